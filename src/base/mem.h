@@ -1,0 +1,19 @@
+/*
+ * mem.h: the only door to malloc (outside libraries).  Layer: base.
+ * mem_* count as fault site FAULT_MALLOC, so that tests can fail the nth allocation.
+ */
+#ifndef WOPR_BASE_MEM_H
+#define WOPR_BASE_MEM_H
+
+#include <stddef.h>
+
+void *mem_alloc(size_t n);                     /* NULL when short */
+void *mem_zalloc(size_t n);                    /* zeroed */
+void *mem_array(size_t count, size_t size);    /* zeroed, overflow-checked */
+void *mem_realloc(void *p, size_t n);
+void *mem_grow(void *p, size_t count, size_t size); /* realloc to count*size, overflow-checked */
+char *mem_strndup(const char *p, size_t n);
+void mem_free(void *p);                        /* takes NULL */
+#define MEM_NEW(type) ((type *)mem_zalloc(sizeof(type)))
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * bytes.h: base64url, hex, digests, MACs, Ed25519.  Layer: codec.  Crypto is GnuTLS's.
+ */
+#ifndef WOPR_CODEC_BYTES_H
+#define WOPR_CODEC_BYTES_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+/* Unpadded base64url (RFC 4648 section 5).  Decoding refuses padding, blanks, and non-zero rest bits. */
+void base64url_encode(struct buf *b, struct str in);
+MUST_CHECK int base64url_decode(struct str in, struct buf *out, struct wopr_error *err);
+void base64_encode(struct buf *b, struct str in); /* standard alphabet, padded */
+MUST_CHECK int base64_decode(struct str in, struct buf *out, struct wopr_error *err);
+void hex_encode(struct buf *b, struct str in); /* lower case */
+MUST_CHECK int hex_decode(struct str in, struct buf *out, struct wopr_error *err);
+
+struct sha256 {
+    uint8_t b[32];
+};
+struct sha256 sha256_of(struct str in);
+struct sha256 sha256_of2(struct str a, struct str b); /* digest of the concatenation */
+struct sha256 hmac_sha256(struct str key, struct str in);
+void sha256_hex(const struct sha256 *d, char out[65]);
+bool sha256_eq(const struct sha256 *x, const struct sha256 *y); /* constant time */
+
+struct ed25519_key {
+    uint8_t secret[32], pub[32];
+};
+MUST_CHECK int ed25519_generate(struct ed25519_key *out, struct wopr_error *err);
+MUST_CHECK int ed25519_from_secret(const uint8_t secret[32], struct ed25519_key *out, struct wopr_error *err);
+MUST_CHECK int ed25519_sign(const struct ed25519_key *k, struct str msg, uint8_t sig[64], struct wopr_error *err);
+bool ed25519_verify(const uint8_t pub[32], struct str msg, const uint8_t sig[64]);
+
+#endif

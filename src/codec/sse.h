@@ -1,0 +1,14 @@
+/*
+ * sse.h: frames of the event-stream format (SSE-9).  Layer: codec.
+ */
+#ifndef WOPR_CODEC_SSE_H
+#define WOPR_CODEC_SSE_H
+
+#include "base/buf.h"
+
+/* "id: <id>\nevent: <event>\ndata: <data>\n\n".  data must hold no CR or LF (JSON text with raw line
+ * breaks as insignificant white space is split into several data lines).  event: ours, no line breaks. */
+void sse_frame(struct buf *b, uint64_t id, struct str event, struct str data);
+void sse_comment(struct buf *b, struct str text); /* ":text\n\n" */
+
+#endif
