@@ -1,0 +1,66 @@
+/*
+ * clock.c: the real clock and random source, and the place where tests put theirs.
+ */
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fault.h"
+
+#include <errno.h>
+#include <sys/random.h>
+#include <time.h>
+
+/* What FAULT_CLOCK does: one reading of the wall clock lies this far in the past. */
+#define FAULT_JUMP_MS 3600000
+
+static int64_t real_wall_ms(void *ctx) {
+    (void)ctx;
+    struct timespec t;
+    ASSERT(clock_gettime(CLOCK_REALTIME, &t) == 0);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static uint64_t real_mono_ns(void *ctx) {
+    (void)ctx;
+    struct timespec t;
+    ASSERT(clock_gettime(CLOCK_MONOTONIC, &t) == 0);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void real_random(void *ctx, void *out, size_t n) {
+    (void)ctx;
+    unsigned char *p = out;
+    while (n > 0) {
+        ssize_t got = getrandom(p, n, 0);
+        if (got < 0 && errno == EINTR) continue;
+        ASSERT(got > 0); /* without randomness no key and no token may be minted */
+        p += got;
+        n -= (size_t)got;
+    }
+}
+
+static const struct sys_ops REAL = {real_wall_ms, real_mono_ns, real_random, NULL};
+static struct sys_ops ops = {real_wall_ms, real_mono_ns, real_random, NULL};
+
+int64_t clock_wall_ms(void) {
+    int64_t now_ms = ops.wall_ms(ops.ctx);
+    return fault_hit(FAULT_CLOCK) ? now_ms - FAULT_JUMP_MS : now_ms;
+}
+
+uint64_t clock_mono_ns(void) { return ops.mono_ns(ops.ctx); }
+
+void rng_bytes(void *out, size_t n) {
+    if (n > 0) ops.random(ops.ctx, out, n);
+}
+
+uint64_t rng_u64(void) {
+    uint64_t v;
+    rng_bytes(&v, sizeof v);
+    return v;
+}
+
+void sys_set(const struct sys_ops *o) {
+    ops = o ? *o : REAL;
+    if (!ops.wall_ms) ops.wall_ms = real_wall_ms;
+    if (!ops.mono_ns) ops.mono_ns = real_mono_ns;
+    if (!ops.random) ops.random = real_random;
+}

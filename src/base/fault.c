@@ -1,0 +1,45 @@
+/*
+ * fault.c: which passage of a fault point fails.
+ */
+#include "base/fault.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+static atomic_uint armed_mask;  /* 0 = disarmed */
+static atomic_uint armed_left;  /* passages until the one that fails */
+static atomic_bool round_fired; /* of the round armed last */
+static atomic_uint fired_site = FAULT_SITE_NR;
+
+static const char *const SITE_NAMES[FAULT_SITE_NR + 1] = {
+    [FAULT_MALLOC] = "malloc", [FAULT_WRITE] = "write", [FAULT_FSYNC] = "fsync",
+    [FAULT_RENAME] = "rename", [FAULT_CLOCK] = "clock", [FAULT_NET] = "net",
+    [FAULT_SITE_NR] = "none",
+};
+
+bool fault_arm(unsigned site_mask, unsigned nth) {
+    atomic_store(&armed_mask, 0);
+    if (nth == 0 || (nth > 1 && !atomic_load(&round_fired))) return false;
+    atomic_store(&round_fired, false);
+    atomic_store(&armed_left, nth);
+    atomic_store_explicit(&armed_mask, site_mask & FAULT_EVERY_SITE, memory_order_release);
+    return true;
+}
+
+void fault_disarm(void) { atomic_store(&armed_mask, 0); }
+
+bool fault_fired(void) { return atomic_load(&round_fired); }
+
+const char *fault_where(void) { return SITE_NAMES[atomic_load(&fired_site)]; }
+
+bool fault_hit(enum fault_site site) {
+    unsigned mask = atomic_load_explicit(&armed_mask, memory_order_relaxed);
+    if (mask == 0) return false;
+    atomic_thread_fence(memory_order_acquire);
+    if ((mask & (1u << site)) == 0) return false;
+    if (atomic_fetch_sub(&armed_left, 1) != 1) return false;
+    atomic_store(&armed_mask, 0);
+    atomic_store(&fired_site, (unsigned)site);
+    atomic_store(&round_fired, true);
+    return true;
+}

@@ -1,0 +1,48 @@
+/*
+ * mem.c: the only callers of malloc and its family.
+ */
+#include "base/mem.h"
+#include "base/fault.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Zero bytes give a pointer of their own, so that NULL always means "short of memory". */
+static size_t at_least_one(size_t n) { return n ? n : 1; }
+
+void *mem_alloc(size_t n) {
+    if (fault_hit(FAULT_MALLOC)) return NULL;
+    return malloc(at_least_one(n));
+}
+
+void *mem_zalloc(size_t n) {
+    if (fault_hit(FAULT_MALLOC)) return NULL;
+    return calloc(1, at_least_one(n));
+}
+
+void *mem_array(size_t count, size_t size) {
+    if (size != 0 && count > SIZE_MAX / size) return NULL;
+    return mem_zalloc(count * size);
+}
+
+void *mem_realloc(void *p, size_t n) {
+    if (fault_hit(FAULT_MALLOC)) return NULL;
+    return realloc(p, at_least_one(n));
+}
+
+void *mem_grow(void *p, size_t count, size_t size) {
+    if (size != 0 && count > SIZE_MAX / size) return NULL;
+    return mem_realloc(p, count * size);
+}
+
+char *mem_strndup(const char *p, size_t n) {
+    if (n == SIZE_MAX) return NULL;
+    char *copy = mem_alloc(n + 1);
+    if (!copy) return NULL;
+    if (n > 0) memcpy(copy, p, n);
+    copy[n] = '\0';
+    return copy;
+}
+
+void mem_free(void *p) { free(p); }

@@ -1,0 +1,67 @@
+/*
+ * event.h: event kinds and the stored fact.  Layer: domain (pure).
+ * Words: sequence = position in a run's log, from 0 without holes (EVT-2).  The rendered envelope is never
+ * stored (D22); eventId is derived from run id and sequence (event_id_format), so it is unique by the
+ * primary key and costs no index.
+ */
+#ifndef WOPR_DOMAIN_EVENT_H
+#define WOPR_DOMAIN_EVENT_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+enum ev_kind {
+#define EVENT(id, name, modes, def) EV_##id,
+#include "domain/events.def"
+#undef EVENT
+    EV_NR,
+    EV_UNKNOWN = 255 /* a stored kind of a newer version: folded over, never written (GEN-5, EVT-13) */
+};
+enum { EV_MODE_U = 1, EV_MODE_V = 2, EV_MODE_M = 4 };
+
+const char *event_name(enum ev_kind k);    /* "run.started"; "unknown" when out of range */
+const char *event_payload_def(enum ev_kind k);
+unsigned event_modes(enum ev_kind k);      /* EV_MODE_* bits */
+enum ev_kind event_kind_of(struct str name); /* EV_UNKNOWN when no row */
+bool event_is_terminal(enum ev_kind k);    /* EVT-7 */
+bool event_forces_flush(enum ev_kind k);   /* SSE-33 */
+
+#define RUN_ID_MAX 128
+#define NODE_ID_MAX 128
+#define RUN_ID_LEN 30 /* "run_" + ULID */
+#define EVENT_SCHEMA_VERSION 1       /* per event, VER-1 */
+#define EVENT_LOG_SCHEMA_VERSION 2   /* the era of v1 runs, D23 */
+#define CURRENT_ENGINE_VERSION 1     /* VER-2 */
+
+struct event {
+    int64_t seq;
+    enum ev_kind kind;
+    struct str type;        /* stored name; equals event_name(kind) unless EV_UNKNOWN */
+    struct str node_id;     /* empty = no node */
+    int64_t causation_seq;  /* sequence of the cause in the same run, -1 = none */
+    int64_t ts_ms;          /* UTC */
+    int32_t schema_version; /* >= 1 */
+    int32_t engine_version; /* as shown (a forced version shows the forced number, VER-11) */
+    uint32_t flags;         /* EVENT_INHERITED ... */
+    struct str payload;     /* validated JSON object text */
+};
+enum { EVENT_INHERITED = 1, EVENT_REEMITTED = 2 };
+struct event_list {
+    struct event *v;
+    size_t n;
+};
+/* eventId = "<26 characters of the run id>-<seq>" (D11, EVT-1).  out >= EVENT_ID_SIZE. */
+#define EVENT_ID_SIZE (RUN_ID_MAX + 24)
+void event_id_format(struct str run_id, int64_t seq, char out[EVENT_ID_SIZE]);
+/* The sequence an eventId of this run names; false when it belongs to no event of the run. */
+bool event_id_parse(struct str run_id, struct str event_id, int64_t *seq);
+
+/* Payload rules: the compiled definitions of run-event-payloads.schema.json with the relaxations of
+ * EVT-14.  Built once at start from the embedded schemas; immutable, thread-safe. */
+struct payload_rules;
+MUST_CHECK int payload_rules_new(struct payload_rules **out, struct wopr_error *err);
+void payload_rules_free(struct payload_rules *r);
+/* EVT-12: 0, or WOPR_E_PAYLOAD_INVALID with the instance pointer in err->pointer and the reason. */
+MUST_CHECK int payload_check(const struct payload_rules *r, enum ev_kind k, struct str payload, struct wopr_error *err);
+
+#endif
