@@ -8,6 +8,7 @@
 
 static atomic_uint armed_mask;  /* 0 = disarmed */
 static atomic_uint armed_left;  /* passages until the one that fails */
+static atomic_bool round_open;  /* a round was armed, and no loop has ended since */
 static atomic_bool round_fired; /* of the round armed last */
 static atomic_uint fired_site = FAULT_SITE_NR;
 
@@ -19,7 +20,10 @@ static const char *const SITE_NAMES[FAULT_SITE_NR + 1] = {
 
 bool fault_arm(unsigned site_mask, unsigned nth) {
     atomic_store(&armed_mask, 0);
-    if (nth == 0 || (nth > 1 && !atomic_load(&round_fired))) return false;
+    bool unreached = atomic_load(&round_open) && !atomic_load(&round_fired);
+    atomic_store(&round_open, false);
+    if (nth == 0 || (nth > 1 && unreached)) return false;
+    atomic_store(&round_open, true);
     atomic_store(&round_fired, false);
     atomic_store(&armed_left, nth);
     atomic_store_explicit(&armed_mask, site_mask & FAULT_EVERY_SITE, memory_order_release);

@@ -1,13 +1,14 @@
 /*
  * schema_internal.h: what the files of the validator share.  Layer: codec, private to schema*.c.
  *
- * Words: a document is one registered text; a resource is a schema with its own absolute URI (the root
- * of a document, or an embedded $id); a location is a place in a document, kept as a chain towards the
- * root so that no path text is stored; a node is one compiled (sub)schema; a rule is one row of the
- * keyword table; a keyword is a rule with its compiled argument inside a node.
- * S1 nodes never change once schema_compile has returned 0.  S2 all of it lives in the set's arena,
+ * Words: a document is one registered text; a resource is a schema with its own absolute URI (the
+ * root of a document, or an embedded $id); a location is a place in a document, kept as a chain
+ * towards the root so that no path text is stored; a node is one compiled (sub)schema; a rule is
+ * one row of the keyword table; a keyword is a rule with its compiled argument inside a node. S1
+ * nodes never change once schema_compile has returned 0.  S2 all of it lives in the set's arena,
  * except the json-c documents and the PCRE2 codes, which the set lists and frees.
- * S3 validation writes only to its own stack, to struct schema_issue and to a per-thread PCRE2 block.
+ * S3 validation writes only to its own stack, to struct schema_issue and to a per-thread PCRE2
+ * block.
  */
 #ifndef WOPR_CODEC_SCHEMA_INTERNAL_H
 #define WOPR_CODEC_SCHEMA_INTERNAL_H
@@ -15,10 +16,12 @@
 #include "base/map.h"
 #include "codec/schema.h"
 
-/* json-c and codec/json.h both own the tag "enum json_type"; here the former goes by another name. */
+/* json-c owns two of the names of codec/json.h; here its own go by others. */
 #define json_type json_c_type
+#define json_bool json_c_bool
 #include <json-c/json_object.h>
 #include <json-c/linkhash.h>
+#undef json_bool
 #undef json_type
 
 enum {
@@ -31,26 +34,26 @@ enum {
 };
 
 enum { /* instance types, as bits */
-    SCHEMA_NULL = 1,
-    SCHEMA_BOOL = 2,
-    SCHEMA_NUMBER = 4,
-    SCHEMA_STRING = 8,
-    SCHEMA_ARRAY = 16,
-    SCHEMA_OBJECT = 32,
-    SCHEMA_INTEGER = 64, /* only in the argument of "type" */
-    SCHEMA_ANY = 63,
+       SCHEMA_NULL = 1,
+       SCHEMA_BOOL = 2,
+       SCHEMA_NUMBER = 4,
+       SCHEMA_STRING = 8,
+       SCHEMA_ARRAY = 16,
+       SCHEMA_OBJECT = 32,
+       SCHEMA_INTEGER = 64, /* only in the argument of "type" */
+       SCHEMA_ANY = 63,
 };
 
 enum { /* vocabularies, as bits */
-    SCHEMA_VOC_CORE = 1,
-    SCHEMA_VOC_APPLICATOR = 2,
-    SCHEMA_VOC_UNEVALUATED = 4,
-    SCHEMA_VOC_VALIDATION = 8,
-    SCHEMA_VOC_META_DATA = 16,
-    SCHEMA_VOC_FORMAT = 32,
-    SCHEMA_VOC_FORMAT_ASSERTION = 64,
-    SCHEMA_VOC_CONTENT = 128,
-    SCHEMA_VOC_DEFAULT = 255 & ~64,
+       SCHEMA_VOC_CORE = 1,
+       SCHEMA_VOC_APPLICATOR = 2,
+       SCHEMA_VOC_UNEVALUATED = 4,
+       SCHEMA_VOC_VALIDATION = 8,
+       SCHEMA_VOC_META_DATA = 16,
+       SCHEMA_VOC_FORMAT = 32,
+       SCHEMA_VOC_FORMAT_ASSERTION = 64,
+       SCHEMA_VOC_CONTENT = 128,
+       SCHEMA_VOC_DEFAULT = 255 & ~64,
 };
 
 struct schema_loc { /* one step of a location; the root has up == NULL */
@@ -113,9 +116,9 @@ struct schema_node {
     struct json_object *json;
     struct schema_res *res;
     const struct schema_loc *loc;
-    bool never;   /* the schema false */
-    bool tracks;  /* has unevaluatedItems or unevaluatedProperties */
-    unsigned n;   /* 0 also for the schema true */
+    bool never;  /* the schema false */
+    bool tracks; /* has unevaluatedItems or unevaluatedProperties */
+    unsigned n;  /* 0 also for the schema true */
     struct schema_kw *kw;
     struct schema_node *next; /* list of the nodes made by one compilation */
 };
@@ -135,6 +138,11 @@ struct schema_names { /* open addressing by str_hash; slot value is index + 1 */
     size_t n;
     uint32_t *slots;
     size_t mask;
+    uint64_t seed;
+};
+
+struct schema { /* one entry point */
+    const struct schema_node *root;
     uint64_t seed;
 };
 
@@ -175,7 +183,7 @@ struct schema_dep { /* one member of dependentRequired */
     struct schema_strs needs;
 };
 
-struct schema_values {     /* enum, const */
+struct schema_values {       /* enum, const */
     struct schema_strs strs; /* sorted by length, then bytes */
     struct json_object **others;
     size_t other_nr;
@@ -232,22 +240,22 @@ struct schema_res *schema_res_find(struct schema_set *s, struct str uri);
 struct schema_res *schema_res_of(struct schema_set *s, struct json_object *json);
 const struct schema_loc *schema_loc_add(struct schema_set *s, const struct schema_loc *up,
                                         struct str token);
-/* JSON pointer of loc, then of the token key (may be NULL), cut at a token when out is too small. */
+/* JSON pointer of loc, then of the token key (may be NULL), cut at a token when out is too small.
+ */
 void schema_loc_print(const struct schema_loc *loc, const char *key, char *out, size_t size);
 const char *schema_intern(struct schema_set *s, struct str name); /* NULL when memory is short */
 struct str schema_json_str(struct json_object *v);                /* of a json-c string, borrowed */
 
-/* schema_uri.c.  RFC 3986: resolve ref against base; *out (arena) has no fragment; *fragment borrows
- * from ref, p == NULL when there is none. */
+/* schema_uri.c.  RFC 3986: resolve ref against base; *out (arena) has no fragment; *fragment
+ * borrows from ref, p == NULL when there is none. */
 int schema_uri_resolve(struct arena *a, struct str base, struct str ref, struct str *out,
                        struct str *fragment);
 /* Undo %xx; false when malformed or when memory is short. */
 bool schema_uri_decode(struct arena *a, struct str s, struct str *out);
 
 /* schema_compile.c: a node for the subschema at loc; compiled later by the work list. */
-int schema_node_get(struct schema_build *b, struct schema_res *parent,
-                    const struct schema_loc *loc, struct json_object *json,
-                    const struct schema_node **out);
+int schema_node_get(struct schema_build *b, struct schema_res *parent, const struct schema_loc *loc,
+                    struct json_object *json, const struct schema_node **out);
 struct schema_target {
     struct schema_res *res;
     struct json_object *json;
@@ -316,6 +324,11 @@ unsigned schema_type_of(struct json_object *v);
 /* Each compared value takes one of *steps; at 0 the answer is false and *steps stays 0. */
 bool schema_value_equal(struct json_object *x, struct json_object *y, uint64_t *steps);
 uint64_t schema_value_hash(struct json_object *v, uint64_t seed, uint64_t *steps);
+/* json-c member names are C strings; U+0000 in one is spelled C0 80 there (codec/json_tree.c).
+ * schema_key_spell: the spelling of a name as json-c has it; p == NULL when memory is short.
+ * schema_key_text: back again; *owned (mem_free) is NULL when key could be borrowed. */
+struct str schema_key_spell(struct arena *a, struct str name);
+int schema_key_text(const char *key, struct str *out, char **owned);
 uint32_t schema_name_find(const struct schema_names *t, struct str key); /* index + 1, or 0 */
 
 /* ---- patterns: schema_pattern.c (translation), schema_regex.c (PCRE2) ---- */
@@ -392,8 +405,8 @@ struct schema_spot {
 int schema_eval(struct schema_run *r, const struct schema_node *n, struct json_object *v,
                 const struct schema_at *at, struct schema_seen *seen);
 /* Write the issue (unless quiet) and return WOPR_E_VALIDATION. */
-int schema_fail(struct schema_run *r, const struct schema_spot *s, const char *key,
-                const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+int schema_fail(struct schema_run *r, const struct schema_spot *s, const char *key, const char *fmt,
+                ...) __attribute__((format(printf, 4, 5)));
 /* The same for a member or an element of the instance at s. */
 int schema_fail_at(struct schema_run *r, const struct schema_spot *s, const struct schema_at *at,
                    const char *key, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
@@ -433,7 +446,7 @@ SCHEMA_EVAL(dynref);
 SCHEMA_EVAL(all);
 SCHEMA_EVAL(any);
 SCHEMA_EVAL(one);
-SCHEMA_EVAL(not);
+SCHEMA_EVAL(not );
 SCHEMA_EVAL(if);
 SCHEMA_EVAL(dep_schemas);
 SCHEMA_EVAL(rest_items);

@@ -117,6 +117,7 @@ static int assemble(struct arena *a, const struct parts *t, struct buf *path, st
 int schema_uri_resolve(struct arena *a, struct str base, struct str ref, struct str *out,
                        struct str *fragment) {
     if (ref.n > SCHEMA_URI_BYTES_MAX || base.n > SCHEMA_URI_BYTES_MAX) return WOPR_E_TOO_BIG;
+    if (ref.n > 0 && memchr(ref.p, '\0', ref.n) != NULL) return WOPR_E_SYNTAX;
     struct parts b = split(base), t = split(ref);
     struct str frag = t.fragment;
     struct buf path;

@@ -61,6 +61,8 @@ MUST_CHECK int run_inputs_check(struct str inputs, const struct workflow *wf, st
 /* OBS-75: credential-shaped parts of the string values in JSON text replaced by [REDACTED].  Appends to out.
  * known: extra exact secrets of the run, may be empty. */
 MUST_CHECK int redact_json(struct str json, struct str known, struct buf *out, struct wopr_error *err);
+/* The same for plain text; true when something was replaced. */
+bool redact_text(struct str text, struct str known, struct buf *out);
 /* OBS-72 masking of one whole value: mode "mask" (default), "omit" (gives STR_NONE), "hash", "passthrough". */
 MUST_CHECK int mask_value(struct str mode, struct str json, struct arena *a, struct str *out, struct wopr_error *err);
 

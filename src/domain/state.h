@@ -64,6 +64,8 @@ struct node_state {
     int32_t chunks;            /* output.chunk events of this attempt: where a streaming executor re-enters */
     int32_t effects;           /* all executor effects of this attempt in the log (channel writes, logs ...) */
     bool pause_drained;        /* suspended by a pause drain (WF-44), not by an interrupt */
+    enum run_status waits;     /* NODE_SUSPENDED: what the run shows for it (INT-12); RUN_RUNNING for a drain */
+    int64_t suspended_seq;     /* sequence of the node.suspended in force: "earliest" of INT-12 */
     bool disabled_skip;        /* skipped because disabled: counts as success (WF-5) */
     bool dirty, queued;
     struct text outputs, error; /* raw JSON; error = {"code","message",...} */
@@ -76,18 +78,20 @@ struct var_state {
 };
 struct chan_entry {
     int64_t seq, ts_ms;
+    uint64_t id;       /* hash of the identity (messageId, voter), 0 = none */
+    bool fresh;        /* written since the last plan_project */
     struct text value; /* raw JSON: the value, or {"value":..,"_ts":..} for undeclared channels (CHAN-28) */
 };
 struct chan_state {
     struct text name;
     const struct wf_channel *decl; /* NULL = undeclared: shown under variables */
     enum reducer reducer;          /* of the last write */
+    int64_t ttl_ms;                /* in force at the last write, 0 = none (CHAN-16) */
     struct chan_entry *v;          /* list reducers: entries; others: at most one */
     size_t n, cap;
     bool is_list;
 };
-struct chan_op { /* projection change since the last plan */
-    enum { CHAN_PUT, CHAN_DEL } op;
+struct chan_op { /* an entry that was projected and is gone since the last plan; new ones are marked fresh */
     int chan;
     int64_t seq;
 };
@@ -141,14 +145,22 @@ MUST_CHECK int run_state_new(struct workflow *wf, const struct run_meta *meta, c
                              struct run_state **out, struct wopr_error *err);
 void run_state_free(struct run_state *s); /* takes NULL */
 /* Fold one event.  seq must equal next_seq (else WOPR_E_CORRUPT).  An edge that does not exist, or a broken payload of a
- * known kind, is WOPR_E_CORRUPT (the caller parks the run); unknown kinds and fields only count.  On failure other
- * than NO_MEMORY the state must not be used further. */
+ * known kind, is WOPR_E_CORRUPT (the caller parks the run); unknown kinds and fields only count.  After a failure, of
+ * memory too, the state may be half moved: free it and fold the log again. */
 MUST_CHECK int run_state_apply(struct run_state *s, const struct event *e, struct wopr_error *err);
 const char *run_state_broken(const struct run_state *s); /* NULL, or the rule that does not hold */
 struct var_state *run_state_var(struct run_state *s, struct str name); /* NULL when absent */
 struct chan_state *run_state_chan(struct run_state *s, struct str name);
-/* Folded value of a channel as raw JSON; read-time TTL filter with now_ms when > 0 (CHAN-17). */
+/* Folded value of a channel as raw JSON; read-time TTL filter with now_ms when > 0 (CHAN-17: the clock of a live run,
+ * completed_ms of an ended one).  Appends nothing for a replace channel that has neither writes nor default. */
 MUST_CHECK int chan_value(const struct chan_state *c, int64_t now_ms, struct buf *out);
+/* May value be written to the channel (CHAN-4, 12, 13; CHAN-22 is the variable's side)?  To be asked before the event is
+ * planned: the fold takes what the log says.  Pure.  WOPR_E_VALIDATION, TOO_BIG, NO_MEMORY. */
+MUST_CHECK int chan_write_check(const struct run_state *s, struct str channel, enum reducer r, struct str value,
+                                struct wopr_error *err);
+enum reducer reducer_of(struct str name); /* vendor.* and unknown ones are RED_VENDOR (CHAN-10) */
+/* Forget what is dirty: after folding a stored log whose projection rows are known to be written. */
+void run_state_clean(struct run_state *s);
 /* nodeStates[n] as shown (EVT-45), from state; outputs masked already in the log. */
 void node_state_render(const struct node_state *n, struct buf *out);
 

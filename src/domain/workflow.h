@@ -1,12 +1,13 @@
 /*
  * workflow.h: definition -> compiled plan.  Layer: domain (pure).
- * A workflow is immutable after workflow_compile, shared by runs, counted (workflow_ref/unref, atomic).
- * Everything in it lives in its own arena.
+ * A workflow is immutable after workflow_compile, shared by runs, counted (workflow_ref/unref,
+ * atomic). Everything in it lives in its own arena.
  */
 #ifndef WOPR_DOMAIN_WORKFLOW_H
 #define WOPR_DOMAIN_WORKFLOW_H
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "codec/bytes.h"
 #include "codec/schema.h"
 
@@ -30,21 +31,35 @@ struct wf_node {
     size_t ports_nr;
     bool disabled, is_entry;
     uint32_t max_retries;
-    int64_t retry_delay_ms; /* -1 = exponential default (WF-24) */
-    int64_t timeout_ms;     /* per attempt, 0 = none */
+    int64_t retry_delay_ms;    /* -1 = exponential default (WF-24) */
+    int64_t timeout_ms;        /* per attempt, 0 = none */
     int *in_edges, *out_edges; /* edge indexes, definition order */
     size_t in_nr, out_nr;
     struct str *sensitive_outputs; /* outputSensitivity true ports */
     size_t sensitive_nr;
 };
-enum wf_rule { RULE_ALL_SUCCESS, RULE_ANY_SUCCESS, RULE_ALL_COMPLETE, RULE_NONE_FAILED, RULE_ANY_FAILED, RULE_NR };
-enum wf_cond_kind { COND_NONE, COND_EXPRESSION, COND_EQUALS, COND_NOT_EQUALS, COND_CONTAINS, COND_REGEX };
+enum wf_rule {
+    RULE_ALL_SUCCESS,
+    RULE_ANY_SUCCESS,
+    RULE_ALL_COMPLETE,
+    RULE_NONE_FAILED,
+    RULE_ANY_FAILED,
+    RULE_NR
+};
+enum wf_cond_kind {
+    COND_NONE,
+    COND_EXPRESSION,
+    COND_EQUALS,
+    COND_NOT_EQUALS,
+    COND_CONTAINS,
+    COND_REGEX
+};
 struct wf_cond { /* WF-9 */
     enum wf_cond_kind kind;
-    struct str left;          /* dotted path */
-    struct str right;         /* raw JSON */
-    struct expr *expr;        /* EXPRESSION */
-    const struct schema *rx;  /* REGEX: compiled as a one-keyword pattern schema (bounded PCRE2) */
+    struct str left;         /* dotted path */
+    struct str right;        /* raw JSON */
+    struct expr *expr;       /* EXPRESSION */
+    const struct schema *rx; /* REGEX: compiled as a one-keyword pattern schema (bounded PCRE2) */
 };
 struct wf_edge {
     struct str id;
@@ -60,11 +75,21 @@ struct wf_variable {
     bool required, sensitive, has_default;
     struct str default_value; /* raw JSON */
 };
-enum reducer { RED_REPLACE, RED_APPEND, RED_MERGE, RED_COUNTER, RED_VOTES, RED_FEEDBACK, RED_MESSAGE, RED_VENDOR, RED_NR };
+enum reducer {
+    RED_REPLACE,
+    RED_APPEND,
+    RED_MERGE,
+    RED_COUNTER,
+    RED_VOTES,
+    RED_FEEDBACK,
+    RED_MESSAGE,
+    RED_VENDOR,
+    RED_NR
+};
 struct wf_channel { /* CHAN, 20-runtime 5.1 */
     struct str name;
     enum reducer reducer;
-    struct str reducer_name; /* as declared */
+    struct str reducer_name;     /* as declared */
     const struct schema *schema; /* NULL = any */
     bool schema_is_array;
     int64_t schema_version, max_size, ttl_ms; /* 0 = none */
@@ -74,9 +99,10 @@ struct wf_channel { /* CHAN, 20-runtime 5.1 */
 };
 struct workflow {
     struct arena *arena;
-    int refs;
-    struct str id, version, name, text; /* text: the definition verbatim (WF-1) */
-    struct sha256 hash;                 /* of the canonical form */
+    _Atomic int refs;
+    struct map *node_map, *var_map, *chan_map; /* name -> element; behind the look-ups below */
+    struct str id, version, name, text;        /* text: the definition verbatim (WF-1) */
+    struct sha256 hash;                        /* of the canonical form */
     struct wf_node *nodes;
     size_t nodes_nr;
     struct wf_edge *edges;
@@ -85,28 +111,31 @@ struct workflow {
     size_t vars_nr;
     struct wf_channel *channels;
     size_t channels_nr;
-    bool channel_aware;              /* a channels block exists (CHAN-22) */
+    bool channel_aware;                       /* a channels block exists (CHAN-22) */
     const struct schema *configurable_schema; /* NULL when not declared (WF-2) */
-    struct schema_set *schemas;      /* owns channel, configurable and regex schemas */
-    bool active;                     /* isActive/status allow creation (WF-3) */
-    int64_t timeout_ms;              /* 0 = unlimited */
-    int64_t max_loopback;            /* WF-12, NODE-16 */
+    struct schema_set *schemas;               /* owns channel, configurable and regex schemas */
+    bool active;                              /* isActive/status allow creation (WF-3) */
+    int64_t timeout_ms;                       /* 0 = unlimited */
+    int64_t max_loopback;                     /* WF-12, NODE-16 */
     bool max_loopback_explicit;
     bool has_loop;
     struct str masking_mode, compliance_class; /* metadata, may be empty */
 };
 /* What the compiler must know from outside. */
 struct wf_env {
-    const struct schema *definition_schema; /* compiled workflow-definition.schema.json, may be NULL */
+    const struct schema
+        *definition_schema; /* compiled workflow-definition.schema.json, may be NULL */
     /* true when an executor of this type is registered; NULL = do not check (NODE-3) */
     bool (*knows_type)(void *ctx, struct str type_id);
     void *ctx;
 };
 /* Check (schema, then graph rules WF-3, D14) and compile checked JSON text.  The text is copied.
- * Errors: WOPR_E_VALIDATION with err->pointer = JSON pointer into the definition; NO_MEMORY; TOO_BIG. */
-MUST_CHECK int workflow_compile(struct str text, const struct wf_env *env, struct workflow **out, struct wopr_error *err);
+ * Errors: WOPR_E_VALIDATION with err->pointer = JSON pointer into the definition; NO_MEMORY;
+ * TOO_BIG. */
+MUST_CHECK int workflow_compile(struct str text, const struct wf_env *env, struct workflow **out,
+                                struct wopr_error *err);
 struct workflow *workflow_ref(struct workflow *w);
-void workflow_unref(struct workflow *w); /* takes NULL */
+void workflow_unref(struct workflow *w);                               /* takes NULL */
 int workflow_node_index(const struct workflow *w, struct str node_id); /* -1 when absent */
 const struct wf_variable *workflow_variable(const struct workflow *w, struct str name);
 const struct wf_channel *workflow_channel(const struct workflow *w, struct str name);
@@ -114,15 +143,18 @@ const char *reducer_name(enum reducer r);
 
 /* --- expressions (WF-10) --- */
 struct expr; /* immutable, in the arena it was parsed into */
-MUST_CHECK int expr_parse(struct str text, struct arena *a, struct expr **out, struct wopr_error *err);
-/* Root names of paths: status, output, value, variables, channels, inputs, config.  lookup gives raw JSON
- * for the root, STR_NONE when absent (reads as null). */
+MUST_CHECK int expr_parse(struct str text, struct arena *a, struct expr **out,
+                          struct wopr_error *err);
+/* Root names of paths: status, output, value, variables, channels, inputs, config.  lookup gives
+ * raw JSON for the root, STR_NONE when absent (reads as null). */
 struct expr_scope {
     struct str (*lookup)(void *ctx, struct str root, struct arena *a);
     void *ctx;
 };
-/* Evaluate to raw JSON in the arena.  WOPR_E_VALIDATION on a type error (WF-10: a condition is then false). */
-MUST_CHECK int expr_eval(const struct expr *e, const struct expr_scope *s, struct arena *a, struct str *out, struct wopr_error *err);
+/* Evaluate to raw JSON in the arena.  WOPR_E_VALIDATION on a type error (WF-10: a condition is then
+ * false). */
+MUST_CHECK int expr_eval(const struct expr *e, const struct expr_scope *s, struct arena *a,
+                         struct str *out, struct wopr_error *err);
 /* WF-9.  An evaluation error is false. */
 bool cond_holds(const struct wf_cond *c, const struct expr_scope *s, struct arena *a);
 

@@ -27,6 +27,7 @@ struct engine_config {
 struct engine_stats {
     uint64_t runs_created, runs_completed, runs_failed, runs_cancelled, nodes_completed, nodes_failed, retries, cap_breaches, recovered, parked;
     uint64_t runs_active, ready_len, timers;
+    bool store_failed; /* a sync failed: the host must stop accepting and be restarted (STORE-11) */
 };
 MUST_CHECK int engine_new(struct wopr_log *log, const struct payload_rules *rules, const struct node_registry *types,
                           const struct wf_env *wf_env, const struct engine_config *cfg, struct engine **out, struct wopr_error *err);

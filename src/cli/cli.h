@@ -1,0 +1,39 @@
+/*
+ * cli.h: the commands of the wopr program.  Layer: cli.
+ * A command gets the arguments after its name; it prints its own errors and returns the exit
+ * status: 0 done, 1 failed, 2 wrong use.
+ */
+#ifndef WOPR_CLI_CLI_H
+#define WOPR_CLI_CLI_H
+
+#include "host/host.h"
+
+struct cli {
+    int argc;
+    char **argv;
+    struct arena *arena;
+    struct config cfg; /* valid after cli_config() */
+};
+/* Take "--name" (flag) or "--name VALUE" / "--name=VALUE" out of the arguments.  For options that
+ * only one command has. */
+bool cli_take_flag(struct cli *c, const char *name);
+const char *cli_take_value(struct cli *c, const char *name); /* NULL when absent */
+/* Load the settings; what is left in argv are the positional arguments. */
+int cli_config(struct cli *c);
+/* Open the configured database for a tool (no host lock). */
+int cli_store(struct cli *c, bool read_only, struct store **out);
+int cli_fail(const struct wopr_error *err);     /* prints "wopr: message", returns 1 */
+int cli_usage(const char *text);                /* prints to stderr, returns 2 */
+void cli_print(struct buf *b);                  /* to stdout; buf is emptied */
+const char *cli_time(int64_t ms, char out[32]); /* "-" when 0 */
+
+int cmd_serve(struct cli *c);
+int cmd_seed(struct cli *c);
+int cmd_keys(struct cli *c);
+int cmd_workflow(struct cli *c);
+int cmd_runs(struct cli *c);
+int cmd_tail(struct cli *c);
+int cmd_verify(struct cli *c);
+int cmd_version(struct cli *c);
+
+#endif

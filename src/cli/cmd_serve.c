@@ -1,0 +1,86 @@
+/* cmd_serve.c: wopr serve. */
+#include "base/log.h"
+#include "cli/cli.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static void start_logging(const struct config *c) {
+    static const char *const names[] = {"debug", "info", "warn", "error"};
+    for (int i = 0; i < 4; i++)
+        if (strcmp(c->log_level, names[i]) == 0) logger_level((enum log_level)i);
+    bool is_text = strcmp(c->log_format, "text") == 0;
+    logger_human(is_text || (strcmp(c->log_format, "auto") == 0 && isatty(STDERR_FILENO) == 1));
+    if (logger_start() != 0)
+        fputs("wopr: the log writer did not start; lines are written directly\n", stderr);
+}
+
+/* Streams are connections: raise the soft limit of open files to what the settings ask for. */
+static void raise_file_limit(int64_t want) {
+    struct rlimit l;
+    if (getrlimit(RLIMIT_NOFILE, &l) != 0 || l.rlim_cur >= (rlim_t)want) return;
+    l.rlim_cur =
+        l.rlim_max == RLIM_INFINITY || l.rlim_max >= (rlim_t)want ? (rlim_t)want : l.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &l);
+}
+
+static void banner(struct host *h, const struct config *c) {
+    const char *scheme = c->tls_cert[0] != '\0' ? "https" : "http";
+    printf("wopr %s listens on %s://%s:%u\n", WOPR_VERSION, scheme, c->host, host_port(h));
+    if (host_ops_port(h) > 0)
+        printf("health and metrics on http://%s:%d/metrics\n", c->ops_host, host_ops_port(h));
+    printf("database %s\n", c->db);
+    if (host_first_key(h) != NULL)
+        printf("API key (shown once, all scopes, tenant %s): %s\n", c->tenant, host_first_key(h));
+    fflush(stdout);
+}
+
+static int run_until_signal(struct host *h, const struct config *c, const sigset_t *set) {
+    struct wopr_error err = {0};
+    int sig = 0;
+    int rc = host_start(h, &err);
+    if (rc != 0) return cli_fail(&err);
+    banner(h, c);
+    while (sigwait(set, &sig) != 0) continue;
+    log_info("stopping", "signal", sig == SIGTERM ? "SIGTERM" : "SIGINT");
+    host_stop(h);
+    return 0;
+}
+
+int cmd_serve(struct cli *c) {
+    struct wopr_error err = {0};
+    struct host *h = NULL;
+    sigset_t set;
+    struct buf b;
+    buf_init(&b, 1024 * 1024);
+    if (cli_take_flag(c, "--help")) {
+        buf_addz(&b, "usage: wopr serve [OPTIONS]    [default; environment variable]\n\n");
+        config_help(&b);
+        cli_print(&b);
+        buf_fini(&b);
+        return 0;
+    }
+    bool print = cli_take_flag(c, "--print-config");
+    int rc = cli_config(c);
+    if (rc == 0 && c->argc > 0)
+        rc = cli_usage("wopr: serve takes options only; see wopr serve --help\n");
+    if (rc == 0 && print) {
+        config_print(&c->cfg, &b);
+        cli_print(&b);
+    }
+    buf_fini(&b);
+    if (rc != 0 || print) return rc;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &set, NULL); /* before any thread exists: all inherit it */
+    start_logging(&c->cfg);
+    raise_file_limit(c->cfg.connections_max + 256);
+    rc = host_new(&c->cfg, NULL, 0, &h, &err);
+    rc = rc != 0 ? cli_fail(&err) : run_until_signal(h, &c->cfg, &set);
+    host_free(h);
+    logger_stop();
+    return rc;
+}

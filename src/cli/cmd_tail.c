@@ -1,0 +1,137 @@
+/* cmd_tail.c: wopr tail: follows a run by reading the database file, so it needs no key and works
+ * beside the host. */
+#include "cli/cli.h"
+#include "codec/ident.h"
+#include "wire/v1/v1.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TAIL_PAGE      256
+#define TAIL_POLL_MS   100
+#define TAIL_ARENA_MAX (32u * 1024 * 1024)
+
+enum tint { TINT_NONE, TINT_DIM, TINT_GREEN, TINT_RED, TINT_YELLOW, TINT_CYAN };
+static const char *const TINTS[] = {"", "\x1b[2m", "\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[36m"};
+
+/* How a kind reads in a terminal; kinds without a row are dim. */
+static const struct {
+    enum ev_kind kind;
+    enum tint tint;
+    const char *mark;
+} LOOKS[] = {
+    {EV_RUN_STARTED, TINT_CYAN, ">"},      {EV_RUN_COMPLETED, TINT_GREEN, "="},
+    {EV_RUN_FAILED, TINT_RED, "!"},        {EV_RUN_CANCELLED, TINT_YELLOW, "x"},
+    {EV_RUN_PAUSED, TINT_YELLOW, "|"},     {EV_RUN_RESUMED, TINT_CYAN, ">"},
+    {EV_NODE_STARTED, TINT_NONE, "."},     {EV_NODE_COMPLETED, TINT_GREEN, "+"},
+    {EV_NODE_FAILED, TINT_RED, "!"},       {EV_NODE_SKIPPED, TINT_DIM, "-"},
+    {EV_NODE_CANCELLED, TINT_YELLOW, "x"}, {EV_NODE_RETRIED, TINT_YELLOW, "~"},
+    {EV_NODE_SUSPENDED, TINT_YELLOW, "|"}, {EV_NODE_RESUMED, TINT_CYAN, ">"},
+    {EV_CAP_BREACHED, TINT_RED, "!"},
+};
+
+struct tail {
+    struct str run_id;
+    bool json, tint;
+    int64_t started_ms;
+    unsigned nodes_ended;
+};
+
+/* The one member of a payload that a reader wants to see at a glance. */
+static struct str detail_of(const struct event *e, struct arena *a) {
+    static const char *const members[] = {"error", "reason", "outputs", "next",
+                                          "value", "chunk",  "delayMs", "message"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        struct str raw = json_get(e->payload, members[i]);
+        if (raw.p == NULL || str_eqc(raw, "{}")) continue;
+        return i == 0 ? json_string(json_get(raw, "message"), a) : raw;
+    }
+    return STR_NONE;
+}
+
+static void print_event(struct tail *t, const struct event *e, struct arena *a) {
+    enum tint tint = TINT_DIM;
+    const char *mark = " ";
+    for (size_t i = 0; i < sizeof LOOKS / sizeof *LOOKS; i++) {
+        if (LOOKS[i].kind != e->kind) continue;
+        tint = LOOKS[i].tint;
+        mark = LOOKS[i].mark;
+    }
+    if (e->kind == EV_NODE_COMPLETED || e->kind == EV_NODE_FAILED || e->kind == EV_NODE_SKIPPED ||
+        e->kind == EV_NODE_CANCELLED)
+        t->nodes_ended++;
+    if (t->started_ms == 0) t->started_ms = e->ts_ms;
+    struct str d = detail_of(e, a);
+    bool cut = d.n > 72;
+    if (cut) d.n = 72;
+    char progress[24] = "";
+    if (e->kind == EV_NODE_COMPLETED)
+        snprintf(progress, sizeof progress, " [%u done]", t->nodes_ended);
+    printf("%s%8.3fs %s %-20.*s %-20.*s%s " STR_FMT "%s%s\n", t->tint ? TINTS[tint] : "",
+           (double)(e->ts_ms - t->started_ms) / 1000.0, mark, STR_ARG(e->type), STR_ARG(e->node_id),
+           t->tint && tint != TINT_NONE ? "\x1b[0m" : "", STR_ARG(d), cut ? "..." : "", progress);
+}
+
+static int print_page(struct tail *t, const struct event_list *l, struct arena *a) {
+    struct buf b;
+    buf_init(&b, TAIL_ARENA_MAX);
+    for (size_t i = 0; i < l->n; i++) {
+        if (!t->json) {
+            print_event(t, &l->v[i], a);
+            continue;
+        }
+        v1_event_render(t->run_id, &l->v[i], &b);
+        buf_addc(&b, '\n');
+    }
+    cli_print(&b);
+    buf_fini(&b);
+    fflush(stdout);
+    return ferror(stdout) ? 1 : 0; /* the pipe's reader went away */
+}
+
+static int follow(struct store *s, struct tail *t, const struct run_head *head, int64_t from,
+                  struct wopr_error *err) {
+    struct arena *a = arena_new(TAIL_ARENA_MAX);
+    if (a == NULL) return wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
+    int rc = 0;
+    for (bool ended = false; rc == 0 && !ended;) {
+        struct event_list l = {NULL, 0};
+        arena_reset(a);
+        rc = store_events(s, head->run_no, from, TAIL_PAGE, 4u * 1024 * 1024, a, &l, err);
+        if (rc != 0) break;
+        if (l.n > 0) {
+            if (print_page(t, &l, a) != 0) break;
+            from = l.v[l.n - 1].seq + 1;
+            ended = event_is_terminal(l.v[l.n - 1].kind);
+            continue;
+        }
+        struct timespec nap = {0, TAIL_POLL_MS * 1000000L};
+        nanosleep(&nap, NULL);
+    }
+    arena_free(a);
+    return rc;
+}
+
+int cmd_tail(struct cli *c) {
+    struct wopr_error err = {0};
+    struct store *s = NULL;
+    struct run_head head;
+    uint64_t from = 0;
+    struct tail t = {.json = cli_take_flag(c, "--json"), .tint = isatty(STDOUT_FILENO) == 1};
+    bool test = cli_take_flag(c, "--test");
+    const char *from_text = cli_take_value(c, "--from");
+    int rc = cli_config(c);
+    if (rc != 0) return rc;
+    if (c->argc != 1 || (from_text != NULL && !str_u64(str_c(from_text), &from)) ||
+        from > INT64_MAX)
+        return cli_usage(
+            "usage: wopr tail RUN_ID [--json] [--from SEQUENCE] [--tenant T] [--test]\n");
+    rc = cli_store(c, true, &s);
+    if (rc != 0) return rc;
+    t.run_id = str_c(c->argv[0]);
+    rc = store_run_head(s, str_c(c->cfg.tenant), test, t.run_id, c->arena, &head, &err);
+    if (rc == 0) rc = follow(s, &t, &head, (int64_t)from, &err);
+    store_close(s);
+    return rc == 0 ? 0 : cli_fail(&err);
+}

@@ -1,0 +1,25 @@
+/* cmd_verify.c: wopr verify. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+static void print_line(void *ctx, const char *line) {
+    (void)ctx;
+    puts(line);
+}
+
+int cmd_verify(struct cli *c) {
+    struct wopr_error err = {0};
+    struct store *s = NULL;
+    int64_t runs = 0, findings = 0;
+    int rc = cli_config(c);
+    if (rc != 0) return rc;
+    if (c->argc > 0) return cli_usage("usage: wopr verify [--db FILE]\n");
+    rc = cli_store(c, true, &s);
+    if (rc != 0) return rc;
+    rc = host_verify(s, print_line, NULL, &runs, &findings, &err);
+    store_close(s);
+    if (rc != 0) return cli_fail(&err);
+    printf("%lld runs checked, %lld findings\n", (long long)runs, (long long)findings);
+    return findings == 0 ? 0 : 1;
+}

@@ -1,0 +1,56 @@
+/* main.c: picks the command. */
+#include "cli/cli.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#define CLI_ARENA_MAX (256u * 1024 * 1024)
+
+static const struct {
+    const char *name;
+    int (*run)(struct cli *c);
+    const char *help;
+} COMMANDS[] = {
+    {"serve", cmd_serve, "run the host (--help lists the settings, --print-config shows them)"},
+    {"seed", cmd_seed, "load a folder of workflow definitions, or --conformance for the fixtures"},
+    {"keys", cmd_keys, "create, list and revoke API keys"},
+    {"workflow", cmd_workflow, "put, get, list and check workflow definitions"},
+    {"runs", cmd_runs, "list runs, show one"},
+    {"tail", cmd_tail, "follow a run in the terminal (--json for pipes)"},
+    {"verify", cmd_verify, "check a database and say what was found"},
+    {"version", cmd_version, "print the version"},
+};
+#define COMMANDS_NR (sizeof COMMANDS / sizeof *COMMANDS)
+
+static int help(FILE *to) {
+    fputs("usage: wopr COMMAND [OPTIONS]\n\n", to);
+    for (size_t i = 0; i < COMMANDS_NR; i++)
+        fprintf(to, "  %-10s %s\n", COMMANDS[i].name, COMMANDS[i].help);
+    fputs("\nEvery command takes the settings of wopr serve; most need only --db FILE.\n", to);
+    return to == stderr ? 2 : 0;
+}
+
+int cmd_version(struct cli *c) {
+    (void)c;
+    printf("wopr %s\n", WOPR_VERSION);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    signal(SIGPIPE, SIG_IGN);
+    if (argc < 2) return help(stderr);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0)
+        return help(stdout);
+    if (strcmp(argv[1], "--version") == 0) return cmd_version(NULL);
+    for (size_t i = 0; i < COMMANDS_NR; i++) {
+        if (strcmp(argv[1], COMMANDS[i].name) != 0) continue;
+        struct cli c = {.argc = argc - 2, .argv = argv + 2, .arena = arena_new(CLI_ARENA_MAX)};
+        if (c.arena == NULL) return 1;
+        int rc = COMMANDS[i].run(&c);
+        arena_free(c.arena);
+        return rc;
+    }
+    fprintf(stderr, "wopr: there is no command \"%s\"\n", argv[1]);
+    return help(stderr);
+}

@@ -1,0 +1,314 @@
+/*
+ * json_span.c: cutting checked text into raw spans.
+ */
+#include "codec/json_scan.h"
+
+enum { SPANS_ON_STACK = 32 };
+
+/* --- scanning --- */
+
+size_t json_plain_run(const char *p, size_t n) {
+    const uint64_t ones = 0x0101010101010101u;
+    size_t i = 0;
+    for (; n - i >= 8; i += 8) {
+        uint64_t w;
+        memcpy(&w, p + i, 8);
+        /* A high bit appears where a byte is below 0x20, a quote, a backslash, or not ASCII. */
+        uint64_t hit =
+            w | (w - ones * 0x20) | ((w ^ ones * '"') - ones) | ((w ^ ones * '\\') - ones);
+        if (hit & (ones << 7)) break;
+    }
+    for (; i < n; i++) {
+        unsigned char b = (unsigned char)p[i];
+        if (b < 0x20 || b >= 0x80 || b == '"' || b == '\\') break;
+    }
+    return i;
+}
+
+const char *json_skip_space(const char *p, const char *end) {
+    while (p < end && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r')) p++;
+    return p;
+}
+
+const char *json_string_end(const char *p, const char *end, bool *escaped) {
+    *escaped = false;
+    for (;;) {
+        p += json_plain_run(p, (size_t)(end - p));
+        if (p == end) return NULL;
+        if (*p == '"') return p;
+        if (*p == '\\') {
+            *escaped = true;
+            if (end - p < 2) return NULL;
+            p++;
+        }
+        p++;
+    }
+}
+
+static const char *skip_container(const char *p, const char *end) {
+    size_t depth = 0;
+    bool escaped;
+    for (; p < end; p++) {
+        switch (*p) {
+        case '"':
+            p = json_string_end(p + 1, end, &escaped);
+            if (!p) return NULL;
+            break;
+        case '{':
+        case '[':
+            depth++;
+            break;
+        case '}':
+        case ']':
+            if (--depth == 0) return p + 1;
+            break;
+        default:
+            break;
+        }
+    }
+    return NULL;
+}
+
+/* End of the value at p; NULL when it has none. */
+static const char *skip_value(const char *p, const char *end) {
+    if (p == end) return NULL;
+    if (*p == '{' || *p == '[') return skip_container(p, end);
+    if (*p == '"') {
+        bool escaped;
+        p = json_string_end(p + 1, end, &escaped);
+        return p ? p + 1 : NULL;
+    }
+    const char *start = p;
+    while (p < end && *p != ',' && *p != ']' && *p != '}' && *p != ' ' && *p != '\n' &&
+           *p != '\r' && *p != '\t')
+        p++;
+    return p > start ? p : NULL;
+}
+
+/* --- iteration --- */
+
+bool json_iter_start(struct json_iter *it, struct str text, char open) {
+    *it = (struct json_iter){.first = true, .object = open == '{'};
+    if (text.n == 0) return false;
+    it->end = text.p + text.n;
+    it->p = json_skip_space(text.p, it->end);
+    if (it->p == it->end || *it->p != open) return false;
+    it->p++;
+    return true;
+}
+
+static bool iter_key(struct json_iter *it) {
+    if (it->p == it->end || *it->p != '"') return false;
+    const char *start = it->p + 1;
+    const char *q = json_string_end(start, it->end, &it->key_escaped);
+    if (!q) return false;
+    it->key = (struct str){start, (size_t)(q - start)};
+    it->p = json_skip_space(q + 1, it->end);
+    if (it->p == it->end || *it->p != ':') return false;
+    it->p = json_skip_space(it->p + 1, it->end);
+    return true;
+}
+
+bool json_iter_next(struct json_iter *it) {
+    it->p = json_skip_space(it->p, it->end);
+    if (it->p == it->end) goto bad;
+    if (*it->p == (it->object ? '}' : ']')) return false;
+    if (!it->first) {
+        if (*it->p != ',') goto bad;
+        it->p = json_skip_space(it->p + 1, it->end);
+    }
+    it->first = false;
+    if (it->object && !iter_key(it)) goto bad;
+    const char *e = skip_value(it->p, it->end);
+    if (!e) goto bad;
+    it->value = (struct str){it->p, (size_t)(e - it->p)};
+    it->p = e;
+    return true;
+bad:
+    it->bad = true;
+    return false;
+}
+
+enum json_type json_type_of(struct str text) {
+    if (text.n == 0) return JSON_NULL;
+    const char *end = text.p + text.n, *p = json_skip_space(text.p, end);
+    if (p == end) return JSON_NULL;
+    switch (*p) {
+    case '{':
+        return JSON_OBJECT;
+    case '[':
+        return JSON_ARRAY;
+    case '"':
+        return JSON_STRING;
+    case 't':
+    case 'f':
+        return JSON_BOOL;
+    case 'n':
+        return JSON_NULL;
+    default:
+        return JSON_NUMBER;
+    }
+}
+
+/* Room for one more item: first in small, then in the arena, doubling. */
+static void *spill(struct arena *a, void *v, size_t n, size_t *cap, size_t size) {
+    if (n < *cap) return v;
+    void *bigger = arena_array(a, *cap * 2, size);
+    if (!bigger) return NULL;
+    memcpy(bigger, v, n * size);
+    *cap *= 2;
+    return bigger;
+}
+
+static int no_memory(struct wopr_error *err) {
+    return wopr_error_set(err, WOPR_E_NO_MEMORY, "JSON: the arena has no room for the members");
+}
+
+int json_members(struct str text, struct arena *a, struct json_members *out,
+                 struct wopr_error *err) {
+    struct json_member small[SPANS_ON_STACK], *v = small;
+    size_t n = 0, cap = SPANS_ON_STACK;
+    struct json_iter it;
+    if (!json_iter_start(&it, text, '{'))
+        return wopr_error_set(err, WOPR_E_SYNTAX, "JSON: an object was expected");
+    while (json_iter_next(&it)) {
+        v = spill(a, v, n, &cap, sizeof *v);
+        if (!v) return no_memory(err);
+        v[n].key = json_content(it.key, it.key_escaped, a);
+        v[n].raw = it.value;
+        if (!v[n++].key.p) return no_memory(err);
+    }
+    if (it.bad) return wopr_error_set(err, WOPR_E_SYNTAX, "JSON: malformed object");
+    if (v == small) {
+        v = arena_array(a, n, sizeof *v);
+        if (!v) return no_memory(err);
+        memcpy(v, small, n * sizeof *v);
+    }
+    *out = (struct json_members){v, n};
+    return WOPR_OK;
+}
+
+int json_elements(struct str text, struct arena *a, struct json_elements *out,
+                  struct wopr_error *err) {
+    struct str small[SPANS_ON_STACK], *v = small;
+    size_t n = 0, cap = SPANS_ON_STACK;
+    struct json_iter it;
+    if (!json_iter_start(&it, text, '['))
+        return wopr_error_set(err, WOPR_E_SYNTAX, "JSON: an array was expected");
+    while (json_iter_next(&it)) {
+        v = spill(a, v, n, &cap, sizeof *v);
+        if (!v) return no_memory(err);
+        v[n++] = it.value;
+    }
+    if (it.bad) return wopr_error_set(err, WOPR_E_SYNTAX, "JSON: malformed array");
+    if (v == small) {
+        v = arena_array(a, n, sizeof *v);
+        if (!v) return no_memory(err);
+        memcpy(v, small, n * sizeof *v);
+    }
+    *out = (struct json_elements){v, n};
+    return WOPR_OK;
+}
+
+/* --- look-ups --- */
+
+static struct str get_member(struct str text, struct str key) {
+    struct json_iter it;
+    if (!json_iter_start(&it, text, '{')) return STR_NONE;
+    while (json_iter_next(&it))
+        if (json_content_eq(it.key, it.key_escaped, key)) return it.value;
+    return STR_NONE;
+}
+
+struct str json_get(struct str text, const char *key) {
+    return get_member(text, str_c(key));
+}
+
+const struct json_member *json_member_find(const struct json_members *m, const char *key) {
+    struct str k = str_c(key);
+    for (size_t i = 0; i < m->n; i++)
+        if (str_eq(m->v[i].key, k)) return &m->v[i];
+    return NULL;
+}
+
+/* token: an array index as RFC 6901 writes it (no leading zeros). */
+static struct str get_element(struct str text, struct str token) {
+    uint64_t want;
+    struct json_iter it;
+    if (!str_u64(token, &want) || (token.n > 1 && token.p[0] == '0')) return STR_NONE;
+    if (!json_iter_start(&it, text, '[')) return STR_NONE;
+    for (uint64_t i = 0; json_iter_next(&it); i++)
+        if (i == want) return it.value;
+    return STR_NONE;
+}
+
+static struct str get_step(struct str text, struct str token) {
+    return json_type_of(text) == JSON_ARRAY ? get_element(text, token) : get_member(text, token);
+}
+
+static struct str whole(struct str text) {
+    if (text.n == 0) return STR_NONE;
+    const char *end = text.p + text.n, *p = json_skip_space(text.p, end);
+    const char *e = skip_value(p, end);
+    return e ? (struct str){p, (size_t)(e - p)} : STR_NONE;
+}
+
+/* ~1 is '/', ~0 is '~'.  p == NULL when malformed or out of memory. */
+static struct str pointer_token(struct str t, struct arena *a) {
+    if (t.n == 0) return STR("");
+    if (!memchr(t.p, '~', t.n)) return t;
+    char *out = arena_alloc(a, t.n);
+    size_t len = 0;
+    for (size_t i = 0; out && i < t.n; i++) {
+        if (t.p[i] != '~') {
+            out[len++] = t.p[i];
+            continue;
+        }
+        if (++i == t.n || (t.p[i] != '0' && t.p[i] != '1')) return STR_NONE;
+        out[len++] = t.p[i] == '0' ? '~' : '/';
+    }
+    return (struct str){out, out ? len : 0};
+}
+
+struct str json_pointer_get(struct str text, struct str pointer, struct arena *a) {
+    struct str at = whole(text), rest = pointer, token;
+    if (pointer.n > 0 && pointer.p[0] != '/') return STR_NONE;
+    while (at.p && rest.n > 0) {
+        rest = (struct str){rest.p + 1, rest.n - 1}; /* over the slash */
+        const char *slash = rest.n > 0 ? memchr(rest.p, '/', rest.n) : NULL;
+        token.p = rest.p;
+        token.n = slash ? (size_t)(slash - rest.p) : rest.n;
+        rest = (struct str){rest.p + token.n, rest.n - token.n};
+        token = pointer_token(token, a);
+        at = token.p ? get_step(at, token) : STR_NONE;
+    }
+    return at;
+}
+
+struct str json_path_get(struct str text, struct str dotted, struct arena *a) {
+    (void)a; /* names are compared in place */
+    struct str at = whole(text), head, tail = dotted;
+    if (dotted.n == 0) return at;
+    for (bool more = true; at.p && more;) {
+        more = str_cut(tail, '.', &head, &tail);
+        at = get_step(at, more ? head : tail);
+    }
+    return at;
+}
+
+unsigned json_depth(struct str text) {
+    unsigned depth = 0, deepest = 0;
+    bool escaped;
+    const char *p = text.p, *end = text.p + text.n;
+    for (; text.n > 0 && p < end; p++) {
+        if (*p == '"') {
+            p = json_string_end(p + 1, end, &escaped);
+            if (!p) break;
+        } else if (*p == '{' || *p == '[') {
+            if (++depth > deepest) deepest = depth;
+        } else if ((*p == '}' || *p == ']') && depth > 0) {
+            depth--;
+        }
+    }
+    return deepest > 0 ? deepest - 1 : 0;
+}

@@ -1,0 +1,40 @@
+/*
+ * sse.c: event-stream frames (SSE-9).
+ */
+#include "codec/sse.h"
+
+/* Every line of text behind prefix; CR LF, LF and CR end a line. */
+static void add_lines(struct buf *b, struct str prefix, struct str text) {
+    size_t at = 0;
+    for (;;) {
+        size_t n = at;
+        while (n < text.n && text.p[n] != '\n' && text.p[n] != '\r') n++;
+        buf_adds(b, prefix);
+        buf_add(b, text.p + at, n - at);
+        buf_addc(b, '\n');
+        if (n == text.n) return;
+        at = n + (text.p[n] == '\r' && n + 1 < text.n && text.p[n + 1] == '\n' ? 2 : 1);
+    }
+}
+
+void sse_frame(struct buf *b, uint64_t id, struct str event, struct str data) {
+    buf_adds(b, STR("id: "));
+    buf_add_u64(b, id);
+    buf_adds(b, STR("\nevent: "));
+    buf_adds(b, event);
+    buf_addc(b, '\n');
+    bool one_line = data.n == 0 || (!memchr(data.p, '\n', data.n) && !memchr(data.p, '\r', data.n));
+    if (one_line) {
+        buf_adds(b, STR("data: "));
+        buf_adds(b, data);
+        buf_addc(b, '\n');
+    } else {
+        add_lines(b, STR("data: "), data);
+    }
+    buf_addc(b, '\n');
+}
+
+void sse_comment(struct buf *b, struct str text) {
+    add_lines(b, STR(":"), text.n > 0 ? text : STR(""));
+    buf_addc(b, '\n');
+}

@@ -1,0 +1,55 @@
+/*
+ * cond.c: conditions of edges (WF-9).  Total: an evaluation error is false, a missing path is null.
+ */
+#include "domain/expr_int.h"
+
+/* left: "<root>" or "<root>.<dotted path>" */
+static struct str left_value(const struct wf_cond *c, const struct expr_scope *s, struct arena *a) {
+    struct str root = c->left, rest = STR_NONE;
+    bool deeper = str_cut(c->left, '.', &root, &rest);
+    struct str v = s->lookup(s->ctx, root, a);
+    if (v.p != NULL && deeper) v = json_path_get(v, rest, a);
+    return v.p == NULL || v.n == 0 ? STR("null") : v;
+}
+
+static int expression(const struct wf_cond *c, const struct expr_scope *s, struct arena *a,
+                      bool *holds) {
+    struct str v;
+    int rc = c->expr == NULL ? WOPR_E_VALIDATION : expr_eval(c->expr, s, a, &v, NULL);
+    *holds = rc == 0 && expr_truthy(v);
+    return rc == WOPR_E_NO_MEMORY ? rc : 0;
+}
+
+int cond_eval(const struct wf_cond *c, const struct expr_scope *s, struct arena *a, bool *holds) {
+    *holds = c->kind == COND_NONE;
+    if (c->kind == COND_NONE) return 0;
+    if (c->kind == COND_EXPRESSION) return expression(c, s, a, holds);
+    struct str left = left_value(c, s, a);
+    int rc = 0;
+    switch (c->kind) {
+    case COND_EQUALS:
+        *holds = json_equal(left, c->right, a);
+        break;
+    case COND_NOT_EQUALS:
+        *holds = !json_equal(left, c->right, a);
+        break;
+    case COND_CONTAINS:
+        rc = expr_contains(left, c->right, a, holds, NULL);
+        break;
+    default: /* "pattern" lets anything pass that is no string */
+        rc = json_type_of(left) != JSON_STRING ? WOPR_E_VALIDATION
+                                               : schema_validate_text(c->rx, left, NULL);
+        *holds = rc == 0;
+    }
+    if (arena_failed(a) || rc == WOPR_E_NO_MEMORY) {
+        *holds = false;
+        return WOPR_E_NO_MEMORY;
+    }
+    if (rc != 0) *holds = false;
+    return 0;
+}
+
+bool cond_holds(const struct wf_cond *c, const struct expr_scope *s, struct arena *a) {
+    bool holds;
+    return cond_eval(c, s, a, &holds) == 0 && holds;
+}

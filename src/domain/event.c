@@ -1,0 +1,81 @@
+/*
+ * event.c: the table of event kinds and the derived event ids.
+ */
+#include "domain/event.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct event_row {
+    struct str name;
+    const char *def;
+    unsigned modes;
+};
+
+#define U EV_MODE_U
+#define V EV_MODE_V
+#define M EV_MODE_M
+static const struct event_row EVENT_ROWS[EV_NR] = {
+#define EVENT(id, name, modes, def) [EV_##id] = {{name, sizeof(name) - 1}, def, modes},
+#include "domain/events.def"
+#undef EVENT
+};
+#undef U
+#undef V
+#undef M
+
+static const struct event_row *row_of(enum ev_kind k) {
+    return (unsigned)k < EV_NR ? &EVENT_ROWS[k] : NULL;
+}
+
+const char *event_name(enum ev_kind k) {
+    const struct event_row *r = row_of(k);
+    return r ? r->name.p : "unknown";
+}
+
+const char *event_payload_def(enum ev_kind k) {
+    const struct event_row *r = row_of(k);
+    return r ? r->def : "";
+}
+
+unsigned event_modes(enum ev_kind k) {
+    const struct event_row *r = row_of(k);
+    return r ? r->modes : 0;
+}
+
+enum ev_kind event_kind_of(struct str name) {
+    for (int k = 0; k < EV_NR; k++)
+        if (str_eq(EVENT_ROWS[k].name, name)) return (enum ev_kind)k;
+    return EV_UNKNOWN;
+}
+
+bool event_is_terminal(enum ev_kind k) {
+    return k == EV_RUN_COMPLETED || k == EV_RUN_FAILED || k == EV_RUN_CANCELLED;
+}
+
+bool event_forces_flush(enum ev_kind k) { return event_is_terminal(k) || k == EV_NODE_SUSPENDED; }
+
+/* The part of a run id that goes into its event ids: without the "run_" of ids we minted (D11). */
+static struct str event_id_stem(struct str run_id) {
+    static const struct str prefix = {"run_", 4};
+    if (run_id.n > RUN_ID_MAX) run_id.n = RUN_ID_MAX;
+    if (run_id.n == RUN_ID_LEN && str_starts(run_id, prefix))
+        return str_n(run_id.p + prefix.n, run_id.n - prefix.n);
+    return run_id;
+}
+
+void event_id_format(struct str run_id, int64_t seq, char out[EVENT_ID_SIZE]) {
+    struct str stem = event_id_stem(run_id);
+    snprintf(out, EVENT_ID_SIZE, STR_FMT "-%" PRId64, STR_ARG(stem), seq);
+}
+
+bool event_id_parse(struct str run_id, struct str event_id, int64_t *seq) {
+    struct str stem, digits;
+    uint64_t v;
+    if (!str_cut_last(event_id, '-', &stem, &digits)) return false;
+    if (!str_eq(stem, event_id_stem(run_id)) || digits.n == 0) return false;
+    if (digits.n > 1 && digits.p[0] == '0') return false; /* one spelling per event */
+    if (!str_u64(digits, &v) || v > INT64_MAX) return false;
+    *seq = (int64_t)v;
+    return true;
+}

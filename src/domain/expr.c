@@ -1,0 +1,327 @@
+/*
+ * expr.c: parser of the expression language (WF-10).  Precedence, loosest first:
+ *   ||   &&   == !=   < <= > >=   + -   * / %   ! - (prefix)   literal, path, call, ( )
+ * Paths are name(.name | .digits | [digits] | ["any name"])*.  Strings are JSON strings, or the
+ * same in single quotes.  No assignment, no loops, no calls but contains, size and matches.
+ */
+#include "domain/expr_int.h"
+
+struct parser {
+    struct str text;
+    size_t at;
+    unsigned nest;
+    struct arena *a;
+    struct wopr_error *err;
+    int rc; /* first failure, sticky */
+};
+
+static struct expr *fail(struct parser *p, const char *what) {
+    if (p->rc == 0)
+        p->rc =
+            wopr_error_set(p->err, WOPR_E_VALIDATION, "expression: %s at byte %zu", what, p->at);
+    return NULL;
+}
+
+static struct expr *fail_memory(struct parser *p) {
+    if (p->rc == 0) p->rc = wopr_error_set(p->err, WOPR_E_NO_MEMORY, "expression: out of memory");
+    return NULL;
+}
+
+static int peek(const struct parser *p) {
+    return p->at < p->text.n ? (unsigned char)p->text.p[p->at] : -1;
+}
+
+static void blanks(struct parser *p) {
+    while (p->at < p->text.n && memchr(" \t\r\n", p->text.p[p->at], 4) != NULL) p->at++;
+}
+
+static bool accept(struct parser *p, const char *token) {
+    size_t n = strlen(token);
+    if (p->text.n - p->at < n || memcmp(p->text.p + p->at, token, n) != 0) return false;
+    p->at += n;
+    return true;
+}
+
+static bool is_digit(int c) { return c >= '0' && c <= '9'; }
+
+static bool is_name_start(int c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
+}
+
+static bool is_name(int c) { return is_name_start(c) || is_digit(c); }
+
+static struct expr *node(struct parser *p, enum expr_op op, struct expr *a, struct expr *b) {
+    if (p->rc != 0) return NULL;
+    struct expr *e = ARENA_NEW(p->a, struct expr);
+    if (e == NULL) return fail_memory(p);
+    e->op = op;
+    e->a = a;
+    e->b = b;
+    e->depth = 1;
+    if (a != NULL) e->depth = a->depth + 1;
+    if (b != NULL && b->depth + 1 > e->depth) e->depth = b->depth + 1;
+    if (e->depth > EXPR_DEPTH_MAX) return fail(p, "nested more than 64 deep");
+    return e;
+}
+
+static struct expr *literal(struct parser *p, struct str raw) {
+    struct expr *e = node(p, EXPR_LITERAL, NULL, NULL);
+    if (e != NULL) e->raw = raw;
+    return e;
+}
+
+static struct expr *number(struct parser *p) {
+    size_t from = p->at;
+    while (is_digit(peek(p))) p->at++;
+    if (peek(p) == '.') {
+        p->at++;
+        while (is_digit(peek(p))) p->at++;
+    }
+    if (peek(p) == 'e' || peek(p) == 'E') {
+        p->at++;
+        if (peek(p) == '+' || peek(p) == '-') p->at++;
+        while (is_digit(peek(p))) p->at++;
+    }
+    struct str raw = str_n(p->text.p + from, p->at - from);
+    if (json_check(raw, &JSON_LIMITS_DEFAULT, NULL) != 0) {
+        p->at = from;
+        return fail(p, "malformed number");
+    }
+    return literal(p, raw);
+}
+
+/* Cut a quoted string and give it as JSON text; .p == NULL after a failure. */
+static struct str quoted(struct parser *p) {
+    char quote = p->text.p[p->at];
+    size_t from = p->at++;
+    struct buf b;
+    buf_init(&b, 2 * EXPR_BYTES_MAX);
+    buf_addc(&b, '"');
+    while (p->at < p->text.n && p->text.p[p->at] != quote) {
+        char c = p->text.p[p->at++];
+        if (c == '\\' && p->at < p->text.n) {
+            char escaped = p->text.p[p->at++];
+            if (escaped != '\'') buf_addc(&b, '\\');
+            buf_addc(&b, escaped);
+        } else {
+            if (c == '"') buf_addc(&b, '\\');
+            buf_addc(&b, c);
+        }
+    }
+    buf_addc(&b, '"');
+    struct str raw = STR_NONE;
+    if (p->at >= p->text.n) {
+        p->at = from;
+        fail(p, "string without end");
+    } else if (buf_failed(&b)) {
+        fail_memory(p);
+    } else if (json_check(buf_str(&b), &JSON_LIMITS_DEFAULT, NULL) != 0) {
+        p->at = from;
+        fail(p, "malformed string");
+    } else {
+        p->at++;
+        raw = arena_str(p->a, buf_str(&b));
+        if (raw.p == NULL) fail_memory(p);
+    }
+    buf_fini(&b);
+    return raw;
+}
+
+static struct str name(struct parser *p) {
+    size_t from = p->at;
+    while (is_name(peek(p))) p->at++;
+    return str_n(p->text.p + from, p->at - from);
+}
+
+static void pointer_add(struct buf *b, struct str segment) {
+    buf_addc(b, '/');
+    for (size_t i = 0; i < segment.n; i++) {
+        if (segment.p[i] == '~') buf_addz(b, "~0");
+        else if (segment.p[i] == '/') buf_addz(b, "~1");
+        else buf_addc(b, segment.p[i]);
+    }
+}
+
+static void path_bracket(struct parser *p, struct buf *b) {
+    blanks(p);
+    int c = peek(p);
+    if (is_digit(c)) {
+        size_t from = p->at;
+        while (is_digit(peek(p))) p->at++;
+        pointer_add(b, str_n(p->text.p + from, p->at - from));
+    } else if (c == '"' || c == '\'') {
+        struct str raw = quoted(p);
+        if (raw.p == NULL) return;
+        struct str key = json_string(raw, p->a);
+        if (key.p == NULL) {
+            fail_memory(p);
+            return;
+        }
+        pointer_add(b, key);
+    } else {
+        fail(p, "an index or a quoted name expected");
+    }
+    blanks(p);
+    if (p->rc == 0 && !accept(p, "]")) fail(p, "']' expected");
+}
+
+static struct expr *path(struct parser *p, struct str root) {
+    struct buf b;
+    buf_init(&b, 2 * EXPR_BYTES_MAX);
+    while (p->rc == 0) {
+        if (accept(p, ".")) {
+            struct str segment = name(p);
+            if (segment.n == 0) fail(p, "a name expected after '.'");
+            else pointer_add(&b, segment);
+        } else if (accept(p, "[")) {
+            path_bracket(p, &b);
+        } else {
+            break;
+        }
+    }
+    if (p->rc == 0 && buf_failed(&b)) fail_memory(p);
+    struct expr *e = node(p, EXPR_PATH, NULL, NULL);
+    if (e != NULL) {
+        e->root = root;
+        e->raw = arena_str(p->a, buf_str(&b));
+        if (e->raw.p == NULL) e = fail_memory(p);
+    }
+    buf_fini(&b);
+    return e;
+}
+
+static struct expr *binary(struct parser *p, int level);
+
+static const struct call {
+    const char *name;
+    enum expr_op op;
+    int args;
+} CALLS[] = {
+    {"contains", EXPR_CONTAINS, 2},
+    {"size", EXPR_SIZE, 1},
+    {"matches", EXPR_MATCHES, 2},
+};
+
+static struct expr *call(struct parser *p, struct str what) {
+    const struct call *c = NULL;
+    for (size_t i = 0; i < sizeof(CALLS) / sizeof(CALLS[0]); i++)
+        if (str_eqc(what, CALLS[i].name)) c = &CALLS[i];
+    if (c == NULL) return fail(p, "unknown function");
+    struct expr *a = binary(p, 0), *b = NULL;
+    if (p->rc == 0 && c->args == 2) {
+        blanks(p);
+        if (!accept(p, ",")) return fail(p, "',' expected");
+        b = binary(p, 0);
+    }
+    blanks(p);
+    if (p->rc == 0 && !accept(p, ")")) return fail(p, "')' expected");
+    return node(p, c->op, a, b);
+}
+
+static struct expr *primary(struct parser *p) {
+    int c = peek(p);
+    if (is_digit(c)) return number(p);
+    if (c == '"' || c == '\'') {
+        struct str raw = quoted(p);
+        return raw.p == NULL ? NULL : literal(p, raw);
+    }
+    if (accept(p, "(")) {
+        struct expr *e = binary(p, 0);
+        blanks(p);
+        if (p->rc == 0 && !accept(p, ")")) return fail(p, "')' expected");
+        return e;
+    }
+    if (!is_name_start(c)) return fail(p, c < 0 ? "unexpected end" : "unexpected character");
+    struct str word = name(p);
+    if (str_eqc(word, "true") || str_eqc(word, "false") || str_eqc(word, "null"))
+        return literal(p, word);
+    blanks(p);
+    if (accept(p, "(")) return call(p, word);
+    return path(p, word);
+}
+
+static struct expr *unary(struct parser *p) {
+    blanks(p);
+    if (p->nest >= EXPR_DEPTH_MAX) return fail(p, "nested more than 64 deep");
+    p->nest++;
+    struct expr *e;
+    if (peek(p) == '!' && !(p->at + 1 < p->text.n && p->text.p[p->at + 1] == '=')) {
+        p->at++;
+        e = node(p, EXPR_NOT, unary(p), NULL);
+    } else if (accept(p, "-")) {
+        e = node(p, EXPR_NEG, unary(p), NULL);
+    } else {
+        e = primary(p);
+    }
+    p->nest--;
+    return e;
+}
+
+/* Longer tokens before their prefixes within a level. */
+static const struct operator{
+    int level;
+    const char *token;
+    enum expr_op op;
+}
+OPERATORS[] = {
+    {0, "||", EXPR_OR}, {1, "&&", EXPR_AND}, {2, "==", EXPR_EQ}, {2, "!=", EXPR_NE},
+    {3, "<=", EXPR_LE}, {3, ">=", EXPR_GE},  {3, "<", EXPR_LT},  {3, ">", EXPR_GT},
+    {4, "+", EXPR_ADD}, {4, "-", EXPR_SUB},  {5, "*", EXPR_MUL}, {5, "/", EXPR_DIV},
+    {5, "%", EXPR_MOD},
+};
+#define OPERATOR_LEVELS 6
+
+static const struct operator* operator_at(struct parser *p, int level) {
+    blanks(p);
+    for (size_t i = 0; i < sizeof(OPERATORS) / sizeof(OPERATORS[0]); i++)
+        if (OPERATORS[i].level == level && accept(p, OPERATORS[i].token)) return &OPERATORS[i];
+    return NULL;
+}
+
+static struct expr *binary(struct parser *p, int level) {
+    if (level == OPERATOR_LEVELS) return unary(p);
+    struct expr *left = binary(p, level + 1);
+    const struct operator* o;
+    while (p->rc == 0 && (o = operator_at(p, level)) != NULL) {
+        struct expr *right = binary(p, level + 1);
+        left = node(p, o->op, left, right);
+    }
+    return p->rc == 0 ? left : NULL;
+}
+
+int expr_parse(struct str text, struct arena *a, struct expr **out, struct wopr_error *err) {
+    if (text.n > EXPR_BYTES_MAX)
+        return wopr_error_set(err, WOPR_E_VALIDATION, "expression: longer than %d bytes",
+                              EXPR_BYTES_MAX);
+    if (!utf8_valid(text))
+        return wopr_error_set(err, WOPR_E_VALIDATION, "expression: not valid UTF-8");
+    struct str own = arena_str(a, text); /* names and numbers borrow from it */
+    if (own.p == NULL) return wopr_error_set(err, WOPR_E_NO_MEMORY, "expression: out of memory");
+    struct parser p = {.text = own, .a = a, .err = err};
+    struct expr *e = binary(&p, 0);
+    blanks(&p);
+    if (p.rc == 0 && p.at < p.text.n) fail(&p, "unexpected character");
+    if (p.rc != 0) return p.rc;
+    *out = e;
+    return 0;
+}
+
+int expr_patterns(struct expr *e, int (*each)(void *ctx, struct expr *node), void *ctx) {
+    if (e == NULL) return 0;
+    int rc = 0;
+    if (e->op == EXPR_MATCHES && e->b->op == EXPR_LITERAL && json_type_of(e->b->raw) == JSON_STRING)
+        rc = each(ctx, e);
+    if (rc == 0) rc = expr_patterns(e->a, each, ctx);
+    if (rc == 0) rc = expr_patterns(e->b, each, ctx);
+    return rc;
+}
+
+struct str expr_pattern_schema(struct str raw_pattern, struct arena *a) {
+    size_t head = sizeof("{\"pattern\":") - 1;
+    char *p = arena_alloc(a, head + raw_pattern.n + 2);
+    if (p == NULL) return STR_NONE;
+    memcpy(p, "{\"pattern\":", head);
+    memcpy(p + head, raw_pattern.p, raw_pattern.n);
+    p[head + raw_pattern.n] = '}';
+    return str_n(p, head + raw_pattern.n + 1);
+}

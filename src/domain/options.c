@@ -1,0 +1,385 @@
+/*
+ * options.c: RunOptions of a new run (10-http-core section 8, OPT-*).  Reserved keys are a table;
+ * each row names the check.  Refusals carry details {"fields":[{"path","reason"}]} (ERR-6), never a
+ * text the caller sent as a value.
+ */
+#include "domain/options.h"
+#include "domain/options_int.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const struct run_limits RUN_LIMITS_DEFAULT = {
+    .max_node_executions = 100,
+    .clarification_rounds = 3,
+    .schema_rounds = 2,
+    .envelopes_per_turn = 5,
+    .max_run_duration_sec = 86400,
+    .metadata_bytes_max = 8192,
+    .metadata_depth_max = 4,
+    .tags_max = 100,
+    .tag_chars_max = 256,
+};
+
+#define MOCK_ID_CHARS_MAX 128
+#define PATH_SHOWN_MAX    160 /* bytes of a member name repeated in details */
+
+enum check {
+    CHECK_INT_FROM_1,
+    CHECK_TEXT,
+    CHECK_RANGE, /* number in min..max */
+    CHECK_TEXT_MAP,
+    CHECK_MOCK,
+    CHECK_AI,
+    CHECK_PROVIDER,
+    CHECK_VERBOSITY
+};
+static const struct option_row { /* OPT-6 */
+    const char *key;
+    enum check check;
+    double min, max;
+} ROWS[] = {
+    {"recursionLimit", CHECK_INT_FROM_1, 1, 0},
+    {"model", CHECK_TEXT, 0, 0},
+    {"temperature", CHECK_RANGE, 0, 2},
+    {"maxTokens", CHECK_INT_FROM_1, 1, 0},
+    {"promptOverrides", CHECK_TEXT_MAP, 0, 0},
+    {"mockProvider", CHECK_MOCK, 0, 0},
+    {"ai", CHECK_AI, 0, 0},
+    {"ai.provider", CHECK_PROVIDER, 0, 0},
+    {"ai.model", CHECK_TEXT, 0, 0},
+    {"ai.credentialRef", CHECK_TEXT, 0, 0},
+    {"escalationThreshold", CHECK_RANGE, 0, 1},
+    {"reasoningVerbosity", CHECK_VERBOSITY, 0, 0},
+};
+#define ROWS_NR (sizeof(ROWS) / sizeof(ROWS[0]))
+
+struct checker {
+    const struct workflow *wf;
+    const struct options_env *env;
+    struct arena *a;
+    struct wopr_error *err;
+};
+
+static const struct option_row *row_of(struct str key) {
+    for (size_t i = 0; i < ROWS_NR; i++)
+        if (str_eqc(key, ROWS[i].key)) return &ROWS[i];
+    return NULL;
+}
+
+bool option_key_reserved(struct str key) { return row_of(key) != NULL; }
+
+bool option_key_vendor(struct str key) {
+    struct str vendor, name;
+    return str_cut(key, '.', &vendor, &name) && vendor.n > 0 && name.n > 0 &&
+           !str_eqc(vendor, "ai") && !option_key_reserved(vendor);
+}
+
+/* --- refusals --- */
+
+/* extra: more members of details, beginning with a comma, or "". */
+static int refuse_with(struct checker *c, struct str path, const char *reason, const char *extra) {
+    struct buf quoted;
+    char pointer[sizeof(c->err->pointer)];
+    if (path.n > PATH_SHOWN_MAX) path.n = PATH_SHOWN_MAX;
+    while (path.n > 0 && !utf8_valid(path)) path.n--; /* not in the middle of a character */
+    size_t n = (size_t)snprintf(pointer, sizeof(pointer), "/" STR_FMT, STR_ARG(path));
+    for (size_t i = 0; i < n && i < sizeof(pointer); i++)
+        if (pointer[i] == '.') pointer[i] = '/';
+    int rc =
+        wopr_error_at(c->err, WOPR_E_VALIDATION, pointer, "a run option is not valid: %s", reason);
+    buf_init(&quoted, 8 * PATH_SHOWN_MAX);
+    json_quote(&quoted, path);
+    if (!buf_failed(&quoted))
+        wopr_error_details(c->err, "{\"fields\":[{\"path\":" STR_FMT ",\"reason\":\"%s\"}]%s}",
+                           STR_ARG(buf_str(&quoted)), reason, extra);
+    buf_fini(&quoted);
+    return rc;
+}
+
+static int refuse(struct checker *c, struct str path, const char *reason) {
+    return refuse_with(c, path, reason, "");
+}
+
+static struct str under(struct checker *c, const char *prefix, struct str key) {
+    struct str s = arena_printf(c->a, "%s." STR_FMT, prefix, STR_ARG(key));
+    return s.p == NULL ? str_c(prefix) : s;
+}
+
+static int no_memory(struct checker *c) {
+    return wopr_error_set(c->err, WOPR_E_NO_MEMORY, "no memory to check the options of a run");
+}
+
+/* --- configurable --- */
+
+static int refuse_bound(struct checker *c, const struct option_row *row, struct str raw) {
+    char extra[256];
+    int n = snprintf(extra, sizeof(extra), ",\"key\":\"%s\"", row->key);
+    enum json_type t = json_type_of(raw);
+    if ((t == JSON_NUMBER || t == JSON_BOOL) && raw.n <= 32)
+        n += snprintf(extra + n, sizeof(extra) - (size_t)n, ",\"value\":" STR_FMT, STR_ARG(raw));
+    n += snprintf(extra + n, sizeof(extra) - (size_t)n, ",\"min\":%g", row->min);
+    if (row->max > row->min)
+        snprintf(extra + n, sizeof(extra) - (size_t)n, ",\"max\":%g", row->max);
+    return refuse_with(c, under(c, "configurable", str_c(row->key)),
+                       t == JSON_NUMBER ? "out_of_range" : "wrong_type", extra);
+}
+
+static int check_int(struct checker *c, const struct option_row *row, struct str raw) {
+    int64_t v;
+    if (json_type_of(raw) == JSON_NUMBER && json_int(raw, &v) && v >= 1) return 0;
+    return refuse_bound(c, row, raw);
+}
+
+static int check_range(struct checker *c, const struct option_row *row, struct str raw) {
+    double v;
+    bool ok = json_type_of(raw) == JSON_NUMBER && json_double(raw, &v) && isfinite(v) &&
+              v >= row->min && v <= row->max;
+    return ok ? 0 : refuse_bound(c, row, raw);
+}
+
+static int check_text(struct checker *c, struct str path, struct str raw) {
+    if (json_type_of(raw) != JSON_STRING) return refuse(c, path, "wrong_type");
+    return raw.n > 2 ? 0 : refuse(c, path, "out_of_range");
+}
+
+static int check_text_map(struct checker *c, struct str path, struct str raw) {
+    struct json_members m;
+    if (json_type_of(raw) != JSON_OBJECT) return refuse(c, path, "wrong_type");
+    int rc = json_members(raw, c->a, &m, c->err);
+    for (size_t i = 0; rc == 0 && i < m.n; i++)
+        if (json_type_of(m.v[i].raw) != JSON_STRING) rc = refuse(c, path, "wrong_type");
+    return rc;
+}
+
+static int check_verbosity(struct checker *c, struct str path, struct str raw) {
+    static const char *const WORDS[] = {"\"summary\"", "\"full\"", "\"off\""};
+    struct str s = json_string(raw, c->a);
+    if (s.p == NULL) return refuse(c, path, "wrong_type");
+    for (size_t i = 0; i < sizeof(WORDS) / sizeof(WORDS[0]); i++)
+        if (json_equal(raw, str_c(WORDS[i]), c->a)) return 0;
+    return refuse(c, path, "not_allowed");
+}
+
+static bool listed(const char *const *list, struct str name) {
+    for (; list != NULL && *list != NULL; list++)
+        if (str_eqc(name, *list)) return true;
+    return false;
+}
+
+static int check_provider(struct checker *c, struct str path, struct str raw) {
+    struct str s = json_string(raw, c->a);
+    if (s.p == NULL) return refuse(c, path, "wrong_type");
+    return listed(c->env->ai_providers, s) ? 0 : refuse(c, path, "not_supported");
+}
+
+/* --- mock providers (OPT-9) --- */
+
+static enum mock_kind mock_of(struct str id) {
+    static const char *const IDS[] = {"stream-text", "tool-calls", "error", "usage-only"};
+    for (size_t i = 0; i < sizeof(IDS) / sizeof(IDS[0]); i++)
+        if (str_eqc(id, IDS[i])) return (enum mock_kind)(MOCK_STREAM_TEXT + i);
+    return MOCK_NONE;
+}
+
+static int check_mock(struct checker *c, struct str path, struct str raw) {
+    struct json_members m;
+    struct str id = STR_NONE;
+    if (json_type_of(raw) != JSON_OBJECT) return refuse(c, path, "wrong_type");
+    int rc = json_members(raw, c->a, &m, c->err);
+    for (size_t i = 0; rc == 0 && i < m.n; i++) {
+        struct str at = under(c, "configurable.mockProvider", m.v[i].key);
+        if (str_eqc(m.v[i].key, "id")) {
+            id = json_string(m.v[i].raw, c->a);
+            if (id.p == NULL) rc = refuse(c, at, "wrong_type");
+        } else if (!str_eqc(m.v[i].key, "config")) {
+            rc = refuse(c, at, "unknown_key");
+        } else if (json_type_of(m.v[i].raw) != JSON_OBJECT) {
+            rc = refuse(c, at, "wrong_type");
+        }
+    }
+    if (rc != 0) return rc;
+    if (id.p == NULL) return refuse(c, STR("configurable.mockProvider.id"), "required");
+    if (id.n == 0 || utf8_count(id) > MOCK_ID_CHARS_MAX)
+        return refuse(c, STR("configurable.mockProvider.id"), "out_of_range");
+    if (mock_of(id) != MOCK_NONE) return 0;
+    wopr_error_at(c->err, WOPR_E_MOCK_UNSUPPORTED, "/configurable/mockProvider/id",
+                  "no mock provider of this host has this id; discovery lists them");
+    return WOPR_E_MOCK_UNSUPPORTED;
+}
+
+/* --- ai.* in both spellings (OPT-7, OPT-8) --- */
+
+static int check_ai(struct checker *c, struct str path, struct str raw) {
+    struct json_members m;
+    if (json_type_of(raw) != JSON_OBJECT) return refuse(c, path, "wrong_type");
+    int rc = json_members(raw, c->a, &m, c->err);
+    for (size_t i = 0; rc == 0 && i < m.n; i++) {
+        struct str at = under(c, "configurable.ai", m.v[i].key);
+        if (str_eqc(m.v[i].key, "provider")) rc = check_provider(c, at, m.v[i].raw);
+        else if (str_eqc(m.v[i].key, "model") || str_eqc(m.v[i].key, "credentialRef"))
+            rc = check_text(c, at, m.v[i].raw);
+        else rc = refuse(c, at, "unknown_key");
+    }
+    return rc;
+}
+
+/* Raw value of ai.<name>: flat spelling first, then nested. */
+static struct str ai_raw(struct str configurable, const char *flat, const char *name) {
+    struct str raw = json_get(configurable, flat);
+    if (raw.p != NULL) return raw;
+    struct str ai = json_get(configurable, "ai");
+    return ai.p == NULL ? STR_NONE : json_get(ai, name);
+}
+
+static int check_ai_pairs(struct checker *c, struct str configurable) {
+    static const char *const NAMES[][2] = {
+        {"ai.provider", "provider"}, {"ai.model", "model"}, {"ai.credentialRef", "credentialRef"}};
+    struct str ai = json_get(configurable, "ai");
+    for (size_t i = 0; ai.p != NULL && i < 3; i++) {
+        struct str flat = json_get(configurable, NAMES[i][0]), nested = json_get(ai, NAMES[i][1]);
+        if (flat.p != NULL && nested.p != NULL && !json_equal(flat, nested, c->a))
+            return refuse(c, under(c, "configurable", str_c(NAMES[i][0])), "conflict");
+    }
+    struct str ref = ai_raw(configurable, "ai.credentialRef", "credentialRef");
+    struct str provider = ai_raw(configurable, "ai.provider", "provider");
+    if (ref.p == NULL || provider.p == NULL) return 0;
+    struct str name = json_string(provider, c->a);
+    if (name.p == NULL) return no_memory(c);
+    if (listed(c->env->byok_providers, name)) return 0;
+    return wopr_error_at(c->err, WOPR_E_CREDENTIAL_FORBIDDEN, "/configurable/ai/credentialRef",
+                         "this provider takes no credential references here");
+}
+
+static int check_key(struct checker *c, struct str key, struct str raw) {
+    const struct option_row *row = row_of(key);
+    struct str path = under(c, "configurable", key);
+    if (row == NULL) {
+        /* OPT-4; a workflow's own schema has the say instead when there is one (OPT-5) */
+        bool open = option_key_vendor(key) || (c->wf != NULL && c->wf->configurable_schema != NULL);
+        return open ? 0 : refuse(c, path, "unknown_key");
+    }
+    switch (row->check) {
+    case CHECK_INT_FROM_1:
+        return check_int(c, row, raw);
+    case CHECK_TEXT:
+        return check_text(c, path, raw);
+    case CHECK_RANGE:
+        return check_range(c, row, raw);
+    case CHECK_TEXT_MAP:
+        return check_text_map(c, path, raw);
+    case CHECK_MOCK:
+        return check_mock(c, path, raw);
+    case CHECK_AI:
+        return check_ai(c, path, raw);
+    case CHECK_PROVIDER:
+        return check_provider(c, path, raw);
+    case CHECK_VERBOSITY:
+        return check_verbosity(c, path, raw);
+    }
+    return 0;
+}
+
+static int check_schema(struct checker *c, struct str configurable) { /* OPT-5 */
+    struct schema_issue issue = {{0}, {0}, {0}};
+    if (c->wf == NULL || c->wf->configurable_schema == NULL) return 0;
+    if (configurable.n == 0) configurable = STR("{}");
+    int rc = schema_validate_text(c->wf->configurable_schema, configurable, &issue);
+    if (rc == 0) return 0;
+    if (rc == WOPR_E_NO_MEMORY) return no_memory(c);
+    for (char *p = issue.instance; *p != '\0'; p++)
+        if (*p == '/') *p = '.';
+    struct str path = arena_printf(c->a, "configurable%s", issue.instance);
+    return refuse(c, path.p == NULL ? STR("configurable") : path,
+                  rc == WOPR_E_TOO_BIG ? "too_complex" : "schema");
+}
+
+static int check_configurable(struct checker *c, struct str configurable) {
+    struct json_members m = {0};
+    int rc = 0;
+    if (configurable.n > 0) {
+        if (json_type_of(configurable) != JSON_OBJECT)
+            return refuse(c, STR("configurable"), "wrong_type");
+        rc = json_members(configurable, c->a, &m, c->err);
+    }
+    for (size_t i = 0; rc == 0 && i < m.n; i++) /* OPT-9: 403 is decided before any 400 */
+        if (str_eqc(m.v[i].key, "mockProvider") && !c->env->test_key)
+            return wopr_error_at(c->err, WOPR_E_MOCK_FORBIDDEN, "/configurable/mockProvider",
+                                 "mock providers need a test key");
+    if (rc == 0) rc = check_schema(c, configurable);
+    for (size_t i = 0; rc == 0 && i < m.n; i++) rc = check_key(c, m.v[i].key, m.v[i].raw);
+    return rc == 0 && m.n > 0 ? check_ai_pairs(c, configurable) : rc;
+}
+
+/* --- tags and metadata (OPT-11, OPT-12) --- */
+
+static int check_tags(struct checker *c, struct str tags) {
+    const struct run_limits *lim = c->env->limits;
+    struct json_elements el;
+    if (tags.n == 0) return 0;
+    if (json_type_of(tags) != JSON_ARRAY) return refuse(c, STR("tags"), "wrong_type");
+    int rc = json_elements(tags, c->a, &el, c->err);
+    if (rc == 0 && el.n > lim->tags_max) return refuse(c, STR("tags"), "too_many");
+    for (size_t i = 0; rc == 0 && i < el.n; i++) {
+        char path[32];
+        snprintf(path, sizeof(path), "tags.%zu", i);
+        if (json_type_of(el.v[i]) != JSON_STRING) return refuse(c, str_c(path), "wrong_type");
+        struct str s = json_string(el.v[i], c->a);
+        if (s.p == NULL) return no_memory(c);
+        size_t chars = utf8_count(s);
+        if (chars < 1 || chars > lim->tag_chars_max) rc = refuse(c, str_c(path), "out_of_range");
+    }
+    return rc;
+}
+
+static int check_metadata(struct checker *c, struct str metadata) {
+    const struct run_limits *lim = c->env->limits;
+    if (metadata.n == 0) return 0;
+    if (json_type_of(metadata) != JSON_OBJECT) return refuse(c, STR("metadata"), "wrong_type");
+    if (metadata.n > lim->metadata_bytes_max) return refuse(c, STR("metadata"), "too_long");
+    if (json_depth(metadata) > lim->metadata_depth_max)
+        return refuse(c, STR("metadata"), "too_deep");
+    return 0;
+}
+
+int run_options_check(struct str configurable, struct str tags, struct str metadata,
+                      const struct workflow *wf, const struct options_env *env, struct arena *a,
+                      struct run_options *out, struct wopr_error *err) {
+    struct wopr_error own;
+    wopr_error_clear(&own);
+    struct checker c = {.wf = wf, .env = env, .a = a, .err = err != NULL ? err : &own};
+    int rc = check_configurable(&c, configurable);
+    if (rc == 0) rc = check_tags(&c, tags);
+    if (rc == 0) rc = check_metadata(&c, metadata);
+    if (rc == 0 && arena_failed(a)) rc = no_memory(&c);
+    if (rc != 0) return rc;
+    return run_options_load(configurable, tags, metadata, env->limits, a, out, c.err);
+}
+
+int run_options_load(struct str configurable, struct str tags, struct str metadata,
+                     const struct run_limits *limits, struct arena *a, struct run_options *out,
+                     struct wopr_error *err) {
+    struct run_options o = {.configurable = configurable, .tags = tags, .metadata = metadata};
+    int64_t asked;
+    o.recursion_limit = limits->max_node_executions;
+    o.mock_config = o.credential_ref = STR("");
+    if (configurable.n > 0 && json_type_of(configurable) == JSON_OBJECT) {
+        struct str raw = json_get(configurable, "recursionLimit");
+        if (raw.p != NULL && json_type_of(raw) == JSON_NUMBER && json_int(raw, &asked) &&
+            asked >= 1 && asked < o.recursion_limit)
+            o.recursion_limit = asked; /* CON-8: more than the ceiling is clamped */
+        raw = json_get(configurable, "mockProvider");
+        if (raw.p != NULL && json_type_of(raw) == JSON_OBJECT) {
+            struct str config = json_get(raw, "config"), id = json_get(raw, "id");
+            if (id.p != NULL) o.mock = mock_of(json_string(id, a));
+            if (o.mock != MOCK_NONE && config.p != NULL) o.mock_config = config;
+        }
+        raw = ai_raw(configurable, "ai.credentialRef", "credentialRef");
+        if (raw.p != NULL && json_type_of(raw) == JSON_STRING)
+            o.credential_ref = json_string(raw, a);
+    }
+    if (arena_failed(a))
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to read the options of a run");
+    *out = o;
+    return 0;
+}

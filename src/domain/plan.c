@@ -1,0 +1,275 @@
+/*
+ * plan.c: building an append plan (E13).  Its first failure sticks; log_append refuses a failed
+ * plan.
+ */
+#include "domain/plan.h"
+#include "domain/state_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define PLAN_ROWS_FIRST 8u
+#define MASK_DEFAULT    "mask" /* OBS-73 */
+
+struct plan *plan_new(void) {
+    struct arena *a = arena_new(PLAN_BYTES_MAX);
+    struct plan *p = a ? ARENA_NEW(a, struct plan) : NULL;
+    if (!p) {
+        arena_free(a);
+        return NULL;
+    }
+    p->arena = a;
+    p->refs = 1;
+    return p;
+}
+
+struct plan *plan_ref(struct plan *p) {
+    __atomic_add_fetch(&p->refs, 1, __ATOMIC_RELAXED);
+    return p;
+}
+
+void plan_unref(struct plan *p) {
+    if (!p) return;
+    int left = __atomic_sub_fetch(&p->refs, 1, __ATOMIC_ACQ_REL);
+    ASSERT(left >= 0);
+    if (left > 0) return;
+    arena_free(p->arena);
+}
+
+void plan_fail(struct plan *p, int code, const char *fmt, ...) {
+    char text[sizeof p->error.message];
+    if (p->failed != 0) return; /* the first one explains the rest */
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    p->failed = code;
+    wopr_error_set(&p->error, code, "%s", text);
+}
+
+/* The rows with room for one more, moved when they were full; NULL when the plan failed. */
+static void *rows_grow(struct plan *p, void *rows, size_t nr, size_t *cap, size_t size) {
+    if (p->failed != 0) return NULL;
+    if (nr < *cap) return rows;
+    size_t more = *cap ? *cap * 2 : PLAN_ROWS_FIRST;
+    void *grown = arena_array(p->arena, more, size);
+    if (!grown) {
+        plan_fail(p, WOPR_E_TOO_BIG, "a plan does not fit its %u bytes", PLAN_BYTES_MAX);
+        return NULL;
+    }
+    if (nr > 0) memcpy(grown, rows, nr * size);
+    *cap = more;
+    return grown;
+}
+/* static bool events_add(p, row): append a copy of *row to p->events, and so on; the plan fails on
+ * false. */
+#define ROW_ADDER(rows, type)                                                                      \
+    static bool rows##_add(struct plan *p, const type *row) {                                      \
+        type *grown = rows_grow(p, p->rows, p->rows##_nr, &p->rows##_cap, sizeof(type));           \
+        if (!grown) return false;                                                                  \
+        p->rows = grown;                                                                           \
+        p->rows[p->rows##_nr++] = *row;                                                            \
+        return true;                                                                               \
+    }
+ROW_ADDER(events, struct event)
+ROW_ADDER(nodes, struct plan_node_row)
+ROW_ADDER(vars, struct plan_var_row)
+ROW_ADDER(chans, struct plan_chan_row)
+ROW_ADDER(timers, struct plan_timer)
+ROW_ADDER(artifacts, struct plan_artifact)
+
+/* Copy into the plan; an empty text stays empty. */
+static struct str keep(struct plan *p, struct str s) {
+    if (s.n == 0) return STR_NONE;
+    struct str out = arena_str(p->arena, s);
+    if (!out.p) plan_fail(p, WOPR_E_TOO_BIG, "a plan does not fit its %u bytes", PLAN_BYTES_MAX);
+    return out;
+}
+
+/* OBS-75, GEN-6: whatever a builder spliced, no credential reaches the log. */
+static struct str payload_clean(struct plan *p, const struct run_state *s, struct str payload) {
+    struct str known = s ? s->options.credential_ref : STR_NONE;
+    struct buf b;
+    buf_init(&b, PLAN_BYTES_MAX);
+    int rc = redact_json(payload, known, &b, NULL);
+    if (rc != 0) plan_fail(p, rc, "no memory to redact a payload");
+    else if (!str_eq(buf_str(&b), payload)) payload = keep(p, buf_str(&b));
+    buf_fini(&b);
+    return payload;
+}
+
+static int64_t event_time(const struct plan *p, const struct run_state *s, int64_t now_ms) {
+    if (s && s->last_ts_ms > now_ms) now_ms = s->last_ts_ms;
+    if (p->events_nr > 0 && p->events[p->events_nr - 1].ts_ms > now_ms)
+        now_ms = p->events[p->events_nr - 1].ts_ms;
+    return now_ms;
+}
+
+/* Redacted, within the limits and of the right shape. */
+static struct str payload_admit(struct plan *p, const struct payload_rules *rules,
+                                const struct run_state *s, enum ev_kind kind, struct str payload) {
+    struct wopr_error why = {0};
+    if (!payload.p) {
+        plan_fail(p, WOPR_E_NO_MEMORY, "no memory for the payload of %s", event_name(kind));
+        return STR_NONE;
+    }
+    payload = payload_clean(p, s, payload);
+    if (p->failed != 0) return STR_NONE;
+    int rc = payload_check(rules, kind, payload, &why);
+    if (rc == 0) return payload;
+    plan_fail(p, rc, "%s", rc == WOPR_E_NO_MEMORY ? "no memory to check a payload" : why.message);
+    snprintf(p->error.pointer, sizeof p->error.pointer, "%s", why.pointer);
+    return STR_NONE;
+}
+
+int64_t plan_event(struct plan *p, const struct payload_rules *rules, struct run_state *s,
+                   enum ev_kind kind, struct str node_id, int64_t causation_seq, int64_t now_ms,
+                   struct str payload) {
+    if (p->failed != 0) return -1;
+    if (p->events_nr >= PLAN_EVENTS_MAX) {
+        plan_fail(p, WOPR_E_TOO_BIG, "a plan holds at most %d events", PLAN_EVENTS_MAX);
+        return -1;
+    }
+    int64_t seq = p->base_seq + (int64_t)p->events_nr;
+    if (s && seq != s->next_seq) {
+        plan_fail(p, WOPR_E_STALE, "the plan starts at another sequence than the state is at");
+        return -1;
+    }
+    payload = payload_admit(p, rules, s, kind, payload);
+    struct str node = keep(p, node_id);
+    if (p->failed != 0) return -1;
+    struct event e = {
+        .seq = seq,
+        .kind = kind,
+        .type = str_c(event_name(kind)),
+        .node_id = node,
+        .causation_seq = causation_seq >= 0 ? causation_seq : -1,
+        .ts_ms = event_time(p, s, now_ms),
+        .schema_version = EVENT_SCHEMA_VERSION,
+        .engine_version = s && s->meta.shown_engine_version > 0 ? s->meta.shown_engine_version
+                                                                : CURRENT_ENGINE_VERSION,
+        .payload = payload,
+    };
+    if (s) { /* a fact that does not fit the state must not be written down */
+        struct wopr_error why = {0};
+        int rc = state_apply_checked(s, &e, &why);
+        if (rc != 0) {
+            plan_fail(p, rc, "%s", why.message);
+            return -1;
+        }
+    }
+    return events_add(p, &e) ? seq : -1;
+}
+
+void plan_timer_set(struct plan *p, enum timer_kind k, struct str node_id, int64_t fire_at_ms,
+                    int64_t remaining_ms) {
+    struct plan_timer t = {true, k, keep(p, node_id), fire_at_ms, remaining_ms};
+    timers_add(p, &t);
+}
+
+void plan_timer_clear(struct plan *p, enum timer_kind k, struct str node_id) {
+    struct plan_timer t = {.kind = k, .node_id = keep(p, node_id), .fire_at_ms = -1};
+    timers_add(p, &t);
+}
+
+void plan_artifact(struct plan *p, const struct plan_artifact *a) {
+    struct plan_artifact copy = {
+        .artifact_id = keep(p, a->artifact_id),
+        .artifact_type = keep(p, a->artifact_type),
+        .node_id = keep(p, a->node_id),
+        .version = keep(p, a->version),
+        .summary = keep(p, a->summary),
+        .body = keep(p, a->body),
+    };
+    artifacts_add(p, &copy);
+}
+
+/* --- projection (EVT-44): rows that the commit writes beside the events --- */
+
+static void project_nodes(struct plan *p, struct run_state *s) {
+    struct buf b;
+    buf_init(&b, PLAN_BYTES_MAX);
+    for (size_t i = 0; p->failed == 0 && i < s->wf->nodes_nr; i++) {
+        if (!s->nodes[i].dirty) continue;
+        buf_reset(&b);
+        node_state_render(&s->nodes[i], &b);
+        if (buf_failed(&b)) plan_fail(p, WOPR_E_NO_MEMORY, "no memory for a node state");
+        struct plan_node_row r = {keep(p, s->wf->nodes[i].id), keep(p, buf_str(&b))};
+        if (!nodes_add(p, &r)) break;
+        s->nodes[i].dirty = false;
+    }
+    buf_fini(&b);
+}
+
+/* OBS-71: shown masked, kept clear beside it where the two differ. */
+static void project_vars(struct plan *p, struct run_state *s) {
+    struct str mode = s->wf->masking_mode.n > 0 ? s->wf->masking_mode : STR(MASK_DEFAULT);
+    for (size_t i = 0; p->failed == 0 && i < s->vars_nr; i++) {
+        struct var_state *v = &s->vars[i];
+        if (!v->dirty) continue;
+        struct plan_var_row r = {.name = keep(p, text_str(&v->name))};
+        struct str clear = keep(p, text_str(&v->value));
+        r.value = clear;
+        if (v->sensitive && p->failed == 0) {
+            struct wopr_error why = {0};
+            int rc = mask_value(mode, clear, p->arena, &r.value, &why);
+            if (rc != 0) plan_fail(p, rc, "a sensitive variable can not be masked");
+            else if (!str_eq(r.value, clear)) r.clear = clear;
+        }
+        if (!vars_add(p, &r)) break;
+        v->dirty = false;
+    }
+}
+
+static void project_chan(struct plan *p, struct chan_state *c) {
+    size_t from = c->n; /* fresh entries are the tail of the list */
+    while (from > 0 && c->v[from - 1].fresh) from--;
+    for (; p->failed == 0 && from < c->n; from++) {
+        struct plan_chan_row r = {
+            .op = PLAN_CHAN_PUT,
+            .name = keep(p, text_str(&c->name)),
+            .declared = c->decl != NULL,
+            .is_list = c->is_list,
+            .seq = c->v[from].seq,
+            .ts_ms = c->v[from].ts_ms,
+            .value = keep(p, text_str(&c->v[from].value)),
+        };
+        if (!chans_add(p, &r)) return;
+        c->v[from].fresh = false;
+    }
+}
+
+static void project_chans(struct plan *p, struct run_state *s) {
+    for (size_t i = 0; p->failed == 0 && i < s->chan_ops_nr; i++) {
+        const struct chan_state *c = &s->chans[s->chan_ops[i].chan];
+        struct plan_chan_row r = {
+            .op = PLAN_CHAN_DEL,
+            .name = keep(p, text_str(&c->name)),
+            .declared = c->decl != NULL,
+            .is_list = c->is_list,
+            .seq = s->chan_ops[i].seq,
+        };
+        chans_add(p, &r);
+    }
+    s->chan_ops_nr = 0;
+    for (size_t i = 0; i < s->chans_nr; i++) project_chan(p, &s->chans[i]);
+}
+
+void plan_project(struct plan *p, struct run_state *s, int64_t paused_ms) {
+    if (p->failed != 0) return;
+    project_nodes(p, s);
+    project_vars(p, s);
+    project_chans(p, s);
+    p->update = (struct run_row_update){
+        .status = s->status,
+        .current_node = s->current_node >= 0 ? keep(p, s->wf->nodes[s->current_node].id) : STR_NONE,
+        .started_ms = s->started_ms,
+        .completed_ms = s->completed_ms,
+        .error = keep(p, text_str(&s->error)),
+        .outputs = keep(p, text_str(&s->outputs)),
+        .agent = keep(p, text_str(&s->agent)),
+        .paused_ms = paused_ms,
+    };
+    p->has_update = p->what == PLAN_RUN;
+    s->dirty_run = false;
+}

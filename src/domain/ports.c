@@ -1,0 +1,154 @@
+/*
+ * ports.c: what a node gets (NODE-6, WF-4) and what expressions see of a run (WF-9, WF-10).
+ */
+#include "domain/expr_int.h"
+#include "domain/sched_int.h"
+
+#include <stdio.h>
+
+struct str member_raw(struct str text, struct str key, struct arena *a) {
+    struct json_members m;
+    if (text.n == 0 || json_type_of(text) != JSON_OBJECT) return STR_NONE;
+    if (json_members(text, a, &m, NULL) != 0) return STR_NONE;
+    for (size_t i = 0; i < m.n; i++)
+        if (str_eq(m.v[i].key, key)) return m.v[i].raw;
+    return STR_NONE;
+}
+
+/* CHAN-17: the clock of a fold is the time of the last event. */
+static void channel_add(struct run_scope *sc, struct jw *w, const struct chan_state *c) {
+    struct buf value;
+    buf_init(&value, SCOPE_BYTES_MAX);
+    if (chan_value(c, sc->s->last_ts_ms, &value) != 0 || buf_failed(&value)) sc->no_memory = true;
+    else if (value.len > 0) {
+        jw_key_str(w, text_str(&c->name));
+        jw_raw(w, buf_str(&value));
+    }
+    buf_fini(&value);
+}
+
+/* Undeclared channels show under variables, declared ones under channels (CHAN-28). */
+static struct str object_of(struct run_scope *sc, enum run_root which, struct arena *a) {
+    struct run_state *s = sc->s;
+    struct buf b;
+    struct jw w;
+    buf_init(&b, SCOPE_BYTES_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    for (size_t i = 0; which == ROOT_VARIABLES && i < s->vars_nr; i++) {
+        if (s->vars[i].value.n == 0) continue;
+        jw_key_str(&w, text_str(&s->vars[i].name));
+        jw_raw(&w, text_str(&s->vars[i].value));
+    }
+    for (size_t i = 0; i < s->chans_nr; i++)
+        if ((s->chans[i].decl != NULL) == (which == ROOT_CHANNELS))
+            channel_add(sc, &w, &s->chans[i]);
+    jw_end_object(&w);
+    struct str text = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
+    if (text.p == NULL) sc->no_memory = true;
+    buf_fini(&b);
+    return text;
+}
+
+static struct str build(struct run_scope *sc, enum run_root which, struct arena *a) {
+    switch (which) {
+    case ROOT_STATUS:
+        if (sc->status.n == 0) return STR_NONE;
+        return arena_printf(a, "\"" STR_FMT "\"", STR_ARG(sc->status));
+    case ROOT_OUTPUT:
+        return sc->outputs;
+    case ROOT_VALUE:
+        return sc->output_key.n > 0 ? member_raw(sc->outputs, sc->output_key, a) : STR_NONE;
+    case ROOT_INPUTS:
+        return sc->s->meta.inputs;
+    case ROOT_CONFIG:
+        return sc->s->wf->nodes[sc->node].config;
+    default:
+        return object_of(sc, which, a);
+    }
+}
+
+static struct str lookup(void *ctx, struct str root, struct arena *a) {
+    static const char *const NAMES[ROOT_NR] = {"status",   "output", "value", "variables",
+                                               "channels", "inputs", "config"};
+    struct run_scope *sc = ctx;
+    for (int i = 0; i < ROOT_NR; i++) {
+        if (!str_eqc(root, NAMES[i])) continue;
+        if (!sc->have[i]) sc->root[i] = build(sc, (enum run_root)i, a);
+        sc->have[i] = true;
+        return sc->root[i].n > 0 ? sc->root[i] : STR_NONE;
+    }
+    return STR_NONE;
+}
+
+struct expr_scope run_scope_of(struct run_scope *sc) {
+    return (struct expr_scope){.lookup = lookup, .ctx = sc};
+}
+
+/* *value: STR_NONE when an optional port has nothing to give. */
+static int port_value(struct run_scope *sc, const struct wf_port *p, struct arena *a,
+                      struct str *value, struct wopr_error *err) {
+    struct expr_scope scope = run_scope_of(sc);
+    const struct var_state *v;
+    int rc = 0;
+    *value = STR_NONE;
+    switch (p->kind) {
+    case PORT_STATIC:
+        *value = p->value;
+        break;
+    case PORT_EXPRESSION:
+        rc = expr_eval(p->expr, &scope, a, value, err);
+        if (rc == WOPR_E_NO_MEMORY || sc->no_memory)
+            return wopr_error_set(err, WOPR_E_NO_MEMORY,
+                                  "no memory to resolve the inputs of a node");
+        return rc;
+    case PORT_CONNECTION:
+        *value = member_raw(text_str(&sc->s->nodes[p->node].outputs), p->output_key, a);
+        break;
+    case PORT_VARIABLE:
+        v = run_state_var(sc->s, p->variable);
+        if (v != NULL && v->value.n > 0) *value = text_str(&v->value);
+    }
+    if (value->p == NULL && !p->optional)
+        return wopr_error_set(err, WOPR_E_VALIDATION, "%s",
+                              p->kind == PORT_VARIABLE
+                                  ? "the variable of a required input has no value"
+                                  : "the connected output of a required input does not exist");
+    return 0;
+}
+
+int ports_resolve(struct run_state *s, int node, struct arena *a, struct str *out,
+                  struct wopr_error *err) {
+    const struct wf_node *n = &s->wf->nodes[node];
+    struct run_scope sc = {.s = s, .node = node};
+    struct wopr_error why;
+    struct buf b;
+    struct jw w;
+    int rc = 0;
+    buf_init(&b, 2 * SCOPE_BYTES_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    for (size_t i = 0; i < n->ports_nr; i++) {
+        struct str value;
+        wopr_error_clear(&why);
+        rc = port_value(&sc, &n->ports[i], a, &value, &why);
+        if (rc != 0) {
+            char pointer[sizeof(why.pointer)];
+            snprintf(pointer, sizeof(pointer), "/inputs/%.*s", (int)(n->ports[i].name.n & 0x7f),
+                     n->ports[i].name.p);
+            wopr_error_at(err, rc, pointer, "%.400s", why.message);
+            goto done;
+        }
+        if (value.p == NULL) continue;
+        jw_key_str(&w, n->ports[i].name);
+        jw_raw(&w, value);
+    }
+    jw_end_object(&w);
+    struct str text = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
+    if (arena_failed(a) || text.p == NULL)
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to resolve the inputs of a node");
+    else *out = text;
+done:
+    buf_fini(&b);
+    return rc;
+}

@@ -1,0 +1,190 @@
+/*
+ * redact.c: the credential-shape redactor (OBS-75, GEN-6).  A hand-written scanner: one pass, no
+ * backtracking beyond the token it looks at, so its time is linear whatever the text holds.
+ * Member names are left alone: replacing them could make two of one.
+ */
+#include "codec/json.h"
+#include "domain/options.h"
+
+#define REDACTED         "[REDACTED]"
+#define TOKEN_CHARS_MIN  16u /* after a prefix */
+#define KNOWN_CHARS_MIN  4u  /* shorter secrets would eat ordinary words */
+#define REDACT_ARENA_MAX (64u * 1024 * 1024)
+
+/* Longest first where one begins another. */
+static const struct str PREFIXES[] = {
+    {"sk-ant-", 7},  {"sk-", 3}, {"AIza", 4}, {"cred_", 5},
+    {"hk_test_", 8}, {"hk_", 3}, {"ghp_", 4}, {"xoxb-", 5},
+};
+
+static bool is_alnum(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+static bool is_token(char c) { return is_alnum(c) || c == '_' || c == '-'; }
+
+/* RFC 6750 b64token */
+static bool is_bearer(char c) { return is_token(c) || (c != '\0' && strchr(".~+/=", c) != NULL); }
+
+static size_t token_end(struct str t, size_t at) {
+    while (at < t.n && is_token(t.p[at])) at++;
+    return at;
+}
+
+/* End of a token that qualified: it goes on over inner punctuation, not over a final full stop. */
+static size_t token_rest(struct str t, size_t at) {
+    while (at + 1 < t.n && is_bearer(t.p[at]) && is_token(t.p[at + 1])) at = token_end(t, at + 1);
+    while (at < t.n && t.p[at] == '=') at++;
+    return at;
+}
+
+static size_t prefixed_end(struct str t, size_t at) {
+    for (size_t i = 0; i < sizeof PREFIXES / sizeof PREFIXES[0]; i++) {
+        size_t from = at + PREFIXES[i].n;
+        if (from > t.n || memcmp(t.p + at, PREFIXES[i].p, PREFIXES[i].n) != 0) continue;
+        size_t end = token_end(t, from);
+        if (end - from >= TOKEN_CHARS_MIN) return token_rest(t, end);
+    }
+    return at;
+}
+
+/* Three or more dot-separated groups, the first beginning with eyJ: JWS, JWE. */
+static size_t jwt_end(struct str t, size_t at) {
+    if (t.n - at < 3 || memcmp(t.p + at, "eyJ", 3) != 0) return at;
+    size_t end = token_end(t, at);
+    unsigned groups = 1;
+    while (end + 1 < t.n && t.p[end] == '.' && is_token(t.p[end + 1])) {
+        end = token_end(t, end + 1);
+        groups++;
+    }
+    return groups >= 3 ? end : at;
+}
+
+/* "Bearer <token>": *from is where the token begins.  In other spellings than the header's the word
+ * is often prose, so there the token has to look like one. */
+static size_t bearer_end(struct str t, size_t at, size_t *from) {
+    static const struct str word = {"Bearer", 6};
+    if (t.n - at <= word.n || !str_eq_nocase(str_n(t.p + at, word.n), word)) return at;
+    bool exact = memcmp(t.p + at, word.p, word.n) == 0, digit = false;
+    size_t i = at + word.n, end;
+    while (i < t.n && (t.p[i] == ' ' || t.p[i] == '\t')) i++;
+    if (i == at + word.n) return at;
+    for (end = i; end < t.n && is_bearer(t.p[end]); end++)
+        digit = digit || (t.p[end] >= '0' && t.p[end] <= '9');
+    if (end == i || (!exact && end - i < 8 && !digit)) return at;
+    *from = i;
+    return end;
+}
+
+/* Find what to replace at this place: true with [*from, *end). */
+static bool secret_at(struct str t, struct str known, size_t at, size_t *from, size_t *end) {
+    *from = at;
+    if (known.n >= KNOWN_CHARS_MIN && t.n - at >= known.n && t.p[at] == known.p[0] &&
+        memcmp(t.p + at, known.p, known.n) == 0) {
+        *end = at + known.n;
+        return true;
+    }
+    if (at > 0 && is_alnum(t.p[at - 1])) return false; /* "task-..." is not "sk-..." */
+    switch (t.p[at]) {
+    case 's':
+    case 'A':
+    case 'c':
+    case 'h':
+    case 'g':
+    case 'x':
+        *end = prefixed_end(t, at);
+        break;
+    case 'e':
+        *end = jwt_end(t, at);
+        break;
+    case 'B':
+    case 'b':
+        *end = bearer_end(t, at, from);
+        break;
+    default:
+        return false;
+    }
+    return *end > at;
+}
+
+bool redact_text(struct str text, struct str known, struct buf *out) {
+    bool hit = false;
+    size_t copied = 0, from, end;
+    for (size_t i = 0; i < text.n;) {
+        if (!secret_at(text, known, i, &from, &end)) {
+            i++;
+            continue;
+        }
+        buf_add(out, text.p + copied, from - copied);
+        buf_addz(out, REDACTED);
+        copied = i = end;
+        hit = true;
+    }
+    buf_add(out, text.p + copied, text.n - copied);
+    return hit;
+}
+
+/* Index of the quote that closes the string opened at `at`, n when it is not closed. */
+static size_t string_close(struct str t, size_t at, bool *escaped) {
+    size_t i = at + 1;
+    *escaped = false;
+    while (i < t.n && t.p[i] != '"') {
+        if (t.p[i] == '\\') {
+            *escaped = true;
+            i++;
+        }
+        i++;
+    }
+    return i < t.n ? i : t.n;
+}
+
+static bool is_name(struct str t, size_t after) {
+    while (after < t.n &&
+           (t.p[after] == ' ' || t.p[after] == '\t' || t.p[after] == '\n' || t.p[after] == '\r'))
+        after++;
+    return after < t.n && t.p[after] == ':';
+}
+
+/* A string with escapes is looked at unescaped, and keeps its spelling when there is nothing to
+ * hide. */
+static int redact_escaped(struct str raw, struct str known, struct arena **a, struct buf *out) {
+    if (!*a) *a = arena_new(REDACT_ARENA_MAX);
+    struct str plain = *a ? json_string(raw, *a) : STR_NONE;
+    if (!plain.p) return WOPR_E_NO_MEMORY;
+    struct buf b;
+    buf_init(&b, REDACT_ARENA_MAX);
+    bool hit = redact_text(plain, known, &b);
+    int rc = buf_failed(&b) ? WOPR_E_NO_MEMORY : 0;
+    if (rc == 0 && hit) json_quote(out, buf_str(&b));
+    else if (rc == 0) buf_adds(out, raw);
+    buf_fini(&b);
+    return rc;
+}
+
+int redact_json(struct str json, struct str known, struct buf *out, struct wopr_error *err) {
+    struct arena *a = NULL;
+    size_t copied = 0;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < json.n; i++) {
+        bool escaped;
+        if (json.p[i] != '"') continue;
+        size_t close = string_close(json, i, &escaped);
+        if (close == json.n) break; /* not closed: not checked text, copied as it is */
+        if (!is_name(json, close + 1)) {
+            buf_add(out, json.p + copied, i - copied);
+            if (escaped) {
+                rc = redact_escaped(str_n(json.p + i, close + 1 - i), known, &a, out);
+            } else {
+                buf_addc(out, '"');
+                redact_text(str_n(json.p + i + 1, close - i - 1), known, out);
+                buf_addc(out, '"');
+            }
+            copied = close + 1;
+        }
+        i = close;
+    }
+    if (rc == 0) buf_add(out, json.p + copied, json.n - copied);
+    arena_free(a);
+    if (rc == 0 && buf_failed(out)) rc = WOPR_E_NO_MEMORY;
+    return rc == 0 ? 0 : wopr_error_set(err, rc, "no memory to redact a text");
+}

@@ -1,0 +1,36 @@
+/*
+ * sched_int.h: what expressions see of a run (WF-9, WF-10).  Layer: domain (pure), private to this
+ * folder.
+ */
+#ifndef WOPR_DOMAIN_SCHED_INT_H
+#define WOPR_DOMAIN_SCHED_INT_H
+
+#include "domain/state.h"
+
+#define SCOPE_BYTES_MAX (16u * 1024 * 1024) /* text of one root, e.g. all variables together */
+
+enum run_root {
+    ROOT_STATUS,
+    ROOT_OUTPUT,
+    ROOT_VALUE,
+    ROOT_VARIABLES,
+    ROOT_CHANNELS,
+    ROOT_INPUTS,
+    ROOT_CONFIG,
+    ROOT_NR
+};
+struct run_scope { /* one evaluation; roots are built once, in the arena of the first look-up */
+    struct run_state *s;
+    int node;              /* whose config; for an edge also whose status and outputs */
+    struct str status;     /* word, empty for ports */
+    struct str outputs;    /* raw object, empty for ports */
+    struct str output_key; /* sourceOutput of the edge, empty for ports */
+    bool no_memory;
+    bool have[ROOT_NR];
+    struct str root[ROOT_NR];
+};
+struct expr_scope run_scope_of(struct run_scope *sc); /* borrows sc */
+/* Raw value of a member, STR_NONE when absent or when text is no object. */
+struct str member_raw(struct str text, struct str key, struct arena *a);
+
+#endif

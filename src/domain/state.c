@@ -1,0 +1,411 @@
+/*
+ * state.c: life of a run state, and the fold of run events (20-runtime 1.5).  Node events:
+ * state_node.c, channels: state_channel.c.  run_move is the only place that assigns the status of a
+ * run.
+ */
+#include "base/mem.h"
+#include "codec/json.h"
+#include "domain/state_internal.h"
+
+int text_set(struct text *t, struct str s) {
+    char *p = NULL;
+    if (s.n > 0 && !(p = mem_strndup(s.p, s.n))) return WOPR_E_NO_MEMORY;
+    mem_free(t->p);
+    *t = (struct text){p, s.n};
+    return 0;
+}
+
+void text_clear(struct text *t) {
+    mem_free(t->p);
+    *t = (struct text){0};
+}
+
+int fold_corrupt(struct fold *f, const char *what) {
+    return wopr_error_set(f->err, WOPR_E_CORRUPT,
+                          "event %lld (%s): %s; the run is parked, compare its log with a backup",
+                          (long long)f->e->seq, event_name(f->e->kind), what);
+}
+
+int fold_no_memory(struct fold *f) {
+    return wopr_error_set(f->err, WOPR_E_NO_MEMORY, "no memory to fold an event");
+}
+
+struct arena *fold_scratch(struct fold *f) {
+    if (!f->scratch) f->scratch = arena_new(STATE_SCRATCH_MAX);
+    return f->scratch;
+}
+
+int fold_string(struct fold *f, const char *key, struct str *out) {
+    struct str raw = json_get(f->e->payload, key);
+    if (raw.n < 2 || raw.p[0] != '"') return fold_corrupt(f, "a required string is missing");
+    if (!memchr(raw.p, '\\', raw.n)) {
+        *out = str_n(raw.p + 1, raw.n - 2);
+        return 0;
+    }
+    struct arena *a = fold_scratch(f);
+    struct str s = a ? json_string(raw, a) : STR_NONE;
+    if (!s.p) return fold_no_memory(f);
+    *out = s;
+    return 0;
+}
+
+/* --- variables --- */
+
+struct var_state *run_state_var(struct run_state *s, struct str name) {
+    for (size_t i = 0; i < s->vars_nr; i++)
+        if (str_eq(text_str(&s->vars[i].name), name)) return &s->vars[i];
+    return NULL;
+}
+
+int state_var_set(struct run_state *s, struct str name, struct str value, bool sensitive) {
+    struct var_state *v = run_state_var(s, name);
+    if (!v) {
+        if (s->vars_nr >= STATE_VARS_MAX) return WOPR_E_TOO_BIG;
+        if (s->vars_nr == s->vars_cap) {
+            size_t cap = s->vars_cap ? s->vars_cap * 2 : 8;
+            struct var_state *grown = mem_grow(s->vars, cap, sizeof *grown);
+            if (!grown) return WOPR_E_NO_MEMORY;
+            s->vars = grown;
+            s->vars_cap = cap;
+        }
+        v = &s->vars[s->vars_nr];
+        *v = (struct var_state){.sensitive = sensitive};
+        if (text_set(&v->name, name) != 0) return WOPR_E_NO_MEMORY;
+        s->vars_nr++;
+    }
+    if (text_set(&v->value, value) != 0) return WOPR_E_NO_MEMORY;
+    v->dirty = true;
+    return 0;
+}
+
+/* Declared defaults overlaid by inputs (WF-17..19); undeclared inputs are not looked at (EVT-11).
+ */
+static int vars_init(struct run_state *s, struct wopr_error *err) {
+    struct json_members in = {0};
+    if (s->meta.inputs.n > 0) {
+        int rc = json_check(s->meta.inputs, &JSON_LIMITS_STORED, err);
+        if (rc == 0) rc = json_members(s->meta.inputs, s->arena, &in, err);
+        if (rc != 0) return rc;
+    }
+    for (size_t i = 0; i < s->wf->vars_nr; i++) {
+        const struct wf_variable *d = &s->wf->vars[i];
+        struct str value = d->has_default ? d->default_value : STR_NONE;
+        for (size_t k = 0; k < in.n; k++)
+            if (str_eq(in.v[k].key, d->name)) value = in.v[k].raw;
+        if (value.n == 0) continue;
+        int rc = state_var_set(s, d->name, value, d->sensitive);
+        if (rc != 0) return wopr_error_set(err, rc, "no room for the variables of a run");
+        /* The run row was created with the clear values; sensitive ones are projected again,
+         * masked. */
+        s->vars[s->vars_nr - 1].dirty = d->sensitive;
+    }
+    return 0;
+}
+
+/* --- life --- */
+
+static int meta_copy(struct run_state *s, const struct run_meta *m) {
+    struct run_meta *d = &s->meta;
+    *d = *m;
+    struct str *const texts[] = {
+        &d->run_id,      &d->workflow_id,  &d->tenant,    &d->workspace, &d->scope_id,
+        &d->subject,     &d->configurable, &d->tags,      &d->metadata,  &d->callback_url,
+        &d->traceparent, &d->inputs,       &d->transport,
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i]->n > 0) *texts[i] = arena_str(s->arena, *texts[i]);
+        else *texts[i] = STR_NONE;
+    return arena_failed(s->arena) ? WOPR_E_NO_MEMORY : 0;
+}
+
+int run_state_new(struct workflow *wf, const struct run_meta *meta, const struct run_limits *limits,
+                  struct run_state **out, struct wopr_error *err) {
+    int rc = WOPR_E_NO_MEMORY;
+    struct run_state *s = MEM_NEW(struct run_state);
+    if (!s) return wopr_error_set(err, rc, "no memory for a run");
+    s->wf = workflow_ref(wf);
+    s->status = s->before_pause = RUN_PENDING;
+    s->current_node = s->failed_node = -1;
+    s->arena = arena_new(STATE_ARENA_MAX);
+    if (!s->arena || meta_copy(s, meta) != 0) goto no_memory;
+    s->nodes = mem_array(wf->nodes_nr > 0 ? wf->nodes_nr : 1, sizeof *s->nodes);
+    if (!s->nodes) goto no_memory;
+    rc = run_options_load(s->meta.configurable, s->meta.tags, s->meta.metadata, limits, s->arena,
+                          &s->options, err);
+    if (rc != 0) goto fail;
+    /* The effective limit was fixed at creation (EVT-25); the row wins over a host limit changed
+     * since. */
+    if (s->meta.recursion_limit > 0) s->options.recursion_limit = s->meta.recursion_limit;
+    else s->meta.recursion_limit = s->options.recursion_limit;
+    rc = vars_init(s, err);
+    if (rc != 0) goto fail;
+    for (size_t i = 0; i < wf->channels_nr; i++)
+        if (!chan_add(s, wf->channels[i].name, &wf->channels[i])) goto no_memory;
+    *out = s;
+    return 0;
+no_memory:
+    rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a run");
+fail:
+    run_state_free(s);
+    return rc;
+}
+
+void run_state_free(struct run_state *s) {
+    if (!s) return;
+    for (size_t i = 0; s->nodes && i < s->wf->nodes_nr; i++) {
+        text_clear(&s->nodes[i].outputs);
+        text_clear(&s->nodes[i].error);
+    }
+    mem_free(s->nodes);
+    for (size_t i = 0; i < s->vars_nr; i++) {
+        text_clear(&s->vars[i].name);
+        text_clear(&s->vars[i].value);
+    }
+    mem_free(s->vars);
+    for (size_t i = 0; i < s->chans_nr; i++) chan_free(&s->chans[i]);
+    mem_free(s->chans);
+    mem_free(s->chan_ops);
+    text_clear(&s->error);
+    text_clear(&s->agent);
+    text_clear(&s->outputs);
+    arena_free(s->arena);
+    workflow_unref(s->wf);
+    mem_free(s);
+}
+
+void run_state_clean(struct run_state *s) {
+    for (size_t i = 0; i < s->wf->nodes_nr; i++) s->nodes[i].dirty = false;
+    for (size_t i = 0; i < s->vars_nr; i++) s->vars[i].dirty = false;
+    for (size_t i = 0; i < s->chans_nr; i++)
+        for (size_t k = s->chans[i].n; k > 0 && s->chans[i].v[k - 1].fresh; k--)
+            s->chans[i].v[k - 1].fresh = false;
+    s->chan_ops_nr = 0;
+    s->dirty_run = false;
+}
+
+/* --- run events --- */
+
+/* The run timeout counts running time only (WF-23): not before the start, not while paused or
+ * waiting. */
+static bool run_clock_stands(enum run_status st) {
+    return st == RUN_PAUSED || run_status_waiting(st);
+}
+
+void run_move(struct run_state *s, enum run_status to, int64_t ts_ms) {
+    enum run_status from = s->status;
+    if (from == to) return;
+    s->status = to;
+    s->dirty_run = true;
+    if (s->started_ms == 0) return;
+    if (run_clock_stands(from) && !run_clock_stands(to)) {
+        s->waited_ms += ts_ms - s->wait_since_ms;
+        s->wait_since_ms = 0;
+    } else if (!run_clock_stands(from) && run_clock_stands(to)) {
+        s->wait_since_ms = ts_ms;
+    }
+}
+
+static int fold_run_started(struct fold *f) {
+    struct run_state *s = f->s;
+    s->started_ms = f->ts_ms;
+    int rc = sched_run_started(s);
+    if (rc == WOPR_E_NO_MEMORY) return fold_no_memory(f);
+    return rc == 0 ? 0 : fold_corrupt(f, "the workflow can not be started");
+}
+
+/* {"code","message","details"?}: the closed form of the snapshot (NODE-12) out of an open one. */
+static int error_closed(struct fold *f, struct str error, struct text *out) {
+    struct buf b;
+    struct jw w;
+    struct str code = json_get(error, "code"), message = json_get(error, "message"),
+               details = json_get(error, "details");
+    if (code.n == 0 || message.n == 0) return fold_corrupt(f, "the error has no code or message");
+    buf_init(&b, EVENT_ERROR_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kraw(&w, "code", code);
+    jw_kraw(&w, "message", message);
+    if (details.n > 0) jw_kraw(&w, "details", details);
+    jw_end_object(&w);
+    int rc = buf_failed(&b) ? WOPR_E_NO_MEMORY : text_set(out, buf_str(&b));
+    buf_fini(&b);
+    return rc == 0 ? 0 : fold_no_memory(f);
+}
+
+/* EVT-7, R2: the nodes were ended by their own events before the run ends. */
+static int fold_run_ended(struct fold *f) {
+    struct run_state *s = f->s;
+    if (s->running_nr > 0 || s->suspended_nr > 0)
+        return fold_corrupt(f, "the run ends while a node runs or waits");
+    for (size_t i = 0; s->retry_nr > 0 && i < s->wf->nodes_nr; i++)
+        if (s->nodes[i].retry_at_ms > 0) {
+            s->nodes[i].retry_at_ms = 0; /* nobody will start it again */
+            s->retry_nr--;
+        }
+    s->completed_ms = f->ts_ms;
+    s->current_node = -1;
+    sched_run_ended(s);
+    return 0;
+}
+
+static int fold_run_completed(struct fold *f) {
+    struct str outputs = json_get(f->e->payload, "outputs");
+    if (outputs.n == 0) outputs = STR("{}");
+    if (text_set(&f->s->outputs, outputs) != 0) return fold_no_memory(f);
+    return fold_run_ended(f);
+}
+
+static int fold_run_failed(struct fold *f) {
+    int rc = error_closed(f, json_get(f->e->payload, "error"), &f->s->error);
+    return rc == 0 ? fold_run_ended(f) : rc;
+}
+
+/* D37: an immediate pause cuts one attempt without a node event; the node starts again after the
+ * resume. */
+static int fold_run_paused(struct fold *f) {
+    struct run_state *s = f->s;
+    s->before_pause = s->status;
+    if (json_get(f->e->payload, "interruptedNodeId").n == 0) return 0;
+    struct str id;
+    int rc = fold_string(f, "interruptedNodeId", &id);
+    if (rc != 0) return rc;
+    int i = workflow_node_index(s->wf, id);
+    if (i < 0 || s->nodes[i].status != NODE_RUNNING)
+        return fold_corrupt(f, "the interrupted node does not run");
+    node_wait_retry(s, i, f->ts_ms);
+    return 0;
+}
+
+static int fold_cap_breached(struct fold *f) {
+    f->s->cap_breached = true;
+    return 0;
+}
+
+static int fold_variable_changed(struct fold *f) {
+    struct str name, next = json_get(f->e->payload, "next");
+    int rc = fold_string(f, "name", &name);
+    if (rc != 0) return rc;
+    const struct wf_variable *d = workflow_variable(f->s->wf, name);
+    /* Mode omit leaves the value out (OBS-72); the owner of the state puts the clear one back. */
+    rc = state_var_set(f->s, name, next.n > 0 ? next : STR("null"), d && d->sensitive);
+    if (rc == WOPR_E_TOO_BIG) return fold_corrupt(f, "the run has too many variables");
+    return rc == 0 ? 0 : fold_no_memory(f);
+}
+
+static int fold_agent_handoff(struct fold *f) {
+    struct str to;
+    int rc = fold_string(f, "toAgentId", &to);
+    if (rc != 0) return rc;
+    struct str raw_to = json_get(f->e->payload, "toAgentId");
+    for (size_t i = 0; i < f->s->wf->nodes_nr; i++) { /* the pinned AgentRef says more than an id */
+        struct str ref = f->s->wf->nodes[i].agent;
+        if (ref.n > 0 && str_eq(json_get(ref, "agentId"), raw_to))
+            return text_set(&f->s->agent, ref) == 0 ? 0 : fold_no_memory(f);
+    }
+    struct buf b;
+    struct jw w;
+    buf_init(&b, EVENT_ERROR_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "agentId", to);
+    jw_end_object(&w);
+    rc = buf_failed(&b) ? WOPR_E_NO_MEMORY : text_set(&f->s->agent, buf_str(&b));
+    buf_fini(&b);
+    return rc == 0 ? 0 : fold_no_memory(f);
+}
+
+/* What a kind does beyond moving the status.  No row: it is counted (and, see below, may be an
+ * effect). */
+static int (*const FOLDS[EV_NR])(struct fold *f) = {
+    [EV_RUN_STARTED] = fold_run_started,         [EV_RUN_COMPLETED] = fold_run_completed,
+    [EV_RUN_FAILED] = fold_run_failed,           [EV_RUN_CANCELLED] = fold_run_ended,
+    [EV_RUN_PAUSED] = fold_run_paused,           [EV_NODE_STARTED] = fold_node_started,
+    [EV_NODE_COMPLETED] = fold_node_completed,   [EV_NODE_FAILED] = fold_node_failed,
+    [EV_NODE_SUSPENDED] = fold_node_suspended,   [EV_NODE_SUSPEND_FAILED] = fold_node_any,
+    [EV_NODE_RESUMED] = fold_node_resumed,       [EV_NODE_RETRIED] = fold_node_retried,
+    [EV_NODE_SKIPPED] = fold_node_stopped,       [EV_NODE_CANCELLED] = fold_node_stopped,
+    [EV_CHANNEL_WRITTEN] = fold_channel_written, [EV_VARIABLE_CHANGED] = fold_variable_changed,
+    [EV_CAP_BREACHED] = fold_cap_breached,       [EV_AGENT_HANDOFF] = fold_agent_handoff,
+};
+
+/* Kinds an executor causes: a re-executed attempt (STORE-39) skips as many as the log already
+ * holds. */
+static bool event_is_effect(enum ev_kind k) {
+    switch (k) {
+    case EV_CHANNEL_WRITTEN:
+    case EV_ARTIFACT_CREATED:
+    case EV_OUTPUT_CHUNK:
+    case EV_VARIABLE_CHANGED:
+    case EV_LOG_APPENDED:
+    case EV_VERSION_PINNED:
+    case EV_AGENT_REASONED:
+    case EV_AGENT_TOOL_CALLED:
+    case EV_AGENT_TOOL_RETURNED:
+    case EV_AGENT_HANDOFF:
+    case EV_AGENT_DECIDED:
+    case EV_ORCHESTRATOR_DECIDED:
+    case EV_CONVERSATION_OPENED:
+    case EV_CONVERSATION_EXCHANGED:
+    case EV_CONVERSATION_CLOSED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool event_is_node(enum ev_kind k) { return k >= EV_NODE_STARTED && k <= EV_NODE_CANCELLED; }
+
+static void count_effect(struct fold *f) {
+    if (f->node < 0 || !event_is_effect(f->e->kind)) return;
+    struct node_state *n = &f->s->nodes[f->node];
+    if (n->status != NODE_RUNNING) return;
+    if (n->effects < INT32_MAX) n->effects++;
+    if (f->e->kind == EV_OUTPUT_CHUNK && n->chunks < INT32_MAX) n->chunks++;
+}
+
+static int fold_known(struct fold *f) {
+    struct run_state *s = f->s;
+    const struct event *e = f->e;
+    int to = run_edge(s->status, e->kind);
+    if (to < 0)
+        return fold_corrupt(f, run_status_final(s->status) ? "the run has already ended"
+                                                           : "not possible in this status");
+    if (e->kind == EV_RUN_RESUMED && s->status == RUN_PAUSED) to = (int)s->before_pause;
+    if (json_type_of(e->payload) != JSON_OBJECT) return fold_corrupt(f, "no object as payload");
+    if (e->node_id.n > 0) f->node = workflow_node_index(s->wf, e->node_id);
+    if (FOLDS[e->kind]) {
+        int rc = FOLDS[e->kind](f);
+        if (rc != 0) return rc;
+    }
+    count_effect(f);
+    /* RUNNING and the waiting states show what the suspended nodes ask for (INT-12). */
+    bool going = to == RUN_RUNNING || run_status_waiting((enum run_status)to);
+    if (going && (event_is_node(e->kind) || to != (int)s->status))
+        to = (int)run_waits(s, &s->current_node);
+    run_move(s, (enum run_status)to, f->ts_ms);
+    return 0;
+}
+
+int state_apply_checked(struct run_state *s, const struct event *e, struct wopr_error *err) {
+    struct fold f = {.s = s, .e = e, .node = -1, .err = err};
+    f.ts_ms = e->ts_ms > s->last_ts_ms ? e->ts_ms : s->last_ts_ms;
+    int rc = 0;
+    if (e->seq != s->next_seq) rc = fold_corrupt(&f, "not the next sequence");
+    else if (run_status_final(s->status)) rc = fold_corrupt(&f, "the run has already ended");
+    else if ((unsigned)e->kind < EV_NR) rc = fold_known(&f);
+    arena_free(f.scratch);
+    if (rc != 0) return rc;
+    s->last_ts_ms = f.ts_ms;
+    s->next_seq++;
+    return 0;
+}
+
+int run_state_apply(struct run_state *s, const struct event *e, struct wopr_error *err) {
+    if ((unsigned)e->kind < EV_NR) { /* the payload of an unknown kind is not read */
+        struct fold f = {.s = s, .e = e, .node = -1, .err = err};
+        int rc = json_check(e->payload, &JSON_LIMITS_STORED, NULL);
+        if (rc == WOPR_E_NO_MEMORY) return fold_no_memory(&f);
+        if (rc != 0) return fold_corrupt(&f, "the payload is not JSON");
+    }
+    return state_apply_checked(s, e, err);
+}

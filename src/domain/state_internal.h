@@ -1,0 +1,61 @@
+/*
+ * state_internal.h: shared by the files of the fold (state*.c, plan.c).  Layer: domain (pure).
+ */
+#ifndef WOPR_DOMAIN_STATE_INTERNAL_H
+#define WOPR_DOMAIN_STATE_INTERNAL_H
+
+#include "domain/state.h"
+
+/* Bounds of what a log can make grow by names of its own choosing. */
+#define STATE_VARS_MAX     4096u
+#define STATE_CHANS_MAX    4096u
+#define STATE_ENTRIES_MAX  1000000u            /* per channel */
+#define STATE_VALUE_MAX    (16u * 1024 * 1024) /* bytes of one folded merge value */
+#define STATE_SCRATCH_MAX  (64u * 1024 * 1024) /* arena of one event */
+#define STATE_ARENA_MAX    (64u * 1024 * 1024) /* meta and fixed arrays of one run */
+#define EVENT_ERROR_MAX    (1024u * 1024)      /* bytes of an error text taken from a payload */
+#define STATE_RETRY_MS_MAX 31536000000         /* a year; WF-24 stays far below */
+
+struct fold { /* one event on its way into the state */
+    struct run_state *s;
+    const struct event *e;
+    int64_t ts_ms; /* event time, never before the last one's */
+    int node;      /* index of the envelope's node, -1 = none */
+    struct arena *scratch; /* made on demand, freed with the event */
+    struct wopr_error *err;
+};
+/* WOPR_E_CORRUPT with the sequence and kind of the event in the message. */
+int fold_corrupt(struct fold *f, const char *what);
+int fold_no_memory(struct fold *f);
+struct arena *fold_scratch(struct fold *f); /* NULL when memory is short */
+/* Required string member of the payload, unescaped; borrowed from the event or from the scratch arena. */
+int fold_string(struct fold *f, const char *key, struct str *out);
+int fold_channel_written(struct fold *f);
+int fold_node_started(struct fold *f);
+int fold_node_completed(struct fold *f);
+int fold_node_failed(struct fold *f);
+int fold_node_suspended(struct fold *f);
+int fold_node_resumed(struct fold *f);
+int fold_node_retried(struct fold *f);
+int fold_node_stopped(struct fold *f); /* skipped, cancelled */
+int fold_node_any(struct fold *f);     /* only checks that the node may have this event */
+/* Let a running node wait for its next attempt until at_ms. */
+void node_wait_retry(struct run_state *s, int node, int64_t at_ms);
+/* INT-12: what a going run shows, and the node it shows it for (-1 = none). */
+enum run_status run_waits(const struct run_state *s, int *node);
+/* The only door to run_state.status; keeps the clock of WF-23. */
+void run_move(struct run_state *s, enum run_status to, int64_t ts_ms);
+
+/* run_state_apply for an event whose payload has passed json_check. */
+MUST_CHECK int state_apply_checked(struct run_state *s, const struct event *e,
+                                   struct wopr_error *err);
+
+bool run_status_waiting(enum run_status s);
+/* The status of a node after kind, or -1. */
+int node_edge(enum node_status from, enum ev_kind kind);
+bool reducer_is_list(enum reducer r);
+void chan_free(struct chan_state *c);
+struct chan_state *chan_add(struct run_state *s, struct str name, const struct wf_channel *decl);
+int state_var_set(struct run_state *s, struct str name, struct str value, bool sensitive);
+
+#endif

@@ -1,0 +1,212 @@
+/*
+ * state_node.c: the fold of node events (EVT-20..30, INT-12, WF-44).  node_move is the only place
+ * that assigns the status of a node; it keeps the counters that the scheduler reads.
+ */
+#include "codec/json.h"
+#include "domain/state_internal.h"
+
+static void node_count(struct run_state *s, const struct node_state *n, size_t by) {
+    /* by is 1 or (size_t)-1: unsigned arithmetic wraps as meant */
+    if (n->status == NODE_RUNNING) s->running_nr += by;
+    if (n->status == NODE_SUSPENDED) s->suspended_nr += by;
+    if (n->retry_at_ms > 0) s->retry_nr += by;
+}
+
+/* retry_at_ms: 0, or with NODE_PENDING the time of the next attempt. */
+static void node_move(struct run_state *s, int node, enum node_status to, int64_t retry_at_ms) {
+    struct node_state *n = &s->nodes[node];
+    node_count(s, n, (size_t)-1);
+    n->status = to;
+    n->retry_at_ms = retry_at_ms;
+    node_count(s, n, 1);
+    n->dirty = true;
+    if (to != NODE_SUSPENDED) {
+        n->waits = RUN_RUNNING;
+        n->pause_drained = false;
+    }
+}
+
+void node_wait_retry(struct run_state *s, int node, int64_t at_ms) {
+    node_move(s, node, NODE_PENDING, at_ms > 0 ? at_ms : 1);
+}
+
+/* The node of the envelope and its status after the event. */
+static int node_next(struct fold *f, struct node_state **n, enum node_status *to) {
+    if (f->node < 0) return fold_corrupt(f, "names no node of the workflow");
+    *n = &f->s->nodes[f->node];
+    int next = node_edge((*n)->status, f->e->kind);
+    if (next < 0) return fold_corrupt(f, "not possible in the status of the node");
+    *to = (enum node_status)next;
+    return 0;
+}
+
+/* Optional integer member within bounds. */
+static int payload_int(struct fold *f, const char *key, int64_t max, int64_t absent, int64_t *out) {
+    struct str raw = json_get(f->e->payload, key);
+    int64_t v = absent;
+    if (raw.n > 0 && (!json_int(raw, &v) || v < 0 || v > max))
+        return fold_corrupt(f, "a number is out of range");
+    *out = v;
+    return 0;
+}
+
+static int node_settled(struct fold *f) {
+    int rc = sched_node_settled(f->s, f->node, f->err);
+    if (rc == WOPR_E_NO_MEMORY) return fold_no_memory(f);
+    return rc == 0 ? 0 : fold_corrupt(f, "the node has already ended in this activation"); /* R5 */
+}
+
+int fold_node_started(struct fold *f) {
+    struct node_state *n;
+    enum node_status to = NODE_PENDING;
+    int64_t attempt = 0;
+    int rc = node_next(f, &n, &to);
+    if (rc != 0) return rc;
+    bool again = n->retry_at_ms > 0 && n->attempt < INT32_MAX;
+    rc = payload_int(f, "attempt", INT32_MAX, again ? n->attempt + 1 : 0, &attempt);
+    if (rc != 0) return rc;
+    struct str agent = f->s->wf->nodes[f->node].agent;
+    if (agent.n > 0 && text_set(&f->s->agent, agent) != 0) return fold_no_memory(f);
+    node_move(f->s, f->node, to, 0);
+    n->attempt = (int32_t)attempt;
+    n->started_ms = f->ts_ms;
+    n->completed_ms = 0;
+    n->chunks = n->effects = 0;
+    text_clear(&n->outputs);
+    text_clear(&n->error);
+    f->s->started_count++; /* EVT-25: retries included */
+    sched_node_started(f->s, f->node);
+    return 0;
+}
+
+int fold_node_completed(struct fold *f) {
+    struct node_state *n;
+    enum node_status to = NODE_PENDING;
+    int rc = node_next(f, &n, &to);
+    if (rc != 0) return rc;
+    struct str outputs = json_get(f->e->payload, "outputs");
+    if (outputs.n == 0) outputs = STR("{}");
+    if (json_type_of(outputs) != JSON_OBJECT) return fold_corrupt(f, "outputs is no object");
+    if (text_set(&n->outputs, outputs) != 0) return fold_no_memory(f);
+    node_move(f->s, f->node, to, 0);
+    n->completed_ms = f->ts_ms;
+    if (n->terminal_n < INT32_MAX) n->terminal_n++;
+    return node_settled(f);
+}
+
+int fold_node_failed(struct fold *f) {
+    struct node_state *n;
+    enum node_status to = NODE_PENDING;
+    int rc = node_next(f, &n, &to);
+    if (rc != 0) return rc;
+    struct str error = json_get(f->e->payload, "error");
+    if (error.n == 0 || json_type_of(error) != JSON_OBJECT || json_get(error, "code").n == 0)
+        return fold_corrupt(f, "no error object");
+    if (text_set(&n->error, error) != 0) return fold_no_memory(f);
+    text_clear(&n->outputs);
+    node_move(f->s, f->node, to, 0);
+    n->completed_ms = f->ts_ms;
+    if (n->terminal_n < INT32_MAX) n->terminal_n++;
+    return node_settled(f);
+}
+
+int fold_node_stopped(struct fold *f) {
+    struct node_state *n;
+    enum node_status to = NODE_PENDING;
+    int rc = node_next(f, &n, &to);
+    if (rc != 0) return rc;
+    text_clear(&n->outputs);
+    node_move(f->s, f->node, to, 0);
+    n->completed_ms = f->ts_ms;
+    return node_settled(f);
+}
+
+int fold_node_any(struct fold *f) {
+    struct node_state *n;
+    enum node_status to = NODE_PENDING;
+    return node_next(f, &n, &to);
+}
+
+int fold_node_retried(struct fold *f) {
+    struct node_state *n;
+    enum node_status to = NODE_PENDING;
+    int64_t delay_ms = 0;
+    int rc = node_next(f, &n, &to);
+    if (rc == 0) rc = payload_int(f, "delayMs", STATE_RETRY_MS_MAX, 0, &delay_ms);
+    if (rc != 0) return rc;
+    bool over = f->ts_ms > INT64_MAX - delay_ms;
+    node_wait_retry(f->s, f->node, over ? INT64_MAX : f->ts_ms + delay_ms);
+    return 0;
+}
+
+/*
+ * What a suspended node makes the run show.  kind where the schema has a word for it, else reason
+ * (EVT-14 b); a child of one of the four newer kinds is waited for as that kind is.  First row that
+ * fits.
+ */
+static const struct {
+    const char *kind, *reason; /* NULL = any */
+    enum run_status waits;
+} WAITS[] = {
+    {NULL, "pause-drain", RUN_RUNNING}, /* WF-44: no interrupt, the run is about to pause */
+    {"approval", NULL, RUN_WAITING_APPROVAL},
+    {"clarification", NULL, RUN_WAITING_INPUT},
+    {"external-event", NULL, RUN_WAITING_EXTERNAL},
+    {"custom", NULL, RUN_WAITING_INPUT},
+    {NULL, "low-confidence", RUN_WAITING_APPROVAL},
+    {NULL, "conversation-input", RUN_WAITING_APPROVAL},
+    {NULL, "child-suspended", RUN_WAITING_APPROVAL},
+    {NULL, NULL, RUN_WAITING_INPUT},
+};
+
+/* A raw JSON string equals one of our words. */
+static bool raw_is(struct str raw, const char *word) {
+    return raw.n >= 2 && str_eqc(str_n(raw.p + 1, raw.n - 2), word);
+}
+
+int fold_node_suspended(struct fold *f) {
+    struct node_state *n;
+    enum node_status to = NODE_PENDING;
+    int rc = node_next(f, &n, &to);
+    if (rc != 0) return rc;
+    struct str kind = json_get(f->e->payload, "kind"), reason = json_get(f->e->payload, "reason");
+    size_t i = 0;
+    while ((WAITS[i].kind && !raw_is(kind, WAITS[i].kind)) ||
+           (WAITS[i].reason && !raw_is(reason, WAITS[i].reason)))
+        i++;
+    node_move(f->s, f->node, to, 0);
+    n->waits = WAITS[i].waits;
+    n->pause_drained = n->waits == RUN_RUNNING;
+    n->suspended_seq = f->e->seq;
+    return 0;
+}
+
+int fold_node_resumed(struct fold *f) {
+    struct node_state *n;
+    enum node_status to = NODE_PENDING;
+    int rc = node_next(f, &n, &to);
+    if (rc != 0) return rc;
+    node_move(f->s, f->node, to, 0);
+    return 0;
+}
+
+/* INT-12: several nodes suspended, the first of these that one of them asks for is shown. */
+static const enum run_status WAITS_FIRST[] = {RUN_WAITING_APPROVAL, RUN_WAITING_INPUT,
+                                              RUN_WAITING_EXTERNAL};
+
+enum run_status run_waits(const struct run_state *s, int *node) {
+    *node = -1;
+    if (s->suspended_nr == 0) return RUN_RUNNING;
+    for (size_t w = 0; w < sizeof WAITS_FIRST / sizeof WAITS_FIRST[0]; w++) {
+        int64_t first = INT64_MAX;
+        for (size_t i = 0; i < s->wf->nodes_nr; i++) {
+            const struct node_state *n = &s->nodes[i];
+            if (n->status != NODE_SUSPENDED || n->waits != WAITS_FIRST[w]) continue;
+            if (n->suspended_seq > first) continue;
+            first = n->suspended_seq;
+            *node = (int)i;
+        }
+        if (*node >= 0) return WAITS_FIRST[w];
+    }
+    return RUN_RUNNING;
+}

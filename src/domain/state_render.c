@@ -1,0 +1,86 @@
+/*
+ * state_render.c: what of a state is shown, and whether it holds together.
+ */
+#include "codec/ident.h"
+#include "codec/json.h"
+#include "domain/state_internal.h"
+
+int chan_value(const struct chan_state *c, int64_t now_ms, struct buf *out) {
+    static const char *const EMPTY[RED_NR] = {[RED_MERGE] = "{}", [RED_COUNTER] = "0"};
+    if (c->is_list) {
+        bool first = true, ages = now_ms > 0 && c->ttl_ms > 0;
+        buf_addc(out, '[');
+        for (size_t i = 0; i < c->n; i++) {
+            if (ages && c->v[i].ts_ms < now_ms - c->ttl_ms) continue;
+            if (!first) buf_addc(out, ',');
+            buf_adds(out, text_str(&c->v[i].value));
+            first = false;
+        }
+        buf_addc(out, ']');
+    } else if (c->n > 0) {
+        buf_adds(out, text_str(&c->v[0].value));
+    } else if (EMPTY[c->reducer]) {
+        buf_addz(out, EMPTY[c->reducer]);
+    } else if (c->decl) {
+        buf_adds(out, c->decl->default_value);
+    }
+    return buf_failed(out) ? WOPR_E_NO_MEMORY : 0;
+}
+
+static void render_time(struct jw *w, const char *key, int64_t ms) {
+    char text[TIME_LEN + 1];
+    if (ms == 0) return;
+    time_format(ms, text);
+    jw_kstrz(w, key, text);
+}
+
+void node_state_render(const struct node_state *n, struct buf *out) {
+    struct jw w;
+    jw_init(&w, out);
+    jw_object(&w);
+    jw_kstrz(&w, "status", node_status_name(n->status));
+    jw_kint(&w, "attempt", n->attempt);
+    render_time(&w, "startedAt", n->started_ms);
+    render_time(&w, "completedAt", n->completed_ms);
+    if (n->outputs.n > 0) jw_kraw(&w, "outputs", text_str(&n->outputs));
+    if (n->error.n > 0) jw_kraw(&w, "error", text_str(&n->error));
+    jw_end_object(&w);
+}
+
+static const char *nodes_broken(const struct run_state *s) {
+    size_t running = 0, suspended = 0, retry = 0;
+    for (size_t i = 0; i < s->wf->nodes_nr; i++) {
+        const struct node_state *n = &s->nodes[i];
+        running += n->status == NODE_RUNNING;
+        suspended += n->status == NODE_SUSPENDED;
+        retry += n->retry_at_ms > 0;
+        if (n->retry_at_ms > 0 && n->status != NODE_PENDING)
+            return "N1: only a pending node waits for a retry";
+        if (n->pause_drained && n->status != NODE_SUSPENDED)
+            return "N2: only a suspended node is drained";
+        if (n->waits != RUN_RUNNING && !run_status_waiting(n->waits) && n->waits != RUN_PENDING)
+            return "N3: a node asks for a waiting state or none";
+    }
+    if (running != s->running_nr || suspended != s->suspended_nr || retry != s->retry_nr)
+        return "N4: the counters are those of the nodes";
+    return NULL;
+}
+
+const char *run_state_broken(const struct run_state *s) {
+    bool final = run_status_final(s->status);
+    int shown = -1;
+    if ((unsigned)s->status >= RUN_STATUS_NR) return "R4: the status is one of the table";
+    if (s->next_seq < 0) return "R1: next_seq counts the events";
+    if (final && (s->running_nr > 0 || s->suspended_nr > 0 || s->ready_nr > 0))
+        return "R2: a finished run has no running, suspended or ready node";
+    if (!final && s->completed_ms != 0) return "R3: only a finished run has completed_ms";
+    if (final && (s->retry_nr > 0 || s->current_node >= 0))
+        return "R2: a finished run waits for nothing";
+    if (s->status == RUN_FAILED && s->error.n == 0) return "R6: a failed run has an error (RUN-18)";
+    if (s->status == RUN_PENDING && s->started_count > 0)
+        return "R7: a pending run started no node";
+    bool going = s->status == RUN_RUNNING || run_status_waiting(s->status);
+    if (going && (run_waits(s, &shown) != s->status || shown != s->current_node))
+        return "R8: the status is what the suspended nodes ask for (INT-12)";
+    return nodes_broken(s);
+}

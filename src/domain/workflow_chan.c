@@ -1,0 +1,146 @@
+/*
+ * workflow_chan.c: channel declarations (CHAN-1..6).
+ */
+#include "domain/workflow_int.h"
+
+#include "base/log.h"
+
+#define TTL_MS_MAX       INT64_C(31536000000) /* one year, the schema's maximum */
+#define ACCESS_ITEMS_MAX 256u
+
+static const char *const REDUCERS[] = {"replace", "append",   "merge",   "counter",
+                                       "votes",   "feedback", "message", NULL};
+
+const char *reducer_name(enum reducer r) {
+    return (unsigned)r < RED_VENDOR ? REDUCERS[r] : "vendor";
+}
+
+static bool lower(char ch) { return ch >= 'a' && ch <= 'z'; }
+
+/* [a-z][a-z0-9_-]* */
+static bool vendor_word(struct str s) {
+    if (s.n == 0 || !lower(s.p[0])) return false;
+    for (size_t i = 1; i < s.n; i++)
+        if (!lower(s.p[i]) && !(s.p[i] >= '0' && s.p[i] <= '9') && s.p[i] != '_' && s.p[i] != '-')
+            return false;
+    return true;
+}
+
+static bool vendor_reducer(struct str name) {
+    struct str head, rest, org, last;
+    return str_cut(name, '.', &head, &rest) && str_eqc(head, "vendor") &&
+           str_cut(rest, '.', &org, &last) && vendor_word(org) && vendor_word(last);
+}
+
+/* ^([a-z][a-zA-Z0-9._-]*\*?|\*)$, 1..256 */
+static bool access_entry(struct str s) {
+    if (str_eqc(s, "*")) return true;
+    if (s.n == 0 || s.n > ACCESS_ITEMS_MAX || !lower(s.p[0])) return false;
+    for (size_t i = 1; i < s.n; i++) {
+        char ch = s.p[i];
+        bool ok = lower(ch) || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+                  memchr("._-", ch, 3) != NULL || (ch == '*' && i + 1 == s.n);
+        if (!ok) return false;
+    }
+    return true;
+}
+
+static int access_list(struct wfc *c, const struct wfc_obj *access, const char *side) {
+    struct json_elements el;
+    int rc = wfc_list(c, access, side, ACCESS_ITEMS_MAX, &el);
+    for (size_t i = 0; rc == 0 && i < el.n; i++) {
+        struct str s = json_string(el.v[i], c->tmp);
+        if (s.p == NULL || !access_entry(s))
+            rc = wfc_fail(c, access->pointer, side,
+                          "entries are node ids, type ids, a type prefix with *, or *");
+    }
+    return rc;
+}
+
+static int channel_access(struct wfc *c, const struct wfc_obj *o,
+                          struct wf_channel *ch) { /* CHAN-5 */
+    struct str raw = wfc_raw(o, "access");
+    if (raw.p == NULL) return 0;
+    ch->access = raw;
+    if (json_type_of(raw) == JSON_STRING) {
+        struct str word = json_string(raw, c->tmp);
+        if (str_eqc(word, "public") || str_eqc(word, "private")) return 0;
+        return wfc_fail(c, o->pointer, "access", "is public, private or an object");
+    }
+    struct wfc_obj access;
+    char pointer[WF_POINTER_MAX];
+    wfc_pointer(pointer, o->pointer, STR("access"));
+    int rc = wfc_obj(c, raw, &access, "%s", pointer);
+    if (rc == 0) rc = access_list(c, &access, "readers");
+    if (rc == 0) rc = access_list(c, &access, "writers");
+    return rc;
+}
+
+/* CHAN-4: a list channel whose schema says array validates the folded value, not the entry. */
+static bool says_array(struct str schema, struct arena *a) {
+    struct str type = json_get(schema, "type");
+    return type.p != NULL && json_type_of(type) == JSON_STRING &&
+           str_eqc(json_string(type, a), "array");
+}
+
+static int channel_schema(struct wfc *c, const struct wfc_obj *o, struct wf_channel *ch) {
+    struct str schema = STR_NONE;
+    int rc = wfc_typed(c, o, "schema", JSON_OBJECT, &schema);
+    if (rc != 0 || schema.p == NULL) return rc;
+    ch->schema_is_array = says_array(schema, c->tmp);
+    return wfc_schema_add(c, schema, o->pointer, "schema", &ch->schema);
+}
+
+static int channel(struct wfc *c, struct str name, struct str raw, struct wf_channel *ch) {
+    struct wfc_obj o;
+    char pointer[WF_POINTER_MAX];
+    wfc_pointer(pointer, "/channels", name);
+    int rc = wfc_obj(c, raw, &o, "%s", pointer);
+    if (rc != 0) return rc;
+    if (utf8_count(name) > WF_NAME_MAX) /* CHAN-1 */
+        return wfc_fail(c, pointer, NULL, "channel names have at most 256 characters");
+    ch->name = arena_str(c->w->arena, name);
+    if (ch->name.p == NULL) return wfc_memory(c);
+    rc = wfc_need_str(c, &o, "reducer", &ch->reducer_name);
+    if (rc != 0) return rc;
+    int known = wfc_word(ch->reducer_name, REDUCERS);
+    if (known < 0 && !vendor_reducer(ch->reducer_name))
+        return wfc_fail(c, pointer, "reducer", "unknown reducer; use vendor.<org>.<name>");
+    ch->reducer = known < 0 ? RED_VENDOR : (enum reducer)known;
+    ch->schema_version = 1;
+    rc = wfc_int(c, &o, "schemaVersion", 1, INT32_MAX, &ch->schema_version);
+    if (rc == 0) rc = wfc_int(c, &o, "maxSize", 1, INT64_MAX, &ch->max_size);
+    if (rc == 0) rc = wfc_int(c, &o, "ttlMs", 0, TTL_MS_MAX, &ch->ttl_ms); /* CHAN-2 */
+    if (rc == 0) rc = wfc_bool(c, &o, "sensitive", &ch->sensitive);
+    if (rc == 0) rc = channel_access(c, &o, ch);
+    if (rc == 0) rc = channel_schema(c, &o, ch);
+    if (rc != 0) return rc;
+    bool ages =
+        ch->reducer != RED_REPLACE && ch->reducer != RED_MERGE && ch->reducer != RED_COUNTER;
+    if (ch->ttl_ms > 0 && !ages) { /* CHAN-3 */
+        log_warn("a channel declares ttlMs, which its reducer ignores", "reducer",
+                 reducer_name(ch->reducer));
+        ch->ttl_ms = 0;
+    }
+    struct str def = wfc_raw(&o, "default");
+    if (def.p != NULL) ch->default_value = def;
+    return wfc_unique(c, c->w->chan_map, ch->name, ch, pointer, NULL);
+}
+
+int wfc_channels(struct wfc *c, const struct wfc_obj *top) {
+    struct str raw = STR_NONE;
+    struct json_members m;
+    int rc = wfc_typed(c, top, "channels", JSON_OBJECT, &raw);
+    if (rc != 0 || raw.p == NULL) return rc;
+    c->w->channel_aware = true;
+    rc = json_members(raw, c->tmp, &m, c->err);
+    if (rc != 0) return rc;
+    if (m.n > WF_LIST_MAX) return wfc_fail(c, "", "channels", "has too many members");
+    c->w->channels = ARENA_ARRAY(c->w->arena, struct wf_channel, m.n);
+    if (c->w->channels == NULL) return wfc_memory(c);
+    for (size_t i = 0; rc == 0 && i < m.n; i++) {
+        rc = channel(c, m.v[i].key, m.v[i].raw, &c->w->channels[i]);
+        c->w->channels_nr++;
+    }
+    return rc;
+}

@@ -1,0 +1,253 @@
+/*
+ * attempt.c: one attempt of a node: checks before it, the executor, and what its answer becomes
+ * (NODE-3..6, NODE-10, NODE-18, EVT-23, EVT-24, WF-24).
+ */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "codec/json.h"
+#include "engine/internal.h"
+
+#include <stdio.h>
+
+/* NODE-18.  Sorted; nothing of these gets better by trying again. */
+static const char *const FINAL_CODES[] = {
+    "capability_not_provided", "channel_access_denied",    "conformance_test_failure",
+    "event_payload_invalid",   "input_unresolved",         "loopback_limit_exceeded",
+    "recursion_limit_exceeded", "unsupported_node_type",   "validation_error",
+};
+
+static bool code_is_final(struct str code) {
+    for (size_t i = 0; i < sizeof FINAL_CODES / sizeof FINAL_CODES[0]; i++)
+        if (str_eqc(code, FINAL_CODES[i])) return true;
+    return false;
+}
+
+static int64_t retry_delay_ms(const struct wf_node *def, int attempt) { /* WF-24; attempt >= 1 */
+    if (def->retry_delay_ms >= 0) return def->retry_delay_ms;
+    if (attempt > 7) return ENGINE_RETRY_DELAY_MAX; /* 250 * 2^7 is past it */
+    int64_t ms = (int64_t)ENGINE_RETRY_DELAY_MS << (attempt - 1);
+    return ms < ENGINE_RETRY_DELAY_MAX ? ms : ENGINE_RETRY_DELAY_MAX;
+}
+
+void attempt_failed(struct step *st, int node, const struct failure *f) {
+    const struct wf_node *def = &st->s->wf->nodes[node];
+    const struct node_state *ns = &st->s->nodes[node];
+    int next = ns->attempt + 1;
+    bool again = f->retryable && !code_is_final(f->code) && next > 0 &&
+                 (uint32_t)ns->attempt < def->max_retries;
+    if (!again) {
+        node_end_failed(st, node, f);
+        return;
+    }
+    struct arena *a = st->p->arena;
+    int64_t delay_ms = retry_delay_ms(def, next);
+    struct str code = f->code.n > 0 ? f->code : STR("node_failed");
+    struct str error = err_json(a, code, f->message, f->details, 1);
+    step_timer_clear(st, TIMER_NODE_WAIT, node);
+    step_timer_clear(st, TIMER_NODE_TIMEOUT, node);
+    int64_t seq = step_emit(st, EV_NODE_RETRIED, node, -1,
+                            pay_node_retried(a, def->id, next, delay_ms, error));
+    if (seq == EMIT_REFUSED) node_end_failed(st, node, f);
+    if (seq < 0) return;
+    step_now(st); /* the delay counts from the event */
+    step_timer_set(st, TIMER_RETRY, node, delay_ms);
+}
+
+/* --- what the executor said --- */
+
+static struct failure invalid(const char *why) {
+    return (struct failure){.code = STR("event_payload_invalid"), .message = str_c(why)};
+}
+
+static bool is_json_object(struct str raw) {
+    return json_check(raw, &JSON_LIMITS_STORED, NULL) == 0 && json_type_of(raw) == JSON_OBJECT;
+}
+
+static void keep_clear(struct step *st, int node, struct str outputs) {
+    struct run_exec *re = st->re;
+    if (!re->clear && !(re->clear = mem_array(st->s->wf->nodes_nr, sizeof *re->clear))) {
+        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for the outputs of a node");
+        return;
+    }
+    if (text_set(&re->clear[node], outputs) != 0)
+        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for the outputs of a node");
+}
+
+static void done(struct step *st, int node, const struct node_result *r) {
+    struct str outputs = r->outputs.n > 0 ? r->outputs : STR("{}"), shown;
+    const struct wf_node *def = &st->s->wf->nodes[node];
+    struct failure f;
+    if (!is_json_object(outputs)) {
+        f = invalid("the outputs of the node are not a JSON object");
+        attempt_failed(st, node, &f);
+        return;
+    }
+    if (outputs_mask(st, node, outputs, &shown) != 0) return; /* the plan has failed */
+    int64_t ms = st->now_ms - st->s->nodes[node].started_ms;
+    struct str payload = pay_node_completed(st->p->arena, def->id, shown, ms);
+    int64_t seq = step_emit(st, EV_NODE_COMPLETED, node, -1, payload);
+    if (seq == EMIT_REFUSED) {
+        f = invalid("the outputs of the node do not fit an event");
+        attempt_failed(st, node, &f);
+    }
+    if (seq < 0) return;
+    step_timer_clear(st, TIMER_NODE_WAIT, node);
+    step_timer_clear(st, TIMER_NODE_TIMEOUT, node);
+    if (shown.p != outputs.p) keep_clear(st, node, outputs);
+    else if (st->re->clear) text_clear(&st->re->clear[node]);
+}
+
+static void failed(struct step *st, int node, const struct node_result *r) {
+    struct failure f = {.code = r->error_code,
+                        .message = r->error_message,
+                        .details = r->error_details,
+                        .retryable = r->retryable};
+    if (f.details.n > 0 && !is_json_object(f.details)) f.details = STR_NONE;
+    if (!utf8_valid(f.code) || !utf8_valid(f.message))
+        f = invalid("the error of the node is not valid text");
+    attempt_failed(st, node, &f);
+}
+
+static void waits(struct step *st, int node, const struct node_result *r) {
+    int64_t ms = r->wait_ms > 0 ? r->wait_ms : 0;
+    const struct wf_node *def = &st->s->wf->nodes[node];
+    if (ms > ENGINE_WAIT_MS_MAX) ms = ENGINE_WAIT_MS_MAX;
+    step_timer_set(st, TIMER_NODE_WAIT, node, ms);
+    if (def->timeout_ms > 0 && !timer_find(st->re, TIMER_NODE_TIMEOUT, node))
+        step_timer_set(st, TIMER_NODE_TIMEOUT, node, def->timeout_ms);
+}
+
+static void result_apply(struct step *st, int node, const struct node_result *r) {
+    struct failure f;
+    if (r->effects_nr > ENGINE_EFFECTS_MAX) {
+        f = (struct failure){.code = STR("event_payload_invalid"),
+                             .message = STR("the node has too many effects in one call")};
+        attempt_failed(st, node, &f);
+        return;
+    }
+    for (size_t i = 0; i < r->effects_nr && !step_lost(st); i++)
+        if (effect_apply(st, node, &r->effects[i], &f) != 0) {
+            attempt_failed(st, node, &f);
+            return;
+        }
+    if (step_lost(st)) return;
+    step_now(st);
+    switch (r->outcome) {
+    case NODE_OUT_DONE: done(st, node, r); break;
+    case NODE_OUT_FAIL: failed(st, node, r); break;
+    case NODE_OUT_WAIT: waits(st, node, r); break;
+    }
+}
+
+/* --- before --- */
+
+static int inputs_of(struct step *st, int node, struct str *inputs) {
+    struct wopr_error err = {0};
+    outputs_swap(st->re);
+    int rc = ports_resolve(st->s, node, st->a, inputs, &err);
+    outputs_swap(st->re);
+    if (rc == 0) return 0;
+    if (rc == WOPR_E_NO_MEMORY) {
+        plan_fail(st->p, rc, "no memory for the inputs of a node");
+        return rc;
+    }
+    struct failure f = {.code = STR("input_unresolved"),
+                        .message = arena_str(st->a, str_c(err.message))};
+    attempt_failed(st, node, &f);
+    return rc;
+}
+
+void attempt_run(struct step *st, int node, bool waited) {
+    const struct wf_node *def = &st->s->wf->nodes[node];
+    const struct node_state *ns = &st->s->nodes[node];
+    const struct node_type *type = node_registry_find(st->e->types, def->type_id);
+    struct node_result r = {0};
+    struct node_call call = {.a = st->a,
+                             .run = st->s,
+                             .node = node,
+                             .def = def,
+                             .config = def->config.n > 0 ? def->config : STR("{}"),
+                             .attempt = ns->attempt,
+                             .effects_done = ns->effects,
+                             .chunks_done = ns->chunks,
+                             .waited = waited,
+                             .conformance = st->e->cfg.conformance,
+                             .now_ms = st->now_ms};
+    if (!type) { /* gone since the attempt began */
+        node_fail(&r, "unsupported_node_type", "this host does not offer the type", false);
+        failed(st, node, &r);
+        return;
+    }
+    if (inputs_of(st, node, &call.inputs) != 0) return;
+    call.type_ctx = type->ctx;
+    uint64_t began_ms = clock_mono_ms();
+    type->fn(&call, &r);
+    if (arena_failed(st->a)) node_fail(&r, "out_of_memory", "the node needs more memory", true);
+    if (def->timeout_ms > 0 && clock_mono_ms() - began_ms > (uint64_t)def->timeout_ms) {
+        r.effects_nr = 0;
+        node_fail(&r, "node_timeout", "the node did not finish within its timeoutMs", true);
+    }
+    result_apply(st, node, &r);
+}
+
+/* EVT-24: refused before it starts, so there is no node.started. */
+static bool refused(struct step *st, int node) {
+    const struct wf_node *def = &st->s->wf->nodes[node];
+    const struct node_type *type = node_registry_find(st->e->types, def->type_id);
+    struct failure f = {.code = STR("unsupported_node_type"),
+                        .message = STR("this host does not offer the type of the node")};
+    if (type) {
+        const char *missing = registry_missing(type, st->e->cfg.runtime_capabilities);
+        if (!missing) return false;
+        f.code = STR("capability_not_provided");
+        f.message = arena_printf(st->a, "the host does not provide the capability %s", missing);
+        struct buf b;
+        struct jw w;
+        buf_init(&b, EVENT_PAYLOAD_MAX);
+        jw_init(&w, &b);
+        jw_object(&w);
+        jw_kstrz(&w, "capability", missing);
+        jw_end_object(&w);
+        f.details = arena_str(st->a, buf_str(&b));
+        buf_fini(&b);
+    }
+    node_end_failed(st, node, &f);
+    return true;
+}
+
+/* WF-4: the node's agent differs from the one that was active before. */
+static void agent_handoff(struct step *st, int node, struct str before) {
+    struct str from = json_get(before, "agentId");
+    struct str to = json_get(st->s->wf->nodes[node].agent, "agentId");
+    struct buf b;
+    struct jw w;
+    if (from.n == 0 || to.n == 0 || str_eq(from, to)) return;
+    buf_init(&b, EVENT_PAYLOAD_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kraw(&w, "fromAgentId", from);
+    jw_kraw(&w, "toAgentId", to);
+    jw_end_object(&w);
+    (void)step_emit(st, EV_AGENT_HANDOFF, node, -1, arena_str(st->p->arena, buf_str(&b)));
+    buf_fini(&b);
+}
+
+void attempt_start(struct step *st, int node) {
+    const struct wf_node *def = &st->s->wf->nodes[node];
+    const struct node_state *ns = &st->s->nodes[node];
+    if (refused(st, node)) return;
+    int attempt = ns->retry_at_ms > 0 && ns->attempt < INT32_MAX ? ns->attempt + 1 : 0;
+    struct str agent = arena_str(st->a, text_str(&st->s->agent));
+    st->re->stalled = false;
+    if (st->re->clear) text_clear(&st->re->clear[node]);
+    step_timer_clear(st, TIMER_RETRY, node);
+    struct str payload = pay_node_started(st->p->arena, def->id, def->type_id, attempt);
+    int64_t seq = step_emit(st, EV_NODE_STARTED, node, -1, payload);
+    if (seq == EMIT_REFUSED) {
+        struct failure f = invalid("the node cannot be started");
+        node_end_failed(st, node, &f);
+    }
+    if (seq < 0) return;
+    agent_handoff(st, node, agent);
+    attempt_run(st, node, false);
+}

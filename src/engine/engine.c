@@ -1,0 +1,324 @@
+/*
+ * engine.c: the shell of threads: ready queue, workers, start and stop.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "engine/internal.h"
+
+#include <time.h>
+#include <unistd.h>
+
+/* --- ready queue --- */
+
+static void push_locked(struct run_exec *re) {
+    struct engine *e = re->e;
+    re->queued = true;
+    re->again = false;
+    list_add_tail(&e->ready, &re->ready);
+    e->ready_nr++;
+    if (e->idle_nr > 0) pthread_cond_signal(&e->work);
+}
+
+void exec_wake_locked(struct run_exec *re) {
+    if (re->queued) return;
+    if (re->running || re->inflight) re->again = true; /* G2 */
+    else push_locked(re);
+}
+
+void exec_wake(struct run_exec *re) {
+    pthread_mutex_lock(&re->e->mu);
+    exec_wake_locked(re);
+    pthread_mutex_unlock(&re->e->mu);
+}
+
+void exec_launch(struct run_exec *re) {
+    pthread_mutex_lock(&re->e->mu);
+    ASSERT(!re->inflight); /* G1 */
+    re->inflight = true;
+    re->e->inflight_nr++;
+    pthread_mutex_unlock(&re->e->mu);
+}
+
+void exec_launch_undo(struct run_exec *re) {
+    pthread_mutex_lock(&re->e->mu);
+    re->inflight = false;
+    re->e->inflight_nr--;
+    pthread_mutex_unlock(&re->e->mu);
+}
+
+void exec_landed(struct run_exec *re, int rc) {
+    struct engine *e = re->e;
+    pthread_mutex_lock(&e->mu);
+    re->flight_rc = rc;
+    re->inflight = false;
+    e->inflight_nr--;
+    if (re->running) re->again = true;
+    else push_locked(re);
+    pthread_cond_broadcast(&e->calm);
+    pthread_mutex_unlock(&e->mu);
+}
+
+/* --- workers --- */
+
+/* STORE-34: past this time another process may think our runs are free. */
+static bool lease_held_locked(const struct engine *e) {
+    return e->cfg.sole_host || clock_mono_ms() < e->lease_ok_ms;
+}
+
+static void answer_one_locked(struct engine *e) {
+    struct engine_cmd *cmd = e->answers;
+    e->answers = cmd->next;
+    if (!e->answers) e->answers_end = &e->answers;
+    pthread_mutex_unlock(&e->mu);
+    cmd->next = NULL;
+    cmd->done(cmd);
+    pthread_mutex_lock(&e->mu);
+}
+
+static void turn_locked(struct worker *w) {
+    struct engine *e = w->e;
+    struct run_exec *re = LIST_ENTRY(list_pop(&e->ready), struct run_exec, ready);
+    e->ready_nr--;
+    re->queued = false;
+    re->again = false;
+    re->running = true;
+    pthread_mutex_unlock(&e->mu);
+    exec_turn(w, re); /* may free re: it clears running itself */
+    pthread_mutex_lock(&e->mu);
+}
+
+static void *worker_main(void *arg) {
+    struct worker *w = arg;
+    struct engine *e = w->e;
+    pthread_mutex_lock(&e->mu);
+    for (;;) {
+        if (e->answers) answer_one_locked(e);
+        else if (!list_empty(&e->ready) && (lease_held_locked(e) || e->stopping)) turn_locked(w);
+        else if (e->halting) break;
+        else {
+            e->idle_nr++;
+            pthread_cond_wait(&e->work, &e->mu);
+            e->idle_nr--;
+        }
+    }
+    pthread_mutex_unlock(&e->mu);
+    arena_free(w->scratch);
+    mem_free(w);
+    return NULL;
+}
+
+static int worker_start(struct engine *e, struct wopr_error *err) {
+    struct worker *w = MEM_NEW(struct worker);
+    if (!w || !(w->scratch = arena_new(ENGINE_SCRATCH_MAX))) {
+        mem_free(w);
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a worker");
+    }
+    w->e = e;
+    if (pthread_create(&e->workers[e->workers_nr], NULL, worker_main, w) == 0) {
+        e->workers_nr++;
+        return 0;
+    }
+    arena_free(w->scratch);
+    mem_free(w);
+    return wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start a worker thread");
+}
+
+/* --- life --- */
+
+static void defaults(struct engine_config *c) {
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (c->workers == 0) c->workers = cores > 0 ? (unsigned)cores : 1;
+    if (c->workers > ENGINE_WORKERS_MAX) c->workers = ENGINE_WORKERS_MAX;
+    if (c->lease_ttl_ms <= 0) c->lease_ttl_ms = 30000;
+    if (c->heartbeat_ms <= 0 || c->heartbeat_ms > c->lease_ttl_ms / 2)
+        c->heartbeat_ms = c->lease_ttl_ms / 3 > 0 ? c->lease_ttl_ms / 3 : 1;
+    if (c->runs_active_max == 0) c->runs_active_max = 100000;
+    if (c->limits.max_node_executions <= 0) c->limits = RUN_LIMITS_DEFAULT;
+}
+
+static int sync_init(struct engine *e) {
+    pthread_condattr_t attr;
+    if (pthread_condattr_init(&attr) != 0) return WOPR_E_NO_MEMORY;
+    int rc = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    if (rc == 0) rc = pthread_cond_init(&e->tick, &attr);
+    (void)pthread_condattr_destroy(&attr);
+    if (rc != 0) return WOPR_E_NO_MEMORY;
+    (void)pthread_mutex_init(&e->mu, NULL); /* these cannot fail with default attributes */
+    (void)pthread_mutex_init(&e->wf_mu, NULL);
+    (void)pthread_cond_init(&e->work, NULL);
+    (void)pthread_cond_init(&e->calm, NULL);
+    return 0;
+}
+
+int engine_new(struct wopr_log *log, const struct payload_rules *rules,
+               const struct node_registry *types, const struct wf_env *wf_env,
+               const struct engine_config *cfg, struct engine **out, struct wopr_error *err) {
+    if (!cfg->holder || cfg->holder[0] == '\0')
+        return wopr_error_set(err, WOPR_E_CONFIG, "the engine needs a lease holder id");
+    struct engine *e = MEM_NEW(struct engine);
+    if (!e) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the engine");
+    if (sync_init(e) != 0) {
+        mem_free(e);
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the engine");
+    }
+    e->log = log;
+    e->store = wopr_log_store(log);
+    e->rules = rules;
+    e->types = types;
+    e->wf_env = *wf_env;
+    e->cfg = *cfg;
+    defaults(&e->cfg);
+    list_init(&e->ready);
+    heap_init(&e->timers);
+    e->answers_end = &e->answers;
+    e->by_id = map_new();
+    e->by_no = map_new();
+    e->workflows = map_new();
+    char *holder = mem_strndup(cfg->holder, strlen(cfg->holder));
+    e->holder = str_c(holder);
+    if (!e->by_id || !e->by_no || !e->workflows || !holder) {
+        engine_free(e);
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the engine");
+    }
+    *out = e;
+    return 0;
+}
+
+int engine_start(struct engine *e, struct wopr_error *err) {
+    int rc = 0;
+    pthread_mutex_lock(&e->mu);
+    ASSERT(!e->started);
+    e->started = true;
+    e->lease_ok_ms = clock_mono_ms() + (uint64_t)e->cfg.lease_ttl_ms;
+    pthread_mutex_unlock(&e->mu);
+    while (rc == 0 && e->workers_nr < e->cfg.workers) rc = worker_start(e, err);
+    if (rc == 0 && pthread_create(&e->timer_thread, NULL, timer_main, e) != 0)
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the timer thread");
+    if (rc == 0) e->threads_up = true;
+    else engine_halt(e, false);
+    return rc;
+}
+
+/* Commands that came too late; nobody else is running any more. */
+static void answer_rest(struct engine *e) {
+    struct str key;
+    void *value;
+    size_t it = 0;
+    while (map_next(e->by_id, &it, &key, &value)) {
+        struct run_exec *re = value;
+        struct engine_cmd *cmd;
+        while ((cmd = exec_mail_take(re)) != NULL)
+            cmd_fail(e, cmd, WOPR_E_UNAVAILABLE, "the host is shutting down");
+    }
+    while (e->answers) {
+        struct engine_cmd *cmd = e->answers;
+        e->answers = cmd->next;
+        cmd->next = NULL;
+        cmd->done(cmd);
+    }
+    e->answers_end = &e->answers;
+}
+
+void engine_halt(struct engine *e, bool release) {
+    pthread_mutex_lock(&e->mu);
+    if (!e->started) {
+        pthread_mutex_unlock(&e->mu);
+        return;
+    }
+    e->stopping = true; /* turns only take in what comes back; nothing new is appended */
+    pthread_cond_broadcast(&e->work);
+    pthread_cond_broadcast(&e->tick);
+    pthread_mutex_unlock(&e->mu);
+    if (e->threads_up) (void)pthread_join(e->timer_thread, NULL);
+    e->threads_up = false;
+    pthread_mutex_lock(&e->mu);
+    while (e->inflight_nr > 0) pthread_cond_wait(&e->calm, &e->mu);
+    e->halting = true;
+    pthread_cond_broadcast(&e->work);
+    pthread_mutex_unlock(&e->mu);
+    for (unsigned i = 0; i < e->workers_nr; i++) (void)pthread_join(e->workers[i], NULL);
+    e->workers_nr = 0;
+    /* A turn of the last moment may still have a side plan or its own landing out. */
+    pthread_mutex_lock(&e->mu);
+    while (e->inflight_nr > 0) pthread_cond_wait(&e->calm, &e->mu);
+    e->started = false;
+    pthread_mutex_unlock(&e->mu);
+    answer_rest(e);
+    if (release) upkeep_release(e);
+}
+
+void engine_stop(struct engine *e) { engine_halt(e, true); }
+
+void engine_free(struct engine *e) {
+    struct str key;
+    void *value;
+    size_t it = 0;
+    if (!e) return;
+    ASSERT(e->workers_nr == 0);
+    while (e->by_id && map_next(e->by_id, &it, &key, &value)) exec_free(value);
+    map_free(e->by_id);
+    map_free(e->by_no);
+    wfcache_free(e);
+    heap_fini(&e->timers);
+    mem_free((char *)(uintptr_t)e->holder.p);
+    (void)pthread_cond_destroy(&e->tick);
+    (void)pthread_cond_destroy(&e->work);
+    (void)pthread_cond_destroy(&e->calm);
+    (void)pthread_mutex_destroy(&e->mu);
+    (void)pthread_mutex_destroy(&e->wf_mu);
+    mem_free(e);
+}
+
+void engine_kick(struct engine *e) {
+    pthread_mutex_lock(&e->mu);
+    e->kicked = true;
+    pthread_cond_broadcast(&e->tick);
+    pthread_cond_broadcast(&e->work);
+    pthread_mutex_unlock(&e->mu);
+}
+
+void engine_break(struct engine *e, const char *where) {
+    pthread_mutex_lock(&e->mu);
+    bool first = !e->broken;
+    e->broken = true;
+    pthread_mutex_unlock(&e->mu);
+    if (first)
+        log_error("a sync of the database failed: no run goes on until the host is restarted",
+                  "where", where);
+}
+
+bool engine_is_broken(struct engine *e) {
+    pthread_mutex_lock(&e->mu);
+    bool broken = e->broken;
+    pthread_mutex_unlock(&e->mu);
+    return broken;
+}
+
+bool engine_is_stopping(struct engine *e) {
+    pthread_mutex_lock(&e->mu);
+    bool stopping = e->stopping;
+    pthread_mutex_unlock(&e->mu);
+    return stopping;
+}
+
+void engine_stats(struct engine *e, struct engine_stats *out) {
+    *out = (struct engine_stats){
+        .runs_created = e->created,
+        .runs_completed = e->completed,
+        .runs_failed = e->failed,
+        .runs_cancelled = e->cancelled,
+        .nodes_completed = e->nodes_completed,
+        .nodes_failed = e->nodes_failed,
+        .retries = e->retries,
+        .cap_breaches = e->cap_breaches,
+        .recovered = e->recovered,
+        .parked = e->parked,
+    };
+    pthread_mutex_lock(&e->mu);
+    out->runs_active = e->active_nr;
+    out->ready_len = e->ready_nr;
+    out->timers = e->timers.n;
+    out->store_failed = e->broken;
+    pthread_mutex_unlock(&e->mu);
+}

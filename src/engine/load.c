@@ -1,0 +1,259 @@
+/*
+ * load.c: runs that are not in memory: look up, lease, fold (STORE-30 to STORE-39, EVT-32, VER-3).
+ * A log that breaks an invariant parks its run; the others go on.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "engine/internal.h"
+
+#include <stdio.h>
+
+#define LOAD_REASON_MAX 200
+
+/* --- look up --- */
+
+static bool foreign(const struct engine *e, const struct run_head *h, int64_t now_ms) {
+    return !e->cfg.sole_host && h->holder.n > 0 && !str_eq(h->holder, e->holder) &&
+           h->lease_until_ms > now_ms;
+}
+
+/* Answers what needs no lease (RUN-21, RUN-27, RUN-29, RUN-30); false: the run must be loaded. */
+static bool answered(struct step *st, struct engine_cmd *cmd, struct run_head *h) {
+    struct wopr_error err = {0};
+    cmd->result = (struct engine_result){.run_id = cmd->run_id};
+    int rc = store_run_head(st->e->store, cmd->tenant, cmd->test_mode, cmd->run_id, st->a, h, &err);
+    if (rc == 0 && h->engine_version > CURRENT_ENGINE_VERSION)
+        rc = WOPR_E_VERSION_MISMATCH; /* VER-3 */
+    if (rc == 0 && h->parked.n > 0 && !run_status_final(h->status)) rc = WOPR_E_CORRUPT;
+    if (rc != 0) {
+        cmd_fail(st->e, cmd, rc, err.message[0] ? err.message : wopr_err_text(rc));
+        return true;
+    }
+    if (cmd_needs_no_effect(cmd, h->status, h->paused_ms)) {
+        cmd_settle(st->e, cmd);
+        return true;
+    }
+    if (foreign(st->e, h, clock_wall_ms())) {
+        cmd_fail(st->e, cmd, WOPR_E_UNAVAILABLE, "another host executes the run at the moment");
+        return true;
+    }
+    return false;
+}
+
+static void lease_done(void *ctx, struct store *s) { /* on the committer */
+    struct run_exec *re = ctx;
+    struct engine *e = re->e;
+    struct wopr_error err;
+    int64_t now_ms = clock_wall_ms(), epoch = 0;
+    bool take = e->cfg.sole_host || str_eq(str_c(re->old_holder), e->holder);
+    int rc = store_lease_acquire(s, re->run_no, e->holder, now_ms, now_ms + e->cfg.lease_ttl_ms,
+                                 take, &epoch, &err);
+    if (rc == 0) re->lease_epoch = epoch;
+    exec_landed(re, rc);
+}
+
+static bool lease_ask(struct step *st, const struct run_head *h) {
+    struct run_exec *re = st->re;
+    int64_t now_ms = clock_wall_ms();
+    /* STORE-36: a holder whose lease was ended by hand gave the run back. */
+    bool released = h->holder.n == 0 || h->lease_until_ms == 0;
+    mem_free(re->old_holder);
+    re->old_holder = released ? mem_zalloc(1) : mem_strndup(h->holder.p, h->holder.n);
+    re->old_epoch = h->epoch;
+    if (!re->old_holder || foreign(st->e, h, now_ms)) return false;
+    re->phase = EXEC_LEASING;
+    exec_launch(re);
+    if (log_side(st->e->log, lease_done, re) == 0) return true;
+    exec_launch_undo(re);
+    return false;
+}
+
+static void give_up(struct step *st, int rc, const char *why) {
+    struct engine_cmd *cmd;
+    while ((cmd = exec_mail_take(st->re)) != NULL) cmd_fail(st->e, cmd, rc, why);
+    step_drop(st);
+}
+
+/* Mail answered where that is possible; true when some of it, or the sweep, wants the run itself. */
+static bool wanted(struct step *st, struct run_head *head, int *rc) {
+    struct run_exec *re = st->re;
+    struct engine_cmd *cmd, *keep = NULL;
+    *rc = 0;
+    while (!keep && (cmd = exec_mail_take(re)) != NULL)
+        if (!answered(st, cmd, head)) keep = cmd;
+    if (keep) {
+        exec_mail_put_back(re, keep);
+        return true;
+    }
+    if (!re->swept) return false;
+    struct run_origin o;
+    *rc = store_run_origin(st->e->store, re->run_no, st->a, &o, NULL);
+    if (*rc == 0) *head = o.head;
+    return *rc == 0 && !run_status_final(head->status) && head->parked.n == 0 &&
+           head->engine_version <= CURRENT_ENGINE_VERSION;
+}
+
+bool load_lookup(struct step *st) {
+    struct run_exec *re = st->re;
+    struct run_head head;
+    int rc;
+    if (!wanted(st, &head, &rc)) {
+        step_drop(st);
+        return false;
+    }
+    if (re->run_no == 0) {
+        re->run_no = head.run_no;
+        rc = exec_register_no(re);
+    }
+    if (rc == 0 && lease_ask(st, &head)) return false; /* goes on when it lands */
+    re->phase = EXEC_LOOKUP;
+    give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
+    return false;
+}
+
+bool load_leased(struct step *st, int rc) {
+    struct run_exec *re = st->re;
+    re->phase = EXEC_LOOKUP;
+    if (rc == 0) {
+        re->epoch = re->lease_epoch;
+        re->taken = true;
+        re->phase = EXEC_LOADING;
+        return true;
+    }
+    if (rc == WOPR_E_SYNC_FAILED) engine_break(st->e, "lease");
+    if (rc == WOPR_E_RUN_TERMINAL) step_drop(st); /* what is asked of it gets a fresh look */
+    else give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
+    return false;
+}
+
+/* --- fold --- */
+
+struct parking {
+    struct engine *e;
+    int64_t run_no;
+    char reason[LOAD_REASON_MAX];
+};
+
+static void park_now(void *ctx, struct store *s) { /* on the committer */
+    struct parking *k = ctx;
+    struct engine *e = k->e;
+    struct wopr_error err;
+    if (store_run_park(s, k->run_no, str_c(k->reason), &err) != 0)
+        log_error("a damaged run could not be parked", "why", err.message);
+    mem_free(k);
+    pthread_mutex_lock(&e->mu);
+    e->inflight_nr--;
+    pthread_cond_broadcast(&e->calm);
+    pthread_mutex_unlock(&e->mu);
+}
+
+static void park(struct step *st, const char *reason) {
+    struct engine *e = st->e;
+    struct parking *k = MEM_NEW(struct parking);
+    log_error("a run is parked: its log breaks an invariant; see 'wopr verify'", "run",
+              st->re->run_id, "reason", reason);
+    e->parked++;
+    if (k) {
+        k->e = e;
+        k->run_no = st->re->run_no;
+        snprintf(k->reason, sizeof k->reason, "%s", reason);
+        pthread_mutex_lock(&e->mu);
+        e->inflight_nr++;
+        pthread_mutex_unlock(&e->mu);
+        if (log_side(e->log, park_now, k) != 0) { /* the next start meets it again */
+            mem_free(k);
+            pthread_mutex_lock(&e->mu);
+            e->inflight_nr--;
+            pthread_mutex_unlock(&e->mu);
+        }
+    }
+    give_up(st, WOPR_E_CORRUPT, "the log of the run is damaged");
+}
+
+static int fold_events(struct step *st, struct wopr_error *err) {
+    struct run_exec *re = st->re;
+    struct arena *a = arena_new(ENGINE_SCRATCH_MAX);
+    int rc = a ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to fold a run");
+    while (rc == 0) {
+        struct event_list page;
+        arena_reset(a);
+        rc = store_events(st->e->store, re->run_no, re->state->next_seq, ENGINE_READ_EVENTS,
+                          ENGINE_READ_BYTES, a, &page, err);
+        if (rc != 0 || page.n == 0) break;
+        for (size_t i = 0; i < page.n && rc == 0; i++) {
+            rc = run_state_apply(re->state, &page.v[i], err);
+            if (page.v[i].kind == EV_NODE_FAILED) re->fail_seq = page.v[i].seq;
+        }
+    }
+    arena_free(a);
+    return rc;
+}
+
+static int arm_timers(struct step *st, struct wopr_error *err) {
+    struct run_exec *re = st->re;
+    struct timer_row_list rows;
+    int rc = store_timers(st->e->store, re->run_no, st->a, &rows, err);
+    for (size_t i = 0; rc == 0 && i < rows.n; i++) {
+        const struct timer_row *t = &rows.v[i];
+        int node = t->node_id.n > 0 ? workflow_node_index(re->wf, t->node_id) : -1;
+        if (node < 0) continue; /* not one of ours */
+        if (timer_restore(re, t, node) != 0)
+            rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a timer");
+    }
+    return rc;
+}
+
+static int load_run(struct step *st, struct run_origin *o, struct wopr_error *err) {
+    struct run_exec *re = st->re;
+    int rc = store_run_origin(st->e->store, re->run_no, st->a, o, err);
+    if (rc != 0) return rc;
+    if (o->head.parked.n > 0 || run_status_final(o->head.status) || o->head.epoch != re->epoch)
+        return wopr_error_set(err, WOPR_E_FENCED, "the run is not ours any more");
+    if (!re->wf) rc = wfcache_by_hash(st->e, &o->workflow_hash, st->a, &re->wf, err);
+    if (rc == WOPR_E_VALIDATION || rc == WOPR_E_NOT_FOUND || rc == WOPR_E_SYNTAX) {
+        /* the stored definition itself is damaged */
+        if (err->code == 0) (void)wopr_error_set(err, rc, "the workflow cannot be read");
+        return WOPR_E_CORRUPT;
+    }
+    if (rc == 0) rc = run_state_new(re->wf, &o->meta, &st->e->cfg.limits, &re->state, err);
+    if (rc == WOPR_E_VALIDATION || rc == WOPR_E_SYNTAX) return WOPR_E_CORRUPT;
+    if (rc == 0) rc = fold_events(st, err);
+    if (rc == 0) rc = arm_timers(st, err);
+    if (rc != 0) return rc;
+    if (re->state->next_seq != o->head.next_seq)
+        return wopr_error_set(err, WOPR_E_CORRUPT, "R1: the run row and its log differ in length");
+    const char *broken = run_state_broken(re->state);
+    return broken ? wopr_error_set(err, WOPR_E_CORRUPT, "%s", broken) : 0;
+}
+
+bool load_fold(struct step *st) {
+    struct run_exec *re = st->re;
+    struct run_origin o;
+    struct wopr_error err = {0};
+    if (re->corrupt_tries >= ENGINE_CORRUPT_TRIES) {
+        park(st, "its next step is refused by the rules of the log");
+        return false;
+    }
+    exec_forget_state(re);
+    int rc = load_run(st, &o, &err);
+    if (rc == 0) {
+        const struct run_state *s = re->state;
+        re->paused_ms = s->status == RUN_PAUSED ? o.head.paused_ms : 0;
+        re->take_over = re->taken && s->status == RUN_RUNNING && s->next_seq > 0;
+        if (re->taken) st->e->recovered++;
+        re->taken = false;
+        re->phase = EXEC_LIVE;
+        return true;
+    }
+    if (rc == WOPR_E_CORRUPT) {
+        park(st, err.message);
+    } else if (rc == WOPR_E_FENCED || rc == WOPR_E_NOT_FOUND) {
+        exec_forget_state(re);
+        step_drop(st);
+    } else {
+        log_warn("a run could not be loaded", "run", re->run_id, "why", err.message);
+        exec_reload(re, true);
+    }
+    return false;
+}

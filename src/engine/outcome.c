@@ -1,0 +1,140 @@
+/*
+ * outcome.c: how nodes and runs end (EVT-22, EVT-25, EVT-30, EVT-40, WF-8, WF-15, WF-23).
+ */
+#include "codec/json.h"
+#include "engine/internal.h"
+
+#define REFUSED_CODE    "event_payload_invalid" /* EVT-12 */
+#define REFUSED_MESSAGE "the result does not fit the event that would tell it"
+
+int64_t run_duration_ms(const struct step *st) {
+    int64_t from_ms = st->s->started_ms > 0 ? st->s->started_ms : st->s->meta.created_ms;
+    return st->now_ms > from_ms ? st->now_ms - from_ms : 0;
+}
+
+static struct str node_id(const struct step *st, int node) {
+    return node >= 0 ? st->s->wf->nodes[node].id : STR_NONE;
+}
+
+static void node_timers_clear(struct step *st, int node) {
+    step_timer_clear(st, TIMER_NODE_WAIT, node);
+    step_timer_clear(st, TIMER_NODE_TIMEOUT, node);
+    step_timer_clear(st, TIMER_RETRY, node);
+}
+
+static struct str refused_error(struct step *st) {
+    return err_json(st->p->arena, STR(REFUSED_CODE), STR(REFUSED_MESSAGE), STR_NONE, -1);
+}
+
+void node_end_failed(struct step *st, int node, const struct failure *f) {
+    struct arena *a = st->p->arena;
+    const struct node_state *ns = &st->s->nodes[node];
+    int attempts = ns->status == NODE_RUNNING ? ns->attempt + 1 : 1;
+    struct str code = f->code.n > 0 ? f->code : STR("node_failed");
+    struct str error = err_json(a, code, f->message, f->details, -1);
+    node_timers_clear(st, node);
+    int64_t seq = step_emit(st, EV_NODE_FAILED, node, -1,
+                            pay_node_failed(a, node_id(st, node), error, attempts));
+    if (seq == EMIT_REFUSED) {
+        struct str payload = pay_node_failed(a, node_id(st, node), refused_error(st), attempts);
+        seq = step_emit(st, EV_NODE_FAILED, node, -1, payload);
+    }
+    if (seq == EMIT_REFUSED) plan_fail(st->p, WOPR_E_INTERNAL, "a node cannot be failed");
+    if (seq >= 0) st->re->fail_seq = seq;
+}
+
+/* --- ends of runs --- */
+
+static bool in_flight(const struct node_state *n) {
+    return n->status == NODE_RUNNING || n->status == NODE_SUSPENDED || n->retry_at_ms > 0;
+}
+
+static void cancel_nodes(struct step *st, const char *reason) {
+    for (size_t i = 0; i < st->s->wf->nodes_nr && !step_lost(st); i++)
+        if (in_flight(&st->s->nodes[i]))
+            (void)step_emit(st, EV_NODE_CANCELLED, (int)i, -1,
+                            pay_node_reason(st->p->arena, node_id(st, (int)i), reason));
+}
+
+static void skip_nodes(struct step *st, const char *reason) {
+    for (size_t i = 0; i < st->s->wf->nodes_nr && !step_lost(st); i++)
+        if (st->s->nodes[i].status == NODE_PENDING)
+            (void)step_emit(st, EV_NODE_SKIPPED, (int)i, -1,
+                            pay_node_reason(st->p->arena, node_id(st, (int)i), reason));
+}
+
+void run_end_failed(struct step *st, struct str error, int failed_node, int64_t cause) {
+    struct arena *a = st->p->arena;
+    struct str id = node_id(st, failed_node);
+    step_timers_clear(st);
+    struct str payload = pay_run_failed(a, error, id, run_duration_ms(st));
+    int64_t seq = step_emit(st, EV_RUN_FAILED, -1, cause, payload);
+    if (seq != EMIT_REFUSED) return;
+    payload = pay_run_failed(a, refused_error(st), id, run_duration_ms(st));
+    if (step_emit(st, EV_RUN_FAILED, -1, cause, payload) == EMIT_REFUSED)
+        plan_fail(st->p, WOPR_E_INTERNAL, "a run cannot be failed");
+}
+
+void run_end_cascade(struct step *st) {
+    int node = st->s->failed_node;
+    cancel_nodes(st, "upstream-failure");
+    skip_nodes(st, "upstream-failure");
+    run_end_failed(st, text_str(&st->s->nodes[node].error), node, st->re->fail_seq);
+}
+
+void run_end_cap(struct step *st, int node) {
+    struct arena *a = st->p->arena;
+    int64_t limit = st->s->options.recursion_limit, observed = st->s->started_count + 1;
+    cancel_nodes(st, "upstream-failure"); /* siblings first: the breach and the end stay together */
+    int64_t cause = step_emit(st, EV_CAP_BREACHED, node, -1,
+                              pay_cap(a, "node-executions", limit, observed, node_id(st, node)));
+    struct str details = arena_printf(a, "{\"limit\":%lld,\"observed\":%lld}", (long long)limit,
+                                      (long long)observed);
+    struct str text = arena_printf(a, "the run may start at most %lld nodes", (long long)limit);
+    struct str error = err_json(a, STR("recursion_limit_exceeded"), text, details, -1);
+    run_end_failed(st, error, -1, cause);
+}
+
+void run_end_loop_limit(struct step *st, int node) {
+    const struct sched_node *n = &st->s->nodes[node].sched;
+    int64_t loops = n->loops > 0 ? n->loops : 1, limit = n->loop_limit > 0 ? n->loop_limit : 1;
+    struct failure f = {.code = STR("loopback_limit_exceeded"),
+                        .message = STR("the loop was entered more often than its limit allows")};
+    (void)step_emit(st, EV_LOOPBACK_LIMIT, node, -1,
+                    pay_loopback_limit(st->p->arena, node_id(st, node), loops, limit));
+    node_end_failed(st, node, &f);
+}
+
+void run_end_completed(struct step *st) {
+    struct buf b;
+    buf_init(&b, PLAN_BYTES_MAX);
+    int rc = sched_outputs(st->s, &b);
+    if (rc != 0) {
+        buf_fini(&b);
+        plan_fail(st->p, rc, "no memory for the outputs of a run");
+        return;
+    }
+    step_timers_clear(st);
+    struct str payload = pay_run_completed(st->p->arena, buf_str(&b), run_duration_ms(st));
+    buf_fini(&b);
+    if (step_emit(st, EV_RUN_COMPLETED, -1, -1, payload) == EMIT_REFUSED)
+        run_end_failed(st, refused_error(st), -1, -1);
+}
+
+void run_end_timeout(struct step *st) {
+    struct str error = err_json(st->p->arena, STR("run_timeout"),
+                                STR("the run took longer than its timeout allows"), STR_NONE, -1);
+    cancel_nodes(st, "run-timeout");
+    run_end_failed(st, error, -1, -1);
+}
+
+void run_end_cancelled(struct step *st, struct str reason, struct str by) {
+    struct arena *a = st->p->arena;
+    cancel_nodes(st, "run-cancelled");
+    step_timers_clear(st);
+    struct str payload = pay_run_cancelled(a, reason, by, run_duration_ms(st));
+    if (step_emit(st, EV_RUN_CANCELLED, -1, -1, payload) != EMIT_REFUSED) return;
+    payload = pay_run_cancelled(a, STR_NONE, STR_NONE, run_duration_ms(st));
+    if (step_emit(st, EV_RUN_CANCELLED, -1, -1, payload) == EMIT_REFUSED)
+        plan_fail(st->p, WOPR_E_INTERNAL, "a run cannot be cancelled");
+}

@@ -1,0 +1,201 @@
+/*
+ * timers.c: deadlines of runs.  A durable timer is a row with a wall-clock time and, while its exec is in memory,
+ * an entry of one heap ordered by the monotonic clock, so that a clock set back or forth moves nothing
+ * that is already waiting.  One thread looks at the heap and sleeps until its first deadline.
+ */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "engine/internal.h"
+
+#include <time.h>
+
+static int64_t clamp_add(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
+
+struct exec_timer *timer_find(struct run_exec *re, int kind, int node) {
+    for (struct list *l = re->timers.next; l != &re->timers; l = l->next) {
+        struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
+        if (t->kind == kind && t->node == node) return t;
+    }
+    return NULL;
+}
+
+static void unheap_locked(struct engine *e, struct exec_timer *t) {
+    if (t->heap.pos != 0) heap_remove(&e->timers, &t->heap);
+    if (t->fired) t->re->fired_nr--;
+    t->fired = false;
+}
+
+/* The heap key of a wall-clock time: never early, hence the millisecond both roundings may have eaten. */
+static int64_t mono_deadline(int64_t fire_at_ms) {
+    int64_t left = fire_at_ms - clock_wall_ms();
+    int64_t now = (int64_t)clock_mono_ms();
+    return left <= 0 ? now : clamp_add(now, clamp_add(left, 1));
+}
+
+static int heap_in(struct run_exec *re, struct exec_timer *t) {
+    struct engine *e = re->e;
+    int64_t key = mono_deadline(t->fire_at_ms);
+    pthread_mutex_lock(&e->mu);
+    struct heap_node *first = heap_min(&e->timers);
+    bool sooner = !first || key < first->key;
+    unheap_locked(e, t);
+    int rc = heap_add(&e->timers, &t->heap, key);
+    if (rc == 0 && sooner) pthread_cond_signal(&e->tick);
+    pthread_mutex_unlock(&e->mu);
+    return rc;
+}
+
+static struct exec_timer *timer_new(struct run_exec *re, int kind, int node, bool durable) {
+    struct exec_timer *t = MEM_NEW(struct exec_timer);
+    if (!t) return NULL;
+    t->re = re;
+    t->kind = kind;
+    t->node = node;
+    t->durable = durable;
+    list_add_tail(&re->timers, &t->link);
+    return t;
+}
+
+int timer_arm(struct run_exec *re, int kind, int node, int64_t fire_at_ms, bool durable) {
+    struct exec_timer *t = timer_find(re, kind, node);
+    if (!t && !(t = timer_new(re, kind, node, durable))) return WOPR_E_NO_MEMORY;
+    t->fire_at_ms = fire_at_ms;
+    t->stopped = false;
+    return heap_in(re, t);
+}
+
+int timer_restore(struct run_exec *re, const struct timer_row *row, int node) {
+    if (row->fire_at_ms >= 0) return timer_arm(re, (int)row->kind, node, row->fire_at_ms, true);
+    struct exec_timer *t = timer_new(re, (int)row->kind, node, true);
+    if (!t) return WOPR_E_NO_MEMORY;
+    t->stopped = true;
+    t->remaining_ms = row->remaining_ms > 0 ? row->remaining_ms : 0;
+    return 0;
+}
+
+static void timer_free(struct exec_timer *t) {
+    struct engine *e = t->re->e;
+    pthread_mutex_lock(&e->mu);
+    unheap_locked(e, t);
+    pthread_mutex_unlock(&e->mu);
+    list_del(&t->link);
+    mem_free(t);
+}
+
+void timer_drop(struct run_exec *re, int kind, int node) {
+    struct exec_timer *t = timer_find(re, kind, node);
+    if (t) timer_free(t);
+}
+
+void timers_drop_all(struct run_exec *re) {
+    while (!list_empty(&re->timers))
+        timer_free(LIST_ENTRY(re->timers.next, struct exec_timer, link));
+}
+
+bool timer_take_fired(struct run_exec *re, struct exec_timer *t) {
+    pthread_mutex_lock(&re->e->mu);
+    bool fired = t->fired;
+    if (fired) re->fired_nr--;
+    t->fired = false;
+    pthread_mutex_unlock(&re->e->mu);
+    return fired;
+}
+
+/* --- with the row in the plan --- */
+
+static struct str timer_node_id(const struct step *st, int node) {
+    return node >= 0 ? st->s->wf->nodes[node].id : STR_NONE;
+}
+
+void step_timer_set(struct step *st, enum timer_kind kind, int node, int64_t delay_ms) {
+    int64_t fire_at_ms = clamp_add(st->now_ms, delay_ms);
+    plan_timer_set(st->p, kind, timer_node_id(st, node), fire_at_ms, delay_ms);
+    if (timer_arm(st->re, (int)kind, node, fire_at_ms, true) != 0)
+        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a timer");
+}
+
+void step_timer_clear(struct step *st, enum timer_kind kind, int node) {
+    struct exec_timer *t = timer_find(st->re, (int)kind, node);
+    if (!t) return;
+    plan_timer_clear(st->p, kind, timer_node_id(st, node));
+    timer_free(t);
+}
+
+void step_timers_stop(struct step *st) {
+    for (struct list *l = st->re->timers.next, *next; l != &st->re->timers; l = next) {
+        struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
+        next = l->next;
+        if (!t->durable) { /* the run's own deadlines are computed anew when it sleeps again */
+            timer_free(t);
+            continue;
+        }
+        if (t->stopped) continue;
+        int64_t left = t->fire_at_ms - st->now_ms;
+        t->remaining_ms = left > 0 ? left : 0;
+        t->stopped = true;
+        pthread_mutex_lock(&st->e->mu);
+        unheap_locked(st->e, t);
+        pthread_mutex_unlock(&st->e->mu);
+        plan_timer_set(st->p, (enum timer_kind)t->kind, timer_node_id(st, t->node), -1,
+                       t->remaining_ms);
+    }
+}
+
+void step_timers_resume(struct step *st) {
+    for (struct list *l = st->re->timers.next; l != &st->re->timers; l = l->next) {
+        struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
+        if (!t->stopped) continue;
+        t->fire_at_ms = clamp_add(st->now_ms, t->remaining_ms);
+        t->stopped = false;
+        plan_timer_set(st->p, (enum timer_kind)t->kind, timer_node_id(st, t->node), t->fire_at_ms,
+                       t->remaining_ms);
+        if (heap_in(st->re, t) != 0) plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a timer");
+    }
+}
+
+void step_timers_clear(struct step *st) {
+    while (!list_empty(&st->re->timers)) {
+        struct exec_timer *t = LIST_ENTRY(st->re->timers.next, struct exec_timer, link);
+        if (t->durable)
+            plan_timer_clear(st->p, (enum timer_kind)t->kind, timer_node_id(st, t->node));
+        timer_free(t);
+    }
+}
+
+/* --- the thread --- */
+
+static void fire_due_locked(struct engine *e, uint64_t now_ms) {
+    struct heap_node *n;
+    while ((n = heap_min(&e->timers)) != NULL && n->key <= (int64_t)now_ms) {
+        (void)heap_pop(&e->timers);
+        struct exec_timer *t = LIST_ENTRY(n, struct exec_timer, heap);
+        t->fired = true;
+        t->re->fired_nr++;
+        exec_wake_locked(t->re);
+    }
+}
+
+/* The condition variable runs on the monotonic clock; ms is a reading of clock_mono_ms(). */
+static void wait_until_locked(struct engine *e, uint64_t ms) {
+    struct timespec at = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+    (void)pthread_cond_timedwait(&e->tick, &e->mu, &at);
+}
+
+void *timer_main(void *arg) {
+    struct engine *e = arg;
+    struct upkeep u = {0, 0, clock_mono_ms() + ENGINE_PURGE_MS};
+    pthread_mutex_lock(&e->mu);
+    while (!e->stopping) {
+        uint64_t now_ms = clock_mono_ms();
+        e->kicked = false;
+        fire_due_locked(e, now_ms);
+        pthread_mutex_unlock(&e->mu);
+        uint64_t next_ms = upkeep_run(e, &u, now_ms);
+        pthread_mutex_lock(&e->mu);
+        struct heap_node *n = heap_min(&e->timers);
+        if (n && n->key < (int64_t)next_ms) next_ms = (uint64_t)n->key;
+        if (!e->stopping && !e->kicked && next_ms > clock_mono_ms()) wait_until_locked(e, next_ms);
+    }
+    pthread_mutex_unlock(&e->mu);
+    return NULL;
+}

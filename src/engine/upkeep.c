@@ -1,0 +1,211 @@
+/*
+ * upkeep.c: what the timer thread does besides timers: lease renewal (STORE-32, STORE-34), the recovery sweep
+ * (STORE-35), purging (STORE-43, STORE-44).  It never waits: writes go to the committer.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "engine/internal.h"
+
+/* --- writes on the committer --- */
+
+struct errand {
+    struct engine *e;
+    void (*run)(struct engine *e, struct store *s, uint64_t asked_ms);
+    uint64_t asked_ms;
+};
+
+static void errand_run(void *ctx, struct store *s) {
+    struct errand *x = ctx;
+    struct engine *e = x->e;
+    x->run(e, s, x->asked_ms);
+    mem_free(x);
+    pthread_mutex_lock(&e->mu);
+    e->inflight_nr--;
+    pthread_cond_broadcast(&e->calm);
+    pthread_mutex_unlock(&e->mu);
+}
+
+static bool errand_send(struct engine *e, void (*run)(struct engine *e, struct store *s, uint64_t),
+                        uint64_t now_ms) {
+    struct errand *x = MEM_NEW(struct errand);
+    if (!x) return false;
+    *x = (struct errand){e, run, now_ms};
+    pthread_mutex_lock(&e->mu);
+    e->inflight_nr++;
+    pthread_mutex_unlock(&e->mu);
+    if (log_side(e->log, errand_run, x) == 0) return true;
+    mem_free(x);
+    pthread_mutex_lock(&e->mu);
+    e->inflight_nr--;
+    pthread_cond_broadcast(&e->calm);
+    pthread_mutex_unlock(&e->mu);
+    return false;
+}
+
+static void renew(struct engine *e, struct store *s, uint64_t asked_ms) {
+    struct wopr_error err;
+    int64_t n;
+    int rc = store_lease_renew(s, e->holder, clock_wall_ms() + e->cfg.lease_ttl_ms, &n, &err);
+    if (rc != 0) log_warn("the leases could not be renewed", "why", err.message);
+    pthread_mutex_lock(&e->mu);
+    e->beat_inflight = false;
+    if (rc == 0) { /* surely ours for a heartbeat less than others think */
+        int64_t safe_ms = e->cfg.lease_ttl_ms - e->cfg.heartbeat_ms / 2;
+        e->lease_ok_ms = asked_ms + (uint64_t)safe_ms;
+        pthread_cond_broadcast(&e->work);
+    }
+    pthread_mutex_unlock(&e->mu);
+    if (rc == WOPR_E_SYNC_FAILED) engine_break(e, "lease");
+}
+
+static void purge(struct engine *e, struct store *s, uint64_t asked_ms) {
+    struct wopr_error err;
+    int64_t now_ms = clock_wall_ms(), keys = 0, runs = 0;
+    (void)asked_ms;
+    int rc = store_purge_idempotency(s, now_ms, ENGINE_PURGE_IDEM_MAX, &keys, &err);
+    bool more = rc == 0 && keys >= (int64_t)ENGINE_PURGE_IDEM_MAX;
+    if (rc == 0 && e->cfg.retention_ms > 0) {
+        rc = store_purge_runs(s, now_ms - e->cfg.retention_ms, now_ms, ENGINE_PURGE_RUNS_MAX, &runs,
+                              &err);
+        more = more || (rc == 0 && runs >= (int64_t)ENGINE_PURGE_RUNS_MAX);
+    }
+    if (rc != 0) log_warn("housekeeping failed and is tried again", "why", err.message);
+    pthread_mutex_lock(&e->mu);
+    e->purge_inflight = false;
+    e->purge_more = more;
+    if (more) pthread_cond_signal(&e->tick);
+    pthread_mutex_unlock(&e->mu);
+}
+
+static void release(struct engine *e, struct store *s, uint64_t asked_ms) {
+    struct wopr_error err;
+    (void)asked_ms;
+    if (store_lease_release(s, e->holder, &err) != 0)
+        log_warn("the leases could not be given back; they expire", "why", err.message);
+}
+
+/* STORE-36.  Waits for the committer; the log still runs. */
+void upkeep_release(struct engine *e) {
+    if (!errand_send(e, release, 0)) return;
+    pthread_mutex_lock(&e->mu);
+    while (e->inflight_nr > 0) pthread_cond_wait(&e->calm, &e->mu);
+    pthread_mutex_unlock(&e->mu);
+}
+
+/* --- sweep --- */
+
+/* Runs that wait for somebody are loaded when that somebody comes (STORE-35). */
+static bool sweep_wants(const struct engine *e, const struct run_head *h, int64_t now_ms) {
+    bool going = h->status == RUN_PENDING || h->status == RUN_RUNNING || h->status == RUN_CANCELLING;
+    if (!going || h->parked.n > 0) return false;
+    if (h->engine_version > CURRENT_ENGINE_VERSION) return false;
+    return e->cfg.sole_host || h->holder.n == 0 || str_eq(h->holder, e->holder) ||
+           h->lease_until_ms <= now_ms;
+}
+
+/* Seen by the number while no worker knows it; false when the tables are full. */
+static bool sweep_add(struct engine *e, int64_t run_no, const struct run_head *h) {
+    struct run_exec *re = exec_new(e, h->run_id);
+    if (!re) return true;
+    re->phase = EXEC_LOOKUP;
+    re->run_no = run_no;
+    re->swept = true;
+    struct str key = str_n((const char *)&re->run_no, sizeof re->run_no);
+    pthread_mutex_lock(&e->mu);
+    bool room = e->active_nr < e->cfg.runs_active_max && !e->stopping;
+    bool known = map_get(e->by_id, h->run_id) != NULL;
+    bool added = room && !known && exec_register_locked(e, re) == 0;
+    if (added && map_put(e->by_no, key, re, NULL) != 0) {
+        (void)map_del(e->by_id, h->run_id);
+        e->active_nr--;
+        added = false;
+    }
+    if (added) exec_wake_locked(re);
+    pthread_mutex_unlock(&e->mu);
+    if (!added) exec_free(re);
+    return room || known;
+}
+
+static bool in_memory(struct engine *e, int64_t run_no) {
+    pthread_mutex_lock(&e->mu);
+    bool known = map_get(e->by_no, str_n((const char *)&run_no, sizeof run_no)) != NULL;
+    pthread_mutex_unlock(&e->mu);
+    return known;
+}
+
+static void sweep(struct engine *e) {
+    struct wopr_error err;
+    struct run_no_list page = {0};
+    int64_t after = 0, now_ms = clock_wall_ms();
+    bool room = true;
+    struct arena *a = arena_new(ENGINE_SCRATCH_MAX);
+    for (unsigned n = 0; a && room && n < ENGINE_SWEEP_PAGES_MAX; n++) {
+        arena_reset(a);
+        int rc = store_runs_unfinished(e->store, after, ENGINE_SWEEP_PAGE, a, &page, &err);
+        if (rc != 0) log_warn("the sweep for abandoned runs failed", "why", err.message);
+        if (rc != 0 || page.n == 0) break;
+        for (size_t i = 0; i < page.n && room && !engine_is_stopping(e); i++) {
+            struct run_origin o;
+            after = page.v[i];
+            if (in_memory(e, after)) continue;
+            if (store_run_origin(e->store, after, a, &o, &err) != 0) continue;
+            if (sweep_wants(e, &o.head, now_ms)) room = sweep_add(e, after, &o.head);
+        }
+    }
+    arena_free(a);
+    pthread_mutex_lock(&e->mu);
+    e->sweep_soon = !room;
+    pthread_mutex_unlock(&e->mu);
+}
+
+/* --- the clockwork --- */
+
+static bool sweep_due(struct engine *e, const struct upkeep *u, uint64_t now_ms) {
+    pthread_mutex_lock(&e->mu);
+    bool soon = e->sweep_soon && e->active_nr < e->cfg.runs_active_max / 2;
+    pthread_mutex_unlock(&e->mu);
+    return soon || now_ms >= u->sweep_ms;
+}
+
+static void beat(struct engine *e, uint64_t now_ms) {
+    pthread_mutex_lock(&e->mu);
+    bool send = !e->beat_inflight && !e->broken;
+    if (send) e->beat_inflight = true;
+    pthread_mutex_unlock(&e->mu);
+    if (!send || errand_send(e, renew, now_ms)) return;
+    pthread_mutex_lock(&e->mu);
+    e->beat_inflight = false;
+    pthread_mutex_unlock(&e->mu);
+}
+
+static void tidy(struct engine *e, struct upkeep *u, uint64_t now_ms) {
+    pthread_mutex_lock(&e->mu);
+    if (e->purge_more) {
+        e->purge_more = false;
+        u->purge_ms = now_ms + ENGINE_PURGE_AGAIN_MS;
+    }
+    bool send = now_ms >= u->purge_ms && !e->purge_inflight && !e->broken;
+    if (send) e->purge_inflight = true;
+    pthread_mutex_unlock(&e->mu);
+    if (now_ms >= u->purge_ms) u->purge_ms = now_ms + ENGINE_PURGE_MS;
+    if (!send || errand_send(e, purge, now_ms)) return;
+    pthread_mutex_lock(&e->mu);
+    e->purge_inflight = false;
+    pthread_mutex_unlock(&e->mu);
+}
+
+uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms) {
+    if (now_ms >= u->beat_ms) {
+        beat(e, now_ms);
+        u->beat_ms = now_ms + (uint64_t)e->cfg.heartbeat_ms;
+    }
+    if (sweep_due(e, u, now_ms)) {
+        sweep(e);
+        u->sweep_ms = now_ms + (uint64_t)(e->cfg.lease_ttl_ms / 2 + 1);
+    }
+    tidy(e, u, now_ms);
+    uint64_t next = u->beat_ms;
+    if (u->sweep_ms < next) next = u->sweep_ms;
+    return u->purge_ms < next ? u->purge_ms : next;
+}

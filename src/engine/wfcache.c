@@ -1,0 +1,114 @@
+/*
+ * wfcache.c: compiled workflows by hash.  The store row decides what an id means; the hash decides what the
+ * text means, so an entry never grows stale.
+ */
+#include "base/mem.h"
+#include "engine/internal.h"
+
+#define WFCACHE_ARENA_MAX (64u * 1024 * 1024)
+
+static struct str hash_key(const struct sha256 *h) { return str_n((const char *)h->b, sizeof h->b); }
+
+static struct workflow *cached(struct engine *e, const struct sha256 *hash, bool *types_known) {
+    struct workflow *wf = NULL;
+    pthread_mutex_lock(&e->wf_mu);
+    struct wf_entry *x = map_get(e->workflows, hash_key(hash));
+    if (x) {
+        wf = workflow_ref(x->wf);
+        *types_known = x->types_known;
+    }
+    pthread_mutex_unlock(&e->wf_mu);
+    return wf;
+}
+
+static void empty_locked(struct engine *e) {
+    struct str key;
+    void *value;
+    size_t it = 0;
+    while (map_next(e->workflows, &it, &key, &value)) {
+        workflow_unref(((struct wf_entry *)value)->wf);
+        mem_free(value);
+    }
+    map_free(e->workflows);
+    e->workflows = NULL;
+}
+
+/* Keeps a reference of its own; for want of memory the workflow is simply compiled again next time. */
+static void keep(struct engine *e, const struct sha256 *hash, struct workflow *wf, bool types_known) {
+    pthread_mutex_lock(&e->wf_mu);
+    struct wf_entry *x = map_get(e->workflows, hash_key(hash));
+    if (x) {
+        x->types_known |= types_known;
+    } else {
+        if (map_count(e->workflows) >= ENGINE_WF_CACHE_MAX) {
+            struct map *fresh = map_new();
+            if (fresh) {
+                empty_locked(e);
+                e->workflows = fresh;
+            }
+        }
+        x = MEM_NEW(struct wf_entry);
+        if (x && map_count(e->workflows) < ENGINE_WF_CACHE_MAX &&
+            map_put(e->workflows, hash_key(hash), x, NULL) == 0) {
+            x->wf = workflow_ref(wf);
+            x->types_known = types_known;
+        } else {
+            mem_free(x);
+        }
+    }
+    pthread_mutex_unlock(&e->wf_mu);
+}
+
+/* NODE-3 at creation: every type of the definition has an executor here. */
+static int types_check(struct engine *e, const struct workflow *wf, struct wopr_error *err) {
+    for (size_t i = 0; i < wf->nodes_nr; i++)
+        if (!node_registry_find(e->types, wf->nodes[i].type_id))
+            return wopr_error_set(err, WOPR_E_VALIDATION,
+                                  "node %zu of the workflow has a type that this host does not offer",
+                                  i);
+    return 0;
+}
+
+int engine_workflow(struct engine *e, struct str tenant, bool test_mode, struct str workflow_id,
+                    struct workflow **out, struct wopr_error *err) {
+    struct workflow_row row;
+    struct workflow *wf = NULL;
+    bool types_known = false;
+    struct arena *a = arena_new(WFCACHE_ARENA_MAX);
+    if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up a workflow");
+    int rc = store_workflow_get(e->store, tenant, test_mode, workflow_id, a, &row, err);
+    if (rc == 0 && !(wf = cached(e, &row.hash, &types_known)))
+        rc = workflow_compile(row.text, &e->wf_env, &wf, err);
+    if (rc == 0 && !types_known) {
+        rc = types_check(e, wf, err);
+        keep(e, &row.hash, wf, rc == 0);
+    }
+    arena_free(a);
+    if (rc == 0) {
+        *out = wf;
+        return 0;
+    }
+    workflow_unref(wf);
+    return rc;
+}
+
+/* For runs that exist: a type that has gone since is met at its node (NODE-3), not here. */
+int wfcache_by_hash(struct engine *e, const struct sha256 *hash, struct arena *a,
+                    struct workflow **out, struct wopr_error *err) {
+    bool types_known;
+    struct str text;
+    struct wf_env env = {.definition_schema = NULL, .knows_type = NULL, .ctx = NULL};
+    struct workflow *wf = cached(e, hash, &types_known);
+    if (!wf) {
+        int rc = store_workflow_by_hash(e->store, hash, a, &text, err);
+        if (rc == 0) rc = workflow_compile(text, &env, &wf, err);
+        if (rc != 0) return rc;
+        keep(e, hash, wf, false);
+    }
+    *out = wf;
+    return 0;
+}
+
+void wfcache_free(struct engine *e) {
+    if (e->workflows) empty_locked(e);
+}

@@ -1,0 +1,17 @@
+/*
+ * metrics.h: what the parts count, as Prometheus text.  Layer: host.
+ */
+#ifndef WOPR_HOST_METRICS_H
+#define WOPR_HOST_METRICS_H
+
+#include "engine/engine.h"
+
+struct metrics_sources {
+    struct store *store;
+    struct wopr_log *log;
+    struct engine *engine;
+};
+void metrics_render(void *sources, struct buf *out);
+bool metrics_ready(void *sources); /* the store answers */
+
+#endif

@@ -1,0 +1,277 @@
+/*
+ * http_internal.h: what the files of http/ share.  Layer: http.
+ *
+ * Words: a call is one request, from its request line to the end of its reply; a stream is what a call becomes when it
+ * answers text/event-stream; to park is to suspend the connection until somebody wakes it.
+ * Lock order: idem gate, ticker, libmicrohttpd's own.  Nothing of ours is held while a handler or the store runs.
+ */
+#ifndef WOPR_HTTP_INTERNAL_H
+#define WOPR_HTTP_INTERNAL_H
+
+#include "base/heap.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "codec/bytes.h"
+#include "codec/json.h"
+#include "http/http.h"
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum {
+    HTTP_PATH_SEGMENTS_MAX = 16,
+    HTTP_PARAM_BYTES_MAX = 128,  /* decoded path parameter (HTTP-5) */
+    HTTP_TOKEN_BYTES_MAX = 2048, /* the parameter named "token" is not an id */
+    HTTP_QUERY_MAX = 64,
+    HTTP_HEADERS_OUT_MAX = 16,
+    HTTP_DISCARD_MAX = 64 * 1024,       /* body read and dropped so that an early refusal keeps the line */
+    HTTP_OVERRUN_MAX = 4 * 1024 * 1024, /* chunked body dropped before a 413; beyond: cut */
+    HTTP_CALL_ARENA_MAX = 64 * 1024 * 1024,
+    HTTP_CALLS_SPARE_MAX = 64, /* idle call objects kept for reuse */
+    HTTP_POOL_BYTES = 8 * 1024,
+    HTTP_STREAM_BLOCK = 256,   /* libmicrohttpd's buffer for HTTP/1.0 streams */
+    HTTP_EMPTY_PIECES_MAX = 32, /* filtered pieces in a row before a stream lets others run */
+    HTTP_BATCH_EVENTS_MAX = 500,           /* SSE-34 */
+    HTTP_BATCH_BYTES_MAX = 1024 * 1024,    /* elements buffered before a flush */
+    HTTP_FRAME_BYTES_MAX = 64 * 1024 * 1024,
+    HTTP_STOP_WAIT_MS = 10000 /* http_server_free: for handlers that still owe their http_resume */
+};
+
+/* ---- park.c: race-free suspend and resume ---- */
+struct http_server;
+struct park {
+    struct MHD_Connection *conn;
+    struct http_server *server;
+    atomic_int state; /* enum park_state */
+};
+void park_init(struct park *p, struct http_server *s, struct MHD_Connection *conn);
+/* On the connection's own thread, inside a libmicrohttpd callback.  false: a wake came first, go on at once.
+ * true: return to libmicrohttpd now; the callback is called again after a wake. */
+bool park_here(struct park *p);
+/* From any thread, any number of times, while the owner of p lives.  Never lost, never blocks. */
+void park_wake(struct park *p);
+/* Forget a wake that came while the connection ran (its cause was dealt with). */
+void park_clear(struct park *p);
+
+/* ---- ticker.c: the one thread that knows the time ---- */
+struct tick_timer {
+    struct heap_node node;
+    void (*fire)(void *ctx); /* under the ticker's lock: wake something, nothing else */
+    void *ctx;
+};
+struct tick_beat { /* keep-alive of one stream */
+    struct list link;
+    atomic_uint_fast64_t last_ms; /* last byte written, monotonic */
+    atomic_bool due;
+    void (*fire)(void *ctx);
+    void *ctx;
+};
+#define TICK_SLOTS 64
+struct ticker {
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+    pthread_t thread;
+    bool running, stop;
+    struct heap timers;
+    struct list slots[TICK_SLOTS];
+    uint64_t beat_ms, slot_ms, slot_now; /* slot_now: number of the last slot handled */
+    size_t beats;
+};
+MUST_CHECK int ticker_init(struct ticker *t, int beat_ms);
+MUST_CHECK int ticker_start(struct ticker *t);
+void ticker_stop(struct ticker *t);
+void ticker_fini(struct ticker *t);
+MUST_CHECK int ticker_set(struct ticker *t, struct tick_timer *timer, uint64_t deadline_ms);
+void ticker_cancel(struct ticker *t, struct tick_timer *timer); /* fire is over, or never comes, after it */
+void ticker_fire_all(struct ticker *t);                         /* drain: every timer is due now */
+void ticker_beat_add(struct ticker *t, struct tick_beat *b);
+void ticker_beat_del(struct ticker *t, struct tick_beat *b);
+
+/* ---- router.c, uri.c ---- */
+struct router;
+struct route {
+    const struct http_op *op; /* NULL when no row matches */
+    size_t op_no;
+    const char *allow; /* methods of the path when it is known, else NULL */
+    struct http_param params[4];
+    size_t params_nr;
+};
+MUST_CHECK int router_new(const struct http_op *ops, size_t n, struct router **out, struct wopr_error *err);
+void router_free(struct router *r);
+/* 0; NOT_FOUND, METHOD (out->allow set), VALIDATION for an unversioned path (HTTP-2), NO_MEMORY. */
+MUST_CHECK int router_match(const struct router *r, struct str method, struct str path, struct arena *a, struct route *out,
+                            struct wopr_error *err);
+/* Undo %xx (and + when asked); false at a bad escape or %00.  *out borrows raw when nothing is escaped. */
+bool uri_decode(struct arena *a, struct str raw, bool plus_is_blank, struct str *out);
+/* VALIDATION when malformed or too many. */
+MUST_CHECK int uri_query(struct arena *a, struct str raw, struct http_param **out, size_t *n, struct wopr_error *err);
+
+/* ---- ratelimit.c ---- */
+struct limiter;
+struct limit_state {
+    int64_t retry_ms; /* until the next token */
+    unsigned limit, observed;
+};
+MUST_CHECK int limiter_new(unsigned rate, unsigned burst, struct limiter **out); /* rate 0: *out = NULL */
+void limiter_free(struct limiter *l);
+bool limiter_take(struct limiter *l, struct str who, struct limit_state *st); /* true when l is NULL */
+int limiter_refuse(const struct limit_state *st, const char *scope, struct wopr_error *err);
+
+/* ---- metrics.c ---- */
+enum { METRIC_BUCKETS = 12 };
+enum metric_refusal {
+    REFUSED_CAPACITY, REFUSED_STREAMS, REFUSED_DRAINING, REFUSED_KEY_RATE, REFUSED_ADDRESS_RATE, REFUSED_AUTH, REFUSED_SCOPE,
+    REFUSED_NR
+};
+struct metrics {
+    size_t ops_nr; /* one more row stands for requests without an operation */
+    const struct http_op *ops;
+    atomic_uint_fast64_t (*by_class)[6];
+    atomic_uint_fast64_t (*buckets)[METRIC_BUCKETS + 1];
+    atomic_uint_fast64_t *sum_us;
+    atomic_uint_fast64_t refused[REFUSED_NR], replays, streams_opened, stream_bytes;
+};
+MUST_CHECK int metrics_init(struct metrics *m, const struct http_op *ops, size_t n);
+void metrics_fini(struct metrics *m);
+void metrics_done(struct metrics *m, const struct http_op *op, size_t op_no, int status, uint64_t us);
+void metrics_render(struct http_server *s, struct buf *out);
+
+/* ---- idem.c ---- */
+struct call;
+struct gate {
+    pthread_mutex_t lock;
+    struct map *slots; /* cache key -> struct gate_slot */
+};
+struct gate_slot {
+    struct sha256 key, digest;
+    struct list waiters; /* of struct call.gate_link */
+};
+MUST_CHECK int gate_init(struct gate *g);
+void gate_fini(struct gate *g);
+/* Key syntax (IDEM-3) and fingerprint; sets pub.has_idem. */
+MUST_CHECK int idem_prepare(struct call *c, struct str key, struct wopr_error *err);
+enum idem_step { IDEM_RUN, IDEM_PARK, IDEM_REPLY };
+enum idem_step idem_enter(struct call *c); /* IDEM_REPLY: a reply is set */
+void idem_leave(struct call *c);           /* the reply is decided, or the call ends; idempotent */
+
+/* ---- the call ---- */
+enum call_stage {
+    CALL_HEAD,    /* request line seen */
+    CALL_BODY,    /* reading the body */
+    CALL_IDEM,    /* at the gate */
+    CALL_HANDLER, /* the handler owes an answer */
+    CALL_REPLY,   /* reply decided, not yet queued */
+    CALL_SENT
+};
+#define CALL_MAGIC 0x43414c4cu
+struct call {
+    struct http_call pub; /* first */
+    uint32_t magic;
+    struct MHD_Connection *conn;
+    struct park park;
+    struct call *next_spare;
+    struct list live;      /* in server.parked_calls while a handler owes http_resume */
+    atomic_int refs;       /* connection, and an outstanding http_resume */
+    atomic_bool owes_resume;
+    atomic_bool aborted;   /* stopped before its handler answered */
+    enum call_stage stage;
+    struct str target;     /* raw request target */
+    struct str raw_query;
+    size_t op_no;
+    const char *allow;
+    struct buf body;
+    uint64_t body_seen, body_declared;
+    bool has_length, chunked, expects_continue, discard, too_big, admitted, wait_used;
+    bool close_after, handler_ran;
+    struct str authorization, content_type, idempotency_key, origin, host, version_header;
+    size_t authorizations;
+    int query_rc; /* of the query parser, told after the scope check */
+    uint64_t start_ns;
+    struct tick_timer timer;
+    bool timer_set;
+    struct log_waiter *waiter;
+    struct gate_slot *slot; /* owned */
+    struct list gate_link;  /* waiting at a slot */
+    uint64_t gate_deadline_ms;
+    bool has_stream;
+    struct http_stream stream;
+    struct http_param headers[HTTP_HEADERS_OUT_MAX];
+};
+static inline struct call *call_of(struct http_call *c) { return c->priv; }
+struct call *call_new(struct http_server *s, struct MHD_Connection *conn);
+void call_unref(struct call *c);
+void call_end_wait(struct call *c); /* cancel what http_wait_events armed */
+void call_drop_stream(struct call *c); /* a stream that was asked for but not started */
+void call_resume_abort(struct call *c);
+
+/* request.c: libmicrohttpd's callbacks */
+void *request_uri(void *cls, const char *uri, struct MHD_Connection *conn);
+enum MHD_Result request_access(void *cls, struct MHD_Connection *conn, const char *url, const char *method,
+                               const char *version, const char *data, size_t *size, void **con_cls);
+void request_completed(void *cls, struct MHD_Connection *conn, void **con_cls, enum MHD_RequestTerminationCode why);
+/* body.c */
+MUST_CHECK int body_admit(struct call *c, struct wopr_error *err); /* at the head: type and declared length */
+bool body_add(struct call *c, const char *p, size_t n);            /* false: cut the connection */
+MUST_CHECK int body_finish(struct call *c, struct wopr_error *err); /* complete: check and hand over */
+/* auth.c, ticket.c */
+MUST_CHECK int auth_check(struct call *c, struct wopr_error *err);
+MUST_CHECK int auth_scope(struct call *c, struct wopr_error *err);
+MUST_CHECK int key_check_with(struct store *s, const uint8_t pepper[32], struct str credential, int64_t now_ms,
+                              struct arena *a, struct api_key *out, struct wopr_error *err);
+int key_state(const struct api_key *k, int64_t now_ms, struct wopr_error *err);
+void principal_of(const struct api_key *k, struct principal *out);
+MUST_CHECK int ticket_check(struct call *c, struct str ticket, struct wopr_error *err);
+/* cors.c */
+bool cors_allows(const struct http_server *s, struct str origin);
+void cors_headers(struct call *c, struct MHD_Response *r);
+/* reply.c */
+enum MHD_Result reply_queue(struct call *c);
+bool traceparent_valid(struct str s);
+void reply_log(struct call *c, int status);
+/* stream.c */
+/* Queue the 200 and hand the connection to a new stream, which frees itself with libmicrohttpd's response.  On failure nothing
+ * happened and the call answers err. */
+MUST_CHECK int stream_start(struct call *c, struct wopr_error *err);
+struct MHD_Response;
+/* Everything but body, content type and cache control: one place, so that no path can miss one (D3). */
+void reply_headers(struct call *c, struct MHD_Response *r);
+void call_finish(struct call *c); /* the request is over: accounts and gives the connection's reference back */
+
+/* ---- the server ---- */
+struct http_server {
+    struct http_config cfg;
+    const struct http_wire *wire;
+    struct wopr_log *log;
+    struct store *store;
+    struct arena *arena; /* configuration strings */
+    struct router *router;
+    struct MHD_Daemon *daemon, *ops_daemon;
+    int listen_fd, ops_fd;
+    uint16_t port, ops_port;
+    char *tls_cert, *tls_key;
+    uint8_t pepper[32], ticket_secret[32];
+    uint32_t id_prefix;
+    atomic_uint_fast64_t next_id;
+    atomic_bool draining;
+    atomic_int parked;     /* connections suspended now */
+    atomic_uint in_flight; /* requests, without streams */
+    atomic_uint streams;
+    struct limiter *key_limiter, *address_limiter;
+    struct metrics metrics;
+    struct gate gate;
+    struct ticker ticker;
+    pthread_mutex_t lock; /* of the lists below */
+    struct call *spare;
+    size_t spare_nr;
+    struct list parked_calls;
+    struct list stream_list; /* of struct stream.link */
+};
+bool server_draining(const struct http_server *s);
+int opsd_start(struct http_server *s, struct wopr_error *err);
+void opsd_stop(struct http_server *s);
+int listen_on(const char *host, uint16_t port, int *fd, uint16_t *bound, struct wopr_error *err);
+void stream_wake_all(struct http_server *s);
+void server_mhd_log(void *cls, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+
+#endif

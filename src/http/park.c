@@ -1,0 +1,49 @@
+/*
+ * park.c: suspend and resume of one connection without lost wakes.
+ *
+ * RUNNING  the connection's thread may touch it; WOKEN  the same, and somebody has news for it; PARKED  suspended.
+ * park_here suspends first and declares it second, so that a waker can only ever resume a suspended connection; whoever
+ * comes between the two finds RUNNING, leaves WOKEN, and park_here itself resumes.
+ */
+#include "http/http_internal.h"
+
+enum park_state { PARK_RUNNING, PARK_WOKEN, PARK_PARKED };
+
+void park_init(struct park *p, struct http_server *s, struct MHD_Connection *conn) {
+    p->conn = conn;
+    p->server = s;
+    atomic_init(&p->state, PARK_RUNNING);
+}
+
+void park_clear(struct park *p) { atomic_store(&p->state, PARK_RUNNING); }
+
+/* The counter goes down last: http_server_free waits for zero before it stops the daemon. */
+static void resume(struct park *p) {
+    struct http_server *s = p->server;
+    MHD_resume_connection(p->conn);
+    atomic_fetch_sub(&s->parked, 1);
+}
+
+bool park_here(struct park *p) {
+    int was = PARK_WOKEN;
+    if (atomic_compare_exchange_strong(&p->state, &was, PARK_RUNNING)) return false;
+    atomic_fetch_add(&p->server->parked, 1);
+    MHD_suspend_connection(p->conn);
+    was = PARK_RUNNING;
+    if (!atomic_compare_exchange_strong(&p->state, &was, PARK_PARKED)) {
+        atomic_store(&p->state, PARK_RUNNING);
+        resume(p);
+    }
+    return true;
+}
+
+void park_wake(struct park *p) {
+    int was = atomic_load(&p->state);
+    for (;;) {
+        if (was == PARK_WOKEN) return;
+        int to = was == PARK_PARKED ? PARK_RUNNING : PARK_WOKEN;
+        if (!atomic_compare_exchange_weak(&p->state, &was, to)) continue;
+        if (was == PARK_PARKED) resume(p);
+        return;
+    }
+}

@@ -1,0 +1,106 @@
+/*
+ * ratelimit.c: token buckets per key or address in a table of fixed size (AUTH-12).
+ *
+ * A bucket lives in a set of eight chosen by a seeded hash.  When a set is full, the fullest bucket makes room: it is
+ * the one whose owner loses least by starting again full.
+ */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "http/http_internal.h"
+
+enum { LIMIT_SETS = 512, LIMIT_WAYS = 8, LIMIT_LOCKS = 16, LIMIT_WINDOW_MS = 1000 };
+
+struct bucket {
+    uint64_t who; /* 0 = free */
+    double tokens;
+    uint64_t last_ns, window_ms;
+    unsigned count, before; /* requests of this second and of the one before */
+};
+struct limiter {
+    double rate, burst;
+    uint64_t seed;
+    pthread_mutex_t locks[LIMIT_LOCKS];
+    struct bucket sets[LIMIT_SETS][LIMIT_WAYS];
+};
+
+int limiter_new(unsigned rate, unsigned burst, struct limiter **out) {
+    *out = NULL;
+    if (rate == 0) return 0;
+    struct limiter *l = MEM_NEW(struct limiter);
+    if (!l) return WOPR_E_NO_MEMORY;
+    l->rate = rate;
+    l->burst = burst > 0 ? burst : rate;
+    l->seed = rng_u64();
+    for (size_t i = 0; i < LIMIT_LOCKS; i++) pthread_mutex_init(&l->locks[i], NULL);
+    *out = l;
+    return 0;
+}
+
+void limiter_free(struct limiter *l) {
+    if (!l) return;
+    for (size_t i = 0; i < LIMIT_LOCKS; i++) pthread_mutex_destroy(&l->locks[i]);
+    mem_free(l);
+}
+
+static void refill(const struct limiter *l, struct bucket *b, uint64_t now_ns) {
+    if (now_ns > b->last_ns) b->tokens += (double)(now_ns - b->last_ns) / 1e9 * l->rate;
+    if (b->tokens > l->burst) b->tokens = l->burst;
+    b->last_ns = now_ns;
+}
+
+static struct bucket *find(struct limiter *l, struct bucket *set, uint64_t who, uint64_t now_ns) {
+    struct bucket *victim = &set[0];
+    for (size_t i = 0; i < LIMIT_WAYS; i++) {
+        struct bucket *b = &set[i];
+        if (b->who == who) {
+            refill(l, b, now_ns);
+            return b;
+        }
+        if (b->who != 0) refill(l, b, now_ns);
+        if (victim->who != 0 && (b->who == 0 || b->tokens > victim->tokens)) victim = b;
+    }
+    *victim = (struct bucket){.who = who, .tokens = l->burst, .last_ns = now_ns};
+    return victim;
+}
+
+static void count(struct bucket *b, uint64_t now_ms) {
+    uint64_t window = now_ms / LIMIT_WINDOW_MS;
+    if (window != b->window_ms) {
+        b->before = window == b->window_ms + 1 ? b->count : 0;
+        b->count = 0;
+        b->window_ms = window;
+    }
+    b->count++;
+}
+
+bool limiter_take(struct limiter *l, struct str who, struct limit_state *st) {
+    if (!l) return true;
+    uint64_t h = str_hash(who, l->seed);
+    if (h == 0) h = 1;
+    size_t set = (size_t)(h >> 32) % LIMIT_SETS;
+    uint64_t now = clock_mono_ns();
+    pthread_mutex_t *lock = &l->locks[set % LIMIT_LOCKS];
+    pthread_mutex_lock(lock);
+    struct bucket *b = find(l, l->sets[set], h, now);
+    count(b, now / 1000000);
+    bool ok = b->tokens >= 1.0;
+    if (ok) b->tokens -= 1.0;
+    else {
+        st->retry_ms = (int64_t)((1.0 - b->tokens) / l->rate * 1000.0) + 1;
+        st->limit = (unsigned)l->rate;
+        st->observed = b->count > b->before ? b->count : b->before;
+    }
+    pthread_mutex_unlock(lock);
+    return ok;
+}
+
+/* ERR-8, with the older names beside the newer ones (CON-17). */
+int limiter_refuse(const struct limit_state *st, const char *scope, struct wopr_error *err) {
+    int64_t seconds = (st->retry_ms + 999) / 1000;
+    (void)wopr_error_set(err, WOPR_E_RATE_LIMITED, "too many requests; retry after the time given");
+    wopr_error_details(err,
+                       "{\"retryAfterMs\":%lld,\"scope\":\"%s\",\"limit\":%u,\"observedRate\":%u,\"window\":1,"
+                       "\"current\":%u,\"retryAfterSeconds\":%lld}",
+                       (long long)st->retry_ms, scope, st->limit, st->observed, st->observed, (long long)seconds);
+    return WOPR_E_RATE_LIMITED;
+}

@@ -1,0 +1,216 @@
+/*
+ * committer.c: the one writing thread of a host: takes what has gathered, commits it at once, tells
+ * (group commit).
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "log/log_int.h"
+
+/* ------------------------------------------------------------------------------ queue */
+static int queue_push(struct wopr_log *l, const struct entry *e) {
+    int rc = 0;
+    pthread_mutex_lock(&l->q_lock);
+    if (l->stopping) {
+        rc = WOPR_E_CLOSED;
+    } else if (l->q_len == l->cfg.queue_max) {
+        rc = WOPR_E_UNAVAILABLE;
+    } else {
+        l->ring[(l->q_head + l->q_len) % l->cfg.queue_max] = *e;
+        if (++l->q_len > l->q_len_max) l->q_len_max = l->q_len;
+        pthread_cond_signal(&l->q_ready);
+    }
+    pthread_mutex_unlock(&l->q_lock);
+    return rc;
+}
+
+int log_append(struct wopr_log *l, struct plan *p, log_done_fn *done, void *ctx) {
+    if (p->failed) return p->failed;
+    return queue_push(l, &(struct entry){.plan = p, .done = done, .ctx = ctx});
+}
+
+int log_side(struct wopr_log *l, void (*fn)(void *ctx, struct store *s), void *ctx) {
+    return queue_push(l, &(struct entry){.side = fn, .ctx = ctx});
+}
+
+/* Wait, then move a run of plans, or one side job, into l->batch.  0: stopping and nothing is left.
+ */
+static size_t queue_take(struct wopr_log *l) {
+    size_t n = 0, bytes = 0;
+    pthread_mutex_lock(&l->q_lock);
+    while (l->q_len == 0 && !l->stopping) pthread_cond_wait(&l->q_ready, &l->q_lock);
+    while (l->q_len > 0 && n < l->cfg.batch_max && bytes < LOG_BATCH_BYTES_MAX) {
+        struct entry *e = &l->ring[l->q_head];
+        if (e->side && n > 0) break;
+        l->batch[n++] = *e;
+        l->q_head = (l->q_head + 1) % l->cfg.queue_max;
+        l->q_len--;
+        if (e->side) break;
+        bytes += arena_used(e->plan->arena);
+    }
+    pthread_mutex_unlock(&l->q_lock);
+    return n;
+}
+
+/* ------------------------------------------------------------------------------ committing */
+static void give_back(const struct entry *e, int rc) {
+    if (e->done) e->done(e->ctx, e->plan, rc);
+    else plan_unref(e->plan);
+}
+
+static void publish(struct wopr_log *l, size_t n) {
+    struct commit *first = NULL, *last = NULL;
+    bool lost = false;
+    for (size_t i = 0; i < n; i++) {
+        struct plan *p = l->plans[i];
+        if (l->rcs[i] != 0 || p->idem_hit || p->events_nr == 0 || !hub_listens(l, p->run_no))
+            continue;
+        struct commit *c = commit_new(p);
+        if (!c) {
+            lost = true;
+            continue;
+        }
+        if (last) last->next = c;
+        else first = c;
+        last = c;
+    }
+    hub_send(l, first, last, lost);
+}
+
+static void account(struct wopr_log *l, size_t n, uint64_t ns) {
+    uint64_t events = 0, refused = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (l->rcs[i] != 0) refused++;
+        else if (!l->plans[i]->idem_hit) events += l->plans[i]->events_nr;
+    }
+    atomic_fetch_add(&l->commits, 1);
+    atomic_fetch_add(&l->done_plans, n);
+    atomic_fetch_add(&l->refused, refused);
+    atomic_fetch_add(&l->events, events);
+    atomic_fetch_add(&l->commit_ns, ns);
+    if (ns > atomic_load(&l->commit_ns_max)) atomic_store(&l->commit_ns_max, ns); /* one writer */
+}
+
+static void commit_batch(struct wopr_log *l, size_t n) {
+    struct wopr_error err;
+    wopr_error_clear(&err);
+    for (size_t i = 0; i < n; i++) l->plans[i] = l->batch[i].plan;
+    uint64_t t0 = clock_mono_ns();
+    int rc = store_apply(l->store, l->plans, n, l->rcs, &err);
+    account(l, n, clock_mono_ns() - t0);
+    if (rc != 0) log_error("commit failed", "code", wopr_err_name(rc), "reason", err.message);
+    publish(l, n);
+    for (size_t i = 0; i < n; i++) give_back(&l->batch[i], l->rcs[i]);
+    /* After the answers, so that nobody waits for the checkpoint's syncs. */
+    rc = store_checkpoint(l->store, &err);
+    if (rc != 0) log_warn("checkpoint failed", "code", wopr_err_name(rc), "reason", err.message);
+}
+
+static void *committer_main(void *log) {
+    struct wopr_log *l = log;
+    size_t n;
+    while ((n = queue_take(l)) > 0) {
+        if (l->batch[0].side) l->batch[0].side(l->batch[0].ctx, l->store);
+        else commit_batch(l, n);
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------ life */
+static size_t or_default(size_t v, size_t dflt) { return v > 0 ? v : dflt; }
+
+int wopr_log_new(struct store *s, const struct log_config *cfg, struct wopr_log **out,
+                 struct wopr_error *err) {
+    struct wopr_log *l = MEM_NEW(struct wopr_log);
+    if (!l) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the log");
+    l->store = s;
+    l->cfg.queue_max = or_default(cfg ? cfg->queue_max : 0, LOG_QUEUE_DEFAULT);
+    l->cfg.batch_max = or_default(cfg ? cfg->batch_max : 0, LOG_BATCH_DEFAULT);
+    if (l->cfg.batch_max > LOG_BATCH_MAX) l->cfg.batch_max = LOG_BATCH_MAX;
+    l->cfg.topic_bytes_max = or_default(cfg ? cfg->topic_bytes_max : 0, LOG_TOPIC_BYTES_DEFAULT);
+    pthread_mutex_init(&l->q_lock, NULL);
+    pthread_cond_init(&l->q_ready, NULL);
+    l->ring = mem_array(l->cfg.queue_max, sizeof *l->ring);
+    l->batch = mem_array(l->cfg.batch_max, sizeof *l->batch);
+    l->plans = mem_array(l->cfg.batch_max, sizeof *l->plans);
+    l->rcs = mem_array(l->cfg.batch_max, sizeof *l->rcs);
+    int rc = l->ring && l->batch && l->plans && l->rcs
+                 ? hub_init(l, err)
+                 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the queue of the log");
+    if (rc != 0) {
+        wopr_log_free(l);
+        return rc;
+    }
+    *out = l;
+    return 0;
+}
+
+int wopr_log_start(struct wopr_log *l, struct wopr_error *err) {
+    if (pthread_create(&l->hub.thread, NULL, hub_main, l) != 0)
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the hub thread");
+    if (pthread_create(&l->committer, NULL, committer_main, l) != 0) {
+        hub_stop(l);
+        pthread_join(l->hub.thread, NULL);
+        l->stopped = true;
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the committer thread");
+    }
+    l->started = true;
+    return 0;
+}
+
+void wopr_log_stop(struct wopr_log *l) {
+    if (l->stopped) return;
+    l->stopped = true;
+    pthread_mutex_lock(&l->q_lock);
+    l->stopping = true;
+    pthread_cond_signal(&l->q_ready);
+    pthread_mutex_unlock(&l->q_lock);
+    if (l->started) {
+        pthread_join(l->committer, NULL);
+        hub_stop(l);
+        pthread_join(l->hub.thread, NULL);
+        return;
+    }
+    for (size_t n; (n = queue_take(l)) > 0;) /* never started: nothing was committed */
+        for (size_t i = 0; i < n; i++)
+            if (l->batch[i].plan) give_back(&l->batch[i], WOPR_E_CLOSED);
+    atomic_store(&l->hub.closing, true);
+}
+
+void wopr_log_free(struct wopr_log *l) {
+    if (!l) return;
+    if (l->hub.topics) {
+        wopr_log_stop(l);
+        hub_fini(l);
+    }
+    pthread_mutex_destroy(&l->q_lock);
+    pthread_cond_destroy(&l->q_ready);
+    mem_free(l->ring);
+    mem_free(l->batch);
+    mem_free(l->plans);
+    mem_free(l->rcs);
+    mem_free(l);
+}
+
+struct store *wopr_log_store(struct wopr_log *l) {
+    return l->store;
+}
+
+void wopr_log_stats(struct wopr_log *l, struct log_stats *out) {
+    struct log_stats s = {.commits = atomic_load(&l->commits),
+                          .plans = atomic_load(&l->done_plans),
+                          .plans_refused = atomic_load(&l->refused),
+                          .events = atomic_load(&l->events),
+                          .commit_ns = atomic_load(&l->commit_ns),
+                          .commit_ns_max = atomic_load(&l->commit_ns_max),
+                          .readers = atomic_load(&l->hub.readers),
+                          .lagged = atomic_load(&l->hub.lagged)};
+    pthread_mutex_lock(&l->q_lock);
+    s.queue_len = l->q_len;
+    s.queue_max_seen = l->q_len_max;
+    pthread_mutex_unlock(&l->q_lock);
+    pthread_mutex_lock(&l->hub.map_lock);
+    s.topics = map_count(l->hub.topics);
+    pthread_mutex_unlock(&l->hub.map_lock);
+    *out = s;
+}

@@ -1,0 +1,371 @@
+/*
+ * hub.c: topics and the thread that fills them and wakes their readers.  However many readers a run
+ * has, the committer only hands a commit over; waking happens here, outside of every lock.
+ */
+#include "base/mem.h"
+#include "log/log_int.h"
+
+static unsigned present_slot(int64_t run_no) {
+    uint64_t x = (uint64_t)run_no * 0x9e3779b97f4a7c15u;
+    return (unsigned)(x >> 40) & (LOG_PRESENCE_SLOTS - 1);
+}
+
+static struct str topic_key(const int64_t *run_no) {
+    return str_n((const char *)run_no, sizeof *run_no);
+}
+
+/* ------------------------------------------------------------------------------ life of topics */
+static struct topic *topic_new(struct wopr_log *l, int64_t run_no) {
+    struct topic *t = MEM_NEW(struct topic);
+    if (!t) return NULL;
+    t->log = l;
+    t->run_no = run_no;
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->woken, NULL);
+    list_init(&t->work);
+    list_init(&t->armed);
+    list_init(&t->waiting);
+    list_init(&t->waking);
+    list_init(&t->poke);
+    return t;
+}
+
+static void topic_free(struct topic *t) {
+    for (; t->head < t->tail; t->head++) commit_unref(t->ring[t->head % t->cap]);
+    mem_free(t->ring);
+    mem_free(t->run_id);
+    pthread_cond_destroy(&t->woken);
+    pthread_mutex_destroy(&t->lock);
+    mem_free(t);
+}
+
+/* Under map_lock. */
+static struct topic *topic_make(struct wopr_log *l, int64_t run_no) {
+    struct topic *t = topic_new(l, run_no);
+    if (!t) return NULL;
+    if (map_put(l->hub.topics, topic_key(&run_no), t, NULL) != 0) {
+        topic_free(t);
+        return NULL;
+    }
+    /* Before the caller reads the store: a commit that misses this count is one that read will see.
+     */
+    atomic_fetch_add(&l->hub.present[present_slot(run_no)], 1);
+    return t;
+}
+
+static bool topic_name(struct topic *t, struct str run_id) {
+    if (run_id.n == 0 || t->run_id) return true;
+    t->run_id = mem_strndup(run_id.p, run_id.n);
+    t->run_id_n = run_id.n;
+    return t->run_id != NULL;
+}
+
+static void topic_drop(struct topic *t) { /* under map_lock, when the last reference is gone */
+    (void)map_del(t->log->hub.topics, topic_key(&t->run_no));
+    atomic_fetch_sub(&t->log->hub.present[present_slot(t->run_no)], 1);
+}
+
+struct topic *topic_get(struct wopr_log *l, int64_t run_no, struct str run_id) {
+    pthread_mutex_lock(&l->hub.map_lock);
+    struct topic *t = map_get(l->hub.topics, topic_key(&run_no));
+    if (!t) t = topic_make(l, run_no);
+    if (t && topic_name(t, run_id)) {
+        t->refs++;
+    } else if (t) {
+        if (t->refs == 0) {
+            topic_drop(t);
+            topic_free(t);
+        }
+        t = NULL;
+    }
+    pthread_mutex_unlock(&l->hub.map_lock);
+    return t;
+}
+
+void topic_put(struct topic *t) {
+    pthread_mutex_t *map_lock = &t->log->hub.map_lock;
+    pthread_mutex_lock(map_lock);
+    bool last = --t->refs == 0;
+    if (last) topic_drop(t);
+    pthread_mutex_unlock(map_lock);
+    if (last) topic_free(t);
+}
+
+static struct topic *topic_find(struct wopr_log *l, int64_t run_no) {
+    pthread_mutex_lock(&l->hub.map_lock);
+    struct topic *t = map_get(l->hub.topics, topic_key(&run_no));
+    if (t) t->refs++;
+    pthread_mutex_unlock(&l->hub.map_lock);
+    return t;
+}
+
+/* ------------------------------------------------------------------------------ the ring; under
+ * t->lock */
+static void ring_pop(struct topic *t) {
+    struct commit *c = t->ring[t->head % t->cap];
+    t->head++;
+    t->bytes -= c->bytes;
+    commit_unref(c);
+}
+
+static bool ring_grow(struct topic *t) {
+    size_t cap = t->cap ? t->cap * 2 : 4;
+    struct commit **v = mem_array(cap, sizeof(struct commit *));
+    if (!v) return false;
+    for (uint64_t i = t->head; i < t->tail; i++) v[i % cap] = t->ring[i % t->cap];
+    mem_free(t->ring);
+    t->ring = v;
+    t->cap = cap;
+    return true;
+}
+
+/* Takes over the reference. */
+static void ring_push(struct topic *t, struct commit *c) {
+    if (t->live == 0 || (t->tail - t->head == t->cap && !ring_grow(t))) {
+        t->lost++;
+        commit_unref(c);
+        return;
+    }
+    c->untaken = t->live;
+    t->ring[t->tail++ % t->cap] = c;
+    t->bytes += c->bytes;
+    /* Whoever has not taken what goes here finds itself behind the head and reads the store
+     * (SSE-25). */
+    while (t->bytes > t->log->cfg.topic_bytes_max && t->tail - t->head > 1) ring_pop(t);
+}
+
+static void ring_trim(struct topic *t) {
+    while (t->head < t->tail && t->ring[t->head % t->cap]->untaken == 0) ring_pop(t);
+    if (t->head == t->tail && t->cap > 0) { /* idle topics are many: they hold no ring */
+        mem_free(t->ring);
+        t->ring = NULL;
+        t->cap = 0;
+    }
+}
+
+uint64_t topic_join(struct topic *t) {
+    t->live++;
+    return t->tail;
+}
+
+void topic_leave(struct topic *t, uint64_t pos) {
+    for (uint64_t i = pos < t->head ? t->head : pos; i < t->tail; i++)
+        t->ring[i % t->cap]->untaken--;
+    t->live--;
+    ring_trim(t);
+}
+
+struct commit *topic_take(struct topic *t, uint64_t *pos) {
+    struct commit *c = t->ring[*pos % t->cap];
+    ++*pos;
+    commit_ref(c);
+    c->untaken--;
+    ring_trim(t);
+    return c;
+}
+
+/* ------------------------------------------------------------------------------ waking */
+static void list_move_all(struct list *from, struct list *to) {
+    struct list *n;
+    while ((n = list_pop(from)) != NULL) list_add_tail(to, n);
+}
+
+/* Call wake for all of t->waking, a few at a time, without the lock; under t->lock at entry and
+ * exit. */
+static void wake_all(struct topic *t) {
+    struct sleeper *v[LOG_WAKES_PER_LOCK];
+    while (!list_empty(&t->waking)) {
+        size_t n = 0;
+        while (n < LOG_WAKES_PER_LOCK && !list_empty(&t->waking)) {
+            v[n] = LIST_ENTRY(list_pop(&t->waking), struct sleeper, link);
+            v[n++]->in_wake = true;
+        }
+        pthread_mutex_unlock(&t->lock);
+        for (size_t i = 0; i < n; i++) v[i]->wake(v[i]->ctx);
+        pthread_mutex_lock(&t->lock);
+        for (size_t i = 0; i < n; i++) v[i]->in_wake = false;
+        pthread_cond_broadcast(&t->woken);
+    }
+}
+
+void topic_settle(struct topic *t, struct sleeper *s) {
+    while (s->in_wake) pthread_cond_wait(&t->woken, &t->lock);
+    list_del(&s->link);
+}
+
+/* Waiters for something after a sequence below last move over; all of them when last is INT64_MAX.
+ */
+static void pick_waiters(struct topic *t, int64_t last) {
+    for (struct list *n = t->waiting.next, *next; n != &t->waiting; n = next) {
+        next = n->next;
+        if (LIST_ENTRY(n, struct sleeper, link)->after_seq >= last) continue;
+        list_del(n);
+        list_add_tail(&t->waking, n);
+    }
+}
+
+/* ------------------------------------------------------------------------------ the thread */
+static void work_add(struct list *work, struct topic *t) { /* takes over the reference */
+    if (t->in_work) {
+        topic_put(t);
+        return;
+    }
+    t->in_work = true;
+    list_add_tail(work, &t->work);
+}
+
+/* Under in_lock; the references come along. */
+static void take_pokes(struct hub *h, struct list *work) {
+    struct list *n;
+    while ((n = list_pop(&h->in_pokes)) != NULL) {
+        struct topic *t = LIST_ENTRY(n, struct topic, poke);
+        t->poked = false;
+        t->in_work = true; /* work is empty between two rounds */
+        list_add_tail(work, &t->work);
+    }
+}
+
+static void deliver(struct wopr_log *l, struct commit *c, struct list *work) {
+    struct topic *t = topic_find(l, c->run_no);
+    if (!t) {
+        commit_unref(c);
+        return;
+    }
+    int64_t last = c->last;
+    pthread_mutex_lock(&t->lock);
+    ring_push(t, c);
+    pick_waiters(t, last);
+    pthread_mutex_unlock(&t->lock);
+    work_add(work, t);
+}
+
+/* Every topic goes to work: something was lost, or the end has come. */
+static void everybody(struct wopr_log *l, struct list *work) {
+    size_t it = 0;
+    struct str key;
+    void *v;
+    pthread_mutex_lock(&l->hub.map_lock);
+    while (map_next(l->hub.topics, &it, &key, &v)) {
+        struct topic *t = v;
+        if (t->in_work) continue;
+        t->refs++;
+        t->in_work = true;
+        list_add_tail(work, &t->work);
+    }
+    pthread_mutex_unlock(&l->hub.map_lock);
+    for (struct list *n = work->next; n != work; n = n->next) {
+        struct topic *t = LIST_ENTRY(n, struct topic, work);
+        pthread_mutex_lock(&t->lock);
+        t->lost++;
+        pick_waiters(t, INT64_MAX);
+        pthread_mutex_unlock(&t->lock);
+    }
+}
+
+static void work_off(struct list *work) {
+    struct list *n;
+    while ((n = list_pop(work)) != NULL) {
+        struct topic *t = LIST_ENTRY(n, struct topic, work);
+        t->in_work = false;
+        pthread_mutex_lock(&t->lock);
+        list_move_all(&t->armed, &t->waking);
+        wake_all(t);
+        pthread_mutex_unlock(&t->lock);
+        topic_put(t);
+    }
+}
+
+void *hub_main(void *log) {
+    struct wopr_log *l = log;
+    struct hub *h = &l->hub;
+    struct list work;
+    list_init(&work);
+    for (bool stop = false; !stop;) {
+        pthread_mutex_lock(&h->in_lock);
+        while (!h->in_first && !h->in_lost && !h->in_stop && list_empty(&h->in_pokes))
+            pthread_cond_wait(&h->in_ready, &h->in_lock);
+        struct commit *c = h->in_first;
+        bool lost = h->in_lost;
+        stop = h->in_stop && !c;
+        h->in_first = h->in_last = NULL;
+        h->in_lost = false;
+        take_pokes(h, &work);
+        pthread_mutex_unlock(&h->in_lock);
+        for (struct commit *next; c; c = next) {
+            next = c->next;
+            deliver(l, c, &work);
+        }
+        if (stop) atomic_store(&h->closing, true);
+        if (lost || stop) everybody(l, &work);
+        work_off(&work);
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------ for the committer
+ */
+bool hub_listens(struct wopr_log *l, int64_t run_no) {
+    /* A read-modify-write, so that it is ordered after the commit before it (see topic_make). */
+    return atomic_fetch_add(&l->hub.present[present_slot(run_no)], 0) != 0;
+}
+
+void hub_send(struct wopr_log *l, struct commit *first, struct commit *last, bool lost) {
+    struct hub *h = &l->hub;
+    if (!first && !lost) return;
+    pthread_mutex_lock(&h->in_lock);
+    if (first) {
+        if (h->in_last) h->in_last->next = first;
+        else h->in_first = first;
+        h->in_last = last;
+    }
+    h->in_lost = h->in_lost || lost;
+    pthread_cond_signal(&h->in_ready);
+    pthread_mutex_unlock(&h->in_lock);
+}
+
+void hub_poke(struct topic *t) {
+    struct hub *h = &t->log->hub;
+    pthread_mutex_lock(&h->map_lock);
+    t->refs++;
+    pthread_mutex_unlock(&h->map_lock);
+    pthread_mutex_lock(&h->in_lock);
+    bool fresh = !t->poked;
+    if (fresh) {
+        t->poked = true;
+        list_add_tail(&h->in_pokes, &t->poke);
+        pthread_cond_signal(&h->in_ready);
+    }
+    pthread_mutex_unlock(&h->in_lock);
+    if (!fresh) topic_put(t);
+}
+
+void hub_stop(struct wopr_log *l) {
+    pthread_mutex_lock(&l->hub.in_lock);
+    l->hub.in_stop = true;
+    pthread_cond_signal(&l->hub.in_ready);
+    pthread_mutex_unlock(&l->hub.in_lock);
+}
+
+int hub_init(struct wopr_log *l, struct wopr_error *err) {
+    struct hub *h = &l->hub;
+    h->topics = map_new();
+    list_init(&h->in_pokes);
+    if (!h->topics) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the topic table");
+    pthread_mutex_init(&h->in_lock, NULL);
+    pthread_mutex_init(&h->map_lock, NULL);
+    pthread_cond_init(&h->in_ready, NULL);
+    return 0;
+}
+
+void hub_fini(struct wopr_log *l) {
+    struct hub *h = &l->hub;
+    if (!h->topics) return;
+    struct list *n;
+    while ((n = list_pop(&h->in_pokes)) != NULL) /* poked after the hub thread had ended */
+        topic_put(LIST_ENTRY(n, struct topic, poke));
+    ASSERT(map_count(h->topics) == 0); /* readers and waiters end before the log */
+    map_free(h->topics);
+    pthread_mutex_destroy(&h->in_lock);
+    pthread_mutex_destroy(&h->map_lock);
+    pthread_cond_destroy(&h->in_ready);
+}

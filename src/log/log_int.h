@@ -1,0 +1,153 @@
+/*
+ * log_int.h: inside of log/.  Not for other layers.
+ *
+ * A commit travels: queue -> committer (store_apply) -> inbox -> hub thread -> topic -> readers.
+ * A topic exists while a run has readers or waiters.  Its ring holds the commits that some reader
+ * has still to take; a reader is a position in the ring plus a sequence number, and the sequence
+ * decides: whatever the ring does not offer in order is read from the store. Locks, in the order
+ * they may be taken: map_lock, topic.lock; queue and inbox locks are leaves.
+ */
+#ifndef WOPR_LOG_LOG_INT_H
+#define WOPR_LOG_LOG_INT_H
+
+#include "base/list.h"
+#include "base/map.h"
+#include "log/log.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum {
+    LOG_QUEUE_DEFAULT = 8192,
+    LOG_BATCH_DEFAULT = 512,
+    LOG_BATCH_MAX = 8192,
+    LOG_BATCH_BYTES_MAX = 32 << 20,    /* plan bytes per transaction */
+    LOG_TOPIC_BYTES_DEFAULT = 4 << 20, /* SSE-25 */
+    LOG_PLAN_BYTES_MIN = 4096, /* what a plan costs at least: the first block of its arena */
+    LOG_PRESENCE_SLOTS = 4096, /* power of two */
+    LOG_WAKES_PER_LOCK = 64,
+    LOG_PAGE_EVENTS = 256,
+    LOG_PAGE_BYTES = 256 << 10,
+    LOG_PAGE_ARENA_MAX = 16 << 20,
+    LOG_FRAMES_BYTES_MAX = 64 << 20 /* rendered bytes of one plan or page */
+};
+
+/* Rendered bytes of consecutive events for one view. */
+struct frames {
+    char *p; /* owned, may be NULL when n == 0 */
+    size_t n;
+    uint32_t ends[]; /* per event */
+};
+/* NULL when memory is short or the result too big. */
+struct frames *frames_render(const struct log_view *v, struct str run_id, const struct event *e,
+                             size_t n);
+void frames_free(struct frames *f); /* takes NULL */
+
+/* A committed plan on its way to readers.  Holds one reference on the plan and owns its frames. */
+struct commit {
+    struct commit *next; /* in the inbox */
+    struct plan *plan;
+    atomic_int refs;
+    int64_t run_no, first, last;
+    size_t bytes;
+    size_t untaken; /* live readers that have still to take it; under topic.lock */
+};
+struct commit *commit_new(struct plan *p); /* takes a reference on p; NULL when memory is short */
+void commit_ref(struct commit *c);
+void commit_unref(struct commit *c);
+/* The shared frames of a view, rendered by whoever comes first (any thread).  NULL when memory is
+ * short. */
+const struct frames *commit_frames(struct commit *c, const struct log_view *v, struct str run_id);
+
+struct sleeper { /* somebody to wake; linked in armed, waiting or waking of its topic, under
+                    topic.lock */
+    struct list link;
+    void (*wake)(void *ctx);
+    void *ctx;
+    int64_t after_seq; /* waiters */
+    bool in_wake;      /* the hub thread is calling wake */
+};
+
+struct topic {
+    struct wopr_log *log;
+    int64_t run_no;
+    unsigned refs;    /* under map_lock */
+    struct list work; /* hub thread only: topics to wake in this round */
+    bool in_work;     /* hub thread only */
+    pthread_mutex_t lock;
+    pthread_cond_t woken; /* some in_wake became false */
+    struct commit **ring; /* positions head..tail-1, at position % cap */
+    size_t cap;
+    uint64_t head, tail;
+    size_t bytes, live; /* held by the ring; readers that take from it */
+    uint64_t lost;      /* counts commits that could not be put into the ring */
+    struct list armed, waiting, waking;
+    struct list poke; /* in hub.in_pokes, under in_lock */
+    bool poked;
+    char *run_id; /* set by the first who knows it, under map_lock; then constant */
+    size_t run_id_n;
+};
+
+struct hub {
+    atomic_uint present[LOG_PRESENCE_SLOTS]; /* topics per hash of run_no: who listens at all? */
+    atomic_bool closing;
+    pthread_mutex_t in_lock;
+    pthread_cond_t in_ready;
+    struct commit *in_first, *in_last;
+    struct list in_pokes; /* topics with somebody to wake at once */
+    bool
+        in_lost; /* a commit was not announced for want of memory: everybody looks into the store */
+    bool in_stop;
+    pthread_mutex_t map_lock;
+    struct map *topics;
+    pthread_t thread;
+    atomic_ullong readers, lagged;
+};
+
+struct entry { /* of the queue: a plan, or a side job */
+    struct plan *plan;
+    log_done_fn *done;
+    void (*side)(void *ctx, struct store *s);
+    void *ctx;
+};
+struct wopr_log {
+    struct store *store;
+    struct log_config cfg;
+    pthread_mutex_t q_lock;
+    pthread_cond_t q_ready;
+    struct entry *ring;
+    size_t q_head, q_len, q_len_max;
+    bool stopping, started, stopped;
+    pthread_t committer;
+    struct entry *batch; /* committer only, batch_max each */
+    struct plan **plans;
+    int *rcs;
+    atomic_ullong commits, done_plans, refused, events, commit_ns, commit_ns_max;
+    struct hub hub;
+};
+
+/* --- hub.c --- */
+MUST_CHECK int hub_init(struct wopr_log *l, struct wopr_error *err);
+void hub_fini(struct wopr_log *l);
+void *hub_main(void *log);
+/* Committer: tell the hub of a chain of commits (NULL when nobody listens), or that one was lost.
+ */
+bool hub_listens(struct wopr_log *l, int64_t run_no);
+void hub_send(struct wopr_log *l, struct commit *first, struct commit *last, bool lost);
+void hub_stop(struct wopr_log *l);
+/* Somebody was put into t->waking: let the hub thread wake it. */
+void hub_poke(struct topic *t);
+/* Find or make the topic of a run, with one reference.  run_id may be empty when the caller renders
+ * nothing. NULL when memory is short. */
+struct topic *topic_get(struct wopr_log *l, int64_t run_no, struct str run_id);
+void topic_put(struct topic *t);
+/* Under t->lock: the sleeper is in no list and not being woken afterwards (waits for a wake in
+ * progress). */
+void topic_settle(struct topic *t, struct sleeper *s);
+/* Under t->lock: a reader starts to take at the end; stops taking at pos. */
+uint64_t topic_join(struct topic *t);
+void topic_leave(struct topic *t, uint64_t pos);
+/* Under t->lock: take the commit at *pos (head <= *pos < tail), with a reference. */
+struct commit *topic_take(struct topic *t, uint64_t *pos);
+
+#endif

@@ -1,0 +1,209 @@
+/*
+ * reader.c: cursors on a run: backfill from the store, then live, with no gap and no repeat
+ * (SSE-14, STORE-5).
+ *
+ * The seam: a reader first takes its place at the end of the topic's ring and only then reads the
+ * store.  What is committed before that place is in the store; what comes after is in the ring;
+ * what is in both is told apart by its sequence.  A reader that finds a gap (it lagged, or memory
+ * was short) is "behind" and reads the store again.
+ */
+#include "base/mem.h"
+#include "log/log_int.h"
+
+struct log_reader {
+    struct wopr_log *log;
+    struct topic *topic;
+    struct sleeper sleeper;
+    uint64_t pos, lost; /* in the ring; topic->lost as last seen */
+    int64_t cursor;
+    bool behind;
+    bool has_view;
+    struct log_view view;
+    /* what the last piece pointed into */
+    struct commit *held;
+    struct arena *page;
+    struct frames *page_frames;
+};
+
+int log_reader_open(struct wopr_log *l, int64_t run_no, struct str run_id, int64_t after_seq,
+                    const struct log_view *view, void (*wake)(void *ctx), void *ctx,
+                    struct log_reader **out, struct wopr_error *err) {
+    ASSERT(!view || view->id < LOG_VIEWS_MAX);
+    if (atomic_load(&l->hub.closing))
+        return wopr_error_set(err, WOPR_E_CLOSED, "the log has stopped");
+    struct log_reader *r = MEM_NEW(struct log_reader);
+    struct topic *t = r ? topic_get(l, run_no, run_id) : NULL;
+    if (!t) {
+        mem_free(r);
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a reader of a run");
+    }
+    r->log = l;
+    r->topic = t;
+    r->cursor = after_seq < 0 ? -1 : after_seq;
+    r->behind = true;
+    list_init(&r->sleeper.link);
+    r->sleeper.wake = wake;
+    r->sleeper.ctx = ctx;
+    if (view) {
+        r->has_view = true;
+        r->view = *view;
+    }
+    pthread_mutex_lock(&t->lock);
+    r->pos = topic_join(t);
+    r->lost = t->lost;
+    pthread_mutex_unlock(&t->lock);
+    atomic_fetch_add(&l->hub.readers, 1);
+    *out = r;
+    return 0;
+}
+
+static void piece_drop(struct log_reader *r) {
+    if (r->held) commit_unref(r->held);
+    frames_free(r->page_frames);
+    arena_free(r->page);
+    r->held = NULL;
+    r->page_frames = NULL;
+    r->page = NULL;
+}
+
+static int no_memory(struct wopr_error *err) {
+    return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the events of a run");
+}
+
+static struct str reader_run_id(const struct log_reader *r) {
+    return str_n(r->topic->run_id, r->topic->run_id_n); /* set since topic_get, and for good */
+}
+
+static void piece_fill(struct log_reader *r, const struct event *e, size_t n,
+                       const struct frames *f, struct log_piece *out) {
+    *out = (struct log_piece){.p = f && f->p ? f->p : "",
+                              .n = f ? f->n : 0,
+                              .events = e,
+                              .events_nr = n,
+                              .ends = f ? f->ends : NULL};
+    r->cursor = e[n - 1].seq;
+}
+
+/* One page from the store.  1: *out is filled.  0: nothing after the cursor. */
+static int read_page(struct log_reader *r, struct log_piece *out, struct wopr_error *err) {
+    struct event_list l;
+    r->page = arena_new(LOG_PAGE_ARENA_MAX);
+    if (!r->page) return no_memory(err);
+    int rc = store_events(r->log->store, r->topic->run_no, r->cursor + 1, LOG_PAGE_EVENTS,
+                          LOG_PAGE_BYTES, r->page, &l, err);
+    if (rc == 0 && l.n > 0 && r->has_view) {
+        r->page_frames = frames_render(&r->view, reader_run_id(r), l.v, l.n);
+        if (!r->page_frames) rc = no_memory(err);
+    }
+    if (rc != 0 || l.n == 0) {
+        piece_drop(r);
+        if (rc == 0) r->behind = false;
+        return rc;
+    }
+    size_t bytes = 0;
+    for (size_t i = 0; i < l.n; i++) bytes += l.v[i].payload.n;
+    /* A page that is not full ended at the tail. */
+    if (l.n < LOG_PAGE_EVENTS && bytes < LOG_PAGE_BYTES) r->behind = false;
+    piece_fill(r, l.v, l.n, r->page_frames, out);
+    return 1;
+}
+
+/* Deliver a commit that continues the cursor; takes over its reference. */
+static int hand_out(struct log_reader *r, struct commit *c, struct log_piece *out,
+                    struct wopr_error *err) {
+    const struct frames *f = NULL;
+    if (r->has_view) {
+        f = commit_frames(c, &r->view, reader_run_id(r));
+        if (!f) { /* it left the ring for us: get it from the store later */
+            commit_unref(c);
+            r->behind = true;
+            return no_memory(err);
+        }
+    }
+    r->held = c;
+    piece_fill(r, c->plan->events, c->plan->events_nr, f, out);
+    return 1;
+}
+
+enum look { LOOK_STORE, LOOK_COMMIT, LOOK_NOTHING, LOOK_CLOSED };
+
+/* Look into the topic once; *c is set for LOOK_COMMIT. */
+static enum look look(struct log_reader *r, struct commit **c) {
+    struct topic *t = r->topic;
+    enum look what;
+    pthread_mutex_lock(&t->lock);
+    list_del(&r->sleeper.link); /* a pending wake would only repeat this look */
+    if (r->pos < t->head) {     /* lagged: take a new place, then the store (L3) */
+        topic_leave(t, r->pos);
+        r->pos = topic_join(t);
+        r->behind = true;
+        atomic_fetch_add(&r->log->hub.lagged, 1);
+        what = LOOK_STORE;
+    } else if (r->behind) {
+        what = LOOK_STORE;
+    } else if (r->pos < t->tail) {
+        *c = topic_take(t, &r->pos);
+        what = LOOK_COMMIT;
+    } else if (r->lost != t->lost) {
+        r->lost = t->lost;
+        r->behind = true;
+        what = LOOK_STORE;
+    } else if (atomic_load(&r->log->hub.closing)) {
+        what = LOOK_CLOSED;
+    } else {
+        list_add_tail(&t->armed, &r->sleeper.link);
+        what = LOOK_NOTHING;
+    }
+    pthread_mutex_unlock(&t->lock);
+    return what;
+}
+
+int log_reader_next(struct log_reader *r, struct log_piece *out, struct wopr_error *err) {
+    bool read_empty = false; /* the store had nothing more in this call */
+    struct commit *c = NULL;
+    piece_drop(r);
+    for (;;) {
+        int rc;
+        switch (look(r, &c)) {
+        case LOOK_NOTHING:
+            return 0;
+        case LOOK_CLOSED:
+            return wopr_error_set(err, WOPR_E_CLOSED, "the log has stopped");
+        case LOOK_STORE:
+            rc = read_page(r, out, err);
+            if (rc != 0) {
+                if (rc < 0) r->behind = true; /* the next call tries again */
+                return rc;
+            }
+            read_empty = true;
+            break;
+        case LOOK_COMMIT:
+            if (c->first == r->cursor + 1) return hand_out(r, c, out, err);
+            if (c->last > r->cursor) { /* a part of it, or a gap before it */
+                r->behind = true;
+                if (read_empty && c->first > r->cursor + 1) {
+                    commit_unref(c);
+                    return wopr_error_set(err, WOPR_E_CORRUPT,
+                                          "the stored log of the run has a hole");
+                }
+            }
+            commit_unref(c); /* known already, or coming from the store */
+            break;
+        }
+    }
+}
+
+int64_t log_reader_cursor(const struct log_reader *r) { return r->cursor; }
+
+void log_reader_close(struct log_reader *r) {
+    if (!r) return;
+    struct topic *t = r->topic;
+    pthread_mutex_lock(&t->lock);
+    topic_settle(t, &r->sleeper);
+    topic_leave(t, r->pos);
+    pthread_mutex_unlock(&t->lock);
+    piece_drop(r);
+    atomic_fetch_sub(&r->log->hub.readers, 1);
+    topic_put(t);
+    mem_free(r);
+}

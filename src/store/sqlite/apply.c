@@ -1,0 +1,373 @@
+/*
+ * apply.c: append plans into the file (STORE-1, STORE-2, STORE-13, STORE-33).
+ * A plan begins with the one statement that can refuse it: the conditional update of its run row,
+ * or the insert of a new one.  A refused plan has therefore written nothing, and a batch needs no
+ * savepoints.
+ */
+#include "base/clock.h"
+#include "store/sqlite/sql.h"
+
+#define MASKED STR("\"[REDACTED]\"") /* OBS-72, mode mask: what a sensitive initial value shows */
+
+struct batch { /* one transaction */
+    struct store *s;
+    struct conn *c;
+    int64_t now_ms;
+    int64_t runs, runs_open, events; /* counter deltas */
+    struct wopr_error *err;
+};
+
+static void outputs_reset(struct plan *p) {
+    if (p->what == PLAN_CREATE) p->run_no = 0;
+    p->active_run_id = STR_NONE;
+    p->active_until_ms = 0;
+}
+
+static bool plan_ends_run(const struct plan *p) {
+    return p->has_update && (int)p->update.status >= STORE_FINAL_STATUS;
+}
+
+/* A plan that breaks the log's rules is our mistake; it is refused before anything is written. */
+static int plan_sane(const struct plan *p) {
+    if (p->what == PLAN_SIDE) return p->events_nr == 0 && p->has_idem ? 0 : WOPR_E_INTERNAL;
+    if (p->what == PLAN_CREATE && (!p->create || p->base_seq != 0)) return WOPR_E_INTERNAL;
+    bool ends = false; /* EVT-7: the terminal event is the last, and goes with a final status */
+    for (size_t i = 0; i < p->events_nr; i++) {
+        const struct event *e = &p->events[i];
+        if (ends || e->seq != p->base_seq + (int64_t)i || (unsigned)e->kind >= EV_NR)
+            return WOPR_E_INTERNAL;
+        ends = event_is_terminal(e->kind);
+    }
+    return ends == plan_ends_run(p) ? 0 : WOPR_E_INTERNAL;
+}
+
+/* ------------------------------------------------------------------------------ the run row */
+static void bind_update(struct query *q, const struct plan *p) {
+    static const struct run_row_update fresh = {.status = RUN_PENDING};
+    const struct run_row_update *u = p->has_update ? &p->update : &fresh;
+    bind_int(q, u->status);
+    bind_opt(q, u->current_node);
+    bind_int_opt(q, u->started_ms, 0);
+    bind_int_opt(q, u->completed_ms, 0);
+    bind_int_opt(q, u->paused_ms, 0);
+    bind_opt(q, u->error);
+    bind_opt(q, u->outputs);
+    bind_opt(q, u->agent);
+}
+
+/* The conditional update matched no row: which of its conditions failed? */
+static int run_refused(struct batch *b, struct plan *p, int *refusal) {
+    struct query q;
+    query_begin(&q, b->c, SQL_RUN_WHY_NOT);
+    bind_int(&q, p->run_no);
+    int rc = query_step(&q, b->err);
+    if (rc < 0) return rc;
+    if (rc == 0) {
+        *refusal = WOPR_E_NOT_FOUND;
+        return 0;
+    }
+    int64_t status = col_int(&q, 0), epoch = col_int(&q, 2);
+    bool parked = col_int(&q, 3) != 0;
+    query_end(&q);
+    p->found_status = (enum run_status)status;
+    if (status >= STORE_FINAL_STATUS) *refusal = WOPR_E_RUN_TERMINAL;
+    else if (parked) *refusal = WOPR_E_CORRUPT;
+    else *refusal = epoch != p->epoch ? WOPR_E_FENCED : WOPR_E_STALE;
+    return 0;
+}
+
+static int run_move(struct batch *b, struct plan *p, int *refusal) {
+    struct query q;
+    query_begin(&q, b->c, p->has_update ? SQL_RUN_MOVE : SQL_RUN_APPEND);
+    bind_int(&q, p->base_seq + (int64_t)p->events_nr);
+    bind_int(&q, p->run_no);
+    bind_int(&q, p->base_seq);
+    bind_int(&q, p->epoch);
+    if (p->has_update) bind_update(&q, p);
+    int rc = query_run(&q, b->err);
+    if (rc != 0) return rc;
+    return sqlite3_changes64(b->c->db) == 1 ? 0 : run_refused(b, p, refusal);
+}
+
+/* X-Dedup: enforce (RUN-7), inside the creating transaction. */
+static int scope_check(struct batch *b, struct plan *p, int *refusal) {
+    const struct run_meta *m = &p->create->meta;
+    struct query q;
+    query_begin(&q, b->c, SQL_RUN_ACTIVE_IN_SCOPE);
+    bind_text(&q, m->tenant);
+    bind_text(&q, m->scope_id);
+    bind_int(&q, m->test_mode);
+    int rc = query_step(&q, b->err);
+    if (rc != 1) return rc;
+    struct str id = col_str(&q, 0, p->arena);
+    int64_t until = col_int(&q, 1);
+    query_end(&q);
+    if (arena_failed(p->arena))
+        return wopr_error_set(b->err, WOPR_E_NO_MEMORY, "no memory for a run id");
+    p->active_run_id = id;
+    p->active_until_ms = until;
+    *refusal = WOPR_E_RUN_ALREADY_ACTIVE;
+    return 0;
+}
+
+static int run_insert(struct batch *b, struct plan *p, int *refusal) {
+    const struct run_row_new *n = p->create;
+    const struct run_meta *m = &n->meta;
+    int64_t holder_no = 0;
+    if (n->holder.n > 0) {
+        int rc = holder_number(b->s, n->holder, n->lease_until_ms, &holder_no, b->err);
+        if (rc != 0) return rc;
+    }
+    struct query q;
+    query_begin(&q, b->c, SQL_RUN_INSERT);
+    bind_text(&q, m->run_id);
+    bind_text(&q, m->tenant);
+    bind_int(&q, m->test_mode);
+    bind_text(&q, m->workflow_id);
+    bind_opt(&q, m->scope_id);
+    bind_int(&q, EVENT_LOG_SCHEMA_VERSION);
+    bind_int(&q, CURRENT_ENGINE_VERSION);
+    bind_int(&q, m->shown_engine_version);
+    bind_int(&q, m->created_ms);
+    bind_int_opt(&q, holder_no, 0);
+    bind_int(&q, p->epoch);
+    bind_int(&q, (int64_t)p->events_nr);
+    bind_update(&q, p);
+    int src = q.rc == SQLITE_OK ? sqlite3_step(q.st) : q.rc;
+    query_end(&q);
+    if (src == SQLITE_CONSTRAINT_UNIQUE) { /* only run_id is unique here */
+        *refusal = WOPR_E_EXISTS;
+        return 0;
+    }
+    if (src != SQLITE_DONE) return conn_fail(b->c, src, b->err);
+    p->run_no = sqlite3_last_insert_rowid(b->c->db);
+    b->runs++;
+    b->runs_open += !plan_ends_run(p);
+    return 0;
+}
+
+static int origin_insert(struct batch *b, const struct plan *p) {
+    const struct run_row_new *n = p->create;
+    const struct run_meta *m = &n->meta;
+    struct query q;
+    query_begin(&q, b->c, SQL_ORIGIN_INSERT);
+    bind_int(&q, p->run_no);
+    bind_text(&q, m->workspace);
+    bind_opt(&q, m->subject);
+    bind_hash(&q, &n->workflow_hash);
+    bind_opt(&q, m->inputs);
+    bind_opt(&q, m->configurable);
+    bind_opt(&q, m->tags);
+    bind_opt(&q, m->metadata);
+    bind_opt(&q, m->transport);
+    bind_opt(&q, m->callback_url);
+    bind_opt(&q, m->traceparent);
+    bind_int(&q, m->recursion_limit);
+    bind_opt(&q, n->parent_run_id);
+    bind_opt(&q, n->parent_node_id);
+    return query_run(&q, b->err);
+}
+
+/* ------------------------------------------------------------------------------ what follows it */
+static int events_insert(struct batch *b, const struct plan *p) {
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < p->events_nr; i++) {
+        const struct event *e = &p->events[i];
+        struct query q;
+        query_begin(&q, b->c, SQL_EVENT_INSERT);
+        bind_int(&q, p->run_no);
+        bind_int(&q, e->seq);
+        bind_int(&q, e->kind);
+        bind_int(&q, e->ts_ms);
+        bind_opt(&q, e->node_id);
+        bind_int_opt(&q, e->causation_seq, -1);
+        bind_int(&q, e->schema_version);
+        bind_int(&q, e->engine_version);
+        bind_int(&q, e->flags);
+        bind_text(&q, e->payload);
+        rc = query_run(&q, b->err);
+    }
+    b->events += (int64_t)p->events_nr;
+    return rc;
+}
+
+static int var_put(struct batch *b, int64_t run_no, struct str name, struct str shown,
+                   struct str clear) {
+    struct query q;
+    query_begin(&q, b->c, SQL_VAR_PUT);
+    bind_int(&q, run_no);
+    bind_text(&q, name);
+    bind_text(&q, shown);
+    bind_opt(&q, clear);
+    return query_run(&q, b->err);
+}
+
+static int chan_apply(struct batch *b, int64_t run_no, const struct plan_chan_row *r) {
+    struct query q;
+    query_begin(&q, b->c, r->op == PLAN_CHAN_PUT ? SQL_CHAN_PUT : SQL_CHAN_DEL);
+    bind_int(&q, run_no);
+    bind_text(&q, r->name);
+    bind_int(&q, r->seq);
+    if (r->op == PLAN_CHAN_PUT) {
+        bind_int(&q, r->declared);
+        bind_int(&q, r->is_list);
+        bind_int(&q, r->ts_ms);
+        bind_text(&q, r->value);
+    }
+    int rc = query_run(&q, b->err);
+    if (rc != 0 || r->op != PLAN_CHAN_PUT || r->is_list) return rc;
+    query_begin(&q, b->c, SQL_CHAN_ONLY); /* one value: what an earlier write left goes */
+    bind_int(&q, run_no);
+    bind_text(&q, r->name);
+    bind_int(&q, r->seq);
+    return query_run(&q, b->err);
+}
+
+static int timer_apply(struct batch *b, int64_t run_no, const struct plan_timer *t) {
+    struct query q;
+    query_begin(&q, b->c, t->set ? SQL_TIMER_PUT : SQL_TIMER_DEL);
+    bind_int(&q, run_no);
+    bind_int(&q, t->kind);
+    bind_text(&q, t->node_id);
+    if (t->set) {
+        bind_int(&q, t->fire_at_ms);
+        bind_int(&q, t->remaining_ms);
+    }
+    return query_run(&q, b->err);
+}
+
+static int artifact_put(struct batch *b, int64_t run_no, const struct plan_artifact *art) {
+    struct query q;
+    query_begin(&q, b->c, SQL_ARTIFACT_PUT);
+    bind_int(&q, run_no);
+    bind_text(&q, art->artifact_id);
+    bind_text(&q, art->artifact_type);
+    bind_opt(&q, art->node_id);
+    bind_opt(&q, art->version);
+    bind_opt(&q, art->summary);
+    bind_text(&q, art->body);
+    bind_int(&q, b->now_ms);
+    return query_run(&q, b->err);
+}
+
+static int projections(struct batch *b, const struct plan *p) {
+    int rc = 0;
+    if (p->what == PLAN_CREATE)
+        for (size_t i = 0; rc == 0 && i < p->create->vars.n; i++) {
+            const struct var_init *v = &p->create->vars.v[i];
+            rc = var_put(b, p->run_no, v->name, v->sensitive ? MASKED : v->value,
+                         v->sensitive ? v->value : STR_NONE);
+        }
+    for (size_t i = 0; rc == 0 && i < p->nodes_nr; i++) {
+        struct query q;
+        query_begin(&q, b->c, SQL_NODE_PUT);
+        bind_int(&q, p->run_no);
+        bind_text(&q, p->nodes[i].node_id);
+        bind_text(&q, p->nodes[i].state);
+        rc = query_run(&q, b->err);
+    }
+    for (size_t i = 0; rc == 0 && i < p->vars_nr; i++)
+        rc = var_put(b, p->run_no, p->vars[i].name, p->vars[i].value, p->vars[i].clear);
+    for (size_t i = 0; rc == 0 && i < p->chans_nr; i++) rc = chan_apply(b, p->run_no, &p->chans[i]);
+    for (size_t i = 0; rc == 0 && i < p->timers_nr; i++)
+        rc = timer_apply(b, p->run_no, &p->timers[i]);
+    for (size_t i = 0; rc == 0 && i < p->artifacts_nr; i++)
+        rc = artifact_put(b, p->run_no, &p->artifacts[i]);
+    return rc;
+}
+
+/* Returns a failure of the machine; a refusal of this plan alone goes to *refusal. */
+static int plan_write(struct batch *b, struct plan *p, int *refusal) {
+    int rc = 0;
+    outputs_reset(p);
+    p->idem_hit = false;
+    *refusal = p->failed ? p->failed : plan_sane(p);
+    if (*refusal != 0) return 0;
+    if (p->has_idem) { /* before X-Dedup: a retry gets its stored answer (RUN-8) */
+        rc = idem_look(b->c, &p->idem, b->now_ms, p->arena, &p->idem_response, b->err);
+        p->idem_hit = rc == 1;
+        *refusal = rc == WOPR_E_IDEM_CONFLICT ? rc : 0;
+        if (rc == 1 || *refusal != 0) return 0;
+        if (rc < 0) return rc;
+    }
+    if (p->what == PLAN_CREATE) {
+        if (p->create->dedup_enforce) rc = scope_check(b, p, refusal);
+        if (rc == 0 && *refusal == 0) rc = run_insert(b, p, refusal);
+        if (rc == 0 && *refusal == 0) rc = origin_insert(b, p);
+    } else if (p->what == PLAN_RUN) {
+        rc = run_move(b, p, refusal);
+        if (rc == 0 && *refusal == 0) b->runs_open -= plan_ends_run(p);
+    }
+    if (rc != 0 || *refusal != 0) return rc;
+    rc = events_insert(b, p);
+    if (rc == 0) rc = projections(b, p);
+    if (rc == 0 && p->has_idem) rc = idem_put(b->c, p, b->now_ms, b->err);
+    return rc;
+}
+
+/* ------------------------------------------------------------------------------ batches */
+static int counters_add(struct batch *b) {
+    if (b->runs == 0 && b->runs_open == 0 && b->events == 0) return 0;
+    struct query q;
+    query_begin(&q, b->c, SQL_COUNTERS_ADD);
+    bind_int(&q, b->runs);
+    bind_int(&q, b->runs_open);
+    bind_int(&q, b->events);
+    return query_run(&q, b->err);
+}
+
+/* One transaction over n plans.  On failure nothing of it happened (SYNC_FAILED: nobody knows). */
+static int batch_commit(struct store *s, struct plan **plans, size_t n, int *rcs,
+                        struct wopr_error *err) {
+    struct batch b = {.s = s, .c = s->writer, .now_ms = clock_wall_ms(), .err = err};
+    int rc = store_alive(s, err);
+    if (rc == 0) rc = tx_begin(b.c, err);
+    if (rc == 0) {
+        for (size_t i = 0; rc == 0 && i < n; i++) rc = plan_write(&b, plans[i], &rcs[i]);
+        if (rc == 0) rc = counters_add(&b);
+        rc = tx_end(b.c, rc, err);
+    }
+    if (rc == 0) return 0;
+    holder_forget(s);
+    for (size_t i = 0; i < n; i++) {
+        outputs_reset(plans[i]);
+        rcs[i] = plans[i]->failed ? plans[i]->failed : rc;
+    }
+    return rc;
+}
+
+/* After a batch failed: each plan alone, so that one poisonous plan cannot fail its neighbours. */
+static int batch_singly(struct store *s, struct plan **plans, size_t n, int *rcs,
+                        struct wopr_error *err) {
+    for (size_t i = 0; i < n; i++) {
+        if (plans[i]
+                ->idem_hit) { /* its own answer is overwritten, maybe by one that was rolled back */
+            plans[i]->idem_hit = false;
+            continue;
+        }
+        int rc = batch_commit(s, &plans[i], 1, &rcs[i], err);
+        if (rc != WOPR_E_SYNC_FAILED && rc != WOPR_E_BUSY) continue;
+        for (size_t j = i + 1; j < n; j++) rcs[j] = plans[j]->failed ? plans[j]->failed : rc;
+        break; /* the rest would meet the same */
+    }
+    return 0;
+}
+
+int store_apply(struct store *s, struct plan **plans, size_t n, int *rcs, struct wopr_error *err) {
+    if (!s->writer) {
+        for (size_t i = 0; i < n; i++) rcs[i] = WOPR_E_CONFIG;
+        return wopr_error_set(err, WOPR_E_CONFIG, "database %s was opened read-only", s->path);
+    }
+    pthread_mutex_lock(&s->write_lock);
+    int rc = batch_commit(s, plans, n, rcs, err);
+    if (rc != 0 && rc != WOPR_E_SYNC_FAILED && rc != WOPR_E_BUSY && n > 1)
+        rc = batch_singly(s, plans, n, rcs, err);
+    pthread_mutex_unlock(&s->write_lock);
+    struct wopr_error
+        ignored; /* the batch is durable; a failed checkpoint shows at the next call */
+    if (rc == 0 &&
+        atomic_load_explicit(&s->wal_pages, memory_order_relaxed) > STORE_WAL_MUST_PAGES &&
+        store_checkpoint(s, &ignored) != 0)
+        return 0;
+    return rc;
+}

@@ -1,0 +1,48 @@
+/*
+ * events.c: pages of a log (STORE-3).
+ */
+#include "store/sqlite/sql.h"
+
+static void event_read(struct query *q, struct arena *a, struct event *e) {
+    int64_t kind = col_int(q, 1);
+    bool known = kind >= 0 && kind < EV_NR;
+    *e = (struct event){.seq = col_int(q, 0),
+                        .kind = known ? (enum ev_kind)kind : EV_UNKNOWN,
+                        .ts_ms = col_int(q, 2),
+                        .node_id = col_str(q, 3, a),
+                        .causation_seq = col_null(q, 4) ? -1 : col_int(q, 4),
+                        .schema_version = (int32_t)col_int(q, 5),
+                        .engine_version = (int32_t)col_int(q, 6),
+                        .flags = (uint32_t)col_int(q, 7),
+                        .payload = col_str(q, 9, a)};
+    if (known) e->type = str_c(event_name(e->kind));
+    else e->type = col_null(q, 8) ? STR("unknown") : col_str(q, 8, a);
+}
+
+int store_events(struct store *s, int64_t run_no, int64_t from, unsigned max, size_t bytes_max,
+                 struct arena *a, struct event_list *out, struct wopr_error *err) {
+    struct conn *c;
+    int rc = conn_reader(s, &c, err);
+    if (rc != 0) return rc;
+    if (max > STORE_LIST_MAX) max = STORE_LIST_MAX;
+    struct query q;
+    struct event_list l = {NULL, 0};
+    size_t cap = 0, bytes = 0;
+    query_begin(&q, c, SQL_EVENTS);
+    bind_int(&q, run_no);
+    bind_int(&q, from < 0 ? 0 : from);
+    bind_int(&q, max);
+    while ((rc = query_step(&q, err)) == 1) {
+        struct event *e = list_row(a, &l.v, &l.n, &cap, sizeof *e);
+        if (!e) break;
+        event_read(&q, a, e);
+        bytes += e->payload.n;
+        if (bytes >= bytes_max) break;
+    }
+    query_end(&q);
+    if (rc < 0) return rc;
+    if (arena_failed(a))
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a page of events");
+    *out = l;
+    return 0;
+}

@@ -1,0 +1,110 @@
+/*
+ * keys.c: API keys (AUTH-3, D17).  Only keyed hashes are stored.
+ */
+#include "store/sqlite/sql.h"
+
+static void key_read(struct query *q, struct arena *a, struct api_key *out) {
+    *out = (struct api_key){.key_id = col_str(q, 0, a),
+                            .tenant = col_str(q, 1, a),
+                            .workspace = col_str(q, 2, a),
+                            .subject_issuer = col_str(q, 3, a),
+                            .subject_id = col_str(q, 4, a),
+                            .label = col_str(q, 5, a),
+                            .scopes = (uint32_t)col_int(q, 7),
+                            .test_mode = col_int(q, 8) != 0,
+                            .created_ms = col_int(q, 9),
+                            .expires_ms = col_int(q, 10),
+                            .revoked_ms = col_int(q, 11)};
+    (void)col_hash(q, 6, &out->hash); /* the column's CHECK keeps its length */
+}
+
+int store_key_put(struct store *s, const struct api_key *k, struct wopr_error *err) {
+    int rc = write_begin(s, err);
+    if (rc != 0) return rc;
+    struct query q;
+    query_begin(&q, s->writer, SQL_KEY_PUT);
+    bind_text(&q, k->key_id);
+    bind_text(&q, k->tenant);
+    bind_text(&q, k->workspace);
+    bind_text(&q, k->subject_issuer);
+    bind_text(&q, k->subject_id);
+    bind_text(&q, k->label);
+    bind_hash(&q, &k->hash);
+    bind_int(&q, k->scopes);
+    bind_int(&q, k->test_mode);
+    bind_int(&q, k->created_ms);
+    bind_int(&q, k->expires_ms);
+    bind_int(&q, k->revoked_ms);
+    rc = query_run(&q, err);
+    if (rc == WOPR_E_EXISTS) rc = wopr_error_set(err, rc, "this API key is stored already");
+    return write_end(s, rc, err);
+}
+
+int store_key_revoke(struct store *s, struct str key_id, int64_t now_ms, struct wopr_error *err) {
+    int rc = write_begin(s, err);
+    if (rc != 0) return rc;
+    struct query q;
+    query_begin(&q, s->writer, SQL_KEY_REVOKE);
+    bind_int(&q, now_ms);
+    bind_text(&q, key_id);
+    rc = query_run(&q, err);
+    if (rc == 0 && sqlite3_changes64(s->writer->db) == 0)
+        rc = wopr_error_set(err, WOPR_E_NOT_FOUND, "no API key has this id");
+    return write_end(s, rc, err);
+}
+
+/* The one row of a bound query. */
+static int key_one(struct query *q, struct arena *a, struct api_key *out, struct wopr_error *err) {
+    int rc = query_step(q, err);
+    if (rc == 0) return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such API key");
+    if (rc < 0) return rc;
+    struct api_key k;
+    key_read(q, a, &k);
+    query_end(q);
+    if (arena_failed(a)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an API key");
+    *out = k;
+    return 0;
+}
+
+int store_key_find(struct store *s, struct str key_id, struct arena *a, struct api_key *out,
+                   struct wopr_error *err) {
+    struct conn *c;
+    int rc = conn_reader(s, &c, err);
+    if (rc != 0) return rc;
+    struct query q;
+    query_begin(&q, c, SQL_KEY_BY_ID);
+    bind_text(&q, key_id);
+    return key_one(&q, a, out, err);
+}
+
+int store_key_find_hash(struct store *s, const struct sha256 *hash, struct arena *a,
+                        struct api_key *out, struct wopr_error *err) {
+    struct conn *c;
+    int rc = conn_reader(s, &c, err);
+    if (rc != 0) return rc;
+    struct query q;
+    query_begin(&q, c, SQL_KEY_BY_HASH);
+    bind_hash(&q, hash);
+    return key_one(&q, a, out, err);
+}
+
+int store_key_list(struct store *s, struct arena *a, struct api_key_list *out,
+                   struct wopr_error *err) {
+    struct conn *c;
+    int rc = conn_reader(s, &c, err);
+    if (rc != 0) return rc;
+    struct query q;
+    struct api_key_list l = {NULL, 0};
+    size_t cap = 0;
+    query_begin(&q, c, SQL_KEY_LIST);
+    while ((rc = query_step(&q, err)) == 1 && l.n < STORE_LIST_MAX) {
+        struct api_key *k = list_row(a, &l.v, &l.n, &cap, sizeof *k);
+        if (!k) break;
+        key_read(&q, a, k);
+    }
+    query_end(&q);
+    if (rc < 0) return rc;
+    if (arena_failed(a)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the key list");
+    *out = l;
+    return 0;
+}

@@ -1,0 +1,160 @@
+/*
+ * lists.c: answers with many rows: unfinished runs, timers, run lists, artifacts, counts.
+ */
+#include "store/sqlite/sql.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+enum { LIST_FIRST_ROWS = 16 };
+
+void *list_row_bytes(struct arena *a, void *v, size_t *n, size_t *cap, size_t size) {
+    void *p;
+    memcpy(&p, v, sizeof p); /* v is the address of a typed array pointer */
+    if (*n == *cap) {
+        size_t want = *cap ? *cap * 2 : LIST_FIRST_ROWS;
+        void *bigger = arena_array(a, want, size);
+        if (!bigger) return NULL;
+        if (*n > 0) memcpy(bigger, p, *n * size);
+        p = bigger;
+        memcpy(v, &p, sizeof p);
+        *cap = want;
+    }
+    return (char *)p + size * (*n)++;
+}
+
+static int finish(struct query *q, int rc, struct arena *a, struct wopr_error *err) {
+    query_end(q);
+    if (rc < 0) return rc;
+    return arena_failed(a) ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a list") : 0;
+}
+
+int store_runs_unfinished(struct store *s, int64_t after, unsigned max, struct arena *a,
+                          struct run_no_list *out, struct wopr_error *err) {
+    struct conn *c;
+    int rc = conn_reader(s, &c, err);
+    if (rc != 0) return rc;
+    struct query q;
+    struct run_no_list l = {NULL, 0};
+    size_t cap = 0;
+    query_begin(&q, c, SQL_RUNS_UNFINISHED);
+    bind_int(&q, after);
+    bind_int(&q, max > STORE_LIST_MAX ? STORE_LIST_MAX : max);
+    while ((rc = query_step(&q, err)) == 1) {
+        int64_t *no = list_row(a, &l.v, &l.n, &cap, sizeof *no);
+        if (!no) break;
+        *no = col_int(&q, 0);
+    }
+    rc = finish(&q, rc, a, err);
+    if (rc == 0) *out = l;
+    return rc;
+}
+
+int store_timers(struct store *s, int64_t run_no, struct arena *a, struct timer_row_list *out,
+                 struct wopr_error *err) {
+    struct conn *c;
+    int rc = conn_reader(s, &c, err);
+    if (rc != 0) return rc;
+    struct query q;
+    struct timer_row_list l = {NULL, 0};
+    size_t cap = 0;
+    query_begin(&q, c, SQL_TIMERS);
+    bind_int(&q, run_no);
+    while ((rc = query_step(&q, err)) == 1) {
+        struct timer_row *t = list_row(a, &l.v, &l.n, &cap, sizeof *t);
+        if (!t) break;
+        *t = (struct timer_row){.run_no = run_no,
+                                .kind = (enum timer_kind)col_int(&q, 0),
+                                .node_id = col_str(&q, 1, a),
+                                .fire_at_ms = col_int(&q, 2),
+                                .remaining_ms = col_int(&q, 3)};
+    }
+    rc = finish(&q, rc, a, err);
+    if (rc == 0) *out = l;
+    return rc;
+}
+
+static void list_item_read(struct query *q, struct arena *a, struct run_list_item *it) {
+    int i = HEAD_COLUMNS_NR;
+    head_read(q, a, &it->head);
+    it->tenant = col_str(q, i++, a);
+    it->workflow_id = col_str(q, i++, a);
+    it->tags = col_str(q, i++, a);
+    it->created_ms = col_int(q, i++);
+    it->started_ms = col_int(q, i++);
+    it->completed_ms = col_int(q, i++);
+}
+
+int store_run_list(struct store *s, const struct run_filter *f, struct arena *a,
+                   struct run_list *out, struct wopr_error *err) {
+    struct conn *c;
+    int rc = conn_reader(s, &c, err);
+    if (rc != 0) return rc;
+    struct query q;
+    struct run_list l = {NULL, 0};
+    size_t cap = 0;
+    query_begin(&q, c, f->any_tenant ? SQL_RUN_LIST_ALL : SQL_RUN_LIST_TENANT);
+    bind_int(&q, f->before_run_no > 0 ? f->before_run_no : INT64_MAX);
+    bind_int(&q, f->any_mode ? -1 : f->test_mode);
+    bind_int(&q, f->status);
+    bind_text(&q, f->workflow_id);
+    bind_text(&q, f->tag);
+    bind_int(&q, f->max > STORE_LIST_MAX ? STORE_LIST_MAX : f->max);
+    if (!f->any_tenant) bind_text(&q, f->tenant);
+    while ((rc = query_step(&q, err)) == 1) {
+        struct run_list_item *it = list_row(a, &l.v, &l.n, &cap, sizeof *it);
+        if (!it) break;
+        list_item_read(&q, a, it);
+    }
+    rc = finish(&q, rc, a, err);
+    if (rc == 0) *out = l;
+    return rc;
+}
+
+int store_artifact_get(struct store *s, struct str tenant, bool test_mode, struct str run_id,
+                       struct str artifact_id, struct arena *a, struct plan_artifact *out,
+                       struct wopr_error *err) {
+    struct conn *c;
+    int rc = conn_reader(s, &c, err);
+    if (rc != 0) return rc;
+    struct query q;
+    query_begin(&q, c, SQL_ARTIFACT_GET);
+    bind_text(&q, run_id);
+    bind_text(&q, tenant);
+    bind_int(&q, test_mode);
+    bind_text(&q, artifact_id);
+    rc = query_step(&q, err);
+    if (rc == 0) return wopr_error_set(err, WOPR_E_NOT_FOUND, "the run has no such artifact");
+    if (rc < 0) return rc;
+    struct plan_artifact art = {.artifact_id = col_str(&q, 0, a),
+                                .artifact_type = col_str(&q, 1, a),
+                                .node_id = col_str(&q, 2, a),
+                                .version = col_str(&q, 3, a),
+                                .summary = col_str(&q, 4, a),
+                                .body = col_str(&q, 5, a)};
+    rc = finish(&q, 1, a, err);
+    if (rc == 0) *out = art;
+    return rc;
+}
+
+int store_count(struct store *s, struct store_counts *out, struct wopr_error *err) {
+    struct conn *c;
+    int rc = conn_reader(s, &c, err);
+    if (rc != 0) return rc;
+    struct query q;
+    query_begin(&q, c, SQL_COUNT);
+    rc = query_step(&q, err);
+    if (rc == 0) return wopr_error_set(err, WOPR_E_CORRUPT, "the row of counters is missing");
+    if (rc < 0) return rc;
+    struct store_counts n = {.runs = col_int(&q, 0),
+                             .runs_open = col_int(&q, 1),
+                             .events = col_int(&q, 2),
+                             .bytes = col_int(&q, 3)};
+    query_end(&q);
+    char wal[4096];
+    struct stat st;
+    int len = snprintf(wal, sizeof wal, "%s-wal", s->path);
+    if (len > 0 && (size_t)len < sizeof wal && stat(wal, &st) == 0) n.wal_bytes = st.st_size;
+    *out = n;
+    return 0;
+}

@@ -1,0 +1,159 @@
+/*
+ * migrate.c: numbered, forward-only schema changes (STORE-15), embedded in the binary.
+ * Each runs in its own transaction together with its row in schema_migrations; a text that changed
+ * after it was applied, or a version we do not know, stops the start.
+ */
+#include "base/clock.h"
+#include "base/embed.h"
+#include "store/sqlite/sql.h"
+
+#define MIGRATION_DIR "migrations/sqlite/"
+#define TEXT_OF_(x)   #x
+#define TEXT_OF(x)    TEXT_OF_(x)
+enum { MIGRATION_DIGITS = 4 };
+
+/* Version and short name of an embedded file; false when it is no migration. */
+static bool migration_of(const struct embed_file *f, uint64_t *version, struct str *name) {
+    struct str s = str_c(f->name);
+    if (!str_starts(s, STR(MIGRATION_DIR)) || !str_ends(s, STR(".sql"))) return false;
+    s.p += sizeof MIGRATION_DIR - 1;
+    s.n -= sizeof MIGRATION_DIR - 1;
+    if (s.n <= MIGRATION_DIGITS || !str_u64(str_n(s.p, MIGRATION_DIGITS), version)) return false;
+    *name = s;
+    return true;
+}
+
+static int one_int(struct conn *c, const char *sql, int64_t *out, struct wopr_error *err) {
+    sqlite3_stmt *st = NULL;
+    int rc = sqlite3_prepare_v2(c->db, sql, -1, &st, NULL);
+    if (rc == SQLITE_OK) rc = sqlite3_step(st);
+    if (rc == SQLITE_ROW) *out = sqlite3_column_int64(st, 0);
+    int code = rc == SQLITE_ROW ? 0 : conn_fail(c, rc, err);
+    sqlite3_finalize(st);
+    return code;
+}
+
+/* Look at a row of schema_migrations: it must be one of ours, unchanged. */
+static int check_row(const struct store *s, int64_t version, const void *sha, int sha_n,
+                     struct wopr_error *err) {
+    for (const struct embed_file *f = EMBED_FILES; f->name; f++) {
+        uint64_t v;
+        struct str name;
+        if (!migration_of(f, &v, &name) || (int64_t)v != version) continue;
+        struct sha256 want = sha256_of(embed_text(f));
+        if (sha_n == (int)sizeof want.b && memcmp(sha, want.b, sizeof want.b) == 0) return 0;
+        return wopr_error_set(err, WOPR_E_CORRUPT,
+                              "database %s: migration %d was applied with another text than this"
+                              " program carries; use the program that made the database, or restore"
+                              " a backup",
+                              s->path, (int)version);
+    }
+    return wopr_error_set(err, WOPR_E_SCHEMA_NEWER,
+                          "database %s has schema version %lld, which this program does not know;"
+                          " use the newer program that wrote it",
+                          s->path, (long long)version);
+}
+
+/* *applied: highest version recorded, 0 for a database that holds nothing yet. */
+static int check_applied(struct conn *c, int64_t *applied, struct wopr_error *err) {
+    int64_t objects, ours, app_id;
+    int rc = one_int(c, "SELECT count(*) FROM sqlite_schema", &objects, err);
+    if (rc == 0) rc = one_int(c, "PRAGMA application_id", &app_id, err);
+    if (rc == 0)
+        rc = one_int(c, "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_migrations'",
+                     &ours, err);
+    if (rc != 0) return rc;
+    *applied = 0;
+    if (objects == 0) return 0;
+    if (!ours || app_id != STORE_APPLICATION_ID)
+        return wopr_error_set(err, WOPR_E_CORRUPT,
+                              "%s is a database of another program; name another file",
+                              c->store->path);
+    sqlite3_stmt *st = NULL;
+    int src = sqlite3_prepare_v2(
+        c->db, "SELECT version, sha256 FROM schema_migrations ORDER BY version", -1, &st, NULL);
+    while (src == SQLITE_OK && rc == 0 && (src = sqlite3_step(st)) == SQLITE_ROW) {
+        *applied = sqlite3_column_int64(st, 0);
+        rc = check_row(c->store, *applied, sqlite3_column_blob(st, 1), sqlite3_column_bytes(st, 1),
+                       err);
+        src = SQLITE_OK;
+    }
+    if (rc == 0 && src != SQLITE_DONE) rc = conn_fail(c, src, err);
+    sqlite3_finalize(st);
+    return rc;
+}
+
+static int record(struct conn *c, uint64_t version, struct str name, const struct embed_file *f,
+                  struct wopr_error *err) {
+    struct sha256 sha = sha256_of(embed_text(f));
+    sqlite3_stmt *st = NULL;
+    int rc = sqlite3_prepare_v2(c->db, "INSERT INTO schema_migrations VALUES (?, ?, ?, ?)", -1, &st,
+                                NULL);
+    struct query q = {.c = c, .st = st, .rc = rc};
+    bind_int(&q, (int64_t)version);
+    bind_text(&q, name);
+    bind_hash(&q, &sha);
+    bind_int(&q, clock_wall_ms());
+    rc = query_run(&q, err);
+    sqlite3_finalize(st);
+    return rc;
+}
+
+static int apply_one(struct conn *c, uint64_t version, struct str name, const struct embed_file *f,
+                     struct wopr_error *err) {
+    int rc = conn_exec(c, "BEGIN IMMEDIATE", err);
+    if (rc != 0) return rc;
+    rc = conn_exec(c, f->data, err);
+    if (rc == 0) rc = record(c, version, name, f, err);
+    if (rc == 0) return conn_exec(c, "COMMIT", err);
+    (void)sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
+    return rc;
+}
+
+static int prepare_file(struct conn *c, struct wopr_error *err) {
+    int64_t app_id;
+    int rc = one_int(c, "PRAGMA application_id", &app_id, err);
+    if (rc != 0 || app_id == STORE_APPLICATION_ID) return rc;
+    rc = conn_exec(c,
+                   "BEGIN IMMEDIATE; PRAGMA application_id = " TEXT_OF(
+                       STORE_APPLICATION_ID) ";"
+                                             "CREATE TABLE schema_migrations (version INTEGER "
+                                             "PRIMARY KEY, name TEXT NOT NULL,"
+                                             " sha256 BLOB NOT NULL, applied_ms INTEGER NOT NULL) "
+                                             "STRICT; COMMIT",
+                   err);
+    if (rc != 0 && !sqlite3_get_autocommit(c->db))
+        (void)sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
+    return rc;
+}
+
+int migrate(struct conn *c, bool may_write, struct wopr_error *err) {
+    int64_t applied;
+    int rc = check_applied(c, &applied, err);
+    if (rc == 0 && may_write) rc = prepare_file(c, err);
+    for (const struct embed_file *f = EMBED_FILES; rc == 0 && f->name; f++) {
+        uint64_t version;
+        struct str name;
+        if (!migration_of(f, &version, &name) || (int64_t)version <= applied) continue;
+        if (!may_write)
+            return wopr_error_set(err, WOPR_E_CONFIG,
+                                  "database %s has schema version %lld and lacks %d; start the host"
+                                  " on it once",
+                                  c->store->path, (long long)applied, (int)version);
+        rc = apply_one(c, version, name, f, err);
+    }
+    return rc;
+}
+
+int migrate_bare(sqlite3 *db, struct wopr_error *err) {
+    for (const struct embed_file *f = EMBED_FILES; f->name; f++) {
+        uint64_t version;
+        struct str name;
+        if (!migration_of(f, &version, &name)) continue;
+        int rc = sqlite3_exec(db, f->data, NULL, NULL, NULL);
+        if (rc != SQLITE_OK)
+            return wopr_error_set(err, sql_neutral(rc), "migration %d: %s", (int)version,
+                                  sqlite3_errmsg(db));
+    }
+    return 0;
+}

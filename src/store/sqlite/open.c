@@ -1,0 +1,221 @@
+/*
+ * open.c: opening and closing a database file: folder, host lock, connections, checkpoint, secrets.
+ */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "store/sqlite/sql.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUSY_TIMEOUT_DEFAULT_MS = 5000, PATH_BYTES_MAX = 4096 };
+
+static int os_fail(struct wopr_error *err, const char *what, const char *path) {
+    int e = errno;
+    int code = e == ENOSPC || e == EDQUOT ? WOPR_E_DISK_FULL
+               : e == ENOMEM              ? WOPR_E_NO_MEMORY
+                                          : WOPR_E_IO;
+    return wopr_error_set(err, code,
+                          "cannot %s %s: %s; check that its folder is there and writable", what,
+                          path, strerror(e));
+}
+
+/* Make every missing folder on the way to path, private to this user. */
+static int make_folder(const char *path, struct wopr_error *err) {
+    char dir[PATH_BYTES_MAX];
+    int n = snprintf(dir, sizeof dir, "%s", path);
+    if (n <= 0 || (size_t)n >= sizeof dir)
+        return wopr_error_set(err, WOPR_E_CONFIG, "the database path is empty or too long");
+    for (char *p = strchr(dir + 1, '/'); p; p = strchr(p + 1, '/')) {
+        *p = '\0';
+        if (mkdir(dir, 0700) != 0 && errno != EEXIST) return os_fail(err, "make folder", dir);
+        *p = '/';
+    }
+    return 0;
+}
+
+/* Create the file with private permissions; SQLite gives its journals the same. */
+static int make_file(const char *path, struct wopr_error *err) {
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) return os_fail(err, "open database", path);
+    close(fd);
+    return 0;
+}
+
+static int locked_by(int fd, const char *path, struct wopr_error *err) {
+    char text[32];
+    ssize_t n = pread(fd, text, sizeof text, 0);
+    struct str pid, rest;
+    uint64_t no = 0;
+    if (n > 0 && str_cut(str_n(text, (size_t)n), '\n', &pid, &rest)) (void)str_u64(pid, &no);
+    return wopr_error_set(
+        err, WOPR_E_LOCKED,
+        "another host (process %llu) uses database %s; stop it, or give this host a"
+        " database of its own",
+        (unsigned long long)no, path);
+}
+
+/* One serving host per file: an advisory lock that dies with its process. */
+static int host_lock(struct store *s, struct wopr_error *err) {
+    char name[PATH_BYTES_MAX], pid[32];
+    int n = snprintf(name, sizeof name, "%s.lock", s->path);
+    if (n <= 0 || (size_t)n >= sizeof name)
+        return wopr_error_set(err, WOPR_E_CONFIG, "the database path is too long");
+    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) return os_fail(err, "open lock file", name);
+    int rc;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        rc = errno == EWOULDBLOCK ? locked_by(fd, s->path, err) : os_fail(err, "lock", name);
+        close(fd);
+        return rc;
+    }
+    n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
+    if (ftruncate(fd, 0) != 0 || pwrite(fd, pid, (size_t)n, 0) != (ssize_t)n) {
+        rc = os_fail(err, "write lock file", name);
+        close(fd);
+        return rc;
+    }
+    s->lock_fd = fd;
+    return 0;
+}
+
+static void reader_gone(void *p) { /* a thread with a reader ends */
+    struct conn *c = p;
+    struct store *s = c->store;
+    pthread_mutex_lock(&s->readers_lock);
+    list_del(&c->link);
+    pthread_mutex_unlock(&s->readers_lock);
+    conn_close(c);
+}
+
+static struct store *store_alloc(const struct store_config *cfg) {
+    struct store *s = MEM_NEW(struct store);
+    if (!s) return NULL;
+    s->cfg = *cfg;
+    s->lock_fd = -1;
+    list_init(&s->readers);
+    pthread_mutex_init(&s->write_lock, NULL);
+    pthread_mutex_init(&s->readers_lock, NULL);
+    s->path = mem_strndup(cfg->path, strlen(cfg->path));
+    s->vfs = cfg->vfs ? mem_strndup(cfg->vfs, strlen(cfg->vfs)) : NULL;
+    s->has_key = pthread_key_create(&s->reader_key, reader_gone) == 0;
+    if (!s->path || (cfg->vfs && !s->vfs) || !s->has_key) {
+        store_close(s);
+        return NULL;
+    }
+    s->cfg.path = s->path;
+    s->cfg.vfs = s->vfs;
+    if (s->cfg.busy_timeout_ms <= 0) s->cfg.busy_timeout_ms = BUSY_TIMEOUT_DEFAULT_MS;
+    return s;
+}
+
+int store_open(const struct store_config *cfg, struct store **out, struct wopr_error *err) {
+    sqlite_setup();
+    if (!cfg->path || cfg->path[0] == '\0')
+        return wopr_error_set(err, WOPR_E_CONFIG, "no database path was given");
+    struct store *s = store_alloc(cfg);
+    if (!s)
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to open database %s", cfg->path);
+    int rc = 0;
+    struct conn *c;
+    if (cfg->read_only) {
+        rc = conn_reader(s, &c, err);
+        if (rc == 0) rc = migrate(c, false, err);
+    } else {
+        rc = make_folder(s->path, err);
+        if (rc == 0 && cfg->host_lock) rc = host_lock(s, err);
+        if (rc == 0) rc = make_file(s->path, err);
+        if (rc == 0) rc = conn_open(s, true, &s->writer, err);
+        if (rc == 0) rc = migrate(s->writer, true, err);
+    }
+    if (rc != 0) {
+        store_close(s);
+        return rc;
+    }
+    *out = s;
+    return 0;
+}
+
+void store_close(struct store *s) {
+    if (!s) return;
+    if (s->has_key) pthread_key_delete(s->reader_key);
+    struct list *l;
+    while ((l = list_pop(&s->readers)) != NULL) conn_close(LIST_ENTRY(l, struct conn, link));
+    if (s->writer) {
+        if (atomic_load(&s->poisoned)) /* leave the files as they are: the next open decides */
+            (void)sqlite3_db_config(s->writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        conn_close(s->writer); /* the last connection checkpoints and removes the WAL */
+    }
+    if (s->lock_fd >= 0)
+        close(s->lock_fd); /* the file stays: removing it would race with a starter */
+    pthread_mutex_destroy(&s->write_lock);
+    pthread_mutex_destroy(&s->readers_lock);
+    mem_free(s->path);
+    mem_free(s->vfs);
+    mem_free(s);
+}
+
+bool store_reads_inline(const struct store *s) { return (void)s, true; }
+const char *store_path(const struct store *s) { return s->path; }
+
+int store_checkpoint(struct store *s, struct wopr_error *err) {
+    if (!s->writer) return 0;
+    int rc = store_alive(s, err);
+    if (rc != 0) return rc;
+    if (atomic_load_explicit(&s->wal_pages, memory_order_relaxed) < STORE_WAL_CHECKPOINT_PAGES)
+        return 0;
+    pthread_mutex_lock(&s->write_lock);
+    int left = 0;
+    int src =
+        sqlite3_wal_checkpoint_v2(s->writer->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, &left);
+    if (src == SQLITE_OK)
+        atomic_store_explicit(&s->wal_pages, 0,
+                              memory_order_relaxed); /* the next commit says anew */
+    else if (sql_neutral(src) != WOPR_E_BUSY)        /* busy: somebody else does it */
+        rc = conn_fail(s->writer, src, err);
+    pthread_mutex_unlock(&s->write_lock);
+    return rc;
+}
+
+/* ------------------------------------------------------------------------------ secrets */
+static int secret_read(struct conn *c, const char *name, uint8_t out[32], struct wopr_error *err) {
+    struct query q;
+    struct sha256 v;
+    query_begin(&q, c, SQL_SECRET_GET);
+    bind_text(&q, str_c(name));
+    int rc = query_step(&q, err);
+    if (rc == 1) {
+        bool ok = col_hash(&q, 0, &v);
+        query_end(&q);
+        if (!ok) return wopr_error_set(err, WOPR_E_CORRUPT, "stored secret %s is damaged", name);
+        memcpy(out, v.b, sizeof v.b);
+        return 0;
+    }
+    return rc == 0 ? WOPR_E_NOT_FOUND : rc;
+}
+
+int store_secret(struct store *s, const char *name, uint8_t out[32], struct wopr_error *err) {
+    struct conn *c;
+    struct sha256 v;
+    int rc = conn_reader(s, &c, err);
+    if (rc == 0) rc = secret_read(c, name, out, err);
+    if (rc != WOPR_E_NOT_FOUND) return rc;
+    rc = write_begin(s, err);
+    if (rc != 0) return rc;
+    rc = secret_read(s->writer, name, v.b, err); /* another process may have been first */
+    if (rc == WOPR_E_NOT_FOUND) {
+        struct query q;
+        rng_bytes(v.b, sizeof v.b);
+        query_begin(&q, s->writer, SQL_SECRET_PUT);
+        bind_text(&q, str_c(name));
+        bind_hash(&q, &v);
+        rc = query_run(&q, err);
+    }
+    rc = write_end(s, rc, err);
+    if (rc == 0) memcpy(out, v.b, sizeof v.b);
+    return rc;
+}

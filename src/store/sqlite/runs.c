@@ -1,0 +1,232 @@
+/*
+ * runs.c: one run as requests and the fold see it.
+ */
+#include "store/sqlite/sql.h"
+
+void head_read(struct query *q, struct arena *a, struct run_head *out) {
+    *out = (struct run_head){.run_no = col_int(q, 0),
+                             .run_id = col_str(q, 1, a),
+                             .status = (enum run_status)col_int(q, 2),
+                             .next_seq = col_int(q, 3),
+                             .epoch = col_int(q, 4),
+                             .lease_until_ms = col_int(q, 5),
+                             .paused_ms = col_int(q, 6),
+                             .holder = col_str(q, 7, a),
+                             .engine_version = (int32_t)col_int(q, 8),
+                             .era = (int32_t)col_int(q, 9),
+                             .shown_engine_version = (int32_t)col_int(q, 10),
+                             .parked = col_str(q, 11, a)};
+}
+
+static void bind_run(struct query *q, struct str run_id, struct str tenant, bool test_mode) {
+    bind_text(q, run_id);
+    bind_text(q, tenant);
+    bind_int(q, test_mode);
+}
+
+/* No such run for this caller: was there one until retention took it? */
+static int run_absent(struct conn *c, struct str run_id, struct str tenant, bool test_mode,
+                      struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, SQL_TOMBSTONE_GET);
+    bind_run(&q, run_id, tenant, test_mode);
+    int rc = query_step(&q, err);
+    if (rc < 0) return rc;
+    query_end(&q);
+    if (rc == 1) return wopr_error_set(err, WOPR_E_EXPIRED, "the run was removed by retention");
+    return wopr_error_set(err, WOPR_E_NOT_FOUND, "no run has this id");
+}
+
+static int no_memory(struct wopr_error *err) {
+    return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to read a run");
+}
+
+int store_run_head(struct store *s, struct str tenant, bool test_mode, struct str run_id,
+                   struct arena *a, struct run_head *out, struct wopr_error *err) {
+    struct conn *c;
+    int rc = conn_reader(s, &c, err);
+    if (rc != 0) return rc;
+    struct query q;
+    query_begin(&q, c, SQL_RUN_HEAD);
+    bind_run(&q, run_id, tenant, test_mode);
+    rc = query_step(&q, err);
+    if (rc == 0) return run_absent(c, run_id, tenant, test_mode, err);
+    if (rc < 0) return rc;
+    struct run_head h;
+    head_read(&q, a, &h);
+    query_end(&q);
+    if (arena_failed(a)) return no_memory(err);
+    *out = h;
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------ view */
+static int view_row(struct conn *c, struct str tenant, bool test_mode, struct str run_id,
+                    struct arena *a, struct run_view *v, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, SQL_RUN_VIEW);
+    bind_run(&q, run_id, tenant, test_mode);
+    int rc = query_step(&q, err);
+    if (rc == 0) return run_absent(c, run_id, tenant, test_mode, err);
+    if (rc < 0) return rc;
+    int i = HEAD_COLUMNS_NR;
+    head_read(&q, a, &v->head);
+    v->workflow_id = col_str(&q, i++, a);
+    v->current_node = col_str(&q, i++, a);
+    v->error = col_str(&q, i++, a);
+    v->outputs = col_str(&q, i++, a);
+    v->agent = col_str(&q, i++, a);
+    v->created_ms = col_int(&q, i++);
+    v->started_ms = col_int(&q, i++);
+    v->completed_ms = col_int(&q, i++);
+    v->parent_run_id = col_str(&q, i++, a);
+    v->parent_node_id = col_str(&q, i++, a);
+    v->configurable = col_str(&q, i++, a);
+    v->tags = col_str(&q, i++, a);
+    v->metadata = col_str(&q, i++, a);
+    query_end(&q);
+    return 0;
+}
+
+static int view_items(struct conn *c, enum stmt_id id, int64_t run_no, struct arena *a,
+                      struct run_view_item **v, size_t *n, struct wopr_error *err) {
+    struct query q;
+    size_t cap = 0;
+    int rc;
+    query_begin(&q, c, id);
+    bind_int(&q, run_no);
+    while ((rc = query_step(&q, err)) == 1) {
+        struct run_view_item *it = list_row(a, v, n, &cap, sizeof *it);
+        if (!it) break;
+        it->name = col_str(&q, 0, a);
+        it->value = col_str(&q, 1, a);
+    }
+    query_end(&q);
+    return rc < 0 ? rc : 0;
+}
+
+/* The rows of one channel, gathered: a list shows as an array, anything else as its value. */
+struct chan_fold {
+    struct arena *a;
+    struct run_view *v;
+    size_t cap;
+    struct buf values; /* of the list being gathered */
+    bool open;         /* values belongs to the last channel of v */
+};
+
+static void chan_close(struct chan_fold *f) {
+    if (!f->open) return;
+    buf_addc(&f->values, ']');
+    f->v->chans[f->v->chans_nr - 1].value = arena_str(f->a, buf_str(&f->values));
+    f->open = false;
+}
+
+/* One row; false when memory is short (the arena or the buffer tells). */
+static bool chan_row(struct chan_fold *f, struct query *q) {
+    struct run_view *v = f->v;
+    struct str name =
+        str_n((const char *)sqlite3_column_text(q->st, 0), (size_t)sqlite3_column_bytes(q->st, 0));
+    struct str value =
+        str_n((const char *)sqlite3_column_text(q->st, 3), (size_t)sqlite3_column_bytes(q->st, 3));
+    bool same = v->chans_nr > 0 && str_eq(v->chans[v->chans_nr - 1].name, name);
+    if (!same) {
+        chan_close(f);
+        struct run_view_chan *ch = list_row(f->a, &v->chans, &v->chans_nr, &f->cap, sizeof *ch);
+        if (!ch) return false;
+        *ch = (struct run_view_chan){.name = arena_str(f->a, name), .declared = col_int(q, 1) != 0};
+    }
+    if (col_int(q, 2) == 0) { /* not a list: the last write counts */
+        f->open = false;
+        v->chans[v->chans_nr - 1].value = arena_str(f->a, value);
+        return true;
+    }
+    if (!f->open) buf_reset(&f->values);
+    buf_addc(&f->values, f->open ? ',' : '[');
+    buf_adds(&f->values, value);
+    f->open = true;
+    return true;
+}
+
+static int view_chans(struct conn *c, struct arena *a, struct run_view *v, struct wopr_error *err) {
+    struct chan_fold f = {.a = a, .v = v};
+    struct query q;
+    int rc;
+    buf_init(&f.values, PLAN_BYTES_MAX);
+    query_begin(&q, c, SQL_CHANS);
+    bind_int(&q, v->head.run_no);
+    while ((rc = query_step(&q, err)) == 1)
+        if (!chan_row(&f, &q)) break;
+    query_end(&q);
+    chan_close(&f);
+    if (rc >= 0) rc = buf_failed(&f.values) ? no_memory(err) : 0;
+    buf_fini(&f.values);
+    return rc;
+}
+
+int store_run_view(struct store *s, struct str tenant, bool test_mode, struct str run_id,
+                   struct arena *a, struct run_view *out, struct wopr_error *err) {
+    struct conn *c;
+    int rc = conn_reader(s, &c, err);
+    if (rc != 0) return rc;
+    struct query q;
+    struct run_view v = {.nodes = NULL};
+    query_begin(&q, c, SQL_BEGIN_READ); /* all queries see the same commit */
+    rc = query_run(&q, err);
+    if (rc != 0) return rc;
+    rc = view_row(c, tenant, test_mode, run_id, a, &v, err);
+    if (rc == 0) rc = view_items(c, SQL_NODES, v.head.run_no, a, &v.nodes, &v.nodes_nr, err);
+    if (rc == 0) rc = view_items(c, SQL_VARS, v.head.run_no, a, &v.vars, &v.vars_nr, err);
+    if (rc == 0) rc = view_chans(c, a, &v, err);
+    rc = tx_end(c, rc, err);
+    if (rc == 0 && arena_failed(a)) rc = no_memory(err);
+    if (rc == 0) *out = v;
+    return rc;
+}
+
+/* ------------------------------------------------------------------------------ origin */
+static int origin_read(struct query *q, struct arena *a, struct run_origin *o,
+                       struct wopr_error *err) {
+    int i = HEAD_COLUMNS_NR;
+    struct run_meta *m = &o->meta;
+    head_read(q, a, &o->head);
+    m->run_id = o->head.run_id;
+    m->shown_engine_version = o->head.shown_engine_version;
+    m->workflow_id = col_str(q, i++, a);
+    m->tenant = col_str(q, i++, a);
+    m->test_mode = col_int(q, i++) != 0;
+    m->scope_id = col_str(q, i++, a);
+    m->created_ms = col_int(q, i++);
+    m->workspace = col_str(q, i++, a);
+    m->subject = col_str(q, i++, a);
+    m->configurable = col_str(q, i++, a);
+    m->tags = col_str(q, i++, a);
+    m->metadata = col_str(q, i++, a);
+    m->callback_url = col_str(q, i++, a);
+    m->traceparent = col_str(q, i++, a);
+    m->inputs = col_str(q, i++, a);
+    m->transport = col_str(q, i++, a);
+    m->recursion_limit = col_int(q, i++);
+    if (!col_hash(q, i++, &o->workflow_hash))
+        return wopr_error_set(err, WOPR_E_CORRUPT, "the run's workflow hash is damaged");
+    o->parent_run_id = col_str(q, i++, a);
+    o->parent_node_id = col_str(q, i++, a);
+    return arena_failed(a) ? no_memory(err) : 0;
+}
+
+int store_run_origin(struct store *s, int64_t run_no, struct arena *a, struct run_origin *out,
+                     struct wopr_error *err) {
+    struct conn *c;
+    int rc = conn_reader(s, &c, err);
+    if (rc != 0) return rc;
+    struct query q;
+    query_begin(&q, c, SQL_RUN_ORIGIN);
+    bind_int(&q, run_no);
+    rc = query_step(&q, err);
+    if (rc == 0) return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such run");
+    if (rc < 0) return rc;
+    struct run_origin o = {.parent_run_id = STR_NONE};
+    rc = origin_read(&q, a, &o, err);
+    query_end(&q);
+    if (rc == 0) *out = o;
+    return rc;
+}

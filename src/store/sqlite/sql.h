@@ -1,0 +1,144 @@
+/*
+ * sql.h: inside of the SQLite backend: connections, statements, code mapping.  Layer: store, not
+ * for others. One writer connection (write_lock), one read-only connection per reading thread (made
+ * at its first read, closed at thread exit or store_close).  Statements are prepared at first use,
+ * once per connection.
+ */
+#ifndef WOPR_STORE_SQLITE_SQL_H
+#define WOPR_STORE_SQLITE_SQL_H
+
+#include "base/list.h"
+#include "store/store.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
+
+enum { ST_READ = 1, ST_WRITE = 2, ST_HOT = 4 };
+enum stmt_id {
+#define STMT(id, flags, text) SQL_##id,
+#include "store/sqlite/stmts.def"
+#undef STMT
+    SQL_NR
+};
+struct stmt_row {
+    const char *name;
+    unsigned flags;
+    const char *text;
+};
+extern const struct stmt_row STMTS[SQL_NR];
+
+enum {
+    STORE_FINAL_STATUS = 7, /* statuses from here on are final; stmts.def says the same */
+    STORE_WAL_CHECKPOINT_PAGES = 4096, /* 16 MiB: from here on a checkpoint is worth its syncs */
+    STORE_WAL_MUST_PAGES = 8 * 4096,   /* nobody checkpoints: store_apply does it itself */
+    STORE_WAL_KEEP_BYTES = 64 << 20,   /* journal_size_limit */
+    STORE_READER_CACHE_KB = 1024,
+    STORE_WRITER_CACHE_KB = 16384,
+    STORE_LIST_MAX = 10000, /* rows of any list answer */
+    STORE_HOLDER_MAX = 256  /* bytes of a holder's name */
+};
+#define STORE_APPLICATION_ID    1464815698 /* "WOPR" in the file header; decimal for PRAGMA */
+#define STORE_IDEM_KEEP_MS      ((int64_t)24 * 3600 * 1000)      /* IDEM-6 */
+#define STORE_TOMBSTONE_KEEP_MS ((int64_t)90 * 24 * 3600 * 1000) /* STORE-44 */
+
+struct conn {
+    struct store *store;
+    sqlite3 *db;
+    struct list link; /* readers: in store->readers */
+    sqlite3_stmt *st[SQL_NR];
+};
+struct store {
+    struct store_config cfg;
+    char *path, *vfs;    /* owned; cfg points here */
+    int lock_fd;         /* -1 = none */
+    struct conn *writer; /* NULL when read_only */
+    pthread_mutex_t write_lock;
+    pthread_mutex_t readers_lock;
+    struct list readers;
+    pthread_key_t reader_key;
+    bool has_key;
+    atomic_bool poisoned;          /* a sync failed: nothing may be trusted until reopened */
+    atomic_int wal_pages;          /* after the last commit */
+    char holder[STORE_HOLDER_MAX]; /* last holder seen, so that a create costs no look-up */
+    int64_t holder_no, holder_until_ms;
+};
+
+/* --- conn.c --- */
+/* Neutral code of an extended SQLite code. */
+int sql_neutral(int sqlite_code);
+/* Fill err from c's last failure; poisons the store when a sync failed.  Returns the neutral code.
+ */
+MUST_CHECK int conn_fail(struct conn *c, int sqlite_code, struct wopr_error *err);
+MUST_CHECK int conn_open(struct store *s, bool write, struct conn **out, struct wopr_error *err);
+void conn_close(struct conn *c); /* takes NULL */
+/* This thread's reader. */
+MUST_CHECK int conn_reader(struct store *s, struct conn **out, struct wopr_error *err);
+MUST_CHECK int conn_exec(struct conn *c, const char *sql, struct wopr_error *err);
+MUST_CHECK int store_alive(struct store *s, struct wopr_error *err); /* 0 or SYNC_FAILED */
+
+/* A statement being bound and stepped.  Bind calls count the parameter up; their first failure
+ * shows at step. */
+struct query {
+    struct conn *c;
+    sqlite3_stmt *st;
+    int rc; /* SQLite code of the first failure */
+    int at; /* last parameter bound */
+};
+void query_begin(struct query *q, struct conn *c, enum stmt_id id);
+void bind_text(struct query *q, struct str s); /* empty stays '' */
+void bind_opt(struct query *q, struct str s);  /* empty becomes NULL */
+void bind_int(struct query *q, int64_t v);
+void bind_int_opt(struct query *q, int64_t v, int64_t null_when);
+void bind_hash(struct query *q, const struct sha256 *d);
+/* 1: a row is there.  0: done.  Negative: neutral code.  After 0 and failure the statement is
+ * reset. */
+MUST_CHECK int query_step(struct query *q, struct wopr_error *err);
+void query_end(struct query *q);                                   /* reset; harmless twice */
+MUST_CHECK int query_run(struct query *q, struct wopr_error *err); /* step to the end, 0 or code */
+/* Columns of the present row.  Copies live in the arena (arena_failed tells); NULL reads as empty.
+ */
+struct str col_str(struct query *q, int i, struct arena *a);
+int64_t col_int(struct query *q, int i);
+bool col_null(struct query *q, int i);
+bool col_hash(struct query *q, int i, struct sha256 *out); /* false unless 32 bytes */
+
+/* Take the write lock and BEGIN IMMEDIATE.  On success write_end must follow. */
+MUST_CHECK int write_begin(struct store *s, struct wopr_error *err);
+/* rc == 0: COMMIT, else ROLLBACK; unlocks.  Returns rc, or the code of the failed commit. */
+MUST_CHECK int write_end(struct store *s, int rc, struct wopr_error *err);
+/* The same without the lock, for batches. */
+MUST_CHECK int tx_begin(struct conn *c, struct wopr_error *err);
+MUST_CHECK int tx_end(struct conn *c, int rc, struct wopr_error *err);
+
+/* --- migrate.c --- */
+MUST_CHECK int migrate(struct conn *c, bool may_write, struct wopr_error *err);
+/* Run every migration on an empty connection, recording nothing (verification compares with it). */
+MUST_CHECK int migrate_bare(sqlite3 *db, struct wopr_error *err);
+
+/* --- alloc.c --- */
+void sqlite_setup(void); /* once per process: our allocator, no memory statistics */
+
+/* --- lease.c --- */
+MUST_CHECK int holder_number(struct store *s, struct str name, int64_t until_ms, int64_t *no,
+                             struct wopr_error *err);
+void holder_forget(struct store *s); /* after a rollback: the cached row may not exist */
+
+/* --- idem.c --- */
+/* 1: *out filled (body in a).  0: nothing usable is stored.  IDEM_CONFLICT, or a store failure. */
+MUST_CHECK int idem_look(struct conn *c, const struct idem_key *k, int64_t now_ms, struct arena *a,
+                         struct idem_response *out, struct wopr_error *err);
+MUST_CHECK int idem_put(struct conn *c, const struct plan *p, int64_t now_ms,
+                        struct wopr_error *err);
+
+/* --- lists.c --- */
+/* Next row of a growing array in the arena: v is the address of the array pointer.  NULL when
+ * memory is short. */
+void *list_row_bytes(struct arena *a, void *v, size_t *n, size_t *cap, size_t size);
+#define list_row(a, v, n, cap, size) list_row_bytes((a), (v), (n), (cap), (size))
+
+/* --- runs.c --- */
+#define HEAD_COLUMNS_NR 12
+void head_read(struct query *q, struct arena *a, struct run_head *out); /* columns 0..11 */
+
+#endif

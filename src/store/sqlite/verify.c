@@ -1,0 +1,155 @@
+/*
+ * verify.c: the physical part of 'wopr verify'.  Reads only; every finding is told, none stops the
+ * walk.
+ */
+#include "store/sqlite/sql.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+struct walk {
+    struct store *s;
+    struct conn *c;
+    void (*report)(void *ctx, const struct store_finding *f);
+    void *ctx;
+    struct wopr_error *err;
+};
+
+__attribute__((format(printf, 5, 6))) static void tell(const struct walk *w, int64_t run_no,
+                                                       struct str run_id, const char *what,
+                                                       const char *fmt, ...) {
+    struct store_finding f = {.run_no = run_no, .run_id = run_id, .what = what};
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(f.text, sizeof f.text, fmt, ap);
+    va_end(ap);
+    w->report(w->ctx, &f);
+}
+
+static const char *col_z(sqlite3_stmt *st, int i) {
+    const char *p = (const char *)sqlite3_column_text(st, i);
+    return p ? p : "";
+}
+
+/* A PRAGMA that answers with rows of problems. */
+static int walk_pragma(const struct walk *w, const char *sql, const char *what, const char *good) {
+    sqlite3_stmt *st = NULL;
+    int rc = sqlite3_prepare_v2(w->c->db, sql, -1, &st, NULL);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+        const char *text = col_z(st, 0);
+        if (!good || strcmp(text, good) != 0) tell(w, 0, STR_NONE, what, "%s", text);
+        rc = SQLITE_OK;
+    }
+    sqlite3_finalize(st);
+    if (rc == SQLITE_DONE) return 0;
+    if (sql_neutral(rc) != WOPR_E_CORRUPT) return conn_fail(w->c, rc, w->err);
+    tell(w, 0, STR_NONE, what, "%s", sqlite3_errstr(rc)); /* too damaged to go on here */
+    return 0;
+}
+
+struct log_facts { /* one row of VERIFY_LOGS */
+    int64_t run_no, status, next_seq, n, first, last, terminals, terminal_seq, terminal_kind;
+    struct str run_id;
+};
+
+static void check_log(const struct walk *w, const struct log_facts *f) {
+    bool final = f->status >= STORE_FINAL_STATUS;
+    if (f->n > 0 && (f->first != 0 || f->last != f->n - 1))
+        tell(w, f->run_no, f->run_id, "hole", "%lld events cover sequences %lld to %lld (EVT-2)",
+             (long long)f->n, (long long)f->first, (long long)f->last);
+    if (f->next_seq != (f->n > 0 ? f->last + 1 : 0))
+        tell(w, f->run_no, f->run_id, "next_seq",
+             "the run expects %lld next, its log ends before %lld", (long long)f->next_seq,
+             (long long)(f->n > 0 ? f->last + 1 : 0));
+    if (f->terminals > 1)
+        tell(w, f->run_no, f->run_id, "terminal", "%lld terminal events (EVT-7)",
+             (long long)f->terminals);
+    if (f->terminals == 1 && f->terminal_seq != f->last)
+        tell(w, f->run_no, f->run_id, "terminal",
+             "terminal event %lld is not the last, %lld (EVT-7)", (long long)f->terminal_seq,
+             (long long)f->last);
+    if (final != (f->terminals > 0))
+        tell(w, f->run_no, f->run_id, "status",
+             final ? "finished without a terminal event" : "a terminal event, but not finished");
+    else if (final && f->terminals == 1 &&
+             f->status - STORE_FINAL_STATUS != f->terminal_kind - EV_RUN_COMPLETED)
+        tell(w, f->run_no, f->run_id, "status", "status and terminal event do not agree");
+}
+
+static int walk_logs(const struct walk *w) {
+    struct query q;
+    int rc;
+    query_begin(&q, w->c, SQL_VERIFY_LOGS);
+    while ((rc = query_step(&q, w->err)) == 1) {
+        struct log_facts f = {.run_no = col_int(&q, 0),
+                              .run_id = str_c(col_z(q.st, 1)),
+                              .status = col_int(&q, 2),
+                              .next_seq = col_int(&q, 3),
+                              .n = col_int(&q, 4),
+                              .first = col_int(&q, 5),
+                              .last = col_int(&q, 6),
+                              .terminals = col_int(&q, 7),
+                              .terminal_seq = col_int(&q, 8),
+                              .terminal_kind = col_int(&q, 9)};
+        check_log(w, &f);
+    }
+    return rc;
+}
+
+static int walk_orphans(const struct walk *w) {
+    struct query q;
+    int rc;
+    query_begin(&q, w->c, SQL_VERIFY_ORPHANS);
+    while ((rc = query_step(&q, w->err)) == 1)
+        tell(w, col_int(&q, 1), STR_NONE, "orphan", "rows without their run: %s", col_z(q.st, 0));
+    if (rc != 0) return rc;
+    query_begin(&q, w->c, SQL_VERIFY_COUNTERS);
+    rc = query_step(&q, w->err);
+    if (rc == 1 && col_int(&q, 0) == 0)
+        tell(w, 0, STR_NONE, "counters", "the row of counters does not match the tables");
+    query_end(&q);
+    return rc < 0 ? rc : 0;
+}
+
+/* Every trigger, index and table of the migrations is there, with the text they gave it. */
+static int walk_schema(const struct walk *w) {
+    sqlite3 *ref = NULL;
+    sqlite3_stmt *want = NULL, *have = NULL;
+    int rc = sqlite3_open_v2(":memory:", &ref, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (rc == SQLITE_OK && migrate_bare(ref, w->err) != 0) rc = SQLITE_ERROR;
+    if (rc == SQLITE_OK)
+        rc = sqlite3_prepare_v2(ref,
+                                "SELECT type, name, sql FROM sqlite_schema WHERE sql NOT NULL"
+                                " AND name NOT LIKE 'sqlite%'",
+                                -1, &want, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_prepare_v2(w->c->db,
+                                "SELECT 1 FROM sqlite_schema WHERE type = ? AND name = ?"
+                                " AND sql = ?",
+                                -1, &have, NULL);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(want)) == SQLITE_ROW) {
+        for (int i = 0; i < 3; i++)
+            sqlite3_bind_text(have, i + 1, col_z(want, i), -1, SQLITE_STATIC);
+        if (sqlite3_step(have) != SQLITE_ROW)
+            tell(w, 0, STR_NONE, "schema", "%s %s is missing or changed", col_z(want, 0),
+                 col_z(want, 1));
+        sqlite3_reset(have);
+        rc = SQLITE_OK;
+    }
+    sqlite3_finalize(want);
+    sqlite3_finalize(have);
+    sqlite3_close(ref);
+    return rc == SQLITE_DONE ? 0 : conn_fail(w->c, rc, w->err);
+}
+
+int store_verify(struct store *s, void (*report)(void *ctx, const struct store_finding *f),
+                 void *ctx, struct wopr_error *err) {
+    struct walk w = {.s = s, .report = report, .ctx = ctx, .err = err};
+    int rc = conn_reader(s, &w.c, err);
+    if (rc == 0) rc = walk_pragma(&w, "PRAGMA integrity_check", "integrity", "ok");
+    if (rc == 0) rc = walk_pragma(&w, "PRAGMA foreign_key_check", "foreign key", NULL);
+    if (rc == 0) rc = walk_schema(&w);
+    if (rc == 0) rc = walk_logs(&w);
+    if (rc == 0) rc = walk_orphans(&w);
+    return rc == WOPR_E_CORRUPT ? 0 : rc; /* the integrity walk has told of it already */
+}

@@ -1,0 +1,133 @@
+/*
+ * workflows.c: definitions by id and by content hash (WF-1, AUTH-9).  Texts are shared by hash and
+ * never change.
+ */
+#include "store/sqlite/sql.h"
+
+enum { MODE_LIVE, MODE_TEST, MODE_BOTH };
+
+static int mode_of(const struct workflow_row *w) {
+    return w->both_modes ? MODE_BOTH : w->test_mode ? MODE_TEST : MODE_LIVE;
+}
+
+/* PUT_CREATED, PUT_UPDATED or PUT_SAME for w against what is stored. */
+static int compare_stored(struct store *s, const struct workflow_row *w, enum put_result *what,
+                          struct wopr_error *err) {
+    struct query q;
+    struct sha256 old;
+    query_begin(&q, s->writer, SQL_WF_HASH);
+    bind_text(&q, w->workflow_id);
+    bind_text(&q, w->tenant);
+    bind_int(&q, mode_of(w));
+    int rc = query_step(&q, err);
+    if (rc < 0) return rc;
+    *what = PUT_CREATED;
+    if (rc == 1)
+        *what = col_hash(&q, 0, &old) && sha256_eq(&old, &w->hash) ? PUT_SAME : PUT_UPDATED;
+    query_end(&q);
+    return 0;
+}
+
+static int workflow_write(struct store *s, const struct workflow_row *w, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, s->writer, SQL_WF_TEXT_PUT);
+    bind_hash(&q, &w->hash);
+    bind_text(&q, w->text);
+    int rc = query_run(&q, err);
+    if (rc != 0) return rc;
+    query_begin(&q, s->writer, SQL_WF_PUT);
+    bind_text(&q, w->workflow_id);
+    bind_text(&q, w->tenant);
+    bind_int(&q, mode_of(w));
+    bind_hash(&q, &w->hash);
+    bind_text(&q, w->version);
+    bind_int(&q, w->created_ms);
+    bind_int(&q, w->updated_ms);
+    return query_run(&q, err);
+}
+
+int store_workflow_put(struct store *s, const struct workflow_row *w, enum put_result *what,
+                       struct wopr_error *err) {
+    enum put_result r = PUT_SAME;
+    int rc = write_begin(s, err);
+    if (rc != 0) return rc;
+    rc = compare_stored(s, w, &r, err);
+    if (rc == 0 && r != PUT_SAME) rc = workflow_write(s, w, err);
+    rc = write_end(s, rc, err);
+    if (rc == 0 && what) *what = r;
+    return rc;
+}
+
+static void workflow_read(struct query *q, struct arena *a, struct workflow_row *out) {
+    int64_t mode = col_int(q, 5);
+    *out = (struct workflow_row){.workflow_id = col_str(q, 0, a),
+                                 .tenant = col_str(q, 1, a),
+                                 .version = col_str(q, 3, a),
+                                 .text = col_str(q, 4, a),
+                                 .both_modes = mode == MODE_BOTH,
+                                 .test_mode = mode == MODE_TEST,
+                                 .created_ms = col_int(q, 6),
+                                 .updated_ms = col_int(q, 7)};
+    (void)col_hash(q, 2, &out->hash); /* a foreign key into a column with a CHECK */
+}
+
+int store_workflow_get(struct store *s, struct str tenant, bool test_mode, struct str workflow_id,
+                       struct arena *a, struct workflow_row *out, struct wopr_error *err) {
+    struct conn *c;
+    int rc = conn_reader(s, &c, err);
+    if (rc != 0) return rc;
+    struct query q;
+    query_begin(&q, c, SQL_WF_GET);
+    bind_text(&q, workflow_id);
+    bind_text(&q, tenant);
+    bind_int(&q, test_mode ? MODE_TEST : MODE_LIVE);
+    rc = query_step(&q, err);
+    if (rc == 0) return wopr_error_set(err, WOPR_E_NOT_FOUND, "no workflow has this id");
+    if (rc < 0) return rc;
+    struct workflow_row w;
+    workflow_read(&q, a, &w);
+    query_end(&q);
+    if (arena_failed(a)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a workflow");
+    *out = w;
+    return 0;
+}
+
+int store_workflow_by_hash(struct store *s, const struct sha256 *hash, struct arena *a,
+                           struct str *text, struct wopr_error *err) {
+    struct conn *c;
+    int rc = conn_reader(s, &c, err);
+    if (rc != 0) return rc;
+    struct query q;
+    query_begin(&q, c, SQL_WF_TEXT);
+    bind_hash(&q, hash);
+    rc = query_step(&q, err);
+    if (rc == 0) return wopr_error_set(err, WOPR_E_NOT_FOUND, "no workflow text has this hash");
+    if (rc < 0) return rc;
+    struct str t = col_str(&q, 0, a);
+    query_end(&q);
+    if (arena_failed(a)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a workflow");
+    *text = t;
+    return 0;
+}
+
+int store_workflow_list(struct store *s, struct arena *a, struct workflow_row_list *out,
+                        struct wopr_error *err) {
+    struct conn *c;
+    int rc = conn_reader(s, &c, err);
+    if (rc != 0) return rc;
+    struct query q;
+    struct workflow_row_list l = {NULL, 0};
+    size_t cap = 0;
+    query_begin(&q, c, SQL_WF_LIST);
+    while ((rc = query_step(&q, err)) == 1 && l.n < STORE_LIST_MAX) {
+        struct workflow_row *w = list_row(a, &l.v, &l.n, &cap, sizeof *w);
+        if (!w) break;
+        workflow_read(&q, a, w);
+    }
+    query_end(&q);
+    if (rc < 0) return rc;
+    if (arena_failed(a))
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the workflow list");
+    *out = l;
+    return 0;
+}

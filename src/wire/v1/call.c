@@ -1,0 +1,179 @@
+/*
+ * call.c: helpers that every handler uses: runs by path, parameters, bodies as tables, validators
+ * of documents.
+ */
+#include "base/mem.h"
+#include "wire/v1/wire_int.h"
+
+enum { FIELDS_MAX = 8, FIELD_NAME_MAX = 64, FIELDS_BYTES = 900 };
+
+int v1_fail(struct http_call *c, const struct wopr_error *err) {
+    http_fail(c, err);
+    return HTTP_DONE;
+}
+
+int v1_reply_buf(struct http_call *c, int status, struct buf *b) {
+    if (buf_failed(b)) {
+        struct wopr_error err;
+        buf_fini(b);
+        wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for the answer");
+        return v1_fail(c, &err);
+    }
+    size_t n;
+    char *p = buf_take(b, &n);
+    if (!p) {
+        struct wopr_error err;
+        wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for the answer");
+        return v1_fail(c, &err);
+    }
+    c->user = p;
+    c->user_free = mem_free;
+    http_reply(c, status, str_n(p, n));
+    return HTTP_DONE;
+}
+
+int v1_call_run(struct http_call *c, struct run_head *out, struct wopr_error *err) {
+    struct v1 *v = v1_of(c);
+    struct str id = http_param(c, "runId");
+    struct run_head head;
+    /* A ticket opens one run's stream and nothing else. */
+    if (id.n == 0 || id.n > V1_ID_CHARS ||
+        (c->who.ticket_run_no > 0 && !str_eq(id, c->who.ticket_run_id)))
+        return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such run");
+    int rc = store_run_head(v->store, c->who.tenant, c->who.test_mode, id, c->arena, &head, err);
+    if (rc != 0) return rc;
+    if (c->who.ticket_run_no > 0 && head.run_no != c->who.ticket_run_no)
+        return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such run");
+    if (head.engine_version > CURRENT_ENGINE_VERSION) { /* VER-3 */
+        rc = wopr_error_set(err, WOPR_E_VERSION_MISMATCH,
+                            "the run was written by a newer engine; upgrade this host to read it");
+        wopr_error_details(
+            err, "{\"runId\":\"" STR_FMT "\",\"persistedVersion\":%d,\"currentVersion\":%d}",
+            STR_ARG(head.run_id), (int)head.engine_version, CURRENT_ENGINE_VERSION);
+        return rc;
+    }
+    *out = head;
+    return 0;
+}
+
+int v1_int_param(const struct http_call *c, const char *name, int64_t min, int64_t max,
+                 int64_t absent, int64_t *out, struct wopr_error *err) {
+    bool found = false;
+    struct str s = http_query(c, name, &found);
+    uint64_t v = 0;
+    if (!found) {
+        *out = absent;
+        return 0;
+    }
+    if (str_u64(s, &v) && v <= (uint64_t)max && (int64_t)v >= min) {
+        *out = (int64_t)v;
+        return 0;
+    }
+    int rc = wopr_error_set(err, WOPR_E_VALIDATION, "%s must be an integer in its range", name);
+    if (max > INT32_MAX)
+        wopr_error_details(err, "{\"parameter\":\"%s\",\"minimum\":%lld}", name, (long long)min);
+    else
+        wopr_error_details(err, "{\"parameter\":\"%s\",\"minimum\":%lld,\"maximum\":%lld}", name,
+                           (long long)min, (long long)max);
+    return rc;
+}
+
+bool v1_etag_matches(struct str list, struct str etag) {
+    struct str one, rest = list;
+    bool again = list.n > 0;
+    while (again) {
+        again = str_cut(rest, ',', &one, &rest);
+        if (!again) one = rest;
+        one = str_trim(one);
+        if (str_starts(one, STR("W/"))) one = str_n(one.p + 2, one.n - 2);
+        if (str_eq(one, etag) || str_eq(one, STR("*"))) return true;
+    }
+    return false;
+}
+
+int v1_reply_document(struct http_call *c, struct str body, struct str etag,
+                      const char *cache_control) {
+    c->cache_control = cache_control;
+    http_reply_header(c, "ETag", etag);
+    if (v1_etag_matches(http_header(c, "If-None-Match"), etag)) http_reply(c, 304, STR_NONE);
+    else http_reply(c, 200, body);
+    return HTTP_DONE;
+}
+
+struct str v1_etag_of(struct str bytes, struct arena *a) {
+    char hex[65];
+    struct sha256 d = sha256_of(bytes);
+    sha256_hex(&d, hex);
+    return arena_printf(a, "\"%.32s\"", hex);
+}
+
+int v1_field_error(struct wopr_error *err, const char *path, const char *reason,
+                   const char *message) {
+    int rc = wopr_error_set(err, WOPR_E_VALIDATION, "%s", message);
+    wopr_error_details(err, "{\"fields\":[{\"path\":\"%s\",\"reason\":\"%s\"}]}", path, reason);
+    return rc;
+}
+
+/* One {path, reason}; names of the caller appear here only, bounded and escaped (RUN-1). */
+static void field_add(struct buf *fields, unsigned *n, struct str name, const char *reason) {
+    if (*n >= FIELDS_MAX || fields->len > FIELDS_BYTES - 6 * FIELD_NAME_MAX - 64) return;
+    if (name.n > FIELD_NAME_MAX || !utf8_valid(name)) name = STR("(long name)");
+    if (*n > 0) buf_addc(fields, ',');
+    buf_addz(fields, "{\"path\":");
+    json_quote(fields, name);
+    buf_addf(fields, ",\"reason\":\"%s\"}", reason);
+    *n += 1;
+}
+
+static int member_take(const struct json_member *m, const struct v1_member *row, struct arena *a,
+                       void *out) {
+    struct str *to = (struct str *)(void *)((char *)out + row->offset);
+    if (json_type_of(m->raw) != row->type) return WOPR_E_VALIDATION;
+    struct str value = row->type == JSON_STRING ? json_string(m->raw, a) : m->raw;
+    if (!value.p) return WOPR_E_NO_MEMORY;
+    *to = value;
+    return 0;
+}
+
+int v1_body_parse(struct str body, const struct v1_member *rows, size_t n, bool closed,
+                  struct arena *a, void *out, struct wopr_error *err) {
+    struct json_members members;
+    struct buf fields;
+    unsigned bad = 0;
+    int rc = json_members(body, a, &members, err);
+    if (rc != 0) return rc;
+    buf_init(&fields, FIELDS_BYTES);
+    for (size_t i = 0; i < members.n && rc == 0; i++) {
+        size_t k = 0;
+        while (k < n && !str_eqc(members.v[i].key, rows[k].name)) k++;
+        if (k == n) {
+            if (closed) field_add(&fields, &bad, members.v[i].key, "unknown");
+            continue;
+        }
+        int took = member_take(&members.v[i], &rows[k], a, out);
+        if (took == WOPR_E_VALIDATION) field_add(&fields, &bad, str_c(rows[k].name), "type");
+        else if (took != 0) rc = wopr_error_set(err, took, "no memory for the request body");
+    }
+    if (rc == 0 && bad > 0) {
+        rc = wopr_error_set(err, WOPR_E_VALIDATION,
+                            "the body has members that are unknown here or of the wrong type");
+        wopr_error_details(err, "{\"fields\":[" STR_FMT "]}", STR_ARG(buf_str(&fields)));
+    }
+    buf_fini(&fields);
+    return rc;
+}
+
+bool v1_callback_url_valid(struct str url) {
+    struct str rest;
+    if (url.n > V1_URL_BYTES) return false;
+    if (str_starts(url, STR("https://"))) rest = str_n(url.p + 8, url.n - 8);
+    else if (str_starts(url, STR("http://"))) rest = str_n(url.p + 7, url.n - 7);
+    else return false;
+    size_t host = 0;
+    while (host < rest.n && !memchr("/?#", rest.p[host], 3)) host++;
+    if (host == 0 || rest.p[0] == ':' || memchr(rest.p, '@', host)) return false;
+    for (size_t i = 0; i < rest.n; i++)
+        if (rest.p[i] <= 0x20 || rest.p[i] >= 0x7f || memchr("\"<>\\^`{|}", rest.p[i], 9))
+            return false;
+    return true;
+}

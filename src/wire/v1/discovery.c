@@ -1,0 +1,219 @@
+/*
+ * discovery.c: GET /.well-known/openwop (CAP-1 to CAP-48).  One row per member; the document is
+ * built once at v1_new. Only what this build does is advertised (suite trap 12): a row is added
+ * together with the feature.
+ */
+#include "wire/v1/wire_int.h"
+
+enum { DISCOVERY_MAX = 1024 * 1024, ACK_TIMEOUT_S = 10 };
+
+static void string_list(struct jw *w, const char *const *v) {
+    jw_array(w);
+    for (; v && *v; v++) jw_strz(w, *v);
+    jw_end_array(w);
+}
+
+static void put_protocol(const struct v1_config *c, struct jw *w) {
+    (void)c;
+    jw_strz(w, V1_PROTOCOL_VERSION);
+}
+
+static void put_implementation(const struct v1_config *c, struct jw *w) {
+    jw_object(w);
+    jw_kstrz(w, "name", "wopr");
+    jw_kstrz(w, "version", c->version ? c->version : "0");
+    jw_kstrz(w, "vendor", c->vendor ? c->vendor : "wopr");
+    jw_end_object(w);
+}
+
+static void put_engine(const struct v1_config *c, struct jw *w) {
+    (void)c;
+    jw_int(w, CURRENT_ENGINE_VERSION);
+}
+
+static void put_era(const struct v1_config *c, struct jw *w) {
+    (void)c;
+    jw_int(w, EVENT_LOG_SCHEMA_VERSION);
+}
+
+static void put_transports(const struct v1_config *c, struct jw *w) {
+    static const char *const REST[] = {"rest", NULL};
+    (void)c;
+    string_list(w, REST);
+}
+
+/* No envelope is handled yet: the array is empty but present (PROF-2). */
+static void put_envelopes(const struct v1_config *c, struct jw *w) {
+    (void)c;
+    string_list(w, NULL);
+}
+
+static void put_schema_versions(const struct v1_config *c, struct jw *w) {
+    (void)c;
+    jw_object(w);
+    jw_end_object(w);
+}
+
+/* Closed: four members, everything else in extensions.limits (CON-4). */
+static void put_limits(const struct v1_config *c, struct jw *w) {
+    jw_object(w);
+    jw_kint(w, "clarificationRounds", c->limits.clarification_rounds);
+    jw_kint(w, "schemaRounds", c->limits.schema_rounds);
+    jw_kint(w, "envelopesPerTurn", c->limits.envelopes_per_turn);
+    jw_kint(w, "maxNodeExecutions", c->limits.max_node_executions);
+    jw_end_object(w);
+}
+
+/* The reserved keys of OPT-6 that have a meaning here; no max on recursionLimit (CAP-15). */
+static void put_configurable(const struct v1_config *c, struct jw *w) {
+    static const struct {
+        const char *key, *type;
+        int min, max; /* -1 = none */
+    } KEYS[] = {{"recursionLimit", "number", 1, -1},   {"model", "string", -1, -1},
+                {"temperature", "number", 0, 2},       {"maxTokens", "number", 1, -1},
+                {"promptOverrides", "object", -1, -1}, {"mockProvider", "object", -1, -1}};
+    (void)c;
+    jw_object(w);
+    for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++) {
+        jw_key(w, KEYS[i].key);
+        jw_object(w);
+        jw_kstrz(w, "type", KEYS[i].type);
+        if (KEYS[i].min >= 0) jw_kint(w, "min", KEYS[i].min);
+        if (KEYS[i].max >= 0) jw_kint(w, "max", KEYS[i].max);
+        jw_end_object(w);
+    }
+    jw_end_object(w);
+}
+
+static void put_runtime(const struct v1_config *c, struct jw *w) {
+    string_list(w, c->runtime_capabilities);
+}
+static void put_fixtures(const struct v1_config *c, struct jw *w) { string_list(w, c->fixtures); }
+
+static void put_testing(const struct v1_config *c, struct jw *w) {
+    static const char *const MOCKS[] = {"stream-text", "tool-calls", "error", "usage-only", NULL};
+    struct v1_force_range range = v1_force_range();
+    (void)c;
+    jw_object(w);
+    jw_key(w, "mockProviders");
+    string_list(w, MOCKS);
+    jw_kstrz(w, "testKeyPrefix", KEY_PREFIX_TEST);
+    jw_key(w, "forceEngineVersionRange");
+    jw_object(w);
+    jw_kint(w, "min", range.min);
+    jw_kint(w, "max", range.max);
+    jw_end_object(w);
+    jw_end_object(w);
+}
+
+/* Layer 2 has no row here as long as no node has outside effects. */
+static void put_idempotency(const struct v1_config *c, struct jw *w) {
+    jw_object(w);
+    jw_kbool(w, "supported", true);
+    jw_kint(w, "layer1RetentionSeconds", c->idem_retention_s);
+    jw_kstrz(w, "crossRegion", "single-region"); /* IDEM-22 */
+    jw_end_object(w);
+}
+
+static void put_runs(const struct v1_config *c, struct jw *w) {
+    static const char *const POLICIES[] = {"immediate", "drain-current-node", NULL};
+    (void)c;
+    jw_object(w);
+    jw_key(w, "pauseResume");
+    jw_object(w);
+    jw_kbool(w, "supported", true);
+    jw_key(w, "drainPolicies");
+    string_list(w, POLICIES);
+    jw_end_object(w);
+    jw_end_object(w);
+}
+
+static void put_extensions(const struct v1_config *c, struct jw *w) {
+    jw_object(w);
+    jw_key(w, "limits");
+    jw_object(w);
+    jw_kint(w, "maxRunDurationSec", c->max_run_duration_sec);
+    jw_kint(w, "maxRequestBodyBytes", (int64_t)c->body_max);
+    jw_kint(w, "idempotencyAckTimeoutSec", ACK_TIMEOUT_S);
+    jw_end_object(w);
+    jw_end_object(w);
+}
+
+static const struct feature {
+    const char *name;
+    bool mirrored; /* repeated under "capabilities" for readers that look only there (CAP-3, CON-1)
+                    */
+    void (*put)(const struct v1_config *c, struct jw *w);
+} FEATURES[] = {
+    {"protocolVersion", false, put_protocol},
+    {"implementation", false, put_implementation},
+    {"engineVersion", false, put_engine},
+    {"eventLogSchemaVersion", false, put_era},
+    {"minClientVersion", false, put_protocol},
+    {"supportedTransports", false, put_transports},
+    {"supportedEnvelopes", false, put_envelopes},
+    {"schemaVersions", false, put_schema_versions},
+    {"limits", false, put_limits},
+    {"configurable", true, put_configurable},
+    {"runtimeCapabilities", true, put_runtime},
+    {"testing", true, put_testing},
+    {"fixtures", true, put_fixtures},
+    {"idempotency", true, put_idempotency},
+    {"runs", true, put_runs},
+    {"extensions", false, put_extensions},
+};
+#define FEATURES_NR (sizeof FEATURES / sizeof FEATURES[0])
+
+static void document_render(const struct v1_config *c, struct buf *out) {
+    struct jw w;
+    jw_init(&w, out);
+    jw_object(&w);
+    for (size_t i = 0; i < FEATURES_NR; i++) {
+        jw_key(&w, FEATURES[i].name);
+        FEATURES[i].put(c, &w);
+    }
+    jw_key(&w, "capabilities");
+    jw_object(&w);
+    for (size_t i = 0; i < FEATURES_NR; i++) {
+        if (!FEATURES[i].mirrored) continue;
+        jw_key(&w, FEATURES[i].name);
+        FEATURES[i].put(c, &w);
+    }
+    jw_end_object(&w);
+    jw_end_object(&w);
+}
+
+/* CAP-30: moves when the canonical document does. */
+static int etags_build(struct v1 *v, struct wopr_error *err) {
+    struct buf canonical;
+    char hex[65];
+    buf_init(&canonical, DISCOVERY_MAX);
+    int rc = json_canonical(v->discovery, &canonical, err);
+    if (rc == 0) {
+        struct sha256 d = sha256_of(buf_str(&canonical));
+        sha256_hex(&d, hex);
+        v->capabilities_etag = arena_printf(v->arena, "\"cap_%.16s\"", hex);
+        v->discovery_etag = v1_etag_of(v->discovery, v->arena);
+        if (!v->capabilities_etag.p || !v->discovery_etag.p)
+            rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the capabilities document");
+    }
+    buf_fini(&canonical);
+    return rc;
+}
+
+int v1_discovery_build(struct v1 *v, struct wopr_error *err) {
+    struct buf b;
+    buf_init(&b, DISCOVERY_MAX);
+    document_render(&v->cfg, &b);
+    v->discovery = buf_failed(&b) ? STR_NONE : arena_str(v->arena, buf_str(&b));
+    buf_fini(&b);
+    if (!v->discovery.p)
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the capabilities document");
+    return etags_build(v, err);
+}
+
+int v1_get_capabilities(struct http_call *c) {
+    struct v1 *v = v1_of(c);
+    http_reply_header(c, "Capabilities-Etag", v->capabilities_etag);
+    return v1_reply_document(c, v->discovery, v->discovery_etag, V1_DISCOVERY_CACHE);
+}

@@ -1,0 +1,191 @@
+/*
+ * errors.c: neutral failure -> status and closed envelope (ERR-1 to ERR-10).  Never formats a body
+ * elsewhere (D8).
+ */
+#include "wire/v1/wire_int.h"
+
+enum retry { RETRY_NONE, RETRY_SECOND, RETRY_DETAILS };
+struct error_row {
+    int status;
+    const char *wire;
+    enum retry retry;
+};
+static const struct error_row ROWS[WOPR_ERR_NR] = {
+#define V1_ERR(id, status, wire, retry) [WOPR_ERR_ORDER_##id] = {status, wire, RETRY_##retry},
+#include "wire/v1/errors.def"
+#undef V1_ERR
+};
+enum { ENVELOPE_MAX = 8192, RETRY_AFTER_MAX_S = 86400 };
+static const char FALLBACK[] = "{\"error\":\"service_unavailable\",\"message\":\"The server is out "
+                               "of memory. Try again later.\","
+                               "\"details\":{\"retryAfter\":1,\"correlationId\":\"unavailable\"}}";
+
+static const struct error_row *row_of(int code) {
+    if (code >= 0 || code <= -(int)WOPR_ERR_NR || !ROWS[-code].wire)
+        return &ROWS[WOPR_ERR_ORDER_INTERNAL];
+    return &ROWS[-code];
+}
+
+int v1_status_of(int code) { return row_of(code)->status; }
+const char *v1_code_of(int code) { return row_of(code)->wire; }
+
+/* What the caller reads.  A 5xx tells nothing of the inside (ERR-5); a 404 is the same for absent
+ * and foreign (HTTP-13). */
+static struct str public_message(const struct error_row *row, const struct wopr_error *err) {
+    if (row->status == 501) return STR("This host does not offer that operation.");
+    if (row->status == 503)
+        return STR("The server is at capacity or shutting down. Try again after the given time.");
+    if (row->status >= 500)
+        return STR("The server could not complete the request. Quote the correlation id when you "
+                   "report it.");
+    if (row->status == 404)
+        return STR("There is no such resource, or it is not visible to this credential.");
+    if (err->message[0]) return str_c(err->message);
+    return str_c(wopr_err_text(err->code));
+}
+
+static void more(struct buf *d, const char *key) {
+    if (d->len > 1) buf_addc(d, ',');
+    json_quote(d, str_c(key));
+    buf_addc(d, ':');
+}
+
+static void more_int(struct buf *d, struct str given, const char *key, int64_t v) {
+    if (json_get(given, key).p) return;
+    more(d, key);
+    buf_add_i64(d, v);
+}
+
+/* "/configurable/temperature" -> configurable.temperature; a bare parameter name stays. */
+static void add_path(struct buf *d, struct str pointer) {
+    struct buf path;
+    buf_init(&path, sizeof((struct wopr_error *)0)->pointer);
+    if (pointer.n > 0 && pointer.p[0] == '/') {
+        pointer.p++;
+        pointer.n--;
+    }
+    for (size_t i = 0; i < pointer.n; i++) {
+        char ch = pointer.p[i];
+        if (ch == '/') ch = '.';
+        else if (ch == '~' && i + 1 < pointer.n) ch = pointer.p[++i] == '1' ? '/' : '~';
+        buf_addc(&path, ch);
+    }
+    json_quote(d, buf_str(&path));
+    buf_fini(&path);
+}
+
+/* ERR-6: the place an error points to, unless its details tell it already. */
+static void add_fields(struct buf *d, struct str given, const struct wopr_error *err) {
+    if (!err->pointer[0] || json_get(given, "fields").p) return;
+    more(d, "fields");
+    buf_addz(d, "[{\"path\":");
+    add_path(d, str_c(err->pointer));
+    buf_addz(d, ",\"reason\":\"invalid\"}]");
+}
+
+static int clamp_seconds(int64_t s) {
+    if (s < 1) return 1;
+    return s > RETRY_AFTER_MAX_S ? RETRY_AFTER_MAX_S : (int)s;
+}
+
+/* ERR-8: both generations of names, consistent with the header. */
+static int add_rate_limit(struct buf *d, struct str given) {
+    int64_t ms = 1000, observed;
+    if (!json_int(json_get(given, "retryAfterMs"), &ms) || ms < 1) ms = 1000;
+    int seconds = clamp_seconds(ms / 1000 + (ms % 1000 != 0));
+    more_int(d, given, "retryAfterMs", ms);
+    if (!json_get(given, "scope").p) {
+        more(d, "scope");
+        buf_addz(d, "\"key\"");
+    }
+    more_int(d, given, "retryAfterSeconds", seconds);
+    more_int(d, given, "window", 1);
+    if (json_int(json_get(given, "observedRate"), &observed))
+        more_int(d, given, "current", observed);
+    return seconds;
+}
+
+static int add_retry(struct buf *d, struct str given, const struct error_row *row) {
+    int64_t s = 1;
+    if (row->retry == RETRY_NONE) return 0;
+    if (row->status == 429) return add_rate_limit(d, given);
+    if (row->retry == RETRY_DETAILS) (void)json_int(json_get(given, "retryAfter"), &s);
+    more_int(d, given, "retryAfter", clamp_seconds(s));
+    if (row == &ROWS[WOPR_ERR_ORDER_RUN_ALREADY_ACTIVE] && !json_get(given, "activeHost").p) {
+        more(d, "activeHost");
+        buf_addz(d, "\"cloud\"");
+    }
+    return clamp_seconds(s);
+}
+
+/* Details as the failing layer gave them; of a 5xx only the retry hint survives (ERR-5). */
+static struct str given_details(const struct error_row *row, const struct wopr_error *err,
+                                char keep[64]) {
+    struct str given = str_c(err->details);
+    int64_t s;
+    if (given.n == 0 || json_check(given, &JSON_LIMITS_DEFAULT, NULL) != 0 ||
+        json_type_of(given) != JSON_OBJECT)
+        return STR("{}");
+    if (row->status < 500) return str_trim(given);
+    if (!json_int(json_get(given, "retryAfter"), &s)) return STR("{}");
+    struct buf b;
+    buf_init(&b, 63);
+    buf_addf(&b, "{\"retryAfter\":%d}", clamp_seconds(s));
+    memcpy(keep, buf_str(&b).p, b.len);
+    struct str out = str_n(keep, b.len);
+    buf_fini(&b);
+    return out;
+}
+
+void v1_error_envelope(const struct wopr_error *err, struct str correlation, struct buf *out,
+                       int *status, int *retry_after_s) {
+    const struct error_row *row = row_of(err->code);
+    char keep[64];
+    struct str given = given_details(row, err, keep);
+    struct buf d;
+    buf_init(&d, ENVELOPE_MAX);
+    buf_addc(&d, '{');
+    buf_adds(&d, str_trim(str_n(given.p + 1, given.n - 2)));
+    if (strcmp(row->wire, "validation_error") == 0) add_fields(&d, given, err);
+    int retry = add_retry(&d, given, row);
+    if (row->status >= 500) {
+        more(&d, "correlationId");
+        json_quote(&d, correlation.n ? correlation : STR("unknown"));
+    }
+    buf_addc(&d, '}');
+    struct jw w;
+    jw_init(&w, out);
+    jw_object(&w);
+    jw_kstrz(&w, "error", row->wire);
+    jw_kstr(&w, "message", public_message(row, err));
+    if (d.len > 2 && !buf_failed(&d)) jw_kraw(&w, "details", buf_str(&d));
+    jw_end_object(&w);
+    buf_fini(&d);
+    *status = row->status;
+    *retry_after_s = retry;
+}
+
+void v1_error_body(struct http_call *c, const struct wopr_error *err, int *status, struct str *body,
+                   int *retry_after_s) {
+    struct buf b;
+    int st, retry;
+    buf_init(&b, ENVELOPE_MAX * 2);
+    v1_error_envelope(err, str_c(c->request_id), &b, &st, &retry);
+    struct str copy = buf_failed(&b) ? STR_NONE : arena_str(c->arena, buf_str(&b));
+    buf_fini(&b);
+    if (!copy.p) {
+        *status = 503;
+        *body = STR(FALLBACK);
+        *retry_after_s = 1;
+        return;
+    }
+    *status = st;
+    *body = copy;
+    *retry_after_s = retry;
+}
+
+void v1_render_error(void *ctx, struct http_call *c, const struct wopr_error *err, int *status,
+                     struct str *body, int *retry_after_s) {
+    (void)ctx;
+    v1_error_body(c, err, status, body, retry_after_s);
+}

@@ -1,0 +1,221 @@
+/*
+ * events.c: events as bytes: RunEventDoc, stream frames by mode, and the parameters that choose
+ * them.
+ */
+#include "codec/ident.h"
+#include "wire/v1/wire_int.h"
+
+#include <stdio.h>
+
+/* Largest integer that JSON clients keep exact; a greater cursor means "past any end" as well. */
+#define CURSOR_MAX INT64_C(9007199254740991)
+
+void v1_one_line(struct buf *b, size_t offset) {
+    if (buf_failed(b) || b->len <= offset) return;
+    char *p = b->p + offset, *end = b->p + b->len;
+    if (!memchr(p, '\n', (size_t)(end - p)) && !memchr(p, '\r', (size_t)(end - p))) return;
+    for (; p < end; p++)
+        if (*p == '\n' || *p == '\r') *p = ' ';
+}
+
+static struct str type_of(const struct event *e) {
+    return e->type.n ? e->type : str_c(event_name(e->kind));
+}
+
+void v1_event_render(struct str run_id, const struct event *e, struct buf *out) {
+    char id[EVENT_ID_SIZE], at[TIME_LEN + 1], version[16];
+    size_t start = out->len;
+    struct jw w;
+    jw_init(&w, out);
+    jw_object(&w);
+    event_id_format(run_id, e->seq, id);
+    jw_kstrz(&w, "eventId", id);
+    jw_kstr(&w, "runId", run_id);
+    if (e->node_id.n) jw_kstr(&w, "nodeId", e->node_id);
+    jw_kstr(&w, "type", type_of(e));
+    jw_kraw(&w, "payload", e->payload.n ? e->payload : STR("{}"));
+    time_format(e->ts_ms, at);
+    jw_kstrz(&w, "timestamp", at);
+    jw_kint(&w, "sequence", e->seq);
+    jw_kint(&w, "schemaVersion", e->schema_version);
+    snprintf(version, sizeof version, "%d",
+             (int)e->engine_version); /* a string on the wire (VER-12) */
+    jw_kstrz(&w, "engineVersion", version);
+    if (e->causation_seq >= 0) {
+        event_id_format(run_id, e->causation_seq, id);
+        jw_kstrz(&w, "causationId", id);
+    }
+    jw_end_object(&w);
+    v1_one_line(out, start);
+}
+
+/* SSE-19; in batches with type and sequence, so that elements stay distinguishable (SSE-34). */
+static void chunk_render(struct str run_id, const struct event *e, bool element, struct buf *out) {
+    struct str node = json_get(e->payload, "nodeId"), chunk = json_get(e->payload, "chunk");
+    struct str meta = json_get(e->payload, "meta");
+    size_t start = out->len;
+    bool last = false;
+    struct jw w;
+    if (!json_bool(json_get(e->payload, "isLast"), &last)) last = false;
+    jw_init(&w, out);
+    jw_object(&w);
+    if (element) {
+        jw_kstrz(&w, "type", "ai.message.chunk");
+        jw_kint(&w, "sequence", e->seq);
+    }
+    if (node.p) jw_kraw(&w, "nodeId", node);
+    else jw_kstr(&w, "nodeId", e->node_id);
+    jw_kstr(&w, "runId", run_id);
+    jw_kraw(&w, "chunk", chunk.p ? chunk : STR("\"\""));
+    jw_kbool(&w, "isLast", last);
+    if (meta.p) jw_kraw(&w, "meta", meta);
+    jw_end_object(&w);
+    v1_one_line(out, start);
+}
+
+struct view_ctx {
+    unsigned mask;
+    bool element;
+};
+
+static void view_render(const void *ctx, struct str run_id, const struct event *e,
+                        struct buf *out) {
+    const struct view_ctx *v = ctx;
+    bool chunk = e->kind == EV_OUTPUT_CHUNK && (v->mask & V1_MESSAGES); /* SSE-22 */
+    bool doc = !chunk && ((v->mask & V1_DEBUG) ||
+                          ((v->mask & V1_UPDATES) && (event_modes(e->kind) & EV_MODE_U)));
+    if (!chunk && !doc) return;
+    if (!v->element) {
+        buf_addz(out, "id: ");
+        buf_add_i64(out, e->seq); /* SSE-10 */
+        buf_addz(out, "\nevent: ");
+        buf_adds(out, chunk ? STR("ai.message.chunk") : type_of(e)); /* SSE-11 */
+        buf_addz(out, "\ndata: ");
+    }
+    if (chunk) chunk_render(run_id, e, v->element, out);
+    else v1_event_render(run_id, e, out);
+    if (!v->element) buf_addz(out, "\n\n");
+}
+
+#define CTX(i)                                                                                     \
+    { .mask = (i) % 7 + 1, .element = (i) >= 7 }
+static const struct view_ctx VIEW_CTX[] = {CTX(0),  CTX(1),  CTX(2),  CTX(3), CTX(4),
+                                           CTX(5),  CTX(6),  CTX(7),  CTX(8), CTX(9),
+                                           CTX(10), CTX(11), CTX(12), CTX(13)};
+#define VIEW(i)                                                                                    \
+    { .id = (i), .render = view_render, .ctx = &VIEW_CTX[i] }
+static const struct log_view VIEWS[] = {VIEW(0),  VIEW(1),  VIEW(2),  VIEW(3), VIEW(4),
+                                        VIEW(5),  VIEW(6),  VIEW(7),  VIEW(8), VIEW(9),
+                                        VIEW(10), VIEW(11), VIEW(12), VIEW(13)};
+_Static_assert(sizeof VIEWS / sizeof VIEWS[0] <= LOG_VIEWS_MAX,
+               "every view needs a slot in the shared frames");
+
+const struct log_view *v1_view(unsigned mask, bool element) {
+    ASSERT(mask >= 1 && mask < V1_MASKS);
+    return &VIEWS[mask - 1 + (element ? 7 : 0)];
+}
+
+static int mode_refused(struct wopr_error *err, const char *why) {
+    int rc = wopr_error_set(err, WOPR_E_STREAM_MODE, "%s", why);
+    wopr_error_details(err, "{\"supported\":[\"values\",\"updates\",\"messages\",\"debug\"]}");
+    return rc;
+}
+
+int v1_mode_parse(struct str text, struct v1_mode *out, struct wopr_error *err) {
+    static const struct {
+        const char *name;
+        unsigned bit;
+    } MODES[] = {{"values", V1_MASKS},
+                 {"updates", V1_UPDATES},
+                 {"messages", V1_MESSAGES},
+                 {"debug", V1_DEBUG}};
+    unsigned bits = 0;
+    struct str one, rest = text;
+    bool again;
+    do {
+        again = str_cut(rest, ',', &one, &rest);
+        if (!again) one = rest;
+        size_t i = 0;
+        while (i < 4 && !str_eqc(one, MODES[i].name)) i++;
+        if (i == 4)
+            return mode_refused(err, "streamMode names a mode that this host does not know");
+        bits |= MODES[i].bit;
+    } while (again);
+    if ((bits & V1_MASKS) && bits != V1_MASKS)
+        return mode_refused(err, "the stream mode values cannot be combined with another mode");
+    *out = (struct v1_mode){.mask = bits & (V1_MASKS - 1), .values = (bits & V1_MASKS) != 0};
+    return 0;
+}
+
+int v1_cursor_parse(struct str run_id, struct str text, bool is_header, int64_t *seq,
+                    struct wopr_error *err) {
+    size_t digits = 0;
+    uint64_t v = 0;
+    while (digits < text.n && text.p[digits] >= '0' && text.p[digits] <= '9') digits++;
+    if (digits > 0 && digits == text.n) {
+        /* A number no log can reach is past the end, not an error. */
+        *seq = str_u64(text, &v) && v <= (uint64_t)CURSOR_MAX ? (int64_t)v : CURSOR_MAX;
+        return 0;
+    }
+    if (text.n > 0 && event_id_parse(run_id, text, seq)) {
+        if (*seq > CURSOR_MAX) *seq = CURSOR_MAX;
+        return 0;
+    }
+    int rc =
+        wopr_error_set(err, WOPR_E_VALIDATION,
+                       "the resume position is neither a sequence nor an event id of this run");
+    wopr_error_details(err, is_header ? "{\"header\":\"Last-Event-ID\"}"
+                                      : "{\"parameter\":\"lastEventId\"}");
+    return rc;
+}
+
+static bool contains_nocase(struct str s, struct str part) {
+    for (size_t i = 0; i + part.n <= s.n; i++)
+        if (str_eq_nocase(str_n(s.p + i, part.n), part)) return true;
+    return false;
+}
+
+bool v1_accept_json(struct str accept) {
+    return contains_nocase(accept, STR("application/json")) &&
+           !contains_nocase(accept, STR("text/event-stream"));
+}
+
+/* Appends one page; *next moves behind it.  1 = more may follow, 0 = the end of the log or of the
+ * answer. */
+static int page_json(struct v1 *v, const struct run_head *head, int64_t *next, unsigned *left,
+                     struct arena *a, struct buf *out, bool *terminal, struct wopr_error *err) {
+    struct event_list page;
+    unsigned max = *left < V1_PAGE_EVENTS ? *left : V1_PAGE_EVENTS;
+    int rc = store_events(v->store, head->run_no, *next, max, V1_PAGE_BYTES, a, &page, err);
+    if (rc != 0) return rc;
+    for (size_t i = 0; i < page.n; i++) {
+        if (*left == 0 || out->len >= V1_POLL_BYTES_MAX) return 0;
+        if (out->len > 0 && out->p[out->len - 1] != '[') buf_addc(out, ',');
+        v1_event_render(head->run_id, &page.v[i], out);
+        *next = page.v[i].seq + 1;
+        *terminal = event_is_terminal(page.v[i].kind);
+        *left -= 1;
+    }
+    return page.n > 0 && *left > 0;
+}
+
+int v1_events_json(struct v1 *v, const struct run_head *head, int64_t from, struct buf *out,
+                   struct wopr_error *err) {
+    struct arena *a = arena_new(V1_ARENA_MAX);
+    unsigned left = V1_POLL_EVENTS_MAX;
+    int64_t next = from;
+    bool terminal = false;
+    int rc = 1;
+    if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a page of events");
+    buf_addz(out, "{\"events\":[");
+    while (rc == 1) {
+        arena_reset(a);
+        rc = page_json(v, head, &next, &left, a, out, &terminal, err);
+    }
+    arena_free(a);
+    if (rc != 0) return rc;
+    /* Complete: the run has ended and nothing after this answer is left (RUN-41, SSE-40). */
+    bool complete = terminal || (run_status_final(head->status) && next >= head->next_seq);
+    buf_addz(out, complete ? "],\"isComplete\":true}" : "],\"isComplete\":false}");
+    return buf_failed(out) ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the events") : 0;
+}

@@ -1,0 +1,83 @@
+/*
+ * run_list.c: GET /v1/runs, newest first (E35; the shape is this host's extension,
+ * docs/api-extensions.md).
+ */
+#include "wire/v1/wire_int.h"
+
+static int status_read(struct http_call *c, int *out, struct wopr_error *err) {
+    bool found = false;
+    struct str text = http_query(c, "status", &found);
+    *out = -1;
+    if (!found) return 0;
+    for (int s = 0; s < RUN_STATUS_NR; s++) {
+        if (s == RUN_CANCELLING || !str_eqc(text, run_status_name((enum run_status)s))) continue;
+        *out = s;
+        return 0;
+    }
+    int rc = wopr_error_set(err, WOPR_E_VALIDATION, "status names no run status");
+    wopr_error_details(err, "{\"parameter\":\"status\"}");
+    return rc;
+}
+
+/* The page starts behind the run that `before` names; it must be visible to the caller. */
+static int before_read(struct http_call *c, int64_t *run_no, struct wopr_error *err) {
+    bool found = false;
+    struct str id = http_query(c, "before", &found);
+    struct run_head head;
+    int rc = WOPR_E_NOT_FOUND;
+    *run_no = 0;
+    if (!found) return 0;
+    if (id.n > 0 && id.n <= V1_ID_CHARS)
+        rc = store_run_head(v1_of(c)->store, c->who.tenant, c->who.test_mode, id, c->arena, &head,
+                            err);
+    if (rc == 0) {
+        *run_no = head.run_no;
+        return 0;
+    }
+    if (rc != WOPR_E_NOT_FOUND && rc != WOPR_E_EXPIRED) return rc;
+    rc = wopr_error_set(err, WOPR_E_VALIDATION, "before names no run of this tenant");
+    wopr_error_details(err, "{\"parameter\":\"before\"}");
+    return rc;
+}
+
+static void item_render(struct jw *w, const struct run_list_item *r) {
+    jw_object(w);
+    jw_kstr(w, "runId", r->head.run_id);
+    jw_kstr(w, "workflowId", r->workflow_id);
+    jw_kstrz(w, "status", v1_status_shown(r->head.status));
+    v1_time_member(w, "createdAt", r->created_ms);
+    v1_time_member(w, "startedAt", r->started_ms);
+    v1_time_member(w, "completedAt", r->completed_ms);
+    if (r->tags.n) jw_kraw(w, "tags", r->tags);
+    jw_end_object(w);
+}
+
+int v1_list_runs(struct http_call *c) {
+    struct wopr_error err = {0};
+    struct run_filter f = {.tenant = c->who.tenant, .test_mode = c->who.test_mode};
+    struct run_list list;
+    int64_t limit;
+    bool found;
+    int rc = v1_int_param(c, "limit", 1, V1_LIST_MAX, V1_LIST_DEFAULT, &limit, &err);
+    if (rc == 0) rc = status_read(c, &f.status, &err);
+    if (rc == 0) rc = before_read(c, &f.before_run_no, &err);
+    if (rc != 0) return v1_fail(c, &err);
+    f.workflow_id = http_query(c, "workflowId", &found);
+    f.tag = http_query(c, "tag", &found);
+    f.max = (unsigned)limit + 1; /* one more tells whether a next page exists */
+    if (store_run_list(v1_of(c)->store, &f, c->arena, &list, &err) != 0) return v1_fail(c, &err);
+    size_t n = list.n > (size_t)limit ? (size_t)limit : list.n;
+    struct buf b;
+    struct jw w;
+    buf_init(&b, V1_SNAPSHOT_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_key(&w, "runs");
+    jw_array(&w);
+    for (size_t i = 0; i < n; i++) item_render(&w, &list.v[i]);
+    jw_end_array(&w);
+    if (list.n > n) jw_kstr(&w, "nextBefore", list.v[n - 1].head.run_id);
+    jw_end_object(&w);
+    v1_one_line(&b, 0);
+    return v1_reply_buf(c, 200, &b);
+}

@@ -1,0 +1,217 @@
+/*
+ * runs.c: POST /v1/runs (RUN-1 to RUN-9) and GET /v1/runs/{runId} (RUN-10).
+ */
+#include "base/clock.h"
+#include "wire/v1/wire_int.h"
+
+struct create_body {
+    struct str workflow_id, inputs, tenant_id, scope_id, callback_url, configurable, tags, metadata;
+};
+#define MEMBER(name, type, field)                                                                  \
+    { name, type, offsetof(struct create_body, field) }
+static const struct v1_member CREATE[] = {/* RUN-1: the closed union of CON-5 */
+                                          MEMBER("workflowId", JSON_STRING, workflow_id),
+                                          MEMBER("inputs", JSON_OBJECT, inputs),
+                                          MEMBER("tenantId", JSON_STRING, tenant_id),
+                                          MEMBER("scopeId", JSON_STRING, scope_id),
+                                          MEMBER("callbackUrl", JSON_STRING, callback_url),
+                                          MEMBER("configurable", JSON_OBJECT, configurable),
+                                          MEMBER("tags", JSON_ARRAY, tags),
+                                          MEMBER("metadata", JSON_OBJECT, metadata)};
+
+struct v1_force_range v1_force_range(void) {
+    /* 0 means "current" in a command, so a forced version starts at 1. */
+    int32_t min = CURRENT_ENGINE_VERSION - 1;
+    return (struct v1_force_range){min < 1 ? 1 : min, CURRENT_ENGINE_VERSION + 1};
+}
+
+/* VER-10.  The gate comes before a look at the value. */
+static int force_read(struct http_call *c, int32_t *shown, struct wopr_error *err) {
+    struct str text = http_header(c, "X-Force-Engine-Version");
+    struct v1_force_range range = v1_force_range();
+    uint64_t v;
+    int rc;
+    *shown = 0;
+    if (text.n == 0) return 0;
+    if (!c->who.test_mode)
+        return wopr_error_set(err, WOPR_E_FORCE_VERSION_FORBIDDEN,
+                              "forcing an engine version needs a test key");
+    if (!str_u64(text, &v) || v > INT32_MAX) {
+        rc = wopr_error_set(err, WOPR_E_VALIDATION,
+                            "X-Force-Engine-Version must be a non-negative integer");
+        wopr_error_details(err, "{\"header\":\"X-Force-Engine-Version\"}");
+        return rc;
+    }
+    if ((int32_t)v < range.min || (int32_t)v > range.max) {
+        rc = wopr_error_set(err, WOPR_E_FORCE_VERSION_RANGE,
+                            "the forced engine version is outside the advertised range");
+        wopr_error_details(err, "{\"requested\":%d,\"supported\":{\"min\":%d,\"max\":%d}}", (int)v,
+                           (int)range.min, (int)range.max);
+        return rc;
+    }
+    *shown = (int32_t)v;
+    return 0;
+}
+
+static int dedup_read(struct http_call *c, struct str scope_id, bool *enforce,
+                      struct wopr_error *err) {
+    struct str text = http_header(c, "X-Dedup");
+    int rc;
+    *enforce = false;
+    if (text.n == 0) return 0;
+    if (!str_eq(text, STR("enforce"))) {
+        rc = wopr_error_set(err, WOPR_E_VALIDATION, "the only value of X-Dedup is enforce");
+        wopr_error_details(err, "{\"header\":\"X-Dedup\"}");
+        return rc;
+    }
+    if (scope_id.n == 0)
+        return v1_field_error(err, "scopeId", "required", "X-Dedup: enforce needs a scopeId");
+    *enforce = true;
+    return 0;
+}
+
+static int members_check(const struct create_body *b, struct wopr_error *err) {
+    if (b->workflow_id.n == 0)
+        return v1_field_error(err, "workflowId", "required", "workflowId is required");
+    if (b->scope_id.p && (b->scope_id.n == 0 || utf8_count(b->scope_id) > V1_SCOPE_ID_CHARS))
+        return v1_field_error(err, "scopeId", "length", "scopeId must have 1 to 256 characters");
+    if (b->callback_url.p && !v1_callback_url_valid(b->callback_url))
+        return v1_field_error(err, "callbackUrl", "uri",
+                              "callbackUrl must be an absolute http or https URI");
+    return 0;
+}
+
+/* AUTH-10, D19: only compared, never a source. */
+static int tenant_check(const struct http_call *c, struct str tenant_id, struct wopr_error *err) {
+    if (!tenant_id.p || str_eq(tenant_id, c->who.tenant)) return 0;
+    return wopr_error_set(err, WOPR_E_FORBIDDEN,
+                          "the key does not belong to the tenant that the body names");
+}
+
+static int workflow_find(struct http_call *c, struct str id, struct workflow **out,
+                         struct wopr_error *err) {
+    struct workflow *wf = NULL;
+    int rc = WOPR_E_NOT_FOUND;
+    if (id.n <= V1_ID_CHARS)
+        rc = engine_workflow(v1_of(c)->engine, c->who.tenant, c->who.test_mode, id, &wf, err);
+    if (rc == WOPR_E_NOT_FOUND) /* RUN-2: 400, and the unknown id is not repeated (HTTP-14) */
+        return v1_field_error(err, "workflowId", "unknown_workflow",
+                              "workflowId names no workflow of this tenant");
+    if (rc == WOPR_E_VALIDATION)
+        return v1_field_error(err, "workflowId", "not_executable",
+                              "the stored workflow cannot be executed by this host");
+    if (rc != 0) return rc;
+    if (!wf->active) {
+        workflow_unref(wf);
+        return v1_field_error(err, "workflowId", "inactive", "the workflow is not active");
+    }
+    *out = wf;
+    return 0;
+}
+
+/* Declared inputs as accepted, in declaration order; undeclared ones are dropped (RUN-3). */
+static int inputs_render(const struct var_inits *inits, struct arena *a, struct str *out,
+                         struct wopr_error *err) {
+    struct buf b;
+    struct jw w;
+    buf_init(&b, V1_SNAPSHOT_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    for (size_t i = 0; i < inits->n; i++) {
+        if (!inits->v[i].from_input) continue;
+        jw_key_str(&w, inits->v[i].name);
+        jw_raw(&w, inits->v[i].value);
+    }
+    jw_end_object(&w);
+    struct str text = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
+    buf_fini(&b);
+    if (!text.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the inputs");
+    *out = text;
+    return 0;
+}
+
+static int command_fill(struct http_call *c, const struct create_body *b, struct v1_cmd *vc,
+                        struct wopr_error *err) {
+    struct engine_cmd *cmd = &vc->cmd;
+    struct options_env env = {.limits = &v1_of(c)->cfg.limits, .test_key = c->who.test_mode};
+    int rc = run_options_check(b->configurable, b->tags, b->metadata, cmd->wf, &env, c->arena,
+                               &cmd->options, err);
+    if (rc != 0) return rc;
+    rc =
+        run_inputs_check(b->inputs.p ? b->inputs : STR("{}"), cmd->wf, c->arena, &cmd->inputs, err);
+    if (rc != 0) return rc;
+    rc = inputs_render(&cmd->inputs, c->arena, &cmd->inputs_accepted, err);
+    if (rc != 0) return rc;
+    cmd->scope_id = b->scope_id;
+    cmd->callback_url = b->callback_url;
+    vc->base_url = http_base_url(c);
+    return 0;
+}
+
+int v1_create_run(struct http_call *c) {
+    struct wopr_error err = {0};
+    struct create_body body = {0};
+    struct workflow *wf = NULL;
+    struct v1_cmd *vc = v1_cmd_new(c, ENGINE_CREATE);
+    int rc = vc ? 0 : wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for the command");
+    if (rc == 0)
+        rc = force_read(c, &vc->cmd.shown_engine_version,
+                        &err); /* gates before validation (HTTP-11) */
+    if (rc == 0)
+        rc = v1_body_parse(c->body, CREATE, sizeof CREATE / sizeof CREATE[0], true, c->arena, &body,
+                           &err);
+    if (rc == 0) rc = tenant_check(c, body.tenant_id, &err);
+    if (rc == 0) rc = members_check(&body, &err);
+    if (rc == 0) rc = dedup_read(c, body.scope_id, &vc->cmd.dedup_enforce, &err);
+    if (rc == 0) rc = workflow_find(c, body.workflow_id, &wf, &err);
+    if (rc == 0) {
+        vc->cmd.wf = wf;
+        rc = command_fill(c, &body, vc, &err);
+    }
+    if (rc != 0) {
+        workflow_unref(wf);
+        return v1_fail(c, &err);
+    }
+    rc = v1_cmd_submit(vc);
+    workflow_unref(wf); /* the engine took its own reference */
+    return rc;
+}
+
+/* A live run with channel TTLs: what has expired since the last write is not shown (CHAN-17). */
+static int fresh_snapshot(struct v1 *v, const struct run_view *view, struct buf *out, bool *done,
+                          struct wopr_error *err) {
+    struct v1_fold *f = NULL;
+    bool declared = false;
+    for (size_t i = 0; i < view->chans_nr; i++) declared = declared || view->chans[i].declared;
+    *done = false;
+    if (!declared || run_status_final(view->head.status)) return 0;
+    int rc = v1_fold_new(v, view->head.run_no, &f, err);
+    if (rc == 0 && v1_fold_has_ttl(f)) {
+        rc = v1_fold_to(f, INT64_MAX, err);
+        if (rc == 0) rc = v1_fold_snapshot(f, -1, clock_wall_ms(), out, err);
+        *done = rc == 0;
+    }
+    v1_fold_free(f);
+    return rc;
+}
+
+int v1_get_run(struct http_call *c) {
+    struct v1 *v = v1_of(c);
+    struct wopr_error err = {0};
+    struct run_head head;
+    struct run_view view;
+    struct buf b;
+    bool done = false;
+    buf_init(&b, V1_SNAPSHOT_MAX);
+    int rc = v1_call_run(c, &head, &err);
+    if (rc == 0)
+        rc = store_run_view(v->store, c->who.tenant, c->who.test_mode, head.run_id, c->arena, &view,
+                            &err);
+    if (rc == 0) rc = fresh_snapshot(v, &view, &b, &done, &err);
+    if (rc == 0 && !done) rc = v1_snapshot_render(&view, -1, clock_wall_ms(), &b, &err);
+    if (rc != 0) {
+        buf_fini(&b);
+        return v1_fail(c, &err);
+    }
+    return v1_reply_buf(c, 200, &b);
+}

@@ -1,0 +1,55 @@
+/*
+ * tickets.c: POST /v1/host/wopr/runs/{runId}/stream-ticket, a host extension
+ * (docs/api-extensions.md): a short-lived credential for one run's stream, for clients that cannot
+ * set headers.
+ */
+#include "wire/v1/wire_int.h"
+
+/* Tickets are base64url and dots, but what goes into a URL is escaped all the same. */
+static void query_value(struct buf *b, struct str s) {
+    static const char HEX[] = "0123456789ABCDEF";
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char ch = (unsigned char)s.p[i];
+        bool plain = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
+                     (ch >= '0' && ch <= '9') || ch == '-' || ch == '_' || ch == '.' || ch == '~';
+        if (plain) {
+            buf_addc(b, (char)ch);
+        } else {
+            buf_addc(b, '%');
+            buf_addc(b, HEX[ch >> 4]);
+            buf_addc(b, HEX[ch & 15]);
+        }
+    }
+}
+
+int v1_mint_ticket(struct http_call *c) {
+    struct wopr_error err = {0};
+    struct run_head head;
+    struct str ticket = STR_NONE, base;
+    int64_t expires_ms = 0, lifetime = v1_of(c)->cfg.ticket_lifetime_ms;
+    struct {
+        char unused;
+    } none;
+    int rc = v1_call_run(c, &head, &err);
+    if (rc == 0) rc = v1_body_parse(c->body, NULL, 0, true, c->arena, &none, &err);
+    if (rc == 0)
+        rc = http_ticket_mint(c, head.run_id, head.run_no, lifetime, &ticket, &expires_ms, &err);
+    if (rc != 0) return v1_fail(c, &err);
+    struct buf url, b;
+    struct jw w;
+    base = http_base_url(c);
+    buf_init(&url, V1_BODY_SMALL);
+    buf_addf(&url, STR_FMT "/v1/runs/" STR_FMT "/events?ticket=", STR_ARG(base),
+             STR_ARG(head.run_id));
+    query_value(&url, ticket);
+    buf_init(&b, V1_BODY_SMALL);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "ticket", ticket);
+    v1_time_member(&w, "expiresAt", expires_ms);
+    jw_kstr(&w, "eventsUrl", buf_str(&url));
+    jw_end_object(&w);
+    if (buf_failed(&url)) b.failed = true;
+    buf_fini(&url);
+    return v1_reply_buf(c, 200, &b);
+}

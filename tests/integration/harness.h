@@ -1,0 +1,90 @@
+/*
+ * harness.h: drives the real program over loopback: start, kill, restart, ask, stream.
+ * Every test process owns its servers; they die with it.  All waits are bounded; WAIT_MS is
+ * generous because sanitizer builds are slow.
+ */
+#ifndef WOPR_TESTS_HARNESS_H
+#define WOPR_TESTS_HARNESS_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "codec/json.h"
+
+#include <criterion/criterion.h>
+#include <sys/types.h>
+
+#define WAIT_MS  20000
+#define TEST_KEY "hk_test_integration_key_0123456789abcdef"
+
+struct server {
+    pid_t pid;
+    int port, ops_port;
+    char base[64], dir[256], db[300];
+    const char *key;
+    const char *const *args; /* extra arguments, NULL-terminated, may be NULL */
+};
+/* A fresh folder and a host with the conformance fixtures; fails the test when it does not come up.
+ */
+void server_start(struct server *s, const char *const *args);
+void server_again(struct server *s); /* same folder and arguments, new process and port */
+void server_kill(struct server *s);  /* SIGKILL, reaped */
+int server_stop(
+    struct server *s); /* SIGTERM; returns the exit status, -1 when it had to be killed */
+void server_end(struct server *s); /* stop and delete the folder */
+/* Run "wopr ARGS --db <db>", collect stdout (and stderr when err != NULL); returns the exit status.
+ */
+int program(const struct server *s, const char *const *args, struct str *out, struct str *err);
+
+struct reply {
+    long status;
+    struct str body, headers; /* headers: raw lines */
+};
+/* headers: NULL-terminated lines, may be NULL.  Adds Authorization unless one is given
+ * ("Authorization:" alone removes it). */
+struct reply ask(const struct server *s, const char *method, const char *path, const char *body,
+                 const char *const *headers);
+struct reply ask_raw(const struct server *s, const char *bytes, size_t n,
+                     int wait_ms); /* a raw socket exchange */
+/* As ask_raw for threads: no arena, reads until the server closes or WAIT_MS; returns the status, 0
+ * when there was no answer. */
+long exchange(const struct server *s, const char *bytes, size_t n, char *answer, size_t size);
+struct str header(const struct reply *r,
+                  const char *name); /* value of a response header, p NULL when absent */
+struct str at(struct str json,
+              const char *path); /* raw value at a dotted path; p NULL when absent */
+struct str text_at(struct str json,
+                   const char *path); /* string value; fails the test when it is none */
+int64_t int_at(struct str json, const char *path);
+/* Is this the closed error envelope with that code?  (ERR-1) */
+void expect_error(const struct reply *r, long status, const char *code);
+
+/* Create a run: 201 is asserted; body extras like "\"inputs\":{}" or NULL. */
+const char *create_run(const struct server *s, const char *workflow, const char *extras);
+struct str wait_status(const struct server *s, const char *run_id,
+                       const char *status); /* snapshot */
+struct str wait_terminal(const struct server *s, const char *run_id);
+struct str events_of(const struct server *s,
+                     const char *run_id); /* raw array from the poll endpoint */
+/* "run.started node.started ..." of an event array; nodes add ":id". */
+struct str types_of(struct str events);
+
+struct frame {
+    struct str id, event, data;
+};
+struct stream {
+    long status;
+    bool closed_by_server; /* else the time was over or limit frames were there */
+    struct frame *v;
+    size_t n;
+    struct str raw, headers;
+};
+/* GET an event stream for at most max_ms or until limit frames (0 = no limit). */
+struct stream stream(const struct server *s, const char *path, const char *const *headers,
+                     int max_ms, size_t limit);
+
+const char *fmt(const char *f, ...) __attribute__((format(printf, 1, 2))); /* in the test's arena */
+struct arena *test_arena(void);
+int64_t now_ms(void);
+void nap_ms(int ms); /* only inside bounded polling loops */
+
+#endif

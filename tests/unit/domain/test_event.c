@@ -1,0 +1,279 @@
+/* Event kinds, event ids, and the payload rules: 20-runtime 1.3 and check 3 of its section 14. */
+#include "base/mem.h"
+#include "codec/json.h"
+#include "domain/plan.h"
+
+#include <criterion/criterion.h>
+
+static struct payload_rules *rules;
+
+static void rules_up(void) {
+    struct wopr_error err = {0};
+    int rc = payload_rules_new(&rules, &err);
+    cr_assert_eq(rc, 0, "%s at %s", err.message, err.pointer);
+}
+
+static void rules_down(void) { payload_rules_free(rules); }
+
+TestSuite(payload_rules, .init = rules_up, .fini = rules_down);
+
+/* kind, an accepted payload with all required members, the required members, closed or open */
+struct sample {
+    enum ev_kind kind;
+    const char *payload;
+    const char *required[5];
+    bool closed;
+};
+#define ERROR "{\"code\":\"c\",\"message\":\"m\"}"
+static const struct sample SAMPLES[] = {
+    {EV_RUN_STARTED, "{\"workflowId\":\"w\"}", {"workflowId"}, false},
+    {EV_RUN_COMPLETED, "{\"outputs\":{},\"durationMs\":1}", {NULL}, false},
+    {EV_RUN_FAILED, "{\"error\":" ERROR "}", {"error"}, false},
+    {EV_RUN_CANCELLED, "{\"reason\":\"r\",\"cancelledBy\":\"system\"}", {NULL}, false},
+    {EV_RUN_RESUMING, "{\"fromStatus\":\"paused\"}", {NULL}, false},
+    {EV_RUN_PAUSED, "{\"reason\":\"r\",\"drainPolicy\":\"immediate\"}", {NULL}, false},
+    {EV_RUN_RESUMED, "{}", {NULL}, false},
+    {EV_RUN_RESTORED, "{\"snapshotSeq\":0}", {NULL}, false},
+    {EV_NODE_STARTED, "{\"nodeId\":\"n\",\"typeId\":\"t\",\"attempt\":0}", {"nodeId", "typeId"}, false},
+    {EV_NODE_COMPLETED, "{\"nodeId\":\"n\",\"outputs\":{}}", {"nodeId"}, false},
+    {EV_NODE_FAILED, "{\"nodeId\":\"n\",\"error\":" ERROR ",\"attempts\":1}", {"nodeId", "error"}, false},
+    {EV_NODE_SUSPENDED,
+     "{\"nodeId\":\"n\",\"interruptId\":\"i\",\"kind\":\"approval\"}",
+     {"nodeId", "interruptId"},
+     false},
+    {EV_NODE_SUSPEND_FAILED, "{\"nodeId\":\"n\",\"error\":" ERROR "}", {"nodeId", "error"}, false},
+    {EV_NODE_RESUMED, "{\"nodeId\":\"n\"}", {"nodeId"}, false},
+    {EV_NODE_RETRIED, "{\"nodeId\":\"n\",\"attempt\":1,\"lastError\":" ERROR "}", {"nodeId", "attempt"}, false},
+    {EV_NODE_SKIPPED, "{\"nodeId\":\"n\"}", {"nodeId"}, false},
+    {EV_NODE_CANCELLED, "{\"nodeId\":\"n\"}", {"nodeId"}, false},
+    {EV_APPROVAL_REQUESTED,
+     "{\"nodeId\":\"n\",\"artifactId\":\"a\",\"artifactType\":\"t\",\"actions\":[\"edit\"]}",
+     {"nodeId", "artifactId", "artifactType", "actions"},
+     false},
+    {EV_APPROVAL_RECEIVED, "{\"nodeId\":\"n\",\"action\":\"accept\"}", {"nodeId", "action"}, false},
+    {EV_CLARIFICATION_REQUESTED,
+     "{\"nodeId\":\"n\",\"questions\":[{\"id\":\"q\",\"question\":\"?\"}]}",
+     {"nodeId", "questions"},
+     false},
+    {EV_CLARIFICATION_RESOLVED, "{\"nodeId\":\"n\",\"answers\":{}}", {"nodeId", "answers"}, false},
+    {EV_INTERRUPT_REQUESTED,
+     "{\"kind\":\"custom\",\"key\":\"k\",\"data\":{\"customKind\":\"x\"}}",
+     {"kind", "key", "data"},
+     true},
+    {EV_INTERRUPT_RESOLVED, "{\"nodeId\":\"n\",\"interruptId\":\"i\"}", {"nodeId", "interruptId"}, false},
+    {EV_CHANNEL_WRITTEN,
+     "{\"channel\":\"c\",\"value\":1,\"reducer\":\"message\","
+     "\"writtenAt\":\"2024-01-01T00:00:00.000Z\"}",
+     {"channel", "value", "reducer", "writtenAt"},
+     true},
+    {EV_ARTIFACT_CREATED,
+     "{\"artifactId\":\"a\",\"artifactType\":\"t\"}",
+     {"artifactId", "artifactType"},
+     false},
+    {EV_OUTPUT_CHUNK, "{\"nodeId\":\"n\",\"chunk\":\"\"}", {"nodeId", "chunk"}, false},
+    {EV_VARIABLE_CHANGED, "{\"name\":\"v\"}", {"name"}, false},
+    {EV_LOG_APPENDED, "{\"level\":\"info\",\"message\":\"m\"}", {"level", "message"}, false},
+    {EV_VERSION_PINNED, "{\"changeId\":\"c\",\"version\":0}", {"changeId", "version"}, false},
+    {EV_WORKFLOW_RESTORED, "{}", {NULL}, false},
+    {EV_LOOPBACK_LIMIT, "{\"nodeId\":\"n\",\"iterations\":1}", {"nodeId", "iterations"}, false},
+    {EV_WORKFLOW_STALLED, "{\"stalledForMs\":0}", {NULL}, false},
+    {EV_CAP_BREACHED,
+     "{\"kind\":\"node-executions\",\"limit\":3,\"observed\":4}",
+     {"kind", "limit", "observed"},
+     false},
+    {EV_LEASE_ACQUIRED, "{\"leaseId\":\"l\",\"host\":\"cloud\"}", {"leaseId", "host"}, false},
+    {EV_LEASE_RENEWED, "{\"leaseId\":\"l\",\"host\":\"cloud\"}", {"leaseId", "host"}, false},
+    {EV_LEASE_LOST, "{\"leaseId\":\"l\",\"host\":\"cloud\"}", {"leaseId", "host"}, false},
+    {EV_LEASE_HANDED_OFF,
+     "{\"leaseId\":\"l\",\"fromHost\":\"cloud\",\"toHost\":\"cloud\"}",
+     {"leaseId", "fromHost", "toHost"},
+     false},
+    {EV_REPLAY_DIVERGED, "{\"sourceRunId\":\"r\",\"atSequence\":0}", {"sourceRunId", "atSequence"}, false},
+    {EV_AGENT_REASONED, "{\"agentId\":\"abc\",\"reasoning\":\"\"}", {"agentId", "reasoning"}, false},
+    {EV_AGENT_TOOL_CALLED,
+     "{\"agentId\":\"abc\",\"toolName\":\"t\",\"callId\":\"c\"}",
+     {"agentId", "toolName", "callId"},
+     false},
+    {EV_AGENT_TOOL_RETURNED,
+     "{\"agentId\":\"abc\",\"toolName\":\"t\",\"callId\":\"c\"}",
+     {"agentId", "toolName", "callId"},
+     false},
+    {EV_AGENT_HANDOFF,
+     "{\"fromAgentId\":\"abc\",\"toAgentId\":\"def\"}",
+     {"fromAgentId", "toAgentId"},
+     false},
+    {EV_AGENT_DECIDED, "{\"agentId\":\"abc\",\"decision\":null}", {"agentId", "decision"}, false},
+    {EV_ORCHESTRATOR_DECIDED,
+     "{\"agentId\":\"abc\",\"decision\":{\"kind\":\"terminate\"}}",
+     {"agentId", "decision"},
+     true},
+    {EV_CONVERSATION_OPENED, "{\"conversationId\":\"c\"}", {"conversationId"}, false},
+    {EV_CONVERSATION_EXCHANGED,
+     "{\"conversationId\":\"c\",\"turnIndex\":0}",
+     {"conversationId", "turnIndex"},
+     false},
+    {EV_CONVERSATION_CLOSED, "{\"conversationId\":\"c\"}", {"conversationId"}, false},
+};
+#define SAMPLES_NR (sizeof SAMPLES / sizeof SAMPLES[0])
+
+/* text with one member dropped, or with one that nobody knows */
+static struct str variant(struct arena *a, const char *text, const char *drop, bool extra) {
+    struct json_members m;
+    struct buf b;
+    struct jw w;
+    cr_assert_eq(json_members(str_c(text), a, &m, NULL), 0);
+    buf_init(&b, 4096);
+    jw_init(&w, &b);
+    jw_object(&w);
+    for (size_t i = 0; i < m.n; i++) {
+        if (drop && str_eqc(m.v[i].key, drop)) continue;
+        jw_key_str(&w, m.v[i].key);
+        jw_raw(&w, m.v[i].raw);
+    }
+    if (extra) jw_kint(&w, "zzUnknown", 1);
+    jw_end_object(&w);
+    struct str out = arena_str(a, buf_str(&b));
+    buf_fini(&b);
+    return out;
+}
+
+Test(payload_rules, each_kind_has_a_sample) {
+    bool seen[EV_NR] = {false};
+    for (size_t i = 0; i < SAMPLES_NR; i++) seen[SAMPLES[i].kind] = true;
+    for (int k = 0; k < EV_NR; k++) cr_expect(seen[k], "%s", event_name((enum ev_kind)k));
+}
+
+Test(payload_rules, a_complete_payload_is_accepted /* EVT-12 */) {
+    for (size_t i = 0; i < SAMPLES_NR; i++) {
+        struct wopr_error err = {0};
+        int rc = payload_check(rules, SAMPLES[i].kind, str_c(SAMPLES[i].payload), &err);
+        cr_expect_eq(rc, 0, "%s: %s", event_name(SAMPLES[i].kind), err.message);
+    }
+}
+
+Test(payload_rules, each_required_member_is_required /* EVT-12 */) {
+    struct arena *a = arena_new(1u << 20);
+    for (size_t i = 0; i < SAMPLES_NR; i++)
+        for (const char *const *req = SAMPLES[i].required; *req; req++) {
+            struct str text = variant(a, SAMPLES[i].payload, *req, false);
+            cr_expect_eq(payload_check(rules, SAMPLES[i].kind, text, NULL), WOPR_E_PAYLOAD_INVALID,
+                         "%s without %s", event_name(SAMPLES[i].kind), *req);
+        }
+    arena_free(a);
+}
+
+Test(payload_rules, only_closed_payloads_refuse_an_unknown_member /* GEN-5 */) {
+    struct arena *a = arena_new(1u << 20);
+    for (size_t i = 0; i < SAMPLES_NR; i++) {
+        struct str text = variant(a, SAMPLES[i].payload, NULL, true);
+        int want = SAMPLES[i].closed ? WOPR_E_PAYLOAD_INVALID : 0;
+        cr_expect_eq(payload_check(rules, SAMPLES[i].kind, text, NULL), want, "%s",
+                     event_name(SAMPLES[i].kind));
+    }
+    arena_free(a);
+}
+
+Test(payload_rules, values_out_of_range_are_refused) {
+    static const struct {
+        enum ev_kind kind;
+        const char *payload;
+    } BAD[] = {
+        {EV_RUN_STARTED, "[]"},
+        {EV_RUN_STARTED, "\"text\""},
+        {EV_RUN_STARTED, "{\"workflowId\":\"w\""},
+        {EV_RUN_STARTED, "{\"workflowId\":\"\"}"},
+        {EV_RUN_STARTED, "{\"workflowId\":\"w\",\"engineVersion\":1}"},
+        {EV_RUN_STARTED, "{\"workflowId\":\"w\",\"transport\":\"fax\"}"},
+        {EV_RUN_COMPLETED, "{\"durationMs\":-1}"},
+        {EV_RUN_FAILED, "{\"error\":{\"code\":\"\",\"message\":\"m\"}}"},
+        {EV_NODE_FAILED, "{\"nodeId\":\"n\",\"error\":" ERROR ",\"attempts\":0}"},
+        {EV_NODE_SUSPENDED, "{\"nodeId\":\"n\",\"interruptId\":\"i\",\"kind\":\"low-confidence\"}"},
+        {EV_AGENT_DECIDED, "{\"agentId\":\"ab\",\"decision\":1}"},
+        {EV_AGENT_DECIDED, "{\"agentId\":\"abc\",\"decision\":1,\"confidence\":1.5}"},
+        {EV_ORCHESTRATOR_DECIDED, "{\"agentId\":\"abc\",\"decision\":{\"kind\":\"next-worker\"}}"},
+        {EV_CHANNEL_WRITTEN,
+         "{\"channel\":\"c\",\"value\":1,\"reducer\":\"messages\","
+         "\"writtenAt\":\"2024-01-01T00:00:00.000Z\"}"},
+        {EV_CHANNEL_WRITTEN,
+         "{\"channel\":\"c\",\"value\":1,\"reducer\":\"append\",\"writtenAt\":\"yesterday\"}"},
+        {EV_OUTPUT_CHUNK, "{\"nodeId\":\"n\",\"chunk\":\"\",\"meta\":{\"unknown\":1}}"},
+    };
+    for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++)
+        cr_expect_eq(payload_check(rules, BAD[i].kind, str_c(BAD[i].payload), NULL),
+                     WOPR_E_PAYLOAD_INVALID, "%s", BAD[i].payload);
+}
+
+Test(payload_rules, the_reducers_of_the_schema_and_message_are_known /* EVT-14 a, CX-12 */) {
+    static const char *const NAMES[] = {"replace", "append",   "merge",   "counter",
+                                        "votes",   "feedback", "message", "vendor.acme.last"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+        struct arena *a = arena_new(65536);
+        struct str text = pay_channel_written(a, STR("c"), STR("1"), NAMES[i], 1000, STR("n"), 1);
+        cr_expect_eq(payload_check(rules, EV_CHANNEL_WRITTEN, text, NULL), 0, "%s", NAMES[i]);
+        arena_free(a);
+    }
+}
+
+Test(payload_rules, the_size_limit_is_exact) {
+    static const char head[] = "{\"name\":\"v\",\"next\":\"", tail[] = "\"}";
+    size_t fill = EVENT_PAYLOAD_MAX - (sizeof head - 1) - (sizeof tail - 1);
+    for (size_t over = 0; over < 2; over++) {
+        struct buf b;
+        buf_init(&b, 2 * EVENT_PAYLOAD_MAX);
+        buf_addz(&b, head);
+        for (size_t i = 0; i < fill + over; i++) buf_addc(&b, 'x');
+        buf_addz(&b, tail);
+        cr_expect_eq(payload_check(rules, EV_VARIABLE_CHANGED, buf_str(&b), NULL),
+                     over ? WOPR_E_PAYLOAD_INVALID : 0);
+        buf_fini(&b);
+    }
+}
+
+Test(payload_rules, an_unknown_kind_is_never_written /* EVT-13 */) {
+    cr_expect_eq(payload_check(rules, EV_UNKNOWN, STR("{}"), NULL), WOPR_E_PAYLOAD_INVALID);
+    cr_expect_eq(payload_check(rules, EV_NR, STR("{}"), NULL), WOPR_E_PAYLOAD_INVALID);
+}
+
+Test(event, names_and_kinds_are_each_others_inverse /* EVT-8, D24 */) {
+    for (int k = 0; k < EV_NR; k++) {
+        const char *name = event_name((enum ev_kind)k);
+        cr_expect_eq((int)event_kind_of(str_c(name)), k, "%s", name);
+    }
+    cr_expect_eq(EV_NR, 47);
+    cr_expect_eq(event_kind_of(STR("run.replay.started")), EV_UNKNOWN); /* EVT-9 */
+    cr_expect_eq(event_kind_of(STR("")), EV_UNKNOWN);
+    cr_expect_str_eq(event_name(EV_UNKNOWN), "unknown");
+    cr_expect_eq(event_modes(EV_UNKNOWN), 0);
+}
+
+Test(event, terminal_and_flushing_kinds /* EVT-7, SSE-33 */) {
+    int terminal = 0, flush = 0;
+    for (int k = 0; k < EV_NR; k++) {
+        terminal += event_is_terminal((enum ev_kind)k);
+        flush += event_forces_flush((enum ev_kind)k);
+    }
+    cr_expect_eq(terminal, 3);
+    cr_expect_eq(flush, 4);
+    cr_expect(event_forces_flush(EV_NODE_SUSPENDED));
+}
+
+Test(event, an_event_id_names_one_event_of_its_run /* D11, EVT-1 */) {
+    const struct str run = STR("run_01ARZ3NDEKTSV4RRFFQ69G5FAV"), other = STR("night-7");
+    char id[EVENT_ID_SIZE];
+    int64_t seq = -1;
+    event_id_format(run, 42, id);
+    cr_expect_str_eq(id, "01ARZ3NDEKTSV4RRFFQ69G5FAV-42");
+    cr_expect(event_id_parse(run, str_c(id), &seq) && seq == 42);
+    event_id_format(other, INT64_MAX, id);
+    cr_expect(event_id_parse(other, str_c(id), &seq) && seq == INT64_MAX);
+    cr_expect_not(event_id_parse(run, str_c(id), &seq));
+    static const char *const BAD[] = {"",
+                                      "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+                                      "01ARZ3NDEKTSV4RRFFQ69G5FAV-",
+                                      "01ARZ3NDEKTSV4RRFFQ69G5FAV-01",
+                                      "01ARZ3NDEKTSV4RRFFQ69G5FAV--1",
+                                      "01ARZ3NDEKTSV4RRFFQ69G5FAV-9223372036854775808",
+                                      "01ARZ3NDEKTSV4RRFFQ69G5FAW-1"};
+    for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++)
+        cr_expect_not(event_id_parse(run, str_c(BAD[i]), &seq), "%s", BAD[i]);
+}
