@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "codec/schema_internal.h"
 
-enum { LOC_DEPTH_MAX = 256 }; /* twice what JSON_LIMITS_STORED lets through */
+enum { LOC_PRINTED_MAX = 192 }; /* steps of a pointer in a struct schema_issue; each takes a byte */
 
 struct undo { /* one entry made by an add that may still fail */
     struct map *map;
@@ -57,10 +57,12 @@ static bool print_token(char *out, size_t size, size_t *len, struct str token) {
 }
 
 void schema_loc_print(const struct schema_loc *loc, const char *key, char *out, size_t size) {
-    const struct schema_loc *chain[LOC_DEPTH_MAX];
-    size_t n = 0, len = 0;
+    const struct schema_loc *chain[LOC_PRINTED_MAX];
+    size_t n = 0, len = 0, depth = 0;
     out[0] = '\0';
-    for (; loc != NULL && loc->up != NULL && n < LOC_DEPTH_MAX; loc = loc->up) chain[n++] = loc;
+    for (const struct schema_loc *l = loc; l->up != NULL; l = l->up) depth++;
+    for (; depth > LOC_PRINTED_MAX; depth--) loc = loc->up; /* the inner ones would be cut anyway */
+    for (; loc->up != NULL; loc = loc->up) chain[n++] = loc;
     while (n > 0)
         if (!print_token(out, size, &len, chain[--n]->token)) return;
     if (key != NULL) (void)print_token(out, size, &len, str_c(key));

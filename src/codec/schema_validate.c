@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { AT_DEPTH_MAX = 160 }; /* steps of an instance pointer; trees stop at depth 128 */
+enum { AT_PRINTED_MAX = sizeof(((struct schema_issue *)0)->instance) }; /* a step takes a byte */
 
 /* ---- what was evaluated ---- */
 
@@ -39,11 +39,13 @@ void schema_seen_merge(struct schema_seen *into, const struct schema_seen *from)
 
 /* Same escaping and cut as a schema location. */
 static void print_at(const struct schema_at *at, char *out, size_t size) {
-    const struct schema_at *chain[AT_DEPTH_MAX];
-    struct schema_loc locs[AT_DEPTH_MAX + 1];
-    char digits[AT_DEPTH_MAX][24];
-    size_t n = 0;
-    for (; at != NULL && n < AT_DEPTH_MAX; at = at->up) chain[n++] = at;
+    const struct schema_at *chain[AT_PRINTED_MAX];
+    struct schema_loc locs[AT_PRINTED_MAX + 1];
+    char digits[AT_PRINTED_MAX][24];
+    size_t n = 0, depth = 0;
+    for (const struct schema_at *a = at; a != NULL; a = a->up) depth++;
+    for (; depth > AT_PRINTED_MAX; depth--) at = at->up; /* the inner ones would be cut anyway */
+    for (; at != NULL; at = at->up) chain[n++] = at;
     locs[0] = (struct schema_loc){.up = NULL};
     for (size_t i = 0; i < n; i++) {
         const struct schema_at *a = chain[n - 1 - i];

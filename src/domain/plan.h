@@ -1,16 +1,17 @@
 /*
  * plan.h: what one commit is to change, as data.  Layer: domain (pure).
- * A plan is built by one thread, handed to the log, and not touched again until it comes back.  Its arena owns everything;
- * plan_ref/unref because live readers share the committed batch.  The first failure sticks and log_append refuses it.
- * Invariant: events have consecutive sequences from base_seq.
+ * A plan is built by one thread, handed to the log, and not touched again until it comes back.  Its
+ * arena owns everything; plan_ref/unref because live readers share the committed batch.  The first
+ * failure sticks and log_append refuses it. Invariant: events have consecutive sequences from
+ * base_seq.
  */
 #ifndef WOPR_DOMAIN_PLAN_H
 #define WOPR_DOMAIN_PLAN_H
 
 #include "domain/state.h"
 
-#define PLAN_EVENTS_MAX 4096
-#define PLAN_BYTES_MAX (16u * 1024 * 1024)
+#define PLAN_EVENTS_MAX   4096
+#define PLAN_BYTES_MAX    (16u * 1024 * 1024)
 #define EVENT_PAYLOAD_MAX (1024u * 1024)
 
 enum plan_what {
@@ -21,27 +22,52 @@ enum plan_what {
 struct run_row_new { /* PLAN_CREATE; see struct run_meta */
     struct run_meta meta;
     struct sha256 workflow_hash;
-    struct str holder;      /* lease holder taking the run at once */
+    struct str holder; /* lease holder taking the run at once */
     int64_t lease_until_ms;
-    bool dedup_enforce;     /* X-Dedup: enforce (RUN-7) */
+    bool dedup_enforce;                       /* X-Dedup: enforce (RUN-7) */
     struct str parent_run_id, parent_node_id; /* empty = none */
-    struct var_inits vars;  /* initial projection rows */
+    struct var_inits vars;                    /* initial projection rows */
 };
 struct run_row_update { /* the columns a plan sets; all of them are written */
     enum run_status status;
-    struct str current_node; /* empty = NULL */
+    struct str current_node;          /* empty = NULL */
     int64_t started_ms, completed_ms; /* 0 = NULL */
-    struct str error;        /* raw or empty */
-    struct str outputs;      /* raw or empty */
-    struct str agent;        /* raw or empty */
-    int64_t paused_ms;       /* 0 = NULL: acceptance time shown in conflicts (RUN-27) */
+    struct str error;                 /* raw or empty */
+    struct str outputs;               /* raw or empty */
+    struct str agent;                 /* raw or empty */
+    int64_t paused_ms;                /* 0 = NULL: acceptance time shown in conflicts (RUN-27) */
 };
-struct plan_node_row { struct str node_id, state; /* raw JSON of node_state_render */ };
-struct plan_var_row { struct str name, value; /* as shown: masked when sensitive */ struct str clear; /* empty when equal */ };
-struct plan_chan_row { enum { PLAN_CHAN_PUT, PLAN_CHAN_DEL } op; struct str name; bool declared, is_list; int64_t seq, ts_ms; struct str value; };
-enum timer_kind { TIMER_NODE_WAIT = 1, TIMER_RETRY, TIMER_NODE_TIMEOUT, TIMER_RUN_TIMEOUT, TIMER_INTERRUPT };
-struct plan_timer { bool set; enum timer_kind kind; struct str node_id; int64_t fire_at_ms; /* -1 = stopped */ int64_t remaining_ms; };
-struct plan_artifact { struct str artifact_id, artifact_type, node_id, version, summary, body; /* body raw JSON */ };
+struct plan_node_row {
+    struct str node_id, state; /* raw JSON of node_state_render */
+};
+struct plan_var_row {
+    struct str name, value; /* as shown: masked when sensitive */
+    struct str clear;       /* empty when equal */
+};
+struct plan_chan_row {
+    enum { PLAN_CHAN_PUT, PLAN_CHAN_DEL } op;
+    struct str name;
+    bool declared, is_list;
+    int64_t seq, ts_ms;
+    struct str value;
+};
+enum timer_kind {
+    TIMER_NODE_WAIT = 1,
+    TIMER_RETRY,
+    TIMER_NODE_TIMEOUT,
+    TIMER_RUN_TIMEOUT,
+    TIMER_INTERRUPT
+};
+struct plan_timer {
+    bool set;
+    enum timer_kind kind;
+    struct str node_id;
+    int64_t fire_at_ms; /* -1 = stopped */
+    int64_t remaining_ms;
+};
+struct plan_artifact {
+    struct str artifact_id, artifact_type, node_id, version, summary, body; /* body raw JSON */
+};
 /* Layer-1 idempotency completion, written in the same transaction as the effect (IDEM-12). */
 struct idem_key {
     struct str tenant, operation_id;
@@ -51,13 +77,13 @@ struct idem_key {
 struct idem_response {
     int status;
     struct str body;
-    int32_t retry_after_s;    /* 0 = no header */
+    int32_t retry_after_s;      /* 0 = no header */
     int64_t transient_until_ms; /* > 0: 429/5xx entry, replayed until then (IDEM-9) */
 };
 struct plan {
     struct arena *arena;
-    int refs;    /* atomic */
-    int failed;  /* 0 or WOPR_E_*: sticky */
+    int refs;   /* atomic */
+    int failed; /* 0 or WOPR_E_*: sticky */
     struct wopr_error error;
     enum plan_what what;
     struct str run_id;
@@ -83,53 +109,75 @@ struct plan {
     struct idem_key idem;
     struct idem_response idem_response;
     /* --- filled by the store --- */
-    bool idem_hit;                  /* the key was there: nothing was written; idem_response holds the stored one */
-    struct str active_run_id;       /* RUN_ALREADY_ACTIVE */
+    bool idem_hit; /* the key was there: nothing was written; idem_response holds the stored one */
+    struct str active_run_id; /* RUN_ALREADY_ACTIVE */
     int64_t active_until_ms;
-    enum run_status found_status;   /* RUN_TERMINAL / STALE: what the row says */
+    enum run_status found_status; /* RUN_TERMINAL / STALE: what the row says */
     /* --- live readers (log/): one lazily rendered frame block per view, see log.h --- */
     void *_Atomic frames[16];
 };
 struct plan *plan_new(void); /* NULL when memory is short */
 struct plan *plan_ref(struct plan *p);
 void plan_unref(struct plan *p); /* takes NULL */
-void plan_fail(struct plan *p, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* Append one event: payload must live in the plan's arena (or be static).  Checks the payload against rules (EVT-12), applies it to
- * s (may be NULL), assigns seq and timestamp = max(now, last event's).  causation -1 = none.  Returns the sequence, -1 when failed. */
-int64_t plan_event(struct plan *p, const struct payload_rules *rules, struct run_state *s, enum ev_kind kind,
-                   struct str node_id, int64_t causation_seq, int64_t now_ms, struct str payload);
-void plan_timer_set(struct plan *p, enum timer_kind k, struct str node_id, int64_t fire_at_ms, int64_t remaining_ms);
+void plan_fail(struct plan *p, int code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Append one event: payload must live in the plan's arena (or be static).  Checks the payload
+ * against rules (EVT-12), applies it to s (may be NULL), assigns seq and timestamp = max(now, last
+ * event's).  causation -1 = none.  Returns the sequence, -1 when failed. */
+int64_t plan_event(struct plan *p, const struct payload_rules *rules, struct run_state *s,
+                   enum ev_kind kind, struct str node_id, int64_t causation_seq, int64_t now_ms,
+                   struct str payload);
+void plan_timer_set(struct plan *p, enum timer_kind k, struct str node_id, int64_t fire_at_ms,
+                    int64_t remaining_ms);
 void plan_timer_clear(struct plan *p, enum timer_kind k, struct str node_id);
 void plan_artifact(struct plan *p, const struct plan_artifact *a);
 /* Collect what is dirty in s into node/var/chan rows and the run row; clears the dirty marks. */
 void plan_project(struct plan *p, struct run_state *s, int64_t paused_ms);
 
-/* --- payload builders: raw JSON in a's memory; keys are those of 20-runtime 1.3 and D26, nothing else --- */
+/* --- payload builders: raw JSON in a's memory; keys are those of 20-runtime 1.3 and D26, nothing
+ * else --- */
 struct str pay_run_started(struct arena *a, const struct run_state *s, struct str masked_inputs);
 struct str pay_run_completed(struct arena *a, struct str outputs, int64_t duration_ms);
-struct str pay_run_failed(struct arena *a, struct str error, struct str node_id, int64_t duration_ms);
-struct str pay_run_cancelled(struct arena *a, struct str reason, struct str by, int64_t duration_ms);
-struct str pay_run_paused(struct arena *a, struct str reason, struct str drain_policy, struct str node_id, int attempt);
+struct str pay_run_failed(struct arena *a, struct str error, struct str node_id,
+                          int64_t duration_ms);
+struct str pay_run_cancelled(struct arena *a, struct str reason, struct str by,
+                             int64_t duration_ms);
+struct str pay_run_paused(struct arena *a, struct str reason, struct str drain_policy,
+                          struct str node_id, int attempt);
 struct str pay_reason(struct arena *a, struct str reason); /* {"reason"?} */
 struct str pay_run_resuming(struct arena *a);
 struct str pay_node_started(struct arena *a, struct str node_id, struct str type_id, int attempt);
-struct str pay_node_completed(struct arena *a, struct str node_id, struct str outputs, int64_t duration_ms);
+struct str pay_node_completed(struct arena *a, struct str node_id, struct str outputs,
+                              int64_t duration_ms);
 struct str pay_node_failed(struct arena *a, struct str node_id, struct str error, int attempts);
-struct str pay_node_retried(struct arena *a, struct str node_id, int attempt, int64_t delay_ms, struct str last_error);
-struct str pay_node_reason(struct arena *a, struct str node_id, const char *reason); /* skipped, cancelled */
-struct str pay_node_suspended(struct arena *a, struct str node_id, struct str interrupt_id, const char *kind, const char *reason);
-struct str pay_node_resumed(struct arena *a, struct str node_id, struct str interrupt_id, struct str value);
-struct str pay_channel_written(struct arena *a, struct str channel, struct str value, const char *reducer,
-                               int64_t written_ms, struct str node_id, int64_t schema_version);
-struct str pay_variable_changed(struct arena *a, struct str name, struct str previous, struct str next, struct str node_id);
-struct str pay_log(struct arena *a, const char *level, struct str message, struct str node_id, struct str fields);
-struct str pay_chunk(struct arena *a, struct str node_id, struct str chunk, int is_last, struct str meta);
-struct str pay_cap(struct arena *a, const char *kind, int64_t limit, int64_t observed, struct str node_id);
-struct str pay_loopback_limit(struct arena *a, struct str node_id, int64_t iterations, int64_t limit);
+struct str pay_node_retried(struct arena *a, struct str node_id, int attempt, int64_t delay_ms,
+                            struct str last_error);
+struct str pay_node_reason(struct arena *a, struct str node_id,
+                           const char *reason); /* skipped, cancelled */
+struct str pay_node_suspended(struct arena *a, struct str node_id, struct str interrupt_id,
+                              const char *kind, const char *reason);
+struct str pay_node_resumed(struct arena *a, struct str node_id, struct str interrupt_id,
+                            struct str value);
+struct str pay_channel_written(struct arena *a, struct str channel, struct str value,
+                               const char *reducer, int64_t written_ms, struct str node_id,
+                               int64_t schema_version);
+struct str pay_variable_changed(struct arena *a, struct str name, struct str previous,
+                                struct str next, struct str node_id);
+struct str pay_log(struct arena *a, const char *level, struct str message, struct str node_id,
+                   struct str fields);
+struct str pay_chunk(struct arena *a, struct str node_id, struct str chunk, int is_last,
+                     struct str meta);
+struct str pay_cap(struct arena *a, const char *kind, int64_t limit, int64_t observed,
+                   struct str node_id);
+struct str pay_loopback_limit(struct arena *a, struct str node_id, int64_t iterations,
+                              int64_t limit);
 struct str pay_artifact(struct arena *a, const struct plan_artifact *art);
 struct str pay_restored(struct arena *a, int64_t from_seq); /* workflow.restored */
-struct str pay_lease(struct arena *a, struct str lease_id, struct str instance_id, int64_t expires_ms, bool had_previous);
-/* {"code","message","details"?,"retryable"?}; retryable -1 = absent.  message goes through redact. */
-struct str err_json(struct arena *a, struct str code, struct str message, struct str details, int retryable);
+struct str pay_lease(struct arena *a, struct str lease_id, struct str instance_id,
+                     int64_t expires_ms, bool had_previous);
+/* {"code","message","details"?,"retryable"?}; retryable -1 = absent.  message goes through redact.
+ */
+struct str err_json(struct arena *a, struct str code, struct str message, struct str details,
+                    int retryable);
 
 #endif

@@ -1,11 +1,10 @@
 /*
  * state.h: fold (log -> run state), status tables, and what to do next.  Layer: domain (pure).
- * The state of a run is a function of its immutable creation data and its log (EVT-41): time never comes
- * from a clock here, only from events.  One owner at a time; no locks.
- * Invariants (run_state_broken):
- *  R1 next_seq equals the number of events applied.  R2 a final run has no running, suspended or ready node.
- *  R3 only a final run has completed_ms.  R4 status changes only along run_edges.  R5 a node's settled edges are
- *  settled once per activation.
+ * The state of a run is a function of its immutable creation data and its log (EVT-41): time never
+ * comes from a clock here, only from events.  One owner at a time; no locks. Invariants
+ * (run_state_broken): R1 next_seq equals the number of events applied.  R2 a final run has no
+ * running, suspended or ready node. R3 only a final run has completed_ms.  R4 status changes only
+ * along run_edges.  R5 a node's settled edges are settled once per activation.
  */
 #ifndef WOPR_DOMAIN_STATE_H
 #define WOPR_DOMAIN_STATE_H
@@ -16,17 +15,33 @@
 
 /* Stored as integers: never reorder (D35 keeps the finest values). */
 enum run_status {
-    RUN_PENDING, RUN_RUNNING, RUN_PAUSED, RUN_WAITING_APPROVAL, RUN_WAITING_INPUT, RUN_WAITING_EXTERNAL,
-    RUN_CANCELLING, RUN_COMPLETED, RUN_FAILED, RUN_CANCELLED, RUN_STATUS_NR
+    RUN_PENDING,
+    RUN_RUNNING,
+    RUN_PAUSED,
+    RUN_WAITING_APPROVAL,
+    RUN_WAITING_INPUT,
+    RUN_WAITING_EXTERNAL,
+    RUN_CANCELLING,
+    RUN_COMPLETED,
+    RUN_FAILED,
+    RUN_CANCELLED,
+    RUN_STATUS_NR
 };
 const char *run_status_name(enum run_status s); /* v1 wire spelling: "waiting-approval"... */
 bool run_status_final(enum run_status s);
-/* The edge table (10-http-core 5.3): the status after kind, or -1 when the row does not exist.  Events that do not
- * move the run give the same status. */
+/* The edge table (10-http-core 5.3): the status after kind, or -1 when the row does not exist.
+ * Events that do not move the run give the same status. */
 int run_edge(enum run_status from, enum ev_kind kind);
 
 enum node_status {
-    NODE_PENDING, NODE_RUNNING, NODE_SUSPENDED, NODE_COMPLETED, NODE_FAILED, NODE_SKIPPED, NODE_CANCELLED, NODE_STATUS_NR
+    NODE_PENDING,
+    NODE_RUNNING,
+    NODE_SUSPENDED,
+    NODE_COMPLETED,
+    NODE_FAILED,
+    NODE_SKIPPED,
+    NODE_CANCELLED,
+    NODE_STATUS_NR
 };
 const char *node_status_name(enum node_status s);
 
@@ -36,7 +51,9 @@ struct text { /* owned bytes (mem_*), may be empty */
 };
 int text_set(struct text *t, struct str s); /* 0 or WOPR_E_NO_MEMORY (t unchanged) */
 void text_clear(struct text *t);
-static inline struct str text_str(const struct text *t) { return (struct str){t->p ? t->p : "", t->n}; }
+static inline struct str text_str(const struct text *t) {
+    return (struct str){t->p ? t->p : "", t->n};
+}
 
 /* Private to sched.c: derived from the log like everything else here, zero at the start. */
 enum sched_phase { PHASE_IDLE, PHASE_READY, PHASE_SKIP, PHASE_BEGUN, PHASE_SETTLED };
@@ -45,31 +62,34 @@ struct sched_tally { /* incoming non-loopback edges of one trigger rule */
 };
 struct sched_node {
     enum sched_phase phase;
-    size_t pos;        /* position in the ready or skip heap */
-    uint8_t reason;    /* enum skip_reason of sched.c */
-    bool loop_pending; /* a loopback fired; re-entry waits until the loop region is quiet */
-    bool loop_over;    /* the re-entry exceeds the loop limit: SCHED_LOOP_LIMIT */
-    bool mark;         /* scratch of region walks, false between calls */
-    int32_t loops;     /* loopback firings into this node since its last outer re-entry (WF-12) */
+    size_t pos;         /* position in the ready or skip heap */
+    uint8_t reason;     /* enum skip_reason of sched.c */
+    bool loop_pending;  /* a loopback fired; re-entry waits until the loop region is quiet */
+    bool loop_over;     /* the re-entry exceeds the loop limit: SCHED_LOOP_LIMIT */
+    bool mark;          /* scratch of region walks, false between calls */
+    int32_t loops;      /* loopback firings into this node since its last outer re-entry (WF-12) */
     int32_t loop_limit; /* limit that was exceeded, for workflow.loopback-limit */
     struct sched_tally in[RULE_NR];
 };
 struct node_state {
-    struct sched_node sched; /* sched.c only; helper-fold: zeroed by run_state_new, never touched by the fold */
+    struct sched_node
+        sched; /* sched.c only; helper-fold: zeroed by run_state_new, never touched by the fold */
     enum node_status status;
-    int32_t attempt;           /* zero-based (D36) */
-    int32_t activation;        /* loop re-entries so far */
+    int32_t attempt;                  /* zero-based (D36) */
+    int32_t activation;               /* loop re-entries so far */
     int64_t started_ms, completed_ms; /* 0 = not yet */
-    int64_t retry_at_ms;       /* > 0: waiting for a retry until then */
-    int32_t chunks;            /* output.chunk events of this attempt: where a streaming executor re-enters */
-    int32_t effects;           /* all executor effects of this attempt in the log (channel writes, logs ...) */
-    bool pause_drained;        /* suspended by a pause drain (WF-44), not by an interrupt */
-    enum run_status waits;     /* NODE_SUSPENDED: what the run shows for it (INT-12); RUN_RUNNING for a drain */
-    int64_t suspended_seq;     /* sequence of the node.suspended in force: "earliest" of INT-12 */
-    bool disabled_skip;        /* skipped because disabled: counts as success (WF-5) */
+    int64_t retry_at_ms;              /* > 0: waiting for a retry until then */
+    int32_t chunks; /* output.chunk events of this attempt: where a streaming executor re-enters */
+    int32_t
+        effects; /* all executor effects of this attempt in the log (channel writes, logs ...) */
+    bool pause_drained; /* suspended by a pause drain (WF-44), not by an interrupt */
+    enum run_status
+        waits; /* NODE_SUSPENDED: what the run shows for it (INT-12); RUN_RUNNING for a drain */
+    int64_t suspended_seq; /* sequence of the node.suspended in force: "earliest" of INT-12 */
+    bool disabled_skip;    /* skipped because disabled: counts as success (WF-5) */
     bool dirty, queued;
     struct text outputs, error; /* raw JSON; error = {"code","message",...} */
-    int32_t terminal_n;        /* terminal outcomes so far (D56) */
+    int32_t terminal_n;         /* terminal outcomes so far (D56) */
 };
 enum edge_state { EDGE_OPEN, EDGE_TRUE, EDGE_FALSE, EDGE_SKIPPED, EDGE_FAILED };
 struct var_state {
@@ -78,9 +98,10 @@ struct var_state {
 };
 struct chan_entry {
     int64_t seq, ts_ms;
-    uint64_t id;       /* hash of the identity (messageId, voter), 0 = none */
-    bool fresh;        /* written since the last plan_project */
-    struct text value; /* raw JSON: the value, or {"value":..,"_ts":..} for undeclared channels (CHAN-28) */
+    uint64_t id; /* hash of the identity (messageId, voter), 0 = none */
+    bool fresh;  /* written since the last plan_project */
+    struct text
+        value; /* raw JSON: the value, or {"value":..,"_ts":..} for undeclared channels (CHAN-28) */
 };
 struct chan_state {
     struct text name;
@@ -91,7 +112,8 @@ struct chan_state {
     size_t n, cap;
     bool is_list;
 };
-struct chan_op { /* an entry that was projected and is gone since the last plan; new ones are marked fresh */
+struct chan_op { /* an entry that was projected and is gone since the last plan; new ones are marked
+                    fresh */
     int chan;
     int64_t seq;
 };
@@ -116,50 +138,55 @@ struct run_state {
     enum run_status before_pause; /* status to show after run.resumed */
     int64_t next_seq, last_ts_ms;
     int64_t started_ms, completed_ms, started_count; /* node.started events (EVT-25) */
-    int64_t waited_ms, wait_since_ms; /* time not counted by run_timeout (WF-23) */
+    int64_t waited_ms, wait_since_ms;                /* time not counted by run_timeout (WF-23) */
     struct node_state *nodes;
     enum edge_state *edges;
-    int *ready;                 /* min-heap of node indexes (WF-14: definition order) */
+    int *ready; /* min-heap of node indexes (WF-14: definition order) */
     size_t ready_nr;
-    int *open_nodes;            /* scratch of sched: see sched.c */
-    int *skips;                 /* min-heap of nodes that can only be skipped */
-    int *loops;                 /* loopback targets whose re-entry waits for a quiet region */
+    int *open_nodes; /* scratch of sched: see sched.c */
+    int *skips;      /* min-heap of nodes that can only be skipped */
+    int *loops;      /* loopback targets whose re-entry waits for a quiet region */
     size_t skips_nr, loops_nr;
     size_t running_nr, suspended_nr, retry_nr, unsettled_nr;
-    int current_node;           /* node index or -1 (INT-12) */
-    int failed_node;            /* first unhandled failure or -1 */
+    int current_node; /* node index or -1 (INT-12) */
+    int failed_node;  /* first unhandled failure or -1 */
     bool cap_breached, end_reached;
-    struct text error;          /* raw {"code","message","details"?} of run.failed */
+    struct text error; /* raw {"code","message","details"?} of run.failed */
     struct var_state *vars;
     size_t vars_nr, vars_cap;
     struct chan_state *chans;
     size_t chans_nr, chans_cap;
     struct chan_op *chan_ops;
     size_t chan_ops_nr, chan_ops_cap;
-    struct text agent;          /* raw AgentRef shown on the snapshot */
-    struct text outputs;        /* raw outputs of run.completed */
+    struct text agent;   /* raw AgentRef shown on the snapshot */
+    struct text outputs; /* raw outputs of run.completed */
     bool dirty_run;
 };
 /* Fresh state of a pending run.  Takes a reference on wf. */
-MUST_CHECK int run_state_new(struct workflow *wf, const struct run_meta *meta, const struct run_limits *limits,
-                             struct run_state **out, struct wopr_error *err);
+MUST_CHECK int run_state_new(struct workflow *wf, const struct run_meta *meta,
+                             const struct run_limits *limits, struct run_state **out,
+                             struct wopr_error *err);
 void run_state_free(struct run_state *s); /* takes NULL */
-/* Fold one event.  seq must equal next_seq (else WOPR_E_CORRUPT).  An edge that does not exist, or a broken payload of a
- * known kind, is WOPR_E_CORRUPT (the caller parks the run); unknown kinds and fields only count.  After a failure, of
- * memory too, the state may be half moved: free it and fold the log again. */
+/* Fold one event.  seq must equal next_seq (else WOPR_E_CORRUPT).  An edge that does not exist, or
+ * a broken payload of a known kind, is WOPR_E_CORRUPT (the caller parks the run); unknown kinds and
+ * fields only count.  After a failure, of memory too, the state may be half moved: free it and fold
+ * the log again. */
 MUST_CHECK int run_state_apply(struct run_state *s, const struct event *e, struct wopr_error *err);
 const char *run_state_broken(const struct run_state *s); /* NULL, or the rule that does not hold */
 struct var_state *run_state_var(struct run_state *s, struct str name); /* NULL when absent */
 struct chan_state *run_state_chan(struct run_state *s, struct str name);
-/* Folded value of a channel as raw JSON; read-time TTL filter with now_ms when > 0 (CHAN-17: the clock of a live run,
- * completed_ms of an ended one).  Appends nothing for a replace channel that has neither writes nor default. */
+/* Folded value of a channel as raw JSON; read-time TTL filter with now_ms when > 0 (CHAN-17: the
+ * clock of a live run, completed_ms of an ended one).  Appends nothing for a replace channel that
+ * has neither writes nor default. */
 MUST_CHECK int chan_value(const struct chan_state *c, int64_t now_ms, struct buf *out);
-/* May value be written to the channel (CHAN-4, 12, 13; CHAN-22 is the variable's side)?  To be asked before the event is
- * planned: the fold takes what the log says.  Pure.  WOPR_E_VALIDATION, TOO_BIG, NO_MEMORY. */
-MUST_CHECK int chan_write_check(const struct run_state *s, struct str channel, enum reducer r, struct str value,
-                                struct wopr_error *err);
+/* May value be written to the channel (CHAN-4, 12, 13; CHAN-22 is the variable's side)?  To be
+ * asked before the event is planned: the fold takes what the log says.  Pure.  WOPR_E_VALIDATION,
+ * TOO_BIG, NO_MEMORY. */
+MUST_CHECK int chan_write_check(const struct run_state *s, struct str channel, enum reducer r,
+                                struct str value, struct wopr_error *err);
 enum reducer reducer_of(struct str name); /* vendor.* and unknown ones are RED_VENDOR (CHAN-10) */
-/* Forget what is dirty: after folding a stored log whose projection rows are known to be written. */
+/* Forget what is dirty: after folding a stored log whose projection rows are known to be written.
+ */
 void run_state_clean(struct run_state *s);
 /* nodeStates[n] as shown (EVT-45), from state; outputs masked already in the log. */
 void node_state_render(const struct node_state *n, struct buf *out);
@@ -167,36 +194,40 @@ void node_state_render(const struct node_state *n, struct buf *out);
 /* --- what to do next (WF-7, 8, 11..15; NODE-10..19) --- */
 #define SCHED_PARALLEL_MAX 8
 enum sched_what {
-    SCHED_WAIT,       /* nothing now: something runs, is suspended, or waits for a retry */
-    SCHED_START,      /* append node.started for node (first start or after the retry delay) */
-    SCHED_SKIP,       /* append node.skipped for node with reason */
-    SCHED_FAIL,       /* append node.cancelled of running and skipped of unreached nodes, then run.failed of failed_node */
+    SCHED_WAIT,  /* nothing now: something runs, is suspended, or waits for a retry */
+    SCHED_START, /* append node.started for node (first start or after the retry delay) */
+    SCHED_SKIP,  /* append node.skipped for node with reason */
+    SCHED_FAIL,  /* append node.cancelled of running and skipped of unreached nodes, then run.failed
+                    of failed_node */
     SCHED_LOOP_LIMIT, /* append workflow.loopback-limit and fail node (EVT-40) */
     SCHED_CAP,        /* append cap.breached and run.failed: node must not start (EVT-25) */
     SCHED_COMPLETE    /* append run.completed */
 };
 struct sched_action {
     enum sched_what what;
-    int node; /* -1 when none */
+    int node;           /* -1 when none */
     const char *reason; /* static text for skips */
 };
-/* Pure: looks only.  Turning the action into events and applying them is what moves the state.  now_ms only decides whether a
- * retry delay is over.  O(log nodes). */
+/* Pure: looks only.  Turning the action into events and applying them is what moves the state.
+ * now_ms only decides whether a retry delay is over.  O(log nodes). */
 void sched_next(const struct run_state *s, int64_t now_ms, struct sched_action *out);
 /* Earliest retry_at_ms of any waiting node, or -1. */
 int64_t sched_next_retry_ms(const struct run_state *s);
 /* Called by the fold; internal to domain.  Division of labour:
- *  - the fold owns node_state.status/attempt/times/texts/retry_at_ms, running_nr, suspended_nr, retry_nr, started_count,
- *    run status, current_node, cap_breached; it initialises current_node and failed_node to -1;
- *  - sched owns node_state.sched/queued/activation/disabled_skip, edges, ready, skips, loops, open_nodes, unsettled_nr,
- *    failed_node and end_reached.  Arrays that are still NULL are taken from s->arena by sched_run_started.
- *  - sched_run_started: while run.started is applied.  sched_node_started: while node.started is applied (any order with
- *    the fold's own changes).  sched_node_settled: while node.completed/failed/skipped/cancelled is applied, after the
- *    fold set status, outputs and counters.  sched_run_ended: while a terminal run event is applied (R2).
- *  - node.retried: the fold alone: running_nr--, retry_nr++, retry_at_ms = event time + delayMs; at the next node.started
- *    retry_nr--, retry_at_ms = 0, running_nr++.
- *  - a loop re-entry (WF-13) makes a settled node NODE_PENDING again with attempt 0, activation + 1, times 0, error empty;
- *    outputs stay until overwritten, so that the next round can read them.
+ *  - the fold owns node_state.status/attempt/times/texts/retry_at_ms, running_nr, suspended_nr,
+ * retry_nr, started_count, run status, current_node, cap_breached; it initialises current_node and
+ * failed_node to -1;
+ *  - sched owns node_state.sched/queued/activation/disabled_skip, edges, ready, skips, loops,
+ * open_nodes, unsettled_nr, failed_node and end_reached.  Arrays that are still NULL are taken from
+ * s->arena by sched_run_started.
+ *  - sched_run_started: while run.started is applied.  sched_node_started: while node.started is
+ * applied (any order with the fold's own changes).  sched_node_settled: while
+ * node.completed/failed/skipped/cancelled is applied, after the fold set status, outputs and
+ * counters.  sched_run_ended: while a terminal run event is applied (R2).
+ *  - node.retried: the fold alone: running_nr--, retry_nr++, retry_at_ms = event time + delayMs; at
+ * the next node.started retry_nr--, retry_at_ms = 0, running_nr++.
+ *  - a loop re-entry (WF-13) makes a settled node NODE_PENDING again with attempt 0, activation +
+ * 1, times 0, error empty; outputs stay until overwritten, so that the next round can read them.
  * Returns 0, NO_MEMORY, or CORRUPT (a node settled twice in one activation). */
 int sched_run_started(struct run_state *s);
 int sched_node_settled(struct run_state *s, int node, struct wopr_error *err);
@@ -204,8 +235,9 @@ void sched_node_started(struct run_state *s, int node);
 void sched_run_ended(struct run_state *s);
 /* Leaf outputs for run.completed: {"<leafNodeId>": outputs} appended to b (WF-15). */
 MUST_CHECK int sched_outputs(const struct run_state *s, struct buf *b);
-/* Input ports of a node resolved to one raw JSON object (NODE-6, WF-4).  WOPR_E_VALIDATION with a message when a
- * required port cannot be resolved (code input_unresolved at the node). */
-MUST_CHECK int ports_resolve(struct run_state *s, int node, struct arena *a, struct str *out, struct wopr_error *err);
+/* Input ports of a node resolved to one raw JSON object (NODE-6, WF-4).  WOPR_E_VALIDATION with a
+ * message when a required port cannot be resolved (code input_unresolved at the node). */
+MUST_CHECK int ports_resolve(struct run_state *s, int node, struct arena *a, struct str *out,
+                             struct wopr_error *err);
 
 #endif

@@ -19,8 +19,8 @@
 struct fold { /* one event on its way into the state */
     struct run_state *s;
     const struct event *e;
-    int64_t ts_ms; /* event time, never before the last one's */
-    int node;      /* index of the envelope's node, -1 = none */
+    int64_t ts_ms;         /* event time, never before the last one's */
+    int node;              /* index of the envelope's node, -1 = none */
     struct arena *scratch; /* made on demand, freed with the event */
     struct wopr_error *err;
 };
@@ -28,7 +28,8 @@ struct fold { /* one event on its way into the state */
 int fold_corrupt(struct fold *f, const char *what);
 int fold_no_memory(struct fold *f);
 struct arena *fold_scratch(struct fold *f); /* NULL when memory is short */
-/* Required string member of the payload, unescaped; borrowed from the event or from the scratch arena. */
+/* Required string member of the payload, unescaped; borrowed from the event or from the scratch
+ * arena. */
 int fold_string(struct fold *f, const char *key, struct str *out);
 int fold_channel_written(struct fold *f);
 int fold_node_started(struct fold *f);

@@ -28,6 +28,7 @@ struct call *call_new(struct http_server *s, struct MHD_Connection *conn) {
         arena_free(a);
         return NULL;
     }
+    atomic_fetch_add(&s->calls, 1);
     memset(c, 0, sizeof *c);
     c->magic = CALL_MAGIC;
     c->conn = conn;
@@ -51,25 +52,30 @@ struct call *call_new(struct http_server *s, struct MHD_Connection *conn) {
     return c;
 }
 
+static bool keep_spare(struct http_server *s, struct call *c) {
+    arena_reset(c->pub.arena);
+    pthread_mutex_lock(&s->lock);
+    bool keep = s->spare_nr < HTTP_CALLS_SPARE_MAX;
+    if (keep) {
+        c->next_spare = s->spare;
+        s->spare = c;
+        s->spare_nr++;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return keep;
+}
+
+/* May run on the thread of an http_resume; an aborted call may even outlive the server. */
 static void call_free(struct call *c) {
-    struct http_server *s = c->pub.server;
+    struct http_server *s = atomic_load(&c->aborted) ? NULL : c->pub.server;
     if (c->pub.user_free) c->pub.user_free(c->pub.user);
     buf_fini(&c->body);
     c->magic = 0;
-    if (!atomic_load(&c->aborted)) { /* an aborted call may outlive the server */
-        arena_reset(c->pub.arena);
-        pthread_mutex_lock(&s->lock);
-        bool keep = s->spare_nr < HTTP_CALLS_SPARE_MAX;
-        if (keep) {
-            c->next_spare = s->spare;
-            s->spare = c;
-            s->spare_nr++;
-        }
-        pthread_mutex_unlock(&s->lock);
-        if (keep) return;
+    if (!s || !keep_spare(s, c)) {
+        arena_free(c->pub.arena);
+        mem_free(c);
     }
-    arena_free(c->pub.arena);
-    mem_free(c);
+    if (s) atomic_fetch_sub(&s->calls, 1); /* last: http_server_free waits for it */
 }
 
 void call_unref(struct call *c) {
@@ -191,6 +197,7 @@ void http_resume(struct http_call *c) {
 void call_resume_abort(struct call *c) {
     if (!atomic_exchange(&c->owes_resume, false)) return;
     atomic_store(&c->aborted, true);
+    atomic_fetch_sub(&c->pub.server->calls, 1);
     park_wake(&c->park);
 }
 

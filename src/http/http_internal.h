@@ -255,6 +255,7 @@ struct http_server {
     atomic_uint_fast64_t next_id;
     atomic_bool draining;
     atomic_int parked;     /* connections suspended now */
+    atomic_int calls;      /* call objects in use, without aborted ones */
     atomic_uint in_flight; /* requests, without streams */
     atomic_uint streams;
     struct limiter *key_limiter, *address_limiter;

@@ -1,8 +1,8 @@
 /*
- * Fuzz target: any schema against any instance.  The first byte says where the text is cut (in 1/256 of
- * its length): schema before, instance behind.
- * Property: compilation and validation end with a documented code, an issue is written exactly when the
- * instance is refused, and asking twice gives the same answer.
+ * Fuzz target: any schema against any instance.  The first byte says where the text is cut (in
+ * 1/256 of its length): schema before, instance behind. Property: compilation and validation end
+ * with a documented code, an issue is written exactly when the instance is refused, and asking
+ * twice gives the same answer.
  */
 #include "base/mem.h"
 #include "codec/schema.h"

@@ -144,8 +144,9 @@ static void cmd_done(struct engine_cmd *cmd) {
         if (r->retry_after_s > 0)
             http_reply_header(c, "Retry-After",
                               arena_printf(c->arena, "%d", (int)r->retry_after_s));
-        if (cmd->replayed)
-            http_reply_header(c, "openwop-Idempotent-Replay", STR("true")); /* IDEM-5 */
+        if (c->has_idem) /* IDEM-5 */
+            http_reply_header(c, "openwop-Idempotent-Replay",
+                              cmd->replayed ? STR("true") : STR("false"));
         http_reply(c, r->status, r->body);
     }
     http_resume(c);
@@ -213,7 +214,7 @@ static int control(struct http_call *c, enum engine_op op, size_t members, bool 
     struct wopr_error err = {0};
     struct control_body body = {0};
     struct run_head head;
-    enum drain_policy drain;
+    enum drain_policy drain = DRAIN_CURRENT_NODE;
     if (v1_call_run(c, &head, &err) != 0) return v1_fail(c, &err); /* RUN-30 */
     if (v1_body_parse(c->body, CONTROL, members, closed, c->arena, &body, &err) != 0 ||
         drain_read(body.drain, &drain, &err) != 0)

@@ -4,10 +4,11 @@
 #include "base/mem.h"
 
 #define FW_NODE(id)                                                                                \
-    "{\"id\":\"" id "\",\"typeId\":\"core.noop\",\"name\":\"" id "\",\"position\":{\"x\":0,"        \
+    "{\"id\":\"" id "\",\"typeId\":\"core.noop\",\"name\":\"" id "\",\"position\":{\"x\":0,"       \
     "\"y\":0},\"config\":{},\"inputs\":{}}"
 #define FW_TTL_NODE                                                                                \
-    "{\"id\":\"t\",\"typeId\":\"core.channelWrite\",\"name\":\"t\",\"position\":{\"x\":0,\"y\":0}," \
+    "{\"id\":\"t\",\"typeId\":\"core.channelWrite\",\"name\":\"t\",\"position\":{\"x\":0,\"y\":0}" \
+    ","                                                                                            \
     "\"config\":{\"channelName\":\"events\",\"ttlMs\":200,\"value\":1},\"inputs\":{}}"
 #define FW_EDGE(id, from, to)                                                                      \
     "{\"id\":\"" id "\",\"sourceNodeId\":\"" from "\",\"targetNodeId\":\"" to "\"}"
@@ -27,13 +28,16 @@
     "\"metadata\":{},\"settings\":{}}"
 
 const char *const FW_PARALLEL =
-    "{\"id\":\"parallel\",\"name\":\"parallel\",\"version\":\"1.0\",\"nodes\":[" FW_NODE("a") ","
-    FW_NODE("b") "," FW_NODE("c") "," FW_TTL_NODE "],\"edges\":[],\"triggers\":[]," FW_TAIL;
+    "{\"id\":\"parallel\",\"name\":\"parallel\",\"version\":\"1.0\",\"nodes\":[" FW_NODE(
+        "a") "," FW_NODE("b") "," FW_NODE("c") "," FW_TTL_NODE
+                                               "],\"edges\":[],\"triggers\":[]," FW_TAIL;
 
 const char *const FW_CHAIN =
-    "{\"id\":\"chain\",\"name\":\"chain\",\"version\":\"1.0\",\"nodes\":[" FW_NODE("a") ","
-    FW_NODE("b") "," FW_NODE("c") "],\"edges\":[" FW_EDGE("ab", "a", "b") ","
-    FW_EDGE("bc", "b", "c") "],\"triggers\":[]," FW_TAIL;
+    "{\"id\":\"chain\",\"name\":\"chain\",\"version\":\"1.0\",\"nodes\":[" FW_NODE("a") "," FW_NODE(
+        "b") "," FW_NODE("c") "],\"edges\":[" FW_EDGE("ab", "a",
+                                                      "b") "," FW_EDGE("bc", "b",
+                                                                       "c") "],\"triggers\":[]"
+                                                                            "," FW_TAIL;
 
 struct workflow *fw_compile(const char *text) {
     const struct wf_env env = {0};
@@ -95,9 +99,7 @@ void fw_take(struct fold_world *w, enum ev_kind k, const char *node, const char 
     cr_assert_null(broken, "%s after %s", broken, event_name(k));
 }
 
-void fw_start(struct fold_world *w) {
-    fw_take(w, EV_RUN_STARTED, "", "{\"workflowId\":\"w\"}");
-}
+void fw_start(struct fold_world *w) { fw_take(w, EV_RUN_STARTED, "", "{\"workflowId\":\"w\"}"); }
 
 void fw_node(struct fold_world *w, enum ev_kind k, const char *node) {
     char payload[256];

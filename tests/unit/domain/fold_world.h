@@ -37,6 +37,7 @@ void fw_node(struct fold_world *w, enum ev_kind k, const char *node);
 /* The state as text: everything that is shown of it.  Ends with mem_free. */
 char *fw_text(const struct run_state *s);
 struct run_state *fw_state(struct workflow *wf, const char *inputs);
-const char *fw_chan(struct fold_world *w, const char *name, int64_t now_ms); /* until the next call */
+const char *fw_chan(struct fold_world *w, const char *name,
+                    int64_t now_ms); /* until the next call */
 
 #endif

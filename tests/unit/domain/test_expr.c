@@ -8,9 +8,10 @@ static struct str scope_lookup(void *ctx, struct str root, struct arena *a) {
     (void)ctx;
     (void)a;
     if (str_eqc(root, "output"))
-        return STR("{\"n\":7,\"s\":\"h\\u00e9llo\",\"list\":[1,\"two\",{\"x\":[10,20]}],\"yes\":true,"
-                   "\"no\":false,\"nil\":null,\"f\":2.5,\"my-key\":\"dash\",\"a/b~c\":1,"
-                   "\"big\":9007199254740993}");
+        return STR(
+            "{\"n\":7,\"s\":\"h\\u00e9llo\",\"list\":[1,\"two\",{\"x\":[10,20]}],\"yes\":true,"
+            "\"no\":false,\"nil\":null,\"f\":2.5,\"my-key\":\"dash\",\"a/b~c\":1,"
+            "\"big\":9007199254740993}");
     if (str_eqc(root, "status")) return STR("\"completed\"");
     if (str_eqc(root, "value")) return STR("42");
     return STR_NONE;
@@ -127,11 +128,11 @@ Test(expr, evaluates_the_table /* WF-10 */) {
 
 Test(expr, refuses_what_is_no_expression /* WF-10 */) {
     static const char *const BAD[] = {
-        "",           " ",       "1 +",        "(1",        "1)",        "a..b",    "a.",
-        "a[",         "a[x]",    "a[1",        "'open",     "\"open",    "\"\\q\"", "1 2",
-        "foo(1)",     "size()",  "size(1,2)",  "contains(1)", "a = 1",   "a & b",   "a | b",
-        "01",         "1.",      "1e",         ".5",        "@",         "a ; b",   "\"\\ud800\"",
-        "size (1",    "!",       "-",          "a ? b : c", "[1,2]",     "{}",      "\x01",
+        "",        " ",      "1 +",       "(1",          "1)",     "a..b",    "a.",
+        "a[",      "a[x]",   "a[1",       "'open",       "\"open", "\"\\q\"", "1 2",
+        "foo(1)",  "size()", "size(1,2)", "contains(1)", "a = 1",  "a & b",   "a | b",
+        "01",      "1.",     "1e",        ".5",          "@",      "a ; b",   "\"\\ud800\"",
+        "size (1", "!",      "-",         "a ? b : c",   "[1,2]",  "{}",      "\x01",
     };
     struct arena *a = arena_new(1 << 22);
     for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++) {
@@ -218,7 +219,8 @@ Test(cond, holds_as_the_table_says /* WF-9 */) {
     };
     for (size_t i = 0; i < sizeof(T) / sizeof(T[0]); i++) {
         struct arena *a = arena_new(1 << 20);
-        struct wf_cond c = {.kind = T[i].kind, .left = str_c(T[i].left), .right = str_c(T[i].right)};
+        struct wf_cond c = {
+            .kind = T[i].kind, .left = str_c(T[i].left), .right = str_c(T[i].right)};
         cr_expect(cond_holds(&c, &SCOPE, a) == T[i].want, "row %zu (%s)", i, T[i].left);
         arena_free(a);
     }

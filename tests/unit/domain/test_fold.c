@@ -26,7 +26,8 @@ static void finish_nodes(void) {
 
 static void suspend(const char *id, const char *more) {
     char payload[256];
-    snprintf(payload, sizeof payload, "{\"nodeId\":\"%s\",\"interruptId\":\"i-%s\"%s}", id, id, more);
+    snprintf(payload, sizeof payload, "{\"nodeId\":\"%s\",\"interruptId\":\"i-%s\"%s}", id, id,
+             more);
     fw_take(&w, EV_NODE_SUSPENDED, id, payload);
 }
 
@@ -135,15 +136,18 @@ Test(fold, a_completed_run /* EVT-20, WF-15 */, .init = chain_up, .fini = world_
     cr_expect_eq(fw_event(&w, EV_LOG_APPENDED, "", "{}"), WOPR_E_CORRUPT);
 }
 
-Test(fold, a_failed_run_has_a_closed_error /* EVT-22, NODE-12 */, .init = chain_up, .fini = world_down) {
+Test(fold, a_failed_run_has_a_closed_error /* EVT-22, NODE-12 */, .init = chain_up,
+     .fini = world_down) {
     fw_start(&w);
     fw_node(&w, EV_NODE_STARTED, "a");
     fw_take(&w, EV_NODE_FAILED, "a",
             "{\"nodeId\":\"a\",\"error\":{\"code\":\"x\",\"message\":\"m\",\"retryable\":false}}");
     finish_nodes();
-    fw_take(&w, EV_RUN_FAILED, "",
-            "{\"error\":{\"retryable\":false,\"message\":\"m\",\"details\":{\"k\":1},\"code\":\"x\"}}");
-    cr_expect(str_eqc(text_str(&w.s->error), "{\"code\":\"x\",\"message\":\"m\",\"details\":{\"k\":1}}"));
+    fw_take(
+        &w, EV_RUN_FAILED, "",
+        "{\"error\":{\"retryable\":false,\"message\":\"m\",\"details\":{\"k\":1},\"code\":\"x\"}}");
+    cr_expect(
+        str_eqc(text_str(&w.s->error), "{\"code\":\"x\",\"message\":\"m\",\"details\":{\"k\":1}}"));
     cr_expect_eq(node("a")->status, NODE_FAILED);
     cr_expect(str_eqc(text_str(&node("a")->error),
                       "{\"code\":\"x\",\"message\":\"m\",\"retryable\":false}"));
@@ -186,7 +190,8 @@ Test(fold, the_execution_cap_ends_the_run /* EVT-25 */, .init = chain_up, .fini 
     fw_take(&w, EV_CAP_BREACHED, "a",
             "{\"kind\":\"node-executions\",\"limit\":0,\"observed\":1,\"nodeId\":\"a\"}");
     cr_expect(w.s->cap_breached);
-    fw_take(&w, EV_RUN_FAILED, "", "{\"error\":{\"code\":\"recursion_limit_exceeded\",\"message\":\"m\"}}");
+    fw_take(&w, EV_RUN_FAILED, "",
+            "{\"error\":{\"code\":\"recursion_limit_exceeded\",\"message\":\"m\"}}");
 }
 
 /* --- retry, suspension, pause --- */
@@ -398,9 +403,10 @@ Test(fold, a_node_state_is_shown_as_the_contract_says /* EVT-45 */, .init = chai
     fw_node(&w, EV_NODE_COMPLETED, "a");
     buf_init(&b, 4096);
     node_state_render(node("a"), &b);
-    cr_expect_str_eq(b.p, "{\"status\":\"completed\",\"attempt\":0,\"startedAt\":"
-                          "\"2023-11-14T22:13:20.002Z\",\"completedAt\":\"2023-11-14T22:13:20.003Z\","
-                          "\"outputs\":{\"o\":\"a\"}}");
+    cr_expect_str_eq(b.p,
+                     "{\"status\":\"completed\",\"attempt\":0,\"startedAt\":"
+                     "\"2023-11-14T22:13:20.002Z\",\"completedAt\":\"2023-11-14T22:13:20.003Z\","
+                     "\"outputs\":{\"o\":\"a\"}}");
     buf_reset(&b);
     node_state_render(node("b"), &b);
     cr_expect_str_eq(b.p, "{\"status\":\"pending\",\"attempt\":0}");
@@ -419,7 +425,8 @@ static const struct {
     {EV_CHANNEL_WRITTEN, "a", "{\"channel\":\"sum\",\"value\":2,\"reducer\":\"counter\"}"},
     {EV_NODE_RETRIED, "a", "{\"attempt\":1,\"delayMs\":5}"},
     {EV_NODE_STARTED, "a", "{\"attempt\":1}"},
-    {EV_CHANNEL_WRITTEN, "a", "{\"channel\":\"votes\",\"value\":{\"voter\":\"v\"},\"reducer\":\"votes\"}"},
+    {EV_CHANNEL_WRITTEN, "a",
+     "{\"channel\":\"votes\",\"value\":{\"voter\":\"v\"},\"reducer\":\"votes\"}"},
     {EV_VARIABLE_CHANGED, "a", "{\"name\":\"x\",\"next\":3}"},
     {EV_NODE_SUSPENDED, "a", "{\"interruptId\":\"i\",\"kind\":\"approval\"}"},
     {EV_NODE_RESUMED, "a", "{}"},
@@ -438,7 +445,8 @@ static const struct {
 
 Test(fold, the_same_log_gives_the_same_state_wherever_it_is_cut /* EVT-41, check 13 */) {
     char *whole = NULL;
-    for (size_t cut = 0; cut <= LOG_NR; cut++) { /* a projection is taken at the cut, which changes nothing */
+    for (size_t cut = 0; cut <= LOG_NR;
+         cut++) { /* a projection is taken at the cut, which changes nothing */
         fw_up(&w, FW_CHAIN, "{}");
         for (size_t i = 0; i < LOG_NR; i++) {
             if (i == cut) run_state_clean(w.s);

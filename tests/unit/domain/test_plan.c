@@ -1,4 +1,5 @@
-/* Plans: events are checked, redacted and folded before anything is written (E13, EVT-10, EVT-12). */
+/* Plans: events are checked, redacted and folded before anything is written (E13, EVT-10, EVT-12).
+ */
 #include "fold_world.h"
 
 #include "base/mem.h"
@@ -29,7 +30,9 @@ static int64_t add(enum ev_kind k, const char *node, struct str payload) {
     return plan_event(p, rules, w.s, k, str_c(node), -1, ++w.now_ms, payload);
 }
 
-static void start(void) { cr_assert_eq(add(EV_RUN_STARTED, "", pay_run_started(p->arena, w.s, STR("{}"))), 0); }
+static void start(void) {
+    cr_assert_eq(add(EV_RUN_STARTED, "", pay_run_started(p->arena, w.s, STR("{}"))), 0);
+}
 
 static bool has_node(const char *id) {
     for (size_t i = 0; i < p->nodes_nr; i++)
@@ -53,9 +56,11 @@ static void next_plan(void) {
 
 Test(plan, events_get_consecutive_sequences_and_times_that_do_not_go_back /* EVT-2, EVT-3 */) {
     start();
-    cr_expect_eq(add(EV_NODE_STARTED, "a", pay_node_started(p->arena, STR("a"), STR("core.noop"), 0)), 1);
+    cr_expect_eq(
+        add(EV_NODE_STARTED, "a", pay_node_started(p->arena, STR("a"), STR("core.noop"), 0)), 1);
     w.now_ms -= 100;
-    cr_expect_eq(add(EV_NODE_COMPLETED, "a", pay_node_completed(p->arena, STR("a"), STR_NONE, 5)), 2);
+    cr_expect_eq(add(EV_NODE_COMPLETED, "a", pay_node_completed(p->arena, STR("a"), STR_NONE, 5)),
+                 2);
     cr_expect_eq(p->events_nr, 3);
     for (size_t i = 0; i < p->events_nr; i++) {
         cr_expect_eq(p->events[i].seq, (int64_t)i);
@@ -157,7 +162,8 @@ static void append(const char *channel, int n) {
     char value[16];
     snprintf(value, sizeof value, "%d", n);
     add(EV_CHANNEL_WRITTEN, "",
-        pay_channel_written(p->arena, str_c(channel), str_c(value), "append", w.now_ms, STR_NONE, 1));
+        pay_channel_written(p->arena, str_c(channel), str_c(value), "append", w.now_ms, STR_NONE,
+                            1));
 }
 
 /* A table keyed by (channel, seq), as the store keeps it. */
@@ -188,7 +194,8 @@ static void table_apply(const char *channel) {
 
 Test(plan, channel_rows_follow_the_fold /* CHAN-8, EVT-41 */) {
     start();
-    for (int batch = 1, n = 0; batch <= 6; batch++) { /* some batches drop what they put themselves */
+    for (int batch = 1, n = 0; batch <= 6;
+         batch++) { /* some batches drop what they put themselves */
         for (int i = 0; i < batch; i++) append("last3", n++);
         plan_project(p, w.s, 0);
         cr_assert_eq(p->failed, 0, "%s", p->error.message);
@@ -240,7 +247,8 @@ Test(plan, the_projected_run_is_the_folded_log /* EVT-41 */) {
 
 Test(plan, timers_and_artifacts_are_copied) {
     char id[] = "art";
-    const struct plan_artifact art = {.artifact_id = str_c(id), .artifact_type = STR("t"), .body = STR("{}")};
+    const struct plan_artifact art = {
+        .artifact_id = str_c(id), .artifact_type = STR("t"), .body = STR("{}")};
     plan_timer_set(p, TIMER_NODE_WAIT, STR("a"), 99, 7);
     plan_timer_clear(p, TIMER_RETRY, STR("b"));
     plan_artifact(p, &art);
@@ -262,9 +270,11 @@ Test(plan, a_shared_plan_lives_until_its_last_reader) {
 
 Test(plan, builders_write_the_keys_of_the_contract /* 1.3, D26, D36 */) {
     struct arena *a = p->arena;
-    const struct plan_artifact art = {.artifact_id = STR("a"), .artifact_type = STR("t"), .version = STR("1")};
+    const struct plan_artifact art = {
+        .artifact_id = STR("a"), .artifact_type = STR("t"), .version = STR("1")};
     const struct str none = STR_NONE, n = STR("n");
-    const struct str error = err_json(a, STR("x"), STR(""), STR("{\"k\":\"sk-0123456789abcdef\"}"), 0);
+    const struct str error =
+        err_json(a, STR("x"), STR(""), STR("{\"k\":\"sk-0123456789abcdef\"}"), 0);
     const struct {
         enum ev_kind kind;
         struct str have;
@@ -294,7 +304,8 @@ Test(plan, builders_write_the_keys_of_the_contract /* 1.3, D26, D36 */) {
          "{\"nodeId\":\"n\",\"error\":{\"code\":\"c\",\"message\":\"m\"},\"attempts\":2}"},
         {EV_NODE_RETRIED, pay_node_retried(a, n, 1, 250, none),
          "{\"nodeId\":\"n\",\"attempt\":1,\"delayMs\":250}"},
-        {EV_NODE_SKIPPED, pay_node_reason(a, n, "disabled"), "{\"nodeId\":\"n\",\"reason\":\"disabled\"}"},
+        {EV_NODE_SKIPPED, pay_node_reason(a, n, "disabled"),
+         "{\"nodeId\":\"n\",\"reason\":\"disabled\"}"},
         {EV_NODE_SUSPENDED, pay_node_suspended(a, n, STR("i"), NULL, "pause-drain"),
          "{\"nodeId\":\"n\",\"interruptId\":\"i\",\"reason\":\"pause-drain\"}"},
         {EV_NODE_RESUMED, pay_node_resumed(a, n, STR("i"), STR("null")),
@@ -306,15 +317,18 @@ Test(plan, builders_write_the_keys_of_the_contract /* 1.3, D26, D36 */) {
          "{\"name\":\"v\",\"next\":1}"},
         {EV_LOG_APPENDED, pay_log(a, "warn", STR("m\n"), n, STR("{}")),
          "{\"level\":\"warn\",\"message\":\"m\\n\",\"nodeId\":\"n\",\"fields\":{}}"},
-        {EV_OUTPUT_CHUNK, pay_chunk(a, n, STR("t"), -1, none), "{\"nodeId\":\"n\",\"chunk\":\"t\"}"},
+        {EV_OUTPUT_CHUNK, pay_chunk(a, n, STR("t"), -1, none),
+         "{\"nodeId\":\"n\",\"chunk\":\"t\"}"},
         {EV_OUTPUT_CHUNK, pay_chunk(a, n, STR(""), 1, STR("{\"model\":\"m\"}")),
          "{\"nodeId\":\"n\",\"chunk\":\"\",\"isLast\":true,\"meta\":{\"model\":\"m\"}}"},
         {EV_CAP_BREACHED, pay_cap(a, "node-executions", 3, 4, n),
          "{\"kind\":\"node-executions\",\"limit\":3,\"observed\":4,\"nodeId\":\"n\"}"},
-        {EV_LOOPBACK_LIMIT, pay_loopback_limit(a, n, 6, 5), "{\"nodeId\":\"n\",\"iterations\":6,\"limit\":5}"},
+        {EV_LOOPBACK_LIMIT, pay_loopback_limit(a, n, 6, 5),
+         "{\"nodeId\":\"n\",\"iterations\":6,\"limit\":5}"},
         {EV_ARTIFACT_CREATED, pay_artifact(a, &art),
          "{\"artifactId\":\"a\",\"artifactType\":\"t\",\"version\":\"1\"}"},
-        {EV_WORKFLOW_RESTORED, pay_restored(a, 4), "{\"fromSnapshotSeq\":4,\"engineVersion\":\"1\"}"},
+        {EV_WORKFLOW_RESTORED, pay_restored(a, 4),
+         "{\"fromSnapshotSeq\":4,\"engineVersion\":\"1\"}"},
         {EV_LEASE_ACQUIRED, pay_lease(a, STR("l"), STR("i"), 1500, true),
          "{\"leaseId\":\"l\",\"host\":\"cloud\",\"instanceId\":\"i\","
          "\"expiresAt\":\"1970-01-01T00:00:01.500Z\",\"previousHost\":\"cloud\"}"},

@@ -25,13 +25,15 @@ static const struct {
     {"hk_test_0123456789abcdef", "[REDACTED]"},
     {JWT, "[REDACTED]"},
     {"nonexistent-" JWT " not found.", "nonexistent-[REDACTED] not found."},
-    {"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0"}, /* two groups */
+    {"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0",
+     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0"}, /* two groups */
     {"a.eyJh.b.c.d.e", "a.[REDACTED]"},
     {"Authorization: Bearer abc.def/ghi=", "Authorization: Bearer [REDACTED]"},
     {"bearer of news", "bearer of news"},
     {"bearer 12345678", "bearer [REDACTED]"},
     {"Bearer ", "Bearer "},
-    {"risk-assessment-of-the-year", "risk-assessment-of-the-year"}, /* holds "sk-", not at its start */
+    {"risk-assessment-of-the-year",
+     "risk-assessment-of-the-year"}, /* holds "sk-", not at its start */
     {"(sk-0123456789abcdef)", "([REDACTED])"},
     {"sk-0123456789abcdef. Next", "[REDACTED]. Next"},
     {"sk-0123456789abcdef.more/bits==", "[REDACTED]"},
@@ -61,8 +63,8 @@ Test(redact, every_string_position_of_a_document_is_covered /* check 19 */) {
         {"{\"k\":{\"n\":\"" JWT "\"}}", "{\"k\":{\"n\":\"[REDACTED]\"}}"},
         {"[\"a\\nsk-" MARK "\"]", "[\"a\\n[REDACTED]\"]"},
         {"[\"\\u0073k-" MARK "\"]", "[\"[REDACTED]\"]"}, /* spelled with an escape */
-        {"[\"\\u0061\\\\\"]", "[\"\\u0061\\\\\"]"},     /* nothing to hide: spelling is kept */
-        {"{\"sk-" MARK "\":1}", "{\"sk-" MARK "\":1}"}, /* names stay */
+        {"[\"\\u0061\\\\\"]", "[\"\\u0061\\\\\"]"},      /* nothing to hide: spelling is kept */
+        {"{\"sk-" MARK "\":1}", "{\"sk-" MARK "\":1}"},  /* names stay */
         {"{\"a\":\"\",\"b\":\"\\\"\"}", "{\"a\":\"\",\"b\":\"\\\"\"}"},
         {"[\"open", "[\"open"},
     };
@@ -117,10 +119,12 @@ Test(redact, the_credential_reference_is_masked_in_both_spellings /* RUN-13 */) 
     } ROWS[] = {
         {"", ""},
         {"{\"a\":1.50}", "{\"a\":1.50}"},
-        {"{\"ai.credentialRef\":\"r\",\"k\":\"v\"}", "{\"ai.credentialRef\":\"[REDACTED]\",\"k\":\"v\"}"},
+        {"{\"ai.credentialRef\":\"r\",\"k\":\"v\"}",
+         "{\"ai.credentialRef\":\"[REDACTED]\",\"k\":\"v\"}"},
         {"{\"ai\":{\"model\":\"m\",\"credentialRef\":\"r\"}}",
          "{\"ai\":{\"model\":\"m\",\"credentialRef\":\"[REDACTED]\"}}"},
-        {"{\"\\u0061i\":{\"credentialRe\\u0066\":\"r\"}}", "{\"ai\":{\"credentialRef\":\"[REDACTED]\"}}"},
+        {"{\"\\u0061i\":{\"credentialRe\\u0066\":\"r\"}}",
+         "{\"ai\":{\"credentialRef\":\"[REDACTED]\"}}"},
         {"{\"ai\":\"text\"}", "{\"ai\":\"text\"}"},
     };
     for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {

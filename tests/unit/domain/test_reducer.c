@@ -15,8 +15,8 @@ TestSuite(reducer, .init = started, .fini = world_down);
 
 static void put(const char *channel, const char *reducer, const char *value) {
     char payload[512];
-    snprintf(payload, sizeof payload, "{\"channel\":\"%s\",\"value\":%s,\"reducer\":\"%s\"}", channel,
-             value, reducer);
+    snprintf(payload, sizeof payload, "{\"channel\":\"%s\",\"value\":%s,\"reducer\":\"%s\"}",
+             channel, value, reducer);
     fw_take(&w, EV_CHANNEL_WRITTEN, "", payload);
 }
 
@@ -82,7 +82,8 @@ Test(reducer, votes_are_one_per_voter_latest_last /* CHAN-11 */) {
     put("votes", "votes", "{\"voter\":\"\\u0075\",\"vote\":2}"); /* the same voter as userId u */
     expect("votes", "[{\"voter\":\"v\",\"vote\":1},{\"decidedBy\":\"d\"},"
                     "{\"voter\":\"\\u0075\",\"vote\":2}]");
-    for (int i = 0; i < 20; i++) put("votes", "votes", i % 2 ? "{\"userId\":\"u\"}" : "{\"userId\":\"v\"}");
+    for (int i = 0; i < 20; i++)
+        put("votes", "votes", i % 2 ? "{\"userId\":\"u\"}" : "{\"userId\":\"v\"}");
     cr_expect_eq(run_state_chan(w.s, STR("votes"))->n, 3);
     put("votes", "votes", "{\"vote\":1}"); /* nobody's votes are all kept */
     put("votes", "votes", "{\"vote\":1}");
@@ -99,7 +100,7 @@ Test(reducer, a_message_is_taken_once_and_the_first_wins /* 5.4 */) {
 
 Test(reducer, max_size_drops_the_oldest /* 5.4 */) {
     for (int i = 0; i < 10; i++) {
-        char v[8];
+        char v[16];
         snprintf(v, sizeof v, "%d", i);
         put("last3", "append", v);
         cr_expect_leq(run_state_chan(w.s, STR("last3"))->n, 3);
@@ -182,11 +183,14 @@ Test(reducer, a_write_is_checked_before_it_is_planned /* CHAN-4, 12, 13 */) {
     };
     for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
         struct wopr_error err = {0};
-        cr_expect_eq(chan_write_check(w.s, str_c(ROWS[i].channel), ROWS[i].r, str_c(ROWS[i].value), &err),
-                     ROWS[i].want, "%s %s: %s", ROWS[i].channel, ROWS[i].value, err.message);
+        cr_expect_eq(
+            chan_write_check(w.s, str_c(ROWS[i].channel), ROWS[i].r, str_c(ROWS[i].value), &err),
+            ROWS[i].want, "%s %s: %s", ROWS[i].channel, ROWS[i].value, err.message);
     }
     put("small", "counter", "8");
-    cr_expect_eq(chan_write_check(w.s, STR("small"), RED_COUNTER, STR("3"), NULL), WOPR_E_VALIDATION);
+    cr_expect_eq(chan_write_check(w.s, STR("small"), RED_COUNTER, STR("3"), NULL),
+                 WOPR_E_VALIDATION);
     put("sum", "counter", "1e308");
-    cr_expect_eq(chan_write_check(w.s, STR("sum"), RED_COUNTER, STR("1e308"), NULL), WOPR_E_VALIDATION);
+    cr_expect_eq(chan_write_check(w.s, STR("sum"), RED_COUNTER, STR("1e308"), NULL),
+                 WOPR_E_VALIDATION);
 }

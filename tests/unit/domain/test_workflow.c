@@ -36,8 +36,9 @@ static const struct schema *definition(void) {
         cr_assert(schema_set_add(set, str_c(uri), text, &err) == 0, "%s", err.message);
         mem_free(p);
     }
-    cr_assert(schema_compile(set, STR("https://openwop.dev/spec/v1/workflow-definition.schema.json"),
-                             &s, &err) == 0,
+    cr_assert(schema_compile(set,
+                             STR("https://openwop.dev/spec/v1/workflow-definition.schema.json"), &s,
+                             &err) == 0,
               "%s", err.message);
     return s;
 }
@@ -130,66 +131,93 @@ Test(workflow, refuses_with_a_pointer /* WF-3 */) {
         {{.nodes = NODE("a") "," NODE("a")}, "/nodes/1/id", true},
         {{.nodes = "{\"id\":\"a\",\"typeId\":\"Core.x\",\"name\":\"n\",\"position\":{\"x\":0,"
                    "\"y\":0},\"config\":{},\"inputs\":{}}"},
-         "/nodes/0/typeId", true}, /* NODE-2 */
+         "/nodes/0/typeId",
+         true}, /* NODE-2 */
         {{.nodes = NODE_WITH("a", "\"inputs\":{},\"settings\":{\"maxRetries\":-1}")},
-         "/nodes/0/settings/maxRetries", true},
+         "/nodes/0/settings/maxRetries",
+         true},
         {{.nodes = NODE_WITH("a", "\"inputs\":{},\"settings\":{\"timeoutMs\":\"1\"}")},
-         "/nodes/0/settings/timeoutMs", true},
+         "/nodes/0/settings/timeoutMs",
+         true},
         {{.edges = EDGE("e", "a", "b") "," EDGE("e", "a", "b")}, "/edges/1/id", true},
         {{.edges = EDGE("e", "x", "b")}, "/edges/0/sourceNodeId", true},
         {{.edges = EDGE("e", "a", "x")}, "/edges/0/targetNodeId", true},
-        {{.edges = EDGE_WITH("e", "a", "b", "\"triggerRule\":\"some\"")}, "/edges/0/triggerRule", true},
+        {{.edges = EDGE_WITH("e", "a", "b", "\"triggerRule\":\"some\"")},
+         "/edges/0/triggerRule",
+         true},
         {{.edges = COND("{\"type\":\"regex\",\"left\":\"status\",\"right\":\"(\"}")},
-         "/edges/0/condition/right", true},
+         "/edges/0/condition/right",
+         true},
         {{.edges = COND("{\"type\":\"regex\",\"left\":\"status\",\"right\":1}")},
-         "/edges/0/condition/right", true},
+         "/edges/0/condition/right",
+         true},
         {{.edges = COND("{\"type\":\"equals\",\"right\":1}")}, "/edges/0/condition/left", true},
         {{.edges = COND("{\"type\":\"expression\"}")}, "/edges/0/condition/expression", true},
         {{.edges = COND("{\"expression\":\"1 +\"}")}, "/edges/0/condition/expression", true},
         {{.edges = COND("{\"expression\":\"matches(status,'(')\"}")},
-         "/edges/0/condition/expression", true},
+         "/edges/0/condition/expression",
+         true},
         {{.nodes = PORT("{\"type\":\"connection\",\"nodeId\":\"x\",\"outputKey\":\"k\"}")},
-         "/nodes/0/inputs/p/nodeId", true},
+         "/nodes/0/inputs/p/nodeId",
+         true},
         {{.nodes = PORT("{\"type\":\"variable\",\"variableName\":\"x\"}")},
-         "/nodes/0/inputs/p/variableName", true},
+         "/nodes/0/inputs/p/variableName",
+         true},
         {{.nodes = PORT("{\"type\":\"expression\",\"expression\":\"(\"}")},
-         "/nodes/0/inputs/p/expression", true},
+         "/nodes/0/inputs/p/expression",
+         true},
         {{.nodes = PORT("{\"type\":\"static\"}")}, "/nodes/0/inputs/p/value", false},
         {{.variables = "{\"name\":\"v\",\"type\":\"integer\"}"}, "/variables/0/type", true},
         {{.variables = "{\"name\":\"v\",\"type\":\"string\"},{\"name\":\"v\",\"type\":\"string\"}"},
-         "/variables/1/name", true},
+         "/variables/1/name",
+         true},
         {{.variables = "{\"name\":\"v\",\"type\":\"string\",\"defaultValue\":1}"},
-         "/variables/0/defaultValue", true},
+         "/variables/0/defaultValue",
+         true},
         {{.settings = "\"maxLoopbackIterations\":0"}, "/settings/maxLoopbackIterations", true},
         {{.settings = "\"timeout\":-1"}, "/settings/timeout", true},
         {{.triggers = "{\"id\":\"t\",\"type\":\"manual\"},{\"id\":\"t\",\"type\":\"manual\"}"},
-         "/triggers/1/id", true},
+         "/triggers/1/id",
+         true},
         {{.triggers = "{\"id\":\"t\",\"type\":\"full-moon\"}"}, "/triggers/0/type", true},
         {{.triggers = TRIG(",\"nodeId\":\"a\",\"config\":{\"channel\":\"c\"}")},
-         "/triggers/0/config/channel", true}, /* CHAN-20 */
+         "/triggers/0/config/channel",
+         true}, /* CHAN-20 */
         {{.triggers = TRIG(",\"nodeId\":\"x\",\"config\":{\"channel\":\"c\"}"),
           .more = CHAN("{\"reducer\":\"append\"}")},
-         "/triggers/0/nodeId", true},
+         "/triggers/0/nodeId",
+         true},
         {{.triggers = TRIG(",\"nodeId\":\"a\",\"config\":{\"channel\":\"c\",\"debounceMs\":60001}"),
           .more = CHAN("{\"reducer\":\"append\"}")},
-         "/triggers/0/config/debounceMs", true},
+         "/triggers/0/config/debounceMs",
+         true},
         {{.more = CHAN("{\"reducer\":\"sum\"}")}, "/channels/c/reducer", true},
         {{.more = CHAN("{\"reducer\":\"vendor.x\"}")}, "/channels/c/reducer", true},
         {{.more = CHAN("{\"reducer\":\"append\",\"maxSize\":0}")}, "/channels/c/maxSize", true},
-        {{.more = CHAN("{\"reducer\":\"append\",\"ttlMs\":31536000001}")}, "/channels/c/ttlMs", true},
+        {{.more = CHAN("{\"reducer\":\"append\",\"ttlMs\":31536000001}")},
+         "/channels/c/ttlMs",
+         true},
         {{.more = CHAN("{\"reducer\":\"append\",\"schema\":{\"type\":\"nothing\"}}")},
-         "/channels/c/schema", true},
-        {{.more = CHAN("{\"reducer\":\"append\",\"access\":\"secret\"}")}, "/channels/c/access", true},
+         "/channels/c/schema",
+         true},
+        {{.more = CHAN("{\"reducer\":\"append\",\"access\":\"secret\"}")},
+         "/channels/c/access",
+         true},
         {{.more = CHAN("{\"reducer\":\"append\",\"access\":{\"readers\":[\"*a\"]}}")},
-         "/channels/c/access/readers", false}, /* CHAN-5 */
+         "/channels/c/access/readers",
+         false}, /* CHAN-5 */
         {{.more = ",\"configurableSchema\":{\"properties\":{\"topic\":{}}}"},
-         "/configurableSchema/properties/topic", true}, /* OPT-5 */
+         "/configurableSchema/properties/topic",
+         true}, /* OPT-5 */
         {{.more = ",\"configurableSchema\":{\"type\":7}"}, "/configurableSchema", true},
         {{.more = ",\"configurableSchema\":{\"$ref\":\"https://example.org/x\"}"},
-         "/configurableSchema", true},
-        {{.nodes = "{\"id\":\"a\",\"typeId\":\"core.dispatch\",\"name\":\"n\",\"position\":{\"x\":0,"
-                   "\"y\":0},\"config\":{},\"inputs\":{}}"},
-         "/nodes/0/typeId", true}, /* DISP-3 */
+         "/configurableSchema",
+         true},
+        {{.nodes =
+              "{\"id\":\"a\",\"typeId\":\"core.dispatch\",\"name\":\"n\",\"position\":{\"x\":0,"
+              "\"y\":0},\"config\":{},\"inputs\":{}}"},
+         "/nodes/0/typeId",
+         true}, /* DISP-3 */
     };
     struct wf_env with = {.definition_schema = definition()}, without = {0};
     for (size_t i = 0; i < sizeof(T) / sizeof(T[0]); i++) {
@@ -278,12 +306,12 @@ Test(workflow, loopbacks_and_entries /* WF-11, NODE-14 */) {
         const char *nodes, *edges, *entries, *loops; /* ids, one letter each */
     } T[] = {
         {"ab", "ab", "a", ""},
-        {"ab", "ab ba", "a", "ba"},           /* pure cycle: the first node */
+        {"ab", "ab ba", "a", "ba"}, /* pure cycle: the first node */
         {"ba", "ab ba", "b", "ab"},
-        {"abc", "ab bc cb", "a", "cb"},       /* entry before the loop */
-        {"bcax", "xa ab bc ca", "x", "ca"},   /* order of nodes[] does not hide the entry */
-        {"a", "aa", "a", "aa"},               /* self loop */
-        {"abcd", "ab ac bd cd", "a", ""},     /* diamond: no loop */
+        {"abc", "ab bc cb", "a", "cb"},     /* entry before the loop */
+        {"bcax", "xa ab bc ca", "x", "ca"}, /* order of nodes[] does not hide the entry */
+        {"a", "aa", "a", "aa"},             /* self loop */
+        {"abcd", "ab ac bd cd", "a", ""},   /* diamond: no loop */
         {"abcd", "ab bc ca cd", "a", "ca"},
         {"abcd", "ab ba cd dc", "ac", "ba dc"},
         {"abc", "ac bc", "ab", ""},
@@ -296,8 +324,7 @@ Test(workflow, loopbacks_and_entries /* WF-11, NODE-14 */) {
             buf_addf(&nodes, "%s{\"id\":\"%c\",\"typeId\":\"core.noop\",\"name\":\"n\"}",
                      nodes.len ? "," : "", *n);
         for (const char *e = T[i].edges; *e; e += e[2] ? 3 : 2)
-            buf_addf(&edges,
-                     "%s{\"id\":\"%c%c\",\"sourceNodeId\":\"%c\",\"targetNodeId\":\"%c\"}",
+            buf_addf(&edges, "%s{\"id\":\"%c%c\",\"sourceNodeId\":\"%c\",\"targetNodeId\":\"%c\"}",
                      edges.len ? "," : "", e[0], e[1], e[0], e[1]);
         struct workflow *w = ok(&(struct parts){.nodes = nodes.p, .edges = edges.p});
         for (size_t k = 0; k < w->nodes_nr; k++)
@@ -359,15 +386,18 @@ Test(workflow, conditions_without_a_type /* WF-9 */) {
 
 Test(workflow, the_hash_is_of_the_content_not_of_the_spelling) {
     struct workflow *w1 = NULL, *w2 = NULL, *w3 = NULL;
-    cr_assert(workflow_compile(STR("{\"id\":\"t\",\"name\":\"x\",\"version\":\"1\",\"nodes\":[{\"id\":"
-                                   "\"a\",\"name\":\"n\",\"typeId\":\"core.noop\"}]}"),
-                               NULL, &w1, NULL) == 0);
-    cr_assert(workflow_compile(STR(" {\"name\":\"x\", \"id\":\"t\",\"version\":\"1\",\"nodes\":[{\"id\":"
-                                   "\"a\",\"typeId\":\"core.noop\",\"name\":\"n\"}] }"),
-                               NULL, &w2, NULL) == 0);
-    cr_assert(workflow_compile(STR("{\"id\":\"t\",\"name\":\"x\",\"version\":\"2\",\"nodes\":[{\"id\":"
-                                   "\"a\",\"name\":\"n\",\"typeId\":\"core.noop\"}]}"),
-                               NULL, &w3, NULL) == 0);
+    cr_assert(
+        workflow_compile(STR("{\"id\":\"t\",\"name\":\"x\",\"version\":\"1\",\"nodes\":[{\"id\":"
+                             "\"a\",\"name\":\"n\",\"typeId\":\"core.noop\"}]}"),
+                         NULL, &w1, NULL) == 0);
+    cr_assert(
+        workflow_compile(STR(" {\"name\":\"x\", \"id\":\"t\",\"version\":\"1\",\"nodes\":[{\"id\":"
+                             "\"a\",\"typeId\":\"core.noop\",\"name\":\"n\"}] }"),
+                         NULL, &w2, NULL) == 0);
+    cr_assert(
+        workflow_compile(STR("{\"id\":\"t\",\"name\":\"x\",\"version\":\"2\",\"nodes\":[{\"id\":"
+                             "\"a\",\"name\":\"n\",\"typeId\":\"core.noop\"}]}"),
+                         NULL, &w3, NULL) == 0);
     cr_expect(sha256_eq(&w1->hash, &w2->hash));
     cr_expect(!sha256_eq(&w1->hash, &w3->hash));
     cr_expect(workflow_ref(w1) == w1);
@@ -396,7 +426,8 @@ Test(workflow, a_long_chain_needs_no_stack) {
     buf_init(&nodes, 1 << 20);
     buf_init(&edges, 1 << 20);
     for (int i = 0; i < 4000; i++) {
-        buf_addf(&nodes, "%s{\"id\":\"n%d\",\"typeId\":\"core.noop\",\"name\":\"n\"}", i ? "," : "", i);
+        buf_addf(&nodes, "%s{\"id\":\"n%d\",\"typeId\":\"core.noop\",\"name\":\"n\"}", i ? "," : "",
+                 i);
         buf_addf(&edges, "%s{\"id\":\"e%d\",\"sourceNodeId\":\"n%d\",\"targetNodeId\":\"n%d\"}",
                  i ? "," : "", i, i, (i + 1) % 4000);
     }
@@ -408,7 +439,8 @@ Test(workflow, a_long_chain_needs_no_stack) {
     buf_fini(&edges);
 }
 
-/* NODE-16, memory: every allocation of the compiler may fail; nothing leaks and nothing half-built escapes. */
+/* NODE-16, memory: every allocation of the compiler may fail; nothing leaks and nothing half-built
+ * escapes. */
 #include "base/fault.h"
 Test(workflow, compiles_or_answers_when_memory_is_short) {
     struct parts p = {.edges = COND("{\"expression\":\"matches(status,'x')\"}"),

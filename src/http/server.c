@@ -1,0 +1,307 @@
+/*
+ * server.c: listening, starting, draining and stopping.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "http/http_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SERVER_BACKLOG = 4096, SERVER_ARENA_MAX = 1024 * 1024, SERVER_PEM_MAX = 1024 * 1024, SERVER_POLL_MS = 2 };
+
+bool server_draining(const struct http_server *s) { return atomic_load_explicit(&s->draining, memory_order_acquire); }
+
+void server_mhd_log(void *cls, const char *fmt, va_list ap) {
+    (void)cls;
+    if (logger_level_get() > LOG_DEBUG) return;
+    char text[256];
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    text[strcspn(text, "\r\n")] = 0;
+    log_debug("http connection", "detail", text);
+}
+
+static void pause_ms(int ms) {
+    struct timespec ts = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    (void)nanosleep(&ts, NULL);
+}
+
+/* --- configuration --- */
+
+static void default_unsigned(unsigned *v, unsigned def) {
+    if (*v == 0) *v = def;
+}
+static void default_int(int *v, int def) {
+    if (*v <= 0) *v = def;
+}
+
+static const char *keep(struct arena *a, const char *z) { return z && *z ? arena_cstr(a, str_c(z)) : NULL; }
+
+static int take_config(struct http_server *s, const struct http_config *cfg, struct wopr_error *err) {
+    struct http_config *c = &s->cfg;
+    struct arena *a = s->arena;
+    *c = *cfg;
+    c->host = keep(a, cfg->host ? cfg->host : "127.0.0.1");
+    c->ops_host = keep(a, cfg->ops_host && *cfg->ops_host ? cfg->ops_host : c->host);
+    c->tls_cert_file = keep(a, cfg->tls_cert_file);
+    c->tls_key_file = keep(a, cfg->tls_key_file);
+    c->public_url = keep(a, cfg->public_url);
+    if (cfg->cors_origins) {
+        size_t n = 0;
+        while (cfg->cors_origins[n]) n++;
+        const char **list = arena_array(a, n + 1, sizeof *list);
+        for (size_t i = 0; list && i < n; i++) list[i] = arena_cstr(a, str_c(cfg->cors_origins[i]));
+        c->cors_origins = n > 0 ? list : NULL;
+    }
+    default_unsigned(&c->threads, 2);
+    default_unsigned(&c->connections_max, 12000);
+    default_unsigned(&c->requests_max, 4096);
+    default_unsigned(&c->streams_max, 11000);
+    default_int(&c->keepalive_ms, 15000);
+    default_int(&c->read_timeout_s, 60);
+    default_int(&c->idem_wait_ms, 10000);
+    if (c->pool_bytes == 0) c->pool_bytes = HTTP_POOL_BYTES;
+    if (arena_failed(a)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the HTTP server");
+    if (!c->tls_cert_file != !c->tls_key_file)
+        return wopr_error_set(err, WOPR_E_CONFIG, "TLS needs both a certificate file and a key file");
+    return 0;
+}
+
+static int read_pem(const char *path, char **out, struct wopr_error *err) {
+    struct buf b;
+    char piece[4096];
+    buf_init(&b, SERVER_PEM_MAX);
+    FILE *f = fopen(path, "rbe");
+    if (!f) return wopr_error_set(err, WOPR_E_CONFIG, "cannot open the TLS file %s", path);
+    for (size_t n; (n = fread(piece, 1, sizeof piece, f)) > 0;) buf_add(&b, piece, n);
+    bool bad = ferror(f) != 0 || buf_failed(&b) || b.len == 0;
+    (void)fclose(f);
+    if (bad) {
+        buf_fini(&b);
+        return wopr_error_set(err, WOPR_E_CONFIG, "cannot read the TLS file %s", path);
+    }
+    size_t n;
+    *out = buf_take(&b, &n);
+    return 0;
+}
+
+static int build(struct http_server *s, struct wopr_error *err) {
+    int rc = router_new(s->wire->ops, s->wire->ops_nr, &s->router, err);
+    if (rc == 0) rc = store_secret(s->store, "pepper", s->pepper, err);
+    if (rc == 0) rc = store_secret(s->store, "ticket", s->ticket_secret, err);
+    if (rc == 0 && s->cfg.tls_cert_file) rc = read_pem(s->cfg.tls_cert_file, &s->tls_cert, err);
+    if (rc == 0 && s->cfg.tls_key_file) rc = read_pem(s->cfg.tls_key_file, &s->tls_key, err);
+    if (rc != 0) return rc;
+    rc = limiter_new(s->cfg.key_rate, s->cfg.key_burst, &s->key_limiter);
+    if (rc == 0) rc = limiter_new(s->cfg.address_rate, s->cfg.address_burst, &s->address_limiter);
+    if (rc == 0) rc = metrics_init(&s->metrics, s->wire->ops, s->wire->ops_nr);
+    if (rc == 0) rc = gate_init(&s->gate);
+    return rc == 0 ? 0 : wopr_error_set(err, rc, "no memory for the HTTP server");
+}
+
+int http_server_new(const struct http_config *cfg, const struct http_wire *wire, struct wopr_log *log,
+                    struct http_server **out, struct wopr_error *err) {
+    struct http_server *s = MEM_NEW(struct http_server);
+    if (!s) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the HTTP server");
+    int rc = WOPR_E_NO_MEMORY;
+    s->wire = wire;
+    s->log = log;
+    s->store = wopr_log_store(log);
+    s->listen_fd = s->ops_fd = -1;
+    s->id_prefix = (uint32_t)rng_u64();
+    list_init(&s->parked_calls);
+    list_init(&s->stream_list);
+    s->arena = arena_new(SERVER_ARENA_MAX);
+    if (s->arena) rc = take_config(s, cfg, err);
+    else (void)wopr_error_set(err, rc, "no memory for the HTTP server");
+    if (rc != 0) goto fail_arena;
+    if (ticker_init(&s->ticker, s->cfg.keepalive_ms) != 0 || pthread_mutex_init(&s->lock, NULL) != 0) {
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the HTTP server");
+        goto fail_arena;
+    }
+    rc = build(s, err);
+    if (rc != 0) {
+        http_server_free(s);
+        return rc;
+    }
+    *out = s;
+    return 0;
+fail_arena:
+    arena_free(s->arena);
+    mem_free(s);
+    return rc;
+}
+
+/* --- listening --- */
+
+static int listen_addr(const struct addrinfo *ai, int *fd) {
+    int f = socket(ai->ai_family, ai->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, ai->ai_protocol);
+    if (f < 0) return errno;
+    int on = 1, off = 0;
+    (void)setsockopt(f, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (ai->ai_family == AF_INET6) (void)setsockopt(f, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (bind(f, ai->ai_addr, ai->ai_addrlen) != 0 || listen(f, SERVER_BACKLOG) != 0) {
+        int e = errno;
+        (void)close(f);
+        return e;
+    }
+    *fd = f;
+    return 0;
+}
+
+static uint16_t bound_port(int fd) {
+    struct sockaddr_storage ss;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    socklen_t n = sizeof ss;
+    if (getsockname(fd, (struct sockaddr *)&ss, &n) != 0) return 0;
+    if (ss.ss_family == AF_INET) {
+        memcpy(&v4, &ss, sizeof v4);
+        return ntohs(v4.sin_port);
+    }
+    memcpy(&v6, &ss, sizeof v6);
+    return ntohs(v6.sin6_port);
+}
+
+int listen_on(const char *host, uint16_t port, int *fd, uint16_t *bound, struct wopr_error *err) {
+    char service[8];
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    struct addrinfo *list = NULL;
+    (void)snprintf(service, sizeof service, "%u", port);
+    int gai = getaddrinfo(host, service, &hints, &list);
+    if (gai != 0)
+        return wopr_error_set(err, WOPR_E_IO, "cannot resolve %s to listen on: %s", host, gai_strerror(gai));
+    int e = EADDRNOTAVAIL;
+    for (struct addrinfo *ai = list; ai && e != 0; ai = ai->ai_next) e = listen_addr(ai, fd);
+    freeaddrinfo(list);
+    if (e == 0) {
+        *bound = bound_port(*fd);
+        return 0;
+    }
+    char why[128];
+    const char *text = strerror_r(e, why, sizeof why) == 0 ? why : "unknown error";
+    return wopr_error_set(err, WOPR_E_IO, "cannot listen on %s port %u: %s; is another process using it?", host, port, text);
+}
+
+/* --- starting --- */
+
+static size_t leave_escaped(void *cls, struct MHD_Connection *conn, char *s) {
+    (void)cls, (void)conn;
+    return strlen(s); /* D5: the path is split before it is decoded */
+}
+
+static struct MHD_Daemon *start_daemon(struct http_server *s) {
+    const struct http_config *c = &s->cfg;
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    struct MHD_OptionItem extra[4];
+    size_t n = 0;
+    if (c->threads > 1) extra[n++] = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)c->threads, NULL};
+    if (s->tls_cert) {
+        flags |= MHD_USE_TLS;
+        extra[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, s->tls_cert};
+        extra[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, s->tls_key};
+    }
+    extra[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+    return MHD_start_daemon(
+        flags, 0, NULL, NULL, request_access, s, MHD_OPTION_EXTERNAL_LOGGER, server_mhd_log, s,
+        MHD_OPTION_LISTEN_SOCKET, s->listen_fd, MHD_OPTION_CONNECTION_LIMIT, c->connections_max,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, c->pool_bytes, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)c->read_timeout_s,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, s, MHD_OPTION_URI_LOG_CALLBACK,
+        request_uri, s, MHD_OPTION_NOTIFY_COMPLETED, request_completed, s, MHD_OPTION_ARRAY, extra, MHD_OPTION_END);
+}
+
+int http_server_start(struct http_server *s, struct wopr_error *err) {
+    int rc = listen_on(s->cfg.host, s->cfg.port, &s->listen_fd, &s->port, err);
+    if (rc != 0) return rc;
+    rc = ticker_start(&s->ticker);
+    if (rc != 0) {
+        (void)wopr_error_set(err, rc, "cannot start the timer thread of the HTTP server");
+        goto fail;
+    }
+    rc = opsd_start(s, err);
+    if (rc != 0) goto fail;
+    s->daemon = start_daemon(s);
+    if (s->daemon) return 0;
+    rc = wopr_error_set(err, s->tls_cert ? WOPR_E_CONFIG : WOPR_E_IO, "the HTTP server on %s port %u could not be started%s",
+                        s->cfg.host, s->port, s->tls_cert ? "; check the TLS certificate and key" : "");
+fail:
+    opsd_stop(s);
+    ticker_stop(&s->ticker);
+    if (fcntl(s->listen_fd, F_GETFD) != -1) (void)close(s->listen_fd); /* libmicrohttpd may have closed it */
+    s->listen_fd = -1;
+    return rc;
+}
+
+uint16_t http_server_port(const struct http_server *s) { return s->port; }
+uint16_t http_server_ops_port(const struct http_server *s) { return s->ops_port; }
+
+/* --- stopping --- */
+
+void http_server_drain(struct http_server *s, int64_t grace_ms) {
+    if (!s->daemon || atomic_exchange(&s->draining, true)) return;
+    /* Quiesced sockets are ours again; shut, not closed, because an epoll thread may just be in accept. */
+    if (MHD_quiesce_daemon(s->daemon) != MHD_INVALID_SOCKET) (void)shutdown(s->listen_fd, SHUT_RDWR);
+    uint64_t end = clock_mono_ms() + (uint64_t)(grace_ms > 0 ? grace_ms : 0);
+    ticker_fire_all(&s->ticker);
+    stream_wake_all(s);
+    while ((atomic_load(&s->in_flight) > 0 || atomic_load(&s->streams) > 0) && clock_mono_ms() < end)
+        pause_ms(SERVER_POLL_MS);
+}
+
+static void abort_calls(struct http_server *s) {
+    pthread_mutex_lock(&s->lock);
+    for (struct list *l = s->parked_calls.next; l != &s->parked_calls; l = l->next)
+        call_resume_abort(LIST_ENTRY(l, struct call, live));
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* libmicrohttpd may only be stopped when nothing is suspended. */
+static void unpark_all(struct http_server *s) {
+    uint64_t end = clock_mono_ms() + HTTP_STOP_WAIT_MS;
+    bool aborted = false;
+    while (atomic_load(&s->parked) > 0) {
+        if (!aborted && clock_mono_ms() >= end) {
+            log_warn("handlers did not answer before the stop");
+            abort_calls(s);
+            aborted = true;
+        }
+        pause_ms(SERVER_POLL_MS);
+    }
+}
+
+void http_server_free(struct http_server *s) {
+    if (!s) return;
+    if (s->daemon) {
+        http_server_drain(s, 0);
+        unpark_all(s);
+        MHD_stop_daemon(s->daemon);
+        (void)close(s->listen_fd);
+        while (atomic_load(&s->calls) > 0) pause_ms(SERVER_POLL_MS); /* an http_resume on its last lines */
+    }
+    opsd_stop(s);
+    ticker_stop(&s->ticker);
+    for (struct call *c; (c = s->spare) != NULL;) {
+        s->spare = c->next_spare;
+        arena_free(c->pub.arena);
+        mem_free(c);
+    }
+    gate_fini(&s->gate);
+    metrics_fini(&s->metrics);
+    limiter_free(s->key_limiter);
+    limiter_free(s->address_limiter);
+    router_free(s->router);
+    ticker_fini(&s->ticker);
+    pthread_mutex_destroy(&s->lock);
+    mem_free(s->tls_cert);
+    mem_free(s->tls_key);
+    arena_free(s->arena);
+    mem_free(s);
+}

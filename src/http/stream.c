@@ -1,0 +1,269 @@
+/*
+ * stream.c: SSE (20-runtime section 2).  libmicrohttpd asks stream_read for bytes; when there are none the connection is
+ * parked until the log, the ticker or the drain wakes it.  Unbuffered frames are copied straight out of the log's shared
+ * block, so a stream has no buffer of its own.  A reader that does not read stays in libmicrohttpd's hands, which cuts it
+ * after read_timeout_s without progress (SSE-25); the log does not wait for it.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "http/stream.h"
+
+static const char HELLO[] = ":ok\n\n"; /* flushes proxies (SSE-12) */
+static const char BEAT[] = ":keepalive\n\n";
+enum { STREAM_OUT_KEEP = 16 * 1024 };
+
+static void stream_wake(void *ctx) { park_wake(&((struct stream *)ctx)->park); }
+
+/* --- filling --- */
+
+static void ready(struct stream *st, const char *p, size_t n) {
+    st->p = p;
+    st->n = n;
+    st->at = 0;
+}
+
+static void ready_out(struct stream *st) { ready(st, st->out.p, st->out.len); }
+
+/* What was made for the last piece has been sent. */
+static void out_done(struct stream *st) {
+    ready(st, NULL, 0);
+    if (st->out.cap > STREAM_OUT_KEEP || st->stage == STREAM_LIVE) buf_fini(&st->out);
+    else buf_reset(&st->out);
+}
+
+/* SSE-23: the end is the terminal event, whether the mode shows it or not. */
+static void take_frames(struct stream *st, const struct log_piece *piece) {
+    size_t n = piece->n;
+    for (size_t i = 0; i < piece->events_nr; i++) {
+        if (!event_is_terminal(piece->events[i].kind)) continue;
+        if (piece->ends) n = piece->ends[i];
+        st->last = true;
+        break;
+    }
+    ready(st, piece->p, n);
+}
+
+static int take_fold(struct stream *st, const struct log_piece *piece) {
+    for (size_t i = 0; i < piece->events_nr && !st->last; i++) {
+        int rc = st->fold(st->state, &piece->events[i], &st->out);
+        if (rc != 0) return rc;
+        st->last = event_is_terminal(piece->events[i].kind);
+    }
+    ready_out(st);
+    return buf_failed(&st->out) ? WOPR_E_NO_MEMORY : 0;
+}
+
+static int take_piece(struct stream *st, const struct log_piece *piece) {
+    if (st->fold) return take_fold(st, piece);
+    if (!st->batch) {
+        take_frames(st, piece);
+        return 0;
+    }
+    int rc = batch_take(st, piece);
+    ready_out(st);
+    return rc;
+}
+
+static void finish(struct stream *st) {
+    batch_flush(st);
+    ready_out(st);
+    st->last = true;
+}
+
+enum fill { FILL_AGAIN, FILL_PARKED };
+
+/* Nothing in the log now. */
+static enum fill idle(struct stream *st) {
+    struct http_server *s = st->park.server;
+    if (st->stage == STREAM_BACKFILL) { /* the backlog does not wait for a window */
+        st->stage = STREAM_LIVE;
+        batch_flush(st);
+        ready_out(st);
+        if (st->n > 0) return FILL_AGAIN;
+    }
+    if (server_draining(s)) {
+        finish(st);
+        return FILL_AGAIN;
+    }
+    if (batch_due(st)) {
+        batch_flush(st);
+        ready_out(st);
+        return FILL_AGAIN;
+    }
+    if (atomic_exchange(&st->beat.due, false)) {
+        ready(st, BEAT, sizeof BEAT - 1);
+        return FILL_AGAIN;
+    }
+    if (batch_arm(st) != 0) {
+        st->failed = true;
+        return FILL_AGAIN;
+    }
+    return park_here(&st->park) ? FILL_PARKED : FILL_AGAIN;
+}
+
+static enum fill fill(struct stream *st) {
+    if (st->stage == STREAM_HELLO) {
+        st->stage = STREAM_PRELUDE;
+        ready(st, HELLO, sizeof HELLO - 1);
+        return FILL_AGAIN;
+    }
+    if (st->stage == STREAM_PRELUDE) {
+        st->stage = STREAM_BACKFILL;
+        st->last = st->ended;
+        ready(st, st->prelude.p, st->prelude.n);
+        return FILL_AGAIN;
+    }
+    out_done(st);
+    struct log_piece piece = {0};
+    struct wopr_error err = {0};
+    if (batch_due(st)) {
+        batch_flush(st);
+        ready_out(st);
+        return FILL_AGAIN;
+    }
+    int rc = log_reader_next(st->reader, &piece, &err);
+    if (rc == 0) return idle(st);
+    if (rc == 1) rc = take_piece(st, &piece);
+    else if (rc == WOPR_E_CLOSED) {
+        finish(st);
+        rc = 0;
+    }
+    if (rc != 0) {
+        log_warn("stream cut", "runId", st->run_id.p, "code", wopr_err_name(rc), "error", err.message);
+        st->failed = true;
+    }
+    return FILL_AGAIN;
+}
+
+static ssize_t stream_read(void *cls, uint64_t pos, char *out, size_t max) {
+    (void)pos;
+    struct stream *st = cls;
+    ASSERT(st != NULL && st->magic == STREAM_MAGIC);
+    for (unsigned empty = 0;; empty++) {
+        if (st->failed) return MHD_CONTENT_READER_END_WITH_ERROR;
+        if (st->at < st->n) break;
+        if (st->last) return MHD_CONTENT_READER_END_OF_STREAM;
+        if (empty == HTTP_EMPTY_PIECES_MAX) ready(st, BEAT, sizeof BEAT - 1); /* a long filtered stretch: let others run */
+        else if (fill(st) == FILL_PARKED) return 0;
+    }
+    size_t n = st->n - st->at < max ? st->n - st->at : max;
+    memcpy(out, st->p + st->at, n);
+    st->at += n;
+    atomic_store_explicit(&st->beat.last_ms, clock_mono_ms(), memory_order_relaxed);
+    atomic_fetch_add_explicit(&st->park.server->metrics.stream_bytes, n, memory_order_relaxed);
+    return (ssize_t)n;
+}
+
+/* --- life --- */
+
+static void stream_free(void *cls) {
+    struct stream *st = cls;
+    struct http_server *s = st->park.server;
+    ASSERT(st->magic == STREAM_MAGIC);
+    log_reader_close(st->reader);
+    ticker_beat_del(&s->ticker, &st->beat);
+    batch_free(st);
+    if (st->state_free) st->state_free(st->state);
+    pthread_mutex_lock(&s->lock);
+    list_del(&st->link);
+    pthread_mutex_unlock(&s->lock);
+    buf_fini(&st->out);
+    st->magic = 0;
+    mem_free(st);
+    atomic_fetch_sub(&s->streams, 1);
+}
+
+/* One allocation: struct, run id, prelude. */
+static struct stream *stream_new(struct http_server *s, struct call *c) {
+    const struct http_stream *h = &c->stream;
+    struct stream *st = mem_zalloc(sizeof *st + h->run_id.n + 1 + h->prelude.n);
+    if (!st) return NULL;
+    char *text = (char *)(st + 1);
+    if (h->run_id.n > 0) memcpy(text, h->run_id.p, h->run_id.n);
+    st->run_id = str_n(text, h->run_id.n);
+    text += h->run_id.n + 1;
+    if (h->prelude.n > 0) memcpy(text, h->prelude.p, h->prelude.n);
+    st->prelude = str_n(text, h->prelude.n);
+    st->magic = STREAM_MAGIC;
+    st->ended = h->ended;
+    st->fold = h->fold;
+    park_init(&st->park, s, c->conn);
+    buf_init(&st->out, HTTP_FRAME_BYTES_MAX);
+    list_init(&st->link);
+    list_init(&st->beat.link);
+    st->beat.fire = stream_wake;
+    st->beat.ctx = st;
+    return st;
+}
+
+static int stream_open(struct call *c, struct stream **out, struct wopr_error *err) {
+    struct http_server *s = c->pub.server;
+    const struct http_stream *h = &c->stream;
+    struct stream *st = stream_new(s, c);
+    int rc = st ? 0 : WOPR_E_NO_MEMORY;
+    if (rc == 0 && h->buffer_ms > 0 && !h->fold) rc = batch_new(st, h->buffer_ms);
+    if (rc != 0) (void)wopr_error_set(err, rc, "no memory for the stream");
+    if (rc == 0 && !h->ended)
+        rc = log_reader_open(s->log, h->run_no, st->run_id, h->after_seq, h->fold ? NULL : h->view, stream_wake, st,
+                             &st->reader, err);
+    if (rc != 0) {
+        if (st) batch_free(st);
+        mem_free(st);
+        return rc;
+    }
+    st->state = h->state;
+    st->state_free = h->state_free;
+    c->has_stream = false; /* the state is the stream's now */
+    ticker_beat_add(&s->ticker, &st->beat);
+    pthread_mutex_lock(&s->lock);
+    list_add_tail(&s->stream_list, &st->link);
+    pthread_mutex_unlock(&s->lock);
+    *out = st;
+    return 0;
+}
+
+static int at_capacity(struct http_server *s, struct wopr_error *err) {
+    atomic_fetch_sub(&s->streams, 1);
+    atomic_fetch_add(&s->metrics.refused[REFUSED_STREAMS], 1);
+    (void)wopr_error_set(err, WOPR_E_UNAVAILABLE, "the host serves as many streams as it can; retry later");
+    wopr_error_details(err, "{\"retryAfter\":5}");
+    return WOPR_E_UNAVAILABLE;
+}
+
+int stream_start(struct call *c, struct wopr_error *err) {
+    struct http_server *s = c->pub.server;
+    struct stream *st = NULL;
+    if (atomic_fetch_add(&s->streams, 1) >= s->cfg.streams_max) return at_capacity(s, err);
+    int rc = stream_open(c, &st, err);
+    if (rc != 0) {
+        atomic_fetch_sub(&s->streams, 1);
+        return rc;
+    }
+    struct MHD_Response *r =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, HTTP_STREAM_BLOCK, stream_read, st, stream_free);
+    if (!r) {
+        stream_free(st);
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the stream");
+    }
+    c->close_after = true; /* a stream ends with its connection (SSE-23) */
+    (void)MHD_add_response_header(r, "Content-Type", "text/event-stream");
+    (void)MHD_add_response_header(r, "Cache-Control", "no-cache");
+    (void)MHD_add_response_header(r, "X-Accel-Buffering", "no");
+    reply_headers(c, r);
+    enum MHD_Result ok = MHD_queue_response(c->conn, MHD_HTTP_OK, r);
+    MHD_destroy_response(r); /* frees st when it was not queued */
+    c->stage = CALL_SENT;
+    if (ok != MHD_YES) return wopr_error_set(err, WOPR_E_INTERNAL, "the stream could not be started");
+    atomic_fetch_add(&s->metrics.streams_opened, 1);
+    metrics_done(&s->metrics, c->pub.op, c->op_no, MHD_HTTP_OK, (clock_mono_ns() - c->start_ns) / 1000);
+    reply_log(c, MHD_HTTP_OK);
+    return 0;
+}
+
+void stream_wake_all(struct http_server *s) {
+    pthread_mutex_lock(&s->lock);
+    for (struct list *l = s->stream_list.next; l != &s->stream_list; l = l->next)
+        park_wake(&LIST_ENTRY(l, struct stream, link)->park);
+    pthread_mutex_unlock(&s->lock);
+}

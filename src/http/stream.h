@@ -1,0 +1,51 @@
+/*
+ * stream.h: one SSE connection, shared by stream.c and stream_batch.c.  Layer: http.
+ * An idle stream holds this struct, a log reader and libmicrohttpd's connection; no thread, no timer, no call, no arena.
+ */
+#ifndef WOPR_HTTP_STREAM_H
+#define WOPR_HTTP_STREAM_H
+
+#include "http/http_internal.h"
+
+#define STREAM_MAGIC 0x53534531u
+enum stream_stage { STREAM_HELLO, STREAM_PRELUDE, STREAM_BACKFILL, STREAM_LIVE };
+
+struct stream_batch { /* bufferMs > 0 (SSE-31 to 35) */
+    struct buf elements;
+    size_t count;
+    int64_t last_seq; /* highest admitted sequence in elements */
+    bool armed;
+    atomic_bool due;
+    struct tick_timer timer;
+    unsigned window_ms;
+};
+struct stream {
+    uint32_t magic;
+    uint8_t stage; /* enum stream_stage */
+    bool last;     /* what is ready is the end */
+    bool failed;   /* the store failed: cut, so that the client resumes */
+    struct park park;
+    struct tick_beat beat;
+    struct list link; /* in server.stream_list */
+    struct log_reader *reader;
+    const char *p; /* ready to be sent: p[at..n) */
+    size_t n, at;
+    struct buf out; /* frames made here (fold, batches) */
+    struct str prelude;
+    int (*fold)(void *state, const struct event *e, struct buf *out);
+    void *state;
+    void (*state_free)(void *state);
+    struct stream_batch *batch;
+    struct str run_id;
+    bool ended;
+};
+MUST_CHECK int batch_new(struct stream *st, unsigned window_ms);
+void batch_free(struct stream *st);
+/* Add what the piece admits; frames that are complete go to st->out.  Sets st->last after the terminal event. */
+int batch_take(struct stream *st, const struct log_piece *piece);
+/* Write the open window to st->out, if it holds anything. */
+void batch_flush(struct stream *st);
+bool batch_due(struct stream *st); /* the window is over */
+int batch_arm(struct stream *st);  /* live: the open window gets its deadline */
+
+#endif

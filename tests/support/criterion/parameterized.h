@@ -1,0 +1,2 @@
+/* parameterized.h: see criterion.h. */
+#include <criterion/criterion.h>
