@@ -36,13 +36,16 @@ static struct str object_of(struct run_scope *sc, enum run_root which, struct ar
     jw_init(&w, &b);
     jw_object(&w);
     for (size_t i = 0; which == ROOT_VARIABLES && i < s->vars_nr; i++) {
-        if (s->vars[i].value.n == 0) continue;
+        if (s->vars[i].value.n == 0 || (sc->hide_sensitive && s->vars[i].sensitive)) continue;
         jw_key_str(&w, text_str(&s->vars[i].name));
         jw_raw(&w, text_str(&s->vars[i].value));
     }
-    for (size_t i = 0; i < s->chans_nr; i++)
-        if ((s->chans[i].decl != NULL) == (which == ROOT_CHANNELS))
+    for (size_t i = 0; i < s->chans_nr; i++) {
+        const struct wf_channel *decl = s->chans[i].decl;
+        if ((decl != NULL) != (which == ROOT_CHANNELS)) continue;
+        if (decl == NULL || !sc->hide_sensitive || !decl->sensitive)
             channel_add(sc, &w, &s->chans[i]);
+    }
     jw_end_object(&w);
     struct str text = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
     if (text.p == NULL) sc->no_memory = true;

@@ -197,7 +197,8 @@ static int condition(struct run_state *s, const struct wf_edge *e, bool *holds) 
     const struct node_state *n = &s->nodes[e->src];
     *holds = true;
     if (e->cond.kind == COND_NONE) return 0;
-    struct run_scope sc = {.s = s, .node = e->src, .output_key = e->source_output};
+    struct run_scope sc = {
+        .s = s, .node = e->src, .output_key = e->source_output, .hide_sensitive = true};
     struct expr_scope scope = run_scope_of(&sc);
     /* WF-5: a disabled node counts as completed, with empty outputs */
     sc.status = str_c(node_status_name(n->disabled_skip ? NODE_COMPLETED : n->status));
@@ -398,7 +399,8 @@ int sched_run_started(struct run_state *s) {
 
 void sched_node_started(struct run_state *s, int node) {
     queue_remove(s, node);
-    if (s->nodes[node].sched.phase == PHASE_SETTLED) s->unsettled_nr++; /* only a foreign log does */
+    if (s->nodes[node].sched.phase == PHASE_SETTLED)
+        s->unsettled_nr++; /* only a foreign log does */
     s->nodes[node].sched.phase = PHASE_BEGUN;
 }
 

@@ -204,8 +204,8 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
         .key_burst = (unsigned)(c->key_burst > 0 ? c->key_burst : 4 * c->key_rate),
         .address_rate = (unsigned)c->address_rate,
         .address_burst = (unsigned)c->address_burst,
-        .metrics = metrics_render,
-        .ready = metrics_ready,
+        .metrics = host_metrics_render,
+        .ready = host_metrics_ready,
         .metrics_ctx = &h->sources,
     };
     return http_server_new(&hc, v1_wire(h->v1), h->log, &h->http, err);

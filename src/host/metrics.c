@@ -62,7 +62,7 @@ static void render_engine(const struct engine_stats *s, struct buf *b) {
     gauge(b, "wopr_timers", "Armed timers.", (double)s->timers);
 }
 
-void metrics_render(void *sources, struct buf *out) {
+void host_metrics_render(void *sources, struct buf *out) {
     const struct metrics_sources *m = sources;
     struct log_stats ls;
     struct engine_stats es;
@@ -74,7 +74,7 @@ void metrics_render(void *sources, struct buf *out) {
             "Lines of the process log dropped under pressure.", logger_dropped());
 }
 
-bool metrics_ready(void *sources) {
+bool host_metrics_ready(void *sources) {
     const struct metrics_sources *m = sources;
     struct api_key none;
     struct arena *a = arena_new(64 * 1024);

@@ -11,7 +11,7 @@ struct metrics_sources {
     struct wopr_log *log;
     struct engine *engine;
 };
-void metrics_render(void *sources, struct buf *out);
-bool metrics_ready(void *sources); /* the store answers */
+void host_metrics_render(void *sources, struct buf *out);
+bool host_metrics_ready(void *sources); /* the store answers */
 
 #endif

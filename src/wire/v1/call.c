@@ -32,6 +32,16 @@ int v1_reply_buf(struct http_call *c, int status, struct buf *b) {
     return HTTP_DONE;
 }
 
+int v1_head_check(const struct run_head *head, struct wopr_error *err) {
+    if (head->engine_version <= CURRENT_ENGINE_VERSION) return 0;
+    int rc = wopr_error_set(err, WOPR_E_VERSION_MISMATCH,
+                            "the run was written by a newer engine; upgrade this host to read it");
+    wopr_error_details(err,
+                       "{\"runId\":\"" STR_FMT "\",\"persistedVersion\":%d,\"currentVersion\":%d}",
+                       STR_ARG(head->run_id), (int)head->engine_version, CURRENT_ENGINE_VERSION);
+    return rc;
+}
+
 int v1_call_run(struct http_call *c, struct run_head *out, struct wopr_error *err) {
     struct v1 *v = v1_of(c);
     struct str id = http_param(c, "runId");
@@ -44,14 +54,8 @@ int v1_call_run(struct http_call *c, struct run_head *out, struct wopr_error *er
     if (rc != 0) return rc;
     if (c->who.ticket_run_no > 0 && head.run_no != c->who.ticket_run_no)
         return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such run");
-    if (head.engine_version > CURRENT_ENGINE_VERSION) { /* VER-3 */
-        rc = wopr_error_set(err, WOPR_E_VERSION_MISMATCH,
-                            "the run was written by a newer engine; upgrade this host to read it");
-        wopr_error_details(
-            err, "{\"runId\":\"" STR_FMT "\",\"persistedVersion\":%d,\"currentVersion\":%d}",
-            STR_ARG(head.run_id), (int)head.engine_version, CURRENT_ENGINE_VERSION);
-        return rc;
-    }
+    rc = v1_head_check(&head, err);
+    if (rc != 0) return rc;
     *out = head;
     return 0;
 }

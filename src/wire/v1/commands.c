@@ -144,9 +144,8 @@ static void cmd_done(struct engine_cmd *cmd) {
         if (r->retry_after_s > 0)
             http_reply_header(c, "Retry-After",
                               arena_printf(c->arena, "%d", (int)r->retry_after_s));
-        if (c->has_idem) /* IDEM-5 */
-            http_reply_header(c, "openwop-Idempotent-Replay",
-                              cmd->replayed ? STR("true") : STR("false"));
+        if (cmd->replayed) /* IDEM-5; "false" is the server's business */
+            http_reply_header(c, "openwop-Idempotent-Replay", STR("true"));
         http_reply(c, r->status, r->body);
     }
     http_resume(c);

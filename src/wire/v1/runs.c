@@ -198,15 +198,15 @@ static int fresh_snapshot(struct v1 *v, const struct run_view *view, struct buf 
 int v1_get_run(struct http_call *c) {
     struct v1 *v = v1_of(c);
     struct wopr_error err = {0};
-    struct run_head head;
     struct run_view view;
     struct buf b;
+    struct str id = http_param(c, "runId");
     bool done = false;
+    int rc = WOPR_E_NOT_FOUND;
     buf_init(&b, V1_SNAPSHOT_MAX);
-    int rc = v1_call_run(c, &head, &err);
-    if (rc == 0)
-        rc = store_run_view(v->store, c->who.tenant, c->who.test_mode, head.run_id, c->arena, &view,
-                            &err);
+    if (id.n == 0 || id.n > V1_ID_CHARS) wopr_error_set(&err, rc, "no such run");
+    else rc = store_run_view(v->store, c->who.tenant, c->who.test_mode, id, c->arena, &view, &err);
+    if (rc == 0) rc = v1_head_check(&view.head, &err);
     if (rc == 0) rc = fresh_snapshot(v, &view, &b, &done, &err);
     if (rc == 0 && !done) rc = v1_snapshot_render(&view, -1, clock_wall_ms(), &b, &err);
     if (rc != 0) {

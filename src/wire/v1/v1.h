@@ -1,6 +1,7 @@
 /*
- * v1.h: the OpenWOP 1.0 wire adapter.  Layer: wire/v1.  Requests -> neutral commands, neutral results -> bytes; one file per resource.
- * Knows every wire name and code of major 1; no SQL, no sockets.
+ * v1.h: the OpenWOP 1.0 wire adapter.  Layer: wire/v1.  Requests -> neutral commands, neutral
+ * results -> bytes; one file per resource. Knows every wire name and code of major 1; no SQL, no
+ * sockets.
  */
 #ifndef WOPR_WIRE_V1_H
 #define WOPR_WIRE_V1_H
@@ -16,18 +17,27 @@ struct v1_config {
     int64_t idem_retention_s, max_run_duration_sec;
     size_t body_max;
     int64_t ticket_lifetime_ms;
-    const char *const *fixtures; /* advertised fixture ids: seeded and really executable (CAP-23, FIX-3) */
+    const char *const
+        *fixtures; /* advertised fixture ids: seeded and really executable (CAP-23, FIX-3) */
 };
 struct v1;
-MUST_CHECK int v1_new(const struct v1_config *cfg, struct engine *engine, struct wopr_log *log, struct v1 **out, struct wopr_error *err);
+MUST_CHECK int v1_new(const struct v1_config *cfg, struct engine *engine, struct wopr_log *log,
+                      struct v1 **out, struct wopr_error *err);
 void v1_free(struct v1 *v);
 /* For http_config: the operation table, error renderer and negotiation; lives as long as v. */
 const struct http_wire *v1_wire(struct v1 *v);
 
 /* Rendering, also used by the command line (wopr runs show, wopr tail --json). */
-void v1_event_render(struct str run_id, const struct event *e, struct buf *out); /* RunEventDoc, fixed key order (STORE-7) */
+void v1_event_render(struct str run_id, const struct event *e,
+                     struct buf *out); /* RunEventDoc, fixed key order (STORE-7) */
 /* RunSnapshot.  at_seq >= 0 adds atSeq (SSE-17). */
-MUST_CHECK int v1_snapshot_render(const struct run_view *v, int64_t at_seq, int64_t now_ms, struct buf *out, struct wopr_error *err);
+MUST_CHECK int v1_snapshot_render(const struct run_view *v, int64_t at_seq, int64_t now_ms,
+                                  struct buf *out, struct wopr_error *err);
+/* The view of a folded state, equal to what the store shows for the same log (EVT-41); texts are
+ * borrowed from s and o or allocated in a. */
+MUST_CHECK int v1_view_of_state(const struct run_state *s, const struct run_origin *o,
+                                int64_t now_ms, struct arena *a, struct run_view *out,
+                                struct wopr_error *err);
 /* Status and wire code of a neutral error (the one table, ERR-3). */
 int v1_status_of(int code);
 const char *v1_code_of(int code);

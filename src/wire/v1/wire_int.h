@@ -63,6 +63,8 @@ int v1_reply_buf(struct http_call *c, int status, struct buf *b);
 /* Head of the run named by {runId}: NOT_FOUND (also for over-long ids, foreign runs, and a ticket
  * for another run), EXPIRED, VERSION_MISMATCH (VER-3). */
 MUST_CHECK int v1_call_run(struct http_call *c, struct run_head *out, struct wopr_error *err);
+/* VER-3: a row of a newer engine is refused with its three details. */
+MUST_CHECK int v1_head_check(const struct run_head *head, struct wopr_error *err);
 /* Decimal digits within min..max, else VALIDATION with details {parameter, minimum, maximum}
  * (SSE-31). */
 MUST_CHECK int v1_int_param(const struct http_call *c, const char *name, int64_t min, int64_t max,
@@ -136,10 +138,6 @@ int64_t v1_fold_seq(const struct v1_fold *f); /* last applied, -1 = none */
 MUST_CHECK int v1_fold_snapshot(struct v1_fold *f, int64_t at_seq, int64_t now_ms, struct buf *out,
                                 struct wopr_error *err);
 bool v1_fold_has_ttl(const struct v1_fold *f);
-/* What the store would show for s; texts borrowed from s and o or allocated in a. */
-MUST_CHECK int v1_view_of_state(const struct run_state *s, const struct run_origin *o,
-                                int64_t now_ms, struct arena *a, struct run_view *out,
-                                struct wopr_error *err);
 /* The frame event: state.snapshot for the fold as it is. */
 MUST_CHECK int v1_fold_frame(struct v1_fold *f, int64_t id, struct buf *out,
                              struct wopr_error *err);

@@ -148,6 +148,20 @@ Test(schema, long_pointers_and_reasons_are_cut_at_whole_tokens_and_characters) {
     cr_expect(utf8_valid(str_c(issue.reason)));
 }
 
+Test(schema, a_pointer_too_deep_to_print_keeps_its_outer_steps) {
+    const struct schema *s = compiled("{\"items\":{\"$ref\":\"#\"},\"type\":\"array\"}");
+    struct buf b;
+    buf_init(&b, 1 << 12);
+    buf_addz(&b, "[[],");
+    for (int i = 0; i < 120; i++) buf_addc(&b, '[');
+    buf_addc(&b, '1');
+    for (int i = 0; i < 121; i++) buf_addc(&b, ']');
+    cr_assert_eq(check(s, b.p), WOPR_E_VALIDATION);
+    cr_expect_eq(strncmp(issue.instance, "/1/0/0", 6), 0, "%s", issue.instance);
+    cr_expect_eq(strlen(issue.instance), 190);
+    buf_fini(&b);
+}
+
 Test(schema, a_cut_reason_stays_valid_utf8) {
     char schema[700] = "{\"required\":[\"x";
     for (int i = 0; i < 150; i++) (void)strncat(schema, "\xC3\xA4", 3);

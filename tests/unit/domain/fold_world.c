@@ -39,6 +39,11 @@ const char *const FW_CHAIN =
                                                                        "c") "],\"triggers\":[]"
                                                                             "," FW_TAIL;
 
+const char *const FW_LOOP =
+    "{\"id\":\"loop\",\"name\":\"loop\",\"version\":\"1.0\",\"nodes\":[" FW_NODE("a") "," FW_NODE(
+        "b") "],\"edges\":[" FW_EDGE("ab", "a", "b") "," FW_EDGE("ba", "b",
+                                                                 "a") "],\"triggers\":[]," FW_TAIL;
+
 struct workflow *fw_compile(const char *text) {
     const struct wf_env env = {0};
     struct workflow *wf = NULL;

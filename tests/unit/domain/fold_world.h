@@ -24,6 +24,8 @@ struct fold_world {
 extern const char *const FW_PARALLEL;
 /* a -> b -> c, with variables and channels. */
 extern const char *const FW_CHAIN;
+/* a -> b -> a, entered at a. */
+extern const char *const FW_LOOP;
 
 struct workflow *fw_compile(const char *text);
 void fw_up(struct fold_world *w, const char *workflow, const char *inputs);

@@ -1,6 +1,7 @@
 /* The fold of run and node events: 20-runtime 1.4, 1.5, 10-http-core 5.3. */
 #include "fold_world.h"
 
+#include "base/fault.h"
 #include "base/mem.h"
 
 static struct fold_world w;
@@ -318,6 +319,30 @@ Test(fold, only_running_time_counts_for_the_timeout /* WF-23 */, .init = paralle
     cr_expect_eq(w.s->wait_since_ms, 0);
 }
 
+Test(fold, a_loop_starts_a_fresh_activation /* WF-13 */) {
+    fw_up(&w, FW_LOOP, "{}");
+    fw_start(&w);
+    fw_node(&w, EV_NODE_STARTED, "a");
+    fw_node(&w, EV_NODE_COMPLETED, "a");
+    fw_node(&w, EV_NODE_STARTED, "b");
+    fw_node(&w, EV_NODE_COMPLETED, "b");
+    cr_expect_eq(node("a")->activation, 1);
+    fw_node(&w, EV_NODE_STARTED, "a");
+    cr_expect_eq(node("a")->outputs.n, 0);
+    cr_expect_eq(node("a")->attempt, 0);
+    fw_node(&w, EV_NODE_COMPLETED, "a");
+    cr_expect_eq(node("a")->terminal_n, 2); /* D56 */
+    cr_expect_eq(w.s->started_count, 3);
+    fw_down(&w);
+}
+
+Test(fold, a_node_ends_once_per_activation /* R5 */, .init = chain_up, .fini = world_down) {
+    fw_start(&w);
+    fw_node(&w, EV_NODE_STARTED, "a");
+    fw_node(&w, EV_NODE_COMPLETED, "a");
+    cr_expect_eq(fw_event(&w, EV_NODE_COMPLETED, "a", "{}"), WOPR_E_CORRUPT);
+}
+
 /* --- what is no fact of this run --- */
 
 Test(fold, unknown_kinds_and_members_are_counted_only /* GEN-5, EVT-13 */, .init = chain_up,
@@ -459,4 +484,31 @@ Test(fold, the_same_log_gives_the_same_state_wherever_it_is_cut /* EVT-41, check
         fw_down(&w);
     }
     mem_free(whole);
+}
+
+Test(fold, memory_that_runs_out_is_an_answer_and_no_leak /* E16 */) {
+    struct workflow *wf = fw_compile(FW_CHAIN);
+    const struct run_meta meta = {.run_id = STR(FW_RUN_ID), .inputs = STR("{\"secret\":\"s\"}")};
+    bool reached = true;
+    for (unsigned nth = 1; reached; nth++) {
+        struct run_state *s = NULL;
+        int rc;
+        fault_arm(1u << FAULT_MALLOC, nth);
+        rc = run_state_new(wf, &meta, &RUN_LIMITS_DEFAULT, &s, NULL);
+        for (size_t i = 0; rc == 0 && i < LOG_NR; i++) {
+            const struct event e = {.seq = (int64_t)i,
+                                    .kind = LOG[i].kind,
+                                    .node_id = str_c(LOG[i].node),
+                                    .ts_ms = FW_T0 + (int64_t)i,
+                                    .payload = str_c(LOG[i].payload)};
+            rc = run_state_apply(s, &e, NULL);
+        }
+        reached = fault_fired();
+        fault_disarm();
+        cr_assert(rc == (reached ? WOPR_E_NO_MEMORY : 0), "allocation %u: %s", nth,
+                  wopr_err_name(rc));
+        if (rc == 0) cr_expect_null(run_state_broken(s));
+        run_state_free(s);
+    }
+    workflow_unref(wf);
 }

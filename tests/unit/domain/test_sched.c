@@ -348,6 +348,13 @@ Test(sched, conditions_see_outputs_and_variables /* WF-9 */) {
            "+a +b DONE");
 }
 
+Test(sched, conditions_do_not_see_what_the_log_hides /* NODE-20, EVT-41 */) {
+    expect(N("a") "," N("b"), EC("a", "b", "variables.v == null && variables.w == 2"),
+           ",\"variables\":[{\"name\":\"v\",\"type\":\"number\",\"defaultValue\":1,"
+           "\"sensitive\":true},{\"name\":\"w\",\"type\":\"number\",\"defaultValue\":2}]",
+           NULL, "+a +b DONE");
+}
+
 Test(sched, a_cycle_without_entry_starts_at_its_first_node /* WF-11, WF-13, DISP-8 */) {
     const char *nodes = NT("o", "core.orchestrator.supervisor") "," NT("d", "core.dispatch");
     const char *edges = E("o", "d") "," E("d", "o");

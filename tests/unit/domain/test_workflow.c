@@ -119,119 +119,113 @@ static int build(const struct parts *p, const struct wf_env *env, struct workflo
 #define CHAN(text) ",\"channels\":{\"c\":" text "}"
 #define TRIG(text) "{\"id\":\"t\",\"type\":\"channel-write\"" text "}"
 
+static const struct {
+    struct parts p;
+    const char *pointer;
+    bool schema_free; /* also without the definition schema, at the same place */
+} REFUSALS[] = {
+    {{.id = "no space"}, "/id", true},
+    {{.nodes = ""}, "/nodes", true},
+    {{.nodes = NODE("a b")}, "/nodes/0/id", true}, /* D14 */
+    {{.nodes = NODE("a") "," NODE("a")}, "/nodes/1/id", true},
+    {{.nodes = "{\"id\":\"a\",\"typeId\":\"Core.x\",\"name\":\"n\",\"position\":{\"x\":0,"
+               "\"y\":0},\"config\":{},\"inputs\":{}}"},
+     "/nodes/0/typeId",
+     true}, /* NODE-2 */
+    {{.nodes = NODE_WITH("a", "\"inputs\":{},\"settings\":{\"maxRetries\":-1}")},
+     "/nodes/0/settings/maxRetries",
+     true},
+    {{.nodes = NODE_WITH("a", "\"inputs\":{},\"settings\":{\"timeoutMs\":\"1\"}")},
+     "/nodes/0/settings/timeoutMs",
+     true},
+    {{.edges = EDGE("e", "a", "b") "," EDGE("e", "a", "b")}, "/edges/1/id", true},
+    {{.edges = EDGE("e", "x", "b")}, "/edges/0/sourceNodeId", true},
+    {{.edges = EDGE("e", "a", "x")}, "/edges/0/targetNodeId", true},
+    {{.edges = EDGE_WITH("e", "a", "b", "\"triggerRule\":\"some\"")}, "/edges/0/triggerRule", true},
+    {{.edges = COND("{\"type\":\"regex\",\"left\":\"status\",\"right\":\"(\"}")},
+     "/edges/0/condition/right",
+     true},
+    {{.edges = COND("{\"type\":\"regex\",\"left\":\"status\",\"right\":1}")},
+     "/edges/0/condition/right",
+     true},
+    {{.edges = COND("{\"type\":\"equals\",\"right\":1}")}, "/edges/0/condition/left", true},
+    {{.edges = COND("{\"type\":\"expression\"}")}, "/edges/0/condition/expression", true},
+    {{.edges = COND("{\"expression\":\"1 +\"}")}, "/edges/0/condition/expression", true},
+    {{.edges = COND("{\"expression\":\"matches(status,'(')\"}")},
+     "/edges/0/condition/expression",
+     true},
+    {{.nodes = PORT("{\"type\":\"connection\",\"nodeId\":\"x\",\"outputKey\":\"k\"}")},
+     "/nodes/0/inputs/p/nodeId",
+     true},
+    {{.nodes = PORT("{\"type\":\"variable\",\"variableName\":\"x\"}")},
+     "/nodes/0/inputs/p/variableName",
+     true},
+    {{.nodes = PORT("{\"type\":\"expression\",\"expression\":\"(\"}")},
+     "/nodes/0/inputs/p/expression",
+     true},
+    {{.nodes = PORT("{\"type\":\"static\"}")}, "/nodes/0/inputs/p/value", false},
+    {{.variables = "{\"name\":\"v\",\"type\":\"integer\"}"}, "/variables/0/type", true},
+    {{.variables = "{\"name\":\"v\",\"type\":\"string\"},{\"name\":\"v\",\"type\":\"string\"}"},
+     "/variables/1/name",
+     true},
+    {{.variables = "{\"name\":\"v\",\"type\":\"string\",\"defaultValue\":1}"},
+     "/variables/0/defaultValue",
+     true},
+    {{.settings = "\"maxLoopbackIterations\":0"}, "/settings/maxLoopbackIterations", true},
+    {{.settings = "\"timeout\":-1"}, "/settings/timeout", true},
+    {{.triggers = "{\"id\":\"t\",\"type\":\"manual\"},{\"id\":\"t\",\"type\":\"manual\"}"},
+     "/triggers/1/id",
+     true},
+    {{.triggers = "{\"id\":\"t\",\"type\":\"full-moon\"}"}, "/triggers/0/type", true},
+    {{.triggers = TRIG(",\"nodeId\":\"a\",\"config\":{\"channel\":\"c\"}")},
+     "/triggers/0/config/channel",
+     true}, /* CHAN-20 */
+    {{.triggers = TRIG(",\"nodeId\":\"x\",\"config\":{\"channel\":\"c\"}"),
+      .more = CHAN("{\"reducer\":\"append\"}")},
+     "/triggers/0/nodeId",
+     true},
+    {{.triggers = TRIG(",\"nodeId\":\"a\",\"config\":{\"channel\":\"c\",\"debounceMs\":60001}"),
+      .more = CHAN("{\"reducer\":\"append\"}")},
+     "/triggers/0/config/debounceMs",
+     true},
+    {{.more = CHAN("{\"reducer\":\"sum\"}")}, "/channels/c/reducer", true},
+    {{.more = CHAN("{\"reducer\":\"vendor.x\"}")}, "/channels/c/reducer", true},
+    {{.more = CHAN("{\"reducer\":\"append\",\"maxSize\":0}")}, "/channels/c/maxSize", true},
+    {{.more = CHAN("{\"reducer\":\"append\",\"ttlMs\":31536000001}")}, "/channels/c/ttlMs", true},
+    {{.more = CHAN("{\"reducer\":\"append\",\"schema\":{\"type\":\"nothing\"}}")},
+     "/channels/c/schema",
+     true},
+    {{.more = CHAN("{\"reducer\":\"append\",\"access\":\"secret\"}")}, "/channels/c/access", true},
+    {{.more = CHAN("{\"reducer\":\"append\",\"access\":{\"readers\":[\"*a\"]}}")},
+     "/channels/c/access/readers",
+     false}, /* CHAN-5 */
+    {{.more = ",\"configurableSchema\":{\"properties\":{\"topic\":{}}}"},
+     "/configurableSchema/properties/topic",
+     true}, /* OPT-5 */
+    {{.more = ",\"configurableSchema\":{\"type\":7}"}, "/configurableSchema", true},
+    {{.more = ",\"configurableSchema\":{\"$ref\":\"https://example.org/x\"}"},
+     "/configurableSchema",
+     true},
+    {{.nodes = "{\"id\":\"a\",\"typeId\":\"core.dispatch\",\"name\":\"n\",\"position\":{\"x\":0,"
+               "\"y\":0},\"config\":{},\"inputs\":{}}"},
+     "/nodes/0/typeId",
+     true}, /* DISP-3 */
+};
+
 Test(workflow, refuses_with_a_pointer /* WF-3 */) {
-    static const struct {
-        struct parts p;
-        const char *pointer;
-        bool schema_free; /* also without the definition schema, at the same place */
-    } T[] = {
-        {{.id = "no space"}, "/id", true},
-        {{.nodes = ""}, "/nodes", true},
-        {{.nodes = NODE("a b")}, "/nodes/0/id", true}, /* D14 */
-        {{.nodes = NODE("a") "," NODE("a")}, "/nodes/1/id", true},
-        {{.nodes = "{\"id\":\"a\",\"typeId\":\"Core.x\",\"name\":\"n\",\"position\":{\"x\":0,"
-                   "\"y\":0},\"config\":{},\"inputs\":{}}"},
-         "/nodes/0/typeId",
-         true}, /* NODE-2 */
-        {{.nodes = NODE_WITH("a", "\"inputs\":{},\"settings\":{\"maxRetries\":-1}")},
-         "/nodes/0/settings/maxRetries",
-         true},
-        {{.nodes = NODE_WITH("a", "\"inputs\":{},\"settings\":{\"timeoutMs\":\"1\"}")},
-         "/nodes/0/settings/timeoutMs",
-         true},
-        {{.edges = EDGE("e", "a", "b") "," EDGE("e", "a", "b")}, "/edges/1/id", true},
-        {{.edges = EDGE("e", "x", "b")}, "/edges/0/sourceNodeId", true},
-        {{.edges = EDGE("e", "a", "x")}, "/edges/0/targetNodeId", true},
-        {{.edges = EDGE_WITH("e", "a", "b", "\"triggerRule\":\"some\"")},
-         "/edges/0/triggerRule",
-         true},
-        {{.edges = COND("{\"type\":\"regex\",\"left\":\"status\",\"right\":\"(\"}")},
-         "/edges/0/condition/right",
-         true},
-        {{.edges = COND("{\"type\":\"regex\",\"left\":\"status\",\"right\":1}")},
-         "/edges/0/condition/right",
-         true},
-        {{.edges = COND("{\"type\":\"equals\",\"right\":1}")}, "/edges/0/condition/left", true},
-        {{.edges = COND("{\"type\":\"expression\"}")}, "/edges/0/condition/expression", true},
-        {{.edges = COND("{\"expression\":\"1 +\"}")}, "/edges/0/condition/expression", true},
-        {{.edges = COND("{\"expression\":\"matches(status,'(')\"}")},
-         "/edges/0/condition/expression",
-         true},
-        {{.nodes = PORT("{\"type\":\"connection\",\"nodeId\":\"x\",\"outputKey\":\"k\"}")},
-         "/nodes/0/inputs/p/nodeId",
-         true},
-        {{.nodes = PORT("{\"type\":\"variable\",\"variableName\":\"x\"}")},
-         "/nodes/0/inputs/p/variableName",
-         true},
-        {{.nodes = PORT("{\"type\":\"expression\",\"expression\":\"(\"}")},
-         "/nodes/0/inputs/p/expression",
-         true},
-        {{.nodes = PORT("{\"type\":\"static\"}")}, "/nodes/0/inputs/p/value", false},
-        {{.variables = "{\"name\":\"v\",\"type\":\"integer\"}"}, "/variables/0/type", true},
-        {{.variables = "{\"name\":\"v\",\"type\":\"string\"},{\"name\":\"v\",\"type\":\"string\"}"},
-         "/variables/1/name",
-         true},
-        {{.variables = "{\"name\":\"v\",\"type\":\"string\",\"defaultValue\":1}"},
-         "/variables/0/defaultValue",
-         true},
-        {{.settings = "\"maxLoopbackIterations\":0"}, "/settings/maxLoopbackIterations", true},
-        {{.settings = "\"timeout\":-1"}, "/settings/timeout", true},
-        {{.triggers = "{\"id\":\"t\",\"type\":\"manual\"},{\"id\":\"t\",\"type\":\"manual\"}"},
-         "/triggers/1/id",
-         true},
-        {{.triggers = "{\"id\":\"t\",\"type\":\"full-moon\"}"}, "/triggers/0/type", true},
-        {{.triggers = TRIG(",\"nodeId\":\"a\",\"config\":{\"channel\":\"c\"}")},
-         "/triggers/0/config/channel",
-         true}, /* CHAN-20 */
-        {{.triggers = TRIG(",\"nodeId\":\"x\",\"config\":{\"channel\":\"c\"}"),
-          .more = CHAN("{\"reducer\":\"append\"}")},
-         "/triggers/0/nodeId",
-         true},
-        {{.triggers = TRIG(",\"nodeId\":\"a\",\"config\":{\"channel\":\"c\",\"debounceMs\":60001}"),
-          .more = CHAN("{\"reducer\":\"append\"}")},
-         "/triggers/0/config/debounceMs",
-         true},
-        {{.more = CHAN("{\"reducer\":\"sum\"}")}, "/channels/c/reducer", true},
-        {{.more = CHAN("{\"reducer\":\"vendor.x\"}")}, "/channels/c/reducer", true},
-        {{.more = CHAN("{\"reducer\":\"append\",\"maxSize\":0}")}, "/channels/c/maxSize", true},
-        {{.more = CHAN("{\"reducer\":\"append\",\"ttlMs\":31536000001}")},
-         "/channels/c/ttlMs",
-         true},
-        {{.more = CHAN("{\"reducer\":\"append\",\"schema\":{\"type\":\"nothing\"}}")},
-         "/channels/c/schema",
-         true},
-        {{.more = CHAN("{\"reducer\":\"append\",\"access\":\"secret\"}")},
-         "/channels/c/access",
-         true},
-        {{.more = CHAN("{\"reducer\":\"append\",\"access\":{\"readers\":[\"*a\"]}}")},
-         "/channels/c/access/readers",
-         false}, /* CHAN-5 */
-        {{.more = ",\"configurableSchema\":{\"properties\":{\"topic\":{}}}"},
-         "/configurableSchema/properties/topic",
-         true}, /* OPT-5 */
-        {{.more = ",\"configurableSchema\":{\"type\":7}"}, "/configurableSchema", true},
-        {{.more = ",\"configurableSchema\":{\"$ref\":\"https://example.org/x\"}"},
-         "/configurableSchema",
-         true},
-        {{.nodes =
-              "{\"id\":\"a\",\"typeId\":\"core.dispatch\",\"name\":\"n\",\"position\":{\"x\":0,"
-              "\"y\":0},\"config\":{},\"inputs\":{}}"},
-         "/nodes/0/typeId",
-         true}, /* DISP-3 */
-    };
     struct wf_env with = {.definition_schema = definition()}, without = {0};
-    for (size_t i = 0; i < sizeof(T) / sizeof(T[0]); i++) {
+    for (size_t i = 0; i < sizeof(REFUSALS) / sizeof(REFUSALS[0]); i++) {
         for (int k = 0; k < 2; k++) {
             struct workflow *w = NULL;
             struct wopr_error err;
             wopr_error_clear(&err);
-            int rc = build(&T[i].p, k ? &without : &with, &w, &err);
-            cr_expect(rc == WOPR_E_VALIDATION, "row %zu (%s): %d", i, T[i].pointer, rc);
+            int rc = build(&REFUSALS[i].p, k ? &without : &with, &w, &err);
+            cr_expect(rc == WOPR_E_VALIDATION, "row %zu (%s): %d", i, REFUSALS[i].pointer, rc);
             cr_expect(w == NULL);
             cr_expect(err.message[0] != '\0');
-            if (k == 1 && T[i].schema_free)
-                cr_expect(strcmp(err.pointer, T[i].pointer) == 0, "row %zu: %s, not %s (%s)", i,
-                          err.pointer, T[i].pointer, err.message);
+            if (k == 1 && REFUSALS[i].schema_free)
+                cr_expect(strcmp(err.pointer, REFUSALS[i].pointer) == 0, "row %zu: %s, not %s (%s)",
+                          i, err.pointer, REFUSALS[i].pointer, err.message);
         }
     }
     schema_set_free(set);

@@ -231,3 +231,14 @@ Test(wire_call, what_is_never_stored /* IDEM-8 */) {
         cr_expect_eq(r.transient_until_ms > 0, r.status >= 500 || r.retry_after_s > 0);
     }
 }
+
+Test(wire_call, a_row_of_a_newer_engine_is_refused_with_its_numbers /* VER-3 */) {
+    struct run_head h = {.run_id = STR("run_1"), .engine_version = CURRENT_ENGINE_VERSION};
+    cr_expect_eq(v1_head_check(&h, &err), 0);
+    h.engine_version = 0; /* unversioned rows are legacy and readable (VER-2) */
+    cr_expect_eq(v1_head_check(&h, &err), 0);
+    h.engine_version = CURRENT_ENGINE_VERSION + 1;
+    cr_expect_eq(v1_head_check(&h, &err), WOPR_E_VERSION_MISMATCH);
+    cr_expect_str_eq(err.details,
+                     "{\"runId\":\"run_1\",\"persistedVersion\":2,\"currentVersion\":1}");
+}

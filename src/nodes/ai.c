@@ -1,0 +1,270 @@
+/*
+ * ai.c: core.ai.callPrompt (NODE-59..61, OPT-9, OPT-10, WF-34, EVT-34).  Only the mock providers answer so far; they are
+ * pure functions of the run's options, and re-enter where the log says they stopped (call->chunks_done).
+ */
+#include "codec/json.h"
+#include "nodes/nodes.h"
+
+#define AI_CHUNKS_PER_CALL 256
+#define AI_DELAY_MS_MAX    5000
+#define AI_FAIL_MS_MAX     3600000
+
+struct stream {
+    const struct node_call *call;
+    struct node_result *out;
+    struct str config;      /* of the mock, {} when absent */
+    struct str model, finish_reason, usage; /* model: text; the others raw JSON or text as named */
+    int64_t delay_ms;
+};
+
+static void short_of_memory(struct node_result *out) {
+    node_fail(out, "out_of_memory", "the node needs more memory", true);
+}
+
+static bool opt_string(struct stream *s, const char *key, struct str *out) {
+    struct str raw = json_get(s->config, key);
+    if (raw.n == 0) return true;
+    if (json_type_of(raw) != JSON_STRING) return false;
+    *out = json_string(raw, s->call->a);
+    return out->p != NULL;
+}
+
+static bool opt_int(struct stream *s, const char *key, int64_t max, int64_t *out) {
+    struct str raw = json_get(s->config, key);
+    return raw.n == 0 || (json_int(raw, out) && *out >= 0 && *out <= max);
+}
+
+static bool finish_known(struct str v) {
+    static const char *const KNOWN[] = {"stop", "length", "tool_calls", "content_filter"};
+    for (size_t i = 0; i < sizeof KNOWN / sizeof KNOWN[0]; i++)
+        if (str_eqc(v, KNOWN[i])) return true;
+    return false;
+}
+
+/* What the streaming mocks share.  false: the result already fails. */
+static bool stream_open(struct stream *s, const char *model, const char *finish, size_t tokens) {
+    s->model = str_c(model);
+    s->finish_reason = str_c(finish);
+    s->delay_ms = 0;
+    s->usage = json_get(s->config, "usage");
+    bool ok = opt_string(s, "model", &s->model) && opt_string(s, "finishReason", &s->finish_reason);
+    ok = ok && finish_known(s->finish_reason);
+    ok = ok && opt_int(s, "delayMsPerToken", AI_DELAY_MS_MAX, &s->delay_ms);
+    if (s->usage.n == 0)
+        s->usage = arena_printf(
+            s->call->a, "{\"promptTokens\":1,\"completionTokens\":%zu,\"totalTokens\":%zu}", tokens,
+            tokens + 1);
+    else ok = ok && json_type_of(s->usage) == JSON_OBJECT;
+    if (!ok) node_invalid(s->out, "the configuration of the mock provider is not valid");
+    return ok;
+}
+
+/* One output.chunk; tool: a tool call of it, or empty. */
+static bool chunk(struct stream *s, struct str text, bool last, struct str tool) {
+    struct node_effect *x = node_effect_add(s->call, s->out, EFFECT_CHUNK);
+    struct buf b;
+    struct jw w;
+    if (!x) return false;
+    buf_init(&b, JSON_LIMITS_STORED.bytes_max);
+    jw_init(&w, &b);
+    jw_object(&w);
+    if (last) jw_kstr(&w, "finishReason", s->finish_reason);
+    if (tool.n > 0) {
+        jw_key(&w, "toolCalls");
+        jw_array(&w);
+        jw_raw(&w, tool);
+        jw_end_array(&w);
+    }
+    if (last) jw_kraw(&w, "usage", s->usage);
+    jw_kstr(&w, "model", s->model);
+    jw_end_object(&w);
+    x->value = text;
+    x->is_last = last ? 1 : -1;
+    x->extra = buf_failed(&b) ? STR_NONE : arena_str(s->call->a, buf_str(&b));
+    buf_fini(&b);
+    return x->extra.p != NULL;
+}
+
+/* One piece now and the rest after the delay, or many at once without one. */
+static bool stream_pauses(struct stream *s, size_t sent, size_t left) {
+    if (left == 0 || (s->delay_ms == 0 && sent < AI_CHUNKS_PER_CALL)) return false;
+    s->out->outcome = NODE_OUT_WAIT;
+    s->out->wait_ms = s->delay_ms;
+    return true;
+}
+
+/* --- stream-text --- */
+
+static bool tokens_of(struct stream *s, struct json_elements *out) {
+    struct str raw = json_get(s->config, "tokens");
+    if (raw.n == 0) raw = STR("[\"mock\",\" response\"]");
+    if (json_type_of(raw) != JSON_ARRAY || json_elements(raw, s->call->a, out, NULL) != 0)
+        return false;
+    for (size_t i = 0; i < out->n; i++)
+        if (json_type_of(out->v[i]) != JSON_STRING) return false;
+    return true;
+}
+
+static struct str text_output(const struct node_call *call, const struct json_elements *tokens) {
+    struct buf text, b;
+    struct jw w;
+    buf_init(&text, JSON_LIMITS_STORED.bytes_max);
+    buf_init(&b, JSON_LIMITS_STORED.bytes_max);
+    for (size_t i = 0; i < tokens->n; i++) buf_adds(&text, json_string(tokens->v[i], call->a));
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "text", buf_str(&text));
+    jw_end_object(&w);
+    bool failed = buf_failed(&text) || buf_failed(&b);
+    struct str out = failed ? STR_NONE : arena_str(call->a, buf_str(&b));
+    buf_fini(&text);
+    buf_fini(&b);
+    return out;
+}
+
+static void mock_stream_text(struct stream *s) {
+    struct json_elements tokens;
+    if (!tokens_of(s, &tokens)) {
+        node_invalid(s->out, "tokens of the mock provider is not an array of strings");
+        return;
+    }
+    if (!stream_open(s, "mock-stream-text-v1", "stop", tokens.n)) return;
+    size_t first = (size_t)s->call->chunks_done;
+    for (size_t i = first; i < tokens.n; i++) {
+        if (!chunk(s, json_string(tokens.v[i], s->call->a), i + 1 == tokens.n, STR_NONE)) {
+            short_of_memory(s->out);
+            return;
+        }
+        if (stream_pauses(s, i + 1 - first, tokens.n - i - 1)) return;
+    }
+    if (tokens.n == 0 && first == 0 && !chunk(s, STR(""), true, STR_NONE)) {
+        short_of_memory(s->out);
+        return;
+    }
+    s->out->outcome = NODE_OUT_DONE;
+    s->out->outputs = text_output(s->call, &tokens);
+    if (!s->out->outputs.p) short_of_memory(s->out);
+}
+
+/* --- tool-calls --- */
+
+/* {"id","name","arguments"}: arguments is text in a chunk, whatever the configuration holds. */
+static struct str tool_call(const struct node_call *call, struct str raw) {
+    struct str args = json_get(raw, "arguments"), id = json_get(raw, "id"),
+               name = json_get(raw, "name");
+    struct buf b;
+    struct jw w;
+    bool ok = id.n > 0 && json_type_of(id) == JSON_STRING && name.n > 0 &&
+              json_type_of(name) == JSON_STRING;
+    if (!ok) return STR_NONE;
+    buf_init(&b, JSON_LIMITS_STORED.bytes_max);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kraw(&w, "id", id);
+    jw_kraw(&w, "name", name);
+    if (args.n > 0 && json_type_of(args) == JSON_STRING) jw_kraw(&w, "arguments", args);
+    else jw_kstr(&w, "arguments", args.n > 0 ? args : STR("{}"));
+    jw_end_object(&w);
+    struct str out = buf_failed(&b) ? STR_NONE : arena_str(call->a, buf_str(&b));
+    buf_fini(&b);
+    return out;
+}
+
+static struct str tool_output(const struct node_call *call, const struct str *v, size_t n) {
+    struct buf b;
+    struct jw w;
+    buf_init(&b, JSON_LIMITS_STORED.bytes_max);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstrz(&w, "text", "");
+    jw_key(&w, "toolCalls");
+    jw_array(&w);
+    for (size_t i = 0; i < n; i++) jw_raw(&w, v[i]);
+    jw_end_array(&w);
+    jw_end_object(&w);
+    struct str out = buf_failed(&b) ? STR_NONE : arena_str(call->a, buf_str(&b));
+    buf_fini(&b);
+    return out;
+}
+
+static void mock_tool_calls(struct stream *s) {
+    struct json_elements list;
+    struct str raw = json_get(s->config, "toolCalls");
+    if (raw.n == 0) raw = STR("[{\"id\":\"call_1\",\"name\":\"mock_tool\",\"arguments\":\"{}\"}]");
+    bool ok = json_type_of(raw) == JSON_ARRAY && json_elements(raw, s->call->a, &list, NULL) == 0;
+    struct str *calls = ok ? ARENA_ARRAY(s->call->a, struct str, list.n) : NULL;
+    for (size_t i = 0; calls && ok && i < list.n; i++) {
+        calls[i] = tool_call(s->call, list.v[i]);
+        ok = calls[i].n > 0;
+    }
+    if (!ok || !calls || list.n == 0) {
+        node_invalid(s->out, "toolCalls of the mock provider is not an array of {id, name, arguments}");
+        return;
+    }
+    if (!stream_open(s, "mock-tool-calls-v1", "tool_calls", list.n)) return;
+    size_t first = (size_t)s->call->chunks_done;
+    for (size_t i = first; i < list.n; i++) {
+        if (!chunk(s, STR(""), i + 1 == list.n, calls[i])) {
+            short_of_memory(s->out);
+            return;
+        }
+        if (stream_pauses(s, i + 1 - first, list.n - i - 1)) return;
+    }
+    s->out->outcome = NODE_OUT_DONE;
+    s->out->outputs = tool_output(s->call, calls, list.n);
+    if (!s->out->outputs.p) short_of_memory(s->out);
+}
+
+/* --- error, usage-only --- */
+
+static void mock_error(struct stream *s) {
+    struct str code = STR("mock_error"), message = STR("the mock provider failed as configured");
+    struct str raw = json_get(s->config, "retryable");
+    bool retryable = false;
+    int64_t after_ms = 0;
+    bool ok = opt_string(s, "code", &code) && opt_string(s, "message", &message) &&
+              opt_int(s, "failAfterMs", AI_FAIL_MS_MAX, &after_ms) &&
+              (raw.n == 0 || json_bool(raw, &retryable));
+    if (!ok || code.n == 0) {
+        node_invalid(s->out, "the configuration of the mock provider is not valid");
+        return;
+    }
+    if (after_ms > 0 && !s->call->waited) {
+        s->out->outcome = NODE_OUT_WAIT;
+        s->out->wait_ms = after_ms;
+        return;
+    }
+    s->out->outcome = NODE_OUT_FAIL;
+    s->out->error_code = code;
+    s->out->error_message = message;
+    s->out->retryable = retryable;
+}
+
+static void mock_usage_only(struct stream *s) {
+    if (!stream_open(s, "mock-usage-only-v1", "stop", 0)) return;
+    struct node_effect *x = node_effect_add(s->call, s->out, EFFECT_CHUNK);
+    struct str meta = arena_printf(s->call->a, "{\"usage\":" STR_FMT "}", STR_ARG(s->usage));
+    if (!x || !meta.p) {
+        short_of_memory(s->out);
+        return;
+    }
+    x->extra = meta;
+    x->is_last = 1;
+    s->out->outcome = NODE_OUT_DONE;
+    s->out->outputs = STR("{\"text\":\"\"}");
+}
+
+static void (*const MOCKS[])(struct stream *s) = {
+    [MOCK_STREAM_TEXT] = mock_stream_text,
+    [MOCK_TOOL_CALLS] = mock_tool_calls,
+    [MOCK_ERROR] = mock_error,
+    [MOCK_USAGE_ONLY] = mock_usage_only,
+};
+
+void exec_call_prompt(const struct node_call *call, struct node_result *out) {
+    const struct run_options *o = &call->run->options;
+    struct stream s = {.call = call, .out = out};
+    s.config = o->mock_config.n > 0 ? o->mock_config : STR("{}");
+    if ((size_t)o->mock < sizeof MOCKS / sizeof MOCKS[0] && MOCKS[o->mock]) MOCKS[o->mock](&s);
+    else node_fail(out, "ai_provider_unavailable", "no AI provider is configured on this host", false);
+}

@@ -1,0 +1,31 @@
+/*
+ * nodes.h: the node types this host brings along.  Layer: nodes.  One function per type, one table (table.c) that
+ * registers them; an executor decides by its call only and returns effects as data (engine/node.h).
+ */
+#ifndef WOPR_NODES_NODES_H
+#define WOPR_NODES_NODES_H
+
+#include "engine/node.h"
+
+/* Register every core type, and the conformance-only ones when conformance (NODE-23, NODE-62).
+ * Call once at start.  Errors: EXISTS, NO_MEMORY. */
+MUST_CHECK int nodes_register_core(struct node_registry *r, bool conformance, struct wopr_error *err);
+
+/* --- flow.c --- */
+node_fn exec_noop, exec_pass, exec_fail, exec_loop;
+/* --- data.c --- */
+node_fn exec_identity, exec_set_variable, exec_get_variable, exec_log, exec_channel_write;
+/* --- delay.c --- */
+node_fn exec_delay;
+/* --- ai.c --- */
+node_fn exec_call_prompt;
+
+/* --- args.c: reading ports and config --- */
+/* Raw value of an argument: the input port wins over config; STR_NONE when neither has it. */
+struct str node_arg(const struct node_call *call, const char *key);
+/* The same as a string; false when it is absent or no string. */
+bool node_arg_string(const struct node_call *call, const char *key, struct str *out);
+/* validation_error, not retried (NODE-18). */
+void node_invalid(struct node_result *out, const char *message);
+
+#endif

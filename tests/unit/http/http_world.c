@@ -1,0 +1,543 @@
+/*
+ * http_world.c: see http_world.h.
+ */
+#include "http_world.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "codec/json.h"
+#include "codec/sse.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+struct world W;
+
+/* ------------------------------------------------------------------------------ the wire of the test */
+
+static const struct {
+    int code, status;
+    const char *name;
+} CODES[] = {{WOPR_E_VALIDATION, 400, "validation_error"},
+             {WOPR_E_UNAUTHENTICATED, 401, "unauthenticated"},
+             {WOPR_E_KEY_EXPIRED, 401, "key_expired"},
+             {WOPR_E_KEY_REVOKED, 401, "key_revoked"},
+             {WOPR_E_FORBIDDEN, 403, "forbidden"},
+             {WOPR_E_NOT_FOUND, 404, "not_found"},
+             {WOPR_E_METHOD, 405, "method_not_allowed"},
+             {WOPR_E_IDEM_IN_FLIGHT, 409, "idempotency_in_flight"},
+             {WOPR_E_IDEM_CONFLICT, 409, "idempotency_key_conflict"},
+             {WOPR_E_BODY_TOO_LARGE, 413, "payload_too_large"},
+             {WOPR_E_MEDIA_TYPE, 415, "unsupported_media_type"},
+             {WOPR_E_RATE_LIMITED, 429, "rate_limited"},
+             {WOPR_E_UNAVAILABLE, 503, "service_unavailable"},
+             {WOPR_E_CLOSED, 503, "service_unavailable"},
+             {WOPR_E_VERSION_UNSUPPORTED, 406, "version_unsupported"}};
+
+static void render_error(void *ctx, struct http_call *c, const struct wopr_error *err, int *status, struct str *body,
+                         int *retry_after_s) {
+    (void)ctx;
+    const char *name = "internal_error";
+    *status = 500;
+    for (size_t i = 0; i < sizeof CODES / sizeof CODES[0]; i++)
+        if (CODES[i].code == err->code) *status = CODES[i].status, name = CODES[i].name;
+    struct buf b;
+    struct jw w;
+    buf_init(&b, 8192);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstrz(&w, "error", name);
+    jw_kstrz(&w, "message", err->message);
+    if (err->details[0]) jw_kraw(&w, "details", str_c(err->details));
+    jw_end_object(&w);
+    *body = arena_str(c->arena, buf_str(&b));
+    buf_fini(&b);
+    *retry_after_s = *status == 503 || *status == 429 ? 7 : 0;
+}
+
+static int negotiate(void *ctx, struct str path, struct str version, struct wopr_error *err) {
+    (void)ctx, (void)path;
+    if (version.n == 0 || version.p[0] == '1') return 0;
+    return wopr_error_set(err, WOPR_E_VERSION_UNSUPPORTED, "only major 1 is served");
+}
+
+static int on_ping(struct http_call *c) {
+    http_reply(c, 200, STR("{\"pong\":true}"));
+    return HTTP_DONE;
+}
+
+static int on_echo(struct http_call *c) {
+    atomic_fetch_add(&W.executed, 1);
+    http_reply(c, 201, c->body);
+    return HTTP_DONE;
+}
+
+static int on_show(struct http_call *c) {
+    struct buf b;
+    struct jw w;
+    buf_init(&b, 8192);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstrz(&w, "op", c->op->id);
+    if (c->params_nr > 0) jw_kstr(&w, "id", c->params[0].value);
+    if (c->params_nr > 1) jw_kstr(&w, "second", c->params[1].value);
+    jw_kstr(&w, "q", http_query(c, "q", NULL));
+    jw_kstr(&w, "base", http_base_url(c));
+    jw_kstr(&w, "tenant", c->who.tenant);
+    jw_kbool(&w, "keyed", c->has_idem);
+    jw_end_object(&w);
+    http_reply(c, 200, arena_str(c->arena, buf_str(&b)));
+    buf_fini(&b);
+    return HTTP_DONE;
+}
+
+static int on_silent(struct http_call *c) {
+    (void)c;
+    return HTTP_DONE;
+}
+
+static void count_free(void *user) {
+    (void)user;
+    atomic_fetch_add(&W.freed, 1);
+}
+
+static void stored(void *ctx, struct plan *p, int rc) {
+    struct http_call *c = ctx;
+    http_reply(c, 201, rc == 0 ? STR("{\"made\":1}") : STR("{\"made\":0}"));
+    plan_unref(p);
+    http_resume(c);
+}
+
+/* Held until world_open, then stored under the key (when there is one) and answered from the committer's thread. */
+static void *later_main(void *arg) {
+    struct http_call *c = arg;
+    pthread_mutex_lock(&W.lock);
+    while (!W.open) pthread_cond_wait(&W.cond, &W.lock);
+    pthread_mutex_unlock(&W.lock);
+    if (c->has_idem) {
+        struct plan *p = plan_new();
+        p->what = PLAN_SIDE;
+        p->has_idem = true;
+        p->idem = c->idem;
+        p->idem.tenant = arena_str(p->arena, c->idem.tenant);
+        p->idem.operation_id = arena_str(p->arena, c->idem.operation_id);
+        p->idem_response = (struct idem_response){.status = 201, .body = STR("{\"made\":1}")};
+        if (log_append(W.log, p, stored, c) == 0) return NULL;
+        plan_unref(p);
+    }
+    http_reply(c, 201, STR("{\"made\":1}"));
+    http_resume(c);
+    return NULL;
+}
+
+static int on_later(struct http_call *c) {
+    pthread_t t;
+    if (c->phase > 0) {
+        http_reply(c, 200, STR("{\"phase\":1}"));
+        return HTTP_DONE;
+    }
+    atomic_fetch_add(&W.executed, 1);
+    c->user = c;
+    c->user_free = count_free;
+    cr_assert_eq(pthread_create(&t, NULL, later_main, c), 0);
+    pthread_detach(t);
+    atomic_fetch_add(&W.waiting, 1);
+    return HTTP_PENDING;
+}
+
+static int64_t number(struct http_call *c, const char *name, int64_t def) {
+    bool found;
+    int64_t v;
+    struct str s = http_query(c, name, &found);
+    return found && str_i64(s, &v) ? v : def;
+}
+
+static int on_poll(struct http_call *c) {
+    if (c->phase > 0) {
+        http_reply(c, 200, STR("{\"woken\":true}"));
+        return HTTP_DONE;
+    }
+    atomic_fetch_add(&W.waiting, 1);
+    return http_wait_events(c, number(c, "no", 0), number(c, "after", -1), number(c, "ms", 10000));
+}
+
+static int on_ticket(struct http_call *c) {
+    struct str t;
+    int64_t at;
+    struct wopr_error err = {0};
+    int rc = http_ticket_mint(c, http_param(c, "runId"), number(c, "no", 1), number(c, "ms", 60000), &t, &at, &err);
+    if (rc != 0) http_fail(c, &err);
+    else http_reply(c, 200, t);
+    return HTTP_DONE;
+}
+
+static void frame(const void *ctx, struct str run_id, const struct event *e, struct buf *out) {
+    (void)ctx, (void)run_id;
+    if (e->kind != EV_VARIABLE_CHANGED) sse_frame(out, (uint64_t)e->seq, e->type, e->payload);
+}
+static void element(const void *ctx, struct str run_id, const struct event *e, struct buf *out) {
+    (void)ctx, (void)run_id;
+    if (e->kind != EV_VARIABLE_CHANGED) buf_addf(out, "{\"seq\":%lld}", (long long)e->seq);
+}
+static const struct log_view FRAMES = {1, frame, NULL}, ELEMENTS = {2, element, NULL};
+
+static int fold(void *state, const struct event *e, struct buf *out) {
+    int *n = state;
+    buf_addf(out, "id: %lld\ndata: %d\n\n", (long long)e->seq, ++*n);
+    return 0;
+}
+
+static int on_events(struct http_call *c) {
+    struct http_stream s = {.run_no = number(c, "no", 0),
+                            .run_id = http_param(c, "runId"),
+                            .after_seq = number(c, "after", -1),
+                            .buffer_ms = (unsigned)number(c, "buf", 0),
+                            .prelude = http_query(c, "prelude", NULL),
+                            .ended = number(c, "ended", 0) == 1};
+    s.view = s.buffer_ms > 0 ? &ELEMENTS : &FRAMES;
+    if (number(c, "fold", 0) == 1) {
+        s.view = NULL;
+        s.fold = fold;
+        s.state = MEM_NEW(int);
+        s.state_free = mem_free;
+    }
+    http_reply_stream(c, &s);
+    return HTTP_DONE;
+}
+
+static const struct http_op OPS[] = {
+    {"discover", "GET", "/.well-known/openwop", 0, OP_PUBLIC | OP_HEAD | OP_ADDRESS_LIMIT, 0, on_ping},
+    {"ping", "GET", "/v1/ping", 0, OP_PUBLIC, 0, on_ping},
+    {"silent", "GET", "/v1/silent", 0, OP_PUBLIC, 0, on_silent},
+    {"echo", "POST", "/v1/echo", SCOPE_RUNS_CREATE, OP_IDEMPOTENT, 1024, on_echo},
+    {"later", "POST", "/v1/later", SCOPE_RUNS_CREATE, OP_IDEMPOTENT | OP_BODY_OPTIONAL, 1024, on_later},
+    {"show", "GET", "/v1/runs/{runId}", SCOPE_RUNS_READ, 0, 0, on_show},
+    {"pause", "POST", "/v1/runs/{runId}:pause", SCOPE_RUNS_CANCEL, OP_BODY_OPTIONAL, 1024, on_show},
+    {"both", "POST", "/v1/runs/{runId}:fork", SCOPE_RUNS_CREATE | SCOPE_RUNS_READ, OP_BODY_OPTIONAL, 1024, on_show},
+    {"cancel", "POST", "/v1/runs/{runId}/cancel", SCOPE_RUNS_CANCEL, OP_BODY_OPTIONAL, 1024, on_show},
+    {"events", "GET", "/v1/runs/{runId}/events", SCOPE_RUNS_READ, OP_TICKET, 0, on_events},
+    {"poll", "GET", "/v1/runs/{runId}/events/poll", SCOPE_RUNS_READ, 0, 0, on_poll},
+    {"ticket", "POST", "/v1/runs/{runId}/ticket", SCOPE_RUNS_READ, OP_BODY_OPTIONAL, 1024, on_ticket},
+    {"resolve", "POST", "/v1/runs/{runId}/interrupts/{nodeId}", SCOPE_RUNS_READ, OP_BODY_OPTIONAL, 1024, on_show},
+    {"token", "GET", "/v1/interrupts/{token}", 0, OP_PUBLIC, 0, on_show},
+    {"search", "GET", "/v1/packs/-/search", 0, OP_PUBLIC, 0, on_show},
+    {"pack", "GET", "/v1/packs/{name}/{part}", 0, OP_PUBLIC, 0, on_show},
+};
+
+/* ------------------------------------------------------------------------------ up and down */
+
+static struct str make_key(unsigned scopes, int64_t expires, bool revoked) {
+    struct str text;
+    struct api_key row;
+    struct wopr_error err;
+    cr_assert_eq(key_mint(W.store, STR("t1"), STR("w1"), STR("test"), scopes, false, expires, W.arena, &text, &row, &err), 0,
+                 "%s", err.message);
+    cr_assert_eq(store_key_put(W.store, &row, &err), 0, "%s", err.message);
+    if (revoked) cr_assert_eq(store_key_revoke(W.store, row.key_id, 1, &err), 0);
+    W.key_id = row.key_id;
+    return text;
+}
+
+void world_up(void (*tweak)(struct http_config *cfg)) {
+    struct wopr_error err = {0};
+    char path[96];
+    memset(&W, 0, sizeof W);
+    pthread_mutex_init(&W.lock, NULL);
+    pthread_cond_init(&W.cond, NULL);
+    logger_level(LOG_ERROR);
+    snprintf(W.dir, sizeof W.dir, "/tmp/wopr-http-XXXXXX");
+    cr_assert_not_null(mkdtemp(W.dir));
+    snprintf(path, sizeof path, "%s/db", W.dir);
+    struct store_config sc = {.path = path, .sync = STORE_SYNC_OFF};
+    cr_assert_eq(store_open(&sc, &W.store, &err), 0, "%s", err.message);
+    W.arena = arena_new(1 << 20);
+    W.key_expired = make_key(SCOPE_ALL, 1000, false);
+    W.key_revoked = make_key(SCOPE_ALL, 0, true);
+    W.key_poor = make_key(SCOPE_RUNS_CREATE, 0, false);
+    W.key = make_key(SCOPE_ALL, 0, false);
+    cr_assert_eq(wopr_log_new(W.store, &(struct log_config){0}, &W.log, &err), 0, "%s", err.message);
+    struct http_config cfg = {.host = "127.0.0.1", .ops_port = -1, .read_timeout_s = 20};
+    if (tweak) tweak(&cfg);
+    W.wire = (struct http_wire){.ops = OPS,
+                                .ops_nr = sizeof OPS / sizeof OPS[0],
+                                .version_header_value = "1.0",
+                                .render_error = render_error,
+                                .negotiate = negotiate};
+    cr_assert_eq(http_server_new(&cfg, &W.wire, W.log, &W.server, &err), 0, "%s", err.message);
+    cr_assert_eq(wopr_log_start(W.log, &err), 0, "%s", err.message);
+    cr_assert_eq(http_server_start(W.server, &err), 0, "%s", err.message);
+}
+
+void world_open(void) {
+    pthread_mutex_lock(&W.lock);
+    W.open = true;
+    pthread_cond_broadcast(&W.cond);
+    pthread_mutex_unlock(&W.lock);
+}
+
+void world_down(void) {
+    char cmd[128];
+    world_open();
+    http_server_drain(W.server, 2000);
+    http_server_free(W.server);
+    wopr_log_stop(W.log);
+    wopr_log_free(W.log);
+    store_close(W.store);
+    arena_free(W.arena);
+    snprintf(cmd, sizeof cmd, "rm -rf %s", W.dir);
+    cr_assert_eq(system(cmd), 0);
+}
+
+/* ------------------------------------------------------------------------------ seeding */
+
+struct commit_wait {
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+    bool done;
+    int rc;
+    int64_t run_no;
+};
+
+static void committed(void *ctx, struct plan *p, int rc) {
+    struct commit_wait *w = ctx;
+    pthread_mutex_lock(&w->lock);
+    w->rc = rc;
+    w->run_no = p->run_no;
+    w->done = true;
+    pthread_cond_signal(&w->cond);
+    pthread_mutex_unlock(&w->lock);
+    plan_unref(p);
+}
+
+static int64_t commit(struct plan *p) {
+    struct commit_wait w = {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+    cr_assert_eq(log_append(W.log, p, committed, &w), 0);
+    pthread_mutex_lock(&w.lock);
+    while (!w.done) pthread_cond_wait(&w.cond, &w.lock);
+    pthread_mutex_unlock(&w.lock);
+    cr_assert_eq(w.rc, 0, "commit: %s", wopr_err_name(w.rc));
+    return w.run_no;
+}
+
+int64_t world_run(const char *run_id) {
+    struct plan *p = plan_new();
+    p->what = PLAN_CREATE;
+    p->run_id = arena_str(p->arena, str_c(run_id));
+    p->create = ARENA_NEW(p->arena, struct run_row_new);
+    p->create->meta = (struct run_meta){.run_id = p->run_id,
+                                        .workflow_id = STR("wf"),
+                                        .tenant = STR("t1"),
+                                        .workspace = STR("w1"),
+                                        .subject = STR("{}"),
+                                        .transport = STR("rest"),
+                                        .shown_engine_version = 1,
+                                        .created_ms = 1000,
+                                        .recursion_limit = 100};
+    return commit(p);
+}
+
+void world_append(int64_t run_no, const char *run_id, int64_t base_seq, const struct seed *v, size_t n) {
+    struct plan *p = plan_new();
+    p->what = PLAN_RUN;
+    p->run_id = arena_str(p->arena, str_c(run_id));
+    p->run_no = run_no;
+    p->base_seq = base_seq;
+    p->has_update = true;
+    p->update.status = event_is_terminal(v[n - 1].kind) ? RUN_COMPLETED : RUN_RUNNING;
+    p->update.started_ms = 1000;
+    p->update.completed_ms = event_is_terminal(v[n - 1].kind) ? 2000 : 0;
+    p->events = ARENA_ARRAY(p->arena, struct event, n);
+    p->events_nr = p->events_cap = n;
+    for (size_t i = 0; i < n; i++)
+        p->events[i] = (struct event){.seq = base_seq + (int64_t)i,
+                                      .kind = v[i].kind,
+                                      .type = str_c(event_name(v[i].kind)),
+                                      .causation_seq = -1,
+                                      .ts_ms = 1000,
+                                      .schema_version = 1,
+                                      .engine_version = 1,
+                                      .payload = arena_str(p->arena, str_c(v[i].payload ? v[i].payload : "{}"))};
+    (void)commit(p);
+}
+
+/* ------------------------------------------------------------------------------ the client */
+
+struct client *dial_port(uint16_t port) {
+    struct client *c = MEM_NEW(struct client);
+    buf_init(&c->raw, 256u << 20);
+    buf_init(&c->body, 256u << 20);
+    c->fd = socket(AF_INET, SOCK_STREAM, 0);
+    struct timeval tv = {.tv_sec = 15};
+    setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof tv);
+    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_port = htons(port)};
+    inet_pton(AF_INET, "127.0.0.1", &sa.sin_addr);
+    cr_assert_eq(connect(c->fd, (struct sockaddr *)&sa, sizeof sa), 0);
+    return c;
+}
+
+struct client *dial(void) { return dial_port(http_server_port(W.server)); }
+
+void hang_up(struct client *c) {
+    if (c->fd >= 0) close(c->fd);
+    buf_fini(&c->raw);
+    buf_fini(&c->body);
+    mem_free(c);
+}
+
+void say_bytes(struct client *c, const void *p, size_t n) {
+    for (size_t at = 0; at < n;) {
+        ssize_t k = send(c->fd, (const char *)p + at, n - at, MSG_NOSIGNAL);
+        if (k <= 0) return; /* the server may rightly have closed */
+        at += (size_t)k;
+    }
+}
+
+void say(struct client *c, const char *fmt, ...) {
+    char text[8192];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    cr_assert_lt(n, (int)sizeof text);
+    say_bytes(c, text, (size_t)n);
+}
+
+static const char *find(const char *p, size_t n, const char *text) {
+    size_t len = strlen(text);
+    for (; n >= len; p++, n--) {
+        const char *q = memchr(p, text[0], n - len + 1);
+        if (!q) return NULL;
+        n -= (size_t)(q - p);
+        p = q;
+        if (memcmp(p, text, len) == 0) return p;
+    }
+    return NULL;
+}
+
+static bool more(struct client *c) {
+    char piece[16384];
+    ssize_t n = recv(c->fd, piece, sizeof piece, 0);
+    if (n <= 0) return false;
+    buf_add(&c->raw, piece, (size_t)n);
+    return true;
+}
+
+/* Length of the line at `at` without CR LF; reads on until it is there.  -1: ended. */
+static ssize_t line_at(struct client *c) {
+    for (;;) {
+        const char *p = c->raw.p ? c->raw.p + c->at : NULL;
+        const char *e = p ? find(p, c->raw.len - c->at, "\r\n") : NULL;
+        if (e) return e - p;
+        if (!more(c)) return -1;
+    }
+}
+
+bool hear_head(struct client *c) {
+    size_t used = 0;
+    c->head[0] = 0;
+    c->chunked = c->ended = false;
+    buf_reset(&c->body);
+    for (bool first = true;; first = false) {
+        ssize_t n = line_at(c);
+        if (n < 0) return false;
+        const char *p = c->raw.p + c->at;
+        if (first) c->status = n > 12 ? (int)strtol(p + 9, NULL, 10) : 0;
+        if (used + (size_t)n + 3 < sizeof c->head) {
+            memcpy(c->head + used, p, (size_t)n);
+            used += (size_t)n;
+            c->head[used++] = '\n';
+            c->head[used] = 0;
+        }
+        c->at += (size_t)n + 2;
+        if (n == 0) break;
+    }
+    if (c->status == 100) return hear_head(c);
+    c->chunked = header_of(c, "Transfer-Encoding") != NULL;
+    return true;
+}
+
+const char *header_of(struct client *c, const char *name) {
+    static char value[512];
+    size_t n = strlen(name);
+    for (const char *l = c->head; *l; l = strchr(l, '\n') + 1) {
+        if (strncasecmp(l, name, n) != 0 || l[n] != ':') continue;
+        snprintf(value, sizeof value, "%.*s", (int)(strchr(l, '\n') - l - (ptrdiff_t)n - 2), l + n + 2);
+        return value;
+    }
+    return NULL;
+}
+
+/* Take what is there of one chunk into body; false at the end of everything. */
+static bool take_chunk(struct client *c) {
+    ssize_t n = line_at(c);
+    if (n < 0) return false;
+    size_t size = strtoul(c->raw.p + c->at, NULL, 16);
+    size_t need = c->at + (size_t)n + 2 + size + 2;
+    while (c->raw.len < need)
+        if (!more(c)) return false;
+    buf_add(&c->body, c->raw.p + c->at + n + 2, size);
+    c->at = need;
+    if (size == 0) c->ended = true;
+    return true;
+}
+
+bool body_has(const struct client *c, const char *text) {
+    return c->body.len > 0 && find(c->body.p, c->body.len, text) != NULL;
+}
+
+bool hear_until(struct client *c, const char *text) {
+    while (!body_has(c, text))
+        if (c->ended || !take_chunk(c)) return false;
+    return true;
+}
+
+bool hear_end(struct client *c) {
+    while (c->chunked && !c->ended)
+        if (!take_chunk(c)) return false;
+    return true;
+}
+
+bool hear(struct client *c) {
+    if (!hear_head(c)) return false;
+    if (c->chunked) return hear_end(c);
+    const char *v = header_of(c, "Content-Length");
+    size_t n = v ? strtoul(v, NULL, 10) : 0;
+    while (c->raw.len < c->at + n)
+        if (!more(c)) return false;
+    buf_add(&c->body, c->raw.p + c->at, n);
+    c->at += n;
+    return true;
+}
+
+bool is_closed(struct client *c) {
+    char one;
+    return c->at == c->raw.len && recv(c->fd, &one, 1, 0) <= 0;
+}
+
+struct client *ask(const char *method, const char *target, const char *headers, const char *body) {
+    struct client *c = dial();
+    say(c, "%s %s HTTP/1.1\r\nHost: host.example\r\n%s", method, target, headers ? headers : "");
+    if (body) say(c, "Content-Type: application/json\r\nContent-Length: %zu\r\n", strlen(body));
+    say(c, "\r\n");
+    if (body) say_bytes(c, body, strlen(body));
+    cr_assert(hear(c), "no answer to %s %s", method, target);
+    return c;
+}
+
+const char *bearer(void) {
+    static char text[256];
+    snprintf(text, sizeof text, "Authorization: Bearer " STR_FMT "\r\n", STR_ARG(W.key));
+    return text;
+}
+
+size_t count_of(const struct client *c, const char *text) {
+    size_t n = 0, len = strlen(text);
+    for (size_t i = 0; i + len <= c->body.len; i++) n += memcmp(c->body.p + i, text, len) == 0;
+    return n;
+}

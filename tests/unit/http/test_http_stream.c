@@ -1,0 +1,206 @@
+/*
+ * test_http_stream.c: SSE over a real store and log (20-runtime section 2).
+ */
+#include "http_world.h"
+
+#include <criterion/criterion.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+static void up(void) { world_up(NULL); }
+
+TestSuite(http_stream, .init = up, .fini = world_down, .timeout = 120);
+
+static const struct seed STARTED[] = {{EV_RUN_STARTED, NULL}}, HIDDEN[] = {{EV_VARIABLE_CHANGED, NULL}},
+                         LOGGED[] = {{EV_LOG_APPENDED, NULL}}, ENDED[] = {{EV_RUN_COMPLETED, NULL}};
+
+static struct client *tail(int64_t no, const char *query) {
+    struct client *c = dial();
+    say(c, "GET /v1/runs/r1/events?no=%lld%s HTTP/1.1\r\nHost: x\r\n%s\r\n", (long long)no, query, bearer());
+    cr_assert(hear_head(c));
+    cr_assert_eq(c->status, 200);
+    return c;
+}
+
+Test(http_stream, headers_and_first_comment_come_before_any_event /* SSE-2, SSE-12, HTTP-21 */) {
+    struct client *c = tail(world_run("r1"), "");
+    cr_expect_str_eq(header_of(c, "Content-Type"), "text/event-stream");
+    cr_expect_str_eq(header_of(c, "Cache-Control"), "no-cache");
+    cr_expect_str_eq(header_of(c, "X-Accel-Buffering"), "no");
+    cr_expect_str_eq(header_of(c, "OpenWOP-Version"), "1.0");
+    cr_expect_null(header_of(c, "Content-Length"));
+    cr_expect(hear_until(c, ":ok\n\n"));
+    hang_up(c);
+}
+
+Test(http_stream, backfill_then_live_then_close /* SSE-14, SSE-23 */) {
+    int64_t no = world_run("r1");
+    world_append(no, "r1", 0, STARTED, 1);
+    world_append(no, "r1", 1, HIDDEN, 1);
+    struct client *c = tail(no, "");
+    cr_assert(hear_until(c, "id: 0\nevent: run.started\ndata: {}\n\n"));
+    world_append(no, "r1", 2, LOGGED, 1);
+    cr_assert(hear_until(c, "id: 2\nevent: log.appended\n"));
+    world_append(no, "r1", 3, ENDED, 1);
+    cr_assert(hear_end(c));
+    cr_expect(body_has(c, "id: 3\nevent: run.completed\n"));
+    cr_expect_eq(count_of(c, "id: "), 3u);
+    cr_expect(is_closed(c));
+    hang_up(c);
+}
+
+Test(http_stream, an_ended_run_is_told_and_closed /* SSE-24, SSE-29 */) {
+    int64_t no = world_run("r1");
+    world_append(no, "r1", 0, (struct seed[]){{EV_RUN_STARTED, NULL}, {EV_RUN_COMPLETED, NULL}}, 2);
+    struct client *c = tail(no, "");
+    cr_assert(hear_end(c));
+    cr_expect_eq(count_of(c, "id: "), 2u);
+    hang_up(c);
+    c = tail(no, "&after=0"); /* SSE-26 */
+    cr_assert(hear_end(c));
+    cr_expect_eq(count_of(c, "id: "), 1u);
+    hang_up(c);
+    c = tail(no, "&after=1&ended=1&prelude=id:%201%0Adata:%20x%0A%0A");
+    cr_assert(hear_end(c));
+    cr_expect(body_has(c, ":ok\n\nid: 1\ndata: x\n\n"));
+    hang_up(c);
+}
+
+Test(http_stream, a_hidden_end_closes_too /* SSE-23 */) {
+    int64_t no = world_run("r1");
+    struct client *c = tail(no, "&fold=1");
+    world_append(no, "r1", 0, STARTED, 1);
+    cr_assert(hear_until(c, "data: 1\n\n"));
+    world_append(no, "r1", 1, ENDED, 1);
+    cr_assert(hear_end(c));
+    cr_expect(body_has(c, "data: 2\n\n"));
+    hang_up(c);
+}
+
+static void quick_beat(struct http_config *cfg) { cfg->keepalive_ms = 40; }
+
+Test(http_stream_cfg, silence_is_filled_with_comments /* SSE-12 */, .timeout = 60) {
+    world_up(quick_beat);
+    struct client *c = tail(world_run("r1"), "");
+    cr_assert(hear_until(c, ":keepalive\n\n:keepalive\n\n:keepalive\n\n"));
+    hang_up(c);
+    world_down();
+}
+
+Test(http_stream, batches_close_by_time_by_force_and_when_full /* SSE-31 to 35 */) {
+    int64_t no = world_run("r1");
+    struct seed many[1203];
+    for (size_t i = 0; i < 1203; i++) many[i] = LOGGED[0];
+    world_append(no, "r1", 0, many, 1203);
+    struct client *c = tail(no, "&buf=30");
+    cr_assert(hear_until(c, "id: 499\nevent: batch\ndata: [{\"seq\":0},"));
+    cr_assert(hear_until(c, "id: 999\nevent: batch\n"));
+    cr_assert(hear_until(c, "id: 1202\nevent: batch\n")); /* the rest of the backlog, at once */
+    world_append(no, "r1", 1203, LOGGED, 1);
+    cr_assert(hear_until(c, "id: 1203\nevent: batch\ndata: [{\"seq\":1203}]\n\n")); /* by time */
+    world_append(no, "r1", 1204, HIDDEN, 1);
+    world_append(no, "r1", 1205, ENDED, 1);
+    cr_assert(hear_end(c));
+    cr_expect(body_has(c, "id: 1205\nevent: batch\ndata: [{\"seq\":1205}]\n\n"));
+    cr_expect_eq(count_of(c, "event: batch"), 5u);
+    cr_expect_eq(count_of(c, "\"seq\""), 1205u);
+    hang_up(c);
+}
+
+Test(http_stream, a_forced_flush_does_not_wait_for_the_window /* SSE-33 */) {
+    int64_t no = world_run("r1");
+    struct client *c = tail(no, "&buf=5000");
+    cr_assert(hear_until(c, ":ok\n\n"));
+    uint64_t t0 = clock_mono_ms();
+    world_append(no, "r1", 0, LOGGED, 1);
+    world_append(no, "r1", 1, (struct seed[]){{EV_NODE_SUSPENDED, NULL}}, 1);
+    cr_assert(hear_until(c, "{\"seq\":1}]\n\n"));
+    cr_expect_lt(clock_mono_ms() - t0, 4900u);
+    world_append(no, "r1", 2, LOGGED, 1);
+    world_append(no, "r1", 3, ENDED, 1);
+    cr_assert(hear_end(c));
+    cr_expect(body_has(c, "[{\"seq\":2},{\"seq\":3}]"));
+    hang_up(c);
+}
+
+Test(http_stream, drain_closes_after_a_complete_frame /* SSE-25, SSE-33 */) {
+    int64_t no = world_run("r1");
+    world_append(no, "r1", 0, STARTED, 1);
+    struct client *plain = tail(no, ""), *batched = tail(no, "&buf=5000");
+    cr_assert(hear_until(plain, "run.started"));
+    cr_assert(hear_until(batched, "\"seq\":0"));
+    world_append(no, "r1", 1, LOGGED, 1);
+    http_server_drain(W.server, 5000);
+    cr_assert(hear_end(plain));
+    cr_assert(hear_end(batched));
+    cr_expect(body_has(batched, "[{\"seq\":1}]\n\n"));
+    hang_up(plain);
+    hang_up(batched);
+}
+
+Test(http_stream, a_reader_that_does_not_read_delays_nobody /* L3 */) {
+    int64_t no = world_run("r1");
+    static char payload[60000] = "{\"a\":\"";
+    memset(payload + 6, 'x', sizeof payload - 9);
+    memcpy(payload + sizeof payload - 3, "\"}", 3);
+    struct seed big[] = {{EV_LOG_APPENDED, payload}};
+    struct client *stuck = dial();
+    int small = 4096;
+    setsockopt(stuck->fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    say(stuck, "GET /v1/runs/r1/events?no=%lld HTTP/1.1\r\nHost: x\r\n%s\r\n", (long long)no, bearer());
+    cr_assert(hear_head(stuck));
+    struct client *good = tail(no, "");
+    char want[64];
+    for (int64_t i = 0; i < 200; i++) { /* 12 MB, three times what the log keeps for a slow one */
+        world_append(no, "r1", i, big, 1);
+        snprintf(want, sizeof want, "id: %lld\nevent", (long long)i);
+        cr_assert(hear_until(good, want));
+        buf_reset(&good->body);
+    }
+    world_append(no, "r1", 200, ENDED, 1);
+    cr_assert(hear_end(good));
+    cr_assert(hear_end(stuck)); /* nothing is lost for it */
+    cr_expect_eq(count_of(stuck, "event: log.appended"), 200u);
+    hang_up(stuck);
+    hang_up(good);
+}
+
+Test(http_stream, a_thousand_streams_hear_everything_once /* SSE-8, SSE-14 */) {
+    enum { N = 1000 };
+    static struct client *c[N];
+    int64_t no = world_run("r1");
+    world_append(no, "r1", 0, STARTED, 1);
+    for (size_t i = 0; i < N; i++) c[i] = tail(no, "");
+    for (int64_t i = 1; i < 6; i++) world_append(no, "r1", i, LOGGED, 1);
+    world_append(no, "r1", 6, ENDED, 1);
+    for (size_t i = 0; i < N; i++) {
+        cr_assert(hear_end(c[i]));
+        cr_assert_eq(count_of(c[i], "id: "), 7u, "stream %zu", i);
+        hang_up(c[i]);
+    }
+}
+
+Test(http_stream, clients_that_leave_are_forgotten) {
+    int64_t no = world_run("r1");
+    for (int i = 0; i < 50; i++) {
+        struct client *c = tail(no, i % 2 ? "&buf=10" : "");
+        hang_up(c);
+    }
+    for (int64_t i = 0; i < 5; i++) world_append(no, "r1", i, LOGGED, 1);
+    world_append(no, "r1", 5, ENDED, 1); /* world_down waits for the streams and would hang */
+}
+
+static void few(struct http_config *cfg) { cfg->streams_max = 1; }
+
+Test(http_stream_cfg, streams_have_a_maximum /* SSE-8 */, .timeout = 60) {
+    world_up(few);
+    int64_t no = world_run("r1");
+    struct client *a = tail(no, "");
+    struct client *b = ask("GET", "/v1/runs/r1/events?fold=1", bearer(), NULL);
+    cr_expect_eq(b->status, 503);
+    cr_expect_str_eq(header_of(b, "Retry-After"), "5");
+    hang_up(b);
+    hang_up(a);
+    world_down();
+}

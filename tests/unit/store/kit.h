@@ -1,0 +1,168 @@
+/*
+ * kit.h: a database in a folder of its own and plans built by hand, for the tests of store/ and
+ * log/.
+ */
+#ifndef WOPR_TESTS_STORE_KIT_H
+#define WOPR_TESTS_STORE_KIT_H
+
+#include "base/clock.h"
+#include "store/store.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define KIT_TENANT STR("tenant-a")
+#define KIT_UNUSED __attribute__((unused))
+
+struct kit {
+    char dir[256], path[300];
+    struct store *s;
+    struct arena *a;
+    struct wopr_error err;
+};
+
+KIT_UNUSED static struct store_config kit_config(struct kit *k) {
+    return (struct store_config){.path = k->path, .sync = STORE_SYNC_OFF};
+}
+KIT_UNUSED static void kit_dir(struct kit *k) {
+    const char *tmp = getenv("TMPDIR");
+    memset(k, 0, sizeof *k);
+    snprintf(k->dir, sizeof k->dir, "%s/wopr-test-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    cr_assert_not_null(mkdtemp(k->dir));
+    snprintf(k->path, sizeof k->path, "%s/w.db", k->dir);
+    k->a = arena_new(64u << 20);
+    cr_assert_not_null(k->a);
+}
+KIT_UNUSED static void kit_open(struct kit *k) {
+    struct store_config cfg = kit_config(k);
+    int rc = store_open(&cfg, &k->s, &k->err);
+    cr_assert_eq(rc, 0, "%s", k->err.message);
+}
+KIT_UNUSED static void kit_up(struct kit *k) {
+    kit_dir(k);
+    kit_open(k);
+}
+KIT_UNUSED static void kit_close(struct kit *k) {
+    store_close(k->s);
+    k->s = NULL;
+}
+KIT_UNUSED static void kit_down(struct kit *k) {
+    kit_close(k);
+    arena_free(k->a);
+    DIR *d = opendir(k->dir);
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        char name[600];
+        snprintf(name, sizeof name, "%s/%s", k->dir, e->d_name);
+        if (e->d_name[0] != '.') unlink(name);
+    }
+    if (d) closedir(d);
+    rmdir(k->dir);
+}
+
+/* n events from base_seq; the last is run.completed when ends. */
+KIT_UNUSED static void kit_events(struct plan *p, size_t n, bool ends, size_t payload_n) {
+    char *text = arena_alloc(p->arena, payload_n + 16);
+    memset(text, 'x', payload_n + 16);
+    memcpy(text, "{\"k\":\"", 6);
+    size_t len = payload_n < 8 ? 8 : payload_n;
+    memcpy(text + len - 2, "\"}", 2);
+    p->events = ARENA_ARRAY(p->arena, struct event, n ? n : 1);
+    p->events_nr = p->events_cap = n;
+    for (size_t i = 0; i < n; i++)
+        p->events[i] =
+            (struct event){.seq = p->base_seq + (int64_t)i,
+                           .kind = ends && i + 1 == n ? EV_RUN_COMPLETED : EV_LOG_APPENDED,
+                           .node_id = STR("n1"),
+                           .causation_seq = -1,
+                           .ts_ms = 1700000000000 + p->base_seq + (int64_t)i,
+                           .schema_version = 1,
+                           .engine_version = 1,
+                           .payload = str_n(text, len)};
+    for (size_t i = 0; i < n; i++) p->events[i].type = str_c(event_name(p->events[i].kind));
+}
+KIT_UNUSED static struct plan *kit_create(const char *run_id, size_t events) {
+    struct plan *p = plan_new();
+    cr_assert_not_null(p);
+    p->what = PLAN_CREATE;
+    p->run_id = arena_str(p->arena, str_c(run_id));
+    p->epoch = 1;
+    p->create = ARENA_NEW(p->arena, struct run_row_new);
+    p->create->meta = (struct run_meta){.run_id = p->run_id,
+                                        .workflow_id = STR("wf"),
+                                        .tenant = KIT_TENANT,
+                                        .workspace = STR("ws"),
+                                        .subject = STR("{\"kind\":\"service\"}"),
+                                        .inputs = STR("{\"a\":1}"),
+                                        .tags = STR("[\"blue\",\"t2\"]"),
+                                        .transport = STR("rest"),
+                                        .shown_engine_version = 1,
+                                        .created_ms = 1700000000000,
+                                        .recursion_limit = 25};
+    p->create->holder = STR("host-1");
+    p->create->lease_until_ms = 1000;
+    kit_events(p, events, false, 40);
+    return p;
+}
+KIT_UNUSED static struct plan *kit_append(int64_t run_no, int64_t base, size_t events, bool ends) {
+    struct plan *p = plan_new();
+    cr_assert_not_null(p);
+    p->what = PLAN_RUN;
+    p->run_no = run_no;
+    p->base_seq = base;
+    p->epoch = 1;
+    if (ends) {
+        p->has_update = true;
+        p->update = (struct run_row_update){.status = RUN_COMPLETED,
+                                            .started_ms = 5,
+                                            .completed_ms = 1700000000500,
+                                            .outputs = STR("{}")};
+    }
+    kit_events(p, events, ends, 40);
+    return p;
+}
+/* Apply one plan and give it back; the outcome. */
+KIT_UNUSED static int kit_apply(struct kit *k, struct plan *p) {
+    int rc = WOPR_E_INTERNAL;
+    int all = store_apply(k->s, &p, 1, &rc, &k->err);
+    cr_assert(all == 0 || all == rc);
+    plan_unref(p);
+    return rc;
+}
+/* A fresh run with events in its log; its number. */
+KIT_UNUSED static int64_t kit_run(struct kit *k, const char *run_id, size_t events) {
+    struct plan *p = plan_ref(kit_create(run_id, events));
+    int rc = kit_apply(k, p);
+    cr_assert_eq(rc, 0, "%s: %s", wopr_err_name(rc), k->err.message);
+    int64_t no = p->run_no;
+    plan_unref(p);
+    cr_assert_gt(no, 0);
+    return no;
+}
+KIT_UNUSED static int64_t kit_count_events(struct kit *k, int64_t run_no) {
+    struct event_list l;
+    int64_t n = 0;
+    do {
+        arena_reset(k->a);
+        int rc = store_events(k->s, run_no, n, 1000, 1u << 30, k->a, &l, &k->err);
+        cr_assert_eq(rc, 0, "%s", k->err.message);
+        for (size_t i = 0; i < l.n; i++) cr_assert_eq(l.v[i].seq, n + (int64_t)i);
+        n += (int64_t)l.n;
+    } while (l.n > 0);
+    return n;
+}
+KIT_UNUSED static void kit_finding(void *ctx, const struct store_finding *f) {
+    ++*(int *)ctx;
+    (void)f;
+}
+/* Number of findings of a verification. */
+KIT_UNUSED static int kit_verify(struct kit *k) {
+    int n = 0;
+    int rc = store_verify(k->s, kit_finding, &n, &k->err);
+    cr_assert_eq(rc, 0, "%s", k->err.message);
+    return n;
+}
+
+#endif

@@ -1,0 +1,198 @@
+/*
+ * Opening, migrating, refusing (STORE-11, STORE-15, STORE-37).
+ */
+#include "store/sqlite/sql.h"
+#include "unit/store/kit.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static void raw(struct kit *k, const char *sql) {
+    sqlite3 *db;
+    char *msg = NULL;
+    cr_assert_eq(sqlite3_open(k->path, &db), SQLITE_OK);
+    cr_assert_eq(sqlite3_exec(db, sql, NULL, NULL, &msg), SQLITE_OK, "%s", msg);
+    sqlite3_close(db);
+}
+static int reopen(struct kit *k) {
+    struct store_config cfg = kit_config(k);
+    struct store *s = NULL;
+    int rc = store_open(&cfg, &s, &k->err);
+    cr_assert_eq(rc == 0, s != NULL);
+    store_close(s);
+    return rc;
+}
+
+Test(open, makes_its_folder_and_migrates_once /* STORE-15 */) {
+    struct kit k;
+    struct stat st;
+    kit_dir(&k);
+    snprintf(k.path, sizeof k.path, "%s/sub/w.db", k.dir);
+    kit_open(&k);
+    cr_assert_eq(stat(k.path, &st), 0);
+    cr_assert_eq(st.st_mode & 077, 0, "the file is private");
+    kit_close(&k);
+    cr_assert_eq(reopen(&k), 0, "%s", k.err.message);
+    kit_open(&k);
+    cr_assert_eq(kit_verify(&k), 0);
+    kit_close(&k);
+    unlink(k.path);
+    snprintf(k.path, sizeof k.path, "%s/sub", k.dir);
+    rmdir(k.path);
+    kit_down(&k);
+}
+
+Test(open, refuses_a_newer_schema) {
+    struct kit k;
+    kit_up(&k);
+    kit_close(&k);
+    raw(&k, "INSERT INTO schema_migrations VALUES (9999, '9999_x.sql', zeroblob(32), 0)");
+    cr_assert_eq(reopen(&k), WOPR_E_SCHEMA_NEWER);
+    cr_assert_not_null(strstr(k.err.message, k.path));
+    cr_assert_not_null(strstr(k.err.message, "9999"));
+    kit_down(&k);
+}
+
+Test(open, refuses_a_changed_migration) {
+    struct kit k;
+    kit_up(&k);
+    kit_close(&k);
+    raw(&k, "UPDATE schema_migrations SET sha256 = zeroblob(32) WHERE version = 2");
+    cr_assert_eq(reopen(&k), WOPR_E_CORRUPT);
+    cr_assert_not_null(strstr(k.err.message, "migration 2"));
+    kit_down(&k);
+}
+
+Test(open, refuses_what_is_no_database) {
+    struct kit k;
+    kit_dir(&k);
+    FILE *f = fopen(k.path, "w");
+    for (int i = 0; i < 500; i++) fputs("this is not a database at all\n", f);
+    fclose(f);
+    cr_assert_eq(reopen(&k), WOPR_E_CORRUPT);
+    cr_assert_not_null(strstr(k.err.message, k.path));
+    kit_down(&k);
+}
+
+Test(open, refuses_a_database_of_another_program) {
+    struct kit k;
+    kit_dir(&k);
+    raw(&k, "CREATE TABLE bookmarks (url TEXT)");
+    cr_assert_eq(reopen(&k), WOPR_E_CORRUPT);
+    cr_assert_not_null(strstr(k.err.message, "another program"));
+    kit_down(&k);
+}
+
+Test(open, reports_a_damaged_page_in_verify) {
+    struct kit k;
+    char junk[2048];
+    kit_up(&k);
+    for (int i = 0; i < 50; i++) {
+        char id[32];
+        snprintf(id, sizeof id, "run_%d", i);
+        kit_run(&k, id, 200);
+    }
+    kit_close(&k);
+    memset(junk, 0xa5, sizeof junk);
+    int fd = open(k.path, O_WRONLY);
+    struct stat st;
+    cr_assert_eq(fstat(fd, &st), 0);
+    for (off_t at = st.st_size / 4096 / 2 * 4096; at < st.st_size; at += 4096 * 5)
+        cr_assert_eq(pwrite(fd, junk, sizeof junk, at), (ssize_t)sizeof junk);
+    close(fd);
+    kit_open(&k); /* the start does not read the whole file */
+    cr_assert_gt(kit_verify(&k), 0);
+    kit_down(&k);
+}
+
+Test(open, refuses_a_folder_it_may_not_write) {
+    struct kit k;
+    kit_dir(&k);
+    snprintf(k.path, sizeof k.path, "/proc/wopr-cannot-be/w.db");
+    cr_assert_eq(reopen(&k), WOPR_E_IO);
+    cr_assert_not_null(strstr(k.err.message, "/proc/wopr-cannot-be"));
+    kit_down(&k);
+}
+
+Test(open, one_host_per_file) {
+    struct kit k;
+    int up[2], down[2];
+    char c;
+    kit_dir(&k);
+    cr_assert(pipe(up) == 0 && pipe(down) == 0);
+    struct store_config cfg = kit_config(&k);
+    cfg.host_lock = true;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct store *s = NULL;
+        close(down[1]);
+        if (store_open(&cfg, &s, NULL) != 0 || write(up[1], "x", 1) != 1) _exit(1);
+        (void)!read(down[0], &c, 1);
+        _exit(0); /* dies with the lock */
+    }
+    close(up[1]);
+    close(down[0]);
+    cr_assert_eq(read(up[0], &c, 1), 1);
+    cr_assert_eq(store_open(&cfg, &k.s, &k.err), WOPR_E_LOCKED);
+    char want[32];
+    snprintf(want, sizeof want, "process %ld", (long)pid);
+    cr_assert_not_null(strstr(k.err.message, want), "%s", k.err.message);
+    cfg.host_lock = false; /* a tool may work beside the host */
+    cr_assert_eq(store_open(&cfg, &k.s, &k.err), 0);
+    kit_close(&k);
+    close(down[1]);
+    waitpid(pid, NULL, 0);
+    cfg.host_lock = true;
+    cr_assert_eq(store_open(&cfg, &k.s, &k.err), 0, "the lock dies with its process");
+    close(up[0]);
+    kit_down(&k);
+}
+
+Test(open, read_only_reads_and_writes_nothing) {
+    struct kit k;
+    kit_up(&k);
+    int64_t no = kit_run(&k, "run_1", 3);
+    kit_close(&k);
+    struct store_config cfg = kit_config(&k);
+    cfg.read_only = true;
+    cr_assert_eq(store_open(&cfg, &k.s, &k.err), 0, "%s", k.err.message);
+    cr_assert_eq(kit_count_events(&k, no), 3);
+    cr_assert_eq(kit_apply(&k, kit_append(no, 3, 1, false)), WOPR_E_CONFIG);
+    cr_assert_eq(store_run_park(k.s, no, STR("x"), &k.err), WOPR_E_CONFIG);
+    kit_down(&k);
+}
+
+Test(open, secrets_are_made_once) {
+    struct kit k;
+    uint8_t x[32], y[32], z[32];
+    kit_up(&k);
+    cr_assert_eq(store_secret(k.s, "pepper", x, &k.err), 0);
+    cr_assert_eq(store_secret(k.s, "token", z, &k.err), 0);
+    kit_close(&k);
+    kit_open(&k);
+    cr_assert_eq(store_secret(k.s, "pepper", y, &k.err), 0);
+    cr_assert_arr_eq(x, y, 32);
+    cr_assert_neq(memcmp(x, z, 32), 0);
+    kit_down(&k);
+}
+
+Test(statements, no_hot_statement_scans_a_table /* E14 */) {
+    struct kit k;
+    kit_up(&k);
+    for (int i = 0; i < SQL_NR; i++) {
+        char sql[4096];
+        sqlite3_stmt *st = NULL;
+        snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", STMTS[i].text);
+        int rc = sqlite3_prepare_v2(k.s->writer->db, sql, -1, &st, NULL);
+        cr_assert_eq(rc, SQLITE_OK, "%s: %s", STMTS[i].name, sqlite3_errmsg(k.s->writer->db));
+        while ((STMTS[i].flags & ST_HOT) && sqlite3_step(st) == SQLITE_ROW) {
+            const char *text = (const char *)sqlite3_column_text(st, 3);
+            cr_expect(strncmp(text, "SCAN", 4) != 0 || strstr(text, "json_each") ||
+                          strstr(text, " j "),
+                      "%s: %s", STMTS[i].name, text);
+        }
+        sqlite3_finalize(st);
+    }
+    kit_down(&k);
+}
