@@ -1,6 +1,6 @@
 -- Runs, their append-only logs and their projections.
--- Status numbers follow enum run_status (7 completed, 8 failed, 9 cancelled: final), event kinds follow
--- domain/events.def (1, 2, 3 are the terminal ones).  Times are UTC milliseconds.
+-- Status numbers follow enum run_status (7 completed, 8 failed, 9 cancelled: final), event kinds
+-- follow domain/events.def (1, 2, 3 are the terminal ones).  Times are UTC milliseconds.
 
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY,
@@ -23,8 +23,8 @@ CREATE TABLE counters (
 ) STRICT;
 INSERT INTO counters VALUES (1, 0, 0, 0);
 
--- Lease holders.  A lease ends when its holder's until_ms passes: renewing all leases of a process is one
--- row, however many runs it holds (STORE-31, STORE-32).
+-- Lease holders.  A lease ends when its holder's until_ms passes: renewing all leases of a process
+-- is one row, however many runs it holds (STORE-31, STORE-32).
 CREATE TABLE holders (
     holder_no INTEGER PRIMARY KEY,
     name      TEXT NOT NULL UNIQUE,
@@ -91,7 +91,8 @@ CREATE TRIGGER runs_stay BEFORE DELETE ON runs
 WHEN (SELECT value FROM meta WHERE name = 'retention') IS NOT 1
 BEGIN SELECT RAISE(ABORT, 'runs: rows leave by retention only'); END;
 
--- eventId is derived from run id and sequence, so it needs no column.  type only for kinds we do not know.
+-- eventId is derived from run id and sequence, so it needs no column.  type only for kinds we do
+-- not know.
 CREATE TABLE events (
     run_no         INTEGER NOT NULL,
     seq            INTEGER NOT NULL,
@@ -108,8 +109,8 @@ CREATE TABLE events (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX events_terminal ON events (run_no) WHERE kind IN (1, 2, 3);
 
--- A run reserves sequences before it fills them (runs.next_seq), and a finished run reserves none: this is
--- the terminal rule, the check against holes and the foreign key, in one look-up.
+-- A run reserves sequences before it fills them (runs.next_seq), and a finished run reserves none:
+-- this is the terminal rule, the check against holes and the foreign key, in one look-up.
 CREATE TRIGGER events_reserved BEFORE INSERT ON events
 WHEN NEW.seq < 0 OR NEW.seq >= ifnull((SELECT next_seq FROM runs WHERE run_no = NEW.run_no), 0)
 BEGIN SELECT RAISE(ABORT, 'events: this sequence was not reserved by an unfinished run'); END;
@@ -121,7 +122,8 @@ CREATE TRIGGER events_stay BEFORE DELETE ON events
 WHEN (SELECT value FROM meta WHERE name = 'retention') IS NOT 1
 BEGIN SELECT RAISE(ABORT, 'events: rows leave by retention only'); END;
 
--- Projections: rebuildable from the log.  No foreign keys here (hot path); verification looks for orphans.
+-- Projections: rebuildable from the log.  No foreign keys here (hot path); verification looks for
+-- orphans.
 CREATE TABLE node_states (
     run_no  INTEGER NOT NULL,
     node_id TEXT NOT NULL,

@@ -28,8 +28,8 @@ CREATE TABLE interrupts (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX interrupts_pending ON interrupts (timeout_at_ms) WHERE state = 0;
 
--- Outside effects, recorded before a node sees their outcome (STORE-42, D55).  The claim key holds no
--- attempt; invocation_id (IDEM-16) does and is kept beside it.
+-- Outside effects, recorded before a node sees their outcome (STORE-42, D55).  The claim key holds
+-- no attempt; invocation_id (IDEM-16) does and is kept beside it.
 CREATE TABLE effects (
     effect_id      TEXT PRIMARY KEY,
     tenant         TEXT NOT NULL,
@@ -96,7 +96,8 @@ CREATE TABLE webhooks (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX webhooks_by_tenant ON webhooks (tenant, test_mode);
 
--- Deliveries, inserted with the events they carry (D31, D60).  state: 0 pending, 1 leased, 2 done, 3 dead.
+-- Deliveries, inserted with the events they carry (D31, D60).
+-- state: 0 pending, 1 leased, 2 done, 3 dead.
 CREATE TABLE outbox (
     delivery_id      TEXT PRIMARY KEY,
     webhook_id       TEXT NOT NULL REFERENCES webhooks (webhook_id) ON DELETE CASCADE,

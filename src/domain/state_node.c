@@ -57,7 +57,7 @@ static int node_settled(struct fold *f) {
 }
 
 int fold_node_started(struct fold *f) {
-    struct node_state *n;
+    struct node_state *n = NULL;
     enum node_status to = NODE_PENDING;
     int64_t attempt = 0;
     int rc = node_next(f, &n, &to);
@@ -80,7 +80,7 @@ int fold_node_started(struct fold *f) {
 }
 
 int fold_node_completed(struct fold *f) {
-    struct node_state *n;
+    struct node_state *n = NULL;
     enum node_status to = NODE_PENDING;
     int rc = node_next(f, &n, &to);
     if (rc != 0) return rc;
@@ -95,7 +95,7 @@ int fold_node_completed(struct fold *f) {
 }
 
 int fold_node_failed(struct fold *f) {
-    struct node_state *n;
+    struct node_state *n = NULL;
     enum node_status to = NODE_PENDING;
     int rc = node_next(f, &n, &to);
     if (rc != 0) return rc;
@@ -111,7 +111,7 @@ int fold_node_failed(struct fold *f) {
 }
 
 int fold_node_stopped(struct fold *f) {
-    struct node_state *n;
+    struct node_state *n = NULL;
     enum node_status to = NODE_PENDING;
     int rc = node_next(f, &n, &to);
     if (rc != 0) return rc;
@@ -122,13 +122,13 @@ int fold_node_stopped(struct fold *f) {
 }
 
 int fold_node_any(struct fold *f) {
-    struct node_state *n;
+    struct node_state *n = NULL;
     enum node_status to = NODE_PENDING;
     return node_next(f, &n, &to);
 }
 
 int fold_node_retried(struct fold *f) {
-    struct node_state *n;
+    struct node_state *n = NULL;
     enum node_status to = NODE_PENDING;
     int64_t delay_ms = 0;
     int rc = node_next(f, &n, &to);
@@ -165,7 +165,7 @@ static bool raw_is(struct str raw, const char *word) {
 }
 
 int fold_node_suspended(struct fold *f) {
-    struct node_state *n;
+    struct node_state *n = NULL;
     enum node_status to = NODE_PENDING;
     int rc = node_next(f, &n, &to);
     if (rc != 0) return rc;
@@ -182,7 +182,7 @@ int fold_node_suspended(struct fold *f) {
 }
 
 int fold_node_resumed(struct fold *f) {
-    struct node_state *n;
+    struct node_state *n = NULL;
     enum node_status to = NODE_PENDING;
     int rc = node_next(f, &n, &to);
     if (rc != 0) return rc;

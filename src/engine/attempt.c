@@ -11,9 +11,9 @@
 
 /* NODE-18.  Sorted; nothing of these gets better by trying again. */
 static const char *const FINAL_CODES[] = {
-    "capability_not_provided", "channel_access_denied",    "conformance_test_failure",
-    "event_payload_invalid",   "input_unresolved",         "loopback_limit_exceeded",
-    "recursion_limit_exceeded", "unsupported_node_type",   "validation_error",
+    "capability_not_provided",  "channel_access_denied", "conformance_test_failure",
+    "event_payload_invalid",    "input_unresolved",      "loopback_limit_exceeded",
+    "recursion_limit_exceeded", "unsupported_node_type", "validation_error",
 };
 
 static bool code_is_final(struct str code) {
@@ -133,9 +133,15 @@ static void result_apply(struct step *st, int node, const struct node_result *r)
     if (step_lost(st)) return;
     step_now(st);
     switch (r->outcome) {
-    case NODE_OUT_DONE: done(st, node, r); break;
-    case NODE_OUT_FAIL: failed(st, node, r); break;
-    case NODE_OUT_WAIT: waits(st, node, r); break;
+    case NODE_OUT_DONE:
+        done(st, node, r);
+        break;
+    case NODE_OUT_FAIL:
+        failed(st, node, r);
+        break;
+    case NODE_OUT_WAIT:
+        waits(st, node, r);
+        break;
     }
 }
 

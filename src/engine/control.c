@@ -1,6 +1,7 @@
 /*
- * control.c: cancel, pause and resume of a run in memory (10-http-core 5.4, 5.5; WF-44; EVT-30, EVT-31), and the
- * marks of a takeover (EVT-32).  A command is looked at between steps, so no executor is ever inside.
+ * control.c: cancel, pause and resume of a run in memory (10-http-core 5.4, 5.5; WF-44; EVT-30,
+ * EVT-31), and the marks of a takeover (EVT-32).  A command is looked at between steps, so no
+ * executor is ever inside.
  */
 #include "base/clock.h"
 #include "engine/internal.h"
@@ -11,8 +12,8 @@ static bool owns(const struct run_state *s, const struct engine_cmd *cmd) {
 }
 
 static void attach(struct step *st, struct engine_cmd *cmd, enum run_status status) {
-    cmd->result = (struct engine_result){
-        .run_id = cmd->run_id, .status = status, .at_ms = st->now_ms};
+    cmd->result =
+        (struct engine_result){.run_id = cmd->run_id, .status = status, .at_ms = st->now_ms};
     cmd_attach(cmd, st->p);
     st->cmd = cmd;
 }
@@ -84,11 +85,19 @@ void control_apply(struct step *st, struct engine_cmd *cmd) {
         return;
     }
     switch (cmd->op) {
-    case ENGINE_CANCEL: cancel(st, cmd); break;
-    case ENGINE_PAUSE: pause_run(st, cmd); break;
-    case ENGINE_RESUME: resume_run(st, cmd); break;
+    case ENGINE_CANCEL:
+        cancel(st, cmd);
+        break;
+    case ENGINE_PAUSE:
+        pause_run(st, cmd);
+        break;
+    case ENGINE_RESUME:
+        resume_run(st, cmd);
+        break;
     case ENGINE_CREATE:
-    case ENGINE_OP_NR: cmd_fail(st->e, cmd, WOPR_E_INTERNAL, "not an operation on a run"); break;
+    case ENGINE_OP_NR:
+        cmd_fail(st->e, cmd, WOPR_E_INTERNAL, "not an operation on a run");
+        break;
     }
 }
 

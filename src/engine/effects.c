@@ -1,6 +1,6 @@
 /*
- * effects.c: what executors return as data becomes events (CHAN-4..7, CHAN-12, CHAN-13, CHAN-22, CHAN-24, OBS-70..72).
- * Everything is checked here, before the append; the fold only counts.
+ * effects.c: what executors return as data becomes events (CHAN-4..7, CHAN-12, CHAN-13, CHAN-22,
+ * CHAN-24, OBS-70..72). Everything is checked here, before the append; the fold only counts.
  */
 #include "codec/json.h"
 #include "codec/schema.h"
@@ -24,7 +24,8 @@ static int bad(struct failure *f, const char *message) {
 static int emit(struct step *st, enum ev_kind kind, int node, struct str payload,
                 struct failure *f) {
     if (step_emit(st, kind, node, -1, payload) != EMIT_REFUSED) return 0; /* or the plan failed */
-    return fail(f, STR("event_payload_invalid"), STR("an effect of the node does not fit its event"));
+    return fail(f, STR("event_payload_invalid"),
+                STR("an effect of the node does not fit its event"));
 }
 
 static int shown(struct step *st, struct str json, struct str *out) {
@@ -117,8 +118,8 @@ static struct str folded(struct step *st, const struct wf_channel *d, struct str
     struct str list = buf_str(&b); /* rendered by us: "[" first, "]" last */
     bool empty = str_trim(str_n(list.p + 1, list.n - 2)).n == 0;
     struct str head = str_n(list.p, list.n - 1);
-    struct str out = arena_printf(st->a, STR_FMT "%s" STR_FMT "]", STR_ARG(head),
-                                  empty ? "" : ",", STR_ARG(x));
+    struct str out =
+        arena_printf(st->a, STR_FMT "%s" STR_FMT "]", STR_ARG(head), empty ? "" : ",", STR_ARG(x));
     buf_fini(&b);
     return out;
 }

@@ -1,9 +1,10 @@
 /*
  * engine.h: runs commands and runs.  Layer: engine.
- * A run that executes here is one struct run_exec: a mailbox plus its folded state; it is on at most one worker at a time, so code of a
- * run needs no lock.  Workers turn sched_next() actions into plans, the log commits them, completions put the run back on
- * the ready queue.  Nothing is answered before its commit.
- * Threads: workers (config.workers), one timer thread (timers, heartbeats, recovery sweeps, housekeeping).
+ * A run that executes here is one struct run_exec: a mailbox plus its folded state; it is on at
+ * most one worker at a time, so code of a run needs no lock.  Workers turn sched_next() actions
+ * into plans, the log commits them, completions put the run back on the ready queue.  Nothing is
+ * answered before its commit. Threads: workers (config.workers), one timer thread (timers,
+ * heartbeats, recovery sweeps, housekeeping).
  */
 #ifndef WOPR_ENGINE_ENGINE_H
 #define WOPR_ENGINE_ENGINE_H
@@ -13,57 +14,69 @@
 
 struct engine;
 struct engine_config {
-    unsigned workers;               /* default: cores */
+    unsigned workers; /* default: cores */
     struct run_limits limits;
-    bool conformance;               /* conformance node types and flags (NODE-23) */
+    bool conformance;                        /* conformance node types and flags (NODE-23) */
     const char *const *runtime_capabilities; /* NULL-terminated (CAP-18) */
-    const char *holder;             /* lease holder id of this process, unique per start */
-    int64_t lease_ttl_ms, heartbeat_ms; /* 30000, 10000 (STORE-32) */
-    bool sole_host;                 /* the host lock is held: leases of dead processes are taken at once */
-    int64_t retention_ms;           /* ended runs are kept so long, 0 = for ever (STORE-44) */
-    size_t runs_active_max;         /* runs in memory; beyond: UNAVAILABLE for creates (ERR-9) */
-    int64_t stall_ms;               /* workflow.stalled window, 300000; 0 = off (STORE-41) */
+    const char *holder;                      /* lease holder id of this process, unique per start */
+    int64_t lease_ttl_ms, heartbeat_ms;      /* 30000, 10000 (STORE-32) */
+    bool sole_host;         /* the host lock is held: leases of dead processes are taken at once */
+    int64_t retention_ms;   /* ended runs are kept so long, 0 = for ever (STORE-44) */
+    size_t runs_active_max; /* runs in memory; beyond: UNAVAILABLE for creates (ERR-9) */
+    int64_t stall_ms;       /* workflow.stalled window, 300000; 0 = off (STORE-41) */
 };
 struct engine_stats {
-    uint64_t runs_created, runs_completed, runs_failed, runs_cancelled, nodes_completed, nodes_failed, retries, cap_breaches, recovered, parked;
+    uint64_t runs_created, runs_completed, runs_failed, runs_cancelled, nodes_completed,
+        nodes_failed, retries, cap_breaches, recovered, parked;
     uint64_t runs_active, ready_len, timers;
     bool store_failed; /* a sync failed: the host must stop accepting and be restarted (STORE-11) */
 };
-MUST_CHECK int engine_new(struct wopr_log *log, const struct payload_rules *rules, const struct node_registry *types,
-                          const struct wf_env *wf_env, const struct engine_config *cfg, struct engine **out, struct wopr_error *err);
-/* Starts threads and recovers: every unfinished run is leased, folded from the log, consulted for timers and continued
- * (EVT-32: lease.lost, lease.acquired, workflow.restored, run.resumed{cause:"claim-recovery"} when the run had begun).
- * A log that breaks an invariant parks its run with a reason; the others go on. */
+MUST_CHECK int engine_new(struct wopr_log *log, const struct payload_rules *rules,
+                          const struct node_registry *types, const struct wf_env *wf_env,
+                          const struct engine_config *cfg, struct engine **out,
+                          struct wopr_error *err);
+/* Starts threads and recovers: every unfinished run is leased, folded from the log, consulted for
+ * timers and continued (EVT-32: lease.lost, lease.acquired, workflow.restored,
+ * run.resumed{cause:"claim-recovery"} when the run had begun). A log that breaks an invariant parks
+ * its run with a reason; the others go on. */
 MUST_CHECK int engine_start(struct engine *e, struct wopr_error *err);
-/* Stop at the next event boundary, release leases (STORE-36), join threads.  The log must still run. */
+/* Stop at the next event boundary, release leases (STORE-36), join threads.  The log must still
+ * run. */
 void engine_stop(struct engine *e);
 void engine_free(struct engine *e);
 void engine_stats(struct engine *e, struct engine_stats *out);
 
-/* Compiled workflow by id, from the cache keyed by hash (store row decides).  *out has a reference for the caller.
- * NOT_FOUND, VALIDATION (stored definition no longer compiles: unknown node type ...), NO_MEMORY. */
-MUST_CHECK int engine_workflow(struct engine *e, struct str tenant, bool test_mode, struct str workflow_id, struct workflow **out, struct wopr_error *err);
+/* Compiled workflow by id, from the cache keyed by hash (store row decides).  *out has a reference
+ * for the caller. NOT_FOUND, VALIDATION (stored definition no longer compiles: unknown node type
+ * ...), NO_MEMORY. */
+MUST_CHECK int engine_workflow(struct engine *e, struct str tenant, bool test_mode,
+                               struct str workflow_id, struct workflow **out,
+                               struct wopr_error *err);
 
 enum engine_op { ENGINE_CREATE, ENGINE_CANCEL, ENGINE_PAUSE, ENGINE_RESUME, ENGINE_OP_NR };
 enum drain_policy { DRAIN_CURRENT_NODE, DRAIN_IMMEDIATE };
 struct engine_cmd;
 struct engine_result {
-    int rc;                 /* 0 or WOPR_E_*; CONFLICT: status and at_ms (pausedAt, 0 = none) say why */
+    int rc; /* 0 or WOPR_E_*; CONFLICT: status and at_ms (pausedAt, 0 = none) say why; with replayed
+             * set the response alone counts */
     struct wopr_error err;
-    struct str run_id;      /* in the command's arena */
-    enum run_status status; /* after the operation; for CANCEL of a final run its old status (RUN-21) */
-    int64_t at_ms;          /* acceptance time: pausedAt, resumedAt, created */
+    struct str run_id; /* in the command's arena */
+    enum run_status
+        status;    /* after the operation; for CANCEL of a final run its old status (RUN-21) */
+    int64_t at_ms; /* acceptance time: pausedAt, resumedAt, created */
     struct str active_run_id; /* RUN_ALREADY_ACTIVE */
     int32_t retry_after_s;
 };
-/* One command.  The caller fills it, keeps it and its arena alive until done() is called, exactly once, on any thread. */
+/* One command.  The caller fills it, keeps it and its arena alive until done() is called, exactly
+ * once, on any thread. */
 struct engine_cmd {
     enum engine_op op;
     struct arena *arena;
-    struct str tenant, workspace, subject, principal; /* subject: raw JSON Subject (D18); principal: subjectId */
+    struct str tenant, workspace, subject,
+        principal; /* subject: raw JSON Subject (D18); principal: subjectId */
     bool test_mode;
-    struct str run_id;   /* target; CREATE: empty, minted by the engine */
-    struct str reason;   /* may be empty */
+    struct str run_id; /* target; CREATE: empty, minted by the engine */
+    struct str reason; /* may be empty */
     enum drain_policy drain;
     /* CREATE */
     struct workflow *wf; /* borrowed for the call of engine_submit */
@@ -73,23 +86,29 @@ struct engine_cmd {
     struct str scope_id, callback_url, traceparent;
     bool dedup_enforce;
     int32_t shown_engine_version; /* 0 = current */
-    /* idempotency (layer 1): when has_idem the outcome is stored with the effect, in one transaction */
+    /* idempotency (layer 1): when has_idem the outcome is stored with the effect, in one
+     * transaction */
     bool has_idem;
     struct idem_key idem;
-    /* Renders the answer for r into *out (status, body in cmd->arena).  Called once, before the commit when there is one, on a worker or
-     * the submitting thread; must be quick.  Returns true when the answer is to be stored under the key (IDEM-8, IDEM-9). */
-    bool (*respond)(struct engine_cmd *cmd, const struct engine_result *r, struct idem_response *out);
+    /* Renders the answer for r into *out (status, body in cmd->arena) on a worker or the submitting
+     * thread; must be quick. Called before the commit that makes the answer true, and again with
+     * the failure when that commit is refused: the last call counts.  Returns true when the answer
+     * is to be stored under the key (IDEM-8, IDEM-9). */
+    bool (*respond)(struct engine_cmd *cmd, const struct engine_result *r,
+                    struct idem_response *out);
     void (*done)(struct engine_cmd *cmd);
     void *ctx;
     /* --- results, valid in done() --- */
     struct engine_result result;
     struct idem_response response;
-    bool replayed; /* response is the stored one of an earlier request (openwop-Idempotent-Replay: true) */
+    bool replayed; /* response is the stored one of an earlier request (openwop-Idempotent-Replay:
+                      true) */
     /* --- engine's own --- */
     struct engine_cmd *next;
     void *priv;
 };
-/* Never blocks on the disk.  Always leads to done(), also on failure. */
+/* Never blocks on the disk.  Always leads to done(), also on failure; from a worker, or from this
+ * call when the engine is not running. */
 void engine_submit(struct engine *e, struct engine_cmd *cmd);
 
 #endif

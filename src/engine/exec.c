@@ -1,5 +1,6 @@
 /*
- * exec.c: life of a run in memory: tables, mailbox, one turn of a worker, reload after a failed commit.
+ * exec.c: life of a run in memory: tables, mailbox, one turn of a worker, reload after a failed
+ * commit.
  */
 #include "base/clock.h"
 #include "base/log.h"

@@ -1,13 +1,14 @@
 /*
  * internal.h: shared by the files of the engine.  Layer: engine.
- * Words: exec = a run in memory (struct run_exec); step = one turn of a worker on an exec, ending in at most one plan;
- * sleep = an exec that nothing is to be done for until a timer, a command or a commit comes.
+ * Words: exec = a run in memory (struct run_exec); step = one turn of a worker on an exec, ending
+ * in at most one plan; sleep = an exec that nothing is to be done for until a timer, a command or a
+ * commit comes.
  *
- * Who may touch what.  engine.mu guards the members marked (mu).  All other members of an exec belong to
- * whoever runs it: the worker while exec.running, nobody while exec.inflight (its plan or lease request is on the committer).
- * G1 an exec is on at most one worker and has at most one thing in flight.
- * G2 a woken exec is never forgotten: it is in the ready queue, or running or in flight with again set.
- * G3 an exec leaves the tables only when its mailbox is empty.
+ * Who may touch what.  engine.mu guards the members marked (mu).  All other members of an exec
+ * belong to whoever runs it: the worker while exec.running, nobody while exec.inflight (its plan or
+ * lease request is on the committer). G1 an exec is on at most one worker and has at most one thing
+ * in flight. G2 a woken exec is never forgotten: it is in the ready queue, or running or in flight
+ * with again set. G3 an exec leaves the tables only when its mailbox is empty.
  */
 #ifndef WOPR_ENGINE_INTERNAL_H
 #define WOPR_ENGINE_INTERNAL_H
@@ -21,24 +22,24 @@
 #include <stdatomic.h>
 
 #define ENGINE_WORKERS_MAX      64u
-#define ENGINE_STEP_EVENTS_MAX  256u           /* a plan is sent once it holds so many events */
-#define ENGINE_STEP_BYTES_MAX   (512u * 1024)  /* or so many bytes in its arena */
-#define ENGINE_STEP_MS_MAX      100u           /* or once its executors took so long: nothing waits to be told */
-#define ENGINE_EFFECTS_MAX      1024u          /* effects of one executor call */
+#define ENGINE_STEP_EVENTS_MAX  256u          /* a plan is sent once it holds so many events */
+#define ENGINE_STEP_BYTES_MAX   (512u * 1024) /* or so many bytes in its arena */
+#define ENGINE_STEP_MS_MAX      100u /* or once its executors took so long */
+#define ENGINE_EFFECTS_MAX      1024u /* effects of one executor call */
 #define ENGINE_SCRATCH_MAX      (64u * 1024 * 1024)
-#define ENGINE_READ_EVENTS      512u           /* page of the fold */
+#define ENGINE_READ_EVENTS      512u /* page of the fold */
 #define ENGINE_READ_BYTES       (1024u * 1024)
 #define ENGINE_SWEEP_PAGE       256u
 #define ENGINE_SWEEP_PAGES_MAX  4096u
 #define ENGINE_PURGE_MS         60000
-#define ENGINE_PURGE_AGAIN_MS   250            /* a slice was full: the next one comes soon */
+#define ENGINE_PURGE_AGAIN_MS   250 /* a slice was full: the next one comes soon */
 #define ENGINE_PURGE_IDEM_MAX   500u
 #define ENGINE_PURGE_RUNS_MAX   20u
 #define ENGINE_BACKOFF_MS_FIRST 100
 #define ENGINE_BACKOFF_MS_MAX   5000
-#define ENGINE_CORRUPT_TRIES    3u             /* replans against our own tables before a run is parked */
-#define ENGINE_RETRY_DELAY_MS   250            /* WF-24 */
-#define ENGINE_RETRY_DELAY_MAX  30000          /* WF-24 */
+#define ENGINE_CORRUPT_TRIES    3u    /* replans against our own tables before a run is parked */
+#define ENGINE_RETRY_DELAY_MS   250   /* WF-24 */
+#define ENGINE_RETRY_DELAY_MAX  30000 /* WF-24 */
 #define ENGINE_WF_CACHE_MAX     1024u
 #define ENGINE_WAIT_MS_MAX      INT64_C(31536000000) /* one node wait: a year */
 
@@ -49,13 +50,13 @@ struct exec_timer {
     struct heap_node heap; /* (mu) key: monotonic milliseconds */
     struct list link;      /* in exec.timers */
     struct run_exec *re;
-    int kind;              /* enum timer_kind or TIMER_* above */
-    int node;              /* index, -1 = the run's */
-    int64_t fire_at_ms;    /* wall clock, as stored */
-    int64_t remaining_ms;  /* while stopped */
-    bool durable;          /* has a row in timers */
-    bool stopped;          /* by a pause: not in the heap */
-    bool fired;            /* (mu) left the heap because its time came */
+    int kind;             /* enum timer_kind or TIMER_* above */
+    int node;             /* index, -1 = the run's */
+    int64_t fire_at_ms;   /* wall clock, as stored */
+    int64_t remaining_ms; /* while stopped */
+    bool durable;         /* has a row in timers */
+    bool stopped;         /* by a pause: not in the heap */
+    bool fired;           /* (mu) left the heap because its time came */
 };
 
 enum exec_phase {
@@ -84,15 +85,16 @@ struct run_exec {
     struct plan *plan;      /* in flight, or the creation data while CREATING */
     struct engine_cmd *cmd; /* whose effect is in plan */
     struct list timers;
-    struct text *clear;     /* per node: outputs before masking, for readers inside the run (OBS-71); NULL until needed */
-    int64_t paused_ms;      /* acceptance time of the pause in force (RUN-27) */
-    int64_t fail_seq;       /* last node.failed, -1 (EVT-4) */
-    char *old_holder;       /* lease holder before us; "" = it was released */
+    struct text *clear; /* per node: outputs before masking, for readers inside the run (OBS-71);
+                           NULL until needed */
+    int64_t paused_ms;  /* acceptance time of the pause in force (RUN-27) */
+    int64_t fail_seq;   /* last node.failed, -1 (EVT-4) */
+    char *old_holder;   /* lease holder before us; "" = it was released */
     int64_t old_epoch;
-    bool taken;             /* the lease is fresh: the next load is a takeover */
-    bool swept;             /* wanted by recovery, not only by a command */
-    bool take_over;         /* next step begins with EVT-32 */
-    bool stalled;           /* workflow.stalled was written for this stall */
+    bool taken;     /* the lease is fresh: the next load is a takeover */
+    bool swept;     /* wanted by recovery, not only by a command */
+    bool take_over; /* next step begins with EVT-32 */
+    bool stalled;   /* workflow.stalled was written for this stall */
     unsigned corrupt_tries;
     int64_t backoff_ms;
 };
@@ -111,21 +113,22 @@ struct engine {
     struct str holder;
 
     pthread_mutex_t mu;
-    pthread_cond_t work;  /* ready queue or answers grew, or state of serving changed */
-    pthread_cond_t tick;  /* timers changed */
-    pthread_cond_t calm;  /* something in flight came back */
+    pthread_cond_t work;       /* ready queue or answers grew, or state of serving changed */
+    pthread_cond_t tick;       /* timers changed */
+    pthread_cond_t calm;       /* something in flight came back */
     struct map *by_id, *by_no; /* (mu) run id; run number as 8 bytes */
     struct list ready;         /* (mu) */
     struct heap timers;        /* (mu) */
-    struct engine_cmd *answers, **answers_end; /* (mu) done() is due */
+    struct engine_cmd *answers, **answers_end;        /* (mu) done() is due */
     size_t ready_nr, active_nr, idle_nr, inflight_nr; /* (mu) */
-    bool started, stopping, halting, broken;   /* (mu) broken: SYNC_FAILED, nothing is appended any more */
+    bool started, stopping, halting,
+        broken; /* (mu) broken: SYNC_FAILED, nothing is appended any more */
     bool threads_up;
-    bool kicked;            /* (mu) */
-    bool sweep_soon;        /* (mu) runs were left behind for want of room */
-    uint64_t lease_ok_ms;   /* (mu) monotonic: leases are surely ours until then (STORE-34) */
+    bool kicked;          /* (mu) */
+    bool sweep_soon;      /* (mu) runs were left behind for want of room */
+    uint64_t lease_ok_ms; /* (mu) monotonic: leases are surely ours until then (STORE-34) */
     bool beat_inflight, purge_inflight; /* (mu) */
-    bool purge_more;        /* (mu) */
+    bool purge_more;                    /* (mu) */
 
     pthread_t timer_thread, workers[ENGINE_WORKERS_MAX];
     unsigned workers_nr;
@@ -133,8 +136,8 @@ struct engine {
     pthread_mutex_t wf_mu;
     struct map *workflows; /* (wf_mu) 32 bytes of hash -> struct wf_entry */
 
-    _Atomic uint64_t created, completed, failed, cancelled, nodes_completed, nodes_failed, retries, cap_breaches,
-        recovered, parked;
+    _Atomic uint64_t created, completed, failed, cancelled, nodes_completed, nodes_failed, retries,
+        cap_breaches, recovered, parked;
 };
 
 /* A turn of a worker. */
@@ -143,13 +146,16 @@ struct step {
     struct run_exec *re;
     struct run_state *s;
     struct plan *p;
-    struct arena *a;  /* scratch, reset per turn */
-    int64_t now_ms;   /* wall clock, not before the timers that brought us here */
+    struct arena *a; /* scratch, reset per turn */
+    int64_t now_ms;  /* wall clock, not before the timers that brought us here */
     int64_t floor_ms;
     uint64_t began_ms;
     struct engine_cmd *cmd; /* its effect is in p */
 };
-struct worker { struct engine *e; struct arena *scratch; };
+struct worker {
+    struct engine *e;
+    struct arena *scratch;
+};
 
 /* --- engine.c: ready queue --- */
 void exec_wake_locked(struct run_exec *re);
@@ -172,9 +178,10 @@ struct run_exec *exec_new(struct engine *e, struct str run_id); /* not in any ta
 void exec_free(struct run_exec *re);
 MUST_CHECK int exec_register_locked(struct engine *e, struct run_exec *re);
 MUST_CHECK int exec_register_no(struct run_exec *re);
-/* Takes the exec out of the tables and frees it (true); with mail waiting it becomes a LOOKUP and stays. */
+/* Takes the exec out of the tables and frees it (true); with mail waiting it becomes a LOOKUP and
+ * stays. */
 bool exec_drop(struct run_exec *re);
-void step_drop(struct step *st); /* the same; st->re is NULL when it is gone */
+void step_drop(struct step *st);             /* the same; st->re is NULL when it is gone */
 void exec_forget_state(struct run_exec *re); /* state, timers, plan; commands stay */
 /* Never trust memory after a failed commit: fold again, now or after a backoff. */
 void exec_reload(struct run_exec *re, bool later);
@@ -202,8 +209,9 @@ bool load_fold(struct step *st);
 
 /* --- step.c --- */
 enum { EMIT_BROKEN = -1, EMIT_REFUSED = -2 };
-/* Append an event of the plan; node -1 = the run's.  Returns its sequence; EMIT_REFUSED when the payload
- * is not valid (EVT-12: nothing was appended, the plan goes on); EMIT_BROKEN when the plan is lost. */
+/* Append an event of the plan; node -1 = the run's.  Returns its sequence; EMIT_REFUSED when the
+ * payload is not valid (EVT-12: nothing was appended, the plan goes on); EMIT_BROKEN when the plan
+ * is lost. */
 int64_t step_emit(struct step *st, enum ev_kind kind, int node, int64_t cause, struct str payload);
 void step_run(struct step *st);
 bool step_landed(struct step *st, int rc); /* true: the turn goes on */
@@ -211,7 +219,10 @@ void step_now(struct step *st);
 bool step_lost(const struct step *st);
 
 /* --- outcome.c: ends of nodes and runs --- */
-struct failure { struct str code, message, details; bool retryable; };
+struct failure {
+    struct str code, message, details;
+    bool retryable;
+};
 void node_end_failed(struct step *st, int node, const struct failure *f);
 void run_end_failed(struct step *st, struct str error, int failed_node, int64_t cause);
 void run_end_cascade(struct step *st); /* SCHED_FAIL */
@@ -229,7 +240,8 @@ void attempt_failed(struct step *st, int node, const struct failure *f);
 
 /* --- effects.c --- */
 /* 0, or f is filled and WOPR_E_VALIDATION: the node fails with it. */
-MUST_CHECK int effect_apply(struct step *st, int node, const struct node_effect *x, struct failure *f);
+MUST_CHECK int effect_apply(struct step *st, int node, const struct node_effect *x,
+                            struct failure *f);
 MUST_CHECK int outputs_mask(struct step *st, int node, struct str outputs, struct str *shown);
 void outputs_swap(struct run_exec *re); /* clear values in, or out again */
 
@@ -249,20 +261,22 @@ bool timer_take_fired(struct run_exec *re, struct exec_timer *t); /* fired since
 /* The same with the row in the plan. */
 void step_timer_set(struct step *st, enum timer_kind kind, int node, int64_t delay_ms);
 void step_timer_clear(struct step *st, enum timer_kind kind, int node);
-void step_timers_stop(struct step *st);   /* pause */
+void step_timers_stop(struct step *st); /* pause */
 void step_timers_resume(struct step *st);
-void step_timers_clear(struct step *st);  /* the run ended */
+void step_timers_clear(struct step *st); /* the run ended */
 void *timer_main(void *arg);
 
 /* --- upkeep.c: heartbeat, sweep, housekeeping; called by the timer thread --- */
-struct upkeep { uint64_t beat_ms, sweep_ms, purge_ms; };
+struct upkeep {
+    uint64_t beat_ms, sweep_ms, purge_ms;
+};
 /* Does what is due and returns the next deadline (monotonic ms). */
 uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms);
 void upkeep_release(struct engine *e);
 
 /* --- wfcache.c --- */
-MUST_CHECK int wfcache_by_hash(struct engine *e, const struct sha256 *hash, struct arena *a, struct workflow **out,
-                               struct wopr_error *err);
+MUST_CHECK int wfcache_by_hash(struct engine *e, const struct sha256 *hash, struct arena *a,
+                               struct workflow **out, struct wopr_error *err);
 void wfcache_free(struct engine *e);
 
 /* --- registry.c --- */

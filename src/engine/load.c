@@ -75,7 +75,8 @@ static void give_up(struct step *st, int rc, const char *why) {
     step_drop(st);
 }
 
-/* Mail answered where that is possible; true when some of it, or the sweep, wants the run itself. */
+/* Mail answered where that is possible; true when some of it, or the sweep, wants the run itself.
+ */
 static bool wanted(struct step *st, struct run_head *head, int *rc) {
     struct run_exec *re = st->re;
     struct engine_cmd *cmd, *keep = NULL;
@@ -123,6 +124,7 @@ bool load_leased(struct step *st, int rc) {
     }
     if (rc == WOPR_E_SYNC_FAILED) engine_break(st->e, "lease");
     if (rc == WOPR_E_RUN_TERMINAL) step_drop(st); /* what is asked of it gets a fresh look */
+    else if (rc == WOPR_E_CORRUPT) give_up(st, rc, "the run is parked; see 'wopr verify'");
     else give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
     return false;
 }
@@ -165,6 +167,7 @@ static void park(struct step *st, const char *reason) {
             mem_free(k);
             pthread_mutex_lock(&e->mu);
             e->inflight_nr--;
+            pthread_cond_broadcast(&e->calm);
             pthread_mutex_unlock(&e->mu);
         }
     }

@@ -1,7 +1,8 @@
 /*
- * node.h: what a node executor is.  Layer: engine.  Executors live in nodes/ (and in embedding programs, include/wopr).
- * An executor is a function of its call: it returns effects as data and writes nothing itself.  It may be entered more than once per
- * attempt: after a wait, and again from the start after a crash (STORE-39), so it decides by what the log already holds
+ * node.h: what a node executor is.  Layer: engine.  Executors live in nodes/ (and in embedding
+ * programs, include/wopr). An executor is a function of its call: it returns effects as data and
+ * writes nothing itself.  It may be entered more than once per attempt: after a wait, and again
+ * from the start after a crash (STORE-39), so it decides by what the log already holds
  * (call->effects_done, call->chunks_done, call->waited), never by memory of its own.
  */
 #ifndef WOPR_ENGINE_NODE_H
@@ -11,15 +12,24 @@
 
 enum node_outcome {
     NODE_OUT_DONE, /* node.completed with outputs */
-    NODE_OUT_FAIL, /* attempt failed: retried when retryable and the budget allows, else node.failed */
-    NODE_OUT_WAIT  /* effects so far are appended, then the executor is entered again after wait_ms (durable timer) */
+    NODE_OUT_FAIL, /* attempt failed: retried when retryable and the budget allows, else node.failed
+                    */
+    NODE_OUT_WAIT  /* effects so far are appended, then the executor is entered again after wait_ms
+                      (durable timer) */
 };
-enum node_effect_kind { EFFECT_VARIABLE, EFFECT_CHANNEL, EFFECT_LOG, EFFECT_CHUNK, EFFECT_ARTIFACT };
+enum node_effect_kind {
+    EFFECT_VARIABLE,
+    EFFECT_CHANNEL,
+    EFFECT_LOG,
+    EFFECT_CHUNK,
+    EFFECT_ARTIFACT
+};
 struct node_effect {
     enum node_effect_kind kind;
     struct str name;  /* variable, channel, log level, artifact id */
     struct str value; /* raw JSON; log: message (not JSON); chunk: text (not JSON) */
-    struct str extra; /* raw JSON: chunk meta, log fields, artifact {"type","version","summary"}; may be empty */
+    struct str extra; /* raw JSON: chunk meta, log fields, artifact {"type","version","summary"};
+                         may be empty */
     enum reducer reducer; /* channel: used when the channel is not declared */
     int64_t ttl_ms;       /* channel, undeclared: 0 = none */
     int is_last;          /* chunk: 1, 0, or -1 = not said */
@@ -29,21 +39,21 @@ struct node_call {
     const struct run_state *run; /* read only */
     int node;
     const struct wf_node *def;
-    struct str inputs;  /* raw object: resolved ports */
-    struct str config;  /* raw object */
-    int attempt;        /* zero-based */
+    struct str inputs;             /* raw object: resolved ports */
+    struct str config;             /* raw object */
+    int attempt;                   /* zero-based */
     int effects_done, chunks_done; /* of this attempt, in the log already */
-    bool waited;        /* a wait of this attempt is over */
-    bool conformance;   /* conformance-only flags are honoured (NODE-23) */
+    bool waited;                   /* a wait of this attempt is over */
+    bool conformance;              /* conformance-only flags are honoured (NODE-23) */
     int64_t now_ms;
     void *type_ctx;
 };
 struct node_result {
     enum node_outcome outcome;
-    struct str outputs;            /* raw object; empty = {} */
-    struct str error_code;         /* FAIL */
+    struct str outputs;    /* raw object; empty = {} */
+    struct str error_code; /* FAIL */
     struct str error_message;
-    struct str error_details;      /* raw object or empty */
+    struct str error_details; /* raw object or empty */
     bool retryable;
     int64_t wait_ms;
     struct node_effect *effects;
@@ -58,14 +68,16 @@ struct node_type {
     void *ctx;
 };
 /* Result helpers for executors. */
-struct node_effect *node_effect_add(const struct node_call *call, struct node_result *out, enum node_effect_kind kind);
+struct node_effect *node_effect_add(const struct node_call *call, struct node_result *out,
+                                    enum node_effect_kind kind);
 void node_fail(struct node_result *out, const char *code, const char *message, bool retryable);
 
 /* Registry: filled at start, read-only afterwards (NODE-1). */
 struct node_registry;
 struct node_registry *node_registry_new(void);
 void node_registry_free(struct node_registry *r);
-MUST_CHECK int node_registry_add(struct node_registry *r, const struct node_type *t, struct wopr_error *err); /* copies; EXISTS */
+MUST_CHECK int node_registry_add(struct node_registry *r, const struct node_type *t,
+                                 struct wopr_error *err); /* copies; EXISTS */
 const struct node_type *node_registry_find(const struct node_registry *r, struct str type_id);
 
 #endif

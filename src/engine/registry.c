@@ -1,5 +1,6 @@
 /*
- * registry.c: node types by id (NODE-1, NODE-2), and the helpers executors build their results with.
+ * registry.c: node types by id (NODE-1, NODE-2), and the helpers executors build their results
+ * with.
  */
 #include "base/map.h"
 #include "base/mem.h"

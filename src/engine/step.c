@@ -1,7 +1,7 @@
 /*
- * step.c: one turn on a live run: take in commands and due timers, do all that can be done at once, send one plan.
- * The state runs ahead of the log only while its plan is in flight; when that plan is refused the
- * state is thrown away and folded again.
+ * step.c: one turn on a live run: take in commands and due timers, do all that can be done at once,
+ * send one plan. The state runs ahead of the log only while its plan is in flight; when that plan
+ * is refused the state is thrown away and folded again.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -154,9 +154,14 @@ static void timer_fired(struct step *st, struct exec_timer *t) {
     case TIMER_NODE_WAIT:
         if (st->s->nodes[node].status == NODE_RUNNING) attempt_run(st, node, true);
         break;
-    case TIMER_NODE_TIMEOUT: node_timed_out(st, node); break;
-    case TIMER_STALL: stalled(st); break;
-    default: break; /* RETRY: sched_next sees it; RUN_TIMEOUT: compared by the clock */
+    case TIMER_NODE_TIMEOUT:
+        node_timed_out(st, node);
+        break;
+    case TIMER_STALL:
+        stalled(st);
+        break;
+    default:
+        break; /* RETRY: sched_next sees it; RUN_TIMEOUT: compared by the clock */
     }
 }
 
@@ -172,12 +177,12 @@ static void timers_due(struct step *st) {
 
 /* --- nodes --- */
 
-/* STORE-39: an attempt without a wait was cut off by a crash or a reload: once more, same attempt. */
+/* STORE-39: an attempt without a wait was cut off by a crash or a reload: once more, same attempt.
+ */
 static void interrupted(struct step *st) {
     for (size_t i = 0; st->s->running_nr > 0 && i < st->s->wf->nodes_nr; i++) {
         if (!step_moves(st) || step_full(st)) return;
-        if (st->s->nodes[i].status == NODE_RUNNING &&
-            !timer_find(st->re, TIMER_NODE_WAIT, (int)i))
+        if (st->s->nodes[i].status == NODE_RUNNING && !timer_find(st->re, TIMER_NODE_WAIT, (int)i))
             attempt_run(st, (int)i, false);
     }
 }
@@ -203,16 +208,27 @@ static bool act_once(struct step *st) {
     }
     sched_next(st->s, st->now_ms, &act);
     switch (act.what) {
-    case SCHED_WAIT: return false;
+    case SCHED_WAIT:
+        return false;
     case SCHED_START:
         if (retry_held(st, act.node)) return false;
         attempt_start(st, act.node);
         return true;
-    case SCHED_SKIP: skip(st, &act); return true;
-    case SCHED_FAIL: run_end_cascade(st); return false;
-    case SCHED_LOOP_LIMIT: run_end_loop_limit(st, act.node); return true;
-    case SCHED_CAP: run_end_cap(st, act.node); return false;
-    case SCHED_COMPLETE: run_end_completed(st); return false;
+    case SCHED_SKIP:
+        skip(st, &act);
+        return true;
+    case SCHED_FAIL:
+        run_end_cascade(st);
+        return false;
+    case SCHED_LOOP_LIMIT:
+        run_end_loop_limit(st, act.node);
+        return true;
+    case SCHED_CAP:
+        run_end_cap(st, act.node);
+        return false;
+    case SCHED_COMPLETE:
+        run_end_completed(st);
+        return false;
     }
     return false;
 }
@@ -318,14 +334,29 @@ static void step_send(struct step *st) {
 static void count(struct engine *e, const struct plan *p) {
     for (size_t i = 0; i < p->events_nr; i++) {
         switch (p->events[i].kind) {
-        case EV_RUN_COMPLETED: e->completed++; break;
-        case EV_RUN_FAILED: e->failed++; break;
-        case EV_RUN_CANCELLED: e->cancelled++; break;
-        case EV_NODE_COMPLETED: e->nodes_completed++; break;
-        case EV_NODE_FAILED: e->nodes_failed++; break;
-        case EV_NODE_RETRIED: e->retries++; break;
-        case EV_CAP_BREACHED: e->cap_breaches++; break;
-        default: break;
+        case EV_RUN_COMPLETED:
+            e->completed++;
+            break;
+        case EV_RUN_FAILED:
+            e->failed++;
+            break;
+        case EV_RUN_CANCELLED:
+            e->cancelled++;
+            break;
+        case EV_NODE_COMPLETED:
+            e->nodes_completed++;
+            break;
+        case EV_NODE_FAILED:
+            e->nodes_failed++;
+            break;
+        case EV_NODE_RETRIED:
+            e->retries++;
+            break;
+        case EV_CAP_BREACHED:
+            e->cap_breaches++;
+            break;
+        default:
+            break;
         }
     }
 }
@@ -374,8 +405,7 @@ void step_run(struct step *st) {
     st->p->epoch = re->epoch;
     step_now(st);
     if (re->take_over) control_take_over(st);
-    while (!st->cmd && !step_lost(st) && (cmd = exec_mail_take(re)) != NULL)
-        control_apply(st, cmd);
+    while (!st->cmd && !step_lost(st) && (cmd = exec_mail_take(re)) != NULL) control_apply(st, cmd);
     if (st->s->status == RUN_PENDING && !step_lost(st)) begin_run(st);
     timers_due(st);
     if (step_moves(st) && run_time_left_ms(st) > 0) interrupted(st);

@@ -1,6 +1,6 @@
 /*
- * submit.c: commands on their way in and out.  A command is answered by a worker (or, when no worker can,
- * by the thread that submits it), never before the commit that makes its answer true.
+ * submit.c: commands on their way in and out.  A command is answered by a worker (or, when no
+ * worker can, by the thread that submits it), never before the commit that makes its answer true.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -117,8 +117,7 @@ bool cmd_needs_no_effect(struct engine_cmd *cmd, enum run_status status, int64_t
     if (cmd->op == ENGINE_RESUME && status == RUN_PAUSED) return false;
     if (status == RUN_PAUSED) r->at_ms = paused_ms; /* RUN-27 */
     r->rc = wopr_error_set(&r->err, WOPR_E_CONFLICT, "the run is %s and cannot be %s",
-                           run_status_name(status),
-                           cmd->op == ENGINE_PAUSE ? "paused" : "resumed");
+                           run_status_name(status), cmd->op == ENGINE_PAUSE ? "paused" : "resumed");
     return true;
 }
 
@@ -227,8 +226,7 @@ static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct
 static int create_register(struct engine *e, struct run_exec *re) {
     pthread_mutex_lock(&e->mu);
     int rc = WOPR_E_UNAVAILABLE;
-    if (e->active_nr < e->cfg.runs_active_max && !e->stopping)
-        rc = exec_register_locked(e, re);
+    if (e->active_nr < e->cfg.runs_active_max && !e->stopping) rc = exec_register_locked(e, re);
     if (rc == 0) { /* from here on engine_halt waits for it */
         re->inflight = true;
         e->inflight_nr++;
@@ -264,8 +262,9 @@ static void submit_create(struct engine *e, struct engine_cmd *cmd) {
     }
     if (rc != 0) {
         exec_free(re); /* and the plan */
-        cmd_fail(e, cmd, rc, rc == WOPR_E_UNAVAILABLE ? "the host has as many runs as it can hold"
-                                                      : "out of memory");
+        cmd_fail(e, cmd, rc,
+                 rc == WOPR_E_UNAVAILABLE ? "the host has as many runs as it can hold"
+                                          : "out of memory");
         return;
     }
     cmd->result = (struct engine_result){
@@ -327,8 +326,7 @@ bool create_landed(struct step *st, int rc) {
     cmd_committed(cmd, p);
     struct wopr_error err;
     rc = exec_register_no(re);
-    if (rc == 0)
-        rc = run_state_new(re->wf, &p->create->meta, &e->cfg.limits, &re->state, &err);
+    if (rc == 0) rc = run_state_new(re->wf, &p->create->meta, &e->cfg.limits, &re->state, &err);
     re->plan = NULL;
     plan_unref(p);
     if (rc != 0) { /* the run exists: build it from the store when there is memory again */

@@ -1,7 +1,8 @@
 /*
- * timers.c: deadlines of runs.  A durable timer is a row with a wall-clock time and, while its exec is in memory,
- * an entry of one heap ordered by the monotonic clock, so that a clock set back or forth moves nothing
- * that is already waiting.  One thread looks at the heap and sleeps until its first deadline.
+ * timers.c: deadlines of runs.  A durable timer is a row with a wall-clock time and, while its exec
+ * is in memory, an entry of one heap ordered by the monotonic clock, so that a clock set back or
+ * forth moves nothing that is already waiting.  One thread looks at the heap and sleeps until its
+ * first deadline.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -25,7 +26,8 @@ static void unheap_locked(struct engine *e, struct exec_timer *t) {
     t->fired = false;
 }
 
-/* The heap key of a wall-clock time: never early, hence the millisecond both roundings may have eaten. */
+/* The heap key of a wall-clock time: never early, hence the millisecond both roundings may have
+ * eaten. */
 static int64_t mono_deadline(int64_t fire_at_ms) {
     int64_t left = fire_at_ms - clock_wall_ms();
     int64_t now = (int64_t)clock_mono_ms();

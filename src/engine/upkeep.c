@@ -1,6 +1,7 @@
 /*
- * upkeep.c: what the timer thread does besides timers: lease renewal (STORE-32, STORE-34), the recovery sweep
- * (STORE-35), purging (STORE-43, STORE-44).  It never waits: writes go to the committer.
+ * upkeep.c: what the timer thread does besides timers: lease renewal (STORE-32, STORE-34), the
+ * recovery sweep (STORE-35), purging (STORE-43, STORE-44).  It never waits: writes go to the
+ * committer.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -97,7 +98,8 @@ void upkeep_release(struct engine *e) {
 
 /* Runs that wait for somebody are loaded when that somebody comes (STORE-35). */
 static bool sweep_wants(const struct engine *e, const struct run_head *h, int64_t now_ms) {
-    bool going = h->status == RUN_PENDING || h->status == RUN_RUNNING || h->status == RUN_CANCELLING;
+    bool going =
+        h->status == RUN_PENDING || h->status == RUN_RUNNING || h->status == RUN_CANCELLING;
     if (!going || h->parked.n > 0) return false;
     if (h->engine_version > CURRENT_ENGINE_VERSION) return false;
     return e->cfg.sole_host || h->holder.n == 0 || str_eq(h->holder, e->holder) ||

@@ -1,13 +1,15 @@
 /*
- * wfcache.c: compiled workflows by hash.  The store row decides what an id means; the hash decides what the
- * text means, so an entry never grows stale.
+ * wfcache.c: compiled workflows by hash.  The store row decides what an id means; the hash decides
+ * what the text means, so an entry never grows stale.
  */
 #include "base/mem.h"
 #include "engine/internal.h"
 
 #define WFCACHE_ARENA_MAX (64u * 1024 * 1024)
 
-static struct str hash_key(const struct sha256 *h) { return str_n((const char *)h->b, sizeof h->b); }
+static struct str hash_key(const struct sha256 *h) {
+    return str_n((const char *)h->b, sizeof h->b);
+}
 
 static struct workflow *cached(struct engine *e, const struct sha256 *hash, bool *types_known) {
     struct workflow *wf = NULL;
@@ -33,8 +35,10 @@ static void empty_locked(struct engine *e) {
     e->workflows = NULL;
 }
 
-/* Keeps a reference of its own; for want of memory the workflow is simply compiled again next time. */
-static void keep(struct engine *e, const struct sha256 *hash, struct workflow *wf, bool types_known) {
+/* Keeps a reference of its own; for want of memory the workflow is simply compiled again next time.
+ */
+static void keep(struct engine *e, const struct sha256 *hash, struct workflow *wf,
+                 bool types_known) {
     pthread_mutex_lock(&e->wf_mu);
     struct wf_entry *x = map_get(e->workflows, hash_key(hash));
     if (x) {
@@ -63,9 +67,9 @@ static void keep(struct engine *e, const struct sha256 *hash, struct workflow *w
 static int types_check(struct engine *e, const struct workflow *wf, struct wopr_error *err) {
     for (size_t i = 0; i < wf->nodes_nr; i++)
         if (!node_registry_find(e->types, wf->nodes[i].type_id))
-            return wopr_error_set(err, WOPR_E_VALIDATION,
-                                  "node %zu of the workflow has a type that this host does not offer",
-                                  i);
+            return wopr_error_set(
+                err, WOPR_E_VALIDATION,
+                "node %zu of the workflow has a type that this host does not offer", i);
     return 0;
 }
 

@@ -99,8 +99,8 @@ static int load_file(struct config *c, const char *path, struct arena *a, struct
     if (rc == 0) rc = json_check(buf_str(&text), &JSON_LIMITS_DEFAULT, err);
     if (rc == 0) rc = json_members(buf_str(&text), a, &ms, err);
     if (rc == WOPR_E_SYNTAX) {
-        char why[256];
-        snprintf(why, sizeof why, "%s", err->message);
+        char why[sizeof err->message];
+        memcpy(why, err->message, sizeof why);
         rc = wopr_error_set(err, WOPR_E_CONFIG, "%s is not a JSON object: %s", path, why);
     }
     for (size_t i = 0; rc == 0 && i < ms.n; i++) rc = member_set(c, &ms.v[i], path, a, err);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "codec/ident.h"
+#include "codec/json.h"
 #include "host/metrics.h"
 #include "nodes/nodes.h"
 #include "wire/v1/v1.h"
@@ -99,6 +100,22 @@ static int ensure_keys(struct host *h, struct wopr_error *err) {
     return rc;
 }
 
+/* What a fixture may ask of its nodes beyond their types (30 section 3): these work with agents,
+ * packs and MCP, which this host does not offer yet, so a fixture that relies on one of them would
+ * run without doing what its scenario checks. */
+static bool asks_for_more(const struct workflow *w) {
+    static const char *const flags[] = {"emitReasoningTrace", "mockConfidence", "memoryAction",
+                                        "emitDuplicateMessageId", "mcp"};
+    struct str metadata = json_get(w->text, "metadata");
+    for (size_t i = 0; i < w->nodes_nr; i++) {
+        if (w->nodes[i].agent.n > 0) return true;
+        for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
+            if (json_get(w->nodes[i].config, flags[k]).p != NULL) return true;
+    }
+    return json_get(metadata, "requiresInstalledPack").p != NULL ||
+           json_get(metadata, "requiresWorkspaceAgent").p != NULL;
+}
+
 /* CAP-23, FIX-3: a fixture is advertised when every node type it uses is really executable here. */
 static int advertise_fixtures(struct host *h, struct wopr_error *err) {
     struct workflow_row_list rows;
@@ -114,8 +131,8 @@ static int advertise_fixtures(struct host *h, struct wopr_error *err) {
         if (!str_starts(id, STR("conformance-")) && !str_starts(id, STR("openwop-smoke-")))
             continue;
         if (workflow_compile(rows.v[i].text, &h->env, &w, NULL) != 0) continue;
+        if (!asks_for_more(w)) h->fixtures[n++] = arena_cstr(h->arena, id);
         workflow_unref(w);
-        h->fixtures[n++] = arena_cstr(h->arena, id);
     }
     return arena_failed(h->arena) ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory") : 0;
 }

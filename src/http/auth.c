@@ -19,9 +19,12 @@ static bool visible(struct str s) {
     return s.n > 0 && s.n <= KEY_TEXT_MAX;
 }
 
-static int no_memory(struct wopr_error *err) { return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the key"); }
+static int no_memory(struct wopr_error *err) {
+    return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the key");
+}
 
-static void fill_row(struct api_key *k, struct arena *a, struct str tenant, struct str workspace, unsigned scopes) {
+static void fill_row(struct api_key *k, struct arena *a, struct str tenant, struct str workspace,
+                     unsigned scopes) {
     k->tenant = arena_str(a, tenant);
     k->workspace = arena_str(a, workspace.n > 0 ? workspace : tenant); /* D17: every key has one */
     k->subject_issuer = STR("wopr:api-key");
@@ -30,8 +33,9 @@ static void fill_row(struct api_key *k, struct arena *a, struct str tenant, stru
     k->created_ms = clock_wall_ms();
 }
 
-int key_mint(struct store *s, struct str tenant, struct str workspace, struct str label, unsigned scopes, bool test_mode,
-             int64_t expires_ms, struct arena *a, struct str *text, struct api_key *row, struct wopr_error *err) {
+int key_mint(struct store *s, struct str tenant, struct str workspace, struct str label,
+             unsigned scopes, bool test_mode, int64_t expires_ms, struct arena *a, struct str *text,
+             struct api_key *row, struct wopr_error *err) {
     uint8_t pepper[32], secret[KEY_SECRET_BYTES];
     char id[ULID_LEN + 1];
     int rc = store_secret(s, "pepper", pepper, err);
@@ -42,7 +46,8 @@ int key_mint(struct store *s, struct str tenant, struct str workspace, struct st
     buf_init(&b, KEY_TEXT_MAX);
     buf_addf(&b, "%s%s_", test_mode ? KEY_PREFIX_TEST : KEY_PREFIX_LIVE, id);
     base64url_encode(&b, str_n((const char *)secret, sizeof secret));
-    struct api_key k = {.key_id = arena_str(a, str_c(id)), .label = arena_str(a, label), .test_mode = test_mode};
+    struct api_key k = {
+        .key_id = arena_str(a, str_c(id)), .label = arena_str(a, label), .test_mode = test_mode};
     struct str whole = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
     buf_fini(&b);
     fill_row(&k, a, tenant, workspace, scopes);
@@ -54,12 +59,13 @@ int key_mint(struct store *s, struct str tenant, struct str workspace, struct st
     return 0;
 }
 
-int key_from_text(struct store *s, struct str text, struct str tenant, struct str workspace, unsigned scopes,
-                  struct arena *a, struct api_key *row, struct wopr_error *err) {
+int key_from_text(struct store *s, struct str text, struct str tenant, struct str workspace,
+                  unsigned scopes, struct arena *a, struct api_key *row, struct wopr_error *err) {
     uint8_t pepper[32];
     char hex[65];
     if (!visible(text))
-        return wopr_error_set(err, WOPR_E_CONFIG, "an API key must be 1 to %d visible ASCII characters", KEY_TEXT_MAX);
+        return wopr_error_set(err, WOPR_E_CONFIG,
+                              "an API key must be 1 to %d visible ASCII characters", KEY_TEXT_MAX);
     int rc = store_secret(s, "pepper", pepper, err);
     if (rc != 0) return rc;
     struct api_key k = {.hash = key_hash(pepper, text), .label = STR("configured")};
@@ -94,8 +100,8 @@ int key_state(const struct api_key *k, int64_t now_ms, struct wopr_error *err) {
 }
 
 /* By id for keys of ours, by the hash of the whole text for configured ones (AUTH-3). */
-int key_check_with(struct store *s, const uint8_t pepper[32], struct str credential, int64_t now_ms, struct arena *a,
-                   struct api_key *out, struct wopr_error *err) {
+int key_check_with(struct store *s, const uint8_t pepper[32], struct str credential, int64_t now_ms,
+                   struct arena *a, struct api_key *out, struct wopr_error *err) {
     struct api_key k = {0};
     struct str id;
     if (!visible(credential)) return unknown_key(err);
@@ -113,8 +119,8 @@ int key_check_with(struct store *s, const uint8_t pepper[32], struct str credent
     return 0;
 }
 
-int key_check(struct store *s, struct str credential, int64_t now_ms, struct arena *a, struct api_key *out,
-              struct wopr_error *err) {
+int key_check(struct store *s, struct str credential, int64_t now_ms, struct arena *a,
+              struct api_key *out, struct wopr_error *err) {
     uint8_t pepper[32];
     int rc = store_secret(s, "pepper", pepper, err);
     return rc != 0 ? rc : key_check_with(s, pepper, credential, now_ms, a, out, err);
@@ -151,9 +157,11 @@ int auth_check(struct call *c, struct wopr_error *err) {
     }
     struct str credential;
     if (!bearer(c, &credential))
-        return wopr_error_set(err, WOPR_E_UNAUTHENTICATED, "send an API key as \"Authorization: Bearer <key>\"");
+        return wopr_error_set(err, WOPR_E_UNAUTHENTICATED,
+                              "send an API key as \"Authorization: Bearer <key>\"");
     struct api_key k;
-    int rc = key_check_with(s->store, s->pepper, credential, clock_wall_ms(), c->pub.arena, &k, err);
+    int rc =
+        key_check_with(s->store, s->pepper, credential, clock_wall_ms(), c->pub.arena, &k, err);
     if (rc == 0) principal_of(&k, &c->pub.who);
     return rc;
 }
@@ -165,7 +173,8 @@ int auth_scope(struct call *c, struct wopr_error *err) {
     unsigned no = 0;
     while ((missing >> no & 1u) == 0) no++;
     const char *name = scope_name(no);
-    (void)wopr_error_set(err, WOPR_E_FORBIDDEN, "the credential lacks a scope that this operation needs");
+    (void)wopr_error_set(err, WOPR_E_FORBIDDEN,
+                         "the credential lacks a scope that this operation needs");
     wopr_error_details(err, "{\"scopeRequired\":\"%s\"}", name ? name : "?"); /* AUTH-7, CON-15 */
     return WOPR_E_FORBIDDEN;
 }

@@ -15,7 +15,8 @@ static bool is_json(struct str type) {
 }
 
 static int too_large(const struct call *c, struct wopr_error *err) {
-    return wopr_error_set(err, WOPR_E_BODY_TOO_LARGE, "the request body is larger than %zu bytes", c->pub.op->body_max);
+    return wopr_error_set(err, WOPR_E_BODY_TOO_LARGE, "the request body is larger than %zu bytes",
+                          c->pub.op->body_max);
 }
 
 int body_admit(struct call *c, struct wopr_error *err) {
@@ -34,11 +35,13 @@ int body_admit(struct call *c, struct wopr_error *err) {
 
 bool body_add(struct call *c, const char *p, size_t n) {
     uint64_t elapsed_ms = (clock_mono_ns() - c->start_ns) / 1000000;
-    if (elapsed_ms > (uint64_t)c->pub.server->cfg.read_timeout_s * 1000) return false; /* a trickle is no progress */
+    if (elapsed_ms > (uint64_t)c->pub.server->cfg.read_timeout_s * 1000)
+        return false; /* a trickle is no progress */
     c->body_seen += n;
     if (c->discard) return c->body_seen <= HTTP_DISCARD_MAX;
     if (c->too_big) return c->body_seen <= HTTP_OVERRUN_MAX;
-    if (n > c->body.max - c->body.len) { /* chunked: libmicrohttpd cannot answer before the end, so drop the rest */
+    if (n > c->body.max - c->body.len) { /* chunked: libmicrohttpd cannot answer before the end, so
+                                            drop the rest */
         c->too_big = true;
         buf_fini(&c->body);
         return true;
@@ -57,7 +60,8 @@ int body_finish(struct call *c, struct wopr_error *err) {
     struct str body = buf_str(&c->body);
     if (body.n == 0) {
         if ((c->pub.op->flags & OP_BODY_OPTIONAL) == 0)
-            return wopr_error_set(err, WOPR_E_VALIDATION, "a JSON object is required as the request body");
+            return wopr_error_set(err, WOPR_E_VALIDATION,
+                                  "a JSON object is required as the request body");
         c->pub.body = STR("{}");
         return 0;
     }
@@ -66,7 +70,9 @@ int body_finish(struct call *c, struct wopr_error *err) {
     int rc = json_check(body, &lim, &why);
     if (rc == WOPR_E_NO_MEMORY) return wopr_error_set(err, rc, "no memory to read the body");
     /* json_check's pointer holds the caller's member names: not for an answer (HTTP-14). */
-    if (rc != 0) return wopr_error_set(err, WOPR_E_VALIDATION, "the body is not acceptable JSON: %s", why.message);
+    if (rc != 0)
+        return wopr_error_set(err, WOPR_E_VALIDATION, "the body is not acceptable JSON: %s",
+                              why.message);
     if (json_type_of(body) != JSON_OBJECT)
         return wopr_error_set(err, WOPR_E_VALIDATION, "the body must be a JSON object");
     c->pub.body = body;

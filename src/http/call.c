@@ -126,7 +126,10 @@ struct str http_header(const struct http_call *c, const char *name) {
     const struct call *k = c->priv;
     const char *v = NULL;
     size_t n = 0;
-    if (!k->conn || MHD_lookup_connection_value_n(k->conn, MHD_HEADER_KIND, name, strlen(name), &v, &n) != MHD_YES || !v)
+    if (!k->conn ||
+        MHD_lookup_connection_value_n(k->conn, MHD_HEADER_KIND, name, strlen(name), &v, &n) !=
+            MHD_YES ||
+        !v)
         return STR_NONE;
     return str_n(v, n);
 }
@@ -157,7 +160,8 @@ static void challenge(struct http_call *c, const struct wopr_error *err) {
     } else if (err->code == WOPR_E_FORBIDDEN && err->details[0]) {
         struct str scope = json_string(json_get(str_c(err->details), "scopeRequired"), c->arena);
         if (scope.n == 0) return;
-        struct str v = arena_printf(c->arena, "Bearer error=\"insufficient_scope\", scope=\"" STR_FMT "\"", STR_ARG(scope));
+        struct str v = arena_printf(
+            c->arena, "Bearer error=\"insufficient_scope\", scope=\"" STR_FMT "\"", STR_ARG(scope));
         http_reply_header(c, "WWW-Authenticate", v);
     }
 }
@@ -167,7 +171,8 @@ static int retry_seconds(const struct wopr_error *err, int rendered) {
     static const char *const NAMES[] = {"retryAfter", "retryAfterSeconds"};
     int64_t v = 0;
     for (size_t i = 0; err->details[0] && i < sizeof NAMES / sizeof NAMES[0]; i++)
-        if (json_int(json_get(str_c(err->details), NAMES[i]), &v) && v > 0 && v < INT32_MAX) return (int)v;
+        if (json_int(json_get(str_c(err->details), NAMES[i]), &v) && v > 0 && v < INT32_MAX)
+            return (int)v;
     return rendered;
 }
 
@@ -213,8 +218,9 @@ static bool host_ok(struct str h) {
     if (h.n == 0 || h.n > 255) return false;
     for (size_t i = 0; i < h.n; i++) {
         char ch = h.p[i];
-        bool ok = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '.' ||
-                  ch == '-' || ch == ':' || ch == '[' || ch == ']' || ch == '_';
+        bool ok = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
+                  (ch >= '0' && ch <= '9') || ch == '.' || ch == '-' || ch == ':' || ch == '[' ||
+                  ch == ']' || ch == '_';
         if (!ok) return false;
     }
     return true;

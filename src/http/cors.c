@@ -17,13 +17,15 @@ void cors_headers(struct call *c, struct MHD_Response *r) {
     char *origin = arena_cstr(c->pub.arena, c->origin);
     if (!origin) return;
     (void)MHD_add_response_header(r, "Access-Control-Allow-Origin", origin);
-    (void)MHD_add_response_header(r, "Access-Control-Expose-Headers",
-                                  "OpenWOP-Version, openwop-Idempotent-Replay, Retry-After, Capabilities-Etag, ETag, "
-                                  "traceparent, WWW-Authenticate");
+    (void)MHD_add_response_header(
+        r, "Access-Control-Expose-Headers",
+        "OpenWOP-Version, openwop-Idempotent-Replay, Retry-After, Capabilities-Etag, ETag, "
+        "traceparent, WWW-Authenticate");
     if (!str_eq(c->pub.method, STR("OPTIONS")) || !c->allow) return;
     (void)MHD_add_response_header(r, "Access-Control-Allow-Methods", c->allow);
-    (void)MHD_add_response_header(r, "Access-Control-Allow-Headers",
-                                  "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, OpenWOP-Version, X-Dedup, "
-                                  "traceparent, tracestate, If-None-Match");
+    (void)MHD_add_response_header(
+        r, "Access-Control-Allow-Headers",
+        "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, OpenWOP-Version, X-Dedup, "
+        "traceparent, tracestate, If-None-Match");
     (void)MHD_add_response_header(r, "Access-Control-Max-Age", "600");
 }

@@ -1,9 +1,10 @@
 /*
  * http_internal.h: what the files of http/ share.  Layer: http.
  *
- * Words: a call is one request, from its request line to the end of its reply; a stream is what a call becomes when it
- * answers text/event-stream; to park is to suspend the connection until somebody wakes it.
- * Lock order: idem gate, ticker, libmicrohttpd's own.  Nothing of ours is held while a handler or the store runs.
+ * Words: a call is one request, from its request line to the end of its reply; a stream is what a
+ * call becomes when it answers text/event-stream; to park is to suspend the connection until
+ * somebody wakes it. Lock order: idem gate, ticker, libmicrohttpd's own.  Nothing of ours is held
+ * while a handler or the store runs.
  */
 #ifndef WOPR_HTTP_INTERNAL_H
 #define WOPR_HTTP_INTERNAL_H
@@ -25,15 +26,16 @@ enum {
     HTTP_TOKEN_BYTES_MAX = 2048, /* the parameter named "token" is not an id */
     HTTP_QUERY_MAX = 64,
     HTTP_HEADERS_OUT_MAX = 16,
-    HTTP_DISCARD_MAX = 64 * 1024,       /* body read and dropped so that an early refusal keeps the line */
+    HTTP_DISCARD_MAX =
+        64 * 1024, /* body read and dropped so that an early refusal keeps the line */
     HTTP_OVERRUN_MAX = 4 * 1024 * 1024, /* chunked body dropped before a 413; beyond: cut */
     HTTP_CALL_ARENA_MAX = 64 * 1024 * 1024,
     HTTP_CALLS_SPARE_MAX = 64, /* idle call objects kept for reuse */
     HTTP_POOL_BYTES = 8 * 1024,
-    HTTP_STREAM_BLOCK = 256,   /* libmicrohttpd's buffer for HTTP/1.0 streams */
-    HTTP_EMPTY_PIECES_MAX = 32, /* filtered pieces in a row before a stream lets others run */
-    HTTP_BATCH_EVENTS_MAX = 500,           /* SSE-34 */
-    HTTP_BATCH_BYTES_MAX = 1024 * 1024,    /* elements buffered before a flush */
+    HTTP_STREAM_BLOCK = 256,     /* libmicrohttpd's buffer for HTTP/1.0 streams */
+    HTTP_EMPTY_PIECES_MAX = 32,  /* filtered pieces in a row before a stream lets others run */
+    HTTP_BATCH_EVENTS_MAX = 500, /* SSE-34 */
+    HTTP_BATCH_BYTES_MAX = 1024 * 1024, /* elements buffered before a flush */
     HTTP_FRAME_BYTES_MAX = 64 * 1024 * 1024,
     HTTP_STOP_WAIT_MS = 10000 /* http_server_free: for handlers that still owe their http_resume */
 };
@@ -46,8 +48,8 @@ struct park {
     atomic_int state; /* enum park_state */
 };
 void park_init(struct park *p, struct http_server *s, struct MHD_Connection *conn);
-/* On the connection's own thread, inside a libmicrohttpd callback.  false: a wake came first, go on at once.
- * true: return to libmicrohttpd now; the callback is called again after a wake. */
+/* On the connection's own thread, inside a libmicrohttpd callback.  false: a wake came first, go on
+ * at once. true: return to libmicrohttpd now; the callback is called again after a wake. */
 bool park_here(struct park *p);
 /* From any thread, any number of times, while the owner of p lives.  Never lost, never blocks. */
 void park_wake(struct park *p);
@@ -83,8 +85,9 @@ MUST_CHECK int ticker_start(struct ticker *t);
 void ticker_stop(struct ticker *t);
 void ticker_fini(struct ticker *t);
 MUST_CHECK int ticker_set(struct ticker *t, struct tick_timer *timer, uint64_t deadline_ms);
-void ticker_cancel(struct ticker *t, struct tick_timer *timer); /* fire is over, or never comes, after it */
-void ticker_fire_all(struct ticker *t);                         /* drain: every timer is due now */
+void ticker_cancel(struct ticker *t,
+                   struct tick_timer *timer); /* fire is over, or never comes, after it */
+void ticker_fire_all(struct ticker *t);       /* drain: every timer is due now */
 void ticker_beat_add(struct ticker *t, struct tick_beat *b);
 void ticker_beat_del(struct ticker *t, struct tick_beat *b);
 
@@ -97,15 +100,18 @@ struct route {
     struct http_param params[4];
     size_t params_nr;
 };
-MUST_CHECK int router_new(const struct http_op *ops, size_t n, struct router **out, struct wopr_error *err);
+MUST_CHECK int router_new(const struct http_op *ops, size_t n, struct router **out,
+                          struct wopr_error *err);
 void router_free(struct router *r);
 /* 0; NOT_FOUND, METHOD (out->allow set), VALIDATION for an unversioned path (HTTP-2), NO_MEMORY. */
-MUST_CHECK int router_match(const struct router *r, struct str method, struct str path, struct arena *a, struct route *out,
-                            struct wopr_error *err);
-/* Undo %xx (and + when asked); false at a bad escape or %00.  *out borrows raw when nothing is escaped. */
+MUST_CHECK int router_match(const struct router *r, struct str method, struct str path,
+                            struct arena *a, struct route *out, struct wopr_error *err);
+/* Undo %xx (and + when asked); false at a bad escape or %00.  *out borrows raw when nothing is
+ * escaped. */
 bool uri_decode(struct arena *a, struct str raw, bool plus_is_blank, struct str *out);
 /* VALIDATION when malformed or too many. */
-MUST_CHECK int uri_query(struct arena *a, struct str raw, struct http_param **out, size_t *n, struct wopr_error *err);
+MUST_CHECK int uri_query(struct arena *a, struct str raw, struct http_param **out, size_t *n,
+                         struct wopr_error *err);
 
 /* ---- ratelimit.c ---- */
 struct limiter;
@@ -113,15 +119,23 @@ struct limit_state {
     int64_t retry_ms; /* until the next token */
     unsigned limit, observed;
 };
-MUST_CHECK int limiter_new(unsigned rate, unsigned burst, struct limiter **out); /* rate 0: *out = NULL */
+MUST_CHECK int limiter_new(unsigned rate, unsigned burst,
+                           struct limiter **out); /* rate 0: *out = NULL */
 void limiter_free(struct limiter *l);
-bool limiter_take(struct limiter *l, struct str who, struct limit_state *st); /* true when l is NULL */
+bool limiter_take(struct limiter *l, struct str who,
+                  struct limit_state *st); /* true when l is NULL */
 int limiter_refuse(const struct limit_state *st, const char *scope, struct wopr_error *err);
 
 /* ---- metrics.c ---- */
 enum { METRIC_BUCKETS = 12 };
 enum metric_refusal {
-    REFUSED_CAPACITY, REFUSED_STREAMS, REFUSED_DRAINING, REFUSED_KEY_RATE, REFUSED_ADDRESS_RATE, REFUSED_AUTH, REFUSED_SCOPE,
+    REFUSED_CAPACITY,
+    REFUSED_STREAMS,
+    REFUSED_DRAINING,
+    REFUSED_KEY_RATE,
+    REFUSED_ADDRESS_RATE,
+    REFUSED_AUTH,
+    REFUSED_SCOPE,
     REFUSED_NR
 };
 struct metrics {
@@ -134,7 +148,8 @@ struct metrics {
 };
 MUST_CHECK int metrics_init(struct metrics *m, const struct http_op *ops, size_t n);
 void metrics_fini(struct metrics *m);
-void metrics_done(struct metrics *m, const struct http_op *op, size_t op_no, int status, uint64_t us);
+void metrics_done(struct metrics *m, const struct http_op *op, size_t op_no, int status,
+                  uint64_t us);
 void metrics_render(struct http_server *s, struct buf *out);
 
 /* ---- idem.c ---- */
@@ -171,12 +186,12 @@ struct call {
     struct MHD_Connection *conn;
     struct park park;
     struct call *next_spare;
-    struct list live;      /* in server.parked_calls while a handler owes http_resume */
-    atomic_int refs;       /* connection, and an outstanding http_resume */
+    struct list live; /* in server.parked_calls while a handler owes http_resume */
+    atomic_int refs;  /* connection, and an outstanding http_resume */
     atomic_bool owes_resume;
-    atomic_bool aborted;   /* stopped before its handler answered */
+    atomic_bool aborted; /* stopped before its handler answered */
     enum call_stage stage;
-    struct str target;     /* raw request target */
+    struct str target; /* raw request target */
     struct str raw_query;
     size_t op_no;
     const char *allow;
@@ -201,24 +216,29 @@ struct call {
 static inline struct call *call_of(struct http_call *c) { return c->priv; }
 struct call *call_new(struct http_server *s, struct MHD_Connection *conn);
 void call_unref(struct call *c);
-void call_end_wait(struct call *c); /* cancel what http_wait_events armed */
+void call_end_wait(struct call *c);    /* cancel what http_wait_events armed */
 void call_drop_stream(struct call *c); /* a stream that was asked for but not started */
 void call_resume_abort(struct call *c);
 
 /* request.c: libmicrohttpd's callbacks */
 void *request_uri(void *cls, const char *uri, struct MHD_Connection *conn);
-enum MHD_Result request_access(void *cls, struct MHD_Connection *conn, const char *url, const char *method,
-                               const char *version, const char *data, size_t *size, void **con_cls);
-void request_completed(void *cls, struct MHD_Connection *conn, void **con_cls, enum MHD_RequestTerminationCode why);
+enum MHD_Result request_access(void *cls, struct MHD_Connection *conn, const char *url,
+                               const char *method, const char *version, const char *data,
+                               size_t *size, void **con_cls);
+void request_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
+                       enum MHD_RequestTerminationCode why);
 /* body.c */
-MUST_CHECK int body_admit(struct call *c, struct wopr_error *err); /* at the head: type and declared length */
-bool body_add(struct call *c, const char *p, size_t n);            /* false: cut the connection */
-MUST_CHECK int body_finish(struct call *c, struct wopr_error *err); /* complete: check and hand over */
+MUST_CHECK int body_admit(struct call *c,
+                          struct wopr_error *err);      /* at the head: type and declared length */
+bool body_add(struct call *c, const char *p, size_t n); /* false: cut the connection */
+MUST_CHECK int body_finish(struct call *c,
+                           struct wopr_error *err); /* complete: check and hand over */
 /* auth.c, ticket.c */
 MUST_CHECK int auth_check(struct call *c, struct wopr_error *err);
 MUST_CHECK int auth_scope(struct call *c, struct wopr_error *err);
-MUST_CHECK int key_check_with(struct store *s, const uint8_t pepper[32], struct str credential, int64_t now_ms,
-                              struct arena *a, struct api_key *out, struct wopr_error *err);
+MUST_CHECK int key_check_with(struct store *s, const uint8_t pepper[32], struct str credential,
+                              int64_t now_ms, struct arena *a, struct api_key *out,
+                              struct wopr_error *err);
 int key_state(const struct api_key *k, int64_t now_ms, struct wopr_error *err);
 void principal_of(const struct api_key *k, struct principal *out);
 MUST_CHECK int ticket_check(struct call *c, struct str ticket, struct wopr_error *err);
@@ -230,13 +250,15 @@ enum MHD_Result reply_queue(struct call *c);
 bool traceparent_valid(struct str s);
 void reply_log(struct call *c, int status);
 /* stream.c */
-/* Queue the 200 and hand the connection to a new stream, which frees itself with libmicrohttpd's response.  On failure nothing
- * happened and the call answers err. */
+/* Queue the 200 and hand the connection to a new stream, which frees itself with libmicrohttpd's
+ * response.  On failure nothing happened and the call answers err. */
 MUST_CHECK int stream_start(struct call *c, struct wopr_error *err);
 struct MHD_Response;
-/* Everything but body, content type and cache control: one place, so that no path can miss one (D3). */
+/* Everything but body, content type and cache control: one place, so that no path can miss one
+ * (D3). */
 void reply_headers(struct call *c, struct MHD_Response *r);
-void call_finish(struct call *c); /* the request is over: accounts and gives the connection's reference back */
+void call_finish(
+    struct call *c); /* the request is over: accounts and gives the connection's reference back */
 
 /* ---- the server ---- */
 struct http_server {

@@ -1,9 +1,10 @@
 /*
  * idem.c: layer-1 idempotency at the door (IDEM-1 to 11).
  *
- * The stored answer is written by the log in the transaction of the effect; here is the look-up and the gate.  A gate
- * slot stands for a key whose first request is still executing; duplicates with the same body wait at it, parked.
- * The slot is taken before the store is asked, so nobody can slip between the first one's commit and its leaving.
+ * The stored answer is written by the log in the transaction of the effect; here is the look-up and
+ * the gate.  A gate slot stands for a key whose first request is still executing; duplicates with
+ * the same body wait at it, parked. The slot is taken before the store is asked, so nobody can slip
+ * between the first one's commit and its leaving.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -27,7 +28,8 @@ void gate_fini(struct gate *g) {
 
 static struct str key_str(const struct sha256 *k) { return str_n((const char *)k->b, sizeof k->b); }
 
-/* Whitespace and member order do not matter; a number no double can hold falls back to the bytes (IDEM-10). */
+/* Whitespace and member order do not matter; a number no double can hold falls back to the bytes
+ * (IDEM-10). */
 static int digest_body(struct call *c, struct sha256 *out, struct wopr_error *err) {
     struct buf b;
     buf_init(&b, c->pub.body.n * 8 + 64); /* canonical strings may be longer, never eightfold */
@@ -47,8 +49,9 @@ int idem_prepare(struct call *c, struct str key, struct wopr_error *err) {
     struct http_call *p = &c->pub;
     struct str path;
     if (!uri_decode(p->arena, p->path, false, &path)) path = p->path;
-    struct str text = arena_printf(p->arena, STR_FMT ":" STR_FMT " " STR_FMT ":" STR_FMT, STR_ARG(p->who.tenant),
-                                   STR_ARG(p->method), STR_ARG(path), STR_ARG(key));
+    struct str text =
+        arena_printf(p->arena, STR_FMT ":" STR_FMT " " STR_FMT ":" STR_FMT, STR_ARG(p->who.tenant),
+                     STR_ARG(p->method), STR_ARG(path), STR_ARG(key));
     if (!text.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the idempotency key");
     if (p->body.n == 0) p->body = STR("{}");
     int rc = digest_body(c, &p->idem.digest, err);
@@ -62,7 +65,8 @@ int idem_prepare(struct call *c, struct str key, struct wopr_error *err) {
 
 static void answer_in_flight(struct call *c) {
     struct wopr_error err = {0};
-    (void)wopr_error_set(&err, WOPR_E_IDEM_IN_FLIGHT, "the first request with this idempotency key is still executing");
+    (void)wopr_error_set(&err, WOPR_E_IDEM_IN_FLIGHT,
+                         "the first request with this idempotency key is still executing");
     wopr_error_details(&err, "{\"retryAfter\":1}");
     http_fail(&c->pub, &err);
 }
@@ -81,7 +85,8 @@ static void answer_stored(struct call *c, const struct idem_response *r) {
 static enum idem_step look_up(struct call *c) {
     struct idem_response r = {0};
     struct wopr_error err = {0};
-    int rc = store_idem_find(c->pub.server->store, &c->pub.idem, clock_wall_ms(), c->pub.arena, &r, &err);
+    int rc = store_idem_find(c->pub.server->store, &c->pub.idem, clock_wall_ms(), c->pub.arena, &r,
+                             &err);
     if (rc == WOPR_E_NOT_FOUND) return IDEM_RUN;
     if (rc == 0) answer_stored(c, &r);
     else {
@@ -125,7 +130,8 @@ enum idem_step idem_enter(struct call *c) {
         park_clear(&c->park);
         return c->slot ? look_up(c) : refuse_memory(c);
     }
-    bool same = sha256_eq(&slot->digest, &c->pub.idem.digest); /* CON-40: another body does not wait */
+    bool same =
+        sha256_eq(&slot->digest, &c->pub.idem.digest); /* CON-40: another body does not wait */
     bool wait = same && now < c->gate_deadline_ms && !server_draining(s);
     if (wait) list_add_tail(&slot->waiters, &c->gate_link);
     pthread_mutex_unlock(&g->lock);
@@ -133,7 +139,8 @@ enum idem_step idem_enter(struct call *c) {
         answer_in_flight(c);
         return IDEM_REPLY;
     }
-    if (ticker_set(&s->ticker, &c->timer, c->gate_deadline_ms) != 0) return refuse_memory(c); /* idem_leave unlinks */
+    if (ticker_set(&s->ticker, &c->timer, c->gate_deadline_ms) != 0)
+        return refuse_memory(c); /* idem_leave unlinks */
     c->timer_set = true;
     if (server_draining(s)) park_wake(&c->park);
     return IDEM_PARK;

@@ -5,9 +5,10 @@
 #include "base/mem.h"
 #include "http/http_internal.h"
 
-static const uint64_t BUCKET_US[METRIC_BUCKETS] = {100,    250,    500,     1000,    2500,    5000,
-                                                   10000,  25000,  100000,  500000,  2000000, 10000000};
-static const char *const REFUSALS[REFUSED_NR] = {"capacity", "streams", "draining", "key_rate", "address_rate", "auth", "scope"};
+static const uint64_t BUCKET_US[METRIC_BUCKETS] = {100,   250,   500,    1000,   2500,    5000,
+                                                   10000, 25000, 100000, 500000, 2000000, 10000000};
+static const char *const REFUSALS[REFUSED_NR] = {"capacity",     "streams", "draining", "key_rate",
+                                                 "address_rate", "auth",    "scope"};
 
 int metrics_init(struct metrics *m, const struct http_op *ops, size_t n) {
     *m = (struct metrics){.ops_nr = n, .ops = ops};
@@ -28,7 +29,8 @@ void metrics_fini(struct metrics *m) {
     m->sum_us = NULL;
 }
 
-void metrics_done(struct metrics *m, const struct http_op *op, size_t op_no, int status, uint64_t us) {
+void metrics_done(struct metrics *m, const struct http_op *op, size_t op_no, int status,
+                  uint64_t us) {
     size_t row = op ? op_no : m->ops_nr;
     size_t class = status >= 100 && status < 600 ? (size_t)status / 100 : 0;
     size_t b = 0;
@@ -38,15 +40,19 @@ void metrics_done(struct metrics *m, const struct http_op *op, size_t op_no, int
     atomic_fetch_add_explicit(&m->sum_us[row], us, memory_order_relaxed);
 }
 
-static const char *op_name(const struct metrics *m, size_t row) { return row < m->ops_nr ? m->ops[row].id : "none"; }
+static const char *op_name(const struct metrics *m, size_t row) {
+    return row < m->ops_nr ? m->ops[row].id : "none";
+}
 
 static void render_counts(struct metrics *m, struct buf *out) {
-    buf_addz(out, "# HELP wopr_http_requests_total Answered requests.\n# TYPE wopr_http_requests_total counter\n");
+    buf_addz(out, "# HELP wopr_http_requests_total Answered requests.\n# TYPE "
+                  "wopr_http_requests_total counter\n");
     for (size_t i = 0; i <= m->ops_nr; i++)
         for (unsigned k = 0; k < 6; k++) {
             uint64_t n = atomic_load(&m->by_class[i][k]);
             if (n == 0) continue;
-            buf_addf(out, "wopr_http_requests_total{operation=\"%s\",class=\"%uxx\"} ", op_name(m, i), k);
+            buf_addf(out, "wopr_http_requests_total{operation=\"%s\",class=\"%uxx\"} ",
+                     op_name(m, i), k);
             buf_add_u64(out, n);
             buf_addc(out, '\n');
         }
@@ -63,15 +69,16 @@ static void render_latency(struct metrics *m, struct buf *out) {
         uint64_t upto = 0;
         for (size_t b = 0; b < METRIC_BUCKETS; b++) {
             upto += atomic_load(&m->buckets[i][b]);
-            buf_addf(out, "wopr_http_request_seconds_bucket{operation=\"%s\",le=\"%g\"} %llu\n", name,
-                     (double)BUCKET_US[b] / 1e6, (unsigned long long)upto);
+            buf_addf(out, "wopr_http_request_seconds_bucket{operation=\"%s\",le=\"%g\"} %llu\n",
+                     name, (double)BUCKET_US[b] / 1e6, (unsigned long long)upto);
         }
         upto += atomic_load(&m->buckets[i][METRIC_BUCKETS]);
         buf_addf(out, "wopr_http_request_seconds_bucket{operation=\"%s\",le=\"+Inf\"} %llu\n", name,
                  (unsigned long long)upto);
         buf_addf(out, "wopr_http_request_seconds_sum{operation=\"%s\"} %.6f\n", name,
                  (double)atomic_load(&m->sum_us[i]) / 1e6);
-        buf_addf(out, "wopr_http_request_seconds_count{operation=\"%s\"} %llu\n", name, (unsigned long long)upto);
+        buf_addf(out, "wopr_http_request_seconds_count{operation=\"%s\"} %llu\n", name,
+                 (unsigned long long)upto);
     }
 }
 

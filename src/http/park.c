@@ -1,9 +1,10 @@
 /*
  * park.c: suspend and resume of one connection without lost wakes.
  *
- * RUNNING  the connection's thread may touch it; WOKEN  the same, and somebody has news for it; PARKED  suspended.
- * park_here suspends first and declares it second, so that a waker can only ever resume a suspended connection; whoever
- * comes between the two finds RUNNING, leaves WOKEN, and park_here itself resumes.
+ * RUNNING  the connection's thread may touch it; WOKEN  the same, and somebody has news for it;
+ * PARKED  suspended. park_here suspends first and declares it second, so that a waker can only ever
+ * resume a suspended connection; whoever comes between the two finds RUNNING, leaves WOKEN, and
+ * park_here itself resumes.
  */
 #include "http/http_internal.h"
 

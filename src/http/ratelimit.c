@@ -1,8 +1,8 @@
 /*
  * ratelimit.c: token buckets per key or address in a table of fixed size (AUTH-12).
  *
- * A bucket lives in a set of eight chosen by a seeded hash.  When a set is full, the fullest bucket makes room: it is
- * the one whose owner loses least by starting again full.
+ * A bucket lives in a set of eight chosen by a seeded hash.  When a set is full, the fullest bucket
+ * makes room: it is the one whose owner loses least by starting again full.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -98,9 +98,10 @@ bool limiter_take(struct limiter *l, struct str who, struct limit_state *st) {
 int limiter_refuse(const struct limit_state *st, const char *scope, struct wopr_error *err) {
     int64_t seconds = (st->retry_ms + 999) / 1000;
     (void)wopr_error_set(err, WOPR_E_RATE_LIMITED, "too many requests; retry after the time given");
-    wopr_error_details(err,
-                       "{\"retryAfterMs\":%lld,\"scope\":\"%s\",\"limit\":%u,\"observedRate\":%u,\"window\":1,"
-                       "\"current\":%u,\"retryAfterSeconds\":%lld}",
-                       (long long)st->retry_ms, scope, st->limit, st->observed, st->observed, (long long)seconds);
+    wopr_error_details(
+        err,
+        "{\"retryAfterMs\":%lld,\"scope\":\"%s\",\"limit\":%u,\"observedRate\":%u,\"window\":1,"
+        "\"current\":%u,\"retryAfterSeconds\":%lld}",
+        (long long)st->retry_ms, scope, st->limit, st->observed, st->observed, (long long)seconds);
     return WOPR_E_RATE_LIMITED;
 }

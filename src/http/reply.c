@@ -39,16 +39,16 @@ void reply_headers(struct call *c, struct MHD_Response *r) {
     if (p->traceparent.n > 0) { /* the caller's trace, a span of ours (HTTP-12) */
         char text[64];
         uint64_t span = rng_u64() | 1;
-        (void)snprintf(text, sizeof text, "%.36s%016llx%.3s", p->traceparent.p, (unsigned long long)span,
-                       p->traceparent.p + 52);
+        (void)snprintf(text, sizeof text, "%.36s%016llx%.3s", p->traceparent.p,
+                       (unsigned long long)span, p->traceparent.p + 52);
         add(r, "traceparent", text);
     }
     if (s->cfg.cors_origins) cors_headers(c, r);
     if (c->close_after || server_draining(s)) add(r, "Connection", "close");
 }
 
-/* AUTH-13: one line per authenticated request.  Routes that carry their authority in the path are public, so no token can be
- * in the path logged here; the query (tickets) is never logged. */
+/* AUTH-13: one line per authenticated request.  Routes that carry their authority in the path are
+ * public, so no token can be in the path logged here; the query (tickets) is never logged. */
 void reply_log(struct call *c, int status) {
     const struct http_call *p = &c->pub;
     bool read = str_eq(p->method, STR("GET")) || str_eq(p->method, STR("HEAD"));
@@ -65,19 +65,19 @@ void reply_log(struct call *c, int status) {
     (void)snprintf(ms, sizeof ms, "%.3f", (double)(clock_mono_ns() - c->start_ns) / 1e6);
     struct str path = p->who.authenticated ? p->path : p->op ? str_c(p->op->pattern) : STR("-");
     struct str method = p->method.n < 16 ? p->method : STR("-");
-    log_write(lv, "request", "requestId", p->request_id, "operation", p->op ? p->op->id : "-", "method",
-              arena_printf(p->arena, STR_FMT, STR_ARG(method)).p, "path",
+    log_write(lv, "request", "requestId", p->request_id, "operation", p->op ? p->op->id : "-",
+              "method", arena_printf(p->arena, STR_FMT, STR_ARG(method)).p, "path",
               arena_printf(p->arena, STR_FMT, STR_ARG(path)).p, "status", code, "ms", ms, "keyId",
-              p->who.key_id.n > 0 ? arena_printf(p->arena, STR_FMT, STR_ARG(p->who.key_id)).p : "-", "scope", scope,
-              NULL);
+              p->who.key_id.n > 0 ? arena_printf(p->arena, STR_FMT, STR_ARG(p->who.key_id)).p : "-",
+              "scope", scope, NULL);
 }
 
 enum MHD_Result reply_queue(struct call *c) {
     struct http_call *p = &c->pub;
     struct http_server *s = p->server;
     c->stage = CALL_SENT;
-    struct MHD_Response *r =
-        MHD_create_response_from_buffer(p->reply.n, (void *)(uintptr_t)p->reply.p, MHD_RESPMEM_PERSISTENT);
+    struct MHD_Response *r = MHD_create_response_from_buffer(
+        p->reply.n, (void *)(uintptr_t)p->reply.p, MHD_RESPMEM_PERSISTENT);
     if (!r) return MHD_NO;
     if (p->status != MHD_HTTP_NO_CONTENT && p->status != MHD_HTTP_NOT_MODIFIED)
         add(r, "Content-Type", p->content_type);

@@ -1,9 +1,10 @@
 /*
  * request.c: a request from its first line to its answer, in the order of HTTP-11.
  *
- * libmicrohttpd calls request_access once with the head, then with pieces of the body, then once more.  Everything up
- * to the scope check happens at the head, so that a refused caller's body is never kept.  A refusal of a small body is
- * answered after reading past it, which keeps the connection; otherwise at once, which closes it.
+ * libmicrohttpd calls request_access once with the head, then with pieces of the body, then once
+ * more.  Everything up to the scope check happens at the head, so that a refused caller's body is
+ * never kept.  A refusal of a small body is answered after reading past it, which keeps the
+ * connection; otherwise at once, which closes it.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -30,7 +31,8 @@ void *request_uri(void *cls, const char *uri, struct MHD_Connection *conn) {
     return c;
 }
 
-void request_completed(void *cls, struct MHD_Connection *conn, void **con_cls, enum MHD_RequestTerminationCode why) {
+void request_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
+                       enum MHD_RequestTerminationCode why) {
     (void)cls, (void)conn, (void)why;
     struct call *c = *con_cls;
     *con_cls = NULL;
@@ -46,8 +48,8 @@ static void take_length(struct call *c, struct str v) {
 }
 
 /* One pass over the headers that the server itself reads. */
-static enum MHD_Result take_header(void *cls, enum MHD_ValueKind kind, const char *key, size_t key_n, const char *value,
-                                   size_t value_n) {
+static enum MHD_Result take_header(void *cls, enum MHD_ValueKind kind, const char *key,
+                                   size_t key_n, const char *value, size_t value_n) {
     (void)kind;
     struct call *c = cls;
     struct str k = str_n(key, key_n), v = value ? str_n(value, value_n) : STR_NONE;
@@ -78,7 +80,8 @@ static enum MHD_Result take_header(void *cls, enum MHD_ValueKind kind, const cha
     case 17:
         if (str_eq_nocase(k, STR("Transfer-Encoding"))) c->chunked = true;
         break;
-    default: break;
+    default:
+        break;
     }
     return MHD_YES;
 }
@@ -119,12 +122,14 @@ static int limit_rate(struct call *c, struct wopr_error *err) {
     struct http_server *s = c->pub.server;
     struct limit_state st = {0};
     if ((c->pub.op->flags & OP_ADDRESS_LIMIT) == 0) {
-        if (!c->pub.who.authenticated || limiter_take(s->key_limiter, c->pub.who.key_id, &st)) return 0;
+        if (!c->pub.who.authenticated || limiter_take(s->key_limiter, c->pub.who.key_id, &st))
+            return 0;
         atomic_fetch_add(&s->metrics.refused[REFUSED_KEY_RATE], 1);
         return limiter_refuse(&st, "key", err);
     }
     if (!s->address_limiter) return 0;
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c->conn, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c->conn, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     struct str who = STR("?");
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
@@ -161,7 +166,8 @@ static int check_head(struct call *c, struct wopr_error *err) {
     rc = limit_rate(c, err);
     if (rc == 0) rc = auth_scope(c, err);
     if (rc == 0 && c->query_rc != 0)
-        rc = wopr_error_at(err, c->query_rc, "query", "the query string is malformed or has too many parameters");
+        rc = wopr_error_at(err, c->query_rc, "query",
+                           "the query string is malformed or has too many parameters");
     if (rc == 0) rc = body_admit(c, err);
     return rc;
 }
@@ -175,7 +181,8 @@ static enum MHD_Result on_head(struct call *c, const char *method) {
     int rc = check_head(c, &err);
     if (rc != 0) http_fail(&c->pub, &err);
     bool has_body = c->chunked || c->body_declared > 0;
-    if (c->pub.status == 0 || !has_body) return MHD_YES; /* answered at the last call: keep-alive survives */
+    if (c->pub.status == 0 || !has_body)
+        return MHD_YES; /* answered at the last call: keep-alive survives */
     if (c->expects_continue || c->body_declared > HTTP_DISCARD_MAX) {
         c->close_after = true;
         return reply_queue(c);
@@ -197,7 +204,8 @@ static void after_body(struct call *c) {
     c->stage = CALL_REPLY;
     if (c->pub.status != 0) return;
     int rc = body_finish(c, &err);
-    bool keyed = (c->pub.op->flags & OP_IDEMPOTENT) != 0 && c->idempotency_key.p != NULL; /* HTTP-19 */
+    bool keyed =
+        (c->pub.op->flags & OP_IDEMPOTENT) != 0 && c->idempotency_key.p != NULL; /* HTTP-19 */
     if (rc == 0 && keyed) rc = idem_prepare(c, c->idempotency_key, &err);
     if (rc != 0) http_fail(&c->pub, &err);
     else c->stage = keyed ? CALL_IDEM : CALL_HANDLER;
@@ -238,7 +246,8 @@ static bool run_handler(struct call *c) {
         pthread_mutex_unlock(&s->lock);
     }
     if (rc == HTTP_PENDING) return park_here(&c->park);
-    if (c->pub.status == 0) internal(c, rc < 0 ? rc : WOPR_E_INTERNAL, "the operation gave no answer");
+    if (c->pub.status == 0)
+        internal(c, rc < 0 ? rc : WOPR_E_INTERNAL, "the operation gave no answer");
     c->stage = CALL_REPLY;
     return false;
 }
@@ -260,11 +269,17 @@ static enum MHD_Result answer(struct call *c, void **con_cls) {
 static enum MHD_Result go_on(struct call *c, void **con_cls) {
     for (;;) {
         switch (c->stage) {
-        case CALL_BODY: after_body(c); break;
+        case CALL_BODY:
+            after_body(c);
+            break;
         case CALL_IDEM:
             switch (idem_enter(c)) {
-            case IDEM_RUN: c->stage = CALL_HANDLER; break;
-            case IDEM_REPLY: c->stage = CALL_REPLY; break;
+            case IDEM_RUN:
+                c->stage = CALL_HANDLER;
+                break;
+            case IDEM_REPLY:
+                c->stage = CALL_REPLY;
+                break;
             case IDEM_PARK:
                 if (park_here(&c->park)) return MHD_YES;
                 break;
@@ -273,14 +288,17 @@ static enum MHD_Result go_on(struct call *c, void **con_cls) {
         case CALL_HANDLER:
             if (run_handler(c)) return MHD_YES;
             break;
-        case CALL_REPLY: return answer(c, con_cls);
-        default: return MHD_NO;
+        case CALL_REPLY:
+            return answer(c, con_cls);
+        default:
+            return MHD_NO;
         }
     }
 }
 
-enum MHD_Result request_access(void *cls, struct MHD_Connection *conn, const char *url, const char *method,
-                               const char *version, const char *data, size_t *size, void **con_cls) {
+enum MHD_Result request_access(void *cls, struct MHD_Connection *conn, const char *url,
+                               const char *method, const char *version, const char *data,
+                               size_t *size, void **con_cls) {
     (void)cls, (void)conn, (void)url, (void)version;
     struct call *c = *con_cls;
     if (!c) return MHD_NO; /* no memory when the request line came */

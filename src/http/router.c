@@ -1,8 +1,9 @@
 /*
  * router.c: the operation table compiled into a tree of path segments.
  *
- * The raw path is split at '/', then each segment is decoded (D5).  A literal child wins over a parameter; a verb is cut
- * at the last colon of the last segment, only when that verb stands in the table at that place (HTTP-6, D6).
+ * The raw path is split at '/', then each segment is decoded (D5).  A literal child wins over a
+ * parameter; a verb is cut at the last colon of the last segment, only when that verb stands in the
+ * table at that place (HTTP-6, D6).
  */
 #include "http/http_internal.h"
 
@@ -36,24 +37,27 @@ static struct rnode *child(struct arena *a, struct rnode **list, struct str text
 }
 
 static int bad_pattern(const struct http_op *op, const char *why, struct wopr_error *err) {
-    return wopr_error_set(err, WOPR_E_CONFIG, "operation %s: pattern %s: %s", op->id, op->pattern, why);
+    return wopr_error_set(err, WOPR_E_CONFIG, "operation %s: pattern %s: %s", op->id, op->pattern,
+                          why);
 }
 
 /* One segment of a pattern below n. */
-static int add_segment(struct router *r, struct rnode **n, struct str seg, bool last, struct rop *rop, size_t *names_nr,
-                       struct wopr_error *err) {
+static int add_segment(struct router *r, struct rnode **n, struct str seg, bool last,
+                       struct rop *rop, size_t *names_nr, struct wopr_error *err) {
     if (seg.n == 0 || seg.p[0] != '{') {
         *n = child(r->arena, &(*n)->literals, seg);
         return *n ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the router");
     }
     struct str name, rest;
-    if (!str_cut(str_n(seg.p + 1, seg.n - 1), '}', &name, &rest)) return bad_pattern(rop->op, "missing }", err);
+    if (!str_cut(str_n(seg.p + 1, seg.n - 1), '}', &name, &rest))
+        return bad_pattern(rop->op, "missing }", err);
     if (*names_nr == 4) return bad_pattern(rop->op, "more than 4 parameters", err);
     rop->names[(*names_nr)++] = name;
     if (!(*n)->param) (*n)->param = ARENA_NEW(r->arena, struct rnode);
     *n = (*n)->param;
     if (*n && rest.n > 0) {
-        if (!last || rest.p[0] != ':' || rest.n == 1) return bad_pattern(rop->op, "a verb ends the path", err);
+        if (!last || rest.p[0] != ':' || rest.n == 1)
+            return bad_pattern(rop->op, "a verb ends the path", err);
         *n = child(r->arena, &(*n)->verbs, str_n(rest.p + 1, rest.n - 1));
     }
     return *n ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the router");
@@ -192,19 +196,22 @@ static bool versioned(struct str path) {
     return i > 2 && (i == path.n || path.p[i] == '/');
 }
 
-/* The first segment, harmless characters only: enough to recognise, too little to leak (HTTP-14). */
+/* The first segment, harmless characters only: enough to recognise, too little to leak (HTTP-14).
+ */
 static int unversioned(struct str path, struct wopr_error *err) {
     char shown[34];
     size_t n = 0;
     shown[n++] = '/';
     for (size_t i = 1; i < path.n && path.p[i] != '/' && n < sizeof shown - 1; i++) {
         char c = path.p[i];
-        bool safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+        bool safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    c == '-' || c == '_';
         if (!safe) break;
         shown[n++] = c;
     }
     shown[n] = 0;
-    (void)wopr_error_set(err, WOPR_E_VALIDATION, "the path has no version prefix; protocol paths begin with /v1/");
+    (void)wopr_error_set(err, WOPR_E_VALIDATION,
+                         "the path has no version prefix; protocol paths begin with /v1/");
     wopr_error_details(err, "{\"path\":\"%s\"}", shown);
     return WOPR_E_VALIDATION;
 }
@@ -235,8 +242,8 @@ static const struct rop *pick(const struct rnode *n, struct str method) {
     return NULL;
 }
 
-int router_match(const struct router *r, struct str method, struct str path, struct arena *a, struct route *out,
-                 struct wopr_error *err) {
+int router_match(const struct router *r, struct str method, struct str path, struct arena *a,
+                 struct route *out, struct wopr_error *err) {
     struct walk w = {.n = 0};
     *out = (struct route){.op = NULL};
     const struct rnode *n = split(&w, path, a) ? walk(&w, &r->root, 0) : NULL;
@@ -244,9 +251,12 @@ int router_match(const struct router *r, struct str method, struct str path, str
     if (!n) return unknown(path, err);
     out->allow = n->allow;
     const struct rop *o = pick(n, method);
-    if (!o) return wopr_error_set(err, WOPR_E_METHOD, "the method is not allowed here; see the Allow header");
+    if (!o)
+        return wopr_error_set(err, WOPR_E_METHOD,
+                              "the method is not allowed here; see the Allow header");
     for (size_t i = 0; i < w.values_nr; i++) {
-        if (w.values[i].n > HTTP_PARAM_BYTES_MAX && !str_eq(o->names[i], STR("token"))) return unknown(path, err);
+        if (w.values[i].n > HTTP_PARAM_BYTES_MAX && !str_eq(o->names[i], STR("token")))
+            return unknown(path, err);
         out->params[i] = (struct http_param){o->names[i], w.values[i]};
     }
     out->params_nr = w.values_nr;

@@ -16,9 +16,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SERVER_BACKLOG = 4096, SERVER_ARENA_MAX = 1024 * 1024, SERVER_PEM_MAX = 1024 * 1024, SERVER_POLL_MS = 2 };
+enum {
+    SERVER_BACKLOG = 4096,
+    SERVER_ARENA_MAX = 1024 * 1024,
+    SERVER_PEM_MAX = 1024 * 1024,
+    SERVER_POLL_MS = 2
+};
 
-bool server_draining(const struct http_server *s) { return atomic_load_explicit(&s->draining, memory_order_acquire); }
+bool server_draining(const struct http_server *s) {
+    return atomic_load_explicit(&s->draining, memory_order_acquire);
+}
 
 void server_mhd_log(void *cls, const char *fmt, va_list ap) {
     (void)cls;
@@ -43,9 +50,12 @@ static void default_int(int *v, int def) {
     if (*v <= 0) *v = def;
 }
 
-static const char *keep(struct arena *a, const char *z) { return z && *z ? arena_cstr(a, str_c(z)) : NULL; }
+static const char *keep(struct arena *a, const char *z) {
+    return z && *z ? arena_cstr(a, str_c(z)) : NULL;
+}
 
-static int take_config(struct http_server *s, const struct http_config *cfg, struct wopr_error *err) {
+static int take_config(struct http_server *s, const struct http_config *cfg,
+                       struct wopr_error *err) {
     struct http_config *c = &s->cfg;
     struct arena *a = s->arena;
     *c = *cfg;
@@ -69,9 +79,11 @@ static int take_config(struct http_server *s, const struct http_config *cfg, str
     default_int(&c->read_timeout_s, 60);
     default_int(&c->idem_wait_ms, 10000);
     if (c->pool_bytes == 0) c->pool_bytes = HTTP_POOL_BYTES;
-    if (arena_failed(a)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the HTTP server");
+    if (arena_failed(a))
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the HTTP server");
     if (!c->tls_cert_file != !c->tls_key_file)
-        return wopr_error_set(err, WOPR_E_CONFIG, "TLS needs both a certificate file and a key file");
+        return wopr_error_set(err, WOPR_E_CONFIG,
+                              "TLS needs both a certificate file and a key file");
     return 0;
 }
 
@@ -107,8 +119,8 @@ static int build(struct http_server *s, struct wopr_error *err) {
     return rc == 0 ? 0 : wopr_error_set(err, rc, "no memory for the HTTP server");
 }
 
-int http_server_new(const struct http_config *cfg, const struct http_wire *wire, struct wopr_log *log,
-                    struct http_server **out, struct wopr_error *err) {
+int http_server_new(const struct http_config *cfg, const struct http_wire *wire,
+                    struct wopr_log *log, struct http_server **out, struct wopr_error *err) {
     struct http_server *s = MEM_NEW(struct http_server);
     if (!s) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the HTTP server");
     int rc = WOPR_E_NO_MEMORY;
@@ -123,7 +135,8 @@ int http_server_new(const struct http_config *cfg, const struct http_wire *wire,
     if (s->arena) rc = take_config(s, cfg, err);
     else (void)wopr_error_set(err, rc, "no memory for the HTTP server");
     if (rc != 0) goto fail_arena;
-    if (ticker_init(&s->ticker, s->cfg.keepalive_ms) != 0 || pthread_mutex_init(&s->lock, NULL) != 0) {
+    if (ticker_init(&s->ticker, s->cfg.keepalive_ms) != 0 ||
+        pthread_mutex_init(&s->lock, NULL) != 0) {
         rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the HTTP server");
         goto fail_arena;
     }
@@ -173,12 +186,15 @@ static uint16_t bound_port(int fd) {
 
 int listen_on(const char *host, uint16_t port, int *fd, uint16_t *bound, struct wopr_error *err) {
     char service[8];
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    struct addrinfo hints = {.ai_family = AF_UNSPEC,
+                             .ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
     struct addrinfo *list = NULL;
     (void)snprintf(service, sizeof service, "%u", port);
     int gai = getaddrinfo(host, service, &hints, &list);
     if (gai != 0)
-        return wopr_error_set(err, WOPR_E_IO, "cannot resolve %s to listen on: %s", host, gai_strerror(gai));
+        return wopr_error_set(err, WOPR_E_IO, "cannot resolve %s to listen on: %s", host,
+                              gai_strerror(gai));
     int e = EADDRNOTAVAIL;
     for (struct addrinfo *ai = list; ai && e != 0; ai = ai->ai_next) e = listen_addr(ai, fd);
     freeaddrinfo(list);
@@ -188,7 +204,9 @@ int listen_on(const char *host, uint16_t port, int *fd, uint16_t *bound, struct 
     }
     char why[128];
     const char *text = strerror_r(e, why, sizeof why) == 0 ? why : "unknown error";
-    return wopr_error_set(err, WOPR_E_IO, "cannot listen on %s port %u: %s; is another process using it?", host, port, text);
+    return wopr_error_set(err, WOPR_E_IO,
+                          "cannot listen on %s port %u: %s; is another process using it?", host,
+                          port, text);
 }
 
 /* --- starting --- */
@@ -200,10 +218,13 @@ static size_t leave_escaped(void *cls, struct MHD_Connection *conn, char *s) {
 
 static struct MHD_Daemon *start_daemon(struct http_server *s) {
     const struct http_config *c = &s->cfg;
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    unsigned flags =
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
     struct MHD_OptionItem extra[4];
     size_t n = 0;
-    if (c->threads > 1) extra[n++] = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)c->threads, NULL};
+    if (c->threads > 1)
+        extra[n++] =
+            (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)c->threads, NULL};
     if (s->tls_cert) {
         flags |= MHD_USE_TLS;
         extra[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, s->tls_cert};
@@ -213,9 +234,10 @@ static struct MHD_Daemon *start_daemon(struct http_server *s) {
     return MHD_start_daemon(
         flags, 0, NULL, NULL, request_access, s, MHD_OPTION_EXTERNAL_LOGGER, server_mhd_log, s,
         MHD_OPTION_LISTEN_SOCKET, s->listen_fd, MHD_OPTION_CONNECTION_LIMIT, c->connections_max,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, c->pool_bytes, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)c->read_timeout_s,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, s, MHD_OPTION_URI_LOG_CALLBACK,
-        request_uri, s, MHD_OPTION_NOTIFY_COMPLETED, request_completed, s, MHD_OPTION_ARRAY, extra, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, c->pool_bytes, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)c->read_timeout_s, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK,
+        leave_escaped, s, MHD_OPTION_URI_LOG_CALLBACK, request_uri, s, MHD_OPTION_NOTIFY_COMPLETED,
+        request_completed, s, MHD_OPTION_ARRAY, extra, MHD_OPTION_END);
 }
 
 int http_server_start(struct http_server *s, struct wopr_error *err) {
@@ -230,12 +252,14 @@ int http_server_start(struct http_server *s, struct wopr_error *err) {
     if (rc != 0) goto fail;
     s->daemon = start_daemon(s);
     if (s->daemon) return 0;
-    rc = wopr_error_set(err, s->tls_cert ? WOPR_E_CONFIG : WOPR_E_IO, "the HTTP server on %s port %u could not be started%s",
-                        s->cfg.host, s->port, s->tls_cert ? "; check the TLS certificate and key" : "");
+    rc = wopr_error_set(err, s->tls_cert ? WOPR_E_CONFIG : WOPR_E_IO,
+                        "the HTTP server on %s port %u could not be started%s", s->cfg.host,
+                        s->port, s->tls_cert ? "; check the TLS certificate and key" : "");
 fail:
     opsd_stop(s);
     ticker_stop(&s->ticker);
-    if (fcntl(s->listen_fd, F_GETFD) != -1) (void)close(s->listen_fd); /* libmicrohttpd may have closed it */
+    if (fcntl(s->listen_fd, F_GETFD) != -1)
+        (void)close(s->listen_fd); /* libmicrohttpd may have closed it */
     s->listen_fd = -1;
     return rc;
 }
@@ -247,12 +271,15 @@ uint16_t http_server_ops_port(const struct http_server *s) { return s->ops_port;
 
 void http_server_drain(struct http_server *s, int64_t grace_ms) {
     if (!s->daemon || atomic_exchange(&s->draining, true)) return;
-    /* Quiesced sockets are ours again; shut, not closed, because an epoll thread may just be in accept. */
-    if (MHD_quiesce_daemon(s->daemon) != MHD_INVALID_SOCKET) (void)shutdown(s->listen_fd, SHUT_RDWR);
+    /* Quiesced sockets are ours again; shut, not closed, because an epoll thread may just be in
+     * accept. */
+    if (MHD_quiesce_daemon(s->daemon) != MHD_INVALID_SOCKET)
+        (void)shutdown(s->listen_fd, SHUT_RDWR);
     uint64_t end = clock_mono_ms() + (uint64_t)(grace_ms > 0 ? grace_ms : 0);
     ticker_fire_all(&s->ticker);
     stream_wake_all(s);
-    while ((atomic_load(&s->in_flight) > 0 || atomic_load(&s->streams) > 0) && clock_mono_ms() < end)
+    while ((atomic_load(&s->in_flight) > 0 || atomic_load(&s->streams) > 0) &&
+           clock_mono_ms() < end)
         pause_ms(SERVER_POLL_MS);
 }
 
@@ -284,7 +311,8 @@ void http_server_free(struct http_server *s) {
         unpark_all(s);
         MHD_stop_daemon(s->daemon);
         (void)close(s->listen_fd);
-        while (atomic_load(&s->calls) > 0) pause_ms(SERVER_POLL_MS); /* an http_resume on its last lines */
+        while (atomic_load(&s->calls) > 0)
+            pause_ms(SERVER_POLL_MS); /* an http_resume on its last lines */
     }
     opsd_stop(s);
     ticker_stop(&s->ticker);

@@ -1,13 +1,14 @@
 /*
- * stream.c: SSE (20-runtime section 2).  libmicrohttpd asks stream_read for bytes; when there are none the connection is
- * parked until the log, the ticker or the drain wakes it.  Unbuffered frames are copied straight out of the log's shared
- * block, so a stream has no buffer of its own.  A reader that does not read stays in libmicrohttpd's hands, which cuts it
- * after read_timeout_s without progress (SSE-25); the log does not wait for it.
+ * stream.c: SSE (20-runtime section 2).  libmicrohttpd asks stream_read for bytes; when there are
+ * none the connection is parked until the log, the ticker or the drain wakes it.  Unbuffered frames
+ * are copied straight out of the log's shared block, so a stream has no buffer of its own.  A
+ * reader that does not read stays in libmicrohttpd's hands, which cuts it after read_timeout_s
+ * without progress (SSE-25); the log does not wait for it.
  */
+#include "http/stream.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "http/stream.h"
 
 static const char HELLO[] = ":ok\n\n"; /* flushes proxies (SSE-12) */
 static const char BEAT[] = ":keepalive\n\n";
@@ -130,7 +131,8 @@ static enum fill fill(struct stream *st) {
         rc = 0;
     }
     if (rc != 0) {
-        log_warn("stream cut", "runId", st->run_id.p, "code", wopr_err_name(rc), "error", err.message);
+        log_warn("stream cut", "runId", st->run_id.p, "code", wopr_err_name(rc), "error",
+                 err.message);
         st->failed = true;
     }
     return FILL_AGAIN;
@@ -144,7 +146,8 @@ static ssize_t stream_read(void *cls, uint64_t pos, char *out, size_t max) {
         if (st->failed) return MHD_CONTENT_READER_END_WITH_ERROR;
         if (st->at < st->n) break;
         if (st->last) return MHD_CONTENT_READER_END_OF_STREAM;
-        if (empty == HTTP_EMPTY_PIECES_MAX) ready(st, BEAT, sizeof BEAT - 1); /* a long filtered stretch: let others run */
+        if (empty == HTTP_EMPTY_PIECES_MAX)
+            ready(st, BEAT, sizeof BEAT - 1); /* a long filtered stretch: let others run */
         else if (fill(st) == FILL_PARKED) return 0;
     }
     size_t n = st->n - st->at < max ? st->n - st->at : max;
@@ -205,8 +208,8 @@ static int stream_open(struct call *c, struct stream **out, struct wopr_error *e
     if (rc == 0 && h->buffer_ms > 0 && !h->fold) rc = batch_new(st, h->buffer_ms);
     if (rc != 0) (void)wopr_error_set(err, rc, "no memory for the stream");
     if (rc == 0 && !h->ended)
-        rc = log_reader_open(s->log, h->run_no, st->run_id, h->after_seq, h->fold ? NULL : h->view, stream_wake, st,
-                             &st->reader, err);
+        rc = log_reader_open(s->log, h->run_no, st->run_id, h->after_seq, h->fold ? NULL : h->view,
+                             stream_wake, st, &st->reader, err);
     if (rc != 0) {
         if (st) batch_free(st);
         mem_free(st);
@@ -226,7 +229,8 @@ static int stream_open(struct call *c, struct stream **out, struct wopr_error *e
 static int at_capacity(struct http_server *s, struct wopr_error *err) {
     atomic_fetch_sub(&s->streams, 1);
     atomic_fetch_add(&s->metrics.refused[REFUSED_STREAMS], 1);
-    (void)wopr_error_set(err, WOPR_E_UNAVAILABLE, "the host serves as many streams as it can; retry later");
+    (void)wopr_error_set(err, WOPR_E_UNAVAILABLE,
+                         "the host serves as many streams as it can; retry later");
     wopr_error_details(err, "{\"retryAfter\":5}");
     return WOPR_E_UNAVAILABLE;
 }
@@ -240,8 +244,8 @@ int stream_start(struct call *c, struct wopr_error *err) {
         atomic_fetch_sub(&s->streams, 1);
         return rc;
     }
-    struct MHD_Response *r =
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, HTTP_STREAM_BLOCK, stream_read, st, stream_free);
+    struct MHD_Response *r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, HTTP_STREAM_BLOCK,
+                                                               stream_read, st, stream_free);
     if (!r) {
         stream_free(st);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the stream");
@@ -254,9 +258,11 @@ int stream_start(struct call *c, struct wopr_error *err) {
     enum MHD_Result ok = MHD_queue_response(c->conn, MHD_HTTP_OK, r);
     MHD_destroy_response(r); /* frees st when it was not queued */
     c->stage = CALL_SENT;
-    if (ok != MHD_YES) return wopr_error_set(err, WOPR_E_INTERNAL, "the stream could not be started");
+    if (ok != MHD_YES)
+        return wopr_error_set(err, WOPR_E_INTERNAL, "the stream could not be started");
     atomic_fetch_add(&s->metrics.streams_opened, 1);
-    metrics_done(&s->metrics, c->pub.op, c->op_no, MHD_HTTP_OK, (clock_mono_ns() - c->start_ns) / 1000);
+    metrics_done(&s->metrics, c->pub.op, c->op_no, MHD_HTTP_OK,
+                 (clock_mono_ns() - c->start_ns) / 1000);
     reply_log(c, MHD_HTTP_OK);
     return 0;
 }

@@ -1,6 +1,7 @@
 /*
  * stream.h: one SSE connection, shared by stream.c and stream_batch.c.  Layer: http.
- * An idle stream holds this struct, a log reader and libmicrohttpd's connection; no thread, no timer, no call, no arena.
+ * An idle stream holds this struct, a log reader and libmicrohttpd's connection; no thread, no
+ * timer, no call, no arena.
  */
 #ifndef WOPR_HTTP_STREAM_H
 #define WOPR_HTTP_STREAM_H
@@ -41,7 +42,8 @@ struct stream {
 };
 MUST_CHECK int batch_new(struct stream *st, unsigned window_ms);
 void batch_free(struct stream *st);
-/* Add what the piece admits; frames that are complete go to st->out.  Sets st->last after the terminal event. */
+/* Add what the piece admits; frames that are complete go to st->out.  Sets st->last after the
+ * terminal event. */
 int batch_take(struct stream *st, const struct log_piece *piece);
 /* Write the open window to st->out, if it holds anything. */
 void batch_flush(struct stream *st);

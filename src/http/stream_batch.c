@@ -1,6 +1,6 @@
 /*
- * stream_batch.c: event: batch (SSE-31 to 35).  A window opens at its first event and closes by time, by a forced flush
- * or when it is full; while backfilling only the last two count.
+ * stream_batch.c: event: batch (SSE-31 to 35).  A window opens at its first event and closes by
+ * time, by a forced flush or when it is full; while backfilling only the last two count.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -72,7 +72,9 @@ int batch_take(struct stream *st, const struct log_piece *piece) {
     return buf_failed(&st->out) || buf_failed(&b->elements) ? WOPR_E_NO_MEMORY : 0;
 }
 
-bool batch_due(struct stream *st) { return st->batch && st->batch->count > 0 && atomic_load(&st->batch->due); }
+bool batch_due(struct stream *st) {
+    return st->batch && st->batch->count > 0 && atomic_load(&st->batch->due);
+}
 
 int batch_arm(struct stream *st) {
     struct stream_batch *b = st->batch;

@@ -1,8 +1,9 @@
 /*
  * ticker.c: one thread for every deadline and every keep-alive of the server.
  *
- * Deadlines stand in a heap.  Keep-alives stand in a wheel of slots: a stream that writes only stores the time; when its
- * slot comes up it is either due, or moved to the slot of its last write plus the period.  So an idle stream costs O(1) per period and a busy one no lock.
+ * Deadlines stand in a heap.  Keep-alives stand in a wheel of slots: a stream that writes only
+ * stores the time; when its slot comes up it is either due, or moved to the slot of its last write
+ * plus the period.  So an idle stream costs O(1) per period and a busy one no lock.
  */
 #include "base/clock.h"
 #include "http/http_internal.h"
@@ -67,7 +68,8 @@ static void run_due(struct ticker *t, uint64_t now_ms) {
         timer->fire(timer->ctx);
     }
     uint64_t slot = now_ms / t->slot_ms;
-    if (slot > t->slot_now + TICK_SLOTS) t->slot_now = slot - TICK_SLOTS; /* slept long: once round is enough */
+    if (slot > t->slot_now + TICK_SLOTS)
+        t->slot_now = slot - TICK_SLOTS; /* slept long: once round is enough */
     while (t->slot_now < slot) {
         t->slot_now++;
         run_slot(t, now_ms);
@@ -75,7 +77,8 @@ static void run_due(struct ticker *t, uint64_t now_ms) {
 }
 
 static void sleep_until(struct ticker *t, uint64_t until_ms) {
-    struct timespec ts = {.tv_sec = (time_t)(until_ms / 1000), .tv_nsec = (long)(until_ms % 1000) * 1000000};
+    struct timespec ts = {.tv_sec = (time_t)(until_ms / 1000),
+                          .tv_nsec = (long)(until_ms % 1000) * 1000000};
     (void)pthread_cond_timedwait(&t->cond, &t->lock, &ts);
 }
 
@@ -88,7 +91,8 @@ static void *ticker_main(void *arg) {
         uint64_t next = UINT64_MAX;
         struct heap_node *n = heap_min(&t->timers);
         if (n) next = n->key > 0 ? (uint64_t)n->key : 0;
-        if (t->beats > 0 && (t->slot_now + 1) * t->slot_ms < next) next = (t->slot_now + 1) * t->slot_ms;
+        if (t->beats > 0 && (t->slot_now + 1) * t->slot_ms < next)
+            next = (t->slot_now + 1) * t->slot_ms;
         if (next == UINT64_MAX) pthread_cond_wait(&t->cond, &t->lock);
         else if (next > now) sleep_until(t, next);
     }

@@ -1,5 +1,6 @@
 /*
- * uri.c: percent-decoding of path segments and query parameters (D5: after the split, never before).
+ * uri.c: percent-decoding of path segments and query parameters (D5: after the split, never
+ * before).
  */
 #include "http/http_internal.h"
 
@@ -11,7 +12,8 @@ static int hex_value(char c) {
 }
 
 bool uri_decode(struct arena *a, struct str raw, bool plus_is_blank, struct str *out) {
-    if (raw.n == 0 || (!memchr(raw.p, '%', raw.n) && !(plus_is_blank && memchr(raw.p, '+', raw.n)))) {
+    if (raw.n == 0 ||
+        (!memchr(raw.p, '%', raw.n) && !(plus_is_blank && memchr(raw.p, '+', raw.n)))) {
         *out = raw.n > 0 ? raw : STR("");
         return true;
     }
@@ -38,14 +40,16 @@ static int query_bad(struct wopr_error *err) {
     return wopr_error_at(err, WOPR_E_VALIDATION, "query", "the query string is malformed");
 }
 
-int uri_query(struct arena *a, struct str raw, struct http_param **out, size_t *n, struct wopr_error *err) {
+int uri_query(struct arena *a, struct str raw, struct http_param **out, size_t *n,
+              struct wopr_error *err) {
     *out = NULL;
     *n = 0;
     if (raw.n == 0) return 0;
     size_t parts = 1;
     for (size_t i = 0; i < raw.n; i++) parts += raw.p[i] == '&';
     if (parts > HTTP_QUERY_MAX)
-        return wopr_error_at(err, WOPR_E_VALIDATION, "query", "more than %d query parameters", HTTP_QUERY_MAX);
+        return wopr_error_at(err, WOPR_E_VALIDATION, "query", "more than %d query parameters",
+                             HTTP_QUERY_MAX);
     struct http_param *v = ARENA_ARRAY(a, struct http_param, parts);
     if (!v) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the query");
     size_t nr = 0;

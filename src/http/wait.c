@@ -1,5 +1,6 @@
 /*
- * wait.c: long-poll.  A call waits for a commit of its run, a deadline, or the drain, whichever comes first.
+ * wait.c: long-poll.  A call waits for a commit of its run, a deadline, or the drain, whichever
+ * comes first.
  */
 #include "base/clock.h"
 #include "http/http_internal.h"
@@ -24,13 +25,15 @@ int http_wait_events(struct http_call *c, int64_t run_no, int64_t after_seq, int
     k->timer_set = rc == 0;
     if (rc != 0) (void)wopr_error_set(&err, rc, "no memory for a timer");
     if (rc == 0) rc = log_wait(s->log, run_no, after_seq, wake_call, k, &k->waiter, &err);
-    if (rc == WOPR_E_CLOSED) rc = 0, park_wake(&k->park); /* drain: the handler answers with what there is */
+    if (rc == WOPR_E_CLOSED)
+        rc = 0, park_wake(&k->park); /* drain: the handler answers with what there is */
     if (rc != 0) {
         call_end_wait(k);
         k->wait_used = false;
         http_fail(c, &err);
         return HTTP_DONE;
     }
-    if (server_draining(s)) park_wake(&k->park); /* ticker_fire_all may have been before our timer */
+    if (server_draining(s))
+        park_wake(&k->park); /* ticker_fire_all may have been before our timer */
     return HTTP_PENDING;
 }

@@ -1,8 +1,9 @@
 /*
- * log.h (layer log): the committer and the live readers.  Include as "log/log.h" (base/log.h is the process log).
- * L1 nothing is told to anybody before the commit that makes it true.  L2 a reader sees every event after its cursor exactly
- * once, in order (SSE-14).  L3 a slow reader delays nobody: it falls back to reading the store.
- * Threads: log_append from any; done callbacks and wake calls come from the committer and hub threads and must only queue.
+ * log.h (layer log): the committer and the live readers.  Include as "log/log.h" (base/log.h is the
+ * process log). L1 nothing is told to anybody before the commit that makes it true.  L2 a reader
+ * sees every event after its cursor exactly once, in order (SSE-14).  L3 a slow reader delays
+ * nobody: it falls back to reading the store. Threads: log_append from any; done callbacks and wake
+ * calls come from the committer and hub threads and must only queue.
  */
 #ifndef WOPR_LOG_LOG_H
 #define WOPR_LOG_LOG_H
@@ -13,30 +14,37 @@ struct wopr_log;
 struct log_config {
     size_t queue_max;       /* plans waiting, default 8192; beyond: UNAVAILABLE */
     size_t batch_max;       /* plans per transaction, default 512 */
-    size_t topic_bytes_max; /* committed bytes kept for the slowest live reader of a run, default 4 MiB (SSE-25) */
+    size_t topic_bytes_max; /* committed bytes kept for the slowest live reader of a run, default 4
+                               MiB (SSE-25) */
 };
 struct log_stats { /* monotonic counters and gauges for /metrics */
-    uint64_t commits, plans, plans_refused, events, commit_ns, commit_ns_max, queue_len, queue_max_seen, readers, topics, lagged;
+    uint64_t commits, plans, plans_refused, events, commit_ns, commit_ns_max, queue_len,
+        queue_max_seen, readers, topics, lagged;
 };
-MUST_CHECK int wopr_log_new(struct store *s, const struct log_config *cfg, struct wopr_log **out, struct wopr_error *err);
+MUST_CHECK int wopr_log_new(struct store *s, const struct log_config *cfg, struct wopr_log **out,
+                            struct wopr_error *err);
 MUST_CHECK int wopr_log_start(struct wopr_log *l, struct wopr_error *err);
-/* Refuse new plans (CLOSED), commit what is queued, end all readers (wake with closing), join threads. */
+/* Refuse new plans (CLOSED), commit what is queued, end all readers (wake with closing), join
+ * threads. */
 void wopr_log_stop(struct wopr_log *l);
 void wopr_log_free(struct wopr_log *l);
 struct store *wopr_log_store(struct wopr_log *l);
 void wopr_log_stats(struct wopr_log *l, struct log_stats *out);
 
-/* Queue a plan.  0: p belongs to the log until done(ctx, p, rc) gives the caller's reference back (call plan_unref).  Otherwise (plan's sticky
- * failure, UNAVAILABLE, CLOSED) done is not called and p stays the caller's. done == NULL: fire and forget, the log unrefs. */
+/* Queue a plan.  0: p belongs to the log until done(ctx, p, rc) gives the caller's reference back
+ * (call plan_unref).  Otherwise (plan's sticky failure, UNAVAILABLE, CLOSED) done is not called and
+ * p stays the caller's. done == NULL: fire and forget, the log unrefs. */
 typedef void log_done_fn(void *ctx, struct plan *p, int rc);
 MUST_CHECK int log_append(struct wopr_log *l, struct plan *p, log_done_fn *done, void *ctx);
-/* Run fn on the committer thread between batches (leases, purges, key and workflow writes of a running host). */
+/* Run fn on the committer thread between batches (leases, purges, key and workflow writes of a
+ * running host). */
 MUST_CHECK int log_side(struct wopr_log *l, void (*fn)(void *ctx, struct store *s), void *ctx);
 
 /* --- live readers --- */
 #define LOG_VIEWS_MAX 16
-/* How one event looks on one kind of stream.  Rendered at most once per committed batch and view and shared by all readers, so the
- * function must depend on run id and event only.  Writes the bytes of the frame, or nothing when the view filters it out. */
+/* How one event looks on one kind of stream.  Rendered at most once per committed batch and view
+ * and shared by all readers, so the function must depend on run id and event only.  Writes the
+ * bytes of the frame, or nothing when the view filters it out. */
 struct log_view {
     unsigned id; /* 0..LOG_VIEWS_MAX-1, unique per distinct render/ctx */
     void (*render)(const void *ctx, struct str run_id, const struct event *e, struct buf *out);
@@ -44,26 +52,37 @@ struct log_view {
 };
 struct log_reader; /* one cursor on one run; used by one thread at a time */
 struct log_piece { /* what log_reader_next gives */
-    const char *p;      /* rendered bytes of the admitted events, concatenated; n may be 0 */
+    const char *p; /* rendered bytes of the admitted events, concatenated; n may be 0 */
     size_t n;
     const struct event *events; /* the events covered, admitted or not, ascending */
     size_t events_nr;
-    const uint32_t *ends; /* per event: offset in p after its frame (ends[i] - previous = its length) */
+    const uint32_t *ends; /* per event: offset in p after its frame (ends[i] - previous = its
+                             length); NULL without a view */
 };
-/* after_seq: cursor, -1 = from the start.  view may be NULL: events only (values mode folds them itself).
- * wake(ctx) is called at least once after log_reader_next said "nothing now" and something new, or the end, is there; it may come
- * from another thread at any time until log_reader_close returns, and never blocks. */
-MUST_CHECK int log_reader_open(struct wopr_log *l, int64_t run_no, struct str run_id, int64_t after_seq, const struct log_view *view,
-                               void (*wake)(void *ctx), void *ctx, struct log_reader **out, struct wopr_error *err);
-/* 1: *out is filled and stays valid until the next call or close.  0: nothing now, wake is armed.
- * WOPR_E_CLOSED: the log stops (server drain).  Other negative codes: store failures.
- * The terminal event is delivered like any other; the caller decides to end. */
+/* after_seq: cursor, -1 = from the start.  view may be NULL: events only (values mode folds them
+ * itself). wake(ctx) is called at least once after log_reader_next said "nothing now" and something
+ * new, or the end, is there; it may come from another thread at any time until log_reader_close
+ * returns, and never blocks. */
+MUST_CHECK int log_reader_open(struct wopr_log *l, int64_t run_no, struct str run_id,
+                               int64_t after_seq, const struct log_view *view,
+                               void (*wake)(void *ctx), void *ctx, struct log_reader **out,
+                               struct wopr_error *err);
+/* 1: *out is filled and stays valid until the next call or close.  0: nothing now, wake is armed
+ * (one wake; it may also be spurious). WOPR_E_CLOSED: the log stops (server drain).  Other negative
+ * codes: store failures. The terminal event is delivered like any other; the caller decides to end.
+ */
 MUST_CHECK int log_reader_next(struct log_reader *r, struct log_piece *out, struct wopr_error *err);
 int64_t log_reader_cursor(const struct log_reader *r); /* last sequence delivered, or after_seq */
-void log_reader_close(struct log_reader *r);           /* takes NULL; wake is never called after it returns */
-/* One-shot waiter for long-poll: wake once when run_no has a commit with sequence > after_seq (at once when it already has) or on stop. */
+void log_reader_close(struct log_reader *r); /* takes NULL; wake is never called after it returns */
+/* One-shot waiter for long-poll: wake once when run_no has a commit with sequence > after_seq (at
+ * once when it already has) or on stop. wake comes from the hub thread, maybe before log_wait
+ * returns (*out is set by then); cancel only after log_wait has returned. After a shortage of
+ * memory a wake may come with nothing new. */
 struct log_waiter;
-MUST_CHECK int log_wait(struct wopr_log *l, int64_t run_no, int64_t after_seq, void (*wake)(void *ctx), void *ctx, struct log_waiter **out, struct wopr_error *err);
-void log_wait_cancel(struct log_waiter *w); /* takes NULL; always call it to free, also after the wake */
+MUST_CHECK int log_wait(struct wopr_log *l, int64_t run_no, int64_t after_seq,
+                        void (*wake)(void *ctx), void *ctx, struct log_waiter **out,
+                        struct wopr_error *err);
+void log_wait_cancel(
+    struct log_waiter *w); /* takes NULL; always call it to free, also after the wake */
 
 #endif

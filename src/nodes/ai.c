@@ -1,6 +1,7 @@
 /*
- * ai.c: core.ai.callPrompt (NODE-59..61, OPT-9, OPT-10, WF-34, EVT-34).  Only the mock providers answer so far; they are
- * pure functions of the run's options, and re-enter where the log says they stopped (call->chunks_done).
+ * ai.c: core.ai.callPrompt (NODE-59..61, OPT-9, OPT-10, WF-34, EVT-34).  Only the mock providers
+ * answer so far; they are pure functions of the run's options, and re-enter where the log says they
+ * stopped (call->chunks_done).
  */
 #include "codec/json.h"
 #include "nodes/nodes.h"
@@ -12,7 +13,7 @@
 struct stream {
     const struct node_call *call;
     struct node_result *out;
-    struct str config;      /* of the mock, {} when absent */
+    struct str config;                      /* of the mock, {} when absent */
     struct str model, finish_reason, usage; /* model: text; the others raw JSON or text as named */
     int64_t delay_ms;
 };
@@ -51,9 +52,9 @@ static bool stream_open(struct stream *s, const char *model, const char *finish,
     ok = ok && finish_known(s->finish_reason);
     ok = ok && opt_int(s, "delayMsPerToken", AI_DELAY_MS_MAX, &s->delay_ms);
     if (s->usage.n == 0)
-        s->usage = arena_printf(
-            s->call->a, "{\"promptTokens\":1,\"completionTokens\":%zu,\"totalTokens\":%zu}", tokens,
-            tokens + 1);
+        s->usage = arena_printf(s->call->a,
+                                "{\"promptTokens\":1,\"completionTokens\":%zu,\"totalTokens\":%zu}",
+                                tokens, tokens + 1);
     else ok = ok && json_type_of(s->usage) == JSON_OBJECT;
     if (!ok) node_invalid(s->out, "the configuration of the mock provider is not valid");
     return ok;
@@ -198,7 +199,8 @@ static void mock_tool_calls(struct stream *s) {
         ok = calls[i].n > 0;
     }
     if (!ok || !calls || list.n == 0) {
-        node_invalid(s->out, "toolCalls of the mock provider is not an array of {id, name, arguments}");
+        node_invalid(s->out,
+                     "toolCalls of the mock provider is not an array of {id, name, arguments}");
         return;
     }
     if (!stream_open(s, "mock-tool-calls-v1", "tool_calls", list.n)) return;
@@ -266,5 +268,7 @@ void exec_call_prompt(const struct node_call *call, struct node_result *out) {
     struct stream s = {.call = call, .out = out};
     s.config = o->mock_config.n > 0 ? o->mock_config : STR("{}");
     if ((size_t)o->mock < sizeof MOCKS / sizeof MOCKS[0] && MOCKS[o->mock]) MOCKS[o->mock](&s);
-    else node_fail(out, "ai_provider_unavailable", "no AI provider is configured on this host", false);
+    else
+        node_fail(out, "ai_provider_unavailable", "no AI provider is configured on this host",
+                  false);
 }

@@ -4,7 +4,6 @@
 #include "codec/json.h"
 #include "nodes/nodes.h"
 
-
 void exec_identity(const struct node_call *call, struct node_result *out) {
     out->outcome = NODE_OUT_DONE;
     out->outputs = call->inputs; /* the same bytes: numbers and key order survive */
@@ -84,7 +83,8 @@ void exec_log(const struct node_call *call, struct node_result *out) {
     out->outcome = NODE_OUT_DONE;
 }
 
-/* NODE-56: only append in this version; a declared channel is written with its own reducer (CHAN-7). */
+/* NODE-56: only append in this version; a declared channel is written with its own reducer
+ * (CHAN-7). */
 static bool reducer_fits(const struct node_call *call, struct str channel) {
     struct str asked;
     if (node_arg(call, "reducer").n == 0) return true;

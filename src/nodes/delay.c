@@ -1,5 +1,6 @@
 /*
- * delay.c: core.delay (NODE-33, NODE-34, WF-32).  The wait is a timer row of the run, never a thread.
+ * delay.c: core.delay (NODE-33, NODE-34, WF-32).  The wait is a timer row of the run, never a
+ * thread.
  */
 #include "codec/json.h"
 #include "nodes/nodes.h"

@@ -1,6 +1,6 @@
 /*
- * flow.c: types that only shape the graph (NODE-30, NODE-35, 30-nodes 2.4).  The routing itself is done by edges, their
- * conditions and trigger rules (domain/sched.c).
+ * flow.c: types that only shape the graph (NODE-30, NODE-35, 30-nodes 2.4).  The routing itself is
+ * done by edges, their conditions and trigger rules (domain/sched.c).
  */
 #include "codec/json.h"
 #include "nodes/nodes.h"
@@ -38,8 +38,8 @@ static bool loop_rounds(const struct node_call *call, struct json_elements *item
         node_invalid(out, "maxIterations of a loop is not a whole number from 0 to 1000000");
         return false;
     }
-    if (has_items && (json_type_of(list) != JSON_ARRAY ||
-                      json_elements(list, call->a, items, NULL) != 0)) {
+    if (has_items &&
+        (json_type_of(list) != JSON_ARRAY || json_elements(list, call->a, items, NULL) != 0)) {
         node_invalid(out, "items of a loop is not an array");
         return false;
     }
@@ -48,9 +48,10 @@ static bool loop_rounds(const struct node_call *call, struct json_elements *item
 }
 
 /*
- * The head of a loop that the author closes with a loopback edge: body edges leave it with the condition
- * output.done == false, the exit with output.done == true.  The round is the node's activation, so a
- * re-executed attempt says the same.  Bounded by maxLoopbackIterations and the execution cap (NODE-15, NODE-16).
+ * The head of a loop that the author closes with a loopback edge: body edges leave it with the
+ * condition output.done == false, the exit with output.done == true.  The round is the node's
+ * activation, so a re-executed attempt says the same.  Bounded by maxLoopbackIterations and the
+ * execution cap (NODE-15, NODE-16).
  */
 void exec_loop(const struct node_call *call, struct node_result *out) {
     struct json_elements items;

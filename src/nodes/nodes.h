@@ -1,6 +1,7 @@
 /*
- * nodes.h: the node types this host brings along.  Layer: nodes.  One function per type, one table (table.c) that
- * registers them; an executor decides by its call only and returns effects as data (engine/node.h).
+ * nodes.h: the node types this host brings along.  Layer: nodes.  One function per type, one table
+ * (table.c) that registers them; an executor decides by its call only and returns effects as data
+ * (engine/node.h).
  */
 #ifndef WOPR_NODES_NODES_H
 #define WOPR_NODES_NODES_H
@@ -9,7 +10,8 @@
 
 /* Register every core type, and the conformance-only ones when conformance (NODE-23, NODE-62).
  * Call once at start.  Errors: EXISTS, NO_MEMORY. */
-MUST_CHECK int nodes_register_core(struct node_registry *r, bool conformance, struct wopr_error *err);
+MUST_CHECK int nodes_register_core(struct node_registry *r, bool conformance,
+                                   struct wopr_error *err);
 
 /* --- flow.c --- */
 node_fn exec_noop, exec_pass, exec_fail, exec_loop;

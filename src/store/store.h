@@ -1,13 +1,14 @@
 /*
- * store.h: the storage port.  Layer: store.  All SQL lives behind it; it does not know what an event means beyond its
- * columns.  One backend so far: sqlite/.
+ * store.h: the storage port.  Layer: store.  All SQL lives behind it; it does not know what an
+ * event means beyond its columns.  One backend so far: sqlite/.
  *
- * Threads: store_apply and the store_*_put family write and are called by one thread at a time (the committer, or a
- * command-line tool); every other function may be called by any thread and uses that thread's own read-only connection,
- * waits for no writer and sees the last commit (WAL).  Point reads and one page of events are short enough for an
- * HTTP thread (store_reads_inline says so for this backend).
- * Ownership: results live in the arena given.  "tenant + test mode" arguments are part of the same query that fetches the
- * row (AUTH-8, AUTH-9): a row of somebody else is WOPR_E_NOT_FOUND.
+ * Threads: store_apply and the store_*_put family write and are called by one thread at a time (the
+ * committer, or a command-line tool); every other function may be called by any thread and uses
+ * that thread's own read-only connection, waits for no writer and sees the last commit (WAL). Point
+ * reads and one page of events are short enough for an HTTP thread (store_reads_inline says so for
+ * this backend). Ownership: results live in the arena given.  "tenant + test mode" arguments are
+ * part of the same query that fetches the row (AUTH-8, AUTH-9): a row of somebody else is
+ * WOPR_E_NOT_FOUND.
  */
 #ifndef WOPR_STORE_STORE_H
 #define WOPR_STORE_STORE_H
@@ -17,45 +18,64 @@
 struct store;
 enum store_sync { STORE_SYNC_FULL, STORE_SYNC_NORMAL, STORE_SYNC_OFF };
 struct store_config {
-    const char *path;      /* database file; its folder is created (0700) */
-    enum store_sync sync;  /* default FULL (STORE-11) */
-    int busy_timeout_ms;   /* default 5000 */
-    bool read_only;        /* tools: no migration, no lock */
-    bool host_lock;        /* true for a serving host: refuse when another live host has the file (LOCKED) */
-    const char *vfs;       /* NULL = default; tests name their own */
+    const char *path;     /* database file; its folder is created (0700) */
+    enum store_sync sync; /* default FULL (STORE-11) */
+    int busy_timeout_ms;  /* default 5000 */
+    bool read_only;       /* tools: no migration, no lock */
+    bool host_lock;  /* true for a serving host: refuse when another live host has the file (LOCKED)
+                      */
+    const char *vfs; /* NULL = default; tests name their own */
 };
-/* Open, create, migrate forward (migrations/sqlite/NNNN_name.sql embedded; checksums recorded and compared).
- * Errors: SCHEMA_NEWER, CORRUPT (quick check, changed migration), LOCKED, DISK_FULL, IO, BUSY, NO_MEMORY; the message names the file
- * and the remedy. */
-MUST_CHECK int store_open(const struct store_config *cfg, struct store **out, struct wopr_error *err);
+/* Open, create, migrate forward (migrations/sqlite/NNNN_name.sql embedded; checksums recorded and
+ * compared). Errors: SCHEMA_NEWER, CORRUPT (quick check, changed migration), LOCKED, DISK_FULL, IO,
+ * BUSY, NO_MEMORY; the message names the file and the remedy. */
+MUST_CHECK int store_open(const struct store_config *cfg, struct store **out,
+                          struct wopr_error *err);
 void store_close(struct store *s); /* all users gone; checkpoints the WAL; takes NULL */
 bool store_reads_inline(const struct store *s);
 const char *store_path(const struct store *s);
 
 /* ---------------------------------------------------------------- writing */
-/* Commit a batch: one BEGIN IMMEDIATE transaction, one sync.  rcs[i] is plan i's own outcome: 0, or a refusal that wrote
- * nothing for that plan: STALE (base_seq or status moved), FENCED (epoch), RUN_TERMINAL (found_status set), RUN_ALREADY_ACTIVE
- * (active_run_id set), IDEM_CONFLICT, NOT_FOUND, EXISTS; idem_hit with rc 0 also wrote nothing.  The plan's failed code is returned untouched.
- * A failure of the machine (DISK_FULL, IO, BUSY, NO_MEMORY) rolls the batch back; it is then retried plan by plan, so one poisonous plan
- * cannot fail its neighbours.  SYNC_FAILED: outcome unknown, the store is unusable until reopened (every later call returns SYNC_FAILED).
- * Returns 0 when rcs tell everything, else the code that hit all.  Fills run_no for creates. */
-MUST_CHECK int store_apply(struct store *s, struct plan **plans, size_t n, int *rcs, struct wopr_error *err);
-/* Lease: acquire (new epoch out) when unclaimed, expired before now_ms, or take_all (sole host); renew only own epoch. */
-MUST_CHECK int store_lease_acquire(struct store *s, int64_t run_no, struct str holder, int64_t now_ms, int64_t until_ms,
-                                   bool take_all, int64_t *epoch, struct wopr_error *err);
-MUST_CHECK int store_lease_renew(struct store *s, struct str holder, int64_t until_ms, int64_t *renewed, struct wopr_error *err);
+/* Commit a batch: one BEGIN IMMEDIATE transaction, one sync.  rcs[i] is plan i's own outcome: 0, or
+ * a refusal that wrote nothing for that plan: STALE (base_seq or status moved), FENCED (epoch),
+ * RUN_TERMINAL (found_status set), RUN_ALREADY_ACTIVE (active_run_id set), IDEM_CONFLICT,
+ * NOT_FOUND, EXISTS, CORRUPT (the run is parked), INTERNAL (the plan breaks EVT-2 or EVT-7);
+ * idem_hit with rc 0 also wrote nothing.  The plan's failed code is returned untouched. A failure
+ * of the machine (DISK_FULL, IO, BUSY, NO_MEMORY) rolls the batch back; it is then retried plan by
+ * plan, so one poisonous plan cannot fail its neighbours.  SYNC_FAILED: outcome unknown, the store
+ * is unusable until reopened (every later call returns SYNC_FAILED). Returns 0 when rcs tell
+ * everything, else the code that hit all.  Fills run_no for creates. */
+MUST_CHECK int store_apply(struct store *s, struct plan **plans, size_t n, int *rcs,
+                           struct wopr_error *err);
+/* Lease: acquire (new epoch out) when unclaimed, expired before now_ms, or take_all (sole host);
+ * else FENCED, RUN_TERMINAL, NOT_FOUND or CORRUPT (parked).  The end of a lease is kept once per
+ * holder: acquiring never shortens it, renewing (or releasing) moves all leases the holder still
+ * has in one row, however many; *renewed counts its unfinished runs. */
+MUST_CHECK int store_lease_acquire(struct store *s, int64_t run_no, struct str holder,
+                                   int64_t now_ms, int64_t until_ms, bool take_all, int64_t *epoch,
+                                   struct wopr_error *err);
+MUST_CHECK int store_lease_renew(struct store *s, struct str holder, int64_t until_ms,
+                                 int64_t *renewed, struct wopr_error *err);
 MUST_CHECK int store_lease_release(struct store *s, struct str holder, struct wopr_error *err);
-/* Housekeeping, bounded work per call: expired idempotency rows; runs ended before before_ms (whole runs, tombstone kept,
- * STORE-44).  *deleted rows of this call. */
-MUST_CHECK int store_purge_idempotency(struct store *s, int64_t now_ms, unsigned max, int64_t *deleted, struct wopr_error *err);
-MUST_CHECK int store_purge_runs(struct store *s, int64_t before_ms, int64_t now_ms, unsigned max, int64_t *deleted, struct wopr_error *err);
-/* A stored log that breaks an invariant parks its run: it is skipped by recovery and refused for appends until unparked. */
-MUST_CHECK int store_run_park(struct store *s, int64_t run_no, struct str reason, struct wopr_error *err);
-MUST_CHECK int store_checkpoint(struct store *s, struct wopr_error *err); /* passive WAL checkpoint */
+/* Housekeeping, bounded work per call: expired idempotency rows; runs ended before before_ms (whole
+ * runs, tombstone kept, STORE-44).  *deleted rows of this call. */
+MUST_CHECK int store_purge_idempotency(struct store *s, int64_t now_ms, unsigned max,
+                                       int64_t *deleted, struct wopr_error *err);
+MUST_CHECK int store_purge_runs(struct store *s, int64_t before_ms, int64_t now_ms, unsigned max,
+                                int64_t *deleted, struct wopr_error *err);
+/* A stored log that breaks an invariant parks its run: it is skipped by recovery and refused for
+ * appends until unparked (empty reason). */
+MUST_CHECK int store_run_park(struct store *s, int64_t run_no, struct str reason,
+                              struct wopr_error *err);
+MUST_CHECK int
+store_checkpoint(struct store *s,
+                 struct wopr_error *err); /* passive WAL checkpoint; at once 0 while the WAL is
+                                             short, so it may follow every batch */
 
 /* ---------------------------------------------------------------- meta */
 /* Random secrets made once per database: "pepper" (API keys), "token" ... 32 bytes each. */
-MUST_CHECK int store_secret(struct store *s, const char *name, uint8_t out[32], struct wopr_error *err);
+MUST_CHECK int store_secret(struct store *s, const char *name, uint8_t out[32],
+                            struct wopr_error *err);
 
 /* ---------------------------------------------------------------- API keys (AUTH-*, D17) */
 struct api_key {
@@ -65,12 +85,20 @@ struct api_key {
     bool test_mode;
     int64_t created_ms, expires_ms, revoked_ms; /* 0 = never */
 };
-struct api_key_list { struct api_key *v; size_t n; };
-MUST_CHECK int store_key_put(struct store *s, const struct api_key *k, struct wopr_error *err); /* EXISTS on same id */
-MUST_CHECK int store_key_revoke(struct store *s, struct str key_id, int64_t now_ms, struct wopr_error *err);
-MUST_CHECK int store_key_find(struct store *s, struct str key_id, struct arena *a, struct api_key *out, struct wopr_error *err);
-MUST_CHECK int store_key_find_hash(struct store *s, const struct sha256 *hash, struct arena *a, struct api_key *out, struct wopr_error *err);
-MUST_CHECK int store_key_list(struct store *s, struct arena *a, struct api_key_list *out, struct wopr_error *err);
+struct api_key_list {
+    struct api_key *v;
+    size_t n;
+};
+MUST_CHECK int store_key_put(struct store *s, const struct api_key *k,
+                             struct wopr_error *err); /* EXISTS on same id */
+MUST_CHECK int store_key_revoke(struct store *s, struct str key_id, int64_t now_ms,
+                                struct wopr_error *err);
+MUST_CHECK int store_key_find(struct store *s, struct str key_id, struct arena *a,
+                              struct api_key *out, struct wopr_error *err);
+MUST_CHECK int store_key_find_hash(struct store *s, const struct sha256 *hash, struct arena *a,
+                                   struct api_key *out, struct wopr_error *err);
+MUST_CHECK int store_key_list(struct store *s, struct arena *a, struct api_key_list *out,
+                              struct wopr_error *err);
 
 /* ---------------------------------------------------------------- workflows */
 struct workflow_row {
@@ -80,14 +108,21 @@ struct workflow_row {
     bool both_modes, test_mode;
     int64_t created_ms, updated_ms;
 };
-struct workflow_row_list { struct workflow_row *v; size_t n; };
+struct workflow_row_list {
+    struct workflow_row *v;
+    size_t n;
+};
 enum put_result { PUT_CREATED, PUT_UPDATED, PUT_SAME };
-MUST_CHECK int store_workflow_put(struct store *s, const struct workflow_row *w, enum put_result *what, struct wopr_error *err);
+MUST_CHECK int store_workflow_put(struct store *s, const struct workflow_row *w,
+                                  enum put_result *what, struct wopr_error *err);
 /* The tenant's own row wins over the shared one. */
-MUST_CHECK int store_workflow_get(struct store *s, struct str tenant, bool test_mode, struct str workflow_id, struct arena *a,
-                                  struct workflow_row *out, struct wopr_error *err);
-MUST_CHECK int store_workflow_by_hash(struct store *s, const struct sha256 *hash, struct arena *a, struct str *text, struct wopr_error *err);
-MUST_CHECK int store_workflow_list(struct store *s, struct arena *a, struct workflow_row_list *out, struct wopr_error *err);
+MUST_CHECK int store_workflow_get(struct store *s, struct str tenant, bool test_mode,
+                                  struct str workflow_id, struct arena *a, struct workflow_row *out,
+                                  struct wopr_error *err);
+MUST_CHECK int store_workflow_by_hash(struct store *s, const struct sha256 *hash, struct arena *a,
+                                      struct str *text, struct wopr_error *err);
+MUST_CHECK int store_workflow_list(struct store *s, struct arena *a, struct workflow_row_list *out,
+                                   struct wopr_error *err);
 
 /* ---------------------------------------------------------------- runs and events */
 struct run_head { /* what most requests need */
@@ -99,11 +134,18 @@ struct run_head { /* what most requests need */
     int32_t engine_version, era, shown_engine_version;
     struct str parked; /* reason or empty */
 };
-MUST_CHECK int store_run_head(struct store *s, struct str tenant, bool test_mode, struct str run_id, struct arena *a,
-                              struct run_head *out, struct wopr_error *err); /* EXPIRED when a tombstone exists */
+MUST_CHECK int store_run_head(struct store *s, struct str tenant, bool test_mode, struct str run_id,
+                              struct arena *a, struct run_head *out,
+                              struct wopr_error *err); /* EXPIRED when a tombstone exists */
 /* Everything GET /v1/runs/{id} shows, neutral and ready to splice. */
-struct run_view_item { struct str name, value; };
-struct run_view_chan { struct str name; bool declared; struct str value; /* folded raw JSON */ };
+struct run_view_item {
+    struct str name, value;
+};
+struct run_view_chan {
+    struct str name;
+    bool declared;
+    struct str value; /* folded raw JSON */
+};
 struct run_view {
     struct run_head head;
     struct str workflow_id, current_node, error, outputs, agent, parent_run_id, parent_node_id;
@@ -114,38 +156,86 @@ struct run_view {
     struct run_view_chan *chans;
     size_t chans_nr;
 };
-MUST_CHECK int store_run_view(struct store *s, struct str tenant, bool test_mode, struct str run_id, struct arena *a,
-                              struct run_view *out, struct wopr_error *err);
-/* Events with sequence >= from, ascending, at most max of them and about bytes_max of payload (at least one event). */
-MUST_CHECK int store_events(struct store *s, int64_t run_no, int64_t from, unsigned max, size_t bytes_max, struct arena *a,
-                            struct event_list *out, struct wopr_error *err);
+MUST_CHECK int store_run_view(struct store *s, struct str tenant, bool test_mode, struct str run_id,
+                              struct arena *a, struct run_view *out, struct wopr_error *err);
+/* Events with sequence >= from, ascending, at most max of them and about bytes_max of payload (at
+ * least one event). */
+MUST_CHECK int store_events(struct store *s, int64_t run_no, int64_t from, unsigned max,
+                            size_t bytes_max, struct arena *a, struct event_list *out,
+                            struct wopr_error *err);
 /* Creation data and workflow hash of a run, for the fold. */
-struct run_origin { struct run_head head; struct run_meta meta; struct sha256 workflow_hash; struct str parent_run_id, parent_node_id; };
-MUST_CHECK int store_run_origin(struct store *s, int64_t run_no, struct arena *a, struct run_origin *out, struct wopr_error *err);
+struct run_origin {
+    struct run_head head;
+    struct run_meta meta;
+    struct sha256 workflow_hash;
+    struct str parent_run_id, parent_node_id;
+};
+MUST_CHECK int store_run_origin(struct store *s, int64_t run_no, struct arena *a,
+                                struct run_origin *out, struct wopr_error *err);
 /* Runs not final, not parked, ascending by run_no, after run_no > after. */
-struct run_no_list { int64_t *v; size_t n; };
-MUST_CHECK int store_runs_unfinished(struct store *s, int64_t after, unsigned max, struct arena *a, struct run_no_list *out, struct wopr_error *err);
-struct timer_row { int64_t run_no; enum timer_kind kind; struct str node_id; int64_t fire_at_ms, remaining_ms; };
-struct timer_row_list { struct timer_row *v; size_t n; };
-MUST_CHECK int store_timers(struct store *s, int64_t run_no, struct arena *a, struct timer_row_list *out, struct wopr_error *err);
+struct run_no_list {
+    int64_t *v;
+    size_t n;
+};
+MUST_CHECK int store_runs_unfinished(struct store *s, int64_t after, unsigned max, struct arena *a,
+                                     struct run_no_list *out, struct wopr_error *err);
+struct timer_row {
+    int64_t run_no;
+    enum timer_kind kind;
+    struct str node_id;
+    int64_t fire_at_ms, remaining_ms;
+};
+struct timer_row_list {
+    struct timer_row *v;
+    size_t n;
+};
+MUST_CHECK int store_timers(struct store *s, int64_t run_no, struct arena *a,
+                            struct timer_row_list *out, struct wopr_error *err);
 /* Listing for tools and GET /v1/runs (newest first).  Empty filter members match all. */
-struct run_filter { struct str tenant; bool any_tenant, test_mode, any_mode; int status; /* -1 = all */ struct str workflow_id, tag; int64_t before_run_no; unsigned max; };
-struct run_list_item { struct run_head head; struct str tenant, workflow_id, tags; int64_t created_ms, started_ms, completed_ms; };
-struct run_list { struct run_list_item *v; size_t n; };
-MUST_CHECK int store_run_list(struct store *s, const struct run_filter *f, struct arena *a, struct run_list *out, struct wopr_error *err);
-MUST_CHECK int store_artifact_get(struct store *s, struct str tenant, bool test_mode, struct str run_id, struct str artifact_id,
-                                  struct arena *a, struct plan_artifact *out, struct wopr_error *err);
-/* Layer-1 look-up: 0 and *out for a stored response; NOT_FOUND; IDEM_CONFLICT when the digest differs.  A transient entry past its time is
- * NOT_FOUND (IDEM-9). */
-MUST_CHECK int store_idem_find(struct store *s, const struct idem_key *k, int64_t now_ms, struct arena *a, struct idem_response *out,
-                               struct wopr_error *err);
-struct store_counts { int64_t runs, runs_open, events, bytes, wal_bytes; };
+struct run_filter {
+    struct str tenant;
+    bool any_tenant, test_mode, any_mode;
+    int status; /* -1 = all */
+    struct str workflow_id, tag;
+    int64_t before_run_no;
+    unsigned max;
+};
+struct run_list_item {
+    struct run_head head;
+    struct str tenant, workflow_id, tags;
+    bool test_mode;
+    int64_t created_ms, started_ms, completed_ms;
+};
+struct run_list {
+    struct run_list_item *v;
+    size_t n;
+};
+MUST_CHECK int store_run_list(struct store *s, const struct run_filter *f, struct arena *a,
+                              struct run_list *out, struct wopr_error *err);
+MUST_CHECK int store_artifact_get(struct store *s, struct str tenant, bool test_mode,
+                                  struct str run_id, struct str artifact_id, struct arena *a,
+                                  struct plan_artifact *out, struct wopr_error *err);
+/* Layer-1 look-up: 0 and *out for a stored response; NOT_FOUND; IDEM_CONFLICT when the digest
+ * differs.  A transient entry past its time is NOT_FOUND (IDEM-9). */
+MUST_CHECK int store_idem_find(struct store *s, const struct idem_key *k, int64_t now_ms,
+                               struct arena *a, struct idem_response *out, struct wopr_error *err);
+struct store_counts {
+    int64_t runs, runs_open, events, bytes, wal_bytes;
+};
 MUST_CHECK int store_count(struct store *s, struct store_counts *out, struct wopr_error *err);
 
 /* ---------------------------------------------------------------- verify */
-/* Physical checks: integrity_check, foreign keys, sequences without holes, next_seq, one terminal event and it is the last, triggers and
- * indexes present.  Calls report once per finding; returns 0 when the walk ended (even with findings). */
-struct store_finding { int64_t run_no; struct str run_id; const char *what; char text[256]; };
-MUST_CHECK int store_verify(struct store *s, void (*report)(void *ctx, const struct store_finding *f), void *ctx, struct wopr_error *err);
+/* Physical checks: integrity_check, foreign keys, sequences without holes, next_seq, one terminal
+ * event and it is the last, triggers and indexes present.  Calls report once per finding; returns 0
+ * when the walk ended (even with findings). */
+struct store_finding {
+    int64_t run_no;
+    struct str run_id;
+    const char *what;
+    char text[256];
+};
+MUST_CHECK int store_verify(struct store *s,
+                            void (*report)(void *ctx, const struct store_finding *f), void *ctx,
+                            struct wopr_error *err);
 
 #endif

@@ -83,6 +83,7 @@ static void list_item_read(struct query *q, struct arena *a, struct run_list_ite
     it->created_ms = col_int(q, i++);
     it->started_ms = col_int(q, i++);
     it->completed_ms = col_int(q, i++);
+    it->test_mode = col_int(q, i++) != 0;
 }
 
 int store_run_list(struct store *s, const struct run_filter *f, struct arena *a,

@@ -56,7 +56,7 @@ static int check_row(const struct store *s, int64_t version, const void *sha, in
 
 /* *applied: highest version recorded, 0 for a database that holds nothing yet. */
 static int check_applied(struct conn *c, int64_t *applied, struct wopr_error *err) {
-    int64_t objects, ours, app_id;
+    int64_t objects = 0, ours = 0, app_id = 0;
     int rc = one_int(c, "SELECT count(*) FROM sqlite_schema", &objects, err);
     if (rc == 0) rc = one_int(c, "PRAGMA application_id", &app_id, err);
     if (rc == 0)
@@ -111,7 +111,7 @@ static int apply_one(struct conn *c, uint64_t version, struct str name, const st
 }
 
 static int prepare_file(struct conn *c, struct wopr_error *err) {
-    int64_t app_id;
+    int64_t app_id = 0;
     int rc = one_int(c, "PRAGMA application_id", &app_id, err);
     if (rc != 0 || app_id == STORE_APPLICATION_ID) return rc;
     rc = conn_exec(c,

@@ -5,7 +5,10 @@
 #include "base/mem.h"
 #include "store/sqlite/sql.h"
 
-enum { PURGE_RUNS_MAX = 1000 };
+enum {
+    PURGE_RUNS_MAX = 1000,
+    PURGE_EVENTS_MAX = 50000 /* per call, but at least one run: a transaction stays short */
+};
 
 struct ended {
     int64_t run_no, events;
@@ -25,9 +28,12 @@ static int find_ended(struct conn *c, int64_t before_ms, unsigned max, struct en
     bind_int(&q, before_ms);
     bind_int(&q, max);
     int rc;
+    int64_t events = 0;
     *n = 0;
-    while ((rc = query_step(&q, err)) == 1 && *n < max)
-        v[(*n)++] = (struct ended){col_int(&q, 0), col_int(&q, 2)};
+    while ((rc = query_step(&q, err)) == 1 && *n < max && events < PURGE_EVENTS_MAX) {
+        v[*n] = (struct ended){col_int(&q, 0), col_int(&q, 1)};
+        events += v[(*n)++].events;
+    }
     query_end(&q);
     return rc < 0 ? rc : 0;
 }

@@ -14,7 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_S 60
+#define WAIT_S   60
+#define SLICE_MS 50
 
 struct world W;
 sem_t HOLD_HELD, HOLD_GO;
@@ -53,6 +54,28 @@ void world_time_skip(int64_t ms) {
     engine_kick(W.engine);
 }
 
+/* A condition variable counts real time: under a shifted clock the engine is told to look again. */
+static int wait_a_slice(sem_t *sem) {
+    struct timespec at;
+    int rc;
+    clock_gettime(CLOCK_REALTIME, &at);
+    at.tv_sec += VIRTUAL ? 0 : WAIT_S;
+    at.tv_nsec += VIRTUAL ? SLICE_MS * 1000000L : 0;
+    at.tv_sec += at.tv_nsec / 1000000000L;
+    at.tv_nsec %= 1000000000L;
+    while ((rc = sem_timedwait(sem, &at)) != 0 && errno == EINTR) {
+    }
+    if (rc != 0 && VIRTUAL && W.engine) engine_kick(W.engine);
+    return rc;
+}
+
+static int wait_sem(sem_t *sem) {
+    int rc = -1;
+    for (int i = 0; rc != 0 && i < (VIRTUAL ? WAIT_S * 1000 / SLICE_MS : 1); i++)
+        rc = wait_a_slice(sem);
+    return rc;
+}
+
 /* --- test node types --- */
 
 /* Fails until attempt config.failures; code config.code. */
@@ -70,7 +93,8 @@ static void exec_hold(const struct node_call *call, struct node_result *out) {
     (void)out;
     SPY_CALLS++;
     sem_post(&HOLD_HELD);
-    while (sem_wait(&HOLD_GO) != 0) {}
+    while (sem_wait(&HOLD_GO) != 0) {
+    }
 }
 static void exec_bad_output(const struct node_call *call, struct node_result *out) {
     (void)call;
@@ -220,12 +244,16 @@ struct workflow *world_put(struct str text) {
     sem_t done;
     cr_assert_eq(json_check(text, &JSON_LIMITS_STORED, &err), 0, "%s", err.message);
     cr_assert_eq(workflow_compile(text, &env, &wf, &err), 0, "%s at %s", err.message, err.pointer);
-    struct workflow_row row = {.workflow_id = wf->id, .hash = wf->hash, .version = wf->version,
-                               .text = text, .both_modes = true};
+    struct workflow_row row = {.workflow_id = wf->id,
+                               .hash = wf->hash,
+                               .version = wf->version,
+                               .text = text,
+                               .both_modes = true};
     void *ctx[] = {&row, &done};
     sem_init(&done, 0, 0);
     cr_assert_eq(log_side(W.log, put_now, ctx), 0);
-    while (sem_wait(&done) != 0) {}
+    while (sem_wait(&done) != 0) {
+    }
     sem_destroy(&done);
     return wf;
 }
@@ -275,12 +303,7 @@ void call_key(struct call *c, const char *key, const char *body) {
 void call_send(struct call *c) { engine_submit(W.engine, &c->cmd); }
 
 void call_wait(struct call *c) {
-    struct timespec at;
-    clock_gettime(CLOCK_REALTIME, &at);
-    at.tv_sec += WAIT_S;
-    int rc;
-    while ((rc = sem_timedwait(&c->done, &at)) != 0 && errno == EINTR) {}
-    cr_assert_eq(rc, 0, "a command was not answered");
+    cr_assert_eq(wait_sem(&c->done), 0, "a command was not answered");
 }
 
 void call_do(struct call *c) {
@@ -319,8 +342,8 @@ static void create_fill(struct call *c, struct workflow *wf, const char *inputs,
     struct wopr_error err = {0};
     c->cmd.wf = wf;
     c->cmd.inputs_accepted = str_c(or_else(inputs, "{}"));
-    cr_assert_eq(run_inputs_check(c->cmd.inputs_accepted, wf, c->cmd.arena, &c->cmd.inputs, &err), 0,
-                 "%s", err.message);
+    cr_assert_eq(run_inputs_check(c->cmd.inputs_accepted, wf, c->cmd.arena, &c->cmd.inputs, &err),
+                 0, "%s", err.message);
     cr_assert_eq(run_options_load(str_c(configurable), STR_NONE, STR_NONE, &RUN_LIMITS_DEFAULT,
                                   c->cmd.arena, &c->cmd.options, &err),
                  0, "%s", err.message);
@@ -360,15 +383,11 @@ static void wake(void *ctx) { sem_post(ctx); }
 static void wait_more(const struct run_head *h) {
     struct wopr_error err = {0};
     struct log_waiter *w = NULL;
-    struct timespec at;
     sem_t more;
     sem_init(&more, 0, 0);
     cr_assert_eq(log_wait(W.log, h->run_no, h->next_seq - 1, wake, &more, &w, &err), 0, "%s",
                  err.message);
-    clock_gettime(CLOCK_REALTIME, &at);
-    at.tv_sec += WAIT_S;
-    int rc;
-    while ((rc = sem_timedwait(&more, &at)) != 0 && errno == EINTR) {}
+    int rc = wait_sem(&more);
     log_wait_cancel(w);
     sem_destroy(&more);
     cr_assert_eq(rc, 0, "nothing happens any more");

@@ -1,5 +1,6 @@
 /*
- * engine_world.h: a host without HTTP for the tests of engine and nodes: SQLite in a temporary folder, log, engine.
+ * engine_world.h: a host without HTTP for the tests of engine and nodes: SQLite in a temporary
+ * folder, log, engine.
  */
 #ifndef WOPR_TESTS_ENGINE_WORLD_H
 #define WOPR_TESTS_ENGINE_WORLD_H
@@ -31,7 +32,8 @@ void world_engine_stop(void);
 void world_time_skip(int64_t ms); /* virtual clocks forward; needs world_virtual_time before */
 void world_virtual_time(void);    /* before world_up */
 
-/* Definition with these nodes and edges; more: further top-level members after a comma, e.g. ",\"channels\":{...}". */
+/* Definition with these nodes and edges; more: further top-level members after a comma, e.g.
+ * ",\"channels\":{...}". */
 struct str world_def(const char *id, const char *nodes, const char *edges, const char *variables,
                      const char *settings, const char *more);
 struct workflow *world_put(struct str text); /* stored and compiled; reference for the caller */
@@ -47,7 +49,7 @@ void call_init(struct call *c, enum engine_op op, struct str run_id);
 void call_key(struct call *c, const char *key, const char *body);
 void call_send(struct call *c);
 void call_wait(struct call *c);
-void call_do(struct call *c);   /* send and wait */
+void call_do(struct call *c); /* send and wait */
 void call_fini(struct call *c);
 /* One shot: the result code; status out may be NULL. */
 int world_op(enum engine_op op, struct str run_id, enum run_status *status);

@@ -1,4 +1,5 @@
-/* test_control.c: cancel, pause, resume, time limits, idempotency (10-http-core 5.4, 5.5, 7.1; WF-23, WF-44). */
+/* test_control.c: cancel, pause, resume, time limits, idempotency (10-http-core 5.4, 5.5, 7.1;
+ * WF-23, WF-44). */
 #include "engine_world.h"
 
 #include "codec/json.h"
@@ -91,7 +92,8 @@ Test(engine_control, an_unknown_run_is_not_found_before_its_state /* RUN-30, AUT
 
 /* --- pause and resume --- */
 
-Test(engine_time, a_drained_delay_waits_the_rest_after_the_resume /* WF-44, RUN-25, RUN-26, RUN-29 */) {
+Test(engine_time,
+     a_drained_delay_waits_the_rest_after_the_resume /* WF-44, RUN-25, RUN-26, RUN-29 */) {
     struct str r = delayed_run(NULL);
     world_time_skip(50000);
     struct call c;
@@ -289,10 +291,13 @@ Test(engine_time, channel_entries_age_by_event_time /* CHAN-17, NODE-58, FIX-21 
         world_def("w",
                   NODE("a", "core.channelWrite",
                        "\"channelName\":\"events\",\"reducer\":\"append\",\"ttlMs\":200,\"value\":"
-                       "\"a\"", "") "," NODE("t", "core.delay", "\"ms\":300", "") ","
-                  NODE("d", "core.channelWrite",
-                       "\"channelName\":\"events\",\"reducer\":\"append\",\"ttlMs\":200,\"value\":"
-                       "\"d\"", ""),
+                       "\"a\"",
+                       "") "," NODE("t", "core.delay", "\"ms\":300",
+                                    "") "," NODE("d", "core.channelWrite",
+                                                 "\"channelName\":\"events\",\"reducer\":"
+                                                 "\"append\",\"ttlMs\":200,\"value\":"
+                                                 "\"d\"",
+                                                 ""),
                   EDGE("e1", "a", "t", "") "," EDGE("e2", "t", "d", ""), 0, 0, 0),
         NULL);
     world_wait_event(r, EV_NODE_STARTED, 2);

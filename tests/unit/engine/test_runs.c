@@ -17,12 +17,12 @@ Test(engine_runs, one_noop_tells_four_events /* EVT-20, FIX-10 */) {
 }
 
 Test(engine_runs, a_chain_runs_in_order /* EVT-21 */) {
-    struct str r = world_start(
-        world_def("w",
-                  NODE("c", "core.noop", "", "") "," NODE("b", "core.noop", "", "") "," NODE(
-                      "a", "core.noop", "", ""),
-                  EDGE("e1", "a", "b", "") "," EDGE("e2", "b", "c", ""), 0, 0, 0),
-        NULL);
+    struct str r =
+        world_start(world_def("w",
+                              NODE("c", "core.noop", "", "") "," NODE(
+                                  "b", "core.noop", "", "") "," NODE("a", "core.noop", "", ""),
+                              EDGE("e1", "a", "b", "") "," EDGE("e2", "b", "c", ""), 0, 0, 0),
+                    NULL);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
     EXPECT_STR(world_story(r),
                "run.started node.started(a) node.completed(a) node.started(b) node.completed(b) "
@@ -47,15 +47,14 @@ Test(engine_runs, identity_keeps_every_byte /* NODE-31, WF-18, D32 */) {
 }
 
 Test(engine_runs, a_failing_node_fails_the_run /* EVT-22, NODE-35, EVT-4 */) {
-    struct str r = world_start(world_def("w", NODE("f", "core.fail", "", ""), 0, 0,
-                                         "\"maxRetries\":3", 0),
-                               NULL);
+    struct str r = world_start(
+        world_def("w", NODE("f", "core.fail", "", ""), 0, 0, "\"maxRetries\":3", 0), NULL);
     cr_expect_eq(world_wait_final(r), RUN_FAILED);
     EXPECT_STR(world_story(r), "run.started node.started(f) node.failed(f) run.failed");
     const struct event *end = world_event(r, EV_RUN_FAILED, 1);
     cr_expect_eq(end->causation_seq, 2);
-    cr_expect(str_eqc(json_get(json_get(end->payload, "error"), "code"),
-                      "\"conformance_test_failure\""));
+    cr_expect(
+        str_eqc(json_get(json_get(end->payload, "error"), "code"), "\"conformance_test_failure\""));
     struct run_view v = world_view(r);
     cr_expect(str_eqc(v.error, "{\"code\":\"conformance_test_failure\",\"message\":\"Intentional "
                                "conformance failure\"}"),
@@ -85,13 +84,16 @@ Test(engine_runs, a_handled_failure_lets_the_run_complete /* WF-7, WF-8 */) {
 }
 
 Test(engine_runs, branches_run_side_by_side /* WF-14 */) {
-    struct str r = world_start(
-        world_def("w",
-                  NODE("s", "core.parallel", "", "") "," NODE("a", "core.delay", "\"ms\":20", "") ","
-                  NODE("b", "core.delay", "\"ms\":20", "") "," NODE("m", "core.merge", "", ""),
-                  EDGE("e1", "s", "a", "") "," EDGE("e2", "s", "b", "") "," EDGE("e3", "a", "m", "")
-                  "," EDGE("e4", "b", "m", ""), 0, 0, 0),
-        NULL);
+    struct str r =
+        world_start(world_def("w",
+                              NODE("s", "core.parallel", "", "") "," NODE(
+                                  "a", "core.delay", "\"ms\":20",
+                                  "") "," NODE("b", "core.delay", "\"ms\":20",
+                                               "") "," NODE("m", "core.merge", "", ""),
+                              EDGE("e1", "s", "a", "") "," EDGE("e2", "s", "b", "") "," EDGE(
+                                  "e3", "a", "m", "") "," EDGE("e4", "b", "m", ""),
+                              0, 0, 0),
+                    NULL);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
     const char *s = world_story(r);
     cr_expect_eq(strstr(s, "run.started node.started(s) node.completed(s) node.started(a) "
@@ -101,9 +103,9 @@ Test(engine_runs, branches_run_side_by_side /* WF-14 */) {
 }
 
 Test(engine_runs, the_cap_stops_before_the_start /* EVT-25, CAP-33, CAP-34, FIX-20 */) {
-    struct workflow *wf = world_put(world_def(
-        "w", NODE("n1", "core.noop", "", "") "," NODE("n2", "core.noop", "", ""),
-        EDGE("e", "n1", "n2", ""), 0, 0, 0));
+    struct workflow *wf = world_put(
+        world_def("w", NODE("n1", "core.noop", "", "") "," NODE("n2", "core.noop", "", ""),
+                  EDGE("e", "n1", "n2", ""), 0, 0, 0));
     struct str r = world_create(wf, NULL, "{\"recursionLimit\":1}");
     workflow_unref(wf);
     cr_expect_eq(world_wait_final(r), RUN_FAILED);
@@ -117,9 +119,9 @@ Test(engine_runs, the_cap_stops_before_the_start /* EVT-25, CAP-33, CAP-34, FIX-
 }
 
 Test(engine_runs, a_missing_capability_refuses_without_a_start /* EVT-24, NODE-4, FIX-19 */) {
-    struct str r = world_start(
-        world_def("w", NODE("n", "conformance.requiresMissing", "", ""), 0, 0, "\"maxRetries\":2", 0),
-        NULL);
+    struct str r = world_start(world_def("w", NODE("n", "conformance.requiresMissing", "", ""), 0,
+                                         0, "\"maxRetries\":2", 0),
+                               NULL);
     cr_expect_eq(world_wait_final(r), RUN_FAILED);
     EXPECT_STR(world_story(r), "run.started node.failed(n) run.failed");
     struct str error = json_get(world_event(r, EV_NODE_FAILED, 1)->payload, "error");
@@ -131,7 +133,8 @@ Test(engine_runs, a_missing_capability_refuses_without_a_start /* EVT-24, NODE-4
 }
 
 Test(engine_runs, an_unknown_type_fails_at_its_node /* NODE-3 */) {
-    struct str r = world_start(world_def("w", NODE("n", "vendor.acme.gone", "", ""), 0, 0, 0, 0), NULL);
+    struct str r =
+        world_start(world_def("w", NODE("n", "vendor.acme.gone", "", ""), 0, 0, 0, 0), NULL);
     cr_expect_eq(world_wait_final(r), RUN_FAILED);
     EXPECT_STR(world_story(r), "run.started node.failed(n) run.failed");
 }
@@ -184,11 +187,10 @@ Test(engine_runs, retries_end /* EVT-23, NODE-18 */) {
 }
 
 Test(engine_runs, some_codes_are_never_tried_again /* NODE-18 */) {
-    struct str r = world_start(world_def("w",
-                                         NODE("f", "test.flaky",
-                                              "\"failures\":9,\"code\":\"validation_error\"", ""),
-                                         0, 0, "\"maxRetries\":5", 0),
-                               NULL);
+    struct str r = world_start(
+        world_def("w", NODE("f", "test.flaky", "\"failures\":9,\"code\":\"validation_error\"", ""),
+                  0, 0, "\"maxRetries\":5", 0),
+        NULL);
     cr_expect_eq(world_wait_final(r), RUN_FAILED);
     cr_expect_eq(SPY_CALLS, 1);
 }
@@ -215,7 +217,8 @@ Test(engine_runs, a_refused_payload_fails_the_node_not_the_host /* EVT-12 */) {
 Test(engine_runs, an_artifact_is_told_and_kept) {
     struct wopr_error err = {0};
     struct plan_artifact art;
-    struct str r = world_start(world_def("w", NODE("n", "test.artifact", "", ""), 0, 0, 0, 0), NULL);
+    struct str r =
+        world_start(world_def("w", NODE("n", "test.artifact", "", ""), 0, 0, 0, 0), NULL);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
     EXPECT_STR(world_story(r), "run.started node.started(n) artifact.created(n) node.completed(n) "
                                "run.completed");
@@ -224,12 +227,12 @@ Test(engine_runs, an_artifact_is_told_and_kept) {
 }
 
 Test(engine_runs, variables_are_set_and_read /* 30-nodes 2.4, WF-19 */) {
-    struct str r = world_start(
-        world_def("w",
-                  NODE("s", "core.setVariable", "\"name\":\"v\",\"value\":{\"x\":1}", "") "," NODE(
-                      "g", "core.getVariable", "\"name\":\"v\"", ""),
-                  EDGE("e", "s", "g", ""), 0, 0, 0),
-        NULL);
+    struct str r =
+        world_start(world_def("w",
+                              NODE("s", "core.setVariable", "\"name\":\"v\",\"value\":{\"x\":1}",
+                                   "") "," NODE("g", "core.getVariable", "\"name\":\"v\"", ""),
+                              EDGE("e", "s", "g", ""), 0, 0, 0),
+                    NULL);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
     cr_expect(str_eqc(json_get(world_event(r, EV_NODE_COMPLETED, 2)->payload, "outputs"),
                       "{\"value\":{\"x\":1}}"));
@@ -238,15 +241,20 @@ Test(engine_runs, variables_are_set_and_read /* 30-nodes 2.4, WF-19 */) {
 
 Test(engine_runs, sensitive_values_are_masked_in_the_log_and_clear_inside /* OBS-71, NODE-20 */) {
     struct str r = world_start(
-        world_def("w",
-                  NODE("s", "core.setVariable", "\"name\":\"v\",\"value\":\"hush\"", "") ","
-                  "{\"id\":\"i\",\"typeId\":\"core.identity\",\"name\":\"i\",\"position\":{\"x\":0,"
-                  "\"y\":0},\"config\":{},\"inputs\":{\"p\":{\"type\":\"variable\",\"variableName\":"
-                  "\"v\"}},\"outputSensitivity\":{\"p\":true}},"
-                  NODE("c", "core.setVariable", "\"name\":\"copy\"",
-                       "\"value\":{\"type\":\"connection\",\"nodeId\":\"i\",\"outputKey\":\"p\"}"),
-                  EDGE("e", "s", "i", "") "," EDGE("f", "i", "c", ""),
-                  "{\"name\":\"v\",\"type\":\"string\",\"sensitive\":true}", 0, 0),
+        world_def(
+            "w",
+            NODE(
+                "s", "core.setVariable", "\"name\":\"v\",\"value\":\"hush\"",
+                "") ","
+                    "{\"id\":\"i\",\"typeId\":\"core.identity\",\"name\":\"i\",\"position\":{\"x\":"
+                    "0,"
+                    "\"y\":0},\"config\":{},\"inputs\":{\"p\":{\"type\":\"variable\","
+                    "\"variableName\":"
+                    "\"v\"}},\"outputSensitivity\":{\"p\":true}}," NODE(
+                        "c", "core.setVariable", "\"name\":\"copy\"",
+                        "\"value\":{\"type\":\"connection\",\"nodeId\":\"i\",\"outputKey\":\"p\"}"),
+            EDGE("e", "s", "i", "") "," EDGE("f", "i", "c", ""),
+            "{\"name\":\"v\",\"type\":\"string\",\"sensitive\":true}", 0, 0),
         NULL);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
     cr_expect(str_eqc(json_get(world_event(r, EV_VARIABLE_CHANGED, 1)->payload, "next"),
@@ -257,8 +265,11 @@ Test(engine_runs, sensitive_values_are_masked_in_the_log_and_clear_inside /* OBS
     cr_expect(str_eqc(world_var(r, "copy"), "\"hush\""), STR_FMT, STR_ARG(world_var(r, "copy")));
 }
 
-Test(engine_runs, a_declared_channel_refuses_what_its_declaration_refuses /* CHAN-4, 6, 12, 13, 22 */) {
-    static const struct { const char *channels, *node, *code; } CASES[] = {
+Test(engine_runs,
+     a_declared_channel_refuses_what_its_declaration_refuses /* CHAN-4, 6, 12, 13, 22 */) {
+    static const struct {
+        const char *channels, *node, *code;
+    } CASES[] = {
         {"\"c\":{\"reducer\":\"append\",\"access\":\"private\"}",
          NODE("n", "core.channelWrite", "\"channelName\":\"c\",\"value\":1", ""),
          "\"channel_access_denied\""},
@@ -298,7 +309,8 @@ Test(engine_runs, a_declared_channel_refuses_what_its_declaration_refuses /* CHA
 
 Test(engine_runs, a_declared_channel_takes_what_fits /* CHAN-7, CHAN-5 */) {
     struct str r = world_start(
-        world_def("w", NODE("n", "core.channelWrite", "\"channelName\":\"c\",\"value\":{\"a\":1}", ""),
+        world_def("w",
+                  NODE("n", "core.channelWrite", "\"channelName\":\"c\",\"value\":{\"a\":1}", ""),
                   0, 0, 0,
                   ",\"channels\":{\"c\":{\"reducer\":\"append\",\"schemaVersion\":3,\"schema\":"
                   "{\"type\":\"array\"},\"access\":{\"writers\":[\"core.*\"]}}}"),
@@ -313,15 +325,16 @@ Test(engine_runs, a_declared_channel_takes_what_fits /* CHAN-7, CHAN-5 */) {
 Test(engine_runs, a_loop_visits_its_items /* 30-nodes 2.4, WF-11..13 */) {
     struct str r = world_start(
         world_def("w",
-                  NODE("l", "core.loop", "\"items\":[\"x\",\"y\"]", "") ","
-                  NODE("body", "core.channelWrite", "\"channelName\":\"seen\"",
-                       "\"value\":{\"type\":\"connection\",\"nodeId\":\"l\",\"outputKey\":\"item\"}")
-                  "," NODE("end", "core.noop", "", ""),
+                  NODE("l", "core.loop", "\"items\":[\"x\",\"y\"]",
+                       "") "," NODE("body", "core.channelWrite", "\"channelName\":\"seen\"",
+                                    "\"value\":{\"type\":\"connection\",\"nodeId\":\"l\","
+                                    "\"outputKey\":\"item\"}") "," NODE("end", "core.noop", "", ""),
                   EDGE("e1", "l", "body",
-                       ",\"condition\":{\"type\":\"equals\",\"left\":\"output.done\",\"right\":false}")
-                  "," EDGE("e2", "body", "l", "") "," EDGE(
-                      "e3", "l", "end",
-                      ",\"condition\":{\"type\":\"equals\",\"left\":\"output.done\",\"right\":true}"),
+                       ",\"condition\":{\"type\":\"equals\",\"left\":\"output.done\",\"right\":"
+                       "false}") "," EDGE("e2", "body", "l",
+                                          "") "," EDGE("e3", "l", "end",
+                                                       ",\"condition\":{\"type\":\"equals\","
+                                                       "\"left\":\"output.done\",\"right\":true}"),
                   0, 0, 0),
         NULL);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED, "%s", world_story(r));
@@ -347,26 +360,30 @@ Test(engine_runs, text_is_streamed_by_the_mock /* EVT-34, WF-34, FIX-23 */) {
         world_put(world_def("w", NODE("ai", "core.ai.callPrompt", "", ""), 0, 0, 0, 0));
     struct str r = world_create(
         wf, NULL,
-        "{\"mockProvider\":{\"id\":\"stream-text\",\"config\":{\"tokens\":[\"Hello\",\" \",\"world\","
+        "{\"mockProvider\":{\"id\":\"stream-text\",\"config\":{\"tokens\":[\"Hello\",\" "
+        "\",\"world\","
         "\"!\"],\"delayMsPerToken\":2,\"finishReason\":\"stop\",\"usage\":{\"promptTokens\":5,"
         "\"completionTokens\":4,\"totalTokens\":9}}}}");
     workflow_unref(wf);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED, "%s", world_story(r));
-    EXPECT_STR(world_story(r), "run.started node.started(ai) output.chunk(ai) output.chunk(ai) "
-                               "output.chunk(ai) output.chunk(ai) node.completed(ai) run.completed");
+    EXPECT_STR(world_story(r),
+               "run.started node.started(ai) output.chunk(ai) output.chunk(ai) "
+               "output.chunk(ai) output.chunk(ai) node.completed(ai) run.completed");
     struct str first = world_event(r, EV_OUTPUT_CHUNK, 1)->payload;
     struct str last = world_event(r, EV_OUTPUT_CHUNK, 4)->payload;
     cr_expect(str_eqc(json_get(first, "chunk"), "\"Hello\""));
     cr_expect_eq(json_get(first, "isLast").n, 0);
     cr_expect(str_eqc(json_get(last, "isLast"), "true"));
     cr_expect(str_eqc(json_path_get(last, STR("meta.usage.completionTokens"), W.a), "4"));
-    cr_expect(str_eqc(json_get(json_get(world_event(r, EV_NODE_COMPLETED, 1)->payload, "outputs"),
-                               "text"),
-                      "\"Hello world!\""));
+    cr_expect(str_eqc(
+        json_get(json_get(world_event(r, EV_NODE_COMPLETED, 1)->payload, "outputs"), "text"),
+        "\"Hello world!\""));
 }
 
 Test(engine_runs, the_other_mocks_do_as_configured /* OPT-9 */) {
-    static const struct { const char *options, *story; } CASES[] = {
+    static const struct {
+        const char *options, *story;
+    } CASES[] = {
         {"{\"mockProvider\":{\"id\":\"usage-only\"}}",
          "run.started node.started(ai) output.chunk(ai) node.completed(ai) run.completed"},
         {"{\"mockProvider\":{\"id\":\"tool-calls\"}}",
@@ -387,9 +404,9 @@ Test(engine_runs, the_other_mocks_do_as_configured /* OPT-9 */) {
 
 Test(engine_runs, a_thousand_runs_complete_without_holes /* EVT-2, EVT-7 */, .timeout = 120) {
     enum { RUNS = 1000 };
-    struct workflow *wf = world_put(world_def(
-        "w", NODE("a", "core.noop", "", "") "," NODE("b", "core.delay", "\"ms\":1", ""),
-        EDGE("e", "a", "b", ""), 0, 0, 0));
+    struct workflow *wf = world_put(
+        world_def("w", NODE("a", "core.noop", "", "") "," NODE("b", "core.delay", "\"ms\":1", ""),
+                  EDGE("e", "a", "b", ""), 0, 0, 0));
     struct call *calls = calloc(RUNS, sizeof *calls);
     struct wopr_error err;
     for (int i = 0; i < RUNS; i++) {

@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,7 +20,8 @@
 
 struct world W;
 
-/* ------------------------------------------------------------------------------ the wire of the test */
+/* ------------------------------------------------------------------------------ the wire of the
+ * test */
 
 static const struct {
     int code, status;
@@ -40,8 +42,8 @@ static const struct {
              {WOPR_E_CLOSED, 503, "service_unavailable"},
              {WOPR_E_VERSION_UNSUPPORTED, 406, "version_unsupported"}};
 
-static void render_error(void *ctx, struct http_call *c, const struct wopr_error *err, int *status, struct str *body,
-                         int *retry_after_s) {
+static void render_error(void *ctx, struct http_call *c, const struct wopr_error *err, int *status,
+                         struct str *body, int *retry_after_s) {
     (void)ctx;
     const char *name = "internal_error";
     *status = 500;
@@ -114,7 +116,8 @@ static void stored(void *ctx, struct plan *p, int rc) {
     http_resume(c);
 }
 
-/* Held until world_open, then stored under the key (when there is one) and answered from the committer's thread. */
+/* Held until world_open, then stored under the key (when there is one) and answered from the
+ * committer's thread. */
 static void *later_main(void *arg) {
     struct http_call *c = arg;
     pthread_mutex_lock(&W.lock);
@@ -171,7 +174,8 @@ static int on_ticket(struct http_call *c) {
     struct str t;
     int64_t at;
     struct wopr_error err = {0};
-    int rc = http_ticket_mint(c, http_param(c, "runId"), number(c, "no", 1), number(c, "ms", 60000), &t, &at, &err);
+    int rc = http_ticket_mint(c, http_param(c, "runId"), number(c, "no", 1), number(c, "ms", 60000),
+                              &t, &at, &err);
     if (rc != 0) http_fail(c, &err);
     else http_reply(c, 200, t);
     return HTTP_DONE;
@@ -212,19 +216,25 @@ static int on_events(struct http_call *c) {
 }
 
 static const struct http_op OPS[] = {
-    {"discover", "GET", "/.well-known/openwop", 0, OP_PUBLIC | OP_HEAD | OP_ADDRESS_LIMIT, 0, on_ping},
+    {"discover", "GET", "/.well-known/openwop", 0, OP_PUBLIC | OP_HEAD | OP_ADDRESS_LIMIT, 0,
+     on_ping},
     {"ping", "GET", "/v1/ping", 0, OP_PUBLIC, 0, on_ping},
     {"silent", "GET", "/v1/silent", 0, OP_PUBLIC, 0, on_silent},
     {"echo", "POST", "/v1/echo", SCOPE_RUNS_CREATE, OP_IDEMPOTENT, 1024, on_echo},
-    {"later", "POST", "/v1/later", SCOPE_RUNS_CREATE, OP_IDEMPOTENT | OP_BODY_OPTIONAL, 1024, on_later},
+    {"later", "POST", "/v1/later", SCOPE_RUNS_CREATE, OP_IDEMPOTENT | OP_BODY_OPTIONAL, 1024,
+     on_later},
     {"show", "GET", "/v1/runs/{runId}", SCOPE_RUNS_READ, 0, 0, on_show},
     {"pause", "POST", "/v1/runs/{runId}:pause", SCOPE_RUNS_CANCEL, OP_BODY_OPTIONAL, 1024, on_show},
-    {"both", "POST", "/v1/runs/{runId}:fork", SCOPE_RUNS_CREATE | SCOPE_RUNS_READ, OP_BODY_OPTIONAL, 1024, on_show},
-    {"cancel", "POST", "/v1/runs/{runId}/cancel", SCOPE_RUNS_CANCEL, OP_BODY_OPTIONAL, 1024, on_show},
+    {"both", "POST", "/v1/runs/{runId}:fork", SCOPE_RUNS_CREATE | SCOPE_RUNS_READ, OP_BODY_OPTIONAL,
+     1024, on_show},
+    {"cancel", "POST", "/v1/runs/{runId}/cancel", SCOPE_RUNS_CANCEL, OP_BODY_OPTIONAL, 1024,
+     on_show},
     {"events", "GET", "/v1/runs/{runId}/events", SCOPE_RUNS_READ, OP_TICKET, 0, on_events},
     {"poll", "GET", "/v1/runs/{runId}/events/poll", SCOPE_RUNS_READ, 0, 0, on_poll},
-    {"ticket", "POST", "/v1/runs/{runId}/ticket", SCOPE_RUNS_READ, OP_BODY_OPTIONAL, 1024, on_ticket},
-    {"resolve", "POST", "/v1/runs/{runId}/interrupts/{nodeId}", SCOPE_RUNS_READ, OP_BODY_OPTIONAL, 1024, on_show},
+    {"ticket", "POST", "/v1/runs/{runId}/ticket", SCOPE_RUNS_READ, OP_BODY_OPTIONAL, 1024,
+     on_ticket},
+    {"resolve", "POST", "/v1/runs/{runId}/interrupts/{nodeId}", SCOPE_RUNS_READ, OP_BODY_OPTIONAL,
+     1024, on_show},
     {"token", "GET", "/v1/interrupts/{token}", 0, OP_PUBLIC, 0, on_show},
     {"search", "GET", "/v1/packs/-/search", 0, OP_PUBLIC, 0, on_show},
     {"pack", "GET", "/v1/packs/{name}/{part}", 0, OP_PUBLIC, 0, on_show},
@@ -236,8 +246,9 @@ static struct str make_key(unsigned scopes, int64_t expires, bool revoked) {
     struct str text;
     struct api_key row;
     struct wopr_error err;
-    cr_assert_eq(key_mint(W.store, STR("t1"), STR("w1"), STR("test"), scopes, false, expires, W.arena, &text, &row, &err), 0,
-                 "%s", err.message);
+    cr_assert_eq(key_mint(W.store, STR("t1"), STR("w1"), STR("test"), scopes, false, expires,
+                          W.arena, &text, &row, &err),
+                 0, "%s", err.message);
     cr_assert_eq(store_key_put(W.store, &row, &err), 0, "%s", err.message);
     if (revoked) cr_assert_eq(store_key_revoke(W.store, row.key_id, 1, &err), 0);
     W.key_id = row.key_id;
@@ -261,7 +272,8 @@ void world_up(void (*tweak)(struct http_config *cfg)) {
     W.key_revoked = make_key(SCOPE_ALL, 0, true);
     W.key_poor = make_key(SCOPE_RUNS_CREATE, 0, false);
     W.key = make_key(SCOPE_ALL, 0, false);
-    cr_assert_eq(wopr_log_new(W.store, &(struct log_config){0}, &W.log, &err), 0, "%s", err.message);
+    cr_assert_eq(wopr_log_new(W.store, &(struct log_config){0}, &W.log, &err), 0, "%s",
+                 err.message);
     struct http_config cfg = {.host = "127.0.0.1", .ops_port = -1, .read_timeout_s = 20};
     if (tweak) tweak(&cfg);
     W.wire = (struct http_wire){.ops = OPS,
@@ -342,7 +354,8 @@ int64_t world_run(const char *run_id) {
     return commit(p);
 }
 
-void world_append(int64_t run_no, const char *run_id, int64_t base_seq, const struct seed *v, size_t n) {
+void world_append(int64_t run_no, const char *run_id, int64_t base_seq, const struct seed *v,
+                  size_t n) {
     struct plan *p = plan_new();
     p->what = PLAN_RUN;
     p->run_id = arena_str(p->arena, str_c(run_id));
@@ -355,14 +368,15 @@ void world_append(int64_t run_no, const char *run_id, int64_t base_seq, const st
     p->events = ARENA_ARRAY(p->arena, struct event, n);
     p->events_nr = p->events_cap = n;
     for (size_t i = 0; i < n; i++)
-        p->events[i] = (struct event){.seq = base_seq + (int64_t)i,
-                                      .kind = v[i].kind,
-                                      .type = str_c(event_name(v[i].kind)),
-                                      .causation_seq = -1,
-                                      .ts_ms = 1000,
-                                      .schema_version = 1,
-                                      .engine_version = 1,
-                                      .payload = arena_str(p->arena, str_c(v[i].payload ? v[i].payload : "{}"))};
+        p->events[i] = (struct event){
+            .seq = base_seq + (int64_t)i,
+            .kind = v[i].kind,
+            .type = str_c(event_name(v[i].kind)),
+            .causation_seq = -1,
+            .ts_ms = 1000,
+            .schema_version = 1,
+            .engine_version = 1,
+            .payload = arena_str(p->arena, str_c(v[i].payload ? v[i].payload : "{}"))};
     (void)commit(p);
 }
 
@@ -381,7 +395,9 @@ struct client *dial_port(uint16_t port) {
     return c;
 }
 
-struct client *dial(void) { return dial_port(http_server_port(W.server)); }
+struct client *dial(void) {
+    return dial_port(http_server_port(W.server));
+}
 
 void hang_up(struct client *c) {
     if (c->fd >= 0) close(c->fd);
@@ -467,7 +483,8 @@ const char *header_of(struct client *c, const char *name) {
     size_t n = strlen(name);
     for (const char *l = c->head; *l; l = strchr(l, '\n') + 1) {
         if (strncasecmp(l, name, n) != 0 || l[n] != ':') continue;
-        snprintf(value, sizeof value, "%.*s", (int)(strchr(l, '\n') - l - (ptrdiff_t)n - 2), l + n + 2);
+        snprintf(value, sizeof value, "%.*s", (int)(strchr(l, '\n') - l - (ptrdiff_t)n - 2),
+                 l + n + 2);
         return value;
     }
     return NULL;
@@ -517,7 +534,8 @@ bool hear(struct client *c) {
 
 bool is_closed(struct client *c) {
     char one;
-    return c->at == c->raw.len && recv(c->fd, &one, 1, 0) <= 0;
+    ssize_t n = c->at == c->raw.len ? recv(c->fd, &one, 1, 0) : 1;
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK); /* a timeout is no close */
 }
 
 struct client *ask(const char *method, const char *target, const char *headers, const char *body) {

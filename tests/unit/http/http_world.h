@@ -1,6 +1,6 @@
 /*
- * http_world.h: a real server on a free loopback port over a real store and log, a small operation table, and a client
- * made of a socket.
+ * http_world.h: a real server on a free loopback port over a real store and log, a small operation
+ * table, and a client made of a socket.
  */
 #ifndef TESTS_UNIT_HTTP_WORLD_H
 #define TESTS_UNIT_HTTP_WORLD_H
@@ -36,7 +36,8 @@ struct seed {
     enum ev_kind kind;
     const char *payload;
 };
-void world_append(int64_t run_no, const char *run_id, int64_t base_seq, const struct seed *v, size_t n);
+void world_append(int64_t run_no, const char *run_id, int64_t base_seq, const struct seed *v,
+                  size_t n);
 
 struct client {
     int fd;

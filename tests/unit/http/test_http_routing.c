@@ -20,8 +20,11 @@ struct row {
 static void walk_rows(const struct row *rows, size_t n) {
     for (size_t i = 0; i < n; i++) {
         struct client *c = ask(rows[i].method, rows[i].path, bearer(), NULL);
-        cr_expect_eq(c->status, rows[i].status, "%s %s: %d", rows[i].method, rows[i].path, c->status);
-        if (rows[i].has) cr_expect(body_has(c, rows[i].has), "%s %s: %s", rows[i].method, rows[i].path, c->body.p);
+        cr_expect_eq(c->status, rows[i].status, "%s %s: %d", rows[i].method, rows[i].path,
+                     c->status);
+        if (rows[i].has)
+            cr_expect(body_has(c, rows[i].has), "%s %s: %s", rows[i].method, rows[i].path,
+                      c->body.p);
         hang_up(c);
     }
 }
@@ -157,7 +160,9 @@ Test(http_route, connections_are_kept /* HTTP-21 */) {
         say(c, "GET /v1/none HTTP/1.1\r\nHost: x\r\n\r\n"); /* an error too */
         cr_assert(hear(c));
         cr_expect_eq(c->status, 404);
-        say(c, "POST /v1/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"); /* refused before its body */
+        say(c,
+            "POST /v1/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"); /* refused before
+                                                                                    its body */
         cr_assert(hear(c));
         cr_expect_eq(c->status, 401);
     }
@@ -166,8 +171,10 @@ Test(http_route, connections_are_kept /* HTTP-21 */) {
 
 Test(http_route, pipelined_requests_are_answered_in_order) {
     struct client *c = dial();
-    say(c, "GET /v1/runs/a HTTP/1.1\r\nHost: x\r\n%s\r\nGET /v1/runs/b HTTP/1.1\r\nHost: x\r\n%s\r\n"
-           "POST /v1/echo HTTP/1.1\r\nHost: x\r\n%sContent-Length: 9\r\n\r\n{\"c\":\"c\"}GET /v1/ping HTTP/1.1\r\nHost: x\r\n\r\n",
+    say(c,
+        "GET /v1/runs/a HTTP/1.1\r\nHost: x\r\n%s\r\nGET /v1/runs/b HTTP/1.1\r\nHost: x\r\n%s\r\n"
+        "POST /v1/echo HTTP/1.1\r\nHost: x\r\n%sContent-Length: 9\r\n\r\n{\"c\":\"c\"}GET /v1/ping "
+        "HTTP/1.1\r\nHost: x\r\n\r\n",
         bearer(), bearer(), bearer());
     static const char *const WANT[] = {"\"id\":\"a\"", "\"id\":\"b\"", "{\"c\":\"c\"}", "pong"};
     for (size_t i = 0; i < 4; i++) {
@@ -187,11 +194,18 @@ Test(http_route, a_head_of_four_kilobytes_is_read) {
     hang_up(c);
 }
 
-Test(http_route, garbage_does_not_stop_the_server) {
-    static const char *const JUNK[] = {"\r\n\r\n", "GET\r\n\r\n", "\x16\x03\x01\x02\x00\x01", "GET / HTTP/9.9\r\n\r\n",
-                                       "POST /v1/echo HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-                                       "POST /v1/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
-                                       "GET /%% HTTP/1.1\r\nHost: x\r\n\r\n"};
+static void impatient(struct http_config *cfg) { cfg->read_timeout_s = 1; }
+
+Test(http_route_cfg, garbage_does_not_stop_the_server, .timeout = 60) {
+    world_up(impatient);
+    static const char *const JUNK[] = {
+        "\r\n\r\n",
+        "GET\r\n\r\n",
+        "\x16\x03\x01\x02\x00\x01",
+        "GET / HTTP/9.9\r\n\r\n",
+        "POST /v1/echo HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        "POST /v1/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        "GET /%% HTTP/1.1\r\nHost: x\r\n\r\n"};
     for (size_t i = 0; i < sizeof JUNK / sizeof JUNK[0]; i++) {
         struct client *c = dial();
         say_bytes(c, JUNK[i], strlen(JUNK[i]));
@@ -202,4 +216,5 @@ Test(http_route, garbage_does_not_stop_the_server) {
     struct client *c = ask("GET", "/v1/ping", NULL, NULL);
     cr_expect_eq(c->status, 200);
     hang_up(c);
+    world_down();
 }

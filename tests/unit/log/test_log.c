@@ -1,11 +1,14 @@
 /*
  * The committer and the live readers (STORE-5, SSE-14, SSE-24, SSE-25, SSE-39; log.h L1 to L3).
  */
+#include "base/fault.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "log/log.h"
 #include "unit/store/kit.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 struct world {
@@ -281,6 +284,34 @@ Test(log, what_never_started_gives_its_plans_back) {
     cr_assert_eq(kit_count_events(&w.k, no), 0);
 }
 
+Test(log, a_shortage_of_memory_loses_no_event_and_no_wake /* L2 */) {
+    struct bell b = BELL, done = BELL;
+    int64_t no = fresh("run_1", 1), tail = 1;
+    struct log_reader *r = reader(no, 0, &EVEN, &b);
+    bool clean = false;
+    logger_level((enum log_level)(LOG_ERROR + 1)); /* what is logged below is wanted */
+    for (unsigned nth = 1; nth < 300 && !clean; nth++) {
+        while (drain(r, true) > 0) continue;
+        b.rings = 0;
+        struct plan *p = kit_append(no, tail, 2, false);
+        cr_assert(fault_arm(1u << FAULT_MALLOC, nth) || nth > 1);
+        cr_assert_eq(log_append(w.l, p, on_done, &done), 0);
+        await(&done);
+        if (done.rc == 0) {
+            await(&b); /* whatever failed, it is told */
+            tail += 2;
+        } else {
+            cr_assert_eq(done.rc, WOPR_E_NO_MEMORY);
+        }
+        clean = !fault_fired();
+        fault_disarm();
+        cr_assert_eq(drain(r, true), done.rc == 0 ? 2 : 0);
+    }
+    cr_assert(clean);
+    log_reader_close(r);
+    cr_assert_eq(kit_count_events(&w.k, no), tail);
+}
+
 Test(log, a_lagging_reader_misses_nothing /* L3, SSE-25 */) {
     struct bell b = BELL, b2 = BELL;
     struct log_piece p;
@@ -484,27 +515,41 @@ Test(log, writers_on_one_run_leave_no_gap_and_readers_see_all /* EVT-2 */) {
     cr_assert_eq(kit_count_events(&w.k, load_no), 2 * WRITERS * WRITES);
 }
 
-static atomic_int many_left;
-static void count_down(void *ctx) {
-    (void)ctx;
-    atomic_fetch_sub(&many_left, 1);
-}
-Test(log, ten_thousand_readers_do_not_hold_up_the_committer) {
-    enum { MANY = 10000 };
+Test(log, ten_thousand_readers_share_each_frame_and_all_arrive) {
+    enum { MANY = 10000, EVENTS = 20 };
     struct log_reader **r = mem_array(MANY, sizeof(struct log_reader *));
-    struct log_piece p;
+    struct bell any = BELL; /* rung for whichever reader */
     int64_t no = fresh("run_1", 1);
     for (int i = 0; i < MANY; i++) {
-        cr_assert_eq(
-            log_reader_open(w.l, no, STR("run_1"), 0, &EVEN, count_down, NULL, &r[i], NULL), 0);
-        cr_assert_eq(log_reader_next(r[i], &p, NULL), 0);
+        r[i] = reader(no, 0, &EVEN, &any);
+        cr_assert_eq(drain(r[i], true), 0);
     }
-    atomic_store(&many_left, MANY);
     atomic_store(&renders, 0);
-    for (int i = 0; i < 20; i++) cr_assert_eq(append(kit_append(no, 1 + i, 1, false), NULL), 0);
-    for (int i = 0; i < MANY; i++) cr_assert_eq(drain(r[i], true), 20);
-    cr_assert_eq(atomic_load(&renders), 20);
+    for (int i = 0; i < EVENTS; i++) cr_assert_eq(append(kit_append(no, 1 + i, 1, false), NULL), 0);
+    for (int i = 0; i < MANY; i++)
+        for (size_t n = drain(r[i], true); n < EVENTS; n += drain(r[i], true)) await(&any);
+    cr_assert_eq(atomic_load(&renders), EVENTS);
     for (int i = 0; i < MANY; i++) log_reader_close(r[i]);
     mem_free(r);
-    cr_assert_geq(atomic_load(&many_left), -MANY);
+}
+
+static struct bell gate = BELL; /* opened by the test */
+static atomic_int held;
+static void wake_slowly(void *ctx) { /* a wake that is not over before the gate opens */
+    (void)ctx;
+    atomic_store(&held, 1);
+    await(&gate);
+}
+Test(log, waking_does_not_hold_up_the_committer /* L3 */) {
+    struct log_piece p;
+    struct log_reader *r = NULL;
+    int64_t no = fresh("run_1", 1);
+    cr_assert_eq(log_reader_open(w.l, no, STR("run_1"), 0, NULL, wake_slowly, NULL, &r, &w.k.err),
+                 0);
+    cr_assert_eq(log_reader_next(r, &p, &w.k.err), 0);
+    for (int i = 0; i < 50; i++) cr_assert_eq(append(kit_append(no, 1 + i, 1, false), NULL), 0);
+    while (atomic_load(&held) == 0) sched_yield();
+    cr_assert_eq(append(kit_append(no, 51, 1, false), NULL), 0, "committed while the hub is stuck");
+    ring(&gate);
+    log_reader_close(r); /* waits for the wake in progress */
 }
