@@ -9,7 +9,7 @@ import os
 import re
 import sys
 
-LINE_MAX, FUNCTION_MAX, FILE_MAX = 120, 70, 800
+LINE_MAX, FUNCTION_MAX, FILE_MAX = 100, 70, 800
 BANNED_EVERYWHERE = {
     "strcpy": "arena_str or snprintf", "strcat": "struct buf", "sprintf": "snprintf", "vsprintf": "vsnprintf",
     "gets": "fread", "atoi": "str_i64", "atol": "str_i64", "atoll": "str_i64", "strtok": "str_cut", "alloca": "an arena",

@@ -9,8 +9,9 @@
  *     ... wopr_host_port(h) ...
  *     wopr_host_free(h);
  *
- * Link with libwopr.a and its libraries.  One process may hold several hosts on different databases.  No function here is called from a signal
- * handler.  Ownership is said at each function; text is UTF-8, JSON is text.
+ * Link with libwopr.a and its libraries.  One process may hold several hosts on different
+ * databases.  No function here is called from a signal handler.  Ownership is said at each
+ * function; text is UTF-8, JSON is text.
  */
 #ifndef WOPR_WOPR_H
 #define WOPR_WOPR_H
@@ -26,17 +27,19 @@ struct wopr_host;
 struct wopr_node; /* one execution of a node, valid during the executor's call */
 
 /*
- * A node executor.  It reads its inputs and configuration, and says how the execution ended by exactly one of wopr_node_complete,
- * wopr_node_fail, wopr_node_wait; without any of them the node completes with {}.
- * Threads: called on a worker; executors of different runs run at the same time.  It must not block for long: every worker it holds is one
- * that other runs lack.
- * Durability: its effects are committed together after it returns.  After a crash it may be called again for the same attempt, so whatever
- * it does outside the host must bear repetition (use wopr_node_run_id, _node_id and _attempt as a key).
+ * A node executor.  It reads its inputs and configuration, and says how the execution ended by
+ * exactly one of wopr_node_complete, wopr_node_fail, wopr_node_wait; without any of them the node
+ * completes with {}. Threads: called on a worker; executors of different runs run at the same time.
+ * It must not block for long: every worker it holds is one that other runs lack. Durability: its
+ * effects are committed together after it returns.  After a crash it may be called again for the
+ * same attempt, so whatever it does outside the host must bear repetition (use wopr_node_run_id,
+ * _node_id and _attempt as a key).
  */
 typedef void (*wopr_node_fn)(struct wopr_node *node, void *ctx);
 
 struct wopr_node_type {
-    const char *type_id; /* "vendor.acme.greet": ^[a-z][a-zA-Z0-9._-]*$; core.* and openwop.* belong to the protocol */
+    const char *type_id; /* "vendor.acme.greet": ^[a-z][a-zA-Z0-9._-]*$; core.* and openwop.* belong
+                            to the protocol */
     wopr_node_fn fn;
     void *ctx; /* passed to fn, lives as long as the host */
 };
@@ -44,29 +47,36 @@ struct wopr_node_type {
 /* Borrowed, NUL-terminated, valid during the call. */
 const char *wopr_node_run_id(const struct wopr_node *n);
 const char *wopr_node_node_id(const struct wopr_node *n);
-const char *wopr_node_inputs(const struct wopr_node *n);  /* JSON object: one member per resolved input port */
-const char *wopr_node_config(const struct wopr_node *n);  /* JSON object as authored */
-int wopr_node_attempt(const struct wopr_node *n);         /* 0 = first */
-int wopr_node_waited(const struct wopr_node *n);          /* 1 when a wait asked for in this attempt is over */
-/* Effects.  Return 0, or -1 when the text is not valid JSON or memory is short (the node then fails). Texts are copied. */
+const char *
+wopr_node_inputs(const struct wopr_node *n); /* JSON object: one member per resolved input port */
+const char *wopr_node_config(const struct wopr_node *n); /* JSON object as authored */
+int wopr_node_attempt(const struct wopr_node *n);        /* 0 = first */
+int wopr_node_waited(
+    const struct wopr_node *n); /* 1 when a wait asked for in this attempt is over */
+/* Effects.  Return 0, or -1 when the text is not valid JSON or memory is short (the node then
+ * fails). Texts are copied. */
 int wopr_node_complete(struct wopr_node *n, const char *outputs_json); /* an object; NULL = {} */
 int wopr_node_fail(struct wopr_node *n, const char *code, const char *message, int retryable);
-int wopr_node_wait(struct wopr_node *n, int64_t wait_ms);              /* durable timer, then fn is called again */
+int wopr_node_wait(struct wopr_node *n,
+                   int64_t wait_ms); /* durable timer, then fn is called again */
 int wopr_node_set_variable(struct wopr_node *n, const char *name, const char *value_json);
 int wopr_node_write_channel(struct wopr_node *n, const char *channel, const char *value_json);
-int wopr_node_log(struct wopr_node *n, const char *level, const char *message); /* debug, info, warn, error */
+int wopr_node_log(struct wopr_node *n, const char *level,
+                  const char *message); /* debug, info, warn, error */
 
 /*
- * Make a host.  settings: NULL-terminated command-line settings of "wopr serve" (see its --help), may be NULL; environment variables count too.
- * types: executors beyond the built-in ones, copied; may be NULL when types_nr is 0.
- * 0 and *out (free with wopr_host_free), or -1 and a sentence in err (always NUL-terminated when err_size > 0).
+ * Make a host.  settings: NULL-terminated command-line settings of "wopr serve" (see its --help),
+ * may be NULL; environment variables count too. types: executors beyond the built-in ones, copied;
+ * may be NULL when types_nr is 0. 0 and *out (free with wopr_host_free), or -1 and a sentence in
+ * err (always NUL-terminated when err_size > 0).
  */
-int wopr_host_new(const char *const *settings, const struct wopr_node_type *types, size_t types_nr, struct wopr_host **out,
-                  char *err, size_t err_size);
-int wopr_host_start(struct wopr_host *h, char *err, size_t err_size); /* recovers runs, then listens */
-int wopr_host_port(const struct wopr_host *h);                        /* the port really bound */
-void wopr_host_stop(struct wopr_host *h);                             /* drains; may be called once started */
-void wopr_host_free(struct wopr_host *h);                             /* stops when needed; takes NULL */
+int wopr_host_new(const char *const *settings, const struct wopr_node_type *types, size_t types_nr,
+                  struct wopr_host **out, char *err, size_t err_size);
+int wopr_host_start(struct wopr_host *h, char *err,
+                    size_t err_size);          /* recovers runs, then listens */
+int wopr_host_port(const struct wopr_host *h); /* the port really bound */
+void wopr_host_stop(struct wopr_host *h);      /* drains; may be called once started */
+void wopr_host_free(struct wopr_host *h);      /* stops when needed; takes NULL */
 const char *wopr_version(void);
 
 #ifdef __cplusplus

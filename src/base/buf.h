@@ -24,7 +24,10 @@ void buf_addc(struct buf *b, char c);
 void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_add_u64(struct buf *b, uint64_t v);
 void buf_add_i64(struct buf *b, int64_t v);
-static inline struct str buf_str(const struct buf *b) { return (struct str){b->p ? b->p : "", b->len}; }
-char *buf_take(struct buf *b, size_t *len); /* ownership moves to the caller (mem_free); b is empty after */
+static inline struct str buf_str(const struct buf *b) {
+    return (struct str){b->p ? b->p : "", b->len};
+}
+char *buf_take(struct buf *b,
+               size_t *len); /* ownership moves to the caller (mem_free); b is empty after */
 
 #endif

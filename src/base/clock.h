@@ -1,7 +1,7 @@
 /*
  * clock.h: wall time, monotonic time and randomness behind one replaceable struct.  Layer: base.
- * Tests install their own with sys_set(); production never does.  Time unit: milliseconds unless the
- * name says otherwise.
+ * Tests install their own with sys_set(); production never does.  Time unit: milliseconds unless
+ * the name says otherwise.
  */
 #ifndef WOPR_BASE_CLOCK_H
 #define WOPR_BASE_CLOCK_H
@@ -18,7 +18,8 @@ struct sys_ops {
 int64_t clock_wall_ms(void);
 uint64_t clock_mono_ns(void);
 static inline uint64_t clock_mono_ms(void) { return clock_mono_ns() / 1000000u; }
-void rng_bytes(void *out, size_t n); /* cryptographic quality; aborts the process when the kernel has none */
+void rng_bytes(void *out,
+               size_t n); /* cryptographic quality; aborts the process when the kernel has none */
 uint64_t rng_u64(void);
 /* Not thread-safe against running users: call before threads start.  NULL restores the real one. */
 void sys_set(const struct sys_ops *ops);

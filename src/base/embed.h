@@ -13,7 +13,9 @@ struct embed_file {
     size_t size;
 };
 extern const struct embed_file EMBED_FILES[];
-static inline struct str embed_text(const struct embed_file *f) { return (struct str){f->data, f->size}; }
+static inline struct str embed_text(const struct embed_file *f) {
+    return (struct str){f->data, f->size};
+}
 const struct embed_file *embed_find(const char *name); /* NULL when absent */
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * error.h: neutral failure codes and the record that explains one.  Layer: base.
- * A function returns 0 or one of the negative codes below; the first place that sees a failure fills
- * struct wopr_error with what is wrong, where, and what to do.  Foreign codes (SQLite, curl, errno)
- * are made neutral in the file that made the call.  Only wire/ maps codes to HTTP.
+ * A function returns 0 or one of the negative codes below; the first place that sees a failure
+ * fills struct wopr_error with what is wrong, where, and what to do.  Foreign codes (SQLite, curl,
+ * errno) are made neutral in the file that made the call.  Only wire/ maps codes to HTTP.
  */
 #ifndef WOPR_BASE_ERROR_H
 #define WOPR_BASE_ERROR_H
@@ -36,7 +36,8 @@ struct wopr_error {
     char details[1024];
 };
 
-/* Fill *e (may be NULL) and return code, so that `return wopr_error_set(err, WOPR_E_X, ...)` works. */
+/* Fill *e (may be NULL) and return code, so that `return wopr_error_set(err, WOPR_E_X, ...)` works.
+ */
 int wopr_error_set(struct wopr_error *e, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* As above, and also the place the message is about. */

@@ -10,7 +10,7 @@
 struct list {
     struct list *next, *prev;
 };
-#define LIST_ENTRY(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define LIST_ENTRY(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 static inline void list_init(struct list *l) { l->next = l->prev = l; }
 static inline bool list_empty(const struct list *l) { return l->next == l; }
 static inline void list_add_tail(struct list *head, struct list *n) {

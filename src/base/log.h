@@ -1,7 +1,7 @@
 /*
- * log.h: structured log of the process (one JSON object per line on stderr or a file).  Layer: base.
- * Never blocks a caller: a bounded ring and a writer thread; what does not fit is dropped and counted
- * (HTTP-22).  Before logger_start() and after logger_stop() lines are written at once.
+ * log.h: structured log of the process (one JSON object per line on stderr or a file).  Layer:
+ * base. Never blocks a caller: a bounded ring and a writer thread; what does not fit is dropped and
+ * counted (HTTP-22).  Before logger_start() and after logger_stop() lines are written at once.
  * Never pass credentials, tokens or caller payloads (GEN-6).
  */
 #ifndef WOPR_BASE_LOG_H
@@ -18,9 +18,10 @@ void logger_stop(void);
 uint64_t logger_dropped(void);
 /* fields: NULL-terminated list of (const char *key, const char *value) pairs after msg. */
 void log_write(enum log_level lv, const char *msg, ...) __attribute__((sentinel));
-#define log_debug(...) (logger_level_get() <= LOG_DEBUG ? log_write(LOG_DEBUG, __VA_ARGS__, NULL) : (void)0)
-#define log_info(...) log_write(LOG_INFO, __VA_ARGS__, NULL)
-#define log_warn(...) log_write(LOG_WARN, __VA_ARGS__, NULL)
+#define log_debug(...)                                                                             \
+    (logger_level_get() <= LOG_DEBUG ? log_write(LOG_DEBUG, __VA_ARGS__, NULL) : (void)0)
+#define log_info(...)  log_write(LOG_INFO, __VA_ARGS__, NULL)
+#define log_warn(...)  log_write(LOG_WARN, __VA_ARGS__, NULL)
 #define log_error(...) log_write(LOG_ERROR, __VA_ARGS__, NULL)
 
 #endif

@@ -7,13 +7,13 @@
 
 #include <stddef.h>
 
-void *mem_alloc(size_t n);                     /* NULL when short */
-void *mem_zalloc(size_t n);                    /* zeroed */
-void *mem_array(size_t count, size_t size);    /* zeroed, overflow-checked */
+void *mem_alloc(size_t n);                  /* NULL when short */
+void *mem_zalloc(size_t n);                 /* zeroed */
+void *mem_array(size_t count, size_t size); /* zeroed, overflow-checked */
 void *mem_realloc(void *p, size_t n);
 void *mem_grow(void *p, size_t count, size_t size); /* realloc to count*size, overflow-checked */
 char *mem_strndup(const char *p, size_t n);
-void mem_free(void *p);                        /* takes NULL */
+void mem_free(void *p); /* takes NULL */
 #define MEM_NEW(type) ((type *)mem_zalloc(sizeof(type)))
 
 #endif

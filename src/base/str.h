@@ -1,6 +1,7 @@
 /*
  * str.h: borrowed byte spans.  Layer: base.
- * A struct str never owns; it lives as long as what it points into.  p may be NULL only when n == 0.
+ * A struct str never owns; it lives as long as what it points into.  p may be NULL only when n ==
+ * 0.
  */
 #ifndef WOPR_BASE_STR_H
 #define WOPR_BASE_STR_H
@@ -14,9 +15,9 @@ struct str {
     const char *p;
     size_t n;
 };
-#define STR(lit) ((struct str){(lit), sizeof(lit) - 1})
-#define STR_NONE ((struct str){NULL, 0})
-#define STR_FMT "%.*s"
+#define STR(lit)   ((struct str){(lit), sizeof(lit) - 1})
+#define STR_NONE   ((struct str){NULL, 0})
+#define STR_FMT    "%.*s"
 #define STR_ARG(s) (int)(s).n, (s).p
 
 static inline struct str str_c(const char *z) { return (struct str){z, z ? strlen(z) : 0}; }

@@ -7,7 +7,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* Unpadded base64url (RFC 4648 section 5).  Decoding refuses padding, blanks, and non-zero rest bits. */
+/* Unpadded base64url (RFC 4648 section 5).  Decoding refuses padding, blanks, and non-zero rest
+ * bits. */
 void base64url_encode(struct buf *b, struct str in);
 MUST_CHECK int base64url_decode(struct str in, struct buf *out, struct wopr_error *err);
 void base64_encode(struct buf *b, struct str in); /* standard alphabet, padded */
@@ -28,8 +29,10 @@ struct ed25519_key {
     uint8_t secret[32], pub[32];
 };
 MUST_CHECK int ed25519_generate(struct ed25519_key *out, struct wopr_error *err);
-MUST_CHECK int ed25519_from_secret(const uint8_t secret[32], struct ed25519_key *out, struct wopr_error *err);
-MUST_CHECK int ed25519_sign(const struct ed25519_key *k, struct str msg, uint8_t sig[64], struct wopr_error *err);
+MUST_CHECK int ed25519_from_secret(const uint8_t secret[32], struct ed25519_key *out,
+                                   struct wopr_error *err);
+MUST_CHECK int ed25519_sign(const struct ed25519_key *k, struct str msg, uint8_t sig[64],
+                            struct wopr_error *err);
 bool ed25519_verify(const uint8_t pub[32], struct str msg, const uint8_t sig[64]);
 
 #endif

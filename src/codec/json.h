@@ -3,8 +3,8 @@
  * that sees json-c.
  *
  * Two views of a document:
- *  - text: strictly checked UTF-8 JSON (RFC 8259) kept as bytes and spliced, never reformatted (D32);
- *    json_members/json_elements cut it into raw spans without copying values;
+ *  - text: strictly checked UTF-8 JSON (RFC 8259) kept as bytes and spliced, never reformatted
+ * (D32); json_members/json_elements cut it into raw spans without copying values;
  *  - tree: struct json_object of json-c, for schemas, definitions and configuration only.
  * Everything foreign passes json_check first; json_tree never sees unchecked bytes.
  */
@@ -27,10 +27,10 @@ extern const struct json_limits JSON_LIMITS_STORED;  /* 16 MiB, 128: text we wro
 
 enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
-/* Check one complete JSON text: size, depth, UTF-8 (no surrogates, no overlong), escapes (lone surrogate
- * escapes refused), numbers, no duplicate member names (compared after unescaping), nothing but white
- * space around it.  Errors: WOPR_E_SYNTAX or WOPR_E_TOO_BIG with the byte offset in the message;
- * err->pointer is the JSON pointer of the place.  Never quotes the input. */
+/* Check one complete JSON text: size, depth, UTF-8 (no surrogates, no overlong), escapes (lone
+ * surrogate escapes refused), numbers, no duplicate member names (compared after unescaping),
+ * nothing but white space around it.  Errors: WOPR_E_SYNTAX or WOPR_E_TOO_BIG with the byte offset
+ * in the message; err->pointer is the JSON pointer of the place.  Never quotes the input. */
 MUST_CHECK int json_check(struct str text, const struct json_limits *lim, struct wopr_error *err);
 
 /* --- raw spans; the text must have passed json_check --- */
@@ -44,22 +44,27 @@ struct json_members {
     size_t n;
 };
 /* Members in document order.  WOPR_E_SYNTAX when text is not an object, WOPR_E_NO_MEMORY. */
-MUST_CHECK int json_members(struct str text, struct arena *a, struct json_members *out, struct wopr_error *err);
+MUST_CHECK int json_members(struct str text, struct arena *a, struct json_members *out,
+                            struct wopr_error *err);
 struct json_elements {
     struct str *v;
     size_t n;
 };
-MUST_CHECK int json_elements(struct str text, struct arena *a, struct json_elements *out, struct wopr_error *err);
-/* Raw value of one member, STR_NONE when absent or text is no object.  Allocates nothing for keys. */
+MUST_CHECK int json_elements(struct str text, struct arena *a, struct json_elements *out,
+                             struct wopr_error *err);
+/* Raw value of one member, STR_NONE when absent or text is no object.  Allocates nothing for keys.
+ */
 struct str json_get(struct str text, const char *key);
 const struct json_member *json_member_find(const struct json_members *m, const char *key);
-/* Value of a raw string span, unescaped into the arena.  STR_NONE with p == NULL when not a string. */
+/* Value of a raw string span, unescaped into the arena.  STR_NONE with p == NULL when not a string.
+ */
 struct str json_string(struct str raw, struct arena *a);
 bool json_bool(struct str raw, bool *out);
 /* Integer value: an integer literal, or a number with zero fraction (1.0, 1e3), inside int64. */
 bool json_int(struct str raw, int64_t *out);
 bool json_double(struct str raw, double *out);
-/* Walk an RFC 6901 pointer or a dotted path ("output.a.0.b"; numbers index arrays).  STR_NONE if absent. */
+/* Walk an RFC 6901 pointer or a dotted path ("output.a.0.b"; numbers index arrays).  STR_NONE if
+ * absent. */
 struct str json_pointer_get(struct str text, struct str pointer, struct arena *a);
 struct str json_path_get(struct str text, struct str dotted, struct arena *a);
 /* Deep equality of two checked texts: member order and number spelling do not matter. */
@@ -74,8 +79,8 @@ bool utf8_valid(struct str s);
 /* Parse checked text.  *out is owned by the caller: json_object_put. */
 MUST_CHECK int json_tree(struct str text, struct json_object **out, struct wopr_error *err);
 
-/* --- RFC 8785 canonical form of checked text, appended to b.  WOPR_E_SYNTAX for numbers that no IEEE
- * double can hold (infinite), WOPR_E_TOO_BIG, WOPR_E_NO_MEMORY. --- */
+/* --- RFC 8785 canonical form of checked text, appended to b.  WOPR_E_SYNTAX for numbers that no
+ * IEEE double can hold (infinite), WOPR_E_TOO_BIG, WOPR_E_NO_MEMORY. --- */
 MUST_CHECK int json_canonical(struct str text, struct buf *b, struct wopr_error *err);
 
 /* --- streaming writer: commas and nesting are its business; depth <= 64 --- */
@@ -89,15 +94,15 @@ void jw_object(struct jw *w);
 void jw_end_object(struct jw *w);
 void jw_array(struct jw *w);
 void jw_end_array(struct jw *w);
-void jw_key(struct jw *w, const char *key);      /* ASCII literal of ours */
-void jw_key_str(struct jw *w, struct str key);   /* any UTF-8, escaped */
-void jw_str(struct jw *w, struct str s);         /* UTF-8, escaped; invalid bytes become U+FFFD */
+void jw_key(struct jw *w, const char *key);    /* ASCII literal of ours */
+void jw_key_str(struct jw *w, struct str key); /* any UTF-8, escaped */
+void jw_str(struct jw *w, struct str s);       /* UTF-8, escaped; invalid bytes become U+FFFD */
 void jw_strz(struct jw *w, const char *z);
 void jw_int(struct jw *w, int64_t v);
-void jw_double(struct jw *w, double v);          /* ECMAScript shortest form; non-finite becomes null */
+void jw_double(struct jw *w, double v); /* ECMAScript shortest form; non-finite becomes null */
 void jw_bool(struct jw *w, bool v);
 void jw_null(struct jw *w);
-void jw_raw(struct jw *w, struct str json);      /* splice checked text unchanged */
+void jw_raw(struct jw *w, struct str json); /* splice checked text unchanged */
 /* key + value in one call */
 void jw_kstr(struct jw *w, const char *key, struct str v);
 void jw_kstrz(struct jw *w, const char *key, const char *v);

@@ -6,8 +6,9 @@
 
 #include "base/buf.h"
 
-/* "id: <id>\nevent: <event>\ndata: <data>\n\n".  data must hold no CR or LF (JSON text with raw line
- * breaks as insignificant white space is split into several data lines).  event: ours, no line breaks. */
+/* "id: <id>\nevent: <event>\ndata: <data>\n\n".  data must hold no CR or LF (JSON text with raw
+ * line breaks as insignificant white space is split into several data lines).  event: ours, no line
+ * breaks. */
 void sse_frame(struct buf *b, uint64_t id, struct str event, struct str data);
 void sse_comment(struct buf *b, struct str text); /* ":text\n\n" */
 

@@ -1,8 +1,8 @@
 /*
  * event.h: event kinds and the stored fact.  Layer: domain (pure).
- * Words: sequence = position in a run's log, from 0 without holes (EVT-2).  The rendered envelope is never
- * stored (D22); eventId is derived from run id and sequence (event_id_format), so it is unique by the
- * primary key and costs no index.
+ * Words: sequence = position in a run's log, from 0 without holes (EVT-2).  The rendered envelope
+ * is never stored (D22); eventId is derived from run id and sequence (event_id_format), so it is
+ * unique by the primary key and costs no index.
  */
 #ifndef WOPR_DOMAIN_EVENT_H
 #define WOPR_DOMAIN_EVENT_H
@@ -15,23 +15,24 @@ enum ev_kind {
 #include "domain/events.def"
 #undef EVENT
     EV_NR,
-    EV_UNKNOWN = 255 /* a stored kind of a newer version: folded over, never written (GEN-5, EVT-13) */
+    EV_UNKNOWN =
+        255 /* a stored kind of a newer version: folded over, never written (GEN-5, EVT-13) */
 };
 enum { EV_MODE_U = 1, EV_MODE_V = 2, EV_MODE_M = 4 };
 
-const char *event_name(enum ev_kind k);    /* "run.started"; "unknown" when out of range */
+const char *event_name(enum ev_kind k); /* "run.started"; "unknown" when out of range */
 const char *event_payload_def(enum ev_kind k);
-unsigned event_modes(enum ev_kind k);      /* EV_MODE_* bits */
+unsigned event_modes(enum ev_kind k);        /* EV_MODE_* bits */
 enum ev_kind event_kind_of(struct str name); /* EV_UNKNOWN when no row */
-bool event_is_terminal(enum ev_kind k);    /* EVT-7 */
-bool event_forces_flush(enum ev_kind k);   /* SSE-33 */
+bool event_is_terminal(enum ev_kind k);      /* EVT-7 */
+bool event_forces_flush(enum ev_kind k);     /* SSE-33 */
 
-#define RUN_ID_MAX 128
-#define NODE_ID_MAX 128
-#define RUN_ID_LEN 30 /* "run_" + ULID */
-#define EVENT_SCHEMA_VERSION 1       /* per event, VER-1 */
-#define EVENT_LOG_SCHEMA_VERSION 2   /* the era of v1 runs, D23 */
-#define CURRENT_ENGINE_VERSION 1     /* VER-2 */
+#define RUN_ID_MAX               128
+#define NODE_ID_MAX              128
+#define RUN_ID_LEN               30 /* "run_" + ULID */
+#define EVENT_SCHEMA_VERSION     1  /* per event, VER-1 */
+#define EVENT_LOG_SCHEMA_VERSION 2  /* the era of v1 runs, D23 */
+#define CURRENT_ENGINE_VERSION   1  /* VER-2 */
 
 struct event {
     int64_t seq;
@@ -62,6 +63,7 @@ struct payload_rules;
 MUST_CHECK int payload_rules_new(struct payload_rules **out, struct wopr_error *err);
 void payload_rules_free(struct payload_rules *r);
 /* EVT-12: 0, or WOPR_E_PAYLOAD_INVALID with the instance pointer in err->pointer and the reason. */
-MUST_CHECK int payload_check(const struct payload_rules *r, enum ev_kind k, struct str payload, struct wopr_error *err);
+MUST_CHECK int payload_check(const struct payload_rules *r, enum ev_kind k, struct str payload,
+                             struct wopr_error *err);
 
 #endif

@@ -1,18 +1,19 @@
 /*
- * options.h: what a caller asks of a new run, checked.  Layer: domain (pure).  OPT-*, RUN-1..3, WF-17.
+ * options.h: what a caller asks of a new run, checked.  Layer: domain (pure).  OPT-*, RUN-1..3,
+ * WF-17.
  */
 #ifndef WOPR_DOMAIN_OPTIONS_H
 #define WOPR_DOMAIN_OPTIONS_H
 
 #include "domain/workflow.h"
 
-struct run_limits { /* one table, rendered to discovery too (D42) */
+struct run_limits {              /* one table, rendered to discovery too (D42) */
     int64_t max_node_executions; /* CAP-9, default 100 */
     int64_t clarification_rounds, schema_rounds, envelopes_per_turn; /* 3, 2, 5 */
-    int64_t max_run_duration_sec; /* 86400 */
-    size_t metadata_bytes_max;   /* 8192 */
-    unsigned metadata_depth_max; /* 4 */
-    size_t tags_max, tag_chars_max; /* 100, 256 */
+    int64_t max_run_duration_sec;                                    /* 86400 */
+    size_t metadata_bytes_max;                                       /* 8192 */
+    unsigned metadata_depth_max;                                     /* 4 */
+    size_t tags_max, tag_chars_max;                                  /* 100, 256 */
 };
 extern const struct run_limits RUN_LIMITS_DEFAULT;
 
@@ -23,29 +24,33 @@ struct run_options {
     int64_t recursion_limit;                 /* effective: min(asked, limit); never 0 */
     enum mock_kind mock;
     struct str mock_config; /* raw object or empty */
-    struct str credential_ref; /* ai.credentialRef decoded or empty; masked wherever shown (RUN-13) */
+    struct str
+        credential_ref; /* ai.credentialRef decoded or empty; masked wherever shown (RUN-13) */
 };
 struct options_env {
     const struct run_limits *limits;
-    bool test_key;                  /* the caller's key is a test key */
+    bool test_key;                   /* the caller's key is a test key */
     const char *const *ai_providers; /* NULL-terminated, may be NULL */
     const char *const *byok_providers;
 };
-/* OPT-1..12: bounds, reserved keys, configurableSchema of wf (replaces OPT-4 when present).  Order: 403
- * before 400 for mocks (OPT-9).  Errors: VALIDATION (err->details has "fields"), MOCK_FORBIDDEN,
- * MOCK_UNSUPPORTED, CREDENTIAL_FORBIDDEN, NO_MEMORY. */
+/* OPT-1..12: bounds, reserved keys, configurableSchema of wf (replaces OPT-4 when present).  Order:
+ * 403 before 400 for mocks (OPT-9).  Errors: VALIDATION (err->details has "fields"),
+ * MOCK_FORBIDDEN, MOCK_UNSUPPORTED, CREDENTIAL_FORBIDDEN, NO_MEMORY. */
 MUST_CHECK int run_options_check(struct str configurable, struct str tags, struct str metadata,
-                                 const struct workflow *wf, const struct options_env *env, struct arena *a,
-                                 struct run_options *out, struct wopr_error *err);
+                                 const struct workflow *wf, const struct options_env *env,
+                                 struct arena *a, struct run_options *out, struct wopr_error *err);
 /* Parse the stored texts again (already checked at creation); never refuses for bounds. */
 MUST_CHECK int run_options_load(struct str configurable, struct str tags, struct str metadata,
-                                const struct run_limits *limits, struct arena *a, struct run_options *out,
-                                struct wopr_error *err);
-/* Snapshot form of configurable: ai.credentialRef (both spellings) replaced by "[REDACTED]" (RUN-13). */
-MUST_CHECK int configurable_masked(struct str configurable, struct buf *out, struct wopr_error *err);
+                                const struct run_limits *limits, struct arena *a,
+                                struct run_options *out, struct wopr_error *err);
+/* Snapshot form of configurable: ai.credentialRef (both spellings) replaced by "[REDACTED]"
+ * (RUN-13). */
+MUST_CHECK int configurable_masked(struct str configurable, struct buf *out,
+                                   struct wopr_error *err);
 
-/* Initial variables: declared defaults overlaid by declared inputs; undeclared input names are dropped
- * (RUN-3, WF-17, EVT-11).  Wrong type or a missing required value: VALIDATION with fields. */
+/* Initial variables: declared defaults overlaid by declared inputs; undeclared input names are
+ * dropped (RUN-3, WF-17, EVT-11).  Wrong type or a missing required value: VALIDATION with fields.
+ */
 struct var_init {
     struct str name, value; /* raw JSON */
     bool sensitive;
@@ -58,12 +63,15 @@ struct var_inits {
 MUST_CHECK int run_inputs_check(struct str inputs, const struct workflow *wf, struct arena *a,
                                 struct var_inits *out, struct wopr_error *err);
 
-/* OBS-75: credential-shaped parts of the string values in JSON text replaced by [REDACTED].  Appends to out.
- * known: extra exact secrets of the run, may be empty. */
-MUST_CHECK int redact_json(struct str json, struct str known, struct buf *out, struct wopr_error *err);
+/* OBS-75: credential-shaped parts of the string values in JSON text replaced by [REDACTED]. Appends
+ * to out. known: extra exact secrets of the run, may be empty. */
+MUST_CHECK int redact_json(struct str json, struct str known, struct buf *out,
+                           struct wopr_error *err);
 /* The same for plain text; true when something was replaced. */
 bool redact_text(struct str text, struct str known, struct buf *out);
-/* OBS-72 masking of one whole value: mode "mask" (default), "omit" (gives STR_NONE), "hash", "passthrough". */
-MUST_CHECK int mask_value(struct str mode, struct str json, struct arena *a, struct str *out, struct wopr_error *err);
+/* OBS-72 masking of one whole value: mode "mask" (default), "omit" (gives STR_NONE), "hash",
+ * "passthrough". */
+MUST_CHECK int mask_value(struct str mode, struct str json, struct arena *a, struct str *out,
+                          struct wopr_error *err);
 
 #endif

@@ -66,8 +66,7 @@ struct str pay_run_started(struct arena *a, const struct run_state *s, struct st
     jw_kstr(&p.w, "workflowId", s->meta.workflow_id);
     opt_raw(&p, "inputs", masked_inputs);
     opt_str(&p, "transport", s->meta.transport);
-    key_version(&p, s->meta.shown_engine_version > 0 ? s->meta.shown_engine_version
-                                                     : CURRENT_ENGINE_VERSION);
+    key_version(&p, s->meta.shown_engine_version);
     opt_raw(&p, "tags", s->meta.tags);
     opt_raw(&p, "metadata", s->meta.metadata);
     return pay_end(&p, a);

@@ -146,8 +146,7 @@ int64_t plan_event(struct plan *p, const struct payload_rules *rules, struct run
         .causation_seq = causation_seq >= 0 ? causation_seq : -1,
         .ts_ms = event_time(p, s, now_ms),
         .schema_version = EVENT_SCHEMA_VERSION,
-        .engine_version = s && s->meta.shown_engine_version > 0 ? s->meta.shown_engine_version
-                                                                : CURRENT_ENGINE_VERSION,
+        .engine_version = s ? s->meta.shown_engine_version : CURRENT_ENGINE_VERSION,
         .payload = payload,
     };
     if (s) { /* a fact that does not fit the state must not be written down */

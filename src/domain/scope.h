@@ -18,8 +18,8 @@ enum scope_bit {
 #undef SCOPE
     SCOPE_ALL = (1 << SCOPE_NR) - 1
 };
-const char *scope_name(unsigned no);               /* "runs:read"; NULL out of range */
-unsigned scope_bit_of(struct str name);            /* 0 when unknown */
+const char *scope_name(unsigned no);    /* "runs:read"; NULL out of range */
+unsigned scope_bit_of(struct str name); /* 0 when unknown */
 /* "runs:create,runs:read" or "all" -> bits; false (and *bad set) at the first unknown name. */
 bool scopes_parse(struct str list, unsigned *bits, struct str *bad);
 void scopes_format(unsigned bits, struct buf *out); /* comma-separated */

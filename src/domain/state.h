@@ -125,7 +125,7 @@ struct run_meta {
     struct str inputs;    /* raw object of declared inputs as accepted, in declaration order */
     struct str transport; /* "rest" */
     bool test_mode;
-    int32_t shown_engine_version; /* VER-11 */
+    int32_t shown_engine_version; /* as printed; CURRENT_ENGINE_VERSION unless forced (VER-11) */
     int64_t created_ms;
     int64_t recursion_limit;
 };

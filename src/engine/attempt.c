@@ -188,7 +188,12 @@ void attempt_run(struct step *st, int node, bool waited) {
     call.type_ctx = type->ctx;
     uint64_t began_ms = clock_mono_ms();
     type->fn(&call, &r);
-    if (arena_failed(st->a)) node_fail(&r, "out_of_memory", "the node needs more memory", true);
+    if (arena_failed(st->a) && arena_used(st->a) < ENGINE_SCRATCH_MAX / 2) {
+        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a node"); /* the host's, not the node's */
+        return;
+    }
+    if (arena_failed(st->a))
+        node_fail(&r, "out_of_memory", "the node needs more memory than a step has", true);
     if (def->timeout_ms > 0 && clock_mono_ms() - began_ms > (uint64_t)def->timeout_ms) {
         r.effects_nr = 0;
         node_fail(&r, "node_timeout", "the node did not finish within its timeoutMs", true);

@@ -190,7 +190,8 @@ int engine_start(struct engine *e, struct wopr_error *err) {
     pthread_mutex_lock(&e->mu);
     ASSERT(!e->started);
     e->started = true;
-    e->lease_ok_ms = clock_mono_ms() + (uint64_t)e->cfg.lease_ttl_ms;
+    e->started_ms = clock_mono_ms();
+    e->lease_ok_ms = e->started_ms + (uint64_t)e->cfg.lease_ttl_ms;
     pthread_mutex_unlock(&e->mu);
     while (rc == 0 && e->workers_nr < e->cfg.workers) rc = worker_start(e, err);
     if (rc == 0 && pthread_create(&e->timer_thread, NULL, timer_main, e) != 0)

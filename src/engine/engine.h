@@ -85,7 +85,8 @@ struct engine_cmd {
     struct str inputs_accepted; /* raw object of the declared inputs */
     struct str scope_id, callback_url, traceparent;
     bool dedup_enforce;
-    int32_t shown_engine_version; /* 0 = current */
+    bool force_engine_version;    /* VER-11: show the number below instead of the current one */
+    int32_t shown_engine_version; /* >= 0 */
     /* idempotency (layer 1): when has_idem the outcome is stored with the effect, in one
      * transaction */
     bool has_idem;

@@ -24,8 +24,8 @@
 #define ENGINE_WORKERS_MAX      64u
 #define ENGINE_STEP_EVENTS_MAX  256u          /* a plan is sent once it holds so many events */
 #define ENGINE_STEP_BYTES_MAX   (512u * 1024) /* or so many bytes in its arena */
-#define ENGINE_STEP_MS_MAX      100u /* or once its executors took so long */
-#define ENGINE_EFFECTS_MAX      1024u /* effects of one executor call */
+#define ENGINE_STEP_MS_MAX      100u          /* or once its executors took so long */
+#define ENGINE_EFFECTS_MAX      1024u         /* effects of one executor call */
 #define ENGINE_SCRATCH_MAX      (64u * 1024 * 1024)
 #define ENGINE_READ_EVENTS      512u /* page of the fold */
 #define ENGINE_READ_BYTES       (1024u * 1024)
@@ -124,6 +124,7 @@ struct engine {
     bool started, stopping, halting,
         broken; /* (mu) broken: SYNC_FAILED, nothing is appended any more */
     bool threads_up;
+    uint64_t started_ms;  /* monotonic; written before the threads start */
     bool kicked;          /* (mu) */
     bool sweep_soon;      /* (mu) runs were left behind for want of room */
     uint64_t lease_ok_ms; /* (mu) monotonic: leases are surely ours until then (STORE-34) */

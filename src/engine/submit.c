@@ -185,7 +185,7 @@ static void create_meta(struct plan *p, const struct engine_cmd *cmd, struct str
     m->transport = STR("rest");
     m->test_mode = cmd->test_mode;
     m->shown_engine_version =
-        cmd->shown_engine_version > 0 ? cmd->shown_engine_version : CURRENT_ENGINE_VERSION;
+        cmd->force_engine_version ? cmd->shown_engine_version : CURRENT_ENGINE_VERSION;
     m->created_ms = now_ms;
     m->recursion_limit = cmd->options.recursion_limit;
 }

@@ -185,7 +185,7 @@ static void wait_until_locked(struct engine *e, uint64_t ms) {
 
 void *timer_main(void *arg) {
     struct engine *e = arg;
-    struct upkeep u = {0, 0, clock_mono_ms() + ENGINE_PURGE_MS};
+    struct upkeep u = {0, 0, e->started_ms + ENGINE_PURGE_MS};
     pthread_mutex_lock(&e->mu);
     while (!e->stopping) {
         uint64_t now_ms = clock_mono_ms();

@@ -31,13 +31,14 @@ enum {
     HTTP_OVERRUN_MAX = 4 * 1024 * 1024, /* chunked body dropped before a 413; beyond: cut */
     HTTP_CALL_ARENA_MAX = 64 * 1024 * 1024,
     HTTP_CALLS_SPARE_MAX = 64, /* idle call objects kept for reuse */
-    HTTP_POOL_BYTES = 8 * 1024,
+    HTTP_POOL_BYTES =
+        6 * 1024, /* room for 5 KB of request head; 8 KB would cost 20 MB per 10,000 streams */
     HTTP_STREAM_BLOCK = 256,     /* libmicrohttpd's buffer for HTTP/1.0 streams */
     HTTP_EMPTY_PIECES_MAX = 32,  /* filtered pieces in a row before a stream lets others run */
     HTTP_BATCH_EVENTS_MAX = 500, /* SSE-34 */
     HTTP_BATCH_BYTES_MAX = 1024 * 1024, /* elements buffered before a flush */
     HTTP_FRAME_BYTES_MAX = 64 * 1024 * 1024,
-    HTTP_STOP_WAIT_MS = 10000 /* http_server_free: for handlers that still owe their http_resume */
+    HTTP_STOP_WAIT_MS = 3000 /* http_server_free: for handlers that still owe their http_resume */
 };
 
 /* ---- park.c: race-free suspend and resume ---- */

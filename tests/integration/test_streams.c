@@ -65,7 +65,7 @@ Test(streams, debug_has_every_event_and_values_has_snapshots /* SSE-17, SSE-21 *
     cr_expect_eq(a.n, b.n + 1, "GET plus atSeq: " STR_FMT "\n" STR_FMT, STR_ARG(last),
                  STR_ARG(snap.body));
     for (size_t i = 0; i < b.n; i++) {
-        const struct json_member *m = json_member_find(&a, b.v[i].key.p);
+        const struct json_member *m = json_member_find(&a, arena_cstr(test_arena(), b.v[i].key));
         cr_expect(m != NULL && str_eq(m->raw, b.v[i].raw), STR_FMT " differs", STR_ARG(b.v[i].key));
     }
     const char *const h[] = {"Last-Event-ID: 1", NULL};

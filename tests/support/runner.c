@@ -24,7 +24,8 @@ void mini_add_suite(struct mini_suite *s) {
     suites = s;
 }
 
-void mini_check(bool ok, bool fatal, const char *file, int line, const char *what, const char *format, ...) {
+void mini_check(bool ok, bool fatal, const char *file, int line, const char *what,
+                const char *format, ...) {
     va_list ap;
     if (ok) return;
     failures++;
@@ -72,7 +73,8 @@ static int run_one(const struct mini_test *t, void *param) {
     pid_t pid = fork();
     if (pid == 0) child(t, param);
     if (pid < 0 || waitpid(pid, &status, 0) != pid) return 1;
-    if (t->options.signal != 0) return WIFSIGNALED(status) && WTERMSIG(status) == t->options.signal ? 0 : 1;
+    if (t->options.signal != 0)
+        return WIFSIGNALED(status) && WTERMSIG(status) == t->options.signal ? 0 : 1;
     if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIPPED) return 2;
     if (WIFEXITED(status) && WEXITSTATUS(status) == t->options.exit_code) return 0;
     fprintf(stderr, "%s::%s failed (status %d)\n", t->suite, t->name, status);

@@ -20,18 +20,15 @@ static const struct v1_member CREATE[] = {/* RUN-1: the closed union of CON-5 */
                                           MEMBER("metadata", JSON_OBJECT, metadata)};
 
 struct v1_force_range v1_force_range(void) {
-    /* 0 means "current" in a command, so a forced version starts at 1. */
-    int32_t min = CURRENT_ENGINE_VERSION - 1;
-    return (struct v1_force_range){min < 1 ? 1 : min, CURRENT_ENGINE_VERSION + 1};
+    return (struct v1_force_range){CURRENT_ENGINE_VERSION - 1, CURRENT_ENGINE_VERSION + 1};
 }
 
 /* VER-10.  The gate comes before a look at the value. */
-static int force_read(struct http_call *c, int32_t *shown, struct wopr_error *err) {
+static int force_read(struct http_call *c, struct engine_cmd *cmd, struct wopr_error *err) {
     struct str text = http_header(c, "X-Force-Engine-Version");
     struct v1_force_range range = v1_force_range();
     uint64_t v;
     int rc;
-    *shown = 0;
     if (text.n == 0) return 0;
     if (!c->who.test_mode)
         return wopr_error_set(err, WOPR_E_FORCE_VERSION_FORBIDDEN,
@@ -49,7 +46,8 @@ static int force_read(struct http_call *c, int32_t *shown, struct wopr_error *er
                            (int)range.min, (int)range.max);
         return rc;
     }
-    *shown = (int32_t)v;
+    cmd->force_engine_version = true;
+    cmd->shown_engine_version = (int32_t)v;
     return 0;
 }
 
@@ -154,9 +152,7 @@ int v1_create_run(struct http_call *c) {
     struct workflow *wf = NULL;
     struct v1_cmd *vc = v1_cmd_new(c, ENGINE_CREATE);
     int rc = vc ? 0 : wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for the command");
-    if (rc == 0)
-        rc = force_read(c, &vc->cmd.shown_engine_version,
-                        &err); /* gates before validation (HTTP-11) */
+    if (rc == 0) rc = force_read(c, &vc->cmd, &err); /* gates before validation (HTTP-11) */
     if (rc == 0)
         rc = v1_body_parse(c->body, CREATE, sizeof CREATE / sizeof CREATE[0], true, c->arena, &body,
                            &err);

@@ -104,8 +104,7 @@ static int options_render(struct jw *w, const struct run_view *v, struct wopr_er
 
 static void version_render(struct jw *w, const struct run_head *h) {
     char text[16];
-    int shown = h->shown_engine_version > 0 ? h->shown_engine_version : h->engine_version;
-    snprintf(text, sizeof text, "%d", shown > 0 ? shown : CURRENT_ENGINE_VERSION);
+    snprintf(text, sizeof text, "%d", h->shown_engine_version);
     jw_kstrz(w, "engineVersion", text); /* a string here (VER-12) */
     jw_kint(w, "eventLogSchemaVersion", h->era > 0 ? h->era : EVENT_LOG_SCHEMA_VERSION);
 }

@@ -1,7 +1,8 @@
 /*
- * criterion.h: the part of Criterion's interface that our tests use, for ThreadSanitizer builds only.
- * Criterion 2.4 cannot start under ThreadSanitizer (its inheritable arena needs addresses that the sanitizer reserves), so those builds put
- * this folder first on the include path and link tests/support/runner.c instead of the library.  Every test runs in a process of its own.
+ * criterion.h: the part of Criterion's interface that our tests use, for ThreadSanitizer builds
+ * only. Criterion 2.4 cannot start under ThreadSanitizer (its inheritable arena needs addresses
+ * that the sanitizer reserves), so those builds put this folder first on the include path and link
+ * tests/support/runner.c instead of the library.  Every test runs in a process of its own.
  */
 #ifndef WOPR_TESTS_SUPPORT_CRITERION_H
 #define WOPR_TESTS_SUPPORT_CRITERION_H
@@ -45,14 +46,18 @@ struct mini_suite {
 void mini_add_test(struct mini_test *t);
 void mini_add_suite(struct mini_suite *s);
 /* Reports when !ok; ends the test process when fatal. */
-void mini_check(bool ok, bool fatal, const char *file, int line, const char *what, const char *format, ...)
-    __attribute__((format(printf, 6, 7)));
+void mini_check(bool ok, bool fatal, const char *file, int line, const char *what,
+                const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 #define Test(s, n, ...)                                                                            \
     static void s##_##n##_impl(void);                                                              \
-    static struct mini_test s##_##n##_row = {                                                      \
-        .suite = #s, .name = #n, .fn = s##_##n##_impl, .options = {.sentinel_ = 0, ##__VA_ARGS__}}; \
-    __attribute__((constructor)) static void s##_##n##_add(void) { mini_add_test(&s##_##n##_row); } \
+    static struct mini_test s##_##n##_row = {.suite = #s,                                          \
+                                             .name = #n,                                           \
+                                             .fn = s##_##n##_impl,                                 \
+                                             .options = {.sentinel_ = 0, ##__VA_ARGS__}};          \
+    __attribute__((constructor)) static void s##_##n##_add(void) {                                 \
+        mini_add_test(&s##_##n##_row);                                                             \
+    }                                                                                              \
     static void s##_##n##_impl(void)
 #define ParameterizedTestParameters(s, n) static struct criterion_test_params s##_##n##_params(void)
 #define ParameterizedTest(param, s, n, ...)                                                        \
@@ -62,59 +67,75 @@ void mini_check(bool ok, bool fatal, const char *file, int line, const char *wha
                                              .name = #n,                                           \
                                              .param_fn = s##_##n##_call,                           \
                                              .params = s##_##n##_params,                           \
-                                             .options = {.sentinel_ = 0, ##__VA_ARGS__}};           \
-    __attribute__((constructor)) static void s##_##n##_add(void) { mini_add_test(&s##_##n##_row); } \
+                                             .options = {.sentinel_ = 0, ##__VA_ARGS__}};          \
+    __attribute__((constructor)) static void s##_##n##_add(void) {                                 \
+        mini_add_test(&s##_##n##_row);                                                             \
+    }                                                                                              \
     static void s##_##n##_impl(param)
 #define TestSuite(s, ...)                                                                          \
-    static struct mini_suite s##_suite = {.suite = #s, .options = {.sentinel_ = 0, ##__VA_ARGS__}}; \
-    __attribute__((constructor)) static void s##_suite_add(void) { mini_add_suite(&s##_suite); }    \
+    static struct mini_suite s##_suite = {.suite = #s,                                             \
+                                          .options = {.sentinel_ = 0, ##__VA_ARGS__}};             \
+    __attribute__((constructor)) static void s##_suite_add(void) { mini_add_suite(&s##_suite); }   \
     struct s##_suite_end_
 
-#define cr_make_param_array(type, array, len, ...) \
+#define cr_make_param_array(type, array, len, ...)                                                 \
     (struct criterion_test_params) { sizeof(type), (array), (len), ##__VA_ARGS__ }
 
-#define MINI(ok, fatal, what, ...) mini_check((ok), fatal, __FILE__, __LINE__, what, " " __VA_ARGS__)
-#define cr_assert(c, ...) MINI(!!(c), true, #c, ##__VA_ARGS__)
-#define cr_expect(c, ...) MINI(!!(c), false, #c, ##__VA_ARGS__)
-#define cr_assert_not(c, ...) MINI(!(c), true, "not " #c, ##__VA_ARGS__)
-#define cr_expect_not(c, ...) MINI(!(c), false, "not " #c, ##__VA_ARGS__)
-#define cr_assert_fail(...) MINI(false, true, "fail", ##__VA_ARGS__)
-#define cr_expect_fail(...) MINI(false, false, "fail", ##__VA_ARGS__)
-#define MINI_CMP(fatal, a, op, b, ...) MINI((a) op(b), fatal, #a " " #op " " #b, ##__VA_ARGS__)
-#define cr_assert_eq(a, b, ...) MINI_CMP(true, a, ==, b, ##__VA_ARGS__)
-#define cr_expect_eq(a, b, ...) MINI_CMP(false, a, ==, b, ##__VA_ARGS__)
-#define cr_assert_neq(a, b, ...) MINI_CMP(true, a, !=, b, ##__VA_ARGS__)
-#define cr_expect_neq(a, b, ...) MINI_CMP(false, a, !=, b, ##__VA_ARGS__)
-#define cr_assert_lt(a, b, ...) MINI_CMP(true, a, <, b, ##__VA_ARGS__)
-#define cr_expect_lt(a, b, ...) MINI_CMP(false, a, <, b, ##__VA_ARGS__)
-#define cr_assert_leq(a, b, ...) MINI_CMP(true, a, <=, b, ##__VA_ARGS__)
-#define cr_expect_leq(a, b, ...) MINI_CMP(false, a, <=, b, ##__VA_ARGS__)
-#define cr_assert_gt(a, b, ...) MINI_CMP(true, a, >, b, ##__VA_ARGS__)
-#define cr_expect_gt(a, b, ...) MINI_CMP(false, a, >, b, ##__VA_ARGS__)
-#define cr_assert_geq(a, b, ...) MINI_CMP(true, a, >=, b, ##__VA_ARGS__)
-#define cr_expect_geq(a, b, ...) MINI_CMP(false, a, >=, b, ##__VA_ARGS__)
-#define cr_assert_null(p, ...) MINI((p) == NULL, true, #p " is NULL", ##__VA_ARGS__)
-#define cr_expect_null(p, ...) MINI((p) == NULL, false, #p " is NULL", ##__VA_ARGS__)
-#define cr_assert_not_null(p, ...) MINI((p) != NULL, true, #p " is not NULL", ##__VA_ARGS__)
-#define cr_expect_not_null(p, ...) MINI((p) != NULL, false, #p " is not NULL", ##__VA_ARGS__)
-#define cr_assert_str_eq(a, b, ...) MINI(strcmp((a), (b)) == 0, true, #a " equals " #b, ##__VA_ARGS__)
-#define cr_expect_str_eq(a, b, ...) MINI(strcmp((a), (b)) == 0, false, #a " equals " #b, ##__VA_ARGS__)
-#define cr_assert_str_neq(a, b, ...) MINI(strcmp((a), (b)) != 0, true, #a " differs from " #b, ##__VA_ARGS__)
-#define cr_expect_str_neq(a, b, ...) MINI(strcmp((a), (b)) != 0, false, #a " differs from " #b, ##__VA_ARGS__)
+#define MINI(ok, fatal, what, ...)                                                                 \
+    mini_check((ok), fatal, __FILE__, __LINE__, what, " " __VA_ARGS__)
+#define cr_assert(c, ...)              MINI(!!(c), true, #c, ##__VA_ARGS__)
+#define cr_expect(c, ...)              MINI(!!(c), false, #c, ##__VA_ARGS__)
+#define cr_assert_not(c, ...)          MINI(!(c), true, "not " #c, ##__VA_ARGS__)
+#define cr_expect_not(c, ...)          MINI(!(c), false, "not " #c, ##__VA_ARGS__)
+#define cr_assert_fail(...)            MINI(false, true, "fail", ##__VA_ARGS__)
+#define cr_expect_fail(...)            MINI(false, false, "fail", ##__VA_ARGS__)
+#define MINI_CMP(fatal, a, op, b, ...) MINI((a)op(b), fatal, #a " " #op " " #b, ##__VA_ARGS__)
+#define cr_assert_eq(a, b, ...)        MINI_CMP(true, a, ==, b, ##__VA_ARGS__)
+#define cr_expect_eq(a, b, ...)        MINI_CMP(false, a, ==, b, ##__VA_ARGS__)
+#define cr_assert_neq(a, b, ...)       MINI_CMP(true, a, !=, b, ##__VA_ARGS__)
+#define cr_expect_neq(a, b, ...)       MINI_CMP(false, a, !=, b, ##__VA_ARGS__)
+#define cr_assert_lt(a, b, ...)        MINI_CMP(true, a, <, b, ##__VA_ARGS__)
+#define cr_expect_lt(a, b, ...)        MINI_CMP(false, a, <, b, ##__VA_ARGS__)
+#define cr_assert_leq(a, b, ...)       MINI_CMP(true, a, <=, b, ##__VA_ARGS__)
+#define cr_expect_leq(a, b, ...)       MINI_CMP(false, a, <=, b, ##__VA_ARGS__)
+#define cr_assert_gt(a, b, ...)        MINI_CMP(true, a, >, b, ##__VA_ARGS__)
+#define cr_expect_gt(a, b, ...)        MINI_CMP(false, a, >, b, ##__VA_ARGS__)
+#define cr_assert_geq(a, b, ...)       MINI_CMP(true, a, >=, b, ##__VA_ARGS__)
+#define cr_expect_geq(a, b, ...)       MINI_CMP(false, a, >=, b, ##__VA_ARGS__)
+#define cr_assert_null(p, ...)         MINI((p) == NULL, true, #p " is NULL", ##__VA_ARGS__)
+#define cr_expect_null(p, ...)         MINI((p) == NULL, false, #p " is NULL", ##__VA_ARGS__)
+#define cr_assert_not_null(p, ...)     MINI((p) != NULL, true, #p " is not NULL", ##__VA_ARGS__)
+#define cr_expect_not_null(p, ...)     MINI((p) != NULL, false, #p " is not NULL", ##__VA_ARGS__)
+#define cr_assert_str_eq(a, b, ...)                                                                \
+    MINI(strcmp((a), (b)) == 0, true, #a " equals " #b, ##__VA_ARGS__)
+#define cr_expect_str_eq(a, b, ...)                                                                \
+    MINI(strcmp((a), (b)) == 0, false, #a " equals " #b, ##__VA_ARGS__)
+#define cr_assert_str_neq(a, b, ...)                                                               \
+    MINI(strcmp((a), (b)) != 0, true, #a " differs from " #b, ##__VA_ARGS__)
+#define cr_expect_str_neq(a, b, ...)                                                               \
+    MINI(strcmp((a), (b)) != 0, false, #a " differs from " #b, ##__VA_ARGS__)
 #define cr_assert_str_empty(a, ...) MINI((a)[0] == '\0', true, #a " is empty", ##__VA_ARGS__)
 #define cr_expect_str_empty(a, ...) MINI((a)[0] == '\0', false, #a " is empty", ##__VA_ARGS__)
-#define cr_assert_str_not_empty(a, ...) MINI((a)[0] != '\0', true, #a " is not empty", ##__VA_ARGS__)
-#define cr_expect_str_not_empty(a, ...) MINI((a)[0] != '\0', false, #a " is not empty", ##__VA_ARGS__)
-#define cr_assert_arr_eq(a, b, n, ...) MINI(memcmp((a), (b), (n)) == 0, true, #a " equals " #b, ##__VA_ARGS__)
-#define cr_expect_arr_eq(a, b, n, ...) MINI(memcmp((a), (b), (n)) == 0, false, #a " equals " #b, ##__VA_ARGS__)
-#define cr_assert_arr_neq(a, b, n, ...) MINI(memcmp((a), (b), (n)) != 0, true, #a " differs from " #b, ##__VA_ARGS__)
-#define cr_expect_arr_neq(a, b, n, ...) MINI(memcmp((a), (b), (n)) != 0, false, #a " differs from " #b, ##__VA_ARGS__)
-#define cr_assert_float_eq(a, b, e, ...) MINI(fabs((a) - (b)) <= (e), true, #a " about " #b, ##__VA_ARGS__)
-#define cr_expect_float_eq(a, b, e, ...) MINI(fabs((a) - (b)) <= (e), false, #a " about " #b, ##__VA_ARGS__)
+#define cr_assert_str_not_empty(a, ...)                                                            \
+    MINI((a)[0] != '\0', true, #a " is not empty", ##__VA_ARGS__)
+#define cr_expect_str_not_empty(a, ...)                                                            \
+    MINI((a)[0] != '\0', false, #a " is not empty", ##__VA_ARGS__)
+#define cr_assert_arr_eq(a, b, n, ...)                                                             \
+    MINI(memcmp((a), (b), (n)) == 0, true, #a " equals " #b, ##__VA_ARGS__)
+#define cr_expect_arr_eq(a, b, n, ...)                                                             \
+    MINI(memcmp((a), (b), (n)) == 0, false, #a " equals " #b, ##__VA_ARGS__)
+#define cr_assert_arr_neq(a, b, n, ...)                                                            \
+    MINI(memcmp((a), (b), (n)) != 0, true, #a " differs from " #b, ##__VA_ARGS__)
+#define cr_expect_arr_neq(a, b, n, ...)                                                            \
+    MINI(memcmp((a), (b), (n)) != 0, false, #a " differs from " #b, ##__VA_ARGS__)
+#define cr_assert_float_eq(a, b, e, ...)                                                           \
+    MINI(fabs((a) - (b)) <= (e), true, #a " about " #b, ##__VA_ARGS__)
+#define cr_expect_float_eq(a, b, e, ...)                                                           \
+    MINI(fabs((a) - (b)) <= (e), false, #a " about " #b, ##__VA_ARGS__)
 void mini_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 #define cr_skip_test(...) mini_skip(" " __VA_ARGS__)
-#define cr_skip(...) mini_skip(" " __VA_ARGS__)
-#define cr_log_info(...) ((void)0)
-#define cr_log_warn(...) ((void)0)
+#define cr_skip(...)      mini_skip(" " __VA_ARGS__)
+#define cr_log_info(...)  ((void)0)
+#define cr_log_warn(...)  ((void)0)
 
 #endif

@@ -3,7 +3,7 @@
 #include "engine_world.h"
 
 #include "base/clock.h"
-#include "codec/ident.h"
+#include "base/fault.h"
 #include "codec/json.h"
 
 #include <criterion/criterion.h>
@@ -336,4 +336,55 @@ Test(engine_recovery, ended_runs_go_after_their_retention /* STORE-44 */) {
         rc = store_run_head(W.store, STR("t1"), true, r, W.a, &h, &err);
     }
     cr_expect_eq(rc, WOPR_E_EXPIRED);
+}
+
+/* --- memory --- */
+
+static void settle(void) {
+    struct engine_stats st;
+    for (;;) {
+        engine_stats(W.engine, &st);
+        if (st.runs_active == 0) return;
+        world_time_skip(ENGINE_BACKOFF_MS_MAX); /* whoever backs off tries again now */
+    }
+}
+
+/* All or nothing at every allocation of a run's life: refused, or created and completed. */
+Test(engine_recovery, a_run_survives_any_single_allocation_failure /* E16 */, .timeout = 300) {
+    struct workflow *wf = world_put(
+        world_def("w",
+                  NODE("a", "core.setVariable", "\"name\":\"v\",\"value\":1",
+                       "") "," NODE("b", "core.delay", "\"ms\":1000",
+                                    "") "," NODE("c", "core.getVariable", "\"name\":\"v\"", ""),
+                  EDGE("e1", "a", "b", "") "," EDGE("e2", "b", "c", ""), 0, 0, 0));
+    struct wopr_error err;
+    unsigned refused = 0, n = 1;
+    for (; n < 250; n++) {
+        struct call c;
+        call_init(&c, ENGINE_CREATE, STR_NONE);
+        c.cmd.wf = wf;
+        c.cmd.inputs_accepted = STR("{}");
+        cr_assert_eq(run_options_load(STR_NONE, STR_NONE, STR_NONE, &RUN_LIMITS_DEFAULT,
+                                      c.cmd.arena, &c.cmd.options, &err),
+                     0);
+        (void)fault_arm(1u << FAULT_MALLOC, n);
+        call_do(&c);
+        settle();
+        bool fired = fault_fired();
+        fault_disarm();
+        if (c.cmd.result.rc == 0) {
+            struct str id = arena_str(W.a, c.cmd.result.run_id);
+            cr_assert_eq(world_wait_final(id), RUN_COMPLETED, "allocation %u: %s", n,
+                         world_story(id));
+            world_check_log(id);
+            cr_assert_eq(world_count(id, EV_NODE_STARTED), 3, "allocation %u", n);
+        } else {
+            refused++;
+        }
+        call_fini(&c);
+        if (!fired) break;
+    }
+    cr_expect(n > 20, "%u allocations", n);
+    cr_expect(refused > 0 && refused < n);
+    workflow_unref(wf);
 }

@@ -296,7 +296,7 @@ void world_open(void) {
 void world_down(void) {
     char cmd[128];
     world_open();
-    http_server_drain(W.server, 2000);
+    if (W.server) http_server_drain(W.server, 2000);
     http_server_free(W.server);
     wopr_log_stop(W.log);
     wopr_log_free(W.log);

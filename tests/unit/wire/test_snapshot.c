@@ -78,7 +78,8 @@ Test(wire_snapshot, a_full_view_has_golden_bytes /* RUN-10 RUN-11 RUN-13 EVT-45 
 }
 
 Test(wire_snapshot, a_pending_run_shows_the_required_members) {
-    struct run_view v = {.head = {.run_id = STR(RUN)}, .workflow_id = STR("w")};
+    struct run_view v = {.head = {.run_id = STR(RUN), .shown_engine_version = 1},
+                         .workflow_id = STR("w")};
     cr_expect_str_eq(render(&v, -1),
                      "{\"runId\":\"" RUN
                      "\",\"workflowId\":\"w\",\"status\":\"pending\",\"nodeStates\":{},"
