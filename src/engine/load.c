@@ -207,6 +207,19 @@ static int arm_timers(struct step *st, struct wopr_error *err) {
     return rc;
 }
 
+/* The log holds sensitive values masked; what the run itself may see stands beside them (OBS-71).
+ */
+static int unmask_vars(struct step *st, struct wopr_error *err) {
+    struct clear_var_list l;
+    int rc = store_clear_vars(st->e->store, st->re->run_no, st->a, &l, err);
+    for (size_t i = 0; rc == 0 && i < l.n; i++) {
+        struct var_state *v = run_state_var(st->re->state, l.v[i].name);
+        if (v != NULL && text_set(&v->value, l.v[i].value) != 0)
+            rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a variable");
+    }
+    return rc;
+}
+
 static int load_run(struct step *st, struct run_origin *o, struct wopr_error *err) {
     struct run_exec *re = st->re;
     int rc = store_run_origin(st->e->store, re->run_no, st->a, o, err);
@@ -222,6 +235,7 @@ static int load_run(struct step *st, struct run_origin *o, struct wopr_error *er
     if (rc == 0) rc = run_state_new(re->wf, &o->meta, &st->e->cfg.limits, &re->state, err);
     if (rc == WOPR_E_VALIDATION || rc == WOPR_E_SYNTAX) return WOPR_E_CORRUPT;
     if (rc == 0) rc = fold_events(st, err);
+    if (rc == 0) rc = unmask_vars(st, err);
     if (rc == 0) rc = arm_timers(st, err);
     if (rc != 0) return rc;
     if (re->state->next_seq != o->head.next_seq)

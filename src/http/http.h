@@ -1,10 +1,12 @@
 /*
- * http.h: the HTTP server.  Layer: http.  The only user of libmicrohttpd.  Knows operations, credentials, idempotency and streams; does
- * not know the shapes of OpenWOP payloads: those are rendered by the wire layer through struct http_wire.
+ * http.h: the HTTP server.  Layer: http.  The only user of libmicrohttpd.  Knows operations,
+ * credentials, idempotency and streams; does not know the shapes of OpenWOP payloads: those are
+ * rendered by the wire layer through struct http_wire.
  *
- * Way of a request (HTTP-11): head and size limits -> admission -> route and method -> authenticate -> rate limit -> scope -> body ->
- * idempotency look-up -> handler.  Handlers run on libmicrohttpd's epoll threads and never wait: they set a reply, or return
- * HTTP_PENDING after arranging that http_resume(call) will be called; the connection is suspended meanwhile.
+ * Way of a request (HTTP-11): head and size limits -> admission -> route and method -> authenticate
+ * -> rate limit -> scope -> body -> idempotency look-up -> handler.  Handlers run on
+ * libmicrohttpd's epoll threads and never wait: they set a reply, or return HTTP_PENDING after
+ * arranging that http_resume(call) will be called; the connection is suspended meanwhile.
  */
 #ifndef WOPR_HTTP_HTTP_H
 #define WOPR_HTTP_HTTP_H
@@ -17,23 +19,24 @@ struct http_call;
 
 enum { HTTP_DONE = 0, HTTP_PENDING = 1 };
 enum http_op_flags {
-    OP_PUBLIC = 1,      /* no credential; an Authorization header is ignored (AUTH-15) */
-    OP_IDEMPOTENT = 2,  /* layer-1 idempotency applies (IDEM-1) */
+    OP_PUBLIC = 1,        /* no credential; an Authorization header is ignored (AUTH-15) */
+    OP_IDEMPOTENT = 2,    /* layer-1 idempotency applies (IDEM-1) */
     OP_BODY_OPTIONAL = 4, /* an empty body is {} (HTTP-8) */
-    OP_TICKET = 8,      /* a stream ticket in the query may stand for the credential */
-    OP_HEAD = 16,       /* HEAD mirrors GET (HTTP-18) */
+    OP_TICKET = 8,        /* a stream ticket in the query may stand for the credential */
+    OP_HEAD = 16,         /* HEAD mirrors GET (HTTP-18) */
     OP_ADDRESS_LIMIT = 32 /* rate limit per client address, not per key (discovery, AUTH-12) */
 };
-/* One row of the operation table (D7).  pattern: "/v1/runs/{runId}:pause"; a {name} is one whole segment or what stands before the
- * verb; at most 4.  Verb suffixes are cut at the last colon and only when the verb occurs in the table (HTTP-6, D6); %3A counts as
- * a colon there.  Params are percent-decoded per segment, %2F survives as data (D5, HTTP-5). */
+/* One row of the operation table (D7).  pattern: "/v1/runs/{runId}:pause"; a {name} is one whole
+ * segment or what stands before the verb; at most 4.  Verb suffixes are cut at the last colon and
+ * only when the verb occurs in the table (HTTP-6, D6); %3A counts as a colon there.  Params are
+ * percent-decoded per segment, %2F survives as data (D5, HTTP-5). */
 struct http_op {
     const char *id; /* "createRun": major-independent, part of idempotency keys (D51) */
     const char *method;
     const char *pattern;
     unsigned scopes; /* all of these bits are needed */
     unsigned flags;
-    size_t body_max; /* 0 = no body read */
+    size_t body_max;                        /* 0 = no body read */
     int (*handler)(struct http_call *call); /* HTTP_DONE (a reply is set) or HTTP_PENDING */
 };
 struct principal {
@@ -43,31 +46,34 @@ struct principal {
     int64_t ticket_run_no; /* > 0: only this run's stream may be read */
     struct str ticket_run_id;
 };
-struct http_param { struct str name, value; };
+struct http_param {
+    struct str name, value;
+};
 struct http_call {
     struct arena *arena;
     struct http_server *server;
-    void *wire_ctx;             /* http_config.wire->ctx */
+    void *wire_ctx; /* http_config.wire->ctx */
     const struct http_op *op;
-    struct str method, path;    /* path raw, without query */
+    struct str method, path;     /* path raw, without query */
     struct http_param params[4]; /* decoded path parameters */
     size_t params_nr;
-    struct http_param *query;   /* decoded, in order */
+    struct http_param *query; /* decoded, in order */
     size_t query_nr;
-    struct str body;            /* complete; checked JSON object text when the op takes a body ("{}" when empty and optional) */
+    struct str body; /* complete; checked JSON object text when the op takes a body ("{}" when empty
+                        and optional) */
     struct principal who;
-    struct str traceparent;     /* valid inbound header or empty */
-    char request_id[32];        /* correlation id of this request (ERR-4) */
+    struct str traceparent; /* valid inbound header or empty */
+    char request_id[32];    /* correlation id of this request (ERR-4) */
     /* idempotency, filled before the handler when the request carries a key */
     bool has_idem;
     struct idem_key idem;
-    int phase; /* 0 on the first call of handler, +1 after each resume without a reply */
+    int phase;  /* 0 on the first call of handler, +1 after each resume without a reply */
     void *user; /* the handler's own, e.g. its engine_cmd */
     void (*user_free)(void *user); /* called once when the request ends, may be NULL */
     /* --- reply --- */
-    int status; /* 0 = none yet */
-    struct str reply; /* body bytes: arena, static, or the buffer of reply_buf */
-    const char *content_type; /* default application/json */
+    int status;                /* 0 = none yet */
+    struct str reply;          /* body bytes: arena, static, or the buffer of reply_buf */
+    const char *content_type;  /* default application/json */
     const char *cache_control; /* default no-store (HTTP-16) */
     struct http_param *headers;
     size_t headers_nr;
@@ -75,38 +81,49 @@ struct http_call {
 };
 struct str http_query(const struct http_call *c, const char *name, bool *found); /* first value */
 struct str http_param(const struct http_call *c, const char *name);
-struct str http_header(const struct http_call *c, const char *name); /* empty when absent; borrowed */
-void http_reply(struct http_call *c, int status, struct str body);    /* body lives in the arena or static */
+struct str http_header(const struct http_call *c,
+                       const char *name); /* empty when absent; borrowed */
+void http_reply(struct http_call *c, int status,
+                struct str body); /* body lives in the arena or static */
 void http_reply_header(struct http_call *c, const char *name, struct str value);
 /* The error envelope through the wire layer. */
 void http_fail(struct http_call *c, const struct wopr_error *err);
-/* From any thread, once per HTTP_PENDING: the connection goes on.  With a reply set it is sent, else the handler is called again. */
+/* From any thread, once per HTTP_PENDING: the connection goes on.  With a reply set it is sent,
+ * else the handler is called again. */
 void http_resume(struct http_call *c);
-/* Long-poll: HTTP_PENDING until the run has a sequence > after_seq, or timeout_ms is over, or the server drains; then the handler is called
- * again (phase + 1). */
+/* Long-poll: HTTP_PENDING until the run has a sequence > after_seq, or timeout_ms is over, or the
+ * server drains; then the handler is called again (phase + 1). */
 int http_wait_events(struct http_call *c, int64_t run_no, int64_t after_seq, int64_t timeout_ms);
-/* "http://host:port" for absolute URLs: configured public URL, else scheme + Host header, else the listener (RUN-4). */
+/* "http://host:port" for absolute URLs: configured public URL, else scheme + Host header, else the
+ * listener (RUN-4). */
 struct str http_base_url(struct http_call *c);
-/* Host extension: a short-lived ticket bound to one run, for clients that cannot send headers (EventSource).
- * HMAC-signed, carries key id, run id and expiry; the key is looked up again when it is used. */
-MUST_CHECK int http_ticket_mint(struct http_call *c, struct str run_id, int64_t run_no, int64_t lifetime_ms, struct str *ticket, int64_t *expires_ms, struct wopr_error *err);
+/* Host extension: a short-lived ticket bound to one run, for clients that cannot send headers
+ * (EventSource). HMAC-signed, carries key id, run id and expiry; the key is looked up again when it
+ * is used. */
+MUST_CHECK int http_ticket_mint(struct http_call *c, struct str run_id, int64_t run_no,
+                                int64_t lifetime_ms, struct str *ticket, int64_t *expires_ms,
+                                struct wopr_error *err);
 
 /* --- streams (SSE) --- */
 struct http_stream {
     int64_t run_no;
     struct str run_id;
-    int64_t after_seq;          /* -1 = from the start */
-    const struct log_view *view; /* renders frames; with buffer_ms > 0 it renders bare JSON elements */
-    /* instead of view: fold events yourself (values mode); appends frames to out; called on the HTTP thread */
+    int64_t after_seq; /* -1 = from the start */
+    const struct log_view
+        *view; /* renders frames; with buffer_ms > 0 it renders bare JSON elements */
+    /* instead of view: fold events yourself (values mode); appends frames to out; called on the
+     * HTTP thread */
     int (*fold)(void *state, const struct event *e, struct buf *out);
     void *state;
     void (*state_free)(void *state);
-    unsigned buffer_ms;         /* SSE-31..35: batches by time window, forced flush, at most 500 backfilled elements each */
-    struct str prelude;         /* frames sent first, e.g. the values baseline (SSE-27) */
-    bool ended;                 /* nothing will come: send prelude and close (SSE-29) */
+    unsigned buffer_ms; /* SSE-31..35: batches by time window, forced flush, at most 500 backfilled
+                           elements each */
+    struct str prelude; /* frames sent first, e.g. the values baseline (SSE-27) */
+    bool ended;         /* nothing will come: send prelude and close (SSE-29) */
 };
-/* Reply 200 text/event-stream: headers flushed at once with a first comment (SSE-12), backfill, live, keep-alives every
- * http_config.keepalive_ms of silence, close after the terminal event (SSE-23).  s is copied. */
+/* Reply 200 text/event-stream: headers flushed at once with a first comment (SSE-12), backfill,
+ * live, keep-alives every http_config.keepalive_ms of silence, close after the terminal event
+ * (SSE-23).  s is copied. */
 void http_reply_stream(struct http_call *c, const struct http_stream *s);
 
 /* --- server --- */
@@ -114,21 +131,24 @@ struct http_wire { /* what the wire layer supplies */
     void *ctx;
     const struct http_op *ops;
     size_t ops_nr;
-    const char *version_header_value; /* value of OpenWOP-Version on every /v1 response, "1.0" (D3) */
+    const char
+        *version_header_value; /* value of OpenWOP-Version on every /v1 response, "1.0" (D3) */
     /* status and body of the error envelope for err; retry_after_s > 0 when the header is due */
-    void (*render_error)(void *ctx, struct http_call *c, const struct wopr_error *err, int *status, struct str *body, int *retry_after_s);
+    void (*render_error)(void *ctx, struct http_call *c, const struct wopr_error *err, int *status,
+                         struct str *body, int *retry_after_s);
     /* D2: 0, or an error for this path and OpenWOP-Version header; runs before everything else */
     int (*negotiate)(void *ctx, struct str path, struct str version_header, struct wopr_error *err);
 };
 struct http_config {
-    const char *host; /* "127.0.0.1" */
-    uint16_t port;    /* 0 = any free port */
-    unsigned threads; /* epoll threads, default 2 */
-    const char *ops_host; /* second listener: /healthz /readyz /metrics */
-    int32_t ops_port; /* -1 = off, 0 = any */
+    const char *host;                         /* "127.0.0.1" */
+    uint16_t port;                            /* 0 = any free port */
+    unsigned threads;                         /* epoll threads, default 2 */
+    const char *ops_host;                     /* second listener: /healthz /readyz /metrics */
+    int32_t ops_port;                         /* -1 = off, 0 = any */
     const char *tls_cert_file, *tls_key_file; /* both or none */
-    const char *public_url; /* may be NULL */
-    const char *const *cors_origins; /* NULL-terminated exact origins or "*", NULL = no CORS (HTTP-18) */
+    const char *public_url;                   /* may be NULL */
+    const char *const
+        *cors_origins;        /* NULL-terminated exact origins or "*", NULL = no CORS (HTTP-18) */
     unsigned connections_max; /* default 12000 */
     unsigned requests_max;    /* in flight (not streams) before 503 (ERR-9), default 4096 */
     unsigned streams_max;     /* default 11000 */
@@ -144,24 +164,34 @@ struct http_config {
     bool (*ready)(void *ctx); /* /readyz; may be NULL */
     void *metrics_ctx;
 };
-MUST_CHECK int http_server_new(const struct http_config *cfg, const struct http_wire *wire, struct wopr_log *log, struct http_server **out, struct wopr_error *err);
-MUST_CHECK int http_server_start(struct http_server *s, struct wopr_error *err); /* binds; IO with a message that names the address */
+MUST_CHECK int http_server_new(const struct http_config *cfg, const struct http_wire *wire,
+                               struct wopr_log *log, struct http_server **out,
+                               struct wopr_error *err);
+MUST_CHECK int
+http_server_start(struct http_server *s,
+                  struct wopr_error *err); /* binds; IO with a message that names the address */
 uint16_t http_server_port(const struct http_server *s);
 uint16_t http_server_ops_port(const struct http_server *s);
-/* Drain: stop accepting (readyz turns 503), close streams after their last complete frame, let requests finish up to grace_ms. */
+/* Drain: stop accepting (readyz turns 503), close streams after their last complete frame, let
+ * requests finish up to grace_ms. */
 void http_server_drain(struct http_server *s, int64_t grace_ms);
 void http_server_free(struct http_server *s); /* stops when still running; takes NULL */
 
 /* --- API keys --- */
 #define KEY_PREFIX_LIVE "hk_"
 #define KEY_PREFIX_TEST "hk_test_"
-/* Mint a key "<prefix><keyId>_<secret>" (AUTH-3, AUTH-4): *text is shown once; *row is ready for store_key_put. */
-MUST_CHECK int key_mint(struct store *s, struct str tenant, struct str workspace, struct str label, unsigned scopes, bool test_mode,
-                        int64_t expires_ms, struct arena *a, struct str *text, struct api_key *row, struct wopr_error *err);
-/* A configured key of any spelling (AUTH-16): row with a stable key id derived from its hash; mode from the prefix. */
-MUST_CHECK int key_from_text(struct store *s, struct str text, struct str tenant, struct str workspace, unsigned scopes, struct arena *a,
+/* Mint a key "<prefix><keyId>_<secret>" (AUTH-3, AUTH-4): *text is shown once; *row is ready for
+ * store_key_put. */
+MUST_CHECK int key_mint(struct store *s, struct str tenant, struct str workspace, struct str label,
+                        unsigned scopes, bool test_mode, int64_t expires_ms, struct arena *a,
+                        struct str *text, struct api_key *row, struct wopr_error *err);
+/* A configured key of any spelling (AUTH-16): row with a stable key id derived from its hash; mode
+ * from the prefix. */
+MUST_CHECK int key_from_text(struct store *s, struct str text, struct str tenant,
+                             struct str workspace, unsigned scopes, struct arena *a,
                              struct api_key *row, struct wopr_error *err);
 /* The credential's row, or UNAUTHENTICATED, KEY_EXPIRED, KEY_REVOKED.  Constant-time compare. */
-MUST_CHECK int key_check(struct store *s, struct str credential, int64_t now_ms, struct arena *a, struct api_key *out, struct wopr_error *err);
+MUST_CHECK int key_check(struct store *s, struct str credential, int64_t now_ms, struct arena *a,
+                         struct api_key *out, struct wopr_error *err);
 
 #endif

@@ -191,6 +191,14 @@ struct timer_row_list {
 };
 MUST_CHECK int store_timers(struct store *s, int64_t run_no, struct arena *a,
                             struct timer_row_list *out, struct wopr_error *err);
+/* Clear values of the variables that are shown masked (OBS-71): only the run itself may see them,
+ * after a takeover. */
+struct clear_var_list {
+    struct run_view_item *v;
+    size_t n;
+};
+MUST_CHECK int store_clear_vars(struct store *s, int64_t run_no, struct arena *a,
+                                struct clear_var_list *out, struct wopr_error *err);
 /* Listing for tools and GET /v1/runs (newest first).  Empty filter members match all. */
 struct run_filter {
     struct str tenant;

@@ -163,6 +163,16 @@ static int view_chans(struct conn *c, struct arena *a, struct run_view *v, struc
     return rc;
 }
 
+int store_clear_vars(struct store *s, int64_t run_no, struct arena *a, struct clear_var_list *out,
+                     struct wopr_error *err) {
+    struct conn *c;
+    struct clear_var_list l = {NULL, 0};
+    int rc = conn_reader(s, &c, err);
+    if (rc == 0) rc = view_items(c, SQL_CLEAR_VARS, run_no, a, &l.v, &l.n, err);
+    if (rc == 0) *out = l;
+    return rc;
+}
+
 int store_run_view(struct store *s, struct str tenant, bool test_mode, struct str run_id,
                    struct arena *a, struct run_view *out, struct wopr_error *err) {
     struct conn *c;

@@ -268,6 +268,12 @@ Test(plan, a_shared_plan_lives_until_its_last_reader) {
 
 /* --- payload builders --- */
 
+struct built {
+    enum ev_kind kind;
+    struct str have;
+    const char *want;
+};
+
 Test(plan, builders_write_the_keys_of_the_contract /* 1.3, D26, D36 */) {
     struct arena *a = p->arena;
     const struct plan_artifact art = {
@@ -275,11 +281,7 @@ Test(plan, builders_write_the_keys_of_the_contract /* 1.3, D26, D36 */) {
     const struct str none = STR_NONE, n = STR("n");
     const struct str error =
         err_json(a, STR("x"), STR(""), STR("{\"k\":\"sk-0123456789abcdef\"}"), 0);
-    const struct {
-        enum ev_kind kind;
-        struct str have;
-        const char *want;
-    } ROWS[] = {
+    const struct built ROWS[] = {
         {EV_RUN_STARTED, pay_run_started(a, w.s, STR("{\"x\":1}")),
          "{\"workflowId\":\"parallel\",\"inputs\":{\"x\":1},\"transport\":\"rest\","
          "\"engineVersion\":\"1\",\"tags\":[\"t\"]}"},

@@ -43,6 +43,26 @@ Test(engine_recovery,
     cr_expect_eq(world_head(r).epoch, 2); /* STORE-31 */
 }
 
+Test(engine_recovery, a_taken_over_run_still_sees_its_sensitive_variables /* OBS-71 */) {
+    static const char *const nodes =
+        NODE("s", "core.setVariable", "\"name\":\"v\",\"value\":\"hush\"",
+             "") "," NODE("d", "core.delay", "\"ms\":60000",
+                          "") "," NODE("c", "core.setVariable", "\"name\":\"copy\"",
+                                       "\"value\":{\"type\":\"variable\",\"variableName\":\"v\"}");
+    struct str r =
+        world_start(world_def("w", nodes, EDGE("e", "s", "d", "") "," EDGE("f", "d", "c", ""),
+                              "{\"name\":\"v\",\"type\":\"string\",\"sensitive\":true}", 0, 0),
+                    NULL);
+    world_wait_event(r, EV_NODE_STARTED, 2);
+    world_engine_crash();
+    world_engine_start();
+    world_wait_event(r, EV_RUN_RESUMED, 1);
+    world_time_skip(61000);
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect(str_eqc(world_var(r, "copy"), "\"hush\""), STR_FMT, STR_ARG(world_var(r, "copy")));
+    cr_expect(str_eqc(world_var(r, "v"), "\"[REDACTED]\""));
+}
+
 Test(engine_recovery, a_stopped_host_gives_its_leases_back /* STORE-36, STORE-40 */) {
     struct str r = delayed_run();
     world_engine_stop();

@@ -97,7 +97,7 @@ static void get_ticket(const char *query, char *out, size_t size) {
 }
 
 static int with_ticket(const char *run, const char *ticket) {
-    char target[1200];
+    char target[1400];
     snprintf(target, sizeof target, "/v1/runs/%s/events?ended=1&ticket=%s", run, ticket);
     struct client *c = ask("GET", target, NULL, NULL);
     int status = c->status;
