@@ -22,6 +22,8 @@ struct str {
 
 static inline struct str str_c(const char *z) { return (struct str){z, z ? strlen(z) : 0}; }
 static inline struct str str_n(const char *p, size_t n) { return (struct str){p, n}; }
+/* One past the last byte; defined for STR_NONE too (NULL + 0 is not). */
+static inline const char *str_end(struct str s) { return s.n > 0 ? s.p + s.n : s.p; }
 static inline bool str_eq(struct str a, struct str b) {
     return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }

@@ -47,7 +47,7 @@ static void put_key(struct canon *c, struct str key) {
 
 static void put_string(struct canon *c, struct str raw) {
     bool escaped;
-    const char *end = raw.p + raw.n, *q = json_string_end(raw.p + 1, end, &escaped);
+    const char *end = str_end(raw), *q = json_string_end(raw.p + 1, end, &escaped);
     if (!q || !escaped) { /* without escapes the spelling is canonical already */
         put(c, raw.p, raw.n);
         return;

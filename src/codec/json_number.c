@@ -54,7 +54,7 @@ static int64_t exponent_of(const char *p, const char *end) {
 
 bool json_num_parse(struct str raw, struct json_num *out) {
     if (raw.n == 0) return false;
-    const char *p = raw.p, *end = raw.p + raw.n, *dot = NULL;
+    const char *p = raw.p, *end = str_end(raw), *dot = NULL;
     if (json_number_end(p, end) != end) return false;
     struct json_num n = {.minus = *p == '-', .zero = true, .integer = true};
     if (n.minus) p++;

@@ -90,7 +90,7 @@ static const char *skip_value(const char *p, const char *end) {
 bool json_iter_start(struct json_iter *it, struct str text, char open) {
     *it = (struct json_iter){.first = true, .object = open == '{'};
     if (text.n == 0) return false;
-    it->end = text.p + text.n;
+    it->end = str_end(text);
     it->p = json_skip_space(text.p, it->end);
     if (it->p == it->end || *it->p != open) return false;
     it->p++;
@@ -131,7 +131,7 @@ bad:
 
 enum json_type json_type_of(struct str text) {
     if (text.n == 0) return JSON_NULL;
-    const char *end = text.p + text.n, *p = json_skip_space(text.p, end);
+    const char *end = str_end(text), *p = json_skip_space(text.p, end);
     if (p == end) return JSON_NULL;
     switch (*p) {
     case '{':
@@ -248,7 +248,7 @@ static struct str get_step(struct str text, struct str token) {
 
 static struct str whole(struct str text) {
     if (text.n == 0) return STR_NONE;
-    const char *end = text.p + text.n, *p = json_skip_space(text.p, end);
+    const char *end = str_end(text), *p = json_skip_space(text.p, end);
     const char *e = skip_value(p, end);
     return e ? (struct str){p, (size_t)(e - p)} : STR_NONE;
 }
@@ -299,7 +299,7 @@ struct str json_path_get(struct str text, struct str dotted, struct arena *a) {
 unsigned json_depth(struct str text) {
     unsigned depth = 0, deepest = 0;
     bool escaped;
-    const char *p = text.p, *end = text.p + text.n;
+    const char *p = text.p, *end = str_end(text);
     for (; text.n > 0 && p < end; p++) {
         if (*p == '"') {
             p = json_string_end(p + 1, end, &escaped);

@@ -230,7 +230,7 @@ static int build(struct builder *t) {
 int json_tree(struct str text, struct json_object **out, struct wopr_error *err) {
     struct builder t;
     t.p = text.p ? text.p : "";
-    t.end = t.p + text.n;
+    t.end = str_end(text);
     t.root = NULL;
     t.depth = 0;
     t.err = err;

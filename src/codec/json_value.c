@@ -148,7 +148,7 @@ struct str json_content(struct str content, bool escaped, struct arena *a) {
 
 struct str json_string(struct str raw, struct arena *a) {
     if (raw.n == 0) return STR_NONE;
-    const char *end = raw.p + raw.n, *p = json_skip_space(raw.p, end);
+    const char *end = str_end(raw), *p = json_skip_space(raw.p, end);
     bool escaped;
     if (p == end || *p != '"') return STR_NONE;
     const char *q = json_string_end(p + 1, end, &escaped);
@@ -158,7 +158,7 @@ struct str json_string(struct str raw, struct arena *a) {
 }
 
 static struct str trimmed(struct str raw) {
-    const char *p = raw.p, *end = raw.p + raw.n;
+    const char *p = raw.p, *end = str_end(raw);
     if (raw.n == 0) return raw;
     p = json_skip_space(p, end);
     while (end > p && (end[-1] == ' ' || end[-1] == '\n' || end[-1] == '\r' || end[-1] == '\t'))
