@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct mini_options {
@@ -78,8 +80,10 @@ void mini_check(bool ok, bool fatal, const char *file, int line, const char *wha
     __attribute__((constructor)) static void s##_suite_add(void) { mini_add_suite(&s##_suite); }   \
     struct s##_suite_end_
 
-#define cr_make_param_array(type, array, len, ...)                                                 \
-    (struct criterion_test_params) { sizeof(type), (array), (len), ##__VA_ARGS__ }
+#define cr_malloc malloc
+#define cr_free free
+#define cr_make_param_array(type, array, len)                                                      \
+    (struct criterion_test_params) { .size = sizeof(type), .params = (array), .length = (len) }
 
 #define MINI(ok, fatal, what, ...)                                                                 \
     mini_check((ok), fatal, __FILE__, __LINE__, what, " " __VA_ARGS__)

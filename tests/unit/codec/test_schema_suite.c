@@ -16,14 +16,14 @@
 #define SUITE   WOPR_SOURCE_DIR "/tests/json-schema-test-suite/"
 #define REMOTES "http://localhost:1234/"
 
-enum { FILES_MAX = 160, REMOTES_MAX = 64, PATH_BYTES = 160, SKIP_FIELDS = 4 };
+enum { FILES_MAX = 160, REMOTES_MAX = 64, PATH_BYTES = 160, FULL_BYTES = 512, SKIP_FIELDS = 4 };
 
 struct suite_file {
     char path[PATH_BYTES]; /* below draft2020-12/ */
 };
 
 struct remote {
-    char path[PATH_BYTES];
+    char path[FULL_BYTES];
     struct str text;
 };
 
@@ -48,7 +48,7 @@ static struct str slurp(const char *path) {
 /* All *.json below root/dir, as paths relative to root. */
 static void list_files(const char *root, const char *dir, bool deep, struct suite_file *out,
                        size_t max, size_t *n) {
-    char path[512];
+    char path[FULL_BYTES];
     (void)snprintf(path, sizeof path, "%s%s", root, dir);
     DIR *d = opendir(path);
     if (d == NULL) return;
@@ -72,7 +72,7 @@ static void list_files(const char *root, const char *dir, bool deep, struct suit
 
 static void load_remotes(void) {
     static struct suite_file files[REMOTES_MAX];
-    char path[512];
+    char path[FULL_BYTES];
     size_t n = 0;
     list_files(SUITE "remotes/", "", true, files, REMOTES_MAX, &n);
     cr_assert_gt(n, 20);
@@ -183,7 +183,7 @@ ParameterizedTestParameters(schema_suite, behaves_as_the_official_suite_says) {
 }
 
 ParameterizedTest(struct suite_file *f, schema_suite, behaves_as_the_official_suite_says) {
-    char path[512];
+    char path[FULL_BYTES];
     struct wopr_error err;
     struct json_elements groups;
     struct tally t = {.run = 0};
