@@ -254,6 +254,30 @@ static void project_chans(struct plan *p, struct run_state *s) {
     for (size_t i = 0; i < s->chans_nr; i++) project_chan(p, &s->chans[i]);
 }
 
+void plan_channels(struct plan *p, const struct workflow *wf) {
+    struct buf b;
+    buf_init(&b, PLAN_BYTES_MAX);
+    for (size_t i = 0; p->failed == 0 && i < wf->channels_nr; i++) {
+        const struct wf_channel *d = &wf->channels[i];
+        const struct chan_state empty = {
+            .decl = d, .reducer = d->reducer, .is_list = reducer_is_list(d->reducer)};
+        buf_reset(&b);
+        if (chan_value(&empty, 0, &b) != 0)
+            plan_fail(p, WOPR_E_NO_MEMORY, "no memory for a channel");
+        if (b.len == 0) continue; /* replace without a default is absent until it is written */
+        struct plan_chan_row r = {
+            .op = PLAN_CHAN_PUT,
+            .name = keep(p, d->name),
+            .declared = true,
+            .is_list = empty.is_list,
+            .seq = -1,
+            .value = empty.is_list ? STR("") : keep(p, buf_str(&b)),
+        };
+        chans_add(p, &r);
+    }
+    buf_fini(&b);
+}
+
 void plan_project(struct plan *p, struct run_state *s, int64_t paused_ms) {
     if (p->failed != 0) return;
     project_nodes(p, s);

@@ -131,6 +131,9 @@ void plan_timer_set(struct plan *p, enum timer_kind k, struct str node_id, int64
                     int64_t remaining_ms);
 void plan_timer_clear(struct plan *p, enum timer_kind k, struct str node_id);
 void plan_artifact(struct plan *p, const struct plan_artifact *a);
+/* Rows of the declared channels of a new run, so that they show while empty (SSE-18): sequence -1,
+ * value empty for lists. */
+void plan_channels(struct plan *p, const struct workflow *wf);
 /* Collect what is dirty in s into node/var/chan rows and the run row; clears the dirty marks. */
 void plan_project(struct plan *p, struct run_state *s, int64_t paused_ms);
 

@@ -212,12 +212,13 @@ static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct
     if (p->create) {
         create_meta(p, cmd, run_id, now_ms);
         create_vars(p, &cmd->inputs);
+        plan_channels(p, cmd->wf);
         p->create->workflow_hash = cmd->wf->hash;
         p->create->holder = keep(p, e->holder);
         p->create->lease_until_ms = now_ms + e->cfg.lease_ttl_ms;
         p->create->dedup_enforce = cmd->dedup_enforce;
     }
-    if (!arena_failed(p->arena)) return p;
+    if (!arena_failed(p->arena) && p->failed == 0) return p;
     plan_unref(p);
     return NULL;
 }

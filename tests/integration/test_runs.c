@@ -105,6 +105,22 @@ Test(runs, append_channel_keeps_every_write_in_order /* CHAN-14, CHAN-15 */) {
                "node.started:w1 channel.written:w1 node.completed:w1 node.started:w2"));
 }
 
+Test(runs, declared_channels_show_before_the_first_write /* SSE-18 */) {
+    static const char *const put[] = {"workflow", "put",
+                                      WOPR_SOURCE_DIR "/tests/integration/channels.json", NULL};
+    struct str out;
+    cr_assert_eq(program(&sv, put, &out, NULL), 0, STR_FMT, STR_ARG(out));
+    const char *run = create_run(&sv, "channels", NULL);
+    struct str snap = wait_terminal(&sv, run);
+    cr_expect(json_equal(at(snap, "channels"),
+                         STR("{\"count\":0,\"first\":\"none\",\"log\":[],\"merged\":{}}"),
+                         test_arena()),
+              STR_FMT, STR_ARG(snap));
+    static const char *const verify[] = {"verify", NULL};
+    cr_expect_eq(program(&sv, verify, &out, NULL), 0, "the projection equals the fold: " STR_FMT,
+                 STR_ARG(out));
+}
+
 Test(runs, channel_ttl_drops_old_entries_at_write_time /* CHAN-16, CHAN-27, CHAN-28 */) {
     const char *run = create_run(&sv, "conformance-channel-ttl", NULL);
     struct str snap = wait_terminal(&sv, run), events = at(snap, "variables.events");

@@ -140,10 +140,14 @@ static bool chan_row(struct chan_fold *f, struct query *q) {
         v->chans[v->chans_nr - 1].value = arena_str(f->a, value);
         return true;
     }
-    if (!f->open) buf_reset(&f->values);
-    buf_addc(&f->values, f->open ? ',' : '[');
+    if (!f->open) {
+        buf_reset(&f->values);
+        buf_addc(&f->values, '[');
+        f->open = true;
+    }
+    if (value.n == 0) return true; /* the row of a declared list that makes it visible while empty */
+    if (f->values.len > 1) buf_addc(&f->values, ',');
     buf_adds(&f->values, value);
-    f->open = true;
     return true;
 }
 

@@ -142,11 +142,12 @@ static int view_chans(const struct run_state *s, int64_t now_ms, struct arena *a
     if (!out->chans) return WOPR_E_NO_MEMORY;
     for (size_t i = 0; i < s->chans_nr; i++) {
         const struct chan_state *c = &s->chans[i];
-        if (c->n == 0) continue;
+        if (c->n == 0 && c->decl == NULL) continue;
         int rc = chan_value(c, now_ms, b);
         if (rc != 0) return rc;
         struct str value = take(a, b);
         if (!value.p) return WOPR_E_NO_MEMORY;
+        if (value.n == 0) continue; /* replace without a default: nothing to show yet */
         out->chans[out->chans_nr++] =
             (struct run_view_chan){text_str(&c->name), c->decl != NULL, value};
     }
