@@ -145,7 +145,7 @@ static bool chan_row(struct chan_fold *f, struct query *q) {
         buf_addc(&f->values, '[');
         f->open = true;
     }
-    if (value.n == 0) return true; /* the row of a declared list that makes it visible while empty */
+    if (value.n == 0) return true; /* a declared list shows while it is empty */
     if (f->values.len > 1) buf_addc(&f->values, ',');
     buf_adds(&f->values, value);
     return true;
