@@ -193,6 +193,9 @@ int config_check(const struct config *c, struct wopr_error *err) {
         {c->http_threads >= 1 && c->http_threads <= 64, "http-threads", "1..64"},
         {c->connections_max >= 16 && c->connections_max <= 1000000, "connections-max",
          "16..1000000"},
+        {c->connection_bytes == 0 ||
+             (c->connection_bytes >= 4096 && c->connection_bytes <= 1048576),
+         "connection-bytes", "0 or 4096..1048576"},
         {c->requests_max >= 1 && c->requests_max <= 100000, "requests-max", "1..100000"},
         {c->streams_max >= 1 && c->streams_max <= 1000000, "streams-max", "1..1000000"},
         {c->runs_active_max >= 1, "runs-active-max", "at least 1"},

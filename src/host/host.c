@@ -223,6 +223,7 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
         .connections_max = (unsigned)c->connections_max,
         .requests_max = (unsigned)c->requests_max,
         .streams_max = (unsigned)c->streams_max,
+        .pool_bytes = (size_t)c->connection_bytes,
         .keepalive_ms = (int)c->keepalive_ms,
         .read_timeout_s = (int)c->read_timeout_s,
         .idem_wait_ms = 10000,
