@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -226,6 +227,7 @@ static void tell_drops(void) {
 }
 
 static void *writer_main(void *arg) {
+    thread_name("wopr-log");
     (void)arg;
     char chunk[LOG_LINE_BYTES_MAX];
     pthread_mutex_lock(&g.lock);

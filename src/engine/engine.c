@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "engine/internal.h"
 
 #include <time.h>
@@ -89,6 +90,7 @@ static void turn_locked(struct worker *w) {
 }
 
 static void *worker_main(void *arg) {
+    thread_name("wopr-worker");
     struct worker *w = arg;
     struct engine *e = w->e;
     pthread_mutex_lock(&e->mu);

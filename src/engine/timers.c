@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "engine/internal.h"
 
 #include <time.h>
@@ -184,6 +185,7 @@ static void wait_until_locked(struct engine *e, uint64_t ms) {
 }
 
 void *timer_main(void *arg) {
+    thread_name("wopr-timer");
     struct engine *e = arg;
     struct upkeep u = {0, 0, e->started_ms + ENGINE_PURGE_MS};
     pthread_mutex_lock(&e->mu);

@@ -6,6 +6,7 @@
  * plus the period.  So an idle stream costs O(1) per period and a busy one no lock.
  */
 #include "base/clock.h"
+#include "base/thread.h"
 #include "http/http_internal.h"
 
 #include <errno.h>
@@ -83,6 +84,7 @@ static void sleep_until(struct ticker *t, uint64_t until_ms) {
 }
 
 static void *ticker_main(void *arg) {
+    thread_name("wopr-tick");
     struct ticker *t = arg;
     pthread_mutex_lock(&t->lock);
     while (!t->stop) {

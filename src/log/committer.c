@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "log/log_int.h"
 
 /* ------------------------------------------------------------------------------ queue */
@@ -107,6 +108,7 @@ static void commit_batch(struct wopr_log *l, size_t n) {
 }
 
 static void *committer_main(void *log) {
+    thread_name("wopr-commit");
     struct wopr_log *l = log;
     size_t n;
     while ((n = queue_take(l)) > 0) {

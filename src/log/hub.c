@@ -3,6 +3,7 @@
  * has, the committer only hands a commit over; waking happens here, outside of every lock.
  */
 #include "base/mem.h"
+#include "base/thread.h"
 #include "log/log_int.h"
 
 static unsigned present_slot(int64_t run_no) {
@@ -276,6 +277,7 @@ static void work_off(struct list *work) {
 }
 
 void *hub_main(void *log) {
+    thread_name("wopr-hub");
     struct wopr_log *l = log;
     struct hub *h = &l->hub;
     struct list work;

@@ -1,0 +1,10 @@
+/*
+ * thread.h: what pthreads leaves open.  Layer: base.
+ */
+#ifndef WOPR_BASE_THREAD_H
+#define WOPR_BASE_THREAD_H
+
+/* Name of the calling thread in top, gdb and perf; at most 15 bytes are kept. */
+void thread_name(const char *name);
+
+#endif
