@@ -46,7 +46,8 @@ static void call_open(struct call *k, const char *url, const char *method, const
         k->l = curl_slist_append(k->l, *h);
     if (!names_header(headers, "Authorization:") && key != NULL)
         k->l = curl_slist_append(k->l, fmt("Authorization: Bearer %s", key));
-    if (!names_header(headers, "Accept:")) k->l = curl_slist_append(k->l, fmt("Accept: %s", accept));
+    if (!names_header(headers, "Accept:"))
+        k->l = curl_slist_append(k->l, fmt("Accept: %s", accept));
     if (body != NULL && !names_header(headers, "Content-Type:"))
         k->l = curl_slist_append(k->l, "Content-Type: application/json");
     k->l = curl_slist_append(k->l, "Expect:");
@@ -75,15 +76,24 @@ static void call_close(struct call *k, const char *method, const char *path, str
     if (method != NULL) verify_reply(method, path, r);
 }
 
-struct reply ask_base(const char *base, const char *method, const char *path, const char *body,
-                      const char *const *headers) {
+static struct reply perform(const char *base, const char *method, const char *path,
+                            const char *body, const char *const *headers, bool judged) {
     struct reply r = {0};
     struct call k;
     call_open(&k, fmt("%s%s", base, path), method, body, headers, "application/json");
     CURLcode rc = curl_easy_perform(k.c);
     cr_assert_eq(rc, CURLE_OK, "%s %s: %s", method, path, curl_easy_strerror(rc));
-    call_close(&k, method, path, &r);
+    call_close(&k, judged ? method : NULL, path, &r);
     return r;
+}
+
+struct reply ask_base(const char *base, const char *method, const char *path, const char *body,
+                      const char *const *headers) {
+    return perform(base, method, path, body, headers, true);
+}
+
+struct reply ask_unjudged(const char *path, const char *const *headers) {
+    return perform(base_url(), "GET", path, NULL, headers, false);
 }
 
 struct reply ask(const char *method, const char *path, const char *body,
@@ -149,34 +159,40 @@ const char *run_path(const char *run, const char *rest) {
 }
 
 /* --- streams --- */
-/* H5: line based, LF or CRLF; several data lines are joined; a frame without data is dropped; id and
- * event start anew with each frame; an unterminated last frame counts. */
+/* H5: line based, LF or CRLF; several data lines are joined; a frame without data is dropped; id
+ * and event start anew with each frame; an unterminated last frame counts. */
+static void parse_line(struct str line, struct frame *f) {
+    struct str field, value;
+    if (!str_cut(line, ':', &field, &value)) return;
+    if (value.n > 0 && value.p[0] == ' ') value = str_n(value.p + 1, value.n - 1);
+    if (str_eqc(field, "id")) f->id = value;
+    if (str_eqc(field, "event")) f->event = value;
+    if (!str_eqc(field, "data")) return;
+    f->data = f->data.p == NULL ? value
+                                : arena_printf(test_arena(), STR_FMT "\n" STR_FMT, STR_ARG(f->data),
+                                               STR_ARG(value));
+}
+
+static void end_frame(struct stream *st, struct frame *f) {
+    if (f->event.p == NULL) f->event = STR("message");
+    if (f->data.p != NULL) st->v[st->n++] = *f;
+    *f = (struct frame){STR_NONE, STR_NONE, STR_NONE};
+}
+
 static void parse_frames(struct stream *st) {
-    struct str rest = st->raw, line, field, value;
+    struct str rest = st->raw, line;
     struct frame f = {STR_NONE, STR_NONE, STR_NONE};
     size_t max = 2;
     for (size_t i = 0; i < rest.n; i++) max += rest.p[i] == '\n';
     st->v = ARENA_ARRAY(test_arena(), struct frame, max);
-    for (bool more = true; more;) {
-        more = str_cut(rest, '\n', &line, &rest);
-        if (!more) line = rest;
+    while (str_cut(rest, '\n', &line, &rest)) {
         if (line.n > 0 && line.p[line.n - 1] == '\r') line.n--;
-        if (line.n == 0 || !more) {
-            if (line.n == 0 && f.data.p != NULL) {
-                if (f.event.p == NULL) f.event = STR("message");
-                st->v[st->n++] = f;
-            }
-            if (line.n == 0) f = (struct frame){STR_NONE, STR_NONE, STR_NONE};
-            if (line.n == 0) continue;
-        }
-        if (!str_cut(line, ':', &field, &value)) continue;
-        if (value.n > 0 && value.p[0] == ' ') value = str_n(value.p + 1, value.n - 1);
-        if (str_eqc(field, "id")) f.id = value;
-        if (str_eqc(field, "event")) f.event = value;
-        if (str_eqc(field, "data") && f.data.p == NULL) f.data = value;
-        else if (str_eqc(field, "data"))
-            f.data = str_c(fmt(STR_FMT "\n" STR_FMT, STR_ARG(f.data), STR_ARG(value)));
+        if (line.n == 0) end_frame(st, &f);
+        else parse_line(line, &f);
     }
+    if (!st->closed_by_server) return; /* we cut it: half a frame is no frame */
+    parse_line(rest, &f);
+    end_frame(st, &f);
 }
 
 struct stream stream(const char *run, const char *query, const char *last_event_id, int max_ms) {

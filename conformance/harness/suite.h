@@ -23,9 +23,9 @@
 
 struct arena *test_arena(void);
 const char *fmt(const char *f, ...) __attribute__((format(printf, 1, 2))); /* in the arena */
-int64_t now_ms(void);     /* monotonic */
-void nap_ms(int ms);      /* only inside bounded polling loops */
-int lifecycle_ms(void);   /* OPENWOP_LIFECYCLE_TIMEOUT_MS, default 10000 */
+int64_t now_ms(void);                                                      /* monotonic */
+void nap_ms(int ms);               /* only inside bounded polling loops */
+int lifecycle_ms(void);            /* OPENWOP_LIFECYCLE_TIMEOUT_MS, default 10000 */
 const char *env(const char *name); /* NULL when unset or empty */
 
 /* --- values of JSON text; p is NULL when absent --- */
@@ -36,7 +36,7 @@ int64_t int_at(struct str json, const char *path); /* integer; fails the test wh
 bool is_type(struct str json, const char *path, enum json_type t);
 struct json_elements list_at(struct str json, const char *path); /* fails when it is no array */
 bool has(struct str text, const char *part);
-bool list_has(struct str array, const char *string); /* an array of strings holds this one */
+bool list_has(struct str array, const char *string);       /* an array of strings holds this one */
 size_t count_of(struct json_elements l, const char *type); /* events of that type */
 struct str first_of(struct json_elements l, const char *type);
 
@@ -52,6 +52,8 @@ struct reply ask(const char *method, const char *path, const char *body,
                  const char *const *headers);
 struct reply ask_base(const char *base, const char *method, const char *path, const char *body,
                       const char *const *headers);
+/* GET whose body is not judged: for gates, so that one bad document fails one scenario, not all. */
+struct reply ask_unjudged(const char *path, const char *const *headers);
 struct reply ask_keyed(const char *key, const char *path, const char *body); /* Idempotency-Key */
 /* The same kind of request n times at once (POST path); bodies and keys have n entries each. */
 #define PARALLEL_MAX 32
@@ -84,17 +86,17 @@ struct str wait_status(const char *run, const char *status, int max_ms);
 struct str wait_terminal(const char *run, int max_ms);
 struct str run_to_end(const char *workflow, const char *extras, const char *status); /* snapshot */
 struct json_elements poll_events(const char *run, const char *query); /* .../events/poll */
-struct json_elements json_events(const char *run); /* .../events as JSON */
+struct json_elements json_events(const char *run);                    /* .../events as JSON */
 /* A run that the host really finds: without it a 404 for a missing one proves nothing. */
 const char *known_run(void);
 
 /* --- gates: skip the test with the reason; nothing is passed silently --- */
-struct str document(void); /* discovery: 200 and valid, else the test fails */
+struct str document(void);  /* discovery: 200 and valid, else the test fails */
 struct str discovery(void); /* the same for gates: not judged; p NULL when there is none */
 bool has_fixture(const char *id);
 void need_fixture(const char *id);
-void need_flag(const char *path);                /* boolean true in discovery */
-struct str need_member(const char *path);        /* present in discovery */
+void need_flag(const char *path);         /* boolean true in discovery */
+struct str need_member(const char *path); /* present in discovery */
 
 /* --- canaries (H10): a leak is the value or the marker alone --- */
 #define CANARY_MARKER "CANARY-openwop-CONFORMANCE-NEVER-SECRET"

@@ -62,13 +62,19 @@ static bool valid(const char *file, const char *fragment, struct str json, char 
     return false;
 }
 
+static bool judging(void) {
+    const char *v = env("OPENWOP_CONFORMANCE_SCHEMAS");
+    return v == NULL || strcmp(v, "off") != 0;
+}
+
 bool verify_against(const char *schema_file, struct str json, char *why) {
-    return valid(schema_file, "", json, why);
+    return !judging() || valid(schema_file, "", json, why);
 }
 
 static void judge(const char *what, const char *file, const char *fragment, struct str json) {
     char why[VERIFY_WHY] = "";
-    cr_expect(valid(file, fragment, json, why), "%s breaks the published schema: %s", what, why);
+    cr_expect(!judging() || valid(file, fragment, json, why), "%s breaks the published schema: %s",
+              what, why);
 }
 
 /* --- event documents --- */
@@ -83,6 +89,7 @@ static bool known_type(struct str type) {
 }
 
 static void verify_event(const char *run, struct str doc) {
+    if (!judging()) return;
     struct str type = text_or_none(doc, "type");
     cr_expect(type.n > 0, "an event document without a type: " STR_FMT, STR_ARG(doc));
     cr_expect(text_or_none(doc, "eventId").n > 0 && at(doc, "payload").p != NULL &&
@@ -95,6 +102,7 @@ static void verify_event(const char *run, struct str doc) {
     /* EVT-14: the value "message" is missing in the literal schema of this payload */
     struct str reducer = text_or_none(doc, "payload.reducer");
     if (str_eqc(type, "channel.written") && str_eqc(reducer, "message")) return;
+    if (at(doc, "payload").p == NULL) return; /* said above */
     judge(fmt("the payload of " STR_FMT, STR_ARG(type)), PAYLOADS,
           fmt("#/$defs/_typeIndex/properties/" STR_FMT, STR_ARG(type)), at(doc, "payload"));
 }
@@ -121,7 +129,7 @@ void verify_frame(const char *run, const struct frame *f) {
         for (size_t i = 0; i < l.n; i++) verify_event(run, l.v[i]);
     } else if (at(f->data, "type").p != NULL) {
         verify_event(run, f->data);
-        cr_expect(str_eq(f->event, text_or_none(f->data, "type")),
+        cr_expect(!judging() || str_eq(f->event, text_or_none(f->data, "type")),
                   "the frame is named " STR_FMT ", its document says otherwise", STR_ARG(f->event));
     }
 }
@@ -158,7 +166,7 @@ static void judge_events(const char *run, struct str json) {
 
 static void judge_poll(const char *run, struct str json) {
     judge_events(run, json);
-    cr_expect(is_type(json, "isComplete", JSON_BOOL), "isComplete is no boolean");
+    cr_expect(!judging() || is_type(json, "isComplete", JSON_BOOL), "isComplete is no boolean");
 }
 
 static void judge_workflow(const char *run, struct str json) {

@@ -1,9 +1,9 @@
 /*
  * verify.h: every body seen is checked against the published schemas (api/schemas).
- * Called by the client for each answer, so no scenario can forget it.  A violation is an expectation
- * of the running test that fails, with the pointer into the body and the rule.  Names the host may
- * add (event types, statuses) are tolerated as GEN-5 asks of any reader: of an event of unknown type
- * only the common fields are judged.
+ * Called by the client for each answer, so no scenario can forget it.  A violation is an
+ * expectation of the running test that fails, with the pointer into the body and the rule.  Names
+ * the host may add (event types, statuses) are tolerated as GEN-5 asks of any reader: of an event
+ * of unknown type only the common fields are judged.
  */
 #ifndef WOPR_CONFORMANCE_VERIFY_H
 #define WOPR_CONFORMANCE_VERIFY_H

@@ -1,0 +1,143 @@
+/*
+ * main.c: names the host or starts one, runs the scenarios, counts them per profile.
+ * OPENWOP_BASE_URL (with OPENWOP_API_KEY): the host to test; else WOPR_PROGRAM is started for it.
+ * OPENWOP_CONFORMANCE_SCHEMAS=off: see verify.h.
+ * OPENWOP_CONFORMANCE_RESULTS: a file that gets one line per test, "passed suite::name".
+ * Exit status: 0 nothing failed, 1 something did, 2 could not start.
+ */
+#include "host.h"
+#include "profiles.h"
+
+#include <criterion/criterion.h>
+#include <criterion/hooks.h>
+#include <criterion/options.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RESULTS_MAX 1024
+#define REASON_MAX  256
+
+enum outcome { PASSED, FAILED, SKIPPED, OUTCOME_NR };
+static const char *const OUTCOMES[] = {"passed", "failed", "skipped"};
+
+static struct result {
+    const char *suite, *name;
+    enum outcome outcome;
+    char reason[REASON_MAX];
+} results[RESULTS_MAX];
+static size_t results_nr;
+
+ReportHook(POST_TEST)(struct criterion_test_stats *s) {
+    if (results_nr == RESULTS_MAX) return;
+    struct result *r = &results[results_nr++];
+    r->suite = s->test->category;
+    r->name = s->test->name;
+    r->outcome = s->test_status == CR_STATUS_SKIPPED  ? SKIPPED
+                 : s->test_status == CR_STATUS_PASSED ? PASSED
+                                                      : FAILED;
+    if (s->crashed || s->timed_out) r->outcome = FAILED;
+    snprintf(r->reason, sizeof r->reason, "%s", s->message != NULL ? s->message : "");
+}
+
+ReportHook(TEST_CRASH)(struct criterion_test_stats *s) {
+    for (size_t i = 0; i < results_nr; i++)
+        if (results[i].name == s->test->name && results[i].suite == s->test->category) return;
+    if (results_nr == RESULTS_MAX) return;
+    results[results_nr++] = (struct result){
+        .suite = s->test->category, .name = s->test->name, .outcome = FAILED, .reason = "crashed"};
+}
+
+static bool write_results(const char *path) {
+    FILE *f = fopen(path, "w");
+    if (f == NULL) return false;
+    for (size_t i = 0; i < results_nr; i++)
+        fprintf(f, "%s %s::%s\n", OUTCOMES[results[i].outcome], results[i].suite, results[i].name);
+    return fclose(f) == 0;
+}
+
+static void count(const char *profile, unsigned n[OUTCOME_NR]) {
+    for (size_t i = 0; i < results_nr; i++) {
+        const struct scenario *s = scenario_of(results[i].suite);
+        if (profile == NULL || (s != NULL && strcmp(s->profile, profile) == 0))
+            n[results[i].outcome]++;
+    }
+}
+
+/* The number that failed, with scenarios the table does not know counted as failures. */
+static unsigned summary(void) {
+    unsigned total[OUTCOME_NR] = {0}, unknown = 0;
+    const char *schemas = getenv("OPENWOP_CONFORMANCE_SCHEMAS");
+    for (size_t i = 0; i < results_nr; i++) {
+        const struct result *r = &results[i];
+        if (scenario_of(r->suite) == NULL) {
+            unknown++;
+            printf("%s is not in the table of scenarios\n", r->suite);
+        }
+        if (r->outcome == SKIPPED) printf("skipped %s::%s: %s\n", r->suite, r->name, r->reason);
+    }
+    printf("\n%-26s %7s %7s %7s\n", "profile", "passed", "failed", "skipped");
+    for (const char *const *p = PROFILES; *p != NULL; p++) {
+        unsigned n[OUTCOME_NR] = {0};
+        count(*p, n);
+        printf("%-26s %7u %7u %7u\n", *p, n[PASSED], n[FAILED], n[SKIPPED]);
+    }
+    count(NULL, total);
+    if (schemas != NULL && strcmp(schemas, "off") == 0)
+        puts("\nbodies were NOT checked against the published schemas: this run proves little");
+    printf("\n%u passed, %u failed, %u skipped\n", total[PASSED], total[FAILED], total[SKIPPED]);
+    return total[FAILED] + unknown;
+}
+
+/* Two hosts of our own: the second has a request limit low enough to be reached. */
+static bool start_own(struct host *main_host, struct host *limited) {
+    static const char *const low[] = {"--address-rate",
+                                      "5",
+                                      "--address-burst",
+                                      "20",
+                                      "--key-rate",
+                                      "5",
+                                      "--key-burst",
+                                      "20",
+                                      NULL};
+    if (!host_start(main_host, WOPR_PROGRAM, NULL)) return false;
+    if (!host_start(limited, WOPR_PROGRAM, low)) return false;
+    setenv("OPENWOP_BASE_URL", main_host->base, 1);
+    setenv("OPENWOP_API_KEY", HOST_KEY, 1);
+    setenv("OPENWOP_LIMITED_BASE_URL", limited->base, 1);
+    return true;
+}
+
+static int run_tests(struct criterion_test_set *tests) {
+    const char *base = getenv("OPENWOP_BASE_URL"), *key = getenv("OPENWOP_API_KEY");
+    const char *file = getenv("OPENWOP_CONFORMANCE_RESULTS");
+    struct host own = {0}, limited = {0};
+    bool mine = base == NULL || *base == '\0', ended_well = true;
+    if (mine && !start_own(&own, &limited)) {
+        host_stop(&own);
+        return 2;
+    }
+    if (!mine && (key == NULL || *key == '\0')) {
+        fputs("conformance: OPENWOP_BASE_URL is set, OPENWOP_API_KEY is not\n", stderr);
+        return 2;
+    }
+    criterion_run_all_tests(tests);
+    if (mine) {
+        int first = host_stop(&own), second = host_stop(&limited);
+        ended_well = first == 0 && second == 0;
+    }
+    unsigned failed = summary();
+    if (file != NULL && !write_results(file)) {
+        fprintf(stderr, "conformance: cannot write %s\n", file);
+        return 2;
+    }
+    if (!ended_well) fputs("conformance: the host did not end with 0 on SIGTERM\n", stderr);
+    return failed == 0 && results_nr > 0 && ended_well ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+    struct criterion_test_set *tests = criterion_initialize();
+    int rc = criterion_handle_args(argc, argv, true) ? run_tests(tests) : 0;
+    criterion_finalize(tests);
+    return rc;
+}
