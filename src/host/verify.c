@@ -1,6 +1,7 @@
 /* verify.c: a database against itself: the store's physical checks, then every projection against
  * the fold of its log. */
 #include "base/clock.h"
+#include "codec/json.h"
 #include "host/host.h"
 #include "wire/v1/v1.h"
 
@@ -16,6 +17,7 @@ struct verify {
     void *ctx;
     int64_t findings;
     struct arena *arena; /* of the run at hand */
+    struct payload_rules *rules;
 };
 
 static void finding(struct verify *v, struct str run_id, const char *what, const char *text) {
@@ -28,6 +30,39 @@ static void finding(struct verify *v, struct str run_id, const char *what, const
 
 static void store_report(void *ctx, const struct store_finding *f) {
     finding(ctx, f->run_id, f->what, f->text);
+}
+
+/* What the fold does not look at, or folds over (EVT-2, EVT-3, EVT-12, EVT-13).  NULL, or the rule
+ * that does not hold. */
+static const char *event_broken(const struct verify *v, const struct run_state *s,
+                                const struct event *e, struct wopr_error *why) {
+    if (e->kind == EV_UNKNOWN) return str_eqc(e->type, "unknown") ? "a kind without a name" : NULL;
+    if (e->schema_version < EVENT_SCHEMA_VERSION) return "a schema version that never was";
+    if (e->ts_ms < s->last_ts_ms) return "the time goes back";
+    if (e->causation_seq >= e->seq || e->causation_seq < -1) return "caused by a later event";
+    if (e->node_id.n > 0 && workflow_node_index(s->wf, e->node_id) < 0)
+        return "its node is not in the workflow";
+    struct str node = json_get(e->payload, "nodeId");
+    if (e->node_id.n > 0 && json_type_of(node) == JSON_STRING &&
+        !str_eq(json_string(node, v->arena), e->node_id))
+        return "its payload names another node";
+    if (e->schema_version > EVENT_SCHEMA_VERSION) return NULL; /* of a newer host */
+    if (payload_check(v->rules, e->kind, e->payload, why) == 0) return NULL;
+    return why->message;
+}
+
+static bool event_take(struct verify *v, struct run_state *s, const struct run_origin *o,
+                       const struct event *e) {
+    struct wopr_error why = {0};
+    const char *broken = event_broken(v, s, e, &why);
+    char line[640];
+    if (broken != NULL) {
+        snprintf(line, sizeof line, "%lld: %s", (long long)e->seq, broken);
+        finding(v, o->head.run_id, "damaged event", line);
+    }
+    if (run_state_apply(s, e, &why) == 0) return true;
+    finding(v, o->head.run_id, "the log cannot be folded", why.message);
+    return false;
 }
 
 /* Apply the whole log; a broken event is a finding, not a failure.  *ok tells whether s may be
@@ -43,16 +78,17 @@ static int fold(struct verify *v, struct run_state *s, const struct run_origin *
         rc = store_events(v->store, o->head.run_no, s->next_seq, VERIFY_PAGE, 8u * 1024 * 1024,
                           page, &l, err);
         if (rc != 0) break;
-        for (size_t i = 0; i < l.n && *ok; i++) {
-            struct wopr_error why = {0};
-            if (run_state_apply(s, &l.v[i], &why) == 0) continue;
-            finding(v, o->head.run_id, "the log cannot be folded", why.message);
-            *ok = false;
-        }
+        for (size_t i = 0; i < l.n && *ok; i++) *ok = event_take(v, s, o, &l.v[i]);
         more = l.n > 0;
     }
     arena_free(page);
     return rc;
+}
+
+/* Columns that not every status shows. */
+static bool same_hidden(const struct run_view *a, const struct run_view *b) {
+    return str_eq(a->error, b->error) && str_eq(a->outputs, b->outputs) &&
+           str_eq(a->current_node, b->current_node) && str_eq(a->agent, b->agent);
 }
 
 static int compare(struct verify *v, const struct run_state *s, const struct run_origin *o,
@@ -69,7 +105,7 @@ static int compare(struct verify *v, const struct run_state *s, const struct run
     if (rc == 0) rc = v1_view_of_state(s, o, 0, v->arena, &folded, err);
     if (rc == 0) rc = v1_snapshot_render(&stored, -1, now, &x, err);
     if (rc == 0) rc = v1_snapshot_render(&folded, -1, now, &y, err);
-    if (rc == 0 && !str_eq(buf_str(&x), buf_str(&y)))
+    if (rc == 0 && (!str_eq(buf_str(&x), buf_str(&y)) || !same_hidden(&stored, &folded)))
         finding(v, o->head.run_id, "the projection differs from the fold of the log",
                 "the log is right; see wopr runs show and wopr tail --json");
     buf_fini(&x);
@@ -89,12 +125,18 @@ static int verify_run(struct verify *v, struct str tenant, bool test_mode, struc
     bool ok = false;
     int rc = store_run_head(v->store, tenant, test_mode, run_id, v->arena, &head, err);
     if (rc == 0) rc = store_run_origin(v->store, head.run_no, v->arena, &o, err);
+    if (rc == WOPR_E_NOT_FOUND) {
+        finding(v, run_id, "missing", "the creation data of the run");
+        return 0;
+    }
     if (rc != 0) return rc;
     if (store_workflow_by_hash(v->store, &o.workflow_hash, v->arena, &text, &why) != 0 ||
         workflow_compile(text, &env, &wf, &why) != 0) {
         finding(v, run_id, "the workflow of the run is missing or broken", why.message);
         return 0;
     }
+    if (!sha256_eq(&wf->hash, &o.workflow_hash) || !str_eq(wf->id, o.meta.workflow_id))
+        finding(v, run_id, "the workflow of the run", "not the one it began with");
     rc = run_state_new(wf, &o.meta, &RUN_LIMITS_DEFAULT, &s, err);
     if (rc == 0) rc = fold(v, s, &o, &ok, err);
     if (rc == 0 && ok) rc = compare(v, s, &o, err);
@@ -128,8 +170,10 @@ int host_verify(struct store *s, void (*report)(void *ctx, const char *line), vo
     *runs = 0;
     v.arena = arena_new(VERIFY_ARENA_MAX);
     int rc = v.arena == NULL ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory") : 0;
+    if (rc == 0) rc = payload_rules_new(&v.rules, err);
     if (rc == 0) rc = store_verify(s, store_report, &v, err);
     if (rc == 0) rc = verify_runs(&v, runs, err);
+    payload_rules_free(v.rules);
     arena_free(v.arena);
     *findings = v.findings;
     return rc;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "store/sqlite/sql.h"
 
+enum { EVENTS_PER_INSERT = 4 };      /* rows of SQL_EVENT_INSERT_4 */
 #define MASKED STR("\"[REDACTED]\"") /* OBS-72, mode mask: what a sensitive initial value shows */
 
 struct batch { /* one transaction */
@@ -169,22 +170,26 @@ static int origin_insert(struct batch *b, const struct plan *p) {
 }
 
 /* ------------------------------------------------------------------------------ what follows it */
+static void event_bind(struct query *q, int64_t run_no, const struct event *e) {
+    bind_int(q, run_no);
+    bind_int(q, e->seq);
+    bind_int(q, e->kind);
+    bind_int(q, e->ts_ms);
+    bind_opt(q, e->node_id);
+    bind_int_opt(q, e->causation_seq, -1);
+    bind_int(q, e->schema_version);
+    bind_int(q, e->engine_version);
+    bind_int(q, e->flags);
+    bind_text(q, e->payload);
+}
+
 static int events_insert(struct batch *b, const struct plan *p) {
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < p->events_nr; i++) {
-        const struct event *e = &p->events[i];
+    for (size_t i = 0; rc == 0 && i < p->events_nr;) {
+        size_t n = p->events_nr - i >= EVENTS_PER_INSERT ? EVENTS_PER_INSERT : 1;
         struct query q;
-        query_begin(&q, b->c, SQL_EVENT_INSERT);
-        bind_int(&q, p->run_no);
-        bind_int(&q, e->seq);
-        bind_int(&q, e->kind);
-        bind_int(&q, e->ts_ms);
-        bind_opt(&q, e->node_id);
-        bind_int_opt(&q, e->causation_seq, -1);
-        bind_int(&q, e->schema_version);
-        bind_int(&q, e->engine_version);
-        bind_int(&q, e->flags);
-        bind_text(&q, e->payload);
+        query_begin(&q, b->c, n == 1 ? SQL_EVENT_INSERT : SQL_EVENT_INSERT_4);
+        for (size_t end = i + n; i < end; i++) event_bind(&q, p->run_no, &p->events[i]);
         rc = query_run(&q, b->err);
     }
     b->events += (int64_t)p->events_nr;

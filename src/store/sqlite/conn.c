@@ -148,6 +148,7 @@ void conn_close(struct conn *c) {
     if (!c) return;
     for (int i = 0; i < SQL_NR; i++) sqlite3_finalize(c->st[i]);
     sqlite3_close(c->db);
+    memo_free(c);
     mem_free(c);
 }
 

@@ -53,6 +53,28 @@ int store_key_revoke(struct store *s, struct str key_id, int64_t now_ms, struct 
     return write_end(s, rc, err);
 }
 
+static void key_to_memo(const struct api_key *k, struct memo_row *r) {
+    *r = (struct memo_row){
+        .text = {k->key_id, k->tenant, k->workspace, k->subject_issuer, k->subject_id, k->label},
+        .number = {k->scopes, k->test_mode, k->created_ms, k->expires_ms, k->revoked_ms},
+        .hash = k->hash};
+}
+
+static void key_from_memo(const struct memo_row *r, struct api_key *k) {
+    *k = (struct api_key){.key_id = r->text[0],
+                          .tenant = r->text[1],
+                          .workspace = r->text[2],
+                          .subject_issuer = r->text[3],
+                          .subject_id = r->text[4],
+                          .label = r->text[5],
+                          .hash = r->hash,
+                          .scopes = (uint32_t)r->number[0],
+                          .test_mode = r->number[1] != 0,
+                          .created_ms = r->number[2],
+                          .expires_ms = r->number[3],
+                          .revoked_ms = r->number[4]};
+}
+
 /* The one row of a bound query. */
 static int key_one(struct query *q, struct arena *a, struct api_key *out, struct wopr_error *err) {
     int rc = query_step(q, err);
@@ -66,26 +88,37 @@ static int key_one(struct query *q, struct arena *a, struct api_key *out, struct
     return 0;
 }
 
-int store_key_find(struct store *s, struct str key_id, struct arena *a, struct api_key *out,
-                   struct wopr_error *err) {
+/* id: the query; key: its parameter, as the bytes it is remembered by. */
+static int key_find(struct store *s, enum stmt_id id, struct str key, const struct sha256 *hash,
+                    struct arena *a, struct api_key *out, struct wopr_error *err) {
     struct conn *c;
+    struct memo_row r;
     int rc = conn_reader(s, &c, err);
     if (rc != 0) return rc;
+    if (memo_get(c, id, key, a, &r)) {
+        key_from_memo(&r, out);
+        return 0;
+    }
     struct query q;
-    query_begin(&q, c, SQL_KEY_BY_ID);
-    bind_text(&q, key_id);
-    return key_one(&q, a, out, err);
+    query_begin(&q, c, id);
+    if (hash) bind_hash(&q, hash);
+    else bind_text(&q, key);
+    rc = key_one(&q, a, out, err);
+    if (rc != 0) return rc;
+    key_to_memo(out, &r);
+    memo_put(c, id, key, &r);
+    return 0;
+}
+
+int store_key_find(struct store *s, struct str key_id, struct arena *a, struct api_key *out,
+                   struct wopr_error *err) {
+    return key_find(s, SQL_KEY_BY_ID, key_id, NULL, a, out, err);
 }
 
 int store_key_find_hash(struct store *s, const struct sha256 *hash, struct arena *a,
                         struct api_key *out, struct wopr_error *err) {
-    struct conn *c;
-    int rc = conn_reader(s, &c, err);
-    if (rc != 0) return rc;
-    struct query q;
-    query_begin(&q, c, SQL_KEY_BY_HASH);
-    bind_hash(&q, hash);
-    return key_one(&q, a, out, err);
+    struct str key = str_n((const char *)hash->b, sizeof hash->b);
+    return key_find(s, SQL_KEY_BY_HASH, key, hash, a, out, err);
 }
 
 int store_key_list(struct store *s, struct arena *a, struct api_key_list *out,

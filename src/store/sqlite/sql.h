@@ -36,17 +36,41 @@ enum {
     STORE_READER_CACHE_KB = 1024,
     STORE_WRITER_CACHE_KB = 16384,
     STORE_LIST_MAX = 10000, /* rows of any list answer */
-    STORE_HOLDER_MAX = 256  /* bytes of a holder's name */
+    STORE_HOLDER_MAX = 256, /* bytes of a holder's name */
+    STORE_MEMOS = 16,       /* rows a connection remembers */
+    MEMO_TEXTS = 6,
+    MEMO_NUMBERS = 5
 };
 #define STORE_APPLICATION_ID    1464815698 /* "WOPR" in the file header; decimal for PRAGMA */
 #define STORE_IDEM_KEEP_MS      ((int64_t)24 * 3600 * 1000)      /* IDEM-6 */
 #define STORE_TOMBSTONE_KEEP_MS ((int64_t)90 * 24 * 3600 * 1000) /* STORE-44 */
+
+/* --- memo.c: see there --- */
+struct wal_head { /* first 48 bytes of the wal-index: they change with every commit */
+    uint32_t w[12];
+};
+struct memo_row {
+    struct str text[MEMO_TEXTS];
+    int64_t number[MEMO_NUMBERS];
+    struct sha256 hash;
+};
+struct memo {
+    char *block; /* owned: key and texts; NULL = empty */
+    enum stmt_id id;
+    struct str key;
+    struct wal_head head; /* what row was read under */
+    struct memo_row row;
+};
 
 struct conn {
     struct store *store;
     sqlite3 *db;
     struct list link; /* readers: in store->readers */
     sqlite3_stmt *st[SQL_NR];
+    const volatile uint32_t *wal_index; /* mapped by SQLite */
+    bool wal_index_none, memo_ready, has_read;
+    struct wal_head memo_head; /* seen by the last memo_get; holds when memo_ready */
+    struct memo memos[STORE_MEMOS];
 };
 struct store {
     struct store_config cfg;
@@ -110,6 +134,14 @@ MUST_CHECK int write_end(struct store *s, int rc, struct wopr_error *err);
 /* The same without the lock, for batches. */
 MUST_CHECK int tx_begin(struct conn *c, struct wopr_error *err);
 MUST_CHECK int tx_end(struct conn *c, int rc, struct wopr_error *err);
+
+/* --- memo.c --- */
+/* The row id's query gives for key, without running it: true when it was remembered and nothing was
+ * committed since.  false: run the query, then hand its one row to memo_put. */
+bool memo_get(struct conn *c, enum stmt_id id, struct str key, struct arena *a,
+              struct memo_row *out);
+void memo_put(struct conn *c, enum stmt_id id, struct str key, const struct memo_row *row);
+void memo_free(struct conn *c);
 
 /* --- migrate.c --- */
 MUST_CHECK int migrate(struct conn *c, bool may_write, struct wopr_error *err);

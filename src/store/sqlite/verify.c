@@ -105,7 +105,7 @@ static int walk_orphans(const struct walk *w) {
     if (rc != 0) return rc;
     query_begin(&q, w->c, SQL_VERIFY_COUNTERS);
     rc = query_step(&q, w->err);
-    if (rc == 1 && col_int(&q, 0) == 0)
+    if (rc == 0 || (rc == 1 && col_int(&q, 0) == 0))
         tell(w, 0, STR_NONE, "counters", "the row of counters does not match the tables");
     query_end(&q);
     return rc < 0 ? rc : 0;

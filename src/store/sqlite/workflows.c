@@ -71,11 +71,48 @@ static void workflow_read(struct query *q, struct arena *a, struct workflow_row 
     (void)col_hash(q, 2, &out->hash); /* a foreign key into a column with a CHECK */
 }
 
+static void workflow_to_memo(const struct workflow_row *w, struct memo_row *r) {
+    *r = (struct memo_row){.text = {w->workflow_id, w->tenant, w->version, w->text},
+                           .number = {mode_of(w), w->created_ms, w->updated_ms},
+                           .hash = w->hash};
+}
+
+static void workflow_from_memo(const struct memo_row *r, struct workflow_row *w) {
+    *w = (struct workflow_row){.workflow_id = r->text[0],
+                               .tenant = r->text[1],
+                               .version = r->text[2],
+                               .text = r->text[3],
+                               .hash = r->hash,
+                               .both_modes = r->number[0] == MODE_BOTH,
+                               .test_mode = r->number[0] == MODE_TEST,
+                               .created_ms = r->number[1],
+                               .updated_ms = r->number[2]};
+}
+
+/* What a look-up is remembered by: mode, length of the tenant's name, tenant, id. */
+static struct str workflow_key(struct arena *a, struct str tenant, bool test_mode,
+                               struct str workflow_id) {
+    size_t n = 1 + sizeof tenant.n + tenant.n + workflow_id.n;
+    char *p = arena_alloc(a, n);
+    if (!p) return STR_NONE;
+    p[0] = test_mode ? MODE_TEST : MODE_LIVE;
+    memcpy(p + 1, &tenant.n, sizeof tenant.n);
+    if (tenant.n > 0) memcpy(p + 1 + sizeof tenant.n, tenant.p, tenant.n);
+    if (workflow_id.n > 0) memcpy(p + n - workflow_id.n, workflow_id.p, workflow_id.n);
+    return str_n(p, n);
+}
+
 int store_workflow_get(struct store *s, struct str tenant, bool test_mode, struct str workflow_id,
                        struct arena *a, struct workflow_row *out, struct wopr_error *err) {
     struct conn *c;
+    struct memo_row r;
     int rc = conn_reader(s, &c, err);
     if (rc != 0) return rc;
+    struct str key = workflow_key(a, tenant, test_mode, workflow_id);
+    if (key.n > 0 && memo_get(c, SQL_WF_GET, key, a, &r)) {
+        workflow_from_memo(&r, out);
+        return 0;
+    }
     struct query q;
     query_begin(&q, c, SQL_WF_GET);
     bind_text(&q, workflow_id);
@@ -88,6 +125,8 @@ int store_workflow_get(struct store *s, struct str tenant, bool test_mode, struc
     workflow_read(&q, a, &w);
     query_end(&q);
     if (arena_failed(a)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a workflow");
+    workflow_to_memo(&w, &r);
+    memo_put(c, SQL_WF_GET, key, &r);
     *out = w;
     return 0;
 }
