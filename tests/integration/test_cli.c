@@ -17,7 +17,7 @@ static int run(struct str *out, struct str *err, const char *a, const char *b, c
 }
 
 Test(cli, runs_tail_and_verify_read_beside_the_host) {
-    struct str out, err;
+    struct str out = STR_NONE, err = STR_NONE;
     const char *id = create_run(&sv, "slow-pipeline", "\"inputs\":{\"delayMs\":300}");
     cr_assert_eq(run(&out, &err, "tail", id, "--json", "--test"), 0, STR_FMT, STR_ARG(err));
     struct str rest = out, line;
@@ -42,7 +42,7 @@ Test(cli, runs_tail_and_verify_read_beside_the_host) {
 }
 
 Test(cli, workflow_commands_take_effect_at_once /* NODE-3, WF-3 */) {
-    struct str out, err;
+    struct str out = STR_NONE, err = STR_NONE;
     const char *good = fmt("%s/mine.json", sv.dir), *bad = fmt("%s/bad.json", sv.dir);
     FILE *f = fopen(good, "w");
     fputs("{\"id\":\"mine\",\"name\":\"Mine\",\"version\":\"1\",\"nodes\":[{\"id\":\"n\","
@@ -73,7 +73,7 @@ Test(cli, workflow_commands_take_effect_at_once /* NODE-3, WF-3 */) {
 }
 
 Test(cli, settings_are_one_table) {
-    struct str out, err;
+    struct str out = STR_NONE, err = STR_NONE;
     cr_assert_eq(run(&out, &err, "serve", "--help", NULL, NULL), 0);
     cr_expect_not_null(strstr(out.p, "OPENWOP_SQLITE_PATH"));
     cr_assert_eq(

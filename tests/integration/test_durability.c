@@ -21,7 +21,7 @@ static unsigned count(struct str hay, const char *needle) {
 
 static void expect_clean_database(void) {
     static const char *const args[] = {"verify", NULL};
-    struct str out, err;
+    struct str out = STR_NONE, err = STR_NONE;
     int rc = program(&sv, args, &out, &err);
     cr_expect_eq(rc, 0, STR_FMT STR_FMT, STR_ARG(out), STR_ARG(err));
 }

@@ -108,7 +108,7 @@ Test(runs, append_channel_keeps_every_write_in_order /* CHAN-14, CHAN-15 */) {
 Test(runs, declared_channels_show_before_the_first_write /* SSE-18 */) {
     static const char *const put[] = {"workflow", "put",
                                       WOPR_SOURCE_DIR "/tests/integration/channels.json", NULL};
-    struct str out;
+    struct str out = STR_NONE;
     cr_assert_eq(program(&sv, put, &out, NULL), 0, STR_FMT, STR_ARG(out));
     const char *run = create_run(&sv, "channels", NULL);
     struct str snap = wait_terminal(&sv, run);
