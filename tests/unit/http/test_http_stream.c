@@ -122,7 +122,9 @@ Test(http_stream, a_forced_flush_does_not_wait_for_the_window /* SSE-33 */) {
     world_append(no, "r1", 2, LOGGED, 1);
     world_append(no, "r1", 3, ENDED, 1);
     cr_assert(hear_end(c));
-    cr_expect(body_has(c, "[{\"seq\":2},{\"seq\":3}]"));
+    /* one batch, or two when the stream was still sending its backlog as event 2 came */
+    cr_expect(body_has(c, "{\"seq\":3}]\n\n"));
+    cr_expect_eq(count_of(c, "\"seq\""), 4u);
     hang_up(c);
 }
 
