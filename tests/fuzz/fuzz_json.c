@@ -53,8 +53,12 @@ static void use_unchecked(struct str text, struct arena *a) {
     struct json_elements v;
     int64_t i;
     double d;
-    (void)json_members(text, a, &m, NULL);
-    (void)json_elements(text, a, &v, NULL);
+    int rc = json_members(text, a, &m, NULL);
+    ASSERT(rc == 0 || json_check(text, &JSON_LIMITS_STORED, NULL) != 0 ||
+           json_type_of(text) != JSON_OBJECT);
+    rc = json_elements(text, a, &v, NULL);
+    ASSERT(rc == 0 || json_check(text, &JSON_LIMITS_STORED, NULL) != 0 ||
+           json_type_of(text) != JSON_ARRAY);
     (void)json_string(text, a);
     (void)json_int(text, &i);
     (void)json_double(text, &d);

@@ -24,6 +24,21 @@ static int os_fail(struct wopr_error *err, const char *what, const char *path) {
                           path, strerror(e));
 }
 
+/* A new name is durable when its folder is; file systems that cannot sync folders need not. */
+static int sync_folder_of(const char *path, struct wopr_error *err) {
+    char folder[PATH_BYTES_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) : 0;
+    if (n > 0) memcpy(folder, path, n);
+    else folder[n++] = slash ? '/' : '.';
+    folder[n] = '\0';
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+    if (fd >= 0 && fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP)
+        rc = os_fail(err, "sync folder", folder);
+    if (fd >= 0) close(fd);
+    return rc;
+}
+
 /* Make every missing folder on the way to path, private to this user. */
 static int make_folder(const char *path, struct wopr_error *err) {
     char dir[PATH_BYTES_MAX];
@@ -32,7 +47,10 @@ static int make_folder(const char *path, struct wopr_error *err) {
         return wopr_error_set(err, WOPR_E_CONFIG, "the database path is empty or too long");
     for (char *p = strchr(dir + 1, '/'); p; p = strchr(p + 1, '/')) {
         *p = '\0';
-        if (mkdir(dir, 0700) != 0 && errno != EEXIST) return os_fail(err, "make folder", dir);
+        bool made = mkdir(dir, 0700) == 0;
+        if (!made && errno != EEXIST) return os_fail(err, "make folder", dir);
+        int rc = made ? sync_folder_of(dir, err) : 0;
+        if (rc != 0) return rc;
         *p = '/';
     }
     return 0;

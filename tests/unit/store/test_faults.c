@@ -2,9 +2,9 @@
  * Machines fail: full disk, write and sync errors, allocation, kill -9 (STORE-11, STORE-17, E16).
  */
 #include "base/fault.h"
+#include "faults/fault_vfs.h"
 #include "store/sqlite/sql.h"
 #include "unit/store/kit.h"
-#include "unit/store/vfs_shim.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -14,11 +14,11 @@ static void down(void) { kit_down(&w); }
 static void up(void) { kit_up(&w); }
 TestSuite(faults, .init = up, .fini = down, .timeout = 300);
 
-static void up_on_shim(void) {
+static void up_on_faults(void) {
     kit_close(&w);
-    shim_register();
+    fault_vfs_register();
     struct store_config cfg = kit_config(&w);
-    cfg.vfs = "shim";
+    cfg.vfs = FAULT_VFS;
     cfg.sync = STORE_SYNC_FULL;
     cr_assert_eq(store_open(&cfg, &w.s, &w.err), 0, "%s", w.err.message);
 }
@@ -54,17 +54,14 @@ Test(faults, one_poisonous_plan_does_not_fail_its_neighbours) {
 }
 
 Test(faults, every_failed_write_leaves_all_or_nothing /* STORE-2 */) {
-    up_on_shim();
+    up_on_faults();
     int64_t no = kit_run(&w, "run_1", 1), seq = 1;
-    for (int nth = 1; nth < 40; nth++) {
-        atomic_store(&shim_write_in, nth);
+    for (unsigned nth = 1; fault_arm(1u << FAULT_WRITE, nth); nth++) {
         int rc = kit_apply(&w, kit_append(no, seq, 30, false));
-        bool fired = atomic_load(&shim_write_in) == 0;
-        atomic_store(&shim_write_in, 0);
-        cr_assert_eq(rc, fired ? WOPR_E_IO : 0, "write %d: %s", nth, wopr_err_name(rc));
+        cr_assert_eq(rc, fault_fired() ? WOPR_E_IO : 0, "write %u: %s", nth, wopr_err_name(rc));
+        fault_disarm();
         if (rc == 0) seq += 30;
         cr_assert_eq(kit_count_events(&w, no), seq);
-        if (!fired) break;
     }
     cr_assert_gt(seq, 1, "the loop ended with a round that met no failure");
     cr_assert_eq(kit_verify(&w), 0);
@@ -72,11 +69,11 @@ Test(faults, every_failed_write_leaves_all_or_nothing /* STORE-2 */) {
 
 Test(faults, nobody_goes_on_after_a_failed_sync /* STORE-11 */) {
     struct run_head h;
-    up_on_shim();
+    up_on_faults();
     int64_t no = kit_run(&w, "run_1", 1);
-    atomic_store(&shim_sync_in, 1);
+    cr_assert(fault_arm(1u << FAULT_FSYNC, 1));
     cr_assert_eq(kit_apply(&w, kit_append(no, 1, 3, false)), WOPR_E_SYNC_FAILED);
-    cr_assert_eq(atomic_load(&shim_sync_in), 0, "exactly one sync failed");
+    cr_assert(fault_fired(), "exactly one sync failed");
     cr_assert_eq(kit_apply(&w, kit_append(no, 1, 3, false)), WOPR_E_SYNC_FAILED);
     cr_assert_eq(store_run_head(w.s, KIT_TENANT, false, STR("run_1"), w.a, &h, &w.err),
                  WOPR_E_SYNC_FAILED);
@@ -90,11 +87,11 @@ Test(faults, nobody_goes_on_after_a_failed_sync /* STORE-11 */) {
 }
 
 Test(faults, a_failed_sync_of_a_batch_is_told_to_all) {
-    up_on_shim();
+    up_on_faults();
     int64_t no = kit_run(&w, "run_1", 1);
     struct plan *v[2] = {kit_append(no, 1, 1, false), kit_create("run_2", 1)};
     int rcs[2];
-    atomic_store(&shim_sync_in, 1);
+    cr_assert(fault_arm(1u << FAULT_FSYNC, 1));
     cr_assert_eq(store_apply(w.s, v, 2, rcs, &w.err), WOPR_E_SYNC_FAILED);
     cr_assert(rcs[0] == WOPR_E_SYNC_FAILED && rcs[1] == WOPR_E_SYNC_FAILED);
     cr_assert_eq(v[1]->run_no, 0);

@@ -43,6 +43,17 @@ Test(open, makes_its_folder_and_migrates_once /* STORE-15 */) {
     kit_down(&k);
 }
 
+Test(open, makes_a_folder_below_the_working_directory) {
+    struct kit k;
+    kit_dir(&k);
+    cr_assert_eq(chdir(k.dir), 0);
+    snprintf(k.path, sizeof k.path, "one/two/w.db");
+    kit_open(&k);
+    kit_close(&k);
+    cr_assert(unlink("one/two/w.db") == 0 && rmdir("one/two") == 0 && rmdir("one") == 0);
+    kit_down(&k);
+}
+
 Test(open, refuses_a_newer_schema) {
     struct kit k;
     kit_up(&k);

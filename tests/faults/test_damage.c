@@ -1,0 +1,262 @@
+/*
+ * What a cut in the middle could leave without WAL recovery: rows and pages changed behind our
+ * back.  host_verify ('wopr verify') finds each of them.  The triggers are taken away for the
+ * change and put back with their text, so that only the damage is left to be found.
+ */
+#include "faults/world.h"
+
+#include "base/buf.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ENDED_EVENTS = 14, TRIGGERS_MAX = 16, PAGE = 4096 };
+
+static void prepare(void) {
+    world_up();
+    cr_assert_eq(world_open(), 0, "%s", W.err.message);
+    cr_assert_eq(world_workflow(), 0, "%s", W.err.message);
+    world_runs(1, STEPS); /* run 1 has ended, 2 and 3 are open */
+    world_runs(1, 3);
+    world_runs(1, 4);
+    cr_assert_eq(world_findings(true), 0);
+    world_close();
+    world_save();
+}
+
+TestSuite(damage, .init = prepare, .fini = world_down, .timeout = 600);
+
+/* ------------------------------------------------------------------------------ rows */
+struct trigger {
+    char *name, *sql;
+};
+
+static void exec(sqlite3 *db, const char *sql) {
+    cr_assert_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), 0, "%s: %s", sql, sqlite3_errmsg(db));
+}
+
+static size_t triggers_away(sqlite3 *db, struct trigger *v) {
+    size_t n = 0;
+    sqlite3_stmt *st = NULL;
+    cr_assert_eq(sqlite3_prepare_v2(db,
+                                    "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'",
+                                    -1, &st, NULL),
+                 0);
+    while (sqlite3_step(st) == SQLITE_ROW && n < TRIGGERS_MAX) {
+        v[n].name = sqlite3_mprintf("DROP TRIGGER %s", sqlite3_column_text(st, 0));
+        v[n++].sql = sqlite3_mprintf("%s", sqlite3_column_text(st, 1));
+    }
+    sqlite3_finalize(st);
+    for (size_t i = 0; i < n; i++) exec(db, v[i].name);
+    return n;
+}
+
+/* true when the statement changed anything. */
+static bool damage(const char *sql) {
+    sqlite3 *db = NULL;
+    struct trigger v[TRIGGERS_MAX];
+    world_load();
+    cr_assert_eq(sqlite3_open(W.path, &db), 0);
+    exec(db, "PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints "
+             "= ON");
+    size_t n = triggers_away(db, v);
+    int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    cr_assert(rc == 0 || rc == SQLITE_CONSTRAINT, "%s: %s", sql, sqlite3_errmsg(db));
+    bool changed = rc == 0 && sqlite3_changes(db) > 0;
+    for (size_t i = 0; i < n; i++) {
+        exec(db, v[i].sql);
+        sqlite3_free(v[i].name);
+        sqlite3_free(v[i].sql);
+    }
+    cr_assert_eq(sqlite3_close(db), 0);
+    return changed;
+}
+
+/* A start that refuses the file as damaged has found it too. */
+static bool found(void) {
+    int rc = world_open();
+    cr_assert(rc == 0 || rc == WOPR_E_CORRUPT, "%s: %s", wopr_err_name(rc), W.err.message);
+    bool seen = rc != 0;
+    if (rc == 0) {
+        int64_t n = world_findings(false);
+        seen = n > 0 || (n < 0 && W.err.code == WOPR_E_CORRUPT);
+    }
+    world_close();
+    return seen;
+}
+
+static void expect_found(const char *sql) {
+    cr_assert(damage(sql), "changed nothing: %s", sql);
+    cr_expect(found(), "not found: %s", sql);
+}
+
+Test(damage, every_changed_row_of_a_projection_is_found /* EVT-41, EVT-44 */) {
+    static const char *const rows[] = {
+        "UPDATE runs SET status = 8 WHERE run_no = 1",
+        "UPDATE runs SET status = 1 WHERE run_no = 1",
+        "UPDATE runs SET status = 7 WHERE run_no = 2",
+        "UPDATE runs SET status = 0 WHERE run_no = 2",
+        "UPDATE runs SET next_seq = next_seq + 1 WHERE run_no = 1",
+        "UPDATE runs SET next_seq = next_seq - 1 WHERE run_no = 2",
+        "UPDATE runs SET next_seq = 0 WHERE run_no = 3",
+        "UPDATE runs SET outputs = '{}' WHERE run_no = 1",
+        "UPDATE runs SET outputs = NULL WHERE run_no = 1",
+        "UPDATE runs SET error = '{\"code\":\"x\",\"message\":\"y\"}' WHERE run_no = 1",
+        "UPDATE runs SET current_node = 'a' WHERE run_no = 3",
+        "UPDATE runs SET started_ms = started_ms + 1 WHERE run_no = 1",
+        "UPDATE runs SET started_ms = NULL WHERE run_no = 2",
+        "UPDATE runs SET completed_ms = completed_ms + 1 WHERE run_no = 1",
+        "UPDATE runs SET completed_ms = NULL WHERE run_no = 1",
+        "UPDATE runs SET completed_ms = 5 WHERE run_no = 2",
+        "UPDATE runs SET workflow_id = 'other' WHERE run_no = 2",
+        "DELETE FROM runs WHERE run_no = 1",
+        "DELETE FROM runs WHERE run_no = 3",
+        "DELETE FROM run_origins WHERE run_no = 1",
+        "UPDATE run_origins SET workflow_hash = zeroblob(32) WHERE run_no = 1",
+        "DELETE FROM workflow_texts",
+        "UPDATE workflow_texts SET text = substr(text, 1, 100)",
+        "UPDATE workflow_texts SET text = replace(text, '\"name\":\"b\"', '\"name\":\"q\"')",
+        "UPDATE node_states SET state = replace(state, 'completed', 'failed') WHERE run_no = 1",
+        "UPDATE node_states SET state = substr(state, 1, 9) WHERE run_no = 2",
+        "UPDATE node_states SET node_id = 'z' WHERE run_no = 2 AND node_id = 'a'",
+        "DELETE FROM node_states WHERE run_no = 1 AND node_id = 'a'",
+        "DELETE FROM node_states WHERE run_no = 3",
+        "UPDATE node_states SET run_no = 9 WHERE run_no = 3 AND node_id = 'b'",
+        "UPDATE run_vars SET shown = '3' WHERE run_no = 1 AND name = 'x'",
+        "UPDATE run_vars SET shown = '\"s3cret\"' WHERE run_no = 1 AND name = 'secret'",
+        "UPDATE run_vars SET name = 'y' WHERE run_no = 2 AND name = 'x'",
+        "DELETE FROM run_vars WHERE run_no = 1 AND name = 'x'",
+        "DELETE FROM run_vars WHERE run_no = 2",
+        "UPDATE run_vars SET run_no = 9 WHERE run_no = 3",
+        "UPDATE run_channels SET value = '8' WHERE run_no = 1 AND name = 'sum'",
+        "UPDATE run_channels SET value = '8' WHERE run_no = 1 AND name = 'list' AND seq >= 0",
+        "DELETE FROM run_channels WHERE run_no = 1 AND name = 'sum'",
+        "DELETE FROM run_channels WHERE run_no = 1 AND name = 'list' AND seq > 6",
+        "UPDATE run_channels SET run_no = 9 WHERE run_no = 3",
+        "UPDATE timers SET run_no = 9",
+        "UPDATE counters SET events = events + 1",
+        "UPDATE counters SET runs_open = 0",
+        "DELETE FROM counters",
+    };
+    struct buf b;
+    buf_init(&b, 4096);
+    cr_assert(damage("INSERT INTO timers VALUES (2, 1, 'a', 5, 5)"));
+    cr_assert_not(found(), "a timer is no damage");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        buf_reset(&b); /* a timer, so that there is one to damage */
+        buf_addf(&b, "INSERT INTO timers VALUES (2, 1, 'a', 5, 5); %s", rows[i]);
+        expect_found(b.p);
+    }
+    buf_fini(&b);
+}
+
+Test(damage, every_damaged_event_is_found /* EVT-2, EVT-3, EVT-7, EVT-12 */) {
+    static const char *const changes[] = {
+        "UPDATE events SET payload = substr(payload, 1, length(payload) / 2)",
+        "UPDATE events SET payload = substr(payload, 1, length(payload) - 1)",
+        "UPDATE events SET payload = '[' || substr(payload, 2)",
+        "UPDATE events SET payload = '{' || payload",
+        "UPDATE events SET payload = replace(payload, '\"', '#')",
+        "UPDATE events SET payload = ''",
+        "UPDATE events SET payload = '[]'",
+        "UPDATE events SET payload = char(1) || payload",
+        "UPDATE events SET seq = seq + 100",
+        "UPDATE events SET kind = kind + 1",
+        "UPDATE events SET kind = kind + 128",
+        "UPDATE events SET kind = 200",
+        "UPDATE events SET ts = 0",
+        "UPDATE events SET ts = ts - 4294967296",
+        "UPDATE events SET node_id = 'nobody' WHERE node_id NOT NULL",
+        "UPDATE events SET causation_seq = 77",
+        "UPDATE events SET schema_version = 0",
+        "DELETE FROM events",
+        "UPDATE events SET run_no = 9",
+        "UPDATE events SET run_no = 3, seq = 50",
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        for (int seq = 0; seq < ENDED_EVENTS; seq++) {
+            char sql[300];
+            bool where = strstr(changes[i], "WHERE") != NULL;
+            snprintf(sql, sizeof sql, "%s %s run_no = 1 AND seq = %d", changes[i],
+                     where ? "AND" : "WHERE", seq);
+            if (damage(sql)) cr_expect(found(), "not found: %s", sql);
+        }
+}
+
+Test(damage, lost_and_swapped_tails_are_found) {
+    expect_found("DELETE FROM events WHERE run_no = 1 AND seq > 6");
+    expect_found("DELETE FROM events WHERE run_no = 1");
+    expect_found("DELETE FROM events");
+    expect_found("DELETE FROM events WHERE run_no = 2 AND seq = 5");
+    expect_found("UPDATE events SET run_no = 10 WHERE run_no = 2;"
+                 "UPDATE events SET run_no = 2 WHERE run_no = 3;"
+                 "UPDATE events SET run_no = 3 WHERE run_no = 10");
+    expect_found("INSERT INTO events SELECT 2, 6, kind, ts, node_id, causation_seq, schema_version,"
+                 " engine_version, flags, type, payload FROM events WHERE run_no = 1 AND seq = 13");
+}
+
+Test(damage, a_missing_trigger_or_index_is_found) {
+    static const char *const objects[] = {"DROP INDEX events_terminal", "DROP INDEX runs_open",
+                                          "DROP INDEX idempotency_by_expiry", "DROP TABLE timers",
+                                          "DROP TABLE outbox"};
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
+        (void)damage(objects[i]);
+        cr_expect(found(), "not found: %s", objects[i]);
+    }
+}
+
+/* ------------------------------------------------------------------------------ pages */
+static off_t file_size(void) {
+    struct stat st;
+    cr_assert_eq(stat(W.path, &st), 0);
+    return st.st_size;
+}
+
+Test(damage, a_file_cut_at_any_page_is_found) {
+    world_load();
+    off_t pages = file_size() / PAGE;
+    cr_assert_gt(pages, 20);
+    for (off_t n = 1; n < pages; n++) {
+        world_load();
+        cr_assert_eq(truncate(W.path, n * PAGE), 0);
+        cr_expect(found(), "%d of %d pages", (int)n, (int)pages);
+    }
+}
+
+Test(damage, a_page_of_zeros_is_found_wherever_it_is) {
+    static const char zeros[PAGE];
+    world_load();
+    off_t pages = file_size() / PAGE;
+    for (off_t n = 1; n < pages; n++) {
+        world_load();
+        int fd = open(W.path, O_WRONLY);
+        cr_assert(fd >= 0 && pwrite(fd, zeros, PAGE, n * PAGE) == PAGE);
+        close(fd);
+        cr_expect(found(), "page %d of %d", (int)n + 1, (int)pages);
+    }
+}
+
+Test(damage, whatever_the_bytes_are_verification_ends_with_a_code) {
+    world_load();
+    off_t size = file_size();
+    for (int i = 0; i < 300; i++) {
+        world_load();
+        int fd = open(W.path, O_RDWR);
+        cr_assert(fd >= 0);
+        for (uint64_t k = 1 + world_chance(8); k > 0; k--) {
+            char c;
+            off_t at = (off_t)world_chance((uint64_t)size);
+            cr_assert_eq(pread(fd, &c, 1, at), 1);
+            c = (char)(c ^ (1 << world_chance(8)));
+            cr_assert_eq(pwrite(fd, &c, 1, at), 1);
+        }
+        close(fd);
+        int rc = world_open();
+        if (rc == 0) (void)world_findings(false); /* a flipped letter of a text is no finding */
+        else cr_expect(rc != WOPR_E_INTERNAL && W.err.message[0] != '\0', "%s", W.err.message);
+        world_close();
+    }
+}

@@ -1,0 +1,383 @@
+/*
+ * The nth call fails, for every n until a round meets no fault (E16): start-up, migration, append,
+ * answers, leases, keys, purge, closing, recovery.  After each round: a code that says what
+ * happened, all or nothing of every plan, what was acknowledged is there, host_verify finds
+ * nothing.
+ */
+#include "faults/world.h"
+
+#include "base/clock.h"
+#include "base/embed.h"
+#include "base/fault.h"
+#include "codec/bytes.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+
+enum { ROUNDS_MAX = 20000, ENDED = 3, OPEN = 2 };
+
+TestSuite(rounds, .init = world_up, .fini = world_down, .timeout = 600);
+
+struct trial { /* one way to fail */
+    const char *name;
+    unsigned sites;
+    enum fault_write style;
+    bool sticky;
+    int code;
+};
+static const struct trial TRIALS[] = {
+    {"write error", 1u << FAULT_WRITE, FAULT_WRITE_ERROR, false, WOPR_E_IO},
+    {"broken disk", 1u << FAULT_WRITE, FAULT_WRITE_ERROR, true, WOPR_E_IO},
+    {"full", 1u << FAULT_WRITE, FAULT_WRITE_FULL, false, WOPR_E_DISK_FULL},
+    {"short write", 1u << FAULT_WRITE, FAULT_WRITE_SHORT, true, WOPR_E_DISK_FULL},
+    {"sync", 1u << FAULT_FSYNC, FAULT_WRITE_ERROR, false, WOPR_E_SYNC_FAILED},
+    {"delete", 1u << FAULT_RENAME, FAULT_WRITE_ERROR, false, WOPR_E_IO},
+    {"memory", 1u << FAULT_MALLOC, FAULT_WRITE_ERROR, false, WOPR_E_NO_MEMORY},
+};
+#define TRIALS_NR (sizeof TRIALS / sizeof *TRIALS)
+
+struct scene {
+    const char *name;
+    bool (*opened)(void);  /* before the fault is armed; NULL: act opens (or not) by itself */
+    int (*act)(void);      /* 0 or the code of what failed; closes nothing */
+    void (*check)(int rc); /* after the reopening; may be NULL */
+    unsigned stride;       /* of allocations, which are many */
+    bool no_memory_trial;  /* the act allocates for the test itself */
+};
+
+/* The allocations of a start are thousands: each of the first, then ever fewer. */
+static unsigned next(const struct trial *t, unsigned n, unsigned stride) {
+    bool malloc_site = t->sites == 1u << FAULT_MALLOC;
+    return !malloc_site || n < 40 ? n + 1 : n + 1 + n / (stride ? stride : 200);
+}
+
+static void round_end(const struct scene *sc, const struct trial *t, unsigned n, int rc) {
+    char when[128];
+    bool fired = fault_fired();
+    fault_disarm();
+    fault_vfs_heal();
+    snprintf(when, sizeof when, "%s: %s %u", sc->name, t->name, n);
+    cr_assert(rc == 0 || (fired && rc == t->code), "%s: %s: %s", when, wopr_err_name(rc),
+              W.err.message);
+    world_close();
+    cr_assert_eq(world_open(), 0, "%s: %s", when, W.err.message);
+    world_check(when);
+    if (sc->check) sc->check(rc);
+    world_close();
+}
+
+static void play(const struct scene *sc) {
+    for (size_t i = 0; i < TRIALS_NR; i++) {
+        const struct trial *t = &TRIALS[i];
+        unsigned n = 1;
+        if (sc->no_memory_trial && t->code == WOPR_E_NO_MEMORY) continue;
+        for (; n < ROUNDS_MAX; n = next(t, n, sc->stride)) {
+            world_load();
+            if (sc->opened) cr_assert(sc->opened(), "%s: %s", sc->name, W.err.message);
+            fault_vfs_style(t->style, t->sticky);
+            if (!fault_arm(t->sites, n)) break;
+            int rc = sc->act();
+            round_end(sc, t, n, rc);
+        }
+        fault_disarm();
+        world_close();
+        cr_assert_lt(n, (unsigned)ROUNDS_MAX, "%s: %s never ends", sc->name, t->name);
+    }
+}
+
+static bool open_it(void) { return world_open() == 0; }
+
+/* A database with runs in every state, closed and set aside. */
+static void prepare(void) {
+    cr_assert_eq(world_open(), 0, "%s", W.err.message);
+    cr_assert_eq(world_workflow(), 0, "%s", W.err.message);
+    world_runs(ENDED, STEPS);
+    world_runs(OPEN, 2);
+    world_close();
+    world_save();
+}
+
+/* ------------------------------------------------------------------------------ start-up */
+static void remove_all(void) { world_clear(); }
+static int open_code(void) { return world_open(); }
+
+static void nothing_saved(const struct scene *sc, void (*before)(void)) {
+    for (size_t i = 0; i < TRIALS_NR; i++) {
+        const struct trial *t = &TRIALS[i];
+        for (unsigned n = 1;; n = next(t, n, sc->stride)) {
+            world_close();
+            before();
+            fault_vfs_style(t->style, t->sticky);
+            if (!fault_arm(t->sites, n)) break;
+            round_end(sc, t, n, sc->act());
+        }
+        fault_disarm();
+    }
+}
+
+Test(rounds, a_start_on_no_file_succeeds_or_can_be_repeated) {
+    static const struct scene sc = {.name = "start", .act = open_code, .stride = 20};
+    nothing_saved(&sc, remove_all);
+}
+
+/* What the first release left behind: migration 1 only. */
+static void old_schema(void) {
+    sqlite3 *db = NULL;
+    sqlite3_stmt *st = NULL;
+    const struct embed_file *f = EMBED_FILES;
+    world_clear();
+    while (f->name && strncmp(f->name, "migrations/sqlite/0001", 22) != 0) f++;
+    cr_assert_not_null(f->name);
+    cr_assert_eq(sqlite3_open_v2(W.path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL), 0);
+    cr_assert_eq(sqlite3_exec(db,
+                              "PRAGMA journal_mode = WAL; PRAGMA application_id = 1464815698;"
+                              "CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY,"
+                              " name TEXT NOT NULL, sha256 BLOB NOT NULL,"
+                              " applied_ms INTEGER NOT NULL) STRICT;",
+                              NULL, NULL, NULL),
+                 0);
+    cr_assert_eq(sqlite3_exec(db, f->data, NULL, NULL, NULL), 0, "%s", sqlite3_errmsg(db));
+    const struct sha256 sha = sha256_of(embed_text(f));
+    cr_assert_eq(sqlite3_prepare_v2(db, "INSERT INTO schema_migrations VALUES (1, 'core', ?, 0)",
+                                    -1, &st, NULL),
+                 0);
+    sqlite3_bind_blob(st, 1, sha.b, sizeof sha.b, SQLITE_STATIC);
+    cr_assert_eq(sqlite3_step(st), SQLITE_DONE);
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+}
+
+static void old_schema_once(void) { /* the making is slow, a copy is not */
+    static bool made;
+    if (!made) {
+        old_schema();
+        world_save();
+    }
+    made = true;
+    world_load();
+}
+
+Test(rounds, a_migration_succeeds_or_can_be_repeated /* STORE-15 */) {
+    static const struct scene sc = {.name = "migration", .act = open_code, .stride = 20};
+    nothing_saved(&sc, old_schema_once);
+}
+
+/* ------------------------------------------------------------------------------ append */
+/* Plans are made before the fault is armed: what fails is the store. */
+static struct world_run *made_for[3];
+static struct plan *made[3];
+
+static bool make(size_t i, struct world_run *r) {
+    made_for[i] = r;
+    made[i] = world_plan(r);
+    return made[i] != NULL;
+}
+static int apply_made(size_t n) {
+    int rcs[3], code = 0;
+    int all = store_apply(W.store, made, n, rcs, &W.err);
+    for (size_t i = 0; i < n; i++) {
+        world_settle(made_for[i], made[i], rcs[i]);
+        plan_unref(made[i]);
+        if (rcs[i] != 0) code = rcs[i];
+    }
+    return all != 0 ? all : code;
+}
+static int apply_one(void) { return apply_made(1); }
+static bool make_create(void) { return open_it() && make(0, world_new_run()); }
+static bool make_step(void) { return open_it() && make(0, &W.runs[ENDED]); }
+static int step_one(void) { return world_apply(&W.runs[ENDED]); }
+static int end_one(void) { /* the keyed plans and the terminal event */
+    int rc = 0;
+    for (int i = 0; rc == 0 && i < STEPS - 2; i++) rc = world_apply(&W.runs[ENDED]);
+    return rc;
+}
+
+Test(rounds, a_creation_is_all_or_nothing /* STORE-2, IDEM-12 */) {
+    static const struct scene sc = {.name = "create", .opened = make_create, .act = apply_one};
+    prepare();
+    play(&sc);
+}
+Test(rounds, a_step_is_all_or_nothing /* STORE-2 */) {
+    static const struct scene sc = {.name = "step", .opened = make_step, .act = apply_one};
+    prepare();
+    play(&sc);
+}
+Test(rounds, a_run_up_to_its_end_is_all_or_nothing /* STORE-13 */) {
+    static const struct scene sc = {
+        .name = "end", .opened = open_it, .act = end_one, .no_memory_trial = true};
+    prepare();
+    play(&sc);
+}
+
+/* Three plans share a transaction; after its failure each is tried alone. */
+static bool make_batch(void) {
+    return open_it() && make(0, &W.runs[ENDED]) && make(1, &W.runs[ENDED + 1]) &&
+           make(2, world_new_run());
+}
+static int apply_batch(void) { return apply_made(3); }
+
+Test(rounds, a_batch_is_all_or_nothing_plan_by_plan /* STORE-2 */) {
+    static const struct scene sc = {
+        .name = "batch", .opened = make_batch, .act = apply_batch, .stride = 40};
+    prepare();
+    play(&sc);
+}
+
+/* ------------------------------------------------------------------------------ the other writers
+ */
+static struct run_head head_of(const struct world_run *r) {
+    struct run_head h;
+    int rc = store_run_head(W.store, WORLD_TENANT, false, str_c(r->id), W.a, &h, &W.err);
+    cr_assert_eq(rc, 0, "%s", W.err.message);
+    return h;
+}
+
+static int lease(void) {
+    int64_t epoch, renewed, now = clock_wall_ms();
+    int rc = store_lease_acquire(W.store, W.runs[ENDED].run_no, STR("host-2"), now, now + 1000,
+                                 true, &epoch, &W.err);
+    if (rc == 0) rc = store_lease_renew(W.store, STR("host-2"), now + 5000, &renewed, &W.err);
+    if (rc == 0 && renewed != 1) rc = WOPR_E_INTERNAL;
+    if (rc == 0) rc = store_lease_release(W.store, STR("host-2"), &W.err);
+    return rc;
+}
+static void lease_check(int rc) { /* a holder that has released is not shown */
+    struct run_head h = head_of(&W.runs[ENDED]);
+    cr_assert_eq(str_eqc(h.holder, "host-1"), h.epoch == 1, "holder and epoch move together");
+    cr_assert(h.epoch == 1 || h.holder.n == 0 || str_eqc(h.holder, "host-2"));
+    if (rc == 0) cr_assert(h.epoch == 2 && h.holder.n == 0 && h.lease_until_ms == 0);
+}
+Test(rounds, a_lease_is_taken_whole_or_not_at_all /* STORE-31, STORE-33 */) {
+    static const struct scene sc = {
+        .name = "lease", .opened = open_it, .act = lease, .check = lease_check};
+    prepare();
+    play(&sc);
+}
+
+static int park(void) { return store_run_park(W.store, W.runs[ENDED].run_no, STR("test"), &W.err); }
+static void park_check(int rc) {
+    struct run_head h = head_of(&W.runs[ENDED]);
+    cr_assert(rc != 0 || str_eqc(h.parked, "test"));
+    cr_assert(rc == 0 || rc == WOPR_E_SYNC_FAILED || h.parked.n == 0);
+}
+Test(rounds, parking_is_kept_or_refused) {
+    static const struct scene sc = {
+        .name = "park", .opened = open_it, .act = park, .check = park_check};
+    prepare();
+    play(&sc);
+}
+
+static int64_t purged;
+static int purge(void) {
+    int64_t keys;
+    purged = 0;
+    int64_t later = clock_wall_ms() + 30LL * 3600 * 1000;
+    int rc = store_purge_runs(W.store, later, later, 100, &purged, &W.err);
+    if (rc == 0) rc = store_purge_idempotency(W.store, later, 100, &keys, &W.err);
+    return rc;
+}
+static bool open_to_purge(void) { /* the ledger forgets what the purge may take */
+    if (world_open() != 0) return false;
+    for (size_t i = 0; i < W.runs_nr; i++) run_state_free(W.runs[i].state);
+    W.runs_nr = 0;
+    return true;
+}
+static void purge_check(int rc) {
+    unsigned gone = 0, here = 0;
+    for (int i = 0; i < ENDED; i++) {
+        char id[40];
+        struct run_head h;
+        snprintf(id, sizeof id, "run_%026u", (unsigned)i);
+        int got = store_run_head(W.store, WORLD_TENANT, false, str_c(id), W.a, &h, &W.err);
+        cr_assert(got == 0 || got == WOPR_E_EXPIRED, "%s", wopr_err_name(got));
+        gone += got != 0;
+        here += got == 0;
+    }
+    cr_assert(gone == 0 || here == 0, "%u gone, %u here", gone, here);
+    cr_assert(purged == 0 || gone == ENDED, "told %d", (int)purged);
+    cr_assert(rc != 0 || gone == ENDED);
+}
+Test(rounds, a_purge_takes_whole_runs_or_none /* STORE-44 */) {
+    static const struct scene sc = {
+        .name = "purge", .opened = open_to_purge, .act = purge, .check = purge_check, .stride = 40};
+    prepare();
+    play(&sc);
+}
+
+static const uint8_t HASH[32] = {7};
+static int keys(void) {
+    struct api_key k = {.key_id = STR("k1"), .tenant = STR("t"), .workspace = STR("w")};
+    uint8_t secret[32];
+    k.subject_issuer = k.subject_id = k.label = STR("x");
+    memcpy(k.hash.b, HASH, sizeof HASH);
+    int rc = store_key_put(W.store, &k, &W.err);
+    if (rc == 0) rc = store_secret(W.store, "pepper", secret, &W.err);
+    return rc;
+}
+static void keys_check(int rc) {
+    struct api_key k;
+    uint8_t one[32], two[32];
+    int got = store_key_find(W.store, STR("k1"), W.a, &k, &W.err);
+    cr_assert(got == 0 || (got == WOPR_E_NOT_FOUND && rc != 0), "%s", wopr_err_name(got));
+    cr_assert_eq(store_secret(W.store, "pepper", one, &W.err), 0);
+    cr_assert_eq(store_secret(W.store, "pepper", two, &W.err), 0);
+    cr_assert_arr_eq(one, two, sizeof one);
+}
+Test(rounds, keys_and_secrets_are_kept_or_refused) {
+    static const struct scene sc = {
+        .name = "keys", .opened = open_it, .act = keys, .check = keys_check};
+    prepare();
+    play(&sc);
+}
+
+/* ------------------------------------------------------------------------------ closing, recovery
+ */
+static bool open_and_work(void) { return world_open() == 0 && world_apply(&W.runs[ENDED]) == 0; }
+static int close_it(void) { /* the last connection checkpoints and deletes the WAL */
+    world_close();
+    return 0;
+}
+Test(rounds, closing_loses_nothing) {
+    static const struct scene sc = {.name = "close", .opened = open_and_work, .act = close_it};
+    prepare();
+    play(&sc);
+}
+
+static int open_and_read(void) {
+    int rc = world_open();
+    if (rc != 0) return rc;
+    struct run_head h;
+    return store_run_head(W.store, WORLD_TENANT, false, str_c(W.runs[0].id), W.a, &h, &W.err);
+}
+Test(rounds, recovery_succeeds_or_can_be_repeated) {
+    static const struct scene sc = {
+        .name = "recovery", .opened = NULL, .act = open_and_read, .stride = 20};
+    cr_assert_eq(world_open(), 0, "%s", W.err.message);
+    cr_assert_eq(world_workflow(), 0, "%s", W.err.message);
+    world_runs(ENDED, STEPS);
+    world_runs(OPEN, 2);
+    world_save(); /* with its WAL, as a killed process leaves them */
+    world_close();
+    play(&sc);
+}
+
+/* ------------------------------------------------------------------------------ after a failed
+ * sync */
+Test(rounds, after_a_failed_sync_nothing_is_read_or_written_until_reopened /* STORE-11 */) {
+    prepare();
+    world_load();
+    cr_assert_eq(world_open(), 0);
+    cr_assert(fault_arm(1u << FAULT_FSYNC, 1));
+    cr_assert_eq(step_one(), WOPR_E_SYNC_FAILED);
+    fault_disarm();
+    struct run_head h;
+    cr_assert_eq(store_run_head(W.store, WORLD_TENANT, false, str_c(W.runs[0].id), W.a, &h, &W.err),
+                 WOPR_E_SYNC_FAILED);
+    cr_assert_eq(park(), WOPR_E_SYNC_FAILED);
+    cr_assert_eq(world_workflow(), WOPR_E_SYNC_FAILED);
+    world_close();
+    cr_assert_eq(world_open(), 0);
+    world_check("after a failed sync");
+    while (W.runs[ENDED].done < STEPS) cr_assert_eq(step_one(), 0, "%s", W.err.message);
+    world_check("after the end");
+}
