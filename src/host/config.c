@@ -98,7 +98,7 @@ static int load_file(struct config *c, const char *path, struct arena *a, struct
     int rc = read_file(path, &text, err);
     if (rc == 0) rc = json_check(buf_str(&text), &JSON_LIMITS_DEFAULT, err);
     if (rc == 0) rc = json_members(buf_str(&text), a, &ms, err);
-    if (rc == WOPR_E_SYNTAX) {
+    if (rc == WOPR_E_SYNTAX || rc == WOPR_E_TOO_BIG) {
         char why[sizeof err->message];
         memcpy(why, err->message, sizeof why);
         rc = wopr_error_set(err, WOPR_E_CONFIG, "%s is not a JSON object: %s", path, why);
