@@ -73,6 +73,7 @@ static void *rows_grow(struct plan *p, void *rows, size_t nr, size_t *cap, size_
     }
 ROW_ADDER(events, struct event)
 ROW_ADDER(nodes, struct plan_node_row)
+ROW_ADDER(invocations, struct plan_invocation)
 ROW_ADDER(vars, struct plan_var_row)
 ROW_ADDER(chans, struct plan_chan_row)
 ROW_ADDER(timers, struct plan_timer)
@@ -181,6 +182,16 @@ void plan_artifact(struct plan *p, const struct plan_artifact *a) {
         .body = keep(p, a->body),
     };
     artifacts_add(p, &copy);
+}
+
+void plan_invocation(struct plan *p, const struct plan_invocation *v) {
+    struct plan_invocation copy = *v;
+    copy.effect_id = keep(p, v->effect_id);
+    copy.node_id = keep(p, v->node_id);
+    copy.provider_key = keep(p, v->provider_key);
+    copy.invocation_id = keep(p, v->invocation_id);
+    copy.outcome = keep(p, v->outcome);
+    invocations_add(p, &copy);
 }
 
 /* --- projection (EVT-44): rows that the commit writes beside the events --- */

@@ -68,6 +68,25 @@ struct plan_timer {
 struct plan_artifact {
     struct str artifact_id, artifact_type, node_id, version, summary, body; /* body raw JSON */
 };
+/* A row of the invocation log (STORE-42, D55).  Claimed before the request leaves the host,
+ * completed before a node sees the outcome; the later row of one effect replaces the earlier.
+ * Numbers are stored: never reorder. */
+enum invocation_state {
+    INVOCATION_CLAIMED,   /* may be under way; after a crash nobody knows whether it happened */
+    INVOCATION_COMPLETED, /* the other side answered: outcome says what */
+    INVOCATION_RELEASED,  /* it surely did not happen: no byte left the host */
+    INVOCATION_ESCAPED    /* it left and no answer came: tried again under the same id only */
+};
+struct plan_invocation {
+    struct str effect_id; /* domain/invocation.h */
+    struct str node_id, provider_key, invocation_id;
+    int64_t ordinal;
+    int32_t attempt;
+    enum invocation_state state;
+    struct sha256 request_digest;
+    struct str outcome; /* raw JSON object, empty while claimed */
+    int64_t at_ms, expires_ms;
+};
 /* Layer-1 idempotency completion, written in the same transaction as the effect (IDEM-12). */
 struct idem_key {
     struct str tenant, operation_id;
@@ -105,6 +124,8 @@ struct plan {
     size_t timers_nr, timers_cap;
     struct plan_artifact *artifacts;
     size_t artifacts_nr, artifacts_cap;
+    struct plan_invocation *invocations;
+    size_t invocations_nr, invocations_cap;
     bool has_idem;
     struct idem_key idem;
     struct idem_response idem_response;
@@ -131,6 +152,7 @@ void plan_timer_set(struct plan *p, enum timer_kind k, struct str node_id, int64
                     int64_t remaining_ms);
 void plan_timer_clear(struct plan *p, enum timer_kind k, struct str node_id);
 void plan_artifact(struct plan *p, const struct plan_artifact *a);
+void plan_invocation(struct plan *p, const struct plan_invocation *v); /* copies the texts */
 /* Rows of the declared channels of a new run, so that they show while empty (SSE-18): sequence -1,
  * value empty for lists. */
 void plan_channels(struct plan *p, const struct workflow *wf);

@@ -139,6 +139,9 @@ static void result_apply(struct step *st, int node, const struct node_result *r)
     case NODE_OUT_FAIL:
         failed(st, node, r);
         break;
+    case NODE_OUT_CALL:
+        invoke_claim(st, node, r);
+        break;
     case NODE_OUT_WAIT:
         waits(st, node, r);
         break;
@@ -186,6 +189,7 @@ void attempt_run(struct step *st, int node, bool waited) {
     }
     if (inputs_of(st, node, &call.inputs) != 0) return;
     call.type_ctx = type->ctx;
+    invoke_answers(st, node, &call);
     uint64_t began_ms = clock_mono_ms();
     type->fn(&call, &r);
     if (arena_failed(st->a) && arena_used(st->a) < ENGINE_SCRATCH_MAX / 2) {

@@ -172,6 +172,7 @@ int engine_new(struct wopr_log *log, const struct payload_rules *rules,
     e->cfg = *cfg;
     defaults(&e->cfg);
     list_init(&e->ready);
+    list_init(&e->calls);
     heap_init(&e->timers);
     e->answers_end = &e->answers;
     e->by_id = map_new();

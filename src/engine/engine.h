@@ -9,6 +9,7 @@
 #ifndef WOPR_ENGINE_ENGINE_H
 #define WOPR_ENGINE_ENGINE_H
 
+#include "egress/egress.h"
 #include "engine/node.h"
 #include "log/log.h"
 
@@ -23,6 +24,7 @@ struct engine_config {
     bool sole_host;         /* the host lock is held: leases of dead processes are taken at once */
     int64_t retention_ms;   /* ended runs are kept so long, 0 = for ever (STORE-44) */
     size_t runs_active_max; /* runs in memory; beyond: UNAVAILABLE for creates (ERR-9) */
+    struct egress *egress;  /* how requests of nodes leave the host; NULL = they fail */
     int64_t stall_ms;       /* workflow.stalled window, 300000; 0 = off (STORE-41) */
 };
 struct engine_stats {

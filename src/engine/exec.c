@@ -30,6 +30,7 @@ void exec_forget_state(struct run_exec *re) {
     re->state = NULL;
     plan_unref(re->plan);
     re->plan = NULL;
+    invoke_forget(re);
     re->fail_seq = -1;
     re->take_over = false;
 }
@@ -37,6 +38,7 @@ void exec_forget_state(struct run_exec *re) {
 void exec_free(struct run_exec *re) {
     if (!re) return;
     exec_forget_state(re);
+    invoke_free(re);
     workflow_unref(re->wf);
     mem_free(re->old_holder);
     mem_free(re);

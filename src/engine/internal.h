@@ -73,8 +73,9 @@ struct run_exec {
     struct list ready;
     bool queued, running, inflight, again;
     struct engine_cmd *mail, **mail_end;
-    unsigned fired_nr; /* timers with fired set */
-    int flight_rc;     /* what came back from the committer */
+    unsigned fired_nr;           /* timers with fired set */
+    int flight_rc;               /* what came back from the committer */
+    struct invoke_call *answers; /* requests of its nodes that came back */
     int64_t lease_epoch;
     /* --- its runner's --- */
     _Atomic bool has_mail; /* set under mu; read without at event boundaries (RUN-25) */
@@ -87,9 +88,13 @@ struct run_exec {
     struct list timers;
     struct text *clear; /* per node: outputs before masking, for readers inside the run (OBS-71);
                            NULL until needed */
-    int64_t paused_ms;  /* acceptance time of the pause in force (RUN-27) */
-    int64_t fail_seq;   /* last node.failed, -1 (EVT-4) */
-    char *old_holder;   /* lease holder before us; "" = it was released */
+    struct invocation *invocations; /* of this run, array; see invoke.c */
+    size_t invocations_nr, invocations_cap;
+    struct invoke_call *recorded; /* their outcomes are in the plan in flight */
+    _Atomic bool has_answers;     /* set under mu */
+    int64_t paused_ms;            /* acceptance time of the pause in force (RUN-27) */
+    int64_t fail_seq;             /* last node.failed, -1 (EVT-4) */
+    char *old_holder;             /* lease holder before us; "" = it was released */
     int64_t old_epoch;
     bool taken;     /* the lease is fresh: the next load is a takeover */
     bool swept;     /* wanted by recovery, not only by a command */
@@ -128,6 +133,7 @@ struct engine {
     bool kicked;          /* (mu) */
     bool sweep_soon;      /* (mu) runs were left behind for want of room */
     uint64_t lease_ok_ms; /* (mu) monotonic: leases are surely ours until then (STORE-34) */
+    struct list calls;    /* (mu) struct invoke_call: requests under way */
     bool beat_inflight, purge_inflight; /* (mu) */
     bool purge_more;                    /* (mu) */
 
@@ -245,6 +251,23 @@ MUST_CHECK int effect_apply(struct step *st, int node, const struct node_effect 
                             struct failure *f);
 MUST_CHECK int outputs_mask(struct step *st, int node, struct str outputs, struct str *shown);
 void outputs_swap(struct run_exec *re); /* clear values in, or out again */
+
+/* --- invoke.c: what leaves the host for a node (STORE-42) --- */
+MUST_CHECK int invoke_load(struct step *st, struct wopr_error *err);
+void invoke_forget(struct run_exec *re); /* the state goes; what came back stays */
+void invoke_free(struct run_exec *re);
+/* What is recorded of the present activation of a node, for its executor. */
+void invoke_answers(struct step *st, int node, struct node_call *call);
+/* The executor asked for a request: claim it in the plan. */
+void invoke_claim(struct step *st, int node, const struct node_result *r);
+/* Answers that came back: into the plan, and their nodes are entered again. */
+void invoke_arrived(struct step *st);
+void invoke_landed(struct step *st); /* committed: outcomes are safe, claims may go out */
+bool invoke_waits(const struct run_exec *re, int node); /* -1 = any node: a request is out */
+
+/* --- answer.c: outcomes of requests as text --- */
+void outcome_render(const struct egress_response *r, struct buf *out);
+void outcome_parse(struct str outcome, struct arena *a, struct node_answer *out);
 
 /* --- control.c --- */
 /* True when the command was answered or put into the plan. */

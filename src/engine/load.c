@@ -237,6 +237,7 @@ static int load_run(struct step *st, struct run_origin *o, struct wopr_error *er
     if (rc == 0) rc = fold_events(st, err);
     if (rc == 0) rc = unmask_vars(st, err);
     if (rc == 0) rc = arm_timers(st, err);
+    if (rc == 0) rc = invoke_load(st, err);
     if (rc != 0) return rc;
     if (re->state->next_seq != o->head.next_seq)
         return wopr_error_set(err, WOPR_E_CORRUPT, "R1: the run row and its log differ in length");

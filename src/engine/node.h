@@ -9,11 +9,13 @@
 #define WOPR_ENGINE_NODE_H
 
 #include "domain/plan.h"
+#include "egress/egress.h"
 
 enum node_outcome {
     NODE_OUT_DONE, /* node.completed with outputs */
     NODE_OUT_FAIL, /* attempt failed: retried when retryable and the budget allows, else node.failed
                     */
+    NODE_OUT_CALL, /* one request leaves the host, see node_invoke */
     NODE_OUT_WAIT  /* effects so far are appended, then the executor is entered again after wait_ms
                       (durable timer) */
 };
@@ -34,6 +36,30 @@ struct node_effect {
     int64_t ttl_ms;       /* channel, undeclared: 0 = none */
     int is_last;          /* chunk: 1, 0, or -1 = not said */
 };
+/* A request to the outside (STORE-42, IDEM-16..19, D55).  It is claimed in the invocation log
+ * before it leaves, and its outcome is recorded before an executor sees it.  Once a request
+ * succeeded (a status below 400) it is never sent again, whatever happens to attempt, process or
+ * host. */
+struct node_request {
+    struct str provider_key; /* "http:POST:orders": same for every try of the same effect */
+    struct str method, url, body;
+    struct egress_header *headers;
+    size_t headers_nr;
+    int timeout_ms;      /* 1..600000 */
+    size_t response_max; /* bytes, at most NODE_ANSWER_MAX */
+    bool keyed;          /* send Idempotency-Key: <invocation id> (IDEM-19) */
+};
+#define NODE_ANSWER_MAX  (512u * 1024)
+#define NODE_INVOKES_MAX 1024u /* requests of one activation of a node */
+struct node_answer {
+    unsigned ordinal;      /* which request of the activation, from 0 in program order */
+    int status;            /* HTTP status; 0: none came, see error_code */
+    struct str error_code; /* egress_refused, unreachable, timeout, response_too_large, ... */
+    struct str error_message;
+    struct str content_type;
+    struct str body; /* text; bytes that are no UTF-8 come as base64 with body_is_base64 */
+    bool body_is_base64;
+};
 struct node_call {
     struct arena *a;             /* outputs, effects and messages are allocated here */
     const struct run_state *run; /* read only */
@@ -46,6 +72,8 @@ struct node_call {
     bool waited;                   /* a wait of this attempt is over */
     bool conformance;              /* conformance-only flags are honoured (NODE-23) */
     int64_t now_ms;
+    const struct node_answer *answers; /* recorded for this activation, by ordinal */
+    size_t answers_nr;
     void *type_ctx;
 };
 struct node_result {
@@ -56,6 +84,8 @@ struct node_result {
     struct str error_details; /* raw object or empty */
     bool retryable;
     int64_t wait_ms;
+    struct node_request request; /* CALL */
+    unsigned request_ordinal;
     struct node_effect *effects;
     size_t effects_nr, effects_cap;
 };
@@ -71,6 +101,13 @@ struct node_type {
 struct node_effect *node_effect_add(const struct node_call *call, struct node_result *out,
                                     enum node_effect_kind kind);
 void node_fail(struct node_result *out, const char *code, const char *message, bool retryable);
+
+/* The ordinal-th request of this activation.  Not NULL: it was made, that is its answer.  NULL:
+ * *out asks for it, and the executor returns at once; it is entered again when the answer is there.
+ * The texts of req live in call->a.  Effects other than outputs are written with the last entry
+ * only: an executor adds them after it has all its answers. */
+const struct node_answer *node_invoke(const struct node_call *call, struct node_result *out,
+                                      unsigned ordinal, const struct node_request *req);
 
 /* Registry: filled at start, read-only afterwards (NODE-1). */
 struct node_registry;

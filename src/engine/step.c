@@ -182,7 +182,8 @@ static void timers_due(struct step *st) {
 static void interrupted(struct step *st) {
     for (size_t i = 0; st->s->running_nr > 0 && i < st->s->wf->nodes_nr; i++) {
         if (!step_moves(st) || step_full(st)) return;
-        if (st->s->nodes[i].status == NODE_RUNNING && !timer_find(st->re, TIMER_NODE_WAIT, (int)i))
+        if (st->s->nodes[i].status == NODE_RUNNING &&
+            !timer_find(st->re, TIMER_NODE_WAIT, (int)i) && !invoke_waits(st->re, (int)i))
             attempt_run(st, (int)i, false);
     }
 }
@@ -256,7 +257,7 @@ static void fall_asleep(struct step *st) {
     if (s->status != RUN_RUNNING) return; /* paused or waiting: a command does */
     if (left_ms < INT64_MAX) arm(st, TIMER_RUN_TIMEOUT, st->now_ms + (left_ms > 0 ? left_ms : 0));
     int64_t retry_ms = sched_next_retry_ms(s);
-    if (waits_for_timer(st->re)) return;
+    if (waits_for_timer(st->re) || invoke_waits(st->re, -1)) return;
     if (retry_ms > 0) arm(st, TIMER_RETRY, retry_ms); /* its row is missing: trust the log */
     else if (stall_ms > 0 && !st->re->stalled && s->suspended_nr == 0)
         arm(st, TIMER_STALL, st->now_ms + stall_ms); /* STORE-41 */
@@ -303,7 +304,7 @@ static void step_done(void *ctx, struct plan *p, int rc) {
 }
 
 static bool plan_is_empty(const struct plan *p) {
-    return p->events_nr == 0 && p->timers_nr == 0 && !p->has_idem;
+    return p->events_nr == 0 && p->timers_nr == 0 && p->invocations_nr == 0 && !p->has_idem;
 }
 
 static void step_send(struct step *st) {
@@ -383,7 +384,10 @@ bool step_landed(struct step *st, int rc) {
     re->corrupt_tries = 0;
     if (cmd) cmd_committed(cmd, p);
     plan_unref(p);
-    if (!run_status_final(re->state->status)) return true;
+    if (!run_status_final(re->state->status)) {
+        invoke_landed(st);
+        return true;
+    }
     step_drop(st);
     return false;
 }
@@ -407,6 +411,7 @@ void step_run(struct step *st) {
     if (re->take_over) control_take_over(st);
     while (!st->cmd && !step_lost(st) && (cmd = exec_mail_take(re)) != NULL) control_apply(st, cmd);
     if (st->s->status == RUN_PENDING && !step_lost(st)) begin_run(st);
+    invoke_arrived(st);
     timers_due(st);
     if (step_moves(st) && run_time_left_ms(st) > 0) interrupted(st);
     while (step_moves(st) && !step_full(st))

@@ -29,6 +29,7 @@ struct host {
     struct node_registry *types;
     struct payload_rules *rules;
     struct wopr_log *log;
+    struct egress *egress; /* NULL = off */
     struct engine *engine;
     struct v1 *v1;
     struct http_server *http;
@@ -164,6 +165,18 @@ static void limits_from(const struct config *c, struct run_limits *l) {
     l->max_run_duration_sec = c->max_run_seconds;
 }
 
+static int build_egress(struct host *h, struct wopr_error *err) {
+    struct egress_config ec = {.user_agent = "wopr/" WOPR_VERSION};
+    if (!h->cfg.egress) return 0;
+    int rc = egress_allow_parse(str_c(h->cfg.egress_allow), &ec.allow, err);
+    if (rc != 0) { /* say which setting */
+        char why[sizeof err->message];
+        memcpy(why, err->message, sizeof why);
+        return wopr_error_at(err, rc, "egress-allow", "setting \"egress-allow\": %s", why);
+    }
+    return egress_new(&ec, &h->egress, err);
+}
+
 static int build_engine(struct host *h, struct wopr_error *err) {
     char id[ULID_LEN + 1];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -186,6 +199,7 @@ static int build_engine(struct host *h, struct wopr_error *err) {
         .sole_host = true,
         .retention_ms = h->cfg.retention_days * 86400 * 1000,
         .runs_active_max = (size_t)h->cfg.runs_active_max,
+        .egress = h->egress,
         .stall_ms = 300000,
     };
     return engine_new(h->log, h->rules, h->types, &h->env, &ec, &h->engine, err);
@@ -255,6 +269,7 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     if (rc == 0) rc = make_secrets(h->store, err);
     if (rc == 0) rc = ensure_keys(h, err);
     if (rc == 0) rc = load_seeds(h, err);
+    if (rc == 0) rc = build_egress(h, err);
     if (rc == 0) rc = build_engine(h, err);
     if (rc == 0) rc = build_wire(h, err);
     if (rc != 0) {
@@ -286,7 +301,8 @@ int host_start(struct host *h, struct wopr_error *err) {
     int rc = wopr_log_start(h->log, err);
     if (rc != 0) return rc;
     h->log_running = true;
-    rc = engine_start(h->engine, err);
+    if (h->egress != NULL) rc = egress_start(h->egress, err);
+    if (rc == 0) rc = engine_start(h->engine, err);
     if (rc != 0) return rc;
     h->engine_running = true;
     return start_http(h, err);
@@ -296,6 +312,8 @@ void host_stop(struct host *h) {
     if (h->http != NULL) http_server_drain(h->http, h->cfg.drain_ms);
     if (h->engine_running) engine_stop(h->engine);
     h->engine_running = false;
+    if (h->egress != NULL)
+        egress_stop(h->egress); /* what is under way is asked again at the next start */
     if (h->log_running) wopr_log_stop(h->log);
     h->log_running = false;
     http_server_free(h->http);
@@ -307,6 +325,7 @@ void host_free(struct host *h) {
     host_stop(h);
     v1_free(h->v1);
     engine_free(h->engine);
+    egress_free(h->egress);
     wopr_log_free(h->log);
     payload_rules_free(h->rules);
     node_registry_free(h->types);

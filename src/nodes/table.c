@@ -25,6 +25,7 @@ static const struct node_type TYPES[] = {
     {"core.channelWrite", exec_channel_write, NULL, false, NULL},  /* NODE-56..58 */
     {"core.ai.callPrompt", exec_call_prompt, NULL, false, NULL},   /* NODE-59..61 */
     {"vendor.wopr.log", exec_log, NULL, false, NULL},              /* PROF-30 */
+    {"vendor.wopr.http", exec_http, NULL, false, NULL},            /* STORE-42 */
     {"conformance.requiresMissing", exec_noop, NEVER, true, NULL}, /* NODE-62 */
 };
 

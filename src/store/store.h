@@ -191,6 +191,13 @@ struct timer_row_list {
 };
 MUST_CHECK int store_timers(struct store *s, int64_t run_no, struct arena *a,
                             struct timer_row_list *out, struct wopr_error *err);
+/* The invocation log of a run (STORE-42, D55), by node and ordinal. */
+struct invocation_list {
+    struct plan_invocation *v;
+    size_t n;
+};
+MUST_CHECK int store_invocations(struct store *s, int64_t run_no, struct arena *a,
+                                 struct invocation_list *out, struct wopr_error *err);
 /* Clear values of the variables that are shown masked (OBS-71): only the run itself may see them,
  * after a takeover. */
 struct clear_var_list {

@@ -54,7 +54,10 @@ static const struct {
                  {WOPR_E_STALE, 503, "service_unavailable"},
                  {WOPR_E_FENCED, 503, "service_unavailable"},
                  {WOPR_E_LOCKED, 503, "service_unavailable"},
-                 {WOPR_E_CLOSED, 503, "service_unavailable"}};
+                 {WOPR_E_CLOSED, 503, "service_unavailable"},
+                 {WOPR_E_EGRESS_REFUSED, 400, "validation_error"},
+                 {WOPR_E_UNREACHABLE, 503, "service_unavailable"},
+                 {WOPR_E_TIMEOUT, 503, "service_unavailable"}};
 enum { CATALOGUE_NR = sizeof CATALOGUE / sizeof CATALOGUE[0] };
 
 static struct buf envelope;

@@ -1,0 +1,92 @@
+/*
+ * egress.h: the one guarded way out of the host.  Layer: egress.
+ * One thread drives a libcurl multi handle.  Every transfer passes the guard twice: its URL before
+ * it is queued (HOOK-16), and each address at the moment a socket is opened for it, so that a name
+ * which resolves differently the second time changes nothing (HOOK-17).  Redirects are not
+ * followed, proxies of the environment are ignored, TLS is verified.
+ * Threads: egress_submit from any; done callbacks come from the egress thread and must only queue.
+ */
+#ifndef WOPR_EGRESS_EGRESS_H
+#define WOPR_EGRESS_EGRESS_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+#include <sys/socket.h>
+
+#define EGRESS_URL_MAX      2048u
+#define EGRESS_HEADERS_MAX  64u
+#define EGRESS_BODY_MAX     (4u * 1024 * 1024)
+#define EGRESS_RESPONSE_MAX (16u * 1024 * 1024)
+#define EGRESS_ALLOW_MAX    32u
+
+/* --- guard.c --- */
+struct egress_net { /* an address block; IPv4 is kept in its mapped form */
+    uint8_t addr[16];
+    unsigned bits; /* 0..128 */
+};
+struct egress_allow { /* blocks that may be reached although the table of guard.c refuses them */
+    struct egress_net v[EGRESS_ALLOW_MAX];
+    size_t n;
+};
+/* "127.0.0.0/8, ::1, 10.1.2.3": adds to *out.  WOPR_E_CONFIG names the part that is wrong. */
+MUST_CHECK int egress_allow_parse(struct str list, struct egress_allow *out,
+                                  struct wopr_error *err);
+/* May a socket be opened to this address?  *listed tells that the allow list says so. */
+bool egress_address_ok(const struct sockaddr *sa, const struct egress_allow *allow, bool *listed);
+/* Scheme, host, port and user part of a URL; no look-up of names.  Plain http, ports other than 443
+ * and addresses of private networks pass only when the host is an address of the allow list, or a
+ * name while the list is not empty (the address is then judged when the socket is opened).
+ * WOPR_E_VALIDATION with the reason; never quotes the URL. */
+MUST_CHECK int egress_url_check(struct str url, const struct egress_allow *allow,
+                                struct wopr_error *err);
+
+/* --- client.c --- */
+struct egress;
+struct egress_config {
+    const char *user_agent; /* "wopr/0.1.0" */
+    struct egress_allow allow;
+    unsigned transfers_max; /* at once, default 256 */
+    unsigned queue_max;     /* waiting, default 4096; beyond: UNAVAILABLE */
+    int connect_timeout_ms; /* default 10000 */
+};
+struct egress_header {
+    struct str name, value;
+};
+struct egress_request {
+    struct str method; /* GET, POST, PUT, PATCH, DELETE */
+    struct str url;
+    const struct egress_header *headers;
+    size_t headers_nr;
+    struct str body;
+    int timeout_ms;      /* of the whole transfer; 1..600000 */
+    size_t response_max; /* bytes of the body, 0 = EGRESS_RESPONSE_MAX */
+};
+struct egress_response {
+    int rc;         /* 0: the peer answered.  EGRESS_REFUSED, UNREACHABLE, TIMEOUT, TOO_BIG, CLOSED,
+                       NO_MEMORY */
+    bool untouched; /* rc != 0: surely no byte of the request left this host */
+    int status;
+    struct str content_type, body;
+    const char *message; /* static or of the transfer: why rc is not 0 */
+};
+typedef void egress_done_fn(void *ctx, const struct egress_response *r);
+
+MUST_CHECK int egress_new(const struct egress_config *cfg, struct egress **out,
+                          struct wopr_error *err);
+MUST_CHECK int egress_start(struct egress *e, struct wopr_error *err);
+/* Ends all transfers with CLOSED (done is called for each), joins the thread. */
+void egress_stop(struct egress *e);
+void egress_free(struct egress *e); /* stops when needed; takes NULL */
+/* Copies the request.  0: done is called exactly once, with a response that is valid during the
+ * call.  Otherwise (VALIDATION: the URL, a header; UNAVAILABLE, CLOSED, TOO_BIG, NO_MEMORY) never.
+ */
+MUST_CHECK int egress_submit(struct egress *e, const struct egress_request *req,
+                             egress_done_fn *done, void *ctx, struct wopr_error *err);
+const struct egress_allow *egress_allowed(const struct egress *e);
+struct egress_stats {
+    uint64_t started, answered, refused, failed, active, queued;
+};
+void egress_stats(struct egress *e, struct egress_stats *out);
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * answer.c: the outcome of a request as the invocation log keeps it, and as an executor reads it.
+ * {"status":200,"contentType":"..","body":".."}, with bodyBase64 for bytes that are no text, or
+ * {"error":"timeout","message":".."} when no answer came.
+ */
+#include "codec/bytes.h"
+#include "codec/json.h"
+#include "engine/internal.h"
+
+#define ANSWER_TEXT_MAX (4u * 1024 * 1024)
+
+static const char *error_code(int rc) {
+    switch (rc) {
+    case WOPR_E_EGRESS_REFUSED:
+    case WOPR_E_VALIDATION:
+        return "egress_refused";
+    case WOPR_E_TIMEOUT:
+        return "timeout";
+    case WOPR_E_TOO_BIG:
+        return "response_too_large";
+    case WOPR_E_UNAVAILABLE:
+        return "egress_busy";
+    default:
+        return "unreachable";
+    }
+}
+
+void outcome_render(const struct egress_response *r, struct buf *out) {
+    struct jw w;
+    jw_init(&w, out);
+    jw_object(&w);
+    if (r->rc != 0) {
+        jw_kstrz(&w, "error", error_code(r->rc));
+        jw_kstrz(&w, "message", r->message ? r->message : "");
+        jw_end_object(&w);
+        return;
+    }
+    jw_kint(&w, "status", r->status);
+    if (r->content_type.n > 0) jw_kstr(&w, "contentType", r->content_type);
+    if (utf8_valid(r->body)) {
+        jw_kstr(&w, "body", r->body);
+    } else {
+        struct buf b;
+        buf_init(&b, ANSWER_TEXT_MAX);
+        base64_encode(&b, r->body);
+        jw_kstr(&w, "bodyBase64", buf_str(&b));
+        if (buf_failed(&b)) out->failed = true;
+        buf_fini(&b);
+    }
+    jw_end_object(&w);
+}
+
+void outcome_parse(struct str outcome, struct arena *a, struct node_answer *out) {
+    int64_t status = 0;
+    struct str raw = json_get(outcome, "bodyBase64");
+    out->error_code = json_string(json_get(outcome, "error"), a);
+    out->error_message = json_string(json_get(outcome, "message"), a);
+    out->content_type = json_string(json_get(outcome, "contentType"), a);
+    out->body_is_base64 = raw.n > 0;
+    out->body = json_string(raw.n > 0 ? raw : json_get(outcome, "body"), a);
+    if (json_int(json_get(outcome, "status"), &status)) out->status = (int)status;
+}
+
+const struct node_answer *node_invoke(const struct node_call *call, struct node_result *out,
+                                      unsigned ordinal, const struct node_request *req) {
+    for (size_t i = 0; i < call->answers_nr; i++)
+        if (call->answers[i].ordinal == ordinal) return &call->answers[i];
+    if (ordinal >= NODE_INVOKES_MAX) {
+        node_fail(out, "too_many_requests", "the node makes too many outgoing requests", false);
+        return NULL;
+    }
+    out->outcome = NODE_OUT_CALL;
+    out->request = *req;
+    out->request_ordinal = ordinal;
+    return NULL;
+}

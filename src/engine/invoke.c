@@ -1,0 +1,422 @@
+/*
+ * invoke.c: requests that leave the host for a node (STORE-42, IDEM-16..19, D55).
+ * Claim and outcome are rows of plans: the request goes out when the plan with its claim has
+ * landed, and an executor sees an outcome in the step whose plan records it.  A claim without an
+ * outcome (crash, takeover) goes out again under the same invocation id; so does a request whose
+ * answer never came.  Success is final: it is never asked for again.
+ * A request under way belongs to the engine (e->calls), so that the run may be reloaded meanwhile.
+ */
+#include "codec/json.h"
+#include "domain/invocation.h"
+#include "engine/internal.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+
+#define INVOKE_TTL_MS       (INT64_C(14) * 86400 * 1000) /* IDEM-18 */
+#define INVOKE_REQUEST_MAX  (8u * 1024 * 1024)
+#define INVOKE_OUTCOME_MAX  (2u * 1024 * 1024)
+#define INVOKE_PER_RUN_MAX  100000u
+#define INVOKE_STATUS_ERROR 400
+
+struct invoke_call {  /* one request: in a plan, then under way, then back */
+    struct list link; /* in e->calls while under way */
+    struct invoke_call *next;
+    struct engine *e;
+    struct arena *a; /* owns all texts */
+    char run_id[RUN_ID_MAX + 1];
+    int node;
+    int64_t ordinal;
+    struct str invocation_id;
+    struct egress_request request;
+    enum invocation_state state; /* what came back */
+    struct text outcome;
+};
+struct invocation { /* a row of the log, as this process knows it */
+    int node;
+    int64_t ordinal; /* activation * NODE_INVOKES_MAX + position */
+    int32_t attempt;
+    enum invocation_state state;
+    struct sha256 digest;
+    struct text effect_id, provider_key, invocation_id, outcome;
+    bool calling;             /* under way */
+    struct invoke_call *send; /* claimed by the plan in flight */
+};
+
+static void call_free(struct invoke_call *c) {
+    if (!c) return;
+    text_clear(&c->outcome);
+    arena_free(c->a);
+    mem_free(c);
+}
+
+static void calls_free(struct invoke_call *c) {
+    while (c) {
+        struct invoke_call *next = c->next;
+        call_free(c);
+        c = next;
+    }
+}
+
+/* --- the rows of a run --- */
+
+static void invocation_clear(struct invocation *v) {
+    text_clear(&v->effect_id);
+    text_clear(&v->provider_key);
+    text_clear(&v->invocation_id);
+    text_clear(&v->outcome);
+    call_free(v->send);
+}
+
+void invoke_forget(struct run_exec *re) {
+    for (size_t i = 0; i < re->invocations_nr; i++) invocation_clear(&re->invocations[i]);
+    mem_free(re->invocations);
+    re->invocations = NULL;
+    re->invocations_nr = re->invocations_cap = 0;
+    if (!re->recorded) return;
+    pthread_mutex_lock(&re->e->mu); /* their plan is gone: they come back once more */
+    while (re->recorded) {
+        struct invoke_call *c = re->recorded;
+        re->recorded = c->next;
+        c->next = re->answers;
+        re->answers = c;
+        re->has_answers = true;
+    }
+    pthread_mutex_unlock(&re->e->mu);
+}
+
+void invoke_free(struct run_exec *re) {
+    calls_free(re->recorded);
+    calls_free(re->answers);
+    re->recorded = re->answers = NULL;
+}
+
+static struct invocation *find(struct run_exec *re, int node, int64_t ordinal) {
+    for (size_t i = 0; i < re->invocations_nr; i++)
+        if (re->invocations[i].node == node && re->invocations[i].ordinal == ordinal)
+            return &re->invocations[i];
+    return NULL;
+}
+
+static struct invocation *add(struct run_exec *re, int node, int64_t ordinal) {
+    if (re->invocations_nr >= INVOKE_PER_RUN_MAX) return NULL;
+    if (re->invocations_nr == re->invocations_cap) {
+        size_t cap = re->invocations_cap ? re->invocations_cap * 2 : 4;
+        struct invocation *v = mem_grow(re->invocations, cap, sizeof *v);
+        if (!v) return NULL;
+        re->invocations = v;
+        re->invocations_cap = cap;
+    }
+    struct invocation *v = &re->invocations[re->invocations_nr++];
+    *v = (struct invocation){.node = node, .ordinal = ordinal};
+    return v;
+}
+
+bool invoke_waits(const struct run_exec *re, int node) {
+    for (size_t i = 0; i < re->invocations_nr; i++) {
+        const struct invocation *v = &re->invocations[i];
+        if ((node < 0 || v->node == node) && (v->calling || v->send)) return true;
+    }
+    return false;
+}
+
+static bool under_way(struct engine *e, const char *run_id, struct str invocation_id) {
+    bool found = false;
+    pthread_mutex_lock(&e->mu);
+    for (struct list *l = e->calls.next; !found && l != &e->calls; l = l->next) {
+        const struct invoke_call *c = LIST_ENTRY(l, struct invoke_call, link);
+        found = strcmp(c->run_id, run_id) == 0 && str_eq(c->invocation_id, invocation_id);
+    }
+    pthread_mutex_unlock(&e->mu);
+    return found;
+}
+
+int invoke_load(struct step *st, struct wopr_error *err) {
+    struct run_exec *re = st->re;
+    struct invocation_list rows;
+    int rc = store_invocations(st->e->store, re->run_no, st->a, &rows, err);
+    for (size_t i = 0; rc == 0 && i < rows.n; i++) {
+        const struct plan_invocation *row = &rows.v[i];
+        int node = workflow_node_index(re->wf, row->node_id);
+        if (node < 0) continue; /* not one of ours */
+        struct invocation *v = add(re, node, row->ordinal);
+        if (v) {
+            v->attempt = row->attempt;
+            v->state = row->state;
+            v->digest = row->request_digest;
+            v->calling = under_way(st->e, re->run_id, row->invocation_id);
+            rc = text_set(&v->effect_id, row->effect_id);
+            if (rc == 0) rc = text_set(&v->provider_key, row->provider_key);
+            if (rc == 0) rc = text_set(&v->invocation_id, row->invocation_id);
+            if (rc == 0) rc = text_set(&v->outcome, row->outcome);
+        }
+        if (!v || rc != 0)
+            rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the invocation log");
+    }
+    return rc;
+}
+
+static void record(struct step *st, const struct invocation *v) {
+    struct plan_invocation row = {.effect_id = text_str(&v->effect_id),
+                                  .node_id = st->s->wf->nodes[v->node].id,
+                                  .provider_key = text_str(&v->provider_key),
+                                  .invocation_id = text_str(&v->invocation_id),
+                                  .ordinal = v->ordinal,
+                                  .attempt = v->attempt,
+                                  .state = v->state,
+                                  .request_digest = v->digest,
+                                  .outcome = text_str(&v->outcome),
+                                  .at_ms = st->now_ms,
+                                  .expires_ms = st->now_ms + INVOKE_TTL_MS};
+    plan_invocation(st->p, &row);
+}
+
+/* --- what an executor sees --- */
+
+/* Of an earlier attempt only a success counts: what failed may be tried again. */
+static bool visible(const struct invocation *v, int attempt) {
+    if (v->state == INVOCATION_CLAIMED || v->outcome.n == 0) return false;
+    if (v->attempt == attempt) return true;
+    int64_t status = 0;
+    return v->state == INVOCATION_COMPLETED &&
+           json_int(json_get(text_str(&v->outcome), "status"), &status) &&
+           status < INVOKE_STATUS_ERROR;
+}
+
+void invoke_answers(struct step *st, int node, struct node_call *call) {
+    struct run_exec *re = st->re;
+    int64_t base = (int64_t)st->s->nodes[node].activation * NODE_INVOKES_MAX;
+    size_t n = 0;
+    for (size_t i = 0; i < re->invocations_nr; i++) n += re->invocations[i].node == node;
+    if (n == 0) return;
+    struct node_answer *out = ARENA_ARRAY(st->a, struct node_answer, n);
+    if (!out) return; /* the scratch arena remembers */
+    n = 0;
+    for (size_t i = 0; i < re->invocations_nr; i++) {
+        const struct invocation *v = &re->invocations[i];
+        if (v->node != node || v->ordinal < base || v->ordinal >= base + NODE_INVOKES_MAX ||
+            !visible(v, call->attempt))
+            continue;
+        out[n].ordinal = (unsigned)(v->ordinal - base);
+        outcome_parse(arena_str(st->a, text_str(&v->outcome)), st->a, &out[n]);
+        n++;
+    }
+    call->answers = out;
+    call->answers_nr = n;
+}
+
+/* --- the claim --- */
+
+static bool copy_request(struct invoke_call *c, const struct node_request *r) {
+    struct egress_header *h = ARENA_ARRAY(c->a, struct egress_header, r->headers_nr + 1);
+    if (!h) return false;
+    for (size_t i = 0; i < r->headers_nr; i++)
+        h[i] = (struct egress_header){arena_str(c->a, r->headers[i].name),
+                                      arena_str(c->a, r->headers[i].value)};
+    if (r->keyed)
+        h[r->headers_nr] = (struct egress_header){STR("Idempotency-Key"), c->invocation_id};
+    size_t max = r->response_max;
+    c->request = (struct egress_request){
+        .method = arena_str(c->a, r->method),
+        .url = arena_str(c->a, r->url),
+        .headers = h,
+        .headers_nr = r->headers_nr + (r->keyed ? 1 : 0),
+        .body = r->body.n > 0 ? arena_str(c->a, r->body) : STR_NONE,
+        .timeout_ms = r->timeout_ms,
+        .response_max = max > 0 && max < NODE_ANSWER_MAX ? max : NODE_ANSWER_MAX,
+    };
+    return !arena_failed(c->a);
+}
+
+static struct invoke_call *call_new(struct step *st, const struct invocation *v,
+                                    const struct node_request *r) {
+    struct invoke_call *c = MEM_NEW(struct invoke_call);
+    if (c) c->a = arena_new(INVOKE_REQUEST_MAX);
+    if (c && c->a) {
+        list_init(&c->link);
+        c->e = st->e;
+        memcpy(c->run_id, st->re->run_id, sizeof c->run_id);
+        c->node = v->node;
+        c->ordinal = v->ordinal;
+        c->invocation_id = arena_str(c->a, text_str(&v->invocation_id));
+        if (copy_request(c, r)) return c;
+    }
+    call_free(c);
+    return NULL;
+}
+
+static void refuse(struct step *st, int node, const char *code, struct str message) {
+    struct failure f = {.code = str_c(code), .message = message};
+    attempt_failed(st, node, &f);
+}
+
+/* The same effect must be asked for in the same way while nobody knows whether it happened. */
+static bool unknown(const struct invocation *v) {
+    return v->state == INVOCATION_CLAIMED || v->state == INVOCATION_ESCAPED;
+}
+
+static int identify(struct step *st, struct invocation *v, const struct node_request *r,
+                    bool keep_id) {
+    struct str run_id = str_c(st->re->run_id), node_id = st->s->wf->nodes[v->node].id;
+    char id[INVOCATION_ID_LEN + 1], effect[EFFECT_ID_LEN + 1];
+    int rc = text_set(&v->provider_key, r->provider_key);
+    if (keep_id || rc != 0) return rc;
+    v->attempt = st->s->nodes[v->node].attempt;
+    invocation_id_of(run_id, node_id, v->attempt, r->provider_key, v->ordinal, id);
+    effect_id_of(run_id, node_id, v->ordinal, effect);
+    rc = text_set(&v->invocation_id, str_c(id));
+    return rc == 0 ? text_set(&v->effect_id, str_c(effect)) : rc;
+}
+
+void invoke_claim(struct step *st, int node, const struct node_result *out) {
+    struct run_exec *re = st->re;
+    const struct node_request *r = &out->request;
+    const struct wf_node *def = &st->s->wf->nodes[node];
+    int64_t ordinal =
+        (int64_t)st->s->nodes[node].activation * NODE_INVOKES_MAX + out->request_ordinal;
+    struct invocation *v = find(re, node, ordinal);
+    struct sha256 digest = request_digest(r->method, r->url, r->body);
+    struct wopr_error err;
+    if (v && (v->calling || v->send)) return; /* asked by an attempt that timed out: wait for it */
+    if (!st->e->cfg.egress) {
+        refuse(st, node, "egress_disabled", STR("this host sends no requests"));
+        return;
+    }
+    int rc = egress_url_check(r->url, egress_allowed(st->e->cfg.egress), &err);
+    if (rc != 0) {
+        refuse(st, node, "egress_refused", arena_str(st->a, str_c(err.message)));
+        return;
+    }
+    bool keep_id = v && unknown(v);
+    if (keep_id && !sha256_eq(&v->digest, &digest)) {
+        refuse(st, node, "invocation_changed",
+               STR("the node asks for another request while the outcome of its first is unknown"));
+        return;
+    }
+    if (!v) v = add(re, node, ordinal);
+    rc = v ? identify(st, v, r, keep_id) : WOPR_E_NO_MEMORY;
+    if (rc == 0 && keep_id) v->attempt = st->s->nodes[node].attempt;
+    if (rc == 0) {
+        v->state = INVOCATION_CLAIMED;
+        v->digest = digest;
+        text_clear(&v->outcome);
+        v->send = call_new(st, v, r);
+    }
+    if (rc != 0 || !v->send) {
+        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a request of a node");
+        return;
+    }
+    record(st, v);
+    if (def->timeout_ms > 0 && !timer_find(re, TIMER_NODE_TIMEOUT, node))
+        step_timer_set(st, TIMER_NODE_TIMEOUT, node, def->timeout_ms);
+}
+
+/* --- out and back --- */
+
+static void came_back(struct invoke_call *c) { /* c is no longer in e->calls */
+    struct engine *e = c->e;
+    pthread_mutex_lock(&e->mu);
+    struct run_exec *re = map_get(e->by_id, str_c(c->run_id));
+    if (re) {
+        c->next = re->answers;
+        re->answers = c;
+        re->has_answers = true;
+        exec_wake_locked(re);
+    }
+    pthread_mutex_unlock(&e->mu);
+    if (!re) call_free(c); /* the run ended or moved to another host */
+}
+
+static void answered(void *ctx, const struct egress_response *r) { /* on the egress thread */
+    struct invoke_call *c = ctx;
+    struct engine *e = c->e;
+    struct buf b;
+    pthread_mutex_lock(&e->mu);
+    list_del(&c->link);
+    pthread_mutex_unlock(&e->mu);
+    if (r->rc == WOPR_E_CLOSED || r->rc == WOPR_E_NO_MEMORY) { /* stopping: the claim stands */
+        call_free(c);
+        return;
+    }
+    buf_init(&b, INVOKE_OUTCOME_MAX);
+    outcome_render(r, &b);
+    c->state = r->rc == 0     ? INVOCATION_COMPLETED
+               : r->untouched ? INVOCATION_RELEASED
+                              : INVOCATION_ESCAPED;
+    bool kept = !buf_failed(&b) && text_set(&c->outcome, buf_str(&b)) == 0;
+    buf_fini(&b);
+    if (kept) {
+        came_back(c);
+    } else { /* as if the answer had been lost; the run's timers or the next start go on */
+        log_error("the answer to a request was lost for want of memory", "run", c->run_id);
+        call_free(c);
+    }
+}
+
+static void not_sent(struct step *st, struct invoke_call *c, int rc, const struct wopr_error *err) {
+    struct egress_response r = {.rc = rc, .untouched = true, .message = err->message};
+    struct buf b;
+    pthread_mutex_lock(&st->e->mu);
+    list_del(&c->link);
+    pthread_mutex_unlock(&st->e->mu);
+    buf_init(&b, INVOKE_OUTCOME_MAX);
+    outcome_render(&r, &b);
+    c->state = INVOCATION_RELEASED;
+    bool kept = !buf_failed(&b) && text_set(&c->outcome, buf_str(&b)) == 0;
+    buf_fini(&b);
+    if (kept) came_back(c);
+    else call_free(c);
+}
+
+void invoke_landed(struct step *st) {
+    struct run_exec *re = st->re;
+    calls_free(re->recorded);
+    re->recorded = NULL;
+    for (size_t i = 0; i < re->invocations_nr; i++) {
+        struct invocation *v = &re->invocations[i];
+        struct invoke_call *c = v->send;
+        struct wopr_error err;
+        if (!c) continue;
+        v->send = NULL;
+        v->calling = true;
+        pthread_mutex_lock(&st->e->mu);
+        list_add_tail(&st->e->calls, &c->link);
+        pthread_mutex_unlock(&st->e->mu);
+        int rc = egress_submit(st->e->cfg.egress, &c->request, answered, c, &err);
+        if (rc != 0) not_sent(st, c, rc, &err);
+    }
+}
+
+static struct invoke_call *take_answers(struct run_exec *re) {
+    pthread_mutex_lock(&re->e->mu);
+    struct invoke_call *c = re->answers;
+    re->answers = NULL;
+    re->has_answers = false;
+    pthread_mutex_unlock(&re->e->mu);
+    return c;
+}
+
+/* The executor itself is entered by interrupted() (step.c): a running node with nothing to wait
+ * for.
+ */
+void invoke_arrived(struct step *st) {
+    struct run_exec *re = st->re;
+    struct invoke_call *c, *next;
+    if (!re->has_answers || step_lost(st)) return;
+    for (c = take_answers(re); c; c = next) {
+        struct invocation *v = find(re, c->node, c->ordinal);
+        next = c->next;
+        if (!v || !str_eq(text_str(&v->invocation_id), c->invocation_id) ||
+            v->state != INVOCATION_CLAIMED) {
+            call_free(c);
+            continue;
+        }
+        v->calling = false;
+        v->state = c->state;
+        if (text_set(&v->outcome, text_str(&c->outcome)) != 0)
+            plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for an answer");
+        record(st, v);
+        c->next = re->recorded;
+        re->recorded = c;
+    }
+}
