@@ -3,42 +3,9 @@
  * allows, in a fixed order (D32); caller JSON is spliced as it is (D33).  A builder that runs out
  * of memory gives STR_NONE, which plan_event refuses.
  */
-#include "codec/ident.h"
-#include "codec/json.h"
-#include "domain/plan.h"
+#include "domain/payload_int.h"
 
 #include <stdio.h>
-
-struct pay {
-    struct buf b;
-    struct jw w;
-};
-
-static void pay_begin(struct pay *p) {
-    buf_init(&p->b, PLAN_BYTES_MAX); /* the limit of one payload is checked where it is appended */
-    jw_init(&p->w, &p->b);
-    jw_object(&p->w);
-}
-
-static struct str pay_end(struct pay *p, struct arena *a) {
-    struct str out = STR_NONE;
-    jw_end_object(&p->w);
-    if (!buf_failed(&p->b)) out = arena_str(a, buf_str(&p->b));
-    buf_fini(&p->b);
-    return out;
-}
-
-static void opt_str(struct pay *p, const char *key, struct str v) {
-    if (v.n > 0) jw_kstr(&p->w, key, v);
-}
-
-static void opt_strz(struct pay *p, const char *key, const char *v) {
-    if (v && *v) jw_kstrz(&p->w, key, v);
-}
-
-static void opt_raw(struct pay *p, const char *key, struct str json) {
-    if (json.n > 0) jw_kraw(&p->w, key, json);
-}
 
 static void key_object(struct pay *p, const char *key, struct str json) {
     jw_kraw(&p->w, key, json.n > 0 ? json : STR("{}"));

@@ -74,6 +74,7 @@ static void *rows_grow(struct plan *p, void *rows, size_t nr, size_t *cap, size_
 ROW_ADDER(events, struct event)
 ROW_ADDER(nodes, struct plan_node_row)
 ROW_ADDER(invocations, struct plan_invocation)
+ROW_ADDER(interrupts, struct plan_interrupt)
 ROW_ADDER(vars, struct plan_var_row)
 ROW_ADDER(chans, struct plan_chan_row)
 ROW_ADDER(timers, struct plan_timer)
@@ -182,6 +183,21 @@ void plan_artifact(struct plan *p, const struct plan_artifact *a) {
         .body = keep(p, a->body),
     };
     artifacts_add(p, &copy);
+}
+
+void plan_interrupt(struct plan *p, const struct plan_interrupt *i) {
+    struct plan_interrupt copy = *i;
+    copy.interrupt_id = keep(p, i->interrupt_id);
+    copy.node_id = keep(p, i->node_id);
+    copy.key = keep(p, i->key);
+    copy.kind = keep(p, i->kind);
+    copy.payload = keep(p, i->payload);
+    copy.resume_schema = keep(p, i->resume_schema);
+    copy.resume_value = keep(p, i->resume_value);
+    copy.resolved_by = keep(p, i->resolved_by);
+    copy.action = keep(p, i->action);
+    copy.cause = keep(p, i->cause);
+    interrupts_add(p, &copy);
 }
 
 void plan_invocation(struct plan *p, const struct plan_invocation *v) {

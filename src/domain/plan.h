@@ -87,6 +87,18 @@ struct plan_invocation {
     struct str outcome; /* raw JSON object, empty while claimed */
     int64_t at_ms, expires_ms;
 };
+/* A row of the suspension store (STORE-8, D44).  Numbers are stored: never reorder. */
+enum interrupt_row_state { IROW_PENDING, IROW_RESUMED, IROW_REJECTED, IROW_TIMED_OUT };
+struct plan_interrupt {
+    enum { INTR_ROW_OPEN, INTR_ROW_CLOSE, INTR_ROW_CLOSE_ALL } op;
+    struct str interrupt_id, node_id, key, kind, payload, resume_schema; /* OPEN */
+    int64_t requested_ms, requested_seq;
+    int64_t timeout_at_ms; /* 0 = none */
+    /* CLOSE: pending -> state, exactly once (STORE-10).  CLOSE_ALL: what is pending of the run. */
+    enum interrupt_row_state state;
+    int64_t resolved_ms, resolved_seq;                   /* seq -1 = none */
+    struct str resume_value, resolved_by, action, cause; /* cause: event id, cancelled ... */
+};
 /* Layer-1 idempotency completion, written in the same transaction as the effect (IDEM-12). */
 struct idem_key {
     struct str tenant, operation_id;
@@ -124,6 +136,8 @@ struct plan {
     size_t timers_nr, timers_cap;
     struct plan_artifact *artifacts;
     size_t artifacts_nr, artifacts_cap;
+    struct plan_interrupt *interrupts;
+    size_t interrupts_nr, interrupts_cap;
     struct plan_invocation *invocations;
     size_t invocations_nr, invocations_cap;
     bool has_idem;
@@ -152,6 +166,7 @@ void plan_timer_set(struct plan *p, enum timer_kind k, struct str node_id, int64
                     int64_t remaining_ms);
 void plan_timer_clear(struct plan *p, enum timer_kind k, struct str node_id);
 void plan_artifact(struct plan *p, const struct plan_artifact *a);
+void plan_interrupt(struct plan *p, const struct plan_interrupt *i);   /* copies the texts */
 void plan_invocation(struct plan *p, const struct plan_invocation *v); /* copies the texts */
 /* Rows of the declared channels of a new run, so that they show while empty (SSE-18): sequence -1,
  * value empty for lists. */
@@ -181,6 +196,23 @@ struct str pay_node_reason(struct arena *a, struct str node_id,
                            const char *reason); /* skipped, cancelled */
 struct str pay_node_suspended(struct arena *a, struct str node_id, struct str interrupt_id,
                               const char *kind, const char *reason);
+/* EVT-26, INT-46: with the key; low: data of a low-confidence interrupt, whose numbers are shown.
+ */
+struct str pay_interrupt_suspended(struct arena *a, struct str node_id, struct str interrupt_id,
+                                   const char *kind, struct str key, const char *reason,
+                                   struct str low);
+struct str pay_suspend_failed(struct arena *a, struct str node_id, struct str error);
+struct str pay_approval_requested(struct arena *a, struct str node_id, struct str interrupt_id,
+                                  struct str data);
+struct str pay_clarification_requested(struct arena *a, struct str node_id, struct str interrupt_id,
+                                       struct str questions);
+struct intr_answer; /* interrupt.h */
+struct str pay_approval_received(struct arena *a, struct str node_id, const struct intr_answer *d);
+struct str pay_clarification_resolved(struct arena *a, struct str node_id, struct str answers,
+                                      struct str answered_by);
+struct str pay_interrupt_resolved(struct arena *a, struct str node_id, struct str interrupt_id,
+                                  const char *kind, struct str value, struct str resolved_by,
+                                  int64_t at_ms);
 struct str pay_node_resumed(struct arena *a, struct str node_id, struct str interrupt_id,
                             struct str value);
 struct str pay_channel_written(struct arena *a, struct str channel, struct str value,

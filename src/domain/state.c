@@ -163,6 +163,8 @@ void run_state_free(struct run_state *s) {
     }
     mem_free(s->vars);
     for (size_t i = 0; i < s->chans_nr; i++) chan_free(&s->chans[i]);
+    for (size_t i = 0; i < s->intrs_nr; i++) intr_free(&s->intrs[i]);
+    mem_free(s->intrs);
     mem_free(s->chans);
     mem_free(s->chan_ops);
     text_clear(&s->error);
@@ -317,15 +319,26 @@ static int fold_agent_handoff(struct fold *f) {
 /* What a kind does beyond moving the status.  No row: it is counted (and, see below, may be an
  * effect). */
 static int (*const FOLDS[EV_NR])(struct fold *f) = {
-    [EV_RUN_STARTED] = fold_run_started,         [EV_RUN_COMPLETED] = fold_run_completed,
-    [EV_RUN_FAILED] = fold_run_failed,           [EV_RUN_CANCELLED] = fold_run_ended,
-    [EV_RUN_PAUSED] = fold_run_paused,           [EV_NODE_STARTED] = fold_node_started,
-    [EV_NODE_COMPLETED] = fold_node_completed,   [EV_NODE_FAILED] = fold_node_failed,
-    [EV_NODE_SUSPENDED] = fold_node_suspended,   [EV_NODE_SUSPEND_FAILED] = fold_node_any,
-    [EV_NODE_RESUMED] = fold_node_resumed,       [EV_NODE_RETRIED] = fold_node_retried,
-    [EV_NODE_SKIPPED] = fold_node_stopped,       [EV_NODE_CANCELLED] = fold_node_stopped,
-    [EV_CHANNEL_WRITTEN] = fold_channel_written, [EV_VARIABLE_CHANGED] = fold_variable_changed,
-    [EV_CAP_BREACHED] = fold_cap_breached,       [EV_AGENT_HANDOFF] = fold_agent_handoff,
+    [EV_RUN_STARTED] = fold_run_started,
+    [EV_RUN_COMPLETED] = fold_run_completed,
+    [EV_RUN_FAILED] = fold_run_failed,
+    [EV_RUN_CANCELLED] = fold_run_ended,
+    [EV_RUN_PAUSED] = fold_run_paused,
+    [EV_NODE_STARTED] = fold_node_started,
+    [EV_NODE_COMPLETED] = fold_node_completed,
+    [EV_NODE_FAILED] = fold_node_failed,
+    [EV_NODE_SUSPENDED] = fold_node_suspended,
+    [EV_NODE_SUSPEND_FAILED] = fold_node_any,
+    [EV_NODE_RESUMED] = fold_node_resumed,
+    [EV_NODE_RETRIED] = fold_node_retried,
+    [EV_NODE_SKIPPED] = fold_node_stopped,
+    [EV_NODE_CANCELLED] = fold_node_stopped,
+    [EV_CHANNEL_WRITTEN] = fold_channel_written,
+    [EV_VARIABLE_CHANGED] = fold_variable_changed,
+    [EV_INTERRUPT_REQUESTED] = fold_interrupt_requested,
+    [EV_INTERRUPT_RESOLVED] = fold_interrupt_resolved,
+    [EV_CAP_BREACHED] = fold_cap_breached,
+    [EV_AGENT_HANDOFF] = fold_agent_handoff,
 };
 
 /* Kinds an executor causes: a re-executed attempt (STORE-39) skips as many as the log already

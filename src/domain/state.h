@@ -117,6 +117,16 @@ struct chan_op { /* an entry that was projected and is gone since the last plan;
     int chan;
     int64_t seq;
 };
+enum intr_phase { INTR_OPEN, INTR_RESOLVED, INTR_ENDED /* timed out, cancelled */ };
+struct intr_state { /* an interrupt of the run, for its life (INT-2); see interrupt.h */
+    int node, kind; /* enum intr_kind */
+    int32_t activation;
+    enum intr_phase phase;
+    int64_t requested_seq, requested_ms, timeout_ms; /* 0 = none */
+    struct text id, key;
+    struct text payload;                   /* raw, while open */
+    struct text value, action, decided_by; /* resolved: raw value, words */
+};
 /* Immutable creation data of a run (RUN-9, D18). Texts are borrowed by run_state_new and copied. */
 struct run_meta {
     struct str run_id, workflow_id, tenant, workspace, scope_id;
@@ -158,6 +168,8 @@ struct run_state {
     size_t chans_nr, chans_cap;
     struct chan_op *chan_ops;
     size_t chan_ops_nr, chan_ops_cap;
+    struct intr_state *intrs; /* in the order they were requested */
+    size_t intrs_nr, intrs_cap;
     struct text agent;   /* raw AgentRef shown on the snapshot */
     struct text outputs; /* raw outputs of run.completed */
     bool dirty_run;

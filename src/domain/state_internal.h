@@ -40,6 +40,11 @@ int fold_node_resumed(struct fold *f);
 int fold_node_retried(struct fold *f);
 int fold_node_stopped(struct fold *f); /* skipped, cancelled */
 int fold_node_any(struct fold *f);     /* only checks that the node may have this event */
+int fold_interrupt_requested(struct fold *f);
+int fold_interrupt_resolved(struct fold *f);
+int intr_suspended(struct fold *f); /* part of node.suspended: the id of what was asked */
+void intrs_node_settled(struct run_state *s, int node);
+void intr_free(struct intr_state *i);
 /* Let a running node wait for its next attempt until at_ms. */
 void node_wait_retry(struct run_state *s, int node, int64_t at_ms);
 /* INT-12: what a going run shows, and the node it shows it for (-1 = none). */

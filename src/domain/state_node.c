@@ -51,6 +51,7 @@ static int payload_int(struct fold *f, const char *key, int64_t max, int64_t abs
 }
 
 static int node_settled(struct fold *f) {
+    intrs_node_settled(f->s, f->node);
     int rc = sched_node_settled(f->s, f->node, f->err);
     if (rc == WOPR_E_NO_MEMORY) return fold_no_memory(f);
     return rc == 0 ? 0 : fold_corrupt(f, "the node has already ended in this activation"); /* R5 */
@@ -178,7 +179,7 @@ int fold_node_suspended(struct fold *f) {
     n->waits = WAITS[i].waits;
     n->pause_drained = n->waits == RUN_RUNNING;
     n->suspended_seq = f->e->seq;
-    return 0;
+    return intr_suspended(f);
 }
 
 int fold_node_resumed(struct fold *f) {

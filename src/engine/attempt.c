@@ -139,6 +139,9 @@ static void result_apply(struct step *st, int node, const struct node_result *r)
     case NODE_OUT_FAIL:
         failed(st, node, r);
         break;
+    case NODE_OUT_SUSPEND:
+        suspend_begin(st, node, r);
+        break;
     case NODE_OUT_CALL:
         invoke_claim(st, node, r);
         break;

@@ -94,6 +94,9 @@ void control_apply(struct step *st, struct engine_cmd *cmd) {
     case ENGINE_RESUME:
         resume_run(st, cmd);
         break;
+    case ENGINE_RESOLVE:
+        resolve_apply(st, cmd);
+        break;
     case ENGINE_CREATE:
     case ENGINE_OP_NR:
         cmd_fail(st->e, cmd, WOPR_E_INTERNAL, "not an operation on a run");

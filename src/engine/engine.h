@@ -55,7 +55,15 @@ MUST_CHECK int engine_workflow(struct engine *e, struct str tenant, bool test_mo
                                struct str workflow_id, struct workflow **out,
                                struct wopr_error *err);
 
-enum engine_op { ENGINE_CREATE, ENGINE_CANCEL, ENGINE_PAUSE, ENGINE_RESUME, ENGINE_OP_NR };
+enum engine_op {
+    ENGINE_CREATE,
+    ENGINE_CANCEL,
+    ENGINE_PAUSE,
+    ENGINE_RESUME,
+    ENGINE_RESOLVE,
+    ENGINE_OP_NR
+};
+enum resolve_via { RESOLVE_RUN, RESOLVE_TOKEN, RESOLVE_ALIAS };
 enum drain_policy { DRAIN_CURRENT_NODE, DRAIN_IMMEDIATE };
 struct engine_cmd;
 struct engine_result {
@@ -68,6 +76,7 @@ struct engine_result {
     int64_t at_ms; /* acceptance time: pausedAt, resumedAt, created */
     struct str active_run_id; /* RUN_ALREADY_ACTIVE */
     int32_t retry_after_s;
+    struct str interrupt_id, node_id; /* RESOLVE */
 };
 /* One command.  The caller fills it, keeps it and its arena alive until done() is called, exactly
  * once, on any thread. */
@@ -80,6 +89,14 @@ struct engine_cmd {
     struct str run_id; /* target; CREATE: empty, minted by the engine */
     struct str reason; /* may be empty */
     enum drain_policy drain;
+    /* RESOLVE: failures are VALIDATION, FORBIDDEN, INTERRUPT_NOT_FOUND, _RESOLVED, _EXPIRED,
+     * _CANCELLED, _GONE (cancelled by its parent, 410), CORRELATION_MISMATCH */
+    enum resolve_via via;
+    struct str node_id;      /* RUN, ALIAS: the open interrupt of this node (INT-17) */
+    struct str interrupt_id; /* TOKEN: exactly this one; principal is token:<interruptId> */
+    struct str resume_value; /* raw JSON */
+    bool may_delegate;       /* the key may vote and decide for others (INT-23, INT-30) */
+    struct str event_id;     /* Idempotency-Key, or empty: names an external event (INT-32) */
     /* CREATE */
     struct workflow *wf; /* borrowed for the call of engine_submit */
     struct run_options options;

@@ -30,6 +30,7 @@
 #define ENGINE_READ_EVENTS      512u /* page of the fold */
 #define ENGINE_READ_BYTES       (1024u * 1024)
 #define ENGINE_SWEEP_PAGE       256u
+#define ENGINE_DEADLINES_MAX    10000u /* waiting runs taken up by one look */
 #define ENGINE_SWEEP_PAGES_MAX  4096u
 #define ENGINE_PURGE_MS         60000
 #define ENGINE_PURGE_AGAIN_MS   250 /* a slice was full: the next one comes soon */
@@ -251,6 +252,18 @@ MUST_CHECK int effect_apply(struct step *st, int node, const struct node_effect 
                             struct failure *f);
 MUST_CHECK int outputs_mask(struct step *st, int node, struct str outputs, struct str *shown);
 void outputs_swap(struct run_exec *re); /* clear values in, or out again */
+
+/* --- suspend.c: questions of nodes (EVT-26, EVT-29) --- */
+void suspend_begin(struct step *st, int node, const struct node_result *r);
+void suspend_timed_out(struct step *st, int node);
+/* The run ended: what it still asked is asked no more. */
+void suspend_close_all(struct step *st);
+
+/* --- resolve.c: answers (EVT-27, INT-14 to INT-34) --- */
+void resolve_apply(struct step *st,
+                   struct engine_cmd *cmd); /* answers cmd or puts it in the plan */
+/* Of a run that has ended, from the rows: fills cmd->result. */
+void resolve_settled(struct engine *e, struct engine_cmd *cmd, int64_t run_no, struct arena *a);
 
 /* --- invoke.c: what leaves the host for a node (STORE-42) --- */
 MUST_CHECK int invoke_load(struct step *st, struct wopr_error *err);

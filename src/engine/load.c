@@ -30,6 +30,11 @@ static bool answered(struct step *st, struct engine_cmd *cmd, struct run_head *h
         cmd_fail(st->e, cmd, rc, err.message[0] ? err.message : wopr_err_text(rc));
         return true;
     }
+    if (cmd->op == ENGINE_RESOLVE && run_status_final(h->status)) {
+        resolve_settled(st->e, cmd, h->run_no, st->a);
+        cmd_settle(st->e, cmd);
+        return true;
+    }
     if (cmd_needs_no_effect(cmd, h->status, h->paused_ms)) {
         cmd_settle(st->e, cmd);
         return true;

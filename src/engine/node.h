@@ -16,8 +16,9 @@ enum node_outcome {
     NODE_OUT_FAIL, /* attempt failed: retried when retryable and the budget allows, else node.failed
                     */
     NODE_OUT_CALL, /* one request leaves the host, see node_invoke */
-    NODE_OUT_WAIT  /* effects so far are appended, then the executor is entered again after wait_ms
-                      (durable timer) */
+    NODE_OUT_SUSPEND, /* ask somebody, see node_interrupt */
+    NODE_OUT_WAIT /* effects so far are appended, then the executor is entered again after wait_ms
+                     (durable timer) */
 };
 enum node_effect_kind {
     EFFECT_VARIABLE,
@@ -60,6 +61,20 @@ struct node_answer {
     struct str body; /* text; bytes that are no UTF-8 come as base64 with body_is_base64 */
     bool body_is_base64;
 };
+/* A question to people or systems (INT-1).  Asked once per key for the life of the run (INT-2). */
+struct node_prompt {
+    const char *kind;         /* "approval", "clarification", "external-event", "custom",
+                                 "low-confidence" */
+    struct str data;          /* raw object, by kind */
+    struct str resume_schema; /* raw object or empty */
+    int64_t timeout_ms;       /* 0 = none */
+    struct str key;           /* 1..256 bytes; empty = <runId>:<nodeId>:<n> (INT-3) */
+    const char *reason;       /* of node.suspended, for kinds its schema lacks; may be NULL */
+};
+struct node_reply {                 /* texts borrowed from the run's state */
+    struct str interrupt_id, value; /* value: raw JSON, normalised */
+    struct str action, decided_by;  /* approval */
+};
 struct node_call {
     struct arena *a;             /* outputs, effects and messages are allocated here */
     const struct run_state *run; /* read only */
@@ -86,6 +101,8 @@ struct node_result {
     int64_t wait_ms;
     struct node_request request; /* CALL */
     unsigned request_ordinal;
+    struct node_prompt prompt; /* SUSPEND */
+    unsigned prompt_ordinal;
     struct node_effect *effects;
     size_t effects_nr, effects_cap;
 };
@@ -108,6 +125,13 @@ void node_fail(struct node_result *out, const char *code, const char *message, b
  * only: an executor adds them after it has all its answers. */
 const struct node_answer *node_invoke(const struct node_call *call, struct node_result *out,
                                       unsigned ordinal, const struct node_request *req);
+
+/* The ordinal-th question of this activation.  true: it was answered before, *reply holds the
+ * answer. false: *out asks it, and the executor returns at once; it is entered again, in the same
+ * attempt, with the answer.  A question that times out or is cancelled fails or cancels the node
+ * without asking the executor. */
+bool node_interrupt(const struct node_call *call, struct node_result *out, unsigned ordinal,
+                    const struct node_prompt *prompt, struct node_reply *reply);
 
 /* Registry: filled at start, read-only afterwards (NODE-1). */
 struct node_registry;

@@ -157,6 +157,9 @@ static void timer_fired(struct step *st, struct exec_timer *t) {
     case TIMER_NODE_TIMEOUT:
         node_timed_out(st, node);
         break;
+    case TIMER_INTERRUPT:
+        suspend_timed_out(st, node);
+        break;
     case TIMER_STALL:
         stalled(st);
         break;
@@ -314,6 +317,7 @@ static void step_send(struct step *st) {
         plan_unref(p);
         return;
     }
+    if (run_status_final(st->s->status)) suspend_close_all(st);
     plan_project(p, st->s, st->s->status == RUN_PAUSED ? re->paused_ms : 0);
     int rc = p->failed;
     if (rc == 0) {

@@ -96,14 +96,17 @@ void upkeep_release(struct engine *e) {
 
 /* --- sweep --- */
 
+static bool sweep_takes(const struct engine *e, const struct run_head *h, int64_t now_ms) {
+    if (h->parked.n > 0 || h->engine_version > CURRENT_ENGINE_VERSION) return false;
+    return e->cfg.sole_host || h->holder.n == 0 || str_eq(h->holder, e->holder) ||
+           h->lease_until_ms <= now_ms;
+}
+
 /* Runs that wait for somebody are loaded when that somebody comes (STORE-35). */
 static bool sweep_wants(const struct engine *e, const struct run_head *h, int64_t now_ms) {
     bool going =
         h->status == RUN_PENDING || h->status == RUN_RUNNING || h->status == RUN_CANCELLING;
-    if (!going || h->parked.n > 0) return false;
-    if (h->engine_version > CURRENT_ENGINE_VERSION) return false;
-    return e->cfg.sole_host || h->holder.n == 0 || str_eq(h->holder, e->holder) ||
-           h->lease_until_ms <= now_ms;
+    return going && sweep_takes(e, h, now_ms);
 }
 
 /* Seen by the number while no worker knows it; false when the tables are full. */
@@ -161,6 +164,24 @@ static void sweep(struct engine *e) {
     pthread_mutex_unlock(&e->mu);
 }
 
+/* Waiting runs whose deadline comes before the next look (STORE-9, STORE-35). */
+static void sweep_deadlines(struct engine *e) {
+    struct wopr_error err;
+    struct run_no_list page = {0};
+    struct arena *a = arena_new(ENGINE_SCRATCH_MAX);
+    int64_t until_ms = clock_wall_ms() + e->cfg.lease_ttl_ms;
+    if (!a) return;
+    if (store_runs_with_timer_due(e->store, until_ms, ENGINE_DEADLINES_MAX, a, &page, &err) != 0)
+        log_warn("the sweep for deadlines failed", "why", err.message);
+    for (size_t i = 0; i < page.n && !engine_is_stopping(e); i++) {
+        struct run_origin o;
+        if (in_memory(e, page.v[i])) continue;
+        if (store_run_origin(e->store, page.v[i], a, &o, &err) != 0) continue;
+        if (sweep_takes(e, &o.head, clock_wall_ms())) (void)sweep_add(e, page.v[i], &o.head);
+    }
+    arena_free(a);
+}
+
 /* --- the clockwork --- */
 
 static bool sweep_due(struct engine *e, const struct upkeep *u, uint64_t now_ms) {
@@ -204,6 +225,7 @@ uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms) {
     }
     if (sweep_due(e, u, now_ms)) {
         sweep(e);
+        sweep_deadlines(e);
         u->sweep_ms = now_ms + (uint64_t)(e->cfg.lease_ttl_ms / 2 + 1);
     }
     tidy(e, u, now_ms);

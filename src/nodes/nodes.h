@@ -19,6 +19,8 @@ node_fn exec_noop, exec_pass, exec_fail, exec_loop;
 node_fn exec_identity, exec_set_variable, exec_get_variable, exec_log, exec_channel_write;
 /* --- delay.c --- */
 node_fn exec_delay;
+/* --- gates.c --- */
+node_fn exec_approval_gate, exec_clarification_gate, exec_interrupt;
 /* --- http.c --- */
 node_fn exec_http;
 /* --- ai.c --- */

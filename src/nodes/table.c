@@ -1,5 +1,5 @@
 /*
- * table.c: the one table of built-in node types (WF-30, NODE-1).  Types of later work (interrupts,
+ * table.c: the one table of built-in node types (WF-30, NODE-1).  Types of later work (
  * sub-workflows, conversation, orchestrator, A2A) have no row: workflows that use them are refused
  * at registration (NODE-3).
  */
@@ -22,11 +22,14 @@ static const struct node_type TYPES[] = {
     {"core.fail", exec_fail, NULL, false, NULL},         /* NODE-35 */
     {"core.setVariable", exec_set_variable, NULL, false, NULL},
     {"core.getVariable", exec_get_variable, NULL, false, NULL},
-    {"core.channelWrite", exec_channel_write, NULL, false, NULL},  /* NODE-56..58 */
-    {"core.ai.callPrompt", exec_call_prompt, NULL, false, NULL},   /* NODE-59..61 */
-    {"vendor.wopr.log", exec_log, NULL, false, NULL},              /* PROF-30 */
-    {"vendor.wopr.http", exec_http, NULL, false, NULL},            /* STORE-42 */
-    {"conformance.requiresMissing", exec_noop, NEVER, true, NULL}, /* NODE-62 */
+    {"core.channelWrite", exec_channel_write, NULL, false, NULL},           /* NODE-56..58 */
+    {"core.ai.callPrompt", exec_call_prompt, NULL, false, NULL},            /* NODE-59..61 */
+    {"vendor.wopr.log", exec_log, NULL, false, NULL},                       /* PROF-30 */
+    {"core.approvalGate", exec_approval_gate, NULL, false, NULL},           /* NODE-36..41 */
+    {"core.clarificationGate", exec_clarification_gate, NULL, false, NULL}, /* NODE-42, 43 */
+    {"core.interrupt", exec_interrupt, NULL, false, NULL},                  /* NODE-44..47 */
+    {"vendor.wopr.http", exec_http, NULL, false, NULL},                     /* STORE-42 */
+    {"conformance.requiresMissing", exec_noop, NEVER, true, NULL},          /* NODE-62 */
 };
 
 int nodes_register_core(struct node_registry *r, bool conformance, struct wopr_error *err) {

@@ -191,6 +191,48 @@ struct timer_row_list {
 };
 MUST_CHECK int store_timers(struct store *s, int64_t run_no, struct arena *a,
                             struct timer_row_list *out, struct wopr_error *err);
+/* Interrupts (STORE-8, STORE-9).  cause of a rejected one: "run-cancelled", "parent-cancelled",
+ * "run-failed"; of a resumed external event: the id of the event. */
+struct interrupt_row {
+    struct str interrupt_id, run_id, node_id, key, kind, payload, resume_schema;
+    struct str tenant, workflow_id;
+    bool test_mode;
+    int64_t run_no;
+    enum run_status run_status;
+    enum interrupt_row_state state;
+    int64_t requested_ms, requested_seq, timeout_at_ms, resolved_ms; /* 0 = none */
+    struct str resume_value, resolved_by, action, cause;
+};
+struct interrupt_list {
+    struct interrupt_row *v;
+    size_t n;
+};
+/* By id; tenant empty = whoever's (tokens). INTERRUPT_NOT_FOUND. */
+MUST_CHECK int store_interrupt_get(struct store *s, struct str tenant, bool test_mode,
+                                   struct str interrupt_id, struct arena *a,
+                                   struct interrupt_row *out, struct wopr_error *err);
+/* All of a run, by request sequence; node empty = all nodes; open_only: pending ones. */
+MUST_CHECK int store_interrupts_of_run(struct store *s, int64_t run_no, struct str node_id,
+                                       bool open_only, struct arena *a, struct interrupt_list *out,
+                                       struct wopr_error *err);
+/* Pending ones, oldest first, of runs that have not ended (INT-47, STORE-9).  Empty members match
+ * all; after_ms and after_id: the last one of the page before. */
+struct interrupt_filter {
+    struct str tenant;
+    bool any_tenant, test_mode, any_mode;
+    struct str kind, run_id;
+    int64_t after_ms;
+    struct str after_id;
+    unsigned max;
+};
+MUST_CHECK int store_interrupts_pending(struct store *s, const struct interrupt_filter *f,
+                                        struct arena *a, struct interrupt_list *out,
+                                        struct wopr_error *err);
+/* Runs that wait, are in nobody's memory for all the store knows, and have a timer due before
+ * before_ms: they need a holder now (STORE-35). */
+MUST_CHECK int store_runs_with_timer_due(struct store *s, int64_t before_ms, unsigned max,
+                                         struct arena *a, struct run_no_list *out,
+                                         struct wopr_error *err);
 /* The invocation log of a run (STORE-42, D55), by node and ordinal. */
 struct invocation_list {
     struct plan_invocation *v;

@@ -257,6 +257,8 @@ static int artifact_put(struct batch *b, int64_t run_no, const struct plan_artif
 
 static int projections(struct batch *b, const struct plan *p) {
     int rc = 0;
+    for (size_t i = 0; rc == 0 && i < p->interrupts_nr; i++)
+        rc = interrupt_put(b->c, p->run_no, &p->interrupts[i], b->err);
     for (size_t i = 0; rc == 0 && i < p->invocations_nr; i++)
         rc = invocation_put(b->c, p->run_no, &p->invocations[i], b->err);
     if (p->what == PLAN_CREATE)

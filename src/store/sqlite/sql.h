@@ -163,6 +163,10 @@ MUST_CHECK int idem_look(struct conn *c, const struct idem_key *k, int64_t now_m
 MUST_CHECK int idem_put(struct conn *c, const struct plan *p, int64_t now_ms,
                         struct wopr_error *err);
 
+/* --- interrupts.c --- */
+MUST_CHECK int interrupt_put(struct conn *c, int64_t run_no, const struct plan_interrupt *i,
+                             struct wopr_error *err);
+
 /* --- invocations.c --- */
 MUST_CHECK int invocation_put(struct conn *c, int64_t run_no, const struct plan_invocation *v,
                               struct wopr_error *err);

@@ -55,6 +55,12 @@ static const struct {
                  {WOPR_E_FENCED, 503, "service_unavailable"},
                  {WOPR_E_LOCKED, 503, "service_unavailable"},
                  {WOPR_E_CLOSED, 503, "service_unavailable"},
+                 {WOPR_E_INTERRUPT_NOT_FOUND, 404, "interrupt_not_found"},
+                 {WOPR_E_INTERRUPT_RESOLVED, 409, "interrupt_already_resolved"},
+                 {WOPR_E_INTERRUPT_EXPIRED, 410, "interrupt_expired"},
+                 {WOPR_E_INTERRUPT_CANCELLED, 422, "interrupt_cancelled"},
+                 {WOPR_E_INTERRUPT_GONE, 410, "interrupt_cancelled"},
+                 {WOPR_E_CORRELATION_MISMATCH, 422, "correlation_mismatch"},
                  {WOPR_E_EGRESS_REFUSED, 400, "validation_error"},
                  {WOPR_E_UNREACHABLE, 503, "service_unavailable"},
                  {WOPR_E_TIMEOUT, 503, "service_unavailable"}};

@@ -1,0 +1,133 @@
+/*
+ * state_interrupt.c: the fold of interrupts (INT-2, EVT-26, EVT-27).  interrupt.requested names no
+ * id (INT-9): the node.suspended behind it does.
+ */
+#include "base/mem.h"
+#include "codec/json.h"
+#include "domain/interrupt.h"
+#include "domain/state_internal.h"
+
+#define STATE_INTRS_MAX 100000u
+
+void intr_free(struct intr_state *i) {
+    text_clear(&i->id);
+    text_clear(&i->key);
+    text_clear(&i->payload);
+    text_clear(&i->value);
+    text_clear(&i->action);
+    text_clear(&i->decided_by);
+}
+
+struct intr_state *run_state_intr(const struct run_state *s, struct str key) {
+    for (size_t i = 0; i < s->intrs_nr; i++)
+        if (str_eq(text_str(&s->intrs[i].key), key)) return &s->intrs[i];
+    return NULL;
+}
+
+struct intr_state *run_state_intr_by_id(const struct run_state *s, struct str id) {
+    for (size_t i = 0; i < s->intrs_nr; i++)
+        if (id.n > 0 && str_eq(text_str(&s->intrs[i].id), id)) return &s->intrs[i];
+    return NULL;
+}
+
+struct intr_state *run_state_intr_open(const struct run_state *s, int node) {
+    for (size_t i = 0; i < s->intrs_nr; i++)
+        if (s->intrs[i].node == node && s->intrs[i].phase == INTR_OPEN) return &s->intrs[i];
+    return NULL;
+}
+
+struct str intr_key_of(const struct run_state *s, int node, unsigned ordinal, struct arena *a) {
+    size_t base = 0;
+    for (size_t i = 0; i < s->intrs_nr; i++)
+        base += s->intrs[i].node == node && s->intrs[i].activation < s->nodes[node].activation;
+    struct str id = s->wf->nodes[node].id;
+    struct str key = arena_printf(a, STR_FMT ":" STR_FMT ":%zu", STR_ARG(s->meta.run_id),
+                                  STR_ARG(id), base + ordinal);
+    if (key.n <= INTR_KEY_MAX) return key;
+    struct sha256 d = sha256_of(key); /* a node id may be longer than a key */
+    char hex[65];
+    sha256_hex(&d, hex);
+    return arena_str(a, str_c(hex));
+}
+
+static struct intr_state *intr_add(struct run_state *s) {
+    if (s->intrs_nr >= STATE_INTRS_MAX) return NULL;
+    if (s->intrs_nr == s->intrs_cap) {
+        size_t cap = s->intrs_cap ? s->intrs_cap * 2 : 4;
+        struct intr_state *v = mem_grow(s->intrs, cap, sizeof *v);
+        if (!v) return NULL;
+        s->intrs = v;
+        s->intrs_cap = cap;
+    }
+    struct intr_state *i = &s->intrs[s->intrs_nr];
+    *i = (struct intr_state){.node = -1};
+    return i;
+}
+
+int fold_interrupt_requested(struct fold *f) {
+    struct str key, kind, payload = f->e->payload, raw = json_get(payload, "timeoutMs");
+    struct run_state *s = f->s;
+    enum intr_kind k;
+    int64_t timeout_ms = 0;
+    int rc = fold_string(f, "key", &key);
+    if (rc == 0) rc = fold_string(f, "kind", &kind);
+    if (rc != 0) return rc;
+    if (f->node < 0 || !intr_kind_of(kind, &k))
+        return fold_corrupt(f, "an interrupt of no node or of an unknown kind");
+    if (raw.n > 0 && (!json_int(raw, &timeout_ms) || timeout_ms < 0))
+        return fold_corrupt(f, "a timeout is out of range");
+    if (run_state_intr(s, key)) return fold_corrupt(f, "the key was asked before"); /* INT-2 */
+    struct intr_state *i = intr_add(s);
+    if (!i) return fold_no_memory(f);
+    i->node = f->node;
+    i->kind = (int)k;
+    i->activation = s->nodes[f->node].activation;
+    i->requested_seq = f->e->seq;
+    i->requested_ms = f->ts_ms;
+    i->timeout_ms = timeout_ms;
+    if (text_set(&i->key, key) != 0 || text_set(&i->payload, payload) != 0) {
+        intr_free(i);
+        return fold_no_memory(f);
+    }
+    s->intrs_nr++;
+    return 0;
+}
+
+int intr_suspended(struct fold *f) {
+    struct intr_state *i = run_state_intr_open(f->s, f->node);
+    struct str id;
+    if (!i || i->id.n > 0 || json_get(f->e->payload, "interruptId").n == 0) return 0;
+    int rc = fold_string(f, "interruptId", &id);
+    if (rc != 0) return rc;
+    return text_set(&i->id, id) == 0 ? 0 : fold_no_memory(f);
+}
+
+int fold_interrupt_resolved(struct fold *f) {
+    struct str id, by = STR_NONE, value = json_get(f->e->payload, "resumeValue"), action;
+    int rc = fold_string(f, "interruptId", &id);
+    if (rc != 0) return rc;
+    struct intr_state *i = run_state_intr_by_id(f->s, id);
+    if (!i || i->phase != INTR_OPEN) return fold_corrupt(f, "no such interrupt is open");
+    if (value.n == 0) value = STR("null");
+    if (json_get(f->e->payload, "resolvedBy").n > 0) rc = fold_string(f, "resolvedBy", &by);
+    if (rc != 0) return rc;
+    struct arena *a = fold_scratch(f);
+    if (!a) return fold_no_memory(f);
+    action =
+        json_type_of(value) == JSON_OBJECT ? json_string(json_get(value, "action"), a) : STR_NONE;
+    if (text_set(&i->value, value) != 0 || text_set(&i->decided_by, by) != 0 ||
+        (action.n > 0 && text_set(&i->action, action) != 0))
+        return fold_no_memory(f);
+    text_clear(&i->payload);
+    i->phase = INTR_RESOLVED;
+    return 0;
+}
+
+void intrs_node_settled(struct run_state *s, int node) {
+    for (size_t i = 0; i < s->intrs_nr; i++) {
+        struct intr_state *x = &s->intrs[i];
+        if (x->node != node || x->phase != INTR_OPEN) continue;
+        x->phase = INTR_ENDED;
+        text_clear(&x->payload);
+    }
+}

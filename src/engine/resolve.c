@@ -1,0 +1,234 @@
+/*
+ * resolve.c: answers to interrupts (EVT-27, EVT-28, INT-14 to INT-33).  Commands of a run are
+ * looked at one by one between its steps, and the answer is in the plan that makes it true: of
+ * several resolves, cancels and timeouts one wins (INT-18).
+ */
+#include "codec/json.h"
+#include "domain/interrupt.h"
+#include "engine/internal.h"
+
+#define VOTES_PREFIX "_approvalVotes:" /* INT-30 */
+#define ASKS_PREFIX  "_askExchanges:"  /* INT-21 */
+
+static void refuse(struct step *st, struct engine_cmd *cmd, int rc, const char *why) {
+    cmd->result.rc = wopr_error_set(&cmd->result.err, rc, "%s", why);
+    cmd_settle(st->e, cmd);
+}
+
+static void attach(struct step *st, struct engine_cmd *cmd, const struct intr_state *i) {
+    cmd->result =
+        (struct engine_result){.run_id = cmd->run_id,
+                               .status = st->s->status,
+                               .at_ms = st->now_ms,
+                               .interrupt_id = arena_str(cmd->arena, text_str(&i->id)),
+                               .node_id = arena_str(cmd->arena, st->s->wf->nodes[i->node].id)};
+    cmd_attach(cmd, st->p);
+    st->cmd = cmd;
+}
+
+/* INT-32: what names an external event: eventId of the value, else the key, else the value. */
+static struct str event_id(const struct engine_cmd *cmd, struct arena *a) {
+    struct str own = json_type_of(cmd->resume_value) == JSON_OBJECT
+                         ? json_string(json_get(cmd->resume_value, "eventId"), a)
+                         : STR_NONE;
+    if (own.n > 0) return own;
+    if (cmd->event_id.n > 0) return cmd->event_id;
+    struct sha256 d = sha256_of(cmd->resume_value);
+    char hex[65];
+    sha256_hex(&d, hex);
+    return arena_str(a, str_c(hex));
+}
+
+/* --- nothing is open --- */
+
+static int closed_code(const struct interrupt_row *r) {
+    switch (r->state) {
+    case IROW_TIMED_OUT:
+        return WOPR_E_INTERRUPT_EXPIRED;
+    case IROW_REJECTED:
+        return str_eqc(r->cause, "parent-cancelled") ? WOPR_E_INTERRUPT_GONE
+                                                     : WOPR_E_INTERRUPT_CANCELLED;
+    default:
+        return WOPR_E_INTERRUPT_RESOLVED;
+    }
+}
+
+static bool names(const struct engine_cmd *cmd, const struct interrupt_row *r) {
+    return cmd->interrupt_id.n > 0 ? str_eq(cmd->interrupt_id, r->interrupt_id)
+                                   : str_eq(cmd->node_id, r->node_id);
+}
+
+void resolve_settled(struct engine *e, struct engine_cmd *cmd, int64_t run_no, struct arena *a) {
+    struct engine_result *res = &cmd->result;
+    struct interrupt_list l;
+    const struct interrupt_row *last = NULL;
+    res->rc = store_interrupts_of_run(e->store, run_no, STR_NONE, false, a, &l, &res->err);
+    if (res->rc != 0) return;
+    for (size_t i = 0; i < l.n; i++)
+        if (names(cmd, &l.v[i])) last = &l.v[i];
+    if (!last) {
+        res->rc =
+            wopr_error_set(&res->err, WOPR_E_INTERRUPT_NOT_FOUND, "the run has no such interrupt");
+        return;
+    }
+    bool same = last->state == IROW_RESUMED && str_eqc(last->kind, "external-event") &&
+                str_eq(last->cause, event_id(cmd, a)); /* INT-32: delivered twice */
+    if (same) {
+        res->status = last->run_status;
+        res->interrupt_id = arena_str(cmd->arena, last->interrupt_id);
+        res->node_id = arena_str(cmd->arena, last->node_id);
+        return;
+    }
+    res->rc = closed_code(last);
+    (void)wopr_error_set(&res->err, res->rc, "%s", wopr_err_text(res->rc));
+}
+
+/* --- notes on the way --- */
+
+static bool note(struct step *st, int node, const char *prefix, struct str value,
+                 const char *reducer) {
+    struct arena *a = st->p->arena;
+    struct str id = st->s->wf->nodes[node].id;
+    struct str name = arena_printf(a, "%s" STR_FMT, prefix, STR_ARG(id));
+    return step_emit(st, EV_CHANNEL_WRITTEN, node, -1,
+                     pay_channel_written(a, name, value, reducer, st->now_ms, id, 0)) !=
+           EMIT_REFUSED;
+}
+
+/* A vote: true when it decided, with what it decided in *ans. */
+static bool voted(struct step *st, struct engine_cmd *cmd, struct intr_state *i,
+                  struct intr_answer *ans) {
+    int64_t yes = 0, no = 0;
+    if (!note(st, i->node, VOTES_PREFIX, ans->vote, "votes")) {
+        refuse(st, cmd, WOPR_E_VALIDATION, "the vote is too large");
+        return false;
+    }
+    if (step_lost(st)) return true;
+    enum intr_tally t =
+        intr_tally(st->s, i->node, i->requested_seq, text_str(&i->payload), &yes, &no);
+    if (t == TALLY_OPEN) {
+        attach(st, cmd, i);
+        return false;
+    }
+    return true;
+}
+
+/* --- the answer --- */
+
+static int64_t told(struct step *st, const struct intr_state *i, const struct intr_answer *ans) {
+    struct arena *a = st->p->arena;
+    struct str id = st->s->wf->nodes[i->node].id;
+    if (i->kind == INTR_APPROVAL)
+        return step_emit(st, EV_APPROVAL_RECEIVED, i->node, i->requested_seq,
+                         pay_approval_received(a, id, ans));
+    if (i->kind == INTR_CLARIFICATION)
+        return step_emit(
+            st, EV_CLARIFICATION_RESOLVED, i->node, i->requested_seq,
+            pay_clarification_resolved(a, id, json_get(ans->value, "answers"), ans->decided_by));
+    return 0;
+}
+
+static void finish(struct step *st, struct engine_cmd *cmd, struct intr_state *i,
+                   const struct intr_answer *ans) {
+    struct arena *a = st->p->arena;
+    struct str node_id = st->s->wf->nodes[i->node].id, id = text_str(&i->id);
+    struct plan_interrupt row = {.op = INTR_ROW_CLOSE,
+                                 .interrupt_id = id,
+                                 .state = IROW_RESUMED,
+                                 .resolved_ms = st->now_ms,
+                                 .resume_value = ans->value,
+                                 .resolved_by = ans->decided_by,
+                                 .action = ans->action};
+    if (i->kind == INTR_EXTERNAL) row.cause = event_id(cmd, st->a);
+    struct str payload =
+        pay_interrupt_resolved(a, node_id, id, intr_kind_word((enum intr_kind)i->kind), ans->value,
+                               ans->decided_by, st->now_ms);
+    row.resolved_seq = step_emit(st, EV_INTERRUPT_RESOLVED, i->node, i->requested_seq, payload);
+    if (row.resolved_seq == EMIT_REFUSED) {
+        refuse(st, cmd, WOPR_E_VALIDATION, "the resume value does not fit an event");
+        return;
+    }
+    if (row.resolved_seq < 0) return;
+    int64_t t = told(st, i, ans);
+    payload = pay_node_resumed(a, node_id, id, text_str(&i->value));
+    if (t == EMIT_REFUSED ||
+        step_emit(st, EV_NODE_RESUMED, i->node, i->requested_seq, payload) == EMIT_REFUSED)
+        plan_fail(st->p, WOPR_E_INTERNAL, "a node cannot be resumed");
+    plan_interrupt(st->p, &row);
+    step_timer_clear(st, TIMER_INTERRUPT, i->node);
+    attach(st, cmd, i);
+}
+
+/* Majority of one decision over several: who decided, and what. */
+static void quorum(struct step *st, const struct intr_state *i, struct intr_answer *ans) {
+    int64_t yes = 0, no = 0, required = 1;
+    struct str data = json_get(text_str(&i->payload), "data");
+    bool rejected = intr_tally(st->s, i->node, i->requested_seq, text_str(&i->payload), &yes,
+                               &no) == TALLY_REJECTED;
+    (void)json_int(json_get(data, "requiredApprovals"), &required);
+    ans->action = rejected ? STR("reject") : STR("accept");
+    ans->decided_by = arena_printf(st->a, "quorum:%lld-of-%lld", (long long)(rejected ? no : yes),
+                                   (long long)required);
+    struct buf b;
+    struct jw w;
+    buf_init(&b, EVENT_PAYLOAD_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "action", ans->action);
+    jw_kstr(&w, "decidedBy", ans->decided_by);
+    jw_kstr(&w, "decidedAt", ans->decided_at);
+    jw_kint(&w, "accepts", yes);
+    jw_kint(&w, "rejects", no);
+    jw_end_object(&w);
+    ans->value = arena_str(st->a, buf_str(&b));
+    buf_fini(&b);
+}
+
+static struct intr_state *wanted(struct step *st, const struct engine_cmd *cmd) {
+    if (cmd->interrupt_id.n > 0) {
+        struct intr_state *i = run_state_intr_by_id(st->s, cmd->interrupt_id);
+        return i && i->phase == INTR_OPEN ? i : NULL;
+    }
+    int node = workflow_node_index(st->s->wf, cmd->node_id);
+    return node >= 0 ? run_state_intr_open(st->s, node) : NULL;
+}
+
+void resolve_apply(struct step *st, struct engine_cmd *cmd) {
+    struct intr_state *i = wanted(st, cmd);
+    struct intr_answer ans;
+    struct wopr_error *err = &cmd->result.err;
+    if (!i || st->s->nodes[i->node].status != NODE_SUSPENDED) {
+        resolve_settled(st->e, cmd, st->re->run_no, st->a);
+        cmd_settle(st->e, cmd);
+        return;
+    }
+    if (cmd->via == RESOLVE_TOKEN && intr_auth_required(&st->s->wf->nodes[i->node])) {
+        refuse(st, cmd, WOPR_E_FORBIDDEN, "this interrupt is resolved with a credential only");
+        return;
+    }
+    if (i->timeout_ms > 0 && st->now_ms >= i->requested_ms + i->timeout_ms) {
+        refuse(st, cmd, WOPR_E_INTERRUPT_EXPIRED, "the time of the interrupt is over");
+        return;
+    }
+    const struct intr_question q = {.payload = text_str(&i->payload),
+                                    .kind = (enum intr_kind)i->kind,
+                                    .principal = cmd->principal,
+                                    .may_delegate = cmd->may_delegate,
+                                    .now_ms = st->now_ms};
+    cmd->result.rc = intr_answer_check(&q, cmd->resume_value, st->a, &ans, err);
+    if (cmd->result.rc != 0) {
+        cmd_settle(st->e, cmd);
+        return;
+    }
+    if (ans.verdict == INTR_ASKED) {
+        if (note(st, i->node, ASKS_PREFIX, ans.question, "append")) attach(st, cmd, i);
+        else refuse(st, cmd, WOPR_E_VALIDATION, "the question is too large");
+        return;
+    }
+    if (ans.verdict == INTR_VOTED) {
+        if (!voted(st, cmd, i, &ans)) return;
+        if (!step_lost(st)) quorum(st, i, &ans);
+    }
+    if (!step_lost(st)) finish(st, cmd, i, &ans);
+    if (step_lost(st) && !st->cmd) exec_mail_put_back(st->re, cmd);
+}

@@ -1,0 +1,171 @@
+/*
+ * suspend.c: a node asks and waits (EVT-26), or waited too long (EVT-29).  INT-1 to INT-10.
+ */
+#include "codec/json.h"
+#include "domain/interrupt.h"
+#include "engine/internal.h"
+
+#define SUSPEND_PAYLOAD_MAX EVENT_PAYLOAD_MAX
+
+bool node_interrupt(const struct node_call *call, struct node_result *out, unsigned ordinal,
+                    const struct node_prompt *prompt, struct node_reply *reply) {
+    struct str key =
+        prompt->key.n > 0 ? prompt->key : intr_key_of(call->run, call->node, ordinal, call->a);
+    const struct intr_state *i = run_state_intr(call->run, key);
+    if (i && i->phase == INTR_RESOLVED) {
+        *reply = (struct node_reply){.interrupt_id = text_str(&i->id),
+                                     .value = text_str(&i->value),
+                                     .action = text_str(&i->action),
+                                     .decided_by = text_str(&i->decided_by)};
+        return true;
+    }
+    out->outcome = NODE_OUT_SUSPEND;
+    out->prompt = *prompt;
+    out->prompt_ordinal = ordinal;
+    return false;
+}
+
+/* INT-4: said before the node fails for it. */
+static void cannot_ask(struct step *st, int node, const char *code, struct str message) {
+    struct failure f = {.code = str_c(code), .message = message};
+    struct str error = err_json(st->p->arena, f.code, f.message, STR_NONE, 0);
+    struct str payload = pay_suspend_failed(st->p->arena, st->s->wf->nodes[node].id, error);
+    (void)step_emit(st, EV_NODE_SUSPEND_FAILED, node, -1, payload);
+    if (!step_lost(st)) node_end_failed(st, node, &f);
+}
+
+static struct str payload_of(struct step *st, const struct node_prompt *q, struct str key) {
+    struct buf b;
+    struct jw w;
+    buf_init(&b, SUSPEND_PAYLOAD_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstrz(&w, "kind", q->kind);
+    jw_kstr(&w, "key", key);
+    jw_kraw(&w, "data", q->data.n > 0 ? q->data : STR("{}"));
+    if (q->resume_schema.n > 0) jw_kraw(&w, "resumeSchema", q->resume_schema);
+    if (q->timeout_ms > 0) jw_kint(&w, "timeoutMs", q->timeout_ms);
+    jw_end_object(&w);
+    struct str out = buf_failed(&b) ? STR_NONE : arena_str(st->p->arena, buf_str(&b));
+    buf_fini(&b);
+    return out;
+}
+
+/* INT-10: the older events that clients know. */
+static int64_t companion(struct step *st, int node, enum intr_kind kind, struct str id,
+                         struct str data) {
+    struct arena *a = st->p->arena;
+    struct str node_id = st->s->wf->nodes[node].id;
+    if (kind == INTR_APPROVAL)
+        return step_emit(st, EV_APPROVAL_REQUESTED, node, -1,
+                         pay_approval_requested(a, node_id, id, data));
+    if (kind == INTR_CLARIFICATION)
+        return step_emit(st, EV_CLARIFICATION_REQUESTED, node, -1,
+                         pay_clarification_requested(a, node_id, id, json_get(data, "questions")));
+    return 0;
+}
+
+static void open_row(struct step *st, int node, const struct node_prompt *q, struct str id,
+                     struct str key, struct str payload, int64_t seq) {
+    struct plan_interrupt row = {.op = INTR_ROW_OPEN,
+                                 .interrupt_id = id,
+                                 .node_id = st->s->wf->nodes[node].id,
+                                 .key = key,
+                                 .kind = str_c(q->kind),
+                                 .payload = payload,
+                                 .resume_schema = q->resume_schema,
+                                 .requested_ms = st->now_ms,
+                                 .requested_seq = seq,
+                                 .timeout_at_ms =
+                                     q->timeout_ms > 0 ? st->now_ms + q->timeout_ms : 0};
+    plan_interrupt(st->p, &row);
+}
+
+/* What stands in the way of asking; NULL when nothing does. */
+static const char *obstacle(const struct step *st, struct str key, const char **code) {
+    const struct intr_state *i = run_state_intr(st->s, key);
+    *code = "interrupt_key_in_use";
+    if (!i) return NULL;
+    if (i->phase == INTR_OPEN) return "the key of the interrupt is asked by another node";
+    *code = "interrupt_timeout";
+    return "the interrupt of this key was asked before and had no answer";
+}
+
+void suspend_begin(struct step *st, int node, const struct node_result *r) {
+    const struct node_prompt *q = &r->prompt;
+    struct arena *a = st->p->arena;
+    struct wopr_error err;
+    enum intr_kind kind;
+    const char *code;
+    char id_text[INTR_ID_LEN + 1];
+    struct str key = q->key.n > 0 ? q->key : intr_key_of(st->s, node, r->prompt_ordinal, st->a);
+    struct str node_id = st->s->wf->nodes[node].id, payload = payload_of(st, q, key);
+    int rc = payload.n > 0 ? json_check(payload, &JSON_LIMITS_STORED, &err)
+                           : wopr_error_set(&err, WOPR_E_TOO_BIG, "the interrupt is too large");
+    if (rc == 0) rc = intr_payload_check(payload, st->a, &kind, &err);
+    if (rc == 0 && kind >= INTR_CONVERSATION_START && kind <= INTR_CONVERSATION_CLOSE)
+        rc = wopr_error_set(&err, WOPR_E_VALIDATION,
+                            "this host offers no conversations"); /* INT-6 */
+    if (rc != 0) {
+        cannot_ask(st, node, "validation_error", arena_str(st->a, str_c(err.message)));
+        return;
+    }
+    const char *why = obstacle(st, key, &code);
+    if (why) {
+        cannot_ask(st, node, code, str_c(why));
+        return;
+    }
+    intr_id_of(st->s->meta.run_id, key, id_text);
+    struct str id = arena_str(a, str_c(id_text)), data = json_get(payload, "data");
+    step_now(st);
+    int64_t seq = step_emit(st, EV_INTERRUPT_REQUESTED, node, -1, payload);
+    if (seq == EMIT_REFUSED)
+        cannot_ask(st, node, "event_payload_invalid", STR("the interrupt does not fit an event"));
+    if (seq < 0) return;
+    int64_t c = companion(st, node, kind, id, data);
+    payload = pay_interrupt_suspended(a, node_id, id, intr_kind_word(kind), key, q->reason,
+                                      kind == INTR_LOW_CONFIDENCE ? data : STR_NONE);
+    if (c == EMIT_REFUSED || step_emit(st, EV_NODE_SUSPENDED, node, seq, payload) == EMIT_REFUSED) {
+        plan_fail(st->p, WOPR_E_INTERNAL, "a node cannot be suspended");
+        return;
+    }
+    open_row(st, node, q, id, key, text_str(&run_state_intr(st->s, key)->payload), seq);
+    step_timer_clear(st, TIMER_NODE_TIMEOUT, node);
+    if (q->timeout_ms > 0) step_timer_set(st, TIMER_INTERRUPT, node, q->timeout_ms);
+}
+
+/* EVT-29, D50: no interrupt.resolved; the node fails and the run goes on from there. */
+void suspend_timed_out(struct step *st, int node) {
+    struct intr_state *i = run_state_intr_open(st->s, node);
+    if (st->s->nodes[node].status != NODE_SUSPENDED || !i) return;
+    struct failure f = {.code = STR("interrupt_timeout"),
+                        .message = STR("nobody answered within the time of the interrupt")};
+    struct plan_interrupt row = {.op = INTR_ROW_CLOSE,
+                                 .interrupt_id = text_str(&i->id),
+                                 .state = IROW_TIMED_OUT,
+                                 .resolved_ms = st->now_ms,
+                                 .resolved_seq = st->s->next_seq,
+                                 .cause = STR("timeout")};
+    plan_interrupt(st->p, &row);
+    if (i->kind == INTR_APPROVAL) {
+        const struct intr_answer timeout = {.action = STR("timeout")};
+        (void)step_emit(st, EV_APPROVAL_RECEIVED, node, i->requested_seq,
+                        pay_approval_received(st->p->arena, st->s->wf->nodes[node].id, &timeout));
+    }
+    if (!step_lost(st)) node_end_failed(st, node, &f);
+}
+
+void suspend_close_all(struct step *st) {
+    const struct plan *p = st->p;
+    struct plan_interrupt row = {.op = INTR_ROW_CLOSE_ALL,
+                                 .state = IROW_REJECTED,
+                                 .resolved_ms = st->now_ms,
+                                 .cause = STR("run-ended")};
+    if (st->s->intrs_nr == 0 || p->events_nr == 0) return;
+    struct str reason = json_get(p->events[p->events_nr - 1].payload, "reason");
+    if (st->s->status == RUN_FAILED) row.cause = STR("run-failed");
+    if (st->s->status == RUN_CANCELLED)
+        row.cause = str_eqc(reason, "\"parent-cancelled\"") ? STR("parent-cancelled")
+                                                            : STR("run-cancelled");
+    plan_interrupt(st->p, &row);
+}

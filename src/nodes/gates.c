@@ -1,0 +1,162 @@
+/*
+ * gates.c: nodes that wait for people and systems: core.approvalGate, core.clarificationGate,
+ * core.interrupt (NODE-36 to NODE-47, WF-33, INT-8, INT-25).
+ */
+#include "codec/json.h"
+#include "nodes/nodes.h"
+
+#define GATE_TEXT_MAX (1024u * 1024)
+
+static bool read_timeout(const struct node_call *call, struct node_prompt *q,
+                         struct node_result *out) {
+    struct str raw = node_arg(call, "timeoutMs");
+    if (raw.n == 0 || (json_int(raw, &q->timeout_ms) && q->timeout_ms >= 0)) return true;
+    node_invalid(out, "timeoutMs of an interrupt is not a whole number of milliseconds");
+    return false;
+}
+
+static struct str text_end(const struct node_call *call, struct buf *b) {
+    struct str out = buf_failed(b) ? STR_NONE : arena_str(call->a, buf_str(b));
+    buf_fini(b);
+    return out;
+}
+
+/* --- approval --- */
+
+static void copy_member(const struct node_call *call, struct jw *w, const char *key) {
+    struct str raw = node_arg(call, key);
+    if (raw.n > 0) jw_kraw(w, key, raw);
+}
+
+/* INT-8: fixtures name neither an artifact nor, sometimes, a title. */
+static struct str approval_data(const struct node_call *call) {
+    static const char *const rest[] = {"description",       "artifactData",  "actions",
+                                       "requiredApprovals", "approversList", "rejectionPolicy"};
+    struct str id = node_arg(call, "artifactId"), type = node_arg(call, "artifactType"),
+               title = node_arg(call, "title");
+    struct buf b;
+    struct jw w;
+    buf_init(&b, GATE_TEXT_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    if (id.n > 0) jw_kraw(&w, "artifactId", id);
+    else
+        jw_kstr(&w, "artifactId",
+                arena_printf(call->a, STR_FMT ":" STR_FMT, STR_ARG(call->run->meta.run_id),
+                             STR_ARG(call->def->id)));
+    jw_kraw(&w, "artifactType", type.n > 0 ? type : STR("\"approval\""));
+    if (title.n > 0) jw_kraw(&w, "title", title);
+    else jw_kstr(&w, "title", call->def->name.n > 0 ? call->def->name : call->def->id);
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
+        if (node_arg(call, rest[i]).n > 0) copy_member(call, &w, rest[i]);
+        else if (str_eqc(str_c(rest[i]), "actions"))
+            jw_kraw(&w, "actions", STR("[\"accept\",\"reject\"]"));
+    }
+    jw_end_object(&w);
+    return text_end(call, &b);
+}
+
+/* INT-25: an author who routes by the decision gets it as output; otherwise a rejection fails the
+ * node, and any_failed edges see it. */
+static bool routes_by_decision(const struct node_call *call) {
+    const struct workflow *wf = call->run->wf;
+    for (size_t i = 0; i < call->def->out_nr; i++)
+        if (wf->edges[call->def->out_edges[i]].cond.kind != COND_NONE) return true;
+    return false;
+}
+
+static void approval_done(const struct node_call *call, struct node_result *out,
+                          const struct node_reply *r) {
+    if (str_eqc(r->action, "reject") && !routes_by_decision(call)) {
+        node_fail(out, "approval_rejected", "the approval was rejected", false);
+        return;
+    }
+    out->outcome = NODE_OUT_DONE;
+    out->outputs = r->value;
+}
+
+static void ask_approval(const struct node_call *call, struct node_result *out, struct str data,
+                         struct str key) {
+    struct node_prompt q = {.kind = "approval",
+                            .data = data,
+                            .key = key,
+                            .resume_schema = node_arg(call, "resumeSchema")};
+    struct node_reply r;
+    if (data.n == 0) {
+        node_fail(out, "out_of_memory", "the approval is too large", true);
+        return;
+    }
+    if (!read_timeout(call, &q, out)) return;
+    if (node_interrupt(call, out, 0, &q, &r)) approval_done(call, out, &r);
+}
+
+void exec_approval_gate(const struct node_call *call, struct node_result *out) {
+    ask_approval(call, out, approval_data(call), STR_NONE);
+}
+
+/* --- clarification --- */
+
+void exec_clarification_gate(const struct node_call *call, struct node_result *out) {
+    struct str questions = node_arg(call, "questions"), context = node_arg(call, "contextType");
+    struct node_prompt q = {.kind = "clarification"};
+    struct node_reply r;
+    struct buf b;
+    struct jw w;
+    buf_init(&b, GATE_TEXT_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    if (questions.n > 0) jw_kraw(&w, "questions", questions);
+    if (context.n > 0) jw_kraw(&w, "contextType", context);
+    jw_end_object(&w);
+    q.data = text_end(call, &b);
+    if (!read_timeout(call, &q, out) || !node_interrupt(call, out, 0, &q, &r)) return;
+    out->outcome = NODE_OUT_DONE;
+    out->outputs = r.value; /* {"answers":{..}} */
+}
+
+/* --- any --- */
+
+static struct str wrapped(const struct node_call *call, const char *key, struct str value) {
+    struct buf b;
+    struct jw w;
+    buf_init(&b, GATE_TEXT_MAX * 4);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kraw(&w, key, value.n > 0 ? value : STR("null"));
+    jw_end_object(&w);
+    return text_end(call, &b);
+}
+
+void exec_interrupt(const struct node_call *call, struct node_result *out) {
+    static const char *const kinds[] = {"approval", "clarification", "external-event", "custom"};
+    struct str kind, key = STR_NONE;
+    struct node_prompt q = {.data = node_arg(call, "data"),
+                            .resume_schema = node_arg(call, "resumeSchema")};
+    struct node_reply r;
+    if (!node_arg_string(call, "kind", &kind)) {
+        node_invalid(out, "an interrupt needs a kind");
+        return;
+    }
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !q.kind; i++)
+        if (str_eqc(kind, kinds[i])) q.kind = kinds[i];
+    if (!q.kind) {
+        node_invalid(out, "the kind of an interrupt is none of approval, clarification, "
+                          "external-event and custom");
+        return;
+    }
+    if (node_arg(call, "key").n > 0 && !node_arg_string(call, "key", &key)) {
+        node_invalid(out, "the key of an interrupt is not a string");
+        return;
+    }
+    if (str_eqc(kind, "approval")) {
+        ask_approval(call, out, q.data.n > 0 ? q.data : approval_data(call), key);
+        return;
+    }
+    q.key = key;
+    if (!read_timeout(call, &q, out) || !node_interrupt(call, out, 0, &q, &r)) return;
+    out->outcome = NODE_OUT_DONE;
+    if (str_eqc(kind, "clarification")) out->outputs = r.value;
+    else
+        out->outputs =
+            wrapped(call, str_eqc(kind, "custom") ? "resumeValue" : "eventPayload", r.value);
+}
