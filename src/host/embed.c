@@ -94,6 +94,22 @@ int wopr_node_wait(struct wopr_node *n, int64_t wait_ms) {
     return 0;
 }
 
+int wopr_node_ask(struct wopr_node *n, unsigned ordinal, const char *kind, const char *data_json,
+                  int64_t timeout_ms, const char **answer_json) {
+    struct node_prompt q = {.timeout_ms = timeout_ms};
+    struct node_reply r;
+    q.kind = arena_cstr(n->call->a, str_c(kind));
+    if (q.kind == NULL || timeout_ms < 0)
+        return wopr_node_fail(n, "validation_error", "a question needs a kind and no negative time",
+                              0),
+               -1;
+    if (take_json(n, data_json, true, &q.data) != 0) return -1;
+    if (!node_interrupt(n->call, n->out, ordinal, &q, &r)) return 0;
+    *answer_json = arena_cstr(n->call->a, r.value);
+    n->out->outcome = NODE_OUT_DONE;
+    return *answer_json != NULL ? 1 : -1;
+}
+
 static int add_effect(struct wopr_node *n, enum node_effect_kind kind, const char *name,
                       struct str value) {
     struct node_effect *e = node_effect_add(n->call, n->out, kind);
