@@ -28,12 +28,12 @@ struct wopr_node; /* one execution of a node, valid during the executor's call *
 
 /*
  * A node executor.  It reads its inputs and configuration, and says how the execution ended by
- * exactly one of wopr_node_complete, wopr_node_fail, wopr_node_wait, wopr_node_ask; without any of them the node
- * completes with {}. Threads: called on a worker; executors of different runs run at the same time.
- * It must not block for long: every worker it holds is one that other runs lack. Durability: its
- * effects are committed together after it returns.  After a crash it may be called again for the
- * same attempt, so whatever it does outside the host must bear repetition (use wopr_node_run_id,
- * _node_id and _attempt as a key).
+ * exactly one of wopr_node_complete, wopr_node_fail, wopr_node_wait, wopr_node_ask; without any of
+ * them the node completes with {}. Threads: called on a worker; executors of different runs run at
+ * the same time. It must not block for long: every worker it holds is one that other runs lack.
+ * Durability: its effects are committed together after it returns.  After a crash it may be called
+ * again for the same attempt, so whatever it does outside the host must bear repetition (use
+ * wopr_node_run_id, _node_id and _attempt as a key).
  */
 typedef void (*wopr_node_fn)(struct wopr_node *node, void *ctx);
 
@@ -59,7 +59,7 @@ int wopr_node_complete(struct wopr_node *n, const char *outputs_json); /* an obj
 int wopr_node_fail(struct wopr_node *n, const char *code, const char *message, int retryable);
 int wopr_node_wait(struct wopr_node *n,
                    int64_t wait_ms); /* durable timer, then fn is called again */
-/* Ask people or systems and wait for the answer, as long as it takes and through any restart.  kind:
+/* Ask people or systems and wait for the answer, as long as it takes and through any restart. kind:
  * "approval", "clarification", "external-event", "custom"; data_json: the object that the kind asks
  * for; timeout_ms: 0 = none, else the node fails with interrupt_timeout after it.  ordinal numbers
  * the questions of this execution, from 0.  1: answered, *answer_json is the answer (valid during
