@@ -41,7 +41,7 @@ struct arena {
     size_t max;          /* of total */
     size_t total;        /* sum of cap */
     size_t handed_out;
-    bool failed;
+    bool failed, over;
 };
 
 /* Size of the arena header, so that the first block behind it is aligned. */
@@ -82,7 +82,7 @@ void arena_reset(struct arena *a) {
     a->first->used = 0;
     a->total = a->first->cap;
     a->handed_out = 0;
-    a->failed = false;
+    a->failed = a->over = false;
     POISON(a->first->bytes, a->first->cap);
 }
 
@@ -90,10 +90,15 @@ size_t arena_used(const struct arena *a) { return a->handed_out; }
 
 bool arena_failed(const struct arena *a) { return a->failed; }
 
+bool arena_over(const struct arena *a) { return a->over; }
+
 /* A new top block with room for n (a multiple of the alignment). */
 static bool add_block(struct arena *a, size_t n) {
     size_t room = a->max - a->total;
-    if (n > room) return false;
+    if (n > room) {
+        a->over = true;
+        return false;
+    }
     size_t cap = a->top->cap < ARENA_BLOCK_BYTES_MAX ? a->top->cap * 2 : ARENA_BLOCK_BYTES_MAX;
     if (cap < n) cap = n;
     if (cap > room) cap = room;

@@ -21,6 +21,7 @@ size_t arena_used(const struct arena *a);
 void *arena_alloc(struct arena *a, size_t n);
 void *arena_array(struct arena *a, size_t count, size_t size); /* overflow-checked */
 bool arena_failed(const struct arena *a);
+bool arena_over(const struct arena *a); /* something failed for its maximum, not for memory */
 struct str arena_str(struct arena *a, struct str s); /* copy, NUL-terminated; STR_NONE on failure */
 char *arena_cstr(struct arena *a, struct str s);     /* same as char *, NULL on failure */
 struct str arena_printf(struct arena *a, const char *fmt, ...)

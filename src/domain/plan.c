@@ -47,6 +47,12 @@ void plan_fail(struct plan *p, int code, const char *fmt, ...) {
     wopr_error_set(&p->error, code, "%s", text);
 }
 
+static void plan_short(struct plan *p) {
+    if (arena_over(p->arena))
+        plan_fail(p, WOPR_E_TOO_BIG, "a plan does not fit its %u bytes", PLAN_BYTES_MAX);
+    else plan_fail(p, WOPR_E_NO_MEMORY, "no memory for a plan");
+}
+
 /* The rows with room for one more, moved when they were full; NULL when the plan failed. */
 static void *rows_grow(struct plan *p, void *rows, size_t nr, size_t *cap, size_t size) {
     if (p->failed != 0) return NULL;
@@ -54,7 +60,7 @@ static void *rows_grow(struct plan *p, void *rows, size_t nr, size_t *cap, size_
     size_t more = *cap ? *cap * 2 : PLAN_ROWS_FIRST;
     void *grown = arena_array(p->arena, more, size);
     if (!grown) {
-        plan_fail(p, WOPR_E_TOO_BIG, "a plan does not fit its %u bytes", PLAN_BYTES_MAX);
+        plan_short(p);
         return NULL;
     }
     if (nr > 0) memcpy(grown, rows, nr * size);
@@ -84,7 +90,7 @@ ROW_ADDER(artifacts, struct plan_artifact)
 static struct str keep(struct plan *p, struct str s) {
     if (s.n == 0) return STR_NONE;
     struct str out = arena_str(p->arena, s);
-    if (!out.p) plan_fail(p, WOPR_E_TOO_BIG, "a plan does not fit its %u bytes", PLAN_BYTES_MAX);
+    if (!out.p) plan_short(p);
     return out;
 }
 
@@ -320,6 +326,6 @@ void plan_project(struct plan *p, struct run_state *s, int64_t paused_ms) {
         .agent = keep(p, text_str(&s->agent)),
         .paused_ms = paused_ms,
     };
-    p->has_update = p->what == PLAN_RUN;
+    p->has_update = p->what != PLAN_SIDE;
     s->dirty_run = false;
 }

@@ -15,7 +15,8 @@
 #define EVENT_PAYLOAD_MAX (1024u * 1024)
 
 enum plan_what {
-    PLAN_CREATE, /* insert a run row (its log starts empty) */
+    PLAN_CREATE, /* insert a run row, with the first events of its log and, when it has an update,
+                    the status they lead to; without one it is pending */
     PLAN_RUN,    /* append to / update an existing run, fenced */
     PLAN_SIDE    /* no run: only idempotency completion */
 };
@@ -171,7 +172,8 @@ void plan_invocation(struct plan *p, const struct plan_invocation *v); /* copies
 /* Rows of the declared channels of a new run, so that they show while empty (SSE-18): sequence -1,
  * value empty for lists. */
 void plan_channels(struct plan *p, const struct workflow *wf);
-/* Collect what is dirty in s into node/var/chan rows and the run row; clears the dirty marks. */
+/* Collect what is dirty in s into node/var/chan rows and the run row; clears the dirty marks.  Not
+ * for PLAN_SIDE. */
 void plan_project(struct plan *p, struct run_state *s, int64_t paused_ms);
 
 /* --- payload builders: raw JSON in a's memory; keys are those of 20-runtime 1.3 and D26, nothing

@@ -21,6 +21,22 @@ static void push_locked(struct run_exec *re) {
     if (e->idle_nr > 0) pthread_cond_signal(&e->work);
 }
 
+void exec_push_fresh_locked(struct run_exec *re) {
+    struct engine *e = re->e;
+    re->queued = true;
+    list_add_tail(&e->fresh, &re->ready);
+    e->ready_nr++;
+    if (e->idle_nr > 0) pthread_cond_signal(&e->work);
+}
+
+/* Creations and runs by turns: neither waits for more than its own queue twice over. */
+static struct run_exec *pop_locked(struct engine *e) {
+    bool fresh = list_empty(&e->ready) || (!e->fresh_last && !list_empty(&e->fresh));
+    e->fresh_last = fresh;
+    e->ready_nr--;
+    return LIST_ENTRY(list_pop(fresh ? &e->fresh : &e->ready), struct run_exec, ready);
+}
+
 void exec_wake_locked(struct run_exec *re) {
     if (re->queued) return;
     if (re->running || re->inflight) re->again = true; /* G2 */
@@ -79,8 +95,7 @@ static void answer_one_locked(struct engine *e) {
 
 static void turn_locked(struct worker *w) {
     struct engine *e = w->e;
-    struct run_exec *re = LIST_ENTRY(list_pop(&e->ready), struct run_exec, ready);
-    e->ready_nr--;
+    struct run_exec *re = pop_locked(e);
     re->queued = false;
     re->again = false;
     re->running = true;
@@ -96,7 +111,7 @@ static void *worker_main(void *arg) {
     pthread_mutex_lock(&e->mu);
     for (;;) {
         if (e->answers) answer_one_locked(e);
-        else if (!list_empty(&e->ready) && (lease_held_locked(e) || e->stopping)) turn_locked(w);
+        else if (e->ready_nr > 0 && (lease_held_locked(e) || e->stopping)) turn_locked(w);
         else if (e->halting) break;
         else {
             e->idle_nr++;
@@ -173,6 +188,7 @@ int engine_new(struct wopr_log *log, const struct payload_rules *rules,
     defaults(&e->cfg);
     list_init(&e->ready);
     list_init(&e->calls);
+    list_init(&e->fresh);
     heap_init(&e->timers);
     e->answers_end = &e->answers;
     e->by_id = map_new();

@@ -153,17 +153,23 @@ static bool turn_backs_off(struct run_exec *re) {
     return false;
 }
 
+static void turn_run(struct step *st) {
+    struct run_exec *re = st->re;
+    bool goes_on = turn_landed(st);
+    if (goes_on && engine_is_broken(st->e)) turn_broken(st);
+    else if (goes_on && !engine_is_stopping(st->e) && !turn_backs_off(re)) {
+        if (re->phase == EXEC_LOOKUP) goes_on = load_lookup(st);
+        if (goes_on && re->phase == EXEC_LOADING) goes_on = load_fold(st);
+        if (goes_on && re->phase == EXEC_LIVE) step_run(st);
+    }
+}
+
 void exec_turn(struct worker *w, struct run_exec *re) {
     struct engine *e = w->e;
     struct step st = {.e = e, .re = re, .a = w->scratch};
     arena_reset(w->scratch);
-    bool goes_on = turn_landed(&st);
-    if (goes_on && engine_is_broken(e)) turn_broken(&st);
-    else if (goes_on && !engine_is_stopping(e) && !turn_backs_off(re)) {
-        if (re->phase == EXEC_LOOKUP) goes_on = load_lookup(&st);
-        if (goes_on && re->phase == EXEC_LOADING) goes_on = load_fold(&st);
-        if (goes_on && re->phase == EXEC_LIVE) step_run(&st);
-    }
+    if (re->phase == EXEC_NEW) create_turn(&st);
+    else turn_run(&st);
     if (!st.re) return; /* dropped */
     pthread_mutex_lock(&e->mu);
     re->running = false;

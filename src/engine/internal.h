@@ -25,6 +25,7 @@
 #define ENGINE_STEP_EVENTS_MAX  256u          /* a plan is sent once it holds so many events */
 #define ENGINE_STEP_BYTES_MAX   (512u * 1024) /* or so many bytes in its arena */
 #define ENGINE_STEP_MS_MAX      100u          /* or once its executors took so long */
+#define ENGINE_CREATE_MS_MAX    10u           /* the same for a step whose 201 is waited for */
 #define ENGINE_EFFECTS_MAX      1024u         /* effects of one executor call */
 #define ENGINE_SCRATCH_MAX      (64u * 1024 * 1024)
 #define ENGINE_READ_EVENTS      512u /* page of the fold */
@@ -61,7 +62,8 @@ struct exec_timer {
 };
 
 enum exec_phase {
-    EXEC_CREATING, /* PLAN_CREATE in flight; no state yet */
+    EXEC_NEW,      /* creation asked for; nothing is built yet */
+    EXEC_CREATING, /* PLAN_CREATE in flight, mostly with the first step in it */
     EXEC_LOOKUP,   /* not in memory before: ask the store what it is */
     EXEC_LEASING,  /* lease asked for on the committer */
     EXEC_LOADING,  /* lease held: fold the log */
@@ -84,8 +86,8 @@ struct run_exec {
     int64_t run_no, epoch;
     struct workflow *wf;
     struct run_state *state;
-    struct plan *plan;      /* in flight, or the creation data while CREATING */
-    struct engine_cmd *cmd; /* whose effect is in plan */
+    struct plan *plan;      /* in flight */
+    struct engine_cmd *cmd; /* whose effect is in plan; NEW: the creation */
     struct list timers;
     struct text *clear; /* per node: outputs before masking, for readers inside the run (OBS-71);
                            NULL until needed */
@@ -123,10 +125,11 @@ struct engine {
     pthread_cond_t tick;       /* timers changed */
     pthread_cond_t calm;       /* something in flight came back */
     struct map *by_id, *by_no; /* (mu) run id; run number as 8 bytes */
-    struct list ready;         /* (mu) */
+    struct list ready, fresh;  /* (mu) execs that want a turn; fresh: in phase NEW */
+    bool fresh_last;           /* (mu) the last turn went to a fresh one */
     struct heap timers;        /* (mu) */
     struct engine_cmd *answers, **answers_end;        /* (mu) done() is due */
-    size_t ready_nr, active_nr, idle_nr, inflight_nr; /* (mu) */
+    size_t ready_nr, active_nr, idle_nr, inflight_nr; /* (mu) ready_nr: of both lists */
     bool started, stopping, halting,
         broken; /* (mu) broken: SYNC_FAILED, nothing is appended any more */
     bool threads_up;
@@ -158,6 +161,7 @@ struct step {
     int64_t now_ms;  /* wall clock, not before the timers that brought us here */
     int64_t floor_ms;
     uint64_t began_ms;
+    bool first;             /* p creates the run */
     struct engine_cmd *cmd; /* its effect is in p */
 };
 struct worker {
@@ -168,6 +172,7 @@ struct worker {
 /* --- engine.c: ready queue --- */
 void exec_wake_locked(struct run_exec *re);
 void exec_wake(struct run_exec *re);
+void exec_push_fresh_locked(struct run_exec *re); /* phase NEW, not queued */
 /* What the committer calls back for: rc is kept for the next turn. */
 void exec_landed(struct run_exec *re, int rc);
 /* Marks the exec as having something in flight; call before handing it over. */
@@ -207,6 +212,7 @@ void cmd_committed(struct engine_cmd *cmd, const struct plan *p);
 void cmd_attach(struct engine_cmd *cmd, struct plan *p);
 /* What an operation answers a run in this status without touching it; false: it has work to do. */
 bool cmd_needs_no_effect(struct engine_cmd *cmd, enum run_status status, int64_t paused_ms);
+void create_turn(struct step *st);           /* phase NEW: build, take the first step, send */
 bool create_landed(struct step *st, int rc); /* true: the turn goes on */
 
 /* --- load.c --- */
@@ -222,7 +228,11 @@ enum { EMIT_BROKEN = -1, EMIT_REFUSED = -2 };
  * is lost. */
 int64_t step_emit(struct step *st, enum ev_kind kind, int node, int64_t cause, struct str payload);
 void step_run(struct step *st);
-bool step_landed(struct step *st, int rc); /* true: the turn goes on */
+/* The first step of a run into p, the plan that creates it; st->re->state is fresh.  false: p is
+ * lost, and the state with it. */
+bool step_first(struct step *st, struct plan *p);
+void step_count(struct engine *e, const struct plan *p); /* committed: into the statistics */
+bool step_landed(struct step *st, int rc);               /* true: the turn goes on */
 void step_now(struct step *st);
 bool step_lost(const struct step *st);
 

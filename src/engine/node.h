@@ -107,11 +107,17 @@ struct node_result {
     size_t effects_nr, effects_cap;
 };
 typedef void node_fn(const struct node_call *call, struct node_result *out);
+enum node_flags {
+    NODE_CONFORMANCE = 1, /* registered only with conformance types switched on */
+    /* Its executor has no effect but its result and takes microseconds: it may run before the run
+     * is committed at all, and again should that commit be refused. */
+    NODE_AT_ONCE = 2
+};
 struct node_type {
     const char *type_id;
     node_fn *fn;
     const char *const *requires; /* runtime capabilities, NULL-terminated, or NULL (NODE-4) */
-    bool conformance_only;       /* registered only with conformance types switched on */
+    unsigned flags;              /* enum node_flags */
     void *ctx;
 };
 /* Result helpers for executors. */

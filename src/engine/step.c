@@ -83,9 +83,10 @@ static void begin_run(struct step *st) {
 
 /* Time to send what there is: enough of it, or someone waits to be heard (RUN-25). */
 static bool step_full(const struct step *st) {
+    uint64_t ms_max = st->first ? ENGINE_CREATE_MS_MAX : ENGINE_STEP_MS_MAX;
     return st->re->has_mail || st->p->events_nr >= ENGINE_STEP_EVENTS_MAX ||
            arena_used(st->p->arena) >= ENGINE_STEP_BYTES_MAX ||
-           (st->p->events_nr > 0 && clock_mono_ms() - st->began_ms >= ENGINE_STEP_MS_MAX);
+           (st->p->events_nr > 0 && clock_mono_ms() - st->began_ms >= ms_max);
 }
 
 static bool step_moves(const struct step *st) {
@@ -202,6 +203,12 @@ static bool retry_held(struct step *st, int node) {
     return st->s->nodes[node].retry_at_ms > 0 && timer_find(st->re, TIMER_RETRY, node) != NULL;
 }
 
+/* Before there is a run, only executors that nobody can tell have run (NODE_AT_ONCE). */
+static bool too_early(const struct step *st, int node) {
+    const struct node_type *type = node_registry_find(st->e->types, st->s->wf->nodes[node].type_id);
+    return st->first && type && (type->flags & NODE_AT_ONCE) == 0;
+}
+
 /* true: there may be more to do. */
 static bool act_once(struct step *st) {
     struct sched_action act;
@@ -215,7 +222,7 @@ static bool act_once(struct step *st) {
     case SCHED_WAIT:
         return false;
     case SCHED_START:
-        if (retry_held(st, act.node)) return false;
+        if (retry_held(st, act.node) || too_early(st, act.node)) return false;
         attempt_start(st, act.node);
         return true;
     case SCHED_SKIP:
@@ -336,7 +343,7 @@ static void step_send(struct step *st) {
     step_failed(st, st->cmd, rc);
 }
 
-static void count(struct engine *e, const struct plan *p) {
+void step_count(struct engine *e, const struct plan *p) {
     for (size_t i = 0; i < p->events_nr; i++) {
         switch (p->events[i].kind) {
         case EV_RUN_COMPLETED:
@@ -383,7 +390,7 @@ bool step_landed(struct step *st, int rc) {
         exec_reload(re, false);
         return true;
     }
-    count(st->e, p);
+    step_count(st->e, p);
     re->backoff_ms = 0;
     re->corrupt_tries = 0;
     if (cmd) cmd_committed(cmd, p);
@@ -394,6 +401,14 @@ bool step_landed(struct step *st, int rc) {
     }
     step_drop(st);
     return false;
+}
+
+static void act_all(struct step *st) {
+    while (step_moves(st) && !step_full(st))
+        if (!act_once(st)) {
+            if (step_moves(st)) fall_asleep(st);
+            break;
+        }
 }
 
 void step_run(struct step *st) {
@@ -418,10 +433,20 @@ void step_run(struct step *st) {
     invoke_arrived(st);
     timers_due(st);
     if (step_moves(st) && run_time_left_ms(st) > 0) interrupted(st);
-    while (step_moves(st) && !step_full(st))
-        if (!act_once(st)) {
-            if (step_moves(st)) fall_asleep(st);
-            break;
-        }
+    act_all(st);
     step_send(st);
+}
+
+bool step_first(struct step *st, struct plan *p) {
+    st->s = st->re->state;
+    st->p = p;
+    st->first = true;
+    st->began_ms = clock_mono_ms();
+    step_now(st);
+    if (!st->re->has_mail) { /* who asks already is heard while the run is pending (RUN-25) */
+        begin_run(st);
+        act_all(st);
+    }
+    plan_project(p, st->s, 0);
+    return p->failed == 0;
 }

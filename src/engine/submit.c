@@ -224,59 +224,35 @@ static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct
     return NULL;
 }
 
-/* Into the table unless there is no room (ERR-9). */
+/* Into the table, and to the workers, unless there is no room (ERR-9). */
 static int create_register(struct engine *e, struct run_exec *re) {
     pthread_mutex_lock(&e->mu);
     int rc = WOPR_E_UNAVAILABLE;
     if (e->active_nr < e->cfg.runs_active_max && !e->stopping) rc = exec_register_locked(e, re);
-    if (rc == 0) { /* from here on engine_halt waits for it */
-        re->inflight = true;
-        e->inflight_nr++;
-    }
+    if (rc == 0) exec_push_fresh_locked(re);
     pthread_mutex_unlock(&e->mu);
     return rc;
 }
 
-static void create_unregister(struct engine *e, struct run_exec *re) {
-    pthread_mutex_lock(&e->mu);
-    (void)map_del(e->by_id, str_c(re->run_id));
-    e->active_nr--;
-    re->inflight = false;
-    e->inflight_nr--;
-    pthread_cond_broadcast(&e->calm);
-    pthread_mutex_unlock(&e->mu);
-}
-
 static void submit_create(struct engine *e, struct engine_cmd *cmd) {
     char ulid[ULID_LEN + 1];
-    int64_t now_ms = clock_wall_ms();
     ulid_new(ulid);
     struct str run_id = arena_printf(cmd->arena, "run_%s", ulid);
     struct run_exec *re = run_id.p ? exec_new(e, run_id) : NULL;
-    struct plan *p = re ? create_plan(e, cmd, run_id, now_ms) : NULL;
-    int rc = p ? 0 : WOPR_E_NO_MEMORY;
+    int rc = re ? 0 : WOPR_E_NO_MEMORY;
     if (rc == 0) {
-        re->phase = EXEC_CREATING;
+        re->phase = EXEC_NEW;
         re->wf = workflow_ref(cmd->wf);
-        re->plan = p;
         re->cmd = cmd;
-        rc = create_register(e, re);
+        cmd->result.run_id = run_id;
+        rc = create_register(e, re); /* a worker may be at it already */
     }
-    if (rc != 0) {
-        exec_free(re); /* and the plan */
-        cmd_fail(e, cmd, rc,
-                 rc == WOPR_E_UNAVAILABLE ? "the host has as many runs as it can hold"
-                                          : "out of memory");
-        return;
-    }
-    cmd->result = (struct engine_result){
-        .run_id = run_id, .status = RUN_PENDING, .at_ms = now_ms}; /* RUN-4 */
-    cmd_attach(cmd, p);
-    rc = log_append(e->log, p, create_done, re);
     if (rc == 0) return;
-    create_unregister(e, re);
-    exec_free(re); /* and the plan */
-    cmd_fail(e, cmd, rc, "the log takes no more at the moment");
+    exec_free(re);
+    cmd->result.run_id = STR_NONE;
+    cmd_fail(e, cmd, rc,
+             rc == WOPR_E_UNAVAILABLE ? "the host has as many runs as it can hold"
+                                      : "out of memory");
 }
 
 void engine_submit(struct engine *e, struct engine_cmd *cmd) {
@@ -292,7 +268,7 @@ void engine_submit(struct engine *e, struct engine_cmd *cmd) {
     else submit_run(e, cmd);
 }
 
-/* --- creation committed, or not --- */
+/* --- creation: on a worker --- */
 
 static void create_refused(struct engine *e, struct engine_cmd *cmd, const struct plan *p, int rc) {
     if (rc != WOPR_E_RUN_ALREADY_ACTIVE) {
@@ -309,6 +285,55 @@ static void create_refused(struct engine *e, struct engine_cmd *cmd, const struc
     cmd_settle(e, cmd);
 }
 
+static int create_build(struct step *st, int64_t now_ms, struct plan **out) {
+    struct run_exec *re = st->re;
+    struct wopr_error err;
+    struct plan *p = create_plan(st->e, re->cmd, str_c(re->run_id), now_ms);
+    if (!p) return WOPR_E_NO_MEMORY;
+    int rc = run_state_new(re->wf, &p->create->meta, &st->e->cfg.limits, &re->state, &err);
+    if (rc == 0) *out = p;
+    else plan_unref(p);
+    return rc;
+}
+
+/*
+ * The plan that creates a run carries its first step, so a run whose nodes finish at once is one
+ * commit.  Nobody knows the run before that, and a refused plan takes with it all that the step
+ * did.  A first step that cannot be planned is left out: it is tried again as any other, where it
+ * can fail by itself.
+ */
+void create_turn(struct step *st) {
+    struct run_exec *re = st->re;
+    struct engine *e = st->e;
+    struct engine_cmd *cmd = re->cmd;
+    int64_t now_ms = clock_wall_ms();
+    struct plan *p = NULL;
+    int rc = engine_is_broken(e) ? WOPR_E_SYNC_FAILED : 0;
+    if (rc == 0 && engine_is_stopping(e)) rc = WOPR_E_UNAVAILABLE;
+    if (rc == 0) rc = create_build(st, now_ms, &p);
+    if (rc == 0 && !step_first(st, p)) {
+        plan_unref(p);
+        exec_forget_state(re);
+        rc = create_build(st, now_ms, &p);
+    }
+    if (rc == 0) {
+        struct str run_id = cmd->result.run_id;
+        cmd->result = (struct engine_result){
+            .run_id = run_id, .status = RUN_PENDING, .at_ms = now_ms}; /* RUN-4 */
+        cmd_attach(cmd, p);
+        re->phase = EXEC_CREATING;
+        re->plan = p;
+        exec_launch(re);
+        rc = log_append(e->log, p, create_done, re);
+        if (rc == 0) return;
+        exec_launch_undo(re);
+    }
+    re->cmd = NULL;
+    cmd->result.run_id = STR_NONE;
+    cmd_fail(e, cmd, rc, wopr_err_text(rc));
+    step_drop(st);
+}
+
 bool create_landed(struct step *st, int rc) {
     struct run_exec *re = st->re;
     struct engine *e = st->e;
@@ -323,18 +348,17 @@ bool create_landed(struct step *st, int rc) {
         return false;
     }
     e->created++;
+    step_count(e, p);
     re->run_no = p->run_no;
     re->epoch = p->epoch;
+    re->phase = EXEC_LIVE;
     cmd_committed(cmd, p);
-    struct wopr_error err;
-    rc = exec_register_no(re);
-    if (rc == 0) rc = run_state_new(re->wf, &p->create->meta, &e->cfg.limits, &re->state, &err);
     re->plan = NULL;
     plan_unref(p);
-    if (rc != 0) { /* the run exists: build it from the store when there is memory again */
-        exec_reload(re, true);
-        return true;
+    if (run_status_final(re->state->status)) {
+        step_drop(st);
+        return false;
     }
-    re->phase = EXEC_LIVE;
+    if (exec_register_no(re) != 0) exec_reload(re, true); /* again when there is memory */
     return true;
 }

@@ -20,6 +20,7 @@
 struct world W;
 sem_t HOLD_HELD, HOLD_GO;
 _Atomic int SPY_CALLS;
+char SPY_NOTES[64];
 static bool VIRTUAL;
 static _Atomic int64_t SHIFT_MS;
 
@@ -129,15 +130,32 @@ static void exec_stepper(const struct node_call *call, struct node_result *out) 
     out->wait_ms = 5;
 }
 
+static void note(char c) {
+    size_t n = strlen(SPY_NOTES);
+    if (n + 1 < sizeof SPY_NOTES) SPY_NOTES[n] = c;
+}
+static void exec_note(const struct node_call *call, struct node_result *out) {
+    (void)call;
+    (void)out;
+    note('-');
+}
+static void exec_note_at_once(const struct node_call *call, struct node_result *out) {
+    (void)call;
+    (void)out;
+    note('+');
+}
+
 static const struct node_type TEST_TYPES[] = {
-    {"test.flaky", exec_flaky, NULL, false, NULL},
-    {"test.hold", exec_hold, NULL, false, NULL},
-    {"test.badOutput", exec_bad_output, NULL, false, NULL},
-    {"test.brokenJson", exec_broken_json, NULL, false, NULL},
-    {"test.badEffect", exec_bad_effect, NULL, false, NULL},
-    {"test.badError", exec_bad_error, NULL, false, NULL},
-    {"test.artifact", exec_artifact, NULL, false, NULL},
-    {"test.stepper", exec_stepper, NULL, false, NULL},
+    {"test.note", exec_note, NULL, 0, NULL},
+    {"test.noteAtOnce", exec_note_at_once, NULL, NODE_AT_ONCE, NULL},
+    {"test.flaky", exec_flaky, NULL, 0, NULL},
+    {"test.hold", exec_hold, NULL, 0, NULL},
+    {"test.badOutput", exec_bad_output, NULL, 0, NULL},
+    {"test.brokenJson", exec_broken_json, NULL, 0, NULL},
+    {"test.badEffect", exec_bad_effect, NULL, 0, NULL},
+    {"test.badError", exec_bad_error, NULL, 0, NULL},
+    {"test.artifact", exec_artifact, NULL, 0, NULL},
+    {"test.stepper", exec_stepper, NULL, 0, NULL},
 };
 
 /* --- life --- */

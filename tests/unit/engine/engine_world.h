@@ -76,6 +76,9 @@ void world_check_log(struct str run_id);
 extern sem_t HOLD_HELD, HOLD_GO;
 /* Calls of the test executors so far. */
 extern _Atomic int SPY_CALLS;
+/* One character per call of test.note (-) and test.noteAtOnce (+), which runs inside the creating
+ * plan. For tests with one worker. */
+extern char SPY_NOTES[64];
 
 /* Definitions in JSON text. */
 #define NODE(id, type, config, inputs)                                                             \

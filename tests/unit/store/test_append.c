@@ -103,6 +103,43 @@ Test(append, a_plan_that_breaks_the_log_is_not_written /* EVT-7 */) {
     cr_assert_eq(kit_count_events(&w, no), 1);
 }
 
+/* A run whose nodes finish at once: created, told and ended by one plan. */
+static struct plan *whole_run(const char *id, size_t events) {
+    struct plan *p = kit_create(id, 0);
+    kit_events(p, events, true, 40);
+    p->has_update = true;
+    p->update = (struct run_row_update){.status = RUN_COMPLETED,
+                                        .started_ms = 5,
+                                        .completed_ms = 1700000000500,
+                                        .outputs = STR("{\"n\":{}}")};
+    return p;
+}
+
+Test(append, a_run_may_end_in_the_plan_that_creates_it /* STORE-2, STORE-13, RUN-7 */) {
+    struct run_head h;
+    struct store_counts n;
+    for (int i = 0; i < 2; i++) { /* the second finds the scope free again */
+        struct plan *p = plan_ref(whole_run(i == 0 ? "run_1" : "run_2", 6));
+        p->create->meta.scope_id = STR("s");
+        p->create->dedup_enforce = true;
+        cr_assert_eq(kit_apply(&w, p), 0, "%s", w.err.message);
+        cr_expect_eq(kit_apply(&w, kit_append(p->run_no, 6, 1, false)), WOPR_E_RUN_TERMINAL);
+        plan_unref(p);
+    }
+    head("run_1", &h);
+    cr_expect_eq(h.status, RUN_COMPLETED);
+    cr_expect_eq(h.next_seq, 6);
+    cr_assert_eq(store_count(w.s, &n, &w.err), 0);
+    cr_expect(n.runs == 2 && n.runs_open == 0 && n.events == 12);
+    struct plan *p = whole_run("run_3", 2); /* one status without the other is our mistake */
+    p->has_update = false;
+    cr_expect_eq(kit_apply(&w, p), WOPR_E_INTERNAL);
+    p = whole_run("run_3", 2);
+    p->events[1].kind = EV_LOG_APPENDED;
+    cr_expect_eq(kit_apply(&w, p), WOPR_E_INTERNAL);
+    cr_expect_eq(kit_verify(&w), 0);
+}
+
 Test(append, refused_plans_do_not_touch_their_batch) {
     int64_t no = kit_run(&w, "run_1", 1);
     struct plan *v[4] = {kit_append(no, 1, 1, false), kit_append(no, 1, 1, false),
