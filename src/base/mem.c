@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/fault.h"
 
+#include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,3 +47,5 @@ char *mem_strndup(const char *p, size_t n) {
 }
 
 void mem_free(void *p) { free(p); }
+
+size_t mem_size(void *p) { return malloc_usable_size(p); }

@@ -13,7 +13,8 @@ void *mem_array(size_t count, size_t size); /* zeroed, overflow-checked */
 void *mem_realloc(void *p, size_t n);
 void *mem_grow(void *p, size_t count, size_t size); /* realloc to count*size, overflow-checked */
 char *mem_strndup(const char *p, size_t n);
-void mem_free(void *p); /* takes NULL */
+void mem_free(void *p);   /* takes NULL */
+size_t mem_size(void *p); /* bytes that may be used, at least what was asked for; NULL: 0 */
 #define MEM_NEW(type) ((type *)mem_zalloc(sizeof(type)))
 
 #endif

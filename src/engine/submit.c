@@ -216,7 +216,8 @@ static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct
         plan_channels(p, cmd->wf);
         p->create->workflow_hash = cmd->wf->hash;
         p->create->holder = keep(p, e->holder);
-        p->create->lease_until_ms = now_ms + e->cfg.lease_ttl_ms;
+        /* Whole seconds: the holder's row is then moved once a second, not for each creation. */
+        p->create->lease_until_ms = (now_ms + e->cfg.lease_ttl_ms + 999) / 1000 * 1000;
         p->create->dedup_enforce = cmd->dedup_enforce;
     }
     if (!arena_failed(p->arena) && p->failed == 0) return p;

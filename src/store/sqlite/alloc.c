@@ -4,32 +4,12 @@
 #include "base/mem.h"
 #include "store/sqlite/sql.h"
 
-/* SQLite asks for the size of a block: it stands in front of it, in a space that keeps alignment.
- */
-union head {
-    size_t size;
-    max_align_t align;
-};
-
-static void *lib_malloc(int n) {
-    union head *h = mem_alloc(sizeof *h + (size_t)n);
-    if (!h) return NULL;
-    h->size = (size_t)n;
-    return h + 1;
-}
-
-static void lib_free(void *p) {
-    if (p) mem_free((union head *)p - 1);
-}
-
-static void *lib_realloc(void *p, int n) {
-    union head *h = mem_realloc((union head *)p - 1, sizeof *h + (size_t)n);
-    if (!h) return NULL;
-    h->size = (size_t)n;
-    return h + 1;
-}
-
-static int lib_size(void *p) { return p ? (int)((union head *)p - 1)->size : 0; }
+/* No header of ours in front of a block: SQLite's most frequent ones (1,032 bytes of a statement
+ * journal) just fit the fast path of the C library. */
+static void *lib_malloc(int n) { return mem_alloc((size_t)n); }
+static void lib_free(void *p) { mem_free(p); }
+static void *lib_realloc(void *p, int n) { return mem_realloc(p, (size_t)n); }
+static int lib_size(void *p) { return (int)mem_size(p); }
 static int lib_roundup(int n) { return (n + 7) & ~7; }
 static int lib_init(void *ctx) { return (void)ctx, SQLITE_OK; }
 static void lib_shutdown(void *ctx) { (void)ctx; }

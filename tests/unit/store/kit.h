@@ -10,6 +10,7 @@
 
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -156,6 +157,16 @@ KIT_UNUSED static int64_t kit_count_events(struct kit *k, int64_t run_no) {
 KIT_UNUSED static void kit_finding(void *ctx, const struct store_finding *f) {
     ++*(int *)ctx;
     (void)f;
+}
+/* SQL by a program that opens the file and knows nothing of us; what it leaves open is rolled back.
+ */
+KIT_UNUSED static int kit_foreign(struct kit *k, const char *sql) {
+    sqlite3 *db;
+    cr_assert_eq(sqlite3_open_v2(k->path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    cr_assert_eq(sqlite3_exec(db, "PRAGMA recursive_triggers = ON", NULL, NULL, NULL), SQLITE_OK);
+    int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    sqlite3_close(db);
+    return rc;
 }
 /* Number of findings of a verification. */
 KIT_UNUSED static int kit_verify(struct kit *k) {

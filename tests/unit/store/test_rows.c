@@ -227,8 +227,8 @@ Test(rows, retention_takes_whole_runs_and_leaves_a_stone /* STORE-44 */) {
     cr_assert_eq(store_count(w.s, &c, &w.err), 0);
     cr_assert(c.runs == 1 && c.runs_open == 1 && c.events == 3);
     cr_assert_eq(kit_verify(&w), 0);
-    cr_assert_eq(sqlite3_exec(w.s->writer->db, "DELETE FROM events", NULL, NULL, NULL) & 0xff,
-                 SQLITE_CONSTRAINT, "the triggers are closed again");
+    cr_assert_eq(kit_foreign(&w, "DELETE FROM events") & 0xff, SQLITE_CONSTRAINT,
+                 "the triggers are closed again");
     cr_assert_eq(store_purge_runs(w.s, 0, ended + 100 * day, 10, &n, &w.err), 0);
     cr_assert_eq(store_run_head(w.s, KIT_TENANT, false, STR("run_1"), w.a, &h, &w.err),
                  WOPR_E_NOT_FOUND);
