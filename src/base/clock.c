@@ -6,6 +6,9 @@
 #include "base/fault.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -50,6 +53,35 @@ uint64_t clock_mono_ns(void) { return ops.mono_ns(ops.ctx); }
 
 void rng_bytes(void *out, size_t n) {
     if (n > 0) ops.random(ops.ctx, out, n);
+}
+
+/* One call of the kernel for many ids.  A child of fork must not hand out its parent's. */
+enum { STOCK_BYTES = 256 };
+static _Thread_local struct {
+    unsigned char b[STOCK_BYTES];
+    size_t left;
+    unsigned of; /* stock_era when it was drawn */
+} stock;
+static atomic_uint stock_era = 1;
+static void stock_forked(void) { atomic_fetch_add(&stock_era, 1); }
+static void stock_init(void) { (void)pthread_atfork(NULL, NULL, stock_forked); }
+
+void rng_ids(void *out, size_t n) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (n > sizeof stock.b || ops.random != real_random) {
+        rng_bytes(out, n);
+        return;
+    }
+    pthread_once(&once, stock_init);
+    unsigned era = atomic_load_explicit(&stock_era, memory_order_relaxed);
+    if (stock.left < n || stock.of != era) {
+        rng_bytes(stock.b, sizeof stock.b);
+        stock.left = sizeof stock.b;
+        stock.of = era;
+    }
+    stock.left -= n;
+    memcpy(out, stock.b + stock.left, n);
+    memset(stock.b + stock.left, 0, n);
 }
 
 uint64_t rng_u64(void) {

@@ -21,6 +21,8 @@ static inline uint64_t clock_mono_ms(void) { return clock_mono_ns() / 1000000u; 
 void rng_bytes(void *out,
                size_t n); /* cryptographic quality; aborts the process when the kernel has none */
 uint64_t rng_u64(void);
+/* The same from a stock of this thread: for ids, which are no secrets once they are given out. */
+void rng_ids(void *out, size_t n);
 /* Not thread-safe against running users: call before threads start.  NULL restores the real one. */
 void sys_set(const struct sys_ops *ops);
 

@@ -48,4 +48,13 @@ char *mem_strndup(const char *p, size_t n) {
 
 void mem_free(void *p) { free(p); }
 
+enum { TRIM_BYTES = 4 << 20, MMAP_BYTES = 1 << 20 };
+
+void mem_serve(void) {
+#ifdef M_TRIM_THRESHOLD /* setting one switches glibc's own adjustment of both off */
+    (void)mallopt(M_TRIM_THRESHOLD, TRIM_BYTES);
+    (void)mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
+#endif
+}
+
 size_t mem_size(void *p) { return malloc_usable_size(p); }

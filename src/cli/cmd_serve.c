@@ -1,5 +1,6 @@
 /* cmd_serve.c: wopr serve. */
 #include "base/log.h"
+#include "base/mem.h"
 #include "cli/cli.h"
 
 #include <signal.h>
@@ -78,6 +79,7 @@ int cmd_serve(struct cli *c) {
     pthread_sigmask(SIG_BLOCK, &set, NULL); /* before any thread exists: all inherit it */
     start_logging(&c->cfg);
     raise_file_limit(c->cfg.connections_max + 256);
+    mem_serve();
     rc = host_new(&c->cfg, NULL, 0, &h, &err);
     rc = rc != 0 ? cli_fail(&err) : run_until_signal(h, &c->cfg, &set);
     host_free(h);

@@ -21,7 +21,7 @@ static struct {
 
 static void fresh_random(void) {
     unsigned char r[10];
-    rng_bytes(r, sizeof r);
+    rng_ids(r, sizeof r);
     memcpy(&last.lo, r, 8);
     memcpy(&last.hi, r + 8, 2);
 }
@@ -30,7 +30,7 @@ static void fresh_random(void) {
  * not tell the next. */
 static void step_up(void) {
     uint32_t step;
-    rng_bytes(&step, sizeof step);
+    rng_ids(&step, sizeof step);
     uint64_t lo = last.lo + step + 1;
     bool carry = lo < last.lo;
     last.lo = lo;

@@ -65,5 +65,10 @@ void payload_rules_free(struct payload_rules *r);
 /* EVT-12: 0, or WOPR_E_PAYLOAD_INVALID with the instance pointer in err->pointer and the reason. */
 MUST_CHECK int payload_check(const struct payload_rules *r, enum ev_kind k, struct str payload,
                              struct wopr_error *err);
+/* Has this thread remembered these bytes for this kind?  Then redacting changes nothing in them
+ * (without a known credential) and payload_check says 0.  Only payloads of which both are true may
+ * be remembered. */
+bool payload_passed(const struct payload_rules *r, enum ev_kind k, struct str payload);
+void payload_remember(const struct payload_rules *r, enum ev_kind k, struct str payload);
 
 #endif

@@ -12,6 +12,7 @@
 #include "codec/schema.h"
 #include "domain/plan.h" /* EVENT_PAYLOAD_MAX */
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #define SCHEMA_DIR     "api/schemas/"
@@ -26,7 +27,20 @@
 /* Payloads nest caller data of depth 64 (HTTP-9) a few levels deeper. */
 static const struct json_limits PAYLOAD_LIMITS = {.bytes_max = EVENT_PAYLOAD_MAX, .depth_max = 128};
 
+/*
+ * Payloads that passed, remembered per thread byte for byte: what a node.started says is the same
+ * in every run of a workflow, and a check of equal bytes under the same rules ends the same way.
+ */
+enum { MEMO_SLOTS = 64, MEMO_BYTES = 248 };
+static _Thread_local struct payload_memo {
+    uint64_t rules; /* payload_rules.serial, 0 = empty */
+    uint16_t kind, n;
+    char text[MEMO_BYTES];
+} memos[MEMO_SLOTS];
+static atomic_uint_fast64_t serials;
+
 struct payload_rules {
+    uint64_t serial; /* never given twice, unlike an address */
     struct schema_set *set;
     const struct schema *by_kind[EV_NR];
 };
@@ -81,6 +95,7 @@ int payload_rules_new(struct payload_rules **out, struct wopr_error *err) {
     int rc;
     struct payload_rules *r = MEM_NEW(struct payload_rules);
     if (!r) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for payload rules");
+    r->serial = atomic_fetch_add(&serials, 1) + 1;
     r->set = schema_set_new(true);
     if (!r->set) {
         rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for payload rules");
@@ -105,6 +120,33 @@ void payload_rules_free(struct payload_rules *r) {
     if (!r) return;
     schema_set_free(r->set);
     mem_free(r);
+}
+
+static struct payload_memo *memo_of(enum ev_kind k, struct str payload) {
+    uint64_t h = (uint64_t)k * UINT64_C(0x9e3779b97f4a7c15) + payload.n, word = 0;
+    for (size_t i = 0; i < payload.n; i += sizeof word, word = 0) {
+        size_t n = payload.n - i < sizeof word ? payload.n - i : sizeof word;
+        memcpy(&word, payload.p + i, n);
+        h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
+        h ^= h >> 32;
+    }
+    return &memos[h % MEMO_SLOTS];
+}
+
+bool payload_passed(const struct payload_rules *r, enum ev_kind k, struct str payload) {
+    if (payload.n > MEMO_BYTES || (unsigned)k >= EV_NR) return false;
+    const struct payload_memo *m = memo_of(k, payload);
+    return m->rules == r->serial && m->kind == k && m->n == payload.n &&
+           memcmp(m->text, payload.p, payload.n) == 0;
+}
+
+void payload_remember(const struct payload_rules *r, enum ev_kind k, struct str payload) {
+    if (payload.n > MEMO_BYTES || (unsigned)k >= EV_NR) return;
+    struct payload_memo *m = memo_of(k, payload);
+    m->rules = r->serial;
+    m->kind = (uint16_t)k;
+    m->n = (uint16_t)payload.n;
+    memcpy(m->text, payload.p, payload.n);
 }
 
 int payload_check(const struct payload_rules *r, enum ev_kind k, struct str payload,

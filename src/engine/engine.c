@@ -64,14 +64,26 @@ void exec_launch_undo(struct run_exec *re) {
     pthread_mutex_unlock(&re->e->mu);
 }
 
+static void land_locked(struct run_exec *re, int rc) {
+    re->flight_rc = rc;
+    re->inflight = false;
+    re->e->inflight_nr--;
+    if (re->running) re->again = true;
+    else push_locked(re);
+}
+
 void exec_landed(struct run_exec *re, int rc) {
     struct engine *e = re->e;
     pthread_mutex_lock(&e->mu);
-    re->flight_rc = rc;
-    re->inflight = false;
-    e->inflight_nr--;
-    if (re->running) re->again = true;
-    else push_locked(re);
+    land_locked(re, rc);
+    pthread_cond_broadcast(&e->calm);
+    pthread_mutex_unlock(&e->mu);
+}
+
+void execs_landed(void *engine, const struct log_landed *v, size_t n) {
+    struct engine *e = engine;
+    pthread_mutex_lock(&e->mu);
+    for (size_t i = 0; i < n; i++) land_locked(v[i].ctx, v[i].rc);
     pthread_cond_broadcast(&e->calm);
     pthread_mutex_unlock(&e->mu);
 }
@@ -308,19 +320,8 @@ void engine_break(struct engine *e, const char *where) {
                   "where", where);
 }
 
-bool engine_is_broken(struct engine *e) {
-    pthread_mutex_lock(&e->mu);
-    bool broken = e->broken;
-    pthread_mutex_unlock(&e->mu);
-    return broken;
-}
-
-bool engine_is_stopping(struct engine *e) {
-    pthread_mutex_lock(&e->mu);
-    bool stopping = e->stopping;
-    pthread_mutex_unlock(&e->mu);
-    return stopping;
-}
+bool engine_is_broken(struct engine *e) { return e->broken; }
+bool engine_is_stopping(struct engine *e) { return e->stopping; }
 
 void engine_stats(struct engine *e, struct engine_stats *out) {
     *out = (struct engine_stats){

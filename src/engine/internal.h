@@ -130,8 +130,8 @@ struct engine {
     struct heap timers;        /* (mu) */
     struct engine_cmd *answers, **answers_end;        /* (mu) done() is due */
     size_t ready_nr, active_nr, idle_nr, inflight_nr; /* (mu) ready_nr: of both lists */
-    bool started, stopping, halting,
-        broken; /* (mu) broken: SYNC_FAILED, nothing is appended any more */
+    bool started, halting;                            /* (mu) */
+    _Atomic bool stopping, broken; /* set under mu; broken: SYNC_FAILED, nothing is appended */
     bool threads_up;
     uint64_t started_ms;  /* monotonic; written before the threads start */
     bool kicked;          /* (mu) */
@@ -175,6 +175,7 @@ void exec_wake(struct run_exec *re);
 void exec_push_fresh_locked(struct run_exec *re); /* phase NEW, not queued */
 /* What the committer calls back for: rc is kept for the next turn. */
 void exec_landed(struct run_exec *re, int rc);
+void execs_landed(void *engine, const struct log_landed *v, size_t n); /* log_append_to */
 /* Marks the exec as having something in flight; call before handing it over. */
 void exec_launch(struct run_exec *re);
 void exec_launch_undo(struct run_exec *re);

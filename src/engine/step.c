@@ -308,11 +308,6 @@ static void step_failed(struct step *st, struct engine_cmd *cmd, int rc) {
     }
 }
 
-static void step_done(void *ctx, struct plan *p, int rc) {
-    (void)p;
-    exec_landed(ctx, rc);
-}
-
 static bool plan_is_empty(const struct plan *p) {
     return p->events_nr == 0 && p->timers_nr == 0 && p->invocations_nr == 0 && !p->has_idem;
 }
@@ -331,7 +326,7 @@ static void step_send(struct step *st) {
         re->plan = p;
         re->cmd = st->cmd;
         exec_launch(re);
-        rc = log_append(st->e->log, p, step_done, re);
+        rc = log_append_to(st->e->log, p, execs_landed, st->e, re);
         if (rc == 0) return;
         exec_launch_undo(re);
         re->plan = NULL;

@@ -159,11 +159,6 @@ static void submit_run(struct engine *e, struct engine_cmd *cmd) {
 
 /* --- in: creation --- */
 
-static void create_done(void *ctx, struct plan *p, int rc) {
-    (void)p;
-    exec_landed(ctx, rc);
-}
-
 static struct str keep(struct plan *p, struct str s) {
     return s.n > 0 ? arena_str(p->arena, s) : STR_NONE;
 }
@@ -258,8 +253,9 @@ static void submit_create(struct engine *e, struct engine_cmd *cmd) {
 
 void engine_submit(struct engine *e, struct engine_cmd *cmd) {
     pthread_mutex_lock(&e->mu);
-    bool closed = !e->started || e->stopping, broken = e->broken;
+    bool closed = !e->started || e->stopping;
     pthread_mutex_unlock(&e->mu);
+    bool broken = engine_is_broken(e);
     cmd->priv = e;
     cmd->replayed = false;
     cmd->result = (struct engine_result){.run_id = cmd->run_id};
@@ -325,7 +321,7 @@ void create_turn(struct step *st) {
         re->phase = EXEC_CREATING;
         re->plan = p;
         exec_launch(re);
-        rc = log_append(e->log, p, create_done, re);
+        rc = log_append_to(e->log, p, execs_landed, e, re);
         if (rc == 0) return;
         exec_launch_undo(re);
     }

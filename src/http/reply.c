@@ -38,7 +38,9 @@ void reply_headers(struct call *c, struct MHD_Response *r) {
         add(r, "OpenWOP-Version", s->wire->version_header_value);
     if (p->traceparent.n > 0) { /* the caller's trace, a span of ours (HTTP-12) */
         char text[64];
-        uint64_t span = rng_u64() | 1;
+        uint64_t span;
+        rng_ids(&span, sizeof span);
+        span |= 1;
         (void)snprintf(text, sizeof text, "%.36s%016llx%.3s", p->traceparent.p,
                        (unsigned long long)span, p->traceparent.p + 52);
         add(r, "traceparent", text);

@@ -30,6 +30,12 @@ int log_append(struct wopr_log *l, struct plan *p, log_done_fn *done, void *ctx)
     return queue_push(l, &(struct entry){.plan = p, .done = done, .ctx = ctx});
 }
 
+int log_append_to(struct wopr_log *l, struct plan *p, log_landed_fn *landed, void *owner,
+                  void *ctx) {
+    if (p->failed) return p->failed;
+    return queue_push(l, &(struct entry){.plan = p, .landed = landed, .owner = owner, .ctx = ctx});
+}
+
 int log_side(struct wopr_log *l, void (*fn)(void *ctx, struct store *s), void *ctx) {
     return queue_push(l, &(struct entry){.side = fn, .ctx = ctx});
 }
@@ -54,9 +60,22 @@ static size_t queue_take(struct wopr_log *l) {
 }
 
 /* ------------------------------------------------------------------------------ committing */
-static void give_back(const struct entry *e, int rc) {
-    if (e->done) e->done(e->ctx, e->plan, rc);
-    else plan_unref(e->plan);
+/* The n entries of l->batch, with l->rcs: singly, or together where neighbours have one owner. */
+static void give_back(struct wopr_log *l, size_t n) {
+    const struct entry *b = l->batch;
+    for (size_t i = 0, k = 0; i < n; i++) {
+        if (b[i].done) {
+            b[i].done(b[i].ctx, b[i].plan, l->rcs[i]);
+        } else if (!b[i].landed) {
+            plan_unref(b[i].plan);
+        } else {
+            l->landed[k++] = (struct log_landed){b[i].plan, b[i].ctx, l->rcs[i]};
+            bool more = i + 1 < n && b[i + 1].landed == b[i].landed && b[i + 1].owner == b[i].owner;
+            if (more) continue;
+            b[i].landed(b[i].owner, l->landed, k);
+            k = 0;
+        }
+    }
 }
 
 static void publish(struct wopr_log *l, size_t n) {
@@ -101,7 +120,7 @@ static void commit_batch(struct wopr_log *l, size_t n) {
     account(l, n, clock_mono_ns() - t0);
     if (rc != 0) log_error("commit failed", "code", wopr_err_name(rc), "reason", err.message);
     publish(l, n);
-    for (size_t i = 0; i < n; i++) give_back(&l->batch[i], l->rcs[i]);
+    give_back(l, n);
     /* After the answers, so that nobody waits for the checkpoint's syncs. */
     rc = store_checkpoint(l->store, &err);
     if (rc != 0) log_warn("checkpoint failed", "code", wopr_err_name(rc), "reason", err.message);
@@ -136,7 +155,8 @@ int wopr_log_new(struct store *s, const struct log_config *cfg, struct wopr_log 
     l->batch = mem_array(l->cfg.batch_max, sizeof *l->batch);
     l->plans = mem_array(l->cfg.batch_max, sizeof *l->plans);
     l->rcs = mem_array(l->cfg.batch_max, sizeof *l->rcs);
-    int rc = l->ring && l->batch && l->plans && l->rcs
+    l->landed = mem_array(l->cfg.batch_max, sizeof *l->landed);
+    int rc = l->ring && l->batch && l->plans && l->rcs && l->landed
                  ? hub_init(l, err)
                  : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the queue of the log");
     if (rc != 0) {
@@ -173,9 +193,11 @@ void wopr_log_stop(struct wopr_log *l) {
         pthread_join(l->hub.thread, NULL);
         return;
     }
-    for (size_t n; (n = queue_take(l)) > 0;) /* never started: nothing was committed */
-        for (size_t i = 0; i < n; i++)
-            if (l->batch[i].plan) give_back(&l->batch[i], WOPR_E_CLOSED);
+    for (size_t n; (n = queue_take(l)) > 0;) { /* never started: nothing was committed */
+        if (l->batch[0].side) continue;
+        for (size_t i = 0; i < n; i++) l->rcs[i] = WOPR_E_CLOSED;
+        give_back(l, n);
+    }
     atomic_store(&l->hub.closing, true);
 }
 
@@ -191,6 +213,7 @@ void wopr_log_free(struct wopr_log *l) {
     mem_free(l->batch);
     mem_free(l->plans);
     mem_free(l->rcs);
+    mem_free(l->landed);
     mem_free(l);
 }
 

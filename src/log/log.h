@@ -36,6 +36,16 @@ void wopr_log_stats(struct wopr_log *l, struct log_stats *out);
  * p stays the caller's. done == NULL: fire and forget, the log unrefs. */
 typedef void log_done_fn(void *ctx, struct plan *p, int rc);
 MUST_CHECK int log_append(struct wopr_log *l, struct plan *p, log_done_fn *done, void *ctx);
+/* The same for a caller with many plans in flight: landed(owner, v, n) gives back those of a batch
+ * at once, as done would one by one. */
+struct log_landed {
+    struct plan *plan;
+    void *ctx;
+    int rc;
+};
+typedef void log_landed_fn(void *owner, const struct log_landed *v, size_t n);
+MUST_CHECK int log_append_to(struct wopr_log *l, struct plan *p, log_landed_fn *landed, void *owner,
+                             void *ctx);
 /* Run fn on the committer thread between batches (leases, purges, key and workflow writes of a
  * running host). */
 MUST_CHECK int log_side(struct wopr_log *l, void (*fn)(void *ctx, struct store *s), void *ctx);

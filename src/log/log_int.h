@@ -107,6 +107,8 @@ struct hub {
 struct entry { /* of the queue: a plan, or a side job */
     struct plan *plan;
     log_done_fn *done;
+    log_landed_fn *landed; /* with owner, instead of done */
+    void *owner;
     void (*side)(void *ctx, struct store *s);
     void *ctx;
 };
@@ -122,6 +124,7 @@ struct wopr_log {
     struct entry *batch; /* committer only, batch_max each */
     struct plan **plans;
     int *rcs;
+    struct log_landed *landed;
     atomic_ullong commits, done_plans, refused, events, commit_ns, commit_ns_max;
     struct hub hub;
 };

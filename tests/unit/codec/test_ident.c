@@ -7,6 +7,8 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { THREADS = 4, EACH = 20000 };
 static char minted[THREADS][EACH][ULID_LEN + 1];
@@ -29,6 +31,33 @@ Test(ident_ulid, ascends_strictly_in_each_thread_and_is_unique_among_all /* D11 
     qsort(all, (size_t)THREADS * EACH, ULID_LEN + 1, by_text);
     for (size_t k = 1; k < (size_t)THREADS * EACH; k++) cr_assert_str_neq(all[k - 1], all[k]);
     cr_assert(ulid_valid(str_c(all[0])) && id_opaque_valid(str_c(all[0])));
+}
+
+static void *draw(void *arg) {
+    rng_ids(arg, 16);
+    return NULL;
+}
+
+Test(ident_ulid, the_stock_of_random_bytes_gives_nothing_twice) {
+    unsigned char seen[200][16], big[1000] = {0}, zero[16] = {0};
+    for (size_t i = 0; i < 199; i++) rng_ids(seen[i], 16); /* more than one stock */
+    pthread_t t;
+    cr_assert_eq(pthread_create(&t, NULL, draw, seen[199]), 0);
+    pthread_join(t, NULL);
+    for (size_t i = 0; i < 200; i++)
+        for (size_t k = 0; k < i; k++) cr_assert_neq(memcmp(seen[i], seen[k], 16), 0);
+    rng_ids(big, sizeof big);
+    cr_assert_neq(memcmp(big + 900, zero, 16), 0);
+    int fd[2];
+    cr_assert_eq(pipe(fd), 0);
+    pid_t child = fork();
+    rng_ids(seen[0], 16);
+    if (child == 0) _exit(write(fd[1], seen[0], 16) == 16 ? 0 : 1);
+    cr_assert_eq(read(fd[0], seen[1], 16), 16);
+    cr_assert_eq(waitpid(child, NULL, 0), child);
+    cr_assert_neq(memcmp(seen[0], seen[1], 16), 0, "a child has its own");
+    close(fd[0]);
+    close(fd[1]);
 }
 
 static int64_t wall_now;

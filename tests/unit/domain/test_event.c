@@ -231,6 +231,29 @@ Test(payload_rules, the_reducers_of_the_schema_and_message_are_known /* EVT-14 a
     }
 }
 
+Test(payload_rules, what_passed_is_known_byte_for_byte_to_its_thread_and_rules) {
+    struct payload_rules *other = NULL;
+    struct str good = STR("{\"nodeId\":\"n\",\"typeId\":\"t\",\"attempt\":0}");
+    char big[600];
+    cr_expect_not(payload_passed(rules, EV_NODE_STARTED, good));
+    payload_remember(rules, EV_NODE_STARTED, good);
+    cr_expect(payload_passed(rules, EV_NODE_STARTED, good));
+    cr_expect_not(payload_passed(rules, EV_NODE_COMPLETED, good), "for this kind only");
+    for (size_t i = 0; i < good.n; i++) { /* each byte counts, and the length */
+        char bent[64];
+        memcpy(bent, good.p, good.n);
+        bent[i] ^= 1;
+        cr_expect_not(payload_passed(rules, EV_NODE_STARTED, str_n(bent, good.n)));
+        cr_expect_not(payload_passed(rules, EV_NODE_STARTED, str_n(good.p, i)));
+    }
+    cr_assert_eq(payload_rules_new(&other, NULL), 0);
+    cr_expect_not(payload_passed(other, EV_NODE_STARTED, good), "other rules, other answers");
+    payload_rules_free(other);
+    memset(big, 'x', sizeof big);
+    payload_remember(rules, EV_NODE_STARTED, str_n(big, sizeof big));
+    cr_expect_not(payload_passed(rules, EV_NODE_STARTED, str_n(big, sizeof big)), "too long");
+}
+
 Test(payload_rules, the_size_limit_is_exact) {
     static const char head[] = "{\"name\":\"v\",\"next\":\"", tail[] = "\"}";
     size_t fill = EVENT_PAYLOAD_MAX - (sizeof head - 1) - (sizeof tail - 1);

@@ -274,6 +274,51 @@ Test(log, a_full_queue_refuses_and_loses_nothing) {
     plan_unref(p);
 }
 
+/* What came back by log_append_to, in order. */
+struct basket {
+    int calls, rcs[8];
+    void *ctx[8];
+    size_t n;
+};
+static void on_landed(void *owner, const struct log_landed *v, size_t n) {
+    struct basket *k = owner;
+    k->calls++;
+    for (size_t i = 0; i < n && k->n < 8; i++, k->n++) {
+        k->rcs[k->n] = v[i].rc;
+        k->ctx[k->n] = v[i].ctx;
+        plan_unref(v[i].plan);
+    }
+}
+
+Test(log, the_plans_of_a_batch_come_back_together) {
+    int64_t no = fresh("run_1", 0);
+    for (int started = 0; started < 2; started++) {
+        static const int64_t base[] = {0, 1, 2, 99, 3, 4};
+        static const int order[] = {0, 2, 3, 5};
+        struct basket one = {0}, two = {0};
+        struct bell b = BELL;
+        char mark[6];
+        swap_log(NULL, false); /* what is queued before the start is one batch */
+        for (int i = 0; i < 6; i++) {
+            struct plan *p = kit_append(no, base[i], 1, false);
+            int rc = i == 4 ? log_append(w.l, p, on_done, &b)
+                            : log_append_to(w.l, p, on_landed, i == 1 ? &two : &one, &mark[i]);
+            cr_assert_eq(rc, 0);
+        }
+        if (started) cr_assert_eq(wopr_log_start(w.l, &w.k.err), 0);
+        wopr_log_stop(w.l);
+        cr_assert(one.n == 4 && one.calls == 3, "%zu in %d", one.n, one.calls);
+        cr_assert(two.n == 1 && two.calls == 1 && two.ctx[0] == &mark[1]);
+        for (int i = 0; i < 4; i++) {
+            cr_assert_eq(one.ctx[i], &mark[order[i]]);
+            int want = i == 2 ? WOPR_E_STALE : 0;
+            cr_assert_eq(one.rcs[i], started ? want : WOPR_E_CLOSED);
+        }
+        cr_assert(b.rings == 1 && b.rc == (started ? 0 : WOPR_E_CLOSED));
+    }
+    cr_assert_eq(kit_count_events(&w.k, no), 5);
+}
+
 Test(log, what_never_started_gives_its_plans_back) {
     struct bell b = BELL;
     int64_t no = fresh("run_1", 0);
