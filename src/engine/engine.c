@@ -12,21 +12,33 @@
 
 /* --- ready queue --- */
 
-static void push_locked(struct run_exec *re) {
-    struct engine *e = re->e;
+static void queue_locked(struct run_exec *re, struct list *queue) {
     re->queued = true;
     re->again = false;
-    list_add_tail(&e->ready, &re->ready);
-    e->ready_nr++;
-    if (e->idle_nr > 0) pthread_cond_signal(&e->work);
+    list_add_tail(queue, &re->ready);
+    re->e->ready_nr++;
 }
 
-void exec_push_fresh_locked(struct run_exec *re) {
+static void push_locked(struct run_exec *re) {
+    queue_locked(re, &re->e->ready);
+    if (re->e->idle_nr > 0) pthread_cond_signal(&re->e->work);
+}
+
+/* The signals come after the lock is free, or who they wake would wait for it at once. */
+static void call_workers(struct engine *e, size_t work, size_t idle) {
+    for (size_t i = 0; i < work && i < idle; i++) pthread_cond_signal(&e->work);
+}
+
+int exec_begin(struct run_exec *re) {
     struct engine *e = re->e;
-    re->queued = true;
-    list_add_tail(&e->fresh, &re->ready);
-    e->ready_nr++;
-    if (e->idle_nr > 0) pthread_cond_signal(&e->work);
+    int rc = WOPR_E_UNAVAILABLE;
+    pthread_mutex_lock(&e->mu);
+    if (e->active_nr < e->cfg.runs_active_max && !e->stopping) rc = exec_register_locked(e, re);
+    if (rc == 0) queue_locked(re, &e->fresh);
+    size_t idle = e->idle_nr;
+    pthread_mutex_unlock(&e->mu);
+    if (rc == 0) call_workers(e, 1, idle);
+    return rc;
 }
 
 /* Creations and runs by turns: neither waits for more than its own queue twice over. */
@@ -64,28 +76,27 @@ void exec_launch_undo(struct run_exec *re) {
     pthread_mutex_unlock(&re->e->mu);
 }
 
-static void land_locked(struct run_exec *re, int rc) {
-    re->flight_rc = rc;
-    re->inflight = false;
-    re->e->inflight_nr--;
-    if (re->running) re->again = true;
-    else push_locked(re);
-}
-
-void exec_landed(struct run_exec *re, int rc) {
-    struct engine *e = re->e;
-    pthread_mutex_lock(&e->mu);
-    land_locked(re, rc);
-    pthread_cond_broadcast(&e->calm);
-    pthread_mutex_unlock(&e->mu);
-}
-
 void execs_landed(void *engine, const struct log_landed *v, size_t n) {
     struct engine *e = engine;
     pthread_mutex_lock(&e->mu);
-    for (size_t i = 0; i < n; i++) land_locked(v[i].ctx, v[i].rc);
+    for (size_t i = 0; i < n; i++) {
+        struct run_exec *re = v[i].ctx;
+        re->flight_rc = v[i].rc;
+        re->inflight = false;
+        if (re->running) re->again = true;
+        else queue_locked(re, &e->ready);
+    }
+    size_t idle = e->idle_nr;
+    pthread_mutex_unlock(&e->mu);
+    call_workers(e, n, idle);
+    pthread_mutex_lock(&e->mu); /* last: from here on engine_halt may go on, and all of e go away */
+    e->inflight_nr -= n;
     pthread_cond_broadcast(&e->calm);
     pthread_mutex_unlock(&e->mu);
+}
+
+void exec_landed(struct run_exec *re, int rc) {
+    execs_landed(re->e, &(struct log_landed){.ctx = re, .rc = rc}, 1);
 }
 
 /* --- workers --- */
@@ -112,8 +123,11 @@ static void turn_locked(struct worker *w) {
     re->again = false;
     re->running = true;
     pthread_mutex_unlock(&e->mu);
-    exec_turn(w, re); /* may free re: it clears running itself */
+    bool lives = exec_turn(w, re);
     pthread_mutex_lock(&e->mu);
+    if (!lives) return;
+    re->running = false;
+    if (!re->inflight && re->again && !e->stopping) exec_wake_locked(re);
 }
 
 static void *worker_main(void *arg) {

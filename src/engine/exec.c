@@ -164,15 +164,10 @@ static void turn_run(struct step *st) {
     }
 }
 
-void exec_turn(struct worker *w, struct run_exec *re) {
-    struct engine *e = w->e;
-    struct step st = {.e = e, .re = re, .a = w->scratch};
+bool exec_turn(struct worker *w, struct run_exec *re) {
+    struct step st = {.e = w->e, .re = re, .a = w->scratch};
     arena_reset(w->scratch);
     if (re->phase == EXEC_NEW) create_turn(&st);
     else turn_run(&st);
-    if (!st.re) return; /* dropped */
-    pthread_mutex_lock(&e->mu);
-    re->running = false;
-    if (!re->inflight && re->again && !e->stopping) exec_wake_locked(re);
-    pthread_mutex_unlock(&e->mu);
+    return st.re != NULL;
 }

@@ -172,7 +172,8 @@ struct worker {
 /* --- engine.c: ready queue --- */
 void exec_wake_locked(struct run_exec *re);
 void exec_wake(struct run_exec *re);
-void exec_push_fresh_locked(struct run_exec *re); /* phase NEW, not queued */
+/* An exec in phase NEW into the tables and to the workers; UNAVAILABLE when there is no room. */
+MUST_CHECK int exec_begin(struct run_exec *re);
 /* What the committer calls back for: rc is kept for the next turn. */
 void exec_landed(struct run_exec *re, int rc);
 void execs_landed(void *engine, const struct log_landed *v, size_t n); /* log_append_to */
@@ -201,7 +202,7 @@ void exec_forget_state(struct run_exec *re); /* state, timers, plan; commands st
 void exec_reload(struct run_exec *re, bool later);
 struct engine_cmd *exec_mail_take(struct run_exec *re);
 void exec_mail_put_back(struct run_exec *re, struct engine_cmd *cmd); /* at the front */
-void exec_turn(struct worker *w, struct run_exec *re);
+bool exec_turn(struct worker *w, struct run_exec *re);                /* false: it was dropped */
 
 /* --- submit.c: commands --- */
 void cmd_answer(struct engine_cmd *cmd); /* done(), from a thread of ours */

@@ -220,16 +220,6 @@ static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct
     return NULL;
 }
 
-/* Into the table, and to the workers, unless there is no room (ERR-9). */
-static int create_register(struct engine *e, struct run_exec *re) {
-    pthread_mutex_lock(&e->mu);
-    int rc = WOPR_E_UNAVAILABLE;
-    if (e->active_nr < e->cfg.runs_active_max && !e->stopping) rc = exec_register_locked(e, re);
-    if (rc == 0) exec_push_fresh_locked(re);
-    pthread_mutex_unlock(&e->mu);
-    return rc;
-}
-
 static void submit_create(struct engine *e, struct engine_cmd *cmd) {
     char ulid[ULID_LEN + 1];
     ulid_new(ulid);
@@ -241,7 +231,7 @@ static void submit_create(struct engine *e, struct engine_cmd *cmd) {
         re->wf = workflow_ref(cmd->wf);
         re->cmd = cmd;
         cmd->result.run_id = run_id;
-        rc = create_register(e, re); /* a worker may be at it already */
+        rc = exec_begin(re); /* after it a worker may be at it already; ERR-9 */
     }
     if (rc == 0) return;
     exec_free(re);

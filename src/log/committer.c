@@ -11,6 +11,7 @@
 /* ------------------------------------------------------------------------------ queue */
 static int queue_push(struct wopr_log *l, const struct entry *e) {
     int rc = 0;
+    bool wake = false;
     pthread_mutex_lock(&l->q_lock);
     if (l->stopping) {
         rc = WOPR_E_CLOSED;
@@ -19,9 +20,10 @@ static int queue_push(struct wopr_log *l, const struct entry *e) {
     } else {
         l->ring[(l->q_head + l->q_len) % l->cfg.queue_max] = *e;
         if (++l->q_len > l->q_len_max) l->q_len_max = l->q_len;
-        pthread_cond_signal(&l->q_ready);
+        wake = l->q_asleep;
     }
     pthread_mutex_unlock(&l->q_lock);
+    if (wake) pthread_cond_signal(&l->q_ready); /* not before: it would wait for the lock at once */
     return rc;
 }
 
@@ -45,7 +47,11 @@ int log_side(struct wopr_log *l, void (*fn)(void *ctx, struct store *s), void *c
 static size_t queue_take(struct wopr_log *l) {
     size_t n = 0, bytes = 0;
     pthread_mutex_lock(&l->q_lock);
-    while (l->q_len == 0 && !l->stopping) pthread_cond_wait(&l->q_ready, &l->q_lock);
+    while (l->q_len == 0 && !l->stopping) {
+        l->q_asleep = true;
+        pthread_cond_wait(&l->q_ready, &l->q_lock);
+        l->q_asleep = false;
+    }
     while (l->q_len > 0 && n < l->cfg.batch_max && bytes < LOG_BATCH_BYTES_MAX) {
         struct entry *e = &l->ring[l->q_head];
         if (e->side && n > 0) break;

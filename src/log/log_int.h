@@ -119,7 +119,7 @@ struct wopr_log {
     pthread_cond_t q_ready;
     struct entry *ring;
     size_t q_head, q_len, q_len_max;
-    bool stopping, started, stopped;
+    bool stopping, started, stopped, q_asleep; /* q_asleep: the committer waits for q_ready */
     pthread_t committer;
     struct entry *batch; /* committer only, batch_max each */
     struct plan **plans;
