@@ -61,31 +61,23 @@ int store_run_head(struct store *s, struct str tenant, bool test_mode, struct st
 }
 
 /* ------------------------------------------------------------------------------ view */
-static int view_row(struct conn *c, struct str tenant, bool test_mode, struct str run_id,
-                    struct arena *a, struct run_view *v, struct wopr_error *err) {
-    struct query q;
-    query_begin(&q, c, SQL_RUN_VIEW);
-    bind_run(&q, run_id, tenant, test_mode);
-    int rc = query_step(&q, err);
-    if (rc == 0) return run_absent(c, run_id, tenant, test_mode, err);
-    if (rc < 0) return rc;
+/* The row is left where it is: while q stands on it, its read transaction lasts. */
+static void view_row(struct query *q, struct arena *a, struct run_view *v) {
     int i = HEAD_COLUMNS_NR;
-    head_read(&q, a, &v->head);
-    v->workflow_id = col_str(&q, i++, a);
-    v->current_node = col_str(&q, i++, a);
-    v->error = col_str(&q, i++, a);
-    v->outputs = col_str(&q, i++, a);
-    v->agent = col_str(&q, i++, a);
-    v->created_ms = col_int(&q, i++);
-    v->started_ms = col_int(&q, i++);
-    v->completed_ms = col_int(&q, i++);
-    v->parent_run_id = col_str(&q, i++, a);
-    v->parent_node_id = col_str(&q, i++, a);
-    v->configurable = col_str(&q, i++, a);
-    v->tags = col_str(&q, i++, a);
-    v->metadata = col_str(&q, i++, a);
-    query_end(&q);
-    return 0;
+    head_read(q, a, &v->head);
+    v->workflow_id = col_str(q, i++, a);
+    v->current_node = col_str(q, i++, a);
+    v->error = col_str(q, i++, a);
+    v->outputs = col_str(q, i++, a);
+    v->agent = col_str(q, i++, a);
+    v->created_ms = col_int(q, i++);
+    v->started_ms = col_int(q, i++);
+    v->completed_ms = col_int(q, i++);
+    v->parent_run_id = col_str(q, i++, a);
+    v->parent_node_id = col_str(q, i++, a);
+    v->configurable = col_str(q, i++, a);
+    v->tags = col_str(q, i++, a);
+    v->metadata = col_str(q, i++, a);
 }
 
 static int view_items(struct conn *c, enum stmt_id id, int64_t run_no, struct arena *a,
@@ -184,14 +176,16 @@ int store_run_view(struct store *s, struct str tenant, bool test_mode, struct st
     if (rc != 0) return rc;
     struct query q;
     struct run_view v = {.nodes = NULL};
-    query_begin(&q, c, SQL_BEGIN_READ); /* all queries see the same commit */
-    rc = query_run(&q, err);
-    if (rc != 0) return rc;
-    rc = view_row(c, tenant, test_mode, run_id, a, &v, err);
-    if (rc == 0) rc = view_items(c, SQL_NODES, v.head.run_no, a, &v.nodes, &v.nodes_nr, err);
+    query_begin(&q, c, SQL_RUN_VIEW);
+    bind_run(&q, run_id, tenant, test_mode);
+    rc = query_step(&q, err);
+    if (rc == 0) return run_absent(c, run_id, tenant, test_mode, err);
+    if (rc < 0) return rc;
+    view_row(&q, a, &v); /* until query_end all queries see the same commit */
+    rc = view_items(c, SQL_NODES, v.head.run_no, a, &v.nodes, &v.nodes_nr, err);
     if (rc == 0) rc = view_items(c, SQL_VARS, v.head.run_no, a, &v.vars, &v.vars_nr, err);
     if (rc == 0) rc = view_chans(c, a, &v, err);
-    rc = tx_end(c, rc, err);
+    query_end(&q);
     if (rc == 0 && arena_failed(a)) rc = no_memory(err);
     if (rc == 0) *out = v;
     return rc;
