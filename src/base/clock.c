@@ -15,11 +15,14 @@
 /* What FAULT_CLOCK does: one reading of the wall clock lies this far in the past. */
 #define FAULT_JUMP_MS 3600000
 
+static const volatile int64_t *wall_offset_ms;
+
 static int64_t real_wall_ms(void *ctx) {
     (void)ctx;
     struct timespec t;
     ASSERT(clock_gettime(CLOCK_REALTIME, &t) == 0);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    int64_t now_ms = (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return wall_offset_ms ? now_ms + *wall_offset_ms : now_ms;
 }
 
 static uint64_t real_mono_ns(void *ctx) {
@@ -89,6 +92,8 @@ uint64_t rng_u64(void) {
     rng_bytes(&v, sizeof v);
     return v;
 }
+
+void clock_wall_offset(const volatile int64_t *offset_ms) { wall_offset_ms = offset_ms; }
 
 void sys_set(const struct sys_ops *o) {
     ops = o ? *o : REAL;

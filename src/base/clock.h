@@ -23,6 +23,9 @@ void rng_bytes(void *out,
 uint64_t rng_u64(void);
 /* The same from a stock of this thread: for ids, which are no secrets once they are given out. */
 void rng_ids(void *out, size_t n);
+/* The real wall clock is shown *offset_ms later from now on (tests of several processes).  Before
+ * threads start; the number may be changed at any time after. */
+void clock_wall_offset(const volatile int64_t *offset_ms);
 /* Not thread-safe against running users: call before threads start.  NULL restores the real one. */
 void sys_set(const struct sys_ops *ops);
 

@@ -80,7 +80,8 @@ int cmd_serve(struct cli *c) {
     start_logging(&c->cfg);
     raise_file_limit(c->cfg.connections_max + 256);
     mem_serve();
-    rc = host_new(&c->cfg, NULL, 0, &h, &err);
+    if (c->cfg.clock_file[0] != '\0') rc = test_clock_use(c->cfg.clock_file, &err);
+    if (rc == 0) rc = host_new(&c->cfg, NULL, 0, &h, &err);
     rc = rc != 0 ? cli_fail(&err) : run_until_signal(h, &c->cfg, &set);
     host_free(h);
     logger_stop();

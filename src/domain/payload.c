@@ -260,6 +260,16 @@ struct str pay_lease(struct arena *a, struct str lease_id, struct str instance_i
     return pay_end(&p, a);
 }
 
+struct str pay_lease_handed(struct arena *a, struct str lease_id, const char *reason) {
+    struct pay p;
+    pay_begin(&p);
+    jw_kstr(&p.w, "leaseId", lease_id);
+    jw_kstrz(&p.w, "fromHost", "cloud"); /* CX-30 */
+    jw_kstrz(&p.w, "toHost", "cloud");
+    jw_kstrz(&p.w, "reason", reason);
+    return pay_end(&p, a);
+}
+
 struct str err_json(struct arena *a, struct str code, struct str message, struct str details,
                     int retryable) {
     struct pay p;

@@ -234,6 +234,7 @@ struct str pay_artifact(struct arena *a, const struct plan_artifact *art);
 struct str pay_restored(struct arena *a, int64_t from_seq); /* workflow.restored */
 struct str pay_lease(struct arena *a, struct str lease_id, struct str instance_id,
                      int64_t expires_ms, bool had_previous);
+struct str pay_lease_handed(struct arena *a, struct str lease_id, const char *reason);
 /* {"code","message","details"?,"retryable"?}; retryable -1 = absent.  message goes through redact.
  */
 struct str err_json(struct arena *a, struct str code, struct str message, struct str details,

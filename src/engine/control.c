@@ -108,18 +108,24 @@ static struct str lease_id(struct step *st, struct str holder, int64_t epoch) {
     return arena_printf(st->p->arena, STR_FMT ":%lld", STR_ARG(holder), (long long)epoch);
 }
 
-/* EVT-32, STORE-38, STORE-40.  A lease that was given back was not lost. */
+/* EVT-32, STORE-38, STORE-40.  What was handed over, on request or by a host that stops, was not
+ * lost; after a request nothing was interrupted either, so nothing is said to resume. */
 void control_take_over(struct step *st) {
     struct run_exec *re = st->re;
     struct arena *a = st->p->arena;
     struct str old = str_c(re->old_holder), mine = st->e->holder;
     int64_t until_ms = st->now_ms + st->e->cfg.lease_ttl_ms, last = st->s->next_seq - 1;
     re->take_over = false;
-    if (old.n > 0)
+    if (old.n > 0 && (re->asked || re->released))
+        (void)step_emit(st, EV_LEASE_HANDED_OFF, -1, -1,
+                        pay_lease_handed(a, lease_id(st, old, re->old_epoch),
+                                         re->asked ? "requested" : "shutdown"));
+    else if (old.n > 0)
         (void)step_emit(st, EV_LEASE_LOST, -1, -1,
                         pay_lease(a, lease_id(st, old, re->old_epoch), old, 0, false));
     (void)step_emit(st, EV_LEASE_ACQUIRED, -1, -1,
                     pay_lease(a, lease_id(st, mine, re->epoch), mine, until_ms, old.n > 0));
+    if (re->asked) return;
     (void)step_emit(st, EV_WORKFLOW_RESTORED, -1, -1, pay_restored(a, last));
     (void)step_emit(st, EV_RUN_RESUMED, -1, -1, pay_reason(a, STR("claim-recovery")));
 }

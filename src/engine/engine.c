@@ -222,6 +222,16 @@ int engine_new(struct wopr_log *log, const struct payload_rules *rules,
     e->workflows = map_new();
     char *holder = mem_strndup(cfg->holder, strlen(cfg->holder));
     e->holder = str_c(holder);
+    if (strlen(cfg->holder) > HOLDER_NAME_MAX) {
+        engine_free(e);
+        return wopr_error_set(err, WOPR_E_CONFIG, "a lease holder's name has at most %u bytes",
+                              HOLDER_NAME_MAX);
+    }
+    int rc = peers_new(e, err);
+    if (rc != 0) {
+        engine_free(e);
+        return rc;
+    }
     if (!e->by_id || !e->by_no || !e->workflows || !holder) {
         engine_free(e);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the engine");
@@ -231,7 +241,8 @@ int engine_new(struct wopr_log *log, const struct payload_rules *rules,
 }
 
 int engine_start(struct engine *e, struct wopr_error *err) {
-    int rc = 0;
+    int rc = peers_join(e, err);
+    if (rc != 0) return rc;
     pthread_mutex_lock(&e->mu);
     ASSERT(!e->started);
     e->started = true;
@@ -241,8 +252,11 @@ int engine_start(struct engine *e, struct wopr_error *err) {
     while (rc == 0 && e->workers_nr < e->cfg.workers) rc = worker_start(e, err);
     if (rc == 0 && pthread_create(&e->timer_thread, NULL, timer_main, e) != 0)
         rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the timer thread");
-    if (rc == 0) e->threads_up = true;
-    else engine_halt(e, false);
+    if (rc == 0) {
+        e->threads_up = true;
+        rc = peers_start(e, err);
+    }
+    if (rc != 0) engine_halt(e, false);
     return rc;
 }
 
@@ -278,6 +292,7 @@ void engine_halt(struct engine *e, bool release) {
     pthread_mutex_unlock(&e->mu);
     if (e->threads_up) (void)pthread_join(e->timer_thread, NULL);
     e->threads_up = false;
+    peers_stop(e);
     pthread_mutex_lock(&e->mu);
     while (e->inflight_nr > 0) pthread_cond_wait(&e->calm, &e->mu);
     e->halting = true;
@@ -303,6 +318,7 @@ void engine_free(struct engine *e) {
     if (!e) return;
     ASSERT(e->workers_nr == 0);
     while (e->by_id && map_next(e->by_id, &it, &key, &value)) exec_free(value);
+    peers_free(e);
     map_free(e->by_id);
     map_free(e->by_no);
     wfcache_free(e);

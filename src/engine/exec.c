@@ -71,6 +71,8 @@ bool exec_drop(struct run_exec *re) {
     if (keep) {
         re->phase = EXEC_LOOKUP;
         re->swept = false;
+        re->asked = false;
+        re->ask_ms = re->ask_end_ms = 0;
         re->again = true;
     } else if (!re->mail) {
         (void)map_del(e->by_id, str_c(re->run_id));
@@ -135,6 +137,8 @@ static bool turn_landed(struct step *st) {
     int rc = re->flight_rc;
     if (re->phase == EXEC_CREATING) return create_landed(st, rc);
     if (re->phase == EXEC_LEASING) return load_leased(st, rc);
+    if (re->phase == EXEC_ASKING) return peers_ask_landed(st, rc);
+    if (re->phase == EXEC_GIVING) return peers_give_landed(st, rc);
     if (re->phase == EXEC_LIVE && re->plan) return step_landed(st, rc);
     return true; /* woken by mail or a timer, nothing was out */
 }
@@ -158,7 +162,9 @@ static void turn_run(struct step *st) {
     bool goes_on = turn_landed(st);
     if (goes_on && engine_is_broken(st->e)) turn_broken(st);
     else if (goes_on && !engine_is_stopping(st->e) && !turn_backs_off(re)) {
-        if (re->phase == EXEC_LOOKUP) goes_on = load_lookup(st);
+        if (re->suspect) goes_on = peers_check(st);
+        if (goes_on && re->wanted) goes_on = !peers_give(st);
+        if (goes_on && re->phase == EXEC_LOOKUP) goes_on = load_lookup(st);
         if (goes_on && re->phase == EXEC_LOADING) goes_on = load_fold(st);
         if (goes_on && re->phase == EXEC_LIVE) step_run(st);
     }

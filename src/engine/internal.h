@@ -43,10 +43,11 @@
 #define ENGINE_RETRY_DELAY_MS   250   /* WF-24 */
 #define ENGINE_RETRY_DELAY_MAX  30000 /* WF-24 */
 #define ENGINE_WF_CACHE_MAX     1024u
+#define HOLDER_NAME_MAX         63u
 #define ENGINE_WAIT_MS_MAX      INT64_C(31536000000) /* one node wait: a year */
 
 /* In-memory timers beside the durable kinds of domain/plan.h. */
-enum { TIMER_STALL = 100, TIMER_BACKOFF = 101 };
+enum { TIMER_STALL = 100, TIMER_BACKOFF = 101, TIMER_ASK = 102 };
 
 struct exec_timer {
     struct heap_node heap; /* (mu) key: monotonic milliseconds */
@@ -55,7 +56,8 @@ struct exec_timer {
     int kind;             /* enum timer_kind or TIMER_* above */
     int node;             /* index, -1 = the run's */
     int64_t fire_at_ms;   /* wall clock, as stored */
-    int64_t remaining_ms; /* while stopped */
+    int64_t remaining_ms; /* while stopped; what it was set for when restored */
+    bool restored;        /* from its row */
     bool durable;         /* has a row in timers */
     bool stopped;         /* by a pause: not in the heap */
     bool fired;           /* (mu) left the heap because its time came */
@@ -66,6 +68,8 @@ enum exec_phase {
     EXEC_CREATING, /* PLAN_CREATE in flight, mostly with the first step in it */
     EXEC_LOOKUP,   /* not in memory before: ask the store what it is */
     EXEC_LEASING,  /* lease asked for on the committer */
+    EXEC_ASKING,   /* telling a living holder that we want the run; then LOOKUP again */
+    EXEC_GIVING,   /* giving the run to a host that asked */
     EXEC_LOADING,  /* lease held: fold the log */
     EXEC_LIVE
 };
@@ -97,16 +101,23 @@ struct run_exec {
     _Atomic bool has_answers;     /* set under mu */
     int64_t paused_ms;            /* acceptance time of the pause in force (RUN-27) */
     int64_t fail_seq;             /* last node.failed, -1 (EVT-4) */
-    char *old_holder;             /* lease holder before us; "" = it was released */
+    char *old_holder;             /* lease holder before us; "" = nobody */
     int64_t old_epoch;
-    bool taken;     /* the lease is fresh: the next load is a takeover */
-    bool swept;     /* wanted by recovery, not only by a command */
-    bool take_over; /* next step begins with EVT-32 */
-    bool stalled;   /* workflow.stalled was written for this stall */
+    bool taken; /* the lease is fresh: the next load is a takeover */
+    /* other hosts, peers.c */
+    _Atomic bool wanted, suspect;  /* another host asks for the run; it may not be ours any more */
+    bool asked;                    /* old_holder was asked by us; at a takeover: and gave */
+    bool released;                 /* old_holder gave all its leases back */
+    int64_t seen_epoch, seen_beat; /* what the claim in flight relies on */
+    uint64_t ask_ms, ask_end_ms;   /* monotonic: when to ask again, when to give up; 0 = not yet */
+    bool swept;                    /* wanted by recovery, not only by a command */
+    bool take_over;                /* next step begins with EVT-32 */
+    bool stalled;                  /* workflow.stalled was written for this stall */
     unsigned corrupt_tries;
     int64_t backoff_ms;
 };
 
+struct peers; /* peers.c */
 struct wf_entry {
     struct workflow *wf;
     bool types_known; /* NODE-3 checked */
@@ -133,9 +144,11 @@ struct engine {
     bool started, halting;                            /* (mu) */
     _Atomic bool stopping, broken; /* set under mu; broken: SYNC_FAILED, nothing is appended */
     bool threads_up;
-    uint64_t started_ms;  /* monotonic; written before the threads start */
-    bool kicked;          /* (mu) */
-    bool sweep_soon;      /* (mu) runs were left behind for want of room */
+    uint64_t started_ms; /* monotonic; written before the threads start */
+    bool kicked;         /* (mu) */
+    bool sweep_soon;     /* (mu) runs were left behind for want of room */
+    bool sweep_now;      /* (mu) runs became free */
+    struct peers *peers;
     uint64_t lease_ok_ms; /* (mu) monotonic: leases are surely ours until then (STORE-34) */
     struct list calls;    /* (mu) struct invoke_call: requests under way */
     bool beat_inflight, purge_inflight; /* (mu) */
@@ -322,6 +335,30 @@ struct upkeep {
 /* Does what is due and returns the next deadline (monotonic ms). */
 uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms);
 void upkeep_release(struct engine *e);
+
+/* --- peers.c: other hosts on the file --- */
+MUST_CHECK int peers_new(struct engine *e, struct wopr_error *err);
+MUST_CHECK int peers_join(struct engine *e, struct wopr_error *err); /* before any run is taken */
+MUST_CHECK int peers_start(struct engine *e, struct wopr_error *err);
+void peers_stop(struct engine *e);
+void peers_free(struct engine *e);
+/* May the run's lease be claimed?  *beat is for the claim. */
+bool peers_lease_free(struct engine *e, const struct run_head *h, int64_t *beat);
+/* A sweep meets an unfinished run of this holder: is that a living host other than us? */
+bool peers_holds(struct engine *e, int64_t holder_no);
+void peers_sweep_begins(struct engine *e);
+/* After a whole sweep: number of a dead host that holds nothing, each once; 0 = no more. */
+int64_t peers_next_dead(struct engine *e);
+/* Ask the living holder of the run and look again soon; false: asked long enough, or no memory. */
+bool peers_ask(struct step *st, const struct run_head *h);
+bool peers_ask_landed(struct step *st, int rc); /* true: the turn goes on */
+void peers_ask_again(struct run_exec *re);      /* the claim came too late: look again soon */
+/* Give the run away if nothing here is to be done for it first; true: the turn ends. */
+bool peers_give(struct step *st);
+bool peers_give_landed(struct step *st, int rc); /* true: the turn goes on */
+/* Is a suspect run still ours?  false: it was dropped, or is loaded again. */
+bool peers_check(struct step *st);
+void peers_suspect_locked(struct engine *e); /* we were silent too long: every run is suspect */
 
 /* --- wfcache.c --- */
 MUST_CHECK int wfcache_by_hash(struct engine *e, const struct sha256 *hash, struct arena *a,

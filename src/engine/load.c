@@ -13,11 +13,6 @@
 
 /* --- look up --- */
 
-static bool foreign(const struct engine *e, const struct run_head *h, int64_t now_ms) {
-    return !e->cfg.sole_host && h->holder.n > 0 && !str_eq(h->holder, e->holder) &&
-           h->lease_until_ms > now_ms;
-}
-
 /* Answers what needs no lease (RUN-21, RUN-27, RUN-29, RUN-30); false: the run must be loaded. */
 static bool answered(struct step *st, struct engine_cmd *cmd, struct run_head *h) {
     struct wopr_error err = {0};
@@ -39,10 +34,6 @@ static bool answered(struct step *st, struct engine_cmd *cmd, struct run_head *h
         cmd_settle(st->e, cmd);
         return true;
     }
-    if (foreign(st->e, h, clock_wall_ms())) {
-        cmd_fail(st->e, cmd, WOPR_E_UNAVAILABLE, "another host executes the run at the moment");
-        return true;
-    }
     return false;
 }
 
@@ -50,23 +41,35 @@ static void lease_done(void *ctx, struct store *s) { /* on the committer */
     struct run_exec *re = ctx;
     struct engine *e = re->e;
     struct wopr_error err;
-    int64_t now_ms = clock_wall_ms(), epoch = 0;
-    bool take = e->cfg.sole_host || str_eq(str_c(re->old_holder), e->holder);
-    int rc = store_lease_acquire(s, re->run_no, e->holder, now_ms, now_ms + e->cfg.lease_ttl_ms,
-                                 take, &epoch, &err);
+    int64_t epoch = 0;
+    const struct lease_claim c = {.run_no = re->run_no,
+                                  .holder = e->holder,
+                                  .until_ms = clock_wall_ms() + e->cfg.lease_ttl_ms,
+                                  .epoch = e->cfg.sole_host ? LEASE_ANY : re->seen_epoch,
+                                  .beat = re->seen_beat};
+    int rc = store_lease_claim(s, &c, &epoch, &err);
     if (rc == 0) re->lease_epoch = epoch;
     exec_landed(re, rc);
 }
 
-static bool lease_ask(struct step *st, const struct run_head *h) {
-    struct run_exec *re = st->re;
-    int64_t now_ms = clock_wall_ms();
-    /* STORE-36: a holder whose lease was ended by hand gave the run back. */
-    bool released = h->holder.n == 0 || h->lease_until_ms == 0;
+/* Who had the run before, for the marks of a takeover.  A run that is ours by name was given to us
+ * by the holder we asked; or we only forgot it. */
+static bool note_holder(struct run_exec *re, const struct run_head *h, struct str own) {
+    bool mine = str_eq(h->holder, own);
+    re->released = h->holder.n > 0 && h->lease_until_ms == 0;
+    if (mine && re->asked) return true;
+    re->asked = false;
     mem_free(re->old_holder);
-    re->old_holder = released ? mem_zalloc(1) : mem_strndup(h->holder.p, h->holder.n);
+    re->old_holder = mine ? mem_zalloc(1) : mem_strndup(h->holder.p, h->holder.n);
     re->old_epoch = h->epoch;
-    if (!re->old_holder || foreign(st->e, h, now_ms)) return false;
+    return re->old_holder != NULL;
+}
+
+static bool lease_ask(struct step *st, const struct run_head *h, int64_t beat) {
+    struct run_exec *re = st->re;
+    if (!note_holder(re, h, st->e->holder)) return false;
+    re->seen_epoch = h->epoch;
+    re->seen_beat = beat;
     re->phase = EXEC_LEASING;
     exec_launch(re);
     if (log_side(st->e->log, lease_done, re) == 0) return true;
@@ -112,7 +115,14 @@ bool load_lookup(struct step *st) {
         re->run_no = head.run_no;
         rc = exec_register_no(re);
     }
-    if (rc == 0 && lease_ask(st, &head)) return false; /* goes on when it lands */
+    int64_t beat;
+    if (rc == 0 && !peers_lease_free(st->e, &head, &beat)) {
+        if (!re->has_mail) step_drop(st); /* the sweep comes back when it is free */
+        else if (!peers_ask(st, &head))
+            give_up(st, WOPR_E_UNAVAILABLE, "the host that executes the run does not answer");
+        return false;
+    }
+    if (rc == 0 && lease_ask(st, &head, beat)) return false; /* goes on when it lands */
     re->phase = EXEC_LOOKUP;
     give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
     return false;
@@ -124,11 +134,14 @@ bool load_leased(struct step *st, int rc) {
     if (rc == 0) {
         re->epoch = re->lease_epoch;
         re->taken = true;
+        re->ask_ms = re->ask_end_ms = 0;
         re->phase = EXEC_LOADING;
         return true;
     }
     if (rc == WOPR_E_SYNC_FAILED) engine_break(st->e, "lease");
     if (rc == WOPR_E_RUN_TERMINAL) step_drop(st); /* what is asked of it gets a fresh look */
+    else if (rc == WOPR_E_FENCED && re->has_mail) peers_ask_again(re); /* somebody was faster */
+    else if (rc == WOPR_E_FENCED) step_drop(st);
     else if (rc == WOPR_E_CORRUPT) give_up(st, rc, "the run is parked; see 'wopr verify'");
     else give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
     return false;
@@ -138,7 +151,7 @@ bool load_leased(struct step *st, int rc) {
 
 struct parking {
     struct engine *e;
-    int64_t run_no;
+    int64_t run_no, epoch;
     char reason[LOAD_REASON_MAX];
 };
 
@@ -146,7 +159,8 @@ static void park_now(void *ctx, struct store *s) { /* on the committer */
     struct parking *k = ctx;
     struct engine *e = k->e;
     struct wopr_error err;
-    if (store_run_park(s, k->run_no, str_c(k->reason), &err) != 0)
+    int rc = store_run_park(s, k->run_no, k->epoch, str_c(k->reason), &err);
+    if (rc != 0 && rc != WOPR_E_FENCED) /* fenced: not ours to park */
         log_error("a damaged run could not be parked", "why", err.message);
     mem_free(k);
     pthread_mutex_lock(&e->mu);
@@ -164,6 +178,7 @@ static void park(struct step *st, const char *reason) {
     if (k) {
         k->e = e;
         k->run_no = st->re->run_no;
+        k->epoch = st->re->epoch;
         snprintf(k->reason, sizeof k->reason, "%s", reason);
         pthread_mutex_lock(&e->mu);
         e->inflight_nr++;

@@ -84,7 +84,7 @@ static void begin_run(struct step *st) {
 /* Time to send what there is: enough of it, or someone waits to be heard (RUN-25). */
 static bool step_full(const struct step *st) {
     uint64_t ms_max = st->first ? ENGINE_CREATE_MS_MAX : ENGINE_STEP_MS_MAX;
-    return st->re->has_mail || st->p->events_nr >= ENGINE_STEP_EVENTS_MAX ||
+    return st->re->has_mail || st->re->wanted || st->p->events_nr >= ENGINE_STEP_EVENTS_MAX ||
            arena_used(st->p->arena) >= ENGINE_STEP_BYTES_MAX ||
            (st->p->events_nr > 0 && clock_mono_ms() - st->began_ms >= ms_max);
 }

@@ -28,16 +28,18 @@ static void unheap_locked(struct engine *e, struct exec_timer *t) {
 }
 
 /* The heap key of a wall-clock time: never early, hence the millisecond both roundings may have
- * eaten. */
-static int64_t mono_deadline(int64_t fire_at_ms) {
-    int64_t left = fire_at_ms - clock_wall_ms();
+ * eaten.  A timer read back from its row waits no longer than it was set for, whatever the clock of
+ * the host that set it said. */
+static int64_t mono_deadline(const struct exec_timer *t) {
+    int64_t left = t->fire_at_ms - clock_wall_ms();
+    if (t->restored && left > t->remaining_ms) left = t->remaining_ms;
     int64_t now = (int64_t)clock_mono_ms();
     return left <= 0 ? now : clamp_add(now, clamp_add(left, 1));
 }
 
 static int heap_in(struct run_exec *re, struct exec_timer *t) {
     struct engine *e = re->e;
-    int64_t key = mono_deadline(t->fire_at_ms);
+    int64_t key = mono_deadline(t);
     pthread_mutex_lock(&e->mu);
     struct heap_node *first = heap_min(&e->timers);
     bool sooner = !first || key < first->key;
@@ -63,17 +65,18 @@ int timer_arm(struct run_exec *re, int kind, int node, int64_t fire_at_ms, bool 
     struct exec_timer *t = timer_find(re, kind, node);
     if (!t && !(t = timer_new(re, kind, node, durable))) return WOPR_E_NO_MEMORY;
     t->fire_at_ms = fire_at_ms;
-    t->stopped = false;
+    t->stopped = t->restored = false;
     return heap_in(re, t);
 }
 
 int timer_restore(struct run_exec *re, const struct timer_row *row, int node) {
-    if (row->fire_at_ms >= 0) return timer_arm(re, (int)row->kind, node, row->fire_at_ms, true);
     struct exec_timer *t = timer_new(re, (int)row->kind, node, true);
     if (!t) return WOPR_E_NO_MEMORY;
-    t->stopped = true;
+    t->fire_at_ms = row->fire_at_ms;
     t->remaining_ms = row->remaining_ms > 0 ? row->remaining_ms : 0;
-    return 0;
+    t->stopped = row->fire_at_ms < 0;
+    t->restored = !t->stopped;
+    return t->stopped ? 0 : heap_in(re, t);
 }
 
 static void timer_free(struct exec_timer *t) {
@@ -149,7 +152,7 @@ void step_timers_resume(struct step *st) {
         struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
         if (!t->stopped) continue;
         t->fire_at_ms = clamp_add(st->now_ms, t->remaining_ms);
-        t->stopped = false;
+        t->stopped = t->restored = false;
         plan_timer_set(st->p, (enum timer_kind)t->kind, timer_node_id(st, t->node), t->fire_at_ms,
                        t->remaining_ms);
         if (heap_in(st->re, t) != 0) plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a timer");

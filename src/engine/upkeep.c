@@ -51,6 +51,8 @@ static void renew(struct engine *e, struct store *s, uint64_t asked_ms) {
     if (rc != 0) log_warn("the leases could not be renewed", "why", err.message);
     pthread_mutex_lock(&e->mu);
     e->beat_inflight = false;
+    /* STORE-33: silent for too long, so others may have taken runs of ours in the meantime. */
+    if (rc == 0 && !e->cfg.sole_host && clock_mono_ms() >= e->lease_ok_ms) peers_suspect_locked(e);
     if (rc == 0) { /* surely ours for a heartbeat less than others think */
         int64_t safe_ms = e->cfg.lease_ttl_ms - e->cfg.heartbeat_ms / 2;
         e->lease_ok_ms = asked_ms + (uint64_t)safe_ms;
@@ -94,19 +96,27 @@ void upkeep_release(struct engine *e) {
     pthread_mutex_unlock(&e->mu);
 }
 
+/* Dead hosts whose runs all have a new holder, or ended, need not be looked at any more. */
+static void bury(struct engine *e, struct store *s, uint64_t asked_ms) {
+    struct wopr_error err;
+    (void)asked_ms;
+    for (int64_t no; (no = peers_next_dead(e)) != 0;)
+        if (store_holder_bury(s, no, &err) != 0) break;
+}
+
 /* --- sweep --- */
 
-static bool sweep_takes(const struct engine *e, const struct run_head *h, int64_t now_ms) {
+static bool sweep_takes(struct engine *e, const struct run_head *h) {
+    int64_t beat;
     if (h->parked.n > 0 || h->engine_version > CURRENT_ENGINE_VERSION) return false;
-    return e->cfg.sole_host || h->holder.n == 0 || str_eq(h->holder, e->holder) ||
-           h->lease_until_ms <= now_ms;
+    return peers_lease_free(e, h, &beat);
 }
 
 /* Runs that wait for somebody are loaded when that somebody comes (STORE-35). */
-static bool sweep_wants(const struct engine *e, const struct run_head *h, int64_t now_ms) {
+static bool sweep_wants(struct engine *e, const struct run_head *h) {
     bool going =
         h->status == RUN_PENDING || h->status == RUN_RUNNING || h->status == RUN_CANCELLING;
-    return going && sweep_takes(e, h, now_ms);
+    return going && sweep_takes(e, h);
 }
 
 /* Seen by the number while no worker knows it; false when the tables are full. */
@@ -141,24 +151,28 @@ static bool in_memory(struct engine *e, int64_t run_no) {
 
 static void sweep(struct engine *e) {
     struct wopr_error err;
-    struct run_no_list page = {0};
-    int64_t after = 0, now_ms = clock_wall_ms();
+    struct open_run_list page = {0};
+    int64_t after = 0;
     bool room = true;
+    bool whole = false;
     struct arena *a = arena_new(ENGINE_SCRATCH_MAX);
+    peers_sweep_begins(e);
     for (unsigned n = 0; a && room && n < ENGINE_SWEEP_PAGES_MAX; n++) {
         arena_reset(a);
         int rc = store_runs_unfinished(e->store, after, ENGINE_SWEEP_PAGE, a, &page, &err);
         if (rc != 0) log_warn("the sweep for abandoned runs failed", "why", err.message);
+        whole = rc == 0 && page.n == 0;
         if (rc != 0 || page.n == 0) break;
         for (size_t i = 0; i < page.n && room && !engine_is_stopping(e); i++) {
             struct run_origin o;
-            after = page.v[i];
-            if (in_memory(e, after)) continue;
+            after = page.v[i].run_no;
+            if (peers_holds(e, page.v[i].holder_no) || in_memory(e, after)) continue;
             if (store_run_origin(e->store, after, a, &o, &err) != 0) continue;
-            if (sweep_wants(e, &o.head, now_ms)) room = sweep_add(e, after, &o.head);
+            if (sweep_wants(e, &o.head)) room = sweep_add(e, after, &o.head);
         }
     }
     arena_free(a);
+    if (whole && !e->cfg.sole_host) (void)errand_send(e, bury, 0);
     pthread_mutex_lock(&e->mu);
     e->sweep_soon = !room;
     pthread_mutex_unlock(&e->mu);
@@ -177,7 +191,7 @@ static void sweep_deadlines(struct engine *e) {
         struct run_origin o;
         if (in_memory(e, page.v[i])) continue;
         if (store_run_origin(e->store, page.v[i], a, &o, &err) != 0) continue;
-        if (sweep_takes(e, &o.head, clock_wall_ms())) (void)sweep_add(e, page.v[i], &o.head);
+        if (sweep_takes(e, &o.head)) (void)sweep_add(e, page.v[i], &o.head);
     }
     arena_free(a);
 }
@@ -186,7 +200,8 @@ static void sweep_deadlines(struct engine *e) {
 
 static bool sweep_due(struct engine *e, const struct upkeep *u, uint64_t now_ms) {
     pthread_mutex_lock(&e->mu);
-    bool soon = e->sweep_soon && e->active_nr < e->cfg.runs_active_max / 2;
+    bool soon = (e->sweep_soon && e->active_nr < e->cfg.runs_active_max / 2) || e->sweep_now;
+    e->sweep_now = false;
     pthread_mutex_unlock(&e->mu);
     return soon || now_ms >= u->sweep_ms;
 }

@@ -214,6 +214,7 @@ int config_check(const struct config *c, struct wopr_error *err) {
         {c->body_max >= 1024 && c->body_max <= 16 * 1024 * 1024, "max-body-bytes",
          "1024..16777216"},
         {c->drain_ms >= 0 && c->drain_ms <= 600000, "drain-ms", "0..600000"},
+        {c->clock_file[0] == '\0' || c->conformance, "clock-file", "used with conformance-seed"},
     };
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < sizeof rules / sizeof *rules; i++)
@@ -223,8 +224,9 @@ int config_check(const struct config *c, struct wopr_error *err) {
 
 void config_help(struct buf *out) {
     for (size_t i = 0; i < OPTS_NR; i++)
-        buf_addf(out, "  --%-22s %s [%s; %s]\n", OPTS[i].flag, OPTS[i].help,
-                 OPTS[i].def[0] != '\0' ? OPTS[i].def : "none", OPTS[i].env);
+        if (OPTS[i].help[0] != '\0')
+            buf_addf(out, "  --%-22s %s [%s; %s]\n", OPTS[i].flag, OPTS[i].help,
+                     OPTS[i].def[0] != '\0' ? OPTS[i].def : "none", OPTS[i].env);
     buf_addz(out,
              "  --config                 JSON file with any of these names [none; WOPR_CONFIG]\n");
 }

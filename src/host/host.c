@@ -56,7 +56,8 @@ static int open_store(struct host *h, struct wopr_error *err) {
     struct store_config sc = {.path = h->cfg.db,
                               .sync = sync_of(h->cfg.sync),
                               .busy_timeout_ms = 5000,
-                              .host_lock = true};
+                              .host_lock = true,
+                              .exclusive = h->cfg.exclusive};
     return store_open(&sc, &h->store, err);
 }
 
@@ -196,7 +197,7 @@ static int build_engine(struct host *h, struct wopr_error *err) {
         .holder = h->holder,
         .lease_ttl_ms = h->cfg.claim_ttl_ms,
         .heartbeat_ms = h->cfg.heartbeat_ms,
-        .sole_host = true,
+        .sole_host = h->cfg.exclusive,
         .retention_ms = h->cfg.retention_days * 86400 * 1000,
         .runs_active_max = (size_t)h->cfg.runs_active_max,
         .egress = h->egress,

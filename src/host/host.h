@@ -47,6 +47,9 @@ MUST_CHECK int seed_fixtures(struct store *s, const struct wf_env *env, struct s
 /* Compiled workflow-definition.schema.json for wf_env; freed with schema_set_free. */
 MUST_CHECK int definition_schema_new(struct schema_set **set, const struct schema **out,
                                      struct wopr_error *err);
+/* Tests of several hosts: the wall clock runs ahead by the milliseconds in the first 8 bytes of the
+ * file (int64_t of this machine), which may change at any time.  Before threads start. */
+MUST_CHECK int test_clock_use(const char *path, struct wopr_error *err);
 /* Read a whole file, at most max bytes, into out. */
 MUST_CHECK int file_read(const char *path, size_t max, struct buf *out, struct wopr_error *err);
 /* store_verify plus: the stored projection of every run equals the fold of its log.  report gets

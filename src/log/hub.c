@@ -51,6 +51,7 @@ static struct topic *topic_make(struct wopr_log *l, int64_t run_no) {
     /* Before the caller reads the store: a commit that misses this count is one that read will see.
      */
     atomic_fetch_add(&l->hub.present[present_slot(run_no)], 1);
+    if (map_count(l->hub.topics) == 1 && l->hub.on_first) l->hub.on_first(l->hub.on_first_ctx);
     return t;
 }
 
@@ -92,7 +93,7 @@ void topic_put(struct topic *t) {
     if (last) topic_free(t);
 }
 
-static struct topic *topic_find(struct wopr_log *l, int64_t run_no) {
+struct topic *topic_find(struct wopr_log *l, int64_t run_no) {
     pthread_mutex_lock(&l->hub.map_lock);
     struct topic *t = map_get(l->hub.topics, topic_key(&run_no));
     if (t) t->refs++;
@@ -194,9 +195,7 @@ void topic_settle(struct topic *t, struct sleeper *s) {
     list_del(&s->link);
 }
 
-/* Waiters for something after a sequence below last move over; all of them when last is INT64_MAX.
- */
-static void pick_waiters(struct topic *t, int64_t last) {
+void topic_pick_waiters(struct topic *t, int64_t last) {
     for (struct list *n = t->waiting.next, *next; n != &t->waiting; n = next) {
         next = n->next;
         if (LIST_ENTRY(n, struct sleeper, link)->after_seq >= last) continue;
@@ -235,7 +234,7 @@ static void deliver(struct wopr_log *l, struct commit *c, struct list *work) {
     int64_t last = c->last;
     pthread_mutex_lock(&t->lock);
     ring_push(t, c);
-    pick_waiters(t, last);
+    topic_pick_waiters(t, last);
     pthread_mutex_unlock(&t->lock);
     work_add(work, t);
 }
@@ -258,7 +257,7 @@ static void everybody(struct wopr_log *l, struct list *work) {
         struct topic *t = LIST_ENTRY(n, struct topic, work);
         pthread_mutex_lock(&t->lock);
         t->lost++;
-        pick_waiters(t, INT64_MAX);
+        topic_pick_waiters(t, INT64_MAX);
         pthread_mutex_unlock(&t->lock);
     }
 }

@@ -50,6 +50,16 @@ MUST_CHECK int log_append_to(struct wopr_log *l, struct plan *p, log_landed_fn *
  * running host). */
 MUST_CHECK int log_side(struct wopr_log *l, void (*fn)(void *ctx, struct store *s), void *ctx);
 
+/* --- commits of other processes on the same file --- */
+/* Run run_no got events up to next_seq - 1 from elsewhere: its readers look into the store, its
+ * waiters for that are woken.  _all: anything may have happened.  From any thread. */
+void log_foreign(struct wopr_log *l, int64_t run_no, int64_t next_seq);
+void log_foreign_all(struct wopr_log *l);
+/* Is there any reader or waiter?  first(ctx) is called whenever the first one comes; it must only
+ * signal.  NULL ends it. */
+bool log_has_listeners(struct wopr_log *l);
+void log_on_listener(struct wopr_log *l, void (*first)(void *ctx), void *ctx);
+
 /* --- live readers --- */
 #define LOG_VIEWS_MAX 16
 /* How one event looks on one kind of stream.  Rendered at most once per committed batch and view

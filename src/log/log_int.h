@@ -100,6 +100,8 @@ struct hub {
     bool in_stop;
     pthread_mutex_t map_lock;
     struct map *topics;
+    void (*on_first)(void *ctx); /* under map_lock; see log_on_listener */
+    void *on_first_ctx;
     pthread_t thread;
     atomic_ullong readers, lagged;
 };
@@ -144,6 +146,10 @@ void hub_poke(struct topic *t);
  * nothing. NULL when memory is short. */
 struct topic *topic_get(struct wopr_log *l, int64_t run_no, struct str run_id);
 void topic_put(struct topic *t);
+struct topic *topic_find(struct wopr_log *l, int64_t run_no); /* with a reference, or NULL */
+/* Under t->lock: waiters for something after a sequence below last move over to waking; all of them
+ * when last is INT64_MAX. */
+void topic_pick_waiters(struct topic *t, int64_t last);
 /* Under t->lock: the sleeper is in no list and not being woken afterwards (waits for a wake in
  * progress). */
 void topic_settle(struct topic *t, struct sleeper *s);

@@ -22,8 +22,8 @@ struct store_config {
     enum store_sync sync; /* default FULL (STORE-11) */
     int busy_timeout_ms;  /* default 5000 */
     bool read_only;       /* tools: no migration, no lock */
-    bool host_lock;  /* true for a serving host: refuse when another live host has the file (LOCKED)
-                      */
+    bool host_lock;  /* true for a serving host: several may share the file, see "other hosts" */
+    bool exclusive;  /* with host_lock: refuse when another live host has the file (LOCKED) */
     const char *vfs; /* NULL = default; tests name their own */
 };
 /* Open, create, migrate forward (migrations/sqlite/NNNN_name.sql embedded; checksums recorded and
@@ -47,13 +47,24 @@ const char *store_path(const struct store *s);
  * everything, else the code that hit all.  Fills run_no for creates. */
 MUST_CHECK int store_apply(struct store *s, struct plan **plans, size_t n, int *rcs,
                            struct wopr_error *err);
-/* Lease: acquire (new epoch out) when unclaimed, expired before now_ms, or take_all (sole host);
- * else FENCED, RUN_TERMINAL, NOT_FOUND or CORRUPT (parked).  The end of a lease is kept once per
- * holder: acquiring never shortens it, renewing (or releasing) moves all leases the holder still
- * has in one row, however many; *renewed counts its unfinished runs. */
-MUST_CHECK int store_lease_acquire(struct store *s, int64_t run_no, struct str holder,
-                                   int64_t now_ms, int64_t until_ms, bool take_all, int64_t *epoch,
-                                   struct wopr_error *err);
+/* Lease of a run: taken when nobody holds it, when its holder gave all back, when it is the
+ * caller's own already, or when its holder's beat is still the one seen by whoever found that
+ * holder dead or silent; else FENCED, RUN_TERMINAL, NOT_FOUND or CORRUPT (parked).  Every claim
+ * raises the fencing epoch.  No clock decides: until_ms is only shown. */
+enum { LEASE_ANY = -1, LEASE_NO_BEAT = -2 };
+struct lease_claim {
+    int64_t run_no;
+    struct str holder; /* who claims */
+    int64_t until_ms;
+    int64_t epoch; /* the run's, as seen; LEASE_ANY = whatever it is now (sole host) */
+    int64_t beat;  /* its holder's, as seen; LEASE_ANY = whatever (sole host, dead holder);
+                      LEASE_NO_BEAT = only what is free or mine */
+};
+MUST_CHECK int store_lease_claim(struct store *s, const struct lease_claim *c, int64_t *epoch,
+                                 struct wopr_error *err);
+/* The end of a lease is kept once per holder: claiming never shortens it, renewing (or releasing)
+ * moves all leases the holder still has in one row, however many, and counts its beat up; *renewed
+ * counts its unfinished runs. */
 MUST_CHECK int store_lease_renew(struct store *s, struct str holder, int64_t until_ms,
                                  int64_t *renewed, struct wopr_error *err);
 MUST_CHECK int store_lease_release(struct store *s, struct str holder, struct wopr_error *err);
@@ -65,12 +76,73 @@ MUST_CHECK int store_purge_runs(struct store *s, int64_t before_ms, int64_t now_
                                 int64_t *deleted, struct wopr_error *err);
 /* A stored log that breaks an invariant parks its run: it is skipped by recovery and refused for
  * appends until unparked (empty reason). */
-MUST_CHECK int store_run_park(struct store *s, int64_t run_no, struct str reason,
-                              struct wopr_error *err);
+MUST_CHECK int store_run_park(struct store *s, int64_t run_no, int64_t epoch, struct str reason,
+                              struct wopr_error *err); /* epoch: LEASE_ANY, else FENCED when the
+                                                          run has another */
 MUST_CHECK int
 store_checkpoint(struct store *s,
                  struct wopr_error *err); /* passive WAL checkpoint; at once 0 while the WAL is
                                              short, so it may follow every batch */
+
+/* ---------------------------------------------------------------- other hosts */
+/* Serving hosts (host_lock) share a file.  Each holds, for as long as its process lives, a lock for
+ * being there and one of its own number, so that the others know at once when it is dead; a stopped
+ * process keeps its locks and loses its runs by silence.  A schema is upgraded only by a host that
+ * is alone (LOCKED for it otherwise).
+ * store_join makes the caller known before it takes any run; after it, transactions of the others
+ * that move runs leave rows for store_moves.  *last_move: where to start reading them. */
+MUST_CHECK int store_join(struct store *s, struct str holder, int64_t ttl_ms, int64_t until_ms,
+                          int64_t *holder_no, int64_t *last_move, struct wopr_error *err);
+/* Is another host there?  One system call.  Without host_lock nobody knows: true. */
+bool store_has_peers(const struct store *s);
+enum holder_state { HOLDER_ALIVE, HOLDER_DEAD, HOLDER_UNKNOWN };
+enum holder_state store_holder_state(const struct store *s, int64_t holder_no);
+struct holder_row {
+    int64_t holder_no, beat, ttl_ms;
+    struct str name;
+};
+struct holder_row_list {
+    struct holder_row *v;
+    size_t n;
+};
+/* Who has not given its leases back, the caller too. */
+MUST_CHECK int store_holders(struct store *s, struct arena *a, struct holder_row_list *out,
+                             struct wopr_error *err);
+/* A dead holder without runs is not listed any more; the caller says that it is dead. */
+MUST_CHECK int store_holder_bury(struct store *s, int64_t holder_no, struct wopr_error *err);
+/* Changes with every commit of another connection (STORE-16); for the calling thread only. */
+MUST_CHECK int store_data_version(struct store *s, int64_t *version, struct wopr_error *err);
+enum { MOVED_CLAIMED = -1, MOVED_GIVEN = -2 };
+struct move_row {
+    int64_t move_no, holder_no;
+    size_t runs_nr; /* 0: that holder gave all its leases back */
+    struct moved_run {
+        int64_t run_no, next_seq; /* or, negative, what happened to its lease */
+    } * runs;
+};
+struct move_row_list {
+    struct move_row *v;
+    size_t n;
+};
+MUST_CHECK int store_moves(struct store *s, int64_t after, unsigned max, struct arena *a,
+                           struct move_row_list *out, struct wopr_error *err);
+/* Ask the holder of a run for it, look who is asked, give it: to the last one who asked, with a new
+ * epoch.  Give: NOT_FOUND when nobody living asks, FENCED when it is not from's with that epoch
+ * (LEASE_ANY), RUN_TERMINAL. */
+MUST_CHECK int store_lease_want(struct store *s, int64_t run_no, struct str holder,
+                                struct wopr_error *err);
+struct want_row {
+    int64_t run_no;
+    struct str run_id;
+};
+struct want_row_list {
+    struct want_row *v;
+    size_t n;
+};
+MUST_CHECK int store_lease_wants(struct store *s, struct str holder, unsigned max, struct arena *a,
+                                 struct want_row_list *out, struct wopr_error *err);
+MUST_CHECK int store_lease_give(struct store *s, int64_t run_no, struct str from, int64_t epoch,
+                                struct wopr_error *err);
 
 /* ---------------------------------------------------------------- meta */
 /* Random secrets made once per database: "pepper" (API keys), "token" ... 32 bytes each. */
@@ -130,7 +202,7 @@ struct run_head { /* what most requests need */
     struct str run_id;
     enum run_status status;
     int64_t next_seq, epoch, lease_until_ms, paused_ms;
-    struct str holder;
+    struct str holder; /* lease_until_ms 0: given back */
     int32_t engine_version, era, shown_engine_version;
     struct str parked; /* reason or empty */
 };
@@ -177,8 +249,14 @@ struct run_no_list {
     int64_t *v;
     size_t n;
 };
+struct open_run_list {
+    struct open_run {
+        int64_t run_no, holder_no; /* 0 = nobody's */
+    } * v;
+    size_t n;
+};
 MUST_CHECK int store_runs_unfinished(struct store *s, int64_t after, unsigned max, struct arena *a,
-                                     struct run_no_list *out, struct wopr_error *err);
+                                     struct open_run_list *out, struct wopr_error *err);
 struct timer_row {
     int64_t run_no;
     enum timer_kind kind;

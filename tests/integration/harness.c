@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -138,6 +139,34 @@ void server_start(struct server *s, const char *const *args) {
 }
 
 void server_again(struct server *s) { launch(s); }
+
+void server_beside(struct server *s, const struct server *first, const char *const *args) {
+    *s = *first;
+    s->args = args;
+    s->ops_port = 0;
+    launch(s);
+}
+
+void server_freeze(struct server *s) {
+    int status;
+    cr_assert_eq(kill(s->pid, SIGSTOP), 0);
+    cr_assert_eq(waitpid(s->pid, &status, WUNTRACED), s->pid);
+    cr_assert(WIFSTOPPED(status));
+}
+
+void server_thaw(struct server *s) { cr_assert_eq(kill(s->pid, SIGCONT), 0); }
+
+void clock_make(struct test_clock *c, const char *dir) {
+    const int64_t none = 0;
+    static int nr;
+    snprintf(c->path, sizeof c->path, "%s/clock-%d", dir, nr++);
+    int fd = open(c->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    cr_assert(fd >= 0);
+    cr_assert_eq(pwrite(fd, &none, sizeof none, 0), (ssize_t)sizeof none);
+    c->offset_ms = mmap(NULL, sizeof none, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    cr_assert(c->offset_ms != MAP_FAILED);
+    close(fd);
+}
 
 void server_kill(struct server *s) {
     if (s->pid <= 0) return;

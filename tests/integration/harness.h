@@ -27,7 +27,18 @@ struct server {
  */
 void server_start(struct server *s, const char *const *args);
 void server_again(struct server *s); /* same folder and arguments, new process and port */
-void server_kill(struct server *s);  /* SIGKILL, reaped */
+/* Another host on the file of the first, whose folder it does not own: end it with server_stop or
+ * server_kill before the first one's server_end. */
+void server_beside(struct server *s, const struct server *first, const char *const *args);
+void server_kill(struct server *s);   /* SIGKILL, reaped; a frozen one too */
+void server_freeze(struct server *s); /* SIGSTOP; returns when it is stopped */
+void server_thaw(struct server *s);   /* SIGCONT */
+/* A wall clock of its own for a host: --clock-file PATH; *offset_ms may change at any time. */
+struct test_clock {
+    char path[300];
+    volatile int64_t *offset_ms;
+};
+void clock_make(struct test_clock *c, const char *dir);
 int server_stop(
     struct server *s); /* SIGTERM; returns the exit status, -1 when it had to be killed */
 void server_end(struct server *s); /* stop and delete the folder */

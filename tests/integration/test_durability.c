@@ -101,8 +101,9 @@ Test(durability, a_graceful_stop_ends_streams_and_the_next_host_goes_on /* STORE
     cr_expect_eq(count(types_of(events_of(&sv, run)), "node.started:wait"), 1u);
 }
 
-Test(durability, a_second_host_on_the_same_file_is_refused /* LOCKED */) {
-    static const char *const args[] = {"serve", "--port", "0", "--ops-port", "-1", NULL};
+Test(durability, a_host_that_wants_its_file_alone_is_refused_beside_another /* LOCKED */) {
+    static const char *const args[] = {"serve",      "--exclusive", "--port", "0",
+                                       "--ops-port", "-1",          NULL};
     struct str err;
     cr_expect_eq(program(&sv, args, NULL, &err), 1);
     cr_expect_not_null(strstr(err.p, "wopr:"), STR_FMT, STR_ARG(err));

@@ -5,6 +5,7 @@
  * savepoints.
  */
 #include "base/clock.h"
+#include "base/mem.h"
 #include "store/sqlite/sql.h"
 
 enum { EVENTS_PER_INSERT = 4 };      /* rows of SQL_EVENT_INSERT_4 */
@@ -325,6 +326,22 @@ static int counters_add(struct batch *b) {
     return query_run(&q, b->err);
 }
 
+/* STORE-16: hosts that only read these runs hear of it. */
+static int tell_others(struct batch *b, struct plan **plans, size_t n, const int *rcs) {
+    if (b->events == 0 || !b->s->joined || !store_has_peers(b->s)) return 0;
+    struct moved_run *v = mem_array(n, sizeof *v);
+    size_t moved = 0;
+    if (!v) return wopr_error_set(b->err, WOPR_E_NO_MEMORY, "no memory to tell other hosts");
+    for (size_t i = 0; i < n; i++) {
+        const struct plan *p = plans[i];
+        if (rcs[i] != 0 || p->idem_hit || p->events_nr == 0) continue;
+        v[moved++] = (struct moved_run){p->run_no, p->base_seq + (int64_t)p->events_nr};
+    }
+    int rc = moved > 0 ? moves_put(b->s, v, moved, b->err) : 0;
+    mem_free(v);
+    return rc;
+}
+
 /* One transaction over n plans.  On failure nothing of it happened (SYNC_FAILED: nobody knows). */
 static int batch_commit(struct store *s, struct plan **plans, size_t n, int *rcs,
                         struct wopr_error *err) {
@@ -334,6 +351,7 @@ static int batch_commit(struct store *s, struct plan **plans, size_t n, int *rcs
     if (rc == 0) {
         for (size_t i = 0; rc == 0 && i < n; i++) rc = plan_write(&b, plans[i], &rcs[i]);
         if (rc == 0) rc = counters_add(&b);
+        if (rc == 0) rc = tell_others(&b, plans, n, rcs);
         rc = tx_end(b.c, rc, err);
     }
     if (rc == 0) return 0;

@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+enum { BUSY_SLEEP_MS = 1 };
+
 const struct stmt_row STMTS[SQL_NR] = {
 #define STMT(id, flags, text) {#id, flags, text},
 #include "store/sqlite/stmts.def"
@@ -98,12 +100,21 @@ static int on_wal(void *ctx, sqlite3 *db, const char *name, int pages) {
     return SQLITE_OK;
 }
 
+/* Another process writes.  Its transactions are short: SQLite's own waits, which grow to a tenth of
+ * a second, would leave this host behind a busy one. */
+static int on_busy(void *ctx, int times) {
+    const struct store *s = ctx;
+    if (times >= s->cfg.busy_timeout_ms / BUSY_SLEEP_MS) return 0;
+    sqlite3_sleep(BUSY_SLEEP_MS);
+    return 1;
+}
+
 static int conn_setup(struct conn *c, bool write, struct wopr_error *err) {
     static const char *const syncs[] = {"FULL", "NORMAL", "OFF"};
     const struct store *s = c->store;
     char sql[512];
     sqlite3_extended_result_codes(c->db, 1);
-    sqlite3_busy_timeout(c->db, s->cfg.busy_timeout_ms);
+    sqlite3_busy_handler(c->db, on_busy, c->store);
     (void)sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     int n;
     if (!write)
@@ -212,6 +223,10 @@ void bind_int_opt(struct query *q, int64_t v, int64_t null_when) {
 
 void bind_hash(struct query *q, const struct sha256 *d) {
     bound(q, sqlite3_bind_blob(q->st, ++q->at, d->b, sizeof d->b, SQLITE_STATIC));
+}
+
+void bind_bytes(struct query *q, const void *p, size_t n) {
+    bound(q, sqlite3_bind_blob64(q->st, ++q->at, p, n, SQLITE_STATIC));
 }
 
 void query_end(struct query *q) {

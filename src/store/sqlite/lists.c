@@ -30,20 +30,20 @@ static int finish(struct query *q, int rc, struct arena *a, struct wopr_error *e
 }
 
 int store_runs_unfinished(struct store *s, int64_t after, unsigned max, struct arena *a,
-                          struct run_no_list *out, struct wopr_error *err) {
+                          struct open_run_list *out, struct wopr_error *err) {
     struct conn *c;
     int rc = conn_reader(s, &c, err);
     if (rc != 0) return rc;
     struct query q;
-    struct run_no_list l = {NULL, 0};
+    struct open_run_list l = {NULL, 0};
     size_t cap = 0;
     query_begin(&q, c, SQL_RUNS_UNFINISHED);
     bind_int(&q, after);
     bind_int(&q, max > STORE_LIST_MAX ? STORE_LIST_MAX : max);
     while ((rc = query_step(&q, err)) == 1) {
-        int64_t *no = list_row(a, &l.v, &l.n, &cap, sizeof *no);
-        if (!no) break;
-        *no = col_int(&q, 0);
+        struct open_run *r = list_row(a, &l.v, &l.n, &cap, sizeof *r);
+        if (!r) break;
+        *r = (struct open_run){col_int(&q, 0), col_int(&q, 1)};
     }
     rc = finish(&q, rc, a, err);
     if (rc == 0) *out = l;

@@ -1,5 +1,5 @@
 /*
- * open.c: opening and closing a database file: folder, host lock, connections, checkpoint, secrets.
+ * open.c: opening and closing a database file: folder, connections, checkpoint, secrets.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,43 +63,6 @@ static int make_file(const char *path, struct wopr_error *err) {
     return 0;
 }
 
-static int locked_by(int fd, const char *path, struct wopr_error *err) {
-    char text[32];
-    ssize_t n = pread(fd, text, sizeof text, 0);
-    struct str pid, rest;
-    uint64_t no = 0;
-    if (n > 0 && str_cut(str_n(text, (size_t)n), '\n', &pid, &rest)) (void)str_u64(pid, &no);
-    return wopr_error_set(
-        err, WOPR_E_LOCKED,
-        "another host (process %llu) uses database %s; stop it, or give this host a"
-        " database of its own",
-        (unsigned long long)no, path);
-}
-
-/* One serving host per file: an advisory lock that dies with its process. */
-static int host_lock(struct store *s, struct wopr_error *err) {
-    char name[PATH_BYTES_MAX], pid[32];
-    int n = snprintf(name, sizeof name, "%s.lock", s->path);
-    if (n <= 0 || (size_t)n >= sizeof name)
-        return wopr_error_set(err, WOPR_E_CONFIG, "the database path is too long");
-    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0) return os_fail(err, "open lock file", name);
-    int rc;
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        rc = errno == EWOULDBLOCK ? locked_by(fd, s->path, err) : os_fail(err, "lock", name);
-        close(fd);
-        return rc;
-    }
-    n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
-    if (ftruncate(fd, 0) != 0 || pwrite(fd, pid, (size_t)n, 0) != (ssize_t)n) {
-        rc = os_fail(err, "write lock file", name);
-        close(fd);
-        return rc;
-    }
-    s->lock_fd = fd;
-    return 0;
-}
-
 static void reader_gone(void *p) { /* a thread with a reader ends */
     struct conn *c = p;
     struct store *s = c->store;
@@ -131,6 +93,27 @@ static struct store *store_alloc(const struct store_config *cfg) {
     return s;
 }
 
+/* Beside other hosts the schema must be the one they were started with. */
+static int schema_beside_others(struct store *s, struct wopr_error *err) {
+    int rc = migrate(s->writer, false, err);
+    if (rc != WOPR_E_CONFIG) return rc;
+    return wopr_error_set(err, WOPR_E_LOCKED,
+                          "database %s must be upgraded for this program while hosts of an older"
+                          " one use it; stop them first",
+                          s->path);
+}
+
+static int open_writer(struct store *s, struct wopr_error *err) {
+    bool alone = true;
+    int rc = s->cfg.host_lock ? host_lock(s, &alone, err) : 0;
+    if (rc == 0) rc = make_file(s->path, err);
+    if (rc == 0) rc = conn_open(s, true, &s->writer, err);
+    if (rc == 0 && alone) rc = migrate(s->writer, true, err);
+    bool shared = s->cfg.host_lock && !s->cfg.exclusive;
+    if (rc == 0 && alone && shared) rc = host_lock_share(s, err);
+    return rc == 0 && shared ? schema_beside_others(s, err) : rc;
+}
+
 int store_open(const struct store_config *cfg, struct store **out, struct wopr_error *err) {
     sqlite_setup();
     if (!cfg->path || cfg->path[0] == '\0')
@@ -145,10 +128,7 @@ int store_open(const struct store_config *cfg, struct store **out, struct wopr_e
         if (rc == 0) rc = migrate(c, false, err);
     } else {
         rc = make_folder(s->path, err);
-        if (rc == 0 && cfg->host_lock) rc = host_lock(s, err);
-        if (rc == 0) rc = make_file(s->path, err);
-        if (rc == 0) rc = conn_open(s, true, &s->writer, err);
-        if (rc == 0) rc = migrate(s->writer, true, err);
+        if (rc == 0) rc = open_writer(s, err);
     }
     if (rc != 0) {
         store_close(s);

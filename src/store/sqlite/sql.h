@@ -35,9 +35,10 @@ enum {
     STORE_WAL_KEEP_BYTES = 64 << 20,   /* journal_size_limit */
     STORE_READER_CACHE_KB = 1024,
     STORE_WRITER_CACHE_KB = 16384,
-    STORE_LIST_MAX = 10000, /* rows of any list answer */
-    STORE_HOLDER_MAX = 256, /* bytes of a holder's name */
-    STORE_MEMOS = 16,       /* rows a connection remembers */
+    STORE_LIST_MAX = 10000,  /* rows of any list answer */
+    STORE_HOLDER_MAX = 256,  /* bytes of a holder's name */
+    STORE_MOVES_KEPT = 4096, /* rows of peer_moves; who is further behind looks at everything */
+    STORE_MEMOS = 16,        /* rows a connection remembers */
     MEMO_TEXTS = 6,
     MEMO_NUMBERS = 5
 };
@@ -76,6 +77,8 @@ struct store {
     struct store_config cfg;
     char *path, *vfs;    /* owned; cfg points here */
     int lock_fd;         /* -1 = none */
+    bool joined;         /* store_join: transactions look whether others are there */
+    int64_t own_no;      /* holder number of the host that joined */
     struct conn *writer; /* NULL when read_only */
     pthread_mutex_t write_lock;
     pthread_mutex_t readers_lock;
@@ -115,6 +118,7 @@ void bind_opt(struct query *q, struct str s);  /* empty becomes NULL */
 void bind_int(struct query *q, int64_t v);
 void bind_int_opt(struct query *q, int64_t v, int64_t null_when);
 void bind_hash(struct query *q, const struct sha256 *d);
+void bind_bytes(struct query *q, const void *p, size_t n);
 /* 1: a row is there.  0: done.  Negative: neutral code.  After 0 and failure the statement is
  * reset. */
 MUST_CHECK int query_step(struct query *q, struct wopr_error *err);
@@ -155,6 +159,14 @@ void sqlite_setup(void); /* once per process: our allocator, no memory statistic
 MUST_CHECK int holder_number(struct store *s, struct str name, int64_t until_ms, int64_t *no,
                              struct wopr_error *err);
 void holder_forget(struct store *s); /* after a rollback: the cached row may not exist */
+
+/* --- peers.c: locks in "<path>.lock", see there --- */
+MUST_CHECK int host_lock(struct store *s, bool *alone, struct wopr_error *err);
+/* After the migrations: others may come in.  The schema must be checked once more. */
+MUST_CHECK int host_lock_share(struct store *s, struct wopr_error *err);
+/* Inside a write transaction: tell the others, if there are any, which runs moved. */
+MUST_CHECK int moves_put(struct store *s, const struct moved_run *runs, size_t n,
+                         struct wopr_error *err);
 
 /* --- idem.c --- */
 /* 1: *out filled (body in a).  0: nothing usable is stored.  IDEM_CONFLICT, or a store failure. */

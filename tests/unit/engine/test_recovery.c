@@ -69,7 +69,8 @@ Test(engine_recovery, a_stopped_host_gives_its_leases_back /* STORE-36, STORE-40
     world_engine_start();
     world_wait_event(r, EV_RUN_RESUMED, 1);
     EXPECT_STR(world_story(r),
-               "run.started node.started(d) lease.acquired workflow.restored run.resumed");
+               "run.started node.started(d) lease.handed-off lease.acquired workflow.restored "
+               "run.resumed");
 }
 
 Test(engine_recovery, a_stream_goes_on_where_the_log_ends /* STORE-39, EVT-34 */) {
@@ -209,10 +210,13 @@ Test(engine_recovery, a_damaged_log_parks_its_run_and_no_other /* GEN-5, E7 */) 
 static void steal_now(void *ctx, struct store *s) {
     void **x = ctx;
     struct wopr_error err;
-    int64_t epoch, now_ms = clock_wall_ms();
-    cr_assert_eq(store_lease_acquire(s, *(int64_t *)x[0], STR("thief"), now_ms, now_ms + 30000,
-                                     true, &epoch, &err),
-                 0);
+    int64_t epoch;
+    const struct lease_claim c = {.run_no = *(int64_t *)x[0],
+                                  .holder = STR("thief"),
+                                  .until_ms = clock_wall_ms() + 30000,
+                                  .epoch = LEASE_ANY,
+                                  .beat = LEASE_ANY};
+    cr_assert_eq(store_lease_claim(s, &c, &epoch, &err), 0);
     sem_post(x[1]);
 }
 
@@ -243,11 +247,20 @@ static void up_many_hosts(void) {
 
 Test(engine_hosts, a_living_holder_is_left_alone_until_its_lease_ends /* STORE-30, STORE-31 */,
      .init = up_many_hosts, .fini = world_down) {
-    struct str r = delayed_run();
+    struct str r = delayed_run(), other = delayed_run();
+    struct call c;
     world_engine_crash();
     world_engine_start();
-    cr_expect_eq(world_op(ENGINE_CANCEL, r, NULL), WOPR_E_UNAVAILABLE);
-    world_time_skip(46000); /* past the lease, and the next sweep */
+    call_init(&c, ENGINE_CANCEL, other);
+    call_send(&c); /* waits for a holder that does not answer */
+    world_time_skip(20000);
+    cr_expect_eq(world_head(r).epoch, 1);
+    cr_expect_eq(c.responds, 0u);
+    world_time_skip(11000); /* past the lease, not past what a command waits */
+    call_wait(&c);
+    cr_expect_eq(c.cmd.result.rc, 0);
+    call_fini(&c);
+    world_time_skip(15000); /* and the next sweep */
     world_wait_event(r, EV_RUN_RESUMED, 1);
     world_time_skip(61000);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);

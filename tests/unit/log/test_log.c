@@ -236,7 +236,7 @@ Test(log, refusals_come_back_and_are_not_told) {
 
 static void side_park(void *ctx, struct store *s) {
     struct bell *b = ctx;
-    b->rc = store_run_park(s, b->run_no, STR("by side"), NULL);
+    b->rc = store_run_park(s, b->run_no, LEASE_ANY, STR("by side"), NULL);
     ring(b);
 }
 Test(log, side_jobs_keep_their_place_in_the_queue) {

@@ -74,9 +74,9 @@ Test(append, refusals_write_nothing_and_say_why /* STORE-33, D38 */) {
     p->epoch = 2;
     cr_assert_eq(kit_apply(&w, p), WOPR_E_FENCED);
     cr_assert_eq(kit_apply(&w, kit_create("run_1", 1)), WOPR_E_EXISTS);
-    cr_assert_eq(store_run_park(w.s, no, STR("broken"), &w.err), 0);
+    cr_assert_eq(store_run_park(w.s, no, LEASE_ANY, STR("broken"), &w.err), 0);
     cr_assert_eq(kit_apply(&w, kit_append(no, 2, 1, false)), WOPR_E_CORRUPT);
-    cr_assert_eq(store_run_park(w.s, no, STR_NONE, &w.err), 0);
+    cr_assert_eq(store_run_park(w.s, no, LEASE_ANY, STR_NONE, &w.err), 0);
     cr_assert_eq(kit_count_events(&w, no), 2);
     cr_assert_eq(kit_apply(&w, kit_append(no, 2, 2, true)), 0);
     p = plan_ref(kit_append(no, 4, 1, false));

@@ -77,7 +77,7 @@ Test(faults, nobody_goes_on_after_a_failed_sync /* STORE-11 */) {
     cr_assert_eq(kit_apply(&w, kit_append(no, 1, 3, false)), WOPR_E_SYNC_FAILED);
     cr_assert_eq(store_run_head(w.s, KIT_TENANT, false, STR("run_1"), w.a, &h, &w.err),
                  WOPR_E_SYNC_FAILED);
-    cr_assert_eq(store_run_park(w.s, no, STR("x"), &w.err), WOPR_E_SYNC_FAILED);
+    cr_assert_eq(store_run_park(w.s, no, LEASE_ANY, STR("x"), &w.err), WOPR_E_SYNC_FAILED);
     kit_close(&w);
     kit_open(&w); /* reopened: none or all of the three */
     int64_t n = kit_count_events(&w, no);

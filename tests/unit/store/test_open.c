@@ -126,14 +126,14 @@ Test(open, refuses_a_folder_it_may_not_write) {
     kit_down(&k);
 }
 
-Test(open, one_host_per_file) {
+Test(open, one_host_alone_on_its_file) {
     struct kit k;
     int up[2], down[2];
     char c;
     kit_dir(&k);
     cr_assert(pipe(up) == 0 && pipe(down) == 0);
     struct store_config cfg = kit_config(&k);
-    cfg.host_lock = true;
+    cfg.host_lock = cfg.exclusive = true;
     pid_t pid = fork();
     if (pid == 0) {
         struct store *s = NULL;
@@ -149,12 +149,12 @@ Test(open, one_host_per_file) {
     char want[32];
     snprintf(want, sizeof want, "process %ld", (long)pid);
     cr_assert_not_null(strstr(k.err.message, want), "%s", k.err.message);
-    cfg.host_lock = false; /* a tool may work beside the host */
+    cfg.host_lock = cfg.exclusive = false; /* a tool may work beside the host */
     cr_assert_eq(store_open(&cfg, &k.s, &k.err), 0);
     kit_close(&k);
     close(down[1]);
     waitpid(pid, NULL, 0);
-    cfg.host_lock = true;
+    cfg.host_lock = cfg.exclusive = true;
     cr_assert_eq(store_open(&cfg, &k.s, &k.err), 0, "the lock dies with its process");
     close(up[0]);
     kit_down(&k);
@@ -170,7 +170,7 @@ Test(open, read_only_reads_and_writes_nothing) {
     cr_assert_eq(store_open(&cfg, &k.s, &k.err), 0, "%s", k.err.message);
     cr_assert_eq(kit_count_events(&k, no), 3);
     cr_assert_eq(kit_apply(&k, kit_append(no, 3, 1, false)), WOPR_E_CONFIG);
-    cr_assert_eq(store_run_park(k.s, no, STR("x"), &k.err), WOPR_E_CONFIG);
+    cr_assert_eq(store_run_park(k.s, no, LEASE_ANY, STR("x"), &k.err), WOPR_E_CONFIG);
     kit_down(&k);
 }
 

@@ -166,22 +166,40 @@ Test(rows, lists_filter_and_page) {
     f.tag = STR("nope");
     cr_assert_eq(store_run_list(w.s, &f, w.a, &l, &w.err), 0);
     cr_assert_eq(l.n, 0);
-    struct run_no_list u;
-    cr_assert_eq(store_run_park(w.s, 5, STR("broken"), &w.err), 0);
+    struct open_run_list u;
+    cr_assert_eq(store_run_park(w.s, 5, 7, STR("broken"), &w.err), WOPR_E_FENCED);
+    cr_assert_eq(store_run_park(w.s, 5, 1, STR("broken"), &w.err), 0);
     cr_assert_eq(store_runs_unfinished(w.s, 2, 3, w.a, &u, &w.err), 0);
-    cr_assert(u.n == 3 && u.v[0] == 4 && u.v[1] == 6 && u.v[2] == 7);
+    cr_assert(u.n == 3 && u.v[0].run_no == 4 && u.v[1].run_no == 6 && u.v[2].run_no == 7 &&
+              u.v[0].holder_no > 0);
+}
+
+static int claim(int64_t no, const char *who, int64_t until, int64_t seen, int64_t beat,
+                 int64_t *epoch) {
+    const struct lease_claim c = {
+        .run_no = no, .holder = str_c(who), .until_ms = until, .epoch = seen, .beat = beat};
+    return store_lease_claim(w.s, &c, epoch, &w.err);
+}
+
+static int64_t beat_of(const char *who) {
+    struct holder_row_list l;
+    cr_assert_eq(store_holders(w.s, w.a, &l, &w.err), 0);
+    for (size_t i = 0; i < l.n; i++)
+        if (str_eqc(l.v[i].name, who)) return l.v[i].beat;
+    return LEASE_NO_BEAT;
 }
 
 Test(rows, a_lease_is_taken_once_and_fences /* STORE-31 to STORE-33 */) {
     int64_t epoch = 0, n = 0;
-    int64_t no = kit_run(&w, "run_1", 1); /* host-1 until 1000, epoch 1 */
-    cr_assert_eq(store_lease_acquire(w.s, no, STR("host-2"), 900, 2000, false, &epoch, &w.err),
-                 WOPR_E_FENCED);
+    int64_t no = kit_run(&w, "run_1", 1); /* host-1, epoch 1 */
+    int64_t beat = beat_of("host-1");
+    cr_assert_eq(claim(no, "host-2", 2000, 1, LEASE_NO_BEAT, &epoch), WOPR_E_FENCED);
     cr_assert_eq(store_lease_renew(w.s, STR("host-1"), 1500, &n, &w.err), 0);
     cr_assert_eq(n, 1);
-    cr_assert_eq(store_lease_acquire(w.s, no, STR("host-2"), 1400, 2500, false, &epoch, &w.err),
-                 WOPR_E_FENCED);
-    cr_assert_eq(store_lease_acquire(w.s, no, STR("host-2"), 1501, 2500, false, &epoch, &w.err), 0);
+    cr_assert_eq(beat_of("host-1"), beat + 1);
+    cr_assert_eq(claim(no, "host-2", 2000, 1, beat, &epoch), WOPR_E_FENCED, "it beat since");
+    cr_assert_eq(claim(no, "host-2", 2000, 2, beat + 1, &epoch), WOPR_E_FENCED, "another epoch");
+    cr_assert_eq(claim(no, "host-2", 2500, 1, beat + 1, &epoch), 0);
     cr_assert_eq(epoch, 2);
     cr_assert_eq(store_lease_renew(w.s, STR("host-1"), 9000, &n, &w.err), 0);
     cr_assert_eq(n, 0, "the old holder renews nothing");
@@ -192,18 +210,37 @@ Test(rows, a_lease_is_taken_once_and_fences /* STORE-31 to STORE-33 */) {
     struct run_head h;
     cr_assert_eq(store_run_head(w.s, KIT_TENANT, false, STR("run_1"), w.a, &h, &w.err), 0);
     cr_assert(h.epoch == 2 && h.lease_until_ms == 2500 && str_eqc(h.holder, "host-2"));
-    cr_assert_eq(store_lease_acquire(w.s, no, STR("host-3"), 0, 99, true, &epoch, &w.err), 0);
+    cr_assert_eq(claim(no, "host-3", 99, LEASE_ANY, LEASE_ANY, &epoch), 0);
     cr_assert_eq(epoch, 3, "the sole host of a file takes all");
     cr_assert_eq(store_lease_release(w.s, STR("host-3"), &w.err), 0);
-    cr_assert_eq(store_lease_acquire(w.s, no, STR("host-1"), 1, 5, false, &epoch, &w.err), 0);
+    cr_assert_eq(claim(no, "host-1", 5, 3, LEASE_NO_BEAT, &epoch), 0);
     cr_assert_eq(epoch, 4, "released");
     p = kit_append(no, 2, 1, true);
     p->epoch = 4;
     cr_assert_eq(kit_apply(&w, p), 0);
-    cr_assert_eq(store_lease_acquire(w.s, no, STR("host-2"), 9999, 5, true, &epoch, &w.err),
-                 WOPR_E_RUN_TERMINAL);
-    cr_assert_eq(store_lease_acquire(w.s, 55, STR("host-2"), 9999, 5, true, &epoch, &w.err),
-                 WOPR_E_NOT_FOUND);
+    cr_assert_eq(claim(no, "host-2", 5, LEASE_ANY, LEASE_ANY, &epoch), WOPR_E_RUN_TERMINAL);
+    cr_assert_eq(claim(55, "host-2", 5, LEASE_ANY, LEASE_ANY, &epoch), WOPR_E_NOT_FOUND);
+}
+
+Test(rows, a_run_is_given_to_the_last_who_asked /* STORE-33, STORE-40 */) {
+    int64_t epoch = 0;
+    int64_t no = kit_run(&w, "run_1", 1); /* host-1, epoch 1 */
+    struct want_row_list l;
+    struct run_head h;
+    cr_assert_eq(store_lease_give(w.s, no, STR("host-1"), 1, &w.err), WOPR_E_NOT_FOUND);
+    cr_assert_eq(store_lease_want(w.s, no, STR("host-2"), &w.err), 0);
+    cr_assert_eq(store_lease_want(w.s, no, STR("host-3"), &w.err), 0);
+    cr_assert_eq(store_lease_wants(w.s, STR("host-1"), 10, w.a, &l, &w.err), 0);
+    cr_assert(l.n == 1 && l.v[0].run_no == no && str_eqc(l.v[0].run_id, "run_1"));
+    cr_assert_eq(store_lease_give(w.s, no, STR("host-2"), LEASE_ANY, &w.err), WOPR_E_FENCED);
+    cr_assert_eq(store_lease_give(w.s, no, STR("host-1"), 2, &w.err), WOPR_E_FENCED);
+    cr_assert_eq(store_lease_give(w.s, no, STR("host-1"), 1, &w.err), 0);
+    cr_assert_eq(kit_apply(&w, kit_append(no, 1, 1, false)), WOPR_E_FENCED, "it was given away");
+    cr_assert_eq(store_run_head(w.s, KIT_TENANT, false, STR("run_1"), w.a, &h, &w.err), 0);
+    cr_assert(h.epoch == 2 && str_eqc(h.holder, "host-3"));
+    cr_assert_eq(store_lease_give(w.s, no, STR("host-3"), 2, &w.err), WOPR_E_NOT_FOUND);
+    cr_assert_eq(claim(no, "host-3", 5, 2, LEASE_NO_BEAT, &epoch), 0);
+    cr_assert_eq(epoch, 3, "what was given is claimed as one's own");
 }
 
 Test(rows, retention_takes_whole_runs_and_leaves_a_stone /* STORE-44 */) {

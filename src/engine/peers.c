@@ -1,0 +1,542 @@
+/*
+ * peers.c: other hosts on the same file (STORE-16, STORE-30 to STORE-36): whose lease has ended,
+ * asking a living holder for a run, giving one away, hearing of what others committed.
+ *
+ * A lease ends when its holder gives it back, when its process is dead (its lock is free), or when
+ * its beat did not change for its ttl on *our* monotonic clock.  Wall clocks decide nothing, so a
+ * clock that jumps neither ends a lease nor keeps one for ever.  The claim is conditional on what
+ * was seen (run's epoch, holder's beat), and each append on the epoch.
+ *
+ * A command for a run of a living host: its holder is asked (lease_wants), finds out by polling,
+ * gives the run away at its next event boundary, and the command is executed here.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "engine/internal.h"
+
+#include <time.h>
+
+enum {
+    PEERS_BUSY_MS = 20,  /* others are there and somebody here waits or executes */
+    PEERS_IDLE_MS = 250, /* alone, or nothing going on here */
+    PEERS_LOOK_MS = 250, /* between two looks at the beats of the others */
+    PEERS_MOVES_PAGE = 256,
+    PEERS_WANTS_PAGE = 256,
+    PEERS_ARENA_MAX = 64 << 20,
+    ASK_AGAIN_MS = 500, /* the wish may have been somebody else's luck */
+    ASK_LOOK_MS = 50,
+    ASK_MORE_MS = 5000 /* a holder that is silent for its ttl is taken over; then give up */
+};
+
+struct peer {
+    int64_t holder_no, beat, ttl_ms;
+    uint64_t seen_ms; /* monotonic: when this beat was first seen */
+    bool gone;        /* dead or silent, and the sweep was told */
+    bool holds;       /* unfinished runs, as of the sweep */
+    bool buried;
+    char name[HOLDER_NAME_MAX + 1];
+};
+struct peers {
+    pthread_mutex_t lock; /* v, n, a; a leaf: nothing else is locked under it */
+    struct peer *v;       /* ascending by number, without ourselves */
+    size_t n;
+    struct arena *a;
+    /* engine.mu */
+    pthread_cond_t tick;
+    bool up, stop, kicked;
+    unsigned gives; /* direct gives on the committer */
+    /* the thread's own */
+    pthread_t thread;
+    struct arena *scratch;
+    int64_t own_no, last_move, version;
+    uint64_t look_ms;
+    bool alone;
+};
+
+/* ------------------------------------------------------------------------------ who lives */
+static bool silent(const struct peer *p, uint64_t now_ms) {
+    return now_ms - p->seen_ms >= (uint64_t)p->ttl_ms;
+}
+
+static struct peer *peer_by_no(struct peers *p, int64_t holder_no) {
+    for (size_t i = 0; i < p->n; i++)
+        if (p->v[i].holder_no == holder_no) return &p->v[i];
+    return NULL;
+}
+
+static struct peer *peer_by_name(struct peers *p, struct str name) {
+    for (size_t i = 0; i < p->n; i++)
+        if (str_eqc(name, p->v[i].name)) return &p->v[i];
+    return NULL;
+}
+
+static struct peer peer_of(struct peers *p, const struct holder_row *row, uint64_t now_ms) {
+    struct peer fresh = {.holder_no = row->holder_no, .seen_ms = now_ms};
+    struct peer *known = peer_by_no(p, row->holder_no);
+    if (known) fresh = *known;
+    if (fresh.beat != row->beat) {
+        fresh.seen_ms = now_ms;
+        fresh.gone = false;
+    }
+    fresh.beat = row->beat;
+    fresh.ttl_ms = row->ttl_ms;
+    memcpy(fresh.name, row->name.p, row->name.n);
+    fresh.name[row->name.n] = '\0';
+    return fresh;
+}
+
+/* Read the beats of all; under p->lock. */
+static int look_locked(struct engine *e, struct wopr_error *err) {
+    struct peers *p = e->peers;
+    struct holder_row_list rows;
+    arena_reset(p->a);
+    int rc = store_holders(e->store, p->a, &rows, err);
+    if (rc != 0) return rc;
+    struct peer *v = mem_array(rows.n > 0 ? rows.n : 1, sizeof *v);
+    if (!v) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the list of hosts");
+    uint64_t now_ms = clock_mono_ms();
+    size_t n = 0;
+    for (size_t i = 0; i < rows.n; i++)
+        if (!str_eq(rows.v[i].name, e->holder) && rows.v[i].name.n <= HOLDER_NAME_MAX)
+            v[n++] = peer_of(p, &rows.v[i], now_ms);
+    mem_free(p->v);
+    p->v = v;
+    p->n = n;
+    return 0;
+}
+
+/* Newly dead or silent ones: their runs are free. */
+static bool somebody_went(struct engine *e) {
+    struct peers *p = e->peers;
+    bool any = false;
+    pthread_mutex_lock(&p->lock);
+    for (size_t i = 0; i < p->n; i++) {
+        struct peer *x = &p->v[i];
+        if (x->gone) continue;
+        bool dead = store_holder_state(e->store, x->holder_no) == HOLDER_DEAD;
+        if (!dead && !silent(x, clock_mono_ms())) continue;
+        x->gone = true;
+        any = true;
+        log_info(dead ? "another host is dead: its runs are taken over"
+                      : "another host is silent: its runs are taken over",
+                 "host", x->name);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return any;
+}
+
+static bool free_locked(struct engine *e, struct str holder, int64_t *beat) {
+    struct wopr_error err;
+    for (int i = 0; i < 2; i++) { /* what looks unknown or silent is looked at anew */
+        const struct peer *x = peer_by_name(e->peers, holder);
+        if (x && store_holder_state(e->store, x->holder_no) == HOLDER_DEAD) {
+            *beat = LEASE_ANY;
+            return true;
+        }
+        bool quiet = !x || silent(x, clock_mono_ms());
+        if (!quiet) return false;
+        if (i > 0) {
+            *beat = x ? x->beat : LEASE_NO_BEAT; /* not listed: given back a moment ago */
+            return true;
+        }
+        if (look_locked(e, &err) != 0) return false;
+    }
+    return false;
+}
+
+bool peers_lease_free(struct engine *e, const struct run_head *h, int64_t *beat) {
+    *beat = e->cfg.sole_host ? LEASE_ANY : LEASE_NO_BEAT;
+    if (e->cfg.sole_host || h->holder.n == 0 || h->lease_until_ms == 0) return true;
+    if (str_eq(h->holder, e->holder)) return true;
+    pthread_mutex_lock(&e->peers->lock);
+    bool is_free = free_locked(e, h->holder, beat);
+    pthread_mutex_unlock(&e->peers->lock);
+    return is_free;
+}
+
+bool peers_holds(struct engine *e, int64_t holder_no) {
+    if (e->cfg.sole_host) return false;
+    pthread_mutex_lock(&e->peers->lock);
+    struct peer *x = peer_by_no(e->peers, holder_no);
+    if (x) x->holds = true;
+    bool lives = x && !x->gone;
+    pthread_mutex_unlock(&e->peers->lock);
+    return lives;
+}
+
+void peers_sweep_begins(struct engine *e) {
+    pthread_mutex_lock(&e->peers->lock);
+    for (size_t i = 0; i < e->peers->n; i++) e->peers->v[i].holds = false;
+    pthread_mutex_unlock(&e->peers->lock);
+}
+
+int64_t peers_next_dead(struct engine *e) {
+    int64_t no = 0;
+    pthread_mutex_lock(&e->peers->lock);
+    for (size_t i = 0; no == 0 && i < e->peers->n; i++) {
+        struct peer *x = &e->peers->v[i];
+        if (x->holds || x->buried) continue;
+        if (store_holder_state(e->store, x->holder_no) != HOLDER_DEAD) continue;
+        x->buried = true;
+        no = x->holder_no;
+    }
+    pthread_mutex_unlock(&e->peers->lock);
+    return no;
+}
+
+/* ------------------------------------------------------------------------------ asking */
+static void asked_now(void *ctx, struct store *s) { /* on the committer */
+    struct run_exec *re = ctx;
+    struct wopr_error err;
+    exec_landed(re, store_lease_want(s, re->run_no, re->e->holder, &err));
+}
+
+static bool sleep_and_look(struct run_exec *re) {
+    return timer_arm(re, TIMER_ASK, -1, clock_wall_ms() + ASK_LOOK_MS, false) == 0;
+}
+
+/* Whom the run came from, should it be given to us. */
+static bool remember_holder(struct run_exec *re, const struct run_head *h) {
+    if (re->old_holder && re->asked && str_eqc(h->holder, re->old_holder)) return true;
+    char *name = mem_strndup(h->holder.p, h->holder.n);
+    if (!name) return false;
+    mem_free(re->old_holder);
+    re->old_holder = name;
+    re->asked = true;
+    return true;
+}
+
+bool peers_ask(struct step *st, const struct run_head *h) {
+    struct run_exec *re = st->re;
+    struct engine *e = st->e;
+    uint64_t now_ms = clock_mono_ms();
+    if (re->ask_end_ms == 0) re->ask_end_ms = now_ms + (uint64_t)e->cfg.lease_ttl_ms + ASK_MORE_MS;
+    if (now_ms >= re->ask_end_ms || !remember_holder(re, h)) return false;
+    re->old_epoch = h->epoch;
+    if (now_ms < re->ask_ms) return sleep_and_look(re);
+    re->ask_ms = now_ms + ASK_AGAIN_MS;
+    re->phase = EXEC_ASKING;
+    exec_launch(re);
+    if (log_side(e->log, asked_now, re) == 0) return true;
+    exec_launch_undo(re);
+    re->phase = EXEC_LOOKUP;
+    return sleep_and_look(re);
+}
+
+bool peers_ask_landed(struct step *st, int rc) {
+    struct run_exec *re = st->re;
+    re->phase = EXEC_LOOKUP;
+    if (rc == WOPR_E_SYNC_FAILED) engine_break(st->e, "lease");
+    return !sleep_and_look(re); /* without memory for the timer: look at once */
+}
+
+void peers_ask_again(struct run_exec *re) {
+    re->phase = EXEC_LOOKUP;
+    if (!sleep_and_look(re)) exec_wake(re);
+}
+
+/* ------------------------------------------------------------------------------ giving */
+static void give_now(void *ctx, struct store *s) { /* on the committer */
+    struct run_exec *re = ctx;
+    struct wopr_error err;
+    exec_landed(re, store_lease_give(s, re->run_no, re->e->holder, re->epoch, &err));
+}
+
+bool peers_give(struct step *st) {
+    struct run_exec *re = st->re;
+    if (re->has_mail || (re->phase != EXEC_LIVE && re->phase != EXEC_LOADING)) return false;
+    enum exec_phase before = re->phase;
+    re->phase = EXEC_GIVING;
+    exec_launch(re);
+    if (log_side(st->e->log, give_now, re) == 0) return true;
+    exec_launch_undo(re);
+    re->phase = before;
+    return false;
+}
+
+bool peers_give_landed(struct step *st, int rc) {
+    struct run_exec *re = st->re;
+    re->wanted = false;
+    if (rc == WOPR_E_SYNC_FAILED) engine_break(st->e, "lease");
+    if (rc == 0 || rc == WOPR_E_FENCED || rc == WOPR_E_RUN_TERMINAL || rc == WOPR_E_CORRUPT) {
+        exec_forget_state(re);
+        step_drop(st);
+        return false;
+    }
+    re->phase = re->state ? EXEC_LIVE : EXEC_LOADING; /* nobody asks any more; or it failed */
+    return true;
+}
+
+/* A run of ours that is not in memory. */
+struct direct {
+    struct engine *e;
+    int64_t run_no;
+};
+
+static void direct_done(struct direct *d) {
+    struct engine *e = d->e;
+    mem_free(d);
+    pthread_mutex_lock(&e->mu);
+    e->peers->gives--;
+    e->inflight_nr--;
+    pthread_cond_broadcast(&e->calm);
+    pthread_mutex_unlock(&e->mu);
+}
+
+static void direct_now(void *ctx, struct store *s) {
+    struct direct *d = ctx;
+    struct wopr_error err;
+    int rc = store_lease_give(s, d->run_no, d->e->holder, LEASE_ANY, &err);
+    if (rc == WOPR_E_SYNC_FAILED) engine_break(d->e, "lease");
+    direct_done(d);
+}
+
+static void give_direct(struct engine *e, int64_t run_no) {
+    struct direct *d = MEM_NEW(struct direct);
+    if (!d) return; /* asked for again soon */
+    *d = (struct direct){e, run_no};
+    pthread_mutex_lock(&e->mu);
+    e->peers->gives++;
+    e->inflight_nr++;
+    pthread_mutex_unlock(&e->mu);
+    if (log_side(e->log, direct_now, d) != 0) direct_done(d);
+}
+
+static void hear_wishes(struct engine *e) {
+    struct wopr_error err;
+    struct want_row_list l;
+    arena_reset(e->peers->scratch);
+    if (store_lease_wants(e->store, e->holder, PEERS_WANTS_PAGE, e->peers->scratch, &l, &err) != 0)
+        return;
+    for (size_t i = 0; i < l.n; i++) {
+        pthread_mutex_lock(&e->mu);
+        struct run_exec *re = map_get(e->by_id, l.v[i].run_id);
+        bool direct = !re && e->peers->gives == 0 && !e->stopping;
+        if (re) {
+            re->wanted = true;
+            exec_wake_locked(re);
+        }
+        pthread_mutex_unlock(&e->mu);
+        if (direct) give_direct(e, l.v[i].run_no);
+    }
+}
+
+/* ------------------------------------------------------------------------------ still ours? */
+bool peers_check(struct step *st) {
+    struct run_exec *re = st->re;
+    struct run_origin o;
+    struct wopr_error err;
+    re->suspect = false;
+    if (re->phase != EXEC_LIVE) return true;
+    int rc = store_run_origin(st->e->store, re->run_no, st->a, &o, &err);
+    if (rc == 0 && o.head.epoch == re->epoch) return true;
+    if (rc != 0 && rc != WOPR_E_NOT_FOUND) {
+        re->suspect = true;
+        exec_reload(re, true); /* the fold looks at the epoch too */
+        return false;
+    }
+    exec_forget_state(re);
+    step_drop(st); /* STORE-33: silently */
+    return false;
+}
+
+void peers_suspect_locked(struct engine *e) {
+    struct str key;
+    void *value;
+    size_t it = 0;
+    while (map_next(e->by_id, &it, &key, &value)) {
+        struct run_exec *re = value;
+        re->suspect = true;
+        exec_wake_locked(re);
+    }
+}
+
+/* ------------------------------------------------------------------------------ hearing */
+static void sweep_now(struct engine *e) {
+    pthread_mutex_lock(&e->mu);
+    e->sweep_now = true;
+    pthread_cond_signal(&e->tick);
+    pthread_mutex_unlock(&e->mu);
+}
+
+/* true: a run came to us that nobody here waits for. */
+static bool run_moved(struct engine *e, const struct moved_run *m) {
+    pthread_mutex_lock(&e->mu);
+    struct run_exec *re = map_get(e->by_no, str_n((const char *)&m->run_no, sizeof m->run_no));
+    if (re) {
+        re->suspect = true;
+        exec_wake_locked(re);
+    }
+    pthread_mutex_unlock(&e->mu);
+    if (m->next_seq >= 0) log_foreign(e->log, m->run_no, m->next_seq);
+    return !re && m->next_seq == MOVED_GIVEN;
+}
+
+static bool hear_page(struct engine *e, const struct move_row_list *l) {
+    struct peers *p = e->peers;
+    bool sweep = false;
+    for (size_t i = 0; i < l->n; i++) {
+        const struct move_row *m = &l->v[i];
+        if (m->move_no != p->last_move + 1) { /* rows went before we saw them */
+            log_foreign_all(e->log);
+            sweep = true;
+        }
+        p->last_move = m->move_no;
+        if (m->holder_no == p->own_no) continue;
+        if (m->runs_nr == 0) sweep = true; /* given back, all of it */
+        for (size_t k = 0; k < m->runs_nr; k++)
+            if (run_moved(e, &m->runs[k])) sweep = true;
+    }
+    return sweep;
+}
+
+static bool hear_moves(struct engine *e) {
+    struct peers *p = e->peers;
+    struct move_row_list l = {NULL, 0};
+    struct wopr_error err;
+    bool sweep = false;
+    do {
+        arena_reset(p->scratch);
+        int rc = store_moves(e->store, p->last_move, PEERS_MOVES_PAGE, p->scratch, &l, &err);
+        if (rc != 0) {
+            p->version = -1; /* once more at the next look */
+            return sweep;
+        }
+        sweep = hear_page(e, &l) || sweep;
+    } while (l.n == PEERS_MOVES_PAGE);
+    return sweep;
+}
+
+static bool look_at_hosts(struct engine *e, uint64_t now_ms) {
+    struct wopr_error err;
+    e->peers->look_ms = now_ms + PEERS_LOOK_MS;
+    pthread_mutex_lock(&e->peers->lock);
+    int rc = look_locked(e, &err);
+    pthread_mutex_unlock(&e->peers->lock);
+    return rc == 0 && somebody_went(e);
+}
+
+/* One look around; the time until the next. */
+static unsigned look_around(struct engine *e) {
+    struct peers *p = e->peers;
+    struct wopr_error err;
+    uint64_t now_ms = clock_mono_ms();
+    bool was_alone = p->alone, sweep = false;
+    int64_t version = 0;
+    p->alone = !store_has_peers(e->store);
+    if (p->alone && was_alone) return PEERS_IDLE_MS;
+    if (p->alone != was_alone || now_ms >= p->look_ms) sweep = look_at_hosts(e, now_ms);
+    if (store_data_version(e->store, &version, &err) == 0 && version != p->version) {
+        p->version = version;
+        sweep = hear_moves(e) || sweep;
+        hear_wishes(e);
+    }
+    if (sweep) sweep_now(e);
+    pthread_mutex_lock(&e->mu);
+    bool busy = e->active_nr > 0;
+    pthread_mutex_unlock(&e->mu);
+    return busy || log_has_listeners(e->log) ? PEERS_BUSY_MS : PEERS_IDLE_MS;
+}
+
+static void *peers_main(void *arg) {
+    thread_name("wopr-peers");
+    struct engine *e = arg;
+    struct peers *p = e->peers;
+    pthread_mutex_lock(&e->mu);
+    while (!p->stop) {
+        pthread_mutex_unlock(&e->mu);
+        uint64_t at_ms = clock_mono_ms() + look_around(e);
+        pthread_mutex_lock(&e->mu);
+        struct timespec at = {.tv_sec = (time_t)(at_ms / 1000),
+                              .tv_nsec = (long)(at_ms % 1000) * 1000000};
+        while (!p->stop && !p->kicked && pthread_cond_timedwait(&p->tick, &e->mu, &at) == 0) {
+        }
+        p->kicked = false;
+    }
+    pthread_mutex_unlock(&e->mu);
+    return NULL;
+}
+
+static void kick(void *ctx) {
+    struct engine *e = ctx;
+    pthread_mutex_lock(&e->mu);
+    e->peers->kicked = true;
+    pthread_cond_signal(&e->peers->tick);
+    pthread_mutex_unlock(&e->mu);
+}
+
+/* ------------------------------------------------------------------------------ life */
+static int tick_init(pthread_cond_t *c) {
+    pthread_condattr_t attr;
+    if (pthread_condattr_init(&attr) != 0) return WOPR_E_NO_MEMORY;
+    int rc = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    if (rc == 0) rc = pthread_cond_init(c, &attr);
+    (void)pthread_condattr_destroy(&attr);
+    return rc == 0 ? 0 : WOPR_E_NO_MEMORY;
+}
+
+int peers_new(struct engine *e, struct wopr_error *err) {
+    struct peers *p = MEM_NEW(struct peers);
+    if (!p || tick_init(&p->tick) != 0) {
+        mem_free(p);
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the list of hosts");
+    }
+    (void)pthread_mutex_init(&p->lock, NULL);
+    e->peers = p;
+    p->alone = true;
+    p->version = -1;
+    p->a = arena_new(PEERS_ARENA_MAX);
+    p->scratch = arena_new(PEERS_ARENA_MAX);
+    if (p->a && p->scratch) return 0;
+    return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the list of hosts");
+}
+
+int peers_join(struct engine *e, struct wopr_error *err) {
+    struct peers *p = e->peers;
+    int64_t ttl_ms = e->cfg.lease_ttl_ms;
+    if (e->cfg.sole_host) return 0;
+    int rc = store_join(e->store, e->holder, ttl_ms, clock_wall_ms() + ttl_ms, &p->own_no,
+                        &p->last_move, err);
+    if (rc != 0) return rc;
+    pthread_mutex_lock(&p->lock);
+    rc = look_locked(e, err); /* silence counts from here */
+    pthread_mutex_unlock(&p->lock);
+    if (rc == 0) (void)somebody_went(e); /* the first sweep comes anyway */
+    return rc;
+}
+
+int peers_start(struct engine *e, struct wopr_error *err) {
+    if (e->cfg.sole_host) return 0;
+    if (pthread_create(&e->peers->thread, NULL, peers_main, e) != 0)
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the thread for other hosts");
+    e->peers->up = true;
+    log_on_listener(e->log, kick, e);
+    return 0;
+}
+
+void peers_stop(struct engine *e) {
+    struct peers *p = e->peers;
+    if (!p->up) return;
+    log_on_listener(e->log, NULL, NULL);
+    pthread_mutex_lock(&e->mu);
+    p->stop = true;
+    pthread_cond_signal(&p->tick);
+    pthread_mutex_unlock(&e->mu);
+    (void)pthread_join(p->thread, NULL);
+    p->up = false;
+}
+
+void peers_free(struct engine *e) {
+    struct peers *p = e->peers;
+    if (!p) return;
+    ASSERT(!p->up);
+    mem_free(p->v);
+    arena_free(p->a);
+    arena_free(p->scratch);
+    (void)pthread_cond_destroy(&p->tick);
+    (void)pthread_mutex_destroy(&p->lock);
+    mem_free(p);
+    e->peers = NULL;
+}
