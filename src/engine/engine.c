@@ -335,6 +335,7 @@ void engine_free(struct engine *e) {
 void engine_kick(struct engine *e) {
     pthread_mutex_lock(&e->mu);
     e->kicked = true;
+    peers_kick_locked(e);
     pthread_cond_broadcast(&e->tick);
     pthread_cond_broadcast(&e->work);
     pthread_mutex_unlock(&e->mu);

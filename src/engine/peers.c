@@ -459,11 +459,15 @@ static void *peers_main(void *arg) {
     return NULL;
 }
 
+void peers_kick_locked(struct engine *e) {
+    e->peers->kicked = true;
+    pthread_cond_signal(&e->peers->tick);
+}
+
 static void kick(void *ctx) {
     struct engine *e = ctx;
     pthread_mutex_lock(&e->mu);
-    e->peers->kicked = true;
-    pthread_cond_signal(&e->peers->tick);
+    peers_kick_locked(e);
     pthread_mutex_unlock(&e->mu);
 }
 

@@ -1,0 +1,251 @@
+/*
+ * Two hosts in one process on one file, each with a store, a log and an engine of its own
+ * (STORE-16, STORE-30 to STORE-40).  A host whose committer is held up stands for one that is
+ * stopped: it beats no more, but its locks are there.
+ */
+#include "base/clock.h"
+#include "unit/engine/engine_world.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <time.h>
+
+static struct twin {
+    struct store *store;
+    struct wopr_log *log;
+    struct engine *engine;
+    char holder[32];
+} T[2], FIRST; /* FIRST: what world_up made, put aside */
+
+static void be(unsigned i) {
+    W.store = T[i].store;
+    W.log = T[i].log;
+    W.engine = T[i].engine;
+}
+
+static void twin_up(unsigned i) {
+    struct wopr_error err = {0};
+    const struct wf_env env = {.definition_schema = FIRST.engine->wf_env.definition_schema};
+    const struct log_config lc = {0, 0, 0};
+    struct engine_config cfg = W.cfg;
+    char path[96];
+    snprintf(path, sizeof path, "%s/twins.db", W.dir);
+    struct store_config sc = {.path = path, .sync = STORE_SYNC_OFF, .host_lock = true};
+    struct twin *t = &T[i];
+    snprintf(t->holder, sizeof t->holder, "twin-%u-%u", i, ++W.starts);
+    cfg.holder = t->holder;
+    cfg.sole_host = false;
+    cfg.lease_ttl_ms = 30000;
+    cfg.heartbeat_ms = 10000;
+    cr_assert_eq(store_open(&sc, &t->store, &err), 0, "%s", err.message);
+    cr_assert_eq(wopr_log_new(t->store, &lc, &t->log, &err), 0);
+    cr_assert_eq(wopr_log_start(t->log, &err), 0);
+    cr_assert_eq(engine_new(t->log, W.rules, W.types, &env, &cfg, &t->engine, &err), 0);
+    cr_assert_eq(engine_start(t->engine, &err), 0, "%s", err.message);
+}
+
+static void twin_down(unsigned i, bool release) {
+    struct twin *t = &T[i];
+    if (!t->engine) return;
+    engine_halt(t->engine, release);
+    engine_free(t->engine);
+    wopr_log_stop(t->log);
+    wopr_log_free(t->log);
+    store_close(t->store); /* its locks go with it */
+    *t = (struct twin){0};
+}
+
+static void up(void) {
+    world_virtual_time();
+    world_up();
+    FIRST = (struct twin){.store = W.store, .log = W.log, .engine = W.engine};
+    twin_up(0);
+    twin_up(1);
+    be(0);
+}
+
+static void down(void) {
+    twin_down(0, true);
+    twin_down(1, true);
+    W.store = FIRST.store;
+    W.log = FIRST.log;
+    W.engine = FIRST.engine;
+    world_down();
+}
+TestSuite(engine_peers, .init = up, .fini = down, .timeout = 300);
+
+static struct str delayed(void) {
+    struct str def = world_def("w", NODE("d", "core.delay", "\"delayMs\":60000", ""), 0, 0, 0, 0);
+    struct str run = world_start(def, NULL);
+    world_wait_event(run, EV_NODE_STARTED, 1);
+    return run;
+}
+
+static void skip(int64_t ms) {
+    world_time_skip(ms);
+    for (unsigned i = 0; i < 2; i++)
+        if (T[i].engine) engine_kick(T[i].engine);
+}
+
+/* A committer that stands still until it is let go. */
+static sem_t STUCK, GO;
+static void stand_still(void *ctx, struct store *s) {
+    (void)ctx, (void)s;
+    sem_post(&STUCK);
+    while (sem_wait(&GO) != 0) continue;
+}
+static void freeze(unsigned i) {
+    sem_init(&STUCK, 0, 0);
+    sem_init(&GO, 0, 0);
+    cr_assert_eq(log_side(T[i].log, stand_still, NULL), 0);
+    while (sem_wait(&STUCK) != 0) continue;
+}
+
+Test(engine_peers, a_run_goes_where_a_command_for_it_came_in /* STORE-40, RUN-20 */) {
+    struct str r = delayed();
+    cr_expect_eq(world_head(r).epoch, 1);
+    be(1);
+    cr_expect_eq(world_pause(r, DRAIN_CURRENT_NODE), 0);
+    EXPECT_STR(world_story(r), "run.started node.started(d) lease.handed-off lease.acquired "
+                               "node.suspended(d) run.paused");
+    be(0);
+    cr_expect_eq(world_op(ENGINE_RESUME, r, NULL), 0); /* paused: no marks */
+    skip(61000);
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect_eq(world_count(r, EV_LEASE_HANDED_OFF), 1);
+    cr_expect_eq(world_count(r, EV_RUN_RESUMED), 1);
+    cr_expect_eq(world_head(r).epoch, 5, "given and claimed, twice");
+    world_check_log(r);
+}
+
+Test(engine_peers, the_holder_serves_its_own_mail_first) {
+    struct str r = delayed();
+    struct call own, other;
+    call_init(&own, ENGINE_PAUSE, r);
+    call_init(&other, ENGINE_CANCEL, r);
+    be(1);
+    call_send(&other);
+    be(0);
+    call_send(&own);
+    call_wait(&other);
+    call_wait(&own);
+    cr_expect_eq(other.cmd.result.rc, 0);
+    cr_expect(own.cmd.result.rc == 0 || own.cmd.result.rc == WOPR_E_CONFLICT);
+    cr_expect_eq(world_wait_final(r), RUN_CANCELLED);
+    call_fini(&own);
+    call_fini(&other);
+    world_check_log(r);
+}
+
+Test(engine_peers, both_ask_at_once_and_both_are_served) {
+    struct str r = delayed();
+    for (unsigned k = 0; k < 6; k++) {
+        struct call c[2];
+        for (unsigned i = 0; i < 2; i++) {
+            call_init(&c[i], k % 2 == 0 ? ENGINE_PAUSE : ENGINE_RESUME, r);
+            be(i);
+            call_send(&c[i]);
+        }
+        unsigned done = 0;
+        for (unsigned i = 0; i < 2; i++) {
+            call_wait(&c[i]);
+            done += c[i].cmd.result.rc == 0;
+            cr_expect(c[i].cmd.result.rc == 0 || c[i].cmd.result.rc == WOPR_E_CONFLICT, "%d: %s",
+                      c[i].cmd.result.rc, c[i].cmd.result.err.message);
+            call_fini(&c[i]);
+        }
+        cr_expect_eq(done, 1u, "one of two equal commands has the effect");
+    }
+    world_check_log(r);
+}
+
+Test(engine_peers, a_dead_host_is_found_by_its_lock /* STORE-30, EVT-32 */) {
+    struct str r = delayed();
+    twin_down(0, false); /* nothing released, and no time passes */
+    be(1);
+    world_wait_event(r, EV_RUN_RESUMED, 1);
+    EXPECT_STR(world_story(r), "run.started node.started(d) lease.lost lease.acquired "
+                               "workflow.restored run.resumed");
+    twin_up(0);
+    skip(61000);
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+}
+
+Test(engine_peers, a_host_that_stops_hands_over /* STORE-36, STORE-40 */) {
+    struct str r = delayed();
+    twin_down(0, true);
+    be(1);
+    world_wait_event(r, EV_RUN_RESUMED, 1);
+    EXPECT_STR(world_story(r), "run.started node.started(d) lease.handed-off lease.acquired "
+                               "workflow.restored run.resumed");
+    skip(61000);
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+}
+
+Test(engine_peers, a_silent_host_loses_its_runs_and_falls_silent /* STORE-31, 33, 34 */) {
+    struct str r = delayed();
+    struct call late;
+    freeze(0);
+    call_init(&late, ENGINE_PAUSE, r);
+    call_send(&late); /* planned with the old epoch, or not at all; not committed anyway */
+    be(1);
+    skip(20000);
+    cr_expect_eq(world_head(r).epoch, 1, "its lease has not ended");
+    for (int i = 0; i < 3 && world_head(r).epoch == 1; i++) {
+        skip(11000);
+        nanosleep(&(struct timespec){0, 300000000}, NULL); /* a look at the beats is real time */
+    }
+    world_wait_event(r, EV_RUN_RESUMED, 1);
+    cr_expect_eq(world_count(r, EV_LEASE_LOST), 1);
+    sem_post(&GO);
+    call_wait(&late);
+    cr_expect(late.cmd.result.rc == 0 || late.cmd.result.rc == WOPR_E_CONFLICT, "%s",
+              late.cmd.result.err.message);
+    bool paused = late.cmd.result.rc == 0;
+    call_fini(&late);
+    if (paused) cr_expect_eq(world_op(ENGINE_RESUME, r, NULL), 0);
+    skip(61000);
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect_eq(world_count(r, EV_NODE_COMPLETED), 1);
+    cr_expect_eq(world_count(r, EV_NODE_STARTED), 1);
+    world_check_log(r);
+}
+
+static void rung(void *ctx) { sem_post(ctx); }
+
+Test(engine_peers, a_follower_hears_of_each_event /* STORE-16 */) {
+    struct str r = delayed();
+    struct run_head h = world_head(r);
+    struct wopr_error err;
+    struct log_waiter *w = NULL;
+    struct log_reader *reader = NULL;
+    struct log_piece piece;
+    sem_t bell, wake;
+    sem_init(&bell, 0, 0);
+    sem_init(&wake, 0, 0);
+    cr_assert_eq(log_wait(T[1].log, h.run_no, h.next_seq - 1, rung, &bell, &w, &err), 0);
+    cr_assert_eq(
+        log_reader_open(T[1].log, h.run_no, r, h.next_seq - 1, NULL, rung, &wake, &reader, &err),
+        0);
+    cr_assert_eq(log_reader_next(reader, &piece, &err), 0, "nothing yet");
+    skip(61000);
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    while (sem_wait(&bell) != 0) continue;
+    size_t got = 0;
+    for (bool end = false; !end;) {
+        int rc = log_reader_next(reader, &piece, &err);
+        cr_assert_geq(rc, 0);
+        if (rc == 0) {
+            while (sem_wait(&wake) != 0) continue;
+            continue;
+        }
+        for (size_t i = 0; i < piece.events_nr; i++, got++) {
+            cr_assert_eq(piece.events[i].seq, h.next_seq + (int64_t)got);
+            end = event_is_terminal(piece.events[i].kind);
+        }
+    }
+    log_reader_close(reader);
+    log_wait_cancel(w);
+    sem_destroy(&bell);
+    sem_destroy(&wake);
+}
