@@ -105,6 +105,7 @@ static bool start_own(struct host *main_host, struct host *limited) {
     setenv("OPENWOP_BASE_URL", main_host->base, 1);
     setenv("OPENWOP_API_KEY", HOST_KEY, 1);
     setenv("OPENWOP_LIMITED_BASE_URL", limited->base, 1);
+    setenv("OPENWOP_STALE_CLAIM_PROGRAM", WOPR_PROGRAM, 1);
     return true;
 }
 

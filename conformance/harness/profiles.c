@@ -52,6 +52,7 @@ const struct scenario SCENARIOS[] = {
     {"route_coverage", "route-coverage", CORE},
     {"runs_lifecycle", "runs-lifecycle", CORE},
     {"runtime_capabilities", "runtime-capabilities", CORE},
+    {"stale_claim", "staleClaim", OTHER},
     {"stream_modes", "stream-modes", SSE},
     {"stream_modes_buffer", "stream-modes-buffer", SSE},
     {"stream_modes_mixed", "stream-modes-mixed", SSE},

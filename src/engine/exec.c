@@ -50,7 +50,7 @@ static struct str no_key(const struct run_exec *re) {
 
 int exec_register_locked(struct engine *e, struct run_exec *re) {
     int rc = map_put(e->by_id, str_c(re->run_id), re, NULL);
-    if (rc == 0) e->active_nr++;
+    if (rc == 0 && e->active_nr++ == 0) peers_first_run_locked(e);
     return rc;
 }
 

@@ -52,7 +52,7 @@ struct peers {
     struct arena *scratch;
     int64_t own_no, last_move, version;
     uint64_t look_ms;
-    bool alone;
+    _Atomic bool alone; /* read by peers_first_run_locked */
 };
 
 /* ------------------------------------------------------------------------------ who lives */
@@ -462,6 +462,10 @@ static void *peers_main(void *arg) {
 void peers_kick_locked(struct engine *e) {
     e->peers->kicked = true;
     pthread_cond_signal(&e->peers->tick);
+}
+
+void peers_first_run_locked(struct engine *e) {
+    if (!e->peers->alone) peers_kick_locked(e);
 }
 
 static void kick(void *ctx) {
