@@ -109,6 +109,7 @@ struct run_exec {
     bool asked;                    /* old_holder was asked by us; at a takeover: and gave */
     bool released;                 /* old_holder gave all its leases back */
     int64_t seen_epoch, seen_beat; /* what the claim in flight relies on */
+    uint64_t wanted_ms;            /* monotonic: since when, 0 = not yet looked at */
     uint64_t ask_ms, ask_end_ms;   /* monotonic: when to ask again, when to give up; 0 = not yet */
     bool swept;                    /* wanted by recovery, not only by a command */
     bool take_over;                /* next step begins with EVT-32 */

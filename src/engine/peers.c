@@ -27,6 +27,7 @@ enum {
     PEERS_ARENA_MAX = 64 << 20,
     ASK_AGAIN_MS = 500, /* the wish may have been somebody else's luck */
     ASK_LOOK_MS = 50,
+    GIVE_WAIT_MS = 2000,
     ASK_MORE_MS = 5000 /* a holder that is silent for its ttl is taken over; then give up */
 };
 
@@ -244,9 +245,19 @@ static void give_now(void *ctx, struct store *s) { /* on the committer */
     exec_landed(re, store_lease_give(s, re->run_no, re->e->holder, re->epoch, &err));
 }
 
+/* The answer to a request under way would be lost with the run, and the request go out once more:
+ * worth waiting for, but not for long. */
+static bool give_waits(struct run_exec *re) {
+    uint64_t now_ms = clock_mono_ms();
+    if (re->wanted_ms == 0) re->wanted_ms = now_ms;
+    return re->phase == EXEC_LIVE && (re->has_answers || invoke_waits(re, -1)) &&
+           now_ms < re->wanted_ms + GIVE_WAIT_MS;
+}
+
 bool peers_give(struct step *st) {
     struct run_exec *re = st->re;
     if (re->has_mail || (re->phase != EXEC_LIVE && re->phase != EXEC_LOADING)) return false;
+    if (give_waits(re)) return false; /* whoever asks asks again, which wakes the run */
     enum exec_phase before = re->phase;
     re->phase = EXEC_GIVING;
     exec_launch(re);
@@ -259,6 +270,7 @@ bool peers_give(struct step *st) {
 bool peers_give_landed(struct step *st, int rc) {
     struct run_exec *re = st->re;
     re->wanted = false;
+    re->wanted_ms = 0;
     if (rc == WOPR_E_SYNC_FAILED) engine_break(st->e, "lease");
     if (rc == 0 || rc == WOPR_E_FENCED || rc == WOPR_E_RUN_TERMINAL || rc == WOPR_E_CORRUPT) {
         exec_forget_state(re);

@@ -35,8 +35,8 @@ static void twin_up(unsigned i) {
     snprintf(t->holder, sizeof t->holder, "twin-%u-%u", i, ++W.starts);
     cfg.holder = t->holder;
     cfg.sole_host = false;
-    cfg.lease_ttl_ms = 30000;
-    cfg.heartbeat_ms = 10000;
+    cfg.lease_ttl_ms = 600000; /* so that no run's delay skips a lease */
+    cfg.heartbeat_ms = 200000;
     cr_assert_eq(store_open(&sc, &t->store, &err), 0, "%s", err.message);
     cr_assert_eq(wopr_log_new(t->store, &lc, &t->log, &err), 0);
     cr_assert_eq(wopr_log_start(t->log, &err), 0);
@@ -189,10 +189,10 @@ Test(engine_peers, a_silent_host_loses_its_runs_and_falls_silent /* STORE-31, 33
     call_init(&late, ENGINE_PAUSE, r);
     call_send(&late); /* planned with the old epoch, or not at all; not committed anyway */
     be(1);
-    skip(20000);
+    skip(30000);
     cr_expect_eq(world_head(r).epoch, 1, "its lease has not ended");
-    for (int i = 0; i < 3 && world_head(r).epoch == 1; i++) {
-        skip(11000);
+    for (int i = 0; i < 20 && world_head(r).epoch == 1; i++) {
+        skip(200000);
         nanosleep(&(struct timespec){0, 300000000}, NULL); /* a look at the beats is real time */
     }
     world_wait_event(r, EV_RUN_RESUMED, 1);
