@@ -6,6 +6,7 @@
 #include "harness.h"
 #include "peer.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 static struct server sv;
@@ -182,4 +183,41 @@ Test(outside, private_addresses_are_refused_unless_listed /* HOOK-16, HOOK-17 */
                   "%s: " STR_FMT, urls[i], STR_ARG(snap));
     }
     cr_expect_eq(peer_count(peer), 0u);
+}
+
+struct pauser {
+    const struct server *s;
+    char request[512], answer[4096];
+    long status;
+};
+static void *pause_it(void *ctx) {
+    struct pauser *p = ctx;
+    p->status = exchange(p->s, p->request, strlen(p->request), p->answer, sizeof p->answer);
+    return NULL;
+}
+
+/* STORE-40, STORE-42: a command that reaches another host does not repeat what is under way. */
+Test(outside, a_run_with_a_request_under_way_is_handed_over_after_its_answer) {
+    struct server other;
+    static struct pauser p;
+    pthread_t thread;
+    server_beside(&other, &sv, ALLOW);
+    peer_hold(peer, true);
+    const char *run = order();
+    cr_assert(peer_wait(peer, 1));
+    p.s = &other;
+    snprintf(p.request, sizeof p.request,
+             "POST /v1/runs/%s:pause HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
+             "Content-Type: application/json\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
+             run, TEST_KEY);
+    cr_assert_eq(pthread_create(&thread, NULL, pause_it, &p), 0);
+    peer_hold(peer, false);
+    pthread_join(thread, NULL);
+    cr_assert(p.status == 200 || p.status == 202 || p.status == 409, "%s", p.answer);
+    if (p.status != 409) /* else it had ended before */
+        (void)ask(&sv, "POST", fmt("/v1/runs/%s:resume", run), "{}", NULL);
+    struct str snap = wait_terminal(&other, run);
+    cr_expect(str_eqc(text_at(snap, "status"), "completed"), STR_FMT, STR_ARG(snap));
+    cr_expect_eq(peer_count(peer), 1u);
+    cr_expect_eq(server_stop(&other), 0);
 }
