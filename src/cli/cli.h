@@ -30,6 +30,7 @@ const char *cli_time(int64_t ms, char out[32]); /* "-" when 0 */
 int cmd_serve(struct cli *c);
 int cmd_seed(struct cli *c);
 int cmd_keys(struct cli *c);
+int cmd_tokens(struct cli *c);
 int cmd_workflow(struct cli *c);
 int cmd_runs(struct cli *c);
 int cmd_tail(struct cli *c);

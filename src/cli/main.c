@@ -14,6 +14,7 @@ static const struct {
     {"serve", cmd_serve, "run the host (--help lists the settings, --print-config shows them)"},
     {"seed", cmd_seed, "load a folder of workflow definitions, or --conformance for the fixtures"},
     {"keys", cmd_keys, "create, list and revoke API keys"},
+    {"tokens", cmd_tokens, "rotate, list and revoke the signing secrets of interrupt tokens"},
     {"workflow", cmd_workflow, "put, get, list and check workflow definitions"},
     {"runs", cmd_runs, "list runs, show one"},
     {"tail", cmd_tail, "follow a run in the terminal (--json for pipes)"},

@@ -77,13 +77,15 @@ static int register_types(struct host *h, const struct node_type *extra, size_t 
 }
 
 /* Secrets are made by the store's writer on first use: make them now, while nobody else writes. */
-static int make_secrets(struct store *s, struct wopr_error *err) {
+static int make_secrets(struct store *s, struct arena *a, struct wopr_error *err) {
     static const char *const names[] = {"pepper", "ticket"};
+    struct token_secret signs;
     uint8_t bytes[32];
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < sizeof names / sizeof *names; i++)
         rc = store_secret(s, names[i], bytes, err);
-    return rc;
+    if (rc == 0) rc = store_token_secret_current(s, a, &signs, err);
+    return rc == WOPR_E_NOT_FOUND ? token_secret_rotate(s, a, &signs, err) : rc;
 }
 
 /* AUTH-16: the configured key has all scopes in one fixed tenant, whatever its spelling (STORE-37).
@@ -266,7 +268,7 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
         rc = open_store(h, err);
     }
     if (rc == 0) rc = register_types(h, extra, extra_nr, err);
-    if (rc == 0) rc = make_secrets(h->store, err);
+    if (rc == 0) rc = make_secrets(h->store, h->arena, err);
     if (rc == 0) rc = ensure_keys(h, err);
     if (rc == 0) rc = load_seeds(h, err);
     if (rc == 0) rc = build_egress(h, err);
