@@ -112,6 +112,7 @@ static void launch(struct server *s) {
                                   WOPR_SOURCE_DIR "/docs/examples"};
     int n = 17, out, err;
     struct buf seen;
+    if (s->log_fd > 0) close(s->log_fd);
     for (const char *const *a = s->args; a != NULL && *a != NULL && n < ARGS_MAX - 1; a++)
         argv[n++] = *a;
     argv[n] = NULL;
@@ -125,6 +126,7 @@ static void launch(struct server *s) {
                        got > 0 ? (int)got : 0, why);
     }
     snprintf(s->base, sizeof s->base, "http://127.0.0.1:%d", s->port);
+    s->log_fd = err;
     buf_fini(&seen);
 }
 
@@ -178,6 +180,13 @@ static struct str drain_fd(int fd) {
     struct str s = arena_str(test_arena(), buf_str(&b));
     buf_fini(&b);
     return s;
+}
+
+struct str server_log(struct server *s) {
+    int fd = s->log_fd;
+    cr_expect_eq(server_stop(s), 0);
+    s->log_fd = 0;
+    return drain_fd(fd);
 }
 
 int program(const struct server *s, const char *const *args, struct str *out, struct str *err) {
