@@ -88,6 +88,7 @@ static int show(struct cli *c, struct store *s, const struct runs_args *in) {
     struct str id = str_c(c->argv[1]);
     buf_init(&b, 64 * 1024 * 1024);
     int rc = store_run_view(s, str_c(c->cfg.tenant), in->test, id, c->arena, &v, &err);
+    if (rc == 0) rc = v1_interrupt_of(s, &v, c->arena, &err);
     if (rc == 0) rc = v1_snapshot_render(&v, -1, clock_wall_ms(), &b, &err);
     if (rc == 0) {
         buf_addc(&b, '\n');

@@ -17,6 +17,7 @@
 #define HOST_ARENA_MAX     (64u * 1024 * 1024)
 #define OPS_PORT_AUTO      9464
 #define TICKET_LIFETIME_MS (5 * 60 * 1000)
+#define KEPT_FOR_EVER_S    (10 * 365 * 86400) /* shown for runs that are never deleted */
 
 struct host {
     struct arena *arena;
@@ -218,6 +219,12 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .max_run_duration_sec = h->cfg.max_run_seconds,
         .body_max = (size_t)h->cfg.body_max,
         .ticket_lifetime_ms = TICKET_LIFETIME_MS,
+        .interrupt_token_ms = h->cfg.interrupt_token_s * 1000,
+        .interrupt_callbacks = h->cfg.interrupt_callbacks,
+        .interrupt_auth_required = h->cfg.interrupt_auth_required,
+        .external_event_retention_s =
+            h->cfg.retention_days > 0 ? h->cfg.retention_days * 86400 : KEPT_FOR_EVER_S,
+        .cascade = node_registry_find(h->types, STR("core.subWorkflow")) != NULL,
         .fixtures = h->fixtures,
     };
     return v1_new(&vc, h->engine, h->log, &h->v1, err);

@@ -174,6 +174,7 @@ struct run_view {
     struct str workflow_id, current_node, error, outputs, agent, parent_run_id, parent_node_id;
     struct str configurable, tags, metadata; /* raw as sent; mask before showing */
     int64_t created_ms, started_ms, completed_ms;
+    struct str interrupt; /* what the run waits for, raw as shown; the wire adapter fills it */
     struct run_view_item *nodes, *vars;
     size_t nodes_nr, vars_nr;
     struct run_view_chan *chans;
