@@ -244,7 +244,7 @@ MUST_CHECK int store_interrupts_of_run(struct store *s, int64_t run_no, struct s
 struct interrupt_filter {
     struct str tenant;
     bool any_tenant, test_mode, any_mode;
-    struct str kind, run_id;
+    struct str kind, run_id, owner_user_id; /* owner: subjectId of who created the run (STORE-9) */
     int64_t after_ms;
     struct str after_id;
     unsigned max;

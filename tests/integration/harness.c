@@ -265,12 +265,19 @@ struct reply ask(const struct server *s, const char *method, const char *path, c
     return r;
 }
 
-static int connect_to(const struct server *s) {
+/* -1 when nobody listens. */
+static int try_connect(const struct server *s) {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)s->port)};
     a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&a, sizeof a) == 0) return fd;
+    close(fd);
+    return -1;
+}
+
+static int connect_to(const struct server *s) {
+    int fd = try_connect(s);
     cr_assert(fd >= 0);
-    cr_assert_eq(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
     return fd;
 }
 
@@ -307,8 +314,9 @@ struct reply ask_raw(const struct server *s, const char *bytes, size_t n, int wa
 
 long exchange(const struct server *s, const char *bytes, size_t n, char *answer, size_t size) {
     size_t got = 0;
-    int fd = connect_to(s);
+    int fd = try_connect(s);
     answer[0] = '\0';
+    if (fd < 0) return 0;
     if (send(fd, bytes, n, MSG_NOSIGNAL) == (ssize_t)n) {
         for (int64_t end = now_ms() + WAIT_MS; now_ms() < end && got + 1 < size;) {
             struct pollfd p = {fd, POLLIN, 0};

@@ -120,10 +120,8 @@ int v1_interrupt_open(const struct interrupt_row *row, struct wopr_error *err) {
         if (str_eqc(row->cause, "parent-cancelled"))
             return wopr_error_set(err, WOPR_E_INTERRUPT_GONE,
                                   "the run was cancelled together with its parent");
-        if (str_eqc(row->cause, "run-cancelled"))
-            return wopr_error_set(err, WOPR_E_INTERRUPT_CANCELLED,
-                                  "the run was cancelled while the interrupt was open");
-        break;
+        return wopr_error_set(err, WOPR_E_INTERRUPT_CANCELLED,
+                              "the run ended while the interrupt was open");
     case IROW_RESUMED:
         break;
     }
