@@ -48,6 +48,7 @@ int cmd_seed(struct cli *c);
 int cmd_keys(struct cli *c);
 int cmd_tokens(struct cli *c);
 int cmd_workflow(struct cli *c);
+int cmd_interrupts(struct cli *c);
 int cmd_runs(struct cli *c);
 int cmd_tail(struct cli *c);
 int cmd_verify(struct cli *c);

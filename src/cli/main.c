@@ -17,6 +17,7 @@ static const struct {
     {"tokens", cmd_tokens, "rotate, list and revoke the signing secrets of interrupt tokens"},
     {"workflow", cmd_workflow, "put, get, list and check workflow definitions"},
     {"runs", cmd_runs, "list runs, show one and its events; cancel, pause, resume"},
+    {"interrupts", cmd_interrupts, "list what waits for an answer, show and resolve it"},
     {"tail", cmd_tail, "follow a run in the terminal (--json for pipes)"},
     {"verify", cmd_verify, "check a database and say what was found"},
     {"version", cmd_version, "print the version"},
