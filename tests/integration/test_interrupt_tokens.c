@@ -213,8 +213,9 @@ Test(interrupt_token_life, an_expired_token_is_gone_for_get_and_post /* INT-37, 
     expect_error(&r, 410, "interrupt_expired");
     struct str types = types_of(events_of(&sv, run));
     cr_expect_null(strstr(types.p, "interrupt.resolved"));
-    cr_expect_eq(by_token(&sv, "POST", token_of(&sv, run), ACCEPT).status, 200,
-                 "the interrupt lives, and so does a fresh token");
+    for (int64_t end = now_ms() + WAIT_MS; now_ms() < end && r.status != 200;)
+        r = by_token(&sv, "POST", token_of(&sv, run), ACCEPT); /* a slow machine may need another */
+    cr_expect_eq(r.status, 200, "the interrupt lives, and so does a fresh token");
 }
 
 Test(interrupt_token_life, a_deadline_decides_instead /* INT-37 */) {

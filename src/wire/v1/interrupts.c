@@ -27,7 +27,8 @@ static int submit(struct http_call *c, struct v1_cmd *vc, enum resolve_via via, 
     vc->cmd.resume_value = value;
     vc->cmd.via = via;
     vc->cmd.may_delegate = (c->who.scopes & SCOPE_APPROVALS_DELEGATE) != 0;
-    vc->cmd.event_id = http_header(c, "Idempotency-Key"); /* INT-32: after the value's own */
+    struct str key = http_header(c, "Idempotency-Key"); /* INT-32: after the value's own */
+    if (key.n > 0) vc->cmd.event_id = arena_str(c->arena, key);
     return v1_cmd_submit(vc);
 }
 
