@@ -106,15 +106,17 @@ struct reply ask_keyed(const char *key, const char *path, const char *body) {
     return ask("POST", path, body, h);
 }
 
-void ask_parallel(size_t n, const char *path, const char *const *bodies, const char *const *keys,
-                  struct reply *out) {
+/* keys may be NULL. */
+static void post_all(size_t n, const char *const *paths, const char *const *bodies,
+                     const char *const *keys, struct reply *out) {
     struct call k[PARALLEL_MAX];
     int running = 1, left;
     CURLM *m = curl_multi_init();
     cr_assert(m != NULL && n <= PARALLEL_MAX);
     for (size_t i = 0; i < n; i++) {
-        const char *const h[] = {fmt("Idempotency-Key: %s", keys[i]), NULL};
-        call_open(&k[i], fmt("%s%s", base_url(), path), "POST", bodies[i], h, "application/json");
+        const char *const h[] = {keys ? fmt("Idempotency-Key: %s", keys[i]) : NULL, NULL};
+        call_open(&k[i], fmt("%s%s", base_url(), paths[i]), "POST", bodies[i], h,
+                  "application/json");
         curl_multi_add_handle(m, k[i].c);
     }
     for (int64_t end = now_ms() + ANSWER_MS; running > 0 && now_ms() < end;) {
@@ -127,9 +129,21 @@ void ask_parallel(size_t n, const char *path, const char *const *bodies, const c
     for (size_t i = 0; i < n; i++) {
         out[i] = (struct reply){0};
         curl_multi_remove_handle(m, k[i].c);
-        call_close(&k[i], "POST", path, &out[i]);
+        call_close(&k[i], "POST", paths[i], &out[i]);
     }
     curl_multi_cleanup(m);
+}
+
+void ask_parallel(size_t n, const char *path, const char *const *bodies, const char *const *keys,
+                  struct reply *out) {
+    const char *paths[PARALLEL_MAX];
+    cr_assert(n <= PARALLEL_MAX);
+    for (size_t i = 0; i < n; i++) paths[i] = path;
+    post_all(n, paths, bodies, keys, out);
+}
+
+void ask_at_once(size_t n, const char *const *paths, const char *const *bodies, struct reply *out) {
+    post_all(n, paths, bodies, NULL, out);
 }
 
 struct str header(const struct reply *r, const char *name) {

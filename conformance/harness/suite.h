@@ -59,6 +59,8 @@ struct reply ask_keyed(const char *key, const char *path, const char *body); /* 
 #define PARALLEL_MAX 32
 void ask_parallel(size_t n, const char *path, const char *const *bodies, const char *const *keys,
                   struct reply *out);
+/* POSTs to different paths at once, without keys. */
+void ask_at_once(size_t n, const char *const *paths, const char *const *bodies, struct reply *out);
 struct str header(const struct reply *r, const char *name); /* trimmed value, p NULL if absent */
 void expect_envelope(const struct reply *r); /* the closed error envelope, whatever the code */
 const char *run_path(const char *run, const char *rest); /* /v1/runs/<encoded id><rest> */

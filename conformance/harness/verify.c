@@ -179,6 +179,22 @@ static void judge_control(const char *run, struct str json) {
               "the answer lacks runId or status: " STR_FMT, STR_ARG(json));
 }
 
+/* INT-15, RUN-39. */
+static void judge_interrupt(const char *run, struct str json) {
+    static const char *const known[] = {"kind", "key", "resumeSchema", "timeoutMs", "data"};
+    struct json_members m;
+    (void)run; /* not by the schema: the shapes of its oneOf overlap (CX-15) */
+    cr_expect(text_or_none(json, "kind").n > 0 && text_or_none(json, "key").n > 0 &&
+                  is_type(json, "data", JSON_OBJECT),
+              "an interrupt lacks kind, key or data: " STR_FMT, STR_ARG(json));
+    cr_assert_eq(json_members(json, test_arena(), &m, NULL), 0);
+    for (size_t i = 0; i < m.n; i++) {
+        size_t k = 0;
+        while (k < COUNT(known) && !str_eqc(m.v[i].key, known[k])) k++;
+        cr_expect(k < COUNT(known), "an interrupt shows " STR_FMT, STR_ARG(m.v[i].key));
+    }
+}
+
 static const struct {
     const char *method, *path;
     long status;
@@ -188,6 +204,9 @@ static const struct {
     {"GET", "/v1/openapi.json", 200, judge_openapi},
     {"GET", "/v1/workflows/*", 200, judge_workflow},
     {"POST", "/v1/runs", 201, judge_created},
+    {"POST", "/v1/runs/*/interrupts/*", 200, judge_control},
+    {"POST", "/v1/runs/*/approvals/*", 200, judge_control},
+    {"GET", "/v1/interrupts/*", 200, judge_interrupt},
     {"POST", "/v1/runs/*/cancel", 200, judge_control},
     {"POST", "/v1/runs/*:pause", 202, judge_control},
     {"POST", "/v1/runs/*:resume", 202, judge_control},

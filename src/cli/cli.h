@@ -27,10 +27,28 @@ int cli_usage(const char *text);                /* prints to stderr, returns 2 *
 void cli_print(struct buf *b);                  /* to stdout; buf is emptied */
 const char *cli_time(int64_t ms, char out[32]); /* "-" when 0 */
 
+/* --- remote.c: commands that a running host must carry out --- */
+/* Where and as whom: "--url" (or WOPR_URL; absent: the listener of the settings) and the API key of
+ * the settings. */
+struct cli_remote {
+    const char *base, *key;
+};
+const char *cli_take_url(struct cli *c); /* before cli_config() */
+/* Prints what is missing and returns 2. */
+int cli_remote(struct cli *c, const char *url, struct cli_remote *out);
+/* One request; with a status of 2xx 0 and *body, else the host's message is printed and 1 returned.
+ * path segments: see operator_segment. */
+int cli_ask(struct cli *c, const struct cli_remote *r, const char *method, struct str path,
+            struct str body, struct str *answer);
+/* The member as text, "-" when absent; for one-line answers. */
+struct str cli_member(struct cli *c, struct str object, const char *name);
+
 int cmd_serve(struct cli *c);
 int cmd_seed(struct cli *c);
 int cmd_keys(struct cli *c);
+int cmd_tokens(struct cli *c);
 int cmd_workflow(struct cli *c);
+int cmd_interrupts(struct cli *c);
 int cmd_runs(struct cli *c);
 int cmd_tail(struct cli *c);
 int cmd_verify(struct cli *c);

@@ -1,13 +1,34 @@
-/* cmd_runs.c: wopr runs list|show. */
+/* cmd_runs.c: wopr runs: the operator's view of runs.  list, show and events read the database
+ * file, so they need no key and no host; the others ask a running host. */
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "codec/json.h"
+#include "egress/operator.h"
 #include "wire/v1/v1.h"
 
 #include <stdio.h>
 
+#define EVENTS_PAGE       256
+#define EVENTS_PAGE_BYTES (4u * 1024 * 1024)
+#define EVENTS_ARENA_MAX  (32u * 1024 * 1024)
+#define PATH_MAX_BYTES    4096
+#define BODY_MAX_BYTES    (64u * 1024)
+
 static const char USAGE[] =
-    "usage: wopr runs list [--status S] [--workflow ID] [--tag T] [--limit N] [--test]\n"
-    "       wopr runs show RUN_ID [--test]\n";
+    "usage: wopr runs list [--status S] [--workflow ID] [--tag T] [--limit N] [--test] [--json]\n"
+    "       wopr runs show RUN_ID [--test]\n"
+    "       wopr runs events RUN_ID [--from SEQUENCE] [--test]    one JSON event per line\n"
+    "       wopr runs cancel RUN_ID [--reason TEXT]\n"
+    "       wopr runs pause RUN_ID [--reason TEXT] [--immediate]\n"
+    "       wopr runs resume RUN_ID [--reason TEXT]\n"
+    "cancel, pause and resume ask a running host: --url URL and --api-key KEY\n";
+
+struct runs_args {
+    struct run_filter filter;
+    const char *url, *reason;
+    uint64_t from;
+    bool test, json, immediate;
+};
 
 static int status_of(const char *name) {
     for (int i = 0; i < RUN_STATUS_NR; i++)
@@ -15,28 +36,59 @@ static int status_of(const char *name) {
     return -1;
 }
 
-static int list(struct cli *c, struct store *s, const struct run_filter *f) {
+/* --- on the file --- */
+
+static void item_json(const struct run_list_item *r, struct buf *b) {
+    struct jw w;
+    char at[32];
+    jw_init(&w, b);
+    jw_object(&w);
+    jw_kstr(&w, "runId", r->head.run_id);
+    jw_kstrz(&w, "status", run_status_name(r->head.status));
+    jw_kstr(&w, "workflowId", r->workflow_id);
+    jw_kstrz(&w, "createdAt", cli_time(r->created_ms, at));
+    if (r->completed_ms > 0) jw_kstrz(&w, "completedAt", cli_time(r->completed_ms, at));
+    jw_kint(&w, "events", r->head.next_seq);
+    if (r->head.parked.n > 0) jw_kstr(&w, "parked", r->head.parked);
+    jw_end_object(&w);
+    buf_addc(b, '\n');
+}
+
+static void item_text(const struct run_list_item *r, struct buf *b) {
+    char at[32];
+    buf_addf(b, "%-32.*s %-17s %-32.*s ", STR_ARG(r->head.run_id), run_status_name(r->head.status),
+             STR_ARG(r->workflow_id));
+    buf_addf(b, "%-25s %lld%s\n", cli_time(r->created_ms, at), (long long)r->head.next_seq,
+             r->head.parked.n > 0 ? " PARKED" : "");
+}
+
+static int list(struct cli *c, struct store *s, const struct runs_args *in) {
     struct wopr_error err = {0};
     struct run_list all;
-    int rc = store_run_list(s, f, c->arena, &all, &err);
+    struct buf b;
+    int rc = store_run_list(s, &in->filter, c->arena, &all, &err);
     if (rc != 0) return cli_fail(&err);
-    printf("%-32s %-17s %-32s %-25s %s\n", "RUN", "STATUS", "WORKFLOW", "CREATED", "EVENTS");
+    buf_init(&b, 64 * 1024 * 1024);
+    if (!in->json)
+        buf_addf(&b, "%-32s %-17s %-32s %-25s %s\n", "RUN", "STATUS", "WORKFLOW", "CREATED",
+                 "EVENTS");
     for (size_t i = 0; i < all.n; i++) {
-        const struct run_list_item *r = &all.v[i];
-        char t[32];
-        printf("%-32.*s %-17s %-32.*s %-25s %lld%s\n", STR_ARG(r->head.run_id),
-               run_status_name(r->head.status), STR_ARG(r->workflow_id), cli_time(r->created_ms, t),
-               (long long)r->head.next_seq, r->head.parked.n > 0 ? " PARKED" : "");
+        if (in->json) item_json(&all.v[i], &b);
+        else item_text(&all.v[i], &b);
     }
+    cli_print(&b);
+    buf_fini(&b);
     return 0;
 }
 
-static int show(struct cli *c, struct store *s, const char *run_id, bool test) {
+static int show(struct cli *c, struct store *s, const struct runs_args *in) {
     struct wopr_error err = {0};
     struct run_view v;
     struct buf b;
+    struct str id = str_c(c->argv[1]);
     buf_init(&b, 64 * 1024 * 1024);
-    int rc = store_run_view(s, str_c(c->cfg.tenant), test, str_c(run_id), c->arena, &v, &err);
+    int rc = store_run_view(s, str_c(c->cfg.tenant), in->test, id, c->arena, &v, &err);
+    if (rc == 0) rc = v1_interrupt_of(s, &v, c->arena, &err);
     if (rc == 0) rc = v1_snapshot_render(&v, -1, clock_wall_ms(), &b, &err);
     if (rc == 0) {
         buf_addc(&b, '\n');
@@ -46,31 +98,139 @@ static int show(struct cli *c, struct store *s, const char *run_id, bool test) {
     return rc == 0 ? 0 : cli_fail(&err);
 }
 
-int cmd_runs(struct cli *c) {
+static int events_print(struct store *s, const struct run_head *head, int64_t from, struct arena *a,
+                        struct wopr_error *err) {
+    struct event_list page;
+    struct buf b;
+    int rc;
+    buf_init(&b, EVENTS_ARENA_MAX);
+    do {
+        arena_reset(a);
+        rc = store_events(s, head->run_no, from, EVENTS_PAGE, EVENTS_PAGE_BYTES, a, &page, err);
+        for (size_t i = 0; rc == 0 && i < page.n; i++) {
+            v1_event_render(head->run_id, &page.v[i], &b);
+            buf_addc(&b, '\n');
+            from = page.v[i].seq + 1;
+        }
+        cli_print(&b);
+    } while (rc == 0 && page.n > 0 && !ferror(stdout));
+    buf_fini(&b);
+    return rc;
+}
+
+static int events(struct cli *c, struct store *s, const struct runs_args *in) {
+    struct wopr_error err = {0};
+    struct run_head head;
+    struct arena *a = arena_new(EVENTS_ARENA_MAX);
+    int rc = a == NULL ? wopr_error_set(&err, WOPR_E_NO_MEMORY, "out of memory") : 0;
+    if (rc == 0)
+        rc = store_run_head(s, str_c(c->cfg.tenant), in->test, str_c(c->argv[1]), c->arena, &head,
+                            &err);
+    if (rc == 0) rc = events_print(s, &head, (int64_t)in->from, a, &err);
+    arena_free(a);
+    return rc == 0 ? 0 : cli_fail(&err);
+}
+
+/* --- through the host --- */
+
+static struct str control_body(struct cli *c, const struct runs_args *in, bool drains) {
+    struct buf b;
+    struct jw w;
+    buf_init(&b, BODY_MAX_BYTES);
+    jw_init(&w, &b);
+    jw_object(&w);
+    if (in->reason != NULL) jw_kstrz(&w, "reason", in->reason);
+    if (drains && in->immediate) jw_kstrz(&w, "drainPolicy", "immediate");
+    jw_end_object(&w);
+    struct str body = buf_failed(&b) ? STR_NONE : arena_str(c->arena, buf_str(&b));
+    buf_fini(&b);
+    return body;
+}
+
+/* verb: what stands behind the run in the path. */
+static int control(struct cli *c, const struct runs_args *in, const char *verb, bool drains) {
+    struct cli_remote r;
+    struct buf path;
+    struct str answer, body = control_body(c, in, drains);
+    int rc = cli_remote(c, in->url, &r);
+    if (rc != 0) return rc;
+    buf_init(&path, PATH_MAX_BYTES);
+    buf_addz(&path, "/v1/runs/");
+    operator_segment(&path, str_c(c->argv[1]));
+    buf_addz(&path, verb);
+    if (buf_failed(&path) || body.p == NULL) rc = cli_usage("wopr: the arguments are too long\n");
+    else rc = cli_ask(c, &r, "POST", buf_str(&path), body, &answer);
+    buf_fini(&path);
+    if (rc != 0) return rc;
+    if (in->json) printf(STR_FMT "\n", STR_ARG(answer));
+    else
+        printf(STR_FMT " " STR_FMT "\n", STR_ARG(cli_member(c, answer, "runId")),
+               STR_ARG(cli_member(c, answer, "status")));
+    return 0;
+}
+
+static int cancel(struct cli *c, const struct runs_args *in) {
+    return control(c, in, "/cancel", false);
+}
+static int pause_run(struct cli *c, const struct runs_args *in) {
+    return control(c, in, ":pause", true);
+}
+static int resume(struct cli *c, const struct runs_args *in) {
+    return control(c, in, ":resume", false);
+}
+
+/* args: positional arguments with the verb.  Exactly one of the two functions is set. */
+static const struct {
+    const char *verb;
+    int args;
+    int (*on_file)(struct cli *c, struct store *s, const struct runs_args *in);
+    int (*on_host)(struct cli *c, const struct runs_args *in);
+} VERBS[] = {
+    {"list", 1, list, NULL},     {"show", 2, show, NULL},       {"events", 2, events, NULL},
+    {"cancel", 2, NULL, cancel}, {"pause", 2, NULL, pause_run}, {"resume", 2, NULL, resume},
+};
+
+static int args_take(struct cli *c, struct runs_args *in) {
     const char *status = cli_take_value(c, "--status"), *limit = cli_take_value(c, "--limit");
     const char *workflow = cli_take_value(c, "--workflow"), *tag = cli_take_value(c, "--tag");
-    bool test = cli_take_flag(c, "--test");
+    const char *from = cli_take_value(c, "--from");
     uint64_t max = 50;
-    struct store *s = NULL;
+    *in = (struct runs_args){.url = cli_take_url(c), .reason = cli_take_value(c, "--reason")};
+    in->test = cli_take_flag(c, "--test");
+    in->json = cli_take_flag(c, "--json");
+    in->immediate = cli_take_flag(c, "--immediate");
     int rc = cli_config(c);
     if (rc != 0) return rc;
-    bool is_list = c->argc == 1 && strcmp(c->argv[0], "list") == 0;
-    bool is_show = c->argc == 2 && strcmp(c->argv[0], "show") == 0;
-    if (!is_list && !is_show) return cli_usage(USAGE);
-    if (limit != NULL && (!str_u64(str_c(limit), &max) || max == 0 || max > 100000))
-        return cli_usage("wopr: --limit must be 1..100000\n");
+    if (limit != NULL && (!str_u64(str_c(limit), &max) || max == 0 || max > 10000))
+        return cli_usage("wopr: --limit must be 1..10000\n");
+    if (from != NULL && (!str_u64(str_c(from), &in->from) || in->from > INT64_MAX))
+        return cli_usage("wopr: --from must be a sequence number\n");
     if (status != NULL && status_of(status) < 0)
         return cli_usage("wopr: --status is no run status\n");
-    struct run_filter f = {.tenant = str_c(c->cfg.tenant),
-                           .test_mode = test,
-                           .any_mode = !test,
-                           .status = status != NULL ? status_of(status) : -1,
-                           .workflow_id = str_c(workflow),
-                           .tag = str_c(tag),
-                           .max = (unsigned)max};
+    in->filter = (struct run_filter){.tenant = str_c(c->cfg.tenant),
+                                     .test_mode = in->test,
+                                     .any_mode = !in->test,
+                                     .status = status != NULL ? status_of(status) : -1,
+                                     .workflow_id = str_c(workflow),
+                                     .tag = str_c(tag),
+                                     .max = (unsigned)max};
+    return 0;
+}
+
+int cmd_runs(struct cli *c) {
+    struct runs_args in;
+    struct store *s = NULL;
+    size_t i = 0;
+    int rc = args_take(c, &in);
+    if (rc != 0) return rc;
+    while (i < sizeof VERBS / sizeof *VERBS &&
+           (c->argc != VERBS[i].args || strcmp(c->argv[0], VERBS[i].verb) != 0))
+        i++;
+    if (i == sizeof VERBS / sizeof *VERBS) return cli_usage(USAGE);
+    if (VERBS[i].on_host != NULL) return VERBS[i].on_host(c, &in);
     rc = cli_store(c, true, &s);
     if (rc != 0) return rc;
-    rc = is_list ? list(c, s, &f) : show(c, s, c->argv[1], test);
+    rc = VERBS[i].on_file(c, s, &in);
     store_close(s);
     return rc;
 }

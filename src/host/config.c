@@ -207,6 +207,8 @@ int config_check(const struct config *c, struct wopr_error *err) {
         {c->heartbeat_ms >= 100 && c->heartbeat_ms * 2 <= c->claim_ttl_ms, "heartbeat-ms",
          "100 up to half of claim-ttl-ms (STORE-32)"},
         {c->idem_retention_s >= 86400, "idempotency-seconds", "at least 86400 (IDEM-6)"},
+        {c->interrupt_token_s >= 1 && c->interrupt_token_s <= 31536000, "interrupt-token-seconds",
+         "1..31536000"},
         {c->retention_days == 0 || c->retention_days >= 7, "retention-days",
          "0 (never) or at least 7 (PROF-24)"},
         {c->max_node_executions >= 1, "max-node-executions", "at least 1"},

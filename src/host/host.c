@@ -17,6 +17,7 @@
 #define HOST_ARENA_MAX     (64u * 1024 * 1024)
 #define OPS_PORT_AUTO      9464
 #define TICKET_LIFETIME_MS (5 * 60 * 1000)
+#define KEPT_FOR_EVER_S    (10 * 365 * 86400) /* shown for runs that are never deleted */
 
 struct host {
     struct arena *arena;
@@ -78,13 +79,15 @@ static int register_types(struct host *h, const struct node_type *extra, size_t 
 }
 
 /* Secrets are made by the store's writer on first use: make them now, while nobody else writes. */
-static int make_secrets(struct store *s, struct wopr_error *err) {
+static int make_secrets(struct store *s, struct arena *a, struct wopr_error *err) {
     static const char *const names[] = {"pepper", "ticket"};
+    struct token_secret signs;
     uint8_t bytes[32];
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < sizeof names / sizeof *names; i++)
         rc = store_secret(s, names[i], bytes, err);
-    return rc;
+    if (rc == 0) rc = store_token_secret_current(s, a, &signs, err);
+    return rc == WOPR_E_NOT_FOUND ? token_secret_rotate(s, a, &signs, err) : rc;
 }
 
 /* AUTH-16: the configured key has all scopes in one fixed tenant, whatever its spelling (STORE-37).
@@ -217,6 +220,12 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .max_run_duration_sec = h->cfg.max_run_seconds,
         .body_max = (size_t)h->cfg.body_max,
         .ticket_lifetime_ms = TICKET_LIFETIME_MS,
+        .interrupt_token_ms = h->cfg.interrupt_token_s * 1000,
+        .interrupt_callbacks = h->cfg.interrupt_callbacks,
+        .interrupt_auth_required = h->cfg.interrupt_auth_required,
+        .external_event_retention_s =
+            h->cfg.retention_days > 0 ? h->cfg.retention_days * 86400 : KEPT_FOR_EVER_S,
+        .cascade = node_registry_find(h->types, STR("core.subWorkflow")) != NULL,
         .fixtures = h->fixtures,
     };
     return v1_new(&vc, h->engine, h->log, &h->v1, err);
@@ -267,7 +276,7 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
         rc = open_store(h, err);
     }
     if (rc == 0) rc = register_types(h, extra, extra_nr, err);
-    if (rc == 0) rc = make_secrets(h->store, err);
+    if (rc == 0) rc = make_secrets(h->store, h->arena, err);
     if (rc == 0) rc = ensure_keys(h, err);
     if (rc == 0) rc = load_seeds(h, err);
     if (rc == 0) rc = build_egress(h, err);

@@ -52,6 +52,9 @@ MUST_CHECK int definition_schema_new(struct schema_set **set, const struct schem
 MUST_CHECK int test_clock_use(const char *path, struct wopr_error *err);
 /* Read a whole file, at most max bytes, into out. */
 MUST_CHECK int file_read(const char *path, size_t max, struct buf *out, struct wopr_error *err);
+/* A new random signing secret for interrupt tokens; the ones before verify only (INT-36, D46). */
+MUST_CHECK int token_secret_rotate(struct store *s, struct arena *a, struct token_secret *out,
+                                   struct wopr_error *err);
 /* store_verify plus: the stored projection of every run equals the fold of its log.  report gets
  * one line per finding. *findings counts them. */
 MUST_CHECK int host_verify(struct store *s, void (*report)(void *ctx, const char *line), void *ctx,

@@ -4,7 +4,8 @@
  * rendered by the wire layer through struct http_wire.
  *
  * Way of a request (HTTP-11): head and size limits -> admission -> route and method -> authenticate
- * -> rate limit -> scope -> body -> idempotency look-up -> handler.  Handlers run on
+ * -> rate limit -> scope -> body -> idempotency look-up -> handler.  For OP_TOKEN the rate limit of
+ * the address comes first, then the token.  Handlers run on
  * libmicrohttpd's epoll threads and never wait: they set a reply, or return HTTP_PENDING after
  * arranging that http_resume(call) will be called; the connection is suspended meanwhile.
  */
@@ -24,7 +25,9 @@ enum http_op_flags {
     OP_BODY_OPTIONAL = 4, /* an empty body is {} (HTTP-8) */
     OP_TICKET = 8,        /* a stream ticket in the query may stand for the credential */
     OP_HEAD = 16,         /* HEAD mirrors GET (HTTP-18) */
-    OP_ADDRESS_LIMIT = 32 /* rate limit per client address, not per key (discovery, AUTH-12) */
+    OP_ADDRESS_LIMIT = 32, /* rate limit per client address, not per key (discovery, AUTH-12) */
+    OP_TOKEN = 64 /* with OP_PUBLIC: the path parameter {token} is the authority (AUTH-14),
+                     http_wire.authorize says for whom; the path is never logged */
 };
 /* One row of the operation table (D7).  pattern: "/v1/runs/{runId}:pause"; a {name} is one whole
  * segment or what stands before the verb; at most 4.  Verb suffixes are cut at the last colon and
@@ -138,6 +141,10 @@ struct http_wire { /* what the wire layer supplies */
                          struct str *body, int *retry_after_s);
     /* D2: 0, or an error for this path and OpenWOP-Version header; runs before everything else */
     int (*negotiate)(void *ctx, struct str path, struct str version_header, struct wopr_error *err);
+    /* OP_TOKEN: judge http_param(c, "token") and fill c->who (tenant, mode; authenticated stays
+     * false); what it learned may be kept in c->user.  May be NULL when no operation has the flag.
+     */
+    int (*authorize)(void *ctx, struct http_call *c, struct wopr_error *err);
 };
 struct http_config {
     const char *host;                         /* "127.0.0.1" */

@@ -49,13 +49,15 @@ void reply_headers(struct call *c, struct MHD_Response *r) {
     if (c->close_after || server_draining(s)) add(r, "Connection", "close");
 }
 
-/* AUTH-13: one line per authenticated request.  Routes that carry their authority in the path are
- * public, so no token can be in the path logged here; the query (tickets) is never logged. */
+/* AUTH-13: one line per authenticated request.  The path is logged only of requests that came with
+ * a key: a route that carries its authority in the path (OP_TOKEN) shows its pattern, and so does
+ * whatever was refused before its key was read.  The query (tickets) is never logged. */
 void reply_log(struct call *c, int status) {
     const struct http_call *p = &c->pub;
     bool read = str_eq(p->method, STR("GET")) || str_eq(p->method, STR("HEAD"));
     enum log_level lv = status >= 500 ? LOG_WARN : read ? LOG_DEBUG : LOG_INFO;
-    if (!p->who.authenticated && status < 500) return;
+    bool token = p->op && (p->op->flags & OP_TOKEN) != 0;
+    if (!p->who.authenticated && !token && status < 500) return;
     if (lv < logger_level_get()) return;
     char ms[32], code[16], scope[64];
     struct buf b;
@@ -65,7 +67,8 @@ void reply_log(struct call *c, int status) {
     buf_fini(&b);
     (void)snprintf(code, sizeof code, "%d", status);
     (void)snprintf(ms, sizeof ms, "%.3f", (double)(clock_mono_ns() - c->start_ns) / 1e6);
-    struct str path = p->who.authenticated ? p->path : p->op ? str_c(p->op->pattern) : STR("-");
+    struct str path = p->op ? str_c(p->op->pattern) : STR("-");
+    if (p->who.authenticated && !token) path = p->path;
     struct str method = p->method.n < 16 ? p->method : STR("-");
     log_write(lv, "request", "requestId", p->request_id, "operation", p->op ? p->op->id : "-",
               "method", arena_printf(p->arena, STR_FMT, STR_ARG(method)).p, "path",

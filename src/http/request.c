@@ -117,7 +117,30 @@ static int find_route(struct call *c, struct wopr_error *err) {
     return c->query_rc == WOPR_E_NO_MEMORY ? c->query_rc : 0;
 }
 
-/* Who is counted: the key, or for discovery the address (an IPv6 client owns its /64). */
+enum { LIMIT_WHO_BYTES = 9 };
+
+/* The address as a bucket of the limiter (an IPv6 client owns its /64).  Token routes have buckets
+ * of their own: a client that hammers discovery can still deliver its events. */
+static struct str limit_address(struct call *c, char out[LIMIT_WHO_BYTES]) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c->conn, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    out[0] = (c->pub.op->flags & OP_TOKEN) != 0 ? 't' : 'd';
+    if (info && info->client_addr && info->client_addr->sa_family == AF_INET) {
+        memcpy(&v4, info->client_addr, sizeof v4);
+        memcpy(out + 1, &v4.sin_addr, sizeof v4.sin_addr);
+        return str_n(out, 1 + sizeof v4.sin_addr);
+    }
+    if (info && info->client_addr && info->client_addr->sa_family == AF_INET6) {
+        memcpy(&v6, info->client_addr, sizeof v6);
+        memcpy(out + 1, &v6.sin6_addr, LIMIT_WHO_BYTES - 1);
+        return str_n(out, LIMIT_WHO_BYTES);
+    }
+    return str_n(out, 1);
+}
+
+/* Who is counted: the key, or for public operations the address. */
 static int limit_rate(struct call *c, struct wopr_error *err) {
     struct http_server *s = c->pub.server;
     struct limit_state st = {0};
@@ -128,19 +151,8 @@ static int limit_rate(struct call *c, struct wopr_error *err) {
         return limiter_refuse(&st, "key", err);
     }
     if (!s->address_limiter) return 0;
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(c->conn, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    struct str who = STR("?");
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-    if (info && info->client_addr && info->client_addr->sa_family == AF_INET) {
-        memcpy(&v4, info->client_addr, sizeof v4);
-        who = str_n((const char *)&v4.sin_addr, sizeof v4.sin_addr);
-    } else if (info && info->client_addr && info->client_addr->sa_family == AF_INET6) {
-        memcpy(&v6, info->client_addr, sizeof v6);
-        who = str_n((const char *)&v6.sin6_addr, 8);
-    }
-    if (limiter_take(s->address_limiter, who, &st)) return 0;
+    char who[LIMIT_WHO_BYTES];
+    if (limiter_take(s->address_limiter, limit_address(c, who), &st)) return 0;
     atomic_fetch_add(&s->metrics.refused[REFUSED_ADDRESS_RATE], 1);
     return limiter_refuse(&st, "route", err);
 }
@@ -164,6 +176,7 @@ static int check_head(struct call *c, struct wopr_error *err) {
         return rc;
     }
     rc = limit_rate(c, err);
+    if (rc == 0 && (c->pub.op->flags & OP_TOKEN) != 0) rc = w->authorize(w->ctx, &c->pub, err);
     if (rc == 0) rc = auth_scope(c, err);
     if (rc == 0 && c->query_rc != 0)
         rc = wopr_error_at(err, c->query_rc, "query",

@@ -172,6 +172,29 @@ MUST_CHECK int store_key_find_hash(struct store *s, const struct sha256 *hash, s
 MUST_CHECK int store_key_list(struct store *s, struct arena *a, struct api_key_list *out,
                               struct wopr_error *err);
 
+/* ---------------------------------------------------------------- token secrets (INT-36, D46) */
+struct token_secret {
+    struct str kid;
+    uint8_t secret[32];
+    int64_t created_ms, retired_ms; /* retired: signs no more, still verifies; 0 = not retired */
+};
+struct token_secret_list {
+    struct token_secret *v;
+    size_t n;
+};
+/* Store a new signing secret and retire the others, in one transaction.  EXISTS on the same kid. */
+MUST_CHECK int store_token_secret_put(struct store *s, const struct token_secret *t,
+                                      struct wopr_error *err);
+/* Forget a secret: its tokens stop working at once.  CONFLICT for the one that signs. */
+MUST_CHECK int store_token_secret_delete(struct store *s, struct str kid, struct wopr_error *err);
+/* NOT_FOUND when there is none.  Every commit of any process is seen at once. */
+MUST_CHECK int store_token_secret_current(struct store *s, struct arena *a,
+                                          struct token_secret *out, struct wopr_error *err);
+MUST_CHECK int store_token_secret_find(struct store *s, struct str kid, struct arena *a,
+                                       struct token_secret *out, struct wopr_error *err);
+MUST_CHECK int store_token_secret_list(struct store *s, struct arena *a,
+                                       struct token_secret_list *out, struct wopr_error *err);
+
 /* ---------------------------------------------------------------- workflows */
 struct workflow_row {
     struct str workflow_id, tenant; /* tenant empty = every tenant (seeded examples, fixtures) */
@@ -223,6 +246,7 @@ struct run_view {
     struct str workflow_id, current_node, error, outputs, agent, parent_run_id, parent_node_id;
     struct str configurable, tags, metadata; /* raw as sent; mask before showing */
     int64_t created_ms, started_ms, completed_ms;
+    struct str interrupt; /* what the run waits for, raw as shown; the wire adapter fills it */
     struct run_view_item *nodes, *vars;
     size_t nodes_nr, vars_nr;
     struct run_view_chan *chans;
@@ -298,7 +322,7 @@ MUST_CHECK int store_interrupts_of_run(struct store *s, int64_t run_no, struct s
 struct interrupt_filter {
     struct str tenant;
     bool any_tenant, test_mode, any_mode;
-    struct str kind, run_id;
+    struct str kind, run_id, owner_user_id; /* owner: subjectId of who created the run (STORE-9) */
     int64_t after_ms;
     struct str after_id;
     unsigned max;

@@ -22,6 +22,7 @@ struct server {
     char base[64], dir[256], db[300];
     const char *key;
     const char *const *args; /* extra arguments, NULL-terminated, may be NULL */
+    int log_fd;              /* its stderr */
 };
 /* A fresh folder and a host with the conformance fixtures; fails the test when it does not come up.
  */
@@ -41,6 +42,8 @@ struct test_clock {
 void clock_make(struct test_clock *c, const char *dir);
 int server_stop(
     struct server *s); /* SIGTERM; returns the exit status, -1 when it had to be killed */
+/* Stop it and return what it wrote to stderr since its start (at most a pipe full). */
+struct str server_log(struct server *s);
 void server_end(struct server *s); /* stop and delete the folder */
 /* Run "wopr ARGS --db <db>", collect stdout (and stderr when err != NULL); returns the exit status.
  */

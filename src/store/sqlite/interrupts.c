@@ -145,6 +145,7 @@ int store_interrupts_pending(struct store *s, const struct interrupt_filter *f, 
     bind_int(&q, f->after_ms);
     bind_text(&q, f->after_id);
     bind_int(&q, f->max < STORE_LIST_MAX ? f->max : STORE_LIST_MAX);
+    bind_text(&q, f->owner_user_id);
     return rows_take(&q, a, out, err);
 }
 

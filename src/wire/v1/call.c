@@ -132,7 +132,7 @@ static void field_add(struct buf *fields, unsigned *n, struct str name, const ch
 static int member_take(const struct json_member *m, const struct v1_member *row, struct arena *a,
                        void *out) {
     struct str *to = (struct str *)(void *)((char *)out + row->offset);
-    if (json_type_of(m->raw) != row->type) return WOPR_E_VALIDATION;
+    if (row->type != V1_ANY && json_type_of(m->raw) != row->type) return WOPR_E_VALIDATION;
     struct str value = row->type == JSON_STRING ? json_string(m->raw, a) : m->raw;
     if (!value.p) return WOPR_E_NO_MEMORY;
     *to = value;

@@ -7,6 +7,8 @@
 #include "codec/ident.h"
 #include "wire/v1/wire_int.h"
 
+#include <stdio.h>
+
 enum { ANSWER_MAX = 8192 };
 
 static void created_render(struct jw *w, const struct v1_cmd *vc, const struct engine_result *r) {
@@ -35,6 +37,13 @@ static int success_render(const struct v1_cmd *vc, const struct engine_result *r
         jw_kstr(&w, "runId", vc->cmd.run_id);
         jw_kstrz(&w, "status",
                  run_status_name(run_status_final(r->status) ? r->status : RUN_CANCELLING));
+        status = 200;
+        break;
+    case ENGINE_RESOLVE: /* INT-14, INT-15 */
+        jw_kstr(&w, "runId", r->run_id.n ? r->run_id : vc->cmd.run_id);
+        jw_kstr(&w, "nodeId", r->node_id.n ? r->node_id : vc->cmd.node_id);
+        jw_kstr(&w, "interruptId", r->interrupt_id);
+        jw_kstrz(&w, "status", v1_status_shown(r->status));
         status = 200;
         break;
     case ENGINE_PAUSE:
@@ -71,9 +80,19 @@ static void error_complete(const struct v1_cmd *vc, const struct engine_result *
         } else {
             wopr_error_details(err, "{\"runStatus\":\"%s\"}", v1_status_shown(r->status));
         }
+    } else if (r->rc == WOPR_E_VALIDATION && vc->cmd.op == ENGINE_RESOLVE && !vc->resume_bare) {
+        char place[sizeof err->pointer]; /* of the value -> of the body */
+        snprintf(place, sizeof place, "/resumeValue%.150s", r->err.pointer);
+        memcpy(err->pointer, place, sizeof place);
     } else if (r->retry_after_s > 0 && !err->details[0]) {
         wopr_error_details(err, "{\"retryAfter\":%d}", (int)r->retry_after_s);
     }
+}
+
+/* INT-16, RUN-38: older clients know 400, 404 and 409 only; the code still says what it is. */
+static int alias_status(int rc, int status) {
+    if (rc == WOPR_E_CORRELATION_MISMATCH) return 400;
+    return status == 410 || status == 422 ? 409 : status;
 }
 
 /* IDEM-8, IDEM-9.  Failures of the store and of admission cannot be stored: there is nothing to
@@ -92,6 +111,7 @@ static bool worth_storing(int rc, int status) {
     case WOPR_E_FENCED:
     case WOPR_E_IDEM_IN_FLIGHT:
     case WOPR_E_IDEM_CONFLICT:
+    case WOPR_E_INTERRUPT_NOT_FOUND: /* it may come yet */
         return false;
     default:
         return status != 400 && status != 401 && status != 403;
@@ -105,6 +125,8 @@ static bool respond_error(const struct v1_cmd *vc, const struct engine_result *r
     error_complete(vc, r, &err);
     *out = (struct idem_response){0};
     v1_error_body(vc->call, &err, &out->status, &out->body, &retry);
+    if (vc->cmd.op == ENGINE_RESOLVE && vc->cmd.via == RESOLVE_ALIAS)
+        out->status = alias_status(r->rc, out->status);
     out->retry_after_s = retry;
     /* A refusal that says "later" is replayed only until then, so a retry is not frozen for a day
      * (IDEM-9, CON-7). */
@@ -162,8 +184,9 @@ struct v1_cmd *v1_cmd_new(struct http_call *c, enum engine_op op) {
     jw_kstr(&w, "issuer", c->who.subject_issuer);
     jw_kstr(&w, "subjectId", c->who.subject_id);
     jw_kstr(&w, "tenant", c->who.tenant);
-    jw_kstrz(&w, "lane", "api-key");
-    jw_kstrz(&w, "kind", "user");
+    bool token = (c->op->flags & OP_TOKEN) != 0; /* whoever has it */
+    jw_kstrz(&w, "lane", token ? "anonymous" : "api-key");
+    jw_kstrz(&w, "kind", token ? "anonymous" : "user");
     jw_end_object(&w);
     struct str subject = buf_failed(&b) ? STR_NONE : arena_str(c->arena, buf_str(&b));
     buf_fini(&b);

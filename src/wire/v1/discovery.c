@@ -42,15 +42,16 @@ static void put_transports(const struct v1_config *c, struct jw *w) {
     string_list(w, REST);
 }
 
-/* No envelope is handled yet: the array is empty but present (PROF-2). */
 static void put_envelopes(const struct v1_config *c, struct jw *w) {
+    static const char *const HANDLED[] = {"clarification.request", NULL};
     (void)c;
-    string_list(w, NULL);
+    string_list(w, HANDLED);
 }
 
 static void put_schema_versions(const struct v1_config *c, struct jw *w) {
     (void)c;
     jw_object(w);
+    jw_kint(w, "clarification.request", 1);
     jw_end_object(w);
 }
 
@@ -128,8 +129,28 @@ static void put_runs(const struct v1_config *c, struct jw *w) {
     jw_end_object(w);
 }
 
+/* INT-49.  The cascade profile has two names (INT-44, CX-21). */
+static void put_interrupts(const struct v1_config *c, struct jw *w) {
+    static const char *const PROFILES[] = {"openwop-interrupt-quorum",
+                                           "openwop-interrupt-external-event",
+                                           "openwop-interrupt-auth-required", NULL};
+    static const char *const CASCADE[] = {"openwop-interrupt-cascade-cancel",
+                                          "openwop-interrupt-parent-child", NULL};
+    jw_object(w);
+    jw_key(w, "profiles");
+    jw_array(w);
+    for (const char *const *p = PROFILES; *p; p++) jw_strz(w, *p);
+    for (const char *const *p = CASCADE; c->cascade && *p; p++) jw_strz(w, *p);
+    jw_end_array(w);
+    jw_kbool(w, "signedCallbackTokens", !c->interrupt_auth_required);
+    jw_kint(w, "externalEventRetentionSeconds", c->external_event_retention_s);
+    jw_end_object(w);
+}
+
 static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_object(w);
+    jw_key(w, "interrupts");
+    put_interrupts(c, w);
     jw_key(w, "limits");
     jw_object(w);
     jw_kint(w, "maxRunDurationSec", c->max_run_duration_sec);

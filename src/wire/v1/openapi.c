@@ -22,7 +22,8 @@ enum param_bit {
     P_LAST_SEQUENCE = 256,
     P_TIMEOUT = 512,
     P_LIST = 1024,
-    P_IF_NONE_MATCH = 2048
+    P_IF_NONE_MATCH = 2048,
+    P_PENDING = 4096
 };
 static const struct {
     unsigned bit;
@@ -59,6 +60,13 @@ static const struct {
      "{\"type\":\"integer\",\"minimum\":1,\"maximum\":200,\"default\":50}", "Runs per page."},
     {P_LIST, "query", "before", "{\"type\":\"string\"}",
      "Runs older than this run: nextBefore of the page before."},
+    {P_PENDING, "query", "kind", "{\"type\":\"string\"}", "Only interrupts of this kind."},
+    {P_PENDING, "query", "runId", "{\"type\":\"string\"}", "Only interrupts of this run."},
+    {P_PENDING, "query", "ownerUserId", "{\"type\":\"string\"}",
+     "Only interrupts of runs that this subject created."},
+    {P_PENDING, "query", "limit",
+     "{\"type\":\"integer\",\"minimum\":1,\"maximum\":200,\"default\":50}", "Interrupts per page."},
+    {P_PENDING, "query", "cursor", "{\"type\":\"string\"}", "nextCursor of the page before."},
     {P_IF_NONE_MATCH, "header", "If-None-Match", "{\"type\":\"string\"}",
      "Answer 304 when the document is unchanged."},
 };
@@ -105,6 +113,19 @@ static const struct {
     "\"string\"},"                                                                                 \
     "\"drainPolicy\":{\"type\":\"string\",\"enum\":[\"immediate\",\"drain-current-node\"],"        \
     "\"default\":\"drain-current-node\"}}}"
+#define RESOLVE_SCHEMA                                                                             \
+    "{\"type\":\"object\",\"required\":[\"resumeValue\"],\"additionalProperties\":false,"          \
+    "\"properties\":{\"resumeValue\":{}}}"
+#define RESOLVED_SCHEMA                                                                            \
+    "{\"type\":\"object\",\"required\":[\"runId\",\"nodeId\",\"status\"],\"properties\":{"         \
+    "\"runId\":"                                                                                   \
+    "{\"type\":\"string\"},\"nodeId\":{\"type\":\"string\"},\"interruptId\":{\"type\":\"string\"}" \
+    ","                                                                                            \
+    "\"status\":{\"type\":\"string\"}}}"
+#define PENDING_SCHEMA                                                                             \
+    "{\"type\":\"object\",\"required\":[\"interrupts\"],\"properties\":{\"interrupts\":{\"type\":" \
+    "\"array\",\"items\":{\"type\":\"object\",\"required\":[\"interruptId\",\"runId\",\"nodeId\"," \
+    "\"kind\",\"requestedAt\",\"ageMs\",\"resolveUrl\"]}},\"nextCursor\":{\"type\":\"string\"}}}"
 #define EMPTY_SCHEMA "{\"type\":\"object\",\"maxProperties\":0}"
 #define TICKET_SCHEMA                                                                              \
     "{\"type\":\"object\",\"required\":[\"ticket\",\"expiresAt\",\"eventsUrl\"],\"properties\":{"  \
@@ -148,6 +169,17 @@ static const struct op_doc {
      CONTROLLED_SCHEMA(",\"enum\":[\"running\"]", AT("resumedAt")), "400 404 409 410"},
     {"getArtifact", "artifacts", "Read an artifact of a run.", 0, NULL, "200",
      "{\"type\":\"object\"}", "404 410"},
+    {"resolveInterruptByRun", "hitl", "Resolve the open interrupt of a node.", P_IDEM,
+     RESOLVE_SCHEMA, "200", RESOLVED_SCHEMA, "400 404 409 410 413 415 422"},
+    {"resolveApprovalAlias", "hitl",
+     "Resolve the open interrupt of a node (alias; the body may be the resume value itself).",
+     P_IDEM, "{\"type\":\"object\"}", "200", RESOLVED_SCHEMA, "400 404 409 413 415"},
+    {"inspectInterruptByToken", "hitl", "Look at an interrupt without resolving it.", 0, NULL,
+     "200", REF("InterruptPayload"), "403 404 409 410 422"},
+    {"resolveInterruptByToken", "hitl", "Resolve an interrupt; the token is the authority.", P_IDEM,
+     RESOLVE_SCHEMA, "200", RESOLVED_SCHEMA, "400 403 404 409 410 413 415 422"},
+    {"listInterrupts", "host", "List pending interrupts, oldest first (host extension).", P_PENDING,
+     NULL, "200", PENDING_SCHEMA, "400"},
     {"mintStreamTicket", "host", "Mint a ticket for one run's stream (host extension).", 0,
      EMPTY_SCHEMA, "200", TICKET_SCHEMA, "400 404 410"},
 };
@@ -159,15 +191,17 @@ static const struct {
                 {"403", "The credential lacks a scope or a gate refuses it."},
                 {"404", "No such resource, or not visible."},
                 {"409", "The state does not allow this, or a conflict with another request."},
-                {"410", "Removed by retention."},
+                {"410", "Removed by retention, or the token or interrupt is over."},
                 {"413", "The body is too large."},
                 {"415", "The body is not JSON."},
+                {"422", "The run was cancelled, or the event does not match."},
                 {"429", "Too many requests."},
                 {"503", "At capacity or shutting down."}};
 static const struct {
     const char *name, *file;
 } SCHEMAS[] = {{"AgentRef", "api/schemas/agent-ref.schema.json"},
                {"Capabilities", "api/schemas/capabilities.schema.json"},
+               {"InterruptPayload", "api/schemas/suspend-request.schema.json"},
                {"ErrorEnvelope", "api/schemas/error-envelope.schema.json"},
                {"RunEventDoc", "api/schemas/run-event.schema.json"},
                {"RunOptions", "api/schemas/run-options.schema.json"},
@@ -198,8 +232,12 @@ static void params_render(struct jw *w, const struct http_op *op, const struct o
     jw_array(w);
     while ((p = strchr(p, '{')) != NULL) {
         const char *end = strchr(p, '}');
-        param_render(w, "path", str_n(p + 1, (size_t)(end - p - 1)),
-                     "{\"type\":\"string\",\"minLength\":1,\"maxLength\":128}", NULL);
+        struct str name = str_n(p + 1, (size_t)(end - p - 1));
+        param_render(w, "path", name,
+                     str_eqc(name, "token")
+                         ? "{\"type\":\"string\",\"minLength\":1,\"maxLength\":2048}"
+                         : "{\"type\":\"string\",\"minLength\":1,\"maxLength\":128}",
+                     NULL);
         p = end;
     }
     for (size_t i = 0; i < COUNT(PARAMS); i++)

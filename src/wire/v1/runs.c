@@ -184,6 +184,7 @@ static int fresh_snapshot(struct v1 *v, const struct run_view *view, struct buf 
     int rc = v1_fold_new(v, view->head.run_no, &f, err);
     if (rc == 0 && v1_fold_has_ttl(f)) {
         rc = v1_fold_to(f, INT64_MAX, err);
+        v1_fold_interrupt(f, view->interrupt);
         if (rc == 0) rc = v1_fold_snapshot(f, -1, clock_wall_ms(), out, err);
         *done = rc == 0;
     }
@@ -203,6 +204,7 @@ int v1_get_run(struct http_call *c) {
     if (id.n == 0 || id.n > V1_ID_CHARS) wopr_error_set(&err, rc, "no such run");
     else rc = store_run_view(v->store, c->who.tenant, c->who.test_mode, id, c->arena, &view, &err);
     if (rc == 0) rc = v1_head_check(&view.head, &err);
+    if (rc == 0) rc = v1_interrupt_show(c, &view, &err);
     if (rc == 0) rc = fresh_snapshot(v, &view, &b, &done, &err);
     if (rc == 0 && !done) rc = v1_snapshot_render(&view, -1, clock_wall_ms(), &b, &err);
     if (rc != 0) {

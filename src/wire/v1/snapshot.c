@@ -130,6 +130,7 @@ int v1_snapshot_render(const struct run_view *v, int64_t at_seq, int64_t now_ms,
     if (v->parent_run_id.n) jw_kstr(&w, "parentRunId", v->parent_run_id);
     if (v->parent_node_id.n) jw_kstr(&w, "parentNodeId", v->parent_node_id);
     states_render(&w, v, tmp);
+    if (v->interrupt.n) jw_kraw(&w, "interrupt", v->interrupt);
     if (v->outputs.n) jw_kraw(&w, "outputs", v->outputs);
     if (v->error.n && v->head.status == RUN_FAILED) error_render(&w, v->error);
     version_render(&w, &v->head);

@@ -6,7 +6,7 @@
 #include "wire/v1/wire_int.h"
 
 /* Tickets are base64url and dots, but what goes into a URL is escaped all the same. */
-static void query_value(struct buf *b, struct str s) {
+void v1_url_value(struct buf *b, struct str s) {
     static const char HEX[] = "0123456789ABCDEF";
     for (size_t i = 0; i < s.n; i++) {
         unsigned char ch = (unsigned char)s.p[i];
@@ -41,7 +41,7 @@ int v1_mint_ticket(struct http_call *c) {
     buf_init(&url, V1_BODY_SMALL);
     buf_addf(&url, STR_FMT "/v1/runs/" STR_FMT "/events?ticket=", STR_ARG(base),
              STR_ARG(head.run_id));
-    query_value(&url, ticket);
+    v1_url_value(&url, ticket);
     buf_init(&b, V1_BODY_SMALL);
     jw_init(&w, &b);
     jw_object(&w);

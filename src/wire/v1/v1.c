@@ -37,6 +37,16 @@ static const struct http_op OPERATIONS[] = {
      OP_IDEMPOTENT | OP_BODY_OPTIONAL, V1_BODY_SMALL, v1_resume_run},
     {"getArtifact", "GET", "/v1/runs/{runId}/artifacts/{artifactId}", SCOPE_ARTIFACTS_READ, 0, 0,
      v1_get_artifact},
+    {"resolveInterruptByRun", "POST", "/v1/runs/{runId}/interrupts/{nodeId}",
+     SCOPE_APPROVALS_RESPOND, OP_IDEMPOTENT, BODY_CONFIGURED, v1_resolve_by_run},
+    {"resolveApprovalAlias", "POST", "/v1/runs/{runId}/approvals/{nodeId}", SCOPE_APPROVALS_RESPOND,
+     OP_IDEMPOTENT, BODY_CONFIGURED, v1_resolve_by_alias}, /* CON-9 */
+    {"inspectInterruptByToken", "GET", "/v1/interrupts/{token}", 0,
+     OP_PUBLIC | OP_TOKEN | OP_ADDRESS_LIMIT, 0, v1_inspect_by_token},
+    {"resolveInterruptByToken", "POST", "/v1/interrupts/{token}", 0,
+     OP_PUBLIC | OP_TOKEN | OP_ADDRESS_LIMIT | OP_IDEMPOTENT, BODY_CONFIGURED, v1_resolve_by_token},
+    {"listInterrupts", "GET", "/v1/host/wopr/interrupts", SCOPE_RUNS_READ, 0, 0,
+     v1_list_interrupts},
     /* Changes nothing in the host, hence no idempotency key. */
     {"mintStreamTicket", "POST", "/v1/host/wopr/runs/{runId}/stream-ticket", SCOPE_RUNS_READ,
      OP_BODY_OPTIONAL, V1_BODY_SMALL, v1_mint_ticket},
@@ -61,7 +71,8 @@ static int table_build(struct v1 *v, struct wopr_error *err) {
                                  .ops_nr = n,
                                  .version_header_value = V1_PROTOCOL_VERSION,
                                  .render_error = v1_render_error,
-                                 .negotiate = v1_negotiate};
+                                 .negotiate = v1_negotiate,
+                                 .authorize = v1_authorize};
     return 0;
 }
 

@@ -17,6 +17,11 @@ struct v1_config {
     int64_t idem_retention_s, max_run_duration_sec;
     size_t body_max;
     int64_t ticket_lifetime_ms;
+    int64_t interrupt_token_ms; /* life of a token whose interrupt has no deadline (INT-37) */
+    bool interrupt_callbacks;   /* tokens also for other kinds than external events (INT-13) */
+    int64_t external_event_retention_s; /* a repeated event is known so long (INT-32) */
+    bool cascade;                       /* cancelling a parent cancels its children (INT-44) */
+    bool interrupt_auth_required; /* every interrupt needs a bearer (INT-39): no tokens at all */
     const char *const
         *fixtures; /* advertised fixture ids: seeded and really executable (CAP-23, FIX-3) */
 };
@@ -33,6 +38,9 @@ void v1_event_render(struct str run_id, const struct event *e,
 /* RunSnapshot.  at_seq >= 0 adds atSeq (SSE-17). */
 MUST_CHECK int v1_snapshot_render(const struct run_view *v, int64_t at_seq, int64_t now_ms,
                                   struct buf *out, struct wopr_error *err);
+/* Fill view->interrupt, what a waiting run of the store waits for (INT-13), in a; never a token. */
+MUST_CHECK int v1_interrupt_of(struct store *s, struct run_view *view, struct arena *a,
+                               struct wopr_error *err);
 /* The view of a folded state, equal to what the store shows for the same log (EVT-41); texts are
  * borrowed from s and o or allocated in a. */
 MUST_CHECK int v1_view_of_state(const struct run_state *s, const struct run_origin *o,

@@ -4,6 +4,7 @@
  * would show for that state.
  */
 #include "base/mem.h"
+#include "domain/interrupt.h"
 #include "wire/v1/wire_int.h"
 
 struct v1_fold {
@@ -14,26 +15,28 @@ struct v1_fold {
     struct workflow *wf;
     struct run_state *state;
     int64_t quiet_until;
+    struct str interrupt; /* overrides the fold's, when not empty */
 };
 
-/* The definition this run was created with: the cached one when its hash is still the same. */
-static int fold_workflow(struct v1_fold *f, struct wopr_error *err) {
-    const struct run_meta *m = &f->origin.meta;
+/* The cached one when its hash is still the same. */
+int v1_workflow_of(struct v1 *v, const struct run_origin *o, struct arena *scratch,
+                   struct workflow **out, struct wopr_error *err) {
+    const struct run_meta *m = &o->meta;
     struct workflow *wf = NULL;
     struct str text;
-    if (engine_workflow(f->v->engine, m->tenant, m->test_mode, m->workflow_id, &wf, NULL) == 0) {
-        if (sha256_eq(&wf->hash, &f->origin.workflow_hash)) {
-            f->wf = wf;
+    if (engine_workflow(v->engine, m->tenant, m->test_mode, m->workflow_id, &wf, NULL) == 0) {
+        if (sha256_eq(&wf->hash, &o->workflow_hash)) {
+            *out = wf;
             return 0;
         }
         workflow_unref(wf);
     }
     const struct wf_env env = {0}; /* it was checked when it was stored */
-    int rc = store_workflow_by_hash(f->v->store, &f->origin.workflow_hash, f->scratch, &text, err);
+    int rc = store_workflow_by_hash(v->store, &o->workflow_hash, scratch, &text, err);
     if (rc == WOPR_E_NOT_FOUND)
         return wopr_error_set(err, WOPR_E_CORRUPT, "the workflow of a run is missing");
     if (rc != 0) return rc;
-    return workflow_compile(text, &env, &f->wf, err);
+    return workflow_compile(text, &env, out, err);
 }
 
 int v1_fold_new(struct v1 *v, int64_t run_no, struct v1_fold **out, struct wopr_error *err) {
@@ -50,7 +53,7 @@ int v1_fold_new(struct v1 *v, int64_t run_no, struct v1_fold **out, struct wopr_
     }
     rc = store_run_origin(v->store, run_no, f->arena, &f->origin, err);
     if (rc != 0) goto fail;
-    rc = fold_workflow(f, err);
+    rc = v1_workflow_of(v, &f->origin, f->scratch, &f->wf, err);
     if (rc != 0) goto fail;
     rc = run_state_new(f->wf, &f->origin.meta, &v->cfg.limits, &f->state, err);
     if (rc != 0) goto fail;
@@ -72,6 +75,8 @@ void v1_fold_free(struct v1_fold *f) {
 
 int64_t v1_fold_seq(const struct v1_fold *f) { return f->state->next_seq - 1; }
 void v1_fold_quiet_until(struct v1_fold *f, int64_t seq) { f->quiet_until = seq; }
+
+void v1_fold_interrupt(struct v1_fold *f, struct str raw) { f->interrupt = raw; }
 
 bool v1_fold_has_ttl(const struct v1_fold *f) {
     for (size_t i = 0; i < f->wf->channels_nr; i++)
@@ -154,6 +159,22 @@ static int view_chans(const struct run_state *s, int64_t now_ms, struct arena *a
     return 0;
 }
 
+/* As interrupt_view.c shows the stored row. */
+static int view_interrupt(const struct run_state *s, struct arena *a, struct run_view *out,
+                          struct wopr_error *err) {
+    const struct intr_state *i =
+        s->current_node >= 0 ? run_state_intr_open(s, s->current_node) : NULL;
+    if (!i) return 0;
+    struct v1_interrupt_view shown = {.interrupt_id = text_str(&i->id),
+                                      .node_id = s->wf->nodes[i->node].id,
+                                      .kind = str_c(intr_kind_name((enum intr_kind)i->kind)),
+                                      .key = text_str(&i->key),
+                                      .requested_ms = i->requested_ms,
+                                      .expires_ms =
+                                          i->timeout_ms > 0 ? i->requested_ms + i->timeout_ms : 0};
+    return v1_interrupt_render(&shown, a, &out->interrupt, err);
+}
+
 int v1_view_of_state(const struct run_state *s, const struct run_origin *o, int64_t now_ms,
                      struct arena *a, struct run_view *out, struct wopr_error *err) {
     struct run_view v = {
@@ -176,6 +197,7 @@ int v1_view_of_state(const struct run_state *s, const struct run_origin *o, int6
     int rc = view_nodes(s, a, &b, &v);
     if (rc == 0) rc = view_vars(s, a, &v, err);
     if (rc == 0) rc = view_chans(s, now_ms, a, &b, &v);
+    if (rc == 0) rc = view_interrupt(s, a, &v, err);
     buf_fini(&b);
     if (rc == WOPR_E_NO_MEMORY) return wopr_error_set(err, rc, "no memory for the view of a run");
     if (rc == 0) *out = v;
@@ -188,6 +210,7 @@ int v1_fold_snapshot(struct v1_fold *f, int64_t at_seq, int64_t now_ms, struct b
     arena_reset(f->scratch);
     int rc = v1_view_of_state(f->state, &f->origin, now_ms, f->scratch, &view, err);
     if (rc != 0) return rc;
+    if (f->interrupt.n) view.interrupt = f->interrupt;
     return v1_snapshot_render(&view, at_seq, now_ms, out, err);
 }
 

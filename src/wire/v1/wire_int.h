@@ -51,6 +51,11 @@ int v1_pause_run(struct http_call *c);
 int v1_resume_run(struct http_call *c);
 int v1_get_artifact(struct http_call *c);
 int v1_mint_ticket(struct http_call *c);
+int v1_resolve_by_run(struct http_call *c);
+int v1_resolve_by_alias(struct http_call *c);
+int v1_inspect_by_token(struct http_call *c);
+int v1_resolve_by_token(struct http_call *c);
+int v1_list_interrupts(struct http_call *c);
 /* The operation table without per-host body limits; *n rows. */
 const struct http_op *v1_operations(size_t *n);
 
@@ -78,6 +83,7 @@ int v1_reply_document(struct http_call *c, struct str body, struct str etag,
 struct str v1_etag_of(struct str bytes, struct arena *a);
 
 /* Bodies as tables. */
+#define V1_ANY ((enum json_type)(JSON_OBJECT + 1)) /* whatever stands there, raw */
 struct v1_member {
     const char *name;
     enum json_type type;
@@ -90,7 +96,8 @@ MUST_CHECK int v1_body_parse(struct str body, const struct v1_member *rows, size
 /* VALIDATION about one member: details.fields = [{path, reason}] (ERR-6). */
 int v1_field_error(struct wopr_error *err, const char *path, const char *reason,
                    const char *message);
-bool v1_callback_url_valid(struct str url); /* absolute http or https URI */
+void v1_url_value(struct buf *b, struct str s); /* percent-encoded */
+bool v1_callback_url_valid(struct str url);     /* absolute http or https URI */
 
 /* --- errors.c --- */
 /* Pure: envelope of err appended to out.  correlation: request id, shown on 5xx (ERR-4). */
@@ -137,6 +144,8 @@ int64_t v1_fold_seq(const struct v1_fold *f); /* last applied, -1 = none */
 /* at_seq -1: no atSeq member.  now_ms > 0: read-time TTL of channels (CHAN-17). */
 MUST_CHECK int v1_fold_snapshot(struct v1_fold *f, int64_t at_seq, int64_t now_ms, struct buf *out,
                                 struct wopr_error *err);
+/* Show this instead of what the fold says of its interrupt; borrowed (tokens come with it). */
+void v1_fold_interrupt(struct v1_fold *f, struct str raw);
 bool v1_fold_has_ttl(const struct v1_fold *f);
 /* The frame event: state.snapshot for the fold as it is. */
 MUST_CHECK int v1_fold_frame(struct v1_fold *f, int64_t id, struct buf *out,
@@ -146,11 +155,16 @@ MUST_CHECK int v1_fold_frame(struct v1_fold *f, int64_t id, struct buf *out,
 int v1_fold_event(void *state, const struct event *e, struct buf *out);
 void v1_fold_quiet_until(struct v1_fold *f, int64_t seq);
 
+/* The definition a run was created with; a reference for the caller. */
+MUST_CHECK int v1_workflow_of(struct v1 *v, const struct run_origin *o, struct arena *scratch,
+                              struct workflow **out, struct wopr_error *err);
+
 /* --- commands.c: the life of an engine command --- */
 struct v1_cmd {
     struct engine_cmd cmd;
     struct http_call *call;
     struct str base_url;
+    bool resume_bare; /* the body is the resume value itself (INT-16) */
 };
 /* Zeroed command of the call's principal with respond and done set; NULL when the arena is
  * exhausted. */
@@ -159,6 +173,35 @@ struct v1_cmd *v1_cmd_new(struct http_call *c, enum engine_op op);
 int v1_cmd_submit(struct v1_cmd *vc);
 bool v1_cmd_respond(struct engine_cmd *cmd, const struct engine_result *r,
                     struct idem_response *out);
+
+/* --- interrupt_token.c: the surface without a credential (INT-35 to INT-40) --- */
+/* http_wire.authorize: the token's own checks, then its interrupt, kept in c->user for the handler;
+ * INTERRUPT_NOT_FOUND, INTERRUPT_EXPIRED, FORBIDDEN (INT-40). */
+int v1_authorize(void *ctx, struct http_call *c, struct wopr_error *err);
+/* May a token open this interrupt?  False for the auth-required profile (INT-40) and for
+ * interrupts that name their approvers, of which a token is none (INT-27). */
+MUST_CHECK int v1_token_allowed(struct v1 *v, const struct interrupt_row *row, struct arena *a,
+                                bool *out, struct wopr_error *err);
+/* A fresh token for an open interrupt, in a. */
+MUST_CHECK int v1_token_mint(struct v1 *v, const struct interrupt_row *row, int64_t now_ms,
+                             struct arena *a, struct str *out, struct wopr_error *err);
+/* 0 while it is open; else why it cannot be answered: INTERRUPT_RESOLVED, _EXPIRED, _CANCELLED,
+ * _GONE. */
+MUST_CHECK int v1_interrupt_open(const struct interrupt_row *row, struct wopr_error *err);
+
+/* --- interrupt_view.c: the snapshot's member (INT-13) --- */
+struct v1_interrupt_view {
+    struct str interrupt_id, node_id, kind, key;
+    int64_t requested_ms, expires_ms; /* 0 = no deadline */
+    struct str token, base_url;       /* empty: neither token nor callback URL is shown */
+};
+/* Raw object for run_view.interrupt, in a. */
+MUST_CHECK int v1_interrupt_render(const struct v1_interrupt_view *i, struct arena *a,
+                                   struct str *out, struct wopr_error *err);
+/* Of a stored run that waits: fills view->interrupt (empty when it waits for a child).  c: who
+ * asks; tokens go to those who may respond (RUN-12). */
+MUST_CHECK int v1_interrupt_show(struct http_call *c, struct run_view *view,
+                                 struct wopr_error *err);
 
 /* --- snapshot.c --- */
 const char *v1_status_shown(enum run_status s); /* cancelling shows as running (D35) */

@@ -69,6 +69,16 @@ static int negotiate(void *ctx, struct str path, struct str version, struct wopr
     return wopr_error_set(err, WOPR_E_VERSION_UNSUPPORTED, "only major 1 is served");
 }
 
+/* "good-<tenant>" speaks for that tenant. */
+static int authorize(void *ctx, struct http_call *c, struct wopr_error *err) {
+    struct str head, tenant;
+    (void)ctx;
+    if (!str_cut(http_param(c, "token"), '-', &head, &tenant) || !str_eqc(head, "good"))
+        return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such interrupt");
+    c->who.tenant = tenant;
+    return 0;
+}
+
 static int on_ping(struct http_call *c) {
     http_reply(c, 200, STR("{\"pong\":true}"));
     return HTTP_DONE;
@@ -235,7 +245,10 @@ static const struct http_op OPS[] = {
      on_ticket},
     {"resolve", "POST", "/v1/runs/{runId}/interrupts/{nodeId}", SCOPE_RUNS_READ, OP_BODY_OPTIONAL,
      1024, on_show},
-    {"token", "GET", "/v1/interrupts/{token}", 0, OP_PUBLIC, 0, on_show},
+    {"token", "GET", "/v1/interrupts/{token}", 0, OP_PUBLIC | OP_TOKEN | OP_ADDRESS_LIMIT, 0,
+     on_show},
+    {"redeem", "POST", "/v1/interrupts/{token}", 0,
+     OP_PUBLIC | OP_TOKEN | OP_ADDRESS_LIMIT | OP_IDEMPOTENT, 1024, on_echo},
     {"search", "GET", "/v1/packs/-/search", 0, OP_PUBLIC, 0, on_show},
     {"pack", "GET", "/v1/packs/{name}/{part}", 0, OP_PUBLIC, 0, on_show},
 };
@@ -280,7 +293,8 @@ void world_up(void (*tweak)(struct http_config *cfg)) {
                                 .ops_nr = sizeof OPS / sizeof OPS[0],
                                 .version_header_value = "1.0",
                                 .render_error = render_error,
-                                .negotiate = negotiate};
+                                .negotiate = negotiate,
+                                .authorize = authorize};
     cr_assert_eq(http_server_new(&cfg, &W.wire, W.log, &W.server, &err), 0, "%s", err.message);
     cr_assert_eq(wopr_log_start(W.log, &err), 0, "%s", err.message);
     cr_assert_eq(http_server_start(W.server, &err), 0, "%s", err.message);

@@ -23,6 +23,8 @@ static struct v1_config config(void) {
                               .max_run_duration_sec = 86400,
                               .body_max = 1048576,
                               .ticket_lifetime_ms = 60000,
+                              .interrupt_token_ms = 1800000,
+                              .external_event_retention_s = 2592000,
                               .fixtures = FIXTURES};
 }
 
@@ -62,8 +64,8 @@ Test(wire_documents,
         {"eventLogSchemaVersion", "2"},
         {"minClientVersion", "\"1.0\""},
         {"supportedTransports", "[\"rest\"]"},
-        {"supportedEnvelopes", "[]"},
-        {"schemaVersions", "{}"},
+        {"supportedEnvelopes", "[\"clarification.request\"]"},
+        {"schemaVersions", "{\"clarification.request\":1}"},
         {"limits", "{\"clarificationRounds\":3,\"schemaRounds\":2,\"envelopesPerTurn\":5,"
                    "\"maxNodeExecutions\":100}"},
         {"implementation", "{\"name\":\"wopr\",\"version\":\"0.1.0\",\"vendor\":\"wopr\"}"},
@@ -76,6 +78,11 @@ Test(wire_documents,
         {"idempotency.layer1RetentionSeconds", "86400"},
         {"runs.pauseResume.drainPolicies", "[\"immediate\",\"drain-current-node\"]"},
         {"extensions.limits.maxRequestBodyBytes", "1048576"},
+        {"extensions.interrupts.profiles",
+         "[\"openwop-interrupt-quorum\",\"openwop-interrupt-external-event\","
+         "\"openwop-interrupt-auth-required\"]"},
+        {"extensions.interrupts.signedCallbackTokens", "true"},
+        {"extensions.interrupts.externalEventRetentionSeconds", "2592000"},
         {"capabilities.idempotency.crossRegion", "\"single-region\""}};
     static const char *const LACKS[] = {"secrets",
                                         "aiProviders",
@@ -103,6 +110,20 @@ Test(wire_documents, mirrored_blocks_are_equal_to_the_top_level_ones /* CAP-3 CO
     for (size_t i = 0; i < m.n; i++)
         cr_expect(str_eq(m.v[i].raw,
                          json_get(v->discovery, m.v[i].key.p ? arena_cstr(a, m.v[i].key) : "")));
+}
+
+Test(wire_documents, the_cascade_is_advertised_under_both_names_or_not_at_all /* INT-44 */) {
+    struct v1_config c = config();
+    struct v1 *other;
+    c.cascade = true;
+    c.interrupt_auth_required = true;
+    cr_assert_eq(v1_new(&c, NULL, NULL, &other, &err), 0);
+    cr_expect_not_null(strstr(other->discovery.p, "\"openwop-interrupt-cascade-cancel\""));
+    cr_expect_not_null(strstr(other->discovery.p, "\"openwop-interrupt-parent-child\""));
+    cr_expect_not_null(strstr(other->discovery.p, "\"signedCallbackTokens\":false"), "INT-40");
+    cr_expect_null(strstr(v->discovery.p, "parent-child"));
+    cr_expect_null(strstr(v->discovery.p, "cascade-cancel"));
+    v1_free(other);
 }
 
 Test(wire_documents, the_word_edit_occurs_nowhere_in_discovery /* CAP-4 INT-11 */) {
@@ -152,6 +173,12 @@ Test(wire_documents, operations_are_unique_and_have_their_scopes /* 10-http-core
                  {"cancelRunAlias", "POST", "/v1/runs/{runId}:cancel", SCOPE_RUNS_CANCEL, true},
                  {"pauseRun", "POST", "/v1/runs/{runId}:pause", SCOPE_RUNS_CANCEL, true},
                  {"resumeRun", "POST", "/v1/runs/{runId}:resume", SCOPE_RUNS_CANCEL, true},
+                 {"resolveInterruptByRun", "POST", "/v1/runs/{runId}/interrupts/{nodeId}",
+                  SCOPE_APPROVALS_RESPOND, true},
+                 {"resolveApprovalAlias", "POST", "/v1/runs/{runId}/approvals/{nodeId}",
+                  SCOPE_APPROVALS_RESPOND, true},
+                 {"inspectInterruptByToken", "GET", "/v1/interrupts/{token}", 0, false},
+                 {"resolveInterruptByToken", "POST", "/v1/interrupts/{token}", 0, true},
                  {"getArtifact", "GET", "/v1/runs/{runId}/artifacts/{artifactId}",
                   SCOPE_ARTIFACTS_READ, false}};
     const struct http_wire *w = v1_wire(v);

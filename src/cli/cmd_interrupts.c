@@ -1,0 +1,213 @@
+/* cmd_interrupts.c: wopr interrupts list|show|resolve.  list and show read the database file;
+ * resolve asks a running host, as the API key of the settings. */
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "codec/json.h"
+#include "domain/interrupt.h"
+#include "egress/operator.h"
+
+#include <stdio.h>
+
+#define PATH_BYTES_MAX 4096
+#define BODY_BYTES_MAX (1024u * 1024)
+#define OUT_BYTES_MAX  (64u * 1024 * 1024)
+#define AGE_BYTES      24
+
+static const char USAGE[] =
+    "usage: wopr interrupts list [--kind K] [--run RUN_ID] [--owner SUBJECT] [--limit N] [--test]\n"
+    "                            [--json]                  what waits, oldest first\n"
+    "       wopr interrupts show RUN_ID [NODE_ID] [--test]  all of a run, one JSON object per "
+    "line\n"
+    "       wopr interrupts resolve RUN_ID NODE_ID --action accept|reject|... [--comment TEXT]\n"
+    "       wopr interrupts resolve RUN_ID NODE_ID --value JSON\n"
+    "resolve asks a running host: --url URL and --api-key KEY\n";
+
+struct interrupt_args {
+    struct interrupt_filter filter;
+    const char *url, *action, *comment, *value;
+    bool test, json;
+};
+
+static const char *state_name(enum interrupt_row_state s) {
+    static const char *const NAMES[] = {[IROW_PENDING] = "pending",
+                                        [IROW_RESUMED] = "resumed",
+                                        [IROW_REJECTED] = "rejected",
+                                        [IROW_TIMED_OUT] = "timed-out"}; /* STORE-8 */
+    return NAMES[s];
+}
+
+static void time_of(struct jw *w, const char *key, int64_t ms) {
+    char at[32];
+    if (ms > 0) jw_kstrz(w, key, cli_time(ms, at));
+}
+
+static void row_json(const struct interrupt_row *r, bool whole, struct buf *b) {
+    struct jw w;
+    jw_init(&w, b);
+    jw_object(&w);
+    jw_kstr(&w, "interruptId", r->interrupt_id);
+    jw_kstr(&w, "runId", r->run_id);
+    jw_kstr(&w, "workflowId", r->workflow_id);
+    jw_kstr(&w, "nodeId", r->node_id);
+    jw_kstr(&w, "kind", r->kind);
+    jw_kstr(&w, "key", r->key);
+    jw_kstrz(&w, "state", state_name(r->state));
+    time_of(&w, "requestedAt", r->requested_ms);
+    time_of(&w, "expiresAt", r->timeout_at_ms);
+    if (whole) {
+        time_of(&w, "resolvedAt", r->resolved_ms);
+        if (r->resolved_by.n > 0) jw_kstr(&w, "resolvedBy", r->resolved_by);
+        if (r->cause.n > 0) jw_kstr(&w, "cause", r->cause);
+        jw_kraw(&w, "payload", r->payload);
+        if (r->resume_value.n > 0) jw_kraw(&w, "resumeValue", r->resume_value);
+    } else {
+        jw_kint(&w, "ageMs", clock_wall_ms() - r->requested_ms);
+    }
+    jw_end_object(&w);
+    buf_addc(b, '\n');
+}
+
+/* "3d", "4h", "12m", "30s" */
+static void age_text(int64_t ms, char out[AGE_BYTES]) {
+    static const struct {
+        int64_t ms;
+        char unit;
+    } UNITS[] = {{86400000, 'd'}, {3600000, 'h'}, {60000, 'm'}, {1000, 's'}};
+    size_t i = 0;
+    while (i < 3 && ms < UNITS[i].ms) i++;
+    snprintf(out, AGE_BYTES, "%lld%c", (long long)(ms > 0 ? ms / UNITS[i].ms : 0), UNITS[i].unit);
+}
+
+static void row_text(const struct interrupt_row *r, struct buf *b) {
+    char age[AGE_BYTES];
+    age_text(clock_wall_ms() - r->requested_ms, age);
+    buf_addf(b, "%-32.*s %-20.*s %-16.*s %-5s " STR_FMT "\n", STR_ARG(r->run_id),
+             STR_ARG(r->node_id), STR_ARG(r->kind), age, STR_ARG(r->workflow_id));
+}
+
+static int list(struct cli *c, struct store *s, const struct interrupt_args *in) {
+    struct wopr_error err = {0};
+    struct interrupt_list all;
+    struct buf b;
+    if (store_interrupts_pending(s, &in->filter, c->arena, &all, &err) != 0) return cli_fail(&err);
+    buf_init(&b, OUT_BYTES_MAX);
+    if (!in->json)
+        buf_addf(&b, "%-32s %-20s %-16s %-5s %s\n", "RUN", "NODE", "KIND", "AGE", "WORKFLOW");
+    for (size_t i = 0; i < all.n; i++) {
+        if (in->json) row_json(&all.v[i], false, &b);
+        else row_text(&all.v[i], &b);
+    }
+    cli_print(&b);
+    buf_fini(&b);
+    return 0;
+}
+
+static int show(struct cli *c, struct store *s, const struct interrupt_args *in) {
+    struct wopr_error err = {0};
+    struct interrupt_list all;
+    struct run_head head;
+    struct str node = c->argc > 2 ? str_c(c->argv[2]) : STR_NONE;
+    struct buf b;
+    int rc =
+        store_run_head(s, str_c(c->cfg.tenant), in->test, str_c(c->argv[1]), c->arena, &head, &err);
+    if (rc == 0) rc = store_interrupts_of_run(s, head.run_no, node, false, c->arena, &all, &err);
+    if (rc == 0 && all.n == 0)
+        rc = wopr_error_set(&err, WOPR_E_NOT_FOUND, "nothing was ever asked there");
+    if (rc != 0) return cli_fail(&err);
+    buf_init(&b, OUT_BYTES_MAX);
+    for (size_t i = 0; i < all.n; i++) row_json(&all.v[i], true, &b);
+    cli_print(&b);
+    buf_fini(&b);
+    return 0;
+}
+
+static void body_render(const struct interrupt_args *in, struct buf *b) {
+    struct jw w;
+    jw_init(&w, b);
+    jw_object(&w);
+    jw_key(&w, "resumeValue");
+    if (in->value != NULL) {
+        jw_raw(&w, str_c(in->value));
+    } else {
+        jw_object(&w);
+        jw_kstrz(&w, "action", in->action);
+        if (in->comment != NULL) jw_kstrz(&w, "comment", in->comment);
+        jw_end_object(&w);
+    }
+    jw_end_object(&w);
+}
+
+static int resolve(struct cli *c, const struct interrupt_args *in) {
+    struct cli_remote r;
+    struct buf path, body;
+    struct str answer;
+    if ((in->value == NULL) == (in->action == NULL))
+        return cli_usage("wopr: give either --action or --value\n");
+    if (in->value != NULL && json_check(str_c(in->value), &JSON_LIMITS_DEFAULT, NULL) != 0)
+        return cli_usage("wopr: --value is not JSON; quote it for the shell\n");
+    int rc = cli_remote(c, in->url, &r);
+    if (rc != 0) return rc;
+    buf_init(&path, PATH_BYTES_MAX);
+    buf_init(&body, BODY_BYTES_MAX);
+    buf_addz(&path, "/v1/runs/");
+    operator_segment(&path, str_c(c->argv[1]));
+    buf_addz(&path, "/interrupts/");
+    operator_segment(&path, str_c(c->argv[2]));
+    body_render(in, &body);
+    if (buf_failed(&path) || buf_failed(&body))
+        rc = cli_usage("wopr: the arguments are too long\n");
+    else rc = cli_ask(c, &r, "POST", buf_str(&path), buf_str(&body), &answer);
+    buf_fini(&body);
+    buf_fini(&path);
+    if (rc != 0) return rc;
+    if (in->json) printf(STR_FMT "\n", STR_ARG(answer));
+    else
+        printf(STR_FMT " " STR_FMT "\n", STR_ARG(cli_member(c, answer, "runId")),
+               STR_ARG(cli_member(c, answer, "status")));
+    return 0;
+}
+
+static int args_take(struct cli *c, struct interrupt_args *in) {
+    const char *kind = cli_take_value(c, "--kind"), *run = cli_take_value(c, "--run");
+    const char *owner = cli_take_value(c, "--owner"), *limit = cli_take_value(c, "--limit");
+    enum intr_kind known;
+    uint64_t max = 100;
+    *in = (struct interrupt_args){.url = cli_take_url(c),
+                                  .action = cli_take_value(c, "--action"),
+                                  .comment = cli_take_value(c, "--comment"),
+                                  .value = cli_take_value(c, "--value")};
+    in->test = cli_take_flag(c, "--test");
+    in->json = cli_take_flag(c, "--json");
+    int rc = cli_config(c);
+    if (rc != 0) return rc;
+    if (limit != NULL && (!str_u64(str_c(limit), &max) || max == 0 || max > 10000))
+        return cli_usage("wopr: --limit must be 1..10000\n");
+    if (kind != NULL && !intr_kind_of(str_c(kind), &known))
+        return cli_usage("wopr: --kind is no kind of interrupt\n");
+    in->filter = (struct interrupt_filter){.tenant = str_c(c->cfg.tenant),
+                                           .test_mode = in->test,
+                                           .any_mode = !in->test,
+                                           .kind = str_c(kind),
+                                           .run_id = str_c(run),
+                                           .owner_user_id = str_c(owner),
+                                           .max = (unsigned)max};
+    return 0;
+}
+
+int cmd_interrupts(struct cli *c) {
+    struct interrupt_args in;
+    struct store *s = NULL;
+    int rc = args_take(c, &in);
+    if (rc != 0) return rc;
+    const char *verb = c->argc > 0 ? c->argv[0] : "";
+    bool is_list = strcmp(verb, "list") == 0 && c->argc == 1;
+    bool is_show = strcmp(verb, "show") == 0 && (c->argc == 2 || c->argc == 3);
+    bool is_resolve = strcmp(verb, "resolve") == 0 && c->argc == 3;
+    if (!is_list && !is_show && !is_resolve) return cli_usage(USAGE);
+    if (is_resolve) return resolve(c, &in);
+    rc = cli_store(c, true, &s);
+    if (rc != 0) return rc;
+    rc = is_list ? list(c, s, &in) : show(c, s, &in);
+    store_close(s);
+    return rc;
+}

@@ -1,0 +1,84 @@
+/* cmd_tokens.c: wopr tokens rotate|list|revoke: the signing secrets of interrupt tokens (INT-36).
+ * Works on the file; a running host uses what it finds there at its next token. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+static const char USAGE[] =
+    "usage: wopr tokens rotate        new tokens are signed with a new secret; old ones stay "
+    "valid\n"
+    "       wopr tokens list [--json] key ids, never secrets\n"
+    "       wopr tokens revoke KID    tokens signed with this (rotated) secret stop working now\n";
+
+static int rotate(struct cli *c, struct store *s) {
+    struct wopr_error err = {0};
+    struct token_secret t;
+    if (token_secret_rotate(s, c->arena, &t, &err) != 0) return cli_fail(&err);
+    printf(STR_FMT "\n", STR_ARG(t.kid));
+    fputs("new interrupt tokens are signed with this key id; tokens of older secrets work until "
+          "they expire\n",
+          stderr);
+    return 0;
+}
+
+static void row_json(const struct token_secret *t, struct buf *b) {
+    struct jw w;
+    char at[32];
+    jw_init(&w, b);
+    jw_object(&w);
+    jw_kstr(&w, "kid", t->kid);
+    jw_kstrz(&w, "state", t->retired_ms > 0 ? "verifies" : "signs");
+    jw_kstrz(&w, "createdAt", cli_time(t->created_ms, at));
+    if (t->retired_ms > 0) jw_kstrz(&w, "retiredAt", cli_time(t->retired_ms, at));
+    jw_end_object(&w);
+    buf_addc(b, '\n');
+}
+
+static void row_text(const struct token_secret *t, struct buf *b) {
+    char at[32];
+    buf_addf(b, "%-28.*s %-9s %-25s ", STR_ARG(t->kid), t->retired_ms > 0 ? "verifies" : "signs",
+             cli_time(t->created_ms, at));
+    buf_addf(b, "%s\n", cli_time(t->retired_ms, at));
+}
+
+static int list(struct cli *c, struct store *s, bool json) {
+    struct wopr_error err = {0};
+    struct token_secret_list all;
+    struct buf b;
+    if (store_token_secret_list(s, c->arena, &all, &err) != 0) return cli_fail(&err);
+    buf_init(&b, 64 * 1024 * 1024);
+    if (!json) buf_addf(&b, "%-28s %-9s %-25s %s\n", "KEY ID", "STATE", "CREATED", "RETIRED");
+    for (size_t i = 0; i < all.n; i++) {
+        if (json) row_json(&all.v[i], &b);
+        else row_text(&all.v[i], &b);
+    }
+    cli_print(&b);
+    buf_fini(&b);
+    return 0;
+}
+
+static int revoke(struct store *s, const char *kid) {
+    struct wopr_error err = {0};
+    if (store_token_secret_delete(s, str_c(kid), &err) != 0) return cli_fail(&err);
+    printf("revoked %s\n", kid);
+    return 0;
+}
+
+int cmd_tokens(struct cli *c) {
+    struct store *s = NULL;
+    bool json = cli_take_flag(c, "--json");
+    int rc = cli_config(c);
+    if (rc != 0) return rc;
+    const char *verb = c->argc > 0 ? c->argv[0] : "";
+    bool is_rotate = strcmp(verb, "rotate") == 0 && c->argc == 1;
+    bool is_list = strcmp(verb, "list") == 0 && c->argc == 1;
+    bool is_revoke = strcmp(verb, "revoke") == 0 && c->argc == 2;
+    if (!is_rotate && !is_list && !is_revoke) return cli_usage(USAGE);
+    rc = cli_store(c, is_list, &s);
+    if (rc != 0) return rc;
+    if (is_rotate) rc = rotate(c, s);
+    if (is_list) rc = list(c, s, json);
+    if (is_revoke) rc = revoke(s, c->argv[1]);
+    store_close(s);
+    return rc;
+}

@@ -1,0 +1,83 @@
+/* remote.c: requests of the command line to a running host; see cli.h. */
+#include "cli/cli.h"
+#include "codec/json.h"
+#include "egress/operator.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define REMOTE_TIMEOUT_MS 30000
+
+const char *cli_take_url(struct cli *c) {
+    const char *url = cli_take_value(c, "--url");
+    return url != NULL ? url : getenv("WOPR_URL");
+}
+
+/* A listener bound to every address is asked on loopback. */
+static const char *reachable(const char *host) {
+    if (strcmp(host, "0.0.0.0") == 0) return "127.0.0.1";
+    return strcmp(host, "::") == 0 ? "::1" : host;
+}
+
+int cli_remote(struct cli *c, const char *url, struct cli_remote *out) {
+    const struct config *cfg = &c->cfg;
+    if (cfg->api_key[0] == '\0')
+        return cli_usage("wopr: this command asks a running host and needs an API key: "
+                         "--api-key KEY or OPENWOP_API_KEY\n");
+    if (url != NULL && url[0] != '\0') {
+        struct str base = str_c(url);
+        while (base.n > 0 && base.p[base.n - 1] == '/') base.n--;
+        out->base = arena_cstr(c->arena, base);
+    } else if (cfg->port == 0) {
+        return cli_usage("wopr: say where the host listens: --url http://HOST:PORT, or --port\n");
+    } else {
+        const char *host = reachable(cfg->host);
+        bool v6 = strchr(host, ':') != NULL;
+        out->base =
+            arena_printf(c->arena, "%s://%s%s%s:%lld", cfg->tls_cert[0] != '\0' ? "https" : "http",
+                         v6 ? "[" : "", host, v6 ? "]" : "", (long long)cfg->port)
+                .p;
+    }
+    out->key = cfg->api_key;
+    if (out->base != NULL) return 0;
+    fputs("wopr: out of memory\n", stderr);
+    return 1;
+}
+
+struct str cli_member(struct cli *c, struct str object, const char *name) {
+    struct str raw = json_get(object, name);
+    if (raw.p == NULL) return STR("-");
+    struct str text = json_string(raw, c->arena);
+    return text.p != NULL ? text : raw;
+}
+
+/* The host's own words, and where in the request it found the mistake. */
+static int refused(struct cli *c, int status, struct str body) {
+    if (json_check(body, &JSON_LIMITS_STORED, NULL) != 0 || json_type_of(body) != JSON_OBJECT) {
+        fprintf(stderr, "wopr: the answer (status %d) is not that of a host; check --url\n",
+                status);
+        return 1;
+    }
+    fprintf(stderr, "wopr: " STR_FMT " (%d " STR_FMT ")\n", STR_ARG(cli_member(c, body, "message")),
+            status, STR_ARG(cli_member(c, body, "error")));
+    struct str details = json_get(body, "details");
+    if (details.p != NULL) fprintf(stderr, "wopr: " STR_FMT "\n", STR_ARG(details));
+    return 1;
+}
+
+int cli_ask(struct cli *c, const struct cli_remote *r, const char *method, struct str path,
+            struct str body, struct str *answer) {
+    struct wopr_error err = {0};
+    struct operator_answer a;
+    struct operator_request q = {.base = r->base,
+                                 .key = r->key,
+                                 .method = method,
+                                 .path = path,
+                                 .body = body,
+                                 .timeout_ms = REMOTE_TIMEOUT_MS};
+    if (operator_ask(&q, c->arena, &a, &err) != 0) return cli_fail(&err);
+    if (a.status < 200 || a.status > 299) return refused(c, a.status, a.body);
+    if (json_check(a.body, &JSON_LIMITS_STORED, &err) != 0) return refused(c, a.status, a.body);
+    *answer = a.body;
+    return 0;
+}

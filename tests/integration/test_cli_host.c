@@ -1,0 +1,116 @@
+/*
+ * test_cli_host.c: the operator's view of runs and interrupts: commands that ask a running host,
+ * and their counterparts on the file (INT-47).
+ */
+#include "interrupt_kit.h"
+
+static struct server sv;
+static void up(void) { server_start(&sv, NULL); }
+static void down(void) { server_end(&sv); }
+TestSuite(cli_host, .init = up, .fini = down, .timeout = 240);
+
+static struct str out, err;
+
+/* "wopr ARGS --url <base> --api-key <key>" */
+static int operate(const char *const *args) {
+    const char *all[24];
+    size_t n = 0;
+    while (args[n] != NULL) {
+        all[n] = args[n];
+        n++;
+    }
+    all[n++] = "--url";
+    all[n++] = sv.base;
+    all[n++] = "--api-key";
+    all[n++] = sv.key;
+    all[n] = NULL;
+    return program(&sv, all, &out, &err);
+}
+#define OPERATE(...) operate((const char *const[]){__VA_ARGS__, NULL})
+#define ON_FILE(...) program(&sv, (const char *const[]){__VA_ARGS__, NULL}, &out, &err)
+
+Test(cli_host, runs_are_paused_resumed_and_cancelled) {
+    const char *run = create_run(&sv, "conformance-cancellable", "\"inputs\":{\"delayMs\":20000}");
+    wait_status(&sv, run, "running");
+    cr_assert_eq(OPERATE("runs", "pause", run, "--reason", "lunch"), 0, STR_FMT, STR_ARG(err));
+    cr_expect_not_null(strstr(out.p, "paused"), STR_FMT, STR_ARG(out));
+    wait_status(&sv, run, "paused");
+    cr_expect_not_null(strstr(events_of(&sv, run).p, "\"reason\":\"lunch\""));
+    cr_expect_eq(OPERATE("runs", "pause", run), 1, "a second time");
+    cr_expect_not_null(strstr(err.p, "conflict"), STR_FMT, STR_ARG(err));
+    cr_expect_not_null(strstr(err.p, "runStatus"), "with the details: " STR_FMT, STR_ARG(err));
+    cr_assert_eq(OPERATE("runs", "resume", run, "--json"), 0, STR_FMT, STR_ARG(err));
+    cr_expect(str_eqc(text_at(str_trim(str_n(out.p, out.n - 1)), "status"), "running"));
+    cr_assert_eq(OPERATE("runs", "cancel", run, "--reason", "enough"), 0, STR_FMT, STR_ARG(err));
+    wait_status(&sv, run, "cancelled");
+    cr_assert_eq(ON_FILE("runs", "events", run, "--test"), 0, STR_FMT, STR_ARG(err));
+    struct str rest = out, line;
+    int64_t n = 0;
+    while (str_cut(rest, '\n', &line, &rest)) cr_expect_eq(int_at(line, "sequence"), n++);
+    cr_expect_geq(n, 5);
+    cr_assert_eq(ON_FILE("runs", "events", run, "--test", "--from", "2"), 0);
+    cr_expect_eq(int_at(str_n(out.p, (size_t)(strchr(out.p, '\n') - out.p)), "sequence"), 2);
+    cr_assert_eq(ON_FILE("runs", "list", "--json", "--status", "cancelled"), 0);
+    cr_expect(str_eqc(text_at(str_n(out.p, out.n - 1), "runId"), run), STR_FMT, STR_ARG(out));
+}
+
+Test(cli_host, interrupts_are_listed_shown_and_resolved) {
+    const char *run = approval(&sv);
+    cr_assert_eq(ON_FILE("interrupts", "list", "--json"), 0, STR_FMT, STR_ARG(err));
+    struct str row = str_n(out.p, out.n - 1);
+    cr_expect(str_eqc(text_at(row, "runId"), run) && str_eqc(text_at(row, "nodeId"), "gate"));
+    cr_expect(str_eqc(text_at(row, "state"), "pending"));
+    cr_expect(int_at(row, "ageMs") >= 0);
+    cr_assert_eq(ON_FILE("interrupts", "list"), 0);
+    cr_expect_not_null(strstr(out.p, run));
+    cr_assert_eq(ON_FILE("interrupts", "list", "--kind", "clarification", "--json"), 0);
+    cr_expect_eq(out.n, 0u, STR_FMT, STR_ARG(out));
+    cr_assert_eq(ON_FILE("interrupts", "list", "--run", run, "--json"), 0);
+    cr_expect_gt(out.n, 0u);
+    cr_assert_eq(ON_FILE("interrupts", "show", run, "--test"), 0, STR_FMT, STR_ARG(err));
+    row = str_n(out.p, out.n - 1);
+    cr_expect(str_eqc(text_at(row, "payload.kind"), "approval"));
+    cr_expect_null(strstr(out.p, "ow2."), "never a token");
+    cr_expect_eq(OPERATE("interrupts", "resolve", run, "gate", "--action", "maybe"), 1);
+    cr_expect_not_null(strstr(err.p, "validation_error"), STR_FMT, STR_ARG(err));
+    cr_assert_eq(
+        OPERATE("interrupts", "resolve", run, "gate", "--action", "accept", "--comment", "fine"), 0,
+        STR_FMT, STR_ARG(err));
+    cr_expect(str_eqc(text_at(wait_terminal(&sv, run), "status"), "completed"));
+    cr_expect_eq(OPERATE("interrupts", "resolve", run, "gate", "--action", "accept"), 1);
+    cr_expect_not_null(strstr(err.p, "interrupt_already_resolved"), STR_FMT, STR_ARG(err));
+    cr_assert_eq(ON_FILE("interrupts", "show", run, "gate", "--test"), 0);
+    row = str_n(out.p, out.n - 1);
+    cr_expect(str_eqc(text_at(row, "state"), "resumed"), STR_FMT, STR_ARG(row));
+    cr_expect(text_at(row, "resolvedBy").n > 0);
+    run = waiting(&sv, "conformance-clarification", "waiting-input", NULL);
+    cr_assert_eq(OPERATE("interrupts", "resolve", run, "ask", "--value",
+                         "{\"answers\":{\"q1\":\"blue\"}}", "--json"),
+                 0, STR_FMT, STR_ARG(err));
+    cr_expect(str_eqc(text_at(str_n(out.p, out.n - 1), "nodeId"), "ask"));
+    wait_terminal(&sv, run);
+}
+
+Test(cli_host, wrong_use_and_unreachable_hosts_are_told_apart) {
+    cr_expect_eq(OPERATE("interrupts", "resolve", "r", "n"), 2);
+    cr_expect_not_null(strstr(err.p, "--action"));
+    cr_expect_eq(OPERATE("interrupts", "resolve", "r", "n", "--value", "{"), 2);
+    cr_expect_eq(OPERATE("interrupts", "resolve", "r"), 2);
+    cr_expect_eq(OPERATE("interrupts", "list", "--kind", "nonsense"), 2);
+    cr_expect_eq(OPERATE("interrupts", "list", "--limit", "0"), 2);
+    cr_expect_eq(OPERATE("runs", "cancel"), 2);
+    cr_expect_eq(OPERATE("tokens", "revoke"), 2);
+    cr_expect_eq(OPERATE("runs", "cancel", "no-such-run"), 1);
+    cr_expect_not_null(strstr(err.p, "404"), STR_FMT, STR_ARG(err));
+    cr_expect_eq(ON_FILE("interrupts", "show", "no-such-run"), 1);
+    cr_expect_eq(ON_FILE("runs", "cancel", "x", "--url", sv.base), 2, "no key");
+    cr_expect_not_null(strstr(err.p, "--api-key"), STR_FMT, STR_ARG(err));
+    cr_expect_eq(ON_FILE("runs", "cancel", "x", "--api-key", sv.key, "--url", "http://127.0.0.1:1"),
+                 1);
+    cr_expect_not_null(strstr(err.p, "http://127.0.0.1:1"), STR_FMT, STR_ARG(err));
+    cr_expect_null(strstr(err.p, sv.key), "the key is never printed");
+    cr_expect_eq(ON_FILE("runs", "cancel", "x", "--api-key", sv.key, "--url", "gopher://x"), 1);
+    cr_expect_eq(ON_FILE("runs", "cancel", "../../v1/runs", "--api-key", sv.key, "--url", sv.base),
+                 1, "an id is one segment of the path");
+    cr_expect_not_null(strstr(err.p, "404"), STR_FMT, STR_ARG(err));
+}
