@@ -20,6 +20,26 @@ enum plan_what {
     PLAN_RUN,    /* append to / update an existing run, fenced */
     PLAN_SIDE    /* no run: only idempotency completion */
 };
+enum fork_mode { FORK_NONE, FORK_REPLAY, FORK_BRANCH }; /* stored: never reorder */
+struct run_fork {         /* what a run knows of the run it was forked from; mode NONE: it was not */
+    enum fork_mode mode;
+    struct str source_run_id;
+    int64_t source_run_no;
+    int64_t from_seq;      /* events before it are inherited (FORK-8) */
+    int64_t base_seq;      /* length of the source's log when it was forked (FORK-5) */
+    int64_t cut_ms;        /* time of the last inherited event, 0 = nothing was inherited */
+    struct str ids_run_id; /* replay: run id that ids minted in nodes are made of (FORK-14) */
+};
+/* PLAN_CREATE of a fork.  The plan has no events of its own: the store copies those of the source,
+ * from copy_from up to the plan's base_seq.  A long prefix comes in several plans; until the last
+ * one the run is hidden: no tenant has it, nobody executes it (store_forks_sweep removes what was
+ * left half done). */
+struct plan_fork {
+    struct run_fork link;
+    int64_t run_no; /* of the hidden run, 0 in the first plan */
+    int64_t copy_from;
+    bool first, last; /* last: base_seq is from_seq, and the run can be seen */
+};
 struct run_row_new { /* PLAN_CREATE; see struct run_meta */
     struct run_meta meta;
     struct sha256 workflow_hash;
@@ -28,6 +48,7 @@ struct run_row_new { /* PLAN_CREATE; see struct run_meta */
     bool dedup_enforce;                       /* X-Dedup: enforce (RUN-7) */
     struct str parent_run_id, parent_node_id; /* empty = none */
     struct var_inits vars;                    /* initial projection rows */
+    struct plan_fork *fork;                   /* NULL = not a fork */
 };
 struct run_row_update { /* the columns a plan sets; all of them are written */
     enum run_status status;

@@ -371,6 +371,9 @@ static bool event_is_node(enum ev_kind k) { return k >= EV_NODE_STARTED && k <= 
 static void count_effect(struct fold *f) {
     if (f->node < 0 || !event_is_effect(f->e->kind)) return;
     struct node_state *n = &f->s->nodes[f->node];
+    struct str agent = json_get(f->s->wf->nodes[f->node].agent, "agentId");
+    if (f->e->kind == EV_AGENT_HANDOFF && str_eq(json_get(f->e->payload, "toAgentId"), agent))
+        return; /* WF-4: at the node's start, not by its executor */
     if (n->status != NODE_RUNNING) return;
     if (n->effects < INT32_MAX) n->effects++;
     if (f->e->kind == EV_OUTPUT_CHUNK && n->chunks < INT32_MAX) n->chunks++;

@@ -40,6 +40,10 @@ struct str intr_key_of(const struct run_state *s, int node, unsigned ordinal, st
     size_t base = 0;
     for (size_t i = 0; i < s->intrs_nr; i++)
         base += s->intrs[i].node == node && s->intrs[i].activation < s->nodes[node].activation;
+    size_t nth = 0; /* asked already, maybe under the run id that a fork's source has (FORK-13) */
+    for (size_t i = 0; i < s->intrs_nr; i++)
+        if (s->intrs[i].node == node && nth++ == base + ordinal)
+            return arena_str(a, text_str(&s->intrs[i].key));
     struct str id = s->wf->nodes[node].id;
     struct str key = arena_printf(a, STR_FMT ":" STR_FMT ":%zu", STR_ARG(s->meta.run_id),
                                   STR_ARG(id), base + ordinal);

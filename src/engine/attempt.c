@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/json.h"
-#include "engine/internal.h"
+#include "engine/fork.h"
 
 #include <stdio.h>
 
@@ -169,6 +169,26 @@ static int inputs_of(struct step *st, int node, struct str *inputs) {
     return rc;
 }
 
+/* STORE-39, FORK-11: entered again from the start, an executor repeats what the log has already. */
+static void skips_begin(struct step *st, int node) {
+    struct run_exec *re = st->re;
+    int32_t n = st->s->nodes[node].effects;
+    if (n > 0 && !re->skips) {
+        re->skips = mem_array(st->s->wf->nodes_nr, sizeof *re->skips);
+        if (!re->skips) plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory to enter a node again");
+    }
+    if (re->skips) re->skips[node] = n;
+}
+
+static void skips_take(struct step *st, int node, struct node_result *r) {
+    struct run_exec *re = st->re;
+    if (!re->skips || r->continues || re->skips[node] <= 0) return;
+    size_t n = (size_t)re->skips[node] < r->effects_nr ? (size_t)re->skips[node] : r->effects_nr;
+    r->effects += n;
+    r->effects_nr -= n;
+    re->skips[node] -= (int32_t)n;
+}
+
 void attempt_run(struct step *st, int node, bool waited) {
     const struct wf_node *def = &st->s->wf->nodes[node];
     const struct node_state *ns = &st->s->nodes[node];
@@ -191,6 +211,7 @@ void attempt_run(struct step *st, int node, bool waited) {
         return;
     }
     if (inputs_of(st, node, &call.inputs) != 0) return;
+    if (!waited) skips_begin(st, node);
     call.type_ctx = type->ctx;
     invoke_answers(st, node, &call);
     uint64_t began_ms = clock_mono_ms();
@@ -205,6 +226,7 @@ void attempt_run(struct step *st, int node, bool waited) {
         r.effects_nr = 0;
         node_fail(&r, "node_timeout", "the node did not finish within its timeoutMs", true);
     }
+    skips_take(st, node, &r);
     result_apply(st, node, &r);
 }
 
@@ -267,5 +289,5 @@ void attempt_start(struct step *st, int node) {
     }
     if (seq < 0) return;
     agent_handoff(st, node, agent);
-    attempt_run(st, node, false);
+    if (!replay_defers(st, node)) attempt_run(st, node, false);
 }

@@ -62,6 +62,13 @@ static void resume_drained(struct step *st) {
     }
 }
 
+void control_unpause(struct step *st) {
+    if (st->s->status == RUN_PAUSED)
+        (void)step_emit(st, EV_RUN_RESUMED, -1, -1, pay_reason(st->p->arena, STR("fork")));
+    resume_drained(st);
+    st->re->paused_ms = 0;
+}
+
 /* RUN-29: run.resumed is the first event after run.paused, hence no run.resuming. */
 static void resume_run(struct step *st, struct engine_cmd *cmd) {
     struct arena *a = st->p->arena;
@@ -98,6 +105,7 @@ void control_apply(struct step *st, struct engine_cmd *cmd) {
         resolve_apply(st, cmd);
         break;
     case ENGINE_CREATE:
+    case ENGINE_FORK:
     case ENGINE_OP_NR:
         cmd_fail(st->e, cmd, WOPR_E_INTERNAL, "not an operation on a run");
         break;

@@ -62,11 +62,15 @@ enum engine_op {
     ENGINE_PAUSE,
     ENGINE_RESUME,
     ENGINE_RESOLVE,
+    ENGINE_FORK,
     ENGINE_OP_NR
 };
 enum resolve_via { RESOLVE_RUN, RESOLVE_TOKEN, RESOLVE_ALIAS };
 enum drain_policy { DRAIN_CURRENT_NODE, DRAIN_IMMEDIATE };
 struct engine_cmd;
+struct fork_overlay { /* raw JSON of a branch's runOptionsOverlay; p NULL = absent (FORK-23) */
+    struct str inputs, configurable, tags, metadata;
+};
 struct engine_result {
     int rc; /* 0 or WOPR_E_*; CONFLICT: status and at_ms (pausedAt, 0 = none) say why; with replayed
              * set the response alone counts */
@@ -87,7 +91,7 @@ struct engine_cmd {
     struct str tenant, workspace, subject,
         principal; /* subject: raw JSON Subject (D18); principal: subjectId */
     bool test_mode;
-    struct str run_id; /* target; CREATE: empty, minted by the engine */
+    struct str run_id; /* target; CREATE: empty, minted by the engine; FORK: the source */
     struct str reason; /* may be empty */
     enum drain_policy drain;
     /* RESOLVE: failures are VALIDATION, FORBIDDEN, INTERRUPT_NOT_FOUND, _RESOLVED, _EXPIRED,
@@ -107,6 +111,11 @@ struct engine_cmd {
     bool dedup_enforce;
     bool force_engine_version;    /* VER-11: show the number below instead of the current one */
     int32_t shown_engine_version; /* >= 0 */
+    /* FORK: result.run_id is the new run.  EVENTS_EXPIRED, SEQUENCE_NOT_FOUND, VALIDATION
+     * (overlay), NOT_FOUND, CORRUPT (parked source), VERSION_MISMATCH. */
+    enum fork_mode fork_mode;
+    int64_t fork_from; /* >= 0 */
+    struct fork_overlay overlay;
     /* idempotency (layer 1): when has_idem the outcome is stored with the effect, in one
      * transaction */
     bool has_idem;

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "engine/internal.h"
+#include "engine/fork.h"
 
 struct run_exec *exec_new(struct engine *e, struct str run_id) {
     if (run_id.n == 0 || run_id.n > RUN_ID_MAX) return NULL;
@@ -26,6 +26,8 @@ void exec_forget_state(struct run_exec *re) {
         for (size_t i = 0; i < re->state->wf->nodes_nr; i++) text_clear(&re->clear[i]);
     mem_free(re->clear);
     re->clear = NULL;
+    mem_free(re->skips);
+    re->skips = NULL;
     run_state_free(re->state);
     re->state = NULL;
     plan_unref(re->plan);
@@ -33,12 +35,14 @@ void exec_forget_state(struct run_exec *re) {
     invoke_forget(re);
     re->fail_seq = -1;
     re->take_over = false;
+    replay_close(re);
 }
 
 void exec_free(struct run_exec *re) {
     if (!re) return;
     exec_forget_state(re);
     invoke_free(re);
+    fork_free(re);
     workflow_unref(re->wf);
     mem_free(re->old_holder);
     mem_free(re);
@@ -135,6 +139,7 @@ void exec_reload(struct run_exec *re, bool later) {
 static bool turn_landed(struct step *st) {
     struct run_exec *re = st->re;
     int rc = re->flight_rc;
+    if (re->phase == EXEC_FORKING) return fork_turn(st, rc);
     if (re->phase == EXEC_CREATING) return create_landed(st, rc);
     if (re->phase == EXEC_LEASING) return load_leased(st, rc);
     if (re->phase == EXEC_ASKING) return peers_ask_landed(st, rc);

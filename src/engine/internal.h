@@ -37,6 +37,7 @@
 #define ENGINE_PURGE_AGAIN_MS   250 /* a slice was full: the next one comes soon */
 #define ENGINE_PURGE_IDEM_MAX   500u
 #define ENGINE_PURGE_RUNS_MAX   20u
+#define ENGINE_PURGE_EVENTS_MAX 4096u /* of a fork that nobody makes any more */
 #define ENGINE_BACKOFF_MS_FIRST 100
 #define ENGINE_BACKOFF_MS_MAX   5000
 #define ENGINE_CORRUPT_TRIES    3u    /* replans against our own tables before a run is parked */
@@ -63,7 +64,12 @@ struct exec_timer {
     bool fired;           /* (mu) left the heap because its time came */
 };
 
+struct fork_job;  /* fork.c */
+struct fork_info; /* fork.h */
+struct replay;    /* replay.c */
+
 enum exec_phase {
+    EXEC_FORKING,  /* a fork is being made: nothing of it can be seen yet (fork.c) */
     EXEC_NEW,      /* creation asked for; nothing is built yet */
     EXEC_CREATING, /* PLAN_CREATE in flight, mostly with the first step in it */
     EXEC_LOOKUP,   /* not in memory before: ask the store what it is */
@@ -116,6 +122,10 @@ struct run_exec {
     bool stalled;                  /* workflow.stalled was written for this stall */
     unsigned corrupt_tries;
     int64_t backoff_ms;
+    int32_t *skips;         /* per node: effects still to be left out, the log has them; or NULL */
+    struct fork_job *job;   /* while FORKING */
+    struct fork_info *fork; /* the run is a fork; NULL: it is none, or not known yet */
+    struct replay *replay;  /* it is a replay and live */
 };
 
 struct peers; /* peers.c */
@@ -262,6 +272,9 @@ void run_end_failed(struct step *st, struct str error, int failed_node, int64_t 
 void run_end_cascade(struct step *st); /* SCHED_FAIL */
 void run_end_cap(struct step *st, int node);
 void run_end_loop_limit(struct step *st, int node);
+/* The same where the log ends behind cap.breached, or workflow.loopback-limit (a fork's cut). */
+void run_end_cap_told(struct step *st, int64_t cause);
+void run_end_loop_told(struct step *st, int node);
 void run_end_completed(struct step *st);
 void run_end_timeout(struct step *st);
 void run_end_cancelled(struct step *st, struct str reason, struct str by);
@@ -271,6 +284,7 @@ int64_t run_duration_ms(const struct step *st);
 void attempt_start(struct step *st, int node);
 void attempt_run(struct step *st, int node, bool waited);
 void attempt_failed(struct step *st, int node, const struct failure *f);
+void attempt_timed_out(struct step *st, int node); /* step.c: timeoutMs of a node is over */
 
 /* --- effects.c --- */
 /* 0, or f is filled and WOPR_E_VALIDATION: the node fails with it. */
@@ -282,6 +296,8 @@ void outputs_swap(struct run_exec *re); /* clear values in, or out again */
 /* --- suspend.c: questions of nodes (EVT-26, EVT-29) --- */
 void suspend_begin(struct step *st, int node, const struct node_result *r);
 void suspend_timed_out(struct step *st, int node);
+/* Only the failure that follows; seq: of the first event that tells of the timeout. */
+void suspend_timed_out_told(struct step *st, int node, int64_t seq);
 /* The run ended: what it still asked is asked no more. */
 void suspend_close_all(struct step *st);
 
@@ -292,7 +308,8 @@ void resolve_apply(struct step *st,
 void resolve_settled(struct engine *e, struct engine_cmd *cmd, int64_t run_no, struct arena *a);
 
 /* --- invoke.c: what leaves the host for a node (STORE-42) --- */
-MUST_CHECK int invoke_load(struct step *st, struct wopr_error *err);
+/* Adds the rows of a run to what is known: its own, or those that answer a replay. */
+MUST_CHECK int invoke_load(struct step *st, int64_t run_no, struct wopr_error *err);
 void invoke_forget(struct run_exec *re); /* the state goes; what came back stays */
 void invoke_free(struct run_exec *re);
 /* What is recorded of the present activation of a node, for its executor. */
@@ -312,6 +329,7 @@ void outcome_parse(struct str outcome, struct arena *a, struct node_answer *out)
 /* True when the command was answered or put into the plan. */
 void control_apply(struct step *st, struct engine_cmd *cmd);
 void control_take_over(struct step *st);
+void control_unpause(struct step *st); /* a pause inherited by a fork ends */
 
 /* --- timers.c --- */
 MUST_CHECK int timer_arm(struct run_exec *re, int kind, int node, int64_t fire_at_ms, bool durable);

@@ -8,7 +8,7 @@
  */
 #include "codec/json.h"
 #include "domain/invocation.h"
-#include "engine/internal.h"
+#include "engine/fork.h"
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -131,28 +131,30 @@ static bool under_way(struct engine *e, const char *run_id, struct str invocatio
     return found;
 }
 
-int invoke_load(struct step *st, struct wopr_error *err) {
+/* One row; what is known already stays. */
+static int take_row(struct step *st, const struct plan_invocation *row, struct wopr_error *err) {
     struct run_exec *re = st->re;
-    struct invocation_list rows;
-    int rc = store_invocations(st->e->store, re->run_no, st->a, &rows, err);
-    for (size_t i = 0; rc == 0 && i < rows.n; i++) {
-        const struct plan_invocation *row = &rows.v[i];
-        int node = workflow_node_index(re->wf, row->node_id);
-        if (node < 0) continue; /* not one of ours */
-        struct invocation *v = add(re, node, row->ordinal);
-        if (v) {
-            v->attempt = row->attempt;
-            v->state = row->state;
-            v->digest = row->request_digest;
-            v->calling = under_way(st->e, re->run_id, row->invocation_id);
-            rc = text_set(&v->effect_id, row->effect_id);
-            if (rc == 0) rc = text_set(&v->provider_key, row->provider_key);
-            if (rc == 0) rc = text_set(&v->invocation_id, row->invocation_id);
-            if (rc == 0) rc = text_set(&v->outcome, row->outcome);
-        }
-        if (!v || rc != 0)
-            rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the invocation log");
+    int node = workflow_node_index(re->wf, row->node_id);
+    if (node < 0 || find(re, node, row->ordinal)) return 0; /* not one of ours */
+    struct invocation *v = add(re, node, row->ordinal);
+    int rc = v ? 0 : WOPR_E_NO_MEMORY;
+    if (v) {
+        v->attempt = row->attempt;
+        v->state = row->state;
+        v->digest = row->request_digest;
+        v->calling = under_way(st->e, re->run_id, row->invocation_id);
+        rc = text_set(&v->effect_id, row->effect_id);
+        if (rc == 0) rc = text_set(&v->provider_key, row->provider_key);
+        if (rc == 0) rc = text_set(&v->invocation_id, row->invocation_id);
+        if (rc == 0) rc = text_set(&v->outcome, row->outcome);
     }
+    return rc == 0 ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the invocation log");
+}
+
+int invoke_load(struct step *st, int64_t run_no, struct wopr_error *err) {
+    struct invocation_list rows;
+    int rc = store_invocations(st->e->store, run_no, st->a, &rows, err);
+    for (size_t i = 0; rc == 0 && i < rows.n; i++) rc = take_row(st, &rows.v[i], err);
     return rc;
 }
 
@@ -278,6 +280,11 @@ void invoke_claim(struct step *st, int node, const struct node_result *out) {
     struct sha256 digest = request_digest(r->method, r->url, r->body);
     struct wopr_error err;
     if (v && (v->calling || v->send)) return; /* asked by an attempt that timed out: wait for it */
+    if (replay_effect(st)) {
+        refuse(st, node, "replay_source_missing",
+               STR("a replay sends nothing, and its source recorded no answer to this request"));
+        return;
+    }
     if (!st->e->cfg.egress) {
         refuse(st, node, "egress_disabled", STR("this host sends no requests"));
         return;

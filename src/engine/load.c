@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "engine/internal.h"
+#include "engine/fork.h"
 
 #include <stdio.h>
 
@@ -207,6 +207,8 @@ static int fold_events(struct step *st, struct wopr_error *err) {
         for (size_t i = 0; i < page.n && rc == 0; i++) {
             rc = run_state_apply(re->state, &page.v[i], err);
             if (page.v[i].kind == EV_NODE_FAILED) re->fail_seq = page.v[i].seq;
+            if (rc == 0) fork_passed(re, &page.v[i], a);
+            if (rc == 0) rc = replay_follow(re, &page.v[i], err);
         }
     }
     arena_free(a);
@@ -254,10 +256,13 @@ static int load_run(struct step *st, struct run_origin *o, struct wopr_error *er
     }
     if (rc == 0) rc = run_state_new(re->wf, &o->meta, &st->e->cfg.limits, &re->state, err);
     if (rc == WOPR_E_VALIDATION || rc == WOPR_E_SYNTAX) return WOPR_E_CORRUPT;
+    if (rc == 0) rc = fork_set(re, &o->fork);
+    if (rc == 0) rc = replay_open(re);
     if (rc == 0) rc = fold_events(st, err);
     if (rc == 0) rc = unmask_vars(st, err);
     if (rc == 0) rc = arm_timers(st, err);
-    if (rc == 0) rc = invoke_load(st, err);
+    if (rc == 0) rc = invoke_load(st, re->run_no, err);
+    if (rc == 0) rc = replay_answers(st, err);
     if (rc != 0) return rc;
     if (re->state->next_seq != o->head.next_seq)
         return wopr_error_set(err, WOPR_E_CORRUPT, "R1: the run row and its log differ in length");

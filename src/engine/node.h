@@ -105,6 +105,9 @@ struct node_result {
     unsigned prompt_ordinal;
     struct node_effect *effects;
     size_t effects_nr, effects_cap;
+    bool continues; /* the effects begin where call->effects_done says.  Else an executor that is
+                       entered again from the start gives all of them, and those that the log holds
+                       already are left out */
 };
 typedef void node_fn(const struct node_call *call, struct node_result *out);
 enum node_flags {

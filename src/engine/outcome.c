@@ -88,6 +88,12 @@ void run_end_cap(struct step *st, int node) {
     cancel_nodes(st, "upstream-failure"); /* siblings first: the breach and the end stay together */
     int64_t cause = step_emit(st, EV_CAP_BREACHED, node, -1,
                               pay_cap(a, "node-executions", limit, observed, node_id(st, node)));
+    run_end_cap_told(st, cause);
+}
+
+void run_end_cap_told(struct step *st, int64_t cause) {
+    struct arena *a = st->p->arena;
+    int64_t limit = st->s->options.recursion_limit, observed = st->s->started_count + 1;
     struct str details = arena_printf(a, "{\"limit\":%lld,\"observed\":%lld}", (long long)limit,
                                       (long long)observed);
     struct str text = arena_printf(a, "the run may start at most %lld nodes", (long long)limit);
@@ -98,10 +104,14 @@ void run_end_cap(struct step *st, int node) {
 void run_end_loop_limit(struct step *st, int node) {
     const struct sched_node *n = &st->s->nodes[node].sched;
     int64_t loops = n->loops > 0 ? n->loops : 1, limit = n->loop_limit > 0 ? n->loop_limit : 1;
-    struct failure f = {.code = STR("loopback_limit_exceeded"),
-                        .message = STR("the loop was entered more often than its limit allows")};
     (void)step_emit(st, EV_LOOPBACK_LIMIT, node, -1,
                     pay_loopback_limit(st->p->arena, node_id(st, node), loops, limit));
+    run_end_loop_told(st, node);
+}
+
+void run_end_loop_told(struct step *st, int node) {
+    struct failure f = {.code = STR("loopback_limit_exceeded"),
+                        .message = STR("the loop was entered more often than its limit allows")};
     node_end_failed(st, node, &f);
 }
 

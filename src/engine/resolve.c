@@ -5,7 +5,7 @@
  */
 #include "codec/json.h"
 #include "domain/interrupt.h"
-#include "engine/internal.h"
+#include "engine/fork.h"
 
 #define VOTES_PREFIX "_approvalVotes:" /* INT-30 */
 #define ASKS_PREFIX  "_askExchanges:"  /* INT-21 */
@@ -133,7 +133,7 @@ static void finish(struct step *st, struct engine_cmd *cmd, struct intr_state *i
     struct arena *a = st->p->arena;
     struct str node_id = st->s->wf->nodes[i->node].id, id = text_str(&i->id);
     struct plan_interrupt row = {.op = INTR_ROW_CLOSE,
-                                 .interrupt_id = id,
+                                 .interrupt_id = fork_interrupt_id(st->re, i, a),
                                  .state = IROW_RESUMED,
                                  .resolved_ms = st->now_ms,
                                  .resume_value = ans->value,
@@ -187,6 +187,9 @@ static void quorum(struct step *st, const struct intr_state *i, struct intr_answ
 static struct intr_state *wanted(struct step *st, const struct engine_cmd *cmd) {
     if (cmd->interrupt_id.n > 0) {
         struct intr_state *i = run_state_intr_by_id(st->s, cmd->interrupt_id);
+        for (size_t k = 0; st->re->fork && !i && k < st->s->intrs_nr; k++) /* by the row's id */
+            if (str_eq(fork_interrupt_id(st->re, &st->s->intrs[k], st->a), cmd->interrupt_id))
+                i = &st->s->intrs[k];
         return i && i->phase == INTR_OPEN ? i : NULL;
     }
     int node = workflow_node_index(st->s->wf, cmd->node_id);
@@ -206,7 +209,8 @@ void resolve_apply(struct step *st, struct engine_cmd *cmd) {
         refuse(st, cmd, WOPR_E_FORBIDDEN, "this interrupt is resolved with a credential only");
         return;
     }
-    if (i->timeout_ms > 0 && st->now_ms >= i->requested_ms + i->timeout_ms) {
+    int64_t until_ms = i->requested_ms + i->timeout_ms + fork_shift_ms(st->re, i->requested_seq);
+    if (i->timeout_ms > 0 && st->now_ms >= until_ms) {
         refuse(st, cmd, WOPR_E_INTERRUPT_EXPIRED, "the time of the interrupt is over");
         return;
     }

@@ -6,12 +6,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "codec/json.h"
-#include "engine/internal.h"
+#include "engine/fork.h"
 
 #define STEP_PLAN_TEXT_MAX (16u * 1024 * 1024)
 
 void step_now(struct step *st) {
-    int64_t now_ms = clock_wall_ms();
+    int64_t now_ms = st->re->replay ? replay_now_ms(st) : clock_wall_ms();
     if (st->floor_ms > now_ms) now_ms = st->floor_ms;
     if (st->s && st->s->last_ts_ms > now_ms) now_ms = st->s->last_ts_ms;
     st->now_ms = now_ms;
@@ -22,8 +22,10 @@ bool step_lost(const struct step *st) { return st->p->failed != 0; }
 int64_t step_emit(struct step *st, enum ev_kind kind, int node, int64_t cause, struct str payload) {
     struct plan *p = st->p;
     struct str id = node >= 0 ? st->s->wf->nodes[node].id : STR_NONE;
+    if (st->re->replay) replay_before(st, kind, payload);
     if (p->failed != 0) return EMIT_BROKEN;
     int64_t seq = plan_event(p, st->e->rules, st->s, kind, id, cause, st->now_ms, payload);
+    if (seq >= 0 && st->re->replay) replay_after(st, seq, node);
     if (seq >= 0) return seq;
     /* Refused before it touched the state, so the rest of the plan stands (EVT-12). */
     bool whole = st->s->next_seq == p->base_seq + (int64_t)p->events_nr;
@@ -101,7 +103,8 @@ static int64_t run_time_left_ms(const struct step *st) {
     host_ms = host_ms > 0 && host_ms < INT64_MAX / 1000 ? host_ms * 1000 : 0;
     if (limit_ms <= 0 || (host_ms > 0 && host_ms < limit_ms)) limit_ms = host_ms;
     if (limit_ms <= 0 || s->started_ms == 0 || s->wait_since_ms > 0) return INT64_MAX;
-    return limit_ms - (st->now_ms - s->started_ms - s->waited_ms);
+    int64_t stood_ms = s->waited_ms + fork_gap_ms(st->re, st->now_ms);
+    return limit_ms - (st->now_ms - s->started_ms - stood_ms);
 }
 
 /* --- timers that have fired --- */
@@ -140,7 +143,7 @@ static void stalled(struct step *st) {
     log_warn("a running run has nothing to wait for", "run", st->re->run_id);
 }
 
-static void node_timed_out(struct step *st, int node) {
+void attempt_timed_out(struct step *st, int node) {
     struct failure f = {.code = STR("node_timeout"),
                         .message = STR("the node did not finish within its timeoutMs"),
                         .retryable = true}; /* WF-24 */
@@ -156,7 +159,7 @@ static void timer_fired(struct step *st, struct exec_timer *t) {
         if (st->s->nodes[node].status == NODE_RUNNING) attempt_run(st, node, true);
         break;
     case TIMER_NODE_TIMEOUT:
-        node_timed_out(st, node);
+        attempt_timed_out(st, node);
         break;
     case TIMER_INTERRUPT:
         suspend_timed_out(st, node);
@@ -171,6 +174,7 @@ static void timer_fired(struct step *st, struct exec_timer *t) {
 
 static void timers_due(struct step *st) {
     struct exec_timer *t;
+    if (replay_holds_timers(st)) return;
     while (step_moves(st) && !step_full(st) && (t = first_fired(st->re)) != NULL) {
         if (t->fire_at_ms > st->floor_ms) st->floor_ms = t->fire_at_ms;
         step_now(st);
@@ -184,6 +188,7 @@ static void timers_due(struct step *st) {
 /* STORE-39: an attempt without a wait was cut off by a crash or a reload: once more, same attempt.
  */
 static void interrupted(struct step *st) {
+    if (replay_leads(st)) return; /* in the order of the source */
     for (size_t i = 0; st->s->running_nr > 0 && i < st->s->wf->nodes_nr; i++) {
         if (!step_moves(st) || step_full(st)) return;
         if (st->s->nodes[i].status == NODE_RUNNING &&
@@ -200,7 +205,8 @@ static void skip(struct step *st, const struct sched_action *act) {
 
 /* A pause kept what was left of the retry delay; the log only knows its first length. */
 static bool retry_held(struct step *st, int node) {
-    return st->s->nodes[node].retry_at_ms > 0 && timer_find(st->re, TIMER_RETRY, node) != NULL;
+    return st->s->nodes[node].retry_at_ms > 0 && !replay_leads(st) &&
+           timer_find(st->re, TIMER_RETRY, node) != NULL;
 }
 
 /* Before there is a run, only executors that nobody can tell have run (NODE_AT_ONCE). */
@@ -244,6 +250,18 @@ static bool act_once(struct step *st) {
     return false;
 }
 
+/* As act_once; a replay is led by its source. */
+static bool act(struct step *st) {
+    if (!st->re->replay) return act_once(st);
+    if (replay_guide(st)) return true;
+    if (act_once(st)) return true;
+    if (!step_moves(st)) return false;
+    if (replay_force(st)) return true;
+    if (replay_holds_timers(st) || !first_fired(st->re)) return false;
+    timers_due(st); /* what came due while the source led */
+    return true;
+}
+
 /* --- sleep --- */
 
 static bool waits_for_timer(const struct run_exec *re) {
@@ -269,7 +287,7 @@ static void fall_asleep(struct step *st) {
     int64_t retry_ms = sched_next_retry_ms(s);
     if (waits_for_timer(st->re) || invoke_waits(st->re, -1)) return;
     if (retry_ms > 0) arm(st, TIMER_RETRY, retry_ms); /* its row is missing: trust the log */
-    else if (stall_ms > 0 && !st->re->stalled && s->suspended_nr == 0)
+    else if (stall_ms > 0 && !st->re->replay && !st->re->stalled && s->suspended_nr == 0)
         arm(st, TIMER_STALL, st->now_ms + stall_ms); /* STORE-41 */
 }
 
@@ -400,7 +418,7 @@ bool step_landed(struct step *st, int rc) {
 
 static void act_all(struct step *st) {
     while (step_moves(st) && !step_full(st))
-        if (!act_once(st)) {
+        if (!act(st)) {
             if (step_moves(st)) fall_asleep(st);
             break;
         }
@@ -422,6 +440,7 @@ void step_run(struct step *st) {
     st->p->base_seq = st->s->next_seq;
     st->p->epoch = re->epoch;
     step_now(st);
+    fork_begin(st);
     if (re->take_over) control_take_over(st);
     while (!st->cmd && !step_lost(st) && (cmd = exec_mail_take(re)) != NULL) control_apply(st, cmd);
     if (st->s->status == RUN_PENDING && !step_lost(st)) begin_run(st);

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/ident.h"
-#include "engine/internal.h"
+#include "engine/fork.h"
 
 #define SUBMIT_RETRY_AFTER_S 1 /* ERR-9 */
 
@@ -252,6 +252,7 @@ void engine_submit(struct engine *e, struct engine_cmd *cmd) {
     if (broken) cmd_fail(e, cmd, WOPR_E_SYNC_FAILED, "the log cannot be written until a restart");
     else if (closed) cmd_fail(e, cmd, WOPR_E_UNAVAILABLE, "the host is shutting down");
     else if (cmd->op == ENGINE_CREATE) submit_create(e, cmd);
+    else if (cmd->op == ENGINE_FORK) fork_submit(e, cmd);
     else submit_run(e, cmd);
 }
 

@@ -3,7 +3,7 @@
  */
 #include "codec/json.h"
 #include "domain/interrupt.h"
-#include "engine/internal.h"
+#include "engine/fork.h"
 
 #define SUSPEND_PAYLOAD_MAX EVENT_PAYLOAD_MAX
 
@@ -138,21 +138,29 @@ void suspend_begin(struct step *st, int node, const struct node_result *r) {
 void suspend_timed_out(struct step *st, int node) {
     struct intr_state *i = run_state_intr_open(st->s, node);
     if (st->s->nodes[node].status != NODE_SUSPENDED || !i) return;
-    struct failure f = {.code = STR("interrupt_timeout"),
-                        .message = STR("nobody answered within the time of the interrupt")};
-    struct plan_interrupt row = {.op = INTR_ROW_CLOSE,
-                                 .interrupt_id = text_str(&i->id),
-                                 .state = IROW_TIMED_OUT,
-                                 .resolved_ms = st->now_ms,
-                                 .resolved_seq = st->s->next_seq,
-                                 .cause = STR("timeout")};
-    plan_interrupt(st->p, &row);
+    int64_t seq = st->s->next_seq;
     if (i->kind == INTR_APPROVAL) {
         const struct intr_answer timeout = {.action = STR("timeout")};
         (void)step_emit(st, EV_APPROVAL_RECEIVED, node, i->requested_seq,
                         pay_approval_received(st->p->arena, st->s->wf->nodes[node].id, &timeout));
     }
-    if (!step_lost(st)) node_end_failed(st, node, &f);
+    if (!step_lost(st)) suspend_timed_out_told(st, node, seq);
+}
+
+void suspend_timed_out_told(struct step *st, int node, int64_t seq) {
+    struct intr_state *i = run_state_intr_open(st->s, node);
+    struct failure f = {.code = STR("interrupt_timeout"),
+                        .message = STR("nobody answered within the time of the interrupt")};
+    if (i) {
+        struct plan_interrupt row = {.op = INTR_ROW_CLOSE,
+                                     .interrupt_id = fork_interrupt_id(st->re, i, st->p->arena),
+                                     .state = IROW_TIMED_OUT,
+                                     .resolved_ms = st->now_ms,
+                                     .resolved_seq = seq,
+                                     .cause = STR("timeout")};
+        plan_interrupt(st->p, &row);
+    }
+    node_end_failed(st, node, &f);
 }
 
 void suspend_close_all(struct step *st) {

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "engine/internal.h"
+#include "engine/fork.h"
 
 /* --- writes on the committer --- */
 
@@ -73,6 +73,7 @@ static void purge(struct engine *e, struct store *s, uint64_t asked_ms) {
                               &err);
         more = more || (rc == 0 && runs >= (int64_t)ENGINE_PURGE_RUNS_MAX);
     }
+    if (rc == 0) rc = fork_sweep(e, s, &more, &err);
     if (rc != 0) log_warn("housekeeping failed and is tried again", "why", err.message);
     pthread_mutex_lock(&e->mu);
     e->purge_inflight = false;
@@ -113,9 +114,13 @@ static bool sweep_takes(struct engine *e, const struct run_head *h) {
 }
 
 /* Runs that wait for somebody are loaded when that somebody comes (STORE-35). */
-static bool sweep_wants(struct engine *e, const struct run_head *h) {
+static bool sweep_wants(struct engine *e, const struct run_origin *o) {
+    const struct run_head *h = &o->head;
     bool going =
         h->status == RUN_PENDING || h->status == RUN_RUNNING || h->status == RUN_CANCELLING;
+    /* A replay answers its waits itself; a fork's first step ends what it inherited. */
+    if (fork_is_fresh(&o->fork, h->next_seq)) going = true;
+    if (o->fork.mode == FORK_REPLAY && h->status != RUN_PAUSED) going = true;
     return going && sweep_takes(e, h);
 }
 
@@ -168,7 +173,7 @@ static void sweep(struct engine *e) {
             after = page.v[i].run_no;
             if (peers_holds(e, page.v[i].holder_no) || in_memory(e, after)) continue;
             if (store_run_origin(e->store, after, a, &o, &err) != 0) continue;
-            if (sweep_wants(e, &o.head)) room = sweep_add(e, after, &o.head);
+            if (sweep_wants(e, &o)) room = sweep_add(e, after, &o.head);
         }
     }
     arena_free(a);

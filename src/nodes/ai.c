@@ -44,6 +44,7 @@ static bool finish_known(struct str v) {
 
 /* What the streaming mocks share.  false: the result already fails. */
 static bool stream_open(struct stream *s, const char *model, const char *finish, size_t tokens) {
+    s->out->continues = true; /* behind call->chunks_done */
     s->model = str_c(model);
     s->finish_reason = str_c(finish);
     s->delay_ms = 0;

@@ -79,6 +79,13 @@ MUST_CHECK int store_purge_runs(struct store *s, int64_t before_ms, int64_t now_
 MUST_CHECK int store_run_park(struct store *s, int64_t run_no, int64_t epoch, struct str reason,
                               struct wopr_error *err); /* epoch: LEASE_ANY, else FENCED when the
                                                           run has another */
+/* Hidden forks.  The first whose number is greater than after, *run_no 0 = none.  Removal of one that
+ * nobody makes any more: its next events from the end, at most max of them; *gone: the run went with
+ * the last.  FENCED when its epoch is another, or it is hidden no more. */
+MUST_CHECK int store_fork_hidden(struct store *s, int64_t after, int64_t *run_no,
+                                 struct wopr_error *err);
+MUST_CHECK int store_fork_remove(struct store *s, int64_t run_no, int64_t epoch, unsigned max,
+                                 bool *gone, struct wopr_error *err);
 MUST_CHECK int
 store_checkpoint(struct store *s,
                  struct wopr_error *err); /* passive WAL checkpoint; at once 0 while the WAL is
@@ -251,6 +258,7 @@ struct run_view {
     size_t nodes_nr, vars_nr;
     struct run_view_chan *chans;
     size_t chans_nr;
+    struct run_fork fork;
 };
 MUST_CHECK int store_run_view(struct store *s, struct str tenant, bool test_mode, struct str run_id,
                               struct arena *a, struct run_view *out, struct wopr_error *err);
@@ -265,6 +273,7 @@ struct run_origin {
     struct run_meta meta;
     struct sha256 workflow_hash;
     struct str parent_run_id, parent_node_id;
+    struct run_fork fork;
 };
 MUST_CHECK int store_run_origin(struct store *s, int64_t run_no, struct arena *a,
                                 struct run_origin *out, struct wopr_error *err);
@@ -356,6 +365,7 @@ struct run_filter {
     bool any_tenant, test_mode, any_mode;
     int status; /* -1 = all */
     struct str workflow_id, tag;
+    struct str fork_of; /* run id: only its forks */
     int64_t before_run_no;
     unsigned max;
 };
@@ -364,6 +374,7 @@ struct run_list_item {
     struct str tenant, workflow_id, tags;
     bool test_mode;
     int64_t created_ms, started_ms, completed_ms;
+    struct run_fork fork; /* mode, source_run_id and from_seq */
 };
 struct run_list {
     struct run_list_item *v;

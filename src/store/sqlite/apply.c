@@ -29,9 +29,18 @@ static bool plan_ends_run(const struct plan *p) {
     return p->has_update && (int)p->update.status >= STORE_FINAL_STATUS;
 }
 
+static int fork_sane(const struct plan *p) {
+    const struct plan_fork *f = p->create->fork;
+    bool ok = p->events_nr == 0 && f->copy_from <= p->base_seq && f->first == (f->run_no == 0) &&
+              (!f->first || f->copy_from == 0) && f->last == p->has_update &&
+              f->last == (p->base_seq == f->link.from_seq) && !plan_ends_run(p);
+    return ok ? 0 : WOPR_E_INTERNAL;
+}
+
 /* A plan that breaks the log's rules is our mistake; it is refused before anything is written. */
 static int plan_sane(const struct plan *p) {
     if (p->what == PLAN_SIDE) return p->events_nr == 0 && p->has_idem ? 0 : WOPR_E_INTERNAL;
+    if (p->what == PLAN_CREATE && p->create && p->create->fork) return fork_sane(p);
     if (p->what == PLAN_CREATE && (!p->create || p->base_seq != 0)) return WOPR_E_INTERNAL;
     bool ends = false; /* EVT-7: the terminal event is the last, and goes with a final status */
     for (size_t i = 0; i < p->events_nr; i++) {
@@ -133,7 +142,7 @@ static int run_insert(struct batch *b, struct plan *p, int *refusal) {
     bind_int(&q, m->created_ms);
     bind_int_opt(&q, holder_no, 0);
     bind_int(&q, p->epoch);
-    bind_int(&q, (int64_t)p->events_nr);
+    bind_int(&q, p->base_seq + (int64_t)p->events_nr);
     bind_update(&q, p);
     int src = q.rc == SQLITE_OK ? sqlite3_step(q.st) : q.rc;
     query_end(&q);
@@ -168,6 +177,40 @@ static int origin_insert(struct batch *b, const struct plan *p) {
     bind_opt(&q, n->parent_run_id);
     bind_opt(&q, n->parent_node_id);
     return query_run(&q, b->err);
+}
+
+static int fork_grow(struct batch *b, const struct plan *p) {
+    const struct plan_fork *f = p->create->fork;
+    struct query q;
+    query_begin(&q, b->c, SQL_FORK_GROW);
+    bind_int(&q, p->base_seq);
+    bind_int(&q, p->run_no);
+    bind_int(&q, f->copy_from);
+    bind_int(&q, p->epoch);
+    int rc = query_run(&q, b->err);
+    if (rc != 0 || !f->last) return rc;
+    query_begin(&q, b->c, SQL_FORK_SHOW);
+    bind_int(&q, p->run_no);
+    bind_text(&q, p->create->meta.tenant);
+    bind_update(&q, p);
+    return query_run(&q, b->err);
+}
+
+/* FORK-9: all of a fork in one plan, or a part of one that nobody sees yet. */
+static int fork_create(struct batch *b, struct plan *p, int *refusal) {
+    const struct plan_fork *f = p->create->fork;
+    int rc = fork_admit(b->c, p, refusal, b->err);
+    if (rc != 0 || *refusal != 0) return rc;
+    p->run_no = f->run_no;
+    if (f->first) {
+        rc = run_insert(b, p, refusal);
+        if (rc == 0 && *refusal == 0) rc = origin_insert(b, p);
+    } else {
+        rc = fork_grow(b, p);
+    }
+    if (rc != 0 || *refusal != 0) return rc;
+    b->events += p->base_seq - f->copy_from;
+    return fork_fill(b->c, p, b->err);
 }
 
 /* ------------------------------------------------------------------------------ what follows it */
@@ -300,7 +343,9 @@ static int plan_write(struct batch *b, struct plan *p, int *refusal) {
         if (rc == 1 || *refusal != 0) return 0;
         if (rc < 0) return rc;
     }
-    if (p->what == PLAN_CREATE) {
+    if (p->what == PLAN_CREATE && p->create->fork) {
+        rc = fork_create(b, p, refusal);
+    } else if (p->what == PLAN_CREATE) {
         if (p->create->dedup_enforce) rc = scope_check(b, p, refusal);
         if (rc == 0 && *refusal == 0) rc = run_insert(b, p, refusal);
         if (rc == 0 && *refusal == 0) rc = origin_insert(b, p);

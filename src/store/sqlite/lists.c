@@ -84,6 +84,10 @@ static void list_item_read(struct query *q, struct arena *a, struct run_list_ite
     it->started_ms = col_int(q, i++);
     it->completed_ms = col_int(q, i++);
     it->test_mode = col_int(q, i++) != 0;
+    if (col_null(q, i)) return;
+    it->fork.mode = (enum fork_mode)col_int(q, i++);
+    it->fork.source_run_id = col_str(q, i++, a);
+    it->fork.from_seq = col_int(q, i++);
 }
 
 int store_run_list(struct store *s, const struct run_filter *f, struct arena *a,
@@ -94,14 +98,19 @@ int store_run_list(struct store *s, const struct run_filter *f, struct arena *a,
     struct query q;
     struct run_list l = {NULL, 0};
     size_t cap = 0;
-    query_begin(&q, c, f->any_tenant ? SQL_RUN_LIST_ALL : SQL_RUN_LIST_TENANT);
+    bool forks = f->fork_of.n > 0;
+    query_begin(&q, c,
+                forks           ? SQL_RUN_LIST_FORKS
+                : f->any_tenant ? SQL_RUN_LIST_ALL
+                                : SQL_RUN_LIST_TENANT);
     bind_int(&q, f->before_run_no > 0 ? f->before_run_no : INT64_MAX);
     bind_int(&q, f->any_mode ? -1 : f->test_mode);
     bind_int(&q, f->status);
     bind_text(&q, f->workflow_id);
     bind_text(&q, f->tag);
     bind_int(&q, f->max > STORE_LIST_MAX ? STORE_LIST_MAX : f->max);
-    if (!f->any_tenant) bind_text(&q, f->tenant);
+    if (forks || !f->any_tenant) bind_text(&q, f->any_tenant ? STR("") : f->tenant);
+    if (forks) bind_text(&q, f->fork_of);
     while ((rc = query_step(&q, err)) == 1) {
         struct run_list_item *it = list_row(a, &l.v, &l.n, &cap, sizeof *it);
         if (!it) break;

@@ -14,10 +14,10 @@ struct ended {
     int64_t run_no, events;
 };
 
-static int retention(struct conn *c, int on, struct wopr_error *err) {
+int purge_gate(struct conn *c, int open, struct wopr_error *err) {
     struct query q;
     query_begin(&q, c, SQL_RETENTION_SET);
-    bind_int(&q, on);
+    bind_int(&q, open);
     return query_run(&q, err);
 }
 
@@ -38,20 +38,30 @@ static int find_ended(struct conn *c, int64_t before_ms, unsigned max, struct en
     return rc < 0 ? rc : 0;
 }
 
-static int purge_one(struct conn *c, int64_t run_no, int64_t now_ms, struct wopr_error *err) {
-    static const enum stmt_id deletes[] = {SQL_PURGE_EVENTS, SQL_PURGE_NODES,  SQL_PURGE_VARS,
-                                           SQL_PURGE_CHANS,  SQL_PURGE_TIMERS, SQL_PURGE_RUN};
+int purge_rows(struct conn *c, int64_t run_no, struct wopr_error *err) {
+    static const enum stmt_id deletes[] = {SQL_PURGE_NODES, SQL_PURGE_VARS, SQL_PURGE_CHANS,
+                                           SQL_PURGE_TIMERS, SQL_PURGE_RUN};
     struct query q;
-    query_begin(&q, c, SQL_TOMBSTONE_PUT);
-    bind_int(&q, now_ms);
-    bind_int(&q, run_no);
-    int rc = query_run(&q, err);
+    int rc = 0;
     for (size_t i = 0; rc == 0 && i < sizeof deletes / sizeof *deletes; i++) {
         query_begin(&q, c, deletes[i]);
         bind_int(&q, run_no);
         rc = query_run(&q, err);
     }
     return rc;
+}
+
+static int purge_one(struct conn *c, int64_t run_no, int64_t now_ms, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, SQL_TOMBSTONE_PUT);
+    bind_int(&q, now_ms);
+    bind_int(&q, run_no);
+    int rc = query_run(&q, err);
+    if (rc != 0) return rc;
+    query_begin(&q, c, SQL_PURGE_EVENTS);
+    bind_int(&q, run_no);
+    rc = query_run(&q, err);
+    return rc == 0 ? purge_rows(c, run_no, err) : rc;
 }
 
 static int purge_tombstones(struct conn *c, int64_t now_ms, unsigned max, struct wopr_error *err) {
@@ -66,12 +76,12 @@ static int purge_found(struct conn *c, const struct ended *v, size_t n, int64_t 
                        struct wopr_error *err) {
     int64_t events = 0;
     struct query q;
-    int rc = retention(c, 1, err);
+    int rc = purge_gate(c, 1, err);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         rc = purge_one(c, v[i].run_no, now_ms, err);
         events += v[i].events;
     }
-    if (rc == 0) rc = retention(c, 0, err);
+    if (rc == 0) rc = purge_gate(c, 0, err);
     if (rc != 0) return rc;
     query_begin(&q, c, SQL_COUNTERS_ADD);
     bind_int(&q, -(int64_t)n);

@@ -18,6 +18,19 @@ void head_read(struct query *q, struct arena *a, struct run_head *out) {
                              .parked = col_str(q, 11, a)};
 }
 
+/* The seven FORK_COLUMNS from column i on. */
+static void fork_read(struct query *q, int i, struct arena *a, struct run_fork *out) {
+    *out = (struct run_fork){.mode = FORK_NONE};
+    if (col_null(q, i)) return;
+    *out = (struct run_fork){.mode = (enum fork_mode)col_int(q, i),
+                             .source_run_id = col_str(q, i + 1, a),
+                             .from_seq = col_int(q, i + 2),
+                             .source_run_no = col_int(q, i + 3),
+                             .base_seq = col_int(q, i + 4),
+                             .cut_ms = col_int(q, i + 5),
+                             .ids_run_id = col_str(q, i + 6, a)};
+}
+
 static void bind_run(struct query *q, struct str run_id, struct str tenant, bool test_mode) {
     bind_text(q, run_id);
     bind_text(q, tenant);
@@ -78,6 +91,7 @@ static void view_row(struct query *q, struct arena *a, struct run_view *v) {
     v->configurable = col_str(q, i++, a);
     v->tags = col_str(q, i++, a);
     v->metadata = col_str(q, i++, a);
+    fork_read(q, i, a, &v->fork);
 }
 
 static int view_items(struct conn *c, enum stmt_id id, int64_t run_no, struct arena *a,
@@ -218,6 +232,7 @@ static int origin_read(struct query *q, struct arena *a, struct run_origin *o,
         return wopr_error_set(err, WOPR_E_CORRUPT, "the run's workflow hash is damaged");
     o->parent_run_id = col_str(q, i++, a);
     o->parent_node_id = col_str(q, i++, a);
+    fork_read(q, i, a, &o->fork);
     return arena_failed(a) ? no_memory(err) : 0;
 }
 

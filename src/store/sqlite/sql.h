@@ -182,6 +182,17 @@ MUST_CHECK int interrupt_put(struct conn *c, int64_t run_no, const struct plan_i
 /* --- invocations.c --- */
 MUST_CHECK int invocation_put(struct conn *c, int64_t run_no, const struct plan_invocation *v,
                               struct wopr_error *err);
+/* --- fork.c: the parts of a plan that creates a fork, inside the batch's transaction --- */
+/* Is there something to copy from, and is the hidden run where the plan thinks it is?  A refusal
+ * (EXPIRED, STALE) goes to *refusal; nothing is written then. */
+MUST_CHECK int fork_admit(struct conn *c, const struct plan *p, int *refusal,
+                          struct wopr_error *err);
+/* After the rows of the run were inserted (first), or grown: links, events, artifacts. */
+MUST_CHECK int fork_fill(struct conn *c, const struct plan *p, struct wopr_error *err);
+/* --- purge.c --- */
+MUST_CHECK int purge_gate(struct conn *c, int open, struct wopr_error *err);
+/* Rows of one run but its events; needs the open gate. */
+MUST_CHECK int purge_rows(struct conn *c, int64_t run_no, struct wopr_error *err);
 
 /* --- lists.c --- */
 /* Next row of a growing array in the arena: v is the address of the array pointer.  NULL when

@@ -32,6 +32,10 @@ static int success_render(const struct v1_cmd *vc, const struct engine_result *r
         created_render(&w, vc, r);
         status = 201;
         break;
+    case ENGINE_FORK:
+        v1_fork_accepted(&w, vc, r);
+        status = 201;
+        break;
     case ENGINE_CANCEL: /* RUN-20, RUN-21: an ended run keeps its status; else it is cancelling
                            (D35) */
         jw_kstr(&w, "runId", vc->cmd.run_id);

@@ -147,6 +147,16 @@ static void put_interrupts(const struct v1_config *c, struct jw *w) {
     jw_end_object(w);
 }
 
+static void put_replay(const struct v1_config *c, struct jw *w) { /* FORK-7 */
+    static const char *const MODES[] = {"replay", "branch", NULL};
+    (void)c;
+    jw_object(w);
+    jw_kbool(w, "supported", true);
+    jw_key(w, "modes");
+    string_list(w, MODES);
+    jw_end_object(w);
+}
+
 static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_object(w);
     jw_key(w, "interrupts");
@@ -181,6 +191,7 @@ static const struct feature {
     {"fixtures", true, put_fixtures},
     {"idempotency", true, put_idempotency},
     {"runs", true, put_runs},
+    {"replay", true, put_replay},
     {"extensions", false, put_extensions},
 };
 #define FEATURES_NR (sizeof FEATURES / sizeof FEATURES[0])

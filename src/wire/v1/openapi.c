@@ -56,6 +56,7 @@ static const struct {
     {P_LIST, "query", "tag", "{\"type\":\"string\"}", "Only runs with this tag."},
     {P_LIST, "query", "status", "{\"type\":\"string\"}", "Only runs with this status."},
     {P_LIST, "query", "workflowId", "{\"type\":\"string\"}", "Only runs of this workflow."},
+    {P_LIST, "query", "forkOf", "{\"type\":\"string\"}", "Only forks of this run."},
     {P_LIST, "query", "limit",
      "{\"type\":\"integer\",\"minimum\":1,\"maximum\":200,\"default\":50}", "Runs per page."},
     {P_LIST, "query", "before", "{\"type\":\"string\"}",
@@ -126,6 +127,19 @@ static const struct {
     "{\"type\":\"object\",\"required\":[\"interrupts\"],\"properties\":{\"interrupts\":{\"type\":" \
     "\"array\",\"items\":{\"type\":\"object\",\"required\":[\"interruptId\",\"runId\",\"nodeId\"," \
     "\"kind\",\"requestedAt\",\"ageMs\",\"resolveUrl\"]}},\"nextCursor\":{\"type\":\"string\"}}}"
+#define FORK_SCHEMA                                                                                \
+    "{\"type\":\"object\",\"required\":[\"mode\"],\"additionalProperties\":false,"                 \
+    "\"properties\":{\"fromSeq\":{\"type\":\"integer\",\"minimum\":0,\"default\":0},"               \
+    "\"mode\":{\"type\":\"string\",\"enum\":[\"replay\",\"branch\"]},\"runOptionsOverlay\":{"         \
+    "\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"inputs\":{\"type\":"        \
+    "\"object\"},\"configurable\":{\"type\":\"object\"},\"tags\":{\"type\":\"array\",\"items\":{"      \
+    "\"type\":\"string\"}},\"metadata\":{\"type\":\"object\"}}}}}"
+#define FORKED_SCHEMA                                                                              \
+    "{\"type\":\"object\",\"required\":[\"runId\",\"sourceRunId\",\"fromSeq\",\"mode\",\"status\","    \
+    "\"eventsUrl\"],\"properties\":{\"runId\":{\"type\":\"string\"},\"sourceRunId\":{\"type\":"       \
+    "\"string\"},\"fromSeq\":{\"type\":\"integer\",\"minimum\":0},\"mode\":{\"type\":\"string\","     \
+    "\"enum\":[\"replay\",\"branch\"]},\"status\":{\"type\":\"string\"},\"eventsUrl\":{\"type\":"     \
+    "\"string\",\"format\":\"uri\"}}}"
 #define EMPTY_SCHEMA "{\"type\":\"object\",\"maxProperties\":0}"
 #define TICKET_SCHEMA                                                                              \
     "{\"type\":\"object\",\"required\":[\"ticket\",\"expiresAt\",\"eventsUrl\"],\"properties\":{"  \
@@ -167,6 +181,8 @@ static const struct op_doc {
      CONTROLLED_SCHEMA(",\"enum\":[\"paused\"]", AT("pausedAt")), "400 404 409 410"},
     {"resumeRun", "runs", "Resume a paused run.", P_IDEM, RESUME_SCHEMA, "202",
      CONTROLLED_SCHEMA(",\"enum\":[\"running\"]", AT("resumedAt")), "400 404 409 410"},
+    {"forkRun", "runs", "Fork a run: replay it from a sequence on, or branch off.", P_IDEM,
+     FORK_SCHEMA, "201", FORKED_SCHEMA, "400 404 409 410 413 415 422"},
     {"getArtifact", "artifacts", "Read an artifact of a run.", 0, NULL, "200",
      "{\"type\":\"object\"}", "404 410"},
     {"resolveInterruptByRun", "hitl", "Resolve the open interrupt of a node.", P_IDEM,

@@ -48,6 +48,7 @@ static void item_render(struct jw *w, const struct run_list_item *r) {
     v1_time_member(w, "createdAt", r->created_ms);
     v1_time_member(w, "startedAt", r->started_ms);
     v1_time_member(w, "completedAt", r->completed_ms);
+    v1_fork_member(w, &r->fork);
     if (r->tags.n) jw_kraw(w, "tags", r->tags);
     jw_end_object(w);
 }
@@ -64,6 +65,7 @@ int v1_list_runs(struct http_call *c) {
     if (rc != 0) return v1_fail(c, &err);
     f.workflow_id = http_query(c, "workflowId", &found);
     f.tag = http_query(c, "tag", &found);
+    f.fork_of = http_query(c, "forkOf", &found);
     f.max = (unsigned)limit + 1; /* one more tells whether a next page exists */
     if (store_run_list(v1_of(c)->store, &f, c->arena, &list, &err) != 0) return v1_fail(c, &err);
     size_t n = list.n > (size_t)limit ? (size_t)limit : list.n;

@@ -129,6 +129,7 @@ int v1_snapshot_render(const struct run_view *v, int64_t at_seq, int64_t now_ms,
     if (v->agent.n) jw_kraw(&w, "agent", v->agent);
     if (v->parent_run_id.n) jw_kstr(&w, "parentRunId", v->parent_run_id);
     if (v->parent_node_id.n) jw_kstr(&w, "parentNodeId", v->parent_node_id);
+    v1_fork_member(&w, &v->fork);
     states_render(&w, v, tmp);
     if (v->interrupt.n) jw_kraw(&w, "interrupt", v->interrupt);
     if (v->outputs.n) jw_kraw(&w, "outputs", v->outputs);

@@ -35,6 +35,8 @@ static const struct http_op OPERATIONS[] = {
      OP_IDEMPOTENT | OP_BODY_OPTIONAL, V1_BODY_SMALL, v1_pause_run},
     {"resumeRun", "POST", "/v1/runs/{runId}:resume", SCOPE_RUNS_CANCEL,
      OP_IDEMPOTENT | OP_BODY_OPTIONAL, V1_BODY_SMALL, v1_resume_run},
+    {"forkRun", "POST", "/v1/runs/{runId}:fork", SCOPE_RUNS_CREATE | SCOPE_RUNS_READ, OP_IDEMPOTENT,
+     BODY_CONFIGURED, v1_fork_run},
     {"getArtifact", "GET", "/v1/runs/{runId}/artifacts/{artifactId}", SCOPE_ARTIFACTS_READ, 0, 0,
      v1_get_artifact},
     {"resolveInterruptByRun", "POST", "/v1/runs/{runId}/interrupts/{nodeId}",

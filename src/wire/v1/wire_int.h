@@ -49,6 +49,7 @@ int v1_poll_events(struct http_call *c);
 int v1_cancel_run(struct http_call *c);
 int v1_pause_run(struct http_call *c);
 int v1_resume_run(struct http_call *c);
+int v1_fork_run(struct http_call *c);
 int v1_get_artifact(struct http_call *c);
 int v1_mint_ticket(struct http_call *c);
 int v1_resolve_by_run(struct http_call *c);
@@ -202,6 +203,10 @@ MUST_CHECK int v1_interrupt_render(const struct v1_interrupt_view *i, struct are
  * asks; tokens go to those who may respond (RUN-12). */
 MUST_CHECK int v1_interrupt_show(struct http_call *c, struct run_view *view,
                                  struct wopr_error *err);
+/* --- fork.c --- */
+void v1_fork_accepted(struct jw *w, const struct v1_cmd *vc, const struct engine_result *r);
+/* "fork":{"sourceRunId","fromSeq","mode"} of a fork, nothing for other runs. */
+void v1_fork_member(struct jw *w, const struct run_fork *f);
 
 /* --- snapshot.c --- */
 const char *v1_status_shown(enum run_status s); /* cancelling shows as running (D35) */

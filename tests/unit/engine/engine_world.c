@@ -122,10 +122,12 @@ static void exec_artifact(const struct node_call *call, struct node_result *out)
 }
 /* Writes config.chunks pieces with a wait between; the calls show where it re-enters. */
 static void exec_stepper(const struct node_call *call, struct node_result *out) {
-    struct node_effect *x = node_effect_add(call, out, EFFECT_CHUNK);
     SPY_CALLS++;
+    out->continues = true;
+    if (call->chunks_done > 3) return;
+    struct node_effect *x = node_effect_add(call, out, EFFECT_CHUNK);
     x->value = arena_printf(call->a, "piece-%d", call->chunks_done);
-    if (call->chunks_done >= 3) return;
+    if (call->chunks_done == 3) return;
     out->outcome = NODE_OUT_WAIT;
     out->wait_ms = 5;
 }
@@ -399,7 +401,7 @@ struct run_head world_head(struct str run_id) {
 static void wake(void *ctx) { sem_post(ctx); }
 
 /* Until the log of the run is longer than seen. */
-static void wait_more(const struct run_head *h) {
+void world_wait_more(const struct run_head *h) {
     struct wopr_error err = {0};
     struct log_waiter *w = NULL;
     sem_t more;
@@ -416,7 +418,7 @@ enum run_status world_wait_final(struct str run_id) {
     for (;;) {
         struct run_head h = world_head(run_id);
         if (run_status_final(h.status)) return h.status;
-        wait_more(&h);
+        world_wait_more(&h);
     }
 }
 
@@ -426,7 +428,7 @@ void world_wait_status(struct str run_id, enum run_status status) {
         if (h.status == status) return;
         cr_assert(!run_status_final(h.status), "ended as %s: %s", run_status_name(h.status),
                   world_story(run_id));
-        wait_more(&h);
+        world_wait_more(&h);
     }
 }
 
@@ -457,7 +459,7 @@ void world_wait_event(struct str run_id, enum ev_kind kind, unsigned n) {
         struct run_head h = world_head(run_id);
         if (world_count(run_id, kind) >= n) return;
         cr_assert(!run_status_final(h.status), "%s", world_story(run_id));
-        wait_more(&h);
+        world_wait_more(&h);
     }
 }
 

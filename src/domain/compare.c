@@ -1,0 +1,122 @@
+/*
+ * compare.c: one event against another (FORK-18 to FORK-20).
+ */
+#include "domain/compare.h"
+
+#include "codec/json.h"
+
+#define COMPARE_TEXT_MAX (16u * 1024 * 1024)
+#define DRAIN_REASON     STR("\"pause-drain\"") /* WF-44, as the engine writes it */
+#define DRAIN_ID         STR("\"pause:")
+
+const char *divergence_name(enum divergence d) {
+    static const char *const NAMES[DIV_NR] = {"", "output", "type-mismatch", "missing", "extra"};
+    return (unsigned)d < DIV_NR ? NAMES[d] : "";
+}
+
+bool compare_ignores(const struct event *e) {
+    switch (e->kind) {
+    case EV_REPLAY_DIVERGED:
+    case EV_LEASE_ACQUIRED:
+    case EV_LEASE_RENEWED:
+    case EV_LEASE_LOST:
+    case EV_LEASE_HANDED_OFF:
+    case EV_WORKFLOW_RESTORED:
+    case EV_WORKFLOW_STALLED:
+    case EV_RUN_RESTORED:
+    case EV_RUN_RESUMING:
+    case EV_RUN_PAUSED:
+    case EV_RUN_RESUMED:
+    case EV_LOG_APPENDED:
+    case EV_UNKNOWN:
+        return true;
+    case EV_NODE_SUSPENDED:
+        return str_eq(json_get(e->payload, "reason"), DRAIN_REASON);
+    case EV_NODE_RESUMED:
+        return str_starts(json_get(e->payload, "interruptId"), DRAIN_ID);
+    default:
+        return false;
+    }
+}
+
+/* Sorted; members of a payload that no two executions share. */
+static const char *const UNSTABLE[] = {
+    "artifactId", "callId",      "childRunId",  "decidedAt",  "durationMs",
+    "expiresAt",  "interruptId", "requestedAt", "resolvedAt", "writtenAt",
+};
+
+static bool unstable(struct str key) {
+    for (size_t i = 0; i < sizeof UNSTABLE / sizeof UNSTABLE[0]; i++)
+        if (str_eqc(key, UNSTABLE[i])) return true;
+    return false;
+}
+
+/* text with from replaced by to; run ids need no escapes in JSON. */
+static void add_replaced(struct buf *b, struct str text, struct str from, struct str to) {
+    size_t done = 0, at = 0;
+    while (from.n > 0 && at + from.n <= text.n) {
+        const char *hit = memchr(text.p + at, from.p[0], text.n - from.n - at + 1);
+        if (!hit) break;
+        at = (size_t)(hit - text.p);
+        if (memcmp(hit, from.p, from.n) != 0) {
+            at++;
+            continue;
+        }
+        buf_adds(b, str_n(text.p + done, at - done));
+        buf_adds(b, to);
+        done = at = at + from.n;
+    }
+    buf_adds(b, str_n(text.p + done, text.n - done));
+}
+
+/* What counts of a payload, in canonical form where it has one. */
+static int essence(struct str payload, struct str from, struct str to, struct arena *a,
+                   struct str *out) {
+    struct json_members m = {0};
+    struct buf b, c;
+    struct jw w;
+    int rc = json_members(payload.n > 0 ? payload : STR("{}"), a, &m, NULL);
+    if (rc == WOPR_E_NO_MEMORY) return rc;
+    buf_init(&b, COMPARE_TEXT_MAX);
+    buf_init(&c, COMPARE_TEXT_MAX);
+    jw_init(&w, &c);
+    jw_object(&w);
+    for (size_t i = 0; rc == 0 && i < m.n; i++) {
+        if (unstable(m.v[i].key)) continue;
+        jw_key_str(&w, m.v[i].key);
+        jw_raw(&w, m.v[i].raw);
+    }
+    jw_end_object(&w);
+    add_replaced(&b, rc == 0 ? buf_str(&c) : payload, from, to);
+    buf_reset(&c);
+    if (json_canonical(buf_str(&b), &c, NULL) != 0) { /* numbers beyond I-JSON: as they stand */
+        buf_reset(&c);
+        buf_adds(&c, buf_str(&b));
+    }
+    *out = buf_failed(&b) || buf_failed(&c) ? STR_NONE : arena_str(a, buf_str(&c));
+    buf_fini(&b);
+    buf_fini(&c);
+    return out->p ? 0 : WOPR_E_NO_MEMORY;
+}
+
+int compare_events(const struct event *original, struct str source_run_id,
+                   const struct event *replayed, struct str replay_run_id, struct arena *a,
+                   enum divergence *out) {
+    struct str x, y;
+    if (original->kind != replayed->kind) {
+        *out = DIV_TYPE;
+        return 0;
+    }
+    if (!str_eq(original->node_id, replayed->node_id)) {
+        *out = DIV_OUTPUT;
+        return 0;
+    }
+    if (str_eq(original->payload, replayed->payload)) {
+        *out = DIV_NONE;
+        return 0;
+    }
+    int rc = essence(original->payload, STR_NONE, STR_NONE, a, &x);
+    if (rc == 0) rc = essence(replayed->payload, replay_run_id, source_run_id, a, &y);
+    if (rc == 0) *out = str_eq(x, y) ? DIV_NONE : DIV_OUTPUT;
+    return rc;
+}

@@ -1,0 +1,570 @@
+/*
+ * fork.c: a new run out of the first events of another one (FORK-1 to FORK-11, FORK-22, FORK-23).
+ * A worker folds what is inherited and has the store copy it, in slices when it is long, so that
+ * neither the committer nor memory sees more than a slice at once.  Until the last slice nobody can
+ * see the run; a kill before leaves what store_forks_sweep removes.
+ */
+#include "engine/fork.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "codec/ident.h"
+#include "codec/json.h"
+
+#define FORK_ARENA_MAX    (32u * 1024 * 1024)
+#define FORK_SLICE_EVENTS 2048               /* inherited events per commit */
+#define FORK_SLICE_BYTES  (2u * 1024 * 1024) /* about, of their payloads */
+
+struct fork_job {
+    struct arena *a, *page; /* texts of the job; one page of events */
+    struct engine_cmd *cmd;
+    struct run_origin source;
+    struct run_fork link;
+    struct run_meta meta;
+    struct var_inits vars;
+    bool open;      /* the source was read, the rest of this is set */
+    int64_t copied; /* events that committed plans have copied */
+    int64_t run_no; /* of the hidden run, 0 = none yet */
+};
+
+/* --- life --- */
+
+static void job_free(struct run_exec *re) {
+    struct fork_job *j = re->job;
+    if (!j) return;
+    arena_free(j->a);
+    arena_free(j->page);
+    mem_free(j);
+    re->job = NULL;
+}
+
+void fork_free(struct run_exec *re) {
+    job_free(re);
+    mem_free(re->fork);
+    re->fork = NULL;
+}
+
+static struct str id_keep(char to[RUN_ID_MAX + 1], struct str id) {
+    size_t n = id.n <= RUN_ID_MAX ? id.n : 0;
+    if (n > 0) memcpy(to, id.p, n);
+    return str_n(to, n);
+}
+
+int fork_set(struct run_exec *re, const struct run_fork *f) {
+    if (f->mode == FORK_NONE || re->fork) return 0;
+    struct fork_info *x = MEM_NEW(struct fork_info);
+    if (!x) return WOPR_E_NO_MEMORY;
+    x->link = *f;
+    x->link.source_run_id = id_keep(x->source_run_id, f->source_run_id);
+    x->link.ids_run_id = id_keep(x->ids_run_id, f->ids_run_id);
+    re->fork = x;
+    return 0;
+}
+
+/* Does the event hold something masked that the run itself could read (OBS-71)? */
+static bool holds_masked(const struct workflow *wf, const struct event *e, struct arena *a) {
+    if (e->kind == EV_NODE_COMPLETED) {
+        int node = workflow_node_index(wf, e->node_id);
+        return node >= 0 && wf->nodes[node].sensitive_nr > 0;
+    }
+    if (e->kind == EV_VARIABLE_CHANGED) {
+        const struct wf_variable *v =
+            workflow_variable(wf, json_string(json_get(e->payload, "name"), a));
+        return v && v->sensitive;
+    }
+    if (e->kind != EV_CHANNEL_WRITTEN) return false;
+    const struct wf_channel *c =
+        workflow_channel(wf, json_string(json_get(e->payload, "channel"), a));
+    return c && c->sensitive;
+}
+
+/* The run timeout counts running time only (WF-23): what lies between the last inherited event and
+ * the fork is not, unless the run stood still there and the fold counts it as waiting. */
+void fork_passed(struct run_exec *re, const struct event *e, struct arena *a) {
+    const struct run_state *s = re->state;
+    if (!re->fork || s->next_seq > re->fork->link.from_seq) return;
+    re->fork->masked = re->fork->masked || holds_masked(s->wf, e, a);
+    if (s->next_seq < re->fork->link.from_seq) return;
+    re->fork->cut_kind = e->kind;
+    struct str channel = json_get(e->payload, "channel");
+    if (e->kind == EV_CHANNEL_WRITTEN && !str_starts(channel, STR("\"_approvalVotes:")))
+        re->fork->cut_kind = EV_LOG_APPENDED; /* nothing belongs to it */
+    re->fork->cut_node = e->node_id.n > 0 ? workflow_node_index(s->wf, e->node_id) : -1;
+    if (re->fork->link.cut_ms == 0) re->fork->link.cut_ms = e->ts_ms;
+    int64_t gap_ms = s->meta.created_ms - re->fork->link.cut_ms;
+    bool stands = s->status == RUN_PENDING || s->wait_since_ms > 0;
+    re->fork->gap_ms = stands || gap_ms < 0 ? 0 : gap_ms;
+}
+
+int64_t fork_gap_ms(const struct run_exec *re, int64_t now_ms) {
+    if (!re->fork || now_ms < re->state->meta.created_ms) return 0;
+    return re->fork->gap_ms;
+}
+
+/* --- end of a job --- */
+
+static void hidden_drop(void *ctx, struct store *s) { /* on the committer */
+    struct wopr_error err;
+    bool gone;
+    int64_t *run_no = ctx;
+    if (store_fork_remove(s, *run_no, 1, ENGINE_PURGE_EVENTS_MAX, &gone, &err) != 0)
+        log_warn("an unfinished fork stays until its host ends", "why", err.message);
+    mem_free(run_no);
+}
+
+/* The rest of a long one is the sweep's. */
+static void give_up_copy(struct step *st) {
+    int64_t *run_no = st->re->job->run_no != 0 ? MEM_NEW(int64_t) : NULL;
+    if (!run_no) return;
+    *run_no = st->re->job->run_no;
+    if (log_side(st->e->log, hidden_drop, run_no) != 0) mem_free(run_no);
+}
+
+/* One slice of one run that nobody makes any more; *more is set when there may be others. */
+int fork_sweep(struct engine *e, struct store *s, bool *more, struct wopr_error *err) {
+    struct arena *a = arena_new(FORK_ARENA_MAX);
+    int64_t run_no = 0, beat;
+    bool gone = false;
+    int rc = a ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look for forks");
+    while (rc == 0 && !gone) {
+        struct run_origin o;
+        rc = store_fork_hidden(s, run_no, &run_no, err);
+        if (rc != 0 || run_no == 0) break;
+        arena_reset(a);
+        rc = store_run_origin(s, run_no, a, &o, err);
+        if (rc != 0 || str_eq(o.head.holder, e->holder) || !peers_lease_free(e, &o.head, &beat))
+            continue;
+        rc = store_fork_remove(s, run_no, o.head.epoch, ENGINE_PURGE_EVENTS_MAX, &gone, err);
+        if (rc == 0) *more = true;
+        break;
+    }
+    arena_free(a);
+    return rc == WOPR_E_FENCED ? 0 : rc;
+}
+
+static void refuse(struct step *st, int rc, const struct wopr_error *err) {
+    struct engine_cmd *cmd = st->re->job->cmd;
+    give_up_copy(st);
+    cmd->result = (struct engine_result){.rc = rc, .retry_after_s = 0};
+    if (err && err->code == rc) cmd->result.err = *err;
+    else (void)wopr_error_set(&cmd->result.err, rc, "%s", wopr_err_text(rc));
+    if (rc == WOPR_E_UNAVAILABLE) cmd->result.retry_after_s = FORK_RETRY_AFTER_S;
+    job_free(st->re);
+    cmd_settle(st->e, cmd);
+    step_drop(st);
+}
+
+static int expired(const struct fork_job *j, struct wopr_error *err) {
+    int rc = wopr_error_set(err, WOPR_E_EVENTS_EXPIRED, "the source was removed by retention");
+    wopr_error_details(err, "{\"sourceRunId\":\"" STR_FMT "\",\"fromSeq\":%lld}",
+                       STR_ARG(j->source.head.run_id), (long long)j->link.from_seq);
+    return rc;
+}
+
+/* --- the overlay of a branch (FORK-23) --- */
+
+static struct str buf_done(struct buf *b, struct arena *a) {
+    struct str out = buf_failed(b) ? STR_NONE : arena_str(a, buf_str(b));
+    buf_fini(b);
+    return out;
+}
+
+/* Members of base, each replaced by over's of the same name, then what only over has. */
+static int merge(struct str base, struct str over, struct arena *a, struct str *out,
+                 struct wopr_error *err) {
+    struct json_members was = {0}, add = {0};
+    struct buf b;
+    struct jw w;
+    int rc = base.n > 0 ? json_members(base, a, &was, err) : 0;
+    if (rc == 0) rc = json_members(over, a, &add, err);
+    if (rc != 0) return rc;
+    buf_init(&b, FORK_ARENA_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    for (size_t i = 0; i < was.n; i++) {
+        size_t k = 0;
+        while (k < add.n && !str_eq(add.v[k].key, was.v[i].key)) k++;
+        jw_key_str(&w, was.v[i].key);
+        jw_raw(&w, k < add.n ? add.v[k].raw : was.v[i].raw);
+    }
+    for (size_t i = 0; i < add.n; i++) {
+        size_t k = 0;
+        while (k < was.n && !str_eq(was.v[k].key, add.v[i].key)) k++;
+        if (k < was.n) continue;
+        jw_key_str(&w, add.v[i].key);
+        jw_raw(&w, add.v[i].raw);
+    }
+    jw_end_object(&w);
+    *out = buf_done(&b, a);
+    return out->p ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to merge an overlay");
+}
+
+static bool holds(const struct json_elements *l, size_t n, struct str text, struct arena *a) {
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(json_string(l->v[i], a), text)) return true;
+    return false;
+}
+
+static int tags_union(struct str base, struct str over, struct arena *a, struct str *out,
+                      struct wopr_error *err) {
+    struct json_elements was = {0}, add = {0};
+    struct buf b;
+    struct jw w;
+    int rc = base.n > 0 ? json_elements(base, a, &was, err) : 0;
+    if (rc == 0) rc = json_elements(over, a, &add, err);
+    if (rc != 0) return rc;
+    buf_init(&b, FORK_ARENA_MAX);
+    jw_init(&w, &b);
+    jw_array(&w);
+    for (size_t i = 0; i < was.n; i++) jw_raw(&w, was.v[i]);
+    for (size_t i = 0; i < add.n;
+         i++) { /* what is no string is refused by the check that follows */
+        struct str tag = json_string(add.v[i], a);
+        bool again = tag.p && (holds(&was, was.n, tag, a) || holds(&add, i, tag, a));
+        if (!again) jw_raw(&w, add.v[i]);
+    }
+    jw_end_array(&w);
+    *out = buf_done(&b, a);
+    return out->p ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to merge an overlay");
+}
+
+static int options_merge(struct step *st, struct fork_job *j, struct wopr_error *err) {
+    const struct fork_overlay *o = &j->cmd->overlay;
+    struct run_meta *m = &j->meta;
+    struct options_env env = {.limits = &st->e->cfg.limits, .test_key = j->cmd->test_mode};
+    struct run_options checked;
+    int rc = 0;
+    if (!o->configurable.p && !o->tags.p && !o->metadata.p) return 0;
+    if (o->configurable.p)
+        rc = merge(m->configurable, o->configurable, j->a, &m->configurable, err);
+    if (rc == 0 && o->metadata.p) rc = merge(m->metadata, o->metadata, j->a, &m->metadata, err);
+    if (rc == 0 && o->tags.p) rc = tags_union(m->tags, o->tags, j->a, &m->tags, err);
+    if (rc == 0)
+        rc = run_options_check(m->configurable, m->tags, m->metadata, st->re->wf, &env, j->a,
+                               &checked, err);
+    if (rc == 0 && o->configurable.p) m->recursion_limit = checked.recursion_limit;
+    return rc;
+}
+
+/* Declared inputs, in declaration order (RUN-3). */
+static int inputs_text(const struct var_inits *inits, struct arena *a, struct str *out) {
+    struct buf b;
+    struct jw w;
+    buf_init(&b, FORK_ARENA_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    for (size_t i = 0; i < inits->n; i++) {
+        if (!inits->v[i].from_input) continue;
+        jw_key_str(&w, inits->v[i].name);
+        jw_raw(&w, inits->v[i].value);
+    }
+    jw_end_object(&w);
+    *out = buf_done(&b, a);
+    return out->p ? 0 : WOPR_E_NO_MEMORY;
+}
+
+static int inputs_merge(struct step *st, struct fork_job *j, struct wopr_error *err) {
+    struct run_meta *m = &j->meta;
+    struct str over = j->cmd->overlay.inputs;
+    int rc = over.p ? merge(m->inputs, over, j->a, &m->inputs, err) : 0;
+    if (rc == 0) rc = run_inputs_check(m->inputs, st->re->wf, j->a, &j->vars, err);
+    if (rc != 0 || !over.p) return rc;
+    rc = inputs_text(&j->vars, j->a, &m->inputs);
+    return rc == 0 ? 0 : wopr_error_set(err, rc, "no memory for the inputs");
+}
+
+/* --- begin --- */
+
+static int source_read(struct step *st, struct fork_job *j, struct wopr_error *err) {
+    const struct engine_cmd *cmd = j->cmd;
+    struct run_head head;
+    int rc =
+        store_run_head(st->e->store, cmd->tenant, cmd->test_mode, cmd->run_id, j->a, &head, err);
+    if (rc == 0) rc = store_run_origin(st->e->store, head.run_no, j->a, &j->source, err);
+    j->source.head.run_id = cmd->run_id;
+    j->link.from_seq = cmd->fork_from;
+    if (rc == WOPR_E_EXPIRED) return expired(j, err);
+    if (rc != 0) return rc;
+    if (head.engine_version > CURRENT_ENGINE_VERSION)
+        return wopr_error_set(err, WOPR_E_VERSION_MISMATCH, "a newer engine wrote the source");
+    if (head.parked.n > 0)
+        return wopr_error_set(err, WOPR_E_CORRUPT, "the source is parked; see 'wopr verify'");
+    if (cmd->fork_from < head.next_seq) { /* FORK-4 */
+        j->source.head.next_seq = head.next_seq;
+        return 0;
+    }
+    rc = wopr_error_set(err, WOPR_E_SEQUENCE_NOT_FOUND,
+                        "fromSeq is no sequence of the source: its log ends before it");
+    wopr_error_details(
+        err, "{\"sourceRunId\":\"" STR_FMT "\",\"fromSeq\":%lld,\"lastSequence\":%lld}",
+        STR_ARG(cmd->run_id), (long long)cmd->fork_from, (long long)head.next_seq - 1);
+    return rc;
+}
+
+/* What a fork takes over: definition, owner, inputs and options; not the scope, the callback and
+ * the parent, which belong to the source alone. */
+static void meta_fill(struct step *st, struct fork_job *j) {
+    const struct run_origin *o = &j->source;
+    bool replay = j->cmd->fork_mode == FORK_REPLAY;
+    j->meta = o->meta;
+    j->meta.run_id = str_c(st->re->run_id);
+    j->meta.scope_id = j->meta.callback_url = STR_NONE;
+    j->meta.traceparent = j->cmd->traceparent;
+    j->meta.created_ms = clock_wall_ms();
+    j->link = (struct run_fork){.mode = j->cmd->fork_mode,
+                                .source_run_id = o->head.run_id,
+                                .source_run_no = o->head.run_no,
+                                .from_seq = j->cmd->fork_from,
+                                .base_seq = o->head.next_seq};
+    if (replay && o->fork.ids_run_id.n > 0) j->link.ids_run_id = o->fork.ids_run_id;
+    else if (replay) j->link.ids_run_id = o->head.run_id;
+}
+
+static int job_open(struct step *st, struct fork_job *j, struct wopr_error *err) {
+    struct run_exec *re = st->re;
+    int rc = source_read(st, j, err);
+    if (rc != 0) return rc;
+    rc = wfcache_by_hash(st->e, &j->source.workflow_hash, st->a, &re->wf, err);
+    if (rc == WOPR_E_NOT_FOUND || rc == WOPR_E_VALIDATION || rc == WOPR_E_SYNTAX)
+        return wopr_error_set(err, WOPR_E_CORRUPT, "the workflow of the source cannot be read");
+    if (rc != 0) return rc;
+    meta_fill(st, j);
+    rc = options_merge(st, j, err);
+    if (rc == 0) rc = inputs_merge(st, j, err);
+    if (rc == 0) rc = run_state_new(re->wf, &j->meta, &st->e->cfg.limits, &re->state, err);
+    if (rc == 0 && fork_set(re, &j->link) != 0)
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");
+    if (rc == 0) j->open = true;
+    return rc;
+}
+
+/* --- fold and copy --- */
+
+/* Folds until the cut or until a slice is full. */
+static int fold_slice(struct step *st, struct fork_job *j, struct wopr_error *err) {
+    struct run_state *s = st->re->state;
+    size_t bytes = 0;
+    int rc = 0;
+    while (rc == 0 && s->next_seq < j->link.from_seq && bytes < FORK_SLICE_BYTES &&
+           s->next_seq - j->copied < FORK_SLICE_EVENTS) {
+        struct event_list page;
+        arena_reset(j->page);
+        rc = store_events(st->e->store, j->link.source_run_no, s->next_seq, ENGINE_READ_EVENTS,
+                          ENGINE_READ_BYTES, j->page, &page, err);
+        if (rc == 0 && page.n == 0) rc = expired(j, err); /* a log never shrinks, but is removed */
+        for (size_t i = 0; rc == 0 && i < page.n && s->next_seq < j->link.from_seq; i++) {
+            rc = run_state_apply(s, &page.v[i], err);
+            if (page.v[i].kind == EV_NODE_FAILED) st->re->fail_seq = page.v[i].seq;
+            fork_passed(st->re, &page.v[i], j->page);
+            bytes += page.v[i].payload.n;
+        }
+    }
+    return rc;
+}
+
+/* A retry that was waiting at the cut waits for what was left then; in a replay the source says
+ * when it came. */
+static void retries_arm(struct plan *p, const struct fork_job *j, const struct run_state *s) {
+    if (j->link.mode != FORK_BRANCH) return;
+    for (size_t i = 0; s->retry_nr > 0 && i < s->wf->nodes_nr; i++) {
+        int64_t left_ms = s->nodes[i].retry_at_ms - j->link.cut_ms;
+        if (s->nodes[i].retry_at_ms <= 0) continue;
+        if (left_ms < 0) left_ms = 0;
+        plan_timer_set(p, TIMER_RETRY, s->wf->nodes[i].id, j->meta.created_ms + left_ms, left_ms);
+    }
+}
+
+static struct plan *slice_plan(struct step *st, struct fork_job *j) {
+    struct run_state *s = st->re->state;
+    struct plan *p = plan_new();
+    if (!p) return NULL;
+    struct run_row_new *n = p->create = ARENA_NEW(p->arena, struct run_row_new);
+    struct plan_fork *f = ARENA_NEW(p->arena, struct plan_fork);
+    if (!n || !f) {
+        plan_unref(p);
+        return NULL;
+    }
+    bool last = s->next_seq == j->link.from_seq;
+    if (last) j->link.cut_ms = st->re->fork->link.cut_ms; /* known by now */
+    p->what = PLAN_CREATE;
+    p->run_id = str_c(st->re->run_id);
+    p->epoch = 1; /* the first holder's */
+    p->base_seq = s->next_seq;
+    *f = (struct plan_fork){.link = j->link,
+                            .run_no = j->run_no,
+                            .copy_from = j->copied,
+                            .first = j->run_no == 0,
+                            .last = last};
+    n->fork = f;
+    n->meta = j->meta; /* the job outlives the plan */
+    n->workflow_hash = j->source.workflow_hash;
+    n->holder = st->e->holder;
+    n->lease_until_ms = clock_wall_ms() + st->e->cfg.lease_ttl_ms;
+    if (f->first) {
+        n->vars = j->vars;
+        plan_channels(p, st->re->wf);
+    }
+    plan_project(p, s, 0);
+    p->has_update = last;
+    if (last) retries_arm(p, j, s);
+    if (last) fork_waits_open(st->re, p);
+    return p;
+}
+
+static void copy_done(void *ctx, struct plan *p, int rc) {
+    (void)p;
+    exec_landed(ctx, rc);
+}
+
+/* Returns a code when nothing went out. */
+static int slice_send(struct step *st, struct fork_job *j, struct wopr_error *err) {
+    struct run_exec *re = st->re;
+    struct plan *p = slice_plan(st, j);
+    if (!p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a plan");
+    if (p->create->fork->last) {
+        j->cmd->result = (struct engine_result){.run_id = arena_str(j->cmd->arena, j->meta.run_id),
+                                                .status = RUN_PENDING,
+                                                .at_ms = j->meta.created_ms}; /* FORK-3 */
+        cmd_attach(j->cmd, p);
+    }
+    int rc = p->failed;
+    if (rc == 0) {
+        re->plan = p;
+        exec_launch(re);
+        rc = log_append(st->e->log, p, copy_done, re);
+        if (rc == 0) return 0;
+        exec_launch_undo(re);
+        re->plan = NULL;
+    } else {
+        *err = p->error;
+    }
+    plan_unref(p);
+    return rc;
+}
+
+/* --- what came back --- */
+
+static bool born(struct step *st, struct plan *p) {
+    struct run_exec *re = st->re;
+    struct fork_job *j = re->job;
+    struct engine_cmd *cmd = j->cmd;
+    re->run_no = p->run_no;
+    re->epoch = p->epoch;
+    st->e->created++;
+    log_info("a run was forked", "run", re->run_id, "mode",
+             j->link.mode == FORK_REPLAY ? "replay" : "branch");
+    job_free(re);
+    cmd_committed(cmd, p);
+    plan_unref(p);
+    int rc = exec_register_no(re);
+    if (rc == 0) rc = replay_open(re);
+    if (rc == 0) rc = replay_answers(st, NULL);
+    re->phase = EXEC_LIVE;
+    if (rc != 0) exec_reload(re, true); /* it exists: again when there is memory */
+    return true;
+}
+
+static bool landed(struct step *st, int rc) {
+    struct run_exec *re = st->re;
+    struct fork_job *j = re->job;
+    struct plan *p = re->plan;
+    const struct plan_fork *f = p->create->fork;
+    struct wopr_error err = {0};
+    re->plan = NULL;
+    if (rc == WOPR_E_SYNC_FAILED) engine_break(st->e, "fork");
+    if (rc == 0 && p->idem_hit) { /* FORK-1: another request with this key was first */
+        struct engine_cmd *cmd = j->cmd;
+        give_up_copy(st);
+        job_free(re);
+        cmd_committed(cmd, p);
+        plan_unref(p);
+        step_drop(st);
+        return false;
+    }
+    if (rc == 0 && f->last) return born(st, p);
+    if (rc == 0) {
+        j->run_no = p->run_no;
+        j->copied = p->base_seq;
+    } else if (rc == WOPR_E_EXPIRED) {
+        rc = expired(j, &err);
+    }
+    plan_unref(p);
+    if (rc == 0) return true;
+    refuse(st, rc, &err);
+    return false;
+}
+
+/* --- one turn --- */
+
+bool fork_turn(struct step *st, int flight_rc) {
+    struct run_exec *re = st->re;
+    struct wopr_error err = {0};
+    if (re->plan && !landed(st, flight_rc)) return false;
+    if (re->phase == EXEC_LIVE || re->phase == EXEC_LOADING) return true;
+    struct fork_job *j = re->job;
+    int rc = 0;
+    if (engine_is_broken(st->e)) rc = WOPR_E_SYNC_FAILED;
+    else if (engine_is_stopping(st->e)) rc = WOPR_E_UNAVAILABLE;
+    if (rc == 0 && !j->open) rc = job_open(st, j, &err);
+    if (rc == 0) rc = fold_slice(st, j, &err);
+    if (rc == 0) rc = slice_send(st, j, &err);
+    if (rc != 0) refuse(st, rc, &err);
+    return false;
+}
+
+/* --- in --- */
+
+static struct run_exec *fork_exec(struct engine *e, struct engine_cmd *cmd) {
+    char id[RUN_ID_LEN + 1] = "run_";
+    ulid_new(id + 4);
+    struct run_exec *re = exec_new(e, str_c(id));
+    if (!re) return NULL;
+    re->phase = EXEC_FORKING;
+    re->job = MEM_NEW(struct fork_job);
+    if (re->job) {
+        re->job->cmd = cmd;
+        re->job->a = arena_new(FORK_ARENA_MAX);
+        re->job->page = arena_new(ENGINE_SCRATCH_MAX);
+    }
+    if (re->job && re->job->a && re->job->page) return re;
+    exec_free(re);
+    return NULL;
+}
+
+void fork_submit(struct engine *e, struct engine_cmd *cmd) {
+    struct run_exec *re = fork_exec(e, cmd);
+    int rc = re ? 0 : WOPR_E_NO_MEMORY;
+    if (rc == 0) {
+        pthread_mutex_lock(&e->mu);
+        rc = WOPR_E_UNAVAILABLE;
+        if (e->active_nr < e->cfg.runs_active_max && !e->stopping) rc = exec_register_locked(e, re);
+        if (rc == 0) exec_wake_locked(re);
+        pthread_mutex_unlock(&e->mu);
+    }
+    if (rc == 0) return;
+    exec_free(re);
+    cmd->result.run_id = STR_NONE;
+    cmd_fail(e, cmd, rc,
+             rc == WOPR_E_UNAVAILABLE ? "the host has as many runs as it can hold"
+                                      : "out of memory");
+}
+
+/* --- its first own step --- */
+
+bool fork_is_fresh(const struct run_fork *f, int64_t next_seq) {
+    return f->mode != FORK_NONE && f->from_seq > 0 && next_seq == f->from_seq;
+}
+
+/* A pause belongs to the source's operator: a fork goes on (FORK-3: it starts pending).  Where the
+ * cut parts events that belong together, the second half is told first. */
+void fork_begin(struct step *st) {
+    struct run_exec *re = st->re;
+    if (!re->fork || !fork_is_fresh(&re->fork->link, st->s->next_seq)) return;
+    int node = re->fork->cut_node;
+    control_unpause(st);
+    if (re->fork->cut_kind == EV_CAP_BREACHED) run_end_cap_told(st, re->fork->link.from_seq - 1);
+    else if (re->fork->cut_kind == EV_LOOPBACK_LIMIT && node >= 0) run_end_loop_told(st, node);
+    else if (node >= 0) fork_group(st, re->fork->cut_kind, node);
+    if (st->s->next_seq == re->fork->link.from_seq) replay_warn(st);
+}

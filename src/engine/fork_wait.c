@@ -1,0 +1,293 @@
+/*
+ * fork_wait.c: what forks and replays do about interrupts (FORK-10, FORK-11, FORK-13).
+ * An inherited interrupt keeps its id in events and in the fold; the row that makes it answerable
+ * in the fork has an id of its own, since the source may still ask under the old one.  A replay
+ * does not ask anybody whose answer its source has: the recorded events of the answer are told
+ * again.
+ */
+#include "base/log.h"
+#include "codec/json.h"
+#include "domain/interrupt.h"
+#include "engine/fork.h"
+
+#define GROUP_EVENTS_MAX 4u /* events that one commit tells of one question, or one answer */
+
+/* --- rows of inherited interrupts --- */
+
+static bool inherited(const struct run_exec *re, int64_t requested_seq) {
+    return re->fork && requested_seq < re->fork->link.from_seq;
+}
+
+struct str fork_interrupt_id(const struct run_exec *re, const struct intr_state *i,
+                             struct arena *a) {
+    char id[INTR_ID_LEN + 1];
+    if (!inherited(re, i->requested_seq)) return text_str(&i->id);
+    intr_id_of(str_c(re->run_id), text_str(&i->key), id);
+    return arena_str(a, str_c(id));
+}
+
+int64_t fork_shift_ms(const struct run_exec *re, int64_t requested_seq) {
+    if (!inherited(re, requested_seq)) return 0;
+    int64_t ms = re->state->meta.created_ms - re->fork->link.cut_ms;
+    return ms > 0 ? ms : 0;
+}
+
+static void row_open(struct run_exec *re, struct plan *p, const struct intr_state *i,
+                     int64_t until_ms) {
+    struct str payload = text_str(&i->payload);
+    struct plan_interrupt row = {.op = INTR_ROW_OPEN,
+                                 .interrupt_id = fork_interrupt_id(re, i, p->arena),
+                                 .node_id = re->state->wf->nodes[i->node].id,
+                                 .key = text_str(&i->key),
+                                 .kind = str_c(intr_kind_name((enum intr_kind)i->kind)),
+                                 .payload = payload.n > 0 ? payload : STR("{}"),
+                                 .resume_schema = json_get(payload, "resumeSchema"),
+                                 .requested_ms = i->requested_ms,
+                                 .requested_seq = i->requested_seq,
+                                 .timeout_at_ms = until_ms};
+    plan_interrupt(p, &row);
+}
+
+void fork_wait_open(struct run_exec *re, struct plan *p, const struct intr_state *i) {
+    struct run_state *s = re->state;
+    int64_t until_ms = i->requested_ms + i->timeout_ms + fork_shift_ms(re, i->requested_seq);
+    row_open(re, p, i, i->timeout_ms > 0 ? until_ms : 0);
+    if (i->timeout_ms <= 0) return;
+    int64_t left_ms = until_ms - s->meta.created_ms;
+    plan_timer_set(p, TIMER_INTERRUPT, s->wf->nodes[i->node].id, until_ms,
+                   left_ms > 0 ? left_ms : 0);
+    if (timer_arm(re, TIMER_INTERRUPT, i->node, until_ms, true) != 0)
+        plan_fail(p, WOPR_E_NO_MEMORY, "no memory for a timer");
+}
+
+/* Answered before the cut: who asks again is told so (INT-19). */
+static void row_closed(struct run_exec *re, struct plan *p, const struct intr_state *i) {
+    bool answered = i->phase == INTR_RESOLVED;
+    struct plan_interrupt row = {.op = INTR_ROW_CLOSE,
+                                 .interrupt_id = fork_interrupt_id(re, i, p->arena),
+                                 .state = answered ? IROW_RESUMED : IROW_TIMED_OUT,
+                                 .resolved_ms = re->fork->link.cut_ms,
+                                 .resolved_seq = -1,
+                                 .resume_value = text_str(&i->value),
+                                 .resolved_by = text_str(&i->decided_by),
+                                 .action = text_str(&i->action),
+                                 .cause = STR("inherited")};
+    row_open(re, p, i, 0);
+    plan_interrupt(p, &row);
+}
+
+void fork_waits_open(struct run_exec *re, struct plan *p) {
+    const struct run_state *s = re->state;
+    for (size_t i = 0; i < s->intrs_nr; i++) {
+        const struct intr_state *x = &s->intrs[i];
+        if (x->phase != INTR_OPEN) row_closed(re, p, x);
+        else if (s->nodes[x->node].status == NODE_SUSPENDED) fork_wait_open(re, p, x);
+    }
+}
+
+/* --- events told again --- */
+
+/* payload with another interruptId, where it has one. */
+static struct str readdress(struct step *st, struct str payload, struct str id) {
+    struct json_members m;
+    struct buf b;
+    struct jw w;
+    if (json_get(payload, "interruptId").n == 0 || id.n == 0)
+        return arena_str(st->p->arena, payload);
+    int rc = json_members(payload, st->a, &m, NULL);
+    buf_init(&b, EVENT_PAYLOAD_MAX * 2);
+    jw_init(&w, &b);
+    jw_object(&w);
+    for (size_t i = 0; rc == 0 && i < m.n; i++) {
+        jw_key_str(&w, m.v[i].key);
+        if (str_eqc(m.v[i].key, "interruptId")) jw_str(&w, id);
+        else jw_raw(&w, m.v[i].raw);
+    }
+    jw_end_object(&w);
+    struct str out = rc == 0 && !buf_failed(&b) ? arena_str(st->p->arena, buf_str(&b)) : STR_NONE;
+    buf_fini(&b);
+    if (!out.p) plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a recorded event");
+    return out;
+}
+
+/* The interrupt that an event of this node is about: the open one, or the last that was. */
+static struct intr_state *subject(const struct run_state *s, int node) {
+    struct intr_state *last = run_state_intr_open(s, node);
+    for (size_t i = 0; !last && i < s->intrs_nr; i++)
+        if (s->intrs[s->intrs_nr - 1 - i].node == node) last = &s->intrs[s->intrs_nr - 1 - i];
+    return last;
+}
+
+static void close_row(struct step *st, const struct intr_state *i, const struct event *g) {
+    struct str value = json_get(g->payload, "resumeValue");
+    struct plan_interrupt row = {
+        .op = INTR_ROW_CLOSE,
+        .interrupt_id = fork_interrupt_id(st->re, i, st->p->arena),
+        .state = IROW_RESUMED,
+        .resolved_ms = st->now_ms,
+        .resolved_seq = st->s->next_seq - 1,
+        .resume_value = value.n > 0 ? value : STR("null"),
+        .resolved_by = json_string(json_get(g->payload, "resolvedBy"), st->a),
+        .action = json_type_of(value) == JSON_OBJECT ? json_string(json_get(value, "action"), st->a)
+                                                     : STR_NONE,
+        .cause = STR("replay")};
+    plan_interrupt(st->p, &row);
+    step_timer_clear(st, TIMER_INTERRUPT, i->node);
+}
+
+static void tell_again(struct step *st, const struct event *g, int node) {
+    struct intr_state *i = subject(st->s, node);
+    int64_t cause = i && g->kind != EV_CHANNEL_WRITTEN ? i->requested_seq : -1;
+    struct str id = i ? text_str(&i->id) : STR_NONE;
+    bool open = i && i->phase == INTR_OPEN;
+    /* The page that g stands in is read anew while its own counterpart is compared. */
+    struct event copy = *g;
+    copy.payload = arena_str(st->a, g->payload);
+    if (!copy.payload.p) {
+        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a recorded event");
+        return;
+    }
+    int64_t seq = step_emit(st, g->kind, node, cause, readdress(st, copy.payload, id));
+    if (seq == EMIT_REFUSED) plan_fail(st->p, WOPR_E_INTERNAL, "a recorded event is refused");
+    if (seq >= 0 && copy.kind == EV_INTERRUPT_RESOLVED && open) close_row(st, i, &copy);
+}
+
+/* --- what a cut parted --- */
+
+static bool belongs(const struct event *e, enum ev_kind cut, const struct wf_node *def) {
+    switch (e->kind) {
+    case EV_INTERRUPT_RESOLVED: /* the vote that decided (fork_passed looks at no other write) */
+        return cut == EV_CHANNEL_WRITTEN;
+    case EV_AGENT_HANDOFF: /* WF-4: at the node's start, not by its executor */
+        return cut == EV_NODE_STARTED &&
+               str_eq(json_get(e->payload, "toAgentId"), json_get(def->agent, "agentId"));
+    case EV_APPROVAL_REQUESTED:
+    case EV_CLARIFICATION_REQUESTED:
+        return cut == EV_INTERRUPT_REQUESTED;
+    case EV_NODE_SUSPENDED: /* EVT-26 */
+        return cut == EV_INTERRUPT_REQUESTED || cut == EV_APPROVAL_REQUESTED ||
+               cut == EV_CLARIFICATION_REQUESTED;
+    case EV_APPROVAL_RECEIVED:
+    case EV_CLARIFICATION_RESOLVED:
+        return cut == EV_INTERRUPT_RESOLVED;
+    case EV_NODE_RESUMED: /* EVT-27 */
+        return cut == EV_INTERRUPT_RESOLVED || cut == EV_APPROVAL_RECEIVED ||
+               cut == EV_CLARIFICATION_RESOLVED;
+    case EV_NODE_FAILED: /* EVT-29: behind approval.received{timeout} */
+        return cut == EV_APPROVAL_RECEIVED;
+    default:
+        return false;
+    }
+}
+
+void fork_group(struct step *st, enum ev_kind cut, int node) {
+    const struct run_fork *f = &st->re->fork->link;
+    const struct wf_node *def = &st->s->wf->nodes[node];
+    struct event_list l;
+    struct wopr_error err;
+    int64_t from = f->from_seq;
+    bool suspends = false;
+    int rc = store_events(st->e->store, f->source_run_no, from, GROUP_EVENTS_MAX, ENGINE_READ_BYTES,
+                          st->a, &l, &err);
+    if (rc != 0) plan_fail(st->p, rc, "the source of a fork cannot be read");
+    for (size_t i = 0; rc == 0 && i < l.n && l.v[i].seq < f->base_seq && !step_lost(st); i++) {
+        if (!str_eq(l.v[i].node_id, def->id) || !belongs(&l.v[i], cut, def)) break;
+        cut = l.v[i].kind;
+        suspends = cut == EV_NODE_SUSPENDED;
+        if (cut == EV_NODE_FAILED) suspend_timed_out_told(st, node, f->from_seq - 1);
+        else tell_again(st, &l.v[i], node);
+    }
+    struct intr_state *x = run_state_intr_open(st->s, node);
+    if (suspends && x && !step_lost(st)) fork_wait_open(st->re, st->p, x);
+}
+
+/* --- answers of a replay --- */
+
+static bool timed_out(const struct event *g) {
+    if (g->kind == EV_APPROVAL_RECEIVED)
+        return str_eq(json_get(g->payload, "action"), STR("\"timeout\""));
+    return g->kind == EV_NODE_FAILED &&
+           str_eq(json_get(json_get(g->payload, "error"), "code"), STR("\"interrupt_timeout\""));
+}
+
+bool replay_answers_wait(struct step *st, const struct event *g, int node) {
+    if (st->s->nodes[node].status != NODE_SUSPENDED || st->s->nodes[node].pause_drained)
+        return false;
+    if (timed_out(g)) {
+        step_now(st);
+        suspend_timed_out(st, node);
+        return true;
+    }
+    switch (g->kind) {
+    case EV_INTERRUPT_RESOLVED:
+        if (!run_state_intr_open(st->s, node)) return false;
+        break;
+    case EV_CHANNEL_WRITTEN: /* votes and questions (INT-21, INT-30) */
+    case EV_APPROVAL_RECEIVED:
+    case EV_CLARIFICATION_RESOLVED:
+    case EV_NODE_RESUMED:
+        break;
+    default:
+        return false;
+    }
+    tell_again(st, g, node);
+    return true;
+}
+
+/* Which interrupt of its node is it?  Counted in the order they were asked. */
+static unsigned ordinal_of(const struct run_state *s, const struct intr_state *x) {
+    unsigned n = 0;
+    for (const struct intr_state *i = s->intrs; i < x; i++) n += i->node == x->node;
+    return n;
+}
+
+/* The source's sequence of the n-th answer of a node, -1 when it has none. */
+static int64_t answer_of(struct step *st, struct str node_id, unsigned n) {
+    const struct run_fork *f = &st->re->fork->link;
+    struct arena *a = arena_new(ENGINE_SCRATCH_MAX);
+    struct wopr_error err;
+    struct event_list l = {NULL, 0};
+    int64_t next = 0, found = -1;
+    int rc = a ? 0 : WOPR_E_NO_MEMORY;
+    do {
+        if (rc != 0) break;
+        arena_reset(a);
+        rc = store_events(st->e->store, f->source_run_no, next, ENGINE_READ_EVENTS,
+                          ENGINE_READ_BYTES, a, &l, &err);
+        for (size_t i = 0; rc == 0 && found < 0 && i < l.n; i++) {
+            next = l.v[i].seq + 1;
+            if (next > f->base_seq) break;
+            if (l.v[i].kind == EV_INTERRUPT_RESOLVED && str_eq(l.v[i].node_id, node_id) && n-- == 0)
+                found = l.v[i].seq;
+        }
+    } while (rc == 0 && found < 0 && l.n > 0 && next <= f->base_seq);
+    arena_free(a);
+    if (rc != 0) plan_fail(st->p, rc, "the log of the source cannot be read");
+    return found;
+}
+
+/* A replay that came off its source's order: the answer of this question may stand elsewhere. */
+bool replay_finds_answer(struct step *st) {
+    const struct run_state *s = st->s;
+    struct event_list l;
+    struct wopr_error err;
+    for (size_t k = 0; s->suspended_nr > 0 && k < s->intrs_nr && !step_lost(st); k++) {
+        const struct intr_state *x = &s->intrs[k];
+        if (x->phase != INTR_OPEN || s->nodes[x->node].status != NODE_SUSPENDED) continue;
+        const struct wf_node *def = &s->wf->nodes[x->node];
+        int node = x->node;
+        int64_t seq = answer_of(st, def->id, ordinal_of(s, x));
+        if (seq < 0) continue;
+        int rc = store_events(st->e->store, st->re->fork->link.source_run_no, seq, GROUP_EVENTS_MAX,
+                              ENGINE_READ_BYTES, st->a, &l, &err);
+        enum ev_kind cut = EV_INTERRUPT_RESOLVED;
+        for (size_t i = 0; rc == 0 && i < l.n && !step_lost(st); i++) {
+            if (i > 0 && (!str_eq(l.v[i].node_id, def->id) || !belongs(&l.v[i], cut, def))) break;
+            cut = l.v[i].kind;
+            tell_again(st, &l.v[i], node);
+        }
+        if (rc != 0) plan_fail(st->p, rc, "the log of the source cannot be read");
+        return true;
+    }
+    return false;
+}

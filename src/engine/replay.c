@@ -1,0 +1,339 @@
+/*
+ * replay.c: a run led along the log of its source (FORK-12 to FORK-21).
+ * What the source's next event says decides what happens next where an original run would look at
+ * a clock or wait for somebody: which wait is over, which attempt is tried again, when the run was
+ * cancelled.  Its time is the time of the replay.  All else is executed, and each event is compared
+ * with the source's, which stands beside it.  The position in the source is the number of compared
+ * events in the replay's own log, so a reload finds it by folding.  Where the source's log ends (it
+ * was still running) or is gone, the run goes on by itself, by the wall clock.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "codec/json.h"
+#include "domain/compare.h"
+#include "engine/fork.h"
+
+#define REPLAY_PAGE_EVENTS   64u
+#define REPLAY_PAGE_BYTES    (256u * 1024)
+#define REPLAY_ARENA_MAX     (32u * 1024 * 1024)
+#define REPLAY_MISSING_MAX   1024u  /* told one by one at the end; the rest is not */
+#define REPLAY_ANCESTORS_MAX 1000u  /* forks of forks whose recorded answers count */
+#define REPLAY_SPINS_MAX     10000u /* waits ended without the source's next event coming */
+#define REPLAY_WARNING       "values that the log holds masked are read again; results may differ"
+
+struct replay {
+    struct arena *page, *scratch;
+    struct event_list l;
+    size_t at;      /* l.v[at]: the source's next event that counts */
+    int64_t next;   /* source sequence that the next page begins with */
+    int64_t beyond; /* sequences counted on past the source's end */
+    unsigned spins;
+    int64_t searched_seq; /* length of the log when no recorded answer was found */
+    bool source_ended;    /* its terminal event was passed: what comes now is extra */
+    bool rests;           /* nothing to do but wait, whatever the source says */
+    bool gone;            /* the source was removed meanwhile */
+    bool settled;         /* the end was compared */
+    int rc;               /* a page could not be read: the step fails and is done again */
+};
+
+int replay_open(struct run_exec *re) {
+    if (!re->fork || re->fork->link.mode != FORK_REPLAY || re->replay) return 0;
+    struct replay *rp = MEM_NEW(struct replay);
+    if (!rp) return WOPR_E_NO_MEMORY;
+    rp->page = arena_new(REPLAY_ARENA_MAX);
+    rp->scratch = arena_new(REPLAY_ARENA_MAX);
+    rp->next = re->fork->link.from_seq;
+    re->replay = rp;
+    if (rp->page && rp->scratch) return 0;
+    replay_close(re);
+    return WOPR_E_NO_MEMORY;
+}
+
+void replay_close(struct run_exec *re) {
+    struct replay *rp = re->replay;
+    if (!rp) return;
+    arena_free(rp->page);
+    arena_free(rp->scratch);
+    mem_free(rp);
+    re->replay = NULL;
+}
+
+/* --- the source's next event --- */
+
+static void page_read(struct run_exec *re) {
+    struct replay *rp = re->replay;
+    const struct run_fork *f = &re->fork->link;
+    struct wopr_error err;
+    arena_reset(rp->page);
+    rp->l = (struct event_list){NULL, 0};
+    rp->at = 0;
+    rp->rc = store_events(re->e->store, f->source_run_no, rp->next, REPLAY_PAGE_EVENTS,
+                          REPLAY_PAGE_BYTES, rp->page, &rp->l, &err);
+    if (rp->rc != 0) return;
+    if (rp->l.n == 0) {
+        rp->gone = true;
+        log_warn("the source of a replay was removed; it goes on without", "run", re->run_id);
+        return;
+    }
+    rp->next = rp->l.v[rp->l.n - 1].seq + 1;
+}
+
+/* NULL: there is none (any more), or rp->rc says why it is not known. */
+static const struct event *peek(struct run_exec *re) {
+    struct replay *rp = re->replay;
+    for (;;) {
+        for (; rp->at < rp->l.n; rp->at++) {
+            const struct event *g = &rp->l.v[rp->at];
+            if (g->seq >= re->fork->link.base_seq) return NULL;
+            if (!compare_ignores(g)) return g;
+        }
+        if (rp->gone || rp->rc != 0 || rp->next >= re->fork->link.base_seq) return NULL;
+        page_read(re);
+    }
+}
+
+static const struct event *peek_in(struct step *st) {
+    const struct event *g = peek(st->re);
+    if (st->re->replay->rc != 0 && st->p)
+        plan_fail(st->p, st->re->replay->rc, "the log of the source cannot be read");
+    return g;
+}
+
+static void advance(struct replay *rp, const struct event *g) {
+    rp->spins = 0;
+    rp->rests = false;
+    if (!g) {
+        rp->beyond++;
+        return;
+    }
+    if (event_is_terminal(g->kind)) rp->source_ended = true;
+    rp->at++;
+}
+
+int replay_follow(struct run_exec *re, const struct event *e, struct wopr_error *err) {
+    struct replay *rp = re->replay;
+    if (!rp || e->seq < re->fork->link.from_seq || compare_ignores(e)) return 0;
+    const struct event *g = peek(re);
+    if (rp->rc != 0) return wopr_error_set(err, rp->rc, "the log of the source cannot be read");
+    advance(rp, g);
+    return 0;
+}
+
+/* The event that leads: none once its node was entered again and again without reaching it. */
+static const struct event *leader(struct step *st) {
+    const struct event *g = peek_in(st);
+    return st->re->replay->spins < REPLAY_SPINS_MAX ? g : NULL;
+}
+
+bool replay_holds_timers(struct step *st) { return replay_leads(st) && !st->re->replay->rests; }
+
+bool replay_leads(struct step *st) { return st->re->replay && leader(st) != NULL; }
+
+int64_t replay_now_ms(struct step *st) {
+    const struct event *g = leader(st);
+    return g ? g->ts_ms : clock_wall_ms();
+}
+
+/* --- divergence --- */
+
+static int node_of(const struct step *st, struct str node_id) {
+    return node_id.n > 0 ? workflow_node_index(st->s->wf, node_id) : -1;
+}
+
+/* FORK-20.  g: the source's event or NULL; seq: the replay's, or -1. */
+static void tell(struct step *st, enum divergence d, const struct event *g, int64_t seq, int node) {
+    const struct run_fork *f = &st->re->fork->link;
+    int64_t at = g ? g->seq : f->base_seq + st->re->replay->beyond;
+    char id[EVENT_ID_SIZE];
+    struct buf b;
+    struct jw w;
+    buf_init(&b, EVENT_PAYLOAD_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "sourceRunId", f->source_run_id);
+    jw_kint(&w, "atSequence", at);
+    if (g) {
+        event_id_format(f->source_run_id, g->seq, id);
+        jw_kstrz(&w, "originalEventId", id);
+    }
+    if (seq >= 0) {
+        event_id_format(st->s->meta.run_id, seq, id);
+        jw_kstrz(&w, "replayEventId", id);
+    }
+    jw_kint(&w, "divergencePoint", at);
+    jw_kstrz(&w, "divergenceKind", divergence_name(d));
+    jw_end_object(&w);
+    (void)step_emit(st, EV_REPLAY_DIVERGED, node, seq, arena_str(st->p->arena, buf_str(&b)));
+    buf_fini(&b);
+}
+
+static enum divergence compare(struct step *st, const struct event *g, const struct event *e) {
+    struct replay *rp = st->re->replay;
+    enum divergence d = DIV_NONE;
+    if (!g) return rp->source_ended && !rp->gone ? DIV_EXTRA : DIV_NONE;
+    arena_reset(rp->scratch);
+    int rc =
+        compare_events(g, st->re->fork->link.source_run_id, e, st->s->meta.run_id, rp->scratch, &d);
+    if (rc != 0) plan_fail(st->p, rc, "no memory to compare a replay with its source");
+    return d;
+}
+
+/* The end stays last: what differs is told before it. */
+static void settle(struct step *st, enum ev_kind kind, struct str payload) {
+    struct replay *rp = st->re->replay;
+    struct event e = {.kind = kind, .payload = payload};
+    const struct event *g;
+    if (rp->settled) return;
+    rp->settled = true;
+    for (unsigned n = 0; (g = peek_in(st)) != NULL && !event_is_terminal(g->kind); n++) {
+        if (n < REPLAY_MISSING_MAX) tell(st, DIV_MISSING, g, -1, node_of(st, g->node_id));
+        if (step_lost(st)) return;
+        advance(rp, g);
+    }
+    enum divergence d = compare(st, g, &e);
+    if (d != DIV_NONE) tell(st, d, g, -1, -1);
+    st->now_ms = g ? g->ts_ms : clock_wall_ms();
+    advance(rp, g);
+}
+
+void replay_before(struct step *st, enum ev_kind kind, struct str payload) {
+    if (event_is_terminal(kind)) settle(st, kind, payload);
+    else st->now_ms = replay_now_ms(st);
+}
+
+void replay_after(struct step *st, int64_t seq, int node) {
+    struct event *e = &st->p->events[st->p->events_nr - 1];
+    e->flags |= EVENT_REEMITTED; /* D67 */
+    if (event_is_terminal(e->kind) || compare_ignores(e)) return;
+    const struct event *g = peek_in(st);
+    enum divergence d = compare(st, g, e);
+    if (d != DIV_NONE) tell(st, d, g, seq, node);
+    advance(st->re->replay, g);
+}
+
+/* --- what the source says comes next --- */
+
+/* What a clock decided is a fact of the source, not something to be measured again. */
+static bool timed_out(const struct event *g) {
+    const char *member = g->kind == EV_NODE_FAILED ? "error" : "lastError";
+    if (g->kind != EV_NODE_FAILED && g->kind != EV_NODE_RETRIED) return false;
+    return str_eq(json_get(json_get(g->payload, member), "code"), STR("\"node_timeout\""));
+}
+
+/* The source was cancelled from outside: so is the replay, at the same place. */
+static bool cancelled(struct step *st, const struct event *g) {
+    struct event_list last;
+    struct wopr_error err;
+    const struct run_fork *f = &st->re->fork->link;
+    struct str reason = json_get(g->payload, "reason");
+    bool cascade = g->kind == EV_NODE_CANCELLED && (str_eq(reason, STR("\"upstream-failure\"")) ||
+                                                    str_eq(reason, STR("\"run-timeout\"")));
+    if ((g->kind != EV_NODE_CANCELLED && g->kind != EV_RUN_CANCELLED) || cascade) return false;
+    int rc = store_events(st->e->store, f->source_run_no, f->base_seq - 1, 1, REPLAY_PAGE_BYTES,
+                          st->a, &last, &err);
+    if (rc != 0) {
+        plan_fail(st->p, rc, "the end of the source cannot be read");
+        return true;
+    }
+    if (last.n == 0 || last.v[0].kind != EV_RUN_CANCELLED) return false;
+    run_end_cancelled(st, json_string(json_get(last.v[0].payload, "reason"), st->a),
+                      json_string(json_get(last.v[0].payload, "cancelledBy"), st->a));
+    return true;
+}
+
+/* An attempt goes on: its wait is over, or it was cut off (FORK-11). */
+static void enter(struct step *st, int node) {
+    bool waited = timer_find(st->re, TIMER_NODE_WAIT, node) != NULL;
+    st->re->replay->spins++;
+    step_timer_clear(st, TIMER_NODE_WAIT, node);
+    step_now(st);
+    attempt_run(st, node, waited);
+}
+
+bool replay_guide(struct step *st) {
+    const struct event *g = leader(st);
+    if (!g || step_lost(st)) return false;
+    if (cancelled(st, g)) return true;
+    int node = node_of(st, g->node_id);
+    if (node >= 0 && replay_answers_wait(st, g, node)) return true;
+    if (node < 0 || st->s->nodes[node].status != NODE_RUNNING || g->kind == EV_NODE_CANCELLED)
+        return false;
+    if (timed_out(g)) {
+        step_now(st);
+        attempt_timed_out(st, node);
+    } else {
+        enter(st, node);
+    }
+    return true;
+}
+
+/* FORK-13: once per length of the log, since nothing else can bring an answer. */
+static bool searched(struct step *st) {
+    struct replay *rp = st->re->replay;
+    if (st->s->suspended_nr == 0 || rp->searched_seq == st->s->next_seq) return false;
+    rp->searched_seq = st->s->next_seq;
+    return replay_finds_answer(st);
+}
+
+/* Nothing else to do, and the source does not say what: no replay sleeps while it is led. */
+bool replay_force(struct step *st) {
+    const struct run_state *s = st->s;
+    bool led = replay_leads(st);
+    int first = -1;
+    int64_t first_ms = INT64_MAX;
+    if (step_lost(st) || s->status == RUN_PAUSED) return false;
+    for (size_t i = 0; i < s->wf->nodes_nr; i++) {
+        const struct node_state *n = &s->nodes[i];
+        const struct exec_timer *t = timer_find(st->re, TIMER_NODE_WAIT, (int)i);
+        int64_t at_ms = n->retry_at_ms;
+        if (n->status == NODE_RUNNING) at_ms = t ? t->fire_at_ms : 1;
+        if (at_ms <= 0 || (!led && (t || n->status != NODE_RUNNING)) || at_ms >= first_ms) continue;
+        first = (int)i;
+        first_ms = at_ms;
+    }
+    if (first < 0) {
+        st->re->replay->rests = !searched(st);
+        return !st->re->replay->rests;
+    }
+    if (s->nodes[first].status == NODE_RUNNING) {
+        enter(st, first);
+    } else {
+        if (st->floor_ms < first_ms) st->floor_ms = first_ms;
+        timer_drop(st->re, TIMER_RETRY, first);
+    }
+    return true;
+}
+
+bool replay_defers(struct step *st, int node) {
+    const struct event *g = st->re->replay ? leader(st) : NULL;
+    if (!g) return false;
+    return g->kind == EV_NODE_CANCELLED || event_is_terminal(g->kind) ||
+           node_of(st, g->node_id) != node || timed_out(g);
+}
+
+/* --- the outside --- */
+
+bool replay_effect(const struct step *st) { return st->re->replay != NULL; }
+
+/* Own rows of a run win over those of the run it was forked from. */
+int replay_answers(struct step *st, struct wopr_error *err) {
+    int rc = 0;
+    if (!st->re->replay) return 0;
+    struct run_fork f = st->re->fork->link;
+    for (unsigned n = 0; rc == 0 && f.mode != FORK_NONE && n < REPLAY_ANCESTORS_MAX; n++) {
+        struct run_origin o;
+        rc = invoke_load(st, f.source_run_no, err);
+        if (rc == 0) rc = store_run_origin(st->e->store, f.source_run_no, st->a, &o, err);
+        if (rc == 0) f = o.fork;
+    }
+    return rc == WOPR_E_NOT_FOUND ? 0 : rc; /* removed by retention */
+}
+
+/* --- FORK-21 --- */
+
+void replay_warn(struct step *st) {
+    if (!st->re->replay || !st->re->fork->masked) return;
+    (void)step_emit(st, EV_LOG_APPENDED, -1, -1,
+                    pay_log(st->p->arena, "warn", STR(REPLAY_WARNING), STR_NONE, STR_NONE));
+}

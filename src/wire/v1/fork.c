@@ -1,0 +1,99 @@
+/*
+ * fork.c: POST /v1/runs/{runId}:fork (E9; RUN-31 to RUN-33, FORK-1 to FORK-6, FORK-23), and what
+ * other answers say of forks.
+ */
+#include "wire/v1/wire_int.h"
+
+#include <string.h>
+
+struct fork_body {
+    struct str from_seq, mode, overlay;
+};
+static const struct v1_member FORK[] = {
+    {"fromSeq", JSON_NUMBER, offsetof(struct fork_body, from_seq)},
+    {"mode", JSON_STRING, offsetof(struct fork_body, mode)},
+    {"runOptionsOverlay", JSON_OBJECT, offsetof(struct fork_body, overlay)}};
+static const struct v1_member OVERLAY[] = {
+    {"inputs", JSON_OBJECT, offsetof(struct fork_overlay, inputs)},
+    {"configurable", JSON_OBJECT, offsetof(struct fork_overlay, configurable)},
+    {"tags", JSON_ARRAY, offsetof(struct fork_overlay, tags)},
+    {"metadata", JSON_OBJECT, offsetof(struct fork_overlay, metadata)}};
+
+static const char *mode_name(enum fork_mode m) { return m == FORK_REPLAY ? "replay" : "branch"; }
+
+static int mode_read(struct str text, enum fork_mode *out, struct wopr_error *err) {
+    if (!text.p) return v1_field_error(err, "mode", "required", "mode is required");
+    if (str_eqc(text, "replay")) *out = FORK_REPLAY;
+    else if (str_eqc(text, "branch")) *out = FORK_BRANCH;
+    else return v1_field_error(err, "mode", "unknown_value", "mode must be replay or branch");
+    return 0;
+}
+
+static int from_read(struct str raw, int64_t *out, struct wopr_error *err) {
+    int64_t seq = 0; /* FORK-2 */
+    if (raw.p && (!json_int(raw, &seq) || seq < 0))
+        return v1_field_error(err, "fromSeq", "minimum",
+                              "fromSeq must be a whole number, 0 or greater");
+    *out = seq;
+    return 0;
+}
+
+/* FORK-12: a replay has the options of its source; {} says nothing and is fine. */
+static int overlay_read(struct http_call *c, struct str raw, enum fork_mode mode,
+                        struct fork_overlay *out, struct wopr_error *err) {
+    struct json_members m = {0};
+    if (!raw.p) return 0;
+    int rc = json_members(raw, c->arena, &m, err);
+    if (rc != 0) return rc;
+    if (mode == FORK_REPLAY && m.n > 0)
+        return v1_field_error(err, "runOptionsOverlay", "not_allowed",
+                              "a replay runs with the options of its source; use mode branch");
+    return v1_body_parse(raw, OVERLAY, sizeof OVERLAY / sizeof OVERLAY[0], true, c->arena, out,
+                         err);
+}
+
+static int body_read(struct http_call *c, struct engine_cmd *cmd, struct wopr_error *err) {
+    struct fork_body b = {0};
+    int rc = v1_body_parse(c->body, FORK, sizeof FORK / sizeof FORK[0], true, c->arena, &b, err);
+    if (rc == 0) rc = mode_read(b.mode, &cmd->fork_mode, err);
+    if (rc == 0) rc = from_read(b.from_seq, &cmd->fork_from, err);
+    if (rc == 0) rc = overlay_read(c, b.overlay, cmd->fork_mode, &cmd->overlay, err);
+    return rc;
+}
+
+int v1_fork_run(struct http_call *c) {
+    struct wopr_error err = {0};
+    struct run_head head;
+    int rc = v1_call_run(c, &head, &err); /* RUN-30, FORK-6 */
+    if (rc != 0 && rc != WOPR_E_EXPIRED) return v1_fail(c, &err);
+    struct v1_cmd *vc = v1_cmd_new(c, ENGINE_FORK);
+    if (!vc) {
+        (void)wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for the command");
+        return v1_fail(c, &err);
+    }
+    if (body_read(c, &vc->cmd, &err) != 0) return v1_fail(c, &err);
+    vc->cmd.run_id = http_param(c, "runId"); /* expired: the engine says so, with details */
+    vc->base_url = http_base_url(c);
+    return v1_cmd_submit(vc);
+}
+
+void v1_fork_accepted(struct jw *w, const struct v1_cmd *vc, const struct engine_result *r) {
+    struct str events = arena_printf(vc->call->arena, STR_FMT "/v1/runs/" STR_FMT "/events",
+                                     STR_ARG(vc->base_url), STR_ARG(r->run_id));
+    jw_kstr(w, "runId", r->run_id);
+    jw_kstr(w, "sourceRunId", vc->cmd.run_id);
+    jw_kint(w, "fromSeq", vc->cmd.fork_from);
+    jw_kstrz(w, "mode", mode_name(vc->cmd.fork_mode));
+    jw_kstrz(w, "status", "pending"); /* FORK-3 */
+    jw_kstr(w, "eventsUrl", events);
+}
+
+void v1_fork_member(struct jw *w, const struct run_fork *f) {
+    if (f->mode == FORK_NONE) return;
+    jw_key(w, "fork");
+    jw_object(w);
+    jw_kstr(w, "sourceRunId", f->source_run_id);
+    jw_kint(w, "fromSeq", f->from_seq);
+    jw_kstrz(w, "mode", mode_name(f->mode));
+    jw_end_object(w);
+}

@@ -1,0 +1,170 @@
+/* test_fork_wait.c: interrupts across forks (FORK-10, FORK-11, FORK-13, INT-2). */
+#include "engine_world.h"
+#include "fork_kit.h"
+
+#include "codec/json.h"
+
+#include <criterion/criterion.h>
+
+TestSuite(engine_fork_wait, .init = world_up, .fini = world_down);
+
+static int resolve(struct str run_id, const char *node, const char *value) {
+    struct call c;
+    call_init(&c, ENGINE_RESOLVE, run_id);
+    c.cmd.node_id = str_c(node);
+    c.cmd.resume_value = str_c(value);
+    c.cmd.may_delegate = true;
+    call_do(&c);
+    int rc = c.cmd.result.rc;
+    call_fini(&c);
+    return rc;
+}
+
+static bool waits(enum run_status s) {
+    return s == RUN_WAITING_APPROVAL || s == RUN_WAITING_INPUT || s == RUN_WAITING_EXTERNAL;
+}
+
+/* The next answers are what the source got. */
+static void answer_until_final(struct str run_id, const char *const *answers) {
+    for (unsigned given = 0; !run_status_final(world_head(run_id).status);) {
+        world_wait_settled(run_id);
+        if (!waits(world_head(run_id).status)) continue;
+        struct run_view v = world_view(run_id);
+        const char *node = arena_cstr(W.a, v.current_node);
+        cr_assert_not_null(answers[given], "%s", world_story(run_id));
+        int rc = resolve(run_id, node, answers[given]);
+        /* Else the fork's first step was about to tell that it is answered. */
+        if (rc == 0) given++;
+        else cr_assert_eq(rc, WOPR_E_INTERRUPT_RESOLVED, "%s", world_story(run_id));
+    }
+}
+
+/* At each sequence: two replays that ask nobody, and a branch that is answered. */
+static void forks_of_answered(struct str source, const char *const *answers) {
+    enum run_status end = world_wait_final(source);
+    int64_t n = world_head(source).next_seq;
+    for (int64_t seq = 0; seq < n; seq++) {
+        fork_replays_equal(source, seq, end);
+        struct str b = fork_run(source, FORK_BRANCH, seq);
+        if (answers) answer_until_final(b, answers);
+        cr_expect_eq(world_wait_final(b), end, "at %d: %s", (int)seq, world_story(b));
+        world_check_log(b);
+    }
+}
+
+static struct str asked(const char *nodes, const char *edges) {
+    struct str r = world_start(world_def("w", nodes, edges, 0, 0, 0), NULL);
+    world_wait_event(r, EV_NODE_SUSPENDED, 1);
+    return r;
+}
+
+Test(engine_fork_wait, an_approval_is_answered_from_the_source /* FORK-13 */) {
+    struct str r = asked(NODE("g", "core.approvalGate", "", "") "," NODE("n", "core.noop", "", ""),
+                         EDGE("e", "g", "n", ""));
+    cr_assert_eq(resolve(r, "g", "{\"action\":\"accept\",\"comment\":\"fine\"}"), 0);
+    forks_of_answered(r, (const char *[]){"{\"action\":\"accept\"}", "{\"action\":\"accept\"}", 0});
+}
+
+Test(engine_fork_wait, a_rejection_fails_the_replay_too /* INT-25 */) {
+    struct str r = asked(NODE("g", "core.approvalGate", "", ""), 0);
+    cr_assert_eq(resolve(r, "g", "{\"action\":\"reject\",\"comment\":\"no\"}"), 0);
+    const char *no = "{\"action\":\"reject\",\"comment\":\"no\"}";
+    forks_of_answered(r, (const char *[]){no, no, 0});
+}
+
+Test(engine_fork_wait, questions_and_votes_are_told_again /* INT-21, INT-30 */) {
+    struct str r = asked(NODE("g", "core.approvalGate",
+                              "\"requiredApprovals\":2,"
+                              "\"actions\":[\"accept\",\"ask\"]",
+                              ""),
+                         0);
+    cr_assert_eq(resolve(r, "g", "{\"action\":\"ask\",\"question\":\"why?\"}"), 0);
+    cr_assert_eq(resolve(r, "g", "{\"action\":\"accept\",\"voter\":\"ann\"}"), 0);
+    cr_assert_eq(resolve(r, "g", "{\"action\":\"accept\",\"voter\":\"bob\"}"), 0);
+    forks_of_answered(r, (const char *[]){"{\"action\":\"accept\",\"voter\":\"cid\"}",
+                                          "{\"action\":\"accept\",\"voter\":\"dan\"}", 0});
+}
+
+Test(engine_fork_wait, clarifications_one_after_the_other /* FORK-13 */) {
+#define ASK "\"questions\":[{\"id\":\"q\",\"question\":\"who?\"}]"
+    const char *a = "{\"answers\":{\"q\":\"me\"}}", *b = "{\"answers\":{\"q\":\"you\"}}";
+    struct str r = asked(NODE("g", "core.clarificationGate", ASK,
+                              "") "," NODE("h", "core.clarificationGate", ASK, ""),
+                         EDGE("e", "g", "h", ""));
+    cr_assert_eq(resolve(r, "g", a), 0);
+    world_wait_event(r, EV_NODE_SUSPENDED, 2);
+    cr_assert_eq(resolve(r, "h", b), 0);
+    forks_of_answered(r, (const char *[]){a, b, 0});
+}
+
+Test(engine_fork_wait, two_gates_at_once_are_answered_in_the_order_of_the_source /* FORK-13 */) {
+    struct str r =
+        asked(NODE("g", "core.approvalGate", "", "") "," NODE("h", "core.approvalGate", "", ""), 0);
+    world_wait_event(r, EV_NODE_SUSPENDED, 2);
+    cr_assert_eq(resolve(r, "h", "{\"action\":\"accept\"}"), 0);
+    cr_assert_eq(resolve(r, "g", "{\"action\":\"accept\"}"), 0);
+    const char *yes = "{\"action\":\"accept\"}";
+    forks_of_answered(r, (const char *[]){yes, yes, yes, 0});
+}
+
+Test(engine_fork_wait, a_timeout_is_replayed_and_not_waited_for /* EVT-29, FORK-14 */) {
+    struct str r = asked(NODE("g", "core.approvalGate", "\"timeoutMs\":60", ""), 0);
+    cr_assert_eq(world_wait_final(r), RUN_FAILED);
+    forks_of_answered(r, NULL);
+}
+
+Test(engine_fork_wait, a_source_that_still_waits_is_answered_by_itself /* FORK-5, FORK-10 */) {
+    struct str r = asked(NODE("g", "core.approvalGate", "", ""), 0);
+    int64_t n = world_head(r).next_seq;
+    for (int64_t seq = 0; seq < n; seq++) {
+        for (int mode = FORK_REPLAY; mode <= FORK_BRANCH; mode++) {
+            struct str f = fork_run(r, (enum fork_mode)mode, seq);
+            world_wait_status(f, RUN_WAITING_APPROVAL);
+            if (seq % 2) { /* who waits is found again after a crash */
+                world_engine_crash();
+                world_engine_start();
+            }
+            cr_expect_eq(resolve(f, "g", "{\"action\":\"accept\"}"), 0);
+            cr_expect_eq(world_wait_final(f), RUN_COMPLETED);
+            cr_expect_eq(world_count(f, EV_INTERRUPT_REQUESTED), 1); /* INT-2 */
+            cr_expect_eq(world_count(f, EV_REPLAY_DIVERGED), 0);
+            cr_expect_eq(resolve(f, "g", "{\"action\":\"accept\"}"), WOPR_E_INTERRUPT_RESOLVED);
+            world_check_log(f);
+        }
+    }
+    cr_expect_eq(world_head(r).status, RUN_WAITING_APPROVAL); /* FORK-6 */
+    cr_expect_eq(world_head(r).next_seq, n);
+    cr_expect_eq(resolve(r, "g", "{\"action\":\"accept\"}"), 0);
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+}
+
+Test(engine_fork_wait, an_inherited_timeout_has_the_time_that_was_left /* FORK-10 */) {
+    struct str r = asked(NODE("g", "core.approvalGate", "\"timeoutMs\":150", ""), 0);
+    int64_t n = world_head(r).next_seq;
+    cr_assert_eq(world_wait_final(r), RUN_FAILED);
+    struct str f = fork_run(r, FORK_BRANCH, n);
+    world_wait_status(f, RUN_WAITING_APPROVAL);
+    cr_expect_eq(world_wait_final(f), RUN_FAILED);
+    int64_t asked_ms = world_event(f, EV_NODE_SUSPENDED, 1)->ts_ms;
+    int64_t failed_ms = world_event(f, EV_NODE_FAILED, 1)->ts_ms;
+    cr_expect_geq(failed_ms - asked_ms, 300); /* 150 in the source, 150 again */
+}
+
+Test(engine_fork_wait, crashes_while_recorded_answers_are_told /* FORK-13, STORE-39 */) {
+    const char *yes = "{\"action\":\"accept\"}";
+    struct str r =
+        asked(NODE("g", "core.approvalGate", "", "") "," NODE("h", "core.approvalGate", "", ""),
+              EDGE("e", "g", "h", ""));
+    cr_assert_eq(resolve(r, "g", yes), 0);
+    world_wait_event(r, EV_NODE_SUSPENDED, 2);
+    cr_assert_eq(resolve(r, "h", yes), 0);
+    cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
+    for (int i = 0; i < 10; i++) {
+        struct str f = fork_run(r, FORK_REPLAY, i);
+        world_engine_crash();
+        world_engine_start();
+        cr_expect_eq(world_wait_final(f), RUN_COMPLETED, "%s", world_story(f));
+        cr_expect_eq(world_count(f, EV_REPLAY_DIVERGED), 0);
+        fork_same_tail(r, f, i);
+    }
+}
