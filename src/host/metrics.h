@@ -10,7 +10,10 @@ struct metrics_sources {
     struct store *store;
     struct wopr_log *log;
     struct engine *engine;
+    int64_t started_ms; /* wall clock */
 };
+/* Process: files, memory, times. */
+void metrics_process_render(int64_t started_ms, struct buf *out);
 void host_metrics_render(void *sources, struct buf *out);
 bool host_metrics_ready(void *sources); /* the store answers */
 
