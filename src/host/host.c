@@ -236,6 +236,7 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
     h->sources.store = h->store;
     h->sources.log = h->log;
     h->sources.engine = h->engine;
+    h->sources.egress = h->egress;
     struct http_config hc = {
         .host = c->host,
         .port = (uint16_t)c->port,

@@ -92,6 +92,20 @@ static void render_engine(const struct engine_stats *s, struct buf *b) {
     metric_gauge(b, "wopr_timers", "Armed timers.", (double)s->timers);
 }
 
+/* Without egress all stay 0: a dashboard need not know the setting. */
+static void render_egress(struct egress *egress, struct buf *b) {
+    static const char ended[] = "wopr_egress_requests_total";
+    struct egress_stats s = {0};
+    if (egress != NULL) egress_stats(egress, &s);
+    metric_counter(b, "wopr_egress_started_total", "Requests sent out.", s.started);
+    metric_head(b, ended, "counter", "Requests sent out, by how they ended.");
+    metric_labelled(b, ended, "result", "answered", s.answered);
+    metric_labelled(b, ended, "result", "refused", s.refused);
+    metric_labelled(b, ended, "result", "failed", s.failed);
+    metric_gauge(b, "wopr_egress_active", "Requests under way.", (double)s.active);
+    metric_gauge(b, "wopr_egress_queue_length", "Requests waiting for a place.", (double)s.queued);
+}
+
 static void render_store(struct store *store, struct buf *b) {
     static const char done[] = "wopr_store_checkpoints_total";
     struct store_stats s;
@@ -125,6 +139,7 @@ void host_metrics_render(void *sources, struct buf *out) {
     render_committer(&ls, out);
     render_readers(&ls, out);
     render_engine(&es, out);
+    render_egress(m->egress, out);
     render_store(m->store, out);
     metrics_process_render(m->started_ms, out);
     metric_counter(out, "wopr_process_log_dropped_total",
