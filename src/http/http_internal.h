@@ -289,6 +289,7 @@ struct http_server {
     atomic_int calls;      /* call objects in use, without aborted ones */
     atomic_uint in_flight; /* requests, without streams */
     atomic_uint streams;
+    atomic_uint connections;
     struct limiter *key_limiter, *address_limiter;
     struct metrics metrics;
     struct gate gate;

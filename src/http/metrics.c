@@ -124,8 +124,6 @@ static void render_streams(struct http_server *s, struct buf *out) {
 
 void metrics_render(struct http_server *s, struct buf *out) {
     struct metrics *m = &s->metrics;
-    const union MHD_DaemonInfo *open =
-        s->daemon ? MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS) : NULL;
     render_counts(m, out);
     render_durations(m, out);
     render_refusals(m, out);
@@ -136,8 +134,7 @@ void metrics_render(struct http_server *s, struct buf *out) {
                  atomic_load(&s->in_flight));
     metric_gauge(out, "wopr_http_requests_limit", "Requests in flight before 503.",
                  s->cfg.requests_max);
-    metric_gauge(out, "wopr_http_connections", "Open connections.",
-                 open ? open->num_connections : 0);
+    metric_gauge(out, "wopr_http_connections", "Open connections.", atomic_load(&s->connections));
     metric_gauge(out, "wopr_http_connections_limit", "Open connections before others must wait.",
                  s->cfg.connections_max);
     render_streams(s, out);

@@ -46,7 +46,7 @@ static double value(const char *series) { return value_of(scrape(), series); }
 static void expect_reaches(const char *series, double want) {
     double v = -1;
     for (int64_t end = now_ms() + WAIT_MS; now_ms() < end; nap_ms(5))
-        if ((v = value(series)) >= want) break;
+        if (fabs((v = value(series)) - want) < 1e-9) break;
     cr_expect_float_eq(v, want, 1e-9, "%s is %g, not %g", series, v, want);
 }
 
@@ -349,6 +349,7 @@ Test(metrics_small, a_host_at_its_limits_counts_whom_it_sends_away) {
     int fd = open_stream(id);
     expect_reaches("wopr_streams", 1);
     expect_reaches("wopr_stream_topics", 1);
+    expect_reaches("wopr_http_connections", 1);
     struct reply full = ask(&sv, "GET", fmt("/v1/runs/%s/events", id), NULL, sse);
     cr_expect_eq(full.status, 503, "%ld " STR_FMT, full.status, STR_ARG(full.body));
     expect_reaches("wopr_http_refused_total{status=\"503\",reason=\"streams_max\"}", 1);

@@ -29,7 +29,7 @@ static struct str first_line(struct str s) {
 }
 
 Test(operations, keys_are_made_listed_and_revoked_beside_the_host /* AUTH-1, AUTH-5, AUTH-6 */) {
-    struct str out, err, id, line;
+    struct str out = STR_NONE, err = STR_NONE, id, line;
     const char *noop = "{\"workflowId\":\"conformance-noop\"}";
     cr_assert_eq(RUN(&out, &err, "keys", "create", "--scopes", "runs:create,runs:read", "--label",
                      "dashboard", "--expires-days", "2"),
@@ -59,7 +59,7 @@ Test(operations, keys_are_made_listed_and_revoked_beside_the_host /* AUTH-1, AUT
 }
 
 Test(operations, wrong_key_commands_say_what_would_be_right) {
-    struct str err;
+    struct str err = STR_NONE;
     cr_expect_eq(RUN(NULL, &err, "keys", "create", "--scopes", "runs:create,nonsense"), 2);
     cr_expect_not_null(strstr(err.p, "runs:read"), "the scopes are listed: " STR_FMT, STR_ARG(err));
     cr_expect_eq(RUN(NULL, &err, "keys", "create", "--expires-days", "0"), 2);
@@ -72,7 +72,7 @@ Test(operations, wrong_key_commands_say_what_would_be_right) {
 }
 
 Test(operations, help_and_unknown_commands) {
-    struct str out, err;
+    struct str out = STR_NONE, err = STR_NONE;
     static const char *const asks[] = {"--help", "-h", "help"};
     for (size_t i = 0; i < 3; i++) {
         const char *const args[] = {asks[i], NULL};
@@ -97,7 +97,7 @@ static void write_file(const char *path, const char *text) {
 }
 
 Test(operations, seeding_a_folder_twice_changes_nothing /* FIX-1, WF-3 */) {
-    struct str out, err;
+    struct str out = STR_NONE, err = STR_NONE;
     cr_assert_eq(RUN(&out, &err, "seed", WOPR_SOURCE_DIR "/docs/examples"), 0, STR_FMT,
                  STR_ARG(err));
     cr_expect_not_null(strstr(out.p, "0 created, 0 updated"), "the host seeded them: " STR_FMT,
@@ -169,7 +169,7 @@ Test(operations, runs_are_listed_newest_first_in_pages_and_by_filter) {
 
 /* No node type writes artifacts yet: a row is put beside the running host. */
 Test(operations, an_artifact_is_given_out_to_its_tenant_only /* E15, RUN-43, AUTH-8 */) {
-    struct str out;
+    struct str out = STR_NONE;
     const char *id = create_run(&sv, "conformance-noop", NULL);
     wait_terminal(&sv, id);
     cr_assert_eq(system(fmt("sqlite3 -cmd '.timeout 5000' '%s' \"INSERT INTO artifacts SELECT "
