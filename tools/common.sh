@@ -1,6 +1,6 @@
 # Shared by ./run, ./test and .ci/run: packages and the build.  Sourced, POSIX sh.
 BUILD_PACKAGES="gcc libc6-dev cmake make pkg-config python3-minimal libmicrohttpd-dev libjson-c-dev libsqlite3-dev libgnutls28-dev libpcre2-dev libcurl4-gnutls-dev"
-TEST_PACKAGES="clang libclang-rt-14-dev llvm libcriterion-dev curl git sqlite3 clang-format"
+TEST_PACKAGES="clang libclang-rt-14-dev llvm libcriterion-dev curl git sqlite3 clang-format python3"
 
 # Install the Debian packages that are not there yet.
 install_packages() {

@@ -315,3 +315,15 @@ void log_write(enum log_level lv, const char *msg, ...) {
     line_end(&l, human);
     emit(l.p, l.len);
 }
+
+bool log_gate_pass(struct log_gate *gate, uint64_t *held) {
+    uint64_t now_ms = clock_mono_ms();
+    uint_fast64_t next_ms = atomic_load_explicit(&gate->next_ms, memory_order_relaxed);
+    if (now_ms < next_ms ||
+        !atomic_compare_exchange_strong(&gate->next_ms, &next_ms, now_ms + LOG_GATE_MS)) {
+        atomic_fetch_add_explicit(&gate->held, 1, memory_order_relaxed);
+        return false;
+    }
+    *held = atomic_exchange(&gate->held, 0);
+    return true;
+}

@@ -9,6 +9,8 @@
 
 #include "base/str.h"
 
+#include <stdatomic.h>
+
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 void logger_level(enum log_level min);
 enum log_level logger_level_get(void);
@@ -23,5 +25,14 @@ void log_write(enum log_level lv, const char *msg, ...) __attribute__((sentinel)
 #define log_info(...)  log_write(LOG_INFO, __VA_ARGS__, NULL)
 #define log_warn(...)  log_write(LOG_WARN, __VA_ARGS__, NULL)
 #define log_error(...) log_write(LOG_ERROR, __VA_ARGS__, NULL)
+
+/* For warnings that a bad day repeats a thousand times a second: each place has a gate (all zero at
+ * first) that lets one line per LOG_GATE_MS through.  *held: how many it kept back since the last.
+ */
+#define LOG_GATE_MS 10000
+struct log_gate {
+    atomic_uint_fast64_t next_ms, held; /* monotonic */
+};
+bool log_gate_pass(struct log_gate *gate, uint64_t *held);
 
 #endif

@@ -51,6 +51,7 @@ struct egress {
     struct list active;        /* the thread's */
     size_t active_nr;          /* (mu) written by the thread */
     struct egress_stats stats; /* (mu) */
+    struct log_gate refused_gate;
 };
 
 /* --- requests in --- */
@@ -259,6 +260,16 @@ static int neutral(const struct transfer *t, CURLcode code) {
     }
 }
 
+static void tell_refused(struct egress *e) {
+    char more[24];
+    uint64_t held;
+    if (!log_gate_pass(&e->refused_gate, &held)) return;
+    (void)snprintf(more, sizeof more, "%llu", (unsigned long long)held);
+    log_warn("an outgoing request was refused: its address is not public; an operator can "
+             "allow it with --egress-allow",
+             "notTold", more);
+}
+
 /* Takes the transfer out, tells its owner, frees it. */
 static void finish(struct transfer *t, int rc, const char *why) {
     struct egress *e = t->e;
@@ -276,8 +287,7 @@ static void finish(struct transfer *t, int rc, const char *why) {
     if (rc == 0) r.body = buf_str(&t->answer);
     if (rc == WOPR_E_EGRESS_REFUSED) {
         r.message = "the address of the URL lies in a private or reserved network";
-        log_warn("an outgoing request was refused: its address is not public; an operator can "
-                 "allow it with --egress-allow");
+        tell_refused(e);
     }
     t->done(t->ctx, &r);
     pthread_mutex_lock(&e->mu);

@@ -367,6 +367,8 @@ void engine_stats(struct engine *e, struct engine_stats *out) {
         .recovered = e->recovered,
         .parked = e->parked,
     };
+    for (size_t i = 0; i < WOPR_ERR_NR; i++) out->refused[i] = e->refused[i];
+    out->runs_active_max = e->cfg.runs_active_max;
     pthread_mutex_lock(&e->mu);
     out->runs_active = e->active_nr;
     out->ready_len = e->ready_nr;

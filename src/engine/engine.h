@@ -31,7 +31,8 @@ struct engine_config {
 struct engine_stats {
     uint64_t runs_created, runs_completed, runs_failed, runs_cancelled, nodes_completed,
         nodes_failed, retries, cap_breaches, recovered, parked;
-    uint64_t runs_active, ready_len, timers;
+    uint64_t runs_active, runs_active_max, ready_len, timers;
+    uint64_t refused[WOPR_ERR_NR]; /* commands that had no effect, by code (index: its negation) */
     bool store_failed; /* a sync failed: the host must stop accepting and be restarted (STORE-11) */
 };
 MUST_CHECK int engine_new(struct wopr_log *log, const struct payload_rules *rules,

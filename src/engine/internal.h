@@ -15,6 +15,7 @@
 
 #include "base/heap.h"
 #include "base/list.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "engine/engine.h"
 
@@ -172,7 +173,8 @@ struct engine {
     struct map *workflows; /* (wf_mu) 32 bytes of hash -> struct wf_entry */
 
     _Atomic uint64_t created, completed, failed, cancelled, nodes_completed, nodes_failed, retries,
-        cap_breaches, recovered, parked;
+        cap_breaches, recovered, parked, refused[WOPR_ERR_NR];
+    struct log_gate full_gate;
 };
 
 /* A turn of a worker. */

@@ -7,6 +7,8 @@
 #include "codec/ident.h"
 #include "engine/fork.h"
 
+#include <stdio.h>
+
 #define SUBMIT_RETRY_AFTER_S 1 /* ERR-9 */
 
 /* --- out --- */
@@ -64,6 +66,7 @@ static bool response_copy(struct engine_cmd *cmd, struct plan *p) {
 void cmd_settle(struct engine *e, struct engine_cmd *cmd) {
     struct plan *p;
     cmd->priv = e;
+    if (cmd->result.rc < 0) e->refused[-cmd->result.rc]++;
     if (!cmd_render(cmd) || !(p = plan_new())) {
         answer_later(e, cmd);
         return;
@@ -220,6 +223,16 @@ static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct
     return NULL;
 }
 
+static void tell_full(struct engine *e) {
+    char max[24], more[24];
+    uint64_t held;
+    if (engine_is_stopping(e) || !log_gate_pass(&e->full_gate, &held)) return;
+    (void)snprintf(max, sizeof max, "%zu", e->cfg.runs_active_max);
+    (void)snprintf(more, sizeof more, "%llu", (unsigned long long)held);
+    log_warn("backpressure: as many runs as runs-active-max allows; creations are refused",
+             "runsActiveMax", max, "notTold", more);
+}
+
 static void submit_create(struct engine *e, struct engine_cmd *cmd) {
     char ulid[ULID_LEN + 1];
     ulid_new(ulid);
@@ -235,6 +248,7 @@ static void submit_create(struct engine *e, struct engine_cmd *cmd) {
     }
     if (rc == 0) return;
     exec_free(re);
+    if (rc == WOPR_E_UNAVAILABLE) tell_full(e);
     cmd->result.run_id = STR_NONE;
     cmd_fail(e, cmd, rc,
              rc == WOPR_E_UNAVAILABLE ? "the host has as many runs as it can hold"

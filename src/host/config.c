@@ -215,6 +215,7 @@ int config_check(const struct config *c, struct wopr_error *err) {
         {c->max_run_seconds >= 1, "max-run-seconds", "at least 1"},
         {c->body_max >= 1024 && c->body_max <= 16 * 1024 * 1024, "max-body-bytes",
          "1024..16777216"},
+        {c->slow_commit_ms >= 0 && c->slow_commit_ms <= 3600000, "slow-commit-ms", "0..3600000"},
         {c->drain_ms >= 0 && c->drain_ms <= 600000, "drain-ms", "0..600000"},
         {c->clock_file[0] == '\0' || c->conformance, "clock-file", "used with conformance-seed"},
     };

@@ -186,7 +186,7 @@ static int build_engine(struct host *h, struct wopr_error *err) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     ulid_new(id);
     snprintf(h->holder, sizeof h->holder, "host-%s", id);
-    struct log_config lc = {.queue_max = 0};
+    struct log_config lc = {.slow_commit_ms = (unsigned)h->cfg.slow_commit_ms};
     int rc = payload_rules_new(&h->rules, err);
     if (rc == 0) rc = wopr_log_new(h->store, &lc, &h->log, err);
     if (rc != 0) return rc;
@@ -233,7 +233,10 @@ static int build_wire(struct host *h, struct wopr_error *err) {
 
 static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) {
     const struct config *c = &h->cfg;
-    h->sources = (struct metrics_sources){.store = h->store, .log = h->log, .engine = h->engine};
+    h->sources.store = h->store;
+    h->sources.log = h->log;
+    h->sources.engine = h->engine;
+    h->sources.egress = h->egress;
     struct http_config hc = {
         .host = c->host,
         .port = (uint16_t)c->port,
@@ -268,6 +271,7 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     struct host *h = MEM_NEW(struct host);
     if (h == NULL) return wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
     h->cfg = *cfg;
+    h->sources.started_ms = clock_wall_ms();
     h->arena = arena_new(HOST_ARENA_MAX);
     int rc = h->arena == NULL ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory") : 0;
     if (rc == 0) {

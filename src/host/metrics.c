@@ -4,62 +4,130 @@
 
 #include "base/log.h"
 
-static void head(struct buf *b, const char *name, const char *type, const char *help) {
-    buf_addf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+/* One sample per code that occurred; the label is the code's name in small letters. */
+static void by_code(struct buf *b, const char *name, const char *help,
+                    const uint64_t counts[WOPR_ERR_NR]) {
+    metric_head(b, name, "counter", help);
+    for (int i = 1; i < WOPR_ERR_NR; i++) {
+        char reason[40];
+        const char *code = wopr_err_name(-i);
+        size_t n = 0;
+        if (counts[i] == 0) continue;
+        for (; code[n] != '\0' && n < sizeof reason - 1; n++)
+            reason[n] = (char)(code[n] >= 'A' && code[n] <= 'Z' ? code[n] - 'A' + 'a' : code[n]);
+        reason[n] = '\0';
+        metric_labelled(b, name, "reason", reason, counts[i]);
+    }
 }
 
-static void counter(struct buf *b, const char *name, const char *help, uint64_t v) {
-    head(b, name, "counter", help);
-    buf_addf(b, "%s %llu\n", name, (unsigned long long)v);
+static void histogram(struct buf *b, const char *name, const char *help,
+                      const struct metric_scale *s, const struct metric_reading *r) {
+    metric_head(b, name, "histogram", help);
+    metric_histogram(b, name, NULL, NULL, s, r);
 }
 
-static void gauge(struct buf *b, const char *name, const char *help, double v) {
-    head(b, name, "gauge", help);
-    buf_addf(b, "%s %.17g\n", name, v);
+static void render_committer(const struct log_stats *s, struct buf *b) {
+    metric_counter(b, "wopr_log_commits_total", "Batches given to the store.", s->commits);
+    metric_counter(b, "wopr_log_plans_total", "Plans in these batches.", s->plans);
+    by_code(b, "wopr_log_plans_refused_total", "Plans the store refused or could not write.",
+            s->refused);
+    metric_counter(b, "wopr_log_events_total", "Events appended.", s->events);
+    metric_gauge(b, "wopr_log_queue_length", "Plans waiting for the committer.",
+                 (double)s->queue_len);
+    metric_gauge(b, "wopr_log_queue_length_peak", "Most plans that ever waited.",
+                 (double)s->queue_max_seen);
+    metric_gauge(b, "wopr_log_queue_limit", "Plans that may wait.", (double)s->queue_max);
+    metric_counter(b, "wopr_log_queue_refused_total", "Plans refused by a full queue.",
+                   s->queue_refused);
+    histogram(b, "wopr_log_batch_plans", "Plans per batch.", &METRIC_AMOUNT, &s->batch_plans);
+    histogram(b, "wopr_log_commit_seconds", "Time of a batch, from its begin to its durable end.",
+              &METRIC_DURATION, &s->commit_ns);
+    metric_counter(b, "wopr_log_slow_commits_total", "Batches slower than slow-commit-ms.",
+                   s->slow_commits);
 }
 
-static void seconds(struct buf *b, const char *name, const char *type, const char *help,
-                    uint64_t ns) {
-    head(b, name, type, help);
-    buf_addf(b, "%s %.9f\n", name, (double)ns / 1e9);
+static void render_readers(const struct log_stats *s, struct buf *b) {
+    metric_gauge(b, "wopr_stream_readers", "Cursors of event streams on runs.", (double)s->readers);
+    metric_gauge(b, "wopr_stream_topics", "Runs that somebody listens to.", (double)s->topics);
+    metric_gauge(b, "wopr_stream_readers_behind",
+                 "Cursors that read the store now: a backlog, or too slow for live events.",
+                 (double)s->behind);
+    metric_gauge(b, "wopr_stream_backlog_bytes",
+                 "Committed bytes held in memory for readers that have still to take them.",
+                 (double)s->backlog_bytes);
+    metric_counter(b, "wopr_stream_lagged_total",
+                   "Times a slow reader was sent from live events to the store.", s->lagged);
+    metric_counter(b, "wopr_stream_wakeups_total", "Wake-ups of streams and long-polls.", s->wakes);
+    histogram(b, "wopr_stream_delivery_seconds",
+              "Lag of live readers: from a commit to its being taken.", &METRIC_DURATION,
+              &s->delivery_ns);
 }
 
-static void render_log(const struct log_stats *s, struct buf *b) {
-    counter(b, "wopr_log_commits_total", "Committed transactions.", s->commits);
-    counter(b, "wopr_log_plans_total", "Plans committed.", s->plans);
-    counter(b, "wopr_log_plans_refused_total", "Plans refused or failed.", s->plans_refused);
-    counter(b, "wopr_log_events_total", "Events appended.", s->events);
-    seconds(b, "wopr_log_commit_seconds_total", "counter", "Time spent in transactions.",
-            s->commit_ns);
-    seconds(b, "wopr_log_commit_seconds_max", "gauge", "Longest transaction.", s->commit_ns_max);
-    gauge(b, "wopr_log_queue_length", "Plans waiting for the committer.", (double)s->queue_len);
-    gauge(b, "wopr_log_queue_length_max", "Most plans that ever waited.",
-          (double)s->queue_max_seen);
-    gauge(b, "wopr_log_readers", "Live cursors on runs.", (double)s->readers);
-    gauge(b, "wopr_log_topics", "Runs with live cursors.", (double)s->topics);
-    counter(b, "wopr_log_readers_lagged_total",
-            "Times a slow reader fell back to reading the store.", s->lagged);
+static void render_runs(const struct engine_stats *s, struct buf *b) {
+    static const char ended[] = "wopr_runs_ended_total", nodes[] = "wopr_nodes_ended_total";
+    metric_counter(b, "wopr_runs_created_total", "Runs accepted.", s->runs_created);
+    metric_head(b, ended, "counter", "Runs ended, by status.");
+    metric_labelled(b, ended, "status", "completed", s->runs_completed);
+    metric_labelled(b, ended, "status", "failed", s->runs_failed);
+    metric_labelled(b, ended, "status", "cancelled", s->runs_cancelled);
+    metric_head(b, nodes, "counter", "Nodes ended, by status.");
+    metric_labelled(b, nodes, "status", "completed", s->nodes_completed);
+    metric_labelled(b, nodes, "status", "failed", s->nodes_failed);
+    metric_counter(b, "wopr_node_retries_total", "Retries scheduled.", s->retries);
+    metric_counter(b, "wopr_cap_breaches_total", "Engine limits exceeded.", s->cap_breaches);
+    metric_counter(b, "wopr_runs_recovered_total", "Runs continued after another holder.",
+                   s->recovered);
+    metric_counter(b, "wopr_runs_parked_total",
+                   "Runs set aside because their log breaks an invariant.", s->parked);
 }
 
 static void render_engine(const struct engine_stats *s, struct buf *b) {
-    counter(b, "wopr_runs_created_total", "Runs accepted.", s->runs_created);
-    head(b, "wopr_runs_ended_total", "counter", "Runs ended, by status.");
-    buf_addf(b, "wopr_runs_ended_total{status=\"completed\"} %llu\n",
-             (unsigned long long)s->runs_completed);
-    buf_addf(b, "wopr_runs_ended_total{status=\"failed\"} %llu\n",
-             (unsigned long long)s->runs_failed);
-    buf_addf(b, "wopr_runs_ended_total{status=\"cancelled\"} %llu\n",
-             (unsigned long long)s->runs_cancelled);
-    counter(b, "wopr_nodes_completed_total", "Node executions completed.", s->nodes_completed);
-    counter(b, "wopr_nodes_failed_total", "Node executions failed for good.", s->nodes_failed);
-    counter(b, "wopr_node_retries_total", "Retries scheduled.", s->retries);
-    counter(b, "wopr_cap_breaches_total", "Engine limits exceeded.", s->cap_breaches);
-    counter(b, "wopr_runs_recovered_total", "Runs continued after another holder.", s->recovered);
-    counter(b, "wopr_runs_parked_total", "Runs set aside because their log breaks an invariant.",
-            s->parked);
-    gauge(b, "wopr_runs_active", "Unfinished runs in memory.", (double)s->runs_active);
-    gauge(b, "wopr_ready_queue_length", "Runs waiting for a worker.", (double)s->ready_len);
-    gauge(b, "wopr_timers", "Armed timers.", (double)s->timers);
+    render_runs(s, b);
+    by_code(b, "wopr_commands_refused_total", "Commands on runs that had no effect, by reason.",
+            s->refused);
+    metric_gauge(b, "wopr_runs_active", "Unfinished runs in memory.", (double)s->runs_active);
+    metric_gauge(b, "wopr_runs_active_limit", "Unfinished runs in memory before 503.",
+                 (double)s->runs_active_max);
+    metric_gauge(b, "wopr_ready_queue_length", "Runs waiting for a worker.", (double)s->ready_len);
+    metric_gauge(b, "wopr_timers", "Armed timers.", (double)s->timers);
+}
+
+/* Without egress all stay 0: a dashboard need not know the setting. */
+static void render_egress(struct egress *egress, struct buf *b) {
+    static const char ended[] = "wopr_egress_requests_total";
+    struct egress_stats s = {0};
+    if (egress != NULL) egress_stats(egress, &s);
+    metric_counter(b, "wopr_egress_started_total", "Requests sent out.", s.started);
+    metric_head(b, ended, "counter", "Requests sent out, by how they ended.");
+    metric_labelled(b, ended, "result", "answered", s.answered);
+    metric_labelled(b, ended, "result", "refused", s.refused);
+    metric_labelled(b, ended, "result", "failed", s.failed);
+    metric_gauge(b, "wopr_egress_active", "Requests under way.", (double)s.active);
+    metric_gauge(b, "wopr_egress_queue_length", "Requests waiting for a place.", (double)s.queued);
+}
+
+static void render_store(struct store *store, struct buf *b) {
+    static const char done[] = "wopr_store_checkpoints_total";
+    struct store_stats s;
+    struct store_counts n;
+    store_stats(store, &s);
+    metric_gauge(b, "wopr_store_usable", "1, or 0 after a failed sync: restart the host.",
+                 s.failed ? 0 : 1);
+    histogram(b, "wopr_store_sync_seconds", "COMMIT alone: pages written to the WAL and synced.",
+              &METRIC_DURATION, &s.sync_ns);
+    histogram(b, "wopr_store_checkpoint_seconds", "Checkpoints of the WAL into the database.",
+              &METRIC_DURATION, &s.checkpoint_ns);
+    metric_head(b, done, "counter", "Checkpoints of the WAL, by result.");
+    metric_labelled(b, done, "result", "done", s.checkpoints);
+    metric_labelled(b, done, "result", "busy", s.checkpoints_busy);
+    metric_labelled(b, done, "result", "failed", s.checkpoints_failed);
+    if (store_count(store, &n, NULL) != 0) return; /* a broken store has no sizes to tell */
+    metric_gauge(b, "wopr_store_database_bytes", "Size of the database.", (double)n.bytes);
+    metric_gauge(b, "wopr_store_wal_bytes", "Size of the WAL file.", (double)n.wal_bytes);
+    metric_gauge(b, "wopr_store_runs", "Runs in the database.", (double)n.runs);
+    metric_gauge(b, "wopr_store_runs_open", "Unfinished runs in the database.",
+                 (double)n.runs_open);
+    metric_gauge(b, "wopr_store_events", "Events in the database.", (double)n.events);
 }
 
 void host_metrics_render(void *sources, struct buf *out) {
@@ -68,10 +136,16 @@ void host_metrics_render(void *sources, struct buf *out) {
     struct engine_stats es;
     wopr_log_stats(m->log, &ls);
     engine_stats(m->engine, &es);
-    render_log(&ls, out);
+    render_committer(&ls, out);
+    render_readers(&ls, out);
     render_engine(&es, out);
-    counter(out, "wopr_process_log_dropped_total",
-            "Lines of the process log dropped under pressure.", logger_dropped());
+    render_egress(m->egress, out);
+    render_store(m->store, out);
+    metrics_process_render(m->started_ms, out);
+    metric_counter(out, "wopr_process_log_dropped_total",
+                   "Lines of the process log dropped under pressure.", logger_dropped());
+    metric_head(out, "wopr_build_info", "gauge", "Constant 1; the version is the label.");
+    metric_labelled(out, "wopr_build_info", "version", WOPR_VERSION, 1);
 }
 
 bool host_metrics_ready(void *sources) {

@@ -4,13 +4,18 @@
 #ifndef WOPR_HOST_METRICS_H
 #define WOPR_HOST_METRICS_H
 
+#include "egress/egress.h"
 #include "engine/engine.h"
 
 struct metrics_sources {
     struct store *store;
     struct wopr_log *log;
     struct engine *engine;
+    struct egress *egress; /* NULL = off */
+    int64_t started_ms;    /* wall clock */
 };
+/* Process: files, memory, times. */
+void metrics_process_render(int64_t started_ms, struct buf *out);
 void host_metrics_render(void *sources, struct buf *out);
 bool host_metrics_ready(void *sources); /* the store answers */
 

@@ -169,7 +169,7 @@ int auth_check(struct call *c, struct wopr_error *err) {
 int auth_scope(struct call *c, struct wopr_error *err) {
     unsigned missing = c->pub.op->scopes & ~c->pub.who.scopes;
     if ((c->pub.op->flags & OP_PUBLIC) != 0 || missing == 0) return 0;
-    atomic_fetch_add(&c->pub.server->metrics.refused[REFUSED_SCOPE], 1);
+    c->refusal = REFUSED_SCOPE;
     unsigned no = 0;
     while ((missing >> no & 1u) == 0) no++;
     const char *name = scope_name(no);

@@ -12,6 +12,7 @@
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "base/metric.h"
 #include "codec/bytes.h"
 #include "codec/json.h"
 #include "http/http.h"
@@ -128,8 +129,14 @@ bool limiter_take(struct limiter *l, struct str who,
 int limiter_refuse(const struct limit_state *st, const char *scope, struct wopr_error *err);
 
 /* ---- metrics.c ---- */
-enum { METRIC_BUCKETS = 12 };
+/* Why a request was answered 401, 403, 413, 429 or 503; the first three have no better reason than
+ * their status (metrics.c). */
 enum metric_refusal {
+    REFUSED_NONE,
+    REFUSED_BODY,      /* 413 */
+    REFUSED_OPERATION, /* 403 by the operation itself */
+    REFUSED_RATE,      /* 429 by the operation itself */
+    REFUSED_ENGINE,    /* 503: queue full, as many runs as fit, disk full, sync failed */
     REFUSED_CAPACITY,
     REFUSED_STREAMS,
     REFUSED_DRAINING,
@@ -143,14 +150,14 @@ struct metrics {
     size_t ops_nr; /* one more row stands for requests without an operation */
     const struct http_op *ops;
     atomic_uint_fast64_t (*by_class)[6];
-    atomic_uint_fast64_t (*buckets)[METRIC_BUCKETS + 1];
-    atomic_uint_fast64_t *sum_us;
-    atomic_uint_fast64_t refused[REFUSED_NR], replays, streams_opened, stream_bytes;
+    struct metric_hist *took_ns;
+    atomic_uint_fast64_t refused[REFUSED_NR], replays, streams_opened, stream_bytes, stream_events;
 };
 MUST_CHECK int metrics_init(struct metrics *m, const struct http_op *ops, size_t n);
 void metrics_fini(struct metrics *m);
 void metrics_done(struct metrics *m, const struct http_op *op, size_t op_no, int status,
-                  uint64_t us);
+                  uint64_t ns);
+void metrics_refused(struct metrics *m, enum metric_refusal why, int status);
 void metrics_render(struct http_server *s, struct buf *out);
 
 /* ---- idem.c ---- */
@@ -200,6 +207,7 @@ struct call {
     uint64_t body_seen, body_declared;
     bool has_length, chunked, expects_continue, discard, too_big, admitted, wait_used;
     bool close_after, handler_ran;
+    enum metric_refusal refusal; /* the reason when it is known where it arises */
     struct str authorization, content_type, idempotency_key, origin, host, version_header;
     size_t authorizations;
     int query_rc; /* of the query parser, told after the scope check */
@@ -281,6 +289,7 @@ struct http_server {
     atomic_int calls;      /* call objects in use, without aborted ones */
     atomic_uint in_flight; /* requests, without streams */
     atomic_uint streams;
+    atomic_uint connections;
     struct limiter *key_limiter, *address_limiter;
     struct metrics metrics;
     struct gate gate;

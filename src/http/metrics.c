@@ -5,39 +5,68 @@
 #include "base/mem.h"
 #include "http/http_internal.h"
 
-static const uint64_t BUCKET_US[METRIC_BUCKETS] = {100,   250,   500,    1000,   2500,    5000,
-                                                   10000, 25000, 100000, 500000, 2000000, 10000000};
-static const char *const REFUSALS[REFUSED_NR] = {"capacity",     "streams", "draining", "key_rate",
-                                                 "address_rate", "auth",    "scope"};
+#include <stdio.h>
+
+static const struct {
+    const char *status, *reason;
+} REFUSALS[REFUSED_NR] = {
+    [REFUSED_BODY] = {"413", "body_size"},
+    [REFUSED_OPERATION] = {"403", "operation"},
+    [REFUSED_RATE] = {"429", "operation"},
+    [REFUSED_ENGINE] = {"503", "engine"},
+    [REFUSED_CAPACITY] = {"503", "requests_max"},
+    [REFUSED_STREAMS] = {"503", "streams_max"},
+    [REFUSED_DRAINING] = {"503", "draining"},
+    [REFUSED_KEY_RATE] = {"429", "key_rate"},
+    [REFUSED_ADDRESS_RATE] = {"429", "address_rate"},
+    [REFUSED_AUTH] = {"401", "credential"},
+    [REFUSED_SCOPE] = {"403", "scope"},
+};
 
 int metrics_init(struct metrics *m, const struct http_op *ops, size_t n) {
     *m = (struct metrics){.ops_nr = n, .ops = ops};
     m->by_class = mem_array(n + 1, sizeof *m->by_class);
-    m->buckets = mem_array(n + 1, sizeof *m->buckets);
-    m->sum_us = mem_array(n + 1, sizeof *m->sum_us);
-    if (m->by_class && m->buckets && m->sum_us) return 0;
+    m->took_ns = mem_array(n + 1, sizeof *m->took_ns);
+    if (m->by_class && m->took_ns) return 0;
     metrics_fini(m);
     return WOPR_E_NO_MEMORY;
 }
 
 void metrics_fini(struct metrics *m) {
     mem_free(m->by_class);
-    mem_free(m->buckets);
-    mem_free(m->sum_us);
+    mem_free(m->took_ns);
     m->by_class = NULL;
-    m->buckets = NULL;
-    m->sum_us = NULL;
+    m->took_ns = NULL;
 }
 
 void metrics_done(struct metrics *m, const struct http_op *op, size_t op_no, int status,
-                  uint64_t us) {
+                  uint64_t ns) {
     size_t row = op ? op_no : m->ops_nr;
     size_t class = status >= 100 && status < 600 ? (size_t)status / 100 : 0;
-    size_t b = 0;
-    while (b < METRIC_BUCKETS && us > BUCKET_US[b]) b++;
     atomic_fetch_add_explicit(&m->by_class[row][class], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&m->buckets[row][b], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&m->sum_us[row], us, memory_order_relaxed);
+    metric_observe(&m->took_ns[row], &METRIC_DURATION, ns);
+}
+
+static enum metric_refusal by_status(int status) {
+    switch (status) {
+    case MHD_HTTP_UNAUTHORIZED:
+        return REFUSED_AUTH;
+    case MHD_HTTP_FORBIDDEN:
+        return REFUSED_OPERATION;
+    case MHD_HTTP_CONTENT_TOO_LARGE:
+        return REFUSED_BODY;
+    case MHD_HTTP_TOO_MANY_REQUESTS:
+        return REFUSED_RATE;
+    case MHD_HTTP_SERVICE_UNAVAILABLE:
+        return REFUSED_ENGINE;
+    default:
+        return REFUSED_NONE;
+    }
+}
+
+void metrics_refused(struct metrics *m, enum metric_refusal why, int status) {
+    if (why == REFUSED_NONE) why = by_status(status);
+    if (why != REFUSED_NONE) atomic_fetch_add(&m->refused[why], 1);
 }
 
 static const char *op_name(const struct metrics *m, size_t row) {
@@ -45,60 +74,69 @@ static const char *op_name(const struct metrics *m, size_t row) {
 }
 
 static void render_counts(struct metrics *m, struct buf *out) {
-    buf_addz(out, "# HELP wopr_http_requests_total Answered requests.\n# TYPE "
-                  "wopr_http_requests_total counter\n");
+    char class[8];
+    metric_head(out, "wopr_http_requests_total", "counter", "Answered requests.");
     for (size_t i = 0; i <= m->ops_nr; i++)
         for (unsigned k = 0; k < 6; k++) {
             uint64_t n = atomic_load(&m->by_class[i][k]);
             if (n == 0) continue;
-            buf_addf(out, "wopr_http_requests_total{operation=\"%s\",class=\"%uxx\"} ",
-                     op_name(m, i), k);
+            (void)snprintf(class, sizeof class, "%uxx", k);
+            buf_addf(out, "wopr_http_requests_total{operation=\"%s\",class=\"%s\"} ", op_name(m, i),
+                     class);
             buf_add_u64(out, n);
             buf_addc(out, '\n');
         }
 }
 
-static void render_latency(struct metrics *m, struct buf *out) {
-    buf_addz(out, "# HELP wopr_http_request_seconds Time from request line to queued answer.\n"
-                  "# TYPE wopr_http_request_seconds histogram\n");
+static void render_durations(struct metrics *m, struct buf *out) {
+    static const char name[] = "wopr_http_request_duration_seconds";
+    metric_head(out, name, "histogram", "Time from the request line to the queued answer.");
     for (size_t i = 0; i <= m->ops_nr; i++) {
-        uint64_t sum = 0;
-        for (size_t b = 0; b <= METRIC_BUCKETS; b++) sum += atomic_load(&m->buckets[i][b]);
-        if (sum == 0) continue;
-        const char *name = op_name(m, i);
-        uint64_t upto = 0;
-        for (size_t b = 0; b < METRIC_BUCKETS; b++) {
-            upto += atomic_load(&m->buckets[i][b]);
-            buf_addf(out, "wopr_http_request_seconds_bucket{operation=\"%s\",le=\"%g\"} %llu\n",
-                     name, (double)BUCKET_US[b] / 1e6, (unsigned long long)upto);
-        }
-        upto += atomic_load(&m->buckets[i][METRIC_BUCKETS]);
-        buf_addf(out, "wopr_http_request_seconds_bucket{operation=\"%s\",le=\"+Inf\"} %llu\n", name,
-                 (unsigned long long)upto);
-        buf_addf(out, "wopr_http_request_seconds_sum{operation=\"%s\"} %.6f\n", name,
-                 (double)atomic_load(&m->sum_us[i]) / 1e6);
-        buf_addf(out, "wopr_http_request_seconds_count{operation=\"%s\"} %llu\n", name,
-                 (unsigned long long)upto);
+        struct metric_reading r;
+        metric_read(&m->took_ns[i], &r);
+        if (r.count > 0)
+            metric_histogram(out, name, "operation", op_name(m, i), &METRIC_DURATION, &r);
     }
 }
 
-static void one(struct buf *out, const char *name, const char *type, uint64_t v) {
-    buf_addf(out, "# TYPE %s %s\n%s %llu\n", name, type, name, (unsigned long long)v);
+static void render_refusals(struct metrics *m, struct buf *out) {
+    metric_head(out, "wopr_http_refused_total", "counter",
+                "Requests answered 401, 403, 413, 429 or 503, by reason.");
+    for (size_t i = REFUSED_NONE + 1; i < REFUSED_NR; i++) {
+        buf_addf(out, "wopr_http_refused_total{status=\"%s\",reason=\"%s\"} ", REFUSALS[i].status,
+                 REFUSALS[i].reason);
+        buf_add_u64(out, atomic_load(&m->refused[i]));
+        buf_addc(out, '\n');
+    }
+}
+
+static void render_streams(struct http_server *s, struct buf *out) {
+    struct metrics *m = &s->metrics;
+    metric_gauge(out, "wopr_streams", "Open event streams.", atomic_load(&s->streams));
+    metric_gauge(out, "wopr_streams_limit", "Open event streams before 503.", s->cfg.streams_max);
+    metric_counter(out, "wopr_stream_opened_total", "Event streams opened.",
+                   atomic_load(&m->streams_opened));
+    metric_counter(out, "wopr_stream_events_total", "Events written to event streams.",
+                   atomic_load(&m->stream_events));
+    metric_counter(out, "wopr_stream_bytes_total", "Bytes written to event streams.",
+                   atomic_load(&m->stream_bytes));
 }
 
 void metrics_render(struct http_server *s, struct buf *out) {
     struct metrics *m = &s->metrics;
     render_counts(m, out);
-    render_latency(m, out);
-    buf_addz(out, "# TYPE wopr_http_refused_total counter\n");
-    for (size_t i = 0; i < REFUSED_NR; i++)
-        buf_addf(out, "wopr_http_refused_total{reason=\"%s\"} %llu\n", REFUSALS[i],
-                 (unsigned long long)atomic_load(&m->refused[i]));
-    one(out, "wopr_http_idempotent_replays_total", "counter", atomic_load(&m->replays));
-    one(out, "wopr_http_in_flight", "gauge", atomic_load(&s->in_flight));
-    one(out, "wopr_http_streams", "gauge", atomic_load(&s->streams));
-    one(out, "wopr_http_streams_opened_total", "counter", atomic_load(&m->streams_opened));
-    one(out, "wopr_http_stream_bytes_total", "counter", atomic_load(&m->stream_bytes));
-    one(out, "wopr_log_lines_dropped_total", "counter", logger_dropped());
+    render_durations(m, out);
+    render_refusals(m, out);
+    metric_counter(out, "wopr_http_idempotent_replays_total",
+                   "Requests answered with the stored answer of an earlier one.",
+                   atomic_load(&m->replays));
+    metric_gauge(out, "wopr_http_requests_in_flight", "Requests being answered, without streams.",
+                 atomic_load(&s->in_flight));
+    metric_gauge(out, "wopr_http_requests_limit", "Requests in flight before 503.",
+                 s->cfg.requests_max);
+    metric_gauge(out, "wopr_http_connections", "Open connections.", atomic_load(&s->connections));
+    metric_gauge(out, "wopr_http_connections_limit", "Open connections before others must wait.",
+                 s->cfg.connections_max);
+    render_streams(s, out);
     if (s->cfg.metrics) s->cfg.metrics(s->cfg.metrics_ctx, out);
 }

@@ -92,7 +92,8 @@ enum MHD_Result reply_queue(struct call *c) {
     reply_headers(c, r);
     enum MHD_Result ok = MHD_queue_response(c->conn, (unsigned)p->status, r);
     MHD_destroy_response(r);
-    metrics_done(&s->metrics, p->op, c->op_no, p->status, (clock_mono_ns() - c->start_ns) / 1000);
+    metrics_done(&s->metrics, p->op, c->op_no, p->status, clock_mono_ns() - c->start_ns);
+    metrics_refused(&s->metrics, c->refusal, p->status);
     reply_log(c, p->status);
     return ok;
 }

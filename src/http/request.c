@@ -91,12 +91,12 @@ static int admit(struct call *c, struct wopr_error *err) {
     const char *why = NULL;
     if (server_draining(s)) {
         why = "the host is shutting down";
-        atomic_fetch_add(&s->metrics.refused[REFUSED_DRAINING], 1);
+        c->refusal = REFUSED_DRAINING;
         c->close_after = true;
     } else if (atomic_fetch_add(&s->in_flight, 1) >= s->cfg.requests_max) {
         why = "the host is at capacity";
         atomic_fetch_sub(&s->in_flight, 1);
-        atomic_fetch_add(&s->metrics.refused[REFUSED_CAPACITY], 1);
+        c->refusal = REFUSED_CAPACITY;
     } else c->admitted = true;
     if (!why) return 0;
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE, "%s; retry later", why);
@@ -147,13 +147,13 @@ static int limit_rate(struct call *c, struct wopr_error *err) {
     if ((c->pub.op->flags & OP_ADDRESS_LIMIT) == 0) {
         if (!c->pub.who.authenticated || limiter_take(s->key_limiter, c->pub.who.key_id, &st))
             return 0;
-        atomic_fetch_add(&s->metrics.refused[REFUSED_KEY_RATE], 1);
+        c->refusal = REFUSED_KEY_RATE;
         return limiter_refuse(&st, "key", err);
     }
     if (!s->address_limiter) return 0;
     char who[LIMIT_WHO_BYTES];
     if (limiter_take(s->address_limiter, limit_address(c, who), &st)) return 0;
-    atomic_fetch_add(&s->metrics.refused[REFUSED_ADDRESS_RATE], 1);
+    c->refusal = REFUSED_ADDRESS_RATE;
     return limiter_refuse(&st, "route", err);
 }
 
@@ -171,10 +171,7 @@ static int check_head(struct call *c, struct wopr_error *err) {
     }
     if (rc != 0) return rc;
     rc = auth_check(c, err);
-    if (rc != 0) {
-        atomic_fetch_add(&s->metrics.refused[REFUSED_AUTH], 1);
-        return rc;
-    }
+    if (rc != 0) return rc;
     rc = limit_rate(c, err);
     if (rc == 0 && (c->pub.op->flags & OP_TOKEN) != 0) rc = w->authorize(w->ctx, &c->pub, err);
     if (rc == 0) rc = auth_scope(c, err);

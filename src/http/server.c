@@ -216,6 +216,14 @@ static size_t leave_escaped(void *cls, struct MHD_Connection *conn, char *s) {
     return strlen(s); /* D5: the path is split before it is decoded */
 }
 
+static void count_connection(void *cls, struct MHD_Connection *conn, void **ctx,
+                             enum MHD_ConnectionNotificationCode what) {
+    (void)conn, (void)ctx;
+    struct http_server *s = cls;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) atomic_fetch_add(&s->connections, 1);
+    else atomic_fetch_sub(&s->connections, 1);
+}
+
 static struct MHD_Daemon *start_daemon(struct http_server *s) {
     const struct http_config *c = &s->cfg;
     unsigned flags =
@@ -237,7 +245,8 @@ static struct MHD_Daemon *start_daemon(struct http_server *s) {
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, c->pool_bytes, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)c->read_timeout_s, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK,
         leave_escaped, s, MHD_OPTION_URI_LOG_CALLBACK, request_uri, s, MHD_OPTION_NOTIFY_COMPLETED,
-        request_completed, s, MHD_OPTION_ARRAY, extra, MHD_OPTION_END);
+        request_completed, s, MHD_OPTION_NOTIFY_CONNECTION, count_connection, s, MHD_OPTION_ARRAY,
+        extra, MHD_OPTION_END);
 }
 
 int http_server_start(struct http_server *s, struct wopr_error *err) {

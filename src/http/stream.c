@@ -45,10 +45,16 @@ static void take_frames(struct stream *st, const struct log_piece *piece) {
     ready(st, piece->p, n);
 }
 
+static void count_events(struct stream *st, size_t n) {
+    atomic_fetch_add_explicit(&st->park.server->metrics.stream_events, n, memory_order_relaxed);
+}
+
 static int take_fold(struct stream *st, const struct log_piece *piece) {
     for (size_t i = 0; i < piece->events_nr && !st->last; i++) {
+        size_t before = st->out.len;
         int rc = st->fold(st->state, &piece->events[i], &st->out);
         if (rc != 0) return rc;
+        count_events(st, st->out.len > before);
         st->last = event_is_terminal(piece->events[i].kind);
     }
     ready_out(st);
@@ -57,6 +63,7 @@ static int take_fold(struct stream *st, const struct log_piece *piece) {
 
 static int take_piece(struct stream *st, const struct log_piece *piece) {
     if (st->fold) return take_fold(st, piece);
+    count_events(st, piece->frames_nr);
     if (!st->batch) {
         take_frames(st, piece);
         return 0;
@@ -226,9 +233,9 @@ static int stream_open(struct call *c, struct stream **out, struct wopr_error *e
     return 0;
 }
 
-static int at_capacity(struct http_server *s, struct wopr_error *err) {
-    atomic_fetch_sub(&s->streams, 1);
-    atomic_fetch_add(&s->metrics.refused[REFUSED_STREAMS], 1);
+static int at_capacity(struct call *c, struct wopr_error *err) {
+    atomic_fetch_sub(&c->pub.server->streams, 1);
+    c->refusal = REFUSED_STREAMS;
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE,
                          "the host serves as many streams as it can; retry later");
     wopr_error_details(err, "{\"retryAfter\":5}");
@@ -238,7 +245,7 @@ static int at_capacity(struct http_server *s, struct wopr_error *err) {
 int stream_start(struct call *c, struct wopr_error *err) {
     struct http_server *s = c->pub.server;
     struct stream *st = NULL;
-    if (atomic_fetch_add(&s->streams, 1) >= s->cfg.streams_max) return at_capacity(s, err);
+    if (atomic_fetch_add(&s->streams, 1) >= s->cfg.streams_max) return at_capacity(c, err);
     int rc = stream_open(c, &st, err);
     if (rc != 0) {
         atomic_fetch_sub(&s->streams, 1);
@@ -261,8 +268,7 @@ int stream_start(struct call *c, struct wopr_error *err) {
     if (ok != MHD_YES)
         return wopr_error_set(err, WOPR_E_INTERNAL, "the stream could not be started");
     atomic_fetch_add(&s->metrics.streams_opened, 1);
-    metrics_done(&s->metrics, c->pub.op, c->op_no, MHD_HTTP_OK,
-                 (clock_mono_ns() - c->start_ns) / 1000);
+    metrics_done(&s->metrics, c->pub.op, c->op_no, MHD_HTTP_OK, clock_mono_ns() - c->start_ns);
     reply_log(c, MHD_HTTP_OK);
     return 0;
 }

@@ -24,6 +24,7 @@ static int queue_push(struct wopr_log *l, const struct entry *e) {
     }
     pthread_mutex_unlock(&l->q_lock);
     if (wake) pthread_cond_signal(&l->q_ready); /* not before: it would wait for the lock at once */
+    if (rc == WOPR_E_UNAVAILABLE) count_full(l);
     return rc;
 }
 
@@ -103,32 +104,20 @@ static void publish(struct wopr_log *l, size_t n) {
     hub_send(l, first, last, lost);
 }
 
-static void account(struct wopr_log *l, size_t n, uint64_t ns) {
-    uint64_t events = 0, refused = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (l->rcs[i] != 0) refused++;
-        else if (!l->plans[i]->idem_hit) events += l->plans[i]->events_nr;
-    }
-    atomic_fetch_add(&l->commits, 1);
-    atomic_fetch_add(&l->done_plans, n);
-    atomic_fetch_add(&l->refused, refused);
-    atomic_fetch_add(&l->events, events);
-    atomic_fetch_add(&l->commit_ns, ns);
-    if (ns > atomic_load(&l->commit_ns_max)) atomic_store(&l->commit_ns_max, ns); /* one writer */
-}
-
 static void commit_batch(struct wopr_log *l, size_t n) {
     struct wopr_error err;
     wopr_error_clear(&err);
     for (size_t i = 0; i < n; i++) l->plans[i] = l->batch[i].plan;
     uint64_t t0 = clock_mono_ns();
     int rc = store_apply(l->store, l->plans, n, l->rcs, &err);
-    account(l, n, clock_mono_ns() - t0);
+    count_batch(l, n, clock_mono_ns() - t0);
     if (rc != 0) log_error("commit failed", "code", wopr_err_name(rc), "reason", err.message);
     publish(l, n);
     give_back(l, n);
     /* After the answers, so that nobody waits for the checkpoint's syncs. */
+    t0 = clock_mono_ns();
     rc = store_checkpoint(l->store, &err);
+    count_checkpoint(l, clock_mono_ns() - t0);
     if (rc != 0) log_warn("checkpoint failed", "code", wopr_err_name(rc), "reason", err.message);
 }
 
@@ -155,6 +144,7 @@ int wopr_log_new(struct store *s, const struct log_config *cfg, struct wopr_log 
     l->cfg.batch_max = or_default(cfg ? cfg->batch_max : 0, LOG_BATCH_DEFAULT);
     if (l->cfg.batch_max > LOG_BATCH_MAX) l->cfg.batch_max = LOG_BATCH_MAX;
     l->cfg.topic_bytes_max = or_default(cfg ? cfg->topic_bytes_max : 0, LOG_TOPIC_BYTES_DEFAULT);
+    l->cfg.slow_commit_ms = cfg ? cfg->slow_commit_ms : 0;
     pthread_mutex_init(&l->q_lock, NULL);
     pthread_cond_init(&l->q_ready, NULL);
     l->ring = mem_array(l->cfg.queue_max, sizeof *l->ring);
@@ -225,23 +215,4 @@ void wopr_log_free(struct wopr_log *l) {
 
 struct store *wopr_log_store(struct wopr_log *l) {
     return l->store;
-}
-
-void wopr_log_stats(struct wopr_log *l, struct log_stats *out) {
-    struct log_stats s = {.commits = atomic_load(&l->commits),
-                          .plans = atomic_load(&l->done_plans),
-                          .plans_refused = atomic_load(&l->refused),
-                          .events = atomic_load(&l->events),
-                          .commit_ns = atomic_load(&l->commit_ns),
-                          .commit_ns_max = atomic_load(&l->commit_ns_max),
-                          .readers = atomic_load(&l->hub.readers),
-                          .lagged = atomic_load(&l->hub.lagged)};
-    pthread_mutex_lock(&l->q_lock);
-    s.queue_len = l->q_len;
-    s.queue_max_seen = l->q_len_max;
-    pthread_mutex_unlock(&l->q_lock);
-    pthread_mutex_lock(&l->hub.map_lock);
-    s.topics = map_count(l->hub.topics);
-    pthread_mutex_unlock(&l->hub.map_lock);
-    *out = s;
 }

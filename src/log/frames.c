@@ -2,6 +2,7 @@
  * frames.c: committed plans as readers share them, and their bytes rendered once per view
  * (STORE-7).
  */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "log/log_int.h"
 
@@ -12,6 +13,7 @@ struct frames *frames_render(const struct log_view *v, struct str run_id, const 
     struct frames *f = mem_zalloc(sizeof *f + n * sizeof f->ends[0]);
     for (size_t i = 0; f && i < n; i++) {
         v->render(v->ctx, run_id, &e[i], &b);
+        f->admitted += b.len > (i > 0 ? f->ends[i - 1] : 0);
         f->ends[i] = (uint32_t)b.len;
     }
     if (f && !buf_failed(&b)) {
@@ -38,6 +40,7 @@ struct commit *commit_new(struct plan *p) {
     c->run_no = p->run_no;
     c->first = p->base_seq;
     c->last = p->base_seq + (int64_t)p->events_nr - 1;
+    c->made_ns = clock_mono_ns();
     c->bytes = sizeof *c + LOG_PLAN_BYTES_MIN + arena_used(p->arena);
     return c;
 }

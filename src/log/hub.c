@@ -31,8 +31,16 @@ static struct topic *topic_new(struct wopr_log *l, int64_t run_no) {
     return t;
 }
 
+static void ring_pop(struct topic *t) {
+    struct commit *c = t->ring[t->head % t->cap];
+    t->head++;
+    t->bytes -= c->bytes;
+    atomic_fetch_sub_explicit(&t->log->hub.backlog_bytes, c->bytes, memory_order_relaxed);
+    commit_unref(c);
+}
+
 static void topic_free(struct topic *t) {
-    for (; t->head < t->tail; t->head++) commit_unref(t->ring[t->head % t->cap]);
+    while (t->head < t->tail) ring_pop(t);
     mem_free(t->ring);
     mem_free(t->run_id);
     pthread_cond_destroy(&t->woken);
@@ -103,13 +111,6 @@ struct topic *topic_find(struct wopr_log *l, int64_t run_no) {
 
 /* ------------------------------------------------------------------------------ the ring; under
  * t->lock */
-static void ring_pop(struct topic *t) {
-    struct commit *c = t->ring[t->head % t->cap];
-    t->head++;
-    t->bytes -= c->bytes;
-    commit_unref(c);
-}
-
 static bool ring_grow(struct topic *t) {
     size_t cap = t->cap ? t->cap * 2 : 4;
     struct commit **v = mem_array(cap, sizeof(struct commit *));
@@ -131,6 +132,7 @@ static void ring_push(struct topic *t, struct commit *c) {
     c->untaken = t->live;
     t->ring[t->tail++ % t->cap] = c;
     t->bytes += c->bytes;
+    atomic_fetch_add_explicit(&t->log->hub.backlog_bytes, c->bytes, memory_order_relaxed);
     /* Whoever has not taken what goes here finds itself behind the head and reads the store
      * (SSE-25). */
     while (t->bytes > t->log->cfg.topic_bytes_max && t->tail - t->head > 1) ring_pop(t);
@@ -184,6 +186,7 @@ static void wake_all(struct topic *t) {
         }
         pthread_mutex_unlock(&t->lock);
         for (size_t i = 0; i < n; i++) v[i]->wake(v[i]->ctx);
+        atomic_fetch_add_explicit(&t->log->hub.wakes, n, memory_order_relaxed);
         pthread_mutex_lock(&t->lock);
         for (size_t i = 0; i < n; i++) v[i]->in_wake = false;
         pthread_cond_broadcast(&t->woken);

@@ -12,14 +12,25 @@
 
 struct wopr_log;
 struct log_config {
-    size_t queue_max;       /* plans waiting, default 8192; beyond: UNAVAILABLE */
-    size_t batch_max;       /* plans per transaction, default 512 */
-    size_t topic_bytes_max; /* committed bytes kept for the slowest live reader of a run, default 4
-                               MiB (SSE-25) */
+    size_t queue_max;        /* plans waiting, default 8192; beyond: UNAVAILABLE */
+    size_t batch_max;        /* plans per transaction, default 512 */
+    size_t topic_bytes_max;  /* committed bytes kept for the slowest live reader of a run, default 4
+                                MiB (SSE-25) */
+    unsigned slow_commit_ms; /* a batch or checkpoint that takes longer is told in the process log;
+                                0 = never */
 };
-struct log_stats { /* monotonic counters and gauges for /metrics */
-    uint64_t commits, plans, plans_refused, events, commit_ns, commit_ns_max, queue_len,
-        queue_max_seen, readers, topics, lagged;
+struct log_stats { /* counters since the start, and gauges, for /metrics */
+    uint64_t commits, plans, events, slow_commits;
+    uint64_t plans_refused, refused[WOPR_ERR_NR]; /* all, and by code (index: its negation) */
+    uint64_t queue_len, queue_max, queue_max_seen, queue_refused;
+    struct metric_reading commit_ns;   /* a batch, from its begin to its end */
+    struct metric_reading batch_plans; /* plans of a batch */
+    uint64_t readers, topics;
+    uint64_t behind;                   /* readers that read the store now: backlog, or too slow */
+    uint64_t lagged;                   /* times a slow reader lost its place in the ring */
+    uint64_t backlog_bytes;            /* held in memory for readers that have still to take it */
+    uint64_t wakes;                    /* of readers and waiters */
+    struct metric_reading delivery_ns; /* from a commit to a live reader that takes it */
 };
 MUST_CHECK int wopr_log_new(struct store *s, const struct log_config *cfg, struct wopr_log **out,
                             struct wopr_error *err);
@@ -76,6 +87,7 @@ struct log_piece { /* what log_reader_next gives */
     size_t n;
     const struct event *events; /* the events covered, admitted or not, ascending */
     size_t events_nr;
+    size_t frames_nr;     /* events that the view admits; 0 without a view */
     const uint32_t *ends; /* per event: offset in p after its frame (ends[i] - previous = its
                              length); NULL without a view */
 };

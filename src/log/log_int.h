@@ -11,6 +11,7 @@
 #define WOPR_LOG_LOG_INT_H
 
 #include "base/list.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "log/log.h"
 
@@ -36,6 +37,7 @@ enum {
 struct frames {
     char *p; /* owned, may be NULL when n == 0 */
     size_t n;
+    size_t admitted; /* events with bytes */
     uint32_t ends[]; /* per event */
 };
 /* NULL when memory is short or the result too big. */
@@ -50,7 +52,8 @@ struct commit {
     atomic_int refs;
     int64_t run_no, first, last;
     size_t bytes;
-    size_t untaken; /* live readers that have still to take it; under topic.lock */
+    uint64_t made_ns; /* monotonic */
+    size_t untaken;   /* live readers that have still to take it; under topic.lock */
 };
 struct commit *commit_new(struct plan *p); /* takes a reference on p; NULL when memory is short */
 void commit_ref(struct commit *c);
@@ -103,7 +106,16 @@ struct hub {
     void (*on_first)(void *ctx); /* under map_lock; see log_on_listener */
     void *on_first_ctx;
     pthread_t thread;
-    atomic_ullong readers, lagged;
+    atomic_ullong readers, lagged, behind, backlog_bytes, wakes;
+    struct metric_hist delivery_ns;
+    struct log_gate lag_gate;
+};
+
+struct counters { /* of the committer */
+    atomic_ullong commits, plans, events, queue_refused, slow;
+    atomic_ullong refused[WOPR_ERR_NR];
+    struct metric_hist commit_ns, batch_plans;
+    struct log_gate slow_gate, checkpoint_gate, full_gate;
 };
 
 struct entry { /* of the queue: a plan, or a side job */
@@ -127,9 +139,15 @@ struct wopr_log {
     struct plan **plans;
     int *rcs;
     struct log_landed *landed;
-    atomic_ullong commits, done_plans, refused, events, commit_ns, commit_ns_max;
+    struct counters counters;
     struct hub hub;
 };
+
+/* --- stats.c --- */
+void count_batch(struct wopr_log *l, size_t n, uint64_t ns); /* after store_apply, from batch */
+void count_checkpoint(struct wopr_log *l, uint64_t ns);
+void count_full(struct wopr_log *l); /* the queue refused */
+void count_lagged(struct wopr_log *l, struct str run_id);
 
 /* --- hub.c --- */
 MUST_CHECK int hub_init(struct wopr_log *l, struct wopr_error *err);

@@ -7,6 +7,7 @@
  * what is in both is told apart by its sequence.  A reader that finds a gap (it lagged, or memory
  * was short) is "behind" and reads the store again.
  */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "log/log_int.h"
 
@@ -25,6 +26,13 @@ struct log_reader {
     struct frames *page_frames;
 };
 
+static void set_behind(struct log_reader *r, bool behind) {
+    if (r->behind == behind) return;
+    r->behind = behind;
+    if (behind) atomic_fetch_add_explicit(&r->log->hub.behind, 1, memory_order_relaxed);
+    else atomic_fetch_sub_explicit(&r->log->hub.behind, 1, memory_order_relaxed);
+}
+
 int log_reader_open(struct wopr_log *l, int64_t run_no, struct str run_id, int64_t after_seq,
                     const struct log_view *view, void (*wake)(void *ctx), void *ctx,
                     struct log_reader **out, struct wopr_error *err) {
@@ -40,7 +48,7 @@ int log_reader_open(struct wopr_log *l, int64_t run_no, struct str run_id, int64
     r->log = l;
     r->topic = t;
     r->cursor = after_seq < 0 ? -1 : after_seq;
-    r->behind = true;
+    set_behind(r, true);
     list_init(&r->sleeper.link);
     r->sleeper.wake = wake;
     r->sleeper.ctx = ctx;
@@ -80,6 +88,7 @@ static void piece_fill(struct log_reader *r, const struct event *e, size_t n,
                               .n = f ? f->n : 0,
                               .events = e,
                               .events_nr = n,
+                              .frames_nr = f ? f->admitted : 0,
                               .ends = f ? f->ends : NULL};
     r->cursor = e[n - 1].seq;
 }
@@ -97,13 +106,13 @@ static int read_page(struct log_reader *r, struct log_piece *out, struct wopr_er
     }
     if (rc != 0 || l.n == 0) {
         piece_drop(r);
-        if (rc == 0) r->behind = false;
+        if (rc == 0) set_behind(r, false);
         return rc;
     }
     size_t bytes = 0;
     for (size_t i = 0; i < l.n; i++) bytes += l.v[i].payload.n;
     /* A page that is not full ended at the tail. */
-    if (l.n < LOG_PAGE_EVENTS && bytes < LOG_PAGE_BYTES) r->behind = false;
+    if (l.n < LOG_PAGE_EVENTS && bytes < LOG_PAGE_BYTES) set_behind(r, false);
     piece_fill(r, l.v, l.n, r->page_frames, out);
     return 1;
 }
@@ -116,11 +125,14 @@ static int hand_out(struct log_reader *r, struct commit *c, struct log_piece *ou
         f = commit_frames(c, &r->view, reader_run_id(r));
         if (!f) { /* it left the ring for us: get it from the store later */
             commit_unref(c);
-            r->behind = true;
+            set_behind(r, true);
             return no_memory(err);
         }
     }
     r->held = c;
+    uint64_t now_ns = clock_mono_ns();
+    metric_observe(&r->log->hub.delivery_ns, &METRIC_DURATION,
+                   now_ns > c->made_ns ? now_ns - c->made_ns : 0);
     piece_fill(r, c->plan->events, c->plan->events_nr, f, out);
     return 1;
 }
@@ -131,13 +143,14 @@ enum look { LOOK_STORE, LOOK_COMMIT, LOOK_NOTHING, LOOK_CLOSED };
 static enum look look(struct log_reader *r, struct commit **c) {
     struct topic *t = r->topic;
     enum look what;
+    bool lagged = false;
     pthread_mutex_lock(&t->lock);
     list_del(&r->sleeper.link); /* a pending wake would only repeat this look */
     if (r->pos < t->head) {     /* lagged: take a new place, then the store (L3) */
         topic_leave(t, r->pos);
         r->pos = topic_join(t);
-        r->behind = true;
-        atomic_fetch_add(&r->log->hub.lagged, 1);
+        set_behind(r, true);
+        lagged = true;
         what = LOOK_STORE;
     } else if (r->behind) {
         what = LOOK_STORE;
@@ -146,7 +159,7 @@ static enum look look(struct log_reader *r, struct commit **c) {
         what = LOOK_COMMIT;
     } else if (r->lost != t->lost) {
         r->lost = t->lost;
-        r->behind = true;
+        set_behind(r, true);
         what = LOOK_STORE;
     } else if (atomic_load(&r->log->hub.closing)) {
         what = LOOK_CLOSED;
@@ -155,6 +168,7 @@ static enum look look(struct log_reader *r, struct commit **c) {
         what = LOOK_NOTHING;
     }
     pthread_mutex_unlock(&t->lock);
+    if (lagged) count_lagged(r->log, reader_run_id(r));
     return what;
 }
 
@@ -172,7 +186,7 @@ int log_reader_next(struct log_reader *r, struct log_piece *out, struct wopr_err
         case LOOK_STORE:
             rc = read_page(r, out, err);
             if (rc != 0) {
-                if (rc < 0) r->behind = true; /* the next call tries again */
+                if (rc < 0) set_behind(r, true); /* the next call tries again */
                 return rc;
             }
             read_empty = true;
@@ -180,7 +194,7 @@ int log_reader_next(struct log_reader *r, struct log_piece *out, struct wopr_err
         case LOOK_COMMIT:
             if (c->first == r->cursor + 1) return hand_out(r, c, out, err);
             if (c->last > r->cursor) { /* a part of it, or a gap before it */
-                r->behind = true;
+                set_behind(r, true);
                 if (read_empty && c->first > r->cursor + 1) {
                     commit_unref(c);
                     return wopr_error_set(err, WOPR_E_CORRUPT,
@@ -203,6 +217,7 @@ void log_reader_close(struct log_reader *r) {
     topic_leave(t, r->pos);
     pthread_mutex_unlock(&t->lock);
     piece_drop(r);
+    set_behind(r, false);
     atomic_fetch_sub(&r->log->hub.readers, 1);
     topic_put(t);
     mem_free(r);

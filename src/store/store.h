@@ -13,6 +13,7 @@
 #ifndef WOPR_STORE_STORE_H
 #define WOPR_STORE_STORE_H
 
+#include "base/metric.h"
 #include "domain/plan.h"
 
 struct store;
@@ -393,6 +394,14 @@ struct store_counts {
     int64_t runs, runs_open, events, bytes, wal_bytes;
 };
 MUST_CHECK int store_count(struct store *s, struct store_counts *out, struct wopr_error *err);
+/* What happened since the store was opened, for /metrics; costs no query. */
+struct store_stats {
+    struct metric_reading sync_ns;       /* COMMIT alone: frames written to the WAL and synced */
+    struct metric_reading checkpoint_ns; /* waits for a sync too, after the answers are out */
+    uint64_t checkpoints, checkpoints_busy, checkpoints_failed;
+    bool failed; /* SYNC_FAILED was seen: nothing more is written */
+};
+void store_stats(struct store *s, struct store_stats *out);
 
 /* ---------------------------------------------------------------- verify */
 /* Physical checks: integrity_check, foreign keys, sequences without holes, next_seq, one terminal

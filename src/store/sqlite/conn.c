@@ -1,6 +1,7 @@
 /*
  * conn.c: connections, statements, and the one place where SQLite codes become neutral.
  */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "store/sqlite/sql.h"
 
@@ -274,7 +275,9 @@ int tx_end(struct conn *c, int rc, struct wopr_error *err) {
     struct query q;
     if (rc == 0) {
         query_begin(&q, c, SQL_COMMIT);
+        uint64_t t0 = clock_mono_ns();
         rc = query_run(&q, err);
+        metric_observe(&c->store->sync_ns, &METRIC_DURATION, clock_mono_ns() - t0);
         if (rc == 0) return 0;
     }
     if (!sqlite3_get_autocommit(c->db)) { /* SQLite itself may have rolled back already */

@@ -168,8 +168,10 @@ int store_checkpoint(struct store *s, struct wopr_error *err) {
         return 0;
     pthread_mutex_lock(&s->write_lock);
     int left = 0;
+    uint64_t t0 = clock_mono_ns();
     int src =
         sqlite3_wal_checkpoint_v2(s->writer->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, &left);
+    checkpoint_count(s, src, clock_mono_ns() - t0);
     if (src == SQLITE_OK)
         atomic_store_explicit(&s->wal_pages, 0,
                               memory_order_relaxed); /* the next commit says anew */

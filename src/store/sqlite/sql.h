@@ -8,6 +8,7 @@
 #define WOPR_STORE_SQLITE_SQL_H
 
 #include "base/list.h"
+#include "base/metric.h"
 #include "store/store.h"
 
 #include <pthread.h>
@@ -46,6 +47,10 @@ enum {
 #define STORE_IDEM_KEEP_MS      ((int64_t)24 * 3600 * 1000)      /* IDEM-6 */
 #define STORE_TOMBSTONE_KEEP_MS ((int64_t)90 * 24 * 3600 * 1000) /* STORE-44 */
 
+/* --- stats.c --- */
+struct store;
+void checkpoint_count(struct store *s, int sqlite_code, uint64_t ns);
+
 /* --- memo.c: see there --- */
 struct wal_head { /* first 48 bytes of the wal-index: they change with every commit */
     uint32_t w[12];
@@ -73,6 +78,7 @@ struct conn {
     struct wal_head memo_head; /* seen by the last memo_get; holds when memo_ready */
     struct memo memos[STORE_MEMOS];
 };
+enum { CHECKPOINT_DONE, CHECKPOINT_BUSY, CHECKPOINT_FAILED, CHECKPOINT_NR };
 struct store {
     struct store_config cfg;
     char *path, *vfs;    /* owned; cfg points here */
@@ -85,8 +91,10 @@ struct store {
     struct list readers;
     pthread_key_t reader_key;
     bool has_key;
-    atomic_bool poisoned;          /* a sync failed: nothing may be trusted until reopened */
-    atomic_int wal_pages;          /* after the last commit */
+    atomic_bool poisoned; /* a sync failed: nothing may be trusted until reopened */
+    atomic_int wal_pages; /* after the last commit */
+    struct metric_hist sync_ns, checkpoint_ns;
+    atomic_uint_fast64_t checkpoints[CHECKPOINT_NR];
     char holder[STORE_HOLDER_MAX]; /* last holder seen, so that a create costs no look-up */
     int64_t holder_no, holder_until_ms;
 };

@@ -111,6 +111,22 @@ static int walk_orphans(const struct walk *w) {
     return rc < 0 ? rc : 0;
 }
 
+/* What ended needs no timer, and the next run gets a fresh number. */
+static int walk_leftovers(const struct walk *w) {
+    struct query q;
+    int rc;
+    query_begin(&q, w->c, SQL_VERIFY_TIMERS);
+    while ((rc = query_step(&q, w->err)) == 1)
+        tell(w, col_int(&q, 0), str_c(col_z(q.st, 1)), "timers", "the run has ended");
+    if (rc != 0) return rc;
+    query_begin(&q, w->c, SQL_VERIFY_NUMBERS);
+    rc = query_step(&q, w->err);
+    if (rc == 1 && col_int(&q, 0) == 0)
+        tell(w, 0, STR_NONE, "numbers", "run numbers would be given a second time");
+    query_end(&q);
+    return rc < 0 ? rc : 0;
+}
+
 /* Every trigger, index and table of the migrations is there, with the text they gave it. */
 static int walk_schema(const struct walk *w) {
     sqlite3 *ref = NULL;
@@ -151,5 +167,6 @@ int store_verify(struct store *s, void (*report)(void *ctx, const struct store_f
     if (rc == 0) rc = walk_schema(&w);
     if (rc == 0) rc = walk_logs(&w);
     if (rc == 0) rc = walk_orphans(&w);
+    if (rc == 0) rc = walk_leftovers(&w);
     return rc == WOPR_E_CORRUPT ? 0 : rc; /* the integrity walk has told of it already */
 }

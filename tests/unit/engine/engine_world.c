@@ -189,7 +189,7 @@ void world_engine_stop(void) {
 void world_up(void) {
     struct wopr_error err = {0};
     char path[96];
-    const struct log_config lc = {0, 0, 0};
+    const struct log_config lc = {.queue_max = 0};
     snprintf(W.dir, sizeof W.dir, "/tmp/wopr-engine-XXXXXX");
     cr_assert_not_null(mkdtemp(W.dir));
     snprintf(path, sizeof path, "%s/t.db", W.dir);

@@ -3,6 +3,7 @@
 #include "engine_world.h"
 
 #include "codec/json.h"
+#include "support/capture.h"
 
 #include <criterion/criterion.h>
 
@@ -420,13 +421,24 @@ static void up_full(void) {
 Test(engine_full, beyond_its_room_a_host_says_so /* ERR-9 */, .init = up_full, .fini = world_down) {
     struct str r = delayed_run(NULL);
     struct workflow *wf = world_put(delay_def(NULL));
-    struct call c;
-    pending_run(&c, wf);
-    call_wait(&c);
-    cr_expect_eq(c.cmd.result.rc, WOPR_E_UNAVAILABLE);
-    cr_expect(c.cmd.result.retry_after_s > 0);
+    char text[4096];
+    struct engine_stats st;
+    cr_assert(capture_begin());
+    for (int i = 0; i < 3; i++) {
+        struct call c;
+        pending_run(&c, wf);
+        call_wait(&c);
+        cr_expect_eq(c.cmd.result.rc, WOPR_E_UNAVAILABLE);
+        cr_expect(c.cmd.result.retry_after_s > 0);
+        call_fini(&c);
+    }
+    capture_take(text, sizeof text);
+    capture_end();
     cr_expect_eq(runs_stored(), 1);
-    call_fini(&c);
+    cr_expect_eq(capture_count(text, "backpressure"), 1, "told once, not per request: %s", text);
+    cr_expect_not_null(strstr(text, "\"runsActiveMax\":\"1\""), "%s", text);
+    engine_stats(W.engine, &st);
+    cr_expect(st.refused[-WOPR_E_UNAVAILABLE] == 3 && st.runs_active_max == 1);
     cr_expect_eq(world_op(ENGINE_CANCEL, r, NULL), 0);
     workflow_unref(wf);
 }

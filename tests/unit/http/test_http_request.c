@@ -585,7 +585,7 @@ Test(http_limit, the_second_listener_is_for_operators /* HTTP-2 */, .timeout = 6
     cr_assert(hear(c));
     cr_expect(body_has(c, "wopr_http_requests_total{operation=\"ping\",class=\"2xx\"} 1"));
     cr_expect(body_has(c, "wopr_http_requests_total{operation=\"none\",class=\"4xx\"} 1"));
-    cr_expect(body_has(c, "wopr_http_request_seconds_count{operation=\"ping\"} 1"));
+    cr_expect(body_has(c, "wopr_http_request_duration_seconds_count{operation=\"ping\"} 1"));
     http_server_drain(W.server, 1000);
     say(c, "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n");
     cr_assert(hear(c));

@@ -1,0 +1,103 @@
+/*
+ * stats.c: what the log counts, and what of it the process log hears.
+ */
+#include "base/log.h"
+#include "log/log_int.h"
+
+#include <stdio.h>
+
+enum { NUMBER_TEXT = 24 };
+
+static const char *number(char text[NUMBER_TEXT], uint64_t v) {
+    (void)snprintf(text, NUMBER_TEXT, "%llu", (unsigned long long)v);
+    return text;
+}
+
+static bool is_slow(const struct wopr_log *l, uint64_t ns) {
+    return l->cfg.slow_commit_ms > 0 && ns / 1000000 >= l->cfg.slow_commit_ms;
+}
+
+static void tell_slow(struct wopr_log *l, size_t plans, uint64_t events, uint64_t ns) {
+    char ms[NUMBER_TEXT], ps[NUMBER_TEXT], es[NUMBER_TEXT], more[NUMBER_TEXT];
+    uint64_t held;
+    atomic_fetch_add(&l->counters.slow, 1);
+    if (!log_gate_pass(&l->counters.slow_gate, &held)) return;
+    log_warn("slow commit", "ms", number(ms, ns / 1000000), "plans", number(ps, plans), "events",
+             number(es, events), "notTold", number(more, held));
+}
+
+void count_batch(struct wopr_log *l, size_t n, uint64_t ns) {
+    struct counters *c = &l->counters;
+    uint64_t events = 0;
+    for (size_t i = 0; i < n; i++) {
+        int rc = l->rcs[i];
+        if (rc < 0 && rc > -(int)WOPR_ERR_NR) atomic_fetch_add(&c->refused[-rc], 1);
+        else if (!l->plans[i]->idem_hit) events += l->plans[i]->events_nr;
+    }
+    atomic_fetch_add(&c->commits, 1);
+    atomic_fetch_add(&c->plans, n);
+    atomic_fetch_add(&c->events, events);
+    metric_observe(&c->commit_ns, &METRIC_DURATION, ns);
+    metric_observe(&c->batch_plans, &METRIC_AMOUNT, n);
+    if (is_slow(l, ns)) tell_slow(l, n, events, ns);
+}
+
+void count_checkpoint(struct wopr_log *l, uint64_t ns) {
+    char ms[NUMBER_TEXT], more[NUMBER_TEXT];
+    uint64_t held;
+    if (!is_slow(l, ns) || !log_gate_pass(&l->counters.checkpoint_gate, &held)) return;
+    log_warn("slow checkpoint: commits wait behind it", "ms", number(ms, ns / 1000000), "notTold",
+             number(more, held));
+}
+
+void count_full(struct wopr_log *l) {
+    char max[NUMBER_TEXT], more[NUMBER_TEXT];
+    uint64_t held;
+    atomic_fetch_add(&l->counters.queue_refused, 1);
+    if (!log_gate_pass(&l->counters.full_gate, &held)) return;
+    log_warn("backpressure: the queue of the committer is full and refuses plans", "queue",
+             number(max, l->cfg.queue_max), "notTold", number(more, held));
+}
+
+void count_lagged(struct wopr_log *l, struct str run_id) {
+    char id[RUN_ID_MAX + 1], more[NUMBER_TEXT];
+    uint64_t held;
+    atomic_fetch_add(&l->hub.lagged, 1);
+    if (!log_gate_pass(&l->hub.lag_gate, &held)) return;
+    (void)snprintf(id, sizeof id, STR_FMT, STR_ARG(run_id));
+    log_warn("a slow stream reader fell behind and reads the store", "runId", id, "notTold",
+             number(more, held));
+}
+
+static void hub_stats(struct hub *h, struct log_stats *s) {
+    s->readers = atomic_load(&h->readers);
+    s->behind = atomic_load(&h->behind);
+    s->lagged = atomic_load(&h->lagged);
+    s->backlog_bytes = atomic_load(&h->backlog_bytes);
+    s->wakes = atomic_load(&h->wakes);
+    metric_read(&h->delivery_ns, &s->delivery_ns);
+    pthread_mutex_lock(&h->map_lock);
+    s->topics = map_count(h->topics);
+    pthread_mutex_unlock(&h->map_lock);
+}
+
+void wopr_log_stats(struct wopr_log *l, struct log_stats *out) {
+    struct counters *c = &l->counters;
+    *out = (struct log_stats){.commits = atomic_load(&c->commits),
+                              .plans = atomic_load(&c->plans),
+                              .events = atomic_load(&c->events),
+                              .slow_commits = atomic_load(&c->slow),
+                              .queue_refused = atomic_load(&c->queue_refused),
+                              .queue_max = l->cfg.queue_max};
+    for (size_t i = 0; i < WOPR_ERR_NR; i++) {
+        out->refused[i] = atomic_load(&c->refused[i]);
+        out->plans_refused += out->refused[i];
+    }
+    metric_read(&c->commit_ns, &out->commit_ns);
+    metric_read(&c->batch_plans, &out->batch_plans);
+    pthread_mutex_lock(&l->q_lock);
+    out->queue_len = l->q_len;
+    out->queue_max_seen = l->q_len_max;
+    pthread_mutex_unlock(&l->q_lock);
+    hub_stats(&l->hub, out);
+}

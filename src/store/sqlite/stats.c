@@ -1,0 +1,21 @@
+/*
+ * stats.c: what the open store counts for /metrics.
+ */
+#include "store/sqlite/sql.h"
+
+void checkpoint_count(struct store *s, int sqlite_code, uint64_t ns) {
+    int what = sqlite_code == SQLITE_OK                  ? CHECKPOINT_DONE
+               : sql_neutral(sqlite_code) == WOPR_E_BUSY ? CHECKPOINT_BUSY
+                                                         : CHECKPOINT_FAILED;
+    atomic_fetch_add_explicit(&s->checkpoints[what], 1, memory_order_relaxed);
+    metric_observe(&s->checkpoint_ns, &METRIC_DURATION, ns);
+}
+
+void store_stats(struct store *s, struct store_stats *out) {
+    metric_read(&s->sync_ns, &out->sync_ns);
+    metric_read(&s->checkpoint_ns, &out->checkpoint_ns);
+    out->checkpoints = atomic_load(&s->checkpoints[CHECKPOINT_DONE]);
+    out->checkpoints_busy = atomic_load(&s->checkpoints[CHECKPOINT_BUSY]);
+    out->checkpoints_failed = atomic_load(&s->checkpoints[CHECKPOINT_FAILED]);
+    out->failed = atomic_load(&s->poisoned);
+}
