@@ -218,8 +218,7 @@ Test(embed, what_was_stored_is_there_for_the_next_host) {
     run_id_of(answer, id);
     wopr_host_stop(host);
     struct wopr_host *second = NULL;
-    const char *const same[] = {"--port", "0",           "--ops-port", "-1", "--db",
-                                db,       "--exclusive", "true",       NULL};
+    const char *const same[] = {"--port", "0", "--ops-port", "-1", "--db", db, "--exclusive", NULL};
     cr_expect_eq(wopr_host_new(same, NULL, 0, &second, err, sizeof err), -1,
                  "the first one still holds the database");
     cr_expect_not_null(strstr(err, db), "%s", err);
