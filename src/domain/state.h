@@ -81,8 +81,11 @@ struct node_state {
     int64_t retry_at_ms;              /* > 0: waiting for a retry until then */
     int32_t chunks; /* output.chunk events of this attempt: where a streaming executor re-enters */
     int32_t
-        effects; /* all executor effects of this attempt in the log (channel writes, logs ...) */
-    bool pause_drained; /* suspended by a pause drain (WF-44), not by an interrupt */
+        effects;   /* all executor effects of this attempt in the log (channel writes, logs ...) */
+    bool recorded; /* this attempt left effects in the log (pins and hand-offs apart) */
+    int64_t started_seq; /* of the node.started in force */
+    int64_t clock_ms;    /* logical clock of the attempt: time of its last event (FORK-14) */
+    bool pause_drained;  /* suspended by a pause drain (WF-44), not by an interrupt */
     enum run_status
         waits; /* NODE_SUSPENDED: what the run shows for it (INT-12); RUN_RUNNING for a drain */
     int64_t suspended_seq; /* sequence of the node.suspended in force: "earliest" of INT-12 */
@@ -127,6 +130,14 @@ struct intr_state { /* an interrupt of the run, for its life (INT-2); see interr
     struct text payload;                   /* raw, while open */
     struct text value, action, decided_by; /* resolved: raw value, words */
 };
+/* Pinned change versions (VER-7).  V1 a change is pinned once. */
+#define PIN_CHANGE_ID_MAX 256u                      /* bytes */
+#define PIN_VERSION_MAX   INT64_C(9007199254740991) /* survives JSON readers with doubles */
+struct pin_state {
+    struct text change_id;
+    int64_t version, seq; /* seq: of the version.pinned */
+    int node;             /* that asked, -1 = unknown */
+};
 /* Immutable creation data of a run (RUN-9, D18). Texts are borrowed by run_state_new and copied. */
 struct run_meta {
     struct str run_id, workflow_id, tenant, workspace, scope_id;
@@ -170,6 +181,8 @@ struct run_state {
     size_t chan_ops_nr, chan_ops_cap;
     struct intr_state *intrs; /* in the order they were requested */
     size_t intrs_nr, intrs_cap;
+    struct pin_state *pins; /* in log order */
+    size_t pins_nr, pins_cap;
     struct text agent;   /* raw AgentRef shown on the snapshot */
     struct text outputs; /* raw outputs of run.completed */
     bool dirty_run;
@@ -196,6 +209,20 @@ MUST_CHECK int chan_value(const struct chan_state *c, int64_t now_ms, struct buf
  * TOO_BIG, NO_MEMORY. */
 MUST_CHECK int chan_write_check(const struct run_state *s, struct str channel, enum reducer r,
                                 struct str value, struct wopr_error *err);
+/* NULL when the change is not pinned; valid until the next event. */
+const struct pin_state *run_state_pin(const struct run_state *s, struct str change_id);
+struct pin_reply {
+    int64_t version;
+    bool record; /* not in the log yet: version.pinned comes first */
+};
+/* getVersion(change_id, min, max) asked by a running node (VER-7, EVT-33): the pin; without one max
+ * for an attempt that is new, and min, the version from before the change, for an attempt whose
+ * effects or waits precede the question (waited: a wait is over).  -1 can be answered but not
+ * pinned. Pure.  VALIDATION: not (-1 <= min <= max, 0 <= max), or the id is empty or too long;
+ * VERSION_MISMATCH: pinned outside min..max, out->version says to what; TOO_BIG: too many pins. */
+MUST_CHECK int run_state_version(const struct run_state *s, int node, bool waited,
+                                 struct str change_id, int64_t min, int64_t max,
+                                 struct pin_reply *out);
 enum reducer reducer_of(struct str name); /* vendor.* and unknown ones are RED_VENDOR (CHAN-10) */
 /* Forget what is dirty: after folding a stored log whose projection rows are known to be written.
  */

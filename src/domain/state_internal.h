@@ -9,6 +9,7 @@
 /* Bounds of what a log can make grow by names of its own choosing. */
 #define STATE_VARS_MAX     4096u
 #define STATE_CHANS_MAX    4096u
+#define STATE_PINS_MAX    4096u
 #define STATE_ENTRIES_MAX  1000000u            /* per channel */
 #define STATE_VALUE_MAX    (16u * 1024 * 1024) /* bytes of one folded merge value */
 #define STATE_SCRATCH_MAX  (64u * 1024 * 1024) /* arena of one event */
@@ -32,6 +33,9 @@ struct arena *fold_scratch(struct fold *f); /* NULL when memory is short */
  * arena. */
 int fold_string(struct fold *f, const char *key, struct str *out);
 int fold_channel_written(struct fold *f);
+int fold_version_pinned(struct fold *f);
+void state_pins_free(struct run_state *s);
+const char *state_pins_broken(const struct run_state *s); /* V1 */
 int fold_node_started(struct fold *f);
 int fold_node_completed(struct fold *f);
 int fold_node_failed(struct fold *f);

@@ -73,6 +73,8 @@ int fold_node_started(struct fold *f) {
     n->started_ms = f->ts_ms;
     n->completed_ms = 0;
     n->chunks = n->effects = 0;
+    n->recorded = false;
+    n->started_seq = f->e->seq;
     text_clear(&n->outputs);
     text_clear(&n->error);
     f->s->started_count++; /* EVT-25: retries included */

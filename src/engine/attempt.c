@@ -14,6 +14,7 @@ static const char *const FINAL_CODES[] = {
     "capability_not_provided",  "channel_access_denied", "conformance_test_failure",
     "event_payload_invalid",    "input_unresolved",      "loopback_limit_exceeded",
     "recursion_limit_exceeded", "unsupported_node_type", "validation_error",
+    "version_out_of_range",
 };
 
 static bool code_is_final(struct str code) {
@@ -169,6 +170,13 @@ static int inputs_of(struct step *st, int node, struct str *inputs) {
     return rc;
 }
 
+/* FORK-14.  What a repeated execution sees too: events, and the deadline of the wait that is over,
+ * which stands in its timer's row until the outcome is committed. */
+static int64_t logical_ms(const struct step *st, int node, bool waited) {
+    int64_t ms = st->s->nodes[node].clock_ms;
+    return waited && st->wait_over_ms > ms ? st->wait_over_ms : ms;
+}
+
 void attempt_run(struct step *st, int node, bool waited) {
     const struct wf_node *def = &st->s->wf->nodes[node];
     const struct node_state *ns = &st->s->nodes[node];
@@ -184,7 +192,7 @@ void attempt_run(struct step *st, int node, bool waited) {
                              .chunks_done = ns->chunks,
                              .waited = waited,
                              .conformance = st->e->cfg.conformance,
-                             .now_ms = st->now_ms};
+                             .now_ms = logical_ms(st, node, waited)};
     if (!type) { /* gone since the attempt began */
         node_fail(&r, "unsupported_node_type", "this host does not offer the type", false);
         failed(st, node, &r);

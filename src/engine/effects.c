@@ -252,6 +252,20 @@ static int artifact(struct step *st, int node, const struct node_effect *x, stru
     return rc;
 }
 
+/* EVT-33.  A change id that the redactor would alter (OBS-75) could not be found again. */
+static int pin(struct step *st, int node, const struct node_effect *x, struct failure *f) {
+    int64_t version;
+    struct buf b;
+    if (!json_int(x->value, &version)) return bad(f, "the version of a change is no whole number");
+    buf_init(&b, EVENT_PAYLOAD_MAX);
+    bool altered = redact_text(x->name, STR_NONE, &b) || buf_failed(&b);
+    buf_fini(&b);
+    if (altered) return bad(f, "the id of a change has the shape of a credential");
+    struct str id = st->s->wf->nodes[node].id;
+    return emit(st, EV_VERSION_PINNED, node, pay_version_pinned(st->p->arena, x->name, version, id),
+                f);
+}
+
 /* Which parts of an effect are JSON, and may they be left out? */
 enum part { PART_TEXT, PART_JSON, PART_JSON_OR_NONE };
 static const struct {
@@ -263,6 +277,7 @@ static const struct {
     [EFFECT_LOG] = {log_line, PART_TEXT, PART_JSON_OR_NONE},
     [EFFECT_CHUNK] = {chunk, PART_TEXT, PART_JSON_OR_NONE},
     [EFFECT_ARTIFACT] = {artifact, PART_JSON, PART_JSON_OR_NONE},
+    [EFFECT_PIN] = {pin, PART_JSON, PART_JSON_OR_NONE},
 };
 
 /* Executors of embedding programs are foreign bytes too. */

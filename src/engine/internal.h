@@ -174,6 +174,7 @@ struct step {
     struct arena *a; /* scratch, reset per turn */
     int64_t now_ms;  /* wall clock, not before the timers that brought us here */
     int64_t floor_ms;
+    int64_t wait_over_ms; /* deadline of the node's wait that is being answered, else 0 */
     uint64_t began_ms;
     bool first;             /* p creates the run */
     struct engine_cmd *cmd; /* its effect is in p */

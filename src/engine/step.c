@@ -149,6 +149,7 @@ static void node_timed_out(struct step *st, int node) {
 
 static void timer_fired(struct step *st, struct exec_timer *t) {
     int kind = t->kind, node = t->node;
+    st->wait_over_ms = kind == TIMER_NODE_WAIT ? t->fire_at_ms : 0;
     if (t->durable) step_timer_clear(st, (enum timer_kind)kind, node);
     else timer_drop(st->re, kind, node);
     switch (kind) {
@@ -167,6 +168,7 @@ static void timer_fired(struct step *st, struct exec_timer *t) {
     default:
         break; /* RETRY: sched_next sees it; RUN_TIMEOUT: compared by the clock */
     }
+    st->wait_over_ms = 0;
 }
 
 static void timers_due(struct step *st) {
