@@ -51,6 +51,7 @@ struct plan_chan_row {
     bool declared, is_list;
     int64_t seq, ts_ms;
     struct str value;
+    int64_t ttl_ms; /* of a declared list, 0 = none: readers of a live run drop what is older */
 };
 enum timer_kind {
     TIMER_NODE_WAIT = 1,

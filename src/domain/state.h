@@ -11,6 +11,7 @@
 
 #include "domain/event.h"
 #include "domain/options.h"
+#include "domain/reducer.h"
 #include "domain/workflow.h"
 
 /* Stored as integers: never reorder (D35 keeps the finest values). */
@@ -56,7 +57,8 @@ static inline struct str text_str(const struct text *t) {
 }
 
 /* Private to sched.c: derived from the log like everything else here, zero at the start. */
-enum sched_phase { PHASE_IDLE, PHASE_READY, PHASE_SKIP, PHASE_BEGUN, PHASE_SETTLED };
+/* HELD: started by a channel-write trigger once its channel has been quiet long enough. */
+enum sched_phase { PHASE_IDLE, PHASE_READY, PHASE_SKIP, PHASE_HELD, PHASE_BEGUN, PHASE_SETTLED };
 struct sched_tally { /* incoming non-loopback edges of one trigger rule */
     uint32_t total, open, yes, no, skipped, failed;
 };
@@ -69,7 +71,20 @@ struct sched_node {
     bool mark;          /* scratch of region walks, false between calls */
     int32_t loops;      /* loopback firings into this node since its last outer re-entry (WF-12) */
     int32_t loop_limit; /* limit that was exceeded, for workflow.loopback-limit */
+    int32_t fired_by;   /* trigger that began this activation, plus one; 0 = none (CHAN-21) */
+    int32_t fire_depth; /* firings that led to it, one upon the other */
+    int64_t due_ms;     /* HELD: start not before */
+    int64_t cause_seq;  /* the channel.written of the firing, 0 = none (EVT-4) */
     struct sched_tally in[RULE_NR];
+};
+#define TRIGGER_QUEUE_MAX 1024u
+struct trigger_fire { /* a write that a trigger has still to answer */
+    int64_t seq, ts_ms;
+    int32_t depth;
+};
+struct trigger_state { /* of one wf_trigger */
+    struct trigger_fire *v;
+    size_t n, cap;
 };
 struct node_state {
     struct sched_node
@@ -114,7 +129,24 @@ struct chan_state {
     struct chan_entry *v;          /* list reducers: entries; others: at most one */
     size_t n, cap;
     bool is_list;
+    struct sum *sum; /* counter: exact sum of its writes, valid while summed */
+    bool summed;
 };
+/* The first write whose schema version this host's declaration does not take (CHAN-18). */
+struct chan_break {
+    int chan;
+    int64_t version, seq; /* of the write; seq 0 = none */
+};
+/* CHAN-23: a framework variable that is a channel in workflows without a channels block. */
+#define CHAN_NAME_MAX 256u  /* characters (CHAN-1) */
+#define CHAN_ASK_MAX  1000u /* entries of _askExchanges: */
+struct chan_legacy {
+    const char *name;
+    bool is_prefix;
+    enum reducer reducer;
+    size_t max; /* entries, 0 = no bound of its own */
+};
+const struct chan_legacy *chan_legacy(struct str name); /* NULL: an ordinary name */
 struct chan_op { /* an entry that was projected and is gone since the last plan; new ones are marked
                     fresh */
     int chan;
@@ -168,6 +200,8 @@ struct run_state {
     int *skips;      /* min-heap of nodes that can only be skipped */
     int *loops;      /* loopback targets whose re-entry waits for a quiet region */
     size_t skips_nr, loops_nr;
+    struct trigger_state *triggers; /* one per trigger of the workflow */
+    size_t held_nr;
     size_t running_nr, suspended_nr, retry_nr, unsettled_nr;
     int current_node; /* node index or -1 (INT-12) */
     int failed_node;  /* first unhandled failure or -1 */
@@ -181,7 +215,8 @@ struct run_state {
     size_t chan_ops_nr, chan_ops_cap;
     struct intr_state *intrs; /* in the order they were requested */
     size_t intrs_nr, intrs_cap;
-    struct pin_state *pins; /* in log order */
+    struct chan_break chan_break; /* CHAN-18: the run cannot go on */
+    struct pin_state *pins;       /* in log order */
     size_t pins_nr, pins_cap;
     struct text agent;   /* raw AgentRef shown on the snapshot */
     struct text outputs; /* raw outputs of run.completed */
@@ -204,7 +239,7 @@ struct chan_state *run_state_chan(struct run_state *s, struct str name);
  * clock of a live run, completed_ms of an ended one).  Appends nothing for a replace channel that
  * has neither writes nor default. */
 MUST_CHECK int chan_value(const struct chan_state *c, int64_t now_ms, struct buf *out);
-/* May value be written to the channel (CHAN-4, 12, 13; CHAN-22 is the variable's side)?  To be
+/* May value be written to the channel (CHAN-1, 4, 12, 13; CHAN-22 is the variable's side)?  To be
  * asked before the event is planned: the fold takes what the log says.  Pure.  WOPR_E_VALIDATION,
  * TOO_BIG, NO_MEMORY. */
 MUST_CHECK int chan_write_check(const struct run_state *s, struct str channel, enum reducer r,
@@ -223,7 +258,6 @@ struct pin_reply {
 MUST_CHECK int run_state_version(const struct run_state *s, int node, bool waited,
                                  struct str change_id, int64_t min, int64_t max,
                                  struct pin_reply *out);
-enum reducer reducer_of(struct str name); /* vendor.* and unknown ones are RED_VENDOR (CHAN-10) */
 /* Forget what is dirty: after folding a stored log whose projection rows are known to be written.
  */
 void run_state_clean(struct run_state *s);
@@ -252,6 +286,8 @@ struct sched_action {
 void sched_next(const struct run_state *s, int64_t now_ms, struct sched_action *out);
 /* Earliest retry_at_ms of any waiting node, or -1. */
 int64_t sched_next_retry_ms(const struct run_state *s);
+/* Earliest moment a channel-write trigger starts its node, or -1 (CHAN-20). */
+int64_t sched_next_trigger_ms(const struct run_state *s);
 /* Called by the fold; internal to domain.  Division of labour:
  *  - the fold owns node_state.status/attempt/times/texts/retry_at_ms, running_nr, suspended_nr,
  * retry_nr, started_count, run status, current_node, cap_breached; it initialises current_node and
@@ -269,6 +305,10 @@ int64_t sched_next_retry_ms(const struct run_state *s);
  * 1, times 0, error empty; outputs stay until overwritten, so that the next round can read them.
  * Returns 0, NO_MEMORY, or CORRUPT (a node settled twice in one activation). */
 int sched_run_started(struct run_state *s);
+/* While channel.written is applied, after its value was folded; node: the writer or -1. */
+int sched_channel_written(struct run_state *s, const struct chan_state *c, int node,
+                          const struct event *e);
+void sched_free(struct run_state *s);
 int sched_node_settled(struct run_state *s, int node, struct wopr_error *err);
 void sched_node_started(struct run_state *s, int node);
 void sched_run_ended(struct run_state *s);
@@ -278,5 +318,8 @@ MUST_CHECK int sched_outputs(const struct run_state *s, struct buf *b);
  * message when a required port cannot be resolved (code input_unresolved at the node). */
 MUST_CHECK int ports_resolve(struct run_state *s, int node, struct arena *a, struct str *out,
                              struct wopr_error *err);
+/* A declared channel that an input of the node reads and the node may not (CHAN-5, 6); NULL = none.
+ */
+const struct wf_channel *ports_denied(const struct run_state *s, int node, struct arena *a);
 
 #endif

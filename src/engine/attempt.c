@@ -156,6 +156,12 @@ static void result_apply(struct step *st, int node, const struct node_result *r)
 
 static int inputs_of(struct step *st, int node, struct str *inputs) {
     struct wopr_error err = {0};
+    const struct wf_channel *closed = ports_denied(st->s, node, st->a);
+    if (closed) { /* CHAN-6 */
+        struct failure denied = channel_denied(st, node, closed->name, "readers");
+        attempt_failed(st, node, &denied);
+        return WOPR_E_FORBIDDEN;
+    }
     outputs_swap(st->re);
     int rc = ports_resolve(st->s, node, st->a, inputs, &err);
     outputs_swap(st->re);
@@ -263,12 +269,13 @@ void attempt_start(struct step *st, int node) {
     const struct node_state *ns = &st->s->nodes[node];
     if (refused(st, node)) return;
     int attempt = ns->retry_at_ms > 0 && ns->attempt < INT32_MAX ? ns->attempt + 1 : 0;
+    int64_t cause = ns->sched.cause_seq > 0 ? ns->sched.cause_seq : -1; /* EVT-4, CHAN-20 */
     struct str agent = arena_str(st->a, text_str(&st->s->agent));
     st->re->stalled = false;
     if (st->re->clear) text_clear(&st->re->clear[node]);
     step_timer_clear(st, TIMER_RETRY, node);
     struct str payload = pay_node_started(st->p->arena, def->id, def->type_id, attempt);
-    int64_t seq = step_emit(st, EV_NODE_STARTED, node, -1, payload);
+    int64_t seq = step_emit(st, EV_NODE_STARTED, node, cause, payload);
     if (seq == EMIT_REFUSED) {
         struct failure f = invalid("the node cannot be started");
         node_end_failed(st, node, &f);

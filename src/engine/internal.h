@@ -47,7 +47,7 @@
 #define ENGINE_WAIT_MS_MAX      INT64_C(31536000000) /* one node wait: a year */
 
 /* In-memory timers beside the durable kinds of domain/plan.h. */
-enum { TIMER_STALL = 100, TIMER_BACKOFF = 101, TIMER_ASK = 102 };
+enum { TIMER_STALL = 100, TIMER_BACKOFF = 101, TIMER_ASK = 102, TIMER_TRIGGER = 103 };
 
 struct exec_timer {
     struct heap_node heap; /* (mu) key: monotonic milliseconds */
@@ -265,6 +265,7 @@ void run_end_cap(struct step *st, int node);
 void run_end_loop_limit(struct step *st, int node);
 void run_end_completed(struct step *st);
 void run_end_timeout(struct step *st);
+void run_end_schema_break(struct step *st); /* CHAN-18 */
 void run_end_cancelled(struct step *st, struct str reason, struct str by);
 int64_t run_duration_ms(const struct step *st);
 
@@ -274,6 +275,8 @@ void attempt_run(struct step *st, int node, bool waited);
 void attempt_failed(struct step *st, int node, const struct failure *f);
 
 /* --- effects.c --- */
+/* CHAN-6; allowed: "readers" or "writers" */
+struct failure channel_denied(struct step *st, int node, struct str channel, const char *allowed);
 /* 0, or f is filled and WOPR_E_VALIDATION: the node fails with it. */
 MUST_CHECK int effect_apply(struct step *st, int node, const struct node_effect *x,
                             struct failure *f);

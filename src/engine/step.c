@@ -215,6 +215,10 @@ static bool too_early(const struct step *st, int node) {
 static bool act_once(struct step *st) {
     struct sched_action act;
     step_now(st);
+    if (st->s->chan_break.seq > 0) { /* CHAN-18 */
+        run_end_schema_break(st);
+        return false;
+    }
     if (run_time_left_ms(st) <= 0) {
         run_end_timeout(st);
         return false;
@@ -266,12 +270,15 @@ static void arm(struct step *st, int kind, int64_t fire_at_ms) {
 static void fall_asleep(struct step *st) {
     struct run_state *s = st->s;
     int64_t left_ms = run_time_left_ms(st), stall_ms = st->e->cfg.stall_ms;
+    int64_t held_ms = sched_next_trigger_ms(s);
+    timer_drop(st->re, TIMER_TRIGGER, -1); /* a later write moves it */
+    if (held_ms > 0) arm(st, TIMER_TRIGGER, held_ms);
     if (s->status != RUN_RUNNING) return; /* paused or waiting: a command does */
     if (left_ms < INT64_MAX) arm(st, TIMER_RUN_TIMEOUT, st->now_ms + (left_ms > 0 ? left_ms : 0));
     int64_t retry_ms = sched_next_retry_ms(s);
     if (waits_for_timer(st->re) || invoke_waits(st->re, -1)) return;
     if (retry_ms > 0) arm(st, TIMER_RETRY, retry_ms); /* its row is missing: trust the log */
-    else if (stall_ms > 0 && !st->re->stalled && s->suspended_nr == 0)
+    else if (stall_ms > 0 && !st->re->stalled && s->suspended_nr == 0 && held_ms < 0)
         arm(st, TIMER_STALL, st->now_ms + stall_ms); /* STORE-41 */
 }
 
