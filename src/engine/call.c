@@ -52,7 +52,8 @@ static bool asked(const struct node_result *out, struct str change_id, int64_t *
 int node_version(const struct node_call *call, struct node_result *out, struct str change_id,
                  int64_t min, int64_t max, int64_t *version) {
     struct pin_reply r = {0};
-    int rc = run_state_version(call->run, call->node, call->waited, change_id, min, max, &r);
+    int rc = run_state_version(call->run, call->node, call->waited || call->answers_nr > 0,
+                               change_id, min, max, &r);
     if (rc == 0 && r.record && asked(out, change_id, &r.version)) {
         r.record = false;
         if (r.version < min || r.version > max) rc = WOPR_E_VERSION_MISMATCH;

@@ -215,10 +215,6 @@ static bool too_early(const struct step *st, int node) {
 static bool act_once(struct step *st) {
     struct sched_action act;
     step_now(st);
-    if (st->s->chan_break.seq > 0) { /* CHAN-18 */
-        run_end_schema_break(st);
-        return false;
-    }
     if (run_time_left_ms(st) <= 0) {
         run_end_timeout(st);
         return false;
@@ -435,6 +431,7 @@ void step_run(struct step *st) {
     while (!st->cmd && !step_lost(st) && (cmd = exec_mail_take(re)) != NULL) control_apply(st, cmd);
     if (st->s->status == RUN_PENDING && !step_lost(st)) begin_run(st);
     invoke_arrived(st);
+    if (st->s->chan_break.seq > 0 && step_moves(st)) run_end_schema_break(st); /* CHAN-18 */
     timers_due(st);
     if (step_moves(st) && run_time_left_ms(st) > 0) interrupted(st);
     act_all(st);

@@ -281,7 +281,7 @@ static void model_expect(const struct model *m, struct fold_world *w) {
     for (size_t i = 0; i < m->n; i++)
         snprintf(want + strlen(want), sizeof want - strlen(want), "%s%s", i ? "," : "",
                  m->v[i].text);
-    strcat(want, "]");
+    snprintf(want + strlen(want), sizeof want - strlen(want), "]");
     const char *have = fw_chan(w, "c", 0);
     cr_assert_str_eq(have, want, "seed %llu", (unsigned long long)seed);
 }
