@@ -117,6 +117,7 @@ struct var_state {
 struct chan_entry {
     int64_t seq, ts_ms;
     uint64_t id; /* hash of the identity (messageId, voter), 0 = none */
+    uint8_t by;  /* enum reducer of the write: id is what that one means by it */
     bool fresh;  /* written since the last plan_project */
     struct text
         value; /* raw JSON: the value, or {"value":..,"_ts":..} for undeclared channels (CHAN-28) */

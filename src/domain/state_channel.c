@@ -89,7 +89,8 @@ static int entry_add(const struct chan_write *w, struct str value, uint64_t id) 
         c->v = grown;
         c->cap = cap;
     }
-    struct chan_entry e = {.seq = w->seq, .ts_ms = w->ts_ms, .id = id, .fresh = true};
+    struct chan_entry e = {
+        .seq = w->seq, .ts_ms = w->ts_ms, .id = id, .by = (uint8_t)w->reducer, .fresh = true};
     if (c->decl) {
         if (text_set(&e.value, value) != 0) return WOPR_E_NO_MEMORY;
     } else {
@@ -133,9 +134,9 @@ int chan_find_same(const struct chan_state *c, enum reducer r, struct str value,
     if (rc != 0) return rc;
     *id = str_hash(who, 0) | 1u; /* never 0 */
     for (size_t i = 0; i < c->n; i++) {
-        if (c->v[i].id != *id) continue;
+        if (c->v[i].by == (uint8_t)r && c->v[i].id != *id) continue;
         struct str raw = reducer_identity(r, chan_entry_value(c, &c->v[i]));
-        if (raw.n == 0) continue; /* written by another reducer */
+        if (raw.n == 0) continue;
         rc = identity_text(raw, scratch, &other);
         if (rc != 0) return rc;
         if (!str_eq(other, who)) continue;
@@ -165,9 +166,10 @@ static int list_write(struct fold *f, const struct chan_write *w) {
     int rc = entries_drop(f->s, c, 0, chan_expired(c, w->ts_ms));
     if (rc == 0) rc = chan_find_same(c, w->reducer, w->value, &f->scratch, &id, &at);
     if (rc != 0) return rc;
-    if (at < c->n) {
-        if (w->reducer == RED_MESSAGE) return 0; /* first wins */
-        rc = entries_drop(f->s, c, at, 1);       /* latest vote wins */
+    if (at < c->n && w->reducer == RED_MESSAGE) return 0; /* first wins */
+    while (at < c->n) { /* latest vote wins; several only when another reducer wrote them */
+        rc = entries_drop(f->s, c, at, 1);
+        if (rc == 0) rc = chan_find_same(c, w->reducer, w->value, &f->scratch, &id, &at);
         if (rc != 0) return rc;
     }
     rc = entry_add(w, w->value, id);

@@ -23,22 +23,31 @@ struct v1_force_range v1_force_range(void) {
     return (struct v1_force_range){CURRENT_ENGINE_VERSION - 1, CURRENT_ENGINE_VERSION + 1};
 }
 
+/* Digits alone, however many: a number that no range has. */
+static bool is_large(struct str text) {
+    for (size_t i = 0; i < text.n; i++)
+        if (text.p[i] < '0' || text.p[i] > '9') return false;
+    return text.n > 0;
+}
+
 /* VER-10.  The gate comes before a look at the value. */
 static int force_read(struct http_call *c, struct engine_cmd *cmd, struct wopr_error *err) {
     struct str text = http_header(c, "X-Force-Engine-Version");
     struct v1_force_range range = v1_force_range();
     uint64_t v;
     int rc;
-    if (text.n == 0) return 0;
+    if (!text.p) return 0;
     if (!c->who.test_mode)
         return wopr_error_set(err, WOPR_E_FORCE_VERSION_FORBIDDEN,
                               "forcing an engine version needs a test key");
-    if (!str_u64(text, &v) || v > INT32_MAX) {
+    if (!str_u64(text, &v) && is_large(text)) v = INT32_MAX;
+    else if (!str_u64(text, &v)) {
         rc = wopr_error_set(err, WOPR_E_VALIDATION,
                             "X-Force-Engine-Version must be a non-negative integer");
         wopr_error_details(err, "{\"header\":\"X-Force-Engine-Version\"}");
         return rc;
     }
+    if (v > INT32_MAX) v = INT32_MAX;
     if ((int32_t)v < range.min || (int32_t)v > range.max) {
         rc = wopr_error_set(err, WOPR_E_FORCE_VERSION_RANGE,
                             "the forced engine version is outside the advertised range");
@@ -173,14 +182,15 @@ int v1_create_run(struct http_call *c) {
     return rc;
 }
 
-/* CHAN-17: what has expired since the last write is not shown while the run lives; what an ended
- * run shows does not change any more. */
+/* CHAN-17: what has expired since the last write is not shown; an ended run shows what it did at
+ * its end. */
 static int channels_age(struct run_view *view, int64_t now_ms, struct arena *a,
                         struct wopr_error *err) {
     struct buf b;
     int rc = 0;
+    if (run_status_final(view->head.status)) now_ms = view->completed_ms;
     buf_init(&b, V1_SNAPSHOT_MAX);
-    for (size_t i = 0; i < view->chans_nr && !run_status_final(view->head.status); i++) {
+    for (size_t i = 0; i < view->chans_nr; i++) {
         struct run_view_chan *c = &view->chans[i];
         size_t from = 0; /* times ascend */
         while (from < c->entries_nr && c->entries[from].ts_ms < now_ms - c->ttl_ms) from++;

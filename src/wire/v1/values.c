@@ -138,7 +138,8 @@ static int view_chans(const struct run_state *s, int64_t now_ms, struct arena *a
     for (size_t i = 0; i < s->chans_nr; i++) {
         const struct chan_state *c = &s->chans[i];
         if (c->n == 0 && c->decl == NULL) continue;
-        int rc = chan_value(c, now_ms, b);
+        /* entries of undeclared channels go when they are written (CHAN-27) */
+        int rc = chan_value(c, c->decl ? now_ms : 0, b);
         if (rc != 0) return rc;
         struct str value = take(a, b);
         if (!value.p) return WOPR_E_NO_MEMORY;
@@ -207,7 +208,8 @@ int v1_fold_frame(struct v1_fold *f, int64_t id, struct buf *out, struct wopr_er
     buf_addz(out, "id: ");
     buf_add_i64(out, id);
     buf_addz(out, "\nevent: state.snapshot\ndata: ");
-    int rc = v1_fold_snapshot(f, v1_fold_seq(f), 0, out, err);
+    /* CHAN-17: the time of a fold is that of its last event */
+    int rc = v1_fold_snapshot(f, v1_fold_seq(f), f->state->last_ts_ms, out, err);
     if (rc != 0) return rc;
     buf_addz(out, "\n\n");
     return 0;
