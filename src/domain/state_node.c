@@ -180,6 +180,7 @@ int fold_node_suspended(struct fold *f) {
     node_move(f->s, f->node, to, 0);
     n->waits = WAITS[i].waits;
     n->pause_drained = n->waits == RUN_RUNNING;
+    n->recorded = n->recorded || !n->pause_drained; /* it asked something: VER-7 */
     n->suspended_seq = f->e->seq;
     return intr_suspended(f);
 }

@@ -72,6 +72,17 @@ Test(pin, an_attempt_that_was_begun_without_the_change_gets_min /* VER-7 */) {
     expect_answer("a", true, "c", -1, 3, 0, 3, false);
 }
 
+Test(pin, a_question_to_people_is_a_trace_and_a_pause_is_none /* VER-7 */) {
+    fw_take(&w, EV_NODE_SUSPENDED, "a",
+            "{\"nodeId\":\"a\",\"interruptId\":\"pause:3\",\"reason\":\"pause-drain\"}");
+    fw_node(&w, EV_NODE_RESUMED, "a");
+    expect_answer("a", false, "c", -1, 3, 0, 3, true);
+    fw_take(&w, EV_NODE_SUSPENDED, "a",
+            "{\"nodeId\":\"a\",\"interruptId\":\"i\",\"kind\":\"approval\"}");
+    fw_node(&w, EV_NODE_RESUMED, "a");
+    expect_answer("a", false, "c", -1, 3, 0, -1, false);
+}
+
 Test(pin, a_handoff_before_the_executor_is_no_trace_of_it) {
     fw_take(&w, EV_AGENT_HANDOFF, "a", "{\"fromAgentId\":\"one\",\"toAgentId\":\"two\"}");
     expect_answer("a", false, "c", -1, 3, 0, 3, true);
