@@ -53,6 +53,22 @@ const char *wopr_node_config(const struct wopr_node *n); /* JSON object as autho
 int wopr_node_attempt(const struct wopr_node *n);        /* 0 = first */
 int wopr_node_waited(
     const struct wopr_node *n); /* 1 when a wait asked for in this attempt is over */
+/* Logical time in milliseconds since 1970: that of the attempt's last event, or the end of the wait
+ * that is over.  Unlike a clock of your own it is the same when the attempt is executed again. */
+int64_t wopr_node_now_ms(const struct wopr_node *n);
+/* 32 random bytes, the same whenever this attempt is executed again; what and nth tell draws apart.
+ * Not a secret: derived from the ids of run and node. */
+void wopr_node_random(const struct wopr_node *n, const char *what, uint64_t nth, uint8_t out[32]);
+/*
+ * getVersion: change executors while runs are under way.  Which version of the change does this run
+ * follow?  The first ask of a run gets max and is recorded (version.pinned) before the effects that
+ * follow; every later ask of that run, by any node, in any process, gets the recorded one.  An
+ * attempt that an earlier build of the executor began, with effects or a wait, gets min.  So ask
+ * before the first effect or wait.  min -1 stands for "before the change".  0, or -1: the node has
+ * failed (version_out_of_range when the recorded version is outside min..max) and fn returns.
+ */
+int wopr_node_version(struct wopr_node *n, const char *change_id, int64_t min, int64_t max,
+                      int64_t *version);
 /* Effects.  Return 0, or -1 when the text is not valid JSON or memory is short (the node then
  * fails). Texts are copied. */
 int wopr_node_complete(struct wopr_node *n, const char *outputs_json); /* an object; NULL = {} */

@@ -175,6 +175,16 @@ struct str pay_channel_written(struct arena *a, struct str channel, struct str v
     return pay_end(&p, a);
 }
 
+struct str pay_version_pinned(struct arena *a, struct str change_id, int64_t version,
+                              struct str node_id) {
+    struct pay p;
+    pay_begin(&p);
+    jw_kstr(&p.w, "changeId", change_id);
+    jw_kint(&p.w, "version", version);
+    opt_str(&p, "nodeId", node_id);
+    return pay_end(&p, a);
+}
+
 struct str pay_variable_changed(struct arena *a, struct str name, struct str previous,
                                 struct str next, struct str node_id) {
     struct pay p;

@@ -269,6 +269,7 @@ static void project_chan(struct plan *p, struct chan_state *c) {
             .seq = c->v[from].seq,
             .ts_ms = c->v[from].ts_ms,
             .value = keep(p, text_str(&c->v[from].value)),
+            .ttl_ms = c->decl ? c->ttl_ms : 0,
         };
         if (!chans_add(p, &r)) return;
         c->v[from].fresh = false;

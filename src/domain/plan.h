@@ -72,6 +72,7 @@ struct plan_chan_row {
     bool declared, is_list;
     int64_t seq, ts_ms;
     struct str value;
+    int64_t ttl_ms; /* of a declared list, 0 = none: readers of a live run drop what is older */
 };
 enum timer_kind {
     TIMER_NODE_WAIT = 1,
@@ -241,6 +242,8 @@ struct str pay_node_resumed(struct arena *a, struct str node_id, struct str inte
 struct str pay_channel_written(struct arena *a, struct str channel, struct str value,
                                const char *reducer, int64_t written_ms, struct str node_id,
                                int64_t schema_version);
+struct str pay_version_pinned(struct arena *a, struct str change_id, int64_t version,
+                              struct str node_id);
 struct str pay_variable_changed(struct arena *a, struct str name, struct str previous,
                                 struct str next, struct str node_id);
 struct str pay_log(struct arena *a, const char *level, struct str message, struct str node_id,

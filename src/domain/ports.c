@@ -88,6 +88,52 @@ struct expr_scope run_scope_of(struct run_scope *sc) {
     return (struct expr_scope){.lookup = lookup, .ctx = sc};
 }
 
+/* CHAN-28: a channel without declaration is read as the variable of its name. */
+static int shadow(struct run_scope *sc, struct str name, struct arena *a, struct str *value) {
+    const struct chan_state *c = run_state_chan(sc->s, name);
+    struct buf b;
+    if (c == NULL || c->decl != NULL || c->n == 0) return 0;
+    buf_init(&b, SCOPE_BYTES_MAX);
+    int rc = chan_value(c, sc->s->last_ts_ms, &b);
+    struct str text = rc == 0 && !buf_failed(&b) ? arena_str(a, buf_str(&b)) : STR_NONE;
+    buf_fini(&b);
+    if (text.p == NULL) return WOPR_E_NO_MEMORY;
+    *value = text;
+    return 0;
+}
+
+/* Name of the channel that a path reads; all of them for bare "channels".  A pointer has the name
+ * first (RFC 6901). */
+static bool path_reads(const struct expr *e, struct str channel, struct arena *a) {
+    struct str first = e->raw, rest;
+    struct buf b;
+    if (first.n == 0) return true;
+    first = str_n(first.p + 1, first.n - 1);
+    (void)str_cut(first, '/', &first, &rest);
+    if (!memchr(first.p, '~', first.n)) return str_eq(first, channel);
+    buf_init(&b, first.n);
+    for (size_t i = 0; i < first.n; i++) {
+        char ch = first.p[i];
+        if (ch == '~' && i + 1 < first.n) ch = first.p[++i] == '1' ? '/' : '~';
+        buf_addc(&b, ch);
+    }
+    struct str name = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
+    buf_fini(&b);
+    return !name.p || str_eq(name, channel);
+}
+
+/* CHAN-5, CHAN-6: the first declared channel that the expression reads and the node may not. */
+static const struct wf_channel *denied(const struct workflow *w, const struct wf_node *n,
+                                       const struct expr *e, struct arena *a) {
+    if (e == NULL) return NULL;
+    for (size_t i = 0; e->op == EXPR_PATH && str_eqc(e->root, "channels") && i < w->channels_nr;
+         i++)
+        if (!channel_admits(&w->channels[i].readers, n) && path_reads(e, w->channels[i].name, a))
+            return &w->channels[i];
+    const struct wf_channel *c = denied(w, n, e->a, a);
+    return c != NULL ? c : denied(w, n, e->b, a);
+}
+
 /* *value: STR_NONE when an optional port has nothing to give. */
 static int port_value(struct run_scope *sc, const struct wf_port *p, struct arena *a,
                       struct str *value, struct wopr_error *err) {
@@ -111,6 +157,8 @@ static int port_value(struct run_scope *sc, const struct wf_port *p, struct aren
     case PORT_VARIABLE:
         v = run_state_var(sc->s, p->variable);
         if (v != NULL && v->value.n > 0) *value = text_str(&v->value);
+        else if ((rc = shadow(sc, p->variable, a, value)) != 0)
+            return wopr_error_set(err, rc, "no memory to resolve the inputs of a node");
     }
     if (value->p == NULL && !p->optional)
         return wopr_error_set(err, WOPR_E_VALIDATION, "%s",
@@ -118,6 +166,14 @@ static int port_value(struct run_scope *sc, const struct wf_port *p, struct aren
                                   ? "the variable of a required input has no value"
                                   : "the connected output of a required input does not exist");
     return 0;
+}
+
+const struct wf_channel *ports_denied(const struct run_state *s, int node, struct arena *a) {
+    const struct wf_node *n = &s->wf->nodes[node];
+    const struct wf_channel *c = NULL;
+    for (size_t i = 0; c == NULL && i < n->ports_nr; i++)
+        if (n->ports[i].kind == PORT_EXPRESSION) c = denied(s->wf, n, n->ports[i].expr, a);
+    return c;
 }
 
 int ports_resolve(struct run_state *s, int node, struct arena *a, struct str *out,

@@ -18,10 +18,12 @@ enum skip_reason {
     SKIP_UPSTREAM_SKIPPED,
     SKIP_UPSTREAM_FAILURE,
     SKIP_NOT_STARTED,
+    SKIP_NOT_TRIGGERED,
     SKIP_NR
 };
 static const char *const SKIP_TEXT[SKIP_NR] = {
-    "disabled", "condition-false", "upstream-skipped", "upstream-failure", "not-in-start-set",
+    "disabled",         "condition-false",  "upstream-skipped",
+    "upstream-failure", "not-in-start-set", "not-triggered",
 };
 
 /* --- heaps of node indexes (WF-14: definition order), positions kept in the nodes --- */
@@ -61,6 +63,10 @@ static void queue_add(struct run_state *s, int node, enum sched_phase phase) {
 
 static void queue_remove(struct run_state *s, int node) {
     struct node_state *n = &s->nodes[node];
+    if (n->sched.phase == PHASE_HELD) {
+        s->held_nr--;
+        n->sched.phase = PHASE_IDLE;
+    }
     if (n->sched.phase != PHASE_READY && n->sched.phase != PHASE_SKIP) return;
     int *heap = n->sched.phase == PHASE_READY ? s->ready : s->skips;
     size_t *nr = n->sched.phase == PHASE_READY ? &s->ready_nr : &s->skips_nr;
@@ -154,7 +160,7 @@ static void node_skip(struct run_state *s, int node, enum skip_reason why) {
     }
 }
 
-static void node_ready(struct run_state *s, int node) {
+void sched_ready(struct run_state *s, int node) {
     if (s->wf->nodes[node].disabled) node_skip(s, node, SKIP_DISABLED); /* WF-5 */
     else queue_add(s, node, PHASE_READY);
 }
@@ -163,7 +169,7 @@ static void node_judge(struct run_state *s, int node) {
     struct sched_node *n = &s->nodes[node].sched;
     if (n->phase != PHASE_IDLE) return;
     enum verdict v = node_verdict(n);
-    if (v == VERDICT_START) node_ready(s, node);
+    if (v == VERDICT_START) sched_ready(s, node);
     else if (v == VERDICT_SKIP) node_skip(s, node, why_skipped(n));
 }
 
@@ -340,8 +346,8 @@ static void tally(struct run_state *s, int node) {
     }
 }
 
-/* Start the next round at head when nothing of the last one is in flight. */
-static bool loop_enter(struct run_state *s, int head) {
+/* A fresh activation of all that head reaches, when nothing of the last one is in flight. */
+bool sched_renew(struct run_state *s, int head, int32_t fired_by, int32_t fire_depth) {
     size_t nr = region(s, head);
     for (size_t i = 0; i < nr; i++) {
         enum sched_phase p = s->nodes[s->open_nodes[i]].sched.phase;
@@ -349,15 +355,24 @@ static bool loop_enter(struct run_state *s, int head) {
     }
     for (size_t i = 0; i < nr; i++) {
         int node = s->open_nodes[i];
+        struct sched_node *n = &s->nodes[node].sched;
         loop_forget(s, node); /* inner loops begin afresh */
-        if (node != head) s->nodes[node].sched.loops = 0;
+        if (node != head) n->loops = 0;
+        n->fired_by = fired_by;
+        n->fire_depth = fire_depth;
         node_renew(s, node);
     }
     for (size_t i = 0; i < nr; i++) tally(s, s->open_nodes[i]);
+    return true;
+}
+
+/* Start the next round at head. */
+static bool loop_enter(struct run_state *s, int head) {
     struct sched_node *h = &s->nodes[head].sched;
+    if (!sched_renew(s, head, h->fired_by, h->fire_depth)) return false;
     if (h->loops < INT32_MAX) h->loops++;
     h->loop_over = h->loops > h->loop_limit;
-    node_ready(s, head);
+    sched_ready(s, head);
     return true;
 }
 
@@ -378,6 +393,10 @@ static int arrays(struct run_state *s) {
     if (s->skips == NULL) s->skips = ARENA_ARRAY(s->arena, int, n);
     if (s->loops == NULL) s->loops = ARENA_ARRAY(s->arena, int, n);
     if (s->open_nodes == NULL) s->open_nodes = ARENA_ARRAY(s->arena, int, n);
+    if (s->triggers == NULL && s->wf->triggers_nr > 0) {
+        s->triggers = ARENA_ARRAY(s->arena, struct trigger_state, s->wf->triggers_nr);
+        if (s->triggers == NULL) return WOPR_E_NO_MEMORY;
+    }
     bool ok = s->edges != NULL && s->ready != NULL && s->skips != NULL && s->loops != NULL &&
               s->open_nodes != NULL;
     return ok ? 0 : WOPR_E_NO_MEMORY;
@@ -391,8 +410,9 @@ int sched_run_started(struct run_state *s) {
     for (size_t i = 0; i < s->wf->nodes_nr; i++) {
         bool source = true;
         for (int r = 0; r < RULE_NR; r++) source = source && s->nodes[i].sched.in[r].total == 0;
-        if (s->wf->nodes[i].is_entry) node_ready(s, (int)i);
-        else if (source) node_skip(s, (int)i, SKIP_NOT_STARTED); /* core.start is the start set */
+        if (s->wf->nodes[i].is_entry) sched_ready(s, (int)i);
+        else if (source && !s->wf->nodes[i].dormant)
+            node_skip(s, (int)i, SKIP_NOT_STARTED); /* core.start is the start set */
     }
     return 0;
 }
@@ -402,9 +422,11 @@ void sched_node_started(struct run_state *s, int node) {
     if (s->nodes[node].sched.phase == PHASE_SETTLED)
         s->unsettled_nr++; /* only a foreign log does */
     s->nodes[node].sched.phase = PHASE_BEGUN;
+    s->nodes[node].sched.cause_seq = 0;
 }
 
 void sched_run_ended(struct run_state *s) {
+    sched_triggers_drop(s);
     while (s->ready_nr > 0) queue_remove(s, s->ready[s->ready_nr - 1]);
     while (s->skips_nr > 0) queue_remove(s, s->skips[s->skips_nr - 1]);
     while (s->loops_nr > 0) loop_forget(s, s->loops[0]);
@@ -468,8 +490,11 @@ int sched_node_settled(struct run_state *s, int node, struct wopr_error *err) {
         else if (s->failed_node < 0) s->failed_node = node; /* EVT-40: nobody handles this one */
     }
     loops_try(s);
+    sched_triggers_try(s);
     return 0;
 }
+
+void sched_unhold(struct run_state *s, int node) { queue_remove(s, node); }
 
 /* --- what to do next --- */
 
@@ -503,7 +528,8 @@ static struct sched_action action(enum sched_what what, int node) {
 }
 
 static struct sched_action next_start(const struct run_state *s, int node) {
-    if (s->nodes[node].sched.phase == PHASE_READY && s->nodes[node].sched.loop_over)
+    enum sched_phase phase = s->nodes[node].sched.phase;
+    if ((phase == PHASE_READY || phase == PHASE_HELD) && s->nodes[node].sched.loop_over)
         return action(SCHED_LOOP_LIMIT, node);
     if (s->started_count >= s->options.recursion_limit) return action(SCHED_CAP, node); /* EVT-25 */
     if (s->running_nr >= SCHED_PARALLEL_MAX) return action(SCHED_WAIT, -1);
@@ -511,23 +537,27 @@ static struct sched_action next_start(const struct run_state *s, int node) {
 }
 
 void sched_next(const struct run_state *s, int64_t now_ms, struct sched_action *out) {
-    bool in_flight = s->running_nr + s->suspended_nr + s->retry_nr > 0;
+    bool in_flight = s->running_nr + s->suspended_nr + s->retry_nr + s->held_nr > 0;
     *out = action(SCHED_WAIT, -1);
     if (!may_move(s->status)) return;
     if (s->failed_node >= 0) {
         *out = action(SCHED_FAIL, s->failed_node);
     } else if (s->cap_breached) {
         return;                  /* run.failed is in the same plan */
-    } else if (s->end_reached) { /* 30-nodes 2.4 */
-        if (!in_flight) *out = action(SCHED_COMPLETE, -1);
+    } else if (s->end_reached) { /* 30-nodes 2.4; what a trigger holds is not waited for */
+        if (s->running_nr + s->suspended_nr + s->retry_nr == 0) *out = action(SCHED_COMPLETE, -1);
     } else if (s->skips_nr > 0) {
         *out = action(SCHED_SKIP, s->skips[0]);
         out->reason = SKIP_TEXT[s->nodes[s->skips[0]].sched.reason];
     } else {
-        int node = retry_due(s, now_ms);
+        int node = retry_due(s, now_ms), held = sched_held_due(s, now_ms);
+        if (held >= 0 && (node < 0 || held < node)) node = held;
         if (s->ready_nr > 0 && (node < 0 || s->ready[0] < node)) node = s->ready[0];
         if (node >= 0) *out = next_start(s, node);
-        else if (!in_flight) *out = action(SCHED_COMPLETE, -1);
+        else if (!in_flight && (node = sched_asleep(s)) >= 0) {
+            *out = action(SCHED_SKIP, node);
+            out->reason = SKIP_TEXT[SKIP_NOT_TRIGGERED];
+        } else if (!in_flight) *out = action(SCHED_COMPLETE, -1);
     }
 }
 

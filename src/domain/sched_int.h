@@ -37,4 +37,17 @@ struct expr_scope run_scope_of(struct run_scope *sc); /* borrows sc */
 /* Raw value of a member, STR_NONE when absent or when text is no object. */
 struct str member_raw(struct str text, struct str key, struct arena *a);
 
+/* --- sched.c, for sched_trigger.c --- */
+void sched_ready(struct run_state *s, int node); /* IDLE to READY, or SKIP when disabled */
+void sched_unhold(struct run_state *s, int node);
+/* Fresh activations of head and what it reaches, as of that firing (0, 0: none); false: some of it
+ * is still in flight. */
+bool sched_renew(struct run_state *s, int head, int32_t fired_by, int32_t fire_depth);
+
+/* --- sched_trigger.c --- */
+void sched_triggers_try(struct run_state *s);  /* enter what has fired and is at rest */
+void sched_triggers_drop(struct run_state *s); /* the run ends */
+int sched_held_due(const struct run_state *s, int64_t now_ms); /* a node, or -1 */
+int sched_asleep(const struct run_state *s); /* a node that waits for its first firing, or -1 */
+
 #endif

@@ -167,6 +167,8 @@ void run_state_free(struct run_state *s) {
     mem_free(s->intrs);
     mem_free(s->chans);
     mem_free(s->chan_ops);
+    state_pins_free(s);
+    sched_free(s);
     text_clear(&s->error);
     text_clear(&s->agent);
     text_clear(&s->outputs);
@@ -339,10 +341,11 @@ static int (*const FOLDS[EV_NR])(struct fold *f) = {
     [EV_INTERRUPT_RESOLVED] = fold_interrupt_resolved,
     [EV_CAP_BREACHED] = fold_cap_breached,
     [EV_AGENT_HANDOFF] = fold_agent_handoff,
+    [EV_VERSION_PINNED] = fold_version_pinned,
 };
 
 /* Kinds an executor causes: a re-executed attempt (STORE-39) skips as many as the log already
- * holds. */
+ * holds.  Not version.pinned: a pin that is there is not asked for again. */
 static bool event_is_effect(enum ev_kind k) {
     switch (k) {
     case EV_CHANNEL_WRITTEN:
@@ -350,7 +353,6 @@ static bool event_is_effect(enum ev_kind k) {
     case EV_OUTPUT_CHUNK:
     case EV_VARIABLE_CHANGED:
     case EV_LOG_APPENDED:
-    case EV_VERSION_PINNED:
     case EV_AGENT_REASONED:
     case EV_AGENT_TOOL_CALLED:
     case EV_AGENT_TOOL_RETURNED:
@@ -376,6 +378,7 @@ static void count_effect(struct fold *f) {
         return; /* WF-4: at the node's start, not by its executor */
     if (n->status != NODE_RUNNING) return;
     if (n->effects < INT32_MAX) n->effects++;
+    if (f->e->kind != EV_AGENT_HANDOFF) n->recorded = true; /* hand-offs precede the executor */
     if (f->e->kind == EV_OUTPUT_CHUNK && n->chunks < INT32_MAX) n->chunks++;
 }
 
@@ -394,6 +397,7 @@ static int fold_known(struct fold *f) {
         if (rc != 0) return rc;
     }
     count_effect(f);
+    if (f->node >= 0) s->nodes[f->node].clock_ms = f->ts_ms;
     /* RUNNING and the waiting states show what the suspended nodes ask for (INT-12). */
     bool going = to == RUN_RUNNING || run_status_waiting((enum run_status)to);
     if (going && (event_is_node(e->kind) || to != (int)s->status))

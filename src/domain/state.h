@@ -11,6 +11,7 @@
 
 #include "domain/event.h"
 #include "domain/options.h"
+#include "domain/reducer.h"
 #include "domain/workflow.h"
 
 /* Stored as integers: never reorder (D35 keeps the finest values). */
@@ -56,7 +57,8 @@ static inline struct str text_str(const struct text *t) {
 }
 
 /* Private to sched.c: derived from the log like everything else here, zero at the start. */
-enum sched_phase { PHASE_IDLE, PHASE_READY, PHASE_SKIP, PHASE_BEGUN, PHASE_SETTLED };
+/* HELD: started by a channel-write trigger once its channel has been quiet long enough. */
+enum sched_phase { PHASE_IDLE, PHASE_READY, PHASE_SKIP, PHASE_HELD, PHASE_BEGUN, PHASE_SETTLED };
 struct sched_tally { /* incoming non-loopback edges of one trigger rule */
     uint32_t total, open, yes, no, skipped, failed;
 };
@@ -69,7 +71,20 @@ struct sched_node {
     bool mark;          /* scratch of region walks, false between calls */
     int32_t loops;      /* loopback firings into this node since its last outer re-entry (WF-12) */
     int32_t loop_limit; /* limit that was exceeded, for workflow.loopback-limit */
+    int32_t fired_by;   /* trigger that began this activation, plus one; 0 = none (CHAN-21) */
+    int32_t fire_depth; /* firings that led to it, one upon the other */
+    int64_t due_ms;     /* HELD: start not before */
+    int64_t cause_seq;  /* the channel.written of the firing, 0 = none (EVT-4) */
     struct sched_tally in[RULE_NR];
+};
+#define TRIGGER_QUEUE_MAX 1024u
+struct trigger_fire { /* a write that a trigger has still to answer */
+    int64_t seq, ts_ms;
+    int32_t depth;
+};
+struct trigger_state { /* of one wf_trigger */
+    struct trigger_fire *v;
+    size_t n, cap;
 };
 struct node_state {
     struct sched_node
@@ -81,8 +96,11 @@ struct node_state {
     int64_t retry_at_ms;              /* > 0: waiting for a retry until then */
     int32_t chunks; /* output.chunk events of this attempt: where a streaming executor re-enters */
     int32_t
-        effects; /* all executor effects of this attempt in the log (channel writes, logs ...) */
-    bool pause_drained; /* suspended by a pause drain (WF-44), not by an interrupt */
+        effects;   /* all executor effects of this attempt in the log (channel writes, logs ...) */
+    bool recorded; /* this attempt left effects in the log (pins and hand-offs apart) */
+    int64_t started_seq; /* of the node.started in force */
+    int64_t clock_ms;    /* logical clock of the attempt: time of its last event (FORK-14) */
+    bool pause_drained;  /* suspended by a pause drain (WF-44), not by an interrupt */
     enum run_status
         waits; /* NODE_SUSPENDED: what the run shows for it (INT-12); RUN_RUNNING for a drain */
     int64_t suspended_seq; /* sequence of the node.suspended in force: "earliest" of INT-12 */
@@ -99,6 +117,7 @@ struct var_state {
 struct chan_entry {
     int64_t seq, ts_ms;
     uint64_t id; /* hash of the identity (messageId, voter), 0 = none */
+    uint8_t by;  /* enum reducer of the write: id is what that one means by it */
     bool fresh;  /* written since the last plan_project */
     struct text
         value; /* raw JSON: the value, or {"value":..,"_ts":..} for undeclared channels (CHAN-28) */
@@ -111,7 +130,24 @@ struct chan_state {
     struct chan_entry *v;          /* list reducers: entries; others: at most one */
     size_t n, cap;
     bool is_list;
+    struct sum *sum; /* counter: exact sum of its writes, valid while summed */
+    bool summed;
 };
+/* The first write whose schema version this host's declaration does not take (CHAN-18). */
+struct chan_break {
+    int chan;
+    int64_t version, seq; /* of the write; seq 0 = none */
+};
+/* CHAN-23: a framework variable that is a channel in workflows without a channels block. */
+#define CHAN_NAME_MAX 256u  /* characters (CHAN-1) */
+#define CHAN_ASK_MAX  1000u /* entries of _askExchanges: */
+struct chan_legacy {
+    const char *name;
+    bool is_prefix;
+    enum reducer reducer;
+    size_t max; /* entries, 0 = no bound of its own */
+};
+const struct chan_legacy *chan_legacy(struct str name); /* NULL: an ordinary name */
 struct chan_op { /* an entry that was projected and is gone since the last plan; new ones are marked
                     fresh */
     int chan;
@@ -126,6 +162,14 @@ struct intr_state { /* an interrupt of the run, for its life (INT-2); see interr
     struct text id, key;
     struct text payload;                   /* raw, while open */
     struct text value, action, decided_by; /* resolved: raw value, words */
+};
+/* Pinned change versions (VER-7).  V1 a change is pinned once. */
+#define PIN_CHANGE_ID_MAX 256u                      /* bytes */
+#define PIN_VERSION_MAX   INT64_C(9007199254740991) /* survives JSON readers with doubles */
+struct pin_state {
+    struct text change_id;
+    int64_t version, seq; /* seq: of the version.pinned */
+    int node;             /* that asked, -1 = unknown */
 };
 /* Immutable creation data of a run (RUN-9, D18). Texts are borrowed by run_state_new and copied. */
 struct run_meta {
@@ -157,6 +201,8 @@ struct run_state {
     int *skips;      /* min-heap of nodes that can only be skipped */
     int *loops;      /* loopback targets whose re-entry waits for a quiet region */
     size_t skips_nr, loops_nr;
+    struct trigger_state *triggers; /* one per trigger of the workflow */
+    size_t held_nr;
     size_t running_nr, suspended_nr, retry_nr, unsettled_nr;
     int current_node; /* node index or -1 (INT-12) */
     int failed_node;  /* first unhandled failure or -1 */
@@ -170,6 +216,9 @@ struct run_state {
     size_t chan_ops_nr, chan_ops_cap;
     struct intr_state *intrs; /* in the order they were requested */
     size_t intrs_nr, intrs_cap;
+    struct chan_break chan_break; /* CHAN-18: the run cannot go on */
+    struct pin_state *pins;       /* in log order */
+    size_t pins_nr, pins_cap;
     struct text agent;   /* raw AgentRef shown on the snapshot */
     struct text outputs; /* raw outputs of run.completed */
     bool dirty_run;
@@ -191,12 +240,25 @@ struct chan_state *run_state_chan(struct run_state *s, struct str name);
  * clock of a live run, completed_ms of an ended one).  Appends nothing for a replace channel that
  * has neither writes nor default. */
 MUST_CHECK int chan_value(const struct chan_state *c, int64_t now_ms, struct buf *out);
-/* May value be written to the channel (CHAN-4, 12, 13; CHAN-22 is the variable's side)?  To be
+/* May value be written to the channel (CHAN-1, 4, 12, 13; CHAN-22 is the variable's side)?  To be
  * asked before the event is planned: the fold takes what the log says.  Pure.  WOPR_E_VALIDATION,
  * TOO_BIG, NO_MEMORY. */
 MUST_CHECK int chan_write_check(const struct run_state *s, struct str channel, enum reducer r,
                                 struct str value, struct wopr_error *err);
-enum reducer reducer_of(struct str name); /* vendor.* and unknown ones are RED_VENDOR (CHAN-10) */
+/* NULL when the change is not pinned; valid until the next event. */
+const struct pin_state *run_state_pin(const struct run_state *s, struct str change_id);
+struct pin_reply {
+    int64_t version;
+    bool record; /* not in the log yet: version.pinned comes first */
+};
+/* getVersion(change_id, min, max) asked by a running node (VER-7, EVT-33): the pin; without one max
+ * for an attempt that is new, and min, the version from before the change, for an attempt whose
+ * effects or waits precede the question (waited: a wait is over).  -1 can be answered but not
+ * pinned. Pure.  VALIDATION: not (-1 <= min <= max, 0 <= max), or the id is empty or too long;
+ * VERSION_MISMATCH: pinned outside min..max, out->version says to what; TOO_BIG: too many pins. */
+MUST_CHECK int run_state_version(const struct run_state *s, int node, bool waited,
+                                 struct str change_id, int64_t min, int64_t max,
+                                 struct pin_reply *out);
 /* Forget what is dirty: after folding a stored log whose projection rows are known to be written.
  */
 void run_state_clean(struct run_state *s);
@@ -225,6 +287,8 @@ struct sched_action {
 void sched_next(const struct run_state *s, int64_t now_ms, struct sched_action *out);
 /* Earliest retry_at_ms of any waiting node, or -1. */
 int64_t sched_next_retry_ms(const struct run_state *s);
+/* Earliest moment a channel-write trigger starts its node, or -1 (CHAN-20). */
+int64_t sched_next_trigger_ms(const struct run_state *s);
 /* Called by the fold; internal to domain.  Division of labour:
  *  - the fold owns node_state.status/attempt/times/texts/retry_at_ms, running_nr, suspended_nr,
  * retry_nr, started_count, run status, current_node, cap_breached; it initialises current_node and
@@ -242,6 +306,10 @@ int64_t sched_next_retry_ms(const struct run_state *s);
  * 1, times 0, error empty; outputs stay until overwritten, so that the next round can read them.
  * Returns 0, NO_MEMORY, or CORRUPT (a node settled twice in one activation). */
 int sched_run_started(struct run_state *s);
+/* While channel.written is applied, after its value was folded; node: the writer or -1. */
+int sched_channel_written(struct run_state *s, const struct chan_state *c, int node,
+                          const struct event *e);
+void sched_free(struct run_state *s);
 int sched_node_settled(struct run_state *s, int node, struct wopr_error *err);
 void sched_node_started(struct run_state *s, int node);
 void sched_run_ended(struct run_state *s);
@@ -251,5 +319,8 @@ MUST_CHECK int sched_outputs(const struct run_state *s, struct buf *b);
  * message when a required port cannot be resolved (code input_unresolved at the node). */
 MUST_CHECK int ports_resolve(struct run_state *s, int node, struct arena *a, struct str *out,
                              struct wopr_error *err);
+/* A declared channel that an input of the node reads and the node may not (CHAN-5, 6); NULL = none.
+ */
+const struct wf_channel *ports_denied(const struct run_state *s, int node, struct arena *a);
 
 #endif

@@ -9,6 +9,7 @@
 /* Bounds of what a log can make grow by names of its own choosing. */
 #define STATE_VARS_MAX     4096u
 #define STATE_CHANS_MAX    4096u
+#define STATE_PINS_MAX     4096u
 #define STATE_ENTRIES_MAX  1000000u            /* per channel */
 #define STATE_VALUE_MAX    (16u * 1024 * 1024) /* bytes of one folded merge value */
 #define STATE_SCRATCH_MAX  (64u * 1024 * 1024) /* arena of one event */
@@ -32,6 +33,9 @@ struct arena *fold_scratch(struct fold *f); /* NULL when memory is short */
  * arena. */
 int fold_string(struct fold *f, const char *key, struct str *out);
 int fold_channel_written(struct fold *f);
+int fold_version_pinned(struct fold *f);
+void state_pins_free(struct run_state *s);
+const char *state_pins_broken(const struct run_state *s); /* V1 */
 int fold_node_started(struct fold *f);
 int fold_node_completed(struct fold *f);
 int fold_node_failed(struct fold *f);
@@ -59,7 +63,24 @@ MUST_CHECK int state_apply_checked(struct run_state *s, const struct event *e,
 bool run_status_waiting(enum run_status s);
 /* The status of a node after kind, or -1. */
 int node_edge(enum node_status from, enum ev_kind kind);
-bool reducer_is_list(enum reducer r);
+/* --- channels: state_channel.c, state_chan_check.c --- */
+/* The value as written or folded, without the frame of undeclared channels (CHAN-28). */
+struct str chan_entry_value(const struct chan_state *c, const struct chan_entry *e);
+/* The entry with the identity of value: *at, c->n when there is none; *id: its hash, 0 = none.
+ * *scratch is made on demand.  NO_MEMORY. */
+int chan_find_same(const struct chan_state *c, enum reducer r, struct str value,
+                   struct arena **scratch, uint64_t *id, size_t *at);
+size_t chan_expired(const struct chan_state *c,
+                    int64_t now_ms);         /* of the first entries (CHAN-16) */
+size_t chan_max(const struct chan_state *c); /* entries of a list */
+/* The exact sum with x added; c may be NULL.  VALIDATION: x is no number. */
+int chan_sum(const struct chan_state *c, struct str x, struct sum *out);
+/* One step of a value reducer, appended to b; c NULL: from empty.  VALIDATION, NO_MEMORY. */
+int chan_step(const struct chan_state *c, enum reducer r, struct str x, struct arena *a,
+              struct sum *sum, struct buf *b, size_t *keys);
+/* Does the channel's schema take the write at now_ms (CHAN-4)?  VALIDATION, TOO_BIG, NO_MEMORY. */
+int chan_fits(const struct chan_state *c, enum reducer r, struct str value, int64_t now_ms,
+              struct wopr_error *err);
 void chan_free(struct chan_state *c);
 struct chan_state *chan_add(struct run_state *s, struct str name, const struct wf_channel *decl);
 int state_var_set(struct run_state *s, struct str name, struct str value, bool sensitive);

@@ -73,6 +73,8 @@ int fold_node_started(struct fold *f) {
     n->started_ms = f->ts_ms;
     n->completed_ms = 0;
     n->chunks = n->effects = 0;
+    n->recorded = false;
+    n->started_seq = f->e->seq;
     text_clear(&n->outputs);
     text_clear(&n->error);
     f->s->started_count++; /* EVT-25: retries included */
@@ -178,6 +180,7 @@ int fold_node_suspended(struct fold *f) {
     node_move(f->s, f->node, to, 0);
     n->waits = WAITS[i].waits;
     n->pause_drained = n->waits == RUN_RUNNING;
+    n->recorded = n->recorded || !n->pause_drained; /* it asked something: VER-7 */
     n->suspended_seq = f->e->seq;
     return intr_suspended(f);
 }

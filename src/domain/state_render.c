@@ -82,5 +82,6 @@ const char *run_state_broken(const struct run_state *s) {
     bool going = s->status == RUN_RUNNING || run_status_waiting(s->status);
     if (going && (run_waits(s, &shown) != s->status || shown != s->current_node))
         return "R8: the status is what the suspended nodes ask for (INT-12)";
-    return nodes_broken(s);
+    const char *broken = nodes_broken(s);
+    return broken ? broken : state_pins_broken(s);
 }

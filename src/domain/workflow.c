@@ -49,25 +49,33 @@ static int variables(struct wfc *c, const struct wfc_obj *top) {
     return rc;
 }
 
-/* CHAN-20 */
-static int channel_trigger(struct wfc *c, const struct wfc_obj *t) {
-    static const char *const FROM[] = {"child", "parent", "any", NULL};
+/* CHAN-20.  Disabled ones are checked and left out. */
+static int channel_trigger(struct wfc *c, const struct wfc_obj *t, struct str id) {
+    static const char *const FROM[] = {"any", "child", "parent", NULL}; /* enum wf_from */
     struct wfc_obj o;
     struct str channel = STR_NONE, from = STR("any"), node = STR_NONE;
-    int64_t debounce = 0;
+    struct wf_trigger to = {.id = id};
+    bool enabled = true;
     int rc = wfc_need_str(c, t, "nodeId", &node);
+    if (rc == 0) rc = wfc_bool(c, t, "enabled", &enabled);
     if (rc != 0) return rc;
-    if (workflow_node_index(c->w, node) < 0)
-        return wfc_fail(c, t->pointer, "nodeId", "no node has this id");
+    to.node = workflow_node_index(c->w, node);
+    if (to.node < 0) return wfc_fail(c, t->pointer, "nodeId", "no node has this id");
     rc = wfc_obj(c, wfc_raw(t, "config"), &o, "%.*s/config", WF_POINTER_MAX - 16, t->pointer);
     if (rc == 0) rc = wfc_need_str(c, &o, "channel", &channel);
     if (rc != 0) return rc;
-    if (workflow_channel(c->w, channel) == NULL)
-        return wfc_fail(c, o.pointer, "channel", "no such channel is declared");
+    const struct wf_channel *ch = workflow_channel(c->w, channel);
+    if (ch == NULL) return wfc_fail(c, o.pointer, "channel", "no such channel is declared");
+    to.channel = (int)(ch - c->w->channels);
     rc = wfc_str(c, &o, "onlyFrom", &from);
     if (rc == 0 && wfc_word(from, FROM) < 0)
         return wfc_fail(c, o.pointer, "onlyFrom", "child, parent or any");
-    return rc != 0 ? rc : wfc_int(c, &o, "debounceMs", 0, 60000, &debounce);
+    if (rc == 0) rc = wfc_int(c, &o, "debounceMs", 0, 60000, &to.debounce_ms);
+    if (rc != 0 || !enabled) return rc;
+    to.from = (enum wf_from)wfc_word(from, FROM);
+    c->w->nodes[to.node].dormant = true; /* until an edge into it is found, see wfc_graph */
+    c->w->triggers[c->w->triggers_nr++] = to;
+    return 0;
 }
 
 static int triggers(struct wfc *c, const struct wfc_obj *top) { /* WF-20 */
@@ -80,6 +88,8 @@ static int triggers(struct wfc *c, const struct wfc_obj *top) { /* WF-20 */
     if (rc != 0) return rc;
     struct map *seen = map_new();
     if (seen == NULL) return wfc_memory(c);
+    c->w->triggers = ARENA_ARRAY(c->w->arena, struct wf_trigger, el.n + 1);
+    if (c->w->triggers == NULL) rc = wfc_memory(c);
     for (size_t i = 0; rc == 0 && i < el.n; i++) {
         struct str id = STR_NONE, type = STR_NONE;
         rc = wfc_obj(c, el.v[i], &o, "/triggers/%zu", i);
@@ -88,7 +98,7 @@ static int triggers(struct wfc *c, const struct wfc_obj *top) { /* WF-20 */
         if (rc == 0) rc = wfc_need_str(c, &o, "type", &type);
         if (rc == 0 && wfc_word(type, KINDS) < 0)
             rc = wfc_fail(c, o.pointer, "type", "unknown type of trigger");
-        if (rc == 0 && str_eqc(type, "channel-write")) rc = channel_trigger(c, &o);
+        if (rc == 0 && str_eqc(type, "channel-write")) rc = channel_trigger(c, &o, id);
     }
     map_free(seen);
     return rc;

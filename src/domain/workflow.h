@@ -30,6 +30,7 @@ struct wf_node {
     struct wf_port *ports;
     size_t ports_nr;
     bool disabled, is_entry;
+    bool dormant; /* started by channel-write triggers alone */
     uint32_t max_retries;
     int64_t retry_delay_ms;    /* -1 = exponential default (WF-24) */
     int64_t timeout_ms;        /* per attempt, 0 = none */
@@ -86,6 +87,11 @@ enum reducer {
     RED_VENDOR,
     RED_NR
 };
+struct wf_access { /* one side of a channel (CHAN-5): open, or the entries alone */
+    bool listed;
+    struct str *v; /* node ids, type ids, prefixes with *; none: nobody */
+    size_t n;
+};
 struct wf_channel { /* CHAN, 20-runtime 5.1 */
     struct str name;
     enum reducer reducer;
@@ -94,8 +100,17 @@ struct wf_channel { /* CHAN, 20-runtime 5.1 */
     bool schema_is_array;
     int64_t schema_version, max_size, ttl_ms; /* 0 = none */
     struct str default_value;                 /* raw or empty */
-    struct str access;                        /* raw or empty */
+    struct wf_access readers, writers;
+    int64_t *compatible; /* compatibleWith (CHAN-18) */
+    size_t compatible_nr;
     bool sensitive;
+};
+enum wf_from { FROM_ANY, FROM_CHILD, FROM_PARENT };
+struct wf_trigger { /* an enabled channel-write trigger (CHAN-20) */
+    struct str id;
+    int node, channel; /* indexes */
+    enum wf_from from;
+    int64_t debounce_ms; /* quiet period, 0 = none */
 };
 struct workflow {
     struct arena *arena;
@@ -111,6 +126,8 @@ struct workflow {
     size_t vars_nr;
     struct wf_channel *channels;
     size_t channels_nr;
+    struct wf_trigger *triggers;
+    size_t triggers_nr;
     bool channel_aware;                       /* a channels block exists (CHAN-22) */
     const struct schema *configurable_schema; /* NULL when not declared (WF-2) */
     struct schema_set *schemas;               /* owns channel, configurable and regex schemas */
@@ -140,6 +157,8 @@ int workflow_node_index(const struct workflow *w, struct str node_id); /* -1 whe
 const struct wf_variable *workflow_variable(const struct workflow *w, struct str name);
 const struct wf_channel *workflow_channel(const struct workflow *w, struct str name);
 const char *reducer_name(enum reducer r);
+/* CHAN-5: the node's id or a pattern of its type is listed, or the side is open. */
+bool channel_admits(const struct wf_access *side, const struct wf_node *n);
 
 /* --- expressions (WF-10) --- */
 struct expr; /* immutable, in the arena it was parsed into */

@@ -45,35 +45,72 @@ static bool access_entry(struct str s) {
     return true;
 }
 
-static int access_list(struct wfc *c, const struct wfc_obj *access, const char *side) {
+static int access_list(struct wfc *c, const struct wfc_obj *access, const char *name,
+                       struct wf_access *side) {
     struct json_elements el;
-    int rc = wfc_list(c, access, side, ACCESS_ITEMS_MAX, &el);
-    for (size_t i = 0; rc == 0 && i < el.n; i++) {
+    if (wfc_raw(access, name).p == NULL) return 0; /* an omitted side is open */
+    int rc = wfc_list(c, access, name, ACCESS_ITEMS_MAX, &el);
+    if (rc != 0) return rc;
+    *side = (struct wf_access){.listed = true, .v = ARENA_ARRAY(c->w->arena, struct str, el.n + 1)};
+    if (side->v == NULL) return wfc_memory(c);
+    for (size_t i = 0; i < el.n; i++) {
         struct str s = json_string(el.v[i], c->tmp);
         if (s.p == NULL || !access_entry(s))
-            rc = wfc_fail(c, access->pointer, side,
-                          "entries are node ids, type ids, a type prefix with *, or *");
+            return wfc_fail(c, access->pointer, name,
+                            "entries are node ids, type ids, a type prefix with *, or *");
+        side->v[side->n] = arena_str(c->w->arena, s);
+        if (side->v[side->n++].p == NULL) return wfc_memory(c);
     }
-    return rc;
+    return 0;
+}
+
+bool channel_admits(const struct wf_access *side, const struct wf_node *n) {
+    if (!side->listed) return true;
+    for (size_t i = 0; i < side->n; i++) {
+        struct str e = side->v[i];
+        bool prefix = e.n > 0 && e.p[e.n - 1] == '*';
+        if (str_eq(e, n->id) || str_eq(e, n->type_id)) return true;
+        if (prefix && str_starts(n->type_id, str_n(e.p, e.n - 1))) return true;
+    }
+    return false;
 }
 
 static int channel_access(struct wfc *c, const struct wfc_obj *o,
                           struct wf_channel *ch) { /* CHAN-5 */
     struct str raw = wfc_raw(o, "access");
-    if (raw.p == NULL) return 0;
-    ch->access = raw;
+    if (raw.p == NULL || json_type_of(raw) == JSON_NULL) return 0;
     if (json_type_of(raw) == JSON_STRING) {
         struct str word = json_string(raw, c->tmp);
-        if (str_eqc(word, "public") || str_eqc(word, "private")) return 0;
+        ch->readers.listed = ch->writers.listed = str_eqc(word, "private"); /* nobody */
+        if (ch->readers.listed || str_eqc(word, "public")) return 0;
         return wfc_fail(c, o->pointer, "access", "is public, private or an object");
     }
     struct wfc_obj access;
     char pointer[WF_POINTER_MAX];
     wfc_pointer(pointer, o->pointer, STR("access"));
     int rc = wfc_obj(c, raw, &access, "%s", pointer);
-    if (rc == 0) rc = access_list(c, &access, "readers");
-    if (rc == 0) rc = access_list(c, &access, "writers");
+    if (rc == 0) rc = access_list(c, &access, "readers", &ch->readers);
+    if (rc == 0) rc = access_list(c, &access, "writers", &ch->writers);
     return rc;
+}
+
+/* CHAN-18 */
+static int channel_compatible(struct wfc *c, const struct wfc_obj *o, struct wf_channel *ch) {
+    struct json_elements el;
+    int rc = wfc_list(c, o, "compatibleWith", ACCESS_ITEMS_MAX, &el);
+    if (rc != 0 || el.n == 0) return rc;
+    ch->compatible = ARENA_ARRAY(c->w->arena, int64_t, el.n);
+    if (ch->compatible == NULL) return wfc_memory(c);
+    for (size_t i = 0; i < el.n; i++) {
+        int64_t *v = &ch->compatible[ch->compatible_nr];
+        if (!json_int(el.v[i], v) || *v < 1)
+            return wfc_fail(c, o->pointer, "compatibleWith", "holds schema versions from 1 on");
+        for (size_t k = 0; k < ch->compatible_nr; k++)
+            if (ch->compatible[k] == *v)
+                return wfc_fail(c, o->pointer, "compatibleWith", "names a version twice");
+        ch->compatible_nr++;
+    }
+    return 0;
 }
 
 /* CHAN-4: a list channel whose schema says array validates the folded value, not the entry. */
@@ -113,8 +150,12 @@ static int channel(struct wfc *c, struct str name, struct str raw, struct wf_cha
     if (rc == 0) rc = wfc_int(c, &o, "ttlMs", 0, TTL_MS_MAX, &ch->ttl_ms); /* CHAN-2 */
     if (rc == 0) rc = wfc_bool(c, &o, "sensitive", &ch->sensitive);
     if (rc == 0) rc = channel_access(c, &o, ch);
+    if (rc == 0) rc = channel_compatible(c, &o, ch);
     if (rc == 0) rc = channel_schema(c, &o, ch);
     if (rc != 0) return rc;
+    if (known < 0) /* CHAN-10 */
+        log_warn("a channel declares a reducer of a vendor, which this host folds as replace",
+                 "reducer", "vendor");
     bool ages =
         ch->reducer != RED_REPLACE && ch->reducer != RED_MERGE && ch->reducer != RED_COUNTER;
     if (ch->ttl_ms > 0 && !ages) { /* CHAN-3 */

@@ -58,15 +58,28 @@ static void search(struct workflow *w, int root, unsigned char *colour, struct f
     }
 }
 
+static bool is_source(const struct workflow *w, const struct wf_node *n) {
+    for (size_t k = 0; k < n->in_nr; k++)
+        if (!w->edges[n->in_edges[k]].loopback) return false;
+    return true;
+}
+
+/* CHAN-20: what a channel-write trigger starts, and no edge, waits for the trigger; unless nothing
+ * else could begin the run. */
 static void entries(struct workflow *w) {
     bool marked = false; /* core.start, when present, is the start set (30-nodes 2.4) */
-    for (size_t i = 0; i < w->nodes_nr; i++)
-        if (str_eqc(w->nodes[i].type_id, "core.start")) marked = w->nodes[i].is_entry = true;
-    for (size_t i = 0; !marked && i < w->nodes_nr; i++) {
-        bool entry = true;
-        for (size_t k = 0; entry && k < w->nodes[i].in_nr; k++)
-            entry = w->edges[w->nodes[i].in_edges[k]].loopback;
-        w->nodes[i].is_entry = entry;
+    bool others = false;
+    for (size_t i = 0; i < w->nodes_nr; i++) {
+        struct wf_node *n = &w->nodes[i];
+        bool start = str_eqc(n->type_id, "core.start");
+        if (start) marked = n->is_entry = true;
+        n->dormant = n->dormant && !start && is_source(w, n);
+        others = others || (is_source(w, n) && !n->dormant);
+    }
+    for (size_t i = 0; i < w->nodes_nr; i++) {
+        struct wf_node *n = &w->nodes[i];
+        n->dormant = n->dormant && (marked || others);
+        if (!marked) n->is_entry = is_source(w, n) && !n->dormant;
     }
 }
 

@@ -14,6 +14,7 @@ static const char *const FINAL_CODES[] = {
     "capability_not_provided",  "channel_access_denied", "conformance_test_failure",
     "event_payload_invalid",    "input_unresolved",      "loopback_limit_exceeded",
     "recursion_limit_exceeded", "unsupported_node_type", "validation_error",
+    "version_out_of_range",
 };
 
 static bool code_is_final(struct str code) {
@@ -155,6 +156,12 @@ static void result_apply(struct step *st, int node, const struct node_result *r)
 
 static int inputs_of(struct step *st, int node, struct str *inputs) {
     struct wopr_error err = {0};
+    const struct wf_channel *closed = ports_denied(st->s, node, st->a);
+    if (closed) { /* CHAN-6 */
+        struct failure denied = channel_denied(st, node, closed->name, "readers");
+        attempt_failed(st, node, &denied);
+        return WOPR_E_FORBIDDEN;
+    }
     outputs_swap(st->re);
     int rc = ports_resolve(st->s, node, st->a, inputs, &err);
     outputs_swap(st->re);
@@ -189,6 +196,13 @@ static void skips_take(struct step *st, int node, struct node_result *r) {
     re->skips[node] -= (int32_t)n;
 }
 
+/* FORK-14.  What a repeated execution sees too: events, and the deadline of the wait that is over,
+ * which stands in its timer's row until the outcome is committed. */
+static int64_t logical_ms(const struct step *st, int node, bool waited) {
+    int64_t ms = st->s->nodes[node].clock_ms;
+    return waited && st->wait_over_ms > ms ? st->wait_over_ms : ms;
+}
+
 void attempt_run(struct step *st, int node, bool waited) {
     const struct wf_node *def = &st->s->wf->nodes[node];
     const struct node_state *ns = &st->s->nodes[node];
@@ -204,7 +218,7 @@ void attempt_run(struct step *st, int node, bool waited) {
                              .chunks_done = ns->chunks,
                              .waited = waited,
                              .conformance = st->e->cfg.conformance,
-                             .now_ms = st->now_ms};
+                             .now_ms = logical_ms(st, node, waited)};
     if (!type) { /* gone since the attempt began */
         node_fail(&r, "unsupported_node_type", "this host does not offer the type", false);
         failed(st, node, &r);
@@ -277,12 +291,13 @@ void attempt_start(struct step *st, int node) {
     const struct node_state *ns = &st->s->nodes[node];
     if (refused(st, node)) return;
     int attempt = ns->retry_at_ms > 0 && ns->attempt < INT32_MAX ? ns->attempt + 1 : 0;
+    int64_t cause = ns->sched.cause_seq > 0 ? ns->sched.cause_seq : -1; /* EVT-4, CHAN-20 */
     struct str agent = arena_str(st->a, text_str(&st->s->agent));
     st->re->stalled = false;
     if (st->re->clear) text_clear(&st->re->clear[node]);
     step_timer_clear(st, TIMER_RETRY, node);
     struct str payload = pay_node_started(st->p->arena, def->id, def->type_id, attempt);
-    int64_t seq = step_emit(st, EV_NODE_STARTED, node, -1, payload);
+    int64_t seq = step_emit(st, EV_NODE_STARTED, node, cause, payload);
     if (seq == EMIT_REFUSED) {
         struct failure f = invalid("the node cannot be started");
         node_end_failed(st, node, &f);

@@ -3,14 +3,9 @@
  * CHAN-24, OBS-70..72). Everything is checked here, before the append; the fold only counts.
  */
 #include "codec/json.h"
-#include "codec/schema.h"
 #include "engine/internal.h"
 
-#include <stdio.h>
-
-#define EFFECT_NAMES_MAX   4000u /* variables, and channels, of one run */
-#define EFFECT_FOLDED_MAX  (16u * 1024 * 1024)
-#define EFFECT_MESSAGE_MAX 256
+#define EFFECT_NAMES_MAX 4000u /* variables of one run */
 
 static int fail(struct failure *f, struct str code, struct str message) {
     *f = (struct failure){.code = code, .message = message};
@@ -34,14 +29,70 @@ static int shown(struct step *st, struct str json, struct str *out) {
     return rc;
 }
 
+/* --- channels --- */
+
+struct failure channel_denied(struct step *st, int node, struct str channel, const char *allowed) {
+    const struct wf_node *n = &st->s->wf->nodes[node];
+    struct failure f;
+    struct buf b;
+    struct jw w;
+    buf_init(&b, EVENT_PAYLOAD_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "channel", channel);
+    jw_key(&w, "requestedBy");
+    jw_object(&w);
+    jw_kstr(&w, "nodeId", n->id);
+    jw_kstr(&w, "typeId", n->type_id);
+    jw_end_object(&w);
+    jw_kstrz(&w, "allowed", allowed);
+    jw_end_object(&w);
+    (void)fail(&f, STR("channel_access_denied"), STR("the node has no access to the channel"));
+    f.details = arena_str(st->a, buf_str(&b));
+    buf_fini(&b);
+    return f;
+}
+
+/* red: for a channel without declaration. */
+static int channel_write(struct step *st, int node, struct str channel, enum reducer red,
+                         struct str value, struct failure *f) {
+    const struct wf_node *n = &st->s->wf->nodes[node];
+    const struct wf_channel *d = workflow_channel(st->s->wf, channel);
+    const char *name = d ? arena_cstr(st->a, d->reducer_name) : reducer_name(red);
+    struct wopr_error why = {0};
+    if (d && !channel_admits(&d->writers, n)) { /* CHAN-5, CHAN-6 */
+        *f = channel_denied(st, node, channel, "writers");
+        return WOPR_E_VALIDATION;
+    }
+    int rc = chan_write_check(st->s, channel, d ? d->reducer : red, value, &why);
+    if (rc == WOPR_E_NO_MEMORY || !name) {
+        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a channel write");
+        return 0;
+    }
+    if (rc != 0) return fail(f, STR("validation_error"), arena_str(st->a, str_c(why.message)));
+    if (d && d->sensitive && shown(st, value, &value) != 0) return 0; /* CHAN-24 */
+    step_now(st);
+    return emit(st, EV_CHANNEL_WRITTEN, node,
+                pay_channel_written(st->p->arena, channel, value, name, st->now_ms, n->id,
+                                    d ? d->schema_version : 0),
+                f);
+}
+
+static int channel(struct step *st, int node, const struct node_effect *x, struct failure *f) {
+    return channel_write(st, node, x->name, x->reducer, x->value, f);
+}
+
 /* --- variables --- */
 
 static int variable(struct step *st, int node, const struct node_effect *x, struct failure *f) {
     struct run_state *s = st->s;
     const struct wf_variable *d = workflow_variable(s->wf, x->name);
+    const struct chan_legacy *framework = s->wf->channel_aware ? NULL : chan_legacy(x->name);
     struct var_state *v = run_state_var(s, x->name);
     struct str next = x->value, previous = v ? arena_str(st->a, text_str(&v->value)) : STR_NONE;
     bool sensitive = d ? d->sensitive : v && v->sensitive;
+    if (framework && !d) /* CHAN-23 */
+        return channel_write(st, node, x->name, framework->reducer, x->value, f);
     if (s->wf->channel_aware && workflow_channel(s->wf, x->name))
         return bad(f, "the name is that of a declared channel; write the channel instead");
     if (!v && s->vars_nr >= EFFECT_NAMES_MAX) return bad(f, "the run has too many variables");
@@ -57,167 +108,6 @@ static int variable(struct step *st, int node, const struct node_effect *x, stru
     if (v && text_set(&v->value, x->value) != 0)
         plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a variable");
     return 0;
-}
-
-/* --- channels --- */
-
-static bool pattern_fits(struct str entry, const struct wf_node *n) {
-    if (str_eq(entry, n->id)) return true;
-    if (entry.n == 0 || entry.p[entry.n - 1] != '*') return str_eq(entry, n->type_id);
-    return str_starts(n->type_id, str_n(entry.p, entry.n - 1)); /* CHAN-5 */
-}
-
-/* CHAN-5, CHAN-6 for writers. */
-static bool may_write(struct step *st, const struct wf_channel *d, const struct wf_node *n) {
-    struct json_elements list;
-    if (d->access.n == 0 || json_type_of(d->access) == JSON_NULL) return true;
-    if (json_type_of(d->access) == JSON_STRING)
-        return !str_eqc(json_string(d->access, st->a), "private");
-    struct str writers = json_get(d->access, "writers");
-    if (writers.n == 0) return true;
-    if (json_elements(writers, st->a, &list, NULL) != 0) return false;
-    for (size_t i = 0; i < list.n; i++)
-        if (pattern_fits(json_string(list.v[i], st->a), n)) return true;
-    return false;
-}
-
-static int denied(struct step *st, const struct node_effect *x, const struct wf_node *n,
-                  struct failure *f) {
-    struct buf b;
-    struct jw w;
-    buf_init(&b, EVENT_PAYLOAD_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "channel", x->name);
-    jw_key(&w, "requestedBy");
-    jw_object(&w);
-    jw_kstr(&w, "nodeId", n->id);
-    jw_kstr(&w, "typeId", n->type_id);
-    jw_end_object(&w);
-    jw_kstrz(&w, "allowed", "writers");
-    jw_end_object(&w);
-    (void)fail(f, STR("channel_access_denied"), STR("the node may not write the channel"));
-    f->details = arena_str(st->a, buf_str(&b));
-    buf_fini(&b);
-    return WOPR_E_VALIDATION;
-}
-
-static bool is_list(enum reducer r) {
-    return r == RED_APPEND || r == RED_VOTES || r == RED_FEEDBACK || r == RED_MESSAGE;
-}
-
-/* The channel's value once x was added, as far as its schema and size can see it. */
-static struct str folded(struct step *st, const struct wf_channel *d, struct str x) {
-    const struct chan_state *c = run_state_chan(st->s, d->name);
-    struct buf b;
-    buf_init(&b, EFFECT_FOLDED_MAX);
-    if (!c || chan_value(c, 0, &b) != 0 || b.len < 2) {
-        buf_reset(&b);
-        buf_addz(&b, "[]");
-    }
-    struct str list = buf_str(&b); /* rendered by us: "[" first, "]" last */
-    bool empty = str_trim(str_n(list.p + 1, list.n - 2)).n == 0;
-    struct str head = str_n(list.p, list.n - 1);
-    struct str out =
-        arena_printf(st->a, STR_FMT "%s" STR_FMT "]", STR_ARG(head), empty ? "" : ",", STR_ARG(x));
-    buf_fini(&b);
-    return out;
-}
-
-static int schema_fits(struct step *st, const struct wf_channel *d, struct str x,
-                       struct failure *f) {
-    struct schema_issue issue;
-    struct str subject = x;
-    if (!d->schema) return 0;
-    if (is_list(d->reducer) && d->schema_is_array) subject = folded(st, d, x); /* CHAN-4 */
-    if (!subject.p) return bad(f, "the channel is too large to be checked");
-    int rc = schema_validate_text(d->schema, subject, &issue);
-    if (rc == 0) return 0;
-    if (rc == WOPR_E_NO_MEMORY) {
-        plan_fail(st->p, rc, "no memory to check a channel");
-        return 0;
-    }
-    char text[EFFECT_MESSAGE_MAX];
-    snprintf(text, sizeof text, "the value does not fit the schema of the channel: %.180s",
-             rc == WOPR_E_VALIDATION ? issue.reason : "it is too complex");
-    return fail(f, STR("validation_error"), arena_str(st->a, str_c(text)));
-}
-
-static size_t member_count(struct step *st, struct str json) {
-    struct json_members m = {0};
-    struct json_elements v = {0};
-    if (json_type_of(json) == JSON_ARRAY)
-        return json_elements(json, st->a, &v, NULL) == 0 ? v.n : SIZE_MAX;
-    if (json_type_of(json) == JSON_OBJECT)
-        return json_members(json, st->a, &m, NULL) == 0 ? m.n : SIZE_MAX;
-    return 1;
-}
-
-/* Keys of the merged object. */
-static size_t merged_count(struct step *st, struct str old, struct str x) {
-    struct json_members was = {0}, add = {0};
-    if (old.n > 0 && json_members(old, st->a, &was, NULL) != 0) return SIZE_MAX;
-    if (json_members(x, st->a, &add, NULL) != 0) return SIZE_MAX;
-    size_t n = was.n;
-    for (size_t i = 0; i < add.n; i++) {
-        size_t k = 0;
-        while (k < was.n && !str_eq(was.v[k].key, add.v[i].key)) k++;
-        if (k == was.n) n++;
-    }
-    return n;
-}
-
-/* CHAN-13: lists drop their oldest, the others refuse. */
-static int size_fits(struct step *st, const struct wf_channel *d, struct str x, struct failure *f) {
-    if (d->max_size <= 0 || is_list(d->reducer)) return 0;
-    const struct chan_state *c = run_state_chan(st->s, d->name);
-    struct buf b;
-    bool fits;
-    double was = 0, by = 0;
-    buf_init(&b, EFFECT_FOLDED_MAX);
-    struct str old = c && c->n > 0 && chan_value(c, 0, &b) == 0 ? buf_str(&b) : STR_NONE;
-    if (d->reducer == RED_MERGE) {
-        fits = merged_count(st, old, x) <= (uint64_t)d->max_size;
-    } else if (d->reducer == RED_COUNTER) {
-        if (old.n > 0) (void)json_double(old, &was);
-        (void)json_double(x, &by);
-        fits = was + by <= (double)d->max_size && was + by >= -(double)d->max_size;
-    } else {
-        fits = member_count(st, x) <= (uint64_t)d->max_size;
-    }
-    buf_fini(&b);
-    return fits ? 0 : bad(f, "the channel would grow over its maxSize");
-}
-
-static int channel(struct step *st, int node, const struct node_effect *x, struct failure *f) {
-    struct run_state *s = st->s;
-    const struct wf_node *n = &s->wf->nodes[node];
-    const struct wf_channel *d = workflow_channel(s->wf, x->name);
-    enum reducer red = d ? d->reducer : x->reducer;
-    const char *name = d ? arena_cstr(st->a, d->reducer_name) : reducer_name(red);
-    struct str value = x->value;
-    if (d && !may_write(st, d, n)) return denied(st, x, n, f);
-    if (!d && !run_state_chan(s, x->name) && s->chans_nr >= EFFECT_NAMES_MAX)
-        return bad(f, "the run has too many channels");
-    if (red == RED_MERGE && json_type_of(value) != JSON_OBJECT) /* CHAN-12 */
-        return bad(f, "a merge channel takes objects only");
-    if (red == RED_COUNTER && json_type_of(value) != JSON_NUMBER)
-        return bad(f, "a counter channel takes numbers only");
-    if (d) {
-        int rc = schema_fits(st, d, value, f);
-        if (rc == 0) rc = size_fits(st, d, value, f);
-        if (rc != 0 || step_lost(st)) return rc;
-    }
-    if (d && d->sensitive && shown(st, value, &value) != 0) return 0; /* CHAN-24 */
-    if (!name) {
-        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a channel write");
-        return 0;
-    }
-    step_now(st);
-    return emit(st, EV_CHANNEL_WRITTEN, node,
-                pay_channel_written(st->p->arena, x->name, value, name, st->now_ms, n->id,
-                                    d ? d->schema_version : 0),
-                f);
 }
 
 /* --- the others --- */
@@ -252,6 +142,20 @@ static int artifact(struct step *st, int node, const struct node_effect *x, stru
     return rc;
 }
 
+/* EVT-33.  A change id that the redactor would alter (OBS-75) could not be found again. */
+static int pin(struct step *st, int node, const struct node_effect *x, struct failure *f) {
+    int64_t version;
+    struct buf b;
+    if (!json_int(x->value, &version)) return bad(f, "the version of a change is no whole number");
+    buf_init(&b, EVENT_PAYLOAD_MAX);
+    bool altered = redact_text(x->name, STR_NONE, &b) || buf_failed(&b);
+    buf_fini(&b);
+    if (altered) return bad(f, "the id of a change has the shape of a credential");
+    struct str id = st->s->wf->nodes[node].id;
+    return emit(st, EV_VERSION_PINNED, node, pay_version_pinned(st->p->arena, x->name, version, id),
+                f);
+}
+
 /* Which parts of an effect are JSON, and may they be left out? */
 enum part { PART_TEXT, PART_JSON, PART_JSON_OR_NONE };
 static const struct {
@@ -263,6 +167,7 @@ static const struct {
     [EFFECT_LOG] = {log_line, PART_TEXT, PART_JSON_OR_NONE},
     [EFFECT_CHUNK] = {chunk, PART_TEXT, PART_JSON_OR_NONE},
     [EFFECT_ARTIFACT] = {artifact, PART_JSON, PART_JSON_OR_NONE},
+    [EFFECT_PIN] = {pin, PART_JSON, PART_JSON_OR_NONE},
 };
 
 /* Executors of embedding programs are foreign bytes too. */

@@ -49,7 +49,7 @@
 #define ENGINE_WAIT_MS_MAX      INT64_C(31536000000) /* one node wait: a year */
 
 /* In-memory timers beside the durable kinds of domain/plan.h. */
-enum { TIMER_STALL = 100, TIMER_BACKOFF = 101, TIMER_ASK = 102 };
+enum { TIMER_STALL = 100, TIMER_BACKOFF = 101, TIMER_ASK = 102, TIMER_TRIGGER = 103 };
 
 struct exec_timer {
     struct heap_node heap; /* (mu) key: monotonic milliseconds */
@@ -186,6 +186,7 @@ struct step {
     struct arena *a; /* scratch, reset per turn */
     int64_t now_ms;  /* wall clock, not before the timers that brought us here */
     int64_t floor_ms;
+    int64_t wait_over_ms; /* deadline of the node's wait that is being answered, else 0 */
     uint64_t began_ms;
     bool first;             /* p creates the run */
     struct engine_cmd *cmd; /* its effect is in p */
@@ -279,6 +280,7 @@ void run_end_cap_told(struct step *st, int64_t cause);
 void run_end_loop_told(struct step *st, int node);
 void run_end_completed(struct step *st);
 void run_end_timeout(struct step *st);
+void run_end_schema_break(struct step *st); /* CHAN-18 */
 void run_end_cancelled(struct step *st, struct str reason, struct str by);
 int64_t run_duration_ms(const struct step *st);
 
@@ -289,6 +291,8 @@ void attempt_failed(struct step *st, int node, const struct failure *f);
 void attempt_timed_out(struct step *st, int node); /* step.c: timeoutMs of a node is over */
 
 /* --- effects.c --- */
+/* CHAN-6; allowed: "readers" or "writers" */
+struct failure channel_denied(struct step *st, int node, struct str channel, const char *allowed);
 /* 0, or f is filled and WOPR_E_VALIDATION: the node fails with it. */
 MUST_CHECK int effect_apply(struct step *st, int node, const struct node_effect *x,
                             struct failure *f);

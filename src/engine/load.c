@@ -13,13 +13,25 @@
 
 /* --- look up --- */
 
+static void newer(struct engine *e, struct engine_cmd *cmd, const struct run_head *h) {
+    struct engine_result *r = &cmd->result;
+    r->rc = wopr_error_set(&r->err, WOPR_E_VERSION_MISMATCH,
+                           "the run was written by a newer engine; upgrade this host first");
+    wopr_error_details(&r->err,
+                       "{\"runId\":\"" STR_FMT "\",\"persistedVersion\":%d,\"currentVersion\":%d}",
+                       STR_ARG(h->run_id), (int)h->engine_version, CURRENT_ENGINE_VERSION);
+    cmd_settle(e, cmd);
+}
+
 /* Answers what needs no lease (RUN-21, RUN-27, RUN-29, RUN-30); false: the run must be loaded. */
 static bool answered(struct step *st, struct engine_cmd *cmd, struct run_head *h) {
     struct wopr_error err = {0};
     cmd->result = (struct engine_result){.run_id = cmd->run_id};
     int rc = store_run_head(st->e->store, cmd->tenant, cmd->test_mode, cmd->run_id, st->a, h, &err);
-    if (rc == 0 && h->engine_version > CURRENT_ENGINE_VERSION)
-        rc = WOPR_E_VERSION_MISMATCH; /* VER-3 */
+    if (rc == 0 && h->engine_version > CURRENT_ENGINE_VERSION) { /* VER-3 */
+        newer(st->e, cmd, h);
+        return true;
+    }
     if (rc == 0 && h->parked.n > 0 && !run_status_final(h->status)) rc = WOPR_E_CORRUPT;
     if (rc != 0) {
         cmd_fail(st->e, cmd, rc, err.message[0] ? err.message : wopr_err_text(rc));

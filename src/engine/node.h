@@ -25,7 +25,8 @@ enum node_effect_kind {
     EFFECT_CHANNEL,
     EFFECT_LOG,
     EFFECT_CHUNK,
-    EFFECT_ARTIFACT
+    EFFECT_ARTIFACT,
+    EFFECT_PIN /* made by node_version only: name = change id, value = version */
 };
 struct node_effect {
     enum node_effect_kind kind;
@@ -80,15 +81,16 @@ struct node_call {
     const struct run_state *run; /* read only */
     int node;
     const struct wf_node *def;
-    struct str inputs;             /* raw object: resolved ports */
-    struct str config;             /* raw object */
-    int attempt;                   /* zero-based */
-    int effects_done, chunks_done; /* of this attempt, in the log already */
-    bool waited;                   /* a wait of this attempt is over */
-    bool conformance;              /* conformance-only flags are honoured (NODE-23) */
-    int64_t now_ms;
+    struct str inputs;                 /* raw object: resolved ports */
+    struct str config;                 /* raw object */
+    int attempt;                       /* zero-based */
+    int effects_done, chunks_done;     /* of this attempt, in the log already */
+    bool waited;                       /* a wait of this attempt is over */
+    bool conformance;                  /* conformance-only flags are honoured (NODE-23) */
     const struct node_answer *answers; /* recorded for this activation, by ordinal */
     size_t answers_nr;
+    int64_t now_ms; /* logical clock (FORK-14): time of the attempt's last event, or of the wait
+                       that is over.  Never the wall clock: a repeated execution sees the same */
     void *type_ctx;
 };
 struct node_result {
@@ -134,6 +136,24 @@ void node_fail(struct node_result *out, const char *code, const char *message, b
  * only: an executor adds them after it has all its answers. */
 const struct node_answer *node_invoke(const struct node_call *call, struct node_result *out,
                                       unsigned ordinal, const struct node_request *req);
+/* getVersion (VER-7, EVT-33): which version of the change named change_id this run follows.  The
+ * first ask of a run is answered with max and pinned; version.pinned precedes the effects added
+ * after this call and is committed with them, and before a request of node_invoke goes out.  Later
+ * asks, of any node, get the pin.  An attempt that left effects, waited or has answers before its
+ * first ask (an older executor did) follows min, so ask first.  -1 <= min <= max, max >= 0; min -1:
+ * also runs from before the change.  Not 0: out is filled (version_out_of_range, validation_error,
+ * out_of_memory), the executor returns. */
+MUST_CHECK int node_version(const struct node_call *call, struct node_result *out,
+                            struct str change_id, int64_t min, int64_t max, int64_t *version);
+/* Is the pin in the log already?  An executor that acts outside the host by the answer, other than
+ * by node_invoke, returns NODE_OUT_WAIT with wait_ms 0 until it is. */
+bool node_version_logged(const struct node_call *call, struct str change_id);
+/* 32 random bytes, a function of run, node, activation, attempt, what and nth: the same when the
+ * attempt is executed again.  Not a secret: who knows the run id can compute them. */
+struct sha256 node_random(const struct node_call *call, struct str what, uint64_t nth);
+/* An opaque id of node_random, hexadecimal, in the arena of the call; .p == NULL: no memory. */
+#define NODE_ID_MINTED_LEN 32
+struct str node_mint_id(const struct node_call *call, struct str what, uint64_t nth);
 
 /* The ordinal-th question of this activation.  true: it was answered before, *reply holds the
  * answer. false: *out asks it, and the executor returns at once; it is entered again, in the same

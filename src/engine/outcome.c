@@ -115,6 +115,36 @@ void run_end_loop_told(struct step *st, int node) {
     node_end_failed(st, node, &f);
 }
 
+void run_end_schema_break(struct step *st) {
+    const struct chan_break *k = &st->s->chan_break;
+    const struct chan_state *c = &st->s->chans[k->chan];
+    char id[EVENT_ID_SIZE];
+    struct buf b;
+    struct jw w;
+    event_id_format(st->s->meta.run_id, k->seq, id);
+    buf_init(&b, EVENT_PAYLOAD_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "channel", text_str(&c->name));
+    jw_kint(&w, "currentSchemaVersion", c->decl->schema_version);
+    jw_kint(&w, "incompatibleEventVersion", k->version);
+    jw_kstrz(&w, "incompatibleEventId", id);
+    jw_kstrz(&w, "migrationHint",
+             "list the version in compatibleWith when its values still fit the schema, or run the "
+             "workflow anew");
+    jw_end_object(&w);
+    struct str details = arena_str(st->a, buf_str(&b));
+    buf_fini(&b);
+    cancel_nodes(st, "channel-schema-break");
+    skip_nodes(st, "channel-schema-break");
+    run_end_failed(st,
+                   err_json(st->p->arena, STR("channel_schema_breaking_change"),
+                            STR("a channel holds a write whose schema version its declaration "
+                                "does not take"),
+                            details, 0),
+                   -1, k->seq);
+}
+
 void run_end_completed(struct step *st) {
     struct buf b;
     buf_init(&b, PLAN_BYTES_MAX);

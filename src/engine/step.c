@@ -152,6 +152,7 @@ void attempt_timed_out(struct step *st, int node) {
 
 static void timer_fired(struct step *st, struct exec_timer *t) {
     int kind = t->kind, node = t->node;
+    st->wait_over_ms = kind == TIMER_NODE_WAIT ? t->fire_at_ms : 0;
     if (t->durable) step_timer_clear(st, (enum timer_kind)kind, node);
     else timer_drop(st->re, kind, node);
     switch (kind) {
@@ -170,6 +171,7 @@ static void timer_fired(struct step *st, struct exec_timer *t) {
     default:
         break; /* RETRY: sched_next sees it; RUN_TIMEOUT: compared by the clock */
     }
+    st->wait_over_ms = 0;
 }
 
 static void timers_due(struct step *st) {
@@ -282,12 +284,16 @@ static void arm(struct step *st, int kind, int64_t fire_at_ms) {
 static void fall_asleep(struct step *st) {
     struct run_state *s = st->s;
     int64_t left_ms = run_time_left_ms(st), stall_ms = st->e->cfg.stall_ms;
+    int64_t held_ms = sched_next_trigger_ms(s);
+    timer_drop(st->re, TIMER_TRIGGER, -1); /* a later write moves it */
+    if (held_ms > 0) arm(st, TIMER_TRIGGER, held_ms);
     if (s->status != RUN_RUNNING) return; /* paused or waiting: a command does */
     if (left_ms < INT64_MAX) arm(st, TIMER_RUN_TIMEOUT, st->now_ms + (left_ms > 0 ? left_ms : 0));
     int64_t retry_ms = sched_next_retry_ms(s);
     if (waits_for_timer(st->re) || invoke_waits(st->re, -1)) return;
     if (retry_ms > 0) arm(st, TIMER_RETRY, retry_ms); /* its row is missing: trust the log */
-    else if (stall_ms > 0 && !st->re->replay && !st->re->stalled && s->suspended_nr == 0)
+    else if (stall_ms > 0 && !st->re->replay && !st->re->stalled && s->suspended_nr == 0 &&
+             held_ms < 0)
         arm(st, TIMER_STALL, st->now_ms + stall_ms); /* STORE-41 */
 }
 
@@ -445,6 +451,7 @@ void step_run(struct step *st) {
     while (!st->cmd && !step_lost(st) && (cmd = exec_mail_take(re)) != NULL) control_apply(st, cmd);
     if (st->s->status == RUN_PENDING && !step_lost(st)) begin_run(st);
     invoke_arrived(st);
+    if (st->s->chan_break.seq > 0 && step_moves(st)) run_end_schema_break(st); /* CHAN-18 */
     timers_due(st);
     if (step_moves(st) && run_time_left_ms(st) > 0) interrupted(st);
     act_all(st);

@@ -52,6 +52,19 @@ const char *wopr_node_config(const struct wopr_node *n) { return n->config; }
 int wopr_node_attempt(const struct wopr_node *n) { return n->call->attempt; }
 int wopr_node_waited(const struct wopr_node *n) { return n->call->waited ? 1 : 0; }
 
+int64_t wopr_node_now_ms(const struct wopr_node *n) { return n->call->now_ms; }
+
+void wopr_node_random(const struct wopr_node *n, const char *what, uint64_t nth, uint8_t out[32]) {
+    struct sha256 d = node_random(n->call, str_c(what), nth);
+    memcpy(out, d.b, sizeof d.b);
+}
+
+int wopr_node_version(struct wopr_node *n, const char *change_id, int64_t min, int64_t max,
+                      int64_t *version) {
+    int rc = node_version(n->call, n->out, str_c(change_id), min, max, version);
+    return rc == 0 ? 0 : -1;
+}
+
 /* Copy checked JSON; a bad one fails the node, so that a mistake of the program cannot be
  * overlooked. */
 static int take_json(struct wopr_node *n, const char *json, bool object, struct str *out) {

@@ -36,12 +36,30 @@ void exec_set_variable(const struct node_call *call, struct node_result *out) {
     out->outcome = NODE_OUT_DONE;
 }
 
+static bool folded(const struct node_call *call, const struct chan_state *c, struct str *value) {
+    struct buf b;
+    buf_init(&b, PLAN_BYTES_MAX);
+    bool ok = chan_value(c, call->now_ms, &b) == 0;
+    struct str text = ok ? arena_str(call->a, buf_str(&b)) : STR_NONE;
+    buf_fini(&b);
+    if (text.p) *value = text;
+    return text.p != NULL;
+}
+
 void exec_get_variable(const struct node_call *call, struct node_result *out) {
     struct str name, value = STR("null");
     if (!variable_name(call, out, &name)) return;
     for (size_t i = 0; i < call->run->vars_nr; i++) {
         const struct var_state *v = &call->run->vars[i];
         if (str_eq(text_str(&v->name), name) && v->value.n > 0) value = text_str(&v->value);
+    }
+    for (size_t i = 0; i < call->run->chans_nr; i++) { /* CHAN-28: shown under variables */
+        const struct chan_state *c = &call->run->chans[i];
+        if (c->decl || c->n == 0 || !str_eq(text_str(&c->name), name)) continue;
+        if (!folded(call, c, &value)) {
+            out_of_memory(out);
+            return;
+        }
     }
     struct str outputs = arena_printf(call->a, "{\"value\":" STR_FMT "}", STR_ARG(value));
     if (!outputs.p) {

@@ -23,6 +23,8 @@ node_fn exec_delay;
 node_fn exec_approval_gate, exec_clarification_gate, exec_interrupt;
 /* --- http.c --- */
 node_fn exec_http;
+/* --- version.c --- */
+node_fn exec_version;
 /* --- ai.c --- */
 node_fn exec_call_prompt;
 

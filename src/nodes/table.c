@@ -29,6 +29,7 @@ static const struct node_type TYPES[] = {
     {"core.clarificationGate", exec_clarification_gate, NULL, 0, NULL},        /* NODE-42, 43 */
     {"core.interrupt", exec_interrupt, NULL, 0, NULL},                         /* NODE-44..47 */
     {"vendor.wopr.http", exec_http, NULL, 0, NULL},                            /* STORE-42 */
+    {"vendor.wopr.version", exec_version, NULL, NODE_AT_ONCE, NULL},           /* VER-7 */
     {"conformance.requiresMissing", exec_noop, NEVER, NODE_CONFORMANCE, NULL}, /* NODE-62 */
 };
 

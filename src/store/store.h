@@ -244,10 +244,17 @@ MUST_CHECK int store_run_head(struct store *s, struct str tenant, bool test_mode
 struct run_view_item {
     struct str name, value;
 };
+struct run_view_entry { /* of a channel whose entries age */
+    int64_t ts_ms;
+    struct str value;
+};
 struct run_view_chan {
     struct str name;
     bool declared;
-    struct str value; /* folded raw JSON */
+    struct str value; /* folded raw JSON, with all entries */
+    int64_t ttl_ms;   /* declared list: 0 = entries do not age; else they are listed as well */
+    struct run_view_entry *entries;
+    size_t entries_nr;
 };
 struct run_view {
     struct run_head head;

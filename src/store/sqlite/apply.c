@@ -262,6 +262,7 @@ static int chan_apply(struct batch *b, int64_t run_no, const struct plan_chan_ro
         bind_int(&q, r->is_list);
         bind_int(&q, r->ts_ms);
         bind_text(&q, r->value);
+        bind_int(&q, r->ttl_ms);
     }
     int rc = query_run(&q, b->err);
     if (rc != 0 || r->op != PLAN_CHAN_PUT || r->is_list) return rc;

@@ -115,7 +115,7 @@ static int view_items(struct conn *c, enum stmt_id id, int64_t run_no, struct ar
 struct chan_fold {
     struct arena *a;
     struct run_view *v;
-    size_t cap;
+    size_t cap, entries_cap;
     struct buf values; /* of the list being gathered */
     bool open;         /* values belongs to the last channel of v */
 };
@@ -125,6 +125,18 @@ static void chan_close(struct chan_fold *f) {
     buf_addc(&f->values, ']');
     f->v->chans[f->v->chans_nr - 1].value = arena_str(f->a, buf_str(&f->values));
     f->open = false;
+}
+
+/* An entry that ages (CHAN-16), beside the whole value. */
+static bool chan_entry(struct chan_fold *f, struct query *q, struct str value) {
+    struct run_view_chan *ch = &f->v->chans[f->v->chans_nr - 1];
+    struct run_view_entry *e;
+    ch->ttl_ms = col_int(q, 5); /* that of the last write counts */
+    if (ch->ttl_ms <= 0) return true;
+    e = list_row(f->a, &ch->entries, &ch->entries_nr, &f->entries_cap, sizeof *e);
+    if (!e) return false;
+    *e = (struct run_view_entry){.ts_ms = col_int(q, 4), .value = arena_str(f->a, value)};
+    return true;
 }
 
 /* One row; false when memory is short (the arena or the buffer tells). */
@@ -137,6 +149,7 @@ static bool chan_row(struct chan_fold *f, struct query *q) {
     bool same = v->chans_nr > 0 && str_eq(v->chans[v->chans_nr - 1].name, name);
     if (!same) {
         chan_close(f);
+        f->entries_cap = 0;
         struct run_view_chan *ch = list_row(f->a, &v->chans, &v->chans_nr, &f->cap, sizeof *ch);
         if (!ch) return false;
         *ch = (struct run_view_chan){.name = arena_str(f->a, name), .declared = col_int(q, 1) != 0};
@@ -154,7 +167,7 @@ static bool chan_row(struct chan_fold *f, struct query *q) {
     if (value.n == 0) return true; /* a declared list shows while it is empty */
     if (f->values.len > 1) buf_addc(&f->values, ',');
     buf_adds(&f->values, value);
-    return true;
+    return chan_entry(f, q, value);
 }
 
 static int view_chans(struct conn *c, struct arena *a, struct run_view *v, struct wopr_error *err) {

@@ -4,6 +4,8 @@
  */
 #include "wire/v1/wire_int.h"
 
+#include <stdio.h>
+
 static int status_read(struct http_call *c, int *out, struct wopr_error *err) {
     bool found = false;
     struct str text = http_query(c, "status", &found);
@@ -41,6 +43,8 @@ static int before_read(struct http_call *c, int64_t *run_no, struct wopr_error *
 }
 
 static void item_render(struct jw *w, const struct run_list_item *r) {
+    char version[16];
+    snprintf(version, sizeof version, "%d", (int)r->head.shown_engine_version);
     jw_object(w);
     jw_kstr(w, "runId", r->head.run_id);
     jw_kstr(w, "workflowId", r->workflow_id);
@@ -50,6 +54,7 @@ static void item_render(struct jw *w, const struct run_list_item *r) {
     v1_time_member(w, "completedAt", r->completed_ms);
     v1_fork_member(w, &r->fork);
     if (r->tags.n) jw_kraw(w, "tags", r->tags);
+    jw_kstrz(w, "engineVersion", version); /* as the snapshot has it (VER-11, VER-12) */
     jw_end_object(w);
 }
 

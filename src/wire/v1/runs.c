@@ -23,22 +23,31 @@ struct v1_force_range v1_force_range(void) {
     return (struct v1_force_range){CURRENT_ENGINE_VERSION - 1, CURRENT_ENGINE_VERSION + 1};
 }
 
+/* Digits alone, however many: a number that no range has. */
+static bool is_large(struct str text) {
+    for (size_t i = 0; i < text.n; i++)
+        if (text.p[i] < '0' || text.p[i] > '9') return false;
+    return text.n > 0;
+}
+
 /* VER-10.  The gate comes before a look at the value. */
 static int force_read(struct http_call *c, struct engine_cmd *cmd, struct wopr_error *err) {
     struct str text = http_header(c, "X-Force-Engine-Version");
     struct v1_force_range range = v1_force_range();
     uint64_t v;
     int rc;
-    if (text.n == 0) return 0;
+    if (!text.p) return 0;
     if (!c->who.test_mode)
         return wopr_error_set(err, WOPR_E_FORCE_VERSION_FORBIDDEN,
                               "forcing an engine version needs a test key");
-    if (!str_u64(text, &v) || v > INT32_MAX) {
+    if (!str_u64(text, &v) && is_large(text)) v = INT32_MAX;
+    else if (!str_u64(text, &v)) {
         rc = wopr_error_set(err, WOPR_E_VALIDATION,
                             "X-Force-Engine-Version must be a non-negative integer");
         wopr_error_details(err, "{\"header\":\"X-Force-Engine-Version\"}");
         return rc;
     }
+    if (v > INT32_MAX) v = INT32_MAX;
     if ((int32_t)v < range.min || (int32_t)v > range.max) {
         rc = wopr_error_set(err, WOPR_E_FORCE_VERSION_RANGE,
                             "the forced engine version is outside the advertised range");
@@ -173,22 +182,30 @@ int v1_create_run(struct http_call *c) {
     return rc;
 }
 
-/* A live run with channel TTLs: what has expired since the last write is not shown (CHAN-17). */
-static int fresh_snapshot(struct v1 *v, const struct run_view *view, struct buf *out, bool *done,
-                          struct wopr_error *err) {
-    struct v1_fold *f = NULL;
-    bool declared = false;
-    for (size_t i = 0; i < view->chans_nr; i++) declared = declared || view->chans[i].declared;
-    *done = false;
-    if (!declared || run_status_final(view->head.status)) return 0;
-    int rc = v1_fold_new(v, view->head.run_no, &f, err);
-    if (rc == 0 && v1_fold_has_ttl(f)) {
-        rc = v1_fold_to(f, INT64_MAX, err);
-        v1_fold_interrupt(f, view->interrupt);
-        if (rc == 0) rc = v1_fold_snapshot(f, -1, clock_wall_ms(), out, err);
-        *done = rc == 0;
+/* CHAN-17: what has expired since the last write is not shown; an ended run shows what it did at
+ * its end. */
+static int channels_age(struct run_view *view, int64_t now_ms, struct arena *a,
+                        struct wopr_error *err) {
+    struct buf b;
+    int rc = 0;
+    if (run_status_final(view->head.status)) now_ms = view->completed_ms;
+    buf_init(&b, V1_SNAPSHOT_MAX);
+    for (size_t i = 0; i < view->chans_nr; i++) {
+        struct run_view_chan *c = &view->chans[i];
+        size_t from = 0; /* times ascend */
+        while (from < c->entries_nr && c->entries[from].ts_ms < now_ms - c->ttl_ms) from++;
+        if (from == 0) continue;
+        buf_reset(&b);
+        buf_addc(&b, '[');
+        for (size_t k = from; k < c->entries_nr; k++) {
+            if (k > from) buf_addc(&b, ',');
+            buf_adds(&b, c->entries[k].value);
+        }
+        buf_addc(&b, ']');
+        c->value = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
+        if (!c->value.p) rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the snapshot");
     }
-    v1_fold_free(f);
+    buf_fini(&b);
     return rc;
 }
 
@@ -198,15 +215,14 @@ int v1_get_run(struct http_call *c) {
     struct run_view view;
     struct buf b;
     struct str id = http_param(c, "runId");
-    bool done = false;
     int rc = WOPR_E_NOT_FOUND;
     buf_init(&b, V1_SNAPSHOT_MAX);
     if (id.n == 0 || id.n > V1_ID_CHARS) wopr_error_set(&err, rc, "no such run");
     else rc = store_run_view(v->store, c->who.tenant, c->who.test_mode, id, c->arena, &view, &err);
     if (rc == 0) rc = v1_head_check(&view.head, &err);
     if (rc == 0) rc = v1_interrupt_show(c, &view, &err);
-    if (rc == 0) rc = fresh_snapshot(v, &view, &b, &done, &err);
-    if (rc == 0 && !done) rc = v1_snapshot_render(&view, -1, clock_wall_ms(), &b, &err);
+    if (rc == 0) rc = channels_age(&view, clock_wall_ms(), c->arena, &err);
+    if (rc == 0) rc = v1_snapshot_render(&view, -1, clock_wall_ms(), &b, &err);
     if (rc != 0) {
         buf_fini(&b);
         return v1_fail(c, &err);

@@ -1,7 +1,6 @@
 /*
- * values.c: a run folded from its log: snapshots of stream mode values (SSE-17, SSE-27) and of live
- * runs with channel TTLs. The fold is the same as the engine's; this file only asks what the store
- * would show for that state.
+ * values.c: a run folded from its log: snapshots of stream mode values (SSE-17, SSE-27).  The fold
+ * is the same as the engine's; this file only asks what the store would show for that state.
  */
 #include "base/mem.h"
 #include "domain/interrupt.h"
@@ -15,7 +14,6 @@ struct v1_fold {
     struct workflow *wf;
     struct run_state *state;
     int64_t quiet_until;
-    struct str interrupt; /* overrides the fold's, when not empty */
 };
 
 /* The cached one when its hash is still the same. */
@@ -75,14 +73,6 @@ void v1_fold_free(struct v1_fold *f) {
 
 int64_t v1_fold_seq(const struct v1_fold *f) { return f->state->next_seq - 1; }
 void v1_fold_quiet_until(struct v1_fold *f, int64_t seq) { f->quiet_until = seq; }
-
-void v1_fold_interrupt(struct v1_fold *f, struct str raw) { f->interrupt = raw; }
-
-bool v1_fold_has_ttl(const struct v1_fold *f) {
-    for (size_t i = 0; i < f->wf->channels_nr; i++)
-        if (f->wf->channels[i].ttl_ms > 0) return true;
-    return false;
-}
 
 int v1_fold_to(struct v1_fold *f, int64_t seq, struct wopr_error *err) {
     struct event_list page = {0};
@@ -148,13 +138,14 @@ static int view_chans(const struct run_state *s, int64_t now_ms, struct arena *a
     for (size_t i = 0; i < s->chans_nr; i++) {
         const struct chan_state *c = &s->chans[i];
         if (c->n == 0 && c->decl == NULL) continue;
-        int rc = chan_value(c, now_ms, b);
+        /* entries of undeclared channels go when they are written (CHAN-27) */
+        int rc = chan_value(c, c->decl ? now_ms : 0, b);
         if (rc != 0) return rc;
         struct str value = take(a, b);
         if (!value.p) return WOPR_E_NO_MEMORY;
         if (value.n == 0) continue; /* replace without a default: nothing to show yet */
         out->chans[out->chans_nr++] =
-            (struct run_view_chan){text_str(&c->name), c->decl != NULL, value};
+            (struct run_view_chan){.name = text_str(&c->name), .declared = c->decl, .value = value};
     }
     return 0;
 }
@@ -211,7 +202,6 @@ int v1_fold_snapshot(struct v1_fold *f, int64_t at_seq, int64_t now_ms, struct b
     arena_reset(f->scratch);
     int rc = v1_view_of_state(f->state, &f->origin, now_ms, f->scratch, &view, err);
     if (rc != 0) return rc;
-    if (f->interrupt.n) view.interrupt = f->interrupt;
     return v1_snapshot_render(&view, at_seq, now_ms, out, err);
 }
 
@@ -219,7 +209,8 @@ int v1_fold_frame(struct v1_fold *f, int64_t id, struct buf *out, struct wopr_er
     buf_addz(out, "id: ");
     buf_add_i64(out, id);
     buf_addz(out, "\nevent: state.snapshot\ndata: ");
-    int rc = v1_fold_snapshot(f, v1_fold_seq(f), 0, out, err);
+    /* CHAN-17: the time of a fold is that of its last event */
+    int rc = v1_fold_snapshot(f, v1_fold_seq(f), f->state->last_ts_ms, out, err);
     if (rc != 0) return rc;
     buf_addz(out, "\n\n");
     return 0;

@@ -145,9 +145,6 @@ int64_t v1_fold_seq(const struct v1_fold *f); /* last applied, -1 = none */
 /* at_seq -1: no atSeq member.  now_ms > 0: read-time TTL of channels (CHAN-17). */
 MUST_CHECK int v1_fold_snapshot(struct v1_fold *f, int64_t at_seq, int64_t now_ms, struct buf *out,
                                 struct wopr_error *err);
-/* Show this instead of what the fold says of its interrupt; borrowed (tokens come with it). */
-void v1_fold_interrupt(struct v1_fold *f, struct str raw);
-bool v1_fold_has_ttl(const struct v1_fold *f);
 /* The frame event: state.snapshot for the fold as it is. */
 MUST_CHECK int v1_fold_frame(struct v1_fold *f, int64_t id, struct buf *out,
                              struct wopr_error *err);

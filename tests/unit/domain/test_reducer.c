@@ -194,3 +194,14 @@ Test(reducer, a_write_is_checked_before_it_is_planned /* CHAN-4, 12, 13 */) {
     cr_expect_eq(chan_write_check(w.s, STR("sum"), RED_COUNTER, STR("1e308"), NULL),
                  WOPR_E_VALIDATION);
 }
+
+Test(reducer, votes_replace_what_another_reducer_wrote /* CHAN-9, CHAN-11 */) {
+    put("votes", "append", "{\"userId\":\"u\",\"n\":1}");
+    put("votes", "append", "{\"userId\":\"u\",\"n\":2}");
+    put("votes", "append", "{\"userId\":\"v\"}");
+    put("votes", "votes", "{\"userId\":\"u\",\"n\":3}");
+    expect("votes", "[{\"userId\":\"v\"},{\"userId\":\"u\",\"n\":3}]");
+    put("chat", "append", "{\"messageId\":\"m\"}");
+    put("chat", "message", "{\"messageId\":\"m\",\"n\":2}");
+    expect("chat", "[{\"messageId\":\"m\"}]");
+}

@@ -40,10 +40,10 @@ static struct plan *full_plan(int64_t no) {
     struct plan_var_row vars[] = {{STR("v"), STR("2"), STR_NONE},
                                   {STR("s"), STR("\"[REDACTED]\""), STR("\"clear\"")}};
     struct plan_chan_row chans[] = {
-        {PLAN_CHAN_PUT, STR("list"), true, true, 3, 10, STR("1")},
-        {PLAN_CHAN_PUT, STR("list"), true, true, 4, 11, STR("{\"x\":2}")},
-        {PLAN_CHAN_PUT, STR("one"), false, false, 3, 10, STR("\"old\"")},
-        {PLAN_CHAN_PUT, STR("one"), false, false, 5, 12, STR("\"new\"")},
+        {PLAN_CHAN_PUT, STR("list"), true, true, 3, 10, STR("1"), 100},
+        {PLAN_CHAN_PUT, STR("list"), true, true, 4, 11, STR("{\"x\":2}"), 100},
+        {PLAN_CHAN_PUT, STR("one"), false, false, 3, 10, STR("\"old\""), 0},
+        {PLAN_CHAN_PUT, STR("one"), false, false, 5, 12, STR("\"new\""), 0},
     };
     struct plan_timer timers[] = {{true, TIMER_NODE_WAIT, STR("a"), 500, 0},
                                   {true, TIMER_RUN_TIMEOUT, STR(""), -1, 70}};
@@ -85,6 +85,9 @@ Test(rows, a_view_shows_what_the_plans_wrote) {
     cr_assert(str_eqc(v.vars[1].value, "\"[REDACTED]\"") && str_eqc(v.vars[2].value, "2"));
     cr_assert_eq(v.chans_nr, 2);
     cr_assert(str_eqc(v.chans[0].value, "[1,{\"x\":2}]") && v.chans[0].declared);
+    cr_assert(v.chans[0].ttl_ms == 100 && v.chans[0].entries_nr == 2); /* CHAN-17 */
+    cr_assert(v.chans[0].entries[0].ts_ms == 10 && str_eqc(v.chans[0].entries[0].value, "1"));
+    cr_assert(v.chans[1].ttl_ms == 0 && v.chans[1].entries_nr == 0);
     cr_assert(str_eqc(v.chans[1].value, "\"new\"") && !v.chans[1].declared);
     struct timer_row_list t;
     cr_assert_eq(store_timers(w.s, c->run_no, w.a, &t, &w.err), 0);
@@ -97,7 +100,7 @@ Test(rows, a_view_shows_what_the_plans_wrote) {
     cr_assert(str_eqc(art.body, "{\"t\":1}") && str_eqc(art.artifact_type, "doc"));
     struct plan *p = kit_append(c->run_no, 2, 0, false);
     struct plan_timer clear = {false, TIMER_NODE_WAIT, STR("a"), 0, 0};
-    struct plan_chan_row del = {PLAN_CHAN_DEL, STR("list"), true, true, 3, 0, STR_NONE};
+    struct plan_chan_row del = {PLAN_CHAN_DEL, STR("list"), true, true, 3, 0, STR_NONE, 0};
     p->timers = &clear, p->timers_nr = 1;
     p->chans = &del, p->chans_nr = 1;
     cr_assert_eq(kit_apply(&w, p), 0);

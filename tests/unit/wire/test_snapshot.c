@@ -36,8 +36,9 @@ static struct run_view full_view(void) {
         {{"b", 1}, {"{\"status\":\"pending\",\"attempt\":0}", 32}},
         {{"a", 1}, {"{\"status\":\"failed\",\"attempt\":1}", 31}}};
     static struct run_view_item vars[] = {{{"x", 1}, {"1", 1}}, {{"log", 3}, {"\"old\"", 5}}};
-    static struct run_view_chan chans[] = {{{"votes", 5}, true, {"[1,\n2]", 6}},
-                                           {{"log", 3}, false, {"[{\"value\":1,\"_ts\":5}]", 21}}};
+    static struct run_view_chan chans[] = {
+        {.name = {"votes", 5}, .declared = true, .value = {"[1,\n2]", 6}},
+        {.name = {"log", 3}, .value = {"[{\"value\":1,\"_ts\":5}]", 21}}};
     return (struct run_view){
         .head = {.run_id = STR(RUN),
                  .status = RUN_FAILED,

@@ -1,0 +1,138 @@
+/*
+ * sched_trigger.c: nodes started by writes to channels (CHAN-20, CHAN-21, WF-20).
+ * A write fires the triggers of its channel.  A firing waits until nothing of the node and of what
+ * follows it is in flight, then gives all of that a fresh activation, as a loop does; the node is
+ * READY, or HELD while its channel is not yet quiet.  Everything follows from the log: the time of
+ * a firing is that of the write, and the clock only decides whether a quiet period is over.
+ *
+ * Bounds: a write of the activation that a trigger began does not fire that trigger (lineage); a
+ * chain of firings that is longer than maxLoopbackIterations fails its node (EVT-40); beyond
+ * TRIGGER_QUEUE_MAX unanswered writes the latest stands for the others.
+ */
+#include "base/mem.h"
+#include "codec/json.h"
+#include "domain/sched_int.h"
+
+static bool fires_for(const struct wf_trigger *t, bool from_child) {
+    return t->from == FROM_ANY || (t->from == FROM_CHILD) == from_child;
+}
+
+static int queue_add(struct trigger_state *q, const struct trigger_fire *fire, bool latest_only) {
+    if (latest_only || q->n == TRIGGER_QUEUE_MAX) {
+        if (q->n > 0) q->n--; /* the quiet period begins again */
+    }
+    if (q->n == q->cap) {
+        size_t cap = q->cap ? q->cap * 2 : 4;
+        struct trigger_fire *grown = mem_grow(q->v, cap, sizeof *grown);
+        if (!grown) return WOPR_E_NO_MEMORY;
+        q->v = grown;
+        q->cap = cap;
+    }
+    q->v[q->n++] = *fire;
+    return 0;
+}
+
+static void queue_take(struct trigger_state *q, struct trigger_fire *fire) {
+    *fire = q->v[0];
+    q->n--;
+    memmove(q->v, q->v + 1, q->n * sizeof *q->v);
+}
+
+static int64_t due(const struct wf_trigger *t, int64_t ts_ms) {
+    return ts_ms > INT64_MAX - t->debounce_ms ? INT64_MAX : ts_ms + t->debounce_ms;
+}
+
+static void enter(struct run_state *s, size_t i) {
+    const struct wf_trigger *t = &s->wf->triggers[i];
+    struct trigger_state *q = &s->triggers[i];
+    struct sched_node *n = &s->nodes[t->node].sched;
+    int64_t limit = s->wf->max_loopback < INT32_MAX - 1 ? s->wf->max_loopback : INT32_MAX - 1;
+    struct trigger_fire fire;
+    if (!sched_renew(s, t->node, (int32_t)i + 1, q->v[0].depth)) return;
+    queue_take(q, &fire);
+    n->cause_seq = fire.seq;
+    n->loop_over = fire.depth > limit;
+    n->loops = n->loop_over ? fire.depth : 0; /* what workflow.loopback-limit tells */
+    n->loop_limit = (int32_t)limit;
+    if (t->debounce_ms == 0 || s->wf->nodes[t->node].disabled) {
+        sched_ready(s, t->node);
+        return;
+    }
+    n->phase = PHASE_HELD;
+    n->due_ms = due(t, fire.ts_ms);
+    s->held_nr++;
+}
+
+void sched_triggers_try(struct run_state *s) {
+    for (size_t i = 0; i < s->wf->triggers_nr; i++)
+        if (s->failed_node < 0 && !s->end_reached && s->triggers[i].n > 0) enter(s, i);
+}
+
+/* A further write while the node is held: its quiet period begins again. */
+static bool held_on(struct run_state *s, size_t i, const struct trigger_fire *fire) {
+    const struct wf_trigger *t = &s->wf->triggers[i];
+    struct sched_node *n = &s->nodes[t->node].sched;
+    if (n->phase != PHASE_HELD || n->fired_by != (int32_t)i + 1) return false;
+    n->due_ms = due(t, fire->ts_ms);
+    n->cause_seq = fire->seq;
+    return true;
+}
+
+int sched_channel_written(struct run_state *s, const struct chan_state *c, int node,
+                          const struct event *e) {
+    if (s->wf->triggers_nr == 0 || c->decl == NULL || s->triggers == NULL) return 0;
+    bool from_child = json_get(e->payload, "sourceEngineId").n > 0;
+    const struct sched_node *w = node >= 0 ? &s->nodes[node].sched : NULL;
+    const struct trigger_fire fire = {
+        .seq = e->seq, .ts_ms = e->ts_ms, .depth = w && w->fired_by > 0 ? w->fire_depth + 1 : 0};
+    for (size_t i = 0; i < s->wf->triggers_nr; i++) {
+        const struct wf_trigger *t = &s->wf->triggers[i];
+        if (c->decl != &s->wf->channels[t->channel] || !fires_for(t, from_child)) continue;
+        if (w && w->fired_by == (int32_t)i + 1) continue; /* CHAN-21: its own lineage */
+        if (held_on(s, i, &fire)) continue;
+        int rc = queue_add(&s->triggers[i], &fire, t->debounce_ms > 0);
+        if (rc != 0) return rc;
+    }
+    sched_triggers_try(s);
+    return 0;
+}
+
+void sched_triggers_drop(struct run_state *s) {
+    for (size_t i = 0; s->triggers && i < s->wf->triggers_nr; i++) {
+        s->triggers[i].n = 0;
+        if (s->nodes[s->wf->triggers[i].node].sched.phase == PHASE_HELD)
+            sched_unhold(s, s->wf->triggers[i].node);
+    }
+}
+
+void sched_free(struct run_state *s) {
+    for (size_t i = 0; s->triggers && i < s->wf->triggers_nr; i++) mem_free(s->triggers[i].v);
+}
+
+int64_t sched_next_trigger_ms(const struct run_state *s) {
+    int64_t first = -1;
+    for (size_t i = 0; s->held_nr > 0 && i < s->wf->triggers_nr; i++) {
+        const struct sched_node *n = &s->nodes[s->wf->triggers[i].node].sched;
+        if (n->phase == PHASE_HELD && (first < 0 || n->due_ms < first)) first = n->due_ms;
+    }
+    return first;
+}
+
+int sched_held_due(const struct run_state *s, int64_t now_ms) {
+    int found = -1;
+    for (size_t i = 0; s->held_nr > 0 && i < s->wf->triggers_nr; i++) {
+        int node = s->wf->triggers[i].node;
+        const struct sched_node *n = &s->nodes[node].sched;
+        if (n->phase != PHASE_HELD || n->due_ms > now_ms) continue;
+        if (found < 0 || node < found) found = node;
+    }
+    return found;
+}
+
+int sched_asleep(const struct run_state *s) {
+    for (size_t i = 0; i < s->wf->triggers_nr; i++) {
+        int node = s->wf->triggers[i].node;
+        if (s->wf->nodes[node].dormant && s->nodes[node].sched.phase == PHASE_IDLE) return node;
+    }
+    return -1;
+}

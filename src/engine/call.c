@@ -1,0 +1,108 @@
+/*
+ * call.c: what an executor may ask beside its inputs: versions of changes, randomness (VER-7,
+ * EVT-33, FORK-14).  All answers follow from the run's log, so a repeated execution gets the same.
+ */
+#include "codec/json.h"
+#include "engine/node.h"
+
+#include <stdio.h>
+
+/* VER-7: runId, changeId, pinnedVersion, currentMin, currentMax. */
+static struct str range_details(const struct node_call *call, struct str change_id, int64_t pinned,
+                                int64_t min, int64_t max) {
+    struct buf b;
+    struct jw w;
+    buf_init(&b, EVENT_PAYLOAD_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "runId", call->run->meta.run_id);
+    jw_kstr(&w, "changeId", change_id);
+    jw_kint(&w, "pinnedVersion", pinned);
+    jw_kint(&w, "currentMin", min);
+    jw_kint(&w, "currentMax", max);
+    jw_end_object(&w);
+    struct str out = buf_failed(&b) ? STR_NONE : arena_str(call->a, buf_str(&b));
+    buf_fini(&b);
+    return out;
+}
+
+static int pin(const struct node_call *call, struct node_result *out, struct str change_id,
+               int64_t version) {
+    char text[24];
+    int n = snprintf(text, sizeof text, "%lld", (long long)version);
+    struct node_effect *x = node_effect_add(call, out, EFFECT_PIN);
+    if (x) {
+        x->name = arena_str(call->a, change_id);
+        x->value = arena_str(call->a, str_n(text, (size_t)n));
+        if (x->name.p && x->value.p) return 0;
+    }
+    node_fail(out, "out_of_memory", "the node needs more memory", true);
+    return WOPR_E_NO_MEMORY;
+}
+
+/* Asked before in this same call. */
+static bool asked(const struct node_result *out, struct str change_id, int64_t *version) {
+    for (size_t i = 0; i < out->effects_nr; i++) {
+        const struct node_effect *x = &out->effects[i];
+        if (x->kind == EFFECT_PIN && str_eq(x->name, change_id)) return json_int(x->value, version);
+    }
+    return false;
+}
+
+int node_version(const struct node_call *call, struct node_result *out, struct str change_id,
+                 int64_t min, int64_t max, int64_t *version) {
+    struct pin_reply r = {0};
+    int rc = run_state_version(call->run, call->node, call->waited || call->answers_nr > 0,
+                               change_id, min, max, &r);
+    if (rc == 0 && r.record && asked(out, change_id, &r.version)) {
+        r.record = false;
+        if (r.version < min || r.version > max) rc = WOPR_E_VERSION_MISMATCH;
+    }
+    if (rc == WOPR_E_VERSION_MISMATCH) {
+        node_fail(
+            out, "version_out_of_range",
+            "the run is pinned to a version of the change that this executor does not support",
+            false);
+        out->error_details = range_details(call, change_id, r.version, min, max);
+        return rc;
+    }
+    if (rc != 0) {
+        node_fail(out, "validation_error",
+                  rc == WOPR_E_TOO_BIG
+                      ? "the run pins too many changes"
+                      : "a version needs a change id and -1 <= min <= max, max >= 0",
+                  false);
+        return rc;
+    }
+    if (r.record && (rc = pin(call, out, change_id, r.version)) != 0) return rc;
+    *version = r.version;
+    return 0;
+}
+
+bool node_version_logged(const struct node_call *call, struct str change_id) {
+    return run_state_pin(call->run, change_id) != NULL;
+}
+
+static struct str digest_str(const struct sha256 *d) {
+    return str_n((const char *)d->b, sizeof d->b);
+}
+
+/* Digests of fixed length chained, so that no two calls mean the same bytes; no memory to fail. */
+struct sha256 node_random(const struct node_call *call, struct str what, uint64_t nth) {
+    const struct node_state *n = &call->run->nodes[call->node];
+    char place[96];
+    int len = snprintf(place, sizeof place, "wopr node random 1: %d %d %llu", (int)n->activation,
+                       call->attempt, (unsigned long long)nth);
+    struct sha256 run = sha256_of(call->run->meta.run_id), node = sha256_of(call->def->id),
+                  name = sha256_of(what);
+    struct sha256 d = sha256_of2(digest_str(&run), digest_str(&node));
+    d = sha256_of2(digest_str(&d), digest_str(&name));
+    return sha256_of2(digest_str(&d), str_n(place, (size_t)len));
+}
+
+struct str node_mint_id(const struct node_call *call, struct str what, uint64_t nth) {
+    char hex[65];
+    struct sha256 d = node_random(call, what, nth);
+    sha256_hex(&d, hex);
+    return arena_str(call->a, str_n(hex, NODE_ID_MINTED_LEN));
+}
