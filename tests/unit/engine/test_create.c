@@ -293,3 +293,29 @@ Test(engine_create_order, creations_and_runs_take_turns /* G2 */, .init = up_one
     workflow_unref(fresh);
     workflow_unref(old);
 }
+
+static void *stop_engine(void *arg) {
+    engine_stop(W.engine);
+    return arg;
+}
+
+Test(engine_create_order, a_creation_in_the_queue_is_answered_at_the_stop /* HTTP drain */,
+     .init = up_one_worker, .fini = world_down) {
+    struct workflow *wf = noop();
+    struct call c;
+    pthread_t t;
+    (void)world_start(world_def("hold", NODE("h", "test.hold", "", ""), 0, 0, 0, 0), NULL);
+    while (sem_wait(&HOLD_HELD) != 0) {
+    }
+    create_init(&c, wf);
+    call_send(&c);
+    cr_assert_eq(pthread_create(&t, NULL, stop_engine, NULL), 0);
+    while (!engine_is_stopping(W.engine)) sched_yield();
+    sem_post(&HOLD_GO);
+    call_wait(&c);
+    pthread_join(t, NULL);
+    cr_expect_eq(c.cmd.result.rc, WOPR_E_UNAVAILABLE);
+    cr_expect_eq(counts().runs, 1, "only the one that holds");
+    call_fini(&c);
+    workflow_unref(wf);
+}
