@@ -2,10 +2,9 @@
  * test_peers.c: several hosts on one database file (STORE-16, STORE-30 to STORE-40, EVT-32, IDEM-5,
  * scenario staleClaim).
  */
-#include "harness.h"
+#include "interrupt_kit.h"
 
 #include <pthread.h>
-#include <stdio.h>
 
 enum { TTL_MS = 2000, PAIRS = 24, ANSWER_MAX = 16384 };
 
@@ -265,6 +264,39 @@ Test(peers, one_cancel_on_two_hosts_is_one_cancel /* IDEM-5, RUN-21 */) {
         cr_assert_eq(c[1].status, 200, "%s", c[1].answer);
         cr_expect_str_eq(body_of(&c[0]), body_of(&c[1]));
         expect_whole(run, "cancelled");
+    }
+}
+
+/* ------------------------------------------------------------------------------ interrupts */
+Test(peers, an_approval_is_answered_anywhere /* EVT-27, INT-9 */) {
+    const char *run = approval(&a);
+    struct reply r = resolve(&b, run, "gate", ACCEPT);
+    cr_assert_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
+    cr_expect(str_eqc(text_at(wait_terminal(&a, run), "status"), "completed"));
+    struct str s = story(&a, run);
+    cr_expect(str_eqc(s, "run.started node.started:gate interrupt.requested:gate "
+                         "approval.requested:gate node.suspended:gate interrupt.resolved:gate "
+                         "approval.received:gate node.resumed:gate node.completed:gate "
+                         "run.completed"),
+              "a waiting run is handed over without a word: " STR_FMT, STR_ARG(s));
+}
+
+Test(peers, two_answers_on_two_hosts_and_one_counts /* STORE-10, INT-17 */) {
+    static struct caller c[2];
+    for (int i = 0; i < 6; i++) {
+        const char *run = approval(i % 2 ? &a : &b);
+        const char *path = fmt("/v1/runs/%s/interrupts/gate", run);
+        pthread_t t[2];
+        prepare(&c[0], &a, path, fmt("yes-%d", i), ACCEPT);
+        prepare(&c[1], &b, path, fmt("no-%d", i), REJECT);
+        for (int k = 0; k < 2; k++) cr_assert_eq(pthread_create(&t[k], NULL, call, &c[k]), 0);
+        for (int k = 0; k < 2; k++) pthread_join(t[k], NULL);
+        long low = c[0].status < c[1].status ? c[0].status : c[1].status;
+        long high = c[0].status < c[1].status ? c[1].status : c[0].status;
+        cr_expect(low == 200 && high >= 400 && high < 500, "%s\n%s", c[0].answer, c[1].answer);
+        struct str end = text_at(wait_terminal(&a, run), "status");
+        cr_expect_eq(str_eqc(end, "completed"), c[0].status == 200, STR_FMT, STR_ARG(end));
+        cr_expect_eq(count(story(&b, run), "interrupt.resolved:gate"), 1u);
     }
 }
 

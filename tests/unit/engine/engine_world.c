@@ -53,6 +53,7 @@ void world_time_skip(int64_t ms) {
     cr_assert(VIRTUAL);
     SHIFT_MS += ms;
     engine_kick(W.engine);
+    if (W.also) engine_kick(W.also);
 }
 
 /* A condition variable counts real time: under a shifted clock the engine is told to look again. */
@@ -67,6 +68,7 @@ static int wait_a_slice(sem_t *sem) {
     while ((rc = sem_timedwait(sem, &at)) != 0 && errno == EINTR) {
     }
     if (rc != 0 && VIRTUAL && W.engine) engine_kick(W.engine);
+    if (rc != 0 && VIRTUAL && W.also) engine_kick(W.also);
     return rc;
 }
 

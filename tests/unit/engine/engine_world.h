@@ -16,7 +16,7 @@ struct world {
     struct wopr_log *log;
     struct payload_rules *rules;
     struct node_registry *types;
-    struct engine *engine;
+    struct engine *engine, *also; /* also: another host of the test, told of virtual time as well */
     struct engine_config cfg;
     unsigned starts; /* engines so far: each has a holder of its own */
     char holder[32];

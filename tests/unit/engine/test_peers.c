@@ -21,6 +21,7 @@ static void be(unsigned i) {
     W.store = T[i].store;
     W.log = T[i].log;
     W.engine = T[i].engine;
+    W.also = T[1 - i].engine;
 }
 
 static void twin_up(unsigned i) {
@@ -47,6 +48,7 @@ static void twin_up(unsigned i) {
 static void twin_down(unsigned i, bool release) {
     struct twin *t = &T[i];
     if (!t->engine) return;
+    if (W.also == t->engine) W.also = NULL;
     engine_halt(t->engine, release);
     engine_free(t->engine);
     wopr_log_stop(t->log);
@@ -70,6 +72,7 @@ static void down(void) {
     W.store = FIRST.store;
     W.log = FIRST.log;
     W.engine = FIRST.engine;
+    W.also = NULL;
     world_down();
 }
 TestSuite(engine_peers, .init = up, .fini = down, .timeout = 300);
@@ -79,12 +82,6 @@ static struct str delayed(void) {
     struct str run = world_start(def, NULL);
     world_wait_event(run, EV_NODE_STARTED, 1);
     return run;
-}
-
-static void skip(int64_t ms) {
-    world_time_skip(ms);
-    for (unsigned i = 0; i < 2; i++)
-        if (T[i].engine) engine_kick(T[i].engine);
 }
 
 /* A committer that stands still until it is let go. */
@@ -110,7 +107,7 @@ Test(engine_peers, a_run_goes_where_a_command_for_it_came_in /* STORE-40, RUN-20
                                "node.suspended(d) run.paused");
     be(0);
     cr_expect_eq(world_op(ENGINE_RESUME, r, NULL), 0); /* paused: no marks */
-    skip(61000);
+    world_time_skip(61000);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
     cr_expect_eq(world_count(r, EV_LEASE_HANDED_OFF), 1);
     cr_expect_eq(world_count(r, EV_RUN_RESUMED), 1);
@@ -167,7 +164,7 @@ Test(engine_peers, a_dead_host_is_found_by_its_lock /* STORE-30, EVT-32 */) {
     EXPECT_STR(world_story(r), "run.started node.started(d) lease.lost lease.acquired "
                                "workflow.restored run.resumed");
     twin_up(0);
-    skip(61000);
+    world_time_skip(61000);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
 }
 
@@ -178,7 +175,7 @@ Test(engine_peers, a_host_that_stops_hands_over /* STORE-36, STORE-40 */) {
     world_wait_event(r, EV_RUN_RESUMED, 1);
     EXPECT_STR(world_story(r), "run.started node.started(d) lease.handed-off lease.acquired "
                                "workflow.restored run.resumed");
-    skip(61000);
+    world_time_skip(61000);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
 }
 
@@ -189,10 +186,10 @@ Test(engine_peers, a_silent_host_loses_its_runs_and_falls_silent /* STORE-31, 33
     call_init(&late, ENGINE_PAUSE, r);
     call_send(&late); /* planned with the old epoch, or not at all; not committed anyway */
     be(1);
-    skip(30000);
+    world_time_skip(30000);
     cr_expect_eq(world_head(r).epoch, 1, "its lease has not ended");
     for (int i = 0; i < 20 && world_head(r).epoch == 1; i++) {
-        skip(200000);
+        world_time_skip(200000);
         nanosleep(&(struct timespec){0, 300000000}, NULL); /* a look at the beats is real time */
     }
     world_wait_event(r, EV_RUN_RESUMED, 1);
@@ -204,7 +201,7 @@ Test(engine_peers, a_silent_host_loses_its_runs_and_falls_silent /* STORE-31, 33
     bool paused = late.cmd.result.rc == 0;
     call_fini(&late);
     if (paused) cr_expect_eq(world_op(ENGINE_RESUME, r, NULL), 0);
-    skip(61000);
+    world_time_skip(61000);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
     cr_expect_eq(world_count(r, EV_NODE_COMPLETED), 1);
     cr_expect_eq(world_count(r, EV_NODE_STARTED), 1);
@@ -228,7 +225,7 @@ Test(engine_peers, a_follower_hears_of_each_event /* STORE-16 */) {
         log_reader_open(T[1].log, h.run_no, r, h.next_seq - 1, NULL, rung, &wake, &reader, &err),
         0);
     cr_assert_eq(log_reader_next(reader, &piece, &err), 0, "nothing yet");
-    skip(61000);
+    world_time_skip(61000);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
     while (sem_wait(&bell) != 0) continue;
     size_t got = 0;
