@@ -26,7 +26,7 @@ static void be(unsigned i) {
 static void twin_up(unsigned i) {
     struct wopr_error err = {0};
     const struct wf_env env = {.definition_schema = FIRST.engine->wf_env.definition_schema};
-    const struct log_config lc = {0, 0, 0};
+    const struct log_config lc = {.queue_max = 0};
     struct engine_config cfg = W.cfg;
     char path[96];
     snprintf(path, sizeof path, "%s/twins.db", W.dir);
