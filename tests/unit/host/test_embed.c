@@ -211,23 +211,42 @@ Test(embed, a_mistake_of_an_executor_fails_its_node) {
 
 Test(embed, what_was_stored_is_there_for_the_next_host) {
     static char answer[ANSWER_MAX];
-    char err[256], path[200], id[64];
+    char path[200], id[64];
     definition("w-greet", "vendor.test.greet", "hello", "{}");
     begin();
     run_to_end("w-greet", answer);
     run_id_of(answer, id);
     wopr_host_stop(host);
+<<<<<<< HEAD
     struct wopr_host *second = NULL;
     const char *const same[] = {"--port", "0", "--ops-port", "-1", "--db", db, "--exclusive", NULL};
     cr_expect_eq(wopr_host_new(same, NULL, 0, &second, err, sizeof err), -1,
                  "the first one still holds the database");
     cr_expect_not_null(strstr(err, db), "%s", err);
     cr_expect_null(second);
+=======
+>>>>>>> ops
     wopr_host_free(host);
     begin();
     snprintf(path, sizeof path, "/v1/runs/%s", id);
     cr_expect_eq(ask(path, NULL, answer), 200);
     cr_expect_not_null(strstr(answer, "\"status\":\"completed\""));
+}
+
+Test(embed, two_hosts_of_one_process_share_a_database /* STORE-16 */) {
+    static char answer[ANSWER_MAX];
+    char path[200], id[64];
+    definition("w-greet", "vendor.test.greet", "hello", "{}");
+    begin();
+    struct wopr_host *first = host;
+    begin(); /* the second one is asked from here on */
+    run_to_end("w-greet", answer);
+    cr_expect_not_null(strstr(answer, "\"status\":\"completed\""), "%s", answer);
+    run_id_of(answer, id);
+    snprintf(path, sizeof path, "/v1/runs/%s", id);
+    wopr_host_free(host);
+    host = first;
+    cr_expect_eq(ask(path, NULL, answer), 200, "%s", answer);
 }
 
 Test(embed, bad_settings_and_types_are_refused_with_a_sentence) {
