@@ -21,7 +21,7 @@ enum plan_what {
     PLAN_SIDE    /* no run: only idempotency completion */
 };
 enum fork_mode { FORK_NONE, FORK_REPLAY, FORK_BRANCH }; /* stored: never reorder */
-struct run_fork {         /* what a run knows of the run it was forked from; mode NONE: it was not */
+struct run_fork { /* what a run knows of its source; mode NONE: it is no fork */
     enum fork_mode mode;
     struct str source_run_id;
     int64_t source_run_no;

@@ -80,9 +80,9 @@ MUST_CHECK int store_purge_runs(struct store *s, int64_t before_ms, int64_t now_
 MUST_CHECK int store_run_park(struct store *s, int64_t run_no, int64_t epoch, struct str reason,
                               struct wopr_error *err); /* epoch: LEASE_ANY, else FENCED when the
                                                           run has another */
-/* Hidden forks.  The first whose number is greater than after, *run_no 0 = none.  Removal of one that
- * nobody makes any more: its next events from the end, at most max of them; *gone: the run went with
- * the last.  FENCED when its epoch is another, or it is hidden no more. */
+/* Hidden forks.  The first whose number is greater than after, *run_no 0 = none.  Removal of one
+ * that nobody makes any more: its next events from the end, at most max of them; *gone: the run
+ * went with the last.  FENCED when its epoch is another, or it is hidden no more. */
 MUST_CHECK int store_fork_hidden(struct store *s, int64_t after, int64_t *run_no,
                                  struct wopr_error *err);
 MUST_CHECK int store_fork_remove(struct store *s, int64_t run_no, int64_t epoch, unsigned max,

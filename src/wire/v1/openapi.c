@@ -129,16 +129,17 @@ static const struct {
     "\"kind\",\"requestedAt\",\"ageMs\",\"resolveUrl\"]}},\"nextCursor\":{\"type\":\"string\"}}}"
 #define FORK_SCHEMA                                                                                \
     "{\"type\":\"object\",\"required\":[\"mode\"],\"additionalProperties\":false,"                 \
-    "\"properties\":{\"fromSeq\":{\"type\":\"integer\",\"minimum\":0,\"default\":0},"               \
-    "\"mode\":{\"type\":\"string\",\"enum\":[\"replay\",\"branch\"]},\"runOptionsOverlay\":{"         \
-    "\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"inputs\":{\"type\":"        \
-    "\"object\"},\"configurable\":{\"type\":\"object\"},\"tags\":{\"type\":\"array\",\"items\":{"      \
+    "\"properties\":{\"fromSeq\":{\"type\":\"integer\",\"minimum\":0,\"default\":0},"              \
+    "\"mode\":{\"type\":\"string\",\"enum\":[\"replay\",\"branch\"]},\"runOptionsOverlay\":{"      \
+    "\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"inputs\":{\"type\":"     \
+    "\"object\"},\"configurable\":{\"type\":\"object\"},\"tags\":{\"type\":\"array\",\"items\":{"  \
     "\"type\":\"string\"}},\"metadata\":{\"type\":\"object\"}}}}}"
 #define FORKED_SCHEMA                                                                              \
-    "{\"type\":\"object\",\"required\":[\"runId\",\"sourceRunId\",\"fromSeq\",\"mode\",\"status\","    \
-    "\"eventsUrl\"],\"properties\":{\"runId\":{\"type\":\"string\"},\"sourceRunId\":{\"type\":"       \
-    "\"string\"},\"fromSeq\":{\"type\":\"integer\",\"minimum\":0},\"mode\":{\"type\":\"string\","     \
-    "\"enum\":[\"replay\",\"branch\"]},\"status\":{\"type\":\"string\"},\"eventsUrl\":{\"type\":"     \
+    "{\"type\":\"object\",\"required\":[\"runId\",\"sourceRunId\",\"fromSeq\",\"mode\","           \
+    "\"status\","                                                                                  \
+    "\"eventsUrl\"],\"properties\":{\"runId\":{\"type\":\"string\"},\"sourceRunId\":{\"type\":"    \
+    "\"string\"},\"fromSeq\":{\"type\":\"integer\",\"minimum\":0},\"mode\":{\"type\":\"string\","  \
+    "\"enum\":[\"replay\",\"branch\"]},\"status\":{\"type\":\"string\"},\"eventsUrl\":{\"type\":"  \
     "\"string\",\"format\":\"uri\"}}}"
 #define EMPTY_SCHEMA "{\"type\":\"object\",\"maxProperties\":0}"
 #define TICKET_SCHEMA                                                                              \

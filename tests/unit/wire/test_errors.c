@@ -61,6 +61,8 @@ static const struct {
                  {WOPR_E_INTERRUPT_CANCELLED, 422, "interrupt_cancelled"},
                  {WOPR_E_INTERRUPT_GONE, 410, "interrupt_cancelled"},
                  {WOPR_E_CORRELATION_MISMATCH, 422, "correlation_mismatch"},
+                 {WOPR_E_EVENTS_EXPIRED, 410, "events_expired"},
+                 {WOPR_E_SEQUENCE_NOT_FOUND, 422, "sequence_not_found"},
                  {WOPR_E_EGRESS_REFUSED, 400, "validation_error"},
                  {WOPR_E_UNREACHABLE, 503, "service_unavailable"},
                  {WOPR_E_TIMEOUT, 503, "service_unavailable"}};
