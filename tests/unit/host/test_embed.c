@@ -217,15 +217,6 @@ Test(embed, what_was_stored_is_there_for_the_next_host) {
     run_to_end("w-greet", answer);
     run_id_of(answer, id);
     wopr_host_stop(host);
-<<<<<<< HEAD
-    struct wopr_host *second = NULL;
-    const char *const same[] = {"--port", "0", "--ops-port", "-1", "--db", db, "--exclusive", NULL};
-    cr_expect_eq(wopr_host_new(same, NULL, 0, &second, err, sizeof err), -1,
-                 "the first one still holds the database");
-    cr_expect_not_null(strstr(err, db), "%s", err);
-    cr_expect_null(second);
-=======
->>>>>>> ops
     wopr_host_free(host);
     begin();
     snprintf(path, sizeof path, "/v1/runs/%s", id);
