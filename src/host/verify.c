@@ -2,6 +2,7 @@
  * the fold of its log. */
 #include "base/clock.h"
 #include "codec/json.h"
+#include "domain/interrupt.h"
 #include "host/host.h"
 #include "wire/v1/v1.h"
 
@@ -91,6 +92,28 @@ static bool same_hidden(const struct run_view *a, const struct run_view *b) {
            str_eq(a->current_node, b->current_node) && str_eq(a->agent, b->agent);
 }
 
+/* STORE-10: what the log calls open is pending, and nothing else is.  By key: a fork's row
+ * has an id of its own (FORK-10). */
+static int compare_interrupts(struct verify *v, const struct run_state *s,
+                              const struct run_origin *o, struct wopr_error *err) {
+    struct interrupt_list rows;
+    size_t open = 0;
+    int rc =
+        store_interrupts_of_run(v->store, o->head.run_no, STR_NONE, true, v->arena, &rows, err);
+    if (rc != 0) return rc;
+    for (size_t i = 0; i < s->intrs_nr; i++) open += s->intrs[i].phase == INTR_OPEN;
+    bool same = open == rows.n;
+    for (size_t i = 0; same && i < rows.n; i++) {
+        const struct intr_state *x = run_state_intr(s, rows.v[i].key);
+        same = x != NULL && x->phase == INTR_OPEN &&
+               str_eq(s->wf->nodes[x->node].id, rows.v[i].node_id);
+    }
+    if (!same)
+        finding(v, o->head.run_id, "the pending interrupts differ from the fold of the log",
+                "see wopr interrupts list and wopr tail --json");
+    return 0;
+}
+
 static int compare(struct verify *v, const struct run_state *s, const struct run_origin *o,
                    struct wopr_error *err) {
     struct run_view stored, folded;
@@ -103,6 +126,10 @@ static int compare(struct verify *v, const struct run_state *s, const struct run
     int rc = store_run_view(v->store, o->meta.tenant, o->meta.test_mode, o->head.run_id, v->arena,
                             &stored, err);
     if (rc == 0) rc = v1_view_of_state(s, o, 0, v->arena, &folded, err);
+    if (rc == 0) {
+        folded.interrupt = stored.interrupt = STR_NONE; /* rows of their own */
+        rc = compare_interrupts(v, s, o, err);
+    }
     if (rc == 0) rc = v1_snapshot_render(&stored, -1, now, &x, err);
     if (rc == 0) rc = v1_snapshot_render(&folded, -1, now, &y, err);
     if (rc == 0 && (!str_eq(buf_str(&x), buf_str(&y)) || !same_hidden(&stored, &folded)))
