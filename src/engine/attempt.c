@@ -109,11 +109,21 @@ static void failed(struct step *st, int node, const struct node_result *r) {
     attempt_failed(st, node, &f);
 }
 
+/* FORK-14.  What a repeated execution sees too: events, and the deadline of the wait that is over,
+ * which stands in its timer's row until the outcome is committed. */
+static int64_t logical_ms(const struct step *st, int node) {
+    int64_t ms = st->s->nodes[node].clock_ms;
+    return st->wait_over_ms > ms ? st->wait_over_ms : ms;
+}
+
+/* The deadline counts from the logical clock, so that a replay comes to the same one.  Only where
+ * that is over by now (the host was down) it is now: one entry catches up, not one per period. */
 static void waits(struct step *st, int node, const struct node_result *r) {
     int64_t ms = r->wait_ms > 0 ? r->wait_ms : 0;
     const struct wf_node *def = &st->s->wf->nodes[node];
     if (ms > ENGINE_WAIT_MS_MAX) ms = ENGINE_WAIT_MS_MAX;
-    step_timer_set(st, TIMER_NODE_WAIT, node, ms);
+    int64_t left_ms = logical_ms(st, node) + ms - st->now_ms;
+    step_timer_set(st, TIMER_NODE_WAIT, node, left_ms > 0 || replay_leads(st) ? left_ms : 0);
     if (def->timeout_ms > 0 && !timer_find(st->re, TIMER_NODE_TIMEOUT, node))
         step_timer_set(st, TIMER_NODE_TIMEOUT, node, def->timeout_ms);
 }
@@ -187,20 +197,15 @@ static void skips_begin(struct step *st, int node) {
     if (re->skips) re->skips[node] = n;
 }
 
+/* Pins do not count: one that is in the log is not asked for again. */
 static void skips_take(struct step *st, int node, struct node_result *r) {
     struct run_exec *re = st->re;
+    size_t n = 0;
     if (!re->skips || r->continues || re->skips[node] <= 0) return;
-    size_t n = (size_t)re->skips[node] < r->effects_nr ? (size_t)re->skips[node] : r->effects_nr;
-    r->effects += n;
-    r->effects_nr -= n;
-    re->skips[node] -= (int32_t)n;
-}
-
-/* FORK-14.  What a repeated execution sees too: events, and the deadline of the wait that is over,
- * which stands in its timer's row until the outcome is committed. */
-static int64_t logical_ms(const struct step *st, int node, bool waited) {
-    int64_t ms = st->s->nodes[node].clock_ms;
-    return waited && st->wait_over_ms > ms ? st->wait_over_ms : ms;
+    for (size_t i = 0; i < r->effects_nr; i++)
+        if (re->skips[node] > 0 && r->effects[i].kind != EFFECT_PIN) re->skips[node]--;
+        else r->effects[n++] = r->effects[i];
+    r->effects_nr = n;
 }
 
 void attempt_run(struct step *st, int node, bool waited) {
@@ -218,7 +223,7 @@ void attempt_run(struct step *st, int node, bool waited) {
                              .chunks_done = ns->chunks,
                              .waited = waited,
                              .conformance = st->e->cfg.conformance,
-                             .now_ms = logical_ms(st, node, waited)};
+                             .now_ms = logical_ms(st, node)};
     if (!type) { /* gone since the attempt began */
         node_fail(&r, "unsupported_node_type", "this host does not offer the type", false);
         failed(st, node, &r);
@@ -228,6 +233,7 @@ void attempt_run(struct step *st, int node, bool waited) {
     if (!waited) skips_begin(st, node);
     call.type_ctx = type->ctx;
     invoke_answers(st, node, &call);
+    replay_call(st, &call);
     uint64_t began_ms = clock_mono_ms();
     type->fn(&call, &r);
     if (arena_failed(st->a) && arena_used(st->a) < ENGINE_SCRATCH_MAX / 2) {

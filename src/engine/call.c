@@ -49,13 +49,25 @@ static bool asked(const struct node_result *out, struct str change_id, int64_t *
     return false;
 }
 
+/* FORK-12: what the source followed, pinned or not, is followed again. */
+static void as_source(const struct node_call *call, struct str change_id, int64_t min,
+                      struct pin_reply *r) {
+    for (size_t i = 0; i < call->source_pins_nr; i++)
+        if (str_eq(call->source_pins[i].change_id, change_id)) {
+            r->version = call->source_pins[i].version;
+            return;
+        }
+    if (call->replaying) *r = (struct pin_reply){.version = min};
+}
+
 int node_version(const struct node_call *call, struct node_result *out, struct str change_id,
                  int64_t min, int64_t max, int64_t *version) {
     struct pin_reply r = {0};
     int rc = run_state_version(call->run, call->node, call->waited || call->answers_nr > 0,
                                change_id, min, max, &r);
-    if (rc == 0 && r.record && asked(out, change_id, &r.version)) {
-        r.record = false;
+    if (rc == 0 && r.record) {
+        if (asked(out, change_id, &r.version)) r.record = false;
+        else as_source(call, change_id, min, &r);
         if (r.version < min || r.version > max) rc = WOPR_E_VERSION_MISMATCH;
     }
     if (rc == WOPR_E_VERSION_MISMATCH) {
@@ -93,8 +105,8 @@ struct sha256 node_random(const struct node_call *call, struct str what, uint64_
     char place[96];
     int len = snprintf(place, sizeof place, "wopr node random 1: %d %d %llu", (int)n->activation,
                        call->attempt, (unsigned long long)nth);
-    struct sha256 run = sha256_of(call->run->meta.run_id), node = sha256_of(call->def->id),
-                  name = sha256_of(what);
+    struct str run_id = call->ids_run_id.n > 0 ? call->ids_run_id : call->run->meta.run_id;
+    struct sha256 run = sha256_of(run_id), node = sha256_of(call->def->id), name = sha256_of(what);
     struct sha256 d = sha256_of2(digest_str(&run), digest_str(&node));
     d = sha256_of2(digest_str(&d), digest_str(&name));
     return sha256_of2(digest_str(&d), str_n(place, (size_t)len));

@@ -72,6 +72,8 @@ bool replay_defers(struct step *st, int node);
 /* FORK-12: what the source, and what it was forked from, recorded of the outside; nothing for other
  * runs. */
 MUST_CHECK int replay_answers(struct step *st, struct wopr_error *err);
+/* What a node of a replay is told of the source (FORK-12, FORK-14). */
+void replay_call(struct step *st, struct node_call *call);
 /* The one door: true when something that is not answered so must not leave the host (D57). */
 bool replay_effect(const struct step *st);
 void replay_warn(struct step *st); /* FORK-21 */

@@ -76,6 +76,10 @@ struct node_reply {                 /* texts borrowed from the run's state */
     struct str interrupt_id, value; /* value: raw JSON, normalised */
     struct str action, decided_by;  /* approval */
 };
+struct node_pin { /* a version.pinned of the source of a replay */
+    struct str change_id;
+    int64_t version;
+};
 struct node_call {
     struct arena *a;             /* outputs, effects and messages are allocated here */
     const struct run_state *run; /* read only */
@@ -89,6 +93,11 @@ struct node_call {
     bool conformance;                  /* conformance-only flags are honoured (NODE-23) */
     const struct node_answer *answers; /* recorded for this activation, by ordinal */
     size_t answers_nr;
+    struct str ids_run_id; /* run id that randomness is made of: the source's in a replay; empty:
+                              the run's own */
+    bool replaying;        /* what the source did is done again (FORK-12) */
+    const struct node_pin *source_pins;
+    size_t source_pins_nr;
     int64_t now_ms; /* logical clock (FORK-14): time of the attempt's last event, or of the wait
                        that is over.  Never the wall clock: a repeated execution sees the same */
     void *type_ctx;
@@ -140,8 +149,9 @@ const struct node_answer *node_invoke(const struct node_call *call, struct node_
  * first ask of a run is answered with max and pinned; version.pinned precedes the effects added
  * after this call and is committed with them, and before a request of node_invoke goes out.  Later
  * asks, of any node, get the pin.  An attempt that left effects, waited or has answers before its
- * first ask (an older executor did) follows min, so ask first.  -1 <= min <= max, max >= 0; min -1:
- * also runs from before the change.  Not 0: out is filled (version_out_of_range, validation_error,
+ * first ask (an older executor did) follows min, so ask first.  A replay gets the pins of its
+ * source, and min where the source has none (FORK-12).  -1 <= min <= max, max >= 0; min -1: also
+ * runs from before the change.  Not 0: out is filled (version_out_of_range, validation_error,
  * out_of_memory), the executor returns. */
 MUST_CHECK int node_version(const struct node_call *call, struct node_result *out,
                             struct str change_id, int64_t min, int64_t max, int64_t *version);

@@ -23,7 +23,9 @@
 #define REPLAY_WARNING       "values that the log holds masked are read again; results may differ"
 
 struct replay {
-    struct arena *page, *scratch;
+    struct arena *page, *scratch, *keep;
+    struct node_pin *pins; /* of the source, from the cut on (FORK-12); in keep */
+    size_t pins_nr, pins_cap;
     struct event_list l;
     size_t at;      /* l.v[at]: the source's next event that counts */
     int64_t next;   /* source sequence that the next page begins with */
@@ -43,9 +45,10 @@ int replay_open(struct run_exec *re) {
     if (!rp) return WOPR_E_NO_MEMORY;
     rp->page = arena_new(REPLAY_ARENA_MAX);
     rp->scratch = arena_new(REPLAY_ARENA_MAX);
+    rp->keep = arena_new(REPLAY_ARENA_MAX);
     rp->next = re->fork->link.from_seq;
     re->replay = rp;
-    if (rp->page && rp->scratch) return 0;
+    if (rp->page && rp->scratch && rp->keep) return 0;
     replay_close(re);
     return WOPR_E_NO_MEMORY;
 }
@@ -55,6 +58,7 @@ void replay_close(struct run_exec *re) {
     if (!rp) return;
     arena_free(rp->page);
     arena_free(rp->scratch);
+    arena_free(rp->keep);
     mem_free(rp);
     re->replay = NULL;
 }
@@ -246,9 +250,11 @@ static bool cancelled(struct step *st, const struct event *g) {
 static void enter(struct step *st, int node) {
     bool waited = timer_find(st->re, TIMER_NODE_WAIT, node) != NULL;
     st->re->replay->spins++;
+    st->wait_over_ms = waited ? timer_find(st->re, TIMER_NODE_WAIT, node)->fire_at_ms : 0;
     step_timer_clear(st, TIMER_NODE_WAIT, node);
     step_now(st);
     attempt_run(st, node, waited);
+    st->wait_over_ms = 0;
 }
 
 bool replay_guide(struct step *st) {
@@ -316,10 +322,58 @@ bool replay_defers(struct step *st, int node) {
 
 bool replay_effect(const struct step *st) { return st->re->replay != NULL; }
 
+static int pin_keep(struct replay *rp, const struct event *e) {
+    struct node_pin pin;
+    pin.change_id = json_string(json_get(e->payload, "changeId"), rp->keep);
+    if (!json_int(json_get(e->payload, "version"), &pin.version)) return 0;
+    if (rp->pins_nr == rp->pins_cap) {
+        size_t cap = rp->pins_cap ? rp->pins_cap * 2 : 8;
+        struct node_pin *v = ARENA_ARRAY(rp->keep, struct node_pin, cap);
+        if (!v) return WOPR_E_NO_MEMORY;
+        if (rp->pins_nr > 0) memcpy(v, rp->pins, rp->pins_nr * sizeof *v);
+        rp->pins = v;
+        rp->pins_cap = cap;
+    }
+    pin.change_id = arena_str(rp->keep, pin.change_id);
+    if (!pin.change_id.p) return WOPR_E_NO_MEMORY;
+    rp->pins[rp->pins_nr++] = pin;
+    return 0;
+}
+
+/* The pins of the source: asked for by name, not by place, since a replay may come off its order.
+ */
+static int pins_read(struct run_exec *re, struct wopr_error *err) {
+    struct replay *rp = re->replay;
+    struct event_list l;
+    int rc = 0;
+    rp->pins_nr = 0;
+    for (int64_t seq = re->fork->link.from_seq; rc == 0 && seq < re->fork->link.base_seq;) {
+        arena_reset(rp->scratch);
+        rc = store_events(re->e->store, re->fork->link.source_run_no, seq, ENGINE_READ_EVENTS,
+                          ENGINE_READ_BYTES, rp->scratch, &l, err);
+        if (rc != 0 || l.n == 0) break; /* removed by retention */
+        for (size_t i = 0; rc == 0 && i < l.n; i++)
+            if (l.v[i].kind == EV_VERSION_PINNED && l.v[i].seq < re->fork->link.base_seq)
+                rc = pin_keep(rp, &l.v[i]);
+        seq = l.v[l.n - 1].seq + 1;
+    }
+    return rc;
+}
+
+void replay_call(struct step *st, struct node_call *call) {
+    struct replay *rp = st->re->replay;
+    if (!rp) return;
+    call->ids_run_id = st->re->fork->link.ids_run_id;
+    call->replaying = replay_leads(st);
+    call->source_pins = rp->pins;
+    call->source_pins_nr = rp->pins_nr;
+}
+
 /* Own rows of a run win over those of the run it was forked from. */
 int replay_answers(struct step *st, struct wopr_error *err) {
     int rc = 0;
     if (!st->re->replay) return 0;
+    rc = pins_read(st->re, err);
     struct run_fork f = st->re->fork->link;
     for (unsigned n = 0; rc == 0 && f.mode != FORK_NONE && n < REPLAY_ANCESTORS_MAX; n++) {
         struct run_origin o;

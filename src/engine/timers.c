@@ -11,7 +11,10 @@
 
 #include <time.h>
 
-static int64_t clamp_add(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
+/* b may be negative: a replay sets deadlines that are over by the time of its source. */
+static int64_t clamp_add(int64_t a, int64_t b) {
+    return b > 0 && a > INT64_MAX - b ? INT64_MAX : a + b;
+}
 
 struct exec_timer *timer_find(struct run_exec *re, int kind, int node) {
     for (struct list *l = re->timers.next; l != &re->timers; l = l->next) {
@@ -115,7 +118,7 @@ static struct str timer_node_id(const struct step *st, int node) {
 
 void step_timer_set(struct step *st, enum timer_kind kind, int node, int64_t delay_ms) {
     int64_t fire_at_ms = clamp_add(st->now_ms, delay_ms);
-    plan_timer_set(st->p, kind, timer_node_id(st, node), fire_at_ms, delay_ms);
+    plan_timer_set(st->p, kind, timer_node_id(st, node), fire_at_ms, delay_ms > 0 ? delay_ms : 0);
     if (timer_arm(st->re, (int)kind, node, fire_at_ms, true) != 0)
         plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a timer");
 }

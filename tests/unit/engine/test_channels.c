@@ -1,6 +1,7 @@
 /* test_channels.c: channels through the engine: access, framework variables, triggers, schema
  * versions (CHAN-6, 18, 20, 23, 28; EVT-4). */
 #include "engine_world.h"
+#include "fork_kit.h"
 
 #include "base/clock.h"
 #include "codec/json.h"
@@ -183,4 +184,14 @@ Test(engine_channels, an_incompatible_write_ends_the_run_with_its_place /* CHAN-
     cr_expect(str_eqc(json_string(json_get(details, "incompatibleEventId"), W.a), id));
     cr_expect_gt(json_get(details, "migrationHint").n, 2);
     world_check_log(r);
+}
+
+Test(engine_channels, triggers_fire_again_in_a_replay /* CHAN-21, FORK-15, FORK-17 */) {
+    struct str r = triggered("50",
+                             WRITER("p") "," WRITER("q") "," NODE(
+                                 "t", "core.noop", "", "") "," NODE("u", "core.noop", "", ""),
+                             EDGE("e", "p", "q", "") "," EDGE("f", "t", "u", ""));
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    int64_t n = world_head(r).next_seq;
+    for (int64_t seq = 0; seq < n; seq++) fork_replays_equal(r, seq, RUN_COMPLETED);
 }

@@ -1,6 +1,7 @@
 /* test_versions.c: getVersion, the logical clock and the randomness of executors under retries,
  * crashes and new builds (VER-7, EVT-33, FORK-14). */
 #include "engine_world.h"
+#include "fork_kit.h"
 
 #include "base/clock.h"
 #include "codec/ident.h"
@@ -52,6 +53,8 @@ static void exec_oracle(const struct node_call *call, struct node_result *out) {
     SEEN[at].wall_ms = clock_wall_ms();
     SEEN[at].random = node_random(call, STR("draw"), 0);
     SEEN[at].waited = call->waited;
+    out->outputs = arena_printf(call->a, "{\"now\":%lld,\"id\":\"" STR_FMT "\"}",
+                                (long long)call->now_ms, STR_ARG(node_mint_id(call, STR("id"), 0)));
     if (call->waited) return;
     out->outcome = NODE_OUT_WAIT;
     out->wait_ms = 60000;
@@ -308,4 +311,58 @@ Test(engine_versions, chance_differs_by_everything_it_names /* FORK-14 */) {
     }
     cr_expect(str_eq(ids[0], node_mint_id(&calls[0], STR("x"), 0)));
     arena_free(a);
+}
+
+/* --- replays --- */
+
+Test(engine_versions, a_replay_follows_the_pins_of_its_source /* FORK-12 */) {
+    struct str r = two_asks(0);
+    world_wait_event(r, EV_NODE_STARTED, 2);
+    world_time_skip(61000);
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    build(true, 0, 9); /* a first ask of a new run would get 9 */
+    int64_t n = world_head(r).next_seq;
+    for (int64_t seq = 0; seq < n; seq++) fork_replays_equal(r, seq, RUN_COMPLETED);
+    struct str branch = fork_run(r, FORK_BRANCH, 0);
+    world_wait_event(branch, EV_NODE_STARTED, 2);
+    world_time_skip(61000);
+    cr_expect_eq(world_wait_final(branch), RUN_COMPLETED);
+    expect_version(branch, 1, "9");
+}
+
+Test(engine_versions, a_replay_of_a_source_without_pins_stays_before_the_change /* FORK-12 */) {
+    build(false, 0, 0);
+    struct str r = world_start(
+        world_def("w", NODE("v", "test.versioned", "\"change\":\"c\"", ""), 0, 0, 0, 0), NULL);
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    build(true, -1, 9);
+    struct str f = fork_run(r, FORK_REPLAY, 0);
+    cr_expect_eq(world_wait_final(f), RUN_COMPLETED);
+    cr_expect_eq(world_count(f, EV_VERSION_PINNED), 0);
+    expect_version(f, 1, "-1");
+}
+
+Test(engine_versions, a_replay_that_lacks_the_version_fails_and_says_so /* VER-7, FORK-18 */) {
+    struct str r = world_start(
+        world_def("w", NODE("v", "test.versioned", "\"change\":\"c\"", ""), 0, 0, 0, 0), NULL);
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    build(true, 3, 9);
+    struct str f = fork_run(r, FORK_REPLAY, 0);
+    cr_expect_eq(world_wait_final(f), RUN_FAILED);
+    struct str error = json_get(payload_of(f, EV_NODE_FAILED, 1), "error");
+    cr_expect(str_eqc(json_get(error, "code"), "\"version_out_of_range\""));
+    cr_expect_geq(world_count(f, EV_REPLAY_DIVERGED), 1);
+}
+
+Test(engine_versions, a_replay_sees_the_time_and_chance_of_its_source /* FORK-14 */) {
+    struct str r = world_start(world_def("w", NODE("o", "test.oracle", "", ""), 0, 0, 0, 0), NULL);
+    world_wait_event(r, EV_NODE_STARTED, 1);
+    world_time_skip(75000); /* the host comes late: the wait ended when it was to */
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    int64_t n = world_head(r).next_seq;
+    for (int64_t seq = 0; seq < n; seq++) /* outputs are compared */
+        fork_replays_equal(r, seq, RUN_COMPLETED);
+    struct str again = fork_run(r, FORK_REPLAY, 0); /* and the replay of a replay */
+    cr_expect_eq(world_wait_final(again), RUN_COMPLETED);
+    fork_replays_equal(again, 0, RUN_COMPLETED);
 }
