@@ -271,6 +271,7 @@ static int load_run(struct step *st, struct run_origin *o, struct wopr_error *er
     if (rc == 0) rc = fork_set(re, &o->fork);
     if (rc == 0) rc = replay_open(re);
     if (rc == 0) rc = fold_events(st, err);
+    if (rc == 0) run_state_clean(re->state); /* its rows are written */
     if (rc == 0) rc = unmask_vars(st, err);
     if (rc == 0) rc = arm_timers(st, err);
     if (rc == 0) rc = invoke_load(st, re->run_no, err);

@@ -221,6 +221,21 @@ Test(engine_interrupts, a_quorum_counts_voters_once /* INT-28, INT-30 */) {
     world_check_log(r);
 }
 
+Test(engine_interrupts, a_vote_that_is_changed_after_a_crash_replaces_its_row /* CHAN-11 */) {
+    enum run_status st;
+    struct json_elements l;
+    struct str r = gate_run("\"requiredApprovals\":3"), votes = STR_NONE;
+    cr_expect_eq(vote(r, "a", "accept", &st), 0);
+    world_engine_crash();
+    world_engine_start();
+    cr_expect_eq(vote(r, "a", "accept", &st), 0);
+    struct run_view v = world_view(r);
+    for (size_t i = 0; i < v.chans_nr; i++)
+        if (str_eqc(v.chans[i].name, "_approvalVotes:g")) votes = v.chans[i].value;
+    cr_assert_eq(json_elements(votes, W.a, &l, NULL), 0);
+    cr_expect_eq(l.n, 1u, STR_FMT, STR_ARG(votes));
+}
+
 Test(engine_interrupts, a_majority_rejects /* INT-29 */) {
     enum run_status st;
     struct str r = gate_run("\"requiredApprovals\":3,\"rejectionPolicy\":\"majority\"");
