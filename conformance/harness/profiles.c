@@ -41,6 +41,7 @@ const struct scenario SCENARIOS[] = {
     {"interrupt_auth_required", "interrupt-auth-required-resume", WAITS},
     {"interrupt_clarification", "interrupt-clarification", WAITS},
     {"interrupt_external_event", "interrupt-external-event-correlation", WAITS},
+    {"interrupt_parent_child", "interrupt-parent-child-cascade", WAITS},
     {"interrupt_quorum", "interrupt-quorum-resolution", WAITS},
     {"interrupt_race", "interruptRace", WAITS},
     {"malicious_manifest", "maliciousManifest", PACKS},
@@ -62,6 +63,7 @@ const struct scenario SCENARIOS[] = {
     {"stream_modes_buffer", "stream-modes-buffer", SSE},
     {"stream_modes_mixed", "stream-modes-mixed", SSE},
     {"stream_reconnect", "streamReconnect", SSE},
+    {"subworkflow", "subworkflow", CORE},
     {"version_negotiation", "version-negotiation", POLL},
     {"webhook_sig", "webhook-sig-algorithm", OTHER},
     /* subjects of the contract that no public scenario exercises */

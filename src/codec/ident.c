@@ -66,6 +66,12 @@ void ulid_new(char out[ULID_LEN + 1]) {
     encode(out, at, hi, lo);
 }
 
+void ulid_from(int64_t unix_ms, const uint8_t bits[10], char out[ULID_LEN + 1]) {
+    uint64_t ms = unix_ms < 0 ? 0 : (uint64_t)unix_ms, lo = 0;
+    for (int i = 2; i < 10; i++) lo = lo << 8 | bits[i];
+    encode(out, ms > ULID_MS_MAX ? ULID_MS_MAX : ms, (uint16_t)(bits[0] << 8 | bits[1]), lo);
+}
+
 bool ulid_valid(struct str s) {
     if (s.n != ULID_LEN || s.p[0] > '7') return false; /* 128 bits, not 130 */
     for (size_t i = 0; i < s.n; i++)

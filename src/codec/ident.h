@@ -12,6 +12,8 @@
 #define ULID_LEN 26
 void ulid_new(char out[ULID_LEN + 1]);
 bool ulid_valid(struct str s);
+/* The ULID of these milliseconds (clamped to 48 bits) and 80 given bits: ids that are derived. */
+void ulid_from(int64_t unix_ms, const uint8_t bits[10], char out[ULID_LEN + 1]);
 /* GEN-4 / HTTP-5: 1..128 bytes of [A-Za-z0-9_-] (opaque ids we mint) */
 bool id_opaque_valid(struct str s);
 /* D14: author ids ^[A-Za-z0-9._~:-]{1,128}$; D13: tenant ids ^[A-Za-z0-9._-]{1,128}$ */

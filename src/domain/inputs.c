@@ -3,6 +3,7 @@
  */
 #include "domain/options.h"
 
+#define INPUTS_BYTES_MAX (16u * 1024 * 1024)
 #define FIELDS_SHOWN_MAX 8u /* of the refusals that details can name */
 #define FIELD_NAME_MAX                                                                             \
     100u /* longer names are left out of details; the count in the message is right */
@@ -78,4 +79,24 @@ int run_inputs_check(struct str inputs, const struct workflow *wf, struct arena 
     else *out = r;
     buf_fini(&is.fields);
     return rc;
+}
+
+int run_inputs_render(const struct var_inits *inits, struct arena *a, struct str *out,
+                      struct wopr_error *err) {
+    struct buf b;
+    struct jw w;
+    buf_init(&b, INPUTS_BYTES_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    for (size_t i = 0; i < inits->n; i++) {
+        if (!inits->v[i].from_input) continue;
+        jw_key_str(&w, inits->v[i].name);
+        jw_raw(&w, inits->v[i].value);
+    }
+    jw_end_object(&w);
+    struct str text = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
+    buf_fini(&b);
+    if (!text.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the inputs");
+    *out = text;
+    return 0;
 }

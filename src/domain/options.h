@@ -63,6 +63,10 @@ struct var_inits {
 MUST_CHECK int run_inputs_check(struct str inputs, const struct workflow *wf, struct arena *a,
                                 struct var_inits *out, struct wopr_error *err);
 
+/* The declared inputs among them as one raw object, in declaration order (RUN-3). */
+MUST_CHECK int run_inputs_render(const struct var_inits *inits, struct arena *a, struct str *out,
+                                 struct wopr_error *err);
+
 /* OBS-75: credential-shaped parts of the string values in JSON text replaced by [REDACTED]. Appends
  * to out. known: extra exact secrets of the run, may be empty. */
 MUST_CHECK int redact_json(struct str json, struct str known, struct buf *out,

@@ -151,6 +151,18 @@ struct str pay_node_suspended(struct arena *a, struct str node_id, struct str in
     return pay_end(&p, a);
 }
 
+struct str pay_child_suspended(struct arena *a, struct str node_id, struct str interrupt_id,
+                               struct str kind, struct str child_run_id) {
+    struct pay p;
+    pay_begin(&p);
+    jw_kstr(&p.w, "nodeId", node_id);
+    jw_kstr(&p.w, "interruptId", interrupt_id);
+    opt_raw(&p, "kind", kind);
+    jw_kstrz(&p.w, "reason", "child-suspended");
+    jw_kstr(&p.w, "childRunId", child_run_id);
+    return pay_end(&p, a);
+}
+
 struct str pay_node_resumed(struct arena *a, struct str node_id, struct str interrupt_id,
                             struct str value) {
     struct pay p;

@@ -40,15 +40,18 @@ struct plan_fork {
     int64_t copy_from;
     bool first, last; /* last: base_seq is from_seq, and the run can be seen */
 };
-struct run_row_new { /* PLAN_CREATE; see struct run_meta */
+enum { CHILD_AWAITED = 1, CHILD_DETACHED = 2 }; /* stored: never renumber */
+struct run_row_new {                            /* PLAN_CREATE; see struct run_meta */
     struct run_meta meta;
     struct sha256 workflow_hash;
     struct str holder; /* lease holder taking the run at once */
     int64_t lease_until_ms;
     bool dedup_enforce;                       /* X-Dedup: enforce (RUN-7) */
     struct str parent_run_id, parent_node_id; /* empty = none */
-    struct var_inits vars;                    /* initial projection rows */
-    struct plan_fork *fork;                   /* NULL = not a fork */
+    int32_t child_depth;                      /* parent's + 1, 0 = nobody's child (WF-48) */
+    uint32_t child_flags;
+    struct var_inits vars;  /* initial projection rows */
+    struct plan_fork *fork; /* NULL = not a fork */
 };
 struct run_row_update { /* the columns a plan sets; all of them are written */
     enum run_status status;
@@ -259,6 +262,9 @@ struct str pay_restored(struct arena *a, int64_t from_seq); /* workflow.restored
 struct str pay_lease(struct arena *a, struct str lease_id, struct str instance_id,
                      int64_t expires_ms, bool had_previous);
 struct str pay_lease_handed(struct arena *a, struct str lease_id, const char *reason);
+/* EVT-39: the node waits for a child that is itself suspended.  kind: raw JSON or empty. */
+struct str pay_child_suspended(struct arena *a, struct str node_id, struct str interrupt_id,
+                               struct str kind, struct str child_run_id);
 /* {"code","message","details"?,"retryable"?}; retryable -1 = absent.  message goes through redact.
  */
 struct str err_json(struct arena *a, struct str code, struct str message, struct str details,

@@ -101,6 +101,7 @@ struct node_state {
     int64_t started_seq; /* of the node.started in force */
     int64_t clock_ms;    /* logical clock of the attempt: time of its last event (FORK-14) */
     bool pause_drained;  /* suspended by a pause drain (WF-44), not by an interrupt */
+    bool child_waits;    /* suspended because its child run is (EVT-39) */
     enum run_status
         waits; /* NODE_SUSPENDED: what the run shows for it (INT-12); RUN_RUNNING for a drain */
     int64_t suspended_seq; /* sequence of the node.suspended in force: "earliest" of INT-12 */

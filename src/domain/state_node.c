@@ -23,6 +23,7 @@ static void node_move(struct run_state *s, int node, enum node_status to, int64_
     if (to != NODE_SUSPENDED) {
         n->waits = RUN_RUNNING;
         n->pause_drained = false;
+        n->child_waits = false;
     }
 }
 
@@ -181,6 +182,7 @@ int fold_node_suspended(struct fold *f) {
     n->waits = WAITS[i].waits;
     n->pause_drained = n->waits == RUN_RUNNING;
     n->recorded = n->recorded || !n->pause_drained; /* it asked something: VER-7 */
+    n->child_waits = raw_is(reason, "child-suspended");
     n->suspended_seq = f->e->seq;
     return intr_suspended(f);
 }

@@ -11,9 +11,10 @@
 
 /* NODE-18.  Sorted; nothing of these gets better by trying again. */
 static const char *const FINAL_CODES[] = {
-    "capability_not_provided",  "channel_access_denied", "conformance_test_failure",
-    "event_payload_invalid",    "input_unresolved",      "loopback_limit_exceeded",
-    "recursion_limit_exceeded", "unsupported_node_type", "validation_error",
+    "capability_not_provided",  "channel_access_denied",    "child_cancelled",
+    "conformance_test_failure", "event_payload_invalid",    "input_unresolved",
+    "loopback_limit_exceeded",  "recursion_limit_exceeded", "subworkflow_depth_exceeded",
+    "unknown_child_workflow",   "unsupported_node_type",    "validation_error",
     "version_out_of_range",
 };
 
@@ -156,6 +157,9 @@ static void result_apply(struct step *st, int node, const struct node_result *r)
     case NODE_OUT_CALL:
         invoke_claim(st, node, r);
         break;
+    case NODE_OUT_CHILD:
+        children_want(st, node, &r->child);
+        break;
     case NODE_OUT_WAIT:
         waits(st, node, r);
         break;
@@ -223,7 +227,8 @@ void attempt_run(struct step *st, int node, bool waited) {
                              .chunks_done = ns->chunks,
                              .waited = waited,
                              .conformance = st->e->cfg.conformance,
-                             .now_ms = logical_ms(st, node)};
+                             .now_ms = logical_ms(st, node),
+                             .child = st->child};
     if (!type) { /* gone since the attempt began */
         node_fail(&r, "unsupported_node_type", "this host does not offer the type", false);
         failed(st, node, &r);

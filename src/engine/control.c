@@ -18,7 +18,14 @@ static void attach(struct step *st, struct engine_cmd *cmd, enum run_status stat
     st->cmd = cmd;
 }
 
+/* INT-42: children first.  Until they are down the command stays where it was, first in the
+ * mailbox, and the run does nothing else. */
 static void cancel(struct step *st, struct engine_cmd *cmd) {
+    if (!cascade_down(st, CASCADE_CANCEL)) {
+        exec_mail_put_back(st->re, cmd);
+        st->held = true;
+        return;
+    }
     run_end_cancelled(st, cmd->reason, cmd->principal);
     attach(st, cmd, RUN_CANCELLED);
 }
@@ -49,6 +56,7 @@ static void pause_run(struct step *st, struct engine_cmd *cmd) {
         (void)step_emit(st, EV_RUN_PAUSED, -1, -1,
                         pay_run_paused(a, STR_NONE, policy, STR_NONE, -1));
     st->re->paused_ms = st->now_ms;
+    cascade_pause(st, cmd->drain);
     attach(st, cmd, RUN_PAUSED);
 }
 
@@ -77,6 +85,7 @@ static void resume_run(struct step *st, struct engine_cmd *cmd) {
     resume_drained(st);
     step_timers_resume(st);
     st->re->paused_ms = 0;
+    cascade_resume(st);
     attach(st, cmd, RUN_RUNNING);
 }
 

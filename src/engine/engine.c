@@ -32,8 +32,11 @@ static void call_workers(struct engine *e, size_t work, size_t idle) {
 int exec_begin(struct run_exec *re) {
     struct engine *e = re->e;
     int rc = WOPR_E_UNAVAILABLE;
+    /* Waiting parents must not keep out the children they wait for. */
+    size_t room = re->parent_id ? e->cfg.runs_active_max * 2 : e->cfg.runs_active_max;
     pthread_mutex_lock(&e->mu);
-    if (e->active_nr < e->cfg.runs_active_max && !e->stopping) rc = exec_register_locked(e, re);
+    if (re->parent_id && map_get(e->by_id, str_c(re->run_id))) rc = WOPR_E_EXISTS;
+    else if (e->active_nr < room && !e->stopping) rc = exec_register_locked(e, re);
     if (rc == 0) queue_locked(re, &e->fresh);
     size_t idle = e->idle_nr;
     pthread_mutex_unlock(&e->mu);
@@ -177,6 +180,7 @@ static void defaults(struct engine_config *c) {
     if (c->heartbeat_ms <= 0 || c->heartbeat_ms > c->lease_ttl_ms / 2)
         c->heartbeat_ms = c->lease_ttl_ms / 3 > 0 ? c->lease_ttl_ms / 3 : 1;
     if (c->runs_active_max == 0) c->runs_active_max = 100000;
+    if (c->children_open_max == 0) c->children_open_max = ENGINE_CHILDREN_OPEN_MAX;
     if (c->limits.max_node_executions <= 0) c->limits = RUN_LIMITS_DEFAULT;
 }
 
@@ -219,6 +223,7 @@ int engine_new(struct wopr_log *log, const struct payload_rules *rules,
     e->answers_end = &e->answers;
     e->by_id = map_new();
     e->by_no = map_new();
+    e->awaited = map_new();
     e->workflows = map_new();
     char *holder = mem_strndup(cfg->holder, strlen(cfg->holder));
     e->holder = str_c(holder);
@@ -232,7 +237,7 @@ int engine_new(struct wopr_log *log, const struct payload_rules *rules,
         engine_free(e);
         return rc;
     }
-    if (!e->by_id || !e->by_no || !e->workflows || !holder) {
+    if (!e->by_id || !e->by_no || !e->awaited || !e->workflows || !holder) {
         engine_free(e);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the engine");
     }
@@ -321,6 +326,7 @@ void engine_free(struct engine *e) {
     peers_free(e);
     map_free(e->by_id);
     map_free(e->by_no);
+    map_free(e->awaited);
     wfcache_free(e);
     heap_fini(&e->timers);
     mem_free((char *)(uintptr_t)e->holder.p);

@@ -24,9 +24,10 @@ struct engine_config {
     bool sole_host;       /* nobody else may open the file (store_config.exclusive): all leases are
                              taken at once, no other host is looked for */
     int64_t retention_ms; /* ended runs are kept so long, 0 = for ever (STORE-44) */
-    size_t runs_active_max; /* runs in memory; beyond: UNAVAILABLE for creates (ERR-9) */
-    struct egress *egress;  /* how requests of nodes leave the host; NULL = they fail */
-    int64_t stall_ms;       /* workflow.stalled window, 300000; 0 = off (STORE-41) */
+    size_t runs_active_max;     /* runs in memory; beyond: UNAVAILABLE for creates (ERR-9) */
+    struct egress *egress;      /* how requests of nodes leave the host; NULL = they fail */
+    unsigned children_open_max; /* unfinished children of one run, 128 (WF-51) */
+    int64_t stall_ms;           /* workflow.stalled window, 300000; 0 = off (STORE-41) */
 };
 struct engine_stats {
     uint64_t runs_created, runs_completed, runs_failed, runs_cancelled, nodes_completed,
@@ -117,6 +118,10 @@ struct engine_cmd {
     enum fork_mode fork_mode;
     int64_t fork_from; /* >= 0 */
     struct fork_overlay overlay;
+    /* CREATE of a child (the engine's own): run_id is given, and EXISTS when it is there already */
+    struct str parent_run_id, parent_node_id; /* empty = nobody's child */
+    int32_t child_depth;
+    uint32_t child_flags; /* CHILD_AWAITED ... */
     /* idempotency (layer 1): when has_idem the outcome is stored with the effect, in one
      * transaction */
     bool has_idem;

@@ -15,13 +15,24 @@ struct run_exec *exec_new(struct engine *e, struct str run_id) {
     memcpy(re->run_id, run_id.p, run_id.n);
     list_init(&re->ready);
     list_init(&re->timers);
+    list_init(&re->children);
+    list_init(&re->stops);
     re->mail_end = &re->mail;
     re->fail_seq = -1;
     return re;
 }
 
+int exec_set_parent(struct run_exec *re, struct str parent_id, int32_t depth, uint32_t flags) {
+    if (parent_id.n == 0 || re->parent_id) return 0;
+    re->parent_id = mem_strndup(parent_id.p, parent_id.n);
+    re->depth = depth;
+    re->child_flags = flags;
+    return re->parent_id ? 0 : WOPR_E_NO_MEMORY;
+}
+
 void exec_forget_state(struct run_exec *re) {
     timers_drop_all(re);
+    children_forget(re);
     if (re->clear && re->state)
         for (size_t i = 0; i < re->state->wf->nodes_nr; i++) text_clear(&re->clear[i]);
     mem_free(re->clear);
@@ -45,6 +56,8 @@ void exec_free(struct run_exec *re) {
     fork_free(re);
     workflow_unref(re->wf);
     mem_free(re->old_holder);
+    children_free(re);
+    mem_free(re->parent_id);
     mem_free(re);
 }
 

@@ -460,6 +460,7 @@ static bool born(struct step *st, struct plan *p) {
     int rc = exec_register_no(re);
     if (rc == 0) rc = replay_open(re);
     if (rc == 0) rc = replay_answers(st, NULL);
+    if (rc == 0) rc = children_load(st, NULL);
     re->phase = EXEC_LIVE;
     if (rc != 0) exec_reload(re, true); /* it exists: again when there is memory */
     return true;

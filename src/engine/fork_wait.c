@@ -211,6 +211,11 @@ static bool timed_out(const struct event *g) {
 }
 
 bool replay_answers_wait(struct step *st, const struct event *g, int node) {
+    if (st->s->nodes[node].status == NODE_RUNNING && g->kind == EV_NODE_SUSPENDED &&
+        str_eq(json_get(g->payload, "reason"), STR("\"child-suspended\""))) {
+        tell_again(st, g, node); /* EVT-39: nobody asked, its child waited */
+        return true;
+    }
     if (st->s->nodes[node].status != NODE_SUSPENDED || st->s->nodes[node].pause_drained)
         return false;
     if (timed_out(g)) {

@@ -48,8 +48,23 @@
 #define HOLDER_NAME_MAX         63u
 #define ENGINE_WAIT_MS_MAX      INT64_C(31536000000) /* one node wait: a year */
 
+/* Sub-workflows. */
+#define ENGINE_CHILD_DEPTH_MAX   10   /* WF-48 */
+#define ENGINE_CHILDREN_OPEN_MAX 128u /* WF-51 */
+#define ENGINE_CHILDREN_PAGE     256u
+#define ENGINE_CHILD_AGAIN_MS    250   /* a refused errand is tried again */
+#define ENGINE_CHILD_LOOK_MS     10000 /* fall-back for children that another host executes */
+#define ENGINE_CASCADE_MS        4000  /* patience with children: cancel ends within 5 s (RUN-20) */
+
 /* In-memory timers beside the durable kinds of domain/plan.h. */
-enum { TIMER_STALL = 100, TIMER_BACKOFF = 101, TIMER_ASK = 102, TIMER_TRIGGER = 103 };
+enum {
+    TIMER_STALL = 100,
+    TIMER_BACKOFF = 101,
+    TIMER_ASK = 102,
+    TIMER_TRIGGER = 103,
+    TIMER_CHILD = 110,
+    TIMER_CASCADE = 111
+};
 
 struct exec_timer {
     struct heap_node heap; /* (mu) key: monotonic milliseconds */
@@ -68,6 +83,42 @@ struct exec_timer {
 struct fork_job;  /* fork.c */
 struct fork_info; /* fork.h */
 struct replay;    /* replay.c */
+/* A command from a run to another (or to itself), see cascade.c. */
+#define KIN_PENDING 1
+struct kin_call {
+    _Atomic int refs;
+    _Atomic int rc; /* KIN_PENDING, then what the engine answered */
+    struct engine *e;
+    char asker[RUN_ID_MAX + 1]; /* told when the answer is there, if it is still in memory */
+    struct arena *arena;
+    struct workflow *wf; /* CREATE */
+    struct engine_cmd cmd;
+};
+/* A run that a node of this one started and waits for, until its result was taken in. */
+enum child_phase {
+    CHILD_WANTED,  /* its node's events are committed first */
+    CHILD_ASKED,   /* creation is under way */
+    CHILD_WAITING, /* it exists */
+    CHILD_DOOMED,  /* nobody waits any more: it is to be cancelled */
+    CHILD_LOST     /* a fold threw the rest away; kept until its creation is answered */
+};
+struct exec_child {
+    struct list link; /* in exec.children */
+    char run_id[RUN_ID_MAX + 1];
+    int node, ordinal; /* ordinal -1: known from the parent's log only */
+    enum child_phase phase;
+    int64_t run_no; /* 0 until it was seen */
+    bool wait, detached;
+    bool elsewhere;    /* another host executes it */
+    bool foreign;      /* inherited: a child of the run that this one was forked from */
+    bool look;         /* something happened to it, or may have */
+    bool held;         /* until news or TIMER_CHILD */
+    uint64_t again_ms; /* with held: until then even if there is news (monotonic) */
+    bool pause_due;    /* the pause of its parent is to be passed on */
+    uint64_t turn;     /* not to be touched in this turn: what it rests on is not committed yet */
+    struct kin_call *birth, *errand;
+    struct text interrupt; /* id of the suspension that the parent shows */
+};
 
 enum exec_phase {
     EXEC_FORKING,  /* a fork is being made: nothing of it can be seen yet (fork.c) */
@@ -121,6 +172,20 @@ struct run_exec {
     bool swept;                    /* wanted by recovery, not only by a command */
     bool take_over;                /* next step begins with EVT-32 */
     bool stalled;                  /* workflow.stalled was written for this stall */
+    /* sub-workflows; all but the link upwards follow from log and store (children.c) */
+    char *parent_id; /* NULL = nobody's child */
+    int32_t depth;
+    uint32_t child_flags;     /* of this run as a child */
+    _Atomic bool child_news;  /* some child moved, or an errand is answered */
+    struct list children;     /* struct exec_child */
+    struct list stops;        /* struct exec_stop: cancels of the cascade under way */
+    uint64_t cascade_ms;      /* monotonic end of its patience, 0 = none under way */
+    int cascade_why;          /* enum cascade */
+    size_t kids;              /* at least as many as there are unfinished children */
+    bool had_children;        /* the store may know some */
+    bool fan_told;            /* WF-51 was said for the node that is held now */
+    enum drain_policy drains; /* of the pause in force */
+    uint64_t turns;           /* steps so far */
     unsigned corrupt_tries;
     int64_t backoff_ms;
     int32_t *skips;         /* per node: effects still to be left out, the log has them; or NULL */
@@ -148,6 +213,7 @@ struct engine {
     pthread_cond_t tick;       /* timers changed */
     pthread_cond_t calm;       /* something in flight came back */
     struct map *by_id, *by_no; /* (mu) run id; run number as 8 bytes */
+    struct map *awaited;       /* (mu) number of a child -> exec that waits for it */
     struct list ready, fresh;  /* (mu) execs that want a turn; fresh: in phase NEW */
     bool fresh_last;           /* (mu) the last turn went to a fresh one */
     struct heap timers;        /* (mu) */
@@ -188,8 +254,10 @@ struct step {
     int64_t floor_ms;
     int64_t wait_over_ms; /* deadline of the node's wait that is being answered, else 0 */
     uint64_t began_ms;
-    bool first;             /* p creates the run */
-    struct engine_cmd *cmd; /* its effect is in p */
+    bool first; /* p creates the run */
+    bool held;  /* the first command waits for the cascade: nothing else happens */
+    const struct node_child_end *child; /* for the executor that is entered now */
+    struct engine_cmd *cmd;             /* its effect is in p */
 };
 struct worker {
     struct engine *e;
@@ -217,6 +285,8 @@ bool engine_is_stopping(struct engine *e);
 
 /* --- exec.c: life of an exec --- */
 struct run_exec *exec_new(struct engine *e, struct str run_id); /* not in any table yet */
+MUST_CHECK int exec_set_parent(struct run_exec *re, struct str parent_id, int32_t depth,
+                               uint32_t flags);
 void exec_free(struct run_exec *re);
 MUST_CHECK int exec_register_locked(struct engine *e, struct run_exec *re);
 MUST_CHECK int exec_register_no(struct run_exec *re);
@@ -264,6 +334,8 @@ void step_count(struct engine *e, const struct plan *p); /* committed: into the 
 bool step_landed(struct step *st, int rc);               /* true: the turn goes on */
 void step_now(struct step *st);
 bool step_lost(const struct step *st);
+bool step_full(const struct step *st);
+bool step_moves(const struct step *st);
 
 /* --- outcome.c: ends of nodes and runs --- */
 struct failure {
@@ -289,6 +361,48 @@ void attempt_start(struct step *st, int node);
 void attempt_run(struct step *st, int node, bool waited);
 void attempt_failed(struct step *st, int node, const struct failure *f);
 void attempt_timed_out(struct step *st, int node); /* step.c: timeoutMs of a node is over */
+
+/* --- children.c: runs that nodes wait for (WF-45..51) --- */
+/* The executor asked for a child: find it, or prepare its creation. */
+void children_want(struct step *st, int node, const struct node_child *want);
+/* Take in what happened to them; enters the executors of those that ended. */
+void children_step(struct step *st);
+/* Pauses passed on and children nobody waits for; also while the run is paused. */
+void children_errands(struct step *st);
+bool children_hold(const struct run_exec *re, int node); /* -1 = any: it waits for a child */
+bool children_wanted(const struct run_exec *re);         /* one is to be created next turn */
+void children_timed_out(struct step *st, int node);      /* before its attempt fails */
+/* After the fold: what the log and the store say about children and parent. */
+MUST_CHECK int children_load(struct step *st, struct wopr_error *err);
+/* Another host moved a run (run_no 0: any): who waits for it looks.  With engine.mu held. */
+void children_moved_locked(struct engine *e, int64_t run_no);
+bool children_elsewhere(const struct run_exec *re);
+void children_timer(struct run_exec *re); /* TIMER_CHILD: look at all */
+void children_forget(struct run_exec *re);
+void children_free(struct run_exec *re);
+
+/* --- cascade.c: between parents and children --- */
+struct kin_call *kin_call_new(struct step *st, enum engine_op op, struct str run_id,
+                              const char *reason); /* NULL: no memory */
+void kin_call_send(struct kin_call *c);            /* again is allowed once it was answered */
+void kin_call_free(struct kin_call *c);            /* drops the caller's reference; takes NULL */
+/* Send and forget. */
+void kin_tell(struct step *st, enum engine_op op, struct str run_id, const char *reason);
+bool kin_transient(int rc); /* worth another try later */
+enum cascade { CASCADE_CANCEL, CASCADE_TIMEOUT, CASCADE_FAILURE, CASCADE_LEFT };
+/* Are all children down that may not outlive this end of the run (INT-41, INT-42)?  false: they are
+ * being cancelled, the run is woken when that moves on, and after ENGINE_CASCADE_MS it is true
+ * whatever they do. */
+bool cascade_down(struct step *st, enum cascade why);
+bool cascade_ends(const struct step *st); /* the run will fail as soon as its children are down */
+bool cascade_sleeps(struct step *st);     /* true: nothing else is to be armed */
+void cascade_pause(struct step *st, enum drain_policy drain);
+void cascade_resume(struct step *st);
+bool cascade_paused(struct step *st, int64_t run_no); /* paused by its parent's pause? */
+void cascade_check_parent(struct step *st);           /* of a run just taken over */
+void cascade_forget(struct run_exec *re);
+/* Committed: the parent learns of what matters to it; it is loaded when it is not in memory. */
+void children_tell(struct step *st, const struct plan *p);
 
 /* --- effects.c --- */
 /* CHAN-6; allowed: "readers" or "writers" */
@@ -358,6 +472,8 @@ struct upkeep {
     uint64_t beat_ms, sweep_ms, purge_ms;
 };
 /* Does what is due and returns the next deadline (monotonic ms). */
+/* A run into memory, to be looked up by a worker; false when the tables are full. */
+bool sweep_add(struct engine *e, int64_t run_no, const struct run_head *h);
 uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms);
 void upkeep_release(struct engine *e);
 

@@ -260,6 +260,8 @@ static int load_run(struct step *st, struct run_origin *o, struct wopr_error *er
     if (rc != 0) return rc;
     if (o->head.parked.n > 0 || run_status_final(o->head.status) || o->head.epoch != re->epoch)
         return wopr_error_set(err, WOPR_E_FENCED, "the run is not ours any more");
+    if (exec_set_parent(re, o->parent_run_id, o->child_depth, o->child_flags) != 0)
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a run");
     if (!re->wf) rc = wfcache_by_hash(st->e, &o->workflow_hash, st->a, &re->wf, err);
     if (rc == WOPR_E_VALIDATION || rc == WOPR_E_NOT_FOUND || rc == WOPR_E_SYNTAX) {
         /* the stored definition itself is damaged */
@@ -276,6 +278,7 @@ static int load_run(struct step *st, struct run_origin *o, struct wopr_error *er
     if (rc == 0) rc = arm_timers(st, err);
     if (rc == 0) rc = invoke_load(st, re->run_no, err);
     if (rc == 0) rc = replay_answers(st, err);
+    if (rc == 0) rc = children_load(st, err);
     if (rc != 0) return rc;
     if (re->state->next_seq != o->head.next_seq)
         return wopr_error_set(err, WOPR_E_CORRUPT, "R1: the run row and its log differ in length");

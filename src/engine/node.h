@@ -15,7 +15,8 @@ enum node_outcome {
     NODE_OUT_DONE, /* node.completed with outputs */
     NODE_OUT_FAIL, /* attempt failed: retried when retryable and the budget allows, else node.failed
                     */
-    NODE_OUT_CALL, /* one request leaves the host, see node_invoke */
+    NODE_OUT_CHILD,   /* a run of another workflow is started, see struct node_child */
+    NODE_OUT_CALL,    /* one request leaves the host, see node_invoke */
     NODE_OUT_SUSPEND, /* ask somebody, see node_interrupt */
     NODE_OUT_WAIT /* effects so far are appended, then the executor is entered again after wait_ms
                      (durable timer) */
@@ -37,6 +38,34 @@ struct node_effect {
     enum reducer reducer; /* channel: used when the channel is not declared */
     int64_t ttl_ms;       /* channel, undeclared: 0 = none */
     int is_last;          /* chunk: 1, 0, or -1 = not said */
+};
+/*
+ * A child run (WF-45..50).  It is created once per (run, node, activation, attempt, ordinal),
+ * whatever crashes in between, because its run id follows from these; an executor that needs
+ * several asks for one after the other with ascending ordinals.  The executor is entered again,
+ * with call->child, when the child ended (or, without wait, as soon as it exists); a crash may
+ * enter it from the start again, and then the same answers come again.
+ */
+#define NODE_CHILD_ORDINAL_MAX 63
+struct node_child {
+    struct str workflow_id;
+    struct str inputs;       /* raw object; names that the child does not declare are dropped */
+    struct str configurable; /* raw object; empty = the parent's */
+    bool wait;               /* for the end of the child */
+    bool detached;           /* the child does not end with its parent (INT-42) */
+    int ordinal;             /* 0..NODE_CHILD_ORDINAL_MAX */
+};
+struct node_child_var {
+    struct str name, shown, clear; /* raw; clear is empty when equal to shown (OBS-71) */
+};
+struct node_child_end {
+    struct str run_id;
+    int ordinal;
+    enum run_status status; /* without wait: as it stands */
+    struct str error;       /* raw, FAILED only */
+    struct str outputs;     /* raw object, COMPLETED only */
+    const struct node_child_var *vars;
+    size_t vars_nr;
 };
 /* A request to the outside (STORE-42, IDEM-16..19, D55).  It is claimed in the invocation log
  * before it leaves, and its outcome is recorded before an executor sees it.  Once a request
@@ -100,6 +129,7 @@ struct node_call {
     size_t source_pins_nr;
     int64_t now_ms; /* logical clock (FORK-14): time of the attempt's last event, or of the wait
                        that is over.  Never the wall clock: a repeated execution sees the same */
+    const struct node_child_end *child; /* the child asked for last; NULL at a first entry */
     void *type_ctx;
 };
 struct node_result {
@@ -109,6 +139,7 @@ struct node_result {
     struct str error_message;
     struct str error_details; /* raw object or empty */
     bool retryable;
+    struct node_child child; /* CHILD */
     int64_t wait_ms;
     struct node_request request; /* CALL */
     unsigned request_ordinal;

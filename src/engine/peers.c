@@ -381,6 +381,7 @@ static bool run_moved(struct engine *e, const struct moved_run *m) {
         re->suspect = true;
         exec_wake_locked(re);
     }
+    children_moved_locked(e, m->run_no);
     pthread_mutex_unlock(&e->mu);
     if (m->next_seq >= 0) log_foreign(e->log, m->run_no, m->next_seq);
     return !re && m->next_seq == MOVED_GIVEN;
@@ -393,6 +394,9 @@ static bool hear_page(struct engine *e, const struct move_row_list *l) {
         const struct move_row *m = &l->v[i];
         if (m->move_no != p->last_move + 1) { /* rows went before we saw them */
             log_foreign_all(e->log);
+            pthread_mutex_lock(&e->mu);
+            children_moved_locked(e, 0);
+            pthread_mutex_unlock(&e->mu);
             sweep = true;
         }
         p->last_move = m->move_no;

@@ -274,6 +274,12 @@ bool replay_guide(struct step *st) {
     return true;
 }
 
+bool replay_shows_child(struct step *st, int node) {
+    const struct event *g = st->re->replay ? leader(st) : NULL;
+    if (!g || g->kind != EV_NODE_SUSPENDED || node_of(st, g->node_id) != node) return false;
+    return replay_answers_wait(st, g, node);
+}
+
 /* FORK-13: once per length of the log, since nothing else can bring an answer. */
 static bool searched(struct step *st) {
     struct replay *rp = st->re->replay;

@@ -84,14 +84,14 @@ static void begin_run(struct step *st) {
 /* --- bounds --- */
 
 /* Time to send what there is: enough of it, or someone waits to be heard (RUN-25). */
-static bool step_full(const struct step *st) {
+bool step_full(const struct step *st) {
     uint64_t ms_max = st->first ? ENGINE_CREATE_MS_MAX : ENGINE_STEP_MS_MAX;
     return st->re->has_mail || st->re->wanted || st->p->events_nr >= ENGINE_STEP_EVENTS_MAX ||
            arena_used(st->p->arena) >= ENGINE_STEP_BYTES_MAX ||
            (st->p->events_nr > 0 && clock_mono_ms() - st->began_ms >= ms_max);
 }
 
-static bool step_moves(const struct step *st) {
+bool step_moves(const struct step *st) {
     return !step_lost(st) && st->s->status != RUN_PENDING && st->s->status != RUN_PAUSED &&
            !run_status_final(st->s->status);
 }
@@ -144,6 +144,7 @@ static void stalled(struct step *st) {
 }
 
 void attempt_timed_out(struct step *st, int node) {
+    children_timed_out(st, node);
     struct failure f = {.code = STR("node_timeout"),
                         .message = STR("the node did not finish within its timeoutMs"),
                         .retryable = true}; /* WF-24 */
@@ -167,6 +168,9 @@ static void timer_fired(struct step *st, struct exec_timer *t) {
         break;
     case TIMER_STALL:
         stalled(st);
+        break;
+    case TIMER_CHILD:
+        children_timer(st->re);
         break;
     default:
         break; /* RETRY: sched_next sees it; RUN_TIMEOUT: compared by the clock */
@@ -194,7 +198,8 @@ static void interrupted(struct step *st) {
     for (size_t i = 0; st->s->running_nr > 0 && i < st->s->wf->nodes_nr; i++) {
         if (!step_moves(st) || step_full(st)) return;
         if (st->s->nodes[i].status == NODE_RUNNING &&
-            !timer_find(st->re, TIMER_NODE_WAIT, (int)i) && !invoke_waits(st->re, (int)i))
+            !timer_find(st->re, TIMER_NODE_WAIT, (int)i) && !invoke_waits(st->re, (int)i) &&
+            !children_hold(st->re, (int)i))
             attempt_run(st, (int)i, false);
     }
 }
@@ -222,7 +227,7 @@ static bool act_once(struct step *st) {
     struct sched_action act;
     step_now(st);
     if (run_time_left_ms(st) <= 0) {
-        run_end_timeout(st);
+        if (cascade_down(st, CASCADE_TIMEOUT)) run_end_timeout(st);
         return false;
     }
     sched_next(st->s, st->now_ms, &act);
@@ -237,16 +242,16 @@ static bool act_once(struct step *st) {
         skip(st, &act);
         return true;
     case SCHED_FAIL:
-        run_end_cascade(st);
+        if (cascade_down(st, CASCADE_FAILURE)) run_end_cascade(st);
         return false;
     case SCHED_LOOP_LIMIT:
         run_end_loop_limit(st, act.node);
         return true;
     case SCHED_CAP:
-        run_end_cap(st, act.node);
+        if (cascade_down(st, CASCADE_FAILURE)) run_end_cap(st, act.node);
         return false;
     case SCHED_COMPLETE:
-        run_end_completed(st);
+        if (cascade_down(st, CASCADE_LEFT)) run_end_completed(st);
         return false;
     }
     return false;
@@ -285,6 +290,7 @@ static void fall_asleep(struct step *st) {
     struct run_state *s = st->s;
     int64_t left_ms = run_time_left_ms(st), stall_ms = st->e->cfg.stall_ms;
     int64_t held_ms = sched_next_trigger_ms(s);
+    if (cascade_sleeps(st)) return;
     timer_drop(st->re, TIMER_TRIGGER, -1); /* a later write moves it */
     if (held_ms > 0) arm(st, TIMER_TRIGGER, held_ms);
     if (s->status != RUN_RUNNING) return; /* paused or waiting: a command does */
@@ -293,7 +299,7 @@ static void fall_asleep(struct step *st) {
     if (waits_for_timer(st->re) || invoke_waits(st->re, -1)) return;
     if (retry_ms > 0) arm(st, TIMER_RETRY, retry_ms); /* its row is missing: trust the log */
     else if (stall_ms > 0 && !st->re->replay && !st->re->stalled && s->suspended_nr == 0 &&
-             held_ms < 0)
+             held_ms < 0 && !children_hold(st->re, -1))
         arm(st, TIMER_STALL, st->now_ms + stall_ms); /* STORE-41 */
 }
 
@@ -341,6 +347,7 @@ static void step_send(struct step *st) {
     struct plan *p = st->p;
     if (p->failed == 0 && plan_is_empty(p)) {
         plan_unref(p);
+        if (children_wanted(re)) exec_wake(re); /* nothing lands that would */
         return;
     }
     if (run_status_final(st->s->status)) suspend_close_all(st);
@@ -410,6 +417,7 @@ bool step_landed(struct step *st, int rc) {
         return true;
     }
     step_count(st->e, p);
+    children_tell(st, p);
     re->backoff_ms = 0;
     re->corrupt_tries = 0;
     if (cmd) cmd_committed(cmd, p);
@@ -430,12 +438,28 @@ static void act_all(struct step *st) {
         }
 }
 
+static void step_work(struct step *st) {
+    if (st->s->status == RUN_PENDING && !step_lost(st)) begin_run(st);
+    invoke_arrived(st);
+    bool breaks = st->s->chan_break.seq > 0 && step_moves(st); /* CHAN-18 */
+    if (breaks && cascade_down(st, CASCADE_FAILURE)) run_end_schema_break(st);
+    bool ends = breaks || cascade_ends(st); /* only its children keep it: no node does any more */
+    if (!ends) timers_due(st);
+    if (!step_lost(st)) children_errands(st);
+    if (!ends && step_moves(st) && run_time_left_ms(st) > 0) {
+        children_step(st);
+        interrupted(st);
+    }
+    if (!breaks) act_all(st);
+}
+
 void step_run(struct step *st) {
     struct run_exec *re = st->re;
     struct engine_cmd *cmd;
     st->s = re->state;
     st->p = plan_new();
     st->began_ms = clock_mono_ms();
+    re->turns++;
     if (!st->p) {
         exec_reload(re, true);
         return;
@@ -448,13 +472,9 @@ void step_run(struct step *st) {
     step_now(st);
     fork_begin(st);
     if (re->take_over) control_take_over(st);
-    while (!st->cmd && !step_lost(st) && (cmd = exec_mail_take(re)) != NULL) control_apply(st, cmd);
-    if (st->s->status == RUN_PENDING && !step_lost(st)) begin_run(st);
-    invoke_arrived(st);
-    if (st->s->chan_break.seq > 0 && step_moves(st)) run_end_schema_break(st); /* CHAN-18 */
-    timers_due(st);
-    if (step_moves(st) && run_time_left_ms(st) > 0) interrupted(st);
-    act_all(st);
+    while (!st->cmd && !st->held && !step_lost(st) && (cmd = exec_mail_take(re)) != NULL)
+        control_apply(st, cmd);
+    if (!st->held) step_work(st);
     step_send(st);
 }
 

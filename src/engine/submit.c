@@ -217,6 +217,10 @@ static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct
         /* Whole seconds: the holder's row is then moved once a second, not for each creation. */
         p->create->lease_until_ms = (now_ms + e->cfg.lease_ttl_ms + 999) / 1000 * 1000;
         p->create->dedup_enforce = cmd->dedup_enforce;
+        p->create->parent_run_id = keep(p, cmd->parent_run_id);
+        p->create->parent_node_id = keep(p, cmd->parent_node_id);
+        p->create->child_depth = cmd->child_depth;
+        p->create->child_flags = cmd->child_flags;
     }
     if (!arena_failed(p->arena) && p->failed == 0) return p;
     plan_unref(p);
@@ -236,9 +240,12 @@ static void tell_full(struct engine *e) {
 static void submit_create(struct engine *e, struct engine_cmd *cmd) {
     char ulid[ULID_LEN + 1];
     ulid_new(ulid);
-    struct str run_id = arena_printf(cmd->arena, "run_%s", ulid);
+    bool child = cmd->parent_run_id.n > 0;
+    struct str run_id = child ? cmd->run_id : arena_printf(cmd->arena, "run_%s", ulid);
     struct run_exec *re = run_id.p ? exec_new(e, run_id) : NULL;
     int rc = re ? 0 : WOPR_E_NO_MEMORY;
+    if (rc == 0 && child)
+        rc = exec_set_parent(re, cmd->parent_run_id, cmd->child_depth, cmd->child_flags);
     if (rc == 0) {
         re->phase = EXEC_NEW;
         re->wf = workflow_ref(cmd->wf);
@@ -252,7 +259,7 @@ static void submit_create(struct engine *e, struct engine_cmd *cmd) {
     cmd->result.run_id = STR_NONE;
     cmd_fail(e, cmd, rc,
              rc == WOPR_E_UNAVAILABLE ? "the host has as many runs as it can hold"
-                                      : "out of memory");
+                                      : wopr_err_text(rc));
 }
 
 void engine_submit(struct engine *e, struct engine_cmd *cmd) {
@@ -351,6 +358,7 @@ bool create_landed(struct step *st, int rc) {
     }
     e->created++;
     step_count(e, p);
+    children_tell(st, p);
     re->run_no = p->run_no;
     re->epoch = p->epoch;
     re->phase = EXEC_LIVE;

@@ -125,7 +125,7 @@ static bool sweep_wants(struct engine *e, const struct run_origin *o) {
 }
 
 /* Seen by the number while no worker knows it; false when the tables are full. */
-static bool sweep_add(struct engine *e, int64_t run_no, const struct run_head *h) {
+bool sweep_add(struct engine *e, int64_t run_no, const struct run_head *h) {
     struct run_exec *re = exec_new(e, h->run_id);
     if (!re) return true;
     re->phase = EXEC_LOOKUP;
@@ -154,6 +154,28 @@ static bool in_memory(struct engine *e, int64_t run_no) {
     return known;
 }
 
+/* Those among them whose child does not wait any more: the crash came between the two commits. */
+static bool sweep_parents(struct engine *e, struct arena *a) {
+    struct wopr_error err;
+    struct run_no_list page = {0};
+    struct run_origin o;
+    int64_t after = 0;
+    bool room = true;
+    for (unsigned n = 0; room && n < ENGINE_SWEEP_PAGES_MAX; n++) {
+        arena_reset(a);
+        int rc = store_parents_waiting(e->store, after, ENGINE_SWEEP_PAGE, a, &page, &err);
+        if (rc != 0) log_warn("the sweep for waiting parents failed", "why", err.message);
+        if (rc != 0 || page.n == 0) break;
+        for (size_t i = 0; i < page.n && room && !engine_is_stopping(e); i++) {
+            after = page.v[i];
+            if (in_memory(e, after)) continue;
+            if (store_run_origin(e->store, after, a, &o, &err) != 0) continue;
+            if (sweep_takes(e, &o.head)) room = sweep_add(e, after, &o.head);
+        }
+    }
+    return room;
+}
+
 static void sweep(struct engine *e) {
     struct wopr_error err;
     struct open_run_list page = {0};
@@ -176,6 +198,7 @@ static void sweep(struct engine *e) {
             if (sweep_wants(e, &o)) room = sweep_add(e, after, &o.head);
         }
     }
+    if (a && room) room = sweep_parents(e, a);
     arena_free(a);
     if (whole && !e->cfg.sole_host) (void)errand_send(e, bury, 0);
     pthread_mutex_lock(&e->mu);

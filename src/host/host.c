@@ -115,6 +115,25 @@ static int ensure_keys(struct host *h, struct wopr_error *err) {
     return rc;
 }
 
+/* A sub-workflow runs only when its child does: same store, same node types. */
+static bool lacks_child(struct host *h, const struct workflow *w) {
+    static const char *const types[] = {"core.subWorkflow", "core.control.subWorkflow"};
+    for (size_t i = 0; i < w->nodes_nr; i++) {
+        struct workflow_row row;
+        struct workflow *child = NULL;
+        bool is_sub = false;
+        for (size_t k = 0; k < sizeof types / sizeof *types; k++)
+            is_sub = is_sub || str_eqc(w->nodes[i].type_id, types[k]);
+        if (!is_sub) continue;
+        struct str id = json_string(json_get(w->nodes[i].config, "workflowId"), h->arena);
+        int rc = store_workflow_get(h->store, STR(""), false, id, h->arena, &row, NULL);
+        if (rc == 0) rc = workflow_compile(row.text, &h->env, &child, NULL);
+        workflow_unref(child);
+        if (rc != 0) return true;
+    }
+    return false;
+}
+
 /* What a fixture may ask of its nodes beyond their types (30 section 3): these work with agents,
  * packs and MCP, which this host does not offer yet, so a fixture that relies on one of them would
  * run without doing what its scenario checks. */
@@ -146,7 +165,7 @@ static int advertise_fixtures(struct host *h, struct wopr_error *err) {
         if (!str_starts(id, STR("conformance-")) && !str_starts(id, STR("openwop-smoke-")))
             continue;
         if (workflow_compile(rows.v[i].text, &h->env, &w, NULL) != 0) continue;
-        if (!asks_for_more(w)) h->fixtures[n++] = arena_cstr(h->arena, id);
+        if (!asks_for_more(w) && !lacks_child(h, w)) h->fixtures[n++] = arena_cstr(h->arena, id);
         workflow_unref(w);
     }
     return arena_failed(h->arena) ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory") : 0;

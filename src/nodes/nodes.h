@@ -25,6 +25,8 @@ node_fn exec_approval_gate, exec_clarification_gate, exec_interrupt;
 node_fn exec_http;
 /* --- version.c --- */
 node_fn exec_version;
+/* --- subflow.c --- */
+node_fn exec_sub_workflow;
 /* --- ai.c --- */
 node_fn exec_call_prompt;
 

@@ -1,7 +1,7 @@
 /*
- * table.c: the one table of built-in node types (WF-30, NODE-1).  Types of later work (
- * sub-workflows, conversation, orchestrator, A2A) have no row: workflows that use them are refused
- * at registration (NODE-3).
+ * table.c: the one table of built-in node types (WF-30, NODE-1).  Types of later work
+ * (conversation, orchestrator, A2A) have no row: workflows that use them are refused at
+ * registration (NODE-3).
  */
 #include "nodes/nodes.h"
 
@@ -24,6 +24,8 @@ static const struct node_type TYPES[] = {
     {"core.getVariable", exec_get_variable, NULL, NODE_AT_ONCE, NULL},
     {"core.channelWrite", exec_channel_write, NULL, NODE_AT_ONCE, NULL},       /* NODE-56..58 */
     {"core.ai.callPrompt", exec_call_prompt, NULL, 0, NULL},                   /* NODE-59..61 */
+    {"core.subWorkflow", exec_sub_workflow, NULL, NODE_AT_ONCE, NULL},         /* NODE-48..53 */
+    {"core.control.subWorkflow", exec_sub_workflow, NULL, NODE_AT_ONCE, NULL}, /* */
     {"vendor.wopr.log", exec_log, NULL, NODE_AT_ONCE, NULL},                   /* PROF-30 */
     {"core.approvalGate", exec_approval_gate, NULL, 0, NULL},                  /* NODE-36..41 */
     {"core.clarificationGate", exec_clarification_gate, NULL, 0, NULL},        /* NODE-42, 43 */

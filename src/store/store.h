@@ -240,6 +240,26 @@ struct run_head { /* what most requests need */
 MUST_CHECK int store_run_head(struct store *s, struct str tenant, bool test_mode, struct str run_id,
                               struct arena *a, struct run_head *out,
                               struct wopr_error *err); /* EXPIRED when a tombstone exists */
+/* Parents and children (WF-45..50): links are columns of the child. */
+#define STORE_VIEW_CHILDREN_MAX 1000u
+struct child_row {
+    int64_t run_no;
+    struct str run_id, node_id; /* node of the parent */
+    enum run_status status;
+    uint32_t flags; /* CHILD_AWAITED, CHILD_DETACHED */
+};
+struct child_row_list {
+    struct child_row *v;
+    size_t n;
+};
+/* At most max children of a run, oldest first; open: only those that have not ended. */
+MUST_CHECK int store_children(struct store *s, struct str parent_run_id, bool open, unsigned max,
+                              struct arena *a, struct child_row_list *out, struct wopr_error *err);
+/* Payload of the run's last event of this kind: of the node given, of the node that the run shows
+ * when that is empty, or of the run itself.  NOT_FOUND. */
+MUST_CHECK int store_event_last(struct store *s, int64_t run_no, enum ev_kind kind,
+                                struct str node_id, struct arena *a, struct str *payload,
+                                struct wopr_error *err);
 /* Everything GET /v1/runs/{id} shows, neutral and ready to splice. */
 struct run_view_item {
     struct str name, value;
@@ -260,6 +280,8 @@ struct run_view {
     struct run_head head;
     struct str workflow_id, current_node, error, outputs, agent, parent_run_id, parent_node_id;
     struct str configurable, tags, metadata; /* raw as sent; mask before showing */
+    int32_t child_depth;                     /* 0 = nobody's child */
+    struct child_row_list children;          /* oldest first, STORE_VIEW_CHILDREN_MAX of them */
     int64_t created_ms, started_ms, completed_ms;
     struct str interrupt; /* what the run waits for, raw as shown; the wire adapter fills it */
     struct run_view_item *nodes, *vars;
@@ -281,6 +303,8 @@ struct run_origin {
     struct run_meta meta;
     struct sha256 workflow_hash;
     struct str parent_run_id, parent_node_id;
+    int32_t child_depth;
+    uint32_t child_flags;
     struct run_fork fork;
 };
 MUST_CHECK int store_run_origin(struct store *s, int64_t run_no, struct arena *a,
@@ -298,6 +322,10 @@ struct open_run_list {
 };
 MUST_CHECK int store_runs_unfinished(struct store *s, int64_t after, unsigned max, struct arena *a,
                                      struct open_run_list *out, struct wopr_error *err);
+/* The same for runs that show waiting-* although a child they wait for does not (or not any more):
+ * nobody would tell them after a crash.  May name runs that wait for something else. */
+MUST_CHECK int store_parents_waiting(struct store *s, int64_t after, unsigned max, struct arena *a,
+                                     struct run_no_list *out, struct wopr_error *err);
 struct timer_row {
     int64_t run_no;
     enum timer_kind kind;
@@ -373,13 +401,14 @@ struct run_filter {
     bool any_tenant, test_mode, any_mode;
     int status; /* -1 = all */
     struct str workflow_id, tag;
-    struct str fork_of; /* run id: only its forks */
+    struct str fork_of;       /* run id: only its forks */
+    struct str parent_run_id; /* children of this run; not together with any_tenant */
     int64_t before_run_no;
     unsigned max;
 };
 struct run_list_item {
     struct run_head head;
-    struct str tenant, workflow_id, tags;
+    struct str tenant, workflow_id, tags, parent_run_id;
     bool test_mode;
     int64_t created_ms, started_ms, completed_ms;
     struct run_fork fork; /* mode, source_run_id and from_seq */

@@ -176,6 +176,8 @@ static int origin_insert(struct batch *b, const struct plan *p) {
     bind_int(&q, m->recursion_limit);
     bind_opt(&q, n->parent_run_id);
     bind_opt(&q, n->parent_node_id);
+    bind_int(&q, n->child_depth);
+    bind_int(&q, n->child_flags);
     return query_run(&q, b->err);
 }
 

@@ -84,6 +84,7 @@ static void list_item_read(struct query *q, struct arena *a, struct run_list_ite
     it->started_ms = col_int(q, i++);
     it->completed_ms = col_int(q, i++);
     it->test_mode = col_int(q, i++) != 0;
+    it->parent_run_id = col_str(q, i++, a);
     if (col_null(q, i)) return;
     it->fork.mode = (enum fork_mode)col_int(q, i++);
     it->fork.source_run_id = col_str(q, i++, a);
@@ -98,9 +99,10 @@ int store_run_list(struct store *s, const struct run_filter *f, struct arena *a,
     struct query q;
     struct run_list l = {NULL, 0};
     size_t cap = 0;
-    bool forks = f->fork_of.n > 0;
+    bool forks = f->fork_of.n > 0, children = !forks && f->parent_run_id.n > 0;
     query_begin(&q, c,
                 forks           ? SQL_RUN_LIST_FORKS
+                : children      ? SQL_RUN_LIST_CHILDREN
                 : f->any_tenant ? SQL_RUN_LIST_ALL
                                 : SQL_RUN_LIST_TENANT);
     bind_int(&q, f->before_run_no > 0 ? f->before_run_no : INT64_MAX);
@@ -109,8 +111,9 @@ int store_run_list(struct store *s, const struct run_filter *f, struct arena *a,
     bind_text(&q, f->workflow_id);
     bind_text(&q, f->tag);
     bind_int(&q, f->max > STORE_LIST_MAX ? STORE_LIST_MAX : f->max);
-    if (forks || !f->any_tenant) bind_text(&q, f->any_tenant ? STR("") : f->tenant);
+    if (forks || children || !f->any_tenant) bind_text(&q, f->any_tenant ? STR("") : f->tenant);
     if (forks) bind_text(&q, f->fork_of);
+    if (children) bind_text(&q, f->parent_run_id);
     while ((rc = query_step(&q, err)) == 1) {
         struct run_list_item *it = list_row(a, &l.v, &l.n, &cap, sizeof *it);
         if (!it) break;

@@ -91,6 +91,7 @@ static void view_row(struct query *q, struct arena *a, struct run_view *v) {
     v->configurable = col_str(q, i++, a);
     v->tags = col_str(q, i++, a);
     v->metadata = col_str(q, i++, a);
+    v->child_depth = (int32_t)col_int(q, i++);
     fork_read(q, i, a, &v->fork);
 }
 
@@ -212,6 +213,7 @@ int store_run_view(struct store *s, struct str tenant, bool test_mode, struct st
     rc = view_items(c, SQL_NODES, v.head.run_no, a, &v.nodes, &v.nodes_nr, err);
     if (rc == 0) rc = view_items(c, SQL_VARS, v.head.run_no, a, &v.vars, &v.vars_nr, err);
     if (rc == 0) rc = view_chans(c, a, &v, err);
+    if (rc == 0) rc = children_read(c, run_id, false, STORE_VIEW_CHILDREN_MAX, a, &v.children, err);
     query_end(&q);
     if (rc == 0 && arena_failed(a)) rc = no_memory(err);
     if (rc == 0) *out = v;
@@ -245,6 +247,8 @@ static int origin_read(struct query *q, struct arena *a, struct run_origin *o,
         return wopr_error_set(err, WOPR_E_CORRUPT, "the run's workflow hash is damaged");
     o->parent_run_id = col_str(q, i++, a);
     o->parent_node_id = col_str(q, i++, a);
+    o->child_depth = (int32_t)col_int(q, i++);
+    o->child_flags = (uint32_t)col_int(q, i++);
     fork_read(q, i, a, &o->fork);
     return arena_failed(a) ? no_memory(err) : 0;
 }

@@ -208,6 +208,10 @@ MUST_CHECK int purge_rows(struct conn *c, int64_t run_no, struct wopr_error *err
 void *list_row_bytes(struct arena *a, void *v, size_t *n, size_t *cap, size_t size);
 #define list_row(a, v, n, cap, size) list_row_bytes((a), (v), (n), (cap), (size))
 
+/* --- children.c --- */
+MUST_CHECK int children_read(struct conn *c, struct str parent_run_id, bool open, unsigned max,
+                             struct arena *a, struct child_row_list *out, struct wopr_error *err);
+
 /* --- runs.c --- */
 #define HEAD_COLUMNS_NR 12
 void head_read(struct query *q, struct arena *a, struct run_head *out); /* columns 0..11 */

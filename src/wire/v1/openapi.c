@@ -57,6 +57,8 @@ static const struct {
     {P_LIST, "query", "status", "{\"type\":\"string\"}", "Only runs with this status."},
     {P_LIST, "query", "workflowId", "{\"type\":\"string\"}", "Only runs of this workflow."},
     {P_LIST, "query", "forkOf", "{\"type\":\"string\"}", "Only forks of this run."},
+    {P_LIST, "query", "parentRunId", "{\"type\":\"string\"}",
+     "Only runs that nodes of this run started."},
     {P_LIST, "query", "limit",
      "{\"type\":\"integer\",\"minimum\":1,\"maximum\":200,\"default\":50}", "Runs per page."},
     {P_LIST, "query", "before", "{\"type\":\"string\"}",

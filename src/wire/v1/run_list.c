@@ -53,6 +53,7 @@ static void item_render(struct jw *w, const struct run_list_item *r) {
     v1_time_member(w, "startedAt", r->started_ms);
     v1_time_member(w, "completedAt", r->completed_ms);
     v1_fork_member(w, &r->fork);
+    if (r->parent_run_id.n) jw_kstr(w, "parentRunId", r->parent_run_id);
     if (r->tags.n) jw_kraw(w, "tags", r->tags);
     jw_kstrz(w, "engineVersion", version); /* as the snapshot has it (VER-11, VER-12) */
     jw_end_object(w);
@@ -68,6 +69,7 @@ int v1_list_runs(struct http_call *c) {
     if (rc == 0) rc = status_read(c, &f.status, &err);
     if (rc == 0) rc = before_read(c, &f.before_run_no, &err);
     if (rc != 0) return v1_fail(c, &err);
+    f.parent_run_id = http_query(c, "parentRunId", &found);
     f.workflow_id = http_query(c, "workflowId", &found);
     f.tag = http_query(c, "tag", &found);
     f.fork_of = http_query(c, "forkOf", &found);

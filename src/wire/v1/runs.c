@@ -116,27 +116,6 @@ static int workflow_find(struct http_call *c, struct str id, struct workflow **o
     return 0;
 }
 
-/* Declared inputs as accepted, in declaration order; undeclared ones are dropped (RUN-3). */
-static int inputs_render(const struct var_inits *inits, struct arena *a, struct str *out,
-                         struct wopr_error *err) {
-    struct buf b;
-    struct jw w;
-    buf_init(&b, V1_SNAPSHOT_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    for (size_t i = 0; i < inits->n; i++) {
-        if (!inits->v[i].from_input) continue;
-        jw_key_str(&w, inits->v[i].name);
-        jw_raw(&w, inits->v[i].value);
-    }
-    jw_end_object(&w);
-    struct str text = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
-    buf_fini(&b);
-    if (!text.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the inputs");
-    *out = text;
-    return 0;
-}
-
 static int command_fill(struct http_call *c, const struct create_body *b, struct v1_cmd *vc,
                         struct wopr_error *err) {
     struct engine_cmd *cmd = &vc->cmd;
@@ -147,7 +126,7 @@ static int command_fill(struct http_call *c, const struct create_body *b, struct
     rc =
         run_inputs_check(b->inputs.p ? b->inputs : STR("{}"), cmd->wf, c->arena, &cmd->inputs, err);
     if (rc != 0) return rc;
-    rc = inputs_render(&cmd->inputs, c->arena, &cmd->inputs_accepted, err);
+    rc = run_inputs_render(&cmd->inputs, c->arena, &cmd->inputs_accepted, err);
     if (rc != 0) return rc;
     cmd->scope_id = b->scope_id;
     cmd->callback_url = b->callback_url;

@@ -90,6 +90,22 @@ static void error_render(struct jw *w, struct str error) {
     jw_end_object(w);
 }
 
+/* RUN-12, WF-46: the runs that nodes of this one started. */
+static void children_render(struct jw *w, const struct run_view *v) {
+    if (v->children.n == 0) return;
+    jw_key(w, "childRuns");
+    jw_array(w);
+    for (size_t i = 0; i < v->children.n; i++) {
+        const struct child_row *c = &v->children.v[i];
+        jw_object(w);
+        jw_kstr(w, "runId", c->run_id);
+        jw_kstrz(w, "status", v1_status_shown(c->status));
+        jw_kstr(w, "nodeId", c->node_id);
+        jw_end_object(w);
+    }
+    jw_end_array(w);
+}
+
 static int options_render(struct jw *w, const struct run_view *v, struct wopr_error *err) {
     if (v->tags.n) jw_kraw(w, "tags", v->tags);
     if (v->metadata.n) jw_kraw(w, "metadata", v->metadata);
@@ -130,6 +146,8 @@ int v1_snapshot_render(const struct run_view *v, int64_t at_seq, int64_t now_ms,
     if (v->parent_run_id.n) jw_kstr(&w, "parentRunId", v->parent_run_id);
     if (v->parent_node_id.n) jw_kstr(&w, "parentNodeId", v->parent_node_id);
     v1_fork_member(&w, &v->fork);
+    if (v->child_depth > 0) jw_kint(&w, "childDepth", v->child_depth);
+    children_render(&w, v);
     states_render(&w, v, tmp);
     if (v->interrupt.n) jw_kraw(&w, "interrupt", v->interrupt);
     if (v->outputs.n) jw_kraw(&w, "outputs", v->outputs);

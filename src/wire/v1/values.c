@@ -175,6 +175,7 @@ int v1_view_of_state(const struct run_state *s, const struct run_origin *o, int6
     v.head.next_seq = s->next_seq;
     v.parent_node_id = o->parent_node_id;
     v.fork = o->fork;
+    v.child_depth = o->child_depth;
     if (s->current_node >= 0) v.current_node = s->wf->nodes[s->current_node].id;
     v.error = text_str(&s->error);
     v.outputs = text_str(&s->outputs);

@@ -101,6 +101,23 @@ Test(ident_ulid, spells_time_and_random_bits_and_survives_a_clock_that_jumps) {
     cr_assert(ulid_valid(str_c(a)) && strcmp(b, a) < 0);
 }
 
+Test(ident_ulid, can_be_derived_from_time_and_given_bits) {
+    static const uint8_t none[10] = {0},
+                         all[10] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255},
+                         one[10] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+    char a[ULID_LEN + 1];
+    ulid_from(INT64_C(1469922850259), none, a);
+    cr_expect_str_eq(a, "01ARZ3NDEK0000000000000000", "%s", a);
+    ulid_from(INT64_C(1469922850259), one, a);
+    cr_expect_str_eq(a, "01ARZ3NDEK0000000000000001", "%s", a);
+    ulid_from(INT64_C(1469922850259), all, a);
+    cr_expect_str_eq(a, "01ARZ3NDEKZZZZZZZZZZZZZZZZ", "%s", a);
+    ulid_from(-1, none, a);
+    cr_expect_str_eq(a, "00000000000000000000000000", "%s", a);
+    ulid_from(INT64_MAX, all, a);
+    cr_expect(ulid_valid(str_c(a)), "%s", a);
+}
+
 Test(ident_ulid, validity) {
     cr_assert(ulid_valid(STR("01ARZ3NDEKTSV4RRFFQ69G5FAV")));
     cr_assert(ulid_valid(STR("7ZZZZZZZZZZZZZZZZZZZZZZZZZ")));

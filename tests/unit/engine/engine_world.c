@@ -26,9 +26,12 @@ static _Atomic int64_t SHIFT_MS;
 
 /* --- virtual time: the real clocks, shifted --- */
 
+void (*WORLD_ON_WALL)(void);
+
 static int64_t shifted_wall(void *ctx) {
     struct timespec t;
     (void)ctx;
+    if (WORLD_ON_WALL) WORLD_ON_WALL();
     clock_gettime(CLOCK_REALTIME, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 + SHIFT_MS;
 }
@@ -192,8 +195,10 @@ void world_up(void) {
     struct wopr_error err = {0};
     char path[96];
     const struct log_config lc = {.queue_max = 0};
-    snprintf(W.dir, sizeof W.dir, "/tmp/wopr-engine-XXXXXX");
-    cr_assert_not_null(mkdtemp(W.dir));
+    if (!W.dir[0]) {
+        snprintf(W.dir, sizeof W.dir, "/tmp/wopr-engine-XXXXXX");
+        cr_assert_not_null(mkdtemp(W.dir));
+    }
     snprintf(path, sizeof path, "%s/t.db", W.dir);
     W.a = arena_new(1u << 30);
     struct store_config sc = {.path = path, .sync = STORE_SYNC_OFF, .busy_timeout_ms = 5000};
@@ -228,6 +233,11 @@ static void remove_dir(void) {
 }
 
 void world_down(void) {
+    world_leave();
+    remove_dir();
+}
+
+void world_leave(void) {
     if (W.engine) world_engine_stop();
     wopr_log_stop(W.log);
     wopr_log_free(W.log);
@@ -235,7 +245,6 @@ void world_down(void) {
     node_registry_free(W.types);
     payload_rules_free(W.rules);
     arena_free(W.a);
-    remove_dir();
 }
 
 /* --- workflows --- */

@@ -24,8 +24,10 @@ struct world {
 };
 extern struct world W;
 
-void world_up(void);   /* Criterion .init; engine started */
-void world_down(void); /* .fini */
+void world_up(void);    /* Criterion .init; engine started */
+void world_down(void);  /* .fini */
+void world_leave(void); /* as down, but the files stay; up again finds them when W.dir is set */
+extern void (*WORLD_ON_WALL)(void); /* virtual time: called at every reading of the wall clock */
 void world_engine_start(void);
 void world_engine_crash(void); /* no release, as after a kill */
 void world_engine_stop(void);

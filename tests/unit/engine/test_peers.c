@@ -246,3 +246,44 @@ Test(engine_peers, a_follower_hears_of_each_event /* STORE-16 */) {
     sem_destroy(&bell);
     sem_destroy(&wake);
 }
+
+/* --- parents and children on different hosts --- */
+
+static struct str child_at_the_other_host(struct str *child) {
+    struct wopr_error err = {0};
+    struct child_row_list l = {NULL, 0};
+    workflow_unref(world_put(
+        world_def("child", NODE("d", "core.delay", "\"delayMs\":60000", ""), 0, 0, 0, 0)));
+    struct str p = world_start(
+        world_def("p", NODE("s", "core.subWorkflow", "\"workflowId\":\"child\"", ""), 0, 0, 0, 0),
+        NULL);
+    world_wait_event(p, EV_NODE_STARTED, 1);
+    while (l.n == 0) cr_assert_eq(store_children(W.store, p, false, 1, W.a, &l, &err), 0);
+    *child = l.v[0].run_id;
+    world_wait_event(*child, EV_NODE_STARTED, 1);
+    be(1);
+    cr_assert_eq(world_pause(*child, DRAIN_CURRENT_NODE), 0); /* it goes where it is asked for */
+    cr_assert_eq(world_op(ENGINE_RESUME, *child, NULL), 0);
+    be(0);
+    return p;
+}
+
+Test(engine_peers, a_parent_hears_of_a_child_that_ends_elsewhere /* WF-45 */) {
+    struct str c, p = child_at_the_other_host(&c);
+    skip(61000);
+    be(1);
+    cr_expect_eq(world_wait_final(c), RUN_COMPLETED);
+    be(0);
+    cr_expect_eq(world_wait_final(p), RUN_COMPLETED);
+    cr_expect_eq(world_count(p, EV_LEASE_ACQUIRED), 0, "it never left");
+    world_check_log(p);
+}
+
+Test(engine_peers, a_cancel_reaches_a_child_that_runs_elsewhere /* INT-41 */) {
+    struct str c, p = child_at_the_other_host(&c);
+    cr_expect_eq(world_op(ENGINE_CANCEL, p, NULL), 0);
+    cr_expect_eq(world_head(c).status, RUN_CANCELLED);
+    cr_expect_eq(world_head(p).status, RUN_CANCELLED);
+    world_check_log(p);
+    world_check_log(c);
+}

@@ -1,0 +1,329 @@
+/*
+ * cascade.c: what runs tell their parents and children: news upwards, cancel, pause and resume
+ * downwards (INT-41, INT-42, RUN-23).  Everything travels as an ordinary command, so it is fenced,
+ * committed and idempotent like one from outside; what a crash cuts off is asked again by whoever
+ * is loaded next (children_load, cascade_check_parent).
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "codec/json.h"
+#include "engine/internal.h"
+
+#define KIN_ARENA_MAX (64u * 1024 * 1024)
+/* run.paused and run.cancelled of a cascade; the latter has no cancelledBy, which nobody else's
+ * lacks. */
+#define WHY_PAUSED "parent-paused"
+
+/* --- commands between runs --- */
+
+static void kin_call_unref(struct kin_call *c) {
+    if (c->refs-- > 1) return;
+    workflow_unref(c->wf);
+    arena_free(c->arena);
+    mem_free(c);
+}
+
+void kin_call_free(struct kin_call *c) {
+    if (c) kin_call_unref(c);
+}
+
+/* Looks for a run in memory and makes it look at its children. */
+static bool news(struct engine *e, struct str run_id) {
+    pthread_mutex_lock(&e->mu);
+    struct run_exec *re = map_get(e->by_id, run_id);
+    if (re && !e->stopping) {
+        re->child_news = true;
+        exec_wake_locked(re);
+    }
+    pthread_mutex_unlock(&e->mu);
+    return re != NULL;
+}
+
+static bool kin_respond(struct engine_cmd *cmd, const struct engine_result *r,
+                        struct idem_response *out) {
+    (void)cmd;
+    (void)r;
+    (void)out;
+    return false; /* nobody reads it */
+}
+
+static void kin_done(struct engine_cmd *cmd) {
+    struct kin_call *c = cmd->ctx;
+    c->rc = cmd->result.rc;
+    (void)news(c->e, str_c(c->asker));
+    kin_call_unref(c);
+}
+
+struct kin_call *kin_call_new(struct step *st, enum engine_op op, struct str run_id,
+                              const char *reason) {
+    const struct run_meta *m = &st->s->meta;
+    struct kin_call *c = MEM_NEW(struct kin_call);
+    if (!c) return NULL;
+    c->refs = 1;
+    c->e = st->e;
+    c->arena = arena_new(KIN_ARENA_MAX);
+    if (!c->arena) {
+        mem_free(c);
+        return NULL;
+    }
+    memcpy(c->asker, st->re->run_id, sizeof c->asker);
+    struct engine_cmd *cmd = &c->cmd;
+    *cmd = (struct engine_cmd){.op = op,
+                               .arena = c->arena,
+                               .tenant = arena_str(c->arena, m->tenant),
+                               .workspace = arena_str(c->arena, m->workspace),
+                               .test_mode = m->test_mode,
+                               .run_id = arena_str(c->arena, run_id),
+                               .reason = str_c(reason ? reason : ""),
+                               .drain = st->re->drains,
+                               .respond = kin_respond,
+                               .done = kin_done,
+                               .ctx = c};
+    if (!arena_failed(c->arena)) return c;
+    kin_call_unref(c);
+    return NULL;
+}
+
+void kin_call_send(struct kin_call *c) {
+    c->refs++;
+    c->rc = KIN_PENDING;
+    engine_submit(c->e, &c->cmd);
+}
+
+void kin_tell(struct step *st, enum engine_op op, struct str run_id, const char *reason) {
+    struct kin_call *c = kin_call_new(st, op, run_id, reason);
+    if (c) kin_call_send(c);
+    else log_warn("no memory to tell another run", "run", st->re->run_id);
+    kin_call_free(c);
+}
+
+bool kin_transient(int rc) {
+    switch (rc) {
+    case WOPR_E_UNAVAILABLE:
+    case WOPR_E_NO_MEMORY:
+    case WOPR_E_DISK_FULL:
+    case WOPR_E_IO:
+    case WOPR_E_BUSY:
+    case WOPR_E_LOCKED:
+    case WOPR_E_CLOSED:
+    case WOPR_E_STALE:
+    case WOPR_E_FENCED:
+    case WOPR_E_SYNC_FAILED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* --- upwards --- */
+
+/* What a parent shows, waits for or ends with. */
+static bool matters(const struct plan *p) {
+    for (size_t i = 0; i < p->events_nr; i++) switch (p->events[i].kind) {
+        case EV_RUN_COMPLETED:
+        case EV_RUN_FAILED:
+        case EV_RUN_CANCELLED:
+        case EV_RUN_PAUSED:
+        case EV_RUN_RESUMED:
+        case EV_NODE_SUSPENDED:
+        case EV_NODE_RESUMED:
+            return true;
+        default:
+            break;
+        }
+    return false;
+}
+
+void children_tell(struct step *st, const struct plan *p) {
+    const struct run_exec *re = st->re;
+    const struct run_meta *m = &re->state->meta;
+    struct run_head h;
+    if (!re->parent_id || !matters(p) || news(st->e, str_c(re->parent_id))) return;
+    /* A parent that waits since before this process started, or another process has it. */
+    int rc = store_run_head(st->e->store, m->tenant, m->test_mode, str_c(re->parent_id), st->a, &h,
+                            NULL);
+    if (rc != 0 || run_status_final(h.status) || h.status == RUN_PAUSED || h.parked.n > 0) return;
+    if (h.engine_version <= CURRENT_ENGINE_VERSION) (void)sweep_add(st->e, h.run_no, &h);
+}
+
+/* --- downwards: cancel --- */
+
+static const struct {
+    const char *reason; /* of the children's run.cancelled */
+    bool unawaited;     /* children that nobody waits for go down too */
+} CASCADES[] = {
+    [CASCADE_CANCEL] = {"parent-cancelled", true},
+    [CASCADE_TIMEOUT] = {"parent-timeout", false},
+    [CASCADE_FAILURE] = {"parent-failed", false},
+    [CASCADE_LEFT] = {NULL, false},
+};
+
+struct exec_stop { /* one child that the cascade cancels */
+    struct list link;
+    struct kin_call *call;
+    uint64_t sent_ms;
+    char run_id[RUN_ID_MAX + 1];
+};
+
+static void wake_at(struct step *st, int kind, int64_t delay_ms) {
+    /* Without memory for it the run waits for the news alone. */
+    if (timer_arm(st->re, kind, -1, st->now_ms + delay_ms, false) != 0)
+        log_warn("no memory for a timer", "run", st->re->run_id);
+}
+
+static struct exec_stop *stop_find(struct run_exec *re, struct str run_id) {
+    for (struct list *l = re->stops.next; l != &re->stops; l = l->next) {
+        struct exec_stop *s = LIST_ENTRY(l, struct exec_stop, link);
+        if (str_eqc(run_id, s->run_id)) return s;
+    }
+    return NULL;
+}
+
+static void stop_one(struct step *st, struct str run_id, const char *reason) {
+    struct exec_stop *s = stop_find(st->re, run_id);
+    uint64_t now_ms = clock_mono_ms();
+    if (s && s->call->rc == KIN_PENDING) return;
+    if (s && now_ms - s->sent_ms < ENGINE_CHILD_AGAIN_MS) {
+        wake_at(st, TIMER_CHILD, ENGINE_CHILD_AGAIN_MS);
+        return;
+    }
+    if (!s) {
+        if (!(s = MEM_NEW(struct exec_stop))) return; /* asked again when the run wakes */
+        if (!(s->call = kin_call_new(st, ENGINE_CANCEL, run_id, reason))) {
+            mem_free(s);
+            return;
+        }
+        memcpy(s->run_id, run_id.p, run_id.n);
+        list_add_tail(&st->re->stops, &s->link);
+    }
+    s->sent_ms = now_ms;
+    kin_call_send(s->call);
+}
+
+/* Children whose creation is under way may be there at any moment; the others are in the store. */
+static bool births_out(const struct run_exec *re) {
+    for (const struct list *l = re->children.next; l != &re->children; l = l->next) {
+        const struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
+        if (x->birth && x->phase != CHILD_WANTED && x->birth->rc == KIN_PENDING) return true;
+    }
+    return false;
+}
+
+static bool doomed_left(const struct run_exec *re) {
+    for (const struct list *l = re->children.next; l != &re->children; l = l->next)
+        if (LIST_ENTRY(l, struct exec_child, link)->phase == CHILD_DOOMED) return true;
+    return false;
+}
+
+static bool all_down(struct step *st, enum cascade why) {
+    struct child_row_list l;
+    bool down = !births_out(st->re);
+    int rc = store_children(st->e->store, str_c(st->re->run_id), true, ENGINE_CHILDREN_PAGE, st->a,
+                            &l, NULL);
+    if (rc != 0) return false;
+    for (size_t i = 0; i < l.n; i++) {
+        if (l.v[i].flags & CHILD_DETACHED) continue;
+        if (!CASCADES[why].unawaited && !(l.v[i].flags & CHILD_AWAITED)) continue;
+        down = false;
+        if (l.v[i].run_id.n <= RUN_ID_MAX) stop_one(st, l.v[i].run_id, CASCADES[why].reason);
+    }
+    return down;
+}
+
+bool cascade_down(struct step *st, enum cascade why) {
+    struct run_exec *re = st->re;
+    uint64_t now_ms = clock_mono_ms();
+    bool down = !re->had_children;
+    if (!down) down = why == CASCADE_LEFT ? !doomed_left(re) : all_down(st, why);
+    if (!down && re->cascade_ms == 0) {
+        re->cascade_ms = now_ms + ENGINE_CASCADE_MS;
+        re->cascade_why = (int)why;
+        wake_at(st, TIMER_CASCADE, ENGINE_CASCADE_MS);
+    } else if (!down && now_ms >= re->cascade_ms) {
+        log_warn("a run ends before all its children did", "run", re->run_id);
+        down = true; /* their cancels are under way; a host that loads them asks once more */
+    }
+    if (down) cascade_forget(re);
+    return down;
+}
+
+bool cascade_ends(const struct step *st) {
+    const struct run_exec *re = st->re;
+    return st->s->failed_node >= 0 || (re->cascade_ms != 0 && re->cascade_why != CASCADE_LEFT);
+}
+
+bool cascade_sleeps(struct step *st) {
+    struct run_exec *re = st->re;
+    if (children_elsewhere(re) && !timer_find(re, TIMER_CHILD, -1))
+        wake_at(st, TIMER_CHILD, ENGINE_CHILD_LOOK_MS);
+    return re->cascade_ms != 0;
+}
+
+void cascade_forget(struct run_exec *re) {
+    while (!list_empty(&re->stops)) {
+        struct exec_stop *s = LIST_ENTRY(list_pop(&re->stops), struct exec_stop, link);
+        kin_call_free(s->call);
+        mem_free(s);
+    }
+    re->cascade_ms = 0;
+    timer_drop(re, TIMER_CASCADE, -1);
+}
+
+/* --- downwards: pause, resume --- */
+
+void cascade_pause(struct step *st, enum drain_policy drain) {
+    struct run_exec *re = st->re;
+    re->drains = drain;
+    for (struct list *l = re->children.next; l != &re->children; l = l->next) {
+        struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
+        x->pause_due = x->wait && (x->phase == CHILD_ASKED || x->phase == CHILD_WAITING);
+        x->turn = re->turns;
+    }
+}
+
+/* Who was paused on the way down goes on; who was paused before stays so (child_goes). */
+void cascade_resume(struct step *st) {
+    struct run_exec *re = st->re;
+    for (struct list *l = re->children.next; l != &re->children; l = l->next) {
+        struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
+        x->pause_due = x->held = false;
+        x->look = true;
+        x->turn = re->turns;
+    }
+}
+
+bool cascade_paused(struct step *st, int64_t run_no) {
+    struct str payload, reason;
+    if (store_event_last(st->e->store, run_no, EV_RUN_PAUSED, STR_NONE, st->a, &payload, NULL) != 0)
+        return false;
+    reason = json_get(payload, "reason");
+    return str_eqc(reason, "\"" WHY_PAUSED "\"");
+}
+
+/* --- a child looks up --- */
+
+static const char *ended_why(int rc, enum run_status status) {
+    if (rc != 0) return "parent-removed";
+    if (status == RUN_CANCELLED) return CASCADES[CASCADE_CANCEL].reason;
+    return status == RUN_FAILED ? CASCADES[CASCADE_FAILURE].reason : "parent-completed";
+}
+
+/* A crash may have come between a parent's end, or pause, and its children's. */
+void cascade_check_parent(struct step *st) {
+    const struct run_exec *re = st->re;
+    const struct run_meta *m = &st->s->meta;
+    struct run_head h = {.status = RUN_CANCELLED};
+    struct str self = str_c(re->run_id);
+    bool awaited = (re->child_flags & CHILD_AWAITED) != 0;
+    if (!re->parent_id) return;
+    int rc = store_run_head(st->e->store, m->tenant, m->test_mode, str_c(re->parent_id), st->a, &h,
+                            NULL);
+    bool ended = rc == WOPR_E_EXPIRED || (rc == 0 && run_status_final(h.status));
+    bool going = st->s->status == RUN_PENDING || st->s->status == RUN_RUNNING;
+    if (ended && !(re->child_flags & CHILD_DETACHED) &&
+        (awaited || (rc == 0 && h.status == RUN_CANCELLED)))
+        kin_tell(st, ENGINE_CANCEL, self, ended_why(rc, h.status));
+    else if (rc == 0 && h.status == RUN_PAUSED && awaited && going)
+        kin_tell(st, ENGINE_PAUSE, self, WHY_PAUSED);
+}

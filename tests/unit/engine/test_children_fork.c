@@ -1,0 +1,100 @@
+/*
+ * test_children_fork.c: sub-workflows in forks and replays (FORK-14, DISP-14), with a real gate in
+ * the child: a replay looks at the children of its source, a branch has its own.
+ */
+#include "engine_world.h"
+#include "fork_kit.h"
+
+#include "codec/json.h"
+
+#include <criterion/criterion.h>
+
+TestSuite(engine_children_fork, .init = world_up, .fini = world_down);
+
+#define SUB(id, config) NODE(id, "core.subWorkflow", config, "")
+
+static struct child_row_list children_of(struct str run) {
+    struct wopr_error err = {0};
+    struct child_row_list l;
+    cr_assert_eq(store_children(W.store, run, false, 100, W.a, &l, &err), 0, "%s", err.message);
+    return l;
+}
+
+static void approve(struct str run) {
+    struct call c;
+    world_wait_status(run, RUN_WAITING_APPROVAL);
+    call_init(&c, ENGINE_RESOLVE, run);
+    c.cmd.node_id = STR("g");
+    c.cmd.resume_value = STR("{\"action\":\"accept\"}");
+    c.cmd.may_delegate = true;
+    call_do(&c);
+    cr_assert_eq(c.cmd.result.rc, 0, "%s", c.cmd.result.err.message);
+    call_fini(&c);
+}
+
+static struct str start(const char *child_nodes) {
+    workflow_unref(
+        world_put(world_def("child", child_nodes, 0,
+                            "{\"name\":\"v\",\"type\":\"string\",\"defaultValue\":\"x\"}", 0, 0)));
+    return world_start(
+        world_def("parent",
+                  SUB("s", "\"workflowId\":\"child\",\"outputMapping\":{\"a\":\"v\"}") "," NODE(
+                      "e", "core.noop", "", ""),
+                  EDGE("x", "s", "e", ""), 0, 0, 0),
+        NULL);
+}
+
+/* A parent whose child was asked, and answered. */
+static struct str asked_parent(void) {
+    struct str p = start(
+        NODE("g", "core.approvalGate", "\"title\":\"t\",\"actions\":[\"accept\",\"reject\"]", ""));
+    world_wait_status(p, RUN_WAITING_APPROVAL);
+    approve(children_of(p).v[0].run_id);
+    cr_assert_eq(world_wait_final(p), RUN_COMPLETED, "%s", world_story(p));
+    EXPECT_STR(world_story(p),
+               "run.started node.started(s) node.suspended(s) node.resumed(s) variable.changed(s)"
+               " node.completed(s) node.started(e) node.completed(e) run.completed");
+    return p;
+}
+
+Test(engine_children_fork, a_replay_starts_no_children /* FORK-14, DISP-14 */) {
+    struct str p = start(NODE("c", "core.noop", "", ""));
+    cr_assert_eq(world_wait_final(p), RUN_COMPLETED);
+    int64_t n = world_head(p).next_seq;
+    for (int64_t from = 0; from < n; from++) fork_replays_equal(p, from, RUN_COMPLETED);
+    struct store_counts counts;
+    cr_assert_eq(store_count(W.store, &counts, NULL), 0);
+    cr_expect_eq(counts.runs, 2 + 2 * n, "parent, child, and two replays from each sequence");
+}
+
+Test(engine_children_fork, a_replay_repeats_what_its_children_waited_for /* EVT-39 */) {
+    struct str p = asked_parent();
+    for (int64_t from = 0; from < world_head(p).next_seq; from++)
+        fork_replays_equal(p, from, RUN_COMPLETED);
+    cr_expect_eq(children_of(p).n, 1);
+}
+
+Test(engine_children_fork, a_failed_child_fails_the_replay_too) {
+    struct str p = start(NODE("f", "core.fail", "", ""));
+    cr_assert_eq(world_wait_final(p), RUN_FAILED);
+    fork_replays_equal(p, 0, RUN_FAILED);
+    cr_expect_eq(children_of(p).n, 1);
+}
+
+Test(engine_children_fork, a_branch_has_children_of_its_own /* FORK-11 */) {
+    struct str p = asked_parent();
+    struct str first = children_of(p).v[0].run_id;
+    for (int64_t from = 0; from <= 4; from++) { /* before the child, and at each turn of its wait */
+        struct str b = fork_run(p, FORK_BRANCH, from);
+        struct child_row_list l;
+        world_wait_event(b, EV_NODE_SUSPENDED, from > 2 ? 2 : 1);
+        while ((l = children_of(b)).n == 0) cr_assert(!run_status_final(world_head(b).status));
+        cr_assert_eq(l.n, 1, "from %d", (int)from);
+        cr_expect_not(str_eq(l.v[0].run_id, first));
+        approve(l.v[0].run_id);
+        cr_expect_eq(world_wait_final(b), RUN_COMPLETED, "from %d: %s", (int)from, world_story(b));
+        cr_expect(str_eqc(world_var(b, "a"), "\"x\""));
+        world_check_log(b);
+    }
+    cr_expect_eq(children_of(p).n, 1);
+}
