@@ -288,6 +288,19 @@ static bool searched(struct step *st) {
     return replay_finds_answer(st);
 }
 
+/* The source's log ends while a child waits, and no one will resume a child for a replay: the node
+ * looks at the source's child once more, and goes the way it went, or fails (FORK-14). */
+static bool child_left_behind(struct step *st) {
+    for (size_t i = 0; i < st->s->wf->nodes_nr; i++) {
+        const struct node_state *n = &st->s->nodes[i];
+        if (n->status != NODE_SUSPENDED || !n->child_waits) continue;
+        struct str payload =
+            pay_node_resumed(st->p->arena, st->s->wf->nodes[i].id, STR_NONE, STR_NONE);
+        return step_emit(st, EV_NODE_RESUMED, (int)i, n->suspended_seq, payload) >= 0;
+    }
+    return false;
+}
+
 /* Nothing else to do, and the source does not say what: no replay sleeps while it is led. */
 bool replay_force(struct step *st) {
     const struct run_state *s = st->s;
@@ -304,6 +317,7 @@ bool replay_force(struct step *st) {
         first = (int)i;
         first_ms = at_ms;
     }
+    if (first < 0 && !led && child_left_behind(st)) return true;
     if (first < 0) {
         st->re->replay->rests = !searched(st);
         return !st->re->replay->rests;

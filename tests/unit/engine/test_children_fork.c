@@ -98,3 +98,16 @@ Test(engine_children_fork, a_branch_has_children_of_its_own /* FORK-11 */) {
     }
     cr_expect_eq(children_of(p).n, 1);
 }
+
+Test(engine_children_fork,
+     a_replay_does_not_wait_for_a_child_that_still_waits /* FORK-5, FORK-14 */) {
+    struct str p = start(NODE("g", "core.approvalGate", "", ""));
+    world_wait_status(p, RUN_WAITING_APPROVAL);
+    struct str before = fork_run(p, FORK_REPLAY, 2);
+    cr_expect_eq(world_wait_final(before), RUN_FAILED, "%s", world_story(before));
+    struct str e = json_get(world_event(before, EV_RUN_FAILED, 1)->payload, "error");
+    cr_expect(str_eqc(json_get(e, "code"), "\"replay_source_missing\""), STR_FMT, STR_ARG(e));
+    approve(children_of(p).v[0].run_id);
+    cr_expect_eq(world_wait_final(p), RUN_COMPLETED);
+    world_check_log(before);
+}
