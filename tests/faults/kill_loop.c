@@ -4,20 +4,15 @@
  * WOPR_KILLS: how many (default 20); WOPR_FAULT_SEED: another story.  Which moment a kill hits
  * depends on the machine too, so the seed repeats the requests, not the outcome.
  */
+#include "integration/client.h"
 #include "integration/harness.h"
 
 #include "base/mem.h"
 #include "store/store.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 enum {
     KILLS_DEFAULT = 20,
@@ -52,63 +47,12 @@ static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
 TestSuite(kill_loop, .init = up, .fini = down, .timeout = 900);
 
-static uint64_t number(const char *env, uint64_t otherwise) {
-    const char *text = getenv(env);
-    uint64_t v;
-    return text && str_u64(str_c(text), &v) ? v : otherwise;
-}
-
-static uint64_t chance(uint64_t *rng, uint64_t n) { /* xorshift64* */
-    *rng ^= *rng >> 12;
-    *rng ^= *rng << 25;
-    *rng ^= *rng >> 27;
-    return (*rng * UINT64_C(2685821657736338717) >> 32) % n;
-}
-
 /* ------------------------------------------------------------------------------ one request */
-static int dial(int port) {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a) == 0) return fd;
-    if (fd >= 0) close(fd);
-    return -1;
-}
-
-/* The answer as far as it came; the server closes behind it, or dies. */
-static size_t read_all(int fd, char *answer) {
-    size_t got = 0;
-    for (int64_t end = now_ms() + ANSWER_WAIT_MS; now_ms() < end && got + 1 < ANSWER_MAX;) {
-        struct pollfd p = {fd, POLLIN, 0};
-        if (poll(&p, 1, 50) <= 0) continue;
-        ssize_t r = read(fd, answer + got, ANSWER_MAX - 1 - got);
-        if (r <= 0) break;
-        got += (size_t)r;
-    }
-    answer[got] = '\0';
-    return got;
-}
-
-/* Status of a whole answer, *body inside answer; 0 when there was none: nothing is acknowledged. */
 static long send_op(int port, const struct client *c, int i, char *answer, char **body) {
-    char head[512];
-    const struct op *o = &c->ops[i];
-    int fd = dial(port);
-    if (fd < 0) return 0;
-    int n = snprintf(head, sizeof head,
-                     "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
-                     "Idempotency-Key: kill-%u-%d\r\nContent-Type: application/json\r\n"
-                     "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
-                     o->path, TEST_KEY, c->no, i, strlen(o->body), o->body);
-    size_t got = 0;
-    if (send(fd, head, (size_t)n, MSG_NOSIGNAL) == n) got = read_all(fd, answer);
-    close(fd);
-    char *cut = got > 12 ? strstr(answer, "\r\n\r\n") : NULL;
-    const char *length = cut ? strstr(answer, "\r\nContent-Length:") : NULL;
-    if (!length) return 0;
-    *body = cut + 4;
-    if (strlen(*body) != strtoul(length + 17, NULL, 10)) return 0;
-    return strtol(answer + 9, NULL, 10);
+    char key[64];
+    snprintf(key, sizeof key, "kill-%u-%d", c->no, i);
+    return client_ask(port, "POST", c->ops[i].path, key, c->ops[i].body, ANSWER_WAIT_MS, answer,
+                      ANSWER_MAX, body);
 }
 
 /* ------------------------------------------------------------------------------ a client */
@@ -152,21 +96,21 @@ static void new_create(struct client *c, struct op *o) {
     static const char *const workflows[] = {"conformance-multi-node", "conformance-noop",
                                             "conformance-delay", "slow-pipeline",
                                             "conformance-cancellable"};
-    uint64_t w = chance(&c->rng, 5);
+    uint64_t w = client_chance(&c->rng, 5);
     *o = (struct op){.of = -1, .path = "/v1/runs"};
     if (w < 2) snprintf(o->body, sizeof o->body, "{\"workflowId\":\"%s\"}", workflows[w]);
     else
         snprintf(o->body, sizeof o->body, "{\"workflowId\":\"%s\",\"inputs\":{\"delayMs\":%d}}",
-                 workflows[w], 1 + (int)chance(&c->rng, w == 4 ? 400 : 60));
+                 workflows[w], 1 + (int)client_chance(&c->rng, w == 4 ? 400 : 60));
 }
 
 static bool new_control(struct client *c, struct op *o) {
     static const char *const verbs[] = {"/cancel", ":pause", ":pause", ":resume"};
-    int of = c->ops_nr - 1 - (int)chance(&c->rng, 12);
+    int of = c->ops_nr - 1 - (int)client_chance(&c->rng, 12);
     if (of < 0 || c->ops[of].run_id[0] == '\0') return false;
     *o = (struct op){.of = of, .body = "{}"};
     snprintf(o->path, sizeof o->path, "/v1/runs/%s%s", c->ops[of].run_id,
-             verbs[chance(&c->rng, 4)]);
+             verbs[client_chance(&c->rng, 4)]);
     return true;
 }
 
@@ -175,10 +119,10 @@ static void *client_main(void *ctx) {
     for (int i = 0; i < c->ops_nr; i++) /* what was in flight when the host died */
         if (c->ops[i].status == 0 && !perform(c, i)) return NULL;
     for (int k = 0; k < RETRIES_FIRST && c->ops_nr > 0; k++)
-        if (!perform(c, (int)chance(&c->rng, (uint64_t)c->ops_nr))) return NULL;
+        if (!perform(c, (int)client_chance(&c->rng, (uint64_t)c->ops_nr))) return NULL;
     while (!atomic_load(&stop) && c->ops_nr < OPS_MAX) {
         struct op *o = &c->ops[c->ops_nr];
-        if (chance(&c->rng, 3) != 0 || !new_control(c, o)) new_create(c, o);
+        if (client_chance(&c->rng, 3) != 0 || !new_control(c, o)) new_create(c, o);
         if (!perform(c, c->ops_nr++)) return NULL;
     }
     return NULL;
@@ -270,8 +214,8 @@ static void check_file(unsigned runs) {
 }
 
 Test(kill_loop, acknowledged_requests_survive_any_kill) {
-    const uint64_t seed = number("WOPR_FAULT_SEED", 20261121);
-    const uint64_t kills = number("WOPR_KILLS", KILLS_DEFAULT);
+    const uint64_t seed = client_number("WOPR_FAULT_SEED", 20261121);
+    const uint64_t kills = client_number("WOPR_KILLS", KILLS_DEFAULT);
     static const char *const verify[] = {"verify", NULL};
     uint64_t rng = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
     unsigned requests = 0, replays = 0;
@@ -283,7 +227,7 @@ Test(kill_loop, acknowledged_requests_survive_any_kill) {
         cr_assert_not_null(clients[i].ops);
     }
     for (uint64_t k = 0; k < kills; k++) {
-        load_for(1 + (int)chance(&rng, 150), true);
+        load_for(1 + (int)client_chance(&rng, 150), true);
         server_again(&sv);
         arena_reset(test_arena());
     }

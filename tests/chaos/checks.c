@@ -1,0 +1,165 @@
+/* checks.c: what must be true when the storm is over. */
+#include "world.h"
+
+#include "codec/bytes.h"
+
+#include <stdio.h>
+
+enum { QUIET_MS = 120000, SAME_NODE_MAX = 64 };
+
+static struct slot *last(void) { return &slots[0]; }
+
+static struct str snapshot(int run) {
+    struct reply r = ask(&last()->sv, "GET", fmt("/v1/runs/%s", made[run].id), NULL, NULL);
+    cr_assert_eq(r.status, 200, "acknowledged run %s: " STR_FMT, made[run].id, STR_ARG(r.body));
+    return r.body;
+}
+
+/* Ended, or waiting for what can still come: a person, an event, a resume, or such a child. */
+static bool quiet(struct str snap) {
+    struct str status = text_at(snap, "status");
+    if (str_eqc(status, "completed") || str_eqc(status, "failed") || str_eqc(status, "cancelled") ||
+        str_eqc(status, "paused"))
+        return true;
+    if (!str_starts(status, STR("waiting-"))) return false;
+    return at(snap, "interrupt.interruptId").n > 0 || at(snap, "childRuns.0.runId").n > 0;
+}
+
+void checks_wait_quiet(void) {
+    const int64_t end = now_ms() + QUIET_MS;
+    for (int i = 0; i < made_nr(); i++) {
+        struct str snap = snapshot(i);
+        while (!quiet(snap) && now_ms() < end) {
+            nap_ms(20);
+            arena_reset(test_arena());
+            snap = snapshot(i);
+        }
+        cr_assert(quiet(snap), "a run neither ended nor waits: " STR_FMT " events " STR_FMT,
+                  STR_ARG(snap), STR_ARG(types_of(events_of(&last()->sv, made[i].id))));
+        if (i % 32 == 0) arena_reset(test_arena());
+    }
+}
+
+static bool ends_node(struct str type) {
+    return str_eqc(type, "node.completed") || str_eqc(type, "node.failed") ||
+           str_eqc(type, "node.skipped") || str_eqc(type, "node.cancelled");
+}
+
+/* EVT-2, EVT-7, and no node ends twice (these workflows have no loops). */
+static void check_events(int run, bool final) {
+    struct str events = events_of(&last()->sv, made[run].id), seen[SAME_NODE_MAX];
+    struct json_elements l;
+    size_t seen_nr = 0;
+    cr_assert_eq(json_elements(events, test_arena(), &l, NULL), 0);
+    for (size_t i = 0; i < l.n; i++) {
+        struct str type = text_at(l.v[i], "type");
+        bool terminal = str_eqc(type, "run.completed") || str_eqc(type, "run.failed") ||
+                        str_eqc(type, "run.cancelled");
+        cr_assert_eq(int_at(l.v[i], "sequence"), (int64_t)i, "%s has a hole", made[run].id);
+        cr_assert(!terminal || (final && i + 1 == l.n), "%s goes on after its end", made[run].id);
+        if (!ends_node(type)) continue;
+        struct str node = text_at(l.v[i], "nodeId");
+        for (size_t k = 0; k < seen_nr; k++)
+            cr_assert(!str_eq(seen[k], node), "%s: node " STR_FMT " ended twice: " STR_FMT,
+                      made[run].id, STR_ARG(node), STR_ARG(types_of(events)));
+        if (seen_nr < SAME_NODE_MAX) seen[seen_nr++] = node;
+    }
+}
+
+void checks_runs(void) {
+    unsigned by[4] = {0};
+    for (int i = 0; i < made_nr(); i++) {
+        struct str status = text_at(snapshot(i), "status");
+        bool completed = str_eqc(status, "completed"), failed = str_eqc(status, "failed"),
+             cancelled = str_eqc(status, "cancelled");
+        by[completed ? 0 : failed ? 1 : cancelled ? 2 : 3]++;
+        check_events(i, completed || failed || cancelled);
+        if (i % 16 == 0) arena_reset(test_arena());
+    }
+    fprintf(stderr, "chaos: %d runs: %u completed, %u failed, %u cancelled, %u wait\n", made_nr(),
+            by[0], by[1], by[2], by[3]);
+}
+
+/* INT-18: of all that resolved one gate exactly one won, and the log holds his value. */
+static void check_gate(int run) {
+    const struct op *winner = NULL;
+    unsigned winners = 0;
+    for (int i = 0; i < CLIENTS; i++)
+        for (int k = 0; k < clients[i].ops_nr; k++) {
+            const struct op *o = &clients[i].ops[k];
+            if (o->kind != OP_RESOLVE || o->status != 200) continue;
+            if (strcmp(made[o->run].id, made[run].id) != 0) continue;
+            winners++;
+            winner = o;
+        }
+    struct str events = events_of(&last()->sv, made[run].id);
+    struct json_elements l;
+    unsigned resolved = 0;
+    cr_assert_eq(json_elements(events, test_arena(), &l, NULL), 0);
+    for (size_t i = 0; i < l.n; i++) {
+        if (!str_eqc(text_at(l.v[i], "type"), "interrupt.resolved")) continue;
+        resolved++;
+        if (winner == NULL) continue;
+        struct str comment = text_at(l.v[i], "payload.resumeValue.comment");
+        cr_expect_not_null(strstr(winner->body, fmt("\"" STR_FMT "\"", STR_ARG(comment))),
+                           "%s: the log holds " STR_FMT ", %s was told 200", made[run].id,
+                           STR_ARG(comment), winner->body);
+    }
+    cr_expect_leq(winners, 1u, "%s: %u winners", made[run].id, winners);
+    cr_expect_leq(resolved, 1u, "%s: resolved %u times", made[run].id, resolved);
+    cr_expect_eq(resolved, winners, "%s: resolved %u times for %u winners", made[run].id, resolved,
+                 winners);
+}
+
+void checks_interrupts(void) {
+    unsigned gates = 0;
+    for (int i = 0; i < made_nr(); i++) {
+        if (made[i].shape != SHAPE_APPROVAL && made[i].shape != SHAPE_CHILD_GATE) continue;
+        if (made[i].fork) continue; /* inherits its source's answer */
+        bool again = false;         /* a child may have been found twice */
+        for (int k = 0; k < i && !again; k++) again = strcmp(made[k].id, made[i].id) == 0;
+        if (again) continue;
+        check_gate(i);
+        gates++;
+        if (i % 16 == 0) arena_reset(test_arena());
+    }
+    fprintf(stderr, "chaos: %u gates with at most one winner each\n", gates);
+}
+
+static void effect_key(const char *run, char hex[65]) { /* IDEM-16, first attempt */
+    struct sha256 d = sha256_of(str_c(fmt("%s:order:0:http:POST", run)));
+    sha256_hex(&d, hex);
+}
+
+/* STORE-42: one identity per run, and a run that completed had its effect.  What was repeated is
+ * bounded by the processes that were harmed while an answer was on its way. */
+void checks_outside(const struct storm *s) {
+    size_t requests = peer_count(peer), known = 0, effects = 0;
+    for (int i = 0; i < made_nr(); i++) {
+        char hex[65];
+        struct peer_request r;
+        size_t times = 0;
+        if (made[i].shape != SHAPE_OUTSIDE) continue;
+        effect_key(made[i].id, hex);
+        for (size_t k = 0; peer_request_at(peer, k, &r); k++) times += strcmp(r.key, hex) == 0;
+        bool done = str_eqc(text_at(snapshot(i), "status"), "completed");
+        if (made[i].replay) cr_expect_eq(times, 0u, "FORK-12: the replay %s asked", made[i].id);
+        else if (done && !made[i].fork) cr_expect_geq(times, 1u, "%s asked nobody", made[i].id);
+        known += times;
+        effects += times > 0;
+        if (i % 16 == 0) arena_reset(test_arena());
+    }
+    cr_expect_eq(known, requests, "%zu of %zu requests carry no run's id", requests - known,
+                 requests);
+    fprintf(stderr,
+            "chaos: %zu effects by %zu requests; %u kills, %u graceful stops, %u freezes, "
+            "%u clock jumps\n",
+            effects, requests, s->kills, s->terms, s->stops, s->jumps);
+}
+
+void checks_file(void) {
+    static const char *const verify[] = {"verify", NULL};
+    struct str out, why;
+    cr_expect_eq(program(&last()->sv, verify, &out, &why), 0, STR_FMT STR_FMT, STR_ARG(out),
+                 STR_ARG(why));
+}

@@ -1,0 +1,119 @@
+/* hosts.c: start, harm and heal the hosts. */
+#include "world.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+enum { TICK_MS = 20, DOWN_MS_MAX = 1500, STOP_MS_MAX = 4500, OFFSET_MS_MAX = 8000 };
+
+struct slot slots[HOSTS];
+
+static void up(struct slot *s, int64_t offset_ms) {
+    static const char *const common[] = {"--claim-ttl-ms", "2000",     "--heartbeat-ms", "500",
+                                         "--egress-allow", "127.0.0.1"};
+    size_t n = 0;
+    for (; n < sizeof common / sizeof *common; n++) s->args[n] = common[n];
+    if (offset_ms != 0) {
+        snprintf(s->offset, sizeof s->offset, "%lld", (long long)offset_ms);
+        s->args[n++] = "--clock-offset-ms";
+        s->args[n++] = s->offset;
+    }
+    s->args[n] = NULL;
+    s->sv.args = s->args;
+    server_again(&s->sv);
+    s->state = SLOT_UP;
+    atomic_store(&s->port, s->sv.port);
+}
+
+void hosts_start(void) {
+    static const char *const put[] = {"workflow", "put",
+                                      WOPR_SOURCE_DIR "/tests/integration/outside.json", NULL};
+    struct str err = STR_NONE;
+    server_start(&slots[0].sv, NULL);
+    cr_assert_eq(server_stop(&slots[0].sv), 0);
+    cr_assert_eq(program(&slots[0].sv, put, NULL, &err), 0, STR_FMT, STR_ARG(err));
+    for (int i = 1; i < HOSTS; i++) slots[i].sv = slots[0].sv;
+    for (int i = 0; i < HOSTS; i++) up(&slots[i], 0);
+}
+
+int hosts_port(uint64_t *rng) {
+    unsigned from = (unsigned)client_chance(rng, HOSTS);
+    for (unsigned i = 0; i < HOSTS; i++) {
+        int port = atomic_load(&slots[(from + i) % HOSTS].port);
+        if (port != 0) return port;
+    }
+    return 0;
+}
+
+static void harm(struct slot *s, uint64_t *rng, struct storm *out) {
+    switch (client_chance(rng, 4)) {
+    case 0:
+    case 1:
+        atomic_store(&s->port, 0);
+        server_kill(&s->sv);
+        s->state = SLOT_DOWN;
+        s->until_ms = now_ms() + (int64_t)client_chance(rng, DOWN_MS_MAX);
+        out->kills++;
+        break;
+    case 2:
+        atomic_store(&s->port, 0);
+        cr_assert_eq(server_stop(&s->sv), 0, "a host did not stop as it should");
+        s->state = SLOT_DOWN;
+        s->until_ms = now_ms() + (int64_t)client_chance(rng, DOWN_MS_MAX);
+        out->terms++;
+        break;
+    default: /* its clients wait in vain, its leases run out, and then it goes on */
+        cr_assert_eq(kill(s->sv.pid, SIGSTOP), 0);
+        s->state = SLOT_STOPPED;
+        s->until_ms = now_ms() + 100 + (int64_t)client_chance(rng, STOP_MS_MAX);
+        out->stops++;
+        break;
+    }
+}
+
+static void heal(struct slot *s, uint64_t *rng, struct storm *out) {
+    if (s->state == SLOT_STOPPED) {
+        cr_assert_eq(kill(s->sv.pid, SIGCONT), 0);
+        s->state = SLOT_UP;
+        return;
+    }
+    int64_t offset_ms = 0;
+    if (client_chance(rng, 2) == 0) {
+        offset_ms = (int64_t)client_chance(rng, 2 * OFFSET_MS_MAX) - OFFSET_MS_MAX;
+        out->jumps++;
+    }
+    up(s, offset_ms);
+}
+
+void hosts_storm(uint64_t *rng, int64_t ms, struct storm *out) {
+    const int64_t end = now_ms() + ms;
+    int64_t next = now_ms();
+    for (; now_ms() < end; nap_ms(TICK_MS)) { /* the moments of the harm, not a synchronisation */
+        for (int i = 0; i < HOSTS; i++)
+            if (slots[i].state != SLOT_UP && now_ms() >= slots[i].until_ms)
+                heal(&slots[i], rng, out);
+        if (now_ms() < next) continue;
+        struct slot *s = &slots[client_chance(rng, HOSTS)];
+        if (s->state == SLOT_UP) harm(s, rng, out);
+        next = now_ms() + 50 + (int64_t)client_chance(rng, 1200);
+        arena_reset(test_arena());
+    }
+    for (int i = 0; i < HOSTS; i++)
+        if (slots[i].state != SLOT_UP) heal(&slots[i], rng, out);
+}
+
+void hosts_stop(void) {
+    for (int i = 0; i < HOSTS; i++) {
+        atomic_store(&slots[i].port, 0);
+        cr_expect_eq(server_stop(&slots[i].sv), 0, "host %d did not stop as it should", i);
+        slots[i].state = SLOT_DOWN;
+    }
+}
+
+void hosts_last(void) { up(&slots[0], 0); }
+
+void hosts_delete(void) {
+    for (int i = 1; i < HOSTS; i++) server_kill(&slots[i].sv);
+    if (slots[0].state == SLOT_STOPPED) kill(slots[0].sv.pid, SIGCONT);
+    server_end(&slots[0].sv);
+}

@@ -1,0 +1,95 @@
+/*
+ * world.h: several hosts on one database file, clients that talk to all of them, and what both
+ * remember for the checks at the end.
+ */
+#ifndef WOPR_TESTS_CHAOS_WORLD_H
+#define WOPR_TESTS_CHAOS_WORLD_H
+
+#include "integration/client.h"
+#include "integration/harness.h"
+#include "integration/peer.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum {
+    HOSTS = 3,
+    CLIENTS = 3,
+    OPS_MAX = 20000, /* of one client */
+    RUNS_MAX = 40000,
+    ID_BYTES = 64,
+    ANSWER_BYTES = 65536,
+    ASK_WAIT_MS = 3000 /* a stopped host accepts connections and says nothing */
+};
+
+/* --- hosts.c --- */
+struct slot {
+    struct server sv;
+    const char *args[16]; /* its own: the clock offset changes */
+    char offset[32];
+    atomic_int port; /* 0 = down */
+    enum { SLOT_UP, SLOT_STOPPED, SLOT_DOWN } state;
+    int64_t until_ms;
+};
+extern struct slot slots[HOSTS];
+struct storm { /* what was done to the hosts */
+    unsigned kills, terms, stops, jumps;
+};
+void hosts_start(void);
+/* Harm them for so long; ends with all of them up. */
+void hosts_storm(uint64_t *rng, int64_t ms, struct storm *out);
+void hosts_stop(void);         /* gracefully, all of them */
+void hosts_last(void);         /* one fresh host with the right time, in slot 0 */
+void hosts_delete(void);       /* at the end of the test */
+int hosts_port(uint64_t *rng); /* of one that is said to be up; 0 = none */
+
+/* --- actors.c --- */
+enum op_kind { OP_CREATE, OP_CANCEL, OP_PAUSE, OP_RESUME, OP_RESOLVE, OP_FORK, OP_KIND_NR };
+struct op { /* one keyed request, repeated until it is answered */
+    enum op_kind kind;
+    char path[128], body[192];
+    int run;     /* index of what it is about, -1 = it creates */
+    long status; /* first answer, 0 = none yet */
+    char *answer;
+};
+enum shape {
+    SHAPE_DELAY,
+    SHAPE_APPROVAL,
+    SHAPE_QUORUM,
+    SHAPE_PARENT,      /* sub-workflow that runs through */
+    SHAPE_PARENT_GATE, /* sub-workflow that waits for an approval */
+    SHAPE_OUTSIDE,     /* one request to the peer */
+    SHAPE_CHILD_GATE,  /* the child of PARENT_GATE */
+    SHAPE_NR
+};
+struct made { /* a run that somebody was told about */
+    char id[ID_BYTES];
+    enum shape shape;
+    bool fork, replay;
+};
+struct client {
+    unsigned no;
+    uint64_t rng;
+    struct op *ops;
+    int ops_nr;
+    char wrong[768]; /* what was not as it should be; "" = nothing */
+};
+extern struct client clients[CLIENTS];
+extern struct made made[RUNS_MAX];
+extern struct peer *peer;
+int made_nr(void);
+extern atomic_bool actors_stop;
+void actors_init(uint64_t seed);
+void *actor_main(void *client); /* until actors_stop */
+/* Every request that has no answer yet is repeated until it has one; a part of the others again. */
+void actors_settle(void);
+void actors_free(void);
+
+/* --- checks.c --- */
+void checks_wait_quiet(void); /* every run has ended or waits for something that can come */
+void checks_runs(void);
+void checks_interrupts(void);
+void checks_outside(const struct storm *s);
+void checks_file(void); /* wopr verify: sequences, projections equal the fold */
+
+#endif
