@@ -1,23 +1,19 @@
 /* hosts.c: start, harm and heal the hosts. */
 #include "world.h"
 
-#include <signal.h>
 #include <stdio.h>
 
 enum { TICK_MS = 20, DOWN_MS_MAX = 1500, STOP_MS_MAX = 4500, OFFSET_MS_MAX = 8000 };
 
 struct slot slots[HOSTS];
 
-static void up(struct slot *s, int64_t offset_ms) {
+static void up(struct slot *s) {
     static const char *const common[] = {"--claim-ttl-ms", "2000",     "--heartbeat-ms", "500",
                                          "--egress-allow", "127.0.0.1"};
     size_t n = 0;
     for (; n < sizeof common / sizeof *common; n++) s->args[n] = common[n];
-    if (offset_ms != 0) {
-        snprintf(s->offset, sizeof s->offset, "%lld", (long long)offset_ms);
-        s->args[n++] = "--clock-offset-ms";
-        s->args[n++] = s->offset;
-    }
+    s->args[n++] = "--clock-file";
+    s->args[n++] = s->clock.path;
     s->args[n] = NULL;
     s->sv.args = s->args;
     server_again(&s->sv);
@@ -33,7 +29,10 @@ void hosts_start(void) {
     cr_assert_eq(server_stop(&slots[0].sv), 0);
     cr_assert_eq(program(&slots[0].sv, put, NULL, &err), 0, STR_FMT, STR_ARG(err));
     for (int i = 1; i < HOSTS; i++) slots[i].sv = slots[0].sv;
-    for (int i = 0; i < HOSTS; i++) up(&slots[i], 0);
+    for (int i = 0; i < HOSTS; i++) {
+        clock_make(&slots[i].clock, slots[0].sv.dir);
+        up(&slots[i]);
+    }
 }
 
 int hosts_port(uint64_t *rng) {
@@ -46,7 +45,7 @@ int hosts_port(uint64_t *rng) {
 }
 
 static void harm(struct slot *s, uint64_t *rng, struct storm *out) {
-    switch (client_chance(rng, 4)) {
+    switch (client_chance(rng, 5)) {
     case 0:
     case 1:
         atomic_store(&s->port, 0);
@@ -62,8 +61,12 @@ static void harm(struct slot *s, uint64_t *rng, struct storm *out) {
         s->until_ms = now_ms() + (int64_t)client_chance(rng, DOWN_MS_MAX);
         out->terms++;
         break;
+    case 3: /* and its next start finds it so */
+        *s->clock.offset_ms = (int64_t)client_chance(rng, 2 * OFFSET_MS_MAX) - OFFSET_MS_MAX;
+        out->jumps++;
+        break;
     default: /* its clients wait in vain, its leases run out, and then it goes on */
-        cr_assert_eq(kill(s->sv.pid, SIGSTOP), 0);
+        server_freeze(&s->sv);
         s->state = SLOT_STOPPED;
         s->until_ms = now_ms() + 100 + (int64_t)client_chance(rng, STOP_MS_MAX);
         out->stops++;
@@ -71,18 +74,13 @@ static void harm(struct slot *s, uint64_t *rng, struct storm *out) {
     }
 }
 
-static void heal(struct slot *s, uint64_t *rng, struct storm *out) {
+static void heal(struct slot *s) {
     if (s->state == SLOT_STOPPED) {
-        cr_assert_eq(kill(s->sv.pid, SIGCONT), 0);
+        server_thaw(&s->sv);
         s->state = SLOT_UP;
         return;
     }
-    int64_t offset_ms = 0;
-    if (client_chance(rng, 2) == 0) {
-        offset_ms = (int64_t)client_chance(rng, 2 * OFFSET_MS_MAX) - OFFSET_MS_MAX;
-        out->jumps++;
-    }
-    up(s, offset_ms);
+    up(s);
 }
 
 void hosts_storm(uint64_t *rng, int64_t ms, struct storm *out) {
@@ -90,8 +88,7 @@ void hosts_storm(uint64_t *rng, int64_t ms, struct storm *out) {
     int64_t next = now_ms();
     for (; now_ms() < end; nap_ms(TICK_MS)) { /* the moments of the harm, not a synchronisation */
         for (int i = 0; i < HOSTS; i++)
-            if (slots[i].state != SLOT_UP && now_ms() >= slots[i].until_ms)
-                heal(&slots[i], rng, out);
+            if (slots[i].state != SLOT_UP && now_ms() >= slots[i].until_ms) heal(&slots[i]);
         if (now_ms() < next) continue;
         struct slot *s = &slots[client_chance(rng, HOSTS)];
         if (s->state == SLOT_UP) harm(s, rng, out);
@@ -99,7 +96,7 @@ void hosts_storm(uint64_t *rng, int64_t ms, struct storm *out) {
         arena_reset(test_arena());
     }
     for (int i = 0; i < HOSTS; i++)
-        if (slots[i].state != SLOT_UP) heal(&slots[i], rng, out);
+        if (slots[i].state != SLOT_UP) heal(&slots[i]);
 }
 
 void hosts_stop(void) {
@@ -110,10 +107,13 @@ void hosts_stop(void) {
     }
 }
 
-void hosts_last(void) { up(&slots[0], 0); }
+void hosts_last(void) {
+    *slots[0].clock.offset_ms = 0;
+    up(&slots[0]);
+}
 
 void hosts_delete(void) {
     for (int i = 1; i < HOSTS; i++) server_kill(&slots[i].sv);
-    if (slots[0].state == SLOT_STOPPED) kill(slots[0].sv.pid, SIGCONT);
+    if (slots[0].state == SLOT_STOPPED) server_thaw(&slots[0].sv);
     server_end(&slots[0].sv);
 }

@@ -25,8 +25,8 @@ enum {
 /* --- hosts.c --- */
 struct slot {
     struct server sv;
-    const char *args[16]; /* its own: the clock offset changes */
-    char offset[32];
+    const char *args[16];
+    struct test_clock clock;
     atomic_int port; /* 0 = down */
     enum { SLOT_UP, SLOT_STOPPED, SLOT_DOWN } state;
     int64_t until_ms;
