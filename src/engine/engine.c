@@ -130,7 +130,8 @@ static void turn_locked(struct worker *w) {
     pthread_mutex_lock(&e->mu);
     if (!lives) return;
     re->running = false;
-    if (!re->inflight && re->again && !e->stopping) exec_wake_locked(re);
+    /* Stopping too: what landed meanwhile may hold a command that waits for its answer. */
+    if (!re->inflight && re->again) exec_wake_locked(re);
 }
 
 static void *worker_main(void *arg) {

@@ -57,7 +57,6 @@ int fork_set(struct run_exec *re, const struct run_fork *f) {
     if (!x) return WOPR_E_NO_MEMORY;
     x->link = *f;
     x->link.source_run_id = id_keep(x->source_run_id, f->source_run_id);
-    x->link.ids_run_id = id_keep(x->ids_run_id, f->ids_run_id);
     re->fork = x;
     return 0;
 }
@@ -306,7 +305,6 @@ static int source_read(struct step *st, struct fork_job *j, struct wopr_error *e
  * the parent, which belong to the source alone. */
 static void meta_fill(struct step *st, struct fork_job *j) {
     const struct run_origin *o = &j->source;
-    bool replay = j->cmd->fork_mode == FORK_REPLAY;
     j->meta = o->meta;
     j->meta.run_id = str_c(st->re->run_id);
     j->meta.scope_id = j->meta.callback_url = STR_NONE;
@@ -317,8 +315,6 @@ static void meta_fill(struct step *st, struct fork_job *j) {
                                 .source_run_no = o->head.run_no,
                                 .from_seq = j->cmd->fork_from,
                                 .base_seq = o->head.next_seq};
-    if (replay && o->fork.ids_run_id.n > 0) j->link.ids_run_id = o->fork.ids_run_id;
-    else if (replay) j->link.ids_run_id = o->head.run_id;
 }
 
 static int job_open(struct step *st, struct fork_job *j, struct wopr_error *err) {
@@ -459,7 +455,7 @@ static bool born(struct step *st, struct plan *p) {
     plan_unref(p);
     int rc = exec_register_no(re);
     if (rc == 0) rc = replay_open(re);
-    if (rc == 0) rc = replay_answers(st, NULL);
+    if (rc == 0) rc = replay_begin(st, NULL);
     if (rc == 0) rc = children_load(st, NULL);
     re->phase = EXEC_LIVE;
     if (rc != 0) exec_reload(re, true); /* it exists: again when there is memory */
