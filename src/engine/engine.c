@@ -142,7 +142,8 @@ static void *worker_main(void *arg) {
     for (;;) {
         if (e->answers) answer_one_locked(e);
         else if (e->ready_nr > 0 && (lease_held_locked(e) || e->stopping)) turn_locked(w);
-        else if (e->halting) break;
+        else if (e->halting && e->inflight_nr == 0) break;
+        else if (e->halting) pthread_cond_wait(&e->calm, &e->mu); /* what lands has a turn yet */
         else {
             e->idle_nr++;
             pthread_cond_wait(&e->work, &e->mu);

@@ -78,8 +78,9 @@ void replay_call(struct step *st, int node, struct node_call *call); /* fills it
 /* The run whose id ids of this node are made of (FORK-14): of a replay the run that made them
  * first, else the run itself. */
 struct str replay_ids(const struct step *st, int node);
-/* The one door: true when something that is not answered so must not leave the host (D57). */
-bool replay_effect(const struct step *st);
+/* The one door for what is not answered so.  true: nothing may leave the host (D57), the attempt
+ * fails with f: as it did in the source, or for want of a record. */
+bool replay_effect(struct step *st, int node, struct failure *f);
 void replay_warn(struct step *st); /* FORK-21 */
 
 #endif

@@ -334,7 +334,28 @@ bool replay_defers(struct step *st, int node) {
 
 /* --- the outside --- */
 
-bool replay_effect(const struct step *st) { return st->re->replay != NULL; }
+/* The log keeps one answer per request, that of the last attempt: what became of the attempts
+ * before it, the source's events say. */
+bool replay_effect(struct step *st, int node, struct failure *f) {
+    if (!st->re->replay) return false;
+    const struct event *g = leader(st);
+    bool retried = g && g->kind == EV_NODE_RETRIED;
+    *f = (struct failure){
+        .code = STR("replay_source_missing"),
+        .message =
+            STR("a replay sends nothing, and its source recorded no answer to this request")};
+    if (!g || node_of(st, g->node_id) != node || (!retried && g->kind != EV_NODE_FAILED))
+        return true;
+    struct str error = json_get(g->payload, retried ? "lastError" : "error");
+    struct str code = json_string(json_get(error, "code"), st->a);
+    if (code.n == 0) return true;
+    *f = (struct failure){.code = code,
+                          .message = json_string(json_get(error, "message"), st->a),
+                          .details = json_get(error, "details"),
+                          .retryable = retried};
+    if (f->details.n > 0) f->details = arena_str(st->a, f->details);
+    return true;
+}
 
 /* Own rows of a run win over those of the run it was forked from.  A run that is no replay mints
  * ids of its own from its cut on; before it they are those of its source. */
