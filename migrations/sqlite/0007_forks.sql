@@ -7,6 +7,4 @@ ALTER TABLE run_origins ADD COLUMN fork_run_no INTEGER;
 ALTER TABLE run_origins ADD COLUMN fork_base INTEGER;
 -- Time of the last inherited event, NULL when nothing was inherited.
 ALTER TABLE run_origins ADD COLUMN fork_cut_ms INTEGER;
--- The run id that ids minted inside nodes of a replay are made of (FORK-14).
-ALTER TABLE run_origins ADD COLUMN fork_ids_run_id TEXT;
 CREATE INDEX run_origins_by_fork ON run_origins (fork_run_id) WHERE fork_run_id IS NOT NULL;

@@ -21,13 +21,14 @@ static const char USAGE[] =
     "       wopr runs cancel RUN_ID [--reason TEXT]\n"
     "       wopr runs pause RUN_ID [--reason TEXT] [--immediate]\n"
     "       wopr runs resume RUN_ID [--reason TEXT]\n"
-    "cancel, pause and resume ask a running host: --url URL and --api-key KEY\n";
+    "       wopr runs fork RUN_ID [--from SEQUENCE] [--branch]    replays unless told to branch\n"
+    "cancel, pause, resume and fork ask a running host: --url URL and --api-key KEY\n";
 
 struct runs_args {
     struct run_filter filter;
     const char *url, *reason;
     uint64_t from;
-    bool test, json, immediate;
+    bool test, json, immediate, branch;
 };
 
 static int status_of(const char *name) {
@@ -148,10 +149,10 @@ static struct str control_body(struct cli *c, const struct runs_args *in, bool d
 }
 
 /* verb: what stands behind the run in the path. */
-static int control(struct cli *c, const struct runs_args *in, const char *verb, bool drains) {
+static int ask_host(struct cli *c, const struct runs_args *in, const char *verb, struct str body) {
     struct cli_remote r;
     struct buf path;
-    struct str answer, body = control_body(c, in, drains);
+    struct str answer;
     int rc = cli_remote(c, in->url, &r);
     if (rc != 0) return rc;
     buf_init(&path, PATH_MAX_BYTES);
@@ -169,6 +170,15 @@ static int control(struct cli *c, const struct runs_args *in, const char *verb, 
     return 0;
 }
 
+static int control(struct cli *c, const struct runs_args *in, const char *verb, bool drains) {
+    return ask_host(c, in, verb, control_body(c, in, drains));
+}
+
+static int fork_run(struct cli *c, const struct runs_args *in) {
+    return ask_host(c, in, ":fork",
+                    arena_printf(c->arena, "{\"mode\":\"%s\",\"fromSeq\":%llu}",
+                                 in->branch ? "branch" : "replay", (unsigned long long)in->from));
+}
 static int cancel(struct cli *c, const struct runs_args *in) {
     return control(c, in, "/cancel", false);
 }
@@ -188,6 +198,7 @@ static const struct {
 } VERBS[] = {
     {"list", 1, list, NULL},     {"show", 2, show, NULL},       {"events", 2, events, NULL},
     {"cancel", 2, NULL, cancel}, {"pause", 2, NULL, pause_run}, {"resume", 2, NULL, resume},
+    {"fork", 2, NULL, fork_run},
 };
 
 static int args_take(struct cli *c, struct runs_args *in) {
@@ -199,6 +210,7 @@ static int args_take(struct cli *c, struct runs_args *in) {
     in->test = cli_take_flag(c, "--test");
     in->json = cli_take_flag(c, "--json");
     in->immediate = cli_take_flag(c, "--immediate");
+    in->branch = cli_take_flag(c, "--branch");
     int rc = cli_config(c);
     if (rc != 0) return rc;
     if (limit != NULL && (!str_u64(str_c(limit), &max) || max == 0 || max > 10000))

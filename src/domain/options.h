@@ -48,6 +48,13 @@ MUST_CHECK int run_options_load(struct str configurable, struct str tags, struct
 MUST_CHECK int configurable_masked(struct str configurable, struct buf *out,
                                    struct wopr_error *err);
 
+/* FORK-23, on checked texts: the members of base, each replaced by over's of the same name, then
+ * what only over has; the tags of both without repetition.  base may be empty.  Elements that are
+ * no strings stay, for the check that follows.  0 or NO_MEMORY. */
+MUST_CHECK int overlay_object(struct str base, struct str over, struct arena *a, struct str *out,
+                              struct wopr_error *err);
+MUST_CHECK int overlay_tags(struct str base, struct str over, struct arena *a, struct str *out,
+                            struct wopr_error *err);
 /* Initial variables: declared defaults overlaid by declared inputs; undeclared input names are
  * dropped (RUN-3, WF-17, EVT-11).  Wrong type or a missing required value: VALIDATION with fields.
  */

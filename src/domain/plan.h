@@ -25,10 +25,9 @@ struct run_fork { /* what a run knows of its source; mode NONE: it is no fork */
     enum fork_mode mode;
     struct str source_run_id;
     int64_t source_run_no;
-    int64_t from_seq;      /* events before it are inherited (FORK-8) */
-    int64_t base_seq;      /* length of the source's log when it was forked (FORK-5) */
-    int64_t cut_ms;        /* time of the last inherited event, 0 = nothing was inherited */
-    struct str ids_run_id; /* replay: run id that ids minted in nodes are made of (FORK-14) */
+    int64_t from_seq; /* events before it are inherited (FORK-8) */
+    int64_t base_seq; /* length of the source's log when it was forked (FORK-5) */
+    int64_t cut_ms;   /* time of the last inherited event, 0 = nothing was inherited */
 };
 /* PLAN_CREATE of a fork.  The plan has no events of its own: the store copies those of the source,
  * from copy_from up to the plan's base_seq.  A long prefix comes in several plans; until the last

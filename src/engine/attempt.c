@@ -193,7 +193,10 @@ static int inputs_of(struct step *st, int node, struct str *inputs) {
 /* STORE-39, FORK-11: entered again from the start, an executor repeats what the log has already. */
 static void skips_begin(struct step *st, int node) {
     struct run_exec *re = st->re;
-    int32_t n = st->s->nodes[node].effects;
+    const struct node_state *ns = &st->s->nodes[node];
+    int32_t n = ns->effects;
+    for (size_t i = 0; i < st->s->pins_nr; i++) /* a version is asked for anew, and answered */
+        if (st->s->pins[i].node == node && st->s->pins[i].seq > ns->started_seq) n--;
     if (n > 0 && !re->skips) {
         re->skips = mem_array(st->s->wf->nodes_nr, sizeof *re->skips);
         if (!re->skips) plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory to enter a node again");
@@ -237,8 +240,8 @@ void attempt_run(struct step *st, int node, bool waited) {
     if (inputs_of(st, node, &call.inputs) != 0) return;
     if (!waited) skips_begin(st, node);
     call.type_ctx = type->ctx;
+    replay_call(st, node, &call);
     invoke_answers(st, node, &call);
-    replay_call(st, &call);
     uint64_t began_ms = clock_mono_ms();
     type->fn(&call, &r);
     if (arena_failed(st->a) && arena_used(st->a) < ENGINE_SCRATCH_MAX / 2) {

@@ -50,13 +50,15 @@ static bool asked(const struct node_result *out, struct str change_id, int64_t *
 }
 
 /* FORK-12: what the source followed, pinned or not, is followed again. */
-static void as_source(const struct node_call *call, struct str change_id, int64_t min,
-                      struct pin_reply *r) {
-    for (size_t i = 0; i < call->source_pins_nr; i++)
-        if (str_eq(call->source_pins[i].change_id, change_id)) {
-            r->version = call->source_pins[i].version;
-            return;
-        }
+static void as_source(const struct node_call *call, struct str change_id, int64_t min, int64_t max,
+                      struct pin_reply *r, int *rc) {
+    if (*rc != 0 || run_state_pin(call->run, change_id)) return;
+    for (size_t i = 0; i < call->source_pins_nr; i++) {
+        if (!str_eq(call->source_pins[i].change_id, change_id)) continue;
+        *r = (struct pin_reply){.version = call->source_pins[i].version, .record = true};
+        if (r->version < min || r->version > max) *rc = WOPR_E_VERSION_MISMATCH;
+        return;
+    }
     if (call->replaying) *r = (struct pin_reply){.version = min};
 }
 
@@ -65,9 +67,9 @@ int node_version(const struct node_call *call, struct node_result *out, struct s
     struct pin_reply r = {0};
     int rc = run_state_version(call->run, call->node, call->waited || call->answers_nr > 0,
                                change_id, min, max, &r);
-    if (rc == 0 && r.record) {
-        if (asked(out, change_id, &r.version)) r.record = false;
-        else as_source(call, change_id, min, &r);
+    as_source(call, change_id, min, max, &r, &rc);
+    if (rc == 0 && r.record && asked(out, change_id, &r.version)) {
+        r.record = false;
         if (r.version < min || r.version > max) rc = WOPR_E_VERSION_MISMATCH;
     }
     if (rc == WOPR_E_VERSION_MISMATCH) {

@@ -26,7 +26,7 @@ static bool child_id(const struct step *st, int node, int ordinal, char out[RUN_
     buf_addz(&b, CHILD_ID_DOMAIN);
     buf_addc(&b, '\0');
     /* A replay does not run children again: it looks at those of its source (FORK-14). */
-    buf_addz(&b, st->re->replay ? st->re->fork->ids_run_id : st->re->run_id);
+    buf_adds(&b, replay_ids(st, node));
     buf_addc(&b, '\0');
     buf_adds(&b, st->s->wf->nodes[node].id);
     buf_addc(&b, '\0');

@@ -130,7 +130,8 @@ static void turn_locked(struct worker *w) {
     pthread_mutex_lock(&e->mu);
     if (!lives) return;
     re->running = false;
-    if (!re->inflight && re->again && !e->stopping) exec_wake_locked(re);
+    /* Stopping too: what landed meanwhile may hold a command that waits for its answer. */
+    if (!re->inflight && re->again) exec_wake_locked(re);
 }
 
 static void *worker_main(void *arg) {
@@ -141,7 +142,8 @@ static void *worker_main(void *arg) {
     for (;;) {
         if (e->answers) answer_one_locked(e);
         else if (e->ready_nr > 0 && (lease_held_locked(e) || e->stopping)) turn_locked(w);
-        else if (e->halting) break;
+        else if (e->halting && e->inflight_nr == 0) break;
+        else if (e->halting) pthread_cond_wait(&e->calm, &e->mu); /* what lands has a turn yet */
         else {
             e->idle_nr++;
             pthread_cond_wait(&e->work, &e->mu);

@@ -57,7 +57,6 @@ int fork_set(struct run_exec *re, const struct run_fork *f) {
     if (!x) return WOPR_E_NO_MEMORY;
     x->link = *f;
     x->link.source_run_id = id_keep(x->source_run_id, f->source_run_id);
-    x->link.ids_run_id = id_keep(x->ids_run_id, f->ids_run_id);
     re->fork = x;
     return 0;
 }
@@ -164,71 +163,6 @@ static int expired(const struct fork_job *j, struct wopr_error *err) {
 
 /* --- the overlay of a branch (FORK-23) --- */
 
-static struct str buf_done(struct buf *b, struct arena *a) {
-    struct str out = buf_failed(b) ? STR_NONE : arena_str(a, buf_str(b));
-    buf_fini(b);
-    return out;
-}
-
-/* Members of base, each replaced by over's of the same name, then what only over has. */
-static int merge(struct str base, struct str over, struct arena *a, struct str *out,
-                 struct wopr_error *err) {
-    struct json_members was = {0}, add = {0};
-    struct buf b;
-    struct jw w;
-    int rc = base.n > 0 ? json_members(base, a, &was, err) : 0;
-    if (rc == 0) rc = json_members(over, a, &add, err);
-    if (rc != 0) return rc;
-    buf_init(&b, FORK_ARENA_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    for (size_t i = 0; i < was.n; i++) {
-        size_t k = 0;
-        while (k < add.n && !str_eq(add.v[k].key, was.v[i].key)) k++;
-        jw_key_str(&w, was.v[i].key);
-        jw_raw(&w, k < add.n ? add.v[k].raw : was.v[i].raw);
-    }
-    for (size_t i = 0; i < add.n; i++) {
-        size_t k = 0;
-        while (k < was.n && !str_eq(was.v[k].key, add.v[i].key)) k++;
-        if (k < was.n) continue;
-        jw_key_str(&w, add.v[i].key);
-        jw_raw(&w, add.v[i].raw);
-    }
-    jw_end_object(&w);
-    *out = buf_done(&b, a);
-    return out->p ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to merge an overlay");
-}
-
-static bool holds(const struct json_elements *l, size_t n, struct str text, struct arena *a) {
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(json_string(l->v[i], a), text)) return true;
-    return false;
-}
-
-static int tags_union(struct str base, struct str over, struct arena *a, struct str *out,
-                      struct wopr_error *err) {
-    struct json_elements was = {0}, add = {0};
-    struct buf b;
-    struct jw w;
-    int rc = base.n > 0 ? json_elements(base, a, &was, err) : 0;
-    if (rc == 0) rc = json_elements(over, a, &add, err);
-    if (rc != 0) return rc;
-    buf_init(&b, FORK_ARENA_MAX);
-    jw_init(&w, &b);
-    jw_array(&w);
-    for (size_t i = 0; i < was.n; i++) jw_raw(&w, was.v[i]);
-    for (size_t i = 0; i < add.n;
-         i++) { /* what is no string is refused by the check that follows */
-        struct str tag = json_string(add.v[i], a);
-        bool again = tag.p && (holds(&was, was.n, tag, a) || holds(&add, i, tag, a));
-        if (!again) jw_raw(&w, add.v[i]);
-    }
-    jw_end_array(&w);
-    *out = buf_done(&b, a);
-    return out->p ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to merge an overlay");
-}
-
 static int options_merge(struct step *st, struct fork_job *j, struct wopr_error *err) {
     const struct fork_overlay *o = &j->cmd->overlay;
     struct run_meta *m = &j->meta;
@@ -237,9 +171,10 @@ static int options_merge(struct step *st, struct fork_job *j, struct wopr_error 
     int rc = 0;
     if (!o->configurable.p && !o->tags.p && !o->metadata.p) return 0;
     if (o->configurable.p)
-        rc = merge(m->configurable, o->configurable, j->a, &m->configurable, err);
-    if (rc == 0 && o->metadata.p) rc = merge(m->metadata, o->metadata, j->a, &m->metadata, err);
-    if (rc == 0 && o->tags.p) rc = tags_union(m->tags, o->tags, j->a, &m->tags, err);
+        rc = overlay_object(m->configurable, o->configurable, j->a, &m->configurable, err);
+    if (rc == 0 && o->metadata.p)
+        rc = overlay_object(m->metadata, o->metadata, j->a, &m->metadata, err);
+    if (rc == 0 && o->tags.p) rc = overlay_tags(m->tags, o->tags, j->a, &m->tags, err);
     if (rc == 0)
         rc = run_options_check(m->configurable, m->tags, m->metadata, st->re->wf, &env, j->a,
                                &checked, err);
@@ -260,14 +195,15 @@ static int inputs_text(const struct var_inits *inits, struct arena *a, struct st
         jw_raw(&w, inits->v[i].value);
     }
     jw_end_object(&w);
-    *out = buf_done(&b, a);
+    *out = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
+    buf_fini(&b);
     return out->p ? 0 : WOPR_E_NO_MEMORY;
 }
 
 static int inputs_merge(struct step *st, struct fork_job *j, struct wopr_error *err) {
     struct run_meta *m = &j->meta;
     struct str over = j->cmd->overlay.inputs;
-    int rc = over.p ? merge(m->inputs, over, j->a, &m->inputs, err) : 0;
+    int rc = over.p ? overlay_object(m->inputs, over, j->a, &m->inputs, err) : 0;
     if (rc == 0) rc = run_inputs_check(m->inputs, st->re->wf, j->a, &j->vars, err);
     if (rc != 0 || !over.p) return rc;
     rc = inputs_text(&j->vars, j->a, &m->inputs);
@@ -290,7 +226,7 @@ static int source_read(struct step *st, struct fork_job *j, struct wopr_error *e
         return wopr_error_set(err, WOPR_E_VERSION_MISMATCH, "a newer engine wrote the source");
     if (head.parked.n > 0)
         return wopr_error_set(err, WOPR_E_CORRUPT, "the source is parked; see 'wopr verify'");
-    if (cmd->fork_from < head.next_seq) { /* FORK-4 */
+    if (cmd->fork_from == 0 || cmd->fork_from < head.next_seq) { /* FORK-4; 0 inherits nothing */
         j->source.head.next_seq = head.next_seq;
         return 0;
     }
@@ -306,7 +242,6 @@ static int source_read(struct step *st, struct fork_job *j, struct wopr_error *e
  * the parent, which belong to the source alone. */
 static void meta_fill(struct step *st, struct fork_job *j) {
     const struct run_origin *o = &j->source;
-    bool replay = j->cmd->fork_mode == FORK_REPLAY;
     j->meta = o->meta;
     j->meta.run_id = str_c(st->re->run_id);
     j->meta.scope_id = j->meta.callback_url = STR_NONE;
@@ -317,8 +252,6 @@ static void meta_fill(struct step *st, struct fork_job *j) {
                                 .source_run_no = o->head.run_no,
                                 .from_seq = j->cmd->fork_from,
                                 .base_seq = o->head.next_seq};
-    if (replay && o->fork.ids_run_id.n > 0) j->link.ids_run_id = o->fork.ids_run_id;
-    else if (replay) j->link.ids_run_id = o->head.run_id;
 }
 
 static int job_open(struct step *st, struct fork_job *j, struct wopr_error *err) {
@@ -459,7 +392,7 @@ static bool born(struct step *st, struct plan *p) {
     plan_unref(p);
     int rc = exec_register_no(re);
     if (rc == 0) rc = replay_open(re);
-    if (rc == 0) rc = replay_answers(st, NULL);
+    if (rc == 0) rc = replay_begin(st, NULL);
     if (rc == 0) rc = children_load(st, NULL);
     re->phase = EXEC_LIVE;
     if (rc != 0) exec_reload(re, true); /* it exists: again when there is memory */

@@ -17,7 +17,7 @@ struct fork_info { /* of a run that is a fork; texts of link stand behind it */
     enum ev_kind cut_kind; /* the last inherited event: its kind, and its node or -1 */
     int cut_node;
     bool masked; /* inherited events hold values that only the source knew (OBS-71) */
-    char source_run_id[RUN_ID_MAX + 1], ids_run_id[RUN_ID_MAX + 1];
+    char source_run_id[RUN_ID_MAX + 1];
 };
 
 /* --- fork.c --- */
@@ -71,13 +71,16 @@ bool replay_force(struct step *st);
 /* The executor of a node that was just started is not entered before the source's next event is one
  * of that node: it waited for something. */
 bool replay_defers(struct step *st, int node);
-/* FORK-12: what the source, and what it was forked from, recorded of the outside; nothing for other
- * runs. */
-MUST_CHECK int replay_answers(struct step *st, struct wopr_error *err);
-/* What a node of a replay is told of the source (FORK-12, FORK-14). */
-void replay_call(struct step *st, struct node_call *call);
-/* The one door: true when something that is not answered so must not leave the host (D57). */
-bool replay_effect(const struct step *st);
+/* FORK-12, FORK-14: what the source, and what it was forked from, recorded of the outside; its
+ * pins; whose ids they are.  Nothing for other runs. */
+MUST_CHECK int replay_begin(struct step *st, struct wopr_error *err);
+void replay_call(struct step *st, int node, struct node_call *call); /* fills its part of it */
+/* The run whose id ids of this node are made of (FORK-14): of a replay the run that made them
+ * first, else the run itself. */
+struct str replay_ids(const struct step *st, int node);
+/* The one door for what is not answered so.  true: nothing may leave the host (D57), the attempt
+ * fails with f: as it did in the source, or for want of a record. */
+bool replay_effect(struct step *st, int node, struct failure *f);
 void replay_warn(struct step *st); /* FORK-21 */
 
 #endif

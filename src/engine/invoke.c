@@ -178,6 +178,7 @@ static void record(struct step *st, const struct invocation *v) {
 /* Of an earlier attempt only a success counts: what failed may be tried again. */
 static bool visible(const struct invocation *v, int attempt) {
     if (v->state == INVOCATION_CLAIMED || v->outcome.n == 0) return false;
+    if (v->attempt > attempt) return false; /* of a replay's source: this attempt had failed */
     if (v->attempt == attempt) return true;
     int64_t status = 0;
     return v->state == INVOCATION_COMPLETED &&
@@ -280,9 +281,9 @@ void invoke_claim(struct step *st, int node, const struct node_result *out) {
     struct sha256 digest = request_digest(r->method, r->url, r->body);
     struct wopr_error err;
     if (v && (v->calling || v->send)) return; /* asked by an attempt that timed out: wait for it */
-    if (replay_effect(st)) {
-        refuse(st, node, "replay_source_missing",
-               STR("a replay sends nothing, and its source recorded no answer to this request"));
+    struct failure recorded;
+    if (replay_effect(st, node, &recorded)) {
+        attempt_failed(st, node, &recorded);
         return;
     }
     if (!st->e->cfg.egress) {

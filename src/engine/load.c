@@ -277,7 +277,7 @@ static int load_run(struct step *st, struct run_origin *o, struct wopr_error *er
     if (rc == 0) rc = unmask_vars(st, err);
     if (rc == 0) rc = arm_timers(st, err);
     if (rc == 0) rc = invoke_load(st, re->run_no, err);
-    if (rc == 0) rc = replay_answers(st, err);
+    if (rc == 0) rc = replay_begin(st, err);
     if (rc == 0) rc = children_load(st, err);
     if (rc != 0) return rc;
     if (re->state->next_seq != o->head.next_seq)

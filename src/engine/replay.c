@@ -17,15 +17,22 @@
 #define REPLAY_PAGE_EVENTS   64u
 #define REPLAY_PAGE_BYTES    (256u * 1024)
 #define REPLAY_ARENA_MAX     (32u * 1024 * 1024)
+#define REPLAY_PINS_MAX      10000u
 #define REPLAY_MISSING_MAX   1024u  /* told one by one at the end; the rest is not */
 #define REPLAY_ANCESTORS_MAX 1000u  /* forks of forks whose recorded answers count */
 #define REPLAY_SPINS_MAX     10000u /* waits ended without the source's next event coming */
 #define REPLAY_WARNING       "values that the log holds masked are read again; results may differ"
 
+struct minter { /* ids of nodes started from a sequence on are made of this run's id */
+    struct minter *next;
+    int64_t from;
+    struct str run_id;
+};
 struct replay {
     struct arena *page, *scratch, *keep;
-    struct node_pin *pins; /* of the source, from the cut on (FORK-12); in keep */
-    size_t pins_nr, pins_cap;
+    struct minter *minters, **minters_end; /* nearest ancestor first */
+    struct node_pin *pins;                 /* of the source, from the cut on */
+    size_t pins_nr;
     struct event_list l;
     size_t at;      /* l.v[at]: the source's next event that counts */
     int64_t next;   /* source sequence that the next page begins with */
@@ -46,6 +53,7 @@ int replay_open(struct run_exec *re) {
     rp->page = arena_new(REPLAY_ARENA_MAX);
     rp->scratch = arena_new(REPLAY_ARENA_MAX);
     rp->keep = arena_new(REPLAY_ARENA_MAX);
+    rp->minters_end = &rp->minters;
     rp->next = re->fork->link.from_seq;
     re->replay = rp;
     if (rp->page && rp->scratch && rp->keep) return 0;
@@ -340,68 +348,95 @@ bool replay_defers(struct step *st, int node) {
 
 /* --- the outside --- */
 
-bool replay_effect(const struct step *st) { return st->re->replay != NULL; }
-
-static int pin_keep(struct replay *rp, const struct event *e) {
-    struct node_pin pin;
-    pin.change_id = json_string(json_get(e->payload, "changeId"), rp->keep);
-    if (!json_int(json_get(e->payload, "version"), &pin.version)) return 0;
-    if (rp->pins_nr == rp->pins_cap) {
-        size_t cap = rp->pins_cap ? rp->pins_cap * 2 : 8;
-        struct node_pin *v = ARENA_ARRAY(rp->keep, struct node_pin, cap);
-        if (!v) return WOPR_E_NO_MEMORY;
-        if (rp->pins_nr > 0) memcpy(v, rp->pins, rp->pins_nr * sizeof *v);
-        rp->pins = v;
-        rp->pins_cap = cap;
-    }
-    pin.change_id = arena_str(rp->keep, pin.change_id);
-    if (!pin.change_id.p) return WOPR_E_NO_MEMORY;
-    rp->pins[rp->pins_nr++] = pin;
-    return 0;
+/* The log keeps one answer per request, that of the last attempt: what became of the attempts
+ * before it, the source's events say. */
+bool replay_effect(struct step *st, int node, struct failure *f) {
+    if (!st->re->replay) return false;
+    const struct event *g = leader(st);
+    bool retried = g && g->kind == EV_NODE_RETRIED;
+    *f = (struct failure){
+        .code = STR("replay_source_missing"),
+        .message =
+            STR("a replay sends nothing, and its source recorded no answer to this request")};
+    if (!g || node_of(st, g->node_id) != node || (!retried && g->kind != EV_NODE_FAILED))
+        return true;
+    struct str error = json_get(g->payload, retried ? "lastError" : "error");
+    struct str code = json_string(json_get(error, "code"), st->a);
+    if (code.n == 0) return true;
+    *f = (struct failure){.code = code,
+                          .message = json_string(json_get(error, "message"), st->a),
+                          .details = json_get(error, "details"),
+                          .retryable = retried};
+    if (f->details.n > 0) f->details = arena_str(st->a, f->details);
+    return true;
 }
 
-/* The pins of the source: asked for by name, not by place, since a replay may come off its order.
- */
-static int pins_read(struct run_exec *re, struct wopr_error *err) {
-    struct replay *rp = re->replay;
-    struct event_list l;
+/* Own rows of a run win over those of the run it was forked from.  A run that is no replay mints
+ * ids of its own from its cut on; before it they are those of its source. */
+static int ancestors(struct step *st, struct wopr_error *err) {
+    struct replay *rp = st->re->replay;
+    struct run_fork f = st->re->fork->link;
     int rc = 0;
-    rp->pins_nr = 0;
-    for (int64_t seq = re->fork->link.from_seq; rc == 0 && seq < re->fork->link.base_seq;) {
-        arena_reset(rp->scratch);
-        rc = store_events(re->e->store, re->fork->link.source_run_no, seq, ENGINE_READ_EVENTS,
-                          ENGINE_READ_BYTES, rp->scratch, &l, err);
-        if (rc != 0 || l.n == 0) break; /* removed by retention */
-        for (size_t i = 0; rc == 0 && i < l.n; i++)
-            if (l.v[i].kind == EV_VERSION_PINNED && l.v[i].seq < re->fork->link.base_seq)
-                rc = pin_keep(rp, &l.v[i]);
-        seq = l.v[l.n - 1].seq + 1;
+    for (unsigned n = 0; rc == 0 && f.mode != FORK_NONE && n < REPLAY_ANCESTORS_MAX; n++) {
+        struct run_origin o;
+        int64_t from = 0;
+        rc = invoke_load(st, f.source_run_no, err);
+        if (rc == 0) rc = store_run_origin(st->e->store, f.source_run_no, st->a, &o, err);
+        bool there = rc == 0, replay = there && o.fork.mode == FORK_REPLAY;
+        if (there && o.fork.mode == FORK_BRANCH) from = o.fork.from_seq;
+        if (rc == WOPR_E_NOT_FOUND) rc = 0; /* removed by retention: its name is known */
+        struct minter *m = replay ? NULL : ARENA_NEW(rp->keep, struct minter);
+        if (m) {
+            *m = (struct minter){.from = from, .run_id = arena_str(rp->keep, f.source_run_id)};
+            *rp->minters_end = m;
+            rp->minters_end = &m->next;
+        }
+        f = there ? o.fork : (struct run_fork){.mode = FORK_NONE};
     }
     return rc;
 }
 
-void replay_call(struct step *st, struct node_call *call) {
+static int pins_read(struct step *st, struct wopr_error *err) {
+    const struct run_fork *f = &st->re->fork->link;
     struct replay *rp = st->re->replay;
-    if (!rp) return;
-    call->ids_run_id = st->re->fork->link.ids_run_id;
-    call->replaying = replay_leads(st);
-    call->source_pins = rp->pins;
-    call->source_pins_nr = rp->pins_nr;
+    struct event_list l;
+    int rc = store_events_of_kind(st->e->store, f->source_run_no, f->from_seq, EV_VERSION_PINNED,
+                                  REPLAY_PINS_MAX, REPLAY_ARENA_MAX / 2, st->a, &l, err);
+    if (rc != 0) return rc;
+    rp->pins = ARENA_ARRAY(rp->keep, struct node_pin, l.n + 1);
+    for (size_t i = 0; rp->pins && i < l.n && l.v[i].seq < f->base_seq; i++) {
+        struct node_pin *p = &rp->pins[rp->pins_nr];
+        p->change_id = json_string(json_get(l.v[i].payload, "changeId"), rp->keep);
+        if (p->change_id.p && json_int(json_get(l.v[i].payload, "version"), &p->version))
+            rp->pins_nr++;
+    }
+    return 0;
 }
 
-/* Own rows of a run win over those of the run it was forked from. */
-int replay_answers(struct step *st, struct wopr_error *err) {
-    int rc = 0;
-    if (!st->re->replay) return 0;
-    rc = pins_read(st->re, err);
-    struct run_fork f = st->re->fork->link;
-    for (unsigned n = 0; rc == 0 && f.mode != FORK_NONE && n < REPLAY_ANCESTORS_MAX; n++) {
-        struct run_origin o;
-        rc = invoke_load(st, f.source_run_no, err);
-        if (rc == 0) rc = store_run_origin(st->e->store, f.source_run_no, st->a, &o, err);
-        if (rc == 0) f = o.fork;
-    }
-    return rc == WOPR_E_NOT_FOUND ? 0 : rc; /* removed by retention */
+int replay_begin(struct step *st, struct wopr_error *err) {
+    struct replay *rp = st->re->replay;
+    if (!rp) return 0;
+    int rc = ancestors(st, err);
+    if (rc == 0) rc = pins_read(st, err);
+    if (rc == 0 && arena_failed(rp->keep))
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a replay");
+    return rc;
+}
+
+struct str replay_ids(const struct step *st, int node) {
+    const struct minter *m = st->re->replay ? st->re->replay->minters : NULL;
+    for (; m; m = m->next) /* the nearest that was at it */
+        if (st->s->nodes[node].started_seq >= m->from) return m->run_id;
+    return str_c(st->re->run_id);
+}
+
+void replay_call(struct step *st, int node, struct node_call *call) {
+    const struct replay *rp = st->re->replay;
+    if (!rp) return;
+    call->replaying = leader(st) != NULL;
+    call->source_pins = rp->pins;
+    call->source_pins_nr = rp->pins_nr;
+    call->ids_run_id = replay_ids(st, node);
 }
 
 /* --- FORK-21 --- */

@@ -297,6 +297,11 @@ MUST_CHECK int store_run_view(struct store *s, struct str tenant, bool test_mode
 MUST_CHECK int store_events(struct store *s, int64_t run_no, int64_t from, unsigned max,
                             size_t bytes_max, struct arena *a, struct event_list *out,
                             struct wopr_error *err);
+/* The same for events of one kind only; it reads the whole log from there on. */
+MUST_CHECK int store_events_of_kind(struct store *s, int64_t run_no, int64_t from,
+                                    enum ev_kind kind, unsigned max, size_t bytes_max,
+                                    struct arena *a, struct event_list *out,
+                                    struct wopr_error *err);
 /* Creation data and workflow hash of a run, for the fold. */
 struct run_origin {
     struct run_head head;

@@ -19,30 +19,50 @@ static void event_read(struct query *q, struct arena *a, struct event *e) {
     else e->type = col_null(q, 8) ? STR("unknown") : col_str(q, 8, a);
 }
 
-int store_events(struct store *s, int64_t run_no, int64_t from, unsigned max, size_t bytes_max,
-                 struct arena *a, struct event_list *out, struct wopr_error *err) {
-    struct conn *c;
-    int rc = conn_reader(s, &c, err);
-    if (rc != 0) return rc;
-    if (max > STORE_LIST_MAX) max = STORE_LIST_MAX;
-    struct query q;
+static int page(struct query *q, size_t bytes_max, struct arena *a, struct event_list *out,
+                struct wopr_error *err) {
     struct event_list l = {NULL, 0};
     size_t cap = 0, bytes = 0;
-    query_begin(&q, c, SQL_EVENTS);
-    bind_int(&q, run_no);
-    bind_int(&q, from < 0 ? 0 : from);
-    bind_int(&q, max);
-    while ((rc = query_step(&q, err)) == 1) {
+    int rc;
+    while ((rc = query_step(q, err)) == 1) {
         struct event *e = list_row(a, &l.v, &l.n, &cap, sizeof *e);
         if (!e) break;
-        event_read(&q, a, e);
+        event_read(q, a, e);
         bytes += e->payload.n;
         if (bytes >= bytes_max) break;
     }
-    query_end(&q);
+    query_end(q);
     if (rc < 0) return rc;
     if (arena_failed(a))
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a page of events");
     *out = l;
     return 0;
+}
+
+int store_events(struct store *s, int64_t run_no, int64_t from, unsigned max, size_t bytes_max,
+                 struct arena *a, struct event_list *out, struct wopr_error *err) {
+    struct conn *c;
+    struct query q;
+    int rc = conn_reader(s, &c, err);
+    if (rc != 0) return rc;
+    query_begin(&q, c, SQL_EVENTS);
+    bind_int(&q, run_no);
+    bind_int(&q, from < 0 ? 0 : from);
+    bind_int(&q, max > STORE_LIST_MAX ? STORE_LIST_MAX : max);
+    return page(&q, bytes_max, a, out, err);
+}
+
+int store_events_of_kind(struct store *s, int64_t run_no, int64_t from, enum ev_kind kind,
+                         unsigned max, size_t bytes_max, struct arena *a, struct event_list *out,
+                         struct wopr_error *err) {
+    struct conn *c;
+    struct query q;
+    int rc = conn_reader(s, &c, err);
+    if (rc != 0) return rc;
+    query_begin(&q, c, SQL_EVENTS_OF_KIND);
+    bind_int(&q, run_no);
+    bind_int(&q, from < 0 ? 0 : from);
+    bind_int(&q, kind);
+    bind_int(&q, max > STORE_LIST_MAX ? STORE_LIST_MAX : max);
+    return page(&q, bytes_max, a, out, err);
 }

@@ -55,7 +55,6 @@ static int link_put(struct conn *c, int64_t run_no, const struct run_fork *l,
     bind_int(&q, l->source_run_no);
     bind_int(&q, l->base_seq);
     bind_int_opt(&q, l->cut_ms, 0);
-    bind_opt(&q, l->ids_run_id);
     bind_int(&q, run_no);
     return query_run(&q, err);
 }

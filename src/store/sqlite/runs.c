@@ -18,7 +18,7 @@ void head_read(struct query *q, struct arena *a, struct run_head *out) {
                              .parked = col_str(q, 11, a)};
 }
 
-/* The seven FORK_COLUMNS from column i on. */
+/* The six FORK_COLUMNS from column i on. */
 static void fork_read(struct query *q, int i, struct arena *a, struct run_fork *out) {
     *out = (struct run_fork){.mode = FORK_NONE};
     if (col_null(q, i)) return;
@@ -27,8 +27,7 @@ static void fork_read(struct query *q, int i, struct arena *a, struct run_fork *
                              .from_seq = col_int(q, i + 2),
                              .source_run_no = col_int(q, i + 3),
                              .base_seq = col_int(q, i + 4),
-                             .cut_ms = col_int(q, i + 5),
-                             .ids_run_id = col_str(q, i + 6, a)};
+                             .cut_ms = col_int(q, i + 5)};
 }
 
 static void bind_run(struct query *q, struct str run_id, struct str tenant, bool test_mode) {

@@ -39,25 +39,25 @@ static int from_read(struct str raw, int64_t *out, struct wopr_error *err) {
 }
 
 /* FORK-12: a replay has the options of its source; {} says nothing and is fine. */
-static int overlay_read(struct http_call *c, struct str raw, enum fork_mode mode,
+static int overlay_read(struct str raw, enum fork_mode mode, struct arena *a,
                         struct fork_overlay *out, struct wopr_error *err) {
     struct json_members m = {0};
     if (!raw.p) return 0;
-    int rc = json_members(raw, c->arena, &m, err);
+    int rc = json_members(raw, a, &m, err);
     if (rc != 0) return rc;
     if (mode == FORK_REPLAY && m.n > 0)
         return v1_field_error(err, "runOptionsOverlay", "not_allowed",
                               "a replay runs with the options of its source; use mode branch");
-    return v1_body_parse(raw, OVERLAY, sizeof OVERLAY / sizeof OVERLAY[0], true, c->arena, out,
-                         err);
+    return v1_body_parse(raw, OVERLAY, sizeof OVERLAY / sizeof OVERLAY[0], true, a, out, err);
 }
 
-static int body_read(struct http_call *c, struct engine_cmd *cmd, struct wopr_error *err) {
+int v1_fork_parse(struct str body, struct arena *a, struct engine_cmd *cmd,
+                  struct wopr_error *err) {
     struct fork_body b = {0};
-    int rc = v1_body_parse(c->body, FORK, sizeof FORK / sizeof FORK[0], true, c->arena, &b, err);
+    int rc = v1_body_parse(body, FORK, sizeof FORK / sizeof FORK[0], true, a, &b, err);
     if (rc == 0) rc = mode_read(b.mode, &cmd->fork_mode, err);
     if (rc == 0) rc = from_read(b.from_seq, &cmd->fork_from, err);
-    if (rc == 0) rc = overlay_read(c, b.overlay, cmd->fork_mode, &cmd->overlay, err);
+    if (rc == 0) rc = overlay_read(b.overlay, cmd->fork_mode, a, &cmd->overlay, err);
     return rc;
 }
 
@@ -71,7 +71,7 @@ int v1_fork_run(struct http_call *c) {
         (void)wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for the command");
         return v1_fail(c, &err);
     }
-    if (body_read(c, &vc->cmd, &err) != 0) return v1_fail(c, &err);
+    if (v1_fork_parse(c->body, c->arena, &vc->cmd, &err) != 0) return v1_fail(c, &err);
     vc->cmd.run_id = http_param(c, "runId"); /* expired: the engine says so, with details */
     vc->base_url = http_base_url(c);
     return v1_cmd_submit(vc);

@@ -201,6 +201,9 @@ MUST_CHECK int v1_interrupt_render(const struct v1_interrupt_view *i, struct are
 MUST_CHECK int v1_interrupt_show(struct http_call *c, struct run_view *view,
                                  struct wopr_error *err);
 /* --- fork.c --- */
+/* fork_mode, fork_from and overlay of cmd out of the checked body (RUN-31): VALIDATION. */
+MUST_CHECK int v1_fork_parse(struct str body, struct arena *a, struct engine_cmd *cmd,
+                             struct wopr_error *err);
 void v1_fork_accepted(struct jw *w, const struct v1_cmd *vc, const struct engine_result *r);
 /* "fork":{"sourceRunId","fromSeq","mode"} of a fork, nothing for other runs. */
 void v1_fork_member(struct jw *w, const struct run_fork *f);

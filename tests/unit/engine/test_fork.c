@@ -244,13 +244,13 @@ static void changed_more(const struct node_call *call, struct node_result *out) 
     x->value = STR("more");
 }
 
-static struct str with_type(const char *id, node_fn *fn) {
+static struct str with_type_in(const char *id, node_fn *fn, int first) {
     struct node_type t = {.type_id = id, .fn = fn};
     struct wopr_error err;
     world_engine_stop();
     cr_assert_eq(node_registry_add(W.types, &t, &err), 0);
     world_engine_start();
-    SPY_CALLS = 0;
+    SPY_CALLS = first;
     struct str nodes = arena_printf(
         W.a,
         "%s,{\"id\":\"x\",\"typeId\":\"%s\",\"name\":\"x\",\"position\":{\"x\":0,\"y\":0},"
@@ -261,6 +261,8 @@ static struct str with_type(const char *id, node_fn *fn) {
     SPY_CALLS = 1; /* from here on the node behaves otherwise */
     return r;
 }
+
+static struct str with_type(const char *id, node_fn *fn) { return with_type_in(id, fn, 0); }
 
 /* "kind@sequence" of each replay.diverged. */
 static const char *divergences(struct str run_id) {
@@ -328,6 +330,65 @@ Test(engine_fork, what_the_source_never_had_is_extra /* FORK-20 */) {
     EXPECT_STR(divergences(f), "type-mismatch@4 type-mismatch@5 type-mismatch@6 type-mismatch@7 "
                                "extra@8");
     EXPECT_STR(divergences(fork_run(r, FORK_REPLAY, 7)), "");
+}
+
+static void asks_version(const struct node_call *call, struct node_result *out) {
+    int64_t v = -7;
+    if (SPY_CALLS == 9) return; /* code from before the change */
+    if (node_version(call, out, STR("c"), -1, 1 + SPY_CALLS, &v) != 0) return;
+    out->outputs = arena_printf(call->a, "{\"v\":%lld}", (long long)v);
+}
+static void mints(const struct node_call *call, struct node_result *out) {
+    struct str id = node_mint_id(call, STR("message"), 0);
+    out->outputs = arena_printf(call->a, "{\"id\":\"" STR_FMT "\"}", STR_ARG(id));
+}
+
+static struct str output_of_x(struct str run_id) {
+    struct event_list l = world_events(run_id);
+    for (size_t i = 0; i < l.n; i++)
+        if (l.v[i].kind == EV_NODE_COMPLETED && str_eqc(l.v[i].node_id, "x"))
+            return json_get(l.v[i].payload, "outputs");
+    return STR_NONE;
+}
+
+Test(engine_fork, versions_are_those_of_the_source /* FORK-12, VER-7 */) {
+    struct str r = with_type("test.asksVersion", asks_version); /* pinned 1; now 2 is known */
+    cr_assert(str_eqc(output_of_x(r), "{\"v\":1}"));
+    int64_t n = world_head(r).next_seq;
+    for (int64_t seq = 0; seq < n; seq++) fork_replays_equal(r, seq, RUN_COMPLETED);
+    struct str b = fork_run(r, FORK_BRANCH, 0), c = fork_run(r, FORK_BRANCH, 5);
+    cr_expect_eq(world_wait_final(b), RUN_COMPLETED);
+    cr_expect(str_eqc(output_of_x(b), "{\"v\":2}"), "a branch is a run of today");
+    cr_expect_eq(world_wait_final(c), RUN_COMPLETED);
+    cr_expect(str_eqc(output_of_x(c), "{\"v\":1}"), "but keeps what it inherited");
+}
+
+Test(engine_fork, a_source_from_before_a_change_is_replayed_without_it /* FORK-12 */) {
+    SPY_CALLS = 9;
+    struct str r = with_type_in("test.asksVersion", asks_version, 9);
+    SPY_CALLS = 0; /* asks now: -1 is the version from before, which has no event */
+    struct str f = fork_run(r, FORK_REPLAY, 0);
+    cr_expect_eq(world_wait_final(f), RUN_COMPLETED);
+    cr_expect(str_eqc(output_of_x(f), "{\"v\":-1}"));
+    cr_expect_eq(world_count(f, EV_VERSION_PINNED), 0);
+    EXPECT_STR(divergences(f), "output@4"); /* our executor tells the version it got */
+}
+
+Test(engine_fork, ids_are_those_of_the_run_that_minted_them /* FORK-14 */) {
+    struct str r = with_type("test.mints", mints);
+    fork_replays_equal(r, 0, RUN_COMPLETED);
+    struct str early = fork_run(r, FORK_BRANCH, 2), late = fork_run(r, FORK_BRANCH, 6);
+    cr_expect_eq(world_wait_final(early), RUN_COMPLETED);
+    cr_expect_eq(world_wait_final(late), RUN_COMPLETED);
+    cr_expect_not(str_eq(output_of_x(early), output_of_x(r)));
+    cr_expect(str_eq(output_of_x(late), output_of_x(r)));
+    for (int64_t seq = 0; seq < 6; seq++) {
+        fork_replays_equal(early, seq, RUN_COMPLETED);
+        fork_replays_equal(late, seq, RUN_COMPLETED); /* also before its own cut */
+    }
+    struct str again = fork_run(late, FORK_REPLAY, 0);
+    cr_expect_eq(world_wait_final(again), RUN_COMPLETED);
+    fork_replays_equal(again, 0, RUN_COMPLETED);
 }
 
 /* --- hosts that die --- */

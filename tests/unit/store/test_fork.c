@@ -23,8 +23,7 @@ static struct plan *slice(const char *id, int64_t run_no, int64_t from, int64_t 
                                      .source_run_no = source,
                                      .from_seq = seq,
                                      .base_seq = SOURCE_EVENTS,
-                                     .cut_ms = 77,
-                                     .ids_run_id = STR("run_source")},
+                                     .cut_ms = 77},
                             .run_no = run_no,
                             .copy_from = from,
                             .first = run_no == 0,
@@ -78,7 +77,6 @@ Test(store_fork, a_short_prefix_is_one_plan) {
     cr_expect_eq(o.fork.from_seq, 7);
     cr_expect_eq(o.fork.base_seq, SOURCE_EVENTS);
     cr_expect_eq(o.fork.cut_ms, 77);
-    cr_expect(str_eqc(o.fork.ids_run_id, "run_source"));
     cr_expect_eq(kit_verify(&w), 0);
 }
 
