@@ -41,6 +41,7 @@ Test(chaos, nothing_is_lost_and_nothing_happens_twice) {
         cr_assert_str_eq(clients[i].wrong, "", "%s", clients[i].wrong);
         ops += (unsigned)clients[i].ops_nr;
     }
+    checks_wait_quiet(); /* the hosts that are left finish what the harmed ones began */
     hosts_stop();
     hosts_last();
     actors_settle();

@@ -74,7 +74,16 @@ static void harm(struct slot *s, uint64_t *rng, struct storm *out) {
     }
 }
 
+static bool someone_is_frozen(void) {
+    for (int i = 0; i < HOSTS; i++)
+        if (slots[i].state == SLOT_STOPPED) return true;
+    return false;
+}
+
+/* A process that is frozen inside a transaction keeps SQLite's lock; a host that starts meanwhile
+ * gives up and says so, and whoever starts hosts tries again. */
 static void heal(struct slot *s) {
+    if (s->state == SLOT_DOWN && someone_is_frozen()) return;
     if (s->state == SLOT_STOPPED) {
         server_thaw(&s->sv);
         s->state = SLOT_UP;
@@ -95,8 +104,9 @@ void hosts_storm(uint64_t *rng, int64_t ms, struct storm *out) {
         next = now_ms() + 50 + (int64_t)client_chance(rng, 1200);
         arena_reset(test_arena());
     }
-    for (int i = 0; i < HOSTS; i++)
-        if (slots[i].state != SLOT_UP) heal(&slots[i]);
+    for (int round = 0; round < 2; round++) /* the frozen ones first */
+        for (int i = 0; i < HOSTS; i++)
+            if (slots[i].state != SLOT_UP) heal(&slots[i]);
 }
 
 void hosts_stop(void) {
