@@ -19,9 +19,11 @@
 #include <time.h>
 
 enum {
-    PEERS_BUSY_MS = 20,  /* others are there and somebody here waits or executes */
-    PEERS_IDLE_MS = 250, /* alone, or nothing going on here */
-    PEERS_LOOK_MS = 250, /* between two looks at the beats of the others */
+    PEERS_BUSY_MS = 20,    /* others are there and somebody here waits or executes */
+    PEERS_IDLE_MS = 250,   /* alone, or nothing going on here */
+    PEERS_LOOK_MS = 250,   /* between two looks at the beats of the others */
+    PEERS_SWEEPS_MORE = 3, /* after one that was called for: what a busy file kept from it */
+    PEERS_SWEEP_MS = 1000,
     PEERS_MOVES_PAGE = 256,
     PEERS_WANTS_PAGE = 256,
     PEERS_ARENA_MAX = 64 << 20,
@@ -52,7 +54,8 @@ struct peers {
     pthread_t thread;
     struct arena *scratch;
     int64_t own_no, last_move, version;
-    uint64_t look_ms;
+    uint64_t look_ms, sweep_ms;
+    unsigned sweeps_left;
     _Atomic bool alone; /* read by peers_first_run_locked */
 };
 
@@ -425,13 +428,28 @@ static bool hear_moves(struct engine *e) {
     return sweep;
 }
 
-static bool look_at_hosts(struct engine *e, uint64_t now_ms) {
+static bool look_at_hosts(struct engine *e, uint64_t now_ms, bool *sweep) {
     struct wopr_error err;
     e->peers->look_ms = now_ms + PEERS_LOOK_MS;
     pthread_mutex_lock(&e->peers->lock);
     int rc = look_locked(e, &err);
     pthread_mutex_unlock(&e->peers->lock);
-    return rc == 0 && somebody_went(e);
+    if (rc == 0) *sweep = somebody_went(e);
+    return rc == 0;
+}
+
+/* A sweep leaves out what it cannot read or claim at the moment; the regular one comes late. */
+static void sweeps_follow(struct engine *e, bool called, uint64_t now_ms) {
+    struct peers *p = e->peers;
+    if (called) {
+        sweep_now(e);
+        p->sweeps_left = PEERS_SWEEPS_MORE;
+        p->sweep_ms = now_ms + PEERS_SWEEP_MS;
+    } else if (p->sweeps_left > 0 && now_ms >= p->sweep_ms) {
+        sweep_now(e);
+        p->sweeps_left--;
+        p->sweep_ms = now_ms + PEERS_SWEEP_MS;
+    }
 }
 
 /* One look around; the time until the next. */
@@ -442,14 +460,18 @@ static unsigned look_around(struct engine *e) {
     bool was_alone = p->alone, sweep = false;
     int64_t version = 0;
     p->alone = !store_has_peers(e->store);
-    if (p->alone && was_alone) return PEERS_IDLE_MS;
-    if (p->alone != was_alone || now_ms >= p->look_ms) sweep = look_at_hosts(e, now_ms);
+    if (p->alone && was_alone) {
+        sweeps_follow(e, false, now_ms);
+        return PEERS_IDLE_MS;
+    }
+    if ((p->alone != was_alone || now_ms >= p->look_ms) && !look_at_hosts(e, now_ms, &sweep))
+        p->alone = was_alone; /* not seen: look again */
     if (store_data_version(e->store, &version, &err) == 0 && version != p->version) {
         p->version = version;
         sweep = hear_moves(e) || sweep;
         hear_wishes(e);
     }
-    if (sweep) sweep_now(e);
+    sweeps_follow(e, sweep, now_ms);
     pthread_mutex_lock(&e->mu);
     bool busy = e->active_nr > 0;
     pthread_mutex_unlock(&e->mu);
