@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
@@ -89,6 +90,7 @@ bool proc_files(uint64_t want) {
 pid_t proc_spawn(char *const argv[], const char *out_path) {
     pid_t pid = fork();
     if (pid != 0) return pid;
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0); /* no host outlives its figure */
     int fd = open(out_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (fd >= 0) {
         (void)dup2(fd, STDOUT_FILENO);

@@ -73,4 +73,12 @@ line("cost per run, last slice to first", ("wopr-flat", "last_to_first"), None, 
 line("cost per event of one run, last slice to first", ("wopr-long-run", "last_to_first"), None, "x", at_most(1.2), "<= 1.2 (flat)")
 line("accepting at 500/s, open loop, p99", ("wopr-latency", "latency_open_p99"), None, "ms", at_least(0), "-")
 line("create to first event at 200/s, open loop, p99", ("wopr-first-event", "first_event_p99"), None, "ms", at_least(0), "-")
+line("interrupt round trips/s to completed runs/s", ("wopr-interrupts", "round_trips_per_s"), ("wopr-completed", "completed_per_s"), "x", at_least(0), "-")
+line("resolving an interrupt, closed loop, p99", ("wopr-interrupts", "resolve_p99"), None, "ms", at_least(0), "-")
+for n in ("10", "1000", "10000"):
+    line("forks/s of a source of %s events" % n, ("wopr-forks", "forks_per_s_" + n), None, "1/s", at_least(0), "-")
+line("replay of 1,000 events, p50", ("wopr-forks", "replay_1000_p50"), None, "ms", at_least(0), "-")
+line("take-over of 20 runs of a killed host, last, p50", ("wopr-takeover", "killed_last_p50"), None, "ms", at_least(0), "-")
+line("hand-over of 20 runs of a stopping host, last, p50", ("wopr-takeover", "handed_over_last_p50"), None, "ms", at_least(0), "-")
+line("  the worst of the rounds", ("wopr-takeover", "handed_over_last_max"), None, "ms", at_least(0), "-")
 line("payload checks of one run", ("validation", "one_noop_run"), None, "us", at_least(0), "-")
