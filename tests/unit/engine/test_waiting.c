@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "codec/json.h"
+#include "nodes/nodes.h"
 
 #include <criterion/criterion.h>
 #include <sched.h>
@@ -289,4 +290,31 @@ Test(waiting_runs, an_edit_may_complete_a_quorum /* NODE-41, INT-28 */) {
     cr_expect(str_eqc(json_get(out, "editedArtifactData"), "{\"t\":2}"), STR_FMT, STR_ARG(out));
     cr_expect(str_eqc(json_get(world_event(r, EV_APPROVAL_RECEIVED, 1)->payload, "action"),
                       "\"edit-accept\""));
+}
+
+Test(waiting_runs, conversations_are_refused_before_there_is_a_run /* INT-6, CONV-2 */) {
+    static const struct wf_env env = {.config_wrong = nodes_config_wrong};
+    static const char *const kinds[] = {"conversation.start",
+                                        "conversation.exchange",
+                                        "conversation.close",
+                                        "low-confidence",
+                                        "",
+                                        "appr\\u006fval",
+                                        "approval",
+                                        "custom"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char node[256];
+        struct wopr_error err = {0};
+        struct workflow *wf = NULL;
+        snprintf(node, sizeof node, NODE("x", "core.interrupt", "\"kind\":\"%s\"", ""), kinds[i]);
+        int rc = workflow_compile(world_def("w", node, 0, 0, 0, 0), &env, &wf, &err);
+        cr_expect_eq(rc, i < 6 ? WOPR_E_VALIDATION : 0, "%s", kinds[i]);
+        if (rc != 0) EXPECT_STR(err.pointer, "/nodes/0/config");
+        workflow_unref(wf);
+    }
+    struct workflow *wf = NULL; /* a port may bring the kind */
+    cr_expect_eq(workflow_compile(world_def("w", NODE("x", "core.interrupt", "", ""), 0, 0, 0, 0),
+                                  &env, &wf, NULL),
+                 0);
+    workflow_unref(wf);
 }
