@@ -205,5 +205,6 @@ bool suspend_rests(const struct step *st) {
     /* A node may also wait for something else, which comes back to this process. */
     return asked > 0 && asked == s->suspended_nr && s->running_nr == 0 && s->retry_nr == 0 &&
            s->status != RUN_RUNNING && s->status != RUN_PAUSED && !st->re->has_mail &&
-           !st->re->replay && !keeps_clear(st->re) && deadlines_far(st);
+           !st->re->replay && list_empty(&st->re->children) && list_empty(&st->re->stops) &&
+           !keeps_clear(st->re) && deadlines_far(st);
 }
