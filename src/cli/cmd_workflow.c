@@ -32,6 +32,7 @@ static int checker_open(struct checker *k, bool conformance, struct wopr_error *
     if (rc == 0) rc = nodes_register_core(k->types, conformance, err);
     if (rc == 0) rc = definition_schema_new(&k->schemas, &k->env.definition_schema, err);
     k->env.knows_type = knows_type;
+    k->env.config_wrong = nodes_config_wrong;
     k->env.ctx = k;
     return rc;
 }

@@ -2,8 +2,7 @@
  * interrupt.c: kinds, ids and payloads of interrupts (INT-4 to INT-9).  Data is checked by the
  * branch its kind selects, from one table (INT-7).
  */
-#include "domain/interrupt.h"
-#include "codec/json.h"
+#include "domain/interrupt_int.h"
 
 #include <stdio.h>
 
@@ -17,6 +16,8 @@ enum {
     T_ANY = 64,
     T_LIST = 128
 };
+
+#define SCHEMA_URI "wopr:interrupt"
 
 struct member_rule {
     const char *name; /* NULL ends a table */
@@ -162,14 +163,40 @@ static bool one_of(struct str word, const char *const *words) {
     return false;
 }
 
+/* --- schemas (INT-4): what cannot be compiled could never be answered --- */
+
+int intr_schema_open(struct str schema, struct schema_set **set, const struct schema **out,
+                     struct wopr_error *err) {
+    *set = schema_set_new(false);
+    if (!*set) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a schema");
+    int rc = schema_set_add(*set, STR(SCHEMA_URI), schema, err);
+    if (rc == 0) rc = schema_compile(*set, STR(SCHEMA_URI), out, err);
+    return rc == 0 || rc == WOPR_E_NO_MEMORY ? rc : WOPR_E_VALIDATION;
+}
+
+static int schema_sound(struct str schema, const char *pointer, struct wopr_error *err) {
+    struct schema_set *set = NULL;
+    const struct schema *s;
+    struct wopr_error why = {0};
+    if (schema.n == 0) return 0;
+    int rc = intr_schema_open(schema, &set, &s, &why);
+    schema_set_free(set);
+    if (rc != WOPR_E_VALIDATION) return rc;
+    return wopr_error_at(err, rc, pointer, "the schema of an interrupt is not valid: %.300s",
+                         why.message);
+}
+
 static int approval_check(struct str data, struct arena *a, struct wopr_error *err) {
     static const char *const ACTIONS[] = {"accept", "reject", "refine", "edit-accept", "ask", NULL};
     static const char *const POLICIES[] = {"single-veto", "majority", NULL};
     struct json_elements l;
+    int64_t required = 1;
     struct str policy = json_get(data, "rejectionPolicy"), list = json_get(data, "approversList");
     int rc = json_elements(json_get(data, "actions"), a, &l, err);
     if (rc != 0) return rc;
     if (l.n == 0) return bad(err, "actions", "is empty");
+    if (json_int(json_get(data, "requiredApprovals"), &required) && required > INTR_VOTERS_MAX)
+        return bad(err, "requiredApprovals", "asks for more voters than there may be");
     for (size_t i = 0; i < l.n; i++) {
         if (!one_of(json_string(l.v[i], a), ACTIONS))
             return bad(err, "actions",
@@ -204,6 +231,7 @@ static int questions_check(struct str data, struct arena *a, struct wopr_error *
         for (size_t k = 0; rc == 0 && k < i; k++)
             if (json_equal(id, json_get(l.v[k], "id"), a))
                 return bad(err, "questions", "has the same id twice");
+        if (rc == 0) rc = schema_sound(schema, "/data/questions", err);
     }
     return rc;
 }
@@ -223,9 +251,12 @@ static int data_check(enum intr_kind k, struct str data, struct arena *a, struct
     case INTR_CLARIFICATION:
         return questions_check(data, a, err);
     case INTR_CONVERSATION_START:
-    case INTR_CONVERSATION_EXCHANGE:
     case INTR_CONVERSATION_CLOSE:
         return conversation_id_check(data, "conversationId", 1, err);
+    case INTR_CONVERSATION_EXCHANGE:
+        rc = conversation_id_check(data, "conversationId", 1, err);
+        if (rc != 0) return rc;
+        return schema_sound(json_get(data, "outcomeSchema"), "/data/outcomeSchema", err);
     case INTR_LOW_CONFIDENCE:
         return conversation_id_check(data, "agentId", 3, err);
     default:
@@ -257,6 +288,7 @@ int intr_payload_check(struct str payload, struct arena *a, enum intr_kind *kind
         return wopr_error_at(err, WOPR_E_VALIDATION, "/data",
                              "data of an interrupt is not an object");
     int rc = data_check(k, data, a, err);
+    if (rc == 0) rc = schema_sound(schema, "/resumeSchema", err);
     if (rc == 0) *kind = k;
     return rc;
 }

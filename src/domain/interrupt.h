@@ -22,7 +22,7 @@ enum intr_kind { /* stored by name */
 #define INTR_KEY_MAX     256u
 #define INTR_ID_LEN      36u                   /* "int_" and 32 hex digits */
 #define INTR_TIMEOUT_MAX INT64_C(315360000000) /* ten years */
-#define INTR_VOTERS_MAX  10000
+#define INTR_VOTERS_MAX  10000                 /* requiredApprovals at most */
 
 const char *intr_kind_name(enum intr_kind k);
 bool intr_kind_of(struct str name, enum intr_kind *out);

@@ -146,6 +146,7 @@ struct plan {
     int64_t run_no;   /* store's key; 0 for CREATE until committed */
     int64_t base_seq; /* expected tail */
     int64_t epoch;    /* fencing epoch the writer holds */
+    bool lets_go;     /* with an update: the run needs no holder afterwards (STORE-35) */
     struct run_row_new *create;
     bool has_update;
     struct run_row_update update;

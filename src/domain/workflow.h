@@ -144,6 +144,9 @@ struct wf_env {
         *definition_schema; /* compiled workflow-definition.schema.json, may be NULL */
     /* true when an executor of this type is registered; NULL = do not check (NODE-3) */
     bool (*knows_type)(void *ctx, struct str type_id);
+    /* What is wrong with the config of a node of this type, static text; NULL = nothing (INT-6).
+     * May be NULL. */
+    const char *(*config_wrong)(struct str type_id, struct str config);
     void *ctx;
 };
 /* Check (schema, then graph rules WF-3, D14) and compile checked JSON text.  The text is copied.

@@ -86,6 +86,9 @@ static int one_node(struct wfc *c, struct str raw, size_t i, int64_t retries, st
     if (rc == 0) rc = wfc_bool(c, &o, "disabled", &n->disabled);
     if (rc != 0) return rc;
     n->config = config.p == NULL ? STR("{}") : config;
+    const char *wrong =
+        c->env && c->env->config_wrong ? c->env->config_wrong(n->type_id, n->config) : NULL;
+    if (wrong) return wfc_fail(c, o.pointer, "config", wrong);
     n->agent = agent.p == NULL ? STR("") : agent;
     n->settings = STR("");
     n->retry_delay_ms = -1;

@@ -420,6 +420,9 @@ void suspend_timed_out(struct step *st, int node);
 void suspend_timed_out_told(struct step *st, int node, int64_t seq);
 /* The run ended: what it still asked is asked no more. */
 void suspend_close_all(struct step *st);
+/* Asleep, the run waits for nothing but answers: it goes out of memory, and whoever has an answer
+ * (or the sweep, for a deadline) takes it up again. */
+bool suspend_rests(const struct step *st);
 
 /* --- resolve.c: answers (EVT-27, INT-14 to INT-34) --- */
 void resolve_apply(struct step *st,

@@ -300,7 +300,7 @@ bool load_fold(struct step *st) {
         const struct run_state *s = re->state;
         re->paused_ms = s->status == RUN_PAUSED ? o.head.paused_ms : 0;
         re->take_over = re->taken && s->status == RUN_RUNNING && s->next_seq > 0;
-        if (re->taken) st->e->recovered++;
+        if (re->taken && (re->take_over || re->old_holder[0] != '\0')) st->e->recovered++;
         re->taken = false;
         re->phase = EXEC_LIVE;
         return true;

@@ -159,14 +159,18 @@ static void finish(struct step *st, struct engine_cmd *cmd, struct intr_state *i
     attach(st, cmd, i);
 }
 
-/* Majority of one decision over several: who decided, and what. */
+/* Majority of one decision over several: who decided, and what.  An edit that completes the quorum
+ * is part of what was accepted (NODE-41). */
 static void quorum(struct step *st, const struct intr_state *i, struct intr_answer *ans) {
     int64_t yes = 0, no = 0, required = 1;
     struct str data = json_get(text_str(&i->payload), "data");
     bool rejected = intr_tally(st->s, i->node, i->requested_seq, text_str(&i->payload), &yes,
                                &no) == TALLY_REJECTED;
     (void)json_int(json_get(data, "requiredApprovals"), &required);
-    ans->action = rejected ? STR("reject") : STR("accept");
+    if (rejected || ans->edited.n == 0) {
+        ans->action = rejected ? STR("reject") : STR("accept");
+        ans->edited = STR_NONE;
+    }
     ans->decided_by = arena_printf(st->a, "quorum:%lld-of-%lld", (long long)(rejected ? no : yes),
                                    (long long)required);
     struct buf b;
@@ -177,6 +181,7 @@ static void quorum(struct step *st, const struct intr_state *i, struct intr_answ
     jw_kstr(&w, "action", ans->action);
     jw_kstr(&w, "decidedBy", ans->decided_by);
     jw_kstr(&w, "decidedAt", ans->decided_at);
+    if (ans->edited.n > 0) jw_kraw(&w, "editedArtifactData", ans->edited);
     jw_kint(&w, "accepts", yes);
     jw_kint(&w, "rejects", no);
     jw_end_object(&w);

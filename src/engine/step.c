@@ -293,7 +293,10 @@ static void fall_asleep(struct step *st) {
     if (cascade_sleeps(st)) return;
     timer_drop(st->re, TIMER_TRIGGER, -1); /* a later write moves it */
     if (held_ms > 0) arm(st, TIMER_TRIGGER, held_ms);
-    if (s->status != RUN_RUNNING) return; /* paused or waiting: a command does */
+    if (s->status != RUN_RUNNING) { /* paused or waiting: a command does */
+        st->p->lets_go = held_ms <= 0 && suspend_rests(st);
+        return;
+    }
     if (left_ms < INT64_MAX) arm(st, TIMER_RUN_TIMEOUT, st->now_ms + (left_ms > 0 ? left_ms : 0));
     int64_t retry_ms = sched_next_retry_ms(s);
     if (waits_for_timer(st->re) || invoke_waits(st->re, -1)) return;
@@ -339,7 +342,8 @@ static void step_failed(struct step *st, struct engine_cmd *cmd, int rc) {
 }
 
 static bool plan_is_empty(const struct plan *p) {
-    return p->events_nr == 0 && p->timers_nr == 0 && p->invocations_nr == 0 && !p->has_idem;
+    return p->events_nr == 0 && p->timers_nr == 0 && p->invocations_nr == 0 && !p->has_idem &&
+           !p->lets_go;
 }
 
 static void step_send(struct step *st) {
@@ -421,13 +425,12 @@ bool step_landed(struct step *st, int rc) {
     re->backoff_ms = 0;
     re->corrupt_tries = 0;
     if (cmd) cmd_committed(cmd, p);
+    bool stays = !run_status_final(re->state->status);
+    if (stays) invoke_landed(st);
+    stays = stays && !p->lets_go;
     plan_unref(p);
-    if (!run_status_final(re->state->status)) {
-        invoke_landed(st);
-        return true;
-    }
-    step_drop(st);
-    return false;
+    if (!stays) step_drop(st);
+    return stays;
 }
 
 static void act_all(struct step *st) {

@@ -177,3 +177,34 @@ void suspend_close_all(struct step *st) {
                                                             : STR("run-cancelled");
     plan_interrupt(st->p, &row);
 }
+
+/* --- waiting without a holder (STORE-35) --- */
+
+/* Read again from the log they would be masked (OBS-71). */
+static bool keeps_clear(const struct run_exec *re) {
+    for (size_t i = 0; re->clear && i < re->state->wf->nodes_nr; i++)
+        if (re->clear[i].n > 0) return true;
+    return false;
+}
+
+/* A deadline further away than two looks of the sweep is found by it in time. */
+static bool deadlines_far(const struct step *st) {
+    for (const struct list *l = st->re->timers.next; l != &st->re->timers; l = l->next) {
+        const struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
+        bool far = t->kind == TIMER_INTERRUPT && !t->stopped &&
+                   t->fire_at_ms - st->now_ms > 2 * st->e->cfg.lease_ttl_ms;
+        if (t->durable && !far) return false;
+    }
+    return true;
+}
+
+bool suspend_rests(const struct step *st) {
+    const struct run_state *s = st->s;
+    size_t asked = 0;
+    for (size_t i = 0; i < s->intrs_nr; i++) asked += s->intrs[i].phase == INTR_OPEN;
+    /* A node may also wait for something else, which comes back to this process. */
+    return asked > 0 && asked == s->suspended_nr && s->running_nr == 0 && s->retry_nr == 0 &&
+           s->status != RUN_RUNNING && s->status != RUN_PAUSED && !st->re->has_mail &&
+           !st->re->replay && list_empty(&st->re->children) && list_empty(&st->re->stops) &&
+           !keeps_clear(st->re) && deadlines_far(st);
+}

@@ -113,14 +113,13 @@ static bool sweep_takes(struct engine *e, const struct run_head *h) {
     return peers_lease_free(e, h, &beat);
 }
 
-/* Runs that wait for somebody are loaded when that somebody comes (STORE-35). */
+/* Runs that wait for somebody only have no holder and are loaded when that somebody comes
+ * (STORE-35): they are not in the list.  Others that wait also have nodes at work. */
 static bool sweep_wants(struct engine *e, const struct run_origin *o) {
     const struct run_head *h = &o->head;
-    bool going =
-        h->status == RUN_PENDING || h->status == RUN_RUNNING || h->status == RUN_CANCELLING;
-    /* A replay answers its waits itself; a fork's first step ends what it inherited. */
+    bool going = h->status != RUN_PAUSED && !run_status_final(h->status);
+    /* A fork's first step ends what it inherited. */
     if (fork_is_fresh(&o->fork, h->next_seq)) going = true;
-    if (o->fork.mode == FORK_REPLAY && h->status != RUN_PAUSED) going = true;
     return going && sweep_takes(e, h);
 }
 

@@ -73,6 +73,7 @@ static int register_types(struct host *h, const struct node_type *extra, size_t 
     if (rc == 0) rc = definition_schema_new(&h->schemas, &h->env.definition_schema, err);
     if (rc != 0) return rc;
     h->env.knows_type = knows_type;
+    h->env.config_wrong = nodes_config_wrong;
     h->env.ctx = h;
     h->env_loose.definition_schema = h->env.definition_schema;
     return 0;

@@ -127,8 +127,25 @@ static struct str wrapped(const struct node_call *call, const char *key, struct 
     return text_end(call, &b);
 }
 
+static const char *const KINDS[] = {"approval", "clarification", "external-event", "custom"};
+#define KIND_WRONG                                                                                 \
+    "the kind of an interrupt is none of approval, clarification, external-event and custom"
+
+/* The kind of a known word, NULL for others, conversations among them (INT-6). */
+static const char *known_kind(struct str word) {
+    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
+        if (str_eqc(word, KINDS[i])) return KINDS[i];
+    return NULL;
+}
+
+const char *nodes_config_wrong(struct str type_id, struct str config) {
+    struct str kind = json_get(config, "kind");
+    if (!str_eqc(type_id, "core.interrupt") || kind.n < 2) return NULL; /* or a port gives it */
+    bool plain = json_type_of(kind) == JSON_STRING && !memchr(kind.p, '\\', kind.n);
+    return plain && known_kind(str_n(kind.p + 1, kind.n - 2)) ? NULL : KIND_WRONG;
+}
+
 void exec_interrupt(const struct node_call *call, struct node_result *out) {
-    static const char *const kinds[] = {"approval", "clarification", "external-event", "custom"};
     struct str kind, key = STR_NONE;
     struct node_prompt q = {.data = node_arg(call, "data"),
                             .resume_schema = node_arg(call, "resumeSchema")};
@@ -137,11 +154,9 @@ void exec_interrupt(const struct node_call *call, struct node_result *out) {
         node_invalid(out, "an interrupt needs a kind");
         return;
     }
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !q.kind; i++)
-        if (str_eqc(kind, kinds[i])) q.kind = kinds[i];
+    q.kind = known_kind(kind);
     if (!q.kind) {
-        node_invalid(out, "the kind of an interrupt is none of approval, clarification, "
-                          "external-event and custom");
+        node_invalid(out, KIND_WRONG);
         return;
     }
     if (node_arg(call, "key").n > 0 && !node_arg_string(call, "key", &key)) {

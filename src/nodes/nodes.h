@@ -13,6 +13,9 @@
 MUST_CHECK int nodes_register_core(struct node_registry *r, bool conformance,
                                    struct wopr_error *err);
 
+/* For struct wf_env: what no run could do with this config (INT-6).  NULL = nothing. */
+const char *nodes_config_wrong(struct str type_id, struct str config);
+
 /* --- flow.c --- */
 node_fn exec_noop, exec_pass, exec_fail, exec_loop;
 /* --- data.c --- */

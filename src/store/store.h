@@ -314,7 +314,8 @@ struct run_origin {
 };
 MUST_CHECK int store_run_origin(struct store *s, int64_t run_no, struct arena *a,
                                 struct run_origin *out, struct wopr_error *err);
-/* Runs not final, not parked, ascending by run_no, after run_no > after. */
+/* Runs that somebody should hold: not final, parked, or waiting without a holder (STORE-35);
+ * ascending by run_no, after run_no > after. */
 struct run_no_list {
     int64_t *v;
     size_t n;

@@ -6,6 +6,8 @@
  */
 #include "interrupt_kit.h"
 
+#include <sqlite3.h>
+
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
@@ -357,6 +359,37 @@ Test(interrupts, waiting_survives_kill_and_restart /* STORE-9, INT-2 */) {
               "the vote before the kill counts");
     static const char *const verify[] = {"verify", NULL};
     cr_expect_not_null(strstr(wopr(&sv, verify).p, "0 findings"));
+}
+
+static void change(const char *sql) {
+    sqlite3 *db = NULL;
+    cr_assert_eq(sqlite3_open(sv.db, &db), SQLITE_OK);
+    cr_assert_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+    cr_assert_gt(sqlite3_changes(db), 0, "%s", sql);
+    sqlite3_close(db);
+}
+
+Test(interrupts, verification_compares_the_rows_with_the_log /* STORE-8, EVT-41 */) {
+    static const char *const verify[] = {"verify", NULL};
+    static const char *const changes[][2] = {
+        {"UPDATE interrupts SET state = 1 WHERE state = 0",
+         "UPDATE interrupts SET state = 0 WHERE resume_value IS NULL"},
+        {"DELETE FROM interrupts WHERE state = 0", NULL},
+    };
+    const char *answered = approval(&sv);
+    approval(&sv);
+    cr_expect_eq(resolve(&sv, answered, "gate", ACCEPT).status, 200);
+    wait_terminal(&sv, answered);
+    server_kill(&sv);
+    struct str out = STR_NONE;
+    cr_expect_eq(program(&sv, verify, &out, NULL), 0, STR_FMT, STR_ARG(out));
+    for (size_t i = 0; i < 2; i++) {
+        change(changes[i][0]);
+        cr_expect_neq(program(&sv, verify, &out, NULL), 0, "%s", changes[i][0]);
+        cr_expect_not_null(strstr(out.p, "the pending interrupts differ"), STR_FMT, STR_ARG(out));
+        if (changes[i][1]) change(changes[i][1]);
+    }
+    server_again(&sv);
 }
 
 Test(interrupts, discovery_says_what_works /* INT-11, INT-49, CAP-23, PROF-2 */) {

@@ -95,6 +95,7 @@ static int run_move(struct batch *b, struct plan *p, int *refusal) {
     bind_int(&q, p->base_seq);
     bind_int(&q, p->epoch);
     if (p->has_update) bind_update(&q, p);
+    if (p->has_update) bind_int(&q, p->lets_go);
     int rc = query_run(&q, b->err);
     if (rc != 0) return rc;
     return sqlite3_changes64(b->c->db) == 1 ? 0 : run_refused(b, p, refusal);

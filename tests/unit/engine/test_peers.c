@@ -98,6 +98,34 @@ static void freeze(unsigned i) {
     while (sem_wait(&STUCK) != 0) continue;
 }
 
+Test(engine_peers, a_run_that_waits_for_people_is_answered_anywhere /* STORE-35, INT-18 */) {
+    struct str r =
+        world_start(world_def("w", NODE("g", "core.approvalGate", "", ""), 0, 0, 0, 0), NULL);
+    world_wait_status(r, RUN_WAITING_APPROVAL);
+    cr_expect_eq(world_head(r).holder.n, 0u);
+    unsigned won = 0;
+    struct call c[2];
+    for (unsigned i = 0; i < 2; i++) { /* both hosts at once */
+        be(i);
+        call_init(&c[i], ENGINE_RESOLVE, r);
+        c[i].cmd.node_id = STR("g");
+        c[i].cmd.resume_value = STR("{\"action\":\"accept\"}");
+        call_send(&c[i]);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        be(i);
+        call_wait(&c[i]);
+        won += c[i].cmd.result.rc == 0;
+        cr_expect(c[i].cmd.result.rc == 0 || c[i].cmd.result.rc == WOPR_E_INTERRUPT_RESOLVED, "%s",
+                  wopr_err_name(c[i].cmd.result.rc));
+        call_fini(&c[i]);
+    }
+    cr_expect_eq(won, 1u);
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect_eq(world_count(r, EV_INTERRUPT_RESOLVED), 1u);
+    world_check_log(r);
+}
+
 Test(engine_peers, a_run_goes_where_a_command_for_it_came_in /* STORE-40, RUN-20 */) {
     struct str r = delayed();
     cr_expect_eq(world_head(r).epoch, 1);

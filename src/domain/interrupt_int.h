@@ -1,0 +1,15 @@
+/*
+ * interrupt_int.h: schemas inside interrupts.  Layer: domain (pure), private to this folder.
+ */
+#ifndef WOPR_DOMAIN_INTERRUPT_INT_H
+#define WOPR_DOMAIN_INTERRUPT_INT_H
+
+#include "codec/schema.h"
+#include "domain/interrupt.h"
+
+/* Compile an author's schema (checked JSON text).  *set owns *out and is the caller's, also after a
+ * failure: schema_set_free.  VALIDATION, NO_MEMORY. */
+MUST_CHECK int intr_schema_open(struct str schema, struct schema_set **set,
+                                const struct schema **out, struct wopr_error *err);
+
+#endif
