@@ -101,6 +101,7 @@ static const struct {
       "{\"resumeValue\":{\"action\":\"accept\",\"voter\":\"bob\"}}",
       "{\"resumeValue\":{\"action\":\"accept\",\"voter\":\"cid\"}}", NULL}},
     {"conformance-subworkflow-child", NULL, {NULL}},
+    {"conformance-subworkflow-parent", NULL, {NULL}},
 };
 
 static const char *finished(size_t i) {
