@@ -21,6 +21,7 @@ static bool quiet(struct str snap) {
     if (str_eqc(status, "completed") || str_eqc(status, "failed") || str_eqc(status, "cancelled") ||
         str_eqc(status, "paused"))
         return true;
+    if (str_eqc(at(snap, "childRuns.0.status"), "\"paused\"")) return true;
     if (!str_starts(status, STR("waiting-"))) return false;
     return at(snap, "interrupt.interruptId").n > 0 || at(snap, "childRuns.0.runId").n > 0;
 }
