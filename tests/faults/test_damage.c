@@ -138,8 +138,8 @@ Test(damage, every_changed_row_of_a_projection_is_found /* EVT-41, EVT-44 */) {
         "UPDATE run_channels SET run_no = 9 WHERE run_no = 3",
         "UPDATE timers SET run_no = 9",
         "UPDATE timers SET run_no = 1",
-        "INSERT INTO interrupts (interrupt_id, run_no, node_id, key, kind, payload, requested_ms,"
-        " requested_seq) VALUES ('int_1', 2, 'a', 'k', 'custom', '{}', 1, 1)",
+        ("INSERT INTO interrupts (interrupt_id, run_no, node_id, key, kind, payload, requested_ms,"
+         " requested_seq) VALUES ('int_1', 2, 'a', 'k', 'custom', '{}', 1, 1)"),
         "UPDATE sqlite_sequence SET seq = 1 WHERE name = 'runs'",
         "DELETE FROM sqlite_sequence",
         "UPDATE counters SET events = events + 1",
