@@ -102,6 +102,7 @@ static bool put_run(struct yard *y, int64_t now, int64_t *run_no) {
     for (int i = 0; i < 2; i++) text(y, st, NULL);
     num(y, st, 100);
     for (int i = 0; i < 2; i++) text(y, st, NULL);
+    for (int i = 0; i < 2; i++) num(y, st, 0);
     return go(y, st);
 }
 
@@ -176,7 +177,8 @@ static int yard_open(struct yard *y, const char *path, const char *sync) {
                    "PRAGMA journal_mode = WAL; PRAGMA synchronous = %s; PRAGMA foreign_keys = ON;"
                    "PRAGMA recursive_triggers = ON; PRAGMA cache_size = -%d;"
                    "PRAGMA journal_size_limit = %d;"
-                   "INSERT OR IGNORE INTO holders VALUES (1, 'bench', 0)",
+                   "INSERT OR IGNORE INTO holders (holder_no, name, until_ms)"
+                   " VALUES (1, 'bench', 0)",
                    sync, STORE_WRITER_CACHE_KB, STORE_WAL_KEEP_BYTES);
     if (!ok(y, sqlite3_exec(y->db, sql, NULL, NULL, NULL))) return 1;
     sqlite3_wal_hook(y->db, on_wal, y);

@@ -125,9 +125,12 @@ static void turn_locked(struct worker *w) {
     re->queued = false;
     re->again = false;
     re->running = true;
+    e->busy_nr++;
     pthread_mutex_unlock(&e->mu);
     bool lives = exec_turn(w, re);
     pthread_mutex_lock(&e->mu);
+    e->busy_nr--;
+    if (e->stopping) pthread_cond_broadcast(&e->calm);
     if (!lives) return;
     re->running = false;
     /* Stopping too: what landed meanwhile may hold a command that waits for its answer. */
@@ -301,13 +304,15 @@ void engine_halt(struct engine *e, bool release) {
     e->threads_up = false;
     peers_stop(e);
     pthread_mutex_lock(&e->mu);
-    while (e->inflight_nr > 0) pthread_cond_wait(&e->calm, &e->mu);
+    /* A turn of the last moment may still send a plan, whose landing is a turn again. */
+    while (e->inflight_nr > 0 || (e->workers_nr > 0 && e->busy_nr + e->ready_nr > 0))
+        pthread_cond_wait(&e->calm, &e->mu);
     e->halting = true;
     pthread_cond_broadcast(&e->work);
     pthread_mutex_unlock(&e->mu);
     for (unsigned i = 0; i < e->workers_nr; i++) (void)pthread_join(e->workers[i], NULL);
     e->workers_nr = 0;
-    /* A turn of the last moment may still have a side plan or its own landing out. */
+    /* The last turns may still have side plans out. */
     pthread_mutex_lock(&e->mu);
     while (e->inflight_nr > 0) pthread_cond_wait(&e->calm, &e->mu);
     e->started = false;

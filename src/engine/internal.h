@@ -219,6 +219,7 @@ struct engine {
     struct heap timers;        /* (mu) */
     struct engine_cmd *answers, **answers_end;        /* (mu) done() is due */
     size_t ready_nr, active_nr, idle_nr, inflight_nr; /* (mu) ready_nr: of both lists */
+    size_t busy_nr;                                   /* (mu) turns under way */
     bool started, halting;                            /* (mu) */
     _Atomic bool stopping, broken; /* set under mu; broken: SYNC_FAILED, nothing is appended */
     bool threads_up;

@@ -44,11 +44,14 @@ enum {
 
 /* ---- park.c: race-free suspend and resume ---- */
 struct http_server;
+struct http_loop;
 struct park {
     struct MHD_Connection *conn;
     struct http_server *server;
-    atomic_int state; /* enum park_state */
+    struct http_loop *loop; /* whose thread the connection belongs to */
+    atomic_int state;       /* enum park_state */
 };
+/* On the connection's own thread. */
 void park_init(struct park *p, struct http_server *s, struct MHD_Connection *conn);
 /* On the connection's own thread, inside a libmicrohttpd callback.  false: a wake came first, go on
  * at once. true: return to libmicrohttpd now; the callback is called again after a wake. */
@@ -57,6 +60,13 @@ bool park_here(struct park *p);
 void park_wake(struct park *p);
 /* Forget a wake that came while the connection ran (its cause was dealt with). */
 void park_clear(struct park *p);
+
+/* ---- loop.c: the threads that serve connections ---- */
+struct http_loop *loop_here(void); /* of the calling thread, NULL elsewhere */
+void loop_wake(struct http_loop *l);
+bool loops_start(struct http_server *s);   /* on listen_fd, which stays the server's */
+void loops_quiesce(struct http_server *s); /* accept no more; takes effect soon */
+void loops_stop(struct http_server *s);    /* nothing may be suspended */
 
 /* ---- ticker.c: the one thread that knows the time ---- */
 struct tick_timer {
@@ -277,7 +287,9 @@ struct http_server {
     struct store *store;
     struct arena *arena; /* configuration strings */
     struct router *router;
-    struct MHD_Daemon *daemon, *ops_daemon;
+    struct http_loop *loops;
+    unsigned loops_nr;
+    struct MHD_Daemon *ops_daemon;
     int listen_fd, ops_fd;
     uint16_t port, ops_port;
     char *tls_cert, *tls_key;

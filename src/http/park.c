@@ -13,6 +13,7 @@ enum park_state { PARK_RUNNING, PARK_WOKEN, PARK_PARKED };
 void park_init(struct park *p, struct http_server *s, struct MHD_Connection *conn) {
     p->conn = conn;
     p->server = s;
+    p->loop = loop_here();
     atomic_init(&p->state, PARK_RUNNING);
 }
 
@@ -21,7 +22,9 @@ void park_clear(struct park *p) { atomic_store(&p->state, PARK_RUNNING); }
 /* The counter goes down last: http_server_free waits for zero before it stops the daemon. */
 static void resume(struct park *p) {
     struct http_server *s = p->server;
+    struct http_loop *l = p->loop; /* once resumed, p may go */
     MHD_resume_connection(p->conn);
+    loop_wake(l);
     atomic_fetch_sub(&s->parked, 1);
 }
 

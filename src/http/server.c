@@ -211,44 +211,6 @@ int listen_on(const char *host, uint16_t port, int *fd, uint16_t *bound, struct 
 
 /* --- starting --- */
 
-static size_t leave_escaped(void *cls, struct MHD_Connection *conn, char *s) {
-    (void)cls, (void)conn;
-    return strlen(s); /* D5: the path is split before it is decoded */
-}
-
-static void count_connection(void *cls, struct MHD_Connection *conn, void **ctx,
-                             enum MHD_ConnectionNotificationCode what) {
-    (void)conn, (void)ctx;
-    struct http_server *s = cls;
-    if (what == MHD_CONNECTION_NOTIFY_STARTED) atomic_fetch_add(&s->connections, 1);
-    else atomic_fetch_sub(&s->connections, 1);
-}
-
-static struct MHD_Daemon *start_daemon(struct http_server *s) {
-    const struct http_config *c = &s->cfg;
-    unsigned flags =
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
-    struct MHD_OptionItem extra[4];
-    size_t n = 0;
-    if (c->threads > 1)
-        extra[n++] =
-            (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)c->threads, NULL};
-    if (s->tls_cert) {
-        flags |= MHD_USE_TLS;
-        extra[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, s->tls_cert};
-        extra[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, s->tls_key};
-    }
-    extra[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
-    return MHD_start_daemon(
-        flags, 0, NULL, NULL, request_access, s, MHD_OPTION_EXTERNAL_LOGGER, server_mhd_log, s,
-        MHD_OPTION_LISTEN_SOCKET, s->listen_fd, MHD_OPTION_CONNECTION_LIMIT, c->connections_max,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, c->pool_bytes, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)c->read_timeout_s, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK,
-        leave_escaped, s, MHD_OPTION_URI_LOG_CALLBACK, request_uri, s, MHD_OPTION_NOTIFY_COMPLETED,
-        request_completed, s, MHD_OPTION_NOTIFY_CONNECTION, count_connection, s, MHD_OPTION_ARRAY,
-        extra, MHD_OPTION_END);
-}
-
 int http_server_start(struct http_server *s, struct wopr_error *err) {
     int rc = listen_on(s->cfg.host, s->cfg.port, &s->listen_fd, &s->port, err);
     if (rc != 0) return rc;
@@ -259,8 +221,7 @@ int http_server_start(struct http_server *s, struct wopr_error *err) {
     }
     rc = opsd_start(s, err);
     if (rc != 0) goto fail;
-    s->daemon = start_daemon(s);
-    if (s->daemon) return 0;
+    if (loops_start(s)) return 0;
     rc = wopr_error_set(err, s->tls_cert ? WOPR_E_CONFIG : WOPR_E_IO,
                         "the HTTP server on %s port %u could not be started%s", s->cfg.host,
                         s->port, s->tls_cert ? "; check the TLS certificate and key" : "");
@@ -268,7 +229,7 @@ fail:
     opsd_stop(s);
     ticker_stop(&s->ticker);
     if (fcntl(s->listen_fd, F_GETFD) != -1)
-        (void)close(s->listen_fd); /* libmicrohttpd may have closed it */
+        (void)close(s->listen_fd); /* a daemon that did not start may have closed it */
     s->listen_fd = -1;
     return rc;
 }
@@ -279,11 +240,10 @@ uint16_t http_server_ops_port(const struct http_server *s) { return s->ops_port;
 /* --- stopping --- */
 
 void http_server_drain(struct http_server *s, int64_t grace_ms) {
-    if (!s->daemon || atomic_exchange(&s->draining, true)) return;
-    /* Quiesced sockets are ours again; shut, not closed, because an epoll thread may just be in
-     * accept. */
-    if (MHD_quiesce_daemon(s->daemon) != MHD_INVALID_SOCKET)
-        (void)shutdown(s->listen_fd, SHUT_RDWR);
+    if (s->loops_nr == 0 || atomic_exchange(&s->draining, true)) return;
+    loops_quiesce(s);
+    /* Shut, not closed: a thread may just be in accept. */
+    (void)shutdown(s->listen_fd, SHUT_RDWR);
     uint64_t end = clock_mono_ms() + (uint64_t)(grace_ms > 0 ? grace_ms : 0);
     ticker_fire_all(&s->ticker);
     stream_wake_all(s);
@@ -315,10 +275,10 @@ static void unpark_all(struct http_server *s) {
 
 void http_server_free(struct http_server *s) {
     if (!s) return;
-    if (s->daemon) {
+    if (s->loops_nr > 0) {
         http_server_drain(s, 0);
         unpark_all(s);
-        MHD_stop_daemon(s->daemon);
+        loops_stop(s);
         (void)close(s->listen_fd);
         while (atomic_load(&s->calls) > 0)
             pause_ms(SERVER_POLL_MS); /* an http_resume on its last lines */

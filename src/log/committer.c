@@ -11,7 +11,6 @@
 /* ------------------------------------------------------------------------------ queue */
 static int queue_push(struct wopr_log *l, const struct entry *e) {
     int rc = 0;
-    bool wake = false;
     pthread_mutex_lock(&l->q_lock);
     if (l->stopping) {
         rc = WOPR_E_CLOSED;
@@ -20,10 +19,9 @@ static int queue_push(struct wopr_log *l, const struct entry *e) {
     } else {
         l->ring[(l->q_head + l->q_len) % l->cfg.queue_max] = *e;
         if (++l->q_len > l->q_len_max) l->q_len_max = l->q_len;
-        wake = l->q_asleep;
+        if (l->q_asleep) pthread_cond_signal(&l->q_ready);
     }
     pthread_mutex_unlock(&l->q_lock);
-    if (wake) pthread_cond_signal(&l->q_ready); /* not before: it would wait for the lock at once */
     if (rc == WOPR_E_UNAVAILABLE) count_full(l);
     return rc;
 }

@@ -319,3 +319,21 @@ Test(engine_create_order, a_creation_in_the_queue_is_answered_at_the_stop /* HTT
     call_fini(&c);
     workflow_unref(wf);
 }
+
+Test(engine_create, a_creation_on_its_way_at_the_stop_is_answered /* HTTP drain */) {
+    struct workflow *wf = noop();
+    int64_t made = 0;
+    for (int i = 0; i < 60; i++) {
+        struct call c;
+        create_init(&c, wf);
+        call_send(&c);
+        world_engine_crash();
+        call_wait(&c);
+        cr_expect(c.cmd.result.rc == 0 || c.cmd.result.rc == WOPR_E_UNAVAILABLE);
+        made += c.cmd.result.rc == 0;
+        call_fini(&c);
+        world_engine_start();
+    }
+    cr_expect_eq(counts().runs, made);
+    workflow_unref(wf);
+}

@@ -79,6 +79,15 @@ static int authorize(void *ctx, struct http_call *c, struct wopr_error *err) {
     return 0;
 }
 
+/* Keeps the server's thread, as no real handler may. */
+static int on_hold(struct http_call *c) {
+    pthread_mutex_lock(&W.lock);
+    atomic_fetch_add(&W.waiting, 1);
+    while (!W.open) pthread_cond_wait(&W.cond, &W.lock);
+    pthread_mutex_unlock(&W.lock);
+    http_reply(c, 200, STR("{}"));
+    return HTTP_DONE;
+}
 static int on_ping(struct http_call *c) {
     http_reply(c, 200, STR("{\"pong\":true}"));
     return HTTP_DONE;
@@ -229,6 +238,7 @@ static const struct http_op OPS[] = {
     {"discover", "GET", "/.well-known/openwop", 0, OP_PUBLIC | OP_HEAD | OP_ADDRESS_LIMIT, 0,
      on_ping},
     {"ping", "GET", "/v1/ping", 0, OP_PUBLIC, 0, on_ping},
+    {"hold", "GET", "/v1/hold", 0, OP_PUBLIC, 0, on_hold},
     {"silent", "GET", "/v1/silent", 0, OP_PUBLIC, 0, on_silent},
     {"echo", "POST", "/v1/echo", SCOPE_RUNS_CREATE, OP_IDEMPOTENT, 1024, on_echo},
     {"later", "POST", "/v1/later", SCOPE_RUNS_CREATE, OP_IDEMPOTENT | OP_BODY_OPTIONAL, 1024,
