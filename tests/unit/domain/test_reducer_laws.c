@@ -103,7 +103,9 @@ Test(reducer_laws, what_is_added_and_taken_away_is_gone) {
         for (size_t i = 0; i < n; i++) {
             wild_number(v[2 * i]);
             bool minus = v[2 * i][0] == '-';
-            snprintf(v[2 * i + 1], 64, "%s%.60s", minus ? "" : "-", v[2 * i] + (minus ? 1 : 0));
+            char same[64];
+            memcpy(same, v[2 * i], sizeof same);
+            snprintf(v[2 * i + 1], 64, "%s%.60s", minus ? "" : "-", same + (minus ? 1 : 0));
         }
         shuffle(v, 2 * n);
         sum_of(v, 2 * n, out);
