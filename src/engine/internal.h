@@ -231,6 +231,7 @@ struct engine {
     uint64_t lease_ok_ms; /* (mu) monotonic: leases are surely ours until then (STORE-34) */
     struct list calls;    /* (mu) struct invoke_call: requests under way */
     bool beat_inflight, purge_inflight; /* (mu) */
+    bool beat_late;                     /* (mu) the last beat came too late: another at once */
     bool purge_more;                    /* (mu) */
 
     pthread_t timer_thread, workers[ENGINE_WORKERS_MAX];

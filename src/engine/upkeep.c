@@ -56,6 +56,9 @@ static void renew(struct engine *e, struct store *s, uint64_t asked_ms) {
     if (rc == 0) { /* surely ours for a heartbeat less than others think */
         int64_t safe_ms = e->cfg.lease_ttl_ms - e->cfg.heartbeat_ms / 2;
         e->lease_ok_ms = asked_ms + (uint64_t)safe_ms;
+        /* It took too long to be of use (a frozen process): the next one does not wait its turn. */
+        e->beat_late = clock_mono_ms() >= e->lease_ok_ms;
+        if (e->beat_late) pthread_cond_signal(&e->tick);
         pthread_cond_broadcast(&e->work);
     }
     pthread_mutex_unlock(&e->mu);
@@ -260,8 +263,16 @@ static void tidy(struct engine *e, struct upkeep *u, uint64_t now_ms) {
     pthread_mutex_unlock(&e->mu);
 }
 
+static bool beat_due(struct engine *e, const struct upkeep *u, uint64_t now_ms) {
+    pthread_mutex_lock(&e->mu);
+    bool late = e->beat_late;
+    e->beat_late = false;
+    pthread_mutex_unlock(&e->mu);
+    return late || now_ms >= u->beat_ms;
+}
+
 uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms) {
-    if (now_ms >= u->beat_ms) {
+    if (beat_due(e, u, now_ms)) {
         beat(e, now_ms);
         u->beat_ms = now_ms + (uint64_t)e->cfg.heartbeat_ms;
     }
