@@ -58,7 +58,10 @@ static void renew(struct engine *e, struct store *s, uint64_t asked_ms) {
         e->lease_ok_ms = asked_ms + (uint64_t)safe_ms;
         /* It took too long to be of use (a frozen process): the next one does not wait its turn. */
         e->beat_late = clock_mono_ms() >= e->lease_ok_ms;
-        if (e->beat_late) pthread_cond_signal(&e->tick);
+        if (e->beat_late) {
+            e->kicked = true;
+            pthread_cond_signal(&e->tick);
+        }
         pthread_cond_broadcast(&e->work);
     }
     pthread_mutex_unlock(&e->mu);
