@@ -37,7 +37,7 @@ const char *cli_take_url(struct cli *c); /* before cli_config() */
 /* Prints what is missing and returns 2. */
 int cli_remote(struct cli *c, const char *url, struct cli_remote *out);
 /* One request; with a status of 2xx 0 and *body, else the host's message is printed and 1 returned.
- * path segments: see operator_segment. */
+ * path segments: see percent_encode. */
 int cli_ask(struct cli *c, const struct cli_remote *r, const char *method, struct str path,
             struct str body, struct str *answer);
 /* The member as text, "-" when absent; for one-line answers. */

@@ -2,6 +2,7 @@
  * resolve asks a running host, as the API key of the settings. */
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "codec/bytes.h"
 #include "codec/json.h"
 #include "domain/interrupt.h"
 #include "egress/operator.h"
@@ -150,9 +151,9 @@ static int resolve(struct cli *c, const struct interrupt_args *in) {
     buf_init(&path, PATH_BYTES_MAX);
     buf_init(&body, BODY_BYTES_MAX);
     buf_addz(&path, "/v1/runs/");
-    operator_segment(&path, str_c(c->argv[1]));
+    percent_encode(&path, str_c(c->argv[1]));
     buf_addz(&path, "/interrupts/");
-    operator_segment(&path, str_c(c->argv[2]));
+    percent_encode(&path, str_c(c->argv[2]));
     body_render(in, &body);
     if (buf_failed(&path) || buf_failed(&body))
         rc = cli_usage("wopr: the arguments are too long\n");

@@ -2,6 +2,7 @@
  * file, so they need no key and no host; the others ask a running host. */
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "codec/bytes.h"
 #include "codec/json.h"
 #include "egress/operator.h"
 #include "wire/v1/v1.h"
@@ -157,7 +158,7 @@ static int ask_host(struct cli *c, const struct runs_args *in, const char *verb,
     if (rc != 0) return rc;
     buf_init(&path, PATH_MAX_BYTES);
     buf_addz(&path, "/v1/runs/");
-    operator_segment(&path, str_c(c->argv[1]));
+    percent_encode(&path, str_c(c->argv[1]));
     buf_addz(&path, verb);
     if (buf_failed(&path) || body.p == NULL) rc = cli_usage("wopr: the arguments are too long\n");
     else rc = cli_ask(c, &r, "POST", buf_str(&path), body, &answer);

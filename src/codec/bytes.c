@@ -113,6 +113,22 @@ static size_t hex_chunk(const unsigned char *p, size_t n, char *out) {
     return 2 * n;
 }
 
+void percent_encode(struct buf *b, struct str in) {
+    static const char HEX[] = "0123456789ABCDEF";
+    for (size_t i = 0; i < in.n; i++) {
+        unsigned char ch = (unsigned char)in.p[i];
+        bool plain = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
+                     (ch >= '0' && ch <= '9') || ch == '-' || ch == '_' || ch == '.' || ch == '~';
+        if (plain) {
+            buf_addc(b, (char)ch);
+        } else {
+            buf_addc(b, '%');
+            buf_addc(b, HEX[ch >> 4]);
+            buf_addc(b, HEX[ch & 15]);
+        }
+    }
+}
+
 void hex_encode(struct buf *b, struct str in) {
     char out[2 * CHUNK_BYTES];
     for (size_t i = 0, n; i < in.n; i += n) {

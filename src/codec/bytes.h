@@ -16,6 +16,9 @@ MUST_CHECK int base64_decode(struct str in, struct buf *out, struct wopr_error *
 void hex_encode(struct buf *b, struct str in); /* lower case */
 MUST_CHECK int hex_decode(struct str in, struct buf *out, struct wopr_error *err);
 
+/* Percent-encoding of RFC 3986: everything but unreserved characters is escaped. */
+void percent_encode(struct buf *b, struct str in);
+
 struct sha256 {
     uint8_t b[32];
 };

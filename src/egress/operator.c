@@ -85,19 +85,3 @@ int operator_ask(const struct operator_request *r, struct arena *a, struct opera
     curl_global_cleanup();
     return rc;
 }
-
-void operator_segment(struct buf *b, struct str s) {
-    static const char HEX[] = "0123456789ABCDEF";
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char ch = (unsigned char)s.p[i];
-        bool plain = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
-                     (ch >= '0' && ch <= '9') || ch == '-' || ch == '_' || ch == '.' || ch == '~';
-        if (plain) {
-            buf_addc(b, (char)ch);
-        } else {
-            buf_addc(b, '%');
-            buf_addc(b, HEX[ch >> 4]);
-            buf_addc(b, HEX[ch & 15]);
-        }
-    }
-}

@@ -27,7 +27,5 @@ struct operator_answer {
  * address), TOO_BIG, CONFIG (an address that is no URL), NO_MEMORY. */
 MUST_CHECK int operator_ask(const struct operator_request *r, struct arena *a,
                             struct operator_answer *out, struct wopr_error *err);
-/* Append s as one path segment, percent-encoded. */
-void operator_segment(struct buf *b, struct str s);
 
 #endif

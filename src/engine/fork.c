@@ -182,31 +182,13 @@ static int options_merge(struct step *st, struct fork_job *j, struct wopr_error 
     return rc;
 }
 
-/* Declared inputs, in declaration order (RUN-3). */
-static int inputs_text(const struct var_inits *inits, struct arena *a, struct str *out) {
-    struct buf b;
-    struct jw w;
-    buf_init(&b, FORK_ARENA_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    for (size_t i = 0; i < inits->n; i++) {
-        if (!inits->v[i].from_input) continue;
-        jw_key_str(&w, inits->v[i].name);
-        jw_raw(&w, inits->v[i].value);
-    }
-    jw_end_object(&w);
-    *out = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
-    buf_fini(&b);
-    return out->p ? 0 : WOPR_E_NO_MEMORY;
-}
-
 static int inputs_merge(struct step *st, struct fork_job *j, struct wopr_error *err) {
     struct run_meta *m = &j->meta;
     struct str over = j->cmd->overlay.inputs;
     int rc = over.p ? overlay_object(m->inputs, over, j->a, &m->inputs, err) : 0;
     if (rc == 0) rc = run_inputs_check(m->inputs, st->re->wf, j->a, &j->vars, err);
     if (rc != 0 || !over.p) return rc;
-    rc = inputs_text(&j->vars, j->a, &m->inputs);
+    rc = run_inputs_render(&j->vars, j->a, &m->inputs, NULL);
     return rc == 0 ? 0 : wopr_error_set(err, rc, "no memory for the inputs");
 }
 

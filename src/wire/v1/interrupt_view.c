@@ -3,6 +3,7 @@
  * all that is pending (INT-47, STORE-9; a host extension, docs/api-extensions.md).
  */
 #include "base/clock.h"
+#include "codec/bytes.h"
 #include "codec/ident.h"
 #include "domain/interrupt.h"
 #include "wire/v1/wire_int.h"
@@ -142,7 +143,7 @@ static void pending_render(struct jw *w, const struct interrupt_row *r, struct s
     buf_init(&url, VIEW_BYTES_MAX);
     buf_adds(&url, run);
     buf_addz(&url, "/interrupts/");
-    v1_url_value(&url, r->node_id);
+    percent_encode(&url, r->node_id);
     jw_object(w);
     jw_kstr(w, "interruptId", r->interrupt_id);
     jw_kstr(w, "runId", r->run_id);

@@ -3,24 +3,8 @@
  * (docs/api-extensions.md): a short-lived credential for one run's stream, for clients that cannot
  * set headers.
  */
+#include "codec/bytes.h"
 #include "wire/v1/wire_int.h"
-
-/* Tickets are base64url and dots, but what goes into a URL is escaped all the same. */
-void v1_url_value(struct buf *b, struct str s) {
-    static const char HEX[] = "0123456789ABCDEF";
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char ch = (unsigned char)s.p[i];
-        bool plain = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
-                     (ch >= '0' && ch <= '9') || ch == '-' || ch == '_' || ch == '.' || ch == '~';
-        if (plain) {
-            buf_addc(b, (char)ch);
-        } else {
-            buf_addc(b, '%');
-            buf_addc(b, HEX[ch >> 4]);
-            buf_addc(b, HEX[ch & 15]);
-        }
-    }
-}
 
 int v1_mint_ticket(struct http_call *c) {
     struct wopr_error err = {0};
@@ -41,7 +25,7 @@ int v1_mint_ticket(struct http_call *c) {
     buf_init(&url, V1_BODY_SMALL);
     buf_addf(&url, STR_FMT "/v1/runs/" STR_FMT "/events?ticket=", STR_ARG(base),
              STR_ARG(head.run_id));
-    v1_url_value(&url, ticket);
+    percent_encode(&url, ticket);
     buf_init(&b, V1_BODY_SMALL);
     jw_init(&w, &b);
     jw_object(&w);

@@ -97,8 +97,7 @@ MUST_CHECK int v1_body_parse(struct str body, const struct v1_member *rows, size
 /* VALIDATION about one member: details.fields = [{path, reason}] (ERR-6). */
 int v1_field_error(struct wopr_error *err, const char *path, const char *reason,
                    const char *message);
-void v1_url_value(struct buf *b, struct str s); /* percent-encoded */
-bool v1_callback_url_valid(struct str url);     /* absolute http or https URI */
+bool v1_callback_url_valid(struct str url); /* absolute http or https URI */
 
 /* --- errors.c --- */
 /* Pure: envelope of err appended to out.  correlation: request id, shown on 5xx (ERR-4). */

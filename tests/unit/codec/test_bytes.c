@@ -267,3 +267,12 @@ Test(sse, raw_line_breaks_become_data_lines /* SSE-9 */, .init = up, .fini = dow
     sse_comment(&b, STR("a\nid: 9"));
     cr_assert_str_eq(b.p, ":keep-alive\n\n:\n\n:a\n:id: 9\n\n");
 }
+
+Test(bytes, percent_encoding_leaves_the_unreserved_alone /* RFC 3986 section 2.3 */) {
+    struct buf text;
+    buf_init(&text, 256);
+    percent_encode(&text, STR("aZ09-._~ /?%\xc3\xa4"));
+    cr_expect(str_eqc(buf_str(&text), "aZ09-._~%20%2F%3F%25%C3%A4"), STR_FMT,
+              STR_ARG(buf_str(&text)));
+    buf_fini(&text);
+}
