@@ -24,6 +24,15 @@ static inline void list_del(struct list *n) { /* n is a fresh, empty list after 
     n->next->prev = n->prev;
     n->next = n->prev = n;
 }
+static inline void list_join(struct list *head,
+                             struct list *from) { /* to the end; from is empty after */
+    if (list_empty(from)) return;
+    from->next->prev = head->prev;
+    head->prev->next = from->next;
+    from->prev->next = head;
+    head->prev = from->prev;
+    list_init(from);
+}
 static inline struct list *list_pop(struct list *head) { /* NULL when empty */
     if (list_empty(head)) return NULL;
     struct list *n = head->next;

@@ -18,7 +18,7 @@ static void start_logging(const struct config *c) {
         fputs("wopr: the log writer did not start; lines are written directly\n", stderr);
 }
 
-/* Streams are connections: raise the soft limit of open files to what the settings ask for. */
+/* Raise the soft limit of open files to what the settings ask for. */
 static void raise_file_limit(int64_t want) {
     struct rlimit l;
     if (getrlimit(RLIMIT_NOFILE, &l) != 0 || l.rlim_cur >= (rlim_t)want) return;
@@ -78,7 +78,7 @@ int cmd_serve(struct cli *c) {
     sigaddset(&set, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &set, NULL); /* before any thread exists: all inherit it */
     start_logging(&c->cfg);
-    raise_file_limit(c->cfg.connections_max + 256);
+    raise_file_limit(c->cfg.connections_max + c->cfg.streams_max + 256);
     mem_serve();
     if (c->cfg.clock_file[0] != '\0') rc = test_clock_use(c->cfg.clock_file, &err);
     if (rc == 0) rc = host_new(&c->cfg, NULL, 0, &h, &err);

@@ -20,6 +20,14 @@ static void by_code(struct buf *b, const char *name, const char *help,
     }
 }
 
+/* One sample per type that occurred. */
+static void by_type(struct buf *b, const char *name, const char *help,
+                    const uint64_t counts[EV_NR]) {
+    metric_head(b, name, "counter", help);
+    for (size_t i = 0; i < EV_NR; i++)
+        if (counts[i] > 0) metric_labelled(b, name, "type", event_name((enum ev_kind)i), counts[i]);
+}
+
 static void histogram(struct buf *b, const char *name, const char *help,
                       const struct metric_scale *s, const struct metric_reading *r) {
     metric_head(b, name, "histogram", help);
@@ -31,7 +39,7 @@ static void render_committer(const struct log_stats *s, struct buf *b) {
     metric_counter(b, "wopr_log_plans_total", "Plans in these batches.", s->plans);
     by_code(b, "wopr_log_plans_refused_total", "Plans the store refused or could not write.",
             s->refused);
-    metric_counter(b, "wopr_log_events_total", "Events appended.", s->events);
+    by_type(b, "wopr_log_events_total", "Events appended, by RunEventType.", s->events_by);
     metric_gauge(b, "wopr_log_queue_length", "Plans waiting for the committer.",
                  (double)s->queue_len);
     metric_gauge(b, "wopr_log_queue_length_peak", "Most plans that ever waited.",

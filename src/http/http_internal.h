@@ -46,15 +46,16 @@ enum {
 struct http_server;
 struct http_loop;
 struct park {
-    struct MHD_Connection *conn;
+    struct MHD_Connection *conn; /* NULL: the socket has left libmicrohttpd (outlet.c) */
     struct http_server *server;
     struct http_loop *loop; /* whose thread the connection belongs to */
     atomic_int state;       /* enum park_state */
+    struct list ready;      /* without conn: woken and not yet served */
 };
 /* On the connection's own thread. */
 void park_init(struct park *p, struct http_server *s, struct MHD_Connection *conn);
-/* On the connection's own thread, inside a libmicrohttpd callback.  false: a wake came first, go on
- * at once. true: return to libmicrohttpd now; the callback is called again after a wake. */
+/* On the connection's own thread, inside a callback of libmicrohttpd or of an outlet.  false: a
+ * wake came first, go on at once.  true: return now; the callback is called again after a wake. */
 bool park_here(struct park *p);
 /* From any thread, any number of times, while the owner of p lives.  Never lost, never blocks. */
 void park_wake(struct park *p);
@@ -64,9 +65,21 @@ void park_clear(struct park *p);
 /* ---- loop.c: the threads that serve connections ---- */
 struct http_loop *loop_here(void); /* of the calling thread, NULL elsewhere */
 void loop_wake(struct http_loop *l);
+struct outlets *loop_outlets(struct http_loop *l);
 bool loops_start(struct http_server *s);   /* on listen_fd, which stays the server's */
 void loops_quiesce(struct http_server *s); /* accept no more; takes effect soon */
 void loops_stop(struct http_server *s);    /* nothing may be suspended */
+
+/* ---- outlet.c: sockets of live streams, taken out of libmicrohttpd; a set for each loop ---- */
+struct outlets;
+struct outlets *outlets_new(void);       /* NULL without memory or descriptors */
+void outlets_free(struct outlets *o);    /* ends its streams; nobody turns or wakes it any more */
+int outlets_fd(const struct outlets *o); /* readable: outlets_turn has something to look at */
+void outlets_wake(struct outlets *o, struct park *p); /* any thread; loop_wake is the caller's */
+/* On the loop's thread: serve whom somebody woke, and with look what sockets have to say. */
+void outlets_turn(struct outlets *o, bool look);
+/* How long the loop may sleep: at most ms (-1: for ever). */
+int outlets_wait_ms(const struct outlets *o, int ms);
 
 /* ---- ticker.c: the one thread that knows the time ---- */
 struct tick_timer {
@@ -217,6 +230,7 @@ struct call {
     uint64_t body_seen, body_declared;
     bool has_length, chunked, expects_continue, discard, too_big, admitted, wait_used;
     bool close_after, handler_ran;
+    bool http_1_1;               /* exactly */
     enum metric_refusal refusal; /* the reason when it is known where it arises */
     struct str authorization, content_type, idempotency_key, origin, host, version_header;
     size_t authorizations;
@@ -269,9 +283,10 @@ enum MHD_Result reply_queue(struct call *c);
 bool traceparent_valid(struct str s);
 void reply_log(struct call *c, int status);
 /* stream.c */
-/* Queue the 200 and hand the connection to a new stream, which frees itself with libmicrohttpd's
- * response.  On failure nothing happened and the call answers err. */
+/* Queue the 200 and hand the connection to a new stream, which ends with it.  On failure nothing
+ * happened and the call answers err. */
 MUST_CHECK int stream_start(struct call *c, struct wopr_error *err);
+bool stream_leaving(void); /* this thread: libmicrohttpd closes what an outlet took over */
 struct MHD_Response;
 /* Everything but body, content type and cache control: one place, so that no path can miss one
  * (D3). */

@@ -19,6 +19,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+enum { LOOP_BUSY_ROUNDS = 16 }; /* rounds without sleep between two looks at descriptors */
+
 /* Suspend and resume without libmicrohttpd's own event descriptor. */
 #define LOOP_SUSPEND_RESUME (MHD_ALLOW_SUSPEND_RESUME & ~(unsigned)MHD_USE_ITC)
 
@@ -30,11 +32,16 @@ struct http_loop {
     bool quiet; /* its thread only: does not accept any more */
     bool running;
     pthread_t thread;
+    struct outlets *outlets;
 };
 static _Thread_local struct http_loop *here;
 
 struct http_loop *loop_here(void) {
     return here;
+}
+
+struct outlets *loop_outlets(struct http_loop *l) {
+    return l->outlets;
 }
 
 void loop_wake(struct http_loop *l) {
@@ -65,16 +72,21 @@ static int wait_ms(struct http_loop *l) {
 static void *loop_main(void *arg) {
     struct http_loop *l = arg;
     struct pollfd fds[] = {{.fd = l->epoll_fd, .events = POLLIN},
-                           {.fd = l->wake_fd, .events = POLLIN}};
+                           {.fd = l->wake_fd, .events = POLLIN},
+                           {.fd = outlets_fd(l->outlets), .events = POLLIN}};
     thread_name("wopr-http");
     here = l;
-    for (;;) {
+    for (unsigned busy = 0;;) {
         atomic_store(&l->woken, false); /* whoever resumes from here on writes again */
         if (atomic_load(&l->quiesce)) quiet(l);
         if (atomic_load(&l->stop)) break;
         (void)MHD_run(l->daemon);
-        int ms = wait_ms(l);
-        if (ms != 0 && poll(fds, 2, ms) > 0 && fds[1].revents != 0) take_wake(l);
+        outlets_turn(l->outlets, fds[2].revents != 0);
+        fds[2].revents = 0;
+        int ms = outlets_wait_ms(l->outlets, wait_ms(l));
+        if (ms == 0 && ++busy < LOOP_BUSY_ROUNDS) continue;
+        busy = 0;
+        if (poll(fds, 3, ms) > 0 && fds[1].revents != 0) take_wake(l);
     }
     return NULL;
 }
@@ -118,6 +130,8 @@ static struct MHD_Daemon *daemon_start(struct http_server *s, unsigned connectio
 static bool loop_start(struct http_server *s, struct http_loop *l, unsigned connections_max) {
     l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (l->wake_fd < 0) return false;
+    l->outlets = outlets_new();
+    if (!l->outlets) return false;
     l->daemon = daemon_start(s, connections_max);
     if (!l->daemon) return false;
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_EPOLL_FD);
@@ -156,6 +170,7 @@ void loops_stop(struct http_server *s) {
             loop_wake(l);
             (void)pthread_join(l->thread, NULL);
         }
+        outlets_free(l->outlets);
         if (l->daemon) {
             quiet(l); /* or it would close the socket of all */
             MHD_stop_daemon(l->daemon);

@@ -15,6 +15,7 @@ void park_init(struct park *p, struct http_server *s, struct MHD_Connection *con
     p->server = s;
     p->loop = loop_here();
     atomic_init(&p->state, PARK_RUNNING);
+    list_init(&p->ready);
 }
 
 void park_clear(struct park *p) { atomic_store(&p->state, PARK_RUNNING); }
@@ -23,6 +24,11 @@ void park_clear(struct park *p) { atomic_store(&p->state, PARK_RUNNING); }
 static void resume(struct park *p) {
     struct http_server *s = p->server;
     struct http_loop *l = p->loop; /* once resumed, p may go */
+    if (!p->conn) {
+        outlets_wake(loop_outlets(l), p);
+        loop_wake(l);
+        return;
+    }
     MHD_resume_connection(p->conn);
     loop_wake(l);
     atomic_fetch_sub(&s->parked, 1);
@@ -31,6 +37,12 @@ static void resume(struct park *p) {
 bool park_here(struct park *p) {
     int was = PARK_WOKEN;
     if (atomic_compare_exchange_strong(&p->state, &was, PARK_RUNNING)) return false;
+    if (!p->conn) {
+        was = PARK_RUNNING;
+        if (atomic_compare_exchange_strong(&p->state, &was, PARK_PARKED)) return true;
+        atomic_store(&p->state, PARK_RUNNING);
+        return false;
+    }
     atomic_fetch_add(&p->server->parked, 1);
     MHD_suspend_connection(p->conn);
     was = PARK_RUNNING;

@@ -309,10 +309,11 @@ static enum MHD_Result go_on(struct call *c, void **con_cls) {
 enum MHD_Result request_access(void *cls, struct MHD_Connection *conn, const char *url,
                                const char *method, const char *version, const char *data,
                                size_t *size, void **con_cls) {
-    (void)cls, (void)conn, (void)url, (void)version;
+    (void)cls, (void)conn, (void)url;
     struct call *c = *con_cls;
     if (!c) return MHD_NO; /* no memory when the request line came */
     ASSERT(c->magic == CALL_MAGIC);
+    c->http_1_1 = strcmp(version, "HTTP/1.1") == 0;
     if (c->stage == CALL_HEAD) return on_head(c, method);
     if (*size > 0) {
         size_t n = *size;

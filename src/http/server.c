@@ -29,7 +29,7 @@ bool server_draining(const struct http_server *s) {
 
 void server_mhd_log(void *cls, const char *fmt, va_list ap) {
     (void)cls;
-    if (logger_level_get() > LOG_DEBUG) return;
+    if (logger_level_get() > LOG_DEBUG || stream_leaving()) return;
     char text[256];
     (void)vsnprintf(text, sizeof text, fmt, ap);
     text[strcspn(text, "\r\n")] = 0;

@@ -1,9 +1,10 @@
 /*
- * stream.c: SSE (20-runtime section 2).  libmicrohttpd asks stream_read for bytes; when there are
- * none the connection is parked until the log, the ticker or the drain wakes it.  Unbuffered frames
- * are copied straight out of the log's shared block, so a stream has no buffer of its own.  A
- * reader that does not read stays in libmicrohttpd's hands, which cuts it after read_timeout_s
- * without progress (SSE-25); the log does not wait for it.
+ * stream.c: SSE (20-runtime section 2).  libmicrohttpd asks stream_read for bytes until the backlog
+ * is told; then the stream takes its socket (outlet.c), and stream_pump writes.  When there is
+ * nothing to write it is parked until the log, the ticker or the drain wakes it.  Unbuffered frames
+ * are sent straight out of the log's shared block, so a stream has no buffer of its own.  A reader
+ * that does not read is cut after read_timeout_s without progress (SSE-25); the log does not wait
+ * for it.
  */
 #include "http/stream.h"
 #include "base/clock.h"
@@ -12,7 +13,9 @@
 
 static const char HELLO[] = ":ok\n\n"; /* flushes proxies (SSE-12) */
 static const char BEAT[] = ":keepalive\n\n";
-enum { STREAM_OUT_KEEP = 16 * 1024 };
+enum { STREAM_OUT_KEEP = 16 * 1024, STREAM_PIECES_PER_TURN = 32 };
+/* libmicrohttpd is closing a connection whose socket is ours: not worth a line in the log. */
+static _Thread_local bool leaving;
 
 static void stream_wake(void *ctx) { park_wake(&((struct stream *)ctx)->park); }
 
@@ -79,7 +82,7 @@ static void finish(struct stream *st) {
     st->last = true;
 }
 
-enum fill { FILL_AGAIN, FILL_PARKED };
+enum fill { FILL_AGAIN, FILL_PARKED, FILL_LEFT };
 
 /* Nothing in the log now. */
 static enum fill idle(struct stream *st) {
@@ -107,6 +110,7 @@ static enum fill idle(struct stream *st) {
         st->failed = true;
         return FILL_AGAIN;
     }
+    if (outlet_take(st)) return FILL_LEFT;
     return park_here(&st->park) ? FILL_PARKED : FILL_AGAIN;
 }
 
@@ -145,6 +149,19 @@ static enum fill fill(struct stream *st) {
     return FILL_AGAIN;
 }
 
+static void count_sent(struct stream *st, size_t n) {
+    atomic_store_explicit(&st->beat.last_ms, clock_mono_ms(), memory_order_relaxed);
+    atomic_fetch_add_explicit(&st->park.server->metrics.stream_bytes, n, memory_order_relaxed);
+}
+
+static ssize_t leave(struct stream *st) {
+    st->refs++;
+    leaving = true;
+    return MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+bool stream_leaving(void) { return leaving; }
+
 static ssize_t stream_read(void *cls, uint64_t pos, char *out, size_t max) {
     (void)pos;
     struct stream *st = cls;
@@ -155,20 +172,51 @@ static ssize_t stream_read(void *cls, uint64_t pos, char *out, size_t max) {
         if (st->last) return MHD_CONTENT_READER_END_OF_STREAM;
         if (empty == HTTP_EMPTY_PIECES_MAX)
             ready(st, BEAT, sizeof BEAT - 1); /* a long filtered stretch: let others run */
-        else if (fill(st) == FILL_PARKED) return 0;
+        else {
+            enum fill f = fill(st);
+            if (f == FILL_PARKED) return 0;
+            if (f == FILL_LEFT) return leave(st);
+        }
     }
     size_t n = st->n - st->at < max ? st->n - st->at : max;
     memcpy(out, st->p + st->at, n);
     st->at += n;
-    atomic_store_explicit(&st->beat.last_ms, clock_mono_ms(), memory_order_relaxed);
-    atomic_fetch_add_explicit(&st->park.server->metrics.stream_bytes, n, memory_order_relaxed);
+    count_sent(st, n);
     return (ssize_t)n;
+}
+
+/* One piece; false when there is none for now, or the stream is over. */
+static bool pump_piece(struct stream *st) {
+    enum outlet_state is = outlet_write(st);
+    if (is == OUTLET_STUCK) return false;
+    if (is == OUTLET_GONE || st->failed || st->outlet.last) {
+        stream_end(st);
+        return false;
+    }
+    if (st->at == st->n && !st->last) return fill(st) != FILL_PARKED;
+    size_t n = st->n - st->at;
+    outlet_chunk(&st->outlet, n > 0 ? st->p + st->at : "", n, st->last);
+    count_sent(st, n);
+    st->at = st->n;
+    return true;
+}
+
+void stream_pump(struct stream *st) {
+    ASSERT(st->magic == STREAM_MAGIC && st->outlet.fd >= 0);
+    for (unsigned i = 0; i < STREAM_PIECES_PER_TURN; i++)
+        if (!pump_piece(st)) return;
+    outlet_again(st);
 }
 
 /* --- life --- */
 
-static void stream_free(void *cls) {
-    struct stream *st = cls;
+static void stream_unref(struct stream *st) {
+    if (--st->refs > 0) return;
+    st->magic = 0;
+    mem_free(st);
+}
+
+static void stream_close(struct stream *st) { /* nobody wakes it any more */
     struct http_server *s = st->park.server;
     ASSERT(st->magic == STREAM_MAGIC);
     log_reader_close(st->reader);
@@ -179,9 +227,21 @@ static void stream_free(void *cls) {
     list_del(&st->link);
     pthread_mutex_unlock(&s->lock);
     buf_fini(&st->out);
-    st->magic = 0;
-    mem_free(st);
     atomic_fetch_sub(&s->streams, 1);
+}
+
+void stream_end(struct stream *st) {
+    stream_close(st);
+    outlet_drop(st);
+    stream_unref(st);
+}
+
+/* libmicrohttpd has no more use for it. */
+static void stream_release(void *cls) {
+    struct stream *st = cls;
+    leaving = false;
+    if (st->park.conn) stream_close(st);
+    stream_unref(st);
 }
 
 /* One allocation: struct, run id, prelude. */
@@ -196,6 +256,11 @@ static struct stream *stream_new(struct http_server *s, struct call *c) {
     if (h->prelude.n > 0) memcpy(text, h->prelude.p, h->prelude.n);
     st->prelude = str_n(text, h->prelude.n);
     st->magic = STREAM_MAGIC;
+    st->refs = 1;
+    st->outlet.fd = -1;
+    st->plain = c->http_1_1 && !s->tls_cert;
+    list_init(&st->outlet.live);
+    list_init(&st->outlet.stuck);
     st->ended = h->ended;
     st->fold = h->fold;
     park_init(&st->park, s, c->conn);
@@ -252,9 +317,9 @@ int stream_start(struct call *c, struct wopr_error *err) {
         return rc;
     }
     struct MHD_Response *r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, HTTP_STREAM_BLOCK,
-                                                               stream_read, st, stream_free);
+                                                               stream_read, st, stream_release);
     if (!r) {
-        stream_free(st);
+        stream_release(st);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the stream");
     }
     c->close_after = true; /* a stream ends with its connection (SSE-23) */

@@ -1,7 +1,7 @@
 /*
- * stream.h: one SSE connection, shared by stream.c and stream_batch.c.  Layer: http.
- * An idle stream holds this struct, a log reader and libmicrohttpd's connection; no thread, no
- * timer, no call, no arena.
+ * stream.h: one SSE connection, shared by stream.c, stream_batch.c and outlet.c.  Layer: http.
+ * An idle stream holds this struct, a log reader and a socket (with TLS: libmicrohttpd's
+ * connection); no thread, no timer, no call, no arena.
  */
 #ifndef WOPR_HTTP_STREAM_H
 #define WOPR_HTTP_STREAM_H
@@ -20,9 +20,21 @@ struct stream_batch { /* bufferMs > 0 (SSE-31 to 35) */
     struct tick_timer timer;
     unsigned window_ms;
 };
+struct outlet { /* of a stream that has left libmicrohttpd */
+    int fd;     /* -1: it has not */
+    bool last;  /* the chunk under way is the end of the body */
+    unsigned head_n;
+    char head[20]; /* length of the chunk */
+    const char *p; /* its content, the stream's; sent counts head, content and end */
+    size_t n, sent;
+    uint64_t stuck_ms;       /* monotonic; no progress since; 0: not stuck */
+    struct list live, stuck; /* in struct outlets */
+};
 struct stream {
     uint32_t magic;
     uint8_t stage; /* enum stream_stage */
+    uint8_t refs;  /* libmicrohttpd's response, and an outlet; one thread only */
+    bool plain;    /* HTTP/1.1 without TLS */
     bool last;     /* what is ready is the end */
     bool failed;   /* the store failed: cut, so that the client resumes */
     struct park park;
@@ -39,7 +51,22 @@ struct stream {
     struct stream_batch *batch;
     struct str run_id;
     bool ended;
+    struct outlet outlet;
 };
+/* On the loop's thread. */
+void stream_pump(struct stream *st); /* write what there is; ends the stream when that was all */
+void stream_end(struct stream *st);  /* of an outlet: close and forget */
+
+/* Between two pieces, inside stream_read: true: st has an outlet that is served soon, libmicrohttpd
+ * is to close its connection. */
+bool outlet_take(struct stream *st);
+void outlet_drop(struct stream *st);
+/* p stays until it is written; last: the body ends after it.  n may be 0 with last. */
+void outlet_chunk(struct outlet *x, const char *p, size_t n, bool last);
+enum outlet_state { OUTLET_SENT, OUTLET_STUCK, OUTLET_GONE };
+enum outlet_state outlet_write(struct stream *st); /* stuck: pumped again when there is room */
+void outlet_again(struct stream *st);              /* pump it later, others first */
+
 MUST_CHECK int batch_new(struct stream *st, unsigned window_ms);
 void batch_free(struct stream *st);
 /* Add what the piece admits; frames that are complete go to st->out.  Sets st->last after the

@@ -20,7 +20,8 @@ struct log_config {
                                 0 = never */
 };
 struct log_stats { /* counters since the start, and gauges, for /metrics */
-    uint64_t commits, plans, events, slow_commits;
+    uint64_t commits, plans, slow_commits;
+    uint64_t events, events_by[EV_NR];            /* all, and by type */
     uint64_t plans_refused, refused[WOPR_ERR_NR]; /* all, and by code (index: its negation) */
     uint64_t queue_len, queue_max, queue_max_seen, queue_refused;
     struct metric_reading commit_ns;   /* a batch, from its begin to its end */

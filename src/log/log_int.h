@@ -112,7 +112,8 @@ struct hub {
 };
 
 struct counters { /* of the committer */
-    atomic_ullong commits, plans, events, queue_refused, slow;
+    atomic_ullong commits, plans, queue_refused, slow;
+    atomic_ullong events[EV_NR]; /* by type */
     atomic_ullong refused[WOPR_ERR_NR];
     struct metric_hist commit_ns, batch_plans;
     struct log_gate slow_gate, checkpoint_gate, full_gate;

@@ -26,17 +26,22 @@ static void tell_slow(struct wopr_log *l, size_t plans, uint64_t events, uint64_
              number(es, events), "notTold", number(more, held));
 }
 
+static size_t count_events(struct counters *c, const struct plan *p) {
+    for (size_t i = 0; i < p->events_nr; i++)
+        atomic_fetch_add_explicit(&c->events[p->events[i].kind], 1, memory_order_relaxed);
+    return p->events_nr;
+}
+
 void count_batch(struct wopr_log *l, size_t n, uint64_t ns) {
     struct counters *c = &l->counters;
     uint64_t events = 0;
     for (size_t i = 0; i < n; i++) {
         int rc = l->rcs[i];
         if (rc < 0 && rc > -(int)WOPR_ERR_NR) atomic_fetch_add(&c->refused[-rc], 1);
-        else if (!l->plans[i]->idem_hit) events += l->plans[i]->events_nr;
+        else if (!l->plans[i]->idem_hit) events += count_events(c, l->plans[i]);
     }
     atomic_fetch_add(&c->commits, 1);
     atomic_fetch_add(&c->plans, n);
-    atomic_fetch_add(&c->events, events);
     metric_observe(&c->commit_ns, &METRIC_DURATION, ns);
     metric_observe(&c->batch_plans, &METRIC_AMOUNT, n);
     if (is_slow(l, ns)) tell_slow(l, n, events, ns);
@@ -85,13 +90,16 @@ void wopr_log_stats(struct wopr_log *l, struct log_stats *out) {
     struct counters *c = &l->counters;
     *out = (struct log_stats){.commits = atomic_load(&c->commits),
                               .plans = atomic_load(&c->plans),
-                              .events = atomic_load(&c->events),
                               .slow_commits = atomic_load(&c->slow),
                               .queue_refused = atomic_load(&c->queue_refused),
                               .queue_max = l->cfg.queue_max};
     for (size_t i = 0; i < WOPR_ERR_NR; i++) {
         out->refused[i] = atomic_load(&c->refused[i]);
         out->plans_refused += out->refused[i];
+    }
+    for (size_t i = 0; i < EV_NR; i++) {
+        out->events_by[i] = atomic_load(&c->events[i]);
+        out->events += out->events_by[i];
     }
     metric_read(&c->commit_ns, &out->commit_ns);
     metric_read(&c->batch_plans, &out->batch_plans);

@@ -23,6 +23,8 @@ _Atomic int SPY_CALLS;
 char SPY_NOTES[64];
 static bool VIRTUAL;
 static _Atomic int64_t SHIFT_MS;
+static _Atomic bool STOPPED; /* the virtual clocks stand at these */
+static struct timespec STOPPED_WALL, STOPPED_MONO;
 
 /* --- virtual time: the real clocks, shifted --- */
 
@@ -33,12 +35,14 @@ static int64_t shifted_wall(void *ctx) {
     (void)ctx;
     if (WORLD_ON_WALL) WORLD_ON_WALL();
     clock_gettime(CLOCK_REALTIME, &t);
+    if (STOPPED) t = STOPPED_WALL;
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 + SHIFT_MS;
 }
 static uint64_t shifted_mono(void *ctx) {
     struct timespec t;
     (void)ctx;
     clock_gettime(CLOCK_MONOTONIC, &t);
+    if (STOPPED) t = STOPPED_MONO;
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + (uint64_t)SHIFT_MS * 1000000u;
 }
 static void random_bytes(void *ctx, void *out, size_t n) {
@@ -50,6 +54,15 @@ void world_virtual_time(void) {
     static const struct sys_ops ops = {shifted_wall, shifted_mono, random_bytes, NULL};
     VIRTUAL = true;
     sys_set(&ops);
+}
+
+void world_time_stop(bool stop) {
+    cr_assert(VIRTUAL);
+    if (stop) {
+        clock_gettime(CLOCK_REALTIME, &STOPPED_WALL);
+        clock_gettime(CLOCK_MONOTONIC, &STOPPED_MONO);
+    }
+    STOPPED = stop;
 }
 
 void world_time_skip(int64_t ms) {

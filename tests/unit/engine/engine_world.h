@@ -33,6 +33,7 @@ void world_engine_crash(void); /* no release, as after a kill */
 void world_engine_stop(void);
 void world_time_skip(int64_t ms); /* virtual clocks forward; needs world_virtual_time before */
 void world_virtual_time(void);    /* before world_up */
+void world_time_stop(bool stop);  /* the virtual clocks stand still, but for skips; or go again */
 
 /* Definition with these nodes and edges; more: further top-level members after a comma, e.g.
  * ",\"channels\":{...}". */

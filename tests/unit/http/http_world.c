@@ -516,6 +516,12 @@ const char *header_of(struct client *c, const char *name) {
 
 /* Take what is there of one chunk into body; false at the end of everything. */
 static bool take_chunk(struct client *c) {
+    if (!c->chunked) { /* until the connection ends */
+        if (c->raw.len == c->at && !more(c)) return false;
+        buf_add(&c->body, c->raw.p + c->at, c->raw.len - c->at);
+        c->at = c->raw.len;
+        return true;
+    }
     ssize_t n = line_at(c);
     if (n < 0) return false;
     size_t size = strtoul(c->raw.p + c->at, NULL, 16);

@@ -1,12 +1,16 @@
 /*
  * test_http_stream.c: SSE over a real store and log (20-runtime section 2).
  */
+#include "http/http_internal.h"
 #include "http_world.h"
 
 #include <criterion/criterion.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
 
 static void up(void) { world_up(NULL); }
 
@@ -16,14 +20,15 @@ static const struct seed STARTED[] = {{EV_RUN_STARTED, NULL}},
                          HIDDEN[] = {{EV_VARIABLE_CHANGED, NULL}},
                          LOGGED[] = {{EV_LOG_APPENDED, NULL}}, ENDED[] = {{EV_RUN_COMPLETED, NULL}};
 
-static struct client *tail(int64_t no, const char *query) {
+static struct client *tail_in(const char *version, int64_t no, const char *query) {
     struct client *c = dial();
-    say(c, "GET /v1/runs/r1/events?no=%lld%s HTTP/1.1\r\nHost: x\r\n%s\r\n", (long long)no, query,
-        bearer());
+    say(c, "GET /v1/runs/r1/events?no=%lld%s %s\r\nHost: x\r\n%s\r\n", (long long)no, query,
+        version, bearer());
     cr_assert(hear_head(c));
     cr_assert_eq(c->status, 200);
     return c;
 }
+static struct client *tail(int64_t no, const char *query) { return tail_in("HTTP/1.1", no, query); }
 
 Test(http_stream, headers_and_first_comment_come_before_any_event /* SSE-2, SSE-12, HTTP-21 */) {
     struct client *c = tail(world_run("r1"), "");
@@ -155,7 +160,7 @@ Test(http_stream, a_reader_that_does_not_read_delays_nobody /* L3 */) {
     memcpy(payload + sizeof payload - 3, "\"}", 3);
     struct seed big[] = {{EV_LOG_APPENDED, payload}};
     struct client *stuck = dial();
-    int small = 4096;
+    int small = 1 << 16; /* not below a segment: the kernel would trickle */
     setsockopt(stuck->fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
     say(stuck, "GET /v1/runs/r1/events?no=%lld HTTP/1.1\r\nHost: x\r\n%s\r\n", (long long)no,
         bearer());
@@ -201,6 +206,103 @@ Test(http_stream, clients_that_leave_are_forgotten) {
     }
     for (int64_t i = 0; i < 5; i++) world_append(no, "r1", i, LOGGED, 1);
     world_append(no, "r1", 5, ENDED, 1); /* world_down waits for the streams and would hang */
+}
+
+/* --- streams that have left libmicrohttpd (H10) --- */
+
+static bool within(uint64_t ms, const atomic_uint *what, unsigned value) {
+    for (uint64_t end = clock_mono_ms() + ms; clock_mono_ms() < end;) {
+        if (atomic_load(what) == value) return true;
+        nanosleep(&(struct timespec){0, 2000000}, NULL);
+    }
+    return false;
+}
+
+static bool nothing_suspended(void) {
+    for (int i = 0; i < 2500 && atomic_load(&W.server->parked) > 0; i++)
+        nanosleep(&(struct timespec){0, 2000000}, NULL);
+    return atomic_load(&W.server->parked) == 0;
+}
+
+Test(http_stream, an_idle_one_is_not_a_suspended_connection /* H10 */) {
+    enum { N = 20 };
+    struct client *c[N];
+    int64_t no = world_run("r1");
+    for (int i = 0; i < N; i++) {
+        c[i] = tail(no, i % 2 ? "&buf=10" : "");
+        cr_assert(hear_until(c[i], ":ok\n\n"));
+    }
+    cr_expect(nothing_suspended());
+    cr_expect_eq(atomic_load(&W.server->streams), (unsigned)N);
+    cr_expect(within(5000, &W.server->connections, N), "a socket counts once: %u",
+              atomic_load(&W.server->connections));
+    for (int i = 0; i < N; i++) hang_up(c[i]);
+    /* Nothing is written meanwhile: the keep-alive is 15 s away. */
+    cr_expect(within(5000, &W.server->streams, 0), "who leaves is noticed");
+    cr_expect(within(5000, &W.server->connections, 0));
+}
+
+Test(http_stream, http_1_0_gets_its_events_without_chunks) {
+    int64_t no = world_run("r1");
+    struct client *c = tail_in("HTTP/1.0", no, "");
+    cr_expect_null(header_of(c, "Transfer-Encoding"));
+    cr_assert(hear_until(c, ":ok\n\n"));
+    world_append(no, "r1", 0, STARTED, 1);
+    cr_assert(hear_until(c, "run.started"));
+    world_append(no, "r1", 1, ENDED, 1);
+    cr_expect_not(hear_until(c, "never"), "it ends by closing");
+    cr_expect_eq(count_of(c, "id: "), 2u);
+    hang_up(c);
+}
+
+static void one_thread(struct http_config *cfg) { cfg->threads = 1; }
+
+Test(http_stream_cfg, without_a_descriptor_to_spare_libmicrohttpd_serves_on /* H10 */,
+     .timeout = 60) {
+    world_up(one_thread);
+    int64_t no = world_run("r1");
+    world_append(no, "r1", 0, STARTED, 1);
+    struct client *first = tail_in("HTTP/1.0", no, ""); /* who needs a descriptor has it by now */
+    cr_assert(hear_until(first, "id: 0\n"));
+    struct rlimit before, tight;
+    cr_assert_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int spare[2] = {dup(0), dup(0)}; /* for both ends, nothing else */
+    cr_assert(spare[0] >= 0 && spare[1] > spare[0]);
+    tight = (struct rlimit){(rlim_t)spare[1] + 1, before.rlim_max};
+    close(spare[0]);
+    close(spare[1]);
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    struct client *c = tail(no, "");
+    cr_assert(hear_until(c, "id: 0\n"));
+    for (int i = 0; i < 2500 && atomic_load(&W.server->parked) < 2; i++)
+        nanosleep(&(struct timespec){0, 2000000}, NULL);
+    cr_expect_eq(atomic_load(&W.server->parked), 2);
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    world_append(no, "r1", 1, LOGGED, 1);
+    world_append(no, "r1", 2, ENDED, 1);
+    cr_assert(hear_end(c));
+    cr_expect_eq(count_of(c, "id: "), 3u);
+    hang_up(c);
+    hang_up(first);
+    world_down();
+}
+
+static void impatient(struct http_config *cfg) { cfg->read_timeout_s = 1; }
+
+Test(http_stream_cfg, who_does_not_read_is_cut /* SSE-25 */, .timeout = 60) {
+    world_up(impatient);
+    int64_t no = world_run("r1");
+    static char payload[200000] = "{\"a\":\"";
+    memset(payload + 6, 'x', sizeof payload - 9);
+    memcpy(payload + sizeof payload - 3, "\"}", 3);
+    struct seed big[] = {{EV_LOG_APPENDED, payload}};
+    struct client *c = tail(no, "");
+    cr_assert(hear_until(c, ":ok\n\n"));
+    cr_assert(nothing_suspended());
+    for (int64_t i = 0; i < 60; i++) world_append(no, "r1", i, big, 1); /* 12 MB */
+    cr_expect(within(20000, &W.server->streams, 0));
+    hang_up(c);
+    world_down();
 }
 
 static void few(struct http_config *cfg) { cfg->streams_max = 1; }
