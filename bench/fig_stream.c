@@ -5,7 +5,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 256, SETTLE_MS = 1500, ROUND_SECONDS_MAX = 30, LONG_SECONDS_MAX = 1800 };
+enum {
+    PATH_BYTES = 256,
+    SETTLE_MS = 1500,
+    ROUND_SECONDS_MAX = 30,
+    LONG_SECONDS_MAX = 1800,
+    LONG_ROUND_EVENTS = 5
+};
 enum { QUIET_MS = 150, EVENT_BYTES = 600 };
 static const double MIB = 1048576.0;
 
@@ -186,7 +192,7 @@ int cmd_long_run(const struct options *o) {
     struct report r;
     char id[BENCH_RUN_ID_MAX], path[PATH_BYTES], body[512], name[64];
     struct buf answer;
-    int64_t rounds = o->runs / 4, per_slice = o->runs / o->slices;
+    int64_t rounds = o->runs / LONG_ROUND_EVENTS, per_slice = o->runs / o->slices;
     if (target_parse(&t, o) != 0 || rounds < 1 || per_slice < 1) return 1;
     (void)snprintf(body, sizeof body,
                    "{\"workflowId\":\"bench-loop\",\"inputs\":{\"rounds\":%lld},"
@@ -228,5 +234,5 @@ int cmd_long_run(const struct options *o) {
     if (first > 0) report_value(&r, "last_to_first", last / first, "ratio");
     sse_close(&s);
     int rc = report_end(&r);
-    return rc != 0 || events < (uint64_t)(rounds * 4) ? 1 : 0;
+    return rc != 0 || events < (uint64_t)(rounds * LONG_ROUND_EVENTS) ? 1 : 0;
 }

@@ -11,9 +11,8 @@
 #include "engine/internal.h"
 
 #define KIN_ARENA_MAX (64u * 1024 * 1024)
-/* run.paused and run.cancelled of a cascade; the latter has no cancelledBy, which nobody else's
- * lacks. */
-#define WHY_PAUSED "parent-paused"
+#define WHY_PAUSED    "parent-paused" /* run.paused of a cascade */
+#define BY_RUN        "run:"          /* run.cancelled of a cascade: cancelledBy, before the id */
 
 /* --- commands between runs --- */
 
@@ -85,17 +84,30 @@ struct kin_call *kin_call_new(struct step *st, enum engine_op op, struct str run
     return NULL;
 }
 
+/* Names the run whose cancel it is, for who has to go on with it after a crash. */
+static bool kin_call_from(struct kin_call *c, struct str from) {
+    if (from.n == 0) return true;
+    c->cmd.cascade_from = arena_str(c->arena, from);
+    c->cmd.principal = arena_printf(c->arena, BY_RUN STR_FMT, STR_ARG(from));
+    return !arena_failed(c->arena);
+}
+
 void kin_call_send(struct kin_call *c) {
     c->refs++;
     c->rc = KIN_PENDING;
     engine_submit(c->e, &c->cmd);
 }
 
-void kin_tell(struct step *st, enum engine_op op, struct str run_id, const char *reason) {
+static void tell(struct step *st, enum engine_op op, struct str run_id, const char *reason,
+                 struct str from) {
     struct kin_call *c = kin_call_new(st, op, run_id, reason);
-    if (c) kin_call_send(c);
+    if (c && kin_call_from(c, from)) kin_call_send(c);
     else log_warn("no memory to tell another run", "run", st->re->run_id);
     kin_call_free(c);
+}
+
+void kin_tell(struct step *st, enum engine_op op, struct str run_id, const char *reason) {
+    tell(st, op, run_id, reason, STR_NONE);
 }
 
 bool kin_transient(int rc) {
@@ -180,6 +192,12 @@ static struct exec_stop *stop_find(struct run_exec *re, struct str run_id) {
     return NULL;
 }
 
+static bool stop_call(struct step *st, struct exec_stop *s, struct str run_id, const char *reason) {
+    bool above = st->cascade_from.n > 0;
+    s->call = kin_call_new(st, ENGINE_CANCEL, run_id, reason);
+    return s->call && kin_call_from(s->call, above ? st->cascade_from : str_c(st->re->run_id));
+}
+
 static void stop_one(struct step *st, struct str run_id, const char *reason) {
     struct exec_stop *s = stop_find(st->re, run_id);
     uint64_t now_ms = clock_mono_ms();
@@ -190,7 +208,8 @@ static void stop_one(struct step *st, struct str run_id, const char *reason) {
     }
     if (!s) {
         if (!(s = MEM_NEW(struct exec_stop))) return; /* asked again when the run wakes */
-        if (!(s->call = kin_call_new(st, ENGINE_CANCEL, run_id, reason))) {
+        if (!stop_call(st, s, run_id, reason)) {
+            kin_call_free(s->call);
             mem_free(s);
             return;
         }
@@ -309,6 +328,15 @@ static const char *ended_why(int rc, enum run_status status) {
     return status == RUN_FAILED ? CASCADES[CASCADE_FAILURE].reason : "parent-completed";
 }
 
+bool cascade_goes_on(struct step *st, struct str by) {
+    struct str self = str_c(st->re->run_id), prefix = STR(BY_RUN);
+    if (!str_starts(by, prefix)) return false;
+    struct str from = str_n(by.p + prefix.n, by.n - prefix.n);
+    if (str_eq(from, self)) kin_tell(st, ENGINE_CANCEL, self, "cancel-recovery");
+    else tell(st, ENGINE_CANCEL, self, CASCADES[CASCADE_CANCEL].reason, from);
+    return true;
+}
+
 /* A crash may have come between a parent's end, or pause, and its children's. */
 void cascade_check_parent(struct step *st) {
     const struct run_exec *re = st->re;
@@ -323,7 +351,7 @@ void cascade_check_parent(struct step *st) {
     bool going = st->s->status == RUN_PENDING || st->s->status == RUN_RUNNING;
     if (ended && !(re->child_flags & CHILD_DETACHED) &&
         (awaited || (rc == 0 && h.status == RUN_CANCELLED)))
-        kin_tell(st, ENGINE_CANCEL, self, ended_why(rc, h.status));
+        tell(st, ENGINE_CANCEL, self, ended_why(rc, h.status), str_c(re->parent_id));
     else if (rc == 0 && h.status == RUN_PAUSED && awaited && going)
         kin_tell(st, ENGINE_PAUSE, self, WHY_PAUSED);
 }

@@ -433,8 +433,8 @@ static int end_read(struct step *st, const struct exec_child *x, struct node_chi
     return out->run_id.p ? 0 : WOPR_E_NO_MEMORY;
 }
 
-/* The cascade of this run's own cancel was cut off by a crash after it reached this child: its
- * run.cancelled has our reason and, unlike anybody else's, no cancelledBy. */
+/* The child was cancelled by a cascade that comes from here or from above, and nobody here knows
+ * of it any more. */
 static bool cancel_cut_off(struct step *st, const struct run_head *h) {
     struct event_list l;
     if (h->status != RUN_CANCELLED) return false;
@@ -442,17 +442,14 @@ static bool cancel_cut_off(struct step *st, const struct run_head *h) {
         l.n == 0)
         return false;
     struct str p = l.v[0].payload;
-    return str_eqc(json_get(p, "reason"), "\"parent-cancelled\"") &&
-           json_get(p, "cancelledBy").n == 0;
+    if (!str_eqc(json_get(p, "reason"), "\"parent-cancelled\"")) return false;
+    return cascade_goes_on(st, json_string(json_get(p, "cancelledBy"), st->a));
 }
 
 static void child_ended(struct step *st, struct exec_child *x, const struct run_head *h) {
     struct node_child_end end;
     int node = x->node;
-    if (h && x->wait && cancel_cut_off(st, h)) {
-        kin_tell(st, ENGINE_CANCEL, str_c(st->re->run_id), "cancel-recovery");
-        return;
-    }
+    if (h && x->wait && cancel_cut_off(st, h)) return;
     int rc = end_read(st, x, &end);
     if (rc != 0) {
         plan_fail(st->p, rc, "the result of a child run cannot be read");

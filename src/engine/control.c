@@ -21,6 +21,7 @@ static void attach(struct step *st, struct engine_cmd *cmd, enum run_status stat
 /* INT-42: children first.  Until they are down the command stays where it was, first in the
  * mailbox, and the run does nothing else. */
 static void cancel(struct step *st, struct engine_cmd *cmd) {
+    st->cascade_from = cmd->cascade_from;
     if (!cascade_down(st, CASCADE_CANCEL)) {
         exec_mail_put_back(st->re, cmd);
         st->held = true;

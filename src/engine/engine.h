@@ -93,8 +93,9 @@ struct engine_cmd {
     struct str tenant, workspace, subject,
         principal; /* subject: raw JSON Subject (D18); principal: subjectId */
     bool test_mode;
-    struct str run_id; /* target; CREATE: empty, minted by the engine; FORK: the source */
-    struct str reason; /* may be empty */
+    struct str run_id;       /* target; CREATE: empty, minted by the engine; FORK: the source */
+    struct str reason;       /* may be empty */
+    struct str cascade_from; /* CANCEL by a run above (the engine's own): which of them began it */
     enum drain_policy drain;
     /* RESOLVE: failures are VALIDATION, FORBIDDEN, INTERRUPT_NOT_FOUND, _RESOLVED, _EXPIRED,
      * _CANCELLED, _GONE (cancelled by its parent, 410), CORRELATION_MISMATCH */

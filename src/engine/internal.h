@@ -260,6 +260,7 @@ struct step {
     bool held;  /* the first command waits for the cascade: nothing else happens */
     const struct node_child_end *child; /* for the executor that is entered now */
     struct engine_cmd *cmd;             /* its effect is in p */
+    struct str cascade_from; /* of the cancel at hand: the run above that began it, or empty */
 };
 struct worker {
     struct engine *e;
@@ -390,6 +391,9 @@ void kin_call_send(struct kin_call *c);            /* again is allowed once it w
 void kin_call_free(struct kin_call *c);            /* drops the caller's reference; takes NULL */
 /* Send and forget. */
 void kin_tell(struct step *st, enum engine_op op, struct str run_id, const char *reason);
+/* by: cancelledBy of a child that ended with parent-cancelled.  true: the cancel of this run, or of
+ * one above it, was cut off by a crash after it had reached the child, and goes on. */
+bool cascade_goes_on(struct step *st, struct str by);
 bool kin_transient(int rc); /* worth another try later */
 enum cascade { CASCADE_CANCEL, CASCADE_TIMEOUT, CASCADE_FAILURE, CASCADE_LEFT };
 /* Are all children down that may not outlive this end of the run (INT-41, INT-42)?  false: they are

@@ -1,6 +1,7 @@
 /* checks.c: what must be true when the storm is over. */
 #include "world.h"
 
+#include "base/mem.h"
 #include "codec/bytes.h"
 
 #include <stdio.h>
@@ -132,17 +133,43 @@ static void effect_key(const char *run, char hex[65]) { /* IDEM-16, first attemp
     sha256_hex(&d, hex);
 }
 
+struct key {
+    char hex[65];
+};
+static int key_order(const void *a, const void *b) { return strcmp(a, b); }
+
+static struct key *keys_sorted(size_t n) { /* of all requests */
+    struct key *v = mem_array(n + 1, sizeof *v);
+    struct peer_request r;
+    cr_assert_not_null(v);
+    for (size_t k = 0; k < n && peer_request_at(peer, k, &r); k++)
+        snprintf(v[k].hex, sizeof v[k].hex, "%.64s", r.key);
+    qsort(v, n, sizeof *v, key_order);
+    return v;
+}
+
+static size_t key_times(const struct key *v, size_t n, const char hex[65]) {
+    size_t at = 0, times = 0;
+    for (size_t len = n; len > 0;) { /* the first that is not less */
+        size_t half = len / 2;
+        bool less = strcmp(v[at + half].hex, hex) < 0;
+        at += less ? half + 1 : 0;
+        len = less ? len - half - 1 : half;
+    }
+    while (at + times < n && strcmp(v[at + times].hex, hex) == 0) times++;
+    return times;
+}
+
 /* STORE-42: one identity per run, and a run that completed had its effect.  What was repeated is
  * bounded by the processes that were harmed while an answer was on its way. */
 void checks_outside(const struct storm *s) {
     size_t requests = peer_count(peer), known = 0, effects = 0;
+    struct key *keys = keys_sorted(requests);
     for (int i = 0; i < made_nr(); i++) {
         char hex[65];
-        struct peer_request r;
-        size_t times = 0;
         if (made[i].shape != SHAPE_OUTSIDE) continue;
         effect_key(made[i].id, hex);
-        for (size_t k = 0; peer_request_at(peer, k, &r); k++) times += strcmp(r.key, hex) == 0;
+        size_t times = key_times(keys, requests, hex);
         bool done = str_eqc(text_at(snapshot(i), "status"), "completed");
         if (made[i].replay) cr_expect_eq(times, 0u, "FORK-12: the replay %s asked", made[i].id);
         else if (done && !made[i].fork) cr_expect_geq(times, 1u, "%s asked nobody", made[i].id);
@@ -150,6 +177,7 @@ void checks_outside(const struct storm *s) {
         effects += times > 0;
         if (i % 16 == 0) arena_reset(test_arena());
     }
+    mem_free(keys);
     cr_expect_eq(known, requests, "%zu of %zu requests carry no run's id", requests - known,
                  requests);
     fprintf(stderr,

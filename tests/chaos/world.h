@@ -15,8 +15,8 @@
 enum {
     HOSTS = 3,
     CLIENTS = 3,
-    OPS_MAX = 20000, /* of one client */
-    RUNS_MAX = 40000,
+    OPS_MAX = 60000, /* of one client */
+    RUNS_MAX = 100000,
     ID_BYTES = 64,
     ANSWER_BYTES = 65536,
     ASK_WAIT_MS = 3000 /* a stopped host accepts connections and says nothing */

@@ -13,8 +13,8 @@ struct peer {
     struct MHD_Daemon *daemon;
     pthread_mutex_t mu;
     pthread_cond_t freed;
-    struct peer_request v[PEER_REQUESTS_MAX];
-    size_t n;
+    struct peer_request *v;
+    size_t n, cap;
     unsigned odd_nr;
     int odd_status;
     bool hold, stopping;
@@ -24,13 +24,24 @@ static void copy(char *to, size_t size, const char *from) {
     snprintf(to, size, "%s", from != NULL ? from : "");
 }
 
+static void keep(struct peer *p, const struct peer_request *r) {
+    if (p->n == p->cap) {
+        size_t cap = p->cap > 0 ? p->cap * 2 : 64;
+        struct peer_request *v = mem_grow(p->v, cap, sizeof *v);
+        if (!v) abort();
+        p->v = v;
+        p->cap = cap;
+    }
+    p->v[p->n++] = *r;
+}
+
 static int take(struct peer *p, struct MHD_Connection *c, struct peer_request *r) {
     copy(r->key, sizeof r->key, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Idempotency-Key"));
     copy(r->content_type, sizeof r->content_type,
          MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type"));
     int status = 200;
     pthread_mutex_lock(&p->mu);
-    if (p->n < PEER_REQUESTS_MAX) p->v[p->n++] = *r;
+    keep(p, r);
     while (p->hold && !p->stopping) pthread_cond_wait(&p->freed, &p->mu);
     if (p->odd_nr > 0) {
         p->odd_nr--;
@@ -98,6 +109,7 @@ void peer_stop(struct peer *p) {
     MHD_stop_daemon(p->daemon);
     pthread_cond_destroy(&p->freed);
     pthread_mutex_destroy(&p->mu);
+    mem_free(p->v);
     mem_free(p);
 }
 

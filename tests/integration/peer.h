@@ -8,8 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define PEER_REQUESTS_MAX 4096
-
 struct peer_request {
     char method[16], path[128], key[160], body[512], content_type[80];
 };
