@@ -40,11 +40,24 @@ static void response_take(struct engine_cmd *cmd, const struct idem_response *r)
     cmd->replayed = true;
 }
 
+/* The same key gets the same answer (IDEM-5), so a lasting one that could not be kept is not given.
+ */
+static void not_kept(struct engine_cmd *cmd, int rc) {
+    struct engine_result *r = &cmd->result;
+    bool conflict = rc == WOPR_E_IDEM_CONFLICT;
+    if (!conflict && cmd->response.transient_until_ms > 0) return;
+    *r = (struct engine_result){.run_id = r->run_id, .retry_after_s = SUBMIT_RETRY_AFTER_S};
+    r->rc = wopr_error_set(&r->err, conflict ? rc : WOPR_E_UNAVAILABLE, "%s",
+                           conflict ? wopr_err_text(rc)
+                                    : "the answer could not be kept; repeat the request");
+    (void)cmd_render(cmd);
+}
+
 static void side_done(void *ctx, struct plan *p, int rc) {
     struct engine_cmd *cmd = ctx;
     struct engine *e = cmd->priv;
-    /* Not kept for want of a working log: the answer is still true, a retry executes again. */
-    if (rc == 0 && p->idem_hit) response_take(cmd, &p->idem_response);
+    if (rc != 0) not_kept(cmd, rc);
+    else if (p->idem_hit) response_take(cmd, &p->idem_response);
     plan_unref(p);
     answer_later(e, cmd);
     pthread_mutex_lock(&e->mu);
@@ -67,7 +80,12 @@ void cmd_settle(struct engine *e, struct engine_cmd *cmd) {
     struct plan *p;
     cmd->priv = e;
     if (cmd->result.rc < 0) e->refused[-cmd->result.rc]++;
-    if (!cmd_render(cmd) || !(p = plan_new())) {
+    if (!cmd_render(cmd)) {
+        answer_later(e, cmd);
+        return;
+    }
+    if (!(p = plan_new())) {
+        not_kept(cmd, WOPR_E_NO_MEMORY);
         answer_later(e, cmd);
         return;
     }
@@ -78,6 +96,7 @@ void cmd_settle(struct engine *e, struct engine_cmd *cmd) {
     pthread_mutex_unlock(&e->mu);
     if (go && response_copy(cmd, p) && log_append(e->log, p, side_done, cmd) == 0) return;
     plan_unref(p);
+    not_kept(cmd, WOPR_E_UNAVAILABLE);
     answer_later(e, cmd);
     if (!go) return;
     pthread_mutex_lock(&e->mu);

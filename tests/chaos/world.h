@@ -72,7 +72,7 @@ struct client {
     uint64_t rng;
     struct op *ops;
     int ops_nr;
-    char wrong[768]; /* what was not as it should be; "" = nothing */
+    char wrong[1024]; /* what was not as it should be; "" = nothing */
 };
 extern struct client clients[CLIENTS];
 extern struct made made[RUNS_MAX];

@@ -375,6 +375,19 @@ Test(engine_control, a_keyed_pause_is_replayed_and_does_nothing_more /* RUN-28 *
     world_check_log(r);
 }
 
+Test(engine_control, an_answer_that_cannot_be_kept_is_not_given /* IDEM-5 */) {
+    struct str r = delayed_run(NULL);
+    wopr_log_stop(W.log);
+    for (int keyed = 0; keyed < 2; keyed++) {
+        struct call c;
+        call_init(&c, ENGINE_RESUME, r); /* it runs */
+        if (keyed) call_key(&c, "r", "{}");
+        call_do(&c);
+        cr_expect_eq(c.cmd.result.rc, keyed ? WOPR_E_UNAVAILABLE : WOPR_E_CONFLICT);
+        call_fini(&c);
+    }
+}
+
 Test(engine_control, an_answer_without_an_effect_is_kept_too /* IDEM-4 */) {
     struct str r = delayed_run(NULL);
     for (int i = 0; i < 2; i++) {
