@@ -63,6 +63,15 @@ int idem_prepare(struct call *c, struct str key, struct wopr_error *err) {
     return 0;
 }
 
+/* The first one's answer is kept and waits elsewhere, after the restart or at another host. */
+static void answer_draining(struct call *c) {
+    struct wopr_error err = {0};
+    (void)wopr_error_set(&err, WOPR_E_UNAVAILABLE, "the host is shutting down; retry later");
+    wopr_error_details(&err, "{\"retryAfter\":1}");
+    c->refusal = REFUSED_DRAINING;
+    http_fail(&c->pub, &err);
+}
+
 static void answer_in_flight(struct call *c) {
     struct wopr_error err = {0};
     (void)wopr_error_set(&err, WOPR_E_IDEM_IN_FLIGHT,
@@ -132,11 +141,12 @@ enum idem_step idem_enter(struct call *c) {
     }
     bool same =
         sha256_eq(&slot->digest, &c->pub.idem.digest); /* CON-40: another body does not wait */
-    bool wait = same && now < c->gate_deadline_ms && !server_draining(s);
+    bool draining = server_draining(s), wait = same && now < c->gate_deadline_ms && !draining;
     if (wait) list_add_tail(&slot->waiters, &c->gate_link);
     pthread_mutex_unlock(&g->lock);
     if (!wait) {
-        answer_in_flight(c);
+        if (same && draining) answer_draining(c);
+        else answer_in_flight(c);
         return IDEM_REPLY;
     }
     if (ticker_set(&s->ticker, &c->timer, c->gate_deadline_ms) != 0)

@@ -3,12 +3,14 @@
  * socket.
  */
 #include "base/mem.h"
+#include "http/http_internal.h"
 #include "http_world.h"
 
 #include <criterion/criterion.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <time.h>
 
 static void up(void) { world_up(NULL); }
 
@@ -531,6 +533,25 @@ Test(http_limit, a_duplicate_does_not_wait_for_ever /* IDEM-11 */, .timeout = 60
     hang_up(first);
     hang_up(second);
     world_down();
+}
+
+Test(http_idem, a_duplicate_that_waits_is_sent_elsewhere_by_a_drain /* IDEM-11 */) {
+    struct client *first = dial(), *second = dial();
+    send_keyed(first, "/v1/later", "k", "{}");
+    wait_for(&W.waiting, 1);
+    send_keyed(second, "/v1/later", "k", "{}");
+    for (int i = 0; i < 5000 && atomic_load(&W.server->in_flight) < 2; i++)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    cr_assert_eq(atomic_load(&W.server->in_flight), 2u);
+    http_server_drain(W.server, 1); /* the first one is still at it */
+    cr_assert(hear(second));
+    cr_expect_eq(second->status, 503);
+    cr_expect_str_eq(header_of(second, "Retry-After"), "1");
+    world_open();
+    cr_assert(hear(first));
+    cr_expect_eq(first->status, 201);
+    hang_up(first);
+    hang_up(second);
 }
 
 Test(http_idem, an_unstored_answer_frees_the_key /* IDEM-8 */) {
