@@ -142,7 +142,9 @@ void sse_pump(struct sse *s, unsigned want, uint64_t until_ns);
 void sse_round(struct sse *s, struct hist *latency); /* forget who has seen; starts the clock */
 
 /* ------------------------------------------------------------------ figures */
+int accepted_as(const struct options *o, const char *figure); /* the figure, under this name */
 int cmd_accepted(const struct options *o);
+int cmd_accepted_beside(const struct options *o);
 int cmd_completed(const struct options *o);
 int cmd_flat(const struct options *o);
 int cmd_reads(const struct options *o);

@@ -75,12 +75,14 @@ static void window_post_runs(struct window *w, const struct options *o) {
     w->expect = 201;
 }
 
-int cmd_accepted(const struct options *o) {
+int accepted_as(const struct options *o, const char *figure) {
     static struct window w;
     if (target_parse(&w.t, o) != 0) return 1;
     window_post_runs(&w, o);
-    return window_run(&w, o, 0, "accepted", "accepted_per_s");
+    return window_run(&w, o, 0, figure, "accepted_per_s");
 }
+
+int cmd_accepted(const struct options *o) { return accepted_as(o, "accepted"); }
 
 int cmd_latency(const struct options *o) {
     static struct window w;

@@ -134,6 +134,22 @@ static int trigger_answer(struct trigger *g) {
     return rc == 1 ? a.status : -1;
 }
 
+int cmd_accepted_beside(const struct options *o) {
+    struct target t;
+    struct sse s;
+    struct options silent = *o;
+    char id[BENCH_RUN_ID_MAX], path[PATH_BYTES];
+    silent.workflow = "bench-wait";
+    if (!streams_allowed(o, "accepted-beside")) return 0;
+    if (target_parse(&t, o) != 0 || stream_path(&silent, &t, id, path) != 0) return 1;
+    int rc = sse_open(&s, &t, path, (unsigned)o->streams);
+    sse_pump(&s, UINT32_MAX, clock_mono_ns() + SETTLE_MS * 1000000ull);
+    if (rc == 0) rc = accepted_as(o, "accepted-beside");
+    sse_close(&s);
+    run_cancel(&t, id);
+    return rc;
+}
+
 static int fanout_rounds(const struct options *o, struct sse *s, struct trigger *g, struct hist *h,
                          struct hist *last, uint64_t *lost) {
     static struct hist warm;

@@ -65,6 +65,7 @@ for n in ("1000", "10000"):
 line("memory of 10,000 idle streams", ("wopr-idle-streams", "rss_with_streams"), None, "MiB", at_most(120), "<= 120")
 line("  of it, added by the streams, to bare", ("wopr-idle-streams", "rss_per_10000"), ("bare-idle-streams", "rss_per_10000"), "x", at_least(0), "-")
 line("CPU of 10,000 idle streams", ("wopr-idle-streams", "cpu_while_idle"), None, "%", at_most(1), "<= 1 (none)")
+line("accepted/s beside 10,000 idle streams, to none", ("wopr-accepted-beside", "accepted_per_s"), ("wopr-accepted-alone", "accepted_per_s"), "x", at_least(0), "-")
 line("memory idle", ("wopr-memory-idle", "rss"), None, "MiB", at_most(20), "<= 20")
 line("memory after 10,000 runs", ("wopr-memory-10000", "rss"), None, "MiB", at_least(0), "-")
 line("start to first answer, empty database", ("wopr-startup-empty", "start_to_answer_p50"), None, "ms", at_most(100), "<= 100")

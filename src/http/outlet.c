@@ -28,7 +28,8 @@
 enum {
     OUTLETS_PER_TURN = 64, /* streams served before requests get their turn */
     OUTLETS_EVENTS = 64,
-    OUTLETS_LOOK_MS = 500 /* between two looks at the stuck ones */
+    OUTLETS_LOOK_MS = 500,         /* between two looks at the stuck ones */
+    OUTLET_UNSENT_MAX = 256 * 1024 /* in the kernel, of a client that reads slowly (L3) */
 };
 static const char CHUNK_END[] = "\r\n";
 static const char LAST_CHUNK[] = "0\r\n\r\n";
@@ -43,10 +44,11 @@ struct outlets {
 /* --- one socket --- */
 
 static bool adopt(struct outlets *o, struct stream *st, int fd) {
-    const int on = 1, off = 0;
+    const int on = 1, off = 0, unsent = OUTLET_UNSENT_MAX;
     struct epoll_event ev = {.events = EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = st};
     if (setsockopt(fd, IPPROTO_TCP, TCP_CORK, &off, sizeof off) != 0 ||
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0)
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
+        setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent) != 0)
         return false;
     return epoll_ctl(o->epoll_fd, EPOLL_CTL_ADD, fd, &ev) == 0;
 }
