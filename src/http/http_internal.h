@@ -72,9 +72,10 @@ void loops_stop(struct http_server *s);    /* nothing may be suspended */
 
 /* ---- outlet.c: sockets of live streams, taken out of libmicrohttpd; a set for each loop ---- */
 struct outlets;
-struct outlets *outlets_new(void);       /* NULL without memory or descriptors */
-void outlets_free(struct outlets *o);    /* ends its streams; nobody turns or wakes it any more */
-int outlets_fd(const struct outlets *o); /* readable: outlets_turn has something to look at */
+struct outlets *outlets_new(void);         /* NULL without memory or descriptors */
+void outlets_free(struct outlets *o);      /* ends its streams; nobody turns or wakes it any more */
+bool outlets_any(const struct outlets *o); /* on the loop's thread */
+int outlets_fd(const struct outlets *o);   /* readable: outlets_turn has something to look at */
 void outlets_wake(struct outlets *o, struct park *p); /* any thread; loop_wake is the caller's */
 /* On the loop's thread: serve whom somebody woke, and with look what sockets have to say. */
 void outlets_turn(struct outlets *o, bool look);

@@ -81,12 +81,14 @@ static void *loop_main(void *arg) {
         if (atomic_load(&l->quiesce)) quiet(l);
         if (atomic_load(&l->stop)) break;
         (void)MHD_run(l->daemon);
-        outlets_turn(l->outlets, fds[2].revents != 0);
+        bool streams = outlets_any(l->outlets);
+        if (streams) outlets_turn(l->outlets, fds[2].revents != 0);
         fds[2].revents = 0;
-        int ms = outlets_wait_ms(l->outlets, wait_ms(l));
-        if (ms == 0 && ++busy < LOOP_BUSY_ROUNDS) continue;
+        int ms = wait_ms(l);
+        if (streams) ms = outlets_wait_ms(l->outlets, ms);
+        if (ms == 0 && (!streams || ++busy < LOOP_BUSY_ROUNDS)) continue;
         busy = 0;
-        if (poll(fds, 3, ms) > 0 && fds[1].revents != 0) take_wake(l);
+        if (poll(fds, streams ? 3 : 2, ms) > 0 && fds[1].revents != 0) take_wake(l);
     }
     return NULL;
 }

@@ -197,6 +197,8 @@ int outlets_wait_ms(const struct outlets *o, int ms) {
     return ms < 0 || ms > OUTLETS_LOOK_MS ? OUTLETS_LOOK_MS : ms;
 }
 
+bool outlets_any(const struct outlets *o) { return !list_empty(&o->live); }
+
 int outlets_fd(const struct outlets *o) { return o->epoll_fd; }
 
 struct outlets *outlets_new(void) {
