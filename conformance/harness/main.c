@@ -48,6 +48,31 @@ ReportHook(TEST_CRASH)(struct criterion_test_stats *s) {
         .suite = s->test->category, .name = s->test->name, .outcome = FAILED, .reason = "crashed"};
 }
 
+/* A test that runs out of time ends without POST_TEST. */
+static const struct criterion_test *started[RESULTS_MAX];
+static size_t started_nr;
+
+ReportHook(PRE_INIT)(struct criterion_test *t) {
+    if (started_nr < RESULTS_MAX) started[started_nr++] = t;
+}
+
+static bool has_result(const struct criterion_test *t) {
+    for (size_t i = 0; i < results_nr; i++)
+        if (strcmp(results[i].name, t->name) == 0 && strcmp(results[i].suite, t->category) == 0)
+            return true;
+    return false;
+}
+
+static void miss_nobody(void) {
+    for (size_t i = 0; i < started_nr; i++) {
+        if (has_result(started[i]) || results_nr == RESULTS_MAX) continue;
+        printf("%s::%s began and did not end: out of time?\n", started[i]->category,
+               started[i]->name);
+        results[results_nr++] = (struct result){
+            .suite = started[i]->category, .name = started[i]->name, .outcome = FAILED};
+    }
+}
+
 static bool write_results(const char *path) {
     FILE *f = fopen(path, "w");
     if (f == NULL) return false;
@@ -127,6 +152,7 @@ static int run_tests(struct criterion_test_set *tests) {
         int first = host_stop(&own), second = host_stop(&limited);
         ended_well = first == 0 && second == 0;
     }
+    miss_nobody();
     unsigned failed = summary();
     if (file != NULL && !write_results(file)) {
         fprintf(stderr, "conformance: cannot write %s\n", file);
