@@ -468,8 +468,8 @@ static unsigned look_around(struct engine *e) {
         p->alone = was_alone; /* not seen: look again */
     if (store_data_version(e->store, &version, &err) == 0 && version != p->version) {
         p->version = version;
-        if (hear_moves(
-                e)) { /* the sweep asks who holds what: that must not be older than the move */
+        if (hear_moves(e)) {
+            /* The sweep asks who holds what: that must not be older than the move. */
             (void)look_at_hosts(e, now_ms, &sweep);
             sweep = true;
         }

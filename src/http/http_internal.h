@@ -261,6 +261,7 @@ enum MHD_Result request_access(void *cls, struct MHD_Connection *conn, const cha
                                size_t *size, void **con_cls);
 void request_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
                        enum MHD_RequestTerminationCode why);
+int refuse_draining(struct call *c, struct wopr_error *err); /* UNAVAILABLE, in err */
 /* body.c */
 MUST_CHECK int body_admit(struct call *c,
                           struct wopr_error *err);      /* at the head: type and declared length */

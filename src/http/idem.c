@@ -66,9 +66,7 @@ int idem_prepare(struct call *c, struct str key, struct wopr_error *err) {
 /* The first one's answer is kept and waits elsewhere, after the restart or at another host. */
 static void answer_draining(struct call *c) {
     struct wopr_error err = {0};
-    (void)wopr_error_set(&err, WOPR_E_UNAVAILABLE, "the host is shutting down; retry later");
-    wopr_error_details(&err, "{\"retryAfter\":1}");
-    c->refusal = REFUSED_DRAINING;
+    (void)refuse_draining(c, &err);
     http_fail(&c->pub, &err);
 }
 

@@ -86,22 +86,28 @@ static enum MHD_Result take_header(void *cls, enum MHD_ValueKind kind, const cha
     return MHD_YES;
 }
 
-static int admit(struct call *c, struct wopr_error *err) {
-    struct http_server *s = c->pub.server;
-    const char *why = NULL;
-    if (server_draining(s)) {
-        why = "the host is shutting down";
-        c->refusal = REFUSED_DRAINING;
-        c->close_after = true;
-    } else if (atomic_fetch_add(&s->in_flight, 1) >= s->cfg.requests_max) {
-        why = "the host is at capacity";
-        atomic_fetch_sub(&s->in_flight, 1);
-        c->refusal = REFUSED_CAPACITY;
-    } else c->admitted = true;
-    if (!why) return 0;
+static int refuse_for_now(struct call *c, enum metric_refusal reason, const char *why,
+                          struct wopr_error *err) {
+    c->refusal = reason;
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE, "%s; retry later", why);
     wopr_error_details(err, "{\"retryAfter\":1}");
     return WOPR_E_UNAVAILABLE;
+}
+
+int refuse_draining(struct call *c, struct wopr_error *err) {
+    c->close_after = true;
+    return refuse_for_now(c, REFUSED_DRAINING, "the host is shutting down", err);
+}
+
+static int admit(struct call *c, struct wopr_error *err) {
+    struct http_server *s = c->pub.server;
+    if (server_draining(s)) return refuse_draining(c, err);
+    if (atomic_fetch_add(&s->in_flight, 1) >= s->cfg.requests_max) {
+        atomic_fetch_sub(&s->in_flight, 1);
+        return refuse_for_now(c, REFUSED_CAPACITY, "the host is at capacity", err);
+    }
+    c->admitted = true;
+    return 0;
 }
 
 static int find_route(struct call *c, struct wopr_error *err) {

@@ -218,10 +218,10 @@ static bool within(uint64_t ms, const atomic_uint *what, unsigned value) {
     return false;
 }
 
-static bool nothing_suspended(void) {
-    for (int i = 0; i < 2500 && atomic_load(&W.server->parked) > 0; i++)
+static bool suspended_are(int n) {
+    for (int i = 0; i < 2500 && atomic_load(&W.server->parked) != n; i++)
         nanosleep(&(struct timespec){0, 2000000}, NULL);
-    return atomic_load(&W.server->parked) == 0;
+    return atomic_load(&W.server->parked) == n;
 }
 
 Test(http_stream, an_idle_one_is_not_a_suspended_connection /* H10 */) {
@@ -232,7 +232,7 @@ Test(http_stream, an_idle_one_is_not_a_suspended_connection /* H10 */) {
         c[i] = tail(no, i % 2 ? "&buf=10" : "");
         cr_assert(hear_until(c[i], ":ok\n\n"));
     }
-    cr_expect(nothing_suspended());
+    cr_expect(suspended_are(0));
     cr_expect_eq(atomic_load(&W.server->streams), (unsigned)N);
     cr_expect(within(5000, &W.server->connections, N), "a socket counts once: %u",
               atomic_load(&W.server->connections));
@@ -274,9 +274,7 @@ Test(http_stream_cfg, without_a_descriptor_to_spare_libmicrohttpd_serves_on /* H
     cr_assert_eq(setrlimit(RLIMIT_NOFILE, &tight), 0);
     struct client *c = tail(no, "");
     cr_assert(hear_until(c, "id: 0\n"));
-    for (int i = 0; i < 2500 && atomic_load(&W.server->parked) < 2; i++)
-        nanosleep(&(struct timespec){0, 2000000}, NULL);
-    cr_expect_eq(atomic_load(&W.server->parked), 2);
+    cr_expect(suspended_are(2));
     cr_assert_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
     world_append(no, "r1", 1, LOGGED, 1);
     world_append(no, "r1", 2, ENDED, 1);
@@ -298,7 +296,7 @@ Test(http_stream_cfg, who_does_not_read_is_cut /* SSE-25 */, .timeout = 60) {
     struct seed big[] = {{EV_LOG_APPENDED, payload}};
     struct client *c = tail(no, "");
     cr_assert(hear_until(c, ":ok\n\n"));
-    cr_assert(nothing_suspended());
+    cr_assert(suspended_are(0));
     for (int64_t i = 0; i < 60; i++) world_append(no, "r1", i, big, 1); /* 12 MB */
     cr_expect(within(20000, &W.server->streams, 0));
     hang_up(c);
