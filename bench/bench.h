@@ -148,6 +148,7 @@ int cmd_accepted_beside(const struct options *o);
 int cmd_completed(const struct options *o);
 int cmd_flat(const struct options *o);
 int cmd_reads(const struct options *o);
+int cmd_replays(const struct options *o);
 int cmd_latency(const struct options *o);
 int cmd_first_event(const struct options *o);
 int cmd_echo(const struct options *o);

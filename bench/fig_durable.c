@@ -3,6 +3,7 @@
 #include "bench.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -360,9 +361,8 @@ static int host_start(struct peer_host *h, const struct options *o) {
                     "0",
                     "--db",
                     (char *)o->db,
-                    "--api-key",
-                    (char *)mine.key,
                     NULL};
+    setenv("OPENWOP_API_KEY", mine.key, 1);
     uint64_t end = clock_mono_ns() + HOST_SECONDS_MAX * BENCH_NS;
     h->pid = proc_spawn(argv, "/dev/null");
     while (h->pid > 0 && clock_mono_ns() < end) {

@@ -32,19 +32,9 @@ static double start_once(const struct options *o) {
     (void)snprintf(url, sizeof url, "http://127.0.0.1:%u", no);
     mine.url = url;
     if (no == 0 || target_parse(&t, &mine) != 0) return -1;
-    char *argv[] = {(char *)o->wopr,
-                    "serve",
-                    "--port",
-                    port,
-                    "--ops-port",
-                    "-1",
-                    "--log-level",
-                    "error",
-                    "--db",
-                    (char *)o->db,
-                    "--api-key",
-                    (char *)(o->key ? o->key : "wopr-bench-start-key"),
-                    NULL};
+    char *argv[] = {(char *)o->wopr, "serve", "--port", port,          "--ops-port", "-1",
+                    "--log-level",   "error", "--db",   (char *)o->db, NULL};
+    setenv("OPENWOP_API_KEY", o->key ? o->key : "wopr-bench-start-key", 1);
     uint64_t t0 = clock_mono_ns(), end = t0 + START_SECONDS_MAX * BENCH_NS;
     pid_t pid = proc_spawn(argv, "/dev/null");
     double ms = -1;

@@ -1,4 +1,5 @@
-/* fig_runs.c: figures about runs: accepted, completed, flat, reads, latency, first event, echo. */
+/* fig_runs.c: figures about runs: accepted, completed, flat, reads, replays, latency, first event,
+ * echo. */
 #include "bench.h"
 
 #include "codec/ident.h"
@@ -300,6 +301,32 @@ int cmd_reads(const struct options *o) {
         w.expect = 200;
         buf_init(&w.request, 16);
         rc = window_run(&w, o, 0, "reads", "reads_per_s");
+    }
+    flock_fini(&f);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ a finished run, again and
+ * again
+ */
+int cmd_replays(const struct options *o) {
+    static struct window w;
+    struct flock f;
+    double seconds;
+    char path[PATH_MAX_BYTES];
+    int rc = flock_init(&f, o, 1);
+    if (rc == 0) rc = flock_go(&f, o, o->seconds, &seconds);
+    if (rc == 0 && f.completed != 1) {
+        fprintf(stderr, "wopr-bench: the run that was to be replayed did not complete\n");
+        rc = 1;
+    }
+    if (rc == 0) {
+        w.t = f.t;
+        w.expect = 200;
+        (void)snprintf(path, sizeof path, "/v1/runs/%s/events", f.ids[0]);
+        buf_init(&w.request, 4096);
+        request_make(&w.request, &w.t, "GET", path, "text/event-stream", STR_NONE);
+        rc = window_run(&w, o, 0, "replays", "replays_per_s");
     }
     flock_fini(&f);
     return rc;

@@ -15,6 +15,7 @@ static const struct figure {
     {"reads", cmd_reads, "GET /v1/runs/{id} a second, closed loop"},
     {"latency", cmd_latency, "POST /v1/runs at --rate, open loop"},
     {"first-event", cmd_first_event, "create to first SSE event at --rate, open loop"},
+    {"replays", cmd_replays, "event streams of one finished run per second"},
     {"accepted-beside", cmd_accepted_beside, "accepted, beside --streams silent SSE streams"},
     {"idle-streams", cmd_idle_streams, "memory and CPU of --streams silent SSE streams (--pid)"},
     {"fanout", cmd_fanout, "latency of one event to --streams SSE streams"},

@@ -57,6 +57,7 @@ line("reads/s to bare echo GET", ("wopr-reads", "reads_per_s"), ("bare-echo-get"
 line("completed/s to reference in-memory host", ("wopr-completed", "completed_per_s"), ("reference-in-memory-completed", "completed_per_s"), "x", at_least(1), "> 1")
 line("completed/s to reference SQLite host (both full)", ("wopr-completed", "completed_per_s"), ("reference-sqlite-completed", "completed_per_s"), "x", at_least(50), ">= 50")
 line("accepted/s to reference in-memory host", ("wopr-accepted", "accepted_per_s"), ("reference-in-memory-accepted", "accepted_per_s"), "x", at_least(0), "-")
+line("replays/s of a finished run to reference in-memory host", ("wopr-replays", "replays_per_s"), ("reference-in-memory-replays", "replays_per_s"), "x", at_least(1), ">= 1")
 line("accepted/s to reference SQLite host", ("wopr-accepted", "accepted_per_s"), ("reference-sqlite-accepted", "accepted_per_s"), "x", at_least(0), "-")
 for n in ("1000", "10000"):
     for p in ("p50", "p99"):

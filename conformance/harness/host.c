@@ -27,6 +27,7 @@ static int64_t now(void) { return (int64_t)clock_mono_ms(); }
 static void become(const char *const *argv, int out) {
     dup2(out, STDOUT_FILENO);
     for (int fd = 3; fd < FDS_MAX; fd++) close(fd);
+    setenv("OPENWOP_API_KEY", HOST_KEY, 1); /* not an argument: those can be read by everybody */
     execv(argv[0], (char *const *)argv);
     _exit(127);
 }
@@ -105,22 +106,10 @@ bool host_start(struct host *h, const char *program, const char *const *extra) {
         return false;
     }
     snprintf(db, sizeof db, "%s/w.db", h->dir);
-    const char *argv[ARGS_MAX] = {program,
-                                  "serve",
-                                  "--port",
-                                  "0",
-                                  "--ops-port",
-                                  "-1",
-                                  "--db",
-                                  db,
-                                  "--api-key",
-                                  HOST_KEY,
-                                  "--log-level",
-                                  "warn",
-                                  "--address-rate",
-                                  "0",
-                                  "--conformance-seed"};
-    int n = 15;
+    const char *argv[ARGS_MAX] = {
+        program,       "serve", "--port",         "0", "--ops-port",        "-1", "--db", db,
+        "--log-level", "warn",  "--address-rate", "0", "--conformance-seed"};
+    int n = 13;
     for (const char *const *a = extra; a != NULL && *a != NULL && n < ARGS_MAX - 1; a++)
         argv[n++] = *a;
     fflush(NULL);

@@ -5,6 +5,7 @@
 #include "base/fault.h"
 
 #include <malloc.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,19 @@ char *mem_strndup(const char *p, size_t n) {
     return copy;
 }
 
-void mem_free(void *p) { free(p); }
+static atomic_uint_fast64_t freed_large;
+
+void mem_free(void *p) {
+    size_t n = malloc_usable_size(p);
+    if (n >= MEM_LARGE_BYTES) atomic_fetch_add_explicit(&freed_large, n, memory_order_relaxed);
+    free(p);
+}
+
+void mem_freed_by_library(size_t n) {
+    atomic_fetch_add_explicit(&freed_large, n, memory_order_relaxed);
+}
+
+uint64_t mem_freed_large(void) { return atomic_load_explicit(&freed_large, memory_order_relaxed); }
 
 enum { TRIM_BYTES = 4 << 20, MMAP_BYTES = 1 << 20 };
 
@@ -54,6 +67,12 @@ void mem_serve(void) {
 #ifdef M_TRIM_THRESHOLD /* setting one switches glibc's own adjustment of both off */
     (void)mallopt(M_TRIM_THRESHOLD, TRIM_BYTES);
     (void)mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
+#endif
+}
+
+void mem_trim(void) {
+#ifdef M_TRIM_THRESHOLD /* glibc */
+    (void)malloc_trim(0);
 #endif
 }
 

@@ -6,6 +6,7 @@
 #define WOPR_BASE_MEM_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 void *mem_alloc(size_t n);                  /* NULL when short */
 void *mem_zalloc(size_t n);                 /* zeroed */
@@ -18,6 +19,13 @@ size_t mem_size(void *p); /* bytes that may be used, at least what was asked for
 /* For a program that serves: freed memory is kept for the next request instead of being given back
  * and taken again a hundred times a second.  Process-wide, so never called by the library. */
 void mem_serve(void);
+/* Give every free page back to the system.  Takes milliseconds: not for a thread that serves. */
+void mem_trim(void);
+/* Bytes of large blocks (MEM_LARGE_BYTES and more) given back to the allocator since the start. */
+#define MEM_LARGE_BYTES (32u * 1024)
+uint64_t mem_freed_large(void);
+/* A library gave back n bytes by itself: counted with the above. */
+void mem_freed_by_library(size_t n);
 #define MEM_NEW(type) ((type *)mem_zalloc(sizeof(type)))
 
 #endif

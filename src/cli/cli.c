@@ -4,6 +4,9 @@
 #include "codec/ident.h"
 
 #include <stdio.h>
+#include <unistd.h>
+
+#define OUT_BYTES_MAX (512u * 1024 * 1024)
 
 static void drop_args(struct cli *c, int at, int n) {
     for (int i = at; i + n < c->argc; i++) c->argv[i] = c->argv[i + n];
@@ -37,9 +40,23 @@ const char *cli_take_value(struct cli *c, const char *name) {
     return NULL;
 }
 
+static void put_escaped(FILE *to, struct str s, bool lines) {
+    struct buf b;
+    buf_init(&b, OUT_BYTES_MAX);
+    text_escape(&b, s, lines);
+    struct str out = buf_str(&b);
+    fwrite(out.p, 1, out.n, to);
+    buf_fini(&b);
+}
+
 int cli_fail(const struct wopr_error *err) {
-    fprintf(stderr, "wopr: %s", err->message);
-    if (err->pointer[0] != '\0') fprintf(stderr, " (at %s)", err->pointer);
+    fputs("wopr: ", stderr);
+    put_escaped(stderr, str_c(err->message), false);
+    if (err->pointer[0] != '\0' && strstr(err->message, err->pointer) == NULL) {
+        fputs(" (at ", stderr);
+        put_escaped(stderr, str_c(err->pointer), false);
+        fputc(')', stderr);
+    }
     fputc('\n', stderr);
     return 1;
 }
@@ -51,8 +68,13 @@ int cli_usage(const char *text) {
 
 int cli_config(struct cli *c) {
     struct wopr_error err = {0};
+    if (cli_options(c) != 0) return 2;
     int rc = config_load(&c->cfg, &c->argc, c->argv, c->arena, &err);
     if (rc == 0) rc = config_check(&c->cfg, &err);
+    if (rc == 0 && c->cfg.key_in_arguments)
+        fputs("wopr: warning: every user of this machine can read a key on a command line; use "
+              "--api-key-file FILE or OPENWOP_API_KEY\n",
+              stderr);
     if (rc == 0) return 0;
     cli_fail(&err);
     return 2;
@@ -61,15 +83,35 @@ int cli_config(struct cli *c) {
 int cli_store(struct cli *c, bool read_only, struct store **out) {
     struct wopr_error err = {0};
     struct store_config sc = {.path = c->cfg.db, .busy_timeout_ms = 5000, .read_only = read_only};
+    if (read_only && access(c->cfg.db, F_OK) != 0) {
+        fprintf(stderr,
+                "wopr: there is no database %s; start a host on it first (wopr serve), or "
+                "name another with --db FILE\n",
+                c->cfg.db);
+        return 1;
+    }
     int rc = store_open(&sc, out, &err);
     return rc == 0 ? 0 : cli_fail(&err);
 }
 
 void cli_print(struct buf *b) {
-    struct str s = buf_str(b);
-    fwrite(s.p, 1, s.n, stdout);
+    put_escaped(stdout, buf_str(b), true);
     fflush(stdout);
     buf_reset(b);
+}
+
+int cli_run_head(struct cli *c, struct store *s, const char *run_id, struct run_head *head,
+                 bool *test, struct wopr_error *err) {
+    struct str tenant = str_c(c->cfg.tenant), id = str_c(run_id);
+    *test = false;
+    int rc = store_run_head(s, tenant, false, id, c->arena, head, err);
+    if (rc == WOPR_E_NOT_FOUND) {
+        *test = true;
+        rc = store_run_head(s, tenant, true, id, c->arena, head, err);
+    }
+    if (rc != WOPR_E_NOT_FOUND) return rc;
+    return wopr_error_set(err, rc, "database %s has no run %s in tenant %s", c->cfg.db, run_id,
+                          c->cfg.tenant);
 }
 
 const char *cli_time(int64_t ms, char out[32]) {

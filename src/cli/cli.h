@@ -12,8 +12,16 @@ struct cli {
     int argc;
     char **argv;
     struct arena *arena;
-    struct config cfg; /* valid after cli_config() */
+    const char *name, *usage; /* the command, its usage text */
+    struct config cfg;        /* valid after cli_config() */
 };
+/* --help was given: print the usage text (rc 0).  First thing in a command; it keeps the text for
+ * the messages below. */
+bool cli_help(struct cli *c, const char *usage);
+/* An option that no setting and no command has: name it, and what is close; 2, else 0. */
+int cli_options(struct cli *c);
+/* The first argument is none of the verbs, or has wrong arguments: say so; returns 2. */
+int cli_verb(struct cli *c, const char *const *verbs);
 /* Take "--name" (flag) or "--name VALUE" / "--name=VALUE" out of the arguments.  For options that
  * only one command has. */
 bool cli_take_flag(struct cli *c, const char *name);
@@ -22,9 +30,17 @@ const char *cli_take_value(struct cli *c, const char *name); /* NULL when absent
 int cli_config(struct cli *c);
 /* Open the configured database for a tool (no host lock). */
 int cli_store(struct cli *c, bool read_only, struct store **out);
-int cli_fail(const struct wopr_error *err);     /* prints "wopr: message", returns 1 */
-int cli_usage(const char *text);                /* prints to stderr, returns 2 */
-void cli_print(struct buf *b);                  /* to stdout; buf is emptied */
+int cli_fail(const struct wopr_error *err); /* prints "wopr: message", returns 1 */
+int cli_usage(const char *text);            /* prints to stderr, returns 2 */
+/* To stdout, with text_escape; buf is emptied. */
+void cli_print(struct buf *b);
+/* Text that others wrote, for one field of one line: no control characters.  Lives in c->arena. */
+struct str cli_text(struct cli *c, struct str s);
+/* Control characters and marks that turn the direction as \uXXXX; lines: newlines stay. */
+void text_escape(struct buf *out, struct str s, bool lines);
+/* A run of the configured tenant, live or test: an id is unique.  *test tells which. */
+int cli_run_head(struct cli *c, struct store *s, const char *run_id, struct run_head *head,
+                 bool *test, struct wopr_error *err);
 const char *cli_time(int64_t ms, char out[32]); /* "-" when 0 */
 
 /* --- remote.c: commands that a running host must carry out --- */

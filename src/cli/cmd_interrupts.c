@@ -17,11 +17,10 @@
 static const char USAGE[] =
     "usage: wopr interrupts list [--kind K] [--run RUN_ID] [--owner SUBJECT] [--limit N] [--test]\n"
     "                            [--json]                  what waits, oldest first\n"
-    "       wopr interrupts show RUN_ID [NODE_ID] [--test]  all of a run, one JSON object per "
-    "line\n"
+    "       wopr interrupts show RUN_ID [NODE_ID]    all of a run, one JSON object per line\n"
     "       wopr interrupts resolve RUN_ID NODE_ID --action accept|reject|... [--comment TEXT]\n"
     "       wopr interrupts resolve RUN_ID NODE_ID --value JSON\n"
-    "resolve asks a running host: --url URL and --api-key KEY\n";
+    "resolve asks a running host: --url URL and --api-key-file FILE\n";
 
 struct interrupt_args {
     struct interrupt_filter filter;
@@ -53,6 +52,7 @@ static void row_json(const struct interrupt_row *r, bool whole, struct buf *b) {
     jw_kstr(&w, "kind", r->kind);
     jw_kstr(&w, "key", r->key);
     jw_kstrz(&w, "state", state_name(r->state));
+    if (r->test_mode) jw_kbool(&w, "test", true);
     time_of(&w, "requestedAt", r->requested_ms);
     time_of(&w, "expiresAt", r->timeout_at_ms);
     if (whole) {
@@ -79,11 +79,12 @@ static void age_text(int64_t ms, char out[AGE_BYTES]) {
     snprintf(out, AGE_BYTES, "%lld%c", (long long)(ms > 0 ? ms / UNITS[i].ms : 0), UNITS[i].unit);
 }
 
-static void row_text(const struct interrupt_row *r, struct buf *b) {
+static void row_text(struct cli *c, const struct interrupt_row *r, struct buf *b) {
     char age[AGE_BYTES];
     age_text(clock_wall_ms() - r->requested_ms, age);
-    buf_addf(b, "%-32.*s %-20.*s %-16.*s %-5s " STR_FMT "\n", STR_ARG(r->run_id),
-             STR_ARG(r->node_id), STR_ARG(r->kind), age, STR_ARG(r->workflow_id));
+    buf_addf(b, "%-32.*s %-20.*s %-16.*s %-5s " STR_FMT "%s\n", STR_ARG(r->run_id),
+             STR_ARG(cli_text(c, r->node_id)), STR_ARG(cli_text(c, r->kind)), age,
+             STR_ARG(cli_text(c, r->workflow_id)), r->test_mode ? " test" : "");
 }
 
 static int list(struct cli *c, struct store *s, const struct interrupt_args *in) {
@@ -96,7 +97,7 @@ static int list(struct cli *c, struct store *s, const struct interrupt_args *in)
         buf_addf(&b, "%-32s %-20s %-16s %-5s %s\n", "RUN", "NODE", "KIND", "AGE", "WORKFLOW");
     for (size_t i = 0; i < all.n; i++) {
         if (in->json) row_json(&all.v[i], false, &b);
-        else row_text(&all.v[i], &b);
+        else row_text(c, &all.v[i], &b);
     }
     cli_print(&b);
     buf_fini(&b);
@@ -109,8 +110,9 @@ static int show(struct cli *c, struct store *s, const struct interrupt_args *in)
     struct run_head head;
     struct str node = c->argc > 2 ? str_c(c->argv[2]) : STR_NONE;
     struct buf b;
-    int rc =
-        store_run_head(s, str_c(c->cfg.tenant), in->test, str_c(c->argv[1]), c->arena, &head, &err);
+    bool test;
+    (void)in;
+    int rc = cli_run_head(c, s, c->argv[1], &head, &test, &err);
     if (rc == 0) rc = store_interrupts_of_run(s, head.run_no, node, false, c->arena, &all, &err);
     if (rc == 0 && all.n == 0)
         rc = wopr_error_set(&err, WOPR_E_NOT_FOUND, "nothing was ever asked there");
@@ -161,7 +163,7 @@ static int resolve(struct cli *c, const struct interrupt_args *in) {
     buf_fini(&body);
     buf_fini(&path);
     if (rc != 0) return rc;
-    if (in->json) printf(STR_FMT "\n", STR_ARG(answer));
+    if (in->json) printf(STR_FMT "\n", STR_ARG(cli_text(c, answer)));
     else
         printf(STR_FMT " " STR_FMT "\n", STR_ARG(cli_member(c, answer, "runId")),
                STR_ARG(cli_member(c, answer, "status")));
@@ -186,6 +188,7 @@ static int args_take(struct cli *c, struct interrupt_args *in) {
     if (kind != NULL && !intr_kind_of(str_c(kind), &known))
         return cli_usage("wopr: --kind is no kind of interrupt\n");
     in->filter = (struct interrupt_filter){.tenant = str_c(c->cfg.tenant),
+                                           .whole = true,
                                            .test_mode = in->test,
                                            .any_mode = !in->test,
                                            .kind = str_c(kind),
@@ -196,15 +199,17 @@ static int args_take(struct cli *c, struct interrupt_args *in) {
 }
 
 int cmd_interrupts(struct cli *c) {
+    static const char *const VERBS[] = {"list", "show", "resolve", NULL};
     struct interrupt_args in;
     struct store *s = NULL;
+    if (cli_help(c, USAGE)) return 0;
     int rc = args_take(c, &in);
     if (rc != 0) return rc;
     const char *verb = c->argc > 0 ? c->argv[0] : "";
     bool is_list = strcmp(verb, "list") == 0 && c->argc == 1;
     bool is_show = strcmp(verb, "show") == 0 && (c->argc == 2 || c->argc == 3);
     bool is_resolve = strcmp(verb, "resolve") == 0 && c->argc == 3;
-    if (!is_list && !is_show && !is_resolve) return cli_usage(USAGE);
+    if (!is_list && !is_show && !is_resolve) return cli_verb(c, VERBS);
     if (is_resolve) return resolve(c, &in);
     rc = cli_store(c, true, &s);
     if (rc != 0) return rc;

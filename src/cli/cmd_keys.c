@@ -1,24 +1,33 @@
 /* cmd_keys.c: wopr keys create|list|revoke. */
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "codec/bytes.h"
 #include "http/http.h"
 
 #include <stdio.h>
 
-static const char USAGE[] = "usage: wopr keys create [--scopes LIST|all] [--label TEXT] [--test] "
-                            "[--expires-days N] [--tenant T]\n"
-                            "       wopr keys list\n"
-                            "       wopr keys revoke KEY_ID\n";
+#define SCOPES_DEFAULT   "runs:create,runs:read"
+#define GENERATED_RANDOM 32 /* bytes */
+#define GENERATED_TEXT   64
+
+static const char USAGE[] =
+    "usage: wopr keys create --expires-days N|--no-expiry [--scopes LIST|all] [--label TEXT]\n"
+    "                        [--test] [--tenant T]    scopes: " SCOPES_DEFAULT " unless given\n"
+    "       wopr keys list\n"
+    "       wopr keys revoke KEY_ID\n"
+    "       wopr keys generate    prints a text for --api-key-file and stores nothing\n";
 
 struct create_args {
     const char *scopes, *label, *days;
-    bool test;
+    bool test, no_expiry;
 };
 
 static int create_args_check(const struct create_args *in, unsigned *scopes, int64_t *expires_ms) {
     struct str bad = STR_NONE;
     uint64_t days = 0;
-    if (!scopes_parse(str_c(in->scopes != NULL ? in->scopes : "all"), scopes, &bad) ||
+    if ((in->days != NULL) == in->no_expiry)
+        return cli_usage("wopr: say how long the key lives: --expires-days N, or --no-expiry\n");
+    if (!scopes_parse(str_c(in->scopes != NULL ? in->scopes : SCOPES_DEFAULT), scopes, &bad) ||
         *scopes == 0) {
         fprintf(stderr, "wopr: unknown scope in --scopes; the scopes are:");
         for (unsigned i = 0; i < SCOPE_NR; i++) fprintf(stderr, " %s", scope_name(i));
@@ -46,15 +55,20 @@ static int create(struct cli *c, struct store *s, const struct create_args *in) 
     if (rc != 0) return cli_fail(&err);
     printf(STR_FMT "\n", STR_ARG(text));
     fprintf(stderr,
-            "key id " STR_FMT
-            ", tenant %s; the key itself is not stored and cannot be shown again\n",
-            STR_ARG(row.key_id), c->cfg.tenant);
+            "key id " STR_FMT ", tenant %s, %s; the key itself is not stored and cannot be shown "
+            "again\n",
+            STR_ARG(row.key_id), c->cfg.tenant, in->scopes != NULL ? in->scopes : SCOPES_DEFAULT);
     return 0;
 }
 
 static const char *state_of(const struct api_key *k, int64_t now_ms) {
     if (k->revoked_ms > 0) return "revoked";
     return k->expires_ms > 0 && k->expires_ms <= now_ms ? "expired" : "active";
+}
+
+static const char *source_of(const struct api_key *k) {
+    if (k->configured) return "configured";
+    return str_eqc(k->label, "first key") ? "first start" : "created";
 }
 
 static int list(struct cli *c, struct store *s) {
@@ -64,14 +78,16 @@ static int list(struct cli *c, struct store *s) {
     int rc = store_key_list(s, c->arena, &all, &err);
     if (rc != 0) return cli_fail(&err);
     buf_init(&b, 64 * 1024 * 1024);
-    buf_addf(&b, "%-28s %-8s %-5s %-12s %-25s %s\n", "KEY ID", "STATE", "MODE", "TENANT", "EXPIRES",
-             "SCOPES");
+    buf_addf(&b, "%-28s %-8s %-5s %-12s %-25s %-11s %-12s %s\n", "KEY ID", "STATE", "MODE",
+             "TENANT", "EXPIRES", "FROM", "LABEL", "SCOPES");
     for (size_t i = 0; i < all.n; i++) {
         const struct api_key *k = &all.v[i];
         char t[32];
-        buf_addf(&b, "%-28.*s %-8s %-5s %-12.*s %-25s ", STR_ARG(k->key_id),
-                 state_of(k, clock_wall_ms()), k->test_mode ? "test" : "live", STR_ARG(k->tenant),
-                 cli_time(k->expires_ms, t));
+        buf_addf(&b, "%-28.*s %-8s %-5s %-12.*s %-25s %-11s %-12.*s ",
+                 STR_ARG(cli_text(c, k->key_id)), state_of(k, clock_wall_ms()),
+                 k->test_mode ? "test" : "live", STR_ARG(cli_text(c, k->tenant)),
+                 cli_time(k->expires_ms, t), source_of(k),
+                 STR_ARG(cli_text(c, k->label.n > 0 ? k->label : STR("-"))));
         scopes_format(k->scopes, &b);
         buf_addc(&b, '\n');
     }
@@ -88,11 +104,27 @@ static int revoke(struct store *s, const char *key_id) {
     return 0;
 }
 
+static int generate(void) {
+    uint8_t secret[GENERATED_RANDOM];
+    struct buf b;
+    buf_init(&b, GENERATED_TEXT);
+    rng_bytes(secret, sizeof secret);
+    buf_addz(&b, KEY_PREFIX_LIVE);
+    base64url_encode(&b, str_n((const char *)secret, sizeof secret));
+    buf_addc(&b, '\n');
+    cli_print(&b);
+    buf_fini(&b);
+    return 0;
+}
+
 int cmd_keys(struct cli *c) {
+    if (cli_help(c, USAGE)) return 0;
     struct create_args in = {.scopes = cli_take_value(c, "--scopes"),
                              .label = cli_take_value(c, "--label"),
                              .days = cli_take_value(c, "--expires-days"),
+                             .no_expiry = cli_take_flag(c, "--no-expiry"),
                              .test = cli_take_flag(c, "--test")};
+    static const char *const VERBS[] = {"create", "list", "revoke", "generate", NULL};
     struct store *s = NULL;
     int rc = cli_config(c);
     if (rc != 0) return rc;
@@ -100,7 +132,8 @@ int cmd_keys(struct cli *c) {
     bool is_create = strcmp(verb, "create") == 0 && c->argc == 1;
     bool is_list = strcmp(verb, "list") == 0 && c->argc == 1;
     bool is_revoke = strcmp(verb, "revoke") == 0 && c->argc == 2;
-    if (!is_create && !is_list && !is_revoke) return cli_usage(USAGE);
+    if (strcmp(verb, "generate") == 0 && c->argc == 1) return generate();
+    if (!is_create && !is_list && !is_revoke) return cli_verb(c, VERBS);
     rc = cli_store(c, is_list, &s);
     if (rc != 0) return rc;
     if (is_create) rc = create(c, s, &in);

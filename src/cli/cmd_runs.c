@@ -17,13 +17,13 @@
 
 static const char USAGE[] =
     "usage: wopr runs list [--status S] [--workflow ID] [--tag T] [--limit N] [--test] [--json]\n"
-    "       wopr runs show RUN_ID [--test]\n"
-    "       wopr runs events RUN_ID [--from SEQUENCE] [--test]    one JSON event per line\n"
+    "       wopr runs show RUN_ID\n"
+    "       wopr runs events RUN_ID [--from SEQUENCE]    one JSON event per line\n"
     "       wopr runs cancel RUN_ID [--reason TEXT]\n"
     "       wopr runs pause RUN_ID [--reason TEXT] [--immediate]\n"
     "       wopr runs resume RUN_ID [--reason TEXT]\n"
     "       wopr runs fork RUN_ID [--from SEQUENCE] [--branch]    replays unless told to branch\n"
-    "cancel, pause, resume and fork ask a running host: --url URL and --api-key KEY\n";
+    "cancel, pause, resume and fork ask a running host: --url URL and --api-key-file FILE\n";
 
 struct runs_args {
     struct run_filter filter;
@@ -51,17 +51,18 @@ static void item_json(const struct run_list_item *r, struct buf *b) {
     jw_kstrz(&w, "createdAt", cli_time(r->created_ms, at));
     if (r->completed_ms > 0) jw_kstrz(&w, "completedAt", cli_time(r->completed_ms, at));
     jw_kint(&w, "events", r->head.next_seq);
+    if (r->test_mode) jw_kbool(&w, "test", true);
     if (r->head.parked.n > 0) jw_kstr(&w, "parked", r->head.parked);
     jw_end_object(&w);
     buf_addc(b, '\n');
 }
 
-static void item_text(const struct run_list_item *r, struct buf *b) {
+static void item_text(struct cli *c, const struct run_list_item *r, struct buf *b) {
     char at[32];
     buf_addf(b, "%-32.*s %-17s %-32.*s ", STR_ARG(r->head.run_id), run_status_name(r->head.status),
-             STR_ARG(r->workflow_id));
-    buf_addf(b, "%-25s %lld%s\n", cli_time(r->created_ms, at), (long long)r->head.next_seq,
-             r->head.parked.n > 0 ? " PARKED" : "");
+             STR_ARG(cli_text(c, r->workflow_id)));
+    buf_addf(b, "%-25s %lld%s%s\n", cli_time(r->created_ms, at), (long long)r->head.next_seq,
+             r->test_mode ? " test" : "", r->head.parked.n > 0 ? " PARKED" : "");
 }
 
 static int list(struct cli *c, struct store *s, const struct runs_args *in) {
@@ -76,7 +77,7 @@ static int list(struct cli *c, struct store *s, const struct runs_args *in) {
                  "EVENTS");
     for (size_t i = 0; i < all.n; i++) {
         if (in->json) item_json(&all.v[i], &b);
-        else item_text(&all.v[i], &b);
+        else item_text(c, &all.v[i], &b);
     }
     cli_print(&b);
     buf_fini(&b);
@@ -88,8 +89,12 @@ static int show(struct cli *c, struct store *s, const struct runs_args *in) {
     struct run_view v;
     struct buf b;
     struct str id = str_c(c->argv[1]);
+    struct run_head head;
+    bool test;
+    (void)in;
     buf_init(&b, 64 * 1024 * 1024);
-    int rc = store_run_view(s, str_c(c->cfg.tenant), in->test, id, c->arena, &v, &err);
+    int rc = cli_run_head(c, s, c->argv[1], &head, &test, &err);
+    if (rc == 0) rc = store_run_view(s, str_c(c->cfg.tenant), test, id, c->arena, &v, &err);
     if (rc == 0) rc = v1_interrupt_of(s, &v, c->arena, &err);
     if (rc == 0) rc = v1_snapshot_render(&v, -1, clock_wall_ms(), &b, &err);
     if (rc == 0) {
@@ -125,9 +130,8 @@ static int events(struct cli *c, struct store *s, const struct runs_args *in) {
     struct run_head head;
     struct arena *a = arena_new(EVENTS_ARENA_MAX);
     int rc = a == NULL ? wopr_error_set(&err, WOPR_E_NO_MEMORY, "out of memory") : 0;
-    if (rc == 0)
-        rc = store_run_head(s, str_c(c->cfg.tenant), in->test, str_c(c->argv[1]), c->arena, &head,
-                            &err);
+    bool test;
+    if (rc == 0) rc = cli_run_head(c, s, c->argv[1], &head, &test, &err);
     if (rc == 0) rc = events_print(s, &head, (int64_t)in->from, a, &err);
     arena_free(a);
     return rc == 0 ? 0 : cli_fail(&err);
@@ -164,7 +168,7 @@ static int ask_host(struct cli *c, const struct runs_args *in, const char *verb,
     else rc = cli_ask(c, &r, "POST", buf_str(&path), body, &answer);
     buf_fini(&path);
     if (rc != 0) return rc;
-    if (in->json) printf(STR_FMT "\n", STR_ARG(answer));
+    if (in->json) printf(STR_FMT "\n", STR_ARG(cli_text(c, answer)));
     else
         printf(STR_FMT " " STR_FMT "\n", STR_ARG(cli_member(c, answer, "runId")),
                STR_ARG(cli_member(c, answer, "status")));
@@ -223,6 +227,7 @@ static int args_take(struct cli *c, struct runs_args *in) {
     in->filter = (struct run_filter){.tenant = str_c(c->cfg.tenant),
                                      .test_mode = in->test,
                                      .any_mode = !in->test,
+                                     .whole = true,
                                      .status = status != NULL ? status_of(status) : -1,
                                      .workflow_id = str_c(workflow),
                                      .tag = str_c(tag),
@@ -232,14 +237,17 @@ static int args_take(struct cli *c, struct runs_args *in) {
 
 int cmd_runs(struct cli *c) {
     struct runs_args in;
+    static const char *const NAMES[] = {"list",  "show",   "events", "cancel",
+                                        "pause", "resume", "fork",   NULL};
     struct store *s = NULL;
     size_t i = 0;
+    if (cli_help(c, USAGE)) return 0;
     int rc = args_take(c, &in);
     if (rc != 0) return rc;
     while (i < sizeof VERBS / sizeof *VERBS &&
            (c->argc != VERBS[i].args || strcmp(c->argv[0], VERBS[i].verb) != 0))
         i++;
-    if (i == sizeof VERBS / sizeof *VERBS) return cli_usage(USAGE);
+    if (i == sizeof VERBS / sizeof *VERBS) return cli_verb(c, NAMES);
     if (VERBS[i].on_host != NULL) return VERBS[i].on_host(c, &in);
     rc = cli_store(c, true, &s);
     if (rc != 0) return rc;

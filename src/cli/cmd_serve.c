@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -18,13 +19,11 @@ static void start_logging(const struct config *c) {
         fputs("wopr: the log writer did not start; lines are written directly\n", stderr);
 }
 
-/* Raise the soft limit of open files to what the settings ask for. */
-static void raise_file_limit(int64_t want) {
-    struct rlimit l;
-    if (getrlimit(RLIMIT_NOFILE, &l) != 0 || l.rlim_cur >= (rlim_t)want) return;
-    l.rlim_cur =
-        l.rlim_max == RLIM_INFINITY || l.rlim_max >= (rlim_t)want ? (rlim_t)want : l.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &l);
+/* A core file, or a debugger of the same user, would show keys, secrets and the data of runs. */
+static void close_to_others(void) {
+    const struct rlimit none = {0, 0};
+    (void)setrlimit(RLIMIT_CORE, &none);
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
 static void banner(struct host *h, const struct config *c) {
@@ -56,7 +55,7 @@ int cmd_serve(struct cli *c) {
     sigset_t set;
     struct buf b;
     buf_init(&b, 1024 * 1024);
-    if (cli_take_flag(c, "--help")) {
+    if (cli_take_flag(c, "--help") || cli_take_flag(c, "-h")) {
         buf_addz(&b, "usage: wopr serve [OPTIONS]    [default; environment variable]\n\n");
         config_help(&b);
         cli_print(&b);
@@ -71,6 +70,8 @@ int cmd_serve(struct cli *c) {
         config_print(&c->cfg, &b);
         cli_print(&b);
     }
+    config_env_doubts(&b);
+    fwrite(buf_str(&b).p, 1, b.len, stderr);
     buf_fini(&b);
     if (rc != 0 || print) return rc;
     sigemptyset(&set);
@@ -78,7 +79,7 @@ int cmd_serve(struct cli *c) {
     sigaddset(&set, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &set, NULL); /* before any thread exists: all inherit it */
     start_logging(&c->cfg);
-    raise_file_limit(c->cfg.connections_max + c->cfg.streams_max + 256);
+    if (!c->cfg.core_dumps) close_to_others();
     mem_serve();
     if (c->cfg.clock_file[0] != '\0') rc = test_clock_use(c->cfg.clock_file, &err);
     if (rc == 0) rc = host_new(&c->cfg, NULL, 0, &h, &err);

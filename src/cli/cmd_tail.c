@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define DETAIL_BYTES   72
 #define TAIL_PAGE      256
 #define TAIL_POLL_MS   100
 #define TAIL_ARENA_MAX (32u * 1024 * 1024)
@@ -31,6 +32,8 @@ static const struct {
     {EV_CAP_BREACHED, TINT_RED, "!"},
 };
 
+static const char USAGE[] = "usage: wopr tail RUN_ID [--json] [--from SEQUENCE] [--tenant T]\n";
+
 struct tail {
     struct str run_id;
     bool json, tint;
@@ -50,6 +53,11 @@ static struct str detail_of(const struct event *e, struct arena *a) {
     return STR_NONE;
 }
 
+static struct str shown(struct str s, struct arena *a) {
+    struct cli page = {.arena = a};
+    return cli_text(&page, s);
+}
+
 static void print_event(struct tail *t, const struct event *e, struct arena *a) {
     enum tint tint = TINT_DIM;
     const char *mark = " ";
@@ -63,14 +71,17 @@ static void print_event(struct tail *t, const struct event *e, struct arena *a) 
         t->nodes_ended++;
     if (t->started_ms == 0) t->started_ms = e->ts_ms;
     struct str d = detail_of(e, a);
-    bool cut = d.n > 72;
-    if (cut) d.n = 72;
+    bool cut = d.n > DETAIL_BYTES;
+    if (cut) d.n = DETAIL_BYTES;
+    while (cut && d.n > 0 && ((unsigned char)d.p[d.n] & 0xc0) == 0x80) d.n--; /* whole characters */
+    d = shown(d, a);
     char progress[24] = "";
     if (e->kind == EV_NODE_COMPLETED)
         snprintf(progress, sizeof progress, " [%u done]", t->nodes_ended);
     printf("%s%8.3fs %s %-20.*s %-20.*s%s " STR_FMT "%s%s\n", t->tint ? TINTS[tint] : "",
-           (double)(e->ts_ms - t->started_ms) / 1000.0, mark, STR_ARG(e->type), STR_ARG(e->node_id),
-           t->tint && tint != TINT_NONE ? "\x1b[0m" : "", STR_ARG(d), cut ? "..." : "", progress);
+           (double)(e->ts_ms - t->started_ms) / 1000.0, mark, STR_ARG(shown(e->type, a)),
+           STR_ARG(shown(e->node_id, a)), t->tint && tint != TINT_NONE ? "\x1b[0m" : "", STR_ARG(d),
+           cut ? "..." : "", progress);
 }
 
 static int print_page(struct tail *t, const struct event_list *l, struct arena *a) {
@@ -119,18 +130,18 @@ int cmd_tail(struct cli *c) {
     struct run_head head;
     uint64_t from = 0;
     struct tail t = {.json = cli_take_flag(c, "--json"), .tint = isatty(STDOUT_FILENO) == 1};
-    bool test = cli_take_flag(c, "--test");
+    bool test = cli_take_flag(c, "--test"); /* not needed any more */
+    if (cli_help(c, USAGE)) return 0;
     const char *from_text = cli_take_value(c, "--from");
     int rc = cli_config(c);
     if (rc != 0) return rc;
     if (c->argc != 1 || (from_text != NULL && !str_u64(str_c(from_text), &from)) ||
         from > INT64_MAX)
-        return cli_usage(
-            "usage: wopr tail RUN_ID [--json] [--from SEQUENCE] [--tenant T] [--test]\n");
+        return cli_usage(USAGE);
     rc = cli_store(c, true, &s);
     if (rc != 0) return rc;
     t.run_id = str_c(c->argv[0]);
-    rc = store_run_head(s, str_c(c->cfg.tenant), test, t.run_id, c->arena, &head, &err);
+    rc = cli_run_head(c, s, c->argv[0], &head, &test, &err);
     if (rc == 0) rc = follow(s, &t, &head, (int64_t)from, &err);
     store_close(s);
     return rc == 0 ? 0 : cli_fail(&err);

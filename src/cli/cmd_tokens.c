@@ -65,7 +65,9 @@ static int revoke(struct store *s, const char *kid) {
 }
 
 int cmd_tokens(struct cli *c) {
+    static const char *const VERBS[] = {"rotate", "list", "revoke", NULL};
     struct store *s = NULL;
+    if (cli_help(c, USAGE)) return 0;
     bool json = cli_take_flag(c, "--json");
     int rc = cli_config(c);
     if (rc != 0) return rc;
@@ -73,7 +75,7 @@ int cmd_tokens(struct cli *c) {
     bool is_rotate = strcmp(verb, "rotate") == 0 && c->argc == 1;
     bool is_list = strcmp(verb, "list") == 0 && c->argc == 1;
     bool is_revoke = strcmp(verb, "revoke") == 0 && c->argc == 2;
-    if (!is_rotate && !is_list && !is_revoke) return cli_usage(USAGE);
+    if (!is_rotate && !is_list && !is_revoke) return cli_verb(c, VERBS);
     rc = cli_store(c, is_list, &s);
     if (rc != 0) return rc;
     if (is_rotate) rc = rotate(c, s);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #define DEFINITION_MAX (4u * 1024 * 1024)
+#define CHECK_FAILED   1
 
 static const char USAGE[] =
     "usage: wopr workflow put FILE... [--shared]\n"
@@ -12,6 +13,10 @@ static const char USAGE[] =
     "       wopr workflow list\n"
     "       wopr workflow check FILE...\n"
     "put stores for the configured tenant, or with --shared for every tenant\n";
+
+static const char SEED_USAGE[] =
+    "usage: wopr seed FOLDER           stores every *.json of the folder for all tenants\n"
+    "       wopr seed --conformance    the fixtures of the conformance suite\n";
 
 /* What a definition is checked against: the schema and the node types this binary executes. */
 struct checker {
@@ -42,19 +47,50 @@ static void checker_close(struct checker *k) {
     node_registry_free(k->types);
 }
 
-static int check_file(const char *path, const struct checker *k, struct wopr_error *err) {
+struct findings {
+    struct cli *cli;
+    const char *path;
+    unsigned errors;
+    bool explains;     /* one of them is at the place the compiler complains about */
+    char refused[192]; /* that place */
+};
+
+static void print_finding(void *ctx, const struct lint_finding *f) {
+    struct findings *all = ctx;
+    const char *at = f->pointer[0] != '\0' ? f->pointer : "/";
+    fprintf(stderr, "%s: %s at " STR_FMT ": " STR_FMT "\n", all->path,
+            f->error ? "error" : "warning", STR_ARG(cli_text(all->cli, str_c(at))),
+            STR_ARG(cli_text(all->cli, str_c(f->text))));
+    all->errors += f->error;
+    all->explains |= f->error && f->pointer[0] != '\0' &&
+                     strncmp(all->refused, f->pointer, strlen(f->pointer)) == 0;
+}
+
+/* All findings, and the compiler's reason when none of them says the same. */
+static int check_file(struct cli *c, const char *path, const struct checker *k,
+                      struct wopr_error *err) {
     struct workflow *w = NULL;
+    struct findings all = {.cli = c, .path = path};
+    struct wopr_error refusal = {0};
     struct buf text;
     int rc = file_read(path, DEFINITION_MAX, &text, err);
     if (rc != 0) return rc;
     rc = json_check(buf_str(&text), &JSON_LIMITS_STORED, err);
-    if (rc == 0) rc = workflow_compile(buf_str(&text), &k->env, &w, err);
-    if (rc == 0)
+    if (rc == 0) {
+        int refused = workflow_compile(buf_str(&text), &k->env, &w, &refusal);
+        memcpy(all.refused, refusal.pointer, sizeof all.refused);
+        rc = workflow_lint(buf_str(&text), NODES_LINT, print_finding, &all, err);
+        if (rc == 0 && refused != 0 && !all.explains) {
+            *err = refusal;
+            rc = refused;
+        }
+    }
+    if (rc == 0 && all.errors == 0 && w != NULL)
         printf("%s: ok, " STR_FMT " version " STR_FMT ", %zu nodes, %zu edges\n", path,
-               STR_ARG(w->id), STR_ARG(w->version), w->nodes_nr, w->edges_nr);
+               STR_ARG(w->id), STR_ARG(cli_text(c, w->version)), w->nodes_nr, w->edges_nr);
     workflow_unref(w);
     buf_fini(&text);
-    return rc;
+    return rc == 0 && all.errors > 0 ? CHECK_FAILED : rc;
 }
 
 static int put_file(struct cli *c, struct store *s, const char *path, struct str tenant,
@@ -66,6 +102,8 @@ static int put_file(struct cli *c, struct store *s, const char *path, struct str
     int rc = file_read(path, DEFINITION_MAX, &text, err);
     if (rc != 0) return rc;
     rc = seed_text(s, buf_str(&text), tenant, &k->env, c->arena, &what, err);
+    struct findings all = {.cli = c, .path = path};
+    if (rc == 0) rc = workflow_lint(buf_str(&text), NODES_LINT, print_finding, &all, err);
     if (rc == 0) printf("%s: %s\n", path, words[what]);
     buf_fini(&text);
     return rc;
@@ -76,13 +114,24 @@ static int over_files(struct cli *c, struct store *s, bool shared, const struct 
     for (int i = 1; i < c->argc; i++) {
         struct wopr_error err = {0};
         struct str tenant = shared ? STR("") : str_c(c->cfg.tenant);
-        int rc = s == NULL ? check_file(c->argv[i], k, &err)
+        int rc = s == NULL ? check_file(c, c->argv[i], k, &err)
                            : put_file(c, s, c->argv[i], tenant, k, &err);
-        if (rc == 0) continue;
+        if (rc == CHECK_FAILED) failed = 1; /* said already */
+        if (rc == 0 || rc == CHECK_FAILED) continue;
         fprintf(stderr, "%s: ", c->argv[i]);
         failed = cli_fail(&err);
     }
     return failed;
+}
+
+static int print_text(struct str text) {
+    struct buf b;
+    buf_init(&b, DEFINITION_MAX + 1);
+    buf_adds(&b, text);
+    buf_addc(&b, '\n');
+    cli_print(&b);
+    buf_fini(&b);
+    return 0;
 }
 
 static int get(struct cli *c, struct store *s, const char *id) {
@@ -90,8 +139,7 @@ static int get(struct cli *c, struct store *s, const char *id) {
     struct workflow_row row;
     int rc = store_workflow_get(s, str_c(c->cfg.tenant), false, str_c(id), c->arena, &row, &err);
     if (rc != 0) return cli_fail(&err);
-    printf(STR_FMT "\n", STR_ARG(row.text));
-    return 0;
+    return print_text(row.text);
 }
 
 static int list(struct cli *c, struct store *s) {
@@ -104,8 +152,9 @@ static int list(struct cli *c, struct store *s) {
         const struct workflow_row *w = &all.v[i];
         char t[32], hex[65];
         sha256_hex(&w->hash, hex);
-        printf("%-48.*s %-10.*s %-12.*s %-25s %.12s\n", STR_ARG(w->workflow_id),
-               STR_ARG(w->version), STR_ARG(w->tenant.n > 0 ? w->tenant : STR("(shared)")),
+        printf("%-48.*s %-10.*s %-12.*s %-25s %.12s\n", STR_ARG(cli_text(c, w->workflow_id)),
+               STR_ARG(cli_text(c, w->version)),
+               STR_ARG(w->tenant.n > 0 ? cli_text(c, w->tenant) : STR("(shared)")),
                cli_time(w->updated_ms, t), hex);
     }
     return 0;
@@ -115,6 +164,8 @@ int cmd_workflow(struct cli *c) {
     struct wopr_error err = {0};
     struct checker k = {0};
     struct store *s = NULL;
+    static const char *const VERBS[] = {"put", "get", "list", "check", NULL};
+    if (cli_help(c, USAGE)) return 0;
     bool shared = cli_take_flag(c, "--shared");
     int rc = cli_config(c);
     if (rc != 0) return rc;
@@ -123,7 +174,7 @@ int cmd_workflow(struct cli *c) {
          is_check = strcmp(verb, "check") == 0 && c->argc >= 2;
     bool is_get = strcmp(verb, "get") == 0 && c->argc == 2,
          is_list = strcmp(verb, "list") == 0 && c->argc == 1;
-    if (!is_put && !is_check && !is_get && !is_list) return cli_usage(USAGE);
+    if (!is_put && !is_check && !is_get && !is_list) return cli_verb(c, VERBS);
     if (!is_check) rc = cli_store(c, !is_put, &s);
     if (rc != 0) return rc;
     if (is_put || is_check) {
@@ -142,11 +193,11 @@ int cmd_seed(struct cli *c) {
     struct seed_counts n = {0, 0, 0};
     struct checker k = {0};
     struct store *s = NULL;
+    if (cli_help(c, SEED_USAGE)) return 0;
     bool fixtures = cli_take_flag(c, "--conformance");
     int rc = cli_config(c);
     if (rc != 0) return rc;
-    if (c->argc != (fixtures ? 0 : 1))
-        return cli_usage("usage: wopr seed FOLDER | wopr seed --conformance\n");
+    if (c->argc != (fixtures ? 0 : 1)) return cli_usage(SEED_USAGE);
     rc = cli_store(c, false, &s);
     if (rc != 0) return rc;
     rc = checker_open(&k, fixtures, &err);

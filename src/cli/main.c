@@ -1,4 +1,5 @@
 /* main.c: picks the command. */
+#include "base/near.h"
 #include "cli/cli.h"
 
 #include <signal.h>
@@ -28,31 +29,47 @@ static int help(FILE *to) {
     fputs("usage: wopr COMMAND [OPTIONS]\n\n", to);
     for (size_t i = 0; i < COMMANDS_NR; i++)
         fprintf(to, "  %-10s %s\n", COMMANDS[i].name, COMMANDS[i].help);
-    fputs("\nEvery command takes the settings of wopr serve; most need only --db FILE.\n", to);
+    fputs("\nwopr COMMAND --help says more.  Every command takes the settings of wopr serve; most "
+          "need "
+          "only --db FILE.\n",
+          to);
     return to == stderr ? 2 : 0;
 }
 
 int cmd_version(struct cli *c) {
-    (void)c;
+    if (c != NULL && cli_help(c, "usage: wopr version\n")) return 0;
     printf("wopr %s\n", WOPR_VERSION);
     return 0;
 }
 
 int main(int argc, char **argv) {
+    static char help_option[] = "--help";
     signal(SIGPIPE, SIG_IGN);
     if (argc < 2) return help(stderr);
+    if (strcmp(argv[1], "help") == 0 && argc > 2) { /* wopr help runs = wopr runs --help */
+        argv[1] = argv[2];
+        argv[2] = help_option;
+        argc = 3;
+    }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0)
         return help(stdout);
     if (strcmp(argv[1], "--version") == 0) return cmd_version(NULL);
     for (size_t i = 0; i < COMMANDS_NR; i++) {
         if (strcmp(argv[1], COMMANDS[i].name) != 0) continue;
-        struct cli c = {.argc = argc - 2, .argv = argv + 2, .arena = arena_new(CLI_ARENA_MAX)};
+        struct cli c = {.argc = argc - 2,
+                        .argv = argv + 2,
+                        .arena = arena_new(CLI_ARENA_MAX),
+                        .name = COMMANDS[i].name};
         if (c.arena == NULL) return 1;
         int rc = COMMANDS[i].run(&c);
         arena_free(c.arena);
         return rc;
     }
-    fprintf(stderr, "wopr: there is no command \"%s\"\n", argv[1]);
+    char hint[NEAR_HINT];
+    struct near n;
+    near_init(&n, str_c(argv[1]));
+    for (size_t i = 0; i < COMMANDS_NR; i++) near_try(&n, str_c(COMMANDS[i].name));
+    fprintf(stderr, "wopr: there is no command \"%s\"%s\n", argv[1], near_hint(&n, hint));
     return help(stderr);
 }

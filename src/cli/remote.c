@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "codec/json.h"
 #include "egress/operator.h"
+#include "host/keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +22,11 @@ static const char *reachable(const char *host) {
 
 int cli_remote(struct cli *c, const char *url, struct cli_remote *out) {
     const struct config *cfg = &c->cfg;
-    if (cfg->api_key[0] == '\0')
+    struct wopr_error err = {0};
+    if (client_key(cfg, c->arena, &out->key, &err) != 0) return cli_fail(&err);
+    if (out->key == NULL)
         return cli_usage("wopr: this command asks a running host and needs an API key: "
-                         "--api-key KEY or OPENWOP_API_KEY\n");
+                         "--api-key-file FILE or OPENWOP_API_KEY\n");
     if (url != NULL && url[0] != '\0') {
         struct str base = str_c(url);
         while (base.n > 0 && base.p[base.n - 1] == '/') base.n--;
@@ -38,7 +41,6 @@ int cli_remote(struct cli *c, const char *url, struct cli_remote *out) {
                          v6 ? "[" : "", host, v6 ? "]" : "", (long long)cfg->port)
                 .p;
     }
-    out->key = cfg->api_key;
     if (out->base != NULL) return 0;
     fputs("wopr: out of memory\n", stderr);
     return 1;
@@ -48,7 +50,7 @@ struct str cli_member(struct cli *c, struct str object, const char *name) {
     struct str raw = json_get(object, name);
     if (raw.p == NULL) return STR("-");
     struct str text = json_string(raw, c->arena);
-    return text.p != NULL ? text : raw;
+    return cli_text(c, text.p != NULL ? text : raw);
 }
 
 /* The host's own words, and where in the request it found the mistake. */
@@ -61,7 +63,7 @@ static int refused(struct cli *c, int status, struct str body) {
     fprintf(stderr, "wopr: " STR_FMT " (%d " STR_FMT ")\n", STR_ARG(cli_member(c, body, "message")),
             status, STR_ARG(cli_member(c, body, "error")));
     struct str details = json_get(body, "details");
-    if (details.p != NULL) fprintf(stderr, "wopr: " STR_FMT "\n", STR_ARG(details));
+    if (details.p != NULL) fprintf(stderr, "wopr: " STR_FMT "\n", STR_ARG(cli_text(c, details)));
     return 1;
 }
 

@@ -82,6 +82,9 @@ MUST_CHECK int json_tree(struct str text, struct json_object **out, struct wopr_
 /* --- RFC 8785 canonical form of checked text, appended to b.  WOPR_E_SYNTAX for numbers that no
  * IEEE double can hold (infinite), WOPR_E_TOO_BIG, WOPR_E_NO_MEMORY. --- */
 MUST_CHECK int json_canonical(struct str text, struct buf *b, struct wopr_error *err);
+/* The same, but numbers that no double holds (2^53 + 1, 1e400) keep their digits, so that texts
+ * share a form only when json_equal holds for them.  No number is refused. */
+MUST_CHECK int json_canonical_exact(struct str text, struct buf *b, struct wopr_error *err);
 
 /* --- streaming writer: commas and nesting are its business; depth <= 64 --- */
 struct jw {

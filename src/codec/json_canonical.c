@@ -1,9 +1,11 @@
 /*
- * json_canonical.c: RFC 8785, straight from checked text.
+ * json_canonical.c: RFC 8785, straight from checked text, and a form of it that merges no two
+ * numbers.
  */
 #include "base/mem.h"
 #include "codec/json_scan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Per byte of text: a member takes at least 5 bytes of text and at most two slots in the arena. */
@@ -13,6 +15,7 @@ struct canon {
     struct arena *a; /* member lists; all of them live until the end */
     struct buf *b;
     bool too_big; /* why b failed */
+    bool exact;   /* a number that no double holds keeps its digits */
     struct wopr_error *err;
 };
 
@@ -69,9 +72,41 @@ static void put_string(struct canon *c, struct str raw) {
     put(c, "\"", 1);
 }
 
+/* Sign, digits without the zeros around them, exponent: one spelling of every decimal. */
+static void put_decimal(struct canon *c, const struct json_num *n) {
+    char text[32];
+    if (n->minus) put(c, "-", 1);
+    put(c, "0.", 2);
+    for (const char *p = n->first; p <= n->last; p++)
+        if (*p != '.') put(c, p, 1);
+    int len = snprintf(text, sizeof text, "e%lld", (long long)n->point);
+    put(c, text, (size_t)len);
+}
+
+/* Does the shortest text of the double mean the same number? */
+static bool same_number(const struct json_num *n, const char *text, size_t len) {
+    struct json_num back;
+    return json_num_parse(str_n(text, len), &back) && json_num_equal(n, &back);
+}
+
+static int put_number_exactly(struct canon *c, struct str raw) {
+    struct json_num n;
+    char text[32];
+    double d;
+    if (!json_num_parse(raw, &n))
+        return wopr_error_set(c->err, WOPR_E_SYNTAX, "JSON: not a number");
+    bool held = json_double(raw, &d);
+    size_t len = held ? json_number_format(d, text) : 0;
+    if (n.zero) put(c, "0", 1);
+    else if (held && same_number(&n, text, len)) put(c, text, len);
+    else put_decimal(c, &n);
+    return WOPR_OK;
+}
+
 static int put_number(struct canon *c, struct str raw) {
     double d;
     char text[32];
+    if (c->exact) return put_number_exactly(c, raw);
     if (!json_double(raw, &d))
         return wopr_error_set(c->err, WOPR_E_SYNTAX,
                               "JSON: a number is outside the range of an IEEE 754 double");
@@ -133,11 +168,11 @@ static int canon_value(struct canon *c, struct str raw, unsigned depth) {
     return WOPR_OK;
 }
 
-int json_canonical(struct str text, struct buf *b, struct wopr_error *err) {
+static int canonical(struct str text, bool exact, struct buf *b, struct wopr_error *err) {
     size_t start = b->len;
     if (b->failed)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "JSON: the output buffer has failed before");
-    struct canon c = {.b = b, .err = err};
+    struct canon c = {.b = b, .exact = exact, .err = err};
     int rc = WOPR_E_NO_MEMORY;
     struct str root = STR_NONE;
     if (text.n > (SIZE_MAX - ARENA_SPARE_BYTES) / ARENA_PER_BYTE) goto fail;
@@ -164,4 +199,12 @@ fail:
     b->len = start;
     arena_free(c.a);
     return rc;
+}
+
+int json_canonical(struct str text, struct buf *b, struct wopr_error *err) {
+    return canonical(text, false, b, err);
+}
+
+int json_canonical_exact(struct str text, struct buf *b, struct wopr_error *err) {
+    return canonical(text, true, b, err);
 }

@@ -55,6 +55,10 @@ bool event_is_terminal(enum ev_kind k) {
 
 bool event_forces_flush(enum ev_kind k) { return event_is_terminal(k) || k == EV_NODE_SUSPENDED; }
 
+int64_t event_bytes(const struct event *e) {
+    return EVENT_ROW_BYTES + (int64_t)(e->node_id.n + e->payload.n);
+}
+
 /* The part of a run id that goes into its event ids: without the "run_" of ids we minted (D11). */
 static struct str event_id_stem(struct str run_id) {
     static const struct str prefix = {"run_", 4};

@@ -51,6 +51,9 @@ struct event_list {
     struct event *v;
     size_t n;
 };
+/* What an event counts for where logs are bounded by bytes: its texts and a row. */
+#define EVENT_ROW_BYTES 64
+int64_t event_bytes(const struct event *e);
 /* eventId = "<26 characters of the run id>-<seq>" (D11, EVT-1).  out >= EVENT_ID_SIZE. */
 #define EVENT_ID_SIZE (RUN_ID_MAX + 24)
 void event_id_format(struct str run_id, int64_t seq, char out[EVENT_ID_SIZE]);

@@ -3,9 +3,12 @@
  * while exact, else double.  A missing path is null.  For ! && || null, false, 0, "" count as
  * false, all else as true.  Recursion is bounded by EXPR_DEPTH_MAX.
  */
+#include "base/find.h"
 #include "domain/expr_int.h"
 
 #include <math.h>
+
+#define EXPR_NORMAL_MAX (64u * 1024 * 1024) /* bytes of one value in normal form */
 
 struct eval {
     const struct expr_scope *scope;
@@ -144,22 +147,14 @@ static int arithmetic(struct eval *ev, enum expr_op op, const struct value *x,
     }
 }
 
-/* Knuth-Morris-Pratt: foreign strings must not make this quadratic. */
 static int find(struct str s, struct str part, struct arena *a, bool *found) {
+    struct needle n;
+    struct finder f;
     *found = part.n == 0;
     if (*found || part.n > s.n) return 0;
-    size_t *border = ARENA_ARRAY(a, size_t, part.n);
-    if (border == NULL) return WOPR_E_NO_MEMORY;
-    for (size_t i = 1, k = 0; i < part.n; i++) {
-        while (k > 0 && part.p[i] != part.p[k]) k = border[k - 1];
-        if (part.p[i] == part.p[k]) k++;
-        border[i] = k;
-    }
-    for (size_t i = 0, k = 0; !*found && i < s.n; i++) {
-        while (k > 0 && s.p[i] != part.p[k]) k = border[k - 1];
-        if (s.p[i] == part.p[k]) k++;
-        *found = k == part.n;
-    }
+    if (needle_make(&n, part, a) != 0) return WOPR_E_NO_MEMORY;
+    finder_begin(&f, &n, s);
+    *found = finder_next(&f, 0) < s.n;
     return 0;
 }
 
@@ -182,6 +177,26 @@ static int contains_part(struct str x, struct str y, struct arena *a, bool *foun
     return rc;
 }
 
+/* In normal form each element and y are read once, whatever their sizes. */
+static int contains_element(struct str x, struct str y, struct arena *a, bool *found,
+                            struct wopr_error *err) {
+    struct json_elements el;
+    struct buf want, got;
+    buf_init(&want, EXPR_NORMAL_MAX);
+    buf_init(&got, EXPR_NORMAL_MAX);
+    int rc = json_elements(x, a, &el, err);
+    if (rc == 0) rc = json_canonical_exact(y, &want, err);
+    for (size_t i = 0; rc == 0 && !*found && i < el.n; i++) {
+        if (json_type_of(el.v[i]) != json_type_of(y)) continue;
+        buf_reset(&got);
+        rc = json_canonical_exact(el.v[i], &got, err);
+        *found = rc == 0 && str_eq(buf_str(&got), buf_str(&want));
+    }
+    buf_fini(&want);
+    buf_fini(&got);
+    return rc;
+}
+
 int expr_contains(struct str x, struct str y, struct arena *a, bool *found,
                   struct wopr_error *err) {
     *found = false;
@@ -191,12 +206,8 @@ int expr_contains(struct str x, struct str y, struct arena *a, bool *found,
     case JSON_STRING:
     case JSON_OBJECT:
         return contains_part(x, y, a, found, err);
-    case JSON_ARRAY: {
-        struct json_elements el;
-        int rc = json_elements(x, a, &el, err);
-        for (size_t i = 0; rc == 0 && !*found && i < el.n; i++) *found = json_equal(el.v[i], y, a);
-        return rc;
-    }
+    case JSON_ARRAY:
+        return contains_element(x, y, a, found, err);
     default:
         return wopr_error_set(err, WOPR_E_VALIDATION,
                               "expression: contains() looks into strings, arrays and objects");

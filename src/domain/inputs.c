@@ -40,12 +40,26 @@ static int not_an_object(struct wopr_error *err) {
     return rc;
 }
 
+static int too_long(struct wopr_error *err) {
+    int rc = wopr_error_at(err, WOPR_E_VALIDATION, "/inputs",
+                           "inputs take %u bytes at most, with those that a branch has from its "
+                           "source: keep large data elsewhere and pass where it is",
+                           RUN_INPUTS_MAX);
+    wopr_error_details(err,
+                       "{\"fields\":[{\"path\":\"inputs\",\"reason\":\"too_long\"}],"
+                       "\"max\":%u}",
+                       RUN_INPUTS_MAX);
+    return rc;
+}
+
 /* Declared values by name, so that the cost is the number of inputs plus the number of variables.
- */
-static void given(const struct json_members *m, const struct workflow *wf, struct str *values) {
+ * Others are dropped (EVT-11), unless the workflow wants to know of them. */
+static void given(const struct json_members *m, const struct workflow *wf, struct str *values,
+                  struct issues *is) {
     for (size_t i = 0; i < m->n; i++) {
         const struct wf_variable *v = workflow_variable(wf, m->v[i].key);
         if (v != NULL) values[v - wf->vars] = m->v[i].raw;
+        else if (wf->strict_inputs) issue(is, m->v[i].key, "undeclared");
     }
 }
 
@@ -57,6 +71,7 @@ int run_inputs_check(struct str inputs, const struct workflow *wf, struct arena 
     int rc = 0;
     if (inputs.n > 0) {
         if (json_type_of(inputs) != JSON_OBJECT) return not_an_object(err);
+        if (inputs.n > RUN_INPUTS_MAX) return too_long(err);
         rc = json_members(inputs, a, &m, err);
         if (rc != 0) return rc;
     }
@@ -64,8 +79,8 @@ int run_inputs_check(struct str inputs, const struct workflow *wf, struct arena 
     r.v = ARENA_ARRAY(a, struct var_init, wf->vars_nr);
     if (values == NULL || r.v == NULL)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the variables of a run");
-    given(&m, wf, values);
     buf_init(&is.fields, sizeof(err->details));
+    given(&m, wf, values, &is);
     for (size_t i = 0; i < wf->vars_nr; i++) {
         const struct wf_variable *v = &wf->vars[i];
         struct var_init init = {v->name, values[i], v->sensitive, values[i].p != NULL};

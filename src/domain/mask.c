@@ -5,15 +5,18 @@
 #include "codec/json.h"
 #include "domain/options.h"
 
-#define MASKED           "\"[REDACTED]\""
-#define MASK_BYTES_MAX   (16u * 1024 * 1024)
-#define MASK_ARENA_BYTES (4u * 1024 * 1024)
+#define MASKED         "\"[REDACTED]\""
+#define MASK_BYTES_MAX (16u * 1024 * 1024)
 
 static int mask_hash(struct str json, struct arena *a, struct str *out, struct wopr_error *err) {
     struct buf b;
     char hex[65];
     buf_init(&b, MASK_BYTES_MAX);
     int rc = json_canonical(json, &b, err);
+    if (rc == WOPR_E_SYNTAX) { /* a number that no double holds is a value all the same */
+        buf_reset(&b);
+        rc = json_canonical_exact(json, &b, err);
+    }
     if (rc == 0) {
         struct sha256 d = sha256_of(buf_str(&b));
         sha256_hex(&d, hex);
@@ -34,39 +37,24 @@ int mask_value(struct str mode, struct str json, struct arena *a, struct str *ou
     return 0;
 }
 
-/* Members of one object with the value of `secret` masked; `inner` names the object to look into.
- */
-static int members_masked(struct str text, const char *secret, const char *inner,
-                          const char *inner_secret, struct arena *a, struct jw *w,
-                          struct wopr_error *err) {
-    struct json_members m;
-    int rc = json_members(text, a, &m, err);
-    if (rc != 0) return rc;
-    jw_object(w);
-    for (size_t i = 0; i < m.n; i++) {
-        jw_key_str(w, m.v[i].key);
-        if (str_eqc(m.v[i].key, secret)) {
-            jw_raw(w, STR(MASKED));
-        } else if (inner && str_eqc(m.v[i].key, inner) && json_type_of(m.v[i].raw) == JSON_OBJECT) {
-            rc = members_masked(m.v[i].raw, inner_secret, NULL, NULL, a, w, err);
-            if (rc != 0) return rc;
-        } else {
-            jw_raw(w, m.v[i].raw);
-        }
-    }
-    jw_end_object(w);
-    return 0;
+/* The text up to `secret`, the mask instead of it; at moves behind it. */
+static void mask_span(struct buf *out, struct str *rest, struct str secret) {
+    size_t before = (size_t)(secret.p - rest->p);
+    buf_add(out, rest->p, before);
+    buf_adds(out, STR(MASKED));
+    *rest = (struct str){str_end(secret), rest->n - before - secret.n};
 }
 
+/* Spliced, not parsed: what was accepted can be shown whatever its size. */
 int configurable_masked(struct str configurable, struct buf *out, struct wopr_error *err) {
-    struct jw w;
+    struct str rest = configurable, flat = json_get(configurable, "ai.credentialRef"),
+               nested = json_get(json_get(configurable, "ai"), "credentialRef");
+    bool nested_first = nested.p && flat.p && nested.p < flat.p;
     if (configurable.n == 0) return 0;
-    struct arena *a = arena_new(MASK_ARENA_BYTES);
-    if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to mask configurable");
-    jw_init(&w, out);
-    int rc = members_masked(configurable, "ai.credentialRef", "ai", "credentialRef", a, &w, err);
-    if (rc == 0 && buf_failed(out))
-        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to mask configurable");
-    arena_free(a);
-    return rc;
+    if (nested_first) mask_span(out, &rest, nested);
+    if (flat.p) mask_span(out, &rest, flat);
+    if (nested.p && !nested_first) mask_span(out, &rest, nested);
+    buf_adds(out, rest);
+    return buf_failed(out) ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to mask configurable")
+                           : 0;
 }

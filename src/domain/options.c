@@ -17,11 +17,16 @@ const struct run_limits RUN_LIMITS_DEFAULT = {
     .max_run_duration_sec = 86400,
     .metadata_bytes_max = 8192,
     .metadata_depth_max = 4,
+    .metadata_text_max = 65536,
+    .tags_text_max = 327680,
+    .configurable_bytes_max = 262144,
+    .configurable_keys_max = 1024,
     .tags_max = 100,
     .tag_chars_max = 256,
 };
 
 #define MOCK_ID_CHARS_MAX 128
+#define MOCK_ID_SHOWN_MAX 64
 #define PATH_SHOWN_MAX    160 /* bytes of a member name repeated in details */
 
 enum check {
@@ -127,8 +132,11 @@ static int refuse_bound(struct checker *c, const struct option_row *row, struct 
 
 static int check_int(struct checker *c, const struct option_row *row, struct str raw) {
     int64_t v;
-    if (json_type_of(raw) == JSON_NUMBER && json_int(raw, &v) && v >= 1) return 0;
-    return refuse_bound(c, row, raw);
+    double d;
+    if (json_type_of(raw) != JSON_NUMBER) return refuse_bound(c, row, raw);
+    bool ok =
+        json_int(raw, &v) ? v >= 1 : json_double(raw, &d) && isfinite(d) && d >= 1 && floor(d) == d;
+    return ok ? 0 : refuse_bound(c, row, raw);
 }
 
 static int check_range(struct checker *c, const struct option_row *row, struct str raw) {
@@ -175,11 +183,37 @@ static int check_provider(struct checker *c, struct str path, struct str raw) {
 
 /* --- mock providers (OPT-9) --- */
 
+static const char *const MOCK_IDS[] = {"stream-text", "tool-calls", "error", "usage-only"};
+#define MOCK_IDS_NR (sizeof(MOCK_IDS) / sizeof(MOCK_IDS[0]))
+
 static enum mock_kind mock_of(struct str id) {
-    static const char *const IDS[] = {"stream-text", "tool-calls", "error", "usage-only"};
-    for (size_t i = 0; i < sizeof(IDS) / sizeof(IDS[0]); i++)
-        if (str_eqc(id, IDS[i])) return (enum mock_kind)(MOCK_STREAM_TEXT + i);
+    for (size_t i = 0; i < MOCK_IDS_NR; i++)
+        if (str_eqc(id, MOCK_IDS[i])) return (enum mock_kind)(MOCK_STREAM_TEXT + i);
     return MOCK_NONE;
+}
+
+/* Short enough and plain enough to be repeated (HTTP-14). */
+static bool plain_id(struct str id) {
+    for (size_t i = 0; i < id.n; i++)
+        if (!(id.p[i] >= 'a' && id.p[i] <= 'z') && id.p[i] != '-') return false;
+    return id.n > 0 && id.n <= MOCK_ID_SHOWN_MAX;
+}
+
+/* 3.2: both refusals name what was asked for and what there is. */
+static int refuse_mock(struct checker *c, int code, const char *pointer, struct str id,
+                       const char *why) {
+    struct buf b;
+    buf_init(&b, sizeof(c->err->details) - 1);
+    buf_addc(&b, '{');
+    if (plain_id(id)) buf_addf(&b, "\"requestedProvider\":\"" STR_FMT "\",", STR_ARG(id));
+    buf_addz(&b, "\"supportedProviders\":[");
+    for (size_t i = 0; i < MOCK_IDS_NR; i++)
+        buf_addf(&b, "%s\"%s\"", i > 0 ? "," : "", MOCK_IDS[i]);
+    buf_addz(&b, "]}");
+    wopr_error_at(c->err, code, pointer, "%s", why);
+    if (!buf_failed(&b)) wopr_error_details(c->err, STR_FMT, STR_ARG(buf_str(&b)));
+    buf_fini(&b);
+    return code;
 }
 
 static int check_mock(struct checker *c, struct str path, struct str raw) {
@@ -203,9 +237,8 @@ static int check_mock(struct checker *c, struct str path, struct str raw) {
     if (id.n == 0 || utf8_count(id) > MOCK_ID_CHARS_MAX)
         return refuse(c, STR("configurable.mockProvider.id"), "out_of_range");
     if (mock_of(id) != MOCK_NONE) return 0;
-    wopr_error_at(c->err, WOPR_E_MOCK_UNSUPPORTED, "/configurable/mockProvider/id",
-                  "no mock provider of this host has this id; discovery lists them");
-    return WOPR_E_MOCK_UNSUPPORTED;
+    return refuse_mock(c, WOPR_E_MOCK_UNSUPPORTED, "/configurable/mockProvider/id", id,
+                       "no mock provider of this host has this id; discovery lists them");
 }
 
 /* --- ai.* in both spellings (OPT-7, OPT-8) --- */
@@ -294,18 +327,39 @@ static int check_schema(struct checker *c, struct str configurable) { /* OPT-5 *
                   rc == WOPR_E_TOO_BIG ? "too_complex" : "schema");
 }
 
+/* A bound of the whole, which a branch can pass although neither of its halves does. */
+static int refuse_size(struct checker *c, const char *reason, size_t max, const char *unit) {
+    char extra[48];
+    snprintf(extra, sizeof(extra), ",\"max\":%zu", max);
+    int rc = refuse_with(c, STR("configurable"), reason, extra);
+    snprintf(c->err->message, sizeof(c->err->message),
+             "configurable takes %zu %s at most, with those that a branch has from its source: "
+             "send fewer, or give large values as inputs",
+             max, unit);
+    return rc;
+}
+
+static int configurable_read(struct checker *c, struct str configurable, struct json_members *m) {
+    const struct run_limits *lim = c->env->limits;
+    if (configurable.n == 0) return 0;
+    if (json_type_of(configurable) != JSON_OBJECT)
+        return refuse(c, STR("configurable"), "wrong_type");
+    if (configurable.n > lim->configurable_bytes_max)
+        return refuse_size(c, "too_long", lim->configurable_bytes_max, "bytes");
+    int rc = json_members(configurable, c->a, m, c->err);
+    if (rc == 0 && m->n > lim->configurable_keys_max)
+        return refuse_size(c, "too_many", lim->configurable_keys_max, "keys");
+    return rc;
+}
+
 static int check_configurable(struct checker *c, struct str configurable) {
     struct json_members m = {0};
-    int rc = 0;
-    if (configurable.n > 0) {
-        if (json_type_of(configurable) != JSON_OBJECT)
-            return refuse(c, STR("configurable"), "wrong_type");
-        rc = json_members(configurable, c->a, &m, c->err);
-    }
+    int rc = configurable_read(c, configurable, &m);
     for (size_t i = 0; rc == 0 && i < m.n; i++) /* OPT-9: 403 is decided before any 400 */
         if (str_eqc(m.v[i].key, "mockProvider") && !c->env->test_key)
-            return wopr_error_at(c->err, WOPR_E_MOCK_FORBIDDEN, "/configurable/mockProvider",
-                                 "mock providers need a test key");
+            return refuse_mock(c, WOPR_E_MOCK_FORBIDDEN, "/configurable/mockProvider",
+                               json_string(json_get(m.v[i].raw, "id"), c->a),
+                               "mock providers need a test key");
     if (rc == 0) rc = check_schema(c, configurable);
     for (size_t i = 0; rc == 0 && i < m.n; i++) rc = check_key(c, m.v[i].key, m.v[i].raw);
     return rc == 0 && m.n > 0 ? check_ai_pairs(c, configurable) : rc;
@@ -318,6 +372,7 @@ static int check_tags(struct checker *c, struct str tags) {
     struct json_elements el;
     if (tags.n == 0) return 0;
     if (json_type_of(tags) != JSON_ARRAY) return refuse(c, STR("tags"), "wrong_type");
+    if (tags.n > lim->tags_text_max) return refuse(c, STR("tags"), "too_long");
     int rc = json_elements(tags, c->a, &el, c->err);
     if (rc == 0 && el.n > lim->tags_max) return refuse(c, STR("tags"), "too_many");
     for (size_t i = 0; rc == 0 && i < el.n; i++) {
@@ -332,11 +387,26 @@ static int check_tags(struct checker *c, struct str tags) {
     return rc;
 }
 
+/* Bytes of checked text without the blanks between its tokens: how it was printed does not count.
+ */
+static size_t dense_bytes(struct str text) {
+    size_t n = 0;
+    bool string = false;
+    for (size_t i = 0; i < text.n; i++) {
+        char ch = text.p[i];
+        if (string && ch == '\\') n++, i++;
+        else if (ch == '"') string = !string;
+        n += string || !(ch == ' ' || ch == '\t' || ch == '\n' || ch == '\r');
+    }
+    return n;
+}
+
 static int check_metadata(struct checker *c, struct str metadata) {
     const struct run_limits *lim = c->env->limits;
     if (metadata.n == 0) return 0;
     if (json_type_of(metadata) != JSON_OBJECT) return refuse(c, STR("metadata"), "wrong_type");
-    if (metadata.n > lim->metadata_bytes_max) return refuse(c, STR("metadata"), "too_long");
+    if (dense_bytes(metadata) > lim->metadata_bytes_max || metadata.n > lim->metadata_text_max)
+        return refuse(c, STR("metadata"), "too_long");
     if (json_depth(metadata) > lim->metadata_depth_max)
         return refuse(c, STR("metadata"), "too_deep");
     return 0;

@@ -13,7 +13,10 @@ struct run_limits {              /* one table, rendered to discovery too (D42) *
     int64_t max_run_duration_sec;                                    /* 86400 */
     size_t metadata_bytes_max;                                       /* 8192 */
     unsigned metadata_depth_max;                                     /* 4 */
-    size_t tags_max, tag_chars_max;                                  /* 100, 256 */
+    size_t metadata_text_max; /* 65536: the same as it was printed, with its blanks */
+    size_t tags_text_max;     /* 327680: the longest tags, every character escaped */
+    size_t configurable_bytes_max, configurable_keys_max; /* 262144, 1024 */
+    size_t tags_max, tag_chars_max;                       /* 100, 256 */
 };
 extern const struct run_limits RUN_LIMITS_DEFAULT;
 
@@ -33,9 +36,10 @@ struct options_env {
     const char *const *ai_providers; /* NULL-terminated, may be NULL */
     const char *const *byok_providers;
 };
-/* OPT-1..12: bounds, reserved keys, configurableSchema of wf (replaces OPT-4 when present).  Order:
- * 403 before 400 for mocks (OPT-9).  Errors: VALIDATION (err->details has "fields"),
- * MOCK_FORBIDDEN, MOCK_UNSUPPORTED, CREDENTIAL_FORBIDDEN, NO_MEMORY. */
+/* OPT-1..12: bounds (a branch's of what it joined, too), reserved keys, configurableSchema of wf
+ * (replaces OPT-4 when present).  Order: 403 before 400 for mocks (OPT-9).  Errors: VALIDATION
+ * (err->details has "fields"), MOCK_FORBIDDEN, MOCK_UNSUPPORTED, CREDENTIAL_FORBIDDEN, NO_MEMORY.
+ */
 MUST_CHECK int run_options_check(struct str configurable, struct str tags, struct str metadata,
                                  const struct workflow *wf, const struct options_env *env,
                                  struct arena *a, struct run_options *out, struct wopr_error *err);
@@ -67,6 +71,7 @@ struct var_inits {
     struct var_init *v;
     size_t n;
 };
+#define RUN_INPUTS_MAX (6u * 1024 * 1024) /* a plan holds them twice; a branch's, joined, too */
 MUST_CHECK int run_inputs_check(struct str inputs, const struct workflow *wf, struct arena *a,
                                 struct var_inits *out, struct wopr_error *err);
 
@@ -78,7 +83,7 @@ MUST_CHECK int run_inputs_render(const struct var_inits *inits, struct arena *a,
  * to out. known: extra exact secrets of the run, may be empty. */
 MUST_CHECK int redact_json(struct str json, struct str known, struct buf *out,
                            struct wopr_error *err);
-/* The same for plain text; true when something was replaced. */
+/* The same for plain text; true when something was replaced.  Without memory out has failed. */
 bool redact_text(struct str text, struct str known, struct buf *out);
 /* OBS-72 masking of one whole value: mode "mask" (default), "omit" (gives STR_NONE), "hash",
  * "passthrough". */

@@ -1,6 +1,7 @@
 /*
  * overlay.c: the options of a branch: those of its source with some replaced (FORK-23).
  */
+#include "base/map.h"
 #include "codec/json.h"
 #include "domain/options.h"
 
@@ -12,6 +13,37 @@ static struct str buf_done(struct buf *b, struct arena *a) {
     return out;
 }
 
+static int no_memory(struct wopr_error *err) {
+    return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to merge an overlay");
+}
+
+/* The members of m by name.  NULL: no memory. */
+static struct map *by_name(struct json_members *m) {
+    struct map *names = map_new();
+    for (size_t i = 0; names && i < m->n; i++)
+        if (map_put(names, m->v[i].key, &m->v[i], NULL) != 0) {
+            map_free(names);
+            return NULL;
+        }
+    return names;
+}
+
+static void merge(const struct json_members *was, const struct json_members *add,
+                  const struct map *new_names, const struct map *old_names, struct jw *w) {
+    jw_object(w);
+    for (size_t i = 0; i < was->n; i++) {
+        const struct json_member *over = map_get(new_names, was->v[i].key);
+        jw_key_str(w, was->v[i].key);
+        jw_raw(w, over ? over->raw : was->v[i].raw);
+    }
+    for (size_t i = 0; i < add->n; i++) {
+        if (map_get(old_names, add->v[i].key)) continue;
+        jw_key_str(w, add->v[i].key);
+        jw_raw(w, add->v[i].raw);
+    }
+    jw_end_object(w);
+}
+
 int overlay_object(struct str base, struct str over, struct arena *a, struct str *out,
                    struct wopr_error *err) {
     struct json_members was = {0}, add = {0};
@@ -20,31 +52,28 @@ int overlay_object(struct str base, struct str over, struct arena *a, struct str
     int rc = base.n > 0 ? json_members(base, a, &was, err) : 0;
     if (rc == 0) rc = json_members(over, a, &add, err);
     if (rc != 0) return rc;
+    struct map *old_names = by_name(&was), *new_names = by_name(&add);
     buf_init(&b, OVERLAY_TEXT_MAX);
     jw_init(&w, &b);
-    jw_object(&w);
-    for (size_t i = 0; i < was.n; i++) {
-        size_t k = 0;
-        while (k < add.n && !str_eq(add.v[k].key, was.v[i].key)) k++;
-        jw_key_str(&w, was.v[i].key);
-        jw_raw(&w, k < add.n ? add.v[k].raw : was.v[i].raw);
-    }
-    for (size_t i = 0; i < add.n; i++) {
-        size_t k = 0;
-        while (k < was.n && !str_eq(was.v[k].key, add.v[i].key)) k++;
-        if (k < was.n) continue;
-        jw_key_str(&w, add.v[i].key);
-        jw_raw(&w, add.v[i].raw);
-    }
-    jw_end_object(&w);
+    if (old_names && new_names) merge(&was, &add, new_names, old_names, &w);
+    else b.failed = true;
+    map_free(old_names);
+    map_free(new_names);
     *out = buf_done(&b, a);
-    return out->p ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to merge an overlay");
+    return out->p ? 0 : no_memory(err);
 }
 
-static bool holds(const struct json_elements *l, size_t n, struct str text, struct arena *a) {
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(json_string(l->v[i], a), text)) return true;
-    return false;
+/* Appends the elements of l that `seen` does not hold yet; all of them when they are the base's. */
+static int tags_add(const struct json_elements *l, bool all, struct map *seen, struct arena *a,
+                    struct jw *w) {
+    static char held;
+    for (size_t i = 0; i < l->n; i++) {
+        struct str tag = json_string(l->v[i], a); /* none: the check that follows refuses it */
+        bool again = tag.p && map_get(seen, tag) != NULL;
+        if (all || !again) jw_raw(w, l->v[i]);
+        if (tag.p && !again && map_put(seen, tag, &held, NULL) != 0) return WOPR_E_NO_MEMORY;
+    }
+    return 0;
 }
 
 int overlay_tags(struct str base, struct str over, struct arena *a, struct str *out,
@@ -55,17 +84,15 @@ int overlay_tags(struct str base, struct str over, struct arena *a, struct str *
     int rc = base.n > 0 ? json_elements(base, a, &was, err) : 0;
     if (rc == 0) rc = json_elements(over, a, &add, err);
     if (rc != 0) return rc;
+    struct map *seen = map_new();
     buf_init(&b, OVERLAY_TEXT_MAX);
     jw_init(&w, &b);
     jw_array(&w);
-    for (size_t i = 0; i < was.n; i++) jw_raw(&w, was.v[i]);
-    for (size_t i = 0; i < add.n;
-         i++) { /* what is no string is refused by the check that follows */
-        struct str tag = json_string(add.v[i], a);
-        bool again = tag.p && (holds(&was, was.n, tag, a) || holds(&add, i, tag, a));
-        if (!again) jw_raw(&w, add.v[i]);
-    }
+    rc = seen ? tags_add(&was, true, seen, a, &w) : WOPR_E_NO_MEMORY;
+    if (rc == 0) rc = tags_add(&add, false, seen, a, &w);
     jw_end_array(&w);
+    if (rc != 0 || arena_failed(a)) b.failed = true;
+    map_free(seen);
     *out = buf_done(&b, a);
-    return out->p ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to merge an overlay");
+    return out->p ? 0 : no_memory(err);
 }

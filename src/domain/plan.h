@@ -37,7 +37,9 @@ struct plan_fork {
     struct run_fork link;
     int64_t run_no; /* of the hidden run, 0 in the first plan */
     int64_t copy_from;
-    bool first, last; /* last: base_seq is from_seq, and the run can be seen */
+    bool first, last;     /* last: base_seq is from_seq, and the run can be seen */
+    int64_t bytes;        /* of the events that this plan copies */
+    int64_t prefix_bytes; /* about, of all that is inherited: there must be room for it */
 };
 enum { CHILD_AWAITED = 1, CHILD_DETACHED = 2 }; /* stored: never renumber */
 struct run_row_new {                            /* PLAN_CREATE; see struct run_meta */
@@ -49,8 +51,9 @@ struct run_row_new {                            /* PLAN_CREATE; see struct run_m
     struct str parent_run_id, parent_node_id; /* empty = none */
     int32_t child_depth;                      /* parent's + 1, 0 = nobody's child (WF-48) */
     uint32_t child_flags;
-    struct var_inits vars;  /* initial projection rows */
-    struct plan_fork *fork; /* NULL = not a fork */
+    int64_t tenant_bytes_max; /* more of the tenant in the store: QUOTA; 0 = no bound */
+    struct var_inits vars;    /* initial projection rows */
+    struct plan_fork *fork;   /* NULL = not a fork */
 };
 struct run_row_update { /* the columns a plan sets; all of them are written */
     enum run_status status;
@@ -129,6 +132,7 @@ struct idem_key {
     struct str tenant, operation_id;
     struct sha256 key;    /* IDEM-2 cache key */
     struct sha256 digest; /* IDEM-10 body fingerprint */
+    int64_t keep_ms;      /* how long the answer is kept; 0 = as long as the store's default */
 };
 struct idem_response {
     int status;
@@ -143,10 +147,11 @@ struct plan {
     struct wopr_error error;
     enum plan_what what;
     struct str run_id;
-    int64_t run_no;   /* store's key; 0 for CREATE until committed */
-    int64_t base_seq; /* expected tail */
-    int64_t epoch;    /* fencing epoch the writer holds */
-    bool lets_go;     /* with an update: the run needs no holder afterwards (STORE-35) */
+    int64_t run_no;    /* store's key; 0 for CREATE until committed */
+    int64_t base_seq;  /* expected tail */
+    int64_t epoch;     /* fencing epoch the writer holds */
+    struct str tenant; /* PLAN_RUN: whose the run is; empty = the store looks */
+    bool lets_go;      /* with an update: the run needs no holder afterwards (STORE-35) */
     struct run_row_new *create;
     bool has_update;
     struct run_row_update update;
@@ -173,6 +178,7 @@ struct plan {
     bool idem_hit; /* the key was there: nothing was written; idem_response holds the stored one */
     struct str active_run_id; /* RUN_ALREADY_ACTIVE */
     int64_t active_until_ms;
+    int64_t tenant_bytes;         /* QUOTA: what the tenant has */
     enum run_status found_status; /* RUN_TERMINAL / STALE: what the row says */
     /* --- live readers (log/): one lazily rendered frame block per view, see log.h --- */
     void *_Atomic frames[16];

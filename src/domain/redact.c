@@ -1,8 +1,10 @@
 /*
- * redact.c: the credential-shape redactor (OBS-75, GEN-6).  A hand-written scanner: one pass, no
- * backtracking beyond the token it looks at, so its time is linear whatever the text holds.
+ * redact.c: the credential-shape redactor (OBS-75, GEN-6).  A hand-written scanner whose time is
+ * linear whatever the text holds: a shape that fails either fails within a few bytes, or what was
+ * read for it is remembered (`struct scan`) and not read again for the starts inside of it.
  * Member names are left alone: replacing them could make two of one.
  */
+#include "base/find.h"
 #include "codec/json.h"
 #include "domain/options.h"
 
@@ -48,15 +50,24 @@ static size_t prefixed_end(struct str t, size_t at) {
     return at;
 }
 
-/* Three or more dot-separated groups, the first beginning with eyJ: JWS, JWE. */
-static size_t jwt_end(struct str t, size_t at) {
-    if (t.n - at < 3 || memcmp(t.p + at, "eyJ", 3) != 0) return at;
+struct scan {
+    struct str t;
+    struct finder known; /* of the run's own secret; needle NULL: it cannot occur */
+    size_t no_jwt;       /* no group before this place begins a JWT */
+};
+
+/* Three or more dot-separated groups, the first beginning with eyJ: JWS, JWE.  The groups of a
+ * chain that is too short are not enough for any start inside of it either. */
+static size_t jwt_end(struct scan *s, size_t at) {
+    struct str t = s->t;
+    if (at < s->no_jwt || t.n - at < 3 || memcmp(t.p + at, "eyJ", 3) != 0) return at;
     size_t end = token_end(t, at);
     unsigned groups = 1;
     while (end + 1 < t.n && t.p[end] == '.' && is_token(t.p[end + 1])) {
         end = token_end(t, end + 1);
         groups++;
     }
+    s->no_jwt = end;
     return groups >= 3 ? end : at;
 }
 
@@ -77,11 +88,11 @@ static size_t bearer_end(struct str t, size_t at, size_t *from) {
 }
 
 /* Find what to replace at this place: true with [*from, *end). */
-static bool secret_at(struct str t, struct str known, size_t at, size_t *from, size_t *end) {
+static bool secret_at(struct scan *s, size_t at, size_t *from, size_t *end) {
+    struct str t = s->t;
     *from = at;
-    if (known.n >= KNOWN_CHARS_MIN && t.n - at >= known.n && t.p[at] == known.p[0] &&
-        memcmp(t.p + at, known.p, known.n) == 0) {
-        *end = at + known.n;
+    if (s->known.needle && finder_next(&s->known, at) == at) {
+        *end = at + s->known.needle->text.n;
         return true;
     }
     if (at > 0 && is_alnum(t.p[at - 1])) return false; /* "task-..." is not "sk-..." */
@@ -95,7 +106,7 @@ static bool secret_at(struct str t, struct str known, size_t at, size_t *from, s
         *end = prefixed_end(t, at);
         break;
     case 'e':
-        *end = jwt_end(t, at);
+        *end = jwt_end(s, at);
         break;
     case 'B':
     case 'b':
@@ -107,20 +118,52 @@ static bool secret_at(struct str t, struct str known, size_t at, size_t *from, s
     return *end > at;
 }
 
-bool redact_text(struct str text, struct str known, struct buf *out) {
-    bool hit = false;
+/* The secret of the run, made ready at the first string that is long enough to hold it. */
+struct known {
+    struct str text;
+    struct needle needle;
+    bool ready;
+    struct arena *a;
+};
+
+static int known_in(struct known *k, struct str text, const struct needle **out) {
+    *out = NULL;
+    if (k->text.n < KNOWN_CHARS_MIN || text.n < k->text.n) return 0;
+    if (!k->a) k->a = arena_new(REDACT_ARENA_MAX);
+    if (!k->a) return WOPR_E_NO_MEMORY;
+    if (!k->ready && needle_make(&k->needle, k->text, k->a) != 0) return WOPR_E_NO_MEMORY;
+    k->ready = true;
+    *out = &k->needle;
+    return 0;
+}
+
+static int redact_one(struct known *k, struct str text, struct buf *out, bool *hit) {
+    struct scan s = {.t = text};
+    const struct needle *needle;
     size_t copied = 0, from, end;
+    int rc = known_in(k, text, &needle);
+    if (rc != 0) return rc;
+    finder_begin(&s.known, needle, text);
+    *hit = false;
     for (size_t i = 0; i < text.n;) {
-        if (!secret_at(text, known, i, &from, &end)) {
+        if (!secret_at(&s, i, &from, &end)) {
             i++;
             continue;
         }
         buf_add(out, text.p + copied, from - copied);
         buf_addz(out, REDACTED);
         copied = i = end;
-        hit = true;
+        *hit = true;
     }
     buf_add(out, text.p + copied, text.n - copied);
+    return 0;
+}
+
+bool redact_text(struct str text, struct str known, struct buf *out) {
+    struct known k = {.text = known};
+    bool hit = false;
+    if (redact_one(&k, text, out, &hit) != 0) out->failed = true;
+    arena_free(k.a);
     return hit;
 }
 
@@ -147,22 +190,31 @@ static bool is_name(struct str t, size_t after) {
 
 /* A string with escapes is looked at unescaped, and keeps its spelling when there is nothing to
  * hide. */
-static int redact_escaped(struct str raw, struct str known, struct arena **a, struct buf *out) {
-    if (!*a) *a = arena_new(REDACT_ARENA_MAX);
-    struct str plain = *a ? json_string(raw, *a) : STR_NONE;
+static int redact_escaped(struct known *k, struct str raw, struct buf *out) {
+    bool hit;
+    if (!k->a) k->a = arena_new(REDACT_ARENA_MAX);
+    struct str plain = k->a ? json_string(raw, k->a) : STR_NONE;
     if (!plain.p) return WOPR_E_NO_MEMORY;
     struct buf b;
     buf_init(&b, REDACT_ARENA_MAX);
-    bool hit = redact_text(plain, known, &b);
-    int rc = buf_failed(&b) ? WOPR_E_NO_MEMORY : 0;
+    int rc = redact_one(k, plain, &b, &hit);
+    if (rc == 0 && buf_failed(&b)) rc = WOPR_E_NO_MEMORY;
     if (rc == 0 && hit) json_quote(out, buf_str(&b));
     else if (rc == 0) buf_adds(out, raw);
     buf_fini(&b);
     return rc;
 }
 
+static int redact_plain(struct known *k, struct str content, struct buf *out) {
+    bool hit;
+    buf_addc(out, '"');
+    int rc = redact_one(k, content, out, &hit);
+    buf_addc(out, '"');
+    return rc;
+}
+
 int redact_json(struct str json, struct str known, struct buf *out, struct wopr_error *err) {
-    struct arena *a = NULL;
+    struct known k = {.text = known};
     size_t copied = 0;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < json.n; i++) {
@@ -171,20 +223,16 @@ int redact_json(struct str json, struct str known, struct buf *out, struct wopr_
         size_t close = string_close(json, i, &escaped);
         if (close == json.n) break; /* not closed: not checked text, copied as it is */
         if (!is_name(json, close + 1)) {
+            struct str raw = str_n(json.p + i, close + 1 - i);
             buf_add(out, json.p + copied, i - copied);
-            if (escaped) {
-                rc = redact_escaped(str_n(json.p + i, close + 1 - i), known, &a, out);
-            } else {
-                buf_addc(out, '"');
-                redact_text(str_n(json.p + i + 1, close - i - 1), known, out);
-                buf_addc(out, '"');
-            }
+            rc = escaped ? redact_escaped(&k, raw, out)
+                         : redact_plain(&k, str_n(raw.p + 1, raw.n - 2), out);
             copied = close + 1;
         }
         i = close;
     }
     if (rc == 0) buf_add(out, json.p + copied, json.n - copied);
-    arena_free(a);
+    arena_free(k.a);
     if (rc == 0 && buf_failed(out)) rc = WOPR_E_NO_MEMORY;
     return rc == 0 ? 0 : wopr_error_set(err, rc, "no memory to redact a text");
 }

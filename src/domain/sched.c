@@ -9,6 +9,7 @@
  */
 #include "domain/expr_int.h"
 #include "domain/sched_int.h"
+#include "domain/state_internal.h"
 
 #define COND_ARENA_MAX (64u * 1024 * 1024) /* a condition that needs more is false */
 
@@ -328,7 +329,7 @@ static void node_renew(struct run_state *s, int node) {
         n->started_ms = n->completed_ms = 0;
         n->disabled_skip = false;
         n->dirty = true;
-        text_clear(&n->error);
+        state_text_clear(s, &n->error);
         n->sched.phase = PHASE_IDLE;
     }
     for (size_t i = 0; i < w->out_nr; i++) s->edges[w->out_edges[i]] = EDGE_OPEN;

@@ -20,6 +20,18 @@ void text_clear(struct text *t) {
     *t = (struct text){0};
 }
 
+int run_state_text_set(struct run_state *s, struct text *t, struct str value) {
+    size_t old = t->n;
+    if (text_set(t, value) != 0) return WOPR_E_NO_MEMORY;
+    s->bytes = s->bytes - old + value.n;
+    return 0;
+}
+
+void state_text_clear(struct run_state *s, struct text *t) {
+    s->bytes -= t->n;
+    text_clear(t);
+}
+
 int fold_corrupt(struct fold *f, const char *what) {
     return wopr_error_set(f->err, WOPR_E_CORRUPT,
                           "event %lld (%s): %s; the run is parked, compare its log with a backup",
@@ -72,8 +84,9 @@ int state_var_set(struct run_state *s, struct str name, struct str value, bool s
         *v = (struct var_state){.sensitive = sensitive};
         if (text_set(&v->name, name) != 0) return WOPR_E_NO_MEMORY;
         s->vars_nr++;
+        s->bytes += sizeof *v + name.n;
     }
-    if (text_set(&v->value, value) != 0) return WOPR_E_NO_MEMORY;
+    if (run_state_text_set(s, &v->value, value) != 0) return WOPR_E_NO_MEMORY;
     v->dirty = true;
     return 0;
 }
@@ -231,7 +244,7 @@ static int error_closed(struct fold *f, struct str error, struct text *out) {
     jw_kraw(&w, "message", message);
     if (details.n > 0) jw_kraw(&w, "details", details);
     jw_end_object(&w);
-    int rc = buf_failed(&b) ? WOPR_E_NO_MEMORY : text_set(out, buf_str(&b));
+    int rc = buf_failed(&b) ? WOPR_E_NO_MEMORY : run_state_text_set(f->s, out, buf_str(&b));
     buf_fini(&b);
     return rc == 0 ? 0 : fold_no_memory(f);
 }
@@ -255,7 +268,7 @@ static int fold_run_ended(struct fold *f) {
 static int fold_run_completed(struct fold *f) {
     struct str outputs = json_get(f->e->payload, "outputs");
     if (outputs.n == 0) outputs = STR("{}");
-    if (text_set(&f->s->outputs, outputs) != 0) return fold_no_memory(f);
+    if (run_state_text_set(f->s, &f->s->outputs, outputs) != 0) return fold_no_memory(f);
     return fold_run_ended(f);
 }
 
@@ -269,6 +282,7 @@ static int fold_run_failed(struct fold *f) {
 static int fold_run_paused(struct fold *f) {
     struct run_state *s = f->s;
     s->before_pause = s->status;
+    s->pauses++;
     if (json_get(f->e->payload, "interruptedNodeId").n == 0) return 0;
     struct str id;
     int rc = fold_string(f, "interruptedNodeId", &id);
@@ -417,6 +431,7 @@ int state_apply_checked(struct run_state *s, const struct event *e, struct wopr_
     if (rc != 0) return rc;
     s->last_ts_ms = f.ts_ms;
     s->next_seq++;
+    s->log_bytes += event_bytes(e);
     return 0;
 }
 

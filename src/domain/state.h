@@ -160,6 +160,9 @@ struct intr_state { /* an interrupt of the run, for its life (INT-2); see interr
     int32_t activation;
     enum intr_phase phase;
     int64_t requested_seq, requested_ms, timeout_ms; /* 0 = none */
+    struct intr_notes {
+        int64_t nr, bytes; /* in the log */
+    } asks, votes;         /* what was said to it without ending it */
     struct text id, key;
     struct text payload;                   /* raw, while open */
     struct text value, action, decided_by; /* resolved: raw value, words */
@@ -192,6 +195,9 @@ struct run_state {
     enum run_status status;
     enum run_status before_pause; /* status to show after run.resumed */
     int64_t next_seq, last_ts_ms;
+    int64_t log_bytes; /* of the events so far, see event_bytes() */
+    int64_t pauses;    /* run.paused events */
+    size_t bytes;      /* of the values held here: what a snapshot shows and what memory costs */
     int64_t started_ms, completed_ms, started_count; /* node.started events (EVT-25) */
     int64_t waited_ms, wait_since_ms;                /* time not counted by run_timeout (WF-23) */
     struct node_state *nodes;
@@ -236,6 +242,8 @@ void run_state_free(struct run_state *s); /* takes NULL */
 MUST_CHECK int run_state_apply(struct run_state *s, const struct event *e, struct wopr_error *err);
 const char *run_state_broken(const struct run_state *s); /* NULL, or the rule that does not hold */
 struct var_state *run_state_var(struct run_state *s, struct str name); /* NULL when absent */
+/* Replaces a value of s, which stays counted in s->bytes. */
+MUST_CHECK int run_state_text_set(struct run_state *s, struct text *t, struct str value);
 struct chan_state *run_state_chan(struct run_state *s, struct str name);
 /* Folded value of a channel as raw JSON; read-time TTL filter with now_ms when > 0 (CHAN-17: the
  * clock of a live run, completed_ms of an ended one).  Appends nothing for a replace channel that

@@ -70,7 +70,8 @@ static int op_add(struct run_state *s, const struct chan_state *c, int64_t seq) 
 static int entries_drop(struct run_state *s, struct chan_state *c, size_t at, size_t nr) {
     for (size_t i = at; i < at + nr; i++) {
         if (!c->v[i].fresh && op_add(s, c, c->v[i].seq) != 0) return WOPR_E_NO_MEMORY;
-        text_clear(&c->v[i].value);
+        s->bytes -= sizeof c->v[i];
+        state_text_clear(s, &c->v[i].value);
         c->v[i].fresh = true; /* its row is dealt with */
     }
     if (nr > 0) memmove(c->v + at, c->v + at + nr, (c->n - at - nr) * sizeof *c->v);
@@ -79,7 +80,8 @@ static int entries_drop(struct run_state *s, struct chan_state *c, size_t at, si
 }
 
 /* Append an entry; undeclared channels frame it as {"value","_ts"} (CHAN-27). */
-static int entry_add(const struct chan_write *w, struct str value, uint64_t id) {
+static int entry_add(struct run_state *s, const struct chan_write *w, struct str value,
+                     uint64_t id) {
     struct chan_state *c = w->c;
     if (c->n >= STATE_ENTRIES_MAX) return WOPR_E_TOO_BIG;
     if (c->n == c->cap) {
@@ -107,6 +109,7 @@ static int entry_add(const struct chan_write *w, struct str value, uint64_t id) 
         if (!e.value.p) return WOPR_E_NO_MEMORY;
     }
     c->v[c->n++] = e;
+    s->bytes += sizeof e + e.value.n;
     return 0;
 }
 
@@ -172,7 +175,7 @@ static int list_write(struct fold *f, const struct chan_write *w) {
         if (rc == 0) rc = chan_find_same(c, w->reducer, w->value, &f->scratch, &id, &at);
         if (rc != 0) return rc;
     }
-    rc = entry_add(w, w->value, id);
+    rc = entry_add(f->s, w, w->value, id);
     if (rc != 0) return rc;
     size_t max = chan_max(c);
     return c->n > max ? entries_drop(f->s, c, 0, c->n - max) : 0;
@@ -225,7 +228,7 @@ static int value_write(struct fold *f, const struct chan_write *w) {
         counts = false;
     }
     if (rc == 0) rc = entries_drop(f->s, c, 0, c->n);
-    if (rc == 0) rc = entry_add(w, buf_str(&b), 0);
+    if (rc == 0) rc = entry_add(f->s, w, buf_str(&b), 0);
     buf_fini(&b);
     if (rc != 0) return rc;
     c->summed = counts;
@@ -281,6 +284,7 @@ int fold_channel_written(struct fold *f) {
     w.value = json_get(f->e->payload, "value");
     if (w.value.n == 0) return fold_corrupt(f, "no value");
     w.reducer = reducer_of(reducer);
+    intr_noted(f, name);
     w.c = run_state_chan(s, name);
     if (!w.c) {
         if (s->chans_nr >= STATE_CHANS_MAX) return fold_corrupt(f, "the run has too many channels");

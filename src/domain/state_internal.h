@@ -7,7 +7,7 @@
 #include "domain/state.h"
 
 /* Bounds of what a log can make grow by names of its own choosing. */
-#define STATE_VARS_MAX     4096u
+#define STATE_VARS_MAX     4096u /* WF_VALUES_MAX, with what was not declared */
 #define STATE_CHANS_MAX    4096u
 #define STATE_PINS_MAX     4096u
 #define STATE_ENTRIES_MAX  1000000u            /* per channel */
@@ -47,6 +47,8 @@ int fold_node_any(struct fold *f);     /* only checks that the node may have thi
 int fold_interrupt_requested(struct fold *f);
 int fold_interrupt_resolved(struct fold *f);
 int intr_suspended(struct fold *f); /* part of node.suspended: the id of what was asked */
+/* A channel write that belongs to what the node asks: counted, so that it can be bounded. */
+void intr_noted(struct fold *f, struct str channel);
 void intrs_node_settled(struct run_state *s, int node);
 void intr_free(struct intr_state *i);
 /* Let a running node wait for its next attempt until at_ms. */
@@ -84,5 +86,6 @@ int chan_fits(const struct chan_state *c, enum reducer r, struct str value, int6
 void chan_free(struct chan_state *c);
 struct chan_state *chan_add(struct run_state *s, struct str name, const struct wf_channel *decl);
 int state_var_set(struct run_state *s, struct str name, struct str value, bool sensitive);
+void state_text_clear(struct run_state *s, struct text *t); /* as run_state_text_set */
 
 #endif

@@ -89,11 +89,12 @@ int fold_interrupt_requested(struct fold *f) {
     i->requested_seq = f->e->seq;
     i->requested_ms = f->ts_ms;
     i->timeout_ms = timeout_ms;
-    if (text_set(&i->key, key) != 0 || text_set(&i->payload, payload) != 0) {
+    if (text_set(&i->key, key) != 0 || run_state_text_set(s, &i->payload, payload) != 0) {
         intr_free(i);
         return fold_no_memory(f);
     }
     s->intrs_nr++;
+    s->bytes += sizeof *i;
     return 0;
 }
 
@@ -119,12 +120,22 @@ int fold_interrupt_resolved(struct fold *f) {
     if (!a) return fold_no_memory(f);
     action =
         json_type_of(value) == JSON_OBJECT ? json_string(json_get(value, "action"), a) : STR_NONE;
-    if (text_set(&i->value, value) != 0 || text_set(&i->decided_by, by) != 0 ||
+    if (run_state_text_set(f->s, &i->value, value) != 0 || text_set(&i->decided_by, by) != 0 ||
         (action.n > 0 && text_set(&i->action, action) != 0))
         return fold_no_memory(f);
-    text_clear(&i->payload);
+    state_text_clear(f->s, &i->payload);
     i->phase = INTR_RESOLVED;
     return 0;
+}
+
+void intr_noted(struct fold *f, struct str channel) {
+    bool vote = str_starts(channel, STR(INTR_VOTES_PREFIX));
+    bool ask = str_starts(channel, STR(INTR_ASKS_PREFIX));
+    struct intr_state *i = vote || ask ? run_state_intr_open(f->s, f->node) : NULL;
+    if (!i) return;
+    struct intr_notes *n = vote ? &i->votes : &i->asks;
+    n->nr++;
+    n->bytes += event_bytes(f->e);
 }
 
 void intrs_node_settled(struct run_state *s, int node) {
@@ -132,6 +143,6 @@ void intrs_node_settled(struct run_state *s, int node) {
         struct intr_state *x = &s->intrs[i];
         if (x->node != node || x->phase != INTR_OPEN) continue;
         x->phase = INTR_ENDED;
-        text_clear(&x->payload);
+        state_text_clear(s, &x->payload);
     }
 }

@@ -76,8 +76,8 @@ int fold_node_started(struct fold *f) {
     n->chunks = n->effects = 0;
     n->recorded = false;
     n->started_seq = f->e->seq;
-    text_clear(&n->outputs);
-    text_clear(&n->error);
+    state_text_clear(f->s, &n->outputs);
+    state_text_clear(f->s, &n->error);
     f->s->started_count++; /* EVT-25: retries included */
     sched_node_started(f->s, f->node);
     return 0;
@@ -91,7 +91,7 @@ int fold_node_completed(struct fold *f) {
     struct str outputs = json_get(f->e->payload, "outputs");
     if (outputs.n == 0) outputs = STR("{}");
     if (json_type_of(outputs) != JSON_OBJECT) return fold_corrupt(f, "outputs is no object");
-    if (text_set(&n->outputs, outputs) != 0) return fold_no_memory(f);
+    if (run_state_text_set(f->s, &n->outputs, outputs) != 0) return fold_no_memory(f);
     node_move(f->s, f->node, to, 0);
     n->completed_ms = f->ts_ms;
     if (n->terminal_n < INT32_MAX) n->terminal_n++;
@@ -106,8 +106,8 @@ int fold_node_failed(struct fold *f) {
     struct str error = json_get(f->e->payload, "error");
     if (error.n == 0 || json_type_of(error) != JSON_OBJECT || json_get(error, "code").n == 0)
         return fold_corrupt(f, "no error object");
-    if (text_set(&n->error, error) != 0) return fold_no_memory(f);
-    text_clear(&n->outputs);
+    if (run_state_text_set(f->s, &n->error, error) != 0) return fold_no_memory(f);
+    state_text_clear(f->s, &n->outputs);
     node_move(f->s, f->node, to, 0);
     n->completed_ms = f->ts_ms;
     if (n->terminal_n < INT32_MAX) n->terminal_n++;
@@ -119,7 +119,7 @@ int fold_node_stopped(struct fold *f) {
     enum node_status to = NODE_PENDING;
     int rc = node_next(f, &n, &to);
     if (rc != 0) return rc;
-    text_clear(&n->outputs);
+    state_text_clear(f->s, &n->outputs);
     node_move(f->s, f->node, to, 0);
     n->completed_ms = f->ts_ms;
     return node_settled(f);

@@ -66,6 +66,19 @@ static const char *nodes_broken(const struct run_state *s) {
     return NULL;
 }
 
+static size_t values_bytes(const struct run_state *s) {
+    size_t sum = s->error.n + s->outputs.n;
+    for (size_t i = 0; i < s->wf->nodes_nr; i++) sum += s->nodes[i].outputs.n + s->nodes[i].error.n;
+    for (size_t i = 0; i < s->vars_nr; i++)
+        sum += sizeof s->vars[i] + s->vars[i].name.n + s->vars[i].value.n;
+    for (size_t i = 0; i < s->chans_nr; i++)
+        for (size_t k = 0; k < s->chans[i].n; k++)
+            sum += sizeof s->chans[i].v[k] + s->chans[i].v[k].value.n;
+    for (size_t i = 0; i < s->intrs_nr; i++)
+        sum += sizeof s->intrs[i] + s->intrs[i].payload.n + s->intrs[i].value.n;
+    return sum;
+}
+
 const char *run_state_broken(const struct run_state *s) {
     bool final = run_status_final(s->status);
     int shown = -1;
@@ -82,6 +95,7 @@ const char *run_state_broken(const struct run_state *s) {
     bool going = s->status == RUN_RUNNING || run_status_waiting(s->status);
     if (going && (run_waits(s, &shown) != s->status || shown != s->current_node))
         return "R8: the status is what the suspended nodes ask for (INT-12)";
+    if (values_bytes(s) != s->bytes) return "R9: bytes is what the values take";
     const char *broken = nodes_broken(s);
     return broken ? broken : state_pins_broken(s);
 }

@@ -38,7 +38,7 @@ static int variable(struct wfc *c, struct str raw, size_t i, struct wf_variable 
 
 static int variables(struct wfc *c, const struct wfc_obj *top) {
     struct json_elements el;
-    int rc = wfc_list(c, top, "variables", WF_LIST_MAX, &el);
+    int rc = wfc_list(c, top, "variables", WF_VALUES_MAX, &el);
     if (rc != 0 || el.n == 0) return rc;
     c->w->vars = ARENA_ARRAY(c->w->arena, struct wf_variable, el.n);
     if (c->w->vars == NULL) return wfc_memory(c);
@@ -113,6 +113,7 @@ static int settings(struct wfc *c, const struct wfc_obj *top) { /* WF-22 */
     if (rc == 0) rc = wfc_int(c, &o, "timeout", 0, WF_TIME_MS_MAX, &c->w->timeout_ms);
     if (rc == 0)
         rc = wfc_int(c, &o, "maxLoopbackIterations", 1, INT32_MAX - 1, &c->w->max_loopback);
+    if (rc == 0) rc = wfc_bool(c, &o, "strictInputs", &c->w->strict_inputs);
     if (rc == 0) c->w->max_loopback_explicit = wfc_raw(&o, "maxLoopbackIterations").p != NULL;
     return rc;
 }

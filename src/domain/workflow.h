@@ -136,6 +136,7 @@ struct workflow {
     int64_t max_loopback;                     /* WF-12, NODE-16 */
     bool max_loopback_explicit;
     bool has_loop;
+    bool strict_inputs;                        /* settings.strictInputs (docs/api-extensions.md) */
     struct str masking_mode, compliance_class; /* metadata, may be empty */
 };
 /* What the compiler must know from outside. */

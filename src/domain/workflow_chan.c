@@ -176,7 +176,7 @@ int wfc_channels(struct wfc *c, const struct wfc_obj *top) {
     c->w->channel_aware = true;
     rc = json_members(raw, c->tmp, &m, c->err);
     if (rc != 0) return rc;
-    if (m.n > WF_LIST_MAX) return wfc_fail(c, "", "channels", "has too many members");
+    if (m.n > WF_VALUES_MAX) return wfc_fail(c, "", "channels", "has too many members");
     c->w->channels = ARENA_ARRAY(c->w->arena, struct wf_channel, m.n);
     if (c->w->channels == NULL) return wfc_memory(c);
     for (size_t i = 0; rc == 0 && i < m.n; i++) {

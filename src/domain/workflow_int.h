@@ -14,7 +14,8 @@
 #define WF_ARENA_MAX   (64u * 1024 * 1024) /* compiled form, and the same again for scratch */
 #define WF_NODES_MAX   10000u
 #define WF_EDGES_MAX   50000u
-#define WF_LIST_MAX    10000u                /* variables, channels, triggers, ports of a node */
+#define WF_LIST_MAX    10000u                /* triggers, ports of a node */
+#define WF_VALUES_MAX  4096u                 /* variables, channels: as many as a run can hold */
 #define WF_TIME_MS_MAX INT64_C(315360000000) /* ten years: sums with a clock cannot overflow */
 #define WF_NAME_MAX    256u                  /* channel and variable names (CHAN-1) */
 #define WF_POINTER_MAX 192                   /* as in struct wopr_error */

@@ -59,6 +59,12 @@ static int sensitivity(struct wfc *c, const struct wfc_obj *o, struct wf_node *n
     return 0;
 }
 
+static int wfc_unknown(struct wfc *c, const char *pointer, struct str type_id) {
+    char what[TYPE_ID_MAX + 64];
+    snprintf(what, sizeof(what), "this host has no executor of type \"%.*s\"", STR_ARG(type_id));
+    return wfc_fail(c, pointer, "typeId", what);
+}
+
 static int node_identity(struct wfc *c, const struct wfc_obj *o, struct wf_node *n) {
     int rc = wfc_need_str(c, o, "id", &n->id);
     if (rc != 0) return rc;
@@ -72,7 +78,7 @@ static int node_identity(struct wfc *c, const struct wfc_obj *o, struct wf_node 
         return wfc_fail(c, o->pointer, "typeId", "type ids match ^[a-z][a-zA-Z0-9._-]*$");
     if (c->env != NULL && c->env->knows_type != NULL &&
         !c->env->knows_type(c->env->ctx, n->type_id)) /* NODE-3 */
-        return wfc_fail(c, o->pointer, "typeId", "this host has no executor of this type");
+        return wfc_unknown(c, o->pointer, n->type_id);
     return 0;
 }
 

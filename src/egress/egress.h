@@ -3,7 +3,8 @@
  * One thread drives a libcurl multi handle.  Every transfer passes the guard twice: its URL before
  * it is queued (HOOK-16), and each address at the moment a socket is opened for it, so that a name
  * which resolves differently the second time changes nothing (HOOK-17).  Redirects are not
- * followed, proxies of the environment are ignored, TLS is verified.
+ * followed, proxies of the environment are ignored, TLS is verified.  Tenants take turns, and each
+ * has a share of the places and of the queue.
  * Threads: egress_submit from any; done callbacks come from the egress thread and must only queue.
  */
 #ifndef WOPR_EGRESS_EGRESS_H
@@ -11,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "egress/names.h"
 
 #include <sys/socket.h>
 
@@ -32,6 +34,8 @@ struct egress_allow { /* blocks that may be reached although the table of guard.
 /* "127.0.0.0/8, ::1, 10.1.2.3": adds to *out.  WOPR_E_CONFIG names the part that is wrong. */
 MUST_CHECK int egress_allow_parse(struct str list, struct egress_allow *out,
                                   struct wopr_error *err);
+/* a: IPv4 in its mapped form */
+bool egress_allow_has(const struct egress_allow *allow, const uint8_t a[16]);
 /* May a socket be opened to this address?  *listed tells that the allow list says so. */
 bool egress_address_ok(const struct sockaddr *sa, const struct egress_allow *allow, bool *listed);
 /* Scheme, host, port and user part of a URL; no look-up of names.  Plain http, ports other than 443
@@ -48,12 +52,15 @@ struct egress_config {
     struct egress_allow allow;
     unsigned transfers_max; /* at once, default 256 */
     unsigned queue_max;     /* waiting, default 4096; beyond: UNAVAILABLE */
-    int connect_timeout_ms; /* default 10000 */
+    unsigned tenant_transfers_max, tenant_queue_max; /* of these; default a quarter */
+    int connect_timeout_ms;   /* look-up of the name; then connecting; default 10000 each */
+    egress_lookup_fn *lookup; /* NULL: that of the C library */
 };
 struct egress_header {
     struct str name, value;
 };
 struct egress_request {
+    struct str tenant; /* whose places and queue it takes */
     struct str method; /* GET, POST, PUT, PATCH, DELETE */
     struct str url;
     const struct egress_header *headers;

@@ -11,23 +11,43 @@
 
 #define HOST_TEXT_MAX 256
 
-/* Never the public internet (IANA special-purpose registries), written as mapped IPv6 prefixes. */
+/* Never sent to: the IANA special-purpose address registries (RFC 6890), multicast, and addresses
+ * of clouds that look public but answer from the host's own platform. */
 struct refused_net {
     const char *net;
     unsigned bits;
 };
 static const struct refused_net REFUSED4[] = {
-    {"0.0.0.0", 8},      {"10.0.0.0", 8},     {"100.64.0.0", 10}, {"127.0.0.0", 8},
-    {"169.254.0.0", 16}, {"172.16.0.0", 12},  {"192.0.0.0", 24},  {"192.0.2.0", 24},
-    {"192.88.99.0", 24}, {"192.168.0.0", 16}, {"198.18.0.0", 15}, {"198.51.100.0", 24},
-    {"203.0.113.0", 24}, {"224.0.0.0", 4},    {"240.0.0.0", 4},
+    {"0.0.0.0", 8},        /* this network */
+    {"10.0.0.0", 8},       /* private */
+    {"100.64.0.0", 10},    /* shared, behind carrier NAT */
+    {"127.0.0.0", 8},      /* loopback */
+    {"168.63.129.16", 32}, /* Azure: DNS, DHCP and the VM agent */
+    {"169.254.0.0", 16},   /* link-local; metadata of most clouds */
+    {"172.16.0.0", 12},    /* private */
+    {"192.0.0.0", 24},     /* IETF protocol assignments */
+    {"192.0.2.0", 24},     /* documentation */
+    {"192.31.196.0", 24},  /* AS112 */
+    {"192.52.193.0", 24},  /* AMT */
+    {"192.88.99.0", 24},   /* 6to4 relays, deprecated */
+    {"192.168.0.0", 16},   /* private */
+    {"192.175.48.0", 24},  /* AS112 */
+    {"198.18.0.0", 15},    /* benchmarks */
+    {"198.51.100.0", 24},  /* documentation */
+    {"203.0.113.0", 24},   /* documentation */
+    {"224.0.0.0", 4},      /* multicast */
+    {"240.0.0.0", 4},      /* reserved, broadcast */
 };
+/* Of IPv6 only global unicast is sent to: that leaves out loopback, mapped and translated forms,
+ * NAT64, discard-only, SRv6, unique local, link-local, multicast and whatever is assigned next. */
+static const struct refused_net GLOBAL6 = {"2000::", 3};
 static const struct refused_net REFUSED6[] = {
-    {"::", 96},    {"64:ff9b:1::", 48}, {"100::", 64},  {"2001::", 32}, {"2001:db8::", 32},
-    {"fc00::", 7}, {"fe80::", 10},      {"fec0::", 10}, {"ff00::", 8},
+    {"2001::", 23},         /* IETF protocol assignments: Teredo, benchmarks, AMT, ORCHID, DETs */
+    {"2001:db8::", 32},     /* documentation */
+    {"2620:4f:8000::", 48}, /* AS112 */
+    {"3fff::", 20},         /* documentation */
 };
 static const char MAPPED[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, (char)0xff, (char)0xff};
-static const char NAT64[12] = {0, 0x64, (char)0xff, (char)0x9b, 0, 0, 0, 0, 0, 0, 0, 0};
 
 static bool prefix_eq(const uint8_t *a, const uint8_t *b, unsigned bits) {
     unsigned whole = bits / 8, rest = bits % 8;
@@ -37,28 +57,29 @@ static bool prefix_eq(const uint8_t *a, const uint8_t *b, unsigned bits) {
     return (a[whole] & mask) == (b[whole] & mask);
 }
 
+/* A row that cannot be read covers everything. */
+static bool covers(const struct refused_net *r, int family, const uint8_t *a) {
+    uint8_t net[16];
+    return inet_pton(family, r->net, net) != 1 || prefix_eq(a, net, r->bits);
+}
+
 static bool refused4(const uint8_t a[4]) {
-    for (size_t i = 0; i < sizeof REFUSED4 / sizeof *REFUSED4; i++) {
-        struct in_addr net;
-        if (inet_pton(AF_INET, REFUSED4[i].net, &net) != 1) return true;
-        if (prefix_eq(a, (const uint8_t *)&net, REFUSED4[i].bits)) return true;
-    }
+    for (size_t i = 0; i < sizeof REFUSED4 / sizeof *REFUSED4; i++)
+        if (covers(&REFUSED4[i], AF_INET, a)) return true;
     return false;
 }
 
-/* An IPv6 address that carries an IPv4 one is judged by that (mapped, NAT64, 6to4). */
+/* The mapped form is the IPv4 host itself, and 6to4 carries the address of one. */
 static bool refused6(const uint8_t a[16]) {
-    if (memcmp(a, MAPPED, 12) == 0 || memcmp(a, NAT64, 12) == 0) return refused4(a + 12);
+    if (memcmp(a, MAPPED, 12) == 0) return refused4(a + 12);
+    if (!covers(&GLOBAL6, AF_INET6, a)) return true;
     if (a[0] == 0x20 && a[1] == 0x02) return refused4(a + 2);
-    for (size_t i = 0; i < sizeof REFUSED6 / sizeof *REFUSED6; i++) {
-        struct in6_addr net;
-        if (inet_pton(AF_INET6, REFUSED6[i].net, &net) != 1) return true;
-        if (prefix_eq(a, (const uint8_t *)&net, REFUSED6[i].bits)) return true;
-    }
+    for (size_t i = 0; i < sizeof REFUSED6 / sizeof *REFUSED6; i++)
+        if (covers(&REFUSED6[i], AF_INET6, a)) return true;
     return false;
 }
 
-static bool listed(const uint8_t a[16], const struct egress_allow *allow) {
+bool egress_allow_has(const struct egress_allow *allow, const uint8_t a[16]) {
     for (size_t i = 0; i < allow->n; i++)
         if (prefix_eq(a, allow->v[i].addr, allow->v[i].bits)) return true;
     return false;
@@ -84,7 +105,7 @@ bool egress_address_ok(const struct sockaddr *sa, const struct egress_allow *all
     } else {
         return false;
     }
-    *is_listed = listed(a, allow);
+    *is_listed = egress_allow_has(allow, a);
     return *is_listed || !refused6(a);
 }
 
@@ -184,7 +205,7 @@ static int host_kind(const char *host, const struct egress_allow *allow) {
     } else {
         return -1;
     }
-    if (listed(a, allow)) return 2;
+    if (egress_allow_has(allow, a)) return 2;
     return refused6(a) ? 0 : 1;
 }
 

@@ -85,6 +85,10 @@ static void done(struct step *st, int node, const struct node_result *r) {
         return;
     }
     if (outputs_mask(st, node, outputs, &shown) != 0) return; /* the plan has failed */
+    if (!bound_state_room(st, 0, shown.n, &f)) {
+        attempt_failed(st, node, &f);
+        return;
+    }
     int64_t ms = st->now_ms - st->s->nodes[node].started_ms;
     struct str payload = pay_node_completed(st->p->arena, def->id, shown, ms);
     int64_t seq = step_emit(st, EV_NODE_COMPLETED, node, -1, payload);

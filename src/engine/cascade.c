@@ -74,6 +74,7 @@ struct kin_call *kin_call_new(struct step *st, enum engine_op op, struct str run
                                .workspace = arena_str(c->arena, m->workspace),
                                .test_mode = m->test_mode,
                                .run_id = arena_str(c->arena, run_id),
+                               .of_kin = true,
                                .reason = str_c(reason ? reason : ""),
                                .drain = st->re->drains,
                                .respond = kin_respond,
@@ -156,7 +157,7 @@ void children_tell(struct step *st, const struct plan *p) {
     int rc = store_run_head(st->e->store, m->tenant, m->test_mode, str_c(re->parent_id), st->a, &h,
                             NULL);
     if (rc != 0 || run_status_final(h.status) || h.status == RUN_PAUSED || h.parked.n > 0) return;
-    if (h.engine_version <= CURRENT_ENGINE_VERSION) (void)sweep_add(st->e, h.run_no, &h);
+    if (h.engine_version <= CURRENT_ENGINE_VERSION) (void)sweep_add(st->e, h.run_no, m->tenant, &h);
 }
 
 /* --- downwards: cancel --- */

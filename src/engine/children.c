@@ -626,13 +626,15 @@ static int restore_flags(struct step *st, struct exec_child *x, struct wopr_erro
     const struct run_meta *m = &st->s->meta;
     struct run_head h;
     struct run_origin o;
-    int rc =
-        store_run_head(st->e->store, m->tenant, m->test_mode, str_c(x->run_id), st->a, &h, err);
-    if (rc == 0) rc = store_run_origin(st->e->store, h.run_no, st->a, &o, err);
+    struct arena *a = arena_new(ENGINE_SCRATCH_MAX); /* each child has inputs of its own */
+    if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a child run");
+    int rc = store_run_head(st->e->store, m->tenant, m->test_mode, str_c(x->run_id), a, &h, err);
+    if (rc == 0) rc = store_run_origin(st->e->store, h.run_no, a, &o, err);
     if (rc == 0) {
         x->detached = (o.child_flags & CHILD_DETACHED) != 0;
         x->foreign = !str_eqc(o.parent_run_id, st->re->run_id);
     }
+    arena_free(a);
     return rc == WOPR_E_EXPIRED || rc == WOPR_E_NOT_FOUND ? 0 : rc; /* met again by child_look */
 }
 

@@ -106,7 +106,7 @@ void control_apply(struct step *st, struct engine_cmd *cmd) {
         cancel(st, cmd);
         break;
     case ENGINE_PAUSE:
-        pause_run(st, cmd);
+        if (bound_pause(st, cmd)) pause_run(st, cmd);
         break;
     case ENGINE_RESUME:
         resume_run(st, cmd);

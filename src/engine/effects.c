@@ -53,6 +53,12 @@ struct failure channel_denied(struct step *st, int node, struct str channel, con
     return f;
 }
 
+/* Bytes that the next write to the channel takes the place of. */
+static size_t chan_replaced(struct run_state *s, struct str channel, enum reducer red) {
+    const struct chan_state *c = run_state_chan(s, channel);
+    return red == RED_REPLACE && c && !c->is_list && c->n > 0 ? c->v[0].value.n : 0;
+}
+
 /* red: for a channel without declaration. */
 static int channel_write(struct step *st, int node, struct str channel, enum reducer red,
                          struct str value, struct failure *f) {
@@ -64,7 +70,10 @@ static int channel_write(struct step *st, int node, struct str channel, enum red
         *f = channel_denied(st, node, channel, "writers");
         return WOPR_E_VALIDATION;
     }
-    int rc = chan_write_check(st->s, channel, d ? d->reducer : red, value, &why);
+    if (d) red = d->reducer;
+    if (!bound_state_room(st, chan_replaced(st->s, channel, red), value.n, f))
+        return WOPR_E_VALIDATION;
+    int rc = chan_write_check(st->s, channel, red, value, &why);
     if (rc == WOPR_E_NO_MEMORY || !name) {
         plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a channel write");
         return 0;
@@ -96,6 +105,7 @@ static int variable(struct step *st, int node, const struct node_effect *x, stru
     if (s->wf->channel_aware && workflow_channel(s->wf, x->name))
         return bad(f, "the name is that of a declared channel; write the channel instead");
     if (!v && s->vars_nr >= EFFECT_NAMES_MAX) return bad(f, "the run has too many variables");
+    if (!bound_state_room(st, v ? v->value.n : 0, next.n, f)) return WOPR_E_VALIDATION;
     if (sensitive) {
         if (shown(st, next, &next) != 0) return 0;
         if (previous.n > 0 && shown(st, previous, &previous) != 0) return 0;
@@ -105,7 +115,7 @@ static int variable(struct step *st, int node, const struct node_effect *x, stru
                   pay_variable_changed(st->p->arena, x->name, previous, next, id), f);
     if (rc != 0 || step_lost(st) || !sensitive) return rc;
     v = run_state_var(s, x->name); /* OBS-71: nodes of the run read the clear value */
-    if (v && text_set(&v->value, x->value) != 0)
+    if (v && run_state_text_set(st->s, &v->value, x->value) != 0)
         plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a variable");
     return 0;
 }

@@ -12,15 +12,8 @@
 
 /* --- ready queue --- */
 
-static void queue_locked(struct run_exec *re, struct list *queue) {
-    re->queued = true;
-    re->again = false;
-    list_add_tail(queue, &re->ready);
-    re->e->ready_nr++;
-}
-
 static void push_locked(struct run_exec *re) {
-    queue_locked(re, &re->e->ready);
+    queue_put_locked(re, QUEUE_RUNS);
     if (re->e->idle_nr > 0) pthread_cond_signal(&re->e->work);
 }
 
@@ -29,31 +22,27 @@ static void call_workers(struct engine *e, size_t work, size_t idle) {
     for (size_t i = 0; i < work && i < idle; i++) pthread_cond_signal(&e->work);
 }
 
-int exec_begin(struct run_exec *re) {
+int exec_begin(struct run_exec *re, struct str tenant) {
     struct engine *e = re->e;
-    int rc = WOPR_E_UNAVAILABLE;
+    int rc;
     /* Waiting parents must not keep out the children they wait for. */
-    size_t room = re->parent_id ? e->cfg.runs_active_max * 2 : e->cfg.runs_active_max;
+    size_t more = re->parent_id ? 2 : 1, room = e->cfg.runs_active_max * more;
+    size_t room_bytes = e->cfg.bounds.state_bytes_max * more;
     pthread_mutex_lock(&e->mu);
     if (re->parent_id && map_get(e->by_id, str_c(re->run_id))) rc = WOPR_E_EXISTS;
-    else if (e->active_nr < room && !e->stopping) rc = exec_register_locked(e, re);
-    if (rc == 0) queue_locked(re, &e->fresh);
+    else if (e->active_nr >= room || e->state_bytes >= room_bytes || e->stopping)
+        rc = WOPR_E_UNAVAILABLE;
+    else if (!re->parent_id && tenant_full_locked(e, tenant)) rc = WOPR_E_QUOTA;
+    else rc = exec_register_locked(e, re, tenant);
+    if (rc == 0) queue_put_locked(re, QUEUE_FRESH);
     size_t idle = e->idle_nr;
     pthread_mutex_unlock(&e->mu);
     if (rc == 0) call_workers(e, 1, idle);
     return rc;
 }
 
-/* Creations and runs by turns: neither waits for more than its own queue twice over. */
-static struct run_exec *pop_locked(struct engine *e) {
-    bool fresh = list_empty(&e->ready) || (!e->fresh_last && !list_empty(&e->fresh));
-    e->fresh_last = fresh;
-    e->ready_nr--;
-    return LIST_ENTRY(list_pop(fresh ? &e->fresh : &e->ready), struct run_exec, ready);
-}
-
 void exec_wake_locked(struct run_exec *re) {
-    if (re->queued) return;
+    if (re->queued || re->waits_slot) return;
     if (re->running || re->inflight) re->again = true; /* G2 */
     else push_locked(re);
 }
@@ -87,7 +76,7 @@ void execs_landed(void *engine, const struct log_landed *v, size_t n) {
         re->flight_rc = v[i].rc;
         re->inflight = false;
         if (re->running) re->again = true;
-        else queue_locked(re, &e->ready);
+        else queue_put_locked(re, QUEUE_RUNS);
     }
     size_t idle = e->idle_nr;
     pthread_mutex_unlock(&e->mu);
@@ -121,13 +110,14 @@ static void answer_one_locked(struct engine *e) {
 
 static void turn_locked(struct worker *w) {
     struct engine *e = w->e;
-    struct run_exec *re = pop_locked(e);
+    struct run_exec *re = queue_take_locked(e);
     re->queued = false;
     re->again = false;
     re->running = true;
     e->busy_nr++;
     pthread_mutex_unlock(&e->mu);
     bool lives = exec_turn(w, re);
+    size_t bytes = lives ? exec_bytes(re) : 0;
     pthread_mutex_lock(&e->mu);
     e->busy_nr--;
     if (e->stopping) pthread_cond_broadcast(&e->calm);
@@ -135,6 +125,7 @@ static void turn_locked(struct worker *w) {
     re->running = false;
     /* Stopping too: what landed meanwhile may hold a command that waits for its answer. */
     if (!re->inflight && re->again) exec_wake_locked(re);
+    exec_rests_locked(re, bytes);
 }
 
 static void *worker_main(void *arg) {
@@ -186,6 +177,7 @@ static void defaults(struct engine_config *c) {
         c->heartbeat_ms = c->lease_ttl_ms / 3 > 0 ? c->lease_ttl_ms / 3 : 1;
     if (c->runs_active_max == 0) c->runs_active_max = 100000;
     if (c->children_open_max == 0) c->children_open_max = ENGINE_CHILDREN_OPEN_MAX;
+    bounds_default(&c->bounds, c->runs_active_max);
     if (c->limits.max_node_executions <= 0) c->limits = RUN_LIMITS_DEFAULT;
 }
 
@@ -221,14 +213,15 @@ int engine_new(struct wopr_log *log, const struct payload_rules *rules,
     e->wf_env = *wf_env;
     e->cfg = *cfg;
     defaults(&e->cfg);
-    list_init(&e->ready);
+    for (int i = 0; i < QUEUE_NR; i++) list_init(&e->turns[i]);
+    list_init(&e->resting);
     list_init(&e->calls);
-    list_init(&e->fresh);
     heap_init(&e->timers);
     e->answers_end = &e->answers;
     e->by_id = map_new();
     e->by_no = map_new();
     e->awaited = map_new();
+    e->tenants = map_new();
     e->workflows = map_new();
     char *holder = mem_strndup(cfg->holder, strlen(cfg->holder));
     e->holder = str_c(holder);
@@ -242,7 +235,7 @@ int engine_new(struct wopr_log *log, const struct payload_rules *rules,
         engine_free(e);
         return rc;
     }
-    if (!e->by_id || !e->by_no || !e->awaited || !e->workflows || !holder) {
+    if (!e->by_id || !e->by_no || !e->awaited || !e->tenants || !e->workflows || !holder) {
         engine_free(e);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the engine");
     }
@@ -296,6 +289,7 @@ void engine_halt(struct engine *e, bool release) {
         pthread_mutex_unlock(&e->mu);
         return;
     }
+    fork_slots_open_locked(e);
     e->stopping = true; /* turns only take in what comes back; nothing new is appended */
     pthread_cond_broadcast(&e->work);
     pthread_cond_broadcast(&e->tick);
@@ -331,6 +325,7 @@ void engine_free(struct engine *e) {
     ASSERT(e->workers_nr == 0);
     while (e->by_id && map_next(e->by_id, &it, &key, &value)) exec_free(value);
     peers_free(e);
+    tenants_free(e);
     map_free(e->by_id);
     map_free(e->by_no);
     map_free(e->awaited);
@@ -382,10 +377,15 @@ void engine_stats(struct engine *e, struct engine_stats *out) {
     };
     for (size_t i = 0; i < WOPR_ERR_NR; i++) out->refused[i] = e->refused[i];
     out->runs_active_max = e->cfg.runs_active_max;
+    out->bounds = e->cfg.bounds;
+    for (size_t i = 0; i < RUN_BOUND_NR; i++) out->bounds_met[i] = e->bounds_met[i];
+    out->states_dropped = e->dozed;
     pthread_mutex_lock(&e->mu);
     out->runs_active = e->active_nr;
     out->ready_len = e->ready_nr;
     out->timers = e->timers.n;
+    out->state_bytes = e->state_bytes;
+    tenants_stats_locked(e, out);
     out->store_failed = e->broken;
     pthread_mutex_unlock(&e->mu);
 }

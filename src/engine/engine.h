@@ -14,6 +14,14 @@
 #include "log/log.h"
 
 struct engine;
+struct engine_bounds {                     /* of bytes and shares; 0 = the default */
+    int64_t run_events_max, run_bytes_max; /* log of one run: 2,000,000 and 1 GiB, then it fails */
+    size_t state_bytes_max;        /* states of runs in memory, 1 GiB: those of runs that only wait
+                                      are dropped and folded again, then UNAVAILABLE for creates */
+    size_t tenant_runs_active_max; /* of runs_active_max, three quarters; beyond: QUOTA */
+    int64_t tenant_bytes_max;      /* logs of one tenant in the store; 0 = no bound */
+    size_t run_state_bytes_max;    /* values of one run, 16 MiB: what a snapshot can show at once */
+};
 struct engine_config {
     unsigned workers; /* default: cores */
     struct run_limits limits;
@@ -27,12 +35,19 @@ struct engine_config {
     size_t runs_active_max;     /* runs in memory; beyond: UNAVAILABLE for creates (ERR-9) */
     struct egress *egress;      /* how requests of nodes leave the host; NULL = they fail */
     unsigned children_open_max; /* unfinished children of one run, 128 (WF-51) */
-    int64_t stall_ms;           /* workflow.stalled window, 300000; 0 = off (STORE-41) */
+    struct engine_bounds bounds;
+    int64_t stall_ms; /* workflow.stalled window, 300000; 0 = off (STORE-41) */
 };
+enum run_bound { BOUND_LOG, BOUND_STATE, BOUND_PAUSES, BOUND_ASKS, BOUND_VOTES, RUN_BOUND_NR };
 struct engine_stats {
     uint64_t runs_created, runs_completed, runs_failed, runs_cancelled, nodes_completed,
         nodes_failed, retries, cap_breaches, recovered, parked;
     uint64_t runs_active, runs_active_max, ready_len, timers;
+    uint64_t state_bytes, states_dropped, tenants_active;
+    uint64_t tenant_runs_active, tenant_forks_waiting; /* of the tenant that has most */
+    uint64_t tenant_forks_waiting_max, forks_copying;
+    uint64_t bounds_met[RUN_BOUND_NR];
+    struct engine_bounds bounds;   /* in force */
     uint64_t refused[WOPR_ERR_NR]; /* commands that had no effect, by code (index: its negation) */
     bool store_failed; /* a sync failed: the host must stop accepting and be restarted (STORE-11) */
 };
@@ -120,6 +135,7 @@ struct engine_cmd {
     int64_t fork_from; /* >= 0 */
     struct fork_overlay overlay;
     /* CREATE of a child (the engine's own): run_id is given, and EXISTS when it is there already */
+    bool of_kin;                              /* the engine's own: from run to run */
     struct str parent_run_id, parent_node_id; /* empty = nobody's child */
     int32_t child_depth;
     uint32_t child_flags; /* CHILD_AWAITED ... */

@@ -14,6 +14,7 @@ struct run_exec *exec_new(struct engine *e, struct str run_id) {
     re->e = e;
     memcpy(re->run_id, run_id.p, run_id.n);
     list_init(&re->ready);
+    list_init(&re->rest);
     list_init(&re->timers);
     list_init(&re->children);
     list_init(&re->stops);
@@ -45,7 +46,7 @@ void exec_forget_state(struct run_exec *re) {
     re->plan = NULL;
     invoke_forget(re);
     re->fail_seq = -1;
-    re->take_over = false;
+    re->take_over = re->dozes = false;
     replay_close(re);
 }
 
@@ -65,10 +66,20 @@ static struct str no_key(const struct run_exec *re) {
     return str_n((const char *)&re->run_no, sizeof re->run_no);
 }
 
-int exec_register_locked(struct engine *e, struct run_exec *re) {
-    int rc = map_put(e->by_id, str_c(re->run_id), re, NULL);
-    if (rc == 0 && e->active_nr++ == 0) peers_first_run_locked(e);
+int exec_register_locked(struct engine *e, struct run_exec *re, struct str tenant) {
+    int rc = tenant_join_locked(e, re, tenant);
+    if (rc != 0) return rc;
+    rc = map_put(e->by_id, str_c(re->run_id), re, NULL);
+    if (rc != 0) tenant_leave_locked(e, re);
+    else if (e->active_nr++ == 0) peers_first_run_locked(e);
     return rc;
+}
+
+void exec_unregister_locked(struct run_exec *re) {
+    struct engine *e = re->e;
+    (void)map_del(e->by_id, str_c(re->run_id));
+    tenant_leave_locked(e, re);
+    e->active_nr--;
 }
 
 int exec_register_no(struct run_exec *re) {
@@ -92,10 +103,9 @@ bool exec_drop(struct run_exec *re) {
         re->ask_ms = re->ask_end_ms = 0;
         re->again = true;
     } else if (!re->mail) {
-        (void)map_del(e->by_id, str_c(re->run_id));
+        exec_unregister_locked(re);
         if (re->run_no != 0 && map_get(e->by_no, no_key(re)) == re)
             (void)map_del(e->by_no, no_key(re));
-        e->active_nr--;
         if (e->sweep_soon && e->active_nr < e->cfg.runs_active_max / 2)
             pthread_cond_signal(&e->tick);
     } else {
@@ -191,6 +201,7 @@ static void turn_run(struct step *st) {
 bool exec_turn(struct worker *w, struct run_exec *re) {
     struct step st = {.e = w->e, .re = re, .a = w->scratch};
     arena_reset(w->scratch);
+    if (exec_leaves(re) || exec_dozes_on(re)) return true;
     if (re->phase == EXEC_NEW) create_turn(&st);
     else turn_run(&st);
     return st.re != NULL;

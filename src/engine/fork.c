@@ -12,9 +12,11 @@
 #include "codec/ident.h"
 #include "codec/json.h"
 
+#include <stdio.h>
+
 #define FORK_ARENA_MAX    (32u * 1024 * 1024)
-#define FORK_SLICE_EVENTS 2048               /* inherited events per commit */
-#define FORK_SLICE_BYTES  (2u * 1024 * 1024) /* about, of their payloads */
+#define FORK_SLICE_EVENTS 2048          /* inherited events per commit */
+#define FORK_SLICE_BYTES  (256u * 1024) /* about, of their payloads: others wait for one slice */
 
 struct fork_job {
     struct arena *a, *page; /* texts of the job; one page of events */
@@ -23,9 +25,9 @@ struct fork_job {
     struct run_fork link;
     struct run_meta meta;
     struct var_inits vars;
-    bool open;      /* the source was read, the rest of this is set */
-    int64_t copied; /* events that committed plans have copied */
-    int64_t run_no; /* of the hidden run, 0 = none yet */
+    bool open;                    /* the source was read, the rest of this is set */
+    int64_t copied, copied_bytes; /* events that committed plans have copied */
+    int64_t run_no;               /* of the hidden run, 0 = none yet */
 };
 
 /* --- life --- */
@@ -33,6 +35,7 @@ struct fork_job {
 static void job_free(struct run_exec *re) {
     struct fork_job *j = re->job;
     if (!j) return;
+    fork_slot_free(re);
     arena_free(j->a);
     arena_free(j->page);
     mem_free(j);
@@ -214,9 +217,11 @@ static int source_read(struct step *st, struct fork_job *j, struct wopr_error *e
     }
     rc = wopr_error_set(err, WOPR_E_SEQUENCE_NOT_FOUND,
                         "fromSeq is no sequence of the source: its log ends before it");
-    wopr_error_details(
-        err, "{\"sourceRunId\":\"" STR_FMT "\",\"fromSeq\":%lld,\"lastSequence\":%lld}",
-        STR_ARG(cmd->run_id), (long long)cmd->fork_from, (long long)head.next_seq - 1);
+    char asked[48] = ""; /* INT64_MAX stands for every greater number */
+    if (cmd->fork_from < INT64_MAX)
+        (void)snprintf(asked, sizeof asked, "\"fromSeq\":%lld,", (long long)cmd->fork_from);
+    wopr_error_details(err, "{\"sourceRunId\":\"" STR_FMT "\",%s\"lastSequence\":%lld}",
+                       STR_ARG(cmd->run_id), asked, (long long)head.next_seq - 1);
     return rc;
 }
 
@@ -266,7 +271,7 @@ static int fold_slice(struct step *st, struct fork_job *j, struct wopr_error *er
         struct event_list page;
         arena_reset(j->page);
         rc = store_events(st->e->store, j->link.source_run_no, s->next_seq, ENGINE_READ_EVENTS,
-                          ENGINE_READ_BYTES, j->page, &page, err);
+                          FORK_SLICE_BYTES, j->page, &page, err);
         if (rc == 0 && page.n == 0) rc = expired(j, err); /* a log never shrinks, but is removed */
         for (size_t i = 0; rc == 0 && i < page.n && s->next_seq < j->link.from_seq; i++) {
             rc = run_state_apply(s, &page.v[i], err);
@@ -288,6 +293,13 @@ static void retries_arm(struct plan *p, const struct fork_job *j, const struct r
         if (left_ms < 0) left_ms = 0;
         plan_timer_set(p, TIMER_RETRY, s->wf->nodes[i].id, j->meta.created_ms + left_ms, left_ms);
     }
+}
+
+/* What the fork is about to take: its share of the source's log. */
+static int64_t prefix_bytes(const struct fork_job *j) {
+    const struct run_head *h = &j->source.head;
+    double share = h->next_seq > 0 ? (double)j->link.from_seq / (double)h->next_seq : 0;
+    return (int64_t)((double)h->log_bytes * share);
 }
 
 static struct plan *slice_plan(struct step *st, struct fork_job *j) {
@@ -320,6 +332,9 @@ static struct plan *slice_plan(struct step *st, struct fork_job *j) {
         n->vars = j->vars;
         plan_channels(p, st->re->wf);
     }
+    f->bytes = s->log_bytes - j->copied_bytes;
+    f->prefix_bytes = last ? s->log_bytes : prefix_bytes(j);
+    n->tenant_bytes_max = st->e->cfg.bounds.tenant_bytes_max;
     plan_project(p, s, 0);
     p->has_update = last;
     if (last) retries_arm(p, j, s);
@@ -402,8 +417,11 @@ static bool landed(struct step *st, int rc) {
     if (rc == 0) {
         j->run_no = p->run_no;
         j->copied = p->base_seq;
+        j->copied_bytes += f->bytes;
     } else if (rc == WOPR_E_EXPIRED) {
         rc = expired(j, &err);
+    } else if (rc == WOPR_E_QUOTA) {
+        bound_tenant_bytes(st->e, p, &err);
     }
     plan_unref(p);
     if (rc == 0) return true;
@@ -448,19 +466,35 @@ static struct run_exec *fork_exec(struct engine *e, struct engine_cmd *cmd) {
     return NULL;
 }
 
+static int fork_room_locked(struct engine *e, struct str tenant, struct wopr_error *err) {
+    bool full = e->active_nr >= e->cfg.runs_active_max ||
+                e->state_bytes >= e->cfg.bounds.state_bytes_max || e->stopping;
+    if (full) return WOPR_E_UNAVAILABLE;
+    if (tenant_full_locked(e, tenant)) bound_tenant_runs(e, err);
+    else if (forks_full_locked(e, tenant)) bound_tenant_forks(err);
+    return err->code;
+}
+
 void fork_submit(struct engine *e, struct engine_cmd *cmd) {
     struct run_exec *re = fork_exec(e, cmd);
+    struct wopr_error err = {0};
     int rc = re ? 0 : WOPR_E_NO_MEMORY;
     if (rc == 0) {
         pthread_mutex_lock(&e->mu);
-        rc = WOPR_E_UNAVAILABLE;
-        if (e->active_nr < e->cfg.runs_active_max && !e->stopping) rc = exec_register_locked(e, re);
-        if (rc == 0) exec_wake_locked(re);
+        rc = fork_room_locked(e, cmd->tenant, &err);
+        if (rc == 0) rc = exec_register_locked(e, re, cmd->tenant);
+        if (rc == 0) fork_begin_locked(re);
         pthread_mutex_unlock(&e->mu);
     }
     if (rc == 0) return;
     exec_free(re);
     cmd->result.run_id = STR_NONE;
+    if (rc == WOPR_E_QUOTA) {
+        cmd->result.rc = rc;
+        cmd->result.err = err;
+        cmd_settle(e, cmd);
+        return;
+    }
     cmd_fail(e, cmd, rc,
              rc == WOPR_E_UNAVAILABLE ? "the host has as many runs as it can hold"
                                       : "out of memory");

@@ -22,31 +22,35 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define ENGINE_WORKERS_MAX      64u
-#define ENGINE_STEP_EVENTS_MAX  256u          /* a plan is sent once it holds so many events */
-#define ENGINE_STEP_BYTES_MAX   (512u * 1024) /* or so many bytes in its arena */
-#define ENGINE_STEP_MS_MAX      100u          /* or once its executors took so long */
-#define ENGINE_CREATE_MS_MAX    10u           /* the same for a step whose 201 is waited for */
-#define ENGINE_EFFECTS_MAX      1024u         /* effects of one executor call */
-#define ENGINE_SCRATCH_MAX      (64u * 1024 * 1024)
-#define ENGINE_READ_EVENTS      512u /* page of the fold */
-#define ENGINE_READ_BYTES       (1024u * 1024)
-#define ENGINE_SWEEP_PAGE       256u
-#define ENGINE_DEADLINES_MAX    10000u /* waiting runs taken up by one look */
-#define ENGINE_SWEEP_PAGES_MAX  4096u
-#define ENGINE_PURGE_MS         60000
-#define ENGINE_PURGE_AGAIN_MS   250 /* a slice was full: the next one comes soon */
-#define ENGINE_PURGE_IDEM_MAX   500u
-#define ENGINE_PURGE_RUNS_MAX   20u
-#define ENGINE_PURGE_EVENTS_MAX 4096u /* of a fork that nobody makes any more */
-#define ENGINE_BACKOFF_MS_FIRST 100
-#define ENGINE_BACKOFF_MS_MAX   5000
-#define ENGINE_CORRUPT_TRIES    3u    /* replans against our own tables before a run is parked */
-#define ENGINE_RETRY_DELAY_MS   250   /* WF-24 */
-#define ENGINE_RETRY_DELAY_MAX  30000 /* WF-24 */
-#define ENGINE_WF_CACHE_MAX     1024u
-#define HOLDER_NAME_MAX         63u
-#define ENGINE_WAIT_MS_MAX      INT64_C(31536000000) /* one node wait: a year */
+#define ENGINE_WORKERS_MAX       64u
+#define ENGINE_STEP_EVENTS_MAX   256u          /* a plan is sent once it holds so many events */
+#define ENGINE_STEP_BYTES_MAX    (512u * 1024) /* or so many bytes in its arena */
+#define ENGINE_STEP_MS_MAX       100u          /* or once its executors took so long */
+#define ENGINE_CREATE_MS_MAX     10u           /* the same for a step whose 201 is waited for */
+#define ENGINE_EFFECTS_MAX       1024u         /* effects of one executor call */
+#define ENGINE_SCRATCH_MAX       (64u * 1024 * 1024)
+#define ENGINE_READ_EVENTS       512u /* page of the fold */
+#define ENGINE_READ_BYTES        (1024u * 1024)
+#define ENGINE_SWEEP_PAGE        256u
+#define ENGINE_DEADLINES_MAX     10000u /* waiting runs taken up by one look */
+#define ENGINE_SWEEP_PAGES_MAX   4096u
+#define ENGINE_PURGE_MS          60000
+#define ENGINE_PURGE_AGAIN_MS    20 /* a slice was full: commits come first, then the next one */
+#define ENGINE_PURGE_MAX         UINT32_MAX /* the store bounds a slice by rows and time */
+#define ENGINE_PURGE_EVENTS_MAX  4096u      /* of a fork that nobody makes any more */
+#define ENGINE_BACKOFF_MS_FIRST  100
+#define ENGINE_BACKOFF_MS_MAX    5000
+#define ENGINE_CORRUPT_TRIES     3u    /* replans against our own tables before a run is parked */
+#define ENGINE_RETRY_DELAY_MS    250   /* WF-24 */
+#define ENGINE_RETRY_DELAY_MAX   30000 /* WF-24 */
+#define ENGINE_WF_CACHE_MAX      1024u
+#define ENGINE_PAUSES_MAX        1000 /* of one run: each is two events of a log */
+#define ENGINE_FORKS_MAX         2u   /* copies of one tenant under way */
+#define ENGINE_FORKS_WAITING_MAX 64u  /* and those that wait for one of them */
+#define ENGINE_SWEEP_SKIPS_MAX   4096u
+#define ENGINE_DOZE_MS_MIN       1000 /* a state is not dropped for less */
+#define HOLDER_NAME_MAX          63u
+#define ENGINE_WAIT_MS_MAX       INT64_C(31536000000) /* one node wait: a year */
 
 /* Sub-workflows. */
 #define ENGINE_CHILD_DEPTH_MAX   10   /* WF-48 */
@@ -62,6 +66,7 @@ enum {
     TIMER_BACKOFF = 101,
     TIMER_ASK = 102,
     TIMER_TRIGGER = 103,
+    TIMER_DOZE = 104,
     TIMER_CHILD = 110,
     TIMER_CASCADE = 111
 };
@@ -131,12 +136,26 @@ enum exec_phase {
     EXEC_LOADING,  /* lease held: fold the log */
     EXEC_LIVE
 };
+enum queue { QUEUE_RUNS, QUEUE_FRESH, QUEUE_NR }; /* FRESH: execs in phase NEW */
+struct tenant { /* (mu) as long as it has runs in memory; queue.c */
+    char *name;
+    size_t name_n, active;
+    struct list ready[QUEUE_NR]; /* its execs that want a turn */
+    struct list turn[QUEUE_NR];  /* in engine.turns while ready is not empty */
+    size_t forking, forks_nr;
+    struct list forks; /* execs that wait for one of the former to end */
+};
 struct run_exec {
     struct engine *e;
     char run_id[RUN_ID_MAX + 1];
     /* --- (mu) --- */
     struct list ready;
     bool queued, running, inflight, again;
+    struct tenant *tenant; /* NULL before it is in the tables */
+    struct list rest;      /* in engine.resting: it has a state and only waits */
+    size_t bytes;          /* of its state, as counted in engine.state_bytes */
+    bool leaves;           /* asked to give up its state */
+    bool forking, waits_slot;
     struct engine_cmd *mail, **mail_end;
     unsigned fired_nr;           /* timers with fired set */
     int flight_rc;               /* what came back from the committer */
@@ -171,6 +190,8 @@ struct run_exec {
     uint64_t ask_ms, ask_end_ms;   /* monotonic: when to ask again, when to give up; 0 = not yet */
     bool swept;                    /* wanted by recovery, not only by a command */
     bool take_over;                /* next step begins with EVT-32 */
+    bool dozes;                    /* LOADING, but not before something happens */
+    bool stays;                    /* its state cannot go before something happens */
     bool stalled;                  /* workflow.stalled was written for this stall */
     /* sub-workflows; all but the link upwards follow from log and store (children.c) */
     char *parent_id; /* NULL = nobody's child */
@@ -209,14 +230,17 @@ struct engine {
     struct str holder;
 
     pthread_mutex_t mu;
-    pthread_cond_t work;       /* ready queue or answers grew, or state of serving changed */
-    pthread_cond_t tick;       /* timers changed */
-    pthread_cond_t calm;       /* something in flight came back */
-    struct map *by_id, *by_no; /* (mu) run id; run number as 8 bytes */
-    struct map *awaited;       /* (mu) number of a child -> exec that waits for it */
-    struct list ready, fresh;  /* (mu) execs that want a turn; fresh: in phase NEW */
-    bool fresh_last;           /* (mu) the last turn went to a fresh one */
-    struct heap timers;        /* (mu) */
+    pthread_cond_t work;         /* ready queue or answers grew, or state of serving changed */
+    pthread_cond_t tick;         /* timers changed */
+    pthread_cond_t calm;         /* something in flight came back */
+    struct map *by_id, *by_no;   /* (mu) run id; run number as 8 bytes */
+    struct map *awaited;         /* (mu) number of a child -> exec that waits for it */
+    struct map *tenants;         /* (mu) name -> struct tenant */
+    struct list turns[QUEUE_NR]; /* (mu) tenants with runs that want a turn */
+    struct list resting;         /* (mu) the one that waits longest first */
+    size_t state_bytes, leaving_bytes;                /* (mu) */
+    bool fresh_last;                                  /* (mu) the last turn went to a fresh one */
+    struct heap timers;                               /* (mu) */
     struct engine_cmd *answers, **answers_end;        /* (mu) done() is due */
     size_t ready_nr, active_nr, idle_nr, inflight_nr; /* (mu) ready_nr: of both lists */
     size_t busy_nr;                                   /* (mu) turns under way */
@@ -241,7 +265,7 @@ struct engine {
     struct map *workflows; /* (wf_mu) 32 bytes of hash -> struct wf_entry */
 
     _Atomic uint64_t created, completed, failed, cancelled, nodes_completed, nodes_failed, retries,
-        cap_breaches, recovered, parked, refused[WOPR_ERR_NR];
+        cap_breaches, recovered, parked, dozed, bounds_met[RUN_BOUND_NR], refused[WOPR_ERR_NR];
     struct log_gate full_gate;
 };
 
@@ -267,11 +291,32 @@ struct worker {
     struct arena *scratch;
 };
 
+/* --- queue.c: turns of tenants, states in memory --- */
+MUST_CHECK int tenant_join_locked(struct engine *e, struct run_exec *re, struct str name);
+void tenant_leave_locked(struct engine *e, struct run_exec *re);
+void tenant_change(struct run_exec *re, struct str name); /* its runner: whose it is is known now */
+bool tenant_full_locked(struct engine *e, struct str name);
+void tenants_stats_locked(struct engine *e, struct engine_stats *out);
+void tenants_free(struct engine *e);
+void queue_put_locked(struct run_exec *re, enum queue q);
+struct run_exec *queue_take_locked(struct engine *e); /* ready_nr > 0 */
+bool forks_full_locked(struct engine *e, struct str name);
+void fork_begin_locked(struct run_exec *re); /* now, or when another of its tenant is done */
+void fork_slot_free(struct run_exec *re);
+void fork_slots_open_locked(struct engine *e);
+size_t exec_bytes(const struct run_exec *re);
+void exec_rests_locked(struct run_exec *re, size_t bytes);
+/* Its runner, first thing of a turn.  leaves: asked to give up its state, it did; dozes_on: it has
+ * none, and nothing happened that needs one. */
+bool exec_leaves(struct run_exec *re);
+bool exec_dozes_on(struct run_exec *re);
+
 /* --- engine.c: ready queue --- */
 void exec_wake_locked(struct run_exec *re);
 void exec_wake(struct run_exec *re);
-/* An exec in phase NEW into the tables and to the workers; UNAVAILABLE when there is no room. */
-MUST_CHECK int exec_begin(struct run_exec *re);
+/* An exec in phase NEW into the tables and to the workers; UNAVAILABLE when there is no room, QUOTA
+ * when the tenant has its share. */
+MUST_CHECK int exec_begin(struct run_exec *re, struct str tenant);
 /* What the committer calls back for: rc is kept for the next turn. */
 void exec_landed(struct run_exec *re, int rc);
 void execs_landed(void *engine, const struct log_landed *v, size_t n); /* log_append_to */
@@ -291,7 +336,8 @@ struct run_exec *exec_new(struct engine *e, struct str run_id); /* not in any ta
 MUST_CHECK int exec_set_parent(struct run_exec *re, struct str parent_id, int32_t depth,
                                uint32_t flags);
 void exec_free(struct run_exec *re);
-MUST_CHECK int exec_register_locked(struct engine *e, struct run_exec *re);
+MUST_CHECK int exec_register_locked(struct engine *e, struct run_exec *re, struct str tenant);
+void exec_unregister_locked(struct run_exec *re);
 MUST_CHECK int exec_register_no(struct run_exec *re);
 /* Takes the exec out of the tables and frees it (true); with mail waiting it becomes a LOOKUP and
  * stays. */
@@ -355,9 +401,26 @@ void run_end_cap_told(struct step *st, int64_t cause);
 void run_end_loop_told(struct step *st, int node);
 void run_end_completed(struct step *st);
 void run_end_timeout(struct step *st);
+/* Nodes are cancelled and skipped with reason, the run fails with error. */
+void run_end_stopped(struct step *st, struct str error, const char *reason);
 void run_end_schema_break(struct step *st); /* CHAN-18 */
 void run_end_cancelled(struct step *st, struct str reason, struct str by);
 int64_t run_duration_ms(const struct step *st);
+
+/* --- bounds.c: how large a run may become --- */
+void bounds_default(struct engine_bounds *b, size_t runs_active_max);
+bool bound_log_over(const struct step *st);
+void bound_log_end(struct step *st);                        /* the run fails for it */
+bool bound_error_room(const struct step *st, size_t bytes); /* else only its code is kept */
+/* Room for a value that takes the place of old_bytes?  Else f is filled. */
+bool bound_state_room(struct step *st, size_t old_bytes, size_t new_bytes, struct failure *f);
+void bound_tenant_runs(struct engine *e, struct wopr_error *err);                        /* QUOTA */
+void bound_tenant_forks(struct wopr_error *err);                                         /* QUOTA */
+void bound_tenant_bytes(struct engine *e, const struct plan *p, struct wopr_error *err); /* QUOTA */
+/* May the command make the log longer?  false: it was refused, and answered. */
+bool bound_pause(struct step *st, struct engine_cmd *cmd);
+bool bound_note(struct step *st, struct engine_cmd *cmd, const struct intr_state *i, bool vote,
+                size_t bytes);
 
 /* --- attempt.c --- */
 void attempt_start(struct step *st, int node);
@@ -479,10 +542,11 @@ void *timer_main(void *arg);
 /* --- upkeep.c: heartbeat, sweep, housekeeping; called by the timer thread --- */
 struct upkeep {
     uint64_t beat_ms, sweep_ms, purge_ms;
+    int64_t sweep_from;
 };
-/* Does what is due and returns the next deadline (monotonic ms). */
 /* A run into memory, to be looked up by a worker; false when the tables are full. */
-bool sweep_add(struct engine *e, int64_t run_no, const struct run_head *h);
+bool sweep_add(struct engine *e, int64_t run_no, struct str tenant, const struct run_head *h);
+/* Does what is due and returns the next deadline (monotonic ms). */
 uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms);
 void upkeep_release(struct engine *e);
 

@@ -132,7 +132,8 @@ static bool under_way(struct engine *e, const char *run_id, struct str invocatio
 }
 
 /* One row; what is known already stays. */
-static int take_row(struct step *st, const struct plan_invocation *row, struct wopr_error *err) {
+static int take_row(void *ctx, const struct plan_invocation *row, struct wopr_error *err) {
+    struct step *st = ctx;
     struct run_exec *re = st->re;
     int node = workflow_node_index(re->wf, row->node_id);
     if (node < 0 || find(re, node, row->ordinal)) return 0; /* not one of ours */
@@ -152,10 +153,7 @@ static int take_row(struct step *st, const struct plan_invocation *row, struct w
 }
 
 int invoke_load(struct step *st, int64_t run_no, struct wopr_error *err) {
-    struct invocation_list rows;
-    int rc = store_invocations(st->e->store, run_no, st->a, &rows, err);
-    for (size_t i = 0; rc == 0 && i < rows.n; i++) rc = take_row(st, &rows.v[i], err);
-    return rc;
+    return store_invocations(st->e->store, run_no, take_row, st, err);
 }
 
 static void record(struct step *st, const struct invocation *v) {
@@ -210,7 +208,7 @@ void invoke_answers(struct step *st, int node, struct node_call *call) {
 
 /* --- the claim --- */
 
-static bool copy_request(struct invoke_call *c, const struct node_request *r) {
+static bool copy_request(struct invoke_call *c, struct str tenant, const struct node_request *r) {
     struct egress_header *h = ARENA_ARRAY(c->a, struct egress_header, r->headers_nr + 1);
     if (!h) return false;
     for (size_t i = 0; i < r->headers_nr; i++)
@@ -220,6 +218,7 @@ static bool copy_request(struct invoke_call *c, const struct node_request *r) {
         h[r->headers_nr] = (struct egress_header){STR("Idempotency-Key"), c->invocation_id};
     size_t max = r->response_max;
     c->request = (struct egress_request){
+        .tenant = arena_str(c->a, tenant),
         .method = arena_str(c->a, r->method),
         .url = arena_str(c->a, r->url),
         .headers = h,
@@ -242,7 +241,7 @@ static struct invoke_call *call_new(struct step *st, const struct invocation *v,
         c->node = v->node;
         c->ordinal = v->ordinal;
         c->invocation_id = arena_str(c->a, text_str(&v->invocation_id));
-        if (copy_request(c, r)) return c;
+        if (copy_request(c, st->s->meta.tenant, r)) return c;
     }
     call_free(c);
     return NULL;

@@ -248,7 +248,7 @@ static int unmask_vars(struct step *st, struct wopr_error *err) {
     int rc = store_clear_vars(st->e->store, st->re->run_no, st->a, &l, err);
     for (size_t i = 0; rc == 0 && i < l.n; i++) {
         struct var_state *v = run_state_var(st->re->state, l.v[i].name);
-        if (v != NULL && text_set(&v->value, l.v[i].value) != 0)
+        if (v != NULL && run_state_text_set(st->re->state, &v->value, l.v[i].value) != 0)
             rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a variable");
     }
     return rc;
@@ -262,6 +262,7 @@ static int load_run(struct step *st, struct run_origin *o, struct wopr_error *er
         return wopr_error_set(err, WOPR_E_FENCED, "the run is not ours any more");
     if (exec_set_parent(re, o->parent_run_id, o->child_depth, o->child_flags) != 0)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a run");
+    tenant_change(re, o->meta.tenant);
     if (!re->wf) rc = wfcache_by_hash(st->e, &o->workflow_hash, st->a, &re->wf, err);
     if (rc == WOPR_E_VALIDATION || rc == WOPR_E_NOT_FOUND || rc == WOPR_E_SYNTAX) {
         /* the stored definition itself is damaged */

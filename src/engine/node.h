@@ -209,6 +209,7 @@ struct node_registry *node_registry_new(void);
 void node_registry_free(struct node_registry *r);
 MUST_CHECK int node_registry_add(struct node_registry *r, const struct node_type *t,
                                  struct wopr_error *err); /* copies; EXISTS */
+size_t node_registry_count(const struct node_registry *r);
 const struct node_type *node_registry_find(const struct node_registry *r, struct str type_id);
 
 #endif

@@ -6,6 +6,8 @@
 
 #define REFUSED_CODE    "event_payload_invalid" /* EVT-12 */
 #define REFUSED_MESSAGE "the result does not fit the event that would tell it"
+#define CUT_MESSAGE                                                                                \
+    "the message was left out: the values of the run take all of run-state-bytes-max"
 
 int64_t run_duration_ms(const struct step *st) {
     int64_t from_ms = st->s->started_ms > 0 ? st->s->started_ms : st->s->meta.created_ms;
@@ -32,6 +34,7 @@ void node_end_failed(struct step *st, int node, const struct failure *f) {
     int attempts = ns->status == NODE_RUNNING ? ns->attempt + 1 : 1;
     struct str code = f->code.n > 0 ? f->code : STR("node_failed");
     struct str error = err_json(a, code, f->message, f->details, -1);
+    if (!bound_error_room(st, error.n)) error = err_json(a, code, STR(CUT_MESSAGE), STR_NONE, -1);
     node_timers_clear(st, node);
     int64_t seq = step_emit(st, EV_NODE_FAILED, node, -1,
                             pay_node_failed(a, node_id(st, node), error, attempts));
@@ -113,6 +116,12 @@ void run_end_loop_told(struct step *st, int node) {
     struct failure f = {.code = STR("loopback_limit_exceeded"),
                         .message = STR("the loop was entered more often than its limit allows")};
     node_end_failed(st, node, &f);
+}
+
+void run_end_stopped(struct step *st, struct str error, const char *reason) {
+    cancel_nodes(st, reason);
+    skip_nodes(st, reason);
+    run_end_failed(st, error, -1, -1);
 }
 
 void run_end_schema_break(struct step *st) {

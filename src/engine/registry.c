@@ -43,6 +43,8 @@ static bool type_id_valid(struct str id) {
     return true;
 }
 
+size_t node_registry_count(const struct node_registry *r) { return map_count(r->by_id); }
+
 int node_registry_add(struct node_registry *r, const struct node_type *t, struct wopr_error *err) {
     struct str id = str_c(t->type_id);
     if (!type_id_valid(id) || !t->fn)

@@ -209,8 +209,10 @@ static void settle(struct step *st, enum ev_kind kind, struct str payload) {
     advance(rp, g);
 }
 
+/* What a command ends before its first event has executed nothing that could differ (FORK-18), and
+ * its log holds that end alone. */
 void replay_before(struct step *st, enum ev_kind kind, struct str payload) {
-    if (event_is_terminal(kind)) settle(st, kind, payload);
+    if (event_is_terminal(kind) && st->s->started_ms > 0) settle(st, kind, payload);
     else st->now_ms = replay_now_ms(st);
 }
 
@@ -381,17 +383,19 @@ static int ancestors(struct step *st, struct wopr_error *err) {
         struct run_origin o;
         int64_t from = 0;
         rc = invoke_load(st, f.source_run_no, err);
-        if (rc == 0) rc = store_run_origin(st->e->store, f.source_run_no, st->a, &o, err);
+        arena_reset(rp->scratch); /* it comes with its inputs, and only the link is wanted */
+        if (rc == 0) rc = store_run_origin(st->e->store, f.source_run_no, rp->scratch, &o, err);
         bool there = rc == 0, replay = there && o.fork.mode == FORK_REPLAY;
         if (there && o.fork.mode == FORK_BRANCH) from = o.fork.from_seq;
         if (rc == WOPR_E_NOT_FOUND) rc = 0; /* removed by retention: its name is known */
         struct minter *m = replay ? NULL : ARENA_NEW(rp->keep, struct minter);
         if (m) {
-            *m = (struct minter){.from = from, .run_id = arena_str(rp->keep, f.source_run_id)};
+            *m = (struct minter){.from = from, .run_id = f.source_run_id};
             *rp->minters_end = m;
             rp->minters_end = &m->next;
         }
         f = there ? o.fork : (struct run_fork){.mode = FORK_NONE};
+        f.source_run_id = arena_str(rp->keep, f.source_run_id);
     }
     return rc;
 }

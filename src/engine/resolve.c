@@ -7,9 +7,6 @@
 #include "domain/interrupt.h"
 #include "engine/fork.h"
 
-#define VOTES_PREFIX "_approvalVotes:" /* INT-30 */
-#define ASKS_PREFIX  "_askExchanges:"  /* INT-21 */
-
 static void refuse(struct step *st, struct engine_cmd *cmd, int rc, const char *why) {
     cmd->result.rc = wopr_error_set(&cmd->result.err, rc, "%s", why);
     cmd_settle(st->e, cmd);
@@ -99,7 +96,7 @@ static bool note(struct step *st, int node, const char *prefix, struct str value
 static bool voted(struct step *st, struct engine_cmd *cmd, struct intr_state *i,
                   struct intr_answer *ans) {
     int64_t yes = 0, no = 0;
-    if (!note(st, i->node, VOTES_PREFIX, ans->vote, "votes")) {
+    if (!note(st, i->node, INTR_VOTES_PREFIX, ans->vote, "votes")) {
         refuse(st, cmd, WOPR_E_VALIDATION, "the vote is too large");
         return false;
     }
@@ -230,11 +227,13 @@ void resolve_apply(struct step *st, struct engine_cmd *cmd) {
         return;
     }
     if (ans.verdict == INTR_ASKED) {
-        if (note(st, i->node, ASKS_PREFIX, ans.question, "append")) attach(st, cmd, i);
+        if (!bound_note(st, cmd, i, false, ans.question.n)) return;
+        if (note(st, i->node, INTR_ASKS_PREFIX, ans.question, "append")) attach(st, cmd, i);
         else refuse(st, cmd, WOPR_E_VALIDATION, "the question is too large");
         return;
     }
     if (ans.verdict == INTR_VOTED) {
+        if (!bound_note(st, cmd, i, true, ans.vote.n)) return;
         if (!voted(st, cmd, i, &ans)) return;
         if (!step_lost(st)) quorum(st, i, &ans);
     }

@@ -230,6 +230,10 @@ static bool act_once(struct step *st) {
         if (cascade_down(st, CASCADE_TIMEOUT)) run_end_timeout(st);
         return false;
     }
+    if (bound_log_over(st)) {
+        if (cascade_down(st, CASCADE_FAILURE)) bound_log_end(st);
+        return false;
+    }
     sched_next(st->s, st->now_ms, &act);
     switch (act.what) {
     case SCHED_WAIT:
@@ -424,6 +428,7 @@ bool step_landed(struct step *st, int rc) {
     children_tell(st, p);
     re->backoff_ms = 0;
     re->corrupt_tries = 0;
+    re->stays = false;
     if (cmd) cmd_committed(cmd, p);
     bool stays = !run_status_final(re->state->status);
     if (stays) invoke_landed(st);
@@ -469,6 +474,7 @@ void step_run(struct step *st) {
     }
     st->p->what = PLAN_RUN;
     st->p->run_id = arena_str(st->p->arena, st->s->meta.run_id);
+    st->p->tenant = arena_str(st->p->arena, st->s->meta.tenant);
     st->p->run_no = re->run_no;
     st->p->base_seq = st->s->next_seq;
     st->p->epoch = re->epoch;

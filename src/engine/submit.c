@@ -160,7 +160,7 @@ static void submit_run(struct engine *e, struct engine_cmd *cmd) {
         if (fresh) fresh->phase = EXEC_LOOKUP;
         pthread_mutex_lock(&e->mu);
         re = map_get(e->by_id, cmd->run_id);
-        if (!re && fresh && exec_register_locked(e, fresh) == 0) {
+        if (!re && fresh && exec_register_locked(e, fresh, cmd->tenant) == 0) {
             re = fresh;
             fresh = NULL;
         }
@@ -236,6 +236,7 @@ static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct
         /* Whole seconds: the holder's row is then moved once a second, not for each creation. */
         p->create->lease_until_ms = (now_ms + e->cfg.lease_ttl_ms + 999) / 1000 * 1000;
         p->create->dedup_enforce = cmd->dedup_enforce;
+        p->create->tenant_bytes_max = e->cfg.bounds.tenant_bytes_max;
         p->create->parent_run_id = keep(p, cmd->parent_run_id);
         p->create->parent_node_id = keep(p, cmd->parent_node_id);
         p->create->child_depth = cmd->child_depth;
@@ -250,8 +251,18 @@ static void tell_full(struct engine *e) {
     char max[24], more[24];
     uint64_t held;
     if (engine_is_stopping(e) || !log_gate_pass(&e->full_gate, &held)) return;
-    (void)snprintf(max, sizeof max, "%zu", e->cfg.runs_active_max);
+    pthread_mutex_lock(&e->mu);
+    bool bytes = e->state_bytes >= e->cfg.bounds.state_bytes_max;
+    pthread_mutex_unlock(&e->mu);
+    (void)snprintf(max, sizeof max, "%zu",
+                   bytes ? e->cfg.bounds.state_bytes_max : e->cfg.runs_active_max);
     (void)snprintf(more, sizeof more, "%llu", (unsigned long long)held);
+    if (bytes) {
+        log_warn("backpressure: the states of runs take all of state-bytes-max; creations are "
+                 "refused",
+                 "stateBytesMax", max, "notTold", more);
+        return;
+    }
     log_warn("backpressure: as many runs as runs-active-max allows; creations are refused",
              "runsActiveMax", max, "notTold", more);
 }
@@ -270,12 +281,18 @@ static void submit_create(struct engine *e, struct engine_cmd *cmd) {
         re->wf = workflow_ref(cmd->wf);
         re->cmd = cmd;
         cmd->result.run_id = run_id;
-        rc = exec_begin(re); /* after it a worker may be at it already; ERR-9 */
+        rc = exec_begin(re, cmd->tenant); /* after it a worker may be at it already; ERR-9 */
     }
     if (rc == 0) return;
     exec_free(re);
     if (rc == WOPR_E_UNAVAILABLE) tell_full(e);
     cmd->result.run_id = STR_NONE;
+    if (rc == WOPR_E_QUOTA) {
+        cmd->result.rc = rc;
+        bound_tenant_runs(e, &cmd->result.err);
+        cmd_settle(e, cmd);
+        return;
+    }
     cmd_fail(e, cmd, rc,
              rc == WOPR_E_UNAVAILABLE ? "the host has as many runs as it can hold"
                                       : wopr_err_text(rc));
@@ -299,6 +316,12 @@ void engine_submit(struct engine *e, struct engine_cmd *cmd) {
 /* --- creation: on a worker --- */
 
 static void create_refused(struct engine *e, struct engine_cmd *cmd, const struct plan *p, int rc) {
+    if (rc == WOPR_E_QUOTA) {
+        cmd->result = (struct engine_result){.rc = rc};
+        bound_tenant_bytes(e, p, &cmd->result.err);
+        cmd_settle(e, cmd);
+        return;
+    }
     if (rc != WOPR_E_RUN_ALREADY_ACTIVE) {
         cmd->result.run_id = STR_NONE;
         cmd_fail(e, cmd, rc, wopr_err_text(rc));

@@ -193,7 +193,7 @@ static void wait_until_locked(struct engine *e, uint64_t ms) {
 void *timer_main(void *arg) {
     thread_name("wopr-timer");
     struct engine *e = arg;
-    struct upkeep u = {0, 0, e->started_ms + ENGINE_PURGE_MS};
+    struct upkeep u = {.purge_ms = e->started_ms + ENGINE_PURGE_MS};
     pthread_mutex_lock(&e->mu);
     while (!e->stopping) {
         uint64_t now_ms = clock_mono_ms();

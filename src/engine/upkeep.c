@@ -72,13 +72,12 @@ static void purge(struct engine *e, struct store *s, uint64_t asked_ms) {
     struct wopr_error err;
     int64_t now_ms = clock_wall_ms(), keys = 0, runs = 0;
     (void)asked_ms;
-    int rc = store_purge_idempotency(s, now_ms, ENGINE_PURGE_IDEM_MAX, &keys, &err);
-    bool more = rc == 0 && keys >= (int64_t)ENGINE_PURGE_IDEM_MAX;
-    if (rc == 0 && e->cfg.retention_ms > 0) {
-        rc = store_purge_runs(s, now_ms - e->cfg.retention_ms, now_ms, ENGINE_PURGE_RUNS_MAX, &runs,
-                              &err);
-        more = more || (rc == 0 && runs >= (int64_t)ENGINE_PURGE_RUNS_MAX);
-    }
+    bool more = false, more_runs = false;
+    int rc = store_purge_idempotency(s, now_ms, ENGINE_PURGE_MAX, &keys, &more, &err);
+    if (rc == 0 && e->cfg.retention_ms > 0)
+        rc = store_purge_runs(s, now_ms - e->cfg.retention_ms, now_ms, ENGINE_PURGE_MAX, &runs,
+                              &more_runs, &err);
+    more = more || more_runs;
     if (rc == 0) rc = fork_sweep(e, s, &more, &err);
     if (rc != 0) log_warn("housekeeping failed and is tried again", "why", err.message);
     pthread_mutex_lock(&e->mu);
@@ -130,7 +129,7 @@ static bool sweep_wants(struct engine *e, const struct run_origin *o) {
 }
 
 /* Seen by the number while no worker knows it; false when the tables are full. */
-bool sweep_add(struct engine *e, int64_t run_no, const struct run_head *h) {
+bool sweep_add(struct engine *e, int64_t run_no, struct str tenant, const struct run_head *h) {
     struct run_exec *re = exec_new(e, h->run_id);
     if (!re) return true;
     re->phase = EXEC_LOOKUP;
@@ -140,10 +139,9 @@ bool sweep_add(struct engine *e, int64_t run_no, const struct run_head *h) {
     pthread_mutex_lock(&e->mu);
     bool room = e->active_nr < e->cfg.runs_active_max && !e->stopping;
     bool known = map_get(e->by_id, h->run_id) != NULL;
-    bool added = room && !known && exec_register_locked(e, re) == 0;
+    bool added = room && !known && exec_register_locked(e, re, tenant) == 0;
     if (added && map_put(e->by_no, key, re, NULL) != 0) {
-        (void)map_del(e->by_id, h->run_id);
-        e->active_nr--;
+        exec_unregister_locked(re);
         added = false;
     }
     if (added) exec_wake_locked(re);
@@ -159,8 +157,18 @@ static bool in_memory(struct engine *e, int64_t run_no) {
     return known;
 }
 
+/* Alone in its arena: the inputs of a page of runs together fit into none. */
+static bool row_read(struct engine *e, int64_t run_no, struct arena *row, struct run_origin *out) {
+    struct wopr_error err;
+    arena_reset(row);
+    int rc = store_run_origin(e->store, run_no, row, out, &err);
+    if (rc != 0 && rc != WOPR_E_NOT_FOUND)
+        log_warn("the sweep cannot read a run", "why", err.message);
+    return rc == 0;
+}
+
 /* Those among them whose child does not wait any more: the crash came between the two commits. */
-static bool sweep_parents(struct engine *e, struct arena *a) {
+static bool sweep_parents(struct engine *e, struct arena *a, struct arena *row) {
     struct wopr_error err;
     struct run_no_list page = {0};
     struct run_origin o;
@@ -174,22 +182,32 @@ static bool sweep_parents(struct engine *e, struct arena *a) {
         for (size_t i = 0; i < page.n && room && !engine_is_stopping(e); i++) {
             after = page.v[i];
             if (in_memory(e, after)) continue;
-            if (store_run_origin(e->store, after, a, &o, &err) != 0) continue;
-            if (sweep_takes(e, &o.head)) room = sweep_add(e, after, &o.head);
+            if (!row_read(e, after, row, &o)) continue;
+            if (sweep_takes(e, &o.head)) room = sweep_add(e, after, o.meta.tenant, &o.head);
         }
     }
     return room;
 }
 
-static void sweep(struct engine *e) {
+/* The rest of its runs wait for a later look: others come first. */
+static bool tenant_full(struct engine *e, struct str tenant) {
+    pthread_mutex_lock(&e->mu);
+    bool full = tenant_full_locked(e, tenant);
+    pthread_mutex_unlock(&e->mu);
+    return full;
+}
+
+/* *from: where the last one stopped because it had passed over enough runs, else 0. */
+static void sweep(struct engine *e, int64_t *from) {
+    size_t skips = 0;
     struct wopr_error err;
     struct open_run_list page = {0};
-    int64_t after = 0;
+    int64_t after = *from;
     bool room = true;
     bool whole = false;
-    struct arena *a = arena_new(ENGINE_SCRATCH_MAX);
-    peers_sweep_begins(e);
-    for (unsigned n = 0; a && room && n < ENGINE_SWEEP_PAGES_MAX; n++) {
+    struct arena *a = arena_new(ENGINE_SCRATCH_MAX), *row = arena_new(ENGINE_SCRATCH_MAX);
+    if (after == 0) peers_sweep_begins(e);
+    for (unsigned n = 0; a && row && room && n < ENGINE_SWEEP_PAGES_MAX; n++) {
         arena_reset(a);
         int rc = store_runs_unfinished(e->store, after, ENGINE_SWEEP_PAGE, a, &page, &err);
         if (rc != 0) log_warn("the sweep for abandoned runs failed", "why", err.message);
@@ -199,15 +217,20 @@ static void sweep(struct engine *e) {
             struct run_origin o;
             after = page.v[i].run_no;
             if (peers_holds(e, page.v[i].holder_no) || in_memory(e, after)) continue;
-            if (store_run_origin(e->store, after, a, &o, &err) != 0) continue;
-            if (sweep_wants(e, &o)) room = sweep_add(e, after, &o.head);
+            if (!row_read(e, after, row, &o)) continue;
+            if (!sweep_wants(e, &o)) continue;
+            if (tenant_full(e, o.meta.tenant)) room = ++skips < ENGINE_SWEEP_SKIPS_MAX;
+            else room = sweep_add(e, after, o.meta.tenant, &o.head);
         }
     }
-    if (a && room) room = sweep_parents(e, a);
+    if (a && row && room) room = sweep_parents(e, a, row);
     arena_free(a);
+    arena_free(row);
     if (whole && !e->cfg.sole_host) (void)errand_send(e, bury, 0);
+    bool passed = skips == ENGINE_SWEEP_SKIPS_MAX;
+    *from = passed ? after : 0;
     pthread_mutex_lock(&e->mu);
-    e->sweep_soon = !room;
+    e->sweep_soon = !room && !passed;
     pthread_mutex_unlock(&e->mu);
 }
 
@@ -215,18 +238,19 @@ static void sweep(struct engine *e) {
 static void sweep_deadlines(struct engine *e) {
     struct wopr_error err;
     struct run_no_list page = {0};
-    struct arena *a = arena_new(ENGINE_SCRATCH_MAX);
+    struct arena *a = arena_new(ENGINE_SCRATCH_MAX), *row = arena_new(ENGINE_SCRATCH_MAX);
     int64_t until_ms = clock_wall_ms() + e->cfg.lease_ttl_ms;
-    if (!a) return;
-    if (store_runs_with_timer_due(e->store, until_ms, ENGINE_DEADLINES_MAX, a, &page, &err) != 0)
+    if (a && row &&
+        store_runs_with_timer_due(e->store, until_ms, ENGINE_DEADLINES_MAX, a, &page, &err) != 0)
         log_warn("the sweep for deadlines failed", "why", err.message);
     for (size_t i = 0; i < page.n && !engine_is_stopping(e); i++) {
         struct run_origin o;
         if (in_memory(e, page.v[i])) continue;
-        if (store_run_origin(e->store, page.v[i], a, &o, &err) != 0) continue;
-        if (sweep_takes(e, &o.head)) (void)sweep_add(e, page.v[i], &o.head);
+        if (!row_read(e, page.v[i], row, &o)) continue;
+        if (sweep_takes(e, &o.head)) (void)sweep_add(e, page.v[i], o.meta.tenant, &o.head);
     }
     arena_free(a);
+    arena_free(row);
 }
 
 /* --- the clockwork --- */
@@ -280,9 +304,10 @@ uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms) {
         u->beat_ms = now_ms + (uint64_t)e->cfg.heartbeat_ms;
     }
     if (sweep_due(e, u, now_ms)) {
-        sweep(e);
+        sweep(e, &u->sweep_from);
         sweep_deadlines(e);
-        u->sweep_ms = now_ms + (uint64_t)(e->cfg.lease_ttl_ms / 2 + 1);
+        /* What is left of a long list has its turn after the beats. */
+        u->sweep_ms = u->sweep_from > 0 ? now_ms : now_ms + (uint64_t)(e->cfg.lease_ttl_ms / 2 + 1);
     }
     tidy(e, u, now_ms);
     uint64_t next = u->beat_ms;

@@ -2,6 +2,8 @@
  * config_check. */
 #include "host/config.h"
 
+#include "base/near.h"
+#include "codec/ident.h"
 #include "codec/json.h"
 
 #include <errno.h>
@@ -65,6 +67,48 @@ static const struct opt *opt_find(struct str name) {
     return NULL;
 }
 
+bool config_knows(struct str name) { return str_eqc(name, "config") || opt_find(name) != NULL; }
+
+bool config_takes_value(struct str name) {
+    const struct opt *o = opt_find(name);
+    return o == NULL || o->type != TYPE_BOOL;
+}
+
+void config_names(struct near *n) {
+    near_try(n, STR("config"));
+    for (size_t i = 0; i < OPTS_NR; i++)
+        if (OPTS[i].help[0] != '\0') near_try(n, str_c(OPTS[i].flag));
+}
+
+static bool env_known(struct str name, struct near *n) {
+    static const char *const MORE[] = {"WOPR_CONFIG", "WOPR_URL"};
+    bool known = false;
+    for (size_t i = 0; i < OPTS_NR; i++) {
+        known = known || str_eqc(name, OPTS[i].env);
+        near_try(n, str_c(OPTS[i].env));
+    }
+    for (size_t i = 0; i < sizeof MORE / sizeof *MORE; i++) {
+        known = known || str_eqc(name, MORE[i]);
+        near_try(n, str_c(MORE[i]));
+    }
+    return known;
+}
+
+void config_env_doubts(struct buf *out) {
+    extern char **environ;
+    for (char **e = environ; e != NULL && *e != NULL; e++) {
+        struct str name = str_n(*e, strcspn(*e, "="));
+        struct near n;
+        near_init(&n, name);
+        if (!str_starts(name, STR("WOPR_")) && !str_starts(name, STR("OPENWOP_"))) continue;
+        if (env_known(name, &n) || near_best(&n).n == 0) continue;
+        buf_addf(out,
+                 "wopr: warning: the variable " STR_FMT " is none of ours; did you mean " STR_FMT
+                 "?\n",
+                 STR_ARG(name), STR_ARG(near_best(&n)));
+    }
+}
+
 static int read_file(const char *path, struct buf *out, struct wopr_error *err) {
     char chunk[4096];
     FILE *f = fopen(path, "rb");
@@ -83,9 +127,16 @@ static int read_file(const char *path, struct buf *out, struct wopr_error *err) 
 static int member_set(struct config *c, const struct json_member *m, const char *path,
                       struct arena *a, struct wopr_error *err) {
     const struct opt *o = opt_find(m->key);
-    if (o == NULL)
+    if (o == NULL) {
+        char hint[NEAR_HINT];
+        struct near n;
+        near_init(&n, m->key);
+        config_names(&n);
         return wopr_error_at(err, WOPR_E_CONFIG, path,
-                             "%s has a setting that does not exist; see wopr serve --help", path);
+                             "%s: there is no setting \"%.*s\"%s See wopr serve --help", path,
+                             (int)(m->key.n < NEAR_HINT ? m->key.n : NEAR_HINT), m->key.p,
+                             near_best(&n).n > 0 ? near_hint(&n, hint) : ".");
+    }
     struct str v = m->raw;
     if (json_type_of(v) == JSON_STRING) v = json_string(v, a);
     return opt_set(c, o, v, path, a, err);
@@ -138,7 +189,9 @@ static int take_flag(struct config *c, int argc, char **argv, int *i, const char
         if (config_file != NULL) *config_file = value.p;
         return 0;
     }
-    return c == NULL ? 0 : opt_set(c, o, value, "the command line", a, err);
+    if (c == NULL) return 0;
+    c->key_in_arguments |= opt_is_secret(o);
+    return opt_set(c, o, value, "the command line", a, err);
 }
 
 /* Flags named in keep are left for the command; see cli. */
@@ -170,19 +223,81 @@ static int want(bool ok, const char *flag, const char *what, struct wopr_error *
     return wopr_error_at(err, WOPR_E_CONFIG, flag, "setting \"%s\" must be %s", flag, what);
 }
 
+/* "*", or scheme://host[:port] each: what a browser sends has no path and no slash at the end. */
+static bool origins_ok(const char *list) {
+    struct str rest = str_c(list), one;
+    while (rest.n > 0) {
+        if (!str_cut(rest, ',', &one, &rest)) one = rest, rest = STR_NONE;
+        one = str_trim(one);
+        struct str scheme, host;
+        if (one.n == 0 || str_eqc(one, "*")) continue;
+        if (!str_cut(one, ':', &scheme, &host) || !str_starts(host, STR("//"))) return false;
+        if (host.n == 2 || memchr(host.p + 2, '/', host.n - 2) != NULL) return false;
+    }
+    return true;
+}
+
 static bool one_of(const char *v, const char *a, const char *b, const char *c, const char *d) {
     return strcmp(v, a) == 0 || strcmp(v, b) == 0 || strcmp(v, c) == 0 ||
            (d != NULL && strcmp(v, d) == 0);
 }
 
+enum { RATE_MAX = 1000000000 };
+#define RATE_RANGE "0..1000000000, its burst too"
+struct rule {
+    bool ok;
+    const char *flag, *what;
+};
+
+static int all_hold(const struct rule *v, size_t n, struct wopr_error *err) {
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n; i++) rc = want(v[i].ok, v[i].flag, v[i].what, err);
+    return rc;
+}
+
+/* A rate of 2^32 would be none. */
+static bool rate_ok(int64_t rate, int64_t burst) {
+    return rate >= 0 && rate <= RATE_MAX && burst >= 0 && burst <= RATE_MAX;
+}
+
+static int check_http(const struct config *c, struct wopr_error *err) {
+    const struct rule rules[] = {
+        {c->http_threads >= 1 && c->http_threads <= 64, "http-threads", "1..64"},
+        {c->connections_max >= 16 && c->connections_max <= 1000000, "connections-max",
+         "16..1000000"},
+        {c->connection_bytes == 0 ||
+             (c->connection_bytes >= 4096 && c->connection_bytes <= 1048576),
+         "connection-bytes", "0 or 4096..1048576"},
+        {c->address_connections_max >= 0 && c->address_connections_max <= 1000000,
+         "address-connections-max", "0..1000000"},
+        {c->head_timeout_s >= 1 && c->head_timeout_s <= 3600, "head-timeout-s", "1..3600"},
+        {c->requests_max >= 1 && c->requests_max <= 100000, "requests-max", "1..100000"},
+        {c->streams_max >= 1 && c->streams_max <= 1000000, "streams-max", "1..1000000"},
+        {c->polls_max >= 1 && c->polls_max <= 1000000, "polls-max", "1..1000000"},
+        {c->key_polls_max >= 0 && c->key_polls_max <= c->polls_max, "key-polls-max",
+         "0..polls-max"},
+        {c->reserve_percent >= 0 && c->reserve_percent <= 50, "reserve-percent", "0..50"},
+        {c->memory_bytes >= 16 * 1024 * 1024, "memory-bytes", "at least 16777216"},
+        {rate_ok(c->auth_failure_rate, c->auth_failure_burst), "auth-failure-rate", RATE_RANGE},
+        {c->read_threads >= 1 && c->read_threads <= 64, "read-threads", "1..64"},
+        {rate_ok(c->key_rate, c->key_burst), "key-rate", RATE_RANGE},
+        {rate_ok(c->address_rate, c->address_burst), "address-rate", RATE_RANGE},
+        {c->keepalive_ms >= 50 && c->keepalive_ms <= 30000, "keepalive-ms", "50..30000 (SSE-12)"},
+        {c->read_timeout_s >= 1 && c->read_timeout_s <= 3600, "read-timeout-s", "1..3600"},
+        {c->body_max >= 1024 && c->body_max <= 16 * 1024 * 1024, "max-body-bytes",
+         "1024..16777216"},
+        {origins_ok(c->cors_origins), "cors-origins",
+         "* or a list of scheme://host[:port] without a path"},
+    };
+    return all_hold(rules, sizeof rules / sizeof *rules, err);
+}
+
 int config_check(const struct config *c, struct wopr_error *err) {
-    const struct {
-        bool ok;
-        const char *flag, *what;
-    } rules[] = {
+    const struct rule rules[] = {
         {c->port >= 0 && c->port <= 65535, "port", "0..65535"},
         {c->ops_port >= -2 && c->ops_port <= 65535, "ops-port", "-2..65535"},
         {c->db[0] != '\0', "db", "the path of a database file"},
+        {id_tenant_valid(str_c(c->tenant)), "tenant", "1..128 of A-Z a-z 0-9 . _ -"},
         {one_of(c->sync, "full", "normal", "off", NULL), "sync", "full, normal or off"},
         {one_of(c->log_level, "debug", "info", "warn", "error"), "log-level",
          "debug, info, warn or error"},
@@ -190,19 +305,14 @@ int config_check(const struct config *c, struct wopr_error *err) {
         {(c->tls_cert[0] == '\0') == (c->tls_key[0] == '\0'), "tls-cert",
          "given together with tls-key"},
         {c->workers >= 0 && c->workers <= 256, "workers", "0..256"},
-        {c->http_threads >= 1 && c->http_threads <= 64, "http-threads", "1..64"},
-        {c->connections_max >= 16 && c->connections_max <= 1000000, "connections-max",
-         "16..1000000"},
-        {c->connection_bytes == 0 ||
-             (c->connection_bytes >= 4096 && c->connection_bytes <= 1048576),
-         "connection-bytes", "0 or 4096..1048576"},
-        {c->requests_max >= 1 && c->requests_max <= 100000, "requests-max", "1..100000"},
-        {c->streams_max >= 1 && c->streams_max <= 1000000, "streams-max", "1..1000000"},
         {c->runs_active_max >= 1, "runs-active-max", "at least 1"},
-        {c->key_rate >= 0 && c->key_burst >= 0, "key-rate", "0 or more"},
-        {c->address_rate >= 0 && c->address_burst >= 0, "address-rate", "0 or more"},
-        {c->keepalive_ms >= 50 && c->keepalive_ms <= 30000, "keepalive-ms", "50..30000 (SSE-12)"},
-        {c->read_timeout_s >= 1 && c->read_timeout_s <= 3600, "read-timeout-s", "1..3600"},
+        {c->tenant_runs_active_max >= 0, "tenant-runs-active-max", "0 (three quarters) or more"},
+        {c->state_bytes_max >= 1 << 20, "state-bytes-max", "at least 1048576"},
+        {c->run_events_max >= 100, "run-events-max", "at least 100"},
+        {c->run_bytes_max >= 1 << 20, "run-bytes-max", "at least 1048576"},
+        {c->run_state_bytes_max >= 1 << 16 && c->run_state_bytes_max <= 16 << 20,
+         "run-state-bytes-max", "65536..16777216"},
+        {c->tenant_bytes_max >= 0, "tenant-bytes-max", "0 (unlimited) or more"},
         {c->claim_ttl_ms >= 500, "claim-ttl-ms", "at least 500"},
         {c->heartbeat_ms >= 100 && c->heartbeat_ms * 2 <= c->claim_ttl_ms, "heartbeat-ms",
          "100 up to half of claim-ttl-ms (STORE-32)"},
@@ -213,16 +323,12 @@ int config_check(const struct config *c, struct wopr_error *err) {
          "0 (never) or at least 7 (PROF-24)"},
         {c->max_node_executions >= 1, "max-node-executions", "at least 1"},
         {c->max_run_seconds >= 1, "max-run-seconds", "at least 1"},
-        {c->body_max >= 1024 && c->body_max <= 16 * 1024 * 1024, "max-body-bytes",
-         "1024..16777216"},
         {c->slow_commit_ms >= 0 && c->slow_commit_ms <= 3600000, "slow-commit-ms", "0..3600000"},
         {c->drain_ms >= 0 && c->drain_ms <= 600000, "drain-ms", "0..600000"},
         {c->clock_file[0] == '\0' || c->conformance, "clock-file", "used with conformance-seed"},
     };
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < sizeof rules / sizeof *rules; i++)
-        rc = want(rules[i].ok, rules[i].flag, rules[i].what, err);
-    return rc;
+    int rc = all_hold(rules, sizeof rules / sizeof *rules, err);
+    return rc == 0 ? check_http(c, err) : rc;
 }
 
 void config_help(struct buf *out) {

@@ -17,6 +17,7 @@ struct config {
 #define OPT(member, type, flag, env, def, help) CONFIG_TYPE_##type member;
 #include "host/config.def"
 #undef OPT
+    bool key_in_arguments; /* --api-key was given: whoever may list processes can read it */
 };
 
 /* Defaults, then the file (--config FILE or WOPR_CONFIG), then the environment, then flags "--name
@@ -26,6 +27,13 @@ struct config {
  * what is accepted. */
 MUST_CHECK int config_load(struct config *c, int *argc, char **argv, struct arena *a,
                            struct wopr_error *err);
+/* The settings by name ("port"), without dashes. */
+struct near;
+bool config_knows(struct str name); /* "config" too */
+bool config_takes_value(struct str name);
+void config_names(struct near *n); /* offers all that are in --help */
+/* Variables of the environment that look like a setting of ours but are none: one line each. */
+void config_env_doubts(struct buf *out);
 /* Ranges and dependencies between settings. */
 MUST_CHECK int config_check(const struct config *c, struct wopr_error *err);
 void config_help(struct buf *out);                          /* one line per setting */

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "codec/ident.h"
 #include "codec/json.h"
+#include "host/keys.h"
 #include "host/metrics.h"
 #include "nodes/nodes.h"
 #include "wire/v1/v1.h"
@@ -37,7 +38,7 @@ struct host {
     struct metrics_sources sources;
     const char *const *capabilities;
     const char **fixtures;
-    const char *first_key;
+    struct host_keys keys;
     size_t seeded;
     bool log_running, engine_running;
     char holder[48];
@@ -89,31 +90,6 @@ static int make_secrets(struct store *s, struct arena *a, struct wopr_error *err
         rc = store_secret(s, names[i], bytes, err);
     if (rc == 0) rc = store_token_secret_current(s, a, &signs, err);
     return rc == WOPR_E_NOT_FOUND ? token_secret_rotate(s, a, &signs, err) : rc;
-}
-
-/* AUTH-16: the configured key has all scopes in one fixed tenant, whatever its spelling (STORE-37).
- * Without one, a database that has no keys gets its first, which is shown once. */
-static int ensure_keys(struct host *h, struct wopr_error *err) {
-    struct api_key row;
-    struct api_key_list all;
-    struct str text, tenant = str_c(h->cfg.tenant);
-    int rc;
-    if (!id_tenant_valid(tenant))
-        return wopr_error_at(err, WOPR_E_CONFIG, "tenant",
-                             "setting \"tenant\" must be 1..128 of A-Z a-z 0-9 . _ -");
-    if (h->cfg.api_key[0] != '\0') {
-        rc = key_from_text(h->store, str_c(h->cfg.api_key), tenant, STR("default"), SCOPE_ALL,
-                           h->arena, &row, err);
-        if (rc == 0) rc = store_key_put(h->store, &row, err);
-        return rc == WOPR_E_EXISTS ? 0 : rc;
-    }
-    rc = store_key_list(h->store, h->arena, &all, err);
-    if (rc != 0 || all.n > 0) return rc;
-    rc = key_mint(h->store, tenant, STR("default"), STR("first key"), SCOPE_ALL, false, 0, h->arena,
-                  &text, &row, err);
-    if (rc == 0) rc = store_key_put(h->store, &row, err);
-    if (rc == 0) h->first_key = text.p;
-    return rc;
 }
 
 /* A sub-workflow runs only when its child does: same store, same node types. */
@@ -223,6 +199,12 @@ static int build_engine(struct host *h, struct wopr_error *err) {
         .sole_host = h->cfg.exclusive,
         .retention_ms = h->cfg.retention_days * 86400 * 1000,
         .runs_active_max = (size_t)h->cfg.runs_active_max,
+        .bounds = {.state_bytes_max = (size_t)h->cfg.state_bytes_max,
+                   .tenant_runs_active_max = (size_t)h->cfg.tenant_runs_active_max,
+                   .run_events_max = h->cfg.run_events_max,
+                   .run_bytes_max = h->cfg.run_bytes_max,
+                   .tenant_bytes_max = h->cfg.tenant_bytes_max,
+                   .run_state_bytes_max = (size_t)h->cfg.run_state_bytes_max},
         .egress = h->egress,
         .stall_ms = 300000,
     };
@@ -266,10 +248,23 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
         .tls_cert_file = c->tls_cert[0] != '\0' ? c->tls_cert : NULL,
         .tls_key_file = c->tls_key[0] != '\0' ? c->tls_key : NULL,
         .public_url = c->public_url[0] != '\0' ? c->public_url : NULL,
+        .configured = h->keys.v,
+        .configured_nr = h->keys.n,
+        .allowed_hosts = config_list(c->allowed_hosts, h->arena),
         .cors_origins = config_list(c->cors_origins, h->arena),
         .connections_max = (unsigned)c->connections_max,
+        .address_connections_max = (unsigned)c->address_connections_max,
+        .trusted_proxies = c->trusted_proxies,
+        .head_timeout_s = (int)c->head_timeout_s,
         .requests_max = (unsigned)c->requests_max,
         .streams_max = (unsigned)c->streams_max,
+        .polls_max = (unsigned)c->polls_max,
+        .key_polls_max = (unsigned)c->key_polls_max,
+        .reserve_percent = (unsigned)c->reserve_percent,
+        .memory_bytes = (size_t)c->memory_bytes,
+        .auth_failure_rate = (unsigned)c->auth_failure_rate,
+        .auth_failure_burst = (unsigned)c->auth_failure_burst,
+        .read_threads = (unsigned)c->read_threads,
         .pool_bytes = (size_t)c->connection_bytes,
         .keepalive_ms = (int)c->keepalive_ms,
         .read_timeout_s = (int)c->read_timeout_s,
@@ -301,7 +296,7 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     }
     if (rc == 0) rc = register_types(h, extra, extra_nr, err);
     if (rc == 0) rc = make_secrets(h->store, h->arena, err);
-    if (rc == 0) rc = ensure_keys(h, err);
+    if (rc == 0) rc = host_keys_load(&h->keys, &h->cfg, h->store, h->arena, err);
     if (rc == 0) rc = load_seeds(h, err);
     if (rc == 0) rc = build_egress(h, err);
     if (rc == 0) rc = build_engine(h, err);
@@ -339,7 +334,8 @@ int host_start(struct host *h, struct wopr_error *err) {
     if (rc == 0) rc = engine_start(h->engine, err);
     if (rc != 0) return rc;
     h->engine_running = true;
-    return start_http(h, err);
+    rc = host_keys_record(&h->keys, h->store, h->arena, err);
+    return rc == 0 ? start_http(h, err) : rc;
 }
 
 void host_stop(struct host *h) {
@@ -380,6 +376,6 @@ struct store *host_store(struct host *h) {
     return h->store;
 }
 
-const char *host_first_key(const struct host *h) { return h->first_key; }
+const char *host_first_key(const struct host *h) { return h->keys.first; }
 
 size_t host_workflows_seeded(const struct host *h) { return h->seeded; }

@@ -2,7 +2,10 @@
  * counters. */
 #include "host/metrics.h"
 
+#include "base/clock.h"
 #include "base/log.h"
+
+enum { READY_FAILURES = 3, READY_AGAIN_MS = 10000 };
 
 /* One sample per code that occurred; the label is the code's name in small letters. */
 static void by_code(struct buf *b, const char *name, const char *help,
@@ -45,6 +48,10 @@ static void render_committer(const struct log_stats *s, struct buf *b) {
     metric_gauge(b, "wopr_log_queue_length_peak", "Most plans that ever waited.",
                  (double)s->queue_max_seen);
     metric_gauge(b, "wopr_log_queue_limit", "Plans that may wait.", (double)s->queue_max);
+    metric_gauge(b, "wopr_log_queue_bytes", "Bytes of the plans that wait.",
+                 (double)s->queue_bytes);
+    metric_gauge(b, "wopr_log_queue_bytes_limit", "Bytes of plans that may wait.",
+                 (double)s->queue_bytes_max);
     metric_counter(b, "wopr_log_queue_refused_total", "Plans refused by a full queue.",
                    s->queue_refused);
     histogram(b, "wopr_log_batch_plans", "Plans per batch.", &METRIC_AMOUNT, &s->batch_plans);
@@ -89,6 +96,33 @@ static void render_runs(const struct engine_stats *s, struct buf *b) {
                    "Runs set aside because their log breaks an invariant.", s->parked);
 }
 
+static void render_bounds(const struct engine_stats *s, struct buf *b) {
+    static const char met[] = "wopr_run_bounds_met_total";
+    static const char *const names[RUN_BOUND_NR] = {"log", "state", "pauses", "questions", "votes"};
+    metric_gauge(b, "wopr_state_bytes", "States of runs in memory.", (double)s->state_bytes);
+    metric_gauge(b, "wopr_state_bytes_limit", "States in memory before 503.",
+                 (double)s->bounds.state_bytes_max);
+    metric_counter(b, "wopr_states_dropped_total", "States of waiting runs that made room.",
+                   s->states_dropped);
+    metric_gauge(b, "wopr_tenants_active", "Tenants with runs in memory.",
+                 (double)s->tenants_active);
+    metric_gauge(b, "wopr_tenant_runs_active", "Runs in memory of the tenant that has most.",
+                 (double)s->tenant_runs_active);
+    metric_gauge(b, "wopr_tenant_runs_active_limit", "Runs in memory of one tenant before 429.",
+                 (double)s->bounds.tenant_runs_active_max);
+    metric_gauge(b, "wopr_forks_copying", "Forks that copy now.", (double)s->forks_copying);
+    metric_gauge(b, "wopr_tenant_forks_waiting",
+                 "Forks that wait for a copy, of the tenant that has most.",
+                 (double)s->tenant_forks_waiting);
+    metric_gauge(b, "wopr_tenant_forks_waiting_limit", "Waiting forks of one tenant before 429.",
+                 (double)s->tenant_forks_waiting_max);
+    metric_gauge(b, "wopr_tenant_bytes_limit", "Bytes of one tenant before 429, 0 = none.",
+                 (double)s->bounds.tenant_bytes_max);
+    metric_head(b, met, "counter", "Runs and commands that met a bound of one run.");
+    for (size_t i = 0; i < RUN_BOUND_NR; i++)
+        metric_labelled(b, met, "bound", names[i], s->bounds_met[i]);
+}
+
 static void render_engine(const struct engine_stats *s, struct buf *b) {
     render_runs(s, b);
     by_code(b, "wopr_commands_refused_total", "Commands on runs that had no effect, by reason.",
@@ -98,6 +132,7 @@ static void render_engine(const struct engine_stats *s, struct buf *b) {
                  (double)s->runs_active_max);
     metric_gauge(b, "wopr_ready_queue_length", "Runs waiting for a worker.", (double)s->ready_len);
     metric_gauge(b, "wopr_timers", "Armed timers.", (double)s->timers);
+    render_bounds(s, b);
 }
 
 /* Without egress all stay 0: a dashboard need not know the setting. */
@@ -135,6 +170,8 @@ static void render_store(struct store *store, struct buf *b) {
     metric_gauge(b, "wopr_store_runs", "Runs in the database.", (double)n.runs);
     metric_gauge(b, "wopr_store_runs_open", "Unfinished runs in the database.",
                  (double)n.runs_open);
+    metric_gauge(b, "wopr_tenant_bytes", "Logs of the tenant that has most.",
+                 (double)n.tenant_bytes);
     metric_gauge(b, "wopr_store_events", "Events in the database.", (double)n.events);
 }
 
@@ -156,8 +193,17 @@ void host_metrics_render(void *sources, struct buf *out) {
     metric_labelled(out, "wopr_build_info", "version", WOPR_VERSION, 1);
 }
 
+/* Creations would be refused: the disk is full, or does not answer.  Runs that wait try again and
+ * show when it is over; without any, a host gets another try after a while. */
+static bool cannot_write(struct wopr_log *l) {
+    struct log_stats ls;
+    wopr_log_stats(l, &ls);
+    return ls.failing >= READY_FAILURES && clock_mono_ms() - ls.failed_ms < READY_AGAIN_MS;
+}
+
 bool host_metrics_ready(void *sources) {
     const struct metrics_sources *m = sources;
+    if (cannot_write(m->log)) return false;
     struct api_key none;
     struct arena *a = arena_new(64 * 1024);
     int rc = a == NULL ? WOPR_E_NO_MEMORY : store_key_find(m->store, STR("-"), a, &none, NULL);

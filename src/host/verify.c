@@ -173,18 +173,32 @@ static int verify_run(struct verify *v, struct str tenant, bool test_mode, struc
     return rc;
 }
 
+/* One that cannot be read is a finding: those behind it are read all the same. */
+static void verify_row(struct verify *v, const struct run_list_item *row) {
+    struct wopr_error why = {0};
+    arena_reset(v->arena);
+    if (verify_run(v, row->tenant, row->test_mode, row->head.run_id, &why) != 0)
+        finding(v, row->head.run_id, "the run cannot be checked", why.message);
+}
+
 static int verify_runs(struct verify *v, int64_t *runs, struct wopr_error *err) {
     struct arena *page = arena_new(VERIFY_ARENA_MAX);
     struct run_filter f = {.any_tenant = true, .any_mode = true, .status = -1, .max = VERIFY_PAGE};
-    struct run_list l = {NULL, 1};
+    struct run_list l = {.n = 1};
     int rc = page == NULL ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory") : 0;
     while (rc == 0 && l.n > 0) {
         arena_reset(page);
         rc = store_run_list(v->store, &f, page, &l, err);
         for (size_t i = 0; rc == 0 && i < l.n; i++) {
-            arena_reset(v->arena);
-            rc = verify_run(v, l.v[i].tenant, l.v[i].test_mode, l.v[i].head.run_id, err);
-            f.before_run_no = l.v[i].head.run_no;
+            int64_t no = l.v[i].head.run_no;
+            if (f.before_run_no > 0 && no >= f.before_run_no) { /* a damaged page: it would go on
+                                                                   for ever */
+                finding(v, l.v[i].head.run_id, "the list of runs", "is not in order");
+                l.n = 0;
+                break;
+            }
+            verify_row(v, &l.v[i]);
+            f.before_run_no = no;
             ++*runs;
         }
     }

@@ -63,12 +63,15 @@ int key_from_text(struct store *s, struct str text, struct str tenant, struct st
                   unsigned scopes, struct arena *a, struct api_key *row, struct wopr_error *err) {
     uint8_t pepper[32];
     char hex[65];
-    if (!visible(text))
+    if (!visible(text) || text.n < KEY_CONFIGURED_MIN)
         return wopr_error_set(err, WOPR_E_CONFIG,
-                              "an API key must be 1 to %d visible ASCII characters", KEY_TEXT_MAX);
+                              "an API key must be %d to %d visible ASCII characters; "
+                              "\"wopr keys generate\" prints a good one",
+                              KEY_CONFIGURED_MIN, KEY_TEXT_MAX);
     int rc = store_secret(s, "pepper", pepper, err);
     if (rc != 0) return rc;
-    struct api_key k = {.hash = key_hash(pepper, text), .label = STR("configured")};
+    struct api_key k = {
+        .hash = key_hash(pepper, text), .label = STR("configured"), .configured = true};
     sha256_hex(&k.hash, hex);
     k.key_id = arena_printf(a, "cfg%.24s", hex);
     k.test_mode = str_starts(text, STR(KEY_PREFIX_TEST)); /* AUTH-4 */
@@ -99,24 +102,99 @@ int key_state(const struct api_key *k, int64_t now_ms, struct wopr_error *err) {
     return 0;
 }
 
-/* By id for keys of ours, by the hash of the whole text for configured ones (AUTH-3). */
-int key_check_with(struct store *s, const uint8_t pepper[32], struct str credential, int64_t now_ms,
-                   struct arena *a, struct api_key *out, struct wopr_error *err) {
+enum { KEY_LOOK_MS = 1000, KEY_ID_MAX = 64, KEY_ARENA_BYTES = 64 * 1024 };
+
+static bool key_gone_now(const struct http_server *s, struct str key_id) {
+    struct arena *a = arena_new(KEY_ARENA_BYTES);
+    struct api_key k = {0};
+    if (!a) return false;
+    int rc = server_key_find(s, key_id, clock_wall_ms(), a, &k, NULL);
+    bool gone =
+        rc == WOPR_E_UNAUTHENTICATED || rc == WOPR_E_KEY_EXPIRED || rc == WOPR_E_KEY_REVOKED;
+    arena_free(a);
+    return gone;
+}
+
+/* Thousands of streams of one key ask in the same second: a thread remembers the last answer. */
+bool key_gone(const struct http_server *s, struct str key_id) {
+    static _Thread_local struct {
+        uint32_t server; /* its prefix of request ids */
+        char id[KEY_ID_MAX];
+        size_t n;
+        uint64_t until_ms;
+        bool gone;
+    } last;
+    uint64_t now_ms = clock_mono_ms();
+    if (key_id.n == 0 || key_id.n > KEY_ID_MAX) return false;
+    if (last.server == s->id_prefix && now_ms < last.until_ms &&
+        str_eq(str_n(last.id, last.n), key_id))
+        return last.gone;
+    last.gone = key_gone_now(s, key_id);
+    last.server = s->id_prefix;
+    last.until_ms = now_ms + KEY_LOOK_MS;
+    last.n = key_id.n;
+    memcpy(last.id, key_id.p, key_id.n);
+    return last.gone;
+}
+
+/* By id for keys of ours, by the hash of the whole text for others (AUTH-3).  A row of a configured
+ * key opens nothing: what counts is that it is configured now, see server_key_check. */
+static int stored_key(struct store *s, const struct sha256 *hash, struct str credential,
+                      int64_t now_ms, struct arena *a, struct api_key *out,
+                      struct wopr_error *err) {
     struct api_key k = {0};
     struct str id;
-    if (!visible(credential)) return unknown_key(err);
-    struct sha256 hash = key_hash(pepper, credential);
     int rc = WOPR_E_NOT_FOUND;
     if (own_key_id(credential, &id)) rc = store_key_find(s, id, a, &k, err);
-    if (rc == 0 && !sha256_eq(&k.hash, &hash)) rc = WOPR_E_NOT_FOUND;
-    if (rc == WOPR_E_NOT_FOUND) rc = store_key_find_hash(s, &hash, a, &k, err);
-    if (rc == 0 && !sha256_eq(&k.hash, &hash)) rc = WOPR_E_NOT_FOUND;
+    if (rc == 0 && !sha256_eq(&k.hash, hash)) rc = WOPR_E_NOT_FOUND;
+    if (rc == WOPR_E_NOT_FOUND) rc = store_key_find_hash(s, hash, a, &k, err);
+    if (rc == 0 && (k.configured || !sha256_eq(&k.hash, hash))) rc = WOPR_E_NOT_FOUND;
     if (rc == WOPR_E_NOT_FOUND) return unknown_key(err);
-    if (rc != 0) return rc;
+    if (rc == 0) rc = key_state(&k, now_ms, err);
+    if (rc == 0) *out = k;
+    return rc;
+}
+
+int key_check_with(struct store *s, const uint8_t pepper[32], struct str credential, int64_t now_ms,
+                   struct arena *a, struct api_key *out, struct wopr_error *err) {
+    if (!visible(credential)) return unknown_key(err);
+    struct sha256 hash = key_hash(pepper, credential);
+    return stored_key(s, &hash, credential, now_ms, a, out, err);
+}
+
+/* A configured key; its row only says whether it was revoked. */
+static int configured_key(const struct http_server *s, const struct api_key *key, int64_t now_ms,
+                          struct arena *a, struct api_key *out, struct wopr_error *err) {
+    struct api_key row = {0}, k = *key;
+    int rc = store_key_find(s->store, k.key_id, a, &row, err);
+    if (rc != 0 && rc != WOPR_E_NOT_FOUND) return rc;
+    if (rc == 0) k.revoked_ms = row.revoked_ms;
     rc = key_state(&k, now_ms, err);
-    if (rc != 0) return rc;
-    *out = k;
-    return 0;
+    if (rc == 0) *out = k;
+    return rc;
+}
+
+int server_key_check(const struct http_server *s, struct str credential, int64_t now_ms,
+                     struct arena *a, struct api_key *out, struct wopr_error *err) {
+    if (!visible(credential)) return unknown_key(err);
+    struct sha256 hash = key_hash(s->pepper, credential);
+    for (size_t i = 0; i < s->cfg.configured_nr; i++)
+        if (sha256_eq(&s->cfg.configured[i].hash, &hash))
+            return configured_key(s, &s->cfg.configured[i], now_ms, a, out, err);
+    return stored_key(s->store, &hash, credential, now_ms, a, out, err);
+}
+
+int server_key_find(const struct http_server *s, struct str key_id, int64_t now_ms, struct arena *a,
+                    struct api_key *out, struct wopr_error *err) {
+    struct api_key k;
+    for (size_t i = 0; i < s->cfg.configured_nr; i++)
+        if (str_eq(s->cfg.configured[i].key_id, key_id))
+            return configured_key(s, &s->cfg.configured[i], now_ms, a, out, err);
+    int rc = store_key_find(s->store, key_id, a, &k, err);
+    if (rc == WOPR_E_NOT_FOUND || (rc == 0 && k.configured)) return unknown_key(err);
+    if (rc == 0) rc = key_state(&k, now_ms, err);
+    if (rc == 0) *out = k;
+    return rc;
 }
 
 int key_check(struct store *s, struct str credential, int64_t now_ms, struct arena *a,
@@ -153,17 +231,20 @@ int auth_check(struct call *c, struct wopr_error *err) {
     if (c->authorizations == 0 && (op->flags & OP_TICKET) != 0) {
         bool found = false;
         struct str ticket = http_query(&c->pub, "ticket", &found);
-        if (found) return ticket_check(c, ticket, err);
+        if (found) return guess_result(c, ticket_check(c, ticket, err), err);
     }
     struct str credential;
     if (!bearer(c, &credential))
         return wopr_error_set(err, WOPR_E_UNAUTHENTICATED,
                               "send an API key as \"Authorization: Bearer <key>\"");
     struct api_key k;
-    int rc =
-        key_check_with(s->store, s->pepper, credential, clock_wall_ms(), c->pub.arena, &k, err);
-    if (rc == 0) principal_of(&k, &c->pub.who);
-    return rc;
+    int rc = guess_admit(c, credential, err);
+    if (rc != 0) return rc;
+    rc = server_key_check(s, credential, clock_wall_ms(), c->pub.arena, &k, err);
+    if (rc != 0) return guess_result(c, rc, err);
+    guess_known(s, &k.hash);
+    principal_of(&k, &c->pub.who);
+    return 0;
 }
 
 int auth_scope(struct call *c, struct wopr_error *err) {

@@ -1,7 +1,6 @@
 /*
  * body.c: request bodies: type, bound and syntax (HTTP-8, HTTP-9), before any handler sees a byte.
  */
-#include "base/clock.h"
 #include "http/http_internal.h"
 
 /* application/json, or a structured type built on it; parameters do not matter. */
@@ -10,8 +9,9 @@ static bool is_json(struct str type) {
     if (!str_cut(type, ';', &main_type, &rest)) main_type = type;
     main_type = str_trim(main_type);
     if (str_eq_nocase(main_type, STR("application/json"))) return true;
-    size_t n = main_type.n;
-    return n > 5 && str_eq_nocase(str_n(main_type.p + n - 5, 5), STR("+json"));
+    struct str top, sub;
+    if (!str_cut(main_type, '/', &top, &sub) || top.n == 0 || sub.n <= 5) return false;
+    return str_eq_nocase(str_n(sub.p + sub.n - 5, 5), STR("+json"));
 }
 
 static int too_large(const struct call *c, struct wopr_error *err) {
@@ -30,33 +30,39 @@ int body_admit(struct call *c, struct wopr_error *err) {
     if (has_body && c->content_type.n > 0 && !is_json(c->content_type))
         return wopr_error_set(err, WOPR_E_MEDIA_TYPE, "the body must be sent as application/json");
     buf_init(&c->body, max);
-    return 0;
+    return budget_take(c, (size_t)c->body_declared, err);
+}
+
+/* A chunked body is counted as it grows; without room it is refused at once. */
+static bool room_for(struct call *c, size_t n) {
+    struct wopr_error err = {0};
+    if (!c->chunked || c->body.len + n <= c->bytes || c->body.len + n < BUDGET_SMALL) return true;
+    if (budget_take(c, c->body.len + n - c->bytes + BUDGET_SMALL, &err) == 0) return true;
+    http_fail(&c->pub, &err);
+    buf_fini(&c->body);
+    call_give_back(c);
+    c->close_after = true;
+    return false;
 }
 
 bool body_add(struct call *c, const char *p, size_t n) {
-    uint64_t elapsed_ms = (clock_mono_ns() - c->start_ns) / 1000000;
-    if (elapsed_ms > (uint64_t)c->pub.server->cfg.read_timeout_s * 1000)
-        return false; /* a trickle is no progress */
+    struct wopr_error err = {0};
     c->body_seen += n;
-    if (c->discard) return c->body_seen <= HTTP_DISCARD_MAX;
-    if (c->too_big) return c->body_seen <= HTTP_OVERRUN_MAX;
-    if (n > c->body.max - c->body.len) { /* chunked: libmicrohttpd cannot answer before the end, so
-                                            drop the rest */
-        c->too_big = true;
-        buf_fini(&c->body);
-        return true;
+    if (c->discard && c->body_seen <= HTTP_DISCARD_MAX) return true;
+    if (c->pub.status != 0 || !room_for(c, n)) return false;
+    if (c->discard || n > c->body.max - c->body.len) (void)too_large(c, &err);
+    else {
+        buf_add(&c->body, p, n);
+        if (!buf_failed(&c->body)) return true;
+        (void)wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory to read the body");
     }
-    buf_add(&c->body, p, n);
-    return !buf_failed(&c->body);
+    http_fail(&c->pub, &err);
+    return false;
 }
 
 int body_finish(struct call *c, struct wopr_error *err) {
     size_t max = c->pub.op->body_max;
     if (max == 0) return 0;
-    if (c->too_big) {
-        c->close_after = true;
-        return too_large(c, err);
-    }
     struct str body = buf_str(&c->body);
     if (body.n == 0) {
         if ((c->pub.op->flags & OP_BODY_OPTIONAL) == 0)

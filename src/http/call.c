@@ -45,8 +45,11 @@ struct call *call_new(struct http_server *s, struct MHD_Connection *conn) {
     atomic_init(&c->refs, 1);
     list_init(&c->live);
     list_init(&c->gate_link);
+    list_init(&c->job);
+    c->watched_fd = -1;
     park_init(&c->park, s, conn);
     buf_init(&c->body, 0);
+    buf_init(&c->whole, 0);
     (void)snprintf(c->pub.request_id, sizeof c->pub.request_id, "req-%08x-%012llx", s->id_prefix,
                    (unsigned long long)atomic_fetch_add(&s->next_id, 1));
     return c;
@@ -70,6 +73,7 @@ static void call_free(struct call *c) {
     struct http_server *s = atomic_load(&c->aborted) ? NULL : c->pub.server;
     if (c->pub.user_free) c->pub.user_free(c->pub.user);
     buf_fini(&c->body);
+    buf_fini(&c->whole);
     c->magic = 0;
     if (!s || !keep_spare(s, c)) {
         arena_free(c->pub.arena);
@@ -96,8 +100,7 @@ void call_finish(struct call *c) {
     pthread_mutex_lock(&s->lock);
     list_del(&c->live);
     pthread_mutex_unlock(&s->lock);
-    if (c->admitted) atomic_fetch_sub(&s->in_flight, 1);
-    c->admitted = false;
+    call_give_back(c);
     c->conn = NULL;
     call_unref(c);
 }
@@ -124,14 +127,14 @@ struct str http_param(const struct http_call *c, const char *name) {
 
 struct str http_header(const struct http_call *c, const char *name) {
     const struct call *k = c->priv;
-    const char *v = NULL;
-    size_t n = 0;
-    if (!k->conn ||
-        MHD_lookup_connection_value_n(k->conn, MHD_HEADER_KIND, name, strlen(name), &v, &n) !=
-            MHD_YES ||
-        !v)
-        return STR_NONE;
-    return str_n(v, n);
+    struct str key = str_c(name), out = STR_NONE;
+    for (size_t i = 0; i < k->fields_nr; i++) {
+        const struct head_field *f = &k->fields[i];
+        if (f->name.n != key.n || !str_eq_nocase(f->name, key)) continue;
+        if (!out.p) out = f->value;
+        else out = arena_printf(c->arena, STR_FMT ", " STR_FMT, STR_ARG(out), STR_ARG(f->value));
+    }
+    return out;
 }
 
 void http_reply(struct http_call *c, int status, struct str body) {
@@ -212,30 +215,4 @@ void http_reply_stream(struct http_call *c, const struct http_stream *s) {
     k->stream = *s;
     k->has_stream = true;
     c->status = 200;
-}
-
-static bool host_ok(struct str h) {
-    if (h.n == 0 || h.n > 255) return false;
-    for (size_t i = 0; i < h.n; i++) {
-        char ch = h.p[i];
-        bool ok = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
-                  (ch >= '0' && ch <= '9') || ch == '.' || ch == '-' || ch == ':' || ch == '[' ||
-                  ch == ']' || ch == '_';
-        if (!ok) return false;
-    }
-    return true;
-}
-
-struct str http_base_url(struct http_call *c) {
-    const struct http_server *s = c->server;
-    if (s->cfg.public_url) {
-        struct str url = str_c(s->cfg.public_url);
-        while (url.n > 0 && url.p[url.n - 1] == '/') url.n--;
-        return url;
-    }
-    const char *scheme = s->cfg.tls_cert_file ? "https" : "http";
-    struct str host = call_of(c)->host;
-    if (host_ok(host)) return arena_printf(c->arena, "%s://" STR_FMT, scheme, STR_ARG(host));
-    bool v6 = strchr(s->cfg.host, ':') != NULL;
-    return arena_printf(c->arena, v6 ? "%s://[%s]:%u" : "%s://%s:%u", scheme, s->cfg.host, s->port);
 }

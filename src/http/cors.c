@@ -20,12 +20,12 @@ void cors_headers(struct call *c, struct MHD_Response *r) {
     (void)MHD_add_response_header(
         r, "Access-Control-Expose-Headers",
         "OpenWOP-Version, openwop-Idempotent-Replay, Retry-After, Capabilities-Etag, ETag, "
-        "traceparent, WWW-Authenticate");
+        "traceparent, WWW-Authenticate, X-Request-Id, Allow");
     if (!str_eq(c->pub.method, STR("OPTIONS")) || !c->allow) return;
     (void)MHD_add_response_header(r, "Access-Control-Allow-Methods", c->allow);
     (void)MHD_add_response_header(
         r, "Access-Control-Allow-Headers",
         "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, OpenWOP-Version, X-Dedup, "
-        "traceparent, tracestate, If-None-Match");
+        "X-Force-Engine-Version, traceparent, tracestate, If-None-Match");
     (void)MHD_add_response_header(r, "Access-Control-Max-Age", "600");
 }

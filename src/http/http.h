@@ -3,11 +3,11 @@
  * credentials, idempotency and streams; does not know the shapes of OpenWOP payloads: those are
  * rendered by the wire layer through struct http_wire.
  *
- * Way of a request (HTTP-11): head and size limits -> admission -> route and method -> authenticate
- * -> rate limit -> scope -> body -> idempotency look-up -> handler.  For OP_TOKEN the rate limit of
- * the address comes first, then the token.  Handlers run on
- * libmicrohttpd's epoll threads and never wait: they set a reply, or return HTTP_PENDING after
- * arranging that http_resume(call) will be called; the connection is suspended meanwhile.
+ * Way of a request (HTTP-11): head and size limits -> route and method -> authenticate -> rate
+ * limit -> scope -> admission -> body -> idempotency look-up -> handler.  For OP_TOKEN the rate
+ * limit of the address comes first, then the token.  Handlers run on the threads of loop.c
+ * and never wait: they set a reply, or return HTTP_PENDING after arranging that http_resume(call)
+ * will be called; the connection is suspended meanwhile.
  */
 #ifndef WOPR_HTTP_HTTP_H
 #define WOPR_HTTP_HTTP_H
@@ -20,14 +20,14 @@ struct http_call;
 
 enum { HTTP_DONE = 0, HTTP_PENDING = 1 };
 enum http_op_flags {
-    OP_PUBLIC = 1,        /* no credential; an Authorization header is ignored (AUTH-15) */
-    OP_IDEMPOTENT = 2,    /* layer-1 idempotency applies (IDEM-1) */
-    OP_BODY_OPTIONAL = 4, /* an empty body is {} (HTTP-8) */
-    OP_TICKET = 8,        /* a stream ticket in the query may stand for the credential */
-    OP_HEAD = 16,         /* HEAD mirrors GET (HTTP-18) */
+    OP_PUBLIC = 1,         /* no credential; an Authorization header is ignored (AUTH-15) */
+    OP_IDEMPOTENT = 2,     /* layer-1 idempotency applies (IDEM-1) */
+    OP_BODY_OPTIONAL = 4,  /* an empty body is {} (HTTP-8) */
+    OP_TICKET = 8,         /* a stream ticket in the query may stand for the credential */
+    OP_HEAD = 16,          /* HEAD mirrors GET (HTTP-18) */
     OP_ADDRESS_LIMIT = 32, /* rate limit per client address, not per key (discovery, AUTH-12) */
-    OP_TOKEN = 64 /* with OP_PUBLIC: the path parameter {token} is the authority (AUTH-14),
-                     http_wire.authorize says for whom; the path is never logged */
+    OP_TOKEN = 64          /* with OP_PUBLIC: the path parameter {token} is the authority (AUTH-14),
+                              http_wire.authorize says for whom; the path is never logged */
 };
 /* One row of the operation table (D7).  pattern: "/v1/runs/{runId}:pause"; a {name} is one whole
  * segment or what stands before the verb; at most 4.  Verb suffixes are cut at the last colon and
@@ -84,8 +84,8 @@ struct http_call {
 };
 struct str http_query(const struct http_call *c, const char *name, bool *found); /* first value */
 struct str http_param(const struct http_call *c, const char *name);
-struct str http_header(const struct http_call *c,
-                       const char *name); /* empty when absent; borrowed */
+/* p NULL when absent; several lines are one list, joined with ", " (RFC 9110 5.3) */
+struct str http_header(const struct http_call *c, const char *name);
 void http_reply(struct http_call *c, int status,
                 struct str body); /* body lives in the arena or static */
 void http_reply_header(struct http_call *c, const char *name, struct str value);
@@ -97,6 +97,14 @@ void http_resume(struct http_call *c);
 /* Long-poll: HTTP_PENDING until the run has a sequence > after_seq, or timeout_ms is over, or the
  * server drains; then the handler is called again (phase + 1). */
 int http_wait_events(struct http_call *c, int64_t run_no, int64_t after_seq, int64_t timeout_ms);
+/* What an answer may repeat of a path that is not served (HTTP-2, HTTP-14): its first segment when
+ * that is a plain word like "runs" or "index.html", else nothing but the slash. */
+enum { HTTP_PATH_SHOWN_BYTES = 32 };
+void http_path_shown(struct str path, char out[HTTP_PATH_SHOWN_BYTES]);
+/* For a read that takes long: `return http_offload(c, fn);`.  fn runs on a thread for that, may use
+ * c and the store as a handler does, but must set a reply or a stream and neither park nor offload
+ * again.  The queue is bounded, with a share for each tenant; 503 beyond. */
+int http_offload(struct http_call *c, void (*fn)(struct http_call *c));
 /* "http://host:port" for absolute URLs: configured public URL, else scheme + Host header, else the
  * listener (RUN-4). */
 struct str http_base_url(struct http_call *c);
@@ -111,22 +119,25 @@ MUST_CHECK int http_ticket_mint(struct http_call *c, struct str run_id, int64_t 
 struct http_stream {
     int64_t run_no;
     struct str run_id;
-    int64_t after_seq; /* -1 = from the start */
+    int64_t after_seq;   /* read the log from behind it, -1 = from the start */
+    int64_t quiet_until; /* events up to it are read but not shown (SSE-28); for views */
     const struct log_view
         *view; /* renders frames; with buffer_ms > 0 it renders bare JSON elements */
-    /* instead of view: fold events yourself (values mode); appends frames to out; called on the
-     * HTTP thread */
+    /* instead of view: fold events yourself (values mode); appends frames to out; e == NULL: that
+     * was the log so far; called on the HTTP thread */
     int (*fold)(void *state, const struct event *e, struct buf *out);
     void *state;
     void (*state_free)(void *state);
+    size_t (*state_bytes)(const void *state); /* memory it has now; may be NULL */
     unsigned buffer_ms; /* SSE-31..35: batches by time window, forced flush, at most 500 backfilled
                            elements each */
-    struct str prelude; /* frames sent first, e.g. the values baseline (SSE-27) */
-    bool ended;         /* nothing will come: send prelude and close (SSE-29) */
+    bool final;         /* the run has ended, nothing will be added to its log (SSE-24) */
+    bool ended;         /* final, and the cursor covers all of it: close at once (SSE-29) */
+    bool none_is_204;   /* a final run with nothing to show is 204, which ends an EventSource */
 };
 /* Reply 200 text/event-stream: headers flushed at once with a first comment (SSE-12), backfill,
  * live, keep-alives every http_config.keepalive_ms of silence, close after the terminal event
- * (SSE-23).  s is copied. */
+ * (SSE-23); of a final run the rest as one answer, when it is short.  s is copied. */
 void http_reply_stream(struct http_call *c, const struct http_stream *s);
 
 /* --- server --- */
@@ -149,23 +160,43 @@ struct http_wire { /* what the wire layer supplies */
 struct http_config {
     const char *host;                         /* "127.0.0.1" */
     uint16_t port;                            /* 0 = any free port */
-    unsigned threads;                         /* epoll threads, default 2 */
+    unsigned threads;                         /* of loop.c, default 2 */
     const char *ops_host;                     /* second listener: /healthz /readyz /metrics */
     int32_t ops_port;                         /* -1 = off, 0 = any */
     const char *tls_cert_file, *tls_key_file; /* both or none */
     const char *public_url;                   /* may be NULL */
+    /* NULL-terminated names or name:port whose Host header may stand in URLs; NULL = none.  On a
+     * loopback address its names always may. */
+    const char *const *allowed_hosts;
+    /* Keys of the settings (key_from_text): valid as long as this server lives, unless their row
+     * is revoked.  The rows stay the caller's. */
+    const struct api_key *configured;
+    size_t configured_nr;
     const char *const
         *cors_origins;        /* NULL-terminated exact origins or "*", NULL = no CORS (HTTP-18) */
     unsigned connections_max; /* default 12000 */
+    /* connections of one address (IPv6: /64); 0: a quarter of the above, loopback without a bound
+     */
+    unsigned address_connections_max;
+    const char
+        *trusted_proxies;     /* addresses and blocks whose X-Forwarded-For counts; may be NULL */
     unsigned requests_max;    /* in flight (not streams) before 503 (ERR-9), default 4096 */
     unsigned streams_max;     /* default 11000 */
+    unsigned polls_max;       /* long-polls that wait, default 4096; not among requests_max */
+    unsigned key_polls_max;   /* of one key; 0 = half of polls_max */
+    unsigned reserve_percent; /* of each bound, for tenants that hold little (bounds.h); 0 = none */
+    size_t memory_bytes;      /* bodies, answers, stream states together, default 512 MiB */
+    unsigned read_threads;    /* for http_offload, default 2 */
     size_t pool_bytes;        /* libmicrohttpd memory per connection */
     int keepalive_ms;         /* 15000 */
-    int read_timeout_s;       /* slow requests and stuck readers are cut after this, default 60 */
-    int idem_wait_ms;         /* 10000 (IDEM-11) */
-    int64_t idem_retention_s; /* 86400 */
-    unsigned key_rate, key_burst;         /* per key; 0 = off */
-    unsigned address_rate, address_burst; /* discovery, per address; 0 = off */
+    int read_timeout_s; /* idle connections, slow bodies, stuck readers: cut after this, default 60
+                         */
+    int head_timeout_s; /* from the first byte of a head to its last, default 10 */
+    int idem_wait_ms;   /* 10000 (IDEM-11) */
+    int64_t idem_retention_s;                       /* 86400 */
+    unsigned key_rate, key_burst;                   /* per key; 0 = off */
+    unsigned address_rate, address_burst;           /* discovery, per address; 0 = off */
+    unsigned auth_failure_rate, auth_failure_burst; /* failed credentials per address; 0 = off */
     /* extra metrics text for /metrics, appended; may be NULL */
     void (*metrics)(void *ctx, struct buf *out);
     bool (*ready)(void *ctx); /* /readyz; may be NULL */
@@ -192,12 +223,14 @@ void http_server_free(struct http_server *s); /* stops when still running; takes
 MUST_CHECK int key_mint(struct store *s, struct str tenant, struct str workspace, struct str label,
                         unsigned scopes, bool test_mode, int64_t expires_ms, struct arena *a,
                         struct str *text, struct api_key *row, struct wopr_error *err);
-/* A configured key of any spelling (AUTH-16): row with a stable key id derived from its hash; mode
- * from the prefix. */
+/* A configured key of any spelling (AUTH-16), at least KEY_CONFIGURED_MIN bytes: row with a stable
+ * key id derived from its hash; mode from the prefix. */
+#define KEY_CONFIGURED_MIN 20
 MUST_CHECK int key_from_text(struct store *s, struct str text, struct str tenant,
                              struct str workspace, unsigned scopes, struct arena *a,
                              struct api_key *row, struct wopr_error *err);
-/* The credential's row, or UNAUTHENTICATED, KEY_EXPIRED, KEY_REVOKED.  Constant-time compare. */
+/* The row of a stored credential, or UNAUTHENTICATED, KEY_EXPIRED, KEY_REVOKED.  Constant-time
+ * compare. */
 MUST_CHECK int key_check(struct store *s, struct str credential, int64_t now_ms, struct arena *a,
                          struct api_key *out, struct wopr_error *err);
 

@@ -3,8 +3,8 @@
  *
  * Words: a call is one request, from its request line to the end of its reply; a stream is what a
  * call becomes when it answers text/event-stream; to park is to suspend the connection until
- * somebody wakes it. Lock order: idem gate, ticker, libmicrohttpd's own.  Nothing of ours is held
- * while a handler or the store runs.
+ * it is woken.  The order of the locks stands in DESIGN.md; none is held while a handler or the
+ * store runs.
  */
 #ifndef WOPR_HTTP_INTERNAL_H
 #define WOPR_HTTP_INTERNAL_H
@@ -15,6 +15,9 @@
 #include "base/metric.h"
 #include "codec/bytes.h"
 #include "codec/json.h"
+#include "egress/egress.h"
+#include "http/bounds.h"
+#include "http/head.h"
 #include "http/http.h"
 
 #include <microhttpd.h>
@@ -29,14 +32,17 @@ enum {
     HTTP_HEADERS_OUT_MAX = 16,
     HTTP_DISCARD_MAX =
         64 * 1024, /* body read and dropped so that an early refusal keeps the line */
-    HTTP_OVERRUN_MAX = 4 * 1024 * 1024, /* chunked body dropped before a 413; beyond: cut */
     HTTP_CALL_ARENA_MAX = 64 * 1024 * 1024,
-    HTTP_CALLS_SPARE_MAX = 64, /* idle call objects kept for reuse */
-    HTTP_POOL_BYTES =
-        6 * 1024, /* room for 5 KB of request head; 8 KB would cost 20 MB per 10,000 streams */
-    HTTP_STREAM_BLOCK = 256,     /* libmicrohttpd's buffer for HTTP/1.0 streams */
-    HTTP_EMPTY_PIECES_MAX = 32,  /* filtered pieces in a row before a stream lets others run */
-    HTTP_BATCH_EVENTS_MAX = 500, /* SSE-34 */
+    HTTP_MEMORY_BYTES = 512 * 1024 * 1024, /* http_config.memory_bytes */
+    HTTP_READS_MAX = 1024,                 /* long reads that wait for a thread */
+    HTTP_CALLS_SPARE_MAX = 64,             /* idle call objects kept for reuse */
+    HTTP_POOL_BYTES = 6 * 1024, /* libmicrohttpd's, for the head of an answer and stream pieces */
+    HTTP_ENGINE_GRACE_S = 2,    /* libmicrohttpd's patience is longer than intake.c's */
+    HTTP_STREAM_BLOCK = 256,    /* libmicrohttpd's buffer for HTTP/1.0 streams */
+    HTTP_EMPTY_PIECES_MAX = 32, /* filtered pieces in a row before a stream lets others run */
+    HTTP_STREAM_TURN_MS = 2,    /* reading and folding before streams let others run */
+    HTTP_WHOLE_BYTES_MAX = 64 * 1024, /* of a finished run as one answer, beyond: piece by piece */
+    HTTP_BATCH_EVENTS_MAX = 500,      /* SSE-34 */
     HTTP_BATCH_BYTES_MAX = 1024 * 1024, /* elements buffered before a flush */
     HTTP_FRAME_BYTES_MAX = 64 * 1024 * 1024,
     HTTP_STOP_WAIT_MS = 3000 /* http_server_free: for handlers that still owe their http_resume */
@@ -62,10 +68,33 @@ void park_wake(struct park *p);
 /* Forget a wake that came while the connection ran (its cause was dealt with). */
 void park_clear(struct park *p);
 
+/* ---- peers.c: addresses ---- */
+struct sockaddr;
+enum { PEERS_SHARE = 4 }; /* of connections_max one address may have, unless it is set */
+struct address {
+    uint8_t b[16]; /* IPv4 in its mapped form */
+};
+struct peers { /* connections per address */
+    pthread_mutex_t lock;
+    struct map *counts;
+};
+void address_of(const struct sockaddr *sa, struct address *out);
+struct address address_bucket(const struct address *a); /* of an IPv6 client its /64 */
+MUST_CHECK int peers_init(struct peers *p);
+void peers_fini(struct peers *p);
+bool peers_enter(struct peers *p, const struct address *a, unsigned max); /* max 0: no bound */
+void peers_leave(struct peers *p, const struct address *a);
+unsigned peers_max(const struct http_server *s, const struct address *a);
+/* Whom the peer speaks for: the last address of X-Forwarded-For that is no trusted proxy; the peer
+ * itself when it is none, or the header ends before. */
+struct address peers_client(const struct http_server *s, const struct address *peer,
+                            struct str forwarded_for);
+
 /* ---- loop.c: the threads that serve connections ---- */
 struct http_loop *loop_here(void); /* of the calling thread, NULL elsewhere */
 void loop_wake(struct http_loop *l);
 struct outlets *loop_outlets(struct http_loop *l);
+struct watch *loop_watch(struct http_loop *l);
 bool loops_start(struct http_server *s);   /* on listen_fd, which stays the server's */
 void loops_quiesce(struct http_server *s); /* accept no more; takes effect soon */
 void loops_stop(struct http_server *s);    /* nothing may be suspended */
@@ -92,6 +121,7 @@ struct tick_beat { /* keep-alive of one stream */
     struct list link;
     atomic_uint_fast64_t last_ms; /* last byte written, monotonic */
     atomic_bool due;
+    atomic_bool look; /* once per period, silent or not: is its key still good? */
     void (*fire)(void *ctx);
     void *ctx;
 };
@@ -150,6 +180,8 @@ MUST_CHECK int limiter_new(unsigned rate, unsigned burst,
 void limiter_free(struct limiter *l);
 bool limiter_take(struct limiter *l, struct str who,
                   struct limit_state *st); /* true when l is NULL */
+bool limiter_peek(struct limiter *l, struct str who,
+                  struct limit_state *st); /* would limiter_take succeed? */
 int limiter_refuse(const struct limit_state *st, const char *scope, struct wopr_error *err);
 
 /* ---- metrics.c ---- */
@@ -162,12 +194,18 @@ enum metric_refusal {
     REFUSED_RATE,      /* 429 by the operation itself */
     REFUSED_ENGINE,    /* 503: queue full, as many runs as fit, disk full, sync failed */
     REFUSED_CAPACITY,
+    REFUSED_CONNECTIONS,
     REFUSED_STREAMS,
     REFUSED_DRAINING,
     REFUSED_KEY_RATE,
     REFUSED_ADDRESS_RATE,
     REFUSED_AUTH,
     REFUSED_SCOPE,
+    REFUSED_POLLS,
+    REFUSED_KEY_POLLS,
+    REFUSED_MEMORY,
+    REFUSED_READS,
+    REFUSED_GUESSES,
     REFUSED_NR
 };
 struct metrics {
@@ -229,10 +267,13 @@ struct call {
     const char *allow;
     struct buf body;
     uint64_t body_seen, body_declared;
-    bool has_length, chunked, expects_continue, discard, too_big, admitted, wait_used;
+    bool chunked, expects_continue, discard, admitted, wait_used;
     bool close_after, handler_ran;
+    bool head_bad, keep_alive;   /* no request could be made of it; the client wants to go on */
     bool http_1_1;               /* exactly */
     enum metric_refusal refusal; /* the reason when it is known where it arises */
+    struct head_field *fields;   /* of the head, in order */
+    size_t fields_nr;
     struct str authorization, content_type, idempotency_key, origin, host, version_header;
     size_t authorizations;
     int query_rc; /* of the query parser, told after the scope check */
@@ -242,30 +283,49 @@ struct call {
     struct log_waiter *waiter;
     struct gate_slot *slot; /* owned */
     struct list gate_link;  /* waiting at a slot */
+    struct holder *holder;  /* who is admitted; with admitted, bytes and poller see admit.c */
+    struct holder *poller;
+    size_t bytes;
+    int watched_fd; /* -1: not in the loop's watch */
+    bool hung_up;   /* the peer sends no more: the call does not wait any longer */
+    bool gone;      /* nor does it read */
+    struct list job;
+    void (*job_fn)(struct http_call *c);
     uint64_t gate_deadline_ms;
     bool has_stream;
     struct http_stream stream;
+    struct buf whole; /* the answer, when it is a stream in one piece */
     struct http_param headers[HTTP_HEADERS_OUT_MAX];
 };
 static inline struct call *call_of(struct http_call *c) { return c->priv; }
+static inline bool call_is_read(const struct call *c) {
+    return str_eq(c->pub.method, STR("GET")) || str_eq(c->pub.method, STR("HEAD"));
+}
 struct call *call_new(struct http_server *s, struct MHD_Connection *conn);
 void call_unref(struct call *c);
 void call_end_wait(struct call *c);    /* cancel what http_wait_events armed */
 void call_drop_stream(struct call *c); /* a stream that was asked for but not started */
 void call_resume_abort(struct call *c);
 
-/* request.c: libmicrohttpd's callbacks */
-void *request_uri(void *cls, const char *uri, struct MHD_Connection *conn);
+/* request.c: what intake.c calls when a head is complete.  text: all of it; why: what makes it
+ * none, then text is what came of it.  NULL without memory.  The answer may be decided already. */
+struct intake;
+struct call *request_begin(struct intake *e, struct str text, const struct wopr_error *why);
+void request_refuse(struct call *c, int code, const char *why); /* unless it is answered already */
+/* libmicrohttpd's callbacks */
 enum MHD_Result request_access(void *cls, struct MHD_Connection *conn, const char *url,
                                const char *method, const char *version, const char *data,
                                size_t *size, void **con_cls);
 void request_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
                        enum MHD_RequestTerminationCode why);
 int refuse_draining(struct call *c, struct wopr_error *err); /* UNAVAILABLE, in err */
+enum { LIMIT_WHO_BYTES = 1 + sizeof(struct address) };
+struct str limit_address(struct call *c, char out[LIMIT_WHO_BYTES]);
 /* body.c */
 MUST_CHECK int body_admit(struct call *c,
-                          struct wopr_error *err);      /* at the head: type and declared length */
-bool body_add(struct call *c, const char *p, size_t n); /* false: cut the connection */
+                          struct wopr_error *err); /* at the head: type and declared length */
+/* false: enough, the answer is decided and nothing more is to be read */
+bool body_add(struct call *c, const char *p, size_t n);
 MUST_CHECK int body_finish(struct call *c,
                            struct wopr_error *err); /* complete: check and hand over */
 /* auth.c, ticket.c */
@@ -274,19 +334,31 @@ MUST_CHECK int auth_scope(struct call *c, struct wopr_error *err);
 MUST_CHECK int key_check_with(struct store *s, const uint8_t pepper[32], struct str credential,
                               int64_t now_ms, struct arena *a, struct api_key *out,
                               struct wopr_error *err);
+/* As these, for the keys that hold at this server: the stored ones and those of its settings. */
+MUST_CHECK int server_key_check(const struct http_server *s, struct str credential, int64_t now_ms,
+                                struct arena *a, struct api_key *out, struct wopr_error *err);
+MUST_CHECK int server_key_find(const struct http_server *s, struct str key_id, int64_t now_ms,
+                               struct arena *a, struct api_key *out, struct wopr_error *err);
 int key_state(const struct api_key *k, int64_t now_ms, struct wopr_error *err);
+/* Was the key revoked, or has it expired, since it was let in?  Asks the store once a second for a
+ * key; an unreadable store is no reason to say so. */
+bool key_gone(const struct http_server *s, struct str key_id);
 void principal_of(const struct api_key *k, struct principal *out);
 MUST_CHECK int ticket_check(struct call *c, struct str ticket, struct wopr_error *err);
+/* tls.c */
+MUST_CHECK int tls_load(struct http_server *s, struct wopr_error *err);
+/* base_url.c: without a port; "[::1]" too */
+bool host_is_loopback(struct str name);
 /* cors.c */
 bool cors_allows(const struct http_server *s, struct str origin);
 void cors_headers(struct call *c, struct MHD_Response *r);
 /* reply.c */
 enum MHD_Result reply_queue(struct call *c);
-bool traceparent_valid(struct str s);
+struct str traceparent_read(struct arena *a, struct str s); /* as version 00; empty: invalid */
 void reply_log(struct call *c, int status);
 /* stream.c */
-/* Queue the 200 and hand the connection to a new stream, which ends with it.  On failure nothing
- * happened and the call answers err. */
+/* 0: the 200 is queued and the connection is a new stream's, which ends with it.  1: the stream was
+ * short and is the call's reply now.  Otherwise nothing happened and the call answers err. */
 MUST_CHECK int stream_start(struct call *c, struct wopr_error *err);
 bool stream_leaving(void); /* this thread: libmicrohttpd closes what an outlet took over */
 struct MHD_Response;
@@ -306,7 +378,7 @@ struct http_server {
     struct router *router;
     struct http_loop *loops;
     unsigned loops_nr;
-    struct MHD_Daemon *ops_daemon;
+    struct opsd *opsd;
     int listen_fd, ops_fd;
     uint16_t port, ops_port;
     char *tls_cert, *tls_key;
@@ -314,11 +386,17 @@ struct http_server {
     uint32_t id_prefix;
     atomic_uint_fast64_t next_id;
     atomic_bool draining;
-    atomic_int parked;     /* connections suspended now */
-    atomic_int calls;      /* call objects in use, without aborted ones */
-    atomic_uint in_flight; /* requests, without streams */
-    atomic_uint streams;
+    atomic_int parked; /* connections suspended now */
+    atomic_int calls;  /* call objects in use, without aborted ones */
+    struct shares shares;
+    struct guesses guesses;
+    struct offload *offload; /* NULL: long reads run where they are */
+    struct trim trim;
     atomic_uint connections;
+    atomic_uint intakes_open, intakes_over; /* connections within the bounds, and to be refused */
+    atomic_uint lingering;                  /* answered, and read on for a while (linger.c) */
+    struct peers peers;
+    struct egress_allow proxies; /* trusted ones */
     struct limiter *key_limiter, *address_limiter;
     struct metrics metrics;
     struct gate gate;

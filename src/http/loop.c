@@ -11,7 +11,7 @@
  */
 #include "base/mem.h"
 #include "base/thread.h"
-#include "http/http_internal.h"
+#include "http/intake.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -19,7 +19,15 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { LOOP_BUSY_ROUNDS = 16 }; /* rounds without sleep between two looks at descriptors */
+enum {
+    LOOP_BUSY_ROUNDS = 16, /* rounds without sleep between two looks at descriptors */
+    LOOP_SHUT_LOOK_MS = 50
+};
+
+/* RFC 9325: TLS 1.2 and 1.3, forward secrecy, authenticated encryption. */
+static char TLS_PRIORITIES[] =
+    "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-MAC-ALL:+AEAD:-CIPHER-ALL:+AES-256-GCM:"
+    "+CHACHA20-POLY1305:+AES-128-GCM:%SERVER_PRECEDENCE";
 
 /* Suspend and resume without libmicrohttpd's own event descriptor. */
 #define LOOP_SUSPEND_RESUME (MHD_ALLOW_SUSPEND_RESUME & ~(unsigned)MHD_USE_ITC)
@@ -29,10 +37,13 @@ struct http_loop {
     int epoll_fd, wake_fd; /* epoll_fd: the daemon's */
     atomic_bool woken;     /* wake_fd was written and the thread has not come by since */
     atomic_bool quiesce, stop;
-    bool quiet; /* its thread only: does not accept any more */
     bool running;
     pthread_t thread;
+    struct http_server *server;
     struct outlets *outlets;
+    struct watch *watch;
+    struct intakes *intakes;
+    struct door door;
 };
 static _Thread_local struct http_loop *here;
 
@@ -44,6 +55,10 @@ struct outlets *loop_outlets(struct http_loop *l) {
     return l->outlets;
 }
 
+struct watch *loop_watch(struct http_loop *l) {
+    return l->watch;
+}
+
 void loop_wake(struct http_loop *l) {
     const uint64_t one = 1;
     if (atomic_exchange(&l->woken, true)) return;
@@ -51,12 +66,6 @@ void loop_wake(struct http_loop *l) {
 }
 
 /* --- the thread --- */
-
-static void quiet(struct http_loop *l) {
-    if (l->quiet) return;
-    l->quiet = true;
-    (void)MHD_quiesce_daemon(l->daemon); /* the socket is the server's */
-}
 
 static void take_wake(struct http_loop *l) {
     uint64_t n;
@@ -69,72 +78,93 @@ static int wait_ms(struct http_loop *l) {
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
+enum { ON_CONNECTIONS, ON_WAKE, ON_LISTENER, ON_LINGERS, ON_PARKED, ON_STREAMS, ON_NR };
+
+static void look_at(struct http_loop *l, struct pollfd fds[ON_NR]) {
+    fds[ON_CONNECTIONS] = (struct pollfd){.fd = l->epoll_fd, .events = POLLIN};
+    fds[ON_WAKE] = (struct pollfd){.fd = l->wake_fd, .events = POLLIN};
+    fds[ON_LISTENER] = (struct pollfd){.fd = l->server->listen_fd, .events = POLLIN};
+    fds[ON_LINGERS] =
+        (struct pollfd){.fd = lingers_fd(intakes_lingers(l->intakes)), .events = POLLIN};
+    fds[ON_PARKED] = (struct pollfd){.fd = watch_fd(l->watch), .events = POLLIN};
+    fds[ON_STREAMS] = (struct pollfd){.fd = outlets_fd(l->outlets), .events = POLLIN};
+}
+
+/* One turn; how long the thread may sleep after it. */
+static int turn(struct http_loop *l, struct pollfd fds[ON_NR], bool streams) {
+    if (fds[ON_LISTENER].revents != 0) door_turn(&l->door, l->intakes, l->daemon);
+    intakes_turn(l->intakes);
+    (void)MHD_run(l->daemon);
+    if (fds[ON_PARKED].revents != 0) watch_turn(l->watch);
+    lingers_turn(intakes_lingers(l->intakes), fds[ON_LINGERS].revents != 0);
+    if (streams) outlets_turn(l->outlets, fds[ON_STREAMS].revents != 0);
+    int ms = lingers_wait_ms(intakes_lingers(l->intakes), intakes_wait_ms(l->intakes, wait_ms(l)));
+    return streams ? outlets_wait_ms(l->outlets, ms) : ms;
+}
+
+/* With the door shut the listener is not looked at, but soon again. */
+static int mind_door(struct http_loop *l, struct pollfd *listener, int ms) {
+    bool closed = atomic_load(&l->quiesce), shut = !closed && door_is_shut(&l->door);
+    listener->fd = closed || shut ? -1 : l->server->listen_fd;
+    return shut && (ms < 0 || ms > LOOP_SHUT_LOOK_MS) ? LOOP_SHUT_LOOK_MS : ms;
+}
+
 static void *loop_main(void *arg) {
     struct http_loop *l = arg;
-    struct pollfd fds[] = {{.fd = l->epoll_fd, .events = POLLIN},
-                           {.fd = l->wake_fd, .events = POLLIN},
-                           {.fd = outlets_fd(l->outlets), .events = POLLIN}};
+    struct pollfd fds[ON_NR];
     thread_name("wopr-http");
     here = l;
+    intakes_here(l->intakes);
+    look_at(l, fds);
     for (unsigned busy = 0;;) {
         atomic_store(&l->woken, false); /* whoever resumes from here on writes again */
-        if (atomic_load(&l->quiesce)) quiet(l);
         if (atomic_load(&l->stop)) break;
-        (void)MHD_run(l->daemon);
         bool streams = outlets_any(l->outlets);
-        if (streams) outlets_turn(l->outlets, fds[2].revents != 0);
-        fds[2].revents = 0;
-        int ms = wait_ms(l);
-        if (streams) ms = outlets_wait_ms(l->outlets, ms);
-        if (ms == 0 && (!streams || ++busy < LOOP_BUSY_ROUNDS)) continue;
+        int ms = turn(l, fds, streams);
+        for (size_t i = 0; i < ON_NR; i++) fds[i].revents = 0;
+        if (ms == 0 && ++busy < LOOP_BUSY_ROUNDS) continue;
         busy = 0;
-        if (poll(fds, streams ? 3 : 2, ms) > 0 && fds[1].revents != 0) take_wake(l);
+        ms = mind_door(l, &fds[ON_LISTENER], ms);
+        if (poll(fds, streams ? ON_NR : ON_STREAMS, ms) > 0 && fds[ON_WAKE].revents != 0)
+            take_wake(l);
     }
     return NULL;
 }
 
 /* --- life --- */
 
-static size_t leave_escaped(void *cls, struct MHD_Connection *conn, char *s) {
-    (void)cls, (void)conn;
-    return strlen(s); /* D5: the path is split before it is decoded */
-}
-
-static void count_connection(void *cls, struct MHD_Connection *conn, void **ctx,
-                             enum MHD_ConnectionNotificationCode what) {
-    (void)conn, (void)ctx;
-    struct http_server *s = cls;
-    if (what == MHD_CONNECTION_NOTIFY_STARTED) atomic_fetch_add(&s->connections, 1);
-    else atomic_fetch_sub(&s->connections, 1);
-}
-
-static struct MHD_Daemon *daemon_start(struct http_server *s, unsigned connections_max) {
+/* No listening socket, and no bound of its own: door.c accepts. */
+static struct MHD_Daemon *daemon_start(struct http_server *s) {
     const struct http_config *c = &s->cfg;
-    unsigned flags = MHD_USE_EPOLL | LOOP_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
-    struct MHD_OptionItem extra[3];
+    unsigned flags =
+        MHD_USE_EPOLL | LOOP_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_NO_LISTEN_SOCKET;
+    int patience_s = c->read_timeout_s > c->head_timeout_s ? c->read_timeout_s : c->head_timeout_s;
+    struct MHD_OptionItem extra[4];
     size_t n = 0;
     if (s->tls_cert) {
         flags |= MHD_USE_TLS;
         extra[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, s->tls_cert};
         extra[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, s->tls_key};
+        extra[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, TLS_PRIORITIES};
     }
     extra[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     return MHD_start_daemon(
         flags, 0, NULL, NULL, request_access, s, MHD_OPTION_EXTERNAL_LOGGER, server_mhd_log, s,
-        MHD_OPTION_LISTEN_SOCKET, s->listen_fd, MHD_OPTION_CONNECTION_LIMIT, connections_max,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, c->pool_bytes, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)c->read_timeout_s, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK,
-        leave_escaped, s, MHD_OPTION_URI_LOG_CALLBACK, request_uri, s, MHD_OPTION_NOTIFY_COMPLETED,
-        request_completed, s, MHD_OPTION_NOTIFY_CONNECTION, count_connection, s, MHD_OPTION_ARRAY,
-        extra, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)INT_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        c->pool_bytes, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(patience_s + HTTP_ENGINE_GRACE_S),
+        MHD_OPTION_NOTIFY_COMPLETED, request_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
+        intake_notify, s, MHD_OPTION_ARRAY, extra, MHD_OPTION_END);
 }
 
-static bool loop_start(struct http_server *s, struct http_loop *l, unsigned connections_max) {
+static bool loop_start(struct http_server *s, struct http_loop *l) {
+    l->server = s;
     l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (l->wake_fd < 0) return false;
     l->outlets = outlets_new();
-    if (!l->outlets) return false;
-    l->daemon = daemon_start(s, connections_max);
+    l->watch = watch_new();
+    l->intakes = intakes_new(s);
+    if (!l->outlets || !l->watch || !l->intakes || !door_init(&l->door, s)) return false;
+    l->daemon = daemon_start(s);
     if (!l->daemon) return false;
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     if (!info || info->epoll_fd < 0) return false;
@@ -144,13 +174,13 @@ static bool loop_start(struct http_server *s, struct http_loop *l, unsigned conn
 }
 
 bool loops_start(struct http_server *s) {
-    unsigned n = s->cfg.threads, limit = s->cfg.connections_max;
+    unsigned n = s->cfg.threads;
     s->loops = mem_array(n, sizeof *s->loops);
     if (!s->loops) return false;
-    for (unsigned i = 0; i < n; i++) s->loops[i].wake_fd = -1;
+    for (unsigned i = 0; i < n; i++) s->loops[i].wake_fd = s->loops[i].door.reserve_fd = -1;
     s->loops_nr = n;
     for (unsigned i = 0; i < n; i++)
-        if (!loop_start(s, &s->loops[i], limit / n + (i < limit % n))) {
+        if (!loop_start(s, &s->loops[i])) {
             loops_stop(s);
             return false;
         }
@@ -173,10 +203,10 @@ void loops_stop(struct http_server *s) {
             (void)pthread_join(l->thread, NULL);
         }
         outlets_free(l->outlets);
-        if (l->daemon) {
-            quiet(l); /* or it would close the socket of all */
-            MHD_stop_daemon(l->daemon);
-        }
+        if (l->daemon) MHD_stop_daemon(l->daemon);
+        watch_free(l->watch);
+        intakes_free(l->intakes);
+        door_fini(&l->door);
         if (l->wake_fd >= 0) (void)close(l->wake_fd);
     }
     mem_free(s->loops);

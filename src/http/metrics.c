@@ -15,12 +15,18 @@ static const struct {
     [REFUSED_RATE] = {"429", "operation"},
     [REFUSED_ENGINE] = {"503", "engine"},
     [REFUSED_CAPACITY] = {"503", "requests_max"},
+    [REFUSED_CONNECTIONS] = {"503", "connections_max"},
     [REFUSED_STREAMS] = {"503", "streams_max"},
     [REFUSED_DRAINING] = {"503", "draining"},
     [REFUSED_KEY_RATE] = {"429", "key_rate"},
     [REFUSED_ADDRESS_RATE] = {"429", "address_rate"},
     [REFUSED_AUTH] = {"401", "credential"},
     [REFUSED_SCOPE] = {"403", "scope"},
+    [REFUSED_POLLS] = {"503", "polls_max"},
+    [REFUSED_KEY_POLLS] = {"503", "key_polls_max"},
+    [REFUSED_MEMORY] = {"503", "memory_bytes"},
+    [REFUSED_READS] = {"503", "reads"},
+    [REFUSED_GUESSES] = {"429", "auth_failures"},
 };
 
 int metrics_init(struct metrics *m, const struct http_op *ops, size_t n) {
@@ -112,7 +118,8 @@ static void render_refusals(struct metrics *m, struct buf *out) {
 
 static void render_streams(struct http_server *s, struct buf *out) {
     struct metrics *m = &s->metrics;
-    metric_gauge(out, "wopr_streams", "Open event streams.", atomic_load(&s->streams));
+    metric_gauge(out, "wopr_streams", "Open event streams.",
+                 (double)shares_total(&s->shares, SHARE_STREAMS));
     metric_gauge(out, "wopr_streams_limit", "Open event streams before 503.", s->cfg.streams_max);
     metric_counter(out, "wopr_stream_opened_total", "Event streams opened.",
                    atomic_load(&m->streams_opened));
@@ -120,6 +127,20 @@ static void render_streams(struct http_server *s, struct buf *out) {
                    atomic_load(&m->stream_events));
     metric_counter(out, "wopr_stream_bytes_total", "Bytes written to event streams.",
                    atomic_load(&m->stream_bytes));
+}
+
+static void render_bounds(struct http_server *s, struct buf *out) {
+    const struct shares *sh = &s->shares;
+    metric_gauge(out, "wopr_http_polls", "Long-polls that wait for their run.",
+                 (double)shares_total(sh, SHARE_POLLS));
+    metric_gauge(out, "wopr_http_polls_limit", "Waiting long-polls before 503.", s->cfg.polls_max);
+    metric_gauge(out, "wopr_http_memory_bytes", "Held by large bodies, answers and stream states.",
+                 (double)shares_total(sh, SHARE_BYTES));
+    metric_gauge(out, "wopr_http_memory_bytes_limit", "The same before 503.",
+                 (double)s->cfg.memory_bytes);
+    metric_gauge(out, "wopr_http_reads_queued", "Long reads that wait for a thread.",
+                 (double)shares_total(sh, SHARE_READS));
+    metric_gauge(out, "wopr_http_reads_queued_limit", "The same before 503.", HTTP_READS_MAX);
 }
 
 void metrics_render(struct http_server *s, struct buf *out) {
@@ -131,12 +152,16 @@ void metrics_render(struct http_server *s, struct buf *out) {
                    "Requests answered with the stored answer of an earlier one.",
                    atomic_load(&m->replays));
     metric_gauge(out, "wopr_http_requests_in_flight", "Requests being answered, without streams.",
-                 atomic_load(&s->in_flight));
+                 (double)shares_total(&s->shares, SHARE_REQUESTS));
     metric_gauge(out, "wopr_http_requests_limit", "Requests in flight before 503.",
                  s->cfg.requests_max);
     metric_gauge(out, "wopr_http_connections", "Open connections.", atomic_load(&s->connections));
+    metric_gauge(out, "wopr_http_connections_lingering",
+                 "Refused and answered, and read on for a while so that the answer arrives.",
+                 atomic_load(&s->lingering));
     metric_gauge(out, "wopr_http_connections_limit", "Open connections before others must wait.",
                  s->cfg.connections_max);
+    render_bounds(s, out);
     render_streams(s, out);
     if (s->cfg.metrics) s->cfg.metrics(s->cfg.metrics_ctx, out);
 }

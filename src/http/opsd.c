@@ -1,75 +1,226 @@
 /*
- * opsd.c: the second listener, for operators only (HTTP-2): /healthz, /readyz, /metrics.
+ * opsd.c: the second listener, for operators only (HTTP-2): /healthz, /readyz, /metrics.  A thread
+ * and a parser of its own, so that it answers while the other threads are busy.  Nobody can fill
+ * it: a connection has OPSD_TIMEOUT_MS in all and one answer, and the oldest makes room for a new
+ * one.
  */
-#include "http/http_internal.h"
+#define _GNU_SOURCE /* accept4 */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "http/intake.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { OPSD_CONNECTIONS_MAX = 64, OPSD_TIMEOUT_S = 10, OPSD_TEXT_MAX = 8 * 1024 * 1024 };
+enum {
+    OPSD_CONNECTIONS_MAX = 64,
+    OPSD_TIMEOUT_MS = 5000,
+    OPSD_HEAD_MAX = 4096,
+    OPSD_TEXT_MAX = 8 * 1024 * 1024,
+    OPSD_SHUT_MS = 100 /* nothing can be accepted: not tried again before */
+};
+struct ops_conn {
+    int fd;
+    bool answered;
+    uint64_t due_ms;
+    struct head_scan scan;
+    size_t in_n, sent;
+    struct buf out;
+    char in[OPSD_HEAD_MAX];
+};
+struct opsd {
+    struct http_server *server;
+    pthread_t thread;
+    int wake_fd, reserve_fd;
+    atomic_bool stop;
+    uint64_t shut_until;
+    size_t nr;
+    struct ops_conn *v[OPSD_CONNECTIONS_MAX]; /* the oldest first */
+};
 
-static enum MHD_Result answer(struct MHD_Connection *conn, unsigned status, const char *type,
-                              struct str text) {
-    struct MHD_Response *r =
-        MHD_create_response_from_buffer(text.n, (void *)(uintptr_t)text.p, MHD_RESPMEM_MUST_COPY);
-    if (!r) return MHD_NO;
-    (void)MHD_add_response_header(r, "Content-Type", type);
-    (void)MHD_add_response_header(r, "Cache-Control", "no-store");
-    if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-        (void)MHD_add_response_header(r, "Allow", "GET, HEAD");
-    enum MHD_Result ok = MHD_queue_response(conn, status, r);
-    MHD_destroy_response(r);
-    return ok;
+/* --- answers --- */
+
+struct page {
+    int status;
+    const char *reason, *type, *text;
+};
+static const struct page OK = {200, "OK", "text/plain", "ok\n"},
+                         READY = {200, "OK", "text/plain", "ready\n"},
+                         METRICS = {200, "OK", "text/plain; version=0.0.4; charset=utf-8", ""},
+                         BAD = {400, "Bad Request", "text/plain", "bad request\n"},
+                         NONE = {404, "Not Found", "text/plain", "not found\n"},
+                         METHOD = {405, "Method Not Allowed", "text/plain", "use GET\n"},
+                         TOO_LARGE = {500, "Internal Server Error", "text/plain", "too large\n"},
+                         DRAINING = {503, "Service Unavailable", "text/plain", "draining\n"},
+                         NOT_READY = {503, "Service Unavailable", "text/plain", "not ready\n"};
+
+static const struct page *page_of(struct http_server *s, const struct http_head *h) {
+    if (!str_eqc(h->method, "GET") && !str_eqc(h->method, "HEAD")) return &METHOD;
+    if (str_eqc(h->path, "/healthz")) return &OK;
+    if (str_eqc(h->path, "/metrics")) return &METRICS;
+    if (!str_eqc(h->path, "/readyz")) return &NONE;
+    if (server_draining(s)) return &DRAINING;
+    return s->cfg.ready && !s->cfg.ready(s->cfg.metrics_ctx) ? &NOT_READY : &READY;
 }
 
-static enum MHD_Result answer_metrics(struct http_server *s, struct MHD_Connection *conn) {
+static void answer(struct ops_conn *c, const struct page *p, struct str text, bool with_body) {
+    c->answered = true;
+    buf_init(&c->out, OPSD_TEXT_MAX + OPSD_HEAD_MAX);
+    buf_addf(&c->out,
+             "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nCache-Control: "
+             "no-store\r\nX-Content-Type-Options: nosniff\r\n%sConnection: close\r\n\r\n",
+             p->status, p->reason, p->type, text.n, p == &METHOD ? "Allow: GET, HEAD\r\n" : "");
+    if (with_body) buf_adds(&c->out, text);
+}
+
+static void judge(struct http_server *s, struct ops_conn *c) {
+    struct http_head h;
+    struct wopr_error err = {0};
+    struct str text = str_n(c->in + c->scan.start, c->scan.end - c->scan.start);
+    const struct page *p = head_parse(text, &h, &err) == 0 ? page_of(s, &h) : &BAD;
     struct buf b;
     buf_init(&b, OPSD_TEXT_MAX);
-    metrics_render(s, &b);
-    enum MHD_Result ok =
-        buf_failed(&b)
-            ? answer(conn, MHD_HTTP_INTERNAL_SERVER_ERROR, "text/plain", STR("too large\n"))
-            : answer(conn, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", buf_str(&b));
+    if (p == &METRICS) metrics_render(s, &b);
+    if (buf_failed(&b)) p = &TOO_LARGE;
+    answer(c, p, p == &METRICS ? buf_str(&b) : str_c(p->text), !str_eqc(h.method, "HEAD"));
     buf_fini(&b);
-    return ok;
 }
 
-static enum MHD_Result ops_access(void *cls, struct MHD_Connection *conn, const char *url,
-                                  const char *method, const char *version, const char *data,
-                                  size_t *size, void **con_cls) {
-    static int second_call;
-    (void)version, (void)data;
-    struct http_server *s = cls;
-    if (!*con_cls) {
-        *con_cls = &second_call;
-        return MHD_YES;
+/* --- connections: false when one is over --- */
+
+static bool read_some(struct http_server *s, struct ops_conn *c) {
+    struct wopr_error err = {0};
+    ssize_t n = recv(c->fd, c->in + c->in_n, sizeof c->in - c->in_n, MSG_DONTWAIT);
+    if (n < 0) return errno == EAGAIN || errno == EINTR;
+    if (n == 0) return false;
+    c->in_n += (size_t)n;
+    switch (head_scan(&c->scan, str_n(c->in, c->in_n), &err)) {
+    case HEAD_WHOLE:
+        judge(s, c);
+        break;
+    case HEAD_MORE:
+        if (c->in_n < sizeof c->in) return true;
+        /* fall through */
+    default:
+        answer(c, &BAD, str_c(BAD.text), true);
     }
-    if (*size > 0) {
-        *size = 0;
-        return MHD_YES;
+    return !buf_failed(&c->out);
+}
+
+static bool write_some(struct ops_conn *c) {
+    while (c->sent < c->out.len) {
+        ssize_t n =
+            send(c->fd, c->out.p + c->sent, c->out.len - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
+        c->sent += (size_t)n;
     }
-    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-        return answer(conn, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain", STR("use GET\n"));
-    if (strcmp(url, "/healthz") == 0) return answer(conn, MHD_HTTP_OK, "text/plain", STR("ok\n"));
-    if (strcmp(url, "/metrics") == 0) return answer_metrics(s, conn);
-    if (strcmp(url, "/readyz") != 0)
-        return answer(conn, MHD_HTTP_NOT_FOUND, "text/plain", STR("not found\n"));
-    if (server_draining(s))
-        return answer(conn, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain", STR("draining\n"));
-    if (s->cfg.ready && !s->cfg.ready(s->cfg.metrics_ctx))
-        return answer(conn, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain", STR("not ready\n"));
-    return answer(conn, MHD_HTTP_OK, "text/plain", STR("ready\n"));
+    return false;
+}
+
+static bool serve(struct http_server *s, struct ops_conn *c) {
+    if (!c->answered && !read_some(s, c)) return false;
+    return !c->answered || write_some(c);
+}
+
+static void drop(struct opsd *o, size_t i) {
+    struct ops_conn *c = o->v[i];
+    if (c->answered) buf_fini(&c->out);
+    (void)close(c->fd);
+    mem_free(c);
+    memmove(o->v + i, o->v + i + 1, (--o->nr - i) * sizeof o->v[0]);
+}
+
+static void let_in(struct opsd *o, int fd) {
+    struct ops_conn *c = mem_alloc(sizeof *c);
+    if (!c) {
+        (void)close(fd);
+        return;
+    }
+    memset(c, 0, offsetof(struct ops_conn, in));
+    if (o->nr == OPSD_CONNECTIONS_MAX) drop(o, 0);
+    c->fd = fd;
+    c->due_ms = clock_mono_ms() + OPSD_TIMEOUT_MS;
+    o->v[o->nr++] = c;
+}
+
+/* Without a free descriptor the reserve is given up for whoever asks now. */
+static void take_one(struct opsd *o) {
+    int fd = accept4(o->server->ops_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+        if (o->nr > 0) drop(o, 0);
+        else if (o->reserve_fd >= 0) {
+            (void)close(o->reserve_fd);
+            o->reserve_fd = -1;
+        }
+        fd = accept4(o->server->ops_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    }
+    if (fd >= 0) let_in(o, fd);
+    else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+        o->shut_until = clock_mono_ms() + OPSD_SHUT_MS;
+}
+
+/* --- the thread --- */
+
+static int fill(const struct opsd *o, struct pollfd *fds, uint64_t now_ms) {
+    bool shut = o->shut_until > now_ms;
+    fds[0] = (struct pollfd){.fd = o->wake_fd, .events = POLLIN};
+    fds[1] = (struct pollfd){.fd = shut ? -1 : o->server->ops_fd, .events = POLLIN};
+    for (size_t i = 0; i < o->nr; i++)
+        fds[2 + i] = (struct pollfd){.fd = o->v[i]->fd,
+                                     .events = (short)(o->v[i]->answered ? POLLOUT : POLLIN)};
+    if (shut) return OPSD_SHUT_MS;
+    if (o->nr == 0) return -1;
+    return o->v[0]->due_ms > now_ms ? (int)(o->v[0]->due_ms - now_ms) : 0;
+}
+
+static void turn(struct opsd *o, const struct pollfd *fds) {
+    uint64_t now_ms = clock_mono_ms();
+    for (size_t i = o->nr; i-- > 0;) {
+        struct ops_conn *c = o->v[i];
+        if ((fds[2 + i].revents != 0 && !serve(o->server, c)) || c->due_ms <= now_ms) drop(o, i);
+    }
+    if (o->reserve_fd < 0) o->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (fds[1].revents != 0) take_one(o);
+}
+
+static void *opsd_main(void *arg) {
+    struct opsd *o = arg;
+    struct pollfd fds[2 + OPSD_CONNECTIONS_MAX];
+    thread_name("wopr-ops");
+    while (!atomic_load(&o->stop)) {
+        int ms = fill(o, fds, clock_mono_ms());
+        if (poll(fds, 2 + (nfds_t)o->nr, ms) >= 0) turn(o, fds);
+    }
+    while (o->nr > 0) drop(o, o->nr - 1);
+    return NULL;
+}
+
+static void opsd_free(struct opsd *o) {
+    if (o->wake_fd >= 0) (void)close(o->wake_fd);
+    if (o->reserve_fd >= 0) (void)close(o->reserve_fd);
+    mem_free(o);
 }
 
 int opsd_start(struct http_server *s, struct wopr_error *err) {
     if (s->cfg.ops_port < 0) return 0;
     int rc = listen_on(s->cfg.ops_host, (uint16_t)s->cfg.ops_port, &s->ops_fd, &s->ops_port, err);
     if (rc != 0) return rc;
-    s->ops_daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL, NULL, ops_access,
-        s, MHD_OPTION_EXTERNAL_LOGGER, server_mhd_log, s, MHD_OPTION_LISTEN_SOCKET, s->ops_fd,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)OPSD_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)OPSD_TIMEOUT_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-    if (s->ops_daemon) return 0;
+    struct opsd *o = MEM_NEW(struct opsd);
+    if (o) {
+        o->server = s;
+        o->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        o->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (o->wake_fd >= 0 && pthread_create(&o->thread, NULL, opsd_main, o) == 0) {
+            s->opsd = o;
+            return 0;
+        }
+        opsd_free(o);
+    }
     (void)close(s->ops_fd);
     s->ops_fd = -1;
     return wopr_error_set(err, WOPR_E_IO, "the operations listener on %s could not be started",
@@ -77,8 +228,13 @@ int opsd_start(struct http_server *s, struct wopr_error *err) {
 }
 
 void opsd_stop(struct http_server *s) {
-    if (!s->ops_daemon) return;
-    MHD_stop_daemon(s->ops_daemon);
-    s->ops_daemon = NULL;
-    s->ops_fd = -1; /* closed by the daemon */
+    const uint64_t one = 1;
+    if (!s->opsd) return;
+    atomic_store(&s->opsd->stop, true);
+    while (write(s->opsd->wake_fd, &one, sizeof one) < 0 && errno == EINTR) continue;
+    (void)pthread_join(s->opsd->thread, NULL);
+    opsd_free(s->opsd);
+    s->opsd = NULL;
+    (void)close(s->ops_fd);
+    s->ops_fd = -1;
 }

@@ -13,6 +13,7 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "http/intake.h"
 #include "http/stream.h"
 
 #include <errno.h>
@@ -76,6 +77,10 @@ bool outlet_take(struct stream *st) {
         return false;
     }
     swap(o, st, theirs);
+    struct intake *e = intake_of(st->park.conn);
+    e->left = true;
+    e->counted = false;
+    st->outlet.peer = e->peer;
     st->outlet.fd = fd;
     st->park.conn = NULL;
     list_add_tail(&o->live, &st->outlet.live);
@@ -91,6 +96,7 @@ void outlet_drop(struct stream *st) {
     pthread_mutex_unlock(&o->lock);
     list_del(&st->outlet.live);
     list_del(&st->outlet.stuck);
+    peers_leave(&st->park.server->peers, &st->outlet.peer);
     (void)close(st->outlet.fd); /* leaves the epoll set with it */
     st->outlet.fd = -1;
     atomic_fetch_sub(&st->park.server->connections, 1);
@@ -164,8 +170,12 @@ static void look(struct outlets *o) {
     int n = epoll_wait(o->epoll_fd, ev, OUTLETS_EVENTS, 0); /* the rest keeps the set readable */
     for (int i = 0; i < n; i++) {
         struct stream *st = ev[i].data.ptr;
-        if (ev[i].events & (EPOLLERR | EPOLLHUP | EPOLLRDHUP)) stream_end(st);
-        else if (st->outlet.stuck_ms != 0) stream_pump(st);
+        if (ev[i].events & (EPOLLERR | EPOLLHUP)) {
+            stream_end(st);
+            continue;
+        }
+        if (ev[i].events & EPOLLRDHUP) st->hung_up = true;
+        if (st->hung_up || st->outlet.stuck_ms != 0) stream_pump(st);
     }
 }
 
@@ -185,9 +195,12 @@ void outlets_turn(struct outlets *o, bool with_look) {
     pthread_mutex_lock(&o->lock);
     list_join(&o->going, &o->ready);
     pthread_mutex_unlock(&o->lock);
-    struct list *l;
-    for (unsigned i = 0; i < OUTLETS_PER_TURN && (l = list_pop(&o->going)) != NULL; i++)
+    uint64_t until_ms = clock_mono_ms() + HTTP_STREAM_TURN_MS;
+    for (unsigned i = 0; i < OUTLETS_PER_TURN && clock_mono_ms() <= until_ms; i++) {
+        struct list *l = list_pop(&o->going);
+        if (!l) break;
         stream_pump(LIST_ENTRY(l, struct stream, park.ready));
+    }
     if (!list_empty(&o->stuck)) cut_stuck(o);
 }
 

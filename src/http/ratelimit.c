@@ -48,7 +48,9 @@ static void refill(const struct limiter *l, struct bucket *b, uint64_t now_ns) {
     b->last_ns = now_ns;
 }
 
-static struct bucket *find(struct limiter *l, struct bucket *set, uint64_t who, uint64_t now_ns) {
+/* make: a new bucket when there is none, else NULL. */
+static struct bucket *find(struct limiter *l, struct bucket *set, uint64_t who, bool make,
+                           uint64_t now_ns) {
     struct bucket *victim = &set[0];
     for (size_t i = 0; i < LIMIT_WAYS; i++) {
         struct bucket *b = &set[i];
@@ -59,6 +61,7 @@ static struct bucket *find(struct limiter *l, struct bucket *set, uint64_t who, 
         if (b->who != 0) refill(l, b, now_ns);
         if (victim->who != 0 && (b->who == 0 || b->tokens > victim->tokens)) victim = b;
     }
+    if (!make) return NULL;
     *victim = (struct bucket){.who = who, .tokens = l->burst, .last_ns = now_ns};
     return victim;
 }
@@ -73,25 +76,33 @@ static void count(struct bucket *b, uint64_t now_ms) {
     b->count++;
 }
 
-bool limiter_take(struct limiter *l, struct str who, struct limit_state *st) {
-    if (!l) return true;
+/* With take: a token is used, and the request counted. */
+static bool look(struct limiter *l, struct str who, bool take, struct limit_state *st) {
     uint64_t h = str_hash(who, l->seed);
     if (h == 0) h = 1;
     size_t set = (size_t)(h >> 32) % LIMIT_SETS;
     uint64_t now = clock_mono_ns();
     pthread_mutex_t *lock = &l->locks[set % LIMIT_LOCKS];
     pthread_mutex_lock(lock);
-    struct bucket *b = find(l, l->sets[set], h, now);
-    count(b, now / 1000000);
-    bool ok = b->tokens >= 1.0;
-    if (ok) b->tokens -= 1.0;
-    else {
+    struct bucket *b = find(l, l->sets[set], h, take, now);
+    if (take) count(b, now / 1000000);
+    bool ok = !b || b->tokens >= 1.0;
+    if (ok && take) b->tokens -= 1.0;
+    if (!ok) {
         st->retry_ms = (int64_t)((1.0 - b->tokens) / l->rate * 1000.0) + 1;
         st->limit = (unsigned)l->rate;
         st->observed = b->count > b->before ? b->count : b->before;
     }
     pthread_mutex_unlock(lock);
     return ok;
+}
+
+bool limiter_take(struct limiter *l, struct str who, struct limit_state *st) {
+    return !l || look(l, who, true, st);
+}
+
+bool limiter_peek(struct limiter *l, struct str who, struct limit_state *st) {
+    return !l || look(l, who, false, st);
 }
 
 /* ERR-8, with the older names beside the newer ones (CON-17). */

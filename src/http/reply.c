@@ -7,44 +7,72 @@
 
 #include <stdio.h>
 
-/* W3C trace context, version 00, neither id all zero. */
-bool traceparent_valid(struct str s) {
-    if (s.n != 55 || memcmp(s.p, "00-", 3) != 0 || s.p[35] != '-' || s.p[52] != '-') return false;
-    bool trace = false, span = false;
-    for (size_t i = 3; i < 55; i++) {
-        if (i == 35 || i == 52) continue;
-        char c = s.p[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return false;
-        if (i < 35) trace |= c != '0';
-        else if (i < 52) span |= c != '0';
+enum { TRACE_BYTES = 55, TRACE_FLAG_SAMPLED = 1 };
+
+static int hex_digit(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* W3C trace context: neither id all zero.  What a later version adds stands behind a further dash;
+ * of its flags only the one that version 00 knows is kept (section 4.3). */
+struct str traceparent_read(struct arena *a, struct str s) {
+    bool first = s.n == TRACE_BYTES && memcmp(s.p, "00", 2) == 0, trace = false, span = false;
+    bool later = !first && s.n >= TRACE_BYTES && memcmp(s.p, "00", 2) != 0 &&
+                 memcmp(s.p, "ff", 2) != 0 && (s.n == TRACE_BYTES || s.p[TRACE_BYTES] == '-');
+    if (!first && !later) return STR_NONE;
+    for (size_t i = 0; i < TRACE_BYTES; i++) {
+        bool dash = i == 2 || i == 35 || i == 52;
+        if (dash ? s.p[i] != '-' : hex_digit(s.p[i]) < 0) return STR_NONE;
+        if (i > 2 && i < 35) trace |= s.p[i] != '0';
+        else if (i > 35 && i < 52) span |= s.p[i] != '0';
     }
-    return trace && span;
+    if (!trace || !span) return STR_NONE;
+    if (first) return s;
+    return arena_printf(a, "00%.*s0%d", TRACE_BYTES - 4, s.p + 2,
+                        hex_digit(s.p[TRACE_BYTES - 1]) & TRACE_FLAG_SAMPLED);
 }
 
 static void add(struct MHD_Response *r, const char *name, const char *value) {
     (void)MHD_add_response_header(r, name, value);
 }
 
+/* 2n hexadecimal digits; the last is odd, so that no id is zero. */
+static void random_id(char *out, const unsigned char *bytes, size_t n) {
+    static const char DIGITS[] = "0123456789abcdef";
+    for (size_t i = 0; i < n; i++) {
+        out[2 * i] = DIGITS[bytes[i] >> 4];
+        out[2 * i + 1] = DIGITS[(bytes[i] & 15) | (i + 1 == n)];
+    }
+}
+
+/* The caller's trace, or a new one of which nothing is recorded, and a span of ours (HTTP-12,
+ * OBS-3). */
+static void trace_header(const struct http_call *p, struct MHD_Response *r) {
+    enum { TRACE_ID_BYTES = 16, SPAN_BYTES = 8, TRACE_AT = 3, SPAN_AT = 36 };
+    char text[] = "00-00000000000000000000000000000000-0000000000000000-00";
+    unsigned char id[TRACE_ID_BYTES + SPAN_BYTES];
+    rng_ids(id, sizeof id);
+    if (p->traceparent.n == sizeof text - 1) memcpy(text, p->traceparent.p, p->traceparent.n);
+    else random_id(text + TRACE_AT, id, TRACE_ID_BYTES);
+    random_id(text + SPAN_AT, id + TRACE_ID_BYTES, SPAN_BYTES);
+    add(r, "traceparent", text);
+}
+
 void reply_headers(struct call *c, struct MHD_Response *r) {
     const struct http_call *p = &c->pub;
     const struct http_server *s = p->server;
     bool replay_told = false;
+    add(r, "X-Content-Type-Options", "nosniff");
     for (size_t i = 0; i < p->headers_nr; i++) {
         add(r, p->headers[i].name.p, p->headers[i].value.p);
         replay_told |= str_eq_nocase(p->headers[i].name, STR("openwop-Idempotent-Replay"));
     }
-    if (p->has_idem && !replay_told) add(r, "openwop-Idempotent-Replay", "false");
-    if (str_starts(p->path, STR("/v1")) && s->wire->version_header_value)
+    bool keyed = p->op && (p->op->flags & OP_IDEMPOTENT) != 0 && c->idempotency_key.p;
+    if ((p->has_idem || keyed) && !replay_told) add(r, "openwop-Idempotent-Replay", "false");
+    if ((p->path.n == 0 || str_starts(p->path, STR("/v1"))) && s->wire->version_header_value)
         add(r, "OpenWOP-Version", s->wire->version_header_value);
-    if (p->traceparent.n > 0) { /* the caller's trace, a span of ours (HTTP-12) */
-        char text[64];
-        uint64_t span;
-        rng_ids(&span, sizeof span);
-        span |= 1;
-        (void)snprintf(text, sizeof text, "%.36s%016llx%.3s", p->traceparent.p,
-                       (unsigned long long)span, p->traceparent.p + 52);
-        add(r, "traceparent", text);
-    }
+    trace_header(p, r);
+    add(r, "X-Request-Id", p->request_id);
     if (s->cfg.cors_origins) cors_headers(c, r);
     if (c->close_after || server_draining(s)) add(r, "Connection", "close");
 }
@@ -54,7 +82,7 @@ void reply_headers(struct call *c, struct MHD_Response *r) {
  * whatever was refused before its key was read.  The query (tickets) is never logged. */
 void reply_log(struct call *c, int status) {
     const struct http_call *p = &c->pub;
-    bool read = str_eq(p->method, STR("GET")) || str_eq(p->method, STR("HEAD"));
+    bool read = call_is_read(c);
     enum log_level lv = status >= 500 ? LOG_WARN : read ? LOG_DEBUG : LOG_INFO;
     bool token = p->op && (p->op->flags & OP_TOKEN) != 0;
     if (!p->who.authenticated && !token && status < 500) return;
@@ -77,10 +105,32 @@ void reply_log(struct call *c, int status) {
               "scope", scope, NULL);
 }
 
+static bool is_large(const struct call *c) { return c->pub.reply.n >= BUDGET_SMALL; }
+
+/* There is no room to hold a read's answer until it is sent. */
+static void give_up_answer(struct call *c) {
+    struct wopr_error err = {0};
+    if (c->pub.user_free) c->pub.user_free(c->pub.user);
+    c->pub.user = NULL;
+    c->pub.user_free = NULL;
+    (void)budget_refuse(c, &err);
+    http_fail(&c->pub, &err);
+}
+
+/* It may take the client long: only the answer itself is kept. */
+static void hold_large(struct call *c) {
+    budget_kernel(c);
+    if (c->pub.user != c->pub.reply.p) return; /* the answer may lie in the arena */
+    buf_fini(&c->body);
+    arena_reset(c->pub.arena);
+    (void)budget_settle(c, false);
+}
+
 enum MHD_Result reply_queue(struct call *c) {
     struct http_call *p = &c->pub;
     struct http_server *s = p->server;
     c->stage = CALL_SENT;
+    if (is_large(c) && !budget_settle(c, call_is_read(c))) give_up_answer(c);
     struct MHD_Response *r = MHD_create_response_from_buffer(
         p->reply.n, (void *)(uintptr_t)p->reply.p, MHD_RESPMEM_PERSISTENT);
     if (!r) return MHD_NO;
@@ -95,5 +145,6 @@ enum MHD_Result reply_queue(struct call *c) {
     metrics_done(&s->metrics, p->op, c->op_no, p->status, clock_mono_ns() - c->start_ns);
     metrics_refused(&s->metrics, c->refusal, p->status);
     reply_log(c, p->status);
+    if (ok == MHD_YES && is_large(c)) hold_large(c);
     return ok;
 }

@@ -1,68 +1,38 @@
 /*
- * request.c: a request from its first line to its answer, in the order of HTTP-11.
+ * request.c: a request from its head to its answer, in the order of HTTP-11.
  *
- * libmicrohttpd calls request_access once with the head, then with pieces of the body, then once
- * more.  Everything up to the scope check happens at the head, so that a refused caller's body is
- * never kept.  A refusal of a small body is answered after reading past it, which keeps the
- * connection; otherwise at once, which closes it.
+ * intake.c calls request_begin with the head, then body_add (body.c) with pieces of the body; when
+ * that is complete, or nothing more is to be read, libmicrohttpd learns of the request and calls
+ * request_access twice.  Everything up to the scope check happens at the head, so that a refused
+ * caller's body is never kept.  A refusal of a small body is answered after reading past it, which
+ * keeps the connection; otherwise at once, which closes it.
  */
 #include "base/clock.h"
 #include "base/log.h"
-#include "http/http_internal.h"
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
-static void split_target(struct call *c) {
-    struct str t = c->target;
-    if (t.n > 0 && t.p[0] != '/') { /* absolute form: the authority is not ours to judge */
-        size_t skip = str_starts(t, STR("http://")) ? 7 : str_starts(t, STR("https://")) ? 8 : 0;
-        const char *slash = skip > 0 ? memchr(t.p + skip, '/', t.n - skip) : NULL;
-        if (slash) t = str_n(slash, t.n - (size_t)(slash - t.p));
-    }
-    if (!str_cut(t, '?', &c->pub.path, &c->raw_query)) c->pub.path = t;
-}
-
-void *request_uri(void *cls, const char *uri, struct MHD_Connection *conn) {
-    struct call *c = call_new(cls, conn);
-    if (!c) return NULL;
-    c->target = arena_str(c->pub.arena, str_c(uri));
-    split_target(c);
-    return c;
-}
+#include "http/intake.h"
 
 void request_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
                        enum MHD_RequestTerminationCode why) {
-    (void)cls, (void)conn, (void)why;
+    (void)cls, (void)why;
     struct call *c = *con_cls;
+    struct intake *e = intake_of(conn);
     *con_cls = NULL;
-    if (!c) return;
-    ASSERT(c->magic == CALL_MAGIC);
-    call_finish(c);
+    ASSERT(!c || c->magic == CALL_MAGIC);
+    if (c) call_finish(c);
+    if (e) intake_done(e);
 }
 
 /* --- the head --- */
 
-static void take_length(struct call *c, struct str v) {
-    c->has_length = str_u64(v, &c->body_declared);
-}
-
-/* One pass over the headers that the server itself reads. */
-static enum MHD_Result take_header(void *cls, enum MHD_ValueKind kind, const char *key,
-                                   size_t key_n, const char *value, size_t value_n) {
-    (void)kind;
-    struct call *c = cls;
-    struct str k = str_n(key, key_n), v = value ? str_n(value, value_n) : STR_NONE;
-    switch (key_n) {
-    case 4:
-        if (str_eq_nocase(k, STR("Host"))) c->host = v;
-        break;
+/* The fields that the server itself reads; head.c has judged them. */
+static void take_field(struct call *c, struct str k, struct str v) {
+    switch (k.n) {
     case 6:
         if (str_eq_nocase(k, STR("Origin"))) c->origin = v;
-        else if (str_eq_nocase(k, STR("Expect"))) c->expects_continue = true;
         break;
     case 11:
-        if (str_eq_nocase(k, STR("traceparent")) && traceparent_valid(v)) c->pub.traceparent = v;
+        if (str_eq_nocase(k, STR("traceparent")))
+            c->pub.traceparent = traceparent_read(c->pub.arena, v);
         break;
     case 12:
         if (str_eq_nocase(k, STR("Content-Type"))) c->content_type = v;
@@ -70,20 +40,31 @@ static enum MHD_Result take_header(void *cls, enum MHD_ValueKind kind, const cha
     case 13:
         if (str_eq_nocase(k, STR("Authorization"))) c->authorization = v, c->authorizations++;
         break;
-    case 14:
-        if (str_eq_nocase(k, STR("Content-Length"))) take_length(c, v);
-        break;
     case 15:
         if (str_eq_nocase(k, STR("Idempotency-Key"))) c->idempotency_key = v.p ? v : STR("");
         else if (str_eq_nocase(k, STR("OpenWOP-Version"))) c->version_header = v;
         break;
-    case 17:
-        if (str_eq_nocase(k, STR("Transfer-Encoding"))) c->chunked = true;
-        break;
     default:
         break;
     }
-    return MHD_YES;
+}
+
+static bool take_head(struct call *c, const struct http_head *h) {
+    c->pub.method = h->method;
+    c->pub.path = h->path;
+    c->raw_query = h->query;
+    c->host = h->host;
+    c->http_1_1 = h->minor == 1;
+    c->keep_alive = h->keep_alive;
+    c->chunked = h->chunked;
+    c->body_declared = h->length;
+    c->expects_continue = h->expects_continue;
+    c->fields = ARENA_ARRAY(c->pub.arena, struct head_field, h->fields_nr);
+    if (!c->fields) return false;
+    c->fields_nr = h->fields_nr;
+    if (h->fields_nr > 0) memcpy(c->fields, h->fields, h->fields_nr * sizeof *h->fields);
+    for (size_t i = 0; i < h->fields_nr; i++) take_field(c, h->fields[i].name, h->fields[i].value);
+    return true;
 }
 
 static int refuse_for_now(struct call *c, enum metric_refusal reason, const char *why,
@@ -99,17 +80,6 @@ int refuse_draining(struct call *c, struct wopr_error *err) {
     return refuse_for_now(c, REFUSED_DRAINING, "the host is shutting down", err);
 }
 
-static int admit(struct call *c, struct wopr_error *err) {
-    struct http_server *s = c->pub.server;
-    if (server_draining(s)) return refuse_draining(c, err);
-    if (atomic_fetch_add(&s->in_flight, 1) >= s->cfg.requests_max) {
-        atomic_fetch_sub(&s->in_flight, 1);
-        return refuse_for_now(c, REFUSED_CAPACITY, "the host is at capacity", err);
-    }
-    c->admitted = true;
-    return 0;
-}
-
 static int find_route(struct call *c, struct wopr_error *err) {
     struct route r;
     int rc = router_match(c->pub.server->router, c->pub.method, c->pub.path, c->pub.arena, &r, err);
@@ -123,27 +93,16 @@ static int find_route(struct call *c, struct wopr_error *err) {
     return c->query_rc == WOPR_E_NO_MEMORY ? c->query_rc : 0;
 }
 
-enum { LIMIT_WHO_BYTES = 9 };
-
-/* The address as a bucket of the limiter (an IPv6 client owns its /64).  Token routes have buckets
- * of their own: a client that hammers discovery can still deliver its events. */
-static struct str limit_address(struct call *c, char out[LIMIT_WHO_BYTES]) {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(c->conn, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
+/* The client's address as a bucket of the limiter.  Token routes have buckets of their own: a
+ * client that hammers discovery can still deliver its events. */
+struct str limit_address(struct call *c, char out[LIMIT_WHO_BYTES]) {
+    const struct intake *e = intake_of(c->conn);
+    struct address who =
+        peers_client(c->pub.server, &e->peer, http_header(&c->pub, "X-Forwarded-For"));
+    who = address_bucket(&who);
     out[0] = (c->pub.op->flags & OP_TOKEN) != 0 ? 't' : 'd';
-    if (info && info->client_addr && info->client_addr->sa_family == AF_INET) {
-        memcpy(&v4, info->client_addr, sizeof v4);
-        memcpy(out + 1, &v4.sin_addr, sizeof v4.sin_addr);
-        return str_n(out, 1 + sizeof v4.sin_addr);
-    }
-    if (info && info->client_addr && info->client_addr->sa_family == AF_INET6) {
-        memcpy(&v6, info->client_addr, sizeof v6);
-        memcpy(out + 1, &v6.sin6_addr, LIMIT_WHO_BYTES - 1);
-        return str_n(out, LIMIT_WHO_BYTES);
-    }
-    return str_n(out, 1);
+    memcpy(out + 1, who.b, sizeof who.b);
+    return str_n(out, LIMIT_WHO_BYTES);
 }
 
 /* Who is counted: the key, or for public operations the address. */
@@ -169,7 +128,7 @@ static int check_head(struct call *c, struct wopr_error *err) {
     struct http_server *s = c->pub.server;
     const struct http_wire *w = s->wire;
     int rc = w->negotiate ? w->negotiate(w->ctx, c->pub.path, c->version_header, err) : 0;
-    if (rc == 0) rc = admit(c, err);
+    if (rc == 0 && server_draining(s)) rc = refuse_draining(c, err);
     if (rc == 0) rc = find_route(c, err);
     if (rc == WOPR_E_METHOD && is_options(c)) { /* HTTP-18 */
         http_reply(&c->pub, MHD_HTTP_NO_CONTENT, STR(""));
@@ -184,36 +143,68 @@ static int check_head(struct call *c, struct wopr_error *err) {
     if (rc == 0 && c->query_rc != 0)
         rc = wopr_error_at(err, c->query_rc, "query",
                            "the query string is malformed or has too many parameters");
+    if (rc == 0) rc = call_admit(c, err); /* now it is known who asks */
     if (rc == 0) rc = body_admit(c, err);
     return rc;
 }
 
-static enum MHD_Result on_head(struct call *c, const char *method) {
-    struct wopr_error err = {0};
-    c->pub.method = str_c(method);
-    if (!c->target.p) return MHD_NO;
-    (void)MHD_get_connection_values_n(c->conn, MHD_HEADER_KIND, take_header, c);
-    c->stage = CALL_BODY;
-    int rc = check_head(c, &err);
-    if (rc != 0) http_fail(&c->pub, &err);
-    bool has_body = c->chunked || c->body_declared > 0;
-    if (c->pub.status == 0 || !has_body)
-        return MHD_YES; /* answered at the last call: keep-alive survives */
-    if (c->expects_continue || c->body_declared > HTTP_DISCARD_MAX) {
-        c->close_after = true;
-        return reply_queue(c);
-    }
-    c->discard = true;
-    return MHD_YES;
+static int check_room(struct call *c, const struct intake *e, struct wopr_error *err) {
+    if (!e->over) return 0;
+    c->close_after = true;
+    return refuse_for_now(c, REFUSED_CONNECTIONS,
+                          "as many connections are open as connections-max allows, or as "
+                          "address-connections-max allows your address",
+                          err);
 }
 
-/* --- the answer --- */
+static void on_head(struct call *c, const struct intake *e) {
+    struct wopr_error err = {0};
+    c->stage = CALL_BODY;
+    int rc = check_room(c, e, &err);
+    if (rc == 0) rc = check_head(c, &err);
+    if (rc != 0) {
+        http_fail(&c->pub, &err);
+        call_give_back(c); /* not when the body has been read past */
+    }
+    bool has_body = c->chunked || c->body_declared > 0;
+    if (c->pub.status == 0 || !has_body) return;
+    c->discard = true;
+    if (c->expects_continue || c->body_declared > HTTP_DISCARD_MAX) c->close_after = true;
+}
 
 static void internal(struct call *c, int code, const char *what) {
     struct wopr_error err = {0};
     (void)wopr_error_set(&err, code, "%s", what);
     http_fail(&c->pub, &err);
 }
+
+void request_refuse(struct call *c, int code, const char *why) {
+    if (c->pub.status == 0) internal(c, code, why);
+}
+
+struct call *request_begin(struct intake *e, struct str text, const struct wopr_error *why) {
+    struct http_head head;
+    struct wopr_error err = {0};
+    struct call *c = call_new(e->server, e->conn);
+    if (!c) return NULL;
+    struct str copy = arena_str(c->pub.arena, text);
+    int rc = head_parse(copy, &head, &err);
+    if (!copy.p || !take_head(c, &head)) {
+        call_finish(c);
+        return NULL;
+    }
+    if (why) rc = why->code, err = *why;
+    if (rc == 0) {
+        on_head(c, e);
+        return c;
+    }
+    c->stage = CALL_BODY;
+    c->head_bad = c->close_after = true;
+    http_fail(&c->pub, &err);
+    return c;
+}
+
+/* --- the answer --- */
 
 static void after_body(struct call *c) {
     struct wopr_error err = {0};
@@ -227,6 +218,15 @@ static void after_body(struct call *c) {
     else c->stage = keyed ? CALL_IDEM : CALL_HANDLER;
 }
 
+/* A long-poll looks at its key again before it answers, as streams do: it may be a minute old. */
+static void look_at_key(struct call *c) {
+    struct wopr_error err = {0};
+    if (!c->wait_used || !key_gone(c->pub.server, c->pub.who.key_id)) return;
+    (void)wopr_error_set(&err, WOPR_E_KEY_REVOKED,
+                         "the API key was revoked, or has expired, while the request waited");
+    http_fail(&c->pub, &err);
+}
+
 /* Before the handler runs again, or its answer goes out: what the wait left behind goes away. */
 static bool handler_over(struct call *c) {
     struct http_server *s = c->pub.server;
@@ -236,6 +236,7 @@ static bool handler_over(struct call *c) {
     pthread_mutex_unlock(&s->lock);
     park_clear(&c->park);
     if (atomic_load(&c->aborted)) internal(c, WOPR_E_UNAVAILABLE, "the host is shutting down");
+    look_at_key(c);
     if (c->pub.status != 0) return true;
     c->pub.phase++;
     return false;
@@ -245,6 +246,12 @@ static bool handler_over(struct call *c) {
 static bool run_handler(struct call *c) {
     struct http_server *s = c->pub.server;
     if (c->handler_ran && handler_over(c)) {
+        c->stage = CALL_REPLY;
+        return false;
+    }
+    struct wopr_error err = {0};
+    if (!c->handler_ran && call_is_read(c) && budget_open(c, &err) != 0) {
+        http_fail(&c->pub, &err);
         c->stage = CALL_REPLY;
         return false;
     }
@@ -272,17 +279,19 @@ static enum MHD_Result answer(struct call *c, void **con_cls) {
     idem_leave(c);
     if (!c->has_stream) return reply_queue(c);
     struct wopr_error err = {0};
-    if (stream_start(c, &err) == 0) {
+    int rc = stream_start(c, &err);
+    if (rc == 0) {
         *con_cls = NULL; /* libmicrohttpd's response owns the stream from here */
         call_finish(c);
         return MHD_YES;
     }
     call_drop_stream(c);
-    http_fail(&c->pub, &err);
+    if (rc < 0) http_fail(&c->pub, &err);
     return reply_queue(c);
 }
 
 static enum MHD_Result go_on(struct call *c, void **con_cls) {
+    if (c->gone) return MHD_NO; /* nobody waits for the answer */
     for (;;) {
         switch (c->stage) {
         case CALL_BODY:
@@ -297,6 +306,7 @@ static enum MHD_Result go_on(struct call *c, void **con_cls) {
                 c->stage = CALL_REPLY;
                 break;
             case IDEM_PARK:
+                watch_add(c);
                 if (park_here(&c->park)) return MHD_YES;
                 break;
             }
@@ -315,16 +325,13 @@ static enum MHD_Result go_on(struct call *c, void **con_cls) {
 enum MHD_Result request_access(void *cls, struct MHD_Connection *conn, const char *url,
                                const char *method, const char *version, const char *data,
                                size_t *size, void **con_cls) {
-    (void)cls, (void)conn, (void)url;
+    (void)cls, (void)url, (void)method, (void)version, (void)data;
     struct call *c = *con_cls;
-    if (!c) return MHD_NO; /* no memory when the request line came */
-    ASSERT(c->magic == CALL_MAGIC);
-    c->http_1_1 = strcmp(version, "HTTP/1.1") == 0;
-    if (c->stage == CALL_HEAD) return on_head(c, method);
-    if (*size > 0) {
-        size_t n = *size;
-        *size = 0;
-        return body_add(c, data, n) ? MHD_YES : MHD_NO;
+    *size = 0;
+    if (!c) { /* the first of two calls; the request was judged before (intake.c) */
+        *con_cls = intake_take_call(intake_of(conn));
+        return *con_cls ? MHD_YES : MHD_NO;
     }
+    ASSERT(c->magic == CALL_MAGIC);
     return go_on(c, con_cls);
 }

@@ -149,7 +149,7 @@ struct walk {
 
 /* HTTP-5: what cannot be an id is an unknown id. */
 static bool value_ok(struct str v) {
-    if (v.n == 0 || v.n > HTTP_TOKEN_BYTES_MAX || !utf8_valid(v)) return false;
+    if (v.n == 0 || !utf8_valid(v)) return false;
     for (size_t i = 0; i < v.n; i++)
         if ((unsigned char)v.p[i] < 0x20 || v.p[i] == 0x7f) return false;
     return true;
@@ -196,20 +196,9 @@ static bool versioned(struct str path) {
     return i > 2 && (i == path.n || path.p[i] == '/');
 }
 
-/* The first segment, harmless characters only: enough to recognise, too little to leak (HTTP-14).
- */
 static int unversioned(struct str path, struct wopr_error *err) {
-    char shown[34];
-    size_t n = 0;
-    shown[n++] = '/';
-    for (size_t i = 1; i < path.n && path.p[i] != '/' && n < sizeof shown - 1; i++) {
-        char c = path.p[i];
-        bool safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                    c == '-' || c == '_';
-        if (!safe) break;
-        shown[n++] = c;
-    }
-    shown[n] = 0;
+    char shown[HTTP_PATH_SHOWN_BYTES];
+    http_path_shown(path, shown);
     (void)wopr_error_set(err, WOPR_E_VALIDATION,
                          "the path has no version prefix; protocol paths begin with /v1/");
     wopr_error_details(err, "{\"path\":\"%s\"}", shown);
@@ -255,9 +244,11 @@ int router_match(const struct router *r, struct str method, struct str path, str
         return wopr_error_set(err, WOPR_E_METHOD,
                               "the method is not allowed here; see the Allow header");
     for (size_t i = 0; i < w.values_nr; i++) {
-        if (w.values[i].n > HTTP_PARAM_BYTES_MAX && !str_eq(o->names[i], STR("token")))
-            return unknown(path, err);
-        out->params[i] = (struct http_param){o->names[i], w.values[i]};
+        struct str value = w.values[i];
+        bool token = str_eq(o->names[i], STR("token"));
+        if (!token && value.n > HTTP_PARAM_BYTES_MAX) return unknown(path, err);
+        if (token && value.n > HTTP_TOKEN_BYTES_MAX) value = STR(""); /* the wire layer's 404 */
+        out->params[i] = (struct http_param){o->names[i], value};
     }
     out->params_nr = w.values_nr;
     out->op = o->op;

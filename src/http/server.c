@@ -4,24 +4,17 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/intake.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    SERVER_BACKLOG = 4096,
-    SERVER_ARENA_MAX = 1024 * 1024,
-    SERVER_PEM_MAX = 1024 * 1024,
-    SERVER_POLL_MS = 2
-};
+enum { SERVER_BACKLOG = 4096, SERVER_ARENA_MAX = 1024 * 1024, SERVER_POLL_MS = 2 };
 
 bool server_draining(const struct http_server *s) {
     return atomic_load_explicit(&s->draining, memory_order_acquire);
@@ -54,6 +47,15 @@ static const char *keep(struct arena *a, const char *z) {
     return z && *z ? arena_cstr(a, str_c(z)) : NULL;
 }
 
+static const char *const *keep_list(struct arena *a, const char *const *from) {
+    size_t n = 0;
+    while (from && from[n]) n++;
+    if (n == 0) return NULL;
+    const char **list = arena_array(a, n + 1, sizeof *list);
+    for (size_t i = 0; list && i < n; i++) list[i] = arena_cstr(a, str_c(from[i]));
+    return list;
+}
+
 static int take_config(struct http_server *s, const struct http_config *cfg,
                        struct wopr_error *err) {
     struct http_config *c = &s->cfg;
@@ -64,19 +66,23 @@ static int take_config(struct http_server *s, const struct http_config *cfg,
     c->tls_cert_file = keep(a, cfg->tls_cert_file);
     c->tls_key_file = keep(a, cfg->tls_key_file);
     c->public_url = keep(a, cfg->public_url);
-    if (cfg->cors_origins) {
-        size_t n = 0;
-        while (cfg->cors_origins[n]) n++;
-        const char **list = arena_array(a, n + 1, sizeof *list);
-        for (size_t i = 0; list && i < n; i++) list[i] = arena_cstr(a, str_c(cfg->cors_origins[i]));
-        c->cors_origins = n > 0 ? list : NULL;
-    }
+    c->trusted_proxies = keep(a, cfg->trusted_proxies);
+    c->cors_origins = keep_list(a, cfg->cors_origins);
+    c->allowed_hosts = keep_list(a, cfg->allowed_hosts);
+    if (!c->public_url && !c->allowed_hosts && !host_is_loopback(str_c(c->host)))
+        log_warn("neither public-url nor allowed-hosts is set: URLs in answers name the address at "
+                 "which a request arrives");
     default_unsigned(&c->threads, 2);
     default_unsigned(&c->connections_max, 12000);
     default_unsigned(&c->requests_max, 4096);
     default_unsigned(&c->streams_max, 11000);
+    default_unsigned(&c->polls_max, 4096);
+    if (c->key_polls_max == 0) c->key_polls_max = c->polls_max / 2 + c->polls_max % 2;
+    default_unsigned(&c->read_threads, 2);
+    if (c->memory_bytes == 0) c->memory_bytes = HTTP_MEMORY_BYTES;
     default_int(&c->keepalive_ms, 15000);
     default_int(&c->read_timeout_s, 60);
+    default_int(&c->head_timeout_s, 10);
     default_int(&c->idem_wait_ms, 10000);
     if (c->pool_bytes == 0) c->pool_bytes = HTTP_POOL_BYTES;
     if (arena_failed(a))
@@ -87,35 +93,42 @@ static int take_config(struct http_server *s, const struct http_config *cfg,
     return 0;
 }
 
-static int read_pem(const char *path, char **out, struct wopr_error *err) {
-    struct buf b;
-    char piece[4096];
-    buf_init(&b, SERVER_PEM_MAX);
-    FILE *f = fopen(path, "rbe");
-    if (!f) return wopr_error_set(err, WOPR_E_CONFIG, "cannot open the TLS file %s", path);
-    for (size_t n; (n = fread(piece, 1, sizeof piece, f)) > 0;) buf_add(&b, piece, n);
-    bool bad = ferror(f) != 0 || buf_failed(&b) || b.len == 0;
-    (void)fclose(f);
-    if (bad) {
-        buf_fini(&b);
-        return wopr_error_set(err, WOPR_E_CONFIG, "cannot read the TLS file %s", path);
-    }
-    size_t n;
-    *out = buf_take(&b, &n);
-    return 0;
+static int build_bounds(struct http_server *s) {
+    const struct http_config *c = &s->cfg;
+    const size_t limit[SHARE_NR] = {[SHARE_REQUESTS] = c->requests_max,
+                                    [SHARE_POLLS] = c->polls_max,
+                                    [SHARE_STREAMS] = c->streams_max,
+                                    [SHARE_BYTES] = c->memory_bytes,
+                                    [SHARE_READS] = HTTP_READS_MAX};
+    int rc = shares_init(&s->shares, limit, c->reserve_percent);
+    if (rc != 0) return rc;
+    return limiter_new(c->auth_failure_rate, c->auth_failure_burst, &s->guesses.limiter);
+}
+
+static int take_proxies(struct http_server *s, struct wopr_error *err) {
+    int rc = egress_allow_parse(str_c(s->cfg.trusted_proxies), &s->proxies, err);
+    if (rc == 0) return 0;
+    char why[sizeof err->message]; /* say which setting */
+    memcpy(why, err->message, sizeof why);
+    return wopr_error_at(err, rc, "trusted-proxies", "setting \"trusted-proxies\": %s", why);
 }
 
 static int build(struct http_server *s, struct wopr_error *err) {
+    door_limits(&s->cfg); /* first: the bounds are made of it */
     int rc = router_new(s->wire->ops, s->wire->ops_nr, &s->router, err);
     if (rc == 0) rc = store_secret(s->store, "pepper", s->pepper, err);
     if (rc == 0) rc = store_secret(s->store, "ticket", s->ticket_secret, err);
-    if (rc == 0 && s->cfg.tls_cert_file) rc = read_pem(s->cfg.tls_cert_file, &s->tls_cert, err);
-    if (rc == 0 && s->cfg.tls_key_file) rc = read_pem(s->cfg.tls_key_file, &s->tls_key, err);
+    if (rc == 0) rc = tls_load(s, err);
+    if (rc != 0) return rc;
+    rc = take_proxies(s, err);
     if (rc != 0) return rc;
     rc = limiter_new(s->cfg.key_rate, s->cfg.key_burst, &s->key_limiter);
     if (rc == 0) rc = limiter_new(s->cfg.address_rate, s->cfg.address_burst, &s->address_limiter);
+    if (rc == 0) rc = build_bounds(s);
+    if (rc == 0) rc = trim_init(&s->trim);
     if (rc == 0) rc = metrics_init(&s->metrics, s->wire->ops, s->wire->ops_nr);
     if (rc == 0) rc = gate_init(&s->gate);
+    if (rc == 0) rc = peers_init(&s->peers);
     return rc == 0 ? 0 : wopr_error_set(err, rc, "no memory for the HTTP server");
 }
 
@@ -204,9 +217,12 @@ int listen_on(const char *host, uint16_t port, int *fd, uint16_t *bound, struct 
     }
     char why[128];
     const char *text = strerror_r(e, why, sizeof why) == 0 ? why : "unknown error";
-    return wopr_error_set(err, WOPR_E_IO,
-                          "cannot listen on %s port %u: %s; is another process using it?", host,
-                          port, text);
+    const char *remedy = e == EADDRNOTAVAIL ? "; name an address of this machine"
+                         : e == EACCES      ? "; ports below 1024 need a privilege"
+                         : e == EADDRINUSE  ? "; is another process using it?"
+                                            : "";
+    return wopr_error_set(err, WOPR_E_IO, "cannot listen on %s port %u: %s%s", host, port, text,
+                          remedy);
 }
 
 /* --- starting --- */
@@ -219,6 +235,12 @@ int http_server_start(struct http_server *s, struct wopr_error *err) {
         (void)wopr_error_set(err, rc, "cannot start the timer thread of the HTTP server");
         goto fail;
     }
+    rc = trim_start(&s->trim);
+    if (rc == 0) rc = offload_start(s);
+    if (rc != 0) {
+        (void)wopr_error_set(err, rc, "cannot start the threads of the HTTP server");
+        goto fail;
+    }
     rc = opsd_start(s, err);
     if (rc != 0) goto fail;
     if (loops_start(s)) return 0;
@@ -227,9 +249,10 @@ int http_server_start(struct http_server *s, struct wopr_error *err) {
                         s->port, s->tls_cert ? "; check the TLS certificate and key" : "");
 fail:
     opsd_stop(s);
+    offload_free(s);
+    trim_stop(&s->trim);
     ticker_stop(&s->ticker);
-    if (fcntl(s->listen_fd, F_GETFD) != -1)
-        (void)close(s->listen_fd); /* a daemon that did not start may have closed it */
+    (void)close(s->listen_fd);
     s->listen_fd = -1;
     return rc;
 }
@@ -239,6 +262,13 @@ uint16_t http_server_ops_port(const struct http_server *s) { return s->ops_port;
 
 /* --- stopping --- */
 
+/* A poll that was woken is not in flight before its thread has seen it. */
+static bool busy(const struct http_server *s) {
+    return shares_total(&s->shares, SHARE_POLLS) > 0 ||
+           shares_total(&s->shares, SHARE_REQUESTS) > 0 ||
+           shares_total(&s->shares, SHARE_STREAMS) > 0;
+}
+
 void http_server_drain(struct http_server *s, int64_t grace_ms) {
     if (s->loops_nr == 0 || atomic_exchange(&s->draining, true)) return;
     loops_quiesce(s);
@@ -247,9 +277,7 @@ void http_server_drain(struct http_server *s, int64_t grace_ms) {
     uint64_t end = clock_mono_ms() + (uint64_t)(grace_ms > 0 ? grace_ms : 0);
     ticker_fire_all(&s->ticker);
     stream_wake_all(s);
-    while ((atomic_load(&s->in_flight) > 0 || atomic_load(&s->streams) > 0) &&
-           clock_mono_ms() < end)
-        pause_ms(SERVER_POLL_MS);
+    while (busy(s) && clock_mono_ms() < end) pause_ms(SERVER_POLL_MS);
 }
 
 static void abort_calls(struct http_server *s) {
@@ -277,6 +305,7 @@ void http_server_free(struct http_server *s) {
     if (!s) return;
     if (s->loops_nr > 0) {
         http_server_drain(s, 0);
+        offload_stop(s);
         unpark_all(s);
         loops_stop(s);
         (void)close(s->listen_fd);
@@ -284,6 +313,8 @@ void http_server_free(struct http_server *s) {
             pause_ms(SERVER_POLL_MS); /* an http_resume on its last lines */
     }
     opsd_stop(s);
+    offload_free(s);
+    trim_stop(&s->trim);
     ticker_stop(&s->ticker);
     for (struct call *c; (c = s->spare) != NULL;) {
         s->spare = c->next_spare;
@@ -291,9 +322,13 @@ void http_server_free(struct http_server *s) {
         mem_free(c);
     }
     gate_fini(&s->gate);
+    peers_fini(&s->peers);
     metrics_fini(&s->metrics);
     limiter_free(s->key_limiter);
     limiter_free(s->address_limiter);
+    limiter_free(s->guesses.limiter);
+    shares_fini(&s->shares);
+    trim_fini(&s->trim);
     router_free(s->router);
     ticker_fini(&s->ticker);
     pthread_mutex_destroy(&s->lock);

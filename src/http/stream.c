@@ -1,15 +1,16 @@
 /*
- * stream.c: SSE (20-runtime section 2).  libmicrohttpd asks stream_read for bytes until the backlog
- * is told; then the stream takes its socket (outlet.c), and stream_pump writes.  When there is
- * nothing to write it is parked until the log, the ticker or the drain wakes it.  Unbuffered frames
- * are sent straight out of the log's shared block, so a stream has no buffer of its own.  A reader
- * that does not read is cut after read_timeout_s without progress (SSE-25); the log does not wait
- * for it.
+ * stream.c: SSE (20-runtime section 2).  A finished run is one answer when it is short
+ * (stream_whole.c).  Else libmicrohttpd asks stream_read for bytes until the backlog is told; then
+ * the stream takes its socket (outlet.c), and stream_pump writes.  When there is nothing to write
+ * it is parked until the log, the ticker or the drain wakes it.  Unbuffered frames are sent
+ * straight out of the log's shared block, so a stream has no buffer of its own.  A reader that does
+ * not read is cut after read_timeout_s without progress (SSE-25); the log does not wait for it.
  */
 #include "http/stream.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "http/intake.h"
 
 static const char HELLO[] = ":ok\n\n"; /* flushes proxies (SSE-12) */
 static const char BEAT[] = ":keepalive\n\n";
@@ -29,23 +30,43 @@ static void ready(struct stream *st, const char *p, size_t n) {
 
 static void ready_out(struct stream *st) { ready(st, st->out.p, st->out.len); }
 
+/* What the stream holds now, counted; without room it is cut, and the client resumes. */
+static void count_bytes(struct stream *st) {
+    size_t n = st->out.cap + st->whole.cap + (st->batch ? st->batch->elements.cap : 0);
+    if (st->state_bytes) n += st->state_bytes(st->state);
+    if (budget_move(st->park.server, st->holder, &st->bytes, n)) return;
+    st->failed = st->no_room = true;
+    /* Before it begins, its refusal is counted with the answer. */
+    if (st->begun) metrics_refused(&st->park.server->metrics, REFUSED_MEMORY, 0);
+}
+
 /* What was made for the last piece has been sent. */
 static void out_done(struct stream *st) {
     ready(st, NULL, 0);
+    buf_fini(&st->whole);
     if (st->out.cap > STREAM_OUT_KEEP || st->stage == STREAM_LIVE) buf_fini(&st->out);
     else buf_reset(&st->out);
+    if (st->bytes > 0) count_bytes(st);
+}
+
+/* Events at the head of the piece that the client has seen: they are read for the end only. */
+static size_t known(const struct stream *st, const struct log_piece *piece) {
+    size_t n = 0;
+    while (n < piece->events_nr && piece->events[n].seq <= st->quiet_until) n++;
+    return n;
 }
 
 /* SSE-23: the end is the terminal event, whether the mode shows it or not. */
 static void take_frames(struct stream *st, const struct log_piece *piece) {
-    size_t n = piece->n;
+    size_t n = piece->n, old = known(st, piece);
+    size_t from = old > 0 && piece->ends ? piece->ends[old - 1] : 0;
     for (size_t i = 0; i < piece->events_nr; i++) {
         if (!event_is_terminal(piece->events[i].kind)) continue;
         if (piece->ends) n = piece->ends[i];
         st->last = true;
         break;
     }
-    ready(st, piece->p, n);
+    ready(st, piece->p + from, n > from ? n - from : 0);
 }
 
 static void count_events(struct stream *st, size_t n) {
@@ -82,18 +103,35 @@ static void finish(struct stream *st) {
     st->last = true;
 }
 
-enum fill { FILL_AGAIN, FILL_PARKED, FILL_LEFT };
+static enum fill cut(struct stream *st, int rc, const char *why) {
+    log_warn("stream cut", "runId", st->run_id.p, "code", wopr_err_name(rc), "error", why);
+    st->failed = true;
+    return FILL_AGAIN;
+}
+
+/* The backlog does not wait for a window. */
+static int backlog_over(struct stream *st) {
+    st->stage = STREAM_LIVE;
+    int rc = st->fold ? st->fold(st->state, NULL, &st->out) : 0;
+    batch_flush(st);
+    ready_out(st);
+    return rc == 0 && buf_failed(&st->out) ? WOPR_E_NO_MEMORY : rc;
+}
+
+/* Its key was revoked or has expired. */
+static bool unwanted(struct stream *st) {
+    return atomic_exchange(&st->beat.look, false) && key_gone(st->park.server, st->key_id);
+}
 
 /* Nothing in the log now. */
 static enum fill idle(struct stream *st) {
     struct http_server *s = st->park.server;
-    if (st->stage == STREAM_BACKFILL) { /* the backlog does not wait for a window */
-        st->stage = STREAM_LIVE;
-        batch_flush(st);
-        ready_out(st);
+    if (st->stage == STREAM_BACKFILL) {
+        int rc = backlog_over(st);
+        if (rc != 0) return cut(st, rc, "the end of the backlog could not be shown");
         if (st->n > 0) return FILL_AGAIN;
     }
-    if (server_draining(s)) {
+    if (st->final || st->hung_up || server_draining(s)) {
         finish(st);
         return FILL_AGAIN;
     }
@@ -114,21 +152,20 @@ static enum fill idle(struct stream *st) {
     return park_here(&st->park) ? FILL_PARKED : FILL_AGAIN;
 }
 
-static enum fill fill(struct stream *st) {
+enum fill stream_fill(struct stream *st) {
     if (st->stage == STREAM_HELLO) {
-        st->stage = STREAM_PRELUDE;
-        ready(st, HELLO, sizeof HELLO - 1);
-        return FILL_AGAIN;
-    }
-    if (st->stage == STREAM_PRELUDE) {
         st->stage = STREAM_BACKFILL;
-        st->last = st->ended;
-        ready(st, st->prelude.p, st->prelude.n);
+        st->last = !st->reader;
+        ready(st, HELLO, sizeof HELLO - 1);
         return FILL_AGAIN;
     }
     out_done(st);
     struct log_piece piece = {0};
     struct wopr_error err = {0};
+    if (unwanted(st)) {
+        finish(st);
+        return FILL_AGAIN;
+    }
     if (batch_due(st)) {
         batch_flush(st);
         ready_out(st);
@@ -136,17 +173,14 @@ static enum fill fill(struct stream *st) {
     }
     int rc = log_reader_next(st->reader, &piece, &err);
     if (rc == 0) return idle(st);
-    if (rc == 1) rc = take_piece(st, &piece);
-    else if (rc == WOPR_E_CLOSED) {
+    if (rc == 1) {
+        rc = take_piece(st, &piece);
+        count_bytes(st);
+    } else if (rc == WOPR_E_CLOSED) {
         finish(st);
         rc = 0;
     }
-    if (rc != 0) {
-        log_warn("stream cut", "runId", st->run_id.p, "code", wopr_err_name(rc), "error",
-                 err.message);
-        st->failed = true;
-    }
-    return FILL_AGAIN;
+    return rc == 0 ? FILL_AGAIN : cut(st, rc, err.message);
 }
 
 static void count_sent(struct stream *st, size_t n) {
@@ -166,14 +200,16 @@ static ssize_t stream_read(void *cls, uint64_t pos, char *out, size_t max) {
     (void)pos;
     struct stream *st = cls;
     ASSERT(st != NULL && st->magic == STREAM_MAGIC);
+    uint64_t until_ms = clock_mono_ms() + HTTP_STREAM_TURN_MS;
     for (unsigned empty = 0;; empty++) {
         if (st->failed) return MHD_CONTENT_READER_END_WITH_ERROR;
         if (st->at < st->n) break;
         if (st->last) return MHD_CONTENT_READER_END_OF_STREAM;
-        if (empty == HTTP_EMPTY_PIECES_MAX)
-            ready(st, BEAT, sizeof BEAT - 1); /* a long filtered stretch: let others run */
-        else {
-            enum fill f = fill(st);
+        if (empty == HTTP_EMPTY_PIECES_MAX || clock_mono_ms() > until_ms) { /* let others run */
+            if (st->closes && outlet_take(st)) return leave(st); /* outlets share their turns */
+            ready(st, BEAT, sizeof BEAT - 1);
+        } else {
+            enum fill f = stream_fill(st);
             if (f == FILL_PARKED) return 0;
             if (f == FILL_LEFT) return leave(st);
         }
@@ -193,7 +229,7 @@ static bool pump_piece(struct stream *st) {
         stream_end(st);
         return false;
     }
-    if (st->at == st->n && !st->last) return fill(st) != FILL_PARKED;
+    if (st->at == st->n && !st->last) return stream_fill(st) != FILL_PARKED;
     size_t n = st->n - st->at;
     outlet_chunk(&st->outlet, n > 0 ? st->p + st->at : "", n, st->last);
     count_sent(st, n);
@@ -203,7 +239,8 @@ static bool pump_piece(struct stream *st) {
 
 void stream_pump(struct stream *st) {
     ASSERT(st->magic == STREAM_MAGIC && st->outlet.fd >= 0);
-    for (unsigned i = 0; i < STREAM_PIECES_PER_TURN; i++)
+    uint64_t until_ms = clock_mono_ms() + HTTP_STREAM_TURN_MS;
+    for (unsigned i = 0; i < STREAM_PIECES_PER_TURN && clock_mono_ms() <= until_ms; i++)
         if (!pump_piece(st)) return;
     outlet_again(st);
 }
@@ -216,18 +253,26 @@ static void stream_unref(struct stream *st) {
     mem_free(st);
 }
 
+static void parts_free(struct stream *st) {
+    struct http_server *s = st->park.server;
+    log_reader_close(st->reader);
+    batch_free(st);
+    if (st->state_free) st->state_free(st->state);
+    buf_fini(&st->out);
+    buf_fini(&st->whole);
+    (void)budget_move(s, st->holder, &st->bytes, 0);
+    share_give(&s->shares, st->holder, SHARE_STREAMS, 1);
+    shares_leave(&s->shares, st->holder);
+}
+
 static void stream_close(struct stream *st) { /* nobody wakes it any more */
     struct http_server *s = st->park.server;
     ASSERT(st->magic == STREAM_MAGIC);
-    log_reader_close(st->reader);
     ticker_beat_del(&s->ticker, &st->beat);
-    batch_free(st);
-    if (st->state_free) st->state_free(st->state);
     pthread_mutex_lock(&s->lock);
     list_del(&st->link);
     pthread_mutex_unlock(&s->lock);
-    buf_fini(&st->out);
-    atomic_fetch_sub(&s->streams, 1);
+    parts_free(st);
 }
 
 void stream_end(struct stream *st) {
@@ -244,24 +289,26 @@ static void stream_release(void *cls) {
     stream_unref(st);
 }
 
-/* One allocation: struct, run id, prelude. */
+/* One allocation: struct, run id, key id. */
 static struct stream *stream_new(struct http_server *s, struct call *c) {
     const struct http_stream *h = &c->stream;
-    struct stream *st = mem_zalloc(sizeof *st + h->run_id.n + 1 + h->prelude.n);
+    struct str key_id = c->pub.who.key_id;
+    struct stream *st = mem_zalloc(sizeof *st + h->run_id.n + 1 + key_id.n);
     if (!st) return NULL;
     char *text = (char *)(st + 1);
     if (h->run_id.n > 0) memcpy(text, h->run_id.p, h->run_id.n);
     st->run_id = str_n(text, h->run_id.n);
-    text += h->run_id.n + 1;
-    if (h->prelude.n > 0) memcpy(text, h->prelude.p, h->prelude.n);
-    st->prelude = str_n(text, h->prelude.n);
+    text += h->run_id.n + 1; /* the log wants it terminated */
+    if (key_id.n > 0) memcpy(text, key_id.p, key_id.n);
+    st->key_id = str_n(text, key_id.n);
     st->magic = STREAM_MAGIC;
     st->refs = 1;
     st->outlet.fd = -1;
     st->plain = c->http_1_1 && !s->tls_cert;
     list_init(&st->outlet.live);
     list_init(&st->outlet.stuck);
-    st->ended = h->ended;
+    st->final = h->final || h->ended;
+    st->quiet_until = h->fold ? -1 : h->quiet_until;
     st->fold = h->fold;
     park_init(&st->park, s, c->conn);
     buf_init(&st->out, HTTP_FRAME_BYTES_MAX);
@@ -276,53 +323,95 @@ static int stream_open(struct call *c, struct stream **out, struct wopr_error *e
     struct http_server *s = c->pub.server;
     const struct http_stream *h = &c->stream;
     struct stream *st = stream_new(s, c);
-    int rc = st ? 0 : WOPR_E_NO_MEMORY;
+    int rc = st && !buf_failed(&st->out) ? 0 : WOPR_E_NO_MEMORY;
     if (rc == 0 && h->buffer_ms > 0 && !h->fold) rc = batch_new(st, h->buffer_ms);
     if (rc != 0) (void)wopr_error_set(err, rc, "no memory for the stream");
     if (rc == 0 && !h->ended)
         rc = log_reader_open(s->log, h->run_no, st->run_id, h->after_seq, h->fold ? NULL : h->view,
-                             stream_wake, st, &st->reader, err);
+                             st->final ? NULL : stream_wake, st, &st->reader, err);
     if (rc != 0) {
-        if (st) batch_free(st);
+        if (st) batch_free(st), buf_fini(&st->out);
         mem_free(st);
         return rc;
     }
     st->state = h->state;
     st->state_free = h->state_free;
+    st->state_bytes = h->state_bytes;
+    st->holder = shares_again(&s->shares, c->holder);
     c->has_stream = false; /* the state is the stream's now */
-    ticker_beat_add(&s->ticker, &st->beat);
-    pthread_mutex_lock(&s->lock);
-    list_add_tail(&s->stream_list, &st->link);
-    pthread_mutex_unlock(&s->lock);
     *out = st;
     return 0;
 }
 
 static int at_capacity(struct call *c, struct wopr_error *err) {
-    atomic_fetch_sub(&c->pub.server->streams, 1);
     c->refusal = REFUSED_STREAMS;
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE,
-                         "the host serves as many streams as it can; retry later");
+                         "as many streams are open as streams-max allows for this tenant; retry "
+                         "later");
     wopr_error_details(err, "{\"retryAfter\":5}");
     return WOPR_E_UNAVAILABLE;
 }
 
-int stream_start(struct call *c, struct wopr_error *err) {
-    struct http_server *s = c->pub.server;
-    struct stream *st = NULL;
-    if (atomic_fetch_add(&s->streams, 1) >= s->cfg.streams_max) return at_capacity(c, err);
-    int rc = stream_open(c, &st, err);
-    if (rc != 0) {
-        atomic_fetch_sub(&s->streams, 1);
-        return rc;
+static int state_room(struct call *c, struct wopr_error *err) {
+    const struct http_stream *h = &c->stream;
+    size_t n = h->state_bytes ? h->state_bytes(h->state) : 0;
+    bool room = share_room(&c->pub.server->shares, c->holder, SHARE_BYTES, n);
+    return room ? 0 : budget_refuse(c, err);
+}
+
+/* The whole of a short stream becomes the reply of the call. */
+static int reply_whole(struct call *c, struct stream *st) {
+    struct http_call *p = &c->pub;
+    bool nothing = st->n == sizeof HELLO - 1;
+    c->whole = st->whole;
+    buf_init(&st->whole, 0);
+    if (nothing && c->stream.none_is_204) {
+        http_reply(p, MHD_HTTP_NO_CONTENT, STR(""));
+        return 1;
     }
+    p->content_type = "text/event-stream";
+    p->cache_control = "no-cache";
+    http_reply_header(p, "X-Accel-Buffering", STR("no"));
+    http_reply(p, MHD_HTTP_OK, buf_str(&c->whole));
+    struct metrics *m = &p->server->metrics;
+    atomic_fetch_add_explicit(&m->stream_bytes, c->whole.len, memory_order_relaxed);
+    atomic_fetch_add(&m->streams_opened, 1);
+    return 1;
+}
+
+static void discard(struct stream *st) { /* before it began */
+    parts_free(st);
+    stream_unref(st);
+}
+
+static int refuse_failed(struct call *c, struct stream *st, struct wopr_error *err) {
+    bool no_room = st->no_room;
+    discard(st);
+    return no_room ? budget_refuse(c, err)
+                   : wopr_error_set(err, WOPR_E_INTERNAL, "the log of the run could not be read");
+}
+
+static void enlist(struct stream *st) {
+    struct http_server *s = st->park.server;
+    ticker_beat_add(&s->ticker, &st->beat);
+    pthread_mutex_lock(&s->lock);
+    list_add_tail(&s->stream_list, &st->link);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static int queue(struct call *c, struct stream *st, struct wopr_error *err) {
+    struct http_server *s = c->pub.server;
+    st->closes = !st->final || st->fold; /* the connection ends with the stream (SSE-23) */
+    if (st->closes) c->close_after = true;
+    st->begun = true;
+    enlist(st);
     struct MHD_Response *r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, HTTP_STREAM_BLOCK,
                                                                stream_read, st, stream_release);
     if (!r) {
         stream_release(st);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the stream");
     }
-    c->close_after = true; /* a stream ends with its connection (SSE-23) */
+    intake_of(c->conn)->watched = !st->final;
     (void)MHD_add_response_header(r, "Content-Type", "text/event-stream");
     (void)MHD_add_response_header(r, "Cache-Control", "no-cache");
     (void)MHD_add_response_header(r, "X-Accel-Buffering", "no");
@@ -336,6 +425,25 @@ int stream_start(struct call *c, struct wopr_error *err) {
     metrics_done(&s->metrics, c->pub.op, c->op_no, MHD_HTTP_OK, clock_mono_ns() - c->start_ns);
     reply_log(c, MHD_HTTP_OK);
     return 0;
+}
+
+int stream_start(struct call *c, struct wopr_error *err) {
+    struct http_server *s = c->pub.server;
+    struct stream *st = NULL;
+    if (!share_take(&s->shares, c->holder, SHARE_STREAMS, 1)) return at_capacity(c, err);
+    int rc = state_room(c, err);
+    if (rc == 0) rc = stream_open(c, &st, err);
+    if (rc != 0) {
+        share_give(&s->shares, c->holder, SHARE_STREAMS, 1);
+        return rc;
+    }
+    if (st->final && stream_whole(st)) {
+        rc = reply_whole(c, st);
+        discard(st);
+        return rc;
+    }
+    if (!st->failed) count_bytes(st);
+    return st->failed ? refuse_failed(c, st, err) : queue(c, st, err);
 }
 
 void stream_wake_all(struct http_server *s) {

@@ -1,5 +1,6 @@
 /*
- * stream.h: one SSE connection, shared by stream.c, stream_batch.c and outlet.c.  Layer: http.
+ * stream.h: one SSE connection, shared by stream.c, stream_whole.c, stream_batch.c and outlet.c.
+ * Layer: http.
  * An idle stream holds this struct, a log reader and a socket (with TLS: libmicrohttpd's
  * connection); no thread, no timer, no call, no arena.
  */
@@ -9,7 +10,7 @@
 #include "http/http_internal.h"
 
 #define STREAM_MAGIC 0x53534531u
-enum stream_stage { STREAM_HELLO, STREAM_PRELUDE, STREAM_BACKFILL, STREAM_LIVE };
+enum stream_stage { STREAM_HELLO, STREAM_BACKFILL, STREAM_LIVE };
 
 struct stream_batch { /* bufferMs > 0 (SSE-31 to 35) */
     struct buf elements;
@@ -29,6 +30,7 @@ struct outlet { /* of a stream that has left libmicrohttpd */
     size_t n, sent;
     uint64_t stuck_ms;       /* monotonic; no progress since; 0: not stuck */
     struct list live, stuck; /* in struct outlets */
+    struct address peer;     /* its place among the connections of that address */
 };
 struct stream {
     uint32_t magic;
@@ -36,23 +38,38 @@ struct stream {
     uint8_t refs;  /* libmicrohttpd's response, and an outlet; one thread only */
     bool plain;    /* HTTP/1.1 without TLS */
     bool last;     /* what is ready is the end */
-    bool failed;   /* the store failed: cut, so that the client resumes */
+    bool failed;   /* the store failed, or no_room: cut, so that the client resumes */
+    bool no_room;  /* within memory-bytes */
+    bool begun;    /* its head is on the way */
+    bool closes;   /* the client was told that the connection ends with it */
+    bool final;    /* the run has ended: the end of its log is the end */
+    bool hung_up;  /* the client sends no more: what is there, then the end (SSE-33) */
     struct park park;
     struct tick_beat beat;
     struct list link; /* in server.stream_list */
     struct log_reader *reader;
     const char *p; /* ready to be sent: p[at..n) */
     size_t n, at;
-    struct buf out; /* frames made here (fold, batches) */
-    struct str prelude;
+    struct buf out;   /* frames made here (fold, batches) */
+    struct buf whole; /* of a final run: what was made in one go and was too long for it */
+    int64_t quiet_until;
     int (*fold)(void *state, const struct event *e, struct buf *out);
     void *state;
     void (*state_free)(void *state);
+    size_t (*state_bytes)(const void *state);
+    struct holder *holder; /* whose stream it is; bytes are counted for it (budget.c) */
+    size_t bytes;
     struct stream_batch *batch;
-    struct str run_id;
-    bool ended;
+    struct str run_id, key_id;
     struct outlet outlet;
 };
+/* Make the next bytes ready, p[at..n), which may be none.  Sets last when they are the end, or
+ * failed. */
+enum fill { FILL_AGAIN, FILL_PARKED, FILL_LEFT };
+enum fill stream_fill(struct stream *st);
+/* Of a final stream that nothing was written of.  true: all of it is in st->whole; false: that was
+ * too long or took too long, and what there is so far is ready to be sent, or st->failed. */
+bool stream_whole(struct stream *st);
 /* On the loop's thread. */
 void stream_pump(struct stream *st); /* write what there is; ends the stream when that was all */
 void stream_end(struct stream *st);  /* of an outlet: close and forget */

@@ -60,7 +60,7 @@ int batch_take(struct stream *st, const struct log_piece *piece) {
     for (size_t i = 0; i < piece->events_nr; i++) {
         const struct event *e = &piece->events[i];
         size_t end = piece->ends ? piece->ends[i] : from;
-        if (end > from) add(b, e->seq, piece->p + from, end - from);
+        if (end > from && e->seq > st->quiet_until) add(b, e->seq, piece->p + from, end - from);
         from = end;
         bool full = b->count >= HTTP_BATCH_EVENTS_MAX || b->elements.len >= HTTP_BATCH_BYTES_MAX;
         if (full || event_forces_flush(e->kind)) batch_flush(st);

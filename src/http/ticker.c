@@ -53,6 +53,7 @@ static void run_slot(struct ticker *t, uint64_t now_ms) {
     for (struct list *l; (l = list_pop(slot)) != NULL;) {
         struct tick_beat *b = LIST_ENTRY(l, struct tick_beat, link);
         uint64_t due = atomic_load_explicit(&b->last_ms, memory_order_relaxed) + t->beat_ms;
+        atomic_store(&b->look, true);
         if (due <= now_ms) {
             atomic_store(&b->due, true);
             b->fire(b->ctx);
@@ -147,6 +148,7 @@ void ticker_beat_add(struct ticker *t, struct tick_beat *b) {
     uint64_t now = clock_mono_ms();
     atomic_store(&b->last_ms, now);
     atomic_store(&b->due, false);
+    atomic_store(&b->look, false);
     pthread_mutex_lock(&t->lock);
     if (t->beats++ == 0) {
         t->slot_now = now / t->slot_ms; /* the wheel stood still while nobody was on it */

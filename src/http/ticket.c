@@ -90,10 +90,7 @@ int ticket_check(struct call *c, struct str ticket, struct wopr_error *err) {
         return wopr_error_set(err, WOPR_E_UNAUTHENTICATED,
                               "the ticket is not valid here; get a new one");
     struct api_key k;
-    int rc = store_key_find(s->store, t.key_id, c->pub.arena, &k, err);
-    if (rc == WOPR_E_NOT_FOUND)
-        return wopr_error_set(err, WOPR_E_UNAUTHENTICATED, "the credential is not valid");
-    if (rc == 0) rc = key_state(&k, now, err);
+    int rc = server_key_find(s, t.key_id, now, c->pub.arena, &k, err);
     if (rc != 0) return rc;
     principal_of(&k, &c->pub.who);
     c->pub.who.ticket_run_no = t.run_no;

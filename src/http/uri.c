@@ -36,6 +36,17 @@ bool uri_decode(struct arena *a, struct str raw, bool plus_is_blank, struct str 
     return true;
 }
 
+void http_path_shown(struct str path, char out[HTTP_PATH_SHOWN_BYTES]) {
+    size_t n = 1;
+    memcpy(out, "/", 2);
+    for (; n < path.n && path.p[n] != '/'; n++) {
+        char c = path.p[n];
+        bool plain = (c >= 'a' && c <= 'z') || c == '-' || c == '.';
+        if (!plain || n >= HTTP_PATH_SHOWN_BYTES - 1) return;
+    }
+    if (n > 1 && path.p[0] == '/') memcpy(out + 1, path.p + 1, n - 1), out[n] = 0;
+}
+
 static int query_bad(struct wopr_error *err) {
     return wopr_error_at(err, WOPR_E_VALIDATION, "query", "the query string is malformed");
 }

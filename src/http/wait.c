@@ -8,6 +8,8 @@
 static void wake_call(void *ctx) { park_wake(&((struct call *)ctx)->park); }
 
 void call_end_wait(struct call *c) {
+    watch_del(c);
+    call_poll_end(c);
     if (c->timer_set) ticker_cancel(&c->pub.server->ticker, &c->timer);
     c->timer_set = false;
     log_wait_cancel(c->waiter);
@@ -21,9 +23,12 @@ int http_wait_events(struct http_call *c, int64_t run_no, int64_t after_seq, int
     call_end_wait(k);
     k->wait_used = true;
     uint64_t wait = timeout_ms > 0 ? (uint64_t)timeout_ms : 0;
-    int rc = ticker_set(&s->ticker, &k->timer, clock_mono_ms() + wait);
-    k->timer_set = rc == 0;
-    if (rc != 0) (void)wopr_error_set(&err, rc, "no memory for a timer");
+    int rc = call_poll_begin(k, &err);
+    if (rc == 0) {
+        rc = ticker_set(&s->ticker, &k->timer, clock_mono_ms() + wait);
+        k->timer_set = rc == 0;
+        if (rc != 0) (void)wopr_error_set(&err, rc, "no memory for a timer");
+    }
     if (rc == 0) rc = log_wait(s->log, run_no, after_seq, wake_call, k, &k->waiter, &err);
     if (rc == WOPR_E_CLOSED)
         rc = 0, park_wake(&k->park); /* drain: the handler answers with what there is */
@@ -33,6 +38,7 @@ int http_wait_events(struct http_call *c, int64_t run_no, int64_t after_seq, int
         http_fail(c, &err);
         return HTTP_DONE;
     }
+    watch_add(k);
     if (server_draining(s))
         park_wake(&k->park); /* ticker_fire_all may have been before our timer */
     return HTTP_PENDING;

@@ -9,15 +9,50 @@
 #include "log/log_int.h"
 
 /* ------------------------------------------------------------------------------ queue */
-static int queue_push(struct wopr_log *l, const struct entry *e) {
+static struct str tenant_of(const struct plan *p) {
+    return p->what == PLAN_CREATE && p->create ? p->create->meta.tenant : p->tenant;
+}
+
+static void entry_weigh(struct wopr_log *l, struct entry *e) {
+    const struct plan *p = e->plan;
+    if (!p) return;
+    struct str tenant = tenant_of(p);
+    size_t used = arena_used(p->arena);
+    e->bytes = used > LOG_PLAN_BYTES_MIN ? used : LOG_PLAN_BYTES_MIN;
+    if (p->what == PLAN_CREATE && p->create && p->create->fork)
+        e->bytes += (size_t)p->create->fork->bytes;
+    if (tenant.n > 0) e->share = &l->shares[str_hash(tenant, 0) & (LOG_SHARE_SLOTS - 1)];
+}
+
+static bool over(size_t has, size_t more, size_t max) { return has > 0 && has + more > max; }
+
+/* Whatever its size, a plan fits an empty queue. */
+static bool queue_full(const struct wopr_log *l, const struct entry *e) {
+    size_t nr = l->cfg.queue_max, bytes = l->cfg.queue_bytes_max;
+    if (l->q_len == nr || over(l->q_bytes, e->bytes, bytes)) return true;
+    const struct share *s = e->share;
+    return s && (over(s->nr, 1, nr - nr / 4) || over(s->bytes, e->bytes, bytes - bytes / 4));
+}
+
+static void queue_weigh(struct wopr_log *l, const struct entry *e, bool in) {
+    size_t one = in ? 1 : (size_t)-1, bytes = in ? e->bytes : (size_t)0 - e->bytes;
+    l->q_bytes += bytes;
+    if (!e->share) return;
+    e->share->nr += one;
+    e->share->bytes += bytes;
+}
+
+static int queue_push(struct wopr_log *l, struct entry *e) {
     int rc = 0;
+    entry_weigh(l, e);
     pthread_mutex_lock(&l->q_lock);
     if (l->stopping) {
         rc = WOPR_E_CLOSED;
-    } else if (l->q_len == l->cfg.queue_max) {
+    } else if (queue_full(l, e)) {
         rc = WOPR_E_UNAVAILABLE;
     } else {
         l->ring[(l->q_head + l->q_len) % l->cfg.queue_max] = *e;
+        queue_weigh(l, e, true);
         if (++l->q_len > l->q_len_max) l->q_len_max = l->q_len;
         if (l->q_asleep) pthread_cond_signal(&l->q_ready);
     }
@@ -57,8 +92,9 @@ static size_t queue_take(struct wopr_log *l) {
         l->batch[n++] = *e;
         l->q_head = (l->q_head + 1) % l->cfg.queue_max;
         l->q_len--;
+        queue_weigh(l, e, false);
         if (e->side) break;
-        bytes += arena_used(e->plan->arena);
+        bytes += e->bytes;
     }
     pthread_mutex_unlock(&l->q_lock);
     return n;
@@ -102,6 +138,17 @@ static void publish(struct wopr_log *l, size_t n) {
     hub_send(l, first, last, lost);
 }
 
+/* Why nothing of a batch could be stored; 0 when something was, or was refused for its own sake. */
+static int storage_failure(const struct wopr_log *l, int rc, size_t n) {
+    if (rc != 0) return rc;
+    int why = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (l->rcs[i] == 0) return 0;
+        if (l->rcs[i] == WOPR_E_DISK_FULL || l->rcs[i] == WOPR_E_IO) why = l->rcs[i];
+    }
+    return why;
+}
+
 static void commit_batch(struct wopr_log *l, size_t n) {
     struct wopr_error err;
     wopr_error_clear(&err);
@@ -109,7 +156,9 @@ static void commit_batch(struct wopr_log *l, size_t n) {
     uint64_t t0 = clock_mono_ns();
     int rc = store_apply(l->store, l->plans, n, l->rcs, &err);
     count_batch(l, n, clock_mono_ns() - t0);
-    if (rc != 0) log_error("commit failed", "code", wopr_err_name(rc), "reason", err.message);
+    int why = storage_failure(l, rc, n);
+    if (why != 0) count_failed(l, why, rc != 0 ? err.message : wopr_err_text(why));
+    else atomic_store(&l->counters.failing, 0);
     publish(l, n);
     give_back(l, n);
     /* After the answers, so that nobody waits for the checkpoint's syncs. */
@@ -139,6 +188,7 @@ int wopr_log_new(struct store *s, const struct log_config *cfg, struct wopr_log 
     if (!l) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the log");
     l->store = s;
     l->cfg.queue_max = or_default(cfg ? cfg->queue_max : 0, LOG_QUEUE_DEFAULT);
+    l->cfg.queue_bytes_max = or_default(cfg ? cfg->queue_bytes_max : 0, LOG_QUEUE_BYTES_DEFAULT);
     l->cfg.batch_max = or_default(cfg ? cfg->batch_max : 0, LOG_BATCH_DEFAULT);
     if (l->cfg.batch_max > LOG_BATCH_MAX) l->cfg.batch_max = LOG_BATCH_MAX;
     l->cfg.topic_bytes_max = or_default(cfg ? cfg->topic_bytes_max : 0, LOG_TOPIC_BYTES_DEFAULT);

@@ -13,6 +13,8 @@
 struct wopr_log;
 struct log_config {
     size_t queue_max;        /* plans waiting, default 8192; beyond: UNAVAILABLE */
+    size_t queue_bytes_max;  /* of these plans, default 64 MiB.  One tenant has three quarters of
+                                both, so that its flood leaves room for others and leases */
     size_t batch_max;        /* plans per transaction, default 512 */
     size_t topic_bytes_max;  /* committed bytes kept for the slowest live reader of a run, default 4
                                 MiB (SSE-25) */
@@ -23,7 +25,10 @@ struct log_stats { /* counters since the start, and gauges, for /metrics */
     uint64_t commits, plans, slow_commits;
     uint64_t events, events_by[EV_NR];            /* all, and by type */
     uint64_t plans_refused, refused[WOPR_ERR_NR]; /* all, and by code (index: its negation) */
+    uint64_t failing;                             /* commits failed since the last that did not */
+    uint64_t failed_ms;                           /* monotonic, of the last one that failed */
     uint64_t queue_len, queue_max, queue_max_seen, queue_refused;
+    uint64_t queue_bytes, queue_bytes_max;
     struct metric_reading commit_ns;   /* a batch, from its begin to its end */
     struct metric_reading batch_plans; /* plans of a batch */
     uint64_t readers, topics;
@@ -95,7 +100,8 @@ struct log_piece { /* what log_reader_next gives */
 /* after_seq: cursor, -1 = from the start.  view may be NULL: events only (values mode folds them
  * itself). wake(ctx) is called at least once after log_reader_next said "nothing now" and something
  * new, or the end, is there; it may come from another thread at any time until log_reader_close
- * returns, and never blocks. */
+ * returns, and never blocks.  wake == NULL: the run has ended and its log is complete; the reader
+ * is in no topic, and "nothing now" is the end.  run_id must live as long as such a reader. */
 MUST_CHECK int log_reader_open(struct wopr_log *l, int64_t run_no, struct str run_id,
                                int64_t after_seq, const struct log_view *view,
                                void (*wake)(void *ctx), void *ctx, struct log_reader **out,

@@ -22,7 +22,9 @@ enum {
     LOG_QUEUE_DEFAULT = 8192,
     LOG_BATCH_DEFAULT = 512,
     LOG_BATCH_MAX = 8192,
-    LOG_BATCH_BYTES_MAX = 32 << 20,    /* plan bytes per transaction */
+    LOG_QUEUE_BYTES_DEFAULT = 64 << 20,
+    LOG_SHARE_SLOTS = 256,             /* power of two; tenants that meet in one share a share */
+    LOG_BATCH_BYTES_MAX = 8 << 20,     /* plan bytes per transaction: what others wait for */
     LOG_TOPIC_BYTES_DEFAULT = 4 << 20, /* SSE-25 */
     LOG_PLAN_BYTES_MIN = 4096, /* what a plan costs at least: the first block of its arena */
     LOG_PRESENCE_SLOTS = 4096, /* power of two */
@@ -116,7 +118,8 @@ struct counters { /* of the committer */
     atomic_ullong events[EV_NR]; /* by type */
     atomic_ullong refused[WOPR_ERR_NR];
     struct metric_hist commit_ns, batch_plans;
-    struct log_gate slow_gate, checkpoint_gate, full_gate;
+    atomic_uint_fast64_t failing, failed_ms; /* see log_stats */
+    struct log_gate slow_gate, checkpoint_gate, full_gate, failed_gate;
 };
 
 struct entry { /* of the queue: a plan, or a side job */
@@ -126,6 +129,11 @@ struct entry { /* of the queue: a plan, or a side job */
     void *owner;
     void (*side)(void *ctx, struct store *s);
     void *ctx;
+    size_t bytes;        /* of the plan, and of what it copies */
+    struct share *share; /* NULL: nobody's */
+};
+struct share { /* of the queue */
+    size_t nr, bytes;
 };
 struct wopr_log {
     struct store *store;
@@ -133,7 +141,8 @@ struct wopr_log {
     pthread_mutex_t q_lock;
     pthread_cond_t q_ready;
     struct entry *ring;
-    size_t q_head, q_len, q_len_max;
+    size_t q_head, q_len, q_len_max, q_bytes;
+    struct share shares[LOG_SHARE_SLOTS];
     bool stopping, started, stopped, q_asleep; /* q_asleep: the committer waits for q_ready */
     pthread_t committer;
     struct entry *batch; /* committer only, batch_max each */
@@ -147,7 +156,8 @@ struct wopr_log {
 /* --- stats.c --- */
 void count_batch(struct wopr_log *l, size_t n, uint64_t ns); /* after store_apply, from batch */
 void count_checkpoint(struct wopr_log *l, uint64_t ns);
-void count_full(struct wopr_log *l); /* the queue refused */
+void count_full(struct wopr_log *l);                               /* the queue refused */
+void count_failed(struct wopr_log *l, int rc, const char *reason); /* a commit */
 void count_lagged(struct wopr_log *l, struct str run_id);
 
 /* --- hub.c --- */

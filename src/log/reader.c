@@ -13,7 +13,9 @@
 
 struct log_reader {
     struct wopr_log *log;
-    struct topic *topic;
+    struct topic *topic; /* NULL: of a run that has ended, reads the store alone */
+    int64_t run_no;
+    struct str run_id; /* the topic's, or the caller's */
     struct sleeper sleeper;
     uint64_t pos, lost; /* in the ring; topic->lost as last seen */
     int64_t cursor;
@@ -33,6 +35,15 @@ static void set_behind(struct log_reader *r, bool behind) {
     else atomic_fetch_sub_explicit(&r->log->hub.behind, 1, memory_order_relaxed);
 }
 
+static void stand_in_topic(struct log_reader *r, struct topic *t) {
+    r->topic = t;
+    r->run_id = str_n(t->run_id, t->run_id_n); /* set since topic_get, and for good */
+    pthread_mutex_lock(&t->lock);
+    r->pos = topic_join(t);
+    r->lost = t->lost;
+    pthread_mutex_unlock(&t->lock);
+}
+
 int log_reader_open(struct wopr_log *l, int64_t run_no, struct str run_id, int64_t after_seq,
                     const struct log_view *view, void (*wake)(void *ctx), void *ctx,
                     struct log_reader **out, struct wopr_error *err) {
@@ -40,13 +51,14 @@ int log_reader_open(struct wopr_log *l, int64_t run_no, struct str run_id, int64
     if (atomic_load(&l->hub.closing))
         return wopr_error_set(err, WOPR_E_CLOSED, "the log has stopped");
     struct log_reader *r = MEM_NEW(struct log_reader);
-    struct topic *t = r ? topic_get(l, run_no, run_id) : NULL;
-    if (!t) {
+    struct topic *t = r && wake ? topic_get(l, run_no, run_id) : NULL;
+    if (!r || (wake && !t)) {
         mem_free(r);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a reader of a run");
     }
     r->log = l;
-    r->topic = t;
+    r->run_no = run_no;
+    r->run_id = run_id;
     r->cursor = after_seq < 0 ? -1 : after_seq;
     set_behind(r, true);
     list_init(&r->sleeper.link);
@@ -56,10 +68,7 @@ int log_reader_open(struct wopr_log *l, int64_t run_no, struct str run_id, int64
         r->has_view = true;
         r->view = *view;
     }
-    pthread_mutex_lock(&t->lock);
-    r->pos = topic_join(t);
-    r->lost = t->lost;
-    pthread_mutex_unlock(&t->lock);
+    if (t) stand_in_topic(r, t);
     atomic_fetch_add(&l->hub.readers, 1);
     *out = r;
     return 0;
@@ -78,10 +87,6 @@ static int no_memory(struct wopr_error *err) {
     return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the events of a run");
 }
 
-static struct str reader_run_id(const struct log_reader *r) {
-    return str_n(r->topic->run_id, r->topic->run_id_n); /* set since topic_get, and for good */
-}
-
 static void piece_fill(struct log_reader *r, const struct event *e, size_t n,
                        const struct frames *f, struct log_piece *out) {
     *out = (struct log_piece){.p = f && f->p ? f->p : "",
@@ -98,10 +103,10 @@ static int read_page(struct log_reader *r, struct log_piece *out, struct wopr_er
     struct event_list l;
     r->page = arena_new(LOG_PAGE_ARENA_MAX);
     if (!r->page) return no_memory(err);
-    int rc = store_events(r->log->store, r->topic->run_no, r->cursor + 1, LOG_PAGE_EVENTS,
-                          LOG_PAGE_BYTES, r->page, &l, err);
+    int rc = store_events(r->log->store, r->run_no, r->cursor + 1, LOG_PAGE_EVENTS, LOG_PAGE_BYTES,
+                          r->page, &l, err);
     if (rc == 0 && l.n > 0 && r->has_view) {
-        r->page_frames = frames_render(&r->view, reader_run_id(r), l.v, l.n);
+        r->page_frames = frames_render(&r->view, r->run_id, l.v, l.n);
         if (!r->page_frames) rc = no_memory(err);
     }
     if (rc != 0 || l.n == 0) {
@@ -122,7 +127,7 @@ static int hand_out(struct log_reader *r, struct commit *c, struct log_piece *ou
                     struct wopr_error *err) {
     const struct frames *f = NULL;
     if (r->has_view) {
-        f = commit_frames(c, &r->view, reader_run_id(r));
+        f = commit_frames(c, &r->view, r->run_id);
         if (!f) { /* it left the ring for us: get it from the store later */
             commit_unref(c);
             set_behind(r, true);
@@ -144,6 +149,7 @@ static enum look look(struct log_reader *r, struct commit **c) {
     struct topic *t = r->topic;
     enum look what;
     bool lagged = false;
+    if (!t) return r->behind ? LOOK_STORE : LOOK_NOTHING;
     pthread_mutex_lock(&t->lock);
     list_del(&r->sleeper.link); /* a pending wake would only repeat this look */
     if (r->pos < t->head) {     /* lagged: take a new place, then the store (L3) */
@@ -168,7 +174,7 @@ static enum look look(struct log_reader *r, struct commit **c) {
         what = LOOK_NOTHING;
     }
     pthread_mutex_unlock(&t->lock);
-    if (lagged) count_lagged(r->log, reader_run_id(r));
+    if (lagged) count_lagged(r->log, r->run_id);
     return what;
 }
 
@@ -212,13 +218,15 @@ int64_t log_reader_cursor(const struct log_reader *r) { return r->cursor; }
 void log_reader_close(struct log_reader *r) {
     if (!r) return;
     struct topic *t = r->topic;
-    pthread_mutex_lock(&t->lock);
-    topic_settle(t, &r->sleeper);
-    topic_leave(t, r->pos);
-    pthread_mutex_unlock(&t->lock);
+    if (t) {
+        pthread_mutex_lock(&t->lock);
+        topic_settle(t, &r->sleeper);
+        topic_leave(t, r->pos);
+        pthread_mutex_unlock(&t->lock);
+    }
     piece_drop(r);
     set_behind(r, false);
     atomic_fetch_sub(&r->log->hub.readers, 1);
-    topic_put(t);
+    if (t) topic_put(t);
     mem_free(r);
 }

@@ -1,6 +1,7 @@
 /*
  * stats.c: what the log counts, and what of it the process log hears.
  */
+#include "base/clock.h"
 #include "base/log.h"
 #include "log/log_int.h"
 
@@ -55,6 +56,16 @@ void count_checkpoint(struct wopr_log *l, uint64_t ns) {
              number(more, held));
 }
 
+void count_failed(struct wopr_log *l, int rc, const char *reason) {
+    char more[NUMBER_TEXT];
+    uint64_t held;
+    atomic_fetch_add(&l->counters.failing, 1);
+    atomic_store(&l->counters.failed_ms, clock_mono_ms());
+    if (!log_gate_pass(&l->counters.failed_gate, &held)) return;
+    log_error("commit failed", "code", wopr_err_name(rc), "reason", reason, "notTold",
+              number(more, held));
+}
+
 void count_full(struct wopr_log *l) {
     char max[NUMBER_TEXT], more[NUMBER_TEXT];
     uint64_t held;
@@ -92,7 +103,8 @@ void wopr_log_stats(struct wopr_log *l, struct log_stats *out) {
                               .plans = atomic_load(&c->plans),
                               .slow_commits = atomic_load(&c->slow),
                               .queue_refused = atomic_load(&c->queue_refused),
-                              .queue_max = l->cfg.queue_max};
+                              .queue_max = l->cfg.queue_max,
+                              .queue_bytes_max = l->cfg.queue_bytes_max};
     for (size_t i = 0; i < WOPR_ERR_NR; i++) {
         out->refused[i] = atomic_load(&c->refused[i]);
         out->plans_refused += out->refused[i];
@@ -101,10 +113,13 @@ void wopr_log_stats(struct wopr_log *l, struct log_stats *out) {
         out->events_by[i] = atomic_load(&c->events[i]);
         out->events += out->events_by[i];
     }
+    out->failing = atomic_load(&c->failing);
+    out->failed_ms = atomic_load(&c->failed_ms);
     metric_read(&c->commit_ns, &out->commit_ns);
     metric_read(&c->batch_plans, &out->batch_plans);
     pthread_mutex_lock(&l->q_lock);
     out->queue_len = l->q_len;
+    out->queue_bytes = l->q_bytes;
     out->queue_max_seen = l->q_len_max;
     pthread_mutex_unlock(&l->q_lock);
     hub_stats(&l->hub, out);

@@ -6,6 +6,7 @@
 #ifndef WOPR_NODES_NODES_H
 #define WOPR_NODES_NODES_H
 
+#include "domain/lint.h"
 #include "engine/node.h"
 
 /* Register every core type, and the conformance-only ones when conformance (NODE-23, NODE-62).
@@ -15,6 +16,9 @@ MUST_CHECK int nodes_register_core(struct node_registry *r, bool conformance,
 
 /* For struct wf_env: what no run could do with this config (INT-6).  NULL = nothing. */
 const char *nodes_config_wrong(struct str type_id, struct str config);
+
+/* --- lint.c: every built-in type for workflow_lint --- */
+extern const struct lint_type NODES_LINT[];
 
 /* --- flow.c --- */
 node_fn exec_noop, exec_pass, exec_fail, exec_loop;

@@ -39,7 +39,8 @@ const char *store_path(const struct store *s);
 /* ---------------------------------------------------------------- writing */
 /* Commit a batch: one BEGIN IMMEDIATE transaction, one sync.  rcs[i] is plan i's own outcome: 0, or
  * a refusal that wrote nothing for that plan: STALE (base_seq or status moved), FENCED (epoch),
- * RUN_TERMINAL (found_status set), RUN_ALREADY_ACTIVE (active_run_id set), IDEM_CONFLICT,
+ * RUN_TERMINAL (found_status set), RUN_ALREADY_ACTIVE (active_run_id set), QUOTA (a creation;
+ * tenant_bytes set), IDEM_CONFLICT,
  * NOT_FOUND, EXISTS, CORRUPT (the run is parked), INTERNAL (the plan breaks EVT-2 or EVT-7);
  * idem_hit with rc 0 also wrote nothing.  The plan's failed code is returned untouched. A failure
  * of the machine (DISK_FULL, IO, BUSY, NO_MEMORY) rolls the batch back; it is then retried plan by
@@ -69,12 +70,17 @@ MUST_CHECK int store_lease_claim(struct store *s, const struct lease_claim *c, i
 MUST_CHECK int store_lease_renew(struct store *s, struct str holder, int64_t until_ms,
                                  int64_t *renewed, struct wopr_error *err);
 MUST_CHECK int store_lease_release(struct store *s, struct str holder, struct wopr_error *err);
-/* Housekeeping, bounded work per call: expired idempotency rows; runs ended before before_ms (whole
- * runs, tombstone kept, STORE-44).  *deleted rows of this call. */
+/* Housekeeping, at most STORE_PURGE_ROWS rows and STORE_PURGE_MS of work per call, in one
+ * transaction: expired idempotency rows; runs ended before before_ms (whole runs, tombstone kept,
+ * STORE-44).  A run with more events goes in several calls: nobody sees it from the first of them
+ * on, and whoever calls next, after a crash as well, goes on with it before any other.  At most
+ * max; *deleted what went for good; *more (may be NULL) there may be more to do at once. */
+#define STORE_PURGE_ROWS 4096
+#define STORE_PURGE_MS   20
 MUST_CHECK int store_purge_idempotency(struct store *s, int64_t now_ms, unsigned max,
-                                       int64_t *deleted, struct wopr_error *err);
+                                       int64_t *deleted, bool *more, struct wopr_error *err);
 MUST_CHECK int store_purge_runs(struct store *s, int64_t before_ms, int64_t now_ms, unsigned max,
-                                int64_t *deleted, struct wopr_error *err);
+                                int64_t *deleted, bool *more, struct wopr_error *err);
 /* A stored log that breaks an invariant parks its run: it is skipped by recovery and refused for
  * appends until unparked (empty reason). */
 MUST_CHECK int store_run_park(struct store *s, int64_t run_no, int64_t epoch, struct str reason,
@@ -163,6 +169,7 @@ struct api_key {
     struct sha256 hash; /* HMAC-SHA256(pepper, whole key) */
     uint32_t scopes;    /* bit set, see http/auth.h */
     bool test_mode;
+    bool configured; /* from a host's settings: a record of it, never a credential by itself */
     int64_t created_ms, expires_ms, revoked_ms; /* 0 = never */
 };
 struct api_key_list {
@@ -170,7 +177,13 @@ struct api_key_list {
     size_t n;
 };
 MUST_CHECK int store_key_put(struct store *s, const struct api_key *k,
-                             struct wopr_error *err); /* EXISTS on same id */
+                             struct wopr_error *err); /* EXISTS on same id or hash */
+/* The row of a configured key: made, or its tenant, workspace and scopes renewed; a revocation and
+ * a created key with the same text stay as they are. */
+MUST_CHECK int store_key_configure(struct store *s, const struct api_key *k,
+                                   struct wopr_error *err);
+/* Delete the row of a configured key that is not revoked; no row is fine. */
+MUST_CHECK int store_key_forget(struct store *s, struct str key_id, struct wopr_error *err);
 MUST_CHECK int store_key_revoke(struct store *s, struct str key_id, int64_t now_ms,
                                 struct wopr_error *err);
 MUST_CHECK int store_key_find(struct store *s, struct str key_id, struct arena *a,
@@ -228,11 +241,17 @@ MUST_CHECK int store_workflow_list(struct store *s, struct arena *a, struct work
                                    struct wopr_error *err);
 
 /* ---------------------------------------------------------------- runs and events */
+struct tenant_usage {               /* forks that are still being copied are not counted */
+    int64_t runs, runs_open, bytes; /* bytes: of logs, as event_bytes() counts, and artifacts */
+};
+/* Zeros for a tenant that never had a run. */
+MUST_CHECK int store_tenant_usage(struct store *s, struct str tenant, struct tenant_usage *out,
+                                  struct wopr_error *err);
 struct run_head { /* what most requests need */
     int64_t run_no;
     struct str run_id;
     enum run_status status;
-    int64_t next_seq, epoch, lease_until_ms, paused_ms;
+    int64_t next_seq, epoch, lease_until_ms, paused_ms, log_bytes;
     struct str holder; /* lease_until_ms 0: given back */
     int32_t engine_version, era, shown_engine_version;
     struct str parked; /* reason or empty */
@@ -292,6 +311,10 @@ struct run_view {
 };
 MUST_CHECK int store_run_view(struct store *s, struct str tenant, bool test_mode, struct str run_id,
                               struct arena *a, struct run_view *out, struct wopr_error *err);
+/* The same; WOPR_E_TOO_BIG, and nothing but one row is read, when its log has more bytes. */
+MUST_CHECK int store_run_view_of(struct store *s, struct str tenant, bool test_mode,
+                                 struct str run_id, int64_t log_bytes_max, struct arena *a,
+                                 struct run_view *out, struct wopr_error *err);
 /* Events with sequence >= from, ascending, at most max of them and about bytes_max of payload (at
  * least one event). */
 MUST_CHECK int store_events(struct store *s, int64_t run_no, int64_t from, unsigned max,
@@ -359,6 +382,8 @@ struct interrupt_row {
 struct interrupt_list {
     struct interrupt_row *v;
     size_t n;
+    int64_t next_ms; /* of a list of pending ones: the last one compared, when there may be more */
+    struct str next_id;
 };
 /* By id; tenant empty = whoever's (tokens). INTERRUPT_NOT_FOUND. */
 MUST_CHECK int store_interrupt_get(struct store *s, struct str tenant, bool test_mode,
@@ -369,10 +394,12 @@ MUST_CHECK int store_interrupts_of_run(struct store *s, int64_t run_no, struct s
                                        bool open_only, struct arena *a, struct interrupt_list *out,
                                        struct wopr_error *err);
 /* Pending ones, oldest first, of runs that have not ended (INT-47, STORE-9).  Empty members match
- * all; after_ms and after_id: the last one of the page before. */
+ * all; after_ms and after_id: the last one of the page before.  As store_run_list: of one tenant's
+ * and mode's, at most STORE_EXAMINED_MAX are compared in one call, and the list may be short with
+ * next_id set. */
 struct interrupt_filter {
     struct str tenant;
-    bool any_tenant, test_mode, any_mode;
+    bool any_tenant, test_mode, any_mode, whole;
     struct str kind, run_id, owner_user_id; /* owner: subjectId of who created the run (STORE-9) */
     int64_t after_ms;
     struct str after_id;
@@ -386,13 +413,12 @@ MUST_CHECK int store_interrupts_pending(struct store *s, const struct interrupt_
 MUST_CHECK int store_runs_with_timer_due(struct store *s, int64_t before_ms, unsigned max,
                                          struct arena *a, struct run_no_list *out,
                                          struct wopr_error *err);
-/* The invocation log of a run (STORE-42, D55), by node and ordinal. */
-struct invocation_list {
-    struct plan_invocation *v;
-    size_t n;
-};
-MUST_CHECK int store_invocations(struct store *s, int64_t run_no, struct arena *a,
-                                 struct invocation_list *out, struct wopr_error *err);
+/* The invocation log of a run (STORE-42, D55), by node and ordinal: a row at a time, which lives
+ * for the call only, since all answers of a run may be more than memory for one list.  The first
+ * failure of `take` ends it. */
+typedef int invocation_take(void *ctx, const struct plan_invocation *row, struct wopr_error *err);
+MUST_CHECK int store_invocations(struct store *s, int64_t run_no, invocation_take *take, void *ctx,
+                                 struct wopr_error *err);
 /* Clear values of the variables that are shown masked (OBS-71): only the run itself may see them,
  * after a takeover. */
 struct clear_var_list {
@@ -401,14 +427,20 @@ struct clear_var_list {
 };
 MUST_CHECK int store_clear_vars(struct store *s, int64_t run_no, struct arena *a,
                                 struct clear_var_list *out, struct wopr_error *err);
-/* Listing for tools and GET /v1/runs (newest first).  Empty filter members match all. */
+#define STORE_EXAMINED_MAX 1000u
+/* Listing for tools and GET /v1/runs (newest first).  Empty filter members match all.  For one
+ * tenant and mode the first of fork_of, parent_run_id, tag, workflow_id and status is found by an
+ * index, the others are compared, at most STORE_EXAMINED_MAX runs in one call: then the list may be
+ * short, even empty, and `next` says behind which run it goes on; so it is when their texts are
+ * long.  For tools, of any tenant or
+ * mode, or when `whole` is set, all are compared. */
 struct run_filter {
     struct str tenant;
-    bool any_tenant, test_mode, any_mode;
+    bool any_tenant, test_mode, any_mode, whole;
     int status; /* -1 = all */
     struct str workflow_id, tag;
     struct str fork_of;       /* run id: only its forks */
-    struct str parent_run_id; /* children of this run; not together with any_tenant */
+    struct str parent_run_id; /* children of this run */
     int64_t before_run_no;
     unsigned max;
 };
@@ -422,6 +454,7 @@ struct run_list_item {
 struct run_list {
     struct run_list_item *v;
     size_t n;
+    struct str next; /* id of the last run that was compared, empty: all were, or v is full */
 };
 MUST_CHECK int store_run_list(struct store *s, const struct run_filter *f, struct arena *a,
                               struct run_list *out, struct wopr_error *err);
@@ -434,6 +467,7 @@ MUST_CHECK int store_idem_find(struct store *s, const struct idem_key *k, int64_
                                struct arena *a, struct idem_response *out, struct wopr_error *err);
 struct store_counts {
     int64_t runs, runs_open, events, bytes, wal_bytes;
+    int64_t tenant_bytes; /* logs of the tenant that has most */
 };
 MUST_CHECK int store_count(struct store *s, struct store_counts *out, struct wopr_error *err);
 /* What happened since the store was opened, for /metrics; costs no query. */

@@ -278,8 +278,8 @@ static int purge(void) {
     int64_t keys;
     purged = 0;
     int64_t later = clock_wall_ms() + 30LL * 3600 * 1000;
-    int rc = store_purge_runs(W.store, later, later, 100, &purged, &W.err);
-    if (rc == 0) rc = store_purge_idempotency(W.store, later, 100, &keys, &W.err);
+    int rc = store_purge_runs(W.store, later, later, 100, &purged, NULL, &W.err);
+    if (rc == 0) rc = store_purge_idempotency(W.store, later, 100, &keys, NULL, &W.err);
     return rc;
 }
 static bool open_to_purge(void) { /* the ledger forgets what the purge may take */

@@ -65,12 +65,14 @@ static void check_cursor(struct str text, bool is_header) {
     int64_t seq = -7, event = -7;
     size_t digits = 0;
     while (digits < text.n && text.p[digits] >= '0' && text.p[digits] <= '9') digits++;
-    int rc = v1_cursor_parse(RUN_ID, text, is_header, &seq, &err);
+    int rc = v1_cursor_parse(RUN_ID, INT64_MAX, text, is_header, &seq, &err);
     check_refusal(rc, WOPR_E_VALIDATION, &err);
     if (text.n > 0 && digits == text.n) ASSERT(rc == 0 && seq >= 0 && seq <= CURSOR_MAX);
-    else ASSERT((rc == 0) == (text.n > 0 && event_id_parse(RUN_ID, text, &event)));
+    else
+        ASSERT((rc == 0) ==
+               (text.n > 0 && event_id_parse(RUN_ID, text, &event) && event < INT64_MAX));
     if (rc != 0 || event < 0) return;
-    ASSERT(seq == (event < CURSOR_MAX ? event : CURSOR_MAX));
+    ASSERT(seq == event);
     event_id_format(RUN_ID, event, id);
     ASSERT(str_eqc(text, id)); /* one spelling */
 }

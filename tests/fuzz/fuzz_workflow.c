@@ -3,11 +3,13 @@
  *  - a refusal says why and hands out nothing;
  *  - an accepted graph has an entry, and no cycle without its loopback edges (WF-11);
  *  - compiling it again gives the same hash;
+ *  - findings about it (lint.h) come to an end and say something;
  *  - a run of it, with outcomes taken from the definition's hash, comes to an end (WF-12, EVT-25),
  * and the state keeps its invariants.
  */
 #include "base/mem.h"
 #include "codec/json.h"
+#include "domain/lint.h"
 #include "domain/state.h"
 
 enum { FUZZ_BYTES_MAX = 1 << 16, STEPS_MAX = 100000 };
@@ -86,6 +88,16 @@ static void check_run(struct workflow *w) {
     run_state_free(s);
 }
 
+static const struct lint_type TYPES[] = {{"core.setVariable", "name value", "name value"},
+                                         {"core.delay", "delayMs ms", ""},
+                                         {NULL, NULL, NULL}};
+
+/* A finding has a place and a text, whatever stands in the definition. */
+static void take_finding(void *ctx, const struct lint_finding *f) {
+    (void)ctx;
+    ASSERT(f->text[0] != '\0' && memchr(f->pointer, '\0', sizeof f->pointer) != NULL);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     struct str text = str_n((const char *)data, len);
     struct workflow *w = NULL, *again = NULL;
@@ -93,6 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     if (len > FUZZ_BYTES_MAX) return 0;
     if (json_check(text, &JSON_LIMITS_DEFAULT, NULL) != 0) return 0;
     wopr_error_clear(&err);
+    ASSERT(workflow_lint(text, TYPES, take_finding, NULL, &err) == 0);
     int rc = workflow_compile(text, NULL, &w, &err);
     if (rc != 0) {
         ASSERT(w == NULL && rc == WOPR_E_VALIDATION && err.message[0] != '\0');

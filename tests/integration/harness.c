@@ -48,7 +48,8 @@ const char *fmt(const char *f, ...) {
 }
 
 /* --- processes --- */
-static pid_t spawn(const char *const *argv, int *out_fd, int *err_fd) {
+/* key: OPENWOP_API_KEY of the program, NULL = none. */
+static pid_t spawn(const char *const *argv, const char *key, int *out_fd, int *err_fd) {
     int out[2], errp[2];
     cr_assert_eq(pipe(out), 0);
     cr_assert_eq(pipe(errp), 0);
@@ -60,6 +61,7 @@ static pid_t spawn(const char *const *argv, int *out_fd, int *err_fd) {
         dup2(out[1], STDOUT_FILENO);
         dup2(errp[1], STDERR_FILENO);
         for (int fd = 3; fd < 1024; fd++) close(fd);
+        if (key != NULL) setenv("OPENWOP_API_KEY", key, 1);
         execv(argv[0], (char *const *)argv);
         _exit(127);
     }
@@ -102,8 +104,6 @@ static void launch(struct server *s) {
                                   "0",
                                   "--db",
                                   s->db,
-                                  "--api-key",
-                                  s->key,
                                   "--conformance-seed",
                                   "--address-rate",
                                   "0",
@@ -111,14 +111,14 @@ static void launch(struct server *s) {
                                   "warn",
                                   "--seed",
                                   WOPR_SOURCE_DIR "/docs/examples"};
-    int n = 17, out, err;
+    int n = 15, out, err;
     struct buf seen;
     if (s->log_fd > 0) close(s->log_fd);
     for (const char *const *a = s->args; a != NULL && *a != NULL && n < ARGS_MAX - 1; a++)
         argv[n++] = *a;
     argv[n] = NULL;
     buf_init(&seen, 65536);
-    s->pid = spawn(argv, &out, &err);
+    s->pid = spawn(argv, s->key, &out, &err);
     s->port = read_port(out, &s->ops_port, &seen);
     if (s->port <= 0) {
         char why[2048] = "";
@@ -133,6 +133,7 @@ static void launch(struct server *s) {
 
 void server_start(struct server *s, const char *const *args) {
     const char *tmp = getenv("TMPDIR");
+    cr_assert_eq(s->pid, 0, "a second start would leave the first host and its folder behind");
     *s = (struct server){.key = TEST_KEY, .args = args};
     snprintf(s->dir, sizeof s->dir, "%s/wopr-test-XXXXXX", tmp != NULL ? tmp : "/tmp");
     cr_assert_not_null(mkdtemp(s->dir));
@@ -194,7 +195,7 @@ void server_end(struct server *s) {
     int rc = server_stop(s);
     const char *rm[] = {"/bin/rm", "-rf", s->dir, NULL};
     int out, err;
-    pid_t pid = spawn(rm, &out, &err);
+    pid_t pid = spawn(rm, NULL, &out, &err);
     waitpid(pid, NULL, 0);
     cr_expect_eq(rc, 0, "the host ended with %d on SIGTERM", rc);
 }
@@ -227,7 +228,7 @@ int program(const struct server *s, const char *const *args, struct str *out, st
         argv[n++] = s->db;
     }
     argv[n] = NULL;
-    pid_t pid = spawn(argv, &out_fd, &err_fd);
+    pid_t pid = spawn(argv, s != NULL ? s->client_key : NULL, &out_fd, &err_fd);
     struct str o = drain_fd(out_fd), e = drain_fd(err_fd);
     waitpid(pid, &status, 0);
     if (out != NULL) *out = o;

@@ -20,7 +20,8 @@ struct server {
     pid_t pid;
     int port, ops_port;
     char base[64], dir[256], db[300];
-    const char *key;
+    const char *key;         /* what it is configured with */
+    const char *client_key;  /* OPENWOP_API_KEY of program(), NULL = none */
     const char *const *args; /* extra arguments, NULL-terminated, may be NULL */
     int log_fd;              /* its stderr */
 };

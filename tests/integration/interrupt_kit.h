@@ -77,8 +77,8 @@ KIT_UNUSED static struct str wopr(const struct server *s, const char *const *arg
 /* A bearer line for a new key. */
 KIT_UNUSED static const char *key_with(const struct server *s, const char *scopes,
                                        const char *tenant) {
-    const char *const args[] = {"keys",   "create",   "--scopes", scopes,
-                                "--test", "--tenant", tenant,     NULL};
+    const char *const args[] = {"keys",   "create",   "--no-expiry", "--scopes", scopes,
+                                "--test", "--tenant", tenant,        NULL};
     struct str key = wopr(s, args);
     return fmt("Authorization: Bearer " STR_FMT, STR_ARG(key));
 }

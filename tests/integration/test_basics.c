@@ -155,8 +155,8 @@ Test(basics, credentials /* AUTH-2, AUTH-7, suite auth */) {
 }
 
 static const char *mint(const char *scopes, const char *const *more, struct str *key_id) {
-    const char *args[12] = {"keys", "create", "--scopes", scopes};
-    int n = 4;
+    const char *args[12] = {"keys", "create", "--scopes", scopes, "--no-expiry"};
+    int n = 5;
     struct str out = STR_NONE, err = STR_NONE;
     for (; more != NULL && *more != NULL; more++) args[n++] = *more;
     cr_assert_eq(program(&sv, args, &out, &err), 0, STR_FMT, STR_ARG(err));

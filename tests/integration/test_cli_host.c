@@ -11,7 +11,7 @@ TestSuite(cli_host, .init = up, .fini = down, .timeout = 240);
 
 static struct str out, err;
 
-/* "wopr ARGS --url <base> --api-key <key>" */
+/* "wopr ARGS --url <base>", with the key of the host in the environment */
 static int operate(const char *const *args) {
     const char *all[24];
     size_t n = 0;
@@ -21,10 +21,11 @@ static int operate(const char *const *args) {
     }
     all[n++] = "--url";
     all[n++] = sv.base;
-    all[n++] = "--api-key";
-    all[n++] = sv.key;
     all[n] = NULL;
-    return program(&sv, all, &out, &err);
+    sv.client_key = sv.key;
+    int rc = program(&sv, all, &out, &err);
+    sv.client_key = NULL;
+    return rc;
 }
 #define OPERATE(...) operate((const char *const[]){__VA_ARGS__, NULL})
 #define ON_FILE(...) program(&sv, (const char *const[]){__VA_ARGS__, NULL}, &out, &err)
@@ -104,13 +105,13 @@ Test(cli_host, wrong_use_and_unreachable_hosts_are_told_apart) {
     cr_expect_not_null(strstr(err.p, "404"), STR_FMT, STR_ARG(err));
     cr_expect_eq(ON_FILE("interrupts", "show", "no-such-run"), 1);
     cr_expect_eq(ON_FILE("runs", "cancel", "x", "--url", sv.base), 2, "no key");
-    cr_expect_not_null(strstr(err.p, "--api-key"), STR_FMT, STR_ARG(err));
-    cr_expect_eq(ON_FILE("runs", "cancel", "x", "--api-key", sv.key, "--url", "http://127.0.0.1:1"),
-                 1);
+    cr_expect_not_null(strstr(err.p, "--api-key-file"), STR_FMT, STR_ARG(err));
+    sv.client_key = sv.key;
+    cr_expect_eq(ON_FILE("runs", "cancel", "x", "--url", "http://127.0.0.1:1"), 1);
     cr_expect_not_null(strstr(err.p, "http://127.0.0.1:1"), STR_FMT, STR_ARG(err));
     cr_expect_null(strstr(err.p, sv.key), "the key is never printed");
-    cr_expect_eq(ON_FILE("runs", "cancel", "x", "--api-key", sv.key, "--url", "gopher://x"), 1);
-    cr_expect_eq(ON_FILE("runs", "cancel", "../../v1/runs", "--api-key", sv.key, "--url", sv.base),
-                 1, "an id is one segment of the path");
+    cr_expect_eq(ON_FILE("runs", "cancel", "x", "--url", "gopher://x"), 1);
+    cr_expect_eq(ON_FILE("runs", "cancel", "../../v1/runs", "--url", sv.base), 1,
+                 "an id is one segment of the path");
     cr_expect_not_null(strstr(err.p, "404"), STR_FMT, STR_ARG(err));
 }

@@ -229,7 +229,7 @@ Test(fork, forks_belong_to_who_may_read_the_source /* FORK-1, FORK-6, AUTH-8 */)
                 {"runs:create,runs:read", "--test", 201},
                 {"runs:create,runs:read", NULL, 404}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const char *const args[] = {"keys",         "create",     "--scopes",
+        const char *const args[] = {"keys",         "create",     "--no-expiry", "--scopes",
                                     rows[i].scopes, rows[i].mode, NULL};
         struct str out = STR_NONE, err = STR_NONE;
         cr_assert_eq(program(&sv, args, &out, &err), 0, STR_FMT, STR_ARG(err));

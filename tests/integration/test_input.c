@@ -153,7 +153,7 @@ Test(input, odd_paths /* HTTP-2, HTTP-5, HTTP-6, D5 */) {
                 {"/v1/runs/x:y", 404},
                 {"/v1/runs/:pause", 404},
                 {"/v1/../etc/passwd", 404},
-                {"/", 400},
+                {"/.", 400},
                 {"/v1", 404},
                 {"/v1/", 404},
                 {"/V1/runs", 400},

@@ -169,9 +169,13 @@ static bool file_has(const char *path, struct str needle) {
     return found;
 }
 
-Test(interrupt_tokens, a_token_is_written_nowhere /* AUTH-14, NFR-7 */, .init = NULL) {
-    static const char *const loud[] = {"--log-level", "debug", NULL};
-    server_start(&sv, loud);
+static void up_loud(void) {
+    static const char *const args[] = {"--log-level", "debug", NULL};
+    server_start(&sv, args);
+}
+TestSuite(interrupt_token_log, .init = up_loud, .fini = down, .timeout = 240);
+
+Test(interrupt_token_log, a_token_is_written_nowhere /* AUTH-14, NFR-7 */) {
     const char *run = approval(&sv);
     struct str token = token_of(&sv, run), head, mac;
     cr_assert(str_cut_last(token, '.', &head, &mac));

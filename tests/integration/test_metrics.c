@@ -291,7 +291,7 @@ Test(metrics, requests_are_counted_by_operation_and_class) {
 
 Test(metrics, refusals_are_counted_by_reason) {
     struct str key;
-    const char *const make[] = {"keys", "create", "--scopes", "runs:read", NULL};
+    const char *const make[] = {"keys", "create", "--no-expiry", "--scopes", "runs:read", NULL};
     cr_assert_eq(program(&sv, make, &key, NULL), 0);
     const char *at_key = strstr(key.p, "hk_");
     cr_assert_not_null(at_key, STR_FMT, STR_ARG(key));

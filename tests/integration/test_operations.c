@@ -41,7 +41,7 @@ Test(operations, keys_are_made_listed_and_revoked_beside_the_host /* AUTH-1, AUT
     cr_expect_eq(status_with(key, "POST", "/v1/runs", noop), 201);
     cr_expect_eq(status_with(key, "GET", "/v1/workflows/conformance-noop", NULL), 403,
                  "a scope it does not have");
-    cr_assert_eq(RUN(&out, &err, "keys", "create", "--test"), 0);
+    cr_assert_eq(RUN(&out, &err, "keys", "create", "--test", "--no-expiry"), 0);
     struct str test_key = first_line(out);
     cr_expect(str_starts(test_key, STR("hk_test_")));
     cr_assert_eq(RUN(&out, &err, "keys", "list"), 0);
@@ -60,7 +60,8 @@ Test(operations, keys_are_made_listed_and_revoked_beside_the_host /* AUTH-1, AUT
 
 Test(operations, wrong_key_commands_say_what_would_be_right) {
     struct str err = STR_NONE;
-    cr_expect_eq(RUN(NULL, &err, "keys", "create", "--scopes", "runs:create,nonsense"), 2);
+    cr_expect_eq(
+        RUN(NULL, &err, "keys", "create", "--no-expiry", "--scopes", "runs:create,nonsense"), 2);
     cr_expect_not_null(strstr(err.p, "runs:read"), "the scopes are listed: " STR_FMT, STR_ARG(err));
     cr_expect_eq(RUN(NULL, &err, "keys", "create", "--expires-days", "0"), 2);
     cr_expect_not_null(strstr(err.p, "1..36500"));
@@ -188,7 +189,9 @@ Test(operations, an_artifact_is_given_out_to_its_tenant_only /* E15, RUN-43, AUT
     cr_expect(at(r.body, "summary").p == NULL);
     r = ask(&sv, "GET", fmt("/v1/runs/%s/artifacts/art-2", id), NULL, NULL);
     expect_error(&r, 404, "not_found");
-    cr_assert_eq(RUN(&out, NULL, "keys", "create", "--test", "--tenant", "other"), 0);
+    cr_assert_eq(RUN(&out, NULL, "keys", "create", "--test", "--no-expiry", "--scopes", "all",
+                     "--tenant", "other"),
+                 0);
     cr_expect_eq(status_with(first_line(out), "GET", path, NULL), 404);
 }
 

@@ -85,7 +85,8 @@ Test(peers, a_follower_streams_live_and_resumes /* STORE-16, SSE-14, SSE-27 */) 
 }
 
 Test(peers, a_key_revoked_beside_two_hosts_is_refused_by_both /* AUTH-11 */) {
-    static const char *const mint[] = {"keys", "create", "--test", "--scopes", "runs:read", NULL};
+    static const char *const mint[] = {"keys",     "create",    "--test", "--no-expiry",
+                                       "--scopes", "runs:read", NULL};
     const char *run = create_run(&a, "conformance-noop", NULL);
     struct str out;
     char key[128], id[128];

@@ -82,7 +82,7 @@ Test(versions, what_may_be_forced_and_by_whom /* VER-10 */) {
         cr_expect_eq(int_at(r.body, "details.supported.min"), 0);
         cr_expect_eq(int_at(r.body, "details.supported.max"), 2);
     }
-    static const char *const live[] = {"keys", "create", "--scopes", "all", NULL};
+    static const char *const live[] = {"keys", "create", "--no-expiry", "--scopes", "all", NULL};
     struct str out = STR_NONE;
     cr_assert_eq(program(&sv, live, &out, NULL), 0);
     const char *key =

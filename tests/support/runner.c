@@ -1,13 +1,20 @@
-/* runner.c: runs the tests that criterion/criterion.h of this folder collected; see there. */
+/*
+ * runner.c: runs the tests that criterion/criterion.h of this folder collected; see there.
+ * Of Criterion's options it takes --filter SUITE/TEST (wildcards), --jobs N, --list and --verbose,
+ * which prints a line with the time of each test as it ends.
+ */
 #include <criterion/criterion.h>
 
+#include <fnmatch.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { EXIT_SKIPPED = 77, EXIT_FAILED = 1, TIMEOUT_DEFAULT_S = 300 };
+enum { EXIT_SKIPPED = 77, EXIT_FAILED = 1, EXIT_USAGE = 2, TIMEOUT_DEFAULT_S = 300, JOBS_MAX = 16 };
 
 static struct mini_test *tests;
 static struct mini_suite *suites;
@@ -24,10 +31,9 @@ void mini_add_suite(struct mini_suite *s) {
     suites = s;
 }
 
-void mini_check(bool ok, bool fatal, const char *file, int line, const char *what,
-                const char *format, ...) {
+void mini_failed(bool fatal, const char *file, int line, const char *what, const char *format,
+                 ...) {
     va_list ap;
-    if (ok) return;
     failures++;
     fprintf(stderr, "%s:%d: failed: %s", file, line, what);
     va_start(ap, format);
@@ -66,32 +72,124 @@ static void child(const struct mini_test *t, void *param) {
     exit(failures == 0 ? 0 : EXIT_FAILED);
 }
 
-/* 0 passed, 1 failed, 2 skipped */
-static int run_one(const struct mini_test *t, void *param) {
+enum outcome { PASSED, FAILED, SKIPPED, OUTCOMES_NR };
+
+static struct {
+    const char *filter;
+    unsigned jobs;
+    bool list, verbose;
+} options = {.filter = "*", .jobs = 1};
+
+struct job { /* a test under way */
+    const struct mini_test *test;
+    pid_t pid; /* 0 = free */
+    double began;
+};
+static struct job jobs[JOBS_MAX];
+static unsigned running, counts[OUTCOMES_NR];
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static enum outcome judge(const struct mini_test *t, int status) {
+    if (t->options.signal != 0)
+        return WIFSIGNALED(status) && WTERMSIG(status) == t->options.signal ? PASSED : FAILED;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIPPED) return SKIPPED;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == t->options.exit_code) return PASSED;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+        fprintf(stderr, "%s::%s took too long\n", t->suite, t->name);
+    else fprintf(stderr, "%s::%s failed (status %d)\n", t->suite, t->name, status);
+    return FAILED;
+}
+
+static void ended(struct job *j, int status) {
+    enum outcome o = judge(j->test, status);
+    counts[o]++;
+    running--;
+    j->pid = 0;
+    if (!options.verbose) return;
+    printf("%s %7.2f s %s::%s\n", (const char *[]){"ok  ", "FAIL", "skip"}[o], now() - j->began,
+           j->test->suite, j->test->name);
+}
+
+static void await_one(void) {
     int status = 0;
+    pid_t pid = waitpid(-1, &status, 0);
+    for (unsigned i = 0; i < options.jobs; i++)
+        if (pid > 0 && jobs[i].pid == pid) ended(&jobs[i], status);
+}
+
+static void start(const struct mini_test *t, void *param) {
+    unsigned i = 0;
+    while (running >= options.jobs) await_one();
+    while (jobs[i].pid != 0) i++;
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) child(t, param);
-    if (pid < 0 || waitpid(pid, &status, 0) != pid) return 1;
-    if (t->options.signal != 0)
-        return WIFSIGNALED(status) && WTERMSIG(status) == t->options.signal ? 0 : 1;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIPPED) return 2;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == t->options.exit_code) return 0;
-    fprintf(stderr, "%s::%s failed (status %d)\n", t->suite, t->name, status);
-    return 1;
+    if (pid < 0) {
+        perror("fork");
+        exit(EXIT_FAILED);
+    }
+    jobs[i] = (struct job){.test = t, .pid = pid, .began = now()};
+    running++;
 }
 
-int main(void) {
-    unsigned counts[3] = {0, 0, 0};
-    for (struct mini_test *t = tests; t != NULL; t = t->next) {
-        if (t->options.disabled) continue;
-        if (t->params == NULL) {
-            counts[run_one(t, NULL)]++;
-            continue;
-        }
-        struct criterion_test_params p = t->params();
-        for (size_t i = 0; i < p.length; i++) counts[run_one(t, (char *)p.params + i * p.size)]++;
+static void start_all_of(const struct mini_test *t) {
+    struct criterion_test_params p = {.length = 1};
+    if (t->params != NULL) p = t->params();
+    for (size_t i = 0; i < p.length; i++) start(t, (char *)p.params + i * p.size);
+}
+
+static bool wanted(const struct mini_test *t) {
+    char name[512];
+    snprintf(name, sizeof name, "%s/%s", t->suite, t->name);
+    return !t->options.disabled && fnmatch(options.filter, name, 0) == 0;
+}
+
+/* The value of an option that begins with this name: "--name VALUE" or "--name=VALUE". */
+static const char *value(const char *name, char ***at) {
+    const size_t n = strlen(name);
+    if (strncmp(**at, name, n) != 0) return NULL;
+    if ((**at)[n] == '=') return **at + n + 1;
+    if ((**at)[n] != '\0' || (*at)[1] == NULL) return NULL;
+    return *++*at;
+}
+
+static void usage(const char *what) {
+    fprintf(stderr,
+            "unknown option %s\n"
+            "usage: [--filter SUITE/TEST] [--jobs 1..%d] [--list] [--verbose]\n",
+            what, JOBS_MAX);
+    exit(EXIT_USAGE);
+}
+
+static void parse(char **argv) {
+    const char *v;
+    for (; *argv != NULL; argv++) {
+        if (strcmp(*argv, "--list") == 0) options.list = true;
+        else if (strcmp(*argv, "--verbose") == 0) options.verbose = true;
+        else if ((v = value("--filter", &argv)) != NULL) options.filter = v;
+        else if ((v = value("--jobs", &argv)) != NULL)
+            options.jobs = (unsigned)strtoul(v, NULL, 10);
+        else usage(*argv);
     }
-    printf("%u passed, %u failed, %u skipped\n", counts[0], counts[1], counts[2]);
-    return counts[1] == 0 && counts[0] > 0 ? 0 : 1;
+    if (options.jobs < 1 || options.jobs > JOBS_MAX) usage("--jobs");
+}
+
+int main(int argc, char **argv) {
+    (void)argc;
+    parse(argv + 1);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (struct mini_test *t = tests; t != NULL; t = t->next) {
+        if (!wanted(t)) continue;
+        if (options.list) printf("%s/%s\n", t->suite, t->name);
+        else start_all_of(t);
+    }
+    while (running > 0) await_one();
+    if (options.list) return 0;
+    printf("%u passed, %u failed, %u skipped\n", counts[PASSED], counts[FAILED], counts[SKIPPED]);
+    return counts[FAILED] == 0 && counts[PASSED] > 0 ? 0 : EXIT_FAILED;
 }

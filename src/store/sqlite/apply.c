@@ -16,6 +16,7 @@ struct batch { /* one transaction */
     struct conn *c;
     int64_t now_ms;
     int64_t runs, runs_open, events; /* counter deltas */
+    struct usages usages;
     struct wopr_error *err;
 };
 
@@ -23,6 +24,7 @@ static void outputs_reset(struct plan *p) {
     if (p->what == PLAN_CREATE) p->run_no = 0;
     p->active_run_id = STR_NONE;
     p->active_until_ms = 0;
+    p->tenant_bytes = 0;
 }
 
 static bool plan_ends_run(const struct plan *p) {
@@ -87,6 +89,22 @@ static int run_refused(struct batch *b, struct plan *p, int *refusal) {
     return 0;
 }
 
+static int64_t log_bytes(const struct plan *p) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < p->events_nr; i++) sum += event_bytes(&p->events[i]);
+    for (size_t i = 0; i < p->artifacts_nr; i++) sum += (int64_t)p->artifacts[i].body.n;
+    return sum;
+}
+
+/* A run of this plan's tenant began, ended or grew. */
+static int count_usage(struct batch *b, struct plan *p) {
+    bool creates = p->what == PLAN_CREATE, ends = plan_ends_run(p);
+    int rc = creates ? 0 : usage_tenant(b->c, p, b->err);
+    if (rc != 0) return rc;
+    struct str tenant = creates ? p->create->meta.tenant : p->tenant;
+    return usage_add(&b->usages, tenant, creates, creates - ends, log_bytes(p), b->err);
+}
+
 static int run_move(struct batch *b, struct plan *p, int *refusal) {
     struct query q;
     query_begin(&q, b->c, p->has_update ? SQL_RUN_MOVE : SQL_RUN_APPEND);
@@ -96,6 +114,7 @@ static int run_move(struct batch *b, struct plan *p, int *refusal) {
     bind_int(&q, p->epoch);
     if (p->has_update) bind_update(&q, p);
     if (p->has_update) bind_int(&q, p->lets_go);
+    bind_int(&q, log_bytes(p));
     int rc = query_run(&q, b->err);
     if (rc != 0) return rc;
     return sqlite3_changes64(b->c->db) == 1 ? 0 : run_refused(b, p, refusal);
@@ -144,6 +163,7 @@ static int run_insert(struct batch *b, struct plan *p, int *refusal) {
     bind_int_opt(&q, holder_no, 0);
     bind_int(&q, p->epoch);
     bind_int(&q, p->base_seq + (int64_t)p->events_nr);
+    bind_int(&q, n->fork ? n->fork->bytes : log_bytes(p));
     bind_update(&q, p);
     int src = q.rc == SQLITE_OK ? sqlite3_step(q.st) : q.rc;
     query_end(&q);
@@ -182,6 +202,15 @@ static int origin_insert(struct batch *b, const struct plan *p) {
     return query_run(&q, b->err);
 }
 
+/* Only what may be seen is in the list of a tag. */
+static int tags_put(struct batch *b, const struct plan *p) {
+    struct query q;
+    if (p->create->meta.tags.n == 0) return 0;
+    query_begin(&q, b->c, SQL_TAGS_PUT);
+    bind_int(&q, p->run_no);
+    return query_run(&q, b->err);
+}
+
 static int fork_grow(struct batch *b, const struct plan *p) {
     const struct plan_fork *f = p->create->fork;
     struct query q;
@@ -190,6 +219,7 @@ static int fork_grow(struct batch *b, const struct plan *p) {
     bind_int(&q, p->run_no);
     bind_int(&q, f->copy_from);
     bind_int(&q, p->epoch);
+    bind_int(&q, f->bytes);
     int rc = query_run(&q, b->err);
     if (rc != 0 || !f->last) return rc;
     query_begin(&q, b->c, SQL_FORK_SHOW);
@@ -203,6 +233,8 @@ static int fork_grow(struct batch *b, const struct plan *p) {
 static int fork_create(struct batch *b, struct plan *p, int *refusal) {
     const struct plan_fork *f = p->create->fork;
     int rc = fork_admit(b->c, p, refusal, b->err);
+    if (rc == 0 && *refusal == 0 && f->first)
+        rc = usage_room(&b->usages, b->c, p, f->prefix_bytes, refusal, b->err);
     if (rc != 0 || *refusal != 0) return rc;
     p->run_no = f->run_no;
     if (f->first) {
@@ -213,7 +245,10 @@ static int fork_create(struct batch *b, struct plan *p, int *refusal) {
     }
     if (rc != 0 || *refusal != 0) return rc;
     b->events += p->base_seq - f->copy_from;
-    return fork_fill(b->c, p, b->err);
+    /* Counted when it is shown; what was copied before is said by the one who copied. */
+    if (f->last) rc = usage_add(&b->usages, p->create->meta.tenant, 1, 1, f->prefix_bytes, b->err);
+    if (rc == 0) rc = fork_fill(b->c, p, b->err);
+    return rc == 0 && f->last ? tags_put(b, p) : rc;
 }
 
 /* ------------------------------------------------------------------------------ what follows it */
@@ -350,15 +385,18 @@ static int plan_write(struct batch *b, struct plan *p, int *refusal) {
     if (p->what == PLAN_CREATE && p->create->fork) {
         rc = fork_create(b, p, refusal);
     } else if (p->what == PLAN_CREATE) {
-        if (p->create->dedup_enforce) rc = scope_check(b, p, refusal);
+        rc = usage_room(&b->usages, b->c, p, log_bytes(p), refusal, b->err);
+        if (rc == 0 && *refusal == 0 && p->create->dedup_enforce) rc = scope_check(b, p, refusal);
         if (rc == 0 && *refusal == 0) rc = run_insert(b, p, refusal);
         if (rc == 0 && *refusal == 0) rc = origin_insert(b, p);
+        if (rc == 0 && *refusal == 0) rc = tags_put(b, p);
     } else if (p->what == PLAN_RUN) {
         rc = run_move(b, p, refusal);
         if (rc == 0 && *refusal == 0) b->runs_open -= plan_ends_run(p);
     }
     if (rc != 0 || *refusal != 0) return rc;
     rc = events_insert(b, p);
+    if (rc == 0 && p->what != PLAN_SIDE && !(p->create && p->create->fork)) rc = count_usage(b, p);
     if (rc == 0) rc = projections(b, p);
     if (rc == 0 && p->has_idem) rc = idem_put(b->c, p, b->now_ms, b->err);
     return rc;
@@ -400,9 +438,11 @@ static int batch_commit(struct store *s, struct plan **plans, size_t n, int *rcs
     if (rc == 0) {
         for (size_t i = 0; rc == 0 && i < n; i++) rc = plan_write(&b, plans[i], &rcs[i]);
         if (rc == 0) rc = counters_add(&b);
+        if (rc == 0) rc = usages_write(&b.usages, b.c, err);
         if (rc == 0) rc = tell_others(&b, plans, n, rcs);
         rc = tx_end(b.c, rc, err);
     }
+    usages_free(&b.usages);
     if (rc == 0) return 0;
     holder_forget(s);
     for (size_t i = 0; i < n; i++) {

@@ -69,7 +69,7 @@ static const char *remedy(int code) {
     case WOPR_E_BUSY:
         return "another process holds it; try again";
     case WOPR_E_CORRUPT:
-        return "keep a copy, run 'wopr verify', restore a backup";
+        return "keep a copy and restore a backup";
     case WOPR_E_IO:
         return "check that the file and its folder are there and writable";
     default:
@@ -128,7 +128,7 @@ static int conn_setup(struct conn *c, bool write, struct wopr_error *err) {
                      "PRAGMA journal_mode = WAL; PRAGMA synchronous = %s; PRAGMA foreign_keys = ON;"
                      " PRAGMA trusted_schema = OFF; PRAGMA recursive_triggers = ON;"
                      " PRAGMA cache_size = -%d; PRAGMA journal_size_limit = %d;"
-                     " PRAGMA temp_store = MEMORY;",
+                     " PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON;",
                      syncs[s->cfg.sync], STORE_WRITER_CACHE_KB, STORE_WAL_KEEP_BYTES);
     ASSERT(n > 0 && (size_t)n < sizeof sql);
     int rc = conn_exec(c, sql, err);
@@ -210,9 +210,11 @@ void bind_text(struct query *q, struct str s) {
     bound(q, sqlite3_bind_text64(q->st, ++q->at, p, s.n, SQLITE_STATIC, SQLITE_UTF8));
 }
 
+void bind_null(struct query *q) { bound(q, sqlite3_bind_null(q->st, ++q->at)); }
+
 void bind_opt(struct query *q, struct str s) {
     if (s.n > 0) bind_text(q, s);
-    else bound(q, sqlite3_bind_null(q->st, ++q->at));
+    else bind_null(q);
 }
 
 void bind_int(struct query *q, int64_t v) { bound(q, sqlite3_bind_int64(q->st, ++q->at, v)); }

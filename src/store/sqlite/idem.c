@@ -47,7 +47,7 @@ int idem_put(struct conn *c, const struct plan *p, int64_t now_ms, struct wopr_e
     bind_int(&q, r->transient_until_ms);
     bind_opt(&q, p->run_id);
     bind_int(&q, now_ms);
-    bind_int(&q, now_ms + STORE_IDEM_KEEP_MS);
+    bind_int(&q, now_ms + (p->idem.keep_ms > 0 ? p->idem.keep_ms : STORE_IDEM_KEEP_MS));
     return query_run(&q, err);
 }
 
@@ -61,19 +61,4 @@ int store_idem_find(struct store *s, const struct idem_key *k, int64_t now_ms, s
         return wopr_error_set(err, WOPR_E_NOT_FOUND,
                               "no response is stored for this idempotency key");
     return rc == 1 ? 0 : rc;
-}
-
-int store_purge_idempotency(struct store *s, int64_t now_ms, unsigned max, int64_t *deleted,
-                            struct wopr_error *err) {
-    int rc = write_begin(s, err);
-    if (rc != 0) return rc;
-    struct query q;
-    query_begin(&q, s->writer, SQL_IDEM_PURGE);
-    bind_int(&q, now_ms);
-    bind_int(&q, max);
-    rc = query_run(&q, err);
-    int64_t n = rc == 0 ? sqlite3_changes64(s->writer->db) : 0;
-    rc = write_end(s, rc, err);
-    if (rc == 0) *deleted = n;
-    return rc;
 }

@@ -51,6 +51,8 @@ int interrupt_put(struct conn *c, int64_t run_no, const struct plan_interrupt *i
     return query_run(&q, err);
 }
 
+enum { INTERRUPT_REQUESTED = 13, INTERRUPT_COLUMNS_NR = 21 };
+
 static void row_read(struct query *q, struct arena *a, struct interrupt_row *r) {
     *r = (struct interrupt_row){.interrupt_id = col_str(q, 0, a),
                                 .run_id = col_str(q, 1, a),
@@ -103,7 +105,7 @@ int store_interrupt_get(struct store *s, struct str tenant, bool test_mode, stru
 /* Ends q. */
 static int rows_take(struct query *q, struct arena *a, struct interrupt_list *out,
                      struct wopr_error *err) {
-    struct interrupt_list l = {NULL, 0};
+    struct interrupt_list l = {.n = 0};
     size_t cap = 0;
     int rc;
     while ((rc = query_step(q, err)) == 1) {
@@ -131,22 +133,52 @@ int store_interrupts_of_run(struct store *s, int64_t run_no, struct str node_id,
     return rows_take(&q, a, out, err);
 }
 
+static bool for_tools(const struct interrupt_filter *f) {
+    return f->any_tenant || f->any_mode || f->whole;
+}
+
+static void pending_bind(struct query *q, const struct interrupt_filter *f) {
+    if (f->any_tenant) bind_null(q);
+    else bind_text(q, f->tenant);
+    bind_int(q, f->any_mode ? -1 : f->test_mode);
+    bind_text(q, f->kind);
+    bind_text(q, f->run_id);
+    bind_int(q, f->after_ms);
+    bind_text(q, f->after_id);
+    bind_text(q, f->owner_user_id);
+}
+
 int store_interrupts_pending(struct store *s, const struct interrupt_filter *f, struct arena *a,
                              struct interrupt_list *out, struct wopr_error *err) {
     struct conn *c;
     struct query q;
+    struct interrupt_list l = {.n = 0};
+    size_t cap = 0, max = f->max < STORE_LIST_MAX ? f->max : STORE_LIST_MAX;
     int rc = conn_reader(s, &c, err);
     if (rc != 0) return rc;
-    query_begin(&q, c, SQL_INTERRUPTS_PENDING);
-    bind_text(&q, f->any_tenant ? STR("") : f->tenant);
-    bind_int(&q, f->any_mode ? -1 : f->test_mode);
-    bind_text(&q, f->kind);
-    bind_text(&q, f->run_id);
-    bind_int(&q, f->after_ms);
-    bind_text(&q, f->after_id);
-    bind_int(&q, f->max < STORE_LIST_MAX ? f->max : STORE_LIST_MAX);
-    bind_text(&q, f->owner_user_id);
-    return rows_take(&q, a, out, err);
+    query_begin(&q, c,
+                for_tools(f)       ? SQL_PENDING_ALL
+                : f->run_id.n == 0 ? SQL_PENDING_TENANT
+                                   : SQL_PENDING_RUN);
+    pending_bind(&q, f);
+    for (size_t seen = 1; l.n < max && (rc = query_step(&q, err)) == 1; seen++) {
+        if (col_int(&q, INTERRUPT_COLUMNS_NR) != 0) {
+            struct interrupt_row *r = list_row(a, &l.v, &l.n, &cap, sizeof *r);
+            if (!r) break;
+            row_read(&q, a, r);
+        }
+        if (seen < STORE_EXAMINED_MAX || for_tools(f)) continue;
+        if (l.n < max) {
+            l.next_ms = col_int(&q, INTERRUPT_REQUESTED);
+            l.next_id = col_str(&q, 0, a);
+        }
+        break;
+    }
+    query_end(&q);
+    if (rc < 0) return rc;
+    if (arena_failed(a)) return no_memory(err);
+    *out = l;
+    return 0;
 }
 
 int store_runs_with_timer_due(struct store *s, int64_t before_ms, unsigned max, struct arena *a,

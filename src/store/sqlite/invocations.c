@@ -3,6 +3,9 @@
  */
 #include "store/sqlite/sql.h"
 
+#define INVOCATION_ROW_MAX (64u * 1024 * 1024)
+#define NO_ROOM            "no memory for the invocation log"
+
 int invocation_put(struct conn *c, int64_t run_no, const struct plan_invocation *v,
                    struct wopr_error *err) {
     bool done = v->state != INVOCATION_CLAIMED;
@@ -38,25 +41,24 @@ static void row_read(struct query *q, struct arena *a, struct plan_invocation *v
     (void)col_hash(q, 7, &v->request_digest); /* not 32 bytes: stays zero, matches no request */
 }
 
-int store_invocations(struct store *s, int64_t run_no, struct arena *a, struct invocation_list *out,
+int store_invocations(struct store *s, int64_t run_no, invocation_take *take, void *ctx,
                       struct wopr_error *err) {
     struct conn *c;
     int rc = conn_reader(s, &c, err);
     if (rc != 0) return rc;
     struct query q;
-    struct invocation_list l = {NULL, 0};
-    size_t cap = 0;
+    struct arena *a = arena_new(INVOCATION_ROW_MAX);
+    if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, NO_ROOM);
     query_begin(&q, c, SQL_INVOCATIONS);
     bind_int(&q, run_no);
     while ((rc = query_step(&q, err)) == 1) {
-        struct plan_invocation *v = list_row(a, &l.v, &l.n, &cap, sizeof *v);
-        if (!v) break;
-        row_read(&q, a, v);
+        struct plan_invocation v = {0};
+        row_read(&q, a, &v);
+        rc = arena_failed(a) ? wopr_error_set(err, WOPR_E_NO_MEMORY, NO_ROOM) : take(ctx, &v, err);
+        if (rc != 0) break;
+        arena_reset(a);
     }
     query_end(&q);
-    if (rc < 0) return rc;
-    if (arena_failed(a))
-        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the invocation log");
-    *out = l;
-    return 0;
+    arena_free(a);
+    return rc;
 }

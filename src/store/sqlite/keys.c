@@ -14,7 +14,8 @@ static void key_read(struct query *q, struct arena *a, struct api_key *out) {
                             .test_mode = col_int(q, 8) != 0,
                             .created_ms = col_int(q, 9),
                             .expires_ms = col_int(q, 10),
-                            .revoked_ms = col_int(q, 11)};
+                            .revoked_ms = col_int(q, 11),
+                            .configured = col_int(q, 12) != 0};
     (void)col_hash(q, 6, &out->hash); /* the column's CHECK keeps its length */
 }
 
@@ -35,9 +36,33 @@ int store_key_put(struct store *s, const struct api_key *k, struct wopr_error *e
     bind_int(&q, k->created_ms);
     bind_int(&q, k->expires_ms);
     bind_int(&q, k->revoked_ms);
+    bind_int(&q, k->configured);
     rc = query_run(&q, err);
     if (rc == WOPR_E_EXISTS) rc = wopr_error_set(err, rc, "this API key is stored already");
     return write_end(s, rc, err);
+}
+
+int store_key_configure(struct store *s, const struct api_key *k, struct wopr_error *err) {
+    int rc = store_key_put(s, k, err);
+    if (rc != WOPR_E_EXISTS) return rc;
+    rc = write_begin(s, err);
+    if (rc != 0) return rc;
+    struct query q;
+    query_begin(&q, s->writer, SQL_KEY_CONFIGURE);
+    bind_text(&q, k->tenant);
+    bind_text(&q, k->workspace);
+    bind_int(&q, k->scopes);
+    bind_text(&q, k->key_id);
+    return write_end(s, query_run(&q, err), err);
+}
+
+int store_key_forget(struct store *s, struct str key_id, struct wopr_error *err) {
+    int rc = write_begin(s, err);
+    if (rc != 0) return rc;
+    struct query q;
+    query_begin(&q, s->writer, SQL_KEY_FORGET);
+    bind_text(&q, key_id);
+    return write_end(s, query_run(&q, err), err);
 }
 
 int store_key_revoke(struct store *s, struct str key_id, int64_t now_ms, struct wopr_error *err) {
@@ -56,7 +81,8 @@ int store_key_revoke(struct store *s, struct str key_id, int64_t now_ms, struct 
 static void key_to_memo(const struct api_key *k, struct memo_row *r) {
     *r = (struct memo_row){
         .text = {k->key_id, k->tenant, k->workspace, k->subject_issuer, k->subject_id, k->label},
-        .number = {k->scopes, k->test_mode, k->created_ms, k->expires_ms, k->revoked_ms},
+        .number = {k->scopes, k->test_mode, k->created_ms, k->expires_ms, k->revoked_ms,
+                   k->configured},
         .hash = k->hash};
 }
 
@@ -72,7 +98,8 @@ static void key_from_memo(const struct memo_row *r, struct api_key *k) {
                           .test_mode = r->number[1] != 0,
                           .created_ms = r->number[2],
                           .expires_ms = r->number[3],
-                          .revoked_ms = r->number[4]};
+                          .revoked_ms = r->number[4],
+                          .configured = r->number[5] != 0};
 }
 
 /* The one row of a bound query. */

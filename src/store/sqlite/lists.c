@@ -74,6 +74,8 @@ int store_timers(struct store *s, int64_t run_no, struct arena *a, struct timer_
     return rc;
 }
 
+enum { LIST_COLUMNS_NR = HEAD_COLUMNS_NR + 11 };
+
 static void list_item_read(struct query *q, struct arena *a, struct run_list_item *it) {
     int i = HEAD_COLUMNS_NR;
     head_read(q, a, &it->head);
@@ -91,33 +93,62 @@ static void list_item_read(struct query *q, struct arena *a, struct run_list_ite
     it->fork.from_seq = col_int(q, i++);
 }
 
+static bool for_tools(const struct run_filter *f) {
+    return f->any_tenant || f->any_mode || f->whole;
+}
+
+/* The statement whose index finds fewest, and what it is asked for. */
+static enum stmt_id list_stmt(const struct run_filter *f, struct str *key) {
+    *key = f->fork_of;
+    if (for_tools(f)) return SQL_RUN_LIST_ALL;
+    if (f->fork_of.n > 0) return SQL_RUN_LIST_FORKS;
+    *key = f->parent_run_id;
+    if (key->n > 0) return SQL_RUN_LIST_CHILDREN;
+    *key = f->tag;
+    if (key->n > 0) return SQL_RUN_LIST_TAG;
+    *key = f->workflow_id;
+    if (key->n > 0) return SQL_RUN_LIST_WORKFLOW;
+    if (f->status < 0) return SQL_RUN_LIST_TENANT;
+    return f->status < STORE_FINAL_STATUS ? SQL_RUN_LIST_GOING : SQL_RUN_LIST_GONE;
+}
+
+static void list_bind(struct query *q, const struct run_filter *f, enum stmt_id id,
+                      struct str key) {
+    bind_int(q, f->before_run_no > 0 ? f->before_run_no : INT64_MAX);
+    if (f->any_tenant) bind_null(q);
+    else bind_text(q, f->tenant);
+    bind_int(q, f->any_mode ? -1 : f->test_mode);
+    if (id == SQL_RUN_LIST_GONE) bind_int(q, f->status);
+    else bind_text(q, key);
+    bind_int(q, f->status);
+    bind_text(q, f->workflow_id);
+    bind_text(q, f->tag);
+    bind_text(q, f->parent_run_id);
+}
+
 int store_run_list(struct store *s, const struct run_filter *f, struct arena *a,
                    struct run_list *out, struct wopr_error *err) {
     struct conn *c;
     int rc = conn_reader(s, &c, err);
     if (rc != 0) return rc;
     struct query q;
-    struct run_list l = {NULL, 0};
-    size_t cap = 0;
-    bool forks = f->fork_of.n > 0, children = !forks && f->parent_run_id.n > 0;
-    query_begin(&q, c,
-                forks           ? SQL_RUN_LIST_FORKS
-                : children      ? SQL_RUN_LIST_CHILDREN
-                : f->any_tenant ? SQL_RUN_LIST_ALL
-                                : SQL_RUN_LIST_TENANT);
-    bind_int(&q, f->before_run_no > 0 ? f->before_run_no : INT64_MAX);
-    bind_int(&q, f->any_mode ? -1 : f->test_mode);
-    bind_int(&q, f->status);
-    bind_text(&q, f->workflow_id);
-    bind_text(&q, f->tag);
-    bind_int(&q, f->max > STORE_LIST_MAX ? STORE_LIST_MAX : f->max);
-    if (forks || children || !f->any_tenant) bind_text(&q, f->any_tenant ? STR("") : f->tenant);
-    if (forks) bind_text(&q, f->fork_of);
-    if (children) bind_text(&q, f->parent_run_id);
-    while ((rc = query_step(&q, err)) == 1) {
-        struct run_list_item *it = list_row(a, &l.v, &l.n, &cap, sizeof *it);
-        if (!it) break;
-        list_item_read(&q, a, it);
+    struct run_list l = {.n = 0};
+    struct str key;
+    size_t before = arena_used(a);
+    size_t cap = 0, max = f->max > STORE_LIST_MAX ? STORE_LIST_MAX : f->max;
+    enum stmt_id id = list_stmt(f, &key);
+    query_begin(&q, c, id);
+    list_bind(&q, f, id, key);
+    for (size_t seen = 1; l.n < max && (rc = query_step(&q, err)) == 1; seen++) {
+        if (col_int(&q, LIST_COLUMNS_NR) != 0) {
+            struct run_list_item *it = list_row(a, &l.v, &l.n, &cap, sizeof *it);
+            if (!it) break;
+            list_item_read(&q, a, it);
+        }
+        bool full = seen >= STORE_EXAMINED_MAX || arena_used(a) >= before + LIST_PAGE_BYTES;
+        if (!full || for_tools(f)) continue;
+        if (l.n < max) l.next = col_str(&q, 1, a);
+        break;
     }
     rc = finish(&q, rc, a, err);
     if (rc == 0) *out = l;
@@ -162,7 +193,8 @@ int store_count(struct store *s, struct store_counts *out, struct wopr_error *er
     struct store_counts n = {.runs = col_int(&q, 0),
                              .runs_open = col_int(&q, 1),
                              .events = col_int(&q, 2),
-                             .bytes = col_int(&q, 3)};
+                             .bytes = col_int(&q, 3),
+                             .tenant_bytes = col_int(&q, 4)};
     query_end(&q);
     char wal[4096];
     struct stat st;

@@ -1,18 +1,34 @@
 /*
- * purge.c: retention of whole runs (STORE-44).  The flag that opens the triggers is set and cleared
- * inside the one transaction, so nobody else ever sees it open.
+ * purge.c: retention of whole runs (STORE-44) and of stored answers.  The flag that opens the
+ * triggers is set and cleared inside the one transaction, so nobody else ever sees it open.
+ * A run that is too long for one transaction is hidden like a fork that is being copied (tenant '',
+ * but its status is final) and goes in slices; its row goes last, so what is left finds its run.
  */
-#include "base/mem.h"
+#include "base/clock.h"
 #include "store/sqlite/sql.h"
 
 enum {
-    PURGE_RUNS_MAX = 1000,
-    PURGE_EVENTS_MAX = 50000 /* per call, but at least one run: a transaction stays short */
+    FIND_MAX = 64,      /* ended runs looked up at once */
+    STEP_ROWS = 256,    /* rows deleted before the clock is looked at */
+    SMALL_EVENTS = 256, /* a run of so many goes at once */
+    TOMBSTONES_MAX = 500
 };
 
-struct ended {
-    int64_t run_no, events;
+struct slice {
+    struct conn *c;
+    int64_t now_ms;    /* wall clock, for tombstones */
+    uint64_t until_ms; /* monotonic */
+    int64_t rows_left, runs, events;
+    bool spent;
+    struct wopr_error *err;
 };
+
+/* Time counts from the first row on: on the slowest disk too each slice gets on. */
+static bool spent(struct slice *s) {
+    const bool began = s->rows_left < STORE_PURGE_ROWS;
+    s->spent = s->spent || s->rows_left <= 0 || (began && clock_mono_ms() >= s->until_ms);
+    return s->spent;
+}
 
 int purge_gate(struct conn *c, int open, struct wopr_error *err) {
     struct query q;
@@ -21,89 +37,190 @@ int purge_gate(struct conn *c, int open, struct wopr_error *err) {
     return query_run(&q, err);
 }
 
-static int find_ended(struct conn *c, int64_t before_ms, unsigned max, struct ended *v, size_t *n,
-                      struct wopr_error *err) {
+static int on_run(struct conn *c, enum stmt_id id, int64_t run_no, struct wopr_error *err) {
     struct query q;
-    query_begin(&q, c, SQL_RUNS_ENDED_BEFORE);
-    bind_int(&q, before_ms);
-    bind_int(&q, max);
-    int rc;
-    int64_t events = 0;
-    *n = 0;
-    while ((rc = query_step(&q, err)) == 1 && *n < max && events < PURGE_EVENTS_MAX) {
-        v[*n] = (struct ended){col_int(&q, 0), col_int(&q, 1)};
-        events += v[(*n)++].events;
-    }
-    query_end(&q);
-    return rc < 0 ? rc : 0;
+    query_begin(&q, c, id);
+    bind_int(&q, run_no);
+    return query_run(&q, err);
 }
 
 int purge_rows(struct conn *c, int64_t run_no, struct wopr_error *err) {
     static const enum stmt_id deletes[] = {SQL_PURGE_NODES, SQL_PURGE_VARS, SQL_PURGE_CHANS,
                                            SQL_PURGE_TIMERS, SQL_PURGE_RUN};
-    struct query q;
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < sizeof deletes / sizeof *deletes; i++) {
-        query_begin(&q, c, deletes[i]);
-        bind_int(&q, run_no);
-        rc = query_run(&q, err);
-    }
+    for (size_t i = 0; rc == 0 && i < sizeof deletes / sizeof *deletes; i++)
+        rc = on_run(c, deletes[i], run_no, err);
     return rc;
 }
 
-static int purge_one(struct conn *c, int64_t run_no, int64_t now_ms, struct wopr_error *err) {
+struct ended {
+    int64_t run_no, events;
+};
+
+/* What hides it is its first slice: from now on the tombstone answers for it. */
+static int bury(struct slice *s, int64_t run_no) {
     struct query q;
-    query_begin(&q, c, SQL_TOMBSTONE_PUT);
-    bind_int(&q, now_ms);
+    query_begin(&q, s->c, SQL_TOMBSTONE_PUT);
+    bind_int(&q, s->now_ms);
     bind_int(&q, run_no);
-    int rc = query_run(&q, err);
-    if (rc != 0) return rc;
-    query_begin(&q, c, SQL_PURGE_EVENTS);
-    bind_int(&q, run_no);
-    rc = query_run(&q, err);
-    return rc == 0 ? purge_rows(c, run_no, err) : rc;
+    int rc = query_run(&q, s->err);
+    if (rc == 0) rc = on_run(s->c, SQL_USAGE_LESS, run_no, s->err);
+    return rc == 0 ? on_run(s->c, SQL_TAGS_DROP, run_no, s->err) : rc;
 }
 
-static int purge_tombstones(struct conn *c, int64_t now_ms, unsigned max, struct wopr_error *err) {
-    struct query q;
-    query_begin(&q, c, SQL_TOMBSTONE_PURGE);
-    bind_int(&q, now_ms - STORE_TOMBSTONE_KEEP_MS);
-    bind_int(&q, max);
-    return query_run(&q, err);
+static int forget(struct slice *s, const struct ended *r) {
+    int rc = purge_rows(s->c, r->run_no, s->err);
+    s->rows_left--;
+    s->runs++;
+    s->events += r->events;
+    return rc;
 }
 
-static int purge_found(struct conn *c, const struct ended *v, size_t n, int64_t now_ms,
-                       struct wopr_error *err) {
-    int64_t events = 0;
-    struct query q;
-    int rc = purge_gate(c, 1, err);
-    for (size_t i = 0; rc == 0 && i < n; i++) {
-        rc = purge_one(c, v[i].run_no, now_ms, err);
-        events += v[i].events;
+static int purge_small(struct slice *s, const struct ended *r) {
+    int rc = bury(s, r->run_no);
+    if (rc == 0) rc = on_run(s->c, SQL_PURGE_EVENTS, r->run_no, s->err);
+    s->rows_left -= r->events;
+    return rc == 0 ? forget(s, r) : rc;
+}
+
+/* Rows of one table, as far as the slice goes. */
+static int purge_table(struct slice *s, enum stmt_id id, int64_t run_no) {
+    for (int64_t n = STEP_ROWS; n == STEP_ROWS && !spent(s);) {
+        struct query q;
+        query_begin(&q, s->c, id);
+        bind_int(&q, run_no);
+        bind_int(&q, STEP_ROWS);
+        int rc = query_run(&q, s->err);
+        if (rc != 0) return rc;
+        n = sqlite3_changes64(s->c->db);
+        s->rows_left -= n;
     }
-    if (rc == 0) rc = purge_gate(c, 0, err);
-    if (rc != 0) return rc;
-    query_begin(&q, c, SQL_COUNTERS_ADD);
-    bind_int(&q, -(int64_t)n);
+    return 0;
+}
+
+static int purge_on(struct slice *s, const struct ended *r) {
+    static const enum stmt_id tables[] = {SQL_SLICE_EVENTS,  SQL_SLICE_CHANS,
+                                          SQL_SLICE_NODES,   SQL_SLICE_INTERRUPTS,
+                                          SQL_SLICE_EFFECTS, SQL_SLICE_ARTIFACTS};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && !spent(s) && i < sizeof tables / sizeof *tables; i++)
+        rc = purge_table(s, tables[i], r->run_no);
+    return rc == 0 && !spent(s) ? forget(s, r) : rc;
+}
+
+static int purge_one(struct slice *s, const struct ended *r) {
+    if (r->events <= SMALL_EVENTS) return purge_small(s, r);
+    int rc = bury(s, r->run_no);
+    if (rc == 0) rc = on_run(s->c, SQL_PURGE_HIDE, r->run_no, s->err);
+    return rc == 0 ? purge_on(s, r) : rc;
+}
+
+/* The run that an earlier call began, if any. */
+static int purge_begun(struct slice *s) {
+    for (;;) {
+        struct query q;
+        query_begin(&q, s->c, SQL_PURGE_BEGUN);
+        int rc = query_step(&q, s->err);
+        if (rc <= 0) return rc;
+        struct ended r = {col_int(&q, 0), col_int(&q, 1)};
+        query_end(&q);
+        rc = purge_on(s, &r);
+        if (rc != 0 || spent(s)) return rc;
+    }
+}
+
+static int find_ended(struct slice *s, int64_t before_ms, unsigned max, struct ended *v,
+                      size_t *n) {
+    struct query q;
+    int rc;
+    query_begin(&q, s->c, SQL_RUNS_ENDED_BEFORE);
+    bind_int(&q, before_ms);
+    bind_int(&q, max < FIND_MAX ? max : FIND_MAX);
+    *n = 0;
+    while (*n < FIND_MAX && (rc = query_step(&q, s->err)) == 1)
+        v[(*n)++] = (struct ended){col_int(&q, 0), col_int(&q, 1)};
+    query_end(&q);
+    return rc < 0 ? rc : 0;
+}
+
+static int purge_ended(struct slice *s, int64_t before_ms, unsigned max) {
+    struct ended v[FIND_MAX];
+    size_t n = 1;
+    int rc = 0;
+    while (rc == 0 && n > 0 && max > 0 && !spent(s)) {
+        rc = find_ended(s, before_ms, max, v, &n);
+        for (size_t i = 0; rc == 0 && i < n && !spent(s); i++, max--) rc = purge_one(s, &v[i]);
+    }
+    if (max == 0) s->spent = true;
+    return rc;
+}
+
+static int purge_tombstones(struct slice *s) {
+    struct query q;
+    query_begin(&q, s->c, SQL_TOMBSTONE_PURGE);
+    bind_int(&q, s->now_ms - STORE_TOMBSTONE_KEEP_MS);
+    bind_int(&q, TOMBSTONES_MAX);
+    int rc = query_run(&q, s->err);
+    if (rc == 0 && sqlite3_changes64(s->c->db) == TOMBSTONES_MAX) s->spent = true;
+    return rc;
+}
+
+static int counted(struct slice *s) {
+    struct query q;
+    if (s->runs == 0) return 0;
+    query_begin(&q, s->c, SQL_COUNTERS_ADD);
+    bind_int(&q, -s->runs);
     bind_int(&q, 0);
-    bind_int(&q, -events);
-    return query_run(&q, err);
+    bind_int(&q, -s->events);
+    return query_run(&q, s->err);
+}
+
+static struct slice slice_of(struct store *s, int64_t now_ms, struct wopr_error *err) {
+    return (struct slice){.c = s->writer,
+                          .now_ms = now_ms,
+                          .until_ms = clock_mono_ms() + STORE_PURGE_MS,
+                          .rows_left = STORE_PURGE_ROWS,
+                          .err = err};
 }
 
 int store_purge_runs(struct store *s, int64_t before_ms, int64_t now_ms, unsigned max,
-                     int64_t *deleted, struct wopr_error *err) {
-    if (max > PURGE_RUNS_MAX) max = PURGE_RUNS_MAX;
-    struct ended *v = mem_array(max ? max : 1, sizeof *v);
-    if (!v) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a purge");
-    size_t n = 0;
+                     int64_t *deleted, bool *more, struct wopr_error *err) {
     int rc = write_begin(s, err);
-    if (rc == 0) {
-        rc = find_ended(s->writer, before_ms, max, v, &n, err);
-        if (rc == 0 && n > 0) rc = purge_found(s->writer, v, n, now_ms, err);
-        if (rc == 0) rc = purge_tombstones(s->writer, now_ms, max, err);
-        rc = write_end(s, rc, err);
+    if (rc != 0) return rc;
+    struct slice z = slice_of(s, now_ms, err);
+    rc = purge_gate(z.c, 1, err);
+    if (rc == 0) rc = purge_begun(&z);
+    if (rc == 0) rc = purge_ended(&z, before_ms, max);
+    if (rc == 0) rc = purge_tombstones(&z);
+    if (rc == 0) rc = counted(&z);
+    if (rc == 0) rc = purge_gate(z.c, 0, err);
+    rc = write_end(s, rc, err);
+    if (rc != 0) return rc;
+    *deleted = z.runs;
+    if (more) *more = z.spent;
+    return 0;
+}
+
+int store_purge_idempotency(struct store *s, int64_t now_ms, unsigned max, int64_t *deleted,
+                            bool *more, struct wopr_error *err) {
+    int rc = write_begin(s, err);
+    if (rc != 0) return rc;
+    struct slice z = slice_of(s, now_ms, err);
+    int64_t gone = 0, step = STEP_ROWS;
+    for (int64_t n = step; rc == 0 && n == step && step > 0 && !spent(&z);) {
+        struct query q;
+        step = max - gone < STEP_ROWS ? max - gone : STEP_ROWS;
+        query_begin(&q, z.c, SQL_IDEM_PURGE);
+        bind_int(&q, now_ms);
+        bind_int(&q, step);
+        rc = query_run(&q, err);
+        n = rc == 0 ? sqlite3_changes64(z.c->db) : 0;
+        gone += n;
+        z.rows_left -= n;
     }
-    mem_free(v);
-    if (rc == 0) *deleted = (int64_t)n;
-    return rc;
+    rc = write_end(s, rc, err);
+    if (rc != 0) return rc;
+    *deleted = gone;
+    if (more) *more = z.spent || gone == (int64_t)max;
+    return 0;
 }

@@ -15,7 +15,8 @@ void head_read(struct query *q, struct arena *a, struct run_head *out) {
                              .engine_version = (int32_t)col_int(q, 8),
                              .era = (int32_t)col_int(q, 9),
                              .shown_engine_version = (int32_t)col_int(q, 10),
-                             .parked = col_str(q, 11, a)};
+                             .parked = col_str(q, 11, a),
+                             .log_bytes = col_int(q, 12)};
 }
 
 /* The six FORK_COLUMNS from column i on. */
@@ -174,7 +175,7 @@ static int view_chans(struct conn *c, struct arena *a, struct run_view *v, struc
     struct chan_fold f = {.a = a, .v = v};
     struct query q;
     int rc;
-    buf_init(&f.values, PLAN_BYTES_MAX);
+    buf_init(&f.values, VIEW_LIST_MAX);
     query_begin(&q, c, SQL_CHANS);
     bind_int(&q, v->head.run_no);
     while ((rc = query_step(&q, err)) == 1)
@@ -196,8 +197,9 @@ int store_clear_vars(struct store *s, int64_t run_no, struct arena *a, struct cl
     return rc;
 }
 
-int store_run_view(struct store *s, struct str tenant, bool test_mode, struct str run_id,
-                   struct arena *a, struct run_view *out, struct wopr_error *err) {
+int store_run_view_of(struct store *s, struct str tenant, bool test_mode, struct str run_id,
+                      int64_t log_bytes_max, struct arena *a, struct run_view *out,
+                      struct wopr_error *err) {
     struct conn *c;
     int rc = conn_reader(s, &c, err);
     if (rc != 0) return rc;
@@ -209,7 +211,8 @@ int store_run_view(struct store *s, struct str tenant, bool test_mode, struct st
     if (rc == 0) return run_absent(c, run_id, tenant, test_mode, err);
     if (rc < 0) return rc;
     view_row(&q, a, &v); /* until query_end all queries see the same commit */
-    rc = view_items(c, SQL_NODES, v.head.run_no, a, &v.nodes, &v.nodes_nr, err);
+    rc = v.head.log_bytes > log_bytes_max ? WOPR_E_TOO_BIG : 0;
+    if (rc == 0) rc = view_items(c, SQL_NODES, v.head.run_no, a, &v.nodes, &v.nodes_nr, err);
     if (rc == 0) rc = view_items(c, SQL_VARS, v.head.run_no, a, &v.vars, &v.vars_nr, err);
     if (rc == 0) rc = view_chans(c, a, &v, err);
     if (rc == 0) rc = children_read(c, run_id, false, STORE_VIEW_CHILDREN_MAX, a, &v.children, err);
@@ -217,6 +220,11 @@ int store_run_view(struct store *s, struct str tenant, bool test_mode, struct st
     if (rc == 0 && arena_failed(a)) rc = no_memory(err);
     if (rc == 0) *out = v;
     return rc;
+}
+
+int store_run_view(struct store *s, struct str tenant, bool test_mode, struct str run_id,
+                   struct arena *a, struct run_view *out, struct wopr_error *err) {
+    return store_run_view_of(s, tenant, test_mode, run_id, INT64_MAX, a, out, err);
 }
 
 /* ------------------------------------------------------------------------------ origin */

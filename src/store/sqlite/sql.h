@@ -41,11 +41,33 @@ enum {
     STORE_MOVES_KEPT = 4096, /* rows of peer_moves; who is further behind looks at everything */
     STORE_MEMOS = 16,        /* rows a connection remembers */
     MEMO_TEXTS = 6,
-    MEMO_NUMBERS = 5
+    MEMO_NUMBERS = 6
 };
 #define STORE_APPLICATION_ID    1464815698 /* "WOPR" in the file header; decimal for PRAGMA */
 #define STORE_IDEM_KEEP_MS      ((int64_t)24 * 3600 * 1000)      /* IDEM-6 */
 #define STORE_TOMBSTONE_KEEP_MS ((int64_t)90 * 24 * 3600 * 1000) /* STORE-44 */
+#define LIST_PAGE_BYTES         (8u * 1024 * 1024)  /* of a page of runs: tags can be long */
+#define VIEW_LIST_MAX           (32u * 1024 * 1024) /* a channel as one list: twice a state */
+
+/* --- usage.c: what tenants take, in one transaction --- */
+struct usage {
+    struct str tenant;         /* of a plan */
+    int64_t runs, open, bytes; /* more than before */
+    int64_t stored;            /* bytes before the transaction, -1 = not looked at */
+};
+struct usages {
+    struct usage *v;
+    size_t n, cap;
+};
+struct conn;
+MUST_CHECK int usage_add(struct usages *u, struct str tenant, int64_t runs, int64_t open,
+                         int64_t bytes, struct wopr_error *err);
+MUST_CHECK int usage_tenant(struct conn *c, struct plan *p, struct wopr_error *err); /* p->tenant */
+/* Is there room for a creation that begins with so many bytes?  Else *refusal is QUOTA. */
+MUST_CHECK int usage_room(struct usages *u, struct conn *c, struct plan *p, int64_t bytes,
+                          int *refusal, struct wopr_error *err);
+MUST_CHECK int usages_write(struct usages *u, struct conn *c, struct wopr_error *err);
+void usages_free(struct usages *u);
 
 /* --- stats.c --- */
 struct store;
@@ -122,7 +144,8 @@ struct query {
 };
 void query_begin(struct query *q, struct conn *c, enum stmt_id id);
 void bind_text(struct query *q, struct str s); /* empty stays '' */
-void bind_opt(struct query *q, struct str s);  /* empty becomes NULL */
+void bind_null(struct query *q);
+void bind_opt(struct query *q, struct str s); /* empty becomes NULL */
 void bind_int(struct query *q, int64_t v);
 void bind_int_opt(struct query *q, int64_t v, int64_t null_when);
 void bind_hash(struct query *q, const struct sha256 *d);
@@ -213,7 +236,7 @@ MUST_CHECK int children_read(struct conn *c, struct str parent_run_id, bool open
                              struct arena *a, struct child_row_list *out, struct wopr_error *err);
 
 /* --- runs.c --- */
-#define HEAD_COLUMNS_NR 12
+#define HEAD_COLUMNS_NR 13
 void head_read(struct query *q, struct arena *a, struct run_head *out); /* columns 0..11 */
 
 #endif

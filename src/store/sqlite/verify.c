@@ -103,6 +103,11 @@ static int walk_orphans(const struct walk *w) {
     while ((rc = query_step(&q, w->err)) == 1)
         tell(w, col_int(&q, 1), STR_NONE, "orphan", "rows without their run: %s", col_z(q.st, 0));
     if (rc != 0) return rc;
+    query_begin(&q, w->c, SQL_VERIFY_USAGE);
+    while ((rc = query_step(&q, w->err)) == 1)
+        tell(w, 0, STR_NONE, "usage", "what tenant %s takes does not match its runs",
+             col_z(q.st, 0));
+    if (rc != 0) return rc;
     query_begin(&q, w->c, SQL_VERIFY_COUNTERS);
     rc = query_step(&q, w->err);
     if (rc == 0 || (rc == 1 && col_int(&q, 0) == 0))

@@ -99,8 +99,8 @@ int v1_reply_document(struct http_call *c, struct str body, struct str etag,
                       const char *cache_control) {
     c->cache_control = cache_control;
     http_reply_header(c, "ETag", etag);
-    if (v1_etag_matches(http_header(c, "If-None-Match"), etag)) http_reply(c, 304, STR_NONE);
-    else http_reply(c, 200, body);
+    /* A 304 has no body but tells the length of the one it stands for (RFC 9110 8.6). */
+    http_reply(c, v1_etag_matches(http_header(c, "If-None-Match"), etag) ? 304 : 200, body);
     return HTTP_DONE;
 }
 
@@ -167,15 +167,44 @@ int v1_body_parse(struct str body, const struct v1_member *rows, size_t n, bool 
     return rc;
 }
 
+/* What stands behind "https://" or "http://", the scheme in any case (RFC 3986 3.1). */
+static bool scheme_skip(struct str url, struct str *rest) {
+    static const char *const SCHEMES[] = {"https://", "http://"};
+    for (size_t i = 0; i < sizeof SCHEMES / sizeof SCHEMES[0]; i++) {
+        size_t n = strlen(SCHEMES[i]);
+        if (url.n < n || !str_eq_nocase(str_n(url.p, n), str_c(SCHEMES[i]))) continue;
+        *rest = str_n(url.p + n, url.n - n);
+        return true;
+    }
+    return false;
+}
+
+/* host[:port]; the colons of an IPv6 address stand in brackets.  No user information. */
+static bool authority_valid(struct str s) {
+    struct str port = STR_NONE, host = s;
+    uint64_t number = 0;
+    size_t from = 0;
+    if (memchr(s.p, '@', s.n)) return false;
+    if (s.p[0] == '[') {
+        const char *end = memchr(s.p, ']', s.n);
+        if (!end) return false;
+        from = (size_t)(end - s.p) + 1;
+        if (from < s.n && s.p[from] != ':') return false;
+    }
+    const char *colon = memchr(s.p + from, ':', s.n - from);
+    if (colon) {
+        host = str_n(s.p, (size_t)(colon - s.p));
+        port = str_n(colon + 1, s.n - host.n - 1);
+    }
+    return host.n > 0 && (port.n == 0 || (str_u64(port, &number) && number <= UINT16_MAX));
+}
+
 bool v1_callback_url_valid(struct str url) {
     struct str rest;
-    if (url.n > V1_URL_BYTES) return false;
-    if (str_starts(url, STR("https://"))) rest = str_n(url.p + 8, url.n - 8);
-    else if (str_starts(url, STR("http://"))) rest = str_n(url.p + 7, url.n - 7);
-    else return false;
+    if (url.n > V1_URL_BYTES || !scheme_skip(url, &rest)) return false;
     size_t host = 0;
     while (host < rest.n && !memchr("/?#", rest.p[host], 3)) host++;
-    if (host == 0 || rest.p[0] == ':' || memchr(rest.p, '@', host)) return false;
+    if (host == 0 || !authority_valid(str_n(rest.p, host))) return false;
     for (size_t i = 0; i < rest.n; i++)
         if (rest.p[i] <= 0x20 || rest.p[i] >= 0x7f || memchr("\"<>\\^`{|}", rest.p[i], 9))
             return false;

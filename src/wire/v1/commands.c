@@ -84,10 +84,10 @@ static void error_complete(const struct v1_cmd *vc, const struct engine_result *
         } else {
             wopr_error_details(err, "{\"runStatus\":\"%s\"}", v1_status_shown(r->status));
         }
-    } else if (r->rc == WOPR_E_VALIDATION && vc->cmd.op == ENGINE_RESOLVE && !vc->resume_bare) {
-        char place[sizeof err->pointer]; /* of the value -> of the body */
-        snprintf(place, sizeof place, "/resumeValue%.150s", r->err.pointer);
-        memcpy(err->pointer, place, sizeof place);
+    } else if (r->rc == WOPR_E_VALIDATION && vc->cmd.op == ENGINE_RESOLVE && vc->resume_bare) {
+        static const char MEMBER[] = "/resumeValue"; /* the body is the value itself */
+        if (strncmp(err->pointer, MEMBER, sizeof MEMBER - 1) == 0)
+            snprintf(err->pointer, sizeof err->pointer, "%s", r->err.pointer + sizeof MEMBER - 1);
     } else if (r->retry_after_s > 0 && !err->details[0]) {
         wopr_error_details(err, "{\"retryAfter\":%d}", (int)r->retry_after_s);
     }

@@ -1,11 +1,11 @@
 /*
- * discovery.c: GET /.well-known/openwop (CAP-1 to CAP-48).  One row per member; the document is
- * built once at v1_new. Only what this build does is advertised (suite trap 12): a row is added
- * together with the feature.
+ * discovery.c: GET / and GET /.well-known/openwop (CAP-1 to CAP-48).  One row per member; the
+ * document is built once at v1_new. Only what this build does is advertised (suite trap 12): a row
+ * is added together with the feature.
  */
 #include "wire/v1/wire_int.h"
 
-enum { DISCOVERY_MAX = 1024 * 1024, ACK_TIMEOUT_S = 10 };
+enum { DISCOVERY_MAX = 1024 * 1024, ACK_TIMEOUT_S = 10, LAYER2_SECONDS = 14 * 86400 };
 
 static void string_list(struct jw *w, const char *const *v) {
     jw_array(w);
@@ -107,11 +107,18 @@ static void put_testing(const struct v1_config *c, struct jw *w) {
     jw_end_object(w);
 }
 
-/* Layer 2 has no row here as long as no node has outside effects. */
+/* IDEM-18, CAP-40: outcomes of requests to the outside are kept as long as their run, which is
+ * promised for the recommended time at most. */
+static int64_t layer2_seconds(const struct v1_config *c) {
+    int64_t kept = c->external_event_retention_s;
+    return kept > 0 && kept < LAYER2_SECONDS ? kept : LAYER2_SECONDS;
+}
+
 static void put_idempotency(const struct v1_config *c, struct jw *w) {
     jw_object(w);
     jw_kbool(w, "supported", true);
     jw_kint(w, "layer1RetentionSeconds", c->idem_retention_s);
+    jw_kint(w, "layer2RetentionSeconds", layer2_seconds(c));
     jw_kstrz(w, "crossRegion", "single-region"); /* IDEM-22 */
     jw_end_object(w);
 }
@@ -248,4 +255,14 @@ int v1_get_capabilities(struct http_call *c) {
     struct v1 *v = v1_of(c);
     http_reply_header(c, "Capabilities-Etag", v->capabilities_etag);
     return v1_reply_document(c, v->discovery, v->discovery_etag, V1_DISCOVERY_CACHE);
+}
+
+/* What somebody sees who opens the bare address. */
+int v1_get_index(struct http_call *c) {
+    c->cache_control = V1_DISCOVERY_CACHE;
+    http_reply(c, 200,
+               STR("{\"name\":\"wopr\",\"discovery\":\"/.well-known/openwop\","
+                   "\"openapi\":\"/v1/openapi.json\","
+                   "\"documentation\":\"https://openwop.dev/spec/v1/\"}"));
+    return HTTP_DONE;
 }

@@ -33,6 +33,9 @@ const char *v1_code_of(int code) { return row_of(code)->wire; }
  * and foreign (HTTP-13). */
 static struct str public_message(const struct error_row *row, const struct wopr_error *err) {
     if (row->status == 501) return STR("This host does not offer that operation.");
+    if (row->status == 505) return STR("Send the request as HTTP/1.1 or HTTP/1.0.");
+    if (err->code == WOPR_E_DISK_FULL)
+        return STR("The server has no room to store this. Try again after the given time.");
     if (row->status == 503)
         return STR("The server is at capacity or shutting down. Try again after the given time.");
     if (row->status >= 500)
@@ -137,6 +140,18 @@ static struct str given_details(const struct error_row *row, const struct wopr_e
     return out;
 }
 
+/* Which shortage it is, of those that a client or its operator may know (ERR-5). */
+static void add_reason(struct buf *d, int code) {
+    const char *reason = code == WOPR_E_DISK_FULL   ? "storage_full"
+                         : code == WOPR_E_BUSY      ? "storage_busy"
+                         : code == WOPR_E_NO_MEMORY ? "out_of_memory"
+                         : code == WOPR_E_CLOSED    ? "shutting_down"
+                                                    : NULL;
+    if (reason == NULL) return;
+    more(d, "reason");
+    json_quote(d, str_c(reason));
+}
+
 void v1_error_envelope(const struct wopr_error *err, struct str correlation, struct buf *out,
                        int *status, int *retry_after_s) {
     const struct error_row *row = row_of(err->code);
@@ -148,6 +163,7 @@ void v1_error_envelope(const struct wopr_error *err, struct str correlation, str
     buf_adds(&d, str_trim(str_n(given.p + 1, given.n - 2)));
     if (strcmp(row->wire, "validation_error") == 0) add_fields(&d, given, err);
     int retry = add_retry(&d, given, row);
+    if (row->status == 503) add_reason(&d, err->code);
     if (row->status >= 500) {
         more(&d, "correlationId");
         json_quote(&d, correlation.n ? correlation : STR("unknown"));

@@ -147,8 +147,8 @@ int v1_mode_parse(struct str text, struct v1_mode *out, struct wopr_error *err) 
     return 0;
 }
 
-int v1_cursor_parse(struct str run_id, struct str text, bool is_header, int64_t *seq,
-                    struct wopr_error *err) {
+int v1_cursor_parse(struct str run_id, int64_t next_seq, struct str text, bool is_header,
+                    int64_t *seq, struct wopr_error *err) {
     size_t digits = 0;
     uint64_t v = 0;
     while (digits < text.n && text.p[digits] >= '0' && text.p[digits] <= '9') digits++;
@@ -157,8 +157,9 @@ int v1_cursor_parse(struct str run_id, struct str text, bool is_header, int64_t 
         *seq = str_u64(text, &v) && v <= (uint64_t)CURSOR_MAX ? (int64_t)v : CURSOR_MAX;
         return 0;
     }
-    if (text.n > 0 && event_id_parse(run_id, text, seq)) {
-        if (*seq > CURSOR_MAX) *seq = CURSOR_MAX;
+    int64_t named;
+    if (text.n > 0 && event_id_parse(run_id, text, &named) && named < next_seq) {
+        *seq = named;
         return 0;
     }
     int rc =
@@ -167,17 +168,6 @@ int v1_cursor_parse(struct str run_id, struct str text, bool is_header, int64_t 
     wopr_error_details(err, is_header ? "{\"header\":\"Last-Event-ID\"}"
                                       : "{\"parameter\":\"lastEventId\"}");
     return rc;
-}
-
-static bool contains_nocase(struct str s, struct str part) {
-    for (size_t i = 0; i + part.n <= s.n; i++)
-        if (str_eq_nocase(str_n(s.p + i, part.n), part)) return true;
-    return false;
-}
-
-bool v1_accept_json(struct str accept) {
-    return contains_nocase(accept, STR("application/json")) &&
-           !contains_nocase(accept, STR("text/event-stream"));
 }
 
 /* Appends one page; *next moves behind it.  1 = more may follow, 0 = the end of the log or of the

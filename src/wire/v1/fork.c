@@ -29,9 +29,13 @@ static int mode_read(struct str text, enum fork_mode *out, struct wopr_error *er
     return 0;
 }
 
+/* FORK-2.  A number that no sequence can have is not malformed: no log has it (RUN-31). */
 static int from_read(struct str raw, int64_t *out, struct wopr_error *err) {
-    int64_t seq = 0; /* FORK-2 */
-    if (raw.p && (!json_int(raw, &seq) || seq < 0))
+    int64_t seq = 0;
+    double large;
+    if (raw.p && !json_int(raw, &seq))
+        seq = json_double(raw, &large) && large >= 0x1p63 ? INT64_MAX : -1;
+    if (seq < 0)
         return v1_field_error(err, "fromSeq", "minimum",
                               "fromSeq must be a whole number, 0 or greater");
     *out = seq;

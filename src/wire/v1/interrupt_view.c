@@ -160,6 +160,10 @@ static void pending_render(struct jw *w, const struct interrupt_row *r, struct s
     buf_fini(&url);
 }
 
+static void cursor_render(struct jw *w, int64_t ms, struct str id, struct arena *a) {
+    jw_kstr(w, "nextCursor", arena_printf(a, "%lld-" STR_FMT, (long long)ms, STR_ARG(id)));
+}
+
 int v1_list_interrupts(struct http_call *c) {
     struct wopr_error err = {0};
     struct interrupt_filter f = {.tenant = c->who.tenant, .test_mode = c->who.test_mode};
@@ -180,10 +184,8 @@ int v1_list_interrupts(struct http_call *c) {
     jw_array(&w);
     for (size_t i = 0; i < n; i++) pending_render(&w, &l.v[i], http_base_url(c), now, c->arena);
     jw_end_array(&w);
-    if (l.n > n)
-        jw_kstr(&w, "nextCursor",
-                arena_printf(c->arena, "%lld-" STR_FMT, (long long)l.v[n - 1].requested_ms,
-                             STR_ARG(l.v[n - 1].interrupt_id)));
+    if (l.n > n) cursor_render(&w, l.v[n - 1].requested_ms, l.v[n - 1].interrupt_id, c->arena);
+    else if (l.next_id.n > 0) cursor_render(&w, l.next_ms, l.next_id, c->arena);
     jw_end_object(&w);
     return v1_reply_buf(c, 200, &b);
 }

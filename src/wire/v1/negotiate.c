@@ -4,7 +4,7 @@
  */
 #include "wire/v1/wire_int.h"
 
-enum { MAJOR_ABSENT = -1, MAJOR_MALFORMED = -2, FIRST_SEGMENT_MAX = 24 };
+enum { MAJOR_ABSENT = -1, MAJOR_MALFORMED = -2 };
 
 /* "1" or "1.0": digits without leading zeros, one optional minor. */
 static bool number(struct str s) {
@@ -31,14 +31,6 @@ static bool is_version_segment(struct str s) {
     return s.n >= 2 && s.p[0] == 'v' && str_u64(str_n(s.p + 1, s.n - 1), &v);
 }
 
-/* The first segment when it is a plain word, so that an error never repeats free text of the caller
- * (HTTP-14). */
-static bool plain_word(struct str s) {
-    for (size_t i = 0; i < s.n; i++)
-        if (!(s.p[i] >= 'a' && s.p[i] <= 'z') && s.p[i] != '-') return false;
-    return s.n > 0 && s.n <= FIRST_SEGMENT_MAX;
-}
-
 int v1_negotiate(void *ctx, struct str path, struct str version_header, struct wopr_error *err) {
     (void)ctx;
     int major = major_of(version_header), rc;
@@ -54,14 +46,16 @@ int v1_negotiate(void *ctx, struct str path, struct str version_header, struct w
         wopr_error_details(err, "{\"protocolVersions\":[\"" V1_PROTOCOL_VERSION "\"]}");
         return rc;
     }
-    struct str first, rest;
-    if (path.n > 0 && path.p[0] == '/') path = str_n(path.p + 1, path.n - 1);
-    if (!str_cut(path, '/', &first, &rest)) first = path;
+    char shown[HTTP_PATH_SHOWN_BYTES];
+    struct str first, rest, segments = path;
+    if (str_eq(path, STR("/"))) return 0; /* says where to begin */
+    if (path.n > 0 && path.p[0] == '/') segments = str_n(path.p + 1, path.n - 1);
+    if (!str_cut(segments, '/', &first, &rest)) first = segments;
     if (str_eq(first, STR("v1")) || str_eq(first, STR(".well-known"))) return 0;
     if (is_version_segment(first))
         return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such version prefix");
     rc = wopr_error_set(err, WOPR_E_VALIDATION, "the path must start with /v1/");
-    if (plain_word(first)) wopr_error_details(err, "{\"path\":\"/" STR_FMT "\"}", STR_ARG(first));
-    else wopr_error_details(err, "{\"path\":\"/\"}");
+    http_path_shown(path, shown);
+    wopr_error_details(err, "{\"path\":\"%s\"}", shown);
     return rc;
 }

@@ -4,6 +4,10 @@
 #include "base/clock.h"
 #include "wire/v1/wire_int.h"
 
+#include <stdio.h>
+
+enum { FORCE_DIGITS_SHOWN = 32 }; /* of a forced version that no range has */
+
 struct create_body {
     struct str workflow_id, inputs, tenant_id, scope_id, callback_url, configurable, tags, metadata;
 };
@@ -23,11 +27,23 @@ struct v1_force_range v1_force_range(void) {
     return (struct v1_force_range){CURRENT_ENGINE_VERSION - 1, CURRENT_ENGINE_VERSION + 1};
 }
 
-/* Digits alone, however many: a number that no range has. */
-static bool is_large(struct str text) {
+/* Digits alone, however many. */
+static bool is_number(struct str text) {
     for (size_t i = 0; i < text.n; i++)
         if (text.p[i] < '0' || text.p[i] > '9') return false;
     return text.n > 0;
+}
+
+static int force_refuse(struct str digits, struct v1_force_range range, struct wopr_error *err) {
+    int rc = wopr_error_set(err, WOPR_E_FORCE_VERSION_RANGE,
+                            "the forced engine version is outside the advertised range");
+    while (digits.n > 1 && digits.p[0] == '0') digits = str_n(digits.p + 1, digits.n - 1);
+    char requested[FORCE_DIGITS_SHOWN + sizeof "\"requested\":,"] = "";
+    if (digits.n <= FORCE_DIGITS_SHOWN)
+        (void)snprintf(requested, sizeof requested, "\"requested\":" STR_FMT ",", STR_ARG(digits));
+    wopr_error_details(err, "{%s\"supported\":{\"min\":%d,\"max\":%d}}", requested, (int)range.min,
+                       (int)range.max);
+    return rc;
 }
 
 /* VER-10.  The gate comes before a look at the value. */
@@ -40,21 +56,14 @@ static int force_read(struct http_call *c, struct engine_cmd *cmd, struct wopr_e
     if (!c->who.test_mode)
         return wopr_error_set(err, WOPR_E_FORCE_VERSION_FORBIDDEN,
                               "forcing an engine version needs a test key");
-    if (!str_u64(text, &v) && is_large(text)) v = INT32_MAX;
-    else if (!str_u64(text, &v)) {
+    if (!is_number(text)) {
         rc = wopr_error_set(err, WOPR_E_VALIDATION,
                             "X-Force-Engine-Version must be a non-negative integer");
         wopr_error_details(err, "{\"header\":\"X-Force-Engine-Version\"}");
         return rc;
     }
-    if (v > INT32_MAX) v = INT32_MAX;
-    if ((int32_t)v < range.min || (int32_t)v > range.max) {
-        rc = wopr_error_set(err, WOPR_E_FORCE_VERSION_RANGE,
-                            "the forced engine version is outside the advertised range");
-        wopr_error_details(err, "{\"requested\":%d,\"supported\":{\"min\":%d,\"max\":%d}}", (int)v,
-                           (int)range.min, (int)range.max);
-        return rc;
-    }
+    if (!str_u64(text, &v) || v > INT32_MAX || (int32_t)v < range.min || (int32_t)v > range.max)
+        return force_refuse(text, range, err);
     cmd->force_engine_version = true;
     cmd->shown_engine_version = (int32_t)v;
     return 0;
@@ -65,7 +74,7 @@ static int dedup_read(struct http_call *c, struct str scope_id, bool *enforce,
     struct str text = http_header(c, "X-Dedup");
     int rc;
     *enforce = false;
-    if (text.n == 0) return 0;
+    if (!text.p) return 0;
     if (!str_eq(text, STR("enforce"))) {
         rc = wopr_error_set(err, WOPR_E_VALIDATION, "the only value of X-Dedup is enforce");
         wopr_error_details(err, "{\"header\":\"X-Dedup\"}");
@@ -188,7 +197,9 @@ static int channels_age(struct run_view *view, int64_t now_ms, struct arena *a,
     return rc;
 }
 
-int v1_get_run(struct http_call *c) {
+/* The values of a run are no larger than its log: WOPR_E_TOO_BIG when that is longer than asked
+ * for, and nothing was answered. */
+static int snapshot_answer(struct http_call *c, int64_t log_bytes_max) {
     struct v1 *v = v1_of(c);
     struct wopr_error err = {0};
     struct run_view view;
@@ -197,14 +208,23 @@ int v1_get_run(struct http_call *c) {
     int rc = WOPR_E_NOT_FOUND;
     buf_init(&b, V1_SNAPSHOT_MAX);
     if (id.n == 0 || id.n > V1_ID_CHARS) wopr_error_set(&err, rc, "no such run");
-    else rc = store_run_view(v->store, c->who.tenant, c->who.test_mode, id, c->arena, &view, &err);
+    else
+        rc = store_run_view_of(v->store, c->who.tenant, c->who.test_mode, id, log_bytes_max,
+                               c->arena, &view, &err);
+    if (rc == WOPR_E_TOO_BIG) return rc;
     if (rc == 0) rc = v1_head_check(&view.head, &err);
     if (rc == 0) rc = v1_interrupt_show(c, &view, &err);
     if (rc == 0) rc = channels_age(&view, clock_wall_ms(), c->arena, &err);
     if (rc == 0) rc = v1_snapshot_render(&view, -1, clock_wall_ms(), &b, &err);
-    if (rc != 0) {
-        buf_fini(&b);
-        return v1_fail(c, &err);
-    }
-    return v1_reply_buf(c, 200, &b);
+    if (rc == 0) return v1_reply_buf(c, 200, &b);
+    buf_fini(&b);
+    return v1_fail(c, &err);
+}
+
+static void snapshot_there(struct http_call *c) { (void)snapshot_answer(c, INT64_MAX); }
+
+/* A large one does not keep the connection's thread. */
+int v1_get_run(struct http_call *c) {
+    int rc = snapshot_answer(c, V1_BYTES_HERE);
+    return rc == WOPR_E_TOO_BIG ? http_offload(c, snapshot_there) : rc;
 }

@@ -30,7 +30,7 @@ static int request_read(struct http_call *c, struct request *q, struct wopr_erro
         cursor = http_query(c, "lastEventId",
                             &q->resumes); /* host extension: EventSource sets no headers */
     if (!q->resumes) return 0;
-    return v1_cursor_parse(q->head.run_id, cursor, is_header, &q->after, err);
+    return v1_cursor_parse(q->head.run_id, q->head.next_seq, cursor, is_header, &q->after, err);
 }
 
 static int reply_json(struct http_call *c, const struct request *q) {
@@ -44,7 +44,15 @@ static int reply_json(struct http_call *c, const struct request *q) {
     return v1_reply_buf(c, 200, &b);
 }
 
+static void json_there(struct http_call *c) {
+    struct wopr_error err = {0};
+    struct request q = {0};
+    if (request_read(c, &q, &err) != 0) (void)v1_fail(c, &err);
+    else (void)reply_json(c, &q);
+}
+
 static void fold_free(void *state) { v1_fold_free(state); }
+static size_t fold_bytes(const void *state) { return v1_fold_bytes(state); }
 
 /* The run has ended and the cursor covers it: nothing with a greater sequence will come (SSE-28,
  * SSE-29). */
@@ -52,25 +60,14 @@ static bool covers_all(const struct request *q) {
     return run_status_final(q->head.status) && q->after + 1 >= q->head.next_seq;
 }
 
-static int reply_values(struct http_call *c, const struct request *q) {
+/* The fold starts at the beginning of the log whatever the cursor: here up to the cursor, by the
+ * stream from there on, in slices that keep no other connection waiting. */
+static int reply_values(struct http_call *c, const struct request *q, bool here) {
     struct wopr_error err = {0};
     struct v1_fold *f = NULL;
-    struct buf prelude;
-    buf_init(&prelude, V1_SNAPSHOT_MAX);
     int rc = v1_fold_new(v1_of(c), q->head.run_no, &f, &err);
-    if (rc == 0 && q->resumes) {
-        rc = v1_fold_to(f, q->after, &err);
-        int64_t covered = v1_fold_seq(f);
-        v1_fold_quiet_until(f, q->after);
-        if (rc == 0 && covered >= 0) rc = v1_fold_frame(f, covered, &prelude, &err); /* SSE-27 */
-    }
-    struct str frames = STR_NONE;
-    if (rc == 0 && prelude.len > 0) {
-        frames = arena_str(c->arena, buf_str(&prelude));
-        if (!frames.p)
-            rc = wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for the baseline snapshot");
-    }
-    buf_fini(&prelude);
+    if (rc == 0 && q->resumes) v1_fold_resume(f, q->after);
+    if (rc == 0 && !here) rc = v1_fold_to(f, q->after, &err);
     if (rc != 0) {
         v1_fold_free(f);
         return v1_fail(c, &err);
@@ -81,8 +78,33 @@ static int reply_values(struct http_call *c, const struct request *q) {
                             .fold = v1_fold_event,
                             .state = f,
                             .state_free = fold_free,
-                            .prelude = frames,
-                            .ended = covers_all(q)};
+                            .state_bytes = fold_bytes,
+                            /* It may have ended while it was folded: no further event tells. */
+                            .final = run_status_final(q->head.status) || v1_fold_ended(f)};
+    http_reply_stream(c, &s);
+    return HTTP_DONE;
+}
+
+static void values_there(struct http_call *c) {
+    struct wopr_error err = {0};
+    struct request q = {0};
+    if (request_read(c, &q, &err) != 0) (void)v1_fail(c, &err);
+    else (void)reply_values(c, &q, false);
+}
+
+/* A cursor beyond the log of a run that goes on: the stream reads from the end of the log, so that
+ * it sees the run end, and shows what comes behind the cursor (SSE-23, SSE-28). */
+static int reply_view(struct http_call *c, const struct request *q) {
+    int64_t last = q->head.next_seq - 1;
+    struct http_stream s = {.run_no = q->head.run_no,
+                            .run_id = q->head.run_id,
+                            .after_seq = q->after < last ? q->after : last,
+                            .quiet_until = q->after,
+                            .view = q->mode.values ? NULL : v1_view(q->mode.mask, q->buffer_ms > 0),
+                            .buffer_ms = (unsigned)q->buffer_ms,
+                            .final = run_status_final(q->head.status),
+                            .ended = covers_all(q),
+                            .none_is_204 = c->who.ticket_run_no > 0};
     http_reply_stream(c, &s);
     return HTTP_DONE;
 }
@@ -91,14 +113,13 @@ int v1_stream_events(struct http_call *c) {
     struct wopr_error err = {0};
     struct request q = {0};
     if (request_read(c, &q, &err) != 0) return v1_fail(c, &err);
-    if (v1_accept_json(http_header(c, "Accept"))) return reply_json(c, &q); /* HTTP-20 */
-    if (q.mode.values) return reply_values(c, &q);
-    struct http_stream s = {.run_no = q.head.run_no,
-                            .run_id = q.head.run_id,
-                            .after_seq = q.after,
-                            .view = v1_view(q.mode.mask, q.buffer_ms > 0),
-                            .buffer_ms = (unsigned)q.buffer_ms,
-                            .ended = covers_all(&q)};
-    http_reply_stream(c, &s);
-    return HTTP_DONE;
+    if (v1_accept_json(http_header(c, "Accept"))) /* HTTP-20 */
+        return q.head.next_seq > V1_EVENTS_HERE ? http_offload(c, json_there) : reply_json(c, &q);
+    if (c->who.ticket_run_no > 0 && covers_all(&q)) { /* it ends an EventSource: no 200 does */
+        http_reply(c, 204, STR_NONE);
+        return HTTP_DONE;
+    }
+    bool beyond = run_status_final(q.head.status) && q.after >= q.head.next_seq; /* SSE-28 */
+    if (!q.mode.values || beyond) return reply_view(c, &q);
+    return q.after > V1_EVENTS_HERE ? http_offload(c, values_there) : reply_values(c, &q, true);
 }

@@ -14,6 +14,7 @@ enum {
 /* Operation ids are those of api/openapi.yaml; routes of later work are absent and answer 404 by
  * the router. */
 static const struct http_op OPERATIONS[] = {
+    {"getIndex", "GET", "/", 0, OP_PUBLIC | OP_HEAD | OP_ADDRESS_LIMIT, 0, v1_get_index},
     {"getCapabilities", "GET", "/.well-known/openwop", 0, OP_PUBLIC | OP_HEAD | OP_ADDRESS_LIMIT, 0,
      v1_get_capabilities},
     {"getOpenApiSpec", "GET", "/v1/openapi.json", 0, OP_PUBLIC | OP_HEAD | OP_ADDRESS_LIMIT, 0,

@@ -13,7 +13,8 @@ struct v1_fold {
     struct run_origin origin;
     struct workflow *wf;
     struct run_state *state;
-    int64_t quiet_until;
+    int64_t quiet_until; /* resumed here: nothing is shown of what came before */
+    bool owes_baseline;  /* SSE-27: its snapshot is still to come */
 };
 
 /* The cached one when its hash is still the same. */
@@ -71,23 +72,40 @@ void v1_fold_free(struct v1_fold *f) {
     mem_free(f);
 }
 
-int64_t v1_fold_seq(const struct v1_fold *f) { return f->state->next_seq - 1; }
-void v1_fold_quiet_until(struct v1_fold *f, int64_t seq) { f->quiet_until = seq; }
+size_t v1_fold_bytes(const struct v1_fold *f) {
+    return arena_used(f->arena) + arena_used(f->scratch) + arena_used(f->state->arena) +
+           f->state->bytes;
+}
+
+/* A page of the log; *done when it is folded up to seq, or to its end. */
+static int fold_page(struct v1_fold *f, int64_t seq, bool *done, struct wopr_error *err) {
+    struct event_list page = {0};
+    arena_reset(f->scratch);
+    int rc = store_events(f->v->store, f->origin.head.run_no, f->state->next_seq, V1_PAGE_EVENTS,
+                          V1_PAGE_BYTES, f->scratch, &page, err);
+    *done = page.n == 0;
+    for (size_t i = 0; rc == 0 && i < page.n && !*done; i++) {
+        *done = page.v[i].seq > seq;
+        if (!*done) rc = run_state_apply(f->state, &page.v[i], err);
+    }
+    return rc;
+}
 
 int v1_fold_to(struct v1_fold *f, int64_t seq, struct wopr_error *err) {
-    struct event_list page = {0};
-    do {
-        arena_reset(f->scratch);
-        int rc = store_events(f->v->store, f->origin.head.run_no, f->state->next_seq,
-                              V1_PAGE_EVENTS, V1_PAGE_BYTES, f->scratch, &page, err);
-        if (rc != 0) return rc;
-        for (size_t i = 0; i < page.n; i++) {
-            if (page.v[i].seq > seq) return 0;
-            rc = run_state_apply(f->state, &page.v[i], err);
-            if (rc != 0) return rc;
-        }
-    } while (page.n > 0);
-    return 0;
+    int rc = 0;
+    for (bool done = false; rc == 0 && !done && f->state->next_seq <= seq;)
+        rc = fold_page(f, seq, &done, err);
+    arena_reset(f->scratch);
+    return rc;
+}
+
+int64_t v1_fold_seq(const struct v1_fold *f) { return f->state->next_seq - 1; }
+
+bool v1_fold_ended(const struct v1_fold *f) { return run_status_final(f->state->status); }
+
+void v1_fold_resume(struct v1_fold *f, int64_t seq) {
+    f->quiet_until = seq;
+    f->owes_baseline = true;
 }
 
 static struct str take(struct arena *a, struct buf *b) {
@@ -197,38 +215,50 @@ int v1_view_of_state(const struct run_state *s, const struct run_origin *o, int6
     return rc;
 }
 
-int v1_fold_snapshot(struct v1_fold *f, int64_t at_seq, int64_t now_ms, struct buf *out,
-                     struct wopr_error *err) {
+static int fold_snapshot(struct v1_fold *f, int64_t at_seq, int64_t now_ms, struct buf *out,
+                         struct wopr_error *err) {
     struct run_view view;
     arena_reset(f->scratch);
     int rc = v1_view_of_state(f->state, &f->origin, now_ms, f->scratch, &view, err);
-    if (rc != 0) return rc;
-    return v1_snapshot_render(&view, at_seq, now_ms, out, err);
+    if (rc == 0) rc = v1_snapshot_render(&view, at_seq, now_ms, out, err);
+    arena_reset(f->scratch); /* a stream may wait for hours before the next one */
+    return rc;
 }
 
-int v1_fold_frame(struct v1_fold *f, int64_t id, struct buf *out, struct wopr_error *err) {
+/* The snapshot of what is folded; never half a frame. */
+static int fold_frame(struct v1_fold *f, struct buf *out) {
+    struct wopr_error err;
+    size_t start = out->len;
+    int64_t seq = f->state->next_seq - 1;
     buf_addz(out, "id: ");
-    buf_add_i64(out, id);
+    buf_add_i64(out, seq);
     buf_addz(out, "\nevent: state.snapshot\ndata: ");
     /* CHAN-17: the time of a fold is that of its last event */
-    int rc = v1_fold_snapshot(f, v1_fold_seq(f), f->state->last_ts_ms, out, err);
-    if (rc != 0) return rc;
-    buf_addz(out, "\n\n");
-    return 0;
+    int rc = fold_snapshot(f, seq, f->state->last_ts_ms, out, &err);
+    if (rc == 0) buf_addz(out, "\n\n");
+    if (rc != 0 && !buf_failed(out)) {
+        out->len = start;
+        if (out->p) out->p[start] = '\0';
+    }
+    return rc;
+}
+
+static int baseline(struct v1_fold *f, struct buf *out) {
+    bool due = f->owes_baseline && f->state->next_seq > 0;
+    if (due) f->owes_baseline = false;
+    return due ? fold_frame(f, out) : 0;
 }
 
 int v1_fold_event(void *state, const struct event *e, struct buf *out) {
     struct v1_fold *f = state;
     struct wopr_error err;
-    if (e->seq < f->state->next_seq) return 0; /* folded before the stream began */
-    int rc = run_state_apply(f->state, e, &err);
+    if (!e) return baseline(f, out); /* the cursor is at the end of the log, or beyond it */
+    int rc = e->seq > f->quiet_until ? baseline(f, out) : 0; /* it was folded before */
+    if (rc == 0) rc = run_state_apply(f->state, e, &err);
     if (rc != 0) return rc;
-    if (e->seq <= f->quiet_until || !(event_modes(e->kind) & EV_MODE_V)) return 0;
-    size_t start = out->len;
-    rc = v1_fold_frame(f, e->seq, out, &err);
-    if (rc != 0 && !buf_failed(out)) { /* never half a frame */
-        out->len = start;
-        if (out->p) out->p[start] = '\0';
+    if (e->seq <= f->quiet_until) {
+        bool covered = e->seq == f->quiet_until || event_is_terminal(e->kind);
+        return covered ? baseline(f, out) : 0;
     }
-    return rc;
+    return event_modes(e->kind) & EV_MODE_V ? fold_frame(f, out) : 0;
 }

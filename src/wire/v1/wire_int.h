@@ -15,6 +15,8 @@
 #define V1_POLL_EVENTS_MAX  10000u              /* SSE-40 */
 #define V1_POLL_BYTES_MAX   (8u * 1024 * 1024)  /* SSE-40 */
 #define V1_PAGE_EVENTS      500u                /* events per store read */
+#define V1_BYTES_HERE       (128 * 1024)        /* a snapshot of a longer log does so too */
+#define V1_EVENTS_HERE      200                 /* a read of more leaves the connection's thread */
 #define V1_PAGE_BYTES       (1u * 1024 * 1024)
 #define V1_ARENA_MAX        (64u * 1024 * 1024) /* fold, pages, one at a time per request */
 #define V1_BUFFER_MS_MAX    5000u               /* SSE-31 */
@@ -38,6 +40,7 @@ struct v1 {
 };
 
 /* --- handlers, one per operation --- */
+int v1_get_index(struct http_call *c);
 int v1_get_capabilities(struct http_call *c);
 int v1_get_openapi(struct http_call *c);
 int v1_get_workflow(struct http_call *c);
@@ -119,11 +122,10 @@ struct v1_mode {
     bool values;
 };
 MUST_CHECK int v1_mode_parse(struct str text, struct v1_mode *out, struct wopr_error *err);
-/* Last-Event-ID (or lastEventId): digits or an eventId of the run; VALIDATION names the source
- * (SSE-28). */
-MUST_CHECK int v1_cursor_parse(struct str run_id, struct str text, bool is_header, int64_t *seq,
-                               struct wopr_error *err);
-bool v1_accept_json(struct str accept); /* HTTP-20, SSE-3 */
+/* Last-Event-ID (or lastEventId): digits, or the id of an event below next_seq; VALIDATION names
+ * the source (SSE-28). */
+MUST_CHECK int v1_cursor_parse(struct str run_id, int64_t next_seq, struct str text, bool is_header,
+                               int64_t *seq, struct wopr_error *err);
 /* mask 1..7; element: bare JSON for batches, else whole frames. */
 const struct log_view *v1_view(unsigned mask, bool element);
 /* {"events":[...],"isComplete":bool} from sequence `from`, bounded by SSE-40. */
@@ -133,24 +135,27 @@ MUST_CHECK int v1_events_json(struct v1 *v, const struct run_head *head, int64_t
  * (SSE-9). */
 void v1_one_line(struct buf *b, size_t offset);
 
+/* --- accept.c --- */
+/* application/json is named and text/event-stream is not (HTTP-20, SSE-3); q=0 is not named. */
+bool v1_accept_json(struct str accept);
+
 /* --- values.c: a run folded from its log --- */
 struct v1_fold;
 MUST_CHECK int v1_fold_new(struct v1 *v, int64_t run_no, struct v1_fold **out,
                            struct wopr_error *err);
-void v1_fold_free(struct v1_fold *f); /* takes NULL */
-/* Apply stored events up to and including seq (or the end of the log). */
+void v1_fold_free(struct v1_fold *f);          /* takes NULL */
+size_t v1_fold_bytes(const struct v1_fold *f); /* memory it has now */
+/* Apply stored events up to and including seq, or to the end of the log: takes long for a long one.
+ */
 MUST_CHECK int v1_fold_to(struct v1_fold *f, int64_t seq, struct wopr_error *err);
 int64_t v1_fold_seq(const struct v1_fold *f); /* last applied, -1 = none */
-/* at_seq -1: no atSeq member.  now_ms > 0: read-time TTL of channels (CHAN-17). */
-MUST_CHECK int v1_fold_snapshot(struct v1_fold *f, int64_t at_seq, int64_t now_ms, struct buf *out,
-                                struct wopr_error *err);
-/* The frame event: state.snapshot for the fold as it is. */
-MUST_CHECK int v1_fold_frame(struct v1_fold *f, int64_t id, struct buf *out,
-                             struct wopr_error *err);
-/* http_stream.fold: state is a struct v1_fold; frames only for V events after quiet_until (SSE-17).
+bool v1_fold_ended(const struct v1_fold *f);  /* the terminal event was applied */
+/* Show nothing up to seq but one snapshot there, or at the end of a log that is shorter (SSE-27).
+ */
+void v1_fold_resume(struct v1_fold *f, int64_t seq);
+/* http_stream.fold: state is a struct v1_fold; a frame state.snapshot for every V event (SSE-17).
  */
 int v1_fold_event(void *state, const struct event *e, struct buf *out);
-void v1_fold_quiet_until(struct v1_fold *f, int64_t seq);
 
 /* The definition a run was created with; a reference for the caller. */
 MUST_CHECK int v1_workflow_of(struct v1 *v, const struct run_origin *o, struct arena *scratch,

@@ -47,9 +47,9 @@ struct mini_suite {
 };
 void mini_add_test(struct mini_test *t);
 void mini_add_suite(struct mini_suite *s);
-/* Reports when !ok; ends the test process when fatal. */
-void mini_check(bool ok, bool fatal, const char *file, int line, const char *what,
-                const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* Reports a failed check; ends the test process when fatal. */
+void mini_failed(bool fatal, const char *file, int line, const char *what, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
 #define Test(s, n, ...)                                                                            \
     static void s##_##n##_impl(void);                                                              \
@@ -81,12 +81,13 @@ void mini_check(bool ok, bool fatal, const char *file, int line, const char *wha
     struct s##_suite_end_
 
 #define cr_malloc malloc
-#define cr_free free
+#define cr_free   free
 #define cr_make_param_array(type, array, len)                                                      \
     (struct criterion_test_params) { .size = sizeof(type), .params = (array), .length = (len) }
 
+/* What the message names is evaluated only after a failed check, and after the check. */
 #define MINI(ok, fatal, what, ...)                                                                 \
-    mini_check((ok), fatal, __FILE__, __LINE__, what, " " __VA_ARGS__)
+    ((ok) ? (void)0 : mini_failed(fatal, __FILE__, __LINE__, what, " " __VA_ARGS__))
 #define cr_assert(c, ...)              MINI(!!(c), true, #c, ##__VA_ARGS__)
 #define cr_expect(c, ...)              MINI(!!(c), false, #c, ##__VA_ARGS__)
 #define cr_assert_not(c, ...)          MINI(!(c), true, "not " #c, ##__VA_ARGS__)

@@ -1,6 +1,6 @@
 /* Expression language and edge conditions (WF-9, WF-10). */
-#include "base/clock.h"
 #include "domain/expr_int.h"
+#include "support/cpu_time.h"
 
 #include <criterion/criterion.h>
 
@@ -175,11 +175,11 @@ Test(expr, length_and_depth_are_bounded /* WF-10 */) {
 Test(expr, evil_patterns_and_searches_end_in_time /* WF-10 */) {
     struct arena *a = arena_new(1 << 24);
     struct str out;
-    uint64_t from = clock_mono_ms();
+    uint64_t from = cpu_time_ms();
     /* a backtracker without limits needs 2^40 steps here */
     int rc = evaluate("matches('aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!', '^(a+)+$')", a, &out);
     cr_expect(rc == WOPR_E_VALIDATION || (rc == 0 && str_eqc(out, "false")), "%d", rc);
-    cr_expect(clock_mono_ms() - from < 5000);
+    cr_expect(cpu_time_ms() - from < 5000);
     /* a naive search needs 10^10 steps here */
     size_t n = 400000;
     char *x = arena_alloc(a, n + 2), *y = arena_alloc(a, n / 2 + 3);
@@ -188,10 +188,10 @@ Test(expr, evil_patterns_and_searches_end_in_time /* WF-10 */) {
     x[0] = x[n + 1] = y[0] = y[n / 2 + 2] = '"';
     y[n / 2 + 1] = 'b';
     bool found = true;
-    from = clock_mono_ms();
+    from = cpu_time_ms();
     cr_expect(expr_contains(str_n(x, n + 2), str_n(y, n / 2 + 3), a, &found, NULL) == 0);
     cr_expect(!found);
-    cr_expect(clock_mono_ms() - from < 5000);
+    cr_expect(cpu_time_ms() - from < 5000);
     arena_free(a);
 }
 

@@ -2,6 +2,7 @@
 #include "domain/options.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 static const char *const PROVIDERS[] = {"openai", "anthropic", NULL};
 static const char *const BYOK[] = {"openai", NULL};
@@ -304,4 +305,55 @@ Test(inputs, many_refusals_fit_or_are_counted) {
     workflow_unref(w);
     buf_fini(&b);
     buf_fini(&in);
+}
+
+Test(options, a_recursion_limit_above_all_bounds_is_clamped /* CON-8, OPT-6 */) {
+    static const char *const LARGE[] = {"{\"recursionLimit\":9223372036854775808}",
+                                        "{\"recursionLimit\":1000000000000000000000}",
+                                        "{\"recursionLimit\":1e21}"};
+    struct wopr_error err;
+    struct run_options o;
+    for (size_t i = 0; i < sizeof LARGE / sizeof LARGE[0]; i++) {
+        cr_assert_eq(check(LARGE[i], NULL, NULL, NULL, false, &o, &err), 0, "%s", LARGE[i]);
+        cr_expect_eq(o.recursion_limit, RUN_LIMITS_DEFAULT.max_node_executions);
+    }
+    cr_expect_eq(check("{\"recursionLimit\":-1e21}", NULL, NULL, NULL, false, NULL, &err),
+                 WOPR_E_VALIDATION);
+}
+
+Test(options, refused_mock_providers_name_what_there_is /* 10-http-core 3.2, OPT-9, HTTP-14 */) {
+    static const char ALL[] =
+        "\"supportedProviders\":[\"stream-text\",\"tool-calls\",\"error\",\"usage-only\"]}";
+    static const struct {
+        const char *text;
+        bool test_key;
+        int want;
+        const char *asked;
+    } T[] = {
+        {"{\"mockProvider\":{\"id\":\"no-such\"}}", true, WOPR_E_MOCK_UNSUPPORTED,
+         "{\"requestedProvider\":\"no-such\","},
+        {"{\"mockProvider\":{\"id\":\"stream-text\"}}", false, WOPR_E_MOCK_FORBIDDEN,
+         "{\"requestedProvider\":\"stream-text\","},
+        {"{\"mockProvider\":{\"id\":\"hk_live_1 \\\"x\"}}", true, WOPR_E_MOCK_UNSUPPORTED, "{"},
+        {"{\"mockProvider\":7}", false, WOPR_E_MOCK_FORBIDDEN, "{"}};
+    struct wopr_error err;
+    for (size_t i = 0; i < sizeof T / sizeof T[0]; i++) {
+        char want[256];
+        snprintf(want, sizeof want, "%s%s", T[i].asked, ALL);
+        cr_expect_eq(check(T[i].text, NULL, NULL, NULL, T[i].test_key, NULL, &err), T[i].want);
+        cr_expect_str_eq(err.details, want);
+    }
+}
+
+Test(options, how_metadata_is_printed_does_not_count /* OPT-12 */) {
+    static char text[3 * 8192];
+    struct wopr_error err;
+    size_t n = 0;
+    n += (size_t)snprintf(text, sizeof text, "{\n\t\"a \\\" b\" : \"");
+    size_t head = n - 4; /* without line break, tab and two blanks */
+    while (n < head + 4 + 8192 - head - 2) text[n++] = ' '; /* inside a string they count */
+    snprintf(text + n, sizeof text - n, "\"%*s}", 9000, "\r\n");
+    cr_expect_eq(check(NULL, NULL, text, NULL, false, NULL, &err), 0, "%s", err.details);
+    snprintf(text + n, sizeof text - n, " \"%*s}", 9000, "\r\n");
+    cr_expect_eq(check(NULL, NULL, text, NULL, false, NULL, &err), WOPR_E_VALIDATION);
 }

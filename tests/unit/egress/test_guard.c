@@ -44,6 +44,11 @@ Test(guard, an_ipv6_address_is_judged_by_what_it_carries /* HOOK-17 */) {
                                           "::ffff:10.0.0.1",
                                           "::ffff:127.0.0.1",
                                           "64:ff9b::10.1.2.3",
+                                          "64:ff9b::1.1.1.1",
+                                          "::ffff:0:1.1.1.1",
+                                          "::5efe:1.1.1.1",
+                                          "::ffff:168.63.129.16",
+                                          "2002:a83f:8110::1",
                                           "2002:a00:1::1",
                                           "fe80::1",
                                           "fc00::1",
@@ -51,8 +56,7 @@ Test(guard, an_ipv6_address_is_judged_by_what_it_carries /* HOOK-17 */) {
                                           "ff02::1",
                                           "2001:db8::1",
                                           "::127.0.0.1"};
-    static const char *const fine[] = {"2606:4700::1", "::ffff:1.1.1.1", "64:ff9b::1.1.1.1",
-                                       "2002:101:101::1"};
+    static const char *const fine[] = {"2606:4700::1", "::ffff:1.1.1.1", "2002:101:101::1"};
     bool listed;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         cr_expect_not(ok6(refused[i], &none, &listed), "%s", refused[i]);

@@ -88,7 +88,7 @@ static int wait_a_slice(sem_t *sem) {
     return rc;
 }
 
-static int wait_sem(sem_t *sem) {
+int world_wait_sem(sem_t *sem) {
     int rc = -1;
     for (int i = 0; rc != 0 && i < (VIRTUAL ? WAIT_S * 1000 / SLICE_MS : 1); i++)
         rc = wait_a_slice(sem);
@@ -348,7 +348,7 @@ void call_key(struct call *c, const char *key, const char *body) {
 void call_send(struct call *c) { engine_submit(W.engine, &c->cmd); }
 
 void call_wait(struct call *c) {
-    cr_assert_eq(wait_sem(&c->done), 0, "a command was not answered");
+    cr_assert_eq(world_wait_sem(&c->done), 0, "a command was not answered");
 }
 
 void call_do(struct call *c) {
@@ -432,7 +432,7 @@ void world_wait_more(const struct run_head *h) {
     sem_init(&more, 0, 0);
     cr_assert_eq(log_wait(W.log, h->run_no, h->next_seq - 1, wake, &more, &w, &err), 0, "%s",
                  err.message);
-    int rc = wait_sem(&more);
+    int rc = world_wait_sem(&more);
     log_wait_cancel(w);
     sem_destroy(&more);
     cr_assert_eq(rc, 0, "nothing happens any more");

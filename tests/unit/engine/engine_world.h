@@ -65,6 +65,7 @@ enum run_status world_wait_final(struct str run_id);
 void world_wait_status(struct str run_id, enum run_status status);
 /* Until the log holds an event of this kind (n-th, from 1). */
 void world_wait_event(struct str run_id, enum ev_kind kind, unsigned n);
+int world_wait_sem(sem_t *sem); /* 0 = posted; time that is virtual goes on meanwhile */
 void world_wait_more(const struct run_head *h); /* until the log is longer than h saw */
 struct event_list world_events(struct str run_id);
 unsigned world_count(struct str run_id, enum ev_kind kind);

@@ -409,10 +409,18 @@ Test(engine_fork,
     }
 }
 
-Test(engine_fork, a_paused_cut_goes_on_after_a_crash /* FORK-3, STORE-35 */) {
+static void up_virtual(void) {
+    world_virtual_time();
+    world_up();
+}
+TestSuite(engine_fork_time, .init = up_virtual, .fini = world_down);
+
+Test(engine_fork_time, a_paused_cut_goes_on_after_a_crash /* FORK-3, STORE-35 */) {
+    world_time_stop(true); /* the delay is not over before the pause */
     struct str r = start(NODE("d", "core.delay", "\"ms\":20", ""), 0, 0);
     world_wait_event(r, EV_NODE_STARTED, 1);
     cr_assert_eq(world_pause(r, DRAIN_CURRENT_NODE), 0);
+    world_time_stop(false);
     int64_t n = world_head(r).next_seq;
     for (int i = 0; i < 6; i++) {
         struct str f = fork_run(r, i % 2 ? FORK_BRANCH : FORK_REPLAY, n - 1);

@@ -76,7 +76,7 @@ Test(engine_fork_long, a_host_that_ends_while_it_copies_leaves_nothing /* FORK-9
 static void purge_source(void *ctx, struct store *s) {
     struct wopr_error err;
     int64_t deleted;
-    cr_expect_eq(store_purge_runs(s, INT64_MAX, 1, 1, &deleted, &err), 0);
+    cr_expect_eq(store_purge_runs(s, INT64_MAX, 1, 1, &deleted, NULL, &err), 0);
     sem_post(ctx);
 }
 

@@ -273,13 +273,13 @@ Test(engine_peers, a_follower_hears_of_each_event /* STORE-16 */) {
     cr_assert_eq(log_reader_next(reader, &piece, &err), 0, "nothing yet");
     world_time_skip(61000);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
-    while (sem_wait(&bell) != 0) continue;
+    cr_assert_eq(world_wait_sem(&bell), 0, "the follower hears of the end");
     size_t got = 0;
     for (bool end = false; !end;) {
         int rc = log_reader_next(reader, &piece, &err);
         cr_assert_geq(rc, 0);
         if (rc == 0) {
-            while (sem_wait(&wake) != 0) continue;
+            cr_assert_eq(world_wait_sem(&wake), 0);
             continue;
         }
         for (size_t i = 0; i < piece.events_nr; i++, got++) {

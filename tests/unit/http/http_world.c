@@ -36,6 +36,11 @@ static const struct {
              {WOPR_E_IDEM_IN_FLIGHT, 409, "idempotency_in_flight"},
              {WOPR_E_IDEM_CONFLICT, 409, "idempotency_key_conflict"},
              {WOPR_E_BODY_TOO_LARGE, 413, "payload_too_large"},
+             {WOPR_E_TARGET_TOO_LONG, 414, "validation_error"},
+             {WOPR_E_HEAD_TOO_LARGE, 431, "validation_error"},
+             {WOPR_E_HEAD_TIMEOUT, 408, "validation_error"},
+             {WOPR_E_CODING_UNKNOWN, 501, "not_implemented"},
+             {WOPR_E_HTTP_VERSION, 505, "not_implemented"},
              {WOPR_E_MEDIA_TYPE, 415, "unsupported_media_type"},
              {WOPR_E_RATE_LIMITED, 429, "rate_limited"},
              {WOPR_E_UNAVAILABLE, 503, "service_unavailable"},
@@ -212,7 +217,60 @@ static const struct log_view FRAMES = {1, frame, NULL}, ELEMENTS = {2, element, 
 
 static int fold(void *state, const struct event *e, struct buf *out) {
     int *n = state;
+    if (!e) return 0;
     buf_addf(out, "id: %lld\ndata: %d\n\n", (long long)e->seq, ++*n);
+    return 0;
+}
+
+/* Each event doubles the state. */
+static int fold_state(void *state, const struct event *e, struct buf *out) {
+    size_t *n = state;
+    if (!e) return 0;
+    *n *= 2;
+    buf_addf(out, "id: %lld\ndata: %zu\n\n", (long long)e->seq, *n);
+    return 0;
+}
+
+/* An answer of n bytes, which the call owns. */
+static int on_big(struct http_call *c) {
+    size_t n = (size_t)number(c, "n", 0);
+    char *p = mem_alloc(n);
+    memset(p, 'x', n);
+    c->user = p;
+    c->user_free = mem_free;
+    http_reply(c, 200, str_n(p, n));
+    return HTTP_DONE;
+}
+
+static void read_long(struct http_call *c) { (void)on_hold(c); }
+static int on_long(struct http_call *c) { return http_offload(c, read_long); }
+
+static int on_upload(struct http_call *c) {
+    http_reply(c, 200, STR("{}"));
+    return HTTP_DONE;
+}
+
+static size_t state_bytes(const void *state) { return *(const size_t *)state; }
+
+/* A stream whose state says how large it is. */
+static int on_state(struct http_call *c) {
+    size_t *n = MEM_NEW(size_t);
+    *n = (size_t)number(c, "n", 0);
+    struct http_stream s = {.run_no = number(c, "no", 0),
+                            .run_id = http_param(c, "runId"),
+                            .after_seq = -1,
+                            .final = number(c, "final", 0) == 1,
+                            .fold = fold_state,
+                            .state = n,
+                            .state_free = mem_free,
+                            .state_bytes = state_bytes};
+    http_reply_stream(c, &s);
+    return HTTP_DONE;
+}
+
+static int fold_end(void *state, const struct event *e, struct buf *out) {
+    (void)state;
+    if (e && event_is_terminal(e->kind)) buf_addf(out, "id: %lld\n\n", (long long)e->seq);
     return 0;
 }
 
@@ -221,12 +279,14 @@ static int on_events(struct http_call *c) {
                             .run_id = http_param(c, "runId"),
                             .after_seq = number(c, "after", -1),
                             .buffer_ms = (unsigned)number(c, "buf", 0),
-                            .prelude = http_query(c, "prelude", NULL),
+                            .quiet_until = number(c, "quiet", -1),
+                            .final = number(c, "final", 0) == 1,
+                            .none_is_204 = number(c, "none204", 0) == 1,
                             .ended = number(c, "ended", 0) == 1};
     s.view = s.buffer_ms > 0 ? &ELEMENTS : &FRAMES;
-    if (number(c, "fold", 0) == 1) {
+    if (number(c, "fold", 0) > 0) { /* 1: every event is shown; 2: the end alone */
         s.view = NULL;
-        s.fold = fold;
+        s.fold = number(c, "fold", 0) == 1 ? fold : fold_end;
         s.state = MEM_NEW(int);
         s.state_free = mem_free;
     }
@@ -250,6 +310,10 @@ static const struct http_op OPS[] = {
     {"cancel", "POST", "/v1/runs/{runId}/cancel", SCOPE_RUNS_CANCEL, OP_BODY_OPTIONAL, 1024,
      on_show},
     {"events", "GET", "/v1/runs/{runId}/events", SCOPE_RUNS_READ, OP_TICKET, 0, on_events},
+    {"big", "GET", "/v1/big", SCOPE_RUNS_READ, 0, 0, on_big},
+    {"long", "GET", "/v1/long", SCOPE_RUNS_READ, 0, 0, on_long},
+    {"upload", "POST", "/v1/upload", SCOPE_RUNS_CREATE, OP_IDEMPOTENT, 1 << 20, on_upload},
+    {"state", "GET", "/v1/runs/{runId}/state", SCOPE_RUNS_READ, 0, 0, on_state},
     {"poll", "GET", "/v1/runs/{runId}/events/poll", SCOPE_RUNS_READ, 0, 0, on_poll},
     {"ticket", "POST", "/v1/runs/{runId}/ticket", SCOPE_RUNS_READ, OP_BODY_OPTIONAL, 1024,
      on_ticket},
@@ -545,6 +609,10 @@ bool hear_until(struct client *c, const char *text) {
 }
 
 bool hear_end(struct client *c) {
+    const char *length = c->chunked ? NULL : header_of(c, "Content-Length");
+    size_t n = length ? strtoul(length, NULL, 10) : 0;
+    while (c->body.len < n)
+        if (!take_chunk(c)) return false;
     while (c->chunked && !c->ended)
         if (!take_chunk(c)) return false;
     return true;

@@ -137,15 +137,68 @@ Test(http_route, trace_context_comes_back_with_a_new_span /* HTTP-12 */) {
     cr_expect_eq(strncmp(out, IN, 36), 0);
     cr_expect_neq(strncmp(out, IN, 52), 0);
     hang_up(c);
-    c = ask("GET", "/v1/ping", "traceparent: 00-0-0-0\r\n", NULL);
-    cr_expect_null(header_of(c, "traceparent"));
-    hang_up(c);
 }
 
-Test(http_route, base_url_comes_from_a_sane_host_header /* RUN-4 */) {
-    struct client *c = ask("GET", "/v1/runs/x", bearer(), NULL);
-    cr_expect(body_has(c, "\"base\":\"http://host.example\""));
-    hang_up(c);
+Test(http_route, without_a_valid_trace_context_a_new_trace_begins /* HTTP-12 OBS-3 F14 */) {
+    static const char *const HEADERS[] = {NULL, "traceparent: 00-0-0-0\r\n"};
+    char first[64] = "";
+    for (size_t i = 0; i < 2; i++) {
+        struct client *c = ask("GET", "/v1/ping", HEADERS[i], NULL);
+        const char *out = header_of(c, "traceparent");
+        cr_assert_not_null(out);
+        cr_expect_eq(strlen(out), 55u);
+        cr_expect_eq(strncmp(out, "00-", 3), 0);
+        cr_expect_eq(strcmp(out + 52, "-00"), 0, "nothing is recorded of it");
+        cr_expect_neq(strncmp(out, first, 35), 0, "a trace of its own");
+        snprintf(first, sizeof first, "%s", out);
+        hang_up(c);
+    }
+}
+
+Test(http_route, a_trace_context_of_a_later_version_is_read_as_version_00 /* HTTP-12 */) {
+    static const char HEAD[] = "-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-";
+    static const struct {
+        const char *version, *rest, *flags; /* flags that come back; NULL: ignored */
+    } CASES[] = {{"01", "01", "01"},   {"cc", "03-what-the-future-will-be-like", "01"},
+                 {"01", "fe", "00"},   {"01", "01-", "01"},
+                 {"01", "01.x", NULL}, {"ff", "01", NULL},
+                 {"0G", "01", NULL},   {"00", "01-more", NULL},
+                 {"01", "0", NULL}};
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        char header[160];
+        snprintf(header, sizeof header, "traceparent: %s%s%s\r\n", CASES[i].version, HEAD,
+                 CASES[i].rest);
+        struct client *c = ask("GET", "/v1/ping", header, NULL);
+        const char *out = header_of(c, "traceparent");
+        cr_assert_not_null(out);
+        cr_expect_eq(strlen(out), 55u);
+        cr_expect_eq(memcmp(out, "00", 2), 0);
+        cr_expect_eq(memcmp(out + 2, HEAD, 34) == 0, CASES[i].flags != NULL, "%s", header);
+        if (CASES[i].flags) cr_expect_str_eq(out + 53, CASES[i].flags);
+        hang_up(c);
+    }
+}
+
+Test(http_route, every_answer_names_its_request /* F14 ERR-4 */) {
+    static const struct {
+        const char *method, *path;
+        int status;
+    } CASES[] = {{"GET", "/v1/ping", 200},
+                 {"GET", "/v1/none", 404},
+                 {"POST", "/v1/echo", 401},
+                 {"DELETE", "/v1/ping", 405},
+                 {"GET", "/v1/silent", 500}};
+    char before[64] = "";
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct client *c = ask(CASES[i].method, CASES[i].path, NULL, NULL);
+        const char *id = header_of(c, "X-Request-Id");
+        cr_expect_eq(c->status, CASES[i].status, "%s: %d", CASES[i].path, c->status);
+        cr_assert_not_null(id, "%s", CASES[i].path);
+        cr_expect_eq(strncmp(id, "req-", 4), 0);
+        cr_expect_str_neq(id, before);
+        snprintf(before, sizeof before, "%s", id);
+        hang_up(c);
+    }
 }
 
 Test(http_route, connections_are_kept /* HTTP-21 */) {

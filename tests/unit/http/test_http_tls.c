@@ -46,7 +46,9 @@ static void make_certificate(void) {
 }
 
 static void with_tls(struct http_config *cfg) {
+    static const char *const allowed[] = {"h", NULL};
     make_certificate();
+    cfg->allowed_hosts = allowed;
     cfg->tls_cert_file = cert_path;
     cfg->tls_key_file = key_path;
 }
@@ -87,6 +89,88 @@ Test(http_tls, requests_and_streams_work_behind_tls, .timeout = 60) {
     gnutls_deinit(s);
     gnutls_certificate_free_credentials(cred);
     hang_up(c);
+    world_down();
+    unlink(cert_path);
+    unlink(key_path);
+}
+
+static bool shakes_hands(const char *priorities, const char **version) {
+    struct client *c = dial();
+    gnutls_session_t s;
+    gnutls_certificate_credentials_t cred;
+    gnutls_certificate_allocate_credentials(&cred);
+    gnutls_init(&s, GNUTLS_CLIENT);
+    cr_assert_eq(gnutls_priority_set_direct(s, priorities, NULL), 0, "%s", priorities);
+    gnutls_credentials_set(s, GNUTLS_CRD_CERTIFICATE, cred);
+    gnutls_transport_set_int(s, c->fd);
+    int rc;
+    do rc = gnutls_handshake(s);
+    while (rc < 0 && gnutls_error_is_fatal(rc) == 0);
+    *version = gnutls_protocol_get_name(gnutls_protocol_get_version(s));
+    gnutls_deinit(s);
+    gnutls_certificate_free_credentials(cred);
+    hang_up(c);
+    return rc == 0;
+}
+
+Test(http_tls, old_versions_and_weak_ciphers_are_refused /* RFC 8996, RFC 9325 */, .timeout = 60) {
+    static const struct {
+        const char *offer, *version; /* version NULL: refused */
+    } ROWS[] = {
+        {"NORMAL:-VERS-ALL:+VERS-TLS1.3", "TLS1.3"},
+        {"NORMAL:-VERS-ALL:+VERS-TLS1.2", "TLS1.2"},
+        {"NORMAL", "TLS1.3"},
+        {"LEGACY:-VERS-ALL:+VERS-TLS1.1:%VERIFY_ALLOW_SIGN_WITH_SHA1", NULL},
+        {"LEGACY:-VERS-ALL:+VERS-TLS1.0:%VERIFY_ALLOW_SIGN_WITH_SHA1", NULL},
+        {"NORMAL:-VERS-ALL:+VERS-TLS1.2:-CIPHER-ALL:+AES-128-CBC:+AES-256-CBC", NULL},
+    };
+    world_up(with_tls);
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        const char *version = NULL;
+        bool ok = shakes_hands(ROWS[i].offer, &version);
+        cr_expect_eq(ok, ROWS[i].version != NULL, "%s", ROWS[i].offer);
+        if (ok && ROWS[i].version) cr_expect_str_eq(version, ROWS[i].version);
+    }
+    world_down();
+    unlink(cert_path);
+    unlink(key_path);
+}
+
+/* What a client says is judged behind TLS as it is before it, however its records are cut. */
+Test(http_tls, pipelines_and_single_bytes_and_refusals_work_behind_tls, .timeout = 60) {
+    world_up(with_tls);
+    for (size_t piece = 1; piece < 2000; piece *= 7) {
+        struct client *c = dial();
+        gnutls_session_t s;
+        gnutls_certificate_credentials_t cred;
+        gnutls_certificate_allocate_credentials(&cred);
+        gnutls_init(&s, GNUTLS_CLIENT);
+        gnutls_set_default_priority(s);
+        gnutls_credentials_set(s, GNUTLS_CRD_CERTIFICATE, cred);
+        gnutls_transport_set_int(s, c->fd);
+        cr_assert_eq(gnutls_handshake(s), 0);
+        char text[2048];
+        size_t n = (size_t)snprintf(
+            text, sizeof text,
+            "GET /v1/runs/one HTTP/1.1\r\nHost: h\r\n%s\r\n"
+            "POST /v1/echo HTTP/1.1\r\nHost: h\r\n%sContent-Length: 9\r\n\r\n{\"two\":2}"
+            "POST /v1/echo HTTP/1.1\r\nHost: h\r\n%sTransfer-Encoding: chunked\r\n\r\n"
+            "4\r\n{\"th\r\n7\r\nree\":3}\r\n0\r\n\r\n"
+            "GET /v1/runs/four HTTP/1.1\r\nHost : h\r\n\r\n",
+            bearer(), bearer(), bearer());
+        for (size_t at = 0; at < n; at += piece) {
+            size_t k = piece < n - at ? piece : n - at;
+            cr_assert_eq(gnutls_record_send(s, text + at, k), (ssize_t)k);
+        }
+        cr_expect(tls_until(s, c, "\"id\":\"one\""), "in pieces of %zu", piece);
+        cr_expect(tls_until(s, c, "{\"two\":2}"), "in pieces of %zu", piece);
+        cr_expect(tls_until(s, c, "{\"three\":3}"), "in pieces of %zu", piece);
+        cr_expect(tls_until(s, c, "HTTP/1.1 400"), "in pieces of %zu", piece);
+        cr_expect_not(tls_until(s, c, "never"), "the end");
+        gnutls_deinit(s);
+        gnutls_certificate_free_credentials(cred);
+        hang_up(c);
+    }
     world_down();
     unlink(cert_path);
     unlink(key_path);

@@ -123,6 +123,23 @@ static size_t drain(struct log_reader *r, bool even) {
     return n;
 }
 
+Test(log, a_reader_of_an_ended_run_stands_in_no_topic /* SSE-24 */) {
+    struct log_reader *r = NULL;
+    struct log_stats st;
+    int64_t no = fresh("run_1", 600); /* three pages */
+    cr_assert_eq(append(kit_append(no, 600, 1, true), NULL), 0);
+    cr_assert_eq(log_reader_open(w.l, no, STR("run_1"), 9, &EVEN, NULL, NULL, &r, &w.k.err), 0);
+    wopr_log_stats(w.l, &st);
+    cr_expect_eq(st.readers, 1u);
+    cr_expect_eq(st.topics, 0u);
+    cr_expect_eq(drain(r, true), 591u);
+    cr_expect_eq(drain(r, true), 0u, "the end stays the end");
+    log_reader_close(r);
+    wopr_log_stats(w.l, &st);
+    cr_expect_eq(st.readers, 0u);
+    cr_expect_eq(st.behind, 0u);
+}
+
 Test(log, a_reader_goes_from_backfill_to_live /* STORE-5, SSE-14 */) {
     struct bell b = BELL;
     int64_t no = fresh("run_1", 5);
@@ -255,6 +272,45 @@ static void swap_log(const struct log_config *cfg, bool start) {
     wopr_log_stop(w.l);
     wopr_log_free(w.l);
     log_up(cfg, start);
+}
+
+static int queue_for(struct str tenant, struct bell *b, size_t payload) {
+    static int n;
+    char id[24];
+    snprintf(id, sizeof id, "run_q%d", n++);
+    struct plan *p = kit_create(id, 0);
+    p->create->meta.tenant = tenant;
+    kit_events(p, 1, false, payload);
+    int rc = log_append(w.l, p, on_done, b);
+    if (rc != 0) plan_unref(p);
+    return rc;
+}
+
+Test(log, the_flood_of_one_tenant_leaves_room_in_the_queue_for_others /* S7, root 3 */) {
+    struct bell b = BELL;
+    swap_log(&(struct log_config){.queue_max = 16}, false);
+    for (int i = 0; i < 12; i++) cr_assert_eq(queue_for(STR("a"), &b, 40), 0);
+    cr_expect_eq(queue_for(STR("a"), &b, 40), WOPR_E_UNAVAILABLE);
+    for (int i = 0; i < 3; i++) cr_expect_eq(queue_for(STR("b"), &b, 40), 0);
+    cr_expect_eq(log_side(w.l, side_park, &b), 0, "leases too");
+    cr_expect_eq(queue_for(STR("b"), &b, 40), WOPR_E_UNAVAILABLE);
+    cr_assert_eq(wopr_log_start(w.l, &w.k.err), 0);
+    wopr_log_stop(w.l);
+    cr_expect_eq(b.rings, 16);
+}
+
+Test(log, the_queue_is_bounded_by_bytes_but_takes_any_plan_when_it_is_empty /* S6, root 3 */) {
+    struct bell b = BELL;
+    struct log_stats s;
+    swap_log(&(struct log_config){.queue_bytes_max = 100000}, false);
+    cr_assert_eq(queue_for(STR("a"), &b, 200000), 0);
+    cr_expect_eq(queue_for(STR("b"), &b, 40), WOPR_E_UNAVAILABLE);
+    wopr_log_stats(w.l, &s);
+    cr_expect(s.queue_bytes > 200000 && s.queue_bytes_max == 100000);
+    cr_assert_eq(wopr_log_start(w.l, &w.k.err), 0);
+    wopr_log_stop(w.l);
+    wopr_log_stats(w.l, &s);
+    cr_expect_eq(s.queue_bytes, 0u);
 }
 
 Test(log, a_full_queue_refuses_and_loses_nothing) {

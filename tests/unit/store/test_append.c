@@ -265,8 +265,10 @@ Test(append, a_retry_gets_the_stored_answer /* IDEM-5, IDEM-10, IDEM-12 */) {
     cr_assert_eq(store_count(w.s, &c, &w.err), 0);
     cr_assert(c.runs == 1 && c.runs_open == 1 && c.events == 1 && c.bytes > 0);
     struct idem_response r;
-    struct idem_key key = {KIT_TENANT, STR("createRun"), sha256_of(STR("k")),
-                           sha256_of(STR("{\"one\":1}"))};
+    struct idem_key key = {.tenant = KIT_TENANT,
+                           .operation_id = STR("createRun"),
+                           .key = sha256_of(STR("k")),
+                           .digest = sha256_of(STR("{\"one\":1}"))};
     cr_assert_eq(store_idem_find(w.s, &key, clock_wall_ms(), w.a, &r, &w.err), 0);
     cr_assert_eq(r.status, 201);
     key.digest = sha256_of(STR("other"));
@@ -306,9 +308,9 @@ Test(append, a_transient_answer_gives_way /* IDEM-9 */) {
     cr_assert(p->idem_hit && p->idem_response.status == 201);
     plan_unref(p);
     int64_t n;
-    cr_assert_eq(store_purge_idempotency(w.s, clock_wall_ms(), 10, &n, &w.err), 0);
+    cr_assert_eq(store_purge_idempotency(w.s, clock_wall_ms(), 10, &n, NULL, &w.err), 0);
     cr_assert_eq(n, 0, "kept for a day (IDEM-6)");
-    cr_assert_eq(store_purge_idempotency(w.s, clock_wall_ms() + 90000000, 10, &n, &w.err), 0);
+    cr_assert_eq(store_purge_idempotency(w.s, clock_wall_ms() + 90000000, 10, &n, NULL, &w.err), 0);
     cr_assert_eq(n, 1);
 }
 

@@ -87,10 +87,10 @@ Test(store_children, outlive_retention_while_their_parent_may_ask /* STORE-44 */
     const int64_t ended = 1700000000500;
     int64_t p = kit_run(&w, "run_p", 1), n;
     end_run(child_run("run_a", "run_p", CHILD_AWAITED));
-    cr_assert_eq(store_purge_runs(w.s, ended + 1, ended + 2, 10, &n, &w.err), 0);
+    cr_assert_eq(store_purge_runs(w.s, ended + 1, ended + 2, 10, &n, NULL, &w.err), 0);
     cr_expect_eq(n, 0);
     end_run(p);
-    cr_assert_eq(store_purge_runs(w.s, ended + 1, ended + 2, 10, &n, &w.err), 0);
+    cr_assert_eq(store_purge_runs(w.s, ended + 1, ended + 2, 10, &n, NULL, &w.err), 0);
     cr_expect_eq(n, 2);
 }
 

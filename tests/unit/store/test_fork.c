@@ -168,8 +168,8 @@ Test(store_fork, an_old_run_replayed_today_is_kept_as_long_as_others /* STORE-44
     struct plan *p = kit_append(no, 5, 1, true);
     p->update.completed_ms = 1000; /* the source's time */
     cr_assert_eq(kit_apply(&w, p), 0);
-    cr_assert_eq(store_purge_runs(w.s, 2000, 2000, 10, &deleted, &w.err), 0);
+    cr_assert_eq(store_purge_runs(w.s, 2000, 2000, 10, &deleted, NULL, &w.err), 0);
     cr_expect_eq(deleted, 0);
-    cr_assert_eq(store_purge_runs(w.s, 1700000000001, 2000, 10, &deleted, &w.err), 0);
+    cr_assert_eq(store_purge_runs(w.s, 1700000000001, 2000, 10, &deleted, NULL, &w.err), 0);
     cr_expect_eq(deleted, 1);
 }

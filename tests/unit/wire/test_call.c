@@ -107,8 +107,9 @@ Test(wire_call, validators_compare_weakly_and_in_lists /* CAP-30 */) {
 }
 
 Test(wire_call, callbacks_are_absolute_http_uris /* RUN-1 */) {
-    static const char *const GOOD[] = {"https://example.org", "http://h:80/cb?x=1#f",
-                                       "https://[::1]/a", "https://h/%20"};
+    static const char *const GOOD[] = {"https://example.org", "http://h:80/cb?x=1#f", "HTTP://h/",
+                                       "Https://h:65535/x",   "https://[::1]:8080/",  "https://h:/",
+                                       "https://[::1]/a",     "https://h/%20"};
     static const char *const BAD[] = {"",
                                       "/cb",
                                       "//h/cb",
@@ -120,6 +121,12 @@ Test(wire_call, callbacks_are_absolute_http_uris /* RUN-1 */) {
                                       "https://h/a b",
                                       "https://h/\n",
                                       "https://h/<",
+                                      "https://h:abc/",
+                                      "https://h:99999/",
+                                      "https://h:-1/",
+                                      "https://h:80:80/",
+                                      "https://[::1/a",
+                                      "https://[::1]x/",
                                       "javascript:x"};
     for (size_t i = 0; i < sizeof GOOD / sizeof GOOD[0]; i++)
         cr_expect(v1_callback_url_valid(str_c(GOOD[i])), "%s", GOOD[i]);

@@ -76,6 +76,7 @@ Test(wire_documents,
         {"testing.mockProviders", "[\"stream-text\",\"tool-calls\",\"error\",\"usage-only\"]"},
         {"idempotency.crossRegion", "\"single-region\""},
         {"idempotency.layer1RetentionSeconds", "86400"},
+        {"idempotency.layer2RetentionSeconds", "1209600"}, /* CAP-40 IDEM-18 */
         {"runs.pauseResume.drainPolicies", "[\"immediate\",\"drain-current-node\"]"},
         {"extensions.limits.maxRequestBodyBytes", "1048576"},
         {"extensions.interrupts.profiles",
@@ -123,6 +124,15 @@ Test(wire_documents, the_cascade_is_advertised_under_both_names_or_not_at_all /*
     cr_expect_not_null(strstr(other->discovery.p, "\"signedCallbackTokens\":false"), "INT-40");
     cr_expect_null(strstr(v->discovery.p, "parent-child"));
     cr_expect_null(strstr(v->discovery.p, "cascade-cancel"));
+    v1_free(other);
+}
+
+Test(wire_documents, layer_2_promises_no_more_than_runs_are_kept /* CAP-40 IDEM-18 */) {
+    struct v1_config c = config();
+    struct v1 *other;
+    c.external_event_retention_s = 7 * 86400;
+    cr_assert_eq(v1_new(&c, NULL, NULL, &other, &err), 0);
+    cr_expect_not_null(strstr(other->discovery.p, "\"layer2RetentionSeconds\":604800"));
     v1_free(other);
 }
 

@@ -38,6 +38,7 @@ static const struct {
                  {WOPR_E_EXPIRED, 410, "run_expired"},
                  {WOPR_E_BODY_TOO_LARGE, 413, "payload_too_large"},
                  {WOPR_E_MEDIA_TYPE, 415, "unsupported_media_type"},
+                 {WOPR_E_QUOTA, 429, "rate_limited"},
                  {WOPR_E_RATE_LIMITED, 429, "rate_limited"},
                  {WOPR_E_INTERNAL, 500, "internal_error"},
                  {WOPR_E_IO, 500, "internal_error"},
@@ -65,7 +66,12 @@ static const struct {
                  {WOPR_E_SEQUENCE_NOT_FOUND, 422, "sequence_not_found"},
                  {WOPR_E_EGRESS_REFUSED, 400, "validation_error"},
                  {WOPR_E_UNREACHABLE, 503, "service_unavailable"},
-                 {WOPR_E_TIMEOUT, 503, "service_unavailable"}};
+                 {WOPR_E_TIMEOUT, 503, "service_unavailable"},
+                 {WOPR_E_TARGET_TOO_LONG, 414, "validation_error"},
+                 {WOPR_E_HEAD_TOO_LARGE, 431, "validation_error"},
+                 {WOPR_E_HEAD_TIMEOUT, 408, "validation_error"},
+                 {WOPR_E_CODING_UNKNOWN, 501, "not_implemented"},
+                 {WOPR_E_HTTP_VERSION, 505, "not_implemented"}};
 enum { CATALOGUE_NR = sizeof CATALOGUE / sizeof CATALOGUE[0] };
 
 static struct buf envelope;

@@ -201,8 +201,10 @@ Test(wire_events, resume_positions_parse_by_the_table /* SSE-28 */) {
                  {"42", 0, 42},
                  {"007", 0, 7},
                  {ID "-9", 0, 9},
+                 {ID "-99", 0, 99},
                  {"99999999999999999999999", 0, INT64_C(9007199254740991)}, /* past any end */
-                 {ID "-9223372036854775807", 0, INT64_C(9007199254740991)},
+                 {ID "-100", WOPR_E_VALIDATION, 0},                         /* never was */
+                 {ID "-9223372036854775807", WOPR_E_VALIDATION, 0},
                  {"", WOPR_E_VALIDATION, 0},
                  {"-1", WOPR_E_VALIDATION, 0},
                  {"1.5", WOPR_E_VALIDATION, 0},
@@ -212,22 +214,43 @@ Test(wire_events, resume_positions_parse_by_the_table /* SSE-28 */) {
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         int64_t seq = 0;
         struct wopr_error err = {0};
-        cr_expect_eq(v1_cursor_parse(RUN, str_c(CASES[i].text), true, &seq, &err), CASES[i].rc,
+        cr_expect_eq(v1_cursor_parse(RUN, 100, str_c(CASES[i].text), true, &seq, &err), CASES[i].rc,
                      "%s", CASES[i].text);
         cr_expect_eq(seq, CASES[i].seq, "%s", CASES[i].text);
         if (CASES[i].rc == 0) continue;
         cr_expect_str_eq(err.details, "{\"header\":\"Last-Event-ID\"}");
-        (void)!v1_cursor_parse(RUN, str_c(CASES[i].text), false, &seq, &err);
+        (void)!v1_cursor_parse(RUN, 100, str_c(CASES[i].text), false, &seq, &err);
         cr_expect_str_eq(err.details, "{\"parameter\":\"lastEventId\"}");
     }
 }
 
 Test(wire_events, json_is_sent_only_to_those_who_ask_for_nothing_else /* HTTP-20 SSE-3 */) {
-    cr_expect(v1_accept_json(STR("application/json")));
-    cr_expect(v1_accept_json(STR("Application/JSON; q=0.9, */*")));
-    cr_expect_not(v1_accept_json(STR("application/json, text/event-stream")));
-    cr_expect_not(v1_accept_json(STR("text/event-stream")));
-    cr_expect_not(v1_accept_json(STR("*/*")));
-    cr_expect_not(v1_accept_json(STR("text/html")));
+    static const struct {
+        const char *accept;
+        bool json;
+    } CASES[] = {{"application/json", true},
+                 {"Application/JSON; q=0.9, */*", true},
+                 {"text/html, application/json;charset=utf-8", true},
+                 {"text/html,\tapplication/json ", true},
+                 {"application/json;q=1, text/event-stream;q=0", true},
+                 {"application/json, text/event-stream; Q=0.000", true},
+                 {"application/json;x=\"a,b;q=0\"", true},
+                 {"application/json, text/event-stream", false},
+                 {"application/json, text/event-stream;q=0.1", false},
+                 {"application/json;q=0", false},
+                 {"application/json;q=0.0, */*", false},
+                 {"application/jsonl", false},
+                 {"application/json-seq", false},
+                 {"application/json-patch+json, */*", false},
+                 {"x-application/json", false},
+                 {"text/plain;note=\"application/json, application/json\"", false},
+                 {"text/plain;note=\"open, application/json", false},
+                 {"text/event-stream", false},
+                 {"*/*", false},
+                 {"text/html", false},
+                 {",,;,", false},
+                 {"", false}};
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
+        cr_expect_eq(v1_accept_json(str_c(CASES[i].accept)), CASES[i].json, "%s", CASES[i].accept);
     cr_expect_not(v1_accept_json(STR_NONE));
 }

@@ -30,7 +30,11 @@ static const struct {
     {"/v1/runs", "99999999999999999999", WOPR_E_VALIDATION, "{\"header\":\"OpenWOP-Version\"}"},
     {"/runs", "", WOPR_E_VALIDATION, "{\"path\":\"/runs\"}"}, /* HTTP-2 */
     {"/workflows/x", "1", WOPR_E_VALIDATION, "{\"path\":\"/workflows\"}"},
-    {"/", "", WOPR_E_VALIDATION, "{\"path\":\"/\"}"},
+    {"/", "", 0, ""},                                                     /* says where to begin */
+    {"/index.html", "", WOPR_E_VALIDATION, "{\"path\":\"/index.html\"}"}, /* F10 */
+    {"/favicon.ico", "1", WOPR_E_VALIDATION, "{\"path\":\"/favicon.ico\"}"},
+    {"/foo/bar.txt", "", WOPR_E_VALIDATION, "{\"path\":\"/foo\"}"}, /* HTTP-14: one segment */
+    {"/a-word-that-is-too-long-to-be-a-route", "", WOPR_E_VALIDATION, "{\"path\":\"/\"}"},
     {"", "", WOPR_E_VALIDATION, "{\"path\":\"/\"}"},
     {"/v1x/runs", "", WOPR_E_VALIDATION, "{\"path\":\"/\"}"},
     {"/V1/runs", "", WOPR_E_VALIDATION, "{\"path\":\"/\"}"},

@@ -1,0 +1,73 @@
+/* help.c: usage texts, and what was probably meant. */
+#include "base/near.h"
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+static bool is_help(const char *arg) {
+    return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+}
+
+bool cli_help(struct cli *c, const char *usage) {
+    c->usage = usage;
+    for (int i = 0; i < c->argc; i++) {
+        if (!is_help(c->argv[i])) continue;
+        fputs(usage, stdout);
+        fputs("The settings of \"wopr serve --help\" are options too; most need only --db FILE.\n",
+              stdout);
+        return true;
+    }
+    return false;
+}
+
+static bool of_option(char c) { return c == '-' || (c >= 'a' && c <= 'z'); }
+
+/* Every "--option" of a usage text. */
+static void try_usage(struct near *n, const char *usage) {
+    for (const char *p = usage; (p = strstr(p, "--")) != NULL;) {
+        size_t len = 0;
+        p += 2;
+        while (of_option(p[len])) len++;
+        near_try(n, str_n(p, len));
+        p += len;
+    }
+}
+
+int cli_options(struct cli *c) {
+    char hint[NEAR_HINT];
+    for (int i = 0; i < c->argc; i++) {
+        const char *arg = c->argv[i];
+        if (strncmp(arg, "--", 2) != 0 || arg[2] == '\0') continue;
+        struct str name = str_n(arg + 2, strcspn(arg + 2, "="));
+        if (config_knows(name)) {
+            if (arg[2 + name.n] == '\0' && config_takes_value(name)) i++;
+            continue;
+        }
+        struct near n;
+        near_init(&n, name);
+        config_names(&n);
+        if (c->usage != NULL) try_usage(&n, c->usage);
+        if (near_best(&n).n > 0)
+            (void)snprintf(hint, sizeof hint, "; did you mean --" STR_FMT "?",
+                           STR_ARG(near_best(&n)));
+        else hint[0] = '\0';
+        fprintf(stderr, "wopr: unknown option --" STR_FMT "%s See wopr %s --help\n",
+                STR_ARG(cli_text(c, name)), hint[0] != '\0' ? hint : ";", c->name);
+        return 2;
+    }
+    return 0;
+}
+
+int cli_verb(struct cli *c, const char *const *verbs) {
+    char hint[NEAR_HINT];
+    struct near n;
+    if (c->argc == 0) return cli_usage(c->usage);
+    near_init(&n, str_c(c->argv[0]));
+    for (; *verbs != NULL; verbs++) {
+        if (strcmp(*verbs, c->argv[0]) == 0) return cli_usage(c->usage);
+        near_try(&n, str_c(*verbs));
+    }
+    fprintf(stderr, "wopr: there is no \"wopr %s " STR_FMT "\"%s\n", c->name,
+            STR_ARG(cli_text(c, str_c(c->argv[0]))), near_hint(&n, hint));
+    return cli_usage(c->usage);
+}

@@ -1,0 +1,261 @@
+/* lint.c: see lint.h.  Members, names and choices of a definition. */
+#include "domain/lint_int.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define LINT_ARENA_MAX (64u * 1024 * 1024)
+#define TOP_MEMBERS                                                                                \
+    "id name description version type isActive status tenantId scopeId slug nodes edges triggers " \
+    "variables groups channels configurableSchema metadata settings acceptsInheritedArtifacts "    \
+    "createdAt updatedAt packs engines"
+#define NODE_MEMBERS                                                                               \
+    "id typeId name position config inputs credentialsRef settings disabled notes groupId agent "  \
+    "envelopeContract artifactType cardType outputSensitivity"
+
+void lint_tell(struct lint *l, bool error, const char *pointer, const char *key, const char *fmt,
+               ...) {
+    struct lint_finding f = {.error = error};
+    va_list ap;
+    if (l->told++ >= LINT_MAX) return;
+    if (key != NULL) (void)snprintf(f.pointer, sizeof f.pointer, "%.120s/%.60s", pointer, key);
+    else (void)snprintf(f.pointer, sizeof f.pointer, "%s", pointer);
+    va_start(ap, fmt);
+    (void)vsnprintf(f.text, sizeof f.text, fmt, ap);
+    va_end(ap);
+    l->each(l->ctx, &f);
+}
+
+/* The next of the words at *rest. */
+static bool next_word(const char **rest, struct str *word) {
+    *rest += strspn(*rest, " ");
+    *word = str_n(*rest, strcspn(*rest, " "));
+    *rest += word->n;
+    return word->n > 0;
+}
+
+bool lint_has_word(const char *words, struct str name) {
+    struct str w;
+    while (next_word(&words, &w))
+        if (str_eq(w, name)) return true;
+    return false;
+}
+
+static void near_words(struct near *n, const char *words) {
+    struct str w;
+    while (next_word(&words, &w)) near_try(n, w);
+}
+
+struct str lint_text(struct lint *l, struct str object, const char *key) {
+    struct str raw = json_get(object, key);
+    if (raw.p == NULL || json_type_of(raw) != JSON_STRING) return STR_NONE;
+    struct str s = json_string(raw, l->a);
+    if (s.p == NULL) l->no_memory = true;
+    return s;
+}
+
+void lint_members(struct lint *l, struct str object, const char *pointer, const char *known,
+                  bool closed) {
+    struct json_members m;
+    char hint[NEAR_HINT];
+    if (object.p == NULL || json_type_of(object) != JSON_OBJECT) return;
+    if (json_members(object, l->a, &m, NULL) != 0) {
+        l->no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < m.n && l->told < LINT_MAX; i++) {
+        struct near n;
+        if (lint_has_word(known, m.v[i].key)) continue;
+        near_init(&n, m.v[i].key);
+        near_words(&n, known);
+        bool near = near_best(&n).n > 0;
+        lint_tell(l, closed || near, pointer, NULL, "\"%.*s\" means nothing here%s",
+                  (int)(m.v[i].key.n < 64 ? m.v[i].key.n : 64), m.v[i].key.p,
+                  near ? near_hint(&n, hint) : "; it is ignored");
+    }
+}
+
+void lint_word(struct lint *l, struct str object, const char *pointer, const char *key,
+               const char *words) {
+    char hint[NEAR_HINT];
+    struct near n;
+    struct str s = lint_text(l, object, key);
+    if (s.p == NULL || lint_has_word(words, s)) return;
+    near_init(&n, s);
+    near_words(&n, words);
+    lint_tell(l, true, pointer, key, "\"%.*s\" must be one of: %s%s", (int)(s.n < 64 ? s.n : 64),
+              s.p, words, near_hint(&n, hint));
+}
+
+void lint_near(struct near *n, const struct map *known) {
+    struct str name;
+    void *value;
+    for (size_t it = 0; map_next(known, &it, &name, &value);) near_try(n, name);
+}
+
+void lint_name(struct lint *l, struct str object, const char *pointer, const char *key,
+               const struct map *known, const char *what) {
+    char hint[NEAR_HINT];
+    struct near n;
+    struct str s = lint_text(l, object, key);
+    if (s.p == NULL || map_get(known, s) != NULL) return;
+    near_init(&n, s);
+    lint_near(&n, known);
+    lint_tell(l, true, pointer, key, "there is no %s \"%.*s\"%s", what, (int)(s.n < 64 ? s.n : 64),
+              s.p, near_hint(&n, hint));
+}
+
+/* --- what is there --- */
+
+static void remember(struct lint *l, struct map *m, struct str name) {
+    if (name.p != NULL && map_put(m, name, l, NULL) != 0) l->no_memory = true;
+}
+
+static void remember_members(struct lint *l, struct str object) {
+    struct json_members m;
+    if (object.p == NULL || json_type_of(object) != JSON_OBJECT) return;
+    if (json_members(object, l->a, &m, NULL) != 0) return;
+    for (size_t i = 0; i < m.n; i++) remember(l, l->vars, arena_str(l->a, m.v[i].key));
+}
+
+static struct json_elements list_of(struct lint *l, struct str top, const char *key) {
+    struct json_elements el = {0};
+    struct str raw = json_get(top, key);
+    if (raw.p != NULL && json_type_of(raw) == JSON_ARRAY &&
+        json_elements(raw, l->a, &el, NULL) != 0)
+        l->no_memory = true;
+    return el;
+}
+
+/* Variables exist when they are declared, set by a node, or are channels (CHAN-28). */
+static void collect(struct lint *l, struct str top) {
+    struct json_elements vars = list_of(l, top, "variables");
+    l->node_list = list_of(l, top, "nodes");
+    l->edge_list = list_of(l, top, "edges");
+    for (size_t i = 0; i < vars.n; i++) {
+        struct str name = lint_text(l, vars.v[i], "name");
+        remember(l, l->vars, name);
+    }
+    remember_members(l, json_get(top, "channels"));
+    for (size_t i = 0; i < l->node_list.n; i++) {
+        struct str config = json_get(l->node_list.v[i], "config");
+        struct str id = lint_text(l, l->node_list.v[i], "id");
+        if (id.p != NULL && map_put(l->nodes, id, &l->node_list.v[i], NULL) != 0)
+            l->no_memory = true;
+        if (config.p == NULL || json_type_of(config) != JSON_OBJECT) continue;
+        if (str_eqc(lint_text(l, l->node_list.v[i], "typeId"), "core.setVariable"))
+            remember(l, l->vars, lint_text(l, config, "name"));
+        remember(l, l->vars, lint_text(l, config, "channelName"));
+        remember_members(l, json_get(config, "outputMapping"));
+    }
+}
+
+/* --- nodes --- */
+
+static const struct lint_type *type_of(struct lint *l, struct str node, const char *pointer) {
+    char hint[NEAR_HINT];
+    struct near n;
+    struct str id = lint_text(l, node, "typeId");
+    if (id.p == NULL) return NULL;
+    near_init(&n, id);
+    for (const struct lint_type *t = l->types; t->type_id != NULL; t++) {
+        if (str_eqc(id, t->type_id)) return t;
+        near_try(&n, str_c(t->type_id));
+    }
+    lint_tell(l, true, pointer, "typeId", "this host has no executor of type \"%.*s\"%s",
+              (int)(id.n < 64 ? id.n : 64), id.p, near_hint(&n, hint));
+    return NULL;
+}
+
+static void port(struct lint *l, struct str raw, const char *pointer) {
+    struct str kind = lint_text(l, raw, "type"), name;
+    lint_word(l, raw, pointer, "type", "static expression connection variable");
+    if (str_eqc(kind, "connection")) lint_name(l, raw, pointer, "nodeId", l->nodes, "node");
+    if (str_eqc(kind, "expression"))
+        lint_expression(l, lint_text(l, raw, "expression"), pointer, "expression");
+    if (str_eqc(kind, "variable") && (name = lint_text(l, raw, "variableName")).p != NULL)
+        lint_variable(l, name, pointer, "variableName");
+}
+
+static void ports(struct lint *l, struct str inputs, const char *pointer) {
+    struct json_members m;
+    char at[LINT_POINTER];
+    if (inputs.p == NULL || json_type_of(inputs) != JSON_OBJECT) return;
+    if (json_members(inputs, l->a, &m, NULL) != 0) return;
+    for (size_t i = 0; i < m.n; i++) {
+        (void)snprintf(at, sizeof at, "%.100s/inputs/%.*s", pointer,
+                       (int)(m.v[i].key.n < 60 ? m.v[i].key.n : 60), m.v[i].key.p);
+        if (json_type_of(m.v[i].raw) == JSON_OBJECT) port(l, m.v[i].raw, at);
+    }
+}
+
+static void config(struct lint *l, struct str node, const struct lint_type *t,
+                   const char *pointer) {
+    struct str cfg = json_get(node, "config"), inputs = json_get(node, "inputs"), need;
+    const char *needs = t->needs;
+    char at[LINT_POINTER];
+    (void)snprintf(at, sizeof at, "%.100s/config", pointer);
+    if (strcmp(t->config, "*") != 0) lint_members(l, cfg, at, t->config, false);
+    while (next_word(&needs, &need)) {
+        const char *key = arena_cstr(l->a, need);
+        if (key == NULL) l->no_memory = true;
+        else if (json_get(cfg, key).p == NULL && json_get(inputs, key).p == NULL)
+            lint_tell(l, true, at, NULL, "%s needs \"%s\" here or as an input", t->type_id, key);
+    }
+}
+
+static void node(struct lint *l, struct str raw, size_t i) {
+    char at[LINT_POINTER], deeper[LINT_POINTER + 16];
+    (void)snprintf(at, sizeof at, "/nodes/%zu", i);
+    (void)snprintf(deeper, sizeof deeper, "%s/settings", at);
+    lint_members(l, raw, at, NODE_MEMBERS, true);
+    const struct lint_type *t = type_of(l, raw, at);
+    if (t != NULL) config(l, raw, t, at);
+    lint_members(l, json_get(raw, "settings"), deeper, "maxRetries retryDelayMs timeoutMs", false);
+    ports(l, json_get(raw, "inputs"), at);
+}
+
+static void declarations(struct lint *l, struct str top) {
+    char at[LINT_POINTER];
+    struct json_elements vars = list_of(l, top, "variables"), trs = list_of(l, top, "triggers");
+    for (size_t i = 0; i < vars.n; i++) {
+        (void)snprintf(at, sizeof at, "/variables/%zu", i);
+        lint_members(l, vars.v[i], at, "name type description required defaultValue sensitive",
+                     true);
+        lint_word(l, vars.v[i], at, "type", "string number boolean object array");
+    }
+    for (size_t i = 0; i < trs.n; i++) {
+        (void)snprintf(at, sizeof at, "/triggers/%zu", i);
+        lint_members(l, trs.v[i], at, "id type name description config enabled nodeId eventType",
+                     true);
+        lint_word(l, trs.v[i], at, "type",
+                  "manual schedule webhook event artifact canvas envelope command chat-message "
+                  "channel-write");
+        lint_name(l, trs.v[i], at, "nodeId", l->nodes, "node");
+    }
+}
+
+static void definition(struct lint *l, struct str top) {
+    collect(l, top);
+    lint_members(l, top, "", TOP_MEMBERS, true);
+    lint_members(l, json_get(top, "settings"), "/settings",
+                 "timeout maxRetries logLevel maxLoopbackIterations strictInputs", false);
+    declarations(l, top);
+    for (size_t i = 0; i < l->node_list.n; i++)
+        if (json_type_of(l->node_list.v[i]) == JSON_OBJECT) node(l, l->node_list.v[i], i);
+    lint_edges(l);
+}
+
+int workflow_lint(struct str text, const struct lint_type *types, lint_fn *each, void *ctx,
+                  struct wopr_error *err) {
+    struct lint l = {.types = types, .each = each, .ctx = ctx, .a = arena_new(LINT_ARENA_MAX)};
+    l.nodes = map_new();
+    l.vars = map_new();
+    l.no_memory = l.a == NULL || l.nodes == NULL || l.vars == NULL;
+    if (!l.no_memory && json_type_of(text) == JSON_OBJECT) definition(&l, text);
+    bool failed = l.no_memory || (l.a != NULL && arena_failed(l.a));
+    map_free(l.nodes);
+    map_free(l.vars);
+    arena_free(l.a);
+    return failed ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look at a workflow") : 0;
+}

@@ -1,0 +1,226 @@
+/*
+ * transfer.c: one outgoing request: its checked copy, and its libcurl handle with the guard in it.
+ */
+#include "base/mem.h"
+#include "egress/egress_int.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#define TIMEOUT_MS_MAX  600000
+#define HEADER_LINE_MAX (16u * 1024)
+
+void transfer_free(struct transfer *t) {
+    if (!t) return;
+    if (t->easy) curl_easy_cleanup(t->easy);
+    curl_slist_free_all(t->headers);
+    curl_slist_free_all(t->resolve);
+    curl_free(t->host);
+    mem_free(t->tenant);
+    mem_free(t->method);
+    mem_free(t->url);
+    mem_free(t->body);
+    buf_fini(&t->answer);
+    mem_free(t);
+}
+
+static bool token_ok(struct str s) {
+    static const char OTHER[] = "!#$%&'*+-.^_`|~";
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool alnum = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+        if (!alnum && (c == '\0' || !strchr(OTHER, c))) return false;
+    }
+    return s.n > 0;
+}
+
+/* Framing and routing belong to the client. */
+static bool header_ours(struct str name) {
+    static const char *const OURS[] = {"host",       "content-length", "transfer-encoding",
+                                       "connection", "expect",         "te",
+                                       "upgrade",    "trailer",        "proxy-authorization"};
+    for (size_t i = 0; i < sizeof OURS / sizeof *OURS; i++)
+        if (str_eq_nocase(name, str_c(OURS[i]))) return true;
+    return false;
+}
+
+static int header_add(struct transfer *t, struct str name, struct str value,
+                      struct wopr_error *err) {
+    if (!token_ok(name) || header_ours(name))
+        return wopr_error_set(err, WOPR_E_VALIDATION,
+                              "a request header has a name that is malformed or not allowed");
+    for (size_t i = 0; i < value.n; i++)
+        if ((unsigned char)value.p[i] < 0x20 && value.p[i] != '\t')
+            return wopr_error_set(err, WOPR_E_VALIDATION,
+                                  "a request header has control characters in its value");
+    struct buf b;
+    buf_init(&b, HEADER_LINE_MAX);
+    buf_adds(&b, name);
+    buf_addz(&b, value.n > 0 ? ": " : ";"); /* libcurl's spelling of an empty value */
+    buf_adds(&b, value);
+    struct curl_slist *l = buf_failed(&b) ? NULL : curl_slist_append(t->headers, b.p);
+    buf_fini(&b);
+    if (!l) return wopr_error_set(err, WOPR_E_TOO_BIG, "a request header is too long");
+    t->headers = l;
+    return 0;
+}
+
+static bool method_ok(struct str m) {
+    static const char *const KNOWN[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
+    for (size_t i = 0; i < sizeof KNOWN / sizeof *KNOWN; i++)
+        if (str_eqc(m, KNOWN[i])) return true;
+    return false;
+}
+
+static int fill(struct transfer *t, const struct egress_request *r, struct wopr_error *err) {
+    int rc = egress_url_check(r->url, &t->e->cfg.allow, err);
+    if (rc != 0) return rc;
+    if (!method_ok(r->method))
+        return wopr_error_set(err, WOPR_E_VALIDATION,
+                              "the method is none of GET, POST, PUT, PATCH and DELETE");
+    if (r->timeout_ms < 1 || r->timeout_ms > TIMEOUT_MS_MAX)
+        return wopr_error_set(err, WOPR_E_VALIDATION, "the timeout is not 1 to %d milliseconds",
+                              TIMEOUT_MS_MAX);
+    if (r->headers_nr > EGRESS_HEADERS_MAX || r->body.n > EGRESS_BODY_MAX)
+        return wopr_error_set(err, WOPR_E_TOO_BIG,
+                              "the request has too many headers or too long a "
+                              "body");
+    for (size_t i = 0; i < r->headers_nr; i++) {
+        rc = header_add(t, r->headers[i].name, r->headers[i].value, err);
+        if (rc != 0) return rc;
+    }
+    struct curl_slist *l = curl_slist_append(t->headers, "Expect:"); /* no 100-continue */
+    if (l) t->headers = l;
+    t->tenant = mem_strndup(r->tenant.n > 0 ? r->tenant.p : "", r->tenant.n);
+    t->method = mem_strndup(r->method.p, r->method.n);
+    t->url = mem_strndup(r->url.p, r->url.n);
+    t->body = mem_strndup(r->body.n > 0 ? r->body.p : "", r->body.n);
+    if (!l || !t->tenant || !t->method || !t->url || !t->body)
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an outgoing request");
+    t->body_n = r->body.n;
+    t->timeout_ms = r->timeout_ms;
+    t->once = str_eqc(r->method, "POST") || str_eqc(r->method, "PATCH");
+    size_t max = r->response_max > 0 && r->response_max < EGRESS_RESPONSE_MAX ? r->response_max
+                                                                              : EGRESS_RESPONSE_MAX;
+    buf_init(&t->answer, max);
+    return 0;
+}
+
+int transfer_new(struct egress *e, const struct egress_request *r, struct transfer **out,
+                 struct wopr_error *err) {
+    struct transfer *t = MEM_NEW(struct transfer);
+    if (!t) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an outgoing request");
+    t->e = e;
+    list_init(&t->link);
+    buf_init(&t->answer, 1);
+    int rc = fill(t, r, err);
+    if (rc == 0) *out = t;
+    else transfer_free(t);
+    return rc;
+}
+
+/* --- on the egress thread --- */
+
+static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *sa) {
+    struct transfer *t = ctx;
+    bool listed = false;
+    if (purpose != CURLSOCKTYPE_IPCXN ||
+        !egress_address_ok((const struct sockaddr *)&sa->addr, &t->e->cfg.allow, &listed) ||
+        (t->special && !listed)) {
+        t->refused = true;
+        return CURL_SOCKET_BAD;
+    }
+    return socket(sa->family, sa->socktype | SOCK_CLOEXEC, sa->protocol);
+}
+
+static size_t take_body(char *p, size_t size, size_t n, void *ctx) {
+    struct transfer *t = ctx;
+    buf_add(&t->answer, p, size * n);
+    if (!buf_failed(&t->answer)) return size * n;
+    t->too_big = true;
+    return 0;
+}
+
+static bool is_address(const char *host) {
+    struct in_addr v4;
+    return host[0] == '[' || inet_pton(AF_INET, host, &v4) == 1;
+}
+
+/* From libcurl's own reading of it, which is the one that counts. */
+int transfer_read_url(struct transfer *t) {
+    char *scheme = NULL, *port = NULL;
+    uint64_t number = 0;
+    CURLU *h = curl_url();
+    bool ok = h && curl_url_set(h, CURLUPART_URL, t->url, 0) == CURLUE_OK &&
+              curl_url_get(h, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+              curl_url_get(h, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+              curl_url_get(h, CURLUPART_HOST, &t->host, CURLU_PUNYCODE) == CURLUE_OK &&
+              str_u64(str_c(port), &number);
+    t->special = !ok || strcmp(scheme, "https") != 0 || number != 443;
+    t->port = (unsigned)number;
+    curl_free(scheme);
+    curl_free(port);
+    curl_url_cleanup(h);
+    if (!ok || strlen(t->host) > NAME_CHARS_MAX) return WOPR_E_UNREACHABLE;
+    if (!is_address(t->host)) return 0;
+    curl_free(t->host);
+    t->host = NULL;
+    return 0;
+}
+
+/* libcurl takes these instead of looking the name up; "+": for as long as it would keep its own. */
+static bool add_addresses(struct transfer *t, const char *host, size_t n, const char *addresses) {
+    struct buf b;
+    buf_init(&b, NAME_CHARS_MAX + NAME_TEXT_MAX + 16);
+    buf_addf(&b, "+%.*s:%u:%s", (int)n, host, t->port, addresses);
+    struct curl_slist *l = buf_failed(&b) ? NULL : curl_slist_append(t->resolve, b.p);
+    buf_fini(&b);
+    if (l) t->resolve = l;
+    return l != NULL;
+}
+
+/* A final dot belongs to the name for some versions of libcurl and not for others. */
+static bool set_addresses(struct transfer *t, const char *addresses) {
+    size_t n = strlen(t->host);
+    bool ok = add_addresses(t, t->host, n, addresses);
+    if (ok && n > 1 && t->host[n - 1] == '.') ok = add_addresses(t, t->host, n - 1, addresses);
+    return ok && curl_easy_setopt(t->easy, CURLOPT_RESOLVE, t->resolve) == CURLE_OK;
+}
+
+static bool set_bounds(struct transfer *t, CURL *c, long left_ms) {
+    bool ok = curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, left_ms) == CURLE_OK;
+    ok = ok && curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)t->e->cfg.connect_timeout_ms) ==
+                   CURLE_OK;
+    /* Should libcurl look a name up after all, the end of this transfer does not wait for it. */
+    return ok && curl_easy_setopt(c, CURLOPT_QUICK_EXIT, 1L) == CURLE_OK;
+}
+
+bool transfer_start(struct transfer *t, const char *addresses, long left_ms) {
+    CURL *c = t->easy = curl_easy_init();
+    if (!c || (addresses && !set_addresses(t, addresses))) return false;
+    bool ok = set_bounds(t, c, left_ms);
+    ok = ok && curl_easy_setopt(c, CURLOPT_URL, t->url) == CURLE_OK;
+    ok = ok && curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK;
+    ok = ok && curl_easy_setopt(c, CURLOPT_PROXY, "") == CURLE_OK;
+    ok = ok && curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK;
+    ok = ok && curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L) == CURLE_OK;
+    ok = ok && curl_easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) == CURLE_OK;
+    ok = ok && curl_easy_setopt(c, CURLOPT_USERAGENT, t->e->user_agent) == CURLE_OK;
+    ok = ok && curl_easy_setopt(c, CURLOPT_HTTPHEADER, t->headers) == CURLE_OK;
+    ok = ok && curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket) == CURLE_OK;
+    ok = ok && curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, t) == CURLE_OK;
+    ok = ok && curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, take_body) == CURLE_OK;
+    ok = ok && curl_easy_setopt(c, CURLOPT_WRITEDATA, t) == CURLE_OK;
+    ok = ok && curl_easy_setopt(c, CURLOPT_PRIVATE, t) == CURLE_OK;
+    ok = ok && curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, t->method) == CURLE_OK;
+    if (t->once) { /* libcurl repeats a request whose kept connection died; not these */
+        ok = ok && curl_easy_setopt(c, CURLOPT_FRESH_CONNECT, 1L) == CURLE_OK;
+        ok = ok && curl_easy_setopt(c, CURLOPT_FORBID_REUSE, 1L) == CURLE_OK;
+    }
+    if (t->body_n > 0 || t->once) {
+        ok = ok && curl_easy_setopt(c, CURLOPT_POSTFIELDS, t->body) == CURLE_OK;
+        ok = ok && curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE, (long)t->body_n) == CURLE_OK;
+    }
+    return ok && curl_multi_add_handle(t->e->multi, c) == CURLM_OK;
+}

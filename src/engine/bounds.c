@@ -1,0 +1,132 @@
+/*
+ * bounds.c: how large one run may become.  What its nodes cause is bounded by the settings of the
+ * host and ends the run; what people cause without moving it is bounded by constants and refused,
+ * which loses nothing.  All counts are folded from the log, so every host comes to the same ones.
+ */
+#include "domain/interrupt.h"
+#include "engine/internal.h"
+
+#define BOUND_RETRY_MS          60000 /* retention works about so often */
+#define STATE_BYTES_DEFAULT     ((size_t)1 << 30)
+#define RUN_EVENTS_DEFAULT      2000000
+#define RUN_BYTES_DEFAULT       (INT64_C(1) << 30)
+#define RUN_STATE_BYTES_DEFAULT (16u * 1024 * 1024)
+
+void bounds_default(struct engine_bounds *b, size_t runs_active_max) {
+    if (b->tenant_runs_active_max == 0)
+        b->tenant_runs_active_max = runs_active_max - runs_active_max / 4;
+    if (b->state_bytes_max == 0) b->state_bytes_max = STATE_BYTES_DEFAULT;
+    if (b->run_events_max <= 0) b->run_events_max = RUN_EVENTS_DEFAULT;
+    if (b->run_bytes_max <= 0) b->run_bytes_max = RUN_BYTES_DEFAULT;
+    if (b->run_state_bytes_max == 0) b->run_state_bytes_max = RUN_STATE_BYTES_DEFAULT;
+}
+
+/* --- what nodes cause --- */
+
+/* A replay follows a source that had its own bounds. */
+bool bound_log_over(const struct step *st) {
+    const struct engine_bounds *b = &st->e->cfg.bounds;
+    return !st->re->replay &&
+           (st->s->next_seq >= b->run_events_max || st->s->log_bytes >= b->run_bytes_max);
+}
+
+void bound_log_end(struct step *st) {
+    const struct engine_bounds *b = &st->e->cfg.bounds;
+    struct arena *a = st->p->arena;
+    bool events = st->s->next_seq >= b->run_events_max;
+    st->e->bounds_met[BOUND_LOG]++;
+    const char *unit = events ? "events" : "bytes";
+    int64_t limit = events ? b->run_events_max : b->run_bytes_max;
+    int64_t observed = events ? st->s->next_seq : st->s->log_bytes;
+    struct str text = arena_printf(a,
+                                   "the log of the run has %lld %s and may have %lld; split the "
+                                   "work over several runs or raise run-%s-max",
+                                   (long long)observed, unit, (long long)limit, unit);
+    struct str details = arena_printf(a, "{\"limit\":%lld,\"observed\":%lld,\"unit\":\"%s\"}",
+                                      (long long)limit, (long long)observed, unit);
+    run_end_stopped(st, err_json(a, STR("run_log_limit_exceeded"), text, details, -1),
+                    "run-log-limit");
+}
+
+bool bound_state_room(struct step *st, size_t old_bytes, size_t new_bytes, struct failure *f) {
+    size_t max = st->e->cfg.bounds.run_state_bytes_max;
+    bool room = new_bytes <= old_bytes || st->s->bytes - old_bytes + new_bytes <= max;
+    if (room || st->re->replay) return true;
+    st->e->bounds_met[BOUND_STATE]++;
+    *f = (struct failure){.code = STR("run_state_limit_exceeded")};
+    f->message = arena_printf(st->a,
+                              "the values of the run would have %zu bytes and may have %zu; keep "
+                              "less in variables, channels and outputs, or raise "
+                              "run-state-bytes-max",
+                              st->s->bytes - old_bytes + new_bytes, max);
+    return false;
+}
+
+/* A replay is asked as well: it comes to the same values, and so to the same errors. */
+bool bound_error_room(const struct step *st, size_t bytes) {
+    return st->s->bytes + bytes <= st->e->cfg.bounds.run_state_bytes_max;
+}
+
+/* --- what a tenant takes --- */
+
+void bound_tenant_runs(struct engine *e, struct wopr_error *err) {
+    size_t max = e->cfg.bounds.tenant_runs_active_max;
+    (void)wopr_error_set(err, WOPR_E_QUOTA,
+                         "the tenant has as many unfinished runs in memory as it may, %zu "
+                         "(tenant-runs-active-max); try again when some have ended",
+                         max);
+    wopr_error_details(err, "{\"scope\":\"tenant\",\"limit\":%zu,\"retryAfterMs\":1000}", max);
+}
+
+void bound_tenant_forks(struct wopr_error *err) {
+    (void)wopr_error_set(err, WOPR_E_QUOTA,
+                         "%u forks of the tenant wait for their copies already; try again when "
+                         "some are made",
+                         ENGINE_FORKS_WAITING_MAX);
+    wopr_error_details(err, "{\"scope\":\"tenant\",\"limit\":%u,\"retryAfterMs\":1000}",
+                       ENGINE_FORKS_WAITING_MAX);
+}
+
+void bound_tenant_bytes(struct engine *e, const struct plan *p, struct wopr_error *err) {
+    long long max = (long long)e->cfg.bounds.tenant_bytes_max, has = (long long)p->tenant_bytes;
+    (void)wopr_error_set(err, WOPR_E_QUOTA,
+                         "the runs of the tenant take %lld bytes of at most %lld "
+                         "(tenant-bytes-max); ended runs leave by retention, or raise the setting",
+                         has, max);
+    wopr_error_details(err,
+                       "{\"scope\":\"tenant\",\"limit\":%lld,\"current\":%lld,"
+                       "\"retryAfterMs\":%d}",
+                       max, has, BOUND_RETRY_MS);
+}
+
+/* --- what people cause --- */
+
+static bool refuse(struct step *st, struct engine_cmd *cmd, enum run_bound met) {
+    st->e->bounds_met[met]++;
+    cmd->result.status = st->s->status;
+    cmd->result.rc = cmd->result.err.code;
+    cmd_settle(st->e, cmd);
+    return false;
+}
+
+bool bound_pause(struct step *st, struct engine_cmd *cmd) {
+    if (cmd->of_kin || st->s->pauses < ENGINE_PAUSES_MAX) return true; /* that parent is bounded */
+    (void)wopr_error_set(&cmd->result.err, WOPR_E_CONFLICT,
+                         "the run was paused %d times, as often as a run may be; let it end, or "
+                         "cancel it",
+                         ENGINE_PAUSES_MAX);
+    return refuse(st, cmd, BOUND_PAUSES);
+}
+
+bool bound_note(struct step *st, struct engine_cmd *cmd, const struct intr_state *i, bool vote,
+                size_t bytes) {
+    const struct intr_notes *n = vote ? &i->votes : &i->asks;
+    int64_t nr_max = vote ? INTR_VOTES_MAX : INTR_ASKS_MAX;
+    int64_t bytes_max = vote ? INTR_VOTE_BYTES_MAX : INTR_ASK_BYTES_MAX;
+    if (n->nr < nr_max && n->bytes + (int64_t)bytes <= bytes_max) return true;
+    (void)wopr_error_set(&cmd->result.err, WOPR_E_CONFLICT,
+                         "one interrupt takes %lld %s with %lld bytes in all, and this would be "
+                         "more; decide it",
+                         (long long)nr_max, vote ? "votes" : "questions", (long long)bytes_max);
+    return refuse(st, cmd, vote ? BOUND_VOTES : BOUND_ASKS);
+}

@@ -1,0 +1,92 @@
+/*
+ * base_url.c: the base of absolute URLs in answers.
+ *
+ * A Host header is what a client says.  It may stand in an answer, and an idempotent answer is
+ * stored and given to others, so only names that the settings vouch for are repeated; for any other
+ * the address at which this connection arrived is named.
+ */
+#include "http/http_internal.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+enum { HOST_BYTES_MAX = 255 };
+
+static bool host_ok(struct str h) {
+    if (h.n == 0 || h.n > HOST_BYTES_MAX) return false;
+    for (size_t i = 0; i < h.n; i++) {
+        char ch = h.p[i];
+        bool ok = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
+                  (ch >= '0' && ch <= '9') || ch == '.' || ch == '-' || ch == ':' || ch == '[' ||
+                  ch == ']' || ch == '_';
+        if (!ok) return false;
+    }
+    return true;
+}
+
+/* "name" of "name", "name:port" or "[v6]:port". */
+static struct str name_of(struct str host) {
+    struct str name, port;
+    if (host.p[0] == '[')
+        return str_cut(host, ']', &name, &port) ? str_n(host.p, name.n + 1) : host;
+    return str_cut(host, ':', &name, &port) ? name : host;
+}
+
+bool host_is_loopback(struct str name) {
+    struct in_addr v4;
+    char text[INET_ADDRSTRLEN];
+    if (str_eq_nocase(name, STR("localhost")) || str_eqc(name, "::1") || str_eqc(name, "[::1]"))
+        return true;
+    if (name.n == 0 || name.n >= sizeof text) return false;
+    memcpy(text, name.p, name.n);
+    text[name.n] = '\0';
+    return inet_pton(AF_INET, text, &v4) == 1 && ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+/* An entry without a port stands for every port. */
+static bool listed(const char *const *list, struct str host) {
+    struct str name = name_of(host);
+    for (; list && *list; list++)
+        if (str_eq_nocase(host, str_c(*list)) || str_eq_nocase(name, str_c(*list))) return true;
+    return false;
+}
+
+static bool host_allowed(const struct http_server *s, struct str host) {
+    if (!host_ok(host)) return false;
+    if (host_is_loopback(str_c(s->cfg.host)) && host_is_loopback(name_of(host))) return true;
+    return listed(s->cfg.allowed_hosts, host);
+}
+
+/* Where this connection arrived; the address of the settings when that cannot be had. */
+static struct str arrived_at(struct call *c, const char *scheme) {
+    const struct http_server *s = c->pub.server;
+    const union MHD_ConnectionInfo *info =
+        c->conn ? MHD_get_connection_info(c->conn, MHD_CONNECTION_INFO_CONNECTION_FD) : NULL;
+    struct sockaddr_storage at = {0};
+    socklen_t n = sizeof at;
+    char text[INET6_ADDRSTRLEN] = "";
+    if (info && getsockname(info->connect_fd, (struct sockaddr *)&at, &n) == 0) {
+        if (at.ss_family == AF_INET)
+            (void)inet_ntop(AF_INET, &((struct sockaddr_in *)&at)->sin_addr, text, sizeof text);
+        else if (at.ss_family == AF_INET6)
+            (void)inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&at)->sin6_addr, text, sizeof text);
+    }
+    const char *name = text[0] ? text : s->cfg.host;
+    const char *format = strchr(name, ':') ? "%s://[%s]:%u" : "%s://%s:%u";
+    return arena_printf(c->pub.arena, format, scheme, name, s->port);
+}
+
+struct str http_base_url(struct http_call *c) {
+    const struct http_server *s = c->server;
+    if (s->cfg.public_url) {
+        struct str url = str_c(s->cfg.public_url);
+        while (url.n > 0 && url.p[url.n - 1] == '/') url.n--;
+        return url;
+    }
+    const char *scheme = s->cfg.tls_cert_file ? "https" : "http";
+    struct str host = call_of(c)->host;
+    if (!host_allowed(s, host)) return arrived_at(call_of(c), scheme);
+    return arena_printf(c->arena, "%s://" STR_FMT, scheme, STR_ARG(host));
+}

@@ -1,0 +1,135 @@
+/*
+ * bounds.h: what the server hands out in bounded amounts, and to whom.  Layer: http.
+ *
+ * A holder is a tenant (or a key, where a key has a cap of its own).  Of each kind there is a limit
+ * for all, and a reserve, the last part of it, for tenants that hold little: whoever holds more
+ * than a fifth of the reserve is refused as soon as only the reserve is left.  So one tenant, or
+ * several together, can fill a bound up to the reserve, and everybody else still gets in.
+ */
+#ifndef WOPR_HTTP_BOUNDS_H
+#define WOPR_HTTP_BOUNDS_H
+
+#include "base/list.h"
+#include "base/map.h"
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct http_server;
+struct http_call;
+struct call;
+
+/* ---- shares.c ---- */
+enum share_kind {
+    SHARE_REQUESTS, /* being answered */
+    SHARE_POLLS,    /* parked until their run moves */
+    SHARE_STREAMS,
+    SHARE_BYTES, /* of bodies, answers and streams, see budget.c */
+    SHARE_READS, /* waiting for a reader thread, see offload.c */
+    SHARE_NR
+};
+struct holder {
+    unsigned refs;
+    size_t held[SHARE_NR];
+    struct str name;
+    /* offload.c, under its lock */
+    struct list jobs, turn; /* of struct call.job; in offload.waiting */
+    unsigned running;
+};
+struct shares {
+    pthread_mutex_t lock; /* a leaf */
+    struct map *holders;
+    struct holder nobody; /* without a name, or when memory is short: shared */
+    size_t limit[SHARE_NR], reserve[SHARE_NR];
+    atomic_size_t total[SHARE_NR];
+};
+MUST_CHECK int shares_init(struct shares *s, const size_t limit[SHARE_NR],
+                           unsigned reserve_percent);
+void shares_fini(struct shares *s);
+/* The holder of that name, one reference more.  Never NULL. */
+struct holder *shares_enter(struct shares *s, struct str name);
+struct holder *shares_again(struct shares *s, struct holder *h); /* one more */
+void shares_leave(struct shares *s, struct holder *h);           /* takes NULL */
+/* Both at once, for what every request does: enter and take one; give one and leave. */
+struct holder *shares_begin(struct shares *s, struct str name, enum share_kind kind, bool *taken);
+void shares_end(struct shares *s, struct holder *h, enum share_kind kind);
+bool share_take(struct shares *s, struct holder *h, enum share_kind kind, size_t n);
+bool share_room(struct shares *s, struct holder *h, enum share_kind kind, size_t n);
+/* For what exists already and cannot be refused any more. */
+void share_force(struct shares *s, struct holder *h, enum share_kind kind, size_t n);
+void share_give(struct shares *s, struct holder *h, enum share_kind kind, size_t n);
+/* A count of the holder's own, against a cap instead of the limit for all. */
+bool share_own_take(struct shares *s, struct holder *h, enum share_kind kind, size_t cap);
+void share_own_give(struct shares *s, struct holder *h, enum share_kind kind);
+size_t shares_total(const struct shares *s, enum share_kind kind);
+
+/* ---- admit.c: the slot of a request ---- */
+/* When it is known who asks: a slot of the requests in flight, or UNAVAILABLE in err. */
+MUST_CHECK int call_admit(struct call *c, struct wopr_error *err);
+void call_give_back(struct call *c); /* every slot and byte; idempotent */
+/* Parked as a long-poll: a slot of the polls instead of the one in flight.  call_poll_end takes a
+ * slot in flight again, full or not: the answer is due. */
+MUST_CHECK int call_poll_begin(struct call *c, struct wopr_error *err);
+void call_poll_end(struct call *c);
+
+/* ---- budget.c: bytes ---- */
+enum {
+    BUDGET_SMALL = 16 * 1024,   /* what is smaller is bounded by the number of requests */
+    BUDGET_ESTIMATE = 64 * 1024 /* free before a read begins to render an answer */
+};
+/* Count n bytes more for the call, or UNAVAILABLE. */
+MUST_CHECK int budget_take(struct call *c, size_t n, struct wopr_error *err);
+/* Room for a read's answer? */
+MUST_CHECK int budget_open(struct call *c, struct wopr_error *err);
+/* Count what the call holds now.  With a refusal: false when there is no room for it, true without
+ * one. */
+bool budget_settle(struct call *c, bool may_refuse);
+int budget_refuse(struct call *c, struct wopr_error *err);
+void budget_kernel(struct call *c); /* of a large answer the kernel takes little at a time */
+/* The same for what a stream holds: `held` is what is counted for it, brought to n. */
+bool budget_move(struct http_server *s, struct holder *h, size_t *held, size_t n);
+
+/* ---- watch.c: parked calls whose peer goes away; a set for each loop, on its thread ---- */
+struct watch;
+struct watch *watch_new(void);
+void watch_free(struct watch *w);
+int watch_fd(const struct watch *w);
+void watch_turn(struct watch *w);
+void watch_add(struct call *c); /* best effort: without it the call ends by its deadline */
+void watch_del(struct call *c); /* idempotent */
+
+/* ---- guess.c: failed credentials ---- */
+struct limiter;
+enum { GUESS_KNOWN = 4096 };
+struct guesses {
+    struct limiter *limiter;                 /* NULL: off */
+    atomic_uint_fast64_t known[GUESS_KNOWN]; /* part of the hash of keys that were valid */
+};
+/* Before the store is asked.  0, or RATE_LIMITED: the address has failed too often and the
+ * credential is none that was valid before. */
+MUST_CHECK int guess_admit(struct call *c, struct str credential, struct wopr_error *err);
+/* After: count a failure; rc, or RATE_LIMITED. */
+int guess_result(struct call *c, int rc, struct wopr_error *err);
+struct sha256;
+void guess_known(struct http_server *s, const struct sha256 *hash);
+
+/* ---- offload.c: threads for long reads ---- */
+struct offload;
+MUST_CHECK int offload_start(struct http_server *s);
+void offload_stop(struct http_server *s); /* finishes what runs, refuses what waits and comes */
+void offload_free(struct http_server *s); /* nobody serves requests any more */
+
+/* ---- trim.c: freed memory goes back to the system ---- */
+struct trim {
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+    pthread_t thread;
+    bool made, running, stop;
+};
+MUST_CHECK int trim_init(struct trim *t);
+void trim_fini(struct trim *t);
+MUST_CHECK int trim_start(struct trim *t);
+void trim_stop(struct trim *t);
+
+#endif

@@ -1,0 +1,164 @@
+/*
+ * door.c: accepting connections.  The loops accept themselves, so that nothing takes a listening
+ * socket out of their sight: at every bound and without a free descriptor they go on accepting,
+ * even if only to close.
+ */
+#define _GNU_SOURCE /* accept4 */
+#include "base/clock.h"
+#include "base/log.h"
+#include "http/intake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+    DOOR_BATCH = 32,        /* accepted before requests get their turn */
+    DOOR_SHUT_MS = 100,     /* after a failure that another try at once would only repeat */
+    DOOR_OVER_MAX = 64,     /* connections above the bounds that are still told so */
+    DOOR_FDS_RESERVE = 1024 /* store, log, egress, ops listener, lingering and refused sockets */
+};
+
+bool door_init(struct door *d, struct http_server *s) {
+    d->server = s;
+    d->shut_until = 0;
+    d->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return d->reserve_fd >= 0;
+}
+
+void door_fini(struct door *d) {
+    if (d->reserve_fd >= 0) (void)close(d->reserve_fd);
+    d->reserve_fd = -1;
+}
+
+bool door_is_shut(const struct door *d) {
+    return d->shut_until != 0 && clock_mono_ms() < d->shut_until;
+}
+
+static void tell(struct log_gate *gate, const char *what) {
+    uint64_t held = 0;
+    if (!log_gate_pass(gate, &held)) return;
+    char text[24];
+    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)held);
+    log_warn(what, "heldBack", text);
+}
+
+/* No descriptor is free.  Should anybody wait, close that connection, and the one that is idle
+ * longest, for the next.  (The kernel says so even when nobody waits.) */
+static void starve(struct door *d, struct intakes *es) {
+    static struct log_gate gate;
+    if (d->reserve_fd >= 0) {
+        (void)close(d->reserve_fd);
+        int fd = accept4(d->server->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+        if (fd >= 0) {
+            (void)close(fd);
+            (void)intakes_evict(es);
+            tell(&gate, "no file descriptor is free: connections are closed; raise the limit");
+        }
+    }
+    d->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (d->reserve_fd < 0) d->shut_until = clock_mono_ms() + DOOR_SHUT_MS;
+}
+
+static bool take_place(struct http_server *s) {
+    unsigned n = atomic_load(&s->intakes_open);
+    while (n < s->cfg.connections_max)
+        if (atomic_compare_exchange_weak(&s->intakes_open, &n, n + 1)) return true;
+    return false;
+}
+
+/* A place by the bound of the server, which the longest idle connection makes free when need be. */
+static bool has_room(struct http_server *s, struct intakes *es) {
+    static struct log_gate gate;
+    if (take_place(s)) return true;
+    tell(&gate, "connections-max is reached: idle connections are closed for new ones");
+    return intakes_evict(es) == EVICT_DONE && take_place(s);
+}
+
+/* Whoever has sent something may be at the end of a head or of a request, and then another is the
+ * one to close.  The newcomers wait in the kernel's queue until that is read. */
+static bool put_off(struct door *d, struct intakes *es) {
+    const struct http_server *s = d->server;
+    bool full = atomic_load(&s->intakes_open) >= s->cfg.connections_max;
+    d->put_off = !d->put_off && full && intakes_evictable(es) == EVICT_LATER;
+    return d->put_off;
+}
+
+static void let_in(struct door *d, struct intakes *es, struct MHD_Daemon *daemon, int fd,
+                   const struct sockaddr_storage *sa, socklen_t n) {
+    static struct log_gate gate;
+    struct http_server *s = d->server;
+    struct address peer;
+    address_of((const struct sockaddr *)sa, &peer);
+    bool in = peers_enter(&s->peers, &peer, peers_max(s, &peer));
+    if (!in) tell(&gate, "an address holds as many connections as it may");
+    if (in && !has_room(s, es)) {
+        peers_leave(&s->peers, &peer);
+        in = false;
+    }
+    if (in || atomic_load(&s->intakes_over) < DOOR_OVER_MAX)
+        intakes_add(es, daemon, fd, sa, n, !in);
+    else (void)close(fd);
+}
+
+void door_turn(struct door *d, struct intakes *es, struct MHD_Daemon *daemon) {
+    for (unsigned i = 0; i < DOOR_BATCH; i++) {
+        if (put_off(d, es)) return;
+        struct sockaddr_storage sa = {0};
+        socklen_t n = sizeof sa;
+        int fd =
+            accept4(d->server->listen_fd, (struct sockaddr *)&sa, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0) {
+            let_in(d, es, daemon, fd, &sa, n);
+            continue;
+        }
+        switch (errno) {
+        case EINTR:
+        case ECONNABORTED:
+            continue;
+        case EAGAIN:
+            return;
+        case EMFILE:
+        case ENFILE:
+        case ENOBUFS:
+        case ENOMEM:
+            starve(d, es);
+            return;
+        default:
+            d->shut_until = clock_mono_ms() + DOOR_SHUT_MS;
+            return;
+        }
+    }
+}
+
+/* --- limits --- */
+
+static void number(char out[16], unsigned n) { (void)snprintf(out, 16, "%u", n); }
+
+static void tell_lowered(const struct http_config *c, uint64_t files) {
+    char limit[24], connections[16], streams[16];
+    (void)snprintf(limit, sizeof limit, "%llu", (unsigned long long)files);
+    number(connections, c->connections_max);
+    number(streams, c->streams_max);
+    log_warn("the limit of open files lowers the bounds of connections and streams", "openFiles",
+             limit, "connectionsMax", connections, "streamsMax", streams);
+}
+
+void door_limits(struct http_config *c) {
+    struct rlimit l;
+    if (getrlimit(RLIMIT_NOFILE, &l) != 0) return;
+    if (l.rlim_cur < l.rlim_max) {
+        l.rlim_cur = l.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &l) != 0) (void)getrlimit(RLIMIT_NOFILE, &l);
+    }
+    uint64_t wanted = (uint64_t)c->connections_max + c->streams_max;
+    uint64_t reserve = l.rlim_cur / 4 < DOOR_FDS_RESERVE ? l.rlim_cur / 4 : DOOR_FDS_RESERVE;
+    uint64_t fit = l.rlim_cur - reserve;
+    if (wanted <= fit) return;
+    c->connections_max = (unsigned)(fit * c->connections_max / wanted);
+    c->streams_max = (unsigned)fit - c->connections_max;
+    if (c->connections_max == 0) c->connections_max = 1;
+    tell_lowered(c, l.rlim_cur);
+}

@@ -1,0 +1,600 @@
+/*
+ * intake.c: see intake.h.
+ *
+ * libmicrohttpd polls its sockets by edges (EPOLLET) and forgets that one is readable when it was
+ * given less than it asked for.  So whoever gives it less has either emptied the socket, and a new
+ * byte makes a new edge, or kicks the connection: suspending and resuming it makes libmicrohttpd
+ * ask again.  Nothing else is assumed of it.
+ */
+#include "http/intake.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <gnutls/gnutls.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum {
+    INTAKE_SCRATCH = 64 * 1024,   /* more than a head that is still growing can have */
+    INTAKE_TURN_MAX = 256 * 1024, /* read of one client before others have their turn */
+    INTAKE_FDS_MIN = 256,
+    INTAKE_FRESH_MS = 50,     /* after an answer, before the socket is looked at unasked */
+    INTAKE_REFUSED_MS = 2000, /* over the bounds, to send what is refused */
+    INTAKE_TRICKLE_MS = 1000, /* amid a head, before new input spares it no longer */
+    INTAKE_EVICT_LOOKS = 16,  /* sockets of a list that are asked for input */
+    INTAKE_CANONICAL_MAX = 80 /* what write_head needs */
+};
+
+struct intakes {
+    struct http_server *server;
+    struct intake **by_fd;
+    size_t by_fd_nr;
+    /* of intake.due: the longest first.  refused: over the bounds, wherever in their request */
+    struct list fresh, idle, heads, bodies, anonymous,
+        refused; /* anonymous: bodies without a key */
+    struct list kicks;
+    struct lingers *lingers;
+    struct intake *arriving;
+    char scratch[INTAKE_SCRATCH];
+};
+static _Thread_local struct intakes *here;
+
+void intakes_here(struct intakes *es) { here = es; }
+struct lingers *intakes_lingers(struct intakes *es) {
+    return es->lingers;
+}
+
+static ssize_t again(void) {
+    errno = EAGAIN;
+    return -1;
+}
+
+/* --- time --- */
+
+static uint64_t patience_ms(const struct intakes *es, const struct list *l) {
+    const struct http_config *c = &es->server->cfg;
+    if (l == &es->fresh) return INTAKE_FRESH_MS;
+    if (l == &es->refused) return INTAKE_REFUSED_MS;
+    return (uint64_t)(l == &es->heads ? c->head_timeout_s : c->read_timeout_s) * 1000;
+}
+
+static void disarm(struct intake *e) {
+    list_del(&e->due);
+    e->in = NULL;
+}
+
+/* false: it is there already; its time goes on. */
+static bool arm(struct intake *e, struct list *l) {
+    if (e->over) l = &e->set->refused;
+    if (e->in == l) return false;
+    list_del(&e->due);
+    list_add_tail(l, &e->due);
+    e->in = l;
+    e->due_ms = clock_mono_ms() + patience_ms(e->set, l);
+    return true;
+}
+
+static void kick(struct intake *e) {
+    if (list_empty(&e->kick)) list_add_tail(&e->set->kicks, &e->kick);
+}
+
+/* --- bytes --- */
+
+/* > 0, 0 at the end of input, -1 with EAGAIN or another errno. */
+static ssize_t pull(struct intake *e, char *p, size_t n) {
+    ssize_t r;
+    if (!e->tls) {
+        do r = recv(e->fd, p, n, MSG_DONTWAIT);
+        while (r < 0 && errno == EINTR);
+        return r;
+    }
+    r = gnutls_record_recv(e->tls, p, n);
+    if (r >= 0) return r;
+    if (r == GNUTLS_E_PREMATURE_TERMINATION) return 0;
+    errno = r == GNUTLS_E_AGAIN || r == GNUTLS_E_INTERRUPTED ? EAGAIN : ECONNRESET;
+    return -1;
+}
+
+static size_t take_held(struct intake *e, char *p) {
+    size_t n = e->held_n;
+    if (n == 0) return 0;
+    memcpy(p, e->held, n);
+    mem_free(e->held);
+    e->held = NULL;
+    e->held_n = 0;
+    return n;
+}
+
+static void hold(struct intake *e, const char *p, size_t n) {
+    if (n == 0) return;
+    e->held = mem_alloc(n);
+    if (!e->held) {
+        e->state = INTAKE_OVER;
+        return;
+    }
+    memcpy(e->held, p, n);
+    e->held_n = n;
+}
+
+/* --- deadlines --- */
+
+/* Without an answer.  libmicrohttpd sees a closed socket and does the rest. */
+static void hang_up(struct intake *e) {
+    disarm(e);
+    e->state = INTAKE_OVER; /* a request that came at last would be executed without an answer */
+    e->eof = true;
+    (void)shutdown(e->fd, SHUT_RDWR);
+}
+
+/* The end of input that came together with the last request: its edge told of both. */
+static void look(struct intake *e) {
+    struct intakes *es = e->set;
+    e->missed = false;
+    if (e->held_n == 0) {
+        ssize_t r = pull(e, es->scratch, INTAKE_SCRATCH);
+        if (r < 0 && errno == EAGAIN) return;
+        if (r > 0) hold(e, es->scratch, (size_t)r);
+    }
+    kick(e);
+}
+
+static void expire(struct intakes *es, struct list *l, uint64_t now_ms) {
+    while (!list_empty(l)) {
+        struct intake *e = LIST_ENTRY(l->next, struct intake, due);
+        if (e->due_ms > now_ms) return;
+        if (l == &es->fresh) {
+            (void)arm(e, &es->idle);
+            look(e);
+            continue;
+        }
+        if (l == &es->idle || (l == &es->refused && e->held_n == 0)) {
+            hang_up(e);
+            continue;
+        }
+        disarm(e);
+        e->expired = true;
+        kick(e);
+    }
+}
+
+static bool has_input(const struct intake *e) {
+    char c;
+    return !list_empty(&e->kick) || recv(e->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* The first of a list that says nothing, or has for long not come to an end. */
+static struct intake *evictable(struct intakes *es, struct list *l, uint64_t now_ms, bool *later) {
+    bool amid = l == &es->heads || l == &es->anonymous;
+    unsigned looks = 0;
+    for (struct list *i = l->next; i != l && looks < INTAKE_EVICT_LOOKS; i = i->next, looks++) {
+        struct intake *e = LIST_ENTRY(i, struct intake, due);
+        uint64_t began_ms = e->due_ms - patience_ms(es, l);
+        if ((amid && now_ms - began_ms > INTAKE_TRICKLE_MS) || !has_input(e)) return e;
+        *later = true;
+    }
+    return NULL;
+}
+
+static void give_place_back(struct intake *e) {
+    if (e->placed) atomic_fetch_sub(&e->server->intakes_open, 1);
+    e->placed = false;
+}
+
+/* Idle or amid its head, whichever began first: who came just now has a moment to speak, however
+ * many come after it.  Then whoever sends a body without having shown a key: that is free too. */
+static struct intake *victim(struct intakes *es, bool *later) {
+    struct list *const from[] = {&es->heads, &es->idle, &es->fresh};
+    struct intake *oldest = NULL;
+    uint64_t now_ms = clock_mono_ms(), since_ms = UINT64_MAX;
+    for (size_t i = 0; i < 3; i++) {
+        struct intake *e = evictable(es, from[i], now_ms, later);
+        if (!e || e->due_ms - patience_ms(es, from[i]) >= since_ms) continue;
+        oldest = e;
+        since_ms = e->due_ms - patience_ms(es, from[i]);
+    }
+    return oldest ? oldest : evictable(es, &es->anonymous, now_ms, later);
+}
+
+enum intake_eviction intakes_evictable(struct intakes *es) {
+    bool later = false;
+    return victim(es, &later) ? EVICT_DONE : later ? EVICT_LATER : EVICT_NONE;
+}
+
+enum intake_eviction intakes_evict(struct intakes *es) {
+    bool later = false;
+    struct intake *e = victim(es, &later);
+    if (!e) return later ? EVICT_LATER : EVICT_NONE;
+    hang_up(e);
+    give_place_back(e); /* libmicrohttpd closes it in this turn */
+    return EVICT_DONE;
+}
+
+void intakes_turn(struct intakes *es) {
+    uint64_t now_ms = clock_mono_ms();
+    expire(es, &es->fresh, now_ms);
+    expire(es, &es->idle, now_ms);
+    expire(es, &es->heads, now_ms);
+    expire(es, &es->bodies, now_ms);
+    expire(es, &es->anonymous, now_ms);
+    expire(es, &es->refused, now_ms);
+    for (struct list *l; (l = list_pop(&es->kicks)) != NULL;) {
+        struct intake *e = LIST_ENTRY(l, struct intake, kick);
+        if (e->state != INTAKE_HEAD && e->state != INTAKE_BODY) continue;
+        MHD_suspend_connection(e->conn);
+        MHD_resume_connection(e->conn);
+    }
+}
+
+static int until(const struct list *l, uint64_t now_ms, int ms) {
+    if (list_empty(l)) return ms;
+    uint64_t due_ms = LIST_ENTRY(l->next, struct intake, due)->due_ms;
+    uint64_t left = due_ms > now_ms ? due_ms - now_ms : 0;
+    return ms < 0 || left < (uint64_t)ms ? (int)(left < 60000 ? left : 60000) : ms;
+}
+
+int intakes_wait_ms(const struct intakes *es, int ms) {
+    if (!list_empty(&es->kicks)) return 0;
+    if (ms == 0) return 0;
+    uint64_t now_ms = clock_mono_ms();
+    ms = until(&es->fresh, now_ms, ms);
+    ms = until(&es->idle, now_ms, ms);
+    ms = until(&es->heads, now_ms, ms);
+    ms = until(&es->bodies, now_ms, ms);
+    ms = until(&es->anonymous, now_ms, ms);
+    return until(&es->refused, now_ms, ms);
+}
+
+/* --- a request --- */
+
+static void go_on(struct intake *e) {
+    static const char CONTINUE[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    ssize_t n = sizeof CONTINUE - 1;
+    ssize_t r = e->tls ? gnutls_record_send(e->tls, CONTINUE, (size_t)n)
+                       : send(e->fd, CONTINUE, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (r != n) e->state = INTAKE_OVER; /* 25 bytes into an empty socket */
+}
+
+static void ready(struct intake *e) {
+    e->state = INTAKE_READY;
+    disarm(e);
+}
+
+/* Nothing more is read of this connection: the answer, then the end. */
+static void stop(struct intake *e) {
+    e->call->close_after = true;
+    e->linger = true;
+    ready(e);
+}
+
+static void refuse_head(struct intake *e, struct str in, const struct wopr_error *err) {
+    struct str text = str_n(in.p + e->scan.start, e->scan.line - e->scan.start);
+    e->call = request_begin(e, text, err);
+    if (e->call) stop(e);
+    else e->state = INTAKE_OVER;
+}
+
+static void begin(struct intake *e, struct str text, bool more) {
+    struct call *c = e->call = request_begin(e, text, NULL);
+    if (!c) {
+        e->state = INTAKE_OVER;
+        return;
+    }
+    bool has_body = c->chunked || c->body_declared > 0;
+    if (c->head_bad || (c->close_after && has_body)) stop(e);
+    else if (!has_body) ready(e);
+    else {
+        e->state = INTAKE_BODY;
+        e->body_left = c->body_declared;
+        e->chunks = (struct chunk_reader){0};
+        if (c->expects_continue && c->pub.status == 0 && !more) go_on(e);
+    }
+}
+
+/* How many bytes of in are used up. */
+static size_t eat_head(struct intake *e, struct str in) {
+    struct wopr_error err = {0};
+    switch (head_scan(&e->scan, in, &err)) {
+    case HEAD_BAD:
+        refuse_head(e, in, &err);
+        return in.n;
+    case HEAD_WHOLE:
+        begin(e, str_n(in.p + e->scan.start, e->scan.end - e->scan.start), e->scan.end < in.n);
+        return e->scan.end;
+    default:
+        if (e->scan.start < in.n) return 0;
+        e->scan = (struct head_scan){.blanks = e->scan.blanks}; /* empty lines only */
+        return in.n;
+    }
+}
+
+static size_t eat_plain(struct intake *e, struct str in) {
+    size_t n = e->body_left < in.n ? (size_t)e->body_left : in.n;
+    e->body_left -= n;
+    if (!body_add(e->call, in.p, n)) {
+        stop(e);
+        return in.n;
+    }
+    if (e->body_left == 0) ready(e);
+    return n;
+}
+
+static size_t eat_chunks(struct intake *e, struct str in) {
+    struct str rest = in, data;
+    for (;;) {
+        switch (chunk_take(&e->chunks, &rest, &data)) {
+        case CHUNK_MORE:
+            return in.n;
+        case CHUNK_LAST:
+            ready(e);
+            return in.n - rest.n;
+        case CHUNK_DATA:
+            if (body_add(e->call, data.p, data.n)) break;
+            stop(e);
+            return in.n;
+        case CHUNK_BAD:
+            request_refuse(e->call, WOPR_E_VALIDATION, "the chunked body is malformed");
+            stop(e);
+            return in.n;
+        }
+    }
+}
+
+static size_t eat(struct intake *e, struct str in) {
+    size_t used = e->state == INTAKE_HEAD && in.n > 0 ? eat_head(e, in) : 0;
+    if (e->state != INTAKE_BODY || used == in.n) return used;
+    in = str_n(in.p + used, in.n - used);
+    return used + (e->call->chunked ? eat_chunks(e, in) : eat_plain(e, in));
+}
+
+static void timed_out(struct intake *e, struct str in) {
+    struct wopr_error err = {0};
+    static const char WHY[] = "the request did not arrive in time";
+    (void)wopr_error_set(&err, WOPR_E_HEAD_TIMEOUT, "%s", WHY);
+    if (e->state == INTAKE_HEAD) {
+        refuse_head(e, in, &err);
+        return;
+    }
+    request_refuse(e->call, err.code, WHY);
+    stop(e);
+}
+
+/* A request that was refused before its body is answered although the body never came; any other
+ * incomplete one is dropped. */
+static void ended(struct intake *e) {
+    e->eof = true;
+    if (e->state == INTAKE_BODY && e->call->pub.status != 0) stop(e);
+    else e->state = INTAKE_OVER;
+}
+
+/* Read until the request is judged, or there is nothing to read. */
+static void collect(struct intake *e) {
+    char *p = e->set->scratch;
+    size_t n = take_held(e, p), read = 0;
+    if (e->expired) timed_out(e, str_n(p, n));
+    while (e->state == INTAKE_HEAD || e->state == INTAKE_BODY) {
+        size_t used = eat(e, str_n(p, n));
+        n -= used;
+        if (used > 0 && n > 0) memmove(p, p + used, n);
+        if (e->state != INTAKE_HEAD && e->state != INTAKE_BODY) break;
+        if (read >= INTAKE_TURN_MAX) {
+            kick(e);
+            break;
+        }
+        size_t room = INTAKE_SCRATCH - n;
+        ssize_t r = pull(e, p + n, room);
+        if (r > 0) {
+            e->missed = (size_t)r == room;
+            n += (size_t)r;
+            read += (size_t)r;
+        } else if (r == 0) {
+            ended(e);
+        } else {
+            if (errno != EAGAIN && errno != EWOULDBLOCK) e->state = INTAKE_OVER;
+            break;
+        }
+    }
+    if (e->state != INTAKE_OVER) hold(e, p, n);
+}
+
+static struct list *waiting_list(struct intake *e) {
+    if (e->state != INTAKE_BODY) return &e->set->heads;
+    return e->call->pub.who.authenticated ? &e->set->bodies : &e->set->anonymous;
+}
+
+/* libmicrohttpd's own patience begins anew with every byte it is given.  An empty line is one that
+ * it skips. */
+static ssize_t wait_on(struct intake *e, char *out) {
+    bool begun = e->state == INTAKE_BODY || e->held_n > 0;
+    if (!begun || !arm(e, waiting_list(e))) return again();
+    out[0] = '\n';
+    return 1;
+}
+
+static ssize_t write_head(struct intake *e, char *out, size_t n) {
+    const struct call *c = e->call;
+    if (n < INTAKE_CANONICAL_MAX) {
+        errno = ENOMEM;
+        return -1;
+    }
+    bool head = str_eq(c->pub.method, STR("HEAD"));
+    const char *connection = c->close_after || !c->keep_alive ? "close" : "keep-alive";
+    e->state = INTAKE_BUSY;
+    return snprintf(out, n, "%s / HTTP/1.%d\r\nHost: x\r\nConnection: %s\r\n\r\n",
+                    head ? "HEAD" : "GET", c->http_1_1 || c->head_bad, connection);
+}
+
+/* While an answer is owed, the end of input is no reason to drop it (RFC 9112 9.6); an error of the
+ * socket reaches libmicrohttpd by epoll. */
+static ssize_t peek(struct intake *e) {
+    e->missed = true;
+    if (!e->watched || e->left) return again();
+    ssize_t r;
+    do r = pull(e, e->set->scratch, INTAKE_SCRATCH);
+    while (r > 0);
+    return r;
+}
+
+static ssize_t give(struct intake *e, char *out, size_t n) {
+    if (e->state == INTAKE_BUSY) return peek(e);
+    if (e->state == INTAKE_HEAD || e->state == INTAKE_BODY) collect(e);
+    if (e->state == INTAKE_READY) return write_head(e, out, n);
+    if (e->state == INTAKE_OVER) {
+        disarm(e);
+        return 0;
+    }
+    return wait_on(e, out);
+}
+
+/* --- what libmicrohttpd calls --- */
+
+static struct intake *intake_at(int fd) {
+    return here && fd >= 0 && (size_t)fd < here->by_fd_nr ? here->by_fd[fd] : NULL;
+}
+
+ssize_t wopr_intake_recv(int fd, void *p, size_t n, int flags);
+ssize_t wopr_intake_tls_recv(gnutls_session_t session, void *p, size_t n);
+
+ssize_t wopr_intake_recv(int fd, void *p, size_t n, int flags) {
+    struct intake *e = intake_at(fd);
+    return e ? give(e, p, n) : recv(fd, p, n, flags);
+}
+
+ssize_t wopr_intake_tls_recv(gnutls_session_t session, void *p, size_t n) {
+    struct intake *e = intake_at(gnutls_transport_get_int(session));
+    if (!e) return gnutls_record_recv(session, p, n);
+    e->tls = session;
+    ssize_t r = give(e, p, n);
+    if (r >= 0) return r;
+    return errno == EAGAIN ? GNUTLS_E_AGAIN : GNUTLS_E_PULL_ERROR;
+}
+
+struct call *intake_take_call(struct intake *e) {
+    struct call *c = e->call;
+    e->call = NULL;
+    return c;
+}
+
+void intake_done(struct intake *e) {
+    if (e->state != INTAKE_BUSY || e->left) return;
+    e->state = INTAKE_HEAD;
+    e->scan = (struct head_scan){0};
+    (void)arm(e, &e->set->fresh);
+    if (e->held_n > 0 || e->missed) look(e);
+}
+
+/* --- life --- */
+
+struct intake *intake_of(struct MHD_Connection *conn) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+static bool enter(struct intakes *es, struct intake *e) {
+    size_t fd = (size_t)e->fd, n = es->by_fd_nr;
+    if (fd >= n) {
+        while (n <= fd) n = n > 0 ? n * 2 : INTAKE_FDS_MIN;
+        struct intake **v = mem_grow(es->by_fd, n, sizeof *v);
+        if (!v) return false;
+        memset(v + es->by_fd_nr, 0, (n - es->by_fd_nr) * sizeof *v);
+        es->by_fd = v;
+        es->by_fd_nr = n;
+    }
+    es->by_fd[fd] = e;
+    return true;
+}
+
+static void intake_free(struct intake *e) {
+    struct http_server *s = e->server;
+    if (e->call) call_finish(e->call);
+    e->set->by_fd[e->fd] = NULL;
+    list_del(&e->due);
+    list_del(&e->kick);
+    if (e->counted) peers_leave(&s->peers, &e->peer);
+    give_place_back(e);
+    if (e->over) atomic_fetch_sub(&s->intakes_over, 1);
+    mem_free(e->held);
+    mem_free(e);
+}
+
+static struct intake *intake_new(struct intakes *es, int fd, const struct address *peer,
+                                 bool over) {
+    struct intake *e = MEM_NEW(struct intake);
+    if (!e) return NULL;
+    e->set = es;
+    e->server = es->server;
+    e->fd = fd;
+    e->over = over;
+    e->counted = e->placed = !over;
+    e->peer = *peer;
+    list_init(&e->due);
+    list_init(&e->kick);
+    if (enter(es, e)) return e;
+    mem_free(e);
+    return NULL;
+}
+
+void intakes_add(struct intakes *es, struct MHD_Daemon *d, int fd,
+                 const struct sockaddr_storage *sa, socklen_t n, bool over) {
+    struct http_server *s = es->server;
+    struct address peer;
+    address_of((const struct sockaddr *)sa, &peer);
+    struct intake *e = intake_new(es, fd, &peer, over);
+    if (!e) {
+        if (!over) peers_leave(&s->peers, &peer);
+        if (!over) atomic_fetch_sub(&s->intakes_open, 1);
+        (void)close(fd);
+        return;
+    }
+    if (over) atomic_fetch_add(&s->intakes_over, 1);
+    es->arriving = e;
+    enum MHD_Result ok = MHD_add_connection(d, fd, (const struct sockaddr *)sa, n);
+    if (es->arriving == e) intake_free(e); /* it closed the socket without a word */
+    else if (ok == MHD_YES) (void)arm(e, &es->idle);
+    es->arriving = NULL;
+}
+
+void intake_notify(void *cls, struct MHD_Connection *conn, void **ctx,
+                   enum MHD_ConnectionNotificationCode what) {
+    struct http_server *s = cls;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        atomic_fetch_add(&s->connections, 1);
+        struct intake *e = here->arriving;
+        here->arriving = NULL;
+        e->conn = conn;
+        *ctx = e;
+        return;
+    }
+    atomic_fetch_sub(&s->connections, 1);
+    mem_freed_by_library(s->cfg.pool_bytes);
+    struct intake *e = *ctx;
+    bool linger = (e->linger || e->held_n > 0) && !e->eof && !e->left;
+    if (linger && linger_take(e->set->lingers, e->fd, e->counted ? &e->peer : NULL))
+        e->counted = false;
+    intake_free(e);
+}
+
+struct intakes *intakes_new(struct http_server *s) {
+    struct intakes *es = MEM_NEW(struct intakes);
+    if (!es) return NULL;
+    es->server = s;
+    list_init(&es->fresh);
+    list_init(&es->idle);
+    list_init(&es->heads);
+    list_init(&es->bodies);
+    list_init(&es->anonymous);
+    list_init(&es->refused);
+    list_init(&es->kicks);
+    es->lingers = lingers_new(s);
+    if (es->lingers) return es;
+    mem_free(es);
+    return NULL;
+}
+
+void intakes_free(struct intakes *es) {
+    if (!es) return;
+    lingers_free(es->lingers);
+    mem_free(es->by_fd);
+    mem_free(es);
+}

@@ -1,0 +1,169 @@
+/*
+ * offload.c: threads for long reads, so that the threads of loop.c stay free for everybody else.
+ *
+ * A handler returns http_offload(c, fn): fn runs on one of these threads while the connection is
+ * parked, and its answer goes out as usual.  Tenants take turns, each has a bounded queue, and with
+ * more than one thread no tenant has all of them, so a tenant's long reads delay its own ones only.
+ */
+#include "base/mem.h"
+#include "base/thread.h"
+#include "http/http_internal.h"
+
+struct offload {
+    struct http_server *server;
+    pthread_mutex_t lock;
+    pthread_cond_t work;
+    struct list waiting; /* of struct holder.turn: have jobs and may run one */
+    bool stop;
+    unsigned threads_nr; /* started */
+    pthread_t threads[];
+};
+
+/* --- jobs --- */
+
+static unsigned running_max(const struct offload *o) {
+    unsigned n = o->server->cfg.read_threads;
+    return n > 1 ? n - 1 : 1;
+}
+
+/* Under the lock: in the round when there is something to do and a thread to be had for it. */
+static void queue_up(struct offload *o, struct holder *h) {
+    if (list_empty(&h->jobs) || h->running >= running_max(o) || !list_empty(&h->turn)) return;
+    list_add_tail(&o->waiting, &h->turn);
+    pthread_cond_signal(&o->work);
+}
+
+static void run_one(struct offload *o, struct holder *h) {
+    struct call *c = LIST_ENTRY(list_pop(&h->jobs), struct call, job);
+    struct shares *sh = &o->server->shares;
+    h->running++;
+    queue_up(o, h);
+    pthread_mutex_unlock(&o->lock);
+    (void)shares_again(sh, h); /* http_resume may end the call, and its reference */
+    share_give(sh, h, SHARE_READS, 1);
+    c->job_fn(&c->pub);
+    http_resume(&c->pub);
+    pthread_mutex_lock(&o->lock);
+    h->running--;
+    queue_up(o, h);
+    shares_leave(sh, h);
+}
+
+static void *offload_main(void *arg) {
+    struct offload *o = arg;
+    thread_name("wopr-read");
+    pthread_mutex_lock(&o->lock);
+    while (!o->stop) {
+        struct list *l = list_pop(&o->waiting);
+        if (l) run_one(o, LIST_ENTRY(l, struct holder, turn));
+        else pthread_cond_wait(&o->work, &o->lock);
+    }
+    pthread_mutex_unlock(&o->lock);
+    return NULL;
+}
+
+static void refuse_stopped(struct call *c) {
+    struct wopr_error err = {0};
+    share_give(&c->pub.server->shares, c->holder, SHARE_READS, 1);
+    (void)refuse_draining(c, &err);
+    http_fail(&c->pub, &err);
+}
+
+static int refuse(struct call *c) {
+    struct wopr_error err = {0};
+    c->refusal = REFUSED_READS;
+    (void)wopr_error_set(&err, WOPR_E_UNAVAILABLE,
+                         "too many long reads of this tenant wait for a thread; retry later");
+    wopr_error_details(&err, "{\"retryAfter\":1}");
+    http_fail(&c->pub, &err);
+    return HTTP_DONE;
+}
+
+int http_offload(struct http_call *pub, void (*fn)(struct http_call *c)) {
+    struct call *c = call_of(pub);
+    struct http_server *s = pub->server;
+    struct offload *o = s->offload;
+    if (!o) {
+        fn(pub);
+        return HTTP_DONE;
+    }
+    if (!share_take(&s->shares, c->holder, SHARE_READS, 1)) return refuse(c);
+    c->job_fn = fn;
+    pthread_mutex_lock(&o->lock);
+    bool stop = o->stop;
+    if (!stop) {
+        list_add_tail(&c->holder->jobs, &c->job);
+        queue_up(o, c->holder);
+    }
+    pthread_mutex_unlock(&o->lock);
+    if (!stop) return HTTP_PENDING;
+    refuse_stopped(c);
+    return HTTP_DONE;
+}
+
+/* --- life --- */
+
+static int offload_new(struct http_server *s, struct offload **out) {
+    unsigned n = s->cfg.read_threads;
+    struct offload *o = mem_zalloc(sizeof *o + n * sizeof o->threads[0]);
+    if (!o) return WOPR_E_NO_MEMORY;
+    o->server = s;
+    list_init(&o->waiting);
+    if (pthread_mutex_init(&o->lock, NULL) == 0) {
+        if (pthread_cond_init(&o->work, NULL) == 0) {
+            *out = o;
+            return 0;
+        }
+        pthread_mutex_destroy(&o->lock);
+    }
+    mem_free(o);
+    return WOPR_E_NO_MEMORY;
+}
+
+int offload_start(struct http_server *s) {
+    struct offload *o;
+    int rc = offload_new(s, &o);
+    if (rc != 0) return rc;
+    s->offload = o;
+    while (rc == 0 && o->threads_nr < s->cfg.read_threads) {
+        if (pthread_create(&o->threads[o->threads_nr], NULL, offload_main, o) == 0) o->threads_nr++;
+        else rc = WOPR_E_NO_MEMORY;
+    }
+    if (rc != 0) offload_free(s);
+    return rc;
+}
+
+/* Whoever still waits is answered: nobody runs it any more. */
+static void refuse_all(struct offload *o) {
+    for (struct list *t; (t = list_pop(&o->waiting)) != NULL;) {
+        struct holder *h = shares_again(&o->server->shares, LIST_ENTRY(t, struct holder, turn));
+        for (struct list *l; (l = list_pop(&h->jobs)) != NULL;) {
+            struct call *c = LIST_ENTRY(l, struct call, job);
+            refuse_stopped(c);
+            http_resume(&c->pub);
+        }
+        shares_leave(&o->server->shares, h);
+    }
+}
+
+void offload_stop(struct http_server *s) {
+    struct offload *o = s->offload;
+    if (!o) return;
+    pthread_mutex_lock(&o->lock);
+    o->stop = true;
+    pthread_cond_broadcast(&o->work);
+    pthread_mutex_unlock(&o->lock);
+    for (unsigned i = 0; i < o->threads_nr; i++) (void)pthread_join(o->threads[i], NULL);
+    o->threads_nr = 0;
+    refuse_all(o);
+}
+
+void offload_free(struct http_server *s) {
+    struct offload *o = s->offload;
+    if (!o) return;
+    offload_stop(s);
+    pthread_cond_destroy(&o->work);
+    pthread_mutex_destroy(&o->lock);
+    mem_free(o);
+    s->offload = NULL;
+}

@@ -1,0 +1,86 @@
+/*
+ * trim.c: memory that a burst of large bodies, answers and run states leaves with the allocator.
+ *
+ * Freed memory is kept for the next request (mem_serve), but what hundreds of megabytes leave
+ * behind is scattered between living objects and would stay for ever.  A thread looks twice a
+ * second how much was freed in large blocks; when that was much and the burst is over, it asks the
+ * allocator to give back every free page.
+ */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "http/http_internal.h"
+
+#include <time.h>
+
+enum {
+    TRIM_BYTES = 8 * 1024 * 1024, /* freed since the last time: worth it */
+    TRIM_LOOK_MS = 500,
+    TRIM_WAIT_LOOKS = 8 /* a burst that does not end is no reason to wait longer */
+};
+
+static void sleep_until(struct trim *t, uint64_t at_ms) {
+    struct timespec ts = {.tv_sec = (time_t)(at_ms / 1000),
+                          .tv_nsec = (long)(at_ms % 1000) * 1000000};
+    while (!t->stop && clock_mono_ms() < at_ms)
+        (void)pthread_cond_timedwait(&t->cond, &t->lock, &ts);
+}
+
+static void *trim_main(void *arg) {
+    struct trim *t = arg;
+    uint64_t trimmed = mem_freed_large(), seen = trimmed;
+    thread_name("wopr-trim");
+    pthread_mutex_lock(&t->lock);
+    for (unsigned waited = 0; !t->stop;) {
+        sleep_until(t, clock_mono_ms() + TRIM_LOOK_MS);
+        uint64_t now = mem_freed_large();
+        bool goes_on = now - seen >= TRIM_BYTES;
+        seen = now;
+        if (now - trimmed < TRIM_BYTES || (goes_on && ++waited < TRIM_WAIT_LOOKS)) continue;
+        trimmed = now;
+        waited = 0;
+        pthread_mutex_unlock(&t->lock);
+        mem_trim();
+        pthread_mutex_lock(&t->lock);
+    }
+    pthread_mutex_unlock(&t->lock);
+    return NULL;
+}
+
+int trim_init(struct trim *t) {
+    pthread_condattr_t attr;
+    if (pthread_condattr_init(&attr) != 0) return WOPR_E_NO_MEMORY;
+    bool ok = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
+              pthread_cond_init(&t->cond, &attr) == 0;
+    pthread_condattr_destroy(&attr);
+    if (!ok) return WOPR_E_NO_MEMORY;
+    if (pthread_mutex_init(&t->lock, NULL) == 0) {
+        t->made = true;
+        return 0;
+    }
+    pthread_cond_destroy(&t->cond);
+    return WOPR_E_NO_MEMORY;
+}
+
+void trim_fini(struct trim *t) {
+    if (!t->made) return;
+    pthread_cond_destroy(&t->cond);
+    pthread_mutex_destroy(&t->lock);
+    t->made = false;
+}
+
+int trim_start(struct trim *t) {
+    t->stop = false;
+    t->running = pthread_create(&t->thread, NULL, trim_main, t) == 0;
+    return t->running ? 0 : WOPR_E_NO_MEMORY;
+}
+
+void trim_stop(struct trim *t) {
+    if (!t->running) return;
+    pthread_mutex_lock(&t->lock);
+    t->stop = true;
+    pthread_cond_signal(&t->cond);
+    pthread_mutex_unlock(&t->lock);
+    (void)pthread_join(t->thread, NULL);
+    t->running = false;
+}

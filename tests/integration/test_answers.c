@@ -1,0 +1,416 @@
+/*
+ * test_answers.c: every operation of a live host, answered well and refused, against the OpenAPI
+ * document that the same host serves: status listed, headers there, body valid (RUN-47, ERR-1).
+ */
+#include "codec/schema.h"
+#include "interrupt_kit.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+#define OTHER_TENANT "answers"
+
+static struct server sv;
+static struct str doc; /* the served document */
+static struct schema_set *set;
+static struct buf answered; /* "createRun " of every operation that gave its success */
+
+static void up(void) {
+    static const char *const ARGS[] = {"--cors-origins", "http://app.example", NULL};
+    struct wopr_error err = {0};
+    server_start(&sv, ARGS);
+    struct reply r = ask(&sv, "GET", "/v1/openapi.json", NULL, NULL);
+    cr_assert_eq(r.status, 200);
+    doc = r.body;
+    set = schema_set_new(true);
+    cr_assert_eq(schema_set_add(set, STR("doc"), doc, &err), 0, "%s", err.message);
+    buf_init(&answered, 65536);
+}
+static void down(void) {
+    schema_set_free(set);
+    buf_fini(&answered);
+    server_end(&sv);
+}
+TestSuite(answers, .init = up, .fini = down, .timeout = 240);
+
+static struct json_members members(struct str object) {
+    struct json_members m = {0};
+    if (object.p) cr_assert_eq(json_members(object, test_arena(), &m, NULL), 0);
+    return m;
+}
+
+static struct json_elements elements(struct str array) {
+    struct json_elements e = {0};
+    if (array.p) cr_assert_eq(json_elements(array, test_arena(), &e, NULL), 0);
+    return e;
+}
+
+/* --- the document --- */
+
+struct op {
+    const char *id, *method, *path; /* as in the document, method in lower case */
+    struct str doc;
+};
+
+static size_t ops_read(struct op *out, size_t max) {
+    struct json_members paths = members(at(doc, "paths"));
+    size_t n = 0;
+    for (size_t i = 0; i < paths.n; i++) {
+        struct json_members m = members(paths.v[i].raw);
+        for (size_t k = 0; k < m.n; k++) {
+            cr_assert_lt(n, max);
+            out[n++] = (struct op){text_at(m.v[k].raw, "operationId").p,
+                                   arena_cstr(test_arena(), m.v[k].key),
+                                   arena_cstr(test_arena(), paths.v[i].key), m.v[k].raw};
+        }
+    }
+    return n;
+}
+
+static struct op op_find(const char *id) {
+    struct op all[64];
+    size_t n = ops_read(all, 64);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(all[i].id, id) == 0) return all[i];
+    cr_assert_fail("the document has no operation %s", id);
+    return all[0];
+}
+
+static struct str deref(struct str raw) {
+    struct str ref = json_get(raw, "$ref");
+    if (!ref.p) return raw;
+    struct str text = json_string(ref, test_arena());
+    return json_pointer_get(doc, str_n(text.p + 1, text.n - 1), test_arena());
+}
+
+/* --- one answer against it --- */
+
+static void expect_body(const char *where, struct str content, const struct reply *r) {
+    struct str ref = json_get(json_get(json_get(content, "application/json"), "schema"), "$ref");
+    struct wopr_error err = {0};
+    struct schema_issue issue = {{0}, {0}, {0}};
+    const struct schema *schema = NULL;
+    cr_assert_not_null(ref.p, "%s: its answer names no schema", where);
+    struct str uri = str_c(fmt("doc" STR_FMT, STR_ARG(json_string(ref, test_arena()))));
+    cr_assert_eq(schema_compile(set, uri, &schema, &err), 0, "%s: %s", uri.p, err.message);
+    cr_assert_eq(json_check(r->body, &JSON_LIMITS_STORED, &err), 0, "%s: " STR_FMT, where,
+                 STR_ARG(r->body));
+    cr_expect_eq(schema_validate_text(schema, r->body, &issue), 0, "%s: %s at %s (%s): " STR_FMT,
+                 where, issue.reason, issue.instance, issue.keyword, STR_ARG(r->body));
+}
+
+static bool may_be_absent(struct str name) {
+    return str_eqc(name, "OpenWOP-Version") || str_eqc(name, "Retry-After") ||
+           str_eqc(name, "openwop-Idempotent-Replay") || str_eqc(name, "WWW-Authenticate");
+}
+
+static void expect_described(const struct op *op, const struct reply *r) {
+    const char *where = fmt("%s %ld", op->id, r->status);
+    struct str response = deref(json_get(json_get(op->doc, "responses"), fmt("%ld", r->status)));
+    cr_assert_not_null(response.p, "%s: the document does not list it: " STR_FMT, where,
+                       STR_ARG(r->body));
+    struct json_members headers = members(json_get(response, "headers"));
+    for (size_t i = 0; i < headers.n; i++)
+        cr_expect(may_be_absent(headers.v[i].key) ||
+                      header(r, arena_cstr(test_arena(), headers.v[i].key)).p,
+                  "%s: no header " STR_FMT, where, STR_ARG(headers.v[i].key));
+    cr_expect_eq(header(r, "OpenWOP-Version").p != NULL, strncmp(op->path, "/v1", 3) == 0, "%s",
+                 where);
+    struct str type = header(r, "Content-Type"), content = json_get(response, "content");
+    if (r->status == 304) cr_expect_eq(r->body.n, 0u, "%s", where);
+    else if (str_starts(type, STR("text/event-stream")))
+        cr_expect_not_null(json_get(content, "text/event-stream").p, "%s", where);
+    else expect_body(where, content, r);
+}
+
+/* Ask, and hold the answer against the document. */
+static struct reply say(const char *id, const char *path, const char *body,
+                        const char *const *headers, long want) {
+    struct op op = op_find(id);
+    struct reply r = ask(&sv, *op.method == 'g' ? "GET" : "POST", path, body, headers);
+    cr_assert_eq(r.status, want, "%s %s: %ld " STR_FMT, id, path, r.status, STR_ARG(r.body));
+    expect_described(&op, &r);
+    if (r.status < 300) buf_addf(&answered, "%s ", id);
+    return r;
+}
+
+#define LINES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* --- successes, one chapter each --- */
+
+static void documents(void) {
+    say("getIndex", "/", NULL, NO_BEARER, 200);
+    struct reply r = say("getCapabilities", "/.well-known/openwop", NULL, NO_BEARER, 200);
+    const char *tag = fmt("If-None-Match: " STR_FMT, STR_ARG(header(&r, "ETag")));
+    say("getCapabilities", "/.well-known/openwop", NULL, LINES(tag), 304);
+    r = say("getOpenApiSpec", "/v1/openapi.json", NULL, NO_BEARER, 200);
+    tag = fmt("If-None-Match: " STR_FMT, STR_ARG(header(&r, "ETag")));
+    say("getOpenApiSpec", "/v1/openapi.json", NULL, LINES(tag), 304);
+    struct json_elements l = elements(
+        at(say("getCapabilities", "/.well-known/openwop", NULL, NULL, 200).body, "fixtures"));
+    for (size_t i = 0; i < l.n; i++) {
+        struct str id = json_string(l.v[i], test_arena());
+        say("getWorkflow", fmt("/v1/workflows/" STR_FMT, STR_ARG(id)), NULL, NULL, 200);
+    }
+}
+
+static const char *begin(const char *workflow, const char *extras) {
+    const char *body = fmt("{\"workflowId\":\"%s\"%s}", workflow, extras);
+    struct reply r = say("createRun", "/v1/runs", body, NULL, 201);
+    return text_at(r.body, "runId").p;
+}
+
+static void read_all(const char *run) {
+    say("getRun", fmt("/v1/runs/%s", run), NULL, NULL, 200);
+    say("pollRunEvents", fmt("/v1/runs/%s/events/poll?timeout=1", run), NULL, NULL, 200);
+    say("streamRunEvents", fmt("/v1/runs/%s/events", run), NULL, LINES("Accept: application/json"),
+        200);
+}
+
+static void ended(const char *run) {
+    wait_terminal(&sv, run);
+    read_all(run);
+    say("streamRunEvents", fmt("/v1/runs/%s/events", run), NULL, LINES("Accept: text/event-stream"),
+        200);
+}
+
+static void runs(void) {
+    ended(begin("conformance-noop", ",\"tags\":[\"a\"],\"metadata\":{\"k\":1}"));
+    ended(begin("conformance-failure", ""));
+    ended(begin("conformance-multi-node", ""));
+    ended(begin("conformance-channel-ttl", ""));
+    ended(begin("conformance-subworkflow-parent", ""));
+    ended(begin("conformance-stream-text",
+                ",\"configurable\":{\"mockProvider\":{\"id\":\"stream-text\"}}"));
+    say("listRuns", "/v1/runs?limit=2&status=completed", NULL, NULL, 200);
+    const char *keyed = "Idempotency-Key: answers-1",
+               *body = "{\"workflowId\":\"conformance-noop\"}";
+    say("createRun", "/v1/runs", body, LINES(keyed), 201);
+    struct reply r = say("createRun", "/v1/runs", body, LINES(keyed), 201);
+    cr_expect(str_eqc(header(&r, "openwop-Idempotent-Replay"), "true"));
+    say("createRun", "/v1/runs", "{\"workflowId\":\"conformance-failure\"}", LINES(keyed), 409);
+}
+
+static void control(void) {
+    const char *delay = ",\"inputs\":{\"delayMs\":20000}";
+    const char *run = begin("conformance-cancellable", delay);
+    wait_status(&sv, run, "running");
+    say("pauseRun", fmt("/v1/runs/%s:pause", run), "{\"drainPolicy\":\"immediate\"}", NULL, 202);
+    wait_status(&sv, run, "paused");
+    read_all(run);
+    say("pauseRun", fmt("/v1/runs/%s:pause", run), NULL, NULL, 409);
+    say("resumeRun", fmt("/v1/runs/%s:resume", run), "{\"reason\":\"go on\"}", NULL, 202);
+    say("mintStreamTicket", fmt("/v1/host/wopr/runs/%s/stream-ticket", run), "{}", NULL, 200);
+    say("cancelRun", fmt("/v1/runs/%s/cancel", run), "{\"reason\":\"enough\"}", NULL, 200);
+    ended(run);
+    say("cancelRunAlias", fmt("/v1/runs/%s:cancel", run), NULL, NULL, 200);
+    say("resumeRun", fmt("/v1/runs/%s:resume", run), NULL, NULL, 409);
+}
+
+static void forks(void) {
+    const char *run = begin("conformance-noop", "");
+    wait_terminal(&sv, run);
+    const char *path = fmt("/v1/runs/%s:fork", run);
+    struct reply r = say("forkRun", path, "{\"mode\":\"replay\",\"fromSeq\":0}", NULL, 201);
+    ended(text_at(r.body, "runId").p);
+    r = say("forkRun", path, "{\"mode\":\"branch\"}", NULL, 201);
+    ended(text_at(r.body, "runId").p);
+    say("listRuns", fmt("/v1/runs?forkOf=%s", run), NULL, NULL, 200);
+    say("forkRun", path, "{\"mode\":\"branch\",\"fromSeq\":999}", NULL, 422);
+}
+
+static void questions(void) {
+    struct str snap;
+    const char *run = waiting(&sv, "conformance-approval", "waiting-approval", &snap);
+    const char *node = text_at(snap, "interrupt.nodeId").p;
+    const char *path = fmt("/v1/runs/%s/interrupts/%s", run, node);
+    read_all(run);
+    say("listInterrupts", "/v1/host/wopr/interrupts?limit=1", NULL, NULL, 200);
+    say("resolveInterruptByRun", path, "{\"resumeValue\":{\"action\":\"no-such\"}}", NULL, 400);
+    say("resolveInterruptByRun", path, ACCEPT, NULL, 200);
+    say("resolveInterruptByRun", path, REJECT, NULL, 409);
+    ended(run);
+    run = waiting(&sv, "conformance-approval", "waiting-approval", NULL);
+    path = fmt("/v1/runs/%s/approvals/%s", run, node);
+    say("resolveApprovalAlias", path, "{\"action\":\"accept\"}", NULL, 200);
+    ended(run);
+}
+
+static void tokens(void) {
+    struct str snap;
+    const char *run =
+        waiting(&sv, "conformance-interrupt-external-event", "waiting-external", &snap);
+    const char *path =
+        fmt("/v1/interrupts/" STR_FMT, STR_ARG(text_at(snap, "interrupt.interruptToken")));
+    read_all(run);
+    say("inspectInterruptByToken", path, NULL, NO_BEARER, 200);
+    say("resolveInterruptByToken", path, ORDER("another-order"), NO_BEARER, 422);
+    say("resolveInterruptByToken", path, THE_ORDER, NO_BEARER, 200);
+    ended(run);
+    say("inspectInterruptByToken", path, NULL, NO_BEARER, 409);
+}
+
+/* No node type writes artifacts yet. */
+static void artifacts(void) {
+    const char *run = begin("conformance-noop", "");
+    wait_terminal(&sv, run);
+    cr_assert_eq(system(fmt("sqlite3 -cmd '.timeout 5000' '%s' \"INSERT INTO artifacts SELECT "
+                            "run_no, 'art-1', 'report', 'n', '2', NULL, '{\\\"a\\\":[1]}', 1 FROM "
+                            "runs WHERE run_id = '%s'\"",
+                            sv.db, run)),
+                 0);
+    say("getArtifact", fmt("/v1/runs/%s/artifacts/art-1", run), NULL, NULL, 200);
+}
+
+Test(answers,
+     every_operation_succeeds_as_the_served_document_says /* RUN-47 CAP-1 RUN-10 EVT-3 */) {
+    struct op all[64];
+    size_t n = ops_read(all, 64);
+    documents();
+    runs();
+    control();
+    forks();
+    questions();
+    tokens();
+    artifacts();
+    buf_addc(&answered, '\0');
+    for (size_t i = 0; i < n; i++)
+        cr_expect_not_null(strstr(answered.p, fmt("%s ", all[i].id)), "%s was not asked",
+                           all[i].id);
+}
+
+/* --- refusals, for every operation alike --- */
+
+static const char *path_of(const struct op *op) { /* names nothing */
+    struct buf b;
+    buf_init(&b, 512);
+    for (const char *p = op->path; *p; p++) {
+        if (*p != '{') {
+            buf_addc(&b, *p);
+            continue;
+        }
+        buf_addz(&b, "none");
+        p = strchr(p, '}');
+    }
+    const char *out = fmt(STR_FMT, STR_ARG(buf_str(&b)));
+    buf_fini(&b);
+    return out;
+}
+
+static struct reply refusal(const struct op *op, const char *query, const char *body,
+                            const char *const *headers) {
+    const char *method = *op->method == 'g' ? "GET" : "POST";
+    struct reply r = ask(&sv, method, fmt("%s%s", path_of(op), query), body, headers);
+    expect_described(op, &r);
+    return r;
+}
+
+static void expect_status(const struct op *op, const struct reply *r, long want, const char *what) {
+    cr_expect_eq(r->status, want, "%s %s: %ld " STR_FMT, op->id, what, r->status, STR_ARG(r->body));
+}
+
+static const char *valid_body(const struct op *op) {
+    if (!json_get(op->doc, "requestBody").p) return NULL;
+    if (strncmp(op->id, "resolve", 7) == 0) return ACCEPT;
+    if (strcmp(op->id, "forkRun") == 0) return "{\"mode\":\"replay\"}";
+    return strcmp(op->id, "createRun") == 0 ? "{\"workflowId\":\"none\"}" : "{}";
+}
+
+static void refuse_credentials(const struct op *op, const char *poor) {
+    const char *body = valid_body(op);
+    struct reply r = refusal(op, "", body, NO_BEARER);
+    expect_status(op, &r, 401, "without a key");
+    cr_expect_not_null(header(&r, "WWW-Authenticate").p);
+    r = refusal(op, "", body, LINES(poor));
+    expect_status(op, &r, 403, "without the scope");
+}
+
+static const char *large_body(void) {
+    enum { BYTES = 1100 * 1024 };
+    static char text[BYTES + 32];
+    snprintf(text, sizeof text, "{\"reason\":\"%*s\"}", BYTES, "x");
+    return text;
+}
+
+static void refuse_bodies(const struct op *op) {
+    bool token = strstr(op->path, "{token}") != NULL; /* judged before the body is read */
+    const char *large = large_body();
+    struct reply r = refusal(op, "", "{}", LINES("Content-Type: text/plain"));
+    expect_status(op, &r, token ? 404 : 415, "text/plain");
+    r = refusal(op, "", "{}", LINES("Content-Type: foo+json"));
+    expect_status(op, &r, token ? 404 : 415, "a type without a subtype (HTTP-8)");
+    r = refusal(op, "", "[]", NULL);
+    expect_status(op, &r, token ? 404 : 400, "an array");
+    r = refusal(op, "", large, LINES("Expect: 100-continue"));
+    expect_status(op, &r, token ? 404 : 413, "a large body");
+}
+
+Test(answers,
+     every_operation_refuses_as_the_served_document_says /* RUN-47 ERR-1 HTTP-8 HTTP-9 */) {
+    struct op all[64];
+    size_t n = ops_read(all, 64);
+    const char *poor = key_with(&sv, "packs:yank", OTHER_TENANT);
+    for (size_t i = 0; i < n; i++) {
+        const struct op *op = &all[i];
+        bool is_public = str_eqc(json_get(op->doc, "security"), "[]");
+        struct reply r = refusal(op, "", valid_body(op), LINES("OpenWOP-Version: 9"));
+        expect_status(op, &r, 406, "another major");
+        r = refusal(op, "", valid_body(op), LINES("OpenWOP-Version: one"));
+        expect_status(op, &r, 400, "a malformed version");
+        r = refusal(op, "?%zz", valid_body(op), NULL);
+        expect_status(op, &r, strstr(op->path, "{token}") ? 404 : 400, "a malformed query");
+        if (strchr(op->path, '{')) {
+            r = refusal(op, "", valid_body(op), NULL);
+            expect_status(op, &r, 404, "an unknown id");
+        }
+        if (!is_public) refuse_credentials(op, poor);
+        if (json_get(op->doc, "requestBody").p) refuse_bodies(op);
+    }
+}
+
+Test(answers, limits_of_rate_are_described_too /* RUN-47 ERR-8 */) {
+    static const char *const ARGS[] = {"--address-rate", "1", "--address-burst", "1", NULL};
+    struct op op = op_find("getCapabilities");
+    static struct server tight;
+    struct reply r;
+    server_start(&tight, ARGS);
+    for (int i = 0; i < 20; i++) {
+        r = ask(&tight, "GET", "/.well-known/openwop", NULL, NULL);
+        if (r.status == 429) break;
+    }
+    cr_expect_eq(r.status, 429);
+    cr_expect_not_null(header(&r, "Retry-After").p);
+    expect_described(&op, &r);
+    server_end(&tight);
+}
+
+/* --- browsers --- */
+
+static bool in_list(struct str list, struct str name) {
+    struct str one, rest = list;
+    for (bool more = true; more;) {
+        more = str_cut(rest, ',', &one, &rest);
+        if (str_eq_nocase(str_trim(more ? one : rest), name)) return true;
+    }
+    return false;
+}
+
+Test(answers, pages_may_send_and_read_every_header_of_the_document /* HTTP-18 table 2.1, F14 */) {
+    static const char *const PREFLIGHT[] = {"Origin: http://app.example",
+                                            "Access-Control-Request-Method: POST", NULL};
+    struct reply r = ask(&sv, "OPTIONS", "/v1/runs", NULL, PREFLIGHT);
+    struct str sent = header(&r, "Access-Control-Allow-Headers");
+    struct str shown = header(&r, "Access-Control-Expose-Headers");
+    struct json_members headers = members(at(doc, "components.headers"));
+    struct op all[64];
+    size_t n = ops_read(all, 64);
+    cr_assert(sent.p && shown.p);
+    for (size_t i = 0; i < headers.n; i++)
+        cr_expect(in_list(shown, headers.v[i].key), STR_FMT, STR_ARG(headers.v[i].key));
+    for (size_t i = 0; i < n; i++) {
+        struct json_elements p = elements(json_get(all[i].doc, "parameters"));
+        for (size_t k = 0; k < p.n; k++)
+            if (str_eqc(text_at(p.v[k], "in"), "header"))
+                cr_expect(in_list(sent, text_at(p.v[k], "name")), STR_FMT, STR_ARG(p.v[k]));
+    }
+}

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Does the OpenAPI document of a live host suit the programs that read such documents?
+
+usage: run.py WOPR WORK_DIRECTORY
+Starts WOPR, fetches /v1/openapi.json, then: Redocly's linter, swagger-cli, openapi-typescript, orval; what the two last
+generate is compiled by tsc --strict together with a small client, which runs against the host.  The tools come by npm,
+at the versions of package-lock.json with their digests, into WORK_DIRECTORY, once.
+Exit status: 0, 1 = a tool is not content, 77 = skipped: no node, no npm, or no registry (it says which).
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FILES = ["package.json", "package-lock.json", "lint.cjs", "use.ts", "tsconfig.json"]
+SKIPPED = 77
+NODE_MIN = 18
+START_S, INSTALL_S, TOOL_S = 60, 300, 240
+OURS = ("EINTEGRITY", "EUSAGE", "EBADENGINE")  # mistakes in the lock file, not in the network
+
+
+class Skip(Exception):
+    pass
+
+
+def node_check():
+    for program in ("node", "npm"):
+        if not shutil.which(program):
+            raise Skip("%s is not installed" % program)
+    version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
+    if int(re.match(r"v(\d+)", version).group(1)) < NODE_MIN:
+        raise Skip("node %s is older than %d" % (version.strip(), NODE_MIN))
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def install(work):
+    """npm ci, unless the same lock file was installed here before."""
+    stamp = os.path.join(work, "installed")
+    lock = read(os.path.join(HERE, "package-lock.json"))
+    os.makedirs(work, exist_ok=True)
+    for name in FILES:
+        shutil.copy(os.path.join(HERE, name), os.path.join(work, name))
+    if os.path.exists(stamp) and read(stamp) == lock:
+        return
+    command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=1"]
+    try:
+        got = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=INSTALL_S)
+    except subprocess.TimeoutExpired:
+        raise Skip("npm ci took longer than %d s" % INSTALL_S)
+    if got.returncode != 0:
+        if any(code in got.stderr for code in OURS):
+            raise SystemExit("npm ci: " + got.stderr)
+        raise Skip("npm ci could not fetch the tools: " + " ".join(got.stderr.split())[:400])
+    with open(stamp, "wb") as f:
+        f.write(lock)
+
+
+class Host:
+    def __init__(self, wopr, folder):
+        self.key = "hk_test_openapi_tools_0123456789abcdef"
+        env = dict(os.environ, OPENWOP_API_KEY=self.key)
+        command = [wopr, "serve", "--db", os.path.join(folder, "wopr.db"), "--port", "0", "--ops-port", "0"]
+        command += ["--conformance-seed", "--log-level", "error"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
+        self.base = None
+
+    def __enter__(self):
+        for line in self.process.stdout:
+            found = re.search(r"listens on (http://\S+)", line)
+            if found:
+                self.base = found.group(1)
+                return self
+        raise SystemExit("the host did not start")
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(START_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+
+
+def fetch(url, path):
+    with urllib.request.urlopen(url, timeout=START_S) as answer, open(path, "wb") as f:
+        f.write(answer.read())
+
+
+def commands(host):
+    def tool(name, *arguments):
+        return [os.path.join("node_modules", ".bin", name), *arguments]
+
+    return [
+        ("redocly lint", ["node", "lint.cjs", "openapi.json"]),
+        ("swagger-cli", tool("swagger-cli", "validate", "openapi.json")),
+        ("openapi-typescript", tool("openapi-typescript", "openapi.json", "-o", "openapi.d.ts")),
+        ("orval", tool("orval", "--input", "./openapi.json", "--output", "./orval/client.ts", "--client", "fetch")),
+        ("tsc --strict", tool("tsc", "-p", ".")),
+        ("the generated client", ["node", "out/use.js", host.base, host.key]),
+    ]
+
+
+def run_all(work, host):
+    fetch(host.base + "/v1/openapi.json", os.path.join(work, "openapi.json"))
+    for leftover in ("orval", "out"):
+        shutil.rmtree(os.path.join(work, leftover), ignore_errors=True)
+    failed = 0
+    for name, command in commands(host):
+        got = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=TOOL_S)
+        print("%s: %s" % (name, "content" if got.returncode == 0 else "FAILED"))
+        if got.returncode != 0:
+            print(got.stdout + got.stderr)
+            failed = 1
+    return failed
+
+
+def main():
+    wopr, work = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    try:
+        node_check()
+        install(work)
+    except Skip as why:
+        print("skipped: %s" % why)
+        return SKIPPED
+    with tempfile.TemporaryDirectory() as folder, Host(wopr, folder) as host:
+        return run_all(work, host)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,15 @@
+/* cpu_time.h: processor time of the calling thread, for bounds that only catch the return of a
+ * quadratic or exponential cost: unlike the clock it does not count what other programs do. */
+#ifndef WOPR_TESTS_SUPPORT_CPU_TIME_H
+#define WOPR_TESTS_SUPPORT_CPU_TIME_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t cpu_time_ms(void) {
+    struct timespec t = {0};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000u + (uint64_t)t.tv_nsec / 1000000u;
+}
+
+#endif

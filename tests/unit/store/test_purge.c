@@ -1,0 +1,188 @@
+/*
+ * test_purge.c: retention in slices (STORE-44): a long run goes in several transactions, unseen
+ * from the first on, and a crash in between changes nothing; short runs go many at a time.
+ */
+#include "kit.h"
+
+#include "base/clock.h"
+
+#include <unistd.h>
+
+enum { LONG_EVENTS = 3 * STORE_PURGE_ROWS, ROUNDS_MAX = 10000 };
+
+static const int64_t ENDED = 1700000000500, DAY = 86400000;
+static struct kit w;
+static void up(void) { kit_up(&w); }
+static void down(void) { kit_down(&w); }
+TestSuite(purge, .init = up, .fini = down, .timeout = 120);
+
+static int64_t long_run(const char *id) {
+    int64_t no = kit_run(&w, id, 1), seq = 1;
+    for (; seq < LONG_EVENTS - 1; seq += 1000) {
+        size_t n = LONG_EVENTS - 1 - seq < 1000 ? (size_t)(LONG_EVENTS - 1 - seq) : 1000;
+        cr_assert_eq(kit_apply(&w, kit_append(no, seq, n, false)), 0);
+    }
+    cr_assert_eq(kit_apply(&w, kit_append(no, LONG_EVENTS - 1, 1, true)), 0);
+    return no;
+}
+
+static int64_t short_run(const char *id) {
+    int64_t no = kit_run(&w, id, 3);
+    cr_assert_eq(kit_apply(&w, kit_append(no, 3, 1, true)), 0);
+    return no;
+}
+
+static int64_t slice(bool *more) {
+    int64_t n = -1;
+    int rc = store_purge_runs(w.s, ENDED + 1, ENDED + DAY, 1000000, &n, more, &w.err);
+    cr_assert_eq(rc, 0, "%s", w.err.message);
+    return n;
+}
+
+static int64_t rounds_until_done(void) {
+    bool more = true;
+    int64_t gone = 0;
+    for (unsigned i = 0; more; i++) {
+        cr_assert_lt(i, ROUNDS_MAX);
+        gone += slice(&more);
+    }
+    return gone;
+}
+
+static void expect_unseen(const char *id) {
+    struct run_head h;
+    struct run_list l;
+    struct run_filter all = {.any_tenant = true, .any_mode = true, .status = -1, .max = 1000},
+                      tag = {.tenant = KIT_TENANT, .status = -1, .tag = STR("blue"), .max = 1000};
+    cr_expect_eq(store_run_head(w.s, KIT_TENANT, false, str_c(id), w.a, &h, &w.err),
+                 WOPR_E_EXPIRED);
+    cr_assert_eq(store_run_list(w.s, &all, w.a, &l, &w.err), 0);
+    for (size_t i = 0; i < l.n; i++) cr_expect_not(str_eqc(l.v[i].head.run_id, id));
+    cr_assert_eq(store_run_list(w.s, &tag, w.a, &l, &w.err), 0);
+    for (size_t i = 0; i < l.n; i++) cr_expect_not(str_eqc(l.v[i].head.run_id, id));
+}
+
+Test(purge, a_long_run_goes_in_slices_that_nobody_sees /* STORE-44, S14 */) {
+    bool more;
+    struct store_counts c;
+    int64_t no = long_run("run_1"), other = kit_run(&w, "run_2", 3), hidden = -1;
+    cr_expect_eq(slice(&more), 0);
+    cr_expect(more);
+    expect_unseen("run_1");
+    cr_expect_gt(kit_count_events(&w, no), 0, "one transaction did not take all");
+    cr_expect_geq(kit_count_events(&w, no), LONG_EVENTS - STORE_PURGE_ROWS - 256);
+    cr_expect_eq(kit_verify(&w), 0, "a run that is being removed is no finding");
+    cr_assert_eq(store_fork_hidden(w.s, 0, &hidden, &w.err), 0);
+    cr_expect_eq(hidden, 0, "it is no fork that was left behind");
+    cr_assert_eq(kit_apply(&w, kit_append(other, 3, 1, false)), 0); /* commits go on in between */
+    cr_expect_eq(rounds_until_done(), 1);
+    expect_unseen("run_1");
+    cr_expect_eq(kit_count_events(&w, no), 0);
+    cr_expect_eq(kit_verify(&w), 0);
+    cr_assert_eq(store_count(w.s, &c, &w.err), 0);
+    cr_expect(c.runs == 1 && c.runs_open == 1 && c.events == 4);
+}
+
+Test(purge, it_goes_on_after_a_crash /* STORE-44, S14 */) {
+    bool more;
+    int64_t no = long_run("run_1");
+    cr_expect_eq(slice(&more), 0);
+    kit_close(&w);
+    kit_open(&w);
+    expect_unseen("run_1");
+    int64_t before = kit_count_events(&w, no), n;
+    /* whatever the retention is now: it has begun */
+    cr_assert_eq(store_purge_runs(w.s, 0, ENDED + DAY, 10, &n, &more, &w.err), 0);
+    cr_expect_lt(kit_count_events(&w, no), before);
+    (void)rounds_until_done();
+    cr_expect_eq(kit_count_events(&w, no), 0);
+    cr_expect_eq(kit_verify(&w), 0);
+}
+
+Test(purge, a_source_that_is_being_removed_cannot_be_forked /* FORK-24 */) {
+    bool more;
+    int64_t no = long_run("run_1");
+    cr_expect_eq(slice(&more), 0);
+    struct plan *p = kit_create("run_f", 0);
+    p->create->fork = ARENA_NEW(p->arena, struct plan_fork);
+    *p->create->fork = (struct plan_fork){.link = {.mode = FORK_REPLAY,
+                                                   .source_run_no = no,
+                                                   .source_run_id = STR("run_1"),
+                                                   .from_seq = 5,
+                                                   .base_seq = 5},
+                                          .first = true,
+                                          .last = true};
+    p->base_seq = 5;
+    p->has_update = true;
+    p->update.status = RUN_RUNNING;
+    p->update.started_ms = 5;
+    cr_expect_eq(kit_apply(&w, p), WOPR_E_EXPIRED);
+}
+
+/* A monotonic clock that goes on by so much whenever it is read. */
+static uint64_t mono_ns, tick_ns;
+static int64_t ticking_wall(void *ctx) { return (void)ctx, ENDED; }
+static uint64_t ticking_mono(void *ctx) { return (void)ctx, mono_ns += tick_ns; }
+static void ticking_random(void *ctx, void *out, size_t n) {
+    (void)ctx;
+    cr_assert_eq(getentropy(out, n), 0);
+}
+static void tick(uint64_t ms) {
+    static const struct sys_ops ops = {ticking_wall, ticking_mono, ticking_random, NULL};
+    tick_ns = ms * 1000000u;
+    sys_set(&ops);
+}
+
+static void short_runs(int n) {
+    char id[32];
+    for (int i = 0; i < n; i++) {
+        snprintf(id, sizeof id, "run_%d", i);
+        short_run(id);
+    }
+}
+
+Test(purge, a_slice_ends_with_its_time /* STORE-44, S7 */) {
+    bool more = false;
+    short_runs(20);
+    tick(STORE_PURGE_MS);
+    cr_expect_lt(slice(&more), 20);
+    cr_expect(more);
+}
+
+Test(purge, however_slow_the_store_each_slice_gets_on /* STORE-44 */) {
+    int64_t no = long_run("run_long");
+    short_runs(3);
+    tick(STORE_PURGE_MS); /* the time of a slice is over as soon as it looks */
+    cr_expect_eq(rounds_until_done(), 4);
+    cr_expect_eq(kit_count_events(&w, no), 0);
+    cr_expect_eq(kit_verify(&w), 0);
+}
+
+Test(purge, short_runs_go_many_at_a_time /* STORE-44, S7 */) {
+    bool more;
+    short_runs(300);
+    tick(0);
+    int64_t n = slice(&more); /* by rows and time, not by a count of runs */
+    cr_expect_gt(n, 20);
+    cr_expect_eq(n + (more ? rounds_until_done() : 0), 300);
+    cr_expect_eq(kit_verify(&w), 0);
+}
+
+Test(purge, what_belongs_to_a_long_run_goes_with_it /* STORE-44 */) {
+    int64_t no = long_run("run_1");
+    char sql[512];
+    snprintf(sql, sizeof sql,
+             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)"
+             " INSERT INTO artifacts (run_no, artifact_id, artifact_type, body, created_ms)"
+             " SELECT %lld, 'a' || i, 't', '{}', 1 FROM n",
+             (long long)no);
+    cr_assert_eq(kit_foreign(&w, sql), SQLITE_OK);
+    snprintf(sql, sizeof sql,
+             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)"
+             " INSERT INTO run_channels (run_no, name, seq, declared, is_list, ts, value)"
+             " SELECT %lld, 'c', i, 1, 1, 1, '{}' FROM n",
+             (long long)no);
+    cr_assert_eq(kit_foreign(&w, sql), SQLITE_OK);
+    cr_expect_eq(rounds_until_done(), 1);
+    cr_expect_eq(kit_verify(&w), 0);
+}
