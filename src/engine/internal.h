@@ -256,6 +256,7 @@ struct engine {
     struct list calls;    /* (mu) struct invoke_call: requests under way */
     bool beat_inflight, purge_inflight; /* (mu) */
     bool beat_late;                     /* (mu) the last beat came too late: another at once */
+    bool beat_missed;                   /* (mu) one was due while the last was under way */
     bool purge_more;                    /* (mu) */
 
     pthread_t timer_thread, workers[ENGINE_WORKERS_MAX];

@@ -56,8 +56,10 @@ static void renew(struct engine *e, struct store *s, uint64_t asked_ms) {
     if (rc == 0) { /* surely ours for a heartbeat less than others think */
         int64_t safe_ms = e->cfg.lease_ttl_ms - e->cfg.heartbeat_ms / 2;
         e->lease_ok_ms = asked_ms + (uint64_t)safe_ms;
-        /* It took too long to be of use (a frozen process): the next one does not wait its turn. */
-        e->beat_late = clock_mono_ms() >= e->lease_ok_ms;
+        /* It took too long to be of use (a frozen process), or the next one was due before this one
+         * was done: that does not wait its turn. */
+        e->beat_late = e->beat_missed || clock_mono_ms() >= e->lease_ok_ms;
+        e->beat_missed = false;
         if (e->beat_late) {
             e->kicked = true;
             pthread_cond_signal(&e->tick);
@@ -266,6 +268,7 @@ static bool sweep_due(struct engine *e, const struct upkeep *u, uint64_t now_ms)
 static void beat(struct engine *e, uint64_t now_ms) {
     pthread_mutex_lock(&e->mu);
     bool send = !e->beat_inflight && !e->broken;
+    e->beat_missed = e->beat_inflight;
     if (send) e->beat_inflight = true;
     pthread_mutex_unlock(&e->mu);
     if (!send || errand_send(e, renew, now_ms)) return;
