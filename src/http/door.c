@@ -15,9 +15,11 @@
 #include <unistd.h>
 
 enum {
-    DOOR_BATCH = 32,        /* accepted before requests get their turn */
-    DOOR_SHUT_MS = 100,     /* after a failure that another try at once would only repeat */
-    DOOR_OVER_MAX = 64,     /* connections above the bounds that are still told so */
+    DOOR_BATCH = 32,    /* accepted before requests get their turn */
+    DOOR_SHUT_MS = 100, /* after a failure that another try at once would only repeat */
+    DOOR_OVER_MAX = 64, /* connections above the bounds that are still told so */
+    DOOR_LEAVE_MS = 2,  /* to a loop that has a connection to close, so often */
+    DOOR_LEAVES_MAX = 25,
     DOOR_FDS_RESERVE = 1024 /* store, log, egress, ops listener, lingering and refused sockets */
 };
 
@@ -33,8 +35,10 @@ void door_fini(struct door *d) {
     d->reserve_fd = -1;
 }
 
-bool door_is_shut(const struct door *d) {
-    return d->shut_until != 0 && clock_mono_ms() < d->shut_until;
+unsigned door_shut_ms(const struct door *d) {
+    if (d->shut_until == 0) return 0;
+    uint64_t now_ms = clock_mono_ms();
+    return now_ms < d->shut_until ? (unsigned)(d->shut_until - now_ms) : 0;
 }
 
 static void tell(struct log_gate *gate, const char *what) {
@@ -77,12 +81,23 @@ static bool has_room(struct http_server *s, struct intakes *es) {
     return intakes_evict(es) == EVICT_DONE && take_place(s);
 }
 
+/* Nothing here can go, but what other loops hold might: they look at the listener too. */
+static bool leave(struct door *d, const struct intakes *es) {
+    if (!intakes_elsewhere(es) || d->left >= DOOR_LEAVES_MAX) return false;
+    d->left++;
+    d->shut_until = clock_mono_ms() + DOOR_LEAVE_MS;
+    return true;
+}
+
 /* Whoever has sent something may be at the end of a head or of a request, and then another is the
  * one to close.  The newcomers wait in the kernel's queue until that is read. */
 static bool put_off(struct door *d, struct intakes *es) {
     const struct http_server *s = d->server;
     bool full = atomic_load(&s->intakes_open) >= s->cfg.connections_max;
-    d->put_off = !d->put_off && full && intakes_evictable(es) == EVICT_LATER;
+    enum intake_eviction can = full ? intakes_evictable(es) : EVICT_DONE;
+    if (can == EVICT_NONE && leave(d, es)) return true;
+    d->left = 0;
+    d->put_off = !d->put_off && can == EVICT_LATER;
     return d->put_off;
 }
 

@@ -394,6 +394,7 @@ struct http_server {
     struct trim trim;
     atomic_uint connections;
     atomic_uint intakes_open, intakes_over; /* connections within the bounds, and to be refused */
+    atomic_uint intakes_waiting; /* for their clients: what a loop can close for a new one */
     atomic_uint lingering;                  /* answered, and read on for a while (linger.c) */
     struct peers peers;
     struct egress_allow proxies; /* trusted ones */

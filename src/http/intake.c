@@ -34,6 +34,7 @@ struct intakes {
     struct list fresh, idle, heads, bodies, anonymous,
         refused; /* anonymous: bodies without a key */
     struct list kicks;
+    unsigned waiting; /* in fresh, idle, heads, anonymous; of the server: intakes_waiting */
     struct lingers *lingers;
     struct intake *arriving;
     char scratch[INTAKE_SCRATCH];
@@ -59,18 +60,27 @@ static uint64_t patience_ms(const struct intakes *es, const struct list *l) {
     return (uint64_t)(l == &es->heads ? c->head_timeout_s : c->read_timeout_s) * 1000;
 }
 
-static void disarm(struct intake *e) {
+/* Into list l, or into none. */
+static void enlist(struct intake *e, struct list *l) {
+    const struct intakes *es = e->set;
+    bool before = e->in && e->in != &es->bodies && e->in != &es->refused;
+    bool after = l && l != &es->bodies && l != &es->refused;
     list_del(&e->due);
-    e->in = NULL;
+    if (l) list_add_tail(l, &e->due);
+    e->in = l;
+    if (before == after) return;
+    e->set->waiting += after ? 1 : -1u;
+    (void)atomic_fetch_add_explicit(&e->server->intakes_waiting, after ? 1 : -1u,
+                                    memory_order_relaxed);
 }
+
+static void disarm(struct intake *e) { enlist(e, NULL); }
 
 /* false: it is there already; its time goes on. */
 static bool arm(struct intake *e, struct list *l) {
     if (e->over) l = &e->set->refused;
     if (e->in == l) return false;
-    list_del(&e->due);
-    list_add_tail(l, &e->due);
-    e->in = l;
+    enlist(e, l);
     e->due_ms = clock_mono_ms() + patience_ms(e->set, l);
     return true;
 }
@@ -199,6 +209,10 @@ static struct intake *victim(struct intakes *es, bool *later) {
 enum intake_eviction intakes_evictable(struct intakes *es) {
     bool later = false;
     return victim(es, &later) ? EVICT_DONE : later ? EVICT_LATER : EVICT_NONE;
+}
+
+bool intakes_elsewhere(const struct intakes *es) {
+    return atomic_load_explicit(&es->server->intakes_waiting, memory_order_relaxed) > es->waiting;
 }
 
 enum intake_eviction intakes_evict(struct intakes *es) {
@@ -509,7 +523,7 @@ static void intake_free(struct intake *e) {
     struct http_server *s = e->server;
     if (e->call) call_finish(e->call);
     e->set->by_fd[e->fd] = NULL;
-    list_del(&e->due);
+    disarm(e);
     list_del(&e->kick);
     if (e->counted) peers_leave(&s->peers, &e->peer);
     give_place_back(e);

@@ -72,6 +72,7 @@ enum intake_eviction {
  */
 enum intake_eviction intakes_evict(struct intakes *es);
 enum intake_eviction intakes_evictable(struct intakes *es); /* what that would do */
+bool intakes_elsewhere(const struct intakes *es); /* might another loop close one? */
 /* Before MHD_run: what is overdue, and who has to be looked at again. */
 void intakes_turn(struct intakes *es);
 int intakes_wait_ms(const struct intakes *es, int ms); /* how long the loop may sleep: at most ms */
@@ -103,10 +104,11 @@ struct door {
     int reserve_fd;      /* given up to accept when descriptors are short */
     uint64_t shut_until; /* monotonic ms */
     bool put_off;        /* what waits was left waiting for one turn */
+    unsigned left;       /* how often in a row it was left to other loops */
 };
 bool door_init(struct door *d, struct http_server *s);
 void door_fini(struct door *d);
-bool door_is_shut(const struct door *d); /* for a moment: nothing can be accepted */
+unsigned door_shut_ms(const struct door *d); /* for how long nothing is accepted here; 0: open */
 void door_turn(struct door *d, struct intakes *es, struct MHD_Daemon *daemon);
 /* Raise the limit of descriptors and lower the bounds that do not fit it. */
 void door_limits(struct http_config *c);

@@ -20,8 +20,7 @@
 #include <unistd.h>
 
 enum {
-    LOOP_BUSY_ROUNDS = 16, /* rounds without sleep between two looks at descriptors */
-    LOOP_SHUT_LOOK_MS = 50
+    LOOP_BUSY_ROUNDS = 16 /* rounds without sleep between two looks at descriptors */
 };
 
 /* RFC 9325: TLS 1.2 and 1.3, forward secrecy, authenticated encryption. */
@@ -104,9 +103,10 @@ static int turn(struct http_loop *l, struct pollfd fds[ON_NR], bool streams) {
 
 /* With the door shut the listener is not looked at, but soon again. */
 static int mind_door(struct http_loop *l, struct pollfd *listener, int ms) {
-    bool closed = atomic_load(&l->quiesce), shut = !closed && door_is_shut(&l->door);
-    listener->fd = closed || shut ? -1 : l->server->listen_fd;
-    return shut && (ms < 0 || ms > LOOP_SHUT_LOOK_MS) ? LOOP_SHUT_LOOK_MS : ms;
+    bool closed = atomic_load(&l->quiesce);
+    int shut_ms = closed ? 0 : (int)door_shut_ms(&l->door);
+    listener->fd = closed || shut_ms > 0 ? -1 : l->server->listen_fd;
+    return shut_ms > 0 && (ms < 0 || ms > shut_ms) ? shut_ms : ms;
 }
 
 static void *loop_main(void *arg) {

@@ -352,6 +352,25 @@ Test(http_intake_cfg, idle_and_slow_connections_make_room_for_new_ones /* PROF-1
     world_down();
 }
 
+static void few_over_loops(struct http_config *cfg) {
+    few(cfg);
+    cfg->connections_max = 3;
+    cfg->threads = 4;
+}
+
+/* The loop that comes first may hold none of the connections that could make room. */
+Test(http_intake_cfg, idle_connections_of_any_loop_make_room /* PROF-14 */, .timeout = 60) {
+    world_up(few_over_loops);
+    struct client *idle[3];
+    for (int i = 0; i < 3; i++) {
+        idle[i] = dial();
+        expect_ping(idle[i], "one that will be idle");
+    }
+    for (int i = 0; i < 200; i++) expect_alive("with as many idle ones as connections");
+    for (int i = 0; i < 3; i++) hang_up(idle[i]);
+    world_down();
+}
+
 Test(http_intake_cfg, with_all_connections_busy_the_next_is_told_so /* ERR-9 */, .timeout = 60) {
     world_up(few);
     struct client *c[8];
