@@ -220,7 +220,7 @@ enum intake_eviction intakes_evict(struct intakes *es) {
     struct intake *e = victim(es, &later);
     if (!e) return later ? EVICT_LATER : EVICT_NONE;
     hang_up(e);
-    give_place_back(e); /* libmicrohttpd closes it in this turn */
+    give_place_back(e); /* it is closed in this turn */
     return EVICT_DONE;
 }
 
@@ -455,6 +455,7 @@ static ssize_t give(struct intake *e, char *out, size_t n) {
     if (e->state == INTAKE_READY) return write_head(e, out, n);
     if (e->state == INTAKE_OVER) {
         disarm(e);
+        give_place_back(e); /* it is closed in this turn */
         return 0;
     }
     return wait_on(e, out);
