@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-ORDER = ["base", "codec", "domain", "store", "log", "egress", "engine", "nodes", "workspec", "workrail", "http",
+ORDER = ["base", "codec", "domain", "store", "journal", "egress", "engine", "nodes", "workspec", "workrail", "http",
          "wire/v1", "host", "cli"]
 # The only folders that may include a foreign library.
 FOREIGN = {

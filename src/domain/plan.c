@@ -1,5 +1,5 @@
 /*
- * plan.c: building an append plan (E13).  Its first failure sticks; log_append refuses a failed
+ * plan.c: building an append plan (E13).  Its first failure sticks; journal_append refuses a failed
  * plan.
  */
 #include "domain/plan.h"

@@ -2,7 +2,7 @@
  * plan.h: what one commit is to change, as data.  Layer: domain (pure).
  * A plan is built by one thread, handed to the log, and not touched again until it comes back.  Its
  * arena owns everything; plan_ref/unref because live readers share the committed batch.  The first
- * failure sticks and log_append refuses it. Invariant: events have consecutive sequences from
+ * failure sticks and journal_append refuses it. Invariant: events have consecutive sequences from
  * base_seq.
  */
 #ifndef WOPR_DOMAIN_PLAN_H

@@ -68,7 +68,7 @@ void exec_launch_undo(struct run_exec *re) {
     pthread_mutex_unlock(&re->e->mu);
 }
 
-void execs_landed(void *engine, const struct log_landed *v, size_t n) {
+void execs_landed(void *engine, const struct journal_landed *v, size_t n) {
     struct engine *e = engine;
     pthread_mutex_lock(&e->mu);
     for (size_t i = 0; i < n; i++) {
@@ -88,7 +88,7 @@ void execs_landed(void *engine, const struct log_landed *v, size_t n) {
 }
 
 void exec_landed(struct run_exec *re, int rc) {
-    execs_landed(re->e, &(struct log_landed){.ctx = re, .rc = rc}, 1);
+    execs_landed(re->e, &(struct journal_landed){.ctx = re, .rc = rc}, 1);
 }
 
 /* --- workers --- */
@@ -195,7 +195,7 @@ static int sync_init(struct engine *e) {
     return 0;
 }
 
-int engine_new(struct wopr_log *log, const struct payload_rules *rules,
+int engine_new(struct journal *journal, const struct payload_rules *rules,
                const struct node_registry *types, const struct wf_env *wf_env,
                const struct engine_config *cfg, struct engine **out, struct wopr_error *err) {
     if (!cfg->holder || cfg->holder[0] == '\0')
@@ -206,8 +206,8 @@ int engine_new(struct wopr_log *log, const struct payload_rules *rules,
         mem_free(e);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the engine");
     }
-    e->log = log;
-    e->store = wopr_log_store(log);
+    e->journal = journal;
+    e->store = journal_store(journal);
     e->rules = rules;
     e->types = types;
     e->wf_env = *wf_env;

@@ -11,7 +11,7 @@
 
 #include "egress/egress.h"
 #include "engine/node.h"
-#include "log/log.h"
+#include "journal/journal.h"
 
 struct engine;
 struct engine_bounds {                     /* of bytes and shares; 0 = the default */
@@ -51,7 +51,7 @@ struct engine_stats {
     uint64_t refused[WOPR_ERR_NR]; /* commands that had no effect, by code (index: its negation) */
     bool store_failed; /* a sync failed: the host must stop accepting and be restarted (STORE-11) */
 };
-MUST_CHECK int engine_new(struct wopr_log *log, const struct payload_rules *rules,
+MUST_CHECK int engine_new(struct journal *journal, const struct payload_rules *rules,
                           const struct node_registry *types, const struct wf_env *wf_env,
                           const struct engine_config *cfg, struct engine **out,
                           struct wopr_error *err);

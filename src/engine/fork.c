@@ -120,7 +120,7 @@ static void give_up_copy(struct step *st) {
     int64_t *run_no = st->re->job->run_no != 0 ? MEM_NEW(int64_t) : NULL;
     if (!run_no) return;
     *run_no = st->re->job->run_no;
-    if (log_side(st->e->log, hidden_drop, run_no) != 0) mem_free(run_no);
+    if (journal_side(st->e->journal, hidden_drop, run_no) != 0) mem_free(run_no);
 }
 
 /* One slice of one run that nobody makes any more; *more is set when there may be others. */
@@ -362,7 +362,7 @@ static int slice_send(struct step *st, struct fork_job *j, struct wopr_error *er
     if (rc == 0) {
         re->plan = p;
         exec_launch(re);
-        rc = log_append(st->e->log, p, copy_done, re);
+        rc = journal_append(st->e->journal, p, copy_done, re);
         if (rc == 0) return 0;
         exec_launch_undo(re);
         re->plan = NULL;

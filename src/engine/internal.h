@@ -221,7 +221,7 @@ struct wf_entry {
     bool types_known; /* NODE-3 checked */
 };
 struct engine {
-    struct wopr_log *log;
+    struct journal *journal;
     struct store *store;
     const struct payload_rules *rules;
     const struct node_registry *types;
@@ -320,7 +320,7 @@ void exec_wake(struct run_exec *re);
 MUST_CHECK int exec_begin(struct run_exec *re, struct str tenant);
 /* What the committer calls back for: rc is kept for the next turn. */
 void exec_landed(struct run_exec *re, int rc);
-void execs_landed(void *engine, const struct log_landed *v, size_t n); /* log_append_to */
+void execs_landed(void *engine, const struct journal_landed *v, size_t n); /* journal_append_to */
 /* Marks the exec as having something in flight; call before handing it over. */
 void exec_launch(struct run_exec *re);
 void exec_launch_undo(struct run_exec *re);

@@ -84,7 +84,7 @@ static bool lease_ask(struct step *st, const struct run_head *h, int64_t beat) {
     re->seen_beat = beat;
     re->phase = EXEC_LEASING;
     exec_launch(re);
-    if (log_side(st->e->log, lease_done, re) == 0) return true;
+    if (journal_side(st->e->journal, lease_done, re) == 0) return true;
     exec_launch_undo(re);
     return false;
 }
@@ -195,7 +195,7 @@ static void park(struct step *st, const char *reason) {
         pthread_mutex_lock(&e->mu);
         e->inflight_nr++;
         pthread_mutex_unlock(&e->mu);
-        if (log_side(e->log, park_now, k) != 0) { /* the next start meets it again */
+        if (journal_side(e->journal, park_now, k) != 0) { /* the next start meets it again */
             mem_free(k);
             pthread_mutex_lock(&e->mu);
             e->inflight_nr--;

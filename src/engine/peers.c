@@ -223,7 +223,7 @@ bool peers_ask(struct step *st, const struct run_head *h) {
     re->ask_ms = now_ms + ASK_AGAIN_MS;
     re->phase = EXEC_ASKING;
     exec_launch(re);
-    if (log_side(e->log, asked_now, re) == 0) return true;
+    if (journal_side(e->journal, asked_now, re) == 0) return true;
     exec_launch_undo(re);
     re->phase = EXEC_LOOKUP;
     return sleep_and_look(re);
@@ -264,7 +264,7 @@ bool peers_give(struct step *st) {
     enum exec_phase before = re->phase;
     re->phase = EXEC_GIVING;
     exec_launch(re);
-    if (log_side(st->e->log, give_now, re) == 0) return true;
+    if (journal_side(st->e->journal, give_now, re) == 0) return true;
     exec_launch_undo(re);
     re->phase = before;
     return false;
@@ -316,7 +316,7 @@ static void give_direct(struct engine *e, int64_t run_no) {
     e->peers->gives++;
     e->inflight_nr++;
     pthread_mutex_unlock(&e->mu);
-    if (log_side(e->log, direct_now, d) != 0) direct_done(d);
+    if (journal_side(e->journal, direct_now, d) != 0) direct_done(d);
 }
 
 static void hear_wishes(struct engine *e) {
@@ -386,7 +386,7 @@ static bool run_moved(struct engine *e, const struct moved_run *m) {
     }
     children_moved_locked(e, m->run_no);
     pthread_mutex_unlock(&e->mu);
-    if (m->next_seq >= 0) log_foreign(e->log, m->run_no, m->next_seq);
+    if (m->next_seq >= 0) journal_foreign(e->journal, m->run_no, m->next_seq);
     return !re && m->next_seq == MOVED_GIVEN;
 }
 
@@ -396,7 +396,7 @@ static bool hear_page(struct engine *e, const struct move_row_list *l) {
     for (size_t i = 0; i < l->n; i++) {
         const struct move_row *m = &l->v[i];
         if (m->move_no != p->last_move + 1) { /* rows went before we saw them */
-            log_foreign_all(e->log);
+            journal_foreign_all(e->journal);
             pthread_mutex_lock(&e->mu);
             children_moved_locked(e, 0);
             pthread_mutex_unlock(&e->mu);
@@ -479,7 +479,7 @@ static unsigned look_around(struct engine *e) {
     pthread_mutex_lock(&e->mu);
     bool busy = e->active_nr > 0;
     pthread_mutex_unlock(&e->mu);
-    return busy || log_has_listeners(e->log) ? PEERS_BUSY_MS : PEERS_IDLE_MS;
+    return busy || journal_has_listeners(e->journal) ? PEERS_BUSY_MS : PEERS_IDLE_MS;
 }
 
 static void *peers_main(void *arg) {
@@ -562,14 +562,14 @@ int peers_start(struct engine *e, struct wopr_error *err) {
     if (pthread_create(&e->peers->thread, NULL, peers_main, e) != 0)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the thread for other hosts");
     e->peers->up = true;
-    log_on_listener(e->log, kick, e);
+    journal_on_listener(e->journal, kick, e);
     return 0;
 }
 
 void peers_stop(struct engine *e) {
     struct peers *p = e->peers;
     if (!p->up) return;
-    log_on_listener(e->log, NULL, NULL);
+    journal_on_listener(e->journal, NULL, NULL);
     pthread_mutex_lock(&e->mu);
     p->stop = true;
     pthread_cond_signal(&p->tick);

@@ -365,7 +365,7 @@ static void step_send(struct step *st) {
         re->plan = p;
         re->cmd = st->cmd;
         exec_launch(re);
-        rc = log_append_to(st->e->log, p, execs_landed, st->e, re);
+        rc = journal_append_to(st->e->journal, p, execs_landed, st->e, re);
         if (rc == 0) return;
         exec_launch_undo(re);
         re->plan = NULL;

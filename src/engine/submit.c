@@ -94,7 +94,7 @@ void cmd_settle(struct engine *e, struct engine_cmd *cmd) {
     bool go = e->started && !e->broken;
     if (go) e->inflight_nr++;
     pthread_mutex_unlock(&e->mu);
-    if (go && response_copy(cmd, p) && log_append(e->log, p, side_done, cmd) == 0) return;
+    if (go && response_copy(cmd, p) && journal_append(e->journal, p, side_done, cmd) == 0) return;
     plan_unref(p);
     not_kept(cmd, WOPR_E_UNAVAILABLE);
     answer_later(e, cmd);
@@ -375,7 +375,7 @@ void create_turn(struct step *st) {
         re->phase = EXEC_CREATING;
         re->plan = p;
         exec_launch(re);
-        rc = log_append_to(e->log, p, execs_landed, e, re);
+        rc = journal_append_to(e->journal, p, execs_landed, e, re);
         if (rc == 0) return;
         exec_launch_undo(re);
     }

@@ -35,7 +35,7 @@ static bool errand_send(struct engine *e, void (*run)(struct engine *e, struct s
     pthread_mutex_lock(&e->mu);
     e->inflight_nr++;
     pthread_mutex_unlock(&e->mu);
-    if (log_side(e->log, errand_run, x) == 0) return true;
+    if (journal_side(e->journal, errand_run, x) == 0) return true;
     mem_free(x);
     pthread_mutex_lock(&e->mu);
     e->inflight_nr--;

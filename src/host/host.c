@@ -30,7 +30,7 @@ struct host {
         env; /* loose: structure only, for fixtures whose node types come later */
     struct node_registry *types;
     struct payload_rules *rules;
-    struct wopr_log *log;
+    struct journal *journal;
     struct egress *egress; /* NULL = off */
     struct engine *engine;
     struct v1 *v1;
@@ -182,9 +182,9 @@ static int build_engine(struct host *h, struct wopr_error *err) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     ulid_new(id);
     snprintf(h->holder, sizeof h->holder, "host-%s", id);
-    struct log_config lc = {.slow_commit_ms = (unsigned)h->cfg.slow_commit_ms};
+    struct journal_config lc = {.slow_commit_ms = (unsigned)h->cfg.slow_commit_ms};
     int rc = payload_rules_new(&h->rules, err);
-    if (rc == 0) rc = wopr_log_new(h->store, &lc, &h->log, err);
+    if (rc == 0) rc = journal_new(h->store, &lc, &h->journal, err);
     if (rc != 0) return rc;
     struct engine_config ec = {
         .workers = (unsigned)(h->cfg.workers > 0 ? h->cfg.workers
@@ -208,7 +208,7 @@ static int build_engine(struct host *h, struct wopr_error *err) {
         .egress = h->egress,
         .stall_ms = 300000,
     };
-    return engine_new(h->log, h->rules, h->types, &h->env, &ec, &h->engine, err);
+    return engine_new(h->journal, h->rules, h->types, &h->env, &ec, &h->engine, err);
 }
 
 static int build_wire(struct host *h, struct wopr_error *err) {
@@ -230,13 +230,13 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .cascade = node_registry_find(h->types, STR("core.subWorkflow")) != NULL,
         .fixtures = h->fixtures,
     };
-    return v1_new(&vc, h->engine, h->log, &h->v1, err);
+    return v1_new(&vc, h->engine, h->journal, &h->v1, err);
 }
 
 static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) {
     const struct config *c = &h->cfg;
     h->sources.store = h->store;
-    h->sources.log = h->log;
+    h->sources.journal = h->journal;
     h->sources.engine = h->engine;
     h->sources.egress = h->egress;
     struct http_config hc = {
@@ -278,7 +278,7 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
         .ready = host_metrics_ready,
         .metrics_ctx = &h->sources,
     };
-    return http_server_new(&hc, v1_wire(h->v1), h->log, &h->http, err);
+    return http_server_new(&hc, v1_wire(h->v1), h->journal, &h->http, err);
 }
 
 int host_new(const struct config *cfg, const struct node_type *extra, size_t extra_nr,
@@ -327,7 +327,7 @@ static int start_http(struct host *h, struct wopr_error *err) {
 }
 
 int host_start(struct host *h, struct wopr_error *err) {
-    int rc = wopr_log_start(h->log, err);
+    int rc = journal_start(h->journal, err);
     if (rc != 0) return rc;
     h->log_running = true;
     if (h->egress != NULL) rc = egress_start(h->egress, err);
@@ -344,7 +344,7 @@ void host_stop(struct host *h) {
     h->engine_running = false;
     if (h->egress != NULL)
         egress_stop(h->egress); /* what is under way is asked again at the next start */
-    if (h->log_running) wopr_log_stop(h->log);
+    if (h->log_running) journal_stop(h->journal);
     h->log_running = false;
     http_server_free(h->http);
     h->http = NULL;
@@ -356,7 +356,7 @@ void host_free(struct host *h) {
     v1_free(h->v1);
     engine_free(h->engine);
     egress_free(h->egress);
-    wopr_log_free(h->log);
+    journal_free(h->journal);
     payload_rules_free(h->rules);
     node_registry_free(h->types);
     schema_set_free(h->schemas);

@@ -37,7 +37,7 @@ static void histogram(struct buf *b, const char *name, const char *help,
     metric_histogram(b, name, NULL, NULL, s, r);
 }
 
-static void render_committer(const struct log_stats *s, struct buf *b) {
+static void render_committer(const struct journal_stats *s, struct buf *b) {
     metric_counter(b, "wopr_log_commits_total", "Batches given to the store.", s->commits);
     metric_counter(b, "wopr_log_plans_total", "Plans in these batches.", s->plans);
     by_code(b, "wopr_log_plans_refused_total", "Plans the store refused or could not write.",
@@ -61,7 +61,7 @@ static void render_committer(const struct log_stats *s, struct buf *b) {
                    s->slow_commits);
 }
 
-static void render_readers(const struct log_stats *s, struct buf *b) {
+static void render_readers(const struct journal_stats *s, struct buf *b) {
     metric_gauge(b, "wopr_stream_readers", "Cursors of event streams on runs.", (double)s->readers);
     metric_gauge(b, "wopr_stream_topics", "Runs that somebody listens to.", (double)s->topics);
     metric_gauge(b, "wopr_stream_readers_behind",
@@ -177,9 +177,9 @@ static void render_store(struct store *store, struct buf *b) {
 
 void host_metrics_render(void *sources, struct buf *out) {
     const struct metrics_sources *m = sources;
-    struct log_stats ls;
+    struct journal_stats ls;
     struct engine_stats es;
-    wopr_log_stats(m->log, &ls);
+    journal_stats(m->journal, &ls);
     engine_stats(m->engine, &es);
     render_committer(&ls, out);
     render_readers(&ls, out);
@@ -195,15 +195,15 @@ void host_metrics_render(void *sources, struct buf *out) {
 
 /* Creations would be refused: the disk is full, or does not answer.  Runs that wait try again and
  * show when it is over; without any, a host gets another try after a while. */
-static bool cannot_write(struct wopr_log *l) {
-    struct log_stats ls;
-    wopr_log_stats(l, &ls);
+static bool cannot_write(struct journal *l) {
+    struct journal_stats ls;
+    journal_stats(l, &ls);
     return ls.failing >= READY_FAILURES && clock_mono_ms() - ls.failed_ms < READY_AGAIN_MS;
 }
 
 bool host_metrics_ready(void *sources) {
     const struct metrics_sources *m = sources;
-    if (cannot_write(m->log)) return false;
+    if (cannot_write(m->journal)) return false;
     struct api_key none;
     struct arena *a = arena_new(64 * 1024);
     int rc = a == NULL ? WOPR_E_NO_MEMORY : store_key_find(m->store, STR("-"), a, &none, NULL);

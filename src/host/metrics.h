@@ -9,7 +9,7 @@
 
 struct metrics_sources {
     struct store *store;
-    struct wopr_log *log;
+    struct journal *journal;
     struct engine *engine;
     struct egress *egress; /* NULL = off */
     int64_t started_ms;    /* wall clock */

@@ -13,7 +13,7 @@
 #define WOPR_HTTP_HTTP_H
 
 #include "domain/scope.h"
-#include "log/log.h"
+#include "journal/journal.h"
 
 struct http_server;
 struct http_call;
@@ -121,7 +121,7 @@ struct http_stream {
     struct str run_id;
     int64_t after_seq;   /* read the log from behind it, -1 = from the start */
     int64_t quiet_until; /* events up to it are read but not shown (SSE-28); for views */
-    const struct log_view
+    const struct journal_view
         *view; /* renders frames; with buffer_ms > 0 it renders bare JSON elements */
     /* instead of view: fold events yourself (values mode); appends frames to out; e == NULL: that
      * was the log so far; called on the HTTP thread */
@@ -203,7 +203,7 @@ struct http_config {
     void *metrics_ctx;
 };
 MUST_CHECK int http_server_new(const struct http_config *cfg, const struct http_wire *wire,
-                               struct wopr_log *log, struct http_server **out,
+                               struct journal *journal, struct http_server **out,
                                struct wopr_error *err);
 MUST_CHECK int
 http_server_start(struct http_server *s,

@@ -280,7 +280,7 @@ struct call {
     uint64_t start_ns;
     struct tick_timer timer;
     bool timer_set;
-    struct log_waiter *waiter;
+    struct journal_waiter *waiter;
     struct gate_slot *slot; /* owned */
     struct list gate_link;  /* waiting at a slot */
     struct holder *holder;  /* who is admitted; with admitted, bytes and poller see admit.c */
@@ -372,7 +372,7 @@ void call_finish(
 struct http_server {
     struct http_config cfg;
     const struct http_wire *wire;
-    struct wopr_log *log;
+    struct journal *journal;
     struct store *store;
     struct arena *arena; /* configuration strings */
     struct router *router;
@@ -395,7 +395,7 @@ struct http_server {
     atomic_uint connections;
     atomic_uint intakes_open, intakes_over; /* connections within the bounds, and to be refused */
     atomic_uint intakes_waiting; /* for their clients: what a loop can close for a new one */
-    atomic_uint lingering;                  /* answered, and read on for a while (linger.c) */
+    atomic_uint lingering;       /* answered, and read on for a while (linger.c) */
     struct peers peers;
     struct egress_allow proxies; /* trusted ones */
     struct limiter *key_limiter, *address_limiter;

@@ -133,13 +133,13 @@ static int build(struct http_server *s, struct wopr_error *err) {
 }
 
 int http_server_new(const struct http_config *cfg, const struct http_wire *wire,
-                    struct wopr_log *log, struct http_server **out, struct wopr_error *err) {
+                    struct journal *journal, struct http_server **out, struct wopr_error *err) {
     struct http_server *s = MEM_NEW(struct http_server);
     if (!s) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the HTTP server");
     int rc = WOPR_E_NO_MEMORY;
     s->wire = wire;
-    s->log = log;
-    s->store = wopr_log_store(log);
+    s->journal = journal;
+    s->store = journal_store(journal);
     s->listen_fd = s->ops_fd = -1;
     s->id_prefix = (uint32_t)rng_u64();
     list_init(&s->parked_calls);

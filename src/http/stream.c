@@ -50,14 +50,14 @@ static void out_done(struct stream *st) {
 }
 
 /* Events at the head of the piece that the client has seen: they are read for the end only. */
-static size_t known(const struct stream *st, const struct log_piece *piece) {
+static size_t known(const struct stream *st, const struct journal_piece *piece) {
     size_t n = 0;
     while (n < piece->events_nr && piece->events[n].seq <= st->quiet_until) n++;
     return n;
 }
 
 /* SSE-23: the end is the terminal event, whether the mode shows it or not. */
-static void take_frames(struct stream *st, const struct log_piece *piece) {
+static void take_frames(struct stream *st, const struct journal_piece *piece) {
     size_t n = piece->n, old = known(st, piece);
     size_t from = old > 0 && piece->ends ? piece->ends[old - 1] : 0;
     for (size_t i = 0; i < piece->events_nr; i++) {
@@ -73,7 +73,7 @@ static void count_events(struct stream *st, size_t n) {
     atomic_fetch_add_explicit(&st->park.server->metrics.stream_events, n, memory_order_relaxed);
 }
 
-static int take_fold(struct stream *st, const struct log_piece *piece) {
+static int take_fold(struct stream *st, const struct journal_piece *piece) {
     for (size_t i = 0; i < piece->events_nr && !st->last; i++) {
         size_t before = st->out.len;
         int rc = st->fold(st->state, &piece->events[i], &st->out);
@@ -85,7 +85,7 @@ static int take_fold(struct stream *st, const struct log_piece *piece) {
     return buf_failed(&st->out) ? WOPR_E_NO_MEMORY : 0;
 }
 
-static int take_piece(struct stream *st, const struct log_piece *piece) {
+static int take_piece(struct stream *st, const struct journal_piece *piece) {
     if (st->fold) return take_fold(st, piece);
     count_events(st, piece->frames_nr);
     if (!st->batch) {
@@ -160,7 +160,7 @@ enum fill stream_fill(struct stream *st) {
         return FILL_AGAIN;
     }
     out_done(st);
-    struct log_piece piece = {0};
+    struct journal_piece piece = {0};
     struct wopr_error err = {0};
     if (unwanted(st)) {
         finish(st);
@@ -171,7 +171,7 @@ enum fill stream_fill(struct stream *st) {
         ready_out(st);
         return FILL_AGAIN;
     }
-    int rc = log_reader_next(st->reader, &piece, &err);
+    int rc = journal_reader_next(st->reader, &piece, &err);
     if (rc == 0) return idle(st);
     if (rc == 1) {
         rc = take_piece(st, &piece);
@@ -255,7 +255,7 @@ static void stream_unref(struct stream *st) {
 
 static void parts_free(struct stream *st) {
     struct http_server *s = st->park.server;
-    log_reader_close(st->reader);
+    journal_reader_close(st->reader);
     batch_free(st);
     if (st->state_free) st->state_free(st->state);
     buf_fini(&st->out);
@@ -327,8 +327,9 @@ static int stream_open(struct call *c, struct stream **out, struct wopr_error *e
     if (rc == 0 && h->buffer_ms > 0 && !h->fold) rc = batch_new(st, h->buffer_ms);
     if (rc != 0) (void)wopr_error_set(err, rc, "no memory for the stream");
     if (rc == 0 && !h->ended)
-        rc = log_reader_open(s->log, h->run_no, st->run_id, h->after_seq, h->fold ? NULL : h->view,
-                             st->final ? NULL : stream_wake, st, &st->reader, err);
+        rc = journal_reader_open(s->journal, h->run_no, st->run_id, h->after_seq,
+                                 h->fold ? NULL : h->view, st->final ? NULL : stream_wake, st,
+                                 &st->reader, err);
     if (rc != 0) {
         if (st) batch_free(st), buf_fini(&st->out);
         mem_free(st);

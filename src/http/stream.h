@@ -47,7 +47,7 @@ struct stream {
     struct park park;
     struct tick_beat beat;
     struct list link; /* in server.stream_list */
-    struct log_reader *reader;
+    struct journal_reader *reader;
     const char *p; /* ready to be sent: p[at..n) */
     size_t n, at;
     struct buf out;   /* frames made here (fold, batches) */
@@ -88,7 +88,7 @@ MUST_CHECK int batch_new(struct stream *st, unsigned window_ms);
 void batch_free(struct stream *st);
 /* Add what the piece admits; frames that are complete go to st->out.  Sets st->last after the
  * terminal event. */
-int batch_take(struct stream *st, const struct log_piece *piece);
+int batch_take(struct stream *st, const struct journal_piece *piece);
 /* Write the open window to st->out, if it holds anything. */
 void batch_flush(struct stream *st);
 bool batch_due(struct stream *st); /* the window is over */

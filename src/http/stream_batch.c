@@ -54,7 +54,7 @@ static void add(struct stream_batch *b, int64_t seq, const char *p, size_t n) {
     b->last_seq = seq;
 }
 
-int batch_take(struct stream *st, const struct log_piece *piece) {
+int batch_take(struct stream *st, const struct journal_piece *piece) {
     struct stream_batch *b = st->batch;
     size_t from = 0;
     for (size_t i = 0; i < piece->events_nr; i++) {

@@ -12,7 +12,7 @@ void call_end_wait(struct call *c) {
     call_poll_end(c);
     if (c->timer_set) ticker_cancel(&c->pub.server->ticker, &c->timer);
     c->timer_set = false;
-    log_wait_cancel(c->waiter);
+    journal_wait_cancel(c->waiter);
     c->waiter = NULL;
 }
 
@@ -29,7 +29,7 @@ int http_wait_events(struct http_call *c, int64_t run_no, int64_t after_seq, int
         k->timer_set = rc == 0;
         if (rc != 0) (void)wopr_error_set(&err, rc, "no memory for a timer");
     }
-    if (rc == 0) rc = log_wait(s->log, run_no, after_seq, wake_call, k, &k->waiter, &err);
+    if (rc == 0) rc = journal_wait(s->journal, run_no, after_seq, wake_call, k, &k->waiter, &err);
     if (rc == WOPR_E_CLOSED)
         rc = 0, park_wake(&k->park); /* drain: the handler answers with what there is */
     if (rc != 0) {

@@ -1,5 +1,5 @@
 /*
- * Power cuts under log_append with synchronous=FULL (STORE-1, STORE-2, STORE-11, IDEM-12, E16).
+ * Power cuts under journal_append with synchronous=FULL (STORE-1, STORE-2, STORE-11, IDEM-12, E16).
  * WOPR_CUTS: how many per disk (default 90, three disks); WOPR_FAULT_SEED: another story.
  */
 #include "faults/world.h"
@@ -41,13 +41,13 @@ static void on_done(void *ctx, struct plan *p, int rc) {
 }
 
 static void log_up(void) {
-    cr_assert_eq(wopr_log_new(W.store, NULL, &W.log, &W.err), 0, "%s", W.err.message);
-    cr_assert_eq(wopr_log_start(W.log, &W.err), 0, "%s", W.err.message);
+    cr_assert_eq(journal_new(W.store, NULL, &W.journal, &W.err), 0, "%s", W.err.message);
+    cr_assert_eq(journal_start(W.journal, &W.err), 0, "%s", W.err.message);
 }
 
 static void all_down(void) {
-    wopr_log_free(W.log); /* stops it */
-    W.log = NULL;
+    journal_free(W.journal); /* stops it */
+    W.journal = NULL;
     world_close();
 }
 
@@ -72,7 +72,7 @@ static bool batch(void) {
         flights[n] = (struct flight){.run = r, .plan = world_plan(r)};
     }
     for (size_t i = 0; i < n; i++)
-        cr_assert_eq(log_append(W.log, flights[i].plan, on_done, &flights[i]), 0);
+        cr_assert_eq(journal_append(W.journal, flights[i].plan, on_done, &flights[i]), 0);
     for (size_t i = 0; i < n; i++)
         while (sem_wait(&landed) != 0) continue;
     for (size_t i = 0; i < n; i++) {
@@ -106,7 +106,7 @@ static bool begin(void) {
 
 /* Work until the power goes; false when there was nothing left to do. */
 static bool work(void) {
-    if (!W.log && !begin()) return true;
+    if (!W.journal && !begin()) return true;
     for (int i = 0; i < ROUNDS_MAX && !power_is_cut(); i++) {
         uint64_t what = world_chance(16);
         if (what == 0) checkpoint();

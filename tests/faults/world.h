@@ -9,7 +9,7 @@
 #include "domain/state.h"
 #include "faults/fault_vfs.h"
 #include "host/host.h"
-#include "log/log.h"
+#include "journal/journal.h"
 
 #include <criterion/criterion.h>
 
@@ -30,7 +30,7 @@ struct world_run {
 struct world {
     char dir[256], path[300];
     struct store *store;
-    struct wopr_log *log;
+    struct journal *journal;
     struct arena *a;
     struct payload_rules *rules;
     struct workflow *wf;

@@ -104,13 +104,13 @@ static const struct view_ctx VIEW_CTX[] = {CTX(0),  CTX(1),  CTX(2),  CTX(3), CT
                                            CTX(10), CTX(11), CTX(12), CTX(13)};
 #define VIEW(i)                                                                                    \
     { .id = (i), .render = view_render, .ctx = &VIEW_CTX[i] }
-static const struct log_view VIEWS[] = {VIEW(0),  VIEW(1),  VIEW(2),  VIEW(3), VIEW(4),
-                                        VIEW(5),  VIEW(6),  VIEW(7),  VIEW(8), VIEW(9),
-                                        VIEW(10), VIEW(11), VIEW(12), VIEW(13)};
-_Static_assert(sizeof VIEWS / sizeof VIEWS[0] <= LOG_VIEWS_MAX,
+static const struct journal_view VIEWS[] = {VIEW(0),  VIEW(1),  VIEW(2),  VIEW(3), VIEW(4),
+                                            VIEW(5),  VIEW(6),  VIEW(7),  VIEW(8), VIEW(9),
+                                            VIEW(10), VIEW(11), VIEW(12), VIEW(13)};
+_Static_assert(sizeof VIEWS / sizeof VIEWS[0] <= JOURNAL_VIEWS_MAX,
                "every view needs a slot in the shared frames");
 
-const struct log_view *v1_view(unsigned mask, bool element) {
+const struct journal_view *v1_view(unsigned mask, bool element) {
     ASSERT(mask >= 1 && mask < V1_MASKS);
     return &VIEWS[mask - 1 + (element ? 7 : 0)];
 }

@@ -79,7 +79,7 @@ static int table_build(struct v1 *v, struct wopr_error *err) {
     return 0;
 }
 
-int v1_new(const struct v1_config *cfg, struct engine *engine, struct wopr_log *log,
+int v1_new(const struct v1_config *cfg, struct engine *engine, struct journal *journal,
            struct v1 **out, struct wopr_error *err) {
     struct arena *arena = arena_new(DOCUMENTS_MAX);
     struct v1 *v = arena ? ARENA_NEW(arena, struct v1) : NULL;
@@ -88,8 +88,8 @@ int v1_new(const struct v1_config *cfg, struct engine *engine, struct wopr_log *
         wopr_error_set(err, rc, "no memory for the wire adapter");
         goto fail;
     }
-    *v = (struct v1){.arena = arena, .cfg = *cfg, .engine = engine, .log = log};
-    v->store = log ? wopr_log_store(log) : NULL;
+    *v = (struct v1){.arena = arena, .cfg = *cfg, .engine = engine, .journal = journal};
+    v->store = journal ? journal_store(journal) : NULL;
     if (v->cfg.body_max == 0) v->cfg.body_max = JSON_LIMITS_DEFAULT.bytes_max;
     rc = table_build(v, err);
     if (rc != 0) goto fail;

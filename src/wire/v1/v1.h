@@ -26,7 +26,7 @@ struct v1_config {
         *fixtures; /* advertised fixture ids: seeded and really executable (CAP-23, FIX-3) */
 };
 struct v1;
-MUST_CHECK int v1_new(const struct v1_config *cfg, struct engine *engine, struct wopr_log *log,
+MUST_CHECK int v1_new(const struct v1_config *cfg, struct engine *engine, struct journal *journal,
                       struct v1 **out, struct wopr_error *err);
 void v1_free(struct v1 *v);
 /* For http_config: the operation table, error renderer and negotiation; lives as long as v. */

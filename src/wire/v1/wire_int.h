@@ -32,7 +32,7 @@ struct v1 {
     struct arena *arena; /* everything below lives in it */
     struct v1_config cfg;
     struct engine *engine;
-    struct wopr_log *log;
+    struct journal *journal;
     struct store *store;
     struct http_wire wire;
     struct str discovery, discovery_etag, capabilities_etag; /* etags with their quotes */
@@ -127,7 +127,7 @@ MUST_CHECK int v1_mode_parse(struct str text, struct v1_mode *out, struct wopr_e
 MUST_CHECK int v1_cursor_parse(struct str run_id, int64_t next_seq, struct str text, bool is_header,
                                int64_t *seq, struct wopr_error *err);
 /* mask 1..7; element: bare JSON for batches, else whole frames. */
-const struct log_view *v1_view(unsigned mask, bool element);
+const struct journal_view *v1_view(unsigned mask, bool element);
 /* {"events":[...],"isComplete":bool} from sequence `from`, bounded by SSE-40. */
 MUST_CHECK int v1_events_json(struct v1 *v, const struct run_head *head, int64_t from,
                               struct buf *out, struct wopr_error *err);

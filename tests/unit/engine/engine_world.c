@@ -187,7 +187,7 @@ void world_engine_start(void) {
     struct wf_env env = {.definition_schema = no_schema};
     snprintf(W.holder, sizeof W.holder, "holder-%u", ++W.starts);
     W.cfg.holder = W.holder;
-    cr_assert_eq(engine_new(W.log, W.rules, W.types, &env, &W.cfg, &W.engine, &err), 0, "%s",
+    cr_assert_eq(engine_new(W.journal, W.rules, W.types, &env, &W.cfg, &W.engine, &err), 0, "%s",
                  err.message);
     cr_assert_eq(engine_start(W.engine, &err), 0, "%s", err.message);
 }
@@ -207,7 +207,7 @@ void world_engine_stop(void) {
 void world_up(void) {
     struct wopr_error err = {0};
     char path[96];
-    const struct log_config lc = {.queue_max = 0};
+    const struct journal_config lc = {.queue_max = 0};
     if (!W.dir[0]) {
         snprintf(W.dir, sizeof W.dir, "/tmp/wopr-engine-XXXXXX");
         cr_assert_not_null(mkdtemp(W.dir));
@@ -216,8 +216,8 @@ void world_up(void) {
     W.a = arena_new(1u << 30);
     struct store_config sc = {.path = path, .sync = STORE_SYNC_OFF, .busy_timeout_ms = 5000};
     cr_assert_eq(store_open(&sc, &W.store, &err), 0, "%s", err.message);
-    cr_assert_eq(wopr_log_new(W.store, &lc, &W.log, &err), 0, "%s", err.message);
-    cr_assert_eq(wopr_log_start(W.log, &err), 0, "%s", err.message);
+    cr_assert_eq(journal_new(W.store, &lc, &W.journal, &err), 0, "%s", err.message);
+    cr_assert_eq(journal_start(W.journal, &err), 0, "%s", err.message);
     cr_assert_eq(payload_rules_new(&W.rules, &err), 0, "%s %s", err.message, err.pointer);
     W.types = node_registry_new();
     cr_assert_eq(nodes_register_core(W.types, true, &err), 0);
@@ -252,8 +252,8 @@ void world_down(void) {
 
 void world_leave(void) {
     if (W.engine) world_engine_stop();
-    wopr_log_stop(W.log);
-    wopr_log_free(W.log);
+    journal_stop(W.journal);
+    journal_free(W.journal);
     store_close(W.store);
     node_registry_free(W.types);
     payload_rules_free(W.rules);
@@ -296,7 +296,7 @@ struct workflow *world_put(struct str text) {
                                .both_modes = true};
     void *ctx[] = {&row, &done};
     sem_init(&done, 0, 0);
-    cr_assert_eq(log_side(W.log, put_now, ctx), 0);
+    cr_assert_eq(journal_side(W.journal, put_now, ctx), 0);
     while (sem_wait(&done) != 0) {
     }
     sem_destroy(&done);
@@ -427,13 +427,13 @@ static void wake(void *ctx) { sem_post(ctx); }
 /* Until the log of the run is longer than seen. */
 void world_wait_more(const struct run_head *h) {
     struct wopr_error err = {0};
-    struct log_waiter *w = NULL;
+    struct journal_waiter *w = NULL;
     sem_t more;
     sem_init(&more, 0, 0);
-    cr_assert_eq(log_wait(W.log, h->run_no, h->next_seq - 1, wake, &more, &w, &err), 0, "%s",
-                 err.message);
+    cr_assert_eq(journal_wait(W.journal, h->run_no, h->next_seq - 1, wake, &more, &w, &err), 0,
+                 "%s", err.message);
     int rc = world_wait_sem(&more);
-    log_wait_cancel(w);
+    journal_wait_cancel(w);
     sem_destroy(&more);
     cr_assert_eq(rc, 0, "nothing happens any more");
 }

@@ -13,7 +13,7 @@ struct world {
     char dir[64];
     struct arena *a;
     struct store *store;
-    struct wopr_log *log;
+    struct journal *journal;
     struct payload_rules *rules;
     struct node_registry *types;
     struct engine *engine, *also; /* also: another host of the test, told of virtual time as well */

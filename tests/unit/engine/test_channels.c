@@ -166,7 +166,7 @@ Test(engine_channels, an_incompatible_write_ends_the_run_with_its_place /* CHAN-
                          pay_channel_written(p->arena, STR("c"), STR("1"), "append",
                                              clock_wall_ms(), STR("d"), version));
     sem_init(&done, 0, 0);
-    cr_assert_eq(log_append(W.log, p, landed, &done), 0);
+    cr_assert_eq(journal_append(W.journal, p, landed, &done), 0);
     while (sem_wait(&done) != 0) {
     }
     world_engine_start();

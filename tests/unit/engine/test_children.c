@@ -39,7 +39,7 @@ static void rested(void *ctx, struct store *s) {
 static void world_rest(void) {
     sem_t done;
     sem_init(&done, 0, 0);
-    cr_assert_eq(log_side(W.log, rested, &done), 0);
+    cr_assert_eq(journal_side(W.journal, rested, &done), 0);
     while (sem_wait(&done) != 0) {
     }
     sem_destroy(&done);

@@ -86,7 +86,7 @@ static void write_child(struct str run, const enum ev_kind *kinds, size_t n) {
     plan_project(p, s, 0);
     sem_init(&done, 0, 0);
     cr_assert_eq(p->failed, 0, "%s", p->error.message);
-    cr_assert_eq(log_append(W.log, p, landed, &done), 0);
+    cr_assert_eq(journal_append(W.journal, p, landed, &done), 0);
     while (sem_wait(&done) != 0) {
     }
     sem_destroy(&done);

@@ -377,7 +377,7 @@ Test(engine_control, a_keyed_pause_is_replayed_and_does_nothing_more /* RUN-28 *
 
 Test(engine_control, an_answer_that_cannot_be_kept_is_not_given /* IDEM-5 */) {
     struct str r = delayed_run(NULL);
-    wopr_log_stop(W.log);
+    journal_stop(W.journal);
     for (int keyed = 0; keyed < 2; keyed++) {
         struct call c;
         call_init(&c, ENGINE_RESUME, r); /* it runs */

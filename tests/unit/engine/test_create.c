@@ -47,8 +47,8 @@ static struct engine_stats stats(void) {
 }
 
 static uint64_t plans(void) {
-    struct log_stats ls;
-    wopr_log_stats(W.log, &ls);
+    struct journal_stats ls;
+    journal_stats(W.journal, &ls);
     return ls.plans;
 }
 

@@ -84,7 +84,7 @@ static void purge_source(void *ctx, struct store *s) {
 static void purge_first(void) {
     sem_t done;
     sem_init(&done, 0, 0);
-    cr_assert_eq(log_side(W.log, purge_source, &done), 0);
+    cr_assert_eq(journal_side(W.journal, purge_source, &done), 0);
     while (sem_wait(&done) != 0) {
     }
     sem_destroy(&done);

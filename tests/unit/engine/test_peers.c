@@ -12,14 +12,14 @@
 
 static struct twin {
     struct store *store;
-    struct wopr_log *log;
+    struct journal *journal;
     struct engine *engine;
     char holder[32];
 } T[2], FIRST; /* FIRST: what world_up made, put aside */
 
 static void be(unsigned i) {
     W.store = T[i].store;
-    W.log = T[i].log;
+    W.journal = T[i].journal;
     W.engine = T[i].engine;
     W.also = T[1 - i].engine;
 }
@@ -27,7 +27,7 @@ static void be(unsigned i) {
 static void twin_up(unsigned i) {
     struct wopr_error err = {0};
     const struct wf_env env = {.definition_schema = FIRST.engine->wf_env.definition_schema};
-    const struct log_config lc = {.queue_max = 0};
+    const struct journal_config lc = {.queue_max = 0};
     struct engine_config cfg = W.cfg;
     char path[96];
     snprintf(path, sizeof path, "%s/twins.db", W.dir);
@@ -39,9 +39,9 @@ static void twin_up(unsigned i) {
     cfg.lease_ttl_ms = 600000; /* so that no run's delay skips a lease */
     cfg.heartbeat_ms = 200000;
     cr_assert_eq(store_open(&sc, &t->store, &err), 0, "%s", err.message);
-    cr_assert_eq(wopr_log_new(t->store, &lc, &t->log, &err), 0);
-    cr_assert_eq(wopr_log_start(t->log, &err), 0);
-    cr_assert_eq(engine_new(t->log, W.rules, W.types, &env, &cfg, &t->engine, &err), 0);
+    cr_assert_eq(journal_new(t->store, &lc, &t->journal, &err), 0);
+    cr_assert_eq(journal_start(t->journal, &err), 0);
+    cr_assert_eq(engine_new(t->journal, W.rules, W.types, &env, &cfg, &t->engine, &err), 0);
     cr_assert_eq(engine_start(t->engine, &err), 0, "%s", err.message);
 }
 
@@ -51,8 +51,8 @@ static void twin_down(unsigned i, bool release) {
     if (W.also == t->engine) W.also = NULL;
     engine_halt(t->engine, release);
     engine_free(t->engine);
-    wopr_log_stop(t->log);
-    wopr_log_free(t->log);
+    journal_stop(t->journal);
+    journal_free(t->journal);
     store_close(t->store); /* its locks go with it */
     *t = (struct twin){0};
 }
@@ -60,7 +60,7 @@ static void twin_down(unsigned i, bool release) {
 static void up(void) {
     world_virtual_time();
     world_up();
-    FIRST = (struct twin){.store = W.store, .log = W.log, .engine = W.engine};
+    FIRST = (struct twin){.store = W.store, .journal = W.journal, .engine = W.engine};
     twin_up(0);
     twin_up(1);
     be(0);
@@ -80,7 +80,7 @@ static void down(void) {
     twin_down(0, true);
     twin_down(1, true);
     W.store = FIRST.store;
-    W.log = FIRST.log;
+    W.journal = FIRST.journal;
     W.engine = FIRST.engine;
     W.also = NULL;
     world_down();
@@ -102,7 +102,7 @@ static void stand_still(void *ctx, struct store *s) {
 static void freeze(unsigned i) {
     sem_init(&STUCK, 0, 0);
     sem_init(&GO, 0, 0);
-    cr_assert_eq(log_side(T[i].log, stand_still, NULL), 0);
+    cr_assert_eq(journal_side(T[i].journal, stand_still, NULL), 0);
     FROZEN = true;
     while (sem_wait(&STUCK) != 0) continue;
 }
@@ -279,23 +279,23 @@ Test(engine_peers, a_follower_hears_of_each_event /* STORE-16 */) {
     struct str r = delayed();
     struct run_head h = world_head(r);
     struct wopr_error err;
-    struct log_waiter *w = NULL;
-    struct log_reader *reader = NULL;
-    struct log_piece piece;
+    struct journal_waiter *w = NULL;
+    struct journal_reader *reader = NULL;
+    struct journal_piece piece;
     sem_t bell, wake;
     sem_init(&bell, 0, 0);
     sem_init(&wake, 0, 0);
-    cr_assert_eq(log_wait(T[1].log, h.run_no, h.next_seq - 1, rung, &bell, &w, &err), 0);
-    cr_assert_eq(
-        log_reader_open(T[1].log, h.run_no, r, h.next_seq - 1, NULL, rung, &wake, &reader, &err),
-        0);
-    cr_assert_eq(log_reader_next(reader, &piece, &err), 0, "nothing yet");
+    cr_assert_eq(journal_wait(T[1].journal, h.run_no, h.next_seq - 1, rung, &bell, &w, &err), 0);
+    cr_assert_eq(journal_reader_open(T[1].journal, h.run_no, r, h.next_seq - 1, NULL, rung, &wake,
+                                     &reader, &err),
+                 0);
+    cr_assert_eq(journal_reader_next(reader, &piece, &err), 0, "nothing yet");
     world_time_skip(61000);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
     cr_assert_eq(world_wait_sem(&bell), 0, "the follower hears of the end");
     size_t got = 0;
     for (bool end = false; !end;) {
-        int rc = log_reader_next(reader, &piece, &err);
+        int rc = journal_reader_next(reader, &piece, &err);
         cr_assert_geq(rc, 0);
         if (rc == 0) {
             cr_assert_eq(world_wait_sem(&wake), 0);
@@ -306,8 +306,8 @@ Test(engine_peers, a_follower_hears_of_each_event /* STORE-16 */) {
             end = event_is_terminal(piece.events[i].kind);
         }
     }
-    log_reader_close(reader);
-    log_wait_cancel(w);
+    journal_reader_close(reader);
+    journal_wait_cancel(w);
     sem_destroy(&bell);
     sem_destroy(&wake);
 }
@@ -359,14 +359,14 @@ Test(engine_peers, a_hand_over_is_taken_at_once /* STORE-36, STORE-40 */) {
     struct str r = delayed();
     struct run_head h = world_head(r);
     struct wopr_error err;
-    struct log_waiter *w = NULL;
+    struct journal_waiter *w = NULL;
     sem_t bell;
     sem_init(&bell, 0, 0);
     world_time_stop(true);
-    cr_assert_eq(log_wait(T[1].log, h.run_no, h.next_seq - 1, rung, &bell, &w, &err), 0);
+    cr_assert_eq(journal_wait(T[1].journal, h.run_no, h.next_seq - 1, rung, &bell, &w, &err), 0);
     cr_assert_eq(world_pause(r, DRAIN_CURRENT_NODE), 0);
     while (sem_wait(&bell) != 0) continue; /* the second host has looked since the clock stopped */
-    log_wait_cancel(w);
+    journal_wait_cancel(w);
     sem_destroy(&bell);
     cr_assert_eq(world_op(ENGINE_RESUME, r, NULL), 0);
     engine_halt(T[0].engine, true); /* its file stays open: it is still listed as a neighbour */

@@ -147,7 +147,7 @@ static void plan_back(void *ctx, struct plan *p, int rc) {
 static void append_now(struct plan *p) {
     sem_t done;
     sem_init(&done, 0, 0);
-    cr_assert_eq(log_append(W.log, p, plan_back, &done), 0);
+    cr_assert_eq(journal_append(W.journal, p, plan_back, &done), 0);
     while (sem_wait(&done) != 0) {
     }
     sem_destroy(&done);
@@ -226,7 +226,7 @@ Test(engine_recovery, a_fenced_host_falls_silent /* STORE-33 */) {
     sem_t done;
     void *ctx[] = {&h.run_no, &done};
     sem_init(&done, 0, 0);
-    cr_assert_eq(log_side(W.log, steal_now, ctx), 0);
+    cr_assert_eq(journal_side(W.journal, steal_now, ctx), 0);
     while (sem_wait(&done) != 0) {
     }
     sem_destroy(&done);
@@ -315,8 +315,8 @@ Test(engine_recovery, a_step_that_cannot_be_written_is_tried_again /* STORE-17 *
     struct engine_stats st;
     room_on_disk(false);
     world_time_skip(61000);
-    struct log_stats ls;
-    do wopr_log_stats(W.log, &ls); /* the refused plan has been through the committer */
+    struct journal_stats ls;
+    do journal_stats(W.journal, &ls); /* the refused plan has been through the committer */
     while (ls.plans_refused == 0);
     cr_expect_eq(world_head(r).status, RUN_RUNNING);
     room_on_disk(true);
@@ -362,7 +362,7 @@ Test(engine_recovery, ended_runs_go_after_their_retention /* STORE-44 */) {
         sem_t done;
         sem_init(&done, 0, 0);
         world_time_skip(0);
-        cr_assert_eq(log_side(W.log, purge_check, &done), 0);
+        cr_assert_eq(journal_side(W.journal, purge_check, &done), 0);
         while (sem_wait(&done) != 0) {
         }
         sem_destroy(&done);

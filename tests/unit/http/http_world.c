@@ -155,7 +155,7 @@ static void *later_main(void *arg) {
         p->idem.tenant = arena_str(p->arena, c->idem.tenant);
         p->idem.operation_id = arena_str(p->arena, c->idem.operation_id);
         p->idem_response = (struct idem_response){.status = 201, .body = STR("{\"made\":1}")};
-        if (log_append(W.log, p, stored, c) == 0) return NULL;
+        if (journal_append(W.journal, p, stored, c) == 0) return NULL;
         plan_unref(p);
     }
     http_reply(c, 201, STR("{\"made\":1}"));
@@ -213,7 +213,7 @@ static void element(const void *ctx, struct str run_id, const struct event *e, s
     (void)ctx, (void)run_id;
     if (e->kind != EV_VARIABLE_CHANGED) buf_addf(out, "{\"seq\":%lld}", (long long)e->seq);
 }
-static const struct log_view FRAMES = {1, frame, NULL}, ELEMENTS = {2, element, NULL};
+static const struct journal_view FRAMES = {1, frame, NULL}, ELEMENTS = {2, element, NULL};
 
 static int fold(void *state, const struct event *e, struct buf *out) {
     int *n = state;
@@ -359,7 +359,7 @@ void world_up(void (*tweak)(struct http_config *cfg)) {
     W.key_revoked = make_key(SCOPE_ALL, 0, true);
     W.key_poor = make_key(SCOPE_RUNS_CREATE, 0, false);
     W.key = make_key(SCOPE_ALL, 0, false);
-    cr_assert_eq(wopr_log_new(W.store, &(struct log_config){0}, &W.log, &err), 0, "%s",
+    cr_assert_eq(journal_new(W.store, &(struct journal_config){0}, &W.journal, &err), 0, "%s",
                  err.message);
     struct http_config cfg = {.host = "127.0.0.1", .ops_port = -1, .read_timeout_s = 20};
     if (tweak) tweak(&cfg);
@@ -369,8 +369,8 @@ void world_up(void (*tweak)(struct http_config *cfg)) {
                                 .render_error = render_error,
                                 .negotiate = negotiate,
                                 .authorize = authorize};
-    cr_assert_eq(http_server_new(&cfg, &W.wire, W.log, &W.server, &err), 0, "%s", err.message);
-    cr_assert_eq(wopr_log_start(W.log, &err), 0, "%s", err.message);
+    cr_assert_eq(http_server_new(&cfg, &W.wire, W.journal, &W.server, &err), 0, "%s", err.message);
+    cr_assert_eq(journal_start(W.journal, &err), 0, "%s", err.message);
     cr_assert_eq(http_server_start(W.server, &err), 0, "%s", err.message);
 }
 
@@ -386,8 +386,8 @@ void world_down(void) {
     world_open();
     if (W.server) http_server_drain(W.server, 2000);
     http_server_free(W.server);
-    wopr_log_stop(W.log);
-    wopr_log_free(W.log);
+    journal_stop(W.journal);
+    journal_free(W.journal);
     store_close(W.store);
     arena_free(W.arena);
     snprintf(cmd, sizeof cmd, "rm -rf %s", W.dir);
@@ -417,7 +417,7 @@ static void committed(void *ctx, struct plan *p, int rc) {
 
 static int64_t commit(struct plan *p) {
     struct commit_wait w = {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
-    cr_assert_eq(log_append(W.log, p, committed, &w), 0);
+    cr_assert_eq(journal_append(W.journal, p, committed, &w), 0);
     pthread_mutex_lock(&w.lock);
     while (!w.done) pthread_cond_wait(&w.cond, &w.lock);
     pthread_mutex_unlock(&w.lock);

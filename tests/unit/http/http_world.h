@@ -14,7 +14,7 @@
 struct world {
     char dir[64];
     struct store *store;
-    struct wopr_log *log;
+    struct journal *journal;
     struct http_server *server;
     struct http_wire wire;
     struct arena *arena;

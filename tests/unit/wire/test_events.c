@@ -35,7 +35,7 @@ static const char *doc(const struct event *e) {
 }
 
 static const char *view(unsigned mask, bool element, const struct event *e) {
-    const struct log_view *v = v1_view(mask, element);
+    const struct journal_view *v = v1_view(mask, element);
     buf_reset(&out);
     v->render(v->ctx, RUN, e, &out);
     return buf_str(&out).p;
@@ -149,7 +149,7 @@ Test(wire_events, views_have_distinct_slots) {
     for (unsigned mask = 1; mask < V1_MASKS; mask++)
         for (int element = 0; element < 2; element++) {
             unsigned id = v1_view(mask, element)->id;
-            cr_assert_lt(id, LOG_VIEWS_MAX);
+            cr_assert_lt(id, JOURNAL_VIEWS_MAX);
             cr_expect_eq(seen & (1u << id), 0);
             seen |= 1u << id;
         }

@@ -1,5 +1,5 @@
 /*
- * log_int.h: inside of log/.  Not for other layers.
+ * journal_int.h: inside of log/.  Not for other layers.
  *
  * A commit travels: queue -> committer (store_apply) -> inbox -> hub thread -> topic -> readers.
  * A topic exists while a run has readers or waiters.  Its ring holds the commits that some reader
@@ -7,32 +7,32 @@
  * decides: whatever the ring does not offer in order is read from the store. Locks, in the order
  * they may be taken: map_lock, topic.lock; queue and inbox locks are leaves.
  */
-#ifndef WOPR_LOG_LOG_INT_H
-#define WOPR_LOG_LOG_INT_H
+#ifndef WOPR_JOURNAL_INT_H
+#define WOPR_JOURNAL_INT_H
 
 #include "base/list.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "log/log.h"
+#include "journal/journal.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 enum {
-    LOG_QUEUE_DEFAULT = 8192,
-    LOG_BATCH_DEFAULT = 512,
-    LOG_BATCH_MAX = 8192,
-    LOG_QUEUE_BYTES_DEFAULT = 64 << 20,
-    LOG_SHARE_SLOTS = 256,             /* power of two; tenants that meet in one share a share */
-    LOG_BATCH_BYTES_MAX = 8 << 20,     /* plan bytes per transaction: what others wait for */
-    LOG_TOPIC_BYTES_DEFAULT = 4 << 20, /* SSE-25 */
-    LOG_PLAN_BYTES_MIN = 4096, /* what a plan costs at least: the first block of its arena */
-    LOG_PRESENCE_SLOTS = 4096, /* power of two */
-    LOG_WAKES_PER_LOCK = 64,
-    LOG_PAGE_EVENTS = 256,
-    LOG_PAGE_BYTES = 256 << 10,
-    LOG_PAGE_ARENA_MAX = 16 << 20,
-    LOG_FRAMES_BYTES_MAX = 64 << 20 /* rendered bytes of one plan or page */
+    JOURNAL_QUEUE_DEFAULT = 8192,
+    JOURNAL_BATCH_DEFAULT = 512,
+    JOURNAL_BATCH_MAX = 8192,
+    JOURNAL_QUEUE_BYTES_DEFAULT = 64 << 20,
+    JOURNAL_SHARE_SLOTS = 256,         /* power of two; tenants that meet in one share a share */
+    JOURNAL_BATCH_BYTES_MAX = 8 << 20, /* plan bytes per transaction: what others wait for */
+    JOURNAL_TOPIC_BYTES_DEFAULT = 4 << 20, /* SSE-25 */
+    JOURNAL_PLAN_BYTES_MIN = 4096, /* what a plan costs at least: the first block of its arena */
+    JOURNAL_PRESENCE_SLOTS = 4096, /* power of two */
+    JOURNAL_WAKES_PER_LOCK = 64,
+    JOURNAL_PAGE_EVENTS = 256,
+    JOURNAL_PAGE_BYTES = 256 << 10,
+    JOURNAL_PAGE_ARENA_MAX = 16 << 20,
+    JOURNAL_FRAMES_BYTES_MAX = 64 << 20 /* rendered bytes of one plan or page */
 };
 
 /* Rendered bytes of consecutive events for one view. */
@@ -43,7 +43,7 @@ struct frames {
     uint32_t ends[]; /* per event */
 };
 /* NULL when memory is short or the result too big. */
-struct frames *frames_render(const struct log_view *v, struct str run_id, const struct event *e,
+struct frames *frames_render(const struct journal_view *v, struct str run_id, const struct event *e,
                              size_t n);
 void frames_free(struct frames *f); /* takes NULL */
 
@@ -62,7 +62,8 @@ void commit_ref(struct commit *c);
 void commit_unref(struct commit *c);
 /* The shared frames of a view, rendered by whoever comes first (any thread).  NULL when memory is
  * short. */
-const struct frames *commit_frames(struct commit *c, const struct log_view *v, struct str run_id);
+const struct frames *commit_frames(struct commit *c, const struct journal_view *v,
+                                   struct str run_id);
 
 struct sleeper { /* somebody to wake; linked in armed, waiting or waking of its topic, under
                     topic.lock */
@@ -74,7 +75,7 @@ struct sleeper { /* somebody to wake; linked in armed, waiting or waking of its 
 };
 
 struct topic {
-    struct wopr_log *log;
+    struct journal *journal;
     int64_t run_no;
     unsigned refs;    /* under map_lock */
     struct list work; /* hub thread only: topics to wake in this round */
@@ -94,7 +95,8 @@ struct topic {
 };
 
 struct hub {
-    atomic_uint present[LOG_PRESENCE_SLOTS]; /* topics per hash of run_no: who listens at all? */
+    atomic_uint
+        present[JOURNAL_PRESENCE_SLOTS]; /* topics per hash of run_no: who listens at all? */
     atomic_bool closing;
     pthread_mutex_t in_lock;
     pthread_cond_t in_ready;
@@ -105,7 +107,7 @@ struct hub {
     bool in_stop;
     pthread_mutex_t map_lock;
     struct map *topics;
-    void (*on_first)(void *ctx); /* under map_lock; see log_on_listener */
+    void (*on_first)(void *ctx); /* under map_lock; see journal_on_listener */
     void *on_first_ctx;
     pthread_t thread;
     atomic_ullong readers, lagged, behind, backlog_bytes, wakes;
@@ -118,14 +120,14 @@ struct counters { /* of the committer */
     atomic_ullong events[EV_NR]; /* by type */
     atomic_ullong refused[WOPR_ERR_NR];
     struct metric_hist commit_ns, batch_plans;
-    atomic_uint_fast64_t failing, failed_ms; /* see log_stats */
+    atomic_uint_fast64_t failing, failed_ms; /* see journal_stats */
     struct log_gate slow_gate, checkpoint_gate, full_gate, failed_gate;
 };
 
 struct entry { /* of the queue: a plan, or a side job */
     struct plan *plan;
-    log_done_fn *done;
-    log_landed_fn *landed; /* with owner, instead of done */
+    journal_done_fn *done;
+    journal_landed_fn *landed; /* with owner, instead of done */
     void *owner;
     void (*side)(void *ctx, struct store *s);
     void *ctx;
@@ -135,47 +137,47 @@ struct entry { /* of the queue: a plan, or a side job */
 struct share { /* of the queue */
     size_t nr, bytes;
 };
-struct wopr_log {
+struct journal {
     struct store *store;
-    struct log_config cfg;
+    struct journal_config cfg;
     pthread_mutex_t q_lock;
     pthread_cond_t q_ready;
     struct entry *ring;
     size_t q_head, q_len, q_len_max, q_bytes;
-    struct share shares[LOG_SHARE_SLOTS];
+    struct share shares[JOURNAL_SHARE_SLOTS];
     bool stopping, started, stopped, q_asleep; /* q_asleep: the committer waits for q_ready */
     pthread_t committer;
     struct entry *batch; /* committer only, batch_max each */
     struct plan **plans;
     int *rcs;
-    struct log_landed *landed;
+    struct journal_landed *landed;
     struct counters counters;
     struct hub hub;
 };
 
 /* --- stats.c --- */
-void count_batch(struct wopr_log *l, size_t n, uint64_t ns); /* after store_apply, from batch */
-void count_checkpoint(struct wopr_log *l, uint64_t ns);
-void count_full(struct wopr_log *l);                               /* the queue refused */
-void count_failed(struct wopr_log *l, int rc, const char *reason); /* a commit */
-void count_lagged(struct wopr_log *l, struct str run_id);
+void count_batch(struct journal *j, size_t n, uint64_t ns); /* after store_apply, from batch */
+void count_checkpoint(struct journal *j, uint64_t ns);
+void count_full(struct journal *j);                               /* the queue refused */
+void count_failed(struct journal *j, int rc, const char *reason); /* a commit */
+void count_lagged(struct journal *j, struct str run_id);
 
 /* --- hub.c --- */
-MUST_CHECK int hub_init(struct wopr_log *l, struct wopr_error *err);
-void hub_fini(struct wopr_log *l);
+MUST_CHECK int hub_init(struct journal *j, struct wopr_error *err);
+void hub_fini(struct journal *j);
 void *hub_main(void *log);
 /* Committer: tell the hub of a chain of commits (NULL when nobody listens), or that one was lost.
  */
-bool hub_listens(struct wopr_log *l, int64_t run_no);
-void hub_send(struct wopr_log *l, struct commit *first, struct commit *last, bool lost);
-void hub_stop(struct wopr_log *l);
+bool hub_listens(struct journal *j, int64_t run_no);
+void hub_send(struct journal *j, struct commit *first, struct commit *last, bool lost);
+void hub_stop(struct journal *j);
 /* Somebody was put into t->waking: let the hub thread wake it. */
 void hub_poke(struct topic *t);
 /* Find or make the topic of a run, with one reference.  run_id may be empty when the caller renders
  * nothing. NULL when memory is short. */
-struct topic *topic_get(struct wopr_log *l, int64_t run_no, struct str run_id);
+struct topic *topic_get(struct journal *j, int64_t run_no, struct str run_id);
 void topic_put(struct topic *t);
-struct topic *topic_find(struct wopr_log *l, int64_t run_no); /* with a reference, or NULL */
+struct topic *topic_find(struct journal *j, int64_t run_no); /* with a reference, or NULL */
 /* Under t->lock: waiters for something after a sequence below last move over to waking; all of them
  * when last is INT64_MAX. */
 void topic_pick_waiters(struct topic *t, int64_t last);

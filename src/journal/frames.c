@@ -4,12 +4,12 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "log/log_int.h"
+#include "journal/journal_int.h"
 
-struct frames *frames_render(const struct log_view *v, struct str run_id, const struct event *e,
+struct frames *frames_render(const struct journal_view *v, struct str run_id, const struct event *e,
                              size_t n) {
     struct buf b;
-    buf_init(&b, LOG_FRAMES_BYTES_MAX);
+    buf_init(&b, JOURNAL_FRAMES_BYTES_MAX);
     struct frames *f = mem_zalloc(sizeof *f + n * sizeof f->ends[0]);
     for (size_t i = 0; f && i < n; i++) {
         v->render(v->ctx, run_id, &e[i], &b);
@@ -41,7 +41,7 @@ struct commit *commit_new(struct plan *p) {
     c->first = p->base_seq;
     c->last = p->base_seq + (int64_t)p->events_nr - 1;
     c->made_ns = clock_mono_ns();
-    c->bytes = sizeof *c + LOG_PLAN_BYTES_MIN + arena_used(p->arena);
+    c->bytes = sizeof *c + JOURNAL_PLAN_BYTES_MIN + arena_used(p->arena);
     return c;
 }
 
@@ -49,13 +49,14 @@ void commit_ref(struct commit *c) { atomic_fetch_add_explicit(&c->refs, 1, memor
 
 void commit_unref(struct commit *c) {
     if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
-    for (size_t i = 0; i < LOG_VIEWS_MAX; i++)
+    for (size_t i = 0; i < JOURNAL_VIEWS_MAX; i++)
         frames_free(atomic_exchange_explicit(&c->plan->frames[i], NULL, memory_order_acq_rel));
     plan_unref(c->plan);
     mem_free(c);
 }
 
-const struct frames *commit_frames(struct commit *c, const struct log_view *v, struct str run_id) {
+const struct frames *commit_frames(struct commit *c, const struct journal_view *v,
+                                   struct str run_id) {
     void *have = atomic_load_explicit(&c->plan->frames[v->id], memory_order_acquire);
     if (have) return have;
     struct frames *f = frames_render(v, run_id, c->plan->events, c->plan->events_nr);

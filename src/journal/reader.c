@@ -9,10 +9,10 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "log/log_int.h"
+#include "journal/journal_int.h"
 
-struct log_reader {
-    struct wopr_log *log;
+struct journal_reader {
+    struct journal *journal;
     struct topic *topic; /* NULL: of a run that has ended, reads the store alone */
     int64_t run_no;
     struct str run_id; /* the topic's, or the caller's */
@@ -21,21 +21,21 @@ struct log_reader {
     int64_t cursor;
     bool behind;
     bool has_view;
-    struct log_view view;
+    struct journal_view view;
     /* what the last piece pointed into */
     struct commit *held;
     struct arena *page;
     struct frames *page_frames;
 };
 
-static void set_behind(struct log_reader *r, bool behind) {
+static void set_behind(struct journal_reader *r, bool behind) {
     if (r->behind == behind) return;
     r->behind = behind;
-    if (behind) atomic_fetch_add_explicit(&r->log->hub.behind, 1, memory_order_relaxed);
-    else atomic_fetch_sub_explicit(&r->log->hub.behind, 1, memory_order_relaxed);
+    if (behind) atomic_fetch_add_explicit(&r->journal->hub.behind, 1, memory_order_relaxed);
+    else atomic_fetch_sub_explicit(&r->journal->hub.behind, 1, memory_order_relaxed);
 }
 
-static void stand_in_topic(struct log_reader *r, struct topic *t) {
+static void stand_in_topic(struct journal_reader *r, struct topic *t) {
     r->topic = t;
     r->run_id = str_n(t->run_id, t->run_id_n); /* set since topic_get, and for good */
     pthread_mutex_lock(&t->lock);
@@ -44,19 +44,19 @@ static void stand_in_topic(struct log_reader *r, struct topic *t) {
     pthread_mutex_unlock(&t->lock);
 }
 
-int log_reader_open(struct wopr_log *l, int64_t run_no, struct str run_id, int64_t after_seq,
-                    const struct log_view *view, void (*wake)(void *ctx), void *ctx,
-                    struct log_reader **out, struct wopr_error *err) {
-    ASSERT(!view || view->id < LOG_VIEWS_MAX);
-    if (atomic_load(&l->hub.closing))
+int journal_reader_open(struct journal *j, int64_t run_no, struct str run_id, int64_t after_seq,
+                        const struct journal_view *view, void (*wake)(void *ctx), void *ctx,
+                        struct journal_reader **out, struct wopr_error *err) {
+    ASSERT(!view || view->id < JOURNAL_VIEWS_MAX);
+    if (atomic_load(&j->hub.closing))
         return wopr_error_set(err, WOPR_E_CLOSED, "the log has stopped");
-    struct log_reader *r = MEM_NEW(struct log_reader);
-    struct topic *t = r && wake ? topic_get(l, run_no, run_id) : NULL;
+    struct journal_reader *r = MEM_NEW(struct journal_reader);
+    struct topic *t = r && wake ? topic_get(j, run_no, run_id) : NULL;
     if (!r || (wake && !t)) {
         mem_free(r);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a reader of a run");
     }
-    r->log = l;
+    r->journal = j;
     r->run_no = run_no;
     r->run_id = run_id;
     r->cursor = after_seq < 0 ? -1 : after_seq;
@@ -69,12 +69,12 @@ int log_reader_open(struct wopr_log *l, int64_t run_no, struct str run_id, int64
         r->view = *view;
     }
     if (t) stand_in_topic(r, t);
-    atomic_fetch_add(&l->hub.readers, 1);
+    atomic_fetch_add(&j->hub.readers, 1);
     *out = r;
     return 0;
 }
 
-static void piece_drop(struct log_reader *r) {
+static void piece_drop(struct journal_reader *r) {
     if (r->held) commit_unref(r->held);
     frames_free(r->page_frames);
     arena_free(r->page);
@@ -87,43 +87,43 @@ static int no_memory(struct wopr_error *err) {
     return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the events of a run");
 }
 
-static void piece_fill(struct log_reader *r, const struct event *e, size_t n,
-                       const struct frames *f, struct log_piece *out) {
-    *out = (struct log_piece){.p = f && f->p ? f->p : "",
-                              .n = f ? f->n : 0,
-                              .events = e,
-                              .events_nr = n,
-                              .frames_nr = f ? f->admitted : 0,
-                              .ends = f ? f->ends : NULL};
+static void piece_fill(struct journal_reader *r, const struct event *e, size_t n,
+                       const struct frames *f, struct journal_piece *out) {
+    *out = (struct journal_piece){.p = f && f->p ? f->p : "",
+                                  .n = f ? f->n : 0,
+                                  .events = e,
+                                  .events_nr = n,
+                                  .frames_nr = f ? f->admitted : 0,
+                                  .ends = f ? f->ends : NULL};
     r->cursor = e[n - 1].seq;
 }
 
 /* One page from the store.  1: *out is filled.  0: nothing after the cursor. */
-static int read_page(struct log_reader *r, struct log_piece *out, struct wopr_error *err) {
-    struct event_list l;
-    r->page = arena_new(LOG_PAGE_ARENA_MAX);
+static int read_page(struct journal_reader *r, struct journal_piece *out, struct wopr_error *err) {
+    struct event_list j;
+    r->page = arena_new(JOURNAL_PAGE_ARENA_MAX);
     if (!r->page) return no_memory(err);
-    int rc = store_events(r->log->store, r->run_no, r->cursor + 1, LOG_PAGE_EVENTS, LOG_PAGE_BYTES,
-                          r->page, &l, err);
-    if (rc == 0 && l.n > 0 && r->has_view) {
-        r->page_frames = frames_render(&r->view, r->run_id, l.v, l.n);
+    int rc = store_events(r->journal->store, r->run_no, r->cursor + 1, JOURNAL_PAGE_EVENTS,
+                          JOURNAL_PAGE_BYTES, r->page, &j, err);
+    if (rc == 0 && j.n > 0 && r->has_view) {
+        r->page_frames = frames_render(&r->view, r->run_id, j.v, j.n);
         if (!r->page_frames) rc = no_memory(err);
     }
-    if (rc != 0 || l.n == 0) {
+    if (rc != 0 || j.n == 0) {
         piece_drop(r);
         if (rc == 0) set_behind(r, false);
         return rc;
     }
     size_t bytes = 0;
-    for (size_t i = 0; i < l.n; i++) bytes += l.v[i].payload.n;
+    for (size_t i = 0; i < j.n; i++) bytes += j.v[i].payload.n;
     /* A page that is not full ended at the tail. */
-    if (l.n < LOG_PAGE_EVENTS && bytes < LOG_PAGE_BYTES) set_behind(r, false);
-    piece_fill(r, l.v, l.n, r->page_frames, out);
+    if (j.n < JOURNAL_PAGE_EVENTS && bytes < JOURNAL_PAGE_BYTES) set_behind(r, false);
+    piece_fill(r, j.v, j.n, r->page_frames, out);
     return 1;
 }
 
 /* Deliver a commit that continues the cursor; takes over its reference. */
-static int hand_out(struct log_reader *r, struct commit *c, struct log_piece *out,
+static int hand_out(struct journal_reader *r, struct commit *c, struct journal_piece *out,
                     struct wopr_error *err) {
     const struct frames *f = NULL;
     if (r->has_view) {
@@ -136,7 +136,7 @@ static int hand_out(struct log_reader *r, struct commit *c, struct log_piece *ou
     }
     r->held = c;
     uint64_t now_ns = clock_mono_ns();
-    metric_observe(&r->log->hub.delivery_ns, &METRIC_DURATION,
+    metric_observe(&r->journal->hub.delivery_ns, &METRIC_DURATION,
                    now_ns > c->made_ns ? now_ns - c->made_ns : 0);
     piece_fill(r, c->plan->events, c->plan->events_nr, f, out);
     return 1;
@@ -145,7 +145,7 @@ static int hand_out(struct log_reader *r, struct commit *c, struct log_piece *ou
 enum look { LOOK_STORE, LOOK_COMMIT, LOOK_NOTHING, LOOK_CLOSED };
 
 /* Look into the topic once; *c is set for LOOK_COMMIT. */
-static enum look look(struct log_reader *r, struct commit **c) {
+static enum look look(struct journal_reader *r, struct commit **c) {
     struct topic *t = r->topic;
     enum look what;
     bool lagged = false;
@@ -167,18 +167,19 @@ static enum look look(struct log_reader *r, struct commit **c) {
         r->lost = t->lost;
         set_behind(r, true);
         what = LOOK_STORE;
-    } else if (atomic_load(&r->log->hub.closing)) {
+    } else if (atomic_load(&r->journal->hub.closing)) {
         what = LOOK_CLOSED;
     } else {
         list_add_tail(&t->armed, &r->sleeper.link);
         what = LOOK_NOTHING;
     }
     pthread_mutex_unlock(&t->lock);
-    if (lagged) count_lagged(r->log, r->run_id);
+    if (lagged) count_lagged(r->journal, r->run_id);
     return what;
 }
 
-int log_reader_next(struct log_reader *r, struct log_piece *out, struct wopr_error *err) {
+int journal_reader_next(struct journal_reader *r, struct journal_piece *out,
+                        struct wopr_error *err) {
     bool read_empty = false; /* the store had nothing more in this call */
     struct commit *c = NULL;
     piece_drop(r);
@@ -213,9 +214,9 @@ int log_reader_next(struct log_reader *r, struct log_piece *out, struct wopr_err
     }
 }
 
-int64_t log_reader_cursor(const struct log_reader *r) { return r->cursor; }
+int64_t journal_reader_cursor(const struct journal_reader *r) { return r->cursor; }
 
-void log_reader_close(struct log_reader *r) {
+void journal_reader_close(struct journal_reader *r) {
     if (!r) return;
     struct topic *t = r->topic;
     if (t) {
@@ -226,7 +227,7 @@ void log_reader_close(struct log_reader *r) {
     }
     piece_drop(r);
     set_behind(r, false);
-    atomic_fetch_sub(&r->log->hub.readers, 1);
+    atomic_fetch_sub(&r->journal->hub.readers, 1);
     if (t) topic_put(t);
     mem_free(r);
 }

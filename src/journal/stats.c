@@ -3,7 +3,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
-#include "log/log_int.h"
+#include "journal/journal_int.h"
 
 #include <stdio.h>
 
@@ -14,15 +14,15 @@ static const char *number(char text[NUMBER_TEXT], uint64_t v) {
     return text;
 }
 
-static bool is_slow(const struct wopr_log *l, uint64_t ns) {
-    return l->cfg.slow_commit_ms > 0 && ns / 1000000 >= l->cfg.slow_commit_ms;
+static bool is_slow(const struct journal *j, uint64_t ns) {
+    return j->cfg.slow_commit_ms > 0 && ns / 1000000 >= j->cfg.slow_commit_ms;
 }
 
-static void tell_slow(struct wopr_log *l, size_t plans, uint64_t events, uint64_t ns) {
+static void tell_slow(struct journal *j, size_t plans, uint64_t events, uint64_t ns) {
     char ms[NUMBER_TEXT], ps[NUMBER_TEXT], es[NUMBER_TEXT], more[NUMBER_TEXT];
     uint64_t held;
-    atomic_fetch_add(&l->counters.slow, 1);
-    if (!log_gate_pass(&l->counters.slow_gate, &held)) return;
+    atomic_fetch_add(&j->counters.slow, 1);
+    if (!log_gate_pass(&j->counters.slow_gate, &held)) return;
     log_warn("slow commit", "ms", number(ms, ns / 1000000), "plans", number(ps, plans), "events",
              number(es, events), "notTold", number(more, held));
 }
@@ -33,59 +33,59 @@ static size_t count_events(struct counters *c, const struct plan *p) {
     return p->events_nr;
 }
 
-void count_batch(struct wopr_log *l, size_t n, uint64_t ns) {
-    struct counters *c = &l->counters;
+void count_batch(struct journal *j, size_t n, uint64_t ns) {
+    struct counters *c = &j->counters;
     uint64_t events = 0;
     for (size_t i = 0; i < n; i++) {
-        int rc = l->rcs[i];
+        int rc = j->rcs[i];
         if (rc < 0 && rc > -(int)WOPR_ERR_NR) atomic_fetch_add(&c->refused[-rc], 1);
-        else if (!l->plans[i]->idem_hit) events += count_events(c, l->plans[i]);
+        else if (!j->plans[i]->idem_hit) events += count_events(c, j->plans[i]);
     }
     atomic_fetch_add(&c->commits, 1);
     atomic_fetch_add(&c->plans, n);
     metric_observe(&c->commit_ns, &METRIC_DURATION, ns);
     metric_observe(&c->batch_plans, &METRIC_AMOUNT, n);
-    if (is_slow(l, ns)) tell_slow(l, n, events, ns);
+    if (is_slow(j, ns)) tell_slow(j, n, events, ns);
 }
 
-void count_checkpoint(struct wopr_log *l, uint64_t ns) {
+void count_checkpoint(struct journal *j, uint64_t ns) {
     char ms[NUMBER_TEXT], more[NUMBER_TEXT];
     uint64_t held;
-    if (!is_slow(l, ns) || !log_gate_pass(&l->counters.checkpoint_gate, &held)) return;
+    if (!is_slow(j, ns) || !log_gate_pass(&j->counters.checkpoint_gate, &held)) return;
     log_warn("slow checkpoint: commits wait behind it", "ms", number(ms, ns / 1000000), "notTold",
              number(more, held));
 }
 
-void count_failed(struct wopr_log *l, int rc, const char *reason) {
+void count_failed(struct journal *j, int rc, const char *reason) {
     char more[NUMBER_TEXT];
     uint64_t held;
-    atomic_fetch_add(&l->counters.failing, 1);
-    atomic_store(&l->counters.failed_ms, clock_mono_ms());
-    if (!log_gate_pass(&l->counters.failed_gate, &held)) return;
+    atomic_fetch_add(&j->counters.failing, 1);
+    atomic_store(&j->counters.failed_ms, clock_mono_ms());
+    if (!log_gate_pass(&j->counters.failed_gate, &held)) return;
     log_error("commit failed", "code", wopr_err_name(rc), "reason", reason, "notTold",
               number(more, held));
 }
 
-void count_full(struct wopr_log *l) {
+void count_full(struct journal *j) {
     char max[NUMBER_TEXT], more[NUMBER_TEXT];
     uint64_t held;
-    atomic_fetch_add(&l->counters.queue_refused, 1);
-    if (!log_gate_pass(&l->counters.full_gate, &held)) return;
+    atomic_fetch_add(&j->counters.queue_refused, 1);
+    if (!log_gate_pass(&j->counters.full_gate, &held)) return;
     log_warn("backpressure: the queue of the committer is full and refuses plans", "queue",
-             number(max, l->cfg.queue_max), "notTold", number(more, held));
+             number(max, j->cfg.queue_max), "notTold", number(more, held));
 }
 
-void count_lagged(struct wopr_log *l, struct str run_id) {
+void count_lagged(struct journal *j, struct str run_id) {
     char id[RUN_ID_MAX + 1], more[NUMBER_TEXT];
     uint64_t held;
-    atomic_fetch_add(&l->hub.lagged, 1);
-    if (!log_gate_pass(&l->hub.lag_gate, &held)) return;
+    atomic_fetch_add(&j->hub.lagged, 1);
+    if (!log_gate_pass(&j->hub.lag_gate, &held)) return;
     (void)snprintf(id, sizeof id, STR_FMT, STR_ARG(run_id));
     log_warn("a slow stream reader fell behind and reads the store", "runId", id, "notTold",
              number(more, held));
 }
 
-static void hub_stats(struct hub *h, struct log_stats *s) {
+static void hub_stats(struct hub *h, struct journal_stats *s) {
     s->readers = atomic_load(&h->readers);
     s->behind = atomic_load(&h->behind);
     s->lagged = atomic_load(&h->lagged);
@@ -97,14 +97,14 @@ static void hub_stats(struct hub *h, struct log_stats *s) {
     pthread_mutex_unlock(&h->map_lock);
 }
 
-void wopr_log_stats(struct wopr_log *l, struct log_stats *out) {
-    struct counters *c = &l->counters;
-    *out = (struct log_stats){.commits = atomic_load(&c->commits),
-                              .plans = atomic_load(&c->plans),
-                              .slow_commits = atomic_load(&c->slow),
-                              .queue_refused = atomic_load(&c->queue_refused),
-                              .queue_max = l->cfg.queue_max,
-                              .queue_bytes_max = l->cfg.queue_bytes_max};
+void journal_stats(struct journal *j, struct journal_stats *out) {
+    struct counters *c = &j->counters;
+    *out = (struct journal_stats){.commits = atomic_load(&c->commits),
+                                  .plans = atomic_load(&c->plans),
+                                  .slow_commits = atomic_load(&c->slow),
+                                  .queue_refused = atomic_load(&c->queue_refused),
+                                  .queue_max = j->cfg.queue_max,
+                                  .queue_bytes_max = j->cfg.queue_bytes_max};
     for (size_t i = 0; i < WOPR_ERR_NR; i++) {
         out->refused[i] = atomic_load(&c->refused[i]);
         out->plans_refused += out->refused[i];
@@ -117,10 +117,10 @@ void wopr_log_stats(struct wopr_log *l, struct log_stats *out) {
     out->failed_ms = atomic_load(&c->failed_ms);
     metric_read(&c->commit_ns, &out->commit_ns);
     metric_read(&c->batch_plans, &out->batch_plans);
-    pthread_mutex_lock(&l->q_lock);
-    out->queue_len = l->q_len;
-    out->queue_bytes = l->q_bytes;
-    out->queue_max_seen = l->q_len_max;
-    pthread_mutex_unlock(&l->q_lock);
-    hub_stats(&l->hub, out);
+    pthread_mutex_lock(&j->q_lock);
+    out->queue_len = j->q_len;
+    out->queue_bytes = j->q_bytes;
+    out->queue_max_seen = j->q_len_max;
+    pthread_mutex_unlock(&j->q_lock);
+    hub_stats(&j->hub, out);
 }

@@ -4,7 +4,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "log/log.h"
+#include "journal/journal.h"
 #include "unit/store/kit.h"
 
 #include <pthread.h>
@@ -13,21 +13,21 @@
 
 struct world {
     struct kit k;
-    struct wopr_log *l;
+    struct journal *j;
 };
 static struct world w;
 
-static void log_up(const struct log_config *cfg, bool start) {
-    cr_assert_eq(wopr_log_new(w.k.s, cfg, &w.l, &w.k.err), 0);
-    if (start) cr_assert_eq(wopr_log_start(w.l, &w.k.err), 0);
+static void log_up(const struct journal_config *cfg, bool start) {
+    cr_assert_eq(journal_new(w.k.s, cfg, &w.j, &w.k.err), 0);
+    if (start) cr_assert_eq(journal_start(w.j, &w.k.err), 0);
 }
 static void up(void) {
     kit_up(&w.k);
     log_up(NULL, true);
 }
 static void down(void) {
-    wopr_log_stop(w.l);
-    wopr_log_free(w.l);
+    journal_stop(w.j);
+    journal_free(w.j);
     kit_down(&w.k);
 }
 TestSuite(log, .init = up, .fini = down, .timeout = 300);
@@ -65,7 +65,7 @@ static void on_done(void *ctx, struct plan *p, int rc) {
 }
 static int append(struct plan *p, int64_t *run_no) {
     struct bell b = BELL;
-    int rc = log_append(w.l, p, on_done, &b);
+    int rc = journal_append(w.j, p, on_done, &b);
     cr_assert_eq(rc, 0);
     await(&b);
     if (run_no) *run_no = b.run_no;
@@ -85,10 +85,10 @@ static void render_even(const void *ctx, struct str run_id, const struct event *
     atomic_fetch_add(&renders, 1);
     if (e->seq % 2 == 0) buf_addf(out, STR_FMT ":%lld\n", STR_ARG(run_id), (long long)e->seq);
 }
-static const struct log_view EVEN = {.id = 3, .render = render_even};
+static const struct journal_view EVEN = {.id = 3, .render = render_even};
 
 /* Check a piece against the cursor before it; the number of events. */
-static size_t check_piece(const struct log_piece *p, int64_t before, bool even) {
+static size_t check_piece(const struct journal_piece *p, int64_t before, bool even) {
     size_t at = 0;
     char want[64];
     for (size_t i = 0; i < p->events_nr; i++) {
@@ -104,38 +104,38 @@ static size_t check_piece(const struct log_piece *p, int64_t before, bool even) 
     cr_assert_eq(at, p->n);
     return p->events_nr;
 }
-static struct log_reader *reader(int64_t no, int64_t after, const struct log_view *v,
-                                 struct bell *b) {
-    struct log_reader *r = NULL;
-    int rc = log_reader_open(w.l, no, STR("run_1"), after, v, ring, b, &r, &w.k.err);
+static struct journal_reader *reader(int64_t no, int64_t after, const struct journal_view *v,
+                                     struct bell *b) {
+    struct journal_reader *r = NULL;
+    int rc = journal_reader_open(w.j, no, STR("run_1"), after, v, ring, b, &r, &w.k.err);
     cr_assert_eq(rc, 0, "%s", w.k.err.message);
     return r;
 }
 /* Read what is there now. */
-static size_t drain(struct log_reader *r, bool even) {
-    struct log_piece p;
+static size_t drain(struct journal_reader *r, bool even) {
+    struct journal_piece p;
     size_t n = 0;
     int rc;
-    for (int64_t at = log_reader_cursor(r); (rc = log_reader_next(r, &p, &w.k.err)) == 1;
-         at = log_reader_cursor(r))
+    for (int64_t at = journal_reader_cursor(r); (rc = journal_reader_next(r, &p, &w.k.err)) == 1;
+         at = journal_reader_cursor(r))
         n += check_piece(&p, at, even);
     cr_assert(rc == 0 || rc == WOPR_E_CLOSED, "%s", w.k.err.message);
     return n;
 }
 
 Test(log, a_reader_of_an_ended_run_stands_in_no_topic /* SSE-24 */) {
-    struct log_reader *r = NULL;
-    struct log_stats st;
+    struct journal_reader *r = NULL;
+    struct journal_stats st;
     int64_t no = fresh("run_1", 600); /* three pages */
     cr_assert_eq(append(kit_append(no, 600, 1, true), NULL), 0);
-    cr_assert_eq(log_reader_open(w.l, no, STR("run_1"), 9, &EVEN, NULL, NULL, &r, &w.k.err), 0);
-    wopr_log_stats(w.l, &st);
+    cr_assert_eq(journal_reader_open(w.j, no, STR("run_1"), 9, &EVEN, NULL, NULL, &r, &w.k.err), 0);
+    journal_stats(w.j, &st);
     cr_expect_eq(st.readers, 1u);
     cr_expect_eq(st.topics, 0u);
     cr_expect_eq(drain(r, true), 591u);
     cr_expect_eq(drain(r, true), 0u, "the end stays the end");
-    log_reader_close(r);
-    wopr_log_stats(w.l, &st);
+    journal_reader_close(r);
+    journal_stats(w.j, &st);
     cr_expect_eq(st.readers, 0u);
     cr_expect_eq(st.behind, 0u);
 }
@@ -143,32 +143,32 @@ Test(log, a_reader_of_an_ended_run_stands_in_no_topic /* SSE-24 */) {
 Test(log, a_reader_goes_from_backfill_to_live /* STORE-5, SSE-14 */) {
     struct bell b = BELL;
     int64_t no = fresh("run_1", 5);
-    struct log_reader *r = reader(no, -1, &EVEN, &b);
+    struct journal_reader *r = reader(no, -1, &EVEN, &b);
     cr_assert_eq(drain(r, true), 5);
     cr_assert_eq(append(kit_append(no, 5, 4, false), NULL), 0);
     await(&b);
     cr_assert_eq(drain(r, true), 4);
-    cr_assert_eq(log_reader_cursor(r), 8);
+    cr_assert_eq(journal_reader_cursor(r), 8);
     cr_assert_eq(append(kit_append(no, 9, 1, true), NULL), 0);
     await(&b);
     cr_assert_eq(drain(r, true), 1);
-    log_reader_close(r);
+    journal_reader_close(r);
 }
 
 Test(log, every_resume_point_gives_the_suffix /* SSE-26, 20-runtime 14 check 4 */) {
     struct bell b = BELL;
     int64_t no = fresh("run_1", 20);
     for (int64_t after = -1; after < 20; after++) {
-        struct log_reader *r = reader(no, after, &EVEN, &b);
+        struct journal_reader *r = reader(no, after, &EVEN, &b);
         cr_assert_eq(drain(r, true), (size_t)(19 - after));
-        log_reader_close(r);
+        journal_reader_close(r);
     }
 }
 
 Test(log, a_cursor_inside_a_commit_or_beyond_the_tail /* SSE-28 */) {
     struct bell b = BELL;
     int64_t no = fresh("run_1", 2);
-    struct log_reader *in = reader(no, 4, &EVEN, &b), *beyond = reader(no, 9, NULL, &b);
+    struct journal_reader *in = reader(no, 4, &EVEN, &b), *beyond = reader(no, 9, NULL, &b);
     cr_assert_eq(drain(in, true) + drain(beyond, false), 0);
     cr_assert_eq(append(kit_append(no, 2, 6, false), NULL), 0); /* 2..7 */
     await(&b);
@@ -176,31 +176,31 @@ Test(log, a_cursor_inside_a_commit_or_beyond_the_tail /* SSE-28 */) {
     cr_assert_eq(drain(beyond, false), 0);
     cr_assert_eq(append(kit_append(no, 8, 4, true), NULL), 0); /* 8..11 */
     while (drain(beyond, false) == 0) await(&b);
-    cr_assert_eq(log_reader_cursor(beyond), 11);
+    cr_assert_eq(journal_reader_cursor(beyond), 11);
     cr_assert_eq(drain(in, true), 4);
-    log_reader_close(in);
-    log_reader_close(beyond);
+    journal_reader_close(in);
+    journal_reader_close(beyond);
 }
 
 Test(log, a_finished_run_is_read_to_its_end_and_no_further /* SSE-24, SSE-29 */) {
     struct bell b = BELL;
-    struct log_piece p;
+    struct journal_piece p;
     int64_t no = fresh("run_1", 3);
     cr_assert_eq(append(kit_append(no, 3, 2, true), NULL), 0);
-    struct log_reader *r = reader(no, 1, NULL, &b);
-    cr_assert_eq(log_reader_next(r, &p, &w.k.err), 1);
+    struct journal_reader *r = reader(no, 1, NULL, &b);
+    cr_assert_eq(journal_reader_next(r, &p, &w.k.err), 1);
     cr_assert(p.events_nr == 3 && p.n == 0 && event_is_terminal(p.events[2].kind));
-    cr_assert_eq(log_reader_next(r, &p, &w.k.err), 0);
-    log_reader_close(r);
+    cr_assert_eq(journal_reader_next(r, &p, &w.k.err), 0);
+    journal_reader_close(r);
     r = reader(no, 4, NULL, &b);
-    cr_assert_eq(log_reader_next(r, &p, &w.k.err), 0);
-    log_reader_close(r);
+    cr_assert_eq(journal_reader_next(r, &p, &w.k.err), 0);
+    journal_reader_close(r);
 }
 
 Test(log, a_frame_is_rendered_once_for_all_readers /* STORE-7 */) {
     enum { N = 40 };
     struct bell b[N];
-    struct log_reader *r[N];
+    struct journal_reader *r[N];
     int64_t no = fresh("run_1", 0);
     for (int i = 0; i < N; i++) {
         b[i] = (struct bell)BELL;
@@ -214,23 +214,23 @@ Test(log, a_frame_is_rendered_once_for_all_readers /* STORE-7 */) {
         cr_assert_eq(drain(r[i], true), 6);
     }
     cr_assert_eq(atomic_load(&renders), 6);
-    for (int i = 0; i < N; i++) log_reader_close(r[i]);
+    for (int i = 0; i < N; i++) journal_reader_close(r[i]);
 }
 
 Test(log, wake_comes_only_after_nothing_now) {
     struct bell b = BELL, other = BELL;
     int64_t no = fresh("run_1", 1);
-    struct log_reader *r = reader(no, 0, NULL, &b), *second = reader(no, 0, NULL, &other);
+    struct journal_reader *r = reader(no, 0, NULL, &b), *second = reader(no, 0, NULL, &other);
     cr_assert_eq(drain(second, false), 0); /* armed */
     cr_assert_eq(append(kit_append(no, 1, 1, false), NULL), 0);
     await(&other);
     cr_assert_eq(b.rings, 0, "it never said: nothing now");
     cr_assert_eq(drain(r, false), 1);
     cr_assert_eq(drain(second, false), 1);
-    log_reader_close(second);
-    log_reader_close(r);
-    struct log_stats s;
-    wopr_log_stats(w.l, &s);
+    journal_reader_close(second);
+    journal_reader_close(r);
+    struct journal_stats s;
+    journal_stats(w.j, &s);
     cr_assert(s.readers == 0 && s.commits >= 2 && s.plans == 2 && s.events == 2 &&
               s.plans_refused == 0);
 }
@@ -238,7 +238,7 @@ Test(log, wake_comes_only_after_nothing_now) {
 Test(log, refusals_come_back_and_are_not_told) {
     struct bell b = BELL;
     int64_t no = fresh("run_1", 1);
-    struct log_reader *r = reader(no, -1, NULL, &b);
+    struct journal_reader *r = reader(no, -1, NULL, &b);
     cr_assert_eq(drain(r, false), 1);
     cr_assert_eq(append(kit_append(no, 7, 1, false), NULL), WOPR_E_STALE);
     cr_assert_eq(append(kit_append(no, 1, 1, false), NULL), 0);
@@ -246,9 +246,9 @@ Test(log, refusals_come_back_and_are_not_told) {
     cr_assert_eq(drain(r, false), 1);
     struct plan *p = kit_append(no, 2, 1, false);
     plan_fail(p, WOPR_E_TOO_BIG, "too big");
-    cr_assert_eq(log_append(w.l, p, on_done, &b), WOPR_E_TOO_BIG);
+    cr_assert_eq(journal_append(w.j, p, on_done, &b), WOPR_E_TOO_BIG);
     plan_unref(p);
-    log_reader_close(r);
+    journal_reader_close(r);
 }
 
 static void side_park(void *ctx, struct store *s) {
@@ -259,8 +259,8 @@ static void side_park(void *ctx, struct store *s) {
 Test(log, side_jobs_keep_their_place_in_the_queue) {
     struct bell b = BELL;
     b.run_no = fresh("run_1", 1);
-    cr_assert_eq(log_append(w.l, kit_append(b.run_no, 1, 1, false), NULL, NULL), 0);
-    cr_assert_eq(log_side(w.l, side_park, &b), 0);
+    cr_assert_eq(journal_append(w.j, kit_append(b.run_no, 1, 1, false), NULL, NULL), 0);
+    cr_assert_eq(journal_side(w.j, side_park, &b), 0);
     int rc = append(kit_append(b.run_no, 2, 1, false), NULL);
     cr_assert_eq(rc, WOPR_E_CORRUPT, "parked before it");
     cr_assert_eq(b.rc, 0);
@@ -268,9 +268,9 @@ Test(log, side_jobs_keep_their_place_in_the_queue) {
 }
 
 /* ------------------------------------------------------------------------------ limits */
-static void swap_log(const struct log_config *cfg, bool start) {
-    wopr_log_stop(w.l);
-    wopr_log_free(w.l);
+static void swap_log(const struct journal_config *cfg, bool start) {
+    journal_stop(w.j);
+    journal_free(w.j);
     log_up(cfg, start);
 }
 
@@ -281,62 +281,62 @@ static int queue_for(struct str tenant, struct bell *b, size_t payload) {
     struct plan *p = kit_create(id, 0);
     p->create->meta.tenant = tenant;
     kit_events(p, 1, false, payload);
-    int rc = log_append(w.l, p, on_done, b);
+    int rc = journal_append(w.j, p, on_done, b);
     if (rc != 0) plan_unref(p);
     return rc;
 }
 
 Test(log, the_flood_of_one_tenant_leaves_room_in_the_queue_for_others /* S7, root 3 */) {
     struct bell b = BELL;
-    swap_log(&(struct log_config){.queue_max = 16}, false);
+    swap_log(&(struct journal_config){.queue_max = 16}, false);
     for (int i = 0; i < 12; i++) cr_assert_eq(queue_for(STR("a"), &b, 40), 0);
     cr_expect_eq(queue_for(STR("a"), &b, 40), WOPR_E_UNAVAILABLE);
     for (int i = 0; i < 3; i++) cr_expect_eq(queue_for(STR("b"), &b, 40), 0);
-    cr_expect_eq(log_side(w.l, side_park, &b), 0, "leases too");
+    cr_expect_eq(journal_side(w.j, side_park, &b), 0, "leases too");
     cr_expect_eq(queue_for(STR("b"), &b, 40), WOPR_E_UNAVAILABLE);
-    cr_assert_eq(wopr_log_start(w.l, &w.k.err), 0);
-    wopr_log_stop(w.l);
+    cr_assert_eq(journal_start(w.j, &w.k.err), 0);
+    journal_stop(w.j);
     cr_expect_eq(b.rings, 16);
 }
 
 Test(log, the_queue_is_bounded_by_bytes_but_takes_any_plan_when_it_is_empty /* S6, root 3 */) {
     struct bell b = BELL;
-    struct log_stats s;
-    swap_log(&(struct log_config){.queue_bytes_max = 100000}, false);
+    struct journal_stats s;
+    swap_log(&(struct journal_config){.queue_bytes_max = 100000}, false);
     cr_assert_eq(queue_for(STR("a"), &b, 200000), 0);
     cr_expect_eq(queue_for(STR("b"), &b, 40), WOPR_E_UNAVAILABLE);
-    wopr_log_stats(w.l, &s);
+    journal_stats(w.j, &s);
     cr_expect(s.queue_bytes > 200000 && s.queue_bytes_max == 100000);
-    cr_assert_eq(wopr_log_start(w.l, &w.k.err), 0);
-    wopr_log_stop(w.l);
-    wopr_log_stats(w.l, &s);
+    cr_assert_eq(journal_start(w.j, &w.k.err), 0);
+    journal_stop(w.j);
+    journal_stats(w.j, &s);
     cr_expect_eq(s.queue_bytes, 0u);
 }
 
 Test(log, a_full_queue_refuses_and_loses_nothing) {
     struct bell b = BELL;
     int64_t no = fresh("run_1", 0);
-    swap_log(&(struct log_config){.queue_max = 3}, false);
+    swap_log(&(struct journal_config){.queue_max = 3}, false);
     for (int i = 0; i < 3; i++)
-        cr_assert_eq(log_append(w.l, kit_append(no, i, 1, false), on_done, &b), 0);
+        cr_assert_eq(journal_append(w.j, kit_append(no, i, 1, false), on_done, &b), 0);
     struct plan *p = kit_append(no, 3, 1, false);
-    cr_assert_eq(log_append(w.l, p, on_done, &b), WOPR_E_UNAVAILABLE);
-    cr_assert_eq(log_side(w.l, side_park, &b), WOPR_E_UNAVAILABLE);
-    cr_assert_eq(wopr_log_start(w.l, &w.k.err), 0);
-    wopr_log_stop(w.l); /* commits what is queued */
+    cr_assert_eq(journal_append(w.j, p, on_done, &b), WOPR_E_UNAVAILABLE);
+    cr_assert_eq(journal_side(w.j, side_park, &b), WOPR_E_UNAVAILABLE);
+    cr_assert_eq(journal_start(w.j, &w.k.err), 0);
+    journal_stop(w.j); /* commits what is queued */
     cr_assert_eq(b.rings, 3);
     cr_assert_eq(kit_count_events(&w.k, no), 3);
-    cr_assert_eq(log_append(w.l, p, on_done, &b), WOPR_E_CLOSED);
+    cr_assert_eq(journal_append(w.j, p, on_done, &b), WOPR_E_CLOSED);
     plan_unref(p);
 }
 
-/* What came back by log_append_to, in order. */
+/* What came back by journal_append_to, in order. */
 struct basket {
     int calls, rcs[8];
     void *ctx[8];
     size_t n;
 };
-static void on_landed(void *owner, const struct log_landed *v, size_t n) {
+static void on_landed(void *owner, const struct journal_landed *v, size_t n) {
     struct basket *k = owner;
     k->calls++;
     for (size_t i = 0; i < n && k->n < 8; i++, k->n++) {
@@ -357,12 +357,12 @@ Test(log, the_plans_of_a_batch_come_back_together) {
         swap_log(NULL, false); /* what is queued before the start is one batch */
         for (int i = 0; i < 6; i++) {
             struct plan *p = kit_append(no, base[i], 1, false);
-            int rc = i == 4 ? log_append(w.l, p, on_done, &b)
-                            : log_append_to(w.l, p, on_landed, i == 1 ? &two : &one, &mark[i]);
+            int rc = i == 4 ? journal_append(w.j, p, on_done, &b)
+                            : journal_append_to(w.j, p, on_landed, i == 1 ? &two : &one, &mark[i]);
             cr_assert_eq(rc, 0);
         }
-        if (started) cr_assert_eq(wopr_log_start(w.l, &w.k.err), 0);
-        wopr_log_stop(w.l);
+        if (started) cr_assert_eq(journal_start(w.j, &w.k.err), 0);
+        journal_stop(w.j);
         cr_assert(one.n == 4 && one.calls == 3, "%zu in %d", one.n, one.calls);
         cr_assert(two.n == 1 && two.calls == 1 && two.ctx[0] == &mark[1]);
         for (int i = 0; i < 4; i++) {
@@ -379,8 +379,8 @@ Test(log, what_never_started_gives_its_plans_back) {
     struct bell b = BELL;
     int64_t no = fresh("run_1", 0);
     swap_log(NULL, false);
-    cr_assert_eq(log_append(w.l, kit_append(no, 0, 1, false), on_done, &b), 0);
-    wopr_log_stop(w.l);
+    cr_assert_eq(journal_append(w.j, kit_append(no, 0, 1, false), on_done, &b), 0);
+    journal_stop(w.j);
     cr_assert(b.rings == 1 && b.rc == WOPR_E_CLOSED);
     cr_assert_eq(kit_count_events(&w.k, no), 0);
 }
@@ -388,7 +388,7 @@ Test(log, what_never_started_gives_its_plans_back) {
 Test(log, a_shortage_of_memory_loses_no_event_and_no_wake /* L2 */) {
     struct bell b = BELL, done = BELL;
     int64_t no = fresh("run_1", 1), tail = 1;
-    struct log_reader *r = reader(no, 0, &EVEN, &b);
+    struct journal_reader *r = reader(no, 0, &EVEN, &b);
     bool clean = false;
     logger_level((enum log_level)(LOG_ERROR + 1)); /* what is logged below is wanted */
     for (unsigned nth = 1; nth < 300 && !clean; nth++) {
@@ -396,7 +396,7 @@ Test(log, a_shortage_of_memory_loses_no_event_and_no_wake /* L2 */) {
         b.rings = 0;
         struct plan *p = kit_append(no, tail, 2, false);
         cr_assert(fault_arm(1u << FAULT_MALLOC, nth) || nth > 1);
-        cr_assert_eq(log_append(w.l, p, on_done, &done), 0);
+        cr_assert_eq(journal_append(w.j, p, on_done, &done), 0);
         await(&done);
         if (done.rc == 0) {
             await(&b); /* whatever failed, it is told */
@@ -409,86 +409,86 @@ Test(log, a_shortage_of_memory_loses_no_event_and_no_wake /* L2 */) {
         cr_assert_eq(drain(r, true), done.rc == 0 ? 2 : 0);
     }
     cr_assert(clean);
-    log_reader_close(r);
+    journal_reader_close(r);
     cr_assert_eq(kit_count_events(&w.k, no), tail);
 }
 
 Test(log, a_lagging_reader_misses_nothing /* L3, SSE-25 */) {
     struct bell b = BELL, b2 = BELL;
-    struct log_piece p;
-    struct log_stats s;
+    struct journal_piece p;
+    struct journal_stats s;
     int64_t no = fresh("run_1", 1);
-    swap_log(&(struct log_config){.topic_bytes_max = 40000}, true);
-    struct log_reader *slow = reader(no, -1, &EVEN, &b), *quick = reader(no, -1, &EVEN, &b2);
+    swap_log(&(struct journal_config){.topic_bytes_max = 40000}, true);
+    struct journal_reader *slow = reader(no, -1, &EVEN, &b), *quick = reader(no, -1, &EVEN, &b2);
     cr_assert_eq(drain(slow, true), 1);
     cr_assert_eq(drain(quick, true), 1);
     cr_assert_eq(append(kit_append(no, 1, 2, false), NULL), 0);
     await(&b);
-    cr_assert_eq(log_reader_next(slow, &p, &w.k.err), 1);
+    cr_assert_eq(journal_reader_next(slow, &p, &w.k.err), 1);
     const char first = p.p[0]; /* held over everything that follows */
     for (int i = 0; i < 100; i++) {
         cr_assert_eq(append(kit_append(no, 3 + i, 1, false), NULL), 0);
-        while (log_reader_cursor(quick) < 3 + i) {
+        while (journal_reader_cursor(quick) < 3 + i) {
             if (drain(quick, true) == 0) await(&b2);
         }
     }
-    wopr_log_stats(w.l, &s);
+    journal_stats(w.j, &s);
     cr_assert_eq(s.lagged, 0);
     cr_assert_eq(first, 'r');
     check_piece(&p, 0, true);
     cr_assert_eq(drain(slow, true), 100);
-    wopr_log_stats(w.l, &s);
+    journal_stats(w.j, &s);
     cr_assert(s.lagged == 1 && s.topics == 1 && s.readers == 2);
     cr_assert_eq(append(kit_append(no, 103, 1, false), NULL), 0);
     await(&b);
     cr_assert_eq(drain(slow, true), 1, "live again");
-    log_reader_close(slow);
-    log_reader_close(quick);
+    journal_reader_close(slow);
+    journal_reader_close(quick);
 }
 
 Test(log, stop_ends_readers_and_waiters /* SSE-25 */) {
     struct bell b = BELL, b2 = BELL;
-    struct log_piece p;
-    struct log_waiter *wt = NULL, *late = NULL;
-    struct log_reader *r2 = NULL;
+    struct journal_piece p;
+    struct journal_waiter *wt = NULL, *late = NULL;
+    struct journal_reader *r2 = NULL;
     int64_t no = fresh("run_1", 1);
-    struct log_reader *r = reader(no, -1, NULL, &b);
+    struct journal_reader *r = reader(no, -1, NULL, &b);
     cr_assert_eq(drain(r, false), 1);
-    cr_assert_eq(log_wait(w.l, no, 0, ring, &b2, &wt, &w.k.err), 0);
-    cr_assert_eq(log_append(w.l, kit_append(no, 1, 1, false), NULL, NULL), 0);
-    wopr_log_stop(w.l);
+    cr_assert_eq(journal_wait(w.j, no, 0, ring, &b2, &wt, &w.k.err), 0);
+    cr_assert_eq(journal_append(w.j, kit_append(no, 1, 1, false), NULL, NULL), 0);
+    journal_stop(w.j);
     await(&b);
     await(&b2);
-    cr_assert_eq(log_reader_next(r, &p, &w.k.err), 1, "what was committed is still delivered");
-    cr_assert_eq(log_reader_next(r, &p, &w.k.err), WOPR_E_CLOSED);
-    log_reader_close(r);
-    log_wait_cancel(wt);
-    cr_assert_eq(log_wait(w.l, no, 5, ring, &b2, &late, &w.k.err), WOPR_E_CLOSED);
-    cr_assert_eq(log_reader_open(w.l, no, STR("run_1"), -1, NULL, ring, &b, &r2, &w.k.err),
+    cr_assert_eq(journal_reader_next(r, &p, &w.k.err), 1, "what was committed is still delivered");
+    cr_assert_eq(journal_reader_next(r, &p, &w.k.err), WOPR_E_CLOSED);
+    journal_reader_close(r);
+    journal_wait_cancel(wt);
+    cr_assert_eq(journal_wait(w.j, no, 5, ring, &b2, &late, &w.k.err), WOPR_E_CLOSED);
+    cr_assert_eq(journal_reader_open(w.j, no, STR("run_1"), -1, NULL, ring, &b, &r2, &w.k.err),
                  WOPR_E_CLOSED);
 }
 
 Test(log, a_waiter_is_woken_once_for_something_newer /* SSE-39 */) {
     struct bell b = BELL, b2 = BELL;
-    struct log_waiter *x = NULL, *y = NULL;
+    struct journal_waiter *x = NULL, *y = NULL;
     int64_t no = fresh("run_1", 3);
-    cr_assert_eq(log_wait(w.l, no, 1, ring, &b, &x, &w.k.err), 0);
+    cr_assert_eq(journal_wait(w.j, no, 1, ring, &b, &x, &w.k.err), 0);
     await(&b); /* event 2 is there already */
-    log_wait_cancel(x);
-    cr_assert_eq(log_wait(w.l, no, 2, ring, &b, &x, &w.k.err), 0);
-    cr_assert_eq(log_wait(w.l, no, 3, ring, &b2, &y, &w.k.err), 0);
+    journal_wait_cancel(x);
+    cr_assert_eq(journal_wait(w.j, no, 2, ring, &b, &x, &w.k.err), 0);
+    cr_assert_eq(journal_wait(w.j, no, 3, ring, &b2, &y, &w.k.err), 0);
     cr_assert_eq(append(kit_append(no, 3, 1, false), NULL), 0);
     await(&b);
     cr_assert_eq(append(kit_append(no, 4, 1, false), NULL), 0);
     await(&b2);
-    log_wait_cancel(x);
-    log_wait_cancel(y);
+    journal_wait_cancel(x);
+    journal_wait_cancel(y);
     cr_assert(b.rings == 0 && b2.rings == 0);
-    cr_assert_eq(log_wait(w.l, no, 4, ring, &b, &x, &w.k.err), 0);
-    log_wait_cancel(x); /* without a wake */
+    cr_assert_eq(journal_wait(w.j, no, 4, ring, &b, &x, &w.k.err), 0);
+    journal_wait_cancel(x); /* without a wake */
     cr_assert_eq(b.rings, 0);
-    log_wait_cancel(NULL);
-    log_reader_close(NULL);
+    journal_wait_cancel(NULL);
+    journal_reader_close(NULL);
 }
 
 /* ------------------------------------------------------------------------------ load */
@@ -506,16 +506,16 @@ static void *load_reader(void *arg) {
     size_t me = (size_t)arg;
     struct bell b = BELL;
     struct wopr_error err;
-    struct log_reader *r = NULL;
+    struct journal_reader *r = NULL;
     struct buf all;
-    struct log_view v = {.id = 1 + (unsigned)(me % 2), .render = render_all};
+    struct journal_view v = {.id = 1 + (unsigned)(me % 2), .render = render_all};
     bool over = false;
     buf_init(&all, 64u << 20);
-    cr_assert_eq(log_reader_open(w.l, load_no, STR("run_1"), -1, &v, ring, &b, &r, &err), 0);
+    cr_assert_eq(journal_reader_open(w.j, load_no, STR("run_1"), -1, &v, ring, &b, &r, &err), 0);
     while (!over) {
-        struct log_piece p;
-        int64_t before = log_reader_cursor(r);
-        int rc = log_reader_next(r, &p, &err);
+        struct journal_piece p;
+        int64_t before = journal_reader_cursor(r);
+        int rc = journal_reader_next(r, &p, &err);
         cr_assert_geq(rc, 0, "%s", err.message);
         if (rc == 0) {
             await(&b);
@@ -526,13 +526,13 @@ static void *load_reader(void *arg) {
         buf_add(&all, p.p, p.n);
         over = event_is_terminal(p.events[p.events_nr - 1].kind);
         if (me % 5 == 4 && !over) { /* leaves and comes back */
-            int64_t at = log_reader_cursor(r);
-            log_reader_close(r);
-            cr_assert_eq(log_reader_open(w.l, load_no, STR("run_1"), at, &v, ring, &b, &r, &err),
-                         0);
+            int64_t at = journal_reader_cursor(r);
+            journal_reader_close(r);
+            cr_assert_eq(
+                journal_reader_open(w.j, load_no, STR("run_1"), at, &v, ring, &b, &r, &err), 0);
         }
     }
-    log_reader_close(r);
+    journal_reader_close(r);
     struct sha256 got = sha256_of(buf_str(&all));
     buf_fini(&all);
     return sha256_eq(&got, &load_want) ? NULL : arg;
@@ -554,7 +554,7 @@ static void load_expect(int64_t events) { /* what each reader must have seen, co
 
 Test(log, the_seam_holds_under_load /* SSE-14, 20-runtime 14 check 4 */) {
     pthread_t t[READERS];
-    swap_log(&(struct log_config){.topic_bytes_max = 300000}, true);
+    swap_log(&(struct journal_config){.topic_bytes_max = 300000}, true);
     load_no = fresh("run_1", 0);
     load_expect(COMMITS * 3);
     for (size_t i = 0; i < READERS / 2; i++)
@@ -565,7 +565,7 @@ Test(log, the_seam_holds_under_load /* SSE-14, 20-runtime 14 check 4 */) {
                 cr_assert_eq(pthread_create(&t[j], NULL, load_reader, (void *)(j + 1)), 0);
         struct plan *p = kit_append(load_no, 3 * i, 3, i + 1 == COMMITS);
         int rc;
-        while ((rc = log_append(w.l, p, NULL, NULL)) == WOPR_E_UNAVAILABLE) continue;
+        while ((rc = journal_append(w.j, p, NULL, NULL)) == WOPR_E_UNAVAILABLE) continue;
         cr_assert_eq(rc, 0);
     }
     for (size_t i = 0; i < READERS; i++) {
@@ -573,8 +573,8 @@ Test(log, the_seam_holds_under_load /* SSE-14, 20-runtime 14 check 4 */) {
         pthread_join(t[i], &bad);
         cr_assert_null(bad, "reader %zu saw another log than the store", i);
     }
-    struct log_stats s;
-    wopr_log_stats(w.l, &s);
+    struct journal_stats s;
+    journal_stats(w.j, &s);
     cr_assert(s.readers == 0 && s.events == COMMITS * 3);
     cr_assert_eq(kit_count_events(&w.k, load_no), COMMITS * 3);
 }
@@ -602,7 +602,7 @@ Test(log, writers_on_one_run_leave_no_gap_and_readers_see_all /* EVT-2 */) {
     pthread_t t[WRITERS];
     struct bell b = BELL;
     load_no = fresh("run_1", 0);
-    struct log_reader *r = reader(load_no, -1, NULL, &b);
+    struct journal_reader *r = reader(load_no, -1, NULL, &b);
     for (int i = 0; i < WRITERS; i++)
         cr_assert_eq(pthread_create(&t[i], NULL, queue_writer, NULL), 0);
     for (size_t n = 0; n < 2 * WRITERS * WRITES;) {
@@ -612,13 +612,13 @@ Test(log, writers_on_one_run_leave_no_gap_and_readers_see_all /* EVT-2 */) {
     }
     for (int i = 0; i < WRITERS; i++) pthread_join(t[i], NULL);
     cr_assert_eq(drain(r, false), 0);
-    log_reader_close(r);
+    journal_reader_close(r);
     cr_assert_eq(kit_count_events(&w.k, load_no), 2 * WRITERS * WRITES);
 }
 
 Test(log, ten_thousand_readers_share_each_frame_and_all_arrive) {
     enum { MANY = 10000, EVENTS = 20 };
-    struct log_reader **r = mem_array(MANY, sizeof(struct log_reader *));
+    struct journal_reader **r = mem_array(MANY, sizeof(struct journal_reader *));
     struct bell any = BELL; /* rung for whichever reader */
     int64_t no = fresh("run_1", 1);
     for (int i = 0; i < MANY; i++) {
@@ -630,7 +630,7 @@ Test(log, ten_thousand_readers_share_each_frame_and_all_arrive) {
     for (int i = 0; i < MANY; i++)
         for (size_t n = drain(r[i], true); n < EVENTS; n += drain(r[i], true)) await(&any);
     cr_assert_eq(atomic_load(&renders), EVENTS);
-    for (int i = 0; i < MANY; i++) log_reader_close(r[i]);
+    for (int i = 0; i < MANY; i++) journal_reader_close(r[i]);
     mem_free(r);
 }
 
@@ -642,15 +642,15 @@ static void wake_slowly(void *ctx) { /* a wake that is not over before the gate 
     await(&gate);
 }
 Test(log, waking_does_not_hold_up_the_committer /* L3 */) {
-    struct log_piece p;
-    struct log_reader *r = NULL;
+    struct journal_piece p;
+    struct journal_reader *r = NULL;
     int64_t no = fresh("run_1", 1);
-    cr_assert_eq(log_reader_open(w.l, no, STR("run_1"), 0, NULL, wake_slowly, NULL, &r, &w.k.err),
-                 0);
-    cr_assert_eq(log_reader_next(r, &p, &w.k.err), 0);
+    cr_assert_eq(
+        journal_reader_open(w.j, no, STR("run_1"), 0, NULL, wake_slowly, NULL, &r, &w.k.err), 0);
+    cr_assert_eq(journal_reader_next(r, &p, &w.k.err), 0);
     for (int i = 0; i < 50; i++) cr_assert_eq(append(kit_append(no, 1 + i, 1, false), NULL), 0);
     while (atomic_load(&held) == 0) sched_yield();
     cr_assert_eq(append(kit_append(no, 51, 1, false), NULL), 0, "committed while the hub is stuck");
     ring(&gate);
-    log_reader_close(r); /* waits for the wake in progress */
+    journal_reader_close(r); /* waits for the wake in progress */
 }

@@ -3,7 +3,7 @@
  * virtual: nothing is slow by accident.
  */
 #include "base/log.h"
-#include "log/log.h"
+#include "journal/journal.h"
 #include "support/capture.h"
 #include "unit/store/kit.h"
 
@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 static struct kit k;
-static struct wopr_log *l;
+static struct journal *j;
 static atomic_uint_fast64_t now_ns, step_ns; /* every look at the clock takes step_ns */
 
 static uint64_t mono(void *ctx) {
@@ -27,17 +27,17 @@ static void up(void) {
 }
 
 static void down(void) {
-    wopr_log_stop(l);
-    wopr_log_free(l);
+    journal_stop(j);
+    journal_free(j);
     capture_end();
     sys_set(NULL);
     kit_down(&k);
 }
-TestSuite(log_stats, .init = up, .fini = down, .timeout = 120);
+TestSuite(journal_stats, .init = up, .fini = down, .timeout = 120);
 
-static void begin(const struct log_config *cfg, bool start) {
-    cr_assert_eq(wopr_log_new(k.s, cfg, &l, &k.err), 0);
-    if (start) cr_assert_eq(wopr_log_start(l, &k.err), 0);
+static void begin(const struct journal_config *cfg, bool start) {
+    cr_assert_eq(journal_new(k.s, cfg, &j, &k.err), 0);
+    if (start) cr_assert_eq(journal_start(j, &k.err), 0);
 }
 
 struct done {
@@ -61,20 +61,20 @@ static void on_side(void *ctx, struct store *s) {
 static int append(struct plan *p, int64_t *run_no) {
     struct done d;
     sem_init(&d.sem, 0, 0);
-    cr_assert_eq(log_append(l, p, on_done, &d), 0);
+    cr_assert_eq(journal_append(j, p, on_done, &d), 0);
     while (sem_wait(&d.sem) != 0) continue;
-    cr_assert_eq(log_side(l, on_side, &d), 0);
+    cr_assert_eq(journal_side(j, on_side, &d), 0);
     while (sem_wait(&d.sem) != 0) continue;
     sem_destroy(&d.sem);
     if (run_no) *run_no = d.run_no;
     return d.rc;
 }
 
-Test(log_stats, a_slow_commit_is_told_once_per_period) {
+Test(journal_stats, a_slow_commit_is_told_once_per_period) {
     char text[16384];
     int64_t no;
-    struct log_stats s;
-    begin(&(struct log_config){.slow_commit_ms = 1000}, true);
+    struct journal_stats s;
+    begin(&(struct journal_config){.slow_commit_ms = 1000}, true);
     atomic_store(&step_ns, 1000000); /* a look takes a millisecond: far below the threshold */
     cr_assert_eq(append(kit_create("run_1", 1), &no), 0);
     capture_take(text, sizeof text);
@@ -86,7 +86,7 @@ Test(log_stats, a_slow_commit_is_told_once_per_period) {
     cr_expect_eq(capture_count(text, "\"msg\":\"slow commit\""), 1, "%s", text);
     cr_expect_not_null(strstr(text, "\"plans\":\"1\",\"events\":\"2\",\"notTold\":\"0\""), "%s",
                        text);
-    wopr_log_stats(l, &s);
+    journal_stats(j, &s);
     cr_expect_eq(s.slow_commits, 1);
     cr_expect_eq(s.commit_ns.count, 2);
     cr_expect_eq(s.batch_plans.count, 2);
@@ -94,11 +94,11 @@ Test(log_stats, a_slow_commit_is_told_once_per_period) {
     cr_expect_geq(s.commit_ns.sum, UINT64_C(2000000000));
 }
 
-Test(log_stats, many_slow_commits_do_not_flood) {
+Test(journal_stats, many_slow_commits_do_not_flood) {
     char text[16384];
     int64_t no;
-    struct log_stats s;
-    begin(&(struct log_config){.slow_commit_ms = 10}, true);
+    struct journal_stats s;
+    begin(&(struct journal_config){.slow_commit_ms = 10}, true);
     atomic_store(&now_ns, UINT64_C(1000000000));
     cr_assert_eq(append(kit_create("run_1", 1), &no), 0);
     atomic_store(&step_ns, UINT64_C(50000000)); /* 50 ms; the gate opens after 10 s */
@@ -111,53 +111,53 @@ Test(log_stats, many_slow_commits_do_not_flood) {
     capture_take(text, sizeof text);
     cr_expect_eq(capture_count(text, "slow commit"), 1, "%s", text);
     cr_expect_not_null(strstr(text, "\"notTold\":\"9\""), "%s", text);
-    wopr_log_stats(l, &s);
+    journal_stats(j, &s);
     cr_expect_eq(s.slow_commits, 11);
 }
 
-Test(log_stats, without_a_threshold_nothing_is_slow) {
+Test(journal_stats, without_a_threshold_nothing_is_slow) {
     char text[4096];
-    struct log_stats s;
+    struct journal_stats s;
     begin(NULL, true);
     atomic_store(&step_ns, UINT64_C(2000000000));
     cr_assert_eq(append(kit_create("run_1", 1), NULL), 0);
     atomic_store(&step_ns, 0);
     capture_take(text, sizeof text);
     cr_expect_str_eq(text, "");
-    wopr_log_stats(l, &s);
+    journal_stats(j, &s);
     cr_expect_eq(s.slow_commits, 0);
 }
 
-Test(log_stats, a_full_queue_is_told_and_counted) {
+Test(journal_stats, a_full_queue_is_told_and_counted) {
     char text[4096];
-    struct log_stats s;
-    begin(&(struct log_config){.queue_max = 2}, false);
+    struct journal_stats s;
+    begin(&(struct journal_config){.queue_max = 2}, false);
     struct plan *p[5];
     for (int i = 0; i < 5; i++) {
         p[i] = kit_create(i % 2 == 0 ? "run_1" : "run_2", 1);
-        int rc = log_append(l, p[i], NULL, NULL);
+        int rc = journal_append(j, p[i], NULL, NULL);
         cr_assert_eq(rc, i < 2 ? 0 : WOPR_E_UNAVAILABLE);
         if (rc != 0) plan_unref(p[i]);
     }
     capture_take(text, sizeof text);
     cr_expect_eq(capture_count(text, "the queue of the committer is full"), 1, "%s", text);
     cr_expect_not_null(strstr(text, "\"queue\":\"2\""), "%s", text);
-    wopr_log_stats(l, &s);
+    journal_stats(j, &s);
     cr_expect_eq(s.queue_refused, 3);
     cr_expect_eq(s.queue_len, 2);
     cr_expect_eq(s.queue_max, 2);
     cr_expect_eq(s.queue_max_seen, 2);
 }
 
-Test(log_stats, refusals_are_counted_by_code) {
+Test(journal_stats, refusals_are_counted_by_code) {
     int64_t no;
-    struct log_stats s;
+    struct journal_stats s;
     begin(NULL, true);
     cr_assert_eq(append(kit_create("run_1", 1), &no), 0);
     cr_assert_eq(append(kit_append(no, 7, 1, false), NULL), WOPR_E_STALE);
     cr_assert_eq(append(kit_append(no, 1, 1, true), NULL), 0);
     cr_assert_eq(append(kit_append(no, 2, 1, false), NULL), WOPR_E_RUN_TERMINAL);
-    wopr_log_stats(l, &s);
+    journal_stats(j, &s);
     cr_expect_eq(s.refused[-WOPR_E_STALE], 1);
     cr_expect_eq(s.refused[-WOPR_E_RUN_TERMINAL], 1);
     cr_expect_eq(s.plans_refused, 2);
@@ -171,39 +171,39 @@ static void render(const void *ctx, struct str run_id, const struct event *e, st
     if (e->seq % 2 == 0) buf_addc(out, 'x');
 }
 
-static size_t drain(struct log_reader *r, size_t *frames) {
-    struct log_piece p;
+static size_t drain(struct journal_reader *r, size_t *frames) {
+    struct journal_piece p;
     size_t n = 0;
-    while (log_reader_next(r, &p, &k.err) == 1) {
+    while (journal_reader_next(r, &p, &k.err) == 1) {
         n += p.events_nr;
         *frames += p.frames_nr;
     }
     return n;
 }
 
-Test(log_stats, lag_is_seen_while_it_lasts) {
+Test(journal_stats, lag_is_seen_while_it_lasts) {
     char text[4096];
-    static const struct log_view view = {.id = 2, .render = render};
+    static const struct journal_view view = {.id = 2, .render = render};
     sem_t bell;
     int64_t no;
     size_t frames = 0;
-    struct log_reader *r;
-    struct log_stats s;
+    struct journal_reader *r;
+    struct journal_stats s;
     sem_init(&bell, 0, 0);
-    begin(&(struct log_config){.topic_bytes_max = 40000}, true);
+    begin(&(struct journal_config){.topic_bytes_max = 40000}, true);
     cr_assert_eq(append(kit_create("run_1", 1), &no), 0);
-    cr_assert_eq(log_reader_open(l, no, STR("run_1"), -1, &view, ring, &bell, &r, &k.err), 0);
-    wopr_log_stats(l, &s);
+    cr_assert_eq(journal_reader_open(j, no, STR("run_1"), -1, &view, ring, &bell, &r, &k.err), 0);
+    journal_stats(j, &s);
     cr_expect(s.readers == 1 && s.topics == 1 && s.behind == 1, "a backlog is behind");
     cr_assert_eq(drain(r, &frames), 1);
-    wopr_log_stats(l, &s);
+    journal_stats(j, &s);
     cr_expect_eq(s.behind, 0);
     cr_assert_eq(append(kit_append(no, 1, 1, false), NULL), 0);
     while (sem_wait(&bell) != 0) continue; /* the hub has put it into the ring */
-    wopr_log_stats(l, &s);
+    journal_stats(j, &s);
     cr_expect_gt(s.backlog_bytes, 0);
     cr_assert_eq(drain(r, &frames), 1);
-    wopr_log_stats(l, &s);
+    journal_stats(j, &s);
     cr_expect_eq(s.backlog_bytes, 0);
     cr_expect_eq(s.delivery_ns.count, 1);
     cr_expect_eq(s.wakes, 1);
@@ -211,18 +211,18 @@ Test(log_stats, lag_is_seen_while_it_lasts) {
     cr_expect_str_eq(text, "");
     for (int i = 0; i < 40; i++) cr_assert_eq(append(kit_append(no, 2 + i, 1, false), NULL), 0);
     while (sem_wait(&bell) != 0) continue;
-    do wopr_log_stats(l, &s); /* until the hub has taken all: the ring is cut at its limit */
+    do journal_stats(j, &s); /* until the hub has taken all: the ring is cut at its limit */
     while (s.backlog_bytes < 32000);
-    while (drain(r, &frames) > 0 || log_reader_cursor(r) < 41) continue;
+    while (drain(r, &frames) > 0 || journal_reader_cursor(r) < 41) continue;
     capture_take(text, sizeof text);
     cr_expect_eq(capture_count(text, "a slow stream reader fell behind"), 1, "%s", text);
     cr_expect_not_null(strstr(text, "\"runId\":\"run_1\""), "%s", text);
-    wopr_log_stats(l, &s);
+    journal_stats(j, &s);
     cr_expect_geq(s.lagged, 1);
     cr_expect(s.behind == 0 && s.backlog_bytes == 0);
     cr_expect_eq(frames, 21, "even sequences of 0..41");
-    log_reader_close(r);
-    wopr_log_stats(l, &s);
+    journal_reader_close(r);
+    journal_stats(j, &s);
     cr_expect(s.readers == 0 && s.topics == 0);
     sem_destroy(&bell);
 }

@@ -2,7 +2,7 @@
  * test_log_failing.c: commits that fail are counted until one does not, and logged once per period.
  */
 #include "base/log.h"
-#include "log/log.h"
+#include "journal/journal.h"
 #include "store/sqlite/sql.h"
 #include "support/capture.h"
 #include "unit/store/kit.h"
@@ -11,17 +11,17 @@
 
 enum { REFUSED = 5 };
 static struct kit k;
-static struct wopr_log *l;
+static struct journal *j;
 
 static void up(void) {
     kit_up(&k);
     cr_assert(capture_begin());
-    cr_assert_eq(wopr_log_new(k.s, NULL, &l, &k.err), 0);
-    cr_assert_eq(wopr_log_start(l, &k.err), 0);
+    cr_assert_eq(journal_new(k.s, NULL, &j, &k.err), 0);
+    cr_assert_eq(journal_start(j, &k.err), 0);
 }
 static void down(void) {
-    wopr_log_stop(l);
-    wopr_log_free(l);
+    journal_stop(j);
+    journal_free(j);
     capture_end();
     kit_down(&k);
 }
@@ -40,14 +40,14 @@ static void on_done(void *ctx, struct plan *p, int rc) {
 static int append(struct plan *p) {
     struct done d;
     sem_init(&d.sem, 0, 0);
-    cr_assert_eq(log_append(l, p, on_done, &d), 0);
+    cr_assert_eq(journal_append(j, p, on_done, &d), 0);
     while (sem_wait(&d.sem) != 0) continue;
     sem_destroy(&d.sem);
     return d.rc;
 }
-static struct log_stats stats(void) {
-    struct log_stats s;
-    wopr_log_stats(l, &s);
+static struct journal_stats stats(void) {
+    struct journal_stats s;
+    journal_stats(j, &s);
     return s;
 }
 static void pages(const char *most) {
@@ -68,7 +68,7 @@ Test(log_failing, commits_on_a_full_disk_are_counted_and_logged_once) {
         (void)snprintf(id, sizeof id, "run_%d", i);
         cr_expect_eq(append(kit_create(id, 4000)), WOPR_E_DISK_FULL);
     }
-    struct log_stats s = stats();
+    struct journal_stats s = stats();
     cr_expect_eq(s.failing, REFUSED);
     cr_expect_gt(s.failed_ms, 0u);
     capture_take(text, sizeof text);

@@ -4,11 +4,11 @@
  */
 #include "base/mem.h"
 #include "base/thread.h"
-#include "log/log_int.h"
+#include "journal/journal_int.h"
 
 static unsigned present_slot(int64_t run_no) {
     uint64_t x = (uint64_t)run_no * 0x9e3779b97f4a7c15u;
-    return (unsigned)(x >> 40) & (LOG_PRESENCE_SLOTS - 1);
+    return (unsigned)(x >> 40) & (JOURNAL_PRESENCE_SLOTS - 1);
 }
 
 static struct str topic_key(const int64_t *run_no) {
@@ -16,10 +16,10 @@ static struct str topic_key(const int64_t *run_no) {
 }
 
 /* ------------------------------------------------------------------------------ life of topics */
-static struct topic *topic_new(struct wopr_log *l, int64_t run_no) {
+static struct topic *topic_new(struct journal *j, int64_t run_no) {
     struct topic *t = MEM_NEW(struct topic);
     if (!t) return NULL;
-    t->log = l;
+    t->journal = j;
     t->run_no = run_no;
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->woken, NULL);
@@ -35,7 +35,7 @@ static void ring_pop(struct topic *t) {
     struct commit *c = t->ring[t->head % t->cap];
     t->head++;
     t->bytes -= c->bytes;
-    atomic_fetch_sub_explicit(&t->log->hub.backlog_bytes, c->bytes, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&t->journal->hub.backlog_bytes, c->bytes, memory_order_relaxed);
     commit_unref(c);
 }
 
@@ -49,17 +49,17 @@ static void topic_free(struct topic *t) {
 }
 
 /* Under map_lock. */
-static struct topic *topic_make(struct wopr_log *l, int64_t run_no) {
-    struct topic *t = topic_new(l, run_no);
+static struct topic *topic_make(struct journal *j, int64_t run_no) {
+    struct topic *t = topic_new(j, run_no);
     if (!t) return NULL;
-    if (map_put(l->hub.topics, topic_key(&run_no), t, NULL) != 0) {
+    if (map_put(j->hub.topics, topic_key(&run_no), t, NULL) != 0) {
         topic_free(t);
         return NULL;
     }
     /* Before the caller reads the store: a commit that misses this count is one that read will see.
      */
-    atomic_fetch_add(&l->hub.present[present_slot(run_no)], 1);
-    if (map_count(l->hub.topics) == 1 && l->hub.on_first) l->hub.on_first(l->hub.on_first_ctx);
+    atomic_fetch_add(&j->hub.present[present_slot(run_no)], 1);
+    if (map_count(j->hub.topics) == 1 && j->hub.on_first) j->hub.on_first(j->hub.on_first_ctx);
     return t;
 }
 
@@ -71,14 +71,14 @@ static bool topic_name(struct topic *t, struct str run_id) {
 }
 
 static void topic_drop(struct topic *t) { /* under map_lock, when the last reference is gone */
-    (void)map_del(t->log->hub.topics, topic_key(&t->run_no));
-    atomic_fetch_sub(&t->log->hub.present[present_slot(t->run_no)], 1);
+    (void)map_del(t->journal->hub.topics, topic_key(&t->run_no));
+    atomic_fetch_sub(&t->journal->hub.present[present_slot(t->run_no)], 1);
 }
 
-struct topic *topic_get(struct wopr_log *l, int64_t run_no, struct str run_id) {
-    pthread_mutex_lock(&l->hub.map_lock);
-    struct topic *t = map_get(l->hub.topics, topic_key(&run_no));
-    if (!t) t = topic_make(l, run_no);
+struct topic *topic_get(struct journal *j, int64_t run_no, struct str run_id) {
+    pthread_mutex_lock(&j->hub.map_lock);
+    struct topic *t = map_get(j->hub.topics, topic_key(&run_no));
+    if (!t) t = topic_make(j, run_no);
     if (t && topic_name(t, run_id)) {
         t->refs++;
     } else if (t) {
@@ -88,12 +88,12 @@ struct topic *topic_get(struct wopr_log *l, int64_t run_no, struct str run_id) {
         }
         t = NULL;
     }
-    pthread_mutex_unlock(&l->hub.map_lock);
+    pthread_mutex_unlock(&j->hub.map_lock);
     return t;
 }
 
 void topic_put(struct topic *t) {
-    pthread_mutex_t *map_lock = &t->log->hub.map_lock;
+    pthread_mutex_t *map_lock = &t->journal->hub.map_lock;
     pthread_mutex_lock(map_lock);
     bool last = --t->refs == 0;
     if (last) topic_drop(t);
@@ -101,11 +101,11 @@ void topic_put(struct topic *t) {
     if (last) topic_free(t);
 }
 
-struct topic *topic_find(struct wopr_log *l, int64_t run_no) {
-    pthread_mutex_lock(&l->hub.map_lock);
-    struct topic *t = map_get(l->hub.topics, topic_key(&run_no));
+struct topic *topic_find(struct journal *j, int64_t run_no) {
+    pthread_mutex_lock(&j->hub.map_lock);
+    struct topic *t = map_get(j->hub.topics, topic_key(&run_no));
     if (t) t->refs++;
-    pthread_mutex_unlock(&l->hub.map_lock);
+    pthread_mutex_unlock(&j->hub.map_lock);
     return t;
 }
 
@@ -132,10 +132,10 @@ static void ring_push(struct topic *t, struct commit *c) {
     c->untaken = t->live;
     t->ring[t->tail++ % t->cap] = c;
     t->bytes += c->bytes;
-    atomic_fetch_add_explicit(&t->log->hub.backlog_bytes, c->bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&t->journal->hub.backlog_bytes, c->bytes, memory_order_relaxed);
     /* Whoever has not taken what goes here finds itself behind the head and reads the store
      * (SSE-25). */
-    while (t->bytes > t->log->cfg.topic_bytes_max && t->tail - t->head > 1) ring_pop(t);
+    while (t->bytes > t->journal->cfg.topic_bytes_max && t->tail - t->head > 1) ring_pop(t);
 }
 
 static void ring_trim(struct topic *t) {
@@ -177,16 +177,16 @@ static void list_move_all(struct list *from, struct list *to) {
 /* Call wake for all of t->waking, a few at a time, without the lock; under t->lock at entry and
  * exit. */
 static void wake_all(struct topic *t) {
-    struct sleeper *v[LOG_WAKES_PER_LOCK];
+    struct sleeper *v[JOURNAL_WAKES_PER_LOCK];
     while (!list_empty(&t->waking)) {
         size_t n = 0;
-        while (n < LOG_WAKES_PER_LOCK && !list_empty(&t->waking)) {
+        while (n < JOURNAL_WAKES_PER_LOCK && !list_empty(&t->waking)) {
             v[n] = LIST_ENTRY(list_pop(&t->waking), struct sleeper, link);
             v[n++]->in_wake = true;
         }
         pthread_mutex_unlock(&t->lock);
         for (size_t i = 0; i < n; i++) v[i]->wake(v[i]->ctx);
-        atomic_fetch_add_explicit(&t->log->hub.wakes, n, memory_order_relaxed);
+        atomic_fetch_add_explicit(&t->journal->hub.wakes, n, memory_order_relaxed);
         pthread_mutex_lock(&t->lock);
         for (size_t i = 0; i < n; i++) v[i]->in_wake = false;
         pthread_cond_broadcast(&t->woken);
@@ -228,8 +228,8 @@ static void take_pokes(struct hub *h, struct list *work) {
     }
 }
 
-static void deliver(struct wopr_log *l, struct commit *c, struct list *work) {
-    struct topic *t = topic_find(l, c->run_no);
+static void deliver(struct journal *j, struct commit *c, struct list *work) {
+    struct topic *t = topic_find(j, c->run_no);
     if (!t) {
         commit_unref(c);
         return;
@@ -243,19 +243,19 @@ static void deliver(struct wopr_log *l, struct commit *c, struct list *work) {
 }
 
 /* Every topic goes to work: something was lost, or the end has come. */
-static void everybody(struct wopr_log *l, struct list *work) {
+static void everybody(struct journal *j, struct list *work) {
     size_t it = 0;
     struct str key;
     void *v;
-    pthread_mutex_lock(&l->hub.map_lock);
-    while (map_next(l->hub.topics, &it, &key, &v)) {
+    pthread_mutex_lock(&j->hub.map_lock);
+    while (map_next(j->hub.topics, &it, &key, &v)) {
         struct topic *t = v;
         if (t->in_work) continue;
         t->refs++;
         t->in_work = true;
         list_add_tail(work, &t->work);
     }
-    pthread_mutex_unlock(&l->hub.map_lock);
+    pthread_mutex_unlock(&j->hub.map_lock);
     for (struct list *n = work->next; n != work; n = n->next) {
         struct topic *t = LIST_ENTRY(n, struct topic, work);
         pthread_mutex_lock(&t->lock);
@@ -280,8 +280,8 @@ static void work_off(struct list *work) {
 
 void *hub_main(void *log) {
     thread_name("wopr-hub");
-    struct wopr_log *l = log;
-    struct hub *h = &l->hub;
+    struct journal *j = log;
+    struct hub *h = &j->hub;
     struct list work;
     list_init(&work);
     for (bool stop = false; !stop;) {
@@ -297,10 +297,10 @@ void *hub_main(void *log) {
         pthread_mutex_unlock(&h->in_lock);
         for (struct commit *next; c; c = next) {
             next = c->next;
-            deliver(l, c, &work);
+            deliver(j, c, &work);
         }
         if (stop) atomic_store(&h->closing, true);
-        if (lost || stop) everybody(l, &work);
+        if (lost || stop) everybody(j, &work);
         work_off(&work);
     }
     return NULL;
@@ -308,13 +308,13 @@ void *hub_main(void *log) {
 
 /* ------------------------------------------------------------------------------ for the committer
  */
-bool hub_listens(struct wopr_log *l, int64_t run_no) {
+bool hub_listens(struct journal *j, int64_t run_no) {
     /* A read-modify-write, so that it is ordered after the commit before it (see topic_make). */
-    return atomic_fetch_add(&l->hub.present[present_slot(run_no)], 0) != 0;
+    return atomic_fetch_add(&j->hub.present[present_slot(run_no)], 0) != 0;
 }
 
-void hub_send(struct wopr_log *l, struct commit *first, struct commit *last, bool lost) {
-    struct hub *h = &l->hub;
+void hub_send(struct journal *j, struct commit *first, struct commit *last, bool lost) {
+    struct hub *h = &j->hub;
     if (!first && !lost) return;
     pthread_mutex_lock(&h->in_lock);
     if (first) {
@@ -328,7 +328,7 @@ void hub_send(struct wopr_log *l, struct commit *first, struct commit *last, boo
 }
 
 void hub_poke(struct topic *t) {
-    struct hub *h = &t->log->hub;
+    struct hub *h = &t->journal->hub;
     pthread_mutex_lock(&h->map_lock);
     t->refs++;
     pthread_mutex_unlock(&h->map_lock);
@@ -343,15 +343,15 @@ void hub_poke(struct topic *t) {
     if (!fresh) topic_put(t);
 }
 
-void hub_stop(struct wopr_log *l) {
-    pthread_mutex_lock(&l->hub.in_lock);
-    l->hub.in_stop = true;
-    pthread_cond_signal(&l->hub.in_ready);
-    pthread_mutex_unlock(&l->hub.in_lock);
+void hub_stop(struct journal *j) {
+    pthread_mutex_lock(&j->hub.in_lock);
+    j->hub.in_stop = true;
+    pthread_cond_signal(&j->hub.in_ready);
+    pthread_mutex_unlock(&j->hub.in_lock);
 }
 
-int hub_init(struct wopr_log *l, struct wopr_error *err) {
-    struct hub *h = &l->hub;
+int hub_init(struct journal *j, struct wopr_error *err) {
+    struct hub *h = &j->hub;
     h->topics = map_new();
     list_init(&h->in_pokes);
     if (!h->topics) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the topic table");
@@ -361,8 +361,8 @@ int hub_init(struct wopr_log *l, struct wopr_error *err) {
     return 0;
 }
 
-void hub_fini(struct wopr_log *l) {
-    struct hub *h = &l->hub;
+void hub_fini(struct journal *j) {
+    struct hub *h = &j->hub;
     if (!h->topics) return;
     struct list *n;
     while ((n = list_pop(&h->in_pokes)) != NULL) /* poked after the hub thread had ended */

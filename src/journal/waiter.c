@@ -3,32 +3,33 @@
  * the store.
  */
 #include "base/mem.h"
-#include "log/log_int.h"
+#include "journal/journal_int.h"
 
-struct log_waiter {
+struct journal_waiter {
     struct topic *topic;
     struct sleeper sleeper;
 };
 
 enum { WAITER_ARENA_MAX = 2 << 20 }; /* one event */
 
-static int anything_after(struct wopr_log *l, int64_t run_no, int64_t after_seq, bool *yes,
+static int anything_after(struct journal *j, int64_t run_no, int64_t after_seq, bool *yes,
                           struct wopr_error *err) {
     struct event_list list;
     struct arena *a = arena_new(WAITER_ARENA_MAX);
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to wait for a run");
-    int rc = store_events(l->store, run_no, after_seq + 1, 1, 1, a, &list, err);
+    int rc = store_events(j->store, run_no, after_seq + 1, 1, 1, a, &list, err);
     if (rc == 0) *yes = list.n > 0;
     arena_free(a);
     return rc;
 }
 
 /* Stand in the topic; *out is set before anybody can call wake. */
-static int waiter_arm(struct log_waiter *w, struct log_waiter **out, struct wopr_error *err) {
+static int waiter_arm(struct journal_waiter *w, struct journal_waiter **out,
+                      struct wopr_error *err) {
     struct topic *t = w->topic;
     int rc = 0;
     pthread_mutex_lock(&t->lock);
-    if (atomic_load(&t->log->hub.closing)) {
+    if (atomic_load(&t->journal->hub.closing)) {
         rc = wopr_error_set(err, WOPR_E_CLOSED, "the log has stopped");
     } else {
         *out = w;
@@ -38,10 +39,10 @@ static int waiter_arm(struct log_waiter *w, struct log_waiter **out, struct wopr
     return rc;
 }
 
-int log_wait(struct wopr_log *l, int64_t run_no, int64_t after_seq, void (*wake)(void *ctx),
-             void *ctx, struct log_waiter **out, struct wopr_error *err) {
-    struct log_waiter *w = MEM_NEW(struct log_waiter);
-    struct topic *t = w ? topic_get(l, run_no, STR_NONE) : NULL;
+int journal_wait(struct journal *j, int64_t run_no, int64_t after_seq, void (*wake)(void *ctx),
+                 void *ctx, struct journal_waiter **out, struct wopr_error *err) {
+    struct journal_waiter *w = MEM_NEW(struct journal_waiter);
+    struct topic *t = w ? topic_get(j, run_no, STR_NONE) : NULL;
     if (!t) {
         mem_free(w);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to wait for a run");
@@ -52,11 +53,11 @@ int log_wait(struct wopr_log *l, int64_t run_no, int64_t after_seq, void (*wake)
     bool yes = false;
     int rc = waiter_arm(w, out, err);
     if (rc == 0) {
-        rc = anything_after(l, run_no, after_seq, &yes, err);
+        rc = anything_after(j, run_no, after_seq, &yes, err);
         if (rc != 0) *out = NULL;
     }
     if (rc != 0) {
-        log_wait_cancel(w);
+        journal_wait_cancel(w);
         return rc;
     }
     if (!yes) return 0;
@@ -71,7 +72,7 @@ int log_wait(struct wopr_log *l, int64_t run_no, int64_t after_seq, void (*wake)
     return 0;
 }
 
-void log_wait_cancel(struct log_waiter *w) {
+void journal_wait_cancel(struct journal_waiter *w) {
     if (!w) return;
     struct topic *t = w->topic;
     pthread_mutex_lock(&t->lock);
