@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "journal/journal_int.h"
+#include "store/append.h"
+#include "store/upkeep.h"
 
 /* ------------------------------------------------------------------------------ queue */
 static struct str tenant_of(const struct plan *p) {

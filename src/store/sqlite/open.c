@@ -3,7 +3,10 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "store/keys.h"
 #include "store/sqlite/sql.h"
+#include "store/sqlite/sqlite.h"
+#include "store/upkeep.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -156,9 +159,6 @@ void store_close(struct store *s) {
     mem_free(s->vfs);
     mem_free(s);
 }
-
-bool store_reads_inline(const struct store *s) { return (void)s, true; }
-const char *store_path(const struct store *s) { return s->path; }
 
 int store_checkpoint(struct store *s, struct wopr_error *err) {
     if (!s->writer) return 0;
