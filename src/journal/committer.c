@@ -161,11 +161,6 @@ static void commit_batch(struct journal *j, size_t n) {
     else atomic_store(&j->counters.failing, 0);
     publish(j, n);
     give_back(j, n);
-    /* After the answers, so that nobody waits for the checkpoint's syncs. */
-    t0 = clock_mono_ns();
-    rc = store_checkpoint(j->store, &err);
-    count_checkpoint(j, clock_mono_ns() - t0);
-    if (rc != 0) log_warn("checkpoint failed", "code", wopr_err_name(rc), "reason", err.message);
 }
 
 static void *committer_main(void *log) {
@@ -175,6 +170,7 @@ static void *committer_main(void *log) {
     while ((n = queue_take(j)) > 0) {
         if (j->batch[0].side) j->batch[0].side(j->batch[0].ctx, j->store);
         else commit_batch(j, n);
+        copier_turn(j);
     }
     return NULL;
 }
@@ -197,6 +193,7 @@ int journal_new(struct store *s, const struct journal_config *cfg, struct journa
     j->cfg.slow_commit_ms = cfg ? cfg->slow_commit_ms : 0;
     pthread_mutex_init(&j->q_lock, NULL);
     pthread_cond_init(&j->q_ready, NULL);
+    copier_init(j);
     j->ring = mem_array(j->cfg.queue_max, sizeof *j->ring);
     j->batch = mem_array(j->cfg.batch_max, sizeof *j->batch);
     j->plans = mem_array(j->cfg.batch_max, sizeof *j->plans);
@@ -214,16 +211,26 @@ int journal_new(struct store *s, const struct journal_config *cfg, struct journa
 }
 
 int journal_start(struct journal *j, struct wopr_error *err) {
-    if (pthread_create(&j->hub.thread, NULL, hub_main, j) != 0)
-        return wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the hub thread");
+    int rc = copier_start(j, err);
+    if (rc != 0) goto no_copier;
+    if (pthread_create(&j->hub.thread, NULL, hub_main, j) != 0) {
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the hub thread");
+        goto no_hub;
+    }
     if (pthread_create(&j->committer, NULL, committer_main, j) != 0) {
-        hub_stop(j);
-        pthread_join(j->hub.thread, NULL);
-        j->stopped = true;
-        return wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the committer thread");
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the committer thread");
+        goto no_committer;
     }
     j->started = true;
     return 0;
+no_committer:
+    j->stopped = true;
+    hub_stop(j);
+    pthread_join(j->hub.thread, NULL);
+no_hub:
+    copier_stop(j);
+no_copier:
+    return rc;
 }
 
 void journal_stop(struct journal *j) {
@@ -235,6 +242,7 @@ void journal_stop(struct journal *j) {
     pthread_mutex_unlock(&j->q_lock);
     if (j->started) {
         pthread_join(j->committer, NULL);
+        copier_stop(j);
         hub_stop(j);
         pthread_join(j->hub.thread, NULL);
         return;
@@ -255,6 +263,7 @@ void journal_free(struct journal *j) {
     }
     pthread_mutex_destroy(&j->q_lock);
     pthread_cond_destroy(&j->q_ready);
+    copier_fini(j);
     mem_free(j->ring);
     mem_free(j->batch);
     mem_free(j->plans);
