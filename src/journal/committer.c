@@ -1,65 +1,12 @@
 /*
- * committer.c: the one writing thread of a host: takes what has gathered, commits it at once, tells
- * (group commit).
+ * committer.c: the one writing thread of a host: takes what has gathered, commits it in one
+ * transaction, then publishes it (group commit).
  */
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "journal/journal_int.h"
-
-/* ------------------------------------------------------------------------------ queue */
-static struct str tenant_of(const struct plan *p) {
-    return p->what == PLAN_CREATE && p->create ? p->create->meta.tenant : p->tenant;
-}
-
-static void entry_weigh(struct journal *j, struct entry *e) {
-    const struct plan *p = e->plan;
-    if (!p) return;
-    struct str tenant = tenant_of(p);
-    size_t used = arena_used(p->arena);
-    e->bytes = used > JOURNAL_PLAN_BYTES_MIN ? used : JOURNAL_PLAN_BYTES_MIN;
-    if (p->what == PLAN_CREATE && p->create && p->create->fork)
-        e->bytes += (size_t)p->create->fork->bytes;
-    if (tenant.n > 0) e->share = &j->shares[str_hash(tenant, 0) & (JOURNAL_SHARE_SLOTS - 1)];
-}
-
-static bool over(size_t has, size_t more, size_t max) { return has > 0 && has + more > max; }
-
-/* Whatever its size, a plan fits an empty queue. */
-static bool queue_full(const struct journal *j, const struct entry *e) {
-    size_t nr = j->cfg.queue_max, bytes = j->cfg.queue_bytes_max;
-    if (j->q_len == nr || over(j->q_bytes, e->bytes, bytes)) return true;
-    const struct share *s = e->share;
-    return s && (over(s->nr, 1, nr - nr / 4) || over(s->bytes, e->bytes, bytes - bytes / 4));
-}
-
-static void queue_weigh(struct journal *j, const struct entry *e, bool in) {
-    size_t one = in ? 1 : (size_t)-1, bytes = in ? e->bytes : (size_t)0 - e->bytes;
-    j->q_bytes += bytes;
-    if (!e->share) return;
-    e->share->nr += one;
-    e->share->bytes += bytes;
-}
-
-static int queue_push(struct journal *j, struct entry *e) {
-    int rc = 0;
-    entry_weigh(j, e);
-    pthread_mutex_lock(&j->q_lock);
-    if (j->stopping) {
-        rc = WOPR_E_CLOSED;
-    } else if (queue_full(j, e)) {
-        rc = WOPR_E_UNAVAILABLE;
-    } else {
-        j->ring[(j->q_head + j->q_len) % j->cfg.queue_max] = *e;
-        queue_weigh(j, e, true);
-        if (++j->q_len > j->q_len_max) j->q_len_max = j->q_len;
-        if (j->q_asleep) pthread_cond_signal(&j->q_ready);
-    }
-    pthread_mutex_unlock(&j->q_lock);
-    if (rc == WOPR_E_UNAVAILABLE) count_full(j);
-    return rc;
-}
 
 int journal_append(struct journal *j, struct plan *p, journal_done_fn *done, void *ctx) {
     if (p->failed) return p->failed;
@@ -74,30 +21,6 @@ int journal_append_to(struct journal *j, struct plan *p, journal_landed_fn *land
 
 int journal_side(struct journal *j, void (*fn)(void *ctx, struct store *s), void *ctx) {
     return queue_push(j, &(struct entry){.side = fn, .ctx = ctx});
-}
-
-/* Wait, then move a run of plans, or one side job, into j->batch.  0: stopping and nothing is left.
- */
-static size_t queue_take(struct journal *j) {
-    size_t n = 0, bytes = 0;
-    pthread_mutex_lock(&j->q_lock);
-    while (j->q_len == 0 && !j->stopping) {
-        j->q_asleep = true;
-        pthread_cond_wait(&j->q_ready, &j->q_lock);
-        j->q_asleep = false;
-    }
-    while (j->q_len > 0 && n < j->cfg.batch_max && bytes < JOURNAL_BATCH_BYTES_MAX) {
-        struct entry *e = &j->ring[j->q_head];
-        if (e->side && n > 0) break;
-        j->batch[n++] = *e;
-        j->q_head = (j->q_head + 1) % j->cfg.queue_max;
-        j->q_len--;
-        queue_weigh(j, e, false);
-        if (e->side) break;
-        bytes += e->bytes;
-    }
-    pthread_mutex_unlock(&j->q_lock);
-    return n;
 }
 
 /* ------------------------------------------------------------------------------ committing */

@@ -145,6 +145,7 @@ struct entry { /* of the queue: a plan, or a side job */
     void (*side)(void *ctx, struct store *s);
     void *ctx;
     size_t bytes;        /* of the plan, and of what it copies */
+    unsigned passed;     /* batches that went before it, though it came first */
     struct share *share; /* NULL: nobody's */
 };
 struct share { /* of the queue */
@@ -168,6 +169,11 @@ struct journal {
     struct copier copier;
     struct hub hub;
 };
+
+/* --- queue.c: what waits for the committer --- */
+MUST_CHECK int queue_push(struct journal *j, struct entry *e); /* 0, CLOSED, or UNAVAILABLE: full */
+/* Wait, then move a number of plans, or one side job, into batch.  0: stopping, nothing is left. */
+size_t queue_take(struct journal *j);
 
 /* --- copier.c: checkpoints beside the commits --- */
 void copier_init(struct journal *j);
