@@ -3,6 +3,7 @@
  * each tenant of a batch, however many plans it has there, and one look at those that create.
  */
 #include "base/mem.h"
+#include "store/admin.h"
 #include "store/sqlite/sql.h"
 
 static struct usage *usage_of(struct usages *u, struct str tenant, struct wopr_error *err) {

@@ -7,6 +7,7 @@
 #define WOPR_WIRE_V1_INT_H
 
 #include "codec/json.h"
+#include "store/interrupts.h"
 #include "wire/v1/v1.h"
 
 #define V1_PROTOCOL_VERSION "1.0"
