@@ -9,7 +9,7 @@ import re
 import sys
 
 ORDER = ["base", "codec", "domain", "store", "journal", "egress", "engine", "nodes", "workspec", "workrail", "http",
-         "wire/v1", "host", "cli"]
+         "wire/common", "wire/v1", "host", "cli"]
 # The only folders that may include a foreign library.
 FOREIGN = {
     "sqlite3.h": ["store"],
