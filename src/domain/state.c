@@ -4,6 +4,7 @@
  * run.
  */
 #include "base/mem.h"
+#include "base/vec.h"
 #include "codec/json.h"
 #include "domain/state_internal.h"
 
@@ -73,13 +74,7 @@ int state_var_set(struct run_state *s, struct str name, struct str value, bool s
     struct var_state *v = run_state_var(s, name);
     if (!v) {
         if (s->vars_nr >= STATE_VARS_MAX) return WOPR_E_TOO_BIG;
-        if (s->vars_nr == s->vars_cap) {
-            size_t cap = s->vars_cap ? s->vars_cap * 2 : 8;
-            struct var_state *grown = mem_grow(s->vars, cap, sizeof *grown);
-            if (!grown) return WOPR_E_NO_MEMORY;
-            s->vars = grown;
-            s->vars_cap = cap;
-        }
+        if (VEC_ROOM(s->vars, s->vars_nr, s->vars_cap, 8) != 0) return WOPR_E_NO_MEMORY;
         v = &s->vars[s->vars_nr];
         *v = (struct var_state){.sensitive = sensitive};
         if (text_set(&v->name, name) != 0) return WOPR_E_NO_MEMORY;
