@@ -5,7 +5,7 @@
  */
 #include "base/mem.h"
 #include "base/vec.h"
-#include "codec/json.h"
+#include "codec/jobj.h"
 #include "domain/state_internal.h"
 
 struct chan_write { /* one channel.written */
@@ -79,16 +79,11 @@ static int entry_add(struct run_state *s, const struct chan_write *w, struct str
     if (c->decl) {
         if (text_set(&e.value, value) != 0) return WOPR_E_NO_MEMORY;
     } else {
-        struct buf b;
-        struct jw j;
-        buf_init(&b, value.n + 64);
-        jw_init(&j, &b);
-        jw_object(&j);
-        jw_kraw(&j, "value", value);
-        jw_kint(&j, "_ts", w->ts_ms);
-        jw_end_object(&j);
-        e.value.p = buf_failed(&b) ? NULL : buf_take(&b, &e.value.n);
-        buf_fini(&b);
+        struct jobj o;
+        jobj_begin(&o, value.n + 64);
+        jw_kraw(&o.w, "value", value);
+        jw_kint(&o.w, "_ts", w->ts_ms);
+        e.value.p = jobj_take(&o, &e.value.n);
         if (!e.value.p) return WOPR_E_NO_MEMORY;
     }
     c->v[c->n++] = e;
