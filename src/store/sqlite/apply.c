@@ -190,7 +190,7 @@ static int origin_insert(struct batch *b, const struct plan *p) {
     bind_text(&q, m->workspace);
     bind_opt(&q, m->subject);
     bind_hash(&q, &n->workflow_hash);
-    bind_opt(&q, m->inputs);
+    bind_opt(&q, once_inputs(p));
     bind_opt(&q, m->configurable);
     bind_opt(&q, m->tags);
     bind_opt(&q, m->metadata);
@@ -350,7 +350,8 @@ static int projections(struct batch *b, const struct plan *p) {
     if (p->what == PLAN_CREATE)
         for (size_t i = 0; rc == 0 && i < p->create->vars.n; i++) {
             const struct var_init *v = &p->create->vars.v[i];
-            rc = var_put(b, p->run_no, v->name, v->sensitive ? MASKED : v->value,
+            rc = var_put(b, p->run_no, v->name,
+                         v->sensitive ? MASKED : once_var(p, v->name, v->value),
                          v->sensitive ? v->value : STR_NONE);
         }
     for (size_t i = 0; rc == 0 && i < p->nodes_nr; i++) {

@@ -242,4 +242,14 @@ MUST_CHECK int children_read(struct conn *c, struct str parent_run_id, bool open
 #define HEAD_COLUMNS_NR 13
 void head_read(struct query *q, struct arena *a, struct run_head *out); /* columns 0..11 */
 
+/* --- once.c: large inputs are stored once --- */
+/* What stands in the rows of a plan that creates a run: the text, or a mark. */
+struct str once_inputs(const struct plan *p);
+struct str once_var(const struct plan *p, struct str name, struct str shown);
+/* Put the text where a mark was read; both may have none. */
+MUST_CHECK int once_inputs_read(struct conn *c, int64_t run_no, struct arena *a, struct str *inputs,
+                                struct wopr_error *err);
+MUST_CHECK int once_vars_read(struct conn *c, int64_t run_no, struct arena *a,
+                              struct run_view_item *v, size_t n, struct wopr_error *err);
+
 #endif
