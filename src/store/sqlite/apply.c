@@ -6,7 +6,10 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "store/append.h"
+#include "store/peers.h"
 #include "store/sqlite/sql.h"
+#include "store/upkeep.h"
 
 enum { EVENTS_PER_INSERT = 4 };      /* rows of SQL_EVENT_INSERT_4 */
 #define MASKED STR("\"[REDACTED]\"") /* OBS-72, mode mask: what a sensitive initial value shows */

@@ -1,6 +1,7 @@
 /*
  * runs.c: one run as requests and the fold see it.
  */
+#include "store/runs.h"
 #include "store/sqlite/sql.h"
 
 void head_read(struct query *q, struct arena *a, struct run_head *out) {

@@ -9,7 +9,10 @@
 
 #include "base/list.h"
 #include "base/metric.h"
-#include "store/store.h"
+#include "domain/plan.h"
+#include "store/peers.h"
+#include "store/runs.h"
+#include "store/sqlite/sqlite.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -36,7 +39,6 @@ enum {
     STORE_WAL_KEEP_BYTES = 64 << 20,   /* journal_size_limit */
     STORE_READER_CACHE_KB = 1024,
     STORE_WRITER_CACHE_KB = 16384,
-    STORE_LIST_MAX = 10000,  /* rows of any list answer */
     STORE_HOLDER_MAX = 256,  /* bytes of a holder's name */
     STORE_MOVES_KEPT = 4096, /* rows of peer_moves; who is further behind looks at everything */
     STORE_MEMOS = 16,        /* rows a connection remembers */

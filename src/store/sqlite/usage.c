@@ -4,6 +4,7 @@
  */
 #include "base/mem.h"
 #include "base/vec.h"
+#include "store/admin.h"
 #include "store/sqlite/sql.h"
 
 static struct usage *usage_of(struct usages *u, struct str tenant, struct wopr_error *err) {
