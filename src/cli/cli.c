@@ -1,10 +1,10 @@
 /* cli.c: what the commands share; see cli.h. */
 #include "cli/cli.h"
 
+#include "base/fs.h"
 #include "codec/ident.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #define OUT_BYTES_MAX (512u * 1024 * 1024)
 
@@ -61,11 +61,6 @@ int cli_fail(const struct wopr_error *err) {
     return 1;
 }
 
-int cli_usage(const char *text) {
-    fputs(text, stderr);
-    return 2;
-}
-
 int cli_config(struct cli *c) {
     struct wopr_error err = {0};
     if (cli_options(c) != 0) return 2;
@@ -84,7 +79,7 @@ int cli_store(struct cli *c, bool read_only, struct store **out) {
     struct wopr_error err = {0};
     struct store_config sc = {
         .path = c->cfg.store_path, .busy_timeout_ms = 5000, .read_only = read_only};
-    if (read_only && access(c->cfg.store_path, F_OK) != 0) {
+    if (read_only && !fs_exists(c->cfg.store_path)) {
         fprintf(stderr,
                 "wopr: there is no database %s; start a host on it first (wopr serve), or "
                 "name another with --db FILE\n",

@@ -2,6 +2,7 @@
  * config_check. */
 #include "host/config.h"
 
+#include "base/fs.h"
 #include "base/near.h"
 #include "codec/ident.h"
 #include "codec/json.h"
@@ -105,19 +106,19 @@ void config_env_doubts(struct buf *out) {
     }
 }
 
-static int read_file(const char *path, struct buf *out, struct wopr_error *err) {
-    char chunk[4096];
-    FILE *f = fopen(path, "rb");
-    if (f == NULL)
-        return wopr_error_set(err, WOPR_E_CONFIG, "cannot read the configuration file %s: %s", path,
-                              strerror(errno));
-    size_t n;
-    while ((n = fread(chunk, 1, sizeof chunk, f)) > 0) buf_add(out, chunk, n);
-    fclose(f);
-    if (buf_failed(out))
+static int text_read(const char *path, struct buf *out, struct wopr_error *err) {
+    switch (fs_read(path, CONFIG_FILE_MAX, out)) {
+    case FS_READ_OK:
+        return 0;
+    case FS_READ_TOO_BIG:
         return wopr_error_set(err, WOPR_E_CONFIG, "%s is larger than %u bytes", path,
                               CONFIG_FILE_MAX);
-    return 0;
+    case FS_READ_NO_FILE:
+    case FS_READ_FAILED:
+        break;
+    }
+    return wopr_error_set(err, WOPR_E_CONFIG, "cannot read the configuration file %s: %s", path,
+                          strerror(errno));
 }
 
 static int member_set(struct config *c, const struct json_member *m, const char *path,
@@ -141,9 +142,9 @@ static int member_set(struct config *c, const struct json_member *m, const char 
 static int load_file(struct config *c, const char *path, struct arena *a, struct wopr_error *err) {
     struct buf text;
     struct json_members ms;
-    buf_init(&text, CONFIG_FILE_MAX);
-    int rc = read_file(path, &text, err);
-    if (rc == 0) rc = json_check(buf_str(&text), &JSON_LIMITS_DEFAULT, err);
+    int rc = text_read(path, &text, err);
+    if (rc != 0) return rc;
+    rc = json_check(buf_str(&text), &JSON_LIMITS_DEFAULT, err);
     if (rc == 0) rc = json_members(buf_str(&text), a, &ms, err);
     if (rc == WOPR_E_SYNTAX || rc == WOPR_E_TOO_BIG) {
         char why[sizeof err->message];

@@ -1,12 +1,12 @@
 /* keys.c: see keys.h. */
 #include "host/keys.h"
 
+#include "base/fs.h"
 #include "base/log.h"
 #include "host/host.h"
 #include "http/http.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #define KEY_FILE_MAX (64u * 1024)
 #define DEV_KEY_NAME "dev-api-key"
@@ -156,7 +156,7 @@ static const char *dev_key_file(const struct config *c, struct arena *a) {
     const char *slash = strrchr(c->store_path, '/');
     int folder = slash != NULL ? (int)(slash - c->store_path) + 1 : 0;
     const char *path = arena_printf(a, "%.*s" DEV_KEY_NAME, folder, c->store_path).p;
-    return path != NULL && access(path, R_OK) == 0 ? path : NULL;
+    return path != NULL && fs_readable(path) ? path : NULL;
 }
 
 int client_key(const struct config *c, struct arena *a, const char **key, struct wopr_error *err) {
