@@ -3,6 +3,7 @@
 
 #include "base/fs.h"
 #include "codec/ident.h"
+#include "store/sqlite/sqlite.h"
 
 #include <stdio.h>
 
