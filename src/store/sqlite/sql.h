@@ -116,6 +116,7 @@ struct store {
     pthread_key_t reader_key;
     bool has_key;
     atomic_bool poisoned; /* a sync failed: nothing may be trusted until reopened */
+    struct conn *copier;  /* store_checkpoint_beside, whose thread opens it; else NULL */
     atomic_int wal_pages; /* after the last commit */
     struct metric_hist sync_ns, checkpoint_ns;
     atomic_uint_fast64_t checkpoints[CHECKPOINT_NR];
@@ -188,10 +189,13 @@ MUST_CHECK int migrate_bare(sqlite3 *db, struct wopr_error *err);
 /* --- alloc.c --- */
 void sqlite_setup(void); /* once per process: our allocator, no memory statistics */
 
-/* --- lease.c --- */
+/* --- holders.c --- */
+/* Inside a write transaction: the number of a holder, whose leases then last until until_ms or
+ * longer.  CONFIG when the name is empty or too long. */
 MUST_CHECK int holder_number(struct store *s, struct str name, int64_t until_ms, int64_t *no,
                              struct wopr_error *err);
-void holder_forget(struct store *s); /* after a rollback: the cached row may not exist */
+/* After a rollback or a change of its row: what is remembered may not be in the table. */
+static inline void holder_forget(struct store *s) { s->holder_no = 0; }
 
 /* --- peers.c: locks in "<path>.lock", see there --- */
 MUST_CHECK int host_lock(struct store *s, bool *alone, struct wopr_error *err);
@@ -240,7 +244,7 @@ MUST_CHECK int read_begin(struct query *q, struct store *s, enum stmt_id id,
 MUST_CHECK int read_end(struct query *q, int rc, struct arena *a, struct wopr_error *err);
 /* Copy the present row of q.  0, or a code that ends the list; a failed arena need not be told. */
 typedef int row_read_fn(struct query *q, struct arena *a, void *row, struct wopr_error *err);
-/* All rows of q into list, any struct with members v and n; ends q.  list is set on success only. */
+/* All rows of q into list, a struct with members v and n.  Ends q; list is set on success only. */
 #define list_read(q, a, read, list, err)                                                           \
     list_read_bytes((q), (a), (read), sizeof *(list)->v, &(list)->v, &(list)->n, (err))
 MUST_CHECK int list_read_bytes(struct query *q, struct arena *a, row_read_fn *read, size_t size,
@@ -258,5 +262,15 @@ MUST_CHECK int children_read(struct conn *c, struct str parent_run_id, bool open
 /* --- runs.c --- */
 #define HEAD_COLUMNS_NR 13
 void head_read(struct query *q, struct arena *a, struct run_head *out); /* columns 0..11 */
+
+/* --- once.c: large inputs are stored once --- */
+/* What stands in the rows of a plan that creates a run: the text, or a mark. */
+struct str once_inputs(const struct plan *p);
+struct str once_var(const struct plan *p, struct str name, struct str shown);
+/* Put the text where a mark was read; both may have none. */
+MUST_CHECK int once_inputs_read(struct conn *c, int64_t run_no, struct arena *a, struct str *inputs,
+                                struct wopr_error *err);
+MUST_CHECK int once_vars_read(struct conn *c, int64_t run_no, struct arena *a,
+                              struct run_view_item *v, size_t n, struct wopr_error *err);
 
 #endif
