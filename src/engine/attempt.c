@@ -2,58 +2,23 @@
  * attempt.c: one attempt of a node: checks before it, the executor, and what its answer becomes
  * (NODE-3..6, NODE-10, NODE-18, EVT-23, EVT-24, WF-24).
  */
+#include "engine/attempt.h"
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/json.h"
-#include "engine/fork.h"
+#include "engine/bounds.h"
+#include "engine/children.h"
+#include "engine/effects.h"
+#include "engine/invoke.h"
+#include "engine/outcome.h"
+#include "engine/registry.h"
+#include "engine/replay.h"
+#include "engine/suspend.h"
+#include "engine/timers.h"
 
-#include <stdio.h>
-
-/* NODE-18.  Sorted; nothing of these gets better by trying again. */
-static const char *const FINAL_CODES[] = {
-    "capability_not_provided",  "channel_access_denied",    "child_cancelled",
-    "conformance_test_failure", "event_payload_invalid",    "input_unresolved",
-    "loopback_limit_exceeded",  "recursion_limit_exceeded", "subworkflow_depth_exceeded",
-    "unknown_child_workflow",   "unsupported_node_type",    "validation_error",
-    "version_out_of_range",
-};
-
-static bool code_is_final(struct str code) {
-    for (size_t i = 0; i < sizeof FINAL_CODES / sizeof FINAL_CODES[0]; i++)
-        if (str_eqc(code, FINAL_CODES[i])) return true;
-    return false;
-}
-
-static int64_t retry_delay_ms(const struct wf_node *def, int attempt) { /* WF-24; attempt >= 1 */
-    if (def->retry_delay_ms >= 0) return def->retry_delay_ms;
-    if (attempt > 7) return ENGINE_RETRY_DELAY_MAX; /* 250 * 2^7 is past it */
-    int64_t ms = (int64_t)ENGINE_RETRY_DELAY_MS << (attempt - 1);
-    return ms < ENGINE_RETRY_DELAY_MAX ? ms : ENGINE_RETRY_DELAY_MAX;
-}
-
-void attempt_failed(struct step *st, int node, const struct failure *f) {
-    const struct wf_node *def = &st->s->wf->nodes[node];
-    const struct node_state *ns = &st->s->nodes[node];
-    int next = ns->attempt + 1;
-    bool again = f->retryable && !code_is_final(f->code) && next > 0 &&
-                 (uint32_t)ns->attempt < def->max_retries;
-    if (!again) {
-        node_end_failed(st, node, f);
-        return;
-    }
-    struct arena *a = st->p->arena;
-    int64_t delay_ms = retry_delay_ms(def, next);
-    struct str code = f->code.n > 0 ? f->code : STR("node_failed");
-    struct str error = err_json(a, code, f->message, f->details, 1);
-    step_timer_clear(st, TIMER_NODE_WAIT, node);
-    step_timer_clear(st, TIMER_NODE_TIMEOUT, node);
-    int64_t seq = step_emit(st, EV_NODE_RETRIED, node, -1,
-                            pay_node_retried(a, def->id, next, delay_ms, error));
-    if (seq == EMIT_REFUSED) node_end_failed(st, node, f);
-    if (seq < 0) return;
-    step_now(st); /* the delay counts from the event */
-    step_timer_set(st, TIMER_RETRY, node, delay_ms);
-}
+#define ENGINE_EFFECTS_MAX 1024u                /* effects of one executor call */
+#define ENGINE_WAIT_MS_MAX INT64_C(31536000000) /* one node wait: a year */
 
 /* --- what the executor said --- */
 
@@ -323,4 +288,12 @@ void attempt_start(struct step *st, int node) {
     if (seq < 0) return;
     agent_handoff(st, node, agent);
     if (!replay_defers(st, node)) attempt_run(st, node, false);
+}
+
+void attempt_timed_out(struct step *st, int node) {
+    children_timed_out(st, node);
+    struct failure f = {.code = STR("node_timeout"),
+                        .message = STR("the node did not finish within its timeoutMs"),
+                        .retryable = true}; /* WF-24 */
+    if (st->s->nodes[node].status == NODE_RUNNING) attempt_failed(st, node, &f);
 }

@@ -3,8 +3,10 @@
  * host and ends the run; what people cause without moving it is bounded by constants and refused,
  * which loses nothing.  All counts are folded from the log, so every host comes to the same ones.
  */
+#include "engine/bounds.h"
+
 #include "domain/interrupt.h"
-#include "engine/internal.h"
+#include "engine/command.h"
 
 #define BOUND_RETRY_MS          60000 /* retention works about so often */
 #define STATE_BYTES_DEFAULT     ((size_t)1 << 30)

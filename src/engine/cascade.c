@@ -4,15 +4,19 @@
  * committed and idempotent like one from outside; what a crash cuts off is asked again by whoever
  * is loaded next (children_load, cascade_check_parent).
  */
+#include "engine/cascade.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "codec/json.h"
-#include "engine/internal.h"
+#include "engine/children.h"
+#include "engine/timers.h"
 
-#define KIN_ARENA_MAX (64u * 1024 * 1024)
-#define WHY_PAUSED    "parent-paused" /* run.paused of a cascade */
-#define BY_RUN        "run:"          /* run.cancelled of a cascade: cancelledBy, before the id */
+#define ENGINE_CHILD_LOOK_MS 10000 /* fall-back for children that another host executes */
+#define KIN_ARENA_MAX        (64u * 1024 * 1024)
+#define WHY_PAUSED           "parent-paused" /* run.paused of a cascade */
+#define BY_RUN               "run:" /* run.cancelled of a cascade: cancelledBy, before the id */
 
 /* --- commands between runs --- */
 
@@ -157,7 +161,7 @@ void children_tell(struct step *st, const struct plan *p) {
     int rc = store_run_head(st->e->store, m->tenant, m->test_mode, str_c(re->parent_id), st->a, &h,
                             NULL);
     if (rc != 0 || run_status_final(h.status) || h.status == RUN_PAUSED || h.parked.n > 0) return;
-    if (h.engine_version <= CURRENT_ENGINE_VERSION) (void)sweep_add(st->e, h.run_no, m->tenant, &h);
+    if (h.engine_version <= CURRENT_ENGINE_VERSION) (void)exec_add(st->e, h.run_no, m->tenant, &h);
 }
 
 /* --- downwards: cancel --- */

@@ -3,12 +3,19 @@
  * Nothing here must survive a crash: a running node that waits for a child is entered again
  * (STORE-39), asks for the same child, whose id follows from the log, and finds it in the store.
  */
+#include "engine/children.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "codec/ident.h"
 #include "codec/json.h"
-#include "engine/fork.h"
+#include "engine/attempt.h"
+#include "engine/cascade.h"
+#include "engine/fork_wait.h"
+#include "engine/outcome.h"
+#include "engine/replay.h"
+#include "engine/timers.h"
 
 #include <stdio.h>
 

@@ -3,8 +3,15 @@
  * EVT-31), and the marks of a takeover (EVT-32).  A command is looked at between steps, so no
  * executor is ever inside.
  */
+#include "engine/control.h"
+
 #include "base/clock.h"
-#include "engine/internal.h"
+#include "engine/bounds.h"
+#include "engine/cascade.h"
+#include "engine/command.h"
+#include "engine/outcome.h"
+#include "engine/resolve.h"
+#include "engine/timers.h"
 
 /* AUTH-8: a run of somebody else does not exist.  RUN-30: asked before its status. */
 static bool owns(const struct run_state *s, const struct engine_cmd *cmd) {

@@ -2,8 +2,10 @@
  * effects.c: what executors return as data becomes events (CHAN-4..7, CHAN-12, CHAN-13, CHAN-22,
  * CHAN-24, OBS-70..72). Everything is checked here, before the append; the fold only counts.
  */
+#include "engine/effects.h"
+
 #include "codec/json.h"
-#include "engine/internal.h"
+#include "engine/bounds.h"
 
 #define EFFECT_NAMES_MAX 4000u /* variables of one run */
 

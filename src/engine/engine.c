@@ -1,97 +1,28 @@
 /*
- * engine.c: the shell of threads: ready queue, workers, start and stop.
+ * engine.c: the shell of threads: workers, start and stop.
  */
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "engine/internal.h"
+#include "engine/bounds.h"
+#include "engine/children.h"
+#include "engine/command.h"
+#include "engine/evict.h"
+#include "engine/peers.h"
+#include "engine/turn.h"
+#include "engine/upkeep.h"
+#include "engine/wfcache.h"
 
 #include <time.h>
 #include <unistd.h>
 
-/* --- ready queue --- */
-
-static void push_locked(struct run_exec *re) {
-    queue_put_locked(re, QUEUE_RUNS);
-    if (re->e->idle_nr > 0) pthread_cond_signal(&re->e->work);
-}
-
-/* The signals come after the lock is free, or who they wake would wait for it at once. */
-static void call_workers(struct engine *e, size_t work, size_t idle) {
-    for (size_t i = 0; i < work && i < idle; i++) pthread_cond_signal(&e->work);
-}
-
-int exec_begin(struct run_exec *re, struct str tenant) {
-    struct engine *e = re->e;
-    int rc;
-    /* Waiting parents must not keep out the children they wait for. */
-    size_t more = re->parent_id ? 2 : 1, room = e->cfg.runs_active_max * more;
-    size_t room_bytes = e->cfg.bounds.state_bytes_max * more;
-    pthread_mutex_lock(&e->mu);
-    if (re->parent_id && map_get(e->by_id, str_c(re->run_id))) rc = WOPR_E_EXISTS;
-    else if (e->active_nr >= room || e->state_bytes >= room_bytes || e->stopping)
-        rc = WOPR_E_UNAVAILABLE;
-    else if (!re->parent_id && tenant_full_locked(e, tenant)) rc = WOPR_E_QUOTA;
-    else rc = exec_register_locked(e, re, tenant);
-    if (rc == 0) queue_put_locked(re, QUEUE_FRESH);
-    size_t idle = e->idle_nr;
-    pthread_mutex_unlock(&e->mu);
-    if (rc == 0) call_workers(e, 1, idle);
-    return rc;
-}
-
-void exec_wake_locked(struct run_exec *re) {
-    if (re->queued || re->waits_slot) return;
-    if (re->running || re->inflight) re->again = true; /* G2 */
-    else push_locked(re);
-}
-
-void exec_wake(struct run_exec *re) {
-    pthread_mutex_lock(&re->e->mu);
-    exec_wake_locked(re);
-    pthread_mutex_unlock(&re->e->mu);
-}
-
-void exec_launch(struct run_exec *re) {
-    pthread_mutex_lock(&re->e->mu);
-    ASSERT(!re->inflight); /* G1 */
-    re->inflight = true;
-    re->e->inflight_nr++;
-    pthread_mutex_unlock(&re->e->mu);
-}
-
-void exec_launch_undo(struct run_exec *re) {
-    pthread_mutex_lock(&re->e->mu);
-    re->inflight = false;
-    re->e->inflight_nr--;
-    pthread_mutex_unlock(&re->e->mu);
-}
-
-void execs_landed(void *engine, const struct journal_landed *v, size_t n) {
-    struct engine *e = engine;
-    pthread_mutex_lock(&e->mu);
-    for (size_t i = 0; i < n; i++) {
-        struct run_exec *re = v[i].ctx;
-        re->flight_rc = v[i].rc;
-        re->inflight = false;
-        if (re->running) re->again = true;
-        else queue_put_locked(re, QUEUE_RUNS);
-    }
-    size_t idle = e->idle_nr;
-    pthread_mutex_unlock(&e->mu);
-    call_workers(e, n, idle);
-    pthread_mutex_lock(&e->mu); /* last: from here on engine_halt may go on, and all of e go away */
-    e->inflight_nr -= n;
-    pthread_cond_broadcast(&e->calm);
-    pthread_mutex_unlock(&e->mu);
-}
-
-void exec_landed(struct run_exec *re, int rc) {
-    execs_landed(re->e, &(struct journal_landed){.ctx = re, .rc = rc}, 1);
-}
-
 /* --- workers --- */
+
+struct worker {
+    struct engine *e;
+    struct arena *scratch;
+};
 
 /* STORE-34: past this time another process may think our runs are free. */
 static bool lease_held_locked(const struct engine *e) {
@@ -116,7 +47,7 @@ static void turn_locked(struct worker *w) {
     re->running = true;
     e->busy_nr++;
     pthread_mutex_unlock(&e->mu);
-    bool lives = exec_turn(w, re);
+    bool lives = exec_turn(re, w->scratch);
     size_t bytes = lives ? exec_bytes(re) : 0;
     pthread_mutex_lock(&e->mu);
     e->busy_nr--;

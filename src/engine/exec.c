@@ -1,11 +1,17 @@
 /*
- * exec.c: life of a run in memory: tables, mailbox, one turn of a worker, reload after a failed
- * commit.
+ * exec.c: life of a run in memory: tables, mailbox, reload after a failed commit.
  */
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "engine/children.h"
 #include "engine/fork.h"
+#include "engine/invoke.h"
+#include "engine/peers.h"
+#include "engine/replay.h"
+#include "engine/timers.h"
+
+#define ENGINE_BACKOFF_MS_FIRST 100
 
 struct run_exec *exec_new(struct engine *e, struct str run_id) {
     if (run_id.n == 0 || run_id.n > RUN_ID_MAX) return NULL;
@@ -89,6 +95,46 @@ int exec_register_no(struct run_exec *re) {
     return rc;
 }
 
+int exec_begin(struct run_exec *re, struct str tenant) {
+    struct engine *e = re->e;
+    int rc;
+    /* Waiting parents must not keep out the children they wait for. */
+    size_t more = re->parent_id ? 2 : 1, room = e->cfg.runs_active_max * more;
+    size_t room_bytes = e->cfg.bounds.state_bytes_max * more;
+    pthread_mutex_lock(&e->mu);
+    if (re->parent_id && map_get(e->by_id, str_c(re->run_id))) rc = WOPR_E_EXISTS;
+    else if (e->active_nr >= room || e->state_bytes >= room_bytes || e->stopping)
+        rc = WOPR_E_UNAVAILABLE;
+    else if (!re->parent_id && tenant_full_locked(e, tenant)) rc = WOPR_E_QUOTA;
+    else rc = exec_register_locked(e, re, tenant);
+    if (rc == 0) queue_put_locked(re, QUEUE_FRESH);
+    size_t idle = e->idle_nr;
+    pthread_mutex_unlock(&e->mu);
+    if (rc == 0) workers_signal(e, 1, idle);
+    return rc;
+}
+
+/* Seen by the number while no worker knows it; false when the tables are full. */
+bool exec_add(struct engine *e, int64_t run_no, struct str tenant, const struct run_head *h) {
+    struct run_exec *re = exec_new(e, h->run_id);
+    if (!re) return true;
+    re->phase = EXEC_LOOKUP;
+    re->run_no = run_no;
+    re->swept = true;
+    pthread_mutex_lock(&e->mu);
+    bool room = e->active_nr < e->cfg.runs_active_max && !e->stopping;
+    bool known = map_get(e->by_id, h->run_id) != NULL;
+    bool added = room && !known && exec_register_locked(e, re, tenant) == 0;
+    if (added && map_put(e->by_no, no_key(re), re, NULL) != 0) {
+        exec_unregister_locked(re);
+        added = false;
+    }
+    if (added) exec_wake_locked(re);
+    pthread_mutex_unlock(&e->mu);
+    if (!added) exec_free(re);
+    return room || known;
+}
+
 /* G3.  Called by the exec's own runner with nothing in flight. */
 bool exec_drop(struct run_exec *re) {
     struct engine *e = re->e;
@@ -114,10 +160,6 @@ bool exec_drop(struct run_exec *re) {
     pthread_mutex_unlock(&e->mu);
     if (!keep) exec_free(re);
     return !keep;
-}
-
-void step_drop(struct step *st) {
-    if (exec_drop(st->re)) st->re = NULL;
 }
 
 struct engine_cmd *exec_mail_take(struct run_exec *re) {
@@ -154,55 +196,4 @@ void exec_reload(struct run_exec *re, bool later) {
     /* Without memory for the timer the next turn simply comes at once. */
     if (timer_arm(re, TIMER_BACKOFF, -1, clock_wall_ms() + re->backoff_ms, false) != 0)
         exec_wake(re);
-}
-
-/* --- one turn --- */
-
-/* Takes in what came back from the committer.  true: the turn goes on. */
-static bool turn_landed(struct step *st) {
-    struct run_exec *re = st->re;
-    int rc = re->flight_rc;
-    if (re->phase == EXEC_FORKING) return fork_turn(st, rc);
-    if (re->phase == EXEC_CREATING) return create_landed(st, rc);
-    if (re->phase == EXEC_LEASING) return load_leased(st, rc);
-    if (re->phase == EXEC_ASKING) return peers_ask_landed(st, rc);
-    if (re->phase == EXEC_GIVING) return peers_give_landed(st, rc);
-    if (re->phase == EXEC_LIVE && re->plan) return step_landed(st, rc);
-    return true; /* woken by mail or a timer, nothing was out */
-}
-
-static void turn_broken(struct step *st) {
-    struct engine_cmd *cmd;
-    while ((cmd = exec_mail_take(st->re)) != NULL)
-        cmd_fail(st->e, cmd, WOPR_E_SYNC_FAILED, "the log cannot be written until a restart");
-}
-
-static bool turn_backs_off(struct run_exec *re) {
-    struct exec_timer *t = timer_find(re, TIMER_BACKOFF, -1);
-    if (re->phase != EXEC_LOADING || !t) return false;
-    if (!timer_take_fired(re, t)) return true;
-    timer_drop(re, TIMER_BACKOFF, -1);
-    return false;
-}
-
-static void turn_run(struct step *st) {
-    struct run_exec *re = st->re;
-    bool goes_on = turn_landed(st);
-    if (goes_on && engine_is_broken(st->e)) turn_broken(st);
-    else if (goes_on && !engine_is_stopping(st->e) && !turn_backs_off(re)) {
-        if (re->suspect) goes_on = peers_check(st);
-        if (goes_on && re->wanted) goes_on = !peers_give(st);
-        if (goes_on && re->phase == EXEC_LOOKUP) goes_on = load_lookup(st);
-        if (goes_on && re->phase == EXEC_LOADING) goes_on = load_fold(st);
-        if (goes_on && re->phase == EXEC_LIVE) step_run(st);
-    }
-}
-
-bool exec_turn(struct worker *w, struct run_exec *re) {
-    struct step st = {.e = w->e, .re = re, .a = w->scratch};
-    arena_reset(w->scratch);
-    if (exec_leaves(re) || exec_dozes_on(re)) return true;
-    if (re->phase == EXEC_NEW) create_turn(&st);
-    else turn_run(&st);
-    return st.re != NULL;
 }

@@ -11,12 +11,24 @@
 #include "base/mem.h"
 #include "codec/ident.h"
 #include "codec/json.h"
+#include "engine/bounds.h"
+#include "engine/children.h"
+#include "engine/command.h"
+#include "engine/control.h"
+#include "engine/fork_wait.h"
+#include "engine/outcome.h"
+#include "engine/peers.h"
+#include "engine/replay.h"
+#include "engine/step.h"
+#include "engine/wfcache.h"
 
 #include <stdio.h>
 
-#define FORK_ARENA_MAX    (32u * 1024 * 1024)
-#define FORK_SLICE_EVENTS 2048          /* inherited events per commit */
-#define FORK_SLICE_BYTES  (256u * 1024) /* about, of their payloads: others wait for one slice */
+#define FORK_RETRY_AFTER_S      1     /* ERR-9 */
+#define ENGINE_PURGE_EVENTS_MAX 4096u /* per slice of an abandoned fork */
+#define FORK_ARENA_MAX          (32u * 1024 * 1024)
+#define FORK_SLICE_EVENTS       2048          /* inherited events per commit */
+#define FORK_SLICE_BYTES        (256u * 1024) /* about, of payloads per slice: others wait for one */
 
 struct fork_job {
     struct arena *a, *page; /* texts of the job; one page of events */

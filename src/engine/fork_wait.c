@@ -5,10 +5,14 @@
  * does not ask anybody whose answer its source has: the recorded events of the answer are told
  * again.
  */
+#include "engine/fork_wait.h"
+
 #include "base/log.h"
 #include "codec/json.h"
 #include "domain/interrupt.h"
 #include "engine/fork.h"
+#include "engine/suspend.h"
+#include "engine/timers.h"
 
 #define GROUP_EVENTS_MAX 4u /* events that one commit tells of one question, or one answer */
 

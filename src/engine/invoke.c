@@ -6,12 +6,16 @@
  * answer never came.  Success is final: it is never asked for again.
  * A request under way belongs to the engine (e->calls), so that the run may be reloaded meanwhile.
  */
-#include "codec/json.h"
-#include "domain/invocation.h"
-#include "engine/fork.h"
+#include "engine/invoke.h"
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "codec/json.h"
+#include "domain/invocation.h"
+#include "engine/answer.h"
+#include "engine/outcome.h"
+#include "engine/replay.h"
+#include "engine/timers.h"
 
 #define INVOKE_TTL_MS       (INT64_C(14) * 86400 * 1000) /* IDEM-18 */
 #define INVOKE_REQUEST_MAX  (8u * 1024 * 1024)

@@ -2,14 +2,26 @@
  * load.c: runs that are not in memory: look up, lease, fold (STORE-30 to STORE-39, EVT-32, VER-3).
  * A log that breaks an invariant parks its run; the others go on.
  */
+#include "engine/load.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "engine/children.h"
+#include "engine/command.h"
 #include "engine/fork.h"
+#include "engine/invoke.h"
+#include "engine/peers.h"
+#include "engine/replay.h"
+#include "engine/resolve.h"
+#include "engine/step.h"
+#include "engine/timers.h"
+#include "engine/wfcache.h"
 
 #include <stdio.h>
 
-#define LOAD_REASON_MAX 200
+#define ENGINE_CORRUPT_TRIES 3u /* replans against our own tables before a run is parked */
+#define LOAD_REASON_MAX      200
 
 /* --- look up --- */
 

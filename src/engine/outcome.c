@@ -1,15 +1,20 @@
 /*
  * outcome.c: how nodes and runs end (EVT-22, EVT-25, EVT-30, EVT-40, WF-8, WF-15, WF-23).
  */
-#include "codec/json.h"
-#include "engine/internal.h"
+#include "engine/outcome.h"
 
-#define REFUSED_CODE    "event_payload_invalid" /* EVT-12 */
-#define REFUSED_MESSAGE "the result does not fit the event that would tell it"
+#include "codec/json.h"
+#include "engine/bounds.h"
+#include "engine/timers.h"
+
+#define ENGINE_RETRY_DELAY_MS  250                     /* WF-24 */
+#define ENGINE_RETRY_DELAY_MAX 30000                   /* WF-24 */
+#define REFUSED_CODE           "event_payload_invalid" /* EVT-12 */
+#define REFUSED_MESSAGE        "the result does not fit the event that would tell it"
 #define CUT_MESSAGE                                                                                \
     "the message was left out: the values of the run take all of run-state-bytes-max"
 
-int64_t run_duration_ms(const struct step *st) {
+static int64_t run_duration_ms(const struct step *st) {
     int64_t from_ms = st->s->started_ms > 0 ? st->s->started_ms : st->s->meta.created_ms;
     return st->now_ms > from_ms ? st->now_ms - from_ms : 0;
 }
@@ -44,6 +49,52 @@ void node_end_failed(struct step *st, int node, const struct failure *f) {
     }
     if (seq == EMIT_REFUSED) plan_fail(st->p, WOPR_E_INTERNAL, "a node cannot be failed");
     if (seq >= 0) st->re->fail_seq = seq;
+}
+
+/* NODE-18.  Sorted; nothing of these gets better by trying again. */
+static const char *const FINAL_CODES[] = {
+    "capability_not_provided",  "channel_access_denied",    "child_cancelled",
+    "conformance_test_failure", "event_payload_invalid",    "input_unresolved",
+    "loopback_limit_exceeded",  "recursion_limit_exceeded", "subworkflow_depth_exceeded",
+    "unknown_child_workflow",   "unsupported_node_type",    "validation_error",
+    "version_out_of_range",
+};
+
+static bool code_is_final(struct str code) {
+    for (size_t i = 0; i < sizeof FINAL_CODES / sizeof FINAL_CODES[0]; i++)
+        if (str_eqc(code, FINAL_CODES[i])) return true;
+    return false;
+}
+
+static int64_t retry_delay_ms(const struct wf_node *def, int attempt) { /* WF-24; attempt >= 1 */
+    if (def->retry_delay_ms >= 0) return def->retry_delay_ms;
+    if (attempt > 7) return ENGINE_RETRY_DELAY_MAX; /* 250 * 2^7 is past it */
+    int64_t ms = (int64_t)ENGINE_RETRY_DELAY_MS << (attempt - 1);
+    return ms < ENGINE_RETRY_DELAY_MAX ? ms : ENGINE_RETRY_DELAY_MAX;
+}
+
+void attempt_failed(struct step *st, int node, const struct failure *f) {
+    const struct wf_node *def = &st->s->wf->nodes[node];
+    const struct node_state *ns = &st->s->nodes[node];
+    int next = ns->attempt + 1;
+    bool again = f->retryable && !code_is_final(f->code) && next > 0 &&
+                 (uint32_t)ns->attempt < def->max_retries;
+    if (!again) {
+        node_end_failed(st, node, f);
+        return;
+    }
+    struct arena *a = st->p->arena;
+    int64_t delay_ms = retry_delay_ms(def, next);
+    struct str code = f->code.n > 0 ? f->code : STR("node_failed");
+    struct str error = err_json(a, code, f->message, f->details, 1);
+    step_timer_clear(st, TIMER_NODE_WAIT, node);
+    step_timer_clear(st, TIMER_NODE_TIMEOUT, node);
+    int64_t seq = step_emit(st, EV_NODE_RETRIED, node, -1,
+                            pay_node_retried(a, def->id, next, delay_ms, error));
+    if (seq == EMIT_REFUSED) node_end_failed(st, node, f);
+    if (seq < 0) return;
+    step_now(st); /* the delay counts from the event */
+    step_timer_set(st, TIMER_RETRY, node, delay_ms);
 }
 
 /* --- ends of runs --- */

@@ -1,12 +1,11 @@
 /*
- * queue.c: who has the next turn, and whose state stays in memory.  Tenants take turns, so that
- * nobody waits behind the ready runs of somebody else: each has a list of its own, and the tenants
- * that have something in it stand in a ring.  Runs that only wait stand in the order of their last
- * turn; the first of them lose their states when states take more than they may.
+ * queue.c: who has the next turn.  Tenants take turns, so that no run waits behind all the ready
+ * runs of another tenant: each tenant has a list of its own, and those with something in it form a
+ * ring.
  */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "engine/internal.h"
+#include "engine/exec.h"
 
 /* --- tenants --- */
 
@@ -128,7 +127,7 @@ void queue_put_locked(struct run_exec *re, enum queue q) {
     e->ready_nr++;
 }
 
-/* Creations and runs by turns: neither waits for more than its own queue twice over. */
+/* Alternate between new and existing runs, so neither queue can starve the other. */
 struct run_exec *queue_take_locked(struct engine *e) {
     bool none = list_empty(&e->turns[QUEUE_RUNS]);
     enum queue q =
@@ -140,6 +139,68 @@ struct run_exec *queue_take_locked(struct engine *e) {
     e->fresh_last = q == QUEUE_FRESH;
     e->ready_nr--;
     return re;
+}
+
+static void queue_push_locked(struct run_exec *re) {
+    queue_put_locked(re, QUEUE_RUNS);
+    if (re->e->idle_nr > 0) pthread_cond_signal(&re->e->work);
+}
+
+/* Signal after unlocking: a woken worker would block on the mutex at once. */
+void workers_signal(struct engine *e, size_t n, size_t idle) {
+    for (size_t i = 0; i < n && i < idle; i++) pthread_cond_signal(&e->work);
+}
+
+void exec_wake_locked(struct run_exec *re) {
+    if (re->queued || re->waits_slot) return;
+    if (re->running || re->inflight) re->again = true; /* G2 */
+    else queue_push_locked(re);
+}
+
+void exec_wake(struct run_exec *re) {
+    pthread_mutex_lock(&re->e->mu);
+    exec_wake_locked(re);
+    pthread_mutex_unlock(&re->e->mu);
+}
+
+/* --- commits in flight --- */
+
+void exec_launch(struct run_exec *re) {
+    pthread_mutex_lock(&re->e->mu);
+    ASSERT(!re->inflight); /* G1 */
+    re->inflight = true;
+    re->e->inflight_nr++;
+    pthread_mutex_unlock(&re->e->mu);
+}
+
+void exec_launch_undo(struct run_exec *re) {
+    pthread_mutex_lock(&re->e->mu);
+    re->inflight = false;
+    re->e->inflight_nr--;
+    pthread_mutex_unlock(&re->e->mu);
+}
+
+void execs_landed(void *engine, const struct journal_landed *v, size_t n) {
+    struct engine *e = engine;
+    pthread_mutex_lock(&e->mu);
+    for (size_t i = 0; i < n; i++) {
+        struct run_exec *re = v[i].ctx;
+        re->flight_rc = v[i].rc;
+        re->inflight = false;
+        if (re->running) re->again = true;
+        else queue_put_locked(re, QUEUE_RUNS);
+    }
+    size_t idle = e->idle_nr;
+    pthread_mutex_unlock(&e->mu);
+    workers_signal(e, n, idle);
+    pthread_mutex_lock(&e->mu); /* last: from here on engine_halt may go on, and all of e go away */
+    e->inflight_nr -= n;
+    pthread_cond_broadcast(&e->calm);
+    pthread_mutex_unlock(&e->mu);
+}
+
+void exec_landed(struct run_exec *re, int rc) {
+    execs_landed(re->e, &(struct journal_landed){.ctx = re, .rc = rc}, 1);
 }
 
 /* --- forks: few of a tenant copy at a time, the others wait in order --- */
@@ -190,96 +251,4 @@ void fork_slots_open_locked(struct engine *e) {
         struct tenant *t = value;
         while (!list_empty(&t->forks)) fork_next_locked(t);
     }
-}
-
-/* --- states in memory --- */
-
-size_t exec_bytes(const struct run_exec *re) {
-    const struct run_state *s = re->state;
-    size_t nodes = s ? s->wf->nodes_nr : 0;
-    if (!s) return 0;
-    return s->bytes + arena_used(s->arena) +
-           nodes * (sizeof *s->nodes + sizeof *s->edges + 4 * sizeof(int));
-}
-
-/* The oldest are asked to go; each says so in a turn of its own. */
-static void evict_locked(struct engine *e) {
-    size_t max = e->cfg.bounds.state_bytes_max, target = max - max / 8;
-    while (e->state_bytes > target + e->leaving_bytes && !list_empty(&e->resting)) {
-        struct run_exec *re = LIST_ENTRY(list_pop(&e->resting), struct run_exec, rest);
-        re->leaves = true;
-        e->leaving_bytes += re->bytes;
-        exec_wake_locked(re);
-    }
-}
-
-/* After a turn: what the run takes now, and whether it only waits. */
-void exec_rests_locked(struct run_exec *re, size_t bytes) {
-    struct engine *e = re->e;
-    e->state_bytes = e->state_bytes - re->bytes + bytes;
-    re->bytes = bytes;
-    bool rests = !re->inflight && !re->queued && bytes > 0 && !re->stays;
-    if (rests) list_add_tail(&e->resting, &re->rest);
-    evict_locked(e);
-}
-
-static bool timers_far(const struct run_exec *re, int64_t now_ms, int64_t *next_ms) {
-    *next_ms = INT64_MAX;
-    for (const struct list *l = re->timers.next; l != &re->timers; l = l->next) {
-        const struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
-        if (!t->durable && t->kind != TIMER_RUN_TIMEOUT) return false;
-        if (!t->stopped && t->fire_at_ms < *next_ms) *next_ms = t->fire_at_ms;
-    }
-    return *next_ms - now_ms >= ENGINE_DOZE_MS_MIN;
-}
-
-/* All of it can be read again, and nothing but a timer, a command or another run will need it. */
-static bool may_doze(const struct run_exec *re) {
-    const struct run_state *s = re->state;
-    bool busy = re->has_mail || re->wanted || re->suspect || re->has_answers || re->child_news ||
-                re->fired_nr > 0 || re->cascade_ms != 0 || re->take_over ||
-                s->status == RUN_PENDING;
-    if (busy || re->replay || invoke_waits(re, -1) || !list_empty(&re->children) ||
-        !list_empty(&re->stops))
-        return false;
-    for (size_t i = 0; i < s->wf->nodes_nr; i++)
-        if ((re->clear && re->clear[i].n > 0) || (re->skips && re->skips[i] > 0)) return false;
-    return true;
-}
-
-static bool doze(struct run_exec *re) {
-    int64_t next_ms;
-    if (!may_doze(re) || !timers_far(re, clock_wall_ms(), &next_ms)) return false;
-    exec_forget_state(re);
-    re->phase = EXEC_LOADING;
-    re->dozes = true;
-    re->e->dozed++;
-    return next_ms == INT64_MAX || timer_arm(re, TIMER_DOZE, -1, next_ms, false) == 0;
-}
-
-bool exec_leaves(struct run_exec *re) {
-    struct engine *e = re->e;
-    pthread_mutex_lock(&e->mu);
-    bool asked = re->leaves;
-    re->leaves = false;
-    if (asked) e->leaving_bytes -= re->bytes;
-    pthread_mutex_unlock(&e->mu);
-    if (!asked || re->phase != EXEC_LIVE) return false;
-    re->stays = !doze(re);
-    if (re->stays && re->dozes) { /* no memory for the timer that would wake it */
-        re->dozes = false;
-        return false;
-    }
-    return !re->stays;
-}
-
-bool exec_dozes_on(struct run_exec *re) {
-    struct exec_timer *t = timer_find(re, TIMER_DOZE, -1);
-    /* Suspect or not: the load looks whose the run is. */
-    bool wanted = re->has_mail || re->wanted || re->child_news || re->has_answers;
-    if (!re->dozes) return false;
-    if (!wanted && t && !timer_take_fired(re, t)) return true;
-    re->dozes = false;
-    timer_drop(re, TIMER_DOZE, -1);
-    return false;
 }

@@ -7,12 +7,18 @@
  * events in the replay's own log, so a reload finds it by folding.  Where the source's log ends (it
  * was still running) or is gone, the run goes on by itself, by the wall clock.
  */
+#include "engine/replay.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "codec/json.h"
 #include "domain/compare.h"
+#include "engine/attempt.h"
 #include "engine/fork.h"
+#include "engine/fork_wait.h"
+#include "engine/invoke.h"
+#include "engine/timers.h"
 
 #define REPLAY_PAGE_EVENTS   64u
 #define REPLAY_PAGE_BYTES    (256u * 1024)

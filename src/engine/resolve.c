@@ -3,9 +3,14 @@
  * looked at one by one between its steps, and the answer is in the plan that makes it true: of
  * several resolves, cancels and timeouts one wins (INT-18).
  */
+#include "engine/resolve.h"
+
 #include "codec/json.h"
 #include "domain/interrupt.h"
-#include "engine/fork.h"
+#include "engine/bounds.h"
+#include "engine/command.h"
+#include "engine/fork_wait.h"
+#include "engine/timers.h"
 
 static void refuse(struct step *st, struct engine_cmd *cmd, int rc, const char *why) {
     cmd->result.rc = wopr_error_set(&cmd->result.err, rc, "%s", why);

@@ -3,39 +3,25 @@
  * send one plan. The state runs ahead of the log only while its plan is in flight; when that plan
  * is refused the state is thrown away and folded again.
  */
+#include "engine/step.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "codec/json.h"
+#include "engine/attempt.h"
+#include "engine/bounds.h"
+#include "engine/cascade.h"
+#include "engine/children.h"
+#include "engine/command.h"
+#include "engine/control.h"
 #include "engine/fork.h"
+#include "engine/invoke.h"
+#include "engine/outcome.h"
+#include "engine/replay.h"
+#include "engine/suspend.h"
+#include "engine/timers.h"
 
 #define STEP_PLAN_TEXT_MAX (16u * 1024 * 1024)
-
-void step_now(struct step *st) {
-    int64_t now_ms = st->re->replay ? replay_now_ms(st) : clock_wall_ms();
-    if (st->floor_ms > now_ms) now_ms = st->floor_ms;
-    if (st->s && st->s->last_ts_ms > now_ms) now_ms = st->s->last_ts_ms;
-    st->now_ms = now_ms;
-}
-
-bool step_lost(const struct step *st) { return st->p->failed != 0; }
-
-int64_t step_emit(struct step *st, enum ev_kind kind, int node, int64_t cause, struct str payload) {
-    struct plan *p = st->p;
-    struct str id = node >= 0 ? st->s->wf->nodes[node].id : STR_NONE;
-    if (st->re->replay) replay_before(st, kind, payload);
-    if (p->failed != 0) return EMIT_BROKEN;
-    int64_t seq = plan_event(p, st->e->rules, st->s, kind, id, cause, st->now_ms, payload);
-    if (seq >= 0 && st->re->replay) replay_after(st, seq, node);
-    if (seq >= 0) return seq;
-    /* Refused before it touched the state, so the rest of the plan stands (EVT-12). */
-    bool whole = st->s->next_seq == p->base_seq + (int64_t)p->events_nr;
-    if (whole && (p->failed == WOPR_E_PAYLOAD_INVALID || p->failed == WOPR_E_TOO_BIG)) {
-        p->failed = 0;
-        wopr_error_clear(&p->error);
-        return EMIT_REFUSED;
-    }
-    return EMIT_BROKEN;
-}
 
 /* --- beginning --- */
 
@@ -83,19 +69,6 @@ static void begin_run(struct step *st) {
 
 /* --- bounds --- */
 
-/* Time to send what there is: enough of it, or someone waits to be heard (RUN-25). */
-bool step_full(const struct step *st) {
-    uint64_t ms_max = st->first ? ENGINE_CREATE_MS_MAX : ENGINE_STEP_MS_MAX;
-    return st->re->has_mail || st->re->wanted || st->p->events_nr >= ENGINE_STEP_EVENTS_MAX ||
-           arena_used(st->p->arena) >= ENGINE_STEP_BYTES_MAX ||
-           (st->p->events_nr > 0 && clock_mono_ms() - st->began_ms >= ms_max);
-}
-
-bool step_moves(const struct step *st) {
-    return !step_lost(st) && st->s->status != RUN_PENDING && st->s->status != RUN_PAUSED &&
-           !run_status_final(st->s->status);
-}
-
 /* Milliseconds of running time left (WF-23), INT64_MAX without a limit. */
 static int64_t run_time_left_ms(const struct step *st) {
     const struct run_state *s = st->s;
@@ -108,17 +81,6 @@ static int64_t run_time_left_ms(const struct step *st) {
 }
 
 /* --- timers that have fired --- */
-
-static struct exec_timer *first_fired(struct run_exec *re) {
-    struct exec_timer *first = NULL;
-    pthread_mutex_lock(&re->e->mu);
-    for (struct list *l = re->timers.next; re->fired_nr > 0 && l != &re->timers; l = l->next) {
-        struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
-        if (t->fired && (!first || t->fire_at_ms < first->fire_at_ms)) first = t;
-    }
-    pthread_mutex_unlock(&re->e->mu);
-    return first;
-}
 
 static void stalled(struct step *st) {
     const struct run_state *s = st->s;
@@ -141,14 +103,6 @@ static void stalled(struct step *st) {
     buf_fini(&b);
     st->re->stalled = true;
     log_warn("a running run has nothing to wait for", "run", st->re->run_id);
-}
-
-void attempt_timed_out(struct step *st, int node) {
-    children_timed_out(st, node);
-    struct failure f = {.code = STR("node_timeout"),
-                        .message = STR("the node did not finish within its timeoutMs"),
-                        .retryable = true}; /* WF-24 */
-    if (st->s->nodes[node].status == NODE_RUNNING) attempt_failed(st, node, &f);
 }
 
 static void timer_fired(struct step *st, struct exec_timer *t) {
@@ -181,7 +135,7 @@ static void timer_fired(struct step *st, struct exec_timer *t) {
 static void timers_due(struct step *st) {
     struct exec_timer *t;
     if (replay_holds_timers(st)) return;
-    while (step_moves(st) && !step_full(st) && (t = first_fired(st->re)) != NULL) {
+    while (step_moves(st) && !step_full(st) && (t = timer_first_fired(st->re)) != NULL) {
         if (t->fire_at_ms > st->floor_ms) st->floor_ms = t->fire_at_ms;
         step_now(st);
         if (run_time_left_ms(st) <= 0) return; /* the run's end comes first */
@@ -268,7 +222,7 @@ static bool act(struct step *st) {
     if (act_once(st)) return true;
     if (!step_moves(st)) return false;
     if (replay_force(st)) return true;
-    if (replay_holds_timers(st) || !first_fired(st->re)) return false;
+    if (replay_holds_timers(st) || !timer_first_fired(st->re)) return false;
     timers_due(st); /* what came due while the source led */
     return true;
 }

@@ -1,9 +1,13 @@
 /*
  * suspend.c: a node asks and waits (EVT-26), or waited too long (EVT-29).  INT-1 to INT-10.
  */
+#include "engine/suspend.h"
+
 #include "codec/json.h"
 #include "domain/interrupt.h"
-#include "engine/fork.h"
+#include "engine/fork_wait.h"
+#include "engine/outcome.h"
+#include "engine/timers.h"
 
 #define SUSPEND_PAYLOAD_MAX EVENT_PAYLOAD_MAX
 

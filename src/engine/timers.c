@@ -1,15 +1,13 @@
 /*
  * timers.c: deadlines of runs.  A durable timer is a row with a wall-clock time and, while its exec
  * is in memory, an entry of one heap ordered by the monotonic clock, so that a clock set back or
- * forth moves nothing that is already waiting.  One thread looks at the heap and sleeps until its
- * first deadline.
+ * forth moves nothing that is already waiting.  The timer thread (upkeep.c)
+ * looks at the heap and sleeps until its first deadline.
  */
+#include "engine/timers.h"
+
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/thread.h"
-#include "engine/internal.h"
-
-#include <time.h>
 
 /* b may be negative: a replay sets deadlines that are over by the time of its source. */
 static int64_t clamp_add(int64_t a, int64_t b) {
@@ -110,6 +108,28 @@ bool timer_take_fired(struct run_exec *re, struct exec_timer *t) {
     return fired;
 }
 
+struct exec_timer *timer_first_fired(struct run_exec *re) {
+    struct exec_timer *first = NULL;
+    pthread_mutex_lock(&re->e->mu);
+    for (struct list *l = re->timers.next; re->fired_nr > 0 && l != &re->timers; l = l->next) {
+        struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
+        if (t->fired && (!first || t->fire_at_ms < first->fire_at_ms)) first = t;
+    }
+    pthread_mutex_unlock(&re->e->mu);
+    return first;
+}
+
+void timers_fire_due_locked(struct engine *e, uint64_t now_ms) {
+    struct heap_node *n;
+    while ((n = heap_min(&e->timers)) != NULL && n->key <= (int64_t)now_ms) {
+        (void)heap_pop(&e->timers);
+        struct exec_timer *t = LIST_ENTRY(n, struct exec_timer, heap);
+        t->fired = true;
+        t->re->fired_nr++;
+        exec_wake_locked(t->re);
+    }
+}
+
 /* --- with the row in the plan --- */
 
 static struct str timer_node_id(const struct step *st, int node) {
@@ -169,43 +189,4 @@ void step_timers_clear(struct step *st) {
             plan_timer_clear(st->p, (enum timer_kind)t->kind, timer_node_id(st, t->node));
         timer_free(t);
     }
-}
-
-/* --- the thread --- */
-
-static void fire_due_locked(struct engine *e, uint64_t now_ms) {
-    struct heap_node *n;
-    while ((n = heap_min(&e->timers)) != NULL && n->key <= (int64_t)now_ms) {
-        (void)heap_pop(&e->timers);
-        struct exec_timer *t = LIST_ENTRY(n, struct exec_timer, heap);
-        t->fired = true;
-        t->re->fired_nr++;
-        exec_wake_locked(t->re);
-    }
-}
-
-/* The condition variable runs on the monotonic clock; ms is a reading of clock_mono_ms(). */
-static void wait_until_locked(struct engine *e, uint64_t ms) {
-    struct timespec at = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
-    (void)pthread_cond_timedwait(&e->tick, &e->mu, &at);
-}
-
-void *timer_main(void *arg) {
-    thread_name("wopr-timer");
-    struct engine *e = arg;
-    struct upkeep u = {.purge_ms = e->started_ms + ENGINE_PURGE_MS};
-    pthread_mutex_lock(&e->mu);
-    while (!e->stopping) {
-        uint64_t now_ms = clock_mono_ms();
-        e->kicked = false;
-        fire_due_locked(e, now_ms);
-        pthread_mutex_unlock(&e->mu);
-        uint64_t next_ms = upkeep_run(e, &u, now_ms);
-        pthread_mutex_lock(&e->mu);
-        struct heap_node *n = heap_min(&e->timers);
-        if (n && n->key < (int64_t)next_ms) next_ms = (uint64_t)n->key;
-        if (!e->stopping && !e->kicked && next_ms > clock_mono_ms()) wait_until_locked(e, next_ms);
-    }
-    pthread_mutex_unlock(&e->mu);
-    return NULL;
 }

@@ -3,10 +3,28 @@
  * recovery sweep (STORE-35), purging (STORE-43, STORE-44).  It never waits: writes go to the
  * committer.
  */
+#include "engine/upkeep.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "engine/fork.h"
+#include "engine/peers.h"
+#include "engine/timers.h"
+
+#include <time.h>
+
+#define ENGINE_SWEEP_PAGE      256u
+#define ENGINE_SWEEP_PAGES_MAX 4096u
+#define ENGINE_DEADLINES_MAX   10000u /* waiting runs taken up by one look */
+#define ENGINE_PURGE_AGAIN_MS  20     /* a slice was full: commits come first, then the next one */
+#define ENGINE_PURGE_MAX       UINT32_MAX /* the store bounds a slice by rows and time */
+
+struct upkeep { /* the timer thread's own */
+    uint64_t beat_ms, sweep_ms, purge_ms;
+    int64_t sweep_from;
+};
 
 /* --- writes on the committer --- */
 
@@ -130,28 +148,6 @@ static bool sweep_wants(struct engine *e, const struct run_origin *o) {
     return going && sweep_takes(e, h);
 }
 
-/* Seen by the number while no worker knows it; false when the tables are full. */
-bool sweep_add(struct engine *e, int64_t run_no, struct str tenant, const struct run_head *h) {
-    struct run_exec *re = exec_new(e, h->run_id);
-    if (!re) return true;
-    re->phase = EXEC_LOOKUP;
-    re->run_no = run_no;
-    re->swept = true;
-    struct str key = str_n((const char *)&re->run_no, sizeof re->run_no);
-    pthread_mutex_lock(&e->mu);
-    bool room = e->active_nr < e->cfg.runs_active_max && !e->stopping;
-    bool known = map_get(e->by_id, h->run_id) != NULL;
-    bool added = room && !known && exec_register_locked(e, re, tenant) == 0;
-    if (added && map_put(e->by_no, key, re, NULL) != 0) {
-        exec_unregister_locked(re);
-        added = false;
-    }
-    if (added) exec_wake_locked(re);
-    pthread_mutex_unlock(&e->mu);
-    if (!added) exec_free(re);
-    return room || known;
-}
-
 static bool in_memory(struct engine *e, int64_t run_no) {
     pthread_mutex_lock(&e->mu);
     bool known = map_get(e->by_no, str_n((const char *)&run_no, sizeof run_no)) != NULL;
@@ -185,7 +181,7 @@ static bool sweep_parents(struct engine *e, struct arena *a, struct arena *row) 
             after = page.v[i];
             if (in_memory(e, after)) continue;
             if (!row_read(e, after, row, &o)) continue;
-            if (sweep_takes(e, &o.head)) room = sweep_add(e, after, o.meta.tenant, &o.head);
+            if (sweep_takes(e, &o.head)) room = exec_add(e, after, o.meta.tenant, &o.head);
         }
     }
     return room;
@@ -222,7 +218,7 @@ static void sweep(struct engine *e, int64_t *from) {
             if (!row_read(e, after, row, &o)) continue;
             if (!sweep_wants(e, &o)) continue;
             if (tenant_full(e, o.meta.tenant)) room = ++skips < ENGINE_SWEEP_SKIPS_MAX;
-            else room = sweep_add(e, after, o.meta.tenant, &o.head);
+            else room = exec_add(e, after, o.meta.tenant, &o.head);
         }
     }
     if (a && row && room) room = sweep_parents(e, a, row);
@@ -249,7 +245,7 @@ static void sweep_deadlines(struct engine *e) {
         struct run_origin o;
         if (in_memory(e, page.v[i])) continue;
         if (!row_read(e, page.v[i], row, &o)) continue;
-        if (sweep_takes(e, &o.head)) (void)sweep_add(e, page.v[i], o.meta.tenant, &o.head);
+        if (sweep_takes(e, &o.head)) (void)exec_add(e, page.v[i], o.meta.tenant, &o.head);
     }
     arena_free(a);
     arena_free(row);
@@ -301,7 +297,7 @@ static bool beat_due(struct engine *e, const struct upkeep *u, uint64_t now_ms) 
     return late || now_ms >= u->beat_ms;
 }
 
-uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms) {
+static uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms) {
     if (beat_due(e, u, now_ms)) {
         beat(e, now_ms);
         u->beat_ms = now_ms + (uint64_t)e->cfg.heartbeat_ms;
@@ -316,4 +312,32 @@ uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms) {
     uint64_t next = u->beat_ms;
     if (u->sweep_ms < next) next = u->sweep_ms;
     return u->purge_ms < next ? u->purge_ms : next;
+}
+
+/* --- the thread --- */
+
+/* The condition variable runs on the monotonic clock; ms is a reading of clock_mono_ms(). */
+static void wait_until_locked(struct engine *e, uint64_t ms) {
+    struct timespec at = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+    (void)pthread_cond_timedwait(&e->tick, &e->mu, &at);
+}
+
+void *timer_main(void *arg) {
+    thread_name("wopr-timer");
+    struct engine *e = arg;
+    struct upkeep u = {.purge_ms = e->started_ms + ENGINE_PURGE_MS};
+    pthread_mutex_lock(&e->mu);
+    while (!e->stopping) {
+        uint64_t now_ms = clock_mono_ms();
+        e->kicked = false;
+        timers_fire_due_locked(e, now_ms);
+        pthread_mutex_unlock(&e->mu);
+        uint64_t next_ms = upkeep_run(e, &u, now_ms);
+        pthread_mutex_lock(&e->mu);
+        struct heap_node *n = heap_min(&e->timers);
+        if (n && n->key < (int64_t)next_ms) next_ms = (uint64_t)n->key;
+        if (!e->stopping && !e->kicked && next_ms > clock_mono_ms()) wait_until_locked(e, next_ms);
+    }
+    pthread_mutex_unlock(&e->mu);
+    return NULL;
 }

@@ -2,10 +2,12 @@
  * wfcache.c: compiled workflows by hash.  The store row decides what an id means; the hash decides
  * what the text means, so an entry never grows stale.
  */
-#include "base/mem.h"
-#include "engine/internal.h"
+#include "engine/wfcache.h"
 
-#define WFCACHE_ARENA_MAX (64u * 1024 * 1024)
+#include "base/mem.h"
+
+#define ENGINE_WF_CACHE_MAX 1024u
+#define WFCACHE_ARENA_MAX   (64u * 1024 * 1024)
 
 static struct str hash_key(const struct sha256 *h) {
     return str_n((const char *)h->b, sizeof h->b);

@@ -1,4 +1,5 @@
 /* test_bounds.c: how large one run may become, by its nodes and by people (bounds.c). */
+#include "engine/bounds.h"
 #include "engine_world.h"
 
 #include "codec/json.h"

@@ -1,5 +1,6 @@
 /* test_fair.c: tenants take turns, have shares, and runs that only wait give up their states
  * (queue.c). */
+#include "engine/upkeep.h"
 #include "engine_world.h"
 
 #include "base/clock.h"

@@ -1,5 +1,6 @@
 /* test_recovery.c: what a killed, stopped, fenced or failing host leaves behind (EVT-32,
  * STORE-30..40). */
+#include "engine/upkeep.h"
 #include "engine_world.h"
 
 #include "base/clock.h"
