@@ -93,10 +93,13 @@ MUST_CHECK int store_fork_hidden(struct store *s, int64_t after, int64_t *run_no
                                  struct wopr_error *err);
 MUST_CHECK int store_fork_remove(struct store *s, int64_t run_no, int64_t epoch, unsigned max,
                                  bool *gone, struct wopr_error *err);
-MUST_CHECK int
-store_checkpoint(struct store *s,
-                 struct wopr_error *err); /* passive WAL checkpoint; at once 0 while the WAL is
-                                             short, so it may follow every batch */
+/* Moving the WAL into the database.  It is due when the WAL is long enough to be worth the syncs.
+ * _beside copies while others write, on a connection of its own: one thread at a time, which
+ * blocks for as long as that takes.  What was written meanwhile is left; store_checkpoint copies
+ * that on the writer's connection, and the WAL begins anew (it does nothing when none is due). */
+bool store_checkpoint_due(const struct store *s);
+MUST_CHECK int store_checkpoint_beside(struct store *s, struct wopr_error *err);
+MUST_CHECK int store_checkpoint(struct store *s, struct wopr_error *err);
 
 /* ---------------------------------------------------------------- other hosts */
 /* Serving hosts (host_lock) share a file.  Each holds, for as long as its process lives, a lock for

@@ -114,6 +114,7 @@ struct store {
     pthread_key_t reader_key;
     bool has_key;
     atomic_bool poisoned; /* a sync failed: nothing may be trusted until reopened */
+    struct conn *copier;  /* store_checkpoint_beside, whose thread opens it; else NULL */
     atomic_int wal_pages; /* after the last commit */
     struct metric_hist sync_ns, checkpoint_ns;
     atomic_uint_fast64_t checkpoints[CHECKPOINT_NR];
