@@ -3,6 +3,8 @@
  */
 #include "engine/command.h"
 
+#include "engine/job.h"
+
 #define SUBMIT_RETRY_AFTER_S 1 /* ERR-9 */
 
 /* done() comes from a worker, so that engine_submit never calls back into its caller. */
@@ -50,10 +52,7 @@ static void side_done(void *ctx, struct plan *p, int rc) {
     else if (p->idem_hit) response_take(cmd, &p->idem_response);
     plan_unref(p);
     answer_later(e, cmd);
-    pthread_mutex_lock(&e->mu);
-    e->inflight_nr--;
-    pthread_cond_broadcast(&e->calm);
-    pthread_mutex_unlock(&e->mu);
+    inflight_end(e, 1);
 }
 
 static bool response_copy(struct engine_cmd *cmd, struct plan *p) {
@@ -82,17 +81,13 @@ void cmd_settle(struct engine *e, struct engine_cmd *cmd) {
     p->what = PLAN_SIDE;
     pthread_mutex_lock(&e->mu);
     bool go = e->started && !e->broken;
-    if (go) e->inflight_nr++;
+    if (go) inflight_begin_locked(e);
     pthread_mutex_unlock(&e->mu);
     if (go && response_copy(cmd, p) && journal_append(e->journal, p, side_done, cmd) == 0) return;
     plan_unref(p);
     not_kept(cmd, WOPR_E_UNAVAILABLE);
     answer_later(e, cmd);
-    if (!go) return;
-    pthread_mutex_lock(&e->mu);
-    e->inflight_nr--;
-    pthread_cond_broadcast(&e->calm);
-    pthread_mutex_unlock(&e->mu);
+    if (go) inflight_end(e, 1);
 }
 
 void cmd_fail(struct engine *e, struct engine_cmd *cmd, int rc, const char *why) {

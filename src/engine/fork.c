@@ -16,6 +16,7 @@
 #include "engine/command.h"
 #include "engine/control.h"
 #include "engine/fork_wait.h"
+#include "engine/job.h"
 #include "engine/outcome.h"
 #include "engine/peers.h"
 #include "engine/replay.h"
@@ -28,7 +29,7 @@
 #define ENGINE_PURGE_EVENTS_MAX 4096u /* per slice of an abandoned fork */
 #define FORK_ARENA_MAX          (32u * 1024 * 1024)
 #define FORK_SLICE_EVENTS       2048          /* inherited events per commit */
-#define FORK_SLICE_BYTES        (256u * 1024) /* about, of payloads per slice: others wait for one */
+#define FORK_SLICE_BYTES        (256u * 1024) /* about, payloads of a slice: others wait for one */
 
 struct fork_job {
     struct arena *a, *page; /* texts of the job; one page of events */
@@ -118,21 +119,19 @@ int64_t fork_gap_ms(const struct run_exec *re, int64_t now_ms) {
 
 /* --- end of a job --- */
 
-static void hidden_drop(void *ctx, struct store *s) { /* on the committer */
+static void hidden_drop(struct engine *e, struct store *s, void *args) {
+    const int64_t *run_no = args;
     struct wopr_error err;
     bool gone;
-    int64_t *run_no = ctx;
+    (void)e;
     if (store_fork_remove(s, *run_no, 1, ENGINE_PURGE_EVENTS_MAX, &gone, &err) != 0)
         log_warn("an unfinished fork stays until its host ends", "why", err.message);
-    mem_free(run_no);
 }
 
-/* The rest of a long one is the sweep's. */
+/* Removes what was copied so far; what is left of a long fork is the sweep's. */
 static void give_up_copy(struct step *st) {
-    int64_t *run_no = st->re->job->run_no != 0 ? MEM_NEW(int64_t) : NULL;
-    if (!run_no) return;
-    *run_no = st->re->job->run_no;
-    if (journal_side(st->e->journal, hidden_drop, run_no) != 0) mem_free(run_no);
+    int64_t run_no = st->re->job->run_no;
+    if (run_no != 0) (void)job_post(st->e, hidden_drop, &run_no, sizeof run_no);
 }
 
 /* One slice of one run that nobody makes any more; *more is set when there may be others. */

@@ -11,6 +11,7 @@
 #include "engine/command.h"
 #include "engine/fork.h"
 #include "engine/invoke.h"
+#include "engine/job.h"
 #include "engine/peers.h"
 #include "engine/replay.h"
 #include "engine/resolve.h"
@@ -174,47 +175,26 @@ bool load_leased(struct step *st, int rc) {
 /* --- fold --- */
 
 struct parking {
-    struct engine *e;
     int64_t run_no, epoch;
     char reason[LOAD_REASON_MAX];
 };
 
-static void park_now(void *ctx, struct store *s) { /* on the committer */
-    struct parking *k = ctx;
-    struct engine *e = k->e;
+static void park_now(struct engine *e, struct store *s, void *args) {
+    const struct parking *k = args;
     struct wopr_error err;
+    (void)e;
     int rc = store_run_park(s, k->run_no, k->epoch, str_c(k->reason), &err);
     if (rc != 0 && rc != WOPR_E_FENCED) /* fenced: not ours to park */
         log_error("a damaged run could not be parked", "why", err.message);
-    mem_free(k);
-    pthread_mutex_lock(&e->mu);
-    e->inflight_nr--;
-    pthread_cond_broadcast(&e->calm);
-    pthread_mutex_unlock(&e->mu);
 }
 
 static void park(struct step *st, const char *reason) {
-    struct engine *e = st->e;
-    struct parking *k = MEM_NEW(struct parking);
+    struct parking k = {.run_no = st->re->run_no, .epoch = st->re->epoch};
     log_error("a run is parked: its log breaks an invariant; see 'wopr verify'", "run",
               st->re->run_id, "reason", reason);
-    e->parked++;
-    if (k) {
-        k->e = e;
-        k->run_no = st->re->run_no;
-        k->epoch = st->re->epoch;
-        snprintf(k->reason, sizeof k->reason, "%s", reason);
-        pthread_mutex_lock(&e->mu);
-        e->inflight_nr++;
-        pthread_mutex_unlock(&e->mu);
-        if (journal_side(e->journal, park_now, k) != 0) { /* the next start meets it again */
-            mem_free(k);
-            pthread_mutex_lock(&e->mu);
-            e->inflight_nr--;
-            pthread_cond_broadcast(&e->calm);
-            pthread_mutex_unlock(&e->mu);
-        }
-    }
+    st->e->parked++;
+    snprintf(k.reason, sizeof k.reason, "%s", reason);
+    (void)job_post(st->e, park_now, &k, sizeof k); /* else the next start meets it again */
     give_up(st, WOPR_E_CORRUPT, "the log of the run is damaged");
 }
 

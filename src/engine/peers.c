@@ -18,6 +18,7 @@
 #include "base/thread.h"
 #include "engine/children.h"
 #include "engine/invoke.h"
+#include "engine/job.h"
 #include "engine/step.h"
 #include "engine/timers.h"
 
@@ -289,39 +290,25 @@ bool peers_give_landed(struct step *st, int rc) {
     return true;
 }
 
-/* A run of ours that is not in memory. */
-struct direct {
-    struct engine *e;
-    int64_t run_no;
-};
-
-static void direct_done(struct direct *d) {
-    struct engine *e = d->e;
-    mem_free(d);
+static void give_direct_count(struct engine *e, int n) {
     pthread_mutex_lock(&e->mu);
-    e->peers->gives--;
-    e->inflight_nr--;
-    pthread_cond_broadcast(&e->calm);
+    e->peers->gives += (unsigned)n;
     pthread_mutex_unlock(&e->mu);
 }
 
-static void direct_now(void *ctx, struct store *s) {
-    struct direct *d = ctx;
+/* A run of ours that is not in memory. */
+static void give_direct_now(struct engine *e, struct store *s, void *args) {
+    const int64_t *run_no = args;
     struct wopr_error err;
-    int rc = store_lease_give(s, d->run_no, d->e->holder, LEASE_ANY, &err);
-    if (rc == WOPR_E_SYNC_FAILED) engine_break(d->e, "lease");
-    direct_done(d);
+    int rc = store_lease_give(s, *run_no, e->holder, LEASE_ANY, &err);
+    if (rc == WOPR_E_SYNC_FAILED) engine_break(e, "lease");
+    give_direct_count(e, -1);
 }
 
 static void give_direct(struct engine *e, int64_t run_no) {
-    struct direct *d = MEM_NEW(struct direct);
-    if (!d) return; /* asked for again soon */
-    *d = (struct direct){e, run_no};
-    pthread_mutex_lock(&e->mu);
-    e->peers->gives++;
-    e->inflight_nr++;
-    pthread_mutex_unlock(&e->mu);
-    if (journal_side(e->journal, direct_now, d) != 0) direct_done(d);
+    give_direct_count(e, 1);
+    if (!job_post(e, give_direct_now, &run_no, sizeof run_no))
+        give_direct_count(e, -1); /* its host asks again soon */
 }
 
 static void hear_wishes(struct engine *e) {

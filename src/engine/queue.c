@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/exec.h"
+#include "engine/job.h"
 
 /* --- tenants --- */
 
@@ -169,7 +170,7 @@ void exec_launch(struct run_exec *re) {
     pthread_mutex_lock(&re->e->mu);
     ASSERT(!re->inflight); /* G1 */
     re->inflight = true;
-    re->e->inflight_nr++;
+    inflight_begin_locked(re->e);
     pthread_mutex_unlock(&re->e->mu);
 }
 
@@ -193,10 +194,7 @@ void execs_landed(void *engine, const struct journal_landed *v, size_t n) {
     size_t idle = e->idle_nr;
     pthread_mutex_unlock(&e->mu);
     workers_signal(e, n, idle);
-    pthread_mutex_lock(&e->mu); /* last: from here on engine_halt may go on, and all of e go away */
-    e->inflight_nr -= n;
-    pthread_cond_broadcast(&e->calm);
-    pthread_mutex_unlock(&e->mu);
+    inflight_end(e, n); /* last: after it engine_halt may go on and free e */
 }
 
 void exec_landed(struct run_exec *re, int rc) {

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "engine/fork.h"
+#include "engine/job.h"
 #include "engine/peers.h"
 #include "engine/timers.h"
 
@@ -28,41 +29,8 @@ struct upkeep { /* the timer thread's own */
 
 /* --- writes on the committer --- */
 
-struct errand {
-    struct engine *e;
-    void (*run)(struct engine *e, struct store *s, uint64_t asked_ms);
-    uint64_t asked_ms;
-};
-
-static void errand_run(void *ctx, struct store *s) {
-    struct errand *x = ctx;
-    struct engine *e = x->e;
-    x->run(e, s, x->asked_ms);
-    mem_free(x);
-    pthread_mutex_lock(&e->mu);
-    e->inflight_nr--;
-    pthread_cond_broadcast(&e->calm);
-    pthread_mutex_unlock(&e->mu);
-}
-
-static bool errand_send(struct engine *e, void (*run)(struct engine *e, struct store *s, uint64_t),
-                        uint64_t now_ms) {
-    struct errand *x = MEM_NEW(struct errand);
-    if (!x) return false;
-    *x = (struct errand){e, run, now_ms};
-    pthread_mutex_lock(&e->mu);
-    e->inflight_nr++;
-    pthread_mutex_unlock(&e->mu);
-    if (journal_side(e->journal, errand_run, x) == 0) return true;
-    mem_free(x);
-    pthread_mutex_lock(&e->mu);
-    e->inflight_nr--;
-    pthread_cond_broadcast(&e->calm);
-    pthread_mutex_unlock(&e->mu);
-    return false;
-}
-
-static void renew(struct engine *e, struct store *s, uint64_t asked_ms) {
+static void lease_renew(struct engine *e, struct store *s, void *args) {
+    const uint64_t *asked_ms = args; /* monotonic: when the beat was due */
     struct wopr_error err;
     int64_t n;
     int rc = store_lease_renew(s, e->holder, clock_wall_ms() + e->cfg.lease_ttl_ms, &n, &err);
@@ -73,7 +41,7 @@ static void renew(struct engine *e, struct store *s, uint64_t asked_ms) {
     if (rc == 0 && !e->cfg.sole_host && clock_mono_ms() >= e->lease_ok_ms) peers_suspect_locked(e);
     if (rc == 0) { /* surely ours for a heartbeat less than others think */
         int64_t safe_ms = e->cfg.lease_ttl_ms - e->cfg.heartbeat_ms / 2;
-        e->lease_ok_ms = asked_ms + (uint64_t)safe_ms;
+        e->lease_ok_ms = *asked_ms + (uint64_t)safe_ms;
         /* It took too long to be of use (a frozen process), or the next one was due before this one
          * was done: that does not wait its turn. */
         e->beat_late = e->beat_missed || clock_mono_ms() >= e->lease_ok_ms;
@@ -88,10 +56,10 @@ static void renew(struct engine *e, struct store *s, uint64_t asked_ms) {
     if (rc == WOPR_E_SYNC_FAILED) engine_break(e, "lease");
 }
 
-static void purge(struct engine *e, struct store *s, uint64_t asked_ms) {
+static void purge(struct engine *e, struct store *s, void *args) {
     struct wopr_error err;
     int64_t now_ms = clock_wall_ms(), keys = 0, runs = 0;
-    (void)asked_ms;
+    (void)args;
     bool more = false, more_runs = false;
     int rc = store_purge_idempotency(s, now_ms, ENGINE_PURGE_MAX, &keys, &more, &err);
     if (rc == 0 && e->cfg.retention_ms > 0)
@@ -107,25 +75,25 @@ static void purge(struct engine *e, struct store *s, uint64_t asked_ms) {
     pthread_mutex_unlock(&e->mu);
 }
 
-static void release(struct engine *e, struct store *s, uint64_t asked_ms) {
+static void leases_release(struct engine *e, struct store *s, void *args) {
     struct wopr_error err;
-    (void)asked_ms;
+    (void)args;
     if (store_lease_release(s, e->holder, &err) != 0)
         log_warn("the leases could not be given back; they expire", "why", err.message);
 }
 
 /* STORE-36.  Waits for the committer; the log still runs. */
 void upkeep_release(struct engine *e) {
-    if (!errand_send(e, release, 0)) return;
+    if (!job_post(e, leases_release, NULL, 0)) return;
     pthread_mutex_lock(&e->mu);
     while (e->inflight_nr > 0) pthread_cond_wait(&e->calm, &e->mu);
     pthread_mutex_unlock(&e->mu);
 }
 
 /* Dead hosts whose runs all have a new holder, or ended, need not be looked at any more. */
-static void bury(struct engine *e, struct store *s, uint64_t asked_ms) {
+static void holders_forget(struct engine *e, struct store *s, void *args) {
     struct wopr_error err;
-    (void)asked_ms;
+    (void)args;
     for (int64_t no; (no = peers_next_dead(e)) != 0;)
         if (store_holder_bury(s, no, &err) != 0) break;
 }
@@ -224,7 +192,7 @@ static void sweep(struct engine *e, int64_t *from) {
     if (a && row && room) room = sweep_parents(e, a, row);
     arena_free(a);
     arena_free(row);
-    if (whole && !e->cfg.sole_host) (void)errand_send(e, bury, 0);
+    if (whole && !e->cfg.sole_host) (void)job_post(e, holders_forget, NULL, 0);
     bool passed = skips == ENGINE_SWEEP_SKIPS_MAX;
     *from = passed ? after : 0;
     pthread_mutex_lock(&e->mu);
@@ -267,7 +235,7 @@ static void beat(struct engine *e, uint64_t now_ms) {
     e->beat_missed = e->beat_inflight;
     if (send) e->beat_inflight = true;
     pthread_mutex_unlock(&e->mu);
-    if (!send || errand_send(e, renew, now_ms)) return;
+    if (!send || job_post(e, lease_renew, &now_ms, sizeof now_ms)) return;
     pthread_mutex_lock(&e->mu);
     e->beat_inflight = false;
     pthread_mutex_unlock(&e->mu);
@@ -283,7 +251,7 @@ static void tidy(struct engine *e, struct upkeep *u, uint64_t now_ms) {
     if (send) e->purge_inflight = true;
     pthread_mutex_unlock(&e->mu);
     if (now_ms >= u->purge_ms) u->purge_ms = now_ms + ENGINE_PURGE_MS;
-    if (!send || errand_send(e, purge, now_ms)) return;
+    if (!send || job_post(e, purge, NULL, 0)) return;
     pthread_mutex_lock(&e->mu);
     e->purge_inflight = false;
     pthread_mutex_unlock(&e->mu);
