@@ -115,24 +115,6 @@ void kin_tell(struct step *st, enum engine_op op, struct str run_id, const char 
     tell(st, op, run_id, reason, STR_NONE);
 }
 
-bool kin_transient(int rc) {
-    switch (rc) {
-    case WOPR_E_UNAVAILABLE:
-    case WOPR_E_NO_MEMORY:
-    case WOPR_E_DISK_FULL:
-    case WOPR_E_IO:
-    case WOPR_E_BUSY:
-    case WOPR_E_LOCKED:
-    case WOPR_E_CLOSED:
-    case WOPR_E_STALE:
-    case WOPR_E_FENCED:
-    case WOPR_E_SYNC_FAILED:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* --- upwards --- */
 
 /* What a parent shows, waits for or ends with. */

@@ -24,7 +24,6 @@ void kin_call_send(struct kin_call *c);            /* again is allowed once it w
 void kin_call_free(struct kin_call *c);            /* drops the caller's reference; takes NULL */
 /* Send and forget. */
 void kin_tell(struct step *st, enum engine_op op, struct str run_id, const char *reason);
-bool kin_transient(int rc); /* worth another try later */
 
 enum cascade { CASCADE_CANCEL, CASCADE_TIMEOUT, CASCADE_FAILURE, CASCADE_LEFT };
 /* Are all children down that may not outlive this end of the run (INT-41, INT-42)?  false: they are

@@ -364,7 +364,7 @@ static void birth_failed(struct step *st, struct exec_child *x, int rc) {
     int node = x->node;
     log_warn("a child run could not be created", "run", st->re->run_id, "reason",
              wopr_err_name(rc));
-    if (kin_transient(rc)) {
+    if (wopr_err_passes(rc)) {
         fan_tell(st, x); /* WF-51: throttled, not dropped */
         x->phase = CHILD_WANTED;
         again_later(st, x);
@@ -555,7 +555,7 @@ static void doom_step(struct step *st, struct exec_child *x) {
         }
     }
     if (x->errand && x->errand->rc == KIN_PENDING) return;
-    if (x->errand && (x->errand->rc == 0 || !kin_transient(x->errand->rc))) {
+    if (x->errand && (x->errand->rc == 0 || !wopr_err_passes(x->errand->rc))) {
         child_free(st->re, x);
         return;
     }

@@ -163,12 +163,27 @@ bool load_leased(struct step *st, int rc) {
         re->phase = EXEC_LOADING;
         return true;
     }
-    if (rc == WOPR_E_SYNC_FAILED) engine_break(st->e, "lease");
-    if (rc == WOPR_E_RUN_TERMINAL) step_drop(st); /* what is asked of it gets a fresh look */
-    else if (rc == WOPR_E_FENCED && re->has_mail) peers_ask_again(re); /* somebody was faster */
-    else if (rc == WOPR_E_FENCED) step_drop(st);
-    else if (rc == WOPR_E_CORRUPT) give_up(st, rc, "the run is parked; see 'wopr verify'");
-    else give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
+    switch (wopr_err_class(rc)) {
+    case ERR_GONE:
+        step_drop(st); /* its commands get a fresh look at the row */
+        break;
+    case ERR_LEAVE: /* another host was faster */
+        if (re->has_mail) peers_ask_again(re);
+        else step_drop(st);
+        break;
+    case ERR_PARK:
+        give_up(st, rc, "the run is parked; see 'wopr verify'");
+        break;
+    case ERR_REOPEN:
+        engine_break(st->e, "lease");
+        give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
+        break;
+    case ERR_RETRY:
+    case ERR_REPLAN:
+    case ERR_FINAL:
+        give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
+        break;
+    }
     return false;
 }
 
@@ -298,9 +313,10 @@ bool load_fold(struct step *st) {
         re->phase = EXEC_LIVE;
         return true;
     }
-    if (rc == WOPR_E_CORRUPT) {
+    enum wopr_err_class class = wopr_err_class(rc);
+    if (rc == WOPR_E_CORRUPT) { /* TOO_BIG may be for want of scratch memory */
         park(st, err.message);
-    } else if (rc == WOPR_E_FENCED || rc == WOPR_E_NOT_FOUND) {
+    } else if (class == ERR_LEAVE || class == ERR_GONE) {
         exec_forget_state(re);
         step_drop(st);
     } else {

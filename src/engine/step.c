@@ -269,30 +269,28 @@ static void fall_asleep(struct step *st) {
 static void step_failed(struct step *st, struct engine_cmd *cmd, int rc) {
     struct run_exec *re = st->re;
     log_warn("a step of a run was not committed", "run", re->run_id, "reason", wopr_err_name(rc));
-    switch (rc) {
-    case WOPR_E_SYNC_FAILED:
+    switch (wopr_err_class(rc)) {
+    case ERR_REOPEN:
         engine_break(st->e, "step");
         exec_reload(re, true);
         if (cmd) cmd_fail(st->e, cmd, rc, "whether this took effect shows after a restart");
         return;
-    case WOPR_E_STALE:
+    case ERR_REPLAN:
         if (cmd) exec_mail_put_back(re, cmd);
         exec_reload(re, true);
         return;
-    case WOPR_E_FENCED:
-    case WOPR_E_NOT_FOUND:
-    case WOPR_E_RUN_TERMINAL: /* someone else owns it, or ended it: STORE-33 */
+    case ERR_LEAVE:
+    case ERR_GONE: /* STORE-33 */
         if (cmd) exec_mail_put_back(re, cmd);
         step_drop(st);
         return;
-    case WOPR_E_CORRUPT:
-    case WOPR_E_PAYLOAD_INVALID:
-    case WOPR_E_TOO_BIG: /* our own tables refuse what we planned: not for ever */
+    case ERR_PARK: /* our own tables refuse what we planned */
         if (cmd) cmd_fail(st->e, cmd, WOPR_E_INTERNAL, "the run cannot go on");
         re->corrupt_tries++;
         exec_reload(re, true);
         return;
-    default:
+    case ERR_RETRY:
+    case ERR_FINAL:
         if (cmd) cmd_fail(st->e, cmd, rc, wopr_err_text(rc));
         exec_reload(re, rc != WOPR_E_IDEM_CONFLICT);
         return;

@@ -102,24 +102,10 @@ static int alias_status(int rc, int status) {
 /* IDEM-8, IDEM-9.  Failures of the store and of admission cannot be stored: there is nothing to
  * store them in. */
 static bool worth_storing(int rc, int status) {
-    switch (rc) {
-    case WOPR_E_NO_MEMORY:
-    case WOPR_E_UNAVAILABLE:
-    case WOPR_E_BUSY:
-    case WOPR_E_DISK_FULL:
-    case WOPR_E_IO:
-    case WOPR_E_SYNC_FAILED:
-    case WOPR_E_LOCKED:
-    case WOPR_E_CLOSED:
-    case WOPR_E_STALE:
-    case WOPR_E_FENCED:
-    case WOPR_E_IDEM_IN_FLIGHT:
-    case WOPR_E_IDEM_CONFLICT:
-    case WOPR_E_INTERRUPT_NOT_FOUND: /* it may come yet */
-        return false;
-    default:
-        return status != 400 && status != 401 && status != 403;
-    }
+    if (wopr_err_passes(rc)) return false;
+    if (rc == WOPR_E_IDEM_IN_FLIGHT || rc == WOPR_E_IDEM_CONFLICT) return false;
+    if (rc == WOPR_E_INTERRUPT_NOT_FOUND) return false; /* it may come yet */
+    return status != 400 && status != 401 && status != 403;
 }
 
 static bool respond_error(const struct v1_cmd *vc, const struct engine_result *r,
