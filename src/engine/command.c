@@ -10,12 +10,12 @@
 /* done() comes from a worker, so that engine_submit never calls back into its caller. */
 static void answer_later(struct engine *e, struct engine_cmd *cmd) {
     pthread_mutex_lock(&e->mu);
-    bool queue = e->started;
+    bool queue = e->life.started;
     if (queue) {
         cmd->next = NULL;
-        *e->answers_end = cmd;
-        e->answers_end = &cmd->next;
-        if (e->idle_nr > 0) pthread_cond_signal(&e->work);
+        *e->answers.end = cmd;
+        e->answers.end = &cmd->next;
+        if (e->life.idle_nr > 0) pthread_cond_signal(&e->work);
     }
     pthread_mutex_unlock(&e->mu);
     if (!queue) cmd->done(cmd);
@@ -68,7 +68,7 @@ static bool response_copy(struct engine_cmd *cmd, struct plan *p) {
 void cmd_settle(struct engine *e, struct engine_cmd *cmd) {
     struct plan *p;
     cmd->priv = e;
-    if (cmd->result.rc < 0) e->refused[-cmd->result.rc]++;
+    if (cmd->result.rc < 0) e->counts.refused[-cmd->result.rc]++;
     if (!cmd_render(cmd)) {
         answer_later(e, cmd);
         return;
@@ -80,7 +80,7 @@ void cmd_settle(struct engine *e, struct engine_cmd *cmd) {
     }
     p->what = PLAN_SIDE;
     pthread_mutex_lock(&e->mu);
-    bool go = e->started && !e->broken;
+    bool go = e->life.started && !e->life.broken;
     if (go) inflight_begin_locked(e);
     pthread_mutex_unlock(&e->mu);
     if (go && response_copy(cmd, p) && journal_append(e->journal, p, side_done, cmd) == 0) return;

@@ -36,6 +36,59 @@
 #define HOLDER_NAME_MAX    63u
 
 struct peers; /* peers.c */
+
+/* Parts of struct engine, each with the file that owns it.  All but threads and counts are (mu). */
+struct run_tables {      /* exec.c */
+    struct map *by_id;   /* run id -> struct run_exec */
+    struct map *by_no;   /* run number, as 8 bytes -> struct run_exec */
+    struct map *awaited; /* number of a child -> struct run_exec that waits for it (children.c) */
+    size_t active_nr;    /* entries of by_id */
+};
+struct run_queue {               /* queue.c */
+    struct map *tenants;         /* name -> struct tenant */
+    struct list turns[QUEUE_NR]; /* tenants with runs that want a turn */
+    size_t ready_nr;             /* execs in both queues */
+    bool fresh_last;             /* the last turn went to a fresh one */
+};
+struct run_states {      /* evict.c */
+    struct list resting; /* execs that only wait, longest waiting first */
+    size_t bytes;        /* of all states */
+    size_t leaving_bytes;
+};
+struct answer_queue {                /* command.c */
+    struct engine_cmd *first, **end; /* done() is due */
+};
+struct engine_life { /* engine.c */
+    bool started, halting;
+    _Atomic bool stopping; /* set under mu */
+    _Atomic bool broken;   /* set under mu: SYNC_FAILED, nothing is appended */
+    bool threads_up;       /* the timer thread runs; only for start and stop */
+    uint64_t started_ms;   /* monotonic; written before the threads start */
+    size_t idle_nr;        /* workers that wait for work */
+    size_t busy_nr;        /* turns under way */
+    pthread_t timer_thread, workers[ENGINE_WORKERS_MAX];
+    unsigned workers_nr;
+};
+struct upkeep_state {     /* upkeep.c */
+    bool kicked;          /* look at the deadlines again */
+    bool sweep_soon;      /* runs were left behind for want of room */
+    bool sweep_now;       /* runs became free */
+    uint64_t lease_ok_ms; /* monotonic: leases are surely ours until then (STORE-34) */
+    bool beat_inflight;
+    bool beat_late;   /* the last beat came too late: another at once */
+    bool beat_missed; /* one was due while the last was under way */
+    bool purge_inflight, purge_more;
+};
+struct workflow_cache { /* wfcache.c */
+    pthread_mutex_t mu;
+    struct map *by_hash; /* 32 bytes of hash -> struct wf_entry */
+};
+struct engine_counts { /* totals since the start, for engine_stats */
+    _Atomic uint64_t created, completed, failed, cancelled, nodes_completed, nodes_failed, retries,
+        cap_breaches, recovered, parked, dozed, bounds_met[RUN_BOUND_NR], refused[WOPR_ERR_NR];
+    struct log_gate full_gate; /* how often a full host is logged */
+};
+
 struct engine {
     struct journal *journal;
     struct store *store;
@@ -46,44 +99,22 @@ struct engine {
     struct str holder;
 
     pthread_mutex_t mu;
-    pthread_cond_t work;         /* ready queue or answers grew, or state of serving changed */
-    pthread_cond_t tick;         /* timers changed */
-    pthread_cond_t calm;         /* something in flight came back */
-    struct map *by_id, *by_no;   /* (mu) run id; run number as 8 bytes */
-    struct map *awaited;         /* (mu) number of a child -> exec that waits for it */
-    struct map *tenants;         /* (mu) name -> struct tenant */
-    struct list turns[QUEUE_NR]; /* (mu) tenants with runs that want a turn */
-    struct list resting;         /* (mu) the one that waits longest first */
-    size_t state_bytes, leaving_bytes;                /* (mu) */
-    bool fresh_last;                                  /* (mu) the last turn went to a fresh one */
-    struct heap timers;                               /* (mu) */
-    struct engine_cmd *answers, **answers_end;        /* (mu) done() is due */
-    size_t ready_nr, active_nr, idle_nr, inflight_nr; /* (mu) ready_nr: of both lists */
-    size_t busy_nr;                                   /* (mu) turns under way */
-    bool started, halting;                            /* (mu) */
-    _Atomic bool stopping, broken; /* set under mu; broken: SYNC_FAILED, nothing is appended */
-    bool threads_up;
-    uint64_t started_ms; /* monotonic; written before the threads start */
-    bool kicked;         /* (mu) */
-    bool sweep_soon;     /* (mu) runs were left behind for want of room */
-    bool sweep_now;      /* (mu) runs became free */
+    pthread_cond_t work; /* ready queue or answers grew, or state of serving changed */
+    pthread_cond_t tick; /* timers changed */
+    pthread_cond_t calm; /* something in flight came back */
+
+    struct run_tables runs;
+    struct run_queue queue;
+    struct run_states states;
+    struct heap timers; /* (mu) timers.c */
+    struct answer_queue answers;
+    size_t inflight_nr;   /* (mu) job.c: writes on the committer */
+    struct list requests; /* (mu) invoke.c: struct invoke_call under way */
+    struct engine_life life;
+    struct upkeep_state upkeep;
     struct peers *peers;
-    uint64_t lease_ok_ms; /* (mu) monotonic: leases are surely ours until then (STORE-34) */
-    struct list calls;    /* (mu) struct invoke_call: requests under way */
-    bool beat_inflight, purge_inflight; /* (mu) */
-    bool beat_late;                     /* (mu) the last beat came too late: another at once */
-    bool beat_missed;                   /* (mu) one was due while the last was under way */
-    bool purge_more;                    /* (mu) */
-
-    pthread_t timer_thread, workers[ENGINE_WORKERS_MAX];
-    unsigned workers_nr;
-
-    pthread_mutex_t wf_mu;
-    struct map *workflows; /* (wf_mu) 32 bytes of hash -> struct wf_entry */
-
-    _Atomic uint64_t created, completed, failed, cancelled, nodes_completed, nodes_failed, retries,
-        cap_breaches, recovered, parked, dozed, bounds_met[RUN_BOUND_NR], refused[WOPR_ERR_NR];
-    struct log_gate full_gate;
+    struct workflow_cache wfcache;
+    struct engine_counts counts;
 };
 
 /* Stops like engine_stop; release false leaves the leases as a killed process would (tests of

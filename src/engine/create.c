@@ -19,9 +19,9 @@
 static void tell_full(struct engine *e) {
     char max[24], more[24];
     uint64_t held;
-    if (engine_is_stopping(e) || !log_gate_pass(&e->full_gate, &held)) return;
+    if (engine_is_stopping(e) || !log_gate_pass(&e->counts.full_gate, &held)) return;
     pthread_mutex_lock(&e->mu);
-    bool bytes = e->state_bytes >= e->cfg.bounds.state_bytes_max;
+    bool bytes = e->states.bytes >= e->cfg.bounds.state_bytes_max;
     pthread_mutex_unlock(&e->mu);
     (void)snprintf(max, sizeof max, "%zu",
                    bytes ? e->cfg.bounds.state_bytes_max : e->cfg.runs_active_max);
@@ -48,7 +48,7 @@ void create_submit(struct engine *e, struct engine_cmd *cmd) {
     if (rc == 0) {
         re->phase = EXEC_NEW;
         re->wf = workflow_ref(cmd->wf);
-        re->cmd = cmd;
+        re->commit.cmd = cmd;
         cmd->result.run_id = run_id;
         rc = exec_begin(re, cmd->tenant); /* after it a worker may be at it already; ERR-9 */
     }
@@ -157,11 +157,11 @@ static void create_refused(struct engine *e, struct engine_cmd *cmd, const struc
 }
 
 static int create_build(struct step *st, int64_t now_ms, struct plan **out) {
-    struct run_exec *re = st->re;
+    struct run_exec *re = st->exec;
     struct wopr_error err;
-    struct plan *p = create_plan(st->e, re->cmd, str_c(re->run_id), now_ms);
+    struct plan *p = create_plan(st->engine, re->commit.cmd, str_c(re->run_id), now_ms);
     if (!p) return WOPR_E_NO_MEMORY;
-    int rc = run_state_new(re->wf, &p->create->meta, &st->e->cfg.limits, &re->state, &err);
+    int rc = run_state_new(re->wf, &p->create->meta, &st->engine->cfg.limits, &re->state, &err);
     if (rc == 0) *out = p;
     else plan_unref(p);
     return rc;
@@ -174,9 +174,9 @@ static int create_build(struct step *st, int64_t now_ms, struct plan **out) {
  * can fail by itself.
  */
 void create_turn(struct step *st) {
-    struct run_exec *re = st->re;
-    struct engine *e = st->e;
-    struct engine_cmd *cmd = re->cmd;
+    struct run_exec *re = st->exec;
+    struct engine *e = st->engine;
+    struct engine_cmd *cmd = re->commit.cmd;
     int64_t now_ms = clock_wall_ms();
     struct plan *p = NULL;
     int rc = engine_is_broken(e) ? WOPR_E_SYNC_FAILED : 0;
@@ -193,24 +193,24 @@ void create_turn(struct step *st) {
             .run_id = run_id, .status = RUN_PENDING, .at_ms = now_ms}; /* RUN-4 */
         cmd_attach(cmd, p);
         re->phase = EXEC_CREATING;
-        re->plan = p;
+        re->commit.plan = p;
         exec_launch(re);
         rc = journal_append_to(e->journal, p, execs_landed, e, re);
         if (rc == 0) return;
         exec_launch_undo(re);
     }
-    re->cmd = NULL;
+    re->commit.cmd = NULL;
     cmd->result.run_id = STR_NONE;
     cmd_fail(e, cmd, rc, wopr_err_text(rc));
     step_drop(st);
 }
 
 bool create_landed(struct step *st, int rc) {
-    struct run_exec *re = st->re;
-    struct engine *e = st->e;
-    struct engine_cmd *cmd = re->cmd;
-    struct plan *p = re->plan;
-    re->cmd = NULL;
+    struct run_exec *re = st->exec;
+    struct engine *e = st->engine;
+    struct engine_cmd *cmd = re->commit.cmd;
+    struct plan *p = re->commit.plan;
+    re->commit.cmd = NULL;
     if (rc == WOPR_E_SYNC_FAILED) engine_break(e, "create");
     if (rc != 0 || p->idem_hit) {
         if (rc != 0) create_refused(e, cmd, p, rc);
@@ -218,14 +218,14 @@ bool create_landed(struct step *st, int rc) {
         step_drop(st);
         return false;
     }
-    e->created++;
+    e->counts.created++;
     step_count(e, p);
     children_tell(st, p);
     re->run_no = p->run_no;
-    re->epoch = p->epoch;
+    re->lease.epoch = p->epoch;
     re->phase = EXEC_LIVE;
     cmd_committed(cmd, p);
-    re->plan = NULL;
+    re->commit.plan = NULL;
     plan_unref(p);
     if (run_status_final(re->state->status)) {
         step_drop(st);

@@ -8,19 +8,19 @@
 #include "engine/exec.h"
 
 struct step {
-    struct engine *e;
-    struct run_exec *re;
-    struct run_state *s;
-    struct plan *p;
-    struct arena *a; /* scratch, reset per turn */
-    int64_t now_ms;  /* wall clock, not before the timers that brought us here */
-    int64_t floor_ms;
-    int64_t wait_over_ms; /* deadline of the node's wait that is being answered, else 0 */
-    uint64_t began_ms;
-    bool first; /* p creates the run */
-    bool held;  /* the first command waits for the cascade: nothing else happens */
-    const struct node_child_end *child; /* for the executor that is entered now */
-    struct engine_cmd *cmd;             /* its effect is in p */
+    struct engine *engine;
+    struct run_exec *exec;
+    struct run_state *state; /* of exec */
+    struct plan *plan;
+    struct arena *scratch; /* reset per turn */
+    int64_t now_ms;        /* wall clock, not before the timers that brought us here */
+    int64_t floor_ms;      /* now_ms is not before it */
+    int64_t wait_over_ms;  /* deadline of the node's wait that is being answered, else 0 */
+    uint64_t began_ms;     /* monotonic */
+    bool creates;          /* plan creates the run */
+    bool awaits_children;  /* the first command waits for the cascade: nothing else happens */
+    const struct node_child_end *child_end; /* for the executor that is entered now */
+    struct engine_cmd *cmd;                 /* its effect is in plan */
     struct str cascade_from; /* of the cancel at hand: the run above that began it, or empty */
 };
 

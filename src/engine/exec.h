@@ -1,9 +1,9 @@
 /*
  * exec.h: struct run_exec, a run in memory: tables, mailbox, reload.  Layer: engine, not for
  * others.
- * Who may touch what: the members marked (mu) are guarded by engine.mu.  All others belong to
- * whoever runs the exec: the worker while `running`, nobody while `inflight` (its plan or lease
- * request is on the committer).
+ * Who may touch what: what is marked (mu) is guarded by engine.mu.  All else belongs to the runner
+ * of the exec: the worker while seat.running, nobody while seat.inflight (its plan or lease request
+ * is on the committer).
  */
 #ifndef WOPR_ENGINE_EXEC_H
 #define WOPR_ENGINE_EXEC_H
@@ -29,74 +29,107 @@ enum exec_phase {
     EXEC_LOADING,  /* lease held: fold the log */
     EXEC_LIVE
 };
-struct run_exec {
-    struct engine *e;
-    char run_id[RUN_ID_MAX + 1];
-    /* --- (mu) --- */
+
+/* Parts of struct run_exec, each with the file that owns it. */
+struct seat { /* (mu) queue.c: place in the ready queue */
     struct list ready;
-    bool queued, running, inflight, again;
+    bool queued, running;
+    bool inflight;         /* a commit is on the committer */
+    bool again;            /* woken while running or in flight */
     struct tenant *tenant; /* NULL before it is in the tables */
-    struct list rest;      /* in engine.resting: it has a state and only waits */
-    size_t bytes;          /* of its state, as counted in engine.state_bytes */
-    bool leaves;           /* asked to give up its state */
-    bool forking, waits_slot;
-    struct engine_cmd *mail, **mail_end;
-    unsigned fired_nr;           /* timers with fired set */
-    int flight_rc;               /* what came back from the committer */
-    struct invoke_call *answers; /* requests of its nodes that came back */
-    int64_t lease_epoch;
-    /* --- its runner's --- */
-    _Atomic bool has_mail; /* set under mu; read without at event boundaries (RUN-25) */
-    enum exec_phase phase;
-    int64_t run_no, epoch;
-    struct workflow *wf;
-    struct run_state *state;
+    bool copying;          /* a fork that has one of its tenant's slots */
+    bool waits_slot;       /* a fork that waits for one */
+};
+struct residence {       /* evict.c: its state in memory */
+    struct list resting; /* (mu) in engine.states.resting: it has a state and only waits */
+    size_t bytes;        /* (mu) of its state, as counted in engine.states.bytes */
+    bool leaves;         /* (mu) asked to give up its state */
+    bool dozes;          /* LOADING, but not before something happens */
+    bool stays;          /* its state cannot go before something happens */
+};
+struct mailbox {                     /* exec.c */
+    struct engine_cmd *first, **end; /* (mu) */
+    _Atomic bool any;                /* set under mu; read without at event boundaries (RUN-25) */
+};
+struct commit { /* step.c, create.c, fork.c: the commit in flight, and what failures led to */
     struct plan *plan;      /* in flight */
     struct engine_cmd *cmd; /* whose effect is in plan; NEW: the creation */
-    struct list timers;
-    struct text *clear; /* per node: outputs before masking, for readers inside the run (OBS-71);
-                           NULL until needed */
-    struct invocation *invocations; /* of this run, array; see invoke.c */
-    size_t invocations_nr, invocations_cap;
-    struct invoke_call *recorded; /* their outcomes are in the plan in flight */
-    _Atomic bool has_answers;     /* set under mu */
-    int64_t paused_ms;            /* acceptance time of the pause in force (RUN-27) */
-    int64_t fail_seq;             /* last node.failed, -1 (EVT-4) */
-    char *old_holder;             /* lease holder before us; "" = nobody */
-    int64_t old_epoch;
-    bool taken; /* the lease is fresh: the next load is a takeover */
-    /* other hosts, peers.c */
-    _Atomic bool wanted, suspect;  /* another host asks for the run; it may not be ours any more */
-    bool asked;                    /* old_holder was asked by us; at a takeover: and gave */
-    bool released;                 /* old_holder gave all its leases back */
+    int rc;                 /* (mu) what came back from the committer */
+    int64_t backoff_ms;     /* after the last failure, 0 = none */
+    unsigned corrupt_tries; /* plans in a row that our own tables refused */
+};
+struct lease {                     /* load.c, peers.c */
+    int64_t epoch;                 /* fencing epoch under which the run is ours */
+    int64_t claimed_epoch;         /* (mu) of the claim that came back */
     int64_t seen_epoch, seen_beat; /* what the claim in flight relies on */
-    uint64_t wanted_ms;            /* monotonic: since when, 0 = not yet looked at */
-    uint64_t ask_ms, ask_end_ms;   /* monotonic: when to ask again, when to give up; 0 = not yet */
     bool swept;                    /* wanted by recovery, not only by a command */
-    bool take_over;                /* next step begins with EVT-32 */
-    bool dozes;                    /* LOADING, but not before something happens */
-    bool stays;                    /* its state cannot go before something happens */
-    bool stalled;                  /* workflow.stalled was written for this stall */
-    /* sub-workflows; all but the link upwards follow from log and store (children.c) */
+    bool taken;                    /* the lease is fresh: the next load is a takeover */
+    bool take_over;                /* the next step begins with EVT-32 */
+    char *old_holder;              /* before us; "" = nobody */
+    int64_t old_epoch;
+    bool released;          /* old_holder gave all its leases back */
+    bool asked;             /* we asked old_holder for the run; at a takeover: it gave it */
+    uint64_t ask_ms;        /* monotonic: when to ask again, 0 = not yet */
+    uint64_t ask_end_ms;    /* monotonic: when to give up, 0 = not yet */
+    _Atomic bool requested; /* another host asks for the run */
+    uint64_t requested_ms;  /* monotonic: since when, 0 = not yet looked at */
+    _Atomic bool suspect;   /* it may not be ours any more */
+};
+struct kin {         /* children.c, cascade.c; all but the link upwards follow from log and store */
     char *parent_id; /* NULL = nobody's child */
     int32_t depth;
-    uint32_t child_flags;     /* of this run as a child */
-    _Atomic bool child_news;  /* some child moved, or an errand is answered */
-    struct list children;     /* struct exec_child */
-    struct list stops;        /* struct exec_stop: cancels of the cascade under way */
-    uint64_t cascade_ms;      /* monotonic end of its patience, 0 = none under way */
-    int cascade_why;          /* enum cascade */
-    size_t kids;              /* at least as many as there are unfinished children */
-    bool had_children;        /* the store may know some */
-    bool fan_told;            /* WF-51 was said for the node that is held now */
-    enum drain_policy drains; /* of the pause in force */
-    uint64_t turns;           /* steps so far */
-    unsigned corrupt_tries;
-    int64_t backoff_ms;
-    int32_t *skips;         /* per node: effects still to be left out, the log has them; or NULL */
+    uint32_t flags;          /* of this run as a child: CHILD_AWAITED ... */
+    _Atomic bool news;       /* some child moved, or a command to a child is answered */
+    struct list children;    /* struct exec_child */
+    struct list cancels;     /* struct exec_stop: cancels of the cascade under way */
+    uint64_t cascade_ms;     /* monotonic end of its patience, 0 = none under way */
+    int cascade_why;         /* enum cascade */
+    size_t open_bound;       /* upper bound of unfinished children */
+    bool had_children;       /* the store may know some */
+    bool stall_emitted;      /* WF-51 was emitted for the node that is held now */
+    enum drain_policy drain; /* of the pause in force */
+};
+struct exec_requests {       /* invoke.c */
+    struct invocation *rows; /* of this run */
+    size_t rows_nr, rows_cap;
+    struct invoke_call *recorded; /* their outcomes are in the plan in flight */
+    struct invoke_call *answers;  /* (mu) came back */
+    _Atomic bool has_answers;     /* set under mu */
+};
+struct exec_timers {   /* timers.c */
+    struct list all;   /* struct exec_timer */
+    unsigned fired_nr; /* (mu) timers with fired set */
+};
+struct exec_fork {          /* fork.c */
     struct fork_job *job;   /* while FORKING */
-    struct fork_info *fork; /* the run is a fork; NULL: it is none, or not known yet */
-    struct replay *replay;  /* it is a replay and live */
+    struct fork_info *info; /* the run is a fork; NULL: it is none, or not known yet */
+};
+
+struct run_exec {
+    struct engine *engine;
+    char run_id[RUN_ID_MAX + 1];
+    int64_t run_no; /* 0 = not known yet */
+    enum exec_phase phase;
+    struct workflow *wf;
+    struct run_state *state;
+    struct text *clear; /* per node: outputs before masking, for readers inside the run (OBS-71);
+                           NULL until needed */
+    int32_t *skips;     /* per node: effects to leave out, the log has them already; or NULL */
+    int64_t paused_ms;  /* acceptance time of the pause in force (RUN-27) */
+    int64_t fail_seq;   /* last node.failed, -1 (EVT-4) */
+    bool stalled;       /* workflow.stalled was emitted for this stall */
+    uint64_t turns;     /* steps so far */
+
+    struct seat seat;
+    struct residence memory;
+    struct mailbox mail;
+    struct commit commit;
+    struct lease lease;
+    struct kin kin;
+    struct exec_requests requests;
+    struct exec_timers timers;
+    struct exec_fork fork;
+    struct replay *replay; /* it is a replay and live */
 };
 
 /* A new exec, in no table yet; NULL: no memory, or run_id is too long. */

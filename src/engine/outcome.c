@@ -15,12 +15,13 @@
     "the message was left out: the values of the run take all of run-state-bytes-max"
 
 static int64_t run_duration_ms(const struct step *st) {
-    int64_t from_ms = st->s->started_ms > 0 ? st->s->started_ms : st->s->meta.created_ms;
+    int64_t from_ms =
+        st->state->started_ms > 0 ? st->state->started_ms : st->state->meta.created_ms;
     return st->now_ms > from_ms ? st->now_ms - from_ms : 0;
 }
 
 static struct str node_id(const struct step *st, int node) {
-    return node >= 0 ? st->s->wf->nodes[node].id : STR_NONE;
+    return node >= 0 ? st->state->wf->nodes[node].id : STR_NONE;
 }
 
 static void node_timers_clear(struct step *st, int node) {
@@ -30,12 +31,12 @@ static void node_timers_clear(struct step *st, int node) {
 }
 
 static struct str refused_error(struct step *st) {
-    return err_json(st->p->arena, STR(REFUSED_CODE), STR(REFUSED_MESSAGE), STR_NONE, -1);
+    return err_json(st->plan->arena, STR(REFUSED_CODE), STR(REFUSED_MESSAGE), STR_NONE, -1);
 }
 
 void node_end_failed(struct step *st, int node, const struct failure *f) {
-    struct arena *a = st->p->arena;
-    const struct node_state *ns = &st->s->nodes[node];
+    struct arena *a = st->plan->arena;
+    const struct node_state *ns = &st->state->nodes[node];
     int attempts = ns->status == NODE_RUNNING ? ns->attempt + 1 : 1;
     struct str code = f->code.n > 0 ? f->code : STR("node_failed");
     struct str error = err_json(a, code, f->message, f->details, -1);
@@ -47,8 +48,8 @@ void node_end_failed(struct step *st, int node, const struct failure *f) {
         struct str payload = pay_node_failed(a, node_id(st, node), refused_error(st), attempts);
         seq = step_emit(st, EV_NODE_FAILED, node, -1, payload);
     }
-    if (seq == EMIT_REFUSED) plan_fail(st->p, WOPR_E_INTERNAL, "a node cannot be failed");
-    if (seq >= 0) st->re->fail_seq = seq;
+    if (seq == EMIT_REFUSED) plan_fail(st->plan, WOPR_E_INTERNAL, "a node cannot be failed");
+    if (seq >= 0) st->exec->fail_seq = seq;
 }
 
 /* NODE-18.  Sorted; nothing of these gets better by trying again. */
@@ -74,8 +75,8 @@ static int64_t retry_delay_ms(const struct wf_node *def, int attempt) { /* WF-24
 }
 
 void attempt_failed(struct step *st, int node, const struct failure *f) {
-    const struct wf_node *def = &st->s->wf->nodes[node];
-    const struct node_state *ns = &st->s->nodes[node];
+    const struct wf_node *def = &st->state->wf->nodes[node];
+    const struct node_state *ns = &st->state->nodes[node];
     int next = ns->attempt + 1;
     bool again = f->retryable && !code_is_final(f->code) && next > 0 &&
                  (uint32_t)ns->attempt < def->max_retries;
@@ -83,7 +84,7 @@ void attempt_failed(struct step *st, int node, const struct failure *f) {
         node_end_failed(st, node, f);
         return;
     }
-    struct arena *a = st->p->arena;
+    struct arena *a = st->plan->arena;
     int64_t delay_ms = retry_delay_ms(def, next);
     struct str code = f->code.n > 0 ? f->code : STR("node_failed");
     struct str error = err_json(a, code, f->message, f->details, 1);
@@ -104,21 +105,21 @@ static bool in_flight(const struct node_state *n) {
 }
 
 static void cancel_nodes(struct step *st, const char *reason) {
-    for (size_t i = 0; i < st->s->wf->nodes_nr && !step_lost(st); i++)
-        if (in_flight(&st->s->nodes[i]))
+    for (size_t i = 0; i < st->state->wf->nodes_nr && !step_lost(st); i++)
+        if (in_flight(&st->state->nodes[i]))
             (void)step_emit(st, EV_NODE_CANCELLED, (int)i, -1,
-                            pay_node_reason(st->p->arena, node_id(st, (int)i), reason));
+                            pay_node_reason(st->plan->arena, node_id(st, (int)i), reason));
 }
 
 static void skip_nodes(struct step *st, const char *reason) {
-    for (size_t i = 0; i < st->s->wf->nodes_nr && !step_lost(st); i++)
-        if (st->s->nodes[i].status == NODE_PENDING)
+    for (size_t i = 0; i < st->state->wf->nodes_nr && !step_lost(st); i++)
+        if (st->state->nodes[i].status == NODE_PENDING)
             (void)step_emit(st, EV_NODE_SKIPPED, (int)i, -1,
-                            pay_node_reason(st->p->arena, node_id(st, (int)i), reason));
+                            pay_node_reason(st->plan->arena, node_id(st, (int)i), reason));
 }
 
 void run_end_failed(struct step *st, struct str error, int failed_node, int64_t cause) {
-    struct arena *a = st->p->arena;
+    struct arena *a = st->plan->arena;
     struct str id = node_id(st, failed_node);
     step_timers_clear(st);
     struct str payload = pay_run_failed(a, error, id, run_duration_ms(st));
@@ -126,19 +127,19 @@ void run_end_failed(struct step *st, struct str error, int failed_node, int64_t 
     if (seq != EMIT_REFUSED) return;
     payload = pay_run_failed(a, refused_error(st), id, run_duration_ms(st));
     if (step_emit(st, EV_RUN_FAILED, -1, cause, payload) == EMIT_REFUSED)
-        plan_fail(st->p, WOPR_E_INTERNAL, "a run cannot be failed");
+        plan_fail(st->plan, WOPR_E_INTERNAL, "a run cannot be failed");
 }
 
 void run_end_cascade(struct step *st) {
-    int node = st->s->failed_node;
+    int node = st->state->failed_node;
     cancel_nodes(st, "upstream-failure");
     skip_nodes(st, "upstream-failure");
-    run_end_failed(st, text_str(&st->s->nodes[node].error), node, st->re->fail_seq);
+    run_end_failed(st, text_str(&st->state->nodes[node].error), node, st->exec->fail_seq);
 }
 
 void run_end_cap(struct step *st, int node) {
-    struct arena *a = st->p->arena;
-    int64_t limit = st->s->options.recursion_limit, observed = st->s->started_count + 1;
+    struct arena *a = st->plan->arena;
+    int64_t limit = st->state->options.recursion_limit, observed = st->state->started_count + 1;
     cancel_nodes(st, "upstream-failure"); /* siblings first: the breach and the end stay together */
     int64_t cause = step_emit(st, EV_CAP_BREACHED, node, -1,
                               pay_cap(a, "node-executions", limit, observed, node_id(st, node)));
@@ -146,8 +147,8 @@ void run_end_cap(struct step *st, int node) {
 }
 
 void run_end_cap_told(struct step *st, int64_t cause) {
-    struct arena *a = st->p->arena;
-    int64_t limit = st->s->options.recursion_limit, observed = st->s->started_count + 1;
+    struct arena *a = st->plan->arena;
+    int64_t limit = st->state->options.recursion_limit, observed = st->state->started_count + 1;
     struct str details = arena_printf(a, "{\"limit\":%lld,\"observed\":%lld}", (long long)limit,
                                       (long long)observed);
     struct str text = arena_printf(a, "the run may start at most %lld nodes", (long long)limit);
@@ -156,10 +157,10 @@ void run_end_cap_told(struct step *st, int64_t cause) {
 }
 
 void run_end_loop_limit(struct step *st, int node) {
-    const struct sched_node *n = &st->s->nodes[node].sched;
+    const struct sched_node *n = &st->state->nodes[node].sched;
     int64_t loops = n->loops > 0 ? n->loops : 1, limit = n->loop_limit > 0 ? n->loop_limit : 1;
     (void)step_emit(st, EV_LOOPBACK_LIMIT, node, -1,
-                    pay_loopback_limit(st->p->arena, node_id(st, node), loops, limit));
+                    pay_loopback_limit(st->plan->arena, node_id(st, node), loops, limit));
     run_end_loop_told(st, node);
 }
 
@@ -176,12 +177,12 @@ void run_end_stopped(struct step *st, struct str error, const char *reason) {
 }
 
 void run_end_schema_break(struct step *st) {
-    const struct chan_break *k = &st->s->chan_break;
-    const struct chan_state *c = &st->s->chans[k->chan];
+    const struct chan_break *k = &st->state->chan_break;
+    const struct chan_state *c = &st->state->chans[k->chan];
     char id[EVENT_ID_SIZE];
     struct buf b;
     struct jw w;
-    event_id_format(st->s->meta.run_id, k->seq, id);
+    event_id_format(st->state->meta.run_id, k->seq, id);
     buf_init(&b, EVENT_PAYLOAD_MAX);
     jw_init(&w, &b);
     jw_object(&w);
@@ -193,12 +194,12 @@ void run_end_schema_break(struct step *st) {
              "list the version in compatibleWith when its values still fit the schema, or run the "
              "workflow anew");
     jw_end_object(&w);
-    struct str details = arena_str(st->a, buf_str(&b));
+    struct str details = arena_str(st->scratch, buf_str(&b));
     buf_fini(&b);
     cancel_nodes(st, "channel-schema-break");
     skip_nodes(st, "channel-schema-break");
     run_end_failed(st,
-                   err_json(st->p->arena, STR("channel_schema_breaking_change"),
+                   err_json(st->plan->arena, STR("channel_schema_breaking_change"),
                             STR("a channel holds a write whose schema version its declaration "
                                 "does not take"),
                             details, 0),
@@ -208,33 +209,33 @@ void run_end_schema_break(struct step *st) {
 void run_end_completed(struct step *st) {
     struct buf b;
     buf_init(&b, PLAN_BYTES_MAX);
-    int rc = sched_outputs(st->s, &b);
+    int rc = sched_outputs(st->state, &b);
     if (rc != 0) {
         buf_fini(&b);
-        plan_fail(st->p, rc, "no memory for the outputs of a run");
+        plan_fail(st->plan, rc, "no memory for the outputs of a run");
         return;
     }
     step_timers_clear(st);
-    struct str payload = pay_run_completed(st->p->arena, buf_str(&b), run_duration_ms(st));
+    struct str payload = pay_run_completed(st->plan->arena, buf_str(&b), run_duration_ms(st));
     buf_fini(&b);
     if (step_emit(st, EV_RUN_COMPLETED, -1, -1, payload) == EMIT_REFUSED)
         run_end_failed(st, refused_error(st), -1, -1);
 }
 
 void run_end_timeout(struct step *st) {
-    struct str error = err_json(st->p->arena, STR("run_timeout"),
+    struct str error = err_json(st->plan->arena, STR("run_timeout"),
                                 STR("the run took longer than its timeout allows"), STR_NONE, -1);
     cancel_nodes(st, "run-timeout");
     run_end_failed(st, error, -1, -1);
 }
 
 void run_end_cancelled(struct step *st, struct str reason, struct str by) {
-    struct arena *a = st->p->arena;
+    struct arena *a = st->plan->arena;
     cancel_nodes(st, "run-cancelled");
     step_timers_clear(st);
     struct str payload = pay_run_cancelled(a, reason, by, run_duration_ms(st));
     if (step_emit(st, EV_RUN_CANCELLED, -1, -1, payload) != EMIT_REFUSED) return;
     payload = pay_run_cancelled(a, STR_NONE, STR_NONE, run_duration_ms(st));
     if (step_emit(st, EV_RUN_CANCELLED, -1, -1, payload) == EMIT_REFUSED)
-        plan_fail(st->p, WOPR_E_INTERNAL, "a run cannot be cancelled");
+        plan_fail(st->plan, WOPR_E_INTERNAL, "a run cannot be cancelled");
 }

@@ -200,7 +200,7 @@ int64_t peers_next_dead(struct engine *e) {
 static void asked_now(void *ctx, struct store *s) { /* on the committer */
     struct run_exec *re = ctx;
     struct wopr_error err;
-    exec_landed(re, store_lease_want(s, re->run_no, re->e->holder, &err));
+    exec_landed(re, store_lease_want(s, re->run_no, re->engine->holder, &err));
 }
 
 static bool sleep_and_look(struct run_exec *re) {
@@ -209,24 +209,26 @@ static bool sleep_and_look(struct run_exec *re) {
 
 /* Whom the run came from, should it be given to us. */
 static bool remember_holder(struct run_exec *re, const struct run_head *h) {
-    if (re->old_holder && re->asked && str_eqc(h->holder, re->old_holder)) return true;
+    if (re->lease.old_holder && re->lease.asked && str_eqc(h->holder, re->lease.old_holder))
+        return true;
     char *name = mem_strndup(h->holder.p, h->holder.n);
     if (!name) return false;
-    mem_free(re->old_holder);
-    re->old_holder = name;
-    re->asked = true;
+    mem_free(re->lease.old_holder);
+    re->lease.old_holder = name;
+    re->lease.asked = true;
     return true;
 }
 
 bool peers_ask(struct step *st, const struct run_head *h) {
-    struct run_exec *re = st->re;
-    struct engine *e = st->e;
+    struct run_exec *re = st->exec;
+    struct engine *e = st->engine;
     uint64_t now_ms = clock_mono_ms();
-    if (re->ask_end_ms == 0) re->ask_end_ms = now_ms + (uint64_t)e->cfg.lease_ttl_ms + ASK_MORE_MS;
-    if (now_ms >= re->ask_end_ms || !remember_holder(re, h)) return false;
-    re->old_epoch = h->epoch;
-    if (now_ms < re->ask_ms) return sleep_and_look(re);
-    re->ask_ms = now_ms + ASK_AGAIN_MS;
+    if (re->lease.ask_end_ms == 0)
+        re->lease.ask_end_ms = now_ms + (uint64_t)e->cfg.lease_ttl_ms + ASK_MORE_MS;
+    if (now_ms >= re->lease.ask_end_ms || !remember_holder(re, h)) return false;
+    re->lease.old_epoch = h->epoch;
+    if (now_ms < re->lease.ask_ms) return sleep_and_look(re);
+    re->lease.ask_ms = now_ms + ASK_AGAIN_MS;
     re->phase = EXEC_ASKING;
     exec_launch(re);
     if (journal_side(e->journal, asked_now, re) == 0) return true;
@@ -236,9 +238,9 @@ bool peers_ask(struct step *st, const struct run_head *h) {
 }
 
 bool peers_ask_landed(struct step *st, int rc) {
-    struct run_exec *re = st->re;
+    struct run_exec *re = st->exec;
     re->phase = EXEC_LOOKUP;
-    if (rc == WOPR_E_SYNC_FAILED) engine_break(st->e, "lease");
+    if (rc == WOPR_E_SYNC_FAILED) engine_break(st->engine, "lease");
     return !sleep_and_look(re); /* without memory for the timer: look at once */
 }
 
@@ -251,36 +253,36 @@ void peers_ask_again(struct run_exec *re) {
 static void give_now(void *ctx, struct store *s) { /* on the committer */
     struct run_exec *re = ctx;
     struct wopr_error err;
-    exec_landed(re, store_lease_give(s, re->run_no, re->e->holder, re->epoch, &err));
+    exec_landed(re, store_lease_give(s, re->run_no, re->engine->holder, re->lease.epoch, &err));
 }
 
 /* The answer to a request under way would be lost with the run, and the request go out once more:
  * worth waiting for, but not for long. */
 static bool give_waits(struct run_exec *re) {
     uint64_t now_ms = clock_mono_ms();
-    if (re->wanted_ms == 0) re->wanted_ms = now_ms;
-    return re->phase == EXEC_LIVE && (re->has_answers || invoke_waits(re, -1)) &&
-           now_ms < re->wanted_ms + GIVE_WAIT_MS;
+    if (re->lease.requested_ms == 0) re->lease.requested_ms = now_ms;
+    return re->phase == EXEC_LIVE && (re->requests.has_answers || invoke_waits(re, -1)) &&
+           now_ms < re->lease.requested_ms + GIVE_WAIT_MS;
 }
 
 bool peers_give(struct step *st) {
-    struct run_exec *re = st->re;
-    if (re->has_mail || (re->phase != EXEC_LIVE && re->phase != EXEC_LOADING)) return false;
+    struct run_exec *re = st->exec;
+    if (re->mail.any || (re->phase != EXEC_LIVE && re->phase != EXEC_LOADING)) return false;
     if (give_waits(re)) return false; /* whoever asks asks again, which wakes the run */
     enum exec_phase before = re->phase;
     re->phase = EXEC_GIVING;
     exec_launch(re);
-    if (journal_side(st->e->journal, give_now, re) == 0) return true;
+    if (journal_side(st->engine->journal, give_now, re) == 0) return true;
     exec_launch_undo(re);
     re->phase = before;
     return false;
 }
 
 bool peers_give_landed(struct step *st, int rc) {
-    struct run_exec *re = st->re;
-    re->wanted = false;
-    re->wanted_ms = 0;
-    if (rc == WOPR_E_SYNC_FAILED) engine_break(st->e, "lease");
+    struct run_exec *re = st->exec;
+    re->lease.requested = false;
+    re->lease.requested_ms = 0;
+    if (rc == WOPR_E_SYNC_FAILED) engine_break(st->engine, "lease");
     if (rc == 0 || rc == WOPR_E_FENCED || rc == WOPR_E_RUN_TERMINAL || rc == WOPR_E_CORRUPT) {
         exec_forget_state(re);
         step_drop(st);
@@ -319,10 +321,10 @@ static void hear_wishes(struct engine *e) {
         return;
     for (size_t i = 0; i < l.n; i++) {
         pthread_mutex_lock(&e->mu);
-        struct run_exec *re = map_get(e->by_id, l.v[i].run_id);
-        bool direct = !re && e->peers->gives == 0 && !e->stopping;
+        struct run_exec *re = map_get(e->runs.by_id, l.v[i].run_id);
+        bool direct = !re && e->peers->gives == 0 && !e->life.stopping;
         if (re) {
-            re->wanted = true;
+            re->lease.requested = true;
             exec_wake_locked(re);
         }
         pthread_mutex_unlock(&e->mu);
@@ -332,15 +334,15 @@ static void hear_wishes(struct engine *e) {
 
 /* ------------------------------------------------------------------------------ still ours? */
 bool peers_check(struct step *st) {
-    struct run_exec *re = st->re;
+    struct run_exec *re = st->exec;
     struct run_origin o;
     struct wopr_error err;
-    re->suspect = false;
+    re->lease.suspect = false;
     if (re->phase != EXEC_LIVE) return true;
-    int rc = store_run_origin(st->e->store, re->run_no, st->a, &o, &err);
-    if (rc == 0 && o.head.epoch == re->epoch) return true;
+    int rc = store_run_origin(st->engine->store, re->run_no, st->scratch, &o, &err);
+    if (rc == 0 && o.head.epoch == re->lease.epoch) return true;
     if (rc != 0 && rc != WOPR_E_NOT_FOUND) {
-        re->suspect = true;
+        re->lease.suspect = true;
         exec_reload(re, true); /* the fold looks at the epoch too */
         return false;
     }
@@ -353,9 +355,9 @@ void peers_suspect_locked(struct engine *e) {
     struct str key;
     void *value;
     size_t it = 0;
-    while (map_next(e->by_id, &it, &key, &value)) {
+    while (map_next(e->runs.by_id, &it, &key, &value)) {
         struct run_exec *re = value;
-        re->suspect = true;
+        re->lease.suspect = true;
         exec_wake_locked(re);
     }
 }
@@ -363,7 +365,7 @@ void peers_suspect_locked(struct engine *e) {
 /* ------------------------------------------------------------------------------ hearing */
 static void sweep_now(struct engine *e) {
     pthread_mutex_lock(&e->mu);
-    e->sweep_now = true;
+    e->upkeep.sweep_now = true;
     pthread_cond_signal(&e->tick);
     pthread_mutex_unlock(&e->mu);
 }
@@ -371,9 +373,9 @@ static void sweep_now(struct engine *e) {
 /* true: a run came to us that nobody here waits for. */
 static bool run_moved(struct engine *e, const struct moved_run *m) {
     pthread_mutex_lock(&e->mu);
-    struct run_exec *re = map_get(e->by_no, str_n((const char *)&m->run_no, sizeof m->run_no));
+    struct run_exec *re = map_get(e->runs.by_no, str_n((const char *)&m->run_no, sizeof m->run_no));
     if (re) {
-        re->suspect = true;
+        re->lease.suspect = true;
         exec_wake_locked(re);
     }
     children_moved_locked(e, m->run_no);
@@ -469,7 +471,7 @@ static unsigned look_around(struct engine *e) {
     }
     sweeps_follow(e, sweep, now_ms);
     pthread_mutex_lock(&e->mu);
-    bool busy = e->active_nr > 0;
+    bool busy = e->runs.active_nr > 0;
     pthread_mutex_unlock(&e->mu);
     return busy || journal_has_listeners(e->journal) ? PEERS_BUSY_MS : PEERS_IDLE_MS;
 }

@@ -12,24 +12,25 @@ static void submit_run(struct engine *e, struct engine_cmd *cmd) {
     }
     struct run_exec *fresh = NULL, *re;
     pthread_mutex_lock(&e->mu);
-    re = map_get(e->by_id, cmd->run_id);
+    re = map_get(e->runs.by_id, cmd->run_id);
     if (!re) { /* not in memory: an exec that looks it up */
         pthread_mutex_unlock(&e->mu);
         fresh = exec_new(e, cmd->run_id);
         if (fresh) fresh->phase = EXEC_LOOKUP;
         pthread_mutex_lock(&e->mu);
-        re = map_get(e->by_id, cmd->run_id);
+        re = map_get(e->runs.by_id, cmd->run_id);
         if (!re && fresh && exec_register_locked(e, fresh, cmd->tenant) == 0) {
             re = fresh;
             fresh = NULL;
         }
     }
-    bool closed = e->stopping || !e->started; /* engine_halt looks into the mailboxes once */
+    bool closed =
+        e->life.stopping || !e->life.started; /* engine_halt looks into the mailboxes once */
     if (re && !closed) {
         cmd->next = NULL;
-        *re->mail_end = cmd;
-        re->mail_end = &cmd->next;
-        re->has_mail = true;
+        *re->mail.end = cmd;
+        re->mail.end = &cmd->next;
+        re->mail.any = true;
         exec_wake_locked(re);
     }
     pthread_mutex_unlock(&e->mu);
@@ -40,7 +41,7 @@ static void submit_run(struct engine *e, struct engine_cmd *cmd) {
 
 void engine_submit(struct engine *e, struct engine_cmd *cmd) {
     pthread_mutex_lock(&e->mu);
-    bool closed = !e->started || e->stopping;
+    bool closed = !e->life.started || e->life.stopping;
     pthread_mutex_unlock(&e->mu);
     bool broken = engine_is_broken(e);
     cmd->priv = e;

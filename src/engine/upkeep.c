@@ -36,18 +36,19 @@ static void lease_renew(struct engine *e, struct store *s, void *args) {
     int rc = store_lease_renew(s, e->holder, clock_wall_ms() + e->cfg.lease_ttl_ms, &n, &err);
     if (rc != 0) log_warn("the leases could not be renewed", "why", err.message);
     pthread_mutex_lock(&e->mu);
-    e->beat_inflight = false;
+    e->upkeep.beat_inflight = false;
     /* STORE-33: silent for too long, so others may have taken runs of ours in the meantime. */
-    if (rc == 0 && !e->cfg.sole_host && clock_mono_ms() >= e->lease_ok_ms) peers_suspect_locked(e);
+    if (rc == 0 && !e->cfg.sole_host && clock_mono_ms() >= e->upkeep.lease_ok_ms)
+        peers_suspect_locked(e);
     if (rc == 0) { /* surely ours for a heartbeat less than others think */
         int64_t safe_ms = e->cfg.lease_ttl_ms - e->cfg.heartbeat_ms / 2;
-        e->lease_ok_ms = *asked_ms + (uint64_t)safe_ms;
+        e->upkeep.lease_ok_ms = *asked_ms + (uint64_t)safe_ms;
         /* It took too long to be of use (a frozen process), or the next one was due before this one
          * was done: that does not wait its turn. */
-        e->beat_late = e->beat_missed || clock_mono_ms() >= e->lease_ok_ms;
-        e->beat_missed = false;
-        if (e->beat_late) {
-            e->kicked = true;
+        e->upkeep.beat_late = e->upkeep.beat_missed || clock_mono_ms() >= e->upkeep.lease_ok_ms;
+        e->upkeep.beat_missed = false;
+        if (e->upkeep.beat_late) {
+            e->upkeep.kicked = true;
             pthread_cond_signal(&e->tick);
         }
         pthread_cond_broadcast(&e->work);
@@ -69,8 +70,8 @@ static void purge(struct engine *e, struct store *s, void *args) {
     if (rc == 0) rc = fork_sweep(e, s, &more, &err);
     if (rc != 0) log_warn("housekeeping failed and is tried again", "why", err.message);
     pthread_mutex_lock(&e->mu);
-    e->purge_inflight = false;
-    e->purge_more = more;
+    e->upkeep.purge_inflight = false;
+    e->upkeep.purge_more = more;
     if (more) pthread_cond_signal(&e->tick);
     pthread_mutex_unlock(&e->mu);
 }
@@ -118,7 +119,7 @@ static bool sweep_wants(struct engine *e, const struct run_origin *o) {
 
 static bool in_memory(struct engine *e, int64_t run_no) {
     pthread_mutex_lock(&e->mu);
-    bool known = map_get(e->by_no, str_n((const char *)&run_no, sizeof run_no)) != NULL;
+    bool known = map_get(e->runs.by_no, str_n((const char *)&run_no, sizeof run_no)) != NULL;
     pthread_mutex_unlock(&e->mu);
     return known;
 }
@@ -196,7 +197,7 @@ static void sweep(struct engine *e, int64_t *from) {
     bool passed = skips == ENGINE_SWEEP_SKIPS_MAX;
     *from = passed ? after : 0;
     pthread_mutex_lock(&e->mu);
-    e->sweep_soon = !room && !passed;
+    e->upkeep.sweep_soon = !room && !passed;
     pthread_mutex_unlock(&e->mu);
 }
 
@@ -223,44 +224,45 @@ static void sweep_deadlines(struct engine *e) {
 
 static bool sweep_due(struct engine *e, const struct upkeep *u, uint64_t now_ms) {
     pthread_mutex_lock(&e->mu);
-    bool soon = (e->sweep_soon && e->active_nr < e->cfg.runs_active_max / 2) || e->sweep_now;
-    e->sweep_now = false;
+    bool soon = (e->upkeep.sweep_soon && e->runs.active_nr < e->cfg.runs_active_max / 2) ||
+                e->upkeep.sweep_now;
+    e->upkeep.sweep_now = false;
     pthread_mutex_unlock(&e->mu);
     return soon || now_ms >= u->sweep_ms;
 }
 
 static void beat(struct engine *e, uint64_t now_ms) {
     pthread_mutex_lock(&e->mu);
-    bool send = !e->beat_inflight && !e->broken;
-    e->beat_missed = e->beat_inflight;
-    if (send) e->beat_inflight = true;
+    bool send = !e->upkeep.beat_inflight && !e->life.broken;
+    e->upkeep.beat_missed = e->upkeep.beat_inflight;
+    if (send) e->upkeep.beat_inflight = true;
     pthread_mutex_unlock(&e->mu);
     if (!send || job_post(e, lease_renew, &now_ms, sizeof now_ms)) return;
     pthread_mutex_lock(&e->mu);
-    e->beat_inflight = false;
+    e->upkeep.beat_inflight = false;
     pthread_mutex_unlock(&e->mu);
 }
 
 static void tidy(struct engine *e, struct upkeep *u, uint64_t now_ms) {
     pthread_mutex_lock(&e->mu);
-    if (e->purge_more) {
-        e->purge_more = false;
+    if (e->upkeep.purge_more) {
+        e->upkeep.purge_more = false;
         u->purge_ms = now_ms + ENGINE_PURGE_AGAIN_MS;
     }
-    bool send = now_ms >= u->purge_ms && !e->purge_inflight && !e->broken;
-    if (send) e->purge_inflight = true;
+    bool send = now_ms >= u->purge_ms && !e->upkeep.purge_inflight && !e->life.broken;
+    if (send) e->upkeep.purge_inflight = true;
     pthread_mutex_unlock(&e->mu);
     if (now_ms >= u->purge_ms) u->purge_ms = now_ms + ENGINE_PURGE_MS;
     if (!send || job_post(e, purge, NULL, 0)) return;
     pthread_mutex_lock(&e->mu);
-    e->purge_inflight = false;
+    e->upkeep.purge_inflight = false;
     pthread_mutex_unlock(&e->mu);
 }
 
 static bool beat_due(struct engine *e, const struct upkeep *u, uint64_t now_ms) {
     pthread_mutex_lock(&e->mu);
-    bool late = e->beat_late;
-    e->beat_late = false;
+    bool late = e->upkeep.beat_late;
+    e->upkeep.beat_late = false;
     pthread_mutex_unlock(&e->mu);
     return late || now_ms >= u->beat_ms;
 }
@@ -293,18 +295,19 @@ static void wait_until_locked(struct engine *e, uint64_t ms) {
 void *timer_main(void *arg) {
     thread_name("wopr-timer");
     struct engine *e = arg;
-    struct upkeep u = {.purge_ms = e->started_ms + ENGINE_PURGE_MS};
+    struct upkeep u = {.purge_ms = e->life.started_ms + ENGINE_PURGE_MS};
     pthread_mutex_lock(&e->mu);
-    while (!e->stopping) {
+    while (!e->life.stopping) {
         uint64_t now_ms = clock_mono_ms();
-        e->kicked = false;
+        e->upkeep.kicked = false;
         timers_fire_due_locked(e, now_ms);
         pthread_mutex_unlock(&e->mu);
         uint64_t next_ms = upkeep_run(e, &u, now_ms);
         pthread_mutex_lock(&e->mu);
         struct heap_node *n = heap_min(&e->timers);
         if (n && n->key < (int64_t)next_ms) next_ms = (uint64_t)n->key;
-        if (!e->stopping && !e->kicked && next_ms > clock_mono_ms()) wait_until_locked(e, next_ms);
+        if (!e->life.stopping && !e->upkeep.kicked && next_ms > clock_mono_ms())
+            wait_until_locked(e, next_ms);
     }
     pthread_mutex_unlock(&e->mu);
     return NULL;
