@@ -12,6 +12,7 @@
 #include "codec/json.h"
 #include "engine/children.h"
 #include "engine/timers.h"
+#include "store/events.h"
 
 #define ENGINE_CHILD_LOOK_MS 10000 /* fall-back for children that another host executes */
 #define KIN_ARENA_MAX        (64u * 1024 * 1024)

@@ -16,6 +16,7 @@
 #include "engine/outcome.h"
 #include "engine/replay.h"
 #include "engine/timers.h"
+#include "store/events.h"
 
 #include <stdio.h>
 

@@ -9,6 +9,7 @@
 #define WOPR_ENGINE_EXEC_H
 
 #include "engine/core.h"
+#include "store/runs.h"
 
 #define ENGINE_BACKOFF_MS_MAX 5000 /* between two attempts to load a run again */
 

@@ -22,6 +22,8 @@
 #include "engine/replay.h"
 #include "engine/step.h"
 #include "engine/wfcache.h"
+#include "store/events.h"
+#include "store/upkeep.h"
 
 #include <stdio.h>
 

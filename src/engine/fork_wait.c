@@ -13,6 +13,7 @@
 #include "engine/fork.h"
 #include "engine/suspend.h"
 #include "engine/timers.h"
+#include "store/events.h"
 
 #define GROUP_EVENTS_MAX 4u /* events that one commit tells of one question, or one answer */
 

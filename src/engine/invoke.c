@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "codec/json.h"
 #include "domain/invocation.h"
 #include "engine/answer.h"
@@ -105,13 +106,8 @@ static struct invocation *find(struct run_exec *re, int node, int64_t ordinal) {
 
 static struct invocation *add(struct run_exec *re, int node, int64_t ordinal) {
     if (re->requests.rows_nr >= INVOKE_PER_RUN_MAX) return NULL;
-    if (re->requests.rows_nr == re->requests.rows_cap) {
-        size_t cap = re->requests.rows_cap ? re->requests.rows_cap * 2 : 4;
-        struct invocation *v = mem_grow(re->requests.rows, cap, sizeof *v);
-        if (!v) return NULL;
-        re->requests.rows = v;
-        re->requests.rows_cap = cap;
-    }
+    if (VEC_ROOM(re->requests.rows, re->requests.rows_nr, re->requests.rows_cap, 4) != 0)
+        return NULL;
     struct invocation *v = &re->requests.rows[re->requests.rows_nr++];
     *v = (struct invocation){.node = node, .ordinal = ordinal};
     return v;

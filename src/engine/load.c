@@ -18,6 +18,8 @@
 #include "engine/step.h"
 #include "engine/timers.h"
 #include "engine/wfcache.h"
+#include "store/events.h"
+#include "store/leases.h"
 
 #include <stdio.h>
 

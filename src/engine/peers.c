@@ -21,6 +21,8 @@
 #include "engine/job.h"
 #include "engine/step.h"
 #include "engine/timers.h"
+#include "store/leases.h"
+#include "store/peers.h"
 
 #include <time.h>
 

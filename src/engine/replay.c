@@ -19,6 +19,7 @@
 #include "engine/fork_wait.h"
 #include "engine/invoke.h"
 #include "engine/timers.h"
+#include "store/events.h"
 
 #define REPLAY_PAGE_EVENTS   64u
 #define REPLAY_PAGE_BYTES    (256u * 1024)

@@ -11,6 +11,7 @@
 #include "engine/command.h"
 #include "engine/fork_wait.h"
 #include "engine/timers.h"
+#include "store/interrupts.h"
 
 static void refuse(struct step *st, struct engine_cmd *cmd, int rc, const char *why) {
     cmd->result.rc = wopr_error_set(&cmd->result.err, rc, "%s", why);

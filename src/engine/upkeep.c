@@ -13,6 +13,10 @@
 #include "engine/job.h"
 #include "engine/peers.h"
 #include "engine/timers.h"
+#include "store/leases.h"
+#include "store/peers.h"
+#include "store/run_lists.h"
+#include "store/upkeep.h"
 
 #include <time.h>
 

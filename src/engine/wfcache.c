@@ -5,6 +5,7 @@
 #include "engine/wfcache.h"
 
 #include "base/mem.h"
+#include "store/workflows.h"
 
 #define ENGINE_WF_CACHE_MAX 1024u
 #define WFCACHE_ARENA_MAX   (64u * 1024 * 1024)
