@@ -112,7 +112,7 @@ static bool refuse(struct step *st, struct engine_cmd *cmd, enum run_bound met) 
 }
 
 bool bound_pause(struct step *st, struct engine_cmd *cmd) {
-    if (cmd->of_kin || st->state->pauses < ENGINE_PAUSES_MAX)
+    if (cmd->from_run || st->state->pauses < ENGINE_PAUSES_MAX)
         return true; /* that parent is bounded */
     (void)wopr_error_set(&cmd->result.err, WOPR_E_CONFLICT,
                          "the run was paused %d times, as often as a run may be; let it end, or "

@@ -79,12 +79,13 @@ struct kin_call *kin_call_new(struct step *st, enum engine_op op, struct str run
                                .workspace = arena_str(c->arena, m->workspace),
                                .test_mode = m->test_mode,
                                .run_id = arena_str(c->arena, run_id),
-                               .of_kin = true,
-                               .reason = str_c(reason ? reason : ""),
-                               .drain = st->exec->kin.drain,
+                               .from_run = true,
                                .respond = kin_respond,
                                .done = kin_done,
                                .ctx = c};
+    if (op != ENGINE_CREATE)
+        cmd->control = (struct cmd_control){.reason = str_c(reason ? reason : ""),
+                                            .drain = st->exec->kin.drain};
     if (!arena_failed(c->arena)) return c;
     kin_call_unref(c);
     return NULL;
@@ -93,7 +94,7 @@ struct kin_call *kin_call_new(struct step *st, enum engine_op op, struct str run
 /* Names the run whose cancel it is, for who has to go on with it after a crash. */
 static bool kin_call_from(struct kin_call *c, struct str from) {
     if (from.n == 0) return true;
-    c->cmd.cascade_from = arena_str(c->arena, from);
+    c->cmd.control.cascade_from = arena_str(c->arena, from);
     c->cmd.principal = arena_printf(c->arena, BY_RUN STR_FMT, STR_ARG(from));
     return !arena_failed(c->arena);
 }

@@ -215,13 +215,14 @@ static int birth_fill(struct step *st, const struct node_child *want, struct kin
     conf = conf.n > 0 ? arena_str(c->arena, conf) : STR_NONE;
     struct str inputs = arena_str(c->arena, want->inputs.n > 0 ? want->inputs : STR("{}"));
     cmd->subject = m->subject.n > 0 ? arena_str(c->arena, m->subject) : STR_NONE;
-    cmd->scope_id = m->scope_id.n > 0 ? arena_str(c->arena, m->scope_id) : STR_NONE;
+    cmd->create.scope_id = m->scope_id.n > 0 ? arena_str(c->arena, m->scope_id) : STR_NONE;
     cmd->traceparent = m->traceparent.n > 0 ? arena_str(c->arena, m->traceparent) : STR_NONE;
     if (arena_failed(c->arena)) return WOPR_E_NO_MEMORY;
-    int rc =
-        run_options_check(conf, STR_NONE, STR_NONE, c->wf, &env, c->arena, &cmd->options, &err);
-    if (rc == 0) rc = run_inputs_check(inputs, c->wf, c->arena, &cmd->inputs, &err);
-    if (rc == 0) rc = run_inputs_render(&cmd->inputs, c->arena, &cmd->inputs_accepted, &err);
+    int rc = run_options_check(conf, STR_NONE, STR_NONE, c->wf, &env, c->arena,
+                               &cmd->create.options, &err);
+    if (rc == 0) rc = run_inputs_check(inputs, c->wf, c->arena, &cmd->create.inputs, &err);
+    if (rc == 0)
+        rc = run_inputs_render(&cmd->create.inputs, c->arena, &cmd->create.inputs_accepted, &err);
     if (rc == 0 || rc == WOPR_E_NO_MEMORY) return rc;
     struct str why = arena_printf(st->scratch, "the child run cannot be created: %s", err.message);
     return refuse(f, "validation_error", why);
@@ -240,11 +241,12 @@ static int birth_prepare(struct step *st, struct exec_child *x, const struct nod
         workflow_unref(wf);
         return WOPR_E_NO_MEMORY;
     }
-    c->wf = c->cmd.wf = wf;
-    c->cmd.parent_run_id = arena_str(c->arena, str_c(st->exec->run_id));
-    c->cmd.parent_node_id = arena_str(c->arena, st->state->wf->nodes[x->node].id);
-    c->cmd.child_depth = st->exec->kin.depth + 1;
-    c->cmd.child_flags = (want->wait ? CHILD_AWAITED : 0u) | (want->detached ? CHILD_DETACHED : 0u);
+    c->wf = c->cmd.create.wf = wf;
+    c->cmd.create.parent_run_id = arena_str(c->arena, str_c(st->exec->run_id));
+    c->cmd.create.parent_node_id = arena_str(c->arena, st->state->wf->nodes[x->node].id);
+    c->cmd.create.child_depth = st->exec->kin.depth + 1;
+    c->cmd.create.child_flags =
+        (want->wait ? CHILD_AWAITED : 0u) | (want->detached ? CHILD_DETACHED : 0u);
     rc = birth_fill(st, want, c, f);
     if (rc == 0) x->birth = c;
     else kin_call_free(c);

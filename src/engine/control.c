@@ -28,13 +28,13 @@ static void attach(struct step *st, struct engine_cmd *cmd, enum run_status stat
 /* INT-42: children first.  Until they are down the command stays where it was, first in the
  * mailbox, and the run does nothing else. */
 static void cancel(struct step *st, struct engine_cmd *cmd) {
-    st->cascade_from = cmd->cascade_from;
+    st->cascade_from = cmd->control.cascade_from;
     if (!cascade_down(st, CASCADE_CANCEL)) {
         exec_mail_put_back(st->exec, cmd);
         st->awaits_children = true;
         return;
     }
-    run_end_cancelled(st, cmd->reason, cmd->principal);
+    run_end_cancelled(st, cmd->control.reason, cmd->principal);
     attach(st, cmd, RUN_CANCELLED);
 }
 
@@ -54,17 +54,17 @@ static void drain_waits(struct step *st) {
 }
 
 static void pause_run(struct step *st, struct engine_cmd *cmd) {
-    bool drain = cmd->drain == DRAIN_CURRENT_NODE;
+    bool drain = cmd->control.drain == DRAIN_CURRENT_NODE;
     struct arena *a = st->plan->arena;
     struct str policy = drain ? STR("drain-current-node") : STR("immediate");
     if (drain) drain_waits(st);
     step_timers_stop(st);
-    struct str payload = pay_run_paused(a, cmd->reason, policy, STR_NONE, -1);
+    struct str payload = pay_run_paused(a, cmd->control.reason, policy, STR_NONE, -1);
     if (step_emit(st, EV_RUN_PAUSED, -1, -1, payload) == EMIT_REFUSED)
         (void)step_emit(st, EV_RUN_PAUSED, -1, -1,
                         pay_run_paused(a, STR_NONE, policy, STR_NONE, -1));
     st->exec->paused_ms = st->now_ms;
-    cascade_pause(st, cmd->drain);
+    cascade_pause(st, cmd->control.drain);
     attach(st, cmd, RUN_PAUSED);
 }
 
@@ -88,7 +88,7 @@ void control_unpause(struct step *st) {
 /* RUN-29: run.resumed is the first event after run.paused, hence no run.resuming. */
 static void resume_run(struct step *st, struct engine_cmd *cmd) {
     struct arena *a = st->plan->arena;
-    if (step_emit(st, EV_RUN_RESUMED, -1, -1, pay_reason(a, cmd->reason)) == EMIT_REFUSED)
+    if (step_emit(st, EV_RUN_RESUMED, -1, -1, pay_reason(a, cmd->control.reason)) == EMIT_REFUSED)
         (void)step_emit(st, EV_RUN_RESUMED, -1, -1, pay_reason(a, STR_NONE));
     resume_drained(st);
     step_timers_resume(st);

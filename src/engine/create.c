@@ -39,15 +39,16 @@ static void tell_full(struct engine *e) {
 void create_submit(struct engine *e, struct engine_cmd *cmd) {
     char ulid[ULID_LEN + 1];
     ulid_new(ulid);
-    bool child = cmd->parent_run_id.n > 0;
+    bool child = cmd->create.parent_run_id.n > 0;
     struct str run_id = child ? cmd->run_id : arena_printf(cmd->arena, "run_%s", ulid);
     struct run_exec *re = run_id.p ? exec_new(e, run_id) : NULL;
     int rc = re ? 0 : WOPR_E_NO_MEMORY;
     if (rc == 0 && child)
-        rc = exec_set_parent(re, cmd->parent_run_id, cmd->child_depth, cmd->child_flags);
+        rc = exec_set_parent(re, cmd->create.parent_run_id, cmd->create.child_depth,
+                             cmd->create.child_flags);
     if (rc == 0) {
         re->phase = EXEC_NEW;
-        re->wf = workflow_ref(cmd->wf);
+        re->wf = workflow_ref(cmd->create.wf);
         re->commit.cmd = cmd;
         cmd->result.run_id = run_id;
         rc = exec_begin(re, cmd->tenant); /* after it a worker may be at it already; ERR-9 */
@@ -77,23 +78,23 @@ static void create_meta(struct plan *p, const struct engine_cmd *cmd, struct str
                         int64_t now_ms) {
     struct run_meta *m = &p->create->meta;
     m->run_id = keep(p, run_id);
-    m->workflow_id = keep(p, cmd->wf->id);
+    m->workflow_id = keep(p, cmd->create.wf->id);
     m->tenant = keep(p, cmd->tenant);
     m->workspace = keep(p, cmd->workspace);
-    m->scope_id = keep(p, cmd->scope_id);
+    m->scope_id = keep(p, cmd->create.scope_id);
     m->subject = keep(p, cmd->subject);
-    m->configurable = keep(p, cmd->options.configurable);
-    m->tags = keep(p, cmd->options.tags);
-    m->metadata = keep(p, cmd->options.metadata);
-    m->callback_url = keep(p, cmd->callback_url);
+    m->configurable = keep(p, cmd->create.options.configurable);
+    m->tags = keep(p, cmd->create.options.tags);
+    m->metadata = keep(p, cmd->create.options.metadata);
+    m->callback_url = keep(p, cmd->create.callback_url);
     m->traceparent = keep(p, cmd->traceparent);
-    m->inputs = keep(p, cmd->inputs_accepted);
+    m->inputs = keep(p, cmd->create.inputs_accepted);
     m->transport = STR("rest");
     m->test_mode = cmd->test_mode;
-    m->shown_engine_version =
-        cmd->force_engine_version ? cmd->shown_engine_version : CURRENT_ENGINE_VERSION;
+    m->shown_engine_version = cmd->create.force_engine_version ? cmd->create.shown_engine_version
+                                                               : CURRENT_ENGINE_VERSION;
     m->created_ms = now_ms;
-    m->recursion_limit = cmd->options.recursion_limit;
+    m->recursion_limit = cmd->create.options.recursion_limit;
 }
 
 static void create_vars(struct plan *p, const struct var_inits *vars) {
@@ -117,18 +118,18 @@ static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct
     p->create = ARENA_NEW(p->arena, struct run_row_new);
     if (p->create) {
         create_meta(p, cmd, run_id, now_ms);
-        create_vars(p, &cmd->inputs);
-        plan_channels(p, cmd->wf);
-        p->create->workflow_hash = cmd->wf->hash;
+        create_vars(p, &cmd->create.inputs);
+        plan_channels(p, cmd->create.wf);
+        p->create->workflow_hash = cmd->create.wf->hash;
         p->create->holder = keep(p, e->holder);
         /* Whole seconds: the holder's row is then moved once a second, not for each creation. */
         p->create->lease_until_ms = (now_ms + e->cfg.lease_ttl_ms + 999) / 1000 * 1000;
-        p->create->dedup_enforce = cmd->dedup_enforce;
+        p->create->dedup_enforce = cmd->create.dedup_enforce;
         p->create->tenant_bytes_max = e->cfg.bounds.tenant_bytes_max;
-        p->create->parent_run_id = keep(p, cmd->parent_run_id);
-        p->create->parent_node_id = keep(p, cmd->parent_node_id);
-        p->create->child_depth = cmd->child_depth;
-        p->create->child_flags = cmd->child_flags;
+        p->create->parent_run_id = keep(p, cmd->create.parent_run_id);
+        p->create->parent_node_id = keep(p, cmd->create.parent_node_id);
+        p->create->child_depth = cmd->create.child_depth;
+        p->create->child_flags = cmd->create.child_flags;
     }
     if (!arena_failed(p->arena) && p->failed == 0) return p;
     plan_unref(p);
@@ -173,7 +174,7 @@ static int create_build(struct step *st, int64_t now_ms, struct plan **out) {
  * did.  A first step that cannot be planned is left out: it is tried again as any other, where it
  * can fail by itself.
  */
-void create_turn(struct step *st) {
+enum turn create_turn(struct step *st) {
     struct run_exec *re = st->exec;
     struct engine *e = st->engine;
     struct engine_cmd *cmd = re->commit.cmd;
@@ -196,16 +197,16 @@ void create_turn(struct step *st) {
         re->commit.plan = p;
         exec_launch(re);
         rc = journal_append_to(e->journal, p, execs_landed, e, re);
-        if (rc == 0) return;
+        if (rc == 0) return TURN_END;
         exec_launch_undo(re);
     }
     re->commit.cmd = NULL;
     cmd->result.run_id = STR_NONE;
     cmd_fail(e, cmd, rc, wopr_err_text(rc));
-    step_drop(st);
+    return TURN_DROP;
 }
 
-bool create_landed(struct step *st, int rc) {
+enum turn create_landed(struct step *st, int rc) {
     struct run_exec *re = st->exec;
     struct engine *e = st->engine;
     struct engine_cmd *cmd = re->commit.cmd;
@@ -215,8 +216,7 @@ bool create_landed(struct step *st, int rc) {
     if (rc != 0 || p->idem_hit) {
         if (rc != 0) create_refused(e, cmd, p, rc);
         else cmd_committed(cmd, p);
-        step_drop(st);
-        return false;
+        return TURN_DROP;
     }
     e->counts.created++;
     step_count(e, p);
@@ -227,10 +227,6 @@ bool create_landed(struct step *st, int rc) {
     cmd_committed(cmd, p);
     re->commit.plan = NULL;
     plan_unref(p);
-    if (run_status_final(re->state->status)) {
-        step_drop(st);
-        return false;
-    }
-    if (exec_register_no(re) != 0) exec_reload(re, true); /* again when there is memory */
-    return true;
+    if (run_status_final(re->state->status)) return TURN_DROP;
+    return exec_register_no(re) == 0 ? TURN_GO_ON : TURN_LATER; /* when there is memory */
 }

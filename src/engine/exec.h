@@ -133,6 +133,16 @@ struct run_exec {
     struct replay *replay; /* it is a replay and live */
 };
 
+/* What a turn decided about its exec.  Functions of a turn return it and touch the exec no more once
+ * it is not TURN_GO_ON; exec_turn alone drops and reloads. */
+enum turn {
+    TURN_GO_ON,  /* in the phase that the exec is in now */
+    TURN_END,    /* until something comes back or wakes the exec */
+    TURN_RELOAD, /* memory is not trusted: fold the log again at once */
+    TURN_LATER,  /* the same after a backoff */
+    TURN_DROP    /* the exec leaves memory, or is looked up again for the mail it has */
+};
+
 /* A new exec, in no table yet; NULL: no memory, or run_id is too long. */
 struct run_exec *exec_new(struct engine *e, struct str run_id);
 MUST_CHECK int exec_set_parent(struct run_exec *re, struct str parent_id, int32_t depth,

@@ -158,7 +158,7 @@ int fork_sweep(struct engine *e, struct store *s, bool *more, struct wopr_error 
     return rc == WOPR_E_FENCED ? 0 : rc;
 }
 
-static void refuse(struct step *st, int rc, const struct wopr_error *err) {
+static enum turn fork_refuse(struct step *st, int rc, const struct wopr_error *err) {
     struct engine_cmd *cmd = st->exec->fork.job->cmd;
     give_up_copy(st);
     cmd->result = (struct engine_result){.rc = rc, .retry_after_s = 0};
@@ -167,7 +167,7 @@ static void refuse(struct step *st, int rc, const struct wopr_error *err) {
     if (rc == WOPR_E_UNAVAILABLE) cmd->result.retry_after_s = FORK_RETRY_AFTER_S;
     job_free(st->exec);
     cmd_settle(st->engine, cmd);
-    step_drop(st);
+    return TURN_DROP;
 }
 
 static int expired(const struct fork_job *j, struct wopr_error *err) {
@@ -180,7 +180,7 @@ static int expired(const struct fork_job *j, struct wopr_error *err) {
 /* --- the overlay of a branch (FORK-23) --- */
 
 static int options_merge(struct step *st, struct fork_job *j, struct wopr_error *err) {
-    const struct fork_overlay *o = &j->cmd->overlay;
+    const struct fork_overlay *o = &j->cmd->fork.overlay;
     struct run_meta *m = &j->meta;
     struct options_env env = {.limits = &st->engine->cfg.limits, .test_key = j->cmd->test_mode};
     struct run_options checked;
@@ -200,7 +200,7 @@ static int options_merge(struct step *st, struct fork_job *j, struct wopr_error 
 
 static int inputs_merge(struct step *st, struct fork_job *j, struct wopr_error *err) {
     struct run_meta *m = &j->meta;
-    struct str over = j->cmd->overlay.inputs;
+    struct str over = j->cmd->fork.overlay.inputs;
     int rc = over.p ? overlay_object(m->inputs, over, j->a, &m->inputs, err) : 0;
     if (rc == 0) rc = run_inputs_check(m->inputs, st->exec->wf, j->a, &j->vars, err);
     if (rc != 0 || !over.p) return rc;
@@ -217,22 +217,23 @@ static int source_read(struct step *st, struct fork_job *j, struct wopr_error *e
                             &head, err);
     if (rc == 0) rc = store_run_origin(st->engine->store, head.run_no, j->a, &j->source, err);
     j->source.head.run_id = cmd->run_id;
-    j->link.from_seq = cmd->fork_from;
+    j->link.from_seq = cmd->fork.from_seq;
     if (rc == WOPR_E_EXPIRED) return expired(j, err);
     if (rc != 0) return rc;
     if (head.engine_version > CURRENT_ENGINE_VERSION)
         return wopr_error_set(err, WOPR_E_VERSION_MISMATCH, "a newer engine wrote the source");
     if (head.parked.n > 0)
         return wopr_error_set(err, WOPR_E_CORRUPT, "the source is parked; see 'wopr verify'");
-    if (cmd->fork_from == 0 || cmd->fork_from < head.next_seq) { /* FORK-4; 0 inherits nothing */
+    if (cmd->fork.from_seq == 0 ||
+        cmd->fork.from_seq < head.next_seq) { /* FORK-4; 0 inherits nothing */
         j->source.head.next_seq = head.next_seq;
         return 0;
     }
     rc = wopr_error_set(err, WOPR_E_SEQUENCE_NOT_FOUND,
                         "fromSeq is no sequence of the source: its log ends before it");
     char asked[48] = ""; /* INT64_MAX stands for every greater number */
-    if (cmd->fork_from < INT64_MAX)
-        (void)snprintf(asked, sizeof asked, "\"fromSeq\":%lld,", (long long)cmd->fork_from);
+    if (cmd->fork.from_seq < INT64_MAX)
+        (void)snprintf(asked, sizeof asked, "\"fromSeq\":%lld,", (long long)cmd->fork.from_seq);
     wopr_error_details(err, "{\"sourceRunId\":\"" STR_FMT "\",%s\"lastSequence\":%lld}",
                        STR_ARG(cmd->run_id), asked, (long long)head.next_seq - 1);
     return rc;
@@ -247,10 +248,10 @@ static void meta_fill(struct step *st, struct fork_job *j) {
     j->meta.scope_id = j->meta.callback_url = STR_NONE;
     j->meta.traceparent = j->cmd->traceparent;
     j->meta.created_ms = clock_wall_ms();
-    j->link = (struct run_fork){.mode = j->cmd->fork_mode,
+    j->link = (struct run_fork){.mode = j->cmd->fork.mode,
                                 .source_run_id = o->head.run_id,
                                 .source_run_no = o->head.run_no,
-                                .from_seq = j->cmd->fork_from,
+                                .from_seq = j->cmd->fork.from_seq,
                                 .base_seq = o->head.next_seq};
 }
 
@@ -388,7 +389,7 @@ static int slice_send(struct step *st, struct fork_job *j, struct wopr_error *er
 
 /* --- what came back --- */
 
-static bool born(struct step *st, struct plan *p) {
+static enum turn fork_made(struct step *st, struct plan *p) {
     struct run_exec *re = st->exec;
     struct fork_job *j = re->fork.job;
     struct engine_cmd *cmd = j->cmd;
@@ -405,11 +406,11 @@ static bool born(struct step *st, struct plan *p) {
     if (rc == 0) rc = replay_begin(st, NULL);
     if (rc == 0) rc = children_load(st, NULL);
     re->phase = EXEC_LIVE;
-    if (rc != 0) exec_reload(re, true); /* it exists: again when there is memory */
-    return true;
+    return rc == 0 ? TURN_GO_ON : TURN_LATER; /* it exists: again when there is memory */
 }
 
-static bool landed(struct step *st, int rc) {
+/* TURN_END: the next slice is due. */
+static enum turn slice_landed(struct step *st, int rc) {
     struct run_exec *re = st->exec;
     struct fork_job *j = re->fork.job;
     struct plan *p = re->commit.plan;
@@ -423,10 +424,9 @@ static bool landed(struct step *st, int rc) {
         job_free(re);
         cmd_committed(cmd, p);
         plan_unref(p);
-        step_drop(st);
-        return false;
+        return TURN_DROP;
     }
-    if (rc == 0 && f->last) return born(st, p);
+    if (rc == 0 && f->last) return fork_made(st, p);
     if (rc == 0) {
         j->run_no = p->run_no;
         j->copied = p->base_seq;
@@ -437,18 +437,16 @@ static bool landed(struct step *st, int rc) {
         bound_tenant_bytes(st->engine, p, &err);
     }
     plan_unref(p);
-    if (rc == 0) return true;
-    refuse(st, rc, &err);
-    return false;
+    return rc == 0 ? TURN_END : fork_refuse(st, rc, &err);
 }
 
 /* --- one turn --- */
 
-bool fork_turn(struct step *st, int flight_rc) {
+enum turn fork_turn(struct step *st, int flight_rc) {
     struct run_exec *re = st->exec;
     struct wopr_error err = {0};
-    if (re->commit.plan && !landed(st, flight_rc)) return false;
-    if (re->phase == EXEC_LIVE || re->phase == EXEC_LOADING) return true;
+    enum turn t = re->commit.plan ? slice_landed(st, flight_rc) : TURN_END;
+    if (t != TURN_END) return t;
     struct fork_job *j = re->fork.job;
     int rc = 0;
     if (engine_is_broken(st->engine)) rc = WOPR_E_SYNC_FAILED;
@@ -456,8 +454,7 @@ bool fork_turn(struct step *st, int flight_rc) {
     if (rc == 0 && !j->open) rc = job_open(st, j, &err);
     if (rc == 0) rc = fold_slice(st, j, &err);
     if (rc == 0) rc = slice_send(st, j, &err);
-    if (rc != 0) refuse(st, rc, &err);
-    return false;
+    return rc == 0 ? TURN_END : fork_refuse(st, rc, &err);
 }
 
 /* --- in --- */

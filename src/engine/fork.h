@@ -18,8 +18,8 @@ struct fork_info { /* of a run that is a fork; texts of link stand behind it */
 };
 
 void fork_submit(struct engine *e, struct engine_cmd *cmd); /* ENGINE_FORK */
-/* Turn of an exec in EXEC_FORKING; true: it is a live run now and the turn goes on. */
-bool fork_turn(struct step *st, int flight_rc);
+/* Turn of an exec in EXEC_FORKING; TURN_GO_ON: it is a live run now. */
+enum turn fork_turn(struct step *st, int flight_rc);
 /* On the committer: takes away what a dead host, or a refused request, left half done. */
 MUST_CHECK int fork_sweep(struct engine *e, struct store *s, bool *more, struct wopr_error *err);
 void fork_free(struct run_exec *re);

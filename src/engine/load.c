@@ -105,10 +105,10 @@ static bool lease_ask(struct step *st, const struct run_head *h, int64_t beat) {
     return false;
 }
 
-static void give_up(struct step *st, int rc, const char *why) {
+static enum turn give_up(struct step *st, int rc, const char *why) {
     struct engine_cmd *cmd;
     while ((cmd = exec_mail_take(st->exec)) != NULL) cmd_fail(st->engine, cmd, rc, why);
-    step_drop(st);
+    return TURN_DROP;
 }
 
 /* Mail answered where that is possible; true when some of it, or the sweep, wants the run itself.
@@ -131,32 +131,27 @@ static bool wanted(struct step *st, struct run_head *head, int *rc) {
            head->engine_version <= CURRENT_ENGINE_VERSION;
 }
 
-bool load_lookup(struct step *st) {
+enum turn load_lookup(struct step *st) {
     struct run_exec *re = st->exec;
     struct run_head head;
     int rc;
-    if (!wanted(st, &head, &rc)) {
-        step_drop(st);
-        return false;
-    }
+    if (!wanted(st, &head, &rc)) return TURN_DROP;
     if (re->run_no == 0) {
         re->run_no = head.run_no;
         rc = exec_register_no(re);
     }
     int64_t beat;
     if (rc == 0 && !peers_lease_free(st->engine, &head, &beat)) {
-        if (!re->mail.any) step_drop(st); /* the sweep comes back when it is free */
-        else if (!peers_ask(st, &head))
-            give_up(st, WOPR_E_UNAVAILABLE, "the host that executes the run does not answer");
-        return false;
+        if (!re->mail.any) return TURN_DROP; /* the sweep comes back when it is free */
+        if (peers_ask(st, &head)) return TURN_END;
+        return give_up(st, WOPR_E_UNAVAILABLE, "the host that executes the run does not answer");
     }
-    if (rc == 0 && lease_ask(st, &head, beat)) return false; /* goes on when it lands */
+    if (rc == 0 && lease_ask(st, &head, beat)) return TURN_END;
     re->phase = EXEC_LOOKUP;
-    give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
-    return false;
+    return give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
 }
 
-bool load_leased(struct step *st, int rc) {
+enum turn load_leased(struct step *st, int rc) {
     struct run_exec *re = st->exec;
     re->phase = EXEC_LOOKUP;
     if (rc == 0) {
@@ -164,30 +159,26 @@ bool load_leased(struct step *st, int rc) {
         re->lease.taken = true;
         re->lease.ask_ms = re->lease.ask_end_ms = 0;
         re->phase = EXEC_LOADING;
-        return true;
+        return TURN_GO_ON;
     }
     switch (wopr_err_class(rc)) {
     case ERR_GONE:
-        step_drop(st); /* its commands get a fresh look at the row */
-        break;
-    case ERR_LEAVE: /* another host was faster */
-        if (re->mail.any) peers_ask_again(re);
-        else step_drop(st);
-        break;
+        return TURN_DROP; /* its commands get a fresh look at the row */
+    case ERR_LEAVE:       /* another host was faster */
+        if (!re->mail.any) return TURN_DROP;
+        peers_ask_again(re);
+        return TURN_END;
     case ERR_PARK:
-        give_up(st, rc, "the run is parked; see 'wopr verify'");
-        break;
+        return give_up(st, rc, "the run is parked; see 'wopr verify'");
     case ERR_REOPEN:
         engine_break(st->engine, "lease");
-        give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
         break;
     case ERR_RETRY:
     case ERR_REPLAN:
     case ERR_FINAL:
-        give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
         break;
     }
-    return false;
+    return give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
 }
 
 /* --- fold --- */
@@ -206,14 +197,14 @@ static void park_now(struct engine *e, struct store *s, void *args) {
         log_error("a damaged run could not be parked", "why", err.message);
 }
 
-static void park(struct step *st, const char *reason) {
+static enum turn park(struct step *st, const char *reason) {
     struct parking k = {.run_no = st->exec->run_no, .epoch = st->exec->lease.epoch};
     log_error("a run is parked: its log breaks an invariant; see 'wopr verify'", "run",
               st->exec->run_id, "reason", reason);
     st->engine->counts.parked++;
     snprintf(k.reason, sizeof k.reason, "%s", reason);
     (void)job_post(st->engine, park_now, &k, sizeof k); /* else the next start meets it again */
-    give_up(st, WOPR_E_CORRUPT, "the log of the run is damaged");
+    return give_up(st, WOPR_E_CORRUPT, "the log of the run is damaged");
 }
 
 static int fold_events(struct step *st, struct wopr_error *err) {
@@ -298,14 +289,12 @@ static int load_run(struct step *st, struct run_origin *o, struct wopr_error *er
     return broken ? wopr_error_set(err, WOPR_E_CORRUPT, "%s", broken) : 0;
 }
 
-bool load_fold(struct step *st) {
+enum turn load_fold(struct step *st) {
     struct run_exec *re = st->exec;
     struct run_origin o;
     struct wopr_error err = {0};
-    if (re->commit.corrupt_tries >= ENGINE_CORRUPT_TRIES) {
-        park(st, "its next step is refused by the rules of the log");
-        return false;
-    }
+    if (re->commit.corrupt_tries >= ENGINE_CORRUPT_TRIES)
+        return park(st, "its next step is refused by the rules of the log");
     exec_forget_state(re);
     int rc = load_run(st, &o, &err);
     if (rc == 0) {
@@ -316,17 +305,11 @@ bool load_fold(struct step *st) {
             st->engine->counts.recovered++;
         re->lease.taken = false;
         re->phase = EXEC_LIVE;
-        return true;
+        return TURN_GO_ON;
     }
     enum wopr_err_class class = wopr_err_class(rc);
-    if (rc == WOPR_E_CORRUPT) { /* TOO_BIG may be for want of scratch memory */
-        park(st, err.message);
-    } else if (class == ERR_LEAVE || class == ERR_GONE) {
-        exec_forget_state(re);
-        step_drop(st);
-    } else {
-        log_warn("a run could not be loaded", "run", re->run_id, "why", err.message);
-        exec_reload(re, true);
-    }
-    return false;
+    if (rc == WOPR_E_CORRUPT) return park(st, err.message); /* TOO_BIG may be scratch memory */
+    if (class == ERR_LEAVE || class == ERR_GONE) return TURN_DROP;
+    log_warn("a run could not be loaded", "run", re->run_id, "why", err.message);
+    return TURN_LATER;
 }

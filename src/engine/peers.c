@@ -239,11 +239,11 @@ bool peers_ask(struct step *st, const struct run_head *h) {
     return sleep_and_look(re);
 }
 
-bool peers_ask_landed(struct step *st, int rc) {
+enum turn peers_ask_landed(struct step *st, int rc) {
     struct run_exec *re = st->exec;
     re->phase = EXEC_LOOKUP;
     if (rc == WOPR_E_SYNC_FAILED) engine_break(st->engine, "lease");
-    return !sleep_and_look(re); /* without memory for the timer: look at once */
+    return sleep_and_look(re) ? TURN_END : TURN_GO_ON; /* without memory for the timer: at once */
 }
 
 void peers_ask_again(struct run_exec *re) {
@@ -267,31 +267,28 @@ static bool give_waits(struct run_exec *re) {
            now_ms < re->lease.requested_ms + GIVE_WAIT_MS;
 }
 
-bool peers_give(struct step *st) {
+enum turn peers_give(struct step *st) {
     struct run_exec *re = st->exec;
-    if (re->mail.any || (re->phase != EXEC_LIVE && re->phase != EXEC_LOADING)) return false;
-    if (give_waits(re)) return false; /* whoever asks asks again, which wakes the run */
+    if (re->mail.any || (re->phase != EXEC_LIVE && re->phase != EXEC_LOADING)) return TURN_GO_ON;
+    if (give_waits(re)) return TURN_GO_ON; /* whoever asks asks again, which wakes the run */
     enum exec_phase before = re->phase;
     re->phase = EXEC_GIVING;
     exec_launch(re);
-    if (journal_side(st->engine->journal, give_now, re) == 0) return true;
+    if (journal_side(st->engine->journal, give_now, re) == 0) return TURN_END;
     exec_launch_undo(re);
     re->phase = before;
-    return false;
+    return TURN_GO_ON;
 }
 
-bool peers_give_landed(struct step *st, int rc) {
+enum turn peers_give_landed(struct step *st, int rc) {
     struct run_exec *re = st->exec;
     re->lease.requested = false;
     re->lease.requested_ms = 0;
     if (rc == WOPR_E_SYNC_FAILED) engine_break(st->engine, "lease");
-    if (rc == 0 || rc == WOPR_E_FENCED || rc == WOPR_E_RUN_TERMINAL || rc == WOPR_E_CORRUPT) {
-        exec_forget_state(re);
-        step_drop(st);
-        return false;
-    }
+    if (rc == 0 || rc == WOPR_E_FENCED || rc == WOPR_E_RUN_TERMINAL || rc == WOPR_E_CORRUPT)
+        return TURN_DROP;
     re->phase = re->state ? EXEC_LIVE : EXEC_LOADING; /* nobody asks any more; or it failed */
-    return true;
+    return TURN_GO_ON;
 }
 
 static void give_direct_count(struct engine *e, int n) {
@@ -335,22 +332,17 @@ static void hear_wishes(struct engine *e) {
 }
 
 /* ------------------------------------------------------------------------------ still ours? */
-bool peers_check(struct step *st) {
+enum turn peers_check(struct step *st) {
     struct run_exec *re = st->exec;
     struct run_origin o;
     struct wopr_error err;
     re->lease.suspect = false;
-    if (re->phase != EXEC_LIVE) return true;
+    if (re->phase != EXEC_LIVE) return TURN_GO_ON;
     int rc = store_run_origin(st->engine->store, re->run_no, st->scratch, &o, &err);
-    if (rc == 0 && o.head.epoch == re->lease.epoch) return true;
-    if (rc != 0 && rc != WOPR_E_NOT_FOUND) {
-        re->lease.suspect = true;
-        exec_reload(re, true); /* the fold looks at the epoch too */
-        return false;
-    }
-    exec_forget_state(re);
-    step_drop(st); /* STORE-33: silently */
-    return false;
+    if (rc == 0 && o.head.epoch == re->lease.epoch) return TURN_GO_ON;
+    if (rc == 0 || rc == WOPR_E_NOT_FOUND) return TURN_DROP; /* STORE-33: silently */
+    re->lease.suspect = true;
+    return TURN_LATER; /* the fold looks at the epoch too */
 }
 
 void peers_suspect_locked(struct engine *e) {

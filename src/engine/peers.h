@@ -28,15 +28,15 @@ int64_t peers_next_dead(struct engine *e);
 /* --- asking and giving --- */
 /* Ask the living holder of the run and look again soon; false: asked long enough, or no memory. */
 bool peers_ask(struct step *st, const struct run_head *h);
-bool peers_ask_landed(struct step *st, int rc); /* true: the turn goes on */
-void peers_ask_again(struct run_exec *re);      /* the claim came too late: look again soon */
-/* Give the run away if nothing here is to be done for it first; true: the turn ends. */
-bool peers_give(struct step *st);
-bool peers_give_landed(struct step *st, int rc); /* true: the turn goes on */
+enum turn peers_ask_landed(struct step *st, int rc);
+void peers_ask_again(struct run_exec *re); /* the claim came too late: look again soon */
+/* Give the run away if nothing here is to be done for it first. */
+enum turn peers_give(struct step *st);
+enum turn peers_give_landed(struct step *st, int rc);
 
 /* --- still ours? --- */
-/* Is a suspect run still ours?  false: it was dropped, or is loaded again. */
-bool peers_check(struct step *st);
+/* Is a suspect run still ours? */
+enum turn peers_check(struct step *st);
 void peers_suspect_locked(struct engine *e); /* we were silent too long: every run is suspect */
 
 #endif

@@ -31,12 +31,12 @@ static void attach(struct step *st, struct engine_cmd *cmd, const struct intr_st
 
 /* INT-32: what names an external event: eventId of the value, else the key, else the value. */
 static struct str event_id(const struct engine_cmd *cmd, struct arena *a) {
-    struct str own = json_type_of(cmd->resume_value) == JSON_OBJECT
-                         ? json_string(json_get(cmd->resume_value, "eventId"), a)
+    struct str own = json_type_of(cmd->resolve.value) == JSON_OBJECT
+                         ? json_string(json_get(cmd->resolve.value, "eventId"), a)
                          : STR_NONE;
     if (own.n > 0) return own;
-    if (cmd->event_id.n > 0) return cmd->event_id;
-    struct sha256 d = sha256_of(cmd->resume_value);
+    if (cmd->resolve.event_id.n > 0) return cmd->resolve.event_id;
+    struct sha256 d = sha256_of(cmd->resolve.value);
     char hex[65];
     sha256_hex(&d, hex);
     return arena_str(a, str_c(hex));
@@ -57,8 +57,8 @@ static int closed_code(const struct interrupt_row *r) {
 }
 
 static bool names(const struct engine_cmd *cmd, const struct interrupt_row *r) {
-    return cmd->interrupt_id.n > 0 ? str_eq(cmd->interrupt_id, r->interrupt_id)
-                                   : str_eq(cmd->node_id, r->node_id);
+    return cmd->resolve.interrupt_id.n > 0 ? str_eq(cmd->resolve.interrupt_id, r->interrupt_id)
+                                           : str_eq(cmd->resolve.node_id, r->node_id);
 }
 
 void resolve_settled(struct engine *e, struct engine_cmd *cmd, int64_t run_no, struct arena *a) {
@@ -193,16 +193,16 @@ static void quorum(struct step *st, const struct intr_state *i, struct intr_answ
 }
 
 static struct intr_state *wanted(struct step *st, const struct engine_cmd *cmd) {
-    if (cmd->interrupt_id.n > 0) {
-        struct intr_state *i = run_state_intr_by_id(st->state, cmd->interrupt_id);
+    if (cmd->resolve.interrupt_id.n > 0) {
+        struct intr_state *i = run_state_intr_by_id(st->state, cmd->resolve.interrupt_id);
         for (size_t k = 0; st->exec->fork.info && !i && k < st->state->intrs_nr;
              k++) /* by the row's id */
             if (str_eq(fork_interrupt_id(st->exec, &st->state->intrs[k], st->scratch),
-                       cmd->interrupt_id))
+                       cmd->resolve.interrupt_id))
                 i = &st->state->intrs[k];
         return i && i->phase == INTR_OPEN ? i : NULL;
     }
-    int node = workflow_node_index(st->state->wf, cmd->node_id);
+    int node = workflow_node_index(st->state->wf, cmd->resolve.node_id);
     return node >= 0 ? run_state_intr_open(st->state, node) : NULL;
 }
 
@@ -215,7 +215,7 @@ void resolve_apply(struct step *st, struct engine_cmd *cmd) {
         cmd_settle(st->engine, cmd);
         return;
     }
-    if (cmd->via == RESOLVE_TOKEN && intr_auth_required(&st->state->wf->nodes[i->node])) {
+    if (cmd->resolve.via == RESOLVE_TOKEN && intr_auth_required(&st->state->wf->nodes[i->node])) {
         refuse(st, cmd, WOPR_E_FORBIDDEN, "this interrupt is resolved with a credential only");
         return;
     }
@@ -227,9 +227,9 @@ void resolve_apply(struct step *st, struct engine_cmd *cmd) {
     const struct intr_question q = {.payload = text_str(&i->payload),
                                     .kind = (enum intr_kind)i->kind,
                                     .principal = cmd->principal,
-                                    .may_delegate = cmd->may_delegate,
+                                    .may_delegate = cmd->resolve.may_delegate,
                                     .now_ms = st->now_ms};
-    cmd->result.rc = intr_answer_check(&q, cmd->resume_value, st->scratch, &ans, err);
+    cmd->result.rc = intr_answer_check(&q, cmd->resolve.value, st->scratch, &ans, err);
     if (cmd->result.rc != 0) {
         cmd_settle(st->engine, cmd);
         return;

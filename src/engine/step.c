@@ -267,35 +267,32 @@ static void fall_asleep(struct step *st) {
 
 /* --- plan out, result in --- */
 
-static void step_failed(struct step *st, struct engine_cmd *cmd, int rc) {
+/* cmd: whose effect was in the plan, or NULL. */
+static enum turn step_failed(struct step *st, struct engine_cmd *cmd, int rc) {
     struct run_exec *re = st->exec;
     log_warn("a step of a run was not committed", "run", re->run_id, "reason", wopr_err_name(rc));
     switch (wopr_err_class(rc)) {
     case ERR_REOPEN:
         engine_break(st->engine, "step");
-        exec_reload(re, true);
         if (cmd) cmd_fail(st->engine, cmd, rc, "whether this took effect shows after a restart");
-        return;
+        return TURN_LATER;
     case ERR_REPLAN:
         if (cmd) exec_mail_put_back(re, cmd);
-        exec_reload(re, true);
-        return;
+        return TURN_LATER;
     case ERR_LEAVE:
     case ERR_GONE: /* STORE-33 */
         if (cmd) exec_mail_put_back(re, cmd);
-        step_drop(st);
-        return;
+        return TURN_DROP;
     case ERR_PARK: /* our own tables refuse what we planned */
         if (cmd) cmd_fail(st->engine, cmd, WOPR_E_INTERNAL, "the run cannot go on");
         re->commit.corrupt_tries++;
-        exec_reload(re, true);
-        return;
+        return TURN_LATER;
     case ERR_RETRY:
     case ERR_FINAL:
-        if (cmd) cmd_fail(st->engine, cmd, rc, wopr_err_text(rc));
-        exec_reload(re, rc != WOPR_E_IDEM_CONFLICT);
-        return;
+        break;
     }
+    if (cmd) cmd_fail(st->engine, cmd, rc, wopr_err_text(rc));
+    return rc == WOPR_E_IDEM_CONFLICT ? TURN_RELOAD : TURN_LATER;
 }
 
 static bool plan_is_empty(const struct plan *p) {
@@ -303,13 +300,13 @@ static bool plan_is_empty(const struct plan *p) {
            !p->lets_go;
 }
 
-static void step_send(struct step *st) {
+static enum turn step_send(struct step *st) {
     struct run_exec *re = st->exec;
     struct plan *p = st->plan;
     if (p->failed == 0 && plan_is_empty(p)) {
         plan_unref(p);
         if (children_wanted(re)) exec_wake(re); /* nothing lands that would */
-        return;
+        return TURN_END;
     }
     if (run_status_final(st->state->status)) suspend_close_all(st);
     plan_project(p, st->state, st->state->status == RUN_PAUSED ? re->paused_ms : 0);
@@ -319,7 +316,7 @@ static void step_send(struct step *st) {
         re->commit.cmd = st->cmd;
         exec_launch(re);
         rc = journal_append_to(st->engine->journal, p, execs_landed, st->engine, re);
-        if (rc == 0) return;
+        if (rc == 0) return TURN_END;
         exec_launch_undo(re);
         re->commit.plan = NULL;
         re->commit.cmd = NULL;
@@ -327,7 +324,7 @@ static void step_send(struct step *st) {
         log_warn("a plan could not be built", "run", re->run_id, "why", p->error.message);
     }
     plan_unref(p);
-    step_failed(st, st->cmd, rc);
+    return step_failed(st, st->cmd, rc);
 }
 
 void step_count(struct engine *e, const struct plan *p) {
@@ -360,7 +357,7 @@ void step_count(struct engine *e, const struct plan *p) {
     }
 }
 
-bool step_landed(struct step *st, int rc) {
+enum turn step_landed(struct step *st, int rc) {
     struct run_exec *re = st->exec;
     struct plan *p = re->commit.plan;
     struct engine_cmd *cmd = re->commit.cmd;
@@ -368,14 +365,12 @@ bool step_landed(struct step *st, int rc) {
     re->commit.cmd = NULL;
     if (rc != 0) {
         plan_unref(p);
-        step_failed(st, cmd, rc);
-        return false;
+        return step_failed(st, cmd, rc);
     }
     if (p->idem_hit) { /* the key was there: nothing of this plan happened */
         cmd_committed(cmd, p);
         plan_unref(p);
-        exec_reload(re, false);
-        return true;
+        return TURN_RELOAD;
     }
     step_count(st->engine, p);
     children_tell(st, p);
@@ -387,8 +382,7 @@ bool step_landed(struct step *st, int rc) {
     if (stays) invoke_landed(st);
     stays = stays && !p->lets_go;
     plan_unref(p);
-    if (!stays) step_drop(st);
-    return stays;
+    return stays ? TURN_GO_ON : TURN_DROP;
 }
 
 static void act_all(struct step *st) {
@@ -414,17 +408,14 @@ static void step_work(struct step *st) {
     if (!breaks) act_all(st);
 }
 
-void step_run(struct step *st) {
+enum turn step_run(struct step *st) {
     struct run_exec *re = st->exec;
     struct engine_cmd *cmd;
     st->state = re->state;
     st->plan = plan_new();
     st->began_ms = clock_mono_ms();
     re->turns++;
-    if (!st->plan) {
-        exec_reload(re, true);
-        return;
-    }
+    if (!st->plan) return TURN_LATER;
     st->plan->what = PLAN_RUN;
     st->plan->run_id = arena_str(st->plan->arena, st->state->meta.run_id);
     st->plan->tenant = arena_str(st->plan->arena, st->state->meta.tenant);
@@ -437,7 +428,7 @@ void step_run(struct step *st) {
     while (!st->cmd && !st->awaits_children && !step_lost(st) && (cmd = exec_mail_take(re)) != NULL)
         control_apply(st, cmd);
     if (!st->awaits_children) step_work(st);
-    step_send(st);
+    return step_send(st);
 }
 
 bool step_first(struct step *st, struct plan *p) {

@@ -6,12 +6,11 @@
 
 #include "engine/emit.h"
 
-void step_run(struct step *st);
+enum turn step_run(struct step *st);
 /* Plans the first step of a run into p, the plan that creates it; the state is fresh.  false: p is
  * lost, and the state with it. */
 bool step_first(struct step *st, struct plan *p);
 void step_count(struct engine *e, const struct plan *p); /* committed: into the statistics */
-bool step_landed(struct step *st, int rc);               /* true: the turn goes on */
-void step_drop(struct step *st); /* exec_drop; st->exec is NULL when it is gone */
+enum turn step_landed(struct step *st, int rc);
 
 #endif

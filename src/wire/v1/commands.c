@@ -45,7 +45,7 @@ static int success_render(const struct v1_cmd *vc, const struct engine_result *r
         break;
     case ENGINE_RESOLVE: /* INT-14, INT-15 */
         jw_kstr(&w, "runId", r->run_id.n ? r->run_id : vc->cmd.run_id);
-        jw_kstr(&w, "nodeId", r->node_id.n ? r->node_id : vc->cmd.node_id);
+        jw_kstr(&w, "nodeId", r->node_id.n ? r->node_id : vc->cmd.resolve.node_id);
         jw_kstr(&w, "interruptId", r->interrupt_id);
         jw_kstrz(&w, "status", v1_status_shown(r->status));
         status = 200;
@@ -115,7 +115,7 @@ static bool respond_error(const struct v1_cmd *vc, const struct engine_result *r
     error_complete(vc, r, &err);
     *out = (struct idem_response){0};
     v1_error_body(vc->call, &err, &out->status, &out->body, &retry);
-    if (vc->cmd.op == ENGINE_RESOLVE && vc->cmd.via == RESOLVE_ALIAS)
+    if (vc->cmd.op == ENGINE_RESOLVE && vc->cmd.resolve.via == RESOLVE_ALIAS)
         out->status = alias_status(r->rc, out->status);
     out->retry_after_s = retry;
     /* A refusal that says "later" is replayed only until then, so a retry is not frozen for a day
@@ -189,7 +189,6 @@ struct v1_cmd *v1_cmd_new(struct http_call *c, enum engine_op op) {
                                   .subject = subject,
                                   .principal = c->who.subject_id,
                                   .test_mode = c->who.test_mode,
-                                  .drain = DRAIN_CURRENT_NODE,
                                   .traceparent = c->traceparent,
                                   .has_idem = c->has_idem,
                                   .idem = c->idem,
@@ -234,8 +233,8 @@ static int control(struct http_call *c, enum engine_op op, const struct wire_bod
         return v1_fail(c, &err);
     }
     vc->cmd.run_id = head.run_id;
-    vc->cmd.reason = *reason;
-    vc->cmd.drain = policy;
+    vc->cmd.control.reason = *reason;
+    vc->cmd.control.drain = policy;
     return v1_cmd_submit(vc);
 }
 

@@ -18,12 +18,12 @@ static void create_begin(struct call *c, struct workflow *wf, struct str tenant,
     struct wopr_error err = {0};
     call_init(c, ENGINE_CREATE, STR_NONE);
     c->cmd.tenant = tenant;
-    c->cmd.wf = wf;
-    c->cmd.inputs_accepted = arena_str(c->cmd.arena, str_c(inputs));
-    cr_assert_eq(run_inputs_check(c->cmd.inputs_accepted, wf, c->cmd.arena, &c->cmd.inputs, &err),
+    c->cmd.create.wf = wf;
+    c->cmd.create.inputs_accepted = arena_str(c->cmd.arena, str_c(inputs));
+    cr_assert_eq(run_inputs_check(c->cmd.create.inputs_accepted, wf, c->cmd.arena, &c->cmd.create.inputs, &err),
                  0, "%s", err.message);
     cr_assert_eq(run_options_load(STR_NONE, STR_NONE, STR_NONE, &RUN_LIMITS_DEFAULT, c->cmd.arena,
-                                  &c->cmd.options, &err),
+                                  &c->cmd.create.options, &err),
                  0);
     call_send(c);
 }
@@ -280,8 +280,8 @@ Test(fair_forks, of_one_tenant_copy_two_at_a_time_and_wait_in_a_bounded_line /* 
     cr_assert_eq(sem_wait(&HOLD_HELD), 0);
     for (int i = 0; i <= N; i++) {
         call_init(&c[i], ENGINE_FORK, source);
-        c[i].cmd.fork_mode = FORK_BRANCH;
-        c[i].cmd.fork_from = 2;
+        c[i].cmd.fork.mode = FORK_BRANCH;
+        c[i].cmd.fork.from_seq = 2;
         call_send(&c[i]);
     }
     struct run_exec *re = some_fork();
@@ -308,8 +308,8 @@ Test(fair_forks, that_wait_are_answered_when_the_host_stops /* HTTP drain */, .i
     cr_assert_eq(world_wait_final(source), RUN_COMPLETED);
     for (int i = 0; i < N; i++) {
         call_init(&c[i], ENGINE_FORK, source);
-        c[i].cmd.fork_mode = FORK_BRANCH;
-        c[i].cmd.fork_from = 2;
+        c[i].cmd.fork.mode = FORK_BRANCH;
+        c[i].cmd.fork.from_seq = 2;
         call_send(&c[i]);
     }
     world_engine_stop();
