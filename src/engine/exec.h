@@ -133,8 +133,8 @@ struct run_exec {
     struct replay *replay; /* it is a replay and live */
 };
 
-/* What a turn decided about its exec.  Functions of a turn return it and touch the exec no more once
- * it is not TURN_GO_ON; exec_turn alone drops and reloads. */
+/* What a turn decided about its exec.  Functions of a turn return it, and touch the exec no more
+ * once it is not TURN_GO_ON; exec_turn alone drops and reloads. */
 enum turn {
     TURN_GO_ON,  /* in the phase that the exec is in now */
     TURN_END,    /* until something comes back or wakes the exec */

@@ -295,11 +295,6 @@ static enum turn step_failed(struct step *st, struct engine_cmd *cmd, int rc) {
     return rc == WOPR_E_IDEM_CONFLICT ? TURN_RELOAD : TURN_LATER;
 }
 
-static bool plan_is_empty(const struct plan *p) {
-    return p->events_nr == 0 && p->timers_nr == 0 && p->invocations_nr == 0 && !p->has_idem &&
-           !p->lets_go;
-}
-
 static enum turn step_send(struct step *st) {
     struct run_exec *re = st->exec;
     struct plan *p = st->plan;
@@ -328,32 +323,19 @@ static enum turn step_send(struct step *st) {
 }
 
 void step_count(struct engine *e, const struct plan *p) {
+    struct engine_counts *c = &e->counts;
+    _Atomic uint64_t *const totals[EV_COUNT_NR] = {
+        [EV_COUNT_RUNS_COMPLETED] = &c->completed,
+        [EV_COUNT_RUNS_FAILED] = &c->failed,
+        [EV_COUNT_RUNS_CANCELLED] = &c->cancelled,
+        [EV_COUNT_NODES_COMPLETED] = &c->nodes_completed,
+        [EV_COUNT_NODES_FAILED] = &c->nodes_failed,
+        [EV_COUNT_RETRIES] = &c->retries,
+        [EV_COUNT_CAP_BREACHES] = &c->cap_breaches,
+    };
     for (size_t i = 0; i < p->events_nr; i++) {
-        switch (p->events[i].kind) {
-        case EV_RUN_COMPLETED:
-            e->counts.completed++;
-            break;
-        case EV_RUN_FAILED:
-            e->counts.failed++;
-            break;
-        case EV_RUN_CANCELLED:
-            e->counts.cancelled++;
-            break;
-        case EV_NODE_COMPLETED:
-            e->counts.nodes_completed++;
-            break;
-        case EV_NODE_FAILED:
-            e->counts.nodes_failed++;
-            break;
-        case EV_NODE_RETRIED:
-            e->counts.retries++;
-            break;
-        case EV_CAP_BREACHED:
-            e->counts.cap_breaches++;
-            break;
-        default:
-            break;
-        }
+        _Atomic uint64_t *total = totals[event_count(p->events[i].kind)];
+        if (total) ++*total;
     }
 }
 

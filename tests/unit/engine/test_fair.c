@@ -20,7 +20,8 @@ static void create_begin(struct call *c, struct workflow *wf, struct str tenant,
     c->cmd.tenant = tenant;
     c->cmd.create.wf = wf;
     c->cmd.create.inputs_accepted = arena_str(c->cmd.arena, str_c(inputs));
-    cr_assert_eq(run_inputs_check(c->cmd.create.inputs_accepted, wf, c->cmd.arena, &c->cmd.create.inputs, &err),
+    cr_assert_eq(run_inputs_check(c->cmd.create.inputs_accepted, wf, c->cmd.arena,
+                                  &c->cmd.create.inputs, &err),
                  0, "%s", err.message);
     cr_assert_eq(run_options_load(STR_NONE, STR_NONE, STR_NONE, &RUN_LIMITS_DEFAULT, c->cmd.arena,
                                   &c->cmd.create.options, &err),
