@@ -60,8 +60,7 @@ struct commit {
 struct commit *commit_new(struct plan *p); /* takes a reference on p; NULL when memory is short */
 void commit_ref(struct commit *c);
 void commit_unref(struct commit *c);
-/* The shared frames of a view, rendered by whoever comes first (any thread).  NULL when memory is
- * short. */
+/* The shared frames of a view, rendered by the first thread that asks. NULL: memory is short. */
 const struct frames *commit_frames(struct commit *c, const struct journal_view *v,
                                    struct str run_id);
 

@@ -29,7 +29,7 @@ struct journal_reader {
     struct frames *page_frames;
 };
 
-static void set_behind(struct journal_reader *r, bool behind) {
+static void reader_set_behind(struct journal_reader *r, bool behind) {
     if (r->behind == behind) return;
     r->behind = behind;
     if (behind) atomic_fetch_add_explicit(&r->journal->hub.behind, 1, memory_order_relaxed);
@@ -61,7 +61,7 @@ int journal_reader_open(struct journal *j, int64_t run_no, struct str run_id, in
     r->run_no = run_no;
     r->run_id = run_id;
     r->cursor = after_seq < 0 ? -1 : after_seq;
-    set_behind(r, true);
+    reader_set_behind(r, true);
     list_init(&r->sleeper.link);
     r->sleeper.wake = wake;
     r->sleeper.ctx = ctx;
@@ -113,26 +113,26 @@ static int reader_read_page(struct journal_reader *r, struct journal_piece *out,
     }
     if (rc != 0 || j.n == 0) {
         piece_drop(r);
-        if (rc == 0) set_behind(r, false);
+        if (rc == 0) reader_set_behind(r, false);
         return rc;
     }
     size_t bytes = 0;
     for (size_t i = 0; i < j.n; i++) bytes += j.v[i].payload.n;
     /* A page that is not full ended at the tail. */
-    if (j.n < JOURNAL_PAGE_EVENTS && bytes < JOURNAL_PAGE_BYTES) set_behind(r, false);
+    if (j.n < JOURNAL_PAGE_EVENTS && bytes < JOURNAL_PAGE_BYTES) reader_set_behind(r, false);
     piece_fill(r, j.v, j.n, r->page_frames, out);
     return 1;
 }
 
 /* Deliver a commit that continues the cursor; takes over its reference. */
-static int hand_out(struct journal_reader *r, struct commit *c, struct journal_piece *out,
-                    struct wopr_error *err) {
+static int reader_take_commit(struct journal_reader *r, struct commit *c, struct journal_piece *out,
+                              struct wopr_error *err) {
     const struct frames *f = NULL;
     if (r->has_view) {
         f = commit_frames(c, &r->view, r->run_id);
         if (!f) { /* it left the ring for us: get it from the store later */
             commit_unref(c);
-            set_behind(r, true);
+            reader_set_behind(r, true);
             return reader_no_memory(err);
         }
     }
@@ -157,7 +157,7 @@ static enum look reader_look(struct journal_reader *r, struct commit **c) {
     if (r->pos < t->head) {     /* lagged: take a new place, then the store (L3) */
         topic_leave(t, r->pos);
         r->pos = topic_join(t);
-        set_behind(r, true);
+        reader_set_behind(r, true);
         lagged = true;
         what = LOOK_STORE;
     } else if (r->behind) {
@@ -167,7 +167,7 @@ static enum look reader_look(struct journal_reader *r, struct commit **c) {
         what = LOOK_COMMIT;
     } else if (r->lost != t->lost) {
         r->lost = t->lost;
-        set_behind(r, true);
+        reader_set_behind(r, true);
         what = LOOK_STORE;
     } else if (atomic_load(&r->journal->hub.closing)) {
         what = LOOK_CLOSED;
@@ -195,15 +195,15 @@ int journal_reader_next(struct journal_reader *r, struct journal_piece *out,
         case LOOK_STORE:
             rc = reader_read_page(r, out, err);
             if (rc != 0) {
-                if (rc < 0) set_behind(r, true); /* the next call tries again */
+                if (rc < 0) reader_set_behind(r, true); /* the next call tries again */
                 return rc;
             }
             read_empty = true;
             break;
         case LOOK_COMMIT:
-            if (c->first == r->cursor + 1) return hand_out(r, c, out, err);
+            if (c->first == r->cursor + 1) return reader_take_commit(r, c, out, err);
             if (c->last > r->cursor) { /* a part of it, or a gap before it */
-                set_behind(r, true);
+                reader_set_behind(r, true);
                 if (read_empty && c->first > r->cursor + 1) {
                     commit_unref(c);
                     return wopr_error_set(err, WOPR_E_CORRUPT,
@@ -228,7 +228,7 @@ void journal_reader_close(struct journal_reader *r) {
         pthread_mutex_unlock(&t->lock);
     }
     piece_drop(r);
-    set_behind(r, false);
+    reader_set_behind(r, false);
     atomic_fetch_sub(&r->journal->hub.readers, 1);
     if (t) topic_put(t);
     mem_free(r);
