@@ -69,7 +69,7 @@ static bool doze(struct run_exec *re) {
     int64_t next_ms;
     if (!may_doze(re) || !timers_far(re, clock_wall_ms(), &next_ms)) return false;
     exec_forget_state(re);
-    re->phase = EXEC_LOADING;
+    exec_move(re, EXEC_LOADING);
     re->memory.dozes = true;
     re->engine->counts.dozed++;
     return next_ms == INT64_MAX || timer_arm(re, TIMER_DOZE, -1, next_ms, false) == 0;

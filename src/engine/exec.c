@@ -13,11 +13,12 @@
 
 #define ENGINE_BACKOFF_MS_FIRST 100
 
-struct run_exec *exec_new(struct engine *e, struct str run_id) {
+struct run_exec *exec_new(struct engine *e, struct str run_id, enum exec_phase phase) {
     if (run_id.n == 0 || run_id.n > RUN_ID_MAX) return NULL;
     struct run_exec *re = MEM_NEW(struct run_exec);
     if (!re) return NULL;
     re->engine = e;
+    re->phase = phase;
     memcpy(re->run_id, run_id.p, run_id.n);
     list_init(&re->seat.ready);
     list_init(&re->memory.resting);
@@ -116,9 +117,8 @@ int exec_begin(struct run_exec *re, struct str tenant) {
 
 /* Seen by the number while no worker knows it; false when the tables are full. */
 bool exec_add(struct engine *e, int64_t run_no, struct str tenant, const struct run_head *h) {
-    struct run_exec *re = exec_new(e, h->run_id);
+    struct run_exec *re = exec_new(e, h->run_id, EXEC_LOOKUP);
     if (!re) return true;
-    re->phase = EXEC_LOOKUP;
     re->run_no = run_no;
     re->lease.swept = true;
     pthread_mutex_lock(&e->mu);
@@ -143,7 +143,7 @@ bool exec_drop(struct run_exec *re) {
     ASSERT(!re->seat.inflight && !re->seat.queued);
     bool keep = re->mail.first != NULL && !e->life.stopping;
     if (keep) {
-        re->phase = EXEC_LOOKUP;
+        exec_move(re, EXEC_LOOKUP);
         re->lease.swept = false;
         re->lease.asked = false;
         re->lease.ask_ms = re->lease.ask_end_ms = 0;
@@ -186,7 +186,7 @@ void exec_mail_put_back(struct run_exec *re, struct engine_cmd *cmd) {
 
 void exec_reload(struct run_exec *re, bool later) {
     exec_forget_state(re);
-    re->phase = EXEC_LOADING;
+    exec_move(re, EXEC_LOADING);
     if (!later) {
         exec_wake(re);
         return;

@@ -98,10 +98,11 @@ static bool lease_ask(struct step *st, const struct run_head *h, int64_t beat) {
     if (!note_holder(re, h, st->engine->holder)) return false;
     re->lease.seen_epoch = h->epoch;
     re->lease.seen_beat = beat;
-    re->phase = EXEC_LEASING;
+    exec_move(re, EXEC_LEASING);
     exec_launch(re);
     if (journal_side(st->engine->journal, lease_done, re) == 0) return true;
     exec_launch_undo(re);
+    exec_move(re, EXEC_LOOKUP);
     return false;
 }
 
@@ -147,20 +148,19 @@ enum turn load_lookup(struct step *st) {
         return give_up(st, WOPR_E_UNAVAILABLE, "the host that executes the run does not answer");
     }
     if (rc == 0 && lease_ask(st, &head, beat)) return TURN_END;
-    re->phase = EXEC_LOOKUP;
     return give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
 }
 
 enum turn load_leased(struct step *st, int rc) {
     struct run_exec *re = st->exec;
-    re->phase = EXEC_LOOKUP;
     if (rc == 0) {
         re->lease.epoch = re->lease.claimed_epoch;
         re->lease.taken = true;
         re->lease.ask_ms = re->lease.ask_end_ms = 0;
-        re->phase = EXEC_LOADING;
+        exec_move(re, EXEC_LOADING);
         return TURN_GO_ON;
     }
+    exec_move(re, EXEC_LOOKUP);
     switch (wopr_err_class(rc)) {
     case ERR_GONE:
         return TURN_DROP; /* its commands get a fresh look at the row */
@@ -304,7 +304,7 @@ enum turn load_fold(struct step *st) {
         if (re->lease.taken && (re->lease.take_over || re->lease.old_holder[0] != '\0'))
             st->engine->counts.recovered++;
         re->lease.taken = false;
-        re->phase = EXEC_LIVE;
+        exec_move(re, EXEC_LIVE);
         return TURN_GO_ON;
     }
     enum wopr_err_class class = wopr_err_class(rc);

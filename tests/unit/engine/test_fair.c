@@ -60,7 +60,7 @@ Test(fair_queue, every_tenant_that_waits_is_next_after_each_other_one_at_most /*
     for (int i = 0; i < EXECS; i++) {
         char id[16];
         snprintf(id, sizeof id, "run_%d", i);
-        re[i] = exec_new(e, str_c(id));
+        re[i] = exec_new(e, str_c(id), EXEC_NEW);
         /* The first tenant has most of them. */
         cr_assert_eq(tenant_join_locked(e, re[i], str_c(NAMES[i < 150 ? 0 : i % TENANTS])), 0);
         re[i]->run_no = i;
