@@ -159,7 +159,7 @@ static void child_move(struct exec_child *x, enum child_phase to) {
 }
 
 /* Keep entries whose creation is in flight: the run must not end until its outcome is known. */
-void children_forget(struct run_exec *re) {
+static void children_forget(struct run_exec *re) {
     for (struct list *l = re->kin.children.next, *next; l != &re->kin.children; l = next) {
         struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
         next = l->next;
@@ -170,7 +170,7 @@ void children_forget(struct run_exec *re) {
     re->kin.stall_emitted = false;
 }
 
-void children_free(struct run_exec *re) {
+static void children_free(struct run_exec *re) {
     while (!list_empty(&re->kin.children))
         child_free(re, LIST_ENTRY(re->kin.children.next, struct exec_child, link));
 }
@@ -179,7 +179,7 @@ static bool in_use(const struct exec_child *x) {
     return x->phase != CHILD_UNWANTED && x->phase != CHILD_FORGOTTEN;
 }
 
-bool children_hold(const struct run_exec *re, int node) {
+static bool children_hold(struct run_exec *re, int node) {
     for (const struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next) {
         const struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
         if (in_use(x) && (node < 0 || x->node == node)) return true;
@@ -187,7 +187,9 @@ bool children_hold(const struct run_exec *re, int node) {
     return false;
 }
 
-void children_timer(struct run_exec *re) {
+static void children_timer(struct step *st, int node) {
+    struct run_exec *re = st->exec;
+    (void)node;
     re->kin.news = true;
     for (struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next)
         LIST_ENTRY(l, struct exec_child, link)->again_ms = 0;
@@ -323,8 +325,8 @@ static int child_find(struct step *st, struct exec_child *x, const struct node_c
 
 static void child_ended(struct step *st, struct exec_child *x, const struct run_head *h);
 
-void children_want(struct step *st, int node, const struct node_child *want) {
-    const struct wf_node *def = &st->state->wf->nodes[node];
+static void child_claim(struct step *st, int node, const struct node_result *r) {
+    const struct node_child *want = &r->child;
     struct failure f = {.code = STR_NONE};
     if (replay_shows_child(st, node)) return;
     struct exec_child *x = child_new(st->exec, node, CHILD_WANTED);
@@ -335,8 +337,7 @@ void children_want(struct step *st, int node, const struct node_child *want) {
     }
     if (rc == 0) {
         x->turn = st->exec->turns;
-        if (def->timeout_ms > 0 && !timer_find(st->exec, TIMER_NODE_TIMEOUT, node))
-            step_timer_set(st, TIMER_NODE_TIMEOUT, node, def->timeout_ms);
+        step_timeout_arm(st, node);
         return;
     }
     if (x) child_free(st->exec, x);
@@ -566,7 +567,7 @@ static void child_step(struct step *st, struct exec_child *x) {
     }
 }
 
-void children_step(struct step *st) {
+static void children_step(struct step *st) {
     struct run_exec *re = st->exec;
     for (struct list *l = re->kin.children.next, *next; l != &re->kin.children; l = next) {
         struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
@@ -576,7 +577,7 @@ void children_step(struct step *st) {
     }
 }
 
-/* --- errands --- */
+/* --- commands to children --- */
 
 static void unwanted_step(struct step *st, struct exec_child *x) {
     if (x->creation) {
@@ -609,7 +610,7 @@ static void pause_step(struct step *st, struct exec_child *x) {
         kin_tell(st, ENGINE_PAUSE, str_c(x->run_id), "parent-paused");
 }
 
-void children_errands(struct step *st) {
+static void children_tend(struct step *st) {
     struct run_exec *re = st->exec;
     bool told = atomic_exchange(&re->kin.news, false);
     uint64_t now_ms = clock_mono_ms();
@@ -628,7 +629,7 @@ void children_errands(struct step *st) {
 }
 
 /* What the node waited for is of no use any more: it ends, unless it is detached. */
-void children_timed_out(struct step *st, int node) {
+static void children_timed_out(struct step *st, int node) {
     struct run_exec *re = st->exec;
     for (struct list *l = re->kin.children.next, *next; l != &re->kin.children; l = next) {
         struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
@@ -713,3 +714,21 @@ int children_load(struct step *st, struct wopr_error *err) {
     if (rc == 0 && re->lease.taken) cascade_check_parent(st);
     return rc;
 }
+
+static bool children_stay(struct run_exec *re) {
+    return !list_empty(&re->kin.children) || !list_empty(&re->kin.cancels);
+}
+
+const struct wait_kind WAIT_CHILD = {.name = "child",
+                                     .outcome = NODE_OUT_CHILD,
+                                     .timer = TIMER_CHILD,
+                                     .claim = child_claim,
+                                     .holds = children_hold,
+                                     .tend = children_tend,
+                                     .enter = children_step,
+                                     .on_timer = children_timer,
+                                     .timed_out = children_timed_out,
+                                     .load = children_load,
+                                     .forget = children_forget,
+                                     .free = children_free,
+                                     .stays = children_stay};

@@ -4,7 +4,7 @@
 #ifndef WOPR_ENGINE_CHILDREN_H
 #define WOPR_ENGINE_CHILDREN_H
 
-#include "engine/emit.h"
+#include "engine/waits.h"
 
 #define ENGINE_CHILD_DEPTH_MAX   10   /* WF-48 */
 #define ENGINE_CHILDREN_OPEN_MAX 128u /* unfinished children of one run (WF-51) */
@@ -42,22 +42,14 @@ struct exec_child {
 
 bool child_may_move(enum child_phase from, enum child_phase to);
 
-/* The executor asked for a child: find it, or prepare its creation. */
-void children_want(struct step *st, int node, const struct node_child *want);
-/* Takes in what happened to them; enters the executors of those that ended. */
-void children_step(struct step *st);
-/* Pauses passed on and children nobody waits for; also while the run is paused. */
-void children_errands(struct step *st);
-bool children_hold(const struct run_exec *re, int node); /* -1 = any: it waits for a child */
-bool children_wanted(const struct run_exec *re);         /* one is to be created next turn */
-void children_timed_out(struct step *st, int node);      /* before its attempt fails */
+extern const struct wait_kind WAIT_CHILD;
+
+bool children_wanted(const struct run_exec *re);    /* one is to be created next turn */
+bool children_elsewhere(const struct run_exec *re); /* another host executes one of them */
 /* After the fold: what the log and the store say about children and parent. */
 MUST_CHECK int children_load(struct step *st, struct wopr_error *err);
-/* Another host moved a run (run_no 0: any): who waits for it looks.  With engine.mu held. */
+/* Another host moved a run (run_no 0: any): the exec that waits for it looks.  With engine.mu held.
+ */
 void children_moved_locked(struct engine *e, int64_t run_no);
-bool children_elsewhere(const struct run_exec *re);
-void children_timer(struct run_exec *re); /* TIMER_CHILD: look at all */
-void children_forget(struct run_exec *re);
-void children_free(struct run_exec *re);
 
 #endif

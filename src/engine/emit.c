@@ -16,6 +16,11 @@ void step_now(struct step *st) {
     st->now_ms = now_ms;
 }
 
+int64_t step_logical_ms(const struct step *st, int node) {
+    int64_t ms = st->state->nodes[node].clock_ms;
+    return st->wait_over_ms > ms ? st->wait_over_ms : ms;
+}
+
 bool step_lost(const struct step *st) { return st->plan->failed != 0; }
 
 int64_t step_emit(struct step *st, enum ev_kind kind, int node, int64_t cause, struct str payload) {

@@ -4,12 +4,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "engine/children.h"
 #include "engine/fork.h"
-#include "engine/invoke.h"
 #include "engine/peers.h"
 #include "engine/replay.h"
 #include "engine/timers.h"
+#include "engine/waits.h"
 
 #define ENGINE_BACKOFF_MS_FIRST 100
 
@@ -39,8 +38,7 @@ int exec_set_parent(struct run_exec *re, struct str parent_id, int32_t depth, ui
 }
 
 void exec_forget_state(struct run_exec *re) {
-    timers_drop_all(re);
-    children_forget(re);
+    waits_forget(re);
     if (re->clear && re->state)
         for (size_t i = 0; i < re->state->wf->nodes_nr; i++) text_clear(&re->clear[i]);
     mem_free(re->clear);
@@ -51,7 +49,6 @@ void exec_forget_state(struct run_exec *re) {
     re->state = NULL;
     plan_unref(re->commit.plan);
     re->commit.plan = NULL;
-    invoke_forget(re);
     re->fail_seq = -1;
     re->lease.take_over = re->memory.dozes = false;
     replay_close(re);
@@ -60,11 +57,10 @@ void exec_forget_state(struct run_exec *re) {
 void exec_free(struct run_exec *re) {
     if (!re) return;
     exec_forget_state(re);
-    invoke_free(re);
+    waits_free(re);
     fork_free(re);
     workflow_unref(re->wf);
     mem_free(re->lease.old_holder);
-    children_free(re);
     mem_free(re->kin.parent_id);
     mem_free(re);
 }

@@ -20,7 +20,6 @@
 #include "engine/outcome.h"
 #include "engine/peers.h"
 #include "engine/replay.h"
-#include "engine/step.h"
 #include "engine/wfcache.h"
 #include "store/events.h"
 #include "store/upkeep.h"

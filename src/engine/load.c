@@ -7,16 +7,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "engine/children.h"
 #include "engine/command.h"
 #include "engine/fork.h"
-#include "engine/invoke.h"
 #include "engine/job.h"
 #include "engine/peers.h"
 #include "engine/replay.h"
 #include "engine/resolve.h"
-#include "engine/step.h"
-#include "engine/timers.h"
+#include "engine/waits.h"
 #include "engine/wfcache.h"
 #include "store/events.h"
 #include "store/leases.h"
@@ -228,20 +225,6 @@ static int fold_events(struct step *st, struct wopr_error *err) {
     return rc;
 }
 
-static int arm_timers(struct step *st, struct wopr_error *err) {
-    struct run_exec *re = st->exec;
-    struct timer_row_list rows;
-    int rc = store_timers(st->engine->store, re->run_no, st->scratch, &rows, err);
-    for (size_t i = 0; rc == 0 && i < rows.n; i++) {
-        const struct timer_row *t = &rows.v[i];
-        int node = t->node_id.n > 0 ? workflow_node_index(re->wf, t->node_id) : -1;
-        if (node < 0) continue; /* not one of ours */
-        if (timer_restore(re, t, node) != 0)
-            rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a timer");
-    }
-    return rc;
-}
-
 /* The log holds sensitive values masked; what the run itself may see stands beside them (OBS-71).
  */
 static int unmask_vars(struct step *st, struct wopr_error *err) {
@@ -278,10 +261,8 @@ static int load_run(struct step *st, struct run_origin *o, struct wopr_error *er
     if (rc == 0) rc = fold_events(st, err);
     if (rc == 0) run_state_clean(re->state); /* its rows are written */
     if (rc == 0) rc = unmask_vars(st, err);
-    if (rc == 0) rc = arm_timers(st, err);
-    if (rc == 0) rc = invoke_load(st, re->run_no, err);
+    if (rc == 0) rc = waits_load(st, err);
     if (rc == 0) rc = replay_begin(st, err);
-    if (rc == 0) rc = children_load(st, err);
     if (rc != 0) return rc;
     if (re->state->next_seq != o->head.next_seq)
         return wopr_error_set(err, WOPR_E_CORRUPT, "R1: the run row and its log differ in length");

@@ -17,10 +17,9 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "engine/children.h"
-#include "engine/invoke.h"
 #include "engine/job.h"
-#include "engine/step.h"
 #include "engine/timers.h"
+#include "engine/waits.h"
 #include "store/leases.h"
 #include "store/peers.h"
 
@@ -262,7 +261,7 @@ static void give_now(void *ctx, struct store *s) { /* on the committer */
 static bool give_waits(struct run_exec *re) {
     uint64_t now_ms = clock_mono_ms();
     if (re->lease.requested_ms == 0) re->lease.requested_ms = now_ms;
-    return re->phase == EXEC_LIVE && (re->requests.has_answers || invoke_waits(re, -1)) &&
+    return re->phase == EXEC_LIVE && (re->requests.has_answers || waits_under_way(re)) &&
            now_ms < re->lease.requested_ms + GIVE_WAIT_MS;
 }
 

@@ -4,6 +4,7 @@
 #include "engine/command.h"
 #include "engine/create.h"
 #include "engine/fork.h"
+#include "engine/phase.h"
 
 static void submit_run(struct engine *e, struct engine_cmd *cmd) {
     if (cmd->run_id.n == 0 || cmd->run_id.n > RUN_ID_MAX) {

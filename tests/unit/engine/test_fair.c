@@ -1,6 +1,7 @@
 /* test_fair.c: tenants take turns, have shares, and runs that only wait give up their states
  * (queue.c). */
 #include "engine/upkeep.h"
+#include "engine/waits.h"
 #include "engine_world.h"
 
 #include "base/clock.h"
@@ -52,6 +53,7 @@ Test(fair_queue, every_tenant_that_waits_is_next_after_each_other_one_at_most /*
     int64_t clock = 0, in[QUEUE_NR][TENANTS] = {{0}}, head_since[QUEUE_NR][TENANTS] = {{0}};
     enum queue at[EXECS];
     e->queue.tenants = map_new();
+    e->waits = WAIT_KINDS;
     e->runs.by_id = map_new();
     e->cfg.bounds.state_bytes_max = SIZE_MAX / 2;
     for (int i = 0; i < QUEUE_NR; i++) list_init(&e->queue.turns[i]);
