@@ -12,7 +12,7 @@
 #include "engine/invoke.h"
 #include "engine/outcome.h"
 #include "engine/registry.h"
-#include "engine/replay.h"
+#include "engine/timeline.h"
 #include "engine/timers.h"
 #include "engine/waits.h"
 
@@ -182,7 +182,7 @@ void attempt_run(struct step *st, int node, bool waited) {
     if (inputs_of(st, node, &call.inputs) != 0) return;
     if (!waited) skips_begin(st, node);
     call.type_ctx = type->ctx;
-    replay_call(st, node, &call);
+    timeline_call(st, node, &call);
     invoke_answers(st, node, &call);
     uint64_t began_ms = clock_mono_ms();
     type->fn(&call, &r);
@@ -262,7 +262,7 @@ void attempt_start(struct step *st, int node) {
     }
     if (seq < 0) return;
     agent_handoff(st, node, agent);
-    if (!replay_defers(st, node)) attempt_run(st, node, false);
+    if (!timeline_defers(st, node)) attempt_run(st, node, false);
 }
 
 void attempt_timed_out(struct step *st, int node) {

@@ -12,9 +12,8 @@
 #include "codec/json.h"
 #include "engine/attempt.h"
 #include "engine/cascade.h"
-#include "engine/fork_wait.h"
 #include "engine/outcome.h"
-#include "engine/replay.h"
+#include "engine/timeline.h"
 #include "engine/timers.h"
 #include "store/events.h"
 
@@ -34,7 +33,7 @@ static bool child_id(const struct step *st, int node, int ordinal, char out[RUN_
     buf_addz(&b, CHILD_ID_DOMAIN);
     buf_addc(&b, '\0');
     /* A replay does not run children again: it looks at those of its source (FORK-14). */
-    buf_adds(&b, replay_ids(st, node));
+    buf_adds(&b, timeline_ids(st, node));
     buf_addc(&b, '\0');
     buf_adds(&b, st->state->wf->nodes[node].id);
     buf_addc(&b, '\0');
@@ -311,8 +310,8 @@ static int child_find(struct step *st, struct exec_child *x, const struct node_c
     x->detached = want->detached;
     int rc = store_run_head(st->engine->store, m->tenant, m->test_mode, str_c(x->run_id),
                             st->scratch, &h, NULL);
-    if (st->exec->replay && rc == 0 && (run_status_final(h.status) || !x->wait)) return 0;
-    if (st->exec->replay) return replay_lacks(st, x, want, rc, f);
+    if (st->exec->timeline && rc == 0 && (run_status_final(h.status) || !x->wait)) return 0;
+    if (st->exec->timeline) return replay_lacks(st, x, want, rc, f);
     if (rc == WOPR_E_EXPIRED)
         return refuse(f, "child_failed", STR("the child run was removed by retention"));
     if (rc == 0) {
@@ -328,10 +327,10 @@ static void child_ended(struct step *st, struct exec_child *x, const struct run_
 static void child_claim(struct step *st, int node, const struct node_result *r) {
     const struct node_child *want = &r->child;
     struct failure f = {.code = STR_NONE};
-    if (replay_shows_child(st, node)) return;
+    if (timeline_shows_child(st, node)) return;
     struct exec_child *x = child_new(st->exec, node, CHILD_WANTED);
     int rc = x ? child_find(st, x, want, &f) : WOPR_E_NO_MEMORY;
-    if (rc == 0 && st->exec->replay) {
+    if (rc == 0 && st->exec->timeline) {
         child_ended(st, x, NULL);
         return;
     }
@@ -706,7 +705,7 @@ static int restore(struct step *st, int node, struct wopr_error *err) {
 int children_load(struct step *st, struct wopr_error *err) {
     struct run_exec *re = st->exec;
     st->state = re->state;
-    if (re->replay) return 0;
+    if (re->timeline) return 0;
     int rc = left_over_load(st, err);
     for (size_t i = 0; rc == 0 && i < st->state->wf->nodes_nr; i++)
         if (st->state->nodes[i].status == NODE_SUSPENDED && st->state->nodes[i].child_waits)

@@ -57,7 +57,7 @@ static bool may_doze(struct run_exec *re) {
     bool busy = re->mail.any || re->lease.requested || re->lease.suspect ||
                 re->requests.has_answers || re->kin.news || re->timers.fired_nr > 0 ||
                 re->kin.cascade_ms != 0 || re->lease.take_over || s->status == RUN_PENDING;
-    if (busy || re->replay || waits_under_way(re) || waits_stay(re)) return false;
+    if (busy || re->timeline || waits_under_way(re) || waits_stay(re)) return false;
     for (size_t i = 0; i < s->wf->nodes_nr; i++)
         if ((re->clear && re->clear[i].n > 0) || (re->skips && re->skips[i] > 0)) return false;
     return true;

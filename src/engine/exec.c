@@ -1,12 +1,14 @@
 /*
  * exec.c: life of a run in memory: tables, mailbox, reload after a failed commit.
  */
+#include "engine/exec.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine/fork.h"
 #include "engine/peers.h"
-#include "engine/replay.h"
+#include "engine/timeline.h"
 #include "engine/timers.h"
 #include "engine/waits.h"
 
@@ -51,7 +53,7 @@ void exec_forget_state(struct run_exec *re) {
     re->commit.plan = NULL;
     re->fail_seq = -1;
     re->lease.take_over = re->memory.dozes = false;
-    replay_close(re);
+    if (re->timeline) re->timeline->ops->close(re);
 }
 
 void exec_free(struct run_exec *re) {

@@ -16,7 +16,7 @@
 
 struct fork_job;    /* fork.c */
 struct fork_info;   /* fork.h */
-struct replay;      /* replay.c */
+struct timeline;    /* timeline.h */
 struct invocation;  /* invoke.c */
 struct invoke_call; /* invoke.c */
 
@@ -119,7 +119,7 @@ struct run_exec {
     struct exec_requests requests;
     struct exec_timers timers;
     struct exec_fork fork;
-    struct replay *replay; /* it is a replay and live */
+    struct timeline *timeline; /* leads a live replay; NULL: the wall clock does */
 };
 
 /* What a turn decided about its exec.  Functions of a turn return it, and touch the exec no more

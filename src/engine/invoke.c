@@ -16,7 +16,7 @@
 #include "domain/invocation.h"
 #include "engine/answer.h"
 #include "engine/outcome.h"
-#include "engine/replay.h"
+#include "engine/timeline.h"
 #include "engine/timers.h"
 
 #define INVOKE_TTL_MS       (INT64_C(14) * 86400 * 1000) /* IDEM-18 */
@@ -281,7 +281,7 @@ static void invoke_claim(struct step *st, int node, const struct node_result *ou
     struct wopr_error err;
     if (v && (v->calling || v->send)) return; /* asked by an attempt that timed out: wait for it */
     struct failure recorded;
-    if (replay_effect(st, node, &recorded)) {
+    if (timeline_effect(st, node, &recorded)) {
         attempt_failed(st, node, &recorded);
         return;
     }

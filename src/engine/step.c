@@ -16,8 +16,8 @@
 #include "engine/control.h"
 #include "engine/fork.h"
 #include "engine/outcome.h"
-#include "engine/replay.h"
 #include "engine/suspend.h"
+#include "engine/timeline.h"
 #include "engine/timers.h"
 #include "engine/waits.h"
 
@@ -126,7 +126,7 @@ static void timer_fired(struct step *st, struct exec_timer *t) {
 
 static void timers_due(struct step *st) {
     struct exec_timer *t;
-    if (replay_holds_timers(st)) return;
+    if (timeline_holds_timers(st)) return;
     while (step_moves(st) && !step_full(st) && (t = timer_first_fired(st->exec)) != NULL) {
         if (t->fire_at_ms > st->floor_ms) st->floor_ms = t->fire_at_ms;
         step_now(st);
@@ -140,7 +140,7 @@ static void timers_due(struct step *st) {
 /* STORE-39: an attempt without a wait was cut off by a crash or a reload: once more, same attempt.
  */
 static void interrupted(struct step *st) {
-    if (replay_leads(st)) return; /* in the order of the source */
+    if (timeline_leads(st)) return; /* in the order of the source */
     for (size_t i = 0; st->state->running_nr > 0 && i < st->state->wf->nodes_nr; i++) {
         if (!step_moves(st) || step_full(st)) return;
         if (st->state->nodes[i].status == NODE_RUNNING && !waits_hold(st->exec, (int)i))
@@ -156,7 +156,7 @@ static void skip(struct step *st, const struct sched_action *act) {
 
 /* A pause kept what was left of the retry delay; the log only knows its first length. */
 static bool retry_held(struct step *st, int node) {
-    return st->state->nodes[node].retry_at_ms > 0 && !replay_leads(st) &&
+    return st->state->nodes[node].retry_at_ms > 0 && !timeline_leads(st) &&
            timer_find(st->exec, TIMER_RETRY, node) != NULL;
 }
 
@@ -208,12 +208,13 @@ static bool act_once(struct step *st) {
 
 /* As act_once; a replay is led by its source. */
 static bool act(struct step *st) {
-    if (!st->exec->replay) return act_once(st);
-    if (replay_guide(st)) return true;
+    const struct timeline_ops *t = timeline_of(st);
+    if (!t) return act_once(st);
+    if (t->guide(st)) return true;
     if (act_once(st)) return true;
     if (!step_moves(st)) return false;
-    if (replay_force(st)) return true;
-    if (replay_holds_timers(st) || !timer_first_fired(st->exec)) return false;
+    if (t->force(st)) return true;
+    if (timeline_holds_timers(st) || !timer_first_fired(st->exec)) return false;
     timers_due(st); /* what came due while the source led */
     return true;
 }
@@ -250,7 +251,7 @@ static void fall_asleep(struct step *st) {
     int64_t retry_ms = sched_next_retry_ms(s);
     if (waits_for_timer(st->exec) || waits_under_way(st->exec)) return;
     if (retry_ms > 0) arm(st, TIMER_RETRY, retry_ms); /* its row is missing: trust the log */
-    else if (stall_ms > 0 && !st->exec->replay && !st->exec->stalled && s->suspended_nr == 0 &&
+    else if (stall_ms > 0 && !st->exec->timeline && !st->exec->stalled && s->suspended_nr == 0 &&
              held_ms < 0 && !waits_hold(st->exec, -1))
         arm(st, TIMER_STALL, st->now_ms + stall_ms); /* STORE-41 */
 }

@@ -213,7 +213,7 @@ bool suspend_rests(const struct step *st) {
     /* A node may also wait for something else, which comes back to this process. */
     return asked > 0 && asked == s->suspended_nr && s->running_nr == 0 && s->retry_nr == 0 &&
            s->status != RUN_RUNNING && s->status != RUN_PAUSED && !st->exec->mail.any &&
-           !st->exec->replay && !waits_stay(st->exec) && !keeps_clear(st->exec) &&
+           !st->exec->timeline && !waits_stay(st->exec) && !keeps_clear(st->exec) &&
            deadlines_far(st);
 }
 

@@ -4,7 +4,7 @@
 #include "engine/wait_timer.h"
 
 #include "engine/attempt.h"
-#include "engine/replay.h"
+#include "engine/timeline.h"
 #include "engine/timers.h"
 
 #define ENGINE_WAIT_MS_MAX INT64_C(31536000000) /* a year */
@@ -15,7 +15,7 @@ static void wait_claim(struct step *st, int node, const struct node_result *r) {
     int64_t ms = r->wait_ms > 0 ? r->wait_ms : 0;
     if (ms > ENGINE_WAIT_MS_MAX) ms = ENGINE_WAIT_MS_MAX;
     int64_t left_ms = step_logical_ms(st, node) + ms - st->now_ms;
-    step_timer_set(st, TIMER_NODE_WAIT, node, left_ms > 0 || replay_leads(st) ? left_ms : 0);
+    step_timer_set(st, TIMER_NODE_WAIT, node, left_ms > 0 || timeline_leads(st) ? left_ms : 0);
     step_timeout_arm(st, node);
 }
 
