@@ -87,16 +87,20 @@ static bool alnum(char c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-static bool only(struct str s, const char *others) {
-    if (s.n == 0 || s.n > ID_BYTES_MAX) return false;
+/* Letters, digits and others, 1 to max of them. */
+static bool made_of(struct str s, const char *others, size_t max) {
+    if (s.n == 0 || s.n > max) return false;
     for (size_t i = 0; i < s.n; i++)
         if (!alnum(s.p[i]) && (s.p[i] == '\0' || !strchr(others, s.p[i]))) return false;
     return true;
 }
 
-bool id_opaque_valid(struct str s) { return only(s, "_-"); }
-bool id_author_valid(struct str s) { return only(s, "._~:-"); }
-bool id_tenant_valid(struct str s) { return only(s, "._-"); }
+bool id_opaque_valid(struct str s) { return made_of(s, "_-", ID_BYTES_MAX); }
+bool id_author_valid(struct str s) { return made_of(s, "._~:-", ID_BYTES_MAX); }
+bool id_tenant_valid(struct str s) { return made_of(s, "._-", ID_BYTES_MAX); }
+bool id_type_valid(struct str s) {
+    return made_of(s, "._-", ID_TYPE_MAX) && s.p[0] >= 'a' && s.p[0] <= 'z';
+}
 
 /* --- time --- */
 

@@ -143,7 +143,7 @@ static void collect(struct lint *l, struct str top) {
         if (id.p != NULL && map_put(l->nodes, id, &l->node_list.v[i], NULL) != 0)
             l->no_memory = true;
         if (config.p == NULL || json_type_of(config) != JSON_OBJECT) continue;
-        if (str_eqc(lint_text(l, l->node_list.v[i], "typeId"), "core.setVariable"))
+        if (node_traits(lint_text(l, l->node_list.v[i], "typeId")) & NODE_IS_DECLARING)
             remember(l, l->vars, lint_text(l, config, "name"));
         remember(l, l->vars, lint_text(l, config, "channelName"));
         remember_members(l, json_get(config, "outputMapping"));

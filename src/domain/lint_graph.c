@@ -43,9 +43,7 @@ static int index_of(struct lint *l, struct str id) {
 }
 
 static bool decides(struct lint *l, int node) {
-    struct str type = lint_text(l, l->node_list.v[node], "typeId");
-    return str_eqc(type, "core.loop") || str_eqc(type, "core.conditional") ||
-           str_eqc(type, "core.dispatch");
+    return (node_traits(lint_text(l, l->node_list.v[node], "typeId")) & NODE_IS_ROUTER) != 0;
 }
 
 static bool read_graph(struct lint *l, struct graph *g) {

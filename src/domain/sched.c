@@ -245,8 +245,7 @@ static int edge_outcome(struct run_state *s, const struct wf_edge *e, enum edge_
 /* --- loops (WF-11..13) --- */
 
 static bool orchestrates(const struct wf_node *n) {
-    return str_eqc(n->type_id, "core.dispatch") ||
-           str_eqc(n->type_id, "core.orchestrator.supervisor");
+    return (n->traits & (NODE_IS_DISPATCHER | NODE_IS_SUPERVISOR)) != 0;
 }
 
 /* NODE-16: the default bound is not applied to orchestrator cycles, which the execution cap bounds.
@@ -260,7 +259,7 @@ static int64_t loop_limit(const struct run_state *s, const struct wf_edge *e) {
 /* WF-13: a dispatcher loops after next-worker and ask-user, never after terminate. */
 static bool terminated(const struct run_state *s, int node) {
     struct str d = json_get(text_str(&s->nodes[node].outputs), "decision");
-    return str_eqc(s->wf->nodes[node].type_id, "core.dispatch") && s->nodes[node].outputs.n > 0 &&
+    return (s->wf->nodes[node].traits & NODE_IS_DISPATCHER) != 0 && s->nodes[node].outputs.n > 0 &&
            str_eqc(d, "\"terminate\"");
 }
 
@@ -479,7 +478,7 @@ int sched_node_settled(struct run_state *s, int node, struct wopr_error *err) {
         PHASE_BEGUN; /* until all its edges are settled: node_skip asks settled ones only */
     n->disabled_skip = disabled && n->status == NODE_SKIPPED;
     s->unsettled_nr--;
-    if (n->status == NODE_COMPLETED && str_eqc(s->wf->nodes[node].type_id, "core.end"))
+    if (n->status == NODE_COMPLETED && (s->wf->nodes[node].traits & NODE_IS_END) != 0)
         s->end_reached = true;
     bool looped;
     int rc = loops_settle(s, node, &looped);

@@ -156,8 +156,9 @@ static int dispatchers(struct wfc *c) {
     char pointer[WF_POINTER_MAX];
     size_t dispatch = SIZE_MAX;
     for (size_t i = 0; i < c->w->nodes_nr; i++) {
-        if (str_eqc(c->w->nodes[i].type_id, "core.orchestrator.supervisor")) return 0;
-        if (dispatch == SIZE_MAX && str_eqc(c->w->nodes[i].type_id, "core.dispatch")) dispatch = i;
+        unsigned traits = c->w->nodes[i].traits;
+        if (traits & NODE_IS_SUPERVISOR) return 0;
+        if (dispatch == SIZE_MAX && traits & NODE_IS_DISPATCHER) dispatch = i;
     }
     if (dispatch == SIZE_MAX) return 0;
     snprintf(pointer, sizeof(pointer), "/nodes/%zu/typeId", dispatch);

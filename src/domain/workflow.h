@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "codec/bytes.h"
 #include "codec/schema.h"
+#include "domain/traits.h"
 
 enum wf_port_kind { PORT_STATIC, PORT_EXPRESSION, PORT_CONNECTION, PORT_VARIABLE };
 struct wf_port { /* NODE-6 */
@@ -24,6 +25,7 @@ struct wf_port { /* NODE-6 */
 };
 struct wf_node {
     struct str id, type_id, name;
+    unsigned traits;     /* enum node_trait: what its type makes it */
     struct str config;   /* raw JSON object */
     struct str settings; /* raw JSON object or empty */
     struct str agent;    /* raw AgentRef or empty */

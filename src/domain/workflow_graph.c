@@ -67,11 +67,11 @@ static bool is_source(const struct workflow *w, const struct wf_node *n) {
 /* CHAN-20: what a channel-write trigger starts, and no edge, waits for the trigger; unless nothing
  * else could begin the run. */
 static void entries(struct workflow *w) {
-    bool marked = false; /* core.start, when present, is the start set (30-nodes 2.4) */
+    bool marked = false; /* nodes made to be the start are all of it (30-nodes 2.4) */
     bool others = false;
     for (size_t i = 0; i < w->nodes_nr; i++) {
         struct wf_node *n = &w->nodes[i];
-        bool start = str_eqc(n->type_id, "core.start");
+        bool start = (n->traits & NODE_IS_START) != 0;
         if (start) marked = n->is_entry = true;
         n->dormant = n->dormant && !start && is_source(w, n);
         others = others || (is_source(w, n) && !n->dormant);

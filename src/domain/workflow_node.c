@@ -8,20 +8,7 @@
 
 #include <stdio.h>
 
-#define TYPE_ID_MAX 256u
 #define RETRIES_MAX 1000000
-
-/* NODE-2: ^[a-z][a-zA-Z0-9._-]*$ */
-static bool type_id_valid(struct str s) {
-    if (s.n == 0 || s.n > TYPE_ID_MAX || s.p[0] < 'a' || s.p[0] > 'z') return false;
-    for (size_t i = 1; i < s.n; i++) {
-        char ch = s.p[i];
-        bool ok = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
-                  (ch >= '0' && ch <= '9') || ch == '.' || ch == '_' || ch == '-';
-        if (!ok) return false;
-    }
-    return true;
-}
 
 static int settings(struct wfc *c, const struct wfc_obj *o, struct wf_node *n, int64_t retries) {
     struct str raw = STR_NONE;
@@ -60,7 +47,7 @@ static int sensitivity(struct wfc *c, const struct wfc_obj *o, struct wf_node *n
 }
 
 static int wfc_unknown(struct wfc *c, const char *pointer, struct str type_id) {
-    char what[TYPE_ID_MAX + 64];
+    char what[ID_TYPE_MAX + 64];
     snprintf(what, sizeof(what), "this host has no executor of type \"%.*s\"", STR_ARG(type_id));
     return wfc_fail(c, pointer, "typeId", what);
 }
@@ -74,11 +61,12 @@ static int node_identity(struct wfc *c, const struct wfc_obj *o, struct wf_node 
     if (rc == 0) rc = wfc_need_str(c, o, "name", &n->name);
     if (rc == 0) rc = wfc_need_str(c, o, "typeId", &n->type_id);
     if (rc != 0) return rc;
-    if (!type_id_valid(n->type_id))
+    if (!id_type_valid(n->type_id))
         return wfc_fail(c, o->pointer, "typeId", "type ids match ^[a-z][a-zA-Z0-9._-]*$");
     if (c->env != NULL && c->env->knows_type != NULL &&
         !c->env->knows_type(c->env->ctx, n->type_id)) /* NODE-3 */
         return wfc_unknown(c, o->pointer, n->type_id);
+    n->traits = node_traits(n->type_id);
     return 0;
 }
 

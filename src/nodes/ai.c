@@ -19,10 +19,6 @@ struct stream {
     int64_t delay_ms;
 };
 
-static void short_of_memory(struct node_result *out) {
-    node_fail(out, "out_of_memory", "the node needs more memory", true);
-}
-
 static bool opt_string(struct stream *s, const char *key, struct str *out) {
     struct str raw = json_get(s->config, key);
     if (raw.n == 0) return true;
@@ -132,18 +128,18 @@ static void mock_stream_text(struct stream *s) {
     size_t first = (size_t)s->call->chunks_done;
     for (size_t i = first; i < tokens.n; i++) {
         if (!chunk(s, json_string(tokens.v[i], s->call->a), i + 1 == tokens.n, STR_NONE)) {
-            short_of_memory(s->out);
+            node_no_memory(s->out);
             return;
         }
         if (stream_pauses(s, i + 1 - first, tokens.n - i - 1)) return;
     }
     if (tokens.n == 0 && first == 0 && !chunk(s, STR(""), true, STR_NONE)) {
-        short_of_memory(s->out);
+        node_no_memory(s->out);
         return;
     }
     s->out->outcome = NODE_OUT_DONE;
     s->out->outputs = text_output(s->call, &tokens);
-    if (!s->out->outputs.p) short_of_memory(s->out);
+    if (!s->out->outputs.p) node_no_memory(s->out);
 }
 
 /* --- tool-calls --- */
@@ -194,14 +190,14 @@ static void mock_tool_calls(struct stream *s) {
     size_t first = (size_t)s->call->chunks_done;
     for (size_t i = first; i < list.n; i++) {
         if (!chunk(s, STR(""), i + 1 == list.n, calls[i])) {
-            short_of_memory(s->out);
+            node_no_memory(s->out);
             return;
         }
         if (stream_pauses(s, i + 1 - first, list.n - i - 1)) return;
     }
     s->out->outcome = NODE_OUT_DONE;
     s->out->outputs = tool_output(s->call, calls, list.n);
-    if (!s->out->outputs.p) short_of_memory(s->out);
+    if (!s->out->outputs.p) node_no_memory(s->out);
 }
 
 /* --- error, usage-only --- */
@@ -234,7 +230,7 @@ static void mock_usage_only(struct stream *s) {
     struct node_effect *x = node_effect_add(s->call, s->out, EFFECT_CHUNK);
     struct str meta = jobj_of(s->call->a, "usage", s->usage);
     if (!x || !meta.p) {
-        short_of_memory(s->out);
+        node_no_memory(s->out);
         return;
     }
     x->extra = meta;

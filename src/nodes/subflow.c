@@ -15,10 +15,6 @@ struct sub {
     struct str inputs, input_mapping, output_mapping, configurable; /* raw objects or empty */
 };
 
-static void short_of_memory(struct node_result *out) {
-    node_fail(out, "out_of_memory", "the node needs more memory", true);
-}
-
 /* --- config --- */
 
 static bool flag(const struct sub *s, const char *key, bool absent, bool *out) {
@@ -119,7 +115,7 @@ static bool inputs_merge(const struct sub *s, struct str *merged) {
 static void ask(struct sub *s) {
     struct node_child *c = &s->out->child;
     if (!inputs_merge(s, &c->inputs)) {
-        short_of_memory(s->out);
+        node_no_memory(s->out);
         return;
     }
     c->workflow_id = s->workflow_id;
@@ -193,7 +189,7 @@ static void take(struct sub *s) {
     struct str text = report(s, !good && !s->absorb);
     if (!text.p || (s->wait && good && !outputs_map(s))) {
         s->out->effects_nr = 0;
-        short_of_memory(s->out);
+        node_no_memory(s->out);
     } else if (good || s->absorb) {
         s->out->outcome = NODE_OUT_DONE;
         s->out->outputs = text;

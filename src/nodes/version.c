@@ -24,6 +24,6 @@ void exec_version(const struct node_call *call, struct node_result *out) {
     }
     if (node_version(call, out, change_id, min, max, &version) != 0) return;
     out->outputs = jobj_of_int(call->a, "version", version);
-    if (!out->outputs.p) node_fail(out, "out_of_memory", "the node needs more memory", true);
+    if (!out->outputs.p) node_no_memory(out);
     else out->outcome = NODE_OUT_DONE;
 }
