@@ -345,11 +345,6 @@ static void step_failed(struct step *st, struct engine_cmd *cmd, int rc) {
     }
 }
 
-static bool plan_is_empty(const struct plan *p) {
-    return p->events_nr == 0 && p->timers_nr == 0 && p->invocations_nr == 0 && !p->has_idem &&
-           !p->lets_go;
-}
-
 static void step_send(struct step *st) {
     struct run_exec *re = st->re;
     struct plan *p = st->p;

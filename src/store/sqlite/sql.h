@@ -209,13 +209,17 @@ MUST_CHECK int idem_look(struct conn *c, const struct idem_key *k, int64_t now_m
 MUST_CHECK int idem_put(struct conn *c, const struct plan *p, int64_t now_ms,
                         struct wopr_error *err);
 
-/* --- interrupts.c --- */
-MUST_CHECK int interrupt_put(struct conn *c, int64_t run_no, const struct plan_interrupt *i,
-                             struct wopr_error *err);
+/* --- rows.c, interrupts.c, invocations.c: one function per kind of row (PLAN_ROWS) --- */
+struct row_writer { /* inside a plan's transaction */
+    struct conn *c;
+    int64_t run_no, now_ms;
+    struct wopr_error *err;
+};
+#define ROW_PUT(rows, one, type, texts)                                                            \
+    MUST_CHECK int one##_put(const struct row_writer *w, const type *row);
+PLAN_ROWS(ROW_PUT, PLAN_NO_STEP)
+#undef ROW_PUT
 
-/* --- invocations.c --- */
-MUST_CHECK int invocation_put(struct conn *c, int64_t run_no, const struct plan_invocation *v,
-                              struct wopr_error *err);
 /* --- fork.c: the parts of a plan that creates a fork, inside the batch's transaction --- */
 /* Is there something to copy from, and is the hidden run where the plan thinks it is?  A refusal
  * (EXPIRED, STALE) goes to *refusal; nothing is written then. */
@@ -241,5 +245,15 @@ MUST_CHECK int children_read(struct conn *c, struct str parent_run_id, bool open
 /* --- runs.c --- */
 #define HEAD_COLUMNS_NR 13
 void head_read(struct query *q, struct arena *a, struct run_head *out); /* columns 0..11 */
+
+/* --- once.c: large inputs are stored once --- */
+/* What stands in the rows of a plan that creates a run: the text, or a mark. */
+struct str once_inputs(const struct plan *p);
+struct str once_var(const struct plan *p, struct str name, struct str shown);
+/* Put the text where a mark was read; both may have none. */
+MUST_CHECK int once_inputs_read(struct conn *c, int64_t run_no, struct arena *a, struct str *inputs,
+                                struct wopr_error *err);
+MUST_CHECK int once_vars_read(struct conn *c, int64_t run_no, struct arena *a,
+                              struct run_view_item *v, size_t n, struct wopr_error *err);
 
 #endif
