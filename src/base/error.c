@@ -89,11 +89,11 @@ void wopr_error_clear(struct wopr_error *e) {
     e->pointer[0] = e->message[0] = e->details[0] = '\0';
 }
 
-static bool known(int code) { return code <= 0 && code > -WOPR_ERR_NR; }
+static bool code_known(int code) { return code <= 0 && code > -WOPR_ERR_NR; }
 
-const char *wopr_err_name(int code) { return known(code) ? ERR_TABLE[-code].name : "?"; }
+const char *wopr_err_name(int code) { return code_known(code) ? ERR_TABLE[-code].name : "?"; }
 
-const char *wopr_err_text(int code) { return known(code) ? ERR_TABLE[-code].text : "?"; }
+const char *wopr_err_text(int code) { return code_known(code) ? ERR_TABLE[-code].text : "?"; }
 
 void wopr_assert_failed(const char *expr, const char *file, int line) {
     /* Straight to stderr: the logger itself may be what is broken. */

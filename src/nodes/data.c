@@ -32,7 +32,8 @@ void exec_set_variable(const struct node_call *call, struct node_result *out) {
     out->outcome = NODE_OUT_DONE;
 }
 
-static bool folded(const struct node_call *call, const struct chan_state *c, struct str *value) {
+static bool channel_folded(const struct node_call *call, const struct chan_state *c,
+                           struct str *value) {
     struct buf b;
     buf_init(&b, PLAN_BYTES_MAX);
     bool ok = chan_value(c, call->now_ms, &b) == 0;
@@ -52,7 +53,7 @@ void exec_get_variable(const struct node_call *call, struct node_result *out) {
     for (size_t i = 0; i < call->run->chans_nr; i++) { /* CHAN-28: shown under variables */
         const struct chan_state *c = &call->run->chans[i];
         if (c->decl || c->n == 0 || !str_eq(text_str(&c->name), name)) continue;
-        if (!folded(call, c, &value)) {
+        if (!channel_folded(call, c, &value)) {
             node_no_memory(out);
             return;
         }
