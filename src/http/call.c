@@ -34,7 +34,8 @@ struct call *call_new(struct http_server *s, struct MHD_Connection *conn) {
     c->conn = conn;
     c->pub.arena = a;
     c->pub.server = s;
-    c->pub.wire_ctx = s->wire->ctx;
+    c->mount = s->mounts.v;
+    c->pub.wire_ctx = c->mount->as.ctx;
     c->pub.priv = c;
     c->pub.headers = c->headers;
     c->pub.cache_control = "no-store"; /* HTTP-16 */
@@ -157,9 +158,10 @@ static void challenge(struct http_call *c, const struct wopr_error *err) {
     bool bad_key = err->code == WOPR_E_KEY_EXPIRED || err->code == WOPR_E_KEY_REVOKED;
     if (bad_key || err->code == WOPR_E_UNAUTHENTICATED) {
         bool presented = call_of(c)->authorizations > 0;
-        http_reply_header(c, "WWW-Authenticate",
-                          presented ? STR("Bearer realm=\"openwop\", error=\"invalid_token\"")
-                                    : STR("Bearer realm=\"openwop\""));
+        const char *realm = call_of(c)->mount->as.realm;
+        struct str v = arena_printf(c->arena, "Bearer realm=\"%s\"%s", realm ? realm : "",
+                                    presented ? ", error=\"invalid_token\"" : "");
+        http_reply_header(c, "WWW-Authenticate", v);
     } else if (err->code == WOPR_E_FORBIDDEN && err->details[0]) {
         struct str scope = json_string(json_get(str_c(err->details), "scopeRequired"), c->arena);
         if (scope.n == 0) return;
@@ -185,7 +187,7 @@ void http_fail(struct http_call *c, const struct wopr_error *err) {
     c->headers_nr = 0;
     c->content_type = "application/json";
     c->cache_control = "no-store";
-    c->server->wire->render_error(c->wire_ctx, c, err, &status, &body, &retry);
+    call_of(c)->mount->as.render_error(c->wire_ctx, c, err, &status, &body, &retry);
     http_reply(c, status, body);
     challenge(c, err);
     retry = retry_seconds(err, retry);

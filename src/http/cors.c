@@ -17,15 +17,12 @@ void cors_headers(struct call *c, struct MHD_Response *r) {
     char *origin = arena_cstr(c->pub.arena, c->origin);
     if (!origin) return;
     (void)MHD_add_response_header(r, "Access-Control-Allow-Origin", origin);
-    (void)MHD_add_response_header(
-        r, "Access-Control-Expose-Headers",
-        "OpenWOP-Version, openwop-Idempotent-Replay, Retry-After, Capabilities-Etag, ETag, "
-        "traceparent, WWW-Authenticate, X-Request-Id, Allow");
+    const struct http_mount *mt = &c->mount->as;
+    if (mt->cors_expose)
+        (void)MHD_add_response_header(r, "Access-Control-Expose-Headers", mt->cors_expose);
     if (!str_eq(c->pub.method, STR("OPTIONS")) || !c->allow) return;
     (void)MHD_add_response_header(r, "Access-Control-Allow-Methods", c->allow);
-    (void)MHD_add_response_header(
-        r, "Access-Control-Allow-Headers",
-        "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, OpenWOP-Version, X-Dedup, "
-        "X-Force-Engine-Version, traceparent, tracestate, If-None-Match");
+    if (mt->cors_allow)
+        (void)MHD_add_response_header(r, "Access-Control-Allow-Headers", mt->cors_allow);
     (void)MHD_add_response_header(r, "Access-Control-Max-Age", "600");
 }

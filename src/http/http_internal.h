@@ -19,6 +19,7 @@
 #include "http/bounds.h"
 #include "http/head.h"
 #include "http/http.h"
+#include "http/mount.h"
 
 #include <microhttpd.h>
 #include <pthread.h>
@@ -151,15 +152,16 @@ void ticker_beat_del(struct ticker *t, struct tick_beat *b);
 struct router;
 struct route {
     const struct http_op *op; /* NULL when no row matches */
-    size_t op_no;
-    const char *allow; /* methods of the path when it is known, else NULL */
+    size_t op_no;             /* over all mounts */
+    const char *allow;        /* methods of the path when it is known, else NULL */
     struct http_param params[4];
     size_t params_nr;
 };
-MUST_CHECK int router_new(const struct http_op *ops, size_t n, struct router **out,
+/* first_no: op_no of ops[0]. */
+MUST_CHECK int router_new(const struct http_op *ops, size_t n, size_t first_no, struct router **out,
                           struct wopr_error *err);
 void router_free(struct router *r);
-/* 0; NOT_FOUND, METHOD (out->allow set), VALIDATION for an unversioned path (HTTP-2), NO_MEMORY. */
+/* 0; NOT_FOUND, METHOD (out->allow set), NO_MEMORY. */
 MUST_CHECK int router_match(const struct router *r, struct str method, struct str path,
                             struct arena *a, struct route *out, struct wopr_error *err);
 /* Undo %xx (and + when asked); false at a bad escape or %00.  *out borrows raw when nothing is
@@ -209,13 +211,13 @@ enum metric_refusal {
     REFUSED_NR
 };
 struct metrics {
-    size_t ops_nr; /* one more row stands for requests without an operation */
-    const struct http_op *ops;
+    size_t ops_nr; /* one more row is for requests without an operation */
+    const char *const *names;
     atomic_uint_fast64_t (*by_class)[6];
     struct metric_hist *took_ns;
     atomic_uint_fast64_t refused[REFUSED_NR], replays, streams_opened, stream_bytes, stream_events;
 };
-MUST_CHECK int metrics_init(struct metrics *m, const struct http_op *ops, size_t n);
+MUST_CHECK int metrics_init(struct metrics *m, const char *const *names, size_t n);
 void metrics_fini(struct metrics *m);
 void metrics_done(struct metrics *m, const struct http_op *op, size_t op_no, int status,
                   uint64_t ns);
@@ -261,7 +263,7 @@ struct call {
     atomic_bool owes_resume;
     atomic_bool aborted; /* stopped before its handler answered */
     enum call_stage stage;
-    struct str target; /* raw request target */
+    const struct mount *mount; /* the first one until the path is known */
     struct str raw_query;
     size_t op_no;
     const char *allow;
@@ -371,11 +373,10 @@ void call_finish(
 /* ---- the server ---- */
 struct http_server {
     struct http_config cfg;
-    const struct http_wire *wire;
+    struct mounts mounts;
     struct journal *journal;
     struct store *store;
     struct arena *arena; /* configuration strings */
-    struct router *router;
     struct http_loop *loops;
     unsigned loops_nr;
     struct opsd *opsd;

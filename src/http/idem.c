@@ -58,7 +58,7 @@ int idem_prepare(struct call *c, struct str key, struct wopr_error *err) {
     int rc = digest_body(c, &p->idem.digest, err);
     if (rc != 0) return rc;
     p->idem.tenant = p->who.tenant;
-    p->idem.operation_id = str_c(p->op->id);
+    p->idem.operation_id = str_c(p->server->mounts.op_names[c->op_no]);
     p->idem.key = sha256_of(text);
     p->idem.keep_ms = c->pub.server->cfg.idem_retention_s * 1000;
     p->has_idem = true;
@@ -82,7 +82,8 @@ static void answer_in_flight(struct call *c) {
 
 static void answer_stored(struct call *c, const struct idem_response *r) {
     http_reply(&c->pub, r->status, r->body);
-    http_reply_header(&c->pub, "openwop-Idempotent-Replay", STR("true"));
+    const char *replay = c->mount->as.replay_header;
+    if (replay) http_reply_header(&c->pub, replay, STR("true"));
     if (r->retry_after_s > 0) {
         struct str v = arena_printf(c->pub.arena, "%d", (int)r->retry_after_s);
         http_reply_header(&c->pub, "Retry-After", v);

@@ -61,16 +61,18 @@ static void trace_header(const struct http_call *p, struct MHD_Response *r) {
 void reply_headers(struct call *c, struct MHD_Response *r) {
     const struct http_call *p = &c->pub;
     const struct http_server *s = p->server;
-    bool replay_told = false;
+    const struct mount *mt = c->mount;
+    bool replay_said = mt->replay_header.n == 0;
     add(r, "X-Content-Type-Options", "nosniff");
     for (size_t i = 0; i < p->headers_nr; i++) {
         add(r, p->headers[i].name.p, p->headers[i].value.p);
-        replay_told |= str_eq_nocase(p->headers[i].name, STR("openwop-Idempotent-Replay"));
+        replay_said |= str_eq_nocase(p->headers[i].name, mt->replay_header);
     }
     bool keyed = p->op && (p->op->flags & OP_IDEMPOTENT) != 0 && c->idempotency_key.p;
-    if ((p->has_idem || keyed) && !replay_told) add(r, "openwop-Idempotent-Replay", "false");
-    if ((p->path.n == 0 || str_starts(p->path, STR("/v1"))) && s->wire->version_header_value)
-        add(r, "OpenWOP-Version", s->wire->version_header_value);
+    if ((p->has_idem || keyed) && !replay_said) add(r, mt->replay_header.p, "false");
+    bool below = p->path.n == 0 || str_starts(p->path, mt->prefix);
+    for (size_t i = 0; below && i < mt->as.headers_nr; i++)
+        add(r, mt->as.headers[i].name.p, mt->as.headers[i].value.p);
     trace_header(p, r);
     add(r, "X-Request-Id", p->request_id);
     if (s->cfg.cors_origins) cors_headers(c, r);
@@ -98,8 +100,9 @@ void reply_log(struct call *c, int status) {
     struct str path = p->op ? str_c(p->op->pattern) : STR("-");
     if (p->who.authenticated && !token) path = p->path;
     struct str method = p->method.n < 16 ? p->method : STR("-");
-    log_write(lv, "request", "requestId", p->request_id, "operation", p->op ? p->op->id : "-",
-              "method", arena_printf(p->arena, STR_FMT, STR_ARG(method)).p, "path",
+    log_write(lv, "request", "requestId", p->request_id, "operation",
+              p->op ? p->server->mounts.op_names[c->op_no] : "-", "method",
+              arena_printf(p->arena, STR_FMT, STR_ARG(method)).p, "path",
               arena_printf(p->arena, STR_FMT, STR_ARG(path)).p, "status", code, "ms", ms, "keyId",
               p->who.key_id.n > 0 ? arena_printf(p->arena, STR_FMT, STR_ARG(p->who.key_id)).p : "-",
               "scope", scope, NULL);

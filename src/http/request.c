@@ -26,6 +26,8 @@ void request_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
 
 /* The fields that the server itself reads; head.c has judged them. */
 static void take_field(struct call *c, struct str k, struct str v) {
+    struct str version = c->mount->version_header;
+    if (k.n == version.n && str_eq_nocase(k, version)) c->version_header = v;
     switch (k.n) {
     case 6:
         if (str_eq_nocase(k, STR("Origin"))) c->origin = v;
@@ -42,7 +44,6 @@ static void take_field(struct call *c, struct str k, struct str v) {
         break;
     case 15:
         if (str_eq_nocase(k, STR("Idempotency-Key"))) c->idempotency_key = v.p ? v : STR("");
-        else if (str_eq_nocase(k, STR("OpenWOP-Version"))) c->version_header = v;
         break;
     default:
         break;
@@ -52,6 +53,8 @@ static void take_field(struct call *c, struct str k, struct str v) {
 static bool take_head(struct call *c, const struct http_head *h) {
     c->pub.method = h->method;
     c->pub.path = h->path;
+    c->mount = mount_of(&c->pub.server->mounts, h->path);
+    c->pub.wire_ctx = c->mount->as.ctx;
     c->raw_query = h->query;
     c->host = h->host;
     c->http_1_1 = h->minor == 1;
@@ -82,8 +85,11 @@ int refuse_draining(struct call *c, struct wopr_error *err) {
 
 static int find_route(struct call *c, struct wopr_error *err) {
     struct route r;
-    int rc = router_match(c->pub.server->router, c->pub.method, c->pub.path, c->pub.arena, &r, err);
+    const struct mount *mt = c->mount;
+    int rc = router_match(mt->router, c->pub.method, c->pub.path, c->pub.arena, &r, err);
     c->allow = r.allow;
+    if (rc == WOPR_E_NOT_FOUND && mt->as.unknown_path)
+        return mt->as.unknown_path(mt->as.ctx, c->pub.path, err);
     if (rc != 0) return rc;
     c->pub.op = r.op;
     c->op_no = r.op_no;
@@ -126,8 +132,8 @@ static bool is_options(const struct call *c) { return str_eq(c->pub.method, STR(
 
 static int check_head(struct call *c, struct wopr_error *err) {
     struct http_server *s = c->pub.server;
-    const struct http_wire *w = s->wire;
-    int rc = w->negotiate ? w->negotiate(w->ctx, c->pub.path, c->version_header, err) : 0;
+    const struct http_mount *mt = &c->mount->as;
+    int rc = mt->negotiate ? mt->negotiate(mt->ctx, c->pub.path, c->version_header, err) : 0;
     if (rc == 0 && server_draining(s)) rc = refuse_draining(c, err);
     if (rc == 0) rc = find_route(c, err);
     if (rc == WOPR_E_METHOD && is_options(c)) { /* HTTP-18 */
@@ -138,7 +144,7 @@ static int check_head(struct call *c, struct wopr_error *err) {
     rc = auth_check(c, err);
     if (rc != 0) return rc;
     rc = limit_rate(c, err);
-    if (rc == 0 && (c->pub.op->flags & OP_TOKEN) != 0) rc = w->authorize(w->ctx, &c->pub, err);
+    if (rc == 0 && (c->pub.op->flags & OP_TOKEN) != 0) rc = mt->authorize(mt->ctx, &c->pub, err);
     if (rc == 0) rc = auth_scope(c, err);
     if (rc == 0 && c->query_rc != 0)
         rc = wopr_error_at(err, c->query_rc, "query",

@@ -111,7 +111,8 @@ static int build_allow(struct arena *a, struct rnode *n) {
     return 0;
 }
 
-int router_new(const struct http_op *ops, size_t n, struct router **out, struct wopr_error *err) {
+int router_new(const struct http_op *ops, size_t n, size_t first_no, struct router **out,
+               struct wopr_error *err) {
     struct arena *a = arena_new(ROUTER_ARENA_MAX);
     struct router *r = a ? ARENA_NEW(a, struct router) : NULL;
     int rc = 0;
@@ -121,7 +122,7 @@ int router_new(const struct http_op *ops, size_t n, struct router **out, struct 
     }
     r->arena = a;
     for (size_t i = 0; i < n; i++) {
-        rc = add_op(r, &ops[i], i, err);
+        rc = add_op(r, &ops[i], first_no + i, err);
         if (rc != 0) goto fail;
     }
     rc = build_allow(a, &r->root);
@@ -187,26 +188,7 @@ static const struct rnode *walk_param(struct walk *w, const struct rnode *p, siz
     return found;
 }
 
-/* HTTP-2, HTTP-3: "/v1", "/v2/..." are versioned, everything else that is not well-known is not. */
-static bool versioned(struct str path) {
-    if (str_starts(path, STR("/.well-known/"))) return true;
-    if (!str_starts(path, STR("/v"))) return false;
-    size_t i = 2;
-    while (i < path.n && path.p[i] >= '0' && path.p[i] <= '9') i++;
-    return i > 2 && (i == path.n || path.p[i] == '/');
-}
-
-static int unversioned(struct str path, struct wopr_error *err) {
-    char shown[HTTP_PATH_SHOWN_BYTES];
-    http_path_shown(path, shown);
-    (void)wopr_error_set(err, WOPR_E_VALIDATION,
-                         "the path has no version prefix; protocol paths begin with /v1/");
-    wopr_error_details(err, "{\"path\":\"%s\"}", shown);
-    return WOPR_E_VALIDATION;
-}
-
-static int unknown(struct str path, struct wopr_error *err) {
-    if (!versioned(path)) return unversioned(path, err);
+static int route_unknown(struct wopr_error *err) {
     return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such resource");
 }
 
@@ -237,7 +219,7 @@ int router_match(const struct router *r, struct str method, struct str path, str
     *out = (struct route){.op = NULL};
     const struct rnode *n = split(&w, path, a) ? walk(&w, &r->root, 0) : NULL;
     if (arena_failed(a)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the path");
-    if (!n) return unknown(path, err);
+    if (!n) return route_unknown(err);
     out->allow = n->allow;
     const struct rop *o = pick(n, method);
     if (!o)
@@ -246,7 +228,7 @@ int router_match(const struct router *r, struct str method, struct str path, str
     for (size_t i = 0; i < w.values_nr; i++) {
         struct str value = w.values[i];
         bool token = str_eq(o->names[i], STR("token"));
-        if (!token && value.n > HTTP_PARAM_BYTES_MAX) return unknown(path, err);
+        if (!token && value.n > HTTP_PARAM_BYTES_MAX) return route_unknown(err);
         if (token && value.n > HTTP_TOKEN_BYTES_MAX) value = STR(""); /* the wire layer's 404 */
         out->params[i] = (struct http_param){o->names[i], value};
     }

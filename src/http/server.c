@@ -115,8 +115,7 @@ static int take_proxies(struct http_server *s, struct wopr_error *err) {
 
 static int build(struct http_server *s, struct wopr_error *err) {
     door_limits(&s->cfg); /* first: the bounds are made of it */
-    int rc = router_new(s->wire->ops, s->wire->ops_nr, &s->router, err);
-    if (rc == 0) rc = store_secret(s->store, "pepper", s->pepper, err);
+    int rc = store_secret(s->store, "pepper", s->pepper, err);
     if (rc == 0) rc = store_secret(s->store, "ticket", s->ticket_secret, err);
     if (rc == 0) rc = tls_load(s, err);
     if (rc != 0) return rc;
@@ -126,18 +125,18 @@ static int build(struct http_server *s, struct wopr_error *err) {
     if (rc == 0) rc = limiter_new(s->cfg.address_rate, s->cfg.address_burst, &s->address_limiter);
     if (rc == 0) rc = build_bounds(s);
     if (rc == 0) rc = trim_init(&s->trim);
-    if (rc == 0) rc = metrics_init(&s->metrics, s->wire->ops, s->wire->ops_nr);
+    if (rc == 0) rc = metrics_init(&s->metrics, s->mounts.op_names, s->mounts.ops_nr);
     if (rc == 0) rc = gate_init(&s->gate);
     if (rc == 0) rc = peers_init(&s->peers);
     return rc == 0 ? 0 : wopr_error_set(err, rc, "no memory for the HTTP server");
 }
 
-int http_server_new(const struct http_config *cfg, const struct http_wire *wire,
-                    struct journal *journal, struct http_server **out, struct wopr_error *err) {
+int http_server_new(const struct http_config *cfg, const struct http_mount *mounts,
+                    size_t mounts_nr, struct journal *journal, struct http_server **out,
+                    struct wopr_error *err) {
     struct http_server *s = MEM_NEW(struct http_server);
     if (!s) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the HTTP server");
     int rc = WOPR_E_NO_MEMORY;
-    s->wire = wire;
     s->journal = journal;
     s->store = journal_store(journal);
     s->listen_fd = s->ops_fd = -1;
@@ -153,7 +152,8 @@ int http_server_new(const struct http_config *cfg, const struct http_wire *wire,
         rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the HTTP server");
         goto fail_arena;
     }
-    rc = build(s, err);
+    rc = mounts_init(&s->mounts, mounts, mounts_nr, s->arena, err);
+    if (rc == 0) rc = build(s, err);
     if (rc != 0) {
         http_server_free(s);
         return rc;
@@ -241,7 +241,8 @@ int http_server_start(struct http_server *s, struct wopr_error *err) {
         (void)wopr_error_set(err, rc, "cannot start the threads of the HTTP server");
         goto fail;
     }
-    rc = opsd_start(s, err);
+    rc = mounts_register_views(&s->mounts, s->journal, err);
+    if (rc == 0) rc = opsd_start(s, err);
     if (rc != 0) goto fail;
     if (loops_start(s)) return 0;
     rc = wopr_error_set(err, s->tls_cert ? WOPR_E_CONFIG : WOPR_E_IO,
@@ -329,7 +330,7 @@ void http_server_free(struct http_server *s) {
     limiter_free(s->guesses.limiter);
     shares_fini(&s->shares);
     trim_fini(&s->trim);
-    router_free(s->router);
+    mounts_fini(&s->mounts);
     ticker_fini(&s->ticker);
     pthread_mutex_destroy(&s->lock);
     mem_free(s->tls_cert);

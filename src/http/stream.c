@@ -319,6 +319,20 @@ static struct stream *stream_new(struct http_server *s, struct call *c) {
     return st;
 }
 
+static int stream_read_log(struct call *c, struct stream *st, struct wopr_error *err) {
+    const struct http_stream *h = &c->stream;
+    bool viewed = !h->fold && h->view;
+    struct journal_view view = {.id = 0};
+    if (viewed) {
+        ASSERT(h->view->id < c->mount->as.views_nr);
+        view = *h->view;
+        view.id += c->mount->views_first;
+    }
+    return journal_reader_open(st->park.server->journal, h->run_no, st->run_id, h->after_seq,
+                               viewed ? &view : NULL, st->final ? NULL : stream_wake, st,
+                               &st->reader, err);
+}
+
 static int stream_open(struct call *c, struct stream **out, struct wopr_error *err) {
     struct http_server *s = c->pub.server;
     const struct http_stream *h = &c->stream;
@@ -326,10 +340,7 @@ static int stream_open(struct call *c, struct stream **out, struct wopr_error *e
     int rc = st && !buf_failed(&st->out) ? 0 : WOPR_E_NO_MEMORY;
     if (rc == 0 && h->buffer_ms > 0 && !h->fold) rc = batch_new(st, h->buffer_ms);
     if (rc != 0) (void)wopr_error_set(err, rc, "no memory for the stream");
-    if (rc == 0 && !h->ended)
-        rc = journal_reader_open(s->journal, h->run_no, st->run_id, h->after_seq,
-                                 h->fold ? NULL : h->view, st->final ? NULL : stream_wake, st,
-                                 &st->reader, err);
+    if (rc == 0 && !h->ended) rc = stream_read_log(c, st, err);
     if (rc != 0) {
         if (st) batch_free(st), buf_fini(&st->out);
         mem_free(st);

@@ -74,6 +74,19 @@ static int negotiate(void *ctx, struct str path, struct str version, struct wopr
     return wopr_error_set(err, WOPR_E_VERSION_UNSUPPORTED, "only major 1 is served");
 }
 
+/* HTTP-2: what is neither versioned nor well-known is told so. */
+static int unknown_path(void *ctx, struct str path, struct wopr_error *err) {
+    char shown[HTTP_PATH_SHOWN_BYTES];
+    (void)ctx;
+    bool digit = str_starts(path, STR("/v")) && path.n > 2 && path.p[2] >= '0' && path.p[2] <= '9';
+    if (digit || str_starts(path, STR("/.well-known/")))
+        return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such resource");
+    http_path_shown(path, shown);
+    (void)wopr_error_set(err, WOPR_E_VALIDATION, "the path has no version prefix");
+    wopr_error_details(err, "{\"path\":\"%s\"}", shown);
+    return WOPR_E_VALIDATION;
+}
+
 /* "good-<tenant>" speaks for that tenant. */
 static int authorize(void *ctx, struct http_call *c, struct wopr_error *err) {
     struct str head, tenant;
@@ -98,7 +111,7 @@ static int on_ping(struct http_call *c) {
     return HTTP_DONE;
 }
 
-static int on_echo(struct http_call *c) {
+int world_echo(struct http_call *c) {
     atomic_fetch_add(&W.executed, 1);
     http_reply(c, 201, c->body);
     return HTTP_DONE;
@@ -163,7 +176,7 @@ static void *later_main(void *arg) {
     return NULL;
 }
 
-static int on_later(struct http_call *c) {
+int world_later(struct http_call *c) {
     pthread_t t;
     if (c->phase > 0) {
         http_reply(c, 200, STR("{\"phase\":1}"));
@@ -213,7 +226,7 @@ static void element(const void *ctx, struct str run_id, const struct event *e, s
     (void)ctx, (void)run_id;
     if (e->kind != EV_VARIABLE_CHANGED) buf_addf(out, "{\"seq\":%lld}", (long long)e->seq);
 }
-static const struct journal_view FRAMES = {1, frame, NULL}, ELEMENTS = {2, element, NULL};
+static const struct journal_view FRAMES = {0, frame, NULL}, ELEMENTS = {1, element, NULL};
 
 static int fold(void *state, const struct event *e, struct buf *out) {
     int *n = state;
@@ -300,9 +313,9 @@ static const struct http_op OPS[] = {
     {"ping", "GET", "/v1/ping", 0, OP_PUBLIC, 0, on_ping},
     {"hold", "GET", "/v1/hold", 0, OP_PUBLIC, 0, on_hold},
     {"silent", "GET", "/v1/silent", 0, OP_PUBLIC, 0, on_silent},
-    {"echo", "POST", "/v1/echo", SCOPE_RUNS_CREATE, OP_IDEMPOTENT, 1024, on_echo},
+    {"echo", "POST", "/v1/echo", SCOPE_RUNS_CREATE, OP_IDEMPOTENT, 1024, world_echo},
     {"later", "POST", "/v1/later", SCOPE_RUNS_CREATE, OP_IDEMPOTENT | OP_BODY_OPTIONAL, 1024,
-     on_later},
+     world_later},
     {"show", "GET", "/v1/runs/{runId}", SCOPE_RUNS_READ, 0, 0, on_show},
     {"pause", "POST", "/v1/runs/{runId}:pause", SCOPE_RUNS_CANCEL, OP_BODY_OPTIONAL, 1024, on_show},
     {"both", "POST", "/v1/runs/{runId}:fork", SCOPE_RUNS_CREATE | SCOPE_RUNS_READ, OP_BODY_OPTIONAL,
@@ -322,10 +335,12 @@ static const struct http_op OPS[] = {
     {"token", "GET", "/v1/interrupts/{token}", 0, OP_PUBLIC | OP_TOKEN | OP_ADDRESS_LIMIT, 0,
      on_show},
     {"redeem", "POST", "/v1/interrupts/{token}", 0,
-     OP_PUBLIC | OP_TOKEN | OP_ADDRESS_LIMIT | OP_IDEMPOTENT, 1024, on_echo},
+     OP_PUBLIC | OP_TOKEN | OP_ADDRESS_LIMIT | OP_IDEMPOTENT, 1024, world_echo},
     {"search", "GET", "/v1/packs/-/search", 0, OP_PUBLIC, 0, on_show},
     {"pack", "GET", "/v1/packs/{name}/{part}", 0, OP_PUBLIC, 0, on_show},
 };
+
+static const struct http_param HEADERS[] = {{{"OpenWOP-Version", 15}, {"1.0", 3}}};
 
 /* ------------------------------------------------------------------------------ up and down */
 
@@ -342,7 +357,9 @@ static struct str make_key(unsigned scopes, int64_t expires, bool revoked) {
     return text;
 }
 
-void world_up(void (*tweak)(struct http_config *cfg)) {
+void world_up(void (*tweak)(struct http_config *cfg)) { world_up_with(tweak, NULL); }
+
+void world_up_with(void (*tweak)(struct http_config *cfg), const struct http_mount *second) {
     struct wopr_error err = {0};
     char path[96];
     memset(&W, 0, sizeof W);
@@ -363,13 +380,25 @@ void world_up(void (*tweak)(struct http_config *cfg)) {
                  err.message);
     struct http_config cfg = {.host = "127.0.0.1", .ops_port = -1, .read_timeout_s = 20};
     if (tweak) tweak(&cfg);
-    W.wire = (struct http_wire){.ops = OPS,
-                                .ops_nr = sizeof OPS / sizeof OPS[0],
-                                .version_header_value = "1.0",
-                                .render_error = render_error,
-                                .negotiate = negotiate,
-                                .authorize = authorize};
-    cr_assert_eq(http_server_new(&cfg, &W.wire, W.journal, &W.server, &err), 0, "%s", err.message);
+    W.mounts[W.mounts_nr++] = (struct http_mount){.name = "test",
+                                                  .prefix = "/v1",
+                                                  .ops = OPS,
+                                                  .ops_nr = sizeof OPS / sizeof OPS[0],
+                                                  .views_nr = 2,
+                                                  .headers = HEADERS,
+                                                  .headers_nr = 1,
+                                                  .version_header = "OpenWOP-Version",
+                                                  .replay_header = "openwop-Idempotent-Replay",
+                                                  .realm = "openwop",
+                                                  .cors_expose = "OpenWOP-Version, Retry-After",
+                                                  .cors_allow = "Authorization, Idempotency-Key",
+                                                  .negotiate = negotiate,
+                                                  .unknown_path = unknown_path,
+                                                  .authorize = authorize,
+                                                  .render_error = render_error};
+    if (second) W.mounts[W.mounts_nr++] = *second;
+    cr_assert_eq(http_server_new(&cfg, W.mounts, W.mounts_nr, W.journal, &W.server, &err), 0, "%s",
+                 err.message);
     cr_assert_eq(journal_start(W.journal, &err), 0, "%s", err.message);
     cr_assert_eq(http_server_start(W.server, &err), 0, "%s", err.message);
 }
