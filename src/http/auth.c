@@ -216,41 +216,41 @@ void principal_of(const struct api_key *k, struct principal *out) {
 }
 
 /* AUTH-2: one header, the scheme in any case, one credential. */
-static bool bearer(const struct call *c, struct str *credential) {
+static bool bearer(const struct exchange *x, struct str *credential) {
     struct str scheme, rest;
-    if (c->authorizations != 1 || !str_cut(c->authorization, ' ', &scheme, &rest)) return false;
+    if (x->authorizations != 1 || !str_cut(x->authorization, ' ', &scheme, &rest)) return false;
     if (!str_eq_nocase(scheme, STR("Bearer"))) return false;
     *credential = str_trim(rest);
     return visible(*credential);
 }
 
-int auth_check(struct call *c, struct wopr_error *err) {
-    struct http_server *s = c->pub.server;
-    const struct http_op *op = c->pub.op;
+int auth_check(struct exchange *x, struct wopr_error *err) {
+    struct http_server *s = x->pub.server;
+    const struct http_op *op = x->pub.op;
     if ((op->flags & OP_PUBLIC) != 0) return 0; /* AUTH-15 */
-    if (c->authorizations == 0 && (op->flags & OP_TICKET) != 0) {
+    if (x->authorizations == 0 && (op->flags & OP_TICKET) != 0) {
         bool found = false;
-        struct str ticket = http_query(&c->pub, "ticket", &found);
-        if (found) return guess_result(c, ticket_check(c, ticket, err), err);
+        struct str ticket = http_query(&x->pub, "ticket", &found);
+        if (found) return guess_result(x, ticket_check(x, ticket, err), err);
     }
     struct str credential;
-    if (!bearer(c, &credential))
+    if (!bearer(x, &credential))
         return wopr_error_set(err, WOPR_E_UNAUTHENTICATED,
                               "send an API key as \"Authorization: Bearer <key>\"");
     struct api_key k;
-    int rc = guess_admit(c, credential, err);
+    int rc = guess_admit(x, credential, err);
     if (rc != 0) return rc;
-    rc = server_key_check(s, credential, clock_wall_ms(), c->pub.arena, &k, err);
-    if (rc != 0) return guess_result(c, rc, err);
+    rc = server_key_check(s, credential, clock_wall_ms(), x->pub.arena, &k, err);
+    if (rc != 0) return guess_result(x, rc, err);
     guess_known(s, &k.hash);
-    principal_of(&k, &c->pub.who);
+    principal_of(&k, &x->pub.who);
     return 0;
 }
 
-int auth_scope(struct call *c, struct wopr_error *err) {
-    unsigned missing = c->pub.op->scopes & ~c->pub.who.scopes;
-    if ((c->pub.op->flags & OP_PUBLIC) != 0 || missing == 0) return 0;
-    c->refusal = REFUSED_SCOPE;
+int auth_scope(struct exchange *x, struct wopr_error *err) {
+    unsigned missing = x->pub.op->scopes & ~x->pub.who.scopes;
+    if ((x->pub.op->flags & OP_PUBLIC) != 0 || missing == 0) return 0;
+    x->refusal = REFUSED_SCOPE;
     unsigned no = 0;
     while ((missing >> no & 1u) == 0) no++;
     const char *name = scope_name(no);

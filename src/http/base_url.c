@@ -60,10 +60,10 @@ static bool host_allowed(const struct http_server *s, struct str host) {
 }
 
 /* Where this connection arrived; the address of the settings when that cannot be had. */
-static struct str arrived_at(struct call *c, const char *scheme) {
-    const struct http_server *s = c->pub.server;
+static struct str arrived_at(struct exchange *x, const char *scheme) {
+    const struct http_server *s = x->pub.server;
     const union MHD_ConnectionInfo *info =
-        c->conn ? MHD_get_connection_info(c->conn, MHD_CONNECTION_INFO_CONNECTION_FD) : NULL;
+        x->conn ? MHD_get_connection_info(x->conn, MHD_CONNECTION_INFO_CONNECTION_FD) : NULL;
     struct sockaddr_storage at = {0};
     socklen_t n = sizeof at;
     char text[INET6_ADDRSTRLEN] = "";
@@ -75,7 +75,7 @@ static struct str arrived_at(struct call *c, const char *scheme) {
     }
     const char *name = text[0] ? text : s->cfg.host;
     const char *format = strchr(name, ':') ? "%s://[%s]:%u" : "%s://%s:%u";
-    return arena_printf(c->pub.arena, format, scheme, name, s->port);
+    return arena_printf(x->pub.arena, format, scheme, name, s->port);
 }
 
 struct str http_base_url(struct http_call *c) {
@@ -86,7 +86,7 @@ struct str http_base_url(struct http_call *c) {
         return url;
     }
     const char *scheme = s->cfg.tls_cert_file ? "https" : "http";
-    struct str host = call_of(c)->host;
-    if (!host_allowed(s, host)) return arrived_at(call_of(c), scheme);
+    struct str host = exchange_of(c)->host;
+    if (!host_allowed(s, host)) return arrived_at(exchange_of(c), scheme);
     return arena_printf(c->arena, "%s://" STR_FMT, scheme, STR_ARG(host));
 }

@@ -18,7 +18,7 @@
 
 struct http_server;
 struct http_call;
-struct call;
+struct exchange;
 
 /* ---- shares.c ---- */
 enum share_kind {
@@ -34,7 +34,7 @@ struct holder {
     size_t held[SHARE_NR];
     struct str name;
     /* offload.c, under its lock */
-    struct list jobs, turn; /* of struct call.job; in offload.waiting */
+    struct list jobs, turn; /* of struct exchange.job; in offload.waiting */
     unsigned running;
 };
 struct shares {
@@ -66,27 +66,26 @@ size_t shares_total(const struct shares *s, enum share_kind kind);
 
 /* ---- admit.c: the slot of a request ---- */
 /* When it is known who asks: a slot of the requests in flight, or UNAVAILABLE in err. */
-MUST_CHECK int call_admit(struct call *c, struct wopr_error *err);
-void call_give_back(struct call *c); /* every slot and byte; idempotent */
-/* Parked as a long-poll: a slot of the polls instead of the one in flight.  call_poll_end takes a
- * slot in flight again, full or not: the answer is due. */
-MUST_CHECK int call_poll_begin(struct call *c, struct wopr_error *err);
-void call_poll_end(struct call *c);
+MUST_CHECK int exchange_admit(struct exchange *x, struct wopr_error *err);
+void exchange_give_back(struct exchange *x); /* every slot and byte; idempotent */
+/* Parked as a long-poll: a slot of the polls instead of the one in flight.  exchange_poll_end takes
+ * a slot in flight again, full or not: the answer is due. */
+MUST_CHECK int exchange_poll_begin(struct exchange *x, struct wopr_error *err);
+void exchange_poll_end(struct exchange *x);
 
 /* ---- budget.c: bytes ---- */
 enum {
     BUDGET_SMALL = 16 * 1024,   /* what is smaller is bounded by the number of requests */
     BUDGET_ESTIMATE = 64 * 1024 /* free before a read begins to render an answer */
 };
-/* Count n bytes more for the call, or UNAVAILABLE. */
-MUST_CHECK int budget_take(struct call *c, size_t n, struct wopr_error *err);
+/* Count n bytes more for the exchange, or UNAVAILABLE. */
+MUST_CHECK int budget_take(struct exchange *x, size_t n, struct wopr_error *err);
 /* Room for a read's answer? */
-MUST_CHECK int budget_open(struct call *c, struct wopr_error *err);
-/* Count what the call holds now.  With a refusal: false when there is no room for it, true without
- * one. */
-bool budget_settle(struct call *c, bool may_refuse);
-int budget_refuse(struct call *c, struct wopr_error *err);
-void budget_kernel(struct call *c); /* of a large answer the kernel takes little at a time */
+MUST_CHECK int budget_open(struct exchange *x, struct wopr_error *err);
+/* Count what the exchange holds now.  With may_refuse: false when there is no room for it. */
+bool budget_settle(struct exchange *x, bool may_refuse);
+int budget_refuse(struct exchange *x, struct wopr_error *err);
+void budget_kernel(struct exchange *x); /* of a large answer the kernel takes little at a time */
 /* The same for what a stream holds: `held` is what is counted for it, brought to n. */
 bool budget_move(struct http_server *s, struct holder *h, size_t *held, size_t n);
 
@@ -96,8 +95,8 @@ struct watch *watch_new(void);
 void watch_free(struct watch *w);
 int watch_fd(const struct watch *w);
 void watch_turn(struct watch *w);
-void watch_add(struct call *c); /* best effort: without it the call ends by its deadline */
-void watch_del(struct call *c); /* idempotent */
+void watch_add(struct exchange *x); /* best effort: without it the exchange ends by its deadline */
+void watch_del(struct exchange *x); /* idempotent */
 
 /* ---- guess.c: failed credentials ---- */
 struct limiter;
@@ -108,9 +107,9 @@ struct guesses {
 };
 /* Before the store is asked.  0, or RATE_LIMITED: the address has failed too often and the
  * credential is none that was valid before. */
-MUST_CHECK int guess_admit(struct call *c, struct str credential, struct wopr_error *err);
+MUST_CHECK int guess_admit(struct exchange *x, struct str credential, struct wopr_error *err);
 /* After: count a failure; rc, or RATE_LIMITED. */
-int guess_result(struct call *c, int rc, struct wopr_error *err);
+int guess_result(struct exchange *x, int rc, struct wopr_error *err);
 struct sha256;
 void guess_known(struct http_server *s, const struct sha256 *hash);
 

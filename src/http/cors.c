@@ -10,18 +10,18 @@ bool cors_allows(const struct http_server *s, struct str origin) {
     return false;
 }
 
-void cors_headers(struct call *c, struct MHD_Response *r) {
-    struct http_server *s = c->pub.server;
+void cors_headers(struct exchange *x, struct MHD_Response *r) {
+    struct http_server *s = x->pub.server;
     (void)MHD_add_response_header(r, "Vary", "Origin");
-    if (!cors_allows(s, c->origin)) return;
-    char *origin = arena_cstr(c->pub.arena, c->origin);
+    if (!cors_allows(s, x->origin)) return;
+    char *origin = arena_cstr(x->pub.arena, x->origin);
     if (!origin) return;
     (void)MHD_add_response_header(r, "Access-Control-Allow-Origin", origin);
-    const struct http_mount *mt = &c->mount->as;
+    const struct http_mount *mt = &x->mount->as;
     if (mt->cors_expose)
         (void)MHD_add_response_header(r, "Access-Control-Expose-Headers", mt->cors_expose);
-    if (!str_eq(c->pub.method, STR("OPTIONS")) || !c->allow) return;
-    (void)MHD_add_response_header(r, "Access-Control-Allow-Methods", c->allow);
+    if (!str_eq(x->pub.method, STR("OPTIONS")) || !x->allow) return;
+    (void)MHD_add_response_header(r, "Access-Control-Allow-Methods", x->allow);
     if (mt->cors_allow)
         (void)MHD_add_response_header(r, "Access-Control-Allow-Headers", mt->cors_allow);
     (void)MHD_add_response_header(r, "Access-Control-Max-Age", "600");

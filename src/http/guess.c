@@ -33,26 +33,26 @@ static bool is_known(struct http_server *s, struct str credential) {
            part(&h, sizeof(uint64_t));
 }
 
-static int refuse(struct call *c, const struct limit_state *st, struct wopr_error *err) {
-    c->refusal = REFUSED_GUESSES;
+static int refuse(struct exchange *x, const struct limit_state *st, struct wopr_error *err) {
+    x->refusal = REFUSED_GUESSES;
     return limiter_refuse(st, "route", err);
 }
 
-int guess_admit(struct call *c, struct str credential, struct wopr_error *err) {
-    struct http_server *s = c->pub.server;
+int guess_admit(struct exchange *x, struct str credential, struct wopr_error *err) {
+    struct http_server *s = x->pub.server;
     struct limit_state st = {0};
     char who[LIMIT_WHO_BYTES];
     if (!s->guesses.limiter) return 0;
-    if (limiter_peek(s->guesses.limiter, limit_address(c, who), &st)) return 0;
-    return is_known(s, credential) ? 0 : refuse(c, &st, err);
+    if (limiter_peek(s->guesses.limiter, limit_address(x, who), &st)) return 0;
+    return is_known(s, credential) ? 0 : refuse(x, &st, err);
 }
 
-int guess_result(struct call *c, int rc, struct wopr_error *err) {
-    struct http_server *s = c->pub.server;
+int guess_result(struct exchange *x, int rc, struct wopr_error *err) {
+    struct http_server *s = x->pub.server;
     struct limit_state st = {0};
     char who[LIMIT_WHO_BYTES];
     bool failed =
         rc == WOPR_E_UNAUTHENTICATED || rc == WOPR_E_KEY_EXPIRED || rc == WOPR_E_KEY_REVOKED;
-    if (!failed || limiter_take(s->guesses.limiter, limit_address(c, who), &st)) return rc;
-    return refuse(c, &st, err);
+    if (!failed || limiter_take(s->guesses.limiter, limit_address(x, who), &st)) return rc;
+    return refuse(x, &st, err);
 }

@@ -33,10 +33,10 @@ enum {
     HTTP_HEADERS_OUT_MAX = 16,
     HTTP_DISCARD_MAX =
         64 * 1024, /* body read and dropped so that an early refusal keeps the line */
-    HTTP_CALL_ARENA_MAX = 64 * 1024 * 1024,
+    HTTP_EXCHANGE_ARENA_MAX = 64 * 1024 * 1024,
     HTTP_MEMORY_BYTES = 512 * 1024 * 1024, /* http_config.memory_bytes */
     HTTP_READS_MAX = 1024,                 /* long reads that wait for a thread */
-    HTTP_CALLS_SPARE_MAX = 64,             /* idle call objects kept for reuse */
+    HTTP_EXCHANGES_SPARE_MAX = 64,         /* idle call objects kept for reuse */
     HTTP_POOL_BYTES = 6 * 1024, /* libmicrohttpd's, for the head of an answer and stream pieces */
     HTTP_ENGINE_GRACE_S = 2,    /* libmicrohttpd's patience is longer than intake.c's */
     HTTP_STREAM_BLOCK = 256,    /* libmicrohttpd's buffer for HTTP/1.0 streams */
@@ -225,44 +225,44 @@ void metrics_refused(struct metrics *m, enum metric_refusal why, int status);
 void metrics_render(struct http_server *s, struct buf *out);
 
 /* ---- idem.c ---- */
-struct call;
+struct exchange;
 struct gate {
     pthread_mutex_t lock;
     struct map *slots; /* cache key -> struct gate_slot */
 };
 struct gate_slot {
     struct sha256 key, digest;
-    struct list waiters; /* of struct call.gate_link */
+    struct list waiters; /* of struct exchange.gate_link */
 };
 MUST_CHECK int gate_init(struct gate *g);
 void gate_fini(struct gate *g);
 /* Key syntax (IDEM-3) and fingerprint; sets pub.has_idem. */
-MUST_CHECK int idem_prepare(struct call *c, struct str key, struct wopr_error *err);
+MUST_CHECK int idem_prepare(struct exchange *x, struct str key, struct wopr_error *err);
 enum idem_step { IDEM_RUN, IDEM_PARK, IDEM_REPLY };
-enum idem_step idem_enter(struct call *c); /* IDEM_REPLY: a reply is set */
-void idem_leave(struct call *c);           /* the reply is decided, or the call ends; idempotent */
+enum idem_step idem_enter(struct exchange *x); /* IDEM_REPLY: a reply is set */
+void idem_leave(struct exchange *x); /* the reply is decided, or the call ends; idempotent */
 
 /* ---- the call ---- */
-enum call_stage {
-    CALL_HEAD,    /* request line seen */
-    CALL_BODY,    /* reading the body */
-    CALL_IDEM,    /* at the gate */
-    CALL_HANDLER, /* the handler owes an answer */
-    CALL_REPLY,   /* reply decided, not yet queued */
-    CALL_SENT
+enum exchange_stage {
+    EXCHANGE_HEAD,    /* request line seen */
+    EXCHANGE_BODY,    /* reading the body */
+    EXCHANGE_IDEM,    /* at the gate */
+    EXCHANGE_HANDLER, /* the handler owes an answer */
+    EXCHANGE_REPLY,   /* reply decided, not yet queued */
+    EXCHANGE_SENT
 };
-#define CALL_MAGIC 0x43414c4cu
-struct call {
+#define EXCHANGE_MAGIC 0x43414c4cu
+struct exchange {
     struct http_call pub; /* first */
     uint32_t magic;
     struct MHD_Connection *conn;
     struct park park;
-    struct call *next_spare;
-    struct list live; /* in server.parked_calls while a handler owes http_resume */
+    struct exchange *next_spare;
+    struct list live; /* in server.parked_exchanges while a handler owes http_resume */
     atomic_int refs;  /* connection, and an outstanding http_resume */
     atomic_bool owes_resume;
     atomic_bool aborted; /* stopped before its handler answered */
-    enum call_stage stage;
+    enum exchange_stage stage;
     const struct mount *mount; /* the first one until the path is known */
     struct str raw_query;
     size_t op_no;
@@ -299,40 +299,41 @@ struct call {
     struct buf whole; /* the answer, when it is a stream in one piece */
     struct http_param headers[HTTP_HEADERS_OUT_MAX];
 };
-static inline struct call *call_of(struct http_call *c) { return c->priv; }
-static inline bool call_is_read(const struct call *c) {
-    return str_eq(c->pub.method, STR("GET")) || str_eq(c->pub.method, STR("HEAD"));
+static inline struct exchange *exchange_of(struct http_call *c) { return c->priv; }
+static inline bool exchange_is_read(const struct exchange *x) {
+    return str_eq(x->pub.method, STR("GET")) || str_eq(x->pub.method, STR("HEAD"));
 }
-struct call *call_new(struct http_server *s, struct MHD_Connection *conn);
-void call_unref(struct call *c);
-void call_end_wait(struct call *c);    /* cancel what http_wait_events armed */
-void call_drop_stream(struct call *c); /* a stream that was asked for but not started */
-void call_resume_abort(struct call *c);
+struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn);
+void exchange_unref(struct exchange *x);
+void exchange_end_wait(struct exchange *x);    /* cancel what http_wait_events armed */
+void exchange_drop_stream(struct exchange *x); /* a stream that was asked for but not started */
+void exchange_abort(struct exchange *x);
 
 /* request.c: what intake.c calls when a head is complete.  text: all of it; why: what makes it
  * none, then text is what came of it.  NULL without memory.  The answer may be decided already. */
 struct intake;
-struct call *request_begin(struct intake *e, struct str text, const struct wopr_error *why);
-void request_refuse(struct call *c, int code, const char *why); /* unless it is answered already */
+struct exchange *request_begin(struct intake *e, struct str text, const struct wopr_error *why);
+void request_refuse(struct exchange *x, int code,
+                    const char *why); /* unless it is answered already */
 /* libmicrohttpd's callbacks */
 enum MHD_Result request_access(void *cls, struct MHD_Connection *conn, const char *url,
                                const char *method, const char *version, const char *data,
                                size_t *size, void **con_cls);
 void request_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
                        enum MHD_RequestTerminationCode why);
-int refuse_draining(struct call *c, struct wopr_error *err); /* UNAVAILABLE, in err */
+int refuse_draining(struct exchange *x, struct wopr_error *err); /* UNAVAILABLE, in err */
 enum { LIMIT_WHO_BYTES = 1 + sizeof(struct address) };
-struct str limit_address(struct call *c, char out[LIMIT_WHO_BYTES]);
+struct str limit_address(struct exchange *x, char out[LIMIT_WHO_BYTES]);
 /* body.c */
-MUST_CHECK int body_admit(struct call *c,
+MUST_CHECK int body_admit(struct exchange *x,
                           struct wopr_error *err); /* at the head: type and declared length */
 /* false: enough, the answer is decided and nothing more is to be read */
-bool body_add(struct call *c, const char *p, size_t n);
-MUST_CHECK int body_finish(struct call *c,
+bool body_add(struct exchange *x, const char *p, size_t n);
+MUST_CHECK int body_finish(struct exchange *x,
                            struct wopr_error *err); /* complete: check and hand over */
 /* auth.c, ticket.c */
-MUST_CHECK int auth_check(struct call *c, struct wopr_error *err);
-MUST_CHECK int auth_scope(struct call *c, struct wopr_error *err);
+MUST_CHECK int auth_check(struct exchange *x, struct wopr_error *err);
+MUST_CHECK int auth_scope(struct exchange *x, struct wopr_error *err);
 MUST_CHECK int key_check_with(struct store *s, const uint8_t pepper[32], struct str credential,
                               int64_t now_ms, struct arena *a, struct api_key *out,
                               struct wopr_error *err);
@@ -346,29 +347,30 @@ int key_state(const struct api_key *k, int64_t now_ms, struct wopr_error *err);
  * key; an unreadable store is no reason to say so. */
 bool key_gone(const struct http_server *s, struct str key_id);
 void principal_of(const struct api_key *k, struct principal *out);
-MUST_CHECK int ticket_check(struct call *c, struct str ticket, struct wopr_error *err);
+MUST_CHECK int ticket_check(struct exchange *x, struct str ticket, struct wopr_error *err);
 /* tls.c */
 MUST_CHECK int tls_load(struct http_server *s, struct wopr_error *err);
 /* base_url.c: without a port; "[::1]" too */
 bool host_is_loopback(struct str name);
 /* cors.c */
 bool cors_allows(const struct http_server *s, struct str origin);
-void cors_headers(struct call *c, struct MHD_Response *r);
+void cors_headers(struct exchange *x, struct MHD_Response *r);
 /* reply.c */
-enum MHD_Result reply_queue(struct call *c);
+enum MHD_Result reply_queue(struct exchange *x);
 struct str traceparent_read(struct arena *a, struct str s); /* as version 00; empty: invalid */
-void reply_log(struct call *c, int status);
+void reply_log(struct exchange *x, int status);
 /* stream.c */
 /* 0: the 200 is queued and the connection is a new stream's, which ends with it.  1: the stream was
  * short and is the call's reply now.  Otherwise nothing happened and the call answers err. */
-MUST_CHECK int stream_start(struct call *c, struct wopr_error *err);
+MUST_CHECK int stream_start(struct exchange *x, struct wopr_error *err);
 bool stream_leaving(void); /* this thread: libmicrohttpd closes what an outlet took over */
 struct MHD_Response;
 /* Everything but body, content type and cache control: one place, so that no path can miss one
  * (D3). */
-void reply_headers(struct call *c, struct MHD_Response *r);
-void call_finish(
-    struct call *c); /* the request is over: accounts and gives the connection's reference back */
+void reply_headers(struct exchange *x, struct MHD_Response *r);
+void exchange_finish(
+    struct exchange
+        *x); /* the request is over: accounts and gives the connection's reference back */
 
 /* ---- the server ---- */
 struct http_server {
@@ -387,8 +389,8 @@ struct http_server {
     uint32_t id_prefix;
     atomic_uint_fast64_t next_id;
     atomic_bool draining;
-    atomic_int parked; /* connections suspended now */
-    atomic_int calls;  /* call objects in use, without aborted ones */
+    atomic_int parked;    /* connections suspended now */
+    atomic_int exchanges; /* call objects in use, without aborted ones */
     struct shares shares;
     struct guesses guesses;
     struct offload *offload; /* NULL: long reads run where they are */
@@ -404,9 +406,9 @@ struct http_server {
     struct gate gate;
     struct ticker ticker;
     pthread_mutex_t lock; /* of the lists below */
-    struct call *spare;
+    struct exchange *spare;
     size_t spare_nr;
-    struct list parked_calls;
+    struct list parked_exchanges;
     struct list stream_list; /* of struct stream.link */
 };
 bool server_draining(const struct http_server *s);

@@ -276,32 +276,32 @@ static void ready(struct intake *e) {
 
 /* Nothing more is read of this connection: the answer, then the end. */
 static void stop(struct intake *e) {
-    e->call->close_after = true;
+    e->exchange->close_after = true;
     e->linger = true;
     ready(e);
 }
 
 static void refuse_head(struct intake *e, struct str in, const struct wopr_error *err) {
     struct str text = str_n(in.p + e->scan.start, e->scan.line - e->scan.start);
-    e->call = request_begin(e, text, err);
-    if (e->call) stop(e);
+    e->exchange = request_begin(e, text, err);
+    if (e->exchange) stop(e);
     else e->state = INTAKE_OVER;
 }
 
 static void begin(struct intake *e, struct str text, bool more) {
-    struct call *c = e->call = request_begin(e, text, NULL);
-    if (!c) {
+    struct exchange *x = e->exchange = request_begin(e, text, NULL);
+    if (!x) {
         e->state = INTAKE_OVER;
         return;
     }
-    bool has_body = c->chunked || c->body_declared > 0;
-    if (c->head_bad || (c->close_after && has_body)) stop(e);
+    bool has_body = x->chunked || x->body_declared > 0;
+    if (x->head_bad || (x->close_after && has_body)) stop(e);
     else if (!has_body) ready(e);
     else {
         e->state = INTAKE_BODY;
-        e->body_left = c->body_declared;
+        e->body_left = x->body_declared;
         e->chunks = (struct chunk_reader){0};
-        if (c->expects_continue && c->pub.status == 0 && !more) go_on(e);
+        if (x->expects_continue && x->pub.status == 0 && !more) go_on(e);
     }
 }
 
@@ -325,7 +325,7 @@ static size_t eat_head(struct intake *e, struct str in) {
 static size_t eat_plain(struct intake *e, struct str in) {
     size_t n = e->body_left < in.n ? (size_t)e->body_left : in.n;
     e->body_left -= n;
-    if (!body_add(e->call, in.p, n)) {
+    if (!body_add(e->exchange, in.p, n)) {
         stop(e);
         return in.n;
     }
@@ -343,11 +343,11 @@ static size_t eat_chunks(struct intake *e, struct str in) {
             ready(e);
             return in.n - rest.n;
         case CHUNK_DATA:
-            if (body_add(e->call, data.p, data.n)) break;
+            if (body_add(e->exchange, data.p, data.n)) break;
             stop(e);
             return in.n;
         case CHUNK_BAD:
-            request_refuse(e->call, WOPR_E_VALIDATION, "the chunked body is malformed");
+            request_refuse(e->exchange, WOPR_E_VALIDATION, "the chunked body is malformed");
             stop(e);
             return in.n;
         }
@@ -358,7 +358,7 @@ static size_t eat(struct intake *e, struct str in) {
     size_t used = e->state == INTAKE_HEAD && in.n > 0 ? eat_head(e, in) : 0;
     if (e->state != INTAKE_BODY || used == in.n) return used;
     in = str_n(in.p + used, in.n - used);
-    return used + (e->call->chunked ? eat_chunks(e, in) : eat_plain(e, in));
+    return used + (e->exchange->chunked ? eat_chunks(e, in) : eat_plain(e, in));
 }
 
 static void timed_out(struct intake *e, struct str in) {
@@ -369,7 +369,7 @@ static void timed_out(struct intake *e, struct str in) {
         refuse_head(e, in, &err);
         return;
     }
-    request_refuse(e->call, err.code, WHY);
+    request_refuse(e->exchange, err.code, WHY);
     stop(e);
 }
 
@@ -377,7 +377,7 @@ static void timed_out(struct intake *e, struct str in) {
  * incomplete one is dropped. */
 static void ended(struct intake *e) {
     e->eof = true;
-    if (e->state == INTAKE_BODY && e->call->pub.status != 0) stop(e);
+    if (e->state == INTAKE_BODY && e->exchange->pub.status != 0) stop(e);
     else e->state = INTAKE_OVER;
 }
 
@@ -413,7 +413,7 @@ static void collect(struct intake *e) {
 
 static struct list *waiting_list(struct intake *e) {
     if (e->state != INTAKE_BODY) return &e->set->heads;
-    return e->call->pub.who.authenticated ? &e->set->bodies : &e->set->anonymous;
+    return e->exchange->pub.who.authenticated ? &e->set->bodies : &e->set->anonymous;
 }
 
 /* libmicrohttpd's own patience begins anew with every byte it is given.  An empty line is one that
@@ -426,16 +426,16 @@ static ssize_t wait_on(struct intake *e, char *out) {
 }
 
 static ssize_t write_head(struct intake *e, char *out, size_t n) {
-    const struct call *c = e->call;
+    const struct exchange *x = e->exchange;
     if (n < INTAKE_CANONICAL_MAX) {
         errno = ENOMEM;
         return -1;
     }
-    bool head = str_eq(c->pub.method, STR("HEAD"));
-    const char *connection = c->close_after || !c->keep_alive ? "close" : "keep-alive";
+    bool head = str_eq(x->pub.method, STR("HEAD"));
+    const char *connection = x->close_after || !x->keep_alive ? "close" : "keep-alive";
     e->state = INTAKE_BUSY;
     return snprintf(out, n, "%s / HTTP/1.%d\r\nHost: x\r\nConnection: %s\r\n\r\n",
-                    head ? "HEAD" : "GET", c->http_1_1 || c->head_bad, connection);
+                    head ? "HEAD" : "GET", x->http_1_1 || x->head_bad, connection);
 }
 
 /* While an answer is owed, the end of input is no reason to drop it (RFC 9112 9.6); an error of the
@@ -484,10 +484,10 @@ ssize_t wopr_intake_tls_recv(gnutls_session_t session, void *p, size_t n) {
     return errno == EAGAIN ? GNUTLS_E_AGAIN : GNUTLS_E_PULL_ERROR;
 }
 
-struct call *intake_take_call(struct intake *e) {
-    struct call *c = e->call;
-    e->call = NULL;
-    return c;
+struct exchange *intake_take_exchange(struct intake *e) {
+    struct exchange *x = e->exchange;
+    e->exchange = NULL;
+    return x;
 }
 
 void intake_done(struct intake *e) {
@@ -522,7 +522,7 @@ static bool enter(struct intakes *es, struct intake *e) {
 
 static void intake_free(struct intake *e) {
     struct http_server *s = e->server;
-    if (e->call) call_finish(e->call);
+    if (e->exchange) exchange_finish(e->exchange);
     e->set->by_fd[e->fd] = NULL;
     disarm(e);
     list_del(&e->kick);

@@ -45,8 +45,8 @@ struct intake {
     struct list *in; /* which one; NULL: none */
     uint64_t due_ms;
     struct list kick;
-    struct call *call; /* begun here and not yet libmicrohttpd's */
-    char *held;        /* read and not used yet */
+    struct exchange *exchange; /* begun here and not yet libmicrohttpd's */
+    char *held;                /* read and not used yet */
     size_t held_n;
     uint64_t body_left;
     struct head_scan scan;
@@ -72,7 +72,7 @@ enum intake_eviction {
  */
 enum intake_eviction intakes_evict(struct intakes *es);
 enum intake_eviction intakes_evictable(struct intakes *es); /* what that would do */
-bool intakes_elsewhere(const struct intakes *es); /* might another loop close one? */
+bool intakes_elsewhere(const struct intakes *es);           /* might another loop close one? */
 /* Before MHD_run: what is overdue, and who has to be looked at again. */
 void intakes_turn(struct intakes *es);
 int intakes_wait_ms(const struct intakes *es, int ms); /* how long the loop may sleep: at most ms */
@@ -82,9 +82,9 @@ struct lingers *intakes_lingers(struct intakes *es);
 void intake_notify(void *cls, struct MHD_Connection *conn, void **ctx,
                    enum MHD_ConnectionNotificationCode what);
 struct intake *intake_of(struct MHD_Connection *conn);
-struct call *
-intake_take_call(struct intake *e); /* libmicrohttpd asks for the request it was told of */
-void intake_done(struct intake *e); /* its answer is complete, or will never be */
+struct exchange *
+intake_take_exchange(struct intake *e); /* libmicrohttpd asks for the request it was told of */
+void intake_done(struct intake *e);     /* its answer is complete, or will never be */
 
 /* --- linger.c: sockets that are read on after the answer, so that it reaches the client (RFC 9112
  * 9.6) --- */

@@ -1,7 +1,7 @@
 /*
  * mount.h: the wires that the server carries, compiled.  Layer: http.
  *
- * A call gets its mount once, when its path is known (mount_of), and keeps it to its end.
+ * An exchange gets its mount once, when its path is known (mount_of), and keeps it to its end.
  */
 #ifndef WOPR_HTTP_MOUNT_H
 #define WOPR_HTTP_MOUNT_H

@@ -34,15 +34,15 @@ static void queue_up(struct offload *o, struct holder *h) {
 }
 
 static void run_one(struct offload *o, struct holder *h) {
-    struct call *c = LIST_ENTRY(list_pop(&h->jobs), struct call, job);
+    struct exchange *x = LIST_ENTRY(list_pop(&h->jobs), struct exchange, job);
     struct shares *sh = &o->server->shares;
     h->running++;
     queue_up(o, h);
     pthread_mutex_unlock(&o->lock);
-    (void)shares_again(sh, h); /* http_resume may end the call, and its reference */
+    (void)shares_again(sh, h); /* http_resume may end the exchange, and its reference */
     share_give(sh, h, SHARE_READS, 1);
-    c->job_fn(&c->pub);
-    http_resume(&c->pub);
+    x->job_fn(&x->pub);
+    http_resume(&x->pub);
     pthread_mutex_lock(&o->lock);
     h->running--;
     queue_up(o, h);
@@ -62,42 +62,42 @@ static void *offload_main(void *arg) {
     return NULL;
 }
 
-static void refuse_stopped(struct call *c) {
+static void refuse_stopped(struct exchange *x) {
     struct wopr_error err = {0};
-    share_give(&c->pub.server->shares, c->holder, SHARE_READS, 1);
-    (void)refuse_draining(c, &err);
-    http_fail(&c->pub, &err);
+    share_give(&x->pub.server->shares, x->holder, SHARE_READS, 1);
+    (void)refuse_draining(x, &err);
+    http_fail(&x->pub, &err);
 }
 
-static int refuse(struct call *c) {
+static int refuse(struct exchange *x) {
     struct wopr_error err = {0};
-    c->refusal = REFUSED_READS;
+    x->refusal = REFUSED_READS;
     (void)wopr_error_set(&err, WOPR_E_UNAVAILABLE,
                          "too many long reads of this tenant wait for a thread; retry later");
     wopr_error_details(&err, "{\"retryAfter\":1}");
-    http_fail(&c->pub, &err);
+    http_fail(&x->pub, &err);
     return HTTP_DONE;
 }
 
 int http_offload(struct http_call *pub, void (*fn)(struct http_call *c)) {
-    struct call *c = call_of(pub);
+    struct exchange *x = exchange_of(pub);
     struct http_server *s = pub->server;
     struct offload *o = s->offload;
     if (!o) {
         fn(pub);
         return HTTP_DONE;
     }
-    if (!share_take(&s->shares, c->holder, SHARE_READS, 1)) return refuse(c);
-    c->job_fn = fn;
+    if (!share_take(&s->shares, x->holder, SHARE_READS, 1)) return refuse(x);
+    x->job_fn = fn;
     pthread_mutex_lock(&o->lock);
     bool stop = o->stop;
     if (!stop) {
-        list_add_tail(&c->holder->jobs, &c->job);
-        queue_up(o, c->holder);
+        list_add_tail(&x->holder->jobs, &x->job);
+        queue_up(o, x->holder);
     }
     pthread_mutex_unlock(&o->lock);
     if (!stop) return HTTP_PENDING;
-    refuse_stopped(c);
+    refuse_stopped(x);
     return HTTP_DONE;
 }
 
@@ -138,9 +138,9 @@ static void refuse_all(struct offload *o) {
     for (struct list *t; (t = list_pop(&o->waiting)) != NULL;) {
         struct holder *h = shares_again(&o->server->shares, LIST_ENTRY(t, struct holder, turn));
         for (struct list *l; (l = list_pop(&h->jobs)) != NULL;) {
-            struct call *c = LIST_ENTRY(l, struct call, job);
-            refuse_stopped(c);
-            http_resume(&c->pub);
+            struct exchange *x = LIST_ENTRY(l, struct exchange, job);
+            refuse_stopped(x);
+            http_resume(&x->pub);
         }
         shares_leave(&o->server->shares, h);
     }

@@ -58,33 +58,33 @@ static void trace_header(const struct http_call *p, struct MHD_Response *r) {
     add(r, "traceparent", text);
 }
 
-void reply_headers(struct call *c, struct MHD_Response *r) {
-    const struct http_call *p = &c->pub;
+void reply_headers(struct exchange *x, struct MHD_Response *r) {
+    const struct http_call *p = &x->pub;
     const struct http_server *s = p->server;
-    const struct mount *mt = c->mount;
+    const struct mount *mt = x->mount;
     bool replay_said = mt->replay_header.n == 0;
     add(r, "X-Content-Type-Options", "nosniff");
     for (size_t i = 0; i < p->headers_nr; i++) {
         add(r, p->headers[i].name.p, p->headers[i].value.p);
         replay_said |= str_eq_nocase(p->headers[i].name, mt->replay_header);
     }
-    bool keyed = p->op && (p->op->flags & OP_IDEMPOTENT) != 0 && c->idempotency_key.p;
+    bool keyed = p->op && (p->op->flags & OP_IDEMPOTENT) != 0 && x->idempotency_key.p;
     if ((p->has_idem || keyed) && !replay_said) add(r, mt->replay_header.p, "false");
     bool below = p->path.n == 0 || str_starts(p->path, mt->prefix);
     for (size_t i = 0; below && i < mt->as.headers_nr; i++)
         add(r, mt->as.headers[i].name.p, mt->as.headers[i].value.p);
     trace_header(p, r);
     add(r, "X-Request-Id", p->request_id);
-    if (s->cfg.cors_origins) cors_headers(c, r);
-    if (c->close_after || server_draining(s)) add(r, "Connection", "close");
+    if (s->cfg.cors_origins) cors_headers(x, r);
+    if (x->close_after || server_draining(s)) add(r, "Connection", "close");
 }
 
 /* AUTH-13: one line per authenticated request.  The path is logged only of requests that came with
  * a key: a route that carries its authority in the path (OP_TOKEN) shows its pattern, and so does
  * whatever was refused before its key was read.  The query (tickets) is never logged. */
-void reply_log(struct call *c, int status) {
-    const struct http_call *p = &c->pub;
-    bool read = call_is_read(c);
+void reply_log(struct exchange *x, int status) {
+    const struct http_call *p = &x->pub;
+    bool read = exchange_is_read(x);
     enum log_level lv = status >= 500 ? LOG_WARN : read ? LOG_DEBUG : LOG_INFO;
     bool token = p->op && (p->op->flags & OP_TOKEN) != 0;
     if (!p->who.authenticated && !token && status < 500) return;
@@ -96,58 +96,58 @@ void reply_log(struct call *c, int status) {
     (void)snprintf(scope, sizeof scope, STR_FMT, STR_ARG(buf_str(&b)));
     buf_fini(&b);
     (void)snprintf(code, sizeof code, "%d", status);
-    (void)snprintf(ms, sizeof ms, "%.3f", (double)(clock_mono_ns() - c->start_ns) / 1e6);
+    (void)snprintf(ms, sizeof ms, "%.3f", (double)(clock_mono_ns() - x->start_ns) / 1e6);
     struct str path = p->op ? str_c(p->op->pattern) : STR("-");
     if (p->who.authenticated && !token) path = p->path;
     struct str method = p->method.n < 16 ? p->method : STR("-");
     log_write(lv, "request", "requestId", p->request_id, "operation",
-              p->op ? p->server->mounts.op_names[c->op_no] : "-", "method",
+              p->op ? p->server->mounts.op_names[x->op_no] : "-", "method",
               arena_printf(p->arena, STR_FMT, STR_ARG(method)).p, "path",
               arena_printf(p->arena, STR_FMT, STR_ARG(path)).p, "status", code, "ms", ms, "keyId",
               p->who.key_id.n > 0 ? arena_printf(p->arena, STR_FMT, STR_ARG(p->who.key_id)).p : "-",
               "scope", scope, NULL);
 }
 
-static bool is_large(const struct call *c) { return c->pub.reply.n >= BUDGET_SMALL; }
+static bool is_large(const struct exchange *x) { return x->pub.reply.n >= BUDGET_SMALL; }
 
 /* There is no room to hold a read's answer until it is sent. */
-static void give_up_answer(struct call *c) {
+static void give_up_answer(struct exchange *x) {
     struct wopr_error err = {0};
-    if (c->pub.user_free) c->pub.user_free(c->pub.user);
-    c->pub.user = NULL;
-    c->pub.user_free = NULL;
-    (void)budget_refuse(c, &err);
-    http_fail(&c->pub, &err);
+    if (x->pub.user_free) x->pub.user_free(x->pub.user);
+    x->pub.user = NULL;
+    x->pub.user_free = NULL;
+    (void)budget_refuse(x, &err);
+    http_fail(&x->pub, &err);
 }
 
 /* It may take the client long: only the answer itself is kept. */
-static void hold_large(struct call *c) {
-    budget_kernel(c);
-    if (c->pub.user != c->pub.reply.p) return; /* the answer may lie in the arena */
-    buf_fini(&c->body);
-    arena_reset(c->pub.arena);
-    (void)budget_settle(c, false);
+static void hold_large(struct exchange *x) {
+    budget_kernel(x);
+    if (x->pub.user != x->pub.reply.p) return; /* the answer may lie in the arena */
+    buf_fini(&x->body);
+    arena_reset(x->pub.arena);
+    (void)budget_settle(x, false);
 }
 
-enum MHD_Result reply_queue(struct call *c) {
-    struct http_call *p = &c->pub;
+enum MHD_Result reply_queue(struct exchange *x) {
+    struct http_call *p = &x->pub;
     struct http_server *s = p->server;
-    c->stage = CALL_SENT;
-    if (is_large(c) && !budget_settle(c, call_is_read(c))) give_up_answer(c);
+    x->stage = EXCHANGE_SENT;
+    if (is_large(x) && !budget_settle(x, exchange_is_read(x))) give_up_answer(x);
     struct MHD_Response *r = MHD_create_response_from_buffer(
         p->reply.n, (void *)(uintptr_t)p->reply.p, MHD_RESPMEM_PERSISTENT);
     if (!r) return MHD_NO;
     if (p->status != MHD_HTTP_NO_CONTENT && p->status != MHD_HTTP_NOT_MODIFIED)
         add(r, "Content-Type", p->content_type);
     add(r, "Cache-Control", p->cache_control);
-    if (c->allow && (p->status == MHD_HTTP_METHOD_NOT_ALLOWED || str_eq(p->method, STR("OPTIONS"))))
-        add(r, "Allow", c->allow);
-    reply_headers(c, r);
-    enum MHD_Result ok = MHD_queue_response(c->conn, (unsigned)p->status, r);
+    if (x->allow && (p->status == MHD_HTTP_METHOD_NOT_ALLOWED || str_eq(p->method, STR("OPTIONS"))))
+        add(r, "Allow", x->allow);
+    reply_headers(x, r);
+    enum MHD_Result ok = MHD_queue_response(x->conn, (unsigned)p->status, r);
     MHD_destroy_response(r);
-    metrics_done(&s->metrics, p->op, c->op_no, p->status, clock_mono_ns() - c->start_ns);
-    metrics_refused(&s->metrics, c->refusal, p->status);
-    reply_log(c, p->status);
-    if (ok == MHD_YES && is_large(c)) hold_large(c);
+    metrics_done(&s->metrics, p->op, x->op_no, p->status, clock_mono_ns() - x->start_ns);
+    metrics_refused(&s->metrics, x->refusal, p->status);
+    reply_log(x, p->status);
+    if (ok == MHD_YES && is_large(x)) hold_large(x);
     return ok;
 }

@@ -141,7 +141,7 @@ int http_server_new(const struct http_config *cfg, const struct http_mount *moun
     s->store = journal_store(journal);
     s->listen_fd = s->ops_fd = -1;
     s->id_prefix = (uint32_t)rng_u64();
-    list_init(&s->parked_calls);
+    list_init(&s->parked_exchanges);
     list_init(&s->stream_list);
     s->arena = arena_new(SERVER_ARENA_MAX);
     if (s->arena) rc = take_config(s, cfg, err);
@@ -281,10 +281,10 @@ void http_server_drain(struct http_server *s, int64_t grace_ms) {
     while (busy(s) && clock_mono_ms() < end) pause_ms(SERVER_POLL_MS);
 }
 
-static void abort_calls(struct http_server *s) {
+static void exchanges_abort(struct http_server *s) {
     pthread_mutex_lock(&s->lock);
-    for (struct list *l = s->parked_calls.next; l != &s->parked_calls; l = l->next)
-        call_resume_abort(LIST_ENTRY(l, struct call, live));
+    for (struct list *l = s->parked_exchanges.next; l != &s->parked_exchanges; l = l->next)
+        exchange_abort(LIST_ENTRY(l, struct exchange, live));
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -295,7 +295,7 @@ static void unpark_all(struct http_server *s) {
     while (atomic_load(&s->parked) > 0) {
         if (!aborted && clock_mono_ms() >= end) {
             log_warn("handlers did not answer before the stop");
-            abort_calls(s);
+            exchanges_abort(s);
             aborted = true;
         }
         pause_ms(SERVER_POLL_MS);
@@ -310,17 +310,17 @@ void http_server_free(struct http_server *s) {
         unpark_all(s);
         loops_stop(s);
         (void)close(s->listen_fd);
-        while (atomic_load(&s->calls) > 0)
+        while (atomic_load(&s->exchanges) > 0)
             pause_ms(SERVER_POLL_MS); /* an http_resume on its last lines */
     }
     opsd_stop(s);
     offload_free(s);
     trim_stop(&s->trim);
     ticker_stop(&s->ticker);
-    for (struct call *c; (c = s->spare) != NULL;) {
-        s->spare = c->next_spare;
-        arena_free(c->pub.arena);
-        mem_free(c);
+    for (struct exchange *x; (x = s->spare) != NULL;) {
+        s->spare = x->next_spare;
+        arena_free(x->pub.arena);
+        mem_free(x);
     }
     gate_fini(&s->gate);
     peers_fini(&s->peers);

@@ -290,9 +290,9 @@ static void stream_release(void *cls) {
 }
 
 /* One allocation: struct, run id, key id. */
-static struct stream *stream_new(struct http_server *s, struct call *c) {
-    const struct http_stream *h = &c->stream;
-    struct str key_id = c->pub.who.key_id;
+static struct stream *stream_new(struct http_server *s, struct exchange *x) {
+    const struct http_stream *h = &x->stream;
+    struct str key_id = x->pub.who.key_id;
     struct stream *st = mem_zalloc(sizeof *st + h->run_id.n + 1 + key_id.n);
     if (!st) return NULL;
     char *text = (char *)(st + 1);
@@ -304,13 +304,13 @@ static struct stream *stream_new(struct http_server *s, struct call *c) {
     st->magic = STREAM_MAGIC;
     st->refs = 1;
     st->outlet.fd = -1;
-    st->plain = c->http_1_1 && !s->tls_cert;
+    st->plain = x->http_1_1 && !s->tls_cert;
     list_init(&st->outlet.live);
     list_init(&st->outlet.stuck);
     st->final = h->final || h->ended;
     st->quiet_until = h->fold ? -1 : h->quiet_until;
     st->fold = h->fold;
-    park_init(&st->park, s, c->conn);
+    park_init(&st->park, s, x->conn);
     buf_init(&st->out, HTTP_FRAME_BYTES_MAX);
     list_init(&st->link);
     list_init(&st->beat.link);
@@ -319,28 +319,28 @@ static struct stream *stream_new(struct http_server *s, struct call *c) {
     return st;
 }
 
-static int stream_read_log(struct call *c, struct stream *st, struct wopr_error *err) {
-    const struct http_stream *h = &c->stream;
+static int stream_read_log(struct exchange *x, struct stream *st, struct wopr_error *err) {
+    const struct http_stream *h = &x->stream;
     bool viewed = !h->fold && h->view;
     struct journal_view view = {.id = 0};
     if (viewed) {
-        ASSERT(h->view->id < c->mount->as.views_nr);
+        ASSERT(h->view->id < x->mount->as.views_nr);
         view = *h->view;
-        view.id += c->mount->views_first;
+        view.id += x->mount->views_first;
     }
     return journal_reader_open(st->park.server->journal, h->run_no, st->run_id, h->after_seq,
                                viewed ? &view : NULL, st->final ? NULL : stream_wake, st,
                                &st->reader, err);
 }
 
-static int stream_open(struct call *c, struct stream **out, struct wopr_error *err) {
-    struct http_server *s = c->pub.server;
-    const struct http_stream *h = &c->stream;
-    struct stream *st = stream_new(s, c);
+static int stream_open(struct exchange *x, struct stream **out, struct wopr_error *err) {
+    struct http_server *s = x->pub.server;
+    const struct http_stream *h = &x->stream;
+    struct stream *st = stream_new(s, x);
     int rc = st && !buf_failed(&st->out) ? 0 : WOPR_E_NO_MEMORY;
     if (rc == 0 && h->buffer_ms > 0 && !h->fold) rc = batch_new(st, h->buffer_ms);
     if (rc != 0) (void)wopr_error_set(err, rc, "no memory for the stream");
-    if (rc == 0 && !h->ended) rc = stream_read_log(c, st, err);
+    if (rc == 0 && !h->ended) rc = stream_read_log(x, st, err);
     if (rc != 0) {
         if (st) batch_free(st), buf_fini(&st->out);
         mem_free(st);
@@ -349,14 +349,14 @@ static int stream_open(struct call *c, struct stream **out, struct wopr_error *e
     st->state = h->state;
     st->state_free = h->state_free;
     st->state_bytes = h->state_bytes;
-    st->holder = shares_again(&s->shares, c->holder);
-    c->has_stream = false; /* the state is the stream's now */
+    st->holder = shares_again(&s->shares, x->holder);
+    x->has_stream = false; /* the state is the stream's now */
     *out = st;
     return 0;
 }
 
-static int at_capacity(struct call *c, struct wopr_error *err) {
-    c->refusal = REFUSED_STREAMS;
+static int at_capacity(struct exchange *x, struct wopr_error *err) {
+    x->refusal = REFUSED_STREAMS;
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE,
                          "as many streams are open as streams-max allows for this tenant; retry "
                          "later");
@@ -364,29 +364,29 @@ static int at_capacity(struct call *c, struct wopr_error *err) {
     return WOPR_E_UNAVAILABLE;
 }
 
-static int state_room(struct call *c, struct wopr_error *err) {
-    const struct http_stream *h = &c->stream;
+static int state_room(struct exchange *x, struct wopr_error *err) {
+    const struct http_stream *h = &x->stream;
     size_t n = h->state_bytes ? h->state_bytes(h->state) : 0;
-    bool room = share_room(&c->pub.server->shares, c->holder, SHARE_BYTES, n);
-    return room ? 0 : budget_refuse(c, err);
+    bool room = share_room(&x->pub.server->shares, x->holder, SHARE_BYTES, n);
+    return room ? 0 : budget_refuse(x, err);
 }
 
-/* The whole of a short stream becomes the reply of the call. */
-static int reply_whole(struct call *c, struct stream *st) {
-    struct http_call *p = &c->pub;
+/* The whole of a short stream becomes the reply of the exchange. */
+static int reply_whole(struct exchange *x, struct stream *st) {
+    struct http_call *p = &x->pub;
     bool nothing = st->n == sizeof HELLO - 1;
-    c->whole = st->whole;
+    x->whole = st->whole;
     buf_init(&st->whole, 0);
-    if (nothing && c->stream.none_is_204) {
+    if (nothing && x->stream.none_is_204) {
         http_reply(p, MHD_HTTP_NO_CONTENT, STR(""));
         return 1;
     }
     p->content_type = "text/event-stream";
     p->cache_control = "no-cache";
     http_reply_header(p, "X-Accel-Buffering", STR("no"));
-    http_reply(p, MHD_HTTP_OK, buf_str(&c->whole));
+    http_reply(p, MHD_HTTP_OK, buf_str(&x->whole));
     struct metrics *m = &p->server->metrics;
-    atomic_fetch_add_explicit(&m->stream_bytes, c->whole.len, memory_order_relaxed);
+    atomic_fetch_add_explicit(&m->stream_bytes, x->whole.len, memory_order_relaxed);
     atomic_fetch_add(&m->streams_opened, 1);
     return 1;
 }
@@ -396,10 +396,10 @@ static void discard(struct stream *st) { /* before it began */
     stream_unref(st);
 }
 
-static int refuse_failed(struct call *c, struct stream *st, struct wopr_error *err) {
+static int refuse_failed(struct exchange *x, struct stream *st, struct wopr_error *err) {
     bool no_room = st->no_room;
     discard(st);
-    return no_room ? budget_refuse(c, err)
+    return no_room ? budget_refuse(x, err)
                    : wopr_error_set(err, WOPR_E_INTERNAL, "the log of the run could not be read");
 }
 
@@ -411,10 +411,10 @@ static void enlist(struct stream *st) {
     pthread_mutex_unlock(&s->lock);
 }
 
-static int queue(struct call *c, struct stream *st, struct wopr_error *err) {
-    struct http_server *s = c->pub.server;
+static int queue(struct exchange *x, struct stream *st, struct wopr_error *err) {
+    struct http_server *s = x->pub.server;
     st->closes = !st->final || st->fold; /* the connection ends with the stream (SSE-23) */
-    if (st->closes) c->close_after = true;
+    if (st->closes) x->close_after = true;
     st->begun = true;
     enlist(st);
     struct MHD_Response *r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, HTTP_STREAM_BLOCK,
@@ -423,39 +423,39 @@ static int queue(struct call *c, struct stream *st, struct wopr_error *err) {
         stream_release(st);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the stream");
     }
-    intake_of(c->conn)->watched = !st->final;
+    intake_of(x->conn)->watched = !st->final;
     (void)MHD_add_response_header(r, "Content-Type", "text/event-stream");
     (void)MHD_add_response_header(r, "Cache-Control", "no-cache");
     (void)MHD_add_response_header(r, "X-Accel-Buffering", "no");
-    reply_headers(c, r);
-    enum MHD_Result ok = MHD_queue_response(c->conn, MHD_HTTP_OK, r);
+    reply_headers(x, r);
+    enum MHD_Result ok = MHD_queue_response(x->conn, MHD_HTTP_OK, r);
     MHD_destroy_response(r); /* frees st when it was not queued */
-    c->stage = CALL_SENT;
+    x->stage = EXCHANGE_SENT;
     if (ok != MHD_YES)
         return wopr_error_set(err, WOPR_E_INTERNAL, "the stream could not be started");
     atomic_fetch_add(&s->metrics.streams_opened, 1);
-    metrics_done(&s->metrics, c->pub.op, c->op_no, MHD_HTTP_OK, clock_mono_ns() - c->start_ns);
-    reply_log(c, MHD_HTTP_OK);
+    metrics_done(&s->metrics, x->pub.op, x->op_no, MHD_HTTP_OK, clock_mono_ns() - x->start_ns);
+    reply_log(x, MHD_HTTP_OK);
     return 0;
 }
 
-int stream_start(struct call *c, struct wopr_error *err) {
-    struct http_server *s = c->pub.server;
+int stream_start(struct exchange *x, struct wopr_error *err) {
+    struct http_server *s = x->pub.server;
     struct stream *st = NULL;
-    if (!share_take(&s->shares, c->holder, SHARE_STREAMS, 1)) return at_capacity(c, err);
-    int rc = state_room(c, err);
-    if (rc == 0) rc = stream_open(c, &st, err);
+    if (!share_take(&s->shares, x->holder, SHARE_STREAMS, 1)) return at_capacity(x, err);
+    int rc = state_room(x, err);
+    if (rc == 0) rc = stream_open(x, &st, err);
     if (rc != 0) {
-        share_give(&s->shares, c->holder, SHARE_STREAMS, 1);
+        share_give(&s->shares, x->holder, SHARE_STREAMS, 1);
         return rc;
     }
     if (st->final && stream_whole(st)) {
-        rc = reply_whole(c, st);
+        rc = reply_whole(x, st);
         discard(st);
         return rc;
     }
     if (!st->failed) count_bytes(st);
-    return st->failed ? refuse_failed(c, st, err) : queue(c, st, err);
+    return st->failed ? refuse_failed(x, st, err) : queue(x, st, err);
 }
 
 void stream_wake_all(struct http_server *s) {

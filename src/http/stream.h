@@ -2,7 +2,7 @@
  * stream.h: one SSE connection, shared by stream.c, stream_whole.c, stream_batch.c and outlet.c.
  * Layer: http.
  * An idle stream holds this struct, a log reader and a socket (with TLS: libmicrohttpd's
- * connection); no thread, no timer, no call, no arena.
+ * connection); no thread, no timer, no exchange, no arena.
  */
 #ifndef WOPR_HTTP_STREAM_H
 #define WOPR_HTTP_STREAM_H

@@ -79,21 +79,21 @@ static bool open_ticket(const struct http_server *s, struct str text, struct are
     return ok && payload->p != NULL;
 }
 
-int ticket_check(struct call *c, struct str ticket, struct wopr_error *err) {
-    struct http_server *s = c->pub.server;
+int ticket_check(struct exchange *x, struct str ticket, struct wopr_error *err) {
+    struct http_server *s = x->pub.server;
     struct str payload = STR_NONE;
     struct ticket t;
     int64_t now = clock_wall_ms();
-    c->authorizations = 1; /* a credential was presented: the challenge says so */
-    bool ok = open_ticket(s, ticket, c->pub.arena, &payload) && parse(payload, &t);
-    if (!ok || now >= t.expires_ms || !str_eq(t.run_id, http_param(&c->pub, "runId")))
+    x->authorizations = 1; /* a credential was presented: the challenge says so */
+    bool ok = open_ticket(s, ticket, x->pub.arena, &payload) && parse(payload, &t);
+    if (!ok || now >= t.expires_ms || !str_eq(t.run_id, http_param(&x->pub, "runId")))
         return wopr_error_set(err, WOPR_E_UNAUTHENTICATED,
                               "the ticket is not valid here; get a new one");
     struct api_key k;
-    int rc = server_key_find(s, t.key_id, now, c->pub.arena, &k, err);
+    int rc = server_key_find(s, t.key_id, now, x->pub.arena, &k, err);
     if (rc != 0) return rc;
-    principal_of(&k, &c->pub.who);
-    c->pub.who.ticket_run_no = t.run_no;
-    c->pub.who.ticket_run_id = t.run_id;
+    principal_of(&k, &x->pub.who);
+    x->pub.who.ticket_run_no = t.run_no;
+    x->pub.who.ticket_run_id = t.run_id;
     return 0;
 }

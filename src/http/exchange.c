@@ -1,5 +1,6 @@
 /*
- * call.c: the life of one request object, and what handlers see of it (http.h).
+ * exchange.c: the life of the object that is one request and its answer, and what handlers see of
+ * it (http.h).
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -7,103 +8,103 @@
 
 #include <stdio.h>
 
-static struct call *take_spare(struct http_server *s) {
+static struct exchange *take_spare(struct http_server *s) {
     pthread_mutex_lock(&s->lock);
-    struct call *c = s->spare;
-    if (c) {
-        s->spare = c->next_spare;
+    struct exchange *x = s->spare;
+    if (x) {
+        s->spare = x->next_spare;
         s->spare_nr--;
     }
     pthread_mutex_unlock(&s->lock);
-    return c;
+    return x;
 }
 
-static void wake_call(void *ctx) { park_wake(&((struct call *)ctx)->park); }
+static void exchange_wake(void *ctx) { park_wake(&((struct exchange *)ctx)->park); }
 
-struct call *call_new(struct http_server *s, struct MHD_Connection *conn) {
-    struct call *c = take_spare(s);
-    struct arena *a = c ? c->pub.arena : arena_new(HTTP_CALL_ARENA_MAX);
+struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn) {
+    struct exchange *x = take_spare(s);
+    struct arena *a = x ? x->pub.arena : arena_new(HTTP_EXCHANGE_ARENA_MAX);
     if (!a) return NULL;
-    if (!c && !(c = mem_alloc(sizeof *c))) {
+    if (!x && !(x = mem_alloc(sizeof *x))) {
         arena_free(a);
         return NULL;
     }
-    atomic_fetch_add(&s->calls, 1);
-    memset(c, 0, sizeof *c);
-    c->magic = CALL_MAGIC;
-    c->conn = conn;
-    c->pub.arena = a;
-    c->pub.server = s;
-    c->mount = s->mounts.v;
-    c->pub.wire_ctx = c->mount->as.ctx;
-    c->pub.priv = c;
-    c->pub.headers = c->headers;
-    c->pub.cache_control = "no-store"; /* HTTP-16 */
-    c->pub.content_type = "application/json";
-    c->start_ns = clock_mono_ns();
-    c->timer.fire = wake_call;
-    c->timer.ctx = c;
-    atomic_init(&c->refs, 1);
-    list_init(&c->live);
-    list_init(&c->gate_link);
-    list_init(&c->job);
-    c->watched_fd = -1;
-    park_init(&c->park, s, conn);
-    buf_init(&c->body, 0);
-    buf_init(&c->whole, 0);
-    (void)snprintf(c->pub.request_id, sizeof c->pub.request_id, "req-%08x-%012llx", s->id_prefix,
+    atomic_fetch_add(&s->exchanges, 1);
+    memset(x, 0, sizeof *x);
+    x->magic = EXCHANGE_MAGIC;
+    x->conn = conn;
+    x->pub.arena = a;
+    x->pub.server = s;
+    x->mount = s->mounts.v;
+    x->pub.wire_ctx = x->mount->as.ctx;
+    x->pub.priv = x;
+    x->pub.headers = x->headers;
+    x->pub.cache_control = "no-store"; /* HTTP-16 */
+    x->pub.content_type = "application/json";
+    x->start_ns = clock_mono_ns();
+    x->timer.fire = exchange_wake;
+    x->timer.ctx = x;
+    atomic_init(&x->refs, 1);
+    list_init(&x->live);
+    list_init(&x->gate_link);
+    list_init(&x->job);
+    x->watched_fd = -1;
+    park_init(&x->park, s, conn);
+    buf_init(&x->body, 0);
+    buf_init(&x->whole, 0);
+    (void)snprintf(x->pub.request_id, sizeof x->pub.request_id, "req-%08x-%012llx", s->id_prefix,
                    (unsigned long long)atomic_fetch_add(&s->next_id, 1));
-    return c;
+    return x;
 }
 
-static bool keep_spare(struct http_server *s, struct call *c) {
-    arena_reset(c->pub.arena);
+static bool keep_spare(struct http_server *s, struct exchange *x) {
+    arena_reset(x->pub.arena);
     pthread_mutex_lock(&s->lock);
-    bool keep = s->spare_nr < HTTP_CALLS_SPARE_MAX;
+    bool keep = s->spare_nr < HTTP_EXCHANGES_SPARE_MAX;
     if (keep) {
-        c->next_spare = s->spare;
-        s->spare = c;
+        x->next_spare = s->spare;
+        s->spare = x;
         s->spare_nr++;
     }
     pthread_mutex_unlock(&s->lock);
     return keep;
 }
 
-/* May run on the thread of an http_resume; an aborted call may even outlive the server. */
-static void call_free(struct call *c) {
-    struct http_server *s = atomic_load(&c->aborted) ? NULL : c->pub.server;
-    if (c->pub.user_free) c->pub.user_free(c->pub.user);
-    buf_fini(&c->body);
-    buf_fini(&c->whole);
-    c->magic = 0;
-    if (!s || !keep_spare(s, c)) {
-        arena_free(c->pub.arena);
-        mem_free(c);
+/* May run on the thread of an http_resume; an aborted one may even outlive the server. */
+static void exchange_free(struct exchange *x) {
+    struct http_server *s = atomic_load(&x->aborted) ? NULL : x->pub.server;
+    if (x->pub.user_free) x->pub.user_free(x->pub.user);
+    buf_fini(&x->body);
+    buf_fini(&x->whole);
+    x->magic = 0;
+    if (!s || !keep_spare(s, x)) {
+        arena_free(x->pub.arena);
+        mem_free(x);
     }
-    if (s) atomic_fetch_sub(&s->calls, 1); /* last: http_server_free waits for it */
+    if (s) atomic_fetch_sub(&s->exchanges, 1); /* last: http_server_free waits for it */
 }
 
-void call_unref(struct call *c) {
-    if (atomic_fetch_sub(&c->refs, 1) == 1) call_free(c);
+void exchange_unref(struct exchange *x) {
+    if (atomic_fetch_sub(&x->refs, 1) == 1) exchange_free(x);
 }
 
-void call_drop_stream(struct call *c) {
-    if (!c->has_stream) return;
-    c->has_stream = false;
-    if (c->stream.state_free) c->stream.state_free(c->stream.state);
+void exchange_drop_stream(struct exchange *x) {
+    if (!x->has_stream) return;
+    x->has_stream = false;
+    if (x->stream.state_free) x->stream.state_free(x->stream.state);
 }
 
-void call_finish(struct call *c) {
-    struct http_server *s = c->pub.server;
-    call_end_wait(c);
-    idem_leave(c);
-    call_drop_stream(c);
+void exchange_finish(struct exchange *x) {
+    struct http_server *s = x->pub.server;
+    exchange_end_wait(x);
+    idem_leave(x);
+    exchange_drop_stream(x);
     pthread_mutex_lock(&s->lock);
-    list_del(&c->live);
+    list_del(&x->live);
     pthread_mutex_unlock(&s->lock);
-    call_give_back(c);
-    c->conn = NULL;
-    call_unref(c);
+    exchange_give_back(x);
+    x->conn = NULL;
+    exchange_unref(x);
 }
 
 /* --- what handlers use --- */
@@ -127,10 +128,10 @@ struct str http_param(const struct http_call *c, const char *name) {
 }
 
 struct str http_header(const struct http_call *c, const char *name) {
-    const struct call *k = c->priv;
+    const struct exchange *x = c->priv;
     struct str key = str_c(name), out = STR_NONE;
-    for (size_t i = 0; i < k->fields_nr; i++) {
-        const struct head_field *f = &k->fields[i];
+    for (size_t i = 0; i < x->fields_nr; i++) {
+        const struct head_field *f = &x->fields[i];
         if (f->name.n != key.n || !str_eq_nocase(f->name, key)) continue;
         if (!out.p) out = f->value;
         else out = arena_printf(c->arena, STR_FMT ", " STR_FMT, STR_ARG(out), STR_ARG(f->value));
@@ -157,8 +158,8 @@ void http_reply_header(struct http_call *c, const char *name, struct str value) 
 static void challenge(struct http_call *c, const struct wopr_error *err) {
     bool bad_key = err->code == WOPR_E_KEY_EXPIRED || err->code == WOPR_E_KEY_REVOKED;
     if (bad_key || err->code == WOPR_E_UNAUTHENTICATED) {
-        bool presented = call_of(c)->authorizations > 0;
-        const char *realm = call_of(c)->mount->as.realm;
+        bool presented = exchange_of(c)->authorizations > 0;
+        const char *realm = exchange_of(c)->mount->as.realm;
         struct str v = arena_printf(c->arena, "Bearer realm=\"%s\"%s", realm ? realm : "",
                                     presented ? ", error=\"invalid_token\"" : "");
         http_reply_header(c, "WWW-Authenticate", v);
@@ -187,7 +188,7 @@ void http_fail(struct http_call *c, const struct wopr_error *err) {
     c->headers_nr = 0;
     c->content_type = "application/json";
     c->cache_control = "no-store";
-    call_of(c)->mount->as.render_error(c->wire_ctx, c, err, &status, &body, &retry);
+    exchange_of(c)->mount->as.render_error(c->wire_ctx, c, err, &status, &body, &retry);
     http_reply(c, status, body);
     challenge(c, err);
     retry = retry_seconds(err, retry);
@@ -198,23 +199,23 @@ void http_fail(struct http_call *c, const struct wopr_error *err) {
 }
 
 void http_resume(struct http_call *c) {
-    struct call *k = call_of(c);
-    if (atomic_exchange(&k->owes_resume, false)) park_wake(&k->park);
-    call_unref(k);
+    struct exchange *x = exchange_of(c);
+    if (atomic_exchange(&x->owes_resume, false)) park_wake(&x->park);
+    exchange_unref(x);
 }
 
 /* The server stops and the handler has not answered: the connection goes on without it. */
-void call_resume_abort(struct call *c) {
-    if (!atomic_exchange(&c->owes_resume, false)) return;
-    atomic_store(&c->aborted, true);
-    atomic_fetch_sub(&c->pub.server->calls, 1);
-    park_wake(&c->park);
+void exchange_abort(struct exchange *x) {
+    if (!atomic_exchange(&x->owes_resume, false)) return;
+    atomic_store(&x->aborted, true);
+    atomic_fetch_sub(&x->pub.server->exchanges, 1);
+    park_wake(&x->park);
 }
 
 void http_reply_stream(struct http_call *c, const struct http_stream *s) {
-    struct call *k = call_of(c);
-    call_drop_stream(k);
-    k->stream = *s;
-    k->has_stream = true;
+    struct exchange *x = exchange_of(c);
+    exchange_drop_stream(x);
+    x->stream = *s;
+    x->has_stream = true;
     c->status = 200;
 }
