@@ -1,65 +1,13 @@
 /*
- * committer.c: the one writing thread of a host: takes what has gathered, commits it at once, tells
- * (group commit).
+ * committer.c: the one writing thread of a host: takes what has gathered, commits it in one
+ * transaction, then publishes it (group commit).
  */
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "journal/journal_int.h"
-
-/* ------------------------------------------------------------------------------ queue */
-static struct str tenant_of(const struct plan *p) {
-    return p->what == PLAN_CREATE && p->create ? p->create->meta.tenant : p->tenant;
-}
-
-static void entry_weigh(struct journal *j, struct entry *e) {
-    const struct plan *p = e->plan;
-    if (!p) return;
-    struct str tenant = tenant_of(p);
-    size_t used = arena_used(p->arena);
-    e->bytes = used > JOURNAL_PLAN_BYTES_MIN ? used : JOURNAL_PLAN_BYTES_MIN;
-    if (p->what == PLAN_CREATE && p->create && p->create->fork)
-        e->bytes += (size_t)p->create->fork->bytes;
-    if (tenant.n > 0) e->share = &j->shares[str_hash(tenant, 0) & (JOURNAL_SHARE_SLOTS - 1)];
-}
-
-static bool over(size_t has, size_t more, size_t max) { return has > 0 && has + more > max; }
-
-/* Whatever its size, a plan fits an empty queue. */
-static bool queue_full(const struct journal *j, const struct entry *e) {
-    size_t nr = j->cfg.queue_max, bytes = j->cfg.queue_bytes_max;
-    if (j->q_len == nr || over(j->q_bytes, e->bytes, bytes)) return true;
-    const struct share *s = e->share;
-    return s && (over(s->nr, 1, nr - nr / 4) || over(s->bytes, e->bytes, bytes - bytes / 4));
-}
-
-static void queue_weigh(struct journal *j, const struct entry *e, bool in) {
-    size_t one = in ? 1 : (size_t)-1, bytes = in ? e->bytes : (size_t)0 - e->bytes;
-    j->q_bytes += bytes;
-    if (!e->share) return;
-    e->share->nr += one;
-    e->share->bytes += bytes;
-}
-
-static int queue_push(struct journal *j, struct entry *e) {
-    int rc = 0;
-    entry_weigh(j, e);
-    pthread_mutex_lock(&j->q_lock);
-    if (j->stopping) {
-        rc = WOPR_E_CLOSED;
-    } else if (queue_full(j, e)) {
-        rc = WOPR_E_UNAVAILABLE;
-    } else {
-        j->ring[(j->q_head + j->q_len) % j->cfg.queue_max] = *e;
-        queue_weigh(j, e, true);
-        if (++j->q_len > j->q_len_max) j->q_len_max = j->q_len;
-        if (j->q_asleep) pthread_cond_signal(&j->q_ready);
-    }
-    pthread_mutex_unlock(&j->q_lock);
-    if (rc == WOPR_E_UNAVAILABLE) count_full(j);
-    return rc;
-}
+#include "store/append.h"
 
 int journal_append(struct journal *j, struct plan *p, journal_done_fn *done, void *ctx) {
     if (p->failed) return p->failed;
@@ -74,30 +22,6 @@ int journal_append_to(struct journal *j, struct plan *p, journal_landed_fn *land
 
 int journal_side(struct journal *j, void (*fn)(void *ctx, struct store *s), void *ctx) {
     return queue_push(j, &(struct entry){.side = fn, .ctx = ctx});
-}
-
-/* Wait, then move a run of plans, or one side job, into j->batch.  0: stopping and nothing is left.
- */
-static size_t queue_take(struct journal *j) {
-    size_t n = 0, bytes = 0;
-    pthread_mutex_lock(&j->q_lock);
-    while (j->q_len == 0 && !j->stopping) {
-        j->q_asleep = true;
-        pthread_cond_wait(&j->q_ready, &j->q_lock);
-        j->q_asleep = false;
-    }
-    while (j->q_len > 0 && n < j->cfg.batch_max && bytes < JOURNAL_BATCH_BYTES_MAX) {
-        struct entry *e = &j->ring[j->q_head];
-        if (e->side && n > 0) break;
-        j->batch[n++] = *e;
-        j->q_head = (j->q_head + 1) % j->cfg.queue_max;
-        j->q_len--;
-        queue_weigh(j, e, false);
-        if (e->side) break;
-        bytes += e->bytes;
-    }
-    pthread_mutex_unlock(&j->q_lock);
-    return n;
 }
 
 /* ------------------------------------------------------------------------------ committing */
@@ -162,11 +86,6 @@ static void commit_batch(struct journal *j, size_t n) {
     else atomic_store(&j->counters.failing, 0);
     publish(j, n);
     give_back(j, n);
-    /* After the answers, so that nobody waits for the checkpoint's syncs. */
-    t0 = clock_mono_ns();
-    rc = store_checkpoint(j->store, &err);
-    count_checkpoint(j, clock_mono_ns() - t0);
-    if (rc != 0) log_warn("checkpoint failed", "code", wopr_err_name(rc), "reason", err.message);
 }
 
 static void *committer_main(void *log) {
@@ -176,6 +95,7 @@ static void *committer_main(void *log) {
     while ((n = queue_take(j)) > 0) {
         if (j->batch[0].side) j->batch[0].side(j->batch[0].ctx, j->store);
         else commit_batch(j, n);
+        copier_turn(j);
     }
     return NULL;
 }
@@ -198,6 +118,7 @@ int journal_new(struct store *s, const struct journal_config *cfg, struct journa
     j->cfg.slow_commit_ms = cfg ? cfg->slow_commit_ms : 0;
     pthread_mutex_init(&j->q_lock, NULL);
     pthread_cond_init(&j->q_ready, NULL);
+    copier_init(j);
     j->ring = mem_array(j->cfg.queue_max, sizeof *j->ring);
     j->batch = mem_array(j->cfg.batch_max, sizeof *j->batch);
     j->plans = mem_array(j->cfg.batch_max, sizeof *j->plans);
@@ -215,16 +136,26 @@ int journal_new(struct store *s, const struct journal_config *cfg, struct journa
 }
 
 int journal_start(struct journal *j, struct wopr_error *err) {
-    if (pthread_create(&j->hub.thread, NULL, hub_main, j) != 0)
-        return wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the hub thread");
+    int rc = copier_start(j, err);
+    if (rc != 0) goto no_copier;
+    if (pthread_create(&j->hub.thread, NULL, hub_main, j) != 0) {
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the hub thread");
+        goto no_hub;
+    }
     if (pthread_create(&j->committer, NULL, committer_main, j) != 0) {
-        hub_stop(j);
-        pthread_join(j->hub.thread, NULL);
-        j->stopped = true;
-        return wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the committer thread");
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the committer thread");
+        goto no_committer;
     }
     j->started = true;
     return 0;
+no_committer:
+    j->stopped = true;
+    hub_stop(j);
+    pthread_join(j->hub.thread, NULL);
+no_hub:
+    copier_stop(j);
+no_copier:
+    return rc;
 }
 
 void journal_stop(struct journal *j) {
@@ -236,6 +167,7 @@ void journal_stop(struct journal *j) {
     pthread_mutex_unlock(&j->q_lock);
     if (j->started) {
         pthread_join(j->committer, NULL);
+        copier_stop(j);
         hub_stop(j);
         pthread_join(j->hub.thread, NULL);
         return;
@@ -256,6 +188,7 @@ void journal_free(struct journal *j) {
     }
     pthread_mutex_destroy(&j->q_lock);
     pthread_cond_destroy(&j->q_ready);
+    copier_fini(j);
     mem_free(j->ring);
     mem_free(j->batch);
     mem_free(j->plans);

@@ -128,6 +128,19 @@ struct counters { /* of the committer */
     struct log_gate slow_gate, checkpoint_gate, full_gate, failed_gate;
 };
 
+enum copier_state {
+    COPIER_IDLE,
+    COPIER_COPYING, /* its thread is in store_checkpoint_beside */
+    COPIER_COPIED   /* the committer copies what is left */
+};
+struct copier {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    enum copier_state state; /* (lock) */
+    bool stop;               /* (lock) */
+};
+
 struct entry { /* of the queue: a plan, or a side job */
     struct plan *plan;
     journal_done_fn *done;
@@ -136,6 +149,7 @@ struct entry { /* of the queue: a plan, or a side job */
     void (*side)(void *ctx, struct store *s);
     void *ctx;
     size_t bytes;        /* of the plan, and of what it copies */
+    unsigned passed;     /* batches that went before it, though it came first */
     struct share *share; /* NULL: nobody's */
 };
 struct share { /* of the queue */
@@ -157,8 +171,21 @@ struct journal {
     int *rcs;
     struct journal_landed *landed;
     struct counters counters;
+    struct copier copier;
     struct hub hub;
 };
+
+/* --- queue.c: what waits for the committer --- */
+MUST_CHECK int queue_push(struct journal *j, struct entry *e); /* 0, CLOSED, or UNAVAILABLE: full */
+/* Wait, then move a number of plans, or one side job, into batch.  0: stopping, nothing is left. */
+size_t queue_take(struct journal *j);
+
+/* --- copier.c: checkpoints beside the commits --- */
+void copier_init(struct journal *j);
+void copier_fini(struct journal *j);
+MUST_CHECK int copier_start(struct journal *j, struct wopr_error *err);
+void copier_stop(struct journal *j);
+void copier_turn(struct journal *j); /* the committer, after a batch's answers */
 
 /* --- stats.c --- */
 void count_batch(struct journal *j, size_t n, uint64_t ns); /* after store_apply, from batch */

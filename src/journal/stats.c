@@ -52,8 +52,7 @@ void count_checkpoint(struct journal *j, uint64_t ns) {
     char ms[NUMBER_TEXT], more[NUMBER_TEXT];
     uint64_t held;
     if (!is_slow(j, ns) || !log_gate_pass(&j->counters.checkpoint_gate, &held)) return;
-    log_warn("slow checkpoint: commits wait behind it", "ms", number(ms, ns / 1000000), "notTold",
-             number(more, held));
+    log_warn("slow checkpoint", "ms", number(ms, ns / 1000000), "notTold", number(more, held));
 }
 
 void count_failed(struct journal *j, int rc, const char *reason) {

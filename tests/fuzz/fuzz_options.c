@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 struct body {
     struct str workflow_id, inputs, scope_id, callback_url, configurable, tags, metadata;
 };
-static const struct v1_member ROWS[] = {
+static const struct wire_member ROWS[] = {
     {"workflowId", JSON_STRING, offsetof(struct body, workflow_id)},
     {"inputs", JSON_OBJECT, offsetof(struct body, inputs)},
     {"scopeId", JSON_STRING, offsetof(struct body, scope_id)},
@@ -127,7 +127,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
         return 0;
     struct arena *a = arena_new(ARENA_BYTES);
     ASSERT(a != NULL);
-    int rc = v1_body_parse(text, ROWS, sizeof ROWS / sizeof *ROWS, (data[0] & 1) != 0, a, &b, &err);
+    const struct wire_body shape = {ROWS, sizeof ROWS / sizeof *ROWS, (data[0] & 1) != 0};
+    int rc = wire_body_parse(text, &shape, a, &b, &err);
     if (rc != 0) {
         check_refusal(rc, &err);
     } else {

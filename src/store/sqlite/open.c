@@ -3,7 +3,10 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "store/keys.h"
 #include "store/sqlite/sql.h"
+#include "store/sqlite/sqlite.h"
+#include "store/upkeep.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -143,6 +146,7 @@ void store_close(struct store *s) {
     if (s->has_key) pthread_key_delete(s->reader_key);
     struct list *l;
     while ((l = list_pop(&s->readers)) != NULL) conn_close(LIST_ENTRY(l, struct conn, link));
+    conn_close(s->copier);
     if (s->writer) {
         if (atomic_load(&s->poisoned)) /* leave the files as they are: the next open decides */
             (void)sqlite3_db_config(s->writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
@@ -157,26 +161,36 @@ void store_close(struct store *s) {
     mem_free(s);
 }
 
-bool store_reads_inline(const struct store *s) { return (void)s, true; }
-const char *store_path(const struct store *s) { return s->path; }
+bool store_checkpoint_due(const struct store *s) {
+    return s->writer &&
+           atomic_load_explicit(&s->wal_pages, memory_order_relaxed) >= STORE_WAL_CHECKPOINT_PAGES;
+}
 
-int store_checkpoint(struct store *s, struct wopr_error *err) {
-    if (!s->writer) return 0;
-    int rc = store_alive(s, err);
-    if (rc != 0) return rc;
-    if (atomic_load_explicit(&s->wal_pages, memory_order_relaxed) < STORE_WAL_CHECKPOINT_PAGES)
-        return 0;
-    pthread_mutex_lock(&s->write_lock);
+/* 0 too when another connection, or another host, is at it. */
+static int checkpoint_on(struct store *s, struct conn *c, bool *done, struct wopr_error *err) {
     int left = 0;
     uint64_t t0 = clock_mono_ns();
-    int src =
-        sqlite3_wal_checkpoint_v2(s->writer->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, &left);
+    int src = sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, &left);
     checkpoint_count(s, src, clock_mono_ns() - t0);
-    if (src == SQLITE_OK)
-        atomic_store_explicit(&s->wal_pages, 0,
-                              memory_order_relaxed); /* the next commit says anew */
-    else if (sql_neutral(src) != WOPR_E_BUSY)        /* busy: somebody else does it */
-        rc = conn_fail(s->writer, src, err);
+    *done = src == SQLITE_OK;
+    return *done || sql_neutral(src) == WOPR_E_BUSY ? 0 : conn_fail(c, src, err);
+}
+
+int store_checkpoint_beside(struct store *s, struct wopr_error *err) {
+    bool done;
+    int rc = store_alive(s, err);
+    if (rc == 0 && !s->copier) rc = conn_open(s, true, &s->copier, err);
+    return rc == 0 ? checkpoint_on(s, s->copier, &done, err) : rc;
+}
+
+int store_checkpoint(struct store *s, struct wopr_error *err) {
+    if (!store_checkpoint_due(s)) return 0;
+    int rc = store_alive(s, err);
+    if (rc != 0) return rc;
+    bool done;
+    pthread_mutex_lock(&s->write_lock);
+    rc = checkpoint_on(s, s->writer, &done, err);
+    if (done) atomic_store_explicit(&s->wal_pages, 0, memory_order_relaxed); /* until a commit */
     pthread_mutex_unlock(&s->write_lock);
     return rc;
 }

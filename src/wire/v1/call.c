@@ -1,11 +1,9 @@
 /*
- * call.c: helpers that every handler uses: runs by path, parameters, bodies as tables, validators
- * of documents.
+ * call.c: helpers that every handler uses: runs by path, parameters, validators of
+ * documents.
  */
 #include "base/mem.h"
 #include "wire/v1/wire_int.h"
-
-enum { FIELDS_MAX = 8, FIELD_NAME_MAX = 64, FIELDS_BYTES = 900 };
 
 int v1_fail(struct http_call *c, const struct wopr_error *err) {
     http_fail(c, err);
@@ -109,62 +107,6 @@ struct str v1_etag_of(struct str bytes, struct arena *a) {
     struct sha256 d = sha256_of(bytes);
     sha256_hex(&d, hex);
     return arena_printf(a, "\"%.32s\"", hex);
-}
-
-int v1_field_error(struct wopr_error *err, const char *path, const char *reason,
-                   const char *message) {
-    int rc = wopr_error_set(err, WOPR_E_VALIDATION, "%s", message);
-    wopr_error_details(err, "{\"fields\":[{\"path\":\"%s\",\"reason\":\"%s\"}]}", path, reason);
-    return rc;
-}
-
-/* One {path, reason}; names of the caller appear here only, bounded and escaped (RUN-1). */
-static void field_add(struct buf *fields, unsigned *n, struct str name, const char *reason) {
-    if (*n >= FIELDS_MAX || fields->len > FIELDS_BYTES - 6 * FIELD_NAME_MAX - 64) return;
-    if (name.n > FIELD_NAME_MAX || !utf8_valid(name)) name = STR("(long name)");
-    if (*n > 0) buf_addc(fields, ',');
-    buf_addz(fields, "{\"path\":");
-    json_quote(fields, name);
-    buf_addf(fields, ",\"reason\":\"%s\"}", reason);
-    *n += 1;
-}
-
-static int member_take(const struct json_member *m, const struct v1_member *row, struct arena *a,
-                       void *out) {
-    struct str *to = (struct str *)(void *)((char *)out + row->offset);
-    if (row->type != V1_ANY && json_type_of(m->raw) != row->type) return WOPR_E_VALIDATION;
-    struct str value = row->type == JSON_STRING ? json_string(m->raw, a) : m->raw;
-    if (!value.p) return WOPR_E_NO_MEMORY;
-    *to = value;
-    return 0;
-}
-
-int v1_body_parse(struct str body, const struct v1_member *rows, size_t n, bool closed,
-                  struct arena *a, void *out, struct wopr_error *err) {
-    struct json_members members;
-    struct buf fields;
-    unsigned bad = 0;
-    int rc = json_members(body, a, &members, err);
-    if (rc != 0) return rc;
-    buf_init(&fields, FIELDS_BYTES);
-    for (size_t i = 0; i < members.n && rc == 0; i++) {
-        size_t k = 0;
-        while (k < n && !str_eqc(members.v[i].key, rows[k].name)) k++;
-        if (k == n) {
-            if (closed) field_add(&fields, &bad, members.v[i].key, "unknown");
-            continue;
-        }
-        int took = member_take(&members.v[i], &rows[k], a, out);
-        if (took == WOPR_E_VALIDATION) field_add(&fields, &bad, str_c(rows[k].name), "type");
-        else if (took != 0) rc = wopr_error_set(err, took, "no memory for the request body");
-    }
-    if (rc == 0 && bad > 0) {
-        rc = wopr_error_set(err, WOPR_E_VALIDATION,
-                            "the body has members that are unknown here or of the wrong type");
-        wopr_error_details(err, "{\"fields\":[" STR_FMT "]}", STR_ARG(buf_str(&fields)));
-    }
-    buf_fini(&fields);
-    return rc;
 }
 
 /* What stands behind "https://" or "http://", the scheme in any case (RFC 3986 3.1). */

@@ -218,35 +218,28 @@ int v1_cmd_submit(struct v1_cmd *vc) {
     return HTTP_PENDING;
 }
 
-struct control_body {
-    struct str reason, drain;
-};
-static const struct v1_member CONTROL[] = {
-    {"reason", JSON_STRING, offsetof(struct control_body, reason)},
-    {"drainPolicy", JSON_STRING, offsetof(struct control_body, drain)}};
-
 static int drain_read(struct str text, enum drain_policy *out, struct wopr_error *err) {
     if (!text.p || str_eq(text, STR("drain-current-node"))) *out = DRAIN_CURRENT_NODE;
     else if (str_eq(text, STR("immediate"))) *out = DRAIN_IMMEDIATE;
     else
-        return v1_field_error(err, "drainPolicy", "unknown_value",
-                              "drainPolicy must be immediate or drain-current-node");
+        return wire_field_error(err, "drainPolicy", "unknown_value",
+                                "drainPolicy must be immediate or drain-current-node");
     return 0;
 }
 
-/* members: how many rows of CONTROL this operation knows; closed bodies refuse the others (RUN-24,
- * RUN-29). */
-static int control(struct http_call *c, enum engine_op op, size_t members, bool closed) {
+/* RUN-24, RUN-29: the body of this shape is read into body; reason, and drain where the operation
+ * has one, point into it. */
+static int control(struct http_call *c, enum engine_op op, const struct wire_body *shape,
+                   void *body, const struct str *reason, const struct str *drain) {
     struct wopr_error err = {0};
-    struct control_body body = {0};
     struct run_head head;
-    enum drain_policy drain = DRAIN_CURRENT_NODE;
+    enum drain_policy policy = DRAIN_CURRENT_NODE;
     if (v1_call_run(c, &head, &err) != 0) return v1_fail(c, &err); /* RUN-30 */
-    if (v1_body_parse(c->body, CONTROL, members, closed, c->arena, &body, &err) != 0 ||
-        drain_read(body.drain, &drain, &err) != 0)
+    if (wire_body_parse(c->body, shape, c->arena, body, &err) != 0 ||
+        (drain && drain_read(*drain, &policy, &err) != 0))
         return v1_fail(c, &err);
-    if (body.reason.n > V1_REASON_BYTES) {
-        v1_field_error(&err, "reason", "too_long", "reason is too long");
+    if (reason->n > V1_REASON_BYTES) {
+        wire_field_error(&err, "reason", "too_long", "reason is too long");
         return v1_fail(c, &err);
     }
     struct v1_cmd *vc = v1_cmd_new(c, op);
@@ -255,11 +248,22 @@ static int control(struct http_call *c, enum engine_op op, size_t members, bool 
         return v1_fail(c, &err);
     }
     vc->cmd.run_id = head.run_id;
-    vc->cmd.reason = body.reason;
-    vc->cmd.drain = drain;
+    vc->cmd.reason = *reason;
+    vc->cmd.drain = policy;
     return v1_cmd_submit(vc);
 }
 
-int v1_cancel_run(struct http_call *c) { return control(c, ENGINE_CANCEL, 1, false); }
-int v1_pause_run(struct http_call *c) { return control(c, ENGINE_PAUSE, 2, true); }
-int v1_resume_run(struct http_call *c) { return control(c, ENGINE_RESUME, 1, true); }
+int v1_cancel_run(struct http_call *c) {
+    struct v1_cancel_request b = {0};
+    return control(c, ENGINE_CANCEL, &V1_CANCEL_REQUEST, &b, &b.reason, NULL);
+}
+
+int v1_pause_run(struct http_call *c) {
+    struct v1_pause_request b = {0};
+    return control(c, ENGINE_PAUSE, &V1_PAUSE_REQUEST, &b, &b.reason, &b.drain_policy);
+}
+
+int v1_resume_run(struct http_call *c) {
+    struct v1_resume_request b = {0};
+    return control(c, ENGINE_RESUME, &V1_RESUME_REQUEST, &b, &b.reason, NULL);
+}

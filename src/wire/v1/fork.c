@@ -6,26 +6,13 @@
 
 #include <string.h>
 
-struct fork_body {
-    struct str from_seq, mode, overlay;
-};
-static const struct v1_member FORK[] = {
-    {"fromSeq", JSON_NUMBER, offsetof(struct fork_body, from_seq)},
-    {"mode", JSON_STRING, offsetof(struct fork_body, mode)},
-    {"runOptionsOverlay", JSON_OBJECT, offsetof(struct fork_body, overlay)}};
-static const struct v1_member OVERLAY[] = {
-    {"inputs", JSON_OBJECT, offsetof(struct fork_overlay, inputs)},
-    {"configurable", JSON_OBJECT, offsetof(struct fork_overlay, configurable)},
-    {"tags", JSON_ARRAY, offsetof(struct fork_overlay, tags)},
-    {"metadata", JSON_OBJECT, offsetof(struct fork_overlay, metadata)}};
-
 static const char *mode_name(enum fork_mode m) { return m == FORK_REPLAY ? "replay" : "branch"; }
 
 static int mode_read(struct str text, enum fork_mode *out, struct wopr_error *err) {
-    if (!text.p) return v1_field_error(err, "mode", "required", "mode is required");
+    if (!text.p) return wire_field_error(err, "mode", "required", "mode is required");
     if (str_eqc(text, "replay")) *out = FORK_REPLAY;
     else if (str_eqc(text, "branch")) *out = FORK_BRANCH;
-    else return v1_field_error(err, "mode", "unknown_value", "mode must be replay or branch");
+    else return wire_field_error(err, "mode", "unknown_value", "mode must be replay or branch");
     return 0;
 }
 
@@ -36,8 +23,8 @@ static int from_read(struct str raw, int64_t *out, struct wopr_error *err) {
     if (raw.p && !json_int(raw, &seq))
         seq = json_double(raw, &large) && large >= 0x1p63 ? INT64_MAX : -1;
     if (seq < 0)
-        return v1_field_error(err, "fromSeq", "minimum",
-                              "fromSeq must be a whole number, 0 or greater");
+        return wire_field_error(err, "fromSeq", "minimum",
+                                "fromSeq must be a whole number, 0 or greater");
     *out = seq;
     return 0;
 }
@@ -46,22 +33,29 @@ static int from_read(struct str raw, int64_t *out, struct wopr_error *err) {
 static int overlay_read(struct str raw, enum fork_mode mode, struct arena *a,
                         struct fork_overlay *out, struct wopr_error *err) {
     struct json_members m = {0};
+    struct v1_fork_overlay body = {0};
     if (!raw.p) return 0;
     int rc = json_members(raw, a, &m, err);
     if (rc != 0) return rc;
     if (mode == FORK_REPLAY && m.n > 0)
-        return v1_field_error(err, "runOptionsOverlay", "not_allowed",
-                              "a replay runs with the options of its source; use mode branch");
-    return v1_body_parse(raw, OVERLAY, sizeof OVERLAY / sizeof OVERLAY[0], true, a, out, err);
+        return wire_field_error(err, "runOptionsOverlay", "not_allowed",
+                                "a replay runs with the options of its source; use mode branch");
+    rc = wire_body_parse(raw, &V1_FORK_OVERLAY, a, &body, err);
+    if (rc != 0) return rc;
+    *out = (struct fork_overlay){.inputs = body.inputs,
+                                 .configurable = body.configurable,
+                                 .tags = body.tags,
+                                 .metadata = body.metadata};
+    return 0;
 }
 
 int v1_fork_parse(struct str body, struct arena *a, struct engine_cmd *cmd,
                   struct wopr_error *err) {
-    struct fork_body b = {0};
-    int rc = v1_body_parse(body, FORK, sizeof FORK / sizeof FORK[0], true, a, &b, err);
+    struct v1_fork_request b = {0};
+    int rc = wire_body_parse(body, &V1_FORK_REQUEST, a, &b, err);
     if (rc == 0) rc = mode_read(b.mode, &cmd->fork_mode, err);
     if (rc == 0) rc = from_read(b.from_seq, &cmd->fork_from, err);
-    if (rc == 0) rc = overlay_read(b.overlay, cmd->fork_mode, a, &cmd->overlay, err);
+    if (rc == 0) rc = overlay_read(b.run_options_overlay, cmd->fork_mode, a, &cmd->overlay, err);
     return rc;
 }
 

@@ -4,19 +4,13 @@
  */
 #include "wire/v1/wire_int.h"
 
-struct resolve_body {
-    struct str resume_value; /* raw; p NULL = absent */
-};
-static const struct v1_member RESOLVE[] = {
-    {"resumeValue", V1_ANY, offsetof(struct resolve_body, resume_value)}};
-
 /* INT-14, RUN-34: closed; the member is required, its value may be anything. */
 static int body_read(struct http_call *c, struct str *value, struct wopr_error *err) {
-    struct resolve_body body = {0};
-    int rc = v1_body_parse(c->body, RESOLVE, 1, true, c->arena, &body, err);
+    struct v1_resolve_request body = {0};
+    int rc = wire_body_parse(c->body, &V1_RESOLVE_REQUEST, c->arena, &body, err);
     if (rc != 0) return rc;
     if (!body.resume_value.p)
-        return v1_field_error(err, "resumeValue", "required", "resumeValue is required");
+        return wire_field_error(err, "resumeValue", "required", "resumeValue is required");
     *value = body.resume_value;
     return 0;
 }
@@ -59,10 +53,10 @@ static int by_run(struct http_call *c, enum resolve_via via, bool bare) {
     return submit(c, vc, via, head.run_id, value);
 }
 
-int v1_resolve_by_run(struct http_call *c) { return by_run(c, RESOLVE_RUN, false); }
+int v1_resolve_interrupt_by_run(struct http_call *c) { return by_run(c, RESOLVE_RUN, false); }
 
 /* INT-16: older clients send the value itself. */
-int v1_resolve_by_alias(struct http_call *c) {
+int v1_resolve_approval_alias(struct http_call *c) {
     return by_run(c, RESOLVE_ALIAS, json_get(c->body, "resumeValue").p == NULL);
 }
 
@@ -73,7 +67,7 @@ static const struct interrupt_row *row_take(struct http_call *c) {
     return row;
 }
 
-int v1_inspect_by_token(struct http_call *c) {
+int v1_inspect_interrupt_by_token(struct http_call *c) {
     struct wopr_error err = {0};
     const struct interrupt_row *row = row_take(c);
     if (v1_interrupt_open(row, &err) != 0) return v1_fail(c, &err);
@@ -81,7 +75,7 @@ int v1_inspect_by_token(struct http_call *c) {
     return HTTP_DONE;
 }
 
-int v1_resolve_by_token(struct http_call *c) {
+int v1_resolve_interrupt_by_token(struct http_call *c) {
     struct wopr_error err = {0};
     const struct interrupt_row *row = row_take(c);
     struct str value = STR_NONE;

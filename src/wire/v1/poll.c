@@ -59,4 +59,4 @@ static int poll_answer(struct http_call *c, bool here) {
 
 static void poll_there(struct http_call *c) { (void)poll_answer(c, false); }
 
-int v1_poll_events(struct http_call *c) { return poll_answer(c, true); }
+int v1_poll_run_events(struct http_call *c) { return poll_answer(c, true); }

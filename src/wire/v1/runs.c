@@ -8,21 +8,6 @@
 
 enum { FORCE_DIGITS_SHOWN = 32 }; /* of a forced version that no range has */
 
-struct create_body {
-    struct str workflow_id, inputs, tenant_id, scope_id, callback_url, configurable, tags, metadata;
-};
-#define MEMBER(name, type, field)                                                                  \
-    { name, type, offsetof(struct create_body, field) }
-static const struct v1_member CREATE[] = {/* RUN-1: the closed union of CON-5 */
-                                          MEMBER("workflowId", JSON_STRING, workflow_id),
-                                          MEMBER("inputs", JSON_OBJECT, inputs),
-                                          MEMBER("tenantId", JSON_STRING, tenant_id),
-                                          MEMBER("scopeId", JSON_STRING, scope_id),
-                                          MEMBER("callbackUrl", JSON_STRING, callback_url),
-                                          MEMBER("configurable", JSON_OBJECT, configurable),
-                                          MEMBER("tags", JSON_ARRAY, tags),
-                                          MEMBER("metadata", JSON_OBJECT, metadata)};
-
 struct v1_force_range v1_force_range(void) {
     return (struct v1_force_range){CURRENT_ENGINE_VERSION - 1, CURRENT_ENGINE_VERSION + 1};
 }
@@ -81,19 +66,19 @@ static int dedup_read(struct http_call *c, struct str scope_id, bool *enforce,
         return rc;
     }
     if (scope_id.n == 0)
-        return v1_field_error(err, "scopeId", "required", "X-Dedup: enforce needs a scopeId");
+        return wire_field_error(err, "scopeId", "required", "X-Dedup: enforce needs a scopeId");
     *enforce = true;
     return 0;
 }
 
-static int members_check(const struct create_body *b, struct wopr_error *err) {
+static int members_check(const struct v1_create_run_request *b, struct wopr_error *err) {
     if (b->workflow_id.n == 0)
-        return v1_field_error(err, "workflowId", "required", "workflowId is required");
+        return wire_field_error(err, "workflowId", "required", "workflowId is required");
     if (b->scope_id.p && (b->scope_id.n == 0 || utf8_count(b->scope_id) > V1_SCOPE_ID_CHARS))
-        return v1_field_error(err, "scopeId", "length", "scopeId must have 1 to 256 characters");
+        return wire_field_error(err, "scopeId", "length", "scopeId must have 1 to 256 characters");
     if (b->callback_url.p && !v1_callback_url_valid(b->callback_url))
-        return v1_field_error(err, "callbackUrl", "uri",
-                              "callbackUrl must be an absolute http or https URI");
+        return wire_field_error(err, "callbackUrl", "uri",
+                                "callbackUrl must be an absolute http or https URI");
     return 0;
 }
 
@@ -111,22 +96,22 @@ static int workflow_find(struct http_call *c, struct str id, struct workflow **o
     if (id.n <= V1_ID_CHARS)
         rc = engine_workflow(v1_of(c)->engine, c->who.tenant, c->who.test_mode, id, &wf, err);
     if (rc == WOPR_E_NOT_FOUND) /* RUN-2: 400, and the unknown id is not repeated (HTTP-14) */
-        return v1_field_error(err, "workflowId", "unknown_workflow",
-                              "workflowId names no workflow of this tenant");
+        return wire_field_error(err, "workflowId", "unknown_workflow",
+                                "workflowId names no workflow of this tenant");
     if (rc == WOPR_E_VALIDATION)
-        return v1_field_error(err, "workflowId", "not_executable",
-                              "the stored workflow cannot be executed by this host");
+        return wire_field_error(err, "workflowId", "not_executable",
+                                "the stored workflow cannot be executed by this host");
     if (rc != 0) return rc;
     if (!wf->active) {
         workflow_unref(wf);
-        return v1_field_error(err, "workflowId", "inactive", "the workflow is not active");
+        return wire_field_error(err, "workflowId", "inactive", "the workflow is not active");
     }
     *out = wf;
     return 0;
 }
 
-static int command_fill(struct http_call *c, const struct create_body *b, struct v1_cmd *vc,
-                        struct wopr_error *err) {
+static int command_fill(struct http_call *c, const struct v1_create_run_request *b,
+                        struct v1_cmd *vc, struct wopr_error *err) {
     struct engine_cmd *cmd = &vc->cmd;
     struct options_env env = {.limits = &v1_of(c)->cfg.limits, .test_key = c->who.test_mode};
     int rc = run_options_check(b->configurable, b->tags, b->metadata, cmd->wf, &env, c->arena,
@@ -145,14 +130,12 @@ static int command_fill(struct http_call *c, const struct create_body *b, struct
 
 int v1_create_run(struct http_call *c) {
     struct wopr_error err = {0};
-    struct create_body body = {0};
+    struct v1_create_run_request body = {0};
     struct workflow *wf = NULL;
     struct v1_cmd *vc = v1_cmd_new(c, ENGINE_CREATE);
     int rc = vc ? 0 : wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for the command");
     if (rc == 0) rc = force_read(c, &vc->cmd, &err); /* gates before validation (HTTP-11) */
-    if (rc == 0)
-        rc = v1_body_parse(c->body, CREATE, sizeof CREATE / sizeof CREATE[0], true, c->arena, &body,
-                           &err);
+    if (rc == 0) rc = wire_body_parse(c->body, &V1_CREATE_RUN_REQUEST, c->arena, &body, &err);
     if (rc == 0) rc = tenant_check(c, body.tenant_id, &err);
     if (rc == 0) rc = members_check(&body, &err);
     if (rc == 0) rc = dedup_read(c, body.scope_id, &vc->cmd.dedup_enforce, &err);

@@ -109,7 +109,7 @@ static int reply_view(struct http_call *c, const struct request *q) {
     return HTTP_DONE;
 }
 
-int v1_stream_events(struct http_call *c) {
+int v1_stream_run_events(struct http_call *c) {
     struct wopr_error err = {0};
     struct request q = {0};
     if (request_read(c, &q, &err) != 0) return v1_fail(c, &err);

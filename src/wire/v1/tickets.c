@@ -6,16 +6,13 @@
 #include "codec/bytes.h"
 #include "wire/v1/wire_int.h"
 
-int v1_mint_ticket(struct http_call *c) {
+int v1_mint_stream_ticket(struct http_call *c) {
     struct wopr_error err = {0};
     struct run_head head;
     struct str ticket = STR_NONE, base;
     int64_t expires_ms = 0, lifetime = v1_of(c)->cfg.ticket_lifetime_ms;
-    struct {
-        char unused;
-    } none;
     int rc = v1_call_run(c, &head, &err);
-    if (rc == 0) rc = v1_body_parse(c->body, NULL, 0, true, c->arena, &none, &err);
+    if (rc == 0) rc = wire_body_parse(c->body, &V1_STREAM_TICKET_REQUEST, c->arena, NULL, &err);
     if (rc == 0)
         rc = http_ticket_mint(c, head.run_id, head.run_no, lifetime, &ticket, &expires_ms, &err);
     if (rc != 0) return v1_fail(c, &err);

@@ -4,6 +4,8 @@
  */
 #include "base/mem.h"
 #include "domain/interrupt.h"
+#include "store/events.h"
+#include "store/workflows.h"
 #include "wire/v1/wire_int.h"
 
 struct v1_fold {

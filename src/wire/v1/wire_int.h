@@ -7,10 +7,14 @@
 #define WOPR_WIRE_V1_INT_H
 
 #include "codec/json.h"
+#include "store/interrupts.h"
+#include "wire/common/body.h"
+#include "wire/v1/operations.gen.h"
 #include "wire/v1/v1.h"
 
 #define V1_PROTOCOL_VERSION "1.0"
 #define V1_BODY_SMALL       (64u * 1024) /* control bodies: cancel, :pause, :resume, ticket */
+#define V1_BODY_CONFIGURED  SIZE_MAX     /* stands for v1_config.body_max */
 #define V1_SNAPSHOT_MAX     (64u * 1024 * 1024) /* one rendered snapshot */
 #define V1_POLL_EVENTS_MAX  10000u              /* SSE-40 */
 #define V1_POLL_BYTES_MAX   (8u * 1024 * 1024)  /* SSE-40 */
@@ -39,29 +43,10 @@ struct v1 {
     struct str openapi, openapi_etag;
 };
 
-/* --- handlers, one per operation --- */
-int v1_get_index(struct http_call *c);
-int v1_get_capabilities(struct http_call *c);
-int v1_get_openapi(struct http_call *c);
-int v1_get_workflow(struct http_call *c);
-int v1_create_run(struct http_call *c);
-int v1_list_runs(struct http_call *c);
-int v1_get_run(struct http_call *c);
-int v1_stream_events(struct http_call *c);
-int v1_poll_events(struct http_call *c);
-int v1_cancel_run(struct http_call *c);
-int v1_pause_run(struct http_call *c);
-int v1_resume_run(struct http_call *c);
-int v1_fork_run(struct http_call *c);
-int v1_get_artifact(struct http_call *c);
-int v1_mint_ticket(struct http_call *c);
-int v1_resolve_by_run(struct http_call *c);
-int v1_resolve_by_alias(struct http_call *c);
-int v1_inspect_by_token(struct http_call *c);
-int v1_resolve_by_token(struct http_call *c);
-int v1_list_interrupts(struct http_call *c);
+/* --- operations.gen.c: from api/host/operations; handlers and bodies are in its header --- */
 /* The operation table without per-host body limits; *n rows. */
 const struct http_op *v1_operations(size_t *n);
+struct str v1_openapi_text(void); /* the document of GET /v1/openapi.json, static */
 
 /* --- call.c --- */
 static inline struct v1 *v1_of(const struct http_call *c) { return c->wire_ctx; }
@@ -86,20 +71,6 @@ int v1_reply_document(struct http_call *c, struct str body, struct str etag,
 /* 32 hex digits of SHA-256 in quotes, in a; STR_NONE when memory is short. */
 struct str v1_etag_of(struct str bytes, struct arena *a);
 
-/* Bodies as tables. */
-#define V1_ANY ((enum json_type)(JSON_OBJECT + 1)) /* whatever stands there, raw */
-struct v1_member {
-    const char *name;
-    enum json_type type;
-    size_t offset; /* of a struct str in the output; strings decoded, others raw */
-};
-/* Spread the checked object text over out.  closed: unknown names are VALIDATION with
- * details.fields (RUN-1). */
-MUST_CHECK int v1_body_parse(struct str body, const struct v1_member *rows, size_t n, bool closed,
-                             struct arena *a, void *out, struct wopr_error *err);
-/* VALIDATION about one member: details.fields = [{path, reason}] (ERR-6). */
-int v1_field_error(struct wopr_error *err, const char *path, const char *reason,
-                   const char *message);
 bool v1_callback_url_valid(struct str url); /* absolute http or https URI */
 
 /* --- errors.c --- */

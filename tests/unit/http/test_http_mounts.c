@@ -4,6 +4,7 @@
  */
 #include "http/http_internal.h"
 #include "http_world.h"
+#include "store/append.h"
 
 #include <criterion/criterion.h>
 #include <sched.h>

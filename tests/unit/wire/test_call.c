@@ -9,8 +9,8 @@
 struct two {
     struct str name, list;
 };
-static const struct v1_member ROWS[] = {{"name", JSON_STRING, offsetof(struct two, name)},
-                                        {"list", JSON_ARRAY, offsetof(struct two, list)}};
+static const struct wire_member ROWS[] = {{"name", JSON_STRING, offsetof(struct two, name)},
+                                          {"list", JSON_ARRAY, offsetof(struct two, list)}};
 static struct arena *a;
 static struct wopr_error err;
 
@@ -23,7 +23,8 @@ TestSuite(wire_call, .init = up, .fini = down);
 
 static int parse(const char *body, bool closed, struct two *out) {
     *out = (struct two){0};
-    return v1_body_parse(str_c(body), ROWS, 2, closed, a, out, &err);
+    const struct wire_body shape = {ROWS, 2, closed};
+    return wire_body_parse(str_c(body), &shape, a, out, &err);
 }
 
 Test(wire_call, known_members_are_spread /* RUN-1 */) {

@@ -1,0 +1,79 @@
+/*
+ * copier.c: checkpoints.  Copying 16 MiB from the WAL into the database takes longer than many
+ * commits, so a thread of its own does it while the committer goes on.  The WAL begins anew only
+ * when nothing is left in it to copy; that last part, what was committed meanwhile, is short, and
+ * the committer copies it itself.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "journal/journal_int.h"
+#include "store/upkeep.h"
+
+static void count_result(struct journal *j, int rc, uint64_t began_ns,
+                         const struct wopr_error *err) {
+    count_checkpoint(j, clock_mono_ns() - began_ns);
+    if (rc != 0) log_warn("checkpoint failed", "code", wopr_err_name(rc), "reason", err->message);
+}
+
+static void *copier_main(void *arg) {
+    thread_name("wopr-copier");
+    struct journal *j = arg;
+    struct copier *c = &j->copier;
+    pthread_mutex_lock(&c->lock);
+    for (;;) {
+        while (c->state != COPIER_COPYING && !c->stop) pthread_cond_wait(&c->wake, &c->lock);
+        if (c->stop) break;
+        pthread_mutex_unlock(&c->lock);
+        struct wopr_error err;
+        uint64_t t0 = clock_mono_ns();
+        count_result(j, store_checkpoint_beside(j->store, &err), t0, &err);
+        pthread_mutex_lock(&c->lock);
+        c->state = COPIER_COPIED;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+/* true: what the copier left is the committer's to copy. */
+static bool copier_advance(struct copier *c, bool due) {
+    pthread_mutex_lock(&c->lock);
+    enum copier_state was = c->state;
+    if (was == COPIER_COPIED) c->state = COPIER_IDLE;
+    if (was == COPIER_IDLE && due) {
+        c->state = COPIER_COPYING;
+        pthread_cond_signal(&c->wake);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return was == COPIER_COPIED && due;
+}
+
+void copier_turn(struct journal *j) {
+    if (!copier_advance(&j->copier, store_checkpoint_due(j->store))) return;
+    struct wopr_error err;
+    uint64_t t0 = clock_mono_ns();
+    count_result(j, store_checkpoint(j->store, &err), t0, &err);
+}
+
+void copier_init(struct journal *j) {
+    pthread_mutex_init(&j->copier.lock, NULL);
+    pthread_cond_init(&j->copier.wake, NULL);
+}
+
+void copier_fini(struct journal *j) {
+    pthread_mutex_destroy(&j->copier.lock);
+    pthread_cond_destroy(&j->copier.wake);
+}
+
+int copier_start(struct journal *j, struct wopr_error *err) {
+    if (pthread_create(&j->copier.thread, NULL, copier_main, j) == 0) return 0;
+    return wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the checkpoint thread");
+}
+
+void copier_stop(struct journal *j) {
+    pthread_mutex_lock(&j->copier.lock);
+    j->copier.stop = true;
+    pthread_cond_signal(&j->copier.wake);
+    pthread_mutex_unlock(&j->copier.lock);
+    pthread_join(j->copier.thread, NULL);
+}

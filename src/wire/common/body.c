@@ -1,0 +1,67 @@
+/*
+ * body.c: request bodies as tables, and errors that name a member.
+ */
+#include "wire/common/body.h"
+
+enum { FIELDS_MAX = 8, FIELD_NAME_MAX = 64, FIELDS_BYTES = 900 };
+
+int wire_field_error(struct wopr_error *err, const char *path, const char *reason,
+                     const char *message) {
+    int rc = wopr_error_set(err, WOPR_E_VALIDATION, "%s", message);
+    wopr_error_details(err, "{\"fields\":[{\"path\":\"%s\",\"reason\":\"%s\"}]}", path, reason);
+    return rc;
+}
+
+/* One {path, reason}; a caller's names appear here only, bounded and escaped (RUN-1). */
+static void field_add(struct buf *fields, unsigned *n, struct str name, const char *reason) {
+    if (*n >= FIELDS_MAX || fields->len > FIELDS_BYTES - 6 * FIELD_NAME_MAX - 64) return;
+    if (name.n > FIELD_NAME_MAX || !utf8_valid(name)) name = STR("(long name)");
+    if (*n > 0) buf_addc(fields, ',');
+    buf_addz(fields, "{\"path\":");
+    json_quote(fields, name);
+    buf_addf(fields, ",\"reason\":\"%s\"}", reason);
+    *n += 1;
+}
+
+static int member_read(const struct json_member *m, const struct wire_member *row, struct arena *a,
+                       void *out) {
+    struct str *to = (struct str *)(void *)((char *)out + row->offset);
+    if (row->type != WIRE_ANY && json_type_of(m->raw) != row->type) return WOPR_E_VALIDATION;
+    struct str value = row->type == JSON_STRING ? json_string(m->raw, a) : m->raw;
+    if (!value.p) return WOPR_E_NO_MEMORY;
+    *to = value;
+    return 0;
+}
+
+static const struct wire_member *member_row(const struct wire_body *shape, struct str name) {
+    for (size_t i = 0; i < shape->members_nr; i++)
+        if (str_eqc(name, shape->members[i].name)) return &shape->members[i];
+    return NULL;
+}
+
+int wire_body_parse(struct str body, const struct wire_body *shape, struct arena *a, void *out,
+                    struct wopr_error *err) {
+    struct json_members members;
+    struct buf fields;
+    unsigned bad = 0;
+    int rc = json_members(body, a, &members, err);
+    if (rc != 0) return rc;
+    buf_init(&fields, FIELDS_BYTES);
+    for (size_t i = 0; i < members.n && rc == 0; i++) {
+        const struct wire_member *row = member_row(shape, members.v[i].key);
+        if (!row) {
+            if (shape->closed) field_add(&fields, &bad, members.v[i].key, "unknown");
+            continue;
+        }
+        int read = member_read(&members.v[i], row, a, out);
+        if (read == WOPR_E_VALIDATION) field_add(&fields, &bad, str_c(row->name), "type");
+        else if (read != 0) rc = wopr_error_set(err, read, "no memory for the request body");
+    }
+    if (rc == 0 && bad > 0) {
+        rc = wopr_error_set(err, WOPR_E_VALIDATION,
+                            "the body has members that are unknown here or of the wrong type");
+        wopr_error_details(err, "{\"fields\":[" STR_FMT "]}", STR_ARG(buf_str(&fields)));
+    }
+    buf_fini(&fields);
+    return rc;
+}
