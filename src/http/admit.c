@@ -5,7 +5,8 @@
  * given back as soon as a refusal is decided.  How many sockets there may be is a question of
  * connections_max, which is asked before anything is read.
  */
-#include "http/http_internal.h"
+#include "http/exchange.h"
+#include "http/server.h"
 
 #include <stdio.h>
 
@@ -19,8 +20,8 @@ static int full(struct exchange *x, enum metric_refusal why, int retry_s, const 
 
 int exchange_admit(struct exchange *x, struct wopr_error *err) {
     struct shares *sh = &x->pub.server->shares;
-    x->holder = shares_begin(sh, x->pub.who.tenant, SHARE_REQUESTS, &x->admitted);
-    if (!x->admitted)
+    x->share.tenant = shares_begin(sh, x->pub.who.tenant, SHARE_REQUESTS, &x->share.admitted);
+    if (!x->share.admitted)
         return full(x, REFUSED_CAPACITY, 1,
                     "the host is at capacity: as many requests are in flight as requests-max "
                     "allows for this tenant",
@@ -30,12 +31,12 @@ int exchange_admit(struct exchange *x, struct wopr_error *err) {
 
 void exchange_give_back(struct exchange *x) {
     struct shares *sh = &x->pub.server->shares;
-    if (!x->holder) return;
-    (void)budget_move(x->pub.server, x->holder, &x->bytes, 0);
-    if (x->admitted) shares_end(sh, x->holder, SHARE_REQUESTS);
-    else shares_leave(sh, x->holder);
-    x->admitted = false;
-    x->holder = NULL;
+    if (!x->share.tenant) return;
+    (void)budget_move(x->pub.server, x->share.tenant, &x->share.bytes, 0);
+    if (x->share.admitted) shares_end(sh, x->share.tenant, SHARE_REQUESTS);
+    else shares_leave(sh, x->share.tenant);
+    x->share.admitted = false;
+    x->share.tenant = NULL;
 }
 
 /* --- long-polls --- */
@@ -52,32 +53,32 @@ static struct holder *key_of(struct exchange *x) {
 int exchange_poll_begin(struct exchange *x, struct wopr_error *err) {
     struct http_server *s = x->pub.server;
     struct shares *sh = &s->shares;
-    if (x->poller) return 0;
+    if (x->share.poller) return 0;
     struct holder *key = key_of(x);
     if (!share_own_take(sh, key, SHARE_POLLS, s->cfg.key_polls_max)) {
         shares_leave(sh, key);
         return full(x, REFUSED_KEY_POLLS, 5,
                     "as many long-polls of this key wait as key-polls-max allows", err);
     }
-    if (!share_take(sh, x->holder, SHARE_POLLS, 1)) {
+    if (!share_take(sh, x->share.tenant, SHARE_POLLS, 1)) {
         share_own_give(sh, key, SHARE_POLLS);
         shares_leave(sh, key);
         return full(x, REFUSED_POLLS, 5,
                     "as many long-polls wait as polls-max allows for this tenant", err);
     }
-    x->poller = key;
-    x->admitted = false;
-    share_give(sh, x->holder, SHARE_REQUESTS, 1);
+    x->share.poller = key;
+    x->share.admitted = false;
+    share_give(sh, x->share.tenant, SHARE_REQUESTS, 1);
     return 0;
 }
 
 void exchange_poll_end(struct exchange *x) {
     struct shares *sh = &x->pub.server->shares;
-    if (!x->poller) return;
-    share_force(sh, x->holder, SHARE_REQUESTS, 1); /* first: a drain waits for either */
-    x->admitted = true;
-    share_give(sh, x->holder, SHARE_POLLS, 1);
-    share_own_give(sh, x->poller, SHARE_POLLS);
-    shares_leave(sh, x->poller);
-    x->poller = NULL;
+    if (!x->share.poller) return;
+    share_force(sh, x->share.tenant, SHARE_REQUESTS, 1); /* first: a drain waits for either */
+    x->share.admitted = true;
+    share_give(sh, x->share.tenant, SHARE_POLLS, 1);
+    share_own_give(sh, x->share.poller, SHARE_POLLS);
+    shares_leave(sh, x->share.poller);
+    x->share.poller = NULL;
 }

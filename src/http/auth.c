@@ -1,9 +1,12 @@
 /*
  * auth.c: API keys (AUTH-1 to 9): minting, checking, and the credential of a request.
  */
+#include "http/auth.h"
 #include "base/clock.h"
 #include "codec/ident.h"
-#include "http/http_internal.h"
+#include "http/exchange.h"
+#include "http/request.h"
+#include "http/server.h"
 
 #include <stdio.h>
 
@@ -218,7 +221,8 @@ void principal_of(const struct api_key *k, struct principal *out) {
 /* AUTH-2: one header, the scheme in any case, one credential. */
 static bool bearer(const struct exchange *x, struct str *credential) {
     struct str scheme, rest;
-    if (x->authorizations != 1 || !str_cut(x->authorization, ' ', &scheme, &rest)) return false;
+    if (x->head.authorizations != 1 || !str_cut(x->head.authorization, ' ', &scheme, &rest))
+        return false;
     if (!str_eq_nocase(scheme, STR("Bearer"))) return false;
     *credential = str_trim(rest);
     return visible(*credential);
@@ -228,7 +232,7 @@ int auth_check(struct exchange *x, struct wopr_error *err) {
     struct http_server *s = x->pub.server;
     const struct http_op *op = x->pub.op;
     if ((op->flags & OP_PUBLIC) != 0) return 0; /* AUTH-15 */
-    if (x->authorizations == 0 && (op->flags & OP_TICKET) != 0) {
+    if (x->head.authorizations == 0 && (op->flags & OP_TICKET) != 0) {
         bool found = false;
         struct str ticket = http_query(&x->pub, "ticket", &found);
         if (found) return guess_result(x, ticket_check(x, ticket, err), err);

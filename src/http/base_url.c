@@ -5,7 +5,8 @@
  * stored and given to others, so only names that the settings vouch for are repeated; for any other
  * the address at which this connection arrived is named.
  */
-#include "http/http_internal.h"
+#include "http/exchange.h"
+#include "http/server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -86,7 +87,7 @@ struct str http_base_url(struct http_call *c) {
         return url;
     }
     const char *scheme = s->cfg.tls_cert_file ? "https" : "http";
-    struct str host = exchange_of(c)->host;
+    struct str host = exchange_of(c)->head.host;
     if (!host_allowed(s, host)) return arrived_at(exchange_of(c), scheme);
     return arena_printf(c->arena, "%s://" STR_FMT, scheme, STR_ARG(host));
 }

@@ -1,7 +1,8 @@
 /*
  * body.c: request bodies: type, bound and syntax (HTTP-8, HTTP-9), before any handler sees a byte.
  */
-#include "http/http_internal.h"
+#include "http/exchange.h"
+#include "http/server.h"
 
 /* application/json, or a structured type built on it; parameters do not matter. */
 static bool is_json(struct str type) {
@@ -21,25 +22,28 @@ static int too_large(const struct exchange *x, struct wopr_error *err) {
 
 int body_admit(struct exchange *x, struct wopr_error *err) {
     size_t max = x->pub.op->body_max;
-    bool has_body = x->chunked || x->body_declared > 0;
+    bool has_body = x->head.chunked || x->head.body_length > 0;
     if (max == 0) { /* nobody asked for one: read past it */
-        x->discard = has_body;
-        return x->body_declared > HTTP_DISCARD_MAX ? too_large(x, err) : 0;
+        x->body.discard = has_body;
+        return x->head.body_length > HTTP_DISCARD_MAX ? too_large(x, err) : 0;
     }
-    if (x->body_declared > max) return too_large(x, err);
-    if (has_body && x->content_type.n > 0 && !is_json(x->content_type))
+    if (x->head.body_length > max) return too_large(x, err);
+    if (has_body && x->head.content_type.n > 0 && !is_json(x->head.content_type))
         return wopr_error_set(err, WOPR_E_MEDIA_TYPE, "the body must be sent as application/json");
-    buf_init(&x->body, max);
-    return budget_take(x, (size_t)x->body_declared, err);
+    buf_init(&x->body.bytes, max);
+    return budget_take(x, (size_t)x->head.body_length, err);
 }
 
 /* A chunked body is counted as it grows; without room it is refused at once. */
 static bool room_for(struct exchange *x, size_t n) {
     struct wopr_error err = {0};
-    if (!x->chunked || x->body.len + n <= x->bytes || x->body.len + n < BUDGET_SMALL) return true;
-    if (budget_take(x, x->body.len + n - x->bytes + BUDGET_SMALL, &err) == 0) return true;
+    if (!x->head.chunked || x->body.bytes.len + n <= x->share.bytes ||
+        x->body.bytes.len + n < BUDGET_SMALL)
+        return true;
+    if (budget_take(x, x->body.bytes.len + n - x->share.bytes + BUDGET_SMALL, &err) == 0)
+        return true;
     http_fail(&x->pub, &err);
-    buf_fini(&x->body);
+    buf_fini(&x->body.bytes);
     exchange_give_back(x);
     x->close_after = true;
     return false;
@@ -47,13 +51,13 @@ static bool room_for(struct exchange *x, size_t n) {
 
 bool body_add(struct exchange *x, const char *p, size_t n) {
     struct wopr_error err = {0};
-    x->body_seen += n;
-    if (x->discard && x->body_seen <= HTTP_DISCARD_MAX) return true;
+    x->body.seen += n;
+    if (x->body.discard && x->body.seen <= HTTP_DISCARD_MAX) return true;
     if (x->pub.status != 0 || !room_for(x, n)) return false;
-    if (x->discard || n > x->body.max - x->body.len) (void)too_large(x, &err);
+    if (x->body.discard || n > x->body.bytes.max - x->body.bytes.len) (void)too_large(x, &err);
     else {
-        buf_add(&x->body, p, n);
-        if (!buf_failed(&x->body)) return true;
+        buf_add(&x->body.bytes, p, n);
+        if (!buf_failed(&x->body.bytes)) return true;
         (void)wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory to read the body");
     }
     http_fail(&x->pub, &err);
@@ -63,7 +67,7 @@ bool body_add(struct exchange *x, const char *p, size_t n) {
 int body_finish(struct exchange *x, struct wopr_error *err) {
     size_t max = x->pub.op->body_max;
     if (max == 0) return 0;
-    struct str body = buf_str(&x->body);
+    struct str body = buf_str(&x->body.bytes);
     if (body.n == 0) {
         if ((x->pub.op->flags & OP_BODY_OPTIONAL) == 0)
             return wopr_error_set(err, WOPR_E_VALIDATION,

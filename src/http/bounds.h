@@ -34,7 +34,7 @@ struct holder {
     size_t held[SHARE_NR];
     struct str name;
     /* offload.c, under its lock */
-    struct list jobs, turn; /* of struct exchange.job; in offload.waiting */
+    struct list jobs, turn; /* of struct exchange.job.link; in offload.waiting */
     unsigned running;
 };
 struct shares {
@@ -86,8 +86,8 @@ MUST_CHECK int budget_open(struct exchange *x, struct wopr_error *err);
 bool budget_settle(struct exchange *x, bool may_refuse);
 int budget_refuse(struct exchange *x, struct wopr_error *err);
 void budget_kernel(struct exchange *x); /* of a large answer the kernel takes little at a time */
-/* The same for what a stream holds: `held` is what is counted for it, brought to n. */
-bool budget_move(struct http_server *s, struct holder *h, size_t *held, size_t n);
+/* The same for a stream: *counted is what is counted for it now, and is brought to n. */
+bool budget_move(struct http_server *s, struct holder *h, size_t *counted, size_t n);
 
 /* ---- watch.c: parked calls whose peer goes away; a set for each loop, on its thread ---- */
 struct watch;

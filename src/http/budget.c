@@ -8,17 +8,18 @@
  * no room for BUDGET_ESTIMATE, and after when its answer does not fit.  A command's answer is
  * always sent: its effect has happened.
  */
-#include "http/http_internal.h"
+#include "http/exchange.h"
+#include "http/server.h"
 
 #include <sys/socket.h>
 
 enum { BUDGET_KERNEL = 256 * 1024 }; /* the kernel doubles it */
 
-bool budget_move(struct http_server *s, struct holder *h, size_t *held, size_t n) {
-    size_t had = *held;
+bool budget_move(struct http_server *s, struct holder *h, size_t *counted, size_t n) {
+    size_t had = *counted;
     if (n < BUDGET_SMALL) n = 0;
     if (n > had && !share_take(&s->shares, h, SHARE_BYTES, n - had)) return false;
-    *held = n;
+    *counted = n;
     if (n >= had) return true;
     share_give(&s->shares, h, SHARE_BYTES, had - n);
     return true;
@@ -34,27 +35,29 @@ int budget_refuse(struct exchange *x, struct wopr_error *err) {
 }
 
 int budget_take(struct exchange *x, size_t n, struct wopr_error *err) {
-    return budget_move(x->pub.server, x->holder, &x->bytes, x->bytes + n) ? 0
-                                                                          : budget_refuse(x, err);
+    return budget_move(x->pub.server, x->share.tenant, &x->share.bytes, x->share.bytes + n)
+               ? 0
+               : budget_refuse(x, err);
 }
 
 int budget_open(struct exchange *x, struct wopr_error *err) {
     struct shares *sh = &x->pub.server->shares;
-    return share_room(sh, x->holder, SHARE_BYTES, BUDGET_ESTIMATE) ? 0 : budget_refuse(x, err);
+    return share_room(sh, x->share.tenant, SHARE_BYTES, BUDGET_ESTIMATE) ? 0
+                                                                         : budget_refuse(x, err);
 }
 
 static size_t holds(const struct exchange *x) {
-    return x->body.cap + arena_used(x->pub.arena) + x->pub.reply.n;
+    return x->body.bytes.cap + arena_used(x->pub.arena) + x->pub.reply.n;
 }
 
 bool budget_settle(struct exchange *x, bool may_refuse) {
     struct http_server *s = x->pub.server;
-    if (!x->holder) return true;
+    if (!x->share.tenant) return true;
     size_t n = holds(x);
-    if (budget_move(s, x->holder, &x->bytes, n)) return true;
+    if (budget_move(s, x->share.tenant, &x->share.bytes, n)) return true;
     if (may_refuse) return false;
-    share_force(&s->shares, x->holder, SHARE_BYTES, n - x->bytes);
-    x->bytes = n;
+    share_force(&s->shares, x->share.tenant, SHARE_BYTES, n - x->share.bytes);
+    x->share.bytes = n;
     return true;
 }
 

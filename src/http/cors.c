@@ -1,7 +1,8 @@
 /*
  * cors.c: browsers of configured origins (HTTP-18; none by default).
  */
-#include "http/http_internal.h"
+#include "http/exchange.h"
+#include "http/server.h"
 
 bool cors_allows(const struct http_server *s, struct str origin) {
     if (!s->cfg.cors_origins || origin.n == 0) return false;
@@ -13,8 +14,8 @@ bool cors_allows(const struct http_server *s, struct str origin) {
 void cors_headers(struct exchange *x, struct MHD_Response *r) {
     struct http_server *s = x->pub.server;
     (void)MHD_add_response_header(r, "Vary", "Origin");
-    if (!cors_allows(s, x->origin)) return;
-    char *origin = arena_cstr(x->pub.arena, x->origin);
+    if (!cors_allows(s, x->head.origin)) return;
+    char *origin = arena_cstr(x->pub.arena, x->head.origin);
     if (!origin) return;
     (void)MHD_add_response_header(r, "Access-Control-Allow-Origin", origin);
     const struct http_mount *mt = &x->mount->as;

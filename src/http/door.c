@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "http/intake.h"
+#include "http/server.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,17 +2,23 @@
  * exchange.c: the life of the object that is one request and its answer, and what handlers see of
  * it (http.h).
  */
+#include "http/exchange.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/server.h"
 
 #include <stdio.h>
+
+enum {
+    EXCHANGE_ARENA_MAX = 64 * 1024 * 1024,
+    EXCHANGES_SPARE_MAX = 64 /* idle objects kept for reuse */
+};
 
 static struct exchange *take_spare(struct http_server *s) {
     pthread_mutex_lock(&s->lock);
     struct exchange *x = s->spare;
     if (x) {
-        s->spare = x->next_spare;
+        s->spare = x->life.next_spare;
         s->spare_nr--;
     }
     pthread_mutex_unlock(&s->lock);
@@ -23,7 +29,7 @@ static void exchange_wake(void *ctx) { park_wake(&((struct exchange *)ctx)->park
 
 struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn) {
     struct exchange *x = take_spare(s);
-    struct arena *a = x ? x->pub.arena : arena_new(HTTP_EXCHANGE_ARENA_MAX);
+    struct arena *a = x ? x->pub.arena : arena_new(EXCHANGE_ARENA_MAX);
     if (!a) return NULL;
     if (!x && !(x = mem_alloc(sizeof *x))) {
         arena_free(a);
@@ -41,16 +47,16 @@ struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn
     x->pub.headers = x->headers;
     x->pub.cache_control = "no-store"; /* HTTP-16 */
     x->pub.content_type = "application/json";
-    x->start_ns = clock_mono_ns();
-    x->timer.fire = exchange_wake;
-    x->timer.ctx = x;
-    atomic_init(&x->refs, 1);
-    list_init(&x->live);
-    list_init(&x->gate_link);
-    list_init(&x->job);
-    x->watched_fd = -1;
+    x->life.start_ns = clock_mono_ns();
+    x->wait.timer.fire = exchange_wake;
+    x->wait.timer.ctx = x;
+    atomic_init(&x->life.refs, 1);
+    list_init(&x->life.live);
+    list_init(&x->gate.link);
+    list_init(&x->job.link);
+    x->peer.watched_fd = -1;
     park_init(&x->park, s, conn);
-    buf_init(&x->body, 0);
+    buf_init(&x->body.bytes, 0);
     buf_init(&x->whole, 0);
     (void)snprintf(x->pub.request_id, sizeof x->pub.request_id, "req-%08x-%012llx", s->id_prefix,
                    (unsigned long long)atomic_fetch_add(&s->next_id, 1));
@@ -60,9 +66,9 @@ struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn
 static bool keep_spare(struct http_server *s, struct exchange *x) {
     arena_reset(x->pub.arena);
     pthread_mutex_lock(&s->lock);
-    bool keep = s->spare_nr < HTTP_EXCHANGES_SPARE_MAX;
+    bool keep = s->spare_nr < EXCHANGES_SPARE_MAX;
     if (keep) {
-        x->next_spare = s->spare;
+        x->life.next_spare = s->spare;
         s->spare = x;
         s->spare_nr++;
     }
@@ -72,9 +78,9 @@ static bool keep_spare(struct http_server *s, struct exchange *x) {
 
 /* May run on the thread of an http_resume; an aborted one may even outlive the server. */
 static void exchange_free(struct exchange *x) {
-    struct http_server *s = atomic_load(&x->aborted) ? NULL : x->pub.server;
+    struct http_server *s = atomic_load(&x->life.aborted) ? NULL : x->pub.server;
     if (x->pub.user_free) x->pub.user_free(x->pub.user);
-    buf_fini(&x->body);
+    buf_fini(&x->body.bytes);
     buf_fini(&x->whole);
     x->magic = 0;
     if (!s || !keep_spare(s, x)) {
@@ -84,8 +90,16 @@ static void exchange_free(struct exchange *x) {
     if (s) atomic_fetch_sub(&s->exchanges, 1); /* last: http_server_free waits for it */
 }
 
+void exchanges_free_spare(struct http_server *s) {
+    for (struct exchange *x; (x = s->spare) != NULL;) {
+        s->spare = x->life.next_spare;
+        arena_free(x->pub.arena);
+        mem_free(x);
+    }
+}
+
 void exchange_unref(struct exchange *x) {
-    if (atomic_fetch_sub(&x->refs, 1) == 1) exchange_free(x);
+    if (atomic_fetch_sub(&x->life.refs, 1) == 1) exchange_free(x);
 }
 
 void exchange_drop_stream(struct exchange *x) {
@@ -100,7 +114,7 @@ void exchange_finish(struct exchange *x) {
     idem_leave(x);
     exchange_drop_stream(x);
     pthread_mutex_lock(&s->lock);
-    list_del(&x->live);
+    list_del(&x->life.live);
     pthread_mutex_unlock(&s->lock);
     exchange_give_back(x);
     x->conn = NULL;
@@ -130,8 +144,8 @@ struct str http_param(const struct http_call *c, const char *name) {
 struct str http_header(const struct http_call *c, const char *name) {
     const struct exchange *x = c->priv;
     struct str key = str_c(name), out = STR_NONE;
-    for (size_t i = 0; i < x->fields_nr; i++) {
-        const struct head_field *f = &x->fields[i];
+    for (size_t i = 0; i < x->head.fields_nr; i++) {
+        const struct head_field *f = &x->head.fields[i];
         if (f->name.n != key.n || !str_eq_nocase(f->name, key)) continue;
         if (!out.p) out = f->value;
         else out = arena_printf(c->arena, STR_FMT ", " STR_FMT, STR_ARG(out), STR_ARG(f->value));
@@ -158,7 +172,7 @@ void http_reply_header(struct http_call *c, const char *name, struct str value) 
 static void challenge(struct http_call *c, const struct wopr_error *err) {
     bool bad_key = err->code == WOPR_E_KEY_EXPIRED || err->code == WOPR_E_KEY_REVOKED;
     if (bad_key || err->code == WOPR_E_UNAUTHENTICATED) {
-        bool presented = exchange_of(c)->authorizations > 0;
+        bool presented = exchange_of(c)->head.authorizations > 0;
         const char *realm = exchange_of(c)->mount->as.realm;
         struct str v = arena_printf(c->arena, "Bearer realm=\"%s\"%s", realm ? realm : "",
                                     presented ? ", error=\"invalid_token\"" : "");
@@ -200,14 +214,14 @@ void http_fail(struct http_call *c, const struct wopr_error *err) {
 
 void http_resume(struct http_call *c) {
     struct exchange *x = exchange_of(c);
-    if (atomic_exchange(&x->owes_resume, false)) park_wake(&x->park);
+    if (atomic_exchange(&x->life.owes_resume, false)) park_wake(&x->park);
     exchange_unref(x);
 }
 
 /* The server stops and the handler has not answered: the connection goes on without it. */
 void exchange_abort(struct exchange *x) {
-    if (!atomic_exchange(&x->owes_resume, false)) return;
-    atomic_store(&x->aborted, true);
+    if (!atomic_exchange(&x->life.owes_resume, false)) return;
+    atomic_store(&x->life.aborted, true);
     atomic_fetch_sub(&x->pub.server->exchanges, 1);
     park_wake(&x->park);
 }

@@ -7,7 +7,9 @@
  * attacker goes on with the keys in use.  A key that this process has not seen yet gets its chance
  * with the next token, at the latest when the attack is over.
  */
-#include "http/http_internal.h"
+#include "http/ratelimit.h"
+#include "http/request.h"
+#include "http/server.h"
 
 static uint64_t part(const struct sha256 *h, size_t at) {
     uint64_t v;

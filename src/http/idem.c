@@ -8,7 +8,10 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/exchange.h"
+#include "http/request.h"
+#include "http/router.h"
+#include "http/server.h"
 #include "store/append.h"
 
 int gate_init(struct gate *g) {
@@ -131,30 +134,30 @@ enum idem_step idem_enter(struct exchange *x) {
     struct gate *g = &s->gate;
     uint64_t now = clock_mono_ms();
     exchange_end_wait(x);
-    if (x->gate_deadline_ms == 0) x->gate_deadline_ms = now + (uint64_t)s->cfg.idem_wait_ms;
+    if (x->gate.deadline_ms == 0) x->gate.deadline_ms = now + (uint64_t)s->cfg.idem_wait_ms;
     pthread_mutex_lock(&g->lock);
-    list_del(&x->gate_link);
+    list_del(&x->gate.link);
     struct gate_slot *slot = map_get(g->slots, key_str(&x->pub.idem.key));
     if (!slot) {
-        x->slot = slot_new(g, &x->pub.idem);
+        x->gate.slot = slot_new(g, &x->pub.idem);
         pthread_mutex_unlock(&g->lock);
         park_clear(&x->park);
-        return x->slot ? look_up(x) : refuse_memory(x);
+        return x->gate.slot ? look_up(x) : refuse_memory(x);
     }
     bool same =
         sha256_eq(&slot->digest, &x->pub.idem.digest); /* CON-40: another body does not wait */
     bool draining = server_draining(s);
-    bool wait = same && now < x->gate_deadline_ms && !draining && !x->hung_up;
-    if (wait) list_add_tail(&slot->waiters, &x->gate_link);
+    bool wait = same && now < x->gate.deadline_ms && !draining && !x->peer.hung_up;
+    if (wait) list_add_tail(&slot->waiters, &x->gate.link);
     pthread_mutex_unlock(&g->lock);
     if (!wait) {
         if (same && draining) answer_draining(x);
         else answer_in_flight(x);
         return IDEM_REPLY;
     }
-    if (ticker_set(&s->ticker, &x->timer, x->gate_deadline_ms) != 0)
+    if (ticker_set(&s->ticker, &x->wait.timer, x->gate.deadline_ms) != 0)
         return refuse_memory(x); /* idem_leave unlinks */
-    x->timer_set = true;
+    x->wait.timer_set = true;
     if (server_draining(s)) park_wake(&x->park);
     return IDEM_PARK;
 }
@@ -162,14 +165,14 @@ enum idem_step idem_enter(struct exchange *x) {
 void idem_leave(struct exchange *x) {
     struct gate *g = &x->pub.server->gate;
     if (!x->pub.has_idem) return;
-    struct gate_slot *slot = x->slot;
-    x->slot = NULL;
+    struct gate_slot *slot = x->gate.slot;
+    x->gate.slot = NULL;
     pthread_mutex_lock(&g->lock);
-    list_del(&x->gate_link);
+    list_del(&x->gate.link);
     if (slot) {
         (void)map_del(g->slots, key_str(&slot->key));
         for (struct list *l; (l = list_pop(&slot->waiters)) != NULL;)
-            park_wake(&LIST_ENTRY(l, struct exchange, gate_link)->park);
+            park_wake(&LIST_ENTRY(l, struct exchange, gate.link)->park);
     }
     pthread_mutex_unlock(&g->lock);
     mem_free(slot);

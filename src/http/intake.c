@@ -9,6 +9,9 @@
 #include "http/intake.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "http/exchange.h"
+#include "http/request.h"
+#include "http/server.h"
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
@@ -107,24 +110,24 @@ static ssize_t pull(struct intake *e, char *p, size_t n) {
 }
 
 static size_t take_held(struct intake *e, char *p) {
-    size_t n = e->held_n;
+    size_t n = e->pending_n;
     if (n == 0) return 0;
-    memcpy(p, e->held, n);
-    mem_free(e->held);
-    e->held = NULL;
-    e->held_n = 0;
+    memcpy(p, e->pending, n);
+    mem_free(e->pending);
+    e->pending = NULL;
+    e->pending_n = 0;
     return n;
 }
 
 static void hold(struct intake *e, const char *p, size_t n) {
     if (n == 0) return;
-    e->held = mem_alloc(n);
-    if (!e->held) {
+    e->pending = mem_alloc(n);
+    if (!e->pending) {
         e->state = INTAKE_OVER;
         return;
     }
-    memcpy(e->held, p, n);
-    e->held_n = n;
+    memcpy(e->pending, p, n);
+    e->pending_n = n;
 }
 
 /* --- deadlines --- */
@@ -141,7 +144,7 @@ static void hang_up(struct intake *e) {
 static void look(struct intake *e) {
     struct intakes *es = e->set;
     e->missed = false;
-    if (e->held_n == 0) {
+    if (e->pending_n == 0) {
         ssize_t r = pull(e, es->scratch, INTAKE_SCRATCH);
         if (r < 0 && errno == EAGAIN) return;
         if (r > 0) hold(e, es->scratch, (size_t)r);
@@ -158,7 +161,7 @@ static void expire(struct intakes *es, struct list *l, uint64_t now_ms) {
             look(e);
             continue;
         }
-        if (l == &es->idle || (l == &es->refused && e->held_n == 0)) {
+        if (l == &es->idle || (l == &es->refused && e->pending_n == 0)) {
             hang_up(e);
             continue;
         }
@@ -294,14 +297,14 @@ static void begin(struct intake *e, struct str text, bool more) {
         e->state = INTAKE_OVER;
         return;
     }
-    bool has_body = x->chunked || x->body_declared > 0;
-    if (x->head_bad || (x->close_after && has_body)) stop(e);
+    bool has_body = x->head.chunked || x->head.body_length > 0;
+    if (x->head.bad || (x->close_after && has_body)) stop(e);
     else if (!has_body) ready(e);
     else {
         e->state = INTAKE_BODY;
-        e->body_left = x->body_declared;
+        e->body_left = x->head.body_length;
         e->chunks = (struct chunk_reader){0};
-        if (x->expects_continue && x->pub.status == 0 && !more) go_on(e);
+        if (x->head.expects_continue && x->pub.status == 0 && !more) go_on(e);
     }
 }
 
@@ -358,7 +361,7 @@ static size_t eat(struct intake *e, struct str in) {
     size_t used = e->state == INTAKE_HEAD && in.n > 0 ? eat_head(e, in) : 0;
     if (e->state != INTAKE_BODY || used == in.n) return used;
     in = str_n(in.p + used, in.n - used);
-    return used + (e->exchange->chunked ? eat_chunks(e, in) : eat_plain(e, in));
+    return used + (e->exchange->head.chunked ? eat_chunks(e, in) : eat_plain(e, in));
 }
 
 static void timed_out(struct intake *e, struct str in) {
@@ -419,7 +422,7 @@ static struct list *waiting_list(struct intake *e) {
 /* libmicrohttpd's own patience begins anew with every byte it is given.  An empty line is one that
  * it skips. */
 static ssize_t wait_on(struct intake *e, char *out) {
-    bool begun = e->state == INTAKE_BODY || e->held_n > 0;
+    bool begun = e->state == INTAKE_BODY || e->pending_n > 0;
     if (!begun || !arm(e, waiting_list(e))) return again();
     out[0] = '\n';
     return 1;
@@ -432,10 +435,10 @@ static ssize_t write_head(struct intake *e, char *out, size_t n) {
         return -1;
     }
     bool head = str_eq(x->pub.method, STR("HEAD"));
-    const char *connection = x->close_after || !x->keep_alive ? "close" : "keep-alive";
+    const char *connection = x->close_after || !x->head.keep_alive ? "close" : "keep-alive";
     e->state = INTAKE_BUSY;
     return snprintf(out, n, "%s / HTTP/1.%d\r\nHost: x\r\nConnection: %s\r\n\r\n",
-                    head ? "HEAD" : "GET", x->http_1_1 || x->head_bad, connection);
+                    head ? "HEAD" : "GET", x->head.http_1_1 || x->head.bad, connection);
 }
 
 /* While an answer is owed, the end of input is no reason to drop it (RFC 9112 9.6); an error of the
@@ -495,7 +498,7 @@ void intake_done(struct intake *e) {
     e->state = INTAKE_HEAD;
     e->scan = (struct head_scan){0};
     (void)arm(e, &e->set->fresh);
-    if (e->held_n > 0 || e->missed) look(e);
+    if (e->pending_n > 0 || e->missed) look(e);
 }
 
 /* --- life --- */
@@ -529,7 +532,7 @@ static void intake_free(struct intake *e) {
     if (e->counted) peers_leave(&s->peers, &e->peer);
     give_place_back(e);
     if (e->over) atomic_fetch_sub(&s->intakes_over, 1);
-    mem_free(e->held);
+    mem_free(e->pending);
     mem_free(e);
 }
 
@@ -584,7 +587,7 @@ void intake_notify(void *cls, struct MHD_Connection *conn, void **ctx,
     atomic_fetch_sub(&s->connections, 1);
     mem_freed_by_library(s->cfg.pool_bytes);
     struct intake *e = *ctx;
-    bool linger = (e->linger || e->held_n > 0) && !e->eof && !e->left;
+    bool linger = (e->linger || e->pending_n > 0) && !e->eof && !e->left;
     if (linger && linger_take(e->set->lingers, e->fd, e->counted ? &e->peer : NULL))
         e->counted = false;
     intake_free(e);

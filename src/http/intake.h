@@ -12,11 +12,18 @@
 #ifndef WOPR_HTTP_INTAKE_H
 #define WOPR_HTTP_INTAKE_H
 
+#include "base/list.h"
 #include "http/chunk.h"
 #include "http/head.h"
-#include "http/http_internal.h"
+#include "http/peers.h"
+
+#include <microhttpd.h>
 
 #include <sys/socket.h>
+
+struct exchange;
+struct http_config;
+struct http_server;
 
 enum intake_state {
     INTAKE_HEAD,  /* between two requests, or inside a head */
@@ -46,8 +53,8 @@ struct intake {
     uint64_t due_ms;
     struct list kick;
     struct exchange *exchange; /* begun here and not yet libmicrohttpd's */
-    char *held;                /* read and not used yet */
-    size_t held_n;
+    char *pending;             /* read and not used yet */
+    size_t pending_n;
     uint64_t body_left;
     struct head_scan scan;
     struct chunk_reader chunks;

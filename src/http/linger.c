@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "http/intake.h"
+#include "http/server.h"
 
 #include <errno.h>
 #include <fcntl.h>

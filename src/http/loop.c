@@ -9,9 +9,13 @@
  *  - it writes to the event descriptor of a thread for every connection that is resumed; here that
  *    is one write until the thread is up, however many streams a commit wakes.
  */
+#include "http/loop.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "http/intake.h"
+#include "http/outlet.h"
+#include "http/request.h"
+#include "http/server.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -20,6 +24,7 @@
 #include <unistd.h>
 
 enum {
+    LOOP_MHD_GRACE_S = 2, /* libmicrohttpd is more patient than intake.c */
     LOOP_BUSY_ROUNDS = 16 /* rounds without sleep between two looks at descriptors */
 };
 
@@ -151,7 +156,7 @@ static struct MHD_Daemon *daemon_start(struct http_server *s) {
     return MHD_start_daemon(
         flags, 0, NULL, NULL, request_access, s, MHD_OPTION_EXTERNAL_LOGGER, server_mhd_log, s,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)INT_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        c->pool_bytes, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(patience_s + HTTP_ENGINE_GRACE_S),
+        c->pool_bytes, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(patience_s + LOOP_MHD_GRACE_S),
         MHD_OPTION_NOTIFY_COMPLETED, request_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
         intake_notify, s, MHD_OPTION_ARRAY, extra, MHD_OPTION_END);
 }

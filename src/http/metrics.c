@@ -3,7 +3,7 @@
  */
 #include "base/log.h"
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/server.h"
 
 #include <stdio.h>
 

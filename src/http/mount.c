@@ -1,7 +1,8 @@
 /*
  * mount.c: which wire answers a path, and the names of its operations.
  */
-#include "http/http_internal.h"
+#include "http/mount.h"
+#include "http/router.h"
 
 static bool prefix_has(struct str prefix, struct str path) {
     return str_starts(path, prefix) && (path.n == prefix.n || path.p[prefix.n] == '/');

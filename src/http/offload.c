@@ -7,7 +7,9 @@
  */
 #include "base/mem.h"
 #include "base/thread.h"
-#include "http/http_internal.h"
+#include "http/exchange.h"
+#include "http/request.h"
+#include "http/server.h"
 
 struct offload {
     struct http_server *server;
@@ -34,14 +36,14 @@ static void queue_up(struct offload *o, struct holder *h) {
 }
 
 static void run_one(struct offload *o, struct holder *h) {
-    struct exchange *x = LIST_ENTRY(list_pop(&h->jobs), struct exchange, job);
+    struct exchange *x = LIST_ENTRY(list_pop(&h->jobs), struct exchange, job.link);
     struct shares *sh = &o->server->shares;
     h->running++;
     queue_up(o, h);
     pthread_mutex_unlock(&o->lock);
     (void)shares_again(sh, h); /* http_resume may end the exchange, and its reference */
     share_give(sh, h, SHARE_READS, 1);
-    x->job_fn(&x->pub);
+    x->job.fn(&x->pub);
     http_resume(&x->pub);
     pthread_mutex_lock(&o->lock);
     h->running--;
@@ -64,7 +66,7 @@ static void *offload_main(void *arg) {
 
 static void refuse_stopped(struct exchange *x) {
     struct wopr_error err = {0};
-    share_give(&x->pub.server->shares, x->holder, SHARE_READS, 1);
+    share_give(&x->pub.server->shares, x->share.tenant, SHARE_READS, 1);
     (void)refuse_draining(x, &err);
     http_fail(&x->pub, &err);
 }
@@ -87,13 +89,13 @@ int http_offload(struct http_call *pub, void (*fn)(struct http_call *c)) {
         fn(pub);
         return HTTP_DONE;
     }
-    if (!share_take(&s->shares, x->holder, SHARE_READS, 1)) return refuse(x);
-    x->job_fn = fn;
+    if (!share_take(&s->shares, x->share.tenant, SHARE_READS, 1)) return refuse(x);
+    x->job.fn = fn;
     pthread_mutex_lock(&o->lock);
     bool stop = o->stop;
     if (!stop) {
-        list_add_tail(&x->holder->jobs, &x->job);
-        queue_up(o, x->holder);
+        list_add_tail(&x->share.tenant->jobs, &x->job.link);
+        queue_up(o, x->share.tenant);
     }
     pthread_mutex_unlock(&o->lock);
     if (!stop) return HTTP_PENDING;
@@ -138,7 +140,7 @@ static void refuse_all(struct offload *o) {
     for (struct list *t; (t = list_pop(&o->waiting)) != NULL;) {
         struct holder *h = shares_again(&o->server->shares, LIST_ENTRY(t, struct holder, turn));
         for (struct list *l; (l = list_pop(&h->jobs)) != NULL;) {
-            struct exchange *x = LIST_ENTRY(l, struct exchange, job);
+            struct exchange *x = LIST_ENTRY(l, struct exchange, job.link);
             refuse_stopped(x);
             http_resume(&x->pub);
         }

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "http/intake.h"
+#include "http/server.h"
 
 #include <errno.h>
 #include <fcntl.h>

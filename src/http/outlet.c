@@ -11,9 +11,12 @@
  *
  * Not taken: TLS, whose session is libmicrohttpd's, and anything but HTTP/1.1, which has no chunks.
  */
+#include "http/outlet.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "http/intake.h"
+#include "http/server.h"
+#include "http/loop.h"
 #include "http/stream.h"
 
 #include <errno.h>

@@ -6,7 +6,10 @@
  * resume a suspended connection; whoever comes between the two finds RUNNING, leaves WOKEN, and
  * park_here itself resumes.
  */
-#include "http/http_internal.h"
+#include "http/park.h"
+#include "http/loop.h"
+#include "http/outlet.h"
+#include "http/server.h"
 
 enum park_state { PARK_RUNNING, PARK_WOKEN, PARK_PARKED };
 

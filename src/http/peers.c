@@ -2,8 +2,9 @@
  * peers.c: who is at the other end: addresses, how many connections each holds, and whom a trusted
  * proxy speaks for.
  */
+#include "http/peers.h"
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

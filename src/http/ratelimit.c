@@ -4,9 +4,9 @@
  * A bucket lives in a set of eight chosen by a seeded hash.  When a set is full, the fullest bucket
  * makes room: it is the one whose owner loses least by starting again full.
  */
+#include "http/ratelimit.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "http/http_internal.h"
 
 enum { LIMIT_SETS = 512, LIMIT_WAYS = 8, LIMIT_LOCKS = 16, LIMIT_WINDOW_MS = 1000 };
 

@@ -3,7 +3,8 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
-#include "http/http_internal.h"
+#include "http/exchange.h"
+#include "http/server.h"
 
 #include <stdio.h>
 
@@ -68,7 +69,7 @@ void reply_headers(struct exchange *x, struct MHD_Response *r) {
         add(r, p->headers[i].name.p, p->headers[i].value.p);
         replay_said |= str_eq_nocase(p->headers[i].name, mt->replay_header);
     }
-    bool keyed = p->op && (p->op->flags & OP_IDEMPOTENT) != 0 && x->idempotency_key.p;
+    bool keyed = p->op && (p->op->flags & OP_IDEMPOTENT) != 0 && x->head.idempotency_key.p;
     if ((p->has_idem || keyed) && !replay_said) add(r, mt->replay_header.p, "false");
     bool below = p->path.n == 0 || str_starts(p->path, mt->prefix);
     for (size_t i = 0; below && i < mt->as.headers_nr; i++)
@@ -96,7 +97,7 @@ void reply_log(struct exchange *x, int status) {
     (void)snprintf(scope, sizeof scope, STR_FMT, STR_ARG(buf_str(&b)));
     buf_fini(&b);
     (void)snprintf(code, sizeof code, "%d", status);
-    (void)snprintf(ms, sizeof ms, "%.3f", (double)(clock_mono_ns() - x->start_ns) / 1e6);
+    (void)snprintf(ms, sizeof ms, "%.3f", (double)(clock_mono_ns() - x->life.start_ns) / 1e6);
     struct str path = p->op ? str_c(p->op->pattern) : STR("-");
     if (p->who.authenticated && !token) path = p->path;
     struct str method = p->method.n < 16 ? p->method : STR("-");
@@ -124,7 +125,7 @@ static void give_up_answer(struct exchange *x) {
 static void hold_large(struct exchange *x) {
     budget_kernel(x);
     if (x->pub.user != x->pub.reply.p) return; /* the answer may lie in the arena */
-    buf_fini(&x->body);
+    buf_fini(&x->body.bytes);
     arena_reset(x->pub.arena);
     (void)budget_settle(x, false);
 }
@@ -145,7 +146,7 @@ enum MHD_Result reply_queue(struct exchange *x) {
     reply_headers(x, r);
     enum MHD_Result ok = MHD_queue_response(x->conn, (unsigned)p->status, r);
     MHD_destroy_response(r);
-    metrics_done(&s->metrics, p->op, x->op_no, p->status, clock_mono_ns() - x->start_ns);
+    metrics_done(&s->metrics, p->op, x->op_no, p->status, clock_mono_ns() - x->life.start_ns);
     metrics_refused(&s->metrics, x->refusal, p->status);
     reply_log(x, p->status);
     if (ok == MHD_YES && is_large(x)) hold_large(x);

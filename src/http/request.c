@@ -7,9 +7,14 @@
  * caller's body is never kept.  A refusal of a small body is answered after reading past it, which
  * keeps the connection; otherwise at once, which closes it.
  */
+#include "http/request.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "http/auth.h"
 #include "http/intake.h"
+#include "http/ratelimit.h"
+#include "http/router.h"
+#include "http/server.h"
 
 void request_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
                        enum MHD_RequestTerminationCode why) {
@@ -27,23 +32,24 @@ void request_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
 /* The fields that the server itself reads; head.c has judged them. */
 static void take_field(struct exchange *x, struct str k, struct str v) {
     struct str version = x->mount->version_header;
-    if (k.n == version.n && str_eq_nocase(k, version)) x->version_header = v;
+    if (k.n == version.n && str_eq_nocase(k, version)) x->head.version = v;
     switch (k.n) {
     case 6:
-        if (str_eq_nocase(k, STR("Origin"))) x->origin = v;
+        if (str_eq_nocase(k, STR("Origin"))) x->head.origin = v;
         break;
     case 11:
         if (str_eq_nocase(k, STR("traceparent")))
             x->pub.traceparent = traceparent_read(x->pub.arena, v);
         break;
     case 12:
-        if (str_eq_nocase(k, STR("Content-Type"))) x->content_type = v;
+        if (str_eq_nocase(k, STR("Content-Type"))) x->head.content_type = v;
         break;
     case 13:
-        if (str_eq_nocase(k, STR("Authorization"))) x->authorization = v, x->authorizations++;
+        if (str_eq_nocase(k, STR("Authorization")))
+            x->head.authorization = v, x->head.authorizations++;
         break;
     case 15:
-        if (str_eq_nocase(k, STR("Idempotency-Key"))) x->idempotency_key = v.p ? v : STR("");
+        if (str_eq_nocase(k, STR("Idempotency-Key"))) x->head.idempotency_key = v.p ? v : STR("");
         break;
     default:
         break;
@@ -55,17 +61,17 @@ static bool take_head(struct exchange *x, const struct http_head *h) {
     x->pub.path = h->path;
     x->mount = mount_of(&x->pub.server->mounts, h->path);
     x->pub.wire_ctx = x->mount->as.ctx;
-    x->raw_query = h->query;
-    x->host = h->host;
-    x->http_1_1 = h->minor == 1;
-    x->keep_alive = h->keep_alive;
-    x->chunked = h->chunked;
-    x->body_declared = h->length;
-    x->expects_continue = h->expects_continue;
-    x->fields = ARENA_ARRAY(x->pub.arena, struct head_field, h->fields_nr);
-    if (!x->fields) return false;
-    x->fields_nr = h->fields_nr;
-    if (h->fields_nr > 0) memcpy(x->fields, h->fields, h->fields_nr * sizeof *h->fields);
+    x->head.query = h->query;
+    x->head.host = h->host;
+    x->head.http_1_1 = h->minor == 1;
+    x->head.keep_alive = h->keep_alive;
+    x->head.chunked = h->chunked;
+    x->head.body_length = h->length;
+    x->head.expects_continue = h->expects_continue;
+    x->head.fields = ARENA_ARRAY(x->pub.arena, struct head_field, h->fields_nr);
+    if (!x->head.fields) return false;
+    x->head.fields_nr = h->fields_nr;
+    if (h->fields_nr > 0) memcpy(x->head.fields, h->fields, h->fields_nr * sizeof *h->fields);
     for (size_t i = 0; i < h->fields_nr; i++) take_field(x, h->fields[i].name, h->fields[i].value);
     return true;
 }
@@ -95,7 +101,7 @@ static int find_route(struct exchange *x, struct wopr_error *err) {
     x->op_no = r.op_no;
     memcpy(x->pub.params, r.params, sizeof r.params);
     x->pub.params_nr = r.params_nr;
-    x->query_rc = uri_query(x->pub.arena, x->raw_query, &x->pub.query, &x->pub.query_nr, err);
+    x->query_rc = uri_query(x->pub.arena, x->head.query, &x->pub.query, &x->pub.query_nr, err);
     return x->query_rc == WOPR_E_NO_MEMORY ? x->query_rc : 0;
 }
 
@@ -133,7 +139,7 @@ static bool is_options(const struct exchange *x) { return str_eq(x->pub.method, 
 static int check_head(struct exchange *x, struct wopr_error *err) {
     struct http_server *s = x->pub.server;
     const struct http_mount *mt = &x->mount->as;
-    int rc = mt->negotiate ? mt->negotiate(mt->ctx, x->pub.path, x->version_header, err) : 0;
+    int rc = mt->negotiate ? mt->negotiate(mt->ctx, x->pub.path, x->head.version, err) : 0;
     if (rc == 0 && server_draining(s)) rc = refuse_draining(x, err);
     if (rc == 0) rc = find_route(x, err);
     if (rc == WOPR_E_METHOD && is_options(x)) { /* HTTP-18 */
@@ -172,10 +178,10 @@ static void on_head(struct exchange *x, const struct intake *e) {
         http_fail(&x->pub, &err);
         exchange_give_back(x); /* not when the body has been read past */
     }
-    bool has_body = x->chunked || x->body_declared > 0;
+    bool has_body = x->head.chunked || x->head.body_length > 0;
     if (x->pub.status == 0 || !has_body) return;
-    x->discard = true;
-    if (x->expects_continue || x->body_declared > HTTP_DISCARD_MAX) x->close_after = true;
+    x->body.discard = true;
+    if (x->head.expects_continue || x->head.body_length > HTTP_DISCARD_MAX) x->close_after = true;
 }
 
 static void internal(struct exchange *x, int code, const char *what) {
@@ -205,7 +211,7 @@ struct exchange *request_begin(struct intake *e, struct str text, const struct w
         return x;
     }
     x->stage = EXCHANGE_BODY;
-    x->head_bad = x->close_after = true;
+    x->head.bad = x->close_after = true;
     http_fail(&x->pub, &err);
     return x;
 }
@@ -218,8 +224,8 @@ static void after_body(struct exchange *x) {
     if (x->pub.status != 0) return;
     int rc = body_finish(x, &err);
     bool keyed =
-        (x->pub.op->flags & OP_IDEMPOTENT) != 0 && x->idempotency_key.p != NULL; /* HTTP-19 */
-    if (rc == 0 && keyed) rc = idem_prepare(x, x->idempotency_key, &err);
+        (x->pub.op->flags & OP_IDEMPOTENT) != 0 && x->head.idempotency_key.p != NULL; /* HTTP-19 */
+    if (rc == 0 && keyed) rc = idem_prepare(x, x->head.idempotency_key, &err);
     if (rc != 0) http_fail(&x->pub, &err);
     else x->stage = keyed ? EXCHANGE_IDEM : EXCHANGE_HANDLER;
 }
@@ -227,7 +233,7 @@ static void after_body(struct exchange *x) {
 /* A long-poll looks at its key again before it answers, as streams do: it may be a minute old. */
 static void look_at_key(struct exchange *x) {
     struct wopr_error err = {0};
-    if (!x->wait_used || !key_gone(x->pub.server, x->pub.who.key_id)) return;
+    if (!x->wait.used || !key_gone(x->pub.server, x->pub.who.key_id)) return;
     (void)wopr_error_set(&err, WOPR_E_KEY_REVOKED,
                          "the API key was revoked, or has expired, while the request waited");
     http_fail(&x->pub, &err);
@@ -238,10 +244,10 @@ static bool handler_over(struct exchange *x) {
     struct http_server *s = x->pub.server;
     exchange_end_wait(x);
     pthread_mutex_lock(&s->lock);
-    list_del(&x->live);
+    list_del(&x->life.live);
     pthread_mutex_unlock(&s->lock);
     park_clear(&x->park);
-    if (atomic_load(&x->aborted)) internal(x, WOPR_E_UNAVAILABLE, "the host is shutting down");
+    if (atomic_load(&x->life.aborted)) internal(x, WOPR_E_UNAVAILABLE, "the host is shutting down");
     look_at_key(x);
     if (x->pub.status != 0) return true;
     x->pub.phase++;
@@ -262,16 +268,16 @@ static bool run_handler(struct exchange *x) {
         return false;
     }
     x->handler_ran = true;
-    x->wait_used = false;
-    atomic_fetch_add(&x->refs, 1);
-    atomic_store(&x->owes_resume, true);
+    x->wait.used = false;
+    atomic_fetch_add(&x->life.refs, 1);
+    atomic_store(&x->life.owes_resume, true);
     int rc = x->pub.op->handler(&x->pub);
-    if (rc != HTTP_PENDING || x->wait_used) { /* nobody was promised an http_resume */
-        atomic_store(&x->owes_resume, false);
+    if (rc != HTTP_PENDING || x->wait.used) { /* nobody was promised an http_resume */
+        atomic_store(&x->life.owes_resume, false);
         exchange_unref(x);
     } else {
         pthread_mutex_lock(&s->lock);
-        list_add_tail(&s->parked_exchanges, &x->live);
+        list_add_tail(&s->parked_exchanges, &x->life.live);
         pthread_mutex_unlock(&s->lock);
     }
     if (rc == HTTP_PENDING) return park_here(&x->park);
@@ -297,7 +303,7 @@ static enum MHD_Result answer(struct exchange *x, void **con_cls) {
 }
 
 static enum MHD_Result go_on(struct exchange *x, void **con_cls) {
-    if (x->gone) return MHD_NO; /* nobody waits for the answer */
+    if (x->peer.gone) return MHD_NO; /* nobody waits for the answer */
     for (;;) {
         switch (x->stage) {
         case EXCHANGE_BODY:

@@ -5,7 +5,7 @@
  * parameter; a verb is cut at the last colon of the last segment, only when that verb stands in the
  * table at that place (HTTP-6, D6).
  */
-#include "http/http_internal.h"
+#include "http/router.h"
 
 struct rop {
     const struct http_op *op;

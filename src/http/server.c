@@ -4,7 +4,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "http/exchange.h"
 #include "http/intake.h"
+#include "http/loop.h"
+#include "http/ratelimit.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -14,7 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SERVER_BACKLOG = 4096, SERVER_ARENA_MAX = 1024 * 1024, SERVER_POLL_MS = 2 };
+enum {
+    SERVER_BACKLOG = 4096,
+    SERVER_ARENA_MAX = 1024 * 1024,
+    SERVER_POLL_MS = 2,
+    SERVER_STOP_WAIT_MS = 3000 /* http_server_free: for handlers that still owe http_resume */
+};
 
 bool server_draining(const struct http_server *s) {
     return atomic_load_explicit(&s->draining, memory_order_acquire);
@@ -284,13 +292,13 @@ void http_server_drain(struct http_server *s, int64_t grace_ms) {
 static void exchanges_abort(struct http_server *s) {
     pthread_mutex_lock(&s->lock);
     for (struct list *l = s->parked_exchanges.next; l != &s->parked_exchanges; l = l->next)
-        exchange_abort(LIST_ENTRY(l, struct exchange, live));
+        exchange_abort(LIST_ENTRY(l, struct exchange, life.live));
     pthread_mutex_unlock(&s->lock);
 }
 
 /* libmicrohttpd may only be stopped when nothing is suspended. */
 static void unpark_all(struct http_server *s) {
-    uint64_t end = clock_mono_ms() + HTTP_STOP_WAIT_MS;
+    uint64_t end = clock_mono_ms() + SERVER_STOP_WAIT_MS;
     bool aborted = false;
     while (atomic_load(&s->parked) > 0) {
         if (!aborted && clock_mono_ms() >= end) {
@@ -317,11 +325,7 @@ void http_server_free(struct http_server *s) {
     offload_free(s);
     trim_stop(&s->trim);
     ticker_stop(&s->ticker);
-    for (struct exchange *x; (x = s->spare) != NULL;) {
-        s->spare = x->next_spare;
-        arena_free(x->pub.arena);
-        mem_free(x);
-    }
+    exchanges_free_spare(s);
     gate_fini(&s->gate);
     peers_fini(&s->peers);
     metrics_fini(&s->metrics);

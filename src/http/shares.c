@@ -2,7 +2,7 @@
  * shares.c: bounds that no single tenant can exhaust (bounds.h).
  */
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/bounds.h"
 
 enum {
     SHARES_IDLE_MAX = 256, /* holders that hold nothing and are kept for their next request */

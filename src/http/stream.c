@@ -10,11 +10,16 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "http/exchange.h"
 #include "http/intake.h"
 
 static const char HELLO[] = ":ok\n\n"; /* flushes proxies (SSE-12) */
 static const char BEAT[] = ":keepalive\n\n";
-enum { STREAM_OUT_KEEP = 16 * 1024, STREAM_PIECES_PER_TURN = 32 };
+enum {
+    STREAM_OUT_KEEP = 16 * 1024,
+    STREAM_PIECES_PER_TURN = 32,
+    STREAM_EMPTY_PIECES_MAX = 32 /* filtered ones in a row before others may run */
+};
 /* libmicrohttpd is closing a connection whose socket is ours: not worth a line in the log. */
 static _Thread_local bool leaving;
 
@@ -205,7 +210,7 @@ static ssize_t stream_read(void *cls, uint64_t pos, char *out, size_t max) {
         if (st->failed) return MHD_CONTENT_READER_END_WITH_ERROR;
         if (st->at < st->n) break;
         if (st->last) return MHD_CONTENT_READER_END_OF_STREAM;
-        if (empty == HTTP_EMPTY_PIECES_MAX || clock_mono_ms() > until_ms) { /* let others run */
+        if (empty == STREAM_EMPTY_PIECES_MAX || clock_mono_ms() > until_ms) { /* let others run */
             if (st->closes && outlet_take(st)) return leave(st); /* outlets share their turns */
             ready(st, BEAT, sizeof BEAT - 1);
         } else {
@@ -304,7 +309,7 @@ static struct stream *stream_new(struct http_server *s, struct exchange *x) {
     st->magic = STREAM_MAGIC;
     st->refs = 1;
     st->outlet.fd = -1;
-    st->plain = x->http_1_1 && !s->tls_cert;
+    st->plain = x->head.http_1_1 && !s->tls_cert;
     list_init(&st->outlet.live);
     list_init(&st->outlet.stuck);
     st->final = h->final || h->ended;
@@ -349,7 +354,7 @@ static int stream_open(struct exchange *x, struct stream **out, struct wopr_erro
     st->state = h->state;
     st->state_free = h->state_free;
     st->state_bytes = h->state_bytes;
-    st->holder = shares_again(&s->shares, x->holder);
+    st->holder = shares_again(&s->shares, x->share.tenant);
     x->has_stream = false; /* the state is the stream's now */
     *out = st;
     return 0;
@@ -367,7 +372,7 @@ static int at_capacity(struct exchange *x, struct wopr_error *err) {
 static int state_room(struct exchange *x, struct wopr_error *err) {
     const struct http_stream *h = &x->stream;
     size_t n = h->state_bytes ? h->state_bytes(h->state) : 0;
-    bool room = share_room(&x->pub.server->shares, x->holder, SHARE_BYTES, n);
+    bool room = share_room(&x->pub.server->shares, x->share.tenant, SHARE_BYTES, n);
     return room ? 0 : budget_refuse(x, err);
 }
 
@@ -434,7 +439,7 @@ static int queue(struct exchange *x, struct stream *st, struct wopr_error *err) 
     if (ok != MHD_YES)
         return wopr_error_set(err, WOPR_E_INTERNAL, "the stream could not be started");
     atomic_fetch_add(&s->metrics.streams_opened, 1);
-    metrics_done(&s->metrics, x->pub.op, x->op_no, MHD_HTTP_OK, clock_mono_ns() - x->start_ns);
+    metrics_done(&s->metrics, x->pub.op, x->op_no, MHD_HTTP_OK, clock_mono_ns() - x->life.start_ns);
     reply_log(x, MHD_HTTP_OK);
     return 0;
 }
@@ -442,11 +447,11 @@ static int queue(struct exchange *x, struct stream *st, struct wopr_error *err) 
 int stream_start(struct exchange *x, struct wopr_error *err) {
     struct http_server *s = x->pub.server;
     struct stream *st = NULL;
-    if (!share_take(&s->shares, x->holder, SHARE_STREAMS, 1)) return at_capacity(x, err);
+    if (!share_take(&s->shares, x->share.tenant, SHARE_STREAMS, 1)) return at_capacity(x, err);
     int rc = state_room(x, err);
     if (rc == 0) rc = stream_open(x, &st, err);
     if (rc != 0) {
-        share_give(&s->shares, x->holder, SHARE_STREAMS, 1);
+        share_give(&s->shares, x->share.tenant, SHARE_STREAMS, 1);
         return rc;
     }
     if (st->final && stream_whole(st)) {

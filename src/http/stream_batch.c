@@ -7,6 +7,11 @@
 #include "codec/sse.h"
 #include "http/stream.h"
 
+enum {
+    BATCH_EVENTS_MAX = 500,       /* SSE-34 */
+    BATCH_BYTES_MAX = 1024 * 1024 /* elements buffered before a flush */
+};
+
 static void window_over(void *ctx) {
     struct stream *st = ctx;
     atomic_store(&st->batch->due, true);
@@ -62,7 +67,7 @@ int batch_take(struct stream *st, const struct journal_piece *piece) {
         size_t end = piece->ends ? piece->ends[i] : from;
         if (end > from && e->seq > st->quiet_until) add(b, e->seq, piece->p + from, end - from);
         from = end;
-        bool full = b->count >= HTTP_BATCH_EVENTS_MAX || b->elements.len >= HTTP_BATCH_BYTES_MAX;
+        bool full = b->count >= BATCH_EVENTS_MAX || b->elements.len >= BATCH_BYTES_MAX;
         if (full || event_kind_is(e->kind, EV_F_FLUSH)) batch_flush(st);
         if (!event_is_terminal(e->kind)) continue;
         batch_flush(st);

@@ -5,9 +5,9 @@
  * stores the time; when its slot comes up it is either due, or moved to the slot of its last write
  * plus the period.  So an idle stream costs O(1) per period and a busy one no lock.
  */
+#include "http/ticker.h"
 #include "base/clock.h"
 #include "base/thread.h"
-#include "http/http_internal.h"
 
 #include <errno.h>
 #include <time.h>

@@ -6,7 +6,9 @@
  * run, and only while the key it came from lives.
  */
 #include "base/clock.h"
-#include "http/http_internal.h"
+#include "http/auth.h"
+#include "http/exchange.h"
+#include "http/server.h"
 
 enum { TICKET_MAX = 1024, TICKET_LIFETIME_MS_MAX = 24 * 3600 * 1000 };
 
@@ -84,7 +86,7 @@ int ticket_check(struct exchange *x, struct str ticket, struct wopr_error *err) 
     struct str payload = STR_NONE;
     struct ticket t;
     int64_t now = clock_wall_ms();
-    x->authorizations = 1; /* a credential was presented: the challenge says so */
+    x->head.authorizations = 1; /* a credential was presented: the challenge says so */
     bool ok = open_ticket(s, ticket, x->pub.arena, &payload) && parse(payload, &t);
     if (!ok || now >= t.expires_ms || !str_eq(t.run_id, http_param(&x->pub, "runId")))
         return wopr_error_set(err, WOPR_E_UNAUTHENTICATED,

@@ -2,7 +2,7 @@
  * tls.c: the certificate and key files, read and tried before anything listens, so that a message
  * can name the file that is wrong.
  */
-#include "http/http_internal.h"
+#include "http/server.h"
 
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "http/http_internal.h"
+#include "http/bounds.h"
 
 #include <time.h>
 

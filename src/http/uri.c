@@ -2,7 +2,7 @@
  * uri.c: percent-decoding of path segments and query parameters (D5: after the split, never
  * before).
  */
-#include "http/http_internal.h"
+#include "http/router.h"
 
 static int hex_value(char c) {
     if (c >= '0' && c <= '9') return c - '0';

@@ -3,17 +3,18 @@
  * whichever comes first.
  */
 #include "base/clock.h"
-#include "http/http_internal.h"
+#include "http/exchange.h"
+#include "http/server.h"
 
 static void exchange_wake(void *ctx) { park_wake(&((struct exchange *)ctx)->park); }
 
 void exchange_end_wait(struct exchange *x) {
     watch_del(x);
     exchange_poll_end(x);
-    if (x->timer_set) ticker_cancel(&x->pub.server->ticker, &x->timer);
-    x->timer_set = false;
-    journal_wait_cancel(x->waiter);
-    x->waiter = NULL;
+    if (x->wait.timer_set) ticker_cancel(&x->pub.server->ticker, &x->wait.timer);
+    x->wait.timer_set = false;
+    journal_wait_cancel(x->wait.waiter);
+    x->wait.waiter = NULL;
 }
 
 int http_wait_events(struct http_call *c, int64_t run_no, int64_t after_seq, int64_t timeout_ms) {
@@ -21,21 +22,21 @@ int http_wait_events(struct http_call *c, int64_t run_no, int64_t after_seq, int
     struct http_server *s = c->server;
     struct wopr_error err = {0};
     exchange_end_wait(x);
-    x->wait_used = true;
+    x->wait.used = true;
     uint64_t wait = timeout_ms > 0 ? (uint64_t)timeout_ms : 0;
     int rc = exchange_poll_begin(x, &err);
     if (rc == 0) {
-        rc = ticker_set(&s->ticker, &x->timer, clock_mono_ms() + wait);
-        x->timer_set = rc == 0;
+        rc = ticker_set(&s->ticker, &x->wait.timer, clock_mono_ms() + wait);
+        x->wait.timer_set = rc == 0;
         if (rc != 0) (void)wopr_error_set(&err, rc, "no memory for a timer");
     }
     if (rc == 0)
-        rc = journal_wait(s->journal, run_no, after_seq, exchange_wake, x, &x->waiter, &err);
+        rc = journal_wait(s->journal, run_no, after_seq, exchange_wake, x, &x->wait.waiter, &err);
     if (rc == WOPR_E_CLOSED)
         rc = 0, park_wake(&x->park); /* drain: the handler answers with what there is */
     if (rc != 0) {
         exchange_end_wait(x);
-        x->wait_used = false;
+        x->wait.used = false;
         http_fail(c, &err);
         return HTTP_DONE;
     }

@@ -9,7 +9,9 @@
  * that have had no effect are watched: long-polls, and duplicates at the idempotency gate.
  */
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/exchange.h"
+#include "http/loop.h"
+#include "http/server.h"
 
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -43,25 +45,25 @@ void watch_turn(struct watch *w) {
     for (int i = 0; i < n; i++) {
         struct exchange *x = ev[i].data.ptr;
         ASSERT(x->magic == EXCHANGE_MAGIC);
-        x->hung_up = true;
-        x->gone = (ev[i].events & (EPOLLERR | EPOLLHUP)) != 0;
+        x->peer.hung_up = true;
+        x->peer.gone = (ev[i].events & (EPOLLERR | EPOLLHUP)) != 0;
         park_wake(&x->park);
     }
 }
 
 void watch_add(struct exchange *x) {
-    if (x->watched_fd >= 0 || !x->park.loop) return;
+    if (x->peer.watched_fd >= 0 || !x->park.loop) return;
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(x->conn, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (!info) return;
     struct epoll_event ev = {.events = EPOLLRDHUP | EPOLLONESHOT, .data.ptr = x};
     int fd = info->connect_fd;
     if (epoll_ctl(loop_watch(x->park.loop)->epoll_fd, EPOLL_CTL_ADD, fd, &ev) == 0)
-        x->watched_fd = fd;
+        x->peer.watched_fd = fd;
 }
 
 void watch_del(struct exchange *x) {
-    if (x->watched_fd < 0) return;
-    (void)epoll_ctl(loop_watch(x->park.loop)->epoll_fd, EPOLL_CTL_DEL, x->watched_fd, NULL);
-    x->watched_fd = -1;
+    if (x->peer.watched_fd < 0) return;
+    (void)epoll_ctl(loop_watch(x->park.loop)->epoll_fd, EPOLL_CTL_DEL, x->peer.watched_fd, NULL);
+    x->peer.watched_fd = -1;
 }

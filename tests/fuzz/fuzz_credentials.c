@@ -5,7 +5,9 @@
  *  - a traceparent is taken exactly in the one form of version 00.
  */
 #include "base/clock.h"
-#include "http/http_internal.h"
+#include "http/auth.h"
+#include "http/exchange.h"
+#include "http/server.h"
 #include "store/sqlite/sqlite.h"
 
 #include <dirent.h>

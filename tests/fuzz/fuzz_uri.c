@@ -5,7 +5,7 @@
  *  - a path finds an operation of that method with usable parameters, or a documented refusal;
  *  - a path whose bytes are all written as %xx finds the same.
  */
-#include "http/http_internal.h"
+#include "http/router.h"
 #include "wire/v1/wire_int.h"
 
 enum { FUZZ_BYTES_MAX = 4096, ARENA_BYTES = 4 << 20 };

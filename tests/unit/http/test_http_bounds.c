@@ -3,7 +3,7 @@
  * (HTTP-11 step 2, PROF-14, AUTH-12).
  */
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/server.h"
 #include "http_world.h"
 
 #include <criterion/criterion.h>

@@ -3,7 +3,7 @@
  * endings, deadlines and bounds of connections.
  */
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/server.h"
 #include "http_world.h"
 
 #include <arpa/inet.h>

@@ -2,7 +2,7 @@
  * test_http_mounts.c: two wires on one server: each answers its own paths in its own spelling, and
  * they share what the server owns.
  */
-#include "http/http_internal.h"
+#include "http/mount.h"
 #include "http_world.h"
 #include "store/append.h"
 

@@ -3,7 +3,7 @@
  * socket.
  */
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/server.h"
 #include "http_world.h"
 
 #include <criterion/criterion.h>

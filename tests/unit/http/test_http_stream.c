@@ -1,7 +1,7 @@
 /*
  * test_http_stream.c: SSE over a real store and log (20-runtime section 2).
  */
-#include "http/http_internal.h"
+#include "http/server.h"
 #include "http_world.h"
 
 #include <criterion/criterion.h>
