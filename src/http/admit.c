@@ -10,8 +10,8 @@
 
 #include <stdio.h>
 
-static int full(struct exchange *x, enum metric_refusal why, int retry_s, const char *what,
-                struct wopr_error *err) {
+static int slot_refuse(struct exchange *x, enum metric_refusal why, int retry_s, const char *what,
+                       struct wopr_error *err) {
     x->refusal = why;
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE, "%s; retry later", what);
     wopr_error_details(err, "{\"retryAfter\":%d}", retry_s);
@@ -22,10 +22,11 @@ int exchange_admit(struct exchange *x, struct wopr_error *err) {
     struct shares *sh = &x->pub.server->shares;
     x->share.tenant = shares_begin(sh, x->pub.who.tenant, SHARE_REQUESTS, &x->share.admitted);
     if (!x->share.admitted)
-        return full(x, REFUSED_CAPACITY, 1,
-                    "the host is at capacity: as many requests are in flight as requests-max "
-                    "allows for this tenant",
-                    err);
+        return slot_refuse(
+            x, REFUSED_CAPACITY, 1,
+            "the host is at capacity: as many requests are in flight as requests-max "
+            "allows for this tenant",
+            err);
     return 0;
 }
 
@@ -42,7 +43,7 @@ void exchange_give_back(struct exchange *x) {
 /* --- long-polls --- */
 
 /* Keys of one tenant among each other: a name that no tenant can have. */
-static struct holder *key_of(struct exchange *x) {
+static struct holder *key_holder(struct exchange *x) {
     struct str key = x->pub.who.key_id;
     char name[128];
     int n = snprintf(name, sizeof name, "key " STR_FMT, STR_ARG(key));
@@ -54,17 +55,17 @@ int exchange_poll_begin(struct exchange *x, struct wopr_error *err) {
     struct http_server *s = x->pub.server;
     struct shares *sh = &s->shares;
     if (x->share.poller) return 0;
-    struct holder *key = key_of(x);
+    struct holder *key = key_holder(x);
     if (!share_own_take(sh, key, SHARE_POLLS, s->cfg.key_polls_max)) {
         shares_leave(sh, key);
-        return full(x, REFUSED_KEY_POLLS, 5,
-                    "as many long-polls of this key wait as key-polls-max allows", err);
+        return slot_refuse(x, REFUSED_KEY_POLLS, 5,
+                           "as many long-polls of this key wait as key-polls-max allows", err);
     }
     if (!share_take(sh, x->share.tenant, SHARE_POLLS, 1)) {
         share_own_give(sh, key, SHARE_POLLS);
         shares_leave(sh, key);
-        return full(x, REFUSED_POLLS, 5,
-                    "as many long-polls wait as polls-max allows for this tenant", err);
+        return slot_refuse(x, REFUSED_POLLS, 5,
+                           "as many long-polls wait as polls-max allows for this tenant", err);
     }
     x->share.poller = key;
     x->share.admitted = false;

@@ -16,7 +16,7 @@ static struct sha256 key_hash(const uint8_t pepper[32], struct str text) {
     return hmac_sha256(str_n((const char *)pepper, 32), text);
 }
 
-static bool visible(struct str s) {
+static bool credential_visible(struct str s) {
     for (size_t i = 0; i < s.n; i++)
         if (s.p[i] < 0x21 || s.p[i] > 0x7e) return false;
     return s.n > 0 && s.n <= KEY_TEXT_MAX;
@@ -66,7 +66,7 @@ int key_from_text(struct store *s, struct str text, struct str tenant, struct st
                   unsigned scopes, struct arena *a, struct api_key *row, struct wopr_error *err) {
     uint8_t pepper[32];
     char hex[65];
-    if (!visible(text) || text.n < KEY_CONFIGURED_MIN)
+    if (!credential_visible(text) || text.n < KEY_CONFIGURED_MIN)
         return wopr_error_set(err, WOPR_E_CONFIG,
                               "an API key must be %d to %d visible ASCII characters; "
                               "\"wopr keys generate\" prints a good one",
@@ -93,7 +93,7 @@ static bool own_key_id(struct str text, struct str *id) {
     return str_cut(rest, '_', id, &secret) && id->n == ULID_LEN;
 }
 
-static int unknown_key(struct wopr_error *err) {
+static int key_unknown(struct wopr_error *err) {
     return wopr_error_set(err, WOPR_E_UNAUTHENTICATED, "the credential is not valid");
 }
 
@@ -152,7 +152,7 @@ static int stored_key(struct store *s, const struct sha256 *hash, struct str cre
     if (rc == 0 && !sha256_eq(&k.hash, hash)) rc = WOPR_E_NOT_FOUND;
     if (rc == WOPR_E_NOT_FOUND) rc = store_key_find_hash(s, hash, a, &k, err);
     if (rc == 0 && (k.configured || !sha256_eq(&k.hash, hash))) rc = WOPR_E_NOT_FOUND;
-    if (rc == WOPR_E_NOT_FOUND) return unknown_key(err);
+    if (rc == WOPR_E_NOT_FOUND) return key_unknown(err);
     if (rc == 0) rc = key_state(&k, now_ms, err);
     if (rc == 0) *out = k;
     return rc;
@@ -160,7 +160,7 @@ static int stored_key(struct store *s, const struct sha256 *hash, struct str cre
 
 int key_check_with(struct store *s, const uint8_t pepper[32], struct str credential, int64_t now_ms,
                    struct arena *a, struct api_key *out, struct wopr_error *err) {
-    if (!visible(credential)) return unknown_key(err);
+    if (!credential_visible(credential)) return key_unknown(err);
     struct sha256 hash = key_hash(pepper, credential);
     return stored_key(s, &hash, credential, now_ms, a, out, err);
 }
@@ -179,7 +179,7 @@ static int configured_key(const struct http_server *s, const struct api_key *key
 
 int server_key_check(const struct http_server *s, struct str credential, int64_t now_ms,
                      struct arena *a, struct api_key *out, struct wopr_error *err) {
-    if (!visible(credential)) return unknown_key(err);
+    if (!credential_visible(credential)) return key_unknown(err);
     struct sha256 hash = key_hash(s->pepper, credential);
     for (size_t i = 0; i < s->cfg.configured_nr; i++)
         if (sha256_eq(&s->cfg.configured[i].hash, &hash))
@@ -194,7 +194,7 @@ int server_key_find(const struct http_server *s, struct str key_id, int64_t now_
         if (str_eq(s->cfg.configured[i].key_id, key_id))
             return configured_key(s, &s->cfg.configured[i], now_ms, a, out, err);
     int rc = store_key_find(s->store, key_id, a, &k, err);
-    if (rc == WOPR_E_NOT_FOUND || (rc == 0 && k.configured)) return unknown_key(err);
+    if (rc == WOPR_E_NOT_FOUND || (rc == 0 && k.configured)) return key_unknown(err);
     if (rc == 0) rc = key_state(&k, now_ms, err);
     if (rc == 0) *out = k;
     return rc;
@@ -219,13 +219,13 @@ void principal_of(const struct api_key *k, struct principal *out) {
 }
 
 /* AUTH-2: one header, the scheme in any case, one credential. */
-static bool bearer(const struct exchange *x, struct str *credential) {
+static bool bearer_read(const struct exchange *x, struct str *credential) {
     struct str scheme, rest;
     if (x->head.authorizations != 1 || !str_cut(x->head.authorization, ' ', &scheme, &rest))
         return false;
     if (!str_eq_nocase(scheme, STR("Bearer"))) return false;
     *credential = str_trim(rest);
-    return visible(*credential);
+    return credential_visible(*credential);
 }
 
 int auth_check(struct exchange *x, struct wopr_error *err) {
@@ -238,7 +238,7 @@ int auth_check(struct exchange *x, struct wopr_error *err) {
         if (found) return guess_result(x, ticket_check(x, ticket, err), err);
     }
     struct str credential;
-    if (!bearer(x, &credential))
+    if (!bearer_read(x, &credential))
         return wopr_error_set(err, WOPR_E_UNAUTHENTICATED,
                               "send an API key as \"Authorization: Bearer <key>\"");
     struct api_key k;

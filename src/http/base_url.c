@@ -47,7 +47,7 @@ bool host_is_loopback(struct str name) {
 }
 
 /* An entry without a port stands for every port. */
-static bool listed(const char *const *list, struct str host) {
+static bool host_listed(const char *const *list, struct str host) {
     struct str name = name_of(host);
     for (; list && *list; list++)
         if (str_eq_nocase(host, str_c(*list)) || str_eq_nocase(name, str_c(*list))) return true;
@@ -57,7 +57,7 @@ static bool listed(const char *const *list, struct str host) {
 static bool host_allowed(const struct http_server *s, struct str host) {
     if (!host_ok(host)) return false;
     if (host_is_loopback(str_c(s->cfg.host)) && host_is_loopback(name_of(host))) return true;
-    return listed(s->cfg.allowed_hosts, host);
+    return host_listed(s->cfg.allowed_hosts, host);
 }
 
 /* Where this connection arrived; the address of the settings when that cannot be had. */

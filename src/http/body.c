@@ -5,7 +5,7 @@
 #include "http/server.h"
 
 /* application/json, or a structured type built on it; parameters do not matter. */
-static bool is_json(struct str type) {
+static bool type_is_json(struct str type) {
     struct str main_type, rest;
     if (!str_cut(type, ';', &main_type, &rest)) main_type = type;
     main_type = str_trim(main_type);
@@ -15,7 +15,7 @@ static bool is_json(struct str type) {
     return str_eq_nocase(str_n(sub.p + sub.n - 5, 5), STR("+json"));
 }
 
-static int too_large(const struct exchange *x, struct wopr_error *err) {
+static int body_too_large(const struct exchange *x, struct wopr_error *err) {
     return wopr_error_set(err, WOPR_E_BODY_TOO_LARGE, "the request body is larger than %zu bytes",
                           x->pub.op->body_max);
 }
@@ -25,17 +25,17 @@ int body_admit(struct exchange *x, struct wopr_error *err) {
     bool has_body = x->head.chunked || x->head.body_length > 0;
     if (max == 0) { /* nobody asked for one: read past it */
         x->body.discard = has_body;
-        return x->head.body_length > HTTP_DISCARD_MAX ? too_large(x, err) : 0;
+        return x->head.body_length > HTTP_DISCARD_MAX ? body_too_large(x, err) : 0;
     }
-    if (x->head.body_length > max) return too_large(x, err);
-    if (has_body && x->head.content_type.n > 0 && !is_json(x->head.content_type))
+    if (x->head.body_length > max) return body_too_large(x, err);
+    if (has_body && x->head.content_type.n > 0 && !type_is_json(x->head.content_type))
         return wopr_error_set(err, WOPR_E_MEDIA_TYPE, "the body must be sent as application/json");
     buf_init(&x->body.bytes, max);
     return budget_take(x, (size_t)x->head.body_length, err);
 }
 
 /* A chunked body is counted as it grows; without room it is refused at once. */
-static bool room_for(struct exchange *x, size_t n) {
+static bool body_room(struct exchange *x, size_t n) {
     struct wopr_error err = {0};
     if (!x->head.chunked || x->body.bytes.len + n <= x->share.bytes ||
         x->body.bytes.len + n < BUDGET_SMALL)
@@ -53,8 +53,8 @@ bool body_add(struct exchange *x, const char *p, size_t n) {
     struct wopr_error err = {0};
     x->body.seen += n;
     if (x->body.discard && x->body.seen <= HTTP_DISCARD_MAX) return true;
-    if (x->pub.status != 0 || !room_for(x, n)) return false;
-    if (x->body.discard || n > x->body.bytes.max - x->body.bytes.len) (void)too_large(x, &err);
+    if (x->pub.status != 0 || !body_room(x, n)) return false;
+    if (x->body.discard || n > x->body.bytes.max - x->body.bytes.len) (void)body_too_large(x, &err);
     else {
         buf_add(&x->body.bytes, p, n);
         if (!buf_failed(&x->body.bytes)) return true;

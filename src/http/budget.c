@@ -46,14 +46,14 @@ int budget_open(struct exchange *x, struct wopr_error *err) {
                                                                          : budget_refuse(x, err);
 }
 
-static size_t holds(const struct exchange *x) {
+static size_t exchange_bytes(const struct exchange *x) {
     return x->body.bytes.cap + arena_used(x->pub.arena) + x->pub.reply.n;
 }
 
 bool budget_settle(struct exchange *x, bool may_refuse) {
     struct http_server *s = x->pub.server;
     if (!x->share.tenant) return true;
-    size_t n = holds(x);
+    size_t n = exchange_bytes(x);
     if (budget_move(s, x->share.tenant, &x->share.bytes, n)) return true;
     if (may_refuse) return false;
     share_force(&s->shares, x->share.tenant, SHARE_BYTES, n - x->share.bytes);

@@ -42,7 +42,7 @@ unsigned door_shut_ms(const struct door *d) {
     return now_ms < d->shut_until ? (unsigned)(d->shut_until - now_ms) : 0;
 }
 
-static void tell(struct log_gate *gate, const char *what) {
+static void door_warn(struct log_gate *gate, const char *what) {
     uint64_t held = 0;
     if (!log_gate_pass(gate, &held)) return;
     char text[24];
@@ -52,7 +52,7 @@ static void tell(struct log_gate *gate, const char *what) {
 
 /* No descriptor is free.  Should anybody wait, close that connection, and the one that is idle
  * longest, for the next.  (The kernel says so even when nobody waits.) */
-static void starve(struct door *d, struct intakes *es) {
+static void door_starve(struct door *d, struct intakes *es) {
     static struct log_gate gate;
     if (d->reserve_fd >= 0) {
         (void)close(d->reserve_fd);
@@ -60,14 +60,14 @@ static void starve(struct door *d, struct intakes *es) {
         if (fd >= 0) {
             (void)close(fd);
             (void)intakes_evict(es);
-            tell(&gate, "no file descriptor is free: connections are closed; raise the limit");
+            door_warn(&gate, "no file descriptor is free: connections are closed; raise the limit");
         }
     }
     d->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (d->reserve_fd < 0) d->shut_until = clock_mono_ms() + DOOR_SHUT_MS;
 }
 
-static bool take_place(struct http_server *s) {
+static bool place_take(struct http_server *s) {
     unsigned n = atomic_load(&s->intakes_open);
     while (n < s->cfg.connections_max)
         if (atomic_compare_exchange_weak(&s->intakes_open, &n, n + 1)) return true;
@@ -75,15 +75,15 @@ static bool take_place(struct http_server *s) {
 }
 
 /* A place by the bound of the server, which the longest idle connection makes free when need be. */
-static bool has_room(struct http_server *s, struct intakes *es) {
+static bool place_make(struct http_server *s, struct intakes *es) {
     static struct log_gate gate;
-    if (take_place(s)) return true;
-    tell(&gate, "connections-max is reached: idle connections are closed for new ones");
-    return intakes_evict(es) == EVICT_DONE && take_place(s);
+    if (place_take(s)) return true;
+    door_warn(&gate, "connections-max is reached: idle connections are closed for new ones");
+    return intakes_evict(es) == EVICT_DONE && place_take(s);
 }
 
 /* Nothing here can go, but what other loops hold might: they look at the listener too. */
-static bool leave(struct door *d, const struct intakes *es) {
+static bool door_leave(struct door *d, const struct intakes *es) {
     if (!intakes_elsewhere(es) || d->left >= DOOR_LEAVES_MAX) return false;
     d->left++;
     d->shut_until = clock_mono_ms() + DOOR_LEAVE_MS;
@@ -92,25 +92,25 @@ static bool leave(struct door *d, const struct intakes *es) {
 
 /* Whoever has sent something may be at the end of a head or of a request, and then another is the
  * one to close.  The newcomers wait in the kernel's queue until that is read. */
-static bool put_off(struct door *d, struct intakes *es) {
+static bool door_put_off(struct door *d, struct intakes *es) {
     const struct http_server *s = d->server;
     bool full = atomic_load(&s->intakes_open) >= s->cfg.connections_max;
     enum intake_eviction can = full ? intakes_evictable(es) : EVICT_DONE;
-    if (can == EVICT_NONE && leave(d, es)) return true;
+    if (can == EVICT_NONE && door_leave(d, es)) return true;
     d->left = 0;
     d->put_off = !d->put_off && can == EVICT_LATER;
     return d->put_off;
 }
 
-static void let_in(struct door *d, struct intakes *es, struct MHD_Daemon *daemon, int fd,
-                   const struct sockaddr_storage *sa, socklen_t n) {
+static void door_let_in(struct door *d, struct intakes *es, struct MHD_Daemon *daemon, int fd,
+                        const struct sockaddr_storage *sa, socklen_t n) {
     static struct log_gate gate;
     struct http_server *s = d->server;
     struct address peer;
     address_of((const struct sockaddr *)sa, &peer);
     bool in = peers_enter(&s->peers, &peer, peers_max(s, &peer));
-    if (!in) tell(&gate, "an address holds as many connections as it may");
-    if (in && !has_room(s, es)) {
+    if (!in) door_warn(&gate, "an address holds as many connections as it may");
+    if (in && !place_make(s, es)) {
         peers_leave(&s->peers, &peer);
         in = false;
     }
@@ -121,13 +121,13 @@ static void let_in(struct door *d, struct intakes *es, struct MHD_Daemon *daemon
 
 void door_turn(struct door *d, struct intakes *es, struct MHD_Daemon *daemon) {
     for (unsigned i = 0; i < DOOR_BATCH; i++) {
-        if (put_off(d, es)) return;
+        if (door_put_off(d, es)) return;
         struct sockaddr_storage sa = {0};
         socklen_t n = sizeof sa;
         int fd =
             accept4(d->server->listen_fd, (struct sockaddr *)&sa, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0) {
-            let_in(d, es, daemon, fd, &sa, n);
+            door_let_in(d, es, daemon, fd, &sa, n);
             continue;
         }
         switch (errno) {
@@ -140,7 +140,7 @@ void door_turn(struct door *d, struct intakes *es, struct MHD_Daemon *daemon) {
         case ENFILE:
         case ENOBUFS:
         case ENOMEM:
-            starve(d, es);
+            door_starve(d, es);
             return;
         default:
             d->shut_until = clock_mono_ms() + DOOR_SHUT_MS;
@@ -151,13 +151,13 @@ void door_turn(struct door *d, struct intakes *es, struct MHD_Daemon *daemon) {
 
 /* --- limits --- */
 
-static void number(char out[16], unsigned n) { (void)snprintf(out, 16, "%u", n); }
+static void number_text(char out[16], unsigned n) { (void)snprintf(out, 16, "%u", n); }
 
-static void tell_lowered(const struct http_config *c, uint64_t files) {
+static void limits_warn(const struct http_config *c, uint64_t files) {
     char limit[24], connections[16], streams[16];
     (void)snprintf(limit, sizeof limit, "%llu", (unsigned long long)files);
-    number(connections, c->connections_max);
-    number(streams, c->streams_max);
+    number_text(connections, c->connections_max);
+    number_text(streams, c->streams_max);
     log_warn("the limit of open files lowers the bounds of connections and streams", "openFiles",
              limit, "connectionsMax", connections, "streamsMax", streams);
 }
@@ -176,5 +176,5 @@ void door_limits(struct http_config *c) {
     c->connections_max = (unsigned)(fit * c->connections_max / wanted);
     c->streams_max = (unsigned)fit - c->connections_max;
     if (c->connections_max == 0) c->connections_max = 1;
-    tell_lowered(c, l.rlim_cur);
+    limits_warn(c, l.rlim_cur);
 }

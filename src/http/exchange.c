@@ -14,7 +14,7 @@ enum {
     EXCHANGES_SPARE_MAX = 64 /* idle objects kept for reuse */
 };
 
-static struct exchange *take_spare(struct http_server *s) {
+static struct exchange *spare_take(struct http_server *s) {
     pthread_mutex_lock(&s->lock);
     struct exchange *x = s->spare;
     if (x) {
@@ -28,7 +28,7 @@ static struct exchange *take_spare(struct http_server *s) {
 static void exchange_wake(void *ctx) { park_wake(&((struct exchange *)ctx)->park); }
 
 struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn) {
-    struct exchange *x = take_spare(s);
+    struct exchange *x = spare_take(s);
     struct arena *a = x ? x->pub.arena : arena_new(EXCHANGE_ARENA_MAX);
     if (!a) return NULL;
     if (!x && !(x = mem_alloc(sizeof *x))) {
@@ -63,7 +63,7 @@ struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn
     return x;
 }
 
-static bool keep_spare(struct http_server *s, struct exchange *x) {
+static bool spare_keep(struct http_server *s, struct exchange *x) {
     arena_reset(x->pub.arena);
     pthread_mutex_lock(&s->lock);
     bool keep = s->spare_nr < EXCHANGES_SPARE_MAX;
@@ -83,7 +83,7 @@ static void exchange_free(struct exchange *x) {
     buf_fini(&x->body.bytes);
     buf_fini(&x->whole);
     x->magic = 0;
-    if (!s || !keep_spare(s, x)) {
+    if (!s || !spare_keep(s, x)) {
         arena_free(x->pub.arena);
         mem_free(x);
     }
@@ -169,7 +169,7 @@ void http_reply_header(struct http_call *c, const char *name, struct str value) 
 }
 
 /* RFC 6750 on the answers that are about the credential. */
-static void challenge(struct http_call *c, const struct wopr_error *err) {
+static void challenge_add(struct http_call *c, const struct wopr_error *err) {
     bool bad_key = err->code == WOPR_E_KEY_EXPIRED || err->code == WOPR_E_KEY_REVOKED;
     if (bad_key || err->code == WOPR_E_UNAUTHENTICATED) {
         bool presented = exchange_of(c)->head.authorizations > 0;
@@ -204,7 +204,7 @@ void http_fail(struct http_call *c, const struct wopr_error *err) {
     c->cache_control = "no-store";
     exchange_of(c)->mount->as.render_error(c->wire_ctx, c, err, &status, &body, &retry);
     http_reply(c, status, body);
-    challenge(c, err);
+    challenge_add(c, err);
     retry = retry_seconds(err, retry);
     if (retry <= 0) return;
     char text[16];

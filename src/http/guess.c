@@ -11,31 +11,31 @@
 #include "http/request.h"
 #include "http/server.h"
 
-static uint64_t part(const struct sha256 *h, size_t at) {
+static uint64_t hash_part(const struct sha256 *h, size_t at) {
     uint64_t v;
     memcpy(&v, h->b + at, sizeof v);
     return v;
 }
 
-static atomic_uint_fast64_t *place(struct guesses *g, const struct sha256 *h) {
-    return &g->known[part(h, 0) % GUESS_KNOWN];
+static atomic_uint_fast64_t *known_place(struct guesses *g, const struct sha256 *h) {
+    return &g->known[hash_part(h, 0) % GUESS_KNOWN];
 }
 
 void guess_known(struct http_server *s, const struct sha256 *hash) {
     if (!s->guesses.limiter) return;
-    atomic_uint_fast64_t *p = place(&s->guesses, hash);
-    uint64_t v = part(hash, sizeof v);
+    atomic_uint_fast64_t *p = known_place(&s->guesses, hash);
+    uint64_t v = hash_part(hash, sizeof v);
     if (atomic_load_explicit(p, memory_order_relaxed) != v)
         atomic_store_explicit(p, v, memory_order_relaxed);
 }
 
-static bool is_known(struct http_server *s, struct str credential) {
+static bool key_is_known(struct http_server *s, struct str credential) {
     struct sha256 h = hmac_sha256(str_n((const char *)s->pepper, sizeof s->pepper), credential);
-    return atomic_load_explicit(place(&s->guesses, &h), memory_order_relaxed) ==
-           part(&h, sizeof(uint64_t));
+    return atomic_load_explicit(known_place(&s->guesses, &h), memory_order_relaxed) ==
+           hash_part(&h, sizeof(uint64_t));
 }
 
-static int refuse(struct exchange *x, const struct limit_state *st, struct wopr_error *err) {
+static int guess_refuse(struct exchange *x, const struct limit_state *st, struct wopr_error *err) {
     x->refusal = REFUSED_GUESSES;
     return limiter_refuse(st, "route", err);
 }
@@ -46,7 +46,7 @@ int guess_admit(struct exchange *x, struct str credential, struct wopr_error *er
     char who[LIMIT_WHO_BYTES];
     if (!s->guesses.limiter) return 0;
     if (limiter_peek(s->guesses.limiter, limit_address(x, who), &st)) return 0;
-    return is_known(s, credential) ? 0 : refuse(x, &st, err);
+    return key_is_known(s, credential) ? 0 : guess_refuse(x, &st, err);
 }
 
 int guess_result(struct exchange *x, int rc, struct wopr_error *err) {
@@ -56,5 +56,5 @@ int guess_result(struct exchange *x, int rc, struct wopr_error *err) {
     bool failed =
         rc == WOPR_E_UNAUTHENTICATED || rc == WOPR_E_KEY_EXPIRED || rc == WOPR_E_KEY_REVOKED;
     if (!failed || limiter_take(s->guesses.limiter, limit_address(x, who), &st)) return rc;
-    return refuse(x, &st, err);
+    return guess_refuse(x, &st, err);
 }

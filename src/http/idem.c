@@ -96,7 +96,7 @@ static void answer_stored(struct exchange *x, const struct idem_response *r) {
 }
 
 /* The slot is ours: has somebody finished before? */
-static enum idem_step look_up(struct exchange *x) {
+static enum idem_step idem_look_up(struct exchange *x) {
     struct idem_response r = {0};
     struct wopr_error err = {0};
     int rc = store_idem_find(x->pub.server->store, &x->pub.idem, clock_wall_ms(), x->pub.arena, &r,
@@ -122,7 +122,7 @@ static struct gate_slot *slot_new(struct gate *g, const struct idem_key *k) {
     return NULL;
 }
 
-static enum idem_step refuse_memory(struct exchange *x) {
+static enum idem_step gate_no_memory(struct exchange *x) {
     struct wopr_error err = {0};
     (void)wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for the idempotency gate");
     http_fail(&x->pub, &err);
@@ -142,7 +142,7 @@ enum idem_step idem_enter(struct exchange *x) {
         x->gate.slot = slot_new(g, &x->pub.idem);
         pthread_mutex_unlock(&g->lock);
         park_clear(&x->park);
-        return x->gate.slot ? look_up(x) : refuse_memory(x);
+        return x->gate.slot ? idem_look_up(x) : gate_no_memory(x);
     }
     bool same =
         sha256_eq(&slot->digest, &x->pub.idem.digest); /* CON-40: another body does not wait */
@@ -156,7 +156,7 @@ enum idem_step idem_enter(struct exchange *x) {
         return IDEM_REPLY;
     }
     if (ticker_set(&s->ticker, &x->wait.timer, x->gate.deadline_ms) != 0)
-        return refuse_memory(x); /* idem_leave unlinks */
+        return gate_no_memory(x); /* idem_leave unlinks */
     x->wait.timer_set = true;
     if (server_draining(s)) park_wake(&x->park);
     return IDEM_PARK;

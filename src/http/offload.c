@@ -29,17 +29,17 @@ static unsigned running_max(const struct offload *o) {
 }
 
 /* Under the lock: in the round when there is something to do and a thread to be had for it. */
-static void queue_up(struct offload *o, struct holder *h) {
+static void holder_queue(struct offload *o, struct holder *h) {
     if (list_empty(&h->jobs) || h->running >= running_max(o) || !list_empty(&h->turn)) return;
     list_add_tail(&o->waiting, &h->turn);
     pthread_cond_signal(&o->work);
 }
 
-static void run_one(struct offload *o, struct holder *h) {
+static void job_run(struct offload *o, struct holder *h) {
     struct exchange *x = LIST_ENTRY(list_pop(&h->jobs), struct exchange, job.link);
     struct shares *sh = &o->server->shares;
     h->running++;
-    queue_up(o, h);
+    holder_queue(o, h);
     pthread_mutex_unlock(&o->lock);
     (void)shares_again(sh, h); /* http_resume may end the exchange, and its reference */
     share_give(sh, h, SHARE_READS, 1);
@@ -47,7 +47,7 @@ static void run_one(struct offload *o, struct holder *h) {
     http_resume(&x->pub);
     pthread_mutex_lock(&o->lock);
     h->running--;
-    queue_up(o, h);
+    holder_queue(o, h);
     shares_leave(sh, h);
 }
 
@@ -57,21 +57,21 @@ static void *offload_main(void *arg) {
     pthread_mutex_lock(&o->lock);
     while (!o->stop) {
         struct list *l = list_pop(&o->waiting);
-        if (l) run_one(o, LIST_ENTRY(l, struct holder, turn));
+        if (l) job_run(o, LIST_ENTRY(l, struct holder, turn));
         else pthread_cond_wait(&o->work, &o->lock);
     }
     pthread_mutex_unlock(&o->lock);
     return NULL;
 }
 
-static void refuse_stopped(struct exchange *x) {
+static void job_refuse_stopped(struct exchange *x) {
     struct wopr_error err = {0};
     share_give(&x->pub.server->shares, x->share.tenant, SHARE_READS, 1);
     (void)refuse_draining(x, &err);
     http_fail(&x->pub, &err);
 }
 
-static int refuse(struct exchange *x) {
+static int job_refuse(struct exchange *x) {
     struct wopr_error err = {0};
     x->refusal = REFUSED_READS;
     (void)wopr_error_set(&err, WOPR_E_UNAVAILABLE,
@@ -89,17 +89,17 @@ int http_offload(struct http_call *pub, void (*fn)(struct http_call *c)) {
         fn(pub);
         return HTTP_DONE;
     }
-    if (!share_take(&s->shares, x->share.tenant, SHARE_READS, 1)) return refuse(x);
+    if (!share_take(&s->shares, x->share.tenant, SHARE_READS, 1)) return job_refuse(x);
     x->job.fn = fn;
     pthread_mutex_lock(&o->lock);
     bool stop = o->stop;
     if (!stop) {
         list_add_tail(&x->share.tenant->jobs, &x->job.link);
-        queue_up(o, x->share.tenant);
+        holder_queue(o, x->share.tenant);
     }
     pthread_mutex_unlock(&o->lock);
     if (!stop) return HTTP_PENDING;
-    refuse_stopped(x);
+    job_refuse_stopped(x);
     return HTTP_DONE;
 }
 
@@ -136,12 +136,12 @@ int offload_start(struct http_server *s) {
 }
 
 /* Whoever still waits is answered: nobody runs it any more. */
-static void refuse_all(struct offload *o) {
+static void jobs_refuse_all(struct offload *o) {
     for (struct list *t; (t = list_pop(&o->waiting)) != NULL;) {
         struct holder *h = shares_again(&o->server->shares, LIST_ENTRY(t, struct holder, turn));
         for (struct list *l; (l = list_pop(&h->jobs)) != NULL;) {
             struct exchange *x = LIST_ENTRY(l, struct exchange, job.link);
-            refuse_stopped(x);
+            job_refuse_stopped(x);
             http_resume(&x->pub);
         }
         shares_leave(&o->server->shares, h);
@@ -157,7 +157,7 @@ void offload_stop(struct http_server *s) {
     pthread_mutex_unlock(&o->lock);
     for (unsigned i = 0; i < o->threads_nr; i++) (void)pthread_join(o->threads[i], NULL);
     o->threads_nr = 0;
-    refuse_all(o);
+    jobs_refuse_all(o);
 }
 
 void offload_free(struct http_server *s) {

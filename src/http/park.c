@@ -24,7 +24,7 @@ void park_init(struct park *p, struct http_server *s, struct MHD_Connection *con
 void park_clear(struct park *p) { atomic_store(&p->state, PARK_RUNNING); }
 
 /* The counter goes down last: http_server_free waits for zero before it stops the daemon. */
-static void resume(struct park *p) {
+static void park_resume(struct park *p) {
     struct http_server *s = p->server;
     struct http_loop *l = p->loop; /* once resumed, p may go */
     if (!p->conn) {
@@ -51,7 +51,7 @@ bool park_here(struct park *p) {
     was = PARK_RUNNING;
     if (!atomic_compare_exchange_strong(&p->state, &was, PARK_PARKED)) {
         atomic_store(&p->state, PARK_RUNNING);
-        resume(p);
+        park_resume(p);
     }
     return true;
 }
@@ -62,7 +62,7 @@ void park_wake(struct park *p) {
         if (was == PARK_WOKEN) return;
         int to = was == PARK_PARKED ? PARK_RUNNING : PARK_WOKEN;
         if (!atomic_compare_exchange_weak(&p->state, &was, to)) continue;
-        if (was == PARK_PARKED) resume(p);
+        if (was == PARK_PARKED) park_resume(p);
         return;
     }
 }

@@ -33,12 +33,12 @@ struct str traceparent_read(struct arena *a, struct str s) {
                         hex_digit(s.p[TRACE_BYTES - 1]) & TRACE_FLAG_SAMPLED);
 }
 
-static void add(struct MHD_Response *r, const char *name, const char *value) {
+static void header_add(struct MHD_Response *r, const char *name, const char *value) {
     (void)MHD_add_response_header(r, name, value);
 }
 
 /* 2n hexadecimal digits; the last is odd, so that no id is zero. */
-static void random_id(char *out, const unsigned char *bytes, size_t n) {
+static void id_random(char *out, const unsigned char *bytes, size_t n) {
     static const char DIGITS[] = "0123456789abcdef";
     for (size_t i = 0; i < n; i++) {
         out[2 * i] = DIGITS[bytes[i] >> 4];
@@ -48,15 +48,15 @@ static void random_id(char *out, const unsigned char *bytes, size_t n) {
 
 /* The caller's trace, or a new one of which nothing is recorded, and a span of ours (HTTP-12,
  * OBS-3). */
-static void trace_header(const struct http_call *p, struct MHD_Response *r) {
+static void trace_add(const struct http_call *p, struct MHD_Response *r) {
     enum { TRACE_ID_BYTES = 16, SPAN_BYTES = 8, TRACE_AT = 3, SPAN_AT = 36 };
     char text[] = "00-00000000000000000000000000000000-0000000000000000-00";
     unsigned char id[TRACE_ID_BYTES + SPAN_BYTES];
     rng_ids(id, sizeof id);
     if (p->traceparent.n == sizeof text - 1) memcpy(text, p->traceparent.p, p->traceparent.n);
-    else random_id(text + TRACE_AT, id, TRACE_ID_BYTES);
-    random_id(text + SPAN_AT, id + TRACE_ID_BYTES, SPAN_BYTES);
-    add(r, "traceparent", text);
+    else id_random(text + TRACE_AT, id, TRACE_ID_BYTES);
+    id_random(text + SPAN_AT, id + TRACE_ID_BYTES, SPAN_BYTES);
+    header_add(r, "traceparent", text);
 }
 
 void reply_headers(struct exchange *x, struct MHD_Response *r) {
@@ -64,20 +64,20 @@ void reply_headers(struct exchange *x, struct MHD_Response *r) {
     const struct http_server *s = p->server;
     const struct mount *mt = x->mount;
     bool replay_said = mt->replay_header.n == 0;
-    add(r, "X-Content-Type-Options", "nosniff");
+    header_add(r, "X-Content-Type-Options", "nosniff");
     for (size_t i = 0; i < p->headers_nr; i++) {
-        add(r, p->headers[i].name.p, p->headers[i].value.p);
+        header_add(r, p->headers[i].name.p, p->headers[i].value.p);
         replay_said |= str_eq_nocase(p->headers[i].name, mt->replay_header);
     }
     bool keyed = p->op && (p->op->flags & OP_IDEMPOTENT) != 0 && x->head.idempotency_key.p;
-    if ((p->has_idem || keyed) && !replay_said) add(r, mt->replay_header.p, "false");
+    if ((p->has_idem || keyed) && !replay_said) header_add(r, mt->replay_header.p, "false");
     bool below = p->path.n == 0 || str_starts(p->path, mt->prefix);
     for (size_t i = 0; below && i < mt->as.headers_nr; i++)
-        add(r, mt->as.headers[i].name.p, mt->as.headers[i].value.p);
-    trace_header(p, r);
-    add(r, "X-Request-Id", p->request_id);
+        header_add(r, mt->as.headers[i].name.p, mt->as.headers[i].value.p);
+    trace_add(p, r);
+    header_add(r, "X-Request-Id", p->request_id);
     if (s->cfg.cors_origins) cors_headers(x, r);
-    if (x->close_after || server_draining(s)) add(r, "Connection", "close");
+    if (x->close_after || server_draining(s)) header_add(r, "Connection", "close");
 }
 
 /* AUTH-13: one line per authenticated request.  The path is logged only of requests that came with
@@ -109,10 +109,10 @@ void reply_log(struct exchange *x, int status) {
               "scope", scope, NULL);
 }
 
-static bool is_large(const struct exchange *x) { return x->pub.reply.n >= BUDGET_SMALL; }
+static bool answer_is_large(const struct exchange *x) { return x->pub.reply.n >= BUDGET_SMALL; }
 
 /* There is no room to hold a read's answer until it is sent. */
-static void give_up_answer(struct exchange *x) {
+static void answer_give_up(struct exchange *x) {
     struct wopr_error err = {0};
     if (x->pub.user_free) x->pub.user_free(x->pub.user);
     x->pub.user = NULL;
@@ -122,7 +122,7 @@ static void give_up_answer(struct exchange *x) {
 }
 
 /* It may take the client long: only the answer itself is kept. */
-static void hold_large(struct exchange *x) {
+static void answer_keep_alone(struct exchange *x) {
     budget_kernel(x);
     if (x->pub.user != x->pub.reply.p) return; /* the answer may lie in the arena */
     buf_fini(&x->body.bytes);
@@ -134,21 +134,21 @@ enum MHD_Result reply_queue(struct exchange *x) {
     struct http_call *p = &x->pub;
     struct http_server *s = p->server;
     x->stage = EXCHANGE_SENT;
-    if (is_large(x) && !budget_settle(x, exchange_is_read(x))) give_up_answer(x);
+    if (answer_is_large(x) && !budget_settle(x, exchange_is_read(x))) answer_give_up(x);
     struct MHD_Response *r = MHD_create_response_from_buffer(
         p->reply.n, (void *)(uintptr_t)p->reply.p, MHD_RESPMEM_PERSISTENT);
     if (!r) return MHD_NO;
     if (p->status != MHD_HTTP_NO_CONTENT && p->status != MHD_HTTP_NOT_MODIFIED)
-        add(r, "Content-Type", p->content_type);
-    add(r, "Cache-Control", p->cache_control);
+        header_add(r, "Content-Type", p->content_type);
+    header_add(r, "Cache-Control", p->cache_control);
     if (x->allow && (p->status == MHD_HTTP_METHOD_NOT_ALLOWED || str_eq(p->method, STR("OPTIONS"))))
-        add(r, "Allow", x->allow);
+        header_add(r, "Allow", x->allow);
     reply_headers(x, r);
     enum MHD_Result ok = MHD_queue_response(x->conn, (unsigned)p->status, r);
     MHD_destroy_response(r);
     metrics_done(&s->metrics, p->op, x->op_no, p->status, clock_mono_ns() - x->life.start_ns);
     metrics_refused(&s->metrics, x->refusal, p->status);
     reply_log(x, p->status);
-    if (ok == MHD_YES && is_large(x)) hold_large(x);
+    if (ok == MHD_YES && answer_is_large(x)) answer_keep_alone(x);
     return ok;
 }

@@ -30,7 +30,7 @@ void request_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
 /* --- the head --- */
 
 /* The fields that the server itself reads; head.c has judged them. */
-static void take_field(struct exchange *x, struct str k, struct str v) {
+static void field_take(struct exchange *x, struct str k, struct str v) {
     struct str version = x->mount->version_header;
     if (k.n == version.n && str_eq_nocase(k, version)) x->head.version = v;
     switch (k.n) {
@@ -56,7 +56,7 @@ static void take_field(struct exchange *x, struct str k, struct str v) {
     }
 }
 
-static bool take_head(struct exchange *x, const struct http_head *h) {
+static bool head_take(struct exchange *x, const struct http_head *h) {
     x->pub.method = h->method;
     x->pub.path = h->path;
     x->mount = mount_of(&x->pub.server->mounts, h->path);
@@ -72,12 +72,12 @@ static bool take_head(struct exchange *x, const struct http_head *h) {
     if (!x->head.fields) return false;
     x->head.fields_nr = h->fields_nr;
     if (h->fields_nr > 0) memcpy(x->head.fields, h->fields, h->fields_nr * sizeof *h->fields);
-    for (size_t i = 0; i < h->fields_nr; i++) take_field(x, h->fields[i].name, h->fields[i].value);
+    for (size_t i = 0; i < h->fields_nr; i++) field_take(x, h->fields[i].name, h->fields[i].value);
     return true;
 }
 
-static int refuse_for_now(struct exchange *x, enum metric_refusal reason, const char *why,
-                          struct wopr_error *err) {
+static int request_refuse_for_now(struct exchange *x, enum metric_refusal reason, const char *why,
+                                  struct wopr_error *err) {
     x->refusal = reason;
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE, "%s; retry later", why);
     wopr_error_details(err, "{\"retryAfter\":1}");
@@ -86,10 +86,10 @@ static int refuse_for_now(struct exchange *x, enum metric_refusal reason, const 
 
 int refuse_draining(struct exchange *x, struct wopr_error *err) {
     x->close_after = true;
-    return refuse_for_now(x, REFUSED_DRAINING, "the host is shutting down", err);
+    return request_refuse_for_now(x, REFUSED_DRAINING, "the host is shutting down", err);
 }
 
-static int find_route(struct exchange *x, struct wopr_error *err) {
+static int route_find(struct exchange *x, struct wopr_error *err) {
     struct route r;
     const struct mount *mt = x->mount;
     int rc = router_match(mt->router, x->pub.method, x->pub.path, x->pub.arena, &r, err);
@@ -118,7 +118,7 @@ struct str limit_address(struct exchange *x, char out[LIMIT_WHO_BYTES]) {
 }
 
 /* Who is counted: the key, or for public operations the address. */
-static int limit_rate(struct exchange *x, struct wopr_error *err) {
+static int rate_limit(struct exchange *x, struct wopr_error *err) {
     struct http_server *s = x->pub.server;
     struct limit_state st = {0};
     if ((x->pub.op->flags & OP_ADDRESS_LIMIT) == 0) {
@@ -136,12 +136,12 @@ static int limit_rate(struct exchange *x, struct wopr_error *err) {
 
 static bool is_options(const struct exchange *x) { return str_eq(x->pub.method, STR("OPTIONS")); }
 
-static int check_head(struct exchange *x, struct wopr_error *err) {
+static int head_check(struct exchange *x, struct wopr_error *err) {
     struct http_server *s = x->pub.server;
     const struct http_mount *mt = &x->mount->as;
     int rc = mt->negotiate ? mt->negotiate(mt->ctx, x->pub.path, x->head.version, err) : 0;
     if (rc == 0 && server_draining(s)) rc = refuse_draining(x, err);
-    if (rc == 0) rc = find_route(x, err);
+    if (rc == 0) rc = route_find(x, err);
     if (rc == WOPR_E_METHOD && is_options(x)) { /* HTTP-18 */
         http_reply(&x->pub, MHD_HTTP_NO_CONTENT, STR(""));
         return 0;
@@ -149,7 +149,7 @@ static int check_head(struct exchange *x, struct wopr_error *err) {
     if (rc != 0) return rc;
     rc = auth_check(x, err);
     if (rc != 0) return rc;
-    rc = limit_rate(x, err);
+    rc = rate_limit(x, err);
     if (rc == 0 && (x->pub.op->flags & OP_TOKEN) != 0) rc = mt->authorize(mt->ctx, &x->pub, err);
     if (rc == 0) rc = auth_scope(x, err);
     if (rc == 0 && x->query_rc != 0)
@@ -160,20 +160,20 @@ static int check_head(struct exchange *x, struct wopr_error *err) {
     return rc;
 }
 
-static int check_room(struct exchange *x, const struct intake *e, struct wopr_error *err) {
+static int room_check(struct exchange *x, const struct intake *e, struct wopr_error *err) {
     if (!e->over) return 0;
     x->close_after = true;
-    return refuse_for_now(x, REFUSED_CONNECTIONS,
-                          "as many connections are open as connections-max allows, or as "
-                          "address-connections-max allows your address",
-                          err);
+    return request_refuse_for_now(x, REFUSED_CONNECTIONS,
+                                  "as many connections are open as connections-max allows, or as "
+                                  "address-connections-max allows your address",
+                                  err);
 }
 
-static void on_head(struct exchange *x, const struct intake *e) {
+static void head_judge(struct exchange *x, const struct intake *e) {
     struct wopr_error err = {0};
     x->stage = EXCHANGE_BODY;
-    int rc = check_room(x, e, &err);
-    if (rc == 0) rc = check_head(x, &err);
+    int rc = room_check(x, e, &err);
+    if (rc == 0) rc = head_check(x, &err);
     if (rc != 0) {
         http_fail(&x->pub, &err);
         exchange_give_back(x); /* not when the body has been read past */
@@ -184,14 +184,14 @@ static void on_head(struct exchange *x, const struct intake *e) {
     if (x->head.expects_continue || x->head.body_length > HTTP_DISCARD_MAX) x->close_after = true;
 }
 
-static void internal(struct exchange *x, int code, const char *what) {
+static void request_fail(struct exchange *x, int code, const char *what) {
     struct wopr_error err = {0};
     (void)wopr_error_set(&err, code, "%s", what);
     http_fail(&x->pub, &err);
 }
 
 void request_refuse(struct exchange *x, int code, const char *why) {
-    if (x->pub.status == 0) internal(x, code, why);
+    if (x->pub.status == 0) request_fail(x, code, why);
 }
 
 struct exchange *request_begin(struct intake *e, struct str text, const struct wopr_error *why) {
@@ -201,13 +201,13 @@ struct exchange *request_begin(struct intake *e, struct str text, const struct w
     if (!x) return NULL;
     struct str copy = arena_str(x->pub.arena, text);
     int rc = head_parse(copy, &head, &err);
-    if (!copy.p || !take_head(x, &head)) {
+    if (!copy.p || !head_take(x, &head)) {
         exchange_finish(x);
         return NULL;
     }
     if (why) rc = why->code, err = *why;
     if (rc == 0) {
-        on_head(x, e);
+        head_judge(x, e);
         return x;
     }
     x->stage = EXCHANGE_BODY;
@@ -218,7 +218,7 @@ struct exchange *request_begin(struct intake *e, struct str text, const struct w
 
 /* --- the answer --- */
 
-static void after_body(struct exchange *x) {
+static void body_over(struct exchange *x) {
     struct wopr_error err = {0};
     x->stage = EXCHANGE_REPLY;
     if (x->pub.status != 0) return;
@@ -231,7 +231,7 @@ static void after_body(struct exchange *x) {
 }
 
 /* A long-poll looks at its key again before it answers, as streams do: it may be a minute old. */
-static void look_at_key(struct exchange *x) {
+static void key_look_again(struct exchange *x) {
     struct wopr_error err = {0};
     if (!x->wait.used || !key_gone(x->pub.server, x->pub.who.key_id)) return;
     (void)wopr_error_set(&err, WOPR_E_KEY_REVOKED,
@@ -247,15 +247,16 @@ static bool handler_over(struct exchange *x) {
     list_del(&x->life.live);
     pthread_mutex_unlock(&s->lock);
     park_clear(&x->park);
-    if (atomic_load(&x->life.aborted)) internal(x, WOPR_E_UNAVAILABLE, "the host is shutting down");
-    look_at_key(x);
+    if (atomic_load(&x->life.aborted))
+        request_fail(x, WOPR_E_UNAVAILABLE, "the host is shutting down");
+    key_look_again(x);
     if (x->pub.status != 0) return true;
     x->pub.phase++;
     return false;
 }
 
 /* true: parked. */
-static bool run_handler(struct exchange *x) {
+static bool handler_run(struct exchange *x) {
     struct http_server *s = x->pub.server;
     if (x->handler_ran && handler_over(x)) {
         x->stage = EXCHANGE_REPLY;
@@ -282,12 +283,12 @@ static bool run_handler(struct exchange *x) {
     }
     if (rc == HTTP_PENDING) return park_here(&x->park);
     if (x->pub.status == 0)
-        internal(x, rc < 0 ? rc : WOPR_E_INTERNAL, "the operation gave no answer");
+        request_fail(x, rc < 0 ? rc : WOPR_E_INTERNAL, "the operation gave no answer");
     x->stage = EXCHANGE_REPLY;
     return false;
 }
 
-static enum MHD_Result answer(struct exchange *x, void **con_cls) {
+static enum MHD_Result request_answer(struct exchange *x, void **con_cls) {
     idem_leave(x);
     if (!x->has_stream) return reply_queue(x);
     struct wopr_error err = {0};
@@ -302,12 +303,12 @@ static enum MHD_Result answer(struct exchange *x, void **con_cls) {
     return reply_queue(x);
 }
 
-static enum MHD_Result go_on(struct exchange *x, void **con_cls) {
+static enum MHD_Result request_go_on(struct exchange *x, void **con_cls) {
     if (x->peer.gone) return MHD_NO; /* nobody waits for the answer */
     for (;;) {
         switch (x->stage) {
         case EXCHANGE_BODY:
-            after_body(x);
+            body_over(x);
             break;
         case EXCHANGE_IDEM:
             switch (idem_enter(x)) {
@@ -324,10 +325,10 @@ static enum MHD_Result go_on(struct exchange *x, void **con_cls) {
             }
             break;
         case EXCHANGE_HANDLER:
-            if (run_handler(x)) return MHD_YES;
+            if (handler_run(x)) return MHD_YES;
             break;
         case EXCHANGE_REPLY:
-            return answer(x, con_cls);
+            return request_answer(x, con_cls);
         default:
             return MHD_NO;
         }
@@ -345,5 +346,5 @@ enum MHD_Result request_access(void *cls, struct MHD_Connection *conn, const cha
         return *con_cls ? MHD_YES : MHD_NO;
     }
     ASSERT(x->magic == EXCHANGE_MAGIC);
-    return go_on(x, con_cls);
+    return request_go_on(x, con_cls);
 }

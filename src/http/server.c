@@ -1,6 +1,7 @@
 /*
  * server.c: listening, starting, draining and stopping.
  */
+#include "http/server.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -37,7 +38,7 @@ void server_mhd_log(void *cls, const char *fmt, va_list ap) {
     log_debug("http connection", "detail", text);
 }
 
-static void pause_ms(int ms) {
+static void sleep_ms(int ms) {
     struct timespec ts = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
     (void)nanosleep(&ts, NULL);
 }
@@ -51,11 +52,11 @@ static void default_int(int *v, int def) {
     if (*v <= 0) *v = def;
 }
 
-static const char *keep(struct arena *a, const char *z) {
+static const char *text_keep(struct arena *a, const char *z) {
     return z && *z ? arena_cstr(a, str_c(z)) : NULL;
 }
 
-static const char *const *keep_list(struct arena *a, const char *const *from) {
+static const char *const *list_keep(struct arena *a, const char *const *from) {
     size_t n = 0;
     while (from && from[n]) n++;
     if (n == 0) return NULL;
@@ -64,19 +65,19 @@ static const char *const *keep_list(struct arena *a, const char *const *from) {
     return list;
 }
 
-static int take_config(struct http_server *s, const struct http_config *cfg,
+static int config_take(struct http_server *s, const struct http_config *cfg,
                        struct wopr_error *err) {
     struct http_config *c = &s->cfg;
     struct arena *a = s->arena;
     *c = *cfg;
-    c->host = keep(a, cfg->host ? cfg->host : "127.0.0.1");
-    c->ops_host = keep(a, cfg->ops_host && *cfg->ops_host ? cfg->ops_host : c->host);
-    c->tls_cert_file = keep(a, cfg->tls_cert_file);
-    c->tls_key_file = keep(a, cfg->tls_key_file);
-    c->public_url = keep(a, cfg->public_url);
-    c->trusted_proxies = keep(a, cfg->trusted_proxies);
-    c->cors_origins = keep_list(a, cfg->cors_origins);
-    c->allowed_hosts = keep_list(a, cfg->allowed_hosts);
+    c->host = text_keep(a, cfg->host ? cfg->host : "127.0.0.1");
+    c->ops_host = text_keep(a, cfg->ops_host && *cfg->ops_host ? cfg->ops_host : c->host);
+    c->tls_cert_file = text_keep(a, cfg->tls_cert_file);
+    c->tls_key_file = text_keep(a, cfg->tls_key_file);
+    c->public_url = text_keep(a, cfg->public_url);
+    c->trusted_proxies = text_keep(a, cfg->trusted_proxies);
+    c->cors_origins = list_keep(a, cfg->cors_origins);
+    c->allowed_hosts = list_keep(a, cfg->allowed_hosts);
     if (!c->public_url && !c->allowed_hosts && !host_is_loopback(str_c(c->host)))
         log_warn("neither public-url nor allowed-hosts is set: URLs in answers name the address at "
                  "which a request arrives");
@@ -101,7 +102,7 @@ static int take_config(struct http_server *s, const struct http_config *cfg,
     return 0;
 }
 
-static int build_bounds(struct http_server *s) {
+static int bounds_build(struct http_server *s) {
     const struct http_config *c = &s->cfg;
     const size_t limit[SHARE_NR] = {[SHARE_REQUESTS] = c->requests_max,
                                     [SHARE_POLLS] = c->polls_max,
@@ -113,7 +114,7 @@ static int build_bounds(struct http_server *s) {
     return limiter_new(c->auth_failure_rate, c->auth_failure_burst, &s->guesses.limiter);
 }
 
-static int take_proxies(struct http_server *s, struct wopr_error *err) {
+static int proxies_take(struct http_server *s, struct wopr_error *err) {
     int rc = egress_allow_parse(str_c(s->cfg.trusted_proxies), &s->proxies, err);
     if (rc == 0) return 0;
     char why[sizeof err->message]; /* say which setting */
@@ -121,17 +122,17 @@ static int take_proxies(struct http_server *s, struct wopr_error *err) {
     return wopr_error_at(err, rc, "trusted-proxies", "setting \"trusted-proxies\": %s", why);
 }
 
-static int build(struct http_server *s, struct wopr_error *err) {
+static int server_build(struct http_server *s, struct wopr_error *err) {
     door_limits(&s->cfg); /* first: the bounds are made of it */
     int rc = store_secret(s->store, "pepper", s->pepper, err);
     if (rc == 0) rc = store_secret(s->store, "ticket", s->ticket_secret, err);
     if (rc == 0) rc = tls_load(s, err);
     if (rc != 0) return rc;
-    rc = take_proxies(s, err);
+    rc = proxies_take(s, err);
     if (rc != 0) return rc;
     rc = limiter_new(s->cfg.key_rate, s->cfg.key_burst, &s->key_limiter);
     if (rc == 0) rc = limiter_new(s->cfg.address_rate, s->cfg.address_burst, &s->address_limiter);
-    if (rc == 0) rc = build_bounds(s);
+    if (rc == 0) rc = bounds_build(s);
     if (rc == 0) rc = trim_init(&s->trim);
     if (rc == 0) rc = metrics_init(&s->metrics, s->mounts.op_names, s->mounts.ops_nr);
     if (rc == 0) rc = gate_init(&s->gate);
@@ -152,7 +153,7 @@ int http_server_new(const struct http_config *cfg, const struct http_mount *moun
     list_init(&s->parked_exchanges);
     list_init(&s->stream_list);
     s->arena = arena_new(SERVER_ARENA_MAX);
-    if (s->arena) rc = take_config(s, cfg, err);
+    if (s->arena) rc = config_take(s, cfg, err);
     else (void)wopr_error_set(err, rc, "no memory for the HTTP server");
     if (rc != 0) goto fail_arena;
     if (ticker_init(&s->ticker, s->cfg.keepalive_ms) != 0 ||
@@ -161,7 +162,7 @@ int http_server_new(const struct http_config *cfg, const struct http_mount *moun
         goto fail_arena;
     }
     rc = mounts_init(&s->mounts, mounts, mounts_nr, s->arena, err);
-    if (rc == 0) rc = build(s, err);
+    if (rc == 0) rc = server_build(s, err);
     if (rc != 0) {
         http_server_free(s);
         return rc;
@@ -272,7 +273,7 @@ uint16_t http_server_ops_port(const struct http_server *s) { return s->ops_port;
 /* --- stopping --- */
 
 /* A poll that was woken is not in flight before its thread has seen it. */
-static bool busy(const struct http_server *s) {
+static bool server_busy(const struct http_server *s) {
     return shares_total(&s->shares, SHARE_POLLS) > 0 ||
            shares_total(&s->shares, SHARE_REQUESTS) > 0 ||
            shares_total(&s->shares, SHARE_STREAMS) > 0;
@@ -286,7 +287,7 @@ void http_server_drain(struct http_server *s, int64_t grace_ms) {
     uint64_t end = clock_mono_ms() + (uint64_t)(grace_ms > 0 ? grace_ms : 0);
     ticker_fire_all(&s->ticker);
     stream_wake_all(s);
-    while (busy(s) && clock_mono_ms() < end) pause_ms(SERVER_POLL_MS);
+    while (server_busy(s) && clock_mono_ms() < end) sleep_ms(SERVER_POLL_MS);
 }
 
 static void exchanges_abort(struct http_server *s) {
@@ -297,7 +298,7 @@ static void exchanges_abort(struct http_server *s) {
 }
 
 /* libmicrohttpd may only be stopped when nothing is suspended. */
-static void unpark_all(struct http_server *s) {
+static void server_unpark(struct http_server *s) {
     uint64_t end = clock_mono_ms() + SERVER_STOP_WAIT_MS;
     bool aborted = false;
     while (atomic_load(&s->parked) > 0) {
@@ -306,7 +307,7 @@ static void unpark_all(struct http_server *s) {
             exchanges_abort(s);
             aborted = true;
         }
-        pause_ms(SERVER_POLL_MS);
+        sleep_ms(SERVER_POLL_MS);
     }
 }
 
@@ -315,11 +316,11 @@ void http_server_free(struct http_server *s) {
     if (s->loops_nr > 0) {
         http_server_drain(s, 0);
         offload_stop(s);
-        unpark_all(s);
+        server_unpark(s);
         loops_stop(s);
         (void)close(s->listen_fd);
         while (atomic_load(&s->exchanges) > 0)
-            pause_ms(SERVER_POLL_MS); /* an http_resume on its last lines */
+            sleep_ms(SERVER_POLL_MS); /* an http_resume on its last lines */
     }
     opsd_stop(s);
     offload_free(s);

@@ -10,8 +10,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "http/auth.h"
 #include "http/exchange.h"
 #include "http/intake.h"
+#include "http/server.h"
 
 static const char HELLO[] = ":ok\n\n"; /* flushes proxies (SSE-12) */
 static const char BEAT[] = ":keepalive\n\n";
@@ -27,16 +29,16 @@ static void stream_wake(void *ctx) { park_wake(&((struct stream *)ctx)->park); }
 
 /* --- filling --- */
 
-static void ready(struct stream *st, const char *p, size_t n) {
+static void stream_ready(struct stream *st, const char *p, size_t n) {
     st->p = p;
     st->n = n;
     st->at = 0;
 }
 
-static void ready_out(struct stream *st) { ready(st, st->out.p, st->out.len); }
+static void stream_ready_out(struct stream *st) { stream_ready(st, st->out.p, st->out.len); }
 
 /* What the stream holds now, counted; without room it is cut, and the client resumes. */
-static void count_bytes(struct stream *st) {
+static void stream_count_bytes(struct stream *st) {
     size_t n = st->out.cap + st->whole.cap + (st->batch ? st->batch->elements.cap : 0);
     if (st->state_bytes) n += st->state_bytes(st->state);
     if (budget_move(st->park.server, st->holder, &st->bytes, n)) return;
@@ -46,24 +48,24 @@ static void count_bytes(struct stream *st) {
 }
 
 /* What was made for the last piece has been sent. */
-static void out_done(struct stream *st) {
-    ready(st, NULL, 0);
+static void stream_out_done(struct stream *st) {
+    stream_ready(st, NULL, 0);
     buf_fini(&st->whole);
     if (st->out.cap > STREAM_OUT_KEEP || st->stage == STREAM_LIVE) buf_fini(&st->out);
     else buf_reset(&st->out);
-    if (st->bytes > 0) count_bytes(st);
+    if (st->bytes > 0) stream_count_bytes(st);
 }
 
 /* Events at the head of the piece that the client has seen: they are read for the end only. */
-static size_t known(const struct stream *st, const struct journal_piece *piece) {
+static size_t piece_known(const struct stream *st, const struct journal_piece *piece) {
     size_t n = 0;
     while (n < piece->events_nr && piece->events[n].seq <= st->quiet_until) n++;
     return n;
 }
 
 /* SSE-23: the end is the terminal event, whether the mode shows it or not. */
-static void take_frames(struct stream *st, const struct journal_piece *piece) {
-    size_t n = piece->n, old = known(st, piece);
+static void piece_take_frames(struct stream *st, const struct journal_piece *piece) {
+    size_t n = piece->n, old = piece_known(st, piece);
     size_t from = old > 0 && piece->ends ? piece->ends[old - 1] : 0;
     for (size_t i = 0; i < piece->events_nr; i++) {
         if (!event_is_terminal(piece->events[i].kind)) continue;
@@ -71,82 +73,82 @@ static void take_frames(struct stream *st, const struct journal_piece *piece) {
         st->last = true;
         break;
     }
-    ready(st, piece->p + from, n > from ? n - from : 0);
+    stream_ready(st, piece->p + from, n > from ? n - from : 0);
 }
 
-static void count_events(struct stream *st, size_t n) {
+static void stream_count_events(struct stream *st, size_t n) {
     atomic_fetch_add_explicit(&st->park.server->metrics.stream_events, n, memory_order_relaxed);
 }
 
-static int take_fold(struct stream *st, const struct journal_piece *piece) {
+static int piece_take_fold(struct stream *st, const struct journal_piece *piece) {
     for (size_t i = 0; i < piece->events_nr && !st->last; i++) {
         size_t before = st->out.len;
         int rc = st->fold(st->state, &piece->events[i], &st->out);
         if (rc != 0) return rc;
-        count_events(st, st->out.len > before);
+        stream_count_events(st, st->out.len > before);
         st->last = event_is_terminal(piece->events[i].kind);
     }
-    ready_out(st);
+    stream_ready_out(st);
     return buf_failed(&st->out) ? WOPR_E_NO_MEMORY : 0;
 }
 
-static int take_piece(struct stream *st, const struct journal_piece *piece) {
-    if (st->fold) return take_fold(st, piece);
-    count_events(st, piece->frames_nr);
+static int piece_take(struct stream *st, const struct journal_piece *piece) {
+    if (st->fold) return piece_take_fold(st, piece);
+    stream_count_events(st, piece->frames_nr);
     if (!st->batch) {
-        take_frames(st, piece);
+        piece_take_frames(st, piece);
         return 0;
     }
     int rc = batch_take(st, piece);
-    ready_out(st);
+    stream_ready_out(st);
     return rc;
 }
 
-static void finish(struct stream *st) {
+static void stream_finish(struct stream *st) {
     batch_flush(st);
-    ready_out(st);
+    stream_ready_out(st);
     st->last = true;
 }
 
-static enum fill cut(struct stream *st, int rc, const char *why) {
+static enum fill stream_cut(struct stream *st, int rc, const char *why) {
     log_warn("stream cut", "runId", st->run_id.p, "code", wopr_err_name(rc), "error", why);
     st->failed = true;
     return FILL_AGAIN;
 }
 
 /* The backlog does not wait for a window. */
-static int backlog_over(struct stream *st) {
+static int stream_backlog_over(struct stream *st) {
     st->stage = STREAM_LIVE;
     int rc = st->fold ? st->fold(st->state, NULL, &st->out) : 0;
     batch_flush(st);
-    ready_out(st);
+    stream_ready_out(st);
     return rc == 0 && buf_failed(&st->out) ? WOPR_E_NO_MEMORY : rc;
 }
 
 /* Its key was revoked or has expired. */
-static bool unwanted(struct stream *st) {
+static bool stream_unwanted(struct stream *st) {
     return atomic_exchange(&st->beat.look, false) && key_gone(st->park.server, st->key_id);
 }
 
 /* Nothing in the log now. */
-static enum fill idle(struct stream *st) {
+static enum fill stream_idle(struct stream *st) {
     struct http_server *s = st->park.server;
     if (st->stage == STREAM_BACKFILL) {
-        int rc = backlog_over(st);
-        if (rc != 0) return cut(st, rc, "the end of the backlog could not be shown");
+        int rc = stream_backlog_over(st);
+        if (rc != 0) return stream_cut(st, rc, "the end of the backlog could not be shown");
         if (st->n > 0) return FILL_AGAIN;
     }
     if (st->final || st->hung_up || server_draining(s)) {
-        finish(st);
+        stream_finish(st);
         return FILL_AGAIN;
     }
     if (batch_due(st)) {
         batch_flush(st);
-        ready_out(st);
+        stream_ready_out(st);
         return FILL_AGAIN;
     }
     if (atomic_exchange(&st->beat.due, false)) {
-        ready(st, BEAT, sizeof BEAT - 1);
+        stream_ready(st, BEAT, sizeof BEAT - 1);
         return FILL_AGAIN;
     }
     if (batch_arm(st) != 0) {
@@ -161,39 +163,39 @@ enum fill stream_fill(struct stream *st) {
     if (st->stage == STREAM_HELLO) {
         st->stage = STREAM_BACKFILL;
         st->last = !st->reader;
-        ready(st, HELLO, sizeof HELLO - 1);
+        stream_ready(st, HELLO, sizeof HELLO - 1);
         return FILL_AGAIN;
     }
-    out_done(st);
+    stream_out_done(st);
     struct journal_piece piece = {0};
     struct wopr_error err = {0};
-    if (unwanted(st)) {
-        finish(st);
+    if (stream_unwanted(st)) {
+        stream_finish(st);
         return FILL_AGAIN;
     }
     if (batch_due(st)) {
         batch_flush(st);
-        ready_out(st);
+        stream_ready_out(st);
         return FILL_AGAIN;
     }
     int rc = journal_reader_next(st->reader, &piece, &err);
-    if (rc == 0) return idle(st);
+    if (rc == 0) return stream_idle(st);
     if (rc == 1) {
-        rc = take_piece(st, &piece);
-        count_bytes(st);
+        rc = piece_take(st, &piece);
+        stream_count_bytes(st);
     } else if (rc == WOPR_E_CLOSED) {
-        finish(st);
+        stream_finish(st);
         rc = 0;
     }
-    return rc == 0 ? FILL_AGAIN : cut(st, rc, err.message);
+    return rc == 0 ? FILL_AGAIN : stream_cut(st, rc, err.message);
 }
 
-static void count_sent(struct stream *st, size_t n) {
+static void stream_count_sent(struct stream *st, size_t n) {
     atomic_store_explicit(&st->beat.last_ms, clock_mono_ms(), memory_order_relaxed);
     atomic_fetch_add_explicit(&st->park.server->metrics.stream_bytes, n, memory_order_relaxed);
 }
 
-static ssize_t leave(struct stream *st) {
+static ssize_t stream_leave(struct stream *st) {
     st->refs++;
     leaving = true;
     return MHD_CONTENT_READER_END_WITH_ERROR;
@@ -211,18 +213,19 @@ static ssize_t stream_read(void *cls, uint64_t pos, char *out, size_t max) {
         if (st->at < st->n) break;
         if (st->last) return MHD_CONTENT_READER_END_OF_STREAM;
         if (empty == STREAM_EMPTY_PIECES_MAX || clock_mono_ms() > until_ms) { /* let others run */
-            if (st->closes && outlet_take(st)) return leave(st); /* outlets share their turns */
-            ready(st, BEAT, sizeof BEAT - 1);
+            if (st->closes && outlet_take(st))
+                return stream_leave(st); /* outlets share their turns */
+            stream_ready(st, BEAT, sizeof BEAT - 1);
         } else {
             enum fill f = stream_fill(st);
             if (f == FILL_PARKED) return 0;
-            if (f == FILL_LEFT) return leave(st);
+            if (f == FILL_LEFT) return stream_leave(st);
         }
     }
     size_t n = st->n - st->at < max ? st->n - st->at : max;
     memcpy(out, st->p + st->at, n);
     st->at += n;
-    count_sent(st, n);
+    stream_count_sent(st, n);
     return (ssize_t)n;
 }
 
@@ -237,7 +240,7 @@ static bool pump_piece(struct stream *st) {
     if (st->at == st->n && !st->last) return stream_fill(st) != FILL_PARKED;
     size_t n = st->n - st->at;
     outlet_chunk(&st->outlet, n > 0 ? st->p + st->at : "", n, st->last);
-    count_sent(st, n);
+    stream_count_sent(st, n);
     st->at = st->n;
     return true;
 }
@@ -258,7 +261,7 @@ static void stream_unref(struct stream *st) {
     mem_free(st);
 }
 
-static void parts_free(struct stream *st) {
+static void stream_parts_free(struct stream *st) {
     struct http_server *s = st->park.server;
     journal_reader_close(st->reader);
     batch_free(st);
@@ -277,7 +280,7 @@ static void stream_close(struct stream *st) { /* nobody wakes it any more */
     pthread_mutex_lock(&s->lock);
     list_del(&st->link);
     pthread_mutex_unlock(&s->lock);
-    parts_free(st);
+    stream_parts_free(st);
 }
 
 void stream_end(struct stream *st) {
@@ -360,7 +363,7 @@ static int stream_open(struct exchange *x, struct stream **out, struct wopr_erro
     return 0;
 }
 
-static int at_capacity(struct exchange *x, struct wopr_error *err) {
+static int stream_refuse_capacity(struct exchange *x, struct wopr_error *err) {
     x->refusal = REFUSED_STREAMS;
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE,
                          "as many streams are open as streams-max allows for this tenant; retry "
@@ -369,7 +372,7 @@ static int at_capacity(struct exchange *x, struct wopr_error *err) {
     return WOPR_E_UNAVAILABLE;
 }
 
-static int state_room(struct exchange *x, struct wopr_error *err) {
+static int stream_state_room(struct exchange *x, struct wopr_error *err) {
     const struct http_stream *h = &x->stream;
     size_t n = h->state_bytes ? h->state_bytes(h->state) : 0;
     bool room = share_room(&x->pub.server->shares, x->share.tenant, SHARE_BYTES, n);
@@ -377,7 +380,7 @@ static int state_room(struct exchange *x, struct wopr_error *err) {
 }
 
 /* The whole of a short stream becomes the reply of the exchange. */
-static int reply_whole(struct exchange *x, struct stream *st) {
+static int stream_reply_whole(struct exchange *x, struct stream *st) {
     struct http_call *p = &x->pub;
     bool nothing = st->n == sizeof HELLO - 1;
     x->whole = st->whole;
@@ -396,19 +399,19 @@ static int reply_whole(struct exchange *x, struct stream *st) {
     return 1;
 }
 
-static void discard(struct stream *st) { /* before it began */
-    parts_free(st);
+static void stream_discard(struct stream *st) { /* before it began */
+    stream_parts_free(st);
     stream_unref(st);
 }
 
-static int refuse_failed(struct exchange *x, struct stream *st, struct wopr_error *err) {
+static int stream_refuse_failed(struct exchange *x, struct stream *st, struct wopr_error *err) {
     bool no_room = st->no_room;
-    discard(st);
+    stream_discard(st);
     return no_room ? budget_refuse(x, err)
                    : wopr_error_set(err, WOPR_E_INTERNAL, "the log of the run could not be read");
 }
 
-static void enlist(struct stream *st) {
+static void stream_enlist(struct stream *st) {
     struct http_server *s = st->park.server;
     ticker_beat_add(&s->ticker, &st->beat);
     pthread_mutex_lock(&s->lock);
@@ -416,12 +419,12 @@ static void enlist(struct stream *st) {
     pthread_mutex_unlock(&s->lock);
 }
 
-static int queue(struct exchange *x, struct stream *st, struct wopr_error *err) {
+static int stream_queue(struct exchange *x, struct stream *st, struct wopr_error *err) {
     struct http_server *s = x->pub.server;
     st->closes = !st->final || st->fold; /* the connection ends with the stream (SSE-23) */
     if (st->closes) x->close_after = true;
     st->begun = true;
-    enlist(st);
+    stream_enlist(st);
     struct MHD_Response *r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, HTTP_STREAM_BLOCK,
                                                                stream_read, st, stream_release);
     if (!r) {
@@ -447,20 +450,21 @@ static int queue(struct exchange *x, struct stream *st, struct wopr_error *err) 
 int stream_start(struct exchange *x, struct wopr_error *err) {
     struct http_server *s = x->pub.server;
     struct stream *st = NULL;
-    if (!share_take(&s->shares, x->share.tenant, SHARE_STREAMS, 1)) return at_capacity(x, err);
-    int rc = state_room(x, err);
+    if (!share_take(&s->shares, x->share.tenant, SHARE_STREAMS, 1))
+        return stream_refuse_capacity(x, err);
+    int rc = stream_state_room(x, err);
     if (rc == 0) rc = stream_open(x, &st, err);
     if (rc != 0) {
         share_give(&s->shares, x->share.tenant, SHARE_STREAMS, 1);
         return rc;
     }
     if (st->final && stream_whole(st)) {
-        rc = reply_whole(x, st);
-        discard(st);
+        rc = stream_reply_whole(x, st);
+        stream_discard(st);
         return rc;
     }
-    if (!st->failed) count_bytes(st);
-    return st->failed ? refuse_failed(x, st, err) : queue(x, st, err);
+    if (!st->failed) stream_count_bytes(st);
+    return st->failed ? stream_refuse_failed(x, st, err) : stream_queue(x, st, err);
 }
 
 void stream_wake_all(struct http_server *s) {
