@@ -45,7 +45,7 @@ static int success_render(const struct v1_cmd *vc, const struct engine_result *r
         break;
     case ENGINE_RESOLVE: /* INT-14, INT-15 */
         jw_kstr(&w, "runId", r->run_id.n ? r->run_id : vc->cmd.run_id);
-        jw_kstr(&w, "nodeId", r->node_id.n ? r->node_id : vc->cmd.node_id);
+        jw_kstr(&w, "nodeId", r->node_id.n ? r->node_id : vc->cmd.resolve.node_id);
         jw_kstr(&w, "interruptId", r->interrupt_id);
         jw_kstrz(&w, "status", v1_status_shown(r->status));
         status = 200;
@@ -102,24 +102,10 @@ static int alias_status(int rc, int status) {
 /* IDEM-8, IDEM-9.  Failures of the store and of admission cannot be stored: there is nothing to
  * store them in. */
 static bool worth_storing(int rc, int status) {
-    switch (rc) {
-    case WOPR_E_NO_MEMORY:
-    case WOPR_E_UNAVAILABLE:
-    case WOPR_E_BUSY:
-    case WOPR_E_DISK_FULL:
-    case WOPR_E_IO:
-    case WOPR_E_SYNC_FAILED:
-    case WOPR_E_LOCKED:
-    case WOPR_E_CLOSED:
-    case WOPR_E_STALE:
-    case WOPR_E_FENCED:
-    case WOPR_E_IDEM_IN_FLIGHT:
-    case WOPR_E_IDEM_CONFLICT:
-    case WOPR_E_INTERRUPT_NOT_FOUND: /* it may come yet */
-        return false;
-    default:
-        return status != 400 && status != 401 && status != 403;
-    }
+    if (wopr_err_passes(rc)) return false;
+    if (rc == WOPR_E_IDEM_IN_FLIGHT || rc == WOPR_E_IDEM_CONFLICT) return false;
+    if (rc == WOPR_E_INTERRUPT_NOT_FOUND) return false; /* it may come yet */
+    return status != 400 && status != 401 && status != 403;
 }
 
 static bool respond_error(const struct v1_cmd *vc, const struct engine_result *r,
@@ -129,7 +115,7 @@ static bool respond_error(const struct v1_cmd *vc, const struct engine_result *r
     error_complete(vc, r, &err);
     *out = (struct idem_response){0};
     v1_error_body(vc->call, &err, &out->status, &out->body, &retry);
-    if (vc->cmd.op == ENGINE_RESOLVE && vc->cmd.via == RESOLVE_ALIAS)
+    if (vc->cmd.op == ENGINE_RESOLVE && vc->cmd.resolve.via == RESOLVE_ALIAS)
         out->status = alias_status(r->rc, out->status);
     out->retry_after_s = retry;
     /* A refusal that says "later" is replayed only until then, so a retry is not frozen for a day
@@ -203,7 +189,6 @@ struct v1_cmd *v1_cmd_new(struct http_call *c, enum engine_op op) {
                                   .subject = subject,
                                   .principal = c->who.subject_id,
                                   .test_mode = c->who.test_mode,
-                                  .drain = DRAIN_CURRENT_NODE,
                                   .traceparent = c->traceparent,
                                   .has_idem = c->has_idem,
                                   .idem = c->idem,
@@ -248,8 +233,8 @@ static int control(struct http_call *c, enum engine_op op, const struct wire_bod
         return v1_fail(c, &err);
     }
     vc->cmd.run_id = head.run_id;
-    vc->cmd.reason = *reason;
-    vc->cmd.drain = policy;
+    vc->cmd.control.reason = *reason;
+    vc->cmd.control.drain = policy;
     return v1_cmd_submit(vc);
 }
 

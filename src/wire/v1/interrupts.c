@@ -18,11 +18,11 @@ static int body_read(struct http_call *c, struct str *value, struct wopr_error *
 static int submit(struct http_call *c, struct v1_cmd *vc, enum resolve_via via, struct str run_id,
                   struct str value) {
     vc->cmd.run_id = run_id;
-    vc->cmd.resume_value = value;
-    vc->cmd.via = via;
-    vc->cmd.may_delegate = (c->who.scopes & SCOPE_APPROVALS_DELEGATE) != 0;
+    vc->cmd.resolve.value = value;
+    vc->cmd.resolve.via = via;
+    vc->cmd.resolve.may_delegate = (c->who.scopes & SCOPE_APPROVALS_DELEGATE) != 0;
     struct str key = http_header(c, "Idempotency-Key"); /* INT-32: after the value's own */
-    if (key.n > 0) vc->cmd.event_id = arena_str(c->arena, key);
+    if (key.n > 0) vc->cmd.resolve.event_id = arena_str(c->arena, key);
     return v1_cmd_submit(vc);
 }
 
@@ -48,7 +48,7 @@ static int by_run(struct http_call *c, enum resolve_via via, bool bare) {
     if (rc == 0 && !bare) rc = body_read(c, &value, &err);
     if (rc == 0) vc = command(c, &err);
     if (!vc) return v1_fail(c, &err);
-    vc->cmd.node_id = http_param(c, "nodeId");
+    vc->cmd.resolve.node_id = http_param(c, "nodeId");
     vc->resume_bare = bare;
     return submit(c, vc, via, head.run_id, value);
 }
@@ -82,7 +82,7 @@ int v1_resolve_interrupt_by_token(struct http_call *c) {
     struct v1_cmd *vc = NULL;
     if (body_read(c, &value, &err) == 0) vc = command(c, &err);
     if (!vc) return v1_fail(c, &err);
-    vc->cmd.node_id = row->node_id;
-    vc->cmd.interrupt_id = row->interrupt_id;
+    vc->cmd.resolve.node_id = row->node_id;
+    vc->cmd.resolve.interrupt_id = row->interrupt_id;
     return submit(c, vc, RESOLVE_TOKEN, row->run_id, value);
 }
