@@ -118,7 +118,7 @@ static bool key_gone_now(const struct http_server *s, struct str key_id) {
     return gone;
 }
 
-/* Thousands of streams of one key ask in the same second: a thread remembers the last answer. */
+/* Thousands of streams of one key ask within a second: each thread caches the last answer. */
 bool key_gone(const struct http_server *s, struct str key_id) {
     static _Thread_local struct {
         uint32_t server; /* its prefix of request ids */
@@ -140,8 +140,8 @@ bool key_gone(const struct http_server *s, struct str key_id) {
     return last.gone;
 }
 
-/* By id for keys of ours, by the hash of the whole text for others (AUTH-3).  A row of a configured
- * key opens nothing: what counts is that it is configured now, see server_key_check. */
+/* By id for keys of our own making, by the hash of the whole text for others (AUTH-3).  The row of
+ * a configured key grants nothing: it must be configured now, see server_key_check. */
 static int stored_key(struct store *s, const struct sha256 *hash, struct str credential,
                       int64_t now_ms, struct arena *a, struct api_key *out,
                       struct wopr_error *err) {

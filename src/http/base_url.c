@@ -1,9 +1,9 @@
 /*
  * base_url.c: the base of absolute URLs in answers.
  *
- * A Host header is what a client says.  It may stand in an answer, and an idempotent answer is
- * stored and given to others, so only names that the settings vouch for are repeated; for any other
- * the address at which this connection arrived is named.
+ * A Host header is the client's claim, and an answer that repeats it may be stored and sent to
+ * other clients.  So only names that the settings vouch for are repeated; for any other the answer
+ * names the address at which this connection arrived.
  */
 #include "http/exchange.h"
 #include "http/server.h"
@@ -46,7 +46,7 @@ bool host_is_loopback(struct str name) {
     return inet_pton(AF_INET, text, &v4) == 1 && ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
-/* An entry without a port stands for every port. */
+/* An entry without a port matches every port. */
 static bool host_listed(const char *const *list, struct str host) {
     struct str name = name_of(host);
     for (; list && *list; list++)
@@ -60,7 +60,7 @@ static bool host_allowed(const struct http_server *s, struct str host) {
     return host_listed(s->cfg.allowed_hosts, host);
 }
 
-/* Where this connection arrived; the address of the settings when that cannot be had. */
+/* The address at which this connection arrived, or the configured one when it is unknown. */
 static struct str arrived_at(struct exchange *x, const char *scheme) {
     const struct http_server *s = x->pub.server;
     const union MHD_ConnectionInfo *info =

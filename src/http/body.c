@@ -23,7 +23,7 @@ static int body_too_large(const struct exchange *x, struct wopr_error *err) {
 int body_admit(struct exchange *x, struct wopr_error *err) {
     size_t max = x->pub.op->body_max;
     bool has_body = x->head.chunked || x->head.body_length > 0;
-    if (max == 0) { /* nobody asked for one: read past it */
+    if (max == 0) { /* the operation takes none: read past it */
         x->body.discard = has_body;
         return x->head.body_length > HTTP_DISCARD_MAX ? body_too_large(x, err) : 0;
     }
@@ -79,7 +79,7 @@ int body_finish(struct exchange *x, struct wopr_error *err) {
     struct wopr_error why = {0};
     int rc = json_check(body, &lim, &why);
     if (rc == WOPR_E_NO_MEMORY) return wopr_error_set(err, rc, "no memory to read the body");
-    /* json_check's pointer holds the caller's member names: not for an answer (HTTP-14). */
+    /* json_check's pointer has the caller's member names, which no answer repeats (HTTP-14). */
     if (rc != 0)
         return wopr_error_set(err, WOPR_E_VALIDATION, "the body is not acceptable JSON: %s",
                               why.message);

@@ -2,11 +2,11 @@
  * budget.c: one budget of bytes for what clients make the server hold: bodies, answers until they
  * are sent, states and buffers of streams.
  *
- * Numbers of requests and streams are bounded too, but a bound of objects says little about memory:
- * one answer has a hundred bytes, another eight million.  What is smaller than BUDGET_SMALL is not
- * counted.  A body is counted before it is read; a read is refused before it renders when there is
- * no room for BUDGET_ESTIMATE, and after when its answer does not fit.  A command's answer is
- * always sent: its effect has happened.
+ * The numbers of requests and streams are bounded too, but say little about memory: one answer has
+ * a hundred bytes, another eight million.  What is smaller than BUDGET_SMALL is not counted.  A
+ * body is counted before it is read; a read is refused before it renders when there is no room for
+ * BUDGET_ESTIMATE, and afterwards when its answer does not fit.  A command's answer is always sent:
+ * its effect has happened.
  */
 #include "http/exchange.h"
 #include "http/server.h"
@@ -61,9 +61,9 @@ bool budget_settle(struct exchange *x, bool may_refuse) {
     return true;
 }
 
-/* On its own the kernel takes megabytes for every client that does not read, and nobody counts
- * them.  And libmicrohttpd cuts whoever makes no progress for read_timeout_s: a socket is writable
- * again when a third of its buffer is free, so this is what a client has to read in that time. */
+/* By default the kernel buffers megabytes, uncounted, for every client that does not read.  And
+ * libmicrohttpd cuts a client without progress for read_timeout_s: a socket is writable again when
+ * a third of its buffer is free, so that is what a client must read in that time. */
 void budget_kernel(struct exchange *x) {
     const int most = BUDGET_KERNEL;
     const union MHD_ConnectionInfo *info =

@@ -1,7 +1,7 @@
 /*
- * door.c: accepting connections.  The loops accept themselves, so that nothing takes a listening
- * socket out of their sight: at every bound and without a free descriptor they go on accepting,
- * even if only to close.
+ * door.c: accepting connections.  The loops accept themselves instead of libmicrohttpd, which stops
+ * polling the listener at its bounds: at every bound, and without a free descriptor, they go on
+ * accepting, even if only to close.
  */
 #define _GNU_SOURCE /* accept4 */
 #include "base/clock.h"
@@ -17,9 +17,9 @@
 
 enum {
     DOOR_BATCH = 32,    /* accepted before requests get their turn */
-    DOOR_SHUT_MS = 100, /* after a failure that another try at once would only repeat */
-    DOOR_OVER_MAX = 64, /* connections above the bounds that are still told so */
-    DOOR_LEAVE_MS = 2,  /* to a loop that has a connection to close, so often */
+    DOOR_SHUT_MS = 100, /* pause after a failure that an immediate retry would repeat */
+    DOOR_OVER_MAX = 64, /* connections above the bounds that still get a refusal */
+    DOOR_LEAVE_MS = 2,  /* pause that lets another loop accept; at most DOOR_LEAVES_MAX in a row */
     DOOR_LEAVES_MAX = 25,
     DOOR_FDS_RESERVE = 1024 /* store, log, egress, ops listener, lingering and refused sockets */
 };
@@ -50,8 +50,8 @@ static void door_warn(struct log_gate *gate, const char *what) {
     log_warn(what, "heldBack", text);
 }
 
-/* No descriptor is free.  Should anybody wait, close that connection, and the one that is idle
- * longest, for the next.  (The kernel says so even when nobody waits.) */
+/* No descriptor is free.  If a connection is waiting, accept and close it, and evict the longest
+ * idle one to make room for the next.  (The kernel also reports this when none is waiting.) */
 static void door_starve(struct door *d, struct intakes *es) {
     static struct log_gate gate;
     if (d->reserve_fd >= 0) {
@@ -74,7 +74,7 @@ static bool place_take(struct http_server *s) {
     return false;
 }
 
-/* A place by the bound of the server, which the longest idle connection makes free when need be. */
+/* A place within connections_max; if there is none, the longest idle connection is evicted. */
 static bool place_make(struct http_server *s, struct intakes *es) {
     static struct log_gate gate;
     if (place_take(s)) return true;
@@ -82,7 +82,7 @@ static bool place_make(struct http_server *s, struct intakes *es) {
     return intakes_evict(es) == EVICT_DONE && place_take(s);
 }
 
-/* Nothing here can go, but what other loops hold might: they look at the listener too. */
+/* This loop has nothing to evict, but another might, and all of them poll the listener. */
 static bool door_leave(struct door *d, const struct intakes *es) {
     if (!intakes_elsewhere(es) || d->left >= DOOR_LEAVES_MAX) return false;
     d->left++;
@@ -90,8 +90,8 @@ static bool door_leave(struct door *d, const struct intakes *es) {
     return true;
 }
 
-/* Whoever has sent something may be at the end of a head or of a request, and then another is the
- * one to close.  The newcomers wait in the kernel's queue until that is read. */
+/* A connection with unread input may just complete its head or request, and then another one should
+ * be evicted.  Leave newcomers in the kernel's queue until that input has been read. */
 static bool door_put_off(struct door *d, struct intakes *es) {
     const struct http_server *s = d->server;
     bool full = atomic_load(&s->intakes_open) >= s->cfg.connections_max;

@@ -25,7 +25,7 @@ static struct exchange *spare_take(struct http_server *s) {
     return x;
 }
 
-static void exchange_wake(void *ctx) { park_wake(&((struct exchange *)ctx)->park); }
+void exchange_wake(void *ctx) { park_wake(&((struct exchange *)ctx)->park); }
 
 struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn) {
     struct exchange *x = spare_take(s);

@@ -2,9 +2,9 @@
  * exchange.h: one request and its answer.  Layer: http.
  *
  * It begins with a complete head and ends with the last byte of the answer, or becomes a stream.
- * The parts of the struct belong to the files named beside them, which alone write them.  One
- * thread at a time touches it: its connection's, or, while that is parked, the one that owes
- * http_resume.
+ * Each part of the struct belongs to the file named beside it; where another one sets a member too,
+ * the member says so.  One thread at a time uses an exchange: its connection's, or, while that is
+ * parked, the one that owes http_resume.
  */
 #ifndef WOPR_HTTP_EXCHANGE_H
 #define WOPR_HTTP_EXCHANGE_H
@@ -28,7 +28,7 @@ enum exchange_stage {
     EXCHANGE_REPLY,   /* reply decided, not yet queued */
     EXCHANGE_SENT
 };
-struct exchange_life { /* exchange.c */
+struct exchange_life { /* exchange.c; request.c when a handler runs */
     atomic_int refs;   /* the connection, and an outstanding http_resume */
     atomic_bool owes_resume;
     atomic_bool aborted; /* the server stopped before the handler answered */
@@ -41,7 +41,7 @@ struct exchange_head { /* request.c: what the client's head says; borrows the ar
     size_t fields_nr;
     struct str query, host;
     struct str origin, content_type, authorization, idempotency_key, version;
-    size_t authorizations; /* fields of that name */
+    size_t authorizations; /* fields of that name; ticket.c counts a ticket as one */
     uint64_t body_length;
     bool chunked, expects_continue;
     bool keep_alive; /* the client wants to go on */
@@ -51,7 +51,7 @@ struct exchange_head { /* request.c: what the client's head says; borrows the ar
 struct exchange_body { /* body.c */
     struct buf bytes;
     uint64_t seen;
-    bool discard; /* read past, not kept */
+    bool discard; /* read past, not kept; request.c too */
 };
 struct exchange_wait { /* wait.c; the timer is idem.c's too */
     struct tick_timer timer;
@@ -108,6 +108,7 @@ static inline bool exchange_is_read(const struct exchange *x) {
 }
 struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn);
 void exchange_unref(struct exchange *x);
+void exchange_wake(void *ctx); /* park_wake, as a callback; ctx is the exchange */
 /* The request is over: its accounts, and the connection's reference. */
 void exchange_finish(struct exchange *x);
 void exchange_drop_stream(struct exchange *x); /* a stream that was asked for but not started */

@@ -1,11 +1,11 @@
 /*
  * guess.c: failed credentials are throttled by the client's address.
  *
- * Each failure takes a token from the bucket of its address; what works takes none.  While the
- * bucket is empty a failure is answered 429, and a credential is looked up in the store only when
- * it was valid before (a part of its hash is remembered), so whoever shares the address of an
- * attacker goes on with the keys in use.  A key that this process has not seen yet gets its chance
- * with the next token, at the latest when the attack is over.
+ * Each failure takes a token from the bucket of its address; a success takes none.  While the
+ * bucket is empty, a failure is answered 429, and a credential is looked up in the store only when
+ * it was valid before (part of its hash is remembered).  So clients that share an attacker's
+ * address keep working with keys already in use.  A key that this process has not seen yet must
+ * wait for the next token, at the latest until the attack is over.
  */
 #include "http/ratelimit.h"
 #include "http/request.h"

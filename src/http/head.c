@@ -73,7 +73,7 @@ bool head_host_valid(struct str host) {
     return name_valid(name) && port_valid(port);
 }
 
-/* The authority of an absolute target; what comes after it is left in *rest. */
+/* The authority of an absolute target; the remainder is left in *rest. */
 static bool cut_authority(struct str target, struct str *authority, struct str *rest) {
     static const struct str SCHEMES[] = {{"http://", 7}, {"https://", 8}};
     for (size_t k = 0; k < 2; k++) {
@@ -179,8 +179,8 @@ static int take_expect(struct http_head *h, struct str v, struct wopr_error *err
     return 0;
 }
 
-/* once: a second one is refused, because another reader might take the other one.  (A second
- * Authorization is refused by auth.c, AUTH-2.) */
+/* once: a second one is refused, because another reader might use the other value.  (auth.c refuses
+ * a second Authorization, AUTH-2.)  The list covers the fields of all mounts. */
 static const struct field_rule {
     struct str name;
     bool once;
@@ -308,8 +308,8 @@ static enum head_seen scan_line(struct head_scan *s, struct str seen, size_t lf,
     return HEAD_BAD;
 }
 
-/* The first line is judged as soon as it is there: whoever does not speak HTTP may wait for ever.
- */
+/* Judge the first line as soon as it is complete: a client that does not speak HTTP may never send
+ * an empty line. */
 static enum head_seen scan_first(const struct head_scan *s, struct str seen,
                                  struct wopr_error *err) {
     struct http_head h;

@@ -1,10 +1,10 @@
 /*
- * idem.c: layer-1 idempotency at the door (IDEM-1 to 11).
+ * idem.c: layer-1 idempotency, before the handler (IDEM-1 to 11).
  *
- * The stored answer is written by the log in the transaction of the effect; here is the look-up and
- * the gate.  A gate slot stands for a key whose first request is still executing; duplicates with
- * the same body wait at it, parked. The slot is taken before the store is asked, so nobody can slip
- * between the first one's commit and its leaving.
+ * The journal writes the stored answer in the transaction of its effect; this file has the look-up
+ * and the gate.  A gate slot exists for each key whose first request is still executing; duplicates
+ * with the same body wait at it, parked.  The slot is taken before the store is asked, so that no
+ * duplicate can pass between the first request's commit and its leaving the gate.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -32,8 +32,8 @@ void gate_fini(struct gate *g) {
 
 static struct str key_str(const struct sha256 *k) { return str_n((const char *)k->b, sizeof k->b); }
 
-/* White space, member order and the spelling of numbers do not matter; what a double would merge
- * stays apart (IDEM-10). */
+/* White space, member order and the spelling of numbers do not matter; numbers that would be equal
+ * only as doubles stay distinct (IDEM-10). */
 static int digest_body(struct exchange *x, struct sha256 *out, struct wopr_error *err) {
     struct buf b;
     buf_init(&b, x->pub.body.n * 8 + 64); /* canonical strings may be longer, never eightfold */
@@ -53,7 +53,7 @@ int idem_prepare(struct exchange *x, struct str key, struct wopr_error *err) {
     struct http_call *p = &x->pub;
     struct str path;
     if (!uri_decode(p->arena, p->path, false, &path)) path = p->path;
-    /* A test key's requests are another world (AUTH-9); no key of a client holds a line break. */
+    /* Requests of test keys are kept apart (AUTH-9); no client's key contains a line break. */
     struct str text = arena_printf(p->arena, STR_FMT ":" STR_FMT " " STR_FMT ":" STR_FMT "%s",
                                    STR_ARG(p->who.tenant), STR_ARG(p->method), STR_ARG(path),
                                    STR_ARG(key), p->who.test_mode ? "\ntest" : "");
@@ -69,7 +69,8 @@ int idem_prepare(struct exchange *x, struct str key, struct wopr_error *err) {
     return 0;
 }
 
-/* The first one's answer is kept and waits elsewhere, after the restart or at another host. */
+/* Refuse rather than wait: the first request's answer is stored, and can be read after the restart
+ * or from another host. */
 static void answer_draining(struct exchange *x) {
     struct wopr_error err = {0};
     (void)refuse_draining(x, &err);
@@ -95,7 +96,7 @@ static void answer_stored(struct exchange *x, const struct idem_response *r) {
     atomic_fetch_add(&x->pub.server->metrics.replays, 1);
 }
 
-/* The slot is ours: has somebody finished before? */
+/* The slot is ours: did an earlier request store its answer? */
 static enum idem_step idem_look_up(struct exchange *x) {
     struct idem_response r = {0};
     struct wopr_error err = {0};

@@ -1,10 +1,10 @@
 /*
  * intake.c: see intake.h.
  *
- * libmicrohttpd polls its sockets by edges (EPOLLET) and forgets that one is readable when it was
- * given less than it asked for.  So whoever gives it less has either emptied the socket, and a new
- * byte makes a new edge, or kicks the connection: suspending and resuming it makes libmicrohttpd
- * ask again.  Nothing else is assumed of it.
+ * libmicrohttpd polls its sockets by edges (EPOLLET) and forgets that one is readable when it is
+ * given less than it asked for.  So before it is given less, either the socket has been emptied,
+ * and a new byte makes a new edge, or the connection must be kicked: suspending and resuming it
+ * makes libmicrohttpd ask again.  Nothing else is assumed of it.
  */
 #include "http/intake.h"
 #include "base/clock.h"
@@ -20,12 +20,12 @@
 
 enum {
     INTAKE_SCRATCH = 64 * 1024,   /* more than a head that is still growing can have */
-    INTAKE_TURN_MAX = 256 * 1024, /* read of one client before others have their turn */
+    INTAKE_TURN_MAX = 256 * 1024, /* read of one client before others are served */
     INTAKE_FDS_MIN = 256,
-    INTAKE_FRESH_MS = 50,     /* after an answer, before the socket is looked at unasked */
-    INTAKE_REFUSED_MS = 2000, /* over the bounds, to send what is refused */
-    INTAKE_TRICKLE_MS = 1000, /* amid a head, before new input spares it no longer */
-    INTAKE_EVICT_LOOKS = 16,  /* sockets of a list that are asked for input */
+    INTAKE_FRESH_MS = 50,     /* after an answer, before the socket is read without an edge */
+    INTAKE_REFUSED_MS = 2000, /* over the bounds: time to send the request that is refused */
+    INTAKE_TRICKLE_MS = 1000, /* amid a head: after that, new input does not prevent eviction */
+    INTAKE_EVICT_LOOKS = 16,  /* sockets of a list that are checked for input */
     INTAKE_CANONICAL_MAX = 80 /* what write_head needs */
 };
 
@@ -33,7 +33,7 @@ struct intakes {
     struct http_server *server;
     struct intake **by_fd;
     size_t by_fd_nr;
-    /* of intake.due: the longest first.  refused: over the bounds, wherever in their request */
+    /* of intake.due, the earliest first.  refused: over the bounds, in any state */
     struct list fresh, idle, heads, bodies, anonymous,
         refused; /* anonymous: bodies without a key */
     struct list kicks;
@@ -79,7 +79,7 @@ static void list_move(struct intake *e, struct list *l) {
 
 static void deadline_clear(struct intake *e) { list_move(e, NULL); }
 
-/* false: it is there already; its time goes on. */
+/* false: it is in that list already, and keeps its deadline. */
 static bool deadline_set(struct intake *e, struct list *l) {
     if (e->over) l = &e->set->refused;
     if (e->in == l) return false;
@@ -135,12 +135,12 @@ static void pending_keep(struct intake *e, const char *p, size_t n) {
 /* Without an answer.  libmicrohttpd sees a closed socket and does the rest. */
 static void intake_hang_up(struct intake *e) {
     deadline_clear(e);
-    e->state = INTAKE_OVER; /* a request that came at last would be executed without an answer */
+    e->state = INTAKE_OVER; /* a request that arrived now would be executed without an answer */
     e->eof = true;
     (void)shutdown(e->fd, SHUT_RDWR);
 }
 
-/* The end of input that came together with the last request: its edge told of both. */
+/* Input, or its end, may have arrived with the last request: there was one edge for both. */
 static void intake_look(struct intake *e) {
     struct intakes *es = e->set;
     e->missed = false;
@@ -176,7 +176,7 @@ static bool intake_has_input(const struct intake *e) {
     return !list_empty(&e->kick) || recv(e->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-/* The first of a list that says nothing, or has for long not come to an end. */
+/* The first of a list that has no input waiting, or has been amid a head or body for too long. */
 static struct intake *list_evictable(struct intakes *es, struct list *l, uint64_t now_ms,
                                      bool *later) {
     bool amid = l == &es->heads || l == &es->anonymous;
@@ -195,8 +195,8 @@ static void place_give_back(struct intake *e) {
     e->placed = false;
 }
 
-/* Idle or amid its head, whichever began first: who came just now has a moment to speak, however
- * many come after it.  Then whoever sends a body without having shown a key: that is free too. */
+/* Idle or amid its head, whichever began first: so a new connection has a moment to send something,
+ * however many follow it.  Then one that sends a body without a key, for that costs nothing. */
 static struct intake *evict_choose(struct intakes *es, bool *later) {
     struct list *const from[] = {&es->heads, &es->idle, &es->fresh};
     struct intake *oldest = NULL;
@@ -278,7 +278,7 @@ static void request_ready(struct intake *e) {
     deadline_clear(e);
 }
 
-/* Nothing more is read of this connection: the answer, then the end. */
+/* Read nothing more of this connection: answer, then close. */
 static void request_stop(struct intake *e) {
     e->exchange->close_after = true;
     e->linger = true;
@@ -421,8 +421,8 @@ static struct list *waiting_list(struct intake *e) {
     return e->exchange->pub.who.authenticated ? &e->set->bodies : &e->set->anonymous;
 }
 
-/* libmicrohttpd's own patience begins anew with every byte it is given.  An empty line is one that
- * it skips. */
+/* Restarts libmicrohttpd's own timeout, which every byte it is given does: it skips an empty
+ * line. */
 static ssize_t input_wait(struct intake *e, char *out) {
     bool begun = e->state == INTAKE_BODY || e->pending_n > 0;
     if (!begun || !deadline_set(e, waiting_list(e))) return recv_again();
@@ -570,7 +570,7 @@ void intakes_add(struct intakes *es, struct MHD_Daemon *d, int fd,
     if (over) atomic_fetch_add(&s->intakes_over, 1);
     es->arriving = e;
     enum MHD_Result ok = MHD_add_connection(d, fd, (const struct sockaddr *)sa, n);
-    if (es->arriving == e) intake_free(e); /* it closed the socket without a word */
+    if (es->arriving == e) intake_free(e); /* it closed the socket without a notification */
     else if (ok == MHD_YES) (void)deadline_set(e, &es->idle);
     es->arriving = NULL;
 }

@@ -1,7 +1,7 @@
 /*
- * linger.c: sockets whose answer is out and whose input nobody wants any more.  Closing one with
+ * linger.c: sockets whose answer has been sent and whose input is not wanted.  Closing one with
  * unread input makes the kernel send a reset, which can destroy the answer at the client.  So its
- * sending side is shut, its input read and dropped, until the client closes or has had its time.
+ * sending side is shut, and its input read and dropped until the client closes or its time is over.
  */
 #include "base/clock.h"
 #include "base/mem.h"

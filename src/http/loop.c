@@ -39,7 +39,7 @@ static char TLS_PRIORITIES[] =
 struct http_loop {
     struct MHD_Daemon *daemon;
     int epoll_fd, wake_fd; /* epoll_fd: the daemon's */
-    atomic_bool woken;     /* wake_fd was written and the thread has not come by since */
+    atomic_bool woken;     /* wake_fd was written and the thread has not seen it yet */
     atomic_bool quiesce, stop;
     bool running;
     pthread_t thread;
@@ -107,7 +107,7 @@ static int loop_turn(struct http_loop *l, struct pollfd fds[ON_NR], bool streams
     return streams ? outlets_wait_ms(l->outlets, ms) : ms;
 }
 
-/* With the door shut the listener is not looked at, but soon again. */
+/* While the door is shut the listener is not polled, and the sleep ends with that. */
 static int door_poll(struct http_loop *l, struct pollfd *listener, int ms) {
     bool closed = atomic_load(&l->quiesce);
     int shut_ms = closed ? 0 : (int)door_shut_ms(&l->door);
@@ -123,7 +123,7 @@ static void *loop_main(void *arg) {
     intakes_here(l->intakes);
     polls_init(l, fds);
     for (unsigned busy = 0;;) {
-        atomic_store(&l->woken, false); /* whoever resumes from here on writes again */
+        atomic_store(&l->woken, false); /* a resume from here on writes again */
         if (atomic_load(&l->stop)) break;
         bool streams = outlets_any(l->outlets);
         int ms = loop_turn(l, fds, streams);
@@ -139,7 +139,7 @@ static void *loop_main(void *arg) {
 
 /* --- life --- */
 
-/* No listening socket, and no bound of its own: door.c accepts. */
+/* Without a listening socket and without a bound: door.c accepts. */
 static struct MHD_Daemon *daemon_start(struct http_server *s) {
     const struct http_config *c = &s->cfg;
     unsigned flags =

@@ -1,8 +1,8 @@
 /*
- * offload.c: threads for long reads, so that the threads of loop.c stay free for everybody else.
+ * offload.c: threads for long reads, so that those of loop.c stay free for all other requests.
  *
  * A handler returns http_offload(c, fn): fn runs on one of these threads while the connection is
- * parked, and its answer goes out as usual.  Tenants take turns, each has a bounded queue, and with
+ * parked, and its answer is sent as usual.  Tenants take turns, each has a bounded queue, and with
  * more than one thread no tenant has all of them, so a tenant's long reads delay its own ones only.
  */
 #include "base/mem.h"
@@ -28,7 +28,7 @@ static unsigned running_max(const struct offload *o) {
     return n > 1 ? n - 1 : 1;
 }
 
-/* Under the lock: in the round when there is something to do and a thread to be had for it. */
+/* Under the lock: enter the round when there is a job and the tenant may use another thread. */
 static void holder_queue(struct offload *o, struct holder *h) {
     if (list_empty(&h->jobs) || h->running >= running_max(o) || !list_empty(&h->turn)) return;
     list_add_tail(&o->waiting, &h->turn);
@@ -135,7 +135,7 @@ int offload_start(struct http_server *s) {
     return rc;
 }
 
-/* Whoever still waits is answered: nobody runs it any more. */
+/* Answer the jobs that will not run any more. */
 static void jobs_refuse_all(struct offload *o) {
     for (struct list *t; (t = list_pop(&o->waiting)) != NULL;) {
         struct holder *h = shares_again(&o->server->shares, LIST_ENTRY(t, struct holder, turn));

@@ -1,8 +1,8 @@
 /*
  * opsd.c: the second listener, for operators only (HTTP-2): /healthz, /readyz, /metrics.  A thread
- * and a parser of its own, so that it answers while the other threads are busy.  Nobody can fill
- * it: a connection has OPSD_TIMEOUT_MS in all and one answer, and the oldest makes room for a new
- * one.
+ * and a parser of its own, so that it answers while the other threads are busy.  It cannot be
+ * filled up: a connection has OPSD_TIMEOUT_MS in total and one answer, and the oldest makes room
+ * for a new one.
  */
 #define _GNU_SOURCE /* accept4 */
 #include "base/clock.h"
@@ -149,7 +149,7 @@ static void let_in(struct opsd *o, int fd) {
     o->v[o->nr++] = c;
 }
 
-/* Without a free descriptor the reserve is given up for whoever asks now. */
+/* Without a free descriptor, the reserved one is used for the connection that waits. */
 static void take_one(struct opsd *o) {
     int fd = accept4(o->server->ops_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {

@@ -57,9 +57,9 @@ static bool socket_adopt(struct outlets *o, struct stream *st, int fd) {
     return epoll_ctl(o->epoll_fd, EPOLL_CTL_ADD, fd, &ev) == 0;
 }
 
-/* Suspending takes the descriptor out of libmicrohttpd's epoll set; resuming makes it look at the
- * connection once more after the callback has closed it.  Should dup2 fail, the socket is shut, and
- * the client comes back. */
+/* Suspending takes the descriptor out of libmicrohttpd's epoll set; resuming makes it visit the
+ * connection again after the callback has closed it.  Should dup2 fail, the socket is shut, and the
+ * client reconnects. */
 static void socket_swap(struct outlets *o, struct stream *st, int fd) {
     MHD_suspend_connection(st->park.conn);
     while (dup2(o->nowhere, fd) < 0 && (errno == EINTR || errno == EBUSY)) continue;
@@ -167,7 +167,7 @@ void outlets_wake(struct outlets *o, struct park *p) {
     pthread_mutex_unlock(&o->lock);
 }
 
-/* Who has gone, and who has room again. */
+/* Streams whose clients have left, or can be written to again. */
 static void outlets_look(struct outlets *o) {
     struct epoll_event ev[OUTLETS_EVENTS];
     int n = epoll_wait(o->epoll_fd, ev, OUTLETS_EVENTS, 0); /* the rest keeps the set readable */

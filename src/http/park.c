@@ -1,10 +1,12 @@
 /*
  * park.c: suspend and resume of one connection without lost wakes.
  *
- * RUNNING  the connection's thread may touch it; WOKEN  the same, and somebody has news for it;
- * PARKED  suspended. park_here suspends first and declares it second, so that a waker can only ever
- * resume a suspended connection; whoever comes between the two finds RUNNING, leaves WOKEN, and
- * park_here itself resumes.
+ *   RUNNING  the connection's thread may touch it
+ *   WOKEN    the same, and a wake has arrived since
+ *   PARKED   suspended
+ *
+ * park_here suspends first and declares it second, so that a waker only ever resumes a suspended
+ * connection.  A wake between the two finds RUNNING and leaves WOKEN, and park_here resumes.
  */
 #include "http/park.h"
 #include "http/loop.h"
@@ -23,7 +25,7 @@ void park_init(struct park *p, struct http_server *s, struct MHD_Connection *con
 
 void park_clear(struct park *p) { atomic_store(&p->state, PARK_RUNNING); }
 
-/* The counter goes down last: http_server_free waits for zero before it stops the daemon. */
+/* The counter is lowered last: http_server_free waits for zero before it stops the daemon. */
 static void park_resume(struct park *p) {
     struct http_server *s = p->server;
     struct http_loop *l = p->loop; /* once resumed, p may go */

@@ -14,8 +14,8 @@ static int hex_digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* W3C trace context: neither id all zero.  What a later version adds stands behind a further dash;
- * of its flags only the one that version 00 knows is kept (section 4.3). */
+/* W3C trace context: neither id all zero.  A later version may add more after
+ * another dash; of its flags only the one known to version 00 is kept (section 4.3). */
 struct str traceparent_read(struct arena *a, struct str s) {
     bool first = s.n == TRACE_BYTES && memcmp(s.p, "00", 2) == 0, trace = false, span = false;
     bool later = !first && s.n >= TRACE_BYTES && memcmp(s.p, "00", 2) != 0 &&
@@ -80,9 +80,9 @@ void reply_headers(struct exchange *x, struct MHD_Response *r) {
     if (x->close_after || server_draining(s)) header_add(r, "Connection", "close");
 }
 
-/* AUTH-13: one line per authenticated request.  The path is logged only of requests that came with
- * a key: a route that carries its authority in the path (OP_TOKEN) shows its pattern, and so does
- * whatever was refused before its key was read.  The query (tickets) is never logged. */
+/* AUTH-13: one line per authenticated request.  The path is logged only of requests with a valid
+ * key: a route that carries its authority in the path (OP_TOKEN) shows its pattern, and so does a
+ * request that was refused before its key was read.  The query (tickets) is never logged. */
 void reply_log(struct exchange *x, int status) {
     const struct http_call *p = &x->pub;
     bool read = exchange_is_read(x);
@@ -111,7 +111,7 @@ void reply_log(struct exchange *x, int status) {
 
 static bool answer_is_large(const struct exchange *x) { return x->pub.reply.n >= BUDGET_SMALL; }
 
-/* There is no room to hold a read's answer until it is sent. */
+/* The budget has no room to keep the answer of a read until it is sent. */
 static void answer_give_up(struct exchange *x) {
     struct wopr_error err = {0};
     if (x->pub.user_free) x->pub.user_free(x->pub.user);
@@ -121,7 +121,7 @@ static void answer_give_up(struct exchange *x) {
     http_fail(&x->pub, &err);
 }
 
-/* It may take the client long: only the answer itself is kept. */
+/* The client may read slowly: keep only the answer itself. */
 static void answer_keep_alone(struct exchange *x) {
     budget_kernel(x);
     if (x->pub.user != x->pub.reply.p) return; /* the answer may lie in the arena */

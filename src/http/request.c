@@ -117,7 +117,7 @@ struct str limit_address(struct exchange *x, char out[LIMIT_WHO_BYTES]) {
     return str_n(out, LIMIT_WHO_BYTES);
 }
 
-/* Who is counted: the key, or for public operations the address. */
+/* Counted per key, or per address for public operations. */
 static int rate_limit(struct exchange *x, struct wopr_error *err) {
     struct http_server *s = x->pub.server;
     struct limit_state st = {0};
@@ -155,7 +155,7 @@ static int head_check(struct exchange *x, struct wopr_error *err) {
     if (rc == 0 && x->query_rc != 0)
         rc = wopr_error_at(err, x->query_rc, "query",
                            "the query string is malformed or has too many parameters");
-    if (rc == 0) rc = exchange_admit(x, err); /* now it is known who asks */
+    if (rc == 0) rc = exchange_admit(x, err); /* the tenant is known now */
     if (rc == 0) rc = body_admit(x, err);
     return rc;
 }
@@ -176,7 +176,7 @@ static void head_judge(struct exchange *x, const struct intake *e) {
     if (rc == 0) rc = head_check(x, &err);
     if (rc != 0) {
         http_fail(&x->pub, &err);
-        exchange_give_back(x); /* not when the body has been read past */
+        exchange_give_back(x); /* now, not after its body has been read past */
     }
     bool has_body = x->head.chunked || x->head.body_length > 0;
     if (x->pub.status == 0 || !has_body) return;
@@ -230,7 +230,7 @@ static void body_over(struct exchange *x) {
     else x->stage = keyed ? EXCHANGE_IDEM : EXCHANGE_HANDLER;
 }
 
-/* A long-poll looks at its key again before it answers, as streams do: it may be a minute old. */
+/* A long-poll checks its key again before it answers, as streams do: a minute may have passed. */
 static void key_look_again(struct exchange *x) {
     struct wopr_error err = {0};
     if (!x->wait.used || !key_gone(x->pub.server, x->pub.who.key_id)) return;
@@ -239,7 +239,7 @@ static void key_look_again(struct exchange *x) {
     http_fail(&x->pub, &err);
 }
 
-/* Before the handler runs again, or its answer goes out: what the wait left behind goes away. */
+/* Before the handler runs again, or its answer is sent: clear what the wait left. */
 static bool handler_over(struct exchange *x) {
     struct http_server *s = x->pub.server;
     exchange_end_wait(x);
@@ -273,7 +273,7 @@ static bool handler_run(struct exchange *x) {
     atomic_fetch_add(&x->life.refs, 1);
     atomic_store(&x->life.owes_resume, true);
     int rc = x->pub.op->handler(&x->pub);
-    if (rc != HTTP_PENDING || x->wait.used) { /* nobody was promised an http_resume */
+    if (rc != HTTP_PENDING || x->wait.used) { /* no http_resume will come */
         atomic_store(&x->life.owes_resume, false);
         exchange_unref(x);
     } else {
@@ -304,7 +304,7 @@ static enum MHD_Result request_answer(struct exchange *x, void **con_cls) {
 }
 
 static enum MHD_Result request_go_on(struct exchange *x, void **con_cls) {
-    if (x->peer.gone) return MHD_NO; /* nobody waits for the answer */
+    if (x->peer.gone) return MHD_NO; /* the client does not read the answer */
     for (;;) {
         switch (x->stage) {
         case EXCHANGE_BODY:

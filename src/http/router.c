@@ -2,8 +2,8 @@
  * router.c: the operation table compiled into a tree of path segments.
  *
  * The raw path is split at '/', then each segment is decoded (D5).  A literal child wins over a
- * parameter; a verb is cut at the last colon of the last segment, only when that verb stands in the
- * table at that place (HTTP-6, D6).
+ * parameter; a verb is cut at the last colon of the last segment, only when the table has that verb
+ * at that place (HTTP-6, D6).
  */
 #include "http/router.h"
 

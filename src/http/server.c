@@ -123,7 +123,7 @@ static int proxies_take(struct http_server *s, struct wopr_error *err) {
 }
 
 static int server_build(struct http_server *s, struct wopr_error *err) {
-    door_limits(&s->cfg); /* first: the bounds are made of it */
+    door_limits(&s->cfg); /* first: the bounds are derived from it */
     int rc = store_secret(s->store, "pepper", s->pepper, err);
     if (rc == 0) rc = store_secret(s->store, "ticket", s->ticket_secret, err);
     if (rc == 0) rc = tls_load(s, err);
@@ -272,7 +272,7 @@ uint16_t http_server_ops_port(const struct http_server *s) { return s->ops_port;
 
 /* --- stopping --- */
 
-/* A poll that was woken is not in flight before its thread has seen it. */
+/* A woken poll counts as in flight only after its thread has seen it. */
 static bool server_busy(const struct http_server *s) {
     return shares_total(&s->shares, SHARE_POLLS) > 0 ||
            shares_total(&s->shares, SHARE_REQUESTS) > 0 ||

@@ -1,10 +1,12 @@
 /*
- * stream.c: SSE (20-runtime section 2).  A finished run is one answer when it is short
- * (stream_whole.c).  Else libmicrohttpd asks stream_read for bytes until the backlog is told; then
- * the stream takes its socket (outlet.c), and stream_pump writes.  When there is nothing to write
- * it is parked until the log, the ticker or the drain wakes it.  Unbuffered frames are sent
- * straight out of the log's shared block, so a stream has no buffer of its own.  A reader that does
- * not read is cut after read_timeout_s without progress (SSE-25); the log does not wait for it.
+ * stream.c: SSE (20-runtime section 2).
+ *
+ * A finished run is one answer when it is short (stream_whole.c).  Otherwise libmicrohttpd asks
+ * stream_read for bytes until the backlog has been sent; then the stream takes its socket
+ * (outlet.c), and stream_pump writes.  With nothing to write it is parked until the journal, the
+ * ticker or the drain wakes it.  Unbuffered frames are sent straight out of the journal's shared
+ * block, so a stream has no buffer of its own.  A client that does not read is cut after
+ * read_timeout_s without progress (SSE-25); the journal does not wait for it.
  */
 #include "http/stream.h"
 #include "base/clock.h"
@@ -37,7 +39,7 @@ static void stream_ready(struct stream *st, const char *p, size_t n) {
 
 static void stream_ready_out(struct stream *st) { stream_ready(st, st->out.p, st->out.len); }
 
-/* What the stream holds now, counted; without room it is cut, and the client resumes. */
+/* Count what the stream holds now; when there is no room it is cut, and the client resumes. */
 static void stream_count_bytes(struct stream *st) {
     size_t n = st->out.cap + st->whole.cap + (st->batch ? st->batch->elements.cap : 0);
     if (st->state_bytes) n += st->state_bytes(st->state);
@@ -273,7 +275,7 @@ static void stream_parts_free(struct stream *st) {
     shares_leave(&s->shares, st->holder);
 }
 
-static void stream_close(struct stream *st) { /* nobody wakes it any more */
+static void stream_close(struct stream *st) { /* nothing wakes it any more */
     struct http_server *s = st->park.server;
     ASSERT(st->magic == STREAM_MAGIC);
     ticker_beat_del(&s->ticker, &st->beat);
@@ -306,7 +308,7 @@ static struct stream *stream_new(struct http_server *s, struct exchange *x) {
     char *text = (char *)(st + 1);
     if (h->run_id.n > 0) memcpy(text, h->run_id.p, h->run_id.n);
     st->run_id = str_n(text, h->run_id.n);
-    text += h->run_id.n + 1; /* the log wants it terminated */
+    text += h->run_id.n + 1; /* terminated, for the journal */
     if (key_id.n > 0) memcpy(text, key_id.p, key_id.n);
     st->key_id = str_n(text, key_id.n);
     st->magic = STREAM_MAGIC;

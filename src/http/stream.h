@@ -39,7 +39,7 @@ struct stream {
     bool failed;   /* the store failed, or no_room: cut, so that the client resumes */
     bool no_room;  /* within memory-bytes */
     bool begun;    /* its head is on the way */
-    bool closes;   /* the client was told that the connection ends with it */
+    bool closes;   /* the connection ends with it, as the head says */
     bool final;    /* the run has ended: the end of its log is the end */
     bool hung_up;  /* the client sends no more: what is there, then the end (SSE-33) */
     struct park park;

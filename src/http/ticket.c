@@ -15,7 +15,8 @@ enum { TICKET_MAX = 1024, TICKET_LIFETIME_MS_MAX = 24 * 3600 * 1000 };
 static struct sha256 ticket_sign(const struct http_server *s, struct str payload,
                                  struct buf *scratch) {
     buf_reset(scratch);
-    buf_adds(scratch, STR("wopr stream ticket 1:")); /* the secret signs nothing else by accident */
+    buf_adds(scratch,
+             STR("wopr stream ticket 1:")); /* so that no other text with this secret is a ticket */
     buf_adds(scratch, payload);
     return hmac_sha256(str_n((const char *)s->ticket_secret, sizeof s->ticket_secret),
                        buf_str(scratch));

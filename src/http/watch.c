@@ -1,12 +1,12 @@
 /*
- * watch.c: parked calls whose peer goes away.
+ * watch.c: parked exchanges whose peer leaves.
  *
- * libmicrohttpd does not look at a suspended connection, so a client that closed would keep its
- * slot until its deadline.  A loop's thread has one set of the sockets of its parked
- * calls and wakes a call whose peer sent a FIN or a reset.  After a reset the call closes
- * (request.c).  A FIN may be that of a client that has only closed its sending side and reads on
- * (RFC 9112 9.6), so the wait is over and the answer is what a deadline would bring.  Only calls
- * that have had no effect are watched: long-polls, and duplicates at the idempotency gate.
+ * libmicrohttpd does not poll a suspended connection, so the slot of a client that has closed would
+ * be held until its deadline.  Each loop has one set of the sockets of its parked exchanges and
+ * wakes one whose peer sent a FIN or a reset.  After a reset the connection closes (request.c).  A
+ * FIN may be that of a client that has only closed its sending side and reads on (RFC 9112 9.6), so
+ * the wait ends and the answer is that of its deadline.  Only exchanges without an effect are
+ * watched: long-polls, and duplicates at the idempotency gate.
  */
 #include "base/mem.h"
 #include "http/exchange.h"
