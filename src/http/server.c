@@ -250,8 +250,8 @@ int http_server_start(struct http_server *s, struct wopr_error *err) {
         (void)wopr_error_set(err, rc, "cannot start the threads of the HTTP server");
         goto fail;
     }
-    rc = mounts_register_views(&s->mounts, s->journal, err);
-    if (rc == 0) rc = opsd_start(s, err);
+    rc = opsd_start(s, err);
+    if (rc == 0) rc = mounts_register_views(&s->mounts, s->journal, err); /* for good, so last */
     if (rc != 0) goto fail;
     if (loops_start(s)) return 0;
     rc = wopr_error_set(err, s->tls_cert ? WOPR_E_CONFIG : WOPR_E_IO,

@@ -282,7 +282,8 @@ static struct client *tail(const char *path, int64_t no) {
 }
 
 Test(http_mounts, both_stream_one_run_each_in_its_own_frames) {
-    static const struct seed LOGGED[] = {{EV_LOG_APPENDED, NULL}}, STARTED[] = {{EV_RUN_STARTED}};
+    static const struct seed LOGGED[] = {{EV_LOG_APPENDED, NULL}},
+                             STARTED[] = {{EV_RUN_STARTED, NULL}};
     int64_t no = world_run("r1");
     world_append(no, "r1", 0, STARTED, 1);
     struct client *a = tail("/v1/runs/r1/events", no), *b = tail("/toy/runs/r1/events", no);
@@ -303,6 +304,24 @@ Test(http_mounts, both_stream_one_run_each_in_its_own_frames) {
     cr_expect_eq(count_of(b, "data: toy"), 20u);
     hang_up(a);
     hang_up(b);
+}
+
+Test(http_mounts, a_ticket_opens_its_run_under_both) {
+    char path[1200];
+    int64_t no = world_run("r1");
+    struct client *c = ask("POST", "/v1/runs/r1/ticket?no=1", bearer(), NULL);
+    cr_assert_eq(c->status, 200);
+    snprintf(path, sizeof path, "/toy/runs/r1/events?no=%lld&ticket=%.*s", (long long)no,
+             (int)c->body.len, c->body.p);
+    hang_up(c);
+    c = dial();
+    say(c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path);
+    cr_assert(hear_head(c));
+    cr_expect_eq(c->status, 200);
+    hang_up(c);
+    c = ask("GET", "/toy/runs/r1/events?no=1&ticket=none", NULL, NULL);
+    cr_expect_eq(c->status, 401);
+    hang_up(c);
 }
 
 static void one_stream(struct http_config *cfg) { cfg->streams_max = 1; }
