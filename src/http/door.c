@@ -43,10 +43,10 @@ unsigned door_shut_ms(const struct door *d) {
 }
 
 static void door_warn(struct log_gate *gate, const char *what) {
-    uint64_t held = 0;
-    if (!log_gate_pass(gate, &held)) return;
+    uint64_t suppressed = 0;
+    if (!log_gate_pass(gate, &suppressed)) return;
     char text[24];
-    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)held);
+    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)suppressed);
     log_warn(what, "heldBack", text);
 }
 

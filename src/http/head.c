@@ -87,7 +87,7 @@ static bool cut_authority(struct str target, struct str *authority, struct str *
     return false;
 }
 
-static int take_target(struct http_head *h, struct str t, struct wopr_error *err) {
+static int target_take(struct http_head *h, struct str t, struct wopr_error *err) {
     if (t.n > HEAD_TARGET_MAX)
         return wopr_error_set(err, WOPR_E_TARGET_TOO_LONG,
                               "the request target is longer than %d bytes", HEAD_TARGET_MAX);
@@ -109,7 +109,7 @@ static int take_target(struct http_head *h, struct str t, struct wopr_error *err
     return 0;
 }
 
-static int take_version(struct http_head *h, struct str v, struct wopr_error *err) {
+static int version_take(struct http_head *h, struct str v, struct wopr_error *err) {
     bool is = v.n == 8 && memcmp(v.p, "HTTP/", 5) == 0 && is_digit(v.p[5]) && v.p[6] == '.' &&
               is_digit(v.p[7]);
     if (!is) return head_bad(err, "the request line does not end in HTTP/1.1");
@@ -119,7 +119,7 @@ static int take_version(struct http_head *h, struct str v, struct wopr_error *er
     return 0;
 }
 
-static int take_request_line(struct http_head *h, struct str line, struct wopr_error *err) {
+static int request_line_take(struct http_head *h, struct str line, struct wopr_error *err) {
     struct str rest, target, version;
     if (!str_cut(line, ' ', &h->method, &rest) || !str_cut(rest, ' ', &target, &version))
         return head_bad(err, "the first line is not \"METHOD target HTTP/1.1\"");
@@ -127,24 +127,24 @@ static int take_request_line(struct http_head *h, struct str line, struct wopr_e
         h->method = STR_NONE;
         return head_bad(err, "the method is not a token");
     }
-    int rc = take_version(h, version, err);
+    int rc = version_take(h, version, err);
     if (rc != 0) {
         struct wopr_error ignored = {0};
-        (void)take_target(h, target, &ignored); /* for the answer */
+        (void)target_take(h, target, &ignored); /* for the answer */
         return rc;
     }
-    return take_target(h, target, err);
+    return target_take(h, target, err);
 }
 
 /* --- fields --- */
 
-static int take_host(struct http_head *h, struct str v, struct wopr_error *err) {
+static int host_take(struct http_head *h, struct str v, struct wopr_error *err) {
     if (!head_host_valid(v)) return head_bad(err, "Host is no host[:port]");
     if (h->host.n == 0) h->host = v; /* that of an absolute target counts (9112 3.2.2) */
     return 0;
 }
 
-static int take_length(struct http_head *h, struct str v, struct wopr_error *err) {
+static int length_take(struct http_head *h, struct str v, struct wopr_error *err) {
     for (size_t i = 0; i < v.n; i++)
         if (!is_digit(v.p[i])) return head_bad(err, "Content-Length is not one decimal number");
     if (v.n == 0) return head_bad(err, "Content-Length is empty");
@@ -154,7 +154,7 @@ static int take_length(struct http_head *h, struct str v, struct wopr_error *err
     return 0;
 }
 
-static int take_coding(struct http_head *h, struct str v, struct wopr_error *err) {
+static int coding_take(struct http_head *h, struct str v, struct wopr_error *err) {
     if (!str_eq_nocase(v, STR("chunked")))
         return wopr_error_set(err, WOPR_E_CODING_UNKNOWN,
                               "the only Transfer-Encoding this host reads is chunked");
@@ -162,7 +162,7 @@ static int take_coding(struct http_head *h, struct str v, struct wopr_error *err
     return 0;
 }
 
-static int take_connection(struct http_head *h, struct str v, struct wopr_error *err) {
+static int connection_take(struct http_head *h, struct str v, struct wopr_error *err) {
     (void)err;
     for (struct str part, rest = v; rest.n > 0;) {
         if (!str_cut(rest, ',', &part, &rest)) part = rest, rest = STR_NONE;
@@ -173,7 +173,7 @@ static int take_connection(struct http_head *h, struct str v, struct wopr_error 
     return 0;
 }
 
-static int take_expect(struct http_head *h, struct str v, struct wopr_error *err) {
+static int expect_take(struct http_head *h, struct str v, struct wopr_error *err) {
     (void)err; /* another expectation may be ignored (9110 10.1.1) */
     if (str_eq_nocase(v, STR("100-continue"))) h->expects_continue = h->minor == 1;
     return 0;
@@ -186,17 +186,17 @@ static const struct field_rule {
     bool once;
     int (*take)(struct http_head *h, struct str v, struct wopr_error *err); /* may be NULL */
 } RULES[] = {
-    {{"Host", 4}, true, take_host},
-    {{"Expect", 6}, false, take_expect},
+    {{"Host", 4}, true, host_take},
+    {{"Expect", 6}, false, expect_take},
     {{"Origin", 6}, true, NULL},
     {{"X-Dedup", 7}, true, NULL},
-    {{"Connection", 10}, false, take_connection},
+    {{"Connection", 10}, false, connection_take},
     {{"Content-Type", 12}, true, NULL},
     {{"Last-Event-ID", 13}, true, NULL},
-    {{"Content-Length", 14}, true, take_length},
+    {{"Content-Length", 14}, true, length_take},
     {{"Idempotency-Key", 15}, true, NULL},
     {{"OpenWOP-Version", 15}, true, NULL},
-    {{"Transfer-Encoding", 17}, true, take_coding},
+    {{"Transfer-Encoding", 17}, true, coding_take},
     {{"X-Force-Engine-Version", 22}, true, NULL},
 };
 enum { RULES_NR = sizeof RULES / sizeof RULES[0] };
@@ -224,7 +224,7 @@ static bool value_valid(struct str v) {
     return true;
 }
 
-static int take_field(struct http_head *h, struct str line, unsigned *seen,
+static int field_take(struct http_head *h, struct str line, unsigned *seen,
                       struct wopr_error *err) {
     struct head_field f;
     if (h->fields_nr == HEAD_FIELDS_MAX || line.n > HEAD_FIELD_MAX)
@@ -250,7 +250,7 @@ static bool next_line(struct str *text, struct str *line) {
     return true;
 }
 
-static int check_whole(const struct http_head *h, bool has_host, struct wopr_error *err) {
+static int head_check(const struct http_head *h, bool has_host, struct wopr_error *err) {
     if (h->minor == 1 && !has_host) return head_bad(err, "Host is missing");
     if (!h->chunked) return 0;
     if (h->minor == 0) return head_bad(err, "HTTP/1.0 has no Transfer-Encoding");
@@ -265,14 +265,14 @@ int head_parse(struct str text, struct http_head *out, struct wopr_error *err) {
     bool whole = false;
     memset(out, 0, offsetof(struct http_head, fields));
     if (!next_line(&text, &line)) return head_bad(err, "there is no request line");
-    int rc = take_request_line(out, line, err);
+    int rc = request_line_take(out, line, err);
     out->keep_alive = out->minor == 1;
     while (rc == 0 && !whole && next_line(&text, &line)) {
         whole = line.n == 0;
-        if (!whole) rc = take_field(out, line, &seen, err);
+        if (!whole) rc = field_take(out, line, &seen, err);
     }
     out->keep_alive &= !out->closes;
-    if (rc == 0 && whole) rc = check_whole(out, (seen & 1u) != 0, err);
+    if (rc == 0 && whole) rc = head_check(out, (seen & 1u) != 0, err);
     return rc;
 }
 

@@ -150,7 +150,7 @@ static void let_in(struct opsd *o, int fd) {
 }
 
 /* Without a free descriptor, the reserved one is used for the connection that waits. */
-static void take_one(struct opsd *o) {
+static void conn_accept(struct opsd *o) {
     int fd = accept4(o->server->ops_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
         if (o->nr > 0) conn_drop(o, 0);
@@ -187,7 +187,7 @@ static void opsd_turn(struct opsd *o, const struct pollfd *fds) {
             conn_drop(o, i);
     }
     if (o->reserve_fd < 0) o->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (fds[1].revents != 0) take_one(o);
+    if (fds[1].revents != 0) conn_accept(o);
 }
 
 static void *opsd_main(void *arg) {
