@@ -32,24 +32,6 @@ bool bound_log_over(const struct step *st) {
            (st->state->next_seq >= b->run_events_max || st->state->log_bytes >= b->run_bytes_max);
 }
 
-void bound_log_end(struct step *st) {
-    const struct engine_bounds *b = &st->engine->cfg.bounds;
-    struct arena *a = st->plan->arena;
-    bool events = st->state->next_seq >= b->run_events_max;
-    st->engine->counts.bounds_met[BOUND_LOG]++;
-    const char *unit = events ? "events" : "bytes";
-    int64_t limit = events ? b->run_events_max : b->run_bytes_max;
-    int64_t observed = events ? st->state->next_seq : st->state->log_bytes;
-    struct str text = arena_printf(a,
-                                   "the log of the run has %lld %s and may have %lld; split the "
-                                   "work over several runs or raise run-%s-max",
-                                   (long long)observed, unit, (long long)limit, unit);
-    struct str details = arena_printf(a, "{\"limit\":%lld,\"observed\":%lld,\"unit\":\"%s\"}",
-                                      (long long)limit, (long long)observed, unit);
-    run_end_stopped(st, err_json(a, STR("run_log_limit_exceeded"), text, details, -1),
-                    "run-log-limit");
-}
-
 bool bound_state_room(struct step *st, size_t old_bytes, size_t new_bytes, struct failure *f) {
     size_t max = st->engine->cfg.bounds.run_state_bytes_max;
     bool room = new_bytes <= old_bytes || st->state->bytes - old_bytes + new_bytes <= max;

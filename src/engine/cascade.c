@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "engine/children.h"
+#include "engine/submit.h"
 #include "engine/timers.h"
 #include "store/events.h"
 
@@ -102,7 +103,7 @@ static bool kin_call_from(struct kin_call *c, struct str from) {
 void kin_call_send(struct kin_call *c) {
     c->refs++;
     c->rc = KIN_PENDING;
-    engine_submit(c->e, &c->cmd);
+    submit_command(c->e, &c->cmd);
 }
 
 static void tell(struct step *st, enum engine_op op, struct str run_id, const char *reason,
@@ -251,6 +252,12 @@ bool cascade_ends(const struct step *st) {
     const struct run_exec *re = st->exec;
     return st->state->failed_node >= 0 ||
            (re->kin.cascade_ms != 0 && re->kin.cascade_why != CASCADE_LEFT);
+}
+
+static bool children_elsewhere(const struct run_exec *re) {
+    for (const struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next)
+        if (LIST_ENTRY(l, struct exec_child, link)->elsewhere) return true;
+    return false;
 }
 
 bool cascade_sleeps(struct step *st) {

@@ -86,25 +86,6 @@ static void await_no_more(struct run_exec *re, const struct exec_child *x) {
     pthread_mutex_unlock(&re->engine->mu);
 }
 
-static void look_locked(struct run_exec *re) {
-    re->kin.news = true;
-    exec_wake_locked(re);
-}
-
-void children_moved_locked(struct engine *e, int64_t run_no) {
-    struct str key = str_n((const char *)&run_no, sizeof run_no);
-    void *re = run_no != 0 ? map_get(e->runs.awaited, key) : NULL;
-    size_t it = 0;
-    if (re) look_locked(re);
-    while (run_no == 0 && map_next(e->runs.awaited, &it, &key, &re)) look_locked(re);
-}
-
-bool children_elsewhere(const struct run_exec *re) {
-    for (const struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next)
-        if (LIST_ENTRY(l, struct exec_child, link)->elsewhere) return true;
-    return false;
-}
-
 static void child_free(struct run_exec *re, struct exec_child *x) {
     await_no_more(re, x);
     list_del(&x->link);

@@ -1,73 +1,16 @@
 /*
- * create.c: how runs come into being: an exec is queued, a worker plans the run and its first step,
- * and one commit creates both.
+ * create.c: how runs come into being: a worker plans the run and its first step, and one commit
+ * creates both.
  */
 #include "engine/create.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "codec/ident.h"
 #include "engine/bounds.h"
 #include "engine/cascade.h"
 #include "engine/command.h"
 #include "engine/step.h"
 
-#include <stdio.h>
-
-/* --- on the submitting thread --- */
-
-static void tell_full(struct engine *e) {
-    char max[24], more[24];
-    uint64_t held;
-    if (engine_is_stopping(e) || !log_gate_pass(&e->counts.full_gate, &held)) return;
-    pthread_mutex_lock(&e->mu);
-    bool bytes = e->states.bytes >= e->cfg.bounds.state_bytes_max;
-    pthread_mutex_unlock(&e->mu);
-    (void)snprintf(max, sizeof max, "%zu",
-                   bytes ? e->cfg.bounds.state_bytes_max : e->cfg.runs_active_max);
-    (void)snprintf(more, sizeof more, "%llu", (unsigned long long)held);
-    if (bytes) {
-        log_warn("backpressure: the states of runs take all of state-bytes-max; creations are "
-                 "refused",
-                 "stateBytesMax", max, "notTold", more);
-        return;
-    }
-    log_warn("backpressure: as many runs as runs-active-max allows; creations are refused",
-             "runsActiveMax", max, "notTold", more);
-}
-
-void create_submit(struct engine *e, struct engine_cmd *cmd) {
-    char ulid[ULID_LEN + 1];
-    ulid_new(ulid);
-    bool child = cmd->create.parent_run_id.n > 0;
-    struct str run_id = child ? cmd->run_id : arena_printf(cmd->arena, "run_%s", ulid);
-    struct run_exec *re = run_id.p ? exec_new(e, run_id, EXEC_NEW) : NULL;
-    int rc = re ? 0 : WOPR_E_NO_MEMORY;
-    if (rc == 0 && child)
-        rc = exec_set_parent(re, cmd->create.parent_run_id, cmd->create.child_depth,
-                             cmd->create.child_flags);
-    if (rc == 0) {
-        re->wf = workflow_ref(cmd->create.wf);
-        re->commit.cmd = cmd;
-        cmd->result.run_id = run_id;
-        rc = exec_begin(re, cmd->tenant); /* after it a worker may be at it already; ERR-9 */
-    }
-    if (rc == 0) return;
-    exec_free(re);
-    if (rc == WOPR_E_UNAVAILABLE) tell_full(e);
-    cmd->result.run_id = STR_NONE;
-    if (rc == WOPR_E_QUOTA) {
-        cmd->result.rc = rc;
-        bound_tenant_runs(e, &cmd->result.err);
-        cmd_settle(e, cmd);
-        return;
-    }
-    cmd_fail(e, cmd, rc,
-             rc == WOPR_E_UNAVAILABLE ? "the host has as many runs as it can hold"
-                                      : wopr_err_text(rc));
-}
-
-/* --- on a worker --- */
 
 static struct str keep(struct plan *p, struct str s) {
     return s.n > 0 ? arena_str(p->arena, s) : STR_NONE;

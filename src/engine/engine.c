@@ -9,7 +9,9 @@
 #include "engine/children.h"
 #include "engine/command.h"
 #include "engine/evict.h"
+#include "engine/fork.h"
 #include "engine/peers.h"
+#include "engine/submit.h"
 #include "engine/turn.h"
 #include "engine/upkeep.h"
 #include "engine/waits.h"
@@ -286,18 +288,10 @@ void engine_kick(struct engine *e) {
     pthread_mutex_unlock(&e->mu);
 }
 
-void engine_break(struct engine *e, const char *where) {
-    pthread_mutex_lock(&e->mu);
-    bool first = !e->life.broken;
-    e->life.broken = true;
-    pthread_mutex_unlock(&e->mu);
-    if (first)
-        log_error("a sync of the database failed: no run goes on until the host is restarted",
-                  "where", where);
+void engine_submit(struct engine *e, struct engine_cmd *cmd) {
+    if (cmd->op != ENGINE_FORK) submit_command(e, cmd);
+    else if (submit_admit(e, cmd)) fork_submit(e, cmd);
 }
-
-bool engine_is_broken(struct engine *e) { return e->life.broken; }
-bool engine_is_stopping(struct engine *e) { return e->life.stopping; }
 
 void engine_stats(struct engine *e, struct engine_stats *out) {
     *out = (struct engine_stats){

@@ -15,6 +15,7 @@
 #include "engine/children.h"
 #include "engine/command.h"
 #include "engine/control.h"
+#include "engine/fork_info.h"
 #include "engine/fork_wait.h"
 #include "engine/job.h"
 #include "engine/outcome.h"
@@ -54,68 +55,6 @@ static void job_free(struct run_exec *re) {
     arena_free(j->page);
     mem_free(j);
     re->fork.job = NULL;
-}
-
-void fork_free(struct run_exec *re) {
-    job_free(re);
-    mem_free(re->fork.info);
-    re->fork.info = NULL;
-}
-
-static struct str id_keep(char to[RUN_ID_MAX + 1], struct str id) {
-    size_t n = id.n <= RUN_ID_MAX ? id.n : 0;
-    if (n > 0) memcpy(to, id.p, n);
-    return str_n(to, n);
-}
-
-int fork_set(struct run_exec *re, const struct run_fork *f) {
-    if (f->mode == FORK_NONE || re->fork.info) return 0;
-    struct fork_info *x = MEM_NEW(struct fork_info);
-    if (!x) return WOPR_E_NO_MEMORY;
-    x->link = *f;
-    x->link.source_run_id = id_keep(x->source_run_id, f->source_run_id);
-    re->fork.info = x;
-    return 0;
-}
-
-/* Does the event hold something masked that the run itself could read (OBS-71)? */
-static bool holds_masked(const struct workflow *wf, const struct event *e, struct arena *a) {
-    if (e->kind == EV_NODE_COMPLETED) {
-        int node = workflow_node_index(wf, e->node_id);
-        return node >= 0 && wf->nodes[node].sensitive_nr > 0;
-    }
-    if (e->kind == EV_VARIABLE_CHANGED) {
-        const struct wf_variable *v =
-            workflow_variable(wf, json_string(json_get(e->payload, "name"), a));
-        return v && v->sensitive;
-    }
-    if (e->kind != EV_CHANNEL_WRITTEN) return false;
-    const struct wf_channel *c =
-        workflow_channel(wf, json_string(json_get(e->payload, "channel"), a));
-    return c && c->sensitive;
-}
-
-/* The run timeout counts running time only (WF-23): what lies between the last inherited event and
- * the fork is not, unless the run stood still there and the fold counts it as waiting. */
-void fork_passed(struct run_exec *re, const struct event *e, struct arena *a) {
-    const struct run_state *s = re->state;
-    if (!re->fork.info || s->next_seq > re->fork.info->link.from_seq) return;
-    re->fork.info->masked = re->fork.info->masked || holds_masked(s->wf, e, a);
-    if (s->next_seq < re->fork.info->link.from_seq) return;
-    re->fork.info->cut_kind = e->kind;
-    struct str channel = json_get(e->payload, "channel");
-    if (e->kind == EV_CHANNEL_WRITTEN && !str_starts(channel, STR("\"_approvalVotes:")))
-        re->fork.info->cut_kind = EV_LOG_APPENDED; /* nothing belongs to it */
-    re->fork.info->cut_node = e->node_id.n > 0 ? workflow_node_index(s->wf, e->node_id) : -1;
-    if (re->fork.info->link.cut_ms == 0) re->fork.info->link.cut_ms = e->ts_ms;
-    int64_t gap_ms = s->meta.created_ms - re->fork.info->link.cut_ms;
-    bool stands = s->status == RUN_PENDING || s->wait_since_ms > 0;
-    re->fork.info->gap_ms = stands || gap_ms < 0 ? 0 : gap_ms;
-}
-
-int64_t fork_gap_ms(const struct run_exec *re, int64_t now_ms) {
-    if (!re->fork.info || now_ms < re->state->meta.created_ms) return 0;
-    return re->fork.info->gap_ms;
 }
 
 /* --- end of a job --- */
@@ -465,6 +404,7 @@ static struct run_exec *fork_exec(struct engine *e, struct engine_cmd *cmd) {
     struct run_exec *re = exec_new(e, str_c(id), EXEC_FORKING);
     if (!re) return NULL;
     re->fork.job = MEM_NEW(struct fork_job);
+    re->fork.job_free = job_free;
     if (re->fork.job) {
         re->fork.job->cmd = cmd;
         re->fork.job->a = arena_new(FORK_ARENA_MAX);
@@ -510,10 +450,6 @@ void fork_submit(struct engine *e, struct engine_cmd *cmd) {
 }
 
 /* --- its first own step --- */
-
-bool fork_is_fresh(const struct run_fork *f, int64_t next_seq) {
-    return f->mode != FORK_NONE && f->from_seq > 0 && next_seq == f->from_seq;
-}
 
 /* A pause belongs to the source's operator: a fork goes on (FORK-3: it starts pending).  Where the
  * cut parts events that belong together, the second half is told first. */

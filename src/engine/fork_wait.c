@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "codec/json.h"
 #include "domain/interrupt.h"
-#include "engine/fork.h"
+#include "engine/fork_info.h"
 #include "engine/suspend.h"
 #include "engine/timers.h"
 #include "store/events.h"
@@ -18,24 +18,6 @@
 #define GROUP_EVENTS_MAX 4u /* events that one commit tells of one question, or one answer */
 
 /* --- rows of inherited interrupts --- */
-
-static bool inherited(const struct run_exec *re, int64_t requested_seq) {
-    return re->fork.info && requested_seq < re->fork.info->link.from_seq;
-}
-
-struct str fork_interrupt_id(const struct run_exec *re, const struct intr_state *i,
-                             struct arena *a) {
-    char id[INTR_ID_LEN + 1];
-    if (!inherited(re, i->requested_seq)) return text_str(&i->id);
-    intr_id_of(str_c(re->run_id), text_str(&i->key), id);
-    return arena_str(a, str_c(id));
-}
-
-int64_t fork_shift_ms(const struct run_exec *re, int64_t requested_seq) {
-    if (!inherited(re, requested_seq)) return 0;
-    int64_t ms = re->state->meta.created_ms - re->fork.info->link.cut_ms;
-    return ms > 0 ? ms : 0;
-}
 
 static void row_open(struct run_exec *re, struct plan *p, const struct intr_state *i,
                      int64_t until_ms) {

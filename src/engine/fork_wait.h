@@ -6,11 +6,6 @@
 
 #include "engine/emit.h"
 
-/* Id of the row of an interrupt: an inherited one has one of its own in each fork. */
-struct str fork_interrupt_id(const struct run_exec *re, const struct intr_state *i,
-                             struct arena *a);
-/* How much later than in the source an inherited interrupt ends. */
-int64_t fork_shift_ms(const struct run_exec *re, int64_t requested_seq);
 /* Rows and timers of what is asked at the cut. */
 void fork_wait_open(struct run_exec *re, struct plan *p, const struct intr_state *i);
 void fork_waits_open(struct run_exec *re, struct plan *p);

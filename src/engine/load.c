@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine/command.h"
-#include "engine/fork.h"
+#include "engine/fork_info.h"
 #include "engine/job.h"
 #include "engine/peers.h"
 #include "engine/replay.h"

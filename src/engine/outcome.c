@@ -176,6 +176,24 @@ void run_end_stopped(struct step *st, struct str error, const char *reason) {
     run_end_failed(st, error, -1, -1);
 }
 
+void run_end_log_limit(struct step *st) {
+    const struct engine_bounds *b = &st->engine->cfg.bounds;
+    struct arena *a = st->plan->arena;
+    bool events = st->state->next_seq >= b->run_events_max;
+    st->engine->counts.bounds_met[BOUND_LOG]++;
+    const char *unit = events ? "events" : "bytes";
+    int64_t limit = events ? b->run_events_max : b->run_bytes_max;
+    int64_t observed = events ? st->state->next_seq : st->state->log_bytes;
+    struct str text = arena_printf(a,
+                                   "the log of the run has %lld %s and may have %lld; split the "
+                                   "work over several runs or raise run-%s-max",
+                                   (long long)observed, unit, (long long)limit, unit);
+    struct str details = arena_printf(a, "{\"limit\":%lld,\"observed\":%lld,\"unit\":\"%s\"}",
+                                      (long long)limit, (long long)observed, unit);
+    run_end_stopped(st, err_json(a, STR("run_log_limit_exceeded"), text, details, -1),
+                    "run-log-limit");
+}
+
 void run_end_schema_break(struct step *st) {
     const struct chan_break *k = &st->state->chan_break;
     const struct chan_state *c = &st->state->chans[k->chan];

@@ -25,6 +25,7 @@ void run_end_completed(struct step *st);
 void run_end_timeout(struct step *st);
 /* Nodes are cancelled and skipped with reason, the run fails with error. */
 void run_end_stopped(struct step *st, struct str error, const char *reason);
+void run_end_log_limit(struct step *st);    /* bound_log_over */
 void run_end_schema_break(struct step *st); /* CHAN-18 */
 void run_end_cancelled(struct step *st, struct str reason, struct str by);
 

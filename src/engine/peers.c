@@ -16,7 +16,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "engine/children.h"
 #include "engine/job.h"
 #include "engine/timers.h"
 #include "engine/waits.h"
@@ -370,7 +369,7 @@ static bool run_moved(struct engine *e, const struct moved_run *m) {
         re->lease.suspect = true;
         exec_wake_locked(re);
     }
-    children_moved_locked(e, m->run_no);
+    exec_awaited_moved_locked(e, m->run_no);
     pthread_mutex_unlock(&e->mu);
     if (m->next_seq >= 0) journal_foreign(e->journal, m->run_no, m->next_seq);
     return !re && m->next_seq == MOVED_GIVEN;
@@ -384,7 +383,7 @@ static bool hear_page(struct engine *e, const struct move_row_list *l) {
         if (m->move_no != p->last_move + 1) { /* rows went before we saw them */
             journal_foreign_all(e->journal);
             pthread_mutex_lock(&e->mu);
-            children_moved_locked(e, 0);
+            exec_awaited_moved_locked(e, 0);
             pthread_mutex_unlock(&e->mu);
             sweep = true;
         }
@@ -492,7 +491,7 @@ void peers_kick_locked(struct engine *e) {
     pthread_cond_signal(&e->peers->tick);
 }
 
-void peers_first_run_locked(struct engine *e) {
+static void peers_first_run_locked(struct engine *e) {
     if (!e->peers->alone) peers_kick_locked(e);
 }
 
@@ -521,6 +520,7 @@ int peers_new(struct engine *e, struct wopr_error *err) {
     }
     (void)pthread_mutex_init(&p->lock, NULL);
     e->peers = p;
+    e->on_first_run_locked = peers_first_run_locked;
     p->alone = true;
     p->version = -1;
     p->a = arena_new(PEERS_ARENA_MAX);

@@ -15,7 +15,7 @@
 #include "codec/json.h"
 #include "domain/compare.h"
 #include "engine/attempt.h"
-#include "engine/fork.h"
+#include "engine/fork_info.h"
 #include "engine/fork_wait.h"
 #include "engine/invoke.h"
 #include "engine/timers.h"

@@ -9,7 +9,7 @@
 #include "domain/interrupt.h"
 #include "engine/bounds.h"
 #include "engine/command.h"
-#include "engine/fork_wait.h"
+#include "engine/fork_info.h"
 #include "engine/timers.h"
 #include "store/interrupts.h"
 

@@ -15,6 +15,7 @@
 #include "engine/command.h"
 #include "engine/control.h"
 #include "engine/fork.h"
+#include "engine/fork_info.h"
 #include "engine/outcome.h"
 #include "engine/suspend.h"
 #include "engine/timeline.h"
@@ -176,7 +177,7 @@ static bool act_once(struct step *st) {
         return false;
     }
     if (bound_log_over(st)) {
-        if (cascade_down(st, CASCADE_FAILURE)) bound_log_end(st);
+        if (cascade_down(st, CASCADE_FAILURE)) run_end_log_limit(st);
         return false;
     }
     sched_next(st->state, st->now_ms, &act);

@@ -5,7 +5,7 @@
 
 #include "codec/json.h"
 #include "domain/interrupt.h"
-#include "engine/fork_wait.h"
+#include "engine/fork_info.h"
 #include "engine/outcome.h"
 #include "engine/timers.h"
 

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "engine/fork.h"
+#include "engine/fork_info.h"
 #include "engine/job.h"
 #include "engine/peers.h"
 #include "engine/timers.h"
