@@ -11,7 +11,6 @@
 #include "engine/command.h"
 #include "engine/step.h"
 
-
 static struct str keep(struct plan *p, struct str s) {
     return s.n > 0 ? arena_str(p->arena, s) : STR_NONE;
 }
