@@ -104,7 +104,7 @@ static int worker_start(struct engine *e, struct wopr_error *err) {
 
 /* --- life --- */
 
-static void defaults(struct engine_config *c) {
+static void config_defaults(struct engine_config *c) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (c->workers == 0) c->workers = cores > 0 ? (unsigned)cores : 1;
     if (c->workers > ENGINE_WORKERS_MAX) c->workers = ENGINE_WORKERS_MAX;
@@ -149,7 +149,7 @@ int engine_new(struct journal *journal, const struct payload_rules *rules,
     e->waits = WAIT_KINDS;
     e->wf_env = *wf_env;
     e->cfg = *cfg;
-    defaults(&e->cfg);
+    config_defaults(&e->cfg);
     for (int i = 0; i < QUEUE_NR; i++) list_init(&e->queue.turns[i]);
     list_init(&e->states.resting);
     list_init(&e->requests);
@@ -201,7 +201,7 @@ int engine_start(struct engine *e, struct wopr_error *err) {
     return rc;
 }
 
-/* Commands that came too late; nobody else is running any more. */
+/* Answers commands that came too late; no other thread runs any more. */
 static void answer_rest(struct engine *e) {
     struct str key;
     void *value;

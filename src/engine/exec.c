@@ -203,7 +203,7 @@ void exec_reload(struct run_exec *re, bool later) {
     }
     int64_t ms = re->commit.backoff_ms > 0 ? re->commit.backoff_ms * 2 : ENGINE_BACKOFF_MS_FIRST;
     re->commit.backoff_ms = ms < ENGINE_BACKOFF_MS_MAX ? ms : ENGINE_BACKOFF_MS_MAX;
-    /* Without memory for the timer the next turn simply comes at once. */
+    /* Without memory for the timer the next turn follows at once. */
     if (timer_arm(re, TIMER_BACKOFF, -1, clock_wall_ms() + re->commit.backoff_ms, false) != 0)
         exec_wake(re);
 }

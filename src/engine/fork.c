@@ -1,8 +1,8 @@
 /*
  * fork.c: a new run out of the first events of another one (FORK-1 to FORK-11, FORK-22, FORK-23).
  * A worker folds what is inherited and has the store copy it, in slices when it is long, so that
- * neither the committer nor memory sees more than a slice at once.  Until the last slice nobody can
- * see the run; a kill before leaves what store_forks_sweep removes.
+ * neither the committer nor memory sees more than a slice at once.  No client sees the run before
+ * the last slice; what a kill before it leaves, store_forks_sweep removes.
  */
 #include "engine/fork.h"
 
@@ -69,12 +69,12 @@ static void hidden_drop(struct engine *e, struct store *s, void *args) {
 }
 
 /* Removes what was copied so far; what is left of a long fork is the sweep's. */
-static void give_up_copy(struct step *st) {
+static void copy_give_up(struct step *st) {
     int64_t run_no = st->exec->fork.job->run_no;
     if (run_no != 0) (void)job_post(st->engine, hidden_drop, &run_no, sizeof run_no);
 }
 
-/* One slice of one run that nobody makes any more; *more is set when there may be others. */
+/* Removes a slice of one abandoned fork; *more is set when there may be others. */
 int fork_sweep(struct engine *e, struct store *s, bool *more, struct wopr_error *err) {
     struct arena *a = arena_new(FORK_ARENA_MAX);
     int64_t run_no = 0, beat;
@@ -98,7 +98,7 @@ int fork_sweep(struct engine *e, struct store *s, bool *more, struct wopr_error 
 
 static enum turn fork_refuse(struct step *st, int rc, const struct wopr_error *err) {
     struct engine_cmd *cmd = st->exec->fork.job->cmd;
-    give_up_copy(st);
+    copy_give_up(st);
     cmd->result = (struct engine_result){.rc = rc, .retry_after_s = 0};
     if (err && err->code == rc) cmd->result.err = *err;
     else (void)wopr_error_set(&cmd->result.err, rc, "%s", wopr_err_text(rc));
@@ -108,7 +108,7 @@ static enum turn fork_refuse(struct step *st, int rc, const struct wopr_error *e
     return TURN_DROP;
 }
 
-static int expired(const struct fork_job *j, struct wopr_error *err) {
+static int source_expired(const struct fork_job *j, struct wopr_error *err) {
     int rc = wopr_error_set(err, WOPR_E_EVENTS_EXPIRED, "the source was removed by retention");
     wopr_error_details(err, "{\"sourceRunId\":\"" STR_FMT "\",\"fromSeq\":%lld}",
                        STR_ARG(j->source.head.run_id), (long long)j->link.from_seq);
@@ -156,7 +156,7 @@ static int source_read(struct step *st, struct fork_job *j, struct wopr_error *e
     if (rc == 0) rc = store_run_origin(st->engine->store, head.run_no, j->a, &j->source, err);
     j->source.head.run_id = cmd->run_id;
     j->link.from_seq = cmd->fork.from_seq;
-    if (rc == WOPR_E_EXPIRED) return expired(j, err);
+    if (rc == WOPR_E_EXPIRED) return source_expired(j, err);
     if (rc != 0) return rc;
     if (head.engine_version > CURRENT_ENGINE_VERSION)
         return wopr_error_set(err, WOPR_E_VERSION_MISMATCH, "a newer engine wrote the source");
@@ -169,7 +169,7 @@ static int source_read(struct step *st, struct fork_job *j, struct wopr_error *e
     }
     rc = wopr_error_set(err, WOPR_E_SEQUENCE_NOT_FOUND,
                         "fromSeq is no sequence of the source: its log ends before it");
-    char asked[48] = ""; /* INT64_MAX stands for every greater number */
+    char asked[48] = ""; /* INT64_MAX means every greater number */
     if (cmd->fork.from_seq < INT64_MAX)
         (void)snprintf(asked, sizeof asked, "\"fromSeq\":%lld,", (long long)cmd->fork.from_seq);
     wopr_error_details(err, "{\"sourceRunId\":\"" STR_FMT "\",%s\"lastSequence\":%lld}",
@@ -224,7 +224,8 @@ static int fold_slice(struct step *st, struct fork_job *j, struct wopr_error *er
         arena_reset(j->page);
         rc = store_events(st->engine->store, j->link.source_run_no, s->next_seq, ENGINE_READ_EVENTS,
                           FORK_SLICE_BYTES, j->page, &page, err);
-        if (rc == 0 && page.n == 0) rc = expired(j, err); /* a log never shrinks, but is removed */
+        if (rc == 0 && page.n == 0)
+            rc = source_expired(j, err); /* a log never shrinks, but is removed */
         for (size_t i = 0; rc == 0 && i < page.n && s->next_seq < j->link.from_seq; i++) {
             rc = run_state_apply(s, &page.v[i], err);
             if (page.v[i].kind == EV_NODE_FAILED) st->exec->fail_seq = page.v[i].seq;
@@ -359,7 +360,7 @@ static enum turn slice_landed(struct step *st, int rc) {
     if (rc == WOPR_E_SYNC_FAILED) engine_break(st->engine, "fork");
     if (rc == 0 && p->idem_hit) { /* FORK-1: another request with this key was first */
         struct engine_cmd *cmd = j->cmd;
-        give_up_copy(st);
+        copy_give_up(st);
         job_free(re);
         cmd_committed(cmd, p);
         plan_unref(p);
@@ -371,7 +372,7 @@ static enum turn slice_landed(struct step *st, int rc) {
         j->copied = p->base_seq;
         j->copied_bytes += f->bytes;
     } else if (rc == WOPR_E_EXPIRED) {
-        rc = expired(j, &err);
+        rc = source_expired(j, &err);
     } else if (rc == WOPR_E_QUOTA) {
         bound_tenant_bytes(st->engine, p, &err);
     }
@@ -451,16 +452,17 @@ void fork_submit(struct engine *e, struct engine_cmd *cmd) {
 
 /* --- its first own step --- */
 
-/* A pause belongs to the source's operator: a fork goes on (FORK-3: it starts pending).  Where the
- * cut parts events that belong together, the second half is told first. */
+/* A pause belongs to the source's operator and is not inherited (FORK-3: a fork starts pending).
+ * Where the cut parts events that belong together, the second half is emitted first. */
 void fork_begin(struct step *st) {
     struct run_exec *re = st->exec;
     if (!re->fork.info || !fork_is_fresh(&re->fork.info->link, st->state->next_seq)) return;
     int node = re->fork.info->cut_node;
     control_unpause(st);
     if (re->fork.info->cut_kind == EV_CAP_BREACHED)
-        run_end_cap_told(st, re->fork.info->link.from_seq - 1);
-    else if (re->fork.info->cut_kind == EV_LOOPBACK_LIMIT && node >= 0) run_end_loop_told(st, node);
+        run_end_cap_emitted(st, re->fork.info->link.from_seq - 1);
+    else if (re->fork.info->cut_kind == EV_LOOPBACK_LIMIT && node >= 0)
+        run_end_loop_emitted(st, node);
     else if (node >= 0) fork_group(st, re->fork.info->cut_kind, node);
     if (st->state->next_seq == re->fork.info->link.from_seq) replay_warn(st);
 }

@@ -8,7 +8,7 @@
 #include "codec/json.h"
 #include "domain/interrupt.h"
 
-static struct str id_keep(char to[RUN_ID_MAX + 1], struct str id) {
+static struct str run_id_keep(char to[RUN_ID_MAX + 1], struct str id) {
     size_t n = id.n <= RUN_ID_MAX ? id.n : 0;
     if (n > 0) memcpy(to, id.p, n);
     return str_n(to, n);
@@ -19,13 +19,13 @@ int fork_set(struct run_exec *re, const struct run_fork *f) {
     struct fork_info *x = MEM_NEW(struct fork_info);
     if (!x) return WOPR_E_NO_MEMORY;
     x->link = *f;
-    x->link.source_run_id = id_keep(x->source_run_id, f->source_run_id);
+    x->link.source_run_id = run_id_keep(x->source_run_id, f->source_run_id);
     re->fork.info = x;
     return 0;
 }
 
 /* Does the event hold something masked that the run itself could read (OBS-71)? */
-static bool holds_masked(const struct workflow *wf, const struct event *e, struct arena *a) {
+static bool event_holds_masked(const struct workflow *wf, const struct event *e, struct arena *a) {
     if (e->kind == EV_NODE_COMPLETED) {
         int node = workflow_node_index(wf, e->node_id);
         return node >= 0 && wf->nodes[node].sensitive_nr > 0;
@@ -46,7 +46,7 @@ static bool holds_masked(const struct workflow *wf, const struct event *e, struc
 void fork_passed(struct run_exec *re, const struct event *e, struct arena *a) {
     const struct run_state *s = re->state;
     if (!re->fork.info || s->next_seq > re->fork.info->link.from_seq) return;
-    re->fork.info->masked = re->fork.info->masked || holds_masked(s->wf, e, a);
+    re->fork.info->masked = re->fork.info->masked || event_holds_masked(s->wf, e, a);
     if (s->next_seq < re->fork.info->link.from_seq) return;
     re->fork.info->cut_kind = e->kind;
     struct str channel = json_get(e->payload, "channel");
@@ -68,20 +68,20 @@ bool fork_is_fresh(const struct run_fork *f, int64_t next_seq) {
     return f->mode != FORK_NONE && f->from_seq > 0 && next_seq == f->from_seq;
 }
 
-static bool inherited(const struct run_exec *re, int64_t requested_seq) {
+static bool interrupt_inherited(const struct run_exec *re, int64_t requested_seq) {
     return re->fork.info && requested_seq < re->fork.info->link.from_seq;
 }
 
 struct str fork_interrupt_id(const struct run_exec *re, const struct intr_state *i,
                              struct arena *a) {
     char id[INTR_ID_LEN + 1];
-    if (!inherited(re, i->requested_seq)) return text_str(&i->id);
+    if (!interrupt_inherited(re, i->requested_seq)) return text_str(&i->id);
     intr_id_of(str_c(re->run_id), text_str(&i->key), id);
     return arena_str(a, str_c(id));
 }
 
 int64_t fork_shift_ms(const struct run_exec *re, int64_t requested_seq) {
-    if (!inherited(re, requested_seq)) return 0;
+    if (!interrupt_inherited(re, requested_seq)) return 0;
     int64_t ms = re->state->meta.created_ms - re->fork.info->link.cut_ms;
     return ms > 0 ? ms : 0;
 }

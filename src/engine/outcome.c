@@ -143,10 +143,10 @@ void run_end_cap(struct step *st, int node) {
     cancel_nodes(st, "upstream-failure"); /* siblings first: the breach and the end stay together */
     int64_t cause = step_emit(st, EV_CAP_BREACHED, node, -1,
                               pay_cap(a, "node-executions", limit, observed, node_id(st, node)));
-    run_end_cap_told(st, cause);
+    run_end_cap_emitted(st, cause);
 }
 
-void run_end_cap_told(struct step *st, int64_t cause) {
+void run_end_cap_emitted(struct step *st, int64_t cause) {
     struct arena *a = st->plan->arena;
     int64_t limit = st->state->options.recursion_limit, observed = st->state->started_count + 1;
     struct str details = arena_printf(a, "{\"limit\":%lld,\"observed\":%lld}", (long long)limit,
@@ -161,10 +161,10 @@ void run_end_loop_limit(struct step *st, int node) {
     int64_t loops = n->loops > 0 ? n->loops : 1, limit = n->loop_limit > 0 ? n->loop_limit : 1;
     (void)step_emit(st, EV_LOOPBACK_LIMIT, node, -1,
                     pay_loopback_limit(st->plan->arena, node_id(st, node), loops, limit));
-    run_end_loop_told(st, node);
+    run_end_loop_emitted(st, node);
 }
 
-void run_end_loop_told(struct step *st, int node) {
+void run_end_loop_emitted(struct step *st, int node) {
     struct failure f = {.code = STR("loopback_limit_exceeded"),
                         .message = STR("the loop was entered more often than its limit allows")};
     node_end_failed(st, node, &f);

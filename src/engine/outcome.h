@@ -19,8 +19,8 @@ void run_end_cascade(struct step *st); /* SCHED_FAIL */
 void run_end_cap(struct step *st, int node);
 void run_end_loop_limit(struct step *st, int node);
 /* The same for a fork cut just after cap.breached, or after workflow.loopback-limit. */
-void run_end_cap_told(struct step *st, int64_t cause);
-void run_end_loop_told(struct step *st, int node);
+void run_end_cap_emitted(struct step *st, int64_t cause);
+void run_end_loop_emitted(struct step *st, int node);
 void run_end_completed(struct step *st);
 void run_end_timeout(struct step *st);
 /* Nodes are cancelled and skipped with reason, the run fails with error. */

@@ -46,7 +46,7 @@ static void submit_run(struct engine *e, struct engine_cmd *cmd) {
 
 /* --- creation --- */
 
-static void tell_full(struct engine *e) {
+static void full_log(struct engine *e) {
     char max[24], more[24];
     uint64_t held;
     if (engine_is_stopping(e) || !log_gate_pass(&e->counts.full_gate, &held)) return;
@@ -84,7 +84,7 @@ static void submit_create(struct engine *e, struct engine_cmd *cmd) {
     }
     if (rc == 0) return;
     exec_free(re);
-    if (rc == WOPR_E_UNAVAILABLE) tell_full(e);
+    if (rc == WOPR_E_UNAVAILABLE) full_log(e);
     cmd->result.run_id = STR_NONE;
     if (rc == WOPR_E_QUOTA) {
         cmd->result.rc = rc;
