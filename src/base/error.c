@@ -97,7 +97,7 @@ const char *wopr_err_name(int code) { return code_known(code) ? ERR_TABLE[-code]
 const char *wopr_err_text(int code) { return code_known(code) ? ERR_TABLE[-code].text : "?"; }
 
 enum wopr_err_class wopr_err_class(int code) {
-    return known(code) ? ERR_TABLE[-code].class : ERR_FINAL;
+    return code_known(code) ? ERR_TABLE[-code].class : ERR_FINAL;
 }
 
 bool wopr_err_passes(int code) {
