@@ -196,8 +196,6 @@ struct plan {
     int64_t active_until_ms;
     int64_t tenant_bytes;         /* QUOTA: what the tenant has */
     enum run_status found_status; /* RUN_TERMINAL / STALE: what the row says */
-    /* --- live readers (journal/): the frames of each view, rendered when first needed --- */
-    void *_Atomic frames[16];
 };
 struct plan *plan_new(void); /* NULL when memory is short */
 struct plan *plan_ref(struct plan *p);

@@ -205,24 +205,30 @@ static enum turn run_park(struct step *st, const char *reason) {
     return mail_refuse(st, WOPR_E_CORRUPT, "the log of the run is damaged");
 }
 
+struct log_fold {
+    struct run_exec *exec;
+    struct arena *page;
+};
+
+static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) {
+    const struct log_fold *f = ctx;
+    int rc = run_state_apply(f->exec->state, e, err);
+    if (e->kind == EV_NODE_FAILED) f->exec->fail_seq = e->seq;
+    if (rc == 0) fork_passed(f->exec, e, f->page);
+    return rc == 0 ? replay_follow(f->exec, e, err) : rc;
+}
+
 static int fold_events(struct step *st, struct wopr_error *err) {
     struct run_exec *re = st->exec;
-    struct arena *a = arena_new(ENGINE_SCRATCH_MAX);
-    int rc = a ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to fold a run");
-    while (rc == 0) {
-        struct event_list page;
-        arena_reset(a);
-        rc = store_events(st->engine->store, re->run_no, re->state->next_seq, ENGINE_READ_EVENTS,
-                          ENGINE_READ_BYTES, a, &page, err);
-        if (rc != 0 || page.n == 0) break;
-        for (size_t i = 0; i < page.n && rc == 0; i++) {
-            rc = run_state_apply(re->state, &page.v[i], err);
-            if (page.v[i].kind == EV_NODE_FAILED) re->fail_seq = page.v[i].seq;
-            if (rc == 0) fork_passed(re, &page.v[i], a);
-            if (rc == 0) rc = replay_follow(re, &page.v[i], err);
-        }
-    }
-    arena_free(a);
+    const struct log_range rest = {.run_no = re->run_no,
+                                   .from = re->state->next_seq,
+                                   .until = INT64_MAX,
+                                   .page_events = ENGINE_READ_EVENTS,
+                                   .page_bytes = ENGINE_READ_BYTES};
+    struct log_fold f = {.exec = re, .page = arena_new(ENGINE_SCRATCH_MAX)};
+    if (!f.page) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to fold a run");
+    int rc = store_walk(st->engine->store, &rest, f.page, event_fold, &f, err);
+    arena_free(f.page);
     return rc;
 }
 

@@ -200,7 +200,7 @@ int64_t peers_next_dead(struct engine *e) {
 static void asked_now(void *ctx, struct store *s) { /* on the committer */
     struct run_exec *re = ctx;
     struct wopr_error err;
-    exec_landed(re, store_lease_want(s, re->run_no, re->engine->holder, &err));
+    exec_landed(re, store_lease_request(s, re->run_no, re->engine->holder, &err));
 }
 
 static bool ask_later(struct run_exec *re) {
@@ -252,7 +252,7 @@ void peers_ask_again(struct run_exec *re) {
 static void give_now(void *ctx, struct store *s) { /* on the committer */
     struct run_exec *re = ctx;
     struct wopr_error err;
-    exec_landed(re, store_lease_give(s, re->run_no, re->engine->holder, re->lease.epoch, &err));
+    exec_landed(re, store_lease_transfer(s, re->run_no, re->engine->holder, re->lease.epoch, &err));
 }
 
 /* The answer to a request under way would be lost with the run, and the request be sent twice:
@@ -299,7 +299,7 @@ static void give_direct_count(struct engine *e, int n) {
 static void give_direct_now(struct engine *e, struct store *s, void *args) {
     const int64_t *run_no = args;
     struct wopr_error err;
-    int rc = store_lease_give(s, *run_no, e->holder, LEASE_ANY, &err);
+    int rc = store_lease_transfer(s, *run_no, e->holder, LEASE_ANY, &err);
     if (rc == WOPR_E_SYNC_FAILED) engine_break(e, "lease");
     give_direct_count(e, -1);
 }
@@ -312,9 +312,10 @@ static void give_direct(struct engine *e, int64_t run_no) {
 
 static void requests_poll(struct engine *e) {
     struct wopr_error err;
-    struct want_row_list l;
+    struct lease_request_list l;
     arena_reset(e->peers->scratch);
-    if (store_lease_wants(e->store, e->holder, PEERS_WANTS_PAGE, e->peers->scratch, &l, &err) != 0)
+    if (store_lease_requests(e->store, e->holder, PEERS_WANTS_PAGE, e->peers->scratch, &l, &err) !=
+        0)
         return;
     for (size_t i = 0; i < l.n; i++) {
         pthread_mutex_lock(&e->mu);

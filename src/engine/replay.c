@@ -427,12 +427,16 @@ static int pins_read(struct step *st, struct wopr_error *err) {
     const struct run_fork *f = &st->exec->fork.info->link;
     struct replay *rp = replay_of(st->exec);
     struct event_list l;
+    const struct log_range recorded = {.run_no = f->source_run_no,
+                                       .from = f->from_seq,
+                                       .until = f->base_seq,
+                                       .page_events = REPLAY_PINS_MAX,
+                                       .page_bytes = REPLAY_ARENA_MAX / 2};
     int rc =
-        store_events_of_kind(st->engine->store, f->source_run_no, f->from_seq, EV_VERSION_PINNED,
-                             REPLAY_PINS_MAX, REPLAY_ARENA_MAX / 2, st->scratch, &l, err);
+        store_events_of_kind(st->engine->store, &recorded, EV_VERSION_PINNED, st->scratch, &l, err);
     if (rc != 0) return rc;
     rp->pins = ARENA_ARRAY(rp->keep, struct node_pin, l.n + 1);
-    for (size_t i = 0; rp->pins && i < l.n && l.v[i].seq < f->base_seq; i++) {
+    for (size_t i = 0; rp->pins && i < l.n; i++) {
         struct node_pin *p = &rp->pins[rp->pins_nr];
         p->change_id = json_string(json_get(l.v[i].payload, "changeId"), rp->keep);
         if (p->change_id.p && json_int(json_get(l.v[i].payload, "version"), &p->version))

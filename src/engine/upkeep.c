@@ -101,7 +101,7 @@ static void holders_forget(struct engine *e, struct store *s, void *args) {
     struct wopr_error err;
     (void)args;
     for (int64_t no; (no = peers_next_dead(e)) != 0;)
-        if (store_holder_bury(s, no, &err) != 0) break;
+        if (store_holder_retire(s, no, &err) != 0) break;
 }
 
 /* --- sweep --- */

@@ -261,7 +261,9 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
 #include "host/config.def"
     hc.ops_port = ops_port;
     if (hc.key_burst == 0) hc.key_burst = BURST_S * hc.key_rate;
-    return http_server_new(&hc, v1_wire(h->v1), h->journal, &h->http, err);
+    const struct http_mount mounts[] = {*v1_mount(h->v1)}; /* the first answers "/" too */
+    return http_server_new(&hc, mounts, sizeof mounts / sizeof mounts[0], h->journal, &h->http,
+                           err);
 }
 
 int host_new(const struct config *cfg, const struct node_type *extra, size_t extra_nr,

@@ -46,11 +46,12 @@ static void batch_give_back(struct journal *j, size_t n) {
 static void batch_publish(struct journal *j, size_t n) {
     struct commit *first = NULL, *last = NULL;
     bool lost = false;
+    unsigned views_nr = atomic_load_explicit(&j->views_nr, memory_order_relaxed);
     for (size_t i = 0; i < n; i++) {
         struct plan *p = j->plans[i];
         if (j->rcs[i] != 0 || p->idem_hit || p->events_nr == 0 || !hub_listens(j, p->run_no))
             continue;
-        struct commit *c = commit_new(p);
+        struct commit *c = commit_new(p, views_nr);
         if (!c) {
             lost = true;
             continue;

@@ -85,15 +85,19 @@ bool journal_has_listeners(struct journal *j);
 void journal_on_listener(struct journal *j, void (*first)(void *ctx), void *ctx);
 
 /* --- live readers --- */
-#define JOURNAL_VIEWS_MAX 16
+enum { JOURNAL_VIEWS_MAX = 256 }; /* a shared commit has a pointer for each */
 /* How one event looks on one kind of stream.  Rendered at most once per committed batch and view
  * and shared by all readers, so the function must depend on run id and event only.  Writes the
  * bytes of the frame, or nothing when the view filters it out. */
 struct journal_view {
-    unsigned id; /* 0..JOURNAL_VIEWS_MAX-1, unique per distinct render/ctx */
+    unsigned id; /* a number that journal_views_add gave, one for each distinct render/ctx */
     void (*render)(const void *ctx, struct str run_id, const struct event *e, struct buf *out);
     const void *ctx;
 };
+/* Reserves the numbers *first .. *first + n - 1 for n views, for good.  From any thread, also while
+ * the journal runs.  CONFIG, and nothing reserved, beyond JOURNAL_VIEWS_MAX. */
+MUST_CHECK int journal_views_add(struct journal *j, unsigned n, unsigned *first,
+                                 struct wopr_error *err);
 struct journal_reader; /* one cursor on one run; used by one thread at a time */
 struct journal_piece { /* what journal_reader_next returns */
     const char *p;     /* rendered bytes of the admitted events, concatenated; n may be 0 */

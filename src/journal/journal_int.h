@@ -47,7 +47,8 @@ struct frames *frames_render(const struct journal_view *v, struct str run_id, co
                              size_t n);
 void frames_free(struct frames *f); /* takes NULL */
 
-/* A committed plan on its way to readers.  Holds one reference on the plan and owns its frames. */
+/* A committed plan on its way to readers.  Holds one reference on the plan and owns its frames: one
+ * block for each view that was registered when it was made, rendered when first asked for. */
 struct commit {
     struct commit *next; /* in the inbox */
     struct plan *plan;
@@ -56,11 +57,15 @@ struct commit {
     size_t bytes;
     uint64_t made_ns; /* monotonic */
     size_t untaken;   /* live readers that have still to take it; under topic.lock */
+    unsigned views_nr;
+    struct frames *_Atomic frames[]; /* by journal_view.id */
 };
-struct commit *commit_new(struct plan *p); /* takes a reference on p; NULL when memory is short */
+/* Takes a reference on p; NULL when memory is short. */
+struct commit *commit_new(struct plan *p, unsigned views_nr);
 void commit_ref(struct commit *c);
 void commit_unref(struct commit *c);
-/* The shared frames of a view, rendered by the first thread that asks. NULL: memory is short. */
+/* The shared frames of a view, id below c->views_nr, rendered by the reader that asks first (any
+ * thread).  NULL when memory is short. */
 const struct frames *commit_frames(struct commit *c, const struct journal_view *v,
                                    struct str run_id);
 
@@ -152,6 +157,7 @@ struct share { /* of the queue */
 struct journal {
     struct store *store;
     struct journal_config cfg;
+    atomic_uint views_nr; /* registered */
     pthread_mutex_t q_lock;
     pthread_cond_t q_ready;
     struct entry *ring;

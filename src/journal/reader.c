@@ -48,7 +48,7 @@ static void reader_join_topic(struct journal_reader *r, struct topic *t) {
 int journal_reader_open(struct journal *j, int64_t run_no, struct str run_id, int64_t after_seq,
                         const struct journal_view *view, void (*wake)(void *ctx), void *ctx,
                         struct journal_reader **out, struct wopr_error *err) {
-    ASSERT(!view || view->id < JOURNAL_VIEWS_MAX);
+    ASSERT(!view || view->id < atomic_load(&j->views_nr));
     if (atomic_load(&j->hub.closing))
         return wopr_error_set(err, WOPR_E_CLOSED, "the log has stopped");
     struct journal_reader *r = MEM_NEW(struct journal_reader);
@@ -122,6 +122,11 @@ static int reader_read_page(struct journal_reader *r, struct journal_piece *out,
     if (j.n < JOURNAL_PAGE_EVENTS && bytes < JOURNAL_PAGE_BYTES) reader_set_behind(r, false);
     piece_fill(r, j.v, j.n, r->page_frames, out);
     return 1;
+}
+
+/* false: the commit was made before the reader's view was registered. */
+static bool view_known(const struct journal_reader *r, const struct commit *c) {
+    return !r->has_view || r->view.id < c->views_nr;
 }
 
 /* Deliver a commit that continues the cursor; takes over its reference. */
@@ -201,8 +206,9 @@ int journal_reader_next(struct journal_reader *r, struct journal_piece *out,
             read_empty = true;
             break;
         case LOOK_COMMIT:
-            if (c->first == r->cursor + 1) return reader_take_commit(r, c, out, err);
-            if (c->last > r->cursor) { /* a part of it, or a gap before it */
+            if (c->first == r->cursor + 1 && view_known(r, c))
+                return reader_take_commit(r, c, out, err);
+            if (c->last > r->cursor) { /* a part of it, a gap before it, or no place for frames */
                 reader_set_behind(r, true);
                 if (read_empty && c->first > r->cursor + 1) {
                     commit_unref(c);
