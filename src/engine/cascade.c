@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "codec/json.h"
+#include "engine/child_link.h"
 #include "engine/children.h"
 #include "engine/submit.h"
 #include "engine/timers.h"

@@ -316,7 +316,13 @@ void engine_stats(struct engine *e, struct engine_stats *out) {
     out->ready_len = e->queue.ready_nr;
     out->timers = e->timers.n;
     out->state_bytes = e->states.bytes;
-    tenants_stats_locked(e, out);
+    struct tenant_counts t;
+    tenants_count_locked(e, &t);
+    out->tenants_active = t.tenants;
+    out->tenant_runs_active = t.most_active;
+    out->tenant_forks_waiting = t.most_forks_waiting;
+    out->tenant_forks_waiting_max = ENGINE_FORKS_WAITING_MAX;
+    out->forks_copying = t.forks_copying;
     out->store_failed = e->life.broken;
     pthread_mutex_unlock(&e->mu);
 }

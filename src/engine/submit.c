@@ -4,7 +4,6 @@
 #include "engine/submit.h"
 
 #include "codec/ident.h"
-
 #include "engine/bounds.h"
 #include "engine/command.h"
 #include "engine/phase.h"
