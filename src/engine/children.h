@@ -44,12 +44,8 @@ bool child_may_move(enum child_phase from, enum child_phase to);
 
 extern const struct wait_kind WAIT_CHILD;
 
-bool children_wanted(const struct run_exec *re);    /* one is to be created next turn */
-bool children_elsewhere(const struct run_exec *re); /* another host executes one of them */
+bool children_wanted(const struct run_exec *re); /* one is to be created next turn */
 /* After the fold: what the log and the store say about children and parent. */
 MUST_CHECK int children_load(struct step *st, struct wopr_error *err);
-/* Another host moved a run (run_no 0: any): the exec that waits for it looks.  With engine.mu held.
- */
-void children_moved_locked(struct engine *e, int64_t run_no);
 
 #endif

@@ -64,8 +64,8 @@ struct commit {
 struct commit *commit_new(struct plan *p, unsigned views_nr);
 void commit_ref(struct commit *c);
 void commit_unref(struct commit *c);
-/* The shared frames of a view, id below c->views_nr, rendered by the first thread that asks.  NULL:
- * memory is short. */
+/* The shared frames of a view, id below c->views_nr, rendered by the reader that asks first (any
+ * thread).  NULL when memory is short. */
 const struct frames *commit_frames(struct commit *c, const struct journal_view *v,
                                    struct str run_id);
 
