@@ -124,7 +124,7 @@ static int reader_read_page(struct journal_reader *r, struct journal_piece *out,
 }
 
 /* false: the commit was made before the reader's view was registered. */
-static bool view_known(const struct journal_reader *r, const struct commit *c) {
+static bool reader_view_known(const struct journal_reader *r, const struct commit *c) {
     return !r->has_view || r->view.id < c->views_nr;
 }
 
@@ -205,7 +205,7 @@ int journal_reader_next(struct journal_reader *r, struct journal_piece *out,
             read_empty = true;
             break;
         case LOOK_COMMIT:
-            if (c->first == r->cursor + 1 && view_known(r, c))
+            if (c->first == r->cursor + 1 && reader_view_known(r, c))
                 return reader_take_commit(r, c, out, err);
             if (c->last > r->cursor) { /* a part of it, a gap before it, or no place for frames */
                 reader_set_behind(r, true);
