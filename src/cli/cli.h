@@ -35,6 +35,10 @@ int cli_fail(const struct wopr_error *err); /* prints "wopr: message", returns 1
 int cli_usage(const char *text);            /* prints to stderr, returns 2 */
 /* To stdout, with text_escape; buf is emptied. */
 void cli_print(struct buf *b);
+/* A table to stdout: a line for each of n rows, after head (a line, NULL in JSON). */
+void cli_rows(struct cli *c, const char *head, size_t n,
+              void (*row)(struct cli *c, const void *rows, size_t i, struct buf *b),
+              const void *rows);
 /* Text that others wrote, for one field of one line: no control characters.  Lives in c->arena. */
 struct str cli_text(struct cli *c, struct str s);
 /* Control characters and marks that turn the direction as \uXXXX; lines: newlines stay. */
