@@ -157,7 +157,7 @@ static struct str control_body(struct cli *c, const struct runs_args *in, bool d
     return body;
 }
 
-/* verb: what stands behind the run in the path. */
+/* verb: what follows the run id in the path, ":pause". */
 static int ask_host(struct cli *c, const struct runs_args *in, const char *verb, struct str body) {
     struct cli_remote r;
     struct buf path;

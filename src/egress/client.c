@@ -64,7 +64,7 @@ static void refusal_log(struct egress *e) {
              "notTold", more);
 }
 
-/* Takes the transfer out, tells its owner, frees it. */
+/* Report the outcome to the owner, release the place, free the transfer. */
 static void transfer_finish(struct transfer *t, int rc, const char *why) {
     struct egress *e = t->e;
     struct egress_response r = {.rc = rc, .untouched = true, .message = why};

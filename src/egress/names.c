@@ -19,7 +19,7 @@
 #define TENANT_THREADS_MAX 4u
 #define KEPT_MS            60000u
 #define KEPT_MAX           1024u
-#define WAITING_MAX        UINT32_MAX /* no bound of our own: each has somebody who waits for it */
+#define WAITING_MAX        UINT32_MAX /* unbounded here: each belongs to a queued request */
 
 enum lookup_state { LOOKUP_QUEUED, LOOKUP_RUNNING, LOOKUP_KEPT };
 struct lookup {
@@ -237,8 +237,8 @@ int names_ask(struct names *n, struct str tenant, const char *host, struct name_
     return rc;
 }
 
-/* A look-up that a thread is in goes on, since it cannot be stopped; one that is queued is not
- * begun for nobody. */
+/* A look-up that a thread is executing cannot be stopped and continues; a queued one without
+ * waiting requests is dropped. */
 void names_leave(struct names *n, struct name_wait *w) {
     pthread_mutex_lock(&n->mu);
     struct lookup *l = w->of;

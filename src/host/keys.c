@@ -106,7 +106,8 @@ static int first_key(struct host_keys *k, struct str tenant, struct store *s, st
     int rc = store_key_list(s, a, &all, err);
     for (size_t i = 0; rc == 0 && i < all.n; i++)
         if (!all.v[i].configured) return 0;
-    if (rc == 0 && all.n > 0 && store_has_peers(s)) { /* theirs; this start asked for none */
+    if (rc == 0 && all.n > 0 &&
+        store_has_peers(s)) { /* the keys of other hosts; this one configures none */
         log_warn("no API key is configured here and none was created: every request is refused; "
                  "configure one, or use \"wopr keys create\"");
         return 0;

@@ -173,7 +173,7 @@ static void render_store(struct store *store, struct buf *b) {
     metric_labelled(b, done, "result", "done", file.checkpoints);
     metric_labelled(b, done, "result", "busy", file.checkpoints_busy);
     metric_labelled(b, done, "result", "failed", file.checkpoints_failed);
-    if (store_count(store, &n, NULL) != 0) return; /* a broken store has no sizes to tell */
+    if (store_count(store, &n, NULL) != 0) return; /* a broken store has no sizes */
     metric_gauge(b, "wopr_store_database_bytes", "Size of the database.", (double)n.bytes);
     metric_gauge(b, "wopr_store_wal_bytes", "Size of the WAL file.", (double)file.wal_bytes);
     metric_gauge(b, "wopr_store_runs", "Runs in the database.", (double)n.runs);

@@ -80,7 +80,7 @@ static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) 
     return f->broken;
 }
 
-/* Apply the whole log; a broken event is a finding, not a failure.  *ok tells whether s may be
+/* Apply the whole log; a broken event is a finding, not a failure.  *ok: whether s may be
  * compared. */
 static int log_fold(struct verify *v, struct run_state *s, const struct run_origin *o, bool *ok,
                     struct wopr_error *err) {
@@ -184,7 +184,7 @@ static int verify_run(struct verify *v, struct str tenant, bool test_mode, struc
     return rc;
 }
 
-/* One that cannot be read is a finding: those behind it are read all the same. */
+/* A run that cannot be read is a finding; the runs after it are still read. */
 static void verify_row(struct verify *v, const struct run_list_item *row) {
     struct wopr_error why = {0};
     arena_reset(v->arena);
