@@ -18,13 +18,13 @@ MUST_CHECK int needle_make(struct needle *n, struct str text, struct arena *a);
 struct finder {
     const struct needle *needle;
     struct str in;
-    size_t at;      /* bytes of `in` that were looked at */
+    size_t at;      /* bytes of `in` read so far */
     size_t matched; /* of the needle, at the end of these */
     size_t start;   /* of the last occurrence found */
     bool found;     /* there is one */
 };
 void finder_begin(struct finder *f, const struct needle *n, struct str in);
-/* Start of the first occurrence at or behind `from`, in.n when there is none.  `from` never goes
+/* Start of the first occurrence at or after `from`, in.n when there is none.  `from` never goes
  * back between two calls. */
 size_t finder_next(struct finder *f, size_t from);
 

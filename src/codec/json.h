@@ -3,8 +3,8 @@
  * that sees json-c.
  *
  * Two views of a document:
- *  - text: strictly checked UTF-8 JSON (RFC 8259) kept as bytes and spliced, never reformatted
- * (D32); json_members/json_elements cut it into raw spans without copying values;
+ *  - text: strictly checked UTF-8 JSON (RFC 8259), kept as bytes and spliced, never reformatted
+ *    (D32); json_members and json_elements cut it into raw spans without copying values;
  *  - tree: struct json_object of json-c, for schemas, definitions and configuration only.
  * Everything foreign passes json_check first; json_tree never sees unchecked bytes.
  */
@@ -52,12 +52,12 @@ struct json_elements {
 };
 MUST_CHECK int json_elements(struct str text, struct arena *a, struct json_elements *out,
                              struct wopr_error *err);
-/* Raw value of one member, STR_NONE when absent or text is no object.  Allocates nothing for keys.
- */
+/* Raw value of one member, STR_NONE when absent or text is no object.  Allocates
+ * nothing for keys. */
 struct str json_get(struct str text, const char *key);
 const struct json_member *json_member_find(const struct json_members *m, const char *key);
-/* Value of a raw string span, unescaped into the arena.  STR_NONE with p == NULL when not a string.
- */
+/* Value of a raw string span, unescaped into the arena.  STR_NONE with p == NULL when
+ * not a string. */
 struct str json_string(struct str raw, struct arena *a);
 bool json_bool(struct str raw, bool *out);
 /* Integer value: an integer literal, or a number with zero fraction (1.0, 1e3), inside int64. */
@@ -86,13 +86,16 @@ MUST_CHECK int json_canonical(struct str text, struct buf *b, struct wopr_error 
  * share a form only when json_equal holds for them.  No number is refused. */
 MUST_CHECK int json_canonical_exact(struct str text, struct buf *b, struct wopr_error *err);
 
-/* --- streaming writer: commas and nesting are its business; depth <= 64 --- */
+/* --- streaming writer: it places commas and colons, the caller opens and closes levels ---
+ * Appends to b; nothing is returned: a failure (no room, no memory, deeper than 64) sticks in the
+ * buffer, and the caller asks buf_failed once, at the end.  In an object each value follows its
+ * key. */
 struct jw {
     struct buf *b;
     uint64_t need_comma; /* one bit per open level */
     unsigned depth;
 };
-void jw_init(struct jw *w, struct buf *b);
+void jw_init(struct jw *w, struct buf *b); /* borrows b; writes nothing yet */
 void jw_object(struct jw *w);
 void jw_end_object(struct jw *w);
 void jw_array(struct jw *w);

@@ -20,7 +20,7 @@ struct str member_raw(struct str text, struct str key, struct arena *a) {
 static void channel_add(struct run_scope *sc, struct jw *w, const struct chan_state *c) {
     struct buf value;
     buf_init(&value, SCOPE_BYTES_MAX);
-    if (chan_value(c, sc->s->last_ts_ms, &value) != 0 || buf_failed(&value)) sc->no_memory = true;
+    if (chan_value(c, sc->run->last_ts_ms, &value) != 0 || buf_failed(&value)) sc->no_memory = true;
     else if (value.len > 0) {
         jw_key_str(w, text_str(&c->name));
         jw_raw(w, buf_str(&value));
@@ -30,7 +30,7 @@ static void channel_add(struct run_scope *sc, struct jw *w, const struct chan_st
 
 /* Undeclared channels show under variables, declared ones under channels (CHAN-28). */
 static struct str object_of(struct run_scope *sc, enum run_root which, struct arena *a) {
-    struct run_state *s = sc->s;
+    struct run_state *s = sc->run;
     struct jobj o;
     jobj_begin(&o, SCOPE_BYTES_MAX);
     for (size_t i = 0; which == ROOT_VARIABLES && i < s->vars_nr; i++) {
@@ -59,15 +59,15 @@ static struct str build(struct run_scope *sc, enum run_root which, struct arena 
     case ROOT_VALUE:
         return sc->output_key.n > 0 ? member_raw(sc->outputs, sc->output_key, a) : STR_NONE;
     case ROOT_INPUTS:
-        return sc->s->meta.inputs;
+        return sc->run->meta.inputs;
     case ROOT_CONFIG:
-        return sc->s->wf->nodes[sc->node].config;
+        return sc->run->wf->nodes[sc->node].config;
     default:
         return object_of(sc, which, a);
     }
 }
 
-static struct str lookup(void *ctx, struct str root, struct arena *a) {
+static struct str scope_lookup(void *ctx, struct str root, struct arena *a) {
     static const char *const NAMES[ROOT_NR] = {"status",   "output", "value", "variables",
                                                "channels", "inputs", "config"};
     struct run_scope *sc = ctx;
@@ -81,16 +81,16 @@ static struct str lookup(void *ctx, struct str root, struct arena *a) {
 }
 
 struct expr_scope run_scope_of(struct run_scope *sc) {
-    return (struct expr_scope){.lookup = lookup, .ctx = sc};
+    return (struct expr_scope){.lookup = scope_lookup, .ctx = sc};
 }
 
 /* CHAN-28: a channel without declaration is read as the variable of its name. */
-static int shadow(struct run_scope *sc, struct str name, struct arena *a, struct str *value) {
-    const struct chan_state *c = run_state_chan(sc->s, name);
+static int scope_shadow(struct run_scope *sc, struct str name, struct arena *a, struct str *value) {
+    const struct chan_state *c = run_state_chan(sc->run, name);
     struct buf b;
     if (c == NULL || c->decl != NULL || c->n == 0) return 0;
     buf_init(&b, SCOPE_BYTES_MAX);
-    int rc = chan_value(c, sc->s->last_ts_ms, &b);
+    int rc = chan_value(c, sc->run->last_ts_ms, &b);
     struct str text = rc == 0 && !buf_failed(&b) ? arena_str(a, buf_str(&b)) : STR_NONE;
     buf_fini(&b);
     if (text.p == NULL) return WOPR_E_NO_MEMORY;
@@ -119,15 +119,15 @@ static bool path_reads(const struct expr *e, struct str channel, struct arena *a
 }
 
 /* CHAN-5, CHAN-6: the first declared channel that the expression reads and the node may not. */
-static const struct wf_channel *denied(const struct workflow *w, const struct wf_node *n,
-                                       const struct expr *e, struct arena *a) {
+static const struct wf_channel *port_denied(const struct workflow *w, const struct wf_node *n,
+                                            const struct expr *e, struct arena *a) {
     if (e == NULL) return NULL;
     for (size_t i = 0; e->op == EXPR_PATH && str_eqc(e->root, "channels") && i < w->channels_nr;
          i++)
         if (!channel_admits(&w->channels[i].readers, n) && path_reads(e, w->channels[i].name, a))
             return &w->channels[i];
-    const struct wf_channel *c = denied(w, n, e->a, a);
-    return c != NULL ? c : denied(w, n, e->b, a);
+    const struct wf_channel *c = port_denied(w, n, e->a, a);
+    return c != NULL ? c : port_denied(w, n, e->b, a);
 }
 
 /* *value: STR_NONE when an optional port has nothing to give. */
@@ -148,12 +148,12 @@ static int port_value(struct run_scope *sc, const struct wf_port *p, struct aren
                                   "no memory to resolve the inputs of a node");
         return rc;
     case PORT_CONNECTION:
-        *value = member_raw(text_str(&sc->s->nodes[p->node].outputs), p->output_key, a);
+        *value = member_raw(text_str(&sc->run->nodes[p->node].outputs), p->output_key, a);
         break;
     case PORT_VARIABLE:
-        v = run_state_var(sc->s, p->variable);
+        v = run_state_var(sc->run, p->variable);
         if (v != NULL && v->value.n > 0) *value = text_str(&v->value);
-        else if ((rc = shadow(sc, p->variable, a, value)) != 0)
+        else if ((rc = scope_shadow(sc, p->variable, a, value)) != 0)
             return wopr_error_set(err, rc, "no memory to resolve the inputs of a node");
     }
     if (value->p == NULL && !p->optional)
@@ -168,14 +168,14 @@ const struct wf_channel *ports_denied(const struct run_state *s, int node, struc
     const struct wf_node *n = &s->wf->nodes[node];
     const struct wf_channel *c = NULL;
     for (size_t i = 0; c == NULL && i < n->ports_nr; i++)
-        if (n->ports[i].kind == PORT_EXPRESSION) c = denied(s->wf, n, n->ports[i].expr, a);
+        if (n->ports[i].kind == PORT_EXPRESSION) c = port_denied(s->wf, n, n->ports[i].expr, a);
     return c;
 }
 
 int ports_resolve(struct run_state *s, int node, struct arena *a, struct str *out,
                   struct wopr_error *err) {
     const struct wf_node *n = &s->wf->nodes[node];
-    struct run_scope sc = {.s = s, .node = node};
+    struct run_scope sc = {.run = s, .node = node};
     struct wopr_error why;
     struct jobj o;
     jobj_begin(&o, 2 * SCOPE_BYTES_MAX);

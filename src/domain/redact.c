@@ -33,7 +33,7 @@ static size_t token_end(struct str t, size_t at) {
     return at;
 }
 
-/* End of a token that qualified: it goes on over inner punctuation, not over a final full stop. */
+/* End of a token that qualified: inner punctuation belongs to it, a final full stop does not. */
 static size_t token_rest(struct str t, size_t at) {
     while (at + 1 < t.n && is_bearer(t.p[at]) && is_token(t.p[at + 1])) at = token_end(t, at + 1);
     while (at < t.n && t.p[at] == '=') at++;
@@ -188,7 +188,7 @@ static bool is_name(struct str t, size_t after) {
     return after < t.n && t.p[after] == ':';
 }
 
-/* A string with escapes is looked at unescaped, and keeps its spelling when there is nothing to
+/* A string with escapes is searched unescaped, and keeps its spelling when there is nothing to
  * hide. */
 static int redact_escaped(struct known *k, struct str raw, struct buf *out) {
     bool hit;

@@ -20,14 +20,13 @@ enum run_root {
     ROOT_NR
 };
 struct run_scope { /* one evaluation; roots are built once, in the arena of the first look-up */
-    struct run_state *s;
+    struct run_state *run;
     int node;              /* whose config; for an edge also whose status and outputs */
     struct str status;     /* word, empty for ports */
     struct str outputs;    /* raw object, empty for ports */
     struct str output_key; /* sourceOutput of the edge, empty for ports */
-    /* Conditions are evaluated inside the fold, which must decide the same from the log alone;
-     * there sensitive variables and channels stand masked (NODE-20).  So conditions do not see
-     * them. */
+    /* Conditions are evaluated inside the fold, which must decide the same from the log alone, and
+     * the log holds sensitive variables and channels masked (NODE-20): conditions see neither. */
     bool hide_sensitive;
     bool no_memory;
     bool have[ROOT_NR];
@@ -45,7 +44,7 @@ void sched_unhold(struct run_state *s, int node);
 bool sched_renew(struct run_state *s, int head, int32_t fired_by, int32_t fire_depth);
 
 /* --- sched_trigger.c --- */
-void sched_triggers_try(struct run_state *s);  /* enter what has fired and is at rest */
+void sched_triggers_try(struct run_state *s);  /* start what has fired and has nothing in flight */
 void sched_triggers_drop(struct run_state *s); /* the run ends */
 int sched_held_due(const struct run_state *s, int64_t now_ms); /* a node, or -1 */
 int sched_asleep(const struct run_state *s); /* a node that waits for its first firing, or -1 */

@@ -8,21 +8,19 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "engine/bounds.h"
-#include "engine/children.h"
 #include "engine/effects.h"
 #include "engine/invoke.h"
 #include "engine/outcome.h"
 #include "engine/registry.h"
-#include "engine/replay.h"
-#include "engine/suspend.h"
+#include "engine/timeline.h"
 #include "engine/timers.h"
+#include "engine/waits.h"
 
-#define ENGINE_EFFECTS_MAX 1024u                /* effects of one executor call */
-#define ENGINE_WAIT_MS_MAX INT64_C(31536000000) /* one node wait: a year */
+#define ENGINE_EFFECTS_MAX 1024u /* effects of one executor call */
 
 /* --- what the executor said --- */
 
-static struct failure invalid(const char *why) {
+static struct failure failure_invalid(const char *why) {
     return (struct failure){.code = STR("event_payload_invalid"), .message = str_c(why)};
 }
 
@@ -40,12 +38,12 @@ static void keep_clear(struct step *st, int node, struct str outputs) {
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for the outputs of a node");
 }
 
-static void done(struct step *st, int node, const struct node_result *r) {
+static void result_done(struct step *st, int node, const struct node_result *r) {
     struct str outputs = r->outputs.n > 0 ? r->outputs : STR("{}"), shown;
     const struct wf_node *def = &st->state->wf->nodes[node];
     struct failure f;
     if (!is_json_object(outputs)) {
-        f = invalid("the outputs of the node are not a JSON object");
+        f = failure_invalid("the outputs of the node are not a JSON object");
         attempt_failed(st, node, &f);
         return;
     }
@@ -58,7 +56,7 @@ static void done(struct step *st, int node, const struct node_result *r) {
     struct str payload = pay_node_completed(st->plan->arena, def->id, shown, ms);
     int64_t seq = step_emit(st, EV_NODE_COMPLETED, node, -1, payload);
     if (seq == EMIT_REFUSED) {
-        f = invalid("the outputs of the node do not fit an event");
+        f = failure_invalid("the outputs of the node do not fit an event");
         attempt_failed(st, node, &f);
     }
     if (seq < 0) return;
@@ -68,34 +66,15 @@ static void done(struct step *st, int node, const struct node_result *r) {
     else if (st->exec->clear) text_clear(&st->exec->clear[node]);
 }
 
-static void failed(struct step *st, int node, const struct node_result *r) {
+static void result_failed(struct step *st, int node, const struct node_result *r) {
     struct failure f = {.code = r->error_code,
                         .message = r->error_message,
                         .details = r->error_details,
                         .retryable = r->retryable};
     if (f.details.n > 0 && !is_json_object(f.details)) f.details = STR_NONE;
     if (!utf8_valid(f.code) || !utf8_valid(f.message))
-        f = invalid("the error of the node is not valid text");
+        f = failure_invalid("the error of the node is not valid text");
     attempt_failed(st, node, &f);
-}
-
-/* FORK-14.  What a repeated execution sees too: events, and the deadline of the wait that is over,
- * which stands in its timer's row until the outcome is committed. */
-static int64_t logical_ms(const struct step *st, int node) {
-    int64_t ms = st->state->nodes[node].clock_ms;
-    return st->wait_over_ms > ms ? st->wait_over_ms : ms;
-}
-
-/* The deadline counts from the logical clock, so that a replay comes to the same one.  Only where
- * that is over by now (the host was down) it is now: one entry catches up, not one per period. */
-static void waits(struct step *st, int node, const struct node_result *r) {
-    int64_t ms = r->wait_ms > 0 ? r->wait_ms : 0;
-    const struct wf_node *def = &st->state->wf->nodes[node];
-    if (ms > ENGINE_WAIT_MS_MAX) ms = ENGINE_WAIT_MS_MAX;
-    int64_t left_ms = logical_ms(st, node) + ms - st->now_ms;
-    step_timer_set(st, TIMER_NODE_WAIT, node, left_ms > 0 || replay_leads(st) ? left_ms : 0);
-    if (def->timeout_ms > 0 && !timer_find(st->exec, TIMER_NODE_TIMEOUT, node))
-        step_timer_set(st, TIMER_NODE_TIMEOUT, node, def->timeout_ms);
 }
 
 static void result_apply(struct step *st, int node, const struct node_result *r) {
@@ -115,22 +94,16 @@ static void result_apply(struct step *st, int node, const struct node_result *r)
     step_now(st);
     switch (r->outcome) {
     case NODE_OUT_DONE:
-        done(st, node, r);
+        result_done(st, node, r);
         break;
     case NODE_OUT_FAIL:
-        failed(st, node, r);
+        result_failed(st, node, r);
         break;
     case NODE_OUT_SUSPEND:
-        suspend_begin(st, node, r);
-        break;
     case NODE_OUT_CALL:
-        invoke_claim(st, node, r);
-        break;
     case NODE_OUT_CHILD:
-        children_want(st, node, &r->child);
-        break;
     case NODE_OUT_WAIT:
-        waits(st, node, r);
+        waits_claim(st, node, r);
         break;
     }
 }
@@ -164,7 +137,7 @@ static void skips_begin(struct step *st, int node) {
     struct run_exec *re = st->exec;
     const struct node_state *ns = &st->state->nodes[node];
     int32_t n = ns->effects;
-    for (size_t i = 0; i < st->state->pins_nr; i++) /* a version is asked for anew, and answered */
+    for (size_t i = 0; i < st->state->pins_nr; i++) /* executors ask for versions again */
         if (st->state->pins[i].node == node && st->state->pins[i].seq > ns->started_seq) n--;
     if (n > 0 && !re->skips) {
         re->skips = mem_array(st->state->wf->nodes_nr, sizeof *re->skips);
@@ -199,17 +172,17 @@ void attempt_run(struct step *st, int node, bool waited) {
                              .chunks_done = ns->chunks,
                              .waited = waited,
                              .conformance = st->engine->cfg.conformance,
-                             .now_ms = logical_ms(st, node),
+                             .now_ms = step_logical_ms(st, node),
                              .child = st->child_end};
     if (!type) { /* gone since the attempt began */
         node_fail(&r, "unsupported_node_type", "this host does not offer the type", false);
-        failed(st, node, &r);
+        result_failed(st, node, &r);
         return;
     }
     if (inputs_of(st, node, &call.inputs) != 0) return;
     if (!waited) skips_begin(st, node);
     call.type_ctx = type->ctx;
-    replay_call(st, node, &call);
+    timeline_call(st, node, &call);
     invoke_answers(st, node, &call);
     uint64_t began_ms = clock_mono_ms();
     type->fn(&call, &r);
@@ -229,7 +202,7 @@ void attempt_run(struct step *st, int node, bool waited) {
 }
 
 /* EVT-24: refused before it starts, so there is no node.started. */
-static bool refused(struct step *st, int node) {
+static bool node_refused(struct step *st, int node) {
     const struct wf_node *def = &st->state->wf->nodes[node];
     const struct node_type *type = node_registry_find(st->engine->types, def->type_id);
     struct failure f = {.code = STR("unsupported_node_type"),
@@ -274,7 +247,7 @@ static void agent_handoff(struct step *st, int node, struct str before) {
 void attempt_start(struct step *st, int node) {
     const struct wf_node *def = &st->state->wf->nodes[node];
     const struct node_state *ns = &st->state->nodes[node];
-    if (refused(st, node)) return;
+    if (node_refused(st, node)) return;
     int attempt = ns->retry_at_ms > 0 && ns->attempt < INT32_MAX ? ns->attempt + 1 : 0;
     int64_t cause = ns->sched.cause_seq > 0 ? ns->sched.cause_seq : -1; /* EVT-4, CHAN-20 */
     struct str agent = arena_str(st->scratch, text_str(&st->state->agent));
@@ -284,16 +257,16 @@ void attempt_start(struct step *st, int node) {
     struct str payload = pay_node_started(st->plan->arena, def->id, def->type_id, attempt);
     int64_t seq = step_emit(st, EV_NODE_STARTED, node, cause, payload);
     if (seq == EMIT_REFUSED) {
-        struct failure f = invalid("the node cannot be started");
+        struct failure f = failure_invalid("the node cannot be started");
         node_end_failed(st, node, &f);
     }
     if (seq < 0) return;
     agent_handoff(st, node, agent);
-    if (!replay_defers(st, node)) attempt_run(st, node, false);
+    if (!timeline_defers(st, node)) attempt_run(st, node, false);
 }
 
 void attempt_timed_out(struct step *st, int node) {
-    children_timed_out(st, node);
+    waits_timed_out(st, node);
     struct failure f = {.code = STR("node_timeout"),
                         .message = STR("the node did not finish within its timeoutMs"),
                         .retryable = true}; /* WF-24 */

@@ -12,9 +12,8 @@
 #include "codec/json.h"
 #include "engine/attempt.h"
 #include "engine/cascade.h"
-#include "engine/fork_wait.h"
 #include "engine/outcome.h"
-#include "engine/replay.h"
+#include "engine/timeline.h"
 #include "engine/timers.h"
 #include "store/events.h"
 
@@ -34,7 +33,7 @@ static bool child_id(const struct step *st, int node, int ordinal, char out[RUN_
     buf_addz(&b, CHILD_ID_DOMAIN);
     buf_addc(&b, '\0');
     /* A replay does not run children again: it looks at those of its source (FORK-14). */
-    buf_adds(&b, replay_ids(st, node));
+    buf_adds(&b, timeline_ids(st, node));
     buf_addc(&b, '\0');
     buf_adds(&b, st->state->wf->nodes[node].id);
     buf_addc(&b, '\0');
@@ -67,7 +66,7 @@ static struct str awaited_key(const struct exec_child *x) {
 }
 
 /* Moves of other hosts name numbers.  Without memory for it the run looks by its timer only. */
-static void await(struct run_exec *re, struct exec_child *x, const struct run_head *h) {
+static void child_await(struct run_exec *re, struct exec_child *x, const struct run_head *h) {
     x->elsewhere = h->holder.n > 0 && !str_eq(h->holder, re->engine->holder);
     if (x->run_no != 0 || run_status_final(h->status)) return;
     x->run_no = h->run_no;
@@ -79,7 +78,7 @@ static void await(struct run_exec *re, struct exec_child *x, const struct run_he
     x->elsewhere = true;
 }
 
-static void await_no_more(struct run_exec *re, const struct exec_child *x) {
+static void child_await_end(struct run_exec *re, const struct exec_child *x) {
     if (x->run_no == 0) return;
     pthread_mutex_lock(&re->engine->mu);
     if (map_get(re->engine->runs.awaited, awaited_key(x)) == re)
@@ -87,76 +86,90 @@ static void await_no_more(struct run_exec *re, const struct exec_child *x) {
     pthread_mutex_unlock(&re->engine->mu);
 }
 
-static void look_locked(struct run_exec *re) {
-    re->kin.news = true;
-    exec_wake_locked(re);
-}
-
-void children_moved_locked(struct engine *e, int64_t run_no) {
-    struct str key = str_n((const char *)&run_no, sizeof run_no);
-    void *re = run_no != 0 ? map_get(e->runs.awaited, key) : NULL;
-    size_t it = 0;
-    if (re) look_locked(re);
-    while (run_no == 0 && map_next(e->runs.awaited, &it, &key, &re)) look_locked(re);
-}
-
-bool children_elsewhere(const struct run_exec *re) {
-    for (const struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next)
-        if (LIST_ENTRY(l, struct exec_child, link)->elsewhere) return true;
-    return false;
-}
-
 static void child_free(struct run_exec *re, struct exec_child *x) {
-    await_no_more(re, x);
+    child_await_end(re, x);
     list_del(&x->link);
-    kin_call_free(x->birth);
-    kin_call_free(x->errand);
+    kin_call_free(x->creation);
+    kin_call_free(x->cancel);
     text_clear(&x->interrupt);
     mem_free(x);
 }
 
-static struct exec_child *child_new(struct run_exec *re, int node) {
+static struct exec_child *child_new(struct run_exec *re, int node, enum child_phase phase) {
     struct exec_child *x = MEM_NEW(struct exec_child);
     if (!x) return NULL;
     x->node = node;
+    x->phase = phase;
     list_add_tail(&re->kin.children, &x->link);
     return x;
 }
 
-static bool birth_out(const struct exec_child *x) {
-    return x->birth && x->phase != CHILD_WANTED && x->birth->rc == KIN_PENDING;
+static bool creation_out(const struct exec_child *x) {
+    return x->creation && x->phase != CHILD_WANTED && x->creation->rc == KIN_PENDING;
 }
 
-/* A creation under way is remembered: the run may not end before it is known what became of it. */
-void children_forget(struct run_exec *re) {
+/*
+ *     WANTED <--> ASKED --> WAITING --> UNWANTED --> cancelled, and gone
+ *                   '-------------------^  |
+ *                   '-> FORGOTTEN <--------'
+ *
+ * WANTED goes straight to WAITING when the store has the child already; WAITING goes back to WANTED
+ * when a creation that was reported (EXISTS) did not commit.
+ */
+static const unsigned CHILD_NEXT[CHILD_PHASE_NR] = {
+    [CHILD_WANTED] = 1u << CHILD_ASKED | 1u << CHILD_WAITING,
+    [CHILD_ASKED] =
+        1u << CHILD_WAITING | 1u << CHILD_WANTED | 1u << CHILD_UNWANTED | 1u << CHILD_FORGOTTEN,
+    [CHILD_WAITING] = 1u << CHILD_WANTED | 1u << CHILD_UNWANTED,
+    [CHILD_UNWANTED] = 1u << CHILD_FORGOTTEN,
+};
+
+bool child_may_move(enum child_phase from, enum child_phase to) {
+    return (CHILD_NEXT[from] >> to & 1u) != 0;
+}
+
+/* The one door between phases; a move that breaks a rule is our own mistake. */
+static void child_move(struct exec_child *x, enum child_phase to) {
+    ASSERT(child_may_move(x->phase, to));
+    x->phase = to;
+    ASSERT(x->run_id[0] != '\0');
+    ASSERT(x->creation || (to != CHILD_WANTED && to != CHILD_ASKED));
+    ASSERT(to != CHILD_FORGOTTEN || creation_out(x));
+    ASSERT(to != CHILD_UNWANTED || !(x->detached || x->foreign));
+}
+
+/* Keep entries whose creation is in flight: the run must not end until its outcome is known. */
+static void children_forget(struct run_exec *re) {
     for (struct list *l = re->kin.children.next, *next; l != &re->kin.children; l = next) {
         struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
         next = l->next;
-        if (birth_out(x)) x->phase = CHILD_LOST;
+        if (creation_out(x)) child_move(x, CHILD_FORGOTTEN);
         else child_free(re, x);
     }
     cascade_forget(re);
     re->kin.stall_emitted = false;
 }
 
-void children_free(struct run_exec *re) {
+static void children_free(struct run_exec *re) {
     while (!list_empty(&re->kin.children))
         child_free(re, LIST_ENTRY(re->kin.children.next, struct exec_child, link));
 }
 
-static bool in_use(const struct exec_child *x) {
-    return x->phase != CHILD_DOOMED && x->phase != CHILD_LOST;
+static bool child_in_use(const struct exec_child *x) {
+    return x->phase != CHILD_UNWANTED && x->phase != CHILD_FORGOTTEN;
 }
 
-bool children_hold(const struct run_exec *re, int node) {
+static bool children_hold(struct run_exec *re, int node) {
     for (const struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next) {
         const struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
-        if (in_use(x) && (node < 0 || x->node == node)) return true;
+        if (child_in_use(x) && (node < 0 || x->node == node)) return true;
     }
     return false;
 }
 
-void children_timer(struct run_exec *re) {
+static void children_timer(struct step *st, int node) {
+    struct run_exec *re = st->exec;
+    (void)node;
     re->kin.news = true;
     for (struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next)
         LIST_ENTRY(l, struct exec_child, link)->again_ms = 0;
@@ -171,7 +184,7 @@ bool children_wanted(const struct run_exec *re) {
     return false;
 }
 
-static void again_later(struct step *st, struct exec_child *x) {
+static void child_again_later(struct step *st, struct exec_child *x) {
     x->held = true;
     x->again_ms = clock_mono_ms() + ENGINE_CHILD_AGAIN_MS;
     if (timer_arm(st->exec, TIMER_CHILD, -1, st->now_ms + ENGINE_CHILD_AGAIN_MS, false) != 0)
@@ -180,33 +193,34 @@ static void again_later(struct step *st, struct exec_child *x) {
 
 /* --- asked for by an executor --- */
 
-static int refuse(struct failure *f, const char *code, struct str message) {
+static int child_refuse(struct failure *f, const char *code, struct str message) {
     *f = (struct failure){.code = str_c(code), .message = message};
     return WOPR_E_VALIDATION;
 }
 
-static int workflow_find(struct step *st, struct str id, struct workflow **out, struct failure *f) {
+static int child_workflow_find(struct step *st, struct str id, struct workflow **out,
+                               struct failure *f) {
     const struct run_meta *m = &st->state->meta;
     struct wopr_error err = {0};
     struct workflow *wf = NULL;
     int rc = engine_workflow(st->engine, m->tenant, m->test_mode, id, &wf, &err);
     if (rc == WOPR_E_NOT_FOUND)
-        return refuse(f, "unknown_child_workflow", STR("there is no such workflow to run"));
+        return child_refuse(f, "unknown_child_workflow", STR("there is no such workflow to run"));
     if (rc == WOPR_E_VALIDATION)
-        return refuse(f, "validation_error",
-                      STR("the stored child workflow cannot be executed by this host"));
+        return child_refuse(f, "validation_error",
+                            STR("the stored child workflow cannot be executed by this host"));
     if (rc != 0) return rc;
     if (wf->active) {
         *out = wf;
         return 0;
     }
     workflow_unref(wf);
-    return refuse(f, "unknown_child_workflow", STR("the child workflow is not active"));
+    return child_refuse(f, "unknown_child_workflow", STR("the child workflow is not active"));
 }
 
 /* Inputs and options as a caller of the child would have to give them. */
-static int birth_fill(struct step *st, const struct node_child *want, struct kin_call *c,
-                      struct failure *f) {
+static int creation_fill(struct step *st, const struct node_child *want, struct kin_call *c,
+                         struct failure *f) {
     const struct run_meta *m = &st->state->meta;
     struct engine_cmd *cmd = &c->cmd;
     struct options_env env = {.limits = &st->engine->cfg.limits, .test_key = m->test_mode};
@@ -225,16 +239,16 @@ static int birth_fill(struct step *st, const struct node_child *want, struct kin
         rc = run_inputs_render(&cmd->create.inputs, c->arena, &cmd->create.inputs_accepted, &err);
     if (rc == 0 || rc == WOPR_E_NO_MEMORY) return rc;
     struct str why = arena_printf(st->scratch, "the child run cannot be created: %s", err.message);
-    return refuse(f, "validation_error", why);
+    return child_refuse(f, "validation_error", why);
 }
 
-static int birth_prepare(struct step *st, struct exec_child *x, const struct node_child *want,
-                         struct failure *f) {
+static int creation_prepare(struct step *st, struct exec_child *x, const struct node_child *want,
+                            struct failure *f) {
     struct workflow *wf = NULL;
     if (st->exec->kin.depth >= ENGINE_CHILD_DEPTH_MAX) /* WF-48 */
-        return refuse(f, "subworkflow_depth_exceeded",
-                      STR("child runs may be nested 10 deep and not deeper"));
-    int rc = workflow_find(st, want->workflow_id, &wf, f);
+        return child_refuse(f, "subworkflow_depth_exceeded",
+                            STR("child runs may be nested 10 deep and not deeper"));
+    int rc = child_workflow_find(st, want->workflow_id, &wf, f);
     if (rc != 0) return rc;
     struct kin_call *c = kin_call_new(st, ENGINE_CREATE, str_c(x->run_id), NULL);
     if (!c) {
@@ -247,8 +261,8 @@ static int birth_prepare(struct step *st, struct exec_child *x, const struct nod
     c->cmd.create.child_depth = st->exec->kin.depth + 1;
     c->cmd.create.child_flags =
         (want->wait ? CHILD_AWAITED : 0u) | (want->detached ? CHILD_DETACHED : 0u);
-    rc = birth_fill(st, want, c, f);
-    if (rc == 0) x->birth = c;
+    rc = creation_fill(st, want, c, f);
+    if (rc == 0) x->creation = c;
     else kin_call_free(c);
     return rc;
 }
@@ -257,13 +271,14 @@ static int birth_prepare(struct step *st, struct exec_child *x, const struct nod
 static int replay_lacks(struct step *st, struct exec_child *x, const struct node_child *want,
                         int rc, struct failure *f) {
     if (rc == WOPR_E_NOT_FOUND) {
-        rc = birth_prepare(st, x, want, f);
+        rc = creation_prepare(st, x, want, f);
         if (rc != 0) return rc;
     } else if (rc != 0 && rc != WOPR_E_EXPIRED) {
         return rc;
     }
-    return refuse(f, "replay_source_missing",
-                  STR("a replay starts no child runs, and its source has no end of this one"));
+    return child_refuse(
+        f, "replay_source_missing",
+        STR("a replay starts no child runs, and its source has no end of this one"));
 }
 
 static int child_find(struct step *st, struct exec_child *x, const struct node_child *want,
@@ -272,40 +287,39 @@ static int child_find(struct step *st, struct exec_child *x, const struct node_c
     struct run_head h;
     bool ok = want->ordinal >= 0 && want->ordinal <= NODE_CHILD_ORDINAL_MAX;
     if (!ok || !child_id(st, x->node, want->ordinal, x->run_id))
-        return refuse(f, "validation_error", STR("the node asks for too many child runs"));
+        return child_refuse(f, "validation_error", STR("the node asks for too many child runs"));
     x->ordinal = want->ordinal;
     x->wait = want->wait;
     x->detached = want->detached;
     int rc = store_run_head(st->engine->store, m->tenant, m->test_mode, str_c(x->run_id),
                             st->scratch, &h, NULL);
-    if (st->exec->replay && rc == 0 && (run_status_final(h.status) || !x->wait)) return 0;
-    if (st->exec->replay) return replay_lacks(st, x, want, rc, f);
+    if (st->exec->timeline && rc == 0 && (run_status_final(h.status) || !x->wait)) return 0;
+    if (st->exec->timeline) return replay_lacks(st, x, want, rc, f);
     if (rc == WOPR_E_EXPIRED)
-        return refuse(f, "child_failed", STR("the child run was removed by retention"));
+        return child_refuse(f, "child_failed", STR("the child run was removed by retention"));
     if (rc == 0) {
-        x->phase = CHILD_WAITING;
+        child_move(x, CHILD_WAITING);
         x->look = true;
         return 0;
     }
-    return rc == WOPR_E_NOT_FOUND ? birth_prepare(st, x, want, f) : rc;
+    return rc == WOPR_E_NOT_FOUND ? creation_prepare(st, x, want, f) : rc;
 }
 
 static void child_ended(struct step *st, struct exec_child *x, const struct run_head *h);
 
-void children_want(struct step *st, int node, const struct node_child *want) {
-    const struct wf_node *def = &st->state->wf->nodes[node];
+static void child_claim(struct step *st, int node, const struct node_result *r) {
+    const struct node_child *want = &r->child;
     struct failure f = {.code = STR_NONE};
-    if (replay_shows_child(st, node)) return;
-    struct exec_child *x = child_new(st->exec, node);
+    if (timeline_shows_child(st, node)) return;
+    struct exec_child *x = child_new(st->exec, node, CHILD_WANTED);
     int rc = x ? child_find(st, x, want, &f) : WOPR_E_NO_MEMORY;
-    if (rc == 0 && st->exec->replay) {
+    if (rc == 0 && st->exec->timeline) {
         child_ended(st, x, NULL);
         return;
     }
     if (rc == 0) {
         x->turn = st->exec->turns;
-        if (def->timeout_ms > 0 && !timer_find(st->exec, TIMER_NODE_TIMEOUT, node))
-            step_timer_set(st, TIMER_NODE_TIMEOUT, node, def->timeout_ms);
+        step_timeout_arm(st, node);
         return;
     }
     if (x) child_free(st->exec, x);
@@ -329,7 +343,7 @@ static bool fan_full(struct step *st) {
     return re->kin.open_bound >= max;
 }
 
-static void fan_tell(struct step *st, const struct exec_child *x) {
+static void fan_stall_emit(struct step *st, const struct exec_child *x) {
     struct buf b;
     struct jw w;
     if (st->exec->kin.stall_emitted) return;
@@ -344,10 +358,10 @@ static void fan_tell(struct step *st, const struct exec_child *x) {
     st->exec->kin.stall_emitted = true;
 }
 
-static void birth_ask(struct step *st, struct exec_child *x) {
+static void creation_ask(struct step *st, struct exec_child *x) {
     if (x->held) return;
-    if (fan_full(st)) { /* goes on when some child ends, which is told */
-        fan_tell(st, x);
+    if (fan_full(st)) { /* tried again when a child ends, which wakes the run */
+        fan_stall_emit(st, x);
         x->held = true;
         x->again_ms = 0;
         return;
@@ -355,11 +369,11 @@ static void birth_ask(struct step *st, struct exec_child *x) {
     st->exec->kin.stall_emitted = false;
     st->exec->kin.had_children = true;
     st->exec->kin.open_bound++;
-    x->phase = CHILD_ASKED;
-    kin_call_send(x->birth);
+    child_move(x, CHILD_ASKED);
+    kin_call_send(x->creation);
 }
 
-static void birth_failed(struct step *st, struct exec_child *x, int rc) {
+static void creation_failed(struct step *st, struct exec_child *x, int rc) {
     struct failure f = {
         .code = STR("child_failed"),
         .message =
@@ -369,9 +383,9 @@ static void birth_failed(struct step *st, struct exec_child *x, int rc) {
     log_warn("a child run could not be created", "run", st->exec->run_id, "reason",
              wopr_err_name(rc));
     if (wopr_err_passes(rc)) {
-        fan_tell(st, x); /* WF-51: throttled, not dropped */
-        x->phase = CHILD_WANTED;
-        again_later(st, x);
+        fan_stall_emit(st, x); /* WF-51: throttled, not dropped */
+        child_move(x, CHILD_WANTED);
+        child_again_later(st, x);
         return;
     }
     child_free(st->exec, x);
@@ -395,8 +409,8 @@ static void child_suspends(struct step *st, struct exec_child *x, const struct r
     int rc = store_event_last(st->engine->store, h->run_no, EV_NODE_SUSPENDED, STR_NONE,
                               st->scratch, &payload, NULL);
     id = rc == 0 ? json_string(json_get(payload, "interruptId"), st->scratch) : STR_NONE;
-    if (id.n == 0) { /* it moved on since its row was read: it tells us */
-        again_later(st, x);
+    if (id.n == 0) { /* it moved on since its row was read, and will wake us */
+        child_again_later(st, x);
         return;
     }
     if (ns->child_waits && str_eq(id, text_str(&x->interrupt))) return;
@@ -415,10 +429,10 @@ static void child_goes(struct step *st, struct exec_child *x, const struct run_h
     child_emit_resumed(st, x);
     text_clear(&x->interrupt);
     if (h->status == RUN_PAUSED && cascade_paused(st, h->run_no))
-        kin_tell(st, ENGINE_RESUME, str_c(x->run_id), "parent-resumed");
+        kin_send(st, ENGINE_RESUME, str_c(x->run_id), "parent-resumed");
 }
 
-static int end_read(struct step *st, const struct exec_child *x, struct node_child_end *out) {
+static int child_end_read(struct step *st, const struct exec_child *x, struct node_child_end *out) {
     const struct run_meta *m = &st->state->meta;
     struct run_view v;
     struct clear_var_list clear;
@@ -444,7 +458,7 @@ static int end_read(struct step *st, const struct exec_child *x, struct node_chi
     return out->run_id.p ? 0 : WOPR_E_NO_MEMORY;
 }
 
-/* The child was cancelled by a cascade that comes from here or from above, and nobody here knows
+/* The child was cancelled by a cascade from here or from above, and this process does not know
  * of it any more. */
 static bool cancel_cut_off(struct step *st, const struct run_head *h) {
     struct event_list l;
@@ -462,7 +476,7 @@ static void child_ended(struct step *st, struct exec_child *x, const struct run_
     struct node_child_end end;
     int node = x->node;
     if (h && x->wait && cancel_cut_off(st, h)) return;
-    int rc = end_read(st, x, &end);
+    int rc = child_end_read(st, x, &end);
     if (rc != 0) {
         plan_fail(st->plan, rc, "the result of a child run cannot be read");
         return;
@@ -490,9 +504,9 @@ static void child_look(struct step *st, struct exec_child *x) {
     int rc = store_run_head(st->engine->store, m->tenant, m->test_mode, str_c(x->run_id),
                             st->scratch, &h, NULL);
     x->look = false;
-    if (rc == WOPR_E_NOT_FOUND && x->birth) { /* EXISTS was said of a creation still under way */
-        x->phase = CHILD_WANTED;
-        again_later(st, x);
+    if (rc == WOPR_E_NOT_FOUND && x->creation) { /* EXISTS was said of a creation still under way */
+        child_move(x, CHILD_WANTED);
+        child_again_later(st, x);
         return;
     }
     if (rc == WOPR_E_NOT_FOUND || rc == WOPR_E_EXPIRED) {
@@ -501,16 +515,16 @@ static void child_look(struct step *st, struct exec_child *x) {
     }
     if (rc != 0) {
         x->look = true;
-        again_later(st, x);
+        child_again_later(st, x);
         return;
     }
     bool waiting = h.status >= RUN_WAITING_APPROVAL && h.status <= RUN_WAITING_EXTERNAL;
-    kin_call_free(x->birth);
-    x->birth = NULL;
+    kin_call_free(x->creation);
+    x->creation = NULL;
     st->exec->kin.had_children = true;
-    await(st->exec, x, &h);
+    child_await(st->exec, x, &h);
     if (x->ordinal < 0 &&
-        (!waiting || x->foreign)) { /* its node is entered again and tells what it is */
+        (!waiting || x->foreign)) { /* its node is entered again and asks for it */
         child_emit_resumed(st, x);
         child_free(st->exec, x);
     } else if (run_status_final(h.status) || !x->wait) child_ended(st, x, &h);
@@ -520,22 +534,22 @@ static void child_look(struct step *st, struct exec_child *x) {
 
 static void child_step(struct step *st, struct exec_child *x) {
     if (x->phase == CHILD_WANTED) {
-        birth_ask(st, x);
+        creation_ask(st, x);
     } else if (x->phase == CHILD_ASKED) {
-        int rc = x->birth->rc;
+        int rc = x->creation->rc;
         if (rc == KIN_PENDING) return;
         if (rc != 0 && rc != WOPR_E_EXISTS) {
-            birth_failed(st, x, rc);
+            creation_failed(st, x, rc);
             return;
         }
-        x->phase = CHILD_WAITING;
+        child_move(x, CHILD_WAITING);
         child_look(st, x);
     } else if (x->phase == CHILD_WAITING && x->look && !x->held) {
         child_look(st, x);
     }
 }
 
-void children_step(struct step *st) {
+static void children_step(struct step *st) {
     struct run_exec *re = st->exec;
     for (struct list *l = re->kin.children.next, *next; l != &re->kin.children; l = next) {
         struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
@@ -545,40 +559,40 @@ void children_step(struct step *st) {
     }
 }
 
-/* --- errands --- */
+/* --- commands to children --- */
 
-static void doom_step(struct step *st, struct exec_child *x) {
-    if (x->birth) {
-        int rc = x->birth->rc;
+static void unwanted_step(struct step *st, struct exec_child *x) {
+    if (x->creation) {
+        int rc = x->creation->rc;
         if (rc == KIN_PENDING) return;
         bool there = rc == 0 || rc == WOPR_E_EXISTS;
-        kin_call_free(x->birth);
-        x->birth = NULL;
+        kin_call_free(x->creation);
+        x->creation = NULL;
         if (!there) {
             child_free(st->exec, x);
             return;
         }
     }
-    if (x->errand && x->errand->rc == KIN_PENDING) return;
-    if (x->errand && (x->errand->rc == 0 || !wopr_err_passes(x->errand->rc))) {
+    if (x->cancel && x->cancel->rc == KIN_PENDING) return;
+    if (x->cancel && (x->cancel->rc == 0 || !wopr_err_passes(x->cancel->rc))) {
         child_free(st->exec, x);
         return;
     }
     if (x->held) return;
-    bool again = x->errand != NULL;
-    if (!again) x->errand = kin_call_new(st, ENGINE_CANCEL, str_c(x->run_id), "parent-moved-on");
-    if (x->errand) kin_call_send(x->errand);
-    if (again || !x->errand) again_later(st, x);
+    bool again = x->cancel != NULL;
+    if (!again) x->cancel = kin_call_new(st, ENGINE_CANCEL, str_c(x->run_id), "parent-moved-on");
+    if (x->cancel) kin_call_send(x->cancel);
+    if (again || !x->cancel) child_again_later(st, x);
 }
 
 static void pause_step(struct step *st, struct exec_child *x) {
-    if (x->phase == CHILD_ASKED && x->birth->rc == KIN_PENDING) return;
+    if (x->phase == CHILD_ASKED && x->creation->rc == KIN_PENDING) return;
     x->pause_due = false;
     if (st->state->status == RUN_PAUSED)
-        kin_tell(st, ENGINE_PAUSE, str_c(x->run_id), "parent-paused");
+        kin_send(st, ENGINE_PAUSE, str_c(x->run_id), "parent-paused");
 }
 
-void children_errands(struct step *st) {
+static void children_tend(struct step *st) {
     struct run_exec *re = st->exec;
     bool told = atomic_exchange(&re->kin.news, false);
     uint64_t now_ms = clock_mono_ms();
@@ -590,25 +604,25 @@ void children_errands(struct step *st) {
             x->held = x->held && x->again_ms > now_ms;
         }
         if (x->turn == re->turns) continue;
-        if (x->phase == CHILD_LOST && !birth_out(x)) child_free(re, x);
-        else if (x->phase == CHILD_DOOMED) doom_step(st, x);
+        if (x->phase == CHILD_FORGOTTEN && !creation_out(x)) child_free(re, x);
+        else if (x->phase == CHILD_UNWANTED) unwanted_step(st, x);
         else if (x->pause_due) pause_step(st, x);
     }
 }
 
 /* What the node waited for is of no use any more: it ends, unless it is detached. */
-void children_timed_out(struct step *st, int node) {
+static void children_timed_out(struct step *st, int node) {
     struct run_exec *re = st->exec;
     for (struct list *l = re->kin.children.next, *next; l != &re->kin.children; l = next) {
         struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
         next = l->next;
-        if (x->node != node || !in_use(x)) continue;
+        if (x->node != node || !child_in_use(x)) continue;
         child_emit_resumed(st, x);
         if (x->phase == CHILD_WANTED || x->detached || x->foreign) {
             child_free(re, x);
             continue;
         }
-        x->phase = CHILD_DOOMED;
+        child_move(x, CHILD_UNWANTED);
         x->turn = re->turns;
         x->held = false;
     }
@@ -616,7 +630,7 @@ void children_timed_out(struct step *st, int node) {
 
 /* --- after a fold --- */
 
-static int doom_left_over(struct step *st, struct wopr_error *err) {
+static int left_over_load(struct step *st, struct wopr_error *err) {
     struct run_exec *re = st->exec;
     struct child_row_list l;
     int rc = store_children(st->engine->store, str_c(re->run_id), true, ENGINE_CHILDREN_PAGE,
@@ -627,15 +641,14 @@ static int doom_left_over(struct step *st, struct wopr_error *err) {
     for (size_t i = 0; i < l.n; i++) {
         bool bound = l.v[i].flags & CHILD_AWAITED && !(l.v[i].flags & CHILD_DETACHED);
         if (!bound || id_is_current(st, l.v[i].node_id, l.v[i].run_id)) continue;
-        struct exec_child *x = child_new(re, -1);
+        struct exec_child *x = child_new(re, -1, CHILD_UNWANTED);
         if (!x) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a child run");
         snprintf(x->run_id, sizeof x->run_id, STR_FMT, STR_ARG(l.v[i].run_id));
-        x->phase = CHILD_DOOMED;
     }
     return 0;
 }
 
-static int restore_flags(struct step *st, struct exec_child *x, struct wopr_error *err) {
+static int child_restore_flags(struct step *st, struct exec_child *x, struct wopr_error *err) {
     const struct run_meta *m = &st->state->meta;
     struct run_head h;
     struct run_origin o;
@@ -653,7 +666,7 @@ static int restore_flags(struct step *st, struct exec_child *x, struct wopr_erro
 }
 
 /* A node that shows its child's suspension waits for the child that its own event names. */
-static int restore(struct step *st, int node, struct wopr_error *err) {
+static int child_restore(struct step *st, int node, struct wopr_error *err) {
     struct run_exec *re = st->exec;
     struct str payload;
     int rc = store_event_last(st->engine->store, re->run_no, EV_NODE_SUSPENDED,
@@ -663,24 +676,41 @@ static int restore(struct step *st, int node, struct wopr_error *err) {
     struct str interrupt = json_string(json_get(payload, "interruptId"), st->scratch);
     if (run_id.n == 0 || run_id.n > RUN_ID_MAX)
         return wopr_error_set(err, WOPR_E_CORRUPT, "a suspended node does not name its child");
-    struct exec_child *x = child_new(re, node);
+    struct exec_child *x = child_new(re, node, CHILD_WAITING);
     if (!x || text_set(&x->interrupt, interrupt) != 0)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a child run");
     memcpy(x->run_id, run_id.p, run_id.n);
-    x->phase = CHILD_WAITING;
     x->wait = x->look = true;
     x->ordinal = -1;
-    return restore_flags(st, x, err);
+    return child_restore_flags(st, x, err);
 }
 
 int children_load(struct step *st, struct wopr_error *err) {
     struct run_exec *re = st->exec;
     st->state = re->state;
-    if (re->replay) return 0;
-    int rc = doom_left_over(st, err);
+    if (re->timeline) return 0;
+    int rc = left_over_load(st, err);
     for (size_t i = 0; rc == 0 && i < st->state->wf->nodes_nr; i++)
         if (st->state->nodes[i].status == NODE_SUSPENDED && st->state->nodes[i].child_waits)
-            rc = restore(st, (int)i, err);
+            rc = child_restore(st, (int)i, err);
     if (rc == 0 && re->lease.taken) cascade_check_parent(st);
     return rc;
 }
+
+static bool children_stay(struct run_exec *re) {
+    return !list_empty(&re->kin.children) || !list_empty(&re->kin.cancels);
+}
+
+const struct wait_kind WAIT_CHILD = {.name = "child",
+                                     .outcome = NODE_OUT_CHILD,
+                                     .timer = TIMER_CHILD,
+                                     .claim = child_claim,
+                                     .holds = children_hold,
+                                     .tend = children_tend,
+                                     .enter = children_step,
+                                     .on_timer = children_timer,
+                                     .timed_out = children_timed_out,
+                                     .load = children_load,
+                                     .forget = children_forget,
+                                     .free = children_free,
+                                     .stays = children_stay};

@@ -1,23 +1,23 @@
 /*
  * exec.c: life of a run in memory: tables, mailbox, reload after a failed commit.
  */
+#include "engine/exec.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "engine/children.h"
-#include "engine/fork.h"
-#include "engine/invoke.h"
-#include "engine/peers.h"
-#include "engine/replay.h"
+#include "engine/timeline.h"
 #include "engine/timers.h"
+#include "engine/waits.h"
 
 #define ENGINE_BACKOFF_MS_FIRST 100
 
-struct run_exec *exec_new(struct engine *e, struct str run_id) {
+struct run_exec *exec_new(struct engine *e, struct str run_id, enum exec_phase phase) {
     if (run_id.n == 0 || run_id.n > RUN_ID_MAX) return NULL;
     struct run_exec *re = MEM_NEW(struct run_exec);
     if (!re) return NULL;
     re->engine = e;
+    re->phase = phase;
     memcpy(re->run_id, run_id.p, run_id.n);
     list_init(&re->seat.ready);
     list_init(&re->memory.resting);
@@ -38,8 +38,7 @@ int exec_set_parent(struct run_exec *re, struct str parent_id, int32_t depth, ui
 }
 
 void exec_forget_state(struct run_exec *re) {
-    timers_drop_all(re);
-    children_forget(re);
+    waits_forget(re);
     if (re->clear && re->state)
         for (size_t i = 0; i < re->state->wf->nodes_nr; i++) text_clear(&re->clear[i]);
     mem_free(re->clear);
@@ -50,20 +49,19 @@ void exec_forget_state(struct run_exec *re) {
     re->state = NULL;
     plan_unref(re->commit.plan);
     re->commit.plan = NULL;
-    invoke_forget(re);
     re->fail_seq = -1;
     re->lease.take_over = re->memory.dozes = false;
-    replay_close(re);
+    if (re->timeline) re->timeline->ops->close(re);
 }
 
 void exec_free(struct run_exec *re) {
     if (!re) return;
     exec_forget_state(re);
-    invoke_free(re);
-    fork_free(re);
+    waits_free(re);
+    if (re->fork.job) re->fork.job_free(re);
+    mem_free(re->fork.info);
     workflow_unref(re->wf);
     mem_free(re->lease.old_holder);
-    children_free(re);
     mem_free(re->kin.parent_id);
     mem_free(re);
 }
@@ -77,7 +75,7 @@ int exec_register_locked(struct engine *e, struct run_exec *re, struct str tenan
     if (rc != 0) return rc;
     rc = map_put(e->runs.by_id, str_c(re->run_id), re, NULL);
     if (rc != 0) tenant_leave_locked(e, re);
-    else if (e->runs.active_nr++ == 0) peers_first_run_locked(e);
+    else if (e->runs.active_nr++ == 0) e->on_first_run_locked(e);
     return rc;
 }
 
@@ -116,9 +114,8 @@ int exec_begin(struct run_exec *re, struct str tenant) {
 
 /* Seen by the number while no worker knows it; false when the tables are full. */
 bool exec_add(struct engine *e, int64_t run_no, struct str tenant, const struct run_head *h) {
-    struct run_exec *re = exec_new(e, h->run_id);
+    struct run_exec *re = exec_new(e, h->run_id, EXEC_LOOKUP);
     if (!re) return true;
-    re->phase = EXEC_LOOKUP;
     re->run_no = run_no;
     re->lease.swept = true;
     pthread_mutex_lock(&e->mu);
@@ -135,6 +132,19 @@ bool exec_add(struct engine *e, int64_t run_no, struct str tenant, const struct 
     return room || known;
 }
 
+static void exec_news_locked(struct run_exec *re) {
+    re->kin.news = true;
+    exec_wake_locked(re);
+}
+
+void exec_awaited_moved_locked(struct engine *e, int64_t run_no) {
+    struct str key = str_n((const char *)&run_no, sizeof run_no);
+    void *re = run_no != 0 ? map_get(e->runs.awaited, key) : NULL;
+    size_t it = 0;
+    if (re) exec_news_locked(re);
+    while (run_no == 0 && map_next(e->runs.awaited, &it, &key, &re)) exec_news_locked(re);
+}
+
 /* G3.  Called by the exec's own runner with nothing in flight. */
 bool exec_drop(struct run_exec *re) {
     struct engine *e = re->engine;
@@ -143,7 +153,7 @@ bool exec_drop(struct run_exec *re) {
     ASSERT(!re->seat.inflight && !re->seat.queued);
     bool keep = re->mail.first != NULL && !e->life.stopping;
     if (keep) {
-        re->phase = EXEC_LOOKUP;
+        exec_move(re, EXEC_LOOKUP);
         re->lease.swept = false;
         re->lease.asked = false;
         re->lease.ask_ms = re->lease.ask_end_ms = 0;
@@ -186,14 +196,14 @@ void exec_mail_put_back(struct run_exec *re, struct engine_cmd *cmd) {
 
 void exec_reload(struct run_exec *re, bool later) {
     exec_forget_state(re);
-    re->phase = EXEC_LOADING;
+    exec_move(re, EXEC_LOADING);
     if (!later) {
         exec_wake(re);
         return;
     }
     int64_t ms = re->commit.backoff_ms > 0 ? re->commit.backoff_ms * 2 : ENGINE_BACKOFF_MS_FIRST;
     re->commit.backoff_ms = ms < ENGINE_BACKOFF_MS_MAX ? ms : ENGINE_BACKOFF_MS_MAX;
-    /* Without memory for the timer the next turn simply comes at once. */
+    /* Without memory for the timer the next turn follows at once. */
     if (timer_arm(re, TIMER_BACKOFF, -1, clock_wall_ms() + re->commit.backoff_ms, false) != 0)
         exec_wake(re);
 }

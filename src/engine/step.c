@@ -15,11 +15,12 @@
 #include "engine/command.h"
 #include "engine/control.h"
 #include "engine/fork.h"
-#include "engine/invoke.h"
+#include "engine/fork_info.h"
 #include "engine/outcome.h"
-#include "engine/replay.h"
 #include "engine/suspend.h"
+#include "engine/timeline.h"
 #include "engine/timers.h"
+#include "engine/waits.h"
 
 #define STEP_PLAN_TEXT_MAX (16u * 1024 * 1024)
 
@@ -55,7 +56,7 @@ static struct str inputs_shown(struct step *st) {
 static void begin_run(struct step *st) {
     struct str payload = pay_run_started(st->plan->arena, st->state, inputs_shown(st));
     if (step_emit(st, EV_RUN_STARTED, -1, -1, payload) != EMIT_REFUSED) return;
-    /* Tags or metadata of the caller break the payload: start without anything of his. */
+    /* Tags or metadata of the caller break the payload: retry with the workflow id only. */
     struct buf b;
     struct jw w;
     buf_init(&b, EVENT_PAYLOAD_MAX);
@@ -82,7 +83,7 @@ static int64_t run_time_left_ms(const struct step *st) {
 
 /* --- timers that have fired --- */
 
-static void stalled(struct step *st) {
+static void stall_emit(struct step *st) {
     const struct run_state *s = st->state;
     struct buf b;
     struct jw w;
@@ -111,54 +112,43 @@ static void timer_fired(struct step *st, struct exec_timer *t) {
     if (t->durable) step_timer_clear(st, (enum timer_kind)kind, node);
     else timer_drop(st->exec, kind, node);
     switch (kind) {
-    case TIMER_NODE_WAIT:
-        if (st->state->nodes[node].status == NODE_RUNNING) attempt_run(st, node, true);
-        break;
     case TIMER_NODE_TIMEOUT:
         attempt_timed_out(st, node);
         break;
-    case TIMER_INTERRUPT:
-        suspend_timed_out(st, node);
-        break;
     case TIMER_STALL:
-        stalled(st);
+        stall_emit(st);
         break;
-    case TIMER_CHILD:
-        children_timer(st->exec);
+    default: /* RETRY: sched_next sees it; RUN_TIMEOUT: compared by the clock */
+        waits_on_timer(st, kind, node);
         break;
-    default:
-        break; /* RETRY: sched_next sees it; RUN_TIMEOUT: compared by the clock */
     }
     st->wait_over_ms = 0;
 }
 
 static void timers_due(struct step *st) {
     struct exec_timer *t;
-    if (replay_holds_timers(st)) return;
+    if (timeline_holds_timers(st)) return;
     while (step_moves(st) && !step_full(st) && (t = timer_first_fired(st->exec)) != NULL) {
         if (t->fire_at_ms > st->floor_ms) st->floor_ms = t->fire_at_ms;
         step_now(st);
-        if (run_time_left_ms(st) <= 0) return; /* the run's end comes first */
+        if (run_time_left_ms(st) <= 0) return; /* the run ends first */
         timer_fired(st, t);
     }
 }
 
 /* --- nodes --- */
 
-/* STORE-39: an attempt without a wait was cut off by a crash or a reload: once more, same attempt.
- */
-static void interrupted(struct step *st) {
-    if (replay_leads(st)) return; /* in the order of the source */
+/* STORE-39: an attempt without a wait was cut off by a crash or a reload: enter it again. */
+static void nodes_reenter(struct step *st) {
+    if (timeline_leads(st)) return; /* in the order of the source */
     for (size_t i = 0; st->state->running_nr > 0 && i < st->state->wf->nodes_nr; i++) {
         if (!step_moves(st) || step_full(st)) return;
-        if (st->state->nodes[i].status == NODE_RUNNING &&
-            !timer_find(st->exec, TIMER_NODE_WAIT, (int)i) && !invoke_waits(st->exec, (int)i) &&
-            !children_hold(st->exec, (int)i))
+        if (st->state->nodes[i].status == NODE_RUNNING && !waits_hold(st->exec, (int)i))
             attempt_run(st, (int)i, false);
     }
 }
 
-static void skip(struct step *st, const struct sched_action *act) {
+static void node_skip(struct step *st, const struct sched_action *act) {
     struct str id = st->state->wf->nodes[act->node].id;
     (void)step_emit(st, EV_NODE_SKIPPED, act->node, -1,
                     pay_node_reason(st->plan->arena, id, act->reason));
@@ -166,12 +156,12 @@ static void skip(struct step *st, const struct sched_action *act) {
 
 /* A pause kept what was left of the retry delay; the log only knows its first length. */
 static bool retry_held(struct step *st, int node) {
-    return st->state->nodes[node].retry_at_ms > 0 && !replay_leads(st) &&
+    return st->state->nodes[node].retry_at_ms > 0 && !timeline_leads(st) &&
            timer_find(st->exec, TIMER_RETRY, node) != NULL;
 }
 
-/* Before there is a run, only executors that nobody can tell have run (NODE_AT_ONCE). */
-static bool too_early(const struct step *st, int node) {
+/* Before there is a run, only executors without a visible effect may run (NODE_AT_ONCE). */
+static bool node_too_early(const struct step *st, int node) {
     const struct node_type *type =
         node_registry_find(st->engine->types, st->state->wf->nodes[node].type_id);
     return st->creates && type && (type->flags & NODE_AT_ONCE) == 0;
@@ -186,7 +176,7 @@ static bool act_once(struct step *st) {
         return false;
     }
     if (bound_log_over(st)) {
-        if (cascade_down(st, CASCADE_FAILURE)) bound_log_end(st);
+        if (cascade_down(st, CASCADE_FAILURE)) run_end_log_limit(st);
         return false;
     }
     sched_next(st->state, st->now_ms, &act);
@@ -194,11 +184,11 @@ static bool act_once(struct step *st) {
     case SCHED_WAIT:
         return false;
     case SCHED_START:
-        if (retry_held(st, act.node) || too_early(st, act.node)) return false;
+        if (retry_held(st, act.node) || node_too_early(st, act.node)) return false;
         attempt_start(st, act.node);
         return true;
     case SCHED_SKIP:
-        skip(st, &act);
+        node_skip(st, &act);
         return true;
     case SCHED_FAIL:
         if (cascade_down(st, CASCADE_FAILURE)) run_end_cascade(st);
@@ -217,13 +207,14 @@ static bool act_once(struct step *st) {
 }
 
 /* As act_once; a replay is led by its source. */
-static bool act(struct step *st) {
-    if (!st->exec->replay) return act_once(st);
-    if (replay_guide(st)) return true;
+static bool act_next(struct step *st) {
+    const struct timeline_ops *t = timeline_of(st);
+    if (!t) return act_once(st);
+    if (t->guide(st)) return true;
     if (act_once(st)) return true;
     if (!step_moves(st)) return false;
-    if (replay_force(st)) return true;
-    if (replay_holds_timers(st) || !timer_first_fired(st->exec)) return false;
+    if (t->force(st)) return true;
+    if (timeline_holds_timers(st) || !timer_first_fired(st->exec)) return false;
     timers_due(st); /* what came due while the source led */
     return true;
 }
@@ -238,7 +229,7 @@ static bool waits_for_timer(const struct run_exec *re) {
     return false;
 }
 
-static void arm(struct step *st, int kind, int64_t fire_at_ms) {
+static void step_arm(struct step *st, int kind, int64_t fire_at_ms) {
     if (timer_find(st->exec, kind, -1)) return;
     if (timer_arm(st->exec, kind, -1, fire_at_ms, false) != 0)
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a timer");
@@ -251,18 +242,19 @@ static void fall_asleep(struct step *st) {
     int64_t held_ms = sched_next_trigger_ms(s);
     if (cascade_sleeps(st)) return;
     timer_drop(st->exec, TIMER_TRIGGER, -1); /* a later write moves it */
-    if (held_ms > 0) arm(st, TIMER_TRIGGER, held_ms);
+    if (held_ms > 0) step_arm(st, TIMER_TRIGGER, held_ms);
     if (s->status != RUN_RUNNING) { /* paused or waiting: a command does */
         st->plan->lets_go = held_ms <= 0 && suspend_rests(st);
         return;
     }
-    if (left_ms < INT64_MAX) arm(st, TIMER_RUN_TIMEOUT, st->now_ms + (left_ms > 0 ? left_ms : 0));
+    if (left_ms < INT64_MAX)
+        step_arm(st, TIMER_RUN_TIMEOUT, st->now_ms + (left_ms > 0 ? left_ms : 0));
     int64_t retry_ms = sched_next_retry_ms(s);
-    if (waits_for_timer(st->exec) || invoke_waits(st->exec, -1)) return;
-    if (retry_ms > 0) arm(st, TIMER_RETRY, retry_ms); /* its row is missing: trust the log */
-    else if (stall_ms > 0 && !st->exec->replay && !st->exec->stalled && s->suspended_nr == 0 &&
-             held_ms < 0 && !children_hold(st->exec, -1))
-        arm(st, TIMER_STALL, st->now_ms + stall_ms); /* STORE-41 */
+    if (waits_for_timer(st->exec) || waits_under_way(st->exec)) return;
+    if (retry_ms > 0) step_arm(st, TIMER_RETRY, retry_ms); /* its row is missing: trust the log */
+    else if (stall_ms > 0 && !st->exec->timeline && !st->exec->stalled && s->suspended_nr == 0 &&
+             held_ms < 0 && !waits_hold(st->exec, -1))
+        step_arm(st, TIMER_STALL, st->now_ms + stall_ms); /* STORE-41 */
 }
 
 /* --- plan out, result in --- */
@@ -355,13 +347,13 @@ enum turn step_landed(struct step *st, int rc) {
         return TURN_RELOAD;
     }
     step_count(st->engine, p);
-    children_tell(st, p);
+    parent_notify(st, p);
     re->commit.backoff_ms = 0;
     re->commit.corrupt_tries = 0;
     re->memory.stays = false;
     if (cmd) cmd_committed(cmd, p);
     bool stays = !run_status_final(re->state->status);
-    if (stays) invoke_landed(st);
+    if (stays) waits_landed(st);
     stays = stays && !p->lets_go;
     plan_unref(p);
     return stays ? TURN_GO_ON : TURN_DROP;
@@ -369,7 +361,7 @@ enum turn step_landed(struct step *st, int rc) {
 
 static void act_all(struct step *st) {
     while (step_moves(st) && !step_full(st))
-        if (!act(st)) {
+        if (!act_next(st)) {
             if (step_moves(st)) fall_asleep(st);
             break;
         }
@@ -377,15 +369,15 @@ static void act_all(struct step *st) {
 
 static void step_work(struct step *st) {
     if (st->state->status == RUN_PENDING && !step_lost(st)) begin_run(st);
-    invoke_arrived(st);
+    waits_arrived(st);
     bool breaks = st->state->chan_break.seq > 0 && step_moves(st); /* CHAN-18 */
     if (breaks && cascade_down(st, CASCADE_FAILURE)) run_end_schema_break(st);
     bool ends = breaks || cascade_ends(st); /* only its children keep it: no node does any more */
     if (!ends) timers_due(st);
-    if (!step_lost(st)) children_errands(st);
+    if (!step_lost(st)) waits_tend(st);
     if (!ends && step_moves(st) && run_time_left_ms(st) > 0) {
-        children_step(st);
-        interrupted(st);
+        waits_enter(st);
+        nodes_reenter(st);
     }
     if (!breaks) act_all(st);
 }

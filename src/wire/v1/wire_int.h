@@ -38,7 +38,7 @@ struct v1 {
     struct engine *engine;
     struct journal *journal;
     struct store *store;
-    struct http_wire wire;
+    struct http_mount wire;
     struct str discovery, discovery_etag, capabilities_etag; /* etags with their quotes */
     struct str openapi, openapi_etag;
 };
@@ -85,6 +85,7 @@ void v1_render_error(void *ctx, struct http_call *c, const struct wopr_error *er
 
 /* --- negotiate.c --- */
 int v1_negotiate(void *ctx, struct str path, struct str version_header, struct wopr_error *err);
+int v1_unknown_path(void *ctx, struct str path, struct wopr_error *err);
 
 /* --- events.c --- */
 enum { V1_UPDATES = 1, V1_MESSAGES = 2, V1_DEBUG = 4, V1_MASKS = 8 };
@@ -148,7 +149,7 @@ bool v1_cmd_respond(struct engine_cmd *cmd, const struct engine_result *r,
                     struct idem_response *out);
 
 /* --- interrupt_token.c: the surface without a credential (INT-35 to INT-40) --- */
-/* http_wire.authorize: the token's own checks, then its interrupt, kept in c->user for the handler;
+/* http_mount.authorize: the token's own checks, then its interrupt, in c->user for the handler;
  * INTERRUPT_NOT_FOUND, INTERRUPT_EXPIRED, FORBIDDEN (INT-40). */
 int v1_authorize(void *ctx, struct http_call *c, struct wopr_error *err);
 /* May a token open this interrupt?  False for the auth-required profile (INT-40) and for
