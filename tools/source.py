@@ -7,6 +7,7 @@ LAYERS = ["base", "codec", "domain", "store", "journal", "egress", "engine", "no
           "wire/common", "wire/v1", "host", "cli"]
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+([<"])([^>"]+)[>"]', re.M)
 WORD = re.compile(r"(?<![.\w])(?<!->)[A-Za-z_]\w*")  # no member's name
+TAG = re.compile(r"\b(struct|enum|union)\s+\w+")  # names of types are a space of their own
 NOT_FUNCTIONS = {"if", "for", "while", "switch", "return", "sizeof", "do", "else", "defined", "_Static_assert", "__attribute__"}
 
 
@@ -46,7 +47,7 @@ class File:
         self.statics = {f.name for f in self.functions if f.static}
         self.exported = {f.name for f in self.functions if not f.static}
         # Words of directives too: a macro's body calls.
-        self.words = set(WORD.findall(self.code))
+        self.words = set(WORD.findall(TAG.sub("", self.code)))
 
     def prototypes(self) -> int:
         return sum(1 for s in top_level(self.plain) if re.search(r"\)\s*(__attribute__\s*\(.*\)\s*)?$", s, re.S)

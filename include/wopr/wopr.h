@@ -58,7 +58,7 @@ int wopr_node_waited(
 /* Logical time in milliseconds since 1970: that of the attempt's last event, or the end of the wait
  * that is over.  Unlike a clock of your own it is the same when the attempt is executed again. */
 int64_t wopr_node_now_ms(const struct wopr_node *n);
-/* 32 random bytes, the same whenever this attempt is executed again; what and nth tell draws apart.
+/* 32 random bytes, the same whenever this attempt is executed again; what and nth keep draws apart.
  * Not a secret: derived from the ids of run and node. */
 void wopr_node_random(const struct wopr_node *n, const char *what, uint64_t nth, uint8_t out[32]);
 /*

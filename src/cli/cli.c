@@ -97,6 +97,17 @@ void cli_print(struct buf *b) {
     buf_reset(b);
 }
 
+void cli_rows(struct cli *c, const char *head, size_t n,
+              void (*row)(struct cli *c, const void *rows, size_t i, struct buf *b),
+              const void *rows) {
+    struct buf b;
+    buf_init(&b, OUT_BYTES_MAX);
+    if (head != NULL) buf_addz(&b, head);
+    for (size_t i = 0; i < n; i++) row(c, rows, i, &b);
+    cli_print(&b);
+    buf_fini(&b);
+}
+
 int cli_run_head(struct cli *c, struct store *s, const char *run_id, struct run_head *head,
                  bool *test, struct wopr_error *err) {
     struct str tenant = str_c(c->cfg.host_tenant), id = str_c(run_id);

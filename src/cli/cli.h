@@ -35,17 +35,21 @@ int cli_fail(const struct wopr_error *err); /* prints "wopr: message", returns 1
 int cli_usage(const char *text);            /* prints to stderr, returns 2 */
 /* To stdout, with text_escape; buf is emptied. */
 void cli_print(struct buf *b);
+/* A table to stdout: a line for each of n rows, after head (a line, NULL in JSON). */
+void cli_rows(struct cli *c, const char *head, size_t n,
+              void (*row)(struct cli *c, const void *rows, size_t i, struct buf *b),
+              const void *rows);
 /* Text that others wrote, for one field of one line: no control characters.  Lives in c->arena. */
 struct str cli_text(struct cli *c, struct str s);
 /* Control characters and marks that turn the direction as \uXXXX; lines: newlines stay. */
 void text_escape(struct buf *out, struct str s, bool lines);
-/* A run of the configured tenant, live or test: an id is unique.  *test tells which. */
+/* A run of the configured tenant, live or test: an id is unique.  *test says which. */
 int cli_run_head(struct cli *c, struct store *s, const char *run_id, struct run_head *head,
                  bool *test, struct wopr_error *err);
 const char *cli_time(int64_t ms, char out[32]); /* "-" when 0 */
 
 /* --- remote.c: commands that a running host must carry out --- */
-/* Where and as whom: "--url" (or WOPR_URL; absent: the listener of the settings) and the API key of
+/* Address and key: "--url" (or WOPR_URL; absent: the listener of the settings) and the API key of
  * the settings. */
 struct cli_remote {
     const char *base, *key;

@@ -88,24 +88,26 @@ static void row_text(struct cli *c, const struct interrupt_row *r, struct buf *b
              STR_ARG(cli_text(c, r->workflow_id)), r->test_mode ? " test" : "");
 }
 
-static int list(struct cli *c, struct store *s, const struct interrupt_args *in) {
+static void list_text(struct cli *c, const void *rows, size_t i, struct buf *b) {
+    row_text(c, &((const struct interrupt_list *)rows)->v[i], b);
+}
+
+static void list_json(struct cli *c, const void *rows, size_t i, struct buf *b) {
+    (void)c;
+    row_json(&((const struct interrupt_list *)rows)->v[i], false, b);
+}
+
+static int interrupts_list(struct cli *c, struct store *s, const struct interrupt_args *in) {
+    static const char HEAD[] =
+        "RUN                              NODE                 KIND             AGE   WORKFLOW\n";
     struct wopr_error err = {0};
     struct interrupt_list all;
-    struct buf b;
     if (store_interrupts_pending(s, &in->filter, c->arena, &all, &err) != 0) return cli_fail(&err);
-    buf_init(&b, OUT_BYTES_MAX);
-    if (!in->json)
-        buf_addf(&b, "%-32s %-20s %-16s %-5s %s\n", "RUN", "NODE", "KIND", "AGE", "WORKFLOW");
-    for (size_t i = 0; i < all.n; i++) {
-        if (in->json) row_json(&all.v[i], false, &b);
-        else row_text(c, &all.v[i], &b);
-    }
-    cli_print(&b);
-    buf_fini(&b);
+    cli_rows(c, in->json ? NULL : HEAD, all.n, in->json ? list_json : list_text, &all);
     return 0;
 }
 
-static int show(struct cli *c, struct store *s, const struct interrupt_args *in) {
+static int interrupts_show(struct cli *c, struct store *s, const struct interrupt_args *in) {
     struct wopr_error err = {0};
     struct interrupt_list all;
     struct run_head head;
@@ -141,7 +143,7 @@ static void body_render(const struct interrupt_args *in, struct buf *b) {
     jw_end_object(&w);
 }
 
-static int resolve(struct cli *c, const struct interrupt_args *in) {
+static int interrupt_resolve(struct cli *c, const struct interrupt_args *in) {
     struct cli_remote r;
     struct buf path, body;
     struct str answer;
@@ -211,10 +213,10 @@ int cmd_interrupts(struct cli *c) {
     bool is_show = strcmp(verb, "show") == 0 && (c->argc == 2 || c->argc == 3);
     bool is_resolve = strcmp(verb, "resolve") == 0 && c->argc == 3;
     if (!is_list && !is_show && !is_resolve) return cli_verb(c, VERBS);
-    if (is_resolve) return resolve(c, &in);
+    if (is_resolve) return interrupt_resolve(c, &in);
     rc = cli_store(c, true, &s);
     if (rc != 0) return rc;
-    rc = is_list ? list(c, s, &in) : show(c, s, &in);
+    rc = is_list ? interrupts_list(c, s, &in) : interrupts_show(c, s, &in);
     store_close(s);
     return rc;
 }

@@ -40,7 +40,7 @@ static int create_args_check(const struct create_args *in, unsigned *scopes, int
     return 0;
 }
 
-static int create(struct cli *c, struct store *s, const struct create_args *in) {
+static int key_create(struct cli *c, struct store *s, const struct create_args *in) {
     struct wopr_error err = {0};
     struct api_key row;
     struct str text;
@@ -72,7 +72,7 @@ static const char *source_of(const struct api_key *k) {
     return str_eqc(k->label, "first key") ? "first start" : "created";
 }
 
-static int list(struct cli *c, struct store *s) {
+static int keys_list(struct cli *c, struct store *s) {
     struct wopr_error err = {0};
     struct api_key_list all;
     struct buf b;
@@ -97,7 +97,7 @@ static int list(struct cli *c, struct store *s) {
     return 0;
 }
 
-static int revoke(struct store *s, const char *key_id) {
+static int key_revoke(struct store *s, const char *key_id) {
     struct wopr_error err = {0};
     int rc = store_key_revoke(s, str_c(key_id), clock_wall_ms(), &err);
     if (rc != 0) return cli_fail(&err);
@@ -105,7 +105,7 @@ static int revoke(struct store *s, const char *key_id) {
     return 0;
 }
 
-static int generate(void) {
+static int key_generate(void) {
     uint8_t secret[GENERATED_RANDOM];
     struct buf b;
     buf_init(&b, GENERATED_TEXT);
@@ -133,13 +133,13 @@ int cmd_keys(struct cli *c) {
     bool is_create = strcmp(verb, "create") == 0 && c->argc == 1;
     bool is_list = strcmp(verb, "list") == 0 && c->argc == 1;
     bool is_revoke = strcmp(verb, "revoke") == 0 && c->argc == 2;
-    if (strcmp(verb, "generate") == 0 && c->argc == 1) return generate();
+    if (strcmp(verb, "generate") == 0 && c->argc == 1) return key_generate();
     if (!is_create && !is_list && !is_revoke) return cli_verb(c, VERBS);
     rc = cli_store(c, is_list, &s);
     if (rc != 0) return rc;
-    if (is_create) rc = create(c, s, &in);
-    if (is_list) rc = list(c, s);
-    if (is_revoke) rc = revoke(s, c->argv[1]);
+    if (is_create) rc = key_create(c, s, &in);
+    if (is_list) rc = keys_list(c, s);
+    if (is_revoke) rc = key_revoke(s, c->argv[1]);
     store_close(s);
     return rc;
 }

@@ -67,26 +67,28 @@ static void item_text(struct cli *c, const struct run_list_item *r, struct buf *
              r->test_mode ? " test" : "", r->head.parked.n > 0 ? " PARKED" : "");
 }
 
-static int list(struct cli *c, struct store *s, const struct runs_args *in) {
+static void list_text(struct cli *c, const void *rows, size_t i, struct buf *b) {
+    item_text(c, &((const struct run_list *)rows)->v[i], b);
+}
+
+static void list_json(struct cli *c, const void *rows, size_t i, struct buf *b) {
+    (void)c;
+    item_json(&((const struct run_list *)rows)->v[i], b);
+}
+
+static int runs_list(struct cli *c, struct store *s, const struct runs_args *in) {
+    static const char HEAD[] =
+        "RUN                              STATUS            "
+        "WORKFLOW                         CREATED                   EVENTS\n";
     struct wopr_error err = {0};
     struct run_list all;
-    struct buf b;
     int rc = store_run_list(s, &in->filter, c->arena, &all, &err);
     if (rc != 0) return cli_fail(&err);
-    buf_init(&b, 64 * 1024 * 1024);
-    if (!in->json)
-        buf_addf(&b, "%-32s %-17s %-32s %-25s %s\n", "RUN", "STATUS", "WORKFLOW", "CREATED",
-                 "EVENTS");
-    for (size_t i = 0; i < all.n; i++) {
-        if (in->json) item_json(&all.v[i], &b);
-        else item_text(c, &all.v[i], &b);
-    }
-    cli_print(&b);
-    buf_fini(&b);
+    cli_rows(c, in->json ? NULL : HEAD, all.n, in->json ? list_json : list_text, &all);
     return 0;
 }
 
-static int show(struct cli *c, struct store *s, const struct runs_args *in) {
+static int run_show(struct cli *c, struct store *s, const struct runs_args *in) {
     struct wopr_error err = {0};
     struct run_view v;
     struct buf b;
@@ -127,7 +129,7 @@ static int events_print(struct store *s, const struct run_head *head, int64_t fr
     return rc;
 }
 
-static int events(struct cli *c, struct store *s, const struct runs_args *in) {
+static int run_events(struct cli *c, struct store *s, const struct runs_args *in) {
     struct wopr_error err = {0};
     struct run_head head;
     struct arena *a = arena_new(EVENTS_ARENA_MAX);
@@ -155,7 +157,7 @@ static struct str control_body(struct cli *c, const struct runs_args *in, bool d
     return body;
 }
 
-/* verb: what stands behind the run in the path. */
+/* verb: what follows the run id in the path, ":pause". */
 static int ask_host(struct cli *c, const struct runs_args *in, const char *verb, struct str body) {
     struct cli_remote r;
     struct buf path;
@@ -177,7 +179,7 @@ static int ask_host(struct cli *c, const struct runs_args *in, const char *verb,
     return 0;
 }
 
-static int control(struct cli *c, const struct runs_args *in, const char *verb, bool drains) {
+static int run_control(struct cli *c, const struct runs_args *in, const char *verb, bool drains) {
     return ask_host(c, in, verb, control_body(c, in, drains));
 }
 
@@ -186,14 +188,14 @@ static int fork_run(struct cli *c, const struct runs_args *in) {
                     arena_printf(c->arena, "{\"mode\":\"%s\",\"fromSeq\":%llu}",
                                  in->branch ? "branch" : "replay", (unsigned long long)in->from));
 }
-static int cancel(struct cli *c, const struct runs_args *in) {
-    return control(c, in, "/cancel", false);
+static int run_cancel(struct cli *c, const struct runs_args *in) {
+    return run_control(c, in, "/cancel", false);
 }
 static int pause_run(struct cli *c, const struct runs_args *in) {
-    return control(c, in, ":pause", true);
+    return run_control(c, in, ":pause", true);
 }
-static int resume(struct cli *c, const struct runs_args *in) {
-    return control(c, in, ":resume", false);
+static int run_resume(struct cli *c, const struct runs_args *in) {
+    return run_control(c, in, ":resume", false);
 }
 
 /* args: positional arguments with the verb.  Exactly one of the two functions is set. */
@@ -203,8 +205,8 @@ static const struct {
     int (*on_file)(struct cli *c, struct store *s, const struct runs_args *in);
     int (*on_host)(struct cli *c, const struct runs_args *in);
 } VERBS[] = {
-    {"list", 1, list, NULL},     {"show", 2, show, NULL},       {"events", 2, events, NULL},
-    {"cancel", 2, NULL, cancel}, {"pause", 2, NULL, pause_run}, {"resume", 2, NULL, resume},
+    {"list", 1, runs_list, NULL},    {"show", 2, run_show, NULL},   {"events", 2, run_events, NULL},
+    {"cancel", 2, NULL, run_cancel}, {"pause", 2, NULL, pause_run}, {"resume", 2, NULL, run_resume},
     {"fork", 2, NULL, fork_run},
 };
 

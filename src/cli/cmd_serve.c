@@ -27,7 +27,7 @@ static void close_to_others(void) {
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-static void banner(struct host *h, const struct config *c) {
+static void banner_print(struct host *h, const struct config *c) {
     const char *scheme = c->http_tls_cert_file[0] != '\0' ? "https" : "http";
     printf("wopr %s listens on %s://%s:%u\n", WOPR_VERSION, scheme, c->http_host, host_port(h));
     if (host_ops_port(h) > 0)
@@ -44,7 +44,7 @@ static int run_until_signal(struct host *h, const struct config *c, const sigset
     int sig = 0;
     int rc = host_start(h, &err);
     if (rc != 0) return cli_fail(&err);
-    banner(h, c);
+    banner_print(h, c);
     while (sigwait(set, &sig) != 0) continue;
     log_info("stopping", "signal", sig == SIGTERM ? "SIGTERM" : "SIGINT");
     host_stop(h);

@@ -40,7 +40,7 @@ static struct str detail_of(const struct event *e, struct arena *a) {
     return STR_NONE;
 }
 
-static struct str shown(struct str s, struct arena *a) {
+static struct str value_shown(struct str s, struct arena *a) {
     struct cli page = {.arena = a};
     return cli_text(&page, s);
 }
@@ -53,13 +53,13 @@ static void print_event(struct tail *t, const struct event *e, struct arena *a) 
     bool cut = d.n > DETAIL_BYTES;
     if (cut) d.n = DETAIL_BYTES;
     while (cut && d.n > 0 && ((unsigned char)d.p[d.n] & 0xc0) == 0x80) d.n--; /* whole characters */
-    d = shown(d, a);
+    d = value_shown(d, a);
     char progress[24] = "";
     if (e->kind == EV_NODE_COMPLETED)
         snprintf(progress, sizeof progress, " [%u done]", t->nodes_ended);
     printf("%s%8.3fs %s %-20.*s %-20.*s%s " STR_FMT "%s%s\n", t->tint ? TINTS[tone] : "",
            (double)(e->ts_ms - t->started_ms) / 1000.0, event_mark(e->kind),
-           STR_ARG(shown(e->type, a)), STR_ARG(shown(e->node_id, a)),
+           STR_ARG(value_shown(e->type, a)), STR_ARG(value_shown(e->node_id, a)),
            t->tint && tone != EV_TONE_PLAIN ? "\x1b[0m" : "", STR_ARG(d), cut ? "..." : "",
            progress);
 }
@@ -81,8 +81,8 @@ static int print_page(struct tail *t, const struct event_list *l, struct arena *
     return ferror(stdout) ? 1 : 0; /* the pipe's reader went away */
 }
 
-static int follow(struct store *s, struct tail *t, const struct run_head *head, int64_t from,
-                  struct wopr_error *err) {
+static int run_follow(struct store *s, struct tail *t, const struct run_head *head, int64_t from,
+                      struct wopr_error *err) {
     struct arena *a = arena_new(TAIL_ARENA_MAX);
     if (a == NULL) return wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
     int rc = 0;
@@ -122,7 +122,7 @@ int cmd_tail(struct cli *c) {
     if (rc != 0) return rc;
     t.run_id = str_c(c->argv[0]);
     rc = cli_run_head(c, s, c->argv[0], &head, &test, &err);
-    if (rc == 0) rc = follow(s, &t, &head, (int64_t)from, &err);
+    if (rc == 0) rc = run_follow(s, &t, &head, (int64_t)from, &err);
     store_close(s);
     return rc == 0 ? 0 : cli_fail(&err);
 }

@@ -10,7 +10,7 @@ static const char USAGE[] =
     "       wopr tokens list [--json] key ids, never secrets\n"
     "       wopr tokens revoke KID    tokens signed with this (rotated) secret stop working now\n";
 
-static int rotate(struct cli *c, struct store *s) {
+static int secret_rotate(struct cli *c, struct store *s) {
     struct wopr_error err = {0};
     struct token_secret t;
     if (token_secret_rotate(s, c->arena, &t, &err) != 0) return cli_fail(&err);
@@ -41,7 +41,7 @@ static void row_text(const struct token_secret *t, struct buf *b) {
     buf_addf(b, "%s\n", cli_time(t->retired_ms, at));
 }
 
-static int list(struct cli *c, struct store *s, bool json) {
+static int secrets_list(struct cli *c, struct store *s, bool json) {
     struct wopr_error err = {0};
     struct token_secret_list all;
     struct buf b;
@@ -57,7 +57,7 @@ static int list(struct cli *c, struct store *s, bool json) {
     return 0;
 }
 
-static int revoke(struct store *s, const char *kid) {
+static int secret_revoke(struct store *s, const char *kid) {
     struct wopr_error err = {0};
     if (store_token_secret_delete(s, str_c(kid), &err) != 0) return cli_fail(&err);
     printf("revoked %s\n", kid);
@@ -78,9 +78,9 @@ int cmd_tokens(struct cli *c) {
     if (!is_rotate && !is_list && !is_revoke) return cli_verb(c, VERBS);
     rc = cli_store(c, is_list, &s);
     if (rc != 0) return rc;
-    if (is_rotate) rc = rotate(c, s);
-    if (is_list) rc = list(c, s, json);
-    if (is_revoke) rc = revoke(s, c->argv[1]);
+    if (is_rotate) rc = secret_rotate(c, s);
+    if (is_list) rc = secrets_list(c, s, json);
+    if (is_revoke) rc = secret_revoke(s, c->argv[1]);
     store_close(s);
     return rc;
 }

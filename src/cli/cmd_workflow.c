@@ -134,7 +134,7 @@ static int print_text(struct str text) {
     return 0;
 }
 
-static int get(struct cli *c, struct store *s, const char *id) {
+static int workflow_print(struct cli *c, struct store *s, const char *id) {
     struct wopr_error err = {0};
     struct workflow_row row;
     int rc =
@@ -143,7 +143,7 @@ static int get(struct cli *c, struct store *s, const char *id) {
     return print_text(row.text);
 }
 
-static int list(struct cli *c, struct store *s) {
+static int workflows_list(struct cli *c, struct store *s) {
     struct wopr_error err = {0};
     struct workflow_row_list all;
     int rc = store_workflow_list(s, c->arena, &all, &err);
@@ -183,8 +183,8 @@ int cmd_workflow(struct cli *c) {
         rc = rc != 0 ? cli_fail(&err) : over_files(c, s, shared, &k);
         checker_close(&k);
     }
-    if (is_get) rc = get(c, s, c->argv[1]);
-    if (is_list) rc = list(c, s);
+    if (is_get) rc = workflow_print(c, s, c->argv[1]);
+    if (is_list) rc = workflows_list(c, s);
     store_close(s);
     return rc;
 }

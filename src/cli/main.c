@@ -25,7 +25,7 @@ static const struct {
 };
 #define COMMANDS_NR (sizeof COMMANDS / sizeof *COMMANDS)
 
-static int help(FILE *to) {
+static int commands_help(FILE *to) {
     fputs("usage: wopr COMMAND [OPTIONS]\n\n", to);
     for (size_t i = 0; i < COMMANDS_NR; i++)
         fprintf(to, "  %-10s %s\n", COMMANDS[i].name, COMMANDS[i].help);
@@ -45,7 +45,7 @@ int cmd_version(struct cli *c) {
 int main(int argc, char **argv) {
     static char help_option[] = "--help";
     signal(SIGPIPE, SIG_IGN);
-    if (argc < 2) return help(stderr);
+    if (argc < 2) return commands_help(stderr);
     if (strcmp(argv[1], "help") == 0 && argc > 2) { /* wopr help runs = wopr runs --help */
         argv[1] = argv[2];
         argv[2] = help_option;
@@ -53,7 +53,7 @@ int main(int argc, char **argv) {
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0)
-        return help(stdout);
+        return commands_help(stdout);
     if (strcmp(argv[1], "--version") == 0) return cmd_version(NULL);
     for (size_t i = 0; i < COMMANDS_NR; i++) {
         if (strcmp(argv[1], COMMANDS[i].name) != 0) continue;
@@ -71,5 +71,5 @@ int main(int argc, char **argv) {
     near_init(&n, str_c(argv[1]));
     for (size_t i = 0; i < COMMANDS_NR; i++) near_try(&n, str_c(COMMANDS[i].name));
     fprintf(stderr, "wopr: there is no command \"%s\"%s\n", argv[1], near_hint(&n, hint));
-    return help(stderr);
+    return commands_help(stderr);
 }

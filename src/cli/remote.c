@@ -15,7 +15,7 @@ const char *cli_take_url(struct cli *c) {
 }
 
 /* A listener bound to every address is asked on loopback. */
-static const char *reachable(const char *host) {
+static const char *host_reachable(const char *host) {
     if (strcmp(host, "0.0.0.0") == 0) return "127.0.0.1";
     return strcmp(host, "::") == 0 ? "::1" : host;
 }
@@ -34,7 +34,7 @@ int cli_remote(struct cli *c, const char *url, struct cli_remote *out) {
     } else if (cfg->http_port == 0) {
         return cli_usage("wopr: say where the host listens: --url http://HOST:PORT, or --port\n");
     } else {
-        const char *host = reachable(cfg->http_host);
+        const char *host = host_reachable(cfg->http_host);
         bool v6 = strchr(host, ':') != NULL;
         out->base = arena_printf(c->arena, "%s://%s%s%s:%lld",
                                  cfg->http_tls_cert_file[0] != '\0' ? "https" : "http",
@@ -54,7 +54,7 @@ struct str cli_member(struct cli *c, struct str object, const char *name) {
 }
 
 /* The host's own words, and where in the request it found the mistake. */
-static int refused(struct cli *c, int status, struct str body) {
+static int answer_refused(struct cli *c, int status, struct str body) {
     if (json_check(body, &JSON_LIMITS_STORED, NULL) != 0 || json_type_of(body) != JSON_OBJECT) {
         fprintf(stderr, "wopr: the answer (status %d) is not that of a host; check --url\n",
                 status);
@@ -78,8 +78,9 @@ int cli_ask(struct cli *c, const struct cli_remote *r, const char *method, struc
                                  .body = body,
                                  .timeout_ms = REMOTE_TIMEOUT_MS};
     if (operator_ask(&q, c->arena, &a, &err) != 0) return cli_fail(&err);
-    if (a.status < 200 || a.status > 299) return refused(c, a.status, a.body);
-    if (json_check(a.body, &JSON_LIMITS_STORED, &err) != 0) return refused(c, a.status, a.body);
+    if (a.status < 200 || a.status > 299) return answer_refused(c, a.status, a.body);
+    if (json_check(a.body, &JSON_LIMITS_STORED, &err) != 0)
+        return answer_refused(c, a.status, a.body);
     *answer = a.body;
     return 0;
 }

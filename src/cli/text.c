@@ -19,7 +19,7 @@ static bool is_control(uint32_t c) {
 }
 
 /* One character at s.p; its bytes, and REPLACEMENT for a byte that begins none. */
-static size_t take(struct str s, uint32_t *out) {
+static size_t code_point_take(struct str s, uint32_t *out) {
     static const uint32_t LEAST[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *p = (const unsigned char *)s.p;
     size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
@@ -38,7 +38,7 @@ static size_t take(struct str s, uint32_t *out) {
 void text_escape(struct buf *out, struct str s, bool lines) {
     while (s.n > 0) {
         uint32_t c;
-        size_t n = take(s, &c);
+        size_t n = code_point_take(s, &c);
         bool bad = c == REPLACEMENT && n == 1;
         if (bad || (is_control(c) && !(lines && c == '\n'))) buf_addf(out, "\\u%04x", (unsigned)c);
         else buf_add(out, s.p, n);

@@ -38,7 +38,7 @@ int egress_submit(struct egress *e, const struct egress_request *req, egress_don
 
 /* --- on the thread --- */
 
-static int neutral(const struct transfer *t, CURLcode code) {
+static int code_neutral(const struct transfer *t, CURLcode code) {
     if (t->too_big) return WOPR_E_TOO_BIG;
     switch (code) {
     case CURLE_OK:
@@ -54,7 +54,7 @@ static int neutral(const struct transfer *t, CURLcode code) {
     }
 }
 
-static void tell_refused(struct egress *e) {
+static void refusal_log(struct egress *e) {
     char more[24];
     uint64_t held;
     if (!log_gate_pass(&e->refused_gate, &held)) return;
@@ -64,8 +64,8 @@ static void tell_refused(struct egress *e) {
              "notTold", more);
 }
 
-/* Takes the transfer out, tells its owner, frees it. */
-static void finish(struct transfer *t, int rc, const char *why) {
+/* Report the outcome to the owner, release the place, free the transfer. */
+static void transfer_finish(struct transfer *t, int rc, const char *why) {
     struct egress *e = t->e;
     struct egress_response r = {.rc = rc, .untouched = true, .message = why};
     if (t->easy) {
@@ -81,7 +81,7 @@ static void finish(struct transfer *t, int rc, const char *why) {
     if (rc == 0) r.body = buf_str(&t->answer);
     if (rc == WOPR_E_EGRESS_REFUSED) {
         r.message = "the address of the URL lies in a private or reserved network";
-        tell_refused(e);
+        refusal_log(e);
     }
     t->done(t->ctx, &r);
     pthread_mutex_lock(&e->mu);
@@ -108,34 +108,35 @@ static struct transfer *take_next(struct egress *e, bool any) {
     return l ? LIST_ENTRY(l, struct transfer, link) : NULL;
 }
 
-static void start(struct transfer *t, const char *addresses) {
+static void transfer_send(struct transfer *t, const char *addresses) {
     int64_t left_ms = t->timeout_ms - (int64_t)(clock_mono_ms() - t->began_ms);
     list_del(&t->link);
     list_add_tail(&t->e->active, &t->link);
-    if (left_ms < 1) finish(t, WOPR_E_TIMEOUT, "the look-up of the name took too long");
+    if (left_ms < 1) transfer_finish(t, WOPR_E_TIMEOUT, "the look-up of the name took too long");
     else if (!transfer_start(t, addresses, (long)left_ms))
-        finish(t, WOPR_E_NO_MEMORY, "no memory for an outgoing request");
+        transfer_finish(t, WOPR_E_NO_MEMORY, "no memory for an outgoing request");
 }
 
-static void begin(struct transfer *t) {
+static void transfer_begin(struct transfer *t) {
     struct egress *e = t->e;
     t->began_ms = clock_mono_ms();
     list_add_tail(&e->resolving, &t->link);
     int rc = transfer_read_url(t);
     if (rc == 0 && !t->host) {
-        start(t, NULL);
+        transfer_send(t, NULL);
         return;
     }
     if (rc == 0) rc = names_ask(e->names, str_c(t->tenant), t->host, &t->wait);
     if (rc != 0)
-        finish(t, rc,
-               rc == WOPR_E_NO_MEMORY ? "no memory for an outgoing request"
-                                      : "the host of the URL is no name that can be looked up");
+        transfer_finish(t, rc,
+                        rc == WOPR_E_NO_MEMORY
+                            ? "no memory for an outgoing request"
+                            : "the host of the URL is no name that can be looked up");
 }
 
 static bool begin_waiting(struct egress *e) {
     struct transfer *t;
-    while ((t = take_next(e, false)) != NULL) begin(t);
+    while ((t = take_next(e, false)) != NULL) transfer_begin(t);
     pthread_mutex_lock(&e->mu);
     bool stopping = e->stopping;
     pthread_mutex_unlock(&e->mu);
@@ -148,8 +149,8 @@ static void take_names(struct egress *e) {
     struct name_wait *w;
     while ((w = names_take(e->names)) != NULL) {
         struct transfer *t = LIST_ENTRY(w, struct transfer, wait);
-        if (w->rc == 0) start(t, w->text);
-        else finish(t, w->rc, "the name of the host has no address");
+        if (w->rc == 0) transfer_send(t, w->text);
+        else transfer_finish(t, w->rc, "the name of the host has no address");
     }
 }
 
@@ -168,7 +169,7 @@ static int give_names_up(struct egress *e) {
         l = l->next;
         if (until_ms <= now_ms) {
             names_leave(e->names, &t->wait);
-            finish(t, WOPR_E_TIMEOUT, "the look-up of the name took too long");
+            transfer_finish(t, WOPR_E_TIMEOUT, "the look-up of the name took too long");
         } else if (until_ms < next_ms) {
             next_ms = until_ms;
         }
@@ -176,7 +177,7 @@ static int give_names_up(struct egress *e) {
     return (int)(next_ms - now_ms);
 }
 
-static void collect(struct egress *e) {
+static void transfers_collect(struct egress *e) {
     CURLMsg *m;
     int left;
     while ((m = curl_multi_info_read(e->multi, &left)) != NULL) {
@@ -185,7 +186,7 @@ static void collect(struct egress *e) {
         if (m->msg != CURLMSG_DONE ||
             curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&t) != CURLE_OK || !t)
             continue;
-        finish(t, neutral(t, code), code == CURLE_OK ? "" : curl_easy_strerror(code));
+        transfer_finish(t, code_neutral(t, code), code == CURLE_OK ? "" : curl_easy_strerror(code));
     }
 }
 
@@ -193,7 +194,7 @@ static void end_list(struct egress *e, struct list *of) {
     while (!list_empty(of)) {
         struct transfer *t = LIST_ENTRY(of->next, struct transfer, link);
         if (of == &e->resolving) names_leave(e->names, &t->wait);
-        finish(t, WOPR_E_CLOSED, "the host is shutting down");
+        transfer_finish(t, WOPR_E_CLOSED, "the host is shutting down");
     }
 }
 
@@ -201,7 +202,8 @@ static void end_all(struct egress *e) {
     struct transfer *t;
     end_list(e, &e->active);
     end_list(e, &e->resolving);
-    while ((t = take_next(e, true)) != NULL) finish(t, WOPR_E_CLOSED, "the host is shutting down");
+    while ((t = take_next(e, true)) != NULL)
+        transfer_finish(t, WOPR_E_CLOSED, "the host is shutting down");
 }
 
 static void *egress_main(void *arg) {
@@ -213,21 +215,21 @@ static void *egress_main(void *arg) {
         take_names(e);
         int wait_ms = give_names_up(e);
         (void)curl_multi_perform(e->multi, &running);
-        collect(e);
+        transfers_collect(e);
         if (!e->freed) (void)curl_multi_poll(e->multi, NULL, 0, wait_ms, NULL);
     }
     end_all(e);
     return NULL;
 }
 
-static void wake(void *ctx) {
+static void loop_wake(void *ctx) {
     struct egress *e = ctx;
     (void)curl_multi_wakeup(e->multi);
 }
 
 /* --- life --- */
 
-static void defaults(struct egress_config *c) {
+static void config_defaults(struct egress_config *c) {
     if (c->transfers_max == 0) c->transfers_max = TRANSFERS_DEFAULT;
     if (c->queue_max == 0) c->queue_max = QUEUE_DEFAULT;
     if (c->tenant_transfers_max == 0)
@@ -237,9 +239,9 @@ static void defaults(struct egress_config *c) {
     if (c->connect_timeout_ms <= 0) c->connect_timeout_ms = CONNECT_MS_DEFAULT;
 }
 
-static bool build(struct egress *e) {
+static bool egress_build(struct egress *e) {
     const char *agent = e->cfg.user_agent ? e->cfg.user_agent : "wopr";
-    defaults(&e->cfg);
+    config_defaults(&e->cfg);
     list_init(&e->active);
     list_init(&e->resolving);
     pthread_mutex_init(&e->mu, NULL);
@@ -247,7 +249,7 @@ static bool build(struct egress *e) {
     e->multi = curl_multi_init();
     int rc = lanes_init(&e->lanes, e->cfg.tenant_transfers_max, e->cfg.tenant_queue_max);
     return rc == 0 && e->user_agent && e->multi &&
-           names_new(e->cfg.lookup, wake, e, &e->names) == 0;
+           names_new(e->cfg.lookup, loop_wake, e, &e->names) == 0;
 }
 
 int egress_new(const struct egress_config *cfg, struct egress **out, struct wopr_error *err) {
@@ -259,7 +261,7 @@ int egress_new(const struct egress_config *cfg, struct egress **out, struct wopr
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for outgoing requests");
     }
     e->cfg = *cfg;
-    if (!build(e)) {
+    if (!egress_build(e)) {
         egress_free(e);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for outgoing requests");
     }

@@ -36,7 +36,7 @@ MUST_CHECK int egress_allow_parse(struct str list, struct egress_allow *out,
                                   struct wopr_error *err);
 /* a: IPv4 in its mapped form */
 bool egress_allow_has(const struct egress_allow *allow, const uint8_t a[16]);
-/* May a socket be opened to this address?  *listed tells that the allow list says so. */
+/* May a socket be opened to this address?  *listed: the allow list names it. */
 bool egress_address_ok(const struct sockaddr *sa, const struct egress_allow *allow, bool *listed);
 /* Scheme, host, port and user part of a URL; no look-up of names.  Plain http, ports other than 443
  * and addresses of private networks pass only when the host is an address of the allow list, or a

@@ -58,24 +58,24 @@ static bool prefix_eq(const uint8_t *a, const uint8_t *b, unsigned bits) {
 }
 
 /* A row that cannot be read covers everything. */
-static bool covers(const struct refused_net *r, int family, const uint8_t *a) {
+static bool net_covers(const struct refused_net *r, int family, const uint8_t *a) {
     uint8_t net[16];
     return inet_pton(family, r->net, net) != 1 || prefix_eq(a, net, r->bits);
 }
 
 static bool refused4(const uint8_t a[4]) {
     for (size_t i = 0; i < sizeof REFUSED4 / sizeof *REFUSED4; i++)
-        if (covers(&REFUSED4[i], AF_INET, a)) return true;
+        if (net_covers(&REFUSED4[i], AF_INET, a)) return true;
     return false;
 }
 
 /* The mapped form is the IPv4 host itself, and 6to4 carries the address of one. */
 static bool refused6(const uint8_t a[16]) {
     if (memcmp(a, MAPPED, 12) == 0) return refused4(a + 12);
-    if (!covers(&GLOBAL6, AF_INET6, a)) return true;
+    if (!net_covers(&GLOBAL6, AF_INET6, a)) return true;
     if (a[0] == 0x20 && a[1] == 0x02) return refused4(a + 2);
     for (size_t i = 0; i < sizeof REFUSED6 / sizeof *REFUSED6; i++)
-        if (covers(&REFUSED6[i], AF_INET6, a)) return true;
+        if (net_covers(&REFUSED6[i], AF_INET6, a)) return true;
     return false;
 }
 

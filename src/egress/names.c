@@ -19,7 +19,7 @@
 #define TENANT_THREADS_MAX 4u
 #define KEPT_MS            60000u
 #define KEPT_MAX           1024u
-#define WAITING_MAX        UINT32_MAX /* no bound of our own: each has somebody who waits for it */
+#define WAITING_MAX        UINT32_MAX /* unbounded here: each belongs to a queued request */
 
 enum lookup_state { LOOKUP_QUEUED, LOOKUP_RUNNING, LOOKUP_KEPT };
 struct lookup {
@@ -90,7 +90,7 @@ static void kept_expire(struct names *n) {
     }
 }
 
-static void answer(struct names *n, const struct lookup *l, struct name_wait *w) {
+static void wait_answer(struct names *n, const struct lookup *l, struct name_wait *w) {
     w->of = NULL;
     w->answered = true;
     w->rc = l->rc;
@@ -99,10 +99,11 @@ static void answer(struct names *n, const struct lookup *l, struct name_wait *w)
 }
 
 /* Good answers are kept; that a name has no address may be over at the next attempt. */
-static void finish(struct names *n, struct lookup *l) {
+static void lookup_finish(struct names *n, struct lookup *l) {
     struct list *w;
     lane_leave(&n->queue, l->lane);
-    while ((w = list_pop(&l->waits)) != NULL) answer(n, l, LIST_ENTRY(w, struct name_wait, link));
+    while ((w = list_pop(&l->waits)) != NULL)
+        wait_answer(n, l, LIST_ENTRY(w, struct name_wait, link));
     if (l->rc != 0 || n->closed) {
         lookup_free(n, l);
         return;
@@ -116,7 +117,7 @@ static void finish(struct names *n, struct lookup *l) {
 
 /* --- threads --- */
 
-static void unref(struct names *n) { /* unlocks */
+static void names_unref(struct names *n) { /* unlocks */
     bool last = --n->refs == 0;
     pthread_mutex_unlock(&n->mu);
     if (!last) return;
@@ -127,7 +128,7 @@ static void unref(struct names *n) { /* unlocks */
     mem_free(n);
 }
 
-static void run(struct names *n, struct lookup *l) {
+static void lookup_run(struct names *n, struct lookup *l) {
     char host[NAME_CHARS_MAX + 1], text[NAME_TEXT_MAX];
     memcpy(host, l->host, sizeof host);
     l->state = LOOKUP_RUNNING;
@@ -136,7 +137,7 @@ static void run(struct names *n, struct lookup *l) {
     pthread_mutex_lock(&n->mu);
     l->rc = rc == 0 ? 0 : WOPR_E_UNREACHABLE;
     if (rc == 0) memcpy(l->text, text, sizeof l->text);
-    finish(n, l);
+    lookup_finish(n, l);
     if (!n->closed) n->wake(n->ctx);
 }
 
@@ -147,14 +148,14 @@ static void *names_main(void *arg) {
     while (!n->closed) {
         struct list *next = lane_take(&n->queue);
         if (next) {
-            run(n, LIST_ENTRY(next, struct lookup, link));
+            lookup_run(n, LIST_ENTRY(next, struct lookup, link));
             continue;
         }
         n->idle_nr++;
         pthread_cond_wait(&n->work, &n->mu);
         n->idle_nr--;
     }
-    unref(n);
+    names_unref(n);
     return NULL;
 }
 
@@ -203,8 +204,8 @@ static struct lookup *lookup_new(struct names *n, struct str tenant, const char 
     return NULL;
 }
 
-static int ask(struct names *n, struct str tenant, const char *host, struct str *key,
-               struct name_wait *w) {
+static int lookup_ask(struct names *n, struct str tenant, const char *host, struct str *key,
+                      struct name_wait *w) {
     kept_expire(n);
     struct lookup *l = map_get(n->by_key, *key);
     if (!l) {
@@ -213,7 +214,7 @@ static int ask(struct names *n, struct str tenant, const char *host, struct str 
         *key = STR_NONE;
     }
     if (l->state == LOOKUP_KEPT) {
-        answer(n, l, w);
+        wait_answer(n, l, w);
         n->wake(n->ctx);
     } else {
         w->of = l;
@@ -230,14 +231,14 @@ int names_ask(struct names *n, struct str tenant, const char *host, struct name_
     int rc = key_of(tenant, host, &key);
     if (rc != 0) return rc;
     pthread_mutex_lock(&n->mu);
-    rc = ask(n, tenant, host, &key, w);
+    rc = lookup_ask(n, tenant, host, &key, w);
     pthread_mutex_unlock(&n->mu);
     mem_free((char *)key.p);
     return rc;
 }
 
-/* A look-up that a thread is in goes on, since it cannot be stopped; one that is queued is not
- * begun for nobody. */
+/* A look-up that a thread is executing cannot be stopped and continues; a queued one without
+ * waiting requests is dropped. */
 void names_leave(struct names *n, struct name_wait *w) {
     pthread_mutex_lock(&n->mu);
     struct lookup *l = w->of;
@@ -280,7 +281,7 @@ int names_new(egress_lookup_fn *lookup, void (*wake)(void *ctx), void *ctx, stru
         return 0;
     }
     pthread_mutex_lock(&n->mu);
-    unref(n);
+    names_unref(n);
     return WOPR_E_NO_MEMORY;
 }
 
@@ -296,5 +297,5 @@ void names_close(struct names *n) {
     }
     while (!list_empty(&n->kept)) kept_drop(n, LIST_ENTRY(n->kept.next, struct lookup, link));
     pthread_cond_broadcast(&n->work);
-    unref(n);
+    names_unref(n);
 }

@@ -6,14 +6,14 @@
 
 enum { ANSWER_MAX = 64 * 1024 * 1024, HEADER_MAX = 1024 };
 
-static size_t take(char *p, size_t size, size_t n, void *ctx) {
+static size_t body_take(char *p, size_t size, size_t n, void *ctx) {
     struct buf *b = ctx;
     buf_add(b, p, size * n);
     return buf_failed(b) ? 0 : size * n;
 }
 
-static int failed(CURLcode rc, const struct operator_request *r, const struct buf *body,
-                  struct wopr_error *err) {
+static int request_failed(CURLcode rc, const struct operator_request *r, const struct buf *body,
+                          struct wopr_error *err) {
     if (rc == CURLE_WRITE_ERROR && buf_failed(body))
         return wopr_error_set(err, WOPR_E_TOO_BIG, "the answer of %s is too big", r->base);
     if (rc == CURLE_URL_MALFORMAT || rc == CURLE_UNSUPPORTED_PROTOCOL)
@@ -23,7 +23,7 @@ static int failed(CURLcode rc, const struct operator_request *r, const struct bu
                           curl_easy_strerror(rc));
 }
 
-static bool add(struct curl_slist **list, const char *name, const char *value) {
+static bool header_add(struct curl_slist **list, const char *name, const char *value) {
     char line[HEADER_MAX];
     int n = snprintf(line, sizeof line, "%s: %s", name, value);
     struct curl_slist *more =
@@ -33,16 +33,17 @@ static bool add(struct curl_slist **list, const char *name, const char *value) {
     return true;
 }
 
-static bool headers(const struct operator_request *r, struct curl_slist **list) {
+static bool headers_build(const struct operator_request *r, struct curl_slist **list) {
     char bearer[HEADER_MAX];
     int n = snprintf(bearer, sizeof bearer, "Bearer %s", r->key);
-    if (n < 0 || (size_t)n >= sizeof bearer || !add(list, "Authorization", bearer)) return false;
-    if (r->body.p && !add(list, "Content-Type", "application/json")) return false;
-    return !r->idempotency_key || add(list, "Idempotency-Key", r->idempotency_key);
+    if (n < 0 || (size_t)n >= sizeof bearer || !header_add(list, "Authorization", bearer))
+        return false;
+    if (r->body.p && !header_add(list, "Content-Type", "application/json")) return false;
+    return !r->idempotency_key || header_add(list, "Idempotency-Key", r->idempotency_key);
 }
 
-static CURLcode perform(CURL *c, const struct operator_request *r, const char *url,
-                        struct curl_slist *list, struct buf *body) {
+static CURLcode request_perform(CURL *c, const struct operator_request *r, const char *url,
+                                struct curl_slist *list, struct buf *body) {
     curl_easy_setopt(c, CURLOPT_URL, url);
     curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(c, CURLOPT_PROXY, "");
@@ -50,7 +51,7 @@ static CURLcode perform(CURL *c, const struct operator_request *r, const char *u
     curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, (long)r->timeout_ms);
     curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, r->method);
     curl_easy_setopt(c, CURLOPT_HTTPHEADER, list);
-    curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, take);
+    curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, body_take);
     curl_easy_setopt(c, CURLOPT_WRITEDATA, body);
     if (r->body.p) {
         curl_easy_setopt(c, CURLOPT_POSTFIELDS, r->body.p);
@@ -68,12 +69,12 @@ int operator_ask(const struct operator_request *r, struct arena *a, struct opera
     CURL *c = url.p && curl_global_init(CURL_GLOBAL_DEFAULT) == 0 ? curl_easy_init() : NULL;
     if (!c) return wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
     buf_init(&body, ANSWER_MAX);
-    int rc = headers(r, &list)
+    int rc = headers_build(r, &list)
                  ? 0
                  : wopr_error_set(err, WOPR_E_CONFIG, "the API key is too long for a header");
     if (rc == 0) {
-        CURLcode code = perform(c, r, url.p, list, &body);
-        if (code != CURLE_OK) rc = failed(code, r, &body, err);
+        CURLcode code = request_perform(c, r, url.p, list, &body);
+        if (code != CURLE_OK) rc = request_failed(code, r, &body, err);
     }
     curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
     struct str text = rc == 0 ? arena_str(a, buf_str(&body)) : STR_NONE;

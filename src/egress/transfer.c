@@ -72,7 +72,8 @@ static bool method_ok(struct str m) {
     return false;
 }
 
-static int fill(struct transfer *t, const struct egress_request *r, struct wopr_error *err) {
+static int transfer_fill(struct transfer *t, const struct egress_request *r,
+                         struct wopr_error *err) {
     int rc = egress_url_check(r->url, &t->e->cfg.allow, err);
     if (rc != 0) return rc;
     if (!method_ok(r->method))
@@ -113,7 +114,7 @@ int transfer_new(struct egress *e, const struct egress_request *r, struct transf
     t->e = e;
     list_init(&t->link);
     buf_init(&t->answer, 1);
-    int rc = fill(t, r, err);
+    int rc = transfer_fill(t, r, err);
     if (rc == 0) *out = t;
     else transfer_free(t);
     return rc;

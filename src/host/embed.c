@@ -20,7 +20,7 @@ struct wopr_node {
     const char *run_id, *node_id, *inputs, *config;
 };
 
-static int say(char *err, size_t size, const struct wopr_error *e) {
+static int error_say(char *err, size_t size, const struct wopr_error *e) {
     if (size > 0)
         snprintf(err, size, "%s%s%s%s", e->message, e->pointer[0] != '\0' ? " (at " : "",
                  e->pointer, e->pointer[0] != '\0' ? ")" : "");
@@ -192,7 +192,7 @@ int wopr_host_new(const char *const *settings, const struct wopr_node_type *type
     struct node_type *adapted = NULL;
     struct wopr_host *w = MEM_NEW(struct wopr_host);
     if (w == NULL)
-        return wopr_error_set(&e, WOPR_E_NO_MEMORY, "out of memory"), say(err, err_size, &e);
+        return wopr_error_set(&e, WOPR_E_NO_MEMORY, "out of memory"), error_say(err, err_size, &e);
     w->arena = arena_new(EMBED_ARENA_MAX);
     int rc = w->arena == NULL ? wopr_error_set(&e, WOPR_E_NO_MEMORY, "out of memory") : 0;
     if (rc == 0) rc = load_settings(w, settings, &cfg, &e);
@@ -200,7 +200,7 @@ int wopr_host_new(const char *const *settings, const struct wopr_node_type *type
     if (rc == 0) rc = host_new(&cfg, adapted, types_nr, &w->host, &e);
     if (rc != 0) {
         wopr_host_free(w);
-        return say(err, err_size, &e);
+        return error_say(err, err_size, &e);
     }
     *out = w;
     return 0;
@@ -208,7 +208,7 @@ int wopr_host_new(const char *const *settings, const struct wopr_node_type *type
 
 int wopr_host_start(struct wopr_host *h, char *err, size_t err_size) {
     struct wopr_error e = {0};
-    return host_start(h->host, &e) == 0 ? 0 : say(err, err_size, &e);
+    return host_start(h->host, &e) == 0 ? 0 : error_say(err, err_size, &e);
 }
 
 int wopr_host_port(const struct wopr_host *h) { return host_port(h->host); }

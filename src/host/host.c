@@ -18,6 +18,8 @@
 
 #define HOST_ARENA_MAX     (64u * 1024 * 1024)
 #define OPS_PORT_AUTO      9464
+#define OPS_PORT_WHEN_FREE (-2) /* value of the setting: OPS_PORT_AUTO, or off */
+#define OPS_PORT_OFF       (-1)
 #define TICKET_LIFETIME_MS (5 * 60 * 1000)
 #define DAY_S              86400
 #define KEPT_FOR_EVER_S    (10 * 365 * DAY_S) /* shown for runs that are never deleted */
@@ -46,8 +48,9 @@ struct host {
     struct run_limits limits;
     struct store *store;
     struct schema_set *schemas;
-    struct wf_env env_loose,
-        env; /* loose: structure only, for fixtures whose node types come later */
+    struct wf_env env;
+    struct wf_env
+        env_loose; /* checks the structure only: fixtures may use node types not built in */
     struct node_registry *types;
     struct payload_rules *rules;
     struct journal *journal;
@@ -60,7 +63,7 @@ struct host {
     const char **fixtures;
     struct host_keys keys;
     size_t seeded;
-    bool log_running, engine_running;
+    bool journal_running, engine_running;
     char holder[48];
 };
 
@@ -102,7 +105,7 @@ static int register_types(struct host *h, const struct node_type *extra, size_t 
     return 0;
 }
 
-/* Secrets are made by the store's writer on first use: make them now, while nobody else writes. */
+/* The store makes secrets on first use: make them now, while this is the only writer. */
 static int make_secrets(struct store *s, struct arena *a, struct wopr_error *err) {
     static const char *const names[] = {"pepper", "ticket"};
     struct token_secret signs;
@@ -294,16 +297,16 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     return 0;
 }
 
-/* The operations listener is wanted on OPS_PORT_AUTO unless somebody else has it: two hosts on one
- * machine must not stumble over a port nobody asked for. */
+/* OPS_PORT_AUTO is a default, not a demand: a second host on the machine starts without the
+ * operations listener instead of failing on a port that was not asked for. */
 static int start_http(struct host *h, struct wopr_error *err) {
-    bool is_auto = h->cfg.http_ops_port == -2;
+    bool is_auto = h->cfg.http_ops_port == OPS_PORT_WHEN_FREE;
     int rc = build_http(h, is_auto ? OPS_PORT_AUTO : (int32_t)h->cfg.http_ops_port, err);
     if (rc == 0) rc = http_server_start(h->http, err);
     if (rc != WOPR_E_IO || !is_auto) return rc;
     http_server_free(h->http);
     h->http = NULL;
-    rc = build_http(h, -1, err);
+    rc = build_http(h, OPS_PORT_OFF, err);
     if (rc == 0) rc = http_server_start(h->http, err);
     if (rc == 0)
         log_warn("the operations port is taken: /healthz, /readyz and /metrics are off", "port",
@@ -314,7 +317,7 @@ static int start_http(struct host *h, struct wopr_error *err) {
 int host_start(struct host *h, struct wopr_error *err) {
     int rc = journal_start(h->journal, err);
     if (rc != 0) return rc;
-    h->log_running = true;
+    h->journal_running = true;
     if (h->egress != NULL) rc = egress_start(h->egress, err);
     if (rc == 0) rc = engine_start(h->engine, err);
     if (rc != 0) return rc;
@@ -329,8 +332,8 @@ void host_stop(struct host *h) {
     h->engine_running = false;
     if (h->egress != NULL)
         egress_stop(h->egress); /* what is under way is asked again at the next start */
-    if (h->log_running) journal_stop(h->journal);
-    h->log_running = false;
+    if (h->journal_running) journal_stop(h->journal);
+    h->journal_running = false;
     http_server_free(h->http);
     h->http = NULL;
 }
@@ -354,7 +357,7 @@ uint16_t host_port(const struct host *h) { return http_server_port(h->http); }
 
 int host_ops_port(const struct host *h) {
     uint16_t p = http_server_ops_port(h->http);
-    return p == 0 ? -1 : p;
+    return p == 0 ? OPS_PORT_OFF : p;
 }
 
 struct store *host_store(struct host *h) {

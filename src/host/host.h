@@ -1,8 +1,8 @@
 /*
  * host.h: one serving host: what is opened, in which order it starts and stops.  Layer: host.
- * store -> keys and seeds -> log -> engine -> wire -> http; stopped in the reverse order, so that
- * nothing is told to anybody by a part whose foundation is gone.  No global state: everything hangs
- * off struct host.
+ * store -> keys and seeds -> journal -> engine -> wire -> http; stopped in the reverse order, so
+ * that no part answers or publishes after what it stands on is gone.  No global state: everything
+ * hangs off struct host.
  */
 #ifndef WOPR_HOST_HOST_H
 #define WOPR_HOST_HOST_H

@@ -58,8 +58,8 @@ static void warn_of(const char *message, struct str key_id, struct arena *a) {
 }
 
 /* *use: whether the settings decide about this key. */
-static int judge(struct store *s, const struct api_key *k, struct arena *a, bool *use,
-                 struct wopr_error *err) {
+static int key_judge(struct store *s, const struct api_key *k, struct arena *a, bool *use,
+                     struct wopr_error *err) {
     struct api_key row;
     int rc = store_key_find_hash(s, &k->hash, a, &row, err);
     *use = rc == WOPR_E_NOT_FOUND || (rc == 0 && row.configured);
@@ -76,8 +76,8 @@ static int judge(struct store *s, const struct api_key *k, struct arena *a, bool
     return 0;
 }
 
-static int configured(struct host_keys *k, const struct config *c, struct store *s, struct arena *a,
-                      struct wopr_error *err) {
+static int configured_load(struct host_keys *k, const struct config *c, struct store *s,
+                           struct arena *a, struct wopr_error *err) {
     struct str texts[HOST_KEYS_MAX + 1];
     size_t n = 0;
     int rc = texts_of(c, a, texts, &n, err);
@@ -91,7 +91,7 @@ static int configured(struct host_keys *k, const struct config *c, struct store 
         if (rc == WOPR_E_CONFIG)
             (void)snprintf(err->pointer, sizeof err->pointer, "%s",
                            texts[i].p == c->host_api_key ? "api-key" : "api-key-file");
-        if (rc == 0) rc = judge(s, row, a, &use, err);
+        if (rc == 0) rc = key_judge(s, row, a, &use, err);
         if (use) k->n++;
     }
     return rc;
@@ -106,7 +106,8 @@ static int first_key(struct host_keys *k, struct str tenant, struct store *s, st
     int rc = store_key_list(s, a, &all, err);
     for (size_t i = 0; rc == 0 && i < all.n; i++)
         if (!all.v[i].configured) return 0;
-    if (rc == 0 && all.n > 0 && store_has_peers(s)) { /* theirs; this start asked for none */
+    if (rc == 0 && all.n > 0 &&
+        store_has_peers(s)) { /* the keys of other hosts; this one configures none */
         log_warn("no API key is configured here and none was created: every request is refused; "
                  "configure one, or use \"wopr keys create\"");
         return 0;
@@ -123,11 +124,11 @@ int host_keys_load(struct host_keys *k, const struct config *c, struct store *s,
                    struct wopr_error *err) {
     *k = (struct host_keys){0};
     if (c->host_api_key[0] != '\0' || c->host_api_key_file[0] != '\0')
-        return configured(k, c, s, a, err);
+        return configured_load(k, c, s, a, err);
     return first_key(k, str_c(c->host_tenant), s, a, err);
 }
 
-static bool holds(const struct host_keys *k, struct str key_id) {
+static bool keys_hold(const struct host_keys *k, struct str key_id) {
     for (size_t i = 0; i < k->n; i++)
         if (str_eq(k->v[i].key_id, key_id)) return true;
     return false;
@@ -142,7 +143,7 @@ int host_keys_record(const struct host_keys *k, struct store *s, struct arena *a
     if (rc != 0 || store_has_peers(s)) return rc; /* the others may configure them */
     for (size_t i = 0; rc == 0 && i < all.n; i++) {
         const struct api_key *row = &all.v[i];
-        if (!row->configured || row->revoked_ms > 0 || holds(k, row->key_id)) continue;
+        if (!row->configured || row->revoked_ms > 0 || keys_hold(k, row->key_id)) continue;
         rc = store_key_forget(s, row->key_id, err);
         if (rc == 0)
             warn_of("an API key that was configured before is retired: requests with it are "

@@ -34,8 +34,8 @@ static void by_type(struct buf *b, const char *name, const char *help,
         if (counts[i] > 0) metric_labelled(b, name, "type", event_name((enum ev_kind)i), counts[i]);
 }
 
-static void histogram(struct buf *b, const char *name, const char *help,
-                      const struct metric_scale *s, const struct metric_reading *r) {
+static void histogram_render(struct buf *b, const char *name, const char *help,
+                             const struct metric_scale *s, const struct metric_reading *r) {
     metric_head(b, name, "histogram", help);
     metric_histogram(b, name, NULL, NULL, s, r);
 }
@@ -57,9 +57,11 @@ static void render_committer(const struct journal_stats *s, struct buf *b) {
                  (double)s->queue_bytes_max);
     metric_counter(b, "wopr_log_queue_refused_total", "Plans refused by a full queue.",
                    s->queue_refused);
-    histogram(b, "wopr_log_batch_plans", "Plans per batch.", &METRIC_AMOUNT, &s->batch_plans);
-    histogram(b, "wopr_log_commit_seconds", "Time of a batch, from its begin to its durable end.",
-              &METRIC_DURATION, &s->commit_ns);
+    histogram_render(b, "wopr_log_batch_plans", "Plans per batch.", &METRIC_AMOUNT,
+                     &s->batch_plans);
+    histogram_render(b, "wopr_log_commit_seconds",
+                     "Time of a batch, from its begin to its durable end.", &METRIC_DURATION,
+                     &s->commit_ns);
     metric_counter(b, "wopr_log_slow_commits_total", "Batches slower than slow-commit-ms.",
                    s->slow_commits);
 }
@@ -76,9 +78,9 @@ static void render_readers(const struct journal_stats *s, struct buf *b) {
     metric_counter(b, "wopr_stream_lagged_total",
                    "Times a slow reader was sent from live events to the store.", s->lagged);
     metric_counter(b, "wopr_stream_wakeups_total", "Wake-ups of streams and long-polls.", s->wakes);
-    histogram(b, "wopr_stream_delivery_seconds",
-              "Lag of live readers: from a commit to its being taken.", &METRIC_DURATION,
-              &s->delivery_ns);
+    histogram_render(b, "wopr_stream_delivery_seconds",
+                     "Lag of live readers: from a commit to its being taken.", &METRIC_DURATION,
+                     &s->delivery_ns);
 }
 
 static void render_runs(const struct engine_stats *s, struct buf *b) {
@@ -161,15 +163,17 @@ static void render_store(struct store *store, struct buf *b) {
     sqlite_stats(store, &file);
     metric_gauge(b, "wopr_store_usable", "1, or 0 after a failed sync: restart the host.",
                  s.failed ? 0 : 1);
-    histogram(b, "wopr_store_sync_seconds", "COMMIT alone: pages written to the WAL and synced.",
-              &METRIC_DURATION, &s.sync_ns);
-    histogram(b, "wopr_store_checkpoint_seconds", "Checkpoints of the WAL into the database.",
-              &METRIC_DURATION, &file.checkpoint_ns);
+    histogram_render(b, "wopr_store_sync_seconds",
+                     "COMMIT alone: pages written to the WAL and synced.", &METRIC_DURATION,
+                     &s.sync_ns);
+    histogram_render(b, "wopr_store_checkpoint_seconds",
+                     "Checkpoints of the WAL into the database.", &METRIC_DURATION,
+                     &file.checkpoint_ns);
     metric_head(b, done, "counter", "Checkpoints of the WAL, by result.");
     metric_labelled(b, done, "result", "done", file.checkpoints);
     metric_labelled(b, done, "result", "busy", file.checkpoints_busy);
     metric_labelled(b, done, "result", "failed", file.checkpoints_failed);
-    if (store_count(store, &n, NULL) != 0) return; /* a broken store has no sizes to tell */
+    if (store_count(store, &n, NULL) != 0) return; /* a broken store has no sizes */
     metric_gauge(b, "wopr_store_database_bytes", "Size of the database.", (double)n.bytes);
     metric_gauge(b, "wopr_store_wal_bytes", "Size of the WAL file.", (double)file.wal_bytes);
     metric_gauge(b, "wopr_store_runs", "Runs in the database.", (double)n.runs);

@@ -1,5 +1,5 @@
 /* metrics_process.c: the process as the kernel sees it, under the names that every Prometheus
- * client library uses.  What /proc does not tell is left out. */
+ * client library uses.  What /proc does not have is left out. */
 #include "base/fs.h"
 #include "host/metrics.h"
 

@@ -26,7 +26,8 @@ struct verify {
     struct payload_rules *rules;
 };
 
-static void finding(struct verify *v, struct str run_id, const char *what, const char *text) {
+static void finding_report(struct verify *v, struct str run_id, const char *what,
+                           const char *text) {
     char line[1024];
     snprintf(line, sizeof line, "%.*s%s%s: %s", STR_ARG(run_id), run_id.n > 0 ? ": " : "", what,
              text);
@@ -35,7 +36,7 @@ static void finding(struct verify *v, struct str run_id, const char *what, const
 }
 
 static void store_report(void *ctx, const struct store_finding *f) {
-    finding(ctx, f->run_id, f->what, f->text);
+    finding_report(ctx, f->run_id, f->what, f->text);
 }
 
 /* What the fold does not look at, or folds over (EVT-2, EVT-3, EVT-12, EVT-13).  NULL, or the rule
@@ -72,17 +73,17 @@ static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) 
     (void)err;
     if (broken != NULL) {
         snprintf(line, sizeof line, "%lld: %s", (long long)e->seq, broken);
-        finding(f->verify, f->run_id, "damaged event", line);
+        finding_report(f->verify, f->run_id, "damaged event", line);
     }
     f->broken = run_state_apply(f->state, e, &why) != 0;
-    if (f->broken) finding(f->verify, f->run_id, "the log cannot be folded", why.message);
+    if (f->broken) finding_report(f->verify, f->run_id, "the log cannot be folded", why.message);
     return f->broken;
 }
 
-/* Apply the whole log; a broken event is a finding, not a failure.  *ok tells whether s may be
+/* Apply the whole log; a broken event is a finding, not a failure.  *ok: whether s may be
  * compared. */
-static int fold(struct verify *v, struct run_state *s, const struct run_origin *o, bool *ok,
-                struct wopr_error *err) {
+static int log_fold(struct verify *v, struct run_state *s, const struct run_origin *o, bool *ok,
+                    struct wopr_error *err) {
     const struct log_range whole = {.run_no = o->head.run_no,
                                     .until = INT64_MAX,
                                     .page_events = VERIFY_PAGE,
@@ -119,20 +120,20 @@ static int compare_interrupts(struct verify *v, const struct run_state *s,
                str_eq(s->wf->nodes[x->node].id, rows.v[i].node_id);
     }
     if (!same)
-        finding(v, o->head.run_id, "the pending interrupts differ from the fold of the log",
-                "see wopr interrupts list and wopr tail --json");
+        finding_report(v, o->head.run_id, "the pending interrupts differ from the fold of the log",
+                       "see wopr interrupts list and wopr tail --json");
     return 0;
 }
 
-static int compare(struct verify *v, const struct run_state *s, const struct run_origin *o,
-                   struct wopr_error *err) {
+static int state_compare(struct verify *v, const struct run_state *s, const struct run_origin *o,
+                         struct wopr_error *err) {
     struct run_view stored = {.nodes = NULL}, folded;
     struct buf x, y;
     int64_t now = clock_wall_ms();
     buf_init(&x, SNAPSHOT_MAX);
     buf_init(&y, SNAPSHOT_MAX);
     const char *broken = run_state_broken(s);
-    if (broken != NULL) finding(v, o->head.run_id, "an invariant does not hold", broken);
+    if (broken != NULL) finding_report(v, o->head.run_id, "an invariant does not hold", broken);
     int rc = store_run_view(v->store, o->meta.tenant, o->meta.test_mode, o->head.run_id, v->arena,
                             &stored, err);
     if (rc == 0) rc = v1_view_of_state(s, o, 0, v->arena, &folded, err);
@@ -144,8 +145,8 @@ static int compare(struct verify *v, const struct run_state *s, const struct run
     if (rc == 0) rc = v1_snapshot_render(&stored, -1, now, &x, err);
     if (rc == 0) rc = v1_snapshot_render(&folded, -1, now, &y, err);
     if (rc == 0 && (!str_eq(buf_str(&x), buf_str(&y)) || !same_hidden(&stored, &folded)))
-        finding(v, o->head.run_id, "the projection differs from the fold of the log",
-                "the log is right; see wopr runs show and wopr tail --json");
+        finding_report(v, o->head.run_id, "the projection differs from the fold of the log",
+                       "the log is right; see wopr runs show and wopr tail --json");
     buf_fini(&x);
     buf_fini(&y);
     return rc;
@@ -164,31 +165,31 @@ static int verify_run(struct verify *v, struct str tenant, bool test_mode, struc
     int rc = store_run_head(v->store, tenant, test_mode, run_id, v->arena, &head, err);
     if (rc == 0) rc = store_run_origin(v->store, head.run_no, v->arena, &o, err);
     if (rc == WOPR_E_NOT_FOUND) {
-        finding(v, run_id, "missing", "the creation data of the run");
+        finding_report(v, run_id, "missing", "the creation data of the run");
         return 0;
     }
     if (rc != 0) return rc;
     if (store_workflow_by_hash(v->store, &o.workflow_hash, v->arena, &text, &why) != 0 ||
         workflow_compile(text, &env, &wf, &why) != 0) {
-        finding(v, run_id, "the workflow of the run is missing or broken", why.message);
+        finding_report(v, run_id, "the workflow of the run is missing or broken", why.message);
         return 0;
     }
     if (!sha256_eq(&wf->hash, &o.workflow_hash) || !str_eq(wf->id, o.meta.workflow_id))
-        finding(v, run_id, "the workflow of the run", "not the one it began with");
+        finding_report(v, run_id, "the workflow of the run", "not the one it began with");
     rc = run_state_new(wf, &o.meta, &RUN_LIMITS_DEFAULT, &s, err);
-    if (rc == 0) rc = fold(v, s, &o, &ok, err);
-    if (rc == 0 && ok) rc = compare(v, s, &o, err);
+    if (rc == 0) rc = log_fold(v, s, &o, &ok, err);
+    if (rc == 0 && ok) rc = state_compare(v, s, &o, err);
     run_state_free(s);
     workflow_unref(wf);
     return rc;
 }
 
-/* One that cannot be read is a finding: those behind it are read all the same. */
+/* A run that cannot be read is a finding; the runs after it are still read. */
 static void verify_row(struct verify *v, const struct run_list_item *row) {
     struct wopr_error why = {0};
     arena_reset(v->arena);
     if (verify_run(v, row->tenant, row->test_mode, row->head.run_id, &why) != 0)
-        finding(v, row->head.run_id, "the run cannot be checked", why.message);
+        finding_report(v, row->head.run_id, "the run cannot be checked", why.message);
 }
 
 static int verify_runs(struct verify *v, int64_t *runs, struct wopr_error *err) {
@@ -203,7 +204,7 @@ static int verify_runs(struct verify *v, int64_t *runs, struct wopr_error *err) 
             int64_t no = l.v[i].head.run_no;
             if (f.before_run_no > 0 && no >= f.before_run_no) { /* a damaged page: it would go on
                                                                    for ever */
-                finding(v, l.v[i].head.run_id, "the list of runs", "is not in order");
+                finding_report(v, l.v[i].head.run_id, "the list of runs", "is not in order");
                 l.n = 0;
                 break;
             }
