@@ -232,7 +232,7 @@ static int etags_build(struct v1 *v, struct wopr_error *err) {
         struct sha256 d = sha256_of(buf_str(&canonical));
         sha256_hex(&d, hex);
         v->capabilities_etag = arena_printf(v->arena, "\"cap_%.16s\"", hex);
-        v->discovery_etag = v1_etag_of(v->discovery, v->arena);
+        v->discovery_etag = wire_etag_of(v->discovery, v->arena);
         if (!v->capabilities_etag.p || !v->discovery_etag.p)
             rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the capabilities document");
     }
@@ -254,7 +254,7 @@ int v1_discovery_build(struct v1 *v, struct wopr_error *err) {
 int v1_get_capabilities(struct http_call *c) {
     struct v1 *v = v1_of(c);
     http_reply_header(c, "Capabilities-Etag", v->capabilities_etag);
-    return v1_reply_document(c, v->discovery, v->discovery_etag, V1_DISCOVERY_CACHE);
+    return wire_reply_document(c, v->discovery, v->discovery_etag, V1_DISCOVERY_CACHE);
 }
 
 /* What somebody sees who opens the bare address. */

@@ -3,12 +3,10 @@
  * them.
  */
 #include "codec/ident.h"
+#include "wire/common/cursor.h"
 #include "wire/v1/wire_int.h"
 
 #include <stdio.h>
-
-/* Largest integer that JSON clients keep exact; a greater cursor means "past any end" as well. */
-#define CURSOR_MAX INT64_C(9007199254740991)
 
 void v1_one_line(struct buf *b, size_t offset) {
     if (buf_failed(b) || b->len <= offset) return;
@@ -149,25 +147,11 @@ int v1_mode_parse(struct str text, struct v1_mode *out, struct wopr_error *err) 
 
 int v1_cursor_parse(struct str run_id, int64_t next_seq, struct str text, bool is_header,
                     int64_t *seq, struct wopr_error *err) {
-    size_t digits = 0;
-    uint64_t v = 0;
-    while (digits < text.n && text.p[digits] >= '0' && text.p[digits] <= '9') digits++;
-    if (digits > 0 && digits == text.n) {
-        /* A number no log can reach is past the end, not an error. */
-        *seq = str_u64(text, &v) && v <= (uint64_t)CURSOR_MAX ? (int64_t)v : CURSOR_MAX;
-        return 0;
-    }
-    int64_t named;
-    if (text.n > 0 && event_id_parse(run_id, text, &named) && named < next_seq) {
-        *seq = named;
-        return 0;
-    }
-    int rc =
-        wopr_error_set(err, WOPR_E_VALIDATION,
-                       "the resume position is neither a sequence nor an event id of this run");
-    wopr_error_details(err, is_header ? "{\"header\":\"Last-Event-ID\"}"
-                                      : "{\"parameter\":\"lastEventId\"}");
-    return rc;
+    static const char WHY[] =
+        "the resume position is neither a sequence nor an event id of this run";
+    if (wire_event_cursor(run_id, next_seq, text, seq)) return 0;
+    return is_header ? wire_header_error(err, "Last-Event-ID", WHY)
+                     : wire_param_error(err, "lastEventId", WHY);
 }
 
 /* Appends one page; *next moves behind it.  1 = more may follow, 0 = the end of the log or of the
@@ -175,8 +159,9 @@ int v1_cursor_parse(struct str run_id, int64_t next_seq, struct str text, bool i
 static int page_json(struct v1 *v, const struct run_head *head, int64_t *next, unsigned *left,
                      struct arena *a, struct buf *out, bool *terminal, struct wopr_error *err) {
     struct event_list page;
-    unsigned max = *left < V1_PAGE_EVENTS ? *left : V1_PAGE_EVENTS;
-    int rc = store_events(v->store, head->run_no, *next, max, V1_PAGE_BYTES, a, &page, err);
+    unsigned max = *left < WIRE_PAGE_EVENTS ? *left : WIRE_PAGE_EVENTS;
+    int rc =
+        store_events(v->shared.store, head->run_no, *next, max, WIRE_PAGE_BYTES, a, &page, err);
     if (rc != 0) return rc;
     for (size_t i = 0; i < page.n; i++) {
         if (*left == 0 || out->len >= V1_POLL_BYTES_MAX) return 0;
@@ -191,7 +176,7 @@ static int page_json(struct v1 *v, const struct run_head *head, int64_t *next, u
 
 int v1_events_json(struct v1 *v, const struct run_head *head, int64_t from, struct buf *out,
                    struct wopr_error *err) {
-    struct arena *a = arena_new(V1_ARENA_MAX);
+    struct arena *a = arena_new(WIRE_ARENA_MAX);
     unsigned left = V1_POLL_EVENTS_MAX;
     int64_t next = from;
     bool terminal = false;

@@ -39,22 +39,22 @@ static int poll_answer(struct http_call *c, bool here) {
     struct wopr_error err = {0};
     struct run_head head;
     int64_t last, timeout_s, left_ms;
-    if (v1_call_run(c, &head, &err) != 0)
-        return v1_fail(c, &err); /* SSE-4: visibility before the query */
-    if (v1_int_param(c, "lastSequence", 0, INT64_MAX - 1, -1, &last, &err) != 0 ||
-        v1_int_param(c, "timeout", TIMEOUT_MIN_S, TIMEOUT_MAX_S, TIMEOUT_DEFAULT_S, &timeout_s,
-                     &err) != 0)
-        return v1_fail(c, &err);
+    if (wire_run_of(c, &head, &err) != 0)
+        return wire_fail(c, &err); /* SSE-4: visibility before the query */
+    if (wire_int_param(c, "lastSequence", 0, INT64_MAX - 1, -1, &last, &err) != 0 ||
+        wire_int_param(c, "timeout", TIMEOUT_MIN_S, TIMEOUT_MAX_S, TIMEOUT_DEFAULT_S, &timeout_s,
+                       &err) != 0)
+        return wire_fail(c, &err);
     if (here && waits(c, &head, last, timeout_s, &left_ms))
         return http_wait_events(c, head.run_no, head.next_seq - 1, left_ms);
     if (here && head.next_seq - last > V1_EVENTS_HERE) return http_offload(c, poll_there);
     struct buf b;
-    buf_init(&b, V1_SNAPSHOT_MAX);
+    buf_init(&b, WIRE_SNAPSHOT_MAX);
     if (v1_events_json(v, &head, last + 1, &b, &err) != 0) {
         buf_fini(&b);
-        return v1_fail(c, &err);
+        return wire_fail(c, &err);
     }
-    return v1_reply_buf(c, 200, &b);
+    return wire_reply_buf(c, 200, &b);
 }
 
 static void poll_there(struct http_call *c) { (void)poll_answer(c, false); }

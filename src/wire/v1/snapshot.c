@@ -111,7 +111,7 @@ static int options_render(struct jw *w, const struct run_view *v, struct wopr_er
     if (v->metadata.n) jw_kraw(w, "metadata", v->metadata);
     if (!v->configurable.n) return 0;
     struct buf masked;
-    buf_init(&masked, V1_SNAPSHOT_MAX);
+    buf_init(&masked, WIRE_SNAPSHOT_MAX);
     int rc = configurable_masked(v->configurable, &masked, err); /* RUN-13 */
     if (rc == 0) jw_kraw(w, "configurable", buf_str(&masked));
     buf_fini(&masked);

@@ -2,6 +2,8 @@
  * stream.c: GET /v1/runs/{runId}/events (RUN-40, SSE-1 to SSE-35): parameters, negotiation,
  * hand-over to the SSE writer.
  */
+#include "wire/common/accept.h"
+#include "wire/common/fold.h"
 #include "wire/v1/wire_int.h"
 
 struct request {
@@ -15,12 +17,12 @@ struct request {
 /* SSE-4: visibility first, then the query, whatever representation follows. */
 static int request_read(struct http_call *c, struct request *q, struct wopr_error *err) {
     bool found = false;
-    int rc = v1_call_run(c, &q->head, err);
+    int rc = wire_run_of(c, &q->head, err);
     if (rc != 0) return rc;
     struct str mode = http_query(c, "streamMode", &found);
     rc = v1_mode_parse(found ? mode : STR("updates"), &q->mode, err);
     if (rc != 0) return rc;
-    rc = v1_int_param(c, "bufferMs", 0, V1_BUFFER_MS_MAX, 0, &q->buffer_ms, err);
+    rc = wire_int_param(c, "bufferMs", 0, V1_BUFFER_MS_MAX, 0, &q->buffer_ms, err);
     if (rc != 0) return rc;
     struct str cursor = http_header(c, "Last-Event-ID");
     bool is_header = cursor.n > 0;
@@ -36,23 +38,23 @@ static int request_read(struct http_call *c, struct request *q, struct wopr_erro
 static int reply_json(struct http_call *c, const struct request *q) {
     struct wopr_error err = {0};
     struct buf b;
-    buf_init(&b, V1_SNAPSHOT_MAX);
+    buf_init(&b, WIRE_SNAPSHOT_MAX);
     if (v1_events_json(v1_of(c), &q->head, 0, &b, &err) != 0) {
         buf_fini(&b);
-        return v1_fail(c, &err);
+        return wire_fail(c, &err);
     }
-    return v1_reply_buf(c, 200, &b);
+    return wire_reply_buf(c, 200, &b);
 }
 
 static void json_there(struct http_call *c) {
     struct wopr_error err = {0};
     struct request q = {0};
-    if (request_read(c, &q, &err) != 0) (void)v1_fail(c, &err);
+    if (request_read(c, &q, &err) != 0) (void)wire_fail(c, &err);
     else (void)reply_json(c, &q);
 }
 
-static void fold_free(void *state) { v1_fold_free(state); }
-static size_t fold_bytes(const void *state) { return v1_fold_bytes(state); }
+static void fold_free(void *state) { wire_fold_free(state); }
+static size_t fold_bytes(const void *state) { return wire_fold_bytes(state); }
 
 /* The run has ended and the cursor covers it: nothing with a greater sequence will come (SSE-28,
  * SSE-29). */
@@ -64,23 +66,23 @@ static bool covers_all(const struct request *q) {
  * stream from there on, in slices that keep no other connection waiting. */
 static int reply_values(struct http_call *c, const struct request *q, bool here) {
     struct wopr_error err = {0};
-    struct v1_fold *f = NULL;
-    int rc = v1_fold_new(v1_of(c), q->head.run_no, &f, &err);
-    if (rc == 0 && q->resumes) v1_fold_resume(f, q->after);
-    if (rc == 0 && !here) rc = v1_fold_to(f, q->after, &err);
+    struct wire_fold *f = NULL;
+    int rc = wire_fold_new(wire_of(c), q->head.run_no, v1_values_frame, &f, &err);
+    if (rc == 0 && q->resumes) wire_fold_resume(f, q->after);
+    if (rc == 0 && !here) rc = wire_fold_to(f, q->after, &err);
     if (rc != 0) {
-        v1_fold_free(f);
-        return v1_fail(c, &err);
+        wire_fold_free(f);
+        return wire_fail(c, &err);
     }
     struct http_stream s = {.run_no = q->head.run_no,
                             .run_id = q->head.run_id,
-                            .after_seq = v1_fold_seq(f),
-                            .fold = v1_fold_event,
+                            .after_seq = wire_fold_seq(f),
+                            .fold = wire_fold_event,
                             .state = f,
                             .state_free = fold_free,
                             .state_bytes = fold_bytes,
                             /* It may have ended while it was folded: no further event tells. */
-                            .final = run_status_final(q->head.status) || v1_fold_ended(f)};
+                            .final = run_status_final(q->head.status) || wire_fold_ended(f)};
     http_reply_stream(c, &s);
     return HTTP_DONE;
 }
@@ -88,7 +90,7 @@ static int reply_values(struct http_call *c, const struct request *q, bool here)
 static void values_there(struct http_call *c) {
     struct wopr_error err = {0};
     struct request q = {0};
-    if (request_read(c, &q, &err) != 0) (void)v1_fail(c, &err);
+    if (request_read(c, &q, &err) != 0) (void)wire_fail(c, &err);
     else (void)reply_values(c, &q, false);
 }
 
@@ -112,8 +114,8 @@ static int reply_view(struct http_call *c, const struct request *q) {
 int v1_stream_run_events(struct http_call *c) {
     struct wopr_error err = {0};
     struct request q = {0};
-    if (request_read(c, &q, &err) != 0) return v1_fail(c, &err);
-    if (v1_accept_json(http_header(c, "Accept"))) /* HTTP-20 */
+    if (request_read(c, &q, &err) != 0) return wire_fail(c, &err);
+    if (wire_accept_json(http_header(c, "Accept"))) /* HTTP-20 */
         return q.head.next_seq > V1_EVENTS_HERE ? http_offload(c, json_there) : reply_json(c, &q);
     if (c->who.ticket_run_no > 0 && covers_all(&q)) { /* it ends an EventSource: no 200 does */
         http_reply(c, 204, STR_NONE);

@@ -11,11 +11,11 @@ int v1_mint_stream_ticket(struct http_call *c) {
     struct run_head head;
     struct str ticket = STR_NONE, base;
     int64_t expires_ms = 0, lifetime = v1_of(c)->cfg.ticket_lifetime_ms;
-    int rc = v1_call_run(c, &head, &err);
+    int rc = wire_run_of(c, &head, &err);
     if (rc == 0) rc = wire_body_parse(c->body, &V1_STREAM_TICKET_REQUEST, c->arena, NULL, &err);
     if (rc == 0)
         rc = http_ticket_mint(c, head.run_id, head.run_no, lifetime, &ticket, &expires_ms, &err);
-    if (rc != 0) return v1_fail(c, &err);
+    if (rc != 0) return wire_fail(c, &err);
     struct buf url, b;
     struct jw w;
     base = http_base_url(c);
@@ -32,5 +32,5 @@ int v1_mint_stream_ticket(struct http_call *c) {
     jw_end_object(&w);
     if (buf_failed(&url)) b.failed = true;
     buf_fini(&url);
-    return v1_reply_buf(c, 200, &b);
+    return wire_reply_buf(c, 200, &b);
 }
