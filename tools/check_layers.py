@@ -23,6 +23,9 @@ FOREIGN = {
     "utf8proc.h": ["codec"],
     "archive.h": ["codec"],
 }
+# A backend of the store is for those who open it; all others include the port, store/*.h.
+BACKENDS = ["store/sqlite/"]
+BACKEND_USERS = ["host", "cli"]
 SOCKETS = {"sys/socket.h", "netinet/in.h", "arpa/inet.h", "netdb.h", "netinet/tcp.h"}
 SOCKET_LAYERS = ["http", "egress"]
 
@@ -54,6 +57,9 @@ def check_file(root: str, rel: str) -> list:
                     found.append('%s:%d: include "%s" by its path below src/' % (rel, no, name))
                 elif ORDER.index(other) > ORDER.index(own):
                     found.append("%s:%d: %s must not include %s" % (rel, no, own, other))
+            for backend in BACKENDS:
+                if name.startswith(backend) and not rel.startswith(backend) and own not in BACKEND_USERS:
+                    found.append("%s:%d: a backend belongs to %s" % (rel, no, ", ".join(BACKEND_USERS)))
             if name in SOCKETS and own not in SOCKET_LAYERS:
                 found.append("%s:%d: sockets belong to %s" % (rel, no, ", ".join(SOCKET_LAYERS)))
             for lib, where in FOREIGN.items():

@@ -29,11 +29,12 @@ enum wopr_err {
 /* code: 0 or WOPR_E_*.  pointer: JSON pointer or parameter name the message is about, may be "".
  * details: extra members for the answer as raw JSON object text ("" = none), written by the layer
  * that failed in neutral terms; both are NUL-terminated and never hold caller secrets (HTTP-14). */
+#define WOPR_DETAILS_SIZE 1024
 struct wopr_error {
     int code;
     char pointer[192];
     char message[512];
-    char details[1024];
+    char details[WOPR_DETAILS_SIZE];
 };
 
 /* Fill *e (may be NULL) and return code, so that `return wopr_error_set(err, WOPR_E_X, ...)` works.

@@ -3,6 +3,7 @@
  */
 #include "base/heap.h"
 #include "base/mem.h"
+#include "base/vec.h"
 
 enum { HEAP_FIRST_NODES = 64 };
 
@@ -47,13 +48,7 @@ static void sift_down(struct heap *h, size_t i, struct heap_node *node) {
 
 int heap_add(struct heap *h, struct heap_node *node, int64_t key) {
     ASSERT(node->pos == 0);
-    if (h->n == h->cap) {
-        size_t cap = h->cap ? h->cap * 2 : HEAP_FIRST_NODES;
-        struct heap_node **v = mem_grow(h->v, cap, sizeof(struct heap_node *));
-        if (!v) return WOPR_E_NO_MEMORY;
-        h->v = v;
-        h->cap = cap;
-    }
+    if (VEC_ROOM(h->v, h->n, h->cap, HEAP_FIRST_NODES) != 0) return WOPR_E_NO_MEMORY;
     node->key = key;
     node->order = h->next_order++;
     sift_up(h, h->n++, node);

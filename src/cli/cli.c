@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "codec/ident.h"
+#include "store/sqlite/sqlite.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -7,6 +7,7 @@
 #define WOPR_CLI_CLI_H
 
 #include "host/host.h"
+#include "store/runs.h"
 
 struct cli {
     int argc;

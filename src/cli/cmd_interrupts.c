@@ -6,6 +6,7 @@
 #include "codec/json.h"
 #include "domain/interrupt.h"
 #include "egress/operator.h"
+#include "store/interrupts.h"
 
 #include <stdio.h>
 

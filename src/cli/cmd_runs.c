@@ -5,6 +5,8 @@
 #include "codec/bytes.h"
 #include "codec/json.h"
 #include "egress/operator.h"
+#include "store/events.h"
+#include "store/run_lists.h"
 #include "wire/v1/v1.h"
 
 #include <stdio.h>

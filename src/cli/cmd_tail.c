@@ -2,6 +2,7 @@
  * beside the host. */
 #include "cli/cli.h"
 #include "codec/ident.h"
+#include "store/events.h"
 #include "wire/v1/v1.h"
 
 #include <stdio.h>

@@ -112,6 +112,10 @@ void jw_kstrz(struct jw *w, const char *key, const char *v);
 void jw_kint(struct jw *w, const char *key, int64_t v);
 void jw_kbool(struct jw *w, const char *key, bool v);
 void jw_kraw(struct jw *w, const char *key, struct str json);
+/* The same, but nothing at all for a value that is empty (NULL). */
+void jw_kstr_opt(struct jw *w, const char *key, struct str v);
+void jw_kstrz_opt(struct jw *w, const char *key, const char *v);
+void jw_kraw_opt(struct jw *w, const char *key, struct str json);
 /* Append s as a JSON string literal with quotes. */
 void json_quote(struct buf *b, struct str s);
 /* ECMAScript Number::toString of v into out (>= 32 bytes); returns length. */

@@ -184,3 +184,15 @@ void jw_kraw(struct jw *w, const char *key, struct str json) {
     jw_key(w, key);
     jw_raw(w, json);
 }
+
+void jw_kstr_opt(struct jw *w, const char *key, struct str v) {
+    if (v.n > 0) jw_kstr(w, key, v);
+}
+
+void jw_kstrz_opt(struct jw *w, const char *key, const char *v) {
+    if (v && *v) jw_kstrz(w, key, v);
+}
+
+void jw_kraw_opt(struct jw *w, const char *key, struct str json) {
+    if (json.n > 0) jw_kraw(w, key, json);
+}

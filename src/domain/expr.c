@@ -4,6 +4,7 @@
  * Paths are name(.name | .digits | [digits] | ["any name"])*.  Strings are JSON strings, or the
  * same in single quotes.  No assignment, no loops, no calls but contains, size and matches.
  */
+#include "codec/jobj.h"
 #include "domain/expr_int.h"
 
 struct parser {
@@ -317,11 +318,5 @@ int expr_patterns(struct expr *e, int (*each)(void *ctx, struct expr *node), voi
 }
 
 struct str expr_pattern_schema(struct str raw_pattern, struct arena *a) {
-    size_t head = sizeof("{\"pattern\":") - 1;
-    char *p = arena_alloc(a, head + raw_pattern.n + 2);
-    if (p == NULL) return STR_NONE;
-    memcpy(p, "{\"pattern\":", head);
-    memcpy(p + head, raw_pattern.p, raw_pattern.n);
-    p[head + raw_pattern.n] = '}';
-    return str_n(p, head + raw_pattern.n + 1);
+    return jobj_of(a, "pattern", raw_pattern);
 }

@@ -3,13 +3,14 @@
  * node get (INT-20 to INT-33).
  */
 #include "codec/ident.h"
-#include "codec/json.h"
+#include "codec/jobj.h"
 #include "codec/schema.h"
 #include "domain/interrupt_int.h"
 
 #include <stdio.h>
 
-#define ANSWER_MAX (4u * 1024 * 1024)
+#define ANSWER_MAX           (4u * 1024 * 1024)
+#define MISMATCH_DETAILS_MAX 533u /* 512 bytes of names, and {"mismatchedKeys":[]} */
 
 struct ask { /* one call of intr_answer_check */
     const struct intr_question *q;
@@ -72,16 +73,11 @@ static struct str legacy_action(struct ask *k, struct str *refine) {
     if (!str_eqc(decision, "rejected")) return STR_NONE;
     if (json_get(k->value, "refineFeedback").n > 0) return STR("refine");
     if (feedback.n == 0) return STR("reject");
-    struct buf b;
-    struct jw w;
-    buf_init(&b, ANSWER_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstrz(&w, "scope", "whole");
-    jw_kstr(&w, "text", feedback);
-    jw_end_object(&w);
-    *refine = arena_str(k->a, buf_str(&b));
-    buf_fini(&b);
+    struct jobj o;
+    jobj_begin(&o, ANSWER_MAX);
+    jw_kstrz(&o.w, "scope", "whole");
+    jw_kstr(&o.w, "text", feedback);
+    *refine = jobj_end(&o, k->a);
     return STR("refine");
 }
 
@@ -120,40 +116,29 @@ static int approver_check(struct ask *k, struct str actor) {
 }
 
 static void approval_value(struct ask *k) {
-    struct intr_answer *o = k->out;
-    struct buf b;
-    struct jw w;
-    buf_init(&b, ANSWER_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "action", o->action);
-    jw_kstr(&w, "decidedBy", o->decided_by);
-    jw_kstr(&w, "decidedAt", o->decided_at);
-    if (o->comment.n > 0) jw_kstr(&w, "comment", o->comment);
-    if (o->feedback.n > 0) jw_kstr(&w, "feedback", o->feedback);
-    if (o->refine.n > 0) jw_kraw(&w, "refineFeedback", o->refine);
-    if (o->edited.n > 0) jw_kraw(&w, "editedArtifactData", o->edited);
-    jw_end_object(&w);
-    o->value = buf_failed(&b) ? STR_NONE : arena_str(k->a, buf_str(&b));
-    buf_fini(&b);
+    struct intr_answer *d = k->out;
+    struct jobj o;
+    jobj_begin(&o, ANSWER_MAX);
+    jw_kstr(&o.w, "action", d->action);
+    jw_kstr(&o.w, "decidedBy", d->decided_by);
+    jw_kstr(&o.w, "decidedAt", d->decided_at);
+    jw_kstr_opt(&o.w, "comment", d->comment);
+    jw_kstr_opt(&o.w, "feedback", d->feedback);
+    jw_kraw_opt(&o.w, "refineFeedback", d->refine);
+    jw_kraw_opt(&o.w, "editedArtifactData", d->edited);
+    d->value = jobj_end(&o, k->a);
 }
 
 /* An entry of the votes reducer: {userId, action, timestamp, reason?} (CHAN, INT-30). */
 static struct str vote_value(struct ask *k) {
-    struct intr_answer *o = k->out;
-    struct buf b;
-    struct jw w;
-    buf_init(&b, ANSWER_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "userId", o->voter);
-    jw_kstr(&w, "action", o->action);
-    jw_kstr(&w, "timestamp", o->decided_at);
-    if (o->comment.n > 0) jw_kstr(&w, "reason", o->comment);
-    jw_end_object(&w);
-    struct str out = buf_failed(&b) ? STR_NONE : arena_str(k->a, buf_str(&b));
-    buf_fini(&b);
-    return out;
+    const struct intr_answer *d = k->out;
+    struct jobj o;
+    jobj_begin(&o, ANSWER_MAX);
+    jw_kstr(&o.w, "userId", d->voter);
+    jw_kstr(&o.w, "action", d->action);
+    jw_kstr(&o.w, "timestamp", d->decided_at);
+    jw_kstr_opt(&o.w, "reason", d->comment);
+    return jobj_end(&o, k->a);
 }
 
 static int approval_members(struct ask *k) {
@@ -249,8 +234,7 @@ static int clarification(struct ask *k) {
     struct str answers = json_get(k->value, "answers");
     struct json_elements q;
     size_t given = 0;
-    struct buf b;
-    struct jw w;
+    struct jobj o;
     if (json_type_of(k->value) != JSON_OBJECT || answers.n == 0 ||
         (json_type_of(answers) != JSON_OBJECT && json_type_of(answers) != JSON_ARRAY))
         return refuse(k, "answers",
@@ -258,27 +242,27 @@ static int clarification(struct ask *k) {
     int rc = json_elements(json_get(k->data, "questions"), k->a, &q, k->err);
     if (rc == 0) rc = answers_count(k, answers, &given);
     if (rc != 0) return rc;
-    buf_init(&b, ANSWER_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_key(&w, "answers");
-    jw_object(&w);
+    jobj_begin(&o, ANSWER_MAX);
+    jw_key(&o.w, "answers");
+    jw_object(&o.w);
     for (size_t i = 0; rc == 0 && i < q.n; i++) {
         struct str id = json_string(json_get(q.v[i], "id"), k->a), raw = answer_to(k, answers, id),
                    schema = json_get(q.v[i], "schema");
         if (raw.n == 0) rc = refuse(k, "answers", "a question has no answer");
         else if (schema.n > 0) rc = schema_check(k, schema, raw, "answers");
         if (rc != 0) break;
-        jw_key_str(&w, id);
-        jw_raw(&w, raw);
+        jw_key_str(&o.w, id);
+        jw_raw(&o.w, raw);
     }
     if (rc == 0 && given != q.n)
         rc = refuse(k, "answers", "there is an answer to a question that was not asked");
-    jw_end_object(&w);
-    jw_end_object(&w);
-    if (rc == 0) k->out->value = buf_failed(&b) ? STR_NONE : arena_str(k->a, buf_str(&b));
-    buf_fini(&b);
-    return rc == 0 && k->out->value.n == 0 ? no_memory(k) : rc;
+    if (rc != 0) {
+        jobj_drop(&o);
+        return rc;
+    }
+    jw_end_object(&o.w);
+    k->out->value = jobj_end(&o, k->a);
+    return k->out->value.n == 0 ? no_memory(k) : 0;
 }
 
 /* --- external event --- */
@@ -288,11 +272,14 @@ static int clarification(struct ask *k) {
 static int external(struct ask *k) {
     struct json_members want;
     struct str wrapped = json_get(k->value, "eventPayload"), found = k->value;
-    struct buf names;
+    struct jobj o;
+    size_t differ = 0;
     if (wrapped.n > 0 && json_type_of(wrapped) == JSON_OBJECT) found = wrapped;
     int rc = json_members(json_get(k->data, "correlation"), k->a, &want, k->err);
     if (rc != 0) return rc;
-    buf_init(&names, sizeof k->err->details / 2);
+    jobj_begin(&o, MISMATCH_DETAILS_MAX);
+    jw_key(&o.w, "mismatchedKeys");
+    jw_array(&o.w);
     for (size_t i = 0; i < want.n; i++) {
         struct str got = STR_NONE;
         struct json_members m = {0};
@@ -302,15 +289,17 @@ static int external(struct ask *k) {
         for (size_t n = 0; object && n < m.n; n++)
             if (str_eq(m.v[n].key, want.v[i].key)) got = m.v[n].raw;
         if (got.n > 0 && json_equal(got, want.v[i].raw, k->a)) continue;
-        if (names.len > 0) buf_addc(&names, ',');
-        json_quote(&names, want.v[i].key);
+        jw_str(&o.w, want.v[i].key);
+        differ++;
     }
-    if (names.len > 0) {
+    jw_end_array(&o.w);
+    if (differ > 0) {
         rc = wopr_error_set(k->err, WOPR_E_CORRELATION_MISMATCH,
                             "the event does not match the correlation that is waited for");
-        if (!buf_failed(&names)) wopr_error_details(k->err, "{\"mismatchedKeys\":[%s]}", names.p);
+        jobj_details(&o, k->err);
+    } else {
+        jobj_drop(&o);
     }
-    buf_fini(&names);
     k->out->value = k->value;
     return rc;
 }

@@ -4,6 +4,7 @@
  * text the caller sent as a value.
  */
 #include "domain/options.h"
+#include "codec/jobj.h"
 #include "domain/options_int.h"
 
 #include <math.h>
@@ -82,9 +83,9 @@ bool option_key_vendor(struct str key) {
 
 /* --- refusals --- */
 
-/* extra: more members of details, beginning with a comma, or "". */
-static int refuse_with(struct checker *c, struct str path, const char *reason, const char *extra) {
-    struct buf quoted;
+/* details is open after: {"fields":[{"path","reason"}]; ended by jobj_details. */
+static int refuse_begin(struct checker *c, struct str path, const char *reason,
+                        struct jobj *details) {
     char pointer[sizeof(c->err->pointer)];
     if (path.n > PATH_SHOWN_MAX) path.n = PATH_SHOWN_MAX;
     while (path.n > 0 && !utf8_valid(path)) path.n--; /* not in the middle of a character */
@@ -93,17 +94,22 @@ static int refuse_with(struct checker *c, struct str path, const char *reason, c
         if (pointer[i] == '.') pointer[i] = '/';
     int rc =
         wopr_error_at(c->err, WOPR_E_VALIDATION, pointer, "a run option is not valid: %s", reason);
-    buf_init(&quoted, 8 * PATH_SHOWN_MAX);
-    json_quote(&quoted, path);
-    if (!buf_failed(&quoted))
-        wopr_error_details(c->err, "{\"fields\":[{\"path\":" STR_FMT ",\"reason\":\"%s\"}]%s}",
-                           STR_ARG(buf_str(&quoted)), reason, extra);
-    buf_fini(&quoted);
+    jobj_begin(details, WOPR_DETAILS_SIZE);
+    jw_key(&details->w, "fields");
+    jw_array(&details->w);
+    jw_object(&details->w);
+    jw_kstr(&details->w, "path", path);
+    jw_kstrz(&details->w, "reason", reason);
+    jw_end_object(&details->w);
+    jw_end_array(&details->w);
     return rc;
 }
 
 static int refuse(struct checker *c, struct str path, const char *reason) {
-    return refuse_with(c, path, reason, "");
+    struct jobj details;
+    int rc = refuse_begin(c, path, reason, &details);
+    jobj_details(&details, c->err);
+    return rc;
 }
 
 static struct str under(struct checker *c, const char *prefix, struct str key) {
@@ -117,17 +123,23 @@ static int no_memory(struct checker *c) {
 
 /* --- configurable --- */
 
+static void bound_add(struct jw *w, const char *key, double v) {
+    char text[32];
+    snprintf(text, sizeof(text), "%g", v);
+    jw_kraw(w, key, str_c(text));
+}
+
 static int refuse_bound(struct checker *c, const struct option_row *row, struct str raw) {
-    char extra[256];
-    int n = snprintf(extra, sizeof(extra), ",\"key\":\"%s\"", row->key);
+    struct jobj details;
     enum json_type t = json_type_of(raw);
-    if ((t == JSON_NUMBER || t == JSON_BOOL) && raw.n <= 32)
-        n += snprintf(extra + n, sizeof(extra) - (size_t)n, ",\"value\":" STR_FMT, STR_ARG(raw));
-    n += snprintf(extra + n, sizeof(extra) - (size_t)n, ",\"min\":%g", row->min);
-    if (row->max > row->min)
-        snprintf(extra + n, sizeof(extra) - (size_t)n, ",\"max\":%g", row->max);
-    return refuse_with(c, under(c, "configurable", str_c(row->key)),
-                       t == JSON_NUMBER ? "out_of_range" : "wrong_type", extra);
+    int rc = refuse_begin(c, under(c, "configurable", str_c(row->key)),
+                          t == JSON_NUMBER ? "out_of_range" : "wrong_type", &details);
+    jw_kstrz(&details.w, "key", row->key);
+    if ((t == JSON_NUMBER || t == JSON_BOOL) && raw.n <= 32) jw_kraw(&details.w, "value", raw);
+    bound_add(&details.w, "min", row->min);
+    if (row->max > row->min) bound_add(&details.w, "max", row->max);
+    jobj_details(&details, c->err);
+    return rc;
 }
 
 static int check_int(struct checker *c, const struct option_row *row, struct str raw) {
@@ -202,17 +214,15 @@ static bool plain_id(struct str id) {
 /* 3.2: both refusals name what was asked for and what there is. */
 static int refuse_mock(struct checker *c, int code, const char *pointer, struct str id,
                        const char *why) {
-    struct buf b;
-    buf_init(&b, sizeof(c->err->details) - 1);
-    buf_addc(&b, '{');
-    if (plain_id(id)) buf_addf(&b, "\"requestedProvider\":\"" STR_FMT "\",", STR_ARG(id));
-    buf_addz(&b, "\"supportedProviders\":[");
-    for (size_t i = 0; i < MOCK_IDS_NR; i++)
-        buf_addf(&b, "%s\"%s\"", i > 0 ? "," : "", MOCK_IDS[i]);
-    buf_addz(&b, "]}");
+    struct jobj details;
+    jobj_begin(&details, WOPR_DETAILS_SIZE);
+    if (plain_id(id)) jw_kstr(&details.w, "requestedProvider", id);
+    jw_key(&details.w, "supportedProviders");
+    jw_array(&details.w);
+    for (size_t i = 0; i < MOCK_IDS_NR; i++) jw_strz(&details.w, MOCK_IDS[i]);
+    jw_end_array(&details.w);
     wopr_error_at(c->err, code, pointer, "%s", why);
-    if (!buf_failed(&b)) wopr_error_details(c->err, STR_FMT, STR_ARG(buf_str(&b)));
-    buf_fini(&b);
+    jobj_details(&details, c->err);
     return code;
 }
 
@@ -329,9 +339,10 @@ static int check_schema(struct checker *c, struct str configurable) { /* OPT-5 *
 
 /* A bound of the whole, which a branch can pass although neither of its halves does. */
 static int refuse_size(struct checker *c, const char *reason, size_t max, const char *unit) {
-    char extra[48];
-    snprintf(extra, sizeof(extra), ",\"max\":%zu", max);
-    int rc = refuse_with(c, STR("configurable"), reason, extra);
+    struct jobj details;
+    int rc = refuse_begin(c, STR("configurable"), reason, &details);
+    jw_kint(&details.w, "max", (int64_t)max);
+    jobj_details(&details, c->err);
     snprintf(c->err->message, sizeof(c->err->message),
              "configurable takes %zu %s at most, with those that a branch has from its source: "
              "send fewer, or give large values as inputs",

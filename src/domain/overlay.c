@@ -2,16 +2,10 @@
  * overlay.c: the options of a branch: those of its source with some replaced (FORK-23).
  */
 #include "base/map.h"
-#include "codec/json.h"
+#include "codec/jobj.h"
 #include "domain/options.h"
 
 #define OVERLAY_TEXT_MAX (32u * 1024 * 1024)
-
-static struct str buf_done(struct buf *b, struct arena *a) {
-    struct str out = buf_failed(b) ? STR_NONE : arena_str(a, buf_str(b));
-    buf_fini(b);
-    return out;
-}
 
 static int no_memory(struct wopr_error *err) {
     return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to merge an overlay");
@@ -30,7 +24,6 @@ static struct map *by_name(struct json_members *m) {
 
 static void merge(const struct json_members *was, const struct json_members *add,
                   const struct map *new_names, const struct map *old_names, struct jw *w) {
-    jw_object(w);
     for (size_t i = 0; i < was->n; i++) {
         const struct json_member *over = map_get(new_names, was->v[i].key);
         jw_key_str(w, was->v[i].key);
@@ -41,25 +34,22 @@ static void merge(const struct json_members *was, const struct json_members *add
         jw_key_str(w, add->v[i].key);
         jw_raw(w, add->v[i].raw);
     }
-    jw_end_object(w);
 }
 
 int overlay_object(struct str base, struct str over, struct arena *a, struct str *out,
                    struct wopr_error *err) {
     struct json_members was = {0}, add = {0};
-    struct buf b;
-    struct jw w;
+    struct jobj o;
     int rc = base.n > 0 ? json_members(base, a, &was, err) : 0;
     if (rc == 0) rc = json_members(over, a, &add, err);
     if (rc != 0) return rc;
     struct map *old_names = by_name(&was), *new_names = by_name(&add);
-    buf_init(&b, OVERLAY_TEXT_MAX);
-    jw_init(&w, &b);
-    if (old_names && new_names) merge(&was, &add, new_names, old_names, &w);
-    else b.failed = true;
+    jobj_begin(&o, OVERLAY_TEXT_MAX);
+    if (old_names && new_names) merge(&was, &add, new_names, old_names, &o.w);
+    else jobj_fail(&o);
     map_free(old_names);
     map_free(new_names);
-    *out = buf_done(&b, a);
+    *out = jobj_end(&o, a);
     return out->p ? 0 : no_memory(err);
 }
 
@@ -93,6 +83,7 @@ int overlay_tags(struct str base, struct str over, struct arena *a, struct str *
     jw_end_array(&w);
     if (rc != 0 || arena_failed(a)) b.failed = true;
     map_free(seen);
-    *out = buf_done(&b, a);
+    *out = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
+    buf_fini(&b);
     return out->p ? 0 : no_memory(err);
 }

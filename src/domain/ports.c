@@ -1,6 +1,7 @@
 /*
  * ports.c: what a node gets (NODE-6, WF-4) and what expressions see of a run (WF-9, WF-10).
  */
+#include "codec/jobj.h"
 #include "domain/expr_int.h"
 #include "domain/sched_int.h"
 
@@ -30,26 +31,21 @@ static void channel_add(struct run_scope *sc, struct jw *w, const struct chan_st
 /* Undeclared channels show under variables, declared ones under channels (CHAN-28). */
 static struct str object_of(struct run_scope *sc, enum run_root which, struct arena *a) {
     struct run_state *s = sc->s;
-    struct buf b;
-    struct jw w;
-    buf_init(&b, SCOPE_BYTES_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
+    struct jobj o;
+    jobj_begin(&o, SCOPE_BYTES_MAX);
     for (size_t i = 0; which == ROOT_VARIABLES && i < s->vars_nr; i++) {
         if (s->vars[i].value.n == 0 || (sc->hide_sensitive && s->vars[i].sensitive)) continue;
-        jw_key_str(&w, text_str(&s->vars[i].name));
-        jw_raw(&w, text_str(&s->vars[i].value));
+        jw_key_str(&o.w, text_str(&s->vars[i].name));
+        jw_raw(&o.w, text_str(&s->vars[i].value));
     }
     for (size_t i = 0; i < s->chans_nr; i++) {
         const struct wf_channel *decl = s->chans[i].decl;
         if ((decl != NULL) != (which == ROOT_CHANNELS)) continue;
         if (decl == NULL || !sc->hide_sensitive || !decl->sensitive)
-            channel_add(sc, &w, &s->chans[i]);
+            channel_add(sc, &o.w, &s->chans[i]);
     }
-    jw_end_object(&w);
-    struct str text = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
+    struct str text = jobj_end(&o, a);
     if (text.p == NULL) sc->no_memory = true;
-    buf_fini(&b);
     return text;
 }
 
@@ -181,33 +177,26 @@ int ports_resolve(struct run_state *s, int node, struct arena *a, struct str *ou
     const struct wf_node *n = &s->wf->nodes[node];
     struct run_scope sc = {.s = s, .node = node};
     struct wopr_error why;
-    struct buf b;
-    struct jw w;
-    int rc = 0;
-    buf_init(&b, 2 * SCOPE_BYTES_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
+    struct jobj o;
+    jobj_begin(&o, 2 * SCOPE_BYTES_MAX);
     for (size_t i = 0; i < n->ports_nr; i++) {
         struct str value;
         wopr_error_clear(&why);
-        rc = port_value(&sc, &n->ports[i], a, &value, &why);
+        int rc = port_value(&sc, &n->ports[i], a, &value, &why);
         if (rc != 0) {
             char pointer[sizeof(why.pointer)];
             snprintf(pointer, sizeof(pointer), "/inputs/%.*s", (int)(n->ports[i].name.n & 0x7f),
                      n->ports[i].name.p);
-            wopr_error_at(err, rc, pointer, "%.400s", why.message);
-            goto done;
+            jobj_drop(&o);
+            return wopr_error_at(err, rc, pointer, "%.400s", why.message);
         }
         if (value.p == NULL) continue;
-        jw_key_str(&w, n->ports[i].name);
-        jw_raw(&w, value);
+        jw_key_str(&o.w, n->ports[i].name);
+        jw_raw(&o.w, value);
     }
-    jw_end_object(&w);
-    struct str text = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
+    struct str text = jobj_end(&o, a);
     if (arena_failed(a) || text.p == NULL)
-        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to resolve the inputs of a node");
-    else *out = text;
-done:
-    buf_fini(&b);
-    return rc;
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to resolve the inputs of a node");
+    *out = text;
+    return 0;
 }

@@ -10,6 +10,7 @@
  * TRIGGER_QUEUE_MAX unanswered writes the latest stands for the others.
  */
 #include "base/mem.h"
+#include "base/vec.h"
 #include "codec/json.h"
 #include "domain/sched_int.h"
 
@@ -21,13 +22,7 @@ static int queue_add(struct trigger_state *q, const struct trigger_fire *fire, b
     if (latest_only || q->n == TRIGGER_QUEUE_MAX) {
         if (q->n > 0) q->n--; /* the quiet period begins again */
     }
-    if (q->n == q->cap) {
-        size_t cap = q->cap ? q->cap * 2 : 4;
-        struct trigger_fire *grown = mem_grow(q->v, cap, sizeof *grown);
-        if (!grown) return WOPR_E_NO_MEMORY;
-        q->v = grown;
-        q->cap = cap;
-    }
+    if (VEC_ROOM(q->v, q->n, q->cap, 4) != 0) return WOPR_E_NO_MEMORY;
     q->v[q->n++] = *fire;
     return 0;
 }

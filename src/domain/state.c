@@ -4,7 +4,8 @@
  * run.
  */
 #include "base/mem.h"
-#include "codec/json.h"
+#include "base/vec.h"
+#include "codec/jobj.h"
 #include "domain/state_internal.h"
 
 int text_set(struct text *t, struct str s) {
@@ -73,13 +74,7 @@ int state_var_set(struct run_state *s, struct str name, struct str value, bool s
     struct var_state *v = run_state_var(s, name);
     if (!v) {
         if (s->vars_nr >= STATE_VARS_MAX) return WOPR_E_TOO_BIG;
-        if (s->vars_nr == s->vars_cap) {
-            size_t cap = s->vars_cap ? s->vars_cap * 2 : 8;
-            struct var_state *grown = mem_grow(s->vars, cap, sizeof *grown);
-            if (!grown) return WOPR_E_NO_MEMORY;
-            s->vars = grown;
-            s->vars_cap = cap;
-        }
+        if (VEC_ROOM(s->vars, s->vars_nr, s->vars_cap, 8) != 0) return WOPR_E_NO_MEMORY;
         v = &s->vars[s->vars_nr];
         *v = (struct var_state){.sensitive = sensitive};
         if (text_set(&v->name, name) != 0) return WOPR_E_NO_MEMORY;
@@ -232,21 +227,21 @@ static int fold_run_started(struct fold *f) {
 
 /* {"code","message","details"?}: the closed form of the snapshot (NODE-12) out of an open one. */
 static int error_closed(struct fold *f, struct str error, struct text *out) {
-    struct buf b;
-    struct jw w;
+    struct jobj o;
     struct str code = json_get(error, "code"), message = json_get(error, "message"),
                details = json_get(error, "details");
     if (code.n == 0 || message.n == 0) return fold_corrupt(f, "the error has no code or message");
-    buf_init(&b, EVENT_ERROR_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kraw(&w, "code", code);
-    jw_kraw(&w, "message", message);
-    if (details.n > 0) jw_kraw(&w, "details", details);
-    jw_end_object(&w);
-    int rc = buf_failed(&b) ? WOPR_E_NO_MEMORY : run_state_text_set(f->s, out, buf_str(&b));
-    buf_fini(&b);
-    return rc == 0 ? 0 : fold_no_memory(f);
+    struct text closed;
+    jobj_begin(&o, EVENT_ERROR_MAX);
+    jw_kraw(&o.w, "code", code);
+    jw_kraw(&o.w, "message", message);
+    jw_kraw_opt(&o.w, "details", details);
+    closed.p = jobj_take(&o, &closed.n);
+    if (!closed.p) return fold_no_memory(f);
+    state_text_clear(f->s, out);
+    *out = closed;
+    f->s->bytes += closed.n;
+    return 0;
 }
 
 /* EVT-7, R2: the nodes were ended by their own events before the run ends. */
@@ -320,16 +315,15 @@ static int fold_agent_handoff(struct fold *f) {
         if (ref.n > 0 && str_eq(json_get(ref, "agentId"), raw_to))
             return text_set(&f->s->agent, ref) == 0 ? 0 : fold_no_memory(f);
     }
-    struct buf b;
-    struct jw w;
-    buf_init(&b, EVENT_ERROR_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "agentId", to);
-    jw_end_object(&w);
-    rc = buf_failed(&b) ? WOPR_E_NO_MEMORY : text_set(&f->s->agent, buf_str(&b));
-    buf_fini(&b);
-    return rc == 0 ? 0 : fold_no_memory(f);
+    struct jobj o;
+    struct text agent;
+    jobj_begin(&o, EVENT_ERROR_MAX);
+    jw_kstr(&o.w, "agentId", to);
+    agent.p = jobj_take(&o, &agent.n);
+    if (!agent.p) return fold_no_memory(f);
+    text_clear(&f->s->agent);
+    f->s->agent = agent;
+    return 0;
 }
 
 /* What a kind does beyond moving the status.  No row: it is counted (and, see below, may be an

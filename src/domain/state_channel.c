@@ -4,7 +4,8 @@
  * (CHAN-17).  What the reducers do is in reducer.h, what may be written in state_chan_check.c.
  */
 #include "base/mem.h"
-#include "codec/json.h"
+#include "base/vec.h"
+#include "codec/jobj.h"
 #include "domain/state_internal.h"
 
 struct chan_write { /* one channel.written */
@@ -22,13 +23,7 @@ struct chan_state *run_state_chan(struct run_state *s, struct str name) {
 
 struct chan_state *chan_add(struct run_state *s, struct str name, const struct wf_channel *decl) {
     if (s->chans_nr >= STATE_CHANS_MAX) return NULL;
-    if (s->chans_nr == s->chans_cap) {
-        size_t cap = s->chans_cap ? s->chans_cap * 2 : 4;
-        struct chan_state *grown = mem_grow(s->chans, cap, sizeof *grown);
-        if (!grown) return NULL;
-        s->chans = grown;
-        s->chans_cap = cap;
-    }
+    if (VEC_ROOM(s->chans, s->chans_nr, s->chans_cap, 4) != 0) return NULL;
     struct chan_state *c = &s->chans[s->chans_nr];
     *c = (struct chan_state){.decl = decl, .reducer = RED_REPLACE};
     if (decl) {
@@ -56,13 +51,7 @@ struct str chan_entry_value(const struct chan_state *c, const struct chan_entry 
 
 /* Remember that a projected entry is gone. */
 static int op_add(struct run_state *s, const struct chan_state *c, int64_t seq) {
-    if (s->chan_ops_nr == s->chan_ops_cap) {
-        size_t cap = s->chan_ops_cap ? s->chan_ops_cap * 2 : 8;
-        struct chan_op *grown = mem_grow(s->chan_ops, cap, sizeof *grown);
-        if (!grown) return WOPR_E_NO_MEMORY;
-        s->chan_ops = grown;
-        s->chan_ops_cap = cap;
-    }
+    if (VEC_ROOM(s->chan_ops, s->chan_ops_nr, s->chan_ops_cap, 8) != 0) return WOPR_E_NO_MEMORY;
     s->chan_ops[s->chan_ops_nr++] = (struct chan_op){.chan = (int)(c - s->chans), .seq = seq};
     return 0;
 }
@@ -84,28 +73,17 @@ static int entry_add(struct run_state *s, const struct chan_write *w, struct str
                      uint64_t id) {
     struct chan_state *c = w->c;
     if (c->n >= STATE_ENTRIES_MAX) return WOPR_E_TOO_BIG;
-    if (c->n == c->cap) {
-        size_t cap = c->cap ? c->cap * 2 : 4;
-        struct chan_entry *grown = mem_grow(c->v, cap, sizeof *grown);
-        if (!grown) return WOPR_E_NO_MEMORY;
-        c->v = grown;
-        c->cap = cap;
-    }
+    if (VEC_ROOM(c->v, c->n, c->cap, 4) != 0) return WOPR_E_NO_MEMORY;
     struct chan_entry e = {
         .seq = w->seq, .ts_ms = w->ts_ms, .id = id, .by = (uint8_t)w->reducer, .fresh = true};
     if (c->decl) {
         if (text_set(&e.value, value) != 0) return WOPR_E_NO_MEMORY;
     } else {
-        struct buf b;
-        struct jw j;
-        buf_init(&b, value.n + 64);
-        jw_init(&j, &b);
-        jw_object(&j);
-        jw_kraw(&j, "value", value);
-        jw_kint(&j, "_ts", w->ts_ms);
-        jw_end_object(&j);
-        e.value.p = buf_failed(&b) ? NULL : buf_take(&b, &e.value.n);
-        buf_fini(&b);
+        struct jobj o;
+        jobj_begin(&o, value.n + 64);
+        jw_kraw(&o.w, "value", value);
+        jw_kint(&o.w, "_ts", w->ts_ms);
+        e.value.p = jobj_take(&o, &e.value.n);
         if (!e.value.p) return WOPR_E_NO_MEMORY;
     }
     c->v[c->n++] = e;

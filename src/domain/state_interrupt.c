@@ -3,6 +3,7 @@
  * id (INT-9): the node.suspended behind it does.
  */
 #include "base/mem.h"
+#include "base/vec.h"
 #include "codec/json.h"
 #include "domain/interrupt.h"
 #include "domain/state_internal.h"
@@ -56,13 +57,7 @@ struct str intr_key_of(const struct run_state *s, int node, unsigned ordinal, st
 
 static struct intr_state *intr_add(struct run_state *s) {
     if (s->intrs_nr >= STATE_INTRS_MAX) return NULL;
-    if (s->intrs_nr == s->intrs_cap) {
-        size_t cap = s->intrs_cap ? s->intrs_cap * 2 : 4;
-        struct intr_state *v = mem_grow(s->intrs, cap, sizeof *v);
-        if (!v) return NULL;
-        s->intrs = v;
-        s->intrs_cap = cap;
-    }
+    if (VEC_ROOM(s->intrs, s->intrs_nr, s->intrs_cap, 4) != 0) return NULL;
     struct intr_state *i = &s->intrs[s->intrs_nr];
     *i = (struct intr_state){.node = -1};
     return i;

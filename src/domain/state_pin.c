@@ -3,6 +3,7 @@
  * (VER-7, EVT-33).  Pins are few: they are searched in the order of the log.
  */
 #include "base/mem.h"
+#include "base/vec.h"
 #include "codec/json.h"
 #include "domain/state_internal.h"
 
@@ -25,13 +26,7 @@ int fold_version_pinned(struct fold *f) {
         return fold_corrupt(f, "a change is pinned to two versions"); /* V1 */
     if (old) return 0;
     if (s->pins_nr >= STATE_PINS_MAX) return fold_corrupt(f, "the run pins too many changes");
-    if (s->pins_nr == s->pins_cap) {
-        size_t cap = s->pins_cap ? s->pins_cap * 2 : 4;
-        struct pin_state *grown = mem_grow(s->pins, cap, sizeof *grown);
-        if (!grown) return fold_no_memory(f);
-        s->pins = grown;
-        s->pins_cap = cap;
-    }
+    if (VEC_ROOM(s->pins, s->pins_nr, s->pins_cap, 4) != 0) return fold_no_memory(f);
     struct pin_state *p = &s->pins[s->pins_nr];
     *p = (struct pin_state){.version = version, .seq = f->e->seq, .node = f->node};
     if (text_set(&p->change_id, id) != 0) return fold_no_memory(f);

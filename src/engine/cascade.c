@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "engine/internal.h"
+#include "store/events.h"
 
 #define KIN_ARENA_MAX (64u * 1024 * 1024)
 #define WHY_PAUSED    "parent-paused" /* run.paused of a cascade */

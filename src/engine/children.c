@@ -9,6 +9,7 @@
 #include "codec/ident.h"
 #include "codec/json.h"
 #include "engine/fork.h"
+#include "store/events.h"
 
 #include <stdio.h>
 

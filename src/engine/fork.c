@@ -11,6 +11,8 @@
 #include "base/mem.h"
 #include "codec/ident.h"
 #include "codec/json.h"
+#include "store/events.h"
+#include "store/upkeep.h"
 
 #include <stdio.h>
 

@@ -9,6 +9,7 @@
 #include "codec/json.h"
 #include "domain/interrupt.h"
 #include "engine/fork.h"
+#include "store/events.h"
 
 #define GROUP_EVENTS_MAX 4u /* events that one commit tells of one question, or one answer */
 

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "engine/engine.h"
+#include "store/runs.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -6,6 +6,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine/fork.h"
+#include "store/events.h"
+#include "store/leases.h"
 
 #include <stdio.h>
 

@@ -10,11 +10,13 @@
  * A command for a run of a living host: its holder is asked (lease_wants), finds out by polling,
  * gives the run away at its next event boundary, and the command is executed here.
  */
+#include "store/peers.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "engine/internal.h"
+#include "store/leases.h"
 
 #include <time.h>
 

@@ -4,6 +4,7 @@
  */
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "engine/internal.h"
 
 #define REGISTRY_EFFECTS_FIRST 4u
@@ -79,14 +80,9 @@ const char *registry_missing(const struct node_type *t, const char *const *have)
 
 struct node_effect *node_effect_add(const struct node_call *call, struct node_result *out,
                                     enum node_effect_kind kind) {
-    if (out->effects_nr == out->effects_cap) {
-        size_t cap = out->effects_cap ? out->effects_cap * 2 : REGISTRY_EFFECTS_FIRST;
-        struct node_effect *v = ARENA_ARRAY(call->a, struct node_effect, cap);
-        if (!v) return NULL;
-        if (out->effects_nr > 0) memcpy(v, out->effects, out->effects_nr * sizeof *v);
-        out->effects = v;
-        out->effects_cap = cap;
-    }
+    if (VEC_ROOM_IN(call->a, out->effects, out->effects_nr, out->effects_cap,
+                    REGISTRY_EFFECTS_FIRST) != 0)
+        return NULL;
     struct node_effect *x = &out->effects[out->effects_nr++];
     *x = (struct node_effect){.kind = kind, .reducer = RED_APPEND, .is_last = -1};
     return x;

@@ -13,6 +13,7 @@
 #include "codec/json.h"
 #include "domain/compare.h"
 #include "engine/fork.h"
+#include "store/events.h"
 
 #define REPLAY_PAGE_EVENTS   64u
 #define REPLAY_PAGE_BYTES    (256u * 1024)

@@ -6,6 +6,7 @@
 #include "codec/json.h"
 #include "domain/interrupt.h"
 #include "engine/fork.h"
+#include "store/interrupts.h"
 
 static void refuse(struct step *st, struct engine_cmd *cmd, int rc, const char *why) {
     cmd->result.rc = wopr_error_set(&cmd->result.err, rc, "%s", why);

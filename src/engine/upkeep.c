@@ -3,10 +3,14 @@
  * recovery sweep (STORE-35), purging (STORE-43, STORE-44).  It never waits: writes go to the
  * committer.
  */
+#include "store/upkeep.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine/fork.h"
+#include "store/leases.h"
+#include "store/peers.h"
+#include "store/run_lists.h"
 
 /* --- writes on the committer --- */
 

@@ -4,6 +4,7 @@
  */
 #include "base/mem.h"
 #include "engine/internal.h"
+#include "store/workflows.h"
 
 #define WFCACHE_ARENA_MAX (64u * 1024 * 1024)
 

@@ -9,6 +9,7 @@
 #include "host/keys.h"
 #include "host/metrics.h"
 #include "nodes/nodes.h"
+#include "store/sqlite/sqlite.h"
 #include "wire/v1/v1.h"
 
 #include <stdio.h>

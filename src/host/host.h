@@ -9,7 +9,8 @@
 
 #include "engine/node.h"
 #include "host/config.h"
-#include "store/store.h"
+#include "store/keys.h"
+#include "store/workflows.h"
 
 struct host;
 /* Opens the database, loads seeds, builds all parts; nothing runs yet.  extra: further node types

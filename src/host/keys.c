@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "host/host.h"
 #include "http/http.h"
+#include "store/peers.h"
 
 #include <stdio.h>
 #include <unistd.h>

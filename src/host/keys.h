@@ -6,7 +6,7 @@
 #define WOPR_HOST_KEYS_H
 
 #include "host/config.h"
-#include "store/store.h"
+#include "store/keys.h"
 
 #define HOST_KEYS_MAX 16 /* keys in one file */
 

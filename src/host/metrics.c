@@ -4,6 +4,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "store/admin.h"
+#include "store/keys.h"
+#include "store/sqlite/sqlite.h"
 
 enum { READY_FAILURES = 3, READY_AGAIN_MS = 10000 };
 
@@ -153,20 +156,22 @@ static void render_store(struct store *store, struct buf *b) {
     static const char done[] = "wopr_store_checkpoints_total";
     struct store_stats s;
     struct store_counts n;
+    struct sqlite_stats file;
     store_stats(store, &s);
+    sqlite_stats(store, &file);
     metric_gauge(b, "wopr_store_usable", "1, or 0 after a failed sync: restart the host.",
                  s.failed ? 0 : 1);
     histogram(b, "wopr_store_sync_seconds", "COMMIT alone: pages written to the WAL and synced.",
               &METRIC_DURATION, &s.sync_ns);
     histogram(b, "wopr_store_checkpoint_seconds", "Checkpoints of the WAL into the database.",
-              &METRIC_DURATION, &s.checkpoint_ns);
+              &METRIC_DURATION, &file.checkpoint_ns);
     metric_head(b, done, "counter", "Checkpoints of the WAL, by result.");
-    metric_labelled(b, done, "result", "done", s.checkpoints);
-    metric_labelled(b, done, "result", "busy", s.checkpoints_busy);
-    metric_labelled(b, done, "result", "failed", s.checkpoints_failed);
+    metric_labelled(b, done, "result", "done", file.checkpoints);
+    metric_labelled(b, done, "result", "busy", file.checkpoints_busy);
+    metric_labelled(b, done, "result", "failed", file.checkpoints_failed);
     if (store_count(store, &n, NULL) != 0) return; /* a broken store has no sizes to tell */
     metric_gauge(b, "wopr_store_database_bytes", "Size of the database.", (double)n.bytes);
-    metric_gauge(b, "wopr_store_wal_bytes", "Size of the WAL file.", (double)n.wal_bytes);
+    metric_gauge(b, "wopr_store_wal_bytes", "Size of the WAL file.", (double)file.wal_bytes);
     metric_gauge(b, "wopr_store_runs", "Runs in the database.", (double)n.runs);
     metric_gauge(b, "wopr_store_runs_open", "Unfinished runs in the database.",
                  (double)n.runs_open);

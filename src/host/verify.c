@@ -4,6 +4,10 @@
 #include "codec/json.h"
 #include "domain/interrupt.h"
 #include "host/host.h"
+#include "store/admin.h"
+#include "store/events.h"
+#include "store/interrupts.h"
+#include "store/run_lists.h"
 #include "wire/v1/v1.h"
 
 #include <stdio.h>

@@ -14,6 +14,7 @@
 
 #include "domain/scope.h"
 #include "journal/journal.h"
+#include "store/keys.h"
 
 struct http_server;
 struct http_call;

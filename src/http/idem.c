@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "http/http_internal.h"
+#include "store/append.h"
 
 int gate_init(struct gate *g) {
     g->slots = map_new();

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "journal/journal_int.h"
+#include "store/append.h"
 
 int journal_append(struct journal *j, struct plan *p, journal_done_fn *done, void *ctx) {
     if (p->failed) return p->failed;

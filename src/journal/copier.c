@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "journal/journal_int.h"
+#include "store/upkeep.h"
 
 static void count_result(struct journal *j, int rc, uint64_t began_ns,
                          const struct wopr_error *err) {

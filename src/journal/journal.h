@@ -13,8 +13,10 @@
 #ifndef WOPR_JOURNAL_JOURNAL_H
 #define WOPR_JOURNAL_JOURNAL_H
 
-#include "store/store.h"
+#include "base/metric.h"
+#include "domain/plan.h"
 
+struct store;
 struct journal;
 struct journal_config {
     size_t queue_max;        /* plans waiting, default 8192; beyond: UNAVAILABLE */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "journal/journal_int.h"
+#include "store/events.h"
 
 struct journal_reader {
     struct journal *journal;

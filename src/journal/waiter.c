@@ -4,6 +4,7 @@
  */
 #include "base/mem.h"
 #include "journal/journal_int.h"
+#include "store/events.h"
 
 struct journal_waiter {
     struct topic *topic;

@@ -3,10 +3,11 @@
  * answer so far; they are pure functions of the run's options, and re-enter where the log says they
  * stopped (call->chunks_done).
  */
-#include "codec/json.h"
+#include "codec/jobj.h"
 #include "nodes/nodes.h"
 
 #define AI_CHUNKS_PER_CALL 256
+#define AI_USAGE_BYTES_MAX 256
 #define AI_DELAY_MS_MAX    5000
 #define AI_FAIL_MS_MAX     3600000
 
@@ -42,6 +43,16 @@ static bool finish_known(struct str v) {
     return false;
 }
 
+/* Every mock prompt counts as one token. */
+static struct str usage_counted(const struct node_call *call, int64_t tokens) {
+    struct jobj o;
+    jobj_begin(&o, AI_USAGE_BYTES_MAX);
+    jw_kint(&o.w, "promptTokens", 1);
+    jw_kint(&o.w, "completionTokens", tokens);
+    jw_kint(&o.w, "totalTokens", tokens + 1);
+    return jobj_end(&o, call->a);
+}
+
 /* What the streaming mocks share.  false: the result already fails. */
 static bool stream_open(struct stream *s, const char *model, const char *finish, size_t tokens) {
     s->out->continues = true; /* behind call->chunks_done */
@@ -52,10 +63,7 @@ static bool stream_open(struct stream *s, const char *model, const char *finish,
     bool ok = opt_string(s, "model", &s->model) && opt_string(s, "finishReason", &s->finish_reason);
     ok = ok && finish_known(s->finish_reason);
     ok = ok && opt_int(s, "delayMsPerToken", AI_DELAY_MS_MAX, &s->delay_ms);
-    if (s->usage.n == 0)
-        s->usage = arena_printf(s->call->a,
-                                "{\"promptTokens\":1,\"completionTokens\":%zu,\"totalTokens\":%zu}",
-                                tokens, tokens + 1);
+    if (s->usage.n == 0) s->usage = usage_counted(s->call, (int64_t)tokens);
     else ok = ok && json_type_of(s->usage) == JSON_OBJECT;
     if (!ok) node_invalid(s->out, "the configuration of the mock provider is not valid");
     return ok;
@@ -64,26 +72,21 @@ static bool stream_open(struct stream *s, const char *model, const char *finish,
 /* One output.chunk; tool: a tool call of it, or empty. */
 static bool chunk(struct stream *s, struct str text, bool last, struct str tool) {
     struct node_effect *x = node_effect_add(s->call, s->out, EFFECT_CHUNK);
-    struct buf b;
-    struct jw w;
+    struct jobj o;
     if (!x) return false;
-    buf_init(&b, JSON_LIMITS_STORED.bytes_max);
-    jw_init(&w, &b);
-    jw_object(&w);
-    if (last) jw_kstr(&w, "finishReason", s->finish_reason);
+    jobj_begin(&o, JSON_LIMITS_STORED.bytes_max);
+    if (last) jw_kstr(&o.w, "finishReason", s->finish_reason);
     if (tool.n > 0) {
-        jw_key(&w, "toolCalls");
-        jw_array(&w);
-        jw_raw(&w, tool);
-        jw_end_array(&w);
+        jw_key(&o.w, "toolCalls");
+        jw_array(&o.w);
+        jw_raw(&o.w, tool);
+        jw_end_array(&o.w);
     }
-    if (last) jw_kraw(&w, "usage", s->usage);
-    jw_kstr(&w, "model", s->model);
-    jw_end_object(&w);
+    if (last) jw_kraw(&o.w, "usage", s->usage);
+    jw_kstr(&o.w, "model", s->model);
     x->value = text;
     x->is_last = last ? 1 : -1;
-    x->extra = buf_failed(&b) ? STR_NONE : arena_str(s->call->a, buf_str(&b));
-    buf_fini(&b);
+    x->extra = jobj_end(&o, s->call->a);
     return x->extra.p != NULL;
 }
 
@@ -108,20 +111,15 @@ static bool tokens_of(struct stream *s, struct json_elements *out) {
 }
 
 static struct str text_output(const struct node_call *call, const struct json_elements *tokens) {
-    struct buf text, b;
-    struct jw w;
+    struct buf text;
+    struct jobj o;
     buf_init(&text, JSON_LIMITS_STORED.bytes_max);
-    buf_init(&b, JSON_LIMITS_STORED.bytes_max);
     for (size_t i = 0; i < tokens->n; i++) buf_adds(&text, json_string(tokens->v[i], call->a));
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "text", buf_str(&text));
-    jw_end_object(&w);
-    bool failed = buf_failed(&text) || buf_failed(&b);
-    struct str out = failed ? STR_NONE : arena_str(call->a, buf_str(&b));
+    jobj_begin(&o, JSON_LIMITS_STORED.bytes_max);
+    jw_kstr(&o.w, "text", buf_str(&text));
+    if (buf_failed(&text)) jobj_fail(&o);
     buf_fini(&text);
-    buf_fini(&b);
-    return out;
+    return jobj_end(&o, call->a);
 }
 
 static void mock_stream_text(struct stream *s) {
@@ -154,39 +152,27 @@ static void mock_stream_text(struct stream *s) {
 static struct str tool_call(const struct node_call *call, struct str raw) {
     struct str args = json_get(raw, "arguments"), id = json_get(raw, "id"),
                name = json_get(raw, "name");
-    struct buf b;
-    struct jw w;
+    struct jobj o;
     bool ok = id.n > 0 && json_type_of(id) == JSON_STRING && name.n > 0 &&
               json_type_of(name) == JSON_STRING;
     if (!ok) return STR_NONE;
-    buf_init(&b, JSON_LIMITS_STORED.bytes_max);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kraw(&w, "id", id);
-    jw_kraw(&w, "name", name);
-    if (args.n > 0 && json_type_of(args) == JSON_STRING) jw_kraw(&w, "arguments", args);
-    else jw_kstr(&w, "arguments", args.n > 0 ? args : STR("{}"));
-    jw_end_object(&w);
-    struct str out = buf_failed(&b) ? STR_NONE : arena_str(call->a, buf_str(&b));
-    buf_fini(&b);
-    return out;
+    jobj_begin(&o, JSON_LIMITS_STORED.bytes_max);
+    jw_kraw(&o.w, "id", id);
+    jw_kraw(&o.w, "name", name);
+    if (args.n > 0 && json_type_of(args) == JSON_STRING) jw_kraw(&o.w, "arguments", args);
+    else jw_kstr(&o.w, "arguments", args.n > 0 ? args : STR("{}"));
+    return jobj_end(&o, call->a);
 }
 
 static struct str tool_output(const struct node_call *call, const struct str *v, size_t n) {
-    struct buf b;
-    struct jw w;
-    buf_init(&b, JSON_LIMITS_STORED.bytes_max);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstrz(&w, "text", "");
-    jw_key(&w, "toolCalls");
-    jw_array(&w);
-    for (size_t i = 0; i < n; i++) jw_raw(&w, v[i]);
-    jw_end_array(&w);
-    jw_end_object(&w);
-    struct str out = buf_failed(&b) ? STR_NONE : arena_str(call->a, buf_str(&b));
-    buf_fini(&b);
-    return out;
+    struct jobj o;
+    jobj_begin(&o, JSON_LIMITS_STORED.bytes_max);
+    jw_kstrz(&o.w, "text", "");
+    jw_key(&o.w, "toolCalls");
+    jw_array(&o.w);
+    for (size_t i = 0; i < n; i++) jw_raw(&o.w, v[i]);
+    jw_end_array(&o.w);
+    return jobj_end(&o, call->a);
 }
 
 static void mock_tool_calls(struct stream *s) {
@@ -246,7 +232,7 @@ static void mock_error(struct stream *s) {
 static void mock_usage_only(struct stream *s) {
     if (!stream_open(s, "mock-usage-only-v1", "stop", 0)) return;
     struct node_effect *x = node_effect_add(s->call, s->out, EFFECT_CHUNK);
-    struct str meta = arena_printf(s->call->a, "{\"usage\":" STR_FMT "}", STR_ARG(s->usage));
+    struct str meta = jobj_of(s->call->a, "usage", s->usage);
     if (!x || !meta.p) {
         short_of_memory(s->out);
         return;

@@ -1,7 +1,7 @@
 /*
  * data.c: values, variables, channels, log lines (NODE-31, NODE-56..58, 30-nodes 2.4).
  */
-#include "codec/json.h"
+#include "codec/jobj.h"
 #include "nodes/nodes.h"
 
 void exec_identity(const struct node_call *call, struct node_result *out) {
@@ -61,7 +61,7 @@ void exec_get_variable(const struct node_call *call, struct node_result *out) {
             return;
         }
     }
-    struct str outputs = arena_printf(call->a, "{\"value\":" STR_FMT "}", STR_ARG(value));
+    struct str outputs = jobj_of(call->a, "value", value);
     if (!outputs.p) {
         out_of_memory(out);
         return;

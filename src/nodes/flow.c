@@ -2,7 +2,7 @@
  * flow.c: types that only shape the graph (NODE-30, NODE-35, 30-nodes 2.4).  The routing itself is
  * done by edges, their conditions and trigger rules (domain/sched.c).
  */
-#include "codec/json.h"
+#include "codec/jobj.h"
 #include "nodes/nodes.h"
 
 #define LOOP_ROUNDS_MAX 1000000
@@ -56,19 +56,14 @@ static bool loop_rounds(const struct node_call *call, struct json_elements *item
 void exec_loop(const struct node_call *call, struct node_result *out) {
     struct json_elements items;
     int64_t rounds, round = call->run->nodes[call->node].activation;
-    struct buf b;
-    struct jw w;
+    struct jobj o;
     if (!loop_rounds(call, &items, &rounds, out)) return;
     bool over = round >= rounds;
-    buf_init(&b, JSON_LIMITS_STORED.bytes_max);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kbool(&w, "done", over);
-    jw_kint(&w, "index", over ? rounds : round);
-    if (!over && items.n > 0) jw_kraw(&w, "item", items.v[round]);
-    jw_end_object(&w);
+    jobj_begin(&o, JSON_LIMITS_STORED.bytes_max);
+    jw_kbool(&o.w, "done", over);
+    jw_kint(&o.w, "index", over ? rounds : round);
+    if (!over && items.n > 0) jw_kraw(&o.w, "item", items.v[round]);
     out->outcome = NODE_OUT_DONE;
-    out->outputs = arena_str(call->a, buf_str(&b));
-    if (buf_failed(&b)) node_fail(out, "out_of_memory", "the item of a loop is too large", true);
-    buf_fini(&b);
+    out->outputs = jobj_end(&o, call->a);
+    if (!out->outputs.p) node_fail(out, "out_of_memory", "the item of a loop is too large", true);
 }

@@ -2,7 +2,7 @@
  * gates.c: nodes that wait for people and systems: core.approvalGate, core.clarificationGate,
  * core.interrupt (NODE-36 to NODE-47, WF-33, INT-8, INT-25).
  */
-#include "codec/json.h"
+#include "codec/jobj.h"
 #include "nodes/nodes.h"
 
 #define GATE_TEXT_MAX (1024u * 1024)
@@ -15,18 +15,7 @@ static bool read_timeout(const struct node_call *call, struct node_prompt *q,
     return false;
 }
 
-static struct str text_end(const struct node_call *call, struct buf *b) {
-    struct str out = buf_failed(b) ? STR_NONE : arena_str(call->a, buf_str(b));
-    buf_fini(b);
-    return out;
-}
-
 /* --- approval --- */
-
-static void copy_member(const struct node_call *call, struct jw *w, const char *key) {
-    struct str raw = node_arg(call, key);
-    if (raw.n > 0) jw_kraw(w, key, raw);
-}
 
 /* INT-8: fixtures name neither an artifact nor, sometimes, a title. */
 static struct str approval_data(const struct node_call *call) {
@@ -34,26 +23,22 @@ static struct str approval_data(const struct node_call *call) {
                                        "requiredApprovals", "approversList", "rejectionPolicy"};
     struct str id = node_arg(call, "artifactId"), type = node_arg(call, "artifactType"),
                title = node_arg(call, "title");
-    struct buf b;
-    struct jw w;
-    buf_init(&b, GATE_TEXT_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    if (id.n > 0) jw_kraw(&w, "artifactId", id);
+    struct jobj o;
+    jobj_begin(&o, GATE_TEXT_MAX);
+    if (id.n > 0) jw_kraw(&o.w, "artifactId", id);
     else
-        jw_kstr(&w, "artifactId",
+        jw_kstr(&o.w, "artifactId",
                 arena_printf(call->a, STR_FMT ":" STR_FMT, STR_ARG(call->run->meta.run_id),
                              STR_ARG(call->def->id)));
-    jw_kraw(&w, "artifactType", type.n > 0 ? type : STR("\"approval\""));
-    if (title.n > 0) jw_kraw(&w, "title", title);
-    else jw_kstr(&w, "title", call->def->name.n > 0 ? call->def->name : call->def->id);
+    jw_kraw(&o.w, "artifactType", type.n > 0 ? type : STR("\"approval\""));
+    if (title.n > 0) jw_kraw(&o.w, "title", title);
+    else jw_kstr(&o.w, "title", call->def->name.n > 0 ? call->def->name : call->def->id);
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
-        if (node_arg(call, rest[i]).n > 0) copy_member(call, &w, rest[i]);
-        else if (str_eqc(str_c(rest[i]), "actions"))
-            jw_kraw(&w, "actions", STR("[\"accept\",\"reject\"]"));
+        struct str raw = node_arg(call, rest[i]);
+        if (raw.n == 0 && str_eqc(str_c(rest[i]), "actions")) raw = STR("[\"accept\",\"reject\"]");
+        jw_kraw_opt(&o.w, rest[i], raw);
     }
-    jw_end_object(&w);
-    return text_end(call, &b);
+    return jobj_end(&o, call->a);
 }
 
 /* INT-25: an author who routes by the decision gets it as output; otherwise a rejection fails the
@@ -100,32 +85,17 @@ void exec_clarification_gate(const struct node_call *call, struct node_result *o
     struct str questions = node_arg(call, "questions"), context = node_arg(call, "contextType");
     struct node_prompt q = {.kind = "clarification"};
     struct node_reply r;
-    struct buf b;
-    struct jw w;
-    buf_init(&b, GATE_TEXT_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    if (questions.n > 0) jw_kraw(&w, "questions", questions);
-    if (context.n > 0) jw_kraw(&w, "contextType", context);
-    jw_end_object(&w);
-    q.data = text_end(call, &b);
+    struct jobj o;
+    jobj_begin(&o, GATE_TEXT_MAX);
+    jw_kraw_opt(&o.w, "questions", questions);
+    jw_kraw_opt(&o.w, "contextType", context);
+    q.data = jobj_end(&o, call->a);
     if (!read_timeout(call, &q, out) || !node_interrupt(call, out, 0, &q, &r)) return;
     out->outcome = NODE_OUT_DONE;
     out->outputs = r.value; /* {"answers":{..}} */
 }
 
 /* --- any --- */
-
-static struct str wrapped(const struct node_call *call, const char *key, struct str value) {
-    struct buf b;
-    struct jw w;
-    buf_init(&b, GATE_TEXT_MAX * 4);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kraw(&w, key, value.n > 0 ? value : STR("null"));
-    jw_end_object(&w);
-    return text_end(call, &b);
-}
 
 static const char *const KINDS[] = {"approval", "clarification", "external-event", "custom"};
 #define KIND_WRONG                                                                                 \
@@ -173,5 +143,5 @@ void exec_interrupt(const struct node_call *call, struct node_result *out) {
     if (str_eqc(kind, "clarification")) out->outputs = r.value;
     else
         out->outputs =
-            wrapped(call, str_eqc(kind, "custom") ? "resumeValue" : "eventPayload", r.value);
+            jobj_of(call->a, str_eqc(kind, "custom") ? "resumeValue" : "eventPayload", r.value);
 }

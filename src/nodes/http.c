@@ -4,7 +4,7 @@
  * (a string goes out as it is, anything else as JSON), timeoutMs (30000), idempotencyKey (true).
  * Outputs: status, contentType, body (parsed when the answer is JSON).
  */
-#include "codec/json.h"
+#include "codec/jobj.h"
 #include "nodes/nodes.h"
 
 #include <stdio.h>
@@ -85,21 +85,15 @@ static bool read_request(const struct node_call *call, struct node_request *r,
 }
 
 static struct str answer_json(const struct node_call *call, const struct node_answer *ans) {
-    struct buf b;
-    struct jw w;
+    struct jobj o;
     bool json = !ans->body_is_base64 && ans->body.n > 0 &&
                 json_check(ans->body, &JSON_LIMITS_DEFAULT, NULL) == 0;
-    buf_init(&b, JSON_LIMITS_STORED.bytes_max);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kint(&w, "status", ans->status);
-    if (ans->content_type.n > 0) jw_kstr(&w, "contentType", ans->content_type);
-    if (json) jw_kraw(&w, "body", ans->body);
-    else jw_kstr(&w, ans->body_is_base64 ? "bodyBase64" : "body", ans->body);
-    jw_end_object(&w);
-    struct str text = buf_failed(&b) ? STR_NONE : arena_str(call->a, buf_str(&b));
-    buf_fini(&b);
-    return text;
+    jobj_begin(&o, JSON_LIMITS_STORED.bytes_max);
+    jw_kint(&o.w, "status", ans->status);
+    jw_kstr_opt(&o.w, "contentType", ans->content_type);
+    if (json) jw_kraw(&o.w, "body", ans->body);
+    else jw_kstr(&o.w, ans->body_is_base64 ? "bodyBase64" : "body", ans->body);
+    return jobj_end(&o, call->a);
 }
 
 void exec_http(const struct node_call *call, struct node_result *out) {
@@ -125,7 +119,7 @@ void exec_http(const struct node_call *call, struct node_result *out) {
     if (ans->status >= 400) {
         bool retry = ans->status >= 500 || ans->status == 429 || ans->status == 408;
         node_fail(out, "http_status", "the HTTP request was answered with an error status", retry);
-        out->error_details = arena_printf(call->a, "{\"status\":%d}", ans->status);
+        out->error_details = jobj_of_int(call->a, "status", ans->status);
         return;
     }
     out->outcome = NODE_OUT_DONE;

@@ -2,7 +2,7 @@
  * subflow.c: core.subWorkflow, alias core.control.subWorkflow (WF-45..50, NODE-48..52, X-1).  Asks
  * for one child run, and makes the node's outcome out of the child's.
  */
-#include "codec/json.h"
+#include "codec/jobj.h"
 #include "nodes/nodes.h"
 
 #define RESULT_BYTES_MAX (256u * 1024) /* variables and outputs of the child in our outputs */
@@ -107,17 +107,12 @@ static void members_add(const struct sub *s, const struct json_members *from, bo
 static bool inputs_merge(const struct sub *s, struct str *merged) {
     const struct str text[] = {s->inputs, s->input_mapping, s->call->inputs};
     struct json_members m[3] = {{0}, {0}, {0}};
-    struct buf b;
-    struct jw w;
+    struct jobj o;
     for (size_t i = 0; i < 3; i++)
         if (text[i].n > 0 && json_members(text[i], s->call->a, &m[i], NULL) != 0) return false;
-    buf_init(&b, JSON_LIMITS_STORED.bytes_max);
-    jw_init(&w, &b);
-    jw_object(&w);
-    for (size_t i = 0; i < 3; i++) members_add(s, &m[i], i == 1, &m[i + 1], 2 - i, &w);
-    jw_end_object(&w);
-    *merged = buf_failed(&b) ? STR_NONE : arena_str(s->call->a, buf_str(&b));
-    buf_fini(&b);
+    jobj_begin(&o, JSON_LIMITS_STORED.bytes_max);
+    for (size_t i = 0; i < 3; i++) members_add(s, &m[i], i == 1, &m[i + 1], 2 - i, &o.w);
+    *merged = jobj_end(&o, s->call->a);
     return merged->p != NULL;
 }
 
@@ -177,25 +172,19 @@ static void result_render(const struct node_child_end *c, struct jw *w) {
         jw_raw(w, c->vars[i].shown);
     }
     jw_end_object(w);
-    if (c->outputs.n > 0) jw_kraw(w, "childOutputs", c->outputs);
+    jw_kraw_opt(w, "childOutputs", c->outputs);
 }
 
 /* {"childRunId","childStatus", ...}; details are those of a failed node. */
 static struct str report(const struct sub *s, bool details) {
     const struct node_child_end *c = s->call->child;
-    struct buf b;
-    struct jw w;
-    buf_init(&b, JSON_LIMITS_STORED.bytes_max);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "childRunId", c->run_id);
-    jw_kstrz(&w, "childStatus", s->wait ? run_status_name(c->status) : "running");
-    if (s->wait && c->error.n > 0) jw_kraw(&w, "childError", c->error);
-    if (s->wait && !details && c->status == RUN_COMPLETED) result_render(c, &w);
-    jw_end_object(&w);
-    struct str text = buf_failed(&b) ? STR_NONE : arena_str(s->call->a, buf_str(&b));
-    buf_fini(&b);
-    return text;
+    struct jobj o;
+    jobj_begin(&o, JSON_LIMITS_STORED.bytes_max);
+    jw_kstr(&o.w, "childRunId", c->run_id);
+    jw_kstrz(&o.w, "childStatus", s->wait ? run_status_name(c->status) : "running");
+    if (s->wait) jw_kraw_opt(&o.w, "childError", c->error);
+    if (s->wait && !details && c->status == RUN_COMPLETED) result_render(c, &o.w);
+    return jobj_end(&o, s->call->a);
 }
 
 static void take(struct sub *s) {

@@ -3,7 +3,7 @@
  * changeId, min (-1), max (0); the output version decides edges.  The pin of the run answers, so a
  * branch stays chosen however often the node runs.
  */
-#include "codec/json.h"
+#include "codec/jobj.h"
 #include "nodes/nodes.h"
 
 static bool whole(const struct node_call *call, const char *key, int64_t *out) {
@@ -23,7 +23,7 @@ void exec_version(const struct node_call *call, struct node_result *out) {
         return;
     }
     if (node_version(call, out, change_id, min, max, &version) != 0) return;
-    out->outputs = arena_printf(call->a, "{\"version\":%lld}", (long long)version);
+    out->outputs = jobj_of_int(call->a, "version", version);
     if (!out->outputs.p) node_fail(out, "out_of_memory", "the node needs more memory", true);
     else out->outcome = NODE_OUT_DONE;
 }

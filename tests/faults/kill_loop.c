@@ -8,7 +8,10 @@
 #include "integration/harness.h"
 
 #include "base/mem.h"
-#include "store/store.h"
+#include "store/admin.h"
+#include "store/events.h"
+#include "store/runs.h"
+#include "store/sqlite/sqlite.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,6 +3,8 @@
  * WOPR_CUTS: how many per disk (default 90, three disks); WOPR_FAULT_SEED: another story.
  */
 #include "faults/world.h"
+#include "store/runs.h"
+#include "store/sqlite/sqlite.h"
 
 #include <semaphore.h>
 #include <sqlite3.h>

@@ -10,6 +10,10 @@
 #include "base/embed.h"
 #include "base/fault.h"
 #include "codec/bytes.h"
+#include "store/append.h"
+#include "store/leases.h"
+#include "store/runs.h"
+#include "store/upkeep.h"
 
 #include <sqlite3.h>
 #include <stdio.h>

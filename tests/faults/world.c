@@ -5,6 +5,10 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "codec/bytes.h"
+#include "store/append.h"
+#include "store/events.h"
+#include "store/runs.h"
+#include "store/sqlite/sqlite.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "http/http_internal.h"
+#include "store/sqlite/sqlite.h"
 
 #include <dirent.h>
 #include <stdio.h>

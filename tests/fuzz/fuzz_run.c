@@ -8,6 +8,7 @@
  */
 #include "inside.h"
 #include "nodes/nodes.h"
+#include "store/sqlite/sqlite.h"
 
 enum { NODES_MAX = 8, ANSWERS_MAX = 8, INPUTS_PER_HOST = 400, END_MS = 40000, TEXT_MAX = 1 << 20 };
 

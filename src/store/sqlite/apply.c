@@ -6,7 +6,10 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "store/append.h"
+#include "store/peers.h"
 #include "store/sqlite/sql.h"
+#include "store/upkeep.h"
 
 enum { EVENTS_PER_INSERT = 4 };      /* rows of SQL_EVENT_INSERT_4 */
 #define MASKED STR("\"[REDACTED]\"") /* OBS-72, mode mask: what a sensitive initial value shows */
@@ -187,7 +190,7 @@ static int origin_insert(struct batch *b, const struct plan *p) {
     bind_text(&q, m->workspace);
     bind_opt(&q, m->subject);
     bind_hash(&q, &n->workflow_hash);
-    bind_opt(&q, m->inputs);
+    bind_opt(&q, once_inputs(p));
     bind_opt(&q, m->configurable);
     bind_opt(&q, m->tags);
     bind_opt(&q, m->metadata);
@@ -347,7 +350,8 @@ static int projections(struct batch *b, const struct plan *p) {
     if (p->what == PLAN_CREATE)
         for (size_t i = 0; rc == 0 && i < p->create->vars.n; i++) {
             const struct var_init *v = &p->create->vars.v[i];
-            rc = var_put(b, p->run_no, v->name, v->sensitive ? MASKED : v->value,
+            rc = var_put(b, p->run_no, v->name,
+                         v->sensitive ? MASKED : once_var(p, v->name, v->value),
                          v->sensitive ? v->value : STR_NONE);
         }
     for (size_t i = 0; rc == 0 && i < p->nodes_nr; i++) {

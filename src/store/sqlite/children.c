@@ -2,6 +2,9 @@
  * children.c: runs that other runs started (WF-45..50): who they are, and who would wait for them
  * in vain.
  */
+#include "store/events.h"
+#include "store/run_lists.h"
+#include "store/runs.h"
 #include "store/sqlite/sql.h"
 
 static int no_memory(struct wopr_error *err) {

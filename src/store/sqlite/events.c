@@ -1,6 +1,7 @@
 /*
  * events.c: pages of a log (STORE-3).
  */
+#include "store/events.h"
 #include "store/sqlite/sql.h"
 
 static void event_read(struct query *q, struct arena *a, struct event *e) {

@@ -4,6 +4,7 @@
  * last of them; a kill in between leaves a hidden run whose holder's lease ends.
  */
 #include "store/sqlite/sql.h"
+#include "store/upkeep.h"
 
 /* First column of a one-row query, or absent. */
 static int one(struct conn *c, enum stmt_id id, int64_t run_no, int64_t absent, int64_t *out,

@@ -2,6 +2,7 @@
  * idem.c: stored responses of layer-1 idempotency (IDEM-*, D51).
  */
 #include "base/clock.h"
+#include "store/append.h"
 #include "store/sqlite/sql.h"
 
 int idem_look(struct conn *c, const struct idem_key *k, int64_t now_ms, struct arena *a,

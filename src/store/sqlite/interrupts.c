@@ -1,6 +1,8 @@
 /*
  * interrupts.c: the suspension store (STORE-8 to STORE-10, D44).
  */
+#include "store/interrupts.h"
+#include "store/run_lists.h"
 #include "store/sqlite/sql.h"
 
 static int interrupt_open(struct conn *c, int64_t run_no, const struct plan_interrupt *i,

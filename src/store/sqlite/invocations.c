@@ -1,6 +1,7 @@
 /*
  * invocations.c: the invocation log (STORE-42, D55): one row per outside effect of a run.
  */
+#include "store/runs.h"
 #include "store/sqlite/sql.h"
 
 #define INVOCATION_ROW_MAX (64u * 1024 * 1024)

@@ -1,6 +1,7 @@
 /*
  * keys.c: API keys (AUTH-3, D17).  Only keyed hashes are stored.
  */
+#include "store/keys.h"
 #include "store/sqlite/sql.h"
 
 static void key_read(struct query *q, struct arena *a, struct api_key *out) {

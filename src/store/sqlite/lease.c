@@ -3,6 +3,8 @@
  * A run names its holder and carries the fencing epoch; the end of the lease stands once per
  * holder.
  */
+#include "store/leases.h"
+#include "store/peers.h"
 #include "store/sqlite/sql.h"
 
 void holder_forget(struct store *s) { s->holder_no = 0; }

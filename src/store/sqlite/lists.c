@@ -1,10 +1,10 @@
 /*
  * lists.c: answers with many rows: unfinished runs, timers, run lists, artifacts, counts.
  */
+#include "store/admin.h"
+#include "store/run_lists.h"
+#include "store/runs.h"
 #include "store/sqlite/sql.h"
-
-#include <stdio.h>
-#include <sys/stat.h>
 
 enum { LIST_FIRST_ROWS = 16 };
 
@@ -196,10 +196,6 @@ int store_count(struct store *s, struct store_counts *out, struct wopr_error *er
                              .bytes = col_int(&q, 3),
                              .tenant_bytes = col_int(&q, 4)};
     query_end(&q);
-    char wal[4096];
-    struct stat st;
-    int len = snprintf(wal, sizeof wal, "%s-wal", s->path);
-    if (len > 0 && (size_t)len < sizeof wal && stat(wal, &st) == 0) n.wal_bytes = st.st_size;
     *out = n;
     return 0;
 }

@@ -3,7 +3,10 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "store/keys.h"
 #include "store/sqlite/sql.h"
+#include "store/sqlite/sqlite.h"
+#include "store/upkeep.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -157,9 +160,6 @@ void store_close(struct store *s) {
     mem_free(s->vfs);
     mem_free(s);
 }
-
-bool store_reads_inline(const struct store *s) { return (void)s, true; }
-const char *store_path(const struct store *s) { return s->path; }
 
 bool store_checkpoint_due(const struct store *s) {
     return s->writer &&

@@ -9,8 +9,10 @@
  * each other.
  */
 #define _GNU_SOURCE /* F_OFD_SETLK */
+#include "store/peers.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "store/leases.h"
 #include "store/sqlite/sql.h"
 
 #include <errno.h>

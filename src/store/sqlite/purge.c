@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "store/sqlite/sql.h"
+#include "store/upkeep.h"
 
 enum {
     FIND_MAX = 64,      /* ended runs looked up at once */

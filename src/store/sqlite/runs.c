@@ -1,6 +1,7 @@
 /*
  * runs.c: one run as requests and the fold see it.
  */
+#include "store/runs.h"
 #include "store/sqlite/sql.h"
 
 void head_read(struct query *q, struct arena *a, struct run_head *out) {
@@ -214,6 +215,7 @@ int store_run_view_of(struct store *s, struct str tenant, bool test_mode, struct
     rc = v.head.log_bytes > log_bytes_max ? WOPR_E_TOO_BIG : 0;
     if (rc == 0) rc = view_items(c, SQL_NODES, v.head.run_no, a, &v.nodes, &v.nodes_nr, err);
     if (rc == 0) rc = view_items(c, SQL_VARS, v.head.run_no, a, &v.vars, &v.vars_nr, err);
+    if (rc == 0) rc = once_vars_read(c, v.head.run_no, a, v.vars, v.vars_nr, err);
     if (rc == 0) rc = view_chans(c, a, &v, err);
     if (rc == 0) rc = children_read(c, run_id, false, STORE_VIEW_CHILDREN_MAX, a, &v.children, err);
     query_end(&q);
@@ -273,6 +275,7 @@ int store_run_origin(struct store *s, int64_t run_no, struct arena *a, struct ru
     if (rc < 0) return rc;
     struct run_origin o = {.parent_run_id = STR_NONE};
     rc = origin_read(&q, a, &o, err);
+    if (rc == 0) rc = once_inputs_read(c, run_no, a, &o.meta.inputs, err);
     query_end(&q);
     if (rc == 0) *out = o;
     return rc;

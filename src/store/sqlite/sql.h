@@ -9,7 +9,10 @@
 
 #include "base/list.h"
 #include "base/metric.h"
-#include "store/store.h"
+#include "domain/plan.h"
+#include "store/peers.h"
+#include "store/runs.h"
+#include "store/sqlite/sqlite.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -36,7 +39,6 @@ enum {
     STORE_WAL_KEEP_BYTES = 64 << 20,   /* journal_size_limit */
     STORE_READER_CACHE_KB = 1024,
     STORE_WRITER_CACHE_KB = 16384,
-    STORE_LIST_MAX = 10000,  /* rows of any list answer */
     STORE_HOLDER_MAX = 256,  /* bytes of a holder's name */
     STORE_MOVES_KEPT = 4096, /* rows of peer_moves; who is further behind looks at everything */
     STORE_MEMOS = 16,        /* rows a connection remembers */
@@ -239,5 +241,15 @@ MUST_CHECK int children_read(struct conn *c, struct str parent_run_id, bool open
 /* --- runs.c --- */
 #define HEAD_COLUMNS_NR 13
 void head_read(struct query *q, struct arena *a, struct run_head *out); /* columns 0..11 */
+
+/* --- once.c: large inputs are stored once --- */
+/* What stands in the rows of a plan that creates a run: the text, or a mark. */
+struct str once_inputs(const struct plan *p);
+struct str once_var(const struct plan *p, struct str name, struct str shown);
+/* Put the text where a mark was read; both may have none. */
+MUST_CHECK int once_inputs_read(struct conn *c, int64_t run_no, struct arena *a, struct str *inputs,
+                                struct wopr_error *err);
+MUST_CHECK int once_vars_read(struct conn *c, int64_t run_no, struct arena *a,
+                              struct run_view_item *v, size_t n, struct wopr_error *err);
 
 #endif

@@ -1,7 +1,14 @@
 /*
  * stats.c: what the open store counts for /metrics.
  */
+#include "store/admin.h"
 #include "store/sqlite/sql.h"
+#include "store/sqlite/sqlite.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+enum { WAL_PATH_MAX = 4096 };
 
 void checkpoint_count(struct store *s, int sqlite_code, uint64_t ns) {
     int what = sqlite_code == SQLITE_OK                  ? CHECKPOINT_DONE
@@ -13,9 +20,20 @@ void checkpoint_count(struct store *s, int sqlite_code, uint64_t ns) {
 
 void store_stats(struct store *s, struct store_stats *out) {
     metric_read(&s->sync_ns, &out->sync_ns);
+    out->failed = atomic_load(&s->poisoned);
+}
+
+static int64_t wal_bytes(const struct store *s) {
+    char name[WAL_PATH_MAX];
+    struct stat st;
+    int n = snprintf(name, sizeof name, "%s-wal", s->path);
+    return n > 0 && (size_t)n < sizeof name && stat(name, &st) == 0 ? st.st_size : 0;
+}
+
+void sqlite_stats(struct store *s, struct sqlite_stats *out) {
     metric_read(&s->checkpoint_ns, &out->checkpoint_ns);
     out->checkpoints = atomic_load(&s->checkpoints[CHECKPOINT_DONE]);
     out->checkpoints_busy = atomic_load(&s->checkpoints[CHECKPOINT_BUSY]);
     out->checkpoints_failed = atomic_load(&s->checkpoints[CHECKPOINT_FAILED]);
-    out->failed = atomic_load(&s->poisoned);
+    out->wal_bytes = wal_bytes(s);
 }

@@ -2,6 +2,7 @@
  * tokens.c: signing secrets of interrupt tokens (INT-36, D46).  Rows are few and read each time, so
  * a rotation by another process is seen by the next token.
  */
+#include "store/keys.h"
 #include "store/sqlite/sql.h"
 
 /* false: the column does not hold a secret. */

@@ -3,20 +3,16 @@
  * each tenant of a batch, however many plans it has there, and one look at those that create.
  */
 #include "base/mem.h"
+#include "base/vec.h"
+#include "store/admin.h"
 #include "store/sqlite/sql.h"
 
 static struct usage *usage_of(struct usages *u, struct str tenant, struct wopr_error *err) {
     for (size_t i = 0; i < u->n; i++)
         if (str_eq(u->v[i].tenant, tenant)) return &u->v[i];
-    if (u->n == u->cap) {
-        size_t cap = u->cap ? u->cap * 2 : 8;
-        struct usage *grown = mem_grow(u->v, cap, sizeof *grown);
-        if (!grown) {
-            (void)wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to count what a tenant takes");
-            return NULL;
-        }
-        u->v = grown;
-        u->cap = cap;
+    if (VEC_ROOM(u->v, u->n, u->cap, 8) != 0) {
+        (void)wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to count what a tenant takes");
+        return NULL;
     }
     u->v[u->n] = (struct usage){.tenant = tenant, .stored = -1};
     return &u->v[u->n++];

@@ -2,6 +2,7 @@
  * verify.c: the physical part of 'wopr verify'.  Reads only; every finding is told, none stops the
  * walk.
  */
+#include "store/admin.h"
 #include "store/sqlite/sql.h"
 
 #include <stdarg.h>

@@ -2,6 +2,7 @@
  * workflows.c: definitions by id and by content hash (WF-1, AUTH-9).  Texts are shared by hash and
  * never change.
  */
+#include "store/workflows.h"
 #include "store/sqlite/sql.h"
 
 enum { MODE_LIVE, MODE_TEST, MODE_BOTH };

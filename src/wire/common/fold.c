@@ -3,6 +3,8 @@
  */
 #include "wire/common/fold.h"
 #include "base/mem.h"
+#include "store/events.h"
+#include "store/workflows.h"
 
 struct wire_fold {
     struct wire *wire;

@@ -4,6 +4,7 @@
 #ifndef WOPR_WIRE_COMMON_INTERRUPT_H
 #define WOPR_WIRE_COMMON_INTERRUPT_H
 
+#include "store/interrupts.h"
 #include "wire/common/wire.h"
 
 /* What is shown of an open interrupt (INT-13). */

@@ -7,6 +7,7 @@
 #include "codec/json.h"
 #include "domain/interrupt.h"
 #include "domain/token.h"
+#include "store/keys.h"
 #include "wire/common/fold.h"
 
 static int token_unknown(struct wopr_error *err) {

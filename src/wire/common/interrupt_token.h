@@ -5,6 +5,7 @@
 #ifndef WOPR_WIRE_COMMON_INTERRUPT_TOKEN_H
 #define WOPR_WIRE_COMMON_INTERRUPT_TOKEN_H
 
+#include "store/interrupts.h"
 #include "wire/common/wire.h"
 
 /* The authorize function of OP_TOKEN operations; ctx is the adapter.  Judges the token itself, then

@@ -13,6 +13,7 @@
 
 #include "engine/engine.h"
 #include "http/http.h"
+#include "store/runs.h"
 
 #define WIRE_ID_CHARS     128u                /* of an id in a path or query (HTTP-5) */
 #define WIRE_SNAPSHOT_MAX (64u * 1024 * 1024) /* bytes of one rendered snapshot */

@@ -2,6 +2,7 @@
  * events.c: events as bytes: RunEventDoc, stream frames by mode, and the parameters that choose
  * them.
  */
+#include "store/events.h"
 #include "codec/ident.h"
 #include "wire/common/cursor.h"
 #include "wire/v1/wire_int.h"

@@ -2,6 +2,7 @@
  * run_list.c: GET /v1/runs, newest first (E35; the shape is this host's extension,
  * docs/api-extensions.md).
  */
+#include "store/run_lists.h"
 #include "wire/v1/wire_int.h"
 
 #include <stdio.h>

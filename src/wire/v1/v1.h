@@ -8,6 +8,7 @@
 
 #include "engine/engine.h"
 #include "http/http.h"
+#include "store/runs.h"
 
 struct v1_config {
     const char *version, *vendor; /* implementation {name "wopr", version, vendor} */

@@ -7,6 +7,7 @@
 #define WOPR_WIRE_V1_INT_H
 
 #include "codec/json.h"
+#include "store/interrupts.h"
 #include "wire/common/body.h"
 #include "wire/common/command.h"
 #include "wire/common/handler.h"

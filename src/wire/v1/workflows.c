@@ -2,6 +2,7 @@
  * workflows.c: GET /v1/workflows/{workflowId} (E3, RUN-42): the definition as it was stored, byte
  * for byte.
  */
+#include "store/workflows.h"
 #include "wire/v1/wire_int.h"
 
 int v1_get_workflow(struct http_call *c) {

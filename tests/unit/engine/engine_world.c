@@ -5,6 +5,9 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "nodes/nodes.h"
+#include "store/events.h"
+#include "store/sqlite/sqlite.h"
+#include "store/workflows.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

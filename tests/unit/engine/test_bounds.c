@@ -3,6 +3,7 @@
 
 #include "codec/json.h"
 #include "domain/interrupt.h"
+#include "store/admin.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

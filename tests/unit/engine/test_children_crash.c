@@ -6,6 +6,7 @@
 #include "engine_world.h"
 
 #include "codec/json.h"
+#include "store/run_lists.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -6,6 +6,7 @@
 #include "fork_kit.h"
 
 #include "codec/json.h"
+#include "store/admin.h"
 
 #include <criterion/criterion.h>
 

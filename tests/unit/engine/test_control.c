@@ -3,6 +3,7 @@
 #include "engine_world.h"
 
 #include "codec/json.h"
+#include "store/admin.h"
 #include "support/capture.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,6 @@
 /* test_create.c: the plan that creates a run carries its first step (RUN-4, RUN-7, IDEM-12). */
 #include "engine_world.h"
+#include "store/admin.h"
 
 #include <criterion/criterion.h>
 #include <sched.h>

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/json.h"
+#include "store/admin.h"
 
 #include <criterion/criterion.h>
 

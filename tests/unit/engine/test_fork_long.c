@@ -4,6 +4,9 @@
 #include "fork_kit.h"
 
 #include "codec/json.h"
+#include "store/admin.h"
+#include "store/run_lists.h"
+#include "store/upkeep.h"
 
 #include <criterion/criterion.h>
 

@@ -4,6 +4,7 @@
 
 #include "codec/json.h"
 #include "domain/interrupt.h"
+#include "store/interrupts.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

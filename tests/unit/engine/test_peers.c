@@ -4,6 +4,8 @@
  * stopped: it beats no more, but its locks are there.
  */
 #include "base/clock.h"
+#include "store/peers.h"
+#include "store/sqlite/sqlite.h"
 #include "unit/engine/engine_world.h"
 
 #include <criterion/criterion.h>

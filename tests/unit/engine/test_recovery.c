@@ -5,6 +5,8 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "codec/json.h"
+#include "store/admin.h"
+#include "store/leases.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>

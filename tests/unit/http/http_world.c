@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "codec/sse.h"
+#include "store/sqlite/sqlite.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>

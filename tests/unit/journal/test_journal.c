@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "journal/journal.h"
+#include "store/leases.h"
+#include "store/runs.h"
 #include "unit/store/kit.h"
 
 #include <pthread.h>

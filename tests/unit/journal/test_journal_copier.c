@@ -44,9 +44,9 @@ static int append(struct plan *p) {
     return d.rc;
 }
 
-static struct store_stats stats(void) {
-    struct store_stats s;
-    store_stats(k.s, &s);
+static struct sqlite_stats stats(void) {
+    struct sqlite_stats s;
+    sqlite_stats(k.s, &s);
     return s;
 }
 
@@ -65,7 +65,7 @@ Test(journal_copier, the_wal_begins_anew_under_a_steady_load) {
         cr_assert_eq(append(kit_create(id, EVENTS)), 0);
         if (wal_bytes() > most) most = wal_bytes();
     }
-    struct store_stats s = stats();
+    struct sqlite_stats s = stats();
     cr_expect_geq(s.checkpoints, 2u);
     cr_expect_eq(s.checkpoints_failed, 0u);
     cr_expect_lt(most, (off_t)WAL_MOST, "%lld bytes", (long long)most);

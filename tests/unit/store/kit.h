@@ -6,7 +6,10 @@
 #define WOPR_TESTS_STORE_KIT_H
 
 #include "base/clock.h"
-#include "store/store.h"
+#include "store/admin.h"
+#include "store/append.h"
+#include "store/events.h"
+#include "store/sqlite/sqlite.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

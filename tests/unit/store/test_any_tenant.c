@@ -2,6 +2,8 @@
  * test_any_tenant.c: lists over all tenants are asked for by a flag; an empty tenant is one that
  * nobody has.
  */
+#include "store/interrupts.h"
+#include "store/run_lists.h"
 #include "unit/store/kit.h"
 
 static struct kit w;

@@ -3,7 +3,9 @@
  * STORE-6, STORE-13).
  */
 #include "base/mem.h"
+#include "store/leases.h"
 #include "store/sqlite/sql.h"
+#include "store/upkeep.h"
 #include "unit/store/kit.h"
 
 static struct kit w;

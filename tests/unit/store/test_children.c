@@ -2,7 +2,9 @@
  * Runs that other runs started: listing, views, retention, and the parents that a crash left
  * waiting (WF-45..50).
  */
+#include "store/run_lists.h"
 #include "store/sqlite/sql.h"
+#include "store/upkeep.h"
 #include "unit/store/kit.h"
 
 static struct kit w;

@@ -2,6 +2,7 @@
 /*
  * test_deleted.c: what was deleted is not left in free pages, whatever SQLite was built with.
  */
+#include "store/keys.h"
 #include "unit/store/kit.h"
 
 #define CANARY "canary-0123456789-canary"

@@ -3,6 +3,7 @@
  */
 #include "base/fault.h"
 #include "faults/fault_vfs.h"
+#include "store/leases.h"
 #include "store/sqlite/sql.h"
 #include "unit/store/kit.h"
 

@@ -2,7 +2,9 @@
  * test_fork.c: copies of a prefix: at once, in slices that nobody sees before the last, and their
  * removal when nobody makes them any more (FORK-9).
  */
+#include "store/run_lists.h"
 #include "store/sqlite/sql.h"
+#include "store/upkeep.h"
 #include "unit/store/kit.h"
 
 enum { SOURCE_EVENTS = 40 };

@@ -1,6 +1,10 @@
 /* test_interrupt_rows.c: the suspension store: rows with their events, one close each, lists,
  * deadlines, runs that are let go (STORE-8..10, STORE-35, INT-47). */
 #include "kit.h"
+#include "store/interrupts.h"
+#include "store/leases.h"
+#include "store/run_lists.h"
+#include "store/runs.h"
 
 static struct kit w;
 static void up(void) { kit_up(&w); }

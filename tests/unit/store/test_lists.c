@@ -4,6 +4,8 @@
  */
 #include "kit.h"
 
+#include "store/interrupts.h"
+#include "store/run_lists.h"
 #include "store/sqlite/sql.h"
 
 enum { RUNS = 3600, STEPS_FREE = 3000, STEPS_EXAMINED = 100000, STEP = 100 };

@@ -3,7 +3,9 @@
  * WF-1).  The second store plays another process on the same file.
  */
 #include "kit.h"
+#include "store/keys.h"
 #include "store/sqlite/sql.h"
+#include "store/workflows.h"
 
 static struct kit w;
 static struct store *other;

@@ -1,6 +1,8 @@
 /*
  * Opening, migrating, refusing (STORE-11, STORE-15, STORE-37).
  */
+#include "store/keys.h"
+#include "store/leases.h"
 #include "store/sqlite/sql.h"
 #include "unit/store/kit.h"
 

@@ -2,6 +2,7 @@
  * Several hosts on one file: who is there, who is dead, what they tell each other; schema upgrades
  * (STORE-15, STORE-16, STORE-30).  A second store of the same process has locks of its own.
  */
+#include "store/leases.h"
 #include "store/sqlite/sql.h"
 #include "unit/store/kit.h"
 

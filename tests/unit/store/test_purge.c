@@ -5,6 +5,9 @@
 #include "kit.h"
 
 #include "base/clock.h"
+#include "store/run_lists.h"
+#include "store/runs.h"
+#include "store/upkeep.h"
 
 #include <unistd.h>
 

@@ -2,7 +2,12 @@
  * Everything beside the log: isolation, views, leases, retention, keys, workflows.
  */
 #include "base/mem.h"
+#include "store/keys.h"
+#include "store/leases.h"
+#include "store/run_lists.h"
 #include "store/sqlite/sql.h"
+#include "store/upkeep.h"
+#include "store/workflows.h"
 #include "unit/store/kit.h"
 
 static struct kit w;

@@ -3,6 +3,7 @@
  * command line beside a running host.
  */
 #include "kit.h"
+#include "store/keys.h"
 
 static struct kit w;
 static struct store *other;

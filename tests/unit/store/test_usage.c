@@ -1,5 +1,6 @@
 /* test_usage.c: what tenants take moves with their runs, and creations beyond it are refused. */
 #include "kit.h"
+#include "store/upkeep.h"
 
 static struct kit w;
 static void up(void) { kit_up(&w); }

@@ -1,0 +1,27 @@
+/*
+ * events.h: read the log of a run.  Layer: store.  General rules: store.h.
+ */
+#ifndef WOPR_STORE_EVENTS_H
+#define WOPR_STORE_EVENTS_H
+
+#include "domain/event.h"
+#include "store/store.h"
+
+/* One page of a log: events with sequence >= from (negative: from the first), ascending.  It ends
+ * after max events, or with the event that brings the payloads to bytes_max: at least one event,
+ * unless the log ends before from.  An unknown run has an empty log. */
+MUST_CHECK int store_events(struct store *s, int64_t run_no, int64_t from, unsigned max,
+                            size_t bytes_max, struct arena *a, struct event_list *out,
+                            struct wopr_error *err);
+/* The same for events of one kind.  Costs a scan of the log from there on. */
+MUST_CHECK int store_events_of_kind(struct store *s, int64_t run_no, int64_t from,
+                                    enum ev_kind kind, unsigned max, size_t bytes_max,
+                                    struct arena *a, struct event_list *out,
+                                    struct wopr_error *err);
+/* Payload of the run's last event of a kind: that of node_id; with an empty node_id that of the
+ * node which the run shows as current, or of the run itself.  NOT_FOUND. */
+MUST_CHECK int store_event_last(struct store *s, int64_t run_no, enum ev_kind kind,
+                                struct str node_id, struct arena *a, struct str *payload,
+                                struct wopr_error *err);
+
+#endif
