@@ -1,86 +1,96 @@
 #!/usr/bin/env python3
-"""Layer and foreign-library check: a file may include only its own layer and layers to its left.
+"""Includes: a file may include only its own layer and layers to its left, no private header of another layer, and a foreign
+library only in that library's one place.
 
 usage: check_layers.py SOURCE_ROOT
-Prints one line per violation; exit status 1 when there is any.  The table below is the house of docs/architecture.md.
+Prints one line per violation; exit status 1 when there is any.  docs/architecture.md draws the layers; source.py lists them.
 """
-import os
 import re
 import sys
 
-ORDER = ["base", "codec", "domain", "store", "journal", "egress", "engine", "nodes", "workspec", "workrail", "http",
-         "wire/common", "wire/v1", "host", "cli"]
-# The only folders that may include a foreign library.
+sys.dont_write_bytecode = True  # the tree stays as it is
+import source
+
+# The only places that may include a foreign library: folders or files.
 FOREIGN = {
-    "sqlite3.h": ["store"],
-    "libpq-fe.h": ["store"],
-    "microhttpd.h": ["http"],
-    "curl/curl.h": ["egress"],
-    "json-c/": ["codec"],
-    "json.h": ["codec"],
-    "pcre2.h": ["codec"],
-    "gnutls/": ["codec", "http"],
-    "utf8proc.h": ["codec"],
-    "archive.h": ["codec"],
+    "sqlite3.h": ["store/sqlite/"],
+    "libpq-fe.h": ["store/postgres/"],
+    "microhttpd.h": ["http/"],
+    "curl/": ["egress/"],
+    "json-c/": ["codec/"],
+    "json.h": ["codec/"],
+    "pcre2.h": ["codec/schema_regex.c"],
+    "gnutls/": ["codec/bytes.c", "codec/schema_format_net.c", "http/tls.c", "http/intake.c"],
+    "utf8proc.h": ["codec/"],
+    "archive.h": ["codec/"],
+    "sys/socket.h": ["base/net", "http/", "egress/"],
+    "netinet/": ["base/net", "http/", "egress/"],
+    "arpa/inet.h": ["base/net", "http/", "egress/"],
+    "netdb.h": ["base/net", "http/", "egress/"],
+    "sys/random.h": ["base/"],
 }
-# A backend of the store is for those who open it; all others include the port, store/*.h.
-BACKENDS = ["store/sqlite/"]
+# What other layers may include of a layer; of those not named here, all but private names.
+PUBLIC = {
+    "journal": ["journal.h"], "egress": ["egress.h", "operator.h"], "engine": ["engine.h", "node.h"], "nodes": ["nodes.h"],
+    "http": ["http.h"], "wire/v1": ["v1.h"], "host": ["host.h", "keys.h", "config.h"], "cli": [],
+}
+PRIVATE = re.compile(r"(_int|_internal|internal)\.h$|\.def$")
+# The header of a backend of the store is for those who open it; all others include the port, store/*.h.
+BACKEND_HEADERS = ["store/sqlite/sqlite.h"]
 BACKEND_USERS = ["host", "cli"]
-SOCKETS = {"sys/socket.h", "netinet/in.h", "arpa/inet.h", "netdb.h", "netinet/tcp.h"}
-SOCKET_LAYERS = ["http", "egress"]
+MAY_USE_PUBLIC_INTERFACE = ("host", "cli")  # include/wopr
 
 
-def layer_of(path: str):
-    for name in sorted(ORDER, key=len, reverse=True):
-        if path.startswith(name + "/"):
-            return name
-    return None
+def is_private(layer: str, name: str, user: str) -> bool:
+    """Of a header, as another layer sees it."""
+    rest = name[len(layer) + 1:]
+    if name in BACKEND_HEADERS:
+        return user not in BACKEND_USERS
+    if layer in PUBLIC:
+        return rest not in PUBLIC[layer]
+    return "/" in rest or PRIVATE.search(rest) is not None
 
 
-def check_file(root: str, rel: str) -> list:
-    found, own = [], layer_of(rel)
-    if own is None:
-        return ["%s: lies in no layer" % rel]
-    with open(os.path.join(root, "src", rel), encoding="utf-8") as f:
-        for no, line in enumerate(f, 1):
-            m = re.match(r'\s*#\s*include\s+([<"])([^>"]+)[>"]', line)
-            if not m:
-                continue
-            name = m.group(2)
-            if m.group(1) == '"':
-                if name.startswith("wopr/"):
-                    if own not in ("host", "cli"):
-                        found.append("%s:%d: the public header is for host/ and cli/" % (rel, no))
-                    continue
-                other = layer_of(name)
-                if other is None:
-                    found.append('%s:%d: include "%s" by its path below src/' % (rel, no, name))
-                elif ORDER.index(other) > ORDER.index(own):
-                    found.append("%s:%d: %s must not include %s" % (rel, no, own, other))
-            for backend in BACKENDS:
-                if name.startswith(backend) and not rel.startswith(backend) and own not in BACKEND_USERS:
-                    found.append("%s:%d: a backend belongs to %s" % (rel, no, ", ".join(BACKEND_USERS)))
-            if name in SOCKETS and own not in SOCKET_LAYERS:
-                found.append("%s:%d: sockets belong to %s" % (rel, no, ", ".join(SOCKET_LAYERS)))
-            for lib, where in FOREIGN.items():
-                hit = name.startswith(lib) if lib.endswith("/") else name == lib
-                if hit and m.group(1) == "<" and own not in where:
-                    found.append("%s:%d: <%s> belongs to %s" % (rel, no, name, ", ".join(where)))
-    return found
+def own_include(f, line, name):
+    if name.startswith("wopr/"):
+        if f.layer not in MAY_USE_PUBLIC_INTERFACE:
+            yield "%s:%d: the public header is for %s" % (f.rel, line, " and ".join(MAY_USE_PUBLIC_INTERFACE))
+        return
+    other = source.layer_of(name)
+    if other is None:
+        yield '%s:%d: include "%s" by its path below src/' % (f.rel, line, name)
+    elif source.LAYERS.index(other) > source.LAYERS.index(f.layer):
+        yield "%s:%d: %s must not include %s" % (f.rel, line, f.layer, other)
+    elif other != f.layer and is_private(other, name, f.layer):
+        yield "%s:%d: %s is private to %s" % (f.rel, line, name, other)
+    elif f.layer == "store" and f.rel.count("/") == 1 and name.count("/") > 1:
+        yield "%s:%d: the port must not include a backend" % (f.rel, line)
+
+
+def foreign_include(f, line, name):
+    for library, places in FOREIGN.items():
+        hit = name.startswith(library) if library.endswith("/") else name == library
+        if hit and not any(f.rel.startswith(p) for p in places):
+            yield "%s:%d: <%s> belongs to %s" % (f.rel, line, name, ", ".join(places))
+
+
+def check_file(f):
+    if f.layer is None:
+        yield "%s: lies in no layer" % f.rel
+        return
+    for line, quote, name in f.includes:
+        yield from own_include(f, line, name) if quote == '"' else foreign_include(f, line, name)
 
 
 def main() -> int:
-    root = sys.argv[1]
-    found, files = [], 0
-    for folder, _, names in sorted(os.walk(os.path.join(root, "src"))):
-        for name in sorted(names):
-            if name.endswith((".c", ".h", ".def")):
-                files += 1
-                found += check_file(root, os.path.relpath(os.path.join(folder, name), os.path.join(root, "src")))
+    files = source.read_all(sys.argv[1])
+    found = [line for f in files for line in check_file(f)]
+    for circle in source.circles(source.header_graph(files)):
+        found.append("headers include each other: " + " ".join(circle))
     for line in found:
         print("src/" + line)
-    print("layers: %d files, %d violations" % (files, len(found)))
-    return 1 if found or files == 0 else 0
+    print("layers: %d files, %d violations" % (len(files), len(found)))
+    return 1 if found or not files else 0
 
 
 if __name__ == "__main__":

@@ -9,6 +9,9 @@ import os
 import re
 import sys
 
+sys.dont_write_bytecode = True  # the tree stays as it is
+from source import strip
+
 LINE_MAX, FUNCTION_MAX, FILE_MAX = 100, 70, 800
 BANNED_EVERYWHERE = {
     "strcpy": "arena_str or snprintf", "strcat": "struct buf", "sprintf": "snprintf", "vsprintf": "vsnprintf",
@@ -21,13 +24,6 @@ BANNED_OUTSIDE_BASE = {
 }
 LEFTOVERS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 SQL = re.compile(r'"\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE TABLE|PRAGMA)\s', re.I)
-
-
-def strip(text: str) -> str:
-    """Blank out comments, strings and character literals, keeping line structure."""
-    def blank(m):
-        return re.sub(r"[^\n]", " ", m.group(0))
-    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, text, flags=re.S)
 
 
 def functions(code: str):

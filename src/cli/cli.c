@@ -1,11 +1,11 @@
 /* cli.c: what the commands share; see cli.h. */
 #include "cli/cli.h"
 
+#include "base/fs.h"
 #include "codec/ident.h"
 #include "store/sqlite/sqlite.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #define OUT_BYTES_MAX (512u * 1024 * 1024)
 
@@ -62,17 +62,12 @@ int cli_fail(const struct wopr_error *err) {
     return 1;
 }
 
-int cli_usage(const char *text) {
-    fputs(text, stderr);
-    return 2;
-}
-
 int cli_config(struct cli *c) {
     struct wopr_error err = {0};
     if (cli_options(c) != 0) return 2;
     int rc = config_load(&c->cfg, &c->argc, c->argv, c->arena, &err);
     if (rc == 0) rc = config_check(&c->cfg, &err);
-    if (rc == 0 && c->cfg.key_in_arguments)
+    if (rc == 0 && c->cfg.secret_in_arguments)
         fputs("wopr: warning: every user of this machine can read a key on a command line; use "
               "--api-key-file FILE or OPENWOP_API_KEY\n",
               stderr);
@@ -83,12 +78,13 @@ int cli_config(struct cli *c) {
 
 int cli_store(struct cli *c, bool read_only, struct store **out) {
     struct wopr_error err = {0};
-    struct store_config sc = {.path = c->cfg.db, .busy_timeout_ms = 5000, .read_only = read_only};
-    if (read_only && access(c->cfg.db, F_OK) != 0) {
+    struct store_config sc = {
+        .path = c->cfg.store_path, .busy_timeout_ms = 5000, .read_only = read_only};
+    if (read_only && !fs_exists(c->cfg.store_path)) {
         fprintf(stderr,
                 "wopr: there is no database %s; start a host on it first (wopr serve), or "
                 "name another with --db FILE\n",
-                c->cfg.db);
+                c->cfg.store_path);
         return 1;
     }
     int rc = store_open(&sc, out, &err);
@@ -103,7 +99,7 @@ void cli_print(struct buf *b) {
 
 int cli_run_head(struct cli *c, struct store *s, const char *run_id, struct run_head *head,
                  bool *test, struct wopr_error *err) {
-    struct str tenant = str_c(c->cfg.tenant), id = str_c(run_id);
+    struct str tenant = str_c(c->cfg.host_tenant), id = str_c(run_id);
     *test = false;
     int rc = store_run_head(s, tenant, false, id, c->arena, head, err);
     if (rc == WOPR_E_NOT_FOUND) {
@@ -111,8 +107,8 @@ int cli_run_head(struct cli *c, struct store *s, const char *run_id, struct run_
         rc = store_run_head(s, tenant, true, id, c->arena, head, err);
     }
     if (rc != WOPR_E_NOT_FOUND) return rc;
-    return wopr_error_set(err, rc, "database %s has no run %s in tenant %s", c->cfg.db, run_id,
-                          c->cfg.tenant);
+    return wopr_error_set(err, rc, "database %s has no run %s in tenant %s", c->cfg.store_path,
+                          run_id, c->cfg.host_tenant);
 }
 
 const char *cli_time(int64_t ms, char out[32]) {

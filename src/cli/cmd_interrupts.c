@@ -188,7 +188,7 @@ static int args_take(struct cli *c, struct interrupt_args *in) {
         return cli_usage("wopr: --limit must be 1..10000\n");
     if (kind != NULL && !intr_kind_of(str_c(kind), &known))
         return cli_usage("wopr: --kind is no kind of interrupt\n");
-    in->filter = (struct interrupt_filter){.tenant = str_c(c->cfg.tenant),
+    in->filter = (struct interrupt_filter){.tenant = str_c(c->cfg.host_tenant),
                                            .whole = true,
                                            .test_mode = in->test,
                                            .any_mode = !in->test,

@@ -48,16 +48,17 @@ static int create(struct cli *c, struct store *s, const struct create_args *in) 
     int64_t expires_ms = 0;
     int rc = create_args_check(in, &scopes, &expires_ms);
     if (rc != 0) return rc;
-    rc =
-        key_mint(s, str_c(c->cfg.tenant), STR("default"), str_c(in->label != NULL ? in->label : ""),
-                 scopes, in->test, expires_ms, c->arena, &text, &row, &err);
+    rc = key_mint(s, str_c(c->cfg.host_tenant), STR("default"),
+                  str_c(in->label != NULL ? in->label : ""), scopes, in->test, expires_ms, c->arena,
+                  &text, &row, &err);
     if (rc == 0) rc = store_key_put(s, &row, &err);
     if (rc != 0) return cli_fail(&err);
     printf(STR_FMT "\n", STR_ARG(text));
     fprintf(stderr,
             "key id " STR_FMT ", tenant %s, %s; the key itself is not stored and cannot be shown "
             "again\n",
-            STR_ARG(row.key_id), c->cfg.tenant, in->scopes != NULL ? in->scopes : SCOPES_DEFAULT);
+            STR_ARG(row.key_id), c->cfg.host_tenant,
+            in->scopes != NULL ? in->scopes : SCOPES_DEFAULT);
     return 0;
 }
 

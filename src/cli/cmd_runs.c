@@ -96,7 +96,7 @@ static int show(struct cli *c, struct store *s, const struct runs_args *in) {
     (void)in;
     buf_init(&b, 64 * 1024 * 1024);
     int rc = cli_run_head(c, s, c->argv[1], &head, &test, &err);
-    if (rc == 0) rc = store_run_view(s, str_c(c->cfg.tenant), test, id, c->arena, &v, &err);
+    if (rc == 0) rc = store_run_view(s, str_c(c->cfg.host_tenant), test, id, c->arena, &v, &err);
     if (rc == 0) rc = v1_interrupt_of(s, &v, c->arena, &err);
     if (rc == 0) rc = v1_snapshot_render(&v, -1, clock_wall_ms(), &b, &err);
     if (rc == 0) {
@@ -226,7 +226,7 @@ static int args_take(struct cli *c, struct runs_args *in) {
         return cli_usage("wopr: --from must be a sequence number\n");
     if (status != NULL && status_of(status) < 0)
         return cli_usage("wopr: --status is no run status\n");
-    in->filter = (struct run_filter){.tenant = str_c(c->cfg.tenant),
+    in->filter = (struct run_filter){.tenant = str_c(c->cfg.host_tenant),
                                      .test_mode = in->test,
                                      .any_mode = !in->test,
                                      .whole = true,

@@ -12,9 +12,10 @@
 static void start_logging(const struct config *c) {
     static const char *const names[] = {"debug", "info", "warn", "error"};
     for (int i = 0; i < 4; i++)
-        if (strcmp(c->log_level, names[i]) == 0) logger_level((enum log_level)i);
-    bool is_text = strcmp(c->log_format, "text") == 0;
-    logger_human(is_text || (strcmp(c->log_format, "auto") == 0 && isatty(STDERR_FILENO) == 1));
+        if (strcmp(c->host_log_level, names[i]) == 0) logger_level((enum log_level)i);
+    bool is_text = strcmp(c->host_log_format, "text") == 0;
+    logger_human(is_text ||
+                 (strcmp(c->host_log_format, "auto") == 0 && isatty(STDERR_FILENO) == 1));
     if (logger_start() != 0)
         fputs("wopr: the log writer did not start; lines are written directly\n", stderr);
 }
@@ -27,13 +28,14 @@ static void close_to_others(void) {
 }
 
 static void banner(struct host *h, const struct config *c) {
-    const char *scheme = c->tls_cert[0] != '\0' ? "https" : "http";
-    printf("wopr %s listens on %s://%s:%u\n", WOPR_VERSION, scheme, c->host, host_port(h));
+    const char *scheme = c->http_tls_cert_file[0] != '\0' ? "https" : "http";
+    printf("wopr %s listens on %s://%s:%u\n", WOPR_VERSION, scheme, c->http_host, host_port(h));
     if (host_ops_port(h) > 0)
-        printf("health and metrics on http://%s:%d/metrics\n", c->ops_host, host_ops_port(h));
-    printf("database %s\n", c->db);
+        printf("health and metrics on http://%s:%d/metrics\n", c->http_ops_host, host_ops_port(h));
+    printf("database %s\n", c->store_path);
     if (host_first_key(h) != NULL)
-        printf("API key (shown once, all scopes, tenant %s): %s\n", c->tenant, host_first_key(h));
+        printf("API key (shown once, all scopes, tenant %s): %s\n", c->host_tenant,
+               host_first_key(h));
     fflush(stdout);
 }
 
@@ -79,9 +81,9 @@ int cmd_serve(struct cli *c) {
     sigaddset(&set, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &set, NULL); /* before any thread exists: all inherit it */
     start_logging(&c->cfg);
-    if (!c->cfg.core_dumps) close_to_others();
+    if (!c->cfg.host_core_dumps) close_to_others();
     mem_serve();
-    if (c->cfg.clock_file[0] != '\0') rc = test_clock_use(c->cfg.clock_file, &err);
+    if (c->cfg.host_clock_file[0] != '\0') rc = test_clock_use(c->cfg.host_clock_file, &err);
     if (rc == 0) rc = host_new(&c->cfg, NULL, 0, &h, &err);
     rc = rc != 0 ? cli_fail(&err) : run_until_signal(h, &c->cfg, &set);
     host_free(h);

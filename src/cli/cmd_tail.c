@@ -14,23 +14,9 @@
 #define TAIL_POLL_MS   100
 #define TAIL_ARENA_MAX (32u * 1024 * 1024)
 
-enum tint { TINT_NONE, TINT_DIM, TINT_GREEN, TINT_RED, TINT_YELLOW, TINT_CYAN };
-static const char *const TINTS[] = {"", "\x1b[2m", "\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[36m"};
-
-/* How a kind reads in a terminal; kinds without a row are dim. */
-static const struct {
-    enum ev_kind kind;
-    enum tint tint;
-    const char *mark;
-} LOOKS[] = {
-    {EV_RUN_STARTED, TINT_CYAN, ">"},      {EV_RUN_COMPLETED, TINT_GREEN, "="},
-    {EV_RUN_FAILED, TINT_RED, "!"},        {EV_RUN_CANCELLED, TINT_YELLOW, "x"},
-    {EV_RUN_PAUSED, TINT_YELLOW, "|"},     {EV_RUN_RESUMED, TINT_CYAN, ">"},
-    {EV_NODE_STARTED, TINT_NONE, "."},     {EV_NODE_COMPLETED, TINT_GREEN, "+"},
-    {EV_NODE_FAILED, TINT_RED, "!"},       {EV_NODE_SKIPPED, TINT_DIM, "-"},
-    {EV_NODE_CANCELLED, TINT_YELLOW, "x"}, {EV_NODE_RETRIED, TINT_YELLOW, "~"},
-    {EV_NODE_SUSPENDED, TINT_YELLOW, "|"}, {EV_NODE_RESUMED, TINT_CYAN, ">"},
-    {EV_CAP_BREACHED, TINT_RED, "!"},
+static const char *const TINTS[] = {
+    [EV_TONE_DIM] = "\x1b[2m",  [EV_TONE_PLAIN] = "",        [EV_TONE_GOOD] = "\x1b[32m",
+    [EV_TONE_BAD] = "\x1b[31m", [EV_TONE_WARN] = "\x1b[33m", [EV_TONE_MOVES] = "\x1b[36m",
 };
 
 static const char USAGE[] = "usage: wopr tail RUN_ID [--json] [--from SEQUENCE] [--tenant T]\n";
@@ -60,16 +46,8 @@ static struct str shown(struct str s, struct arena *a) {
 }
 
 static void print_event(struct tail *t, const struct event *e, struct arena *a) {
-    enum tint tint = TINT_DIM;
-    const char *mark = " ";
-    for (size_t i = 0; i < sizeof LOOKS / sizeof *LOOKS; i++) {
-        if (LOOKS[i].kind != e->kind) continue;
-        tint = LOOKS[i].tint;
-        mark = LOOKS[i].mark;
-    }
-    if (e->kind == EV_NODE_COMPLETED || e->kind == EV_NODE_FAILED || e->kind == EV_NODE_SKIPPED ||
-        e->kind == EV_NODE_CANCELLED)
-        t->nodes_ended++;
+    enum ev_tone tone = event_tone(e->kind);
+    if (event_kind_is(e->kind, EV_F_ENDS_NODE)) t->nodes_ended++;
     if (t->started_ms == 0) t->started_ms = e->ts_ms;
     struct str d = detail_of(e, a);
     bool cut = d.n > DETAIL_BYTES;
@@ -79,10 +57,11 @@ static void print_event(struct tail *t, const struct event *e, struct arena *a) 
     char progress[24] = "";
     if (e->kind == EV_NODE_COMPLETED)
         snprintf(progress, sizeof progress, " [%u done]", t->nodes_ended);
-    printf("%s%8.3fs %s %-20.*s %-20.*s%s " STR_FMT "%s%s\n", t->tint ? TINTS[tint] : "",
-           (double)(e->ts_ms - t->started_ms) / 1000.0, mark, STR_ARG(shown(e->type, a)),
-           STR_ARG(shown(e->node_id, a)), t->tint && tint != TINT_NONE ? "\x1b[0m" : "", STR_ARG(d),
-           cut ? "..." : "", progress);
+    printf("%s%8.3fs %s %-20.*s %-20.*s%s " STR_FMT "%s%s\n", t->tint ? TINTS[tone] : "",
+           (double)(e->ts_ms - t->started_ms) / 1000.0, event_mark(e->kind),
+           STR_ARG(shown(e->type, a)), STR_ARG(shown(e->node_id, a)),
+           t->tint && tone != EV_TONE_PLAIN ? "\x1b[0m" : "", STR_ARG(d), cut ? "..." : "",
+           progress);
 }
 
 static int print_page(struct tail *t, const struct event_list *l, struct arena *a) {

@@ -113,7 +113,7 @@ static int over_files(struct cli *c, struct store *s, bool shared, const struct 
     int failed = 0;
     for (int i = 1; i < c->argc; i++) {
         struct wopr_error err = {0};
-        struct str tenant = shared ? STR("") : str_c(c->cfg.tenant);
+        struct str tenant = shared ? STR("") : str_c(c->cfg.host_tenant);
         int rc = s == NULL ? check_file(c, c->argv[i], k, &err)
                            : put_file(c, s, c->argv[i], tenant, k, &err);
         if (rc == CHECK_FAILED) failed = 1; /* said already */
@@ -137,7 +137,8 @@ static int print_text(struct str text) {
 static int get(struct cli *c, struct store *s, const char *id) {
     struct wopr_error err = {0};
     struct workflow_row row;
-    int rc = store_workflow_get(s, str_c(c->cfg.tenant), false, str_c(id), c->arena, &row, &err);
+    int rc =
+        store_workflow_get(s, str_c(c->cfg.host_tenant), false, str_c(id), c->arena, &row, &err);
     if (rc != 0) return cli_fail(&err);
     return print_text(row.text);
 }
@@ -178,7 +179,7 @@ int cmd_workflow(struct cli *c) {
     if (!is_check) rc = cli_store(c, !is_put, &s);
     if (rc != 0) return rc;
     if (is_put || is_check) {
-        rc = checker_open(&k, c->cfg.conformance || c->cfg.conformance_types, &err);
+        rc = checker_open(&k, c->cfg.host_conformance || c->cfg.host_conformance_types, &err);
         rc = rc != 0 ? cli_fail(&err) : over_files(c, s, shared, &k);
         checker_close(&k);
     }

@@ -4,6 +4,11 @@
 
 #include <stdio.h>
 
+int cli_usage(const char *text) {
+    fputs(text, stderr);
+    return 2;
+}
+
 static bool is_help(const char *arg) {
     return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
 }

@@ -31,15 +31,15 @@ int cli_remote(struct cli *c, const char *url, struct cli_remote *out) {
         struct str base = str_c(url);
         while (base.n > 0 && base.p[base.n - 1] == '/') base.n--;
         out->base = arena_cstr(c->arena, base);
-    } else if (cfg->port == 0) {
+    } else if (cfg->http_port == 0) {
         return cli_usage("wopr: say where the host listens: --url http://HOST:PORT, or --port\n");
     } else {
-        const char *host = reachable(cfg->host);
+        const char *host = reachable(cfg->http_host);
         bool v6 = strchr(host, ':') != NULL;
-        out->base =
-            arena_printf(c->arena, "%s://%s%s%s:%lld", cfg->tls_cert[0] != '\0' ? "https" : "http",
-                         v6 ? "[" : "", host, v6 ? "]" : "", (long long)cfg->port)
-                .p;
+        out->base = arena_printf(c->arena, "%s://%s%s%s:%lld",
+                                 cfg->http_tls_cert_file[0] != '\0' ? "https" : "http",
+                                 v6 ? "[" : "", host, v6 ? "]" : "", (long long)cfg->http_port)
+                        .p;
     }
     if (out->base != NULL) return 0;
     fputs("wopr: out of memory\n", stderr);

@@ -15,28 +15,9 @@ const char *divergence_name(enum divergence d) {
 }
 
 bool compare_ignores(const struct event *e) {
-    switch (e->kind) {
-    case EV_REPLAY_DIVERGED:
-    case EV_LEASE_ACQUIRED:
-    case EV_LEASE_RENEWED:
-    case EV_LEASE_LOST:
-    case EV_LEASE_HANDED_OFF:
-    case EV_WORKFLOW_RESTORED:
-    case EV_WORKFLOW_STALLED:
-    case EV_RUN_RESTORED:
-    case EV_RUN_RESUMING:
-    case EV_RUN_PAUSED:
-    case EV_RUN_RESUMED:
-    case EV_LOG_APPENDED:
-    case EV_UNKNOWN:
-        return true;
-    case EV_NODE_SUSPENDED:
-        return str_eq(json_get(e->payload, "reason"), DRAIN_REASON);
-    case EV_NODE_RESUMED:
-        return str_starts(json_get(e->payload, "interruptId"), DRAIN_ID);
-    default:
-        return false;
-    }
+    if (e->kind == EV_UNKNOWN || event_kind_is(e->kind, EV_F_NOT_REPLAYED)) return true;
+    if (e->kind == EV_NODE_SUSPENDED) return str_eq(json_get(e->payload, "reason"), DRAIN_REASON);
+    return e->kind == EV_NODE_RESUMED && str_starts(json_get(e->payload, "interruptId"), DRAIN_ID);
 }
 
 /* Sorted; members of a payload that no two executions share. */

@@ -8,21 +8,42 @@
 
 struct event_row {
     struct str name;
-    const char *def;
-    unsigned modes;
+    const char *def, *mark;
+    uint64_t follows; /* a bit per kind */
+    uint16_t flags;
+    uint8_t modes, count, tone;
 };
+_Static_assert(EV_NR <= 64, "event_row.follows has a bit per kind");
 
-#define U EV_MODE_U
-#define V EV_MODE_V
-#define M EV_MODE_M
+#define AFTER(id) (UINT64_C(1) << EV_##id)
+/* The short words of events.def. */
+enum {
+    U = EV_MODE_U,
+    V = EV_MODE_V,
+    M = EV_MODE_M,
+    ENDS_RUN = EV_F_ENDS_RUN,
+    ENDS_NODE = EV_F_ENDS_NODE,
+    OF_NODE = EV_F_OF_NODE,
+    EFFECT = EV_F_EFFECT,
+    FLUSH = EV_F_FLUSH,
+    NOT_REPLAYED = EV_F_NOT_REPLAYED,
+    PARENT_NEWS = EV_F_PARENT_NEWS,
+    ANSWERS = EV_F_ANSWERS
+};
 static const struct event_row EVENT_ROWS[EV_NR] = {
-#define EVENT(id, name, modes, def) [EV_##id] = {{name, sizeof(name) - 1}, def, modes},
+#define EVENT(id, wire, modes_, def_, run_edge, node_edge, fold, flags_, follows_, count_, tone_,  \
+              mark_)                                                                               \
+    [EV_##id] = {.name = {wire, sizeof(wire) - 1},                                                 \
+                 .def = def_,                                                                      \
+                 .mark = mark_,                                                                    \
+                 .follows = follows_,                                                              \
+                 .flags = flags_,                                                                  \
+                 .modes = modes_,                                                                  \
+                 .count = EV_COUNT_##count_,                                                       \
+                 .tone = EV_TONE_##tone_},
 #include "domain/events.def"
 #undef EVENT
 };
-#undef U
-#undef V
-#undef M
 
 static const struct event_row *row_of(enum ev_kind k) {
     return (unsigned)k < EV_NR ? &EVENT_ROWS[k] : NULL;
@@ -49,11 +70,30 @@ enum ev_kind event_kind_of(struct str name) {
     return EV_UNKNOWN;
 }
 
-bool event_is_terminal(enum ev_kind k) {
-    return k == EV_RUN_COMPLETED || k == EV_RUN_FAILED || k == EV_RUN_CANCELLED;
+bool event_kind_is(enum ev_kind k, unsigned flag) {
+    const struct event_row *r = row_of(k);
+    return r && (r->flags & flag) != 0;
 }
 
-bool event_forces_flush(enum ev_kind k) { return event_is_terminal(k) || k == EV_NODE_SUSPENDED; }
+bool event_follows(enum ev_kind k, enum ev_kind earlier) {
+    const struct event_row *r = row_of(k);
+    return r && (unsigned)earlier < EV_NR && (r->follows >> earlier & 1) != 0;
+}
+
+enum ev_count event_count(enum ev_kind k) {
+    const struct event_row *r = row_of(k);
+    return r ? (enum ev_count)r->count : EV_COUNT_NOTHING;
+}
+
+enum ev_tone event_tone(enum ev_kind k) {
+    const struct event_row *r = row_of(k);
+    return r ? (enum ev_tone)r->tone : EV_TONE_DIM;
+}
+
+const char *event_mark(enum ev_kind k) {
+    const struct event_row *r = row_of(k);
+    return r ? r->mark : " ";
+}
 
 int64_t event_bytes(const struct event *e) {
     return EVENT_ROW_BYTES + (int64_t)(e->node_id.n + e->payload.n);

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 
 enum ev_kind {
-#define EVENT(id, name, modes, def) EV_##id,
+#define EVENT(id, ...) EV_##id,
 #include "domain/events.def"
 #undef EVENT
     EV_NR,
@@ -24,8 +24,40 @@ const char *event_name(enum ev_kind k); /* "run.started"; "unknown" when out of 
 const char *event_payload_def(enum ev_kind k);
 unsigned event_modes(enum ev_kind k);        /* EV_MODE_* bits */
 enum ev_kind event_kind_of(struct str name); /* EV_UNKNOWN when no row */
-bool event_is_terminal(enum ev_kind k);      /* EVT-7 */
-bool event_forces_flush(enum ev_kind k);     /* SSE-33 */
+
+/* What else a row of the table says.  All of it is false, 0 or DIM for EV_UNKNOWN. */
+enum {
+    EV_F_ENDS_RUN = 1 << 0,     /* EVT-7 */
+    EV_F_ENDS_NODE = 1 << 1,    /* the node's activation is over */
+    EV_F_OF_NODE = 1 << 2,      /* a step in the life of a node: the status of the run may follow */
+    EV_F_EFFECT = 1 << 3,       /* caused by an executor; a re-executed attempt skips as many as the
+                                 * log already holds (STORE-39) */
+    EV_F_FLUSH = 1 << 4,        /* ends a batch of a stream (SSE-33) */
+    EV_F_NOT_REPLAYED = 1 << 5, /* due to its host and hour: no replay has to repeat it (FORK-18) */
+    EV_F_PARENT_NEWS = 1 << 6,  /* what the parent of a run shows, waits for or ends with */
+    EV_F_ANSWERS = 1 << 7,      /* a replay writes it for a waiting node instead of asking again */
+};
+bool event_kind_is(enum ev_kind k, unsigned flag);
+/* Is k written after `earlier` of the same node, for the same cause? */
+bool event_follows(enum ev_kind k, enum ev_kind earlier);
+static inline bool event_is_terminal(enum ev_kind k) { return event_kind_is(k, EV_F_ENDS_RUN); }
+
+enum ev_count {
+    EV_COUNT_NOTHING,
+    EV_COUNT_RUNS_COMPLETED,
+    EV_COUNT_RUNS_FAILED,
+    EV_COUNT_RUNS_CANCELLED,
+    EV_COUNT_NODES_COMPLETED,
+    EV_COUNT_NODES_FAILED,
+    EV_COUNT_RETRIES,
+    EV_COUNT_CAP_BREACHES,
+    EV_COUNT_NR
+};
+enum ev_count event_count(enum ev_kind k);
+
+enum ev_tone { EV_TONE_DIM, EV_TONE_PLAIN, EV_TONE_GOOD, EV_TONE_BAD, EV_TONE_WARN, EV_TONE_MOVES };
+enum ev_tone event_tone(enum ev_kind k);
+const char *event_mark(enum ev_kind k); /* one character, " " for most kinds */
 
 #define RUN_ID_MAX               128
 #define NODE_ID_MAX              128

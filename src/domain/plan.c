@@ -67,9 +67,9 @@ static void *rows_grow(struct plan *p, void *rows, size_t nr, size_t *cap, size_
     *cap = more;
     return grown;
 }
-/* static bool events_add(p, row): append a copy of *row to p->events, and so on; the plan fails on
- * false. */
-#define ROW_ADDER(rows, type)                                                                      \
+/* static bool events_add(p, row): append *row, whose texts are in the plan's arena already, to
+ * p->events; and so on.  false: the plan has failed. */
+#define ROW_ADDER(rows, one, type, texts)                                                          \
     static bool rows##_add(struct plan *p, const type *row) {                                      \
         type *grown = rows_grow(p, p->rows, p->rows##_nr, &p->rows##_cap, sizeof(type));           \
         if (!grown) return false;                                                                  \
@@ -77,14 +77,8 @@ static void *rows_grow(struct plan *p, void *rows, size_t nr, size_t *cap, size_
         p->rows[p->rows##_nr++] = *row;                                                            \
         return true;                                                                               \
     }
-ROW_ADDER(events, struct event)
-ROW_ADDER(nodes, struct plan_node_row)
-ROW_ADDER(invocations, struct plan_invocation)
-ROW_ADDER(interrupts, struct plan_interrupt)
-ROW_ADDER(vars, struct plan_var_row)
-ROW_ADDER(chans, struct plan_chan_row)
-ROW_ADDER(timers, struct plan_timer)
-ROW_ADDER(artifacts, struct plan_artifact)
+ROW_ADDER(events, event, struct event, )
+PLAN_ROWS(ROW_ADDER, PLAN_NO_STEP)
 
 /* Copy into the plan; an empty text stays empty. */
 static struct str keep(struct plan *p, struct str s) {
@@ -92,6 +86,21 @@ static struct str keep(struct plan *p, struct str s) {
     struct str out = arena_str(p->arena, s);
     if (!out.p) plan_short(p);
     return out;
+}
+
+#define TEXT(member) copy.member = keep(p, row->member);
+#define ROW_COPIER(rows, one, type, texts)                                                         \
+    void plan_##one(struct plan *p, const type *row) {                                             \
+        type copy = *row;                                                                          \
+        texts;                                                                                     \
+        rows##_add(p, &copy);                                                                      \
+    }
+PLAN_ROWS(ROW_COPIER, PLAN_NO_STEP)
+
+bool plan_is_empty(const struct plan *p) {
+#define ROW_COUNT(rows, one, type, texts) +p->rows##_nr
+    size_t rows = p->events_nr PLAN_ROWS(ROW_COUNT, PLAN_NO_STEP);
+    return rows == 0 && !p->create && !p->has_update && !p->has_idem && !p->lets_go;
 }
 
 /* OBS-75, GEN-6: whatever a builder spliced, no credential reaches the log. */
@@ -174,50 +183,11 @@ int64_t plan_event(struct plan *p, const struct payload_rules *rules, struct run
 
 void plan_timer_set(struct plan *p, enum timer_kind k, struct str node_id, int64_t fire_at_ms,
                     int64_t remaining_ms) {
-    struct plan_timer t = {true, k, keep(p, node_id), fire_at_ms, remaining_ms};
-    timers_add(p, &t);
+    plan_timer(p, &(struct plan_timer){true, k, node_id, fire_at_ms, remaining_ms});
 }
 
 void plan_timer_clear(struct plan *p, enum timer_kind k, struct str node_id) {
-    struct plan_timer t = {.kind = k, .node_id = keep(p, node_id), .fire_at_ms = -1};
-    timers_add(p, &t);
-}
-
-void plan_artifact(struct plan *p, const struct plan_artifact *a) {
-    struct plan_artifact copy = {
-        .artifact_id = keep(p, a->artifact_id),
-        .artifact_type = keep(p, a->artifact_type),
-        .node_id = keep(p, a->node_id),
-        .version = keep(p, a->version),
-        .summary = keep(p, a->summary),
-        .body = keep(p, a->body),
-    };
-    artifacts_add(p, &copy);
-}
-
-void plan_interrupt(struct plan *p, const struct plan_interrupt *i) {
-    struct plan_interrupt copy = *i;
-    copy.interrupt_id = keep(p, i->interrupt_id);
-    copy.node_id = keep(p, i->node_id);
-    copy.key = keep(p, i->key);
-    copy.kind = keep(p, i->kind);
-    copy.payload = keep(p, i->payload);
-    copy.resume_schema = keep(p, i->resume_schema);
-    copy.resume_value = keep(p, i->resume_value);
-    copy.resolved_by = keep(p, i->resolved_by);
-    copy.action = keep(p, i->action);
-    copy.cause = keep(p, i->cause);
-    interrupts_add(p, &copy);
-}
-
-void plan_invocation(struct plan *p, const struct plan_invocation *v) {
-    struct plan_invocation copy = *v;
-    copy.effect_id = keep(p, v->effect_id);
-    copy.node_id = keep(p, v->node_id);
-    copy.provider_key = keep(p, v->provider_key);
-    copy.invocation_id = keep(p, v->invocation_id);
-    copy.outcome = keep(p, v->outcome);
-    invocations_add(p, &copy);
+    plan_timer(p, &(struct plan_timer){.kind = k, .node_id = node_id, .fire_at_ms = -1});
 }
 
 /* --- projection (EVT-44): rows that the commit writes beside the events --- */
@@ -230,8 +200,7 @@ static void project_nodes(struct plan *p, struct run_state *s) {
         buf_reset(&b);
         node_state_render(&s->nodes[i], &b);
         if (buf_failed(&b)) plan_fail(p, WOPR_E_NO_MEMORY, "no memory for a node state");
-        struct plan_node_row r = {keep(p, s->wf->nodes[i].id), keep(p, buf_str(&b))};
-        if (!nodes_add(p, &r)) break;
+        plan_node(p, &(struct plan_node_row){s->wf->nodes[i].id, buf_str(&b)});
         s->nodes[i].dirty = false;
     }
     buf_fini(&b);
@@ -263,15 +232,15 @@ static void project_chan(struct plan *p, struct chan_state *c) {
     for (; p->failed == 0 && from < c->n; from++) {
         struct plan_chan_row r = {
             .op = PLAN_CHAN_PUT,
-            .name = keep(p, text_str(&c->name)),
+            .name = text_str(&c->name),
             .declared = c->decl != NULL,
             .is_list = c->is_list,
             .seq = c->v[from].seq,
             .ts_ms = c->v[from].ts_ms,
-            .value = keep(p, text_str(&c->v[from].value)),
+            .value = text_str(&c->v[from].value),
             .ttl_ms = c->decl ? c->ttl_ms : 0,
         };
-        if (!chans_add(p, &r)) return;
+        plan_chan(p, &r);
         c->v[from].fresh = false;
     }
 }
@@ -281,12 +250,12 @@ static void project_chans(struct plan *p, struct run_state *s) {
         const struct chan_state *c = &s->chans[s->chan_ops[i].chan];
         struct plan_chan_row r = {
             .op = PLAN_CHAN_DEL,
-            .name = keep(p, text_str(&c->name)),
+            .name = text_str(&c->name),
             .declared = c->decl != NULL,
             .is_list = c->is_list,
             .seq = s->chan_ops[i].seq,
         };
-        chans_add(p, &r);
+        plan_chan(p, &r);
     }
     s->chan_ops_nr = 0;
     for (size_t i = 0; i < s->chans_nr; i++) project_chan(p, &s->chans[i]);
@@ -305,13 +274,13 @@ void plan_channels(struct plan *p, const struct workflow *wf) {
         if (b.len == 0) continue; /* replace without a default is absent until it is written */
         struct plan_chan_row r = {
             .op = PLAN_CHAN_PUT,
-            .name = keep(p, d->name),
+            .name = d->name,
             .declared = true,
             .is_list = empty.is_list,
             .seq = -1,
-            .value = empty.is_list ? STR("") : keep(p, buf_str(&b)),
+            .value = empty.is_list ? STR_NONE : buf_str(&b),
         };
-        chans_add(p, &r);
+        plan_chan(p, &r);
     }
     buf_fini(&b);
 }

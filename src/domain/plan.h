@@ -127,6 +127,31 @@ struct plan_interrupt {
     int64_t resolved_ms, resolved_seq;                   /* seq -1 = none */
     struct str resume_value, resolved_by, action, cause; /* cause: event id, cancelled ... */
 };
+
+/* The kinds of rows that a plan writes beside its events, in the order in which they are written.
+ *   ROWS(rows, one, type, texts)
+ *     rows   the array in struct plan: rows, rows_nr, rows_cap
+ *     one    names its functions: plan_<one>() adds a row, the store's <one>_put() writes it
+ *     type   of a row
+ *     texts  TEXT(member) for each text of a row: plan_<one>() copies them
+ *   STEP(put)  written at this place, but from elsewhere in the plan
+ * A row written for a later one of the same plan must stand before it. */
+#define PLAN_ROWS(ROWS, STEP)                                                                      \
+    ROWS(interrupts, interrupt, struct plan_interrupt,                                             \
+         TEXT(interrupt_id) TEXT(node_id) TEXT(key) TEXT(kind) TEXT(payload) TEXT(resume_schema)   \
+             TEXT(resume_value) TEXT(resolved_by) TEXT(action) TEXT(cause))                        \
+    ROWS(invocations, invocation, struct plan_invocation,                                          \
+         TEXT(effect_id) TEXT(node_id) TEXT(provider_key) TEXT(invocation_id) TEXT(outcome))       \
+    STEP(initial_vars_put)                                                                         \
+    ROWS(nodes, node, struct plan_node_row, TEXT(node_id) TEXT(state))                             \
+    ROWS(vars, var, struct plan_var_row, TEXT(name) TEXT(value) TEXT(clear))                       \
+    ROWS(chans, chan, struct plan_chan_row, TEXT(name) TEXT(value))                                \
+    ROWS(timers, timer, struct plan_timer, TEXT(node_id))                                          \
+    ROWS(artifacts, artifact, struct plan_artifact,                                                \
+         TEXT(artifact_id) TEXT(artifact_type) TEXT(node_id) TEXT(version) TEXT(summary)           \
+             TEXT(body))
+#define PLAN_NO_STEP(put)
+
 /* Layer-1 idempotency completion, written in the same transaction as the effect (IDEM-12). */
 struct idem_key {
     struct str tenant, operation_id;
@@ -157,20 +182,11 @@ struct plan {
     struct run_row_update update;
     struct event *events;
     size_t events_nr, events_cap;
-    struct plan_node_row *nodes;
-    size_t nodes_nr, nodes_cap;
-    struct plan_var_row *vars;
-    size_t vars_nr, vars_cap;
-    struct plan_chan_row *chans;
-    size_t chans_nr, chans_cap;
-    struct plan_timer *timers;
-    size_t timers_nr, timers_cap;
-    struct plan_artifact *artifacts;
-    size_t artifacts_nr, artifacts_cap;
-    struct plan_interrupt *interrupts;
-    size_t interrupts_nr, interrupts_cap;
-    struct plan_invocation *invocations;
-    size_t invocations_nr, invocations_cap;
+#define PLAN_ARRAY(rows, one, type, texts)                                                         \
+    type *rows;                                                                                    \
+    size_t rows##_nr, rows##_cap;
+    PLAN_ROWS(PLAN_ARRAY, PLAN_NO_STEP)
+#undef PLAN_ARRAY
     bool has_idem;
     struct idem_key idem;
     struct idem_response idem_response;
@@ -194,12 +210,16 @@ void plan_fail(struct plan *p, int code, const char *fmt, ...)
 int64_t plan_event(struct plan *p, const struct payload_rules *rules, struct run_state *s,
                    enum ev_kind kind, struct str node_id, int64_t causation_seq, int64_t now_ms,
                    struct str payload);
+/* One per kind of row: plan_interrupt, plan_invocation, plan_node, plan_var, plan_chan, plan_timer,
+ * plan_artifact.  Adds a copy of *row, its texts copied into the plan. */
+#define PLAN_ADD(rows, one, type, texts) void plan_##one(struct plan *p, const type *row);
+PLAN_ROWS(PLAN_ADD, PLAN_NO_STEP)
+#undef PLAN_ADD
+/* Nothing in it that a commit would write: no event, no row, no answer, no change of the lease. */
+bool plan_is_empty(const struct plan *p);
 void plan_timer_set(struct plan *p, enum timer_kind k, struct str node_id, int64_t fire_at_ms,
                     int64_t remaining_ms);
 void plan_timer_clear(struct plan *p, enum timer_kind k, struct str node_id);
-void plan_artifact(struct plan *p, const struct plan_artifact *a);
-void plan_interrupt(struct plan *p, const struct plan_interrupt *i);   /* copies the texts */
-void plan_invocation(struct plan *p, const struct plan_invocation *v); /* copies the texts */
 /* Rows of the declared channels of a new run, so that they show while empty (SSE-18): sequence -1,
  * value empty for lists. */
 void plan_channels(struct plan *p, const struct workflow *wf);

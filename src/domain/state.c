@@ -326,60 +326,15 @@ static int fold_agent_handoff(struct fold *f) {
     return 0;
 }
 
-/* What a kind does beyond moving the status.  No row: it is counted (and, see below, may be an
- * effect). */
+/* The column "fold" of events.def: what a kind does beyond moving the status. */
 static int (*const FOLDS[EV_NR])(struct fold *f) = {
-    [EV_RUN_STARTED] = fold_run_started,
-    [EV_RUN_COMPLETED] = fold_run_completed,
-    [EV_RUN_FAILED] = fold_run_failed,
-    [EV_RUN_CANCELLED] = fold_run_ended,
-    [EV_RUN_PAUSED] = fold_run_paused,
-    [EV_NODE_STARTED] = fold_node_started,
-    [EV_NODE_COMPLETED] = fold_node_completed,
-    [EV_NODE_FAILED] = fold_node_failed,
-    [EV_NODE_SUSPENDED] = fold_node_suspended,
-    [EV_NODE_SUSPEND_FAILED] = fold_node_any,
-    [EV_NODE_RESUMED] = fold_node_resumed,
-    [EV_NODE_RETRIED] = fold_node_retried,
-    [EV_NODE_SKIPPED] = fold_node_stopped,
-    [EV_NODE_CANCELLED] = fold_node_stopped,
-    [EV_CHANNEL_WRITTEN] = fold_channel_written,
-    [EV_VARIABLE_CHANGED] = fold_variable_changed,
-    [EV_INTERRUPT_REQUESTED] = fold_interrupt_requested,
-    [EV_INTERRUPT_RESOLVED] = fold_interrupt_resolved,
-    [EV_CAP_BREACHED] = fold_cap_breached,
-    [EV_AGENT_HANDOFF] = fold_agent_handoff,
-    [EV_VERSION_PINNED] = fold_version_pinned,
+#define EVENT(id, wire, modes, def, run_edge, node_edge, fold, ...) [EV_##id] = fold,
+#include "domain/events.def"
+#undef EVENT
 };
 
-/* Kinds an executor causes: a re-executed attempt (STORE-39) skips as many as the log already
- * holds.  Not version.pinned: a pin that is there is not asked for again. */
-static bool event_is_effect(enum ev_kind k) {
-    switch (k) {
-    case EV_CHANNEL_WRITTEN:
-    case EV_ARTIFACT_CREATED:
-    case EV_OUTPUT_CHUNK:
-    case EV_VARIABLE_CHANGED:
-    case EV_LOG_APPENDED:
-    case EV_AGENT_REASONED:
-    case EV_AGENT_TOOL_CALLED:
-    case EV_AGENT_TOOL_RETURNED:
-    case EV_AGENT_HANDOFF:
-    case EV_AGENT_DECIDED:
-    case EV_ORCHESTRATOR_DECIDED:
-    case EV_CONVERSATION_OPENED:
-    case EV_CONVERSATION_EXCHANGED:
-    case EV_CONVERSATION_CLOSED:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool event_is_node(enum ev_kind k) { return k >= EV_NODE_STARTED && k <= EV_NODE_CANCELLED; }
-
 static void count_effect(struct fold *f) {
-    if (f->node < 0 || !event_is_effect(f->e->kind)) return;
+    if (f->node < 0 || !event_kind_is(f->e->kind, EV_F_EFFECT)) return;
     struct node_state *n = &f->s->nodes[f->node];
     struct str agent = json_get(f->s->wf->nodes[f->node].agent, "agentId");
     if (f->e->kind == EV_AGENT_HANDOFF && str_eq(json_get(f->e->payload, "toAgentId"), agent))
@@ -408,7 +363,7 @@ static int fold_known(struct fold *f) {
     if (f->node >= 0) s->nodes[f->node].clock_ms = f->ts_ms;
     /* RUNNING and the waiting states show what the suspended nodes ask for (INT-12). */
     bool going = to == RUN_RUNNING || run_status_waiting((enum run_status)to);
-    if (going && (event_is_node(e->kind) || to != (int)s->status))
+    if (going && (event_kind_is(e->kind, EV_F_OF_NODE) || to != (int)s->status))
         to = (int)run_waits(s, &s->current_node);
     run_move(s, (enum run_status)to, f->ts_ms);
     return 0;

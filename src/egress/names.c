@@ -7,13 +7,13 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/net.h"
 #include "base/thread.h"
 #include "egress/lane.h"
 
 #include <netdb.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <sys/socket.h>
 
 #define THREADS_MAX        32u
 #define TENANT_THREADS_MAX 4u
@@ -51,7 +51,7 @@ struct names {
 int names_lookup_system(const char *host, char *out, size_t size) {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *all;
     size_t n = 0;
-    if (getaddrinfo(host, NULL, &hints, &all) != 0) return -1;
+    if (net_lookup(host, NULL, &hints, &all) != 0) return -1;
     for (const struct addrinfo *a = all; a; a = a->ai_next) {
         char text[NI_MAXHOST];
         bool six = a->ai_family == AF_INET6;

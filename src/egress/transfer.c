@@ -2,11 +2,10 @@
  * transfer.c: one outgoing request: its checked copy, and its libcurl handle with the guard in it.
  */
 #include "base/mem.h"
+#include "base/net.h"
 #include "egress/egress_int.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
-#include <sys/socket.h>
 
 #define TIMEOUT_MS_MAX  600000
 #define HEADER_LINE_MAX (16u * 1024)
@@ -131,7 +130,7 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
         t->refused = true;
         return CURL_SOCKET_BAD;
     }
-    return socket(sa->family, sa->socktype | SOCK_CLOEXEC, sa->protocol);
+    return net_socket(sa->family, sa->socktype, sa->protocol);
 }
 
 static size_t take_body(char *p, size_t size, size_t n, void *ctx) {

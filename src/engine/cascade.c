@@ -134,18 +134,8 @@ bool kin_transient(int rc) {
 
 /* What a parent shows, waits for or ends with. */
 static bool matters(const struct plan *p) {
-    for (size_t i = 0; i < p->events_nr; i++) switch (p->events[i].kind) {
-        case EV_RUN_COMPLETED:
-        case EV_RUN_FAILED:
-        case EV_RUN_CANCELLED:
-        case EV_RUN_PAUSED:
-        case EV_RUN_RESUMED:
-        case EV_NODE_SUSPENDED:
-        case EV_NODE_RESUMED:
-            return true;
-        default:
-            break;
-        }
+    for (size_t i = 0; i < p->events_nr; i++)
+        if (event_kind_is(p->events[i].kind, EV_F_PARENT_NEWS)) return true;
     return false;
 }
 

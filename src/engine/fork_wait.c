@@ -156,29 +156,10 @@ static void tell_again(struct step *st, const struct event *g, int node) {
 /* --- what a cut parted --- */
 
 static bool belongs(const struct event *e, enum ev_kind cut, const struct wf_node *def) {
-    switch (e->kind) {
-    case EV_INTERRUPT_RESOLVED: /* the vote that decided (fork_passed looks at no other write) */
-        return cut == EV_CHANNEL_WRITTEN;
-    case EV_AGENT_HANDOFF: /* WF-4: at the node's start, not by its executor */
-        return cut == EV_NODE_STARTED &&
-               str_eq(json_get(e->payload, "toAgentId"), json_get(def->agent, "agentId"));
-    case EV_APPROVAL_REQUESTED:
-    case EV_CLARIFICATION_REQUESTED:
-        return cut == EV_INTERRUPT_REQUESTED;
-    case EV_NODE_SUSPENDED: /* EVT-26 */
-        return cut == EV_INTERRUPT_REQUESTED || cut == EV_APPROVAL_REQUESTED ||
-               cut == EV_CLARIFICATION_REQUESTED;
-    case EV_APPROVAL_RECEIVED:
-    case EV_CLARIFICATION_RESOLVED:
-        return cut == EV_INTERRUPT_RESOLVED;
-    case EV_NODE_RESUMED: /* EVT-27 */
-        return cut == EV_INTERRUPT_RESOLVED || cut == EV_APPROVAL_RECEIVED ||
-               cut == EV_CLARIFICATION_RESOLVED;
-    case EV_NODE_FAILED: /* EVT-29: behind approval.received{timeout} */
-        return cut == EV_APPROVAL_RECEIVED;
-    default:
+    if (e->kind == EV_AGENT_HANDOFF && /* another one is the executor's */
+        !str_eq(json_get(e->payload, "toAgentId"), json_get(def->agent, "agentId")))
         return false;
-    }
+    return event_follows(e->kind, cut);
 }
 
 void fork_group(struct step *st, enum ev_kind cut, int node) {
@@ -224,18 +205,8 @@ bool replay_answers_wait(struct step *st, const struct event *g, int node) {
         suspend_timed_out(st, node);
         return true;
     }
-    switch (g->kind) {
-    case EV_INTERRUPT_RESOLVED:
-        if (!run_state_intr_open(st->s, node)) return false;
-        break;
-    case EV_CHANNEL_WRITTEN: /* votes and questions (INT-21, INT-30) */
-    case EV_APPROVAL_RECEIVED:
-    case EV_CLARIFICATION_RESOLVED:
-    case EV_NODE_RESUMED:
-        break;
-    default:
-        return false;
-    }
+    if (!event_kind_is(g->kind, EV_F_ANSWERS)) return false;
+    if (g->kind == EV_INTERRUPT_RESOLVED && !run_state_intr_open(st->s, node)) return false;
     tell_again(st, g, node);
     return true;
 }

@@ -345,11 +345,6 @@ static void step_failed(struct step *st, struct engine_cmd *cmd, int rc) {
     }
 }
 
-static bool plan_is_empty(const struct plan *p) {
-    return p->events_nr == 0 && p->timers_nr == 0 && p->invocations_nr == 0 && !p->has_idem &&
-           !p->lets_go;
-}
-
 static void step_send(struct step *st) {
     struct run_exec *re = st->re;
     struct plan *p = st->p;
@@ -378,32 +373,18 @@ static void step_send(struct step *st) {
 }
 
 void step_count(struct engine *e, const struct plan *p) {
+    _Atomic uint64_t *const totals[EV_COUNT_NR] = {
+        [EV_COUNT_RUNS_COMPLETED] = &e->completed,
+        [EV_COUNT_RUNS_FAILED] = &e->failed,
+        [EV_COUNT_RUNS_CANCELLED] = &e->cancelled,
+        [EV_COUNT_NODES_COMPLETED] = &e->nodes_completed,
+        [EV_COUNT_NODES_FAILED] = &e->nodes_failed,
+        [EV_COUNT_RETRIES] = &e->retries,
+        [EV_COUNT_CAP_BREACHES] = &e->cap_breaches,
+    };
     for (size_t i = 0; i < p->events_nr; i++) {
-        switch (p->events[i].kind) {
-        case EV_RUN_COMPLETED:
-            e->completed++;
-            break;
-        case EV_RUN_FAILED:
-            e->failed++;
-            break;
-        case EV_RUN_CANCELLED:
-            e->cancelled++;
-            break;
-        case EV_NODE_COMPLETED:
-            e->nodes_completed++;
-            break;
-        case EV_NODE_FAILED:
-            e->nodes_failed++;
-            break;
-        case EV_NODE_RETRIED:
-            e->retries++;
-            break;
-        case EV_CAP_BREACHED:
-            e->cap_breaches++;
-            break;
-        default:
-            break;
-        }
+        _Atomic uint64_t *total = totals[event_count(p->events[i].kind)];
+        if (total) ++*total;
     }
 }
 

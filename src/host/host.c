@@ -19,7 +19,26 @@
 #define HOST_ARENA_MAX     (64u * 1024 * 1024)
 #define OPS_PORT_AUTO      9464
 #define TICKET_LIFETIME_MS (5 * 60 * 1000)
-#define KEPT_FOR_EVER_S    (10 * 365 * 86400) /* shown for runs that are never deleted */
+#define DAY_S              86400
+#define KEPT_FOR_EVER_S    (10 * 365 * DAY_S) /* shown for runs that are never deleted */
+#define STORE_BUSY_MS      5000               /* wait for another writer of the file */
+#define STALL_MS           300000             /* workflow.stalled window (STORE-41) */
+#define IDEM_WAIT_MS       10000 /* a repeated key waits for the first answer (IDEM-11) */
+#define BURST_S            4     /* a key's burst is its rate for so long */
+
+/* Copies a row of config.def into the layer's struct: OPT_<SECTION>(...) FILL(struct, ...) once a
+ * row.  The range of an INT must fit the member that it is copied to. */
+#define FILL(to, section, member, TYPE, name, env, def, unit, min, max, ...)                       \
+    FILL_##TYPE((to).member, h->cfg.section##_##member, min, max)
+#define FILL_INT(to, from, min, max)                                                               \
+    _Static_assert((__typeof__(to))(min) == (min) && (int64_t)(__typeof__(to))(max) == (max),      \
+                   "range exceeds member");                                                        \
+    (to) = (__typeof__(to))(from);
+#define FILL_BOOL(to, from, min, max)   (to) = (from);
+#define FILL_STR(to, from, min, max)    (to) = (from);
+#define FILL_OPTSTR(to, from, min, max) (to) = (from)[0] != '\0' ? (from) : NULL;
+#define FILL_LIST(to, from, min, max)   (to) = config_list(from, h->arena);
+#define FILL_CHOICE(to, from, min, max) /* an enum of the layer's: by hand */
 
 struct host {
     struct arena *arena;
@@ -56,20 +75,22 @@ static enum store_sync sync_of(const char *name) {
 }
 
 static int open_store(struct host *h, struct wopr_error *err) {
-    struct store_config sc = {.path = h->cfg.db,
-                              .sync = sync_of(h->cfg.sync),
-                              .busy_timeout_ms = 5000,
-                              .host_lock = true,
-                              .exclusive = h->cfg.exclusive};
+    struct store_config sc = {
+        .sync = sync_of(h->cfg.store_sync), .busy_timeout_ms = STORE_BUSY_MS, .host_lock = true};
+#define OPT_STORE(...) FILL(sc, store, __VA_ARGS__)
+#include "host/config.def"
     return store_open(&sc, &h->store, err);
+}
+
+static bool conformance_asked(const struct config *c) {
+    return c->host_conformance || c->host_conformance_types;
 }
 
 static int register_types(struct host *h, const struct node_type *extra, size_t extra_nr,
                           struct wopr_error *err) {
     h->types = node_registry_new();
     int rc = h->types == NULL ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory") : 0;
-    bool conformance = h->cfg.conformance || h->cfg.conformance_types;
-    if (rc == 0) rc = nodes_register_core(h->types, conformance, err);
+    if (rc == 0) rc = nodes_register_core(h->types, conformance_asked(&h->cfg), err);
     for (size_t i = 0; rc == 0 && i < extra_nr; i++)
         rc = node_registry_add(h->types, &extra[i], err);
     if (rc == 0) rc = definition_schema_new(&h->schemas, &h->env.definition_schema, err);
@@ -152,23 +173,23 @@ static int advertise_fixtures(struct host *h, struct wopr_error *err) {
 static int load_seeds(struct host *h, struct wopr_error *err) {
     struct seed_counts n = {0, 0, 0};
     int rc = 0;
-    if (h->cfg.conformance) rc = seed_fixtures(h->store, &h->env_loose, &n, err);
-    if (rc == 0 && h->cfg.seed[0] != '\0')
-        rc = seed_folder(h->store, h->cfg.seed, &h->env, &n, err);
+    if (h->cfg.host_conformance) rc = seed_fixtures(h->store, &h->env_loose, &n, err);
+    if (rc == 0 && h->cfg.host_seed[0] != '\0')
+        rc = seed_folder(h->store, h->cfg.host_seed, &h->env, &n, err);
     h->seeded = n.created + n.updated + n.same;
     if (rc == 0) rc = advertise_fixtures(h, err);
     return rc;
 }
 
-static void limits_from(const struct config *c, struct run_limits *l) {
-    *l = RUN_LIMITS_DEFAULT;
-    l->max_node_executions = c->max_node_executions;
-    l->max_run_duration_sec = c->max_run_seconds;
+static void limits_set(struct host *h) {
+    h->limits = RUN_LIMITS_DEFAULT;
+#define OPT_LIMITS(...) FILL(h->limits, limits, __VA_ARGS__)
+#include "host/config.def"
 }
 
 static int build_egress(struct host *h, struct wopr_error *err) {
     struct egress_config ec = {.user_agent = "wopr/" WOPR_VERSION};
-    if (!h->cfg.egress) return 0;
+    if (!h->cfg.egress_enabled) return 0;
     int rc = egress_allow_parse(str_c(h->cfg.egress_allow), &ec.allow, err);
     if (rc != 0) { /* say which setting */
         char why[sizeof err->message];
@@ -183,102 +204,67 @@ static int build_engine(struct host *h, struct wopr_error *err) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     ulid_new(id);
     snprintf(h->holder, sizeof h->holder, "host-%s", id);
-    struct journal_config lc = {.slow_commit_ms = (unsigned)h->cfg.slow_commit_ms};
+    struct journal_config jc = {0};
+#define OPT_JOURNAL(...) FILL(jc, journal, __VA_ARGS__)
+#include "host/config.def"
     int rc = payload_rules_new(&h->rules, err);
-    if (rc == 0) rc = journal_new(h->store, &lc, &h->journal, err);
+    if (rc == 0) rc = journal_new(h->store, &jc, &h->journal, err);
     if (rc != 0) return rc;
     struct engine_config ec = {
-        .workers = (unsigned)(h->cfg.workers > 0 ? h->cfg.workers
-                              : cores > 0        ? cores
-                                                 : 1),
         .limits = h->limits,
-        .conformance = h->cfg.conformance || h->cfg.conformance_types,
+        .conformance = conformance_asked(&h->cfg),
         .runtime_capabilities = h->capabilities,
         .holder = h->holder,
-        .lease_ttl_ms = h->cfg.claim_ttl_ms,
-        .heartbeat_ms = h->cfg.heartbeat_ms,
-        .sole_host = h->cfg.exclusive,
-        .retention_ms = h->cfg.retention_days * 86400 * 1000,
-        .runs_active_max = (size_t)h->cfg.runs_active_max,
-        .bounds = {.state_bytes_max = (size_t)h->cfg.state_bytes_max,
-                   .tenant_runs_active_max = (size_t)h->cfg.tenant_runs_active_max,
-                   .run_events_max = h->cfg.run_events_max,
-                   .run_bytes_max = h->cfg.run_bytes_max,
-                   .tenant_bytes_max = h->cfg.tenant_bytes_max,
-                   .run_state_bytes_max = (size_t)h->cfg.run_state_bytes_max},
+        .sole_host = h->cfg.store_exclusive,
+        .retention_ms = h->cfg.host_retention_days * DAY_S * 1000,
         .egress = h->egress,
-        .stall_ms = 300000,
+        .stall_ms = STALL_MS,
     };
+#define OPT_ENGINE(...) FILL(ec, engine, __VA_ARGS__)
+#define OPT_BOUNDS(...) FILL(ec.bounds, bounds, __VA_ARGS__)
+#include "host/config.def"
+    if (ec.workers == 0) ec.workers = cores > 0 ? (unsigned)cores : 1;
     return engine_new(h->journal, h->rules, h->types, &h->env, &ec, &h->engine, err);
 }
 
 static int build_wire(struct host *h, struct wopr_error *err) {
+    int64_t retention_s = h->cfg.host_retention_days * DAY_S;
     struct v1_config vc = {
         .version = WOPR_VERSION,
         .vendor = "wopr",
         .limits = h->limits,
         .runtime_capabilities = h->capabilities,
-        .conformance = h->cfg.conformance || h->cfg.conformance_types,
-        .idem_retention_s = h->cfg.idem_retention_s,
-        .max_run_duration_sec = h->cfg.max_run_seconds,
-        .body_max = (size_t)h->cfg.body_max,
+        .conformance = conformance_asked(&h->cfg),
+        .idem_retention_s = h->cfg.http_idem_retention_s,
+        .max_run_duration_sec = h->limits.max_run_duration_sec,
         .ticket_lifetime_ms = TICKET_LIFETIME_MS,
-        .interrupt_token_ms = h->cfg.interrupt_token_s * 1000,
-        .interrupt_callbacks = h->cfg.interrupt_callbacks,
-        .interrupt_auth_required = h->cfg.interrupt_auth_required,
-        .external_event_retention_s =
-            h->cfg.retention_days > 0 ? h->cfg.retention_days * 86400 : KEPT_FOR_EVER_S,
+        .interrupt_token_ms = h->cfg.host_interrupt_token_s * 1000,
+        .external_event_retention_s = retention_s > 0 ? retention_s : KEPT_FOR_EVER_S,
         .cascade = node_registry_find(h->types, STR("core.subWorkflow")) != NULL,
         .fixtures = h->fixtures,
     };
+#define OPT_WIRE(...) FILL(vc, wire, __VA_ARGS__)
+#include "host/config.def"
     return v1_new(&vc, h->engine, h->journal, &h->v1, err);
 }
 
 static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) {
-    const struct config *c = &h->cfg;
     h->sources.store = h->store;
     h->sources.journal = h->journal;
     h->sources.engine = h->engine;
     h->sources.egress = h->egress;
     struct http_config hc = {
-        .host = c->host,
-        .port = (uint16_t)c->port,
-        .threads = (unsigned)c->http_threads,
-        .ops_host = c->ops_host,
-        .ops_port = ops_port,
-        .tls_cert_file = c->tls_cert[0] != '\0' ? c->tls_cert : NULL,
-        .tls_key_file = c->tls_key[0] != '\0' ? c->tls_key : NULL,
-        .public_url = c->public_url[0] != '\0' ? c->public_url : NULL,
         .configured = h->keys.v,
         .configured_nr = h->keys.n,
-        .allowed_hosts = config_list(c->allowed_hosts, h->arena),
-        .cors_origins = config_list(c->cors_origins, h->arena),
-        .connections_max = (unsigned)c->connections_max,
-        .address_connections_max = (unsigned)c->address_connections_max,
-        .trusted_proxies = c->trusted_proxies,
-        .head_timeout_s = (int)c->head_timeout_s,
-        .requests_max = (unsigned)c->requests_max,
-        .streams_max = (unsigned)c->streams_max,
-        .polls_max = (unsigned)c->polls_max,
-        .key_polls_max = (unsigned)c->key_polls_max,
-        .reserve_percent = (unsigned)c->reserve_percent,
-        .memory_bytes = (size_t)c->memory_bytes,
-        .auth_failure_rate = (unsigned)c->auth_failure_rate,
-        .auth_failure_burst = (unsigned)c->auth_failure_burst,
-        .read_threads = (unsigned)c->read_threads,
-        .pool_bytes = (size_t)c->connection_bytes,
-        .keepalive_ms = (int)c->keepalive_ms,
-        .read_timeout_s = (int)c->read_timeout_s,
-        .idem_wait_ms = 10000,
-        .idem_retention_s = c->idem_retention_s,
-        .key_rate = (unsigned)c->key_rate,
-        .key_burst = (unsigned)(c->key_burst > 0 ? c->key_burst : 4 * c->key_rate),
-        .address_rate = (unsigned)c->address_rate,
-        .address_burst = (unsigned)c->address_burst,
+        .idem_wait_ms = IDEM_WAIT_MS,
         .metrics = host_metrics_render,
         .ready = host_metrics_ready,
         .metrics_ctx = &h->sources,
     };
+#define OPT_HTTP(...) FILL(hc, http, __VA_ARGS__)
+#include "host/config.def"
+    hc.ops_port = ops_port;
+    if (hc.key_burst == 0) hc.key_burst = BURST_S * hc.key_rate;
     return http_server_new(&hc, v1_wire(h->v1), h->journal, &h->http, err);
 }
 
@@ -291,8 +277,8 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     h->arena = arena_new(HOST_ARENA_MAX);
     int rc = h->arena == NULL ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory") : 0;
     if (rc == 0) {
-        limits_from(cfg, &h->limits);
-        h->capabilities = config_list(cfg->capabilities, h->arena);
+        limits_set(h);
+        h->capabilities = config_list(cfg->host_capabilities, h->arena);
         rc = open_store(h, err);
     }
     if (rc == 0) rc = register_types(h, extra, extra_nr, err);
@@ -313,8 +299,8 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
 /* The operations listener is wanted on OPS_PORT_AUTO unless somebody else has it: two hosts on one
  * machine must not stumble over a port nobody asked for. */
 static int start_http(struct host *h, struct wopr_error *err) {
-    bool is_auto = h->cfg.ops_port == -2;
-    int rc = build_http(h, is_auto ? OPS_PORT_AUTO : (int32_t)h->cfg.ops_port, err);
+    bool is_auto = h->cfg.http_ops_port == -2;
+    int rc = build_http(h, is_auto ? OPS_PORT_AUTO : (int32_t)h->cfg.http_ops_port, err);
     if (rc == 0) rc = http_server_start(h->http, err);
     if (rc != WOPR_E_IO || !is_auto) return rc;
     http_server_free(h->http);
@@ -340,7 +326,7 @@ int host_start(struct host *h, struct wopr_error *err) {
 }
 
 void host_stop(struct host *h) {
-    if (h->http != NULL) http_server_drain(h->http, h->cfg.drain_ms);
+    if (h->http != NULL) http_server_drain(h->http, h->cfg.host_drain_ms);
     if (h->engine_running) engine_stop(h->engine);
     h->engine_running = false;
     if (h->egress != NULL)

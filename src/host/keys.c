@@ -1,13 +1,13 @@
 /* keys.c: see keys.h. */
 #include "host/keys.h"
 
+#include "base/fs.h"
 #include "base/log.h"
 #include "host/host.h"
 #include "http/http.h"
 #include "store/peers.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #define KEY_FILE_MAX (64u * 1024)
 #define DEV_KEY_NAME "dev-api-key"
@@ -47,8 +47,9 @@ static int texts_of(const struct config *c, struct arena *a, struct str *out, si
                     struct wopr_error *err) {
     int rc = 0;
     *n = 0;
-    if (c->api_key_file[0] != '\0') rc = file_keys(c->api_key_file, a, out, HOST_KEYS_MAX, n, err);
-    if (rc == 0 && c->api_key[0] != '\0') out[(*n)++] = str_c(c->api_key);
+    if (c->host_api_key_file[0] != '\0')
+        rc = file_keys(c->host_api_key_file, a, out, HOST_KEYS_MAX, n, err);
+    if (rc == 0 && c->host_api_key[0] != '\0') out[(*n)++] = str_c(c->host_api_key);
     return rc;
 }
 
@@ -85,10 +86,11 @@ static int configured(struct host_keys *k, const struct config *c, struct store 
     for (size_t i = 0; rc == 0 && i < n; i++) {
         bool use = false;
         struct api_key *row = &k->v[k->n];
-        rc = key_from_text(s, texts[i], str_c(c->tenant), STR("default"), SCOPE_ALL, a, row, err);
+        rc = key_from_text(s, texts[i], str_c(c->host_tenant), STR("default"), SCOPE_ALL, a, row,
+                           err);
         if (rc == WOPR_E_CONFIG)
             (void)snprintf(err->pointer, sizeof err->pointer, "%s",
-                           texts[i].p == c->api_key ? "api-key" : "api-key-file");
+                           texts[i].p == c->host_api_key ? "api-key" : "api-key-file");
         if (rc == 0) rc = judge(s, row, a, &use, err);
         if (use) k->n++;
     }
@@ -120,8 +122,9 @@ static int first_key(struct host_keys *k, struct str tenant, struct store *s, st
 int host_keys_load(struct host_keys *k, const struct config *c, struct store *s, struct arena *a,
                    struct wopr_error *err) {
     *k = (struct host_keys){0};
-    if (c->api_key[0] != '\0' || c->api_key_file[0] != '\0') return configured(k, c, s, a, err);
-    return first_key(k, str_c(c->tenant), s, a, err);
+    if (c->host_api_key[0] != '\0' || c->host_api_key_file[0] != '\0')
+        return configured(k, c, s, a, err);
+    return first_key(k, str_c(c->host_tenant), s, a, err);
 }
 
 static bool holds(const struct host_keys *k, struct str key_id) {
@@ -151,18 +154,18 @@ int host_keys_record(const struct host_keys *k, struct store *s, struct arena *a
 
 /* dev-api-key in the folder of the database; NULL when there is no such file. */
 static const char *dev_key_file(const struct config *c, struct arena *a) {
-    const char *slash = strrchr(c->db, '/');
-    int folder = slash != NULL ? (int)(slash - c->db) + 1 : 0;
-    const char *path = arena_printf(a, "%.*s" DEV_KEY_NAME, folder, c->db).p;
-    return path != NULL && access(path, R_OK) == 0 ? path : NULL;
+    const char *slash = strrchr(c->store_path, '/');
+    int folder = slash != NULL ? (int)(slash - c->store_path) + 1 : 0;
+    const char *path = arena_printf(a, "%.*s" DEV_KEY_NAME, folder, c->store_path).p;
+    return path != NULL && fs_readable(path) ? path : NULL;
 }
 
 int client_key(const struct config *c, struct arena *a, const char **key, struct wopr_error *err) {
     struct str texts[HOST_KEYS_MAX];
     size_t n = 0;
-    *key = c->api_key[0] != '\0' ? c->api_key : NULL;
+    *key = c->host_api_key[0] != '\0' ? c->host_api_key : NULL;
     if (*key != NULL) return 0;
-    const char *path = c->api_key_file[0] != '\0' ? c->api_key_file : dev_key_file(c, a);
+    const char *path = c->host_api_key_file[0] != '\0' ? c->host_api_key_file : dev_key_file(c, a);
     if (path == NULL) return 0;
     int rc = file_keys(path, a, texts, HOST_KEYS_MAX, &n, err);
     if (rc == 0) *key = texts[0].p;

@@ -1,8 +1,8 @@
 /* metrics_process.c: the process as the kernel sees it, under the names that every Prometheus
  * client library uses.  What /proc does not tell is left out. */
+#include "base/fs.h"
 #include "host/metrics.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,12 +10,12 @@
 enum { PROC_TEXT_MAX = 4096, PROC_OPEN_FDS_MAX = 1 << 22 };
 
 static bool proc_read(const char *path, char text[PROC_TEXT_MAX]) {
-    FILE *f = fopen(path, "r");
-    if (f == NULL) return false;
-    size_t n = fread(text, 1, PROC_TEXT_MAX - 1, f);
-    fclose(f);
-    text[n] = '\0';
-    return n > 0;
+    struct buf b;
+    if (fs_read(path, PROC_TEXT_MAX - 1, &b) != FS_READ_OK) return false;
+    memcpy(text, b.len > 0 ? b.p : "", b.len);
+    text[b.len] = '\0';
+    buf_fini(&b);
+    return text[0] != '\0';
 }
 
 /* Fields of /proc/self/stat by their number in proc(5), from 3 on; the second, a name in
@@ -34,17 +34,17 @@ static bool stat_fields(uint64_t *v, size_t from, size_t n) {
     return true;
 }
 
+static bool name_count(void *ctx, const char *name) {
+    (void)name;
+    return ++*(size_t *)ctx < PROC_OPEN_FDS_MAX;
+}
+
 static void render_files(struct buf *b) {
     struct rlimit limit;
-    DIR *d = opendir("/proc/self/fd");
-    if (d != NULL) {
-        size_t n = 0;
-        for (struct dirent *e; n < PROC_OPEN_FDS_MAX && (e = readdir(d)) != NULL;)
-            n += e->d_name[0] != '.';
-        closedir(d);
+    size_t n = 0;
+    if (fs_each_name("/proc/self/fd", name_count, &n) == 0)
         metric_gauge(b, "process_open_fds", "Open file descriptors.",
                      (double)(n > 0 ? n - 1 : 0)); /* without the one that looks */
-    }
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         metric_gauge(b, "process_max_fds", "Most file descriptors that may be open.",
                      (double)limit.rlim_cur);

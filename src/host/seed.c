@@ -1,10 +1,10 @@
 /* seed.c: workflow definitions from files and from the binary into the store; see host.h. */
 #include "base/clock.h"
 #include "base/embed.h"
+#include "base/fs.h"
 #include "codec/json.h"
 #include "host/host.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,18 +14,16 @@
 #define SEED_ARENA_MAX (64u * 1024 * 1024)
 
 int file_read(const char *path, size_t max, struct buf *out, struct wopr_error *err) {
-    char chunk[16384];
-    size_t n;
-    FILE *f = fopen(path, "rb");
-    if (f == NULL)
+    switch (fs_read(path, max, out)) {
+    case FS_READ_OK:
+        return 0;
+    case FS_READ_NO_FILE:
         return wopr_error_set(err, WOPR_E_IO, "cannot read %s: %s", path, strerror(errno));
-    buf_init(out, max);
-    while ((n = fread(chunk, 1, sizeof chunk, f)) > 0) buf_add(out, chunk, n);
-    bool bad = ferror(f) != 0;
-    fclose(f);
-    if (!bad && !buf_failed(out)) return 0;
-    buf_fini(out);
-    if (bad) return wopr_error_set(err, WOPR_E_IO, "cannot read %s to its end", path);
+    case FS_READ_FAILED:
+        return wopr_error_set(err, WOPR_E_IO, "cannot read %s to its end", path);
+    case FS_READ_TOO_BIG:
+        break;
+    }
     return wopr_error_set(err, WOPR_E_TOO_BIG, "%s has more than %zu bytes", path, max);
 }
 
@@ -96,43 +94,44 @@ static int by_name(const void *x, const void *y) {
     return strcmp(*(char *const *)x, *(char *const *)y);
 }
 
-/* Names of the *.json files of a folder, sorted, so that every start loads them in the same order.
- */
-static int list_folder(const char *folder, struct arena *a, char **names, size_t *n,
-                       struct wopr_error *err) {
-    const struct dirent *d;
-    DIR *dir = opendir(folder);
-    size_t found = 0;
-    if (dir == NULL)
+struct seed_names {
+    struct arena *a;
+    char **v;
+    size_t n;
+};
+
+static bool name_add(void *ctx, const char *name) {
+    struct seed_names *names = ctx;
+    if (!str_ends(str_c(name), STR(".json"))) return true;
+    names->v[names->n] = arena_cstr(names->a, str_c(name));
+    if (names->v[names->n] != NULL) names->n++;
+    return names->n < SEED_FILES_MAX;
+}
+
+/* The *.json files of a folder, sorted, so that every start loads them in the same order. */
+static int folder_list(const char *folder, struct seed_names *names, struct wopr_error *err) {
+    if (fs_each_name(folder, name_add, names) != 0)
         return wopr_error_set(err, WOPR_E_CONFIG, "cannot read the seed folder %s: %s", folder,
                               strerror(errno));
-    while ((d = readdir(dir)) != NULL && found < SEED_FILES_MAX) {
-        struct str name = str_c(d->d_name);
-        if (name.p[0] == '.' || !str_ends(name, STR(".json"))) continue;
-        names[found] = arena_cstr(a, name);
-        if (names[found] != NULL) found++;
-    }
-    closedir(dir);
-    if (arena_failed(a)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
-    if (found == SEED_FILES_MAX)
+    if (arena_failed(names->a)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
+    if (names->n == SEED_FILES_MAX)
         return wopr_error_set(err, WOPR_E_TOO_BIG, "%s has %d files or more", folder,
                               SEED_FILES_MAX);
-    qsort(names, found, sizeof *names, by_name);
-    *n = found;
+    qsort(names->v, names->n, sizeof *names->v, by_name);
     return 0;
 }
 
 int seed_folder(struct store *s, const char *folder, const struct wf_env *env,
                 struct seed_counts *n, struct wopr_error *err) {
-    size_t found = 0;
     struct arena *a = arena_new(SEED_ARENA_MAX);
-    char **names = a == NULL ? NULL : ARENA_ARRAY(a, char *, SEED_FILES_MAX);
-    int rc = names == NULL ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory")
-                           : list_folder(folder, a, names, &found, err);
-    for (size_t i = 0; rc == 0 && i < found; i++) {
+    struct seed_names names = {.a = a};
+    if (a != NULL) names.v = ARENA_ARRAY(a, char *, SEED_FILES_MAX);
+    int rc = names.v == NULL ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory")
+                             : folder_list(folder, &names, err);
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
         char path[1024];
         struct buf text;
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        snprintf(path, sizeof path, "%s/%s", folder, names.v[i]);
         rc = file_read(path, SEED_FILE_MAX, &text, err);
         if (rc != 0) break;
         rc = seed_one(s, buf_str(&text), path, env, n, err);

@@ -63,7 +63,7 @@ int batch_take(struct stream *st, const struct journal_piece *piece) {
         if (end > from && e->seq > st->quiet_until) add(b, e->seq, piece->p + from, end - from);
         from = end;
         bool full = b->count >= HTTP_BATCH_EVENTS_MAX || b->elements.len >= HTTP_BATCH_BYTES_MAX;
-        if (full || event_forces_flush(e->kind)) batch_flush(st);
+        if (full || event_kind_is(e->kind, EV_F_FLUSH)) batch_flush(st);
         if (!event_is_terminal(e->kind)) continue;
         batch_flush(st);
         st->last = true;

@@ -52,7 +52,7 @@ static void check_round(const struct config *c, struct arena *a) {
     config_print(c, &b);
     ASSERT(!buf_failed(&b) && json_check(buf_str(&b), &JSON_LIMITS_DEFAULT, NULL) == 0);
     struct str key = json_string(json_get(buf_str(&b), "api-key"), a);
-    ASSERT(key.n == 0 ? c->api_key[0] == '\0' : str_eqc(key, "[REDACTED]"));
+    ASSERT(key.n == 0 ? c->host_api_key[0] == '\0' : str_eqc(key, "[REDACTED]"));
     ASSERT(load(&again, buf_str(&b), NULL, 0, a, &err) == 0);
     config_print(&again, &d);
     ASSERT(str_eq(buf_str(&b), buf_str(&d)));
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     if (rc == 0) {
         rc = config_check(&c, &err);
         ASSERT(rc == 0 || (rc == WOPR_E_CONFIG && err.message[0] != '\0'));
-        (void)config_list(c.cors_origins, a);
+        (void)config_list(c.http_cors_origins, a);
         check_round(&c, a);
     }
     arena_free(a);

@@ -281,94 +281,32 @@ static int events_insert(struct batch *b, const struct plan *p) {
     return rc;
 }
 
-static int var_put(struct batch *b, int64_t run_no, struct str name, struct str shown,
-                   struct str clear) {
-    struct query q;
-    query_begin(&q, b->c, SQL_VAR_PUT);
-    bind_int(&q, run_no);
-    bind_text(&q, name);
-    bind_text(&q, shown);
-    bind_opt(&q, clear);
-    return query_run(&q, b->err);
-}
-
-static int chan_apply(struct batch *b, int64_t run_no, const struct plan_chan_row *r) {
-    struct query q;
-    query_begin(&q, b->c, r->op == PLAN_CHAN_PUT ? SQL_CHAN_PUT : SQL_CHAN_DEL);
-    bind_int(&q, run_no);
-    bind_text(&q, r->name);
-    bind_int(&q, r->seq);
-    if (r->op == PLAN_CHAN_PUT) {
-        bind_int(&q, r->declared);
-        bind_int(&q, r->is_list);
-        bind_int(&q, r->ts_ms);
-        bind_text(&q, r->value);
-        bind_int(&q, r->ttl_ms);
-    }
-    int rc = query_run(&q, b->err);
-    if (rc != 0 || r->op != PLAN_CHAN_PUT || r->is_list) return rc;
-    query_begin(&q, b->c, SQL_CHAN_ONLY); /* one value: what an earlier write left goes */
-    bind_int(&q, run_no);
-    bind_text(&q, r->name);
-    bind_int(&q, r->seq);
-    return query_run(&q, b->err);
-}
-
-static int timer_apply(struct batch *b, int64_t run_no, const struct plan_timer *t) {
-    struct query q;
-    query_begin(&q, b->c, t->set ? SQL_TIMER_PUT : SQL_TIMER_DEL);
-    bind_int(&q, run_no);
-    bind_int(&q, t->kind);
-    bind_text(&q, t->node_id);
-    if (t->set) {
-        bind_int(&q, t->fire_at_ms);
-        bind_int(&q, t->remaining_ms);
-    }
-    return query_run(&q, b->err);
-}
-
-static int artifact_put(struct batch *b, int64_t run_no, const struct plan_artifact *art) {
-    struct query q;
-    query_begin(&q, b->c, SQL_ARTIFACT_PUT);
-    bind_int(&q, run_no);
-    bind_text(&q, art->artifact_id);
-    bind_text(&q, art->artifact_type);
-    bind_opt(&q, art->node_id);
-    bind_opt(&q, art->version);
-    bind_opt(&q, art->summary);
-    bind_text(&q, art->body);
-    bind_int(&q, b->now_ms);
-    return query_run(&q, b->err);
-}
-
-static int projections(struct batch *b, const struct plan *p) {
+/* A sensitive initial value shows as its mask. */
+static int initial_vars_put(const struct row_writer *w, const struct plan *p) {
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < p->interrupts_nr; i++)
-        rc = interrupt_put(b->c, p->run_no, &p->interrupts[i], b->err);
-    for (size_t i = 0; rc == 0 && i < p->invocations_nr; i++)
-        rc = invocation_put(b->c, p->run_no, &p->invocations[i], b->err);
-    if (p->what == PLAN_CREATE)
-        for (size_t i = 0; rc == 0 && i < p->create->vars.n; i++) {
-            const struct var_init *v = &p->create->vars.v[i];
-            rc = var_put(b, p->run_no, v->name,
-                         v->sensitive ? MASKED : once_var(p, v->name, v->value),
-                         v->sensitive ? v->value : STR_NONE);
-        }
-    for (size_t i = 0; rc == 0 && i < p->nodes_nr; i++) {
-        struct query q;
-        query_begin(&q, b->c, SQL_NODE_PUT);
-        bind_int(&q, p->run_no);
-        bind_text(&q, p->nodes[i].node_id);
-        bind_text(&q, p->nodes[i].state);
-        rc = query_run(&q, b->err);
+    if (p->what != PLAN_CREATE) return 0;
+    for (size_t i = 0; rc == 0 && i < p->create->vars.n; i++) {
+        const struct var_init *v = &p->create->vars.v[i];
+        const struct plan_var_row row = {.name = v->name,
+                                         .value =
+                                             v->sensitive ? MASKED : once_var(p, v->name, v->value),
+                                         .clear = v->sensitive ? v->value : STR_NONE};
+        rc = var_put(w, &row);
     }
-    for (size_t i = 0; rc == 0 && i < p->vars_nr; i++)
-        rc = var_put(b, p->run_no, p->vars[i].name, p->vars[i].value, p->vars[i].clear);
-    for (size_t i = 0; rc == 0 && i < p->chans_nr; i++) rc = chan_apply(b, p->run_no, &p->chans[i]);
-    for (size_t i = 0; rc == 0 && i < p->timers_nr; i++)
-        rc = timer_apply(b, p->run_no, &p->timers[i]);
-    for (size_t i = 0; rc == 0 && i < p->artifacts_nr; i++)
-        rc = artifact_put(b, p->run_no, &p->artifacts[i]);
+    return rc;
+}
+
+/* All rows of all kinds, in the order of PLAN_ROWS. */
+static int rows_put(struct batch *b, const struct plan *p) {
+    const struct row_writer w = {b->c, p->run_no, b->now_ms, b->err};
+    int rc = 0;
+#define ROWS_PUT(rows, one, type, texts)                                                           \
+    for (size_t i = 0; rc == 0 && i < p->rows##_nr; i++) rc = one##_put(&w, &p->rows[i]);
+#define STEP_PUT(put)                                                                              \
+    if (rc == 0) rc = put(&w, p);
+    PLAN_ROWS(ROWS_PUT, STEP_PUT)
+#undef ROWS_PUT
+#undef STEP_PUT
     return rc;
 }
 
@@ -401,7 +339,7 @@ static int plan_write(struct batch *b, struct plan *p, int *refusal) {
     if (rc != 0 || *refusal != 0) return rc;
     rc = events_insert(b, p);
     if (rc == 0 && p->what != PLAN_SIDE && !(p->create && p->create->fork)) rc = count_usage(b, p);
-    if (rc == 0) rc = projections(b, p);
+    if (rc == 0) rc = rows_put(b, p);
     if (rc == 0 && p->has_idem) rc = idem_put(b->c, p, b->now_ms, b->err);
     return rc;
 }

@@ -5,12 +5,11 @@
 #include "store/run_lists.h"
 #include "store/sqlite/sql.h"
 
-static int interrupt_open(struct conn *c, int64_t run_no, const struct plan_interrupt *i,
-                          struct wopr_error *err) {
+static int interrupt_open(const struct row_writer *w, const struct plan_interrupt *i) {
     struct query q;
-    query_begin(&q, c, SQL_INTERRUPT_OPEN);
+    query_begin(&q, w->c, SQL_INTERRUPT_OPEN);
     bind_text(&q, i->interrupt_id);
-    bind_int(&q, run_no);
+    bind_int(&q, w->run_no);
     bind_text(&q, i->node_id);
     bind_text(&q, i->key);
     bind_text(&q, i->kind);
@@ -19,13 +18,13 @@ static int interrupt_open(struct conn *c, int64_t run_no, const struct plan_inte
     bind_int(&q, i->requested_ms);
     bind_int_opt(&q, i->timeout_at_ms, 0);
     bind_int(&q, i->requested_seq);
-    return query_run(&q, err);
+    return query_run(&q, w->err);
 }
 
 /* STORE-10.  The run's sequence was compared before, so a second close is a damaged file. */
-static int interrupt_close(struct conn *c, const struct plan_interrupt *i, struct wopr_error *err) {
+static int interrupt_close(const struct row_writer *w, const struct plan_interrupt *i) {
     struct query q;
-    query_begin(&q, c, SQL_INTERRUPT_CLOSE);
+    query_begin(&q, w->c, SQL_INTERRUPT_CLOSE);
     bind_text(&q, i->interrupt_id);
     bind_int(&q, i->state);
     bind_int(&q, i->resolved_ms);
@@ -34,23 +33,22 @@ static int interrupt_close(struct conn *c, const struct plan_interrupt *i, struc
     bind_opt(&q, i->resolved_by);
     bind_opt(&q, i->action);
     bind_opt(&q, i->cause);
-    int rc = query_run(&q, err);
-    if (rc != 0 || sqlite3_changes64(c->db) == 1) return rc;
-    return wopr_error_set(err, WOPR_E_CORRUPT,
+    int rc = query_run(&q, w->err);
+    if (rc != 0 || sqlite3_changes64(w->c->db) == 1) return rc;
+    return wopr_error_set(w->err, WOPR_E_CORRUPT,
                           "an interrupt that the log calls open is not pending");
 }
 
-int interrupt_put(struct conn *c, int64_t run_no, const struct plan_interrupt *i,
-                  struct wopr_error *err) {
-    if (i->op == INTR_ROW_OPEN) return interrupt_open(c, run_no, i, err);
-    if (i->op == INTR_ROW_CLOSE) return interrupt_close(c, i, err);
+int interrupt_put(const struct row_writer *w, const struct plan_interrupt *i) {
+    if (i->op == INTR_ROW_OPEN) return interrupt_open(w, i);
+    if (i->op == INTR_ROW_CLOSE) return interrupt_close(w, i);
     struct query q;
-    query_begin(&q, c, SQL_INTERRUPT_CLOSE_ALL);
-    bind_int(&q, run_no);
+    query_begin(&q, w->c, SQL_INTERRUPT_CLOSE_ALL);
+    bind_int(&q, w->run_no);
     bind_int(&q, i->state);
     bind_int(&q, i->resolved_ms);
     bind_opt(&q, i->cause);
-    return query_run(&q, err);
+    return query_run(&q, w->err);
 }
 
 enum { INTERRUPT_REQUESTED = 13, INTERRUPT_COLUMNS_NR = 21 };

@@ -7,13 +7,12 @@
 #define INVOCATION_ROW_MAX (64u * 1024 * 1024)
 #define NO_ROOM            "no memory for the invocation log"
 
-int invocation_put(struct conn *c, int64_t run_no, const struct plan_invocation *v,
-                   struct wopr_error *err) {
+int invocation_put(const struct row_writer *w, const struct plan_invocation *v) {
     bool done = v->state != INVOCATION_CLAIMED;
     struct query q;
-    query_begin(&q, c, SQL_INVOCATION_PUT);
+    query_begin(&q, w->c, SQL_INVOCATION_PUT);
     bind_text(&q, v->effect_id);
-    bind_int(&q, run_no);
+    bind_int(&q, w->run_no);
     bind_text(&q, v->node_id);
     bind_int(&q, v->ordinal);
     bind_int(&q, v->attempt);
@@ -25,7 +24,7 @@ int invocation_put(struct conn *c, int64_t run_no, const struct plan_invocation 
     bind_int(&q, v->at_ms);
     bind_int_opt(&q, done ? v->at_ms : -1, -1);
     bind_int(&q, v->expires_ms);
-    return query_run(&q, err);
+    return query_run(&q, w->err);
 }
 
 static void row_read(struct query *q, struct arena *a, struct plan_invocation *v) {

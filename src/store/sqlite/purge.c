@@ -46,8 +46,8 @@ static int on_run(struct conn *c, enum stmt_id id, int64_t run_no, struct wopr_e
 }
 
 int purge_rows(struct conn *c, int64_t run_no, struct wopr_error *err) {
-    static const enum stmt_id deletes[] = {SQL_PURGE_NODES, SQL_PURGE_VARS, SQL_PURGE_CHANS,
-                                           SQL_PURGE_TIMERS, SQL_PURGE_RUN};
+#define RUN_TABLE_ID(id, table) SQL_PURGE_##id,
+    static const enum stmt_id deletes[] = {RUN_TABLES(RUN_TABLE_ID) SQL_PURGE_RUN};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < sizeof deletes / sizeof *deletes; i++)
         rc = on_run(c, deletes[i], run_no, err);
@@ -100,9 +100,8 @@ static int purge_table(struct slice *s, enum stmt_id id, int64_t run_no) {
 }
 
 static int purge_on(struct slice *s, const struct ended *r) {
-    static const enum stmt_id tables[] = {SQL_SLICE_EVENTS,  SQL_SLICE_CHANS,
-                                          SQL_SLICE_NODES,   SQL_SLICE_INTERRUPTS,
-                                          SQL_SLICE_EFFECTS, SQL_SLICE_ARTIFACTS};
+#define LONG_TABLE_ID(id, table, key, of_run) SQL_SLICE_##id,
+    static const enum stmt_id tables[] = {SQL_SLICE_EVENTS, LONG_TABLES(LONG_TABLE_ID)};
     int rc = 0;
     for (size_t i = 0; rc == 0 && !spent(s) && i < sizeof tables / sizeof *tables; i++)
         rc = purge_table(s, tables[i], r->run_no);

@@ -209,13 +209,17 @@ MUST_CHECK int idem_look(struct conn *c, const struct idem_key *k, int64_t now_m
 MUST_CHECK int idem_put(struct conn *c, const struct plan *p, int64_t now_ms,
                         struct wopr_error *err);
 
-/* --- interrupts.c --- */
-MUST_CHECK int interrupt_put(struct conn *c, int64_t run_no, const struct plan_interrupt *i,
-                             struct wopr_error *err);
+/* --- rows.c, interrupts.c, invocations.c: one function per kind of row (PLAN_ROWS) --- */
+struct row_writer { /* inside a plan's transaction */
+    struct conn *c;
+    int64_t run_no, now_ms;
+    struct wopr_error *err;
+};
+#define ROW_PUT(rows, one, type, texts)                                                            \
+    MUST_CHECK int one##_put(const struct row_writer *w, const type *row);
+PLAN_ROWS(ROW_PUT, PLAN_NO_STEP)
+#undef ROW_PUT
 
-/* --- invocations.c --- */
-MUST_CHECK int invocation_put(struct conn *c, int64_t run_no, const struct plan_invocation *v,
-                              struct wopr_error *err);
 /* --- fork.c: the parts of a plan that creates a fork, inside the batch's transaction --- */
 /* Is there something to copy from, and is the hidden run where the plan thinks it is?  A refusal
  * (EXPIRED, STALE) goes to *refusal; nothing is written then. */

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "domain/plan.h"
+#include "domain/state_internal.h"
 
 #include <criterion/criterion.h>
 
@@ -290,11 +291,76 @@ Test(event, terminal_and_flushing_kinds /* EVT-7, SSE-33 */) {
     int terminal = 0, flush = 0;
     for (int k = 0; k < EV_NR; k++) {
         terminal += event_is_terminal((enum ev_kind)k);
-        flush += event_forces_flush((enum ev_kind)k);
+        flush += event_kind_is((enum ev_kind)k, EV_F_FLUSH);
     }
     cr_expect_eq(terminal, 3);
     cr_expect_eq(flush, 4);
-    cr_expect(event_forces_flush(EV_NODE_SUSPENDED));
+    cr_expect(event_kind_is(EV_NODE_SUSPENDED, EV_F_FLUSH));
+}
+
+static bool accepted_somewhere(enum ev_kind k) {
+    for (int st = 0; st < RUN_STATUS_NR; st++)
+        if (run_edge((enum run_status)st, k) >= 0) return true;
+    return false;
+}
+
+/* -1 when no node has this event, else the status of a running (a pending, ...) node after it. */
+static int node_status_after(enum ev_kind k) {
+    for (int st = 0; st < NODE_STATUS_NR; st++) {
+        int to = node_edge((enum node_status)st, k);
+        if (to >= 0) return to;
+    }
+    return -1;
+}
+
+static bool node_status_ends(int st) {
+    return st == NODE_COMPLETED || st == NODE_FAILED || st == NODE_SKIPPED || st == NODE_CANCELLED;
+}
+
+Test(event, the_columns_of_every_row_agree /* EVT-7, SSE-33, STORE-39, FORK-18 */) {
+    for (int i = 0; i < EV_NR; i++) {
+        enum ev_kind k = (enum ev_kind)i;
+        const char *name = event_name(k);
+        int node_to = node_status_after(k);
+        bool of_node = event_kind_is(k, EV_F_OF_NODE), ends_run = event_kind_is(k, EV_F_ENDS_RUN);
+        cr_expect(accepted_somewhere(k), "no run takes %s", name);
+        cr_expect_eq(of_node, node_to >= 0, "%s", name);
+        cr_expect_eq(of_node, strncmp(name, "node.", 5) == 0, "%s", name);
+        cr_expect_eq(event_kind_is(k, EV_F_ENDS_NODE), node_status_ends(node_to), "%s", name);
+        cr_expect(!ends_run || event_kind_is(k, EV_F_FLUSH), "%s", name);
+        cr_expect(!ends_run || event_kind_is(k, EV_F_PARENT_NEWS), "%s", name);
+        cr_expect(!ends_run || !event_kind_is(k, EV_F_NOT_REPLAYED), "%s", name);
+        cr_expect(!of_node || !event_kind_is(k, EV_F_EFFECT), "%s", name);
+        cr_expect_not(event_follows(k, k), "%s", name);
+        cr_expect_eq(strlen(event_mark(k)), 1, "%s", name);
+        cr_expect_gt(strlen(event_payload_def(k)), 0, "%s", name);
+    }
+}
+
+Test(event, every_total_counts_one_kind) {
+    int kinds[EV_COUNT_NR] = {0};
+    for (int k = 0; k < EV_NR; k++) kinds[event_count((enum ev_kind)k)]++;
+    for (int c = EV_COUNT_NOTHING + 1; c < EV_COUNT_NR; c++) cr_expect_eq(kinds[c], 1, "%d", c);
+}
+
+Test(event, what_follows_one_cause_makes_a_chain /* FORK-13, EVT-26, EVT-27 */) {
+    static const enum ev_kind asked[] = {EV_INTERRUPT_REQUESTED, EV_APPROVAL_REQUESTED,
+                                         EV_NODE_SUSPENDED};
+    static const enum ev_kind answered[] = {EV_CHANNEL_WRITTEN, EV_INTERRUPT_RESOLVED,
+                                            EV_APPROVAL_RECEIVED, EV_NODE_RESUMED};
+    for (int i = 0; i < 2; i++) cr_expect(event_follows(asked[i + 1], asked[i]));
+    for (int i = 0; i < 3; i++) cr_expect(event_follows(answered[i + 1], answered[i]));
+    for (int i = 0; i < 4; i++) cr_expect(event_kind_is(answered[i], EV_F_ANSWERS));
+    cr_expect_not(event_follows(EV_NODE_SUSPENDED, EV_NODE_STARTED));
+    cr_expect_not(event_follows(EV_NODE_SUSPENDED, EV_UNKNOWN));
+}
+
+Test(event, of_an_unknown_kind_nothing_is_known /* GEN-5 */) {
+    cr_expect_not(event_kind_is(EV_UNKNOWN, ~0u));
+    cr_expect_not(event_follows(EV_UNKNOWN, EV_NODE_STARTED));
+    cr_expect_eq(event_count(EV_UNKNOWN), EV_COUNT_NOTHING);
+    cr_expect_eq(event_tone(EV_UNKNOWN), EV_TONE_DIM);
+    cr_expect_str_eq(event_mark(EV_UNKNOWN), " ");
 }
 
 Test(event, an_event_id_names_one_event_of_its_run /* D11, EVT-1 */) {

@@ -1,0 +1,77 @@
+/* fs.c: see fs.h. */
+#include "base/fs.h"
+
+#include "base/fault.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIECE_BYTES = 16384 };
+
+/* Does this passage fail?  errno says how. */
+static bool fault_as(enum fault_site site, int error) {
+    if (!fault_hit(site)) return false;
+    errno = error;
+    return true;
+}
+
+static enum fs_read fd_read(int fd, struct buf *out) {
+    char piece[PIECE_BYTES];
+    for (;;) {
+        ssize_t n = read(fd, piece, sizeof piece);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return FS_READ_FAILED;
+        if (n == 0) return buf_failed(out) ? FS_READ_TOO_BIG : FS_READ_OK;
+        buf_add(out, piece, (size_t)n);
+        if (buf_failed(out)) return FS_READ_TOO_BIG;
+    }
+}
+
+enum fs_read fs_read(const char *path, size_t max, struct buf *out) {
+    struct buf b;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return FS_READ_NO_FILE;
+    buf_init(&b, max);
+    enum fs_read result = fd_read(fd, &b);
+    int error = errno;
+    (void)close(fd);
+    if (result == FS_READ_OK) *out = b;
+    else buf_fini(&b);
+    errno = error;
+    return result;
+}
+
+int fs_each_name(const char *folder, bool (*fn)(void *ctx, const char *name), void *ctx) {
+    DIR *d = opendir(folder);
+    if (!d) return -1;
+    for (const struct dirent *e; (e = readdir(d)) != NULL;)
+        if (e->d_name[0] != '.' && !fn(ctx, e->d_name)) break;
+    (void)closedir(d);
+    return 0;
+}
+
+bool fs_exists(const char *path) { return access(path, F_OK) == 0; }
+
+bool fs_readable(const char *path) { return access(path, R_OK) == 0; }
+
+int fs_open(const char *path, int flags, mode_t mode) {
+    if ((flags & O_CREAT) != 0 && fault_as(FAULT_WRITE, ENOSPC)) return -1;
+    return open(path, flags | O_CLOEXEC, mode);
+}
+
+int fs_make_folder(const char *path, mode_t mode) {
+    return fault_as(FAULT_WRITE, ENOSPC) ? -1 : mkdir(path, mode);
+}
+
+int fs_truncate(int fd, off_t size) {
+    return fault_as(FAULT_WRITE, ENOSPC) ? -1 : ftruncate(fd, size);
+}
+
+ssize_t fs_write_at(int fd, const void *p, size_t n, off_t at) {
+    return fault_as(FAULT_WRITE, ENOSPC) ? -1 : pwrite(fd, p, n, at);
+}
+
+int fs_sync(int fd) { return fault_as(FAULT_FSYNC, EIO) ? -1 : fsync(fd); }

@@ -1,0 +1,36 @@
+/*
+ * fs.h: files that the process itself reads and makes; SQLite does its own.  Layer: base.
+ * Thin: what the kernel answers comes back, with errno.  What changes the disk is a fault point:
+ * FAULT_WRITE (new names, bytes: ENOSPC), FAULT_FSYNC (EIO).  Reading is none.
+ * Any thread; all of it may block for the disk.
+ */
+#ifndef WOPR_BASE_FS_H
+#define WOPR_BASE_FS_H
+
+#include "base/buf.h"
+
+#include <sys/types.h>
+
+enum fs_read {
+    FS_READ_OK,
+    FS_READ_NO_FILE, /* it could not be opened: errno */
+    FS_READ_FAILED,  /* it was opened, but not read to its end: errno */
+    FS_READ_TOO_BIG, /* more than max bytes, or no memory for them */
+};
+/* A whole file of at most max bytes into out, which the caller ends with buf_fini; out is
+ * initialised on FS_READ_OK only. */
+MUST_CHECK enum fs_read fs_read(const char *path, size_t max, struct buf *out);
+/* fn for each name in a folder but those with a leading dot, in the kernel's order, until it
+ * returns false.  -1 when the folder cannot be opened. */
+MUST_CHECK int fs_each_name(const char *folder, bool (*fn)(void *ctx, const char *name), void *ctx);
+bool fs_exists(const char *path);
+bool fs_readable(const char *path); /* by this user */
+
+/* As open(2), close-on-exec.  With O_CREAT a fault point. */
+MUST_CHECK int fs_open(const char *path, int flags, mode_t mode);
+MUST_CHECK int fs_make_folder(const char *path, mode_t mode);
+MUST_CHECK int fs_truncate(int fd, off_t size);
+MUST_CHECK ssize_t fs_write_at(int fd, const void *p, size_t n, off_t at);
+MUST_CHECK int fs_sync(int fd);
+
+#endif
