@@ -3,7 +3,7 @@
  */
 #include "wire/common/command.h"
 #include "base/clock.h"
-#include "codec/json.h"
+#include "codec/jobj.h"
 
 enum { ANSWER_MAX = 8192, SUBJECT_MAX = 8192 };
 
@@ -88,20 +88,14 @@ static void cmd_done(struct engine_cmd *cmd) {
 /* The Subject that events record (D18): no personal data, ids only. */
 static struct str subject_render(const struct http_call *c) {
     bool token = (c->op->flags & OP_TOKEN) != 0; /* its bearer is unknown */
-    struct buf b;
-    struct jw w;
-    buf_init(&b, SUBJECT_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "issuer", c->who.subject_issuer);
-    jw_kstr(&w, "subjectId", c->who.subject_id);
-    jw_kstr(&w, "tenant", c->who.tenant);
-    jw_kstrz(&w, "lane", token ? "anonymous" : "api-key");
-    jw_kstrz(&w, "kind", token ? "anonymous" : "user");
-    jw_end_object(&w);
-    struct str subject = buf_failed(&b) ? STR_NONE : arena_str(c->arena, buf_str(&b));
-    buf_fini(&b);
-    return subject;
+    struct jobj o;
+    jobj_begin(&o, SUBJECT_MAX);
+    jw_kstr(&o.w, "issuer", c->who.subject_issuer);
+    jw_kstr(&o.w, "subjectId", c->who.subject_id);
+    jw_kstr(&o.w, "tenant", c->who.tenant);
+    jw_kstrz(&o.w, "lane", token ? "anonymous" : "api-key");
+    jw_kstrz(&o.w, "kind", token ? "anonymous" : "user");
+    return jobj_end(&o, c->arena);
 }
 
 int wire_cmd_new(struct http_call *c, enum engine_op op, const struct wire_spelling *spelling,

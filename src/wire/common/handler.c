@@ -10,19 +10,30 @@ int wire_fail(struct http_call *c, const struct wopr_error *err) {
     return HTTP_DONE;
 }
 
-int wire_reply_buf(struct http_call *c, int status, struct buf *b) {
-    size_t n = 0;
-    char *p = buf_failed(b) ? NULL : buf_take(b, &n);
-    if (!p) {
+/* text: n bytes for mem_free, or NULL when memory was short. */
+static int text_reply(struct http_call *c, int status, char *text, size_t n) {
+    if (!text) {
         struct wopr_error err;
-        buf_fini(b);
         wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for the answer");
         return wire_fail(c, &err);
     }
-    c->user = p;
+    c->user = text;
     c->user_free = mem_free;
-    http_reply(c, status, str_n(p, n));
+    http_reply(c, status, str_n(text, n));
     return HTTP_DONE;
+}
+
+int wire_reply_buf(struct http_call *c, int status, struct buf *b) {
+    size_t n = 0;
+    char *text = buf_failed(b) ? NULL : buf_take(b, &n);
+    if (!text) buf_fini(b);
+    return text_reply(c, status, text, n);
+}
+
+int wire_reply_object(struct http_call *c, int status, struct jobj *o) {
+    size_t n = 0;
+    char *text = jobj_take(o, &n);
+    return text_reply(c, status, text, n);
 }
 
 int wire_head_check(const struct run_head *head, struct wopr_error *err) {

@@ -5,12 +5,16 @@
 #ifndef WOPR_WIRE_COMMON_HANDLER_H
 #define WOPR_WIRE_COMMON_HANDLER_H
 
+#include "codec/jobj.h"
 #include "wire/common/wire.h"
 
 int wire_fail(struct http_call *c, const struct wopr_error *err); /* http_fail, then HTTP_DONE */
 /* Reply with a rendered buffer and take its bytes, also on failure.  Uses c->user: only for calls
  * that keep nothing there. */
 int wire_reply_buf(struct http_call *c, int status, struct buf *b);
+
+/* Reply with an object built on the side; ends o. */
+int wire_reply_object(struct http_call *c, int status, struct jobj *o);
 
 /* Head of the run named by {runId}: NOT_FOUND (also for over-long ids, foreign runs, and a ticket
  * for another run), EXPIRED, VERSION_MISMATCH (VER-3). */

@@ -4,6 +4,7 @@
  */
 #include "store/events.h"
 #include "codec/ident.h"
+#include "codec/sse.h"
 #include "wire/common/cursor.h"
 #include "wire/v1/wire_int.h"
 
@@ -84,16 +85,11 @@ static void view_render(const void *ctx, struct str run_id, const struct event *
     bool doc = !chunk && ((v->mask & V1_DEBUG) ||
                           ((v->mask & V1_UPDATES) && (event_modes(e->kind) & EV_MODE_U)));
     if (!chunk && !doc) return;
-    if (!v->element) {
-        buf_addz(out, "id: ");
-        buf_add_i64(out, e->seq); /* SSE-10 */
-        buf_addz(out, "\nevent: ");
-        buf_adds(out, chunk ? STR("ai.message.chunk") : type_of(e)); /* SSE-11 */
-        buf_addz(out, "\ndata: ");
-    }
+    if (!v->element) /* SSE-10, SSE-11 */
+        sse_begin(out, (uint64_t)e->seq, chunk ? STR("ai.message.chunk") : type_of(e));
     if (chunk) chunk_render(run_id, e, v->element, out);
     else v1_event_render(run_id, e, out);
-    if (!v->element) buf_addz(out, "\n\n");
+    if (!v->element) sse_end(out);
 }
 
 #define CTX(i)                                                                                     \

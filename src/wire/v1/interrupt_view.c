@@ -12,26 +12,21 @@ enum { VIEW_BYTES_MAX = 16 * 1024 };
 
 int v1_interrupt_render(const struct wire_interrupt *i, struct arena *a, struct str *out,
                         struct wopr_error *err) {
-    struct buf b;
-    struct jw w;
-    buf_init(&b, VIEW_BYTES_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "interruptId", i->interrupt_id);
-    jw_kstr(&w, "nodeId", i->node_id);
-    jw_kstr(&w, "kind", i->kind);
-    jw_kstr(&w, "key", i->key);
-    v1_time_member(&w, "requestedAt", i->requested_ms);
-    v1_time_member(&w, "expiresAt", i->expires_ms);
+    struct jobj o;
+    jobj_begin(&o, VIEW_BYTES_MAX);
+    jw_kstr(&o.w, "interruptId", i->interrupt_id);
+    jw_kstr(&o.w, "nodeId", i->node_id);
+    jw_kstr(&o.w, "kind", i->kind);
+    jw_kstr(&o.w, "key", i->key);
+    v1_time_member(&o.w, "requestedAt", i->requested_ms);
+    v1_time_member(&o.w, "expiresAt", i->expires_ms);
     if (i->token.n > 0) {
         struct str url = arena_printf(a, STR_FMT "/v1/interrupts/" STR_FMT, STR_ARG(i->base_url),
                                       STR_ARG(i->token));
-        jw_kstr(&w, "interruptToken", i->token);
-        jw_kstr(&w, "callbackUrl", url);
+        jw_kstr(&o.w, "interruptToken", i->token);
+        jw_kstr(&o.w, "callbackUrl", url);
     }
-    jw_end_object(&w);
-    struct str text = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
-    buf_fini(&b);
+    struct str text = jobj_end(&o, a);
     if (!text.p || arena_failed(a))
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an interrupt");
     *out = text;
@@ -124,17 +119,13 @@ int v1_list_interrupts(struct http_call *c) {
     if (rc == 0) rc = store_interrupts_pending(wire_of(c)->store, &f, c->arena, &l, &err);
     if (rc != 0) return wire_fail(c, &err);
     size_t n = l.n > (size_t)limit ? (size_t)limit : l.n;
-    struct buf b;
-    struct jw w;
-    buf_init(&b, WIRE_SNAPSHOT_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_key(&w, "interrupts");
-    jw_array(&w);
-    for (size_t i = 0; i < n; i++) pending_render(&w, &l.v[i], http_base_url(c), now, c->arena);
-    jw_end_array(&w);
-    if (l.n > n) cursor_render(&w, l.v[n - 1].requested_ms, l.v[n - 1].interrupt_id, c->arena);
-    else if (l.next_id.n > 0) cursor_render(&w, l.next_ms, l.next_id, c->arena);
-    jw_end_object(&w);
-    return wire_reply_buf(c, 200, &b);
+    struct jobj o;
+    jobj_begin(&o, WIRE_SNAPSHOT_MAX);
+    jw_key(&o.w, "interrupts");
+    jw_array(&o.w);
+    for (size_t i = 0; i < n; i++) pending_render(&o.w, &l.v[i], http_base_url(c), now, c->arena);
+    jw_end_array(&o.w);
+    if (l.n > n) cursor_render(&o.w, l.v[n - 1].requested_ms, l.v[n - 1].interrupt_id, c->arena);
+    else if (l.next_id.n > 0) cursor_render(&o.w, l.next_ms, l.next_id, c->arena);
+    return wire_reply_object(c, 200, &o);
 }

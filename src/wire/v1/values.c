@@ -1,6 +1,7 @@
 /*
  * values.c: stream mode values: a frame state.snapshot of the folded run (SSE-17).
  */
+#include "codec/sse.h"
 #include "wire/common/fold.h"
 #include "wire/common/view.h"
 #include "wire/v1/wire_int.h"
@@ -24,10 +25,8 @@ int v1_values_frame(const struct run_state *s, const struct run_origin *o, struc
     int64_t now_ms = s->last_ts_ms; /* CHAN-17: the time of a fold is that of its last event */
     int rc = v1_view_of_state(s, o, now_ms, scratch, &view, &err);
     if (rc != 0) return rc;
-    buf_addz(out, "id: ");
-    buf_add_i64(out, seq);
-    buf_addz(out, "\nevent: state.snapshot\ndata: ");
+    sse_begin(out, (uint64_t)seq, STR("state.snapshot"));
     rc = v1_snapshot_render(&view, seq, now_ms, out, &err);
-    if (rc == 0) buf_addz(out, "\n\n");
+    sse_end(out);
     return rc;
 }
