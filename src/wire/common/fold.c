@@ -111,7 +111,7 @@ void wire_fold_resume(struct wire_fold *f, int64_t seq) {
     f->owes_baseline = true;
 }
 
-/* What is folded, shown; never half a frame. */
+/* Show what is folded; never half a frame. */
 static int frame_add(struct wire_fold *f, struct buf *out) {
     size_t start = out->len;
     arena_reset(f->scratch);
@@ -134,7 +134,8 @@ int wire_fold_event(void *state, const struct event *e, struct buf *out) {
     struct wire_fold *f = state;
     struct wopr_error err;
     if (!e) return baseline_add(f, out); /* the cursor is at the end of the log, or beyond it */
-    int rc = e->seq > f->quiet_until ? baseline_add(f, out) : 0; /* wire_fold_to came this far */
+    int rc =
+        e->seq > f->quiet_until ? baseline_add(f, out) : 0; /* folded up to the cursor before */
     if (rc == 0) rc = run_state_apply(f->state, e, &err);
     if (rc != 0) return rc;
     if (e->seq <= f->quiet_until) {

@@ -1,5 +1,5 @@
 /*
- * handler.h: what handlers use whatever they answer: the run of a path, parameters, replies,
+ * handler.h: what all handlers use: the run of a path, parameters, replies,
  * validators of documents.  Layer: wire/common.
  */
 #ifndef WOPR_WIRE_COMMON_HANDLER_H

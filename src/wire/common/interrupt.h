@@ -1,5 +1,5 @@
 /*
- * interrupt.h: what a run waits for, whoever asks and however it is spelled.  Layer: wire/common.
+ * interrupt.h: what a run waits for.  Layer: wire/common.
  */
 #ifndef WOPR_WIRE_COMMON_INTERRUPT_H
 #define WOPR_WIRE_COMMON_INTERRUPT_H

@@ -1,5 +1,5 @@
 /*
- * interrupt_token.c: who gets a token, and whom a token speaks for.  Secrets are read from the
+ * interrupt_token.c: who gets a token, and what it authorises.  Secrets are read from the
  * store each time, so that a rotation is in force with the next token (D46).
  */
 #include "wire/common/interrupt_token.h"
@@ -41,6 +41,7 @@ static int node_demands_bearer(struct wire *w, const struct interrupt_row *row, 
     return 0;
 }
 
+/* The whole host, or this node, takes no tokens. */
 static int bearer_only(struct wire *w, const struct interrupt_row *row, struct arena *a, bool *out,
                        struct wopr_error *err) {
     if (!w->interrupt_auth_required) return node_demands_bearer(w, row, a, out, err);

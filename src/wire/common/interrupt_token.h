@@ -1,6 +1,6 @@
 /*
  * interrupt_token.h: interrupts without a credential (INT-35 to INT-40, AUTH-14): who gets a token,
- * and whom a token speaks for.  Layer: wire/common.
+ * and what it authorises.  Layer: wire/common.
  */
 #ifndef WOPR_WIRE_COMMON_INTERRUPT_TOKEN_H
 #define WOPR_WIRE_COMMON_INTERRUPT_TOKEN_H

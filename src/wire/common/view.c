@@ -9,7 +9,7 @@ static struct str text_take(struct arena *a, struct buf *b) {
     return s;
 }
 
-/* Nodes that have a row: everything that ever left its first pending. */
+/* Nodes that have a stored row: all that ever left their first pending. */
 static int view_nodes(const struct run_state *s, struct arena *a, struct buf *b,
                       struct run_view *out) {
     out->nodes = ARENA_ARRAY(a, struct run_view_item, s->wf->nodes_nr + 1);

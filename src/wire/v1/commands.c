@@ -1,15 +1,12 @@
 /*
- * commands.c: the life of an engine command that belongs to a suspended call, and :pause, :resume,
- * cancel. submit -> respond() renders the answer, maybe stored under the idempotency key with the
- * effect -> done() resumes the call.
+ * commands.c: how outcomes of commands are spelled (their life: wire/common/command.h), and cancel,
+ * :pause, :resume.
  */
 #include "base/clock.h"
 #include "codec/ident.h"
 #include "wire/v1/wire_int.h"
 
 #include <stdio.h>
-
-enum { ANSWER_MAX = 8192 };
 
 static void created_render(struct jw *w, const struct wire_cmd *wc, const struct engine_result *r) {
     struct arena *a = wc->call->arena;
@@ -37,8 +34,7 @@ static int success_render(const struct wire_cmd *wc, const struct engine_result 
         v1_fork_accepted(&w, wc, r);
         status = 201;
         break;
-    case ENGINE_CANCEL: /* RUN-20, RUN-21: an ended run keeps its status; else it is cancelling
-                           (D35) */
+    case ENGINE_CANCEL: /* RUN-20, RUN-21, D35: an ended run keeps its status */
         jw_kstr(&w, "runId", wc->cmd.run_id);
         jw_kstrz(&w, "status",
                  run_status_name(run_status_final(r->status) ? r->status : RUN_CANCELLING));
@@ -67,8 +63,8 @@ static int success_render(const struct wire_cmd *wc, const struct engine_result 
 }
 
 /* Details that only the result knows (3.2). */
-static void error_complete(const struct wire_cmd *wc, const struct engine_result *r,
-                           struct wopr_error *err) {
+static void error_explain(const struct wire_cmd *wc, const struct engine_result *r,
+                          struct wopr_error *err) {
     char at[TIME_LEN + 1];
     *err = r->err;
     err->code = r->rc;
@@ -94,7 +90,7 @@ static void error_complete(const struct wire_cmd *wc, const struct engine_result
     }
 }
 
-/* INT-16, RUN-38: older clients know 400, 404 and 409 only; the code still says what it is. */
+/* INT-16, RUN-38: older clients know only 400, 404 and 409; the code in the body is exact. */
 static int alias_status(int rc, int status) {
     if (rc == WOPR_E_CORRELATION_MISMATCH) return 400;
     return status == 410 || status == 422 ? 409 : status;
@@ -110,7 +106,7 @@ static void failure_render(const struct wire_cmd *wc, const struct wopr_error *e
 }
 
 const struct wire_spelling V1_SPELLING = {
-    .success = success_render, .explain = error_complete, .failure = failure_render};
+    .success = success_render, .explain = error_explain, .failure = failure_render};
 
 static int drain_read(struct str text, enum drain_policy *out, struct wopr_error *err) {
     if (!text.p || str_eq(text, STR("drain-current-node"))) *out = DRAIN_CURRENT_NODE;
@@ -121,10 +117,10 @@ static int drain_read(struct str text, enum drain_policy *out, struct wopr_error
     return 0;
 }
 
-/* RUN-24, RUN-29: the body of this shape is read into body; reason, and drain where the operation
- * has one, point into it. */
-static int control(struct http_call *c, enum engine_op op, const struct wire_body *shape,
-                   void *body, const struct str *reason, const struct str *drain) {
+/* RUN-24, RUN-29.  body: zeroed struct of that shape; reason points into it, and so does drain,
+ * which is NULL for operations without one. */
+static int control_submit(struct http_call *c, enum engine_op op, const struct wire_body *shape,
+                          void *body, const struct str *reason, const struct str *drain) {
     struct wopr_error err = {0};
     struct run_head head;
     enum drain_policy policy = DRAIN_CURRENT_NODE;
@@ -146,15 +142,15 @@ static int control(struct http_call *c, enum engine_op op, const struct wire_bod
 
 int v1_cancel_run(struct http_call *c) {
     struct v1_cancel_request b = {0};
-    return control(c, ENGINE_CANCEL, &V1_CANCEL_REQUEST, &b, &b.reason, NULL);
+    return control_submit(c, ENGINE_CANCEL, &V1_CANCEL_REQUEST, &b, &b.reason, NULL);
 }
 
 int v1_pause_run(struct http_call *c) {
     struct v1_pause_request b = {0};
-    return control(c, ENGINE_PAUSE, &V1_PAUSE_REQUEST, &b, &b.reason, &b.drain_policy);
+    return control_submit(c, ENGINE_PAUSE, &V1_PAUSE_REQUEST, &b, &b.reason, &b.drain_policy);
 }
 
 int v1_resume_run(struct http_call *c) {
     struct v1_resume_request b = {0};
-    return control(c, ENGINE_RESUME, &V1_RESUME_REQUEST, &b, &b.reason, NULL);
+    return control_submit(c, ENGINE_RESUME, &V1_RESUME_REQUEST, &b, &b.reason, NULL);
 }

@@ -18,7 +18,7 @@ void v1_one_line(struct buf *b, size_t offset) {
         if (*p == '\n' || *p == '\r') *p = ' ';
 }
 
-static struct str type_of(const struct event *e) {
+static struct str event_type(const struct event *e) {
     return e->type.n ? e->type : str_c(event_name(e->kind));
 }
 
@@ -32,14 +32,13 @@ void v1_event_render(struct str run_id, const struct event *e, struct buf *out) 
     jw_kstrz(&w, "eventId", id);
     jw_kstr(&w, "runId", run_id);
     if (e->node_id.n) jw_kstr(&w, "nodeId", e->node_id);
-    jw_kstr(&w, "type", type_of(e));
+    jw_kstr(&w, "type", event_type(e));
     jw_kraw(&w, "payload", e->payload.n ? e->payload : STR("{}"));
     time_format(e->ts_ms, at);
     jw_kstrz(&w, "timestamp", at);
     jw_kint(&w, "sequence", e->seq);
     jw_kint(&w, "schemaVersion", e->schema_version);
-    snprintf(version, sizeof version, "%d",
-             (int)e->engine_version); /* a string on the wire (VER-12) */
+    snprintf(version, sizeof version, "%d", (int)e->engine_version); /* a string: VER-12 */
     jw_kstrz(&w, "engineVersion", version);
     if (e->causation_seq >= 0) {
         event_id_format(run_id, e->causation_seq, id);
@@ -86,7 +85,7 @@ static void view_render(const void *ctx, struct str run_id, const struct event *
                           ((v->mask & V1_UPDATES) && (event_modes(e->kind) & EV_MODE_U)));
     if (!chunk && !doc) return;
     if (!v->element) /* SSE-10, SSE-11 */
-        sse_begin(out, (uint64_t)e->seq, chunk ? STR("ai.message.chunk") : type_of(e));
+        sse_begin(out, (uint64_t)e->seq, chunk ? STR("ai.message.chunk") : event_type(e));
     if (chunk) chunk_render(run_id, e, v->element, out);
     else v1_event_render(run_id, e, out);
     if (!v->element) sse_end(out);
@@ -110,7 +109,7 @@ const struct journal_view *v1_view(unsigned mask, bool element) {
     return &VIEWS[mask - 1 + (element ? 7 : 0)];
 }
 
-static int mode_refused(struct wopr_error *err, const char *why) {
+static int mode_refuse(struct wopr_error *err, const char *why) {
     int rc = wopr_error_set(err, WOPR_E_STREAM_MODE, "%s", why);
     wopr_error_details(err, "{\"supported\":[\"values\",\"updates\",\"messages\",\"debug\"]}");
     return rc;
@@ -132,12 +131,11 @@ int v1_mode_parse(struct str text, struct v1_mode *out, struct wopr_error *err) 
         if (!again) one = rest;
         size_t i = 0;
         while (i < 4 && !str_eqc(one, MODES[i].name)) i++;
-        if (i == 4)
-            return mode_refused(err, "streamMode names a mode that this host does not know");
+        if (i == 4) return mode_refuse(err, "streamMode names a mode that this host does not know");
         bits |= MODES[i].bit;
     } while (again);
     if ((bits & V1_MASKS) && bits != V1_MASKS)
-        return mode_refused(err, "the stream mode values cannot be combined with another mode");
+        return mode_refuse(err, "the stream mode values cannot be combined with another mode");
     *out = (struct v1_mode){.mask = bits & (V1_MASKS - 1), .values = (bits & V1_MASKS) != 0};
     return 0;
 }
@@ -151,10 +149,10 @@ int v1_cursor_parse(struct str run_id, int64_t next_seq, struct str text, bool i
                      : wire_param_error(err, "lastEventId", WHY);
 }
 
-/* Appends one page; *next moves behind it.  1 = more may follow, 0 = the end of the log or of the
+/* Append one page and advance *next past it.  1 = more may follow, 0 = the end of the log or of the
  * answer. */
-static int page_json(struct v1 *v, const struct run_head *head, int64_t *next, unsigned *left,
-                     struct arena *a, struct buf *out, bool *terminal, struct wopr_error *err) {
+static int page_render(struct v1 *v, const struct run_head *head, int64_t *next, unsigned *left,
+                       struct arena *a, struct buf *out, bool *terminal, struct wopr_error *err) {
     struct event_list page;
     unsigned max = *left < WIRE_PAGE_EVENTS ? *left : WIRE_PAGE_EVENTS;
     int rc =
@@ -182,7 +180,7 @@ int v1_events_json(struct v1 *v, const struct run_head *head, int64_t from, stru
     buf_addz(out, "{\"events\":[");
     while (rc == 1) {
         arena_reset(a);
-        rc = page_json(v, head, &next, &left, a, out, &terminal, err);
+        rc = page_render(v, head, &next, &left, a, out, &terminal, err);
     }
     arena_free(a);
     if (rc != 0) return rc;

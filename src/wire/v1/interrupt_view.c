@@ -115,7 +115,7 @@ int v1_list_interrupts(struct http_call *c) {
     int64_t limit = 0, now = clock_wall_ms();
     int rc = wire_int_param(c, "limit", 1, V1_LIST_MAX, V1_LIST_DEFAULT, &limit, &err);
     if (rc == 0) rc = filter_read(c, &f, &err);
-    f.max = (unsigned)limit + 1; /* one more tells whether a next page exists */
+    f.max = (unsigned)limit + 1; /* one more shows whether a next page exists */
     if (rc == 0) rc = store_interrupts_pending(wire_of(c)->store, &f, c->arena, &l, &err);
     if (rc != 0) return wire_fail(c, &err);
     size_t n = l.n > (size_t)limit ? (size_t)limit : l.n;

@@ -6,7 +6,7 @@
 #include "wire/v1/wire_int.h"
 
 /* INT-14, RUN-34: closed; the member is required, its value may be anything. */
-static int body_read(struct http_call *c, struct str *value, struct wopr_error *err) {
+static int value_read(struct http_call *c, struct str *value, struct wopr_error *err) {
     struct v1_resolve_request body = {0};
     int rc = wire_body_parse(c->body, &V1_RESOLVE_REQUEST, c->arena, &body, err);
     if (rc != 0) return rc;
@@ -16,8 +16,8 @@ static int body_read(struct http_call *c, struct str *value, struct wopr_error *
     return 0;
 }
 
-static int submit(struct http_call *c, struct wire_cmd *wc, enum resolve_via via, struct str run_id,
-                  struct str value) {
+static int resolve_submit(struct http_call *c, struct wire_cmd *wc, enum resolve_via via,
+                          struct str run_id, struct str value) {
     wc->cmd.run_id = run_id;
     wc->cmd.resume_value = value;
     wc->cmd.via = via;
@@ -27,32 +27,34 @@ static int submit(struct http_call *c, struct wire_cmd *wc, enum resolve_via via
     return wire_cmd_submit(wc);
 }
 
-/* A run that is absent or foreign has no interrupt either: one answer for all (INT-17). */
+/* One answer for an absent run, a foreign one and one without the interrupt (INT-17). */
 static int run_read(struct http_call *c, struct run_head *head, struct wopr_error *err) {
     int rc = wire_run_of(c, head, err);
     if (rc != WOPR_E_NOT_FOUND) return rc;
     return wopr_error_set(err, WOPR_E_INTERRUPT_NOT_FOUND, "the run has no such interrupt");
 }
 
-static int by_run(struct http_call *c, enum resolve_via via, bool bare) {
+static int resolve_by_run(struct http_call *c, enum resolve_via via, bool bare) {
     struct wopr_error err = {0};
     struct run_head head;
     struct str value = c->body;
     struct wire_cmd *wc = NULL;
     int rc = run_read(c, &head, &err);
-    if (rc == 0 && !bare) rc = body_read(c, &value, &err);
+    if (rc == 0 && !bare) rc = value_read(c, &value, &err);
     if (rc == 0) rc = wire_cmd_new(c, ENGINE_RESOLVE, &V1_SPELLING, &wc, &err);
     if (rc != 0) return wire_fail(c, &err);
     wc->cmd.node_id = http_param(c, "nodeId");
     wc->resume_bare = bare;
-    return submit(c, wc, via, head.run_id, value);
+    return resolve_submit(c, wc, via, head.run_id, value);
 }
 
-int v1_resolve_interrupt_by_run(struct http_call *c) { return by_run(c, RESOLVE_RUN, false); }
+int v1_resolve_interrupt_by_run(struct http_call *c) {
+    return resolve_by_run(c, RESOLVE_RUN, false);
+}
 
 /* INT-16: older clients send the value itself. */
 int v1_resolve_approval_alias(struct http_call *c) {
-    return by_run(c, RESOLVE_ALIAS, json_get(c->body, "resumeValue").p == NULL);
+    return resolve_by_run(c, RESOLVE_ALIAS, json_get(c->body, "resumeValue").p == NULL);
 }
 
 int v1_inspect_interrupt_by_token(struct http_call *c) {
@@ -68,10 +70,10 @@ int v1_resolve_interrupt_by_token(struct http_call *c) {
     const struct interrupt_row *row = wire_token_row_take(c);
     struct str value = STR_NONE;
     struct wire_cmd *wc = NULL;
-    int rc = body_read(c, &value, &err);
+    int rc = value_read(c, &value, &err);
     if (rc == 0) rc = wire_cmd_new(c, ENGINE_RESOLVE, &V1_SPELLING, &wc, &err);
     if (rc != 0) return wire_fail(c, &err);
     wc->cmd.node_id = row->node_id;
     wc->cmd.interrupt_id = row->interrupt_id;
-    return submit(c, wc, RESOLVE_TOKEN, row->run_id, value);
+    return resolve_submit(c, wc, RESOLVE_TOKEN, row->run_id, value);
 }

@@ -20,7 +20,7 @@ static int status_read(struct http_call *c, int *out, struct wopr_error *err) {
     return wire_param_error(err, "status", "status names no run status");
 }
 
-/* The page starts behind the run that `before` names; it must be visible to the caller. */
+/* The page starts after the run that `before` names, which must be visible to the caller. */
 static int before_read(struct http_call *c, int64_t *run_no, struct wopr_error *err) {
     bool found = false;
     struct str id = http_query(c, "before", &found);
@@ -56,7 +56,7 @@ static void item_render(struct jw *w, const struct run_list_item *r) {
     jw_end_object(w);
 }
 
-/* An empty filter is a mistake, not the wish for everything (E35). */
+/* An empty filter is a mistake, not a request for everything (E35). */
 static int filter_read(struct http_call *c, const char *name, struct str *out,
                        struct wopr_error *err) {
     bool found = false;
@@ -84,7 +84,7 @@ static void list_answer(struct http_call *c) {
         (void)wire_fail(c, &err);
         return;
     }
-    f.max = (unsigned)limit + 1; /* one more tells whether a next page exists */
+    f.max = (unsigned)limit + 1; /* one more shows whether a next page exists */
     if (store_run_list(wire_of(c)->store, &f, c->arena, &list, &err) != 0) {
         (void)wire_fail(c, &err);
         return;
@@ -106,7 +106,7 @@ static void list_answer(struct http_call *c) {
     (void)wire_reply_buf(c, 200, &b);
 }
 
-/* A filter may have to look at every run of the tenant. */
+/* A filter may have to read every run of the tenant. */
 int v1_list_runs(struct http_call *c) {
     static const char *const filters[] = {"status", "parentRunId", "workflowId", "tag", "forkOf"};
     bool found = false;

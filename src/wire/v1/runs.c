@@ -14,8 +14,7 @@ struct v1_force_range v1_force_range(void) {
     return (struct v1_force_range){CURRENT_ENGINE_VERSION - 1, CURRENT_ENGINE_VERSION + 1};
 }
 
-/* Digits alone, however many. */
-static bool is_number(struct str text) {
+static bool digits_only(struct str text) {
     for (size_t i = 0; i < text.n; i++)
         if (text.p[i] < '0' || text.p[i] > '9') return false;
     return text.n > 0;
@@ -33,7 +32,7 @@ static int force_refuse(struct str digits, struct v1_force_range range, struct w
     return rc;
 }
 
-/* VER-10.  The gate comes before a look at the value. */
+/* VER-10.  The test-key gate is judged before the value. */
 static int force_read(struct http_call *c, struct engine_cmd *cmd, struct wopr_error *err) {
     struct str text = http_header(c, "X-Force-Engine-Version");
     struct v1_force_range range = v1_force_range();
@@ -42,7 +41,7 @@ static int force_read(struct http_call *c, struct engine_cmd *cmd, struct wopr_e
     if (!c->who.test_mode)
         return wopr_error_set(err, WOPR_E_FORCE_VERSION_FORBIDDEN,
                               "forcing an engine version needs a test key");
-    if (!is_number(text))
+    if (!digits_only(text))
         return wire_header_error(err, "X-Force-Engine-Version",
                                  "X-Force-Engine-Version must be a non-negative integer");
     if (!str_u64(text, &v) || v > INT32_MAX || (int32_t)v < range.min || (int32_t)v > range.max)
@@ -147,8 +146,8 @@ int v1_create_run(struct http_call *c) {
     return rc;
 }
 
-/* The values of a run are no larger than its log: WOPR_E_TOO_BIG when that is longer than asked
- * for, and nothing was answered. */
+/* TOO_BIG, without an answer, when the log of the run is longer than log_bytes_max: its values are
+ * no larger than its log. */
 static int snapshot_answer(struct http_call *c, int64_t log_bytes_max) {
     struct v1 *v = v1_of(c);
     struct wopr_error err = {0};
@@ -171,10 +170,10 @@ static int snapshot_answer(struct http_call *c, int64_t log_bytes_max) {
     return wire_fail(c, &err);
 }
 
-static void snapshot_there(struct http_call *c) { (void)snapshot_answer(c, INT64_MAX); }
+static void snapshot_answer_offloaded(struct http_call *c) { (void)snapshot_answer(c, INT64_MAX); }
 
-/* A large one does not keep the connection's thread. */
+/* A large snapshot must not occupy the thread of the connection. */
 int v1_get_run(struct http_call *c) {
     int rc = snapshot_answer(c, V1_BYTES_HERE);
-    return rc == WOPR_E_TOO_BIG ? http_offload(c, snapshot_there) : rc;
+    return rc == WOPR_E_TOO_BIG ? http_offload(c, snapshot_answer_offloaded) : rc;
 }

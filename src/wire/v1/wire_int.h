@@ -1,7 +1,6 @@
 /*
- * wire_int.h: what the files of wire/v1 share.  Private to the layer (and its tests).
- * Handlers run on HTTP threads and never wait; a command's respond() and done() run on an engine
- * thread while the call is suspended, so a call is touched by one thread at a time.
+ * wire_int.h: what the files of wire/v1 share.  Private to the folder and its tests.  Threads: as
+ * wire/common/wire.h says.
  */
 #ifndef WOPR_WIRE_V1_INT_H
 #define WOPR_WIRE_V1_INT_H
@@ -20,8 +19,8 @@
 #define V1_BODY_CONFIGURED  SIZE_MAX           /* stands for v1_config.body_max */
 #define V1_POLL_EVENTS_MAX  10000u             /* SSE-40 */
 #define V1_POLL_BYTES_MAX   (8u * 1024 * 1024) /* SSE-40 */
-#define V1_BYTES_HERE       (128 * 1024)       /* a snapshot of a longer log does so too */
-#define V1_EVENTS_HERE      200                /* a read of more leaves the connection's thread */
+#define V1_BYTES_HERE       (128 * 1024)       /* a snapshot of a longer log is offloaded */
+#define V1_EVENTS_HERE      200                /* a read of more events is offloaded */
 #define V1_BUFFER_MS_MAX    5000u              /* SSE-31 */
 #define V1_SCOPE_ID_CHARS   256u
 #define V1_REASON_BYTES     4096u
@@ -90,12 +89,12 @@ extern const struct wire_spelling V1_SPELLING;
 /* Raw object for run_view.interrupt, in a. */
 MUST_CHECK int v1_interrupt_render(const struct wire_interrupt *i, struct arena *a, struct str *out,
                                    struct wopr_error *err);
-/* Of a stored run that waits: fills view->interrupt (empty when it waits for a child).  c: who
- * asks; tokens go to those who may respond (RUN-12). */
+/* Fill view->interrupt of a stored run that waits (empty when it waits for a child), with a token
+ * if the caller may respond (RUN-12). */
 MUST_CHECK int v1_interrupt_show(struct http_call *c, struct run_view *view,
                                  struct wopr_error *err);
 /* --- fork.c --- */
-/* fork_mode, fork_from and overlay of cmd out of the checked body (RUN-31): VALIDATION. */
+/* Fill fork_mode, fork_from and overlay of cmd from the checked body (RUN-31): VALIDATION. */
 MUST_CHECK int v1_fork_parse(struct str body, struct arena *a, struct engine_cmd *cmd,
                              struct wopr_error *err);
 void v1_fork_accepted(struct jw *w, const struct wire_cmd *wc, const struct engine_result *r);
