@@ -10,9 +10,10 @@
 
 static const struct {
     const char *name, *text;
+    enum wopr_err_class class;
 } ERR_TABLE[WOPR_ERR_NR] = {
-    [WOPR_ERR_ORDER_OK] = {"OK", "success"},
-#define ERR(id, text) [WOPR_ERR_ORDER_##id] = {#id, text},
+    [WOPR_ERR_ORDER_OK] = {"OK", "success", ERR_FINAL},
+#define ERR(id, text, class) [WOPR_ERR_ORDER_##id] = {#id, text, ERR_##class},
 #include "base/errors.def"
 #undef ERR
 };
@@ -94,6 +95,15 @@ static bool known(int code) { return code <= 0 && code > -WOPR_ERR_NR; }
 const char *wopr_err_name(int code) { return known(code) ? ERR_TABLE[-code].name : "?"; }
 
 const char *wopr_err_text(int code) { return known(code) ? ERR_TABLE[-code].text : "?"; }
+
+enum wopr_err_class wopr_err_class(int code) {
+    return known(code) ? ERR_TABLE[-code].class : ERR_FINAL;
+}
+
+bool wopr_err_passes(int code) {
+    enum wopr_err_class c = wopr_err_class(code);
+    return c == ERR_RETRY || c == ERR_REOPEN || c == ERR_REPLAN || c == ERR_LEAVE;
+}
 
 void wopr_assert_failed(const char *expr, const char *file, int line) {
     /* Straight to stderr: the logger itself may be what is broken. */

@@ -14,16 +14,26 @@
 
 enum wopr_err_order {
     WOPR_ERR_ORDER_OK = 0,
-#define ERR(id, text) WOPR_ERR_ORDER_##id,
+#define ERR(id, text, class) WOPR_ERR_ORDER_##id,
 #include "base/errors.def"
 #undef ERR
     WOPR_ERR_NR
 };
 enum wopr_err {
     WOPR_OK = 0,
-#define ERR(id, text) WOPR_E_##id = -WOPR_ERR_ORDER_##id,
+#define ERR(id, text, class) WOPR_E_##id = -WOPR_ERR_ORDER_##id,
 #include "base/errors.def"
 #undef ERR
+};
+
+enum wopr_err_class { /* what a caller does about a failure; base/errors.def explains each */
+                      ERR_RETRY,
+                      ERR_REOPEN,
+                      ERR_REPLAN,
+                      ERR_LEAVE,
+                      ERR_GONE,
+                      ERR_PARK,
+                      ERR_FINAL
 };
 
 /* code: 0 or WOPR_E_*.  pointer: JSON pointer or parameter name the message is about, may be "".
@@ -51,6 +61,10 @@ void wopr_error_clear(struct wopr_error *e);
 /* Static name ("NOT_FOUND") and operator text of a code; "?" for an unknown one. */
 const char *wopr_err_name(int code);
 const char *wopr_err_text(int code);
+enum wopr_err_class wopr_err_class(int code); /* ERR_FINAL for 0 and for an unknown code */
+/* The state of the host, not the request, caused the failure: the same request may succeed later
+ * (RETRY, REOPEN, REPLAN, LEAVE). */
+bool wopr_err_passes(int code);
 
 /* ASSERT stays on in release builds and is for our own mistakes only, never for foreign bytes. */
 _Noreturn void wopr_assert_failed(const char *expr, const char *file, int line);

@@ -3,9 +3,10 @@
  * {"status":200,"contentType":"..","body":".."}, with bodyBase64 for bytes that are no text, or
  * {"error":"timeout","message":".."} when no answer came.
  */
+#include "engine/answer.h"
+
 #include "codec/bytes.h"
 #include "codec/json.h"
-#include "engine/internal.h"
 
 #define ANSWER_TEXT_MAX (4u * 1024 * 1024)
 

@@ -2,58 +2,23 @@
  * attempt.c: one attempt of a node: checks before it, the executor, and what its answer becomes
  * (NODE-3..6, NODE-10, NODE-18, EVT-23, EVT-24, WF-24).
  */
+#include "engine/attempt.h"
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/json.h"
-#include "engine/fork.h"
+#include "engine/bounds.h"
+#include "engine/children.h"
+#include "engine/effects.h"
+#include "engine/invoke.h"
+#include "engine/outcome.h"
+#include "engine/registry.h"
+#include "engine/replay.h"
+#include "engine/suspend.h"
+#include "engine/timers.h"
 
-#include <stdio.h>
-
-/* NODE-18.  Sorted; nothing of these gets better by trying again. */
-static const char *const FINAL_CODES[] = {
-    "capability_not_provided",  "channel_access_denied",    "child_cancelled",
-    "conformance_test_failure", "event_payload_invalid",    "input_unresolved",
-    "loopback_limit_exceeded",  "recursion_limit_exceeded", "subworkflow_depth_exceeded",
-    "unknown_child_workflow",   "unsupported_node_type",    "validation_error",
-    "version_out_of_range",
-};
-
-static bool code_is_final(struct str code) {
-    for (size_t i = 0; i < sizeof FINAL_CODES / sizeof FINAL_CODES[0]; i++)
-        if (str_eqc(code, FINAL_CODES[i])) return true;
-    return false;
-}
-
-static int64_t retry_delay_ms(const struct wf_node *def, int attempt) { /* WF-24; attempt >= 1 */
-    if (def->retry_delay_ms >= 0) return def->retry_delay_ms;
-    if (attempt > 7) return ENGINE_RETRY_DELAY_MAX; /* 250 * 2^7 is past it */
-    int64_t ms = (int64_t)ENGINE_RETRY_DELAY_MS << (attempt - 1);
-    return ms < ENGINE_RETRY_DELAY_MAX ? ms : ENGINE_RETRY_DELAY_MAX;
-}
-
-void attempt_failed(struct step *st, int node, const struct failure *f) {
-    const struct wf_node *def = &st->s->wf->nodes[node];
-    const struct node_state *ns = &st->s->nodes[node];
-    int next = ns->attempt + 1;
-    bool again = f->retryable && !code_is_final(f->code) && next > 0 &&
-                 (uint32_t)ns->attempt < def->max_retries;
-    if (!again) {
-        node_end_failed(st, node, f);
-        return;
-    }
-    struct arena *a = st->p->arena;
-    int64_t delay_ms = retry_delay_ms(def, next);
-    struct str code = f->code.n > 0 ? f->code : STR("node_failed");
-    struct str error = err_json(a, code, f->message, f->details, 1);
-    step_timer_clear(st, TIMER_NODE_WAIT, node);
-    step_timer_clear(st, TIMER_NODE_TIMEOUT, node);
-    int64_t seq = step_emit(st, EV_NODE_RETRIED, node, -1,
-                            pay_node_retried(a, def->id, next, delay_ms, error));
-    if (seq == EMIT_REFUSED) node_end_failed(st, node, f);
-    if (seq < 0) return;
-    step_now(st); /* the delay counts from the event */
-    step_timer_set(st, TIMER_RETRY, node, delay_ms);
-}
+#define ENGINE_EFFECTS_MAX 1024u                /* effects of one executor call */
+#define ENGINE_WAIT_MS_MAX INT64_C(31536000000) /* one node wait: a year */
 
 /* --- what the executor said --- */
 
@@ -66,18 +31,18 @@ static bool is_json_object(struct str raw) {
 }
 
 static void keep_clear(struct step *st, int node, struct str outputs) {
-    struct run_exec *re = st->re;
-    if (!re->clear && !(re->clear = mem_array(st->s->wf->nodes_nr, sizeof *re->clear))) {
-        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for the outputs of a node");
+    struct run_exec *re = st->exec;
+    if (!re->clear && !(re->clear = mem_array(st->state->wf->nodes_nr, sizeof *re->clear))) {
+        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for the outputs of a node");
         return;
     }
     if (text_set(&re->clear[node], outputs) != 0)
-        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for the outputs of a node");
+        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for the outputs of a node");
 }
 
 static void done(struct step *st, int node, const struct node_result *r) {
     struct str outputs = r->outputs.n > 0 ? r->outputs : STR("{}"), shown;
-    const struct wf_node *def = &st->s->wf->nodes[node];
+    const struct wf_node *def = &st->state->wf->nodes[node];
     struct failure f;
     if (!is_json_object(outputs)) {
         f = invalid("the outputs of the node are not a JSON object");
@@ -89,8 +54,8 @@ static void done(struct step *st, int node, const struct node_result *r) {
         attempt_failed(st, node, &f);
         return;
     }
-    int64_t ms = st->now_ms - st->s->nodes[node].started_ms;
-    struct str payload = pay_node_completed(st->p->arena, def->id, shown, ms);
+    int64_t ms = st->now_ms - st->state->nodes[node].started_ms;
+    struct str payload = pay_node_completed(st->plan->arena, def->id, shown, ms);
     int64_t seq = step_emit(st, EV_NODE_COMPLETED, node, -1, payload);
     if (seq == EMIT_REFUSED) {
         f = invalid("the outputs of the node do not fit an event");
@@ -100,7 +65,7 @@ static void done(struct step *st, int node, const struct node_result *r) {
     step_timer_clear(st, TIMER_NODE_WAIT, node);
     step_timer_clear(st, TIMER_NODE_TIMEOUT, node);
     if (shown.p != outputs.p) keep_clear(st, node, outputs);
-    else if (st->re->clear) text_clear(&st->re->clear[node]);
+    else if (st->exec->clear) text_clear(&st->exec->clear[node]);
 }
 
 static void failed(struct step *st, int node, const struct node_result *r) {
@@ -117,7 +82,7 @@ static void failed(struct step *st, int node, const struct node_result *r) {
 /* FORK-14.  What a repeated execution sees too: events, and the deadline of the wait that is over,
  * which stands in its timer's row until the outcome is committed. */
 static int64_t logical_ms(const struct step *st, int node) {
-    int64_t ms = st->s->nodes[node].clock_ms;
+    int64_t ms = st->state->nodes[node].clock_ms;
     return st->wait_over_ms > ms ? st->wait_over_ms : ms;
 }
 
@@ -125,11 +90,11 @@ static int64_t logical_ms(const struct step *st, int node) {
  * that is over by now (the host was down) it is now: one entry catches up, not one per period. */
 static void waits(struct step *st, int node, const struct node_result *r) {
     int64_t ms = r->wait_ms > 0 ? r->wait_ms : 0;
-    const struct wf_node *def = &st->s->wf->nodes[node];
+    const struct wf_node *def = &st->state->wf->nodes[node];
     if (ms > ENGINE_WAIT_MS_MAX) ms = ENGINE_WAIT_MS_MAX;
     int64_t left_ms = logical_ms(st, node) + ms - st->now_ms;
     step_timer_set(st, TIMER_NODE_WAIT, node, left_ms > 0 || replay_leads(st) ? left_ms : 0);
-    if (def->timeout_ms > 0 && !timer_find(st->re, TIMER_NODE_TIMEOUT, node))
+    if (def->timeout_ms > 0 && !timer_find(st->exec, TIMER_NODE_TIMEOUT, node))
         step_timer_set(st, TIMER_NODE_TIMEOUT, node, def->timeout_ms);
 }
 
@@ -174,43 +139,43 @@ static void result_apply(struct step *st, int node, const struct node_result *r)
 
 static int inputs_of(struct step *st, int node, struct str *inputs) {
     struct wopr_error err = {0};
-    const struct wf_channel *closed = ports_denied(st->s, node, st->a);
+    const struct wf_channel *closed = ports_denied(st->state, node, st->scratch);
     if (closed) { /* CHAN-6 */
         struct failure denied = channel_denied(st, node, closed->name, "readers");
         attempt_failed(st, node, &denied);
         return WOPR_E_FORBIDDEN;
     }
-    outputs_swap(st->re);
-    int rc = ports_resolve(st->s, node, st->a, inputs, &err);
-    outputs_swap(st->re);
+    outputs_swap(st->exec);
+    int rc = ports_resolve(st->state, node, st->scratch, inputs, &err);
+    outputs_swap(st->exec);
     if (rc == 0) return 0;
     if (rc == WOPR_E_NO_MEMORY) {
-        plan_fail(st->p, rc, "no memory for the inputs of a node");
+        plan_fail(st->plan, rc, "no memory for the inputs of a node");
         return rc;
     }
     struct failure f = {.code = STR("input_unresolved"),
-                        .message = arena_str(st->a, str_c(err.message))};
+                        .message = arena_str(st->scratch, str_c(err.message))};
     attempt_failed(st, node, &f);
     return rc;
 }
 
 /* STORE-39, FORK-11: entered again from the start, an executor repeats what the log has already. */
 static void skips_begin(struct step *st, int node) {
-    struct run_exec *re = st->re;
-    const struct node_state *ns = &st->s->nodes[node];
+    struct run_exec *re = st->exec;
+    const struct node_state *ns = &st->state->nodes[node];
     int32_t n = ns->effects;
-    for (size_t i = 0; i < st->s->pins_nr; i++) /* a version is asked for anew, and answered */
-        if (st->s->pins[i].node == node && st->s->pins[i].seq > ns->started_seq) n--;
+    for (size_t i = 0; i < st->state->pins_nr; i++) /* a version is asked for anew, and answered */
+        if (st->state->pins[i].node == node && st->state->pins[i].seq > ns->started_seq) n--;
     if (n > 0 && !re->skips) {
-        re->skips = mem_array(st->s->wf->nodes_nr, sizeof *re->skips);
-        if (!re->skips) plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory to enter a node again");
+        re->skips = mem_array(st->state->wf->nodes_nr, sizeof *re->skips);
+        if (!re->skips) plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory to enter a node again");
     }
     if (re->skips) re->skips[node] = n;
 }
 
 /* Pins do not count: one that is in the log is not asked for again. */
 static void skips_take(struct step *st, int node, struct node_result *r) {
-    struct run_exec *re = st->re;
+    struct run_exec *re = st->exec;
     size_t n = 0;
     if (!re->skips || r->continues || re->skips[node] <= 0) return;
     for (size_t i = 0; i < r->effects_nr; i++)
@@ -220,12 +185,12 @@ static void skips_take(struct step *st, int node, struct node_result *r) {
 }
 
 void attempt_run(struct step *st, int node, bool waited) {
-    const struct wf_node *def = &st->s->wf->nodes[node];
-    const struct node_state *ns = &st->s->nodes[node];
-    const struct node_type *type = node_registry_find(st->e->types, def->type_id);
+    const struct wf_node *def = &st->state->wf->nodes[node];
+    const struct node_state *ns = &st->state->nodes[node];
+    const struct node_type *type = node_registry_find(st->engine->types, def->type_id);
     struct node_result r = {0};
-    struct node_call call = {.a = st->a,
-                             .run = st->s,
+    struct node_call call = {.a = st->scratch,
+                             .run = st->state,
                              .node = node,
                              .def = def,
                              .config = def->config.n > 0 ? def->config : STR("{}"),
@@ -233,9 +198,9 @@ void attempt_run(struct step *st, int node, bool waited) {
                              .effects_done = ns->effects,
                              .chunks_done = ns->chunks,
                              .waited = waited,
-                             .conformance = st->e->cfg.conformance,
+                             .conformance = st->engine->cfg.conformance,
                              .now_ms = logical_ms(st, node),
-                             .child = st->child};
+                             .child = st->child_end};
     if (!type) { /* gone since the attempt began */
         node_fail(&r, "unsupported_node_type", "this host does not offer the type", false);
         failed(st, node, &r);
@@ -248,11 +213,12 @@ void attempt_run(struct step *st, int node, bool waited) {
     invoke_answers(st, node, &call);
     uint64_t began_ms = clock_mono_ms();
     type->fn(&call, &r);
-    if (arena_failed(st->a) && arena_used(st->a) < ENGINE_SCRATCH_MAX / 2) {
-        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a node"); /* the host's, not the node's */
+    if (arena_failed(st->scratch) && arena_used(st->scratch) < ENGINE_SCRATCH_MAX / 2) {
+        plan_fail(st->plan, WOPR_E_NO_MEMORY,
+                  "no memory for a node"); /* the host's, not the node's */
         return;
     }
-    if (arena_failed(st->a))
+    if (arena_failed(st->scratch))
         node_fail(&r, "out_of_memory", "the node needs more memory than a step has", true);
     if (def->timeout_ms > 0 && clock_mono_ms() - began_ms > (uint64_t)def->timeout_ms) {
         r.effects_nr = 0;
@@ -264,15 +230,16 @@ void attempt_run(struct step *st, int node, bool waited) {
 
 /* EVT-24: refused before it starts, so there is no node.started. */
 static bool refused(struct step *st, int node) {
-    const struct wf_node *def = &st->s->wf->nodes[node];
-    const struct node_type *type = node_registry_find(st->e->types, def->type_id);
+    const struct wf_node *def = &st->state->wf->nodes[node];
+    const struct node_type *type = node_registry_find(st->engine->types, def->type_id);
     struct failure f = {.code = STR("unsupported_node_type"),
                         .message = STR("this host does not offer the type of the node")};
     if (type) {
-        const char *missing = registry_missing(type, st->e->cfg.runtime_capabilities);
+        const char *missing = registry_missing(type, st->engine->cfg.runtime_capabilities);
         if (!missing) return false;
         f.code = STR("capability_not_provided");
-        f.message = arena_printf(st->a, "the host does not provide the capability %s", missing);
+        f.message =
+            arena_printf(st->scratch, "the host does not provide the capability %s", missing);
         struct buf b;
         struct jw w;
         buf_init(&b, EVENT_PAYLOAD_MAX);
@@ -280,7 +247,7 @@ static bool refused(struct step *st, int node) {
         jw_object(&w);
         jw_kstrz(&w, "capability", missing);
         jw_end_object(&w);
-        f.details = arena_str(st->a, buf_str(&b));
+        f.details = arena_str(st->scratch, buf_str(&b));
         buf_fini(&b);
     }
     node_end_failed(st, node, &f);
@@ -290,7 +257,7 @@ static bool refused(struct step *st, int node) {
 /* WF-4: the node's agent differs from the one that was active before. */
 static void agent_handoff(struct step *st, int node, struct str before) {
     struct str from = json_get(before, "agentId");
-    struct str to = json_get(st->s->wf->nodes[node].agent, "agentId");
+    struct str to = json_get(st->state->wf->nodes[node].agent, "agentId");
     struct buf b;
     struct jw w;
     if (from.n == 0 || to.n == 0 || str_eq(from, to)) return;
@@ -300,21 +267,21 @@ static void agent_handoff(struct step *st, int node, struct str before) {
     jw_kraw(&w, "fromAgentId", from);
     jw_kraw(&w, "toAgentId", to);
     jw_end_object(&w);
-    (void)step_emit(st, EV_AGENT_HANDOFF, node, -1, arena_str(st->p->arena, buf_str(&b)));
+    (void)step_emit(st, EV_AGENT_HANDOFF, node, -1, arena_str(st->plan->arena, buf_str(&b)));
     buf_fini(&b);
 }
 
 void attempt_start(struct step *st, int node) {
-    const struct wf_node *def = &st->s->wf->nodes[node];
-    const struct node_state *ns = &st->s->nodes[node];
+    const struct wf_node *def = &st->state->wf->nodes[node];
+    const struct node_state *ns = &st->state->nodes[node];
     if (refused(st, node)) return;
     int attempt = ns->retry_at_ms > 0 && ns->attempt < INT32_MAX ? ns->attempt + 1 : 0;
     int64_t cause = ns->sched.cause_seq > 0 ? ns->sched.cause_seq : -1; /* EVT-4, CHAN-20 */
-    struct str agent = arena_str(st->a, text_str(&st->s->agent));
-    st->re->stalled = false;
-    if (st->re->clear) text_clear(&st->re->clear[node]);
+    struct str agent = arena_str(st->scratch, text_str(&st->state->agent));
+    st->exec->stalled = false;
+    if (st->exec->clear) text_clear(&st->exec->clear[node]);
     step_timer_clear(st, TIMER_RETRY, node);
-    struct str payload = pay_node_started(st->p->arena, def->id, def->type_id, attempt);
+    struct str payload = pay_node_started(st->plan->arena, def->id, def->type_id, attempt);
     int64_t seq = step_emit(st, EV_NODE_STARTED, node, cause, payload);
     if (seq == EMIT_REFUSED) {
         struct failure f = invalid("the node cannot be started");
@@ -323,4 +290,12 @@ void attempt_start(struct step *st, int node) {
     if (seq < 0) return;
     agent_handoff(st, node, agent);
     if (!replay_defers(st, node)) attempt_run(st, node, false);
+}
+
+void attempt_timed_out(struct step *st, int node) {
+    children_timed_out(st, node);
+    struct failure f = {.code = STR("node_timeout"),
+                        .message = STR("the node did not finish within its timeoutMs"),
+                        .retryable = true}; /* WF-24 */
+    if (st->state->nodes[node].status == NODE_RUNNING) attempt_failed(st, node, &f);
 }

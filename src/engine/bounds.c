@@ -3,8 +3,10 @@
  * host and ends the run; what people cause without moving it is bounded by constants and refused,
  * which loses nothing.  All counts are folded from the log, so every host comes to the same ones.
  */
+#include "engine/bounds.h"
+
 #include "domain/interrupt.h"
-#include "engine/internal.h"
+#include "engine/command.h"
 
 #define BOUND_RETRY_MS          60000 /* retention works about so often */
 #define STATE_BYTES_DEFAULT     ((size_t)1 << 30)
@@ -25,19 +27,19 @@ void bounds_default(struct engine_bounds *b, size_t runs_active_max) {
 
 /* A replay follows a source that had its own bounds. */
 bool bound_log_over(const struct step *st) {
-    const struct engine_bounds *b = &st->e->cfg.bounds;
-    return !st->re->replay &&
-           (st->s->next_seq >= b->run_events_max || st->s->log_bytes >= b->run_bytes_max);
+    const struct engine_bounds *b = &st->engine->cfg.bounds;
+    return !st->exec->replay &&
+           (st->state->next_seq >= b->run_events_max || st->state->log_bytes >= b->run_bytes_max);
 }
 
 void bound_log_end(struct step *st) {
-    const struct engine_bounds *b = &st->e->cfg.bounds;
-    struct arena *a = st->p->arena;
-    bool events = st->s->next_seq >= b->run_events_max;
-    st->e->bounds_met[BOUND_LOG]++;
+    const struct engine_bounds *b = &st->engine->cfg.bounds;
+    struct arena *a = st->plan->arena;
+    bool events = st->state->next_seq >= b->run_events_max;
+    st->engine->counts.bounds_met[BOUND_LOG]++;
     const char *unit = events ? "events" : "bytes";
     int64_t limit = events ? b->run_events_max : b->run_bytes_max;
-    int64_t observed = events ? st->s->next_seq : st->s->log_bytes;
+    int64_t observed = events ? st->state->next_seq : st->state->log_bytes;
     struct str text = arena_printf(a,
                                    "the log of the run has %lld %s and may have %lld; split the "
                                    "work over several runs or raise run-%s-max",
@@ -49,22 +51,22 @@ void bound_log_end(struct step *st) {
 }
 
 bool bound_state_room(struct step *st, size_t old_bytes, size_t new_bytes, struct failure *f) {
-    size_t max = st->e->cfg.bounds.run_state_bytes_max;
-    bool room = new_bytes <= old_bytes || st->s->bytes - old_bytes + new_bytes <= max;
-    if (room || st->re->replay) return true;
-    st->e->bounds_met[BOUND_STATE]++;
+    size_t max = st->engine->cfg.bounds.run_state_bytes_max;
+    bool room = new_bytes <= old_bytes || st->state->bytes - old_bytes + new_bytes <= max;
+    if (room || st->exec->replay) return true;
+    st->engine->counts.bounds_met[BOUND_STATE]++;
     *f = (struct failure){.code = STR("run_state_limit_exceeded")};
-    f->message = arena_printf(st->a,
+    f->message = arena_printf(st->scratch,
                               "the values of the run would have %zu bytes and may have %zu; keep "
                               "less in variables, channels and outputs, or raise "
                               "run-state-bytes-max",
-                              st->s->bytes - old_bytes + new_bytes, max);
+                              st->state->bytes - old_bytes + new_bytes, max);
     return false;
 }
 
 /* A replay is asked as well: it comes to the same values, and so to the same errors. */
 bool bound_error_room(const struct step *st, size_t bytes) {
-    return st->s->bytes + bytes <= st->e->cfg.bounds.run_state_bytes_max;
+    return st->state->bytes + bytes <= st->engine->cfg.bounds.run_state_bytes_max;
 }
 
 /* --- what a tenant takes --- */
@@ -102,15 +104,16 @@ void bound_tenant_bytes(struct engine *e, const struct plan *p, struct wopr_erro
 /* --- what people cause --- */
 
 static bool refuse(struct step *st, struct engine_cmd *cmd, enum run_bound met) {
-    st->e->bounds_met[met]++;
-    cmd->result.status = st->s->status;
+    st->engine->counts.bounds_met[met]++;
+    cmd->result.status = st->state->status;
     cmd->result.rc = cmd->result.err.code;
-    cmd_settle(st->e, cmd);
+    cmd_settle(st->engine, cmd);
     return false;
 }
 
 bool bound_pause(struct step *st, struct engine_cmd *cmd) {
-    if (cmd->of_kin || st->s->pauses < ENGINE_PAUSES_MAX) return true; /* that parent is bounded */
+    if (cmd->from_run || st->state->pauses < ENGINE_PAUSES_MAX)
+        return true; /* that parent is bounded */
     (void)wopr_error_set(&cmd->result.err, WOPR_E_CONFLICT,
                          "the run was paused %d times, as often as a run may be; let it end, or "
                          "cancel it",

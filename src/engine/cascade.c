@@ -4,16 +4,20 @@
  * committed and idempotent like one from outside; what a crash cuts off is asked again by whoever
  * is loaded next (children_load, cascade_check_parent).
  */
+#include "engine/cascade.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "codec/json.h"
-#include "engine/internal.h"
+#include "engine/children.h"
+#include "engine/timers.h"
 #include "store/events.h"
 
-#define KIN_ARENA_MAX (64u * 1024 * 1024)
-#define WHY_PAUSED    "parent-paused" /* run.paused of a cascade */
-#define BY_RUN        "run:"          /* run.cancelled of a cascade: cancelledBy, before the id */
+#define ENGINE_CHILD_LOOK_MS 10000 /* fall-back for children that another host executes */
+#define KIN_ARENA_MAX        (64u * 1024 * 1024)
+#define WHY_PAUSED           "parent-paused" /* run.paused of a cascade */
+#define BY_RUN               "run:" /* run.cancelled of a cascade: cancelledBy, before the id */
 
 /* --- commands between runs --- */
 
@@ -31,9 +35,9 @@ void kin_call_free(struct kin_call *c) {
 /* Looks for a run in memory and makes it look at its children. */
 static bool news(struct engine *e, struct str run_id) {
     pthread_mutex_lock(&e->mu);
-    struct run_exec *re = map_get(e->by_id, run_id);
-    if (re && !e->stopping) {
-        re->child_news = true;
+    struct run_exec *re = map_get(e->runs.by_id, run_id);
+    if (re && !e->life.stopping) {
+        re->kin.news = true;
         exec_wake_locked(re);
     }
     pthread_mutex_unlock(&e->mu);
@@ -57,17 +61,17 @@ static void kin_done(struct engine_cmd *cmd) {
 
 struct kin_call *kin_call_new(struct step *st, enum engine_op op, struct str run_id,
                               const char *reason) {
-    const struct run_meta *m = &st->s->meta;
+    const struct run_meta *m = &st->state->meta;
     struct kin_call *c = MEM_NEW(struct kin_call);
     if (!c) return NULL;
     c->refs = 1;
-    c->e = st->e;
+    c->e = st->engine;
     c->arena = arena_new(KIN_ARENA_MAX);
     if (!c->arena) {
         mem_free(c);
         return NULL;
     }
-    memcpy(c->asker, st->re->run_id, sizeof c->asker);
+    memcpy(c->asker, st->exec->run_id, sizeof c->asker);
     struct engine_cmd *cmd = &c->cmd;
     *cmd = (struct engine_cmd){.op = op,
                                .arena = c->arena,
@@ -75,12 +79,13 @@ struct kin_call *kin_call_new(struct step *st, enum engine_op op, struct str run
                                .workspace = arena_str(c->arena, m->workspace),
                                .test_mode = m->test_mode,
                                .run_id = arena_str(c->arena, run_id),
-                               .of_kin = true,
-                               .reason = str_c(reason ? reason : ""),
-                               .drain = st->re->drains,
+                               .from_run = true,
                                .respond = kin_respond,
                                .done = kin_done,
                                .ctx = c};
+    if (op != ENGINE_CREATE)
+        cmd->control = (struct cmd_control){.reason = str_c(reason ? reason : ""),
+                                            .drain = st->exec->kin.drain};
     if (!arena_failed(c->arena)) return c;
     kin_call_unref(c);
     return NULL;
@@ -89,7 +94,7 @@ struct kin_call *kin_call_new(struct step *st, enum engine_op op, struct str run
 /* Names the run whose cancel it is, for who has to go on with it after a crash. */
 static bool kin_call_from(struct kin_call *c, struct str from) {
     if (from.n == 0) return true;
-    c->cmd.cascade_from = arena_str(c->arena, from);
+    c->cmd.control.cascade_from = arena_str(c->arena, from);
     c->cmd.principal = arena_printf(c->arena, BY_RUN STR_FMT, STR_ARG(from));
     return !arena_failed(c->arena);
 }
@@ -104,30 +109,12 @@ static void tell(struct step *st, enum engine_op op, struct str run_id, const ch
                  struct str from) {
     struct kin_call *c = kin_call_new(st, op, run_id, reason);
     if (c && kin_call_from(c, from)) kin_call_send(c);
-    else log_warn("no memory to tell another run", "run", st->re->run_id);
+    else log_warn("no memory to tell another run", "run", st->exec->run_id);
     kin_call_free(c);
 }
 
 void kin_tell(struct step *st, enum engine_op op, struct str run_id, const char *reason) {
     tell(st, op, run_id, reason, STR_NONE);
-}
-
-bool kin_transient(int rc) {
-    switch (rc) {
-    case WOPR_E_UNAVAILABLE:
-    case WOPR_E_NO_MEMORY:
-    case WOPR_E_DISK_FULL:
-    case WOPR_E_IO:
-    case WOPR_E_BUSY:
-    case WOPR_E_LOCKED:
-    case WOPR_E_CLOSED:
-    case WOPR_E_STALE:
-    case WOPR_E_FENCED:
-    case WOPR_E_SYNC_FAILED:
-        return true;
-    default:
-        return false;
-    }
 }
 
 /* --- upwards --- */
@@ -140,15 +127,16 @@ static bool matters(const struct plan *p) {
 }
 
 void children_tell(struct step *st, const struct plan *p) {
-    const struct run_exec *re = st->re;
+    const struct run_exec *re = st->exec;
     const struct run_meta *m = &re->state->meta;
     struct run_head h;
-    if (!re->parent_id || !matters(p) || news(st->e, str_c(re->parent_id))) return;
+    if (!re->kin.parent_id || !matters(p) || news(st->engine, str_c(re->kin.parent_id))) return;
     /* A parent that waits since before this process started, or another process has it. */
-    int rc = store_run_head(st->e->store, m->tenant, m->test_mode, str_c(re->parent_id), st->a, &h,
-                            NULL);
+    int rc = store_run_head(st->engine->store, m->tenant, m->test_mode, str_c(re->kin.parent_id),
+                            st->scratch, &h, NULL);
     if (rc != 0 || run_status_final(h.status) || h.status == RUN_PAUSED || h.parked.n > 0) return;
-    if (h.engine_version <= CURRENT_ENGINE_VERSION) (void)sweep_add(st->e, h.run_no, m->tenant, &h);
+    if (h.engine_version <= CURRENT_ENGINE_VERSION)
+        (void)exec_add(st->engine, h.run_no, m->tenant, &h);
 }
 
 /* --- downwards: cancel --- */
@@ -172,12 +160,12 @@ struct exec_stop { /* one child that the cascade cancels */
 
 static void wake_at(struct step *st, int kind, int64_t delay_ms) {
     /* Without memory for it the run waits for the news alone. */
-    if (timer_arm(st->re, kind, -1, st->now_ms + delay_ms, false) != 0)
-        log_warn("no memory for a timer", "run", st->re->run_id);
+    if (timer_arm(st->exec, kind, -1, st->now_ms + delay_ms, false) != 0)
+        log_warn("no memory for a timer", "run", st->exec->run_id);
 }
 
 static struct exec_stop *stop_find(struct run_exec *re, struct str run_id) {
-    for (struct list *l = re->stops.next; l != &re->stops; l = l->next) {
+    for (struct list *l = re->kin.cancels.next; l != &re->kin.cancels; l = l->next) {
         struct exec_stop *s = LIST_ENTRY(l, struct exec_stop, link);
         if (str_eqc(run_id, s->run_id)) return s;
     }
@@ -187,11 +175,11 @@ static struct exec_stop *stop_find(struct run_exec *re, struct str run_id) {
 static bool stop_call(struct step *st, struct exec_stop *s, struct str run_id, const char *reason) {
     bool above = st->cascade_from.n > 0;
     s->call = kin_call_new(st, ENGINE_CANCEL, run_id, reason);
-    return s->call && kin_call_from(s->call, above ? st->cascade_from : str_c(st->re->run_id));
+    return s->call && kin_call_from(s->call, above ? st->cascade_from : str_c(st->exec->run_id));
 }
 
 static void stop_one(struct step *st, struct str run_id, const char *reason) {
-    struct exec_stop *s = stop_find(st->re, run_id);
+    struct exec_stop *s = stop_find(st->exec, run_id);
     uint64_t now_ms = clock_mono_ms();
     if (s && s->call->rc == KIN_PENDING) return;
     if (s && now_ms - s->sent_ms < ENGINE_CHILD_AGAIN_MS) {
@@ -206,7 +194,7 @@ static void stop_one(struct step *st, struct str run_id, const char *reason) {
             return;
         }
         memcpy(s->run_id, run_id.p, run_id.n);
-        list_add_tail(&st->re->stops, &s->link);
+        list_add_tail(&st->exec->kin.cancels, &s->link);
     }
     s->sent_ms = now_ms;
     kin_call_send(s->call);
@@ -214,7 +202,7 @@ static void stop_one(struct step *st, struct str run_id, const char *reason) {
 
 /* Children whose creation is under way may be there at any moment; the others are in the store. */
 static bool births_out(const struct run_exec *re) {
-    for (const struct list *l = re->children.next; l != &re->children; l = l->next) {
+    for (const struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next) {
         const struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
         if (x->birth && x->phase != CHILD_WANTED && x->birth->rc == KIN_PENDING) return true;
     }
@@ -222,16 +210,16 @@ static bool births_out(const struct run_exec *re) {
 }
 
 static bool doomed_left(const struct run_exec *re) {
-    for (const struct list *l = re->children.next; l != &re->children; l = l->next)
+    for (const struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next)
         if (LIST_ENTRY(l, struct exec_child, link)->phase == CHILD_DOOMED) return true;
     return false;
 }
 
 static bool all_down(struct step *st, enum cascade why) {
     struct child_row_list l;
-    bool down = !births_out(st->re);
-    int rc = store_children(st->e->store, str_c(st->re->run_id), true, ENGINE_CHILDREN_PAGE, st->a,
-                            &l, NULL);
+    bool down = !births_out(st->exec);
+    int rc = store_children(st->engine->store, str_c(st->exec->run_id), true, ENGINE_CHILDREN_PAGE,
+                            st->scratch, &l, NULL);
     if (rc != 0) return false;
     for (size_t i = 0; i < l.n; i++) {
         if (l.v[i].flags & CHILD_DETACHED) continue;
@@ -243,15 +231,15 @@ static bool all_down(struct step *st, enum cascade why) {
 }
 
 bool cascade_down(struct step *st, enum cascade why) {
-    struct run_exec *re = st->re;
+    struct run_exec *re = st->exec;
     uint64_t now_ms = clock_mono_ms();
-    bool down = !re->had_children;
+    bool down = !re->kin.had_children;
     if (!down) down = why == CASCADE_LEFT ? !doomed_left(re) : all_down(st, why);
-    if (!down && re->cascade_ms == 0) {
-        re->cascade_ms = now_ms + ENGINE_CASCADE_MS;
-        re->cascade_why = (int)why;
+    if (!down && re->kin.cascade_ms == 0) {
+        re->kin.cascade_ms = now_ms + ENGINE_CASCADE_MS;
+        re->kin.cascade_why = (int)why;
         wake_at(st, TIMER_CASCADE, ENGINE_CASCADE_MS);
-    } else if (!down && now_ms >= re->cascade_ms) {
+    } else if (!down && now_ms >= re->kin.cascade_ms) {
         log_warn("a run ends before all its children did", "run", re->run_id);
         down = true; /* their cancels are under way; a host that loads them asks once more */
     }
@@ -260,33 +248,34 @@ bool cascade_down(struct step *st, enum cascade why) {
 }
 
 bool cascade_ends(const struct step *st) {
-    const struct run_exec *re = st->re;
-    return st->s->failed_node >= 0 || (re->cascade_ms != 0 && re->cascade_why != CASCADE_LEFT);
+    const struct run_exec *re = st->exec;
+    return st->state->failed_node >= 0 ||
+           (re->kin.cascade_ms != 0 && re->kin.cascade_why != CASCADE_LEFT);
 }
 
 bool cascade_sleeps(struct step *st) {
-    struct run_exec *re = st->re;
+    struct run_exec *re = st->exec;
     if (children_elsewhere(re) && !timer_find(re, TIMER_CHILD, -1))
         wake_at(st, TIMER_CHILD, ENGINE_CHILD_LOOK_MS);
-    return re->cascade_ms != 0;
+    return re->kin.cascade_ms != 0;
 }
 
 void cascade_forget(struct run_exec *re) {
-    while (!list_empty(&re->stops)) {
-        struct exec_stop *s = LIST_ENTRY(list_pop(&re->stops), struct exec_stop, link);
+    while (!list_empty(&re->kin.cancels)) {
+        struct exec_stop *s = LIST_ENTRY(list_pop(&re->kin.cancels), struct exec_stop, link);
         kin_call_free(s->call);
         mem_free(s);
     }
-    re->cascade_ms = 0;
+    re->kin.cascade_ms = 0;
     timer_drop(re, TIMER_CASCADE, -1);
 }
 
 /* --- downwards: pause, resume --- */
 
 void cascade_pause(struct step *st, enum drain_policy drain) {
-    struct run_exec *re = st->re;
-    re->drains = drain;
-    for (struct list *l = re->children.next; l != &re->children; l = l->next) {
+    struct run_exec *re = st->exec;
+    re->kin.drain = drain;
+    for (struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next) {
         struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
         x->pause_due = x->wait && (x->phase == CHILD_ASKED || x->phase == CHILD_WAITING);
         x->turn = re->turns;
@@ -295,8 +284,8 @@ void cascade_pause(struct step *st, enum drain_policy drain) {
 
 /* Who was paused on the way down goes on; who was paused before stays so (child_goes). */
 void cascade_resume(struct step *st) {
-    struct run_exec *re = st->re;
-    for (struct list *l = re->children.next; l != &re->children; l = l->next) {
+    struct run_exec *re = st->exec;
+    for (struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next) {
         struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
         x->pause_due = x->held = false;
         x->look = true;
@@ -306,7 +295,8 @@ void cascade_resume(struct step *st) {
 
 bool cascade_paused(struct step *st, int64_t run_no) {
     struct str payload, reason;
-    if (store_event_last(st->e->store, run_no, EV_RUN_PAUSED, STR_NONE, st->a, &payload, NULL) != 0)
+    if (store_event_last(st->engine->store, run_no, EV_RUN_PAUSED, STR_NONE, st->scratch, &payload,
+                         NULL) != 0)
         return false;
     reason = json_get(payload, "reason");
     return str_eqc(reason, "\"" WHY_PAUSED "\"");
@@ -321,7 +311,7 @@ static const char *ended_why(int rc, enum run_status status) {
 }
 
 bool cascade_goes_on(struct step *st, struct str by) {
-    struct str self = str_c(st->re->run_id), prefix = STR(BY_RUN);
+    struct str self = str_c(st->exec->run_id), prefix = STR(BY_RUN);
     if (!str_starts(by, prefix)) return false;
     struct str from = str_n(by.p + prefix.n, by.n - prefix.n);
     if (str_eq(from, self)) kin_tell(st, ENGINE_CANCEL, self, "cancel-recovery");
@@ -331,19 +321,19 @@ bool cascade_goes_on(struct step *st, struct str by) {
 
 /* A crash may have come between a parent's end, or pause, and its children's. */
 void cascade_check_parent(struct step *st) {
-    const struct run_exec *re = st->re;
-    const struct run_meta *m = &st->s->meta;
+    const struct run_exec *re = st->exec;
+    const struct run_meta *m = &st->state->meta;
     struct run_head h = {.status = RUN_CANCELLED};
     struct str self = str_c(re->run_id);
-    bool awaited = (re->child_flags & CHILD_AWAITED) != 0;
-    if (!re->parent_id) return;
-    int rc = store_run_head(st->e->store, m->tenant, m->test_mode, str_c(re->parent_id), st->a, &h,
-                            NULL);
+    bool awaited = (re->kin.flags & CHILD_AWAITED) != 0;
+    if (!re->kin.parent_id) return;
+    int rc = store_run_head(st->engine->store, m->tenant, m->test_mode, str_c(re->kin.parent_id),
+                            st->scratch, &h, NULL);
     bool ended = rc == WOPR_E_EXPIRED || (rc == 0 && run_status_final(h.status));
-    bool going = st->s->status == RUN_PENDING || st->s->status == RUN_RUNNING;
-    if (ended && !(re->child_flags & CHILD_DETACHED) &&
+    bool going = st->state->status == RUN_PENDING || st->state->status == RUN_RUNNING;
+    if (ended && !(re->kin.flags & CHILD_DETACHED) &&
         (awaited || (rc == 0 && h.status == RUN_CANCELLED)))
-        tell(st, ENGINE_CANCEL, self, ended_why(rc, h.status), str_c(re->parent_id));
+        tell(st, ENGINE_CANCEL, self, ended_why(rc, h.status), str_c(re->kin.parent_id));
     else if (rc == 0 && h.status == RUN_PAUSED && awaited && going)
         kin_tell(st, ENGINE_PAUSE, self, WHY_PAUSED);
 }

@@ -3,12 +3,19 @@
  * Nothing here must survive a crash: a running node that waits for a child is entered again
  * (STORE-39), asks for the same child, whose id follows from the log, and finds it in the store.
  */
+#include "engine/children.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "codec/ident.h"
 #include "codec/json.h"
-#include "engine/fork.h"
+#include "engine/attempt.h"
+#include "engine/cascade.h"
+#include "engine/fork_wait.h"
+#include "engine/outcome.h"
+#include "engine/replay.h"
+#include "engine/timers.h"
 #include "store/events.h"
 
 #include <stdio.h>
@@ -20,7 +27,7 @@
 
 /* The time is that of node.started, the rest a hash of what makes the child this one (DISP-12). */
 static bool child_id(const struct step *st, int node, int ordinal, char out[RUN_ID_MAX + 1]) {
-    const struct node_state *ns = &st->s->nodes[node];
+    const struct node_state *ns = &st->state->nodes[node];
     char ulid[ULID_LEN + 1];
     struct buf b;
     buf_init(&b, 4096);
@@ -29,7 +36,7 @@ static bool child_id(const struct step *st, int node, int ordinal, char out[RUN_
     /* A replay does not run children again: it looks at those of its source (FORK-14). */
     buf_adds(&b, replay_ids(st, node));
     buf_addc(&b, '\0');
-    buf_adds(&b, st->s->wf->nodes[node].id);
+    buf_adds(&b, st->state->wf->nodes[node].id);
     buf_addc(&b, '\0');
     buf_addf(&b, "%d/%d/%d", (int)ns->activation, (int)ns->attempt, ordinal);
     bool ok = !buf_failed(&b);
@@ -46,8 +53,8 @@ static bool node_live(const struct node_state *ns) {
 
 static bool id_is_current(const struct step *st, struct str node_id, struct str run_id) {
     char id[RUN_ID_MAX + 1];
-    int node = workflow_node_index(st->s->wf, node_id);
-    if (node < 0 || !node_live(&st->s->nodes[node])) return false;
+    int node = workflow_node_index(st->state->wf, node_id);
+    if (node < 0 || !node_live(&st->state->nodes[node])) return false;
     for (int i = 0; i <= NODE_CHILD_ORDINAL_MAX; i++)
         if (child_id(st, node, i, id) && str_eqc(run_id, id)) return true;
     return false;
@@ -61,12 +68,12 @@ static struct str awaited_key(const struct exec_child *x) {
 
 /* Moves of other hosts name numbers.  Without memory for it the run looks by its timer only. */
 static void await(struct run_exec *re, struct exec_child *x, const struct run_head *h) {
-    x->elsewhere = h->holder.n > 0 && !str_eq(h->holder, re->e->holder);
+    x->elsewhere = h->holder.n > 0 && !str_eq(h->holder, re->engine->holder);
     if (x->run_no != 0 || run_status_final(h->status)) return;
     x->run_no = h->run_no;
-    pthread_mutex_lock(&re->e->mu);
-    int rc = map_put(re->e->awaited, awaited_key(x), re, NULL);
-    pthread_mutex_unlock(&re->e->mu);
+    pthread_mutex_lock(&re->engine->mu);
+    int rc = map_put(re->engine->runs.awaited, awaited_key(x), re, NULL);
+    pthread_mutex_unlock(&re->engine->mu);
     if (rc == 0) return;
     x->run_no = 0;
     x->elsewhere = true;
@@ -74,27 +81,27 @@ static void await(struct run_exec *re, struct exec_child *x, const struct run_he
 
 static void await_no_more(struct run_exec *re, const struct exec_child *x) {
     if (x->run_no == 0) return;
-    pthread_mutex_lock(&re->e->mu);
-    if (map_get(re->e->awaited, awaited_key(x)) == re)
-        (void)map_del(re->e->awaited, awaited_key(x));
-    pthread_mutex_unlock(&re->e->mu);
+    pthread_mutex_lock(&re->engine->mu);
+    if (map_get(re->engine->runs.awaited, awaited_key(x)) == re)
+        (void)map_del(re->engine->runs.awaited, awaited_key(x));
+    pthread_mutex_unlock(&re->engine->mu);
 }
 
 static void look_locked(struct run_exec *re) {
-    re->child_news = true;
+    re->kin.news = true;
     exec_wake_locked(re);
 }
 
 void children_moved_locked(struct engine *e, int64_t run_no) {
     struct str key = str_n((const char *)&run_no, sizeof run_no);
-    void *re = run_no != 0 ? map_get(e->awaited, key) : NULL;
+    void *re = run_no != 0 ? map_get(e->runs.awaited, key) : NULL;
     size_t it = 0;
     if (re) look_locked(re);
-    while (run_no == 0 && map_next(e->awaited, &it, &key, &re)) look_locked(re);
+    while (run_no == 0 && map_next(e->runs.awaited, &it, &key, &re)) look_locked(re);
 }
 
 bool children_elsewhere(const struct run_exec *re) {
-    for (const struct list *l = re->children.next; l != &re->children; l = l->next)
+    for (const struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next)
         if (LIST_ENTRY(l, struct exec_child, link)->elsewhere) return true;
     return false;
 }
@@ -112,7 +119,7 @@ static struct exec_child *child_new(struct run_exec *re, int node) {
     struct exec_child *x = MEM_NEW(struct exec_child);
     if (!x) return NULL;
     x->node = node;
-    list_add_tail(&re->children, &x->link);
+    list_add_tail(&re->kin.children, &x->link);
     return x;
 }
 
@@ -122,19 +129,19 @@ static bool birth_out(const struct exec_child *x) {
 
 /* A creation under way is remembered: the run may not end before it is known what became of it. */
 void children_forget(struct run_exec *re) {
-    for (struct list *l = re->children.next, *next; l != &re->children; l = next) {
+    for (struct list *l = re->kin.children.next, *next; l != &re->kin.children; l = next) {
         struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
         next = l->next;
         if (birth_out(x)) x->phase = CHILD_LOST;
         else child_free(re, x);
     }
     cascade_forget(re);
-    re->fan_told = false;
+    re->kin.stall_emitted = false;
 }
 
 void children_free(struct run_exec *re) {
-    while (!list_empty(&re->children))
-        child_free(re, LIST_ENTRY(re->children.next, struct exec_child, link));
+    while (!list_empty(&re->kin.children))
+        child_free(re, LIST_ENTRY(re->kin.children.next, struct exec_child, link));
 }
 
 static bool in_use(const struct exec_child *x) {
@@ -142,7 +149,7 @@ static bool in_use(const struct exec_child *x) {
 }
 
 bool children_hold(const struct run_exec *re, int node) {
-    for (const struct list *l = re->children.next; l != &re->children; l = l->next) {
+    for (const struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next) {
         const struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
         if (in_use(x) && (node < 0 || x->node == node)) return true;
     }
@@ -150,13 +157,13 @@ bool children_hold(const struct run_exec *re, int node) {
 }
 
 void children_timer(struct run_exec *re) {
-    re->child_news = true;
-    for (struct list *l = re->children.next; l != &re->children; l = l->next)
+    re->kin.news = true;
+    for (struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next)
         LIST_ENTRY(l, struct exec_child, link)->again_ms = 0;
 }
 
 bool children_wanted(const struct run_exec *re) {
-    for (const struct list *l = re->children.next; l != &re->children; l = l->next) {
+    for (const struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next) {
         const struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
         if (x->turn != re->turns) continue;
         if (x->phase == CHILD_WANTED || x->look || x->pause_due) return true;
@@ -167,8 +174,8 @@ bool children_wanted(const struct run_exec *re) {
 static void again_later(struct step *st, struct exec_child *x) {
     x->held = true;
     x->again_ms = clock_mono_ms() + ENGINE_CHILD_AGAIN_MS;
-    if (timer_arm(st->re, TIMER_CHILD, -1, st->now_ms + ENGINE_CHILD_AGAIN_MS, false) != 0)
-        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a timer");
+    if (timer_arm(st->exec, TIMER_CHILD, -1, st->now_ms + ENGINE_CHILD_AGAIN_MS, false) != 0)
+        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a timer");
 }
 
 /* --- asked for by an executor --- */
@@ -179,10 +186,10 @@ static int refuse(struct failure *f, const char *code, struct str message) {
 }
 
 static int workflow_find(struct step *st, struct str id, struct workflow **out, struct failure *f) {
-    const struct run_meta *m = &st->s->meta;
+    const struct run_meta *m = &st->state->meta;
     struct wopr_error err = {0};
     struct workflow *wf = NULL;
-    int rc = engine_workflow(st->e, m->tenant, m->test_mode, id, &wf, &err);
+    int rc = engine_workflow(st->engine, m->tenant, m->test_mode, id, &wf, &err);
     if (rc == WOPR_E_NOT_FOUND)
         return refuse(f, "unknown_child_workflow", STR("there is no such workflow to run"));
     if (rc == WOPR_E_VALIDATION)
@@ -200,30 +207,31 @@ static int workflow_find(struct step *st, struct str id, struct workflow **out, 
 /* Inputs and options as a caller of the child would have to give them. */
 static int birth_fill(struct step *st, const struct node_child *want, struct kin_call *c,
                       struct failure *f) {
-    const struct run_meta *m = &st->s->meta;
+    const struct run_meta *m = &st->state->meta;
     struct engine_cmd *cmd = &c->cmd;
-    struct options_env env = {.limits = &st->e->cfg.limits, .test_key = m->test_mode};
+    struct options_env env = {.limits = &st->engine->cfg.limits, .test_key = m->test_mode};
     struct wopr_error err = {0};
     struct str conf = want->configurable.n > 0 ? want->configurable : m->configurable;
     conf = conf.n > 0 ? arena_str(c->arena, conf) : STR_NONE;
     struct str inputs = arena_str(c->arena, want->inputs.n > 0 ? want->inputs : STR("{}"));
     cmd->subject = m->subject.n > 0 ? arena_str(c->arena, m->subject) : STR_NONE;
-    cmd->scope_id = m->scope_id.n > 0 ? arena_str(c->arena, m->scope_id) : STR_NONE;
+    cmd->create.scope_id = m->scope_id.n > 0 ? arena_str(c->arena, m->scope_id) : STR_NONE;
     cmd->traceparent = m->traceparent.n > 0 ? arena_str(c->arena, m->traceparent) : STR_NONE;
     if (arena_failed(c->arena)) return WOPR_E_NO_MEMORY;
-    int rc =
-        run_options_check(conf, STR_NONE, STR_NONE, c->wf, &env, c->arena, &cmd->options, &err);
-    if (rc == 0) rc = run_inputs_check(inputs, c->wf, c->arena, &cmd->inputs, &err);
-    if (rc == 0) rc = run_inputs_render(&cmd->inputs, c->arena, &cmd->inputs_accepted, &err);
+    int rc = run_options_check(conf, STR_NONE, STR_NONE, c->wf, &env, c->arena,
+                               &cmd->create.options, &err);
+    if (rc == 0) rc = run_inputs_check(inputs, c->wf, c->arena, &cmd->create.inputs, &err);
+    if (rc == 0)
+        rc = run_inputs_render(&cmd->create.inputs, c->arena, &cmd->create.inputs_accepted, &err);
     if (rc == 0 || rc == WOPR_E_NO_MEMORY) return rc;
-    struct str why = arena_printf(st->a, "the child run cannot be created: %s", err.message);
+    struct str why = arena_printf(st->scratch, "the child run cannot be created: %s", err.message);
     return refuse(f, "validation_error", why);
 }
 
 static int birth_prepare(struct step *st, struct exec_child *x, const struct node_child *want,
                          struct failure *f) {
     struct workflow *wf = NULL;
-    if (st->re->depth >= ENGINE_CHILD_DEPTH_MAX) /* WF-48 */
+    if (st->exec->kin.depth >= ENGINE_CHILD_DEPTH_MAX) /* WF-48 */
         return refuse(f, "subworkflow_depth_exceeded",
                       STR("child runs may be nested 10 deep and not deeper"));
     int rc = workflow_find(st, want->workflow_id, &wf, f);
@@ -233,11 +241,12 @@ static int birth_prepare(struct step *st, struct exec_child *x, const struct nod
         workflow_unref(wf);
         return WOPR_E_NO_MEMORY;
     }
-    c->wf = c->cmd.wf = wf;
-    c->cmd.parent_run_id = arena_str(c->arena, str_c(st->re->run_id));
-    c->cmd.parent_node_id = arena_str(c->arena, st->s->wf->nodes[x->node].id);
-    c->cmd.child_depth = st->re->depth + 1;
-    c->cmd.child_flags = (want->wait ? CHILD_AWAITED : 0u) | (want->detached ? CHILD_DETACHED : 0u);
+    c->wf = c->cmd.create.wf = wf;
+    c->cmd.create.parent_run_id = arena_str(c->arena, str_c(st->exec->run_id));
+    c->cmd.create.parent_node_id = arena_str(c->arena, st->state->wf->nodes[x->node].id);
+    c->cmd.create.child_depth = st->exec->kin.depth + 1;
+    c->cmd.create.child_flags =
+        (want->wait ? CHILD_AWAITED : 0u) | (want->detached ? CHILD_DETACHED : 0u);
     rc = birth_fill(st, want, c, f);
     if (rc == 0) x->birth = c;
     else kin_call_free(c);
@@ -259,7 +268,7 @@ static int replay_lacks(struct step *st, struct exec_child *x, const struct node
 
 static int child_find(struct step *st, struct exec_child *x, const struct node_child *want,
                       struct failure *f) {
-    const struct run_meta *m = &st->s->meta;
+    const struct run_meta *m = &st->state->meta;
     struct run_head h;
     bool ok = want->ordinal >= 0 && want->ordinal <= NODE_CHILD_ORDINAL_MAX;
     if (!ok || !child_id(st, x->node, want->ordinal, x->run_id))
@@ -267,10 +276,10 @@ static int child_find(struct step *st, struct exec_child *x, const struct node_c
     x->ordinal = want->ordinal;
     x->wait = want->wait;
     x->detached = want->detached;
-    int rc =
-        store_run_head(st->e->store, m->tenant, m->test_mode, str_c(x->run_id), st->a, &h, NULL);
-    if (st->re->replay && rc == 0 && (run_status_final(h.status) || !x->wait)) return 0;
-    if (st->re->replay) return replay_lacks(st, x, want, rc, f);
+    int rc = store_run_head(st->engine->store, m->tenant, m->test_mode, str_c(x->run_id),
+                            st->scratch, &h, NULL);
+    if (st->exec->replay && rc == 0 && (run_status_final(h.status) || !x->wait)) return 0;
+    if (st->exec->replay) return replay_lacks(st, x, want, rc, f);
     if (rc == WOPR_E_EXPIRED)
         return refuse(f, "child_failed", STR("the child run was removed by retention"));
     if (rc == 0) {
@@ -284,55 +293,55 @@ static int child_find(struct step *st, struct exec_child *x, const struct node_c
 static void child_ended(struct step *st, struct exec_child *x, const struct run_head *h);
 
 void children_want(struct step *st, int node, const struct node_child *want) {
-    const struct wf_node *def = &st->s->wf->nodes[node];
+    const struct wf_node *def = &st->state->wf->nodes[node];
     struct failure f = {.code = STR_NONE};
     if (replay_shows_child(st, node)) return;
-    struct exec_child *x = child_new(st->re, node);
+    struct exec_child *x = child_new(st->exec, node);
     int rc = x ? child_find(st, x, want, &f) : WOPR_E_NO_MEMORY;
-    if (rc == 0 && st->re->replay) {
+    if (rc == 0 && st->exec->replay) {
         child_ended(st, x, NULL);
         return;
     }
     if (rc == 0) {
-        x->turn = st->re->turns;
-        if (def->timeout_ms > 0 && !timer_find(st->re, TIMER_NODE_TIMEOUT, node))
+        x->turn = st->exec->turns;
+        if (def->timeout_ms > 0 && !timer_find(st->exec, TIMER_NODE_TIMEOUT, node))
             step_timer_set(st, TIMER_NODE_TIMEOUT, node, def->timeout_ms);
         return;
     }
-    if (x) child_free(st->re, x);
+    if (x) child_free(st->exec, x);
     if (rc == WOPR_E_VALIDATION) attempt_failed(st, node, &f);
-    else plan_fail(st->p, rc, "the child run of a node cannot be looked up");
+    else plan_fail(st->plan, rc, "the child run of a node cannot be looked up");
 }
 
 /* --- creation --- */
 
 /* WF-51: as many unfinished children as a run may have. */
 static bool fan_full(struct step *st) {
-    struct run_exec *re = st->re;
-    unsigned max = st->e->cfg.children_open_max;
+    struct run_exec *re = st->exec;
+    unsigned max = st->engine->cfg.children_open_max;
     struct child_row_list l;
-    if (re->kids < max) return false;
-    if (store_children(st->e->store, str_c(re->run_id), true, max, st->a, &l, NULL) != 0)
+    if (re->kin.open_bound < max) return false;
+    if (store_children(st->engine->store, str_c(re->run_id), true, max, st->scratch, &l, NULL) != 0)
         return true;
-    re->kids = l.n;
-    for (struct list *k = re->children.next; k != &re->children; k = k->next)
-        re->kids += LIST_ENTRY(k, struct exec_child, link)->phase == CHILD_ASKED;
-    return re->kids >= max;
+    re->kin.open_bound = l.n;
+    for (struct list *k = re->kin.children.next; k != &re->kin.children; k = k->next)
+        re->kin.open_bound += LIST_ENTRY(k, struct exec_child, link)->phase == CHILD_ASKED;
+    return re->kin.open_bound >= max;
 }
 
 static void fan_tell(struct step *st, const struct exec_child *x) {
     struct buf b;
     struct jw w;
-    if (st->re->fan_told) return;
+    if (st->exec->kin.stall_emitted) return;
     buf_init(&b, EVENT_PAYLOAD_MAX);
     jw_init(&w, &b);
     jw_object(&w);
     jw_kint(&w, "stalledForMs", 0);
-    jw_kstr(&w, "lastNodeId", st->s->wf->nodes[x->node].id);
+    jw_kstr(&w, "lastNodeId", st->state->wf->nodes[x->node].id);
     jw_end_object(&w);
-    (void)step_emit(st, EV_WORKFLOW_STALLED, -1, -1, arena_str(st->p->arena, buf_str(&b)));
+    (void)step_emit(st, EV_WORKFLOW_STALLED, -1, -1, arena_str(st->plan->arena, buf_str(&b)));
     buf_fini(&b);
-    st->re->fan_told = true;
+    st->exec->kin.stall_emitted = true;
 }
 
 static void birth_ask(struct step *st, struct exec_child *x) {
@@ -343,9 +352,9 @@ static void birth_ask(struct step *st, struct exec_child *x) {
         x->again_ms = 0;
         return;
     }
-    st->re->fan_told = false;
-    st->re->had_children = true;
-    st->re->kids++;
+    st->exec->kin.stall_emitted = false;
+    st->exec->kin.had_children = true;
+    st->exec->kin.open_bound++;
     x->phase = CHILD_ASKED;
     kin_call_send(x->birth);
 }
@@ -353,38 +362,39 @@ static void birth_ask(struct step *st, struct exec_child *x) {
 static void birth_failed(struct step *st, struct exec_child *x, int rc) {
     struct failure f = {
         .code = STR("child_failed"),
-        .message = arena_printf(st->a, "the child run could not be created: %s", wopr_err_text(rc)),
+        .message =
+            arena_printf(st->scratch, "the child run could not be created: %s", wopr_err_text(rc)),
         .retryable = true};
     int node = x->node;
-    log_warn("a child run could not be created", "run", st->re->run_id, "reason",
+    log_warn("a child run could not be created", "run", st->exec->run_id, "reason",
              wopr_err_name(rc));
-    if (kin_transient(rc)) {
+    if (wopr_err_passes(rc)) {
         fan_tell(st, x); /* WF-51: throttled, not dropped */
         x->phase = CHILD_WANTED;
         again_later(st, x);
         return;
     }
-    child_free(st->re, x);
+    child_free(st->exec, x);
     attempt_failed(st, node, &f);
 }
 
 /* --- what became of it --- */
 
 static void child_emit_resumed(struct step *st, const struct exec_child *x) {
-    const struct node_state *ns = &st->s->nodes[x->node];
+    const struct node_state *ns = &st->state->nodes[x->node];
     if (ns->status != NODE_SUSPENDED || !ns->child_waits) return;
     (void)step_emit(st, EV_NODE_RESUMED, x->node, ns->suspended_seq,
-                    pay_node_resumed(st->p->arena, st->s->wf->nodes[x->node].id,
+                    pay_node_resumed(st->plan->arena, st->state->wf->nodes[x->node].id,
                                      text_str(&x->interrupt), STR_NONE));
 }
 
 /* EVT-39, NODE-50: the parent shows what the child waits for. */
 static void child_suspends(struct step *st, struct exec_child *x, const struct run_head *h) {
-    const struct node_state *ns = &st->s->nodes[x->node];
+    const struct node_state *ns = &st->state->nodes[x->node];
     struct str payload, id;
-    int rc = store_event_last(st->e->store, h->run_no, EV_NODE_SUSPENDED, STR_NONE, st->a, &payload,
-                              NULL);
-    id = rc == 0 ? json_string(json_get(payload, "interruptId"), st->a) : STR_NONE;
+    int rc = store_event_last(st->engine->store, h->run_no, EV_NODE_SUSPENDED, STR_NONE,
+                              st->scratch, &payload, NULL);
+    id = rc == 0 ? json_string(json_get(payload, "interruptId"), st->scratch) : STR_NONE;
     if (id.n == 0) { /* it moved on since its row was read: it tells us */
         again_later(st, x);
         return;
@@ -393,11 +403,11 @@ static void child_suspends(struct step *st, struct exec_child *x, const struct r
     child_emit_resumed(st, x);
     if (ns->status != NODE_RUNNING || step_lost(st)) return;
     if (text_set(&x->interrupt, id) != 0) {
-        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for the suspension of a child");
+        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for the suspension of a child");
         return;
     }
     (void)step_emit(st, EV_NODE_SUSPENDED, x->node, -1,
-                    pay_child_suspended(st->p->arena, st->s->wf->nodes[x->node].id, id,
+                    pay_child_suspended(st->plan->arena, st->state->wf->nodes[x->node].id, id,
                                         json_get(payload, "kind"), str_c(x->run_id)));
 }
 
@@ -409,22 +419,22 @@ static void child_goes(struct step *st, struct exec_child *x, const struct run_h
 }
 
 static int end_read(struct step *st, const struct exec_child *x, struct node_child_end *out) {
-    const struct run_meta *m = &st->s->meta;
+    const struct run_meta *m = &st->state->meta;
     struct run_view v;
     struct clear_var_list clear;
     struct wopr_error err;
-    int rc =
-        store_run_view(st->e->store, m->tenant, m->test_mode, str_c(x->run_id), st->a, &v, &err);
-    if (rc == 0) rc = store_clear_vars(st->e->store, v.head.run_no, st->a, &clear, &err);
+    int rc = store_run_view(st->engine->store, m->tenant, m->test_mode, str_c(x->run_id),
+                            st->scratch, &v, &err);
+    if (rc == 0) rc = store_clear_vars(st->engine->store, v.head.run_no, st->scratch, &clear, &err);
     if (rc != 0) return rc;
-    struct node_child_var *vars = ARENA_ARRAY(st->a, struct node_child_var, v.vars_nr + 1);
+    struct node_child_var *vars = ARENA_ARRAY(st->scratch, struct node_child_var, v.vars_nr + 1);
     if (!vars) return WOPR_E_NO_MEMORY;
     for (size_t i = 0; i < v.vars_nr; i++) {
         vars[i] = (struct node_child_var){.name = v.vars[i].name, .shown = v.vars[i].value};
         for (size_t k = 0; k < clear.n; k++)
             if (str_eq(clear.v[k].name, vars[i].name)) vars[i].clear = clear.v[k].value;
     }
-    *out = (struct node_child_end){.run_id = arena_str(st->a, str_c(x->run_id)),
+    *out = (struct node_child_end){.run_id = arena_str(st->scratch, str_c(x->run_id)),
                                    .ordinal = x->ordinal,
                                    .status = v.head.status,
                                    .error = v.head.status == RUN_FAILED ? v.error : STR_NONE,
@@ -439,12 +449,13 @@ static int end_read(struct step *st, const struct exec_child *x, struct node_chi
 static bool cancel_cut_off(struct step *st, const struct run_head *h) {
     struct event_list l;
     if (h->status != RUN_CANCELLED) return false;
-    if (store_events(st->e->store, h->run_no, h->next_seq - 1, 1, 1, st->a, &l, NULL) != 0 ||
+    if (store_events(st->engine->store, h->run_no, h->next_seq - 1, 1, 1, st->scratch, &l, NULL) !=
+            0 ||
         l.n == 0)
         return false;
     struct str p = l.v[0].payload;
     if (!str_eqc(json_get(p, "reason"), "\"parent-cancelled\"")) return false;
-    return cascade_goes_on(st, json_string(json_get(p, "cancelledBy"), st->a));
+    return cascade_goes_on(st, json_string(json_get(p, "cancelledBy"), st->scratch));
 }
 
 static void child_ended(struct step *st, struct exec_child *x, const struct run_head *h) {
@@ -453,15 +464,15 @@ static void child_ended(struct step *st, struct exec_child *x, const struct run_
     if (h && x->wait && cancel_cut_off(st, h)) return;
     int rc = end_read(st, x, &end);
     if (rc != 0) {
-        plan_fail(st->p, rc, "the result of a child run cannot be read");
+        plan_fail(st->plan, rc, "the result of a child run cannot be read");
         return;
     }
     child_emit_resumed(st, x);
-    child_free(st->re, x);
-    if (step_lost(st) || st->s->nodes[node].status != NODE_RUNNING) return;
-    st->child = &end;
+    child_free(st->exec, x);
+    if (step_lost(st) || st->state->nodes[node].status != NODE_RUNNING) return;
+    st->child_end = &end;
     attempt_run(st, node, false);
-    st->child = NULL;
+    st->child_end = NULL;
 }
 
 static void child_lost(struct step *st, struct exec_child *x) {
@@ -469,15 +480,15 @@ static void child_lost(struct step *st, struct exec_child *x) {
                         .message = STR("the child run was removed by retention")};
     int node = x->node;
     child_emit_resumed(st, x);
-    child_free(st->re, x);
+    child_free(st->exec, x);
     if (!step_lost(st)) attempt_failed(st, node, &f);
 }
 
 static void child_look(struct step *st, struct exec_child *x) {
-    const struct run_meta *m = &st->s->meta;
+    const struct run_meta *m = &st->state->meta;
     struct run_head h;
-    int rc =
-        store_run_head(st->e->store, m->tenant, m->test_mode, str_c(x->run_id), st->a, &h, NULL);
+    int rc = store_run_head(st->engine->store, m->tenant, m->test_mode, str_c(x->run_id),
+                            st->scratch, &h, NULL);
     x->look = false;
     if (rc == WOPR_E_NOT_FOUND && x->birth) { /* EXISTS was said of a creation still under way */
         x->phase = CHILD_WANTED;
@@ -496,12 +507,12 @@ static void child_look(struct step *st, struct exec_child *x) {
     bool waiting = h.status >= RUN_WAITING_APPROVAL && h.status <= RUN_WAITING_EXTERNAL;
     kin_call_free(x->birth);
     x->birth = NULL;
-    st->re->had_children = true;
-    await(st->re, x, &h);
+    st->exec->kin.had_children = true;
+    await(st->exec, x, &h);
     if (x->ordinal < 0 &&
         (!waiting || x->foreign)) { /* its node is entered again and tells what it is */
         child_emit_resumed(st, x);
-        child_free(st->re, x);
+        child_free(st->exec, x);
     } else if (run_status_final(h.status) || !x->wait) child_ended(st, x, &h);
     else if (waiting) child_suspends(st, x, &h);
     else child_goes(st, x, &h);
@@ -525,8 +536,8 @@ static void child_step(struct step *st, struct exec_child *x) {
 }
 
 void children_step(struct step *st) {
-    struct run_exec *re = st->re;
-    for (struct list *l = re->children.next, *next; l != &re->children; l = next) {
+    struct run_exec *re = st->exec;
+    for (struct list *l = re->kin.children.next, *next; l != &re->kin.children; l = next) {
         struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
         next = l->next;
         if (!step_moves(st) || step_full(st)) return;
@@ -544,13 +555,13 @@ static void doom_step(struct step *st, struct exec_child *x) {
         kin_call_free(x->birth);
         x->birth = NULL;
         if (!there) {
-            child_free(st->re, x);
+            child_free(st->exec, x);
             return;
         }
     }
     if (x->errand && x->errand->rc == KIN_PENDING) return;
-    if (x->errand && (x->errand->rc == 0 || !kin_transient(x->errand->rc))) {
-        child_free(st->re, x);
+    if (x->errand && (x->errand->rc == 0 || !wopr_err_passes(x->errand->rc))) {
+        child_free(st->exec, x);
         return;
     }
     if (x->held) return;
@@ -563,14 +574,15 @@ static void doom_step(struct step *st, struct exec_child *x) {
 static void pause_step(struct step *st, struct exec_child *x) {
     if (x->phase == CHILD_ASKED && x->birth->rc == KIN_PENDING) return;
     x->pause_due = false;
-    if (st->s->status == RUN_PAUSED) kin_tell(st, ENGINE_PAUSE, str_c(x->run_id), "parent-paused");
+    if (st->state->status == RUN_PAUSED)
+        kin_tell(st, ENGINE_PAUSE, str_c(x->run_id), "parent-paused");
 }
 
 void children_errands(struct step *st) {
-    struct run_exec *re = st->re;
-    bool told = atomic_exchange(&re->child_news, false);
+    struct run_exec *re = st->exec;
+    bool told = atomic_exchange(&re->kin.news, false);
     uint64_t now_ms = clock_mono_ms();
-    for (struct list *l = re->children.next, *next; l != &re->children; l = next) {
+    for (struct list *l = re->kin.children.next, *next; l != &re->kin.children; l = next) {
         struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
         next = l->next;
         if (told) {
@@ -586,8 +598,8 @@ void children_errands(struct step *st) {
 
 /* What the node waited for is of no use any more: it ends, unless it is detached. */
 void children_timed_out(struct step *st, int node) {
-    struct run_exec *re = st->re;
-    for (struct list *l = re->children.next, *next; l != &re->children; l = next) {
+    struct run_exec *re = st->exec;
+    for (struct list *l = re->kin.children.next, *next; l != &re->kin.children; l = next) {
         struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
         next = l->next;
         if (x->node != node || !in_use(x)) continue;
@@ -605,13 +617,13 @@ void children_timed_out(struct step *st, int node) {
 /* --- after a fold --- */
 
 static int doom_left_over(struct step *st, struct wopr_error *err) {
-    struct run_exec *re = st->re;
+    struct run_exec *re = st->exec;
     struct child_row_list l;
-    int rc =
-        store_children(st->e->store, str_c(re->run_id), true, ENGINE_CHILDREN_PAGE, st->a, &l, err);
+    int rc = store_children(st->engine->store, str_c(re->run_id), true, ENGINE_CHILDREN_PAGE,
+                            st->scratch, &l, err);
     if (rc != 0) return rc;
-    re->kids = l.n;
-    re->had_children = re->had_children || l.n > 0;
+    re->kin.open_bound = l.n;
+    re->kin.had_children = re->kin.had_children || l.n > 0;
     for (size_t i = 0; i < l.n; i++) {
         bool bound = l.v[i].flags & CHILD_AWAITED && !(l.v[i].flags & CHILD_DETACHED);
         if (!bound || id_is_current(st, l.v[i].node_id, l.v[i].run_id)) continue;
@@ -624,16 +636,17 @@ static int doom_left_over(struct step *st, struct wopr_error *err) {
 }
 
 static int restore_flags(struct step *st, struct exec_child *x, struct wopr_error *err) {
-    const struct run_meta *m = &st->s->meta;
+    const struct run_meta *m = &st->state->meta;
     struct run_head h;
     struct run_origin o;
     struct arena *a = arena_new(ENGINE_SCRATCH_MAX); /* each child has inputs of its own */
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a child run");
-    int rc = store_run_head(st->e->store, m->tenant, m->test_mode, str_c(x->run_id), a, &h, err);
-    if (rc == 0) rc = store_run_origin(st->e->store, h.run_no, a, &o, err);
+    int rc =
+        store_run_head(st->engine->store, m->tenant, m->test_mode, str_c(x->run_id), a, &h, err);
+    if (rc == 0) rc = store_run_origin(st->engine->store, h.run_no, a, &o, err);
     if (rc == 0) {
         x->detached = (o.child_flags & CHILD_DETACHED) != 0;
-        x->foreign = !str_eqc(o.parent_run_id, st->re->run_id);
+        x->foreign = !str_eqc(o.parent_run_id, st->exec->run_id);
     }
     arena_free(a);
     return rc == WOPR_E_EXPIRED || rc == WOPR_E_NOT_FOUND ? 0 : rc; /* met again by child_look */
@@ -641,13 +654,13 @@ static int restore_flags(struct step *st, struct exec_child *x, struct wopr_erro
 
 /* A node that shows its child's suspension waits for the child that its own event names. */
 static int restore(struct step *st, int node, struct wopr_error *err) {
-    struct run_exec *re = st->re;
+    struct run_exec *re = st->exec;
     struct str payload;
-    int rc = store_event_last(st->e->store, re->run_no, EV_NODE_SUSPENDED,
-                              st->s->wf->nodes[node].id, st->a, &payload, err);
+    int rc = store_event_last(st->engine->store, re->run_no, EV_NODE_SUSPENDED,
+                              st->state->wf->nodes[node].id, st->scratch, &payload, err);
     if (rc != 0) return rc;
-    struct str run_id = json_string(json_get(payload, "childRunId"), st->a);
-    struct str interrupt = json_string(json_get(payload, "interruptId"), st->a);
+    struct str run_id = json_string(json_get(payload, "childRunId"), st->scratch);
+    struct str interrupt = json_string(json_get(payload, "interruptId"), st->scratch);
     if (run_id.n == 0 || run_id.n > RUN_ID_MAX)
         return wopr_error_set(err, WOPR_E_CORRUPT, "a suspended node does not name its child");
     struct exec_child *x = child_new(re, node);
@@ -661,13 +674,13 @@ static int restore(struct step *st, int node, struct wopr_error *err) {
 }
 
 int children_load(struct step *st, struct wopr_error *err) {
-    struct run_exec *re = st->re;
-    st->s = re->state;
+    struct run_exec *re = st->exec;
+    st->state = re->state;
     if (re->replay) return 0;
     int rc = doom_left_over(st, err);
-    for (size_t i = 0; rc == 0 && i < st->s->wf->nodes_nr; i++)
-        if (st->s->nodes[i].status == NODE_SUSPENDED && st->s->nodes[i].child_waits)
+    for (size_t i = 0; rc == 0 && i < st->state->wf->nodes_nr; i++)
+        if (st->state->nodes[i].status == NODE_SUSPENDED && st->state->nodes[i].child_waits)
             rc = restore(st, (int)i, err);
-    if (rc == 0 && re->taken) cascade_check_parent(st);
+    if (rc == 0 && re->lease.taken) cascade_check_parent(st);
     return rc;
 }

@@ -3,8 +3,15 @@
  * EVT-31), and the marks of a takeover (EVT-32).  A command is looked at between steps, so no
  * executor is ever inside.
  */
+#include "engine/control.h"
+
 #include "base/clock.h"
-#include "engine/internal.h"
+#include "engine/bounds.h"
+#include "engine/cascade.h"
+#include "engine/command.h"
+#include "engine/outcome.h"
+#include "engine/resolve.h"
+#include "engine/timers.h"
 
 /* AUTH-8: a run of somebody else does not exist.  RUN-30: asked before its status. */
 static bool owns(const struct run_state *s, const struct engine_cmd *cmd) {
@@ -14,91 +21,91 @@ static bool owns(const struct run_state *s, const struct engine_cmd *cmd) {
 static void attach(struct step *st, struct engine_cmd *cmd, enum run_status status) {
     cmd->result =
         (struct engine_result){.run_id = cmd->run_id, .status = status, .at_ms = st->now_ms};
-    cmd_attach(cmd, st->p);
+    cmd_attach(cmd, st->plan);
     st->cmd = cmd;
 }
 
 /* INT-42: children first.  Until they are down the command stays where it was, first in the
  * mailbox, and the run does nothing else. */
 static void cancel(struct step *st, struct engine_cmd *cmd) {
-    st->cascade_from = cmd->cascade_from;
+    st->cascade_from = cmd->control.cascade_from;
     if (!cascade_down(st, CASCADE_CANCEL)) {
-        exec_mail_put_back(st->re, cmd);
-        st->held = true;
+        exec_mail_put_back(st->exec, cmd);
+        st->awaits_children = true;
         return;
     }
-    run_end_cancelled(st, cmd->reason, cmd->principal);
+    run_end_cancelled(st, cmd->control.reason, cmd->principal);
     attach(st, cmd, RUN_CANCELLED);
 }
 
 static struct str drain_id(struct step *st, int64_t seq) {
-    return arena_printf(st->p->arena, "pause:%lld", (long long)seq);
+    return arena_printf(st->plan->arena, "pause:%lld", (long long)seq);
 }
 
 /* WF-44: a wait is where a node can be stopped; its remaining time goes into the timers row. */
 static void drain_waits(struct step *st) {
-    for (size_t i = 0; i < st->s->wf->nodes_nr && !step_lost(st); i++) {
-        struct str id = st->s->wf->nodes[i].id;
-        if (st->s->nodes[i].status != NODE_RUNNING) continue;
+    for (size_t i = 0; i < st->state->wf->nodes_nr && !step_lost(st); i++) {
+        struct str id = st->state->wf->nodes[i].id;
+        if (st->state->nodes[i].status != NODE_RUNNING) continue;
         (void)step_emit(st, EV_NODE_SUSPENDED, (int)i, -1,
-                        pay_node_suspended(st->p->arena, id, drain_id(st, st->s->next_seq), NULL,
-                                           "pause-drain"));
+                        pay_node_suspended(st->plan->arena, id, drain_id(st, st->state->next_seq),
+                                           NULL, "pause-drain"));
     }
 }
 
 static void pause_run(struct step *st, struct engine_cmd *cmd) {
-    bool drain = cmd->drain == DRAIN_CURRENT_NODE;
-    struct arena *a = st->p->arena;
+    bool drain = cmd->control.drain == DRAIN_CURRENT_NODE;
+    struct arena *a = st->plan->arena;
     struct str policy = drain ? STR("drain-current-node") : STR("immediate");
     if (drain) drain_waits(st);
     step_timers_stop(st);
-    struct str payload = pay_run_paused(a, cmd->reason, policy, STR_NONE, -1);
+    struct str payload = pay_run_paused(a, cmd->control.reason, policy, STR_NONE, -1);
     if (step_emit(st, EV_RUN_PAUSED, -1, -1, payload) == EMIT_REFUSED)
         (void)step_emit(st, EV_RUN_PAUSED, -1, -1,
                         pay_run_paused(a, STR_NONE, policy, STR_NONE, -1));
-    st->re->paused_ms = st->now_ms;
-    cascade_pause(st, cmd->drain);
+    st->exec->paused_ms = st->now_ms;
+    cascade_pause(st, cmd->control.drain);
     attach(st, cmd, RUN_PAUSED);
 }
 
 static void resume_drained(struct step *st) {
-    for (size_t i = 0; i < st->s->wf->nodes_nr && !step_lost(st); i++) {
-        const struct node_state *n = &st->s->nodes[i];
+    for (size_t i = 0; i < st->state->wf->nodes_nr && !step_lost(st); i++) {
+        const struct node_state *n = &st->state->nodes[i];
         if (n->status != NODE_SUSPENDED || !n->pause_drained) continue;
         (void)step_emit(st, EV_NODE_RESUMED, (int)i, n->suspended_seq,
-                        pay_node_resumed(st->p->arena, st->s->wf->nodes[i].id,
+                        pay_node_resumed(st->plan->arena, st->state->wf->nodes[i].id,
                                          drain_id(st, n->suspended_seq), STR_NONE));
     }
 }
 
 void control_unpause(struct step *st) {
-    if (st->s->status == RUN_PAUSED)
-        (void)step_emit(st, EV_RUN_RESUMED, -1, -1, pay_reason(st->p->arena, STR("fork")));
+    if (st->state->status == RUN_PAUSED)
+        (void)step_emit(st, EV_RUN_RESUMED, -1, -1, pay_reason(st->plan->arena, STR("fork")));
     resume_drained(st);
-    st->re->paused_ms = 0;
+    st->exec->paused_ms = 0;
 }
 
 /* RUN-29: run.resumed is the first event after run.paused, hence no run.resuming. */
 static void resume_run(struct step *st, struct engine_cmd *cmd) {
-    struct arena *a = st->p->arena;
-    if (step_emit(st, EV_RUN_RESUMED, -1, -1, pay_reason(a, cmd->reason)) == EMIT_REFUSED)
+    struct arena *a = st->plan->arena;
+    if (step_emit(st, EV_RUN_RESUMED, -1, -1, pay_reason(a, cmd->control.reason)) == EMIT_REFUSED)
         (void)step_emit(st, EV_RUN_RESUMED, -1, -1, pay_reason(a, STR_NONE));
     resume_drained(st);
     step_timers_resume(st);
-    st->re->paused_ms = 0;
+    st->exec->paused_ms = 0;
     cascade_resume(st);
     attach(st, cmd, RUN_RUNNING);
 }
 
 void control_apply(struct step *st, struct engine_cmd *cmd) {
-    struct run_state *s = st->s;
+    struct run_state *s = st->state;
     cmd->result = (struct engine_result){.run_id = cmd->run_id};
     if (!owns(s, cmd)) {
-        cmd_fail(st->e, cmd, WOPR_E_NOT_FOUND, "there is no such run");
+        cmd_fail(st->engine, cmd, WOPR_E_NOT_FOUND, "there is no such run");
         return;
     }
-    if (cmd_needs_no_effect(cmd, s->status, st->re->paused_ms)) {
-        cmd_settle(st->e, cmd);
+    if (cmd_needs_no_effect(cmd, s->status, st->exec->paused_ms)) {
+        cmd_settle(st->engine, cmd);
         return;
     }
     switch (cmd->op) {
@@ -117,33 +124,33 @@ void control_apply(struct step *st, struct engine_cmd *cmd) {
     case ENGINE_CREATE:
     case ENGINE_FORK:
     case ENGINE_OP_NR:
-        cmd_fail(st->e, cmd, WOPR_E_INTERNAL, "not an operation on a run");
+        cmd_fail(st->engine, cmd, WOPR_E_INTERNAL, "not an operation on a run");
         break;
     }
 }
 
 static struct str lease_id(struct step *st, struct str holder, int64_t epoch) {
-    return arena_printf(st->p->arena, STR_FMT ":%lld", STR_ARG(holder), (long long)epoch);
+    return arena_printf(st->plan->arena, STR_FMT ":%lld", STR_ARG(holder), (long long)epoch);
 }
 
 /* EVT-32, STORE-38, STORE-40.  What was handed over, on request or by a host that stops, was not
  * lost; after a request nothing was interrupted either, so nothing is said to resume. */
 void control_take_over(struct step *st) {
-    struct run_exec *re = st->re;
-    struct arena *a = st->p->arena;
-    struct str old = str_c(re->old_holder), mine = st->e->holder;
-    int64_t until_ms = st->now_ms + st->e->cfg.lease_ttl_ms, last = st->s->next_seq - 1;
-    re->take_over = false;
-    if (old.n > 0 && (re->asked || re->released))
+    struct run_exec *re = st->exec;
+    struct arena *a = st->plan->arena;
+    struct str old = str_c(re->lease.old_holder), mine = st->engine->holder;
+    int64_t until_ms = st->now_ms + st->engine->cfg.lease_ttl_ms, last = st->state->next_seq - 1;
+    re->lease.take_over = false;
+    if (old.n > 0 && (re->lease.asked || re->lease.released))
         (void)step_emit(st, EV_LEASE_HANDED_OFF, -1, -1,
-                        pay_lease_handed(a, lease_id(st, old, re->old_epoch),
-                                         re->asked ? "requested" : "shutdown"));
+                        pay_lease_handed(a, lease_id(st, old, re->lease.old_epoch),
+                                         re->lease.asked ? "requested" : "shutdown"));
     else if (old.n > 0)
         (void)step_emit(st, EV_LEASE_LOST, -1, -1,
-                        pay_lease(a, lease_id(st, old, re->old_epoch), old, 0, false));
+                        pay_lease(a, lease_id(st, old, re->lease.old_epoch), old, 0, false));
     (void)step_emit(st, EV_LEASE_ACQUIRED, -1, -1,
-                    pay_lease(a, lease_id(st, mine, re->epoch), mine, until_ms, old.n > 0));
-    if (re->asked) return;
+                    pay_lease(a, lease_id(st, mine, re->lease.epoch), mine, until_ms, old.n > 0));
+    if (re->lease.asked) return;
     (void)step_emit(st, EV_WORKFLOW_RESTORED, -1, -1, pay_restored(a, last));
     (void)step_emit(st, EV_RUN_RESUMED, -1, -1, pay_reason(a, STR("claim-recovery")));
 }

@@ -2,8 +2,10 @@
  * effects.c: what executors return as data becomes events (CHAN-4..7, CHAN-12, CHAN-13, CHAN-22,
  * CHAN-24, OBS-70..72). Everything is checked here, before the append; the fold only counts.
  */
+#include "engine/effects.h"
+
 #include "codec/json.h"
-#include "engine/internal.h"
+#include "engine/bounds.h"
 
 #define EFFECT_NAMES_MAX 4000u /* variables of one run */
 
@@ -24,15 +26,15 @@ static int emit(struct step *st, enum ev_kind kind, int node, struct str payload
 }
 
 static int shown(struct step *st, struct str json, struct str *out) {
-    int rc = mask_value(st->s->wf->masking_mode, json, st->a, out, NULL);
-    if (rc != 0) plan_fail(st->p, rc, "a sensitive value cannot be masked");
+    int rc = mask_value(st->state->wf->masking_mode, json, st->scratch, out, NULL);
+    if (rc != 0) plan_fail(st->plan, rc, "a sensitive value cannot be masked");
     return rc;
 }
 
 /* --- channels --- */
 
 struct failure channel_denied(struct step *st, int node, struct str channel, const char *allowed) {
-    const struct wf_node *n = &st->s->wf->nodes[node];
+    const struct wf_node *n = &st->state->wf->nodes[node];
     struct failure f;
     struct buf b;
     struct jw w;
@@ -48,7 +50,7 @@ struct failure channel_denied(struct step *st, int node, struct str channel, con
     jw_kstrz(&w, "allowed", allowed);
     jw_end_object(&w);
     (void)fail(&f, STR("channel_access_denied"), STR("the node has no access to the channel"));
-    f.details = arena_str(st->a, buf_str(&b));
+    f.details = arena_str(st->scratch, buf_str(&b));
     buf_fini(&b);
     return f;
 }
@@ -62,27 +64,28 @@ static size_t chan_replaced(struct run_state *s, struct str channel, enum reduce
 /* red: for a channel without declaration. */
 static int channel_write(struct step *st, int node, struct str channel, enum reducer red,
                          struct str value, struct failure *f) {
-    const struct wf_node *n = &st->s->wf->nodes[node];
-    const struct wf_channel *d = workflow_channel(st->s->wf, channel);
-    const char *name = d ? arena_cstr(st->a, d->reducer_name) : reducer_name(red);
+    const struct wf_node *n = &st->state->wf->nodes[node];
+    const struct wf_channel *d = workflow_channel(st->state->wf, channel);
+    const char *name = d ? arena_cstr(st->scratch, d->reducer_name) : reducer_name(red);
     struct wopr_error why = {0};
     if (d && !channel_admits(&d->writers, n)) { /* CHAN-5, CHAN-6 */
         *f = channel_denied(st, node, channel, "writers");
         return WOPR_E_VALIDATION;
     }
     if (d) red = d->reducer;
-    if (!bound_state_room(st, chan_replaced(st->s, channel, red), value.n, f))
+    if (!bound_state_room(st, chan_replaced(st->state, channel, red), value.n, f))
         return WOPR_E_VALIDATION;
-    int rc = chan_write_check(st->s, channel, red, value, &why);
+    int rc = chan_write_check(st->state, channel, red, value, &why);
     if (rc == WOPR_E_NO_MEMORY || !name) {
-        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a channel write");
+        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a channel write");
         return 0;
     }
-    if (rc != 0) return fail(f, STR("validation_error"), arena_str(st->a, str_c(why.message)));
+    if (rc != 0)
+        return fail(f, STR("validation_error"), arena_str(st->scratch, str_c(why.message)));
     if (d && d->sensitive && shown(st, value, &value) != 0) return 0; /* CHAN-24 */
     step_now(st);
     return emit(st, EV_CHANNEL_WRITTEN, node,
-                pay_channel_written(st->p->arena, channel, value, name, st->now_ms, n->id,
+                pay_channel_written(st->plan->arena, channel, value, name, st->now_ms, n->id,
                                     d ? d->schema_version : 0),
                 f);
 }
@@ -94,11 +97,12 @@ static int channel(struct step *st, int node, const struct node_effect *x, struc
 /* --- variables --- */
 
 static int variable(struct step *st, int node, const struct node_effect *x, struct failure *f) {
-    struct run_state *s = st->s;
+    struct run_state *s = st->state;
     const struct wf_variable *d = workflow_variable(s->wf, x->name);
     const struct chan_legacy *framework = s->wf->channel_aware ? NULL : chan_legacy(x->name);
     struct var_state *v = run_state_var(s, x->name);
-    struct str next = x->value, previous = v ? arena_str(st->a, text_str(&v->value)) : STR_NONE;
+    struct str next = x->value,
+               previous = v ? arena_str(st->scratch, text_str(&v->value)) : STR_NONE;
     bool sensitive = d ? d->sensitive : v && v->sensitive;
     if (framework && !d) /* CHAN-23 */
         return channel_write(st, node, x->name, framework->reducer, x->value, f);
@@ -112,43 +116,44 @@ static int variable(struct step *st, int node, const struct node_effect *x, stru
     }
     struct str id = s->wf->nodes[node].id;
     int rc = emit(st, EV_VARIABLE_CHANGED, node,
-                  pay_variable_changed(st->p->arena, x->name, previous, next, id), f);
+                  pay_variable_changed(st->plan->arena, x->name, previous, next, id), f);
     if (rc != 0 || step_lost(st) || !sensitive) return rc;
     v = run_state_var(s, x->name); /* OBS-71: nodes of the run read the clear value */
-    if (v && run_state_text_set(st->s, &v->value, x->value) != 0)
-        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a variable");
+    if (v && run_state_text_set(st->state, &v->value, x->value) != 0)
+        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a variable");
     return 0;
 }
 
 /* --- the others --- */
 
 static int log_line(struct step *st, int node, const struct node_effect *x, struct failure *f) {
-    struct str id = st->s->wf->nodes[node].id;
-    const char *level = arena_cstr(st->a, x->name);
+    struct str id = st->state->wf->nodes[node].id;
+    const char *level = arena_cstr(st->scratch, x->name);
     if (!level) {
-        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a log line");
+        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a log line");
         return 0;
     }
-    return emit(st, EV_LOG_APPENDED, node, pay_log(st->p->arena, level, x->value, id, x->extra), f);
+    return emit(st, EV_LOG_APPENDED, node, pay_log(st->plan->arena, level, x->value, id, x->extra),
+                f);
 }
 
 static int chunk(struct step *st, int node, const struct node_effect *x, struct failure *f) {
-    struct str id = st->s->wf->nodes[node].id;
+    struct str id = st->state->wf->nodes[node].id;
     return emit(st, EV_OUTPUT_CHUNK, node,
-                pay_chunk(st->p->arena, id, x->value, x->is_last, x->extra), f);
+                pay_chunk(st->plan->arena, id, x->value, x->is_last, x->extra), f);
 }
 
 static int artifact(struct step *st, int node, const struct node_effect *x, struct failure *f) {
     struct plan_artifact art = {
         .artifact_id = x->name,
-        .artifact_type = json_string(json_get(x->extra, "type"), st->a),
-        .node_id = st->s->wf->nodes[node].id,
-        .version = json_string(json_get(x->extra, "version"), st->a),
-        .summary = json_string(json_get(x->extra, "summary"), st->a),
+        .artifact_type = json_string(json_get(x->extra, "type"), st->scratch),
+        .node_id = st->state->wf->nodes[node].id,
+        .version = json_string(json_get(x->extra, "version"), st->scratch),
+        .summary = json_string(json_get(x->extra, "summary"), st->scratch),
         .body = x->value,
     };
-    int rc = emit(st, EV_ARTIFACT_CREATED, node, pay_artifact(st->p->arena, &art), f);
-    if (rc == 0 && !step_lost(st)) plan_artifact(st->p, &art);
+    int rc = emit(st, EV_ARTIFACT_CREATED, node, pay_artifact(st->plan->arena, &art), f);
+    if (rc == 0 && !step_lost(st)) plan_artifact(st->plan, &art);
     return rc;
 }
 
@@ -161,9 +166,9 @@ static int pin(struct step *st, int node, const struct node_effect *x, struct fa
     bool altered = redact_text(x->name, STR_NONE, &b) || buf_failed(&b);
     buf_fini(&b);
     if (altered) return bad(f, "the id of a change has the shape of a credential");
-    struct str id = st->s->wf->nodes[node].id;
-    return emit(st, EV_VERSION_PINNED, node, pay_version_pinned(st->p->arena, x->name, version, id),
-                f);
+    struct str id = st->state->wf->nodes[node].id;
+    return emit(st, EV_VERSION_PINNED, node,
+                pay_version_pinned(st->plan->arena, x->name, version, id), f);
 }
 
 /* Which parts of an effect are JSON, and may they be left out? */
@@ -204,7 +209,7 @@ static bool port_sensitive(const struct wf_node *def, struct str port) {
 }
 
 int outputs_mask(struct step *st, int node, struct str outputs, struct str *shown_out) {
-    const struct wf_node *def = &st->s->wf->nodes[node];
+    const struct wf_node *def = &st->state->wf->nodes[node];
     struct json_members m;
     struct buf b;
     struct jw w;
@@ -212,9 +217,9 @@ int outputs_mask(struct step *st, int node, struct str outputs, struct str *show
         *shown_out = outputs;
         return 0;
     }
-    int rc = json_members(outputs, st->a, &m, NULL);
+    int rc = json_members(outputs, st->scratch, &m, NULL);
     if (rc != 0) {
-        plan_fail(st->p, rc, "no memory to mask outputs");
+        plan_fail(st->plan, rc, "no memory to mask outputs");
         return rc;
     }
     buf_init(&b, PLAN_BYTES_MAX);
@@ -228,10 +233,10 @@ int outputs_mask(struct step *st, int node, struct str outputs, struct str *show
         jw_raw(&w, raw);
     }
     jw_end_object(&w);
-    struct str out = rc == 0 && !buf_failed(&b) ? arena_str(st->a, buf_str(&b)) : STR_NONE;
+    struct str out = rc == 0 && !buf_failed(&b) ? arena_str(st->scratch, buf_str(&b)) : STR_NONE;
     buf_fini(&b);
     if (!out.p) {
-        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory to mask outputs");
+        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory to mask outputs");
         return WOPR_E_NO_MEMORY;
     }
     *shown_out = out;

@@ -1,107 +1,38 @@
 /*
- * engine.c: the shell of threads: ready queue, workers, start and stop.
+ * engine.c: the shell of threads: workers, start and stop.
  */
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "engine/internal.h"
+#include "engine/bounds.h"
+#include "engine/children.h"
+#include "engine/command.h"
+#include "engine/evict.h"
+#include "engine/peers.h"
+#include "engine/turn.h"
+#include "engine/upkeep.h"
+#include "engine/wfcache.h"
 
 #include <time.h>
 #include <unistd.h>
 
-/* --- ready queue --- */
-
-static void push_locked(struct run_exec *re) {
-    queue_put_locked(re, QUEUE_RUNS);
-    if (re->e->idle_nr > 0) pthread_cond_signal(&re->e->work);
-}
-
-/* The signals come after the lock is free, or who they wake would wait for it at once. */
-static void call_workers(struct engine *e, size_t work, size_t idle) {
-    for (size_t i = 0; i < work && i < idle; i++) pthread_cond_signal(&e->work);
-}
-
-int exec_begin(struct run_exec *re, struct str tenant) {
-    struct engine *e = re->e;
-    int rc;
-    /* Waiting parents must not keep out the children they wait for. */
-    size_t more = re->parent_id ? 2 : 1, room = e->cfg.runs_active_max * more;
-    size_t room_bytes = e->cfg.bounds.state_bytes_max * more;
-    pthread_mutex_lock(&e->mu);
-    if (re->parent_id && map_get(e->by_id, str_c(re->run_id))) rc = WOPR_E_EXISTS;
-    else if (e->active_nr >= room || e->state_bytes >= room_bytes || e->stopping)
-        rc = WOPR_E_UNAVAILABLE;
-    else if (!re->parent_id && tenant_full_locked(e, tenant)) rc = WOPR_E_QUOTA;
-    else rc = exec_register_locked(e, re, tenant);
-    if (rc == 0) queue_put_locked(re, QUEUE_FRESH);
-    size_t idle = e->idle_nr;
-    pthread_mutex_unlock(&e->mu);
-    if (rc == 0) call_workers(e, 1, idle);
-    return rc;
-}
-
-void exec_wake_locked(struct run_exec *re) {
-    if (re->queued || re->waits_slot) return;
-    if (re->running || re->inflight) re->again = true; /* G2 */
-    else push_locked(re);
-}
-
-void exec_wake(struct run_exec *re) {
-    pthread_mutex_lock(&re->e->mu);
-    exec_wake_locked(re);
-    pthread_mutex_unlock(&re->e->mu);
-}
-
-void exec_launch(struct run_exec *re) {
-    pthread_mutex_lock(&re->e->mu);
-    ASSERT(!re->inflight); /* G1 */
-    re->inflight = true;
-    re->e->inflight_nr++;
-    pthread_mutex_unlock(&re->e->mu);
-}
-
-void exec_launch_undo(struct run_exec *re) {
-    pthread_mutex_lock(&re->e->mu);
-    re->inflight = false;
-    re->e->inflight_nr--;
-    pthread_mutex_unlock(&re->e->mu);
-}
-
-void execs_landed(void *engine, const struct journal_landed *v, size_t n) {
-    struct engine *e = engine;
-    pthread_mutex_lock(&e->mu);
-    for (size_t i = 0; i < n; i++) {
-        struct run_exec *re = v[i].ctx;
-        re->flight_rc = v[i].rc;
-        re->inflight = false;
-        if (re->running) re->again = true;
-        else queue_put_locked(re, QUEUE_RUNS);
-    }
-    size_t idle = e->idle_nr;
-    pthread_mutex_unlock(&e->mu);
-    call_workers(e, n, idle);
-    pthread_mutex_lock(&e->mu); /* last: from here on engine_halt may go on, and all of e go away */
-    e->inflight_nr -= n;
-    pthread_cond_broadcast(&e->calm);
-    pthread_mutex_unlock(&e->mu);
-}
-
-void exec_landed(struct run_exec *re, int rc) {
-    execs_landed(re->e, &(struct journal_landed){.ctx = re, .rc = rc}, 1);
-}
-
 /* --- workers --- */
+
+struct worker {
+    struct engine *e;
+    struct arena *scratch;
+};
 
 /* STORE-34: past this time another process may think our runs are free. */
 static bool lease_held_locked(const struct engine *e) {
-    return e->cfg.sole_host || clock_mono_ms() < e->lease_ok_ms;
+    return e->cfg.sole_host || clock_mono_ms() < e->upkeep.lease_ok_ms;
 }
 
 static void answer_one_locked(struct engine *e) {
-    struct engine_cmd *cmd = e->answers;
-    e->answers = cmd->next;
-    if (!e->answers) e->answers_end = &e->answers;
+    struct engine_cmd *cmd = e->answers.first;
+    e->answers.first = cmd->next;
+    if (!e->answers.first) e->answers.end = &e->answers.first;
     pthread_mutex_unlock(&e->mu);
     cmd->next = NULL;
     cmd->done(cmd);
@@ -111,20 +42,20 @@ static void answer_one_locked(struct engine *e) {
 static void turn_locked(struct worker *w) {
     struct engine *e = w->e;
     struct run_exec *re = queue_take_locked(e);
-    re->queued = false;
-    re->again = false;
-    re->running = true;
-    e->busy_nr++;
+    re->seat.queued = false;
+    re->seat.again = false;
+    re->seat.running = true;
+    e->life.busy_nr++;
     pthread_mutex_unlock(&e->mu);
-    bool lives = exec_turn(w, re);
+    bool lives = exec_turn(re, w->scratch);
     size_t bytes = lives ? exec_bytes(re) : 0;
     pthread_mutex_lock(&e->mu);
-    e->busy_nr--;
-    if (e->stopping) pthread_cond_broadcast(&e->calm);
+    e->life.busy_nr--;
+    if (e->life.stopping) pthread_cond_broadcast(&e->calm);
     if (!lives) return;
-    re->running = false;
+    re->seat.running = false;
     /* Stopping too: what landed meanwhile may hold a command that waits for its answer. */
-    if (!re->inflight && re->again) exec_wake_locked(re);
+    if (!re->seat.inflight && re->seat.again) exec_wake_locked(re);
     exec_rests_locked(re, bytes);
 }
 
@@ -134,14 +65,16 @@ static void *worker_main(void *arg) {
     struct engine *e = w->e;
     pthread_mutex_lock(&e->mu);
     for (;;) {
-        if (e->answers) answer_one_locked(e);
-        else if (e->ready_nr > 0 && (lease_held_locked(e) || e->stopping)) turn_locked(w);
-        else if (e->halting && e->inflight_nr == 0) break;
-        else if (e->halting) pthread_cond_wait(&e->calm, &e->mu); /* what lands has a turn yet */
+        if (e->answers.first) answer_one_locked(e);
+        else if (e->queue.ready_nr > 0 && (lease_held_locked(e) || e->life.stopping))
+            turn_locked(w);
+        else if (e->life.halting && e->inflight_nr == 0) break;
+        else if (e->life.halting)
+            pthread_cond_wait(&e->calm, &e->mu); /* what lands has a turn yet */
         else {
-            e->idle_nr++;
+            e->life.idle_nr++;
             pthread_cond_wait(&e->work, &e->mu);
-            e->idle_nr--;
+            e->life.idle_nr--;
         }
     }
     pthread_mutex_unlock(&e->mu);
@@ -157,8 +90,8 @@ static int worker_start(struct engine *e, struct wopr_error *err) {
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a worker");
     }
     w->e = e;
-    if (pthread_create(&e->workers[e->workers_nr], NULL, worker_main, w) == 0) {
-        e->workers_nr++;
+    if (pthread_create(&e->life.workers[e->life.workers_nr], NULL, worker_main, w) == 0) {
+        e->life.workers_nr++;
         return 0;
     }
     arena_free(w->scratch);
@@ -189,7 +122,7 @@ static int sync_init(struct engine *e) {
     (void)pthread_condattr_destroy(&attr);
     if (rc != 0) return WOPR_E_NO_MEMORY;
     (void)pthread_mutex_init(&e->mu, NULL); /* these cannot fail with default attributes */
-    (void)pthread_mutex_init(&e->wf_mu, NULL);
+    (void)pthread_mutex_init(&e->wfcache.mu, NULL);
     (void)pthread_cond_init(&e->work, NULL);
     (void)pthread_cond_init(&e->calm, NULL);
     return 0;
@@ -213,16 +146,16 @@ int engine_new(struct journal *journal, const struct payload_rules *rules,
     e->wf_env = *wf_env;
     e->cfg = *cfg;
     defaults(&e->cfg);
-    for (int i = 0; i < QUEUE_NR; i++) list_init(&e->turns[i]);
-    list_init(&e->resting);
-    list_init(&e->calls);
+    for (int i = 0; i < QUEUE_NR; i++) list_init(&e->queue.turns[i]);
+    list_init(&e->states.resting);
+    list_init(&e->requests);
     heap_init(&e->timers);
-    e->answers_end = &e->answers;
-    e->by_id = map_new();
-    e->by_no = map_new();
-    e->awaited = map_new();
-    e->tenants = map_new();
-    e->workflows = map_new();
+    e->answers.end = &e->answers.first;
+    e->runs.by_id = map_new();
+    e->runs.by_no = map_new();
+    e->runs.awaited = map_new();
+    e->queue.tenants = map_new();
+    e->wfcache.by_hash = map_new();
     char *holder = mem_strndup(cfg->holder, strlen(cfg->holder));
     e->holder = str_c(holder);
     if (strlen(cfg->holder) > HOLDER_NAME_MAX) {
@@ -235,7 +168,8 @@ int engine_new(struct journal *journal, const struct payload_rules *rules,
         engine_free(e);
         return rc;
     }
-    if (!e->by_id || !e->by_no || !e->awaited || !e->tenants || !e->workflows || !holder) {
+    if (!e->runs.by_id || !e->runs.by_no || !e->runs.awaited || !e->queue.tenants ||
+        !e->wfcache.by_hash || !holder) {
         engine_free(e);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the engine");
     }
@@ -247,16 +181,16 @@ int engine_start(struct engine *e, struct wopr_error *err) {
     int rc = peers_join(e, err);
     if (rc != 0) return rc;
     pthread_mutex_lock(&e->mu);
-    ASSERT(!e->started);
-    e->started = true;
-    e->started_ms = clock_mono_ms();
-    e->lease_ok_ms = e->started_ms + (uint64_t)e->cfg.lease_ttl_ms;
+    ASSERT(!e->life.started);
+    e->life.started = true;
+    e->life.started_ms = clock_mono_ms();
+    e->upkeep.lease_ok_ms = e->life.started_ms + (uint64_t)e->cfg.lease_ttl_ms;
     pthread_mutex_unlock(&e->mu);
-    while (rc == 0 && e->workers_nr < e->cfg.workers) rc = worker_start(e, err);
-    if (rc == 0 && pthread_create(&e->timer_thread, NULL, timer_main, e) != 0)
+    while (rc == 0 && e->life.workers_nr < e->cfg.workers) rc = worker_start(e, err);
+    if (rc == 0 && pthread_create(&e->life.timer_thread, NULL, timer_main, e) != 0)
         rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the timer thread");
     if (rc == 0) {
-        e->threads_up = true;
+        e->life.threads_up = true;
         rc = peers_start(e, err);
     }
     if (rc != 0) engine_halt(e, false);
@@ -268,48 +202,49 @@ static void answer_rest(struct engine *e) {
     struct str key;
     void *value;
     size_t it = 0;
-    while (map_next(e->by_id, &it, &key, &value)) {
+    while (map_next(e->runs.by_id, &it, &key, &value)) {
         struct run_exec *re = value;
         struct engine_cmd *cmd;
         while ((cmd = exec_mail_take(re)) != NULL)
             cmd_fail(e, cmd, WOPR_E_UNAVAILABLE, "the host is shutting down");
     }
-    while (e->answers) {
-        struct engine_cmd *cmd = e->answers;
-        e->answers = cmd->next;
+    while (e->answers.first) {
+        struct engine_cmd *cmd = e->answers.first;
+        e->answers.first = cmd->next;
         cmd->next = NULL;
         cmd->done(cmd);
     }
-    e->answers_end = &e->answers;
+    e->answers.end = &e->answers.first;
 }
 
 void engine_halt(struct engine *e, bool release) {
     pthread_mutex_lock(&e->mu);
-    if (!e->started) {
+    if (!e->life.started) {
         pthread_mutex_unlock(&e->mu);
         return;
     }
     fork_slots_open_locked(e);
-    e->stopping = true; /* turns only take in what comes back; nothing new is appended */
+    e->life.stopping = true; /* turns only take in what comes back; nothing new is appended */
     pthread_cond_broadcast(&e->work);
     pthread_cond_broadcast(&e->tick);
     pthread_mutex_unlock(&e->mu);
-    if (e->threads_up) (void)pthread_join(e->timer_thread, NULL);
-    e->threads_up = false;
+    if (e->life.threads_up) (void)pthread_join(e->life.timer_thread, NULL);
+    e->life.threads_up = false;
     peers_stop(e);
     pthread_mutex_lock(&e->mu);
     /* A turn of the last moment may still send a plan, whose landing is a turn again. */
-    while (e->inflight_nr > 0 || (e->workers_nr > 0 && e->busy_nr + e->ready_nr > 0))
+    while (e->inflight_nr > 0 ||
+           (e->life.workers_nr > 0 && e->life.busy_nr + e->queue.ready_nr > 0))
         pthread_cond_wait(&e->calm, &e->mu);
-    e->halting = true;
+    e->life.halting = true;
     pthread_cond_broadcast(&e->work);
     pthread_mutex_unlock(&e->mu);
-    for (unsigned i = 0; i < e->workers_nr; i++) (void)pthread_join(e->workers[i], NULL);
-    e->workers_nr = 0;
+    for (unsigned i = 0; i < e->life.workers_nr; i++) (void)pthread_join(e->life.workers[i], NULL);
+    e->life.workers_nr = 0;
     /* The last turns may still have side plans out. */
     pthread_mutex_lock(&e->mu);
     while (e->inflight_nr > 0) pthread_cond_wait(&e->calm, &e->mu);
-    e->started = false;
+    e->life.started = false;
     pthread_mutex_unlock(&e->mu);
     answer_rest(e);
     if (release) upkeep_release(e);
@@ -322,13 +257,13 @@ void engine_free(struct engine *e) {
     void *value;
     size_t it = 0;
     if (!e) return;
-    ASSERT(e->workers_nr == 0);
-    while (e->by_id && map_next(e->by_id, &it, &key, &value)) exec_free(value);
+    ASSERT(e->life.workers_nr == 0);
+    while (e->runs.by_id && map_next(e->runs.by_id, &it, &key, &value)) exec_free(value);
     peers_free(e);
     tenants_free(e);
-    map_free(e->by_id);
-    map_free(e->by_no);
-    map_free(e->awaited);
+    map_free(e->runs.by_id);
+    map_free(e->runs.by_no);
+    map_free(e->runs.awaited);
     wfcache_free(e);
     heap_fini(&e->timers);
     mem_free((char *)(uintptr_t)e->holder.p);
@@ -336,13 +271,13 @@ void engine_free(struct engine *e) {
     (void)pthread_cond_destroy(&e->work);
     (void)pthread_cond_destroy(&e->calm);
     (void)pthread_mutex_destroy(&e->mu);
-    (void)pthread_mutex_destroy(&e->wf_mu);
+    (void)pthread_mutex_destroy(&e->wfcache.mu);
     mem_free(e);
 }
 
 void engine_kick(struct engine *e) {
     pthread_mutex_lock(&e->mu);
-    e->kicked = true;
+    e->upkeep.kicked = true;
     peers_kick_locked(e);
     pthread_cond_broadcast(&e->tick);
     pthread_cond_broadcast(&e->work);
@@ -351,41 +286,41 @@ void engine_kick(struct engine *e) {
 
 void engine_break(struct engine *e, const char *where) {
     pthread_mutex_lock(&e->mu);
-    bool first = !e->broken;
-    e->broken = true;
+    bool first = !e->life.broken;
+    e->life.broken = true;
     pthread_mutex_unlock(&e->mu);
     if (first)
         log_error("a sync of the database failed: no run goes on until the host is restarted",
                   "where", where);
 }
 
-bool engine_is_broken(struct engine *e) { return e->broken; }
-bool engine_is_stopping(struct engine *e) { return e->stopping; }
+bool engine_is_broken(struct engine *e) { return e->life.broken; }
+bool engine_is_stopping(struct engine *e) { return e->life.stopping; }
 
 void engine_stats(struct engine *e, struct engine_stats *out) {
     *out = (struct engine_stats){
-        .runs_created = e->created,
-        .runs_completed = e->completed,
-        .runs_failed = e->failed,
-        .runs_cancelled = e->cancelled,
-        .nodes_completed = e->nodes_completed,
-        .nodes_failed = e->nodes_failed,
-        .retries = e->retries,
-        .cap_breaches = e->cap_breaches,
-        .recovered = e->recovered,
-        .parked = e->parked,
+        .runs_created = e->counts.created,
+        .runs_completed = e->counts.completed,
+        .runs_failed = e->counts.failed,
+        .runs_cancelled = e->counts.cancelled,
+        .nodes_completed = e->counts.nodes_completed,
+        .nodes_failed = e->counts.nodes_failed,
+        .retries = e->counts.retries,
+        .cap_breaches = e->counts.cap_breaches,
+        .recovered = e->counts.recovered,
+        .parked = e->counts.parked,
     };
-    for (size_t i = 0; i < WOPR_ERR_NR; i++) out->refused[i] = e->refused[i];
+    for (size_t i = 0; i < WOPR_ERR_NR; i++) out->refused[i] = e->counts.refused[i];
     out->runs_active_max = e->cfg.runs_active_max;
     out->bounds = e->cfg.bounds;
-    for (size_t i = 0; i < RUN_BOUND_NR; i++) out->bounds_met[i] = e->bounds_met[i];
-    out->states_dropped = e->dozed;
+    for (size_t i = 0; i < RUN_BOUND_NR; i++) out->bounds_met[i] = e->counts.bounds_met[i];
+    out->states_dropped = e->counts.dozed;
     pthread_mutex_lock(&e->mu);
-    out->runs_active = e->active_nr;
-    out->ready_len = e->ready_nr;
+    out->runs_active = e->runs.active_nr;
+    out->ready_len = e->queue.ready_nr;
     out->timers = e->timers.n;
-    out->state_bytes = e->state_bytes;
+    out->state_bytes = e->states.bytes;
     tenants_stats_locked(e, out);
-    out->store_failed = e->broken;
+    out->store_failed = e->life.broken;
     pthread_mutex_unlock(&e->mu);
 }

@@ -100,51 +100,65 @@ struct engine_result {
     int32_t retry_after_s;
     struct str interrupt_id, node_id; /* RESOLVE */
 };
-/* One command.  The caller fills it, keeps it and its arena alive until done() is called, exactly
- * once, on any thread. */
-struct engine_cmd {
-    enum engine_op op;
-    struct arena *arena;
-    struct str tenant, workspace, subject,
-        principal; /* subject: raw JSON Subject (D18); principal: subjectId */
-    bool test_mode;
-    struct str run_id;       /* target; CREATE: empty, minted by the engine; FORK: the source */
-    struct str reason;       /* may be empty */
-    struct str cascade_from; /* CANCEL by a run above (the engine's own): which of them began it */
-    enum drain_policy drain;
-    /* RESOLVE: failures are VALIDATION, FORBIDDEN, INTERRUPT_NOT_FOUND, _RESOLVED, _EXPIRED,
-     * _CANCELLED, _GONE (cancelled by its parent, 410), CORRELATION_MISMATCH */
-    enum resolve_via via;
-    struct str node_id;      /* RUN, ALIAS: the open interrupt of this node (INT-17) */
-    struct str interrupt_id; /* TOKEN: exactly this one; principal is token:<interruptId> */
-    struct str resume_value; /* raw JSON */
-    bool may_delegate;       /* the key may vote and decide for others (INT-23, INT-30) */
-    struct str event_id;     /* Idempotency-Key, or empty: names an external event (INT-32) */
-    /* CREATE */
+struct cmd_create {
     struct workflow *wf; /* borrowed for the call of engine_submit */
     struct run_options options;
     struct var_inits inputs;
     struct str inputs_accepted; /* raw object of the declared inputs */
-    struct str scope_id, callback_url, traceparent;
+    struct str scope_id, callback_url;
     bool dedup_enforce;
     bool force_engine_version;    /* VER-11: show the number below instead of the current one */
     int32_t shown_engine_version; /* >= 0 */
-    /* FORK: result.run_id is the new run.  EVENTS_EXPIRED, SEQUENCE_NOT_FOUND, VALIDATION
-     * (overlay), NOT_FOUND, CORRUPT (parked source), VERSION_MISMATCH. */
-    enum fork_mode fork_mode;
-    int64_t fork_from; /* >= 0 */
-    struct fork_overlay overlay;
-    /* CREATE of a child (the engine's own): run_id is given, and EXISTS when it is there already */
-    bool of_kin;                              /* the engine's own: from run to run */
+    /* Of a child (from_run): run_id is given, and EXISTS when it is there already. */
     struct str parent_run_id, parent_node_id; /* empty = nobody's child */
     int32_t child_depth;
     uint32_t child_flags; /* CHILD_AWAITED ... */
+};
+struct cmd_control {         /* CANCEL, PAUSE, RESUME */
+    struct str reason;       /* may be empty */
+    enum drain_policy drain; /* PAUSE */
+    struct str cascade_from; /* CANCEL with from_run: the run above that began it */
+};
+struct
+    cmd_resolve { /* failures are VALIDATION, FORBIDDEN, INTERRUPT_NOT_FOUND, _RESOLVED, _EXPIRED,
+                        _CANCELLED, _GONE (cancelled by its parent, 410), CORRELATION_MISMATCH */
+    enum resolve_via via;
+    struct str node_id;      /* RUN, ALIAS: the open interrupt of this node (INT-17) */
+    struct str interrupt_id; /* TOKEN: exactly this one; principal is token:<interruptId> */
+    struct str value;        /* raw JSON */
+    bool may_delegate;       /* the key may vote and decide for others (INT-23, INT-30) */
+    struct str event_id;     /* Idempotency-Key, or empty: names an external event (INT-32) */
+};
+struct cmd_fork { /* result.run_id is the new run.  EVENTS_EXPIRED, SEQUENCE_NOT_FOUND, VALIDATION
+                     (overlay), NOT_FOUND, CORRUPT (parked source), VERSION_MISMATCH. */
+    enum fork_mode mode;
+    int64_t from_seq; /* >= 0 */
+    struct fork_overlay overlay;
+};
+/* One command.  The caller fills it (zeroed before), keeps it and its arena alive until done() is
+ * called, exactly once, on any thread. */
+struct engine_cmd {
+    enum engine_op op;
+    struct arena *arena;
+    struct str tenant, workspace;
+    struct str subject;   /* raw JSON Subject (D18) */
+    struct str principal; /* subjectId */
+    bool test_mode;
+    bool from_run;          /* the engine's own, from run to run */
+    struct str run_id;      /* target; CREATE: empty, the engine mints one; FORK: the source */
+    struct str traceparent; /* CREATE, FORK */
+    union {                 /* by op */
+        struct cmd_create create;
+        struct cmd_control control;
+        struct cmd_resolve resolve;
+        struct cmd_fork fork;
+    };
     /* idempotency (layer 1): when has_idem the outcome is stored with the effect, in one
      * transaction */
     bool has_idem;
     struct idem_key idem;
     /* Renders the answer for r into *out (status, body in cmd->arena) on a worker or the submitting
-     * thread; must be quick. Called before the commit that makes the answer true, and again with
+     * thread; must be quick.  Called before the commit that makes the answer true, and again with
      * the failure when that commit is refused: the last call counts.  Returns true when the answer
      * is to be stored under the key (IDEM-8, IDEM-9). */
     bool (*respond)(struct engine_cmd *cmd, const struct engine_result *r,

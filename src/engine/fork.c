@@ -11,14 +11,27 @@
 #include "base/mem.h"
 #include "codec/ident.h"
 #include "codec/json.h"
+#include "engine/bounds.h"
+#include "engine/children.h"
+#include "engine/command.h"
+#include "engine/control.h"
+#include "engine/fork_wait.h"
+#include "engine/job.h"
+#include "engine/outcome.h"
+#include "engine/peers.h"
+#include "engine/replay.h"
+#include "engine/step.h"
+#include "engine/wfcache.h"
 #include "store/events.h"
 #include "store/upkeep.h"
 
 #include <stdio.h>
 
-#define FORK_ARENA_MAX    (32u * 1024 * 1024)
-#define FORK_SLICE_EVENTS 2048          /* inherited events per commit */
-#define FORK_SLICE_BYTES  (256u * 1024) /* about, of their payloads: others wait for one slice */
+#define FORK_RETRY_AFTER_S      1     /* ERR-9 */
+#define ENGINE_PURGE_EVENTS_MAX 4096u /* per slice of an abandoned fork */
+#define FORK_ARENA_MAX          (32u * 1024 * 1024)
+#define FORK_SLICE_EVENTS       2048          /* inherited events per commit */
+#define FORK_SLICE_BYTES        (256u * 1024) /* about, payloads of a slice: others wait for one */
 
 struct fork_job {
     struct arena *a, *page; /* texts of the job; one page of events */
@@ -35,19 +48,19 @@ struct fork_job {
 /* --- life --- */
 
 static void job_free(struct run_exec *re) {
-    struct fork_job *j = re->job;
+    struct fork_job *j = re->fork.job;
     if (!j) return;
     fork_slot_free(re);
     arena_free(j->a);
     arena_free(j->page);
     mem_free(j);
-    re->job = NULL;
+    re->fork.job = NULL;
 }
 
 void fork_free(struct run_exec *re) {
     job_free(re);
-    mem_free(re->fork);
-    re->fork = NULL;
+    mem_free(re->fork.info);
+    re->fork.info = NULL;
 }
 
 static struct str id_keep(char to[RUN_ID_MAX + 1], struct str id) {
@@ -57,12 +70,12 @@ static struct str id_keep(char to[RUN_ID_MAX + 1], struct str id) {
 }
 
 int fork_set(struct run_exec *re, const struct run_fork *f) {
-    if (f->mode == FORK_NONE || re->fork) return 0;
+    if (f->mode == FORK_NONE || re->fork.info) return 0;
     struct fork_info *x = MEM_NEW(struct fork_info);
     if (!x) return WOPR_E_NO_MEMORY;
     x->link = *f;
     x->link.source_run_id = id_keep(x->source_run_id, f->source_run_id);
-    re->fork = x;
+    re->fork.info = x;
     return 0;
 }
 
@@ -87,42 +100,40 @@ static bool holds_masked(const struct workflow *wf, const struct event *e, struc
  * the fork is not, unless the run stood still there and the fold counts it as waiting. */
 void fork_passed(struct run_exec *re, const struct event *e, struct arena *a) {
     const struct run_state *s = re->state;
-    if (!re->fork || s->next_seq > re->fork->link.from_seq) return;
-    re->fork->masked = re->fork->masked || holds_masked(s->wf, e, a);
-    if (s->next_seq < re->fork->link.from_seq) return;
-    re->fork->cut_kind = e->kind;
+    if (!re->fork.info || s->next_seq > re->fork.info->link.from_seq) return;
+    re->fork.info->masked = re->fork.info->masked || holds_masked(s->wf, e, a);
+    if (s->next_seq < re->fork.info->link.from_seq) return;
+    re->fork.info->cut_kind = e->kind;
     struct str channel = json_get(e->payload, "channel");
     if (e->kind == EV_CHANNEL_WRITTEN && !str_starts(channel, STR("\"_approvalVotes:")))
-        re->fork->cut_kind = EV_LOG_APPENDED; /* nothing belongs to it */
-    re->fork->cut_node = e->node_id.n > 0 ? workflow_node_index(s->wf, e->node_id) : -1;
-    if (re->fork->link.cut_ms == 0) re->fork->link.cut_ms = e->ts_ms;
-    int64_t gap_ms = s->meta.created_ms - re->fork->link.cut_ms;
+        re->fork.info->cut_kind = EV_LOG_APPENDED; /* nothing belongs to it */
+    re->fork.info->cut_node = e->node_id.n > 0 ? workflow_node_index(s->wf, e->node_id) : -1;
+    if (re->fork.info->link.cut_ms == 0) re->fork.info->link.cut_ms = e->ts_ms;
+    int64_t gap_ms = s->meta.created_ms - re->fork.info->link.cut_ms;
     bool stands = s->status == RUN_PENDING || s->wait_since_ms > 0;
-    re->fork->gap_ms = stands || gap_ms < 0 ? 0 : gap_ms;
+    re->fork.info->gap_ms = stands || gap_ms < 0 ? 0 : gap_ms;
 }
 
 int64_t fork_gap_ms(const struct run_exec *re, int64_t now_ms) {
-    if (!re->fork || now_ms < re->state->meta.created_ms) return 0;
-    return re->fork->gap_ms;
+    if (!re->fork.info || now_ms < re->state->meta.created_ms) return 0;
+    return re->fork.info->gap_ms;
 }
 
 /* --- end of a job --- */
 
-static void hidden_drop(void *ctx, struct store *s) { /* on the committer */
+static void hidden_drop(struct engine *e, struct store *s, void *args) {
+    const int64_t *run_no = args;
     struct wopr_error err;
     bool gone;
-    int64_t *run_no = ctx;
+    (void)e;
     if (store_fork_remove(s, *run_no, 1, ENGINE_PURGE_EVENTS_MAX, &gone, &err) != 0)
         log_warn("an unfinished fork stays until its host ends", "why", err.message);
-    mem_free(run_no);
 }
 
-/* The rest of a long one is the sweep's. */
+/* Removes what was copied so far; what is left of a long fork is the sweep's. */
 static void give_up_copy(struct step *st) {
-    int64_t *run_no = st->re->job->run_no != 0 ? MEM_NEW(int64_t) : NULL;
-    if (!run_no) return;
-    *run_no = st->re->job->run_no;
-    if (journal_side(st->e->journal, hidden_drop, run_no) != 0) mem_free(run_no);
+    int64_t run_no = st->exec->fork.job->run_no;
+    if (run_no != 0) (void)job_post(st->engine, hidden_drop, &run_no, sizeof run_no);
 }
 
 /* One slice of one run that nobody makes any more; *more is set when there may be others. */
@@ -147,16 +158,16 @@ int fork_sweep(struct engine *e, struct store *s, bool *more, struct wopr_error 
     return rc == WOPR_E_FENCED ? 0 : rc;
 }
 
-static void refuse(struct step *st, int rc, const struct wopr_error *err) {
-    struct engine_cmd *cmd = st->re->job->cmd;
+static enum turn fork_refuse(struct step *st, int rc, const struct wopr_error *err) {
+    struct engine_cmd *cmd = st->exec->fork.job->cmd;
     give_up_copy(st);
     cmd->result = (struct engine_result){.rc = rc, .retry_after_s = 0};
     if (err && err->code == rc) cmd->result.err = *err;
     else (void)wopr_error_set(&cmd->result.err, rc, "%s", wopr_err_text(rc));
     if (rc == WOPR_E_UNAVAILABLE) cmd->result.retry_after_s = FORK_RETRY_AFTER_S;
-    job_free(st->re);
-    cmd_settle(st->e, cmd);
-    step_drop(st);
+    job_free(st->exec);
+    cmd_settle(st->engine, cmd);
+    return TURN_DROP;
 }
 
 static int expired(const struct fork_job *j, struct wopr_error *err) {
@@ -169,9 +180,9 @@ static int expired(const struct fork_job *j, struct wopr_error *err) {
 /* --- the overlay of a branch (FORK-23) --- */
 
 static int options_merge(struct step *st, struct fork_job *j, struct wopr_error *err) {
-    const struct fork_overlay *o = &j->cmd->overlay;
+    const struct fork_overlay *o = &j->cmd->fork.overlay;
     struct run_meta *m = &j->meta;
-    struct options_env env = {.limits = &st->e->cfg.limits, .test_key = j->cmd->test_mode};
+    struct options_env env = {.limits = &st->engine->cfg.limits, .test_key = j->cmd->test_mode};
     struct run_options checked;
     int rc = 0;
     if (!o->configurable.p && !o->tags.p && !o->metadata.p) return 0;
@@ -181,7 +192,7 @@ static int options_merge(struct step *st, struct fork_job *j, struct wopr_error 
         rc = overlay_object(m->metadata, o->metadata, j->a, &m->metadata, err);
     if (rc == 0 && o->tags.p) rc = overlay_tags(m->tags, o->tags, j->a, &m->tags, err);
     if (rc == 0)
-        rc = run_options_check(m->configurable, m->tags, m->metadata, st->re->wf, &env, j->a,
+        rc = run_options_check(m->configurable, m->tags, m->metadata, st->exec->wf, &env, j->a,
                                &checked, err);
     if (rc == 0 && o->configurable.p) m->recursion_limit = checked.recursion_limit;
     return rc;
@@ -189,9 +200,9 @@ static int options_merge(struct step *st, struct fork_job *j, struct wopr_error 
 
 static int inputs_merge(struct step *st, struct fork_job *j, struct wopr_error *err) {
     struct run_meta *m = &j->meta;
-    struct str over = j->cmd->overlay.inputs;
+    struct str over = j->cmd->fork.overlay.inputs;
     int rc = over.p ? overlay_object(m->inputs, over, j->a, &m->inputs, err) : 0;
-    if (rc == 0) rc = run_inputs_check(m->inputs, st->re->wf, j->a, &j->vars, err);
+    if (rc == 0) rc = run_inputs_check(m->inputs, st->exec->wf, j->a, &j->vars, err);
     if (rc != 0 || !over.p) return rc;
     rc = run_inputs_render(&j->vars, j->a, &m->inputs, NULL);
     return rc == 0 ? 0 : wopr_error_set(err, rc, "no memory for the inputs");
@@ -202,26 +213,27 @@ static int inputs_merge(struct step *st, struct fork_job *j, struct wopr_error *
 static int source_read(struct step *st, struct fork_job *j, struct wopr_error *err) {
     const struct engine_cmd *cmd = j->cmd;
     struct run_head head;
-    int rc =
-        store_run_head(st->e->store, cmd->tenant, cmd->test_mode, cmd->run_id, j->a, &head, err);
-    if (rc == 0) rc = store_run_origin(st->e->store, head.run_no, j->a, &j->source, err);
+    int rc = store_run_head(st->engine->store, cmd->tenant, cmd->test_mode, cmd->run_id, j->a,
+                            &head, err);
+    if (rc == 0) rc = store_run_origin(st->engine->store, head.run_no, j->a, &j->source, err);
     j->source.head.run_id = cmd->run_id;
-    j->link.from_seq = cmd->fork_from;
+    j->link.from_seq = cmd->fork.from_seq;
     if (rc == WOPR_E_EXPIRED) return expired(j, err);
     if (rc != 0) return rc;
     if (head.engine_version > CURRENT_ENGINE_VERSION)
         return wopr_error_set(err, WOPR_E_VERSION_MISMATCH, "a newer engine wrote the source");
     if (head.parked.n > 0)
         return wopr_error_set(err, WOPR_E_CORRUPT, "the source is parked; see 'wopr verify'");
-    if (cmd->fork_from == 0 || cmd->fork_from < head.next_seq) { /* FORK-4; 0 inherits nothing */
+    if (cmd->fork.from_seq == 0 ||
+        cmd->fork.from_seq < head.next_seq) { /* FORK-4; 0 inherits nothing */
         j->source.head.next_seq = head.next_seq;
         return 0;
     }
     rc = wopr_error_set(err, WOPR_E_SEQUENCE_NOT_FOUND,
                         "fromSeq is no sequence of the source: its log ends before it");
     char asked[48] = ""; /* INT64_MAX stands for every greater number */
-    if (cmd->fork_from < INT64_MAX)
-        (void)snprintf(asked, sizeof asked, "\"fromSeq\":%lld,", (long long)cmd->fork_from);
+    if (cmd->fork.from_seq < INT64_MAX)
+        (void)snprintf(asked, sizeof asked, "\"fromSeq\":%lld,", (long long)cmd->fork.from_seq);
     wopr_error_details(err, "{\"sourceRunId\":\"" STR_FMT "\",%s\"lastSequence\":%lld}",
                        STR_ARG(cmd->run_id), asked, (long long)head.next_seq - 1);
     return rc;
@@ -232,29 +244,29 @@ static int source_read(struct step *st, struct fork_job *j, struct wopr_error *e
 static void meta_fill(struct step *st, struct fork_job *j) {
     const struct run_origin *o = &j->source;
     j->meta = o->meta;
-    j->meta.run_id = str_c(st->re->run_id);
+    j->meta.run_id = str_c(st->exec->run_id);
     j->meta.scope_id = j->meta.callback_url = STR_NONE;
     j->meta.traceparent = j->cmd->traceparent;
     j->meta.created_ms = clock_wall_ms();
-    j->link = (struct run_fork){.mode = j->cmd->fork_mode,
+    j->link = (struct run_fork){.mode = j->cmd->fork.mode,
                                 .source_run_id = o->head.run_id,
                                 .source_run_no = o->head.run_no,
-                                .from_seq = j->cmd->fork_from,
+                                .from_seq = j->cmd->fork.from_seq,
                                 .base_seq = o->head.next_seq};
 }
 
 static int job_open(struct step *st, struct fork_job *j, struct wopr_error *err) {
-    struct run_exec *re = st->re;
+    struct run_exec *re = st->exec;
     int rc = source_read(st, j, err);
     if (rc != 0) return rc;
-    rc = wfcache_by_hash(st->e, &j->source.workflow_hash, st->a, &re->wf, err);
+    rc = wfcache_by_hash(st->engine, &j->source.workflow_hash, st->scratch, &re->wf, err);
     if (rc == WOPR_E_NOT_FOUND || rc == WOPR_E_VALIDATION || rc == WOPR_E_SYNTAX)
         return wopr_error_set(err, WOPR_E_CORRUPT, "the workflow of the source cannot be read");
     if (rc != 0) return rc;
     meta_fill(st, j);
     rc = options_merge(st, j, err);
     if (rc == 0) rc = inputs_merge(st, j, err);
-    if (rc == 0) rc = run_state_new(re->wf, &j->meta, &st->e->cfg.limits, &re->state, err);
+    if (rc == 0) rc = run_state_new(re->wf, &j->meta, &st->engine->cfg.limits, &re->state, err);
     if (rc == 0 && fork_set(re, &j->link) != 0)
         rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");
     if (rc == 0) j->open = true;
@@ -265,20 +277,20 @@ static int job_open(struct step *st, struct fork_job *j, struct wopr_error *err)
 
 /* Folds until the cut or until a slice is full. */
 static int fold_slice(struct step *st, struct fork_job *j, struct wopr_error *err) {
-    struct run_state *s = st->re->state;
+    struct run_state *s = st->exec->state;
     size_t bytes = 0;
     int rc = 0;
     while (rc == 0 && s->next_seq < j->link.from_seq && bytes < FORK_SLICE_BYTES &&
            s->next_seq - j->copied < FORK_SLICE_EVENTS) {
         struct event_list page;
         arena_reset(j->page);
-        rc = store_events(st->e->store, j->link.source_run_no, s->next_seq, ENGINE_READ_EVENTS,
+        rc = store_events(st->engine->store, j->link.source_run_no, s->next_seq, ENGINE_READ_EVENTS,
                           FORK_SLICE_BYTES, j->page, &page, err);
         if (rc == 0 && page.n == 0) rc = expired(j, err); /* a log never shrinks, but is removed */
         for (size_t i = 0; rc == 0 && i < page.n && s->next_seq < j->link.from_seq; i++) {
             rc = run_state_apply(s, &page.v[i], err);
-            if (page.v[i].kind == EV_NODE_FAILED) st->re->fail_seq = page.v[i].seq;
-            fork_passed(st->re, &page.v[i], j->page);
+            if (page.v[i].kind == EV_NODE_FAILED) st->exec->fail_seq = page.v[i].seq;
+            fork_passed(st->exec, &page.v[i], j->page);
             bytes += page.v[i].payload.n;
         }
     }
@@ -305,7 +317,7 @@ static int64_t prefix_bytes(const struct fork_job *j) {
 }
 
 static struct plan *slice_plan(struct step *st, struct fork_job *j) {
-    struct run_state *s = st->re->state;
+    struct run_state *s = st->exec->state;
     struct plan *p = plan_new();
     if (!p) return NULL;
     struct run_row_new *n = p->create = ARENA_NEW(p->arena, struct run_row_new);
@@ -315,9 +327,9 @@ static struct plan *slice_plan(struct step *st, struct fork_job *j) {
         return NULL;
     }
     bool last = s->next_seq == j->link.from_seq;
-    if (last) j->link.cut_ms = st->re->fork->link.cut_ms; /* known by now */
+    if (last) j->link.cut_ms = st->exec->fork.info->link.cut_ms; /* known by now */
     p->what = PLAN_CREATE;
-    p->run_id = str_c(st->re->run_id);
+    p->run_id = str_c(st->exec->run_id);
     p->epoch = 1; /* the first holder's */
     p->base_seq = s->next_seq;
     *f = (struct plan_fork){.link = j->link,
@@ -328,19 +340,19 @@ static struct plan *slice_plan(struct step *st, struct fork_job *j) {
     n->fork = f;
     n->meta = j->meta; /* the job outlives the plan */
     n->workflow_hash = j->source.workflow_hash;
-    n->holder = st->e->holder;
-    n->lease_until_ms = clock_wall_ms() + st->e->cfg.lease_ttl_ms;
+    n->holder = st->engine->holder;
+    n->lease_until_ms = clock_wall_ms() + st->engine->cfg.lease_ttl_ms;
     if (f->first) {
         n->vars = j->vars;
-        plan_channels(p, st->re->wf);
+        plan_channels(p, st->exec->wf);
     }
     f->bytes = s->log_bytes - j->copied_bytes;
     f->prefix_bytes = last ? s->log_bytes : prefix_bytes(j);
-    n->tenant_bytes_max = st->e->cfg.bounds.tenant_bytes_max;
+    n->tenant_bytes_max = st->engine->cfg.bounds.tenant_bytes_max;
     plan_project(p, s, 0);
     p->has_update = last;
     if (last) retries_arm(p, j, s);
-    if (last) fork_waits_open(st->re, p);
+    if (last) fork_waits_open(st->exec, p);
     return p;
 }
 
@@ -351,7 +363,7 @@ static void copy_done(void *ctx, struct plan *p, int rc) {
 
 /* Returns a code when nothing went out. */
 static int slice_send(struct step *st, struct fork_job *j, struct wopr_error *err) {
-    struct run_exec *re = st->re;
+    struct run_exec *re = st->exec;
     struct plan *p = slice_plan(st, j);
     if (!p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a plan");
     if (p->create->fork->last) {
@@ -362,12 +374,12 @@ static int slice_send(struct step *st, struct fork_job *j, struct wopr_error *er
     }
     int rc = p->failed;
     if (rc == 0) {
-        re->plan = p;
+        re->commit.plan = p;
         exec_launch(re);
-        rc = journal_append(st->e->journal, p, copy_done, re);
+        rc = journal_append(st->engine->journal, p, copy_done, re);
         if (rc == 0) return 0;
         exec_launch_undo(re);
-        re->plan = NULL;
+        re->commit.plan = NULL;
     } else {
         *err = p->error;
     }
@@ -377,13 +389,13 @@ static int slice_send(struct step *st, struct fork_job *j, struct wopr_error *er
 
 /* --- what came back --- */
 
-static bool born(struct step *st, struct plan *p) {
-    struct run_exec *re = st->re;
-    struct fork_job *j = re->job;
+static enum turn fork_made(struct step *st, struct plan *p) {
+    struct run_exec *re = st->exec;
+    struct fork_job *j = re->fork.job;
     struct engine_cmd *cmd = j->cmd;
     re->run_no = p->run_no;
-    re->epoch = p->epoch;
-    st->e->created++;
+    re->lease.epoch = p->epoch;
+    st->engine->counts.created++;
     log_info("a run was forked", "run", re->run_id, "mode",
              j->link.mode == FORK_REPLAY ? "replay" : "branch");
     job_free(re);
@@ -394,28 +406,27 @@ static bool born(struct step *st, struct plan *p) {
     if (rc == 0) rc = replay_begin(st, NULL);
     if (rc == 0) rc = children_load(st, NULL);
     re->phase = EXEC_LIVE;
-    if (rc != 0) exec_reload(re, true); /* it exists: again when there is memory */
-    return true;
+    return rc == 0 ? TURN_GO_ON : TURN_LATER; /* it exists: again when there is memory */
 }
 
-static bool landed(struct step *st, int rc) {
-    struct run_exec *re = st->re;
-    struct fork_job *j = re->job;
-    struct plan *p = re->plan;
+/* TURN_END: the next slice is due. */
+static enum turn slice_landed(struct step *st, int rc) {
+    struct run_exec *re = st->exec;
+    struct fork_job *j = re->fork.job;
+    struct plan *p = re->commit.plan;
     const struct plan_fork *f = p->create->fork;
     struct wopr_error err = {0};
-    re->plan = NULL;
-    if (rc == WOPR_E_SYNC_FAILED) engine_break(st->e, "fork");
+    re->commit.plan = NULL;
+    if (rc == WOPR_E_SYNC_FAILED) engine_break(st->engine, "fork");
     if (rc == 0 && p->idem_hit) { /* FORK-1: another request with this key was first */
         struct engine_cmd *cmd = j->cmd;
         give_up_copy(st);
         job_free(re);
         cmd_committed(cmd, p);
         plan_unref(p);
-        step_drop(st);
-        return false;
+        return TURN_DROP;
     }
-    if (rc == 0 && f->last) return born(st, p);
+    if (rc == 0 && f->last) return fork_made(st, p);
     if (rc == 0) {
         j->run_no = p->run_no;
         j->copied = p->base_seq;
@@ -423,30 +434,27 @@ static bool landed(struct step *st, int rc) {
     } else if (rc == WOPR_E_EXPIRED) {
         rc = expired(j, &err);
     } else if (rc == WOPR_E_QUOTA) {
-        bound_tenant_bytes(st->e, p, &err);
+        bound_tenant_bytes(st->engine, p, &err);
     }
     plan_unref(p);
-    if (rc == 0) return true;
-    refuse(st, rc, &err);
-    return false;
+    return rc == 0 ? TURN_END : fork_refuse(st, rc, &err);
 }
 
 /* --- one turn --- */
 
-bool fork_turn(struct step *st, int flight_rc) {
-    struct run_exec *re = st->re;
+enum turn fork_turn(struct step *st, int flight_rc) {
+    struct run_exec *re = st->exec;
     struct wopr_error err = {0};
-    if (re->plan && !landed(st, flight_rc)) return false;
-    if (re->phase == EXEC_LIVE || re->phase == EXEC_LOADING) return true;
-    struct fork_job *j = re->job;
+    enum turn t = re->commit.plan ? slice_landed(st, flight_rc) : TURN_END;
+    if (t != TURN_END) return t;
+    struct fork_job *j = re->fork.job;
     int rc = 0;
-    if (engine_is_broken(st->e)) rc = WOPR_E_SYNC_FAILED;
-    else if (engine_is_stopping(st->e)) rc = WOPR_E_UNAVAILABLE;
+    if (engine_is_broken(st->engine)) rc = WOPR_E_SYNC_FAILED;
+    else if (engine_is_stopping(st->engine)) rc = WOPR_E_UNAVAILABLE;
     if (rc == 0 && !j->open) rc = job_open(st, j, &err);
     if (rc == 0) rc = fold_slice(st, j, &err);
     if (rc == 0) rc = slice_send(st, j, &err);
-    if (rc != 0) refuse(st, rc, &err);
-    return false;
+    return rc == 0 ? TURN_END : fork_refuse(st, rc, &err);
 }
 
 /* --- in --- */
@@ -457,20 +465,20 @@ static struct run_exec *fork_exec(struct engine *e, struct engine_cmd *cmd) {
     struct run_exec *re = exec_new(e, str_c(id));
     if (!re) return NULL;
     re->phase = EXEC_FORKING;
-    re->job = MEM_NEW(struct fork_job);
-    if (re->job) {
-        re->job->cmd = cmd;
-        re->job->a = arena_new(FORK_ARENA_MAX);
-        re->job->page = arena_new(ENGINE_SCRATCH_MAX);
+    re->fork.job = MEM_NEW(struct fork_job);
+    if (re->fork.job) {
+        re->fork.job->cmd = cmd;
+        re->fork.job->a = arena_new(FORK_ARENA_MAX);
+        re->fork.job->page = arena_new(ENGINE_SCRATCH_MAX);
     }
-    if (re->job && re->job->a && re->job->page) return re;
+    if (re->fork.job && re->fork.job->a && re->fork.job->page) return re;
     exec_free(re);
     return NULL;
 }
 
 static int fork_room_locked(struct engine *e, struct str tenant, struct wopr_error *err) {
-    bool full = e->active_nr >= e->cfg.runs_active_max ||
-                e->state_bytes >= e->cfg.bounds.state_bytes_max || e->stopping;
+    bool full = e->runs.active_nr >= e->cfg.runs_active_max ||
+                e->states.bytes >= e->cfg.bounds.state_bytes_max || e->life.stopping;
     if (full) return WOPR_E_UNAVAILABLE;
     if (tenant_full_locked(e, tenant)) bound_tenant_runs(e, err);
     else if (forks_full_locked(e, tenant)) bound_tenant_forks(err);
@@ -511,12 +519,13 @@ bool fork_is_fresh(const struct run_fork *f, int64_t next_seq) {
 /* A pause belongs to the source's operator: a fork goes on (FORK-3: it starts pending).  Where the
  * cut parts events that belong together, the second half is told first. */
 void fork_begin(struct step *st) {
-    struct run_exec *re = st->re;
-    if (!re->fork || !fork_is_fresh(&re->fork->link, st->s->next_seq)) return;
-    int node = re->fork->cut_node;
+    struct run_exec *re = st->exec;
+    if (!re->fork.info || !fork_is_fresh(&re->fork.info->link, st->state->next_seq)) return;
+    int node = re->fork.info->cut_node;
     control_unpause(st);
-    if (re->fork->cut_kind == EV_CAP_BREACHED) run_end_cap_told(st, re->fork->link.from_seq - 1);
-    else if (re->fork->cut_kind == EV_LOOPBACK_LIMIT && node >= 0) run_end_loop_told(st, node);
-    else if (node >= 0) fork_group(st, re->fork->cut_kind, node);
-    if (st->s->next_seq == re->fork->link.from_seq) replay_warn(st);
+    if (re->fork.info->cut_kind == EV_CAP_BREACHED)
+        run_end_cap_told(st, re->fork.info->link.from_seq - 1);
+    else if (re->fork.info->cut_kind == EV_LOOPBACK_LIMIT && node >= 0) run_end_loop_told(st, node);
+    else if (node >= 0) fork_group(st, re->fork.info->cut_kind, node);
+    if (st->state->next_seq == re->fork.info->link.from_seq) replay_warn(st);
 }

@@ -5,10 +5,14 @@
  * does not ask anybody whose answer its source has: the recorded events of the answer are told
  * again.
  */
+#include "engine/fork_wait.h"
+
 #include "base/log.h"
 #include "codec/json.h"
 #include "domain/interrupt.h"
 #include "engine/fork.h"
+#include "engine/suspend.h"
+#include "engine/timers.h"
 #include "store/events.h"
 
 #define GROUP_EVENTS_MAX 4u /* events that one commit tells of one question, or one answer */
@@ -16,7 +20,7 @@
 /* --- rows of inherited interrupts --- */
 
 static bool inherited(const struct run_exec *re, int64_t requested_seq) {
-    return re->fork && requested_seq < re->fork->link.from_seq;
+    return re->fork.info && requested_seq < re->fork.info->link.from_seq;
 }
 
 struct str fork_interrupt_id(const struct run_exec *re, const struct intr_state *i,
@@ -29,7 +33,7 @@ struct str fork_interrupt_id(const struct run_exec *re, const struct intr_state 
 
 int64_t fork_shift_ms(const struct run_exec *re, int64_t requested_seq) {
     if (!inherited(re, requested_seq)) return 0;
-    int64_t ms = re->state->meta.created_ms - re->fork->link.cut_ms;
+    int64_t ms = re->state->meta.created_ms - re->fork.info->link.cut_ms;
     return ms > 0 ? ms : 0;
 }
 
@@ -67,7 +71,7 @@ static void row_closed(struct run_exec *re, struct plan *p, const struct intr_st
     struct plan_interrupt row = {.op = INTR_ROW_CLOSE,
                                  .interrupt_id = fork_interrupt_id(re, i, p->arena),
                                  .state = answered ? IROW_RESUMED : IROW_TIMED_OUT,
-                                 .resolved_ms = re->fork->link.cut_ms,
+                                 .resolved_ms = re->fork.info->link.cut_ms,
                                  .resolved_seq = -1,
                                  .resume_value = text_str(&i->value),
                                  .resolved_by = text_str(&i->decided_by),
@@ -94,8 +98,8 @@ static struct str readdress(struct step *st, struct str payload, struct str id) 
     struct buf b;
     struct jw w;
     if (json_get(payload, "interruptId").n == 0 || id.n == 0)
-        return arena_str(st->p->arena, payload);
-    int rc = json_members(payload, st->a, &m, NULL);
+        return arena_str(st->plan->arena, payload);
+    int rc = json_members(payload, st->scratch, &m, NULL);
     buf_init(&b, EVENT_PAYLOAD_MAX * 2);
     jw_init(&w, &b);
     jw_object(&w);
@@ -105,9 +109,10 @@ static struct str readdress(struct step *st, struct str payload, struct str id) 
         else jw_raw(&w, m.v[i].raw);
     }
     jw_end_object(&w);
-    struct str out = rc == 0 && !buf_failed(&b) ? arena_str(st->p->arena, buf_str(&b)) : STR_NONE;
+    struct str out =
+        rc == 0 && !buf_failed(&b) ? arena_str(st->plan->arena, buf_str(&b)) : STR_NONE;
     buf_fini(&b);
-    if (!out.p) plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a recorded event");
+    if (!out.p) plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a recorded event");
     return out;
 }
 
@@ -121,35 +126,36 @@ static struct intr_state *subject(const struct run_state *s, int node) {
 
 static void close_row(struct step *st, const struct intr_state *i, const struct event *g) {
     struct str value = json_get(g->payload, "resumeValue");
-    struct plan_interrupt row = {
-        .op = INTR_ROW_CLOSE,
-        .interrupt_id = fork_interrupt_id(st->re, i, st->p->arena),
-        .state = IROW_RESUMED,
-        .resolved_ms = st->now_ms,
-        .resolved_seq = st->s->next_seq - 1,
-        .resume_value = value.n > 0 ? value : STR("null"),
-        .resolved_by = json_string(json_get(g->payload, "resolvedBy"), st->a),
-        .action = json_type_of(value) == JSON_OBJECT ? json_string(json_get(value, "action"), st->a)
-                                                     : STR_NONE,
-        .cause = STR("replay")};
-    plan_interrupt(st->p, &row);
+    struct plan_interrupt row = {.op = INTR_ROW_CLOSE,
+                                 .interrupt_id = fork_interrupt_id(st->exec, i, st->plan->arena),
+                                 .state = IROW_RESUMED,
+                                 .resolved_ms = st->now_ms,
+                                 .resolved_seq = st->state->next_seq - 1,
+                                 .resume_value = value.n > 0 ? value : STR("null"),
+                                 .resolved_by =
+                                     json_string(json_get(g->payload, "resolvedBy"), st->scratch),
+                                 .action = json_type_of(value) == JSON_OBJECT
+                                               ? json_string(json_get(value, "action"), st->scratch)
+                                               : STR_NONE,
+                                 .cause = STR("replay")};
+    plan_interrupt(st->plan, &row);
     step_timer_clear(st, TIMER_INTERRUPT, i->node);
 }
 
 static void tell_again(struct step *st, const struct event *g, int node) {
-    struct intr_state *i = subject(st->s, node);
+    struct intr_state *i = subject(st->state, node);
     int64_t cause = i && g->kind != EV_CHANNEL_WRITTEN ? i->requested_seq : -1;
     struct str id = i ? text_str(&i->id) : STR_NONE;
     bool open = i && i->phase == INTR_OPEN;
     /* The page that g stands in is read anew while its own counterpart is compared. */
     struct event copy = *g;
-    copy.payload = arena_str(st->a, g->payload);
+    copy.payload = arena_str(st->scratch, g->payload);
     if (!copy.payload.p) {
-        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a recorded event");
+        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a recorded event");
         return;
     }
     int64_t seq = step_emit(st, g->kind, node, cause, readdress(st, copy.payload, id));
-    if (seq == EMIT_REFUSED) plan_fail(st->p, WOPR_E_INTERNAL, "a recorded event is refused");
+    if (seq == EMIT_REFUSED) plan_fail(st->plan, WOPR_E_INTERNAL, "a recorded event is refused");
     if (seq >= 0 && copy.kind == EV_INTERRUPT_RESOLVED && open) close_row(st, i, &copy);
 }
 
@@ -163,15 +169,15 @@ static bool belongs(const struct event *e, enum ev_kind cut, const struct wf_nod
 }
 
 void fork_group(struct step *st, enum ev_kind cut, int node) {
-    const struct run_fork *f = &st->re->fork->link;
-    const struct wf_node *def = &st->s->wf->nodes[node];
+    const struct run_fork *f = &st->exec->fork.info->link;
+    const struct wf_node *def = &st->state->wf->nodes[node];
     struct event_list l;
     struct wopr_error err;
     int64_t from = f->from_seq;
     bool suspends = false;
-    int rc = store_events(st->e->store, f->source_run_no, from, GROUP_EVENTS_MAX, ENGINE_READ_BYTES,
-                          st->a, &l, &err);
-    if (rc != 0) plan_fail(st->p, rc, "the source of a fork cannot be read");
+    int rc = store_events(st->engine->store, f->source_run_no, from, GROUP_EVENTS_MAX,
+                          ENGINE_READ_BYTES, st->scratch, &l, &err);
+    if (rc != 0) plan_fail(st->plan, rc, "the source of a fork cannot be read");
     for (size_t i = 0; rc == 0 && i < l.n && l.v[i].seq < f->base_seq && !step_lost(st); i++) {
         if (!str_eq(l.v[i].node_id, def->id) || !belongs(&l.v[i], cut, def)) break;
         cut = l.v[i].kind;
@@ -179,8 +185,8 @@ void fork_group(struct step *st, enum ev_kind cut, int node) {
         if (cut == EV_NODE_FAILED) suspend_timed_out_told(st, node, f->from_seq - 1);
         else tell_again(st, &l.v[i], node);
     }
-    struct intr_state *x = run_state_intr_open(st->s, node);
-    if (suspends && x && !step_lost(st)) fork_wait_open(st->re, st->p, x);
+    struct intr_state *x = run_state_intr_open(st->state, node);
+    if (suspends && x && !step_lost(st)) fork_wait_open(st->exec, st->plan, x);
 }
 
 /* --- answers of a replay --- */
@@ -193,12 +199,12 @@ static bool timed_out(const struct event *g) {
 }
 
 bool replay_answers_wait(struct step *st, const struct event *g, int node) {
-    if (st->s->nodes[node].status == NODE_RUNNING && g->kind == EV_NODE_SUSPENDED &&
+    if (st->state->nodes[node].status == NODE_RUNNING && g->kind == EV_NODE_SUSPENDED &&
         str_eq(json_get(g->payload, "reason"), STR("\"child-suspended\""))) {
         tell_again(st, g, node); /* EVT-39: nobody asked, its child waited */
         return true;
     }
-    if (st->s->nodes[node].status != NODE_SUSPENDED || st->s->nodes[node].pause_drained)
+    if (st->state->nodes[node].status != NODE_SUSPENDED || st->state->nodes[node].pause_drained)
         return false;
     if (timed_out(g)) {
         step_now(st);
@@ -206,7 +212,7 @@ bool replay_answers_wait(struct step *st, const struct event *g, int node) {
         return true;
     }
     if (!event_kind_is(g->kind, EV_F_ANSWERS)) return false;
-    if (g->kind == EV_INTERRUPT_RESOLVED && !run_state_intr_open(st->s, node)) return false;
+    if (g->kind == EV_INTERRUPT_RESOLVED && !run_state_intr_open(st->state, node)) return false;
     tell_again(st, g, node);
     return true;
 }
@@ -220,7 +226,7 @@ static unsigned ordinal_of(const struct run_state *s, const struct intr_state *x
 
 /* The source's sequence of the n-th answer of a node, -1 when it has none. */
 static int64_t answer_of(struct step *st, struct str node_id, unsigned n) {
-    const struct run_fork *f = &st->re->fork->link;
+    const struct run_fork *f = &st->exec->fork.info->link;
     struct arena *a = arena_new(ENGINE_SCRATCH_MAX);
     struct wopr_error err;
     struct event_list l = {NULL, 0};
@@ -229,7 +235,7 @@ static int64_t answer_of(struct step *st, struct str node_id, unsigned n) {
     do {
         if (rc != 0) break;
         arena_reset(a);
-        rc = store_events(st->e->store, f->source_run_no, next, ENGINE_READ_EVENTS,
+        rc = store_events(st->engine->store, f->source_run_no, next, ENGINE_READ_EVENTS,
                           ENGINE_READ_BYTES, a, &l, &err);
         for (size_t i = 0; rc == 0 && found < 0 && i < l.n; i++) {
             next = l.v[i].seq + 1;
@@ -239,13 +245,13 @@ static int64_t answer_of(struct step *st, struct str node_id, unsigned n) {
         }
     } while (rc == 0 && found < 0 && l.n > 0 && next <= f->base_seq);
     arena_free(a);
-    if (rc != 0) plan_fail(st->p, rc, "the log of the source cannot be read");
+    if (rc != 0) plan_fail(st->plan, rc, "the log of the source cannot be read");
     return found;
 }
 
 /* A replay that came off its source's order: the answer of this question may stand elsewhere. */
 bool replay_finds_answer(struct step *st) {
-    const struct run_state *s = st->s;
+    const struct run_state *s = st->state;
     struct event_list l;
     struct wopr_error err;
     for (size_t k = 0; s->suspended_nr > 0 && k < s->intrs_nr && !step_lost(st); k++) {
@@ -255,15 +261,15 @@ bool replay_finds_answer(struct step *st) {
         int node = x->node;
         int64_t seq = answer_of(st, def->id, ordinal_of(s, x));
         if (seq < 0) continue;
-        int rc = store_events(st->e->store, st->re->fork->link.source_run_no, seq, GROUP_EVENTS_MAX,
-                              ENGINE_READ_BYTES, st->a, &l, &err);
+        int rc = store_events(st->engine->store, st->exec->fork.info->link.source_run_no, seq,
+                              GROUP_EVENTS_MAX, ENGINE_READ_BYTES, st->scratch, &l, &err);
         enum ev_kind cut = EV_INTERRUPT_RESOLVED;
         for (size_t i = 0; rc == 0 && i < l.n && !step_lost(st); i++) {
             if (i > 0 && (!str_eq(l.v[i].node_id, def->id) || !belongs(&l.v[i], cut, def))) break;
             cut = l.v[i].kind;
             tell_again(st, &l.v[i], node);
         }
-        if (rc != 0) plan_fail(st->p, rc, "the log of the source cannot be read");
+        if (rc != 0) plan_fail(st->plan, rc, "the log of the source cannot be read");
         return true;
     }
     return false;

@@ -4,14 +4,20 @@
  * landed, and an executor sees an outcome in the step whose plan records it.  A claim without an
  * outcome (crash, takeover) goes out again under the same invocation id; so does a request whose
  * answer never came.  Success is final: it is never asked for again.
- * A request under way belongs to the engine (e->calls), so that the run may be reloaded meanwhile.
+ * A request under way belongs to the engine (e->requests), so that the run may be reloaded
+ * meanwhile.
  */
-#include "codec/json.h"
-#include "domain/invocation.h"
-#include "engine/fork.h"
+#include "engine/invoke.h"
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/vec.h"
+#include "codec/json.h"
+#include "domain/invocation.h"
+#include "engine/answer.h"
+#include "engine/outcome.h"
+#include "engine/replay.h"
+#include "engine/timers.h"
 
 #define INVOKE_TTL_MS       (INT64_C(14) * 86400 * 1000) /* IDEM-18 */
 #define INVOKE_REQUEST_MAX  (8u * 1024 * 1024)
@@ -20,7 +26,7 @@
 #define INVOKE_STATUS_ERROR 400
 
 struct invoke_call {  /* one request: in a plan, then under way, then back */
-    struct list link; /* in e->calls while under way */
+    struct list link; /* in e->requests while under way */
     struct invoke_call *next;
     struct engine *e;
     struct arena *a; /* owns all texts */
@@ -69,52 +75,47 @@ static void invocation_clear(struct invocation *v) {
 }
 
 void invoke_forget(struct run_exec *re) {
-    for (size_t i = 0; i < re->invocations_nr; i++) invocation_clear(&re->invocations[i]);
-    mem_free(re->invocations);
-    re->invocations = NULL;
-    re->invocations_nr = re->invocations_cap = 0;
-    if (!re->recorded) return;
-    pthread_mutex_lock(&re->e->mu); /* their plan is gone: they come back once more */
-    while (re->recorded) {
-        struct invoke_call *c = re->recorded;
-        re->recorded = c->next;
-        c->next = re->answers;
-        re->answers = c;
-        re->has_answers = true;
+    for (size_t i = 0; i < re->requests.rows_nr; i++) invocation_clear(&re->requests.rows[i]);
+    mem_free(re->requests.rows);
+    re->requests.rows = NULL;
+    re->requests.rows_nr = re->requests.rows_cap = 0;
+    if (!re->requests.recorded) return;
+    pthread_mutex_lock(&re->engine->mu); /* their plan is gone: they come back once more */
+    while (re->requests.recorded) {
+        struct invoke_call *c = re->requests.recorded;
+        re->requests.recorded = c->next;
+        c->next = re->requests.answers;
+        re->requests.answers = c;
+        re->requests.has_answers = true;
     }
-    pthread_mutex_unlock(&re->e->mu);
+    pthread_mutex_unlock(&re->engine->mu);
 }
 
 void invoke_free(struct run_exec *re) {
-    calls_free(re->recorded);
-    calls_free(re->answers);
-    re->recorded = re->answers = NULL;
+    calls_free(re->requests.recorded);
+    calls_free(re->requests.answers);
+    re->requests.recorded = re->requests.answers = NULL;
 }
 
 static struct invocation *find(struct run_exec *re, int node, int64_t ordinal) {
-    for (size_t i = 0; i < re->invocations_nr; i++)
-        if (re->invocations[i].node == node && re->invocations[i].ordinal == ordinal)
-            return &re->invocations[i];
+    for (size_t i = 0; i < re->requests.rows_nr; i++)
+        if (re->requests.rows[i].node == node && re->requests.rows[i].ordinal == ordinal)
+            return &re->requests.rows[i];
     return NULL;
 }
 
 static struct invocation *add(struct run_exec *re, int node, int64_t ordinal) {
-    if (re->invocations_nr >= INVOKE_PER_RUN_MAX) return NULL;
-    if (re->invocations_nr == re->invocations_cap) {
-        size_t cap = re->invocations_cap ? re->invocations_cap * 2 : 4;
-        struct invocation *v = mem_grow(re->invocations, cap, sizeof *v);
-        if (!v) return NULL;
-        re->invocations = v;
-        re->invocations_cap = cap;
-    }
-    struct invocation *v = &re->invocations[re->invocations_nr++];
+    if (re->requests.rows_nr >= INVOKE_PER_RUN_MAX) return NULL;
+    if (VEC_ROOM(re->requests.rows, re->requests.rows_nr, re->requests.rows_cap, 4) != 0)
+        return NULL;
+    struct invocation *v = &re->requests.rows[re->requests.rows_nr++];
     *v = (struct invocation){.node = node, .ordinal = ordinal};
     return v;
 }
 
 bool invoke_waits(const struct run_exec *re, int node) {
-    for (size_t i = 0; i < re->invocations_nr; i++) {
-        const struct invocation *v = &re->invocations[i];
+    for (size_t i = 0; i < re->requests.rows_nr; i++) {
+        const struct invocation *v = &re->requests.rows[i];
         if ((node < 0 || v->node == node) && (v->calling || v->send)) return true;
     }
     return false;
@@ -123,7 +124,7 @@ bool invoke_waits(const struct run_exec *re, int node) {
 static bool under_way(struct engine *e, const char *run_id, struct str invocation_id) {
     bool found = false;
     pthread_mutex_lock(&e->mu);
-    for (struct list *l = e->calls.next; !found && l != &e->calls; l = l->next) {
+    for (struct list *l = e->requests.next; !found && l != &e->requests; l = l->next) {
         const struct invoke_call *c = LIST_ENTRY(l, struct invoke_call, link);
         found = strcmp(c->run_id, run_id) == 0 && str_eq(c->invocation_id, invocation_id);
     }
@@ -134,7 +135,7 @@ static bool under_way(struct engine *e, const char *run_id, struct str invocatio
 /* One row; what is known already stays. */
 static int take_row(void *ctx, const struct plan_invocation *row, struct wopr_error *err) {
     struct step *st = ctx;
-    struct run_exec *re = st->re;
+    struct run_exec *re = st->exec;
     int node = workflow_node_index(re->wf, row->node_id);
     if (node < 0 || find(re, node, row->ordinal)) return 0; /* not one of ours */
     struct invocation *v = add(re, node, row->ordinal);
@@ -143,7 +144,7 @@ static int take_row(void *ctx, const struct plan_invocation *row, struct wopr_er
         v->attempt = row->attempt;
         v->state = row->state;
         v->digest = row->request_digest;
-        v->calling = under_way(st->e, re->run_id, row->invocation_id);
+        v->calling = under_way(st->engine, re->run_id, row->invocation_id);
         rc = text_set(&v->effect_id, row->effect_id);
         if (rc == 0) rc = text_set(&v->provider_key, row->provider_key);
         if (rc == 0) rc = text_set(&v->invocation_id, row->invocation_id);
@@ -153,12 +154,12 @@ static int take_row(void *ctx, const struct plan_invocation *row, struct wopr_er
 }
 
 int invoke_load(struct step *st, int64_t run_no, struct wopr_error *err) {
-    return store_invocations(st->e->store, run_no, take_row, st, err);
+    return store_invocations(st->engine->store, run_no, take_row, st, err);
 }
 
 static void record(struct step *st, const struct invocation *v) {
     struct plan_invocation row = {.effect_id = text_str(&v->effect_id),
-                                  .node_id = st->s->wf->nodes[v->node].id,
+                                  .node_id = st->state->wf->nodes[v->node].id,
                                   .provider_key = text_str(&v->provider_key),
                                   .invocation_id = text_str(&v->invocation_id),
                                   .ordinal = v->ordinal,
@@ -168,7 +169,7 @@ static void record(struct step *st, const struct invocation *v) {
                                   .outcome = text_str(&v->outcome),
                                   .at_ms = st->now_ms,
                                   .expires_ms = st->now_ms + INVOKE_TTL_MS};
-    plan_invocation(st->p, &row);
+    plan_invocation(st->plan, &row);
 }
 
 /* --- what an executor sees --- */
@@ -185,21 +186,21 @@ static bool visible(const struct invocation *v, int attempt) {
 }
 
 void invoke_answers(struct step *st, int node, struct node_call *call) {
-    struct run_exec *re = st->re;
-    int64_t base = (int64_t)st->s->nodes[node].activation * NODE_INVOKES_MAX;
+    struct run_exec *re = st->exec;
+    int64_t base = (int64_t)st->state->nodes[node].activation * NODE_INVOKES_MAX;
     size_t n = 0;
-    for (size_t i = 0; i < re->invocations_nr; i++) n += re->invocations[i].node == node;
+    for (size_t i = 0; i < re->requests.rows_nr; i++) n += re->requests.rows[i].node == node;
     if (n == 0) return;
-    struct node_answer *out = ARENA_ARRAY(st->a, struct node_answer, n);
+    struct node_answer *out = ARENA_ARRAY(st->scratch, struct node_answer, n);
     if (!out) return; /* the scratch arena remembers */
     n = 0;
-    for (size_t i = 0; i < re->invocations_nr; i++) {
-        const struct invocation *v = &re->invocations[i];
+    for (size_t i = 0; i < re->requests.rows_nr; i++) {
+        const struct invocation *v = &re->requests.rows[i];
         if (v->node != node || v->ordinal < base || v->ordinal >= base + NODE_INVOKES_MAX ||
             !visible(v, call->attempt))
             continue;
         out[n].ordinal = (unsigned)(v->ordinal - base);
-        outcome_parse(arena_str(st->a, text_str(&v->outcome)), st->a, &out[n]);
+        outcome_parse(arena_str(st->scratch, text_str(&v->outcome)), st->scratch, &out[n]);
         n++;
     }
     call->answers = out;
@@ -236,12 +237,12 @@ static struct invoke_call *call_new(struct step *st, const struct invocation *v,
     if (c) c->a = arena_new(INVOKE_REQUEST_MAX);
     if (c && c->a) {
         list_init(&c->link);
-        c->e = st->e;
-        memcpy(c->run_id, st->re->run_id, sizeof c->run_id);
+        c->e = st->engine;
+        memcpy(c->run_id, st->exec->run_id, sizeof c->run_id);
         c->node = v->node;
         c->ordinal = v->ordinal;
         c->invocation_id = arena_str(c->a, text_str(&v->invocation_id));
-        if (copy_request(c, st->s->meta.tenant, r)) return c;
+        if (copy_request(c, st->state->meta.tenant, r)) return c;
     }
     call_free(c);
     return NULL;
@@ -259,11 +260,11 @@ static bool unknown(const struct invocation *v) {
 
 static int identify(struct step *st, struct invocation *v, const struct node_request *r,
                     bool keep_id) {
-    struct str run_id = str_c(st->re->run_id), node_id = st->s->wf->nodes[v->node].id;
+    struct str run_id = str_c(st->exec->run_id), node_id = st->state->wf->nodes[v->node].id;
     char id[INVOCATION_ID_LEN + 1], effect[EFFECT_ID_LEN + 1];
     int rc = text_set(&v->provider_key, r->provider_key);
     if (keep_id || rc != 0) return rc;
-    v->attempt = st->s->nodes[v->node].attempt;
+    v->attempt = st->state->nodes[v->node].attempt;
     invocation_id_of(run_id, node_id, v->attempt, r->provider_key, v->ordinal, id);
     effect_id_of(run_id, node_id, v->ordinal, effect);
     rc = text_set(&v->invocation_id, str_c(id));
@@ -271,11 +272,11 @@ static int identify(struct step *st, struct invocation *v, const struct node_req
 }
 
 void invoke_claim(struct step *st, int node, const struct node_result *out) {
-    struct run_exec *re = st->re;
+    struct run_exec *re = st->exec;
     const struct node_request *r = &out->request;
-    const struct wf_node *def = &st->s->wf->nodes[node];
+    const struct wf_node *def = &st->state->wf->nodes[node];
     int64_t ordinal =
-        (int64_t)st->s->nodes[node].activation * NODE_INVOKES_MAX + out->request_ordinal;
+        (int64_t)st->state->nodes[node].activation * NODE_INVOKES_MAX + out->request_ordinal;
     struct invocation *v = find(re, node, ordinal);
     struct sha256 digest = request_digest(r->method, r->url, r->body);
     struct wopr_error err;
@@ -285,13 +286,13 @@ void invoke_claim(struct step *st, int node, const struct node_result *out) {
         attempt_failed(st, node, &recorded);
         return;
     }
-    if (!st->e->cfg.egress) {
+    if (!st->engine->cfg.egress) {
         refuse(st, node, "egress_disabled", STR("this host sends no requests"));
         return;
     }
-    int rc = egress_url_check(r->url, egress_allowed(st->e->cfg.egress), &err);
+    int rc = egress_url_check(r->url, egress_allowed(st->engine->cfg.egress), &err);
     if (rc != 0) {
-        refuse(st, node, "egress_refused", arena_str(st->a, str_c(err.message)));
+        refuse(st, node, "egress_refused", arena_str(st->scratch, str_c(err.message)));
         return;
     }
     bool keep_id = v && unknown(v);
@@ -302,7 +303,7 @@ void invoke_claim(struct step *st, int node, const struct node_result *out) {
     }
     if (!v) v = add(re, node, ordinal);
     rc = v ? identify(st, v, r, keep_id) : WOPR_E_NO_MEMORY;
-    if (rc == 0 && keep_id) v->attempt = st->s->nodes[node].attempt;
+    if (rc == 0 && keep_id) v->attempt = st->state->nodes[node].attempt;
     if (rc == 0) {
         v->state = INVOCATION_CLAIMED;
         v->digest = digest;
@@ -310,7 +311,7 @@ void invoke_claim(struct step *st, int node, const struct node_result *out) {
         v->send = call_new(st, v, r);
     }
     if (rc != 0 || !v->send) {
-        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a request of a node");
+        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a request of a node");
         return;
     }
     record(st, v);
@@ -320,14 +321,14 @@ void invoke_claim(struct step *st, int node, const struct node_result *out) {
 
 /* --- out and back --- */
 
-static void came_back(struct invoke_call *c) { /* c is no longer in e->calls */
+static void came_back(struct invoke_call *c) { /* c is no longer in e->requests */
     struct engine *e = c->e;
     pthread_mutex_lock(&e->mu);
-    struct run_exec *re = map_get(e->by_id, str_c(c->run_id));
+    struct run_exec *re = map_get(e->runs.by_id, str_c(c->run_id));
     if (re) {
-        c->next = re->answers;
-        re->answers = c;
-        re->has_answers = true;
+        c->next = re->requests.answers;
+        re->requests.answers = c;
+        re->requests.has_answers = true;
         exec_wake_locked(re);
     }
     pthread_mutex_unlock(&e->mu);
@@ -363,9 +364,9 @@ static void answered(void *ctx, const struct egress_response *r) { /* on the egr
 static void not_sent(struct step *st, struct invoke_call *c, int rc, const struct wopr_error *err) {
     struct egress_response r = {.rc = rc, .untouched = true, .message = err->message};
     struct buf b;
-    pthread_mutex_lock(&st->e->mu);
+    pthread_mutex_lock(&st->engine->mu);
     list_del(&c->link);
-    pthread_mutex_unlock(&st->e->mu);
+    pthread_mutex_unlock(&st->engine->mu);
     buf_init(&b, INVOKE_OUTCOME_MAX);
     outcome_render(&r, &b);
     c->state = INVOCATION_RELEASED;
@@ -376,30 +377,30 @@ static void not_sent(struct step *st, struct invoke_call *c, int rc, const struc
 }
 
 void invoke_landed(struct step *st) {
-    struct run_exec *re = st->re;
-    calls_free(re->recorded);
-    re->recorded = NULL;
-    for (size_t i = 0; i < re->invocations_nr; i++) {
-        struct invocation *v = &re->invocations[i];
+    struct run_exec *re = st->exec;
+    calls_free(re->requests.recorded);
+    re->requests.recorded = NULL;
+    for (size_t i = 0; i < re->requests.rows_nr; i++) {
+        struct invocation *v = &re->requests.rows[i];
         struct invoke_call *c = v->send;
         struct wopr_error err;
         if (!c) continue;
         v->send = NULL;
         v->calling = true;
-        pthread_mutex_lock(&st->e->mu);
-        list_add_tail(&st->e->calls, &c->link);
-        pthread_mutex_unlock(&st->e->mu);
-        int rc = egress_submit(st->e->cfg.egress, &c->request, answered, c, &err);
+        pthread_mutex_lock(&st->engine->mu);
+        list_add_tail(&st->engine->requests, &c->link);
+        pthread_mutex_unlock(&st->engine->mu);
+        int rc = egress_submit(st->engine->cfg.egress, &c->request, answered, c, &err);
         if (rc != 0) not_sent(st, c, rc, &err);
     }
 }
 
 static struct invoke_call *take_answers(struct run_exec *re) {
-    pthread_mutex_lock(&re->e->mu);
-    struct invoke_call *c = re->answers;
-    re->answers = NULL;
-    re->has_answers = false;
-    pthread_mutex_unlock(&re->e->mu);
+    pthread_mutex_lock(&re->engine->mu);
+    struct invoke_call *c = re->requests.answers;
+    re->requests.answers = NULL;
+    re->requests.has_answers = false;
+    pthread_mutex_unlock(&re->engine->mu);
     return c;
 }
 
@@ -407,9 +408,9 @@ static struct invoke_call *take_answers(struct run_exec *re) {
  * for.
  */
 void invoke_arrived(struct step *st) {
-    struct run_exec *re = st->re;
+    struct run_exec *re = st->exec;
     struct invoke_call *c, *next;
-    if (!re->has_answers || step_lost(st)) return;
+    if (!re->requests.has_answers || step_lost(st)) return;
     for (c = take_answers(re); c; c = next) {
         struct invocation *v = find(re, c->node, c->ordinal);
         next = c->next;
@@ -421,9 +422,9 @@ void invoke_arrived(struct step *st) {
         v->calling = false;
         v->state = c->state;
         if (text_set(&v->outcome, text_str(&c->outcome)) != 0)
-            plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for an answer");
+            plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for an answer");
         record(st, v);
-        c->next = re->recorded;
-        re->recorded = c;
+        c->next = re->requests.recorded;
+        re->requests.recorded = c;
     }
 }

@@ -2,16 +2,29 @@
  * load.c: runs that are not in memory: look up, lease, fold (STORE-30 to STORE-39, EVT-32, VER-3).
  * A log that breaks an invariant parks its run; the others go on.
  */
+#include "engine/load.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "engine/children.h"
+#include "engine/command.h"
 #include "engine/fork.h"
+#include "engine/invoke.h"
+#include "engine/job.h"
+#include "engine/peers.h"
+#include "engine/replay.h"
+#include "engine/resolve.h"
+#include "engine/step.h"
+#include "engine/timers.h"
+#include "engine/wfcache.h"
 #include "store/events.h"
 #include "store/leases.h"
 
 #include <stdio.h>
 
-#define LOAD_REASON_MAX 200
+#define ENGINE_CORRUPT_TRIES 3u /* replans against our own tables before a run is parked */
+#define LOAD_REASON_MAX      200
 
 /* --- look up --- */
 
@@ -29,23 +42,24 @@ static void newer(struct engine *e, struct engine_cmd *cmd, const struct run_hea
 static bool answered(struct step *st, struct engine_cmd *cmd, struct run_head *h) {
     struct wopr_error err = {0};
     cmd->result = (struct engine_result){.run_id = cmd->run_id};
-    int rc = store_run_head(st->e->store, cmd->tenant, cmd->test_mode, cmd->run_id, st->a, h, &err);
+    int rc = store_run_head(st->engine->store, cmd->tenant, cmd->test_mode, cmd->run_id,
+                            st->scratch, h, &err);
     if (rc == 0 && h->engine_version > CURRENT_ENGINE_VERSION) { /* VER-3 */
-        newer(st->e, cmd, h);
+        newer(st->engine, cmd, h);
         return true;
     }
     if (rc == 0 && h->parked.n > 0 && !run_status_final(h->status)) rc = WOPR_E_CORRUPT;
     if (rc != 0) {
-        cmd_fail(st->e, cmd, rc, err.message[0] ? err.message : wopr_err_text(rc));
+        cmd_fail(st->engine, cmd, rc, err.message[0] ? err.message : wopr_err_text(rc));
         return true;
     }
     if (cmd->op == ENGINE_RESOLVE && run_status_final(h->status)) {
-        resolve_settled(st->e, cmd, h->run_no, st->a);
-        cmd_settle(st->e, cmd);
+        resolve_settled(st->engine, cmd, h->run_no, st->scratch);
+        cmd_settle(st->engine, cmd);
         return true;
     }
     if (cmd_needs_no_effect(cmd, h->status, h->paused_ms)) {
-        cmd_settle(st->e, cmd);
+        cmd_settle(st->engine, cmd);
         return true;
     }
     return false;
@@ -53,16 +67,16 @@ static bool answered(struct step *st, struct engine_cmd *cmd, struct run_head *h
 
 static void lease_done(void *ctx, struct store *s) { /* on the committer */
     struct run_exec *re = ctx;
-    struct engine *e = re->e;
+    struct engine *e = re->engine;
     struct wopr_error err;
     int64_t epoch = 0;
     const struct lease_claim c = {.run_no = re->run_no,
                                   .holder = e->holder,
                                   .until_ms = clock_wall_ms() + e->cfg.lease_ttl_ms,
-                                  .epoch = e->cfg.sole_host ? LEASE_ANY : re->seen_epoch,
-                                  .beat = re->seen_beat};
+                                  .epoch = e->cfg.sole_host ? LEASE_ANY : re->lease.seen_epoch,
+                                  .beat = re->lease.seen_beat};
     int rc = store_lease_claim(s, &c, &epoch, &err);
-    if (rc == 0) re->lease_epoch = epoch;
+    if (rc == 0) re->lease.claimed_epoch = epoch;
     exec_landed(re, rc);
 }
 
@@ -70,37 +84,37 @@ static void lease_done(void *ctx, struct store *s) { /* on the committer */
  * by the holder we asked; or we only forgot it. */
 static bool note_holder(struct run_exec *re, const struct run_head *h, struct str own) {
     bool mine = str_eq(h->holder, own);
-    re->released = h->holder.n > 0 && h->lease_until_ms == 0;
-    if (mine && re->asked) return true;
-    re->asked = false;
-    mem_free(re->old_holder);
-    re->old_holder = mine ? mem_zalloc(1) : mem_strndup(h->holder.p, h->holder.n);
-    re->old_epoch = h->epoch;
-    return re->old_holder != NULL;
+    re->lease.released = h->holder.n > 0 && h->lease_until_ms == 0;
+    if (mine && re->lease.asked) return true;
+    re->lease.asked = false;
+    mem_free(re->lease.old_holder);
+    re->lease.old_holder = mine ? mem_zalloc(1) : mem_strndup(h->holder.p, h->holder.n);
+    re->lease.old_epoch = h->epoch;
+    return re->lease.old_holder != NULL;
 }
 
 static bool lease_ask(struct step *st, const struct run_head *h, int64_t beat) {
-    struct run_exec *re = st->re;
-    if (!note_holder(re, h, st->e->holder)) return false;
-    re->seen_epoch = h->epoch;
-    re->seen_beat = beat;
+    struct run_exec *re = st->exec;
+    if (!note_holder(re, h, st->engine->holder)) return false;
+    re->lease.seen_epoch = h->epoch;
+    re->lease.seen_beat = beat;
     re->phase = EXEC_LEASING;
     exec_launch(re);
-    if (journal_side(st->e->journal, lease_done, re) == 0) return true;
+    if (journal_side(st->engine->journal, lease_done, re) == 0) return true;
     exec_launch_undo(re);
     return false;
 }
 
-static void give_up(struct step *st, int rc, const char *why) {
+static enum turn give_up(struct step *st, int rc, const char *why) {
     struct engine_cmd *cmd;
-    while ((cmd = exec_mail_take(st->re)) != NULL) cmd_fail(st->e, cmd, rc, why);
-    step_drop(st);
+    while ((cmd = exec_mail_take(st->exec)) != NULL) cmd_fail(st->engine, cmd, rc, why);
+    return TURN_DROP;
 }
 
 /* Mail answered where that is possible; true when some of it, or the sweep, wants the run itself.
  */
 static bool wanted(struct step *st, struct run_head *head, int *rc) {
-    struct run_exec *re = st->re;
+    struct run_exec *re = st->exec;
     struct engine_cmd *cmd, *keep = NULL;
     *rc = 0;
     while (!keep && (cmd = exec_mail_take(re)) != NULL)
@@ -109,113 +123,98 @@ static bool wanted(struct step *st, struct run_head *head, int *rc) {
         exec_mail_put_back(re, keep);
         return true;
     }
-    if (!re->swept) return false;
+    if (!re->lease.swept) return false;
     struct run_origin o;
-    *rc = store_run_origin(st->e->store, re->run_no, st->a, &o, NULL);
+    *rc = store_run_origin(st->engine->store, re->run_no, st->scratch, &o, NULL);
     if (*rc == 0) *head = o.head;
     return *rc == 0 && !run_status_final(head->status) && head->parked.n == 0 &&
            head->engine_version <= CURRENT_ENGINE_VERSION;
 }
 
-bool load_lookup(struct step *st) {
-    struct run_exec *re = st->re;
+enum turn load_lookup(struct step *st) {
+    struct run_exec *re = st->exec;
     struct run_head head;
     int rc;
-    if (!wanted(st, &head, &rc)) {
-        step_drop(st);
-        return false;
-    }
+    if (!wanted(st, &head, &rc)) return TURN_DROP;
     if (re->run_no == 0) {
         re->run_no = head.run_no;
         rc = exec_register_no(re);
     }
     int64_t beat;
-    if (rc == 0 && !peers_lease_free(st->e, &head, &beat)) {
-        if (!re->has_mail) step_drop(st); /* the sweep comes back when it is free */
-        else if (!peers_ask(st, &head))
-            give_up(st, WOPR_E_UNAVAILABLE, "the host that executes the run does not answer");
-        return false;
+    if (rc == 0 && !peers_lease_free(st->engine, &head, &beat)) {
+        if (!re->mail.any) return TURN_DROP; /* the sweep comes back when it is free */
+        if (peers_ask(st, &head)) return TURN_END;
+        return give_up(st, WOPR_E_UNAVAILABLE, "the host that executes the run does not answer");
     }
-    if (rc == 0 && lease_ask(st, &head, beat)) return false; /* goes on when it lands */
+    if (rc == 0 && lease_ask(st, &head, beat)) return TURN_END;
     re->phase = EXEC_LOOKUP;
-    give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
-    return false;
+    return give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
 }
 
-bool load_leased(struct step *st, int rc) {
-    struct run_exec *re = st->re;
+enum turn load_leased(struct step *st, int rc) {
+    struct run_exec *re = st->exec;
     re->phase = EXEC_LOOKUP;
     if (rc == 0) {
-        re->epoch = re->lease_epoch;
-        re->taken = true;
-        re->ask_ms = re->ask_end_ms = 0;
+        re->lease.epoch = re->lease.claimed_epoch;
+        re->lease.taken = true;
+        re->lease.ask_ms = re->lease.ask_end_ms = 0;
         re->phase = EXEC_LOADING;
-        return true;
+        return TURN_GO_ON;
     }
-    if (rc == WOPR_E_SYNC_FAILED) engine_break(st->e, "lease");
-    if (rc == WOPR_E_RUN_TERMINAL) step_drop(st); /* what is asked of it gets a fresh look */
-    else if (rc == WOPR_E_FENCED && re->has_mail) peers_ask_again(re); /* somebody was faster */
-    else if (rc == WOPR_E_FENCED) step_drop(st);
-    else if (rc == WOPR_E_CORRUPT) give_up(st, rc, "the run is parked; see 'wopr verify'");
-    else give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
-    return false;
+    switch (wopr_err_class(rc)) {
+    case ERR_GONE:
+        return TURN_DROP; /* its commands get a fresh look at the row */
+    case ERR_LEAVE:       /* another host was faster */
+        if (!re->mail.any) return TURN_DROP;
+        peers_ask_again(re);
+        return TURN_END;
+    case ERR_PARK:
+        return give_up(st, rc, "the run is parked; see 'wopr verify'");
+    case ERR_REOPEN:
+        engine_break(st->engine, "lease");
+        break;
+    case ERR_RETRY:
+    case ERR_REPLAN:
+    case ERR_FINAL:
+        break;
+    }
+    return give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
 }
 
 /* --- fold --- */
 
 struct parking {
-    struct engine *e;
     int64_t run_no, epoch;
     char reason[LOAD_REASON_MAX];
 };
 
-static void park_now(void *ctx, struct store *s) { /* on the committer */
-    struct parking *k = ctx;
-    struct engine *e = k->e;
+static void park_now(struct engine *e, struct store *s, void *args) {
+    const struct parking *k = args;
     struct wopr_error err;
+    (void)e;
     int rc = store_run_park(s, k->run_no, k->epoch, str_c(k->reason), &err);
     if (rc != 0 && rc != WOPR_E_FENCED) /* fenced: not ours to park */
         log_error("a damaged run could not be parked", "why", err.message);
-    mem_free(k);
-    pthread_mutex_lock(&e->mu);
-    e->inflight_nr--;
-    pthread_cond_broadcast(&e->calm);
-    pthread_mutex_unlock(&e->mu);
 }
 
-static void park(struct step *st, const char *reason) {
-    struct engine *e = st->e;
-    struct parking *k = MEM_NEW(struct parking);
+static enum turn park(struct step *st, const char *reason) {
+    struct parking k = {.run_no = st->exec->run_no, .epoch = st->exec->lease.epoch};
     log_error("a run is parked: its log breaks an invariant; see 'wopr verify'", "run",
-              st->re->run_id, "reason", reason);
-    e->parked++;
-    if (k) {
-        k->e = e;
-        k->run_no = st->re->run_no;
-        k->epoch = st->re->epoch;
-        snprintf(k->reason, sizeof k->reason, "%s", reason);
-        pthread_mutex_lock(&e->mu);
-        e->inflight_nr++;
-        pthread_mutex_unlock(&e->mu);
-        if (journal_side(e->journal, park_now, k) != 0) { /* the next start meets it again */
-            mem_free(k);
-            pthread_mutex_lock(&e->mu);
-            e->inflight_nr--;
-            pthread_cond_broadcast(&e->calm);
-            pthread_mutex_unlock(&e->mu);
-        }
-    }
-    give_up(st, WOPR_E_CORRUPT, "the log of the run is damaged");
+              st->exec->run_id, "reason", reason);
+    st->engine->counts.parked++;
+    snprintf(k.reason, sizeof k.reason, "%s", reason);
+    (void)job_post(st->engine, park_now, &k, sizeof k); /* else the next start meets it again */
+    return give_up(st, WOPR_E_CORRUPT, "the log of the run is damaged");
 }
 
 static int fold_events(struct step *st, struct wopr_error *err) {
-    struct run_exec *re = st->re;
+    struct run_exec *re = st->exec;
     struct arena *a = arena_new(ENGINE_SCRATCH_MAX);
     int rc = a ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to fold a run");
     while (rc == 0) {
         struct event_list page;
         arena_reset(a);
-        rc = store_events(st->e->store, re->run_no, re->state->next_seq, ENGINE_READ_EVENTS,
+        rc = store_events(st->engine->store, re->run_no, re->state->next_seq, ENGINE_READ_EVENTS,
                           ENGINE_READ_BYTES, a, &page, err);
         if (rc != 0 || page.n == 0) break;
         for (size_t i = 0; i < page.n && rc == 0; i++) {
@@ -230,9 +229,9 @@ static int fold_events(struct step *st, struct wopr_error *err) {
 }
 
 static int arm_timers(struct step *st, struct wopr_error *err) {
-    struct run_exec *re = st->re;
+    struct run_exec *re = st->exec;
     struct timer_row_list rows;
-    int rc = store_timers(st->e->store, re->run_no, st->a, &rows, err);
+    int rc = store_timers(st->engine->store, re->run_no, st->scratch, &rows, err);
     for (size_t i = 0; rc == 0 && i < rows.n; i++) {
         const struct timer_row *t = &rows.v[i];
         int node = t->node_id.n > 0 ? workflow_node_index(re->wf, t->node_id) : -1;
@@ -247,31 +246,32 @@ static int arm_timers(struct step *st, struct wopr_error *err) {
  */
 static int unmask_vars(struct step *st, struct wopr_error *err) {
     struct clear_var_list l;
-    int rc = store_clear_vars(st->e->store, st->re->run_no, st->a, &l, err);
+    int rc = store_clear_vars(st->engine->store, st->exec->run_no, st->scratch, &l, err);
     for (size_t i = 0; rc == 0 && i < l.n; i++) {
-        struct var_state *v = run_state_var(st->re->state, l.v[i].name);
-        if (v != NULL && run_state_text_set(st->re->state, &v->value, l.v[i].value) != 0)
+        struct var_state *v = run_state_var(st->exec->state, l.v[i].name);
+        if (v != NULL && run_state_text_set(st->exec->state, &v->value, l.v[i].value) != 0)
             rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a variable");
     }
     return rc;
 }
 
 static int load_run(struct step *st, struct run_origin *o, struct wopr_error *err) {
-    struct run_exec *re = st->re;
-    int rc = store_run_origin(st->e->store, re->run_no, st->a, o, err);
+    struct run_exec *re = st->exec;
+    int rc = store_run_origin(st->engine->store, re->run_no, st->scratch, o, err);
     if (rc != 0) return rc;
-    if (o->head.parked.n > 0 || run_status_final(o->head.status) || o->head.epoch != re->epoch)
+    if (o->head.parked.n > 0 || run_status_final(o->head.status) ||
+        o->head.epoch != re->lease.epoch)
         return wopr_error_set(err, WOPR_E_FENCED, "the run is not ours any more");
     if (exec_set_parent(re, o->parent_run_id, o->child_depth, o->child_flags) != 0)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a run");
     tenant_change(re, o->meta.tenant);
-    if (!re->wf) rc = wfcache_by_hash(st->e, &o->workflow_hash, st->a, &re->wf, err);
+    if (!re->wf) rc = wfcache_by_hash(st->engine, &o->workflow_hash, st->scratch, &re->wf, err);
     if (rc == WOPR_E_VALIDATION || rc == WOPR_E_NOT_FOUND || rc == WOPR_E_SYNTAX) {
         /* the stored definition itself is damaged */
         if (err->code == 0) (void)wopr_error_set(err, rc, "the workflow cannot be read");
         return WOPR_E_CORRUPT;
     }
-    if (rc == 0) rc = run_state_new(re->wf, &o->meta, &st->e->cfg.limits, &re->state, err);
+    if (rc == 0) rc = run_state_new(re->wf, &o->meta, &st->engine->cfg.limits, &re->state, err);
     if (rc == WOPR_E_VALIDATION || rc == WOPR_E_SYNTAX) return WOPR_E_CORRUPT;
     if (rc == 0) rc = fork_set(re, &o->fork);
     if (rc == 0) rc = replay_open(re);
@@ -289,33 +289,27 @@ static int load_run(struct step *st, struct run_origin *o, struct wopr_error *er
     return broken ? wopr_error_set(err, WOPR_E_CORRUPT, "%s", broken) : 0;
 }
 
-bool load_fold(struct step *st) {
-    struct run_exec *re = st->re;
+enum turn load_fold(struct step *st) {
+    struct run_exec *re = st->exec;
     struct run_origin o;
     struct wopr_error err = {0};
-    if (re->corrupt_tries >= ENGINE_CORRUPT_TRIES) {
-        park(st, "its next step is refused by the rules of the log");
-        return false;
-    }
+    if (re->commit.corrupt_tries >= ENGINE_CORRUPT_TRIES)
+        return park(st, "its next step is refused by the rules of the log");
     exec_forget_state(re);
     int rc = load_run(st, &o, &err);
     if (rc == 0) {
         const struct run_state *s = re->state;
         re->paused_ms = s->status == RUN_PAUSED ? o.head.paused_ms : 0;
-        re->take_over = re->taken && s->status == RUN_RUNNING && s->next_seq > 0;
-        if (re->taken && (re->take_over || re->old_holder[0] != '\0')) st->e->recovered++;
-        re->taken = false;
+        re->lease.take_over = re->lease.taken && s->status == RUN_RUNNING && s->next_seq > 0;
+        if (re->lease.taken && (re->lease.take_over || re->lease.old_holder[0] != '\0'))
+            st->engine->counts.recovered++;
+        re->lease.taken = false;
         re->phase = EXEC_LIVE;
-        return true;
+        return TURN_GO_ON;
     }
-    if (rc == WOPR_E_CORRUPT) {
-        park(st, err.message);
-    } else if (rc == WOPR_E_FENCED || rc == WOPR_E_NOT_FOUND) {
-        exec_forget_state(re);
-        step_drop(st);
-    } else {
-        log_warn("a run could not be loaded", "run", re->run_id, "why", err.message);
-        exec_reload(re, true);
-    }
-    return false;
+    enum wopr_err_class class = wopr_err_class(rc);
+    if (rc == WOPR_E_CORRUPT) return park(st, err.message); /* TOO_BIG may be scratch memory */
+    if (class == ERR_LEAVE || class == ERR_GONE) return TURN_DROP;
+    log_warn("a run could not be loaded", "run", re->run_id, "why", err.message);
+    return TURN_LATER;
 }

@@ -1,21 +1,27 @@
 /*
  * outcome.c: how nodes and runs end (EVT-22, EVT-25, EVT-30, EVT-40, WF-8, WF-15, WF-23).
  */
-#include "codec/json.h"
-#include "engine/internal.h"
+#include "engine/outcome.h"
 
-#define REFUSED_CODE    "event_payload_invalid" /* EVT-12 */
-#define REFUSED_MESSAGE "the result does not fit the event that would tell it"
+#include "codec/json.h"
+#include "engine/bounds.h"
+#include "engine/timers.h"
+
+#define ENGINE_RETRY_DELAY_MS  250                     /* WF-24 */
+#define ENGINE_RETRY_DELAY_MAX 30000                   /* WF-24 */
+#define REFUSED_CODE           "event_payload_invalid" /* EVT-12 */
+#define REFUSED_MESSAGE        "the result does not fit the event that would tell it"
 #define CUT_MESSAGE                                                                                \
     "the message was left out: the values of the run take all of run-state-bytes-max"
 
-int64_t run_duration_ms(const struct step *st) {
-    int64_t from_ms = st->s->started_ms > 0 ? st->s->started_ms : st->s->meta.created_ms;
+static int64_t run_duration_ms(const struct step *st) {
+    int64_t from_ms =
+        st->state->started_ms > 0 ? st->state->started_ms : st->state->meta.created_ms;
     return st->now_ms > from_ms ? st->now_ms - from_ms : 0;
 }
 
 static struct str node_id(const struct step *st, int node) {
-    return node >= 0 ? st->s->wf->nodes[node].id : STR_NONE;
+    return node >= 0 ? st->state->wf->nodes[node].id : STR_NONE;
 }
 
 static void node_timers_clear(struct step *st, int node) {
@@ -25,12 +31,12 @@ static void node_timers_clear(struct step *st, int node) {
 }
 
 static struct str refused_error(struct step *st) {
-    return err_json(st->p->arena, STR(REFUSED_CODE), STR(REFUSED_MESSAGE), STR_NONE, -1);
+    return err_json(st->plan->arena, STR(REFUSED_CODE), STR(REFUSED_MESSAGE), STR_NONE, -1);
 }
 
 void node_end_failed(struct step *st, int node, const struct failure *f) {
-    struct arena *a = st->p->arena;
-    const struct node_state *ns = &st->s->nodes[node];
+    struct arena *a = st->plan->arena;
+    const struct node_state *ns = &st->state->nodes[node];
     int attempts = ns->status == NODE_RUNNING ? ns->attempt + 1 : 1;
     struct str code = f->code.n > 0 ? f->code : STR("node_failed");
     struct str error = err_json(a, code, f->message, f->details, -1);
@@ -42,8 +48,54 @@ void node_end_failed(struct step *st, int node, const struct failure *f) {
         struct str payload = pay_node_failed(a, node_id(st, node), refused_error(st), attempts);
         seq = step_emit(st, EV_NODE_FAILED, node, -1, payload);
     }
-    if (seq == EMIT_REFUSED) plan_fail(st->p, WOPR_E_INTERNAL, "a node cannot be failed");
-    if (seq >= 0) st->re->fail_seq = seq;
+    if (seq == EMIT_REFUSED) plan_fail(st->plan, WOPR_E_INTERNAL, "a node cannot be failed");
+    if (seq >= 0) st->exec->fail_seq = seq;
+}
+
+/* NODE-18.  Sorted; nothing of these gets better by trying again. */
+static const char *const FINAL_CODES[] = {
+    "capability_not_provided",  "channel_access_denied",    "child_cancelled",
+    "conformance_test_failure", "event_payload_invalid",    "input_unresolved",
+    "loopback_limit_exceeded",  "recursion_limit_exceeded", "subworkflow_depth_exceeded",
+    "unknown_child_workflow",   "unsupported_node_type",    "validation_error",
+    "version_out_of_range",
+};
+
+static bool code_is_final(struct str code) {
+    for (size_t i = 0; i < sizeof FINAL_CODES / sizeof FINAL_CODES[0]; i++)
+        if (str_eqc(code, FINAL_CODES[i])) return true;
+    return false;
+}
+
+static int64_t retry_delay_ms(const struct wf_node *def, int attempt) { /* WF-24; attempt >= 1 */
+    if (def->retry_delay_ms >= 0) return def->retry_delay_ms;
+    if (attempt > 7) return ENGINE_RETRY_DELAY_MAX; /* 250 * 2^7 is past it */
+    int64_t ms = (int64_t)ENGINE_RETRY_DELAY_MS << (attempt - 1);
+    return ms < ENGINE_RETRY_DELAY_MAX ? ms : ENGINE_RETRY_DELAY_MAX;
+}
+
+void attempt_failed(struct step *st, int node, const struct failure *f) {
+    const struct wf_node *def = &st->state->wf->nodes[node];
+    const struct node_state *ns = &st->state->nodes[node];
+    int next = ns->attempt + 1;
+    bool again = f->retryable && !code_is_final(f->code) && next > 0 &&
+                 (uint32_t)ns->attempt < def->max_retries;
+    if (!again) {
+        node_end_failed(st, node, f);
+        return;
+    }
+    struct arena *a = st->plan->arena;
+    int64_t delay_ms = retry_delay_ms(def, next);
+    struct str code = f->code.n > 0 ? f->code : STR("node_failed");
+    struct str error = err_json(a, code, f->message, f->details, 1);
+    step_timer_clear(st, TIMER_NODE_WAIT, node);
+    step_timer_clear(st, TIMER_NODE_TIMEOUT, node);
+    int64_t seq = step_emit(st, EV_NODE_RETRIED, node, -1,
+                            pay_node_retried(a, def->id, next, delay_ms, error));
+    if (seq == EMIT_REFUSED) node_end_failed(st, node, f);
+    if (seq < 0) return;
+    step_now(st); /* the delay counts from the event */
+    step_timer_set(st, TIMER_RETRY, node, delay_ms);
 }
 
 /* --- ends of runs --- */
@@ -53,21 +105,21 @@ static bool in_flight(const struct node_state *n) {
 }
 
 static void cancel_nodes(struct step *st, const char *reason) {
-    for (size_t i = 0; i < st->s->wf->nodes_nr && !step_lost(st); i++)
-        if (in_flight(&st->s->nodes[i]))
+    for (size_t i = 0; i < st->state->wf->nodes_nr && !step_lost(st); i++)
+        if (in_flight(&st->state->nodes[i]))
             (void)step_emit(st, EV_NODE_CANCELLED, (int)i, -1,
-                            pay_node_reason(st->p->arena, node_id(st, (int)i), reason));
+                            pay_node_reason(st->plan->arena, node_id(st, (int)i), reason));
 }
 
 static void skip_nodes(struct step *st, const char *reason) {
-    for (size_t i = 0; i < st->s->wf->nodes_nr && !step_lost(st); i++)
-        if (st->s->nodes[i].status == NODE_PENDING)
+    for (size_t i = 0; i < st->state->wf->nodes_nr && !step_lost(st); i++)
+        if (st->state->nodes[i].status == NODE_PENDING)
             (void)step_emit(st, EV_NODE_SKIPPED, (int)i, -1,
-                            pay_node_reason(st->p->arena, node_id(st, (int)i), reason));
+                            pay_node_reason(st->plan->arena, node_id(st, (int)i), reason));
 }
 
 void run_end_failed(struct step *st, struct str error, int failed_node, int64_t cause) {
-    struct arena *a = st->p->arena;
+    struct arena *a = st->plan->arena;
     struct str id = node_id(st, failed_node);
     step_timers_clear(st);
     struct str payload = pay_run_failed(a, error, id, run_duration_ms(st));
@@ -75,19 +127,19 @@ void run_end_failed(struct step *st, struct str error, int failed_node, int64_t 
     if (seq != EMIT_REFUSED) return;
     payload = pay_run_failed(a, refused_error(st), id, run_duration_ms(st));
     if (step_emit(st, EV_RUN_FAILED, -1, cause, payload) == EMIT_REFUSED)
-        plan_fail(st->p, WOPR_E_INTERNAL, "a run cannot be failed");
+        plan_fail(st->plan, WOPR_E_INTERNAL, "a run cannot be failed");
 }
 
 void run_end_cascade(struct step *st) {
-    int node = st->s->failed_node;
+    int node = st->state->failed_node;
     cancel_nodes(st, "upstream-failure");
     skip_nodes(st, "upstream-failure");
-    run_end_failed(st, text_str(&st->s->nodes[node].error), node, st->re->fail_seq);
+    run_end_failed(st, text_str(&st->state->nodes[node].error), node, st->exec->fail_seq);
 }
 
 void run_end_cap(struct step *st, int node) {
-    struct arena *a = st->p->arena;
-    int64_t limit = st->s->options.recursion_limit, observed = st->s->started_count + 1;
+    struct arena *a = st->plan->arena;
+    int64_t limit = st->state->options.recursion_limit, observed = st->state->started_count + 1;
     cancel_nodes(st, "upstream-failure"); /* siblings first: the breach and the end stay together */
     int64_t cause = step_emit(st, EV_CAP_BREACHED, node, -1,
                               pay_cap(a, "node-executions", limit, observed, node_id(st, node)));
@@ -95,8 +147,8 @@ void run_end_cap(struct step *st, int node) {
 }
 
 void run_end_cap_told(struct step *st, int64_t cause) {
-    struct arena *a = st->p->arena;
-    int64_t limit = st->s->options.recursion_limit, observed = st->s->started_count + 1;
+    struct arena *a = st->plan->arena;
+    int64_t limit = st->state->options.recursion_limit, observed = st->state->started_count + 1;
     struct str details = arena_printf(a, "{\"limit\":%lld,\"observed\":%lld}", (long long)limit,
                                       (long long)observed);
     struct str text = arena_printf(a, "the run may start at most %lld nodes", (long long)limit);
@@ -105,10 +157,10 @@ void run_end_cap_told(struct step *st, int64_t cause) {
 }
 
 void run_end_loop_limit(struct step *st, int node) {
-    const struct sched_node *n = &st->s->nodes[node].sched;
+    const struct sched_node *n = &st->state->nodes[node].sched;
     int64_t loops = n->loops > 0 ? n->loops : 1, limit = n->loop_limit > 0 ? n->loop_limit : 1;
     (void)step_emit(st, EV_LOOPBACK_LIMIT, node, -1,
-                    pay_loopback_limit(st->p->arena, node_id(st, node), loops, limit));
+                    pay_loopback_limit(st->plan->arena, node_id(st, node), loops, limit));
     run_end_loop_told(st, node);
 }
 
@@ -125,12 +177,12 @@ void run_end_stopped(struct step *st, struct str error, const char *reason) {
 }
 
 void run_end_schema_break(struct step *st) {
-    const struct chan_break *k = &st->s->chan_break;
-    const struct chan_state *c = &st->s->chans[k->chan];
+    const struct chan_break *k = &st->state->chan_break;
+    const struct chan_state *c = &st->state->chans[k->chan];
     char id[EVENT_ID_SIZE];
     struct buf b;
     struct jw w;
-    event_id_format(st->s->meta.run_id, k->seq, id);
+    event_id_format(st->state->meta.run_id, k->seq, id);
     buf_init(&b, EVENT_PAYLOAD_MAX);
     jw_init(&w, &b);
     jw_object(&w);
@@ -142,12 +194,12 @@ void run_end_schema_break(struct step *st) {
              "list the version in compatibleWith when its values still fit the schema, or run the "
              "workflow anew");
     jw_end_object(&w);
-    struct str details = arena_str(st->a, buf_str(&b));
+    struct str details = arena_str(st->scratch, buf_str(&b));
     buf_fini(&b);
     cancel_nodes(st, "channel-schema-break");
     skip_nodes(st, "channel-schema-break");
     run_end_failed(st,
-                   err_json(st->p->arena, STR("channel_schema_breaking_change"),
+                   err_json(st->plan->arena, STR("channel_schema_breaking_change"),
                             STR("a channel holds a write whose schema version its declaration "
                                 "does not take"),
                             details, 0),
@@ -157,33 +209,33 @@ void run_end_schema_break(struct step *st) {
 void run_end_completed(struct step *st) {
     struct buf b;
     buf_init(&b, PLAN_BYTES_MAX);
-    int rc = sched_outputs(st->s, &b);
+    int rc = sched_outputs(st->state, &b);
     if (rc != 0) {
         buf_fini(&b);
-        plan_fail(st->p, rc, "no memory for the outputs of a run");
+        plan_fail(st->plan, rc, "no memory for the outputs of a run");
         return;
     }
     step_timers_clear(st);
-    struct str payload = pay_run_completed(st->p->arena, buf_str(&b), run_duration_ms(st));
+    struct str payload = pay_run_completed(st->plan->arena, buf_str(&b), run_duration_ms(st));
     buf_fini(&b);
     if (step_emit(st, EV_RUN_COMPLETED, -1, -1, payload) == EMIT_REFUSED)
         run_end_failed(st, refused_error(st), -1, -1);
 }
 
 void run_end_timeout(struct step *st) {
-    struct str error = err_json(st->p->arena, STR("run_timeout"),
+    struct str error = err_json(st->plan->arena, STR("run_timeout"),
                                 STR("the run took longer than its timeout allows"), STR_NONE, -1);
     cancel_nodes(st, "run-timeout");
     run_end_failed(st, error, -1, -1);
 }
 
 void run_end_cancelled(struct step *st, struct str reason, struct str by) {
-    struct arena *a = st->p->arena;
+    struct arena *a = st->plan->arena;
     cancel_nodes(st, "run-cancelled");
     step_timers_clear(st);
     struct str payload = pay_run_cancelled(a, reason, by, run_duration_ms(st));
     if (step_emit(st, EV_RUN_CANCELLED, -1, -1, payload) != EMIT_REFUSED) return;
     payload = pay_run_cancelled(a, STR_NONE, STR_NONE, run_duration_ms(st));
     if (step_emit(st, EV_RUN_CANCELLED, -1, -1, payload) == EMIT_REFUSED)
-        plan_fail(st->p, WOPR_E_INTERNAL, "a run cannot be cancelled");
+        plan_fail(st->plan, WOPR_E_INTERNAL, "a run cannot be cancelled");
 }

@@ -10,13 +10,19 @@
  * A command for a run of a living host: its holder is asked (lease_wants), finds out by polling,
  * gives the run away at its next event boundary, and the command is executed here.
  */
-#include "store/peers.h"
+#include "engine/peers.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "engine/internal.h"
+#include "engine/children.h"
+#include "engine/invoke.h"
+#include "engine/job.h"
+#include "engine/step.h"
+#include "engine/timers.h"
 #include "store/leases.h"
+#include "store/peers.h"
 
 #include <time.h>
 
@@ -196,7 +202,7 @@ int64_t peers_next_dead(struct engine *e) {
 static void asked_now(void *ctx, struct store *s) { /* on the committer */
     struct run_exec *re = ctx;
     struct wopr_error err;
-    exec_landed(re, store_lease_want(s, re->run_no, re->e->holder, &err));
+    exec_landed(re, store_lease_want(s, re->run_no, re->engine->holder, &err));
 }
 
 static bool sleep_and_look(struct run_exec *re) {
@@ -205,24 +211,26 @@ static bool sleep_and_look(struct run_exec *re) {
 
 /* Whom the run came from, should it be given to us. */
 static bool remember_holder(struct run_exec *re, const struct run_head *h) {
-    if (re->old_holder && re->asked && str_eqc(h->holder, re->old_holder)) return true;
+    if (re->lease.old_holder && re->lease.asked && str_eqc(h->holder, re->lease.old_holder))
+        return true;
     char *name = mem_strndup(h->holder.p, h->holder.n);
     if (!name) return false;
-    mem_free(re->old_holder);
-    re->old_holder = name;
-    re->asked = true;
+    mem_free(re->lease.old_holder);
+    re->lease.old_holder = name;
+    re->lease.asked = true;
     return true;
 }
 
 bool peers_ask(struct step *st, const struct run_head *h) {
-    struct run_exec *re = st->re;
-    struct engine *e = st->e;
+    struct run_exec *re = st->exec;
+    struct engine *e = st->engine;
     uint64_t now_ms = clock_mono_ms();
-    if (re->ask_end_ms == 0) re->ask_end_ms = now_ms + (uint64_t)e->cfg.lease_ttl_ms + ASK_MORE_MS;
-    if (now_ms >= re->ask_end_ms || !remember_holder(re, h)) return false;
-    re->old_epoch = h->epoch;
-    if (now_ms < re->ask_ms) return sleep_and_look(re);
-    re->ask_ms = now_ms + ASK_AGAIN_MS;
+    if (re->lease.ask_end_ms == 0)
+        re->lease.ask_end_ms = now_ms + (uint64_t)e->cfg.lease_ttl_ms + ASK_MORE_MS;
+    if (now_ms >= re->lease.ask_end_ms || !remember_holder(re, h)) return false;
+    re->lease.old_epoch = h->epoch;
+    if (now_ms < re->lease.ask_ms) return sleep_and_look(re);
+    re->lease.ask_ms = now_ms + ASK_AGAIN_MS;
     re->phase = EXEC_ASKING;
     exec_launch(re);
     if (journal_side(e->journal, asked_now, re) == 0) return true;
@@ -231,11 +239,11 @@ bool peers_ask(struct step *st, const struct run_head *h) {
     return sleep_and_look(re);
 }
 
-bool peers_ask_landed(struct step *st, int rc) {
-    struct run_exec *re = st->re;
+enum turn peers_ask_landed(struct step *st, int rc) {
+    struct run_exec *re = st->exec;
     re->phase = EXEC_LOOKUP;
-    if (rc == WOPR_E_SYNC_FAILED) engine_break(st->e, "lease");
-    return !sleep_and_look(re); /* without memory for the timer: look at once */
+    if (rc == WOPR_E_SYNC_FAILED) engine_break(st->engine, "lease");
+    return sleep_and_look(re) ? TURN_END : TURN_GO_ON; /* without memory for the timer: at once */
 }
 
 void peers_ask_again(struct run_exec *re) {
@@ -247,78 +255,61 @@ void peers_ask_again(struct run_exec *re) {
 static void give_now(void *ctx, struct store *s) { /* on the committer */
     struct run_exec *re = ctx;
     struct wopr_error err;
-    exec_landed(re, store_lease_give(s, re->run_no, re->e->holder, re->epoch, &err));
+    exec_landed(re, store_lease_give(s, re->run_no, re->engine->holder, re->lease.epoch, &err));
 }
 
 /* The answer to a request under way would be lost with the run, and the request go out once more:
  * worth waiting for, but not for long. */
 static bool give_waits(struct run_exec *re) {
     uint64_t now_ms = clock_mono_ms();
-    if (re->wanted_ms == 0) re->wanted_ms = now_ms;
-    return re->phase == EXEC_LIVE && (re->has_answers || invoke_waits(re, -1)) &&
-           now_ms < re->wanted_ms + GIVE_WAIT_MS;
+    if (re->lease.requested_ms == 0) re->lease.requested_ms = now_ms;
+    return re->phase == EXEC_LIVE && (re->requests.has_answers || invoke_waits(re, -1)) &&
+           now_ms < re->lease.requested_ms + GIVE_WAIT_MS;
 }
 
-bool peers_give(struct step *st) {
-    struct run_exec *re = st->re;
-    if (re->has_mail || (re->phase != EXEC_LIVE && re->phase != EXEC_LOADING)) return false;
-    if (give_waits(re)) return false; /* whoever asks asks again, which wakes the run */
+enum turn peers_give(struct step *st) {
+    struct run_exec *re = st->exec;
+    if (re->mail.any || (re->phase != EXEC_LIVE && re->phase != EXEC_LOADING)) return TURN_GO_ON;
+    if (give_waits(re)) return TURN_GO_ON; /* whoever asks asks again, which wakes the run */
     enum exec_phase before = re->phase;
     re->phase = EXEC_GIVING;
     exec_launch(re);
-    if (journal_side(st->e->journal, give_now, re) == 0) return true;
+    if (journal_side(st->engine->journal, give_now, re) == 0) return TURN_END;
     exec_launch_undo(re);
     re->phase = before;
-    return false;
+    return TURN_GO_ON;
 }
 
-bool peers_give_landed(struct step *st, int rc) {
-    struct run_exec *re = st->re;
-    re->wanted = false;
-    re->wanted_ms = 0;
-    if (rc == WOPR_E_SYNC_FAILED) engine_break(st->e, "lease");
-    if (rc == 0 || rc == WOPR_E_FENCED || rc == WOPR_E_RUN_TERMINAL || rc == WOPR_E_CORRUPT) {
-        exec_forget_state(re);
-        step_drop(st);
-        return false;
-    }
+enum turn peers_give_landed(struct step *st, int rc) {
+    struct run_exec *re = st->exec;
+    re->lease.requested = false;
+    re->lease.requested_ms = 0;
+    if (rc == WOPR_E_SYNC_FAILED) engine_break(st->engine, "lease");
+    if (rc == 0 || rc == WOPR_E_FENCED || rc == WOPR_E_RUN_TERMINAL || rc == WOPR_E_CORRUPT)
+        return TURN_DROP;
     re->phase = re->state ? EXEC_LIVE : EXEC_LOADING; /* nobody asks any more; or it failed */
-    return true;
+    return TURN_GO_ON;
+}
+
+static void give_direct_count(struct engine *e, int n) {
+    pthread_mutex_lock(&e->mu);
+    e->peers->gives += (unsigned)n;
+    pthread_mutex_unlock(&e->mu);
 }
 
 /* A run of ours that is not in memory. */
-struct direct {
-    struct engine *e;
-    int64_t run_no;
-};
-
-static void direct_done(struct direct *d) {
-    struct engine *e = d->e;
-    mem_free(d);
-    pthread_mutex_lock(&e->mu);
-    e->peers->gives--;
-    e->inflight_nr--;
-    pthread_cond_broadcast(&e->calm);
-    pthread_mutex_unlock(&e->mu);
-}
-
-static void direct_now(void *ctx, struct store *s) {
-    struct direct *d = ctx;
+static void give_direct_now(struct engine *e, struct store *s, void *args) {
+    const int64_t *run_no = args;
     struct wopr_error err;
-    int rc = store_lease_give(s, d->run_no, d->e->holder, LEASE_ANY, &err);
-    if (rc == WOPR_E_SYNC_FAILED) engine_break(d->e, "lease");
-    direct_done(d);
+    int rc = store_lease_give(s, *run_no, e->holder, LEASE_ANY, &err);
+    if (rc == WOPR_E_SYNC_FAILED) engine_break(e, "lease");
+    give_direct_count(e, -1);
 }
 
 static void give_direct(struct engine *e, int64_t run_no) {
-    struct direct *d = MEM_NEW(struct direct);
-    if (!d) return; /* asked for again soon */
-    *d = (struct direct){e, run_no};
-    pthread_mutex_lock(&e->mu);
-    e->peers->gives++;
-    e->inflight_nr++;
-    pthread_mutex_unlock(&e->mu);
-    if (journal_side(e->journal, direct_now, d) != 0) direct_done(d);
+    give_direct_count(e, 1);
+    if (!job_post(e, give_direct_now, &run_no, sizeof run_no))
+        give_direct_count(e, -1); /* its host asks again soon */
 }
 
 static void hear_wishes(struct engine *e) {
@@ -329,10 +320,10 @@ static void hear_wishes(struct engine *e) {
         return;
     for (size_t i = 0; i < l.n; i++) {
         pthread_mutex_lock(&e->mu);
-        struct run_exec *re = map_get(e->by_id, l.v[i].run_id);
-        bool direct = !re && e->peers->gives == 0 && !e->stopping;
+        struct run_exec *re = map_get(e->runs.by_id, l.v[i].run_id);
+        bool direct = !re && e->peers->gives == 0 && !e->life.stopping;
         if (re) {
-            re->wanted = true;
+            re->lease.requested = true;
             exec_wake_locked(re);
         }
         pthread_mutex_unlock(&e->mu);
@@ -341,31 +332,26 @@ static void hear_wishes(struct engine *e) {
 }
 
 /* ------------------------------------------------------------------------------ still ours? */
-bool peers_check(struct step *st) {
-    struct run_exec *re = st->re;
+enum turn peers_check(struct step *st) {
+    struct run_exec *re = st->exec;
     struct run_origin o;
     struct wopr_error err;
-    re->suspect = false;
-    if (re->phase != EXEC_LIVE) return true;
-    int rc = store_run_origin(st->e->store, re->run_no, st->a, &o, &err);
-    if (rc == 0 && o.head.epoch == re->epoch) return true;
-    if (rc != 0 && rc != WOPR_E_NOT_FOUND) {
-        re->suspect = true;
-        exec_reload(re, true); /* the fold looks at the epoch too */
-        return false;
-    }
-    exec_forget_state(re);
-    step_drop(st); /* STORE-33: silently */
-    return false;
+    re->lease.suspect = false;
+    if (re->phase != EXEC_LIVE) return TURN_GO_ON;
+    int rc = store_run_origin(st->engine->store, re->run_no, st->scratch, &o, &err);
+    if (rc == 0 && o.head.epoch == re->lease.epoch) return TURN_GO_ON;
+    if (rc == 0 || rc == WOPR_E_NOT_FOUND) return TURN_DROP; /* STORE-33: silently */
+    re->lease.suspect = true;
+    return TURN_LATER; /* the fold looks at the epoch too */
 }
 
 void peers_suspect_locked(struct engine *e) {
     struct str key;
     void *value;
     size_t it = 0;
-    while (map_next(e->by_id, &it, &key, &value)) {
+    while (map_next(e->runs.by_id, &it, &key, &value)) {
         struct run_exec *re = value;
-        re->suspect = true;
+        re->lease.suspect = true;
         exec_wake_locked(re);
     }
 }
@@ -373,7 +359,7 @@ void peers_suspect_locked(struct engine *e) {
 /* ------------------------------------------------------------------------------ hearing */
 static void sweep_now(struct engine *e) {
     pthread_mutex_lock(&e->mu);
-    e->sweep_now = true;
+    e->upkeep.sweep_now = true;
     pthread_cond_signal(&e->tick);
     pthread_mutex_unlock(&e->mu);
 }
@@ -381,9 +367,9 @@ static void sweep_now(struct engine *e) {
 /* true: a run came to us that nobody here waits for. */
 static bool run_moved(struct engine *e, const struct moved_run *m) {
     pthread_mutex_lock(&e->mu);
-    struct run_exec *re = map_get(e->by_no, str_n((const char *)&m->run_no, sizeof m->run_no));
+    struct run_exec *re = map_get(e->runs.by_no, str_n((const char *)&m->run_no, sizeof m->run_no));
     if (re) {
-        re->suspect = true;
+        re->lease.suspect = true;
         exec_wake_locked(re);
     }
     children_moved_locked(e, m->run_no);
@@ -479,7 +465,7 @@ static unsigned look_around(struct engine *e) {
     }
     sweeps_follow(e, sweep, now_ms);
     pthread_mutex_lock(&e->mu);
-    bool busy = e->active_nr > 0;
+    bool busy = e->runs.active_nr > 0;
     pthread_mutex_unlock(&e->mu);
     return busy || journal_has_listeners(e->journal) ? PEERS_BUSY_MS : PEERS_IDLE_MS;
 }

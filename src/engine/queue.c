@@ -1,12 +1,12 @@
 /*
- * queue.c: who has the next turn, and whose state stays in memory.  Tenants take turns, so that
- * nobody waits behind the ready runs of somebody else: each has a list of its own, and the tenants
- * that have something in it stand in a ring.  Runs that only wait stand in the order of their last
- * turn; the first of them lose their states when states take more than they may.
+ * queue.c: who has the next turn.  Tenants take turns, so that no run waits behind all the ready
+ * runs of another tenant: each tenant has a list of its own, and those with something in it form a
+ * ring.
  */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "engine/internal.h"
+#include "engine/exec.h"
+#include "engine/job.h"
 
 /* --- tenants --- */
 
@@ -33,10 +33,10 @@ static void tenant_free(struct tenant *t) {
 }
 
 static struct tenant *tenant_get_locked(struct engine *e, struct str name) {
-    struct tenant *t = map_get(e->tenants, name);
+    struct tenant *t = map_get(e->queue.tenants, name);
     if (t) return t;
     t = tenant_new(name);
-    if (t && map_put(e->tenants, name, t, NULL) == 0) return t;
+    if (t && map_put(e->queue.tenants, name, t, NULL) == 0) return t;
     if (t) tenant_free(t);
     return NULL;
 }
@@ -44,40 +44,40 @@ static struct tenant *tenant_get_locked(struct engine *e, struct str name) {
 static void tenant_put_locked(struct engine *e, struct tenant *t) {
     if (t->active > 0) return;
     ASSERT(t->forking == 0 && list_empty(&t->forks));
-    (void)map_del(e->tenants, str_n(t->name, t->name_n));
+    (void)map_del(e->queue.tenants, str_n(t->name, t->name_n));
     tenant_free(t);
 }
 
 int tenant_join_locked(struct engine *e, struct run_exec *re, struct str name) {
-    re->tenant = tenant_get_locked(e, name);
-    if (!re->tenant) return WOPR_E_NO_MEMORY;
-    re->tenant->active++;
+    re->seat.tenant = tenant_get_locked(e, name);
+    if (!re->seat.tenant) return WOPR_E_NO_MEMORY;
+    re->seat.tenant->active++;
     return 0;
 }
 
 void tenant_leave_locked(struct engine *e, struct run_exec *re) {
-    struct tenant *t = re->tenant;
+    struct tenant *t = re->seat.tenant;
     if (!t) return;
-    ASSERT(!re->queued);
-    list_del(&re->rest);
-    if (re->leaves) e->leaving_bytes -= re->bytes;
-    re->leaves = false;
-    e->state_bytes -= re->bytes;
-    re->bytes = 0;
-    re->tenant = NULL;
+    ASSERT(!re->seat.queued);
+    list_del(&re->memory.resting);
+    if (re->memory.leaves) e->states.leaving_bytes -= re->memory.bytes;
+    re->memory.leaves = false;
+    e->states.bytes -= re->memory.bytes;
+    re->memory.bytes = 0;
+    re->seat.tenant = NULL;
     t->active--;
     tenant_put_locked(e, t);
 }
 
 void tenant_change(struct run_exec *re, struct str name) {
-    struct engine *e = re->e;
-    struct tenant *old = re->tenant;
+    struct engine *e = re->engine;
+    struct tenant *old = re->seat.tenant;
     if (old && str_eq(str_n(old->name, old->name_n), name)) return;
     pthread_mutex_lock(&e->mu);
     struct tenant *t = tenant_get_locked(e, name);
     if (t) { /* else it stays where it is: only whose turn it takes is at stake */
         t->active++;
-        re->tenant = t;
+        re->seat.tenant = t;
         old->active--;
         tenant_put_locked(e, old);
     }
@@ -85,7 +85,7 @@ void tenant_change(struct run_exec *re, struct str name) {
 }
 
 bool tenant_full_locked(struct engine *e, struct str name) {
-    const struct tenant *t = map_get(e->tenants, name);
+    const struct tenant *t = map_get(e->queue.tenants, name);
     return t && t->active >= e->cfg.bounds.tenant_runs_active_max;
 }
 
@@ -97,17 +97,17 @@ static void free_all(struct map *tenants) {
 }
 
 void tenants_free(struct engine *e) {
-    if (e->tenants) free_all(e->tenants);
-    map_free(e->tenants);
+    if (e->queue.tenants) free_all(e->queue.tenants);
+    map_free(e->queue.tenants);
 }
 
 void tenants_stats_locked(struct engine *e, struct engine_stats *out) {
     struct str key;
     void *value;
     size_t it = 0;
-    out->tenants_active = map_count(e->tenants);
+    out->tenants_active = map_count(e->queue.tenants);
     out->tenant_forks_waiting_max = ENGINE_FORKS_WAITING_MAX;
-    while (map_next(e->tenants, &it, &key, &value)) {
+    while (map_next(e->queue.tenants, &it, &key, &value)) {
         const struct tenant *t = value;
         if (t->active > out->tenant_runs_active) out->tenant_runs_active = t->active;
         if (t->forks_nr > out->tenant_forks_waiting) out->tenant_forks_waiting = t->forks_nr;
@@ -118,67 +118,127 @@ void tenants_stats_locked(struct engine *e, struct engine_stats *out) {
 /* --- turns --- */
 
 void queue_put_locked(struct run_exec *re, enum queue q) {
-    struct engine *e = re->e;
-    struct tenant *t = re->tenant;
-    re->queued = true;
-    re->again = false;
-    list_del(&re->rest);
-    if (list_empty(&t->ready[q])) list_add_tail(&e->turns[q], &t->turn[q]);
-    list_add_tail(&t->ready[q], &re->ready);
-    e->ready_nr++;
+    struct engine *e = re->engine;
+    struct tenant *t = re->seat.tenant;
+    re->seat.queued = true;
+    re->seat.again = false;
+    list_del(&re->memory.resting);
+    if (list_empty(&t->ready[q])) list_add_tail(&e->queue.turns[q], &t->turn[q]);
+    list_add_tail(&t->ready[q], &re->seat.ready);
+    e->queue.ready_nr++;
 }
 
-/* Creations and runs by turns: neither waits for more than its own queue twice over. */
+/* Alternate between new and existing runs, so neither queue can starve the other. */
 struct run_exec *queue_take_locked(struct engine *e) {
-    bool none = list_empty(&e->turns[QUEUE_RUNS]);
-    enum queue q =
-        none || (!e->fresh_last && !list_empty(&e->turns[QUEUE_FRESH])) ? QUEUE_FRESH : QUEUE_RUNS;
-    struct list *turn = list_pop(&e->turns[q]);
+    bool none = list_empty(&e->queue.turns[QUEUE_RUNS]);
+    enum queue q = none || (!e->queue.fresh_last && !list_empty(&e->queue.turns[QUEUE_FRESH]))
+                       ? QUEUE_FRESH
+                       : QUEUE_RUNS;
+    struct list *turn = list_pop(&e->queue.turns[q]);
     struct tenant *t = LIST_ENTRY(turn, struct tenant, turn[q]);
-    struct run_exec *re = LIST_ENTRY(list_pop(&t->ready[q]), struct run_exec, ready);
-    if (!list_empty(&t->ready[q])) list_add_tail(&e->turns[q], turn);
-    e->fresh_last = q == QUEUE_FRESH;
-    e->ready_nr--;
+    struct run_exec *re = LIST_ENTRY(list_pop(&t->ready[q]), struct run_exec, seat.ready);
+    if (!list_empty(&t->ready[q])) list_add_tail(&e->queue.turns[q], turn);
+    e->queue.fresh_last = q == QUEUE_FRESH;
+    e->queue.ready_nr--;
     return re;
+}
+
+static void queue_push_locked(struct run_exec *re) {
+    queue_put_locked(re, QUEUE_RUNS);
+    if (re->engine->life.idle_nr > 0) pthread_cond_signal(&re->engine->work);
+}
+
+/* Signal after unlocking: a woken worker would block on the mutex at once. */
+void workers_signal(struct engine *e, size_t n, size_t idle) {
+    for (size_t i = 0; i < n && i < idle; i++) pthread_cond_signal(&e->work);
+}
+
+void exec_wake_locked(struct run_exec *re) {
+    if (re->seat.queued || re->seat.waits_slot) return;
+    if (re->seat.running || re->seat.inflight) re->seat.again = true; /* G2 */
+    else queue_push_locked(re);
+}
+
+void exec_wake(struct run_exec *re) {
+    pthread_mutex_lock(&re->engine->mu);
+    exec_wake_locked(re);
+    pthread_mutex_unlock(&re->engine->mu);
+}
+
+/* --- commits in flight --- */
+
+void exec_launch(struct run_exec *re) {
+    pthread_mutex_lock(&re->engine->mu);
+    ASSERT(!re->seat.inflight); /* G1 */
+    re->seat.inflight = true;
+    inflight_begin_locked(re->engine);
+    pthread_mutex_unlock(&re->engine->mu);
+}
+
+void exec_launch_undo(struct run_exec *re) {
+    pthread_mutex_lock(&re->engine->mu);
+    re->seat.inflight = false;
+    re->engine->inflight_nr--;
+    pthread_mutex_unlock(&re->engine->mu);
+}
+
+void execs_landed(void *engine, const struct journal_landed *v, size_t n) {
+    struct engine *e = engine;
+    pthread_mutex_lock(&e->mu);
+    for (size_t i = 0; i < n; i++) {
+        struct run_exec *re = v[i].ctx;
+        re->commit.rc = v[i].rc;
+        re->seat.inflight = false;
+        if (re->seat.running) re->seat.again = true;
+        else queue_put_locked(re, QUEUE_RUNS);
+    }
+    size_t idle = e->life.idle_nr;
+    pthread_mutex_unlock(&e->mu);
+    workers_signal(e, n, idle);
+    inflight_end(e, n); /* last: after it engine_halt may go on and free e */
+}
+
+void exec_landed(struct run_exec *re, int rc) {
+    execs_landed(re->engine, &(struct journal_landed){.ctx = re, .rc = rc}, 1);
 }
 
 /* --- forks: few of a tenant copy at a time, the others wait in order --- */
 
 bool forks_full_locked(struct engine *e, struct str name) {
-    const struct tenant *t = map_get(e->tenants, name);
+    const struct tenant *t = map_get(e->queue.tenants, name);
     return t && t->forks_nr >= ENGINE_FORKS_WAITING_MAX;
 }
 
 void fork_begin_locked(struct run_exec *re) {
-    struct tenant *t = re->tenant;
-    re->waits_slot = t->forking >= ENGINE_FORKS_MAX;
-    if (re->waits_slot) {
-        list_add_tail(&t->forks, &re->ready);
+    struct tenant *t = re->seat.tenant;
+    re->seat.waits_slot = t->forking >= ENGINE_FORKS_MAX;
+    if (re->seat.waits_slot) {
+        list_add_tail(&t->forks, &re->seat.ready);
         t->forks_nr++;
         return;
     }
     t->forking++;
-    re->forking = true;
+    re->seat.copying = true;
     exec_wake_locked(re);
 }
 
 static void fork_next_locked(struct tenant *t) {
     if (list_empty(&t->forks)) return;
-    struct run_exec *re = LIST_ENTRY(list_pop(&t->forks), struct run_exec, ready);
+    struct run_exec *re = LIST_ENTRY(list_pop(&t->forks), struct run_exec, seat.ready);
     t->forks_nr--;
     t->forking++;
-    re->forking = true;
-    re->waits_slot = false;
+    re->seat.copying = true;
+    re->seat.waits_slot = false;
     exec_wake_locked(re);
 }
 
 void fork_slot_free(struct run_exec *re) {
-    if (!re->forking || !re->tenant) return;
-    pthread_mutex_lock(&re->e->mu);
-    re->forking = false;
-    re->tenant->forking--;
-    fork_next_locked(re->tenant);
-    pthread_mutex_unlock(&re->e->mu);
+    if (!re->seat.copying || !re->seat.tenant) return;
+    pthread_mutex_lock(&re->engine->mu);
+    re->seat.copying = false;
+    re->seat.tenant->forking--;
+    fork_next_locked(re->seat.tenant);
+    pthread_mutex_unlock(&re->engine->mu);
 }
 
 /* Stopping: all of them come to a worker, which refuses them. */
@@ -186,100 +246,8 @@ void fork_slots_open_locked(struct engine *e) {
     struct str key;
     void *value;
     size_t it = 0;
-    while (map_next(e->tenants, &it, &key, &value)) {
+    while (map_next(e->queue.tenants, &it, &key, &value)) {
         struct tenant *t = value;
         while (!list_empty(&t->forks)) fork_next_locked(t);
     }
-}
-
-/* --- states in memory --- */
-
-size_t exec_bytes(const struct run_exec *re) {
-    const struct run_state *s = re->state;
-    size_t nodes = s ? s->wf->nodes_nr : 0;
-    if (!s) return 0;
-    return s->bytes + arena_used(s->arena) +
-           nodes * (sizeof *s->nodes + sizeof *s->edges + 4 * sizeof(int));
-}
-
-/* The oldest are asked to go; each says so in a turn of its own. */
-static void evict_locked(struct engine *e) {
-    size_t max = e->cfg.bounds.state_bytes_max, target = max - max / 8;
-    while (e->state_bytes > target + e->leaving_bytes && !list_empty(&e->resting)) {
-        struct run_exec *re = LIST_ENTRY(list_pop(&e->resting), struct run_exec, rest);
-        re->leaves = true;
-        e->leaving_bytes += re->bytes;
-        exec_wake_locked(re);
-    }
-}
-
-/* After a turn: what the run takes now, and whether it only waits. */
-void exec_rests_locked(struct run_exec *re, size_t bytes) {
-    struct engine *e = re->e;
-    e->state_bytes = e->state_bytes - re->bytes + bytes;
-    re->bytes = bytes;
-    bool rests = !re->inflight && !re->queued && bytes > 0 && !re->stays;
-    if (rests) list_add_tail(&e->resting, &re->rest);
-    evict_locked(e);
-}
-
-static bool timers_far(const struct run_exec *re, int64_t now_ms, int64_t *next_ms) {
-    *next_ms = INT64_MAX;
-    for (const struct list *l = re->timers.next; l != &re->timers; l = l->next) {
-        const struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
-        if (!t->durable && t->kind != TIMER_RUN_TIMEOUT) return false;
-        if (!t->stopped && t->fire_at_ms < *next_ms) *next_ms = t->fire_at_ms;
-    }
-    return *next_ms - now_ms >= ENGINE_DOZE_MS_MIN;
-}
-
-/* All of it can be read again, and nothing but a timer, a command or another run will need it. */
-static bool may_doze(const struct run_exec *re) {
-    const struct run_state *s = re->state;
-    bool busy = re->has_mail || re->wanted || re->suspect || re->has_answers || re->child_news ||
-                re->fired_nr > 0 || re->cascade_ms != 0 || re->take_over ||
-                s->status == RUN_PENDING;
-    if (busy || re->replay || invoke_waits(re, -1) || !list_empty(&re->children) ||
-        !list_empty(&re->stops))
-        return false;
-    for (size_t i = 0; i < s->wf->nodes_nr; i++)
-        if ((re->clear && re->clear[i].n > 0) || (re->skips && re->skips[i] > 0)) return false;
-    return true;
-}
-
-static bool doze(struct run_exec *re) {
-    int64_t next_ms;
-    if (!may_doze(re) || !timers_far(re, clock_wall_ms(), &next_ms)) return false;
-    exec_forget_state(re);
-    re->phase = EXEC_LOADING;
-    re->dozes = true;
-    re->e->dozed++;
-    return next_ms == INT64_MAX || timer_arm(re, TIMER_DOZE, -1, next_ms, false) == 0;
-}
-
-bool exec_leaves(struct run_exec *re) {
-    struct engine *e = re->e;
-    pthread_mutex_lock(&e->mu);
-    bool asked = re->leaves;
-    re->leaves = false;
-    if (asked) e->leaving_bytes -= re->bytes;
-    pthread_mutex_unlock(&e->mu);
-    if (!asked || re->phase != EXEC_LIVE) return false;
-    re->stays = !doze(re);
-    if (re->stays && re->dozes) { /* no memory for the timer that would wake it */
-        re->dozes = false;
-        return false;
-    }
-    return !re->stays;
-}
-
-bool exec_dozes_on(struct run_exec *re) {
-    struct exec_timer *t = timer_find(re, TIMER_DOZE, -1);
-    /* Suspect or not: the load looks whose the run is. */
-    bool wanted = re->has_mail || re->wanted || re->child_news || re->has_answers;
-    if (!re->dozes) return false;
-    if (!wanted && t && !timer_take_fired(re, t)) return true;
-    re->dozes = false;
-    timer_drop(re, TIMER_DOZE, -1);
-    return false;
 }

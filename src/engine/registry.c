@@ -2,10 +2,11 @@
  * registry.c: node types by id (NODE-1, NODE-2), and the helpers executors build their results
  * with.
  */
+#include "engine/registry.h"
+
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "engine/internal.h"
 
 #define REGISTRY_EFFECTS_FIRST 4u
 

@@ -7,12 +7,18 @@
  * events in the replay's own log, so a reload finds it by folding.  Where the source's log ends (it
  * was still running) or is gone, the run goes on by itself, by the wall clock.
  */
+#include "engine/replay.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "codec/json.h"
 #include "domain/compare.h"
+#include "engine/attempt.h"
 #include "engine/fork.h"
+#include "engine/fork_wait.h"
+#include "engine/invoke.h"
+#include "engine/timers.h"
 #include "store/events.h"
 
 #define REPLAY_PAGE_EVENTS   64u
@@ -48,14 +54,14 @@ struct replay {
 };
 
 int replay_open(struct run_exec *re) {
-    if (!re->fork || re->fork->link.mode != FORK_REPLAY || re->replay) return 0;
+    if (!re->fork.info || re->fork.info->link.mode != FORK_REPLAY || re->replay) return 0;
     struct replay *rp = MEM_NEW(struct replay);
     if (!rp) return WOPR_E_NO_MEMORY;
     rp->page = arena_new(REPLAY_ARENA_MAX);
     rp->scratch = arena_new(REPLAY_ARENA_MAX);
     rp->keep = arena_new(REPLAY_ARENA_MAX);
     rp->minters_end = &rp->minters;
-    rp->next = re->fork->link.from_seq;
+    rp->next = re->fork.info->link.from_seq;
     re->replay = rp;
     if (rp->page && rp->scratch && rp->keep) return 0;
     replay_close(re);
@@ -76,12 +82,12 @@ void replay_close(struct run_exec *re) {
 
 static void page_read(struct run_exec *re) {
     struct replay *rp = re->replay;
-    const struct run_fork *f = &re->fork->link;
+    const struct run_fork *f = &re->fork.info->link;
     struct wopr_error err;
     arena_reset(rp->page);
     rp->l = (struct event_list){NULL, 0};
     rp->at = 0;
-    rp->rc = store_events(re->e->store, f->source_run_no, rp->next, REPLAY_PAGE_EVENTS,
+    rp->rc = store_events(re->engine->store, f->source_run_no, rp->next, REPLAY_PAGE_EVENTS,
                           REPLAY_PAGE_BYTES, rp->page, &rp->l, &err);
     if (rp->rc != 0) return;
     if (rp->l.n == 0) {
@@ -98,18 +104,18 @@ static const struct event *peek(struct run_exec *re) {
     for (;;) {
         for (; rp->at < rp->l.n; rp->at++) {
             const struct event *g = &rp->l.v[rp->at];
-            if (g->seq >= re->fork->link.base_seq) return NULL;
+            if (g->seq >= re->fork.info->link.base_seq) return NULL;
             if (!compare_ignores(g)) return g;
         }
-        if (rp->gone || rp->rc != 0 || rp->next >= re->fork->link.base_seq) return NULL;
+        if (rp->gone || rp->rc != 0 || rp->next >= re->fork.info->link.base_seq) return NULL;
         page_read(re);
     }
 }
 
 static const struct event *peek_in(struct step *st) {
-    const struct event *g = peek(st->re);
-    if (st->re->replay->rc != 0 && st->p)
-        plan_fail(st->p, st->re->replay->rc, "the log of the source cannot be read");
+    const struct event *g = peek(st->exec);
+    if (st->exec->replay->rc != 0 && st->plan)
+        plan_fail(st->plan, st->exec->replay->rc, "the log of the source cannot be read");
     return g;
 }
 
@@ -126,7 +132,7 @@ static void advance(struct replay *rp, const struct event *g) {
 
 int replay_follow(struct run_exec *re, const struct event *e, struct wopr_error *err) {
     struct replay *rp = re->replay;
-    if (!rp || e->seq < re->fork->link.from_seq || compare_ignores(e)) return 0;
+    if (!rp || e->seq < re->fork.info->link.from_seq || compare_ignores(e)) return 0;
     const struct event *g = peek(re);
     if (rp->rc != 0) return wopr_error_set(err, rp->rc, "the log of the source cannot be read");
     advance(rp, g);
@@ -136,12 +142,12 @@ int replay_follow(struct run_exec *re, const struct event *e, struct wopr_error 
 /* The event that leads: none once its node was entered again and again without reaching it. */
 static const struct event *leader(struct step *st) {
     const struct event *g = peek_in(st);
-    return st->re->replay->spins < REPLAY_SPINS_MAX ? g : NULL;
+    return st->exec->replay->spins < REPLAY_SPINS_MAX ? g : NULL;
 }
 
-bool replay_holds_timers(struct step *st) { return replay_leads(st) && !st->re->replay->rests; }
+bool replay_holds_timers(struct step *st) { return replay_leads(st) && !st->exec->replay->rests; }
 
-bool replay_leads(struct step *st) { return st->re->replay && leader(st) != NULL; }
+bool replay_leads(struct step *st) { return st->exec->replay && leader(st) != NULL; }
 
 int64_t replay_now_ms(struct step *st) {
     const struct event *g = leader(st);
@@ -151,13 +157,13 @@ int64_t replay_now_ms(struct step *st) {
 /* --- divergence --- */
 
 static int node_of(const struct step *st, struct str node_id) {
-    return node_id.n > 0 ? workflow_node_index(st->s->wf, node_id) : -1;
+    return node_id.n > 0 ? workflow_node_index(st->state->wf, node_id) : -1;
 }
 
 /* FORK-20.  g: the source's event or NULL; seq: the replay's, or -1. */
 static void tell(struct step *st, enum divergence d, const struct event *g, int64_t seq, int node) {
-    const struct run_fork *f = &st->re->fork->link;
-    int64_t at = g ? g->seq : f->base_seq + st->re->replay->beyond;
+    const struct run_fork *f = &st->exec->fork.info->link;
+    int64_t at = g ? g->seq : f->base_seq + st->exec->replay->beyond;
     char id[EVENT_ID_SIZE];
     struct buf b;
     struct jw w;
@@ -171,30 +177,30 @@ static void tell(struct step *st, enum divergence d, const struct event *g, int6
         jw_kstrz(&w, "originalEventId", id);
     }
     if (seq >= 0) {
-        event_id_format(st->s->meta.run_id, seq, id);
+        event_id_format(st->state->meta.run_id, seq, id);
         jw_kstrz(&w, "replayEventId", id);
     }
     jw_kint(&w, "divergencePoint", at);
     jw_kstrz(&w, "divergenceKind", divergence_name(d));
     jw_end_object(&w);
-    (void)step_emit(st, EV_REPLAY_DIVERGED, node, seq, arena_str(st->p->arena, buf_str(&b)));
+    (void)step_emit(st, EV_REPLAY_DIVERGED, node, seq, arena_str(st->plan->arena, buf_str(&b)));
     buf_fini(&b);
 }
 
 static enum divergence compare(struct step *st, const struct event *g, const struct event *e) {
-    struct replay *rp = st->re->replay;
+    struct replay *rp = st->exec->replay;
     enum divergence d = DIV_NONE;
     if (!g) return rp->source_ended && !rp->gone ? DIV_EXTRA : DIV_NONE;
     arena_reset(rp->scratch);
-    int rc =
-        compare_events(g, st->re->fork->link.source_run_id, e, st->s->meta.run_id, rp->scratch, &d);
-    if (rc != 0) plan_fail(st->p, rc, "no memory to compare a replay with its source");
+    int rc = compare_events(g, st->exec->fork.info->link.source_run_id, e, st->state->meta.run_id,
+                            rp->scratch, &d);
+    if (rc != 0) plan_fail(st->plan, rc, "no memory to compare a replay with its source");
     return d;
 }
 
 /* The end stays last: what differs is told before it. */
 static void settle(struct step *st, enum ev_kind kind, struct str payload) {
-    struct replay *rp = st->re->replay;
+    struct replay *rp = st->exec->replay;
     struct event e = {.kind = kind, .payload = payload};
     const struct event *g;
     if (rp->settled) return;
@@ -213,18 +219,18 @@ static void settle(struct step *st, enum ev_kind kind, struct str payload) {
 /* What a command ends before its first event has executed nothing that could differ (FORK-18), and
  * its log holds that end alone. */
 void replay_before(struct step *st, enum ev_kind kind, struct str payload) {
-    if (event_is_terminal(kind) && st->s->started_ms > 0) settle(st, kind, payload);
+    if (event_is_terminal(kind) && st->state->started_ms > 0) settle(st, kind, payload);
     else st->now_ms = replay_now_ms(st);
 }
 
 void replay_after(struct step *st, int64_t seq, int node) {
-    struct event *e = &st->p->events[st->p->events_nr - 1];
+    struct event *e = &st->plan->events[st->plan->events_nr - 1];
     e->flags |= EVENT_REEMITTED; /* D67 */
     if (event_is_terminal(e->kind) || compare_ignores(e)) return;
     const struct event *g = peek_in(st);
     enum divergence d = compare(st, g, e);
     if (d != DIV_NONE) tell(st, d, g, seq, node);
-    advance(st->re->replay, g);
+    advance(st->exec->replay, g);
 }
 
 /* --- what the source says comes next --- */
@@ -240,28 +246,28 @@ static bool timed_out(const struct event *g) {
 static bool cancelled(struct step *st, const struct event *g) {
     struct event_list last;
     struct wopr_error err;
-    const struct run_fork *f = &st->re->fork->link;
+    const struct run_fork *f = &st->exec->fork.info->link;
     struct str reason = json_get(g->payload, "reason");
     bool cascade = g->kind == EV_NODE_CANCELLED && (str_eq(reason, STR("\"upstream-failure\"")) ||
                                                     str_eq(reason, STR("\"run-timeout\"")));
     if ((g->kind != EV_NODE_CANCELLED && g->kind != EV_RUN_CANCELLED) || cascade) return false;
-    int rc = store_events(st->e->store, f->source_run_no, f->base_seq - 1, 1, REPLAY_PAGE_BYTES,
-                          st->a, &last, &err);
+    int rc = store_events(st->engine->store, f->source_run_no, f->base_seq - 1, 1,
+                          REPLAY_PAGE_BYTES, st->scratch, &last, &err);
     if (rc != 0) {
-        plan_fail(st->p, rc, "the end of the source cannot be read");
+        plan_fail(st->plan, rc, "the end of the source cannot be read");
         return true;
     }
     if (last.n == 0 || last.v[0].kind != EV_RUN_CANCELLED) return false;
-    run_end_cancelled(st, json_string(json_get(last.v[0].payload, "reason"), st->a),
-                      json_string(json_get(last.v[0].payload, "cancelledBy"), st->a));
+    run_end_cancelled(st, json_string(json_get(last.v[0].payload, "reason"), st->scratch),
+                      json_string(json_get(last.v[0].payload, "cancelledBy"), st->scratch));
     return true;
 }
 
 /* An attempt goes on: its wait is over, or it was cut off (FORK-11). */
 static void enter(struct step *st, int node) {
-    bool waited = timer_find(st->re, TIMER_NODE_WAIT, node) != NULL;
-    st->re->replay->spins++;
-    st->wait_over_ms = waited ? timer_find(st->re, TIMER_NODE_WAIT, node)->fire_at_ms : 0;
+    bool waited = timer_find(st->exec, TIMER_NODE_WAIT, node) != NULL;
+    st->exec->replay->spins++;
+    st->wait_over_ms = waited ? timer_find(st->exec, TIMER_NODE_WAIT, node)->fire_at_ms : 0;
     step_timer_clear(st, TIMER_NODE_WAIT, node);
     step_now(st);
     attempt_run(st, node, waited);
@@ -274,7 +280,7 @@ bool replay_guide(struct step *st) {
     if (cancelled(st, g)) return true;
     int node = node_of(st, g->node_id);
     if (node >= 0 && replay_answers_wait(st, g, node)) return true;
-    if (node < 0 || st->s->nodes[node].status != NODE_RUNNING || g->kind == EV_NODE_CANCELLED)
+    if (node < 0 || st->state->nodes[node].status != NODE_RUNNING || g->kind == EV_NODE_CANCELLED)
         return false;
     if (timed_out(g)) {
         step_now(st);
@@ -286,27 +292,27 @@ bool replay_guide(struct step *st) {
 }
 
 bool replay_shows_child(struct step *st, int node) {
-    const struct event *g = st->re->replay ? leader(st) : NULL;
+    const struct event *g = st->exec->replay ? leader(st) : NULL;
     if (!g || g->kind != EV_NODE_SUSPENDED || node_of(st, g->node_id) != node) return false;
     return replay_answers_wait(st, g, node);
 }
 
 /* FORK-13: once per length of the log, since nothing else can bring an answer. */
 static bool searched(struct step *st) {
-    struct replay *rp = st->re->replay;
-    if (st->s->suspended_nr == 0 || rp->searched_seq == st->s->next_seq) return false;
-    rp->searched_seq = st->s->next_seq;
+    struct replay *rp = st->exec->replay;
+    if (st->state->suspended_nr == 0 || rp->searched_seq == st->state->next_seq) return false;
+    rp->searched_seq = st->state->next_seq;
     return replay_finds_answer(st);
 }
 
 /* The source's log ends while a child waits, and no one will resume a child for a replay: the node
  * looks at the source's child once more, and goes the way it went, or fails (FORK-14). */
 static bool child_left_behind(struct step *st) {
-    for (size_t i = 0; i < st->s->wf->nodes_nr; i++) {
-        const struct node_state *n = &st->s->nodes[i];
+    for (size_t i = 0; i < st->state->wf->nodes_nr; i++) {
+        const struct node_state *n = &st->state->nodes[i];
         if (n->status != NODE_SUSPENDED || !n->child_waits) continue;
         struct str payload =
-            pay_node_resumed(st->p->arena, st->s->wf->nodes[i].id, STR_NONE, STR_NONE);
+            pay_node_resumed(st->plan->arena, st->state->wf->nodes[i].id, STR_NONE, STR_NONE);
         return step_emit(st, EV_NODE_RESUMED, (int)i, n->suspended_seq, payload) >= 0;
     }
     return false;
@@ -314,14 +320,14 @@ static bool child_left_behind(struct step *st) {
 
 /* Nothing else to do, and the source does not say what: no replay sleeps while it is led. */
 bool replay_force(struct step *st) {
-    const struct run_state *s = st->s;
+    const struct run_state *s = st->state;
     bool led = replay_leads(st);
     int first = -1;
     int64_t first_ms = INT64_MAX;
     if (step_lost(st) || s->status == RUN_PAUSED) return false;
     for (size_t i = 0; i < s->wf->nodes_nr; i++) {
         const struct node_state *n = &s->nodes[i];
-        const struct exec_timer *t = timer_find(st->re, TIMER_NODE_WAIT, (int)i);
+        const struct exec_timer *t = timer_find(st->exec, TIMER_NODE_WAIT, (int)i);
         int64_t at_ms = n->retry_at_ms;
         if (n->status == NODE_RUNNING) at_ms = t ? t->fire_at_ms : 1;
         if (at_ms <= 0 || (!led && (t || n->status != NODE_RUNNING)) || at_ms >= first_ms) continue;
@@ -330,20 +336,20 @@ bool replay_force(struct step *st) {
     }
     if (first < 0 && !led && child_left_behind(st)) return true;
     if (first < 0) {
-        st->re->replay->rests = !searched(st);
-        return !st->re->replay->rests;
+        st->exec->replay->rests = !searched(st);
+        return !st->exec->replay->rests;
     }
     if (s->nodes[first].status == NODE_RUNNING) {
         enter(st, first);
     } else {
         if (st->floor_ms < first_ms) st->floor_ms = first_ms;
-        timer_drop(st->re, TIMER_RETRY, first);
+        timer_drop(st->exec, TIMER_RETRY, first);
     }
     return true;
 }
 
 bool replay_defers(struct step *st, int node) {
-    const struct event *g = st->re->replay ? leader(st) : NULL;
+    const struct event *g = st->exec->replay ? leader(st) : NULL;
     if (!g) return false;
     return g->kind == EV_NODE_CANCELLED || event_is_terminal(g->kind) ||
            node_of(st, g->node_id) != node || timed_out(g);
@@ -354,7 +360,7 @@ bool replay_defers(struct step *st, int node) {
 /* The log keeps one answer per request, that of the last attempt: what became of the attempts
  * before it, the source's events say. */
 bool replay_effect(struct step *st, int node, struct failure *f) {
-    if (!st->re->replay) return false;
+    if (!st->exec->replay) return false;
     const struct event *g = leader(st);
     bool retried = g && g->kind == EV_NODE_RETRIED;
     *f = (struct failure){
@@ -364,28 +370,29 @@ bool replay_effect(struct step *st, int node, struct failure *f) {
     if (!g || node_of(st, g->node_id) != node || (!retried && g->kind != EV_NODE_FAILED))
         return true;
     struct str error = json_get(g->payload, retried ? "lastError" : "error");
-    struct str code = json_string(json_get(error, "code"), st->a);
+    struct str code = json_string(json_get(error, "code"), st->scratch);
     if (code.n == 0) return true;
     *f = (struct failure){.code = code,
-                          .message = json_string(json_get(error, "message"), st->a),
+                          .message = json_string(json_get(error, "message"), st->scratch),
                           .details = json_get(error, "details"),
                           .retryable = retried};
-    if (f->details.n > 0) f->details = arena_str(st->a, f->details);
+    if (f->details.n > 0) f->details = arena_str(st->scratch, f->details);
     return true;
 }
 
 /* Own rows of a run win over those of the run it was forked from.  A run that is no replay mints
  * ids of its own from its cut on; before it they are those of its source. */
 static int ancestors(struct step *st, struct wopr_error *err) {
-    struct replay *rp = st->re->replay;
-    struct run_fork f = st->re->fork->link;
+    struct replay *rp = st->exec->replay;
+    struct run_fork f = st->exec->fork.info->link;
     int rc = 0;
     for (unsigned n = 0; rc == 0 && f.mode != FORK_NONE && n < REPLAY_ANCESTORS_MAX; n++) {
         struct run_origin o;
         int64_t from = 0;
         rc = invoke_load(st, f.source_run_no, err);
         arena_reset(rp->scratch); /* it comes with its inputs, and only the link is wanted */
-        if (rc == 0) rc = store_run_origin(st->e->store, f.source_run_no, rp->scratch, &o, err);
+        if (rc == 0)
+            rc = store_run_origin(st->engine->store, f.source_run_no, rp->scratch, &o, err);
         bool there = rc == 0, replay = there && o.fork.mode == FORK_REPLAY;
         if (there && o.fork.mode == FORK_BRANCH) from = o.fork.from_seq;
         if (rc == WOPR_E_NOT_FOUND) rc = 0; /* removed by retention: its name is known */
@@ -402,11 +409,12 @@ static int ancestors(struct step *st, struct wopr_error *err) {
 }
 
 static int pins_read(struct step *st, struct wopr_error *err) {
-    const struct run_fork *f = &st->re->fork->link;
-    struct replay *rp = st->re->replay;
+    const struct run_fork *f = &st->exec->fork.info->link;
+    struct replay *rp = st->exec->replay;
     struct event_list l;
-    int rc = store_events_of_kind(st->e->store, f->source_run_no, f->from_seq, EV_VERSION_PINNED,
-                                  REPLAY_PINS_MAX, REPLAY_ARENA_MAX / 2, st->a, &l, err);
+    int rc =
+        store_events_of_kind(st->engine->store, f->source_run_no, f->from_seq, EV_VERSION_PINNED,
+                             REPLAY_PINS_MAX, REPLAY_ARENA_MAX / 2, st->scratch, &l, err);
     if (rc != 0) return rc;
     rp->pins = ARENA_ARRAY(rp->keep, struct node_pin, l.n + 1);
     for (size_t i = 0; rp->pins && i < l.n && l.v[i].seq < f->base_seq; i++) {
@@ -419,7 +427,7 @@ static int pins_read(struct step *st, struct wopr_error *err) {
 }
 
 int replay_begin(struct step *st, struct wopr_error *err) {
-    struct replay *rp = st->re->replay;
+    struct replay *rp = st->exec->replay;
     if (!rp) return 0;
     int rc = ancestors(st, err);
     if (rc == 0) rc = pins_read(st, err);
@@ -429,14 +437,14 @@ int replay_begin(struct step *st, struct wopr_error *err) {
 }
 
 struct str replay_ids(const struct step *st, int node) {
-    const struct minter *m = st->re->replay ? st->re->replay->minters : NULL;
+    const struct minter *m = st->exec->replay ? st->exec->replay->minters : NULL;
     for (; m; m = m->next) /* the nearest that was at it */
-        if (st->s->nodes[node].started_seq >= m->from) return m->run_id;
-    return str_c(st->re->run_id);
+        if (st->state->nodes[node].started_seq >= m->from) return m->run_id;
+    return str_c(st->exec->run_id);
 }
 
 void replay_call(struct step *st, int node, struct node_call *call) {
-    const struct replay *rp = st->re->replay;
+    const struct replay *rp = st->exec->replay;
     if (!rp) return;
     call->replaying = leader(st) != NULL;
     call->source_pins = rp->pins;
@@ -447,7 +455,7 @@ void replay_call(struct step *st, int node, struct node_call *call) {
 /* --- FORK-21 --- */
 
 void replay_warn(struct step *st) {
-    if (!st->re->replay || !st->re->fork->masked) return;
+    if (!st->exec->replay || !st->exec->fork.info->masked) return;
     (void)step_emit(st, EV_LOG_APPENDED, -1, -1,
-                    pay_log(st->p->arena, "warn", STR(REPLAY_WARNING), STR_NONE, STR_NONE));
+                    pay_log(st->plan->arena, "warn", STR(REPLAY_WARNING), STR_NONE, STR_NONE));
 }

@@ -3,35 +3,40 @@
  * looked at one by one between its steps, and the answer is in the plan that makes it true: of
  * several resolves, cancels and timeouts one wins (INT-18).
  */
+#include "engine/resolve.h"
+
 #include "codec/json.h"
 #include "domain/interrupt.h"
-#include "engine/fork.h"
+#include "engine/bounds.h"
+#include "engine/command.h"
+#include "engine/fork_wait.h"
+#include "engine/timers.h"
 #include "store/interrupts.h"
 
 static void refuse(struct step *st, struct engine_cmd *cmd, int rc, const char *why) {
     cmd->result.rc = wopr_error_set(&cmd->result.err, rc, "%s", why);
-    cmd_settle(st->e, cmd);
+    cmd_settle(st->engine, cmd);
 }
 
 static void attach(struct step *st, struct engine_cmd *cmd, const struct intr_state *i) {
     cmd->result =
         (struct engine_result){.run_id = cmd->run_id,
-                               .status = st->s->status,
+                               .status = st->state->status,
                                .at_ms = st->now_ms,
                                .interrupt_id = arena_str(cmd->arena, text_str(&i->id)),
-                               .node_id = arena_str(cmd->arena, st->s->wf->nodes[i->node].id)};
-    cmd_attach(cmd, st->p);
+                               .node_id = arena_str(cmd->arena, st->state->wf->nodes[i->node].id)};
+    cmd_attach(cmd, st->plan);
     st->cmd = cmd;
 }
 
 /* INT-32: what names an external event: eventId of the value, else the key, else the value. */
 static struct str event_id(const struct engine_cmd *cmd, struct arena *a) {
-    struct str own = json_type_of(cmd->resume_value) == JSON_OBJECT
-                         ? json_string(json_get(cmd->resume_value, "eventId"), a)
+    struct str own = json_type_of(cmd->resolve.value) == JSON_OBJECT
+                         ? json_string(json_get(cmd->resolve.value, "eventId"), a)
                          : STR_NONE;
     if (own.n > 0) return own;
-    if (cmd->event_id.n > 0) return cmd->event_id;
-    struct sha256 d = sha256_of(cmd->resume_value);
+    if (cmd->resolve.event_id.n > 0) return cmd->resolve.event_id;
+    struct sha256 d = sha256_of(cmd->resolve.value);
     char hex[65];
     sha256_hex(&d, hex);
     return arena_str(a, str_c(hex));
@@ -52,8 +57,8 @@ static int closed_code(const struct interrupt_row *r) {
 }
 
 static bool names(const struct engine_cmd *cmd, const struct interrupt_row *r) {
-    return cmd->interrupt_id.n > 0 ? str_eq(cmd->interrupt_id, r->interrupt_id)
-                                   : str_eq(cmd->node_id, r->node_id);
+    return cmd->resolve.interrupt_id.n > 0 ? str_eq(cmd->resolve.interrupt_id, r->interrupt_id)
+                                           : str_eq(cmd->resolve.node_id, r->node_id);
 }
 
 void resolve_settled(struct engine *e, struct engine_cmd *cmd, int64_t run_no, struct arena *a) {
@@ -85,8 +90,8 @@ void resolve_settled(struct engine *e, struct engine_cmd *cmd, int64_t run_no, s
 
 static bool note(struct step *st, int node, const char *prefix, struct str value,
                  const char *reducer) {
-    struct arena *a = st->p->arena;
-    struct str id = st->s->wf->nodes[node].id;
+    struct arena *a = st->plan->arena;
+    struct str id = st->state->wf->nodes[node].id;
     struct str name = arena_printf(a, "%s" STR_FMT, prefix, STR_ARG(id));
     return step_emit(st, EV_CHANNEL_WRITTEN, node, -1,
                      pay_channel_written(a, name, value, reducer, st->now_ms, id, 0)) !=
@@ -103,7 +108,7 @@ static bool voted(struct step *st, struct engine_cmd *cmd, struct intr_state *i,
     }
     if (step_lost(st)) return true;
     enum intr_tally t =
-        intr_tally(st->s, i->node, i->requested_seq, text_str(&i->payload), &yes, &no);
+        intr_tally(st->state, i->node, i->requested_seq, text_str(&i->payload), &yes, &no);
     if (t == TALLY_OPEN) {
         attach(st, cmd, i);
         return false;
@@ -114,8 +119,8 @@ static bool voted(struct step *st, struct engine_cmd *cmd, struct intr_state *i,
 /* --- the answer --- */
 
 static int64_t told(struct step *st, const struct intr_state *i, const struct intr_answer *ans) {
-    struct arena *a = st->p->arena;
-    struct str id = st->s->wf->nodes[i->node].id;
+    struct arena *a = st->plan->arena;
+    struct str id = st->state->wf->nodes[i->node].id;
     if (i->kind == INTR_APPROVAL)
         return step_emit(st, EV_APPROVAL_RECEIVED, i->node, i->requested_seq,
                          pay_approval_received(a, id, ans));
@@ -128,16 +133,16 @@ static int64_t told(struct step *st, const struct intr_state *i, const struct in
 
 static void finish(struct step *st, struct engine_cmd *cmd, struct intr_state *i,
                    const struct intr_answer *ans) {
-    struct arena *a = st->p->arena;
-    struct str node_id = st->s->wf->nodes[i->node].id, id = text_str(&i->id);
+    struct arena *a = st->plan->arena;
+    struct str node_id = st->state->wf->nodes[i->node].id, id = text_str(&i->id);
     struct plan_interrupt row = {.op = INTR_ROW_CLOSE,
-                                 .interrupt_id = fork_interrupt_id(st->re, i, a),
+                                 .interrupt_id = fork_interrupt_id(st->exec, i, a),
                                  .state = IROW_RESUMED,
                                  .resolved_ms = st->now_ms,
                                  .resume_value = ans->value,
                                  .resolved_by = ans->decided_by,
                                  .action = ans->action};
-    if (i->kind == INTR_EXTERNAL) row.cause = event_id(cmd, st->a);
+    if (i->kind == INTR_EXTERNAL) row.cause = event_id(cmd, st->scratch);
     struct str payload =
         pay_interrupt_resolved(a, node_id, id, intr_kind_word((enum intr_kind)i->kind), ans->value,
                                ans->decided_by, st->now_ms);
@@ -151,8 +156,8 @@ static void finish(struct step *st, struct engine_cmd *cmd, struct intr_state *i
     payload = pay_node_resumed(a, node_id, id, text_str(&i->value));
     if (t == EMIT_REFUSED ||
         step_emit(st, EV_NODE_RESUMED, i->node, i->requested_seq, payload) == EMIT_REFUSED)
-        plan_fail(st->p, WOPR_E_INTERNAL, "a node cannot be resumed");
-    plan_interrupt(st->p, &row);
+        plan_fail(st->plan, WOPR_E_INTERNAL, "a node cannot be resumed");
+    plan_interrupt(st->plan, &row);
     step_timer_clear(st, TIMER_INTERRUPT, i->node);
     attach(st, cmd, i);
 }
@@ -162,15 +167,15 @@ static void finish(struct step *st, struct engine_cmd *cmd, struct intr_state *i
 static void quorum(struct step *st, const struct intr_state *i, struct intr_answer *ans) {
     int64_t yes = 0, no = 0, required = 1;
     struct str data = json_get(text_str(&i->payload), "data");
-    bool rejected = intr_tally(st->s, i->node, i->requested_seq, text_str(&i->payload), &yes,
+    bool rejected = intr_tally(st->state, i->node, i->requested_seq, text_str(&i->payload), &yes,
                                &no) == TALLY_REJECTED;
     (void)json_int(json_get(data, "requiredApprovals"), &required);
     if (rejected || ans->edited.n == 0) {
         ans->action = rejected ? STR("reject") : STR("accept");
         ans->edited = STR_NONE;
     }
-    ans->decided_by = arena_printf(st->a, "quorum:%lld-of-%lld", (long long)(rejected ? no : yes),
-                                   (long long)required);
+    ans->decided_by = arena_printf(st->scratch, "quorum:%lld-of-%lld",
+                                   (long long)(rejected ? no : yes), (long long)required);
     struct buf b;
     struct jw w;
     buf_init(&b, EVENT_PAYLOAD_MAX);
@@ -183,36 +188,38 @@ static void quorum(struct step *st, const struct intr_state *i, struct intr_answ
     jw_kint(&w, "accepts", yes);
     jw_kint(&w, "rejects", no);
     jw_end_object(&w);
-    ans->value = arena_str(st->a, buf_str(&b));
+    ans->value = arena_str(st->scratch, buf_str(&b));
     buf_fini(&b);
 }
 
 static struct intr_state *wanted(struct step *st, const struct engine_cmd *cmd) {
-    if (cmd->interrupt_id.n > 0) {
-        struct intr_state *i = run_state_intr_by_id(st->s, cmd->interrupt_id);
-        for (size_t k = 0; st->re->fork && !i && k < st->s->intrs_nr; k++) /* by the row's id */
-            if (str_eq(fork_interrupt_id(st->re, &st->s->intrs[k], st->a), cmd->interrupt_id))
-                i = &st->s->intrs[k];
+    if (cmd->resolve.interrupt_id.n > 0) {
+        struct intr_state *i = run_state_intr_by_id(st->state, cmd->resolve.interrupt_id);
+        for (size_t k = 0; st->exec->fork.info && !i && k < st->state->intrs_nr;
+             k++) /* by the row's id */
+            if (str_eq(fork_interrupt_id(st->exec, &st->state->intrs[k], st->scratch),
+                       cmd->resolve.interrupt_id))
+                i = &st->state->intrs[k];
         return i && i->phase == INTR_OPEN ? i : NULL;
     }
-    int node = workflow_node_index(st->s->wf, cmd->node_id);
-    return node >= 0 ? run_state_intr_open(st->s, node) : NULL;
+    int node = workflow_node_index(st->state->wf, cmd->resolve.node_id);
+    return node >= 0 ? run_state_intr_open(st->state, node) : NULL;
 }
 
 void resolve_apply(struct step *st, struct engine_cmd *cmd) {
     struct intr_state *i = wanted(st, cmd);
     struct intr_answer ans;
     struct wopr_error *err = &cmd->result.err;
-    if (!i || st->s->nodes[i->node].status != NODE_SUSPENDED) {
-        resolve_settled(st->e, cmd, st->re->run_no, st->a);
-        cmd_settle(st->e, cmd);
+    if (!i || st->state->nodes[i->node].status != NODE_SUSPENDED) {
+        resolve_settled(st->engine, cmd, st->exec->run_no, st->scratch);
+        cmd_settle(st->engine, cmd);
         return;
     }
-    if (cmd->via == RESOLVE_TOKEN && intr_auth_required(&st->s->wf->nodes[i->node])) {
+    if (cmd->resolve.via == RESOLVE_TOKEN && intr_auth_required(&st->state->wf->nodes[i->node])) {
         refuse(st, cmd, WOPR_E_FORBIDDEN, "this interrupt is resolved with a credential only");
         return;
     }
-    int64_t until_ms = i->requested_ms + i->timeout_ms + fork_shift_ms(st->re, i->requested_seq);
+    int64_t until_ms = i->requested_ms + i->timeout_ms + fork_shift_ms(st->exec, i->requested_seq);
     if (i->timeout_ms > 0 && st->now_ms >= until_ms) {
         refuse(st, cmd, WOPR_E_INTERRUPT_EXPIRED, "the time of the interrupt is over");
         return;
@@ -220,11 +227,11 @@ void resolve_apply(struct step *st, struct engine_cmd *cmd) {
     const struct intr_question q = {.payload = text_str(&i->payload),
                                     .kind = (enum intr_kind)i->kind,
                                     .principal = cmd->principal,
-                                    .may_delegate = cmd->may_delegate,
+                                    .may_delegate = cmd->resolve.may_delegate,
                                     .now_ms = st->now_ms};
-    cmd->result.rc = intr_answer_check(&q, cmd->resume_value, st->a, &ans, err);
+    cmd->result.rc = intr_answer_check(&q, cmd->resolve.value, st->scratch, &ans, err);
     if (cmd->result.rc != 0) {
-        cmd_settle(st->e, cmd);
+        cmd_settle(st->engine, cmd);
         return;
     }
     if (ans.verdict == INTR_ASKED) {
@@ -239,5 +246,5 @@ void resolve_apply(struct step *st, struct engine_cmd *cmd) {
         if (!step_lost(st)) quorum(st, i, &ans);
     }
     if (!step_lost(st)) finish(st, cmd, i, &ans);
-    if (step_lost(st) && !st->cmd) exec_mail_put_back(st->re, cmd);
+    if (step_lost(st) && !st->cmd) exec_mail_put_back(st->exec, cmd);
 }

@@ -1,150 +1,9 @@
 /*
- * submit.c: commands on their way in and out.  A command is answered by a worker (or, when no
- * worker can, by the thread that submits it), never before the commit that makes its answer true.
+ * submit.c: commands on their way in: to the mailbox of a run, or to what creates one.
  */
-#include "base/clock.h"
-#include "base/mem.h"
-#include "codec/ident.h"
+#include "engine/command.h"
+#include "engine/create.h"
 #include "engine/fork.h"
-
-#include <stdio.h>
-
-#define SUBMIT_RETRY_AFTER_S 1 /* ERR-9 */
-
-/* --- out --- */
-
-/* done() comes from a worker, so that engine_submit never calls back into its caller. */
-static void answer_later(struct engine *e, struct engine_cmd *cmd) {
-    pthread_mutex_lock(&e->mu);
-    bool queue = e->started;
-    if (queue) {
-        cmd->next = NULL;
-        *e->answers_end = cmd;
-        e->answers_end = &cmd->next;
-        if (e->idle_nr > 0) pthread_cond_signal(&e->work);
-    }
-    pthread_mutex_unlock(&e->mu);
-    if (!queue) cmd->done(cmd);
-}
-
-void cmd_answer(struct engine_cmd *cmd) { cmd->done(cmd); }
-
-static bool cmd_render(struct engine_cmd *cmd) {
-    cmd->response = (struct idem_response){0};
-    return cmd->respond(cmd, &cmd->result, &cmd->response) && cmd->has_idem;
-}
-
-static void response_take(struct engine_cmd *cmd, const struct idem_response *r) {
-    cmd->response = *r;
-    if (r->body.n > 0) cmd->response.body = arena_str(cmd->arena, r->body);
-    cmd->replayed = true;
-}
-
-/* The same key gets the same answer (IDEM-5), so a lasting one that could not be kept is not given.
- */
-static void not_kept(struct engine_cmd *cmd, int rc) {
-    struct engine_result *r = &cmd->result;
-    bool conflict = rc == WOPR_E_IDEM_CONFLICT;
-    if (!conflict && cmd->response.transient_until_ms > 0) return;
-    *r = (struct engine_result){.run_id = r->run_id, .retry_after_s = SUBMIT_RETRY_AFTER_S};
-    r->rc = wopr_error_set(&r->err, conflict ? rc : WOPR_E_UNAVAILABLE, "%s",
-                           conflict ? wopr_err_text(rc)
-                                    : "the answer could not be kept; repeat the request");
-    (void)cmd_render(cmd);
-}
-
-static void side_done(void *ctx, struct plan *p, int rc) {
-    struct engine_cmd *cmd = ctx;
-    struct engine *e = cmd->priv;
-    if (rc != 0) not_kept(cmd, rc);
-    else if (p->idem_hit) response_take(cmd, &p->idem_response);
-    plan_unref(p);
-    answer_later(e, cmd);
-    pthread_mutex_lock(&e->mu);
-    e->inflight_nr--;
-    pthread_cond_broadcast(&e->calm);
-    pthread_mutex_unlock(&e->mu);
-}
-
-static bool response_copy(struct engine_cmd *cmd, struct plan *p) {
-    p->has_idem = true;
-    p->idem = cmd->idem;
-    p->idem.tenant = arena_str(p->arena, cmd->idem.tenant);
-    p->idem.operation_id = arena_str(p->arena, cmd->idem.operation_id);
-    p->idem_response = cmd->response;
-    if (cmd->response.body.n > 0) p->idem_response.body = arena_str(p->arena, cmd->response.body);
-    return !arena_failed(p->arena);
-}
-
-void cmd_settle(struct engine *e, struct engine_cmd *cmd) {
-    struct plan *p;
-    cmd->priv = e;
-    if (cmd->result.rc < 0) e->refused[-cmd->result.rc]++;
-    if (!cmd_render(cmd)) {
-        answer_later(e, cmd);
-        return;
-    }
-    if (!(p = plan_new())) {
-        not_kept(cmd, WOPR_E_NO_MEMORY);
-        answer_later(e, cmd);
-        return;
-    }
-    p->what = PLAN_SIDE;
-    pthread_mutex_lock(&e->mu);
-    bool go = e->started && !e->broken;
-    if (go) e->inflight_nr++;
-    pthread_mutex_unlock(&e->mu);
-    if (go && response_copy(cmd, p) && journal_append(e->journal, p, side_done, cmd) == 0) return;
-    plan_unref(p);
-    not_kept(cmd, WOPR_E_UNAVAILABLE);
-    answer_later(e, cmd);
-    if (!go) return;
-    pthread_mutex_lock(&e->mu);
-    e->inflight_nr--;
-    pthread_cond_broadcast(&e->calm);
-    pthread_mutex_unlock(&e->mu);
-}
-
-void cmd_fail(struct engine *e, struct engine_cmd *cmd, int rc, const char *why) {
-    struct engine_result *r = &cmd->result;
-    struct str run_id = r->run_id;
-    *r = (struct engine_result){.run_id = run_id, .retry_after_s = SUBMIT_RETRY_AFTER_S};
-    r->rc = wopr_error_set(&r->err, rc, "%s", why);
-    cmd_settle(e, cmd);
-}
-
-void cmd_attach(struct engine_cmd *cmd, struct plan *p) {
-    if (cmd_render(cmd) && !response_copy(cmd, p))
-        plan_fail(p, WOPR_E_NO_MEMORY, "no memory for an idempotent answer");
-}
-
-void cmd_committed(struct engine_cmd *cmd, const struct plan *p) {
-    if (p->idem_hit) response_take(cmd, &p->idem_response);
-    cmd_answer(cmd);
-}
-
-/* 10-http-core 5.4, 5.5.  Fills cmd->result when true. */
-bool cmd_needs_no_effect(struct engine_cmd *cmd, enum run_status status, int64_t paused_ms) {
-    struct engine_result *r = &cmd->result;
-    bool final = run_status_final(status);
-    if (cmd->op == ENGINE_RESOLVE) return false;
-    bool pausable = status == RUN_PENDING || status == RUN_RUNNING;
-    r->status = status;
-    r->at_ms = 0;
-    if (cmd->op == ENGINE_CANCEL && final) { /* RUN-21 */
-        r->rc = 0;
-        return true;
-    }
-    if (cmd->op == ENGINE_CANCEL) return false;
-    if (cmd->op == ENGINE_PAUSE && pausable) return false;
-    if (cmd->op == ENGINE_RESUME && status == RUN_PAUSED) return false;
-    if (status == RUN_PAUSED) r->at_ms = paused_ms; /* RUN-27 */
-    r->rc = wopr_error_set(&r->err, WOPR_E_CONFLICT, "the run is %s and cannot be %s",
-                           run_status_name(status), cmd->op == ENGINE_PAUSE ? "paused" : "resumed");
-    return true;
-}
-
-/* --- in: operations on a run --- */
 
 static void submit_run(struct engine *e, struct engine_cmd *cmd) {
     if (cmd->run_id.n == 0 || cmd->run_id.n > RUN_ID_MAX) {
@@ -153,24 +12,25 @@ static void submit_run(struct engine *e, struct engine_cmd *cmd) {
     }
     struct run_exec *fresh = NULL, *re;
     pthread_mutex_lock(&e->mu);
-    re = map_get(e->by_id, cmd->run_id);
+    re = map_get(e->runs.by_id, cmd->run_id);
     if (!re) { /* not in memory: an exec that looks it up */
         pthread_mutex_unlock(&e->mu);
         fresh = exec_new(e, cmd->run_id);
         if (fresh) fresh->phase = EXEC_LOOKUP;
         pthread_mutex_lock(&e->mu);
-        re = map_get(e->by_id, cmd->run_id);
+        re = map_get(e->runs.by_id, cmd->run_id);
         if (!re && fresh && exec_register_locked(e, fresh, cmd->tenant) == 0) {
             re = fresh;
             fresh = NULL;
         }
     }
-    bool closed = e->stopping || !e->started; /* engine_halt looks into the mailboxes once */
+    bool closed =
+        e->life.stopping || !e->life.started; /* engine_halt looks into the mailboxes once */
     if (re && !closed) {
         cmd->next = NULL;
-        *re->mail_end = cmd;
-        re->mail_end = &cmd->next;
-        re->has_mail = true;
+        *re->mail.end = cmd;
+        re->mail.end = &cmd->next;
+        re->mail.any = true;
         exec_wake_locked(re);
     }
     pthread_mutex_unlock(&e->mu);
@@ -179,128 +39,9 @@ static void submit_run(struct engine *e, struct engine_cmd *cmd) {
     else if (!re) cmd_fail(e, cmd, WOPR_E_NO_MEMORY, "out of memory");
 }
 
-/* --- in: creation --- */
-
-static struct str keep(struct plan *p, struct str s) {
-    return s.n > 0 ? arena_str(p->arena, s) : STR_NONE;
-}
-
-static void create_meta(struct plan *p, const struct engine_cmd *cmd, struct str run_id,
-                        int64_t now_ms) {
-    struct run_meta *m = &p->create->meta;
-    m->run_id = keep(p, run_id);
-    m->workflow_id = keep(p, cmd->wf->id);
-    m->tenant = keep(p, cmd->tenant);
-    m->workspace = keep(p, cmd->workspace);
-    m->scope_id = keep(p, cmd->scope_id);
-    m->subject = keep(p, cmd->subject);
-    m->configurable = keep(p, cmd->options.configurable);
-    m->tags = keep(p, cmd->options.tags);
-    m->metadata = keep(p, cmd->options.metadata);
-    m->callback_url = keep(p, cmd->callback_url);
-    m->traceparent = keep(p, cmd->traceparent);
-    m->inputs = keep(p, cmd->inputs_accepted);
-    m->transport = STR("rest");
-    m->test_mode = cmd->test_mode;
-    m->shown_engine_version =
-        cmd->force_engine_version ? cmd->shown_engine_version : CURRENT_ENGINE_VERSION;
-    m->created_ms = now_ms;
-    m->recursion_limit = cmd->options.recursion_limit;
-}
-
-static void create_vars(struct plan *p, const struct var_inits *vars) {
-    struct var_init *v = ARENA_ARRAY(p->arena, struct var_init, vars->n);
-    if (!v) return;
-    for (size_t i = 0; i < vars->n; i++) {
-        v[i] = vars->v[i];
-        v[i].name = keep(p, vars->v[i].name);
-        v[i].value = keep(p, vars->v[i].value);
-    }
-    p->create->vars = (struct var_inits){v, vars->n};
-}
-
-static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct str run_id,
-                                int64_t now_ms) {
-    struct plan *p = plan_new();
-    if (!p) return NULL;
-    p->what = PLAN_CREATE;
-    p->run_id = keep(p, run_id);
-    p->epoch = 1; /* the first holder's */
-    p->create = ARENA_NEW(p->arena, struct run_row_new);
-    if (p->create) {
-        create_meta(p, cmd, run_id, now_ms);
-        create_vars(p, &cmd->inputs);
-        plan_channels(p, cmd->wf);
-        p->create->workflow_hash = cmd->wf->hash;
-        p->create->holder = keep(p, e->holder);
-        /* Whole seconds: the holder's row is then moved once a second, not for each creation. */
-        p->create->lease_until_ms = (now_ms + e->cfg.lease_ttl_ms + 999) / 1000 * 1000;
-        p->create->dedup_enforce = cmd->dedup_enforce;
-        p->create->tenant_bytes_max = e->cfg.bounds.tenant_bytes_max;
-        p->create->parent_run_id = keep(p, cmd->parent_run_id);
-        p->create->parent_node_id = keep(p, cmd->parent_node_id);
-        p->create->child_depth = cmd->child_depth;
-        p->create->child_flags = cmd->child_flags;
-    }
-    if (!arena_failed(p->arena) && p->failed == 0) return p;
-    plan_unref(p);
-    return NULL;
-}
-
-static void tell_full(struct engine *e) {
-    char max[24], more[24];
-    uint64_t held;
-    if (engine_is_stopping(e) || !log_gate_pass(&e->full_gate, &held)) return;
-    pthread_mutex_lock(&e->mu);
-    bool bytes = e->state_bytes >= e->cfg.bounds.state_bytes_max;
-    pthread_mutex_unlock(&e->mu);
-    (void)snprintf(max, sizeof max, "%zu",
-                   bytes ? e->cfg.bounds.state_bytes_max : e->cfg.runs_active_max);
-    (void)snprintf(more, sizeof more, "%llu", (unsigned long long)held);
-    if (bytes) {
-        log_warn("backpressure: the states of runs take all of state-bytes-max; creations are "
-                 "refused",
-                 "stateBytesMax", max, "notTold", more);
-        return;
-    }
-    log_warn("backpressure: as many runs as runs-active-max allows; creations are refused",
-             "runsActiveMax", max, "notTold", more);
-}
-
-static void submit_create(struct engine *e, struct engine_cmd *cmd) {
-    char ulid[ULID_LEN + 1];
-    ulid_new(ulid);
-    bool child = cmd->parent_run_id.n > 0;
-    struct str run_id = child ? cmd->run_id : arena_printf(cmd->arena, "run_%s", ulid);
-    struct run_exec *re = run_id.p ? exec_new(e, run_id) : NULL;
-    int rc = re ? 0 : WOPR_E_NO_MEMORY;
-    if (rc == 0 && child)
-        rc = exec_set_parent(re, cmd->parent_run_id, cmd->child_depth, cmd->child_flags);
-    if (rc == 0) {
-        re->phase = EXEC_NEW;
-        re->wf = workflow_ref(cmd->wf);
-        re->cmd = cmd;
-        cmd->result.run_id = run_id;
-        rc = exec_begin(re, cmd->tenant); /* after it a worker may be at it already; ERR-9 */
-    }
-    if (rc == 0) return;
-    exec_free(re);
-    if (rc == WOPR_E_UNAVAILABLE) tell_full(e);
-    cmd->result.run_id = STR_NONE;
-    if (rc == WOPR_E_QUOTA) {
-        cmd->result.rc = rc;
-        bound_tenant_runs(e, &cmd->result.err);
-        cmd_settle(e, cmd);
-        return;
-    }
-    cmd_fail(e, cmd, rc,
-             rc == WOPR_E_UNAVAILABLE ? "the host has as many runs as it can hold"
-                                      : wopr_err_text(rc));
-}
-
 void engine_submit(struct engine *e, struct engine_cmd *cmd) {
     pthread_mutex_lock(&e->mu);
-    bool closed = !e->started || e->stopping;
+    bool closed = !e->life.started || e->life.stopping;
     pthread_mutex_unlock(&e->mu);
     bool broken = engine_is_broken(e);
     cmd->priv = e;
@@ -308,109 +49,7 @@ void engine_submit(struct engine *e, struct engine_cmd *cmd) {
     cmd->result = (struct engine_result){.run_id = cmd->run_id};
     if (broken) cmd_fail(e, cmd, WOPR_E_SYNC_FAILED, "the log cannot be written until a restart");
     else if (closed) cmd_fail(e, cmd, WOPR_E_UNAVAILABLE, "the host is shutting down");
-    else if (cmd->op == ENGINE_CREATE) submit_create(e, cmd);
+    else if (cmd->op == ENGINE_CREATE) create_submit(e, cmd);
     else if (cmd->op == ENGINE_FORK) fork_submit(e, cmd);
     else submit_run(e, cmd);
-}
-
-/* --- creation: on a worker --- */
-
-static void create_refused(struct engine *e, struct engine_cmd *cmd, const struct plan *p, int rc) {
-    if (rc == WOPR_E_QUOTA) {
-        cmd->result = (struct engine_result){.rc = rc};
-        bound_tenant_bytes(e, p, &cmd->result.err);
-        cmd_settle(e, cmd);
-        return;
-    }
-    if (rc != WOPR_E_RUN_ALREADY_ACTIVE) {
-        cmd->result.run_id = STR_NONE;
-        cmd_fail(e, cmd, rc, wopr_err_text(rc));
-        return;
-    }
-    struct engine_result *r = &cmd->result; /* RUN-7 */
-    int64_t left_ms = p->active_until_ms - clock_wall_ms();
-    int64_t left_s = (left_ms + 999) / 1000;
-    *r = (struct engine_result){.active_run_id = arena_str(cmd->arena, p->active_run_id)};
-    r->retry_after_s = left_s < 1 ? 1 : left_s > 86400 ? 86400 : (int32_t)left_s;
-    r->rc = wopr_error_set(&r->err, rc, "another run of this scope is active");
-    cmd_settle(e, cmd);
-}
-
-static int create_build(struct step *st, int64_t now_ms, struct plan **out) {
-    struct run_exec *re = st->re;
-    struct wopr_error err;
-    struct plan *p = create_plan(st->e, re->cmd, str_c(re->run_id), now_ms);
-    if (!p) return WOPR_E_NO_MEMORY;
-    int rc = run_state_new(re->wf, &p->create->meta, &st->e->cfg.limits, &re->state, &err);
-    if (rc == 0) *out = p;
-    else plan_unref(p);
-    return rc;
-}
-
-/*
- * The plan that creates a run carries its first step, so a run whose nodes finish at once is one
- * commit.  Nobody knows the run before that, and a refused plan takes with it all that the step
- * did.  A first step that cannot be planned is left out: it is tried again as any other, where it
- * can fail by itself.
- */
-void create_turn(struct step *st) {
-    struct run_exec *re = st->re;
-    struct engine *e = st->e;
-    struct engine_cmd *cmd = re->cmd;
-    int64_t now_ms = clock_wall_ms();
-    struct plan *p = NULL;
-    int rc = engine_is_broken(e) ? WOPR_E_SYNC_FAILED : 0;
-    if (rc == 0 && engine_is_stopping(e)) rc = WOPR_E_UNAVAILABLE;
-    if (rc == 0) rc = create_build(st, now_ms, &p);
-    if (rc == 0 && !step_first(st, p)) {
-        plan_unref(p);
-        exec_forget_state(re);
-        rc = create_build(st, now_ms, &p);
-    }
-    if (rc == 0) {
-        struct str run_id = cmd->result.run_id;
-        cmd->result = (struct engine_result){
-            .run_id = run_id, .status = RUN_PENDING, .at_ms = now_ms}; /* RUN-4 */
-        cmd_attach(cmd, p);
-        re->phase = EXEC_CREATING;
-        re->plan = p;
-        exec_launch(re);
-        rc = journal_append_to(e->journal, p, execs_landed, e, re);
-        if (rc == 0) return;
-        exec_launch_undo(re);
-    }
-    re->cmd = NULL;
-    cmd->result.run_id = STR_NONE;
-    cmd_fail(e, cmd, rc, wopr_err_text(rc));
-    step_drop(st);
-}
-
-bool create_landed(struct step *st, int rc) {
-    struct run_exec *re = st->re;
-    struct engine *e = st->e;
-    struct engine_cmd *cmd = re->cmd;
-    struct plan *p = re->plan;
-    re->cmd = NULL;
-    if (rc == WOPR_E_SYNC_FAILED) engine_break(e, "create");
-    if (rc != 0 || p->idem_hit) {
-        if (rc != 0) create_refused(e, cmd, p, rc);
-        else cmd_committed(cmd, p);
-        step_drop(st);
-        return false;
-    }
-    e->created++;
-    step_count(e, p);
-    children_tell(st, p);
-    re->run_no = p->run_no;
-    re->epoch = p->epoch;
-    re->phase = EXEC_LIVE;
-    cmd_committed(cmd, p);
-    re->plan = NULL;
-    plan_unref(p);
-    if (run_status_final(re->state->status)) {
-        step_drop(st);
-        return false;
-    }
-    if (exec_register_no(re) != 0) exec_reload(re, true); /* again when there is memory */
-    return true;
 }

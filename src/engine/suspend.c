@@ -1,9 +1,13 @@
 /*
  * suspend.c: a node asks and waits (EVT-26), or waited too long (EVT-29).  INT-1 to INT-10.
  */
+#include "engine/suspend.h"
+
 #include "codec/json.h"
 #include "domain/interrupt.h"
-#include "engine/fork.h"
+#include "engine/fork_wait.h"
+#include "engine/outcome.h"
+#include "engine/timers.h"
 
 #define SUSPEND_PAYLOAD_MAX EVENT_PAYLOAD_MAX
 
@@ -28,8 +32,8 @@ bool node_interrupt(const struct node_call *call, struct node_result *out, unsig
 /* INT-4: said before the node fails for it. */
 static void cannot_ask(struct step *st, int node, const char *code, struct str message) {
     struct failure f = {.code = str_c(code), .message = message};
-    struct str error = err_json(st->p->arena, f.code, f.message, STR_NONE, 0);
-    struct str payload = pay_suspend_failed(st->p->arena, st->s->wf->nodes[node].id, error);
+    struct str error = err_json(st->plan->arena, f.code, f.message, STR_NONE, 0);
+    struct str payload = pay_suspend_failed(st->plan->arena, st->state->wf->nodes[node].id, error);
     (void)step_emit(st, EV_NODE_SUSPEND_FAILED, node, -1, payload);
     if (!step_lost(st)) node_end_failed(st, node, &f);
 }
@@ -46,7 +50,7 @@ static struct str payload_of(struct step *st, const struct node_prompt *q, struc
     if (q->resume_schema.n > 0) jw_kraw(&w, "resumeSchema", q->resume_schema);
     if (q->timeout_ms > 0) jw_kint(&w, "timeoutMs", q->timeout_ms);
     jw_end_object(&w);
-    struct str out = buf_failed(&b) ? STR_NONE : arena_str(st->p->arena, buf_str(&b));
+    struct str out = buf_failed(&b) ? STR_NONE : arena_str(st->plan->arena, buf_str(&b));
     buf_fini(&b);
     return out;
 }
@@ -54,8 +58,8 @@ static struct str payload_of(struct step *st, const struct node_prompt *q, struc
 /* INT-10: the older events that clients know. */
 static int64_t companion(struct step *st, int node, enum intr_kind kind, struct str id,
                          struct str data) {
-    struct arena *a = st->p->arena;
-    struct str node_id = st->s->wf->nodes[node].id;
+    struct arena *a = st->plan->arena;
+    struct str node_id = st->state->wf->nodes[node].id;
     if (kind == INTR_APPROVAL)
         return step_emit(st, EV_APPROVAL_REQUESTED, node, -1,
                          pay_approval_requested(a, node_id, id, data));
@@ -69,7 +73,7 @@ static void open_row(struct step *st, int node, const struct node_prompt *q, str
                      struct str key, struct str payload, int64_t seq) {
     struct plan_interrupt row = {.op = INTR_ROW_OPEN,
                                  .interrupt_id = id,
-                                 .node_id = st->s->wf->nodes[node].id,
+                                 .node_id = st->state->wf->nodes[node].id,
                                  .key = key,
                                  .kind = str_c(q->kind),
                                  .payload = payload,
@@ -78,12 +82,12 @@ static void open_row(struct step *st, int node, const struct node_prompt *q, str
                                  .requested_seq = seq,
                                  .timeout_at_ms =
                                      q->timeout_ms > 0 ? st->now_ms + q->timeout_ms : 0};
-    plan_interrupt(st->p, &row);
+    plan_interrupt(st->plan, &row);
 }
 
 /* What stands in the way of asking; NULL when nothing does. */
 static const char *obstacle(const struct step *st, struct str key, const char **code) {
-    const struct intr_state *i = run_state_intr(st->s, key);
+    const struct intr_state *i = run_state_intr(st->state, key);
     *code = "interrupt_key_in_use";
     if (!i) return NULL;
     if (i->phase == INTR_OPEN) return "the key of the interrupt is asked by another node";
@@ -93,21 +97,22 @@ static const char *obstacle(const struct step *st, struct str key, const char **
 
 void suspend_begin(struct step *st, int node, const struct node_result *r) {
     const struct node_prompt *q = &r->prompt;
-    struct arena *a = st->p->arena;
+    struct arena *a = st->plan->arena;
     struct wopr_error err;
     enum intr_kind kind;
     const char *code;
     char id_text[INTR_ID_LEN + 1];
-    struct str key = q->key.n > 0 ? q->key : intr_key_of(st->s, node, r->prompt_ordinal, st->a);
-    struct str node_id = st->s->wf->nodes[node].id, payload = payload_of(st, q, key);
+    struct str key =
+        q->key.n > 0 ? q->key : intr_key_of(st->state, node, r->prompt_ordinal, st->scratch);
+    struct str node_id = st->state->wf->nodes[node].id, payload = payload_of(st, q, key);
     int rc = payload.n > 0 ? json_check(payload, &JSON_LIMITS_STORED, &err)
                            : wopr_error_set(&err, WOPR_E_TOO_BIG, "the interrupt is too large");
-    if (rc == 0) rc = intr_payload_check(payload, st->a, &kind, &err);
+    if (rc == 0) rc = intr_payload_check(payload, st->scratch, &kind, &err);
     if (rc == 0 && kind >= INTR_CONVERSATION_START && kind <= INTR_CONVERSATION_CLOSE)
         rc = wopr_error_set(&err, WOPR_E_VALIDATION,
                             "this host offers no conversations"); /* INT-6 */
     if (rc != 0) {
-        cannot_ask(st, node, "validation_error", arena_str(st->a, str_c(err.message)));
+        cannot_ask(st, node, "validation_error", arena_str(st->scratch, str_c(err.message)));
         return;
     }
     const char *why = obstacle(st, key, &code);
@@ -115,7 +120,7 @@ void suspend_begin(struct step *st, int node, const struct node_result *r) {
         cannot_ask(st, node, code, str_c(why));
         return;
     }
-    intr_id_of(st->s->meta.run_id, key, id_text);
+    intr_id_of(st->state->meta.run_id, key, id_text);
     struct str id = arena_str(a, str_c(id_text)), data = json_get(payload, "data");
     step_now(st);
     int64_t seq = step_emit(st, EV_INTERRUPT_REQUESTED, node, -1, payload);
@@ -126,56 +131,58 @@ void suspend_begin(struct step *st, int node, const struct node_result *r) {
     payload = pay_interrupt_suspended(a, node_id, id, intr_kind_word(kind), key, q->reason,
                                       kind == INTR_LOW_CONFIDENCE ? data : STR_NONE);
     if (c == EMIT_REFUSED || step_emit(st, EV_NODE_SUSPENDED, node, seq, payload) == EMIT_REFUSED) {
-        plan_fail(st->p, WOPR_E_INTERNAL, "a node cannot be suspended");
+        plan_fail(st->plan, WOPR_E_INTERNAL, "a node cannot be suspended");
         return;
     }
-    open_row(st, node, q, id, key, text_str(&run_state_intr(st->s, key)->payload), seq);
+    open_row(st, node, q, id, key, text_str(&run_state_intr(st->state, key)->payload), seq);
     step_timer_clear(st, TIMER_NODE_TIMEOUT, node);
     if (q->timeout_ms > 0) step_timer_set(st, TIMER_INTERRUPT, node, q->timeout_ms);
 }
 
 /* EVT-29, D50: no interrupt.resolved; the node fails and the run goes on from there. */
 void suspend_timed_out(struct step *st, int node) {
-    struct intr_state *i = run_state_intr_open(st->s, node);
-    if (st->s->nodes[node].status != NODE_SUSPENDED || !i) return;
-    int64_t seq = st->s->next_seq;
+    struct intr_state *i = run_state_intr_open(st->state, node);
+    if (st->state->nodes[node].status != NODE_SUSPENDED || !i) return;
+    int64_t seq = st->state->next_seq;
     if (i->kind == INTR_APPROVAL) {
         const struct intr_answer timeout = {.action = STR("timeout")};
-        (void)step_emit(st, EV_APPROVAL_RECEIVED, node, i->requested_seq,
-                        pay_approval_received(st->p->arena, st->s->wf->nodes[node].id, &timeout));
+        (void)step_emit(
+            st, EV_APPROVAL_RECEIVED, node, i->requested_seq,
+            pay_approval_received(st->plan->arena, st->state->wf->nodes[node].id, &timeout));
     }
     if (!step_lost(st)) suspend_timed_out_told(st, node, seq);
 }
 
 void suspend_timed_out_told(struct step *st, int node, int64_t seq) {
-    struct intr_state *i = run_state_intr_open(st->s, node);
+    struct intr_state *i = run_state_intr_open(st->state, node);
     struct failure f = {.code = STR("interrupt_timeout"),
                         .message = STR("nobody answered within the time of the interrupt")};
     if (i) {
         struct plan_interrupt row = {.op = INTR_ROW_CLOSE,
-                                     .interrupt_id = fork_interrupt_id(st->re, i, st->p->arena),
+                                     .interrupt_id =
+                                         fork_interrupt_id(st->exec, i, st->plan->arena),
                                      .state = IROW_TIMED_OUT,
                                      .resolved_ms = st->now_ms,
                                      .resolved_seq = seq,
                                      .cause = STR("timeout")};
-        plan_interrupt(st->p, &row);
+        plan_interrupt(st->plan, &row);
     }
     node_end_failed(st, node, &f);
 }
 
 void suspend_close_all(struct step *st) {
-    const struct plan *p = st->p;
+    const struct plan *p = st->plan;
     struct plan_interrupt row = {.op = INTR_ROW_CLOSE_ALL,
                                  .state = IROW_REJECTED,
                                  .resolved_ms = st->now_ms,
                                  .cause = STR("run-ended")};
-    if (st->s->intrs_nr == 0 || p->events_nr == 0) return;
+    if (st->state->intrs_nr == 0 || p->events_nr == 0) return;
     struct str reason = json_get(p->events[p->events_nr - 1].payload, "reason");
-    if (st->s->status == RUN_FAILED) row.cause = STR("run-failed");
-    if (st->s->status == RUN_CANCELLED)
+    if (st->state->status == RUN_FAILED) row.cause = STR("run-failed");
+    if (st->state->status == RUN_CANCELLED)
         row.cause = str_eqc(reason, "\"parent-cancelled\"") ? STR("parent-cancelled")
                                                             : STR("run-cancelled");
-    plan_interrupt(st->p, &row);
+    plan_interrupt(st->plan, &row);
 }
 
 /* --- waiting without a holder (STORE-35) --- */
@@ -189,22 +196,23 @@ static bool keeps_clear(const struct run_exec *re) {
 
 /* A deadline further away than two looks of the sweep is found by it in time. */
 static bool deadlines_far(const struct step *st) {
-    for (const struct list *l = st->re->timers.next; l != &st->re->timers; l = l->next) {
+    for (const struct list *l = st->exec->timers.all.next; l != &st->exec->timers.all;
+         l = l->next) {
         const struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
         bool far = t->kind == TIMER_INTERRUPT && !t->stopped &&
-                   t->fire_at_ms - st->now_ms > 2 * st->e->cfg.lease_ttl_ms;
+                   t->fire_at_ms - st->now_ms > 2 * st->engine->cfg.lease_ttl_ms;
         if (t->durable && !far) return false;
     }
     return true;
 }
 
 bool suspend_rests(const struct step *st) {
-    const struct run_state *s = st->s;
+    const struct run_state *s = st->state;
     size_t asked = 0;
     for (size_t i = 0; i < s->intrs_nr; i++) asked += s->intrs[i].phase == INTR_OPEN;
     /* A node may also wait for something else, which comes back to this process. */
     return asked > 0 && asked == s->suspended_nr && s->running_nr == 0 && s->retry_nr == 0 &&
-           s->status != RUN_RUNNING && s->status != RUN_PAUSED && !st->re->has_mail &&
-           !st->re->replay && list_empty(&st->re->children) && list_empty(&st->re->stops) &&
-           !keeps_clear(st->re) && deadlines_far(st);
+           s->status != RUN_RUNNING && s->status != RUN_PAUSED && !st->exec->mail.any &&
+           !st->exec->replay && list_empty(&st->exec->kin.children) &&
+           list_empty(&st->exec->kin.cancels) && !keeps_clear(st->exec) && deadlines_far(st);
 }

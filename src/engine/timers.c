@@ -1,15 +1,13 @@
 /*
  * timers.c: deadlines of runs.  A durable timer is a row with a wall-clock time and, while its exec
  * is in memory, an entry of one heap ordered by the monotonic clock, so that a clock set back or
- * forth moves nothing that is already waiting.  One thread looks at the heap and sleeps until its
- * first deadline.
+ * forth moves nothing that is already waiting.  The timer thread (upkeep.c)
+ * looks at the heap and sleeps until its first deadline.
  */
+#include "engine/timers.h"
+
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/thread.h"
-#include "engine/internal.h"
-
-#include <time.h>
 
 /* b may be negative: a replay sets deadlines that are over by the time of its source. */
 static int64_t clamp_add(int64_t a, int64_t b) {
@@ -17,7 +15,7 @@ static int64_t clamp_add(int64_t a, int64_t b) {
 }
 
 struct exec_timer *timer_find(struct run_exec *re, int kind, int node) {
-    for (struct list *l = re->timers.next; l != &re->timers; l = l->next) {
+    for (struct list *l = re->timers.all.next; l != &re->timers.all; l = l->next) {
         struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
         if (t->kind == kind && t->node == node) return t;
     }
@@ -26,7 +24,7 @@ struct exec_timer *timer_find(struct run_exec *re, int kind, int node) {
 
 static void unheap_locked(struct engine *e, struct exec_timer *t) {
     if (t->heap.pos != 0) heap_remove(&e->timers, &t->heap);
-    if (t->fired) t->re->fired_nr--;
+    if (t->fired) t->re->timers.fired_nr--;
     t->fired = false;
 }
 
@@ -41,7 +39,7 @@ static int64_t mono_deadline(const struct exec_timer *t) {
 }
 
 static int heap_in(struct run_exec *re, struct exec_timer *t) {
-    struct engine *e = re->e;
+    struct engine *e = re->engine;
     int64_t key = mono_deadline(t);
     pthread_mutex_lock(&e->mu);
     struct heap_node *first = heap_min(&e->timers);
@@ -60,7 +58,7 @@ static struct exec_timer *timer_new(struct run_exec *re, int kind, int node, boo
     t->kind = kind;
     t->node = node;
     t->durable = durable;
-    list_add_tail(&re->timers, &t->link);
+    list_add_tail(&re->timers.all, &t->link);
     return t;
 }
 
@@ -83,7 +81,7 @@ int timer_restore(struct run_exec *re, const struct timer_row *row, int node) {
 }
 
 static void timer_free(struct exec_timer *t) {
-    struct engine *e = t->re->e;
+    struct engine *e = t->re->engine;
     pthread_mutex_lock(&e->mu);
     unheap_locked(e, t);
     pthread_mutex_unlock(&e->mu);
@@ -97,41 +95,65 @@ void timer_drop(struct run_exec *re, int kind, int node) {
 }
 
 void timers_drop_all(struct run_exec *re) {
-    while (!list_empty(&re->timers))
-        timer_free(LIST_ENTRY(re->timers.next, struct exec_timer, link));
+    while (!list_empty(&re->timers.all))
+        timer_free(LIST_ENTRY(re->timers.all.next, struct exec_timer, link));
 }
 
 bool timer_take_fired(struct run_exec *re, struct exec_timer *t) {
-    pthread_mutex_lock(&re->e->mu);
+    pthread_mutex_lock(&re->engine->mu);
     bool fired = t->fired;
-    if (fired) re->fired_nr--;
+    if (fired) re->timers.fired_nr--;
     t->fired = false;
-    pthread_mutex_unlock(&re->e->mu);
+    pthread_mutex_unlock(&re->engine->mu);
     return fired;
+}
+
+struct exec_timer *timer_first_fired(struct run_exec *re) {
+    struct exec_timer *first = NULL;
+    pthread_mutex_lock(&re->engine->mu);
+    for (struct list *l = re->timers.all.next; re->timers.fired_nr > 0 && l != &re->timers.all;
+         l = l->next) {
+        struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
+        if (t->fired && (!first || t->fire_at_ms < first->fire_at_ms)) first = t;
+    }
+    pthread_mutex_unlock(&re->engine->mu);
+    return first;
+}
+
+void timers_fire_due_locked(struct engine *e, uint64_t now_ms) {
+    struct heap_node *n;
+    while ((n = heap_min(&e->timers)) != NULL && n->key <= (int64_t)now_ms) {
+        (void)heap_pop(&e->timers);
+        struct exec_timer *t = LIST_ENTRY(n, struct exec_timer, heap);
+        t->fired = true;
+        t->re->timers.fired_nr++;
+        exec_wake_locked(t->re);
+    }
 }
 
 /* --- with the row in the plan --- */
 
 static struct str timer_node_id(const struct step *st, int node) {
-    return node >= 0 ? st->s->wf->nodes[node].id : STR_NONE;
+    return node >= 0 ? st->state->wf->nodes[node].id : STR_NONE;
 }
 
 void step_timer_set(struct step *st, enum timer_kind kind, int node, int64_t delay_ms) {
     int64_t fire_at_ms = clamp_add(st->now_ms, delay_ms);
-    plan_timer_set(st->p, kind, timer_node_id(st, node), fire_at_ms, delay_ms > 0 ? delay_ms : 0);
-    if (timer_arm(st->re, (int)kind, node, fire_at_ms, true) != 0)
-        plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a timer");
+    plan_timer_set(st->plan, kind, timer_node_id(st, node), fire_at_ms,
+                   delay_ms > 0 ? delay_ms : 0);
+    if (timer_arm(st->exec, (int)kind, node, fire_at_ms, true) != 0)
+        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a timer");
 }
 
 void step_timer_clear(struct step *st, enum timer_kind kind, int node) {
-    struct exec_timer *t = timer_find(st->re, (int)kind, node);
+    struct exec_timer *t = timer_find(st->exec, (int)kind, node);
     if (!t) return;
-    plan_timer_clear(st->p, kind, timer_node_id(st, node));
+    plan_timer_clear(st->plan, kind, timer_node_id(st, node));
     timer_free(t);
 }
 
 void step_timers_stop(struct step *st) {
-    for (struct list *l = st->re->timers.next, *next; l != &st->re->timers; l = next) {
+    for (struct list *l = st->exec->timers.all.next, *next; l != &st->exec->timers.all; l = next) {
         struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
         next = l->next;
         if (!t->durable) { /* the run's own deadlines are computed anew when it sleeps again */
@@ -142,70 +164,32 @@ void step_timers_stop(struct step *st) {
         int64_t left = t->fire_at_ms - st->now_ms;
         t->remaining_ms = left > 0 ? left : 0;
         t->stopped = true;
-        pthread_mutex_lock(&st->e->mu);
-        unheap_locked(st->e, t);
-        pthread_mutex_unlock(&st->e->mu);
-        plan_timer_set(st->p, (enum timer_kind)t->kind, timer_node_id(st, t->node), -1,
+        pthread_mutex_lock(&st->engine->mu);
+        unheap_locked(st->engine, t);
+        pthread_mutex_unlock(&st->engine->mu);
+        plan_timer_set(st->plan, (enum timer_kind)t->kind, timer_node_id(st, t->node), -1,
                        t->remaining_ms);
     }
 }
 
 void step_timers_resume(struct step *st) {
-    for (struct list *l = st->re->timers.next; l != &st->re->timers; l = l->next) {
+    for (struct list *l = st->exec->timers.all.next; l != &st->exec->timers.all; l = l->next) {
         struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
         if (!t->stopped) continue;
         t->fire_at_ms = clamp_add(st->now_ms, t->remaining_ms);
         t->stopped = t->restored = false;
-        plan_timer_set(st->p, (enum timer_kind)t->kind, timer_node_id(st, t->node), t->fire_at_ms,
-                       t->remaining_ms);
-        if (heap_in(st->re, t) != 0) plan_fail(st->p, WOPR_E_NO_MEMORY, "no memory for a timer");
+        plan_timer_set(st->plan, (enum timer_kind)t->kind, timer_node_id(st, t->node),
+                       t->fire_at_ms, t->remaining_ms);
+        if (heap_in(st->exec, t) != 0)
+            plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a timer");
     }
 }
 
 void step_timers_clear(struct step *st) {
-    while (!list_empty(&st->re->timers)) {
-        struct exec_timer *t = LIST_ENTRY(st->re->timers.next, struct exec_timer, link);
+    while (!list_empty(&st->exec->timers.all)) {
+        struct exec_timer *t = LIST_ENTRY(st->exec->timers.all.next, struct exec_timer, link);
         if (t->durable)
-            plan_timer_clear(st->p, (enum timer_kind)t->kind, timer_node_id(st, t->node));
+            plan_timer_clear(st->plan, (enum timer_kind)t->kind, timer_node_id(st, t->node));
         timer_free(t);
     }
-}
-
-/* --- the thread --- */
-
-static void fire_due_locked(struct engine *e, uint64_t now_ms) {
-    struct heap_node *n;
-    while ((n = heap_min(&e->timers)) != NULL && n->key <= (int64_t)now_ms) {
-        (void)heap_pop(&e->timers);
-        struct exec_timer *t = LIST_ENTRY(n, struct exec_timer, heap);
-        t->fired = true;
-        t->re->fired_nr++;
-        exec_wake_locked(t->re);
-    }
-}
-
-/* The condition variable runs on the monotonic clock; ms is a reading of clock_mono_ms(). */
-static void wait_until_locked(struct engine *e, uint64_t ms) {
-    struct timespec at = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
-    (void)pthread_cond_timedwait(&e->tick, &e->mu, &at);
-}
-
-void *timer_main(void *arg) {
-    thread_name("wopr-timer");
-    struct engine *e = arg;
-    struct upkeep u = {.purge_ms = e->started_ms + ENGINE_PURGE_MS};
-    pthread_mutex_lock(&e->mu);
-    while (!e->stopping) {
-        uint64_t now_ms = clock_mono_ms();
-        e->kicked = false;
-        fire_due_locked(e, now_ms);
-        pthread_mutex_unlock(&e->mu);
-        uint64_t next_ms = upkeep_run(e, &u, now_ms);
-        pthread_mutex_lock(&e->mu);
-        struct heap_node *n = heap_min(&e->timers);
-        if (n && n->key < (int64_t)next_ms) next_ms = (uint64_t)n->key;
-        if (!e->stopping && !e->kicked && next_ms > clock_mono_ms()) wait_until_locked(e, next_ms);
-    }
-    pthread_mutex_unlock(&e->mu);
-    return NULL;
 }

@@ -3,69 +3,56 @@
  * recovery sweep (STORE-35), purging (STORE-43, STORE-44).  It never waits: writes go to the
  * committer.
  */
-#include "store/upkeep.h"
+#include "engine/upkeep.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "engine/fork.h"
+#include "engine/job.h"
+#include "engine/peers.h"
+#include "engine/timers.h"
 #include "store/leases.h"
 #include "store/peers.h"
 #include "store/run_lists.h"
+#include "store/upkeep.h"
+
+#include <time.h>
+
+#define ENGINE_SWEEP_PAGE      256u
+#define ENGINE_SWEEP_PAGES_MAX 4096u
+#define ENGINE_DEADLINES_MAX   10000u /* waiting runs taken up by one look */
+#define ENGINE_PURGE_AGAIN_MS  20     /* a slice was full: commits come first, then the next one */
+#define ENGINE_PURGE_MAX       UINT32_MAX /* the store bounds a slice by rows and time */
+
+struct upkeep { /* the timer thread's own */
+    uint64_t beat_ms, sweep_ms, purge_ms;
+    int64_t sweep_from;
+};
 
 /* --- writes on the committer --- */
 
-struct errand {
-    struct engine *e;
-    void (*run)(struct engine *e, struct store *s, uint64_t asked_ms);
-    uint64_t asked_ms;
-};
-
-static void errand_run(void *ctx, struct store *s) {
-    struct errand *x = ctx;
-    struct engine *e = x->e;
-    x->run(e, s, x->asked_ms);
-    mem_free(x);
-    pthread_mutex_lock(&e->mu);
-    e->inflight_nr--;
-    pthread_cond_broadcast(&e->calm);
-    pthread_mutex_unlock(&e->mu);
-}
-
-static bool errand_send(struct engine *e, void (*run)(struct engine *e, struct store *s, uint64_t),
-                        uint64_t now_ms) {
-    struct errand *x = MEM_NEW(struct errand);
-    if (!x) return false;
-    *x = (struct errand){e, run, now_ms};
-    pthread_mutex_lock(&e->mu);
-    e->inflight_nr++;
-    pthread_mutex_unlock(&e->mu);
-    if (journal_side(e->journal, errand_run, x) == 0) return true;
-    mem_free(x);
-    pthread_mutex_lock(&e->mu);
-    e->inflight_nr--;
-    pthread_cond_broadcast(&e->calm);
-    pthread_mutex_unlock(&e->mu);
-    return false;
-}
-
-static void renew(struct engine *e, struct store *s, uint64_t asked_ms) {
+static void lease_renew(struct engine *e, struct store *s, void *args) {
+    const uint64_t *asked_ms = args; /* monotonic: when the beat was due */
     struct wopr_error err;
     int64_t n;
     int rc = store_lease_renew(s, e->holder, clock_wall_ms() + e->cfg.lease_ttl_ms, &n, &err);
     if (rc != 0) log_warn("the leases could not be renewed", "why", err.message);
     pthread_mutex_lock(&e->mu);
-    e->beat_inflight = false;
+    e->upkeep.beat_inflight = false;
     /* STORE-33: silent for too long, so others may have taken runs of ours in the meantime. */
-    if (rc == 0 && !e->cfg.sole_host && clock_mono_ms() >= e->lease_ok_ms) peers_suspect_locked(e);
+    if (rc == 0 && !e->cfg.sole_host && clock_mono_ms() >= e->upkeep.lease_ok_ms)
+        peers_suspect_locked(e);
     if (rc == 0) { /* surely ours for a heartbeat less than others think */
         int64_t safe_ms = e->cfg.lease_ttl_ms - e->cfg.heartbeat_ms / 2;
-        e->lease_ok_ms = asked_ms + (uint64_t)safe_ms;
+        e->upkeep.lease_ok_ms = *asked_ms + (uint64_t)safe_ms;
         /* It took too long to be of use (a frozen process), or the next one was due before this one
          * was done: that does not wait its turn. */
-        e->beat_late = e->beat_missed || clock_mono_ms() >= e->lease_ok_ms;
-        e->beat_missed = false;
-        if (e->beat_late) {
-            e->kicked = true;
+        e->upkeep.beat_late = e->upkeep.beat_missed || clock_mono_ms() >= e->upkeep.lease_ok_ms;
+        e->upkeep.beat_missed = false;
+        if (e->upkeep.beat_late) {
+            e->upkeep.kicked = true;
             pthread_cond_signal(&e->tick);
         }
         pthread_cond_broadcast(&e->work);
@@ -74,10 +61,10 @@ static void renew(struct engine *e, struct store *s, uint64_t asked_ms) {
     if (rc == WOPR_E_SYNC_FAILED) engine_break(e, "lease");
 }
 
-static void purge(struct engine *e, struct store *s, uint64_t asked_ms) {
+static void purge(struct engine *e, struct store *s, void *args) {
     struct wopr_error err;
     int64_t now_ms = clock_wall_ms(), keys = 0, runs = 0;
-    (void)asked_ms;
+    (void)args;
     bool more = false, more_runs = false;
     int rc = store_purge_idempotency(s, now_ms, ENGINE_PURGE_MAX, &keys, &more, &err);
     if (rc == 0 && e->cfg.retention_ms > 0)
@@ -87,31 +74,31 @@ static void purge(struct engine *e, struct store *s, uint64_t asked_ms) {
     if (rc == 0) rc = fork_sweep(e, s, &more, &err);
     if (rc != 0) log_warn("housekeeping failed and is tried again", "why", err.message);
     pthread_mutex_lock(&e->mu);
-    e->purge_inflight = false;
-    e->purge_more = more;
+    e->upkeep.purge_inflight = false;
+    e->upkeep.purge_more = more;
     if (more) pthread_cond_signal(&e->tick);
     pthread_mutex_unlock(&e->mu);
 }
 
-static void release(struct engine *e, struct store *s, uint64_t asked_ms) {
+static void leases_release(struct engine *e, struct store *s, void *args) {
     struct wopr_error err;
-    (void)asked_ms;
+    (void)args;
     if (store_lease_release(s, e->holder, &err) != 0)
         log_warn("the leases could not be given back; they expire", "why", err.message);
 }
 
 /* STORE-36.  Waits for the committer; the log still runs. */
 void upkeep_release(struct engine *e) {
-    if (!errand_send(e, release, 0)) return;
+    if (!job_post(e, leases_release, NULL, 0)) return;
     pthread_mutex_lock(&e->mu);
     while (e->inflight_nr > 0) pthread_cond_wait(&e->calm, &e->mu);
     pthread_mutex_unlock(&e->mu);
 }
 
 /* Dead hosts whose runs all have a new holder, or ended, need not be looked at any more. */
-static void bury(struct engine *e, struct store *s, uint64_t asked_ms) {
+static void holders_forget(struct engine *e, struct store *s, void *args) {
     struct wopr_error err;
-    (void)asked_ms;
+    (void)args;
     for (int64_t no; (no = peers_next_dead(e)) != 0;)
         if (store_holder_bury(s, no, &err) != 0) break;
 }
@@ -134,31 +121,9 @@ static bool sweep_wants(struct engine *e, const struct run_origin *o) {
     return going && sweep_takes(e, h);
 }
 
-/* Seen by the number while no worker knows it; false when the tables are full. */
-bool sweep_add(struct engine *e, int64_t run_no, struct str tenant, const struct run_head *h) {
-    struct run_exec *re = exec_new(e, h->run_id);
-    if (!re) return true;
-    re->phase = EXEC_LOOKUP;
-    re->run_no = run_no;
-    re->swept = true;
-    struct str key = str_n((const char *)&re->run_no, sizeof re->run_no);
-    pthread_mutex_lock(&e->mu);
-    bool room = e->active_nr < e->cfg.runs_active_max && !e->stopping;
-    bool known = map_get(e->by_id, h->run_id) != NULL;
-    bool added = room && !known && exec_register_locked(e, re, tenant) == 0;
-    if (added && map_put(e->by_no, key, re, NULL) != 0) {
-        exec_unregister_locked(re);
-        added = false;
-    }
-    if (added) exec_wake_locked(re);
-    pthread_mutex_unlock(&e->mu);
-    if (!added) exec_free(re);
-    return room || known;
-}
-
 static bool in_memory(struct engine *e, int64_t run_no) {
     pthread_mutex_lock(&e->mu);
-    bool known = map_get(e->by_no, str_n((const char *)&run_no, sizeof run_no)) != NULL;
+    bool known = map_get(e->runs.by_no, str_n((const char *)&run_no, sizeof run_no)) != NULL;
     pthread_mutex_unlock(&e->mu);
     return known;
 }
@@ -189,7 +154,7 @@ static bool sweep_parents(struct engine *e, struct arena *a, struct arena *row) 
             after = page.v[i];
             if (in_memory(e, after)) continue;
             if (!row_read(e, after, row, &o)) continue;
-            if (sweep_takes(e, &o.head)) room = sweep_add(e, after, o.meta.tenant, &o.head);
+            if (sweep_takes(e, &o.head)) room = exec_add(e, after, o.meta.tenant, &o.head);
         }
     }
     return room;
@@ -226,17 +191,17 @@ static void sweep(struct engine *e, int64_t *from) {
             if (!row_read(e, after, row, &o)) continue;
             if (!sweep_wants(e, &o)) continue;
             if (tenant_full(e, o.meta.tenant)) room = ++skips < ENGINE_SWEEP_SKIPS_MAX;
-            else room = sweep_add(e, after, o.meta.tenant, &o.head);
+            else room = exec_add(e, after, o.meta.tenant, &o.head);
         }
     }
     if (a && row && room) room = sweep_parents(e, a, row);
     arena_free(a);
     arena_free(row);
-    if (whole && !e->cfg.sole_host) (void)errand_send(e, bury, 0);
+    if (whole && !e->cfg.sole_host) (void)job_post(e, holders_forget, NULL, 0);
     bool passed = skips == ENGINE_SWEEP_SKIPS_MAX;
     *from = passed ? after : 0;
     pthread_mutex_lock(&e->mu);
-    e->sweep_soon = !room && !passed;
+    e->upkeep.sweep_soon = !room && !passed;
     pthread_mutex_unlock(&e->mu);
 }
 
@@ -253,7 +218,7 @@ static void sweep_deadlines(struct engine *e) {
         struct run_origin o;
         if (in_memory(e, page.v[i])) continue;
         if (!row_read(e, page.v[i], row, &o)) continue;
-        if (sweep_takes(e, &o.head)) (void)sweep_add(e, page.v[i], o.meta.tenant, &o.head);
+        if (sweep_takes(e, &o.head)) (void)exec_add(e, page.v[i], o.meta.tenant, &o.head);
     }
     arena_free(a);
     arena_free(row);
@@ -263,49 +228,50 @@ static void sweep_deadlines(struct engine *e) {
 
 static bool sweep_due(struct engine *e, const struct upkeep *u, uint64_t now_ms) {
     pthread_mutex_lock(&e->mu);
-    bool soon = (e->sweep_soon && e->active_nr < e->cfg.runs_active_max / 2) || e->sweep_now;
-    e->sweep_now = false;
+    bool soon = (e->upkeep.sweep_soon && e->runs.active_nr < e->cfg.runs_active_max / 2) ||
+                e->upkeep.sweep_now;
+    e->upkeep.sweep_now = false;
     pthread_mutex_unlock(&e->mu);
     return soon || now_ms >= u->sweep_ms;
 }
 
 static void beat(struct engine *e, uint64_t now_ms) {
     pthread_mutex_lock(&e->mu);
-    bool send = !e->beat_inflight && !e->broken;
-    e->beat_missed = e->beat_inflight;
-    if (send) e->beat_inflight = true;
+    bool send = !e->upkeep.beat_inflight && !e->life.broken;
+    e->upkeep.beat_missed = e->upkeep.beat_inflight;
+    if (send) e->upkeep.beat_inflight = true;
     pthread_mutex_unlock(&e->mu);
-    if (!send || errand_send(e, renew, now_ms)) return;
+    if (!send || job_post(e, lease_renew, &now_ms, sizeof now_ms)) return;
     pthread_mutex_lock(&e->mu);
-    e->beat_inflight = false;
+    e->upkeep.beat_inflight = false;
     pthread_mutex_unlock(&e->mu);
 }
 
 static void tidy(struct engine *e, struct upkeep *u, uint64_t now_ms) {
     pthread_mutex_lock(&e->mu);
-    if (e->purge_more) {
-        e->purge_more = false;
+    if (e->upkeep.purge_more) {
+        e->upkeep.purge_more = false;
         u->purge_ms = now_ms + ENGINE_PURGE_AGAIN_MS;
     }
-    bool send = now_ms >= u->purge_ms && !e->purge_inflight && !e->broken;
-    if (send) e->purge_inflight = true;
+    bool send = now_ms >= u->purge_ms && !e->upkeep.purge_inflight && !e->life.broken;
+    if (send) e->upkeep.purge_inflight = true;
     pthread_mutex_unlock(&e->mu);
     if (now_ms >= u->purge_ms) u->purge_ms = now_ms + ENGINE_PURGE_MS;
-    if (!send || errand_send(e, purge, now_ms)) return;
+    if (!send || job_post(e, purge, NULL, 0)) return;
     pthread_mutex_lock(&e->mu);
-    e->purge_inflight = false;
+    e->upkeep.purge_inflight = false;
     pthread_mutex_unlock(&e->mu);
 }
 
 static bool beat_due(struct engine *e, const struct upkeep *u, uint64_t now_ms) {
     pthread_mutex_lock(&e->mu);
-    bool late = e->beat_late;
-    e->beat_late = false;
+    bool late = e->upkeep.beat_late;
+    e->upkeep.beat_late = false;
     pthread_mutex_unlock(&e->mu);
     return late || now_ms >= u->beat_ms;
 }
 
-uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms) {
+static uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms) {
     if (beat_due(e, u, now_ms)) {
         beat(e, now_ms);
         u->beat_ms = now_ms + (uint64_t)e->cfg.heartbeat_ms;
@@ -320,4 +286,33 @@ uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms) {
     uint64_t next = u->beat_ms;
     if (u->sweep_ms < next) next = u->sweep_ms;
     return u->purge_ms < next ? u->purge_ms : next;
+}
+
+/* --- the thread --- */
+
+/* The condition variable runs on the monotonic clock; ms is a reading of clock_mono_ms(). */
+static void wait_until_locked(struct engine *e, uint64_t ms) {
+    struct timespec at = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+    (void)pthread_cond_timedwait(&e->tick, &e->mu, &at);
+}
+
+void *timer_main(void *arg) {
+    thread_name("wopr-timer");
+    struct engine *e = arg;
+    struct upkeep u = {.purge_ms = e->life.started_ms + ENGINE_PURGE_MS};
+    pthread_mutex_lock(&e->mu);
+    while (!e->life.stopping) {
+        uint64_t now_ms = clock_mono_ms();
+        e->upkeep.kicked = false;
+        timers_fire_due_locked(e, now_ms);
+        pthread_mutex_unlock(&e->mu);
+        uint64_t next_ms = upkeep_run(e, &u, now_ms);
+        pthread_mutex_lock(&e->mu);
+        struct heap_node *n = heap_min(&e->timers);
+        if (n && n->key < (int64_t)next_ms) next_ms = (uint64_t)n->key;
+        if (!e->life.stopping && !e->upkeep.kicked && next_ms > clock_mono_ms())
+            wait_until_locked(e, next_ms);
+    }
+    pthread_mutex_unlock(&e->mu);
+    return NULL;
 }

@@ -2,11 +2,13 @@
  * wfcache.c: compiled workflows by hash.  The store row decides what an id means; the hash decides
  * what the text means, so an entry never grows stale.
  */
+#include "engine/wfcache.h"
+
 #include "base/mem.h"
-#include "engine/internal.h"
 #include "store/workflows.h"
 
-#define WFCACHE_ARENA_MAX (64u * 1024 * 1024)
+#define ENGINE_WF_CACHE_MAX 1024u
+#define WFCACHE_ARENA_MAX   (64u * 1024 * 1024)
 
 static struct str hash_key(const struct sha256 *h) {
     return str_n((const char *)h->b, sizeof h->b);
@@ -14,13 +16,13 @@ static struct str hash_key(const struct sha256 *h) {
 
 static struct workflow *cached(struct engine *e, const struct sha256 *hash, bool *types_known) {
     struct workflow *wf = NULL;
-    pthread_mutex_lock(&e->wf_mu);
-    struct wf_entry *x = map_get(e->workflows, hash_key(hash));
+    pthread_mutex_lock(&e->wfcache.mu);
+    struct wf_entry *x = map_get(e->wfcache.by_hash, hash_key(hash));
     if (x) {
         wf = workflow_ref(x->wf);
         *types_known = x->types_known;
     }
-    pthread_mutex_unlock(&e->wf_mu);
+    pthread_mutex_unlock(&e->wfcache.mu);
     return wf;
 }
 
@@ -28,40 +30,40 @@ static void empty_locked(struct engine *e) {
     struct str key;
     void *value;
     size_t it = 0;
-    while (map_next(e->workflows, &it, &key, &value)) {
+    while (map_next(e->wfcache.by_hash, &it, &key, &value)) {
         workflow_unref(((struct wf_entry *)value)->wf);
         mem_free(value);
     }
-    map_free(e->workflows);
-    e->workflows = NULL;
+    map_free(e->wfcache.by_hash);
+    e->wfcache.by_hash = NULL;
 }
 
 /* Keeps a reference of its own; for want of memory the workflow is simply compiled again next time.
  */
 static void keep(struct engine *e, const struct sha256 *hash, struct workflow *wf,
                  bool types_known) {
-    pthread_mutex_lock(&e->wf_mu);
-    struct wf_entry *x = map_get(e->workflows, hash_key(hash));
+    pthread_mutex_lock(&e->wfcache.mu);
+    struct wf_entry *x = map_get(e->wfcache.by_hash, hash_key(hash));
     if (x) {
         x->types_known |= types_known;
     } else {
-        if (map_count(e->workflows) >= ENGINE_WF_CACHE_MAX) {
+        if (map_count(e->wfcache.by_hash) >= ENGINE_WF_CACHE_MAX) {
             struct map *fresh = map_new();
             if (fresh) {
                 empty_locked(e);
-                e->workflows = fresh;
+                e->wfcache.by_hash = fresh;
             }
         }
         x = MEM_NEW(struct wf_entry);
-        if (x && map_count(e->workflows) < ENGINE_WF_CACHE_MAX &&
-            map_put(e->workflows, hash_key(hash), x, NULL) == 0) {
+        if (x && map_count(e->wfcache.by_hash) < ENGINE_WF_CACHE_MAX &&
+            map_put(e->wfcache.by_hash, hash_key(hash), x, NULL) == 0) {
             x->wf = workflow_ref(wf);
             x->types_known = types_known;
         } else {
             mem_free(x);
         }
     }
-    pthread_mutex_unlock(&e->wf_mu);
+    pthread_mutex_unlock(&e->wfcache.mu);
 }
 
 /* NODE-3 at creation: every type of the definition has an executor here. */
@@ -115,5 +117,5 @@ int wfcache_by_hash(struct engine *e, const struct sha256 *hash, struct arena *a
 }
 
 void wfcache_free(struct engine *e) {
-    if (e->workflows) empty_locked(e);
+    if (e->wfcache.by_hash) empty_locked(e);
 }

@@ -12,8 +12,9 @@
 
 #include <stdio.h>
 
-#define VERIFY_PAGE      512
-#define VERIFY_ARENA_MAX (256u * 1024 * 1024)
+#define VERIFY_PAGE       512
+#define VERIFY_PAGE_BYTES (8u * 1024 * 1024)
+#define VERIFY_ARENA_MAX  (256u * 1024 * 1024)
 #define SNAPSHOT_MAX     (64u * 1024 * 1024)
 
 struct verify {
@@ -56,36 +57,41 @@ static const char *event_broken(const struct verify *v, const struct run_state *
     return why->message;
 }
 
-static bool event_take(struct verify *v, struct run_state *s, const struct run_origin *o,
-                       const struct event *e) {
+struct log_fold {
+    struct verify *verify;
+    struct run_state *state;
+    struct str run_id;
+    bool broken; /* the rest of the log cannot be folded */
+};
+
+static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) {
+    struct log_fold *f = ctx;
     struct wopr_error why = {0};
-    const char *broken = event_broken(v, s, e, &why);
+    const char *broken = event_broken(f->verify, f->state, e, &why);
     char line[640];
+    (void)err;
     if (broken != NULL) {
         snprintf(line, sizeof line, "%lld: %s", (long long)e->seq, broken);
-        finding(v, o->head.run_id, "damaged event", line);
+        finding(f->verify, f->run_id, "damaged event", line);
     }
-    if (run_state_apply(s, e, &why) == 0) return true;
-    finding(v, o->head.run_id, "the log cannot be folded", why.message);
-    return false;
+    f->broken = run_state_apply(f->state, e, &why) != 0;
+    if (f->broken) finding(f->verify, f->run_id, "the log cannot be folded", why.message);
+    return f->broken;
 }
 
 /* Apply the whole log; a broken event is a finding, not a failure.  *ok tells whether s may be
  * compared. */
 static int fold(struct verify *v, struct run_state *s, const struct run_origin *o, bool *ok,
                 struct wopr_error *err) {
+    const struct log_walk walk = {.run_no = o->head.run_no,
+                                  .until = INT64_MAX,
+                                  .page_events = VERIFY_PAGE,
+                                  .page_bytes = VERIFY_PAGE_BYTES};
+    struct log_fold f = {.verify = v, .state = s, .run_id = o->head.run_id};
     struct arena *page = arena_new(VERIFY_ARENA_MAX);
-    int rc = page == NULL ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory") : 0;
-    *ok = true;
-    for (bool more = true; rc == 0 && more && *ok;) {
-        struct event_list l;
-        arena_reset(page);
-        rc = store_events(v->store, o->head.run_no, s->next_seq, VERIFY_PAGE, 8u * 1024 * 1024,
-                          page, &l, err);
-        if (rc != 0) break;
-        for (size_t i = 0; i < l.n && *ok; i++) *ok = event_take(v, s, o, &l.v[i]);
-        more = l.n > 0;
-    }
+    if (page == NULL) return wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
+    int rc = store_walk(v->store, &walk, page, event_fold, &f, err);
+    *ok = !f.broken;
     arena_free(page);
     return rc;
 }

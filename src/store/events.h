@@ -18,6 +18,20 @@ MUST_CHECK int store_events_of_kind(struct store *s, int64_t run_no, int64_t fro
                                     enum ev_kind kind, unsigned max, size_t bytes_max,
                                     struct arena *a, struct event_list *out,
                                     struct wopr_error *err);
+/* Walk a log from one sequence to another, a page in memory at a time.  take gets each event once,
+ * ascending; the event lives for the call.  It returns 0 to go on, 1 to end the walk, or a code,
+ * which ends it too and is returned.  page is reset before each page.  A log that grows meanwhile
+ * is walked to its end. */
+struct log_walk {
+    int64_t run_no;
+    int64_t from;         /* first sequence; negative: the first event */
+    int64_t until;        /* stop before it; INT64_MAX: at the end of the log */
+    unsigned page_events; /* at most, in memory */
+    size_t page_bytes;    /* about, of payloads */
+};
+typedef int event_take(void *ctx, const struct event *e, struct wopr_error *err);
+MUST_CHECK int store_walk(struct store *s, const struct log_walk *w, struct arena *page,
+                          event_take *take, void *ctx, struct wopr_error *err);
 /* Payload of the run's last event of a kind: that of node_id; with an empty node_id that of the
  * node which the run shows as current, or of the run itself.  NOT_FOUND. */
 MUST_CHECK int store_event_last(struct store *s, int64_t run_no, enum ev_kind kind,

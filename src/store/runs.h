@@ -100,7 +100,6 @@ MUST_CHECK int store_run_origin(struct store *s, int64_t run_no, struct arena *a
                                 struct run_origin *out, struct wopr_error *err);
 
 struct timer_row {
-    int64_t run_no;
     enum timer_kind kind;
     struct str node_id;
     int64_t fire_at_ms; /* wall clock; -1 = stopped */

@@ -61,11 +61,11 @@ static void check_tags(struct str over, struct arena *a) {
 }
 
 static void check_taken(const struct engine_cmd *cmd, struct arena *a) {
-    const struct fork_overlay *o = &cmd->overlay;
-    ASSERT(cmd->fork_mode == FORK_REPLAY || cmd->fork_mode == FORK_BRANCH);
-    ASSERT(cmd->fork_from >= 0);
+    const struct fork_overlay *o = &cmd->fork.overlay;
+    ASSERT(cmd->fork.mode == FORK_REPLAY || cmd->fork.mode == FORK_BRANCH);
+    ASSERT(cmd->fork.from_seq >= 0);
     bool says = o->inputs.p || o->configurable.p || o->tags.p || o->metadata.p;
-    ASSERT(cmd->fork_mode == FORK_BRANCH || !says);
+    ASSERT(cmd->fork.mode == FORK_BRANCH || !says);
     ASSERT(!o->inputs.p || json_type_of(o->inputs) == JSON_OBJECT);
     ASSERT(!o->configurable.p || json_type_of(o->configurable) == JSON_OBJECT);
     ASSERT(!o->metadata.p || json_type_of(o->metadata) == JSON_OBJECT);
@@ -78,7 +78,7 @@ static void check_taken(const struct engine_cmd *cmd, struct arena *a) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     struct str text = str_n((const char *)data, len);
-    struct engine_cmd cmd = {.fork_mode = FORK_NONE, .fork_from = -1};
+    struct engine_cmd cmd = {.op = ENGINE_FORK, .fork = {.mode = FORK_NONE, .from_seq = -1}};
     struct wopr_error err = {0};
     if (len > FUZZ_BYTES_MAX || json_check(text, &JSON_LIMITS_DEFAULT, NULL) != 0 ||
         json_type_of(text) != JSON_OBJECT)

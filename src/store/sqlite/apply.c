@@ -287,10 +287,11 @@ static int initial_vars_put(const struct row_writer *w, const struct plan *p) {
     if (p->what != PLAN_CREATE) return 0;
     for (size_t i = 0; rc == 0 && i < p->create->vars.n; i++) {
         const struct var_init *v = &p->create->vars.v[i];
-        const struct plan_var_row row = {.name = v->name,
-                                         .value =
-                                             v->sensitive ? MASKED : once_var(p, v->name, v->value),
-                                         .clear = v->sensitive ? v->value : STR_NONE};
+        struct plan_var_row row = {.name = v->name, .value = MASKED, .clear = v->value};
+        if (!v->sensitive) {
+            row.value = once_var(p, v->name, v->value);
+            row.clear = STR_NONE;
+        }
         rc = var_put(w, &row);
     }
     return rc;

@@ -20,50 +20,61 @@ static void event_read(struct query *q, struct arena *a, struct event *e) {
     else e->type = col_null(q, 8) ? STR("unknown") : col_str(q, 8, a);
 }
 
-static int page(struct query *q, size_t bytes_max, struct arena *a, struct event_list *out,
-                struct wopr_error *err) {
+/* Ends q. */
+static int page_read(struct query *q, size_t bytes_max, struct arena *a, struct event_list *out,
+                     struct wopr_error *err) {
     struct event_list l = {NULL, 0};
     size_t cap = 0, bytes = 0;
     int rc;
     while ((rc = query_step(q, err)) == 1) {
-        struct event *e = list_row(a, &l.v, &l.n, &cap, sizeof *e);
+        struct event *e = list_row(a, &l, &cap);
         if (!e) break;
         event_read(q, a, e);
         bytes += e->payload.n;
         if (bytes >= bytes_max) break;
     }
-    query_end(q);
-    if (rc < 0) return rc;
-    if (arena_failed(a))
-        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a page of events");
-    *out = l;
-    return 0;
+    rc = read_end(q, rc, a, err);
+    if (rc == 0) *out = l;
+    return rc;
 }
 
 int store_events(struct store *s, int64_t run_no, int64_t from, unsigned max, size_t bytes_max,
                  struct arena *a, struct event_list *out, struct wopr_error *err) {
-    struct conn *c;
     struct query q;
-    int rc = conn_reader(s, &c, err);
+    int rc = read_begin(&q, s, SQL_EVENTS, err);
     if (rc != 0) return rc;
-    query_begin(&q, c, SQL_EVENTS);
     bind_int(&q, run_no);
     bind_int(&q, from < 0 ? 0 : from);
     bind_int(&q, max > STORE_LIST_MAX ? STORE_LIST_MAX : max);
-    return page(&q, bytes_max, a, out, err);
+    return page_read(&q, bytes_max, a, out, err);
 }
 
 int store_events_of_kind(struct store *s, int64_t run_no, int64_t from, enum ev_kind kind,
                          unsigned max, size_t bytes_max, struct arena *a, struct event_list *out,
                          struct wopr_error *err) {
-    struct conn *c;
     struct query q;
-    int rc = conn_reader(s, &c, err);
+    int rc = read_begin(&q, s, SQL_EVENTS_OF_KIND, err);
     if (rc != 0) return rc;
-    query_begin(&q, c, SQL_EVENTS_OF_KIND);
     bind_int(&q, run_no);
     bind_int(&q, from < 0 ? 0 : from);
     bind_int(&q, kind);
     bind_int(&q, max > STORE_LIST_MAX ? STORE_LIST_MAX : max);
-    return page(&q, bytes_max, a, out, err);
+    return page_read(&q, bytes_max, a, out, err);
+}
+
+int store_event_last(struct store *s, int64_t run_no, enum ev_kind kind, struct str node_id,
+                     struct arena *a, struct str *payload, struct wopr_error *err) {
+    struct query q;
+    struct str text = STR_NONE;
+    int rc = read_begin(&q, s, SQL_EVENT_LAST, err);
+    if (rc != 0) return rc;
+    bind_int(&q, run_no);
+    bind_int(&q, kind);
+    bind_text(&q, node_id);
+    rc = query_step(&q, err);
+    if (rc == 0) return wopr_error_set(err, WOPR_E_NOT_FOUND, "the run has no such event");
+    if (rc == 1) text = col_str(&q, 0, a);
+    rc = read_end(&q, rc, a, err);
+    if (rc == 0) *payload = text;
+    return rc;
 }

@@ -2,7 +2,6 @@
  * interrupts.c: the suspension store (STORE-8 to STORE-10, D44).
  */
 #include "store/interrupts.h"
-#include "store/run_lists.h"
 #include "store/sqlite/sql.h"
 
 static int interrupt_open(const struct row_writer *w, const struct plan_interrupt *i) {
@@ -53,84 +52,63 @@ int interrupt_put(const struct row_writer *w, const struct plan_interrupt *i) {
 
 enum { INTERRUPT_REQUESTED = 13, INTERRUPT_COLUMNS_NR = 21 };
 
-static void row_read(struct query *q, struct arena *a, struct interrupt_row *r) {
-    *r = (struct interrupt_row){.interrupt_id = col_str(q, 0, a),
-                                .run_id = col_str(q, 1, a),
-                                .node_id = col_str(q, 2, a),
-                                .key = col_str(q, 3, a),
-                                .kind = col_str(q, 4, a),
-                                .payload = col_str(q, 5, a),
-                                .resume_schema = col_str(q, 6, a),
-                                .tenant = col_str(q, 7, a),
-                                .workflow_id = col_str(q, 8, a),
-                                .test_mode = col_int(q, 9) != 0,
-                                .run_no = col_int(q, 10),
-                                .run_status = (enum run_status)col_int(q, 11),
-                                .state = (enum interrupt_row_state)col_int(q, 12),
-                                .requested_ms = col_int(q, 13),
-                                .requested_seq = col_int(q, 14),
-                                .timeout_at_ms = col_int(q, 15),
-                                .resolved_ms = col_int(q, 16),
-                                .resume_value = col_str(q, 17, a),
-                                .resolved_by = col_str(q, 18, a),
-                                .action = col_str(q, 19, a),
-                                .cause = col_str(q, 20, a)};
-}
-
-static int no_memory(struct wopr_error *err) {
-    return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an interrupt");
+static int interrupt_row_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    (void)err;
+    *(struct interrupt_row *)row =
+        (struct interrupt_row){.interrupt_id = col_str(q, 0, a),
+                               .run_id = col_str(q, 1, a),
+                               .node_id = col_str(q, 2, a),
+                               .key = col_str(q, 3, a),
+                               .kind = col_str(q, 4, a),
+                               .payload = col_str(q, 5, a),
+                               .resume_schema = col_str(q, 6, a),
+                               .tenant = col_str(q, 7, a),
+                               .workflow_id = col_str(q, 8, a),
+                               .test_mode = col_int(q, 9) != 0,
+                               .run_no = col_int(q, 10),
+                               .run_status = (enum run_status)col_int(q, 11),
+                               .state = (enum interrupt_row_state)col_int(q, 12),
+                               .requested_ms = col_int(q, 13),
+                               .requested_seq = col_int(q, 14),
+                               .timeout_at_ms = col_int(q, 15),
+                               .resolved_ms = col_int(q, 16),
+                               .resume_value = col_str(q, 17, a),
+                               .resolved_by = col_str(q, 18, a),
+                               .action = col_str(q, 19, a),
+                               .cause = col_str(q, 20, a)};
+    return 0;
 }
 
 int store_interrupt_get(struct store *s, struct str tenant, bool test_mode, struct str interrupt_id,
                         struct arena *a, struct interrupt_row *out, struct wopr_error *err) {
-    struct conn *c;
     struct query q;
     struct interrupt_row r;
-    int rc = conn_reader(s, &c, err);
+    int rc = read_begin(&q, s, SQL_INTERRUPT_GET, err);
     if (rc != 0) return rc;
-    query_begin(&q, c, SQL_INTERRUPT_GET);
     bind_text(&q, interrupt_id);
-    rc = query_step(&q, err);
-    if (rc == 1) row_read(&q, a, &r);
-    query_end(&q);
-    if (rc < 0) return rc;
-    if (arena_failed(a)) return no_memory(err);
+    int found = rc = query_step(&q, err);
+    if (found == 1) rc = interrupt_row_read(&q, a, &r, err);
+    rc = read_end(&q, rc, a, err);
+    if (rc != 0) return rc;
     bool ours =
-        rc == 1 && (tenant.n == 0 || (str_eq(tenant, r.tenant) && test_mode == r.test_mode));
+        found == 1 && (tenant.n == 0 || (str_eq(tenant, r.tenant) && test_mode == r.test_mode));
     if (!ours) return wopr_error_set(err, WOPR_E_INTERRUPT_NOT_FOUND, "there is no such interrupt");
     *out = r;
     return 0;
 }
 
-/* Ends q. */
-static int rows_take(struct query *q, struct arena *a, struct interrupt_list *out,
-                     struct wopr_error *err) {
-    struct interrupt_list l = {.n = 0};
-    size_t cap = 0;
-    int rc;
-    while ((rc = query_step(q, err)) == 1) {
-        struct interrupt_row *r = list_row(a, &l.v, &l.n, &cap, sizeof *r);
-        if (!r) break;
-        row_read(q, a, r);
-    }
-    query_end(q);
-    if (rc < 0) return rc;
-    if (arena_failed(a)) return no_memory(err);
-    *out = l;
-    return 0;
-}
-
 int store_interrupts_of_run(struct store *s, int64_t run_no, struct str node_id, bool open_only,
                             struct arena *a, struct interrupt_list *out, struct wopr_error *err) {
-    struct conn *c;
     struct query q;
-    int rc = conn_reader(s, &c, err);
+    struct interrupt_list l = {.n = 0};
+    int rc = read_begin(&q, s, SQL_INTERRUPTS_OF_RUN, err);
     if (rc != 0) return rc;
-    query_begin(&q, c, SQL_INTERRUPTS_OF_RUN);
     bind_int(&q, run_no);
     bind_text(&q, node_id);
     bind_int(&q, open_only);
-    return rows_take(&q, a, out, err);
+    rc = list_read(&q, a, interrupt_row_read, &l, err);
+    if (rc == 0) *out = l;
+    return rc;
 }
 
 static bool for_tools(const struct interrupt_filter *f) {
@@ -148,24 +126,24 @@ static void pending_bind(struct query *q, const struct interrupt_filter *f) {
     bind_text(q, f->owner_user_id);
 }
 
+static enum stmt_id pending_stmt(const struct interrupt_filter *f) {
+    if (for_tools(f)) return SQL_PENDING_ALL;
+    return f->run_id.n == 0 ? SQL_PENDING_TENANT : SQL_PENDING_RUN;
+}
+
 int store_interrupts_pending(struct store *s, const struct interrupt_filter *f, struct arena *a,
                              struct interrupt_list *out, struct wopr_error *err) {
-    struct conn *c;
     struct query q;
     struct interrupt_list l = {.n = 0};
     size_t cap = 0, max = f->max < STORE_LIST_MAX ? f->max : STORE_LIST_MAX;
-    int rc = conn_reader(s, &c, err);
+    int rc = read_begin(&q, s, pending_stmt(f), err);
     if (rc != 0) return rc;
-    query_begin(&q, c,
-                for_tools(f)       ? SQL_PENDING_ALL
-                : f->run_id.n == 0 ? SQL_PENDING_TENANT
-                                   : SQL_PENDING_RUN);
     pending_bind(&q, f);
     for (size_t seen = 1; l.n < max && (rc = query_step(&q, err)) == 1; seen++) {
         if (col_int(&q, INTERRUPT_COLUMNS_NR) != 0) {
-            struct interrupt_row *r = list_row(a, &l.v, &l.n, &cap, sizeof *r);
+            struct interrupt_row *r = list_row(a, &l, &cap);
             if (!r) break;
-            row_read(&q, a, r);
+            (void)interrupt_row_read(&q, a, r, err);
         }
         if (seen < STORE_EXAMINED_MAX || for_tools(f)) continue;
         if (l.n < max) {
@@ -174,32 +152,7 @@ int store_interrupts_pending(struct store *s, const struct interrupt_filter *f, 
         }
         break;
     }
-    query_end(&q);
-    if (rc < 0) return rc;
-    if (arena_failed(a)) return no_memory(err);
-    *out = l;
-    return 0;
-}
-
-int store_runs_with_timer_due(struct store *s, int64_t before_ms, unsigned max, struct arena *a,
-                              struct run_no_list *out, struct wopr_error *err) {
-    struct conn *c;
-    struct query q;
-    struct run_no_list l = {NULL, 0};
-    size_t cap = 0;
-    int rc = conn_reader(s, &c, err);
-    if (rc != 0) return rc;
-    query_begin(&q, c, SQL_RUNS_TIMER_DUE);
-    bind_int(&q, before_ms);
-    bind_int(&q, max);
-    while ((rc = query_step(&q, err)) == 1) {
-        int64_t *no = list_row(a, &l.v, &l.n, &cap, sizeof *no);
-        if (!no) break;
-        *no = col_int(&q, 0);
-    }
-    query_end(&q);
-    if (rc < 0) return rc;
-    if (arena_failed(a)) return no_memory(err);
-    *out = l;
-    return 0;
+    rc = read_end(&q, rc, a, err);
+    if (rc == 0) *out = l;
+    return rc;
 }

@@ -43,13 +43,14 @@ static void row_read(struct query *q, struct arena *a, struct plan_invocation *v
 
 int store_invocations(struct store *s, int64_t run_no, invocation_take *take, void *ctx,
                       struct wopr_error *err) {
-    struct conn *c;
-    int rc = conn_reader(s, &c, err);
-    if (rc != 0) return rc;
     struct query q;
     struct arena *a = arena_new(INVOCATION_ROW_MAX);
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, NO_ROOM);
-    query_begin(&q, c, SQL_INVOCATIONS);
+    int rc = read_begin(&q, s, SQL_INVOCATIONS, err);
+    if (rc != 0) {
+        arena_free(a);
+        return rc;
+    }
     bind_int(&q, run_no);
     while ((rc = query_step(&q, err)) == 1) {
         struct plan_invocation v = {0};

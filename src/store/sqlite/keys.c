@@ -4,20 +4,23 @@
 #include "store/keys.h"
 #include "store/sqlite/sql.h"
 
-static void key_read(struct query *q, struct arena *a, struct api_key *out) {
-    *out = (struct api_key){.key_id = col_str(q, 0, a),
-                            .tenant = col_str(q, 1, a),
-                            .workspace = col_str(q, 2, a),
-                            .subject_issuer = col_str(q, 3, a),
-                            .subject_id = col_str(q, 4, a),
-                            .label = col_str(q, 5, a),
-                            .scopes = (uint32_t)col_int(q, 7),
-                            .test_mode = col_int(q, 8) != 0,
-                            .created_ms = col_int(q, 9),
-                            .expires_ms = col_int(q, 10),
-                            .revoked_ms = col_int(q, 11),
-                            .configured = col_int(q, 12) != 0};
-    (void)col_hash(q, 6, &out->hash); /* the column's CHECK keeps its length */
+static int key_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    struct api_key *k = row;
+    (void)err;
+    *k = (struct api_key){.key_id = col_str(q, 0, a),
+                          .tenant = col_str(q, 1, a),
+                          .workspace = col_str(q, 2, a),
+                          .subject_issuer = col_str(q, 3, a),
+                          .subject_id = col_str(q, 4, a),
+                          .label = col_str(q, 5, a),
+                          .scopes = (uint32_t)col_int(q, 7),
+                          .test_mode = col_int(q, 8) != 0,
+                          .created_ms = col_int(q, 9),
+                          .expires_ms = col_int(q, 10),
+                          .revoked_ms = col_int(q, 11),
+                          .configured = col_int(q, 12) != 0};
+    (void)col_hash(q, 6, &k->hash); /* the column's CHECK keeps its length */
+    return 0;
 }
 
 int store_key_put(struct store *s, const struct api_key *k, struct wopr_error *err) {
@@ -105,15 +108,13 @@ static void key_from_memo(const struct memo_row *r, struct api_key *k) {
 
 /* The one row of a bound query. */
 static int key_one(struct query *q, struct arena *a, struct api_key *out, struct wopr_error *err) {
+    struct api_key k;
     int rc = query_step(q, err);
     if (rc == 0) return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such API key");
-    if (rc < 0) return rc;
-    struct api_key k;
-    key_read(q, a, &k);
-    query_end(q);
-    if (arena_failed(a)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an API key");
-    *out = k;
-    return 0;
+    if (rc == 1) rc = key_read(q, a, &k, err);
+    rc = read_end(q, rc, a, err);
+    if (rc == 0) *out = k;
+    return rc;
 }
 
 /* id: the query; key: its parameter, as the bytes it is remembered by. */
@@ -151,21 +152,9 @@ int store_key_find_hash(struct store *s, const struct sha256 *hash, struct arena
 
 int store_key_list(struct store *s, struct arena *a, struct api_key_list *out,
                    struct wopr_error *err) {
-    struct conn *c;
-    int rc = conn_reader(s, &c, err);
-    if (rc != 0) return rc;
     struct query q;
-    struct api_key_list l = {NULL, 0};
-    size_t cap = 0;
-    query_begin(&q, c, SQL_KEY_LIST);
-    while ((rc = query_step(&q, err)) == 1 && l.n < STORE_LIST_MAX) {
-        struct api_key *k = list_row(a, &l.v, &l.n, &cap, sizeof *k);
-        if (!k) break;
-        key_read(&q, a, k);
-    }
-    query_end(&q);
-    if (rc < 0) return rc;
-    if (arena_failed(a)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the key list");
-    *out = l;
-    return 0;
+    int rc = read_begin(&q, s, SQL_KEY_LIST, err);
+    if (rc != 0) return rc;
+    bind_int(&q, STORE_LIST_MAX);
+    return list_read(&q, a, key_read, out, err);
 }

@@ -207,66 +207,45 @@ int moves_put(struct store *s, const struct moved_run *runs, size_t n, struct wo
     return rc;
 }
 
-static bool move_read(struct query *q, struct arena *a, struct move_row *m) {
+static int move_row_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
     const unsigned char *p = sqlite3_column_blob(q->st, 2);
+    struct move_row *m = row;
+    (void)err;
     m->move_no = col_int(q, 0);
     m->holder_no = col_int(q, 1);
     m->runs_nr = (size_t)sqlite3_column_bytes(q->st, 2) / MOVED_RUN_BYTES;
     m->runs = ARENA_ARRAY(a, struct moved_run, m->runs_nr > 0 ? m->runs_nr : 1);
-    if (!m->runs) return false;
-    for (size_t i = 0; i < m->runs_nr; i++) {
+    for (size_t i = 0; m->runs && i < m->runs_nr; i++) {
         m->runs[i].run_no = get_le(p + i * MOVED_RUN_BYTES);
         m->runs[i].next_seq = get_le(p + i * MOVED_RUN_BYTES + 8);
     }
-    return true;
-}
-
-static int list_end(struct query *q, int rc, struct arena *a, struct wopr_error *err) {
-    query_end(q);
-    if (rc < 0) return rc;
-    return arena_failed(a) ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a list") : 0;
+    return 0;
 }
 
 int store_moves(struct store *s, int64_t after, unsigned max, struct arena *a,
                 struct move_row_list *out, struct wopr_error *err) {
-    struct conn *c;
     struct query q;
-    struct move_row_list l = {NULL, 0};
-    size_t cap = 0;
-    int rc = conn_reader(s, &c, err);
+    int rc = read_begin(&q, s, SQL_MOVES, err);
     if (rc != 0) return rc;
-    query_begin(&q, c, SQL_MOVES);
     bind_int(&q, after);
     bind_int(&q, max);
-    while ((rc = query_step(&q, err)) == 1) {
-        struct move_row *m = list_row(a, &l.v, &l.n, &cap, sizeof *m);
-        if (!m || !move_read(&q, a, m)) break;
-    }
-    rc = list_end(&q, rc, a, err);
-    if (rc == 0) *out = l;
-    return rc;
+    return list_read(&q, a, move_row_read, out, err);
+}
+
+static int holder_row_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    (void)err;
+    *(struct holder_row *)row = (struct holder_row){.holder_no = col_int(q, 0),
+                                                    .name = col_str(q, 1, a),
+                                                    .beat = col_int(q, 2),
+                                                    .ttl_ms = col_int(q, 3)};
+    return 0;
 }
 
 int store_holders(struct store *s, struct arena *a, struct holder_row_list *out,
                   struct wopr_error *err) {
-    struct conn *c;
     struct query q;
-    struct holder_row_list l = {NULL, 0};
-    size_t cap = 0;
-    int rc = conn_reader(s, &c, err);
-    if (rc != 0) return rc;
-    query_begin(&q, c, SQL_HOLDERS);
-    while ((rc = query_step(&q, err)) == 1) {
-        struct holder_row *h = list_row(a, &l.v, &l.n, &cap, sizeof *h);
-        if (!h) break;
-        *h = (struct holder_row){.holder_no = col_int(&q, 0),
-                                 .name = col_str(&q, 1, a),
-                                 .beat = col_int(&q, 2),
-                                 .ttl_ms = col_int(&q, 3)};
-    }
-    rc = list_end(&q, rc, a, err);
-    if (rc == 0) *out = l;
-    return rc;
+    int rc = read_begin(&q, s, SQL_HOLDERS, err);
+    return rc == 0 ? list_read(&q, a, holder_row_read, out, err) : rc;
 }
 
 int store_holder_bury(struct store *s, int64_t holder_no, struct wopr_error *err) {
@@ -279,25 +258,20 @@ int store_holder_bury(struct store *s, int64_t holder_no, struct wopr_error *err
     return write_end(s, rc, err);
 }
 
+static int want_row_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    (void)err;
+    *(struct want_row *)row = (struct want_row){col_int(q, 0), col_str(q, 1, a)};
+    return 0;
+}
+
 int store_lease_wants(struct store *s, struct str holder, unsigned max, struct arena *a,
                       struct want_row_list *out, struct wopr_error *err) {
-    struct conn *c;
     struct query q;
-    struct want_row_list l = {NULL, 0};
-    size_t cap = 0;
-    int rc = conn_reader(s, &c, err);
+    int rc = read_begin(&q, s, SQL_WANTS, err);
     if (rc != 0) return rc;
-    query_begin(&q, c, SQL_WANTS);
     bind_text(&q, holder);
     bind_int(&q, max);
-    while ((rc = query_step(&q, err)) == 1) {
-        struct want_row *w = list_row(a, &l.v, &l.n, &cap, sizeof *w);
-        if (!w) break;
-        *w = (struct want_row){.run_no = col_int(&q, 0), .run_id = col_str(&q, 1, a)};
-    }
-    rc = list_end(&q, rc, a, err);
-    if (rc == 0) *out = l;
-    return rc;
+    return list_read(&q, a, want_row_read, out, err);
 }
 
 int store_data_version(struct store *s, int64_t *version, struct wopr_error *err) {

@@ -57,21 +57,17 @@ static int no_memory(struct wopr_error *err) {
 
 int store_run_head(struct store *s, struct str tenant, bool test_mode, struct str run_id,
                    struct arena *a, struct run_head *out, struct wopr_error *err) {
-    struct conn *c;
-    int rc = conn_reader(s, &c, err);
-    if (rc != 0) return rc;
     struct query q;
-    query_begin(&q, c, SQL_RUN_HEAD);
+    struct run_head h;
+    int rc = read_begin(&q, s, SQL_RUN_HEAD, err);
+    if (rc != 0) return rc;
     bind_run(&q, run_id, tenant, test_mode);
     rc = query_step(&q, err);
-    if (rc == 0) return run_absent(c, run_id, tenant, test_mode, err);
-    if (rc < 0) return rc;
-    struct run_head h;
-    head_read(&q, a, &h);
-    query_end(&q);
-    if (arena_failed(a)) return no_memory(err);
-    *out = h;
-    return 0;
+    if (rc == 0) return run_absent(q.c, run_id, tenant, test_mode, err);
+    if (rc == 1) head_read(&q, a, &h);
+    rc = read_end(&q, rc, a, err);
+    if (rc == 0) *out = h;
+    return rc;
 }
 
 /* ------------------------------------------------------------------------------ view */
@@ -96,21 +92,23 @@ static void view_row(struct query *q, struct arena *a, struct run_view *v) {
     fork_read(q, i, a, &v->fork);
 }
 
+struct items { /* as list_read wants them */
+    struct run_view_item *v;
+    size_t n;
+};
+
+static int item_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    (void)err;
+    *(struct run_view_item *)row = (struct run_view_item){col_str(q, 0, a), col_str(q, 1, a)};
+    return 0;
+}
+
 static int view_items(struct conn *c, enum stmt_id id, int64_t run_no, struct arena *a,
-                      struct run_view_item **v, size_t *n, struct wopr_error *err) {
+                      struct items *out, struct wopr_error *err) {
     struct query q;
-    size_t cap = 0;
-    int rc;
     query_begin(&q, c, id);
     bind_int(&q, run_no);
-    while ((rc = query_step(&q, err)) == 1) {
-        struct run_view_item *it = list_row(a, v, n, &cap, sizeof *it);
-        if (!it) break;
-        it->name = col_str(&q, 0, a);
-        it->value = col_str(&q, 1, a);
-    }
-    query_end(&q);
-    return rc < 0 ? rc : 0;
+    return list_read(&q, a, item_read, out, err);
 }
 
 /* The rows of one channel, gathered: a list shows as an array, anything else as its value. */
@@ -135,7 +133,7 @@ static bool chan_entry(struct chan_fold *f, struct query *q, struct str value) {
     struct run_view_entry *e;
     ch->ttl_ms = col_int(q, 5); /* that of the last write counts */
     if (ch->ttl_ms <= 0) return true;
-    e = list_row(f->a, &ch->entries, &ch->entries_nr, &f->entries_cap, sizeof *e);
+    e = list_row_bytes(f->a, &ch->entries, &ch->entries_nr, &f->entries_cap, sizeof *e);
     if (!e) return false;
     *e = (struct run_view_entry){.ts_ms = col_int(q, 4), .value = arena_str(f->a, value)};
     return true;
@@ -152,7 +150,8 @@ static bool chan_row(struct chan_fold *f, struct query *q) {
     if (!same) {
         chan_close(f);
         f->entries_cap = 0;
-        struct run_view_chan *ch = list_row(f->a, &v->chans, &v->chans_nr, &f->cap, sizeof *ch);
+        struct run_view_chan *ch =
+            list_row_bytes(f->a, &v->chans, &v->chans_nr, &f->cap, sizeof *ch);
         if (!ch) return false;
         *ch = (struct run_view_chan){.name = arena_str(f->a, name), .declared = col_int(q, 1) != 0};
     }
@@ -190,12 +189,11 @@ static int view_chans(struct conn *c, struct arena *a, struct run_view *v, struc
 
 int store_clear_vars(struct store *s, int64_t run_no, struct arena *a, struct clear_var_list *out,
                      struct wopr_error *err) {
-    struct conn *c;
-    struct clear_var_list l = {NULL, 0};
-    int rc = conn_reader(s, &c, err);
-    if (rc == 0) rc = view_items(c, SQL_CLEAR_VARS, run_no, a, &l.v, &l.n, err);
-    if (rc == 0) *out = l;
-    return rc;
+    struct query q;
+    int rc = read_begin(&q, s, SQL_CLEAR_VARS, err);
+    if (rc != 0) return rc;
+    bind_int(&q, run_no);
+    return list_read(&q, a, item_read, out, err);
 }
 
 int store_run_view_of(struct store *s, struct str tenant, bool test_mode, struct str run_id,
@@ -206,6 +204,7 @@ int store_run_view_of(struct store *s, struct str tenant, bool test_mode, struct
     if (rc != 0) return rc;
     struct query q;
     struct run_view v = {.nodes = NULL};
+    struct items nodes = {0}, vars = {0};
     query_begin(&q, c, SQL_RUN_VIEW);
     bind_run(&q, run_id, tenant, test_mode);
     rc = query_step(&q, err);
@@ -213,9 +212,11 @@ int store_run_view_of(struct store *s, struct str tenant, bool test_mode, struct
     if (rc < 0) return rc;
     view_row(&q, a, &v); /* until query_end all queries see the same commit */
     rc = v.head.log_bytes > log_bytes_max ? WOPR_E_TOO_BIG : 0;
-    if (rc == 0) rc = view_items(c, SQL_NODES, v.head.run_no, a, &v.nodes, &v.nodes_nr, err);
-    if (rc == 0) rc = view_items(c, SQL_VARS, v.head.run_no, a, &v.vars, &v.vars_nr, err);
-    if (rc == 0) rc = once_vars_read(c, v.head.run_no, a, v.vars, v.vars_nr, err);
+    if (rc == 0) rc = view_items(c, SQL_NODES, v.head.run_no, a, &nodes, err);
+    if (rc == 0) rc = view_items(c, SQL_VARS, v.head.run_no, a, &vars, err);
+    if (rc == 0) rc = once_vars_read(c, v.head.run_no, a, vars.v, vars.n, err);
+    v.nodes = nodes.v, v.nodes_nr = nodes.n;
+    v.vars = vars.v, v.vars_nr = vars.n;
     if (rc == 0) rc = view_chans(c, a, &v, err);
     if (rc == 0) rc = children_read(c, run_id, false, STORE_VIEW_CHILDREN_MAX, a, &v.children, err);
     query_end(&q);
@@ -264,19 +265,60 @@ static int origin_read(struct query *q, struct arena *a, struct run_origin *o,
 
 int store_run_origin(struct store *s, int64_t run_no, struct arena *a, struct run_origin *out,
                      struct wopr_error *err) {
-    struct conn *c;
-    int rc = conn_reader(s, &c, err);
-    if (rc != 0) return rc;
     struct query q;
-    query_begin(&q, c, SQL_RUN_ORIGIN);
+    int rc = read_begin(&q, s, SQL_RUN_ORIGIN, err);
+    if (rc != 0) return rc;
     bind_int(&q, run_no);
     rc = query_step(&q, err);
     if (rc == 0) return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such run");
     if (rc < 0) return rc;
     struct run_origin o = {.parent_run_id = STR_NONE};
     rc = origin_read(&q, a, &o, err);
-    if (rc == 0) rc = once_inputs_read(c, run_no, a, &o.meta.inputs, err);
+    if (rc == 0) rc = once_inputs_read(q.c, run_no, a, &o.meta.inputs, err);
     query_end(&q);
     if (rc == 0) *out = o;
+    return rc;
+}
+
+/* ---------------------------------------------------------------------- timers, artifacts */
+static int timer_row_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    (void)err;
+    *(struct timer_row *)row = (struct timer_row){.kind = (enum timer_kind)col_int(q, 0),
+                                                  .node_id = col_str(q, 1, a),
+                                                  .fire_at_ms = col_int(q, 2),
+                                                  .remaining_ms = col_int(q, 3)};
+    return 0;
+}
+
+int store_timers(struct store *s, int64_t run_no, struct arena *a, struct timer_row_list *out,
+                 struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_TIMERS, err);
+    if (rc != 0) return rc;
+    bind_int(&q, run_no);
+    return list_read(&q, a, timer_row_read, out, err);
+}
+
+int store_artifact_get(struct store *s, struct str tenant, bool test_mode, struct str run_id,
+                       struct str artifact_id, struct arena *a, struct plan_artifact *out,
+                       struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_ARTIFACT_GET, err);
+    if (rc != 0) return rc;
+    bind_text(&q, run_id);
+    bind_text(&q, tenant);
+    bind_int(&q, test_mode);
+    bind_text(&q, artifact_id);
+    rc = query_step(&q, err);
+    if (rc == 0) return wopr_error_set(err, WOPR_E_NOT_FOUND, "the run has no such artifact");
+    if (rc < 0) return rc;
+    struct plan_artifact art = {.artifact_id = col_str(&q, 0, a),
+                                .artifact_type = col_str(&q, 1, a),
+                                .node_id = col_str(&q, 2, a),
+                                .version = col_str(&q, 3, a),
+                                .summary = col_str(&q, 4, a),
+                                .body = col_str(&q, 5, a)};
+    rc = read_end(&q, 1, a, err);
+    if (rc == 0) *out = art;
     return rc;
 }

@@ -189,10 +189,13 @@ MUST_CHECK int migrate_bare(sqlite3 *db, struct wopr_error *err);
 /* --- alloc.c --- */
 void sqlite_setup(void); /* once per process: our allocator, no memory statistics */
 
-/* --- lease.c --- */
+/* --- holders.c --- */
+/* Inside a write transaction: the number of a holder, whose leases then last until until_ms or
+ * longer.  CONFIG when the name is empty or too long. */
 MUST_CHECK int holder_number(struct store *s, struct str name, int64_t until_ms, int64_t *no,
                              struct wopr_error *err);
-void holder_forget(struct store *s); /* after a rollback: the cached row may not exist */
+/* After a rollback or a change of its row: what is remembered may not be in the table. */
+static inline void holder_forget(struct store *s) { s->holder_no = 0; }
 
 /* --- peers.c: locks in "<path>.lock", see there --- */
 MUST_CHECK int host_lock(struct store *s, bool *alone, struct wopr_error *err);
@@ -232,11 +235,25 @@ MUST_CHECK int purge_gate(struct conn *c, int open, struct wopr_error *err);
 /* Rows of one run but its events; needs the open gate. */
 MUST_CHECK int purge_rows(struct conn *c, int64_t run_no, struct wopr_error *err);
 
-/* --- lists.c --- */
-/* Next row of a growing array in the arena: v is the address of the array pointer.  NULL when
- * memory is short. */
+/* --- read.c --- */
+/* Begin a query on this thread's reader.  On success one of the ends below must follow. */
+MUST_CHECK int read_begin(struct query *q, struct store *s, enum stmt_id id,
+                          struct wopr_error *err);
+/* End it.  rc: of the last step or of what was done with its row; negative is returned, else 0, or
+ * NO_MEMORY when the arena failed. */
+MUST_CHECK int read_end(struct query *q, int rc, struct arena *a, struct wopr_error *err);
+/* Copy the present row of q.  0, or a code that ends the list; a failed arena need not be told. */
+typedef int row_read_fn(struct query *q, struct arena *a, void *row, struct wopr_error *err);
+/* All rows of q into list, a struct with members v and n.  Ends q; list is set on success only. */
+#define list_read(q, a, read, list, err)                                                           \
+    list_read_bytes((q), (a), (read), sizeof *(list)->v, &(list)->v, &(list)->n, (err))
+MUST_CHECK int list_read_bytes(struct query *q, struct arena *a, row_read_fn *read, size_t size,
+                               void *v, size_t *n, struct wopr_error *err);
+/* For lists that choose their rows: the next row of a growing array in the arena, NULL when memory
+ * is short.  v is the address of the array pointer. */
 void *list_row_bytes(struct arena *a, void *v, size_t *n, size_t *cap, size_t size);
-#define list_row(a, v, n, cap, size) list_row_bytes((a), (v), (n), (cap), (size))
+#define list_row(a, list, cap) list_row_bytes((a), &(list)->v, &(list)->n, (cap), sizeof *(list)->v)
+row_read_fn row_read_number; /* of a run_no_list */
 
 /* --- children.c --- */
 MUST_CHECK int children_read(struct conn *c, struct str parent_run_id, bool open, unsigned max,

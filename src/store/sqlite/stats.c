@@ -1,5 +1,5 @@
 /*
- * stats.c: what the open store counts for /metrics.
+ * stats.c: what operators see: counters of the database, and of this process since it was opened.
  */
 #include "store/admin.h"
 #include "store/sqlite/sql.h"
@@ -36,4 +36,21 @@ void sqlite_stats(struct store *s, struct sqlite_stats *out) {
     out->checkpoints_busy = atomic_load(&s->checkpoints[CHECKPOINT_BUSY]);
     out->checkpoints_failed = atomic_load(&s->checkpoints[CHECKPOINT_FAILED]);
     out->wal_bytes = wal_bytes(s);
+}
+
+int store_count(struct store *s, struct store_counts *out, struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_COUNT, err);
+    if (rc != 0) return rc;
+    rc = query_step(&q, err);
+    if (rc == 0) return wopr_error_set(err, WOPR_E_CORRUPT, "the row of counters is missing");
+    if (rc < 0) return rc;
+    struct store_counts n = {.runs = col_int(&q, 0),
+                             .runs_open = col_int(&q, 1),
+                             .events = col_int(&q, 2),
+                             .bytes = col_int(&q, 3),
+                             .tenant_bytes = col_int(&q, 4)};
+    query_end(&q);
+    *out = n;
+    return 0;
 }

@@ -90,11 +90,9 @@ void usages_free(struct usages *u) {
 
 int store_tenant_usage(struct store *s, struct str tenant, struct tenant_usage *out,
                        struct wopr_error *err) {
-    struct conn *c;
     struct query q;
-    int rc = conn_reader(s, &c, err);
+    int rc = read_begin(&q, s, SQL_USAGE_GET, err);
     if (rc != 0) return rc;
-    query_begin(&q, c, SQL_USAGE_GET);
     bind_text(&q, tenant);
     rc = query_step(&q, err);
     if (rc < 0) return rc;

@@ -59,17 +59,20 @@ int store_workflow_put(struct store *s, const struct workflow_row *w, enum put_r
     return rc;
 }
 
-static void workflow_read(struct query *q, struct arena *a, struct workflow_row *out) {
+static int workflow_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    struct workflow_row *w = row;
     int64_t mode = col_int(q, 5);
-    *out = (struct workflow_row){.workflow_id = col_str(q, 0, a),
-                                 .tenant = col_str(q, 1, a),
-                                 .version = col_str(q, 3, a),
-                                 .text = col_str(q, 4, a),
-                                 .both_modes = mode == MODE_BOTH,
-                                 .test_mode = mode == MODE_TEST,
-                                 .created_ms = col_int(q, 6),
-                                 .updated_ms = col_int(q, 7)};
-    (void)col_hash(q, 2, &out->hash); /* a foreign key into a column with a CHECK */
+    (void)err;
+    *w = (struct workflow_row){.workflow_id = col_str(q, 0, a),
+                               .tenant = col_str(q, 1, a),
+                               .version = col_str(q, 3, a),
+                               .text = col_str(q, 4, a),
+                               .both_modes = mode == MODE_BOTH,
+                               .test_mode = mode == MODE_TEST,
+                               .created_ms = col_int(q, 6),
+                               .updated_ms = col_int(q, 7)};
+    (void)col_hash(q, 2, &w->hash); /* a foreign key into a column with a CHECK */
+    return 0;
 }
 
 static void workflow_to_memo(const struct workflow_row *w, struct memo_row *r) {
@@ -115,17 +118,16 @@ int store_workflow_get(struct store *s, struct str tenant, bool test_mode, struc
         return 0;
     }
     struct query q;
+    struct workflow_row w;
     query_begin(&q, c, SQL_WF_GET);
     bind_text(&q, workflow_id);
     bind_text(&q, tenant);
     bind_int(&q, test_mode ? MODE_TEST : MODE_LIVE);
     rc = query_step(&q, err);
     if (rc == 0) return wopr_error_set(err, WOPR_E_NOT_FOUND, "no workflow has this id");
-    if (rc < 0) return rc;
-    struct workflow_row w;
-    workflow_read(&q, a, &w);
-    query_end(&q);
-    if (arena_failed(a)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a workflow");
+    if (rc == 1) rc = workflow_read(&q, a, &w, err);
+    rc = read_end(&q, rc, a, err);
+    if (rc != 0) return rc;
     workflow_to_memo(&w, &r);
     memo_put(c, SQL_WF_GET, key, &r);
     *out = w;
@@ -134,40 +136,24 @@ int store_workflow_get(struct store *s, struct str tenant, bool test_mode, struc
 
 int store_workflow_by_hash(struct store *s, const struct sha256 *hash, struct arena *a,
                            struct str *text, struct wopr_error *err) {
-    struct conn *c;
-    int rc = conn_reader(s, &c, err);
-    if (rc != 0) return rc;
     struct query q;
-    query_begin(&q, c, SQL_WF_TEXT);
+    struct str t = STR_NONE;
+    int rc = read_begin(&q, s, SQL_WF_TEXT, err);
+    if (rc != 0) return rc;
     bind_hash(&q, hash);
     rc = query_step(&q, err);
     if (rc == 0) return wopr_error_set(err, WOPR_E_NOT_FOUND, "no workflow text has this hash");
-    if (rc < 0) return rc;
-    struct str t = col_str(&q, 0, a);
-    query_end(&q);
-    if (arena_failed(a)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a workflow");
-    *text = t;
-    return 0;
+    if (rc == 1) t = col_str(&q, 0, a);
+    rc = read_end(&q, rc, a, err);
+    if (rc == 0) *text = t;
+    return rc;
 }
 
 int store_workflow_list(struct store *s, struct arena *a, struct workflow_row_list *out,
                         struct wopr_error *err) {
-    struct conn *c;
-    int rc = conn_reader(s, &c, err);
-    if (rc != 0) return rc;
     struct query q;
-    struct workflow_row_list l = {NULL, 0};
-    size_t cap = 0;
-    query_begin(&q, c, SQL_WF_LIST);
-    while ((rc = query_step(&q, err)) == 1 && l.n < STORE_LIST_MAX) {
-        struct workflow_row *w = list_row(a, &l.v, &l.n, &cap, sizeof *w);
-        if (!w) break;
-        workflow_read(&q, a, w);
-    }
-    query_end(&q);
-    if (rc < 0) return rc;
-    if (arena_failed(a))
-        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the workflow list");
-    *out = l;
-    return 0;
+    int rc = read_begin(&q, s, SQL_WF_LIST, err);
+    if (rc != 0) return rc;
+    bind_int(&q, STORE_LIST_MAX);
+    return list_read(&q, a, workflow_read, out, err);
 }

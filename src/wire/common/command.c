@@ -10,24 +10,10 @@ enum { ANSWER_MAX = 8192, SUBJECT_MAX = 8192 };
 /* IDEM-8, IDEM-9.  Failures of the store and of admission cannot be stored: there is nothing to
  * store them in. */
 static bool answer_is_storable(int rc, int status) {
-    switch (rc) {
-    case WOPR_E_NO_MEMORY:
-    case WOPR_E_UNAVAILABLE:
-    case WOPR_E_BUSY:
-    case WOPR_E_DISK_FULL:
-    case WOPR_E_IO:
-    case WOPR_E_SYNC_FAILED:
-    case WOPR_E_LOCKED:
-    case WOPR_E_CLOSED:
-    case WOPR_E_STALE:
-    case WOPR_E_FENCED:
-    case WOPR_E_IDEM_IN_FLIGHT:
-    case WOPR_E_IDEM_CONFLICT:
-    case WOPR_E_INTERRUPT_NOT_FOUND: /* it may come yet */
-        return false;
-    default:
-        return status != 400 && status != 401 && status != 403;
-    }
+    if (wopr_err_passes(rc)) return false;
+    if (rc == WOPR_E_IDEM_IN_FLIGHT || rc == WOPR_E_IDEM_CONFLICT) return false;
+    if (rc == WOPR_E_INTERRUPT_NOT_FOUND) return false; /* it may be requested later */
+    return status != 400 && status != 401 && status != 403;
 }
 
 static bool failure_respond(const struct wire_cmd *wc, const struct engine_result *r,
@@ -112,7 +98,6 @@ int wire_cmd_new(struct http_call *c, enum engine_op op, const struct wire_spell
                                     .subject = subject,
                                     .principal = c->who.subject_id,
                                     .test_mode = c->who.test_mode,
-                                    .drain = DRAIN_CURRENT_NODE,
                                     .traceparent = c->traceparent,
                                     .has_idem = c->has_idem,
                                     .idem = c->idem,

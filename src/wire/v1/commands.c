@@ -42,7 +42,7 @@ static int success_render(const struct wire_cmd *wc, const struct engine_result 
         break;
     case ENGINE_RESOLVE: /* INT-14, INT-15 */
         jw_kstr(&w, "runId", r->run_id.n ? r->run_id : wc->cmd.run_id);
-        jw_kstr(&w, "nodeId", r->node_id.n ? r->node_id : wc->cmd.node_id);
+        jw_kstr(&w, "nodeId", r->node_id.n ? r->node_id : wc->cmd.resolve.node_id);
         jw_kstr(&w, "interruptId", r->interrupt_id);
         jw_kstrz(&w, "status", v1_status_shown(r->status));
         status = 200;
@@ -100,7 +100,7 @@ static void failure_render(const struct wire_cmd *wc, const struct wopr_error *e
                            struct idem_response *out) {
     int retry = 0;
     v1_error_body(wc->call, err, &out->status, &out->body, &retry);
-    if (wc->cmd.op == ENGINE_RESOLVE && wc->cmd.via == RESOLVE_ALIAS)
+    if (wc->cmd.op == ENGINE_RESOLVE && wc->cmd.resolve.via == RESOLVE_ALIAS)
         out->status = alias_status(err->code, out->status);
     out->retry_after_s = retry;
 }
@@ -135,8 +135,8 @@ static int control_submit(struct http_call *c, enum engine_op op, const struct w
     struct wire_cmd *wc;
     if (wire_cmd_new(c, op, &V1_SPELLING, &wc, &err) != 0) return wire_fail(c, &err);
     wc->cmd.run_id = head.run_id;
-    wc->cmd.reason = *reason;
-    wc->cmd.drain = policy;
+    wc->cmd.control.reason = *reason;
+    wc->cmd.control.drain = policy;
     return wire_cmd_submit(wc);
 }
 

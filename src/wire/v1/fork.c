@@ -53,9 +53,10 @@ int v1_fork_parse(struct str body, struct arena *a, struct engine_cmd *cmd,
                   struct wopr_error *err) {
     struct v1_fork_request b = {0};
     int rc = wire_body_parse(body, &V1_FORK_REQUEST, a, &b, err);
-    if (rc == 0) rc = mode_read(b.mode, &cmd->fork_mode, err);
-    if (rc == 0) rc = from_read(b.from_seq, &cmd->fork_from, err);
-    if (rc == 0) rc = overlay_read(b.run_options_overlay, cmd->fork_mode, a, &cmd->overlay, err);
+    if (rc == 0) rc = mode_read(b.mode, &cmd->fork.mode, err);
+    if (rc == 0) rc = from_read(b.from_seq, &cmd->fork.from_seq, err);
+    if (rc == 0)
+        rc = overlay_read(b.run_options_overlay, cmd->fork.mode, a, &cmd->fork.overlay, err);
     return rc;
 }
 
@@ -77,8 +78,8 @@ void v1_fork_accepted(struct jw *w, const struct wire_cmd *wc, const struct engi
                                      STR_ARG(wc->base_url), STR_ARG(r->run_id));
     jw_kstr(w, "runId", r->run_id);
     jw_kstr(w, "sourceRunId", wc->cmd.run_id);
-    jw_kint(w, "fromSeq", wc->cmd.fork_from);
-    jw_kstrz(w, "mode", mode_name(wc->cmd.fork_mode));
+    jw_kint(w, "fromSeq", wc->cmd.fork.from_seq);
+    jw_kstrz(w, "mode", mode_name(wc->cmd.fork.mode));
     jw_kstrz(w, "status", "pending"); /* FORK-3 */
     jw_kstr(w, "eventsUrl", events);
 }

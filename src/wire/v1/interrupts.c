@@ -19,11 +19,11 @@ static int value_read(struct http_call *c, struct str *value, struct wopr_error 
 static int resolve_submit(struct http_call *c, struct wire_cmd *wc, enum resolve_via via,
                           struct str run_id, struct str value) {
     wc->cmd.run_id = run_id;
-    wc->cmd.resume_value = value;
-    wc->cmd.via = via;
-    wc->cmd.may_delegate = (c->who.scopes & SCOPE_APPROVALS_DELEGATE) != 0;
+    wc->cmd.resolve.value = value;
+    wc->cmd.resolve.via = via;
+    wc->cmd.resolve.may_delegate = (c->who.scopes & SCOPE_APPROVALS_DELEGATE) != 0;
     struct str key = http_header(c, "Idempotency-Key"); /* INT-32: after the value's own */
-    if (key.n > 0) wc->cmd.event_id = arena_str(c->arena, key);
+    if (key.n > 0) wc->cmd.resolve.event_id = arena_str(c->arena, key);
     return wire_cmd_submit(wc);
 }
 
@@ -43,7 +43,7 @@ static int resolve_by_run(struct http_call *c, enum resolve_via via, bool bare) 
     if (rc == 0 && !bare) rc = value_read(c, &value, &err);
     if (rc == 0) rc = wire_cmd_new(c, ENGINE_RESOLVE, &V1_SPELLING, &wc, &err);
     if (rc != 0) return wire_fail(c, &err);
-    wc->cmd.node_id = http_param(c, "nodeId");
+    wc->cmd.resolve.node_id = http_param(c, "nodeId");
     wc->resume_bare = bare;
     return resolve_submit(c, wc, via, head.run_id, value);
 }
@@ -73,7 +73,7 @@ int v1_resolve_interrupt_by_token(struct http_call *c) {
     int rc = value_read(c, &value, &err);
     if (rc == 0) rc = wire_cmd_new(c, ENGINE_RESOLVE, &V1_SPELLING, &wc, &err);
     if (rc != 0) return wire_fail(c, &err);
-    wc->cmd.node_id = row->node_id;
-    wc->cmd.interrupt_id = row->interrupt_id;
+    wc->cmd.resolve.node_id = row->node_id;
+    wc->cmd.resolve.interrupt_id = row->interrupt_id;
     return resolve_submit(c, wc, RESOLVE_TOKEN, row->run_id, value);
 }

@@ -46,8 +46,8 @@ static int force_read(struct http_call *c, struct engine_cmd *cmd, struct wopr_e
                                  "X-Force-Engine-Version must be a non-negative integer");
     if (!str_u64(text, &v) || v > INT32_MAX || (int32_t)v < range.min || (int32_t)v > range.max)
         return force_refuse(text, range, err);
-    cmd->force_engine_version = true;
-    cmd->shown_engine_version = (int32_t)v;
+    cmd->create.force_engine_version = true;
+    cmd->create.shown_engine_version = (int32_t)v;
     return 0;
 }
 
@@ -107,16 +107,16 @@ static int command_fill(struct http_call *c, const struct v1_create_run_request 
                         struct wire_cmd *wc, struct wopr_error *err) {
     struct engine_cmd *cmd = &wc->cmd;
     struct options_env env = {.limits = &wire_of(c)->limits, .test_key = c->who.test_mode};
-    int rc = run_options_check(b->configurable, b->tags, b->metadata, cmd->wf, &env, c->arena,
-                               &cmd->options, err);
+    int rc = run_options_check(b->configurable, b->tags, b->metadata, cmd->create.wf, &env,
+                               c->arena, &cmd->create.options, err);
     if (rc != 0) return rc;
-    rc =
-        run_inputs_check(b->inputs.p ? b->inputs : STR("{}"), cmd->wf, c->arena, &cmd->inputs, err);
+    rc = run_inputs_check(b->inputs.p ? b->inputs : STR("{}"), cmd->create.wf, c->arena,
+                          &cmd->create.inputs, err);
     if (rc != 0) return rc;
-    rc = run_inputs_render(&cmd->inputs, c->arena, &cmd->inputs_accepted, err);
+    rc = run_inputs_render(&cmd->create.inputs, c->arena, &cmd->create.inputs_accepted, err);
     if (rc != 0) return rc;
-    cmd->scope_id = b->scope_id;
-    cmd->callback_url = b->callback_url;
+    cmd->create.scope_id = b->scope_id;
+    cmd->create.callback_url = b->callback_url;
     wc->base_url = http_base_url(c);
     return 0;
 }
@@ -131,10 +131,10 @@ int v1_create_run(struct http_call *c) {
     if (rc == 0) rc = wire_body_parse(c->body, &V1_CREATE_RUN_REQUEST, c->arena, &body, &err);
     if (rc == 0) rc = tenant_check(c, body.tenant_id, &err);
     if (rc == 0) rc = members_check(&body, &err);
-    if (rc == 0) rc = dedup_read(c, body.scope_id, &wc->cmd.dedup_enforce, &err);
+    if (rc == 0) rc = dedup_read(c, body.scope_id, &wc->cmd.create.dedup_enforce, &err);
     if (rc == 0) rc = workflow_find(c, body.workflow_id, &wf, &err);
     if (rc == 0) {
-        wc->cmd.wf = wf;
+        wc->cmd.create.wf = wf;
         rc = command_fill(c, &body, wc, &err);
     }
     if (rc != 0) {

@@ -19,6 +19,17 @@ Test(base_error, every_code_has_a_name_and_a_text) {
     cr_assert_str_eq(wopr_err_text(-WOPR_ERR_NR), "?");
 }
 
+Test(base_error, what_the_host_caused_passes_and_what_the_request_caused_does_not) {
+    static const int PASSES[] = {WOPR_E_NO_MEMORY, WOPR_E_DISK_FULL, WOPR_E_SYNC_FAILED,
+                                 WOPR_E_STALE, WOPR_E_FENCED};
+    static const int STAYS[] = {
+        0, WOPR_E_NOT_FOUND, WOPR_E_RUN_TERMINAL, WOPR_E_CORRUPT, WOPR_E_VALIDATION, 1};
+    for (size_t i = 0; i < sizeof PASSES / sizeof PASSES[0]; i++)
+        cr_expect(wopr_err_passes(PASSES[i]), "%s", wopr_err_name(PASSES[i]));
+    for (size_t i = 0; i < sizeof STAYS / sizeof STAYS[0]; i++)
+        cr_expect_not(wopr_err_passes(STAYS[i]), "%s", wopr_err_name(STAYS[i]));
+}
+
 Test(base_error, set_fills_and_returns_the_code) {
     struct wopr_error e;
     cr_assert_eq(wopr_error_at(&e, WOPR_E_SYNTAX, "/a", "bad %d", 7), WOPR_E_SYNTAX);

@@ -367,7 +367,7 @@ void call_fini(struct call *c) {
 int world_op(enum engine_op op, struct str run_id, enum run_status *status) {
     struct call c;
     call_init(&c, op, run_id);
-    c.cmd.reason = STR("because");
+    c.cmd.control.reason = STR("because");
     call_do(&c);
     int rc = c.cmd.result.rc;
     if (status) *status = c.cmd.result.status;
@@ -378,7 +378,7 @@ int world_op(enum engine_op op, struct str run_id, enum run_status *status) {
 int world_pause(struct str run_id, enum drain_policy drain) {
     struct call c;
     call_init(&c, ENGINE_PAUSE, run_id);
-    c.cmd.drain = drain;
+    c.cmd.control.drain = drain;
     call_do(&c);
     int rc = c.cmd.result.rc;
     call_fini(&c);
@@ -388,12 +388,13 @@ int world_pause(struct str run_id, enum drain_policy drain) {
 static void create_fill(struct call *c, struct workflow *wf, const char *inputs,
                         const char *configurable) {
     struct wopr_error err = {0};
-    c->cmd.wf = wf;
-    c->cmd.inputs_accepted = str_c(or_else(inputs, "{}"));
-    cr_assert_eq(run_inputs_check(c->cmd.inputs_accepted, wf, c->cmd.arena, &c->cmd.inputs, &err),
+    c->cmd.create.wf = wf;
+    c->cmd.create.inputs_accepted = str_c(or_else(inputs, "{}"));
+    cr_assert_eq(run_inputs_check(c->cmd.create.inputs_accepted, wf, c->cmd.arena,
+                                  &c->cmd.create.inputs, &err),
                  0, "%s", err.message);
     cr_assert_eq(run_options_load(str_c(configurable), STR_NONE, STR_NONE, &RUN_LIMITS_DEFAULT,
-                                  c->cmd.arena, &c->cmd.options, &err),
+                                  c->cmd.arena, &c->cmd.create.options, &err),
                  0, "%s", err.message);
 }
 

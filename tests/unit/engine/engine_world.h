@@ -5,7 +5,8 @@
 #ifndef WOPR_TESTS_ENGINE_WORLD_H
 #define WOPR_TESTS_ENGINE_WORLD_H
 
-#include "engine/internal.h"
+#include "engine/core.h"
+#include "engine/exec.h"
 
 #include <semaphore.h>
 

@@ -9,9 +9,9 @@ int fork_try(struct str source, enum fork_mode mode, int64_t from, struct fork_o
              struct str *run_id, struct wopr_error *err) {
     struct call c;
     call_init(&c, ENGINE_FORK, source);
-    c.cmd.fork_mode = mode;
-    c.cmd.fork_from = from;
-    c.cmd.overlay = over;
+    c.cmd.fork.mode = mode;
+    c.cmd.fork.from_seq = from;
+    c.cmd.fork.overlay = over;
     call_do(&c);
     int rc = c.cmd.result.rc;
     if (rc == 0) *run_id = arena_str(W.a, c.cmd.result.run_id);

@@ -1,4 +1,5 @@
 /* test_bounds.c: how large one run may become, by its nodes and by people (bounds.c). */
+#include "engine/bounds.h"
 #include "engine_world.h"
 
 #include "codec/json.h"
@@ -69,7 +70,7 @@ Test(engine_bounds_log, a_replay_follows_a_source_that_is_longer_than_the_bound 
     world_engine_start();
     struct call c;
     call_init(&c, ENGINE_FORK, r);
-    c.cmd.fork_mode = FORK_REPLAY;
+    c.cmd.fork.mode = FORK_REPLAY;
     call_do(&c);
     cr_assert_eq(c.cmd.result.rc, 0, "%s", c.cmd.result.err.message);
     fork = arena_str(W.a, c.cmd.result.run_id);
@@ -121,8 +122,8 @@ Test(engine_bounds, what_a_log_counts_for_is_the_sum_of_its_events /* S7 */) {
 static int ask(struct str run, const char *question, struct wopr_error *err) {
     struct call c;
     call_init(&c, ENGINE_RESOLVE, run);
-    c.cmd.node_id = STR("g");
-    c.cmd.resume_value =
+    c.cmd.resolve.node_id = STR("g");
+    c.cmd.resolve.value =
         arena_printf(c.cmd.arena, "{\"action\":\"ask\",\"question\":\"%s\"}", question);
     call_do(&c);
     int rc = c.cmd.result.rc;
@@ -143,8 +144,8 @@ static struct str gate_run(void) {
 static void decide(struct str run) {
     struct call c;
     call_init(&c, ENGINE_RESOLVE, run);
-    c.cmd.node_id = STR("g");
-    c.cmd.resume_value = STR("{\"action\":\"accept\"}");
+    c.cmd.resolve.node_id = STR("g");
+    c.cmd.resolve.value = STR("{\"action\":\"accept\"}");
     call_do(&c);
     cr_expect_eq(c.cmd.result.rc, 0, "%s", c.cmd.result.err.message);
     call_fini(&c);
@@ -204,8 +205,8 @@ static void up_poor(void) {
 static int fork_of(struct str run, struct wopr_error *err) {
     struct call c;
     call_init(&c, ENGINE_FORK, run);
-    c.cmd.fork_mode = FORK_BRANCH;
-    c.cmd.fork_from = world_head(run).next_seq - 1;
+    c.cmd.fork.mode = FORK_BRANCH;
+    c.cmd.fork.from_seq = world_head(run).next_seq - 1;
     call_do(&c);
     int rc = c.cmd.result.rc;
     *err = c.cmd.result.err;

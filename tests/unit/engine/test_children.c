@@ -2,6 +2,8 @@
  * test_children.c: sub-workflows (WF-45..51, NODE-48..53, INT-41..43, EVT-39): waiting, policies,
  * bounds, cascades, and what crashes leave behind.
  */
+#include "engine/children.h"
+#include "engine/cascade.h"
 #include "engine_world.h"
 
 #include "base/clock.h"

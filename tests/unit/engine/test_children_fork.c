@@ -25,9 +25,9 @@ static void approve(struct str run) {
     struct call c;
     world_wait_status(run, RUN_WAITING_APPROVAL);
     call_init(&c, ENGINE_RESOLVE, run);
-    c.cmd.node_id = STR("g");
-    c.cmd.resume_value = STR("{\"action\":\"accept\"}");
-    c.cmd.may_delegate = true;
+    c.cmd.resolve.node_id = STR("g");
+    c.cmd.resolve.value = STR("{\"action\":\"accept\"}");
+    c.cmd.resolve.may_delegate = true;
     call_do(&c);
     cr_assert_eq(c.cmd.result.rc, 0, "%s", c.cmd.result.err.message);
     call_fini(&c);

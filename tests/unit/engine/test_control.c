@@ -100,7 +100,7 @@ Test(engine_time,
     world_time_skip(50000);
     struct call c;
     call_init(&c, ENGINE_PAUSE, r);
-    c.cmd.reason = STR("lunch");
+    c.cmd.control.reason = STR("lunch");
     call_do(&c);
     cr_expect_eq(c.cmd.result.rc, 0);
     cr_expect_eq(c.cmd.result.status, RUN_PAUSED);
@@ -206,10 +206,10 @@ Test(engine_control, a_pause_on_the_last_node_stops_before_the_end /* RUN-25 */)
 static struct str pending_run(struct call *create, struct workflow *wf) {
     struct wopr_error err;
     call_init(create, ENGINE_CREATE, STR_NONE);
-    create->cmd.wf = wf;
-    create->cmd.inputs_accepted = STR("{}");
+    create->cmd.create.wf = wf;
+    create->cmd.create.inputs_accepted = STR("{}");
     cr_assert_eq(run_options_load(STR_NONE, STR_NONE, STR_NONE, &RUN_LIMITS_DEFAULT,
-                                  create->cmd.arena, &create->cmd.options, &err),
+                                  create->cmd.arena, &create->cmd.create.options, &err),
                  0);
     call_send(create);
     return arena_str(W.a, create->cmd.result.run_id);
@@ -320,10 +320,10 @@ static int create_keyed(struct workflow *wf, const char *key, const char *body, 
     struct call c;
     struct wopr_error err;
     call_init(&c, ENGINE_CREATE, STR_NONE);
-    c.cmd.wf = wf;
-    c.cmd.inputs_accepted = STR("{}");
+    c.cmd.create.wf = wf;
+    c.cmd.create.inputs_accepted = STR("{}");
     cr_assert_eq(run_options_load(STR_NONE, STR_NONE, STR_NONE, &RUN_LIMITS_DEFAULT, c.cmd.arena,
-                                  &c.cmd.options, &err),
+                                  &c.cmd.create.options, &err),
                  0);
     call_key(&c, key, body);
     call_do(&c);
@@ -410,12 +410,12 @@ Test(engine_control, an_enforced_scope_holds_one_active_run /* RUN-7 */) {
     struct wopr_error err;
     for (int i = 0; i < 2; i++) {
         call_init(&c[i], ENGINE_CREATE, STR_NONE);
-        c[i].cmd.wf = wf;
-        c[i].cmd.inputs_accepted = STR("{}");
-        c[i].cmd.scope_id = STR("s");
-        c[i].cmd.dedup_enforce = true;
+        c[i].cmd.create.wf = wf;
+        c[i].cmd.create.inputs_accepted = STR("{}");
+        c[i].cmd.create.scope_id = STR("s");
+        c[i].cmd.create.dedup_enforce = true;
         cr_assert_eq(run_options_load(STR_NONE, STR_NONE, STR_NONE, &RUN_LIMITS_DEFAULT,
-                                      c[i].cmd.arena, &c[i].cmd.options, &err),
+                                      c[i].cmd.arena, &c[i].cmd.create.options, &err),
                      0);
         call_do(&c[i]);
     }

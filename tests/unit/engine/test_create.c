@@ -23,10 +23,10 @@ TestSuite(engine_create_time, .init = up_virtual, .fini = world_down);
 static void create_init(struct call *c, struct workflow *wf) {
     struct wopr_error err;
     call_init(c, ENGINE_CREATE, STR_NONE);
-    c->cmd.wf = wf;
-    c->cmd.inputs_accepted = STR("{}");
+    c->cmd.create.wf = wf;
+    c->cmd.create.inputs_accepted = STR("{}");
     cr_assert_eq(run_options_load(STR_NONE, STR_NONE, STR_NONE, &RUN_LIMITS_DEFAULT, c->cmd.arena,
-                                  &c->cmd.options, &err),
+                                  &c->cmd.create.options, &err),
                  0);
 }
 
@@ -110,8 +110,8 @@ Test(engine_create, a_keyed_creation_that_ends_at_once_is_replayed /* IDEM-5, ID
 static int create_scoped(struct workflow *wf, struct str *run_id) {
     struct call c;
     create_init(&c, wf);
-    c.cmd.scope_id = STR("s");
-    c.cmd.dedup_enforce = true;
+    c.cmd.create.scope_id = STR("s");
+    c.cmd.create.dedup_enforce = true;
     call_do(&c);
     int rc = c.cmd.result.rc;
     if (rc == 0) *run_id = arena_str(W.a, c.cmd.result.run_id);

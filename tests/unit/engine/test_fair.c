@@ -1,5 +1,6 @@
 /* test_fair.c: tenants take turns, have shares, and runs that only wait give up their states
  * (queue.c). */
+#include "engine/upkeep.h"
 #include "engine_world.h"
 
 #include "base/clock.h"
@@ -17,12 +18,13 @@ static void create_begin(struct call *c, struct workflow *wf, struct str tenant,
     struct wopr_error err = {0};
     call_init(c, ENGINE_CREATE, STR_NONE);
     c->cmd.tenant = tenant;
-    c->cmd.wf = wf;
-    c->cmd.inputs_accepted = arena_str(c->cmd.arena, str_c(inputs));
-    cr_assert_eq(run_inputs_check(c->cmd.inputs_accepted, wf, c->cmd.arena, &c->cmd.inputs, &err),
+    c->cmd.create.wf = wf;
+    c->cmd.create.inputs_accepted = arena_str(c->cmd.arena, str_c(inputs));
+    cr_assert_eq(run_inputs_check(c->cmd.create.inputs_accepted, wf, c->cmd.arena,
+                                  &c->cmd.create.inputs, &err),
                  0, "%s", err.message);
     cr_assert_eq(run_options_load(STR_NONE, STR_NONE, STR_NONE, &RUN_LIMITS_DEFAULT, c->cmd.arena,
-                                  &c->cmd.options, &err),
+                                  &c->cmd.create.options, &err),
                  0);
     call_send(c);
 }
@@ -49,11 +51,11 @@ Test(fair_queue, every_tenant_that_waits_is_next_after_each_other_one_at_most /*
     struct engine *e = MEM_NEW(struct engine);
     int64_t clock = 0, in[QUEUE_NR][TENANTS] = {{0}}, head_since[QUEUE_NR][TENANTS] = {{0}};
     enum queue at[EXECS];
-    e->tenants = map_new();
-    e->by_id = map_new();
+    e->queue.tenants = map_new();
+    e->runs.by_id = map_new();
     e->cfg.bounds.state_bytes_max = SIZE_MAX / 2;
-    for (int i = 0; i < QUEUE_NR; i++) list_init(&e->turns[i]);
-    list_init(&e->resting);
+    for (int i = 0; i < QUEUE_NR; i++) list_init(&e->queue.turns[i]);
+    list_init(&e->states.resting);
     srand(7);
     for (int i = 0; i < EXECS; i++) {
         char id[16];
@@ -65,32 +67,32 @@ Test(fair_queue, every_tenant_that_waits_is_next_after_each_other_one_at_most /*
     }
     for (int round = 0; round < ROUNDS; round++) {
         int i = rand() % EXECS;
-        if (!re[i]->queued && rand() % 3 > 0) {
+        if (!re[i]->seat.queued && rand() % 3 > 0) {
             enum queue q = rand() % 4 == 0 ? QUEUE_FRESH : QUEUE_RUNS;
-            int t = re[i]->tenant->name[0] - 'a';
+            int t = re[i]->seat.tenant->name[0] - 'a';
             queue_put_locked(re[i], q);
             at[i] = q;
             put_at[i] = ++clock;
             if (in[q][t]++ == 0) head_since[q][t] = takes[q];
             continue;
         }
-        if (e->ready_nr == 0) continue;
+        if (e->queue.ready_nr == 0) continue;
         struct run_exec *x = queue_take_locked(e);
-        int n = (int)x->run_no, t = x->tenant->name[0] - 'a';
+        int n = (int)x->run_no, t = x->seat.tenant->name[0] - 'a';
         enum queue q = at[n];
-        x->queued = false;
+        x->seat.queued = false;
         cr_assert_gt(put_at[n], last_put[q][t], "in the order they came");
         last_put[q][t] = put_at[n];
         cr_assert_lt(takes[q]++ - head_since[q][t], TENANTS, "tenant %d waited", t);
         in[q][t]--;
         head_since[q][t] = takes[q];
     }
-    while (e->ready_nr > 0) queue_take_locked(e)->queued = false;
+    while (e->queue.ready_nr > 0) queue_take_locked(e)->seat.queued = false;
     for (int i = 0; i < EXECS; i++) tenant_leave_locked(e, re[i]);
-    cr_expect_eq(map_count(e->tenants), 0u);
+    cr_expect_eq(map_count(e->queue.tenants), 0u);
     for (int i = 0; i < EXECS; i++) exec_free(re[i]);
     tenants_free(e);
-    map_free(e->by_id);
+    map_free(e->runs.by_id);
     mem_free(e);
 }
 
@@ -150,7 +152,7 @@ Test(fair_share, one_tenant_leaves_room_for_others /* S7 */, .init = up_eight, .
 /* How many of the tenant's runs are in memory. */
 static size_t active_of(struct str tenant) {
     pthread_mutex_lock(&W.engine->mu);
-    const struct tenant *t = map_get(W.engine->tenants, tenant);
+    const struct tenant *t = map_get(W.engine->queue.tenants, tenant);
     size_t n = t ? t->active : 0;
     pthread_mutex_unlock(&W.engine->mu);
     return n;
@@ -258,7 +260,7 @@ static struct run_exec *some_fork(void) {
     struct run_exec *found = NULL;
     void *value;
     size_t it = 0;
-    while (!found && map_next(W.engine->by_id, &it, &key, &value)) {
+    while (!found && map_next(W.engine->runs.by_id, &it, &key, &value)) {
         struct run_exec *re = value;
         if (re->phase == EXEC_FORKING) found = re;
     }
@@ -279,14 +281,14 @@ Test(fair_forks, of_one_tenant_copy_two_at_a_time_and_wait_in_a_bounded_line /* 
     cr_assert_eq(sem_wait(&HOLD_HELD), 0);
     for (int i = 0; i <= N; i++) {
         call_init(&c[i], ENGINE_FORK, source);
-        c[i].cmd.fork_mode = FORK_BRANCH;
-        c[i].cmd.fork_from = 2;
+        c[i].cmd.fork.mode = FORK_BRANCH;
+        c[i].cmd.fork.from_seq = 2;
         call_send(&c[i]);
     }
     struct run_exec *re = some_fork();
     cr_assert_not_null(re);
-    cr_expect_eq(re->tenant->forking, (size_t)ENGINE_FORKS_MAX);
-    cr_expect_eq(re->tenant->forks_nr, (size_t)ENGINE_FORKS_WAITING_MAX);
+    cr_expect_eq(re->seat.tenant->forking, (size_t)ENGINE_FORKS_MAX);
+    cr_expect_eq(re->seat.tenant->forks_nr, (size_t)ENGINE_FORKS_WAITING_MAX);
     sem_post(&HOLD_GO);
     for (int i = 0; i <= N; i++) {
         call_wait(&c[i]);
@@ -307,8 +309,8 @@ Test(fair_forks, that_wait_are_answered_when_the_host_stops /* HTTP drain */, .i
     cr_assert_eq(world_wait_final(source), RUN_COMPLETED);
     for (int i = 0; i < N; i++) {
         call_init(&c[i], ENGINE_FORK, source);
-        c[i].cmd.fork_mode = FORK_BRANCH;
-        c[i].cmd.fork_from = 2;
+        c[i].cmd.fork.mode = FORK_BRANCH;
+        c[i].cmd.fork.from_seq = 2;
         call_send(&c[i]);
     }
     world_engine_stop();

@@ -215,7 +215,7 @@ Test(engine_fork, a_key_makes_one_fork_only /* FORK-1, IDEM-5 */) {
         struct call c;
         call_init(&c, ENGINE_FORK, r);
         call_key(&c, "k", "body");
-        c.cmd.fork_mode = FORK_REPLAY;
+        c.cmd.fork.mode = FORK_REPLAY;
         call_do(&c);
         cr_assert_eq(c.cmd.result.rc, 0);
         cr_expect_eq(c.cmd.replayed, i == 1);

@@ -52,8 +52,8 @@ Test(engine_fork_long, a_host_that_ends_while_it_copies_leaves_nothing /* FORK-9
     for (int i = 0; i < 8; i++) {
         struct call c;
         call_init(&c, ENGINE_FORK, r);
-        c.cmd.fork_mode = FORK_BRANCH;
-        c.cmd.fork_from = 4900;
+        c.cmd.fork.mode = FORK_BRANCH;
+        c.cmd.fork.from_seq = 4900;
         call_send(&c);
         world_engine_crash();
         call_wait(&c);

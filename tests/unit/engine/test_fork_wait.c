@@ -11,9 +11,9 @@ TestSuite(engine_fork_wait, .init = world_up, .fini = world_down);
 static int resolve(struct str run_id, const char *node, const char *value) {
     struct call c;
     call_init(&c, ENGINE_RESOLVE, run_id);
-    c.cmd.node_id = str_c(node);
-    c.cmd.resume_value = str_c(value);
-    c.cmd.may_delegate = true;
+    c.cmd.resolve.node_id = str_c(node);
+    c.cmd.resolve.value = str_c(value);
+    c.cmd.resolve.may_delegate = true;
     call_do(&c);
     int rc = c.cmd.result.rc;
     call_fini(&c);

@@ -34,8 +34,8 @@ static struct str gate_run(const char *config) {
 /* Result code; *c keeps the rest until call_fini. */
 static int resolve(struct call *c, struct str run, const char *node, const char *value) {
     call_init(c, ENGINE_RESOLVE, run);
-    c->cmd.node_id = str_c(node);
-    c->cmd.resume_value = str_c(value);
+    c->cmd.resolve.node_id = str_c(node);
+    c->cmd.resolve.value = str_c(value);
     call_do(c);
     return c->cmd.result.rc;
 }
@@ -194,9 +194,9 @@ static int vote(struct str run, const char *who, const char *action, enum run_st
     char value[128];
     snprintf(value, sizeof value, "{\"action\":\"%s\",\"voter\":\"%s\"}", action, who);
     call_init(&c, ENGINE_RESOLVE, run);
-    c.cmd.node_id = STR("g");
-    c.cmd.may_delegate = true;
-    c.cmd.resume_value = str_c(value);
+    c.cmd.resolve.node_id = STR("g");
+    c.cmd.resolve.may_delegate = true;
+    c.cmd.resolve.value = str_c(value);
     call_do(&c);
     int rc = c.cmd.result.rc;
     *status = c.cmd.result.status;
@@ -338,8 +338,10 @@ Test(engine_interrupts, of_many_answers_one_wins /* INT-18 */) {
     unsigned won = 0, lost = 0, cancelled = 0;
     for (int i = 0; i < N; i++) {
         call_init(&c[i], i % 8 == 7 ? ENGINE_CANCEL : ENGINE_RESOLVE, r);
-        c[i].cmd.node_id = STR("g");
-        c[i].cmd.resume_value = i % 2 ? STR(REJECT) : STR(ACCEPT);
+        if (c[i].cmd.op == ENGINE_RESOLVE) {
+            c[i].cmd.resolve.node_id = STR("g");
+            c[i].cmd.resolve.value = i % 2 ? STR(REJECT) : STR(ACCEPT);
+        }
         call_send(&c[i]);
     }
     for (int i = 0; i < N; i++) {

@@ -1,5 +1,6 @@
 /* test_nodes.c: registry and executors by their calls alone (NODE-1..4, 23, 33..35, 56, 59..62;
  * PROF-30). */
+#include "engine/registry.h"
 #include "engine_world.h"
 
 #include "nodes/nodes.h"

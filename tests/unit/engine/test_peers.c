@@ -119,8 +119,8 @@ Test(engine_peers, a_run_that_waits_for_people_is_answered_anywhere /* STORE-35,
     for (unsigned i = 0; i < 2; i++) { /* both hosts at once */
         be(i);
         call_init(&c[i], ENGINE_RESOLVE, r);
-        c[i].cmd.node_id = STR("g");
-        c[i].cmd.resume_value = STR("{\"action\":\"accept\"}");
+        c[i].cmd.resolve.node_id = STR("g");
+        c[i].cmd.resolve.value = STR("{\"action\":\"accept\"}");
         call_send(&c[i]);
     }
     for (unsigned i = 0; i < 2; i++) {

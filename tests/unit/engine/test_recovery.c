@@ -1,5 +1,6 @@
 /* test_recovery.c: what a killed, stopped, fenced or failing host leaves behind (EVT-32,
  * STORE-30..40). */
+#include "engine/upkeep.h"
 #include "engine_world.h"
 
 #include "base/clock.h"
@@ -286,10 +287,10 @@ Test(engine_recovery, a_commit_that_fails_leaves_nothing_half_done /* STORE-2, E
     struct call c;
     struct wopr_error err;
     call_init(&c, ENGINE_CREATE, STR_NONE);
-    c.cmd.wf = wf;
-    c.cmd.inputs_accepted = STR("{}");
+    c.cmd.create.wf = wf;
+    c.cmd.create.inputs_accepted = STR("{}");
     cr_assert_eq(run_options_load(STR_NONE, STR_NONE, STR_NONE, &RUN_LIMITS_DEFAULT, c.cmd.arena,
-                                  &c.cmd.options, &err),
+                                  &c.cmd.create.options, &err),
                  0);
     call_do(&c);
     cr_expect_neq(c.cmd.result.rc, 0);
@@ -397,10 +398,10 @@ Test(engine_recovery, a_run_survives_any_single_allocation_failure /* E16 */, .t
     for (; n < 250; n++) {
         struct call c;
         call_init(&c, ENGINE_CREATE, STR_NONE);
-        c.cmd.wf = wf;
-        c.cmd.inputs_accepted = STR("{}");
+        c.cmd.create.wf = wf;
+        c.cmd.create.inputs_accepted = STR("{}");
         cr_assert_eq(run_options_load(STR_NONE, STR_NONE, STR_NONE, &RUN_LIMITS_DEFAULT,
-                                      c.cmd.arena, &c.cmd.options, &err),
+                                      c.cmd.arena, &c.cmd.create.options, &err),
                      0);
         (void)fault_arm(1u << FAULT_MALLOC, n);
         call_do(&c);

@@ -411,10 +411,10 @@ Test(engine_runs, a_thousand_runs_complete_without_holes /* EVT-2, EVT-7 */, .ti
     struct wopr_error err;
     for (int i = 0; i < RUNS; i++) {
         call_init(&calls[i], ENGINE_CREATE, STR_NONE);
-        calls[i].cmd.wf = wf;
-        calls[i].cmd.inputs_accepted = STR("{}");
+        calls[i].cmd.create.wf = wf;
+        calls[i].cmd.create.inputs_accepted = STR("{}");
         cr_assert_eq(run_options_load(STR_NONE, STR_NONE, STR_NONE, &RUN_LIMITS_DEFAULT,
-                                      calls[i].cmd.arena, &calls[i].cmd.options, &err),
+                                      calls[i].cmd.arena, &calls[i].cmd.create.options, &err),
                      0);
         call_send(&calls[i]);
     }

@@ -31,8 +31,8 @@ static struct str start(const char *nodes, const char *edges, const char *settin
 static int answer(struct str run, const char *node, const char *value, const char *voter) {
     struct call c;
     call_init(&c, ENGINE_RESOLVE, run);
-    c.cmd.node_id = str_c(node);
-    c.cmd.resume_value = str_c(value);
+    c.cmd.resolve.node_id = str_c(node);
+    c.cmd.resolve.value = str_c(value);
     if (voter) c.cmd.principal = str_c(voter);
     call_do(&c);
     int rc = c.cmd.result.rc;
@@ -121,8 +121,8 @@ Test(waiting_runs, give_one_answer_however_fast_it_comes /* INT-18 */) {
         unsigned won = 0;
         for (int k = 0; k < 3; k++) {
             call_init(&c[k], ENGINE_RESOLVE, r);
-            c[k].cmd.node_id = STR("g");
-            c[k].cmd.resume_value = STR(ACCEPT);
+            c[k].cmd.resolve.node_id = STR("g");
+            c[k].cmd.resolve.value = STR(ACCEPT);
             call_send(&c[k]);
         }
         for (int k = 0; k < 3; k++) {

@@ -346,3 +346,40 @@ Test(append, one_active_run_per_scope_when_asked /* RUN-7 */) {
                  SQLITE_OK);
     cr_assert_eq(kit_apply(&w, scoped("run_7", "s", true)), 0, "finished runs free the scope");
 }
+
+struct walked {
+    int64_t next, stop_at;
+    int calls;
+};
+
+static int walked_take(void *ctx, const struct event *e, struct wopr_error *err) {
+    struct walked *x = ctx;
+    (void)err;
+    x->calls++;
+    cr_expect_eq(e->seq, x->next++);
+    if (e->seq != x->stop_at) return 0;
+    return x->stop_at == 5 ? WOPR_E_CORRUPT : 1;
+}
+
+static int walk(int64_t run_no, int64_t from, int64_t until, struct walked *x) {
+    const struct log_walk w2 = {
+        .run_no = run_no, .from = from, .until = until, .page_events = 3, .page_bytes = 1u << 20};
+    x->calls = 0;
+    x->next = from > 0 ? from : 0;
+    return store_walk(w.s, &w2, w.a, walked_take, x, &w.err);
+}
+
+Test(append, a_walk_takes_each_event_once) {
+    int64_t no = kit_run(&w, "run_1", 10);
+    struct walked x = {.stop_at = -1};
+    cr_expect(walk(no, -1, INT64_MAX, &x) == 0 && x.calls == 10);
+    cr_expect(walk(no, 2, 9, &x) == 0 && x.calls == 7);
+    cr_expect(walk(no, 3, 6, &x) == 0 && x.calls == 3); /* a whole page */
+    cr_expect(walk(no, 10, INT64_MAX, &x) == 0 && x.calls == 0);
+    cr_expect(walk(no, 4, 4, &x) == 0 && x.calls == 0);
+    cr_expect(walk(no + 1, 0, INT64_MAX, &x) == 0 && x.calls == 0);
+    x.stop_at = 4; /* its taker ends it */
+    cr_expect(walk(no, 0, INT64_MAX, &x) == 0 && x.calls == 5);
+    x.stop_at = 5; /* its taker fails */
+    cr_expect(walk(no, 0, INT64_MAX, &x) == WOPR_E_CORRUPT && x.calls == 6);
+}

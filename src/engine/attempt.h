@@ -1,0 +1,14 @@
+/*
+ * attempt.h: one attempt of a node.  Layer: engine, not for others.
+ */
+#ifndef WOPR_ENGINE_ATTEMPT_H
+#define WOPR_ENGINE_ATTEMPT_H
+
+#include "engine/emit.h"
+
+void attempt_start(struct step *st, int node);
+/* Enters the executor; waited: its wait is over. */
+void attempt_run(struct step *st, int node, bool waited);
+void attempt_timed_out(struct step *st, int node); /* timeoutMs of a node is over */
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * bounds.h: how large a run may become, and what a tenant may take.  Layer: engine, not for others.
+ */
+#ifndef WOPR_ENGINE_BOUNDS_H
+#define WOPR_ENGINE_BOUNDS_H
+
+#include "engine/outcome.h"
+
+#define ENGINE_PAUSES_MAX 1000 /* of one run: each is two events of a log */
+
+void bounds_default(struct engine_bounds *b, size_t runs_active_max);
+
+/* --- of a run, caused by its nodes --- */
+bool bound_log_over(const struct step *st);
+void bound_log_end(struct step *st);                        /* the run fails for it */
+bool bound_error_room(const struct step *st, size_t bytes); /* else only its code is kept */
+/* Is there room for a value that replaces old_bytes?  Otherwise f is filled. */
+bool bound_state_room(struct step *st, size_t old_bytes, size_t new_bytes, struct failure *f);
+
+/* --- of a tenant: each fills err with QUOTA --- */
+void bound_tenant_runs(struct engine *e, struct wopr_error *err);
+void bound_tenant_forks(struct wopr_error *err);
+void bound_tenant_bytes(struct engine *e, const struct plan *p, struct wopr_error *err);
+
+/* --- of a run, caused by people: may the command make the log longer?  false: it was refused, and
+ * answered --- */
+bool bound_pause(struct step *st, struct engine_cmd *cmd);
+bool bound_note(struct step *st, struct engine_cmd *cmd, const struct intr_state *i, bool vote,
+                size_t bytes);
+
+#endif

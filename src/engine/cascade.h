@@ -1,0 +1,46 @@
+/*
+ * cascade.h: what runs tell their parents and children.  Layer: engine, not for others.
+ */
+#ifndef WOPR_ENGINE_CASCADE_H
+#define WOPR_ENGINE_CASCADE_H
+
+#include "engine/emit.h"
+
+#define ENGINE_CASCADE_MS 4000 /* patience with children: cancel ends within 5 s (RUN-20) */
+#define KIN_PENDING       1
+/* A command from a run to another (or to itself). */
+struct kin_call {
+    _Atomic int refs;
+    _Atomic int rc; /* KIN_PENDING, then what the engine answered */
+    struct engine *e;
+    char asker[RUN_ID_MAX + 1]; /* told when the answer is there, if it is still in memory */
+    struct arena *arena;
+    struct workflow *wf; /* CREATE */
+    struct engine_cmd cmd;
+};
+struct kin_call *kin_call_new(struct step *st, enum engine_op op, struct str run_id,
+                              const char *reason); /* NULL: no memory */
+void kin_call_send(struct kin_call *c);            /* again is allowed once it was answered */
+void kin_call_free(struct kin_call *c);            /* drops the caller's reference; takes NULL */
+/* Send and forget. */
+void kin_tell(struct step *st, enum engine_op op, struct str run_id, const char *reason);
+
+enum cascade { CASCADE_CANCEL, CASCADE_TIMEOUT, CASCADE_FAILURE, CASCADE_LEFT };
+/* Are all children down that may not outlive this end of the run (INT-41, INT-42)?  false: they are
+ * being cancelled, the run is woken when that moves on, and after ENGINE_CASCADE_MS it is true
+ * whatever they do. */
+bool cascade_down(struct step *st, enum cascade why);
+bool cascade_ends(const struct step *st); /* the run will fail as soon as its children are down */
+bool cascade_sleeps(struct step *st);     /* true: nothing else is to be armed */
+void cascade_pause(struct step *st, enum drain_policy drain);
+void cascade_resume(struct step *st);
+bool cascade_paused(struct step *st, int64_t run_no); /* paused by its parent's pause? */
+void cascade_check_parent(struct step *st);           /* of a run just taken over */
+/* by: cancelledBy of a child that ended with parent-cancelled.  true: the cancel of this run, or of
+ * one above it, was cut off by a crash after it had reached the child, and goes on. */
+bool cascade_goes_on(struct step *st, struct str by);
+void cascade_forget(struct run_exec *re);
+/* Committed: the parent learns of what matters to it; it is loaded when it is not in memory. */
+void children_tell(struct step *st, const struct plan *p);
+
+#endif

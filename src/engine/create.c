@@ -1,0 +1,232 @@
+/*
+ * create.c: how runs come into being: an exec is queued, a worker plans the run and its first step,
+ * and one commit creates both.
+ */
+#include "engine/create.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "codec/ident.h"
+#include "engine/bounds.h"
+#include "engine/cascade.h"
+#include "engine/command.h"
+#include "engine/step.h"
+
+#include <stdio.h>
+
+/* --- on the submitting thread --- */
+
+static void tell_full(struct engine *e) {
+    char max[24], more[24];
+    uint64_t held;
+    if (engine_is_stopping(e) || !log_gate_pass(&e->counts.full_gate, &held)) return;
+    pthread_mutex_lock(&e->mu);
+    bool bytes = e->states.bytes >= e->cfg.bounds.state_bytes_max;
+    pthread_mutex_unlock(&e->mu);
+    (void)snprintf(max, sizeof max, "%zu",
+                   bytes ? e->cfg.bounds.state_bytes_max : e->cfg.runs_active_max);
+    (void)snprintf(more, sizeof more, "%llu", (unsigned long long)held);
+    if (bytes) {
+        log_warn("backpressure: the states of runs take all of state-bytes-max; creations are "
+                 "refused",
+                 "stateBytesMax", max, "notTold", more);
+        return;
+    }
+    log_warn("backpressure: as many runs as runs-active-max allows; creations are refused",
+             "runsActiveMax", max, "notTold", more);
+}
+
+void create_submit(struct engine *e, struct engine_cmd *cmd) {
+    char ulid[ULID_LEN + 1];
+    ulid_new(ulid);
+    bool child = cmd->create.parent_run_id.n > 0;
+    struct str run_id = child ? cmd->run_id : arena_printf(cmd->arena, "run_%s", ulid);
+    struct run_exec *re = run_id.p ? exec_new(e, run_id) : NULL;
+    int rc = re ? 0 : WOPR_E_NO_MEMORY;
+    if (rc == 0 && child)
+        rc = exec_set_parent(re, cmd->create.parent_run_id, cmd->create.child_depth,
+                             cmd->create.child_flags);
+    if (rc == 0) {
+        re->phase = EXEC_NEW;
+        re->wf = workflow_ref(cmd->create.wf);
+        re->commit.cmd = cmd;
+        cmd->result.run_id = run_id;
+        rc = exec_begin(re, cmd->tenant); /* after it a worker may be at it already; ERR-9 */
+    }
+    if (rc == 0) return;
+    exec_free(re);
+    if (rc == WOPR_E_UNAVAILABLE) tell_full(e);
+    cmd->result.run_id = STR_NONE;
+    if (rc == WOPR_E_QUOTA) {
+        cmd->result.rc = rc;
+        bound_tenant_runs(e, &cmd->result.err);
+        cmd_settle(e, cmd);
+        return;
+    }
+    cmd_fail(e, cmd, rc,
+             rc == WOPR_E_UNAVAILABLE ? "the host has as many runs as it can hold"
+                                      : wopr_err_text(rc));
+}
+
+/* --- on a worker --- */
+
+static struct str keep(struct plan *p, struct str s) {
+    return s.n > 0 ? arena_str(p->arena, s) : STR_NONE;
+}
+
+static void create_meta(struct plan *p, const struct engine_cmd *cmd, struct str run_id,
+                        int64_t now_ms) {
+    struct run_meta *m = &p->create->meta;
+    m->run_id = keep(p, run_id);
+    m->workflow_id = keep(p, cmd->create.wf->id);
+    m->tenant = keep(p, cmd->tenant);
+    m->workspace = keep(p, cmd->workspace);
+    m->scope_id = keep(p, cmd->create.scope_id);
+    m->subject = keep(p, cmd->subject);
+    m->configurable = keep(p, cmd->create.options.configurable);
+    m->tags = keep(p, cmd->create.options.tags);
+    m->metadata = keep(p, cmd->create.options.metadata);
+    m->callback_url = keep(p, cmd->create.callback_url);
+    m->traceparent = keep(p, cmd->traceparent);
+    m->inputs = keep(p, cmd->create.inputs_accepted);
+    m->transport = STR("rest");
+    m->test_mode = cmd->test_mode;
+    m->shown_engine_version = cmd->create.force_engine_version ? cmd->create.shown_engine_version
+                                                               : CURRENT_ENGINE_VERSION;
+    m->created_ms = now_ms;
+    m->recursion_limit = cmd->create.options.recursion_limit;
+}
+
+static void create_vars(struct plan *p, const struct var_inits *vars) {
+    struct var_init *v = ARENA_ARRAY(p->arena, struct var_init, vars->n);
+    if (!v) return;
+    for (size_t i = 0; i < vars->n; i++) {
+        v[i] = vars->v[i];
+        v[i].name = keep(p, vars->v[i].name);
+        v[i].value = keep(p, vars->v[i].value);
+    }
+    p->create->vars = (struct var_inits){v, vars->n};
+}
+
+static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct str run_id,
+                                int64_t now_ms) {
+    struct plan *p = plan_new();
+    if (!p) return NULL;
+    p->what = PLAN_CREATE;
+    p->run_id = keep(p, run_id);
+    p->epoch = 1; /* the first holder's */
+    p->create = ARENA_NEW(p->arena, struct run_row_new);
+    if (p->create) {
+        create_meta(p, cmd, run_id, now_ms);
+        create_vars(p, &cmd->create.inputs);
+        plan_channels(p, cmd->create.wf);
+        p->create->workflow_hash = cmd->create.wf->hash;
+        p->create->holder = keep(p, e->holder);
+        /* Whole seconds: the holder's row is then moved once a second, not for each creation. */
+        p->create->lease_until_ms = (now_ms + e->cfg.lease_ttl_ms + 999) / 1000 * 1000;
+        p->create->dedup_enforce = cmd->create.dedup_enforce;
+        p->create->tenant_bytes_max = e->cfg.bounds.tenant_bytes_max;
+        p->create->parent_run_id = keep(p, cmd->create.parent_run_id);
+        p->create->parent_node_id = keep(p, cmd->create.parent_node_id);
+        p->create->child_depth = cmd->create.child_depth;
+        p->create->child_flags = cmd->create.child_flags;
+    }
+    if (!arena_failed(p->arena) && p->failed == 0) return p;
+    plan_unref(p);
+    return NULL;
+}
+
+static void create_refused(struct engine *e, struct engine_cmd *cmd, const struct plan *p, int rc) {
+    if (rc == WOPR_E_QUOTA) {
+        cmd->result = (struct engine_result){.rc = rc};
+        bound_tenant_bytes(e, p, &cmd->result.err);
+        cmd_settle(e, cmd);
+        return;
+    }
+    if (rc != WOPR_E_RUN_ALREADY_ACTIVE) {
+        cmd->result.run_id = STR_NONE;
+        cmd_fail(e, cmd, rc, wopr_err_text(rc));
+        return;
+    }
+    struct engine_result *r = &cmd->result; /* RUN-7 */
+    int64_t left_ms = p->active_until_ms - clock_wall_ms();
+    int64_t left_s = (left_ms + 999) / 1000;
+    *r = (struct engine_result){.active_run_id = arena_str(cmd->arena, p->active_run_id)};
+    r->retry_after_s = left_s < 1 ? 1 : left_s > 86400 ? 86400 : (int32_t)left_s;
+    r->rc = wopr_error_set(&r->err, rc, "another run of this scope is active");
+    cmd_settle(e, cmd);
+}
+
+static int create_build(struct step *st, int64_t now_ms, struct plan **out) {
+    struct run_exec *re = st->exec;
+    struct wopr_error err;
+    struct plan *p = create_plan(st->engine, re->commit.cmd, str_c(re->run_id), now_ms);
+    if (!p) return WOPR_E_NO_MEMORY;
+    int rc = run_state_new(re->wf, &p->create->meta, &st->engine->cfg.limits, &re->state, &err);
+    if (rc == 0) *out = p;
+    else plan_unref(p);
+    return rc;
+}
+
+/*
+ * The plan that creates a run carries its first step, so a run whose nodes finish at once is one
+ * commit.  Nobody knows the run before that, and a refused plan takes with it all that the step
+ * did.  A first step that cannot be planned is left out: it is tried again as any other, where it
+ * can fail by itself.
+ */
+enum turn create_turn(struct step *st) {
+    struct run_exec *re = st->exec;
+    struct engine *e = st->engine;
+    struct engine_cmd *cmd = re->commit.cmd;
+    int64_t now_ms = clock_wall_ms();
+    struct plan *p = NULL;
+    int rc = engine_is_broken(e) ? WOPR_E_SYNC_FAILED : 0;
+    if (rc == 0 && engine_is_stopping(e)) rc = WOPR_E_UNAVAILABLE;
+    if (rc == 0) rc = create_build(st, now_ms, &p);
+    if (rc == 0 && !step_first(st, p)) {
+        plan_unref(p);
+        exec_forget_state(re);
+        rc = create_build(st, now_ms, &p);
+    }
+    if (rc == 0) {
+        struct str run_id = cmd->result.run_id;
+        cmd->result = (struct engine_result){
+            .run_id = run_id, .status = RUN_PENDING, .at_ms = now_ms}; /* RUN-4 */
+        cmd_attach(cmd, p);
+        re->phase = EXEC_CREATING;
+        re->commit.plan = p;
+        exec_launch(re);
+        rc = journal_append_to(e->journal, p, execs_landed, e, re);
+        if (rc == 0) return TURN_END;
+        exec_launch_undo(re);
+    }
+    re->commit.cmd = NULL;
+    cmd->result.run_id = STR_NONE;
+    cmd_fail(e, cmd, rc, wopr_err_text(rc));
+    return TURN_DROP;
+}
+
+enum turn create_landed(struct step *st, int rc) {
+    struct run_exec *re = st->exec;
+    struct engine *e = st->engine;
+    struct engine_cmd *cmd = re->commit.cmd;
+    struct plan *p = re->commit.plan;
+    re->commit.cmd = NULL;
+    if (rc == WOPR_E_SYNC_FAILED) engine_break(e, "create");
+    if (rc != 0 || p->idem_hit) {
+        if (rc != 0) create_refused(e, cmd, p, rc);
+        else cmd_committed(cmd, p);
+        return TURN_DROP;
+    }
+    e->counts.created++;
+    step_count(e, p);
+    children_tell(st, p);
+    re->run_no = p->run_no;
+    re->lease.epoch = p->epoch;
+    re->phase = EXEC_LIVE;
+    cmd_committed(cmd, p);
+    re->commit.plan = NULL;
+    plan_unref(p);
+    if (run_status_final(re->state->status)) return TURN_DROP;
+    return exec_register_no(re) == 0 ? TURN_GO_ON : TURN_LATER; /* when there is memory */
+}

@@ -1,0 +1,51 @@
+/*
+ * emit.c: how events get into the plan of a step, and when the plan is full.
+ */
+#include "base/clock.h"
+#include "engine/replay.h"
+
+#define ENGINE_STEP_EVENTS_MAX 256u          /* a plan is sent once it holds so many events */
+#define ENGINE_STEP_BYTES_MAX  (512u * 1024) /* or so many bytes in its arena */
+#define ENGINE_STEP_MS_MAX     100u          /* or once its executors took so long */
+#define ENGINE_CREATE_MS_MAX   10u           /* the same for a step whose 201 is waited for */
+
+void step_now(struct step *st) {
+    int64_t now_ms = st->exec->replay ? replay_now_ms(st) : clock_wall_ms();
+    if (st->floor_ms > now_ms) now_ms = st->floor_ms;
+    if (st->state && st->state->last_ts_ms > now_ms) now_ms = st->state->last_ts_ms;
+    st->now_ms = now_ms;
+}
+
+bool step_lost(const struct step *st) { return st->plan->failed != 0; }
+
+int64_t step_emit(struct step *st, enum ev_kind kind, int node, int64_t cause, struct str payload) {
+    struct plan *p = st->plan;
+    struct str id = node >= 0 ? st->state->wf->nodes[node].id : STR_NONE;
+    if (st->exec->replay) replay_before(st, kind, payload);
+    if (p->failed != 0) return EMIT_BROKEN;
+    int64_t seq = plan_event(p, st->engine->rules, st->state, kind, id, cause, st->now_ms, payload);
+    if (seq >= 0 && st->exec->replay) replay_after(st, seq, node);
+    if (seq >= 0) return seq;
+    /* Refused before it touched the state, so the rest of the plan stands (EVT-12). */
+    bool whole = st->state->next_seq == p->base_seq + (int64_t)p->events_nr;
+    if (whole && (p->failed == WOPR_E_PAYLOAD_INVALID || p->failed == WOPR_E_TOO_BIG)) {
+        p->failed = 0;
+        wopr_error_clear(&p->error);
+        return EMIT_REFUSED;
+    }
+    return EMIT_BROKEN;
+}
+
+/* Time to send what there is: enough of it, or someone waits to be heard (RUN-25). */
+bool step_full(const struct step *st) {
+    uint64_t ms_max = st->creates ? ENGINE_CREATE_MS_MAX : ENGINE_STEP_MS_MAX;
+    return st->exec->mail.any || st->exec->lease.requested ||
+           st->plan->events_nr >= ENGINE_STEP_EVENTS_MAX ||
+           arena_used(st->plan->arena) >= ENGINE_STEP_BYTES_MAX ||
+           (st->plan->events_nr > 0 && clock_mono_ms() - st->began_ms >= ms_max);
+}
+
+bool step_moves(const struct step *st) {
+    return !step_lost(st) && st->state->status != RUN_PENDING && st->state->status != RUN_PAUSED &&
+           !run_status_final(st->state->status);
+}

@@ -1,0 +1,39 @@
+/*
+ * emit.h: struct step, a turn of a worker, and how its events get into its plan.  Layer: engine,
+ * not for others.
+ */
+#ifndef WOPR_ENGINE_EMIT_H
+#define WOPR_ENGINE_EMIT_H
+
+#include "engine/exec.h"
+
+struct step {
+    struct engine *engine;
+    struct run_exec *exec;
+    struct run_state *state; /* of exec */
+    struct plan *plan;
+    struct arena *scratch; /* reset per turn */
+    int64_t now_ms;        /* wall clock, not before the timers that brought us here */
+    int64_t floor_ms;      /* now_ms is not before it */
+    int64_t wait_over_ms;  /* deadline of the node's wait that is being answered, else 0 */
+    uint64_t began_ms;     /* monotonic */
+    bool creates;          /* plan creates the run */
+    bool awaits_children;  /* the first command waits for the cascade: nothing else happens */
+    const struct node_child_end *child_end; /* for the executor that is entered now */
+    struct engine_cmd *cmd;                 /* its effect is in plan */
+    struct str cascade_from; /* of the cancel at hand: the run above that began it, or empty */
+};
+
+enum {
+    EMIT_BROKEN = -1, /* the plan is lost */
+    EMIT_REFUSED = -2 /* the payload is not valid: nothing was appended (EVT-12) */
+};
+/* Appends an event to the plan; node -1 = the run's.  Returns its sequence, or EMIT_*. */
+int64_t step_emit(struct step *st, enum ev_kind kind, int node, int64_t cause, struct str payload);
+void step_now(struct step *st);        /* reads the clock into now_ms; it never goes back */
+bool step_lost(const struct step *st); /* the plan has failed */
+/* Time to send: the plan holds enough, or a command or another host waits (RUN-25). */
+bool step_full(const struct step *st);
+bool step_moves(const struct step *st); /* the run may do something by itself */
+
+#endif

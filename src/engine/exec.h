@@ -1,0 +1,172 @@
+/*
+ * exec.h: struct run_exec, a run in memory: tables, mailbox, reload.  Layer: engine, not for
+ * others.
+ * Who may touch what: what is marked (mu) is guarded by engine.mu.  All else belongs to the runner
+ * of the exec: the worker while seat.running, nobody while seat.inflight (its plan or lease request
+ * is on the committer).
+ */
+#ifndef WOPR_ENGINE_EXEC_H
+#define WOPR_ENGINE_EXEC_H
+
+#include "engine/core.h"
+#include "store/runs.h"
+
+#define ENGINE_BACKOFF_MS_MAX 5000 /* between two attempts to load a run again */
+
+struct fork_job;    /* fork.c */
+struct fork_info;   /* fork.h */
+struct replay;      /* replay.c */
+struct invocation;  /* invoke.c */
+struct invoke_call; /* invoke.c */
+
+enum exec_phase {
+    EXEC_FORKING,  /* a fork is being made: nothing of it can be seen yet (fork.c) */
+    EXEC_NEW,      /* creation asked for; nothing is built yet */
+    EXEC_CREATING, /* PLAN_CREATE in flight, mostly with the first step in it */
+    EXEC_LOOKUP,   /* not in memory before: ask the store what it is */
+    EXEC_LEASING,  /* lease asked for on the committer */
+    EXEC_ASKING,   /* telling a living holder that we want the run; then LOOKUP again */
+    EXEC_GIVING,   /* giving the run to a host that asked */
+    EXEC_LOADING,  /* lease held: fold the log */
+    EXEC_LIVE
+};
+
+/* Parts of struct run_exec, each with the file that owns it. */
+struct seat { /* (mu) queue.c: place in the ready queue */
+    struct list ready;
+    bool queued, running;
+    bool inflight;         /* a commit is on the committer */
+    bool again;            /* woken while running or in flight */
+    struct tenant *tenant; /* NULL before it is in the tables */
+    bool copying;          /* a fork that has one of its tenant's slots */
+    bool waits_slot;       /* a fork that waits for one */
+};
+struct residence {       /* evict.c: its state in memory */
+    struct list resting; /* (mu) in engine.states.resting: it has a state and only waits */
+    size_t bytes;        /* (mu) of its state, as counted in engine.states.bytes */
+    bool leaves;         /* (mu) asked to give up its state */
+    bool dozes;          /* LOADING, but not before something happens */
+    bool stays;          /* its state cannot go before something happens */
+};
+struct mailbox {                     /* exec.c */
+    struct engine_cmd *first, **end; /* (mu) */
+    _Atomic bool any;                /* set under mu; read without at event boundaries (RUN-25) */
+};
+struct commit { /* step.c, create.c, fork.c: the commit in flight, and what failures led to */
+    struct plan *plan;      /* in flight */
+    struct engine_cmd *cmd; /* whose effect is in plan; NEW: the creation */
+    int rc;                 /* (mu) what came back from the committer */
+    int64_t backoff_ms;     /* after the last failure, 0 = none */
+    unsigned corrupt_tries; /* plans in a row that our own tables refused */
+};
+struct lease {                     /* load.c, peers.c */
+    int64_t epoch;                 /* fencing epoch under which the run is ours */
+    int64_t claimed_epoch;         /* (mu) of the claim that came back */
+    int64_t seen_epoch, seen_beat; /* what the claim in flight relies on */
+    bool swept;                    /* wanted by recovery, not only by a command */
+    bool taken;                    /* the lease is fresh: the next load is a takeover */
+    bool take_over;                /* the next step begins with EVT-32 */
+    char *old_holder;              /* before us; "" = nobody */
+    int64_t old_epoch;
+    bool released;          /* old_holder gave all its leases back */
+    bool asked;             /* we asked old_holder for the run; at a takeover: it gave it */
+    uint64_t ask_ms;        /* monotonic: when to ask again, 0 = not yet */
+    uint64_t ask_end_ms;    /* monotonic: when to give up, 0 = not yet */
+    _Atomic bool requested; /* another host asks for the run */
+    uint64_t requested_ms;  /* monotonic: since when, 0 = not yet looked at */
+    _Atomic bool suspect;   /* it may not be ours any more */
+};
+struct kin {         /* children.c, cascade.c; all but the link upwards follow from log and store */
+    char *parent_id; /* NULL = nobody's child */
+    int32_t depth;
+    uint32_t flags;          /* of this run as a child: CHILD_AWAITED ... */
+    _Atomic bool news;       /* some child moved, or a command to a child is answered */
+    struct list children;    /* struct exec_child */
+    struct list cancels;     /* struct exec_stop: cancels of the cascade under way */
+    uint64_t cascade_ms;     /* monotonic end of its patience, 0 = none under way */
+    int cascade_why;         /* enum cascade */
+    size_t open_bound;       /* upper bound of unfinished children */
+    bool had_children;       /* the store may know some */
+    bool stall_emitted;      /* WF-51 was emitted for the node that is held now */
+    enum drain_policy drain; /* of the pause in force */
+};
+struct exec_requests {       /* invoke.c */
+    struct invocation *rows; /* of this run */
+    size_t rows_nr, rows_cap;
+    struct invoke_call *recorded; /* their outcomes are in the plan in flight */
+    struct invoke_call *answers;  /* (mu) came back */
+    _Atomic bool has_answers;     /* set under mu */
+};
+struct exec_timers {   /* timers.c */
+    struct list all;   /* struct exec_timer */
+    unsigned fired_nr; /* (mu) timers with fired set */
+};
+struct exec_fork {          /* fork.c */
+    struct fork_job *job;   /* while FORKING */
+    struct fork_info *info; /* the run is a fork; NULL: it is none, or not known yet */
+};
+
+struct run_exec {
+    struct engine *engine;
+    char run_id[RUN_ID_MAX + 1];
+    int64_t run_no; /* 0 = not known yet */
+    enum exec_phase phase;
+    struct workflow *wf;
+    struct run_state *state;
+    struct text *clear; /* per node: outputs before masking, for readers inside the run (OBS-71);
+                           NULL until needed */
+    int32_t *skips;     /* per node: effects to leave out, the log has them already; or NULL */
+    int64_t paused_ms;  /* acceptance time of the pause in force (RUN-27) */
+    int64_t fail_seq;   /* last node.failed, -1 (EVT-4) */
+    bool stalled;       /* workflow.stalled was emitted for this stall */
+    uint64_t turns;     /* steps so far */
+
+    struct seat seat;
+    struct residence memory;
+    struct mailbox mail;
+    struct commit commit;
+    struct lease lease;
+    struct kin kin;
+    struct exec_requests requests;
+    struct exec_timers timers;
+    struct exec_fork fork;
+    struct replay *replay; /* it is a replay and live */
+};
+
+/* What a turn decided about its exec.  Functions of a turn return it, and touch the exec no more
+ * once it is not TURN_GO_ON; exec_turn alone drops and reloads. */
+enum turn {
+    TURN_GO_ON,  /* in the phase that the exec is in now */
+    TURN_END,    /* until something comes back or wakes the exec */
+    TURN_RELOAD, /* memory is not trusted: fold the log again at once */
+    TURN_LATER,  /* the same after a backoff */
+    TURN_DROP    /* the exec leaves memory, or is looked up again for the mail it has */
+};
+
+/* A new exec, in no table yet; NULL: no memory, or run_id is too long. */
+struct run_exec *exec_new(struct engine *e, struct str run_id);
+MUST_CHECK int exec_set_parent(struct run_exec *re, struct str parent_id, int32_t depth,
+                               uint32_t flags);
+void exec_free(struct run_exec *re); /* takes NULL */
+
+MUST_CHECK int exec_register_locked(struct engine *e, struct run_exec *re, struct str tenant);
+void exec_unregister_locked(struct run_exec *re);
+MUST_CHECK int exec_register_no(struct run_exec *re);
+/* Puts an exec in phase NEW into the tables and queues it; UNAVAILABLE when there is no room, QUOTA
+ * when the tenant has its share. */
+MUST_CHECK int exec_begin(struct run_exec *re, struct str tenant);
+/* Puts an unfinished run into memory, to be looked up by a worker; false when the tables are
+ * full. */
+bool exec_add(struct engine *e, int64_t run_no, struct str tenant, const struct run_head *h);
+
+/* Takes the exec out of the tables and frees it (true); with mail waiting it goes back to LOOKUP
+ * and stays. */
+bool exec_drop(struct run_exec *re);
+void exec_forget_state(struct run_exec *re); /* state, timers, plan; commands stay */
+/* After a failed commit memory is not trusted: fold again, at once or after a backoff. */
+void exec_reload(struct run_exec *re, bool later);
+
+struct engine_cmd *exec_mail_take(struct run_exec *re);
+void exec_mail_put_back(struct run_exec *re, struct engine_cmd *cmd); /* at the front */
+
+#endif

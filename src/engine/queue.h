@@ -1,0 +1,63 @@
+/*
+ * queue.h: which exec has the next turn.  Layer: engine, not for others.
+ * Tenants take turns, and so do new runs and existing ones.  Waking an exec and handing its plan to
+ * the committer are here too, because both decide whether it is in the ready queue (G1, G2).
+ */
+#ifndef WOPR_ENGINE_QUEUE_H
+#define WOPR_ENGINE_QUEUE_H
+
+#include "base/list.h"
+#include "engine/engine.h"
+
+#define ENGINE_FORKS_MAX         2u  /* copies of one tenant under way */
+#define ENGINE_FORKS_WAITING_MAX 64u /* forks of one tenant that wait for one of those */
+
+struct run_exec;
+struct journal_landed;
+
+enum queue {
+    QUEUE_RUNS,
+    QUEUE_FRESH, /* execs in phase NEW */
+    QUEUE_NR
+};
+struct tenant { /* (mu) exists as long as it has runs in memory */
+    char *name;
+    size_t name_n, active;
+    struct list ready[QUEUE_NR]; /* its execs that want a turn */
+    struct list turn[QUEUE_NR];  /* in engine.turns while ready is not empty */
+    size_t forking, forks_nr;
+    struct list forks; /* execs that wait until one of its copies is done */
+};
+
+/* --- tenants --- */
+MUST_CHECK int tenant_join_locked(struct engine *e, struct run_exec *re, struct str name);
+void tenant_leave_locked(struct engine *e, struct run_exec *re);
+/* Called by the runner of re once it knows the tenant of the run. */
+void tenant_change(struct run_exec *re, struct str name);
+bool tenant_full_locked(struct engine *e, struct str name);
+void tenants_stats_locked(struct engine *e, struct engine_stats *out);
+void tenants_free(struct engine *e);
+
+/* --- turns --- */
+void queue_put_locked(struct run_exec *re, enum queue q);
+struct run_exec *queue_take_locked(struct engine *e); /* requires ready_nr > 0 */
+/* Wakes n workers at most; idle: how many were idle when the lock was given up. */
+void workers_signal(struct engine *e, size_t n, size_t idle);
+void exec_wake_locked(struct run_exec *re);
+void exec_wake(struct run_exec *re);
+
+/* --- commits in flight --- */
+/* Marks the exec as having a commit in flight; call it before handing the commit over. */
+void exec_launch(struct run_exec *re);
+void exec_launch_undo(struct run_exec *re);
+/* Completions of commits, called on the committer: rc is kept for the next turn. */
+void exec_landed(struct run_exec *re, int rc);
+void execs_landed(void *engine, const struct journal_landed *v, size_t n);
+
+/* --- slots for the copies of forks --- */
+bool forks_full_locked(struct engine *e, struct str name);
+void fork_begin_locked(struct run_exec *re); /* at once, or when another copy of its tenant ends */
+void fork_slot_free(struct run_exec *re);
+void fork_slots_open_locked(struct engine *e);
+
+#endif

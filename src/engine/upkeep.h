@@ -1,0 +1,16 @@
+/*
+ * upkeep.h: the timer thread: deadlines, heartbeat, sweep, housekeeping.  Layer: engine, not for
+ * others.
+ */
+#ifndef WOPR_ENGINE_UPKEEP_H
+#define WOPR_ENGINE_UPKEEP_H
+
+#include "engine/core.h"
+
+#define ENGINE_SWEEP_SKIPS_MAX 4096u /* runs of full tenants that one sweep passes over */
+#define ENGINE_PURGE_MS        60000
+
+void *timer_main(void *engine);
+void upkeep_release(struct engine *e); /* gives all leases back and waits for it (STORE-36) */
+
+#endif
