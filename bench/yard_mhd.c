@@ -6,7 +6,8 @@
  */
 #include "bench.h"
 
-#include "http/http_internal.h"
+#include "http/server.h"
+#include "http/stream.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>

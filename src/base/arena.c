@@ -37,14 +37,14 @@ struct block {
 
 struct arena {
     struct block *top;   /* allocations come from here */
-    struct block *first; /* lies right behind the arena */
+    struct block *first; /* directly after the arena, in the same allocation */
     size_t max;          /* of total */
     size_t total;        /* sum of cap */
     size_t handed_out;
     bool failed, over;
 };
 
-/* Size of the arena header, so that the first block behind it is aligned. */
+/* Size of the arena header, padded so that the first block after it is aligned. */
 #define ARENA_HEAD                                                                                 \
     ((sizeof(struct arena) + _Alignof(struct block) - 1) / _Alignof(struct block) *                \
      _Alignof(struct block))

@@ -28,7 +28,7 @@ void buf_reset(struct buf *b) {
 bool buf_failed(const struct buf *b) { return b->failed; }
 
 /* Room for n more bytes and the NUL; false, and failed, when there is none. */
-static bool reserve(struct buf *b, size_t n) {
+static bool buf_reserve(struct buf *b, size_t n) {
     if (b->failed) return false;
     if (b->p && n < b->cap - b->len) return true;
     if (n > b->max - b->len) goto fail;
@@ -46,7 +46,7 @@ fail:
 }
 
 void buf_add(struct buf *b, const void *p, size_t n) {
-    if (!reserve(b, n)) return;
+    if (!buf_reserve(b, n)) return;
     if (n > 0) memcpy(b->p + b->len, p, n);
     b->len += n;
     b->p[b->len] = '\0';
@@ -57,13 +57,13 @@ void buf_adds(struct buf *b, struct str s) { buf_add(b, s.p, s.n); }
 void buf_addz(struct buf *b, const char *z) { buf_add(b, z, strlen(z)); }
 
 void buf_addc(struct buf *b, char c) {
-    if (!reserve(b, 1)) return;
+    if (!buf_reserve(b, 1)) return;
     b->p[b->len++] = c;
     b->p[b->len] = '\0';
 }
 
 void buf_addf(struct buf *b, const char *fmt, ...) {
-    if (!reserve(b, 0)) return;
+    if (!buf_reserve(b, 0)) return;
     va_list ap, again;
     va_start(ap, fmt);
     va_copy(again, ap);
@@ -76,7 +76,7 @@ void buf_addf(struct buf *b, const char *fmt, ...) {
         b->len += (size_t)n;
     } else {
         b->p[b->len] = '\0';
-        if (reserve(b, (size_t)n)) {
+        if (buf_reserve(b, (size_t)n)) {
             vsnprintf(b->p + b->len, (size_t)n + 1, fmt, again);
             b->len += (size_t)n;
         }
@@ -110,13 +110,13 @@ void buf_add_i64(struct buf *b, int64_t v) {
 char *buf_take(struct buf *b, size_t *len) {
     char *p = NULL;
     size_t n = 0;
-    if (reserve(b, 0)) { /* an empty buffer still gives its "" */
+    if (buf_reserve(b, 0)) { /* an empty buffer still gives its "" */
         p = b->p;
         n = b->len;
         p[n] = '\0';
         *b = (struct buf){.max = b->max};
     } else {
-        buf_fini(b); /* what a failed buffer holds is incomplete: nobody gets it */
+        buf_fini(b); /* what a failed buffer holds is incomplete: discard it */
     }
     if (len) *len = n;
     return p;

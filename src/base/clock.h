@@ -11,7 +11,7 @@
 
 struct sys_ops {
     int64_t (*wall_ms)(void *ctx);  /* Unix epoch, UTC */
-    uint64_t (*mono_ns)(void *ctx); /* never goes back */
+    uint64_t (*mono_ns)(void *ctx); /* never decreases */
     void (*random)(void *ctx, void *out, size_t n);
     void *ctx;
 };

@@ -90,14 +90,14 @@ void wopr_error_clear(struct wopr_error *e) {
     e->pointer[0] = e->message[0] = e->details[0] = '\0';
 }
 
-static bool known(int code) { return code <= 0 && code > -WOPR_ERR_NR; }
+static bool code_known(int code) { return code <= 0 && code > -WOPR_ERR_NR; }
 
-const char *wopr_err_name(int code) { return known(code) ? ERR_TABLE[-code].name : "?"; }
+const char *wopr_err_name(int code) { return code_known(code) ? ERR_TABLE[-code].name : "?"; }
 
-const char *wopr_err_text(int code) { return known(code) ? ERR_TABLE[-code].text : "?"; }
+const char *wopr_err_text(int code) { return code_known(code) ? ERR_TABLE[-code].text : "?"; }
 
 enum wopr_err_class wopr_err_class(int code) {
-    return known(code) ? ERR_TABLE[-code].class : ERR_FINAL;
+    return code_known(code) ? ERR_TABLE[-code].class : ERR_FINAL;
 }
 
 bool wopr_err_passes(int code) {

@@ -47,8 +47,8 @@ struct wopr_error {
     char details[WOPR_DETAILS_SIZE];
 };
 
-/* Fill *e (may be NULL) and return code, so that `return wopr_error_set(err, WOPR_E_X, ...)` works.
- */
+/* Fill *e (may be NULL) and return code, so that `return wopr_error_set(err, WOPR_E_X,
+ * ...)` works. */
 int wopr_error_set(struct wopr_error *e, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* As above, and also the place the message is about. */

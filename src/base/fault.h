@@ -17,9 +17,8 @@ enum fault_site {
     FAULT_SITE_NR
 };
 #define FAULT_EVERY_SITE ((1u << FAULT_SITE_NR) - 1u)
-/* Arm: the nth (from 1) passage of any site in the mask fails once.  Returns false when the
- * previous armed round was never reached (so a loop over n ends). The first call of a loop uses nth
- * == 1. */
+/* Let the nth passage (from 1) of the sites in the mask fail, once.  For loops over n, which begin
+ * with 1: false when the previous round met no failure, because there are no more passages. */
 bool fault_arm(unsigned site_mask, unsigned nth);
 void fault_disarm(void);
 bool fault_fired(void);

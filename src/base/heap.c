@@ -15,11 +15,11 @@ void heap_fini(struct heap *h) {
     heap_init(h);
 }
 
-static bool before(const struct heap_node *x, const struct heap_node *y) {
+static bool node_before(const struct heap_node *x, const struct heap_node *y) {
     return x->key != y->key ? x->key < y->key : x->order < y->order;
 }
 
-static void put(struct heap *h, size_t i, struct heap_node *node) {
+static void node_put(struct heap *h, size_t i, struct heap_node *node) {
     h->v[i] = node;
     node->pos = i + 1;
 }
@@ -27,23 +27,23 @@ static void put(struct heap *h, size_t i, struct heap_node *node) {
 static void sift_up(struct heap *h, size_t i, struct heap_node *node) {
     while (i > 0) {
         size_t parent = (i - 1) / 2;
-        if (!before(node, h->v[parent])) break;
-        put(h, i, h->v[parent]);
+        if (!node_before(node, h->v[parent])) break;
+        node_put(h, i, h->v[parent]);
         i = parent;
     }
-    put(h, i, node);
+    node_put(h, i, node);
 }
 
 static void sift_down(struct heap *h, size_t i, struct heap_node *node) {
     for (;;) {
         size_t child = 2 * i + 1;
         if (child >= h->n) break;
-        if (child + 1 < h->n && before(h->v[child + 1], h->v[child])) child++;
-        if (!before(h->v[child], node)) break;
-        put(h, i, h->v[child]);
+        if (child + 1 < h->n && node_before(h->v[child + 1], h->v[child])) child++;
+        if (!node_before(h->v[child], node)) break;
+        node_put(h, i, h->v[child]);
         i = child;
     }
-    put(h, i, node);
+    node_put(h, i, node);
 }
 
 int heap_add(struct heap *h, struct heap_node *node, int64_t key) {
@@ -65,7 +65,7 @@ void heap_remove(struct heap *h, struct heap_node *node) {
     node->pos = 0;
     struct heap_node *last = h->v[--h->n];
     if (last == node) return;
-    if (i > 0 && before(last, h->v[(i - 1) / 2])) sift_up(h, i, last);
+    if (i > 0 && node_before(last, h->v[(i - 1) / 2])) sift_up(h, i, last);
     else sift_down(h, i, last);
 }
 

@@ -35,7 +35,7 @@ static struct {
     size_t head, used;  /* head: first unread byte */
     bool running, left; /* left: the writer thread is past its last write */
     bool stop;
-    uint64_t reported; /* drops already told in the log */
+    uint64_t reported; /* drops that a line of the log has already mentioned */
 } g = {.lock = PTHREAD_MUTEX_INITIALIZER,
        .work = PTHREAD_COND_INITIALIZER,
        .done = PTHREAD_COND_INITIALIZER};
@@ -173,9 +173,9 @@ static void line_start(struct line *l, enum log_level lv, const char *msg, bool 
 
 /* --- the way out --- */
 
-/* Write all of p.  A slow reader is waited for without end, unless a stop was asked or this is not
- * the writer thread; then only rounds polls long (counted, not timed: a test's clock may stand
- * still). */
+/* Write all of p.  The writer thread waits for a slow reader as long as it takes, until a stop is
+ * asked; other callers and a stop give up after a number of polls (counted, not timed: the clock of
+ * a test may not move). */
 static bool write_out(const char *p, size_t n, bool is_writer) {
     int rounds = is_writer ? LOG_STOP_ROUNDS : LOG_DIRECT_ROUNDS;
     while (n > 0) {
@@ -284,7 +284,7 @@ void logger_stop(void) {
     pthread_join(writer, NULL);
 }
 
-static void emit(const char *p, size_t n) {
+static void line_emit(const char *p, size_t n) {
     pthread_mutex_lock(&g.lock);
     bool direct = !g.running;
     if (!direct) {
@@ -313,7 +313,7 @@ void log_write(enum log_level lv, const char *msg, ...) {
     }
     va_end(ap);
     line_end(&l, human);
-    emit(l.p, l.len);
+    line_emit(l.p, l.len);
 }
 
 bool log_gate_pass(struct log_gate *gate, uint64_t *held) {

@@ -27,8 +27,8 @@ void log_write(enum log_level lv, const char *msg, ...) __attribute__((sentinel)
 #define log_error(...) log_write(LOG_ERROR, __VA_ARGS__, NULL)
 
 /* For warnings that a bad day repeats a thousand times a second: each place has a gate (all zero at
- * first) that lets one line per LOG_GATE_MS through.  *held: how many it kept back since the last.
- */
+ * first) that lets one line per LOG_GATE_MS through.  *held: how many it kept back
+ * since the last. */
 #define LOG_GATE_MS 10000
 struct log_gate {
     atomic_uint_fast64_t next_ms, held; /* monotonic */

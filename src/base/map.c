@@ -43,7 +43,7 @@ void map_free(struct map *m) {
 size_t map_count(const struct map *m) { return m->n; }
 
 /* The slot that holds key, or the free one where it belongs.  There is always a free slot. */
-static struct slot *find(const struct map *m, struct str key, uint64_t hash) {
+static struct slot *slot_find(const struct map *m, struct str key, uint64_t hash) {
     for (size_t i = (size_t)hash & (m->cap - 1);; i = (i + 1) & (m->cap - 1)) {
         struct slot *s = &m->v[i];
         if (!s->key) return s;
@@ -52,11 +52,11 @@ static struct slot *find(const struct map *m, struct str key, uint64_t hash) {
 }
 
 void *map_get(const struct map *m, struct str key) {
-    const struct slot *s = find(m, key, str_hash(key, m->seed));
+    const struct slot *s = slot_find(m, key, str_hash(key, m->seed));
     return s->key ? s->value : NULL;
 }
 
-static bool grow(struct map *m) {
+static bool map_grow(struct map *m) {
     if (m->cap > SIZE_MAX / 2) return false;
     struct map bigger = *m;
     bigger.cap = m->cap * 2;
@@ -64,7 +64,7 @@ static bool grow(struct map *m) {
     if (!bigger.v) return false;
     for (size_t i = 0; i < m->cap; i++) {
         const struct slot *s = &m->v[i];
-        if (s->key) *find(&bigger, (struct str){s->key, s->key_len}, s->hash) = *s;
+        if (s->key) *slot_find(&bigger, (struct str){s->key, s->key_len}, s->hash) = *s;
     }
     mem_free(m->v);
     *m = bigger;
@@ -73,15 +73,15 @@ static bool grow(struct map *m) {
 
 int map_put(struct map *m, struct str key, void *value, void **old) {
     uint64_t hash = str_hash(key, m->seed);
-    struct slot *s = find(m, key, hash);
+    struct slot *s = slot_find(m, key, hash);
     if (s->key) {
         if (old) *old = s->value;
         s->value = value;
         return WOPR_OK;
     }
     if (m->n + 1 > m->cap / 4 * 3) {
-        if (!grow(m)) return WOPR_E_NO_MEMORY;
-        s = find(m, key, hash);
+        if (!map_grow(m)) return WOPR_E_NO_MEMORY;
+        s = slot_find(m, key, hash);
     }
     char *copy = mem_strndup(key.p, key.n);
     if (!copy) return WOPR_E_NO_MEMORY;
@@ -92,7 +92,7 @@ int map_put(struct map *m, struct str key, void *value, void **old) {
 }
 
 void *map_del(struct map *m, struct str key) {
-    struct slot *s = find(m, key, str_hash(key, m->seed));
+    struct slot *s = slot_find(m, key, str_hash(key, m->seed));
     if (!s->key) return NULL;
     void *value = s->value;
     mem_free(s->key);

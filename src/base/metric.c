@@ -36,7 +36,7 @@ void metric_head(struct buf *b, const char *name, const char *type, const char *
     buf_addf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void sample(struct buf *b, uint64_t v) {
+static void sample_add(struct buf *b, uint64_t v) {
     buf_addc(b, ' ');
     buf_add_u64(b, v);
     buf_addc(b, '\n');
@@ -45,7 +45,7 @@ static void sample(struct buf *b, uint64_t v) {
 void metric_counter(struct buf *b, const char *name, const char *help, uint64_t v) {
     metric_head(b, name, "counter", help);
     buf_addz(b, name);
-    sample(b, v);
+    sample_add(b, v);
 }
 
 void metric_gauge(struct buf *b, const char *name, const char *help, double v) {
@@ -56,7 +56,7 @@ void metric_gauge(struct buf *b, const char *name, const char *help, double v) {
 void metric_labelled(struct buf *b, const char *name, const char *label, const char *value,
                      uint64_t v) {
     buf_addf(b, "%s{%s=\"%s\"}", name, label, value);
-    sample(b, v);
+    sample_add(b, v);
 }
 
 void metric_histogram(struct buf *b, const char *name, const char *label, const char *value,
@@ -70,11 +70,11 @@ void metric_histogram(struct buf *b, const char *name, const char *label, const 
     for (size_t i = 0; i < s->n; i++) {
         upto += r->bucket[i];
         buf_addf(b, "%s_bucket{%sle=\"%g\"}", name, own, (double)s->bounds[i] * s->unit);
-        sample(b, upto);
+        sample_add(b, upto);
     }
     buf_addf(b, "%s_bucket{%sle=\"+Inf\"}", name, own);
-    sample(b, r->count);
+    sample_add(b, r->count);
     buf_addf(b, "%s_sum%s %.9g\n", name, only, (double)r->sum * s->unit);
     buf_addf(b, "%s_count%s", name, only);
-    sample(b, r->count);
+    sample_add(b, r->count);
 }

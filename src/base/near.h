@@ -14,8 +14,8 @@ struct near {
 void near_init(struct near *n, struct str name);
 void near_try(struct near *n, struct str known);
 /* The closest one, p NULL when none is close: at most a third of the letters, three at most, may be
- * wrong, missing, too many or swapped with their neighbour; of a longer name the beginning counts.
- */
+ * wrong, missing, too many or swapped with their neighbour; of a longer name the
+ * beginning counts. */
 struct str near_best(const struct near *n);
 /* "; did you mean X?", or "" when nothing is close; in a caller's buffer. */
 #define NEAR_HINT 96

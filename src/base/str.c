@@ -19,7 +19,7 @@ bool str_ends(struct str s, struct str suffix) {
            (suffix.n == 0 || memcmp(s.p + (s.n - suffix.n), suffix.p, suffix.n) == 0);
 }
 
-static unsigned char lower(char c) {
+static unsigned char char_lower(char c) {
     unsigned char u = (unsigned char)c;
     return u >= 'A' && u <= 'Z' ? (unsigned char)(u + ('a' - 'A')) : u;
 }
@@ -27,7 +27,7 @@ static unsigned char lower(char c) {
 bool str_eq_nocase(struct str a, struct str b) {
     if (a.n != b.n) return false;
     for (size_t i = 0; i < a.n; i++)
-        if (lower(a.p[i]) != lower(b.p[i])) return false;
+        if (char_lower(a.p[i]) != char_lower(b.p[i])) return false;
     return true;
 }
 

@@ -1,7 +1,7 @@
 /*
  * vec.h: room for one more element in a growing array.  Layer: base.
  *
- * The array stays what it was, a typed pointer with two counts in its owner's struct, so whoever
+ * The array stays what it was, a typed pointer with two counts in its owner's struct, so code that
  * reads it needs nothing of this header:
  *
  *     if (VEC_ROOM(s->pins, s->pins_nr, s->pins_cap, 4) != 0) return WOPR_E_NO_MEMORY;

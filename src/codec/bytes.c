@@ -1,5 +1,5 @@
 /*
- * bytes.c: text forms of bytes (RFC 4648), and GnuTLS behind our own types.
+ * bytes.c: text forms of bytes (RFC 4648), and GnuTLS wrapped in our own types.
  */
 #include "codec/bytes.h"
 #include "base/clock.h"

@@ -26,8 +26,8 @@ static void fresh_random(void) {
     memcpy(&last.hi, r + 8, 2);
 }
 
-/* Within a millisecond (or while the clock is behind) go up by a random step, so that one id does
- * not tell the next. */
+/* Within a millisecond (or while the clock is set back) add a random step, so that one id does
+ * not reveal the next. */
 static void step_up(void) {
     uint32_t step;
     rng_ids(&step, sizeof step);
@@ -39,10 +39,10 @@ static void step_up(void) {
     fresh_random();
 }
 
-static void encode(char out[ULID_LEN + 1], uint64_t ms, uint16_t hi, uint64_t lo) {
+static void ulid_encode(char out[ULID_LEN + 1], uint64_t ms, uint16_t hi, uint64_t lo) {
     for (int i = 9; i >= 0; i--, ms >>= 5) out[i] = CROCKFORD[ms & 31];
-    /* 80 bits in sixteen characters: the last 12 hold 60 bits of lo, 4 bits remain for the others.
-     */
+    /* 80 bits in sixteen characters: the last 12 hold 60 bits of lo, 4 bits remain
+     * for the others. */
     for (int i = 25; i >= 14; i--, lo >>= 5) out[i] = CROCKFORD[lo & 31];
     uint32_t top = (uint32_t)hi << 4 | (uint32_t)lo;
     for (int i = 13; i >= 10; i--, top >>= 5) out[i] = CROCKFORD[top & 31];
@@ -63,13 +63,13 @@ void ulid_new(char out[ULID_LEN + 1]) {
     uint64_t at = last.ms, lo = last.lo;
     uint16_t hi = last.hi;
     pthread_mutex_unlock(&last.lock);
-    encode(out, at, hi, lo);
+    ulid_encode(out, at, hi, lo);
 }
 
 void ulid_from(int64_t unix_ms, const uint8_t bits[10], char out[ULID_LEN + 1]) {
     uint64_t ms = unix_ms < 0 ? 0 : (uint64_t)unix_ms, lo = 0;
     for (int i = 2; i < 10; i++) lo = lo << 8 | bits[i];
-    encode(out, ms > ULID_MS_MAX ? ULID_MS_MAX : ms, (uint16_t)(bits[0] << 8 | bits[1]), lo);
+    ulid_encode(out, ms > ULID_MS_MAX ? ULID_MS_MAX : ms, (uint16_t)(bits[0] << 8 | bits[1]), lo);
 }
 
 bool ulid_valid(struct str s) {
@@ -83,20 +83,24 @@ bool ulid_valid(struct str s) {
 
 enum { ID_BYTES_MAX = 128 };
 
-static bool alnum(char c) {
+static bool char_alnum(char c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-static bool only(struct str s, const char *others) {
-    if (s.n == 0 || s.n > ID_BYTES_MAX) return false;
+/* Letters, digits and others, 1 to max of them. */
+static bool made_of(struct str s, const char *others, size_t max) {
+    if (s.n == 0 || s.n > max) return false;
     for (size_t i = 0; i < s.n; i++)
-        if (!alnum(s.p[i]) && (s.p[i] == '\0' || !strchr(others, s.p[i]))) return false;
+        if (!char_alnum(s.p[i]) && (s.p[i] == '\0' || !strchr(others, s.p[i]))) return false;
     return true;
 }
 
-bool id_opaque_valid(struct str s) { return only(s, "_-"); }
-bool id_author_valid(struct str s) { return only(s, "._~:-"); }
-bool id_tenant_valid(struct str s) { return only(s, "._-"); }
+bool id_opaque_valid(struct str s) { return made_of(s, "_-", ID_BYTES_MAX); }
+bool id_author_valid(struct str s) { return made_of(s, "._~:-", ID_BYTES_MAX); }
+bool id_tenant_valid(struct str s) { return made_of(s, "._-", ID_BYTES_MAX); }
+bool id_type_valid(struct str s) {
+    return made_of(s, "._-", ID_TYPE_MAX) && s.p[0] >= 'a' && s.p[0] <= 'z';
+}
 
 /* --- time --- */
 
@@ -152,7 +156,7 @@ void time_format(int64_t unix_ms, char out[TIME_LEN + 1]) {
 }
 
 /* width digits, then the byte after (0 = none), moving *s. */
-static bool take(struct str *s, int width, char after, int *out) {
+static bool digits_take(struct str *s, int width, char after, int *out) {
     int v = 0;
     if (s->n < (size_t)width + (after ? 1 : 0)) return false;
     for (int i = 0; i < width; i++) {
@@ -184,7 +188,8 @@ static bool take_offset(struct str s, int *minutes) {
     if (s.n != 6 || (s.p[0] != '+' && s.p[0] != '-')) return false;
     bool minus = s.p[0] == '-';
     s = (struct str){s.p + 1, s.n - 1};
-    if (!take(&s, 2, ':', &h) || !take(&s, 2, 0, &m) || h > 23 || m > 59) return false;
+    if (!digits_take(&s, 2, ':', &h) || !digits_take(&s, 2, 0, &m) || h > 23 || m > 59)
+        return false;
     *minutes = minus ? -(h * 60 + m) : h * 60 + m;
     return true;
 }
@@ -197,8 +202,12 @@ static int days_in_month(int y, int m) {
 
 bool time_parse(struct str s, int64_t *unix_ms) {
     int y, mo, d, h, mi, sec, ms, offset;
-    if (!take(&s, 4, '-', &y) || !take(&s, 2, '-', &mo) || !take(&s, 2, 't', &d)) return false;
-    if (!take(&s, 2, ':', &h) || !take(&s, 2, ':', &mi) || !take(&s, 2, 0, &sec)) return false;
+    if (!digits_take(&s, 4, '-', &y) || !digits_take(&s, 2, '-', &mo) ||
+        !digits_take(&s, 2, 't', &d))
+        return false;
+    if (!digits_take(&s, 2, ':', &h) || !digits_take(&s, 2, ':', &mi) ||
+        !digits_take(&s, 2, 0, &sec))
+        return false;
     if (!take_fraction(&s, &ms) || !take_offset(s, &offset)) return false;
     if (mo < 1 || mo > 12 || d < 1 || d > days_in_month(y, mo)) return false;
     if (h > 23 || mi > 59 || sec > 60) return false;

@@ -19,6 +19,9 @@ bool id_opaque_valid(struct str s);
 /* D14: author ids ^[A-Za-z0-9._~:-]{1,128}$; D13: tenant ids ^[A-Za-z0-9._-]{1,128}$ */
 bool id_author_valid(struct str s);
 bool id_tenant_valid(struct str s);
+/* NODE-2: ids of node types, ^[a-z][a-zA-Z0-9._-]*$ of 1..ID_TYPE_MAX bytes */
+#define ID_TYPE_MAX 256
+bool id_type_valid(struct str s);
 
 /* GEN-2: YYYY-MM-DDTHH:MM:SS.mmmZ, 24 characters + NUL.  Years 0..9999. */
 #define TIME_LEN 24

@@ -59,7 +59,7 @@ static void pointer_add(struct buf *b, const struct level *l) {
 }
 
 /* at: the offending byte.  what says what is wrong without quoting it. */
-static int refuse(struct check *c, int code, const char *at, const char *what) {
+static int check_refuse(struct check *c, int code, const char *at, const char *what) {
     if (!c->err) return code;
     struct buf b;
     buf_init(&b, sizeof c->err->pointer * 4);
@@ -71,8 +71,8 @@ static int refuse(struct check *c, int code, const char *at, const char *what) {
     return code;
 }
 
-static int syntax(struct check *c, const char *what) {
-    return refuse(c, WOPR_E_SYNTAX, c->p, c->p == c->end ? "unexpected end of text" : what);
+static int check_syntax(struct check *c, const char *what) {
+    return check_refuse(c, WOPR_E_SYNTAX, c->p, c->p == c->end ? "unexpected end of text" : what);
 }
 
 /* --- strings --- */
@@ -92,21 +92,21 @@ static int hex4(const char *p, const char *end) {
     return v;
 }
 
-/* p is behind a backslash; moves over the escape. */
+/* p is after a backslash; moves over the escape. */
 static int check_escape(struct check *c) {
-    if (c->p == c->end) return syntax(c, "");
+    if (c->p == c->end) return check_syntax(c, "");
     if (*c->p != 'u') {
-        if (*c->p == '\0' || !strchr("\"\\/bfnrt", *c->p)) return syntax(c, "unknown escape");
+        if (*c->p == '\0' || !strchr("\"\\/bfnrt", *c->p)) return check_syntax(c, "unknown escape");
         c->p++;
         return WOPR_OK;
     }
     int hi = hex4(c->p + 1, c->end);
-    if (hi < 0) return syntax(c, "\\u without four hexadecimal digits");
-    if (hi >= 0xDC00 && hi <= 0xDFFF) return syntax(c, "lone low surrogate escape");
+    if (hi < 0) return check_syntax(c, "\\u without four hexadecimal digits");
+    if (hi >= 0xDC00 && hi <= 0xDFFF) return check_syntax(c, "lone low surrogate escape");
     if (hi >= 0xD800 && hi <= 0xDBFF) {
         const char *q = c->p + 5;
         int lo = c->end - q >= 2 && q[0] == '\\' && q[1] == 'u' ? hex4(q + 2, c->end) : -1;
-        if (lo < 0xDC00 || lo > 0xDFFF) return syntax(c, "lone high surrogate escape");
+        if (lo < 0xDC00 || lo > 0xDFFF) return check_syntax(c, "lone high surrogate escape");
         c->p = q + 6;
         return WOPR_OK;
     }
@@ -114,13 +114,13 @@ static int check_escape(struct check *c) {
     return WOPR_OK;
 }
 
-/* p is at the opening quote; moves behind the closing one. */
+/* p is at the opening quote; moves past the closing one. */
 static int check_string(struct check *c, struct key *out) {
     const char *first = ++c->p;
     bool escaped = false;
     for (;;) {
         c->p += json_plain_run(c->p, (size_t)(c->end - c->p));
-        if (c->p == c->end) return syntax(c, "");
+        if (c->p == c->end) return check_syntax(c, "");
         unsigned char b = (unsigned char)*c->p;
         if (b == '"') break;
         if (b == '\\') {
@@ -129,10 +129,10 @@ static int check_string(struct check *c, struct key *out) {
             int rc = check_escape(c);
             if (rc != 0) return rc;
         } else if (b < 0x20) {
-            return syntax(c, "control character in a string");
+            return check_syntax(c, "control character in a string");
         } else {
             size_t n = utf8_sequence(c->p, (size_t)(c->end - c->p));
-            if (n == 0) return syntax(c, "malformed UTF-8");
+            if (n == 0) return check_syntax(c, "malformed UTF-8");
             c->p += n;
         }
     }
@@ -193,7 +193,7 @@ static int by_hash(const void *x, const void *y) {
 static int refuse_double(struct check *c, const struct key *a, const struct key *b) {
     const struct key *later = a->content.p > b->content.p ? a : b;
     c->levels[c->depth - 1].at = *later;
-    return refuse(c, WOPR_E_SYNTAX, later->content.p - 1, "member name occurs twice");
+    return check_refuse(c, WOPR_E_SYNTAX, later->content.p - 1, "member name occurs twice");
 }
 
 static int add_key(struct check *c, const struct key *k) {
@@ -202,7 +202,7 @@ static int add_key(struct check *c, const struct key *k) {
         size_t cap = c->keys_cap * 2;
         bool on_stack = c->keys == c->stack_keys;
         struct key *v = mem_grow(on_stack ? NULL : c->keys, cap, sizeof *v);
-        if (!v) return refuse(c, WOPR_E_NO_MEMORY, c->p, "out of memory");
+        if (!v) return check_refuse(c, WOPR_E_NO_MEMORY, c->p, "out of memory");
         if (on_stack) memcpy(v, c->stack_keys, sizeof c->stack_keys);
         c->keys = v;
         c->keys_cap = cap;
@@ -224,7 +224,8 @@ static int close_keys(struct check *c) {
     if (n <= KEYS_PAIRWISE_MAX) return WOPR_OK;
     uint64_t seed = hash_seed();
     for (size_t i = 0; i < n; i++)
-        if (key_hash(&v[i], seed) != 0) return refuse(c, WOPR_E_NO_MEMORY, c->p, "out of memory");
+        if (key_hash(&v[i], seed) != 0)
+            return check_refuse(c, WOPR_E_NO_MEMORY, c->p, "out of memory");
     qsort(v, n, sizeof *v, by_hash);
     for (size_t i = 1; i < n; i++)
         if (v[i].hash == v[i - 1].hash && key_eq(&v[i], &v[i - 1]))
@@ -238,7 +239,7 @@ enum expect { A_VALUE, A_VALUE_OR_END, A_KEY, A_KEY_OR_END, A_COMMA_OR_END };
 
 static int open_level(struct check *c, bool object, enum expect *next) {
     if (c->depth >= c->depth_max)
-        return refuse(c, WOPR_E_TOO_BIG, c->p, "too many nested containers");
+        return check_refuse(c, WOPR_E_TOO_BIG, c->p, "too many nested containers");
     c->levels[c->depth++] = (struct level){.object = object, .keys_first = c->keys_n};
     c->p++;
     *next = object ? A_KEY_OR_END : A_VALUE_OR_END;
@@ -258,7 +259,7 @@ static int close_level(struct check *c, enum expect *next) {
 
 static int check_literal(struct check *c, const char *word, size_t n) {
     if ((size_t)(c->end - c->p) < n || memcmp(c->p, word, n) != 0)
-        return refuse(c, WOPR_E_SYNTAX, c->p, "neither true, false nor null");
+        return check_refuse(c, WOPR_E_SYNTAX, c->p, "neither true, false nor null");
     c->p += n;
     return WOPR_OK;
 }
@@ -283,21 +284,22 @@ static int check_value(struct check *c, enum expect *next) {
     }
     const char *end = json_number_end(c->p, c->end);
     if (!end)
-        return refuse(c, WOPR_E_SYNTAX, c->p,
-                      *c->p == '-' || (*c->p >= '0' && *c->p <= '9') ? "malformed number"
-                                                                     : "a value was expected");
+        return check_refuse(c, WOPR_E_SYNTAX, c->p,
+                            *c->p == '-' || (*c->p >= '0' && *c->p <= '9')
+                                ? "malformed number"
+                                : "a value was expected");
     c->p = end;
     return WOPR_OK;
 }
 
 static int check_key(struct check *c, enum expect *next) {
     struct key k;
-    if (*c->p != '"') return syntax(c, "a member name was expected");
+    if (*c->p != '"') return check_syntax(c, "a member name was expected");
     int rc = check_string(c, &k);
     if (rc == 0) rc = add_key(c, &k);
     if (rc != 0) return rc;
     c->p = json_skip_space(c->p, c->end);
-    if (c->p == c->end || *c->p != ':') return syntax(c, "a colon was expected");
+    if (c->p == c->end || *c->p != ':') return check_syntax(c, "a colon was expected");
     c->p++;
     *next = A_VALUE;
     return WOPR_OK;
@@ -306,7 +308,7 @@ static int check_key(struct check *c, enum expect *next) {
 static int check_separator(struct check *c, enum expect *next) {
     struct level *l = &c->levels[c->depth - 1];
     if (*c->p == (l->object ? '}' : ']')) return close_level(c, next);
-    if (*c->p != ',') return syntax(c, "a comma or the end of the container was expected");
+    if (*c->p != ',') return check_syntax(c, "a comma or the end of the container was expected");
     c->p++;
     l->index++;
     *next = l->object ? A_KEY : A_VALUE;
@@ -336,8 +338,8 @@ static int check_run(struct check *c) {
     for (;;) {
         c->p = json_skip_space(c->p, c->end);
         bool complete = e == A_COMMA_OR_END && c->depth == 0;
-        if (c->p == c->end) return complete ? WOPR_OK : syntax(c, "");
-        if (complete) return syntax(c, "bytes behind the end of the value");
+        if (c->p == c->end) return complete ? WOPR_OK : check_syntax(c, "");
+        if (complete) return check_syntax(c, "bytes behind the end of the value");
         int rc = check_step(c, &e);
         if (rc != 0) return rc;
     }

@@ -3,8 +3,8 @@
  * that sees json-c.
  *
  * Two views of a document:
- *  - text: strictly checked UTF-8 JSON (RFC 8259) kept as bytes and spliced, never reformatted
- * (D32); json_members/json_elements cut it into raw spans without copying values;
+ *  - text: strictly checked UTF-8 JSON (RFC 8259), kept as bytes and spliced, never reformatted
+ *    (D32); json_members and json_elements cut it into raw spans without copying values;
  *  - tree: struct json_object of json-c, for schemas, definitions and configuration only.
  * Everything foreign passes json_check first; json_tree never sees unchecked bytes.
  */
@@ -52,12 +52,12 @@ struct json_elements {
 };
 MUST_CHECK int json_elements(struct str text, struct arena *a, struct json_elements *out,
                              struct wopr_error *err);
-/* Raw value of one member, STR_NONE when absent or text is no object.  Allocates nothing for keys.
- */
+/* Raw value of one member, STR_NONE when absent or text is no object.  Allocates
+ * nothing for keys. */
 struct str json_get(struct str text, const char *key);
 const struct json_member *json_member_find(const struct json_members *m, const char *key);
-/* Value of a raw string span, unescaped into the arena.  STR_NONE with p == NULL when not a string.
- */
+/* Value of a raw string span, unescaped into the arena.  STR_NONE with p == NULL when
+ * not a string. */
 struct str json_string(struct str raw, struct arena *a);
 bool json_bool(struct str raw, bool *out);
 /* Integer value: an integer literal, or a number with zero fraction (1.0, 1e3), inside int64. */

@@ -19,13 +19,13 @@ struct canon {
     struct wopr_error *err;
 };
 
-static void put(struct canon *c, const char *p, size_t n) {
+static void canonical_put(struct canon *c, const char *p, size_t n) {
     if (!c->b->failed && n > c->b->max - c->b->len) c->too_big = true;
     buf_add(c->b, p, n);
 }
 
-/* UTF-16 code unit order on UTF-8: bytewise, but surrogates (4-byte sequences) sort below U+E000.
- */
+/* UTF-16 code unit order on UTF-8: bytewise, but surrogates (4-byte sequences) sort
+ * below U+E000. */
 static int utf16_cmp(struct str x, struct str y) {
     size_t n = x.n < y.n ? x.n : y.n, i = 0;
     while (i < n && x.p[i] == y.p[i]) i++;
@@ -44,7 +44,7 @@ static int by_utf16(const void *x, const void *y) {
 static void put_key(struct canon *c, struct str key) {
     size_t before = c->b->len;
     json_quote(c->b, key);
-    /* json_quote does not tell why it failed: what has no room at six bytes each is too big. */
+    /* json_quote does not say why it failed: a text without room for six bytes each is too big. */
     if (c->b->failed && key.n * 6 + 2 > c->b->max - before) c->too_big = true;
 }
 
@@ -52,35 +52,35 @@ static void put_string(struct canon *c, struct str raw) {
     bool escaped;
     const char *end = str_end(raw), *q = json_string_end(raw.p + 1, end, &escaped);
     if (!q || !escaped) { /* without escapes the spelling is canonical already */
-        put(c, raw.p, raw.n);
+        canonical_put(c, raw.p, raw.n);
         return;
     }
     const char *p = raw.p + 1;
     char u[4];
-    put(c, "\"", 1);
+    canonical_put(c, "\"", 1);
     for (size_t n; (n = json_unescape(&p, q, u)) > 0;) {
         unsigned char b = (unsigned char)u[0];
         if (n > 1 || (b >= 0x20 && b != '"' && b != '\\')) {
-            put(c, u, n);
+            canonical_put(c, u, n);
             continue;
         }
         char esc[16];
         struct buf one = {.p = esc, .cap = sizeof esc, .max = sizeof esc - 1};
         json_quote(&one, (struct str){u, 1}); /* with quotes: cut them */
-        put(c, one.p + 1, one.len - 2);
+        canonical_put(c, one.p + 1, one.len - 2);
     }
-    put(c, "\"", 1);
+    canonical_put(c, "\"", 1);
 }
 
 /* Sign, digits without the zeros around them, exponent: one spelling of every decimal. */
 static void put_decimal(struct canon *c, const struct json_num *n) {
     char text[32];
-    if (n->minus) put(c, "-", 1);
-    put(c, "0.", 2);
+    if (n->minus) canonical_put(c, "-", 1);
+    canonical_put(c, "0.", 2);
     for (const char *p = n->first; p <= n->last; p++)
-        if (*p != '.') put(c, p, 1);
+        if (*p != '.') canonical_put(c, p, 1);
     int len = snprintf(text, sizeof text, "e%lld", (long long)n->point);
-    put(c, text, (size_t)len);
+    canonical_put(c, text, (size_t)len);
 }
 
 /* Does the shortest text of the double mean the same number? */
@@ -97,8 +97,8 @@ static int put_number_exactly(struct canon *c, struct str raw) {
         return wopr_error_set(c->err, WOPR_E_SYNTAX, "JSON: not a number");
     bool held = json_double(raw, &d);
     size_t len = held ? json_number_format(d, text) : 0;
-    if (n.zero) put(c, "0", 1);
-    else if (held && same_number(&n, text, len)) put(c, text, len);
+    if (n.zero) canonical_put(c, "0", 1);
+    else if (held && same_number(&n, text, len)) canonical_put(c, text, len);
     else put_decimal(c, &n);
     return WOPR_OK;
 }
@@ -110,7 +110,7 @@ static int put_number(struct canon *c, struct str raw) {
     if (!json_double(raw, &d))
         return wopr_error_set(c->err, WOPR_E_SYNTAX,
                               "JSON: a number is outside the range of an IEEE 754 double");
-    put(c, text, json_number_format(d, text));
+    canonical_put(c, text, json_number_format(d, text));
     return WOPR_OK;
 }
 
@@ -121,35 +121,35 @@ static int canon_object(struct canon *c, struct str raw, unsigned depth) {
     int rc = json_members(raw, c->a, &m, c->err);
     if (rc != 0) return rc;
     qsort(m.v, m.n, sizeof *m.v, by_utf16);
-    put(c, "{", 1);
+    canonical_put(c, "{", 1);
     for (size_t i = 0; i < m.n; i++) {
-        if (i > 0) put(c, ",", 1);
+        if (i > 0) canonical_put(c, ",", 1);
         put_key(c, m.v[i].key);
-        put(c, ":", 1);
+        canonical_put(c, ":", 1);
         rc = canon_value(c, m.v[i].raw, depth + 1);
         if (rc != 0) return rc;
     }
-    put(c, "}", 1);
+    canonical_put(c, "}", 1);
     return WOPR_OK;
 }
 
 static int canon_array(struct canon *c, struct str raw, unsigned depth) {
     struct json_iter it;
     if (!json_iter_start(&it, raw, '[')) return WOPR_E_SYNTAX;
-    put(c, "[", 1);
+    canonical_put(c, "[", 1);
     for (bool first = true; json_iter_next(&it); first = false) {
-        if (!first) put(c, ",", 1);
+        if (!first) canonical_put(c, ",", 1);
         int rc = canon_value(c, it.value, depth + 1);
         if (rc != 0) return rc;
     }
-    put(c, "]", 1);
+    canonical_put(c, "]", 1);
     return WOPR_OK;
 }
 
 static int canon_value(struct canon *c, struct str raw, unsigned depth) {
     if (depth > JSON_DEPTH_HARD_MAX)
         return wopr_error_set(c->err, WOPR_E_TOO_BIG, "JSON: too many nested containers");
-    if (c->b->failed) return WOPR_OK; /* told once, at the end */
+    if (c->b->failed) return WOPR_OK; /* reported once, at the end */
     switch (json_type_of(raw)) {
     case JSON_OBJECT:
         return canon_object(c, raw, depth);
@@ -162,13 +162,13 @@ static int canon_value(struct canon *c, struct str raw, unsigned depth) {
         break;
     case JSON_BOOL:
     case JSON_NULL:
-        put(c, raw.p, raw.n);
+        canonical_put(c, raw.p, raw.n);
         break;
     }
     return WOPR_OK;
 }
 
-static int canonical(struct str text, bool exact, struct buf *b, struct wopr_error *err) {
+static int canonical_write(struct str text, bool exact, struct buf *b, struct wopr_error *err) {
     size_t start = b->len;
     if (b->failed)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "JSON: the output buffer has failed before");
@@ -202,9 +202,9 @@ fail:
 }
 
 int json_canonical(struct str text, struct buf *b, struct wopr_error *err) {
-    return canonical(text, false, b, err);
+    return canonical_write(text, false, b, err);
 }
 
 int json_canonical_exact(struct str text, struct buf *b, struct wopr_error *err) {
-    return canonical(text, true, b, err);
+    return canonical_write(text, true, b, err);
 }

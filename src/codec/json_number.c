@@ -11,8 +11,8 @@
 enum {
     EXPONENT_FAR = 1000000000, /* saturation: far beyond double, safe to add lengths to */
     DOUBLE_DIGITS_MAX = 800,   /* more never change the nearest double, but for being non-zero */
-    DIGITS_SURE = 15,          /* any decimal of so many survives decimal -> double -> decimal */
-    DIGITS_MAX = 17            /* so many always identify a double */
+    DIGITS_SURE = 15,          /* digits of a decimal that survive decimal -> double -> decimal */
+    DIGITS_MAX = 17            /* digits that always identify a double */
 };
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -183,7 +183,7 @@ static void decimal_up(struct decimal *t) {
  * next one up still reads back (2^-44 is one).  Below DBL_MIN fewer than 15 digits may do although
  * 15 digits do not end in zeros, so all lengths are tried.
  */
-static void shortest(double v, struct decimal *t) {
+static void number_shortest(double v, struct decimal *t) {
     int exp2;
     bool power_of_two = frexp(v, &exp2) == 0.5;
     for (int n = v < DBL_MIN ? 1 : DIGITS_SURE; n <= DIGITS_MAX; n++) {
@@ -211,7 +211,7 @@ static size_t put_digits(char *out, const char *p, int n) {
 }
 
 /* ECMAScript Number::toString, steps 6 to 10. */
-static size_t layout(const struct decimal *t, char *out) {
+static size_t number_layout(const struct decimal *t, char *out) {
     size_t len = 0;
     int k = t->n, n = t->point;
     if (n >= k && n <= 21) {
@@ -251,8 +251,8 @@ size_t json_number_format(double v, char *out) {
         len += (size_t)snprintf(out + len, 24, "%lld", (long long)v);
     } else {
         struct decimal t;
-        shortest(v, &t);
-        len += layout(&t, out + len);
+        number_shortest(v, &t);
+        len += number_layout(&t, out + len);
     }
     out[len] = '\0';
     return len;

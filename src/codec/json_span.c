@@ -151,7 +151,7 @@ enum json_type json_type_of(struct str text) {
 }
 
 /* Room for one more item: first in small, then in the arena, doubling. */
-static void *spill(struct arena *a, void *v, size_t n, size_t *cap, size_t size) {
+static void *spans_spill(struct arena *a, void *v, size_t n, size_t *cap, size_t size) {
     if (n < *cap) return v;
     void *bigger = arena_array(a, *cap * 2, size);
     if (!bigger) return NULL;
@@ -172,7 +172,7 @@ int json_members(struct str text, struct arena *a, struct json_members *out,
     if (!json_iter_start(&it, text, '{'))
         return wopr_error_set(err, WOPR_E_SYNTAX, "JSON: an object was expected");
     while (json_iter_next(&it)) {
-        v = spill(a, v, n, &cap, sizeof *v);
+        v = spans_spill(a, v, n, &cap, sizeof *v);
         if (!v) return no_memory(err);
         v[n].key = json_content(it.key, it.key_escaped, a);
         v[n].raw = it.value;
@@ -196,7 +196,7 @@ int json_elements(struct str text, struct arena *a, struct json_elements *out,
     if (!json_iter_start(&it, text, '['))
         return wopr_error_set(err, WOPR_E_SYNTAX, "JSON: an array was expected");
     while (json_iter_next(&it)) {
-        v = spill(a, v, n, &cap, sizeof *v);
+        v = spans_spill(a, v, n, &cap, sizeof *v);
         if (!v) return no_memory(err);
         v[n++] = it.value;
     }
@@ -246,7 +246,7 @@ static struct str get_step(struct str text, struct str token) {
     return json_type_of(text) == JSON_ARRAY ? get_element(text, token) : get_member(text, token);
 }
 
-static struct str whole(struct str text) {
+static struct str text_whole(struct str text) {
     if (text.n == 0) return STR_NONE;
     const char *end = str_end(text), *p = json_skip_space(text.p, end);
     const char *e = skip_value(p, end);
@@ -271,7 +271,7 @@ static struct str pointer_token(struct str t, struct arena *a) {
 }
 
 struct str json_pointer_get(struct str text, struct str pointer, struct arena *a) {
-    struct str at = whole(text), rest = pointer, token;
+    struct str at = text_whole(text), rest = pointer, token;
     if (pointer.n > 0 && pointer.p[0] != '/') return STR_NONE;
     while (at.p && rest.n > 0) {
         rest = (struct str){rest.p + 1, rest.n - 1}; /* over the slash */
@@ -287,7 +287,7 @@ struct str json_pointer_get(struct str text, struct str pointer, struct arena *a
 
 struct str json_path_get(struct str text, struct str dotted, struct arena *a) {
     (void)a; /* names are compared in place */
-    struct str at = whole(text), head, tail = dotted;
+    struct str at = text_whole(text), head, tail = dotted;
     if (dotted.n == 0) return at;
     for (bool more = true; at.p && more;) {
         more = str_cut(tail, '.', &head, &tail);

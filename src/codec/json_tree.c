@@ -34,7 +34,7 @@ struct builder {
     struct json_object *root;
     unsigned depth;
     struct level levels[JSON_DEPTH_HARD_MAX];
-    struct temp key, value; /* key: the name of the member whose value comes next */
+    struct temp key, value; /* key: name of the member whose value is next */
     struct wopr_error *err;
 };
 
@@ -42,7 +42,7 @@ static int no_memory(struct builder *t) {
     return wopr_error_set(t->err, WOPR_E_NO_MEMORY, "JSON: out of memory");
 }
 
-static int malformed(struct builder *t) {
+static int tree_malformed(struct builder *t) {
     return wopr_error_set(t->err, WOPR_E_SYNTAX, "JSON: the text was not checked");
 }
 
@@ -65,10 +65,10 @@ static bool temp_room(struct temp *m, size_t n) {
     return true;
 }
 
-/* The string whose content starts at t->p; moves behind its closing quote. */
+/* The string whose content starts at t->p; moves past its closing quote. */
 static int string_span(struct builder *t, struct str *content, bool *escaped) {
     const char *q = json_string_end(t->p, t->end, escaped);
-    if (!q) return malformed(t);
+    if (!q) return tree_malformed(t);
     *content = (struct str){t->p, (size_t)(q - t->p)};
     t->p = q + 1;
     return WOPR_OK;
@@ -94,7 +94,7 @@ static bool unescape_to(struct temp *m, struct str content, bool is_key, size_t 
 }
 
 /* Put v into the container on top, or make it the root.  v is consumed either way. */
-static int attach(struct builder *t, struct json_object *v, bool is_null) {
+static int value_attach(struct builder *t, struct json_object *v, bool is_null) {
     if (!v && !is_null) return no_memory(t);
     if (t->depth == 0) {
         t->root = v;
@@ -120,7 +120,7 @@ static int add_string(struct builder *t) {
         s.p = t->value.p;
     }
     if (s.n > INT_MAX) return wopr_error_set(t->err, WOPR_E_TOO_BIG, "JSON: string too long");
-    return attach(t, json_object_new_string_len(s.p, (int)s.n), false);
+    return value_attach(t, json_object_new_string_len(s.p, (int)s.n), false);
 }
 
 static struct json_object *number_new(struct builder *t, struct str raw, const struct json_num *n) {
@@ -141,9 +141,9 @@ static int add_number(struct builder *t) {
     const char *e = json_number_end(t->p, t->end);
     struct str raw = {t->p, e ? (size_t)(e - t->p) : 0};
     struct json_num n;
-    if (!json_num_parse(raw, &n)) return malformed(t);
+    if (!json_num_parse(raw, &n)) return tree_malformed(t);
     t->p = e;
-    return attach(t, number_new(t, raw, &n), false);
+    return value_attach(t, number_new(t, raw, &n), false);
 }
 
 static bool take_word(struct builder *t, struct str word) {
@@ -157,14 +157,14 @@ static int open_container(struct builder *t) {
     if (t->depth == JSON_DEPTH_HARD_MAX)
         return wopr_error_set(t->err, WOPR_E_TOO_BIG, "JSON: too many nested containers");
     struct json_object *v = object ? json_object_new_object() : json_object_new_array_ext(4);
-    int rc = attach(t, v, false);
+    int rc = value_attach(t, v, false);
     if (rc == 0) t->levels[t->depth++] = (struct level){v, object};
     return rc;
 }
 
 static int add_value(struct builder *t) {
     t->p = json_skip_space(t->p, t->end);
-    if (t->p == t->end) return malformed(t);
+    if (t->p == t->end) return tree_malformed(t);
     switch (*t->p) {
     case '{':
     case '[':
@@ -174,24 +174,24 @@ static int add_value(struct builder *t) {
     default:
         break;
     }
-    if (take_word(t, STR("true"))) return attach(t, json_object_new_boolean(1), false);
-    if (take_word(t, STR("false"))) return attach(t, json_object_new_boolean(0), false);
-    if (take_word(t, STR("null"))) return attach(t, NULL, true);
+    if (take_word(t, STR("true"))) return value_attach(t, json_object_new_boolean(1), false);
+    if (take_word(t, STR("false"))) return value_attach(t, json_object_new_boolean(0), false);
+    if (take_word(t, STR("null"))) return value_attach(t, NULL, true);
     return add_number(t);
 }
 
-/* In an object: the name and the colon, so that a value comes next. */
+/* In an object: the name and the colon; a value follows. */
 static int take_key(struct builder *t) {
     struct str s;
     bool escaped;
     size_t len;
-    if (t->p == t->end || *t->p != '"') return malformed(t);
+    if (t->p == t->end || *t->p != '"') return tree_malformed(t);
     t->p++;
     int rc = string_span(t, &s, &escaped);
     if (rc != 0) return rc;
     if (!unescape_to(&t->key, s, true, &len)) return no_memory(t);
     t->p = json_skip_space(t->p, t->end);
-    if (t->p == t->end || *t->p != ':') return malformed(t);
+    if (t->p == t->end || *t->p != ':') return tree_malformed(t);
     t->p++;
     return WOPR_OK;
 }
@@ -203,14 +203,14 @@ static int next_value(struct builder *t, bool *more) {
     while (t->depth > 0) {
         const struct level *l = &t->levels[t->depth - 1];
         t->p = json_skip_space(t->p, t->end);
-        if (t->p == t->end) return malformed(t);
+        if (t->p == t->end) return tree_malformed(t);
         if (*t->p == (l->object ? '}' : ']')) {
             t->p++;
             t->depth--;
             first = false;
             continue;
         }
-        if (!first && *t->p++ != ',') return malformed(t);
+        if (!first && *t->p++ != ',') return tree_malformed(t);
         *more = true;
         t->p = json_skip_space(t->p, t->end);
         return l->object ? take_key(t) : WOPR_OK;
@@ -218,13 +218,13 @@ static int next_value(struct builder *t, bool *more) {
     return WOPR_OK;
 }
 
-static int build(struct builder *t) {
+static int tree_build(struct builder *t) {
     for (bool more = true; more;) {
         int rc = add_value(t);
         if (rc == 0) rc = next_value(t, &more);
         if (rc != 0) return rc;
     }
-    return json_skip_space(t->p, t->end) == t->end ? WOPR_OK : malformed(t);
+    return json_skip_space(t->p, t->end) == t->end ? WOPR_OK : tree_malformed(t);
 }
 
 int json_tree(struct str text, struct json_object **out, struct wopr_error *err) {
@@ -236,7 +236,7 @@ int json_tree(struct str text, struct json_object **out, struct wopr_error *err)
     t.err = err;
     temp_init(&t.key);
     temp_init(&t.value);
-    int rc = build(&t);
+    int rc = tree_build(&t);
     temp_fini(&t.value);
     temp_fini(&t.key);
     if (rc != 0) goto fail;

@@ -157,7 +157,7 @@ struct str json_string(struct str raw, struct arena *a) {
     return escaped ? json_content(content, true, a) : arena_str(a, content);
 }
 
-static struct str trimmed(struct str raw) {
+static struct str value_trimmed(struct str raw) {
     const char *p = raw.p, *end = str_end(raw);
     if (raw.n == 0) return raw;
     p = json_skip_space(p, end);
@@ -167,7 +167,7 @@ static struct str trimmed(struct str raw) {
 }
 
 bool json_bool(struct str raw, bool *out) {
-    struct str s = trimmed(raw);
+    struct str s = value_trimmed(raw);
     bool yes = str_eq(s, STR("true"));
     if (!yes && !str_eq(s, STR("false"))) return false;
     *out = yes;
@@ -177,7 +177,7 @@ bool json_bool(struct str raw, bool *out) {
 bool json_int(struct str raw, int64_t *out) {
     struct json_num n;
     uint64_t u;
-    if (!json_num_parse(trimmed(raw), &n) || !json_num_u64(&n, &u)) return false;
+    if (!json_num_parse(value_trimmed(raw), &n) || !json_num_u64(&n, &u)) return false;
     if (u > (uint64_t)INT64_MAX + (n.minus ? 1 : 0)) return false;
     *out = !n.minus ? (int64_t)u : u > (uint64_t)INT64_MAX ? INT64_MIN : -(int64_t)u;
     return true;
@@ -185,7 +185,7 @@ bool json_int(struct str raw, int64_t *out) {
 
 bool json_double(struct str raw, double *out) {
     struct json_num n;
-    if (!json_num_parse(trimmed(raw), &n)) return false;
+    if (!json_num_parse(value_trimmed(raw), &n)) return false;
     double d = json_num_double(&n);
     if (d - d != 0) return false; /* infinite: no double holds it */
     *out = d;
@@ -252,5 +252,5 @@ static bool equal_at(struct str x, struct str y, struct arena *a, unsigned depth
 }
 
 bool json_equal(struct str x, struct str y, struct arena *a) {
-    return equal_at(trimmed(x), trimmed(y), a, 0);
+    return equal_at(value_trimmed(x), value_trimmed(y), a, 0);
 }

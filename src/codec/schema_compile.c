@@ -134,7 +134,7 @@ static bool rule_applies(const struct schema_rule *rule, const struct schema_nod
     return false;
 }
 
-static int fill(struct schema_build *b, struct schema_node *n) {
+static int node_fill(struct schema_build *b, struct schema_node *n) {
     if (json_object_is_type(n->json, json_type_boolean)) {
         n->never = !json_object_get_boolean(n->json);
         return 0;
@@ -171,7 +171,7 @@ static bool array_index(struct str t, size_t *out) {
     return true;
 }
 
-static bool unescape(struct arena *a, struct str t, struct str *out) {
+static bool token_unescape(struct arena *a, struct str t, struct str *out) {
     char *p = arena_alloc(a, t.n + 1);
     size_t n = 0;
     if (p == NULL) return false;
@@ -187,9 +187,9 @@ static bool unescape(struct arena *a, struct str t, struct str *out) {
     return true;
 }
 
-/* Walk a JSON pointer from the root of a resource; embedded resources change the base on the way.
- */
-static int follow(struct schema_build *b, struct str pointer, struct schema_target *t) {
+/* Walk a JSON pointer from the root of a resource; embedded resources change the
+ * base on the way. */
+static int ref_follow(struct schema_build *b, struct str pointer, struct schema_target *t) {
     struct arena *a = b->set->arena;
     struct str rest = str_n(pointer.p + 1, pointer.n - 1);
     for (bool more = true; more;) {
@@ -197,7 +197,7 @@ static int follow(struct schema_build *b, struct str pointer, struct schema_targ
         size_t i;
         more = str_cut(rest, '/', &head, &rest);
         if (!more) head = rest;
-        if (!unescape(a, head, &token)) return WOPR_E_NOT_FOUND;
+        if (!token_unescape(a, head, &token)) return WOPR_E_NOT_FOUND;
         token = schema_key_spell(a, token);
         if (token.p == NULL) return WOPR_E_NOT_FOUND;
         struct json_object *next = NULL;
@@ -233,7 +233,7 @@ int schema_resolve(struct schema_build *b, struct str base, struct str ref,
     struct str frag;
     if (!schema_uri_decode(a, fragment, &frag)) return WOPR_E_NOT_FOUND;
     if (frag.n > 0 && frag.p[0] == '/') {
-        rc = follow(b, frag, &t);
+        rc = ref_follow(b, frag, &t);
         if (rc != 0) return arena_failed(a) ? schema_no_memory(b) : rc;
     } else if (frag.n > 0) {
         if (memchr(frag.p, '\0', frag.n) != NULL) return WOPR_E_NOT_FOUND;
@@ -272,7 +272,7 @@ static int run_list(struct schema_build *b) {
     struct schema_node **at = &b->first;
     for (;;) {
         for (; *at != NULL; at = &(*at)->next) {
-            int rc = fill(b, *at);
+            int rc = node_fill(b, *at);
             if (rc != 0) return rc;
         }
         if (!b->set->has_dynamic_refs) return 0;

@@ -5,8 +5,9 @@
 
 static const char *key_of(const struct schema_kw *kw) { return kw->rule->names[0]; }
 
-static int child(struct schema_build *b, const struct schema_node *n, const struct schema_loc *up,
-                 struct str token, struct json_object *json, const struct schema_node **out) {
+static int arg_child(struct schema_build *b, const struct schema_node *n,
+                     const struct schema_loc *up, struct str token, struct json_object *json,
+                     const struct schema_node **out) {
     const struct schema_loc *loc = schema_loc_add(b->set, up, token);
     if (loc == NULL) return schema_no_memory(b);
     return schema_node_get(b, n->res, loc, json, out);
@@ -17,7 +18,7 @@ static int child_at(struct schema_build *b, const struct schema_node *n, const c
                     const struct schema_node **out) {
     struct json_object *v = NULL;
     if (!json_object_object_get_ex(n->json, key, &v)) return 0;
-    return child(b, n, n->loc, str_c(key), v, out);
+    return arg_child(b, n, n->loc, str_c(key), v, out);
 }
 
 static int children_list(struct schema_build *b, const struct schema_node *n, const char *key,
@@ -33,7 +34,7 @@ static int children_list(struct schema_build *b, const struct schema_node *n, co
     for (size_t i = 0; i < nr; i++) {
         struct str token = arena_printf(b->set->arena, "%zu", i);
         if (token.p == NULL) return schema_no_memory(b);
-        int rc = child(b, n, loc, token, json_object_array_get_idx(v, i), &nodes[i]);
+        int rc = arg_child(b, n, loc, token, json_object_array_get_idx(v, i), &nodes[i]);
         if (rc != 0) return rc;
     }
     *out = (struct schema_nodes){nodes, nr};
@@ -54,7 +55,7 @@ static int children_map(struct schema_build *b, const struct schema_node *n, con
     if (loc == NULL || names == NULL) return schema_no_memory(b);
     for (struct lh_entry *e = json_object_get_object(v)->head; e != NULL; e = e->next, i++) {
         names[i].name = str_c(lh_entry_k(e));
-        int rc = child(b, n, loc, names[i].name, lh_entry_v(e), &names[i].node);
+        int rc = arg_child(b, n, loc, names[i].name, lh_entry_v(e), &names[i].node);
         if (rc != 0) return rc;
     }
     *out = names;
@@ -165,8 +166,8 @@ SCHEMA_COMPILE(if) {
     return rc;
 }
 
-static int target(struct schema_build *b, const struct schema_node *n, const char *key,
-                  struct schema_target *t, const struct schema_node **out) {
+static int ref_target(struct schema_build *b, const struct schema_node *n, const char *key,
+                      struct schema_target *t, const struct schema_node **out) {
     struct json_object *v = json_object_object_get(n->json, key);
     if (!json_object_is_type(v, json_type_string)) return schema_bad(b, n, key, "must be a string");
     int rc = schema_resolve(b, n->res->uri, schema_json_str(v), t);
@@ -177,12 +178,12 @@ static int target(struct schema_build *b, const struct schema_node *n, const cha
 
 SCHEMA_COMPILE(ref) {
     struct schema_target t;
-    return target(b, n, key_of(kw), &t, &kw->u.node);
+    return ref_target(b, n, key_of(kw), &t, &kw->u.node);
 }
 
 SCHEMA_COMPILE(dynref) {
     struct schema_target t;
-    int rc = target(b, n, key_of(kw), &t, &kw->u.dynref.node);
+    int rc = ref_target(b, n, key_of(kw), &t, &kw->u.dynref.node);
     if (rc != 0) return rc;
     kw->u.dynref.name = t.dynamic;
     if (t.dynamic != NULL) b->set->has_dynamic_refs = true;

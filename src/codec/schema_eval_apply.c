@@ -9,7 +9,8 @@
 static const char *key_of(const struct schema_kw *kw) { return kw->rule->names[0]; }
 
 /* Evaluate without a report; annotations count only on success. */
-static int attempt(struct schema_run *r, const struct schema_node *n, const struct schema_spot *s) {
+static int branch_attempt(struct schema_run *r, const struct schema_node *n,
+                          const struct schema_spot *s) {
     struct schema_seen own;
     bool tracks = s->seen != NULL;
     if (tracks) {
@@ -52,7 +53,7 @@ SCHEMA_EVAL(all) {
 SCHEMA_EVAL(any) {
     bool found = false;
     for (size_t i = 0; i < kw->u.nodes.n && !(found && s->seen == NULL); i++) {
-        int rc = attempt(r, kw->u.nodes.v[i], s);
+        int rc = branch_attempt(r, kw->u.nodes.v[i], s);
         if (is_hard(rc)) return rc;
         found |= rc == 0;
     }
@@ -62,7 +63,7 @@ SCHEMA_EVAL(any) {
 SCHEMA_EVAL(one) {
     size_t found = 0;
     for (size_t i = 0; i < kw->u.nodes.n && found < 2; i++) {
-        int rc = attempt(r, kw->u.nodes.v[i], s);
+        int rc = branch_attempt(r, kw->u.nodes.v[i], s);
         if (is_hard(rc)) return rc;
         found += rc == 0;
     }
@@ -75,14 +76,14 @@ SCHEMA_EVAL(one) {
 SCHEMA_EVAL(not ) {
     struct schema_spot silent = *s;
     silent.seen = NULL;
-    int rc = attempt(r, kw->u.node, &silent);
+    int rc = branch_attempt(r, kw->u.node, &silent);
     if (rc == 0) return schema_fail(r, s, key_of(kw), "matches what the schema excludes");
     return is_hard(rc) ? rc : 0;
 }
 
 SCHEMA_EVAL(if) {
     const struct schema_if *c = kw->u.cond;
-    int rc = attempt(r, c->test, s);
+    int rc = branch_attempt(r, c->test, s);
     if (is_hard(rc)) return rc;
     const struct schema_node *n = rc == 0 ? c->yes : c->no;
     return n == NULL ? 0 : schema_eval(r, n, s->v, s->at, s->seen);

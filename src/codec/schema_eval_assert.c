@@ -112,8 +112,8 @@ SCHEMA_EVAL(size) {
                        max ? "more" : "fewer", kw->u.count, object ? "members" : "elements");
 }
 
-static int missing(struct schema_run *r, const struct schema_spot *s, const char *key,
-                   const struct schema_strs *names) {
+static int member_missing(struct schema_run *r, const struct schema_spot *s, const char *key,
+                          const struct schema_strs *names) {
     int rc = schema_spend(r, s, names->n / 8);
     if (rc != 0) return rc;
     for (size_t i = 0; i < names->n; i++)
@@ -122,7 +122,7 @@ static int missing(struct schema_run *r, const struct schema_spot *s, const char
     return 0;
 }
 
-SCHEMA_EVAL(required) { return missing(r, s, key_of(kw), &kw->u.strs); }
+SCHEMA_EVAL(required) { return member_missing(r, s, key_of(kw), &kw->u.strs); }
 
 SCHEMA_EVAL(dep_required) {
     for (size_t i = 0; i < kw->u.deps.n; i++) {
@@ -130,7 +130,7 @@ SCHEMA_EVAL(dep_required) {
         int rc = schema_spend(r, s, 1);
         if (rc != 0) return rc;
         if (!json_object_object_get_ex(s->v, d->name.p, NULL)) continue;
-        rc = missing(r, s, key_of(kw), &d->needs);
+        rc = member_missing(r, s, key_of(kw), &d->needs);
         if (rc != 0) return rc;
     }
     return 0;

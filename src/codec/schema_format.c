@@ -66,7 +66,7 @@ static bool is_date_time(struct str s) {
 }
 
 /* Number-unit pairs whose units follow each other in `units` without a gap (RFC 3339, appendix A).
- * At least one; s ends behind the last. */
+ * At least one; s is left after the last. */
 static bool duration_units(struct str *s, const char *units) {
     const char *at = units;
     bool any = false;

@@ -1,14 +1,16 @@
 /*
  * schema_internal.h: what the files of the validator share.  Layer: codec, private to schema*.c.
  *
- * Words: a document is one registered text; a resource is a schema with its own absolute URI (the
- * root of a document, or an embedded $id); a location is a place in a document, kept as a chain
- * towards the root so that no path text is stored; a node is one compiled (sub)schema; a rule is
- * one row of the keyword table; a keyword is a rule with its compiled argument inside a node. S1
- * nodes never change once schema_compile has returned 0.  S2 all of it lives in the set's arena,
- * except the json-c documents and the PCRE2 codes, which the set lists and frees.
- * S3 validation writes only to its own stack, to struct schema_issue and to a per-thread PCRE2
- * block.
+ *   document  one registered text
+ *   resource  a schema with its own absolute URI: the root of a document, or an embedded $id
+ *   location  a place in a document, kept as a chain towards the root: no path text is stored
+ *   node      one compiled (sub)schema
+ *   rule      one row of the keyword table
+ *   keyword   a rule with its compiled argument, inside a node
+ *
+ * Nodes do not change once schema_compile has returned 0 (S1 of DESIGN.md).  All of it lives in the
+ * arena of the set, except the json-c documents and the PCRE2 codes, which the set lists and frees.
+ * Validation writes to its own stack, to struct schema_issue and to a PCRE2 block per thread only.
  */
 #ifndef WOPR_CODEC_SCHEMA_INTERNAL_H
 #define WOPR_CODEC_SCHEMA_INTERNAL_H
@@ -240,8 +242,8 @@ struct schema_res *schema_res_find(struct schema_set *s, struct str uri);
 struct schema_res *schema_res_of(struct schema_set *s, struct json_object *json);
 const struct schema_loc *schema_loc_add(struct schema_set *s, const struct schema_loc *up,
                                         struct str token);
-/* JSON pointer of loc, then of the token key (may be NULL), cut at a token when out is too small.
- */
+/* JSON pointer of loc, then of the token key (may be NULL), cut at a token when out
+ * is too small. */
 void schema_loc_print(const struct schema_loc *loc, const char *key, char *out, size_t size);
 const char *schema_intern(struct schema_set *s, struct str name); /* NULL when memory is short */
 struct str schema_json_str(struct json_object *v);                /* of a json-c string, borrowed */
@@ -398,7 +400,7 @@ struct schema_spot {
     unsigned type;
     const struct schema_node *node;
     const struct schema_at *at;
-    struct schema_seen *seen; /* NULL: nobody asks */
+    struct schema_seen *seen; /* NULL: annotations are not needed */
 };
 
 /* 0, WOPR_E_VALIDATION, or a hard error that ends the whole validation. */

@@ -7,7 +7,7 @@
  * (\s, ".", [], named groups, surrogate pairs).  Lenient where plain JavaScript is: needless
  * escapes of punctuation, a lone "]", "{" or "}".
  *
- * Cost: a callout stands at the start and behind each repeat, where schema_regex.c counts; between
+ * Cost: there is a callout at the start and after each repeat, where schema_regex.c counts; between
  * two callouts the work is bounded by the length of the pattern and by *cost.
  */
 #include "codec/schema_internal.h"
@@ -112,7 +112,7 @@ static int unicode_escape(struct reader *r, uint32_t *cp) {
     return 0;
 }
 
-/* An escape that stands for one code point; the backslash is gone. */
+/* An escape of one code point; the backslash has been read. */
 static int char_escape(struct reader *r, uint32_t *cp) {
     static const char FROM[] = "tnvfr", TO[] = "\t\n\v\f\r";
     char c = peek(r, 0);
@@ -426,7 +426,7 @@ static bool bound(struct reader *r, uint32_t *v) {
     return n > 0;
 }
 
-/* A repeat behind an atom, when one stands there. */
+/* The repeat after an atom, if there is one. */
 static int repeat(struct reader *r, bool repeats) {
     struct reader ahead = *r;
     uint32_t min = 0, max = UINT32_MAX;
@@ -470,7 +470,7 @@ static int atom(struct reader *r) {
     } else if (take(r, "[")) {
         rc = class(r);
     } else if (take(r, "(")) {
-        return open_group(r); /* its repeat comes behind the ")" */
+        return open_group(r); /* its repeat follows the ")" */
     } else if (take(r, ")")) {
         if (r->depth == 0) return bad(r, "closes a group that is not open");
         repeats = !r->assertion[--r->depth];

@@ -15,7 +15,7 @@
 
 enum {
     SCAN_PER_STEP = 16,
-    MATCH_LIMIT = 10000000, /* behind the budget, never reached before it */
+    MATCH_LIMIT = 10000000, /* a second bound: the budget is used up first */
     DEPTH_LIMIT = 200000,   /* nested backtracking points */
     HEAP_LIMIT_KIB = 16384, /* of one match */
     OUT_BYTES_MAX = 1 << 20,
@@ -101,8 +101,8 @@ fail:
 }
 
 /* Compile; *code set on success only. */
-static int compile(struct str src, pcre2_code **code, struct schema_pattern_cost *cost,
-                   const char **why) {
+static int regex_compile(struct str src, pcre2_code **code, struct schema_pattern_cost *cost,
+                         const char **why) {
     pcre2_general_context *general = pcre2_general_context_create(take_mem, give_mem, NULL);
     pcre2_compile_context *context = NULL;
     struct buf out;
@@ -139,7 +139,7 @@ int schema_pattern_get(struct schema_set *s, struct str src, const struct schema
     if (p == NULL) {
         p = ARENA_NEW(s->arena, struct schema_pattern);
         if (p == NULL) return WOPR_E_NO_MEMORY;
-        int rc = compile(src, &p->code, &p->cost, why);
+        int rc = regex_compile(src, &p->code, &p->cost, why);
         if (rc != 0) return rc;
         p->next = s->pattern_list;
         s->pattern_list = p;
@@ -157,7 +157,7 @@ bool schema_pattern_valid(struct str src) {
     pcre2_code *code = NULL;
     struct schema_pattern_cost cost;
     const char *why;
-    if (compile(src, &code, &cost, &why) != 0) return false;
+    if (regex_compile(src, &code, &cost, &why) != 0) return false;
     pcre2_code_free(code);
     return true;
 }

@@ -1,6 +1,6 @@
 /*
  * schema_set.c: the registry of a set: documents, resources, anchors.  Layer: codec.
- * Identifiers count only where a schema may stand (SCHEMA_NESTS), never inside enum, const or
+ * Identifiers count only where a schema is allowed (SCHEMA_NESTS), never inside enum, const or
  * unknown keywords.
  */
 #include "base/clock.h"
@@ -124,7 +124,7 @@ static int add_bad(struct add *a, const struct schema_loc *loc, const char *key,
     return wopr_error_at(a->err, WOPR_E_VALIDATION, at, "the schema keyword %s %s", key, what);
 }
 
-static int put(struct add *a, struct map *m, struct str key, void *value) {
+static int registry_put(struct add *a, struct map *m, struct str key, void *value) {
     struct undo *u = ARENA_NEW(a->set->arena, struct undo);
     if (u == NULL) return add_no_memory(a);
     *u = (struct undo){.map = m, .key = arena_str(a->set->arena, key), .next = a->undo};
@@ -188,7 +188,7 @@ static int add_anchor(struct add *a, struct schema_res *res, const struct schema
         res->dynamics = d;
         an->dynamic = interned;
     }
-    return put(a, s->anchors, full, an);
+    return registry_put(a, s->anchors, full, an);
 }
 
 static struct str without_empty_fragment(struct str uri) {
@@ -215,15 +215,16 @@ static int add_resource(struct add *a, struct str uri, const struct schema_loc *
             r->dialect_loc = loc;
         }
     }
-    int rc = put(a, a->set->res_by_uri, uri, r);
-    if (rc == 0) rc = put(a, a->set->res_by_json, key_of_json(&json), r);
+    int rc = registry_put(a, a->set->res_by_uri, uri, r);
+    if (rc == 0) rc = registry_put(a, a->set->res_by_json, key_of_json(&json), r);
     if (rc == 0) *out = r;
     return rc;
 }
 
 /* The resource json itself is: a new one when it has $id, else the surrounding one. */
-static int enter(struct add *a, struct str base, struct schema_res *parent,
-                 const struct schema_loc *loc, struct json_object *json, struct schema_res **out) {
+static int resource_enter(struct add *a, struct str base, struct schema_res *parent,
+                          const struct schema_loc *loc, struct json_object *json,
+                          struct schema_res **out) {
     struct str id, uri, fragment;
     int rc = string_member(a, loc, json, "$id", &id);
     if (rc != 0) return rc;
@@ -241,8 +242,8 @@ static int enter(struct add *a, struct str base, struct schema_res *parent,
     return add_resource(a, uri, loc, json, parent, out);
 }
 
-static int walk(struct add *a, struct schema_res *res, const struct schema_loc *loc,
-                struct json_object *json);
+static int document_walk(struct add *a, struct schema_res *res, const struct schema_loc *loc,
+                         struct json_object *json);
 
 /* A subschema under keyword key, and for lists and maps under its element. */
 static int walk_child(struct add *a, struct schema_res *res, const struct schema_loc *up,
@@ -251,8 +252,8 @@ static int walk_child(struct add *a, struct schema_res *res, const struct schema
     const struct schema_loc *loc = schema_loc_add(a->set, up, token);
     if (loc == NULL) return add_no_memory(a);
     struct schema_res *inner = NULL;
-    int rc = enter(a, res->uri, res, loc, json, &inner);
-    return rc != 0 ? rc : walk(a, inner, loc, json);
+    int rc = resource_enter(a, res->uri, res, loc, json, &inner);
+    return rc != 0 ? rc : document_walk(a, inner, loc, json);
 }
 
 static int walk_nest(struct add *a, struct schema_res *res, const struct schema_loc *loc,
@@ -277,8 +278,8 @@ static int walk_nest(struct add *a, struct schema_res *res, const struct schema_
 }
 
 /* Depth is bounded by JSON_LIMITS_STORED. */
-static int walk(struct add *a, struct schema_res *res, const struct schema_loc *loc,
-                struct json_object *json) {
+static int document_walk(struct add *a, struct schema_res *res, const struct schema_loc *loc,
+                         struct json_object *json) {
     int rc = add_anchor(a, res, loc, json, "$anchor");
     if (rc == 0) rc = add_anchor(a, res, loc, json, "$dynamicAnchor");
     for (const struct schema_nest *n = SCHEMA_NESTS; rc == 0 && n->name != NULL; n++) {
@@ -318,9 +319,9 @@ static int add_tree(struct add *a, struct str uri, struct json_object *json) {
     if (rc == 0 && str_eq(own, base))
         rc = fragment.n > 0 ? add_bad(a, root, "$id", "must have no fragment")
                             : add_resource(a, base, root, json, NULL, &alias);
-    else rc = enter(a, base, NULL, root, json, &alias);
-    if (rc == 0 && !str_eq(own, base)) rc = put(a, s->res_by_uri, base, alias);
-    return rc != 0 ? rc : walk(a, alias, root, json);
+    else rc = resource_enter(a, base, NULL, root, json, &alias);
+    if (rc == 0 && !str_eq(own, base)) rc = registry_put(a, s->res_by_uri, base, alias);
+    return rc != 0 ? rc : document_walk(a, alias, root, json);
 }
 
 static int add_doc(struct schema_set *s, struct str uri, struct str text, struct wopr_error *err) {

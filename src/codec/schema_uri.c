@@ -24,31 +24,31 @@ static size_t find_any(struct str s, const char *set) {
     return s.n;
 }
 
-static struct str skip(struct str s, size_t n) { return str_n(s.p + n, s.n - n); }
+static struct str uri_skip(struct str s, size_t n) { return str_n(s.p + n, s.n - n); }
 
-static struct parts split(struct str s) {
+static struct parts uri_split(struct str s) {
     struct parts u = {STR_NONE, STR_NONE, STR_NONE, STR_NONE, STR_NONE};
     if (s.p == NULL) s.p = "";
     size_t i = find_any(s, ":/?#");
     if (i < s.n && s.p[i] == ':' && is_scheme(str_n(s.p, i))) {
         u.scheme = str_n(s.p, i);
-        s = skip(s, i + 1);
+        s = uri_skip(s, i + 1);
     }
     i = find_any(s, "#");
     if (i < s.n) {
-        u.fragment = skip(s, i + 1);
+        u.fragment = uri_skip(s, i + 1);
         s.n = i;
     }
     i = find_any(s, "?");
     if (i < s.n) {
-        u.query = skip(s, i + 1);
+        u.query = uri_skip(s, i + 1);
         s.n = i;
     }
     if (s.n >= 2 && s.p[0] == '/' && s.p[1] == '/') {
-        s = skip(s, 2);
+        s = uri_skip(s, 2);
         i = find_any(s, "/");
         u.authority = str_n(s.p, i);
-        s = skip(s, i);
+        s = uri_skip(s, i);
     }
     u.path = s;
     return u;
@@ -87,7 +87,7 @@ static void merge_path(struct buf *b, const struct parts *base, struct str ref) 
     buf_adds(b, ref);
 }
 
-static int assemble(struct arena *a, const struct parts *t, struct buf *path, struct str *out) {
+static int uri_assemble(struct arena *a, const struct parts *t, struct buf *path, struct str *out) {
     struct buf b;
     int rc = WOPR_E_NO_MEMORY;
     buf_init(&b, 3 * SCHEMA_URI_BYTES_MAX);
@@ -118,7 +118,7 @@ int schema_uri_resolve(struct arena *a, struct str base, struct str ref, struct 
                        struct str *fragment) {
     if (ref.n > SCHEMA_URI_BYTES_MAX || base.n > SCHEMA_URI_BYTES_MAX) return WOPR_E_TOO_BIG;
     if (ref.n > 0 && memchr(ref.p, '\0', ref.n) != NULL) return WOPR_E_SYNTAX;
-    struct parts b = split(base), t = split(ref);
+    struct parts b = uri_split(base), t = uri_split(ref);
     struct str frag = t.fragment;
     struct buf path;
     bool dots = true;
@@ -140,7 +140,7 @@ int schema_uri_resolve(struct arena *a, struct str base, struct str ref, struct 
         t.authority = b.authority;
     }
     if (dots && path.len > 0) path.len = remove_dots(path.p, path.len);
-    int rc = assemble(a, &t, &path, out);
+    int rc = uri_assemble(a, &t, &path, out);
     if (rc == 0) *fragment = frag;
     buf_fini(&path);
     return rc;

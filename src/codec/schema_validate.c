@@ -66,8 +66,9 @@ static void mend_utf8(char *z) {
     z[n] = '\0';
 }
 
-static void report(struct schema_run *r, const struct schema_spot *s, const struct schema_at *at,
-                   const char *key, const char *fmt, va_list args) {
+static void issue_report(struct schema_run *r, const struct schema_spot *s,
+                         const struct schema_at *at, const char *key, const char *fmt,
+                         va_list args) {
     struct schema_issue *out = r->issue;
     if (out == NULL) return;
     print_at(at, out->instance, sizeof out->instance);
@@ -81,7 +82,7 @@ int schema_fail(struct schema_run *r, const struct schema_spot *s, const char *k
     if (r->quiet > 0) return WOPR_E_VALIDATION;
     va_list args;
     va_start(args, fmt);
-    report(r, s, s->at, key, fmt, args);
+    issue_report(r, s, s->at, key, fmt, args);
     va_end(args);
     return WOPR_E_VALIDATION;
 }
@@ -91,7 +92,7 @@ int schema_fail_at(struct schema_run *r, const struct schema_spot *s, const stru
     if (r->quiet > 0) return WOPR_E_VALIDATION;
     va_list args;
     va_start(args, fmt);
-    report(r, s, at, key, fmt, args);
+    issue_report(r, s, at, key, fmt, args);
     va_end(args);
     return WOPR_E_VALIDATION;
 }

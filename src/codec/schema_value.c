@@ -124,7 +124,7 @@ bool schema_num_multiple(const struct schema_num *a, const struct schema_num *of
 
 /* ---- equality and hash ---- */
 
-static bool spend(uint64_t *steps) {
+static bool steps_spend(uint64_t *steps) {
     if (*steps == 0) return false;
     --*steps;
     return true;
@@ -153,7 +153,7 @@ static bool equal_objects(struct json_object *x, struct json_object *y, uint64_t
 
 bool schema_value_equal(struct json_object *x, struct json_object *y, uint64_t *steps) {
     unsigned type = schema_type_of(x);
-    if (type != schema_type_of(y) || !spend(steps)) return false;
+    if (type != schema_type_of(y) || !steps_spend(steps)) return false;
     switch (type) {
     case SCHEMA_NULL:
         return true;
@@ -180,7 +180,7 @@ static uint64_t mix(uint64_t h, uint64_t v) {
 uint64_t schema_value_hash(struct json_object *v, uint64_t seed, uint64_t *steps) {
     unsigned type = schema_type_of(v);
     uint64_t h = mix(seed, type);
-    if (!spend(steps)) return h;
+    if (!steps_spend(steps)) return h;
     if (type == SCHEMA_STRING) return mix(h, str_hash(schema_json_str(v), seed));
     if (type == SCHEMA_BOOL) return mix(h, (uint64_t)json_object_get_boolean(v));
     if (type == SCHEMA_NUMBER) {

@@ -3,7 +3,7 @@
  */
 #include "codec/sse.h"
 
-/* Every line of text behind prefix; CR LF, LF and CR end a line. */
+/* Every line of text, each after prefix; CR LF, LF and CR end a line. */
 static void add_lines(struct buf *b, struct str prefix, struct str text) {
     size_t at = 0;
     for (;;) {

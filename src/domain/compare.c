@@ -26,7 +26,7 @@ static const char *const UNSTABLE[] = {
     "expiresAt",  "interruptId", "requestedAt", "resolvedAt", "writtenAt",
 };
 
-static bool unstable(struct str key) {
+static bool member_unstable(struct str key) {
     for (size_t i = 0; i < sizeof UNSTABLE / sizeof UNSTABLE[0]; i++)
         if (str_eqc(key, UNSTABLE[i])) return true;
     return false;
@@ -51,8 +51,8 @@ static void add_replaced(struct buf *b, struct str text, struct str from, struct
 }
 
 /* What counts of a payload, in canonical form where it has one. */
-static int essence(struct str payload, struct str from, struct str to, struct arena *a,
-                   struct str *out) {
+static int payload_essence(struct str payload, struct str from, struct str to, struct arena *a,
+                           struct str *out) {
     struct json_members m = {0};
     struct buf b, c;
     struct jw w;
@@ -63,14 +63,15 @@ static int essence(struct str payload, struct str from, struct str to, struct ar
     jw_init(&w, &c);
     jw_object(&w);
     for (size_t i = 0; rc == 0 && i < m.n; i++) {
-        if (unstable(m.v[i].key)) continue;
+        if (member_unstable(m.v[i].key)) continue;
         jw_key_str(&w, m.v[i].key);
         jw_raw(&w, m.v[i].raw);
     }
     jw_end_object(&w);
     add_replaced(&b, rc == 0 ? buf_str(&c) : payload, from, to);
     buf_reset(&c);
-    if (json_canonical(buf_str(&b), &c, NULL) != 0) { /* numbers beyond I-JSON: as they stand */
+    if (json_canonical(buf_str(&b), &c, NULL) !=
+        0) { /* numbers beyond I-JSON: compared as written */
         buf_reset(&c);
         buf_adds(&c, buf_str(&b));
     }
@@ -96,8 +97,8 @@ int compare_events(const struct event *original, struct str source_run_id,
         *out = DIV_NONE;
         return 0;
     }
-    int rc = essence(original->payload, STR_NONE, STR_NONE, a, &x);
-    if (rc == 0) rc = essence(replayed->payload, replay_run_id, source_run_id, a, &y);
+    int rc = payload_essence(original->payload, STR_NONE, STR_NONE, a, &x);
+    if (rc == 0) rc = payload_essence(replayed->payload, replay_run_id, source_run_id, a, &y);
     if (rc == 0) *out = str_eq(x, y) ? DIV_NONE : DIV_OUTPUT;
     return rc;
 }

@@ -12,8 +12,8 @@ static struct str left_value(const struct wf_cond *c, const struct expr_scope *s
     return v.p == NULL || v.n == 0 ? STR("null") : v;
 }
 
-static int expression(const struct wf_cond *c, const struct expr_scope *s, struct arena *a,
-                      bool *holds) {
+static int cond_expression(const struct wf_cond *c, const struct expr_scope *s, struct arena *a,
+                           bool *holds) {
     struct str v;
     int rc = c->expr == NULL ? WOPR_E_VALIDATION : expr_eval(c->expr, s, a, &v, NULL);
     *holds = rc == 0 && expr_truthy(v);
@@ -23,7 +23,7 @@ static int expression(const struct wf_cond *c, const struct expr_scope *s, struc
 int cond_eval(const struct wf_cond *c, const struct expr_scope *s, struct arena *a, bool *holds) {
     *holds = c->kind == COND_NONE;
     if (c->kind == COND_NONE) return 0;
-    if (c->kind == COND_EXPRESSION) return expression(c, s, a, holds);
+    if (c->kind == COND_EXPRESSION) return cond_expression(c, s, a, holds);
     struct str left = left_value(c, s, a);
     int rc = 0;
     switch (c->kind) {
@@ -47,9 +47,4 @@ int cond_eval(const struct wf_cond *c, const struct expr_scope *s, struct arena 
     }
     if (rc != 0) *holds = false;
     return 0;
-}
-
-bool cond_holds(const struct wf_cond *c, const struct expr_scope *s, struct arena *a) {
-    bool holds;
-    return cond_eval(c, s, a, &holds) == 0 && holds;
 }

@@ -1,8 +1,9 @@
 /*
- * event.h: event kinds and the stored fact.  Layer: domain (pure).
- * Words: sequence = position in a run's log, from 0 without holes (EVT-2).  The rendered envelope
- * is never stored (D22); eventId is derived from run id and sequence (event_id_format), so it is
- * unique by the primary key and costs no index.
+ * event.h: event kinds (events.def) and the stored fact.  Layer: domain (pure).
+ *
+ * The sequence of an event is its position in the log of its run, from 0 without holes (EVT-2).
+ * Neither the rendered envelope is stored (D22) nor the event id: that one is derived from run id
+ * and sequence (event_id_format), so it is unique by the primary key and needs no index.
  */
 #ifndef WOPR_DOMAIN_EVENT_H
 #define WOPR_DOMAIN_EVENT_H
@@ -16,7 +17,7 @@ enum ev_kind {
 #undef EVENT
     EV_NR,
     EV_UNKNOWN =
-        255 /* a stored kind of a newer version: folded over, never written (GEN-5, EVT-13) */
+        255 /* a stored kind of a newer version: only counted, never written (GEN-5, EVT-13) */
 };
 enum { EV_MODE_U = 1, EV_MODE_V = 2, EV_MODE_M = 4 };
 

@@ -93,7 +93,8 @@ static int ordered(struct eval *ev, const struct value *x, const struct value *y
     return 0;
 }
 
-static int join(struct eval *ev, const struct value *x, const struct value *y, struct value *out) {
+static int texts_join(struct eval *ev, const struct value *x, const struct value *y,
+                      struct value *out) {
     /* both are JSON strings: cut the inner quotes */
     size_t n = x->raw.n + y->raw.n - 2;
     char *p = arena_alloc(ev->a, n + 1);
@@ -123,10 +124,10 @@ static bool exact(enum expr_op op, int64_t x, int64_t y, int64_t *out) {
     }
 }
 
-static int arithmetic(struct eval *ev, enum expr_op op, const struct value *x,
-                      const struct value *y, struct value *out) {
+static int eval_arithmetic(struct eval *ev, enum expr_op op, const struct value *x,
+                           const struct value *y, struct value *out) {
     if (op == EXPR_ADD && x->type == JSON_STRING && y->type == JSON_STRING)
-        return join(ev, x, y, out);
+        return texts_join(ev, x, y, out);
     if (x->type != JSON_NUMBER || y->type != JSON_NUMBER)
         return type_error(ev, "arithmetic needs numbers");
     if ((op == EXPR_DIV || op == EXPR_MOD) && y->d == 0.0)
@@ -235,22 +236,22 @@ static int size(struct eval *ev, const struct value *x, struct value *out) {
     return rc != 0 ? rc : value_int(ev, (int64_t)n, out);
 }
 
-static int matched(struct eval *ev, int rc, struct value *out) {
+static int pattern_matched(struct eval *ev, int rc, struct value *out) {
     if (rc == WOPR_E_NO_MEMORY) return no_memory(ev);
     if (rc == WOPR_E_TOO_BIG) return type_error(ev, "a pattern took too long");
     *out = value_bool(rc == 0);
     return 0;
 }
 
-static int matches(struct eval *ev, const struct expr *e, const struct value *x,
-                   const struct value *y, struct value *out) {
+static int eval_matches(struct eval *ev, const struct expr *e, const struct value *x,
+                        const struct value *y, struct value *out) {
     if (x->type == JSON_NULL) {
         *out = value_bool(false);
         return 0;
     }
     if (x->type != JSON_STRING || y->type != JSON_STRING)
         return type_error(ev, "matches() needs two strings");
-    if (e->rx != NULL) return matched(ev, schema_validate_text(e->rx, x->raw, NULL), out);
+    if (e->rx != NULL) return pattern_matched(ev, schema_validate_text(e->rx, x->raw, NULL), out);
     struct str text = expr_pattern_schema(y->raw, ev->a);
     if (text.p == NULL) return no_memory(ev);
     struct schema_set *set = schema_set_new(false);
@@ -258,7 +259,7 @@ static int matches(struct eval *ev, const struct expr *e, const struct value *x,
     const struct schema *rx;
     int rc = schema_set_add(set, STR("wopr:pattern"), text, ev->err);
     if (rc == 0) rc = schema_compile(set, STR("wopr:pattern"), &rx, ev->err);
-    if (rc == 0) rc = matched(ev, schema_validate_text(rx, x->raw, NULL), out);
+    if (rc == 0) rc = pattern_matched(ev, schema_validate_text(rx, x->raw, NULL), out);
     schema_set_free(set);
     return rc;
 }
@@ -270,10 +271,10 @@ static int path(struct eval *ev, const struct expr *e, struct value *out) {
     return value_of(ev, text.p == NULL || text.n == 0 ? STR("null") : text, out);
 }
 
-static int eval(struct eval *ev, const struct expr *e, struct value *out);
+static int eval_node(struct eval *ev, const struct expr *e, struct value *out);
 
-static int compare(struct eval *ev, enum expr_op op, const struct value *x, const struct value *y,
-                   struct value *out) {
+static int values_compare(struct eval *ev, enum expr_op op, const struct value *x,
+                          const struct value *y, struct value *out) {
     if (op == EXPR_EQ || op == EXPR_NE) {
         *out = value_bool(json_equal(x->raw, y->raw, ev->a) == (op == EXPR_EQ));
         return arena_failed(ev->a) ? no_memory(ev) : 0;
@@ -290,13 +291,13 @@ static int compare(struct eval *ev, enum expr_op op, const struct value *x, cons
 
 static int eval_not_leaf(struct eval *ev, const struct expr *e, struct value *out) {
     struct value x, y = value_bool(false);
-    int rc = eval(ev, e->a, &x);
+    int rc = eval_node(ev, e->a, &x);
     if (rc != 0) return rc;
     if ((e->op == EXPR_AND && !expr_truthy(x.raw)) || (e->op == EXPR_OR && expr_truthy(x.raw))) {
         *out = value_bool(e->op == EXPR_OR);
         return 0;
     }
-    if (e->b != NULL) rc = eval(ev, e->b, &y);
+    if (e->b != NULL) rc = eval_node(ev, e->b, &y);
     if (rc != 0) return rc;
     switch (e->op) {
     case EXPR_NOT:
@@ -315,23 +316,23 @@ static int eval_not_leaf(struct eval *ev, const struct expr *e, struct value *ou
     case EXPR_SIZE:
         return size(ev, &x, out);
     case EXPR_MATCHES:
-        return matches(ev, e, &x, &y, out);
+        return eval_matches(ev, e, &x, &y, out);
     case EXPR_NEG: {
         struct value zero = {.type = JSON_NUMBER, .raw = STR("0"), .is_int = true};
-        return arithmetic(ev, EXPR_SUB, &zero, &x, out);
+        return eval_arithmetic(ev, EXPR_SUB, &zero, &x, out);
     }
     case EXPR_ADD:
     case EXPR_SUB:
     case EXPR_MUL:
     case EXPR_DIV:
     case EXPR_MOD:
-        return arithmetic(ev, e->op, &x, &y, out);
+        return eval_arithmetic(ev, e->op, &x, &y, out);
     default:
-        return compare(ev, e->op, &x, &y, out);
+        return values_compare(ev, e->op, &x, &y, out);
     }
 }
 
-static int eval(struct eval *ev, const struct expr *e, struct value *out) {
+static int eval_node(struct eval *ev, const struct expr *e, struct value *out) {
     if (e->op == EXPR_LITERAL) return value_of(ev, e->raw, out);
     if (e->op == EXPR_PATH) return path(ev, e, out);
     return eval_not_leaf(ev, e, out);
@@ -341,7 +342,7 @@ int expr_eval(const struct expr *e, const struct expr_scope *s, struct arena *a,
               struct wopr_error *err) {
     struct eval ev = {.scope = s, .a = a, .err = err};
     struct value v;
-    int rc = eval(&ev, e, &v);
+    int rc = eval_node(&ev, e, &v);
     if (rc != 0) return rc;
     *out = v.raw;
     return 0;

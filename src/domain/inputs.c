@@ -73,8 +73,8 @@ static int inputs_too_long(struct wopr_error *err) {
 
 /* Declared values by name, so that the cost is the number of inputs plus the number of variables.
  * Others are dropped (EVT-11), unless the workflow wants to know of them. */
-static void given(const struct json_members *m, const struct workflow *wf, struct str *values,
-                  struct issues *is) {
+static void inputs_collect(const struct json_members *m, const struct workflow *wf,
+                           struct str *values, struct issues *is) {
     for (size_t i = 0; i < m->n; i++) {
         const struct wf_variable *v = workflow_variable(wf, m->v[i].key);
         if (v != NULL) values[v - wf->vars] = m->v[i].raw;
@@ -99,7 +99,7 @@ int run_inputs_check(struct str inputs, const struct workflow *wf, struct arena 
     if (values == NULL || r.v == NULL)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the variables of a run");
     issues_begin(&is);
-    given(&m, wf, values, &is);
+    inputs_collect(&m, wf, values, &is);
     for (size_t i = 0; i < wf->vars_nr; i++) {
         const struct wf_variable *v = &wf->vars[i];
         struct var_init init = {v->name, values[i], v->sensitive, values[i].p != NULL};

@@ -104,7 +104,7 @@ bool intr_auth_required(const struct wf_node *def) {
 
 /* --- payloads --- */
 
-static int bad(struct wopr_error *err, const char *name, const char *what) {
+static int data_refuse(struct wopr_error *err, const char *name, const char *what) {
     char pointer[160];
     snprintf(pointer, sizeof pointer, "/data/%s", name);
     return wopr_error_at(err, WOPR_E_VALIDATION, pointer, "%s of an interrupt %s", name, what);
@@ -116,20 +116,20 @@ static int member_check(const struct member_rule *r, struct str raw, struct wopr
     double d = -1;
     switch (r->type) {
     case T_STR:
-        return t == JSON_STRING ? 0 : bad(err, r->name, "is not a string");
+        return t == JSON_STRING ? 0 : data_refuse(err, r->name, "is not a string");
     case T_STR1:
-        return t == JSON_STRING && raw.n > 2 ? 0 : bad(err, r->name, "is not a text");
+        return t == JSON_STRING && raw.n > 2 ? 0 : data_refuse(err, r->name, "is not a text");
     case T_OBJ:
-        return t == JSON_OBJECT ? 0 : bad(err, r->name, "is not an object");
+        return t == JSON_OBJECT ? 0 : data_refuse(err, r->name, "is not an object");
     case T_LIST:
-        return t == JSON_ARRAY ? 0 : bad(err, r->name, "is not a list");
+        return t == JSON_ARRAY ? 0 : data_refuse(err, r->name, "is not a list");
     case T_INT0:
     case T_INT1:
         if (json_int(raw, &i) && i >= (r->type == T_INT1)) return 0;
-        return bad(err, r->name, "is not a whole number in its range");
+        return data_refuse(err, r->name, "is not a whole number in its range");
     case T_UNIT:
         if (json_double(raw, &d) && d >= 0 && d <= 1) return 0;
-        return bad(err, r->name, "is not a number from 0 to 1");
+        return data_refuse(err, r->name, "is not a number from 0 to 1");
     default:
         return 0;
     }
@@ -142,7 +142,7 @@ static int members_check(enum intr_kind k, struct str data, struct arena *a,
     if (rc != 0) return rc;
     for (const struct member_rule *r = KINDS[k].rules; r->name; r++) {
         const struct json_member *x = json_member_find(&m, r->name);
-        if (!x && r->required) return bad(err, r->name, "is missing");
+        if (!x && r->required) return data_refuse(err, r->name, "is missing");
         if (x) rc = member_check(r, x->raw, err);
         if (rc != 0) return rc;
     }
@@ -194,22 +194,24 @@ static int approval_check(struct str data, struct arena *a, struct wopr_error *e
     struct str policy = json_get(data, "rejectionPolicy"), list = json_get(data, "approversList");
     int rc = json_elements(json_get(data, "actions"), a, &l, err);
     if (rc != 0) return rc;
-    if (l.n == 0) return bad(err, "actions", "is empty");
+    if (l.n == 0) return data_refuse(err, "actions", "is empty");
     if (json_int(json_get(data, "requiredApprovals"), &required) && required > INTR_VOTERS_MAX)
-        return bad(err, "requiredApprovals", "asks for more voters than there may be");
+        return data_refuse(err, "requiredApprovals", "asks for more voters than there may be");
     for (size_t i = 0; i < l.n; i++) {
         if (!one_of(json_string(l.v[i], a), ACTIONS))
-            return bad(err, "actions",
-                       "has a word that is none of accept, reject, refine, edit-accept and ask");
+            return data_refuse(
+                err, "actions",
+                "has a word that is none of accept, reject, refine, edit-accept and ask");
         for (size_t k = 0; k < i; k++)
-            if (str_eq(l.v[i], l.v[k])) return bad(err, "actions", "has a word twice");
+            if (str_eq(l.v[i], l.v[k])) return data_refuse(err, "actions", "has a word twice");
     }
     if (policy.n > 0 && !one_of(json_string(policy, a), POLICIES))
-        return bad(err, "rejectionPolicy", "is neither single-veto nor majority");
+        return data_refuse(err, "rejectionPolicy", "is neither single-veto nor majority");
     if (list.n == 0) return 0;
     rc = json_elements(list, a, &l, err);
     for (size_t i = 0; rc == 0 && i < l.n; i++)
-        if (json_type_of(l.v[i]) != JSON_STRING) return bad(err, "approversList", "has no texts");
+        if (json_type_of(l.v[i]) != JSON_STRING)
+            return data_refuse(err, "approversList", "has no texts");
     return rc;
 }
 
@@ -217,20 +219,20 @@ static int questions_check(struct str data, struct arena *a, struct wopr_error *
     struct json_elements l;
     struct json_members m;
     int rc = json_elements(json_get(data, "questions"), a, &l, err);
-    if (rc == 0 && l.n == 0) rc = bad(err, "questions", "is empty");
+    if (rc == 0 && l.n == 0) rc = data_refuse(err, "questions", "is empty");
     for (size_t i = 0; rc == 0 && i < l.n; i++) {
         struct str id = json_get(l.v[i], "id"), text = json_get(l.v[i], "question"),
                    schema = json_get(l.v[i], "schema");
         if (json_type_of(l.v[i]) != JSON_OBJECT || id.n <= 2 || json_type_of(id) != JSON_STRING ||
             text.n <= 2 || json_type_of(text) != JSON_STRING ||
             (schema.n > 0 && json_type_of(schema) != JSON_OBJECT))
-            return bad(err, "questions", "has an entry without id and question");
+            return data_refuse(err, "questions", "has an entry without id and question");
         rc = json_members(l.v[i], a, &m, err);
         if (rc == 0 && m.n != 2u + (schema.n > 0))
-            return bad(err, "questions", "has an entry with an unknown member");
+            return data_refuse(err, "questions", "has an entry with an unknown member");
         for (size_t k = 0; rc == 0 && k < i; k++)
             if (json_equal(id, json_get(l.v[k], "id"), a))
-                return bad(err, "questions", "has the same id twice");
+                return data_refuse(err, "questions", "has the same id twice");
         if (rc == 0) rc = schema_sound(schema, "/data/questions", err);
     }
     return rc;
@@ -239,7 +241,7 @@ static int questions_check(struct str data, struct arena *a, struct wopr_error *
 static int conversation_id_check(struct str data, const char *name, size_t min,
                                  struct wopr_error *err) {
     size_t n = utf8_count(json_get(data, name));
-    return n >= min + 2 && n <= 256 + 2 ? 0 : bad(err, name, "is too short or too long");
+    return n >= min + 2 && n <= 256 + 2 ? 0 : data_refuse(err, name, "is too short or too long");
 }
 
 static int data_check(enum intr_kind k, struct str data, struct arena *a, struct wopr_error *err) {

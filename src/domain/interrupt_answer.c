@@ -20,7 +20,7 @@ struct ask { /* one call of intr_answer_check */
     struct wopr_error *err;
 };
 
-static int refuse(struct ask *k, const char *member, const char *why) {
+static int answer_refuse(struct ask *k, const char *member, const char *why) {
     char pointer[128];
     snprintf(pointer, sizeof pointer, "/resumeValue%s%s", *member ? "/" : "", member);
     return wopr_error_at(k->err, WOPR_E_VALIDATION, pointer, "%s", why);
@@ -58,7 +58,7 @@ static int schema_check(struct ask *k, struct str schema, struct str value, cons
 
 /* --- approval --- */
 
-static bool offered(const struct ask *k, struct str action) {
+static bool action_offered(const struct ask *k, struct str action) {
     struct json_elements l;
     if (json_elements(json_get(k->data, "actions"), k->a, &l, NULL) != 0) return false;
     for (size_t i = 0; i < l.n; i++)
@@ -84,14 +84,15 @@ static struct str legacy_action(struct ask *k, struct str *refine) {
 static int refine_check(struct ask *k, struct str refine) {
     struct str scope = json_string(json_get(refine, "scope"), k->a);
     if (refine.n == 0 || json_type_of(refine) != JSON_OBJECT)
-        return refuse(k, "refineFeedback", "action refine needs an object refineFeedback");
+        return answer_refuse(k, "refineFeedback", "action refine needs an object refineFeedback");
     if (!str_eqc(scope, "whole") && !str_eqc(scope, "section") && !str_eqc(scope, "items"))
-        return refuse(k, "refineFeedback/scope",
-                      "the scope of refineFeedback is none of whole, section and items");
+        return answer_refuse(k, "refineFeedback/scope",
+                             "the scope of refineFeedback is none of whole, section and items");
     struct str text = json_get(refine, "text"), path = json_get(refine, "sectionPath");
     if ((text.n > 0 && json_type_of(text) != JSON_STRING) ||
         (path.n > 0 && json_type_of(path) != JSON_STRING))
-        return refuse(k, "refineFeedback", "text and sectionPath of refineFeedback are strings");
+        return answer_refuse(k, "refineFeedback",
+                             "text and sectionPath of refineFeedback are strings");
     static const char *const lists[] = {"tags", "itemIds"};
     for (size_t i = 0; i < 2; i++) {
         struct str raw = json_get(refine, lists[i]);
@@ -99,7 +100,7 @@ static int refine_check(struct ask *k, struct str refine) {
         if (raw.n == 0) continue;
         bool ok = json_type_of(raw) == JSON_ARRAY && json_elements(raw, k->a, &l, NULL) == 0;
         for (size_t n = 0; ok && n < l.n; n++) ok = json_type_of(l.v[n]) == JSON_STRING;
-        if (!ok) return refuse(k, "refineFeedback", "tags and itemIds are lists of strings");
+        if (!ok) return answer_refuse(k, "refineFeedback", "tags and itemIds are lists of strings");
     }
     return 0;
 }
@@ -147,7 +148,7 @@ static int approval_members(struct ask *k) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct str raw = json_get(k->value, texts[i]);
         if (raw.n > 0 && json_type_of(raw) != JSON_STRING)
-            return refuse(k, texts[i], "a member of the decision is not a string");
+            return answer_refuse(k, texts[i], "a member of the decision is not a string");
     }
     struct str by = text_member(k, "decidedBy"), voter = text_member(k, "voter");
     o->comment = text_member(k, "comment");
@@ -160,21 +161,22 @@ static int approval_members(struct ask *k) {
     struct str at = text_member(k, "decidedAt");
     time_format(k->q->now_ms, now);
     if (at.n > 0 && !time_parse(at, &at_ms))
-        return refuse(k, "decidedAt", "decidedAt is not a date and time of RFC 3339");
+        return answer_refuse(k, "decidedAt", "decidedAt is not a date and time of RFC 3339");
     o->decided_at = at.n > 0 ? at : arena_str(k->a, str_c(now));
     return 0;
 }
 
-static int approval(struct ask *k) {
+static int approval_read(struct ask *k) {
     struct intr_answer *o = k->out;
     struct str refine = json_get(k->value, "refineFeedback");
     int64_t required = 1;
     if (json_type_of(k->value) != JSON_OBJECT)
-        return refuse(k, "", "a decision is an object with an action");
+        return answer_refuse(k, "", "a decision is an object with an action");
     o->action = text_member(k, "action");
     if (json_get(k->value, "action").n == 0) o->action = legacy_action(k, &refine);
-    if (o->action.n == 0 || !offered(k, o->action))
-        return refuse(k, "action", "the action is missing or is none that the interrupt offers");
+    if (o->action.n == 0 || !action_offered(k, o->action))
+        return answer_refuse(k, "action",
+                             "the action is missing or is none that the interrupt offers");
     int rc = approval_members(k);
     if (rc != 0) return rc;
     bool is_refine = str_eqc(o->action, "refine"), is_edit = str_eqc(o->action, "edit-accept");
@@ -182,7 +184,8 @@ static int approval(struct ask *k) {
     if (rc != 0) return rc;
     if (is_refine) o->refine = refine;
     if (is_edit && (o->edited = json_get(k->value, "editedArtifactData")).n == 0)
-        return refuse(k, "editedArtifactData", "action edit-accept needs editedArtifactData");
+        return answer_refuse(k, "editedArtifactData",
+                             "action edit-accept needs editedArtifactData");
     rc = approver_check(k, o->voter);
     if (rc != 0) return rc;
     approval_value(k);
@@ -230,15 +233,15 @@ static int answers_count(struct ask *k, struct str answers, size_t *n) {
 }
 
 /* INT-26: a map or a list of {id, answer}; kept as a map in the order of the questions. */
-static int clarification(struct ask *k) {
+static int clarification_read(struct ask *k) {
     struct str answers = json_get(k->value, "answers");
     struct json_elements q;
     size_t given = 0;
     struct jobj o;
     if (json_type_of(k->value) != JSON_OBJECT || answers.n == 0 ||
         (json_type_of(answers) != JSON_OBJECT && json_type_of(answers) != JSON_ARRAY))
-        return refuse(k, "answers",
-                      "a clarification is answered with answers, a map by question id");
+        return answer_refuse(k, "answers",
+                             "a clarification is answered with answers, a map by question id");
     int rc = json_elements(json_get(k->data, "questions"), k->a, &q, k->err);
     if (rc == 0) rc = answers_count(k, answers, &given);
     if (rc != 0) return rc;
@@ -248,14 +251,14 @@ static int clarification(struct ask *k) {
     for (size_t i = 0; rc == 0 && i < q.n; i++) {
         struct str id = json_string(json_get(q.v[i], "id"), k->a), raw = answer_to(k, answers, id),
                    schema = json_get(q.v[i], "schema");
-        if (raw.n == 0) rc = refuse(k, "answers", "a question has no answer");
+        if (raw.n == 0) rc = answer_refuse(k, "answers", "a question has no answer");
         else if (schema.n > 0) rc = schema_check(k, schema, raw, "answers");
         if (rc != 0) break;
         jw_key_str(&o.w, id);
         jw_raw(&o.w, raw);
     }
     if (rc == 0 && given != q.n)
-        rc = refuse(k, "answers", "there is an answer to a question that was not asked");
+        rc = answer_refuse(k, "answers", "there is an answer to a question that was not asked");
     if (rc != 0) {
         jobj_drop(&o);
         return rc;
@@ -269,7 +272,7 @@ static int clarification(struct ask *k) {
 
 /* INT-33: every member that is waited for must be there and equal; correlationId is the wait's name
  * (INT-32). */
-static int external(struct ask *k) {
+static int external_read(struct ask *k) {
     struct json_members want;
     struct str wrapped = json_get(k->value, "eventPayload"), found = k->value;
     struct jobj o;
@@ -321,13 +324,13 @@ int intr_answer_check(const struct intr_question *q, struct str resume_value, st
     if (rc != 0) return rc;
     switch (q->kind) {
     case INTR_APPROVAL:
-        rc = approval(&k);
+        rc = approval_read(&k);
         break;
     case INTR_CLARIFICATION:
-        rc = clarification(&k);
+        rc = clarification_read(&k);
         break;
     case INTR_EXTERNAL:
-        rc = external(&k);
+        rc = external_read(&k);
         break;
     case INTR_CONVERSATION_EXCHANGE:
         schema = json_get(k.data, "outcomeSchema");

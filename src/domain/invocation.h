@@ -9,8 +9,8 @@
 #define INVOCATION_ID_LEN 64
 #define EFFECT_ID_LEN     36
 /* IDEM-16: sha256(runId ":" nodeId ":" attempt ":" providerKey), hex.  The formula names one effect
- * per node; further ones, and those of later loop rounds, have "#<ordinal>" after the provider key.
- */
+ * per node; further ones, and those of later loop rounds, have "#<ordinal>" after the
+ * provider key. */
 void invocation_id_of(struct str run_id, struct str node_id, int32_t attempt,
                       struct str provider_key, int64_t ordinal, char out[INVOCATION_ID_LEN + 1]);
 /* D55: the effect's own identity, the same in every attempt: "eff_" and 32 hex digits. */

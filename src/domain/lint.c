@@ -107,7 +107,7 @@ void lint_name(struct lint *l, struct str object, const char *pointer, const cha
 
 /* --- what is there --- */
 
-static void remember(struct lint *l, struct map *m, struct str name) {
+static void name_remember(struct lint *l, struct map *m, struct str name) {
     if (name.p != NULL && map_put(m, name, l, NULL) != 0) l->no_memory = true;
 }
 
@@ -115,7 +115,7 @@ static void remember_members(struct lint *l, struct str object) {
     struct json_members m;
     if (object.p == NULL || json_type_of(object) != JSON_OBJECT) return;
     if (json_members(object, l->a, &m, NULL) != 0) return;
-    for (size_t i = 0; i < m.n; i++) remember(l, l->vars, arena_str(l->a, m.v[i].key));
+    for (size_t i = 0; i < m.n; i++) name_remember(l, l->vars, arena_str(l->a, m.v[i].key));
 }
 
 static struct json_elements list_of(struct lint *l, struct str top, const char *key) {
@@ -128,13 +128,13 @@ static struct json_elements list_of(struct lint *l, struct str top, const char *
 }
 
 /* Variables exist when they are declared, set by a node, or are channels (CHAN-28). */
-static void collect(struct lint *l, struct str top) {
+static void names_collect(struct lint *l, struct str top) {
     struct json_elements vars = list_of(l, top, "variables");
     l->node_list = list_of(l, top, "nodes");
     l->edge_list = list_of(l, top, "edges");
     for (size_t i = 0; i < vars.n; i++) {
         struct str name = lint_text(l, vars.v[i], "name");
-        remember(l, l->vars, name);
+        name_remember(l, l->vars, name);
     }
     remember_members(l, json_get(top, "channels"));
     for (size_t i = 0; i < l->node_list.n; i++) {
@@ -143,9 +143,9 @@ static void collect(struct lint *l, struct str top) {
         if (id.p != NULL && map_put(l->nodes, id, &l->node_list.v[i], NULL) != 0)
             l->no_memory = true;
         if (config.p == NULL || json_type_of(config) != JSON_OBJECT) continue;
-        if (str_eqc(lint_text(l, l->node_list.v[i], "typeId"), "core.setVariable"))
-            remember(l, l->vars, lint_text(l, config, "name"));
-        remember(l, l->vars, lint_text(l, config, "channelName"));
+        if (node_traits(lint_text(l, l->node_list.v[i], "typeId")) & NODE_IS_DECLARING)
+            name_remember(l, l->vars, lint_text(l, config, "name"));
+        name_remember(l, l->vars, lint_text(l, config, "channelName"));
         remember_members(l, json_get(config, "outputMapping"));
     }
 }
@@ -167,7 +167,7 @@ static const struct lint_type *type_of(struct lint *l, struct str node, const ch
     return NULL;
 }
 
-static void port(struct lint *l, struct str raw, const char *pointer) {
+static void port_check(struct lint *l, struct str raw, const char *pointer) {
     struct str kind = lint_text(l, raw, "type"), name;
     lint_word(l, raw, pointer, "type", "static expression connection variable");
     if (str_eqc(kind, "connection")) lint_name(l, raw, pointer, "nodeId", l->nodes, "node");
@@ -177,7 +177,7 @@ static void port(struct lint *l, struct str raw, const char *pointer) {
         lint_variable(l, name, pointer, "variableName");
 }
 
-static void ports(struct lint *l, struct str inputs, const char *pointer) {
+static void ports_check(struct lint *l, struct str inputs, const char *pointer) {
     struct json_members m;
     char at[LINT_POINTER];
     if (inputs.p == NULL || json_type_of(inputs) != JSON_OBJECT) return;
@@ -185,12 +185,12 @@ static void ports(struct lint *l, struct str inputs, const char *pointer) {
     for (size_t i = 0; i < m.n; i++) {
         (void)snprintf(at, sizeof at, "%.100s/inputs/%.*s", pointer,
                        (int)(m.v[i].key.n < 60 ? m.v[i].key.n : 60), m.v[i].key.p);
-        if (json_type_of(m.v[i].raw) == JSON_OBJECT) port(l, m.v[i].raw, at);
+        if (json_type_of(m.v[i].raw) == JSON_OBJECT) port_check(l, m.v[i].raw, at);
     }
 }
 
-static void config(struct lint *l, struct str node, const struct lint_type *t,
-                   const char *pointer) {
+static void config_check(struct lint *l, struct str node, const struct lint_type *t,
+                         const char *pointer) {
     struct str cfg = json_get(node, "config"), inputs = json_get(node, "inputs"), need;
     const char *needs = t->needs;
     char at[LINT_POINTER];
@@ -204,18 +204,18 @@ static void config(struct lint *l, struct str node, const struct lint_type *t,
     }
 }
 
-static void node(struct lint *l, struct str raw, size_t i) {
+static void node_check(struct lint *l, struct str raw, size_t i) {
     char at[LINT_POINTER], deeper[LINT_POINTER + 16];
     (void)snprintf(at, sizeof at, "/nodes/%zu", i);
     (void)snprintf(deeper, sizeof deeper, "%s/settings", at);
     lint_members(l, raw, at, NODE_MEMBERS, true);
     const struct lint_type *t = type_of(l, raw, at);
-    if (t != NULL) config(l, raw, t, at);
+    if (t != NULL) config_check(l, raw, t, at);
     lint_members(l, json_get(raw, "settings"), deeper, "maxRetries retryDelayMs timeoutMs", false);
-    ports(l, json_get(raw, "inputs"), at);
+    ports_check(l, json_get(raw, "inputs"), at);
 }
 
-static void declarations(struct lint *l, struct str top) {
+static void names_declared(struct lint *l, struct str top) {
     char at[LINT_POINTER];
     struct json_elements vars = list_of(l, top, "variables"), trs = list_of(l, top, "triggers");
     for (size_t i = 0; i < vars.n; i++) {
@@ -235,14 +235,14 @@ static void declarations(struct lint *l, struct str top) {
     }
 }
 
-static void definition(struct lint *l, struct str top) {
-    collect(l, top);
+static void definition_check(struct lint *l, struct str top) {
+    names_collect(l, top);
     lint_members(l, top, "", TOP_MEMBERS, true);
     lint_members(l, json_get(top, "settings"), "/settings",
                  "timeout maxRetries logLevel maxLoopbackIterations strictInputs", false);
-    declarations(l, top);
+    names_declared(l, top);
     for (size_t i = 0; i < l->node_list.n; i++)
-        if (json_type_of(l->node_list.v[i]) == JSON_OBJECT) node(l, l->node_list.v[i], i);
+        if (json_type_of(l->node_list.v[i]) == JSON_OBJECT) node_check(l, l->node_list.v[i], i);
     lint_edges(l);
 }
 
@@ -252,7 +252,7 @@ int workflow_lint(struct str text, const struct lint_type *types, lint_fn *each,
     l.nodes = map_new();
     l.vars = map_new();
     l.no_memory = l.a == NULL || l.nodes == NULL || l.vars == NULL;
-    if (!l.no_memory && json_type_of(text) == JSON_OBJECT) definition(&l, text);
+    if (!l.no_memory && json_type_of(text) == JSON_OBJECT) definition_check(&l, text);
     bool failed = l.no_memory || (l.a != NULL && arena_failed(l.a));
     map_free(l.nodes);
     map_free(l.vars);

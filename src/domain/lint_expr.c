@@ -29,12 +29,12 @@ static struct str first_segment(struct lint *l, struct str pointer) {
     return s;
 }
 
-static void walk(struct lint *l, const struct expr *e, const char *pointer, const char *key) {
+static void expr_walk(struct lint *l, const struct expr *e, const char *pointer, const char *key) {
     if (e == NULL) return;
     if (e->op == EXPR_PATH && str_eqc(e->root, "variables"))
         lint_variable(l, first_segment(l, e->raw), pointer, key);
-    walk(l, e->a, pointer, key);
-    walk(l, e->b, pointer, key);
+    expr_walk(l, e->a, pointer, key);
+    expr_walk(l, e->b, pointer, key);
 }
 
 void lint_expression(struct lint *l, struct str text, const char *pointer, const char *key) {
@@ -44,5 +44,5 @@ void lint_expression(struct lint *l, struct str text, const char *pointer, const
     int rc = expr_parse(text, l->a, &e, &why);
     if (rc == WOPR_E_VALIDATION) lint_tell(l, true, pointer, key, "%.300s", why.message);
     else if (rc != 0) l->no_memory = true;
-    else walk(l, e, pointer, key);
+    else expr_walk(l, e, pointer, key);
 }

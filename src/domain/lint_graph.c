@@ -10,7 +10,7 @@ static void left_path(struct lint *l, struct str condition, const char *pointer)
     lint_variable(l, name, pointer, "left");
 }
 
-static void edge(struct lint *l, struct str raw, size_t i) {
+static void edge_check(struct lint *l, struct str raw, size_t i) {
     char at[LINT_POINTER], cond[LINT_POINTER + 16];
     (void)snprintf(at, sizeof at, "/edges/%zu", i);
     (void)snprintf(cond, sizeof cond, "%s/condition", at);
@@ -42,10 +42,8 @@ static int index_of(struct lint *l, struct str id) {
     return at != NULL ? (int)(at - l->node_list.v) : -1;
 }
 
-static bool decides(struct lint *l, int node) {
-    struct str type = lint_text(l, l->node_list.v[node], "typeId");
-    return str_eqc(type, "core.loop") || str_eqc(type, "core.conditional") ||
-           str_eqc(type, "core.dispatch");
+static bool node_routes(struct lint *l, int node) {
+    return (node_traits(lint_text(l, l->node_list.v[node], "typeId")) & NODE_IS_ROUTER) != 0;
 }
 
 static bool read_graph(struct lint *l, struct graph *g) {
@@ -60,7 +58,7 @@ static bool read_graph(struct lint *l, struct graph *g) {
         if (json_get(e, "condition").p != NULL) continue;
         int from = index_of(l, lint_text(l, e, "sourceNodeId"));
         int to = index_of(l, lint_text(l, e, "targetNodeId"));
-        if (from < 0 || to < 0 || decides(l, from)) continue;
+        if (from < 0 || to < 0 || node_routes(l, from)) continue;
         g->src[i] = from;
         g->dst[i] = to;
         g->in[to]++;
@@ -79,7 +77,7 @@ static bool take_away(struct lint *l, struct graph *g, bool *gone) {
     return any;
 }
 
-static void cycles(struct lint *l) {
+static void cycles_check(struct lint *l) {
     enum { NODES_MAX = 500 }; /* the search is quadratic; larger ones are made by programs */
     struct graph g;
     if (l->node_list.n > NODES_MAX || l->edge_list.n > 4 * NODES_MAX) return;
@@ -102,6 +100,6 @@ static void cycles(struct lint *l) {
 
 void lint_edges(struct lint *l) {
     for (size_t i = 0; i < l->edge_list.n; i++)
-        if (json_type_of(l->edge_list.v[i]) == JSON_OBJECT) edge(l, l->edge_list.v[i], i);
-    cycles(l);
+        if (json_type_of(l->edge_list.v[i]) == JSON_OBJECT) edge_check(l, l->edge_list.v[i], i);
+    cycles_check(l);
 }

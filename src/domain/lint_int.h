@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/near.h"
 #include "domain/lint.h"
+#include "domain/traits.h"
 
 #define LINT_POINTER 192
 

@@ -37,7 +37,7 @@ int mask_value(struct str mode, struct str json, struct arena *a, struct str *ou
     return 0;
 }
 
-/* The text up to `secret`, the mask instead of it; at moves behind it. */
+/* The text up to `secret`, the mask instead of it; at moves past it. */
 static void mask_span(struct buf *out, struct str *rest, struct str secret) {
     size_t before = (size_t)(secret.p - rest->p);
     buf_add(out, rest->p, before);

@@ -84,8 +84,8 @@ bool option_key_vendor(struct str key) {
 /* --- refusals --- */
 
 /* details is open after: {"fields":[{"path","reason"}]; ended by jobj_details. */
-static int refuse_begin(struct checker *c, struct str path, const char *reason,
-                        struct jobj *details) {
+static int option_refuse_begin(struct checker *c, struct str path, const char *reason,
+                               struct jobj *details) {
     char pointer[sizeof(c->err->pointer)];
     if (path.n > PATH_SHOWN_MAX) path.n = PATH_SHOWN_MAX;
     while (path.n > 0 && !utf8_valid(path)) path.n--; /* not in the middle of a character */
@@ -105,14 +105,14 @@ static int refuse_begin(struct checker *c, struct str path, const char *reason,
     return rc;
 }
 
-static int refuse(struct checker *c, struct str path, const char *reason) {
+static int option_refuse(struct checker *c, struct str path, const char *reason) {
     struct jobj details;
-    int rc = refuse_begin(c, path, reason, &details);
+    int rc = option_refuse_begin(c, path, reason, &details);
     jobj_details(&details, c->err);
     return rc;
 }
 
-static struct str under(struct checker *c, const char *prefix, struct str key) {
+static struct str path_under(struct checker *c, const char *prefix, struct str key) {
     struct str s = arena_printf(c->a, "%s." STR_FMT, prefix, STR_ARG(key));
     return s.p == NULL ? str_c(prefix) : s;
 }
@@ -132,8 +132,8 @@ static void bound_add(struct jw *w, const char *key, double v) {
 static int refuse_bound(struct checker *c, const struct option_row *row, struct str raw) {
     struct jobj details;
     enum json_type t = json_type_of(raw);
-    int rc = refuse_begin(c, under(c, "configurable", str_c(row->key)),
-                          t == JSON_NUMBER ? "out_of_range" : "wrong_type", &details);
+    int rc = option_refuse_begin(c, path_under(c, "configurable", str_c(row->key)),
+                                 t == JSON_NUMBER ? "out_of_range" : "wrong_type", &details);
     jw_kstrz(&details.w, "key", row->key);
     if ((t == JSON_NUMBER || t == JSON_BOOL) && raw.n <= 32) jw_kraw(&details.w, "value", raw);
     bound_add(&details.w, "min", row->min);
@@ -159,29 +159,29 @@ static int check_range(struct checker *c, const struct option_row *row, struct s
 }
 
 static int check_text(struct checker *c, struct str path, struct str raw) {
-    if (json_type_of(raw) != JSON_STRING) return refuse(c, path, "wrong_type");
-    return raw.n > 2 ? 0 : refuse(c, path, "out_of_range");
+    if (json_type_of(raw) != JSON_STRING) return option_refuse(c, path, "wrong_type");
+    return raw.n > 2 ? 0 : option_refuse(c, path, "out_of_range");
 }
 
 static int check_text_map(struct checker *c, struct str path, struct str raw) {
     struct json_members m;
-    if (json_type_of(raw) != JSON_OBJECT) return refuse(c, path, "wrong_type");
+    if (json_type_of(raw) != JSON_OBJECT) return option_refuse(c, path, "wrong_type");
     int rc = json_members(raw, c->a, &m, c->err);
     for (size_t i = 0; rc == 0 && i < m.n; i++)
-        if (json_type_of(m.v[i].raw) != JSON_STRING) rc = refuse(c, path, "wrong_type");
+        if (json_type_of(m.v[i].raw) != JSON_STRING) rc = option_refuse(c, path, "wrong_type");
     return rc;
 }
 
 static int check_verbosity(struct checker *c, struct str path, struct str raw) {
     static const char *const WORDS[] = {"\"summary\"", "\"full\"", "\"off\""};
     struct str s = json_string(raw, c->a);
-    if (s.p == NULL) return refuse(c, path, "wrong_type");
+    if (s.p == NULL) return option_refuse(c, path, "wrong_type");
     for (size_t i = 0; i < sizeof(WORDS) / sizeof(WORDS[0]); i++)
         if (json_equal(raw, str_c(WORDS[i]), c->a)) return 0;
-    return refuse(c, path, "not_allowed");
+    return option_refuse(c, path, "not_allowed");
 }
 
-static bool listed(const char *const *list, struct str name) {
+static bool option_listed(const char *const *list, struct str name) {
     for (; list != NULL && *list != NULL; list++)
         if (str_eqc(name, *list)) return true;
     return false;
@@ -189,8 +189,8 @@ static bool listed(const char *const *list, struct str name) {
 
 static int check_provider(struct checker *c, struct str path, struct str raw) {
     struct str s = json_string(raw, c->a);
-    if (s.p == NULL) return refuse(c, path, "wrong_type");
-    return listed(c->env->ai_providers, s) ? 0 : refuse(c, path, "not_supported");
+    if (s.p == NULL) return option_refuse(c, path, "wrong_type");
+    return option_listed(c->env->ai_providers, s) ? 0 : option_refuse(c, path, "not_supported");
 }
 
 /* --- mock providers (OPT-9) --- */
@@ -229,23 +229,23 @@ static int refuse_mock(struct checker *c, int code, const char *pointer, struct 
 static int check_mock(struct checker *c, struct str path, struct str raw) {
     struct json_members m;
     struct str id = STR_NONE;
-    if (json_type_of(raw) != JSON_OBJECT) return refuse(c, path, "wrong_type");
+    if (json_type_of(raw) != JSON_OBJECT) return option_refuse(c, path, "wrong_type");
     int rc = json_members(raw, c->a, &m, c->err);
     for (size_t i = 0; rc == 0 && i < m.n; i++) {
-        struct str at = under(c, "configurable.mockProvider", m.v[i].key);
+        struct str at = path_under(c, "configurable.mockProvider", m.v[i].key);
         if (str_eqc(m.v[i].key, "id")) {
             id = json_string(m.v[i].raw, c->a);
-            if (id.p == NULL) rc = refuse(c, at, "wrong_type");
+            if (id.p == NULL) rc = option_refuse(c, at, "wrong_type");
         } else if (!str_eqc(m.v[i].key, "config")) {
-            rc = refuse(c, at, "unknown_key");
+            rc = option_refuse(c, at, "unknown_key");
         } else if (json_type_of(m.v[i].raw) != JSON_OBJECT) {
-            rc = refuse(c, at, "wrong_type");
+            rc = option_refuse(c, at, "wrong_type");
         }
     }
     if (rc != 0) return rc;
-    if (id.p == NULL) return refuse(c, STR("configurable.mockProvider.id"), "required");
+    if (id.p == NULL) return option_refuse(c, STR("configurable.mockProvider.id"), "required");
     if (id.n == 0 || utf8_count(id) > MOCK_ID_CHARS_MAX)
-        return refuse(c, STR("configurable.mockProvider.id"), "out_of_range");
+        return option_refuse(c, STR("configurable.mockProvider.id"), "out_of_range");
     if (mock_of(id) != MOCK_NONE) return 0;
     return refuse_mock(c, WOPR_E_MOCK_UNSUPPORTED, "/configurable/mockProvider/id", id,
                        "no mock provider of this host has this id; discovery lists them");
@@ -255,14 +255,14 @@ static int check_mock(struct checker *c, struct str path, struct str raw) {
 
 static int check_ai(struct checker *c, struct str path, struct str raw) {
     struct json_members m;
-    if (json_type_of(raw) != JSON_OBJECT) return refuse(c, path, "wrong_type");
+    if (json_type_of(raw) != JSON_OBJECT) return option_refuse(c, path, "wrong_type");
     int rc = json_members(raw, c->a, &m, c->err);
     for (size_t i = 0; rc == 0 && i < m.n; i++) {
-        struct str at = under(c, "configurable.ai", m.v[i].key);
+        struct str at = path_under(c, "configurable.ai", m.v[i].key);
         if (str_eqc(m.v[i].key, "provider")) rc = check_provider(c, at, m.v[i].raw);
         else if (str_eqc(m.v[i].key, "model") || str_eqc(m.v[i].key, "credentialRef"))
             rc = check_text(c, at, m.v[i].raw);
-        else rc = refuse(c, at, "unknown_key");
+        else rc = option_refuse(c, at, "unknown_key");
     }
     return rc;
 }
@@ -282,25 +282,25 @@ static int check_ai_pairs(struct checker *c, struct str configurable) {
     for (size_t i = 0; ai.p != NULL && i < 3; i++) {
         struct str flat = json_get(configurable, NAMES[i][0]), nested = json_get(ai, NAMES[i][1]);
         if (flat.p != NULL && nested.p != NULL && !json_equal(flat, nested, c->a))
-            return refuse(c, under(c, "configurable", str_c(NAMES[i][0])), "conflict");
+            return option_refuse(c, path_under(c, "configurable", str_c(NAMES[i][0])), "conflict");
     }
     struct str ref = ai_raw(configurable, "ai.credentialRef", "credentialRef");
     struct str provider = ai_raw(configurable, "ai.provider", "provider");
     if (ref.p == NULL || provider.p == NULL) return 0;
     struct str name = json_string(provider, c->a);
     if (name.p == NULL) return no_memory(c);
-    if (listed(c->env->byok_providers, name)) return 0;
+    if (option_listed(c->env->byok_providers, name)) return 0;
     return wopr_error_at(c->err, WOPR_E_CREDENTIAL_FORBIDDEN, "/configurable/ai/credentialRef",
                          "this provider takes no credential references here");
 }
 
 static int check_key(struct checker *c, struct str key, struct str raw) {
     const struct option_row *row = row_of(key);
-    struct str path = under(c, "configurable", key);
+    struct str path = path_under(c, "configurable", key);
     if (row == NULL) {
         /* OPT-4; a workflow's own schema has the say instead when there is one (OPT-5) */
         bool open = option_key_vendor(key) || (c->wf != NULL && c->wf->configurable_schema != NULL);
-        return open ? 0 : refuse(c, path, "unknown_key");
+        return open ? 0 : option_refuse(c, path, "unknown_key");
     }
     switch (row->check) {
     case CHECK_INT_FROM_1:
@@ -333,14 +333,14 @@ static int check_schema(struct checker *c, struct str configurable) { /* OPT-5 *
     for (char *p = issue.instance; *p != '\0'; p++)
         if (*p == '/') *p = '.';
     struct str path = arena_printf(c->a, "configurable%s", issue.instance);
-    return refuse(c, path.p == NULL ? STR("configurable") : path,
-                  rc == WOPR_E_TOO_BIG ? "too_complex" : "schema");
+    return option_refuse(c, path.p == NULL ? STR("configurable") : path,
+                         rc == WOPR_E_TOO_BIG ? "too_complex" : "schema");
 }
 
 /* A bound of the whole, which a branch can pass although neither of its halves does. */
 static int refuse_size(struct checker *c, const char *reason, size_t max, const char *unit) {
     struct jobj details;
-    int rc = refuse_begin(c, STR("configurable"), reason, &details);
+    int rc = option_refuse_begin(c, STR("configurable"), reason, &details);
     jw_kint(&details.w, "max", (int64_t)max);
     jobj_details(&details, c->err);
     snprintf(c->err->message, sizeof(c->err->message),
@@ -354,7 +354,7 @@ static int configurable_read(struct checker *c, struct str configurable, struct 
     const struct run_limits *lim = c->env->limits;
     if (configurable.n == 0) return 0;
     if (json_type_of(configurable) != JSON_OBJECT)
-        return refuse(c, STR("configurable"), "wrong_type");
+        return option_refuse(c, STR("configurable"), "wrong_type");
     if (configurable.n > lim->configurable_bytes_max)
         return refuse_size(c, "too_long", lim->configurable_bytes_max, "bytes");
     int rc = json_members(configurable, c->a, m, c->err);
@@ -382,24 +382,26 @@ static int check_tags(struct checker *c, struct str tags) {
     const struct run_limits *lim = c->env->limits;
     struct json_elements el;
     if (tags.n == 0) return 0;
-    if (json_type_of(tags) != JSON_ARRAY) return refuse(c, STR("tags"), "wrong_type");
-    if (tags.n > lim->tags_text_max) return refuse(c, STR("tags"), "too_long");
+    if (json_type_of(tags) != JSON_ARRAY) return option_refuse(c, STR("tags"), "wrong_type");
+    if (tags.n > lim->tags_text_max) return option_refuse(c, STR("tags"), "too_long");
     int rc = json_elements(tags, c->a, &el, c->err);
-    if (rc == 0 && el.n > lim->tags_max) return refuse(c, STR("tags"), "too_many");
+    if (rc == 0 && el.n > lim->tags_max) return option_refuse(c, STR("tags"), "too_many");
     for (size_t i = 0; rc == 0 && i < el.n; i++) {
         char path[32];
         snprintf(path, sizeof(path), "tags.%zu", i);
-        if (json_type_of(el.v[i]) != JSON_STRING) return refuse(c, str_c(path), "wrong_type");
+        if (json_type_of(el.v[i]) != JSON_STRING)
+            return option_refuse(c, str_c(path), "wrong_type");
         struct str s = json_string(el.v[i], c->a);
         if (s.p == NULL) return no_memory(c);
         size_t chars = utf8_count(s);
-        if (chars < 1 || chars > lim->tag_chars_max) rc = refuse(c, str_c(path), "out_of_range");
+        if (chars < 1 || chars > lim->tag_chars_max)
+            rc = option_refuse(c, str_c(path), "out_of_range");
     }
     return rc;
 }
 
-/* Bytes of checked text without the blanks between its tokens: how it was printed does not count.
- */
+/* Bytes of checked text without the blanks between its tokens: how it was printed
+ * does not count. */
 static size_t dense_bytes(struct str text) {
     size_t n = 0;
     bool string = false;
@@ -415,11 +417,12 @@ static size_t dense_bytes(struct str text) {
 static int check_metadata(struct checker *c, struct str metadata) {
     const struct run_limits *lim = c->env->limits;
     if (metadata.n == 0) return 0;
-    if (json_type_of(metadata) != JSON_OBJECT) return refuse(c, STR("metadata"), "wrong_type");
+    if (json_type_of(metadata) != JSON_OBJECT)
+        return option_refuse(c, STR("metadata"), "wrong_type");
     if (dense_bytes(metadata) > lim->metadata_bytes_max || metadata.n > lim->metadata_text_max)
-        return refuse(c, STR("metadata"), "too_long");
+        return option_refuse(c, STR("metadata"), "too_long");
     if (json_depth(metadata) > lim->metadata_depth_max)
-        return refuse(c, STR("metadata"), "too_deep");
+        return option_refuse(c, STR("metadata"), "too_deep");
     return 0;
 }
 

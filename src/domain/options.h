@@ -38,8 +38,8 @@ struct options_env {
 };
 /* OPT-1..12: bounds (a branch's of what it joined, too), reserved keys, configurableSchema of wf
  * (replaces OPT-4 when present).  Order: 403 before 400 for mocks (OPT-9).  Errors: VALIDATION
- * (err->details has "fields"), MOCK_FORBIDDEN, MOCK_UNSUPPORTED, CREDENTIAL_FORBIDDEN, NO_MEMORY.
- */
+ * (err->details has "fields"), MOCK_FORBIDDEN, MOCK_UNSUPPORTED,
+ * CREDENTIAL_FORBIDDEN, NO_MEMORY. */
 MUST_CHECK int run_options_check(struct str configurable, struct str tags, struct str metadata,
                                  const struct workflow *wf, const struct options_env *env,
                                  struct arena *a, struct run_options *out, struct wopr_error *err);
@@ -60,8 +60,8 @@ MUST_CHECK int overlay_object(struct str base, struct str over, struct arena *a,
 MUST_CHECK int overlay_tags(struct str base, struct str over, struct arena *a, struct str *out,
                             struct wopr_error *err);
 /* Initial variables: declared defaults overlaid by declared inputs; undeclared input names are
- * dropped (RUN-3, WF-17, EVT-11).  Wrong type or a missing required value: VALIDATION with fields.
- */
+ * dropped (RUN-3, WF-17, EVT-11).  Wrong type or a missing required value: VALIDATION
+ * with fields. */
 struct var_init {
     struct str name, value; /* raw JSON */
     bool sensitive;

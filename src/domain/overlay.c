@@ -22,8 +22,8 @@ static struct map *by_name(struct json_members *m) {
     return names;
 }
 
-static void merge(const struct json_members *was, const struct json_members *add,
-                  const struct map *new_names, const struct map *old_names, struct jw *w) {
+static void members_merge(const struct json_members *was, const struct json_members *add,
+                          const struct map *new_names, const struct map *old_names, struct jw *w) {
     for (size_t i = 0; i < was->n; i++) {
         const struct json_member *over = map_get(new_names, was->v[i].key);
         jw_key_str(w, was->v[i].key);
@@ -45,7 +45,7 @@ int overlay_object(struct str base, struct str over, struct arena *a, struct str
     if (rc != 0) return rc;
     struct map *old_names = by_name(&was), *new_names = by_name(&add);
     jobj_begin(&o, OVERLAY_TEXT_MAX);
-    if (old_names && new_names) merge(&was, &add, new_names, old_names, &o.w);
+    if (old_names && new_names) members_merge(&was, &add, new_names, old_names, &o.w);
     else jobj_fail(&o);
     map_free(old_names);
     map_free(new_names);

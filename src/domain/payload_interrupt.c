@@ -33,7 +33,7 @@ struct str pay_suspend_failed(struct arena *a, struct str node_id, struct str er
 }
 
 /* CX-16: the event's word for edit-accept is edit. */
-static void actions(struct jobj *p, struct arena *a, struct str raw) {
+static void actions_add(struct jobj *p, struct arena *a, struct str raw) {
     struct json_elements l = {0};
     jw_key(&p->w, "actions");
     jw_array(&p->w);
@@ -52,7 +52,7 @@ struct str pay_approval_requested(struct arena *a, struct str node_id, struct st
     jw_kraw_opt(&p.w, "artifactId", json_get(data, "artifactId"));
     jw_kraw_opt(&p.w, "artifactType", json_get(data, "artifactType"));
     jw_kraw_opt(&p.w, "title", json_get(data, "title"));
-    actions(&p, a, json_get(data, "actions"));
+    actions_add(&p, a, json_get(data, "actions"));
     jw_kraw_opt(&p.w, "approversList", json_get(data, "approversList"));
     jw_kraw_opt(&p.w, "requiredApprovals", json_get(data, "requiredApprovals"));
     return jobj_end(&p, a);

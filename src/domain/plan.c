@@ -47,7 +47,7 @@ void plan_fail(struct plan *p, int code, const char *fmt, ...) {
     wopr_error_set(&p->error, code, "%s", text);
 }
 
-static void plan_short(struct plan *p) {
+static void plan_no_memory(struct plan *p) {
     if (arena_over(p->arena))
         plan_fail(p, WOPR_E_TOO_BIG, "a plan does not fit its %u bytes", PLAN_BYTES_MAX);
     else plan_fail(p, WOPR_E_NO_MEMORY, "no memory for a plan");
@@ -60,7 +60,7 @@ static void *rows_grow(struct plan *p, void *rows, size_t nr, size_t *cap, size_
     size_t more = *cap ? *cap * 2 : PLAN_ROWS_FIRST;
     void *grown = arena_array(p->arena, more, size);
     if (!grown) {
-        plan_short(p);
+        plan_no_memory(p);
         return NULL;
     }
     if (nr > 0) memcpy(grown, rows, nr * size);
@@ -81,14 +81,14 @@ ROW_ADDER(events, event, struct event, )
 PLAN_ROWS(ROW_ADDER, PLAN_NO_STEP)
 
 /* Copy into the plan; an empty text stays empty. */
-static struct str keep(struct plan *p, struct str s) {
+static struct str text_keep(struct plan *p, struct str s) {
     if (s.n == 0) return STR_NONE;
     struct str out = arena_str(p->arena, s);
-    if (!out.p) plan_short(p);
+    if (!out.p) plan_no_memory(p);
     return out;
 }
 
-#define TEXT(member) copy.member = keep(p, row->member);
+#define TEXT(member) copy.member = text_keep(p, row->member);
 #define ROW_COPIER(rows, one, type, texts)                                                         \
     void plan_##one(struct plan *p, const type *row) {                                             \
         type copy = *row;                                                                          \
@@ -110,7 +110,7 @@ static struct str payload_clean(struct plan *p, const struct run_state *s, struc
     buf_init(&b, PLAN_BYTES_MAX);
     int rc = redact_json(payload, known, &b, NULL);
     if (rc != 0) plan_fail(p, rc, "no memory to redact a payload");
-    else if (!str_eq(buf_str(&b), payload)) payload = keep(p, buf_str(&b));
+    else if (!str_eq(buf_str(&b), payload)) payload = text_keep(p, buf_str(&b));
     buf_fini(&b);
     return payload;
 }
@@ -157,7 +157,7 @@ int64_t plan_event(struct plan *p, const struct payload_rules *rules, struct run
         return -1;
     }
     payload = payload_admit(p, rules, s, kind, payload);
-    struct str node = keep(p, node_id);
+    struct str node = text_keep(p, node_id);
     if (p->failed != 0) return -1;
     struct event e = {
         .seq = seq,
@@ -212,8 +212,8 @@ static void project_vars(struct plan *p, struct run_state *s) {
     for (size_t i = 0; p->failed == 0 && i < s->vars_nr; i++) {
         struct var_state *v = &s->vars[i];
         if (!v->dirty) continue;
-        struct plan_var_row r = {.name = keep(p, text_str(&v->name))};
-        struct str clear = keep(p, text_str(&v->value));
+        struct plan_var_row r = {.name = text_keep(p, text_str(&v->name))};
+        struct str clear = text_keep(p, text_str(&v->value));
         r.value = clear;
         if (v->sensitive && p->failed == 0) {
             struct wopr_error why = {0};
@@ -292,12 +292,13 @@ void plan_project(struct plan *p, struct run_state *s, int64_t paused_ms) {
     project_chans(p, s);
     p->update = (struct run_row_update){
         .status = s->status,
-        .current_node = s->current_node >= 0 ? keep(p, s->wf->nodes[s->current_node].id) : STR_NONE,
+        .current_node =
+            s->current_node >= 0 ? text_keep(p, s->wf->nodes[s->current_node].id) : STR_NONE,
         .started_ms = s->started_ms,
         .completed_ms = s->completed_ms,
-        .error = keep(p, text_str(&s->error)),
-        .outputs = keep(p, text_str(&s->outputs)),
-        .agent = keep(p, text_str(&s->agent)),
+        .error = text_keep(p, text_str(&s->error)),
+        .outputs = text_keep(p, text_str(&s->outputs)),
+        .agent = text_keep(p, text_str(&s->agent)),
         .paused_ms = paused_ms,
     };
     p->has_update = p->what != PLAN_SIDE;

@@ -1,8 +1,8 @@
 /*
- * plan.h: what one commit is to change, as data.  Layer: domain (pure).
- * A plan is built by one thread, handed to the log, and not touched again until it comes back.  Its
- * arena owns everything; plan_ref/unref because live readers share the committed batch.  The first
- * failure sticks and journal_append refuses it. Invariant: events have consecutive sequences from
+ * plan.h: what one commit is to change, as data. Layer: domain (pure). A plan is built by one
+ * thread, handed to the journal, and not touched again until it is given back. Its arena owns
+ * everything; plan_ref/unref because live readers share the committed batch. The first failure
+ * sticks and journal_append refuses it. Invariant: events have consecutive sequences from
  * base_seq.
  */
 #ifndef WOPR_DOMAIN_PLAN_H
@@ -29,10 +29,10 @@ struct run_fork { /* what a run knows of its source; mode NONE: it is no fork */
     int64_t base_seq; /* length of the source's log when it was forked (FORK-5) */
     int64_t cut_ms;   /* time of the last inherited event, 0 = nothing was inherited */
 };
-/* PLAN_CREATE of a fork.  The plan has no events of its own: the store copies those of the source,
- * from copy_from up to the plan's base_seq.  A long prefix comes in several plans; until the last
- * one the run is hidden: no tenant has it, nobody executes it (store_forks_sweep removes what was
- * left half done). */
+/* PLAN_CREATE of a fork. The plan has no events of its own: the store copies those of the source,
+ * from copy_from up to the plan's base_seq. A long prefix takes several plans; until the last one
+ * the run is hidden: it belongs to no tenant and is not executed. Hidden forks whose host died are
+ * removed (store_fork_remove). */
 struct plan_fork {
     struct run_fork link;
     int64_t run_no; /* of the hidden run, 0 in the first plan */
@@ -49,7 +49,7 @@ struct run_row_new {                            /* PLAN_CREATE; see struct run_m
     int64_t lease_until_ms;
     bool dedup_enforce;                       /* X-Dedup: enforce (RUN-7) */
     struct str parent_run_id, parent_node_id; /* empty = none */
-    int32_t child_depth;                      /* parent's + 1, 0 = nobody's child (WF-48) */
+    int32_t child_depth;                      /* parent's + 1, 0 = not a child (WF-48) */
     uint32_t child_flags;
     int64_t tenant_bytes_max; /* more of the tenant in the store: QUOTA; 0 = no bound */
     struct var_inits vars;    /* initial projection rows */
@@ -100,7 +100,7 @@ struct plan_artifact {
  * completed before a node sees the outcome; the later row of one effect replaces the earlier.
  * Numbers are stored: never reorder. */
 enum invocation_state {
-    INVOCATION_CLAIMED,   /* may be under way; after a crash nobody knows whether it happened */
+    INVOCATION_CLAIMED,   /* may be under way; after a crash it is unknown whether it happened */
     INVOCATION_COMPLETED, /* the other side answered: outcome says what */
     INVOCATION_RELEASED,  /* it surely did not happen: no byte left the host */
     INVOCATION_ESCAPED    /* it left and no answer came: tried again under the same id only */
@@ -196,8 +196,6 @@ struct plan {
     int64_t active_until_ms;
     int64_t tenant_bytes;         /* QUOTA: what the tenant has */
     enum run_status found_status; /* RUN_TERMINAL / STALE: what the row says */
-    /* --- live readers (log/): one lazily rendered frame block per view, see log.h --- */
-    void *_Atomic frames[16];
 };
 struct plan *plan_new(void); /* NULL when memory is short */
 struct plan *plan_ref(struct plan *p);

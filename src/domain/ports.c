@@ -67,7 +67,7 @@ static struct str build(struct run_scope *sc, enum run_root which, struct arena 
     }
 }
 
-static struct str lookup(void *ctx, struct str root, struct arena *a) {
+static struct str scope_lookup(void *ctx, struct str root, struct arena *a) {
     static const char *const NAMES[ROOT_NR] = {"status",   "output", "value", "variables",
                                                "channels", "inputs", "config"};
     struct run_scope *sc = ctx;
@@ -81,11 +81,11 @@ static struct str lookup(void *ctx, struct str root, struct arena *a) {
 }
 
 struct expr_scope run_scope_of(struct run_scope *sc) {
-    return (struct expr_scope){.lookup = lookup, .ctx = sc};
+    return (struct expr_scope){.lookup = scope_lookup, .ctx = sc};
 }
 
 /* CHAN-28: a channel without declaration is read as the variable of its name. */
-static int shadow(struct run_scope *sc, struct str name, struct arena *a, struct str *value) {
+static int scope_shadow(struct run_scope *sc, struct str name, struct arena *a, struct str *value) {
     const struct chan_state *c = run_state_chan(sc->s, name);
     struct buf b;
     if (c == NULL || c->decl != NULL || c->n == 0) return 0;
@@ -119,15 +119,15 @@ static bool path_reads(const struct expr *e, struct str channel, struct arena *a
 }
 
 /* CHAN-5, CHAN-6: the first declared channel that the expression reads and the node may not. */
-static const struct wf_channel *denied(const struct workflow *w, const struct wf_node *n,
-                                       const struct expr *e, struct arena *a) {
+static const struct wf_channel *port_denied(const struct workflow *w, const struct wf_node *n,
+                                            const struct expr *e, struct arena *a) {
     if (e == NULL) return NULL;
     for (size_t i = 0; e->op == EXPR_PATH && str_eqc(e->root, "channels") && i < w->channels_nr;
          i++)
         if (!channel_admits(&w->channels[i].readers, n) && path_reads(e, w->channels[i].name, a))
             return &w->channels[i];
-    const struct wf_channel *c = denied(w, n, e->a, a);
-    return c != NULL ? c : denied(w, n, e->b, a);
+    const struct wf_channel *c = port_denied(w, n, e->a, a);
+    return c != NULL ? c : port_denied(w, n, e->b, a);
 }
 
 /* *value: STR_NONE when an optional port has nothing to give. */
@@ -153,7 +153,7 @@ static int port_value(struct run_scope *sc, const struct wf_port *p, struct aren
     case PORT_VARIABLE:
         v = run_state_var(sc->s, p->variable);
         if (v != NULL && v->value.n > 0) *value = text_str(&v->value);
-        else if ((rc = shadow(sc, p->variable, a, value)) != 0)
+        else if ((rc = scope_shadow(sc, p->variable, a, value)) != 0)
             return wopr_error_set(err, rc, "no memory to resolve the inputs of a node");
     }
     if (value->p == NULL && !p->optional)
@@ -168,7 +168,7 @@ const struct wf_channel *ports_denied(const struct run_state *s, int node, struc
     const struct wf_node *n = &s->wf->nodes[node];
     const struct wf_channel *c = NULL;
     for (size_t i = 0; c == NULL && i < n->ports_nr; i++)
-        if (n->ports[i].kind == PORT_EXPRESSION) c = denied(s->wf, n, n->ports[i].expr, a);
+        if (n->ports[i].kind == PORT_EXPRESSION) c = port_denied(s->wf, n, n->ports[i].expr, a);
     return c;
 }
 

@@ -33,7 +33,7 @@ static size_t token_end(struct str t, size_t at) {
     return at;
 }
 
-/* End of a token that qualified: it goes on over inner punctuation, not over a final full stop. */
+/* End of a token that qualified: inner punctuation belongs to it, a final full stop does not. */
 static size_t token_rest(struct str t, size_t at) {
     while (at + 1 < t.n && is_bearer(t.p[at]) && is_token(t.p[at + 1])) at = token_end(t, at + 1);
     while (at < t.n && t.p[at] == '=') at++;

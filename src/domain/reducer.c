@@ -1,4 +1,6 @@
-/* reducer.c: what the reducers take, what tells their writes apart, merge; see reducer.h. */
+/*
+ * reducer.c: which values the reducers accept, the identity of a write, merge; see reducer.h.
+ */
 #include "domain/reducer.h"
 
 #include "codec/json.h"
@@ -79,8 +81,8 @@ static int index_members(const struct json_members *m, struct map **out) {
     return rc;
 }
 
-static const struct json_member *member(const struct json_members *m, const struct map *index,
-                                        struct str key) {
+static const struct json_member *member_find(const struct json_members *m, const struct map *index,
+                                             struct str key) {
     if (index) return map_get(index, key);
     for (size_t i = 0; i < m->n; i++)
         if (str_eq(m->v[i].key, key)) return &m->v[i];
@@ -103,7 +105,7 @@ int reducer_merge(struct str old, struct str x, struct arena *a, struct buf *b, 
     jw_object(&w);
     *keys = was.n;
     for (size_t i = 0; i < was.n; i++) {
-        const struct json_member *m = member(&add, index, was.v[i].key);
+        const struct json_member *m = member_find(&add, index, was.v[i].key);
         if (m) used[m - add.v] = true;
         jw_key_str(&w, was.v[i].key);
         jw_raw(&w, m ? m->raw : was.v[i].raw);

@@ -1,7 +1,7 @@
 /*
  * reducer.h: the reducers of channels as pure functions (20-runtime 5.4).  Layer: domain.
- * List reducers keep entries, value reducers one value.  Here: what may be written, what tells two
- * writes apart, and one step of a value.  Not here: TTL, maxSize, versions (state_channel.c).
+ * List reducers keep entries, value reducers one value.  Here: what may be written, the identity of
+ * a write, and one step of a value.  Not here: TTL, maxSize, versions (state_channel.c).
  */
 #ifndef WOPR_DOMAIN_REDUCER_H
 #define WOPR_DOMAIN_REDUCER_H
@@ -12,8 +12,8 @@
 
 enum reducer reducer_of(struct str name); /* vendor.* and unknown ones are RED_VENDOR (CHAN-10) */
 bool reducer_is_list(enum reducer r);
-/* May an engine write that does not own the run (CHAN-19)?  Those whose concurrent writes add up.
- */
+/* May an engine write that does not own the run (CHAN-19)?  Those whose concurrent
+ * writes add up. */
 bool reducer_crosses(enum reducer r);
 /* NULL, or why x (checked JSON) is no value of the reducer (5.4, CHAN-12). */
 const char *reducer_refuses(enum reducer r, struct str x);

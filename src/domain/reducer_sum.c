@@ -13,7 +13,7 @@
 void sum_clear(struct sum *s) { *s = (struct sum){{0}}; }
 
 /* Every limb but the top one into 0..2^32-1. */
-static void carry(struct sum *s) {
+static void sum_carry(struct sum *s) {
     for (int i = 0; i + 1 < SUM_LIMBS; i++) {
         int64_t up = s->limb[i] / LIMB_BASE, rest = s->limb[i] % LIMB_BASE;
         if (rest < 0) {
@@ -35,7 +35,7 @@ static void add_bits(struct sum *s, uint64_t m, int bit, bool negative) {
         s->limb[limb + k] += negative ? -low : low;
         s->limb[limb + k + 1] += negative ? -high : high;
     }
-    carry(s);
+    sum_carry(s);
 }
 
 int sum_add(struct sum *s, struct str number) {
@@ -60,17 +60,17 @@ int sum_add(struct sum *s, struct str number) {
     return 0;
 }
 
-static bool negative(const struct sum *s) { return s->limb[SUM_LIMBS - 1] < 0; }
+static bool sum_negative(const struct sum *s) { return s->limb[SUM_LIMBS - 1] < 0; }
 
-static void absolute(const struct sum *s, struct sum *out) {
+static void sum_absolute(const struct sum *s, struct sum *out) {
     *out = *s;
-    if (!negative(s)) return;
+    if (!sum_negative(s)) return;
     for (int i = 0; i < SUM_LIMBS; i++) out->limb[i] = -out->limb[i];
-    carry(out);
+    sum_carry(out);
 }
 
 /* The magnitude as a 64-bit number when it is a whole one that fits. */
-static bool whole(const struct sum *abs, uint64_t *out) {
+static bool sum_whole(const struct sum *abs, uint64_t *out) {
     for (int i = 0; i < SUM_LIMBS; i++)
         if (i != ONES && i != ONES + 1 && abs->limb[i] != 0) return false;
     *out = (uint64_t)abs->limb[ONES + 1] << LIMB_BITS | (uint64_t)abs->limb[ONES];
@@ -82,7 +82,7 @@ static bool bit_at(const struct sum *abs, int bit) {
 }
 
 /* Nearest double of a magnitude, ties to even; infinite when there is none. */
-static double nearest(const struct sum *abs) {
+static double sum_nearest(const struct sum *abs) {
     int top = SUM_LIMBS * LIMB_BITS - 1;
     while (top >= 0 && !bit_at(abs, top)) top--;
     if (top < 0) return 0;
@@ -99,22 +99,22 @@ int sum_text(const struct sum *s, struct buf *b) {
     struct sum abs;
     uint64_t m;
     char text[64];
-    absolute(s, &abs);
-    if (whole(&abs, &m) && m <= (uint64_t)INT64_MAX + (negative(s) ? 1 : 0)) {
+    sum_absolute(s, &abs);
+    if (sum_whole(&abs, &m) && m <= (uint64_t)INT64_MAX + (sum_negative(s) ? 1 : 0)) {
         /* built so that INT64_MIN is never negated */
-        buf_add_i64(b, negative(s) ? (int64_t)(~m + 1) : (int64_t)m);
+        buf_add_i64(b, sum_negative(s) ? (int64_t)(~m + 1) : (int64_t)m);
         return buf_failed(b) ? WOPR_E_NO_MEMORY : 0;
     }
-    double d = nearest(&abs);
+    double d = sum_nearest(&abs);
     if (!isfinite(d)) return WOPR_E_VALIDATION;
-    size_t n = json_number_format(negative(s) ? -d : d, text);
+    size_t n = json_number_format(sum_negative(s) ? -d : d, text);
     buf_add(b, text, n);
     return buf_failed(b) ? WOPR_E_NO_MEMORY : 0;
 }
 
 bool sum_within(const struct sum *s, int64_t max) {
     struct sum abs;
-    absolute(s, &abs);
+    sum_absolute(s, &abs);
     for (int i = ONES + 2; i < SUM_LIMBS; i++)
         if (abs.limb[i] != 0) return false;
     uint64_t m = (uint64_t)abs.limb[ONES + 1] << LIMB_BITS | (uint64_t)abs.limb[ONES];

@@ -200,7 +200,7 @@ static void edge_settle(struct run_state *s, int edge, enum edge_state st) {
     node_judge(s, e->dst);
 }
 
-static int condition(struct run_state *s, const struct wf_edge *e, bool *holds) {
+static int edge_condition(struct run_state *s, const struct wf_edge *e, bool *holds) {
     const struct node_state *n = &s->nodes[e->src];
     *holds = true;
     if (e->cond.kind == COND_NONE) return 0;
@@ -234,7 +234,7 @@ static int edge_outcome(struct run_state *s, const struct wf_edge *e, enum edge_
     /* the outcome of a failed source depends on the condition only where failure is what is asked
      * for */
     if (success || e->rule == RULE_ANY_FAILED) {
-        int rc = condition(s, e, &holds);
+        int rc = edge_condition(s, e, &holds);
         if (rc != 0) return rc;
     }
     if (!holds) *out = EDGE_FALSE;
@@ -244,23 +244,23 @@ static int edge_outcome(struct run_state *s, const struct wf_edge *e, enum edge_
 
 /* --- loops (WF-11..13) --- */
 
-static bool orchestrates(const struct wf_node *n) {
-    return str_eqc(n->type_id, "core.dispatch") ||
-           str_eqc(n->type_id, "core.orchestrator.supervisor");
+static bool node_orchestrates(const struct wf_node *n) {
+    return (n->traits & (NODE_IS_DISPATCHER | NODE_IS_SUPERVISOR)) != 0;
 }
 
-/* NODE-16: the default bound is not applied to orchestrator cycles, which the execution cap bounds.
- */
+/* NODE-16: the default bound is not applied to orchestrator cycles, which the
+ * execution cap bounds. */
 static int64_t loop_limit(const struct run_state *s, const struct wf_edge *e) {
     const struct workflow *w = s->wf;
-    bool orchestrated = orchestrates(&w->nodes[e->src]) || orchestrates(&w->nodes[e->dst]);
+    bool orchestrated =
+        node_orchestrates(&w->nodes[e->src]) || node_orchestrates(&w->nodes[e->dst]);
     return orchestrated && !w->max_loopback_explicit ? s->options.recursion_limit : w->max_loopback;
 }
 
 /* WF-13: a dispatcher loops after next-worker and ask-user, never after terminate. */
-static bool terminated(const struct run_state *s, int node) {
+static bool dispatch_terminated(const struct run_state *s, int node) {
     struct str d = json_get(text_str(&s->nodes[node].outputs), "decision");
-    return str_eqc(s->wf->nodes[node].type_id, "core.dispatch") && s->nodes[node].outputs.n > 0 &&
+    return (s->wf->nodes[node].traits & NODE_IS_DISPATCHER) != 0 && s->nodes[node].outputs.n > 0 &&
            str_eqc(d, "\"terminate\"");
 }
 
@@ -272,10 +272,10 @@ static int loop_fires(struct run_state *s, const struct wf_edge *e, bool *fires)
     *fires = false;
     if (s->end_reached) return 0;
     bool wanted = n->status == NODE_COMPLETED
-                      ? e->rule != RULE_ANY_FAILED && !terminated(s, e->src)
+                      ? e->rule != RULE_ANY_FAILED && !dispatch_terminated(s, e->src)
                       : n->status == NODE_FAILED && !n->sched.loop_over &&
                             (e->rule == RULE_ANY_FAILED || e->rule == RULE_ALL_COMPLETE);
-    return wanted ? condition(s, e, fires) : 0;
+    return wanted ? edge_condition(s, e, fires) : 0;
 }
 
 static void loop_request(struct run_state *s, const struct wf_edge *e) {
@@ -299,9 +299,9 @@ static void loop_forget(struct run_state *s, int node) {
     s->loops_nr = k;
 }
 
-/* Fill open_nodes with what head reaches over non-loopback edges, itself first; the number of them.
- */
-static size_t region(struct run_state *s, int head) {
+/* Fill open_nodes with what head reaches over non-loopback edges, itself first; the
+ * number of them. */
+static size_t region_walk(struct run_state *s, int head) {
     size_t nr = 0;
     s->open_nodes[nr++] = head;
     s->nodes[head].sched.mark = true;
@@ -335,7 +335,7 @@ static void node_renew(struct run_state *s, int node) {
     for (size_t i = 0; i < w->out_nr; i++) s->edges[w->out_edges[i]] = EDGE_OPEN;
 }
 
-static void tally(struct run_state *s, int node) {
+static void edge_tally(struct run_state *s, int node) {
     const struct wf_node *w = &s->wf->nodes[node];
     struct sched_node *n = &s->nodes[node].sched;
     memset(n->in, 0, sizeof(n->in));
@@ -349,7 +349,7 @@ static void tally(struct run_state *s, int node) {
 
 /* A fresh activation of all that head reaches, when nothing of the last one is in flight. */
 bool sched_renew(struct run_state *s, int head, int32_t fired_by, int32_t fire_depth) {
-    size_t nr = region(s, head);
+    size_t nr = region_walk(s, head);
     for (size_t i = 0; i < nr; i++) {
         enum sched_phase p = s->nodes[s->open_nodes[i]].sched.phase;
         if (p != PHASE_IDLE && p != PHASE_SETTLED) return false;
@@ -363,7 +363,7 @@ bool sched_renew(struct run_state *s, int head, int32_t fired_by, int32_t fire_d
         n->fire_depth = fire_depth;
         node_renew(s, node);
     }
-    for (size_t i = 0; i < nr; i++) tally(s, s->open_nodes[i]);
+    for (size_t i = 0; i < nr; i++) edge_tally(s, s->open_nodes[i]);
     return true;
 }
 
@@ -387,7 +387,7 @@ static void loops_try(struct run_state *s) {
 
 /* --- called by the fold --- */
 
-static int arrays(struct run_state *s) {
+static int arrays_alloc(struct run_state *s) {
     size_t n = s->wf->nodes_nr;
     if (s->edges == NULL) s->edges = ARENA_ARRAY(s->arena, enum edge_state, s->wf->edges_nr);
     if (s->ready == NULL) s->ready = ARENA_ARRAY(s->arena, int, n);
@@ -404,10 +404,10 @@ static int arrays(struct run_state *s) {
 }
 
 int sched_run_started(struct run_state *s) {
-    int rc = arrays(s);
+    int rc = arrays_alloc(s);
     if (rc != 0) return rc;
     s->unsettled_nr = s->wf->nodes_nr;
-    for (size_t i = 0; i < s->wf->nodes_nr; i++) tally(s, (int)i);
+    for (size_t i = 0; i < s->wf->nodes_nr; i++) edge_tally(s, (int)i);
     for (size_t i = 0; i < s->wf->nodes_nr; i++) {
         bool source = true;
         for (int r = 0; r < RULE_NR; r++) source = source && s->nodes[i].sched.in[r].total == 0;
@@ -479,7 +479,7 @@ int sched_node_settled(struct run_state *s, int node, struct wopr_error *err) {
         PHASE_BEGUN; /* until all its edges are settled: node_skip asks settled ones only */
     n->disabled_skip = disabled && n->status == NODE_SKIPPED;
     s->unsettled_nr--;
-    if (n->status == NODE_COMPLETED && str_eqc(s->wf->nodes[node].type_id, "core.end"))
+    if (n->status == NODE_COMPLETED && (s->wf->nodes[node].traits & NODE_IS_END) != 0)
         s->end_reached = true;
     bool looped;
     int rc = loops_settle(s, node, &looped);
@@ -488,7 +488,8 @@ int sched_node_settled(struct run_state *s, int node, struct wopr_error *err) {
     n->sched.phase = PHASE_SETTLED;
     if (n->status == NODE_FAILED) {
         if (!n->sched.loop_over) check_handled(s, node);
-        else if (s->failed_node < 0) s->failed_node = node; /* EVT-40: nobody handles this one */
+        else if (s->failed_node < 0)
+            s->failed_node = node; /* EVT-40: no edge may handle this one */
     }
     loops_try(s);
     sched_triggers_try(s);
@@ -524,31 +525,33 @@ int64_t sched_next_retry_ms(const struct run_state *s) {
     return first;
 }
 
-static struct sched_action action(enum sched_what what, int node) {
+static struct sched_action action_make(enum sched_what what, int node) {
     return (struct sched_action){.what = what, .node = node};
 }
 
 static struct sched_action next_start(const struct run_state *s, int node) {
     enum sched_phase phase = s->nodes[node].sched.phase;
     if ((phase == PHASE_READY || phase == PHASE_HELD) && s->nodes[node].sched.loop_over)
-        return action(SCHED_LOOP_LIMIT, node);
-    if (s->started_count >= s->options.recursion_limit) return action(SCHED_CAP, node); /* EVT-25 */
-    if (s->running_nr >= SCHED_PARALLEL_MAX) return action(SCHED_WAIT, -1);
-    return action(SCHED_START, node);
+        return action_make(SCHED_LOOP_LIMIT, node);
+    if (s->started_count >= s->options.recursion_limit)
+        return action_make(SCHED_CAP, node); /* EVT-25 */
+    if (s->running_nr >= SCHED_PARALLEL_MAX) return action_make(SCHED_WAIT, -1);
+    return action_make(SCHED_START, node);
 }
 
 void sched_next(const struct run_state *s, int64_t now_ms, struct sched_action *out) {
     bool in_flight = s->running_nr + s->suspended_nr + s->retry_nr + s->held_nr > 0;
-    *out = action(SCHED_WAIT, -1);
+    *out = action_make(SCHED_WAIT, -1);
     if (!may_move(s->status)) return;
     if (s->failed_node >= 0) {
-        *out = action(SCHED_FAIL, s->failed_node);
+        *out = action_make(SCHED_FAIL, s->failed_node);
     } else if (s->cap_breached) {
         return;                  /* run.failed is in the same plan */
     } else if (s->end_reached) { /* 30-nodes 2.4; what a trigger holds is not waited for */
-        if (s->running_nr + s->suspended_nr + s->retry_nr == 0) *out = action(SCHED_COMPLETE, -1);
+        if (s->running_nr + s->suspended_nr + s->retry_nr == 0)
+            *out = action_make(SCHED_COMPLETE, -1);
     } else if (s->skips_nr > 0) {
-        *out = action(SCHED_SKIP, s->skips[0]);
+        *out = action_make(SCHED_SKIP, s->skips[0]);
         out->reason = SKIP_TEXT[s->nodes[s->skips[0]].sched.reason];
     } else {
         int node = retry_due(s, now_ms), held = sched_held_due(s, now_ms);
@@ -556,9 +559,9 @@ void sched_next(const struct run_state *s, int64_t now_ms, struct sched_action *
         if (s->ready_nr > 0 && (node < 0 || s->ready[0] < node)) node = s->ready[0];
         if (node >= 0) *out = next_start(s, node);
         else if (!in_flight && (node = sched_asleep(s)) >= 0) {
-            *out = action(SCHED_SKIP, node);
+            *out = action_make(SCHED_SKIP, node);
             out->reason = SKIP_TEXT[SKIP_NOT_TRIGGERED];
-        } else if (!in_flight) *out = action(SCHED_COMPLETE, -1);
+        } else if (!in_flight) *out = action_make(SCHED_COMPLETE, -1);
     }
 }
 

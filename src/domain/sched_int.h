@@ -25,9 +25,8 @@ struct run_scope { /* one evaluation; roots are built once, in the arena of the 
     struct str status;     /* word, empty for ports */
     struct str outputs;    /* raw object, empty for ports */
     struct str output_key; /* sourceOutput of the edge, empty for ports */
-    /* Conditions are evaluated inside the fold, which must decide the same from the log alone;
-     * there sensitive variables and channels stand masked (NODE-20).  So conditions do not see
-     * them. */
+    /* Conditions are evaluated inside the fold, which must decide the same from the log alone, and
+     * the log holds sensitive variables and channels masked (NODE-20): conditions see neither. */
     bool hide_sensitive;
     bool no_memory;
     bool have[ROOT_NR];

@@ -7,7 +7,7 @@
  *
  * Bounds: a write of the activation that a trigger began does not fire that trigger (lineage); a
  * chain of firings that is longer than maxLoopbackIterations fails its node (EVT-40); beyond
- * TRIGGER_QUEUE_MAX unanswered writes the latest stands for the others.
+ * TRIGGER_QUEUE_MAX unanswered writes only the latest counts.
  */
 #include "base/mem.h"
 #include "base/vec.h"
@@ -37,7 +37,7 @@ static int64_t due(const struct wf_trigger *t, int64_t ts_ms) {
     return ts_ms > INT64_MAX - t->debounce_ms ? INT64_MAX : ts_ms + t->debounce_ms;
 }
 
-static void enter(struct run_state *s, size_t i) {
+static void trigger_enter(struct run_state *s, size_t i) {
     const struct wf_trigger *t = &s->wf->triggers[i];
     struct trigger_state *q = &s->triggers[i];
     struct sched_node *n = &s->nodes[t->node].sched;
@@ -47,7 +47,7 @@ static void enter(struct run_state *s, size_t i) {
     queue_take(q, &fire);
     n->cause_seq = fire.seq;
     n->loop_over = fire.depth > limit;
-    n->loops = n->loop_over ? fire.depth : 0; /* what workflow.loopback-limit tells */
+    n->loops = n->loop_over ? fire.depth : 0; /* reported by workflow.loopback-limit */
     n->loop_limit = (int32_t)limit;
     if (t->debounce_ms == 0 || s->wf->nodes[t->node].disabled) {
         sched_ready(s, t->node);
@@ -60,7 +60,7 @@ static void enter(struct run_state *s, size_t i) {
 
 void sched_triggers_try(struct run_state *s) {
     for (size_t i = 0; i < s->wf->triggers_nr; i++)
-        if (s->failed_node < 0 && !s->end_reached && s->triggers[i].n > 0) enter(s, i);
+        if (s->failed_node < 0 && !s->end_reached && s->triggers[i].n > 0) trigger_enter(s, i);
 }
 
 /* A further write while the node is held: its quiet period begins again. */

@@ -86,8 +86,8 @@ int state_var_set(struct run_state *s, struct str name, struct str value, bool s
     return 0;
 }
 
-/* Declared defaults overlaid by inputs (WF-17..19); undeclared inputs are not looked at (EVT-11).
- */
+/* Declared defaults overlaid by inputs (WF-17..19); undeclared inputs are not looked
+ * at (EVT-11). */
 static int vars_init(struct run_state *s, struct wopr_error *err) {
     struct json_members in = {0};
     if (s->meta.inputs.n > 0) {
@@ -199,7 +199,7 @@ void run_state_clean(struct run_state *s) {
 
 /* The run timeout counts running time only (WF-23): not before the start, not while paused or
  * waiting. */
-static bool run_clock_stands(enum run_status st) {
+static bool run_clock_stops(enum run_status st) {
     return st == RUN_PAUSED || run_status_waiting(st);
 }
 
@@ -209,10 +209,10 @@ void run_move(struct run_state *s, enum run_status to, int64_t ts_ms) {
     s->status = to;
     s->dirty_run = true;
     if (s->started_ms == 0) return;
-    if (run_clock_stands(from) && !run_clock_stands(to)) {
+    if (run_clock_stops(from) && !run_clock_stops(to)) {
         s->waited_ms += ts_ms - s->wait_since_ms;
         s->wait_since_ms = 0;
-    } else if (!run_clock_stands(from) && run_clock_stands(to)) {
+    } else if (!run_clock_stops(from) && run_clock_stops(to)) {
         s->wait_since_ms = ts_ms;
     }
 }
@@ -251,7 +251,7 @@ static int fold_run_ended(struct fold *f) {
         return fold_corrupt(f, "the run ends while a node runs or waits");
     for (size_t i = 0; s->retry_nr > 0 && i < s->wf->nodes_nr; i++)
         if (s->nodes[i].retry_at_ms > 0) {
-            s->nodes[i].retry_at_ms = 0; /* nobody will start it again */
+            s->nodes[i].retry_at_ms = 0; /* it will not start again */
             s->retry_nr--;
         }
     s->completed_ms = f->ts_ms;

@@ -1,10 +1,15 @@
 /*
  * state.h: fold (log -> run state), status tables, and what to do next.  Layer: domain (pure).
- * The state of a run is a function of its immutable creation data and its log (EVT-41): time never
- * comes from a clock here, only from events.  One owner at a time; no locks. Invariants
- * (run_state_broken): R1 next_seq equals the number of events applied.  R2 a final run has no
- * running, suspended or ready node. R3 only a final run has completed_ms.  R4 status changes only
- * along run_edges.  R5 a node's settled edges are settled once per activation.
+ *
+ * The state of a run is a function of its immutable creation data and its log (EVT-41): time is the
+ * time of the events, never that of a clock.  One owner at a time; no locks.
+ *
+ * Invariants (run_state_broken)
+ *   R1  next_seq equals the number of events applied
+ *   R2  a final run has no running, suspended or ready node
+ *   R3  only a final run has completed_ms
+ *   R4  the status changes only along the run edges of events.def
+ *   R5  the edges of a node are settled once per activation
  */
 #ifndef WOPR_DOMAIN_STATE_H
 #define WOPR_DOMAIN_STATE_H
@@ -28,10 +33,10 @@ enum run_status {
     RUN_CANCELLED,
     RUN_STATUS_NR
 };
-const char *run_status_name(enum run_status s); /* v1 wire spelling: "waiting-approval"... */
+const char *run_status_name(enum run_status s); /* "waiting-approval", as OpenWOP spells it */
 bool run_status_final(enum run_status s);
-/* The edge table (10-http-core 5.3): the status after kind, or -1 when the row does not exist.
- * Events that do not move the run give the same status. */
+/* The run edges of events.def (10-http-core 5.3): the status after kind, `from` itself for an event
+ * that does not move the run, -1 for one that is refused. */
 int run_edge(enum run_status from, enum ev_kind kind);
 
 enum node_status {
@@ -56,8 +61,9 @@ static inline struct str text_str(const struct text *t) {
     return (struct str){t->p ? t->p : "", t->n};
 }
 
-/* Private to sched.c: derived from the log like everything else here, zero at the start. */
-/* HELD: started by a channel-write trigger once its channel has been quiet long enough. */
+/* Private to sched.c: derived from the log like everything else here, zero at the start.
+ * PHASE_HELD: a channel-write trigger starts the node once its channel has been quiet for its
+ * period. */
 enum sched_phase { PHASE_IDLE, PHASE_READY, PHASE_SKIP, PHASE_HELD, PHASE_BEGUN, PHASE_SETTLED };
 struct sched_tally { /* incoming non-loopback edges of one trigger rule */
     uint32_t total, open, yes, no, skipped, failed;
@@ -87,24 +93,22 @@ struct trigger_state { /* of one wf_trigger */
     size_t n, cap;
 };
 struct node_state {
-    struct sched_node
-        sched; /* sched.c only; helper-fold: zeroed by run_state_new, never touched by the fold */
+    struct sched_node sched; /* of sched.c; the fold leaves it alone */
     enum node_status status;
     int32_t attempt;                  /* zero-based (D36) */
     int32_t activation;               /* loop re-entries so far */
     int64_t started_ms, completed_ms; /* 0 = not yet */
     int64_t retry_at_ms;              /* > 0: waiting for a retry until then */
-    int32_t chunks; /* output.chunk events of this attempt: where a streaming executor re-enters */
-    int32_t
-        effects;   /* all executor effects of this attempt in the log (channel writes, logs ...) */
-    bool recorded; /* this attempt left effects in the log (pins and hand-offs apart) */
-    int64_t started_seq; /* of the node.started in force */
-    int64_t clock_ms;    /* logical clock of the attempt: time of its last event (FORK-14) */
-    bool pause_drained;  /* suspended by a pause drain (WF-44), not by an interrupt */
-    bool child_waits;    /* suspended because its child run is (EVT-39) */
-    enum run_status
-        waits; /* NODE_SUSPENDED: what the run shows for it (INT-12); RUN_RUNNING for a drain */
-    int64_t suspended_seq; /* sequence of the node.suspended in force: "earliest" of INT-12 */
+    int32_t chunks;  /* output.chunk events of this attempt: a streaming executor resumes there */
+    int32_t effects; /* events of this attempt that its executor caused (EV_F_EFFECT) */
+    bool recorded;   /* this attempt left effects in the log, pins and hand-offs apart */
+    int64_t started_seq;   /* of the node.started in force */
+    int64_t clock_ms;      /* logical clock of the attempt: time of its last event (FORK-14) */
+    bool pause_drained;    /* suspended by a pause drain (WF-44), not by an interrupt */
+    bool child_waits;      /* suspended because its child run is (EVT-39) */
+    enum run_status waits; /* NODE_SUSPENDED: what the run shows for it (INT-12), RUN_RUNNING for a
+                            * drain */
+    int64_t suspended_seq; /* of the node.suspended in force: "earliest" of INT-12 */
     bool disabled_skip;    /* skipped because disabled: counts as success (WF-5) */
     bool dirty, queued;
     struct text outputs, error; /* raw JSON; error = {"code","message",...} */
@@ -121,7 +125,7 @@ struct chan_entry {
     uint8_t by;  /* enum reducer of the write: id is what that one means by it */
     bool fresh;  /* written since the last plan_project */
     struct text
-        value; /* raw JSON: the value, or {"value":..,"_ts":..} for undeclared channels (CHAN-28) */
+        value; /* raw JSON: the value, or {"value","_ts"} in an undeclared channel (CHAN-28) */
 };
 struct chan_state {
     struct text name;
@@ -149,8 +153,8 @@ struct chan_legacy {
     size_t max; /* entries, 0 = no bound of its own */
 };
 const struct chan_legacy *chan_legacy(struct str name); /* NULL: an ordinary name */
-struct chan_op { /* an entry that was projected and is gone since the last plan; new ones are marked
-                    fresh */
+/* An entry that was projected and has left since the last plan (new ones are marked fresh). */
+struct chan_op {
     int chan;
     int64_t seq;
 };
@@ -162,7 +166,7 @@ struct intr_state { /* an interrupt of the run, for its life (INT-2); see interr
     int64_t requested_seq, requested_ms, timeout_ms; /* 0 = none */
     struct intr_notes {
         int64_t nr, bytes; /* in the log */
-    } asks, votes;         /* what was said to it without ending it */
+    } asks, votes;         /* questions and votes that did not resolve it */
     struct text id, key;
     struct text payload;                   /* raw, while open */
     struct text value, action, decided_by; /* resolved: raw value, words */
@@ -268,8 +272,8 @@ struct pin_reply {
 MUST_CHECK int run_state_version(const struct run_state *s, int node, bool waited,
                                  struct str change_id, int64_t min, int64_t max,
                                  struct pin_reply *out);
-/* Forget what is dirty: after folding a stored log whose projection rows are known to be written.
- */
+/* Forget what is dirty: after folding a stored log whose projection rows are known
+ * to be written. */
 void run_state_clean(struct run_state *s);
 /* nodeStates[n] as shown (EVT-45), from state; outputs masked already in the log. */
 void node_state_render(const struct node_state *n, struct buf *out);
@@ -298,38 +302,37 @@ void sched_next(const struct run_state *s, int64_t now_ms, struct sched_action *
 int64_t sched_next_retry_ms(const struct run_state *s);
 /* Earliest moment a channel-write trigger starts its node, or -1 (CHAN-20). */
 int64_t sched_next_trigger_ms(const struct run_state *s);
-/* Called by the fold; internal to domain.  Division of labour:
- *  - the fold owns node_state.status/attempt/times/texts/retry_at_ms, running_nr, suspended_nr,
- * retry_nr, started_count, run status, current_node, cap_breached; it initialises current_node and
- * failed_node to -1;
- *  - sched owns node_state.sched/queued/activation/disabled_skip, edges, ready, skips, loops,
- * open_nodes, unsettled_nr, failed_node and end_reached.  Arrays that are still NULL are taken from
- * s->arena by sched_run_started.
- *  - sched_run_started: while run.started is applied.  sched_node_started: while node.started is
- * applied (any order with the fold's own changes).  sched_node_settled: while
- * node.completed/failed/skipped/cancelled is applied, after the fold set status, outputs and
- * counters.  sched_run_ended: while a terminal run event is applied (R2).
- *  - node.retried: the fold alone: running_nr--, retry_nr++, retry_at_ms = event time + delayMs; at
- * the next node.started retry_nr--, retry_at_ms = 0, running_nr++.
- *  - a loop re-entry (WF-13) makes a settled node NODE_PENDING again with attempt 0, activation +
- * 1, times 0, error empty; outputs stay until overwritten, so that the next round can read them.
- * Returns 0, NO_MEMORY, or CORRUPT (a node settled twice in one activation). */
-int sched_run_started(struct run_state *s);
+/*
+ * The scheduler's part of the fold; called by state*.c only.
+ *
+ * The fold owns     status, attempt, times, texts and retry_at_ms of a node; running_nr,
+ *                   suspended_nr, retry_nr, started_count; status and current_node of the run
+ * The scheduler     sched, queued, activation and disabled_skip of a node; edges, ready, skips,
+ *   owns            loops, open_nodes, unsettled_nr, failed_node, end_reached
+ *
+ * A retry is the fold's alone.  A loop re-entry (WF-13) makes a settled node pending again with
+ * attempt 0, the next activation, no times and no error; its outputs stay until they are
+ * overwritten, so that the next round can read them.
+ *
+ * Each returns 0, NO_MEMORY, or CORRUPT (a node settled twice in one activation).
+ */
+int sched_run_started(struct run_state *s); /* while run.started is applied; allocates the arrays */
+void sched_node_started(struct run_state *s, int node); /* while node.started is applied */
+/* While an event that ends a node is applied: status, outputs and counters are set before. */
+int sched_node_settled(struct run_state *s, int node, struct wopr_error *err);
 /* While channel.written is applied, after its value was folded; node: the writer or -1. */
 int sched_channel_written(struct run_state *s, const struct chan_state *c, int node,
                           const struct event *e);
+void sched_run_ended(struct run_state *s); /* while a terminal run event is applied (R2) */
 void sched_free(struct run_state *s);
-int sched_node_settled(struct run_state *s, int node, struct wopr_error *err);
-void sched_node_started(struct run_state *s, int node);
-void sched_run_ended(struct run_state *s);
 /* Leaf outputs for run.completed: {"<leafNodeId>": outputs} appended to b (WF-15). */
 MUST_CHECK int sched_outputs(const struct run_state *s, struct buf *b);
 /* Input ports of a node resolved to one raw JSON object (NODE-6, WF-4).  WOPR_E_VALIDATION with a
  * message when a required port cannot be resolved (code input_unresolved at the node). */
 MUST_CHECK int ports_resolve(struct run_state *s, int node, struct arena *a, struct str *out,
                              struct wopr_error *err);
-/* A declared channel that an input of the node reads and the node may not (CHAN-5, 6); NULL = none.
- */
+/* A declared channel that an input of the node reads and the node may not (CHAN-5, 6);
+ * NULL = none. */
 const struct wf_channel *ports_denied(const struct run_state *s, int node, struct arena *a);
 
 #endif

@@ -165,7 +165,7 @@ int chan_sum(const struct chan_state *c, struct str x, struct sum *out) {
     sum_clear(out);
     if (c && c->summed) *out = *c->sum;
     else if (c && c->n > 0 && !c->is_list) {
-        /* A mask (CHAN-24) or another reducer's value may stand there: count from zero. */
+        /* It may hold a mask (CHAN-24) or another reducer's value: count from zero. */
         int rc = sum_add(out, chan_entry_value(c, &c->v[0]));
         if (rc != 0) sum_clear(out);
     }

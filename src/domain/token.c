@@ -10,7 +10,7 @@
 #define TOKEN_PREFIX "ow2.hs256."
 enum { TOKEN_PAYLOAD_MAX = 1536, TOKEN_ID_BYTES_MAX = 256, TOKEN_DEPTH_MAX = 2 };
 
-static int unknown(struct wopr_error *err) {
+static int token_unknown(struct wopr_error *err) {
     return wopr_error_set(err, WOPR_E_INTERRUPT_NOT_FOUND, "no interrupt is open for this token");
 }
 
@@ -87,7 +87,7 @@ static bool mac_matches(const struct token_parts *t, const uint8_t secret[TOKEN_
 }
 
 /* The text of a member that must be a string. */
-static struct str claim(struct str payload, const char *name, struct arena *a) {
+static struct str claim_read(struct str payload, const char *name, struct arena *a) {
     return json_string(json_get(payload, name), a);
 }
 
@@ -96,13 +96,13 @@ static bool claims_read(struct str payload, struct arena *a, struct token_claims
     static const struct json_limits LIMITS = {TOKEN_PAYLOAD_MAX, TOKEN_DEPTH_MAX};
     if (json_check(payload, &LIMITS, NULL) != 0 || json_type_of(payload) != JSON_OBJECT)
         return false;
-    c->run_id = claim(payload, "runId", a);
-    c->node_id = claim(payload, "nodeId", a);
-    c->interrupt_id = claim(payload, "interruptId", a);
-    c->tenant = claim(payload, "tenant", a);
+    c->run_id = claim_read(payload, "runId", a);
+    c->node_id = claim_read(payload, "nodeId", a);
+    c->interrupt_id = claim_read(payload, "interruptId", a);
+    c->tenant = claim_read(payload, "tenant", a);
     return id_fits(c->run_id) && id_fits(c->node_id) && id_fits(c->interrupt_id) &&
-           id_fits(c->tenant) && str_eq(claim(payload, "intent", a), STR("resolve")) &&
-           time_parse(claim(payload, "expiresAt", a), &c->expires_ms);
+           id_fits(c->tenant) && str_eq(claim_read(payload, "intent", a), STR("resolve")) &&
+           time_parse(claim_read(payload, "expiresAt", a), &c->expires_ms);
 }
 
 int token_verify(const struct token_parts *t, const uint8_t secret[TOKEN_SECRET_BYTES],
@@ -110,14 +110,14 @@ int token_verify(const struct token_parts *t, const uint8_t secret[TOKEN_SECRET_
                  struct wopr_error *err) {
     struct token_claims c = {0};
     struct buf b;
-    if (!mac_matches(t, secret)) return unknown(err);
+    if (!mac_matches(t, secret)) return token_unknown(err);
     buf_init(&b, TOKEN_PAYLOAD_MAX);
     bool ok = base64url_decode(t->payload, &b, NULL) == 0;
     struct str payload = ok ? arena_str(a, buf_str(&b)) : STR_NONE; /* the claims borrow from it */
     buf_fini(&b);
     ok = payload.p != NULL && claims_read(payload, a, &c);
     if (arena_failed(a)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a token");
-    if (!ok) return unknown(err);
+    if (!ok) return token_unknown(err);
     if (now_ms >= c.expires_ms)
         return wopr_error_set(err, WOPR_E_INTERRUPT_EXPIRED, "the token has expired");
     *out = c;

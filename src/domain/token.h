@@ -29,8 +29,8 @@ struct token_parts {
     struct str kid, payload, mac, signed_bytes; /* spans of the text; payload and mac encoded */
 };
 
-/* Append the token to out.  VALIDATION when kid or an id is empty or too long, TOO_BIG, NO_MEMORY.
- */
+/* Append the token to out.  VALIDATION when kid or an id is empty or too long,
+ * TOO_BIG, NO_MEMORY. */
 MUST_CHECK int token_encode(const struct token_claims *c, struct str kid,
                             const uint8_t secret[TOKEN_SECRET_BYTES], struct buf *out,
                             struct wopr_error *err);

@@ -10,7 +10,8 @@
 
 #define LOOPBACK_DEFAULT 5 /* WF-12 */
 
-static int variable(struct wfc *c, struct str raw, size_t i, struct wf_variable *v) { /* WF-16 */
+static int variable_read(struct wfc *c, struct str raw, size_t i,
+                         struct wf_variable *v) { /* WF-16 */
     static const char *const TYPES[] = {"string", "number", "boolean", "object", "array", NULL};
     static const enum json_type JSON[] = {JSON_STRING, JSON_NUMBER, JSON_BOOL, JSON_OBJECT,
                                           JSON_ARRAY};
@@ -36,14 +37,14 @@ static int variable(struct wfc *c, struct str raw, size_t i, struct wf_variable 
     return wfc_unique(c, c->w->var_map, v->name, v, o.pointer, "name");
 }
 
-static int variables(struct wfc *c, const struct wfc_obj *top) {
+static int variables_read(struct wfc *c, const struct wfc_obj *top) {
     struct json_elements el;
     int rc = wfc_list(c, top, "variables", WF_VALUES_MAX, &el);
     if (rc != 0 || el.n == 0) return rc;
     c->w->vars = ARENA_ARRAY(c->w->arena, struct wf_variable, el.n);
     if (c->w->vars == NULL) return wfc_memory(c);
     for (size_t i = 0; rc == 0 && i < el.n; i++) {
-        rc = variable(c, el.v[i], i, &c->w->vars[i]);
+        rc = variable_read(c, el.v[i], i, &c->w->vars[i]);
         c->w->vars_nr++;
     }
     return rc;
@@ -78,7 +79,7 @@ static int channel_trigger(struct wfc *c, const struct wfc_obj *t, struct str id
     return 0;
 }
 
-static int triggers(struct wfc *c, const struct wfc_obj *top) { /* WF-20 */
+static int triggers_read(struct wfc *c, const struct wfc_obj *top) { /* WF-20 */
     static const char *const KINDS[] = {"manual",       "schedule",      "webhook",  "event",
                                         "artifact",     "canvas",        "envelope", "command",
                                         "chat-message", "channel-write", NULL};
@@ -104,7 +105,7 @@ static int triggers(struct wfc *c, const struct wfc_obj *top) { /* WF-20 */
     return rc;
 }
 
-static int settings(struct wfc *c, const struct wfc_obj *top) { /* WF-22 */
+static int settings_read(struct wfc *c, const struct wfc_obj *top) { /* WF-22 */
     struct wfc_obj o;
     c->w->max_loopback = LOOPBACK_DEFAULT;
     struct str raw = wfc_raw(top, "settings");
@@ -118,7 +119,7 @@ static int settings(struct wfc *c, const struct wfc_obj *top) { /* WF-22 */
     return rc;
 }
 
-static int metadata(struct wfc *c, const struct wfc_obj *top) { /* WF-21 */
+static int metadata_read(struct wfc *c, const struct wfc_obj *top) { /* WF-21 */
     static const char *const MODES[] = {"mask", "omit", "hash", "passthrough", NULL};
     struct wfc_obj o, conf;
     c->w->masking_mode = c->w->compliance_class = STR("");
@@ -135,7 +136,7 @@ static int metadata(struct wfc *c, const struct wfc_obj *top) { /* WF-21 */
     return rc;
 }
 
-static int identity(struct wfc *c, const struct wfc_obj *top) {
+static int identity_read(struct wfc *c, const struct wfc_obj *top) {
     struct workflow *w = c->w;
     struct str status = STR("active");
     bool is_active = true;
@@ -151,20 +152,21 @@ static int identity(struct wfc *c, const struct wfc_obj *top) {
     return rc;
 }
 
-/* DISP-3: a dispatcher without anybody who decides can never proceed. */
-static int dispatchers(struct wfc *c) {
+/* DISP-3: without a supervisor that decides, a dispatcher could never proceed. */
+static int dispatchers_check(struct wfc *c) {
     char pointer[WF_POINTER_MAX];
     size_t dispatch = SIZE_MAX;
     for (size_t i = 0; i < c->w->nodes_nr; i++) {
-        if (str_eqc(c->w->nodes[i].type_id, "core.orchestrator.supervisor")) return 0;
-        if (dispatch == SIZE_MAX && str_eqc(c->w->nodes[i].type_id, "core.dispatch")) dispatch = i;
+        unsigned traits = c->w->nodes[i].traits;
+        if (traits & NODE_IS_SUPERVISOR) return 0;
+        if (dispatch == SIZE_MAX && traits & NODE_IS_DISPATCHER) dispatch = i;
     }
     if (dispatch == SIZE_MAX) return 0;
     snprintf(pointer, sizeof(pointer), "/nodes/%zu/typeId", dispatch);
     return wfc_fail(c, pointer, NULL, "core.dispatch needs a core.orchestrator.supervisor node");
 }
 
-static int hash(struct wfc *c) {
+static int hash_compute(struct wfc *c) {
     struct buf b;
     buf_init(&b, 4 * WF_TEXT_MAX);
     int rc = json_canonical(c->w->text, &b, c->err);
@@ -175,24 +177,24 @@ static int hash(struct wfc *c) {
     return rc;
 }
 
-static int compile(struct wfc *c) {
+static int definition_compile(struct wfc *c) {
     struct wfc_obj top;
     int rc = wfc_obj(c, c->w->text, &top, "%s", "");
     if (rc == 0) rc = wfc_definition(c, &top);
-    if (rc == 0) rc = identity(c, &top);
-    if (rc == 0) rc = settings(c, &top);
-    if (rc == 0) rc = metadata(c, &top);
+    if (rc == 0) rc = identity_read(c, &top);
+    if (rc == 0) rc = settings_read(c, &top);
+    if (rc == 0) rc = metadata_read(c, &top);
     if (rc == 0) rc = wfc_nodes(c, &top);
-    if (rc == 0) rc = variables(c, &top);
+    if (rc == 0) rc = variables_read(c, &top);
     if (rc == 0) rc = wfc_ports(c, &top);
     if (rc == 0) rc = wfc_edges(c, &top);
     if (rc == 0) rc = wfc_channels(c, &top);
-    if (rc == 0) rc = triggers(c, &top);
+    if (rc == 0) rc = triggers_read(c, &top);
     if (rc == 0) rc = wfc_configurable(c, &top);
-    if (rc == 0) rc = dispatchers(c);
+    if (rc == 0) rc = dispatchers_check(c);
     if (rc == 0) rc = wfc_graph(c);
     if (rc == 0) rc = wfc_schemas(c);
-    if (rc == 0) rc = hash(c);
+    if (rc == 0) rc = hash_compute(c);
     return rc;
 }
 
@@ -232,7 +234,7 @@ int workflow_compile(struct str text, const struct wf_env *env, struct workflow 
     c.schemas_end = &c.schemas;
     c.w = workflow_new(text);
     c.tmp = arena_new(WF_ARENA_MAX);
-    int rc = c.w == NULL || c.tmp == NULL ? wfc_memory(&c) : compile(&c);
+    int rc = c.w == NULL || c.tmp == NULL ? wfc_memory(&c) : definition_compile(&c);
     if (rc == 0) *out = c.w;
     else workflow_free(c.w);
     arena_free(c.tmp);

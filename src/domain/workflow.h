@@ -1,7 +1,7 @@
 /*
- * workflow.h: definition -> compiled plan.  Layer: domain (pure).
- * A workflow is immutable after workflow_compile, shared by runs, counted (workflow_ref/unref,
- * atomic). Everything in it lives in its own arena.
+ * workflow.h: definition -> compiled workflow.  Layer: domain (pure).
+ * A workflow is immutable after workflow_compile, shared by runs and threads, and counted
+ * (workflow_ref, workflow_unref: atomic).  Everything in it lives in its own arena.
  */
 #ifndef WOPR_DOMAIN_WORKFLOW_H
 #define WOPR_DOMAIN_WORKFLOW_H
@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "codec/bytes.h"
 #include "codec/schema.h"
+#include "domain/traits.h"
 
 enum wf_port_kind { PORT_STATIC, PORT_EXPRESSION, PORT_CONNECTION, PORT_VARIABLE };
 struct wf_port { /* NODE-6 */
@@ -24,6 +25,7 @@ struct wf_port { /* NODE-6 */
 };
 struct wf_node {
     struct str id, type_id, name;
+    unsigned traits;     /* enum node_trait: what its type makes it */
     struct str config;   /* raw JSON object */
     struct str settings; /* raw JSON object or empty */
     struct str agent;    /* raw AgentRef or empty */
@@ -89,7 +91,7 @@ enum reducer {
 };
 struct wf_access { /* one side of a channel (CHAN-5): open, or the entries alone */
     bool listed;
-    struct str *v; /* node ids, type ids, prefixes with *; none: nobody */
+    struct str *v; /* node ids, type ids, prefixes with *; empty: no node at all */
     size_t n;
 };
 struct wf_channel { /* CHAN, 20-runtime 5.1 */
@@ -115,7 +117,7 @@ struct wf_trigger { /* an enabled channel-write trigger (CHAN-20) */
 struct workflow {
     struct arena *arena;
     _Atomic int refs;
-    struct map *node_map, *var_map, *chan_map; /* name -> element; behind the look-ups below */
+    struct map *node_map, *var_map, *chan_map; /* name -> element, for the look-ups below */
     struct str id, version, name, text;        /* text: the definition verbatim (WF-1) */
     struct sha256 hash;                        /* of the canonical form */
     struct wf_node *nodes;
@@ -141,8 +143,8 @@ struct workflow {
 };
 /* What the compiler must know from outside. */
 struct wf_env {
-    const struct schema
-        *definition_schema; /* compiled workflow-definition.schema.json, may be NULL */
+    /* compiled workflow-definition.schema.json, may be NULL */
+    const struct schema *definition_schema;
     /* true when an executor of this type is registered; NULL = do not check (NODE-3) */
     bool (*knows_type)(void *ctx, struct str type_id);
     /* What is wrong with the config of a node of this type, static text; NULL = nothing (INT-6).
@@ -178,7 +180,5 @@ struct expr_scope {
  * false). */
 MUST_CHECK int expr_eval(const struct expr *e, const struct expr_scope *s, struct arena *a,
                          struct str *out, struct wopr_error *err);
-/* WF-9.  An evaluation error is false. */
-bool cond_holds(const struct wf_cond *c, const struct expr_scope *s, struct arena *a);
 
 #endif

@@ -15,13 +15,14 @@ const char *reducer_name(enum reducer r) {
     return (unsigned)r < RED_VENDOR ? REDUCERS[r] : "vendor";
 }
 
-static bool lower(char ch) { return ch >= 'a' && ch <= 'z'; }
+static bool char_lower(char ch) { return ch >= 'a' && ch <= 'z'; }
 
 /* [a-z][a-z0-9_-]* */
 static bool vendor_word(struct str s) {
-    if (s.n == 0 || !lower(s.p[0])) return false;
+    if (s.n == 0 || !char_lower(s.p[0])) return false;
     for (size_t i = 1; i < s.n; i++)
-        if (!lower(s.p[i]) && !(s.p[i] >= '0' && s.p[i] <= '9') && s.p[i] != '_' && s.p[i] != '-')
+        if (!char_lower(s.p[i]) && !(s.p[i] >= '0' && s.p[i] <= '9') && s.p[i] != '_' &&
+            s.p[i] != '-')
             return false;
     return true;
 }
@@ -35,10 +36,10 @@ static bool vendor_reducer(struct str name) {
 /* ^([a-z][a-zA-Z0-9._-]*\*?|\*)$, 1..256 */
 static bool access_entry(struct str s) {
     if (str_eqc(s, "*")) return true;
-    if (s.n == 0 || s.n > ACCESS_ITEMS_MAX || !lower(s.p[0])) return false;
+    if (s.n == 0 || s.n > ACCESS_ITEMS_MAX || !char_lower(s.p[0])) return false;
     for (size_t i = 1; i < s.n; i++) {
         char ch = s.p[i];
-        bool ok = lower(ch) || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+        bool ok = char_lower(ch) || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
                   memchr("._-", ch, 3) != NULL || (ch == '*' && i + 1 == s.n);
         if (!ok) return false;
     }
@@ -81,7 +82,7 @@ static int channel_access(struct wfc *c, const struct wfc_obj *o,
     if (raw.p == NULL || json_type_of(raw) == JSON_NULL) return 0;
     if (json_type_of(raw) == JSON_STRING) {
         struct str word = json_string(raw, c->tmp);
-        ch->readers.listed = ch->writers.listed = str_eqc(word, "private"); /* nobody */
+        ch->readers.listed = ch->writers.listed = str_eqc(word, "private"); /* no node is listed */
         if (ch->readers.listed || str_eqc(word, "public")) return 0;
         return wfc_fail(c, o->pointer, "access", "is public, private or an object");
     }
@@ -128,7 +129,7 @@ static int channel_schema(struct wfc *c, const struct wfc_obj *o, struct wf_chan
     return wfc_schema_add(c, schema, o->pointer, "schema", &ch->schema);
 }
 
-static int channel(struct wfc *c, struct str name, struct str raw, struct wf_channel *ch) {
+static int channel_read(struct wfc *c, struct str name, struct str raw, struct wf_channel *ch) {
     struct wfc_obj o;
     char pointer[WF_POINTER_MAX];
     wfc_pointer(pointer, "/channels", name);
@@ -180,7 +181,7 @@ int wfc_channels(struct wfc *c, const struct wfc_obj *top) {
     c->w->channels = ARENA_ARRAY(c->w->arena, struct wf_channel, m.n);
     if (c->w->channels == NULL) return wfc_memory(c);
     for (size_t i = 0; rc == 0 && i < m.n; i++) {
-        rc = channel(c, m.v[i].key, m.v[i].raw, &c->w->channels[i]);
+        rc = channel_read(c, m.v[i].key, m.v[i].raw, &c->w->channels[i]);
         c->w->channels_nr++;
     }
     return rc;

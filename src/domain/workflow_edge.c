@@ -17,7 +17,7 @@ static int cond_compare(struct wfc *c, const struct wfc_obj *o, struct wf_cond *
     return wfc_schema_add(c, text, o->pointer, "right", &cond->rx);
 }
 
-static int condition(struct wfc *c, const struct wfc_obj *edge, struct wf_cond *cond) {
+static int condition_read(struct wfc *c, const struct wfc_obj *edge, struct wf_cond *cond) {
     static const char *const KINDS[] = {"expression", "equals", "notEquals",
                                         "contains",   "regex",  NULL};
     struct str raw = wfc_raw(edge, "condition"), type = STR_NONE, text = STR_NONE;
@@ -69,7 +69,7 @@ static int one_edge(struct wfc *c, struct str raw, size_t i, struct map *seen, s
     int r = wfc_word(rule, RULES);
     if (r < 0) return wfc_fail(c, o.pointer, "triggerRule", "unknown trigger rule");
     e->rule = (enum wf_rule)r;
-    return condition(c, &o, &e->cond);
+    return condition_read(c, &o, &e->cond);
 }
 
 int wfc_edges(struct wfc *c, const struct wfc_obj *top) {

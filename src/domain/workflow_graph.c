@@ -8,7 +8,7 @@
  */
 #include "domain/workflow_int.h"
 
-static int adjacency(struct wfc *c) {
+static int adjacency_build(struct wfc *c) {
     struct workflow *w = c->w;
     for (size_t i = 0; i < w->edges_nr; i++) {
         w->nodes[w->edges[i].src].out_nr++;
@@ -35,7 +35,7 @@ struct frame {
     size_t next; /* index into out_edges */
 };
 
-static void search(struct workflow *w, int root, unsigned char *colour, struct frame *stack) {
+static void loops_search(struct workflow *w, int root, unsigned char *colour, struct frame *stack) {
     size_t depth = 0;
     stack[depth++] = (struct frame){root, 0};
     colour[root] = ON_STACK;
@@ -66,12 +66,12 @@ static bool is_source(const struct workflow *w, const struct wf_node *n) {
 
 /* CHAN-20: what a channel-write trigger starts, and no edge, waits for the trigger; unless nothing
  * else could begin the run. */
-static void entries(struct workflow *w) {
-    bool marked = false; /* core.start, when present, is the start set (30-nodes 2.4) */
+static void entries_mark(struct workflow *w) {
+    bool marked = false; /* nodes made to be the start are all of it (30-nodes 2.4) */
     bool others = false;
     for (size_t i = 0; i < w->nodes_nr; i++) {
         struct wf_node *n = &w->nodes[i];
-        bool start = str_eqc(n->type_id, "core.start");
+        bool start = (n->traits & NODE_IS_START) != 0;
         if (start) marked = n->is_entry = true;
         n->dormant = n->dormant && !start && is_source(w, n);
         others = others || (is_source(w, n) && !n->dormant);
@@ -85,15 +85,15 @@ static void entries(struct workflow *w) {
 
 int wfc_graph(struct wfc *c) {
     struct workflow *w = c->w;
-    int rc = adjacency(c);
+    int rc = adjacency_build(c);
     if (rc != 0) return rc;
     unsigned char *colour = arena_alloc(c->tmp, w->nodes_nr);
     struct frame *stack = ARENA_ARRAY(c->tmp, struct frame, w->nodes_nr);
     if (colour == NULL || stack == NULL) return wfc_memory(c);
     for (size_t i = 0; i < w->nodes_nr; i++)
-        if (w->nodes[i].in_nr == 0) search(w, (int)i, colour, stack);
+        if (w->nodes[i].in_nr == 0) loops_search(w, (int)i, colour, stack);
     for (size_t i = 0; i < w->nodes_nr; i++)
-        if (colour[i] == UNSEEN) search(w, (int)i, colour, stack);
-    entries(w);
+        if (colour[i] == UNSEEN) loops_search(w, (int)i, colour, stack);
+    entries_mark(w);
     return 0;
 }

@@ -8,22 +8,10 @@
 
 #include <stdio.h>
 
-#define TYPE_ID_MAX 256u
 #define RETRIES_MAX 1000000
 
-/* NODE-2: ^[a-z][a-zA-Z0-9._-]*$ */
-static bool type_id_valid(struct str s) {
-    if (s.n == 0 || s.n > TYPE_ID_MAX || s.p[0] < 'a' || s.p[0] > 'z') return false;
-    for (size_t i = 1; i < s.n; i++) {
-        char ch = s.p[i];
-        bool ok = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
-                  (ch >= '0' && ch <= '9') || ch == '.' || ch == '_' || ch == '-';
-        if (!ok) return false;
-    }
-    return true;
-}
-
-static int settings(struct wfc *c, const struct wfc_obj *o, struct wf_node *n, int64_t retries) {
+static int settings_read(struct wfc *c, const struct wfc_obj *o, struct wf_node *n,
+                         int64_t retries) {
     struct str raw = STR_NONE;
     struct wfc_obj s;
     int rc = wfc_typed(c, o, "settings", JSON_OBJECT, &raw);
@@ -38,7 +26,8 @@ static int settings(struct wfc *c, const struct wfc_obj *o, struct wf_node *n, i
     return rc;
 }
 
-static int sensitivity(struct wfc *c, const struct wfc_obj *o, struct wf_node *n) { /* NODE-20 */
+static int sensitivity_read(struct wfc *c, const struct wfc_obj *o,
+                            struct wf_node *n) { /* NODE-20 */
     struct str raw = STR_NONE;
     struct json_members m;
     int rc = wfc_typed(c, o, "outputSensitivity", JSON_OBJECT, &raw);
@@ -60,7 +49,7 @@ static int sensitivity(struct wfc *c, const struct wfc_obj *o, struct wf_node *n
 }
 
 static int wfc_unknown(struct wfc *c, const char *pointer, struct str type_id) {
-    char what[TYPE_ID_MAX + 64];
+    char what[ID_TYPE_MAX + 64];
     snprintf(what, sizeof(what), "this host has no executor of type \"%.*s\"", STR_ARG(type_id));
     return wfc_fail(c, pointer, "typeId", what);
 }
@@ -74,11 +63,12 @@ static int node_identity(struct wfc *c, const struct wfc_obj *o, struct wf_node 
     if (rc == 0) rc = wfc_need_str(c, o, "name", &n->name);
     if (rc == 0) rc = wfc_need_str(c, o, "typeId", &n->type_id);
     if (rc != 0) return rc;
-    if (!type_id_valid(n->type_id))
+    if (!id_type_valid(n->type_id))
         return wfc_fail(c, o->pointer, "typeId", "type ids match ^[a-z][a-zA-Z0-9._-]*$");
     if (c->env != NULL && c->env->knows_type != NULL &&
         !c->env->knows_type(c->env->ctx, n->type_id)) /* NODE-3 */
         return wfc_unknown(c, o->pointer, n->type_id);
+    n->traits = node_traits(n->type_id);
     return 0;
 }
 
@@ -98,8 +88,8 @@ static int one_node(struct wfc *c, struct str raw, size_t i, int64_t retries, st
     n->agent = agent.p == NULL ? STR("") : agent;
     n->settings = STR("");
     n->retry_delay_ms = -1;
-    rc = settings(c, &o, n, retries);
-    return rc != 0 ? rc : sensitivity(c, &o, n);
+    rc = settings_read(c, &o, n, retries);
+    return rc != 0 ? rc : sensitivity_read(c, &o, n);
 }
 
 int wfc_nodes(struct wfc *c, const struct wfc_obj *top) {
@@ -125,7 +115,7 @@ int wfc_nodes(struct wfc *c, const struct wfc_obj *top) {
 
 /* --- ports --- */
 
-static int collect(void *ctx, struct expr *node) {
+static int pattern_collect(void *ctx, struct expr *node) {
     struct wfc *c = ctx;
     struct str text = expr_pattern_schema(node->b->raw, c->tmp);
     if (text.p == NULL) return wfc_memory(c);
@@ -141,7 +131,7 @@ int wfc_expr(struct wfc *c, struct str text, const char *pointer, const char *ke
     if (rc == WOPR_E_VALIDATION) return wfc_fail(c, pointer, key, why.message);
     if (rc != 0) return wfc_memory(c);
     struct wfc_schema **from = c->schemas_end;
-    rc = expr_patterns(e, collect, c);
+    rc = expr_patterns(e, pattern_collect, c);
     for (struct wfc_schema *s = *from; s != NULL; s = s->next)
         wfc_pointer(s->pointer, pointer, str_c(key));
     if (rc == 0) *out = e;
@@ -170,7 +160,7 @@ static int port_variable(struct wfc *c, const struct wfc_obj *o, struct wf_port 
     return rc;
 }
 
-static int port(struct wfc *c, const struct wfc_obj *o, struct wf_port *p) {
+static int port_read(struct wfc *c, const struct wfc_obj *o, struct wf_port *p) {
     static const char *const KINDS[] = {"static", "expression", "connection", "variable", NULL};
     struct str kind = STR_NONE, text = STR_NONE;
     p->node = -1;
@@ -210,7 +200,7 @@ static int node_ports(struct wfc *c, struct str inputs, size_t i, struct wf_node
         n->ports[k].name = arena_str(c->w->arena, m.v[k].key);
         if (n->ports[k].name.p == NULL) return wfc_memory(c);
         rc = wfc_obj(c, m.v[k].raw, &o, "%s", pointer);
-        if (rc == 0) rc = port(c, &o, &n->ports[k]);
+        if (rc == 0) rc = port_read(c, &o, &n->ports[k]);
         n->ports_nr++;
     }
     return rc;

@@ -101,7 +101,7 @@ int wfc_schema_add(struct wfc *c, struct str text, const char *pointer, const ch
 }
 
 /* Keep the code of a schema failure but say where in the definition it is. */
-static int refused(struct wfc *c, const struct wfc_schema *s, int rc) {
+static int definition_refused(struct wfc *c, const struct wfc_schema *s, int rc) {
     if (rc != WOPR_E_VALIDATION && rc != WOPR_E_SYNTAX) return rc;
     char what[sizeof(c->err->message)] = "not a usable JSON Schema or pattern";
     if (c->err != NULL && c->err->message[0] != '\0')
@@ -116,11 +116,11 @@ int wfc_schemas(struct wfc *c) {
     if (c->w->schemas == NULL) return wfc_memory(c);
     for (struct wfc_schema *s = c->schemas; s != NULL; s = s->next) {
         int rc = schema_set_add(c->w->schemas, s->uri, s->text, c->err);
-        if (rc != 0) return refused(c, s, rc);
+        if (rc != 0) return definition_refused(c, s, rc);
     }
     for (struct wfc_schema *s = c->schemas; s != NULL; s = s->next) {
         int rc = schema_compile(c->w->schemas, s->uri, s->out, c->err);
-        if (rc != 0) return refused(c, s, rc);
+        if (rc != 0) return definition_refused(c, s, rc);
     }
     return 0;
 }

@@ -8,17 +8,15 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "engine/bounds.h"
-#include "engine/children.h"
 #include "engine/effects.h"
 #include "engine/invoke.h"
 #include "engine/outcome.h"
 #include "engine/registry.h"
-#include "engine/replay.h"
-#include "engine/suspend.h"
+#include "engine/timeline.h"
 #include "engine/timers.h"
+#include "engine/waits.h"
 
-#define ENGINE_EFFECTS_MAX 1024u                /* effects of one executor call */
-#define ENGINE_WAIT_MS_MAX INT64_C(31536000000) /* one node wait: a year */
+#define ENGINE_EFFECTS_MAX 1024u /* effects of one executor call */
 
 /* --- what the executor said --- */
 
@@ -79,25 +77,6 @@ static void failed(struct step *st, int node, const struct node_result *r) {
     attempt_failed(st, node, &f);
 }
 
-/* FORK-14.  What a repeated execution sees too: events, and the deadline of the wait that is over,
- * which stands in its timer's row until the outcome is committed. */
-static int64_t logical_ms(const struct step *st, int node) {
-    int64_t ms = st->state->nodes[node].clock_ms;
-    return st->wait_over_ms > ms ? st->wait_over_ms : ms;
-}
-
-/* The deadline counts from the logical clock, so that a replay comes to the same one.  Only where
- * that is over by now (the host was down) it is now: one entry catches up, not one per period. */
-static void waits(struct step *st, int node, const struct node_result *r) {
-    int64_t ms = r->wait_ms > 0 ? r->wait_ms : 0;
-    const struct wf_node *def = &st->state->wf->nodes[node];
-    if (ms > ENGINE_WAIT_MS_MAX) ms = ENGINE_WAIT_MS_MAX;
-    int64_t left_ms = logical_ms(st, node) + ms - st->now_ms;
-    step_timer_set(st, TIMER_NODE_WAIT, node, left_ms > 0 || replay_leads(st) ? left_ms : 0);
-    if (def->timeout_ms > 0 && !timer_find(st->exec, TIMER_NODE_TIMEOUT, node))
-        step_timer_set(st, TIMER_NODE_TIMEOUT, node, def->timeout_ms);
-}
-
 static void result_apply(struct step *st, int node, const struct node_result *r) {
     struct failure f;
     if (r->effects_nr > ENGINE_EFFECTS_MAX) {
@@ -121,16 +100,10 @@ static void result_apply(struct step *st, int node, const struct node_result *r)
         failed(st, node, r);
         break;
     case NODE_OUT_SUSPEND:
-        suspend_begin(st, node, r);
-        break;
     case NODE_OUT_CALL:
-        invoke_claim(st, node, r);
-        break;
     case NODE_OUT_CHILD:
-        children_want(st, node, &r->child);
-        break;
     case NODE_OUT_WAIT:
-        waits(st, node, r);
+        waits_claim(st, node, r);
         break;
     }
 }
@@ -199,7 +172,7 @@ void attempt_run(struct step *st, int node, bool waited) {
                              .chunks_done = ns->chunks,
                              .waited = waited,
                              .conformance = st->engine->cfg.conformance,
-                             .now_ms = logical_ms(st, node),
+                             .now_ms = step_logical_ms(st, node),
                              .child = st->child_end};
     if (!type) { /* gone since the attempt began */
         node_fail(&r, "unsupported_node_type", "this host does not offer the type", false);
@@ -209,7 +182,7 @@ void attempt_run(struct step *st, int node, bool waited) {
     if (inputs_of(st, node, &call.inputs) != 0) return;
     if (!waited) skips_begin(st, node);
     call.type_ctx = type->ctx;
-    replay_call(st, node, &call);
+    timeline_call(st, node, &call);
     invoke_answers(st, node, &call);
     uint64_t began_ms = clock_mono_ms();
     type->fn(&call, &r);
@@ -289,11 +262,11 @@ void attempt_start(struct step *st, int node) {
     }
     if (seq < 0) return;
     agent_handoff(st, node, agent);
-    if (!replay_defers(st, node)) attempt_run(st, node, false);
+    if (!timeline_defers(st, node)) attempt_run(st, node, false);
 }
 
 void attempt_timed_out(struct step *st, int node) {
-    children_timed_out(st, node);
+    waits_timed_out(st, node);
     struct failure f = {.code = STR("node_timeout"),
                         .message = STR("the node did not finish within its timeoutMs"),
                         .retryable = true}; /* WF-24 */

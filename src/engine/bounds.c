@@ -28,7 +28,7 @@ void bounds_default(struct engine_bounds *b, size_t runs_active_max) {
 /* A replay follows a source that had its own bounds. */
 bool bound_log_over(const struct step *st) {
     const struct engine_bounds *b = &st->engine->cfg.bounds;
-    return !st->exec->replay &&
+    return !st->exec->timeline &&
            (st->state->next_seq >= b->run_events_max || st->state->log_bytes >= b->run_bytes_max);
 }
 
@@ -53,7 +53,7 @@ void bound_log_end(struct step *st) {
 bool bound_state_room(struct step *st, size_t old_bytes, size_t new_bytes, struct failure *f) {
     size_t max = st->engine->cfg.bounds.run_state_bytes_max;
     bool room = new_bytes <= old_bytes || st->state->bytes - old_bytes + new_bytes <= max;
-    if (room || st->exec->replay) return true;
+    if (room || st->exec->timeline) return true;
     st->engine->counts.bounds_met[BOUND_STATE]++;
     *f = (struct failure){.code = STR("run_state_limit_exceeded")};
     f->message = arena_printf(st->scratch,

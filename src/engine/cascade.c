@@ -201,23 +201,23 @@ static void stop_one(struct step *st, struct str run_id, const char *reason) {
 }
 
 /* Children whose creation is under way may be there at any moment; the others are in the store. */
-static bool births_out(const struct run_exec *re) {
+static bool creations_out(const struct run_exec *re) {
     for (const struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next) {
         const struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
-        if (x->birth && x->phase != CHILD_WANTED && x->birth->rc == KIN_PENDING) return true;
+        if (x->creation && x->phase != CHILD_WANTED && x->creation->rc == KIN_PENDING) return true;
     }
     return false;
 }
 
-static bool doomed_left(const struct run_exec *re) {
+static bool unwanted_left(const struct run_exec *re) {
     for (const struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next)
-        if (LIST_ENTRY(l, struct exec_child, link)->phase == CHILD_DOOMED) return true;
+        if (LIST_ENTRY(l, struct exec_child, link)->phase == CHILD_UNWANTED) return true;
     return false;
 }
 
 static bool all_down(struct step *st, enum cascade why) {
     struct child_row_list l;
-    bool down = !births_out(st->exec);
+    bool down = !creations_out(st->exec);
     int rc = store_children(st->engine->store, str_c(st->exec->run_id), true, ENGINE_CHILDREN_PAGE,
                             st->scratch, &l, NULL);
     if (rc != 0) return false;
@@ -234,7 +234,7 @@ bool cascade_down(struct step *st, enum cascade why) {
     struct run_exec *re = st->exec;
     uint64_t now_ms = clock_mono_ms();
     bool down = !re->kin.had_children;
-    if (!down) down = why == CASCADE_LEFT ? !doomed_left(re) : all_down(st, why);
+    if (!down) down = why == CASCADE_LEFT ? !unwanted_left(re) : all_down(st, why);
     if (!down && re->kin.cascade_ms == 0) {
         re->kin.cascade_ms = now_ms + ENGINE_CASCADE_MS;
         re->kin.cascade_why = (int)why;

@@ -12,9 +12,8 @@
 #include "codec/json.h"
 #include "engine/attempt.h"
 #include "engine/cascade.h"
-#include "engine/fork_wait.h"
 #include "engine/outcome.h"
-#include "engine/replay.h"
+#include "engine/timeline.h"
 #include "engine/timers.h"
 #include "store/events.h"
 
@@ -34,7 +33,7 @@ static bool child_id(const struct step *st, int node, int ordinal, char out[RUN_
     buf_addz(&b, CHILD_ID_DOMAIN);
     buf_addc(&b, '\0');
     /* A replay does not run children again: it looks at those of its source (FORK-14). */
-    buf_adds(&b, replay_ids(st, node));
+    buf_adds(&b, timeline_ids(st, node));
     buf_addc(&b, '\0');
     buf_adds(&b, st->state->wf->nodes[node].id);
     buf_addc(&b, '\0');
@@ -109,46 +108,77 @@ bool children_elsewhere(const struct run_exec *re) {
 static void child_free(struct run_exec *re, struct exec_child *x) {
     await_no_more(re, x);
     list_del(&x->link);
-    kin_call_free(x->birth);
-    kin_call_free(x->errand);
+    kin_call_free(x->creation);
+    kin_call_free(x->cancel);
     text_clear(&x->interrupt);
     mem_free(x);
 }
 
-static struct exec_child *child_new(struct run_exec *re, int node) {
+static struct exec_child *child_new(struct run_exec *re, int node, enum child_phase phase) {
     struct exec_child *x = MEM_NEW(struct exec_child);
     if (!x) return NULL;
     x->node = node;
+    x->phase = phase;
     list_add_tail(&re->kin.children, &x->link);
     return x;
 }
 
-static bool birth_out(const struct exec_child *x) {
-    return x->birth && x->phase != CHILD_WANTED && x->birth->rc == KIN_PENDING;
+static bool creation_out(const struct exec_child *x) {
+    return x->creation && x->phase != CHILD_WANTED && x->creation->rc == KIN_PENDING;
 }
 
-/* A creation under way is remembered: the run may not end before it is known what became of it. */
-void children_forget(struct run_exec *re) {
+/*
+ *     WANTED <--> ASKED --> WAITING --> UNWANTED --> cancelled, and gone
+ *                   '-------------------^  |
+ *                   '-> FORGOTTEN <--------'
+ *
+ * WANTED goes straight to WAITING when the store has the child already; WAITING goes back to WANTED
+ * when the creation it was told of (EXISTS) did not last.
+ */
+static const unsigned CHILD_NEXT[CHILD_PHASE_NR] = {
+    [CHILD_WANTED] = 1u << CHILD_ASKED | 1u << CHILD_WAITING,
+    [CHILD_ASKED] =
+        1u << CHILD_WAITING | 1u << CHILD_WANTED | 1u << CHILD_UNWANTED | 1u << CHILD_FORGOTTEN,
+    [CHILD_WAITING] = 1u << CHILD_WANTED | 1u << CHILD_UNWANTED,
+    [CHILD_UNWANTED] = 1u << CHILD_FORGOTTEN,
+};
+
+bool child_may_move(enum child_phase from, enum child_phase to) {
+    return (CHILD_NEXT[from] >> to & 1u) != 0;
+}
+
+/* The one door between phases; a move that breaks a rule is our own mistake. */
+static void child_move(struct exec_child *x, enum child_phase to) {
+    ASSERT(child_may_move(x->phase, to));
+    x->phase = to;
+    ASSERT(x->run_id[0] != '\0');
+    ASSERT(x->creation || (to != CHILD_WANTED && to != CHILD_ASKED));
+    ASSERT(to != CHILD_FORGOTTEN || creation_out(x));
+    ASSERT(to != CHILD_UNWANTED || !(x->detached || x->foreign));
+}
+
+/* Keep entries whose creation is in flight: the run must not end until its outcome is known. */
+static void children_forget(struct run_exec *re) {
     for (struct list *l = re->kin.children.next, *next; l != &re->kin.children; l = next) {
         struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
         next = l->next;
-        if (birth_out(x)) x->phase = CHILD_LOST;
+        if (creation_out(x)) child_move(x, CHILD_FORGOTTEN);
         else child_free(re, x);
     }
     cascade_forget(re);
     re->kin.stall_emitted = false;
 }
 
-void children_free(struct run_exec *re) {
+static void children_free(struct run_exec *re) {
     while (!list_empty(&re->kin.children))
         child_free(re, LIST_ENTRY(re->kin.children.next, struct exec_child, link));
 }
 
 static bool in_use(const struct exec_child *x) {
-    return x->phase != CHILD_DOOMED && x->phase != CHILD_LOST;
+    return x->phase != CHILD_UNWANTED && x->phase != CHILD_FORGOTTEN;
 }
 
-bool children_hold(const struct run_exec *re, int node) {
+static bool children_hold(struct run_exec *re, int node) {
     for (const struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next) {
         const struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
         if (in_use(x) && (node < 0 || x->node == node)) return true;
@@ -156,7 +186,9 @@ bool children_hold(const struct run_exec *re, int node) {
     return false;
 }
 
-void children_timer(struct run_exec *re) {
+static void children_timer(struct step *st, int node) {
+    struct run_exec *re = st->exec;
+    (void)node;
     re->kin.news = true;
     for (struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next)
         LIST_ENTRY(l, struct exec_child, link)->again_ms = 0;
@@ -205,8 +237,8 @@ static int workflow_find(struct step *st, struct str id, struct workflow **out, 
 }
 
 /* Inputs and options as a caller of the child would have to give them. */
-static int birth_fill(struct step *st, const struct node_child *want, struct kin_call *c,
-                      struct failure *f) {
+static int creation_fill(struct step *st, const struct node_child *want, struct kin_call *c,
+                         struct failure *f) {
     const struct run_meta *m = &st->state->meta;
     struct engine_cmd *cmd = &c->cmd;
     struct options_env env = {.limits = &st->engine->cfg.limits, .test_key = m->test_mode};
@@ -228,8 +260,8 @@ static int birth_fill(struct step *st, const struct node_child *want, struct kin
     return refuse(f, "validation_error", why);
 }
 
-static int birth_prepare(struct step *st, struct exec_child *x, const struct node_child *want,
-                         struct failure *f) {
+static int creation_prepare(struct step *st, struct exec_child *x, const struct node_child *want,
+                            struct failure *f) {
     struct workflow *wf = NULL;
     if (st->exec->kin.depth >= ENGINE_CHILD_DEPTH_MAX) /* WF-48 */
         return refuse(f, "subworkflow_depth_exceeded",
@@ -247,8 +279,8 @@ static int birth_prepare(struct step *st, struct exec_child *x, const struct nod
     c->cmd.create.child_depth = st->exec->kin.depth + 1;
     c->cmd.create.child_flags =
         (want->wait ? CHILD_AWAITED : 0u) | (want->detached ? CHILD_DETACHED : 0u);
-    rc = birth_fill(st, want, c, f);
-    if (rc == 0) x->birth = c;
+    rc = creation_fill(st, want, c, f);
+    if (rc == 0) x->creation = c;
     else kin_call_free(c);
     return rc;
 }
@@ -257,7 +289,7 @@ static int birth_prepare(struct step *st, struct exec_child *x, const struct nod
 static int replay_lacks(struct step *st, struct exec_child *x, const struct node_child *want,
                         int rc, struct failure *f) {
     if (rc == WOPR_E_NOT_FOUND) {
-        rc = birth_prepare(st, x, want, f);
+        rc = creation_prepare(st, x, want, f);
         if (rc != 0) return rc;
     } else if (rc != 0 && rc != WOPR_E_EXPIRED) {
         return rc;
@@ -278,34 +310,33 @@ static int child_find(struct step *st, struct exec_child *x, const struct node_c
     x->detached = want->detached;
     int rc = store_run_head(st->engine->store, m->tenant, m->test_mode, str_c(x->run_id),
                             st->scratch, &h, NULL);
-    if (st->exec->replay && rc == 0 && (run_status_final(h.status) || !x->wait)) return 0;
-    if (st->exec->replay) return replay_lacks(st, x, want, rc, f);
+    if (st->exec->timeline && rc == 0 && (run_status_final(h.status) || !x->wait)) return 0;
+    if (st->exec->timeline) return replay_lacks(st, x, want, rc, f);
     if (rc == WOPR_E_EXPIRED)
         return refuse(f, "child_failed", STR("the child run was removed by retention"));
     if (rc == 0) {
-        x->phase = CHILD_WAITING;
+        child_move(x, CHILD_WAITING);
         x->look = true;
         return 0;
     }
-    return rc == WOPR_E_NOT_FOUND ? birth_prepare(st, x, want, f) : rc;
+    return rc == WOPR_E_NOT_FOUND ? creation_prepare(st, x, want, f) : rc;
 }
 
 static void child_ended(struct step *st, struct exec_child *x, const struct run_head *h);
 
-void children_want(struct step *st, int node, const struct node_child *want) {
-    const struct wf_node *def = &st->state->wf->nodes[node];
+static void child_claim(struct step *st, int node, const struct node_result *r) {
+    const struct node_child *want = &r->child;
     struct failure f = {.code = STR_NONE};
-    if (replay_shows_child(st, node)) return;
-    struct exec_child *x = child_new(st->exec, node);
+    if (timeline_shows_child(st, node)) return;
+    struct exec_child *x = child_new(st->exec, node, CHILD_WANTED);
     int rc = x ? child_find(st, x, want, &f) : WOPR_E_NO_MEMORY;
-    if (rc == 0 && st->exec->replay) {
+    if (rc == 0 && st->exec->timeline) {
         child_ended(st, x, NULL);
         return;
     }
     if (rc == 0) {
         x->turn = st->exec->turns;
-        if (def->timeout_ms > 0 && !timer_find(st->exec, TIMER_NODE_TIMEOUT, node))
-            step_timer_set(st, TIMER_NODE_TIMEOUT, node, def->timeout_ms);
+        step_timeout_arm(st, node);
         return;
     }
     if (x) child_free(st->exec, x);
@@ -344,7 +375,7 @@ static void fan_tell(struct step *st, const struct exec_child *x) {
     st->exec->kin.stall_emitted = true;
 }
 
-static void birth_ask(struct step *st, struct exec_child *x) {
+static void creation_ask(struct step *st, struct exec_child *x) {
     if (x->held) return;
     if (fan_full(st)) { /* goes on when some child ends, which is told */
         fan_tell(st, x);
@@ -355,11 +386,11 @@ static void birth_ask(struct step *st, struct exec_child *x) {
     st->exec->kin.stall_emitted = false;
     st->exec->kin.had_children = true;
     st->exec->kin.open_bound++;
-    x->phase = CHILD_ASKED;
-    kin_call_send(x->birth);
+    child_move(x, CHILD_ASKED);
+    kin_call_send(x->creation);
 }
 
-static void birth_failed(struct step *st, struct exec_child *x, int rc) {
+static void creation_failed(struct step *st, struct exec_child *x, int rc) {
     struct failure f = {
         .code = STR("child_failed"),
         .message =
@@ -370,7 +401,7 @@ static void birth_failed(struct step *st, struct exec_child *x, int rc) {
              wopr_err_name(rc));
     if (wopr_err_passes(rc)) {
         fan_tell(st, x); /* WF-51: throttled, not dropped */
-        x->phase = CHILD_WANTED;
+        child_move(x, CHILD_WANTED);
         again_later(st, x);
         return;
     }
@@ -490,8 +521,8 @@ static void child_look(struct step *st, struct exec_child *x) {
     int rc = store_run_head(st->engine->store, m->tenant, m->test_mode, str_c(x->run_id),
                             st->scratch, &h, NULL);
     x->look = false;
-    if (rc == WOPR_E_NOT_FOUND && x->birth) { /* EXISTS was said of a creation still under way */
-        x->phase = CHILD_WANTED;
+    if (rc == WOPR_E_NOT_FOUND && x->creation) { /* EXISTS was said of a creation still under way */
+        child_move(x, CHILD_WANTED);
         again_later(st, x);
         return;
     }
@@ -505,8 +536,8 @@ static void child_look(struct step *st, struct exec_child *x) {
         return;
     }
     bool waiting = h.status >= RUN_WAITING_APPROVAL && h.status <= RUN_WAITING_EXTERNAL;
-    kin_call_free(x->birth);
-    x->birth = NULL;
+    kin_call_free(x->creation);
+    x->creation = NULL;
     st->exec->kin.had_children = true;
     await(st->exec, x, &h);
     if (x->ordinal < 0 &&
@@ -520,22 +551,22 @@ static void child_look(struct step *st, struct exec_child *x) {
 
 static void child_step(struct step *st, struct exec_child *x) {
     if (x->phase == CHILD_WANTED) {
-        birth_ask(st, x);
+        creation_ask(st, x);
     } else if (x->phase == CHILD_ASKED) {
-        int rc = x->birth->rc;
+        int rc = x->creation->rc;
         if (rc == KIN_PENDING) return;
         if (rc != 0 && rc != WOPR_E_EXISTS) {
-            birth_failed(st, x, rc);
+            creation_failed(st, x, rc);
             return;
         }
-        x->phase = CHILD_WAITING;
+        child_move(x, CHILD_WAITING);
         child_look(st, x);
     } else if (x->phase == CHILD_WAITING && x->look && !x->held) {
         child_look(st, x);
     }
 }
 
-void children_step(struct step *st) {
+static void children_step(struct step *st) {
     struct run_exec *re = st->exec;
     for (struct list *l = re->kin.children.next, *next; l != &re->kin.children; l = next) {
         struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
@@ -545,40 +576,40 @@ void children_step(struct step *st) {
     }
 }
 
-/* --- errands --- */
+/* --- commands to children --- */
 
-static void doom_step(struct step *st, struct exec_child *x) {
-    if (x->birth) {
-        int rc = x->birth->rc;
+static void unwanted_step(struct step *st, struct exec_child *x) {
+    if (x->creation) {
+        int rc = x->creation->rc;
         if (rc == KIN_PENDING) return;
         bool there = rc == 0 || rc == WOPR_E_EXISTS;
-        kin_call_free(x->birth);
-        x->birth = NULL;
+        kin_call_free(x->creation);
+        x->creation = NULL;
         if (!there) {
             child_free(st->exec, x);
             return;
         }
     }
-    if (x->errand && x->errand->rc == KIN_PENDING) return;
-    if (x->errand && (x->errand->rc == 0 || !wopr_err_passes(x->errand->rc))) {
+    if (x->cancel && x->cancel->rc == KIN_PENDING) return;
+    if (x->cancel && (x->cancel->rc == 0 || !wopr_err_passes(x->cancel->rc))) {
         child_free(st->exec, x);
         return;
     }
     if (x->held) return;
-    bool again = x->errand != NULL;
-    if (!again) x->errand = kin_call_new(st, ENGINE_CANCEL, str_c(x->run_id), "parent-moved-on");
-    if (x->errand) kin_call_send(x->errand);
-    if (again || !x->errand) again_later(st, x);
+    bool again = x->cancel != NULL;
+    if (!again) x->cancel = kin_call_new(st, ENGINE_CANCEL, str_c(x->run_id), "parent-moved-on");
+    if (x->cancel) kin_call_send(x->cancel);
+    if (again || !x->cancel) again_later(st, x);
 }
 
 static void pause_step(struct step *st, struct exec_child *x) {
-    if (x->phase == CHILD_ASKED && x->birth->rc == KIN_PENDING) return;
+    if (x->phase == CHILD_ASKED && x->creation->rc == KIN_PENDING) return;
     x->pause_due = false;
     if (st->state->status == RUN_PAUSED)
         kin_tell(st, ENGINE_PAUSE, str_c(x->run_id), "parent-paused");
 }
 
-void children_errands(struct step *st) {
+static void children_tend(struct step *st) {
     struct run_exec *re = st->exec;
     bool told = atomic_exchange(&re->kin.news, false);
     uint64_t now_ms = clock_mono_ms();
@@ -590,14 +621,14 @@ void children_errands(struct step *st) {
             x->held = x->held && x->again_ms > now_ms;
         }
         if (x->turn == re->turns) continue;
-        if (x->phase == CHILD_LOST && !birth_out(x)) child_free(re, x);
-        else if (x->phase == CHILD_DOOMED) doom_step(st, x);
+        if (x->phase == CHILD_FORGOTTEN && !creation_out(x)) child_free(re, x);
+        else if (x->phase == CHILD_UNWANTED) unwanted_step(st, x);
         else if (x->pause_due) pause_step(st, x);
     }
 }
 
 /* What the node waited for is of no use any more: it ends, unless it is detached. */
-void children_timed_out(struct step *st, int node) {
+static void children_timed_out(struct step *st, int node) {
     struct run_exec *re = st->exec;
     for (struct list *l = re->kin.children.next, *next; l != &re->kin.children; l = next) {
         struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
@@ -608,7 +639,7 @@ void children_timed_out(struct step *st, int node) {
             child_free(re, x);
             continue;
         }
-        x->phase = CHILD_DOOMED;
+        child_move(x, CHILD_UNWANTED);
         x->turn = re->turns;
         x->held = false;
     }
@@ -616,7 +647,7 @@ void children_timed_out(struct step *st, int node) {
 
 /* --- after a fold --- */
 
-static int doom_left_over(struct step *st, struct wopr_error *err) {
+static int left_over_load(struct step *st, struct wopr_error *err) {
     struct run_exec *re = st->exec;
     struct child_row_list l;
     int rc = store_children(st->engine->store, str_c(re->run_id), true, ENGINE_CHILDREN_PAGE,
@@ -627,10 +658,9 @@ static int doom_left_over(struct step *st, struct wopr_error *err) {
     for (size_t i = 0; i < l.n; i++) {
         bool bound = l.v[i].flags & CHILD_AWAITED && !(l.v[i].flags & CHILD_DETACHED);
         if (!bound || id_is_current(st, l.v[i].node_id, l.v[i].run_id)) continue;
-        struct exec_child *x = child_new(re, -1);
+        struct exec_child *x = child_new(re, -1, CHILD_UNWANTED);
         if (!x) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a child run");
         snprintf(x->run_id, sizeof x->run_id, STR_FMT, STR_ARG(l.v[i].run_id));
-        x->phase = CHILD_DOOMED;
     }
     return 0;
 }
@@ -663,11 +693,10 @@ static int restore(struct step *st, int node, struct wopr_error *err) {
     struct str interrupt = json_string(json_get(payload, "interruptId"), st->scratch);
     if (run_id.n == 0 || run_id.n > RUN_ID_MAX)
         return wopr_error_set(err, WOPR_E_CORRUPT, "a suspended node does not name its child");
-    struct exec_child *x = child_new(re, node);
+    struct exec_child *x = child_new(re, node, CHILD_WAITING);
     if (!x || text_set(&x->interrupt, interrupt) != 0)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a child run");
     memcpy(x->run_id, run_id.p, run_id.n);
-    x->phase = CHILD_WAITING;
     x->wait = x->look = true;
     x->ordinal = -1;
     return restore_flags(st, x, err);
@@ -676,11 +705,29 @@ static int restore(struct step *st, int node, struct wopr_error *err) {
 int children_load(struct step *st, struct wopr_error *err) {
     struct run_exec *re = st->exec;
     st->state = re->state;
-    if (re->replay) return 0;
-    int rc = doom_left_over(st, err);
+    if (re->timeline) return 0;
+    int rc = left_over_load(st, err);
     for (size_t i = 0; rc == 0 && i < st->state->wf->nodes_nr; i++)
         if (st->state->nodes[i].status == NODE_SUSPENDED && st->state->nodes[i].child_waits)
             rc = restore(st, (int)i, err);
     if (rc == 0 && re->lease.taken) cascade_check_parent(st);
     return rc;
 }
+
+static bool children_stay(struct run_exec *re) {
+    return !list_empty(&re->kin.children) || !list_empty(&re->kin.cancels);
+}
+
+const struct wait_kind WAIT_CHILD = {.name = "child",
+                                     .outcome = NODE_OUT_CHILD,
+                                     .timer = TIMER_CHILD,
+                                     .claim = child_claim,
+                                     .holds = children_hold,
+                                     .tend = children_tend,
+                                     .enter = children_step,
+                                     .on_timer = children_timer,
+                                     .timed_out = children_timed_out,
+                                     .load = children_load,
+                                     .forget = children_forget,
+                                     .free = children_free,
+                                     .stays = children_stay};

@@ -35,7 +35,8 @@
 #define ENGINE_READ_BYTES  (1024u * 1024)
 #define HOLDER_NAME_MAX    63u
 
-struct peers; /* peers.c */
+struct peers;     /* peers.c */
+struct wait_kind; /* waits.h */
 
 /* Parts of struct engine, each with the file that owns it.  All but threads and counts are (mu). */
 struct run_tables {      /* exec.c */
@@ -94,6 +95,7 @@ struct engine {
     struct store *store;
     const struct payload_rules *rules;
     const struct node_registry *types;
+    const struct wait_kind *const *waits; /* NULL-terminated */
     struct wf_env wf_env;
     struct engine_config cfg;
     struct str holder;

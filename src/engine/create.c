@@ -41,13 +41,12 @@ void create_submit(struct engine *e, struct engine_cmd *cmd) {
     ulid_new(ulid);
     bool child = cmd->create.parent_run_id.n > 0;
     struct str run_id = child ? cmd->run_id : arena_printf(cmd->arena, "run_%s", ulid);
-    struct run_exec *re = run_id.p ? exec_new(e, run_id) : NULL;
+    struct run_exec *re = run_id.p ? exec_new(e, run_id, EXEC_NEW) : NULL;
     int rc = re ? 0 : WOPR_E_NO_MEMORY;
     if (rc == 0 && child)
         rc = exec_set_parent(re, cmd->create.parent_run_id, cmd->create.child_depth,
                              cmd->create.child_flags);
     if (rc == 0) {
-        re->phase = EXEC_NEW;
         re->wf = workflow_ref(cmd->create.wf);
         re->commit.cmd = cmd;
         cmd->result.run_id = run_id;
@@ -193,8 +192,8 @@ enum turn create_turn(struct step *st) {
         cmd->result = (struct engine_result){
             .run_id = run_id, .status = RUN_PENDING, .at_ms = now_ms}; /* RUN-4 */
         cmd_attach(cmd, p);
-        re->phase = EXEC_CREATING;
         re->commit.plan = p;
+        exec_move(re, EXEC_CREATING);
         exec_launch(re);
         rc = journal_append_to(e->journal, p, execs_landed, e, re);
         if (rc == 0) return TURN_END;
@@ -223,9 +222,9 @@ enum turn create_landed(struct step *st, int rc) {
     children_tell(st, p);
     re->run_no = p->run_no;
     re->lease.epoch = p->epoch;
-    re->phase = EXEC_LIVE;
-    cmd_committed(cmd, p);
     re->commit.plan = NULL;
+    exec_move(re, EXEC_LIVE);
+    cmd_committed(cmd, p);
     plan_unref(p);
     if (run_status_final(re->state->status)) return TURN_DROP;
     return exec_register_no(re) == 0 ? TURN_GO_ON : TURN_LATER; /* when there is memory */

@@ -1,8 +1,10 @@
 /*
  * emit.c: how events get into the plan of a step, and when the plan is full.
  */
+#include "engine/emit.h"
+
 #include "base/clock.h"
-#include "engine/replay.h"
+#include "engine/timeline.h"
 
 #define ENGINE_STEP_EVENTS_MAX 256u          /* a plan is sent once it holds so many events */
 #define ENGINE_STEP_BYTES_MAX  (512u * 1024) /* or so many bytes in its arena */
@@ -10,10 +12,15 @@
 #define ENGINE_CREATE_MS_MAX   10u           /* the same for a step whose 201 is waited for */
 
 void step_now(struct step *st) {
-    int64_t now_ms = st->exec->replay ? replay_now_ms(st) : clock_wall_ms();
+    int64_t now_ms = timeline_now_ms(st);
     if (st->floor_ms > now_ms) now_ms = st->floor_ms;
     if (st->state && st->state->last_ts_ms > now_ms) now_ms = st->state->last_ts_ms;
     st->now_ms = now_ms;
+}
+
+int64_t step_logical_ms(const struct step *st, int node) {
+    int64_t ms = st->state->nodes[node].clock_ms;
+    return st->wait_over_ms > ms ? st->wait_over_ms : ms;
 }
 
 bool step_lost(const struct step *st) { return st->plan->failed != 0; }
@@ -21,10 +28,11 @@ bool step_lost(const struct step *st) { return st->plan->failed != 0; }
 int64_t step_emit(struct step *st, enum ev_kind kind, int node, int64_t cause, struct str payload) {
     struct plan *p = st->plan;
     struct str id = node >= 0 ? st->state->wf->nodes[node].id : STR_NONE;
-    if (st->exec->replay) replay_before(st, kind, payload);
+    const struct timeline_ops *t = timeline_of(st);
+    if (t) t->before(st, kind, payload);
     if (p->failed != 0) return EMIT_BROKEN;
     int64_t seq = plan_event(p, st->engine->rules, st->state, kind, id, cause, st->now_ms, payload);
-    if (seq >= 0 && st->exec->replay) replay_after(st, seq, node);
+    if (seq >= 0 && t) t->after(st, seq, node);
     if (seq >= 0) return seq;
     /* Refused before it touched the state, so the rest of the plan stands (EVT-12). */
     bool whole = st->state->next_seq == p->base_seq + (int64_t)p->events_nr;

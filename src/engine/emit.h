@@ -30,7 +30,10 @@ enum {
 };
 /* Appends an event to the plan; node -1 = the run's.  Returns its sequence, or EMIT_*. */
 int64_t step_emit(struct step *st, enum ev_kind kind, int node, int64_t cause, struct str payload);
-void step_now(struct step *st);        /* reads the clock into now_ms; it never goes back */
+void step_now(struct step *st); /* reads the clock into now_ms; it never goes back */
+/* The time that a repeated execution sees too (FORK-14): of events, or of the deadline of the wait
+ * that is over, which is in its timer's row until the outcome is committed. */
+int64_t step_logical_ms(const struct step *st, int node);
 bool step_lost(const struct step *st); /* the plan has failed */
 /* Time to send: the plan holds enough, or a command or another host waits (RUN-25). */
 bool step_full(const struct step *st);

@@ -12,6 +12,7 @@
 #include "engine/peers.h"
 #include "engine/turn.h"
 #include "engine/upkeep.h"
+#include "engine/waits.h"
 #include "engine/wfcache.h"
 
 #include <time.h>
@@ -143,6 +144,7 @@ int engine_new(struct journal *journal, const struct payload_rules *rules,
     e->store = journal_store(journal);
     e->rules = rules;
     e->types = types;
+    e->waits = WAIT_KINDS;
     e->wf_env = *wf_env;
     e->cfg = *cfg;
     defaults(&e->cfg);

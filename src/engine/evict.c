@@ -6,8 +6,8 @@
 #include "engine/evict.h"
 
 #include "base/clock.h"
-#include "engine/invoke.h"
 #include "engine/timers.h"
+#include "engine/waits.h"
 
 #define ENGINE_DOZE_MS_MIN 1000 /* a state is not dropped for less */
 
@@ -52,14 +52,12 @@ static bool timers_far(const struct run_exec *re, int64_t now_ms, int64_t *next_
 }
 
 /* All of it can be read again, and nothing but a timer, a command or another run will need it. */
-static bool may_doze(const struct run_exec *re) {
+static bool may_doze(struct run_exec *re) {
     const struct run_state *s = re->state;
     bool busy = re->mail.any || re->lease.requested || re->lease.suspect ||
                 re->requests.has_answers || re->kin.news || re->timers.fired_nr > 0 ||
                 re->kin.cascade_ms != 0 || re->lease.take_over || s->status == RUN_PENDING;
-    if (busy || re->replay || invoke_waits(re, -1) || !list_empty(&re->kin.children) ||
-        !list_empty(&re->kin.cancels))
-        return false;
+    if (busy || re->timeline || waits_under_way(re) || waits_stay(re)) return false;
     for (size_t i = 0; i < s->wf->nodes_nr; i++)
         if ((re->clear && re->clear[i].n > 0) || (re->skips && re->skips[i] > 0)) return false;
     return true;
@@ -69,7 +67,7 @@ static bool doze(struct run_exec *re) {
     int64_t next_ms;
     if (!may_doze(re) || !timers_far(re, clock_wall_ms(), &next_ms)) return false;
     exec_forget_state(re);
-    re->phase = EXEC_LOADING;
+    exec_move(re, EXEC_LOADING);
     re->memory.dozes = true;
     re->engine->counts.dozed++;
     return next_ms == INT64_MAX || timer_arm(re, TIMER_DOZE, -1, next_ms, false) == 0;

@@ -1,23 +1,25 @@
 /*
  * exec.c: life of a run in memory: tables, mailbox, reload after a failed commit.
  */
+#include "engine/exec.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "engine/children.h"
 #include "engine/fork.h"
-#include "engine/invoke.h"
 #include "engine/peers.h"
-#include "engine/replay.h"
+#include "engine/timeline.h"
 #include "engine/timers.h"
+#include "engine/waits.h"
 
 #define ENGINE_BACKOFF_MS_FIRST 100
 
-struct run_exec *exec_new(struct engine *e, struct str run_id) {
+struct run_exec *exec_new(struct engine *e, struct str run_id, enum exec_phase phase) {
     if (run_id.n == 0 || run_id.n > RUN_ID_MAX) return NULL;
     struct run_exec *re = MEM_NEW(struct run_exec);
     if (!re) return NULL;
     re->engine = e;
+    re->phase = phase;
     memcpy(re->run_id, run_id.p, run_id.n);
     list_init(&re->seat.ready);
     list_init(&re->memory.resting);
@@ -38,8 +40,7 @@ int exec_set_parent(struct run_exec *re, struct str parent_id, int32_t depth, ui
 }
 
 void exec_forget_state(struct run_exec *re) {
-    timers_drop_all(re);
-    children_forget(re);
+    waits_forget(re);
     if (re->clear && re->state)
         for (size_t i = 0; i < re->state->wf->nodes_nr; i++) text_clear(&re->clear[i]);
     mem_free(re->clear);
@@ -50,20 +51,18 @@ void exec_forget_state(struct run_exec *re) {
     re->state = NULL;
     plan_unref(re->commit.plan);
     re->commit.plan = NULL;
-    invoke_forget(re);
     re->fail_seq = -1;
     re->lease.take_over = re->memory.dozes = false;
-    replay_close(re);
+    if (re->timeline) re->timeline->ops->close(re);
 }
 
 void exec_free(struct run_exec *re) {
     if (!re) return;
     exec_forget_state(re);
-    invoke_free(re);
+    waits_free(re);
     fork_free(re);
     workflow_unref(re->wf);
     mem_free(re->lease.old_holder);
-    children_free(re);
     mem_free(re->kin.parent_id);
     mem_free(re);
 }
@@ -116,9 +115,8 @@ int exec_begin(struct run_exec *re, struct str tenant) {
 
 /* Seen by the number while no worker knows it; false when the tables are full. */
 bool exec_add(struct engine *e, int64_t run_no, struct str tenant, const struct run_head *h) {
-    struct run_exec *re = exec_new(e, h->run_id);
+    struct run_exec *re = exec_new(e, h->run_id, EXEC_LOOKUP);
     if (!re) return true;
-    re->phase = EXEC_LOOKUP;
     re->run_no = run_no;
     re->lease.swept = true;
     pthread_mutex_lock(&e->mu);
@@ -143,7 +141,7 @@ bool exec_drop(struct run_exec *re) {
     ASSERT(!re->seat.inflight && !re->seat.queued);
     bool keep = re->mail.first != NULL && !e->life.stopping;
     if (keep) {
-        re->phase = EXEC_LOOKUP;
+        exec_move(re, EXEC_LOOKUP);
         re->lease.swept = false;
         re->lease.asked = false;
         re->lease.ask_ms = re->lease.ask_end_ms = 0;
@@ -186,7 +184,7 @@ void exec_mail_put_back(struct run_exec *re, struct engine_cmd *cmd) {
 
 void exec_reload(struct run_exec *re, bool later) {
     exec_forget_state(re);
-    re->phase = EXEC_LOADING;
+    exec_move(re, EXEC_LOADING);
     if (!later) {
         exec_wake(re);
         return;

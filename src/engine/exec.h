@@ -9,27 +9,16 @@
 #define WOPR_ENGINE_EXEC_H
 
 #include "engine/core.h"
+#include "engine/phase.h"
 #include "store/runs.h"
 
 #define ENGINE_BACKOFF_MS_MAX 5000 /* between two attempts to load a run again */
 
 struct fork_job;    /* fork.c */
 struct fork_info;   /* fork.h */
-struct replay;      /* replay.c */
+struct timeline;    /* timeline.h */
 struct invocation;  /* invoke.c */
 struct invoke_call; /* invoke.c */
-
-enum exec_phase {
-    EXEC_FORKING,  /* a fork is being made: nothing of it can be seen yet (fork.c) */
-    EXEC_NEW,      /* creation asked for; nothing is built yet */
-    EXEC_CREATING, /* PLAN_CREATE in flight, mostly with the first step in it */
-    EXEC_LOOKUP,   /* not in memory before: ask the store what it is */
-    EXEC_LEASING,  /* lease asked for on the committer */
-    EXEC_ASKING,   /* telling a living holder that we want the run; then LOOKUP again */
-    EXEC_GIVING,   /* giving the run to a host that asked */
-    EXEC_LOADING,  /* lease held: fold the log */
-    EXEC_LIVE
-};
 
 /* Parts of struct run_exec, each with the file that owns it. */
 struct seat { /* (mu) queue.c: place in the ready queue */
@@ -109,8 +98,8 @@ struct exec_fork {          /* fork.c */
 struct run_exec {
     struct engine *engine;
     char run_id[RUN_ID_MAX + 1];
-    int64_t run_no; /* 0 = not known yet */
-    enum exec_phase phase;
+    int64_t run_no;        /* 0 = not known yet */
+    enum exec_phase phase; /* changed by exec_move only */
     struct workflow *wf;
     struct run_state *state;
     struct text *clear; /* per node: outputs before masking, for readers inside the run (OBS-71);
@@ -130,7 +119,7 @@ struct run_exec {
     struct exec_requests requests;
     struct exec_timers timers;
     struct exec_fork fork;
-    struct replay *replay; /* it is a replay and live */
+    struct timeline *timeline; /* leads a live replay; NULL: the wall clock does */
 };
 
 /* What a turn decided about its exec.  Functions of a turn return it, and touch the exec no more
@@ -144,7 +133,7 @@ enum turn {
 };
 
 /* A new exec, in no table yet; NULL: no memory, or run_id is too long. */
-struct run_exec *exec_new(struct engine *e, struct str run_id);
+struct run_exec *exec_new(struct engine *e, struct str run_id, enum exec_phase phase);
 MUST_CHECK int exec_set_parent(struct run_exec *re, struct str parent_id, int32_t depth,
                                uint32_t flags);
 void exec_free(struct run_exec *re); /* takes NULL */

@@ -20,7 +20,6 @@
 #include "engine/outcome.h"
 #include "engine/peers.h"
 #include "engine/replay.h"
-#include "engine/step.h"
 #include "engine/wfcache.h"
 #include "store/events.h"
 #include "store/upkeep.h"
@@ -405,8 +404,9 @@ static enum turn fork_made(struct step *st, struct plan *p) {
     if (rc == 0) rc = replay_open(re);
     if (rc == 0) rc = replay_begin(st, NULL);
     if (rc == 0) rc = children_load(st, NULL);
-    re->phase = EXEC_LIVE;
-    return rc == 0 ? TURN_GO_ON : TURN_LATER; /* it exists: again when there is memory */
+    if (rc != 0) return TURN_LATER; /* it exists: again when there is memory */
+    exec_move(re, EXEC_LIVE);
+    return TURN_GO_ON;
 }
 
 /* TURN_END: the next slice is due. */
@@ -462,9 +462,8 @@ enum turn fork_turn(struct step *st, int flight_rc) {
 static struct run_exec *fork_exec(struct engine *e, struct engine_cmd *cmd) {
     char id[RUN_ID_LEN + 1] = "run_";
     ulid_new(id + 4);
-    struct run_exec *re = exec_new(e, str_c(id));
+    struct run_exec *re = exec_new(e, str_c(id), EXEC_FORKING);
     if (!re) return NULL;
-    re->phase = EXEC_FORKING;
     re->fork.job = MEM_NEW(struct fork_job);
     if (re->fork.job) {
         re->fork.job->cmd = cmd;

@@ -18,8 +18,6 @@ void fork_waits_open(struct run_exec *re, struct plan *p);
 void fork_group(struct step *st, enum ev_kind cut, int node);
 /* The source's next event answers a node that waits, or ends its waiting: told again. */
 bool replay_answers_wait(struct step *st, const struct event *g, int node);
-/* The source's next event shows the suspension of the node's child: told again (EVT-39). */
-bool replay_shows_child(struct step *st, int node);
 /* Any recorded answer to what is asked; for replays that came off their source's order. */
 bool replay_finds_answer(struct step *st);
 

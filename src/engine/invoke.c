@@ -16,7 +16,7 @@
 #include "domain/invocation.h"
 #include "engine/answer.h"
 #include "engine/outcome.h"
-#include "engine/replay.h"
+#include "engine/timeline.h"
 #include "engine/timers.h"
 
 #define INVOKE_TTL_MS       (INT64_C(14) * 86400 * 1000) /* IDEM-18 */
@@ -74,7 +74,7 @@ static void invocation_clear(struct invocation *v) {
     call_free(v->send);
 }
 
-void invoke_forget(struct run_exec *re) {
+static void invoke_forget(struct run_exec *re) {
     for (size_t i = 0; i < re->requests.rows_nr; i++) invocation_clear(&re->requests.rows[i]);
     mem_free(re->requests.rows);
     re->requests.rows = NULL;
@@ -91,7 +91,7 @@ void invoke_forget(struct run_exec *re) {
     pthread_mutex_unlock(&re->engine->mu);
 }
 
-void invoke_free(struct run_exec *re) {
+static void invoke_free(struct run_exec *re) {
     calls_free(re->requests.recorded);
     calls_free(re->requests.answers);
     re->requests.recorded = re->requests.answers = NULL;
@@ -113,7 +113,7 @@ static struct invocation *add(struct run_exec *re, int node, int64_t ordinal) {
     return v;
 }
 
-bool invoke_waits(const struct run_exec *re, int node) {
+static bool invoke_waits(struct run_exec *re, int node) {
     for (size_t i = 0; i < re->requests.rows_nr; i++) {
         const struct invocation *v = &re->requests.rows[i];
         if ((node < 0 || v->node == node) && (v->calling || v->send)) return true;
@@ -271,10 +271,9 @@ static int identify(struct step *st, struct invocation *v, const struct node_req
     return rc == 0 ? text_set(&v->effect_id, str_c(effect)) : rc;
 }
 
-void invoke_claim(struct step *st, int node, const struct node_result *out) {
+static void invoke_claim(struct step *st, int node, const struct node_result *out) {
     struct run_exec *re = st->exec;
     const struct node_request *r = &out->request;
-    const struct wf_node *def = &st->state->wf->nodes[node];
     int64_t ordinal =
         (int64_t)st->state->nodes[node].activation * NODE_INVOKES_MAX + out->request_ordinal;
     struct invocation *v = find(re, node, ordinal);
@@ -282,7 +281,7 @@ void invoke_claim(struct step *st, int node, const struct node_result *out) {
     struct wopr_error err;
     if (v && (v->calling || v->send)) return; /* asked by an attempt that timed out: wait for it */
     struct failure recorded;
-    if (replay_effect(st, node, &recorded)) {
+    if (timeline_effect(st, node, &recorded)) {
         attempt_failed(st, node, &recorded);
         return;
     }
@@ -315,8 +314,7 @@ void invoke_claim(struct step *st, int node, const struct node_result *out) {
         return;
     }
     record(st, v);
-    if (def->timeout_ms > 0 && !timer_find(re, TIMER_NODE_TIMEOUT, node))
-        step_timer_set(st, TIMER_NODE_TIMEOUT, node, def->timeout_ms);
+    step_timeout_arm(st, node);
 }
 
 /* --- out and back --- */
@@ -376,7 +374,7 @@ static void not_sent(struct step *st, struct invoke_call *c, int rc, const struc
     else call_free(c);
 }
 
-void invoke_landed(struct step *st) {
+static void invoke_landed(struct step *st) {
     struct run_exec *re = st->exec;
     calls_free(re->requests.recorded);
     re->requests.recorded = NULL;
@@ -407,7 +405,7 @@ static struct invoke_call *take_answers(struct run_exec *re) {
 /* The executor itself is entered by interrupted() (step.c): a running node with nothing to wait
  * for.
  */
-void invoke_arrived(struct step *st) {
+static void invoke_arrived(struct step *st) {
     struct run_exec *re = st->exec;
     struct invoke_call *c, *next;
     if (!re->requests.has_answers || step_lost(st)) return;
@@ -428,3 +426,20 @@ void invoke_arrived(struct step *st) {
         re->requests.recorded = c;
     }
 }
+
+static int invoke_load_own(struct step *st, struct wopr_error *err) {
+    return invoke_load(st, st->exec->run_no, err);
+}
+
+static bool invoke_under_way(struct run_exec *re) { return invoke_waits(re, -1); }
+
+const struct wait_kind WAIT_REQUEST = {.name = "request",
+                                       .outcome = NODE_OUT_CALL,
+                                       .claim = invoke_claim,
+                                       .holds = invoke_waits,
+                                       .arrived = invoke_arrived,
+                                       .landed = invoke_landed,
+                                       .load = invoke_load_own,
+                                       .forget = invoke_forget,
+                                       .free = invoke_free,
+                                       .under_way = invoke_under_way};

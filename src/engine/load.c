@@ -7,16 +7,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "engine/children.h"
 #include "engine/command.h"
 #include "engine/fork.h"
-#include "engine/invoke.h"
 #include "engine/job.h"
 #include "engine/peers.h"
 #include "engine/replay.h"
 #include "engine/resolve.h"
-#include "engine/step.h"
-#include "engine/timers.h"
+#include "engine/waits.h"
 #include "engine/wfcache.h"
 #include "store/events.h"
 #include "store/leases.h"
@@ -98,10 +95,11 @@ static bool lease_ask(struct step *st, const struct run_head *h, int64_t beat) {
     if (!note_holder(re, h, st->engine->holder)) return false;
     re->lease.seen_epoch = h->epoch;
     re->lease.seen_beat = beat;
-    re->phase = EXEC_LEASING;
+    exec_move(re, EXEC_LEASING);
     exec_launch(re);
     if (journal_side(st->engine->journal, lease_done, re) == 0) return true;
     exec_launch_undo(re);
+    exec_move(re, EXEC_LOOKUP);
     return false;
 }
 
@@ -147,20 +145,19 @@ enum turn load_lookup(struct step *st) {
         return give_up(st, WOPR_E_UNAVAILABLE, "the host that executes the run does not answer");
     }
     if (rc == 0 && lease_ask(st, &head, beat)) return TURN_END;
-    re->phase = EXEC_LOOKUP;
     return give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
 }
 
 enum turn load_leased(struct step *st, int rc) {
     struct run_exec *re = st->exec;
-    re->phase = EXEC_LOOKUP;
     if (rc == 0) {
         re->lease.epoch = re->lease.claimed_epoch;
         re->lease.taken = true;
         re->lease.ask_ms = re->lease.ask_end_ms = 0;
-        re->phase = EXEC_LOADING;
+        exec_move(re, EXEC_LOADING);
         return TURN_GO_ON;
     }
+    exec_move(re, EXEC_LOOKUP);
     switch (wopr_err_class(rc)) {
     case ERR_GONE:
         return TURN_DROP; /* its commands get a fresh look at the row */
@@ -228,20 +225,6 @@ static int fold_events(struct step *st, struct wopr_error *err) {
     return rc;
 }
 
-static int arm_timers(struct step *st, struct wopr_error *err) {
-    struct run_exec *re = st->exec;
-    struct timer_row_list rows;
-    int rc = store_timers(st->engine->store, re->run_no, st->scratch, &rows, err);
-    for (size_t i = 0; rc == 0 && i < rows.n; i++) {
-        const struct timer_row *t = &rows.v[i];
-        int node = t->node_id.n > 0 ? workflow_node_index(re->wf, t->node_id) : -1;
-        if (node < 0) continue; /* not one of ours */
-        if (timer_restore(re, t, node) != 0)
-            rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a timer");
-    }
-    return rc;
-}
-
 /* The log holds sensitive values masked; what the run itself may see stands beside them (OBS-71).
  */
 static int unmask_vars(struct step *st, struct wopr_error *err) {
@@ -278,10 +261,8 @@ static int load_run(struct step *st, struct run_origin *o, struct wopr_error *er
     if (rc == 0) rc = fold_events(st, err);
     if (rc == 0) run_state_clean(re->state); /* its rows are written */
     if (rc == 0) rc = unmask_vars(st, err);
-    if (rc == 0) rc = arm_timers(st, err);
-    if (rc == 0) rc = invoke_load(st, re->run_no, err);
+    if (rc == 0) rc = waits_load(st, err);
     if (rc == 0) rc = replay_begin(st, err);
-    if (rc == 0) rc = children_load(st, err);
     if (rc != 0) return rc;
     if (re->state->next_seq != o->head.next_seq)
         return wopr_error_set(err, WOPR_E_CORRUPT, "R1: the run row and its log differ in length");
@@ -304,7 +285,7 @@ enum turn load_fold(struct step *st) {
         if (re->lease.taken && (re->lease.take_over || re->lease.old_holder[0] != '\0'))
             st->engine->counts.recovered++;
         re->lease.taken = false;
-        re->phase = EXEC_LIVE;
+        exec_move(re, EXEC_LIVE);
         return TURN_GO_ON;
     }
     enum wopr_err_class class = wopr_err_class(rc);

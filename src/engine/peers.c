@@ -17,10 +17,9 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "engine/children.h"
-#include "engine/invoke.h"
 #include "engine/job.h"
-#include "engine/step.h"
 #include "engine/timers.h"
+#include "engine/waits.h"
 #include "store/leases.h"
 #include "store/peers.h"
 
@@ -231,23 +230,22 @@ bool peers_ask(struct step *st, const struct run_head *h) {
     re->lease.old_epoch = h->epoch;
     if (now_ms < re->lease.ask_ms) return sleep_and_look(re);
     re->lease.ask_ms = now_ms + ASK_AGAIN_MS;
-    re->phase = EXEC_ASKING;
+    exec_move(re, EXEC_ASKING);
     exec_launch(re);
     if (journal_side(e->journal, asked_now, re) == 0) return true;
     exec_launch_undo(re);
-    re->phase = EXEC_LOOKUP;
+    exec_move(re, EXEC_LOOKUP);
     return sleep_and_look(re);
 }
 
 enum turn peers_ask_landed(struct step *st, int rc) {
     struct run_exec *re = st->exec;
-    re->phase = EXEC_LOOKUP;
+    exec_move(re, EXEC_LOOKUP);
     if (rc == WOPR_E_SYNC_FAILED) engine_break(st->engine, "lease");
     return sleep_and_look(re) ? TURN_END : TURN_GO_ON; /* without memory for the timer: at once */
 }
 
 void peers_ask_again(struct run_exec *re) {
-    re->phase = EXEC_LOOKUP;
     if (!sleep_and_look(re)) exec_wake(re);
 }
 
@@ -263,7 +261,7 @@ static void give_now(void *ctx, struct store *s) { /* on the committer */
 static bool give_waits(struct run_exec *re) {
     uint64_t now_ms = clock_mono_ms();
     if (re->lease.requested_ms == 0) re->lease.requested_ms = now_ms;
-    return re->phase == EXEC_LIVE && (re->requests.has_answers || invoke_waits(re, -1)) &&
+    return re->phase == EXEC_LIVE && (re->requests.has_answers || waits_under_way(re)) &&
            now_ms < re->lease.requested_ms + GIVE_WAIT_MS;
 }
 
@@ -272,11 +270,11 @@ enum turn peers_give(struct step *st) {
     if (re->mail.any || (re->phase != EXEC_LIVE && re->phase != EXEC_LOADING)) return TURN_GO_ON;
     if (give_waits(re)) return TURN_GO_ON; /* whoever asks asks again, which wakes the run */
     enum exec_phase before = re->phase;
-    re->phase = EXEC_GIVING;
+    exec_move(re, EXEC_GIVING);
     exec_launch(re);
     if (journal_side(st->engine->journal, give_now, re) == 0) return TURN_END;
     exec_launch_undo(re);
-    re->phase = before;
+    exec_move(re, before);
     return TURN_GO_ON;
 }
 
@@ -287,7 +285,7 @@ enum turn peers_give_landed(struct step *st, int rc) {
     if (rc == WOPR_E_SYNC_FAILED) engine_break(st->engine, "lease");
     if (rc == 0 || rc == WOPR_E_FENCED || rc == WOPR_E_RUN_TERMINAL || rc == WOPR_E_CORRUPT)
         return TURN_DROP;
-    re->phase = re->state ? EXEC_LIVE : EXEC_LOADING; /* nobody asks any more; or it failed */
+    exec_move(re, re->state ? EXEC_LIVE : EXEC_LOADING); /* nobody asks any more; or it failed */
     return TURN_GO_ON;
 }
 

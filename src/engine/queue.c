@@ -3,6 +3,8 @@
  * runs of another tenant: each tenant has a list of its own, and those with something in it form a
  * ring.
  */
+#include "engine/queue.h"
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/exec.h"

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "codec/ident.h"
 
 #define REGISTRY_EFFECTS_FIRST 4u
 
@@ -33,23 +34,11 @@ void node_registry_free(struct node_registry *r) {
     mem_free(r);
 }
 
-/* NODE-2: ^[a-z][a-zA-Z0-9._-]*$, 1..256. */
-static bool type_id_valid(struct str id) {
-    if (id.n < 1 || id.n > 256 || id.p[0] < 'a' || id.p[0] > 'z') return false;
-    for (size_t i = 1; i < id.n; i++) {
-        char c = id.p[i];
-        bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '.' || c == '_' || c == '-';
-        if (!ok) return false;
-    }
-    return true;
-}
-
 size_t node_registry_count(const struct node_registry *r) { return map_count(r->by_id); }
 
 int node_registry_add(struct node_registry *r, const struct node_type *t, struct wopr_error *err) {
     struct str id = str_c(t->type_id);
-    if (!type_id_valid(id) || !t->fn)
+    if (!id_type_valid(id) || !t->fn)
         return wopr_error_set(err, WOPR_E_CONFIG,
                               "a node type needs a function and an id like vendor.acme.greet");
     if (map_get(r->by_id, id))

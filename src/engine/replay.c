@@ -36,6 +36,7 @@ struct minter { /* ids of nodes started from a sequence on are made of this run'
     struct str run_id;
 };
 struct replay {
+    struct timeline timeline; /* first: the exec points to it */
     struct arena *page, *scratch, *keep;
     struct minter *minters, **minters_end; /* nearest ancestor first */
     struct node_pin *pins;                 /* of the source, from the cut on */
@@ -53,8 +54,17 @@ struct replay {
     int rc;               /* a page could not be read: the step fails and is done again */
 };
 
+static const struct timeline_ops REPLAY_OPS;
+static void replay_close(struct run_exec *re);
+static bool replay_leads(struct step *st);
+
+/* NULL: the run is no replay, or not live. */
+static struct replay *replay_of(const struct run_exec *re) {
+    return (struct replay *)(void *)re->timeline;
+}
+
 int replay_open(struct run_exec *re) {
-    if (!re->fork.info || re->fork.info->link.mode != FORK_REPLAY || re->replay) return 0;
+    if (!re->fork.info || re->fork.info->link.mode != FORK_REPLAY || replay_of(re)) return 0;
     struct replay *rp = MEM_NEW(struct replay);
     if (!rp) return WOPR_E_NO_MEMORY;
     rp->page = arena_new(REPLAY_ARENA_MAX);
@@ -62,26 +72,27 @@ int replay_open(struct run_exec *re) {
     rp->keep = arena_new(REPLAY_ARENA_MAX);
     rp->minters_end = &rp->minters;
     rp->next = re->fork.info->link.from_seq;
-    re->replay = rp;
+    rp->timeline.ops = &REPLAY_OPS;
+    re->timeline = &rp->timeline;
     if (rp->page && rp->scratch && rp->keep) return 0;
     replay_close(re);
     return WOPR_E_NO_MEMORY;
 }
 
-void replay_close(struct run_exec *re) {
-    struct replay *rp = re->replay;
+static void replay_close(struct run_exec *re) {
+    struct replay *rp = replay_of(re);
     if (!rp) return;
     arena_free(rp->page);
     arena_free(rp->scratch);
     arena_free(rp->keep);
     mem_free(rp);
-    re->replay = NULL;
+    re->timeline = NULL;
 }
 
 /* --- the source's next event --- */
 
 static void page_read(struct run_exec *re) {
-    struct replay *rp = re->replay;
+    struct replay *rp = replay_of(re);
     const struct run_fork *f = &re->fork.info->link;
     struct wopr_error err;
     arena_reset(rp->page);
@@ -100,7 +111,7 @@ static void page_read(struct run_exec *re) {
 
 /* NULL: there is none (any more), or rp->rc says why it is not known. */
 static const struct event *peek(struct run_exec *re) {
-    struct replay *rp = re->replay;
+    struct replay *rp = replay_of(re);
     for (;;) {
         for (; rp->at < rp->l.n; rp->at++) {
             const struct event *g = &rp->l.v[rp->at];
@@ -114,8 +125,8 @@ static const struct event *peek(struct run_exec *re) {
 
 static const struct event *peek_in(struct step *st) {
     const struct event *g = peek(st->exec);
-    if (st->exec->replay->rc != 0 && st->plan)
-        plan_fail(st->plan, st->exec->replay->rc, "the log of the source cannot be read");
+    if (replay_of(st->exec)->rc != 0 && st->plan)
+        plan_fail(st->plan, replay_of(st->exec)->rc, "the log of the source cannot be read");
     return g;
 }
 
@@ -131,7 +142,7 @@ static void advance(struct replay *rp, const struct event *g) {
 }
 
 int replay_follow(struct run_exec *re, const struct event *e, struct wopr_error *err) {
-    struct replay *rp = re->replay;
+    struct replay *rp = replay_of(re);
     if (!rp || e->seq < re->fork.info->link.from_seq || compare_ignores(e)) return 0;
     const struct event *g = peek(re);
     if (rp->rc != 0) return wopr_error_set(err, rp->rc, "the log of the source cannot be read");
@@ -142,14 +153,16 @@ int replay_follow(struct run_exec *re, const struct event *e, struct wopr_error 
 /* The event that leads: none once its node was entered again and again without reaching it. */
 static const struct event *leader(struct step *st) {
     const struct event *g = peek_in(st);
-    return st->exec->replay->spins < REPLAY_SPINS_MAX ? g : NULL;
+    return replay_of(st->exec)->spins < REPLAY_SPINS_MAX ? g : NULL;
 }
 
-bool replay_holds_timers(struct step *st) { return replay_leads(st) && !st->exec->replay->rests; }
+static bool replay_holds_timers(struct step *st) {
+    return replay_leads(st) && !replay_of(st->exec)->rests;
+}
 
-bool replay_leads(struct step *st) { return st->exec->replay && leader(st) != NULL; }
+static bool replay_leads(struct step *st) { return leader(st) != NULL; }
 
-int64_t replay_now_ms(struct step *st) {
+static int64_t replay_now_ms(struct step *st) {
     const struct event *g = leader(st);
     return g ? g->ts_ms : clock_wall_ms();
 }
@@ -163,7 +176,7 @@ static int node_of(const struct step *st, struct str node_id) {
 /* FORK-20.  g: the source's event or NULL; seq: the replay's, or -1. */
 static void tell(struct step *st, enum divergence d, const struct event *g, int64_t seq, int node) {
     const struct run_fork *f = &st->exec->fork.info->link;
-    int64_t at = g ? g->seq : f->base_seq + st->exec->replay->beyond;
+    int64_t at = g ? g->seq : f->base_seq + replay_of(st->exec)->beyond;
     char id[EVENT_ID_SIZE];
     struct buf b;
     struct jw w;
@@ -188,7 +201,7 @@ static void tell(struct step *st, enum divergence d, const struct event *g, int6
 }
 
 static enum divergence compare(struct step *st, const struct event *g, const struct event *e) {
-    struct replay *rp = st->exec->replay;
+    struct replay *rp = replay_of(st->exec);
     enum divergence d = DIV_NONE;
     if (!g) return rp->source_ended && !rp->gone ? DIV_EXTRA : DIV_NONE;
     arena_reset(rp->scratch);
@@ -200,7 +213,7 @@ static enum divergence compare(struct step *st, const struct event *g, const str
 
 /* The end stays last: what differs is told before it. */
 static void settle(struct step *st, enum ev_kind kind, struct str payload) {
-    struct replay *rp = st->exec->replay;
+    struct replay *rp = replay_of(st->exec);
     struct event e = {.kind = kind, .payload = payload};
     const struct event *g;
     if (rp->settled) return;
@@ -218,19 +231,19 @@ static void settle(struct step *st, enum ev_kind kind, struct str payload) {
 
 /* What a command ends before its first event has executed nothing that could differ (FORK-18), and
  * its log holds that end alone. */
-void replay_before(struct step *st, enum ev_kind kind, struct str payload) {
+static void replay_before(struct step *st, enum ev_kind kind, struct str payload) {
     if (event_is_terminal(kind) && st->state->started_ms > 0) settle(st, kind, payload);
     else st->now_ms = replay_now_ms(st);
 }
 
-void replay_after(struct step *st, int64_t seq, int node) {
+static void replay_after(struct step *st, int64_t seq, int node) {
     struct event *e = &st->plan->events[st->plan->events_nr - 1];
     e->flags |= EVENT_REEMITTED; /* D67 */
     if (event_is_terminal(e->kind) || compare_ignores(e)) return;
     const struct event *g = peek_in(st);
     enum divergence d = compare(st, g, e);
     if (d != DIV_NONE) tell(st, d, g, seq, node);
-    advance(st->exec->replay, g);
+    advance(replay_of(st->exec), g);
 }
 
 /* --- what the source says comes next --- */
@@ -266,7 +279,7 @@ static bool cancelled(struct step *st, const struct event *g) {
 /* An attempt goes on: its wait is over, or it was cut off (FORK-11). */
 static void enter(struct step *st, int node) {
     bool waited = timer_find(st->exec, TIMER_NODE_WAIT, node) != NULL;
-    st->exec->replay->spins++;
+    replay_of(st->exec)->spins++;
     st->wait_over_ms = waited ? timer_find(st->exec, TIMER_NODE_WAIT, node)->fire_at_ms : 0;
     step_timer_clear(st, TIMER_NODE_WAIT, node);
     step_now(st);
@@ -274,7 +287,7 @@ static void enter(struct step *st, int node) {
     st->wait_over_ms = 0;
 }
 
-bool replay_guide(struct step *st) {
+static bool replay_guide(struct step *st) {
     const struct event *g = leader(st);
     if (!g || step_lost(st)) return false;
     if (cancelled(st, g)) return true;
@@ -291,15 +304,15 @@ bool replay_guide(struct step *st) {
     return true;
 }
 
-bool replay_shows_child(struct step *st, int node) {
-    const struct event *g = st->exec->replay ? leader(st) : NULL;
+static bool replay_shows_child(struct step *st, int node) {
+    const struct event *g = leader(st);
     if (!g || g->kind != EV_NODE_SUSPENDED || node_of(st, g->node_id) != node) return false;
     return replay_answers_wait(st, g, node);
 }
 
 /* FORK-13: once per length of the log, since nothing else can bring an answer. */
 static bool searched(struct step *st) {
-    struct replay *rp = st->exec->replay;
+    struct replay *rp = replay_of(st->exec);
     if (st->state->suspended_nr == 0 || rp->searched_seq == st->state->next_seq) return false;
     rp->searched_seq = st->state->next_seq;
     return replay_finds_answer(st);
@@ -319,7 +332,7 @@ static bool child_left_behind(struct step *st) {
 }
 
 /* Nothing else to do, and the source does not say what: no replay sleeps while it is led. */
-bool replay_force(struct step *st) {
+static bool replay_force(struct step *st) {
     const struct run_state *s = st->state;
     bool led = replay_leads(st);
     int first = -1;
@@ -336,8 +349,8 @@ bool replay_force(struct step *st) {
     }
     if (first < 0 && !led && child_left_behind(st)) return true;
     if (first < 0) {
-        st->exec->replay->rests = !searched(st);
-        return !st->exec->replay->rests;
+        replay_of(st->exec)->rests = !searched(st);
+        return !replay_of(st->exec)->rests;
     }
     if (s->nodes[first].status == NODE_RUNNING) {
         enter(st, first);
@@ -348,8 +361,8 @@ bool replay_force(struct step *st) {
     return true;
 }
 
-bool replay_defers(struct step *st, int node) {
-    const struct event *g = st->exec->replay ? leader(st) : NULL;
+static bool replay_defers(struct step *st, int node) {
+    const struct event *g = leader(st);
     if (!g) return false;
     return g->kind == EV_NODE_CANCELLED || event_is_terminal(g->kind) ||
            node_of(st, g->node_id) != node || timed_out(g);
@@ -359,8 +372,7 @@ bool replay_defers(struct step *st, int node) {
 
 /* The log keeps one answer per request, that of the last attempt: what became of the attempts
  * before it, the source's events say. */
-bool replay_effect(struct step *st, int node, struct failure *f) {
-    if (!st->exec->replay) return false;
+static bool replay_effect(struct step *st, int node, struct failure *f) {
     const struct event *g = leader(st);
     bool retried = g && g->kind == EV_NODE_RETRIED;
     *f = (struct failure){
@@ -383,7 +395,7 @@ bool replay_effect(struct step *st, int node, struct failure *f) {
 /* Own rows of a run win over those of the run it was forked from.  A run that is no replay mints
  * ids of its own from its cut on; before it they are those of its source. */
 static int ancestors(struct step *st, struct wopr_error *err) {
-    struct replay *rp = st->exec->replay;
+    struct replay *rp = replay_of(st->exec);
     struct run_fork f = st->exec->fork.info->link;
     int rc = 0;
     for (unsigned n = 0; rc == 0 && f.mode != FORK_NONE && n < REPLAY_ANCESTORS_MAX; n++) {
@@ -410,7 +422,7 @@ static int ancestors(struct step *st, struct wopr_error *err) {
 
 static int pins_read(struct step *st, struct wopr_error *err) {
     const struct run_fork *f = &st->exec->fork.info->link;
-    struct replay *rp = st->exec->replay;
+    struct replay *rp = replay_of(st->exec);
     struct event_list l;
     int rc =
         store_events_of_kind(st->engine->store, f->source_run_no, f->from_seq, EV_VERSION_PINNED,
@@ -427,7 +439,7 @@ static int pins_read(struct step *st, struct wopr_error *err) {
 }
 
 int replay_begin(struct step *st, struct wopr_error *err) {
-    struct replay *rp = st->exec->replay;
+    struct replay *rp = replay_of(st->exec);
     if (!rp) return 0;
     int rc = ancestors(st, err);
     if (rc == 0) rc = pins_read(st, err);
@@ -436,15 +448,15 @@ int replay_begin(struct step *st, struct wopr_error *err) {
     return rc;
 }
 
-struct str replay_ids(const struct step *st, int node) {
-    const struct minter *m = st->exec->replay ? st->exec->replay->minters : NULL;
+static struct str replay_ids(const struct step *st, int node) {
+    const struct minter *m = replay_of(st->exec) ? replay_of(st->exec)->minters : NULL;
     for (; m; m = m->next) /* the nearest that was at it */
         if (st->state->nodes[node].started_seq >= m->from) return m->run_id;
     return str_c(st->exec->run_id);
 }
 
-void replay_call(struct step *st, int node, struct node_call *call) {
-    const struct replay *rp = st->exec->replay;
+static void replay_call(struct step *st, int node, struct node_call *call) {
+    const struct replay *rp = replay_of(st->exec);
     if (!rp) return;
     call->replaying = leader(st) != NULL;
     call->source_pins = rp->pins;
@@ -455,7 +467,21 @@ void replay_call(struct step *st, int node, struct node_call *call) {
 /* --- FORK-21 --- */
 
 void replay_warn(struct step *st) {
-    if (!st->exec->replay || !st->exec->fork.info->masked) return;
+    if (!replay_of(st->exec) || !st->exec->fork.info->masked) return;
     (void)step_emit(st, EV_LOG_APPENDED, -1, -1,
                     pay_log(st->plan->arena, "warn", STR(REPLAY_WARNING), STR_NONE, STR_NONE));
 }
+
+static const struct timeline_ops REPLAY_OPS = {.close = replay_close,
+                                               .now_ms = replay_now_ms,
+                                               .leads = replay_leads,
+                                               .holds_timers = replay_holds_timers,
+                                               .before = replay_before,
+                                               .after = replay_after,
+                                               .guide = replay_guide,
+                                               .force = replay_force,
+                                               .defers = replay_defers,
+                                               .shows_child = replay_shows_child,
+                                               .call = replay_call,
+                                               .ids = replay_ids,
+                                               .effect = replay_effect};

@@ -15,11 +15,11 @@
 #include "engine/command.h"
 #include "engine/control.h"
 #include "engine/fork.h"
-#include "engine/invoke.h"
 #include "engine/outcome.h"
-#include "engine/replay.h"
 #include "engine/suspend.h"
+#include "engine/timeline.h"
 #include "engine/timers.h"
+#include "engine/waits.h"
 
 #define STEP_PLAN_TEXT_MAX (16u * 1024 * 1024)
 
@@ -111,30 +111,22 @@ static void timer_fired(struct step *st, struct exec_timer *t) {
     if (t->durable) step_timer_clear(st, (enum timer_kind)kind, node);
     else timer_drop(st->exec, kind, node);
     switch (kind) {
-    case TIMER_NODE_WAIT:
-        if (st->state->nodes[node].status == NODE_RUNNING) attempt_run(st, node, true);
-        break;
     case TIMER_NODE_TIMEOUT:
         attempt_timed_out(st, node);
-        break;
-    case TIMER_INTERRUPT:
-        suspend_timed_out(st, node);
         break;
     case TIMER_STALL:
         stalled(st);
         break;
-    case TIMER_CHILD:
-        children_timer(st->exec);
+    default: /* RETRY: sched_next sees it; RUN_TIMEOUT: compared by the clock */
+        waits_on_timer(st, kind, node);
         break;
-    default:
-        break; /* RETRY: sched_next sees it; RUN_TIMEOUT: compared by the clock */
     }
     st->wait_over_ms = 0;
 }
 
 static void timers_due(struct step *st) {
     struct exec_timer *t;
-    if (replay_holds_timers(st)) return;
+    if (timeline_holds_timers(st)) return;
     while (step_moves(st) && !step_full(st) && (t = timer_first_fired(st->exec)) != NULL) {
         if (t->fire_at_ms > st->floor_ms) st->floor_ms = t->fire_at_ms;
         step_now(st);
@@ -148,12 +140,10 @@ static void timers_due(struct step *st) {
 /* STORE-39: an attempt without a wait was cut off by a crash or a reload: once more, same attempt.
  */
 static void interrupted(struct step *st) {
-    if (replay_leads(st)) return; /* in the order of the source */
+    if (timeline_leads(st)) return; /* in the order of the source */
     for (size_t i = 0; st->state->running_nr > 0 && i < st->state->wf->nodes_nr; i++) {
         if (!step_moves(st) || step_full(st)) return;
-        if (st->state->nodes[i].status == NODE_RUNNING &&
-            !timer_find(st->exec, TIMER_NODE_WAIT, (int)i) && !invoke_waits(st->exec, (int)i) &&
-            !children_hold(st->exec, (int)i))
+        if (st->state->nodes[i].status == NODE_RUNNING && !waits_hold(st->exec, (int)i))
             attempt_run(st, (int)i, false);
     }
 }
@@ -166,7 +156,7 @@ static void skip(struct step *st, const struct sched_action *act) {
 
 /* A pause kept what was left of the retry delay; the log only knows its first length. */
 static bool retry_held(struct step *st, int node) {
-    return st->state->nodes[node].retry_at_ms > 0 && !replay_leads(st) &&
+    return st->state->nodes[node].retry_at_ms > 0 && !timeline_leads(st) &&
            timer_find(st->exec, TIMER_RETRY, node) != NULL;
 }
 
@@ -218,12 +208,13 @@ static bool act_once(struct step *st) {
 
 /* As act_once; a replay is led by its source. */
 static bool act(struct step *st) {
-    if (!st->exec->replay) return act_once(st);
-    if (replay_guide(st)) return true;
+    const struct timeline_ops *t = timeline_of(st);
+    if (!t) return act_once(st);
+    if (t->guide(st)) return true;
     if (act_once(st)) return true;
     if (!step_moves(st)) return false;
-    if (replay_force(st)) return true;
-    if (replay_holds_timers(st) || !timer_first_fired(st->exec)) return false;
+    if (t->force(st)) return true;
+    if (timeline_holds_timers(st) || !timer_first_fired(st->exec)) return false;
     timers_due(st); /* what came due while the source led */
     return true;
 }
@@ -258,10 +249,10 @@ static void fall_asleep(struct step *st) {
     }
     if (left_ms < INT64_MAX) arm(st, TIMER_RUN_TIMEOUT, st->now_ms + (left_ms > 0 ? left_ms : 0));
     int64_t retry_ms = sched_next_retry_ms(s);
-    if (waits_for_timer(st->exec) || invoke_waits(st->exec, -1)) return;
+    if (waits_for_timer(st->exec) || waits_under_way(st->exec)) return;
     if (retry_ms > 0) arm(st, TIMER_RETRY, retry_ms); /* its row is missing: trust the log */
-    else if (stall_ms > 0 && !st->exec->replay && !st->exec->stalled && s->suspended_nr == 0 &&
-             held_ms < 0 && !children_hold(st->exec, -1))
+    else if (stall_ms > 0 && !st->exec->timeline && !st->exec->stalled && s->suspended_nr == 0 &&
+             held_ms < 0 && !waits_hold(st->exec, -1))
         arm(st, TIMER_STALL, st->now_ms + stall_ms); /* STORE-41 */
 }
 
@@ -361,7 +352,7 @@ enum turn step_landed(struct step *st, int rc) {
     re->memory.stays = false;
     if (cmd) cmd_committed(cmd, p);
     bool stays = !run_status_final(re->state->status);
-    if (stays) invoke_landed(st);
+    if (stays) waits_landed(st);
     stays = stays && !p->lets_go;
     plan_unref(p);
     return stays ? TURN_GO_ON : TURN_DROP;
@@ -377,14 +368,14 @@ static void act_all(struct step *st) {
 
 static void step_work(struct step *st) {
     if (st->state->status == RUN_PENDING && !step_lost(st)) begin_run(st);
-    invoke_arrived(st);
+    waits_arrived(st);
     bool breaks = st->state->chan_break.seq > 0 && step_moves(st); /* CHAN-18 */
     if (breaks && cascade_down(st, CASCADE_FAILURE)) run_end_schema_break(st);
     bool ends = breaks || cascade_ends(st); /* only its children keep it: no node does any more */
     if (!ends) timers_due(st);
-    if (!step_lost(st)) children_errands(st);
+    if (!step_lost(st)) waits_tend(st);
     if (!ends && step_moves(st) && run_time_left_ms(st) > 0) {
-        children_step(st);
+        waits_enter(st);
         interrupted(st);
     }
     if (!breaks) act_all(st);

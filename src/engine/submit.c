@@ -4,6 +4,7 @@
 #include "engine/command.h"
 #include "engine/create.h"
 #include "engine/fork.h"
+#include "engine/phase.h"
 
 static void submit_run(struct engine *e, struct engine_cmd *cmd) {
     if (cmd->run_id.n == 0 || cmd->run_id.n > RUN_ID_MAX) {
@@ -15,8 +16,7 @@ static void submit_run(struct engine *e, struct engine_cmd *cmd) {
     re = map_get(e->runs.by_id, cmd->run_id);
     if (!re) { /* not in memory: an exec that looks it up */
         pthread_mutex_unlock(&e->mu);
-        fresh = exec_new(e, cmd->run_id);
-        if (fresh) fresh->phase = EXEC_LOOKUP;
+        fresh = exec_new(e, cmd->run_id, EXEC_LOOKUP);
         pthread_mutex_lock(&e->mu);
         re = map_get(e->runs.by_id, cmd->run_id);
         if (!re && fresh && exec_register_locked(e, fresh, cmd->tenant) == 0) {

@@ -95,7 +95,7 @@ static const char *obstacle(const struct step *st, struct str key, const char **
     return "the interrupt of this key was asked before and had no answer";
 }
 
-void suspend_begin(struct step *st, int node, const struct node_result *r) {
+static void suspend_begin(struct step *st, int node, const struct node_result *r) {
     const struct node_prompt *q = &r->prompt;
     struct arena *a = st->plan->arena;
     struct wopr_error err;
@@ -213,6 +213,12 @@ bool suspend_rests(const struct step *st) {
     /* A node may also wait for something else, which comes back to this process. */
     return asked > 0 && asked == s->suspended_nr && s->running_nr == 0 && s->retry_nr == 0 &&
            s->status != RUN_RUNNING && s->status != RUN_PAUSED && !st->exec->mail.any &&
-           !st->exec->replay && list_empty(&st->exec->kin.children) &&
-           list_empty(&st->exec->kin.cancels) && !keeps_clear(st->exec) && deadlines_far(st);
+           !st->exec->timeline && !waits_stay(st->exec) && !keeps_clear(st->exec) &&
+           deadlines_far(st);
 }
+
+const struct wait_kind WAIT_ANSWER = {.name = "answer",
+                                      .outcome = NODE_OUT_SUSPEND,
+                                      .timer = TIMER_INTERRUPT,
+                                      .claim = suspend_begin,
+                                      .on_timer = suspend_timed_out};

@@ -4,9 +4,10 @@
 #ifndef WOPR_ENGINE_SUSPEND_H
 #define WOPR_ENGINE_SUSPEND_H
 
-#include "engine/emit.h"
+#include "engine/waits.h"
 
-void suspend_begin(struct step *st, int node, const struct node_result *r);
+extern const struct wait_kind WAIT_ANSWER;
+
 void suspend_timed_out(struct step *st, int node);
 /* Only the failure that follows; seq: of the first event of the timeout. */
 void suspend_timed_out_told(struct step *st, int node, int64_t seq);

@@ -80,6 +80,20 @@ int timer_restore(struct run_exec *re, const struct timer_row *row, int node) {
     return t->stopped ? 0 : heap_in(re, t);
 }
 
+int timers_load(struct step *st, struct wopr_error *err) {
+    struct run_exec *re = st->exec;
+    struct timer_row_list rows;
+    int rc = store_timers(st->engine->store, re->run_no, st->scratch, &rows, err);
+    for (size_t i = 0; rc == 0 && i < rows.n; i++) {
+        const struct timer_row *t = &rows.v[i];
+        int node = t->node_id.n > 0 ? workflow_node_index(re->wf, t->node_id) : -1;
+        if (node < 0) continue; /* not one of ours */
+        if (timer_restore(re, t, node) != 0)
+            rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a timer");
+    }
+    return rc;
+}
+
 static void timer_free(struct exec_timer *t) {
     struct engine *e = t->re->engine;
     pthread_mutex_lock(&e->mu);
@@ -150,6 +164,12 @@ void step_timer_clear(struct step *st, enum timer_kind kind, int node) {
     if (!t) return;
     plan_timer_clear(st->plan, kind, timer_node_id(st, node));
     timer_free(t);
+}
+
+void step_timeout_arm(struct step *st, int node) {
+    int64_t ms = st->state->wf->nodes[node].timeout_ms;
+    if (ms > 0 && !timer_find(st->exec, TIMER_NODE_TIMEOUT, node))
+        step_timer_set(st, TIMER_NODE_TIMEOUT, node, ms);
 }
 
 void step_timers_stop(struct step *st) {

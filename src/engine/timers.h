@@ -35,6 +35,7 @@ MUST_CHECK int timer_arm(struct run_exec *re, int kind, int node, int64_t fire_a
 MUST_CHECK int timer_restore(struct run_exec *re, const struct timer_row *row, int node);
 struct exec_timer *timer_find(struct run_exec *re, int kind, int node);
 void timer_drop(struct run_exec *re, int kind, int node);
+MUST_CHECK int timers_load(struct step *st, struct wopr_error *err); /* after the fold */
 void timers_drop_all(struct run_exec *re);
 bool timer_take_fired(struct run_exec *re, struct exec_timer *t); /* fired since the last look? */
 /* The one that fired first and was not taken yet, NULL = none. */
@@ -44,7 +45,8 @@ void timers_fire_due_locked(struct engine *e, uint64_t now_ms);
 /* --- with the row in the plan --- */
 void step_timer_set(struct step *st, enum timer_kind kind, int node, int64_t delay_ms);
 void step_timer_clear(struct step *st, enum timer_kind kind, int node);
-void step_timers_stop(struct step *st); /* pause */
+void step_timeout_arm(struct step *st, int node); /* timeoutMs of a node that begins to wait */
+void step_timers_stop(struct step *st);           /* pause */
 void step_timers_resume(struct step *st);
 void step_timers_clear(struct step *st); /* the run ended */
 

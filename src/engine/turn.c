@@ -33,6 +33,7 @@ static enum turn turn_landed(struct step *st) {
     case EXEC_NEW:
     case EXEC_LOOKUP:
     case EXEC_LOADING:
+    case EXEC_PHASE_NR:
         break;
     }
     return TURN_GO_ON; /* woken by mail or a timer, nothing was out */

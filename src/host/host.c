@@ -116,14 +116,10 @@ static int make_secrets(struct store *s, struct arena *a, struct wopr_error *err
 
 /* A sub-workflow runs only when its child does: same store, same node types. */
 static bool lacks_child(struct host *h, const struct workflow *w) {
-    static const char *const types[] = {"core.subWorkflow", "core.control.subWorkflow"};
     for (size_t i = 0; i < w->nodes_nr; i++) {
         struct workflow_row row;
         struct workflow *child = NULL;
-        bool is_sub = false;
-        for (size_t k = 0; k < sizeof types / sizeof *types; k++)
-            is_sub = is_sub || str_eqc(w->nodes[i].type_id, types[k]);
-        if (!is_sub) continue;
+        if (!(w->nodes[i].traits & NODE_IS_PARENT)) continue;
         struct str id = json_string(json_get(w->nodes[i].config, "workflowId"), h->arena);
         int rc = store_workflow_get(h->store, STR(""), false, id, h->arena, &row, NULL);
         if (rc == 0) rc = workflow_compile(row.text, &h->env, &child, NULL);
@@ -240,7 +236,7 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .ticket_lifetime_ms = TICKET_LIFETIME_MS,
         .interrupt_token_ms = h->cfg.host_interrupt_token_s * 1000,
         .external_event_retention_s = retention_s > 0 ? retention_s : KEPT_FOR_EVER_S,
-        .cascade = node_registry_find(h->types, STR("core.subWorkflow")) != NULL,
+        .cascade = nodes_any(h->types, NODE_IS_PARENT),
         .fixtures = h->fixtures,
     };
 #define OPT_WIRE(...) FILL(vc, wire, __VA_ARGS__)
@@ -265,7 +261,9 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
 #include "host/config.def"
     hc.ops_port = ops_port;
     if (hc.key_burst == 0) hc.key_burst = BURST_S * hc.key_rate;
-    return http_server_new(&hc, v1_wire(h->v1), h->journal, &h->http, err);
+    const struct http_mount mounts[] = {*v1_mount(h->v1)}; /* the first answers "/" too */
+    return http_server_new(&hc, mounts, sizeof mounts / sizeof mounts[0], h->journal, &h->http,
+                           err);
 }
 
 int host_new(const struct config *cfg, const struct node_type *extra, size_t extra_nr,

@@ -1,9 +1,12 @@
 /*
  * auth.c: API keys (AUTH-1 to 9): minting, checking, and the credential of a request.
  */
+#include "http/auth.h"
 #include "base/clock.h"
 #include "codec/ident.h"
-#include "http/http_internal.h"
+#include "http/exchange.h"
+#include "http/request.h"
+#include "http/server.h"
 
 #include <stdio.h>
 
@@ -13,7 +16,7 @@ static struct sha256 key_hash(const uint8_t pepper[32], struct str text) {
     return hmac_sha256(str_n((const char *)pepper, 32), text);
 }
 
-static bool visible(struct str s) {
+static bool credential_visible(struct str s) {
     for (size_t i = 0; i < s.n; i++)
         if (s.p[i] < 0x21 || s.p[i] > 0x7e) return false;
     return s.n > 0 && s.n <= KEY_TEXT_MAX;
@@ -63,7 +66,7 @@ int key_from_text(struct store *s, struct str text, struct str tenant, struct st
                   unsigned scopes, struct arena *a, struct api_key *row, struct wopr_error *err) {
     uint8_t pepper[32];
     char hex[65];
-    if (!visible(text) || text.n < KEY_CONFIGURED_MIN)
+    if (!credential_visible(text) || text.n < KEY_CONFIGURED_MIN)
         return wopr_error_set(err, WOPR_E_CONFIG,
                               "an API key must be %d to %d visible ASCII characters; "
                               "\"wopr keys generate\" prints a good one",
@@ -90,7 +93,7 @@ static bool own_key_id(struct str text, struct str *id) {
     return str_cut(rest, '_', id, &secret) && id->n == ULID_LEN;
 }
 
-static int unknown_key(struct wopr_error *err) {
+static int key_unknown(struct wopr_error *err) {
     return wopr_error_set(err, WOPR_E_UNAUTHENTICATED, "the credential is not valid");
 }
 
@@ -115,7 +118,7 @@ static bool key_gone_now(const struct http_server *s, struct str key_id) {
     return gone;
 }
 
-/* Thousands of streams of one key ask in the same second: a thread remembers the last answer. */
+/* Thousands of streams of one key ask within a second: each thread caches the last answer. */
 bool key_gone(const struct http_server *s, struct str key_id) {
     static _Thread_local struct {
         uint32_t server; /* its prefix of request ids */
@@ -137,8 +140,8 @@ bool key_gone(const struct http_server *s, struct str key_id) {
     return last.gone;
 }
 
-/* By id for keys of ours, by the hash of the whole text for others (AUTH-3).  A row of a configured
- * key opens nothing: what counts is that it is configured now, see server_key_check. */
+/* By id for keys of our own making, by the hash of the whole text for others (AUTH-3).  The row of
+ * a configured key grants nothing: it must be configured now, see server_key_check. */
 static int stored_key(struct store *s, const struct sha256 *hash, struct str credential,
                       int64_t now_ms, struct arena *a, struct api_key *out,
                       struct wopr_error *err) {
@@ -149,7 +152,7 @@ static int stored_key(struct store *s, const struct sha256 *hash, struct str cre
     if (rc == 0 && !sha256_eq(&k.hash, hash)) rc = WOPR_E_NOT_FOUND;
     if (rc == WOPR_E_NOT_FOUND) rc = store_key_find_hash(s, hash, a, &k, err);
     if (rc == 0 && (k.configured || !sha256_eq(&k.hash, hash))) rc = WOPR_E_NOT_FOUND;
-    if (rc == WOPR_E_NOT_FOUND) return unknown_key(err);
+    if (rc == WOPR_E_NOT_FOUND) return key_unknown(err);
     if (rc == 0) rc = key_state(&k, now_ms, err);
     if (rc == 0) *out = k;
     return rc;
@@ -157,7 +160,7 @@ static int stored_key(struct store *s, const struct sha256 *hash, struct str cre
 
 int key_check_with(struct store *s, const uint8_t pepper[32], struct str credential, int64_t now_ms,
                    struct arena *a, struct api_key *out, struct wopr_error *err) {
-    if (!visible(credential)) return unknown_key(err);
+    if (!credential_visible(credential)) return key_unknown(err);
     struct sha256 hash = key_hash(pepper, credential);
     return stored_key(s, &hash, credential, now_ms, a, out, err);
 }
@@ -176,7 +179,7 @@ static int configured_key(const struct http_server *s, const struct api_key *key
 
 int server_key_check(const struct http_server *s, struct str credential, int64_t now_ms,
                      struct arena *a, struct api_key *out, struct wopr_error *err) {
-    if (!visible(credential)) return unknown_key(err);
+    if (!credential_visible(credential)) return key_unknown(err);
     struct sha256 hash = key_hash(s->pepper, credential);
     for (size_t i = 0; i < s->cfg.configured_nr; i++)
         if (sha256_eq(&s->cfg.configured[i].hash, &hash))
@@ -191,7 +194,7 @@ int server_key_find(const struct http_server *s, struct str key_id, int64_t now_
         if (str_eq(s->cfg.configured[i].key_id, key_id))
             return configured_key(s, &s->cfg.configured[i], now_ms, a, out, err);
     int rc = store_key_find(s->store, key_id, a, &k, err);
-    if (rc == WOPR_E_NOT_FOUND || (rc == 0 && k.configured)) return unknown_key(err);
+    if (rc == WOPR_E_NOT_FOUND || (rc == 0 && k.configured)) return key_unknown(err);
     if (rc == 0) rc = key_state(&k, now_ms, err);
     if (rc == 0) *out = k;
     return rc;
@@ -216,41 +219,42 @@ void principal_of(const struct api_key *k, struct principal *out) {
 }
 
 /* AUTH-2: one header, the scheme in any case, one credential. */
-static bool bearer(const struct call *c, struct str *credential) {
+static bool bearer_read(const struct exchange *x, struct str *credential) {
     struct str scheme, rest;
-    if (c->authorizations != 1 || !str_cut(c->authorization, ' ', &scheme, &rest)) return false;
+    if (x->head.authorizations != 1 || !str_cut(x->head.authorization, ' ', &scheme, &rest))
+        return false;
     if (!str_eq_nocase(scheme, STR("Bearer"))) return false;
     *credential = str_trim(rest);
-    return visible(*credential);
+    return credential_visible(*credential);
 }
 
-int auth_check(struct call *c, struct wopr_error *err) {
-    struct http_server *s = c->pub.server;
-    const struct http_op *op = c->pub.op;
+int auth_check(struct exchange *x, struct wopr_error *err) {
+    struct http_server *s = x->pub.server;
+    const struct http_op *op = x->pub.op;
     if ((op->flags & OP_PUBLIC) != 0) return 0; /* AUTH-15 */
-    if (c->authorizations == 0 && (op->flags & OP_TICKET) != 0) {
+    if (x->head.authorizations == 0 && (op->flags & OP_TICKET) != 0) {
         bool found = false;
-        struct str ticket = http_query(&c->pub, "ticket", &found);
-        if (found) return guess_result(c, ticket_check(c, ticket, err), err);
+        struct str ticket = http_query(&x->pub, "ticket", &found);
+        if (found) return guess_result(x, ticket_check(x, ticket, err), err);
     }
     struct str credential;
-    if (!bearer(c, &credential))
+    if (!bearer_read(x, &credential))
         return wopr_error_set(err, WOPR_E_UNAUTHENTICATED,
                               "send an API key as \"Authorization: Bearer <key>\"");
     struct api_key k;
-    int rc = guess_admit(c, credential, err);
+    int rc = guess_admit(x, credential, err);
     if (rc != 0) return rc;
-    rc = server_key_check(s, credential, clock_wall_ms(), c->pub.arena, &k, err);
-    if (rc != 0) return guess_result(c, rc, err);
+    rc = server_key_check(s, credential, clock_wall_ms(), x->pub.arena, &k, err);
+    if (rc != 0) return guess_result(x, rc, err);
     guess_known(s, &k.hash);
-    principal_of(&k, &c->pub.who);
+    principal_of(&k, &x->pub.who);
     return 0;
 }
 
-int auth_scope(struct call *c, struct wopr_error *err) {
-    unsigned missing = c->pub.op->scopes & ~c->pub.who.scopes;
-    if ((c->pub.op->flags & OP_PUBLIC) != 0 || missing == 0) return 0;
-    c->refusal = REFUSED_SCOPE;
+int auth_scope(struct exchange *x, struct wopr_error *err) {
+    unsigned missing = x->pub.op->scopes & ~x->pub.who.scopes;
+    if ((x->pub.op->flags & OP_PUBLIC) != 0 || missing == 0) return 0;
+    x->refusal = REFUSED_SCOPE;
     unsigned no = 0;
     while ((missing >> no & 1u) == 0) no++;
     const char *name = scope_name(no);

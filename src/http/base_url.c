@@ -1,11 +1,12 @@
 /*
  * base_url.c: the base of absolute URLs in answers.
  *
- * A Host header is what a client says.  It may stand in an answer, and an idempotent answer is
- * stored and given to others, so only names that the settings vouch for are repeated; for any other
- * the address at which this connection arrived is named.
+ * A Host header is the client's claim, and an answer that repeats it may be stored and sent to
+ * other clients.  So only names that the settings vouch for are repeated; for any other the answer
+ * names the address at which this connection arrived.
  */
-#include "http/http_internal.h"
+#include "http/exchange.h"
+#include "http/server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -45,8 +46,8 @@ bool host_is_loopback(struct str name) {
     return inet_pton(AF_INET, text, &v4) == 1 && ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
-/* An entry without a port stands for every port. */
-static bool listed(const char *const *list, struct str host) {
+/* An entry without a port matches every port. */
+static bool host_listed(const char *const *list, struct str host) {
     struct str name = name_of(host);
     for (; list && *list; list++)
         if (str_eq_nocase(host, str_c(*list)) || str_eq_nocase(name, str_c(*list))) return true;
@@ -56,14 +57,14 @@ static bool listed(const char *const *list, struct str host) {
 static bool host_allowed(const struct http_server *s, struct str host) {
     if (!host_ok(host)) return false;
     if (host_is_loopback(str_c(s->cfg.host)) && host_is_loopback(name_of(host))) return true;
-    return listed(s->cfg.allowed_hosts, host);
+    return host_listed(s->cfg.allowed_hosts, host);
 }
 
-/* Where this connection arrived; the address of the settings when that cannot be had. */
-static struct str arrived_at(struct call *c, const char *scheme) {
-    const struct http_server *s = c->pub.server;
+/* The address at which this connection arrived, or the configured one when it is unknown. */
+static struct str arrived_at(struct exchange *x, const char *scheme) {
+    const struct http_server *s = x->pub.server;
     const union MHD_ConnectionInfo *info =
-        c->conn ? MHD_get_connection_info(c->conn, MHD_CONNECTION_INFO_CONNECTION_FD) : NULL;
+        x->conn ? MHD_get_connection_info(x->conn, MHD_CONNECTION_INFO_CONNECTION_FD) : NULL;
     struct sockaddr_storage at = {0};
     socklen_t n = sizeof at;
     char text[INET6_ADDRSTRLEN] = "";
@@ -75,7 +76,7 @@ static struct str arrived_at(struct call *c, const char *scheme) {
     }
     const char *name = text[0] ? text : s->cfg.host;
     const char *format = strchr(name, ':') ? "%s://[%s]:%u" : "%s://%s:%u";
-    return arena_printf(c->pub.arena, format, scheme, name, s->port);
+    return arena_printf(x->pub.arena, format, scheme, name, s->port);
 }
 
 struct str http_base_url(struct http_call *c) {
@@ -86,7 +87,7 @@ struct str http_base_url(struct http_call *c) {
         return url;
     }
     const char *scheme = s->cfg.tls_cert_file ? "https" : "http";
-    struct str host = call_of(c)->host;
-    if (!host_allowed(s, host)) return arrived_at(call_of(c), scheme);
+    struct str host = exchange_of(c)->head.host;
+    if (!host_allowed(s, host)) return arrived_at(exchange_of(c), scheme);
     return arena_printf(c->arena, "%s://" STR_FMT, scheme, STR_ARG(host));
 }

@@ -1,10 +1,10 @@
 /*
  * bounds.h: what the server hands out in bounded amounts, and to whom.  Layer: http.
  *
- * A holder is a tenant (or a key, where a key has a cap of its own).  Of each kind there is a limit
- * for all, and a reserve, the last part of it, for tenants that hold little: whoever holds more
+ * A holder is a tenant (or a key, where a key has a cap of its own).  Each kind has a limit for
+ * all, and a reserve, the last part of that limit, for tenants that hold little: a holder with more
  * than a fifth of the reserve is refused as soon as only the reserve is left.  So one tenant, or
- * several together, can fill a bound up to the reserve, and everybody else still gets in.
+ * several together, can fill a bound up to the reserve, and every other is still admitted.
  */
 #ifndef WOPR_HTTP_BOUNDS_H
 #define WOPR_HTTP_BOUNDS_H
@@ -18,7 +18,7 @@
 
 struct http_server;
 struct http_call;
-struct call;
+struct exchange;
 
 /* ---- shares.c ---- */
 enum share_kind {
@@ -34,7 +34,7 @@ struct holder {
     size_t held[SHARE_NR];
     struct str name;
     /* offload.c, under its lock */
-    struct list jobs, turn; /* of struct call.job; in offload.waiting */
+    struct list jobs, turn; /* of struct exchange.job.link; in offload.waiting */
     unsigned running;
 };
 struct shares {
@@ -47,16 +47,16 @@ struct shares {
 MUST_CHECK int shares_init(struct shares *s, const size_t limit[SHARE_NR],
                            unsigned reserve_percent);
 void shares_fini(struct shares *s);
-/* The holder of that name, one reference more.  Never NULL. */
+/* The holder of that name, with a reference.  Never NULL. */
 struct holder *shares_enter(struct shares *s, struct str name);
-struct holder *shares_again(struct shares *s, struct holder *h); /* one more */
+struct holder *shares_again(struct shares *s, struct holder *h); /* another reference */
 void shares_leave(struct shares *s, struct holder *h);           /* takes NULL */
-/* Both at once, for what every request does: enter and take one; give one and leave. */
+/* Enter and take one, give one and leave: both under one lock, for every request. */
 struct holder *shares_begin(struct shares *s, struct str name, enum share_kind kind, bool *taken);
 void shares_end(struct shares *s, struct holder *h, enum share_kind kind);
 bool share_take(struct shares *s, struct holder *h, enum share_kind kind, size_t n);
 bool share_room(struct shares *s, struct holder *h, enum share_kind kind, size_t n);
-/* For what exists already and cannot be refused any more. */
+/* For what exists already and cannot be refused. */
 void share_force(struct shares *s, struct holder *h, enum share_kind kind, size_t n);
 void share_give(struct shares *s, struct holder *h, enum share_kind kind, size_t n);
 /* A count of the holder's own, against a cap instead of the limit for all. */
@@ -65,39 +65,38 @@ void share_own_give(struct shares *s, struct holder *h, enum share_kind kind);
 size_t shares_total(const struct shares *s, enum share_kind kind);
 
 /* ---- admit.c: the slot of a request ---- */
-/* When it is known who asks: a slot of the requests in flight, or UNAVAILABLE in err. */
-MUST_CHECK int call_admit(struct call *c, struct wopr_error *err);
-void call_give_back(struct call *c); /* every slot and byte; idempotent */
-/* Parked as a long-poll: a slot of the polls instead of the one in flight.  call_poll_end takes a
- * slot in flight again, full or not: the answer is due. */
-MUST_CHECK int call_poll_begin(struct call *c, struct wopr_error *err);
-void call_poll_end(struct call *c);
+/* After authentication: a slot of the requests in flight, or UNAVAILABLE in err. */
+MUST_CHECK int exchange_admit(struct exchange *x, struct wopr_error *err);
+void exchange_give_back(struct exchange *x); /* every slot and byte; idempotent */
+/* Parked as a long-poll: a slot of the polls instead of the one in flight.  exchange_poll_end takes
+ * a slot in flight again, full or not: the answer is due. */
+MUST_CHECK int exchange_poll_begin(struct exchange *x, struct wopr_error *err);
+void exchange_poll_end(struct exchange *x);
 
 /* ---- budget.c: bytes ---- */
 enum {
     BUDGET_SMALL = 16 * 1024,   /* what is smaller is bounded by the number of requests */
     BUDGET_ESTIMATE = 64 * 1024 /* free before a read begins to render an answer */
 };
-/* Count n bytes more for the call, or UNAVAILABLE. */
-MUST_CHECK int budget_take(struct call *c, size_t n, struct wopr_error *err);
+/* Count n bytes more for the exchange, or UNAVAILABLE. */
+MUST_CHECK int budget_take(struct exchange *x, size_t n, struct wopr_error *err);
 /* Room for a read's answer? */
-MUST_CHECK int budget_open(struct call *c, struct wopr_error *err);
-/* Count what the call holds now.  With a refusal: false when there is no room for it, true without
- * one. */
-bool budget_settle(struct call *c, bool may_refuse);
-int budget_refuse(struct call *c, struct wopr_error *err);
-void budget_kernel(struct call *c); /* of a large answer the kernel takes little at a time */
-/* The same for what a stream holds: `held` is what is counted for it, brought to n. */
-bool budget_move(struct http_server *s, struct holder *h, size_t *held, size_t n);
+MUST_CHECK int budget_open(struct exchange *x, struct wopr_error *err);
+/* Count what the exchange holds now.  With may_refuse: false when there is no room for it. */
+bool budget_settle(struct exchange *x, bool may_refuse);
+int budget_refuse(struct exchange *x, struct wopr_error *err);
+void budget_kernel(struct exchange *x); /* let the kernel buffer little of a large answer */
+/* The same for a stream: *counted is what is counted for it now, and is brought to n. */
+bool budget_move(struct http_server *s, struct holder *h, size_t *counted, size_t n);
 
-/* ---- watch.c: parked calls whose peer goes away; a set for each loop, on its thread ---- */
+/* ---- watch.c: parked exchanges whose peer leaves; a set for each loop, on its thread ---- */
 struct watch;
 struct watch *watch_new(void);
 void watch_free(struct watch *w);
 int watch_fd(const struct watch *w);
 void watch_turn(struct watch *w);
-void watch_add(struct call *c); /* best effort: without it the call ends by its deadline */
-void watch_del(struct call *c); /* idempotent */
+void watch_add(struct exchange *x); /* best effort: without it the exchange ends by its deadline */
+void watch_del(struct exchange *x); /* idempotent */
 
 /* ---- guess.c: failed credentials ---- */
 struct limiter;
@@ -108,19 +107,19 @@ struct guesses {
 };
 /* Before the store is asked.  0, or RATE_LIMITED: the address has failed too often and the
  * credential is none that was valid before. */
-MUST_CHECK int guess_admit(struct call *c, struct str credential, struct wopr_error *err);
+MUST_CHECK int guess_admit(struct exchange *x, struct str credential, struct wopr_error *err);
 /* After: count a failure; rc, or RATE_LIMITED. */
-int guess_result(struct call *c, int rc, struct wopr_error *err);
+int guess_result(struct exchange *x, int rc, struct wopr_error *err);
 struct sha256;
 void guess_known(struct http_server *s, const struct sha256 *hash);
 
 /* ---- offload.c: threads for long reads ---- */
 struct offload;
 MUST_CHECK int offload_start(struct http_server *s);
-void offload_stop(struct http_server *s); /* finishes what runs, refuses what waits and comes */
-void offload_free(struct http_server *s); /* nobody serves requests any more */
+void offload_stop(struct http_server *s); /* finishes running jobs, refuses waiting and new ones */
+void offload_free(struct http_server *s); /* no request is served any more */
 
-/* ---- trim.c: freed memory goes back to the system ---- */
+/* ---- trim.c: returns freed memory to the system ---- */
 struct trim {
     pthread_mutex_t lock;
     pthread_cond_t cond;

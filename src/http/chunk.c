@@ -17,7 +17,7 @@ enum state {
     AFTER
 };
 
-static int hex(char c) {
+static int hex_value(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
     if (c >= 'A' && c <= 'F') return c - 'A' + 10;
@@ -32,7 +32,7 @@ static bool name_char(char c) {
 }
 
 static bool size_byte(struct chunk_reader *r, char c) {
-    int v = hex(c);
+    int v = hex_value(c);
     if (v >= 0) {
         r->left = r->left * 16 + (unsigned)v;
         return ++r->digits <= CHUNK_DIGITS_MAX;
@@ -95,7 +95,7 @@ static bool frame_byte(struct chunk_reader *r, char c) {
     }
 }
 
-static void advance(struct str *in, size_t n) {
+static void chunk_advance(struct str *in, size_t n) {
     in->p += n;
     in->n -= n;
 }
@@ -106,13 +106,13 @@ enum chunk_seen chunk_take(struct chunk_reader *r, struct str *in, struct str *d
         if (r->state == AT_DATA) {
             size_t n = r->left < in->n ? (size_t)r->left : in->n;
             *data = str_n(in->p, n);
-            advance(in, n);
+            chunk_advance(in, n);
             r->left -= n;
             if (r->left == 0) r->state = AT_DATA_CR;
             return CHUNK_DATA;
         }
         if (!frame_byte(r, in->p[0])) return CHUNK_BAD;
-        advance(in, 1);
+        chunk_advance(in, 1);
     }
     return CHUNK_LAST;
 }

@@ -1,7 +1,8 @@
 /*
  * cors.c: browsers of configured origins (HTTP-18; none by default).
  */
-#include "http/http_internal.h"
+#include "http/exchange.h"
+#include "http/server.h"
 
 bool cors_allows(const struct http_server *s, struct str origin) {
     if (!s->cfg.cors_origins || origin.n == 0) return false;
@@ -10,22 +11,19 @@ bool cors_allows(const struct http_server *s, struct str origin) {
     return false;
 }
 
-void cors_headers(struct call *c, struct MHD_Response *r) {
-    struct http_server *s = c->pub.server;
+void cors_headers(struct exchange *x, struct MHD_Response *r) {
+    struct http_server *s = x->pub.server;
     (void)MHD_add_response_header(r, "Vary", "Origin");
-    if (!cors_allows(s, c->origin)) return;
-    char *origin = arena_cstr(c->pub.arena, c->origin);
+    if (!cors_allows(s, x->head.origin)) return;
+    char *origin = arena_cstr(x->pub.arena, x->head.origin);
     if (!origin) return;
     (void)MHD_add_response_header(r, "Access-Control-Allow-Origin", origin);
-    (void)MHD_add_response_header(
-        r, "Access-Control-Expose-Headers",
-        "OpenWOP-Version, openwop-Idempotent-Replay, Retry-After, Capabilities-Etag, ETag, "
-        "traceparent, WWW-Authenticate, X-Request-Id, Allow");
-    if (!str_eq(c->pub.method, STR("OPTIONS")) || !c->allow) return;
-    (void)MHD_add_response_header(r, "Access-Control-Allow-Methods", c->allow);
-    (void)MHD_add_response_header(
-        r, "Access-Control-Allow-Headers",
-        "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, OpenWOP-Version, X-Dedup, "
-        "X-Force-Engine-Version, traceparent, tracestate, If-None-Match");
+    const struct http_mount *mt = &x->mount->as;
+    if (mt->cors_expose)
+        (void)MHD_add_response_header(r, "Access-Control-Expose-Headers", mt->cors_expose);
+    if (!str_eq(x->pub.method, STR("OPTIONS")) || !x->allow) return;
+    (void)MHD_add_response_header(r, "Access-Control-Allow-Methods", x->allow);
+    if (mt->cors_allow)
+        (void)MHD_add_response_header(r, "Access-Control-Allow-Headers", mt->cors_allow);
     (void)MHD_add_response_header(r, "Access-Control-Max-Age", "600");
 }

@@ -1,12 +1,13 @@
 /*
- * door.c: accepting connections.  The loops accept themselves, so that nothing takes a listening
- * socket out of their sight: at every bound and without a free descriptor they go on accepting,
- * even if only to close.
+ * door.c: accepting connections.  The loops accept themselves instead of libmicrohttpd, which stops
+ * polling the listener at its bounds: at every bound, and without a free descriptor, they go on
+ * accepting, even if only to close.
  */
 #define _GNU_SOURCE /* accept4 */
 #include "base/clock.h"
 #include "base/log.h"
 #include "http/intake.h"
+#include "http/server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +17,9 @@
 
 enum {
     DOOR_BATCH = 32,    /* accepted before requests get their turn */
-    DOOR_SHUT_MS = 100, /* after a failure that another try at once would only repeat */
-    DOOR_OVER_MAX = 64, /* connections above the bounds that are still told so */
-    DOOR_LEAVE_MS = 2,  /* to a loop that has a connection to close, so often */
+    DOOR_SHUT_MS = 100, /* pause after a failure that an immediate retry would repeat */
+    DOOR_OVER_MAX = 64, /* connections above the bounds that still get a refusal */
+    DOOR_LEAVE_MS = 2,  /* pause that lets another loop accept; at most DOOR_LEAVES_MAX in a row */
     DOOR_LEAVES_MAX = 25,
     DOOR_FDS_RESERVE = 1024 /* store, log, egress, ops listener, lingering and refused sockets */
 };
@@ -41,17 +42,17 @@ unsigned door_shut_ms(const struct door *d) {
     return now_ms < d->shut_until ? (unsigned)(d->shut_until - now_ms) : 0;
 }
 
-static void tell(struct log_gate *gate, const char *what) {
-    uint64_t held = 0;
-    if (!log_gate_pass(gate, &held)) return;
+static void door_warn(struct log_gate *gate, const char *what) {
+    uint64_t suppressed = 0;
+    if (!log_gate_pass(gate, &suppressed)) return;
     char text[24];
-    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)held);
+    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)suppressed);
     log_warn(what, "heldBack", text);
 }
 
-/* No descriptor is free.  Should anybody wait, close that connection, and the one that is idle
- * longest, for the next.  (The kernel says so even when nobody waits.) */
-static void starve(struct door *d, struct intakes *es) {
+/* No descriptor is free.  If a connection is waiting, accept and close it, and evict the longest
+ * idle one to make room for the next.  (The kernel also reports this when none is waiting.) */
+static void door_starve(struct door *d, struct intakes *es) {
     static struct log_gate gate;
     if (d->reserve_fd >= 0) {
         (void)close(d->reserve_fd);
@@ -59,57 +60,57 @@ static void starve(struct door *d, struct intakes *es) {
         if (fd >= 0) {
             (void)close(fd);
             (void)intakes_evict(es);
-            tell(&gate, "no file descriptor is free: connections are closed; raise the limit");
+            door_warn(&gate, "no file descriptor is free: connections are closed; raise the limit");
         }
     }
     d->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (d->reserve_fd < 0) d->shut_until = clock_mono_ms() + DOOR_SHUT_MS;
 }
 
-static bool take_place(struct http_server *s) {
+static bool place_take(struct http_server *s) {
     unsigned n = atomic_load(&s->intakes_open);
     while (n < s->cfg.connections_max)
         if (atomic_compare_exchange_weak(&s->intakes_open, &n, n + 1)) return true;
     return false;
 }
 
-/* A place by the bound of the server, which the longest idle connection makes free when need be. */
-static bool has_room(struct http_server *s, struct intakes *es) {
+/* A place within connections_max; if there is none, the longest idle connection is evicted. */
+static bool place_make(struct http_server *s, struct intakes *es) {
     static struct log_gate gate;
-    if (take_place(s)) return true;
-    tell(&gate, "connections-max is reached: idle connections are closed for new ones");
-    return intakes_evict(es) == EVICT_DONE && take_place(s);
+    if (place_take(s)) return true;
+    door_warn(&gate, "connections-max is reached: idle connections are closed for new ones");
+    return intakes_evict(es) == EVICT_DONE && place_take(s);
 }
 
-/* Nothing here can go, but what other loops hold might: they look at the listener too. */
-static bool leave(struct door *d, const struct intakes *es) {
+/* This loop has nothing to evict, but another might, and all of them poll the listener. */
+static bool door_leave(struct door *d, const struct intakes *es) {
     if (!intakes_elsewhere(es) || d->left >= DOOR_LEAVES_MAX) return false;
     d->left++;
     d->shut_until = clock_mono_ms() + DOOR_LEAVE_MS;
     return true;
 }
 
-/* Whoever has sent something may be at the end of a head or of a request, and then another is the
- * one to close.  The newcomers wait in the kernel's queue until that is read. */
-static bool put_off(struct door *d, struct intakes *es) {
+/* A connection with unread input may just complete its head or request, and then another one should
+ * be evicted.  Leave newcomers in the kernel's queue until that input has been read. */
+static bool door_put_off(struct door *d, struct intakes *es) {
     const struct http_server *s = d->server;
     bool full = atomic_load(&s->intakes_open) >= s->cfg.connections_max;
     enum intake_eviction can = full ? intakes_evictable(es) : EVICT_DONE;
-    if (can == EVICT_NONE && leave(d, es)) return true;
+    if (can == EVICT_NONE && door_leave(d, es)) return true;
     d->left = 0;
     d->put_off = !d->put_off && can == EVICT_LATER;
     return d->put_off;
 }
 
-static void let_in(struct door *d, struct intakes *es, struct MHD_Daemon *daemon, int fd,
-                   const struct sockaddr_storage *sa, socklen_t n) {
+static void door_let_in(struct door *d, struct intakes *es, struct MHD_Daemon *daemon, int fd,
+                        const struct sockaddr_storage *sa, socklen_t n) {
     static struct log_gate gate;
     struct http_server *s = d->server;
     struct address peer;
     address_of((const struct sockaddr *)sa, &peer);
     bool in = peers_enter(&s->peers, &peer, peers_max(s, &peer));
-    if (!in) tell(&gate, "an address holds as many connections as it may");
-    if (in && !has_room(s, es)) {
+    if (!in) door_warn(&gate, "an address holds as many connections as it may");
+    if (in && !place_make(s, es)) {
         peers_leave(&s->peers, &peer);
         in = false;
     }
@@ -120,13 +121,13 @@ static void let_in(struct door *d, struct intakes *es, struct MHD_Daemon *daemon
 
 void door_turn(struct door *d, struct intakes *es, struct MHD_Daemon *daemon) {
     for (unsigned i = 0; i < DOOR_BATCH; i++) {
-        if (put_off(d, es)) return;
+        if (door_put_off(d, es)) return;
         struct sockaddr_storage sa = {0};
         socklen_t n = sizeof sa;
         int fd =
             accept4(d->server->listen_fd, (struct sockaddr *)&sa, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0) {
-            let_in(d, es, daemon, fd, &sa, n);
+            door_let_in(d, es, daemon, fd, &sa, n);
             continue;
         }
         switch (errno) {
@@ -139,7 +140,7 @@ void door_turn(struct door *d, struct intakes *es, struct MHD_Daemon *daemon) {
         case ENFILE:
         case ENOBUFS:
         case ENOMEM:
-            starve(d, es);
+            door_starve(d, es);
             return;
         default:
             d->shut_until = clock_mono_ms() + DOOR_SHUT_MS;
@@ -150,13 +151,13 @@ void door_turn(struct door *d, struct intakes *es, struct MHD_Daemon *daemon) {
 
 /* --- limits --- */
 
-static void number(char out[16], unsigned n) { (void)snprintf(out, 16, "%u", n); }
+static void number_text(char out[16], unsigned n) { (void)snprintf(out, 16, "%u", n); }
 
-static void tell_lowered(const struct http_config *c, uint64_t files) {
+static void limits_warn(const struct http_config *c, uint64_t files) {
     char limit[24], connections[16], streams[16];
     (void)snprintf(limit, sizeof limit, "%llu", (unsigned long long)files);
-    number(connections, c->connections_max);
-    number(streams, c->streams_max);
+    number_text(connections, c->connections_max);
+    number_text(streams, c->streams_max);
     log_warn("the limit of open files lowers the bounds of connections and streams", "openFiles",
              limit, "connectionsMax", connections, "streamsMax", streams);
 }
@@ -175,5 +176,5 @@ void door_limits(struct http_config *c) {
     c->connections_max = (unsigned)(fit * c->connections_max / wanted);
     c->streams_max = (unsigned)fit - c->connections_max;
     if (c->connections_max == 0) c->connections_max = 1;
-    tell_lowered(c, l.rlim_cur);
+    limits_warn(c, l.rlim_cur);
 }

@@ -18,7 +18,7 @@ static bool is_token(struct str s) {
     return s.n > 0;
 }
 
-static int bad(struct wopr_error *err, const char *why) {
+static int head_bad(struct wopr_error *err, const char *why) {
     return wopr_error_set(err, WOPR_E_VALIDATION, "the request head is malformed: %s", why);
 }
 
@@ -73,7 +73,7 @@ bool head_host_valid(struct str host) {
     return name_valid(name) && port_valid(port);
 }
 
-/* The authority of an absolute target; what comes after it is left in *rest. */
+/* The authority of an absolute target; the remainder is left in *rest. */
 static bool cut_authority(struct str target, struct str *authority, struct str *rest) {
     static const struct str SCHEMES[] = {{"http://", 7}, {"https://", 8}};
     for (size_t k = 0; k < 2; k++) {
@@ -87,73 +87,74 @@ static bool cut_authority(struct str target, struct str *authority, struct str *
     return false;
 }
 
-static int take_target(struct http_head *h, struct str t, struct wopr_error *err) {
+static int target_take(struct http_head *h, struct str t, struct wopr_error *err) {
     if (t.n > HEAD_TARGET_MAX)
         return wopr_error_set(err, WOPR_E_TARGET_TOO_LONG,
                               "the request target is longer than %d bytes", HEAD_TARGET_MAX);
     for (size_t i = 0; i < t.n; i++)
         if (t.p[i] <= 0x20 || t.p[i] >= 0x7f || t.p[i] == '#')
-            return bad(err, "the target holds a character that must be percent-encoded");
+            return head_bad(err, "the target holds a character that must be percent-encoded");
     if (str_eqc(t, "*") && str_eqc(h->method, "OPTIONS")) {
         h->path = t;
         return 0;
     }
     if (t.n == 0 || t.p[0] != '/') {
         if (!cut_authority(t, &h->host, &t))
-            return bad(err, "the target is no path and no http or https URL");
-        if (!head_host_valid(h->host)) return bad(err, "the target's authority is no host[:port]");
+            return head_bad(err, "the target is no path and no http or https URL");
+        if (!head_host_valid(h->host))
+            return head_bad(err, "the target's authority is no host[:port]");
     }
     if (!str_cut(t, '?', &h->path, &h->query)) h->path = t;
     if (h->path.n == 0) h->path = STR("/");
     return 0;
 }
 
-static int take_version(struct http_head *h, struct str v, struct wopr_error *err) {
+static int version_take(struct http_head *h, struct str v, struct wopr_error *err) {
     bool is = v.n == 8 && memcmp(v.p, "HTTP/", 5) == 0 && is_digit(v.p[5]) && v.p[6] == '.' &&
               is_digit(v.p[7]);
-    if (!is) return bad(err, "the request line does not end in HTTP/1.1");
+    if (!is) return head_bad(err, "the request line does not end in HTTP/1.1");
     if (v.p[5] != '1' || v.p[7] > '1')
         return wopr_error_set(err, WOPR_E_HTTP_VERSION, "send the request as HTTP/1.1 or HTTP/1.0");
     h->minor = (unsigned)(v.p[7] - '0');
     return 0;
 }
 
-static int take_request_line(struct http_head *h, struct str line, struct wopr_error *err) {
+static int request_line_take(struct http_head *h, struct str line, struct wopr_error *err) {
     struct str rest, target, version;
     if (!str_cut(line, ' ', &h->method, &rest) || !str_cut(rest, ' ', &target, &version))
-        return bad(err, "the first line is not \"METHOD target HTTP/1.1\"");
+        return head_bad(err, "the first line is not \"METHOD target HTTP/1.1\"");
     if (!is_token(h->method) || h->method.n > HEAD_METHOD_MAX) {
         h->method = STR_NONE;
-        return bad(err, "the method is not a token");
+        return head_bad(err, "the method is not a token");
     }
-    int rc = take_version(h, version, err);
+    int rc = version_take(h, version, err);
     if (rc != 0) {
         struct wopr_error ignored = {0};
-        (void)take_target(h, target, &ignored); /* for the answer */
+        (void)target_take(h, target, &ignored); /* for the answer */
         return rc;
     }
-    return take_target(h, target, err);
+    return target_take(h, target, err);
 }
 
 /* --- fields --- */
 
-static int take_host(struct http_head *h, struct str v, struct wopr_error *err) {
-    if (!head_host_valid(v)) return bad(err, "Host is no host[:port]");
+static int host_take(struct http_head *h, struct str v, struct wopr_error *err) {
+    if (!head_host_valid(v)) return head_bad(err, "Host is no host[:port]");
     if (h->host.n == 0) h->host = v; /* that of an absolute target counts (9112 3.2.2) */
     return 0;
 }
 
-static int take_length(struct http_head *h, struct str v, struct wopr_error *err) {
+static int length_take(struct http_head *h, struct str v, struct wopr_error *err) {
     for (size_t i = 0; i < v.n; i++)
-        if (!is_digit(v.p[i])) return bad(err, "Content-Length is not one decimal number");
-    if (v.n == 0) return bad(err, "Content-Length is empty");
+        if (!is_digit(v.p[i])) return head_bad(err, "Content-Length is not one decimal number");
+    if (v.n == 0) return head_bad(err, "Content-Length is empty");
     if (!str_u64(v, &h->length) || h->length > INT64_MAX)
         return wopr_error_set(err, WOPR_E_BODY_TOO_LARGE, "Content-Length is out of range");
     h->has_length = true;
     return 0;
 }
 
-static int take_coding(struct http_head *h, struct str v, struct wopr_error *err) {
+static int coding_take(struct http_head *h, struct str v, struct wopr_error *err) {
     if (!str_eq_nocase(v, STR("chunked")))
         return wopr_error_set(err, WOPR_E_CODING_UNKNOWN,
                               "the only Transfer-Encoding this host reads is chunked");
@@ -161,7 +162,7 @@ static int take_coding(struct http_head *h, struct str v, struct wopr_error *err
     return 0;
 }
 
-static int take_connection(struct http_head *h, struct str v, struct wopr_error *err) {
+static int connection_take(struct http_head *h, struct str v, struct wopr_error *err) {
     (void)err;
     for (struct str part, rest = v; rest.n > 0;) {
         if (!str_cut(rest, ',', &part, &rest)) part = rest, rest = STR_NONE;
@@ -172,30 +173,30 @@ static int take_connection(struct http_head *h, struct str v, struct wopr_error 
     return 0;
 }
 
-static int take_expect(struct http_head *h, struct str v, struct wopr_error *err) {
+static int expect_take(struct http_head *h, struct str v, struct wopr_error *err) {
     (void)err; /* another expectation may be ignored (9110 10.1.1) */
     if (str_eq_nocase(v, STR("100-continue"))) h->expects_continue = h->minor == 1;
     return 0;
 }
 
-/* once: a second one is refused, because another reader might take the other one.  (A second
- * Authorization is refused by auth.c, AUTH-2.) */
+/* once: a second one is refused, because another reader might use the other value.  (auth.c refuses
+ * a second Authorization, AUTH-2.)  The list covers the fields of all mounts. */
 static const struct field_rule {
     struct str name;
     bool once;
     int (*take)(struct http_head *h, struct str v, struct wopr_error *err); /* may be NULL */
 } RULES[] = {
-    {{"Host", 4}, true, take_host},
-    {{"Expect", 6}, false, take_expect},
+    {{"Host", 4}, true, host_take},
+    {{"Expect", 6}, false, expect_take},
     {{"Origin", 6}, true, NULL},
     {{"X-Dedup", 7}, true, NULL},
-    {{"Connection", 10}, false, take_connection},
+    {{"Connection", 10}, false, connection_take},
     {{"Content-Type", 12}, true, NULL},
     {{"Last-Event-ID", 13}, true, NULL},
-    {{"Content-Length", 14}, true, take_length},
+    {{"Content-Length", 14}, true, length_take},
     {{"Idempotency-Key", 15}, true, NULL},
     {{"OpenWOP-Version", 15}, true, NULL},
-    {{"Transfer-Encoding", 17}, true, take_coding},
+    {{"Transfer-Encoding", 17}, true, coding_take},
     {{"X-Force-Engine-Version", 22}, true, NULL},
 };
 enum { RULES_NR = sizeof RULES / sizeof RULES[0] };
@@ -223,17 +224,17 @@ static bool value_valid(struct str v) {
     return true;
 }
 
-static int take_field(struct http_head *h, struct str line, unsigned *seen,
+static int field_take(struct http_head *h, struct str line, unsigned *seen,
                       struct wopr_error *err) {
     struct head_field f;
     if (h->fields_nr == HEAD_FIELDS_MAX || line.n > HEAD_FIELD_MAX)
         return wopr_error_set(err, WOPR_E_HEAD_TOO_LARGE,
                               "more than %d header fields, or one of more than %d bytes",
                               HEAD_FIELDS_MAX, HEAD_FIELD_MAX);
-    if (line.p[0] == ' ' || line.p[0] == '\t') return bad(err, "a field is folded over lines");
-    if (!str_cut(line, ':', &f.name, &f.value)) return bad(err, "a field has no colon");
-    if (!is_token(f.name)) return bad(err, "a field name is not a token");
-    if (!value_valid(f.value)) return bad(err, "a field value holds a control character");
+    if (line.p[0] == ' ' || line.p[0] == '\t') return head_bad(err, "a field is folded over lines");
+    if (!str_cut(line, ':', &f.name, &f.value)) return head_bad(err, "a field has no colon");
+    if (!is_token(f.name)) return head_bad(err, "a field name is not a token");
+    if (!value_valid(f.value)) return head_bad(err, "a field value holds a control character");
     f.value = str_trim(f.value);
     int rc = apply_rule(h, &f, seen, err);
     if (rc == 0) h->fields[h->fields_nr++] = f;
@@ -249,11 +250,12 @@ static bool next_line(struct str *text, struct str *line) {
     return true;
 }
 
-static int check_whole(const struct http_head *h, bool has_host, struct wopr_error *err) {
-    if (h->minor == 1 && !has_host) return bad(err, "Host is missing");
+static int head_check(const struct http_head *h, bool has_host, struct wopr_error *err) {
+    if (h->minor == 1 && !has_host) return head_bad(err, "Host is missing");
     if (!h->chunked) return 0;
-    if (h->minor == 0) return bad(err, "HTTP/1.0 has no Transfer-Encoding");
-    if (h->has_length) return bad(err, "Content-Length and Transfer-Encoding exclude each other");
+    if (h->minor == 0) return head_bad(err, "HTTP/1.0 has no Transfer-Encoding");
+    if (h->has_length)
+        return head_bad(err, "Content-Length and Transfer-Encoding exclude each other");
     return 0;
 }
 
@@ -262,15 +264,15 @@ int head_parse(struct str text, struct http_head *out, struct wopr_error *err) {
     unsigned seen = 0;
     bool whole = false;
     memset(out, 0, offsetof(struct http_head, fields));
-    if (!next_line(&text, &line)) return bad(err, "there is no request line");
-    int rc = take_request_line(out, line, err);
+    if (!next_line(&text, &line)) return head_bad(err, "there is no request line");
+    int rc = request_line_take(out, line, err);
     out->keep_alive = out->minor == 1;
     while (rc == 0 && !whole && next_line(&text, &line)) {
         whole = line.n == 0;
-        if (!whole) rc = take_field(out, line, &seen, err);
+        if (!whole) rc = field_take(out, line, &seen, err);
     }
     out->keep_alive &= !out->closes;
-    if (rc == 0 && whole) rc = check_whole(out, (seen & 1u) != 0, err);
+    if (rc == 0 && whole) rc = head_check(out, (seen & 1u) != 0, err);
     return rc;
 }
 
@@ -288,7 +290,7 @@ static enum head_seen too_long(const struct head_scan *s, struct wopr_error *err
 static enum head_seen scan_line(struct head_scan *s, struct str seen, size_t lf,
                                 struct wopr_error *err) {
     if (lf == s->line || seen.p[lf - 1] != '\r') {
-        (void)bad(err, "a line does not end in CR LF");
+        (void)head_bad(err, "a line does not end in CR LF");
         return HEAD_BAD;
     }
     bool empty = lf == s->line + 1, first = s->line == s->start;
@@ -302,19 +304,19 @@ static enum head_seen scan_line(struct head_scan *s, struct str seen, size_t lf,
     if (!first) return HEAD_WHOLE;
     s->start = s->line;
     if (++s->blanks <= HEAD_BLANKS_MAX) return HEAD_MORE;
-    (void)bad(err, "too many empty lines");
+    (void)head_bad(err, "too many empty lines");
     return HEAD_BAD;
 }
 
-/* The first line is judged as soon as it is there: whoever does not speak HTTP may wait for ever.
- */
+/* Judge the first line as soon as it is complete: a client that does not speak HTTP may never send
+ * an empty line. */
 static enum head_seen scan_first(const struct head_scan *s, struct str seen,
                                  struct wopr_error *err) {
     struct http_head h;
     if (s->lines == 0) {
         if (seen.n == s->start || seen.p[s->start] == '\r' || token_char(seen.p[s->start]))
             return HEAD_MORE;
-        (void)bad(err, "it does not begin with a method");
+        (void)head_bad(err, "it does not begin with a method");
         return HEAD_BAD;
     }
     const char *lf = memchr(seen.p + s->start, '\n', seen.n - s->start);

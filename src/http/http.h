@@ -1,13 +1,13 @@
 /*
  * http.h: the HTTP server.  Layer: http.  The only user of libmicrohttpd.  Knows operations,
- * credentials, idempotency and streams; does not know the shapes of OpenWOP payloads: those are
- * rendered by the wire layer through struct http_wire.
+ * credentials, idempotency and streams; does not know the shapes of payloads nor the spelling of
+ * errors: those come from the wires it carries, each through a struct http_mount.
  *
- * Way of a request (HTTP-11): head and size limits -> route and method -> authenticate -> rate
- * limit -> scope -> admission -> body -> idempotency look-up -> handler.  For OP_TOKEN the rate
- * limit of the address comes first, then the token.  Handlers run on the threads of loop.c
- * and never wait: they set a reply, or return HTTP_PENDING after arranging that http_resume(call)
- * will be called; the connection is suspended meanwhile.
+ * Order of a request (HTTP-11): head and size limits -> mount and version -> route and method ->
+ * authenticate -> rate limit -> token -> scope -> admission -> body -> idempotency look-up ->
+ * handler.  For OP_TOKEN the rate limit is that of the address.  Handlers run on the threads of
+ * loop.c and never wait: they set a reply, or return HTTP_PENDING after arranging that
+ * http_resume(call) will be called; the connection is suspended meanwhile.
  */
 #ifndef WOPR_HTTP_HTTP_H
 #define WOPR_HTTP_HTTP_H
@@ -24,14 +24,14 @@ enum http_op_flags {
     OP_PUBLIC = 1,         /* no credential; an Authorization header is ignored (AUTH-15) */
     OP_IDEMPOTENT = 2,     /* layer-1 idempotency applies (IDEM-1) */
     OP_BODY_OPTIONAL = 4,  /* an empty body is {} (HTTP-8) */
-    OP_TICKET = 8,         /* a stream ticket in the query may stand for the credential */
+    OP_TICKET = 8,         /* a stream ticket in the query may replace the credential */
     OP_HEAD = 16,          /* HEAD mirrors GET (HTTP-18) */
     OP_ADDRESS_LIMIT = 32, /* rate limit per client address, not per key (discovery, AUTH-12) */
     OP_TOKEN = 64          /* with OP_PUBLIC: the path parameter {token} is the authority (AUTH-14),
-                              http_wire.authorize says for whom; the path is never logged */
+                              http_mount.authorize says for whom; the path is never logged */
 };
 /* One row of the operation table (D7).  pattern: "/v1/runs/{runId}:pause"; a {name} is one whole
- * segment or what stands before the verb; at most 4.  Verb suffixes are cut at the last colon and
+ * segment or the part before the verb; at most 4.  Verb suffixes are cut at the last colon and
  * only when the verb occurs in the table (HTTP-6, D6); %3A counts as a colon there.  Params are
  * percent-decoded per segment, %2F survives as data (D5, HTTP-5). */
 struct http_op {
@@ -56,7 +56,7 @@ struct http_param {
 struct http_call {
     struct arena *arena;
     struct http_server *server;
-    void *wire_ctx; /* http_config.wire->ctx */
+    void *wire_ctx; /* http_mount.ctx */
     const struct http_op *op;
     struct str method, path;     /* path raw, without query */
     struct http_param params[4]; /* decoded path parameters */
@@ -90,10 +90,10 @@ struct str http_header(const struct http_call *c, const char *name);
 void http_reply(struct http_call *c, int status,
                 struct str body); /* body lives in the arena or static */
 void http_reply_header(struct http_call *c, const char *name, struct str value);
-/* The error envelope through the wire layer. */
+/* The error envelope, as the mount spells it. */
 void http_fail(struct http_call *c, const struct wopr_error *err);
-/* From any thread, once per HTTP_PENDING: the connection goes on.  With a reply set it is sent,
- * else the handler is called again. */
+/* From any thread, once per HTTP_PENDING: the connection continues.  A reply that was set is sent;
+ * otherwise the handler is called again. */
 void http_resume(struct http_call *c);
 /* Long-poll: HTTP_PENDING until the run has a sequence > after_seq, or timeout_ms is over, or the
  * server drains; then the handler is called again (phase + 1). */
@@ -120,12 +120,13 @@ MUST_CHECK int http_ticket_mint(struct http_call *c, struct str run_id, int64_t 
 struct http_stream {
     int64_t run_no;
     struct str run_id;
-    int64_t after_seq;   /* read the log from behind it, -1 = from the start */
+    int64_t after_seq;   /* read the log after it, -1 = from the start */
     int64_t quiet_until; /* events up to it are read but not shown (SSE-28); for views */
-    const struct journal_view
-        *view; /* renders frames; with buffer_ms > 0 it renders bare JSON elements */
-    /* instead of view: fold events yourself (values mode); appends frames to out; e == NULL: that
-     * was the log so far; called on the HTTP thread */
+    /* Renders frames; with buffer_ms > 0 it renders bare JSON elements.  Its id is below the
+     * mount's views_nr. */
+    const struct journal_view *view;
+    /* Instead of view: folds the events (values mode) and appends frames to out; e == NULL: end of
+     * the backlog.  Called on the HTTP thread. */
     int (*fold)(void *state, const struct event *e, struct buf *out);
     void *state;
     void (*state_free)(void *state);
@@ -141,23 +142,45 @@ struct http_stream {
  * (SSE-23); of a final run the rest as one answer, when it is short.  s is copied. */
 void http_reply_stream(struct http_call *c, const struct http_stream *s);
 
-/* --- server --- */
-struct http_wire { /* what the wire layer supplies */
-    void *ctx;
+/* --- mounts --- */
+/* A wire as the server carries it: which paths it answers, and its spelling of what the server
+ * itself has to say.  The mounts of a server share its bounds, keys, gate and threads.
+ *
+ * A request belongs to the mount with the longest prefix that its path has; to the first mount when
+ * it has none of them, or when no path could be read.  The first may therefore have operations
+ * outside of its prefix; an operation of any other mount lies below its own. */
+struct http_mount {
+    const char *name;   /* unique; operations of all but the first are "<name>.<id>" in metrics, in
+                           the request log and in idempotency keys */
+    const char *prefix; /* "/v1": that path, and all that go on with a slash */
+    void *ctx;          /* http_call.wire_ctx, and the first argument below */
     const struct http_op *ops;
     size_t ops_nr;
-    const char
-        *version_header_value; /* value of OpenWOP-Version on every /v1 response, "1.0" (D3) */
-    /* status and body of the error envelope for err; retry_after_s > 0 when the header is due */
-    void (*render_error)(void *ctx, struct http_call *c, const struct wopr_error *err, int *status,
-                         struct str *body, int *retry_after_s);
-    /* D2: 0, or an error for this path and OpenWOP-Version header; runs before everything else */
+    unsigned views_nr; /* kinds of streams: journal_view.id is below it, and the mount's own */
+
+    /* Headers; what is NULL is not sent.  Texts of headers are terminated. */
+    const struct http_param *headers; /* on every answer whose path begins with prefix (D3) */
+    size_t headers_nr;
+    const char *version_header;           /* of the request, handed to negotiate */
+    const char *replay_header;            /* "true" with a stored answer, else "false" (IDEM-5) */
+    const char *realm;                    /* of Bearer challenges */
+    const char *cors_expose, *cors_allow; /* header names for browsers (HTTP-18) */
+
+    /* D2: 0, or an error for this path and version header; runs before everything else.  May be
+     * NULL. */
     int (*negotiate)(void *ctx, struct str path, struct str version_header, struct wopr_error *err);
+    /* The error for a path that no operation has.  NULL: NOT_FOUND. */
+    int (*unknown_path)(void *ctx, struct str path, struct wopr_error *err);
     /* OP_TOKEN: judge http_param(c, "token") and fill c->who (tenant, mode; authenticated stays
-     * false); what it learned may be kept in c->user.  May be NULL when no operation has the flag.
+     * false); what it found may be kept in c->user.  May be NULL when no operation has the flag.
      */
     int (*authorize)(void *ctx, struct http_call *c, struct wopr_error *err);
+    /* Status and body of the error envelope for err; retry_after_s > 0 when the header is due. */
+    void (*render_error)(void *ctx, struct http_call *c, const struct wopr_error *err, int *status,
+                         struct str *body, int *retry_after_s);
 };
+
+/* --- server --- */
 struct http_config {
     const char *host;                         /* "127.0.0.1" */
     uint16_t port;                            /* 0 = any free port */
@@ -166,7 +189,7 @@ struct http_config {
     int32_t ops_port;                         /* -1 = off, 0 = any */
     const char *tls_cert_file, *tls_key_file; /* both or none */
     const char *public_url;                   /* may be NULL */
-    /* NULL-terminated names or name:port whose Host header may stand in URLs; NULL = none.  On a
+    /* NULL-terminated names or name:port whose Host header may be used in URLs; NULL = none.  On a
      * loopback address its names always may. */
     const char *const *allowed_hosts;
     /* Keys of the settings (key_from_text): valid as long as this server lives, unless their row
@@ -203,8 +226,10 @@ struct http_config {
     bool (*ready)(void *ctx); /* /readyz; may be NULL */
     void *metrics_ctx;
 };
-MUST_CHECK int http_server_new(const struct http_config *cfg, const struct http_wire *wire,
-                               struct journal *journal, struct http_server **out,
+/* mounts: at least one; what they point to lives as long as the server.  CONFIG when two share a
+ * name or a prefix, or an operation lies outside of its mount. */
+MUST_CHECK int http_server_new(const struct http_config *cfg, const struct http_mount *mounts,
+                               size_t mounts_nr, struct journal *journal, struct http_server **out,
                                struct wopr_error *err);
 MUST_CHECK int
 http_server_start(struct http_server *s,

@@ -1,14 +1,17 @@
 /*
- * idem.c: layer-1 idempotency at the door (IDEM-1 to 11).
+ * idem.c: layer-1 idempotency, before the handler (IDEM-1 to 11).
  *
- * The stored answer is written by the log in the transaction of the effect; here is the look-up and
- * the gate.  A gate slot stands for a key whose first request is still executing; duplicates with
- * the same body wait at it, parked. The slot is taken before the store is asked, so nobody can slip
- * between the first one's commit and its leaving.
+ * The journal writes the stored answer in the transaction of its effect; this file has the look-up
+ * and the gate.  A gate slot exists for each key whose first request is still executing; duplicates
+ * with the same body wait at it, parked.  The slot is taken before the store is asked, so that no
+ * duplicate can pass between the first request's commit and its leaving the gate.
  */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/exchange.h"
+#include "http/request.h"
+#include "http/router.h"
+#include "http/server.h"
 #include "store/append.h"
 
 int gate_init(struct gate *g) {
@@ -29,81 +32,83 @@ void gate_fini(struct gate *g) {
 
 static struct str key_str(const struct sha256 *k) { return str_n((const char *)k->b, sizeof k->b); }
 
-/* White space, member order and the spelling of numbers do not matter; what a double would merge
- * stays apart (IDEM-10). */
-static int digest_body(struct call *c, struct sha256 *out, struct wopr_error *err) {
+/* White space, member order and the spelling of numbers do not matter; numbers that would be equal
+ * only as doubles stay distinct (IDEM-10). */
+static int digest_body(struct exchange *x, struct sha256 *out, struct wopr_error *err) {
     struct buf b;
-    buf_init(&b, c->pub.body.n * 8 + 64); /* canonical strings may be longer, never eightfold */
-    int rc = json_canonical_exact(c->pub.body, &b, err);
+    buf_init(&b, x->pub.body.n * 8 + 64); /* canonical strings may be longer, never eightfold */
+    int rc = json_canonical_exact(x->pub.body, &b, err);
     if (rc == 0) *out = sha256_of(buf_str(&b));
-    else if (rc != WOPR_E_NO_MEMORY) *out = sha256_of(c->pub.body), rc = 0;
+    else if (rc != WOPR_E_NO_MEMORY) *out = sha256_of(x->pub.body), rc = 0;
     buf_fini(&b);
     return rc;
 }
 
-int idem_prepare(struct call *c, struct str key, struct wopr_error *err) {
+int idem_prepare(struct exchange *x, struct str key, struct wopr_error *err) {
     bool ok = key.n >= 1 && key.n <= 255;
     for (size_t i = 0; ok && i < key.n; i++) ok = key.p[i] >= 0x21 && key.p[i] <= 0x7e;
     if (!ok)
         return wopr_error_at(err, WOPR_E_VALIDATION, "Idempotency-Key",
                              "Idempotency-Key must be 1 to 255 visible ASCII characters");
-    struct http_call *p = &c->pub;
+    struct http_call *p = &x->pub;
     struct str path;
     if (!uri_decode(p->arena, p->path, false, &path)) path = p->path;
-    /* A test key's requests are another world (AUTH-9); no key of a client holds a line break. */
+    /* Requests of test keys are kept apart (AUTH-9); no client's key contains a line break. */
     struct str text = arena_printf(p->arena, STR_FMT ":" STR_FMT " " STR_FMT ":" STR_FMT "%s",
                                    STR_ARG(p->who.tenant), STR_ARG(p->method), STR_ARG(path),
                                    STR_ARG(key), p->who.test_mode ? "\ntest" : "");
     if (!text.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the idempotency key");
     if (p->body.n == 0) p->body = STR("{}");
-    int rc = digest_body(c, &p->idem.digest, err);
+    int rc = digest_body(x, &p->idem.digest, err);
     if (rc != 0) return rc;
     p->idem.tenant = p->who.tenant;
-    p->idem.operation_id = str_c(p->op->id);
+    p->idem.operation_id = str_c(p->server->mounts.op_names[x->op_no]);
     p->idem.key = sha256_of(text);
-    p->idem.keep_ms = c->pub.server->cfg.idem_retention_s * 1000;
+    p->idem.keep_ms = x->pub.server->cfg.idem_retention_s * 1000;
     p->has_idem = true;
     return 0;
 }
 
-/* The first one's answer is kept and waits elsewhere, after the restart or at another host. */
-static void answer_draining(struct call *c) {
+/* Refuse rather than wait: the first request's answer is stored, and can be read after the restart
+ * or from another host. */
+static void answer_draining(struct exchange *x) {
     struct wopr_error err = {0};
-    (void)refuse_draining(c, &err);
-    http_fail(&c->pub, &err);
+    (void)refuse_draining(x, &err);
+    http_fail(&x->pub, &err);
 }
 
-static void answer_in_flight(struct call *c) {
+static void answer_in_flight(struct exchange *x) {
     struct wopr_error err = {0};
     (void)wopr_error_set(&err, WOPR_E_IDEM_IN_FLIGHT,
                          "the first request with this idempotency key is still executing");
     wopr_error_details(&err, "{\"retryAfter\":1}");
-    http_fail(&c->pub, &err);
+    http_fail(&x->pub, &err);
 }
 
-static void answer_stored(struct call *c, const struct idem_response *r) {
-    http_reply(&c->pub, r->status, r->body);
-    http_reply_header(&c->pub, "openwop-Idempotent-Replay", STR("true"));
+static void answer_stored(struct exchange *x, const struct idem_response *r) {
+    http_reply(&x->pub, r->status, r->body);
+    const char *replay = x->mount->as.replay_header;
+    if (replay) http_reply_header(&x->pub, replay, STR("true"));
     if (r->retry_after_s > 0) {
-        struct str v = arena_printf(c->pub.arena, "%d", (int)r->retry_after_s);
-        http_reply_header(&c->pub, "Retry-After", v);
+        struct str v = arena_printf(x->pub.arena, "%d", (int)r->retry_after_s);
+        http_reply_header(&x->pub, "Retry-After", v);
     }
-    atomic_fetch_add(&c->pub.server->metrics.replays, 1);
+    atomic_fetch_add(&x->pub.server->metrics.replays, 1);
 }
 
-/* The slot is ours: has somebody finished before? */
-static enum idem_step look_up(struct call *c) {
+/* The slot is ours: did an earlier request store its answer? */
+static enum idem_step idem_look_up(struct exchange *x) {
     struct idem_response r = {0};
     struct wopr_error err = {0};
-    int rc = store_idem_find(c->pub.server->store, &c->pub.idem, clock_wall_ms(), c->pub.arena, &r,
+    int rc = store_idem_find(x->pub.server->store, &x->pub.idem, clock_wall_ms(), x->pub.arena, &r,
                              &err);
     if (rc == WOPR_E_NOT_FOUND) return IDEM_RUN;
-    if (rc == 0) answer_stored(c, &r);
+    if (rc == 0) answer_stored(x, &r);
     else {
         if (err.code == 0) (void)wopr_error_set(&err, rc, "%s", wopr_err_text(rc));
-        http_fail(&c->pub, &err);
+        http_fail(&x->pub, &err);
     }
-    idem_leave(c);
+    idem_leave(x);
     return IDEM_REPLY;
 }
 
@@ -118,57 +123,57 @@ static struct gate_slot *slot_new(struct gate *g, const struct idem_key *k) {
     return NULL;
 }
 
-static enum idem_step refuse_memory(struct call *c) {
+static enum idem_step gate_no_memory(struct exchange *x) {
     struct wopr_error err = {0};
     (void)wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for the idempotency gate");
-    http_fail(&c->pub, &err);
+    http_fail(&x->pub, &err);
     return IDEM_REPLY;
 }
 
-enum idem_step idem_enter(struct call *c) {
-    struct http_server *s = c->pub.server;
+enum idem_step idem_enter(struct exchange *x) {
+    struct http_server *s = x->pub.server;
     struct gate *g = &s->gate;
     uint64_t now = clock_mono_ms();
-    call_end_wait(c);
-    if (c->gate_deadline_ms == 0) c->gate_deadline_ms = now + (uint64_t)s->cfg.idem_wait_ms;
+    exchange_end_wait(x);
+    if (x->gate.deadline_ms == 0) x->gate.deadline_ms = now + (uint64_t)s->cfg.idem_wait_ms;
     pthread_mutex_lock(&g->lock);
-    list_del(&c->gate_link);
-    struct gate_slot *slot = map_get(g->slots, key_str(&c->pub.idem.key));
+    list_del(&x->gate.link);
+    struct gate_slot *slot = map_get(g->slots, key_str(&x->pub.idem.key));
     if (!slot) {
-        c->slot = slot_new(g, &c->pub.idem);
+        x->gate.slot = slot_new(g, &x->pub.idem);
         pthread_mutex_unlock(&g->lock);
-        park_clear(&c->park);
-        return c->slot ? look_up(c) : refuse_memory(c);
+        park_clear(&x->park);
+        return x->gate.slot ? idem_look_up(x) : gate_no_memory(x);
     }
     bool same =
-        sha256_eq(&slot->digest, &c->pub.idem.digest); /* CON-40: another body does not wait */
+        sha256_eq(&slot->digest, &x->pub.idem.digest); /* CON-40: another body does not wait */
     bool draining = server_draining(s);
-    bool wait = same && now < c->gate_deadline_ms && !draining && !c->hung_up;
-    if (wait) list_add_tail(&slot->waiters, &c->gate_link);
+    bool wait = same && now < x->gate.deadline_ms && !draining && !x->peer.hung_up;
+    if (wait) list_add_tail(&slot->waiters, &x->gate.link);
     pthread_mutex_unlock(&g->lock);
     if (!wait) {
-        if (same && draining) answer_draining(c);
-        else answer_in_flight(c);
+        if (same && draining) answer_draining(x);
+        else answer_in_flight(x);
         return IDEM_REPLY;
     }
-    if (ticker_set(&s->ticker, &c->timer, c->gate_deadline_ms) != 0)
-        return refuse_memory(c); /* idem_leave unlinks */
-    c->timer_set = true;
-    if (server_draining(s)) park_wake(&c->park);
+    if (ticker_set(&s->ticker, &x->wait.timer, x->gate.deadline_ms) != 0)
+        return gate_no_memory(x); /* idem_leave unlinks */
+    x->wait.timer_set = true;
+    if (server_draining(s)) park_wake(&x->park);
     return IDEM_PARK;
 }
 
-void idem_leave(struct call *c) {
-    struct gate *g = &c->pub.server->gate;
-    if (!c->pub.has_idem) return;
-    struct gate_slot *slot = c->slot;
-    c->slot = NULL;
+void idem_leave(struct exchange *x) {
+    struct gate *g = &x->pub.server->gate;
+    if (!x->pub.has_idem) return;
+    struct gate_slot *slot = x->gate.slot;
+    x->gate.slot = NULL;
     pthread_mutex_lock(&g->lock);
-    list_del(&c->gate_link);
+    list_del(&x->gate.link);
     if (slot) {
         (void)map_del(g->slots, key_str(&slot->key));
         for (struct list *l; (l = list_pop(&slot->waiters)) != NULL;)
-            park_wake(&LIST_ENTRY(l, struct call, gate_link)->park);
+            park_wake(&LIST_ENTRY(l, struct exchange, gate.link)->park);
     }
     pthread_mutex_unlock(&g->lock);
     mem_free(slot);

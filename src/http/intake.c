@@ -1,14 +1,17 @@
 /*
  * intake.c: see intake.h.
  *
- * libmicrohttpd polls its sockets by edges (EPOLLET) and forgets that one is readable when it was
- * given less than it asked for.  So whoever gives it less has either emptied the socket, and a new
- * byte makes a new edge, or kicks the connection: suspending and resuming it makes libmicrohttpd
- * ask again.  Nothing else is assumed of it.
+ * libmicrohttpd polls its sockets by edges (EPOLLET) and forgets that one is readable when it is
+ * given less than it asked for.  So before it is given less, either the socket has been emptied,
+ * and a new byte makes a new edge, or the connection must be kicked: suspending and resuming it
+ * makes libmicrohttpd ask again.  Nothing else is assumed of it.
  */
 #include "http/intake.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "http/exchange.h"
+#include "http/request.h"
+#include "http/server.h"
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
@@ -17,12 +20,12 @@
 
 enum {
     INTAKE_SCRATCH = 64 * 1024,   /* more than a head that is still growing can have */
-    INTAKE_TURN_MAX = 256 * 1024, /* read of one client before others have their turn */
+    INTAKE_TURN_MAX = 256 * 1024, /* read of one client before others are served */
     INTAKE_FDS_MIN = 256,
-    INTAKE_FRESH_MS = 50,     /* after an answer, before the socket is looked at unasked */
-    INTAKE_REFUSED_MS = 2000, /* over the bounds, to send what is refused */
-    INTAKE_TRICKLE_MS = 1000, /* amid a head, before new input spares it no longer */
-    INTAKE_EVICT_LOOKS = 16,  /* sockets of a list that are asked for input */
+    INTAKE_FRESH_MS = 50,     /* after an answer, before the socket is read without an edge */
+    INTAKE_REFUSED_MS = 2000, /* over the bounds: time to send the request that is refused */
+    INTAKE_TRICKLE_MS = 1000, /* amid a head: after that, new input does not prevent eviction */
+    INTAKE_EVICT_LOOKS = 16,  /* sockets of a list that are checked for input */
     INTAKE_CANONICAL_MAX = 80 /* what write_head needs */
 };
 
@@ -30,7 +33,7 @@ struct intakes {
     struct http_server *server;
     struct intake **by_fd;
     size_t by_fd_nr;
-    /* of intake.due: the longest first.  refused: over the bounds, wherever in their request */
+    /* of intake.due, the earliest first.  refused: over the bounds, in any state */
     struct list fresh, idle, heads, bodies, anonymous,
         refused; /* anonymous: bodies without a key */
     struct list kicks;
@@ -46,7 +49,7 @@ struct lingers *intakes_lingers(struct intakes *es) {
     return es->lingers;
 }
 
-static ssize_t again(void) {
+static ssize_t recv_again(void) {
     errno = EAGAIN;
     return -1;
 }
@@ -61,7 +64,7 @@ static uint64_t patience_ms(const struct intakes *es, const struct list *l) {
 }
 
 /* Into list l, or into none. */
-static void enlist(struct intake *e, struct list *l) {
+static void list_move(struct intake *e, struct list *l) {
     const struct intakes *es = e->set;
     bool before = e->in && e->in != &es->bodies && e->in != &es->refused;
     bool after = l && l != &es->bodies && l != &es->refused;
@@ -74,25 +77,25 @@ static void enlist(struct intake *e, struct list *l) {
                                     memory_order_relaxed);
 }
 
-static void disarm(struct intake *e) { enlist(e, NULL); }
+static void deadline_clear(struct intake *e) { list_move(e, NULL); }
 
-/* false: it is there already; its time goes on. */
-static bool arm(struct intake *e, struct list *l) {
+/* false: it is in that list already, and keeps its deadline. */
+static bool deadline_set(struct intake *e, struct list *l) {
     if (e->over) l = &e->set->refused;
     if (e->in == l) return false;
-    enlist(e, l);
+    list_move(e, l);
     e->due_ms = clock_mono_ms() + patience_ms(e->set, l);
     return true;
 }
 
-static void kick(struct intake *e) {
+static void intake_kick(struct intake *e) {
     if (list_empty(&e->kick)) list_add_tail(&e->set->kicks, &e->kick);
 }
 
 /* --- bytes --- */
 
 /* > 0, 0 at the end of input, -1 with EAGAIN or another errno. */
-static ssize_t pull(struct intake *e, char *p, size_t n) {
+static ssize_t socket_read(struct intake *e, char *p, size_t n) {
     ssize_t r;
     if (!e->tls) {
         do r = recv(e->fd, p, n, MSG_DONTWAIT);
@@ -106,109 +109,110 @@ static ssize_t pull(struct intake *e, char *p, size_t n) {
     return -1;
 }
 
-static size_t take_held(struct intake *e, char *p) {
-    size_t n = e->held_n;
+static size_t pending_take(struct intake *e, char *p) {
+    size_t n = e->pending_n;
     if (n == 0) return 0;
-    memcpy(p, e->held, n);
-    mem_free(e->held);
-    e->held = NULL;
-    e->held_n = 0;
+    memcpy(p, e->pending, n);
+    mem_free(e->pending);
+    e->pending = NULL;
+    e->pending_n = 0;
     return n;
 }
 
-static void hold(struct intake *e, const char *p, size_t n) {
+static void pending_keep(struct intake *e, const char *p, size_t n) {
     if (n == 0) return;
-    e->held = mem_alloc(n);
-    if (!e->held) {
+    e->pending = mem_alloc(n);
+    if (!e->pending) {
         e->state = INTAKE_OVER;
         return;
     }
-    memcpy(e->held, p, n);
-    e->held_n = n;
+    memcpy(e->pending, p, n);
+    e->pending_n = n;
 }
 
 /* --- deadlines --- */
 
 /* Without an answer.  libmicrohttpd sees a closed socket and does the rest. */
-static void hang_up(struct intake *e) {
-    disarm(e);
-    e->state = INTAKE_OVER; /* a request that came at last would be executed without an answer */
+static void intake_hang_up(struct intake *e) {
+    deadline_clear(e);
+    e->state = INTAKE_OVER; /* a request that arrived now would be executed without an answer */
     e->eof = true;
     (void)shutdown(e->fd, SHUT_RDWR);
 }
 
-/* The end of input that came together with the last request: its edge told of both. */
-static void look(struct intake *e) {
+/* Input, or its end, may have arrived with the last request: there was one edge for both. */
+static void intake_look(struct intake *e) {
     struct intakes *es = e->set;
     e->missed = false;
-    if (e->held_n == 0) {
-        ssize_t r = pull(e, es->scratch, INTAKE_SCRATCH);
+    if (e->pending_n == 0) {
+        ssize_t r = socket_read(e, es->scratch, INTAKE_SCRATCH);
         if (r < 0 && errno == EAGAIN) return;
-        if (r > 0) hold(e, es->scratch, (size_t)r);
+        if (r > 0) pending_keep(e, es->scratch, (size_t)r);
     }
-    kick(e);
+    intake_kick(e);
 }
 
-static void expire(struct intakes *es, struct list *l, uint64_t now_ms) {
+static void list_expire(struct intakes *es, struct list *l, uint64_t now_ms) {
     while (!list_empty(l)) {
         struct intake *e = LIST_ENTRY(l->next, struct intake, due);
         if (e->due_ms > now_ms) return;
         if (l == &es->fresh) {
-            (void)arm(e, &es->idle);
-            look(e);
+            (void)deadline_set(e, &es->idle);
+            intake_look(e);
             continue;
         }
-        if (l == &es->idle || (l == &es->refused && e->held_n == 0)) {
-            hang_up(e);
+        if (l == &es->idle || (l == &es->refused && e->pending_n == 0)) {
+            intake_hang_up(e);
             continue;
         }
-        disarm(e);
+        deadline_clear(e);
         e->expired = true;
-        kick(e);
+        intake_kick(e);
     }
 }
 
-static bool has_input(const struct intake *e) {
+static bool intake_has_input(const struct intake *e) {
     char c;
     return !list_empty(&e->kick) || recv(e->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-/* The first of a list that says nothing, or has for long not come to an end. */
-static struct intake *evictable(struct intakes *es, struct list *l, uint64_t now_ms, bool *later) {
+/* The first of a list that has no input waiting, or has been amid a head or body for too long. */
+static struct intake *list_evictable(struct intakes *es, struct list *l, uint64_t now_ms,
+                                     bool *later) {
     bool amid = l == &es->heads || l == &es->anonymous;
     unsigned looks = 0;
     for (struct list *i = l->next; i != l && looks < INTAKE_EVICT_LOOKS; i = i->next, looks++) {
         struct intake *e = LIST_ENTRY(i, struct intake, due);
         uint64_t began_ms = e->due_ms - patience_ms(es, l);
-        if ((amid && now_ms - began_ms > INTAKE_TRICKLE_MS) || !has_input(e)) return e;
+        if ((amid && now_ms - began_ms > INTAKE_TRICKLE_MS) || !intake_has_input(e)) return e;
         *later = true;
     }
     return NULL;
 }
 
-static void give_place_back(struct intake *e) {
+static void place_give_back(struct intake *e) {
     if (e->placed) atomic_fetch_sub(&e->server->intakes_open, 1);
     e->placed = false;
 }
 
-/* Idle or amid its head, whichever began first: who came just now has a moment to speak, however
- * many come after it.  Then whoever sends a body without having shown a key: that is free too. */
-static struct intake *victim(struct intakes *es, bool *later) {
+/* Idle or amid its head, whichever began first: so a new connection has a moment to send something,
+ * however many follow it.  Then one that sends a body without a key, for that costs nothing. */
+static struct intake *evict_choose(struct intakes *es, bool *later) {
     struct list *const from[] = {&es->heads, &es->idle, &es->fresh};
     struct intake *oldest = NULL;
     uint64_t now_ms = clock_mono_ms(), since_ms = UINT64_MAX;
     for (size_t i = 0; i < 3; i++) {
-        struct intake *e = evictable(es, from[i], now_ms, later);
+        struct intake *e = list_evictable(es, from[i], now_ms, later);
         if (!e || e->due_ms - patience_ms(es, from[i]) >= since_ms) continue;
         oldest = e;
         since_ms = e->due_ms - patience_ms(es, from[i]);
     }
-    return oldest ? oldest : evictable(es, &es->anonymous, now_ms, later);
+    return oldest ? oldest : list_evictable(es, &es->anonymous, now_ms, later);
 }
 
 enum intake_eviction intakes_evictable(struct intakes *es) {
     bool later = false;
-    return victim(es, &later) ? EVICT_DONE : later ? EVICT_LATER : EVICT_NONE;
+    return evict_choose(es, &later) ? EVICT_DONE : later ? EVICT_LATER : EVICT_NONE;
 }
 
 bool intakes_elsewhere(const struct intakes *es) {
@@ -217,21 +221,21 @@ bool intakes_elsewhere(const struct intakes *es) {
 
 enum intake_eviction intakes_evict(struct intakes *es) {
     bool later = false;
-    struct intake *e = victim(es, &later);
+    struct intake *e = evict_choose(es, &later);
     if (!e) return later ? EVICT_LATER : EVICT_NONE;
-    hang_up(e);
-    give_place_back(e); /* it is closed in this turn */
+    intake_hang_up(e);
+    place_give_back(e); /* it is closed in this turn */
     return EVICT_DONE;
 }
 
 void intakes_turn(struct intakes *es) {
     uint64_t now_ms = clock_mono_ms();
-    expire(es, &es->fresh, now_ms);
-    expire(es, &es->idle, now_ms);
-    expire(es, &es->heads, now_ms);
-    expire(es, &es->bodies, now_ms);
-    expire(es, &es->anonymous, now_ms);
-    expire(es, &es->refused, now_ms);
+    list_expire(es, &es->fresh, now_ms);
+    list_expire(es, &es->idle, now_ms);
+    list_expire(es, &es->heads, now_ms);
+    list_expire(es, &es->bodies, now_ms);
+    list_expire(es, &es->anonymous, now_ms);
+    list_expire(es, &es->refused, now_ms);
     for (struct list *l; (l = list_pop(&es->kicks)) != NULL;) {
         struct intake *e = LIST_ENTRY(l, struct intake, kick);
         if (e->state != INTAKE_HEAD && e->state != INTAKE_BODY) continue;
@@ -240,7 +244,7 @@ void intakes_turn(struct intakes *es) {
     }
 }
 
-static int until(const struct list *l, uint64_t now_ms, int ms) {
+static int list_wait_ms(const struct list *l, uint64_t now_ms, int ms) {
     if (list_empty(l)) return ms;
     uint64_t due_ms = LIST_ENTRY(l->next, struct intake, due)->due_ms;
     uint64_t left = due_ms > now_ms ? due_ms - now_ms : 0;
@@ -251,17 +255,17 @@ int intakes_wait_ms(const struct intakes *es, int ms) {
     if (!list_empty(&es->kicks)) return 0;
     if (ms == 0) return 0;
     uint64_t now_ms = clock_mono_ms();
-    ms = until(&es->fresh, now_ms, ms);
-    ms = until(&es->idle, now_ms, ms);
-    ms = until(&es->heads, now_ms, ms);
-    ms = until(&es->bodies, now_ms, ms);
-    ms = until(&es->anonymous, now_ms, ms);
-    return until(&es->refused, now_ms, ms);
+    ms = list_wait_ms(&es->fresh, now_ms, ms);
+    ms = list_wait_ms(&es->idle, now_ms, ms);
+    ms = list_wait_ms(&es->heads, now_ms, ms);
+    ms = list_wait_ms(&es->bodies, now_ms, ms);
+    ms = list_wait_ms(&es->anonymous, now_ms, ms);
+    return list_wait_ms(&es->refused, now_ms, ms);
 }
 
 /* --- a request --- */
 
-static void go_on(struct intake *e) {
+static void continue_send(struct intake *e) {
     static const char CONTINUE[] = "HTTP/1.1 100 Continue\r\n\r\n";
     ssize_t n = sizeof CONTINUE - 1;
     ssize_t r = e->tls ? gnutls_record_send(e->tls, CONTINUE, (size_t)n)
@@ -269,51 +273,52 @@ static void go_on(struct intake *e) {
     if (r != n) e->state = INTAKE_OVER; /* 25 bytes into an empty socket */
 }
 
-static void ready(struct intake *e) {
+static void request_ready(struct intake *e) {
     e->state = INTAKE_READY;
-    disarm(e);
+    deadline_clear(e);
 }
 
-/* Nothing more is read of this connection: the answer, then the end. */
-static void stop(struct intake *e) {
-    e->call->close_after = true;
+/* Read nothing more of this connection: answer, then close. */
+static void request_stop(struct intake *e) {
+    e->exchange->close_after = true;
     e->linger = true;
-    ready(e);
+    request_ready(e);
 }
 
-static void refuse_head(struct intake *e, struct str in, const struct wopr_error *err) {
+static void head_refuse(struct intake *e, struct str in, const struct wopr_error *err) {
     struct str text = str_n(in.p + e->scan.start, e->scan.line - e->scan.start);
-    e->call = request_begin(e, text, err);
-    if (e->call) stop(e);
+    e->exchange = request_begin(e, text, err);
+    if (e->exchange) request_stop(e);
     else e->state = INTAKE_OVER;
 }
 
-static void begin(struct intake *e, struct str text, bool more) {
-    struct call *c = e->call = request_begin(e, text, NULL);
-    if (!c) {
+static void request_start(struct intake *e, struct str text, bool more) {
+    struct exchange *x = e->exchange = request_begin(e, text, NULL);
+    if (!x) {
         e->state = INTAKE_OVER;
         return;
     }
-    bool has_body = c->chunked || c->body_declared > 0;
-    if (c->head_bad || (c->close_after && has_body)) stop(e);
-    else if (!has_body) ready(e);
+    bool has_body = x->head.chunked || x->head.body_length > 0;
+    if (x->head.bad || (x->close_after && has_body)) request_stop(e);
+    else if (!has_body) request_ready(e);
     else {
         e->state = INTAKE_BODY;
-        e->body_left = c->body_declared;
+        e->body_left = x->head.body_length;
         e->chunks = (struct chunk_reader){0};
-        if (c->expects_continue && c->pub.status == 0 && !more) go_on(e);
+        if (x->head.expects_continue && x->pub.status == 0 && !more) continue_send(e);
     }
 }
 
 /* How many bytes of in are used up. */
-static size_t eat_head(struct intake *e, struct str in) {
+static size_t head_eat(struct intake *e, struct str in) {
     struct wopr_error err = {0};
     switch (head_scan(&e->scan, in, &err)) {
     case HEAD_BAD:
-        refuse_head(e, in, &err);
+        head_refuse(e, in, &err);
         return in.n;
     case HEAD_WHOLE:
-        begin(e, str_n(in.p + e->scan.start, e->scan.end - e->scan.start), e->scan.end < in.n);
+        request_start(e, str_n(in.p + e->scan.start, e->scan.end - e->scan.start),
+                      e->scan.end < in.n);
         return e->scan.end;
     default:
         if (e->scan.start < in.n) return 0;
@@ -322,143 +327,143 @@ static size_t eat_head(struct intake *e, struct str in) {
     }
 }
 
-static size_t eat_plain(struct intake *e, struct str in) {
+static size_t body_eat_plain(struct intake *e, struct str in) {
     size_t n = e->body_left < in.n ? (size_t)e->body_left : in.n;
     e->body_left -= n;
-    if (!body_add(e->call, in.p, n)) {
-        stop(e);
+    if (!body_add(e->exchange, in.p, n)) {
+        request_stop(e);
         return in.n;
     }
-    if (e->body_left == 0) ready(e);
+    if (e->body_left == 0) request_ready(e);
     return n;
 }
 
-static size_t eat_chunks(struct intake *e, struct str in) {
+static size_t body_eat_chunks(struct intake *e, struct str in) {
     struct str rest = in, data;
     for (;;) {
         switch (chunk_take(&e->chunks, &rest, &data)) {
         case CHUNK_MORE:
             return in.n;
         case CHUNK_LAST:
-            ready(e);
+            request_ready(e);
             return in.n - rest.n;
         case CHUNK_DATA:
-            if (body_add(e->call, data.p, data.n)) break;
-            stop(e);
+            if (body_add(e->exchange, data.p, data.n)) break;
+            request_stop(e);
             return in.n;
         case CHUNK_BAD:
-            request_refuse(e->call, WOPR_E_VALIDATION, "the chunked body is malformed");
-            stop(e);
+            request_refuse(e->exchange, WOPR_E_VALIDATION, "the chunked body is malformed");
+            request_stop(e);
             return in.n;
         }
     }
 }
 
-static size_t eat(struct intake *e, struct str in) {
-    size_t used = e->state == INTAKE_HEAD && in.n > 0 ? eat_head(e, in) : 0;
+static size_t input_eat(struct intake *e, struct str in) {
+    size_t used = e->state == INTAKE_HEAD && in.n > 0 ? head_eat(e, in) : 0;
     if (e->state != INTAKE_BODY || used == in.n) return used;
     in = str_n(in.p + used, in.n - used);
-    return used + (e->call->chunked ? eat_chunks(e, in) : eat_plain(e, in));
+    return used + (e->exchange->head.chunked ? body_eat_chunks(e, in) : body_eat_plain(e, in));
 }
 
-static void timed_out(struct intake *e, struct str in) {
+static void input_timed_out(struct intake *e, struct str in) {
     struct wopr_error err = {0};
     static const char WHY[] = "the request did not arrive in time";
     (void)wopr_error_set(&err, WOPR_E_HEAD_TIMEOUT, "%s", WHY);
     if (e->state == INTAKE_HEAD) {
-        refuse_head(e, in, &err);
+        head_refuse(e, in, &err);
         return;
     }
-    request_refuse(e->call, err.code, WHY);
-    stop(e);
+    request_refuse(e->exchange, err.code, WHY);
+    request_stop(e);
 }
 
 /* A request that was refused before its body is answered although the body never came; any other
  * incomplete one is dropped. */
-static void ended(struct intake *e) {
+static void input_ended(struct intake *e) {
     e->eof = true;
-    if (e->state == INTAKE_BODY && e->call->pub.status != 0) stop(e);
+    if (e->state == INTAKE_BODY && e->exchange->pub.status != 0) request_stop(e);
     else e->state = INTAKE_OVER;
 }
 
 /* Read until the request is judged, or there is nothing to read. */
-static void collect(struct intake *e) {
+static void input_collect(struct intake *e) {
     char *p = e->set->scratch;
-    size_t n = take_held(e, p), read = 0;
-    if (e->expired) timed_out(e, str_n(p, n));
+    size_t n = pending_take(e, p), read = 0;
+    if (e->expired) input_timed_out(e, str_n(p, n));
     while (e->state == INTAKE_HEAD || e->state == INTAKE_BODY) {
-        size_t used = eat(e, str_n(p, n));
+        size_t used = input_eat(e, str_n(p, n));
         n -= used;
         if (used > 0 && n > 0) memmove(p, p + used, n);
         if (e->state != INTAKE_HEAD && e->state != INTAKE_BODY) break;
         if (read >= INTAKE_TURN_MAX) {
-            kick(e);
+            intake_kick(e);
             break;
         }
         size_t room = INTAKE_SCRATCH - n;
-        ssize_t r = pull(e, p + n, room);
+        ssize_t r = socket_read(e, p + n, room);
         if (r > 0) {
             e->missed = (size_t)r == room;
             n += (size_t)r;
             read += (size_t)r;
         } else if (r == 0) {
-            ended(e);
+            input_ended(e);
         } else {
             if (errno != EAGAIN && errno != EWOULDBLOCK) e->state = INTAKE_OVER;
             break;
         }
     }
-    if (e->state != INTAKE_OVER) hold(e, p, n);
+    if (e->state != INTAKE_OVER) pending_keep(e, p, n);
 }
 
 static struct list *waiting_list(struct intake *e) {
     if (e->state != INTAKE_BODY) return &e->set->heads;
-    return e->call->pub.who.authenticated ? &e->set->bodies : &e->set->anonymous;
+    return e->exchange->pub.who.authenticated ? &e->set->bodies : &e->set->anonymous;
 }
 
-/* libmicrohttpd's own patience begins anew with every byte it is given.  An empty line is one that
- * it skips. */
-static ssize_t wait_on(struct intake *e, char *out) {
-    bool begun = e->state == INTAKE_BODY || e->held_n > 0;
-    if (!begun || !arm(e, waiting_list(e))) return again();
+/* Restarts libmicrohttpd's own timeout, which every byte it is given does: it skips an empty
+ * line. */
+static ssize_t input_wait(struct intake *e, char *out) {
+    bool begun = e->state == INTAKE_BODY || e->pending_n > 0;
+    if (!begun || !deadline_set(e, waiting_list(e))) return recv_again();
     out[0] = '\n';
     return 1;
 }
 
-static ssize_t write_head(struct intake *e, char *out, size_t n) {
-    const struct call *c = e->call;
+static ssize_t head_write(struct intake *e, char *out, size_t n) {
+    const struct exchange *x = e->exchange;
     if (n < INTAKE_CANONICAL_MAX) {
         errno = ENOMEM;
         return -1;
     }
-    bool head = str_eq(c->pub.method, STR("HEAD"));
-    const char *connection = c->close_after || !c->keep_alive ? "close" : "keep-alive";
+    bool head = str_eq(x->pub.method, STR("HEAD"));
+    const char *connection = x->close_after || !x->head.keep_alive ? "close" : "keep-alive";
     e->state = INTAKE_BUSY;
     return snprintf(out, n, "%s / HTTP/1.%d\r\nHost: x\r\nConnection: %s\r\n\r\n",
-                    head ? "HEAD" : "GET", c->http_1_1 || c->head_bad, connection);
+                    head ? "HEAD" : "GET", x->head.http_1_1 || x->head.bad, connection);
 }
 
 /* While an answer is owed, the end of input is no reason to drop it (RFC 9112 9.6); an error of the
  * socket reaches libmicrohttpd by epoll. */
-static ssize_t peek(struct intake *e) {
+static ssize_t input_peek(struct intake *e) {
     e->missed = true;
-    if (!e->watched || e->left) return again();
+    if (!e->watched || e->left) return recv_again();
     ssize_t r;
-    do r = pull(e, e->set->scratch, INTAKE_SCRATCH);
+    do r = socket_read(e, e->set->scratch, INTAKE_SCRATCH);
     while (r > 0);
     return r;
 }
 
-static ssize_t give(struct intake *e, char *out, size_t n) {
-    if (e->state == INTAKE_BUSY) return peek(e);
-    if (e->state == INTAKE_HEAD || e->state == INTAKE_BODY) collect(e);
-    if (e->state == INTAKE_READY) return write_head(e, out, n);
+static ssize_t intake_give(struct intake *e, char *out, size_t n) {
+    if (e->state == INTAKE_BUSY) return input_peek(e);
+    if (e->state == INTAKE_HEAD || e->state == INTAKE_BODY) input_collect(e);
+    if (e->state == INTAKE_READY) return head_write(e, out, n);
     if (e->state == INTAKE_OVER) {
-        disarm(e);
-        give_place_back(e); /* it is closed in this turn */
+        deadline_clear(e);
+        place_give_back(e); /* it is closed in this turn */
         return 0;
     }
-    return wait_on(e, out);
+    return input_wait(e, out);
 }
 
 /* --- what libmicrohttpd calls --- */
@@ -472,30 +477,30 @@ ssize_t wopr_intake_tls_recv(gnutls_session_t session, void *p, size_t n);
 
 ssize_t wopr_intake_recv(int fd, void *p, size_t n, int flags) {
     struct intake *e = intake_at(fd);
-    return e ? give(e, p, n) : recv(fd, p, n, flags);
+    return e ? intake_give(e, p, n) : recv(fd, p, n, flags);
 }
 
 ssize_t wopr_intake_tls_recv(gnutls_session_t session, void *p, size_t n) {
     struct intake *e = intake_at(gnutls_transport_get_int(session));
     if (!e) return gnutls_record_recv(session, p, n);
     e->tls = session;
-    ssize_t r = give(e, p, n);
+    ssize_t r = intake_give(e, p, n);
     if (r >= 0) return r;
     return errno == EAGAIN ? GNUTLS_E_AGAIN : GNUTLS_E_PULL_ERROR;
 }
 
-struct call *intake_take_call(struct intake *e) {
-    struct call *c = e->call;
-    e->call = NULL;
-    return c;
+struct exchange *intake_take_exchange(struct intake *e) {
+    struct exchange *x = e->exchange;
+    e->exchange = NULL;
+    return x;
 }
 
 void intake_done(struct intake *e) {
     if (e->state != INTAKE_BUSY || e->left) return;
     e->state = INTAKE_HEAD;
     e->scan = (struct head_scan){0};
-    (void)arm(e, &e->set->fresh);
-    if (e->held_n > 0 || e->missed) look(e);
+    (void)deadline_set(e, &e->set->fresh);
+    if (e->pending_n > 0 || e->missed) intake_look(e);
 }
 
 /* --- life --- */
@@ -506,7 +511,7 @@ struct intake *intake_of(struct MHD_Connection *conn) {
     return info ? info->socket_context : NULL;
 }
 
-static bool enter(struct intakes *es, struct intake *e) {
+static bool intake_register(struct intakes *es, struct intake *e) {
     size_t fd = (size_t)e->fd, n = es->by_fd_nr;
     if (fd >= n) {
         while (n <= fd) n = n > 0 ? n * 2 : INTAKE_FDS_MIN;
@@ -522,14 +527,14 @@ static bool enter(struct intakes *es, struct intake *e) {
 
 static void intake_free(struct intake *e) {
     struct http_server *s = e->server;
-    if (e->call) call_finish(e->call);
+    if (e->exchange) exchange_finish(e->exchange);
     e->set->by_fd[e->fd] = NULL;
-    disarm(e);
+    deadline_clear(e);
     list_del(&e->kick);
     if (e->counted) peers_leave(&s->peers, &e->peer);
-    give_place_back(e);
+    place_give_back(e);
     if (e->over) atomic_fetch_sub(&s->intakes_over, 1);
-    mem_free(e->held);
+    mem_free(e->pending);
     mem_free(e);
 }
 
@@ -545,7 +550,7 @@ static struct intake *intake_new(struct intakes *es, int fd, const struct addres
     e->peer = *peer;
     list_init(&e->due);
     list_init(&e->kick);
-    if (enter(es, e)) return e;
+    if (intake_register(es, e)) return e;
     mem_free(e);
     return NULL;
 }
@@ -565,8 +570,8 @@ void intakes_add(struct intakes *es, struct MHD_Daemon *d, int fd,
     if (over) atomic_fetch_add(&s->intakes_over, 1);
     es->arriving = e;
     enum MHD_Result ok = MHD_add_connection(d, fd, (const struct sockaddr *)sa, n);
-    if (es->arriving == e) intake_free(e); /* it closed the socket without a word */
-    else if (ok == MHD_YES) (void)arm(e, &es->idle);
+    if (es->arriving == e) intake_free(e); /* it closed the socket without a notification */
+    else if (ok == MHD_YES) (void)deadline_set(e, &es->idle);
     es->arriving = NULL;
 }
 
@@ -584,7 +589,7 @@ void intake_notify(void *cls, struct MHD_Connection *conn, void **ctx,
     atomic_fetch_sub(&s->connections, 1);
     mem_freed_by_library(s->cfg.pool_bytes);
     struct intake *e = *ctx;
-    bool linger = (e->linger || e->held_n > 0) && !e->eof && !e->left;
+    bool linger = (e->linger || e->pending_n > 0) && !e->eof && !e->left;
     if (linger && linger_take(e->set->lingers, e->fd, e->counted ? &e->peer : NULL))
         e->counted = false;
     intake_free(e);

@@ -1,5 +1,5 @@
 /*
- * intake.h: what stands between a socket and libmicrohttpd.  Layer: http.
+ * intake.h: the layer between a socket and libmicrohttpd.  Layer: http.
  *
  * An intake belongs to one connection and reads its socket in libmicrohttpd's place (intake.c
  * defines the functions that our copy of the library calls instead of recv and gnutls_record_recv).
@@ -12,18 +12,25 @@
 #ifndef WOPR_HTTP_INTAKE_H
 #define WOPR_HTTP_INTAKE_H
 
+#include "base/list.h"
 #include "http/chunk.h"
 #include "http/head.h"
-#include "http/http_internal.h"
+#include "http/peers.h"
+
+#include <microhttpd.h>
 
 #include <sys/socket.h>
+
+struct exchange;
+struct http_config;
+struct http_server;
 
 enum intake_state {
     INTAKE_HEAD,  /* between two requests, or inside a head */
     INTAKE_BODY,  /* head judged, reading the body */
     INTAKE_READY, /* judged: libmicrohttpd may have it */
     INTAKE_BUSY,  /* libmicrohttpd has it and owes the answer */
-    INTAKE_OVER   /* nothing more comes */
+    INTAKE_OVER   /* nothing more is read */
 };
 struct intake {
     struct intakes *set;
@@ -32,11 +39,11 @@ struct intake {
     void *tls; /* gnutls session once something was read through it, else NULL */
     int fd;
     enum intake_state state;
-    bool missed;     /* there may be input that no edge tells of any more */
+    bool missed;     /* there may be input whose edge has been consumed */
     bool over;       /* more than we serve: one refusal, then the end */
     bool expired;    /* its time for this part of the request is over */
     bool eof;        /* the client has closed its sending side */
-    bool linger;     /* there may be input that nobody reads when it closes */
+    bool linger;     /* there may be unread input when it closes */
     bool watched;    /* busy with a stream: the end of input is the end of it */
     bool left;       /* the socket lives on in an outlet */
     bool counted;    /* in peers */
@@ -45,9 +52,9 @@ struct intake {
     struct list *in; /* which one; NULL: none */
     uint64_t due_ms;
     struct list kick;
-    struct call *call; /* begun here and not yet libmicrohttpd's */
-    char *held;        /* read and not used yet */
-    size_t held_n;
+    struct exchange *exchange; /* begun here and not yet libmicrohttpd's */
+    char *pending;             /* read and not used yet */
+    size_t pending_n;
     uint64_t body_left;
     struct head_scan scan;
     struct chunk_reader chunks;
@@ -64,7 +71,7 @@ void intakes_add(struct intakes *es, struct MHD_Daemon *d, int fd,
                  const struct sockaddr_storage *sa, socklen_t n, bool over);
 enum intake_eviction {
     EVICT_NONE,  /* all are busy */
-    EVICT_LATER, /* some have sent what nobody has read yet: ask again after MHD_run */
+    EVICT_LATER, /* some have unread input: ask again after MHD_run */
     EVICT_DONE
 };
 /* Close the connection that waits longest for its client to begin or to end a head.  It is one that
@@ -72,7 +79,7 @@ enum intake_eviction {
  */
 enum intake_eviction intakes_evict(struct intakes *es);
 enum intake_eviction intakes_evictable(struct intakes *es); /* what that would do */
-bool intakes_elsewhere(const struct intakes *es); /* might another loop close one? */
+bool intakes_elsewhere(const struct intakes *es);           /* might another loop close one? */
 /* Before MHD_run: what is overdue, and who has to be looked at again. */
 void intakes_turn(struct intakes *es);
 int intakes_wait_ms(const struct intakes *es, int ms); /* how long the loop may sleep: at most ms */
@@ -82,9 +89,9 @@ struct lingers *intakes_lingers(struct intakes *es);
 void intake_notify(void *cls, struct MHD_Connection *conn, void **ctx,
                    enum MHD_ConnectionNotificationCode what);
 struct intake *intake_of(struct MHD_Connection *conn);
-struct call *
-intake_take_call(struct intake *e); /* libmicrohttpd asks for the request it was told of */
-void intake_done(struct intake *e); /* its answer is complete, or will never be */
+struct exchange *
+intake_take_exchange(struct intake *e); /* libmicrohttpd was given a head and takes the exchange */
+void intake_done(struct intake *e);     /* its answer is complete, or will never be */
 
 /* --- linger.c: sockets that are read on after the answer, so that it reaches the client (RFC 9112
  * 9.6) --- */

@@ -1,11 +1,12 @@
 /*
- * linger.c: sockets whose answer is out and whose input nobody wants any more.  Closing one with
+ * linger.c: sockets whose answer has been sent and whose input is not wanted.  Closing one with
  * unread input makes the kernel send a reset, which can destroy the answer at the client.  So its
- * sending side is shut, its input read and dropped, until the client closes or has had its time.
+ * sending side is shut, and its input read and dropped until the client closes or its time is over.
  */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "http/intake.h"
+#include "http/server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +40,7 @@ struct lingers {
     char sink[LINGER_SINK];
 };
 
-static void drop(struct lingers *l, struct lingering *g) {
+static void lingering_drop(struct lingers *l, struct lingering *g) {
     list_del(&g->all);
     l->nr--;
     atomic_fetch_sub(&l->server->lingering, 1);
@@ -48,7 +49,7 @@ static void drop(struct lingers *l, struct lingering *g) {
     mem_free(g);
 }
 
-static void drain(struct lingers *l, struct lingering *g) {
+static void lingering_drain(struct lingers *l, struct lingering *g) {
     size_t turn = 0;
     while (turn < LINGER_TURN) {
         ssize_t n = recv(g->fd, l->sink, sizeof l->sink, MSG_DONTWAIT);
@@ -56,7 +57,7 @@ static void drain(struct lingers *l, struct lingering *g) {
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
         g->bytes += n > 0 ? (uint64_t)n : 0;
         if (n <= 0 || g->bytes > LINGER_BYTES_MAX) {
-            drop(l, g);
+            lingering_drop(l, g);
             return;
         }
         turn += (size_t)n;
@@ -65,7 +66,7 @@ static void drain(struct lingers *l, struct lingering *g) {
 }
 
 bool linger_take(struct lingers *l, int fd, const struct address *counted) {
-    if (l->nr >= l->max) drop(l, LIST_ENTRY(l->all.next, struct lingering, all));
+    if (l->nr >= l->max) lingering_drop(l, LIST_ENTRY(l->all.next, struct lingering, all));
     struct lingering *g = MEM_NEW(struct lingering);
     if (!g) return false;
     struct epoll_event ev = {.events = EPOLLIN, .data.ptr = g};
@@ -85,12 +86,12 @@ bool linger_take(struct lingers *l, int fd, const struct address *counted) {
     return true;
 }
 
-static void expire(struct lingers *l, uint64_t now_ms) {
+static void lingers_expire(struct lingers *l, uint64_t now_ms) {
     for (struct list *i = l->all.next, *next; i != &l->all; i = next) {
         struct lingering *g = LIST_ENTRY(i, struct lingering, all);
         next = i->next;
         if (now_ms - g->last_ms >= LINGER_SILENCE_MS || now_ms - g->began_ms >= LINGER_MS_MAX)
-            drop(l, g);
+            lingering_drop(l, g);
     }
     l->looked_ms = now_ms;
 }
@@ -99,9 +100,9 @@ void lingers_turn(struct lingers *l, bool look) {
     struct epoll_event ev[LINGER_EVENTS];
     if (l->nr == 0) return;
     int n = look ? epoll_wait(l->epoll_fd, ev, LINGER_EVENTS, 0) : 0;
-    for (int i = 0; i < n; i++) drain(l, ev[i].data.ptr);
+    for (int i = 0; i < n; i++) lingering_drain(l, ev[i].data.ptr);
     uint64_t now_ms = clock_mono_ms();
-    if (now_ms - l->looked_ms >= LINGER_LOOK_MS) expire(l, now_ms);
+    if (now_ms - l->looked_ms >= LINGER_LOOK_MS) lingers_expire(l, now_ms);
 }
 
 int lingers_fd(const struct lingers *l) { return l->epoll_fd; }
@@ -125,7 +126,7 @@ struct lingers *lingers_new(struct http_server *s) {
 
 void lingers_free(struct lingers *l) {
     if (!l) return;
-    while (!list_empty(&l->all)) drop(l, LIST_ENTRY(l->all.next, struct lingering, all));
+    while (!list_empty(&l->all)) lingering_drop(l, LIST_ENTRY(l->all.next, struct lingering, all));
     (void)close(l->epoll_fd);
     mem_free(l);
 }

@@ -9,9 +9,13 @@
  *  - it writes to the event descriptor of a thread for every connection that is resumed; here that
  *    is one write until the thread is up, however many streams a commit wakes.
  */
+#include "http/loop.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "http/intake.h"
+#include "http/outlet.h"
+#include "http/request.h"
+#include "http/server.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -20,6 +24,7 @@
 #include <unistd.h>
 
 enum {
+    LOOP_MHD_GRACE_S = 2, /* libmicrohttpd is more patient than intake.c */
     LOOP_BUSY_ROUNDS = 16 /* rounds without sleep between two looks at descriptors */
 };
 
@@ -34,7 +39,7 @@ static char TLS_PRIORITIES[] =
 struct http_loop {
     struct MHD_Daemon *daemon;
     int epoll_fd, wake_fd; /* epoll_fd: the daemon's */
-    atomic_bool woken;     /* wake_fd was written and the thread has not come by since */
+    atomic_bool woken;     /* wake_fd was written and the thread has not seen it yet */
     atomic_bool quiesce, stop;
     bool running;
     pthread_t thread;
@@ -66,12 +71,12 @@ void loop_wake(struct http_loop *l) {
 
 /* --- the thread --- */
 
-static void take_wake(struct http_loop *l) {
+static void wake_take(struct http_loop *l) {
     uint64_t n;
     while (read(l->wake_fd, &n, sizeof n) < 0 && errno == EINTR) continue;
 }
 
-static int wait_ms(struct http_loop *l) {
+static int daemon_wait_ms(struct http_loop *l) {
     MHD_UNSIGNED_LONG_LONG ms;
     if (MHD_get_timeout(l->daemon, &ms) != MHD_YES) return -1;
     return ms > INT_MAX ? INT_MAX : (int)ms;
@@ -79,7 +84,7 @@ static int wait_ms(struct http_loop *l) {
 
 enum { ON_CONNECTIONS, ON_WAKE, ON_LISTENER, ON_LINGERS, ON_PARKED, ON_STREAMS, ON_NR };
 
-static void look_at(struct http_loop *l, struct pollfd fds[ON_NR]) {
+static void polls_init(struct http_loop *l, struct pollfd fds[ON_NR]) {
     fds[ON_CONNECTIONS] = (struct pollfd){.fd = l->epoll_fd, .events = POLLIN};
     fds[ON_WAKE] = (struct pollfd){.fd = l->wake_fd, .events = POLLIN};
     fds[ON_LISTENER] = (struct pollfd){.fd = l->server->listen_fd, .events = POLLIN};
@@ -90,19 +95,20 @@ static void look_at(struct http_loop *l, struct pollfd fds[ON_NR]) {
 }
 
 /* One turn; how long the thread may sleep after it. */
-static int turn(struct http_loop *l, struct pollfd fds[ON_NR], bool streams) {
+static int loop_turn(struct http_loop *l, struct pollfd fds[ON_NR], bool streams) {
     if (fds[ON_LISTENER].revents != 0) door_turn(&l->door, l->intakes, l->daemon);
     intakes_turn(l->intakes);
     (void)MHD_run(l->daemon);
     if (fds[ON_PARKED].revents != 0) watch_turn(l->watch);
     lingers_turn(intakes_lingers(l->intakes), fds[ON_LINGERS].revents != 0);
     if (streams) outlets_turn(l->outlets, fds[ON_STREAMS].revents != 0);
-    int ms = lingers_wait_ms(intakes_lingers(l->intakes), intakes_wait_ms(l->intakes, wait_ms(l)));
+    int ms = lingers_wait_ms(intakes_lingers(l->intakes),
+                             intakes_wait_ms(l->intakes, daemon_wait_ms(l)));
     return streams ? outlets_wait_ms(l->outlets, ms) : ms;
 }
 
-/* With the door shut the listener is not looked at, but soon again. */
-static int mind_door(struct http_loop *l, struct pollfd *listener, int ms) {
+/* While the door is shut the listener is not polled, and the sleep ends with that. */
+static int door_poll(struct http_loop *l, struct pollfd *listener, int ms) {
     bool closed = atomic_load(&l->quiesce);
     int shut_ms = closed ? 0 : (int)door_shut_ms(&l->door);
     listener->fd = closed || shut_ms > 0 ? -1 : l->server->listen_fd;
@@ -115,25 +121,25 @@ static void *loop_main(void *arg) {
     thread_name("wopr-http");
     here = l;
     intakes_here(l->intakes);
-    look_at(l, fds);
+    polls_init(l, fds);
     for (unsigned busy = 0;;) {
-        atomic_store(&l->woken, false); /* whoever resumes from here on writes again */
+        atomic_store(&l->woken, false); /* a resume from here on writes again */
         if (atomic_load(&l->stop)) break;
         bool streams = outlets_any(l->outlets);
-        int ms = turn(l, fds, streams);
+        int ms = loop_turn(l, fds, streams);
         for (size_t i = 0; i < ON_NR; i++) fds[i].revents = 0;
         if (ms == 0 && ++busy < LOOP_BUSY_ROUNDS) continue;
         busy = 0;
-        ms = mind_door(l, &fds[ON_LISTENER], ms);
+        ms = door_poll(l, &fds[ON_LISTENER], ms);
         if (poll(fds, streams ? ON_NR : ON_STREAMS, ms) > 0 && fds[ON_WAKE].revents != 0)
-            take_wake(l);
+            wake_take(l);
     }
     return NULL;
 }
 
 /* --- life --- */
 
-/* No listening socket, and no bound of its own: door.c accepts. */
+/* Without a listening socket and without a bound: door.c accepts. */
 static struct MHD_Daemon *daemon_start(struct http_server *s) {
     const struct http_config *c = &s->cfg;
     unsigned flags =
@@ -151,7 +157,7 @@ static struct MHD_Daemon *daemon_start(struct http_server *s) {
     return MHD_start_daemon(
         flags, 0, NULL, NULL, request_access, s, MHD_OPTION_EXTERNAL_LOGGER, server_mhd_log, s,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)INT_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        c->pool_bytes, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(patience_s + HTTP_ENGINE_GRACE_S),
+        c->pool_bytes, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(patience_s + LOOP_MHD_GRACE_S),
         MHD_OPTION_NOTIFY_COMPLETED, request_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
         intake_notify, s, MHD_OPTION_ARRAY, extra, MHD_OPTION_END);
 }

@@ -3,7 +3,7 @@
  */
 #include "base/log.h"
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/server.h"
 
 #include <stdio.h>
 
@@ -29,8 +29,8 @@ static const struct {
     [REFUSED_GUESSES] = {"429", "auth_failures"},
 };
 
-int metrics_init(struct metrics *m, const struct http_op *ops, size_t n) {
-    *m = (struct metrics){.ops_nr = n, .ops = ops};
+int metrics_init(struct metrics *m, const char *const *names, size_t n) {
+    *m = (struct metrics){.ops_nr = n, .names = names};
     m->by_class = mem_array(n + 1, sizeof *m->by_class);
     m->took_ns = mem_array(n + 1, sizeof *m->took_ns);
     if (m->by_class && m->took_ns) return 0;
@@ -76,7 +76,7 @@ void metrics_refused(struct metrics *m, enum metric_refusal why, int status) {
 }
 
 static const char *op_name(const struct metrics *m, size_t row) {
-    return row < m->ops_nr ? m->ops[row].id : "none";
+    return row < m->ops_nr ? m->names[row] : "none";
 }
 
 static void render_counts(struct metrics *m, struct buf *out) {

@@ -1,13 +1,15 @@
 /*
- * offload.c: threads for long reads, so that the threads of loop.c stay free for everybody else.
+ * offload.c: threads for long reads, so that those of loop.c stay free for all other requests.
  *
  * A handler returns http_offload(c, fn): fn runs on one of these threads while the connection is
- * parked, and its answer goes out as usual.  Tenants take turns, each has a bounded queue, and with
+ * parked, and its answer is sent as usual.  Tenants take turns, each has a bounded queue, and with
  * more than one thread no tenant has all of them, so a tenant's long reads delay its own ones only.
  */
 #include "base/mem.h"
 #include "base/thread.h"
-#include "http/http_internal.h"
+#include "http/exchange.h"
+#include "http/request.h"
+#include "http/server.h"
 
 struct offload {
     struct http_server *server;
@@ -26,26 +28,26 @@ static unsigned running_max(const struct offload *o) {
     return n > 1 ? n - 1 : 1;
 }
 
-/* Under the lock: in the round when there is something to do and a thread to be had for it. */
-static void queue_up(struct offload *o, struct holder *h) {
+/* Under the lock: enter the round when there is a job and the tenant may use another thread. */
+static void holder_queue(struct offload *o, struct holder *h) {
     if (list_empty(&h->jobs) || h->running >= running_max(o) || !list_empty(&h->turn)) return;
     list_add_tail(&o->waiting, &h->turn);
     pthread_cond_signal(&o->work);
 }
 
-static void run_one(struct offload *o, struct holder *h) {
-    struct call *c = LIST_ENTRY(list_pop(&h->jobs), struct call, job);
+static void job_run(struct offload *o, struct holder *h) {
+    struct exchange *x = LIST_ENTRY(list_pop(&h->jobs), struct exchange, job.link);
     struct shares *sh = &o->server->shares;
     h->running++;
-    queue_up(o, h);
+    holder_queue(o, h);
     pthread_mutex_unlock(&o->lock);
-    (void)shares_again(sh, h); /* http_resume may end the call, and its reference */
+    (void)shares_again(sh, h); /* http_resume may end the exchange, and its reference */
     share_give(sh, h, SHARE_READS, 1);
-    c->job_fn(&c->pub);
-    http_resume(&c->pub);
+    x->job.fn(&x->pub);
+    http_resume(&x->pub);
     pthread_mutex_lock(&o->lock);
     h->running--;
-    queue_up(o, h);
+    holder_queue(o, h);
     shares_leave(sh, h);
 }
 
@@ -55,49 +57,49 @@ static void *offload_main(void *arg) {
     pthread_mutex_lock(&o->lock);
     while (!o->stop) {
         struct list *l = list_pop(&o->waiting);
-        if (l) run_one(o, LIST_ENTRY(l, struct holder, turn));
+        if (l) job_run(o, LIST_ENTRY(l, struct holder, turn));
         else pthread_cond_wait(&o->work, &o->lock);
     }
     pthread_mutex_unlock(&o->lock);
     return NULL;
 }
 
-static void refuse_stopped(struct call *c) {
+static void job_refuse_stopped(struct exchange *x) {
     struct wopr_error err = {0};
-    share_give(&c->pub.server->shares, c->holder, SHARE_READS, 1);
-    (void)refuse_draining(c, &err);
-    http_fail(&c->pub, &err);
+    share_give(&x->pub.server->shares, x->share.tenant, SHARE_READS, 1);
+    (void)refuse_draining(x, &err);
+    http_fail(&x->pub, &err);
 }
 
-static int refuse(struct call *c) {
+static int job_refuse(struct exchange *x) {
     struct wopr_error err = {0};
-    c->refusal = REFUSED_READS;
+    x->refusal = REFUSED_READS;
     (void)wopr_error_set(&err, WOPR_E_UNAVAILABLE,
                          "too many long reads of this tenant wait for a thread; retry later");
     wopr_error_details(&err, "{\"retryAfter\":1}");
-    http_fail(&c->pub, &err);
+    http_fail(&x->pub, &err);
     return HTTP_DONE;
 }
 
 int http_offload(struct http_call *pub, void (*fn)(struct http_call *c)) {
-    struct call *c = call_of(pub);
+    struct exchange *x = exchange_of(pub);
     struct http_server *s = pub->server;
     struct offload *o = s->offload;
     if (!o) {
         fn(pub);
         return HTTP_DONE;
     }
-    if (!share_take(&s->shares, c->holder, SHARE_READS, 1)) return refuse(c);
-    c->job_fn = fn;
+    if (!share_take(&s->shares, x->share.tenant, SHARE_READS, 1)) return job_refuse(x);
+    x->job.fn = fn;
     pthread_mutex_lock(&o->lock);
     bool stop = o->stop;
     if (!stop) {
-        list_add_tail(&c->holder->jobs, &c->job);
-        queue_up(o, c->holder);
+        list_add_tail(&x->share.tenant->jobs, &x->job.link);
+        holder_queue(o, x->share.tenant);
     }
     pthread_mutex_unlock(&o->lock);
     if (!stop) return HTTP_PENDING;
-    refuse_stopped(c);
+    job_refuse_stopped(x);
     return HTTP_DONE;
 }
 
@@ -133,14 +135,14 @@ int offload_start(struct http_server *s) {
     return rc;
 }
 
-/* Whoever still waits is answered: nobody runs it any more. */
-static void refuse_all(struct offload *o) {
+/* Answer the jobs that will not run any more. */
+static void jobs_refuse_all(struct offload *o) {
     for (struct list *t; (t = list_pop(&o->waiting)) != NULL;) {
         struct holder *h = shares_again(&o->server->shares, LIST_ENTRY(t, struct holder, turn));
         for (struct list *l; (l = list_pop(&h->jobs)) != NULL;) {
-            struct call *c = LIST_ENTRY(l, struct call, job);
-            refuse_stopped(c);
-            http_resume(&c->pub);
+            struct exchange *x = LIST_ENTRY(l, struct exchange, job.link);
+            job_refuse_stopped(x);
+            http_resume(&x->pub);
         }
         shares_leave(&o->server->shares, h);
     }
@@ -155,7 +157,7 @@ void offload_stop(struct http_server *s) {
     pthread_mutex_unlock(&o->lock);
     for (unsigned i = 0; i < o->threads_nr; i++) (void)pthread_join(o->threads[i], NULL);
     o->threads_nr = 0;
-    refuse_all(o);
+    jobs_refuse_all(o);
 }
 
 void offload_free(struct http_server *s) {

@@ -1,14 +1,15 @@
 /*
  * opsd.c: the second listener, for operators only (HTTP-2): /healthz, /readyz, /metrics.  A thread
- * and a parser of its own, so that it answers while the other threads are busy.  Nobody can fill
- * it: a connection has OPSD_TIMEOUT_MS in all and one answer, and the oldest makes room for a new
- * one.
+ * and a parser of its own, so that it answers while the other threads are busy.  It cannot be
+ * filled up: a connection has OPSD_TIMEOUT_MS in total and one answer, and the oldest makes room
+ * for a new one.
  */
 #define _GNU_SOURCE /* accept4 */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "http/intake.h"
+#include "http/server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +68,7 @@ static const struct page *page_of(struct http_server *s, const struct http_head 
     return s->cfg.ready && !s->cfg.ready(s->cfg.metrics_ctx) ? &NOT_READY : &READY;
 }
 
-static void answer(struct ops_conn *c, const struct page *p, struct str text, bool with_body) {
+static void conn_answer(struct ops_conn *c, const struct page *p, struct str text, bool with_body) {
     c->answered = true;
     buf_init(&c->out, OPSD_TEXT_MAX + OPSD_HEAD_MAX);
     buf_addf(&c->out,
@@ -77,7 +78,7 @@ static void answer(struct ops_conn *c, const struct page *p, struct str text, bo
     if (with_body) buf_adds(&c->out, text);
 }
 
-static void judge(struct http_server *s, struct ops_conn *c) {
+static void conn_judge(struct http_server *s, struct ops_conn *c) {
     struct http_head h;
     struct wopr_error err = {0};
     struct str text = str_n(c->in + c->scan.start, c->scan.end - c->scan.start);
@@ -86,13 +87,13 @@ static void judge(struct http_server *s, struct ops_conn *c) {
     buf_init(&b, OPSD_TEXT_MAX);
     if (p == &METRICS) metrics_render(s, &b);
     if (buf_failed(&b)) p = &TOO_LARGE;
-    answer(c, p, p == &METRICS ? buf_str(&b) : str_c(p->text), !str_eqc(h.method, "HEAD"));
+    conn_answer(c, p, p == &METRICS ? buf_str(&b) : str_c(p->text), !str_eqc(h.method, "HEAD"));
     buf_fini(&b);
 }
 
 /* --- connections: false when one is over --- */
 
-static bool read_some(struct http_server *s, struct ops_conn *c) {
+static bool conn_read(struct http_server *s, struct ops_conn *c) {
     struct wopr_error err = {0};
     ssize_t n = recv(c->fd, c->in + c->in_n, sizeof c->in - c->in_n, MSG_DONTWAIT);
     if (n < 0) return errno == EAGAIN || errno == EINTR;
@@ -100,18 +101,18 @@ static bool read_some(struct http_server *s, struct ops_conn *c) {
     c->in_n += (size_t)n;
     switch (head_scan(&c->scan, str_n(c->in, c->in_n), &err)) {
     case HEAD_WHOLE:
-        judge(s, c);
+        conn_judge(s, c);
         break;
     case HEAD_MORE:
         if (c->in_n < sizeof c->in) return true;
         /* fall through */
     default:
-        answer(c, &BAD, str_c(BAD.text), true);
+        conn_answer(c, &BAD, str_c(BAD.text), true);
     }
     return !buf_failed(&c->out);
 }
 
-static bool write_some(struct ops_conn *c) {
+static bool conn_write(struct ops_conn *c) {
     while (c->sent < c->out.len) {
         ssize_t n =
             send(c->fd, c->out.p + c->sent, c->out.len - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -122,12 +123,12 @@ static bool write_some(struct ops_conn *c) {
     return false;
 }
 
-static bool serve(struct http_server *s, struct ops_conn *c) {
-    if (!c->answered && !read_some(s, c)) return false;
-    return !c->answered || write_some(c);
+static bool conn_serve(struct http_server *s, struct ops_conn *c) {
+    if (!c->answered && !conn_read(s, c)) return false;
+    return !c->answered || conn_write(c);
 }
 
-static void drop(struct opsd *o, size_t i) {
+static void conn_drop(struct opsd *o, size_t i) {
     struct ops_conn *c = o->v[i];
     if (c->answered) buf_fini(&c->out);
     (void)close(c->fd);
@@ -142,17 +143,17 @@ static void let_in(struct opsd *o, int fd) {
         return;
     }
     memset(c, 0, offsetof(struct ops_conn, in));
-    if (o->nr == OPSD_CONNECTIONS_MAX) drop(o, 0);
+    if (o->nr == OPSD_CONNECTIONS_MAX) conn_drop(o, 0);
     c->fd = fd;
     c->due_ms = clock_mono_ms() + OPSD_TIMEOUT_MS;
     o->v[o->nr++] = c;
 }
 
-/* Without a free descriptor the reserve is given up for whoever asks now. */
-static void take_one(struct opsd *o) {
+/* Without a free descriptor, the reserved one is used for the connection that waits. */
+static void conn_accept(struct opsd *o) {
     int fd = accept4(o->server->ops_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-        if (o->nr > 0) drop(o, 0);
+        if (o->nr > 0) conn_drop(o, 0);
         else if (o->reserve_fd >= 0) {
             (void)close(o->reserve_fd);
             o->reserve_fd = -1;
@@ -166,7 +167,7 @@ static void take_one(struct opsd *o) {
 
 /* --- the thread --- */
 
-static int fill(const struct opsd *o, struct pollfd *fds, uint64_t now_ms) {
+static int polls_fill(const struct opsd *o, struct pollfd *fds, uint64_t now_ms) {
     bool shut = o->shut_until > now_ms;
     fds[0] = (struct pollfd){.fd = o->wake_fd, .events = POLLIN};
     fds[1] = (struct pollfd){.fd = shut ? -1 : o->server->ops_fd, .events = POLLIN};
@@ -178,14 +179,15 @@ static int fill(const struct opsd *o, struct pollfd *fds, uint64_t now_ms) {
     return o->v[0]->due_ms > now_ms ? (int)(o->v[0]->due_ms - now_ms) : 0;
 }
 
-static void turn(struct opsd *o, const struct pollfd *fds) {
+static void opsd_turn(struct opsd *o, const struct pollfd *fds) {
     uint64_t now_ms = clock_mono_ms();
     for (size_t i = o->nr; i-- > 0;) {
         struct ops_conn *c = o->v[i];
-        if ((fds[2 + i].revents != 0 && !serve(o->server, c)) || c->due_ms <= now_ms) drop(o, i);
+        if ((fds[2 + i].revents != 0 && !conn_serve(o->server, c)) || c->due_ms <= now_ms)
+            conn_drop(o, i);
     }
     if (o->reserve_fd < 0) o->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (fds[1].revents != 0) take_one(o);
+    if (fds[1].revents != 0) conn_accept(o);
 }
 
 static void *opsd_main(void *arg) {
@@ -193,10 +195,10 @@ static void *opsd_main(void *arg) {
     struct pollfd fds[2 + OPSD_CONNECTIONS_MAX];
     thread_name("wopr-ops");
     while (!atomic_load(&o->stop)) {
-        int ms = fill(o, fds, clock_mono_ms());
-        if (poll(fds, 2 + (nfds_t)o->nr, ms) >= 0) turn(o, fds);
+        int ms = polls_fill(o, fds, clock_mono_ms());
+        if (poll(fds, 2 + (nfds_t)o->nr, ms) >= 0) opsd_turn(o, fds);
     }
-    while (o->nr > 0) drop(o, o->nr - 1);
+    while (o->nr > 0) conn_drop(o, o->nr - 1);
     return NULL;
 }
 

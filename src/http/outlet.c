@@ -11,9 +11,12 @@
  *
  * Not taken: TLS, whose session is libmicrohttpd's, and anything but HTTP/1.1, which has no chunks.
  */
+#include "http/outlet.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "http/intake.h"
+#include "http/loop.h"
+#include "http/server.h"
 #include "http/stream.h"
 
 #include <errno.h>
@@ -44,7 +47,7 @@ struct outlets {
 
 /* --- one socket --- */
 
-static bool adopt(struct outlets *o, struct stream *st, int fd) {
+static bool socket_adopt(struct outlets *o, struct stream *st, int fd) {
     const int on = 1, off = 0, unsent = OUTLET_UNSENT_MAX;
     struct epoll_event ev = {.events = EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = st};
     if (setsockopt(fd, IPPROTO_TCP, TCP_CORK, &off, sizeof off) != 0 ||
@@ -54,10 +57,10 @@ static bool adopt(struct outlets *o, struct stream *st, int fd) {
     return epoll_ctl(o->epoll_fd, EPOLL_CTL_ADD, fd, &ev) == 0;
 }
 
-/* Suspending takes the descriptor out of libmicrohttpd's epoll set; resuming makes it look at the
- * connection once more after the callback has closed it.  Should dup2 fail, the socket is shut, and
- * the client comes back. */
-static void swap(struct outlets *o, struct stream *st, int fd) {
+/* Suspending takes the descriptor out of libmicrohttpd's epoll set; resuming makes it visit the
+ * connection again after the callback has closed it.  Should dup2 fail, the socket is shut, and the
+ * client reconnects. */
+static void socket_swap(struct outlets *o, struct stream *st, int fd) {
     MHD_suspend_connection(st->park.conn);
     while (dup2(o->nowhere, fd) < 0 && (errno == EINTR || errno == EBUSY)) continue;
     MHD_resume_connection(st->park.conn);
@@ -72,11 +75,11 @@ bool outlet_take(struct stream *st) {
     int theirs = info ? info->connect_fd : -1;
     int fd = theirs >= 0 ? fcntl(theirs, F_DUPFD_CLOEXEC, 0) : -1;
     if (fd < 0) return false;
-    if (!adopt(o, st, fd)) {
+    if (!socket_adopt(o, st, fd)) {
         (void)close(fd);
         return false;
     }
-    swap(o, st, theirs);
+    socket_swap(o, st, theirs);
     struct intake *e = intake_of(st->park.conn);
     e->left = true;
     e->counted = false;
@@ -110,7 +113,7 @@ void outlet_chunk(struct outlet *x, const char *p, size_t n, bool last) {
     x->head_n = n > 0 ? (unsigned)snprintf(x->head, sizeof x->head, "%zx\r\n", n) : 0;
 }
 
-static size_t add_rest(struct iovec *v, size_t k, const char *p, size_t n, size_t *skip) {
+static size_t rest_add(struct iovec *v, size_t k, const char *p, size_t n, size_t *skip) {
     if (*skip >= n) {
         *skip -= n;
         return k;
@@ -120,19 +123,19 @@ static size_t add_rest(struct iovec *v, size_t k, const char *p, size_t n, size_
     return k + 1;
 }
 
-static size_t rest_of(const struct outlet *x, struct iovec v[4]) {
+static size_t chunk_rest(const struct outlet *x, struct iovec v[4]) {
     size_t skip = x->sent, k = 0;
-    k = add_rest(v, k, x->head, x->head_n, &skip);
-    k = add_rest(v, k, x->p, x->n, &skip);
-    k = add_rest(v, k, CHUNK_END, x->n > 0 ? sizeof CHUNK_END - 1 : 0, &skip);
-    return add_rest(v, k, LAST_CHUNK, x->last ? sizeof LAST_CHUNK - 1 : 0, &skip);
+    k = rest_add(v, k, x->head, x->head_n, &skip);
+    k = rest_add(v, k, x->p, x->n, &skip);
+    k = rest_add(v, k, CHUNK_END, x->n > 0 ? sizeof CHUNK_END - 1 : 0, &skip);
+    return rest_add(v, k, LAST_CHUNK, x->last ? sizeof LAST_CHUNK - 1 : 0, &skip);
 }
 
 enum outlet_state outlet_write(struct stream *st) {
     struct outlet *x = &st->outlet;
     struct iovec v[4];
     bool moved = false;
-    for (size_t k; (k = rest_of(x, v)) > 0;) {
+    for (size_t k; (k = chunk_rest(x, v)) > 0;) {
         struct msghdr m = {.msg_iov = v, .msg_iovlen = k};
         ssize_t n = sendmsg(x->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR) continue;
@@ -164,8 +167,8 @@ void outlets_wake(struct outlets *o, struct park *p) {
     pthread_mutex_unlock(&o->lock);
 }
 
-/* Who has gone, and who has room again. */
-static void look(struct outlets *o) {
+/* Streams whose clients have left, or can be written to again. */
+static void outlets_look(struct outlets *o) {
     struct epoll_event ev[OUTLETS_EVENTS];
     int n = epoll_wait(o->epoll_fd, ev, OUTLETS_EVENTS, 0); /* the rest keeps the set readable */
     for (int i = 0; i < n; i++) {
@@ -180,7 +183,7 @@ static void look(struct outlets *o) {
 }
 
 /* SSE-25 */
-static void cut_stuck(struct outlets *o) {
+static void outlets_cut_stuck(struct outlets *o) {
     uint64_t now_ms = clock_mono_ms();
     for (struct list *l; (l = o->stuck.next) != &o->stuck;) {
         struct stream *st = LIST_ENTRY(l, struct stream, outlet.stuck);
@@ -191,7 +194,7 @@ static void cut_stuck(struct outlets *o) {
 }
 
 void outlets_turn(struct outlets *o, bool with_look) {
-    if (with_look) look(o);
+    if (with_look) outlets_look(o);
     pthread_mutex_lock(&o->lock);
     list_join(&o->going, &o->ready);
     pthread_mutex_unlock(&o->lock);
@@ -201,7 +204,7 @@ void outlets_turn(struct outlets *o, bool with_look) {
         if (!l) break;
         stream_pump(LIST_ENTRY(l, struct stream, park.ready));
     }
-    if (!list_empty(&o->stuck)) cut_stuck(o);
+    if (!list_empty(&o->stuck)) outlets_cut_stuck(o);
 }
 
 int outlets_wait_ms(const struct outlets *o, int ms) {

@@ -1,12 +1,17 @@
 /*
  * park.c: suspend and resume of one connection without lost wakes.
  *
- * RUNNING  the connection's thread may touch it; WOKEN  the same, and somebody has news for it;
- * PARKED  suspended. park_here suspends first and declares it second, so that a waker can only ever
- * resume a suspended connection; whoever comes between the two finds RUNNING, leaves WOKEN, and
- * park_here itself resumes.
+ *   RUNNING  the connection's thread may touch it
+ *   WOKEN    the same, and a wake has arrived since
+ *   PARKED   suspended
+ *
+ * park_here suspends first and declares it second, so that a waker only ever resumes a suspended
+ * connection.  A wake between the two finds RUNNING and leaves WOKEN, and park_here resumes.
  */
-#include "http/http_internal.h"
+#include "http/park.h"
+#include "http/loop.h"
+#include "http/outlet.h"
+#include "http/server.h"
 
 enum park_state { PARK_RUNNING, PARK_WOKEN, PARK_PARKED };
 
@@ -20,8 +25,8 @@ void park_init(struct park *p, struct http_server *s, struct MHD_Connection *con
 
 void park_clear(struct park *p) { atomic_store(&p->state, PARK_RUNNING); }
 
-/* The counter goes down last: http_server_free waits for zero before it stops the daemon. */
-static void resume(struct park *p) {
+/* The counter is lowered last: http_server_free waits for zero before it stops the daemon. */
+static void park_resume(struct park *p) {
     struct http_server *s = p->server;
     struct http_loop *l = p->loop; /* once resumed, p may go */
     if (!p->conn) {
@@ -48,7 +53,7 @@ bool park_here(struct park *p) {
     was = PARK_RUNNING;
     if (!atomic_compare_exchange_strong(&p->state, &was, PARK_PARKED)) {
         atomic_store(&p->state, PARK_RUNNING);
-        resume(p);
+        park_resume(p);
     }
     return true;
 }
@@ -59,7 +64,7 @@ void park_wake(struct park *p) {
         if (was == PARK_WOKEN) return;
         int to = was == PARK_PARKED ? PARK_RUNNING : PARK_WOKEN;
         if (!atomic_compare_exchange_weak(&p->state, &was, to)) continue;
-        if (was == PARK_PARKED) resume(p);
+        if (was == PARK_PARKED) park_resume(p);
         return;
     }
 }

@@ -1,9 +1,10 @@
 /*
- * peers.c: who is at the other end: addresses, how many connections each holds, and whom a trusted
- * proxy speaks for.
+ * peers.c: client addresses: how many connections each has, and which client a trusted proxy speaks
+ * for.
  */
+#include "http/peers.h"
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -85,7 +86,7 @@ void peers_leave(struct peers *p, const struct address *a) {
     int rc = 0;
     if (n > 1) rc = map_put(p->counts, key_of(&bucket), (void *)(n - 1), NULL);
     else (void)map_del(p->counts, key_of(&bucket));
-    (void)rc; /* for want of memory it is counted once too often */
+    (void)rc; /* when memory is short it stays counted once too often */
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -96,7 +97,7 @@ unsigned peers_max(const struct http_server *s, const struct address *a) {
     return is_loopback(a) ? 0 : s->cfg.connections_max / PEERS_SHARE + 1;
 }
 
-/* --- behind a proxy --- */
+/* --- trusted proxies --- */
 
 struct address peers_client(const struct http_server *s, const struct address *peer,
                             struct str forwarded_for) {

@@ -4,9 +4,11 @@
  * A bucket lives in a set of eight chosen by a seeded hash.  When a set is full, the fullest bucket
  * makes room: it is the one whose owner loses least by starting again full.
  */
+#include "http/ratelimit.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "http/http_internal.h"
+
+#include <pthread.h>
 
 enum { LIMIT_SETS = 512, LIMIT_WAYS = 8, LIMIT_LOCKS = 16, LIMIT_WINDOW_MS = 1000 };
 
@@ -42,23 +44,23 @@ void limiter_free(struct limiter *l) {
     mem_free(l);
 }
 
-static void refill(const struct limiter *l, struct bucket *b, uint64_t now_ns) {
+static void bucket_refill(const struct limiter *l, struct bucket *b, uint64_t now_ns) {
     if (now_ns > b->last_ns) b->tokens += (double)(now_ns - b->last_ns) / 1e9 * l->rate;
     if (b->tokens > l->burst) b->tokens = l->burst;
     b->last_ns = now_ns;
 }
 
 /* make: a new bucket when there is none, else NULL. */
-static struct bucket *find(struct limiter *l, struct bucket *set, uint64_t who, bool make,
-                           uint64_t now_ns) {
+static struct bucket *bucket_find(struct limiter *l, struct bucket *set, uint64_t who, bool make,
+                                  uint64_t now_ns) {
     struct bucket *victim = &set[0];
     for (size_t i = 0; i < LIMIT_WAYS; i++) {
         struct bucket *b = &set[i];
         if (b->who == who) {
-            refill(l, b, now_ns);
+            bucket_refill(l, b, now_ns);
             return b;
         }
-        if (b->who != 0) refill(l, b, now_ns);
+        if (b->who != 0) bucket_refill(l, b, now_ns);
         if (victim->who != 0 && (b->who == 0 || b->tokens > victim->tokens)) victim = b;
     }
     if (!make) return NULL;
@@ -66,7 +68,7 @@ static struct bucket *find(struct limiter *l, struct bucket *set, uint64_t who, 
     return victim;
 }
 
-static void count(struct bucket *b, uint64_t now_ms) {
+static void bucket_count(struct bucket *b, uint64_t now_ms) {
     uint64_t window = now_ms / LIMIT_WINDOW_MS;
     if (window != b->window_ms) {
         b->before = window == b->window_ms + 1 ? b->count : 0;
@@ -77,15 +79,15 @@ static void count(struct bucket *b, uint64_t now_ms) {
 }
 
 /* With take: a token is used, and the request counted. */
-static bool look(struct limiter *l, struct str who, bool take, struct limit_state *st) {
+static bool limiter_look(struct limiter *l, struct str who, bool take, struct limit_state *st) {
     uint64_t h = str_hash(who, l->seed);
     if (h == 0) h = 1;
     size_t set = (size_t)(h >> 32) % LIMIT_SETS;
     uint64_t now = clock_mono_ns();
     pthread_mutex_t *lock = &l->locks[set % LIMIT_LOCKS];
     pthread_mutex_lock(lock);
-    struct bucket *b = find(l, l->sets[set], h, take, now);
-    if (take) count(b, now / 1000000);
+    struct bucket *b = bucket_find(l, l->sets[set], h, take, now);
+    if (take) bucket_count(b, now / 1000000);
     bool ok = !b || b->tokens >= 1.0;
     if (ok && take) b->tokens -= 1.0;
     if (!ok) {
@@ -98,11 +100,11 @@ static bool look(struct limiter *l, struct str who, bool take, struct limit_stat
 }
 
 bool limiter_take(struct limiter *l, struct str who, struct limit_state *st) {
-    return !l || look(l, who, true, st);
+    return !l || limiter_look(l, who, true, st);
 }
 
 bool limiter_peek(struct limiter *l, struct str who, struct limit_state *st) {
-    return !l || look(l, who, false, st);
+    return !l || limiter_look(l, who, false, st);
 }
 
 /* ERR-8, with the older names beside the newer ones (CON-17). */

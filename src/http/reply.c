@@ -3,7 +3,8 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
-#include "http/http_internal.h"
+#include "http/exchange.h"
+#include "http/server.h"
 
 #include <stdio.h>
 
@@ -13,8 +14,8 @@ static int hex_digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* W3C trace context: neither id all zero.  What a later version adds stands behind a further dash;
- * of its flags only the one that version 00 knows is kept (section 4.3). */
+/* W3C trace context: neither id all zero.  A later version may add more after
+ * another dash; of its flags only the one known to version 00 is kept (section 4.3). */
 struct str traceparent_read(struct arena *a, struct str s) {
     bool first = s.n == TRACE_BYTES && memcmp(s.p, "00", 2) == 0, trace = false, span = false;
     bool later = !first && s.n >= TRACE_BYTES && memcmp(s.p, "00", 2) != 0 &&
@@ -32,12 +33,12 @@ struct str traceparent_read(struct arena *a, struct str s) {
                         hex_digit(s.p[TRACE_BYTES - 1]) & TRACE_FLAG_SAMPLED);
 }
 
-static void add(struct MHD_Response *r, const char *name, const char *value) {
+static void header_add(struct MHD_Response *r, const char *name, const char *value) {
     (void)MHD_add_response_header(r, name, value);
 }
 
 /* 2n hexadecimal digits; the last is odd, so that no id is zero. */
-static void random_id(char *out, const unsigned char *bytes, size_t n) {
+static void id_random(char *out, const unsigned char *bytes, size_t n) {
     static const char DIGITS[] = "0123456789abcdef";
     for (size_t i = 0; i < n; i++) {
         out[2 * i] = DIGITS[bytes[i] >> 4];
@@ -47,42 +48,44 @@ static void random_id(char *out, const unsigned char *bytes, size_t n) {
 
 /* The caller's trace, or a new one of which nothing is recorded, and a span of ours (HTTP-12,
  * OBS-3). */
-static void trace_header(const struct http_call *p, struct MHD_Response *r) {
+static void trace_add(const struct http_call *p, struct MHD_Response *r) {
     enum { TRACE_ID_BYTES = 16, SPAN_BYTES = 8, TRACE_AT = 3, SPAN_AT = 36 };
     char text[] = "00-00000000000000000000000000000000-0000000000000000-00";
     unsigned char id[TRACE_ID_BYTES + SPAN_BYTES];
     rng_ids(id, sizeof id);
     if (p->traceparent.n == sizeof text - 1) memcpy(text, p->traceparent.p, p->traceparent.n);
-    else random_id(text + TRACE_AT, id, TRACE_ID_BYTES);
-    random_id(text + SPAN_AT, id + TRACE_ID_BYTES, SPAN_BYTES);
-    add(r, "traceparent", text);
+    else id_random(text + TRACE_AT, id, TRACE_ID_BYTES);
+    id_random(text + SPAN_AT, id + TRACE_ID_BYTES, SPAN_BYTES);
+    header_add(r, "traceparent", text);
 }
 
-void reply_headers(struct call *c, struct MHD_Response *r) {
-    const struct http_call *p = &c->pub;
+void reply_headers(struct exchange *x, struct MHD_Response *r) {
+    const struct http_call *p = &x->pub;
     const struct http_server *s = p->server;
-    bool replay_told = false;
-    add(r, "X-Content-Type-Options", "nosniff");
+    const struct mount *mt = x->mount;
+    bool replay_said = mt->replay_header.n == 0;
+    header_add(r, "X-Content-Type-Options", "nosniff");
     for (size_t i = 0; i < p->headers_nr; i++) {
-        add(r, p->headers[i].name.p, p->headers[i].value.p);
-        replay_told |= str_eq_nocase(p->headers[i].name, STR("openwop-Idempotent-Replay"));
+        header_add(r, p->headers[i].name.p, p->headers[i].value.p);
+        replay_said |= str_eq_nocase(p->headers[i].name, mt->replay_header);
     }
-    bool keyed = p->op && (p->op->flags & OP_IDEMPOTENT) != 0 && c->idempotency_key.p;
-    if ((p->has_idem || keyed) && !replay_told) add(r, "openwop-Idempotent-Replay", "false");
-    if ((p->path.n == 0 || str_starts(p->path, STR("/v1"))) && s->wire->version_header_value)
-        add(r, "OpenWOP-Version", s->wire->version_header_value);
-    trace_header(p, r);
-    add(r, "X-Request-Id", p->request_id);
-    if (s->cfg.cors_origins) cors_headers(c, r);
-    if (c->close_after || server_draining(s)) add(r, "Connection", "close");
+    bool keyed = p->op && (p->op->flags & OP_IDEMPOTENT) != 0 && x->head.idempotency_key.p;
+    if ((p->has_idem || keyed) && !replay_said) header_add(r, mt->replay_header.p, "false");
+    bool below = p->path.n == 0 || str_starts(p->path, mt->prefix);
+    for (size_t i = 0; below && i < mt->as.headers_nr; i++)
+        header_add(r, mt->as.headers[i].name.p, mt->as.headers[i].value.p);
+    trace_add(p, r);
+    header_add(r, "X-Request-Id", p->request_id);
+    if (s->cfg.cors_origins) cors_headers(x, r);
+    if (x->close_after || server_draining(s)) header_add(r, "Connection", "close");
 }
 
-/* AUTH-13: one line per authenticated request.  The path is logged only of requests that came with
- * a key: a route that carries its authority in the path (OP_TOKEN) shows its pattern, and so does
- * whatever was refused before its key was read.  The query (tickets) is never logged. */
-void reply_log(struct call *c, int status) {
-    const struct http_call *p = &c->pub;
-    bool read = call_is_read(c);
+/* AUTH-13: one line per authenticated request.  The path is logged only of requests with a valid
+ * key: a route that carries its authority in the path (OP_TOKEN) shows its pattern, and so does a
+ * request that was refused before its key was read.  The query (tickets) is never logged. */
+void reply_log(struct exchange *x, int status) {
+    const struct http_call *p = &x->pub;
+    bool read = exchange_is_read(x);
     enum log_level lv = status >= 500 ? LOG_WARN : read ? LOG_DEBUG : LOG_INFO;
     bool token = p->op && (p->op->flags & OP_TOKEN) != 0;
     if (!p->who.authenticated && !token && status < 500) return;
@@ -94,57 +97,58 @@ void reply_log(struct call *c, int status) {
     (void)snprintf(scope, sizeof scope, STR_FMT, STR_ARG(buf_str(&b)));
     buf_fini(&b);
     (void)snprintf(code, sizeof code, "%d", status);
-    (void)snprintf(ms, sizeof ms, "%.3f", (double)(clock_mono_ns() - c->start_ns) / 1e6);
+    (void)snprintf(ms, sizeof ms, "%.3f", (double)(clock_mono_ns() - x->life.start_ns) / 1e6);
     struct str path = p->op ? str_c(p->op->pattern) : STR("-");
     if (p->who.authenticated && !token) path = p->path;
     struct str method = p->method.n < 16 ? p->method : STR("-");
-    log_write(lv, "request", "requestId", p->request_id, "operation", p->op ? p->op->id : "-",
-              "method", arena_printf(p->arena, STR_FMT, STR_ARG(method)).p, "path",
+    log_write(lv, "request", "requestId", p->request_id, "operation",
+              p->op ? p->server->mounts.op_names[x->op_no] : "-", "method",
+              arena_printf(p->arena, STR_FMT, STR_ARG(method)).p, "path",
               arena_printf(p->arena, STR_FMT, STR_ARG(path)).p, "status", code, "ms", ms, "keyId",
               p->who.key_id.n > 0 ? arena_printf(p->arena, STR_FMT, STR_ARG(p->who.key_id)).p : "-",
               "scope", scope, NULL);
 }
 
-static bool is_large(const struct call *c) { return c->pub.reply.n >= BUDGET_SMALL; }
+static bool answer_is_large(const struct exchange *x) { return x->pub.reply.n >= BUDGET_SMALL; }
 
-/* There is no room to hold a read's answer until it is sent. */
-static void give_up_answer(struct call *c) {
+/* The budget has no room to keep the answer of a read until it is sent. */
+static void answer_give_up(struct exchange *x) {
     struct wopr_error err = {0};
-    if (c->pub.user_free) c->pub.user_free(c->pub.user);
-    c->pub.user = NULL;
-    c->pub.user_free = NULL;
-    (void)budget_refuse(c, &err);
-    http_fail(&c->pub, &err);
+    if (x->pub.user_free) x->pub.user_free(x->pub.user);
+    x->pub.user = NULL;
+    x->pub.user_free = NULL;
+    (void)budget_refuse(x, &err);
+    http_fail(&x->pub, &err);
 }
 
-/* It may take the client long: only the answer itself is kept. */
-static void hold_large(struct call *c) {
-    budget_kernel(c);
-    if (c->pub.user != c->pub.reply.p) return; /* the answer may lie in the arena */
-    buf_fini(&c->body);
-    arena_reset(c->pub.arena);
-    (void)budget_settle(c, false);
+/* The client may read slowly: keep only the answer itself. */
+static void answer_keep_alone(struct exchange *x) {
+    budget_kernel(x);
+    if (x->pub.user != x->pub.reply.p) return; /* the answer may lie in the arena */
+    buf_fini(&x->body.bytes);
+    arena_reset(x->pub.arena);
+    (void)budget_settle(x, false);
 }
 
-enum MHD_Result reply_queue(struct call *c) {
-    struct http_call *p = &c->pub;
+enum MHD_Result reply_queue(struct exchange *x) {
+    struct http_call *p = &x->pub;
     struct http_server *s = p->server;
-    c->stage = CALL_SENT;
-    if (is_large(c) && !budget_settle(c, call_is_read(c))) give_up_answer(c);
+    x->stage = EXCHANGE_SENT;
+    if (answer_is_large(x) && !budget_settle(x, exchange_is_read(x))) answer_give_up(x);
     struct MHD_Response *r = MHD_create_response_from_buffer(
         p->reply.n, (void *)(uintptr_t)p->reply.p, MHD_RESPMEM_PERSISTENT);
     if (!r) return MHD_NO;
     if (p->status != MHD_HTTP_NO_CONTENT && p->status != MHD_HTTP_NOT_MODIFIED)
-        add(r, "Content-Type", p->content_type);
-    add(r, "Cache-Control", p->cache_control);
-    if (c->allow && (p->status == MHD_HTTP_METHOD_NOT_ALLOWED || str_eq(p->method, STR("OPTIONS"))))
-        add(r, "Allow", c->allow);
-    reply_headers(c, r);
-    enum MHD_Result ok = MHD_queue_response(c->conn, (unsigned)p->status, r);
+        header_add(r, "Content-Type", p->content_type);
+    header_add(r, "Cache-Control", p->cache_control);
+    if (x->allow && (p->status == MHD_HTTP_METHOD_NOT_ALLOWED || str_eq(p->method, STR("OPTIONS"))))
+        header_add(r, "Allow", x->allow);
+    reply_headers(x, r);
+    enum MHD_Result ok = MHD_queue_response(x->conn, (unsigned)p->status, r);
     MHD_destroy_response(r);
-    metrics_done(&s->metrics, p->op, c->op_no, p->status, clock_mono_ns() - c->start_ns);
-    metrics_refused(&s->metrics, c->refusal, p->status);
-    reply_log(c, p->status);
-    if (ok == MHD_YES && is_large(c)) hold_large(c);
+    metrics_done(&s->metrics, p->op, x->op_no, p->status, clock_mono_ns() - x->life.start_ns);
+    metrics_refused(&s->metrics, x->refusal, p->status);
+    reply_log(x, p->status);
+    if (ok == MHD_YES && answer_is_large(x)) answer_keep_alone(x);
     return ok;
 }

@@ -7,315 +7,328 @@
  * caller's body is never kept.  A refusal of a small body is answered after reading past it, which
  * keeps the connection; otherwise at once, which closes it.
  */
+#include "http/request.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "http/auth.h"
 #include "http/intake.h"
+#include "http/ratelimit.h"
+#include "http/router.h"
+#include "http/server.h"
 
 void request_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
                        enum MHD_RequestTerminationCode why) {
     (void)cls, (void)why;
-    struct call *c = *con_cls;
+    struct exchange *x = *con_cls;
     struct intake *e = intake_of(conn);
     *con_cls = NULL;
-    ASSERT(!c || c->magic == CALL_MAGIC);
-    if (c) call_finish(c);
+    ASSERT(!x || x->magic == EXCHANGE_MAGIC);
+    if (x) exchange_finish(x);
     if (e) intake_done(e);
 }
 
 /* --- the head --- */
 
 /* The fields that the server itself reads; head.c has judged them. */
-static void take_field(struct call *c, struct str k, struct str v) {
+static void field_take(struct exchange *x, struct str k, struct str v) {
+    struct str version = x->mount->version_header;
+    if (k.n == version.n && str_eq_nocase(k, version)) x->head.version = v;
     switch (k.n) {
     case 6:
-        if (str_eq_nocase(k, STR("Origin"))) c->origin = v;
+        if (str_eq_nocase(k, STR("Origin"))) x->head.origin = v;
         break;
     case 11:
         if (str_eq_nocase(k, STR("traceparent")))
-            c->pub.traceparent = traceparent_read(c->pub.arena, v);
+            x->pub.traceparent = traceparent_read(x->pub.arena, v);
         break;
     case 12:
-        if (str_eq_nocase(k, STR("Content-Type"))) c->content_type = v;
+        if (str_eq_nocase(k, STR("Content-Type"))) x->head.content_type = v;
         break;
     case 13:
-        if (str_eq_nocase(k, STR("Authorization"))) c->authorization = v, c->authorizations++;
+        if (str_eq_nocase(k, STR("Authorization")))
+            x->head.authorization = v, x->head.authorizations++;
         break;
     case 15:
-        if (str_eq_nocase(k, STR("Idempotency-Key"))) c->idempotency_key = v.p ? v : STR("");
-        else if (str_eq_nocase(k, STR("OpenWOP-Version"))) c->version_header = v;
+        if (str_eq_nocase(k, STR("Idempotency-Key"))) x->head.idempotency_key = v.p ? v : STR("");
         break;
     default:
         break;
     }
 }
 
-static bool take_head(struct call *c, const struct http_head *h) {
-    c->pub.method = h->method;
-    c->pub.path = h->path;
-    c->raw_query = h->query;
-    c->host = h->host;
-    c->http_1_1 = h->minor == 1;
-    c->keep_alive = h->keep_alive;
-    c->chunked = h->chunked;
-    c->body_declared = h->length;
-    c->expects_continue = h->expects_continue;
-    c->fields = ARENA_ARRAY(c->pub.arena, struct head_field, h->fields_nr);
-    if (!c->fields) return false;
-    c->fields_nr = h->fields_nr;
-    if (h->fields_nr > 0) memcpy(c->fields, h->fields, h->fields_nr * sizeof *h->fields);
-    for (size_t i = 0; i < h->fields_nr; i++) take_field(c, h->fields[i].name, h->fields[i].value);
+static bool head_take(struct exchange *x, const struct http_head *h) {
+    x->pub.method = h->method;
+    x->pub.path = h->path;
+    x->mount = mount_of(&x->pub.server->mounts, h->path);
+    x->pub.wire_ctx = x->mount->as.ctx;
+    x->head.query = h->query;
+    x->head.host = h->host;
+    x->head.http_1_1 = h->minor == 1;
+    x->head.keep_alive = h->keep_alive;
+    x->head.chunked = h->chunked;
+    x->head.body_length = h->length;
+    x->head.expects_continue = h->expects_continue;
+    x->head.fields = ARENA_ARRAY(x->pub.arena, struct head_field, h->fields_nr);
+    if (!x->head.fields) return false;
+    x->head.fields_nr = h->fields_nr;
+    if (h->fields_nr > 0) memcpy(x->head.fields, h->fields, h->fields_nr * sizeof *h->fields);
+    for (size_t i = 0; i < h->fields_nr; i++) field_take(x, h->fields[i].name, h->fields[i].value);
     return true;
 }
 
-static int refuse_for_now(struct call *c, enum metric_refusal reason, const char *why,
-                          struct wopr_error *err) {
-    c->refusal = reason;
+static int request_refuse_for_now(struct exchange *x, enum metric_refusal reason, const char *why,
+                                  struct wopr_error *err) {
+    x->refusal = reason;
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE, "%s; retry later", why);
     wopr_error_details(err, "{\"retryAfter\":1}");
     return WOPR_E_UNAVAILABLE;
 }
 
-int refuse_draining(struct call *c, struct wopr_error *err) {
-    c->close_after = true;
-    return refuse_for_now(c, REFUSED_DRAINING, "the host is shutting down", err);
+int refuse_draining(struct exchange *x, struct wopr_error *err) {
+    x->close_after = true;
+    return request_refuse_for_now(x, REFUSED_DRAINING, "the host is shutting down", err);
 }
 
-static int find_route(struct call *c, struct wopr_error *err) {
+static int route_find(struct exchange *x, struct wopr_error *err) {
     struct route r;
-    int rc = router_match(c->pub.server->router, c->pub.method, c->pub.path, c->pub.arena, &r, err);
-    c->allow = r.allow;
+    const struct mount *mt = x->mount;
+    int rc = router_match(mt->router, x->pub.method, x->pub.path, x->pub.arena, &r, err);
+    x->allow = r.allow;
+    if (rc == WOPR_E_NOT_FOUND && mt->as.unknown_path)
+        return mt->as.unknown_path(mt->as.ctx, x->pub.path, err);
     if (rc != 0) return rc;
-    c->pub.op = r.op;
-    c->op_no = r.op_no;
-    memcpy(c->pub.params, r.params, sizeof r.params);
-    c->pub.params_nr = r.params_nr;
-    c->query_rc = uri_query(c->pub.arena, c->raw_query, &c->pub.query, &c->pub.query_nr, err);
-    return c->query_rc == WOPR_E_NO_MEMORY ? c->query_rc : 0;
+    x->pub.op = r.op;
+    x->op_no = r.op_no;
+    memcpy(x->pub.params, r.params, sizeof r.params);
+    x->pub.params_nr = r.params_nr;
+    x->query_rc = uri_query(x->pub.arena, x->head.query, &x->pub.query, &x->pub.query_nr, err);
+    return x->query_rc == WOPR_E_NO_MEMORY ? x->query_rc : 0;
 }
 
 /* The client's address as a bucket of the limiter.  Token routes have buckets of their own: a
  * client that hammers discovery can still deliver its events. */
-struct str limit_address(struct call *c, char out[LIMIT_WHO_BYTES]) {
-    const struct intake *e = intake_of(c->conn);
+struct str limit_address(struct exchange *x, char out[LIMIT_WHO_BYTES]) {
+    const struct intake *e = intake_of(x->conn);
     struct address who =
-        peers_client(c->pub.server, &e->peer, http_header(&c->pub, "X-Forwarded-For"));
+        peers_client(x->pub.server, &e->peer, http_header(&x->pub, "X-Forwarded-For"));
     who = address_bucket(&who);
-    out[0] = (c->pub.op->flags & OP_TOKEN) != 0 ? 't' : 'd';
+    out[0] = (x->pub.op->flags & OP_TOKEN) != 0 ? 't' : 'd';
     memcpy(out + 1, who.b, sizeof who.b);
     return str_n(out, LIMIT_WHO_BYTES);
 }
 
-/* Who is counted: the key, or for public operations the address. */
-static int limit_rate(struct call *c, struct wopr_error *err) {
-    struct http_server *s = c->pub.server;
+/* Counted per key, or per address for public operations. */
+static int rate_limit(struct exchange *x, struct wopr_error *err) {
+    struct http_server *s = x->pub.server;
     struct limit_state st = {0};
-    if ((c->pub.op->flags & OP_ADDRESS_LIMIT) == 0) {
-        if (!c->pub.who.authenticated || limiter_take(s->key_limiter, c->pub.who.key_id, &st))
+    if ((x->pub.op->flags & OP_ADDRESS_LIMIT) == 0) {
+        if (!x->pub.who.authenticated || limiter_take(s->key_limiter, x->pub.who.key_id, &st))
             return 0;
-        c->refusal = REFUSED_KEY_RATE;
+        x->refusal = REFUSED_KEY_RATE;
         return limiter_refuse(&st, "key", err);
     }
     if (!s->address_limiter) return 0;
     char who[LIMIT_WHO_BYTES];
-    if (limiter_take(s->address_limiter, limit_address(c, who), &st)) return 0;
-    c->refusal = REFUSED_ADDRESS_RATE;
+    if (limiter_take(s->address_limiter, limit_address(x, who), &st)) return 0;
+    x->refusal = REFUSED_ADDRESS_RATE;
     return limiter_refuse(&st, "route", err);
 }
 
-static bool is_options(const struct call *c) { return str_eq(c->pub.method, STR("OPTIONS")); }
+static bool is_options(const struct exchange *x) { return str_eq(x->pub.method, STR("OPTIONS")); }
 
-static int check_head(struct call *c, struct wopr_error *err) {
-    struct http_server *s = c->pub.server;
-    const struct http_wire *w = s->wire;
-    int rc = w->negotiate ? w->negotiate(w->ctx, c->pub.path, c->version_header, err) : 0;
-    if (rc == 0 && server_draining(s)) rc = refuse_draining(c, err);
-    if (rc == 0) rc = find_route(c, err);
-    if (rc == WOPR_E_METHOD && is_options(c)) { /* HTTP-18 */
-        http_reply(&c->pub, MHD_HTTP_NO_CONTENT, STR(""));
+static int head_check(struct exchange *x, struct wopr_error *err) {
+    struct http_server *s = x->pub.server;
+    const struct http_mount *mt = &x->mount->as;
+    int rc = mt->negotiate ? mt->negotiate(mt->ctx, x->pub.path, x->head.version, err) : 0;
+    if (rc == 0 && server_draining(s)) rc = refuse_draining(x, err);
+    if (rc == 0) rc = route_find(x, err);
+    if (rc == WOPR_E_METHOD && is_options(x)) { /* HTTP-18 */
+        http_reply(&x->pub, MHD_HTTP_NO_CONTENT, STR(""));
         return 0;
     }
     if (rc != 0) return rc;
-    rc = auth_check(c, err);
+    rc = auth_check(x, err);
     if (rc != 0) return rc;
-    rc = limit_rate(c, err);
-    if (rc == 0 && (c->pub.op->flags & OP_TOKEN) != 0) rc = w->authorize(w->ctx, &c->pub, err);
-    if (rc == 0) rc = auth_scope(c, err);
-    if (rc == 0 && c->query_rc != 0)
-        rc = wopr_error_at(err, c->query_rc, "query",
+    rc = rate_limit(x, err);
+    if (rc == 0 && (x->pub.op->flags & OP_TOKEN) != 0) rc = mt->authorize(mt->ctx, &x->pub, err);
+    if (rc == 0) rc = auth_scope(x, err);
+    if (rc == 0 && x->query_rc != 0)
+        rc = wopr_error_at(err, x->query_rc, "query",
                            "the query string is malformed or has too many parameters");
-    if (rc == 0) rc = call_admit(c, err); /* now it is known who asks */
-    if (rc == 0) rc = body_admit(c, err);
+    if (rc == 0) rc = exchange_admit(x, err); /* the tenant is known now */
+    if (rc == 0) rc = body_admit(x, err);
     return rc;
 }
 
-static int check_room(struct call *c, const struct intake *e, struct wopr_error *err) {
+static int room_check(struct exchange *x, const struct intake *e, struct wopr_error *err) {
     if (!e->over) return 0;
-    c->close_after = true;
-    return refuse_for_now(c, REFUSED_CONNECTIONS,
-                          "as many connections are open as connections-max allows, or as "
-                          "address-connections-max allows your address",
-                          err);
+    x->close_after = true;
+    return request_refuse_for_now(x, REFUSED_CONNECTIONS,
+                                  "as many connections are open as connections-max allows, or as "
+                                  "address-connections-max allows your address",
+                                  err);
 }
 
-static void on_head(struct call *c, const struct intake *e) {
+static void head_judge(struct exchange *x, const struct intake *e) {
     struct wopr_error err = {0};
-    c->stage = CALL_BODY;
-    int rc = check_room(c, e, &err);
-    if (rc == 0) rc = check_head(c, &err);
+    x->stage = EXCHANGE_BODY;
+    int rc = room_check(x, e, &err);
+    if (rc == 0) rc = head_check(x, &err);
     if (rc != 0) {
-        http_fail(&c->pub, &err);
-        call_give_back(c); /* not when the body has been read past */
+        http_fail(&x->pub, &err);
+        exchange_give_back(x); /* now, not after its body has been read past */
     }
-    bool has_body = c->chunked || c->body_declared > 0;
-    if (c->pub.status == 0 || !has_body) return;
-    c->discard = true;
-    if (c->expects_continue || c->body_declared > HTTP_DISCARD_MAX) c->close_after = true;
+    bool has_body = x->head.chunked || x->head.body_length > 0;
+    if (x->pub.status == 0 || !has_body) return;
+    x->body.discard = true;
+    if (x->head.expects_continue || x->head.body_length > HTTP_DISCARD_MAX) x->close_after = true;
 }
 
-static void internal(struct call *c, int code, const char *what) {
+static void request_fail(struct exchange *x, int code, const char *what) {
     struct wopr_error err = {0};
     (void)wopr_error_set(&err, code, "%s", what);
-    http_fail(&c->pub, &err);
+    http_fail(&x->pub, &err);
 }
 
-void request_refuse(struct call *c, int code, const char *why) {
-    if (c->pub.status == 0) internal(c, code, why);
+void request_refuse(struct exchange *x, int code, const char *why) {
+    if (x->pub.status == 0) request_fail(x, code, why);
 }
 
-struct call *request_begin(struct intake *e, struct str text, const struct wopr_error *why) {
+struct exchange *request_begin(struct intake *e, struct str text, const struct wopr_error *why) {
     struct http_head head;
     struct wopr_error err = {0};
-    struct call *c = call_new(e->server, e->conn);
-    if (!c) return NULL;
-    struct str copy = arena_str(c->pub.arena, text);
+    struct exchange *x = exchange_new(e->server, e->conn);
+    if (!x) return NULL;
+    struct str copy = arena_str(x->pub.arena, text);
     int rc = head_parse(copy, &head, &err);
-    if (!copy.p || !take_head(c, &head)) {
-        call_finish(c);
+    if (!copy.p || !head_take(x, &head)) {
+        exchange_finish(x);
         return NULL;
     }
     if (why) rc = why->code, err = *why;
     if (rc == 0) {
-        on_head(c, e);
-        return c;
+        head_judge(x, e);
+        return x;
     }
-    c->stage = CALL_BODY;
-    c->head_bad = c->close_after = true;
-    http_fail(&c->pub, &err);
-    return c;
+    x->stage = EXCHANGE_BODY;
+    x->head.bad = x->close_after = true;
+    http_fail(&x->pub, &err);
+    return x;
 }
 
 /* --- the answer --- */
 
-static void after_body(struct call *c) {
+static void body_over(struct exchange *x) {
     struct wopr_error err = {0};
-    c->stage = CALL_REPLY;
-    if (c->pub.status != 0) return;
-    int rc = body_finish(c, &err);
+    x->stage = EXCHANGE_REPLY;
+    if (x->pub.status != 0) return;
+    int rc = body_finish(x, &err);
     bool keyed =
-        (c->pub.op->flags & OP_IDEMPOTENT) != 0 && c->idempotency_key.p != NULL; /* HTTP-19 */
-    if (rc == 0 && keyed) rc = idem_prepare(c, c->idempotency_key, &err);
-    if (rc != 0) http_fail(&c->pub, &err);
-    else c->stage = keyed ? CALL_IDEM : CALL_HANDLER;
+        (x->pub.op->flags & OP_IDEMPOTENT) != 0 && x->head.idempotency_key.p != NULL; /* HTTP-19 */
+    if (rc == 0 && keyed) rc = idem_prepare(x, x->head.idempotency_key, &err);
+    if (rc != 0) http_fail(&x->pub, &err);
+    else x->stage = keyed ? EXCHANGE_IDEM : EXCHANGE_HANDLER;
 }
 
-/* A long-poll looks at its key again before it answers, as streams do: it may be a minute old. */
-static void look_at_key(struct call *c) {
+/* A long-poll checks its key again before it answers, as streams do: a minute may have passed. */
+static void key_look_again(struct exchange *x) {
     struct wopr_error err = {0};
-    if (!c->wait_used || !key_gone(c->pub.server, c->pub.who.key_id)) return;
+    if (!x->wait.used || !key_gone(x->pub.server, x->pub.who.key_id)) return;
     (void)wopr_error_set(&err, WOPR_E_KEY_REVOKED,
                          "the API key was revoked, or has expired, while the request waited");
-    http_fail(&c->pub, &err);
+    http_fail(&x->pub, &err);
 }
 
-/* Before the handler runs again, or its answer goes out: what the wait left behind goes away. */
-static bool handler_over(struct call *c) {
-    struct http_server *s = c->pub.server;
-    call_end_wait(c);
+/* Before the handler runs again, or its answer is sent: clear what the wait left. */
+static bool handler_over(struct exchange *x) {
+    struct http_server *s = x->pub.server;
+    exchange_end_wait(x);
     pthread_mutex_lock(&s->lock);
-    list_del(&c->live);
+    list_del(&x->life.live);
     pthread_mutex_unlock(&s->lock);
-    park_clear(&c->park);
-    if (atomic_load(&c->aborted)) internal(c, WOPR_E_UNAVAILABLE, "the host is shutting down");
-    look_at_key(c);
-    if (c->pub.status != 0) return true;
-    c->pub.phase++;
+    park_clear(&x->park);
+    if (atomic_load(&x->life.aborted))
+        request_fail(x, WOPR_E_UNAVAILABLE, "the host is shutting down");
+    key_look_again(x);
+    if (x->pub.status != 0) return true;
+    x->pub.phase++;
     return false;
 }
 
 /* true: parked. */
-static bool run_handler(struct call *c) {
-    struct http_server *s = c->pub.server;
-    if (c->handler_ran && handler_over(c)) {
-        c->stage = CALL_REPLY;
+static bool handler_run(struct exchange *x) {
+    struct http_server *s = x->pub.server;
+    if (x->handler_ran && handler_over(x)) {
+        x->stage = EXCHANGE_REPLY;
         return false;
     }
     struct wopr_error err = {0};
-    if (!c->handler_ran && call_is_read(c) && budget_open(c, &err) != 0) {
-        http_fail(&c->pub, &err);
-        c->stage = CALL_REPLY;
+    if (!x->handler_ran && exchange_is_read(x) && budget_open(x, &err) != 0) {
+        http_fail(&x->pub, &err);
+        x->stage = EXCHANGE_REPLY;
         return false;
     }
-    c->handler_ran = true;
-    c->wait_used = false;
-    atomic_fetch_add(&c->refs, 1);
-    atomic_store(&c->owes_resume, true);
-    int rc = c->pub.op->handler(&c->pub);
-    if (rc != HTTP_PENDING || c->wait_used) { /* nobody was promised an http_resume */
-        atomic_store(&c->owes_resume, false);
-        call_unref(c);
+    x->handler_ran = true;
+    x->wait.used = false;
+    atomic_fetch_add(&x->life.refs, 1);
+    atomic_store(&x->life.owes_resume, true);
+    int rc = x->pub.op->handler(&x->pub);
+    if (rc != HTTP_PENDING || x->wait.used) { /* no http_resume will come */
+        atomic_store(&x->life.owes_resume, false);
+        exchange_unref(x);
     } else {
         pthread_mutex_lock(&s->lock);
-        list_add_tail(&s->parked_calls, &c->live);
+        list_add_tail(&s->parked_exchanges, &x->life.live);
         pthread_mutex_unlock(&s->lock);
     }
-    if (rc == HTTP_PENDING) return park_here(&c->park);
-    if (c->pub.status == 0)
-        internal(c, rc < 0 ? rc : WOPR_E_INTERNAL, "the operation gave no answer");
-    c->stage = CALL_REPLY;
+    if (rc == HTTP_PENDING) return park_here(&x->park);
+    if (x->pub.status == 0)
+        request_fail(x, rc < 0 ? rc : WOPR_E_INTERNAL, "the operation gave no answer");
+    x->stage = EXCHANGE_REPLY;
     return false;
 }
 
-static enum MHD_Result answer(struct call *c, void **con_cls) {
-    idem_leave(c);
-    if (!c->has_stream) return reply_queue(c);
+static enum MHD_Result request_answer(struct exchange *x, void **con_cls) {
+    idem_leave(x);
+    if (!x->has_stream) return reply_queue(x);
     struct wopr_error err = {0};
-    int rc = stream_start(c, &err);
+    int rc = stream_start(x, &err);
     if (rc == 0) {
         *con_cls = NULL; /* libmicrohttpd's response owns the stream from here */
-        call_finish(c);
+        exchange_finish(x);
         return MHD_YES;
     }
-    call_drop_stream(c);
-    if (rc < 0) http_fail(&c->pub, &err);
-    return reply_queue(c);
+    exchange_drop_stream(x);
+    if (rc < 0) http_fail(&x->pub, &err);
+    return reply_queue(x);
 }
 
-static enum MHD_Result go_on(struct call *c, void **con_cls) {
-    if (c->gone) return MHD_NO; /* nobody waits for the answer */
+static enum MHD_Result request_go_on(struct exchange *x, void **con_cls) {
+    if (x->peer.gone) return MHD_NO; /* the client does not read the answer */
     for (;;) {
-        switch (c->stage) {
-        case CALL_BODY:
-            after_body(c);
+        switch (x->stage) {
+        case EXCHANGE_BODY:
+            body_over(x);
             break;
-        case CALL_IDEM:
-            switch (idem_enter(c)) {
+        case EXCHANGE_IDEM:
+            switch (idem_enter(x)) {
             case IDEM_RUN:
-                c->stage = CALL_HANDLER;
+                x->stage = EXCHANGE_HANDLER;
                 break;
             case IDEM_REPLY:
-                c->stage = CALL_REPLY;
+                x->stage = EXCHANGE_REPLY;
                 break;
             case IDEM_PARK:
-                watch_add(c);
-                if (park_here(&c->park)) return MHD_YES;
+                watch_add(x);
+                if (park_here(&x->park)) return MHD_YES;
                 break;
             }
             break;
-        case CALL_HANDLER:
-            if (run_handler(c)) return MHD_YES;
+        case EXCHANGE_HANDLER:
+            if (handler_run(x)) return MHD_YES;
             break;
-        case CALL_REPLY:
-            return answer(c, con_cls);
+        case EXCHANGE_REPLY:
+            return request_answer(x, con_cls);
         default:
             return MHD_NO;
         }
@@ -326,12 +339,12 @@ enum MHD_Result request_access(void *cls, struct MHD_Connection *conn, const cha
                                const char *method, const char *version, const char *data,
                                size_t *size, void **con_cls) {
     (void)cls, (void)url, (void)method, (void)version, (void)data;
-    struct call *c = *con_cls;
+    struct exchange *x = *con_cls;
     *size = 0;
-    if (!c) { /* the first of two calls; the request was judged before (intake.c) */
-        *con_cls = intake_take_call(intake_of(conn));
+    if (!x) { /* the first of two calls; the request was judged before (intake.c) */
+        *con_cls = intake_take_exchange(intake_of(conn));
         return *con_cls ? MHD_YES : MHD_NO;
     }
-    ASSERT(c->magic == CALL_MAGIC);
-    return go_on(c, con_cls);
+    ASSERT(x->magic == EXCHANGE_MAGIC);
+    return request_go_on(x, con_cls);
 }

@@ -2,10 +2,10 @@
  * router.c: the operation table compiled into a tree of path segments.
  *
  * The raw path is split at '/', then each segment is decoded (D5).  A literal child wins over a
- * parameter; a verb is cut at the last colon of the last segment, only when that verb stands in the
- * table at that place (HTTP-6, D6).
+ * parameter; a verb is cut at the last colon of the last segment, only when the table has that verb
+ * at that place (HTTP-6, D6).
  */
-#include "http/http_internal.h"
+#include "http/router.h"
 
 struct rop {
     const struct http_op *op;
@@ -25,7 +25,7 @@ struct router {
 };
 enum { ROUTER_ARENA_MAX = 1024 * 1024, ALLOW_MAX = 96 };
 
-static struct rnode *child(struct arena *a, struct rnode **list, struct str text) {
+static struct rnode *node_child(struct arena *a, struct rnode **list, struct str text) {
     for (struct rnode *n = *list; n; n = n->next)
         if (str_eq(n->text, text)) return n;
     struct rnode *n = ARENA_NEW(a, struct rnode);
@@ -36,40 +36,40 @@ static struct rnode *child(struct arena *a, struct rnode **list, struct str text
     return n;
 }
 
-static int bad_pattern(const struct http_op *op, const char *why, struct wopr_error *err) {
+static int pattern_refuse(const struct http_op *op, const char *why, struct wopr_error *err) {
     return wopr_error_set(err, WOPR_E_CONFIG, "operation %s: pattern %s: %s", op->id, op->pattern,
                           why);
 }
 
 /* One segment of a pattern below n. */
-static int add_segment(struct router *r, struct rnode **n, struct str seg, bool last,
+static int segment_add(struct router *r, struct rnode **n, struct str seg, bool last,
                        struct rop *rop, size_t *names_nr, struct wopr_error *err) {
     if (seg.n == 0 || seg.p[0] != '{') {
-        *n = child(r->arena, &(*n)->literals, seg);
+        *n = node_child(r->arena, &(*n)->literals, seg);
         return *n ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the router");
     }
     struct str name, rest;
     if (!str_cut(str_n(seg.p + 1, seg.n - 1), '}', &name, &rest))
-        return bad_pattern(rop->op, "missing }", err);
-    if (*names_nr == 4) return bad_pattern(rop->op, "more than 4 parameters", err);
+        return pattern_refuse(rop->op, "missing }", err);
+    if (*names_nr == 4) return pattern_refuse(rop->op, "more than 4 parameters", err);
     rop->names[(*names_nr)++] = name;
     if (!(*n)->param) (*n)->param = ARENA_NEW(r->arena, struct rnode);
     *n = (*n)->param;
     if (*n && rest.n > 0) {
         if (!last || rest.p[0] != ':' || rest.n == 1)
-            return bad_pattern(rop->op, "a verb ends the path", err);
-        *n = child(r->arena, &(*n)->verbs, str_n(rest.p + 1, rest.n - 1));
+            return pattern_refuse(rop->op, "a verb ends the path", err);
+        *n = node_child(r->arena, &(*n)->verbs, str_n(rest.p + 1, rest.n - 1));
     }
     return *n ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the router");
 }
 
-static int add_op(struct router *r, const struct http_op *op, size_t no, struct wopr_error *err) {
+static int op_add(struct router *r, const struct http_op *op, size_t no, struct wopr_error *err) {
     struct rop *rop = ARENA_NEW(r->arena, struct rop);
     if (!rop) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the router");
     rop->op = op;
     rop->no = no;
     struct str rest = str_c(op->pattern), seg;
-    if (rest.n == 0 || rest.p[0] != '/') return bad_pattern(op, "does not begin with /", err);
+    if (rest.n == 0 || rest.p[0] != '/') return pattern_refuse(op, "does not begin with /", err);
     struct rnode *n = &r->root;
     size_t names_nr = 0, segments = 0;
     for (bool more = true; more;) {
@@ -77,20 +77,21 @@ static int add_op(struct router *r, const struct http_op *op, size_t no, struct 
         const char *slash = rest.n > 0 ? memchr(rest.p, '/', rest.n) : NULL;
         more = slash != NULL;
         seg = more ? str_n(rest.p, (size_t)(slash - rest.p)) : rest;
-        if (++segments > HTTP_PATH_SEGMENTS_MAX) return bad_pattern(op, "too many segments", err);
-        int rc = add_segment(r, &n, seg, !more, rop, &names_nr, err);
+        if (++segments > HTTP_PATH_SEGMENTS_MAX)
+            return pattern_refuse(op, "too many segments", err);
+        int rc = segment_add(r, &n, seg, !more, rop, &names_nr, err);
         if (rc != 0) return rc;
         rest = str_n(seg.p + seg.n, rest.n - seg.n);
     }
     for (struct rop *o = n->ops; o; o = o->next)
-        if (strcmp(o->op->method, op->method) == 0) return bad_pattern(op, "occurs twice", err);
+        if (strcmp(o->op->method, op->method) == 0) return pattern_refuse(op, "occurs twice", err);
     rop->next = n->ops;
     n->ops = rop;
     return 0;
 }
 
 /* "GET, HEAD, OPTIONS" for every node with operations (HTTP-3, HTTP-18). */
-static int build_allow(struct arena *a, struct rnode *n) {
+static int allow_build(struct arena *a, struct rnode *n) {
     if (n->ops) {
         struct buf b;
         buf_init(&b, ALLOW_MAX);
@@ -103,15 +104,16 @@ static int build_allow(struct arena *a, struct rnode *n) {
         buf_fini(&b);
         if (!n->allow) return WOPR_E_NO_MEMORY;
     }
-    if (n->param && build_allow(a, n->param) != 0) return WOPR_E_NO_MEMORY;
+    if (n->param && allow_build(a, n->param) != 0) return WOPR_E_NO_MEMORY;
     for (struct rnode *c = n->literals; c; c = c->next)
-        if (build_allow(a, c) != 0) return WOPR_E_NO_MEMORY;
+        if (allow_build(a, c) != 0) return WOPR_E_NO_MEMORY;
     for (struct rnode *c = n->verbs; c; c = c->next)
-        if (build_allow(a, c) != 0) return WOPR_E_NO_MEMORY;
+        if (allow_build(a, c) != 0) return WOPR_E_NO_MEMORY;
     return 0;
 }
 
-int router_new(const struct http_op *ops, size_t n, struct router **out, struct wopr_error *err) {
+int router_new(const struct http_op *ops, size_t n, size_t first_no, struct router **out,
+               struct wopr_error *err) {
     struct arena *a = arena_new(ROUTER_ARENA_MAX);
     struct router *r = a ? ARENA_NEW(a, struct router) : NULL;
     int rc = 0;
@@ -121,10 +123,10 @@ int router_new(const struct http_op *ops, size_t n, struct router **out, struct 
     }
     r->arena = a;
     for (size_t i = 0; i < n; i++) {
-        rc = add_op(r, &ops[i], i, err);
+        rc = op_add(r, &ops[i], first_no + i, err);
         if (rc != 0) goto fail;
     }
-    rc = build_allow(a, &r->root);
+    rc = allow_build(a, &r->root);
     if (rc != 0) {
         (void)wopr_error_set(err, rc, "no memory for the router");
         goto fail;
@@ -148,69 +150,50 @@ struct walk {
 };
 
 /* HTTP-5: what cannot be an id is an unknown id. */
-static bool value_ok(struct str v) {
+static bool value_valid(struct str v) {
     if (v.n == 0 || !utf8_valid(v)) return false;
     for (size_t i = 0; i < v.n; i++)
         if ((unsigned char)v.p[i] < 0x20 || v.p[i] == 0x7f) return false;
     return true;
 }
 
-static bool push_value(struct walk *w, struct str v) {
-    if (w->values_nr == 4 || !value_ok(v)) return false;
+static bool value_push(struct walk *w, struct str v) {
+    if (w->values_nr == 4 || !value_valid(v)) return false;
     w->values[w->values_nr++] = v;
     return true;
 }
 
-static const struct rnode *walk_param(struct walk *w, const struct rnode *p, size_t i);
+static const struct rnode *path_walk_param(struct walk *w, const struct rnode *p, size_t i);
 
 /* Depth is bounded by HTTP_PATH_SEGMENTS_MAX. */
-static const struct rnode *walk(struct walk *w, const struct rnode *n, size_t i) {
+static const struct rnode *path_walk(struct walk *w, const struct rnode *n, size_t i) {
     if (i == w->n) return n->ops ? n : NULL;
     for (const struct rnode *c = n->literals; c; c = c->next) {
         if (!str_eq(c->text, w->seg[i])) continue;
         size_t keep = w->values_nr;
-        const struct rnode *found = walk(w, c, i + 1);
+        const struct rnode *found = path_walk(w, c, i + 1);
         if (found) return found;
         w->values_nr = keep;
     }
-    return n->param ? walk_param(w, n->param, i) : NULL;
+    return n->param ? path_walk_param(w, n->param, i) : NULL;
 }
 
-static const struct rnode *walk_param(struct walk *w, const struct rnode *p, size_t i) {
+static const struct rnode *path_walk_param(struct walk *w, const struct rnode *p, size_t i) {
     struct str id, verb;
     size_t keep = w->values_nr;
     if (i + 1 == w->n && p->verbs && str_cut_last(w->seg[i], ':', &id, &verb))
         for (const struct rnode *v = p->verbs; v; v = v->next)
-            if (str_eq(v->text, verb)) return push_value(w, id) ? v : NULL;
-    const struct rnode *found = push_value(w, w->seg[i]) ? walk(w, p, i + 1) : NULL;
+            if (str_eq(v->text, verb)) return value_push(w, id) ? v : NULL;
+    const struct rnode *found = value_push(w, w->seg[i]) ? path_walk(w, p, i + 1) : NULL;
     if (!found) w->values_nr = keep;
     return found;
 }
 
-/* HTTP-2, HTTP-3: "/v1", "/v2/..." are versioned, everything else that is not well-known is not. */
-static bool versioned(struct str path) {
-    if (str_starts(path, STR("/.well-known/"))) return true;
-    if (!str_starts(path, STR("/v"))) return false;
-    size_t i = 2;
-    while (i < path.n && path.p[i] >= '0' && path.p[i] <= '9') i++;
-    return i > 2 && (i == path.n || path.p[i] == '/');
-}
-
-static int unversioned(struct str path, struct wopr_error *err) {
-    char shown[HTTP_PATH_SHOWN_BYTES];
-    http_path_shown(path, shown);
-    (void)wopr_error_set(err, WOPR_E_VALIDATION,
-                         "the path has no version prefix; protocol paths begin with /v1/");
-    wopr_error_details(err, "{\"path\":\"%s\"}", shown);
-    return WOPR_E_VALIDATION;
-}
-
-static int unknown(struct str path, struct wopr_error *err) {
-    if (!versioned(path)) return unversioned(path, err);
+static int route_unknown(struct wopr_error *err) {
     return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such resource");
 }
 
-static bool split(struct walk *w, struct str path, struct arena *a) {
+static bool path_split(struct walk *w, struct str path, struct arena *a) {
     if (path.n == 0 || path.p[0] != '/') return false;
     for (size_t at = 1;;) {
         size_t end = at;
@@ -222,7 +205,7 @@ static bool split(struct walk *w, struct str path, struct arena *a) {
     }
 }
 
-static const struct rop *pick(const struct rnode *n, struct str method) {
+static const struct rop *node_op(const struct rnode *n, struct str method) {
     bool head = str_eq(method, STR("HEAD"));
     for (const struct rop *o = n->ops; o; o = o->next) {
         if (str_eqc(method, o->op->method)) return o;
@@ -235,18 +218,18 @@ int router_match(const struct router *r, struct str method, struct str path, str
                  struct route *out, struct wopr_error *err) {
     struct walk w = {.n = 0};
     *out = (struct route){.op = NULL};
-    const struct rnode *n = split(&w, path, a) ? walk(&w, &r->root, 0) : NULL;
+    const struct rnode *n = path_split(&w, path, a) ? path_walk(&w, &r->root, 0) : NULL;
     if (arena_failed(a)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the path");
-    if (!n) return unknown(path, err);
+    if (!n) return route_unknown(err);
     out->allow = n->allow;
-    const struct rop *o = pick(n, method);
+    const struct rop *o = node_op(n, method);
     if (!o)
         return wopr_error_set(err, WOPR_E_METHOD,
                               "the method is not allowed here; see the Allow header");
     for (size_t i = 0; i < w.values_nr; i++) {
         struct str value = w.values[i];
         bool token = str_eq(o->names[i], STR("token"));
-        if (!token && value.n > HTTP_PARAM_BYTES_MAX) return unknown(path, err);
+        if (!token && value.n > HTTP_PARAM_BYTES_MAX) return route_unknown(err);
         if (token && value.n > HTTP_TOKEN_BYTES_MAX) value = STR(""); /* the wire layer's 404 */
         out->params[i] = (struct http_param){o->names[i], value};
     }

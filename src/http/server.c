@@ -1,10 +1,14 @@
 /*
  * server.c: listening, starting, draining and stopping.
  */
+#include "http/server.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "http/exchange.h"
 #include "http/intake.h"
+#include "http/loop.h"
+#include "http/ratelimit.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -14,7 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SERVER_BACKLOG = 4096, SERVER_ARENA_MAX = 1024 * 1024, SERVER_POLL_MS = 2 };
+enum {
+    SERVER_BACKLOG = 4096,
+    SERVER_ARENA_MAX = 1024 * 1024,
+    SERVER_POLL_MS = 2,
+    SERVER_STOP_WAIT_MS = 3000 /* http_server_free: for handlers that still owe http_resume */
+};
 
 bool server_draining(const struct http_server *s) {
     return atomic_load_explicit(&s->draining, memory_order_acquire);
@@ -29,7 +38,7 @@ void server_mhd_log(void *cls, const char *fmt, va_list ap) {
     log_debug("http connection", "detail", text);
 }
 
-static void pause_ms(int ms) {
+static void sleep_ms(int ms) {
     struct timespec ts = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
     (void)nanosleep(&ts, NULL);
 }
@@ -43,11 +52,11 @@ static void default_int(int *v, int def) {
     if (*v <= 0) *v = def;
 }
 
-static const char *keep(struct arena *a, const char *z) {
+static const char *text_keep(struct arena *a, const char *z) {
     return z && *z ? arena_cstr(a, str_c(z)) : NULL;
 }
 
-static const char *const *keep_list(struct arena *a, const char *const *from) {
+static const char *const *list_keep(struct arena *a, const char *const *from) {
     size_t n = 0;
     while (from && from[n]) n++;
     if (n == 0) return NULL;
@@ -56,19 +65,19 @@ static const char *const *keep_list(struct arena *a, const char *const *from) {
     return list;
 }
 
-static int take_config(struct http_server *s, const struct http_config *cfg,
+static int config_take(struct http_server *s, const struct http_config *cfg,
                        struct wopr_error *err) {
     struct http_config *c = &s->cfg;
     struct arena *a = s->arena;
     *c = *cfg;
-    c->host = keep(a, cfg->host ? cfg->host : "127.0.0.1");
-    c->ops_host = keep(a, cfg->ops_host && *cfg->ops_host ? cfg->ops_host : c->host);
-    c->tls_cert_file = keep(a, cfg->tls_cert_file);
-    c->tls_key_file = keep(a, cfg->tls_key_file);
-    c->public_url = keep(a, cfg->public_url);
-    c->trusted_proxies = keep(a, cfg->trusted_proxies);
-    c->cors_origins = keep_list(a, cfg->cors_origins);
-    c->allowed_hosts = keep_list(a, cfg->allowed_hosts);
+    c->host = text_keep(a, cfg->host ? cfg->host : "127.0.0.1");
+    c->ops_host = text_keep(a, cfg->ops_host && *cfg->ops_host ? cfg->ops_host : c->host);
+    c->tls_cert_file = text_keep(a, cfg->tls_cert_file);
+    c->tls_key_file = text_keep(a, cfg->tls_key_file);
+    c->public_url = text_keep(a, cfg->public_url);
+    c->trusted_proxies = text_keep(a, cfg->trusted_proxies);
+    c->cors_origins = list_keep(a, cfg->cors_origins);
+    c->allowed_hosts = list_keep(a, cfg->allowed_hosts);
     if (!c->public_url && !c->allowed_hosts && !host_is_loopback(str_c(c->host)))
         log_warn("neither public-url nor allowed-hosts is set: URLs in answers name the address at "
                  "which a request arrives");
@@ -93,7 +102,7 @@ static int take_config(struct http_server *s, const struct http_config *cfg,
     return 0;
 }
 
-static int build_bounds(struct http_server *s) {
+static int bounds_build(struct http_server *s) {
     const struct http_config *c = &s->cfg;
     const size_t limit[SHARE_NR] = {[SHARE_REQUESTS] = c->requests_max,
                                     [SHARE_POLLS] = c->polls_max,
@@ -105,7 +114,7 @@ static int build_bounds(struct http_server *s) {
     return limiter_new(c->auth_failure_rate, c->auth_failure_burst, &s->guesses.limiter);
 }
 
-static int take_proxies(struct http_server *s, struct wopr_error *err) {
+static int proxies_take(struct http_server *s, struct wopr_error *err) {
     int rc = egress_allow_parse(str_c(s->cfg.trusted_proxies), &s->proxies, err);
     if (rc == 0) return 0;
     char why[sizeof err->message]; /* say which setting */
@@ -113,39 +122,38 @@ static int take_proxies(struct http_server *s, struct wopr_error *err) {
     return wopr_error_at(err, rc, "trusted-proxies", "setting \"trusted-proxies\": %s", why);
 }
 
-static int build(struct http_server *s, struct wopr_error *err) {
-    door_limits(&s->cfg); /* first: the bounds are made of it */
-    int rc = router_new(s->wire->ops, s->wire->ops_nr, &s->router, err);
-    if (rc == 0) rc = store_secret(s->store, "pepper", s->pepper, err);
+static int server_build(struct http_server *s, struct wopr_error *err) {
+    door_limits(&s->cfg); /* first: the bounds are derived from it */
+    int rc = store_secret(s->store, "pepper", s->pepper, err);
     if (rc == 0) rc = store_secret(s->store, "ticket", s->ticket_secret, err);
     if (rc == 0) rc = tls_load(s, err);
     if (rc != 0) return rc;
-    rc = take_proxies(s, err);
+    rc = proxies_take(s, err);
     if (rc != 0) return rc;
     rc = limiter_new(s->cfg.key_rate, s->cfg.key_burst, &s->key_limiter);
     if (rc == 0) rc = limiter_new(s->cfg.address_rate, s->cfg.address_burst, &s->address_limiter);
-    if (rc == 0) rc = build_bounds(s);
+    if (rc == 0) rc = bounds_build(s);
     if (rc == 0) rc = trim_init(&s->trim);
-    if (rc == 0) rc = metrics_init(&s->metrics, s->wire->ops, s->wire->ops_nr);
+    if (rc == 0) rc = metrics_init(&s->metrics, s->mounts.op_names, s->mounts.ops_nr);
     if (rc == 0) rc = gate_init(&s->gate);
     if (rc == 0) rc = peers_init(&s->peers);
     return rc == 0 ? 0 : wopr_error_set(err, rc, "no memory for the HTTP server");
 }
 
-int http_server_new(const struct http_config *cfg, const struct http_wire *wire,
-                    struct journal *journal, struct http_server **out, struct wopr_error *err) {
+int http_server_new(const struct http_config *cfg, const struct http_mount *mounts,
+                    size_t mounts_nr, struct journal *journal, struct http_server **out,
+                    struct wopr_error *err) {
     struct http_server *s = MEM_NEW(struct http_server);
     if (!s) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the HTTP server");
     int rc = WOPR_E_NO_MEMORY;
-    s->wire = wire;
     s->journal = journal;
     s->store = journal_store(journal);
     s->listen_fd = s->ops_fd = -1;
     s->id_prefix = (uint32_t)rng_u64();
-    list_init(&s->parked_calls);
+    list_init(&s->parked_exchanges);
     list_init(&s->stream_list);
     s->arena = arena_new(SERVER_ARENA_MAX);
-    if (s->arena) rc = take_config(s, cfg, err);
+    if (s->arena) rc = config_take(s, cfg, err);
     else (void)wopr_error_set(err, rc, "no memory for the HTTP server");
     if (rc != 0) goto fail_arena;
     if (ticker_init(&s->ticker, s->cfg.keepalive_ms) != 0 ||
@@ -153,7 +161,8 @@ int http_server_new(const struct http_config *cfg, const struct http_wire *wire,
         rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the HTTP server");
         goto fail_arena;
     }
-    rc = build(s, err);
+    rc = mounts_init(&s->mounts, mounts, mounts_nr, s->arena, err);
+    if (rc == 0) rc = server_build(s, err);
     if (rc != 0) {
         http_server_free(s);
         return rc;
@@ -242,6 +251,7 @@ int http_server_start(struct http_server *s, struct wopr_error *err) {
         goto fail;
     }
     rc = opsd_start(s, err);
+    if (rc == 0) rc = mounts_register_views(&s->mounts, s->journal, err); /* for good, so last */
     if (rc != 0) goto fail;
     if (loops_start(s)) return 0;
     rc = wopr_error_set(err, s->tls_cert ? WOPR_E_CONFIG : WOPR_E_IO,
@@ -262,8 +272,8 @@ uint16_t http_server_ops_port(const struct http_server *s) { return s->ops_port;
 
 /* --- stopping --- */
 
-/* A poll that was woken is not in flight before its thread has seen it. */
-static bool busy(const struct http_server *s) {
+/* A woken poll counts as in flight only after its thread has seen it. */
+static bool server_busy(const struct http_server *s) {
     return shares_total(&s->shares, SHARE_POLLS) > 0 ||
            shares_total(&s->shares, SHARE_REQUESTS) > 0 ||
            shares_total(&s->shares, SHARE_STREAMS) > 0;
@@ -277,27 +287,27 @@ void http_server_drain(struct http_server *s, int64_t grace_ms) {
     uint64_t end = clock_mono_ms() + (uint64_t)(grace_ms > 0 ? grace_ms : 0);
     ticker_fire_all(&s->ticker);
     stream_wake_all(s);
-    while (busy(s) && clock_mono_ms() < end) pause_ms(SERVER_POLL_MS);
+    while (server_busy(s) && clock_mono_ms() < end) sleep_ms(SERVER_POLL_MS);
 }
 
-static void abort_calls(struct http_server *s) {
+static void exchanges_abort(struct http_server *s) {
     pthread_mutex_lock(&s->lock);
-    for (struct list *l = s->parked_calls.next; l != &s->parked_calls; l = l->next)
-        call_resume_abort(LIST_ENTRY(l, struct call, live));
+    for (struct list *l = s->parked_exchanges.next; l != &s->parked_exchanges; l = l->next)
+        exchange_abort(LIST_ENTRY(l, struct exchange, life.live));
     pthread_mutex_unlock(&s->lock);
 }
 
 /* libmicrohttpd may only be stopped when nothing is suspended. */
-static void unpark_all(struct http_server *s) {
-    uint64_t end = clock_mono_ms() + HTTP_STOP_WAIT_MS;
+static void server_unpark(struct http_server *s) {
+    uint64_t end = clock_mono_ms() + SERVER_STOP_WAIT_MS;
     bool aborted = false;
     while (atomic_load(&s->parked) > 0) {
         if (!aborted && clock_mono_ms() >= end) {
             log_warn("handlers did not answer before the stop");
-            abort_calls(s);
+            exchanges_abort(s);
             aborted = true;
         }
-        pause_ms(SERVER_POLL_MS);
+        sleep_ms(SERVER_POLL_MS);
     }
 }
 
@@ -306,21 +316,17 @@ void http_server_free(struct http_server *s) {
     if (s->loops_nr > 0) {
         http_server_drain(s, 0);
         offload_stop(s);
-        unpark_all(s);
+        server_unpark(s);
         loops_stop(s);
         (void)close(s->listen_fd);
-        while (atomic_load(&s->calls) > 0)
-            pause_ms(SERVER_POLL_MS); /* an http_resume on its last lines */
+        while (atomic_load(&s->exchanges) > 0)
+            sleep_ms(SERVER_POLL_MS); /* an http_resume on its last lines */
     }
     opsd_stop(s);
     offload_free(s);
     trim_stop(&s->trim);
     ticker_stop(&s->ticker);
-    for (struct call *c; (c = s->spare) != NULL;) {
-        s->spare = c->next_spare;
-        arena_free(c->pub.arena);
-        mem_free(c);
-    }
+    exchanges_free_spare(s);
     gate_fini(&s->gate);
     peers_fini(&s->peers);
     metrics_fini(&s->metrics);
@@ -329,7 +335,7 @@ void http_server_free(struct http_server *s) {
     limiter_free(s->guesses.limiter);
     shares_fini(&s->shares);
     trim_fini(&s->trim);
-    router_free(s->router);
+    mounts_fini(&s->mounts);
     ticker_fini(&s->ticker);
     pthread_mutex_destroy(&s->lock);
     mem_free(s->tls_cert);

@@ -2,7 +2,7 @@
  * shares.c: bounds that no single tenant can exhaust (bounds.h).
  */
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/bounds.h"
 
 enum {
     SHARES_IDLE_MAX = 256, /* holders that hold nothing and are kept for their next request */
@@ -49,7 +49,7 @@ static struct holder *holder_new(struct shares *s, struct str name) {
     return NULL;
 }
 
-static struct holder *enter(struct shares *s, struct str name) {
+static struct holder *holder_enter(struct shares *s, struct str name) {
     struct holder *h = NULL;
     if (name.n > 0) h = map_get(s->holders, name);
     if (!h && name.n > 0) h = holder_new(s, name);
@@ -59,7 +59,7 @@ static struct holder *enter(struct shares *s, struct str name) {
 }
 
 /* The one to be freed, or NULL. */
-static struct holder *leave(struct shares *s, struct holder *h) {
+static struct holder *holder_leave(struct shares *s, struct holder *h) {
     ASSERT(h->refs > 0);
     if (--h->refs > 0 || map_count(s->holders) <= SHARES_IDLE_MAX) return NULL;
     (void)map_del(s->holders, h->name);
@@ -68,7 +68,7 @@ static struct holder *leave(struct shares *s, struct holder *h) {
 
 struct holder *shares_enter(struct shares *s, struct str name) {
     pthread_mutex_lock(&s->lock);
-    struct holder *h = enter(s, name);
+    struct holder *h = holder_enter(s, name);
     pthread_mutex_unlock(&s->lock);
     return h;
 }
@@ -83,13 +83,14 @@ struct holder *shares_again(struct shares *s, struct holder *h) {
 void shares_leave(struct shares *s, struct holder *h) {
     if (!h) return;
     pthread_mutex_lock(&s->lock);
-    struct holder *last = leave(s, h);
+    struct holder *last = holder_leave(s, h);
     pthread_mutex_unlock(&s->lock);
     mem_free(last);
 }
 
 /* Under the lock. */
-static bool fits(const struct shares *s, const struct holder *h, enum share_kind k, size_t n) {
+static bool share_fits(const struct shares *s, const struct holder *h, enum share_kind k,
+                       size_t n) {
     size_t total = atomic_load_explicit(&s->total[k], memory_order_relaxed);
     size_t limit = s->limit[k], small = s->reserve[k] / SHARES_SMALL_PART;
     if (total > limit || n > limit - total) return false;
@@ -97,38 +98,38 @@ static bool fits(const struct shares *s, const struct holder *h, enum share_kind
     return h->held[k] + n <= (small > 0 ? small : 1);
 }
 
-static void sub(struct shares *s, struct holder *h, enum share_kind k, size_t n) {
+static void held_sub(struct shares *s, struct holder *h, enum share_kind k, size_t n) {
     ASSERT(h->held[k] >= n);
     h->held[k] -= n;
     atomic_fetch_sub(&s->total[k], n);
 }
 
-static void add(struct shares *s, struct holder *h, enum share_kind k, size_t n) {
+static void held_add(struct shares *s, struct holder *h, enum share_kind k, size_t n) {
     h->held[k] += n;
     atomic_fetch_add(&s->total[k], n);
 }
 
 struct holder *shares_begin(struct shares *s, struct str name, enum share_kind kind, bool *taken) {
     pthread_mutex_lock(&s->lock);
-    struct holder *h = enter(s, name);
-    *taken = fits(s, h, kind, 1);
-    if (*taken) add(s, h, kind, 1);
+    struct holder *h = holder_enter(s, name);
+    *taken = share_fits(s, h, kind, 1);
+    if (*taken) held_add(s, h, kind, 1);
     pthread_mutex_unlock(&s->lock);
     return h;
 }
 
 void shares_end(struct shares *s, struct holder *h, enum share_kind kind) {
     pthread_mutex_lock(&s->lock);
-    sub(s, h, kind, 1);
-    struct holder *last = leave(s, h);
+    held_sub(s, h, kind, 1);
+    struct holder *last = holder_leave(s, h);
     pthread_mutex_unlock(&s->lock);
     mem_free(last);
 }
 
 bool share_take(struct shares *s, struct holder *h, enum share_kind kind, size_t n) {
     pthread_mutex_lock(&s->lock);
-    bool ok = fits(s, h, kind, n);
-    if (ok) add(s, h, kind, n);
+    bool ok = share_fits(s, h, kind, n);
+    if (ok) held_add(s, h, kind, n);
     pthread_mutex_unlock(&s->lock);
     return ok;
 }
@@ -137,20 +138,20 @@ bool share_room(struct shares *s, struct holder *h, enum share_kind kind, size_t
     size_t free_for_all = s->limit[kind] - s->reserve[kind], total = shares_total(s, kind);
     if (total < free_for_all && n <= free_for_all - total) return true;
     pthread_mutex_lock(&s->lock);
-    bool ok = fits(s, h, kind, n);
+    bool ok = share_fits(s, h, kind, n);
     pthread_mutex_unlock(&s->lock);
     return ok;
 }
 
 void share_force(struct shares *s, struct holder *h, enum share_kind kind, size_t n) {
     pthread_mutex_lock(&s->lock);
-    add(s, h, kind, n);
+    held_add(s, h, kind, n);
     pthread_mutex_unlock(&s->lock);
 }
 
 void share_give(struct shares *s, struct holder *h, enum share_kind kind, size_t n) {
     pthread_mutex_lock(&s->lock);
-    sub(s, h, kind, n);
+    held_sub(s, h, kind, n);
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -1,20 +1,29 @@
 /*
- * stream.c: SSE (20-runtime section 2).  A finished run is one answer when it is short
- * (stream_whole.c).  Else libmicrohttpd asks stream_read for bytes until the backlog is told; then
- * the stream takes its socket (outlet.c), and stream_pump writes.  When there is nothing to write
- * it is parked until the log, the ticker or the drain wakes it.  Unbuffered frames are sent
- * straight out of the log's shared block, so a stream has no buffer of its own.  A reader that does
- * not read is cut after read_timeout_s without progress (SSE-25); the log does not wait for it.
+ * stream.c: SSE (20-runtime section 2).
+ *
+ * A finished run is one answer when it is short (stream_whole.c).  Otherwise libmicrohttpd asks
+ * stream_read for bytes until the backlog has been sent; then the stream takes its socket
+ * (outlet.c), and stream_pump writes.  With nothing to write it is parked until the journal, the
+ * ticker or the drain wakes it.  Unbuffered frames are sent straight out of the journal's shared
+ * block, so a stream has no buffer of its own.  A client that does not read is cut after
+ * read_timeout_s without progress (SSE-25); the journal does not wait for it.
  */
 #include "http/stream.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "http/auth.h"
+#include "http/exchange.h"
 #include "http/intake.h"
+#include "http/server.h"
 
 static const char HELLO[] = ":ok\n\n"; /* flushes proxies (SSE-12) */
 static const char BEAT[] = ":keepalive\n\n";
-enum { STREAM_OUT_KEEP = 16 * 1024, STREAM_PIECES_PER_TURN = 32 };
+enum {
+    STREAM_OUT_KEEP = 16 * 1024,
+    STREAM_PIECES_PER_TURN = 32,
+    STREAM_EMPTY_PIECES_MAX = 32 /* filtered ones in a row before others may run */
+};
 /* libmicrohttpd is closing a connection whose socket is ours: not worth a line in the log. */
 static _Thread_local bool leaving;
 
@@ -22,16 +31,16 @@ static void stream_wake(void *ctx) { park_wake(&((struct stream *)ctx)->park); }
 
 /* --- filling --- */
 
-static void ready(struct stream *st, const char *p, size_t n) {
+static void stream_ready(struct stream *st, const char *p, size_t n) {
     st->p = p;
     st->n = n;
     st->at = 0;
 }
 
-static void ready_out(struct stream *st) { ready(st, st->out.p, st->out.len); }
+static void stream_ready_out(struct stream *st) { stream_ready(st, st->out.p, st->out.len); }
 
-/* What the stream holds now, counted; without room it is cut, and the client resumes. */
-static void count_bytes(struct stream *st) {
+/* Count what the stream holds now; when there is no room it is cut, and the client resumes. */
+static void stream_count_bytes(struct stream *st) {
     size_t n = st->out.cap + st->whole.cap + (st->batch ? st->batch->elements.cap : 0);
     if (st->state_bytes) n += st->state_bytes(st->state);
     if (budget_move(st->park.server, st->holder, &st->bytes, n)) return;
@@ -41,24 +50,24 @@ static void count_bytes(struct stream *st) {
 }
 
 /* What was made for the last piece has been sent. */
-static void out_done(struct stream *st) {
-    ready(st, NULL, 0);
+static void stream_out_done(struct stream *st) {
+    stream_ready(st, NULL, 0);
     buf_fini(&st->whole);
     if (st->out.cap > STREAM_OUT_KEEP || st->stage == STREAM_LIVE) buf_fini(&st->out);
     else buf_reset(&st->out);
-    if (st->bytes > 0) count_bytes(st);
+    if (st->bytes > 0) stream_count_bytes(st);
 }
 
 /* Events at the head of the piece that the client has seen: they are read for the end only. */
-static size_t known(const struct stream *st, const struct journal_piece *piece) {
+static size_t piece_known(const struct stream *st, const struct journal_piece *piece) {
     size_t n = 0;
     while (n < piece->events_nr && piece->events[n].seq <= st->quiet_until) n++;
     return n;
 }
 
 /* SSE-23: the end is the terminal event, whether the mode shows it or not. */
-static void take_frames(struct stream *st, const struct journal_piece *piece) {
-    size_t n = piece->n, old = known(st, piece);
+static void piece_take_frames(struct stream *st, const struct journal_piece *piece) {
+    size_t n = piece->n, old = piece_known(st, piece);
     size_t from = old > 0 && piece->ends ? piece->ends[old - 1] : 0;
     for (size_t i = 0; i < piece->events_nr; i++) {
         if (!event_is_terminal(piece->events[i].kind)) continue;
@@ -66,82 +75,82 @@ static void take_frames(struct stream *st, const struct journal_piece *piece) {
         st->last = true;
         break;
     }
-    ready(st, piece->p + from, n > from ? n - from : 0);
+    stream_ready(st, piece->p + from, n > from ? n - from : 0);
 }
 
-static void count_events(struct stream *st, size_t n) {
+static void stream_count_events(struct stream *st, size_t n) {
     atomic_fetch_add_explicit(&st->park.server->metrics.stream_events, n, memory_order_relaxed);
 }
 
-static int take_fold(struct stream *st, const struct journal_piece *piece) {
+static int piece_take_fold(struct stream *st, const struct journal_piece *piece) {
     for (size_t i = 0; i < piece->events_nr && !st->last; i++) {
         size_t before = st->out.len;
         int rc = st->fold(st->state, &piece->events[i], &st->out);
         if (rc != 0) return rc;
-        count_events(st, st->out.len > before);
+        stream_count_events(st, st->out.len > before);
         st->last = event_is_terminal(piece->events[i].kind);
     }
-    ready_out(st);
+    stream_ready_out(st);
     return buf_failed(&st->out) ? WOPR_E_NO_MEMORY : 0;
 }
 
-static int take_piece(struct stream *st, const struct journal_piece *piece) {
-    if (st->fold) return take_fold(st, piece);
-    count_events(st, piece->frames_nr);
+static int piece_take(struct stream *st, const struct journal_piece *piece) {
+    if (st->fold) return piece_take_fold(st, piece);
+    stream_count_events(st, piece->frames_nr);
     if (!st->batch) {
-        take_frames(st, piece);
+        piece_take_frames(st, piece);
         return 0;
     }
     int rc = batch_take(st, piece);
-    ready_out(st);
+    stream_ready_out(st);
     return rc;
 }
 
-static void finish(struct stream *st) {
+static void stream_finish(struct stream *st) {
     batch_flush(st);
-    ready_out(st);
+    stream_ready_out(st);
     st->last = true;
 }
 
-static enum fill cut(struct stream *st, int rc, const char *why) {
+static enum fill stream_cut(struct stream *st, int rc, const char *why) {
     log_warn("stream cut", "runId", st->run_id.p, "code", wopr_err_name(rc), "error", why);
     st->failed = true;
     return FILL_AGAIN;
 }
 
 /* The backlog does not wait for a window. */
-static int backlog_over(struct stream *st) {
+static int stream_backlog_over(struct stream *st) {
     st->stage = STREAM_LIVE;
     int rc = st->fold ? st->fold(st->state, NULL, &st->out) : 0;
     batch_flush(st);
-    ready_out(st);
+    stream_ready_out(st);
     return rc == 0 && buf_failed(&st->out) ? WOPR_E_NO_MEMORY : rc;
 }
 
 /* Its key was revoked or has expired. */
-static bool unwanted(struct stream *st) {
+static bool stream_unwanted(struct stream *st) {
     return atomic_exchange(&st->beat.look, false) && key_gone(st->park.server, st->key_id);
 }
 
 /* Nothing in the log now. */
-static enum fill idle(struct stream *st) {
+static enum fill stream_idle(struct stream *st) {
     struct http_server *s = st->park.server;
     if (st->stage == STREAM_BACKFILL) {
-        int rc = backlog_over(st);
-        if (rc != 0) return cut(st, rc, "the end of the backlog could not be shown");
+        int rc = stream_backlog_over(st);
+        if (rc != 0) return stream_cut(st, rc, "the end of the backlog could not be shown");
         if (st->n > 0) return FILL_AGAIN;
     }
     if (st->final || st->hung_up || server_draining(s)) {
-        finish(st);
+        stream_finish(st);
         return FILL_AGAIN;
     }
     if (batch_due(st)) {
         batch_flush(st);
-        ready_out(st);
+        stream_ready_out(st);
         return FILL_AGAIN;
     }
     if (atomic_exchange(&st->beat.due, false)) {
-        ready(st, BEAT, sizeof BEAT - 1);
+        stream_ready(st, BEAT, sizeof BEAT - 1);
         return FILL_AGAIN;
     }
     if (batch_arm(st) != 0) {
@@ -156,39 +165,39 @@ enum fill stream_fill(struct stream *st) {
     if (st->stage == STREAM_HELLO) {
         st->stage = STREAM_BACKFILL;
         st->last = !st->reader;
-        ready(st, HELLO, sizeof HELLO - 1);
+        stream_ready(st, HELLO, sizeof HELLO - 1);
         return FILL_AGAIN;
     }
-    out_done(st);
+    stream_out_done(st);
     struct journal_piece piece = {0};
     struct wopr_error err = {0};
-    if (unwanted(st)) {
-        finish(st);
+    if (stream_unwanted(st)) {
+        stream_finish(st);
         return FILL_AGAIN;
     }
     if (batch_due(st)) {
         batch_flush(st);
-        ready_out(st);
+        stream_ready_out(st);
         return FILL_AGAIN;
     }
     int rc = journal_reader_next(st->reader, &piece, &err);
-    if (rc == 0) return idle(st);
+    if (rc == 0) return stream_idle(st);
     if (rc == 1) {
-        rc = take_piece(st, &piece);
-        count_bytes(st);
+        rc = piece_take(st, &piece);
+        stream_count_bytes(st);
     } else if (rc == WOPR_E_CLOSED) {
-        finish(st);
+        stream_finish(st);
         rc = 0;
     }
-    return rc == 0 ? FILL_AGAIN : cut(st, rc, err.message);
+    return rc == 0 ? FILL_AGAIN : stream_cut(st, rc, err.message);
 }
 
-static void count_sent(struct stream *st, size_t n) {
+static void stream_count_sent(struct stream *st, size_t n) {
     atomic_store_explicit(&st->beat.last_ms, clock_mono_ms(), memory_order_relaxed);
     atomic_fetch_add_explicit(&st->park.server->metrics.stream_bytes, n, memory_order_relaxed);
 }
 
-static ssize_t leave(struct stream *st) {
+static ssize_t stream_leave(struct stream *st) {
     st->refs++;
     leaving = true;
     return MHD_CONTENT_READER_END_WITH_ERROR;
@@ -205,19 +214,20 @@ static ssize_t stream_read(void *cls, uint64_t pos, char *out, size_t max) {
         if (st->failed) return MHD_CONTENT_READER_END_WITH_ERROR;
         if (st->at < st->n) break;
         if (st->last) return MHD_CONTENT_READER_END_OF_STREAM;
-        if (empty == HTTP_EMPTY_PIECES_MAX || clock_mono_ms() > until_ms) { /* let others run */
-            if (st->closes && outlet_take(st)) return leave(st); /* outlets share their turns */
-            ready(st, BEAT, sizeof BEAT - 1);
+        if (empty == STREAM_EMPTY_PIECES_MAX || clock_mono_ms() > until_ms) { /* let others run */
+            if (st->closes && outlet_take(st))
+                return stream_leave(st); /* outlets share their turns */
+            stream_ready(st, BEAT, sizeof BEAT - 1);
         } else {
             enum fill f = stream_fill(st);
             if (f == FILL_PARKED) return 0;
-            if (f == FILL_LEFT) return leave(st);
+            if (f == FILL_LEFT) return stream_leave(st);
         }
     }
     size_t n = st->n - st->at < max ? st->n - st->at : max;
     memcpy(out, st->p + st->at, n);
     st->at += n;
-    count_sent(st, n);
+    stream_count_sent(st, n);
     return (ssize_t)n;
 }
 
@@ -232,7 +242,7 @@ static bool pump_piece(struct stream *st) {
     if (st->at == st->n && !st->last) return stream_fill(st) != FILL_PARKED;
     size_t n = st->n - st->at;
     outlet_chunk(&st->outlet, n > 0 ? st->p + st->at : "", n, st->last);
-    count_sent(st, n);
+    stream_count_sent(st, n);
     st->at = st->n;
     return true;
 }
@@ -253,7 +263,7 @@ static void stream_unref(struct stream *st) {
     mem_free(st);
 }
 
-static void parts_free(struct stream *st) {
+static void stream_parts_free(struct stream *st) {
     struct http_server *s = st->park.server;
     journal_reader_close(st->reader);
     batch_free(st);
@@ -265,14 +275,14 @@ static void parts_free(struct stream *st) {
     shares_leave(&s->shares, st->holder);
 }
 
-static void stream_close(struct stream *st) { /* nobody wakes it any more */
+static void stream_close(struct stream *st) { /* nothing wakes it any more */
     struct http_server *s = st->park.server;
     ASSERT(st->magic == STREAM_MAGIC);
     ticker_beat_del(&s->ticker, &st->beat);
     pthread_mutex_lock(&s->lock);
     list_del(&st->link);
     pthread_mutex_unlock(&s->lock);
-    parts_free(st);
+    stream_parts_free(st);
 }
 
 void stream_end(struct stream *st) {
@@ -290,27 +300,27 @@ static void stream_release(void *cls) {
 }
 
 /* One allocation: struct, run id, key id. */
-static struct stream *stream_new(struct http_server *s, struct call *c) {
-    const struct http_stream *h = &c->stream;
-    struct str key_id = c->pub.who.key_id;
+static struct stream *stream_new(struct http_server *s, struct exchange *x) {
+    const struct http_stream *h = &x->stream;
+    struct str key_id = x->pub.who.key_id;
     struct stream *st = mem_zalloc(sizeof *st + h->run_id.n + 1 + key_id.n);
     if (!st) return NULL;
     char *text = (char *)(st + 1);
     if (h->run_id.n > 0) memcpy(text, h->run_id.p, h->run_id.n);
     st->run_id = str_n(text, h->run_id.n);
-    text += h->run_id.n + 1; /* the log wants it terminated */
+    text += h->run_id.n + 1; /* terminated, for the journal */
     if (key_id.n > 0) memcpy(text, key_id.p, key_id.n);
     st->key_id = str_n(text, key_id.n);
     st->magic = STREAM_MAGIC;
     st->refs = 1;
     st->outlet.fd = -1;
-    st->plain = c->http_1_1 && !s->tls_cert;
+    st->plain = x->head.http_1_1 && !s->tls_cert;
     list_init(&st->outlet.live);
     list_init(&st->outlet.stuck);
     st->final = h->final || h->ended;
     st->quiet_until = h->fold ? -1 : h->quiet_until;
     st->fold = h->fold;
-    park_init(&st->park, s, c->conn);
+    park_init(&st->park, s, x->conn);
     buf_init(&st->out, HTTP_FRAME_BYTES_MAX);
     list_init(&st->link);
     list_init(&st->beat.link);
@@ -319,17 +329,28 @@ static struct stream *stream_new(struct http_server *s, struct call *c) {
     return st;
 }
 
-static int stream_open(struct call *c, struct stream **out, struct wopr_error *err) {
-    struct http_server *s = c->pub.server;
-    const struct http_stream *h = &c->stream;
-    struct stream *st = stream_new(s, c);
+static int stream_read_log(struct exchange *x, struct stream *st, struct wopr_error *err) {
+    const struct http_stream *h = &x->stream;
+    bool viewed = !h->fold && h->view;
+    struct journal_view view = {.id = 0};
+    if (viewed) {
+        ASSERT(h->view->id < x->mount->as.views_nr);
+        view = *h->view;
+        view.id += x->mount->views_first;
+    }
+    return journal_reader_open(st->park.server->journal, h->run_no, st->run_id, h->after_seq,
+                               viewed ? &view : NULL, st->final ? NULL : stream_wake, st,
+                               &st->reader, err);
+}
+
+static int stream_open(struct exchange *x, struct stream **out, struct wopr_error *err) {
+    struct http_server *s = x->pub.server;
+    const struct http_stream *h = &x->stream;
+    struct stream *st = stream_new(s, x);
     int rc = st && !buf_failed(&st->out) ? 0 : WOPR_E_NO_MEMORY;
     if (rc == 0 && h->buffer_ms > 0 && !h->fold) rc = batch_new(st, h->buffer_ms);
     if (rc != 0) (void)wopr_error_set(err, rc, "no memory for the stream");
-    if (rc == 0 && !h->ended)
-        rc = journal_reader_open(s->journal, h->run_no, st->run_id, h->after_seq,
-                                 h->fold ? NULL : h->view, st->final ? NULL : stream_wake, st,
-                                 &st->reader, err);
+    if (rc == 0 && !h->ended) rc = stream_read_log(x, st, err);
     if (rc != 0) {
         if (st) batch_free(st), buf_fini(&st->out);
         mem_free(st);
@@ -338,14 +359,14 @@ static int stream_open(struct call *c, struct stream **out, struct wopr_error *e
     st->state = h->state;
     st->state_free = h->state_free;
     st->state_bytes = h->state_bytes;
-    st->holder = shares_again(&s->shares, c->holder);
-    c->has_stream = false; /* the state is the stream's now */
+    st->holder = shares_again(&s->shares, x->share.tenant);
+    x->has_stream = false; /* the state is the stream's now */
     *out = st;
     return 0;
 }
 
-static int at_capacity(struct call *c, struct wopr_error *err) {
-    c->refusal = REFUSED_STREAMS;
+static int stream_refuse_capacity(struct exchange *x, struct wopr_error *err) {
+    x->refusal = REFUSED_STREAMS;
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE,
                          "as many streams are open as streams-max allows for this tenant; retry "
                          "later");
@@ -353,46 +374,46 @@ static int at_capacity(struct call *c, struct wopr_error *err) {
     return WOPR_E_UNAVAILABLE;
 }
 
-static int state_room(struct call *c, struct wopr_error *err) {
-    const struct http_stream *h = &c->stream;
+static int stream_state_room(struct exchange *x, struct wopr_error *err) {
+    const struct http_stream *h = &x->stream;
     size_t n = h->state_bytes ? h->state_bytes(h->state) : 0;
-    bool room = share_room(&c->pub.server->shares, c->holder, SHARE_BYTES, n);
-    return room ? 0 : budget_refuse(c, err);
+    bool room = share_room(&x->pub.server->shares, x->share.tenant, SHARE_BYTES, n);
+    return room ? 0 : budget_refuse(x, err);
 }
 
-/* The whole of a short stream becomes the reply of the call. */
-static int reply_whole(struct call *c, struct stream *st) {
-    struct http_call *p = &c->pub;
+/* The whole of a short stream becomes the reply of the exchange. */
+static int stream_reply_whole(struct exchange *x, struct stream *st) {
+    struct http_call *p = &x->pub;
     bool nothing = st->n == sizeof HELLO - 1;
-    c->whole = st->whole;
+    x->whole = st->whole;
     buf_init(&st->whole, 0);
-    if (nothing && c->stream.none_is_204) {
+    if (nothing && x->stream.none_is_204) {
         http_reply(p, MHD_HTTP_NO_CONTENT, STR(""));
         return 1;
     }
     p->content_type = "text/event-stream";
     p->cache_control = "no-cache";
     http_reply_header(p, "X-Accel-Buffering", STR("no"));
-    http_reply(p, MHD_HTTP_OK, buf_str(&c->whole));
+    http_reply(p, MHD_HTTP_OK, buf_str(&x->whole));
     struct metrics *m = &p->server->metrics;
-    atomic_fetch_add_explicit(&m->stream_bytes, c->whole.len, memory_order_relaxed);
+    atomic_fetch_add_explicit(&m->stream_bytes, x->whole.len, memory_order_relaxed);
     atomic_fetch_add(&m->streams_opened, 1);
     return 1;
 }
 
-static void discard(struct stream *st) { /* before it began */
-    parts_free(st);
+static void stream_discard(struct stream *st) { /* before it began */
+    stream_parts_free(st);
     stream_unref(st);
 }
 
-static int refuse_failed(struct call *c, struct stream *st, struct wopr_error *err) {
+static int stream_refuse_failed(struct exchange *x, struct stream *st, struct wopr_error *err) {
     bool no_room = st->no_room;
-    discard(st);
-    return no_room ? budget_refuse(c, err)
+    stream_discard(st);
+    return no_room ? budget_refuse(x, err)
                    : wopr_error_set(err, WOPR_E_INTERNAL, "the log of the run could not be read");
 }
 
-static void enlist(struct stream *st) {
+static void stream_enlist(struct stream *st) {
     struct http_server *s = st->park.server;
     ticker_beat_add(&s->ticker, &st->beat);
     pthread_mutex_lock(&s->lock);
@@ -400,51 +421,52 @@ static void enlist(struct stream *st) {
     pthread_mutex_unlock(&s->lock);
 }
 
-static int queue(struct call *c, struct stream *st, struct wopr_error *err) {
-    struct http_server *s = c->pub.server;
+static int stream_queue(struct exchange *x, struct stream *st, struct wopr_error *err) {
+    struct http_server *s = x->pub.server;
     st->closes = !st->final || st->fold; /* the connection ends with the stream (SSE-23) */
-    if (st->closes) c->close_after = true;
+    if (st->closes) x->close_after = true;
     st->begun = true;
-    enlist(st);
+    stream_enlist(st);
     struct MHD_Response *r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, HTTP_STREAM_BLOCK,
                                                                stream_read, st, stream_release);
     if (!r) {
         stream_release(st);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the stream");
     }
-    intake_of(c->conn)->watched = !st->final;
+    intake_of(x->conn)->watched = !st->final;
     (void)MHD_add_response_header(r, "Content-Type", "text/event-stream");
     (void)MHD_add_response_header(r, "Cache-Control", "no-cache");
     (void)MHD_add_response_header(r, "X-Accel-Buffering", "no");
-    reply_headers(c, r);
-    enum MHD_Result ok = MHD_queue_response(c->conn, MHD_HTTP_OK, r);
+    reply_headers(x, r);
+    enum MHD_Result ok = MHD_queue_response(x->conn, MHD_HTTP_OK, r);
     MHD_destroy_response(r); /* frees st when it was not queued */
-    c->stage = CALL_SENT;
+    x->stage = EXCHANGE_SENT;
     if (ok != MHD_YES)
         return wopr_error_set(err, WOPR_E_INTERNAL, "the stream could not be started");
     atomic_fetch_add(&s->metrics.streams_opened, 1);
-    metrics_done(&s->metrics, c->pub.op, c->op_no, MHD_HTTP_OK, clock_mono_ns() - c->start_ns);
-    reply_log(c, MHD_HTTP_OK);
+    metrics_done(&s->metrics, x->pub.op, x->op_no, MHD_HTTP_OK, clock_mono_ns() - x->life.start_ns);
+    reply_log(x, MHD_HTTP_OK);
     return 0;
 }
 
-int stream_start(struct call *c, struct wopr_error *err) {
-    struct http_server *s = c->pub.server;
+int stream_start(struct exchange *x, struct wopr_error *err) {
+    struct http_server *s = x->pub.server;
     struct stream *st = NULL;
-    if (!share_take(&s->shares, c->holder, SHARE_STREAMS, 1)) return at_capacity(c, err);
-    int rc = state_room(c, err);
-    if (rc == 0) rc = stream_open(c, &st, err);
+    if (!share_take(&s->shares, x->share.tenant, SHARE_STREAMS, 1))
+        return stream_refuse_capacity(x, err);
+    int rc = stream_state_room(x, err);
+    if (rc == 0) rc = stream_open(x, &st, err);
     if (rc != 0) {
-        share_give(&s->shares, c->holder, SHARE_STREAMS, 1);
+        share_give(&s->shares, x->share.tenant, SHARE_STREAMS, 1);
         return rc;
     }
     if (st->final && stream_whole(st)) {
-        rc = reply_whole(c, st);
-        discard(st);
+        rc = stream_reply_whole(x, st);
+        stream_discard(st);
         return rc;
     }
-    if (!st->failed) count_bytes(st);
-    return st->failed ? refuse_failed(c, st, err) : queue(c, st, err);
+    if (!st->failed) stream_count_bytes(st);
+    return st->failed ? stream_refuse_failed(x, st, err) : stream_queue(x, st, err);
 }
 
 void stream_wake_all(struct http_server *s) {

@@ -2,12 +2,21 @@
  * stream.h: one SSE connection, shared by stream.c, stream_whole.c, stream_batch.c and outlet.c.
  * Layer: http.
  * An idle stream holds this struct, a log reader and a socket (with TLS: libmicrohttpd's
- * connection); no thread, no timer, no call, no arena.
+ * connection); no thread, no timer, no exchange, no arena.
  */
 #ifndef WOPR_HTTP_STREAM_H
 #define WOPR_HTTP_STREAM_H
 
-#include "http/http_internal.h"
+#include "http/outlet.h"
+#include "http/park.h"
+#include "http/ticker.h"
+#include "journal/journal.h"
+
+enum {
+    HTTP_STREAM_BLOCK = 256, /* libmicrohttpd's buffer for HTTP/1.0 streams */
+    HTTP_STREAM_TURN_MS = 2, /* reading and folding before streams let others run */
+    HTTP_FRAME_BYTES_MAX = 64 * 1024 * 1024
+};
 
 #define STREAM_MAGIC 0x53534531u
 enum stream_stage { STREAM_HELLO, STREAM_BACKFILL, STREAM_LIVE };
@@ -21,17 +30,6 @@ struct stream_batch { /* bufferMs > 0 (SSE-31 to 35) */
     struct tick_timer timer;
     unsigned window_ms;
 };
-struct outlet { /* of a stream that has left libmicrohttpd */
-    int fd;     /* -1: it has not */
-    bool last;  /* the chunk under way is the end of the body */
-    unsigned head_n;
-    char head[20]; /* length of the chunk */
-    const char *p; /* its content, the stream's; sent counts head, content and end */
-    size_t n, sent;
-    uint64_t stuck_ms;       /* monotonic; no progress since; 0: not stuck */
-    struct list live, stuck; /* in struct outlets */
-    struct address peer;     /* its place among the connections of that address */
-};
 struct stream {
     uint32_t magic;
     uint8_t stage; /* enum stream_stage */
@@ -41,7 +39,7 @@ struct stream {
     bool failed;   /* the store failed, or no_room: cut, so that the client resumes */
     bool no_room;  /* within memory-bytes */
     bool begun;    /* its head is on the way */
-    bool closes;   /* the client was told that the connection ends with it */
+    bool closes;   /* the connection ends with it, as the head says */
     bool final;    /* the run has ended: the end of its log is the end */
     bool hung_up;  /* the client sends no more: what is there, then the end (SSE-33) */
     struct park park;
@@ -73,16 +71,6 @@ bool stream_whole(struct stream *st);
 /* On the loop's thread. */
 void stream_pump(struct stream *st); /* write what there is; ends the stream when that was all */
 void stream_end(struct stream *st);  /* of an outlet: close and forget */
-
-/* Between two pieces, inside stream_read: true: st has an outlet that is served soon, libmicrohttpd
- * is to close its connection. */
-bool outlet_take(struct stream *st);
-void outlet_drop(struct stream *st);
-/* p stays until it is written; last: the body ends after it.  n may be 0 with last. */
-void outlet_chunk(struct outlet *x, const char *p, size_t n, bool last);
-enum outlet_state { OUTLET_SENT, OUTLET_STUCK, OUTLET_GONE };
-enum outlet_state outlet_write(struct stream *st); /* stuck: pumped again when there is room */
-void outlet_again(struct stream *st);              /* pump it later, others first */
 
 MUST_CHECK int batch_new(struct stream *st, unsigned window_ms);
 void batch_free(struct stream *st);

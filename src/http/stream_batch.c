@@ -5,9 +5,15 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/sse.h"
+#include "http/server.h"
 #include "http/stream.h"
 
-static void window_over(void *ctx) {
+enum {
+    BATCH_EVENTS_MAX = 500,       /* SSE-34 */
+    BATCH_BYTES_MAX = 1024 * 1024 /* elements buffered before a flush */
+};
+
+static void batch_window_over(void *ctx) {
     struct stream *st = ctx;
     atomic_store(&st->batch->due, true);
     park_wake(&st->park);
@@ -18,7 +24,7 @@ int batch_new(struct stream *st, unsigned window_ms) {
     if (!b) return WOPR_E_NO_MEMORY;
     buf_init(&b->elements, HTTP_FRAME_BYTES_MAX / 2);
     b->window_ms = window_ms;
-    b->timer.fire = window_over;
+    b->timer.fire = batch_window_over;
     b->timer.ctx = st;
     atomic_init(&b->due, false);
     st->batch = b;
@@ -47,7 +53,7 @@ void batch_flush(struct stream *st) {
     b->count = 0;
 }
 
-static void add(struct stream_batch *b, int64_t seq, const char *p, size_t n) {
+static void batch_add(struct stream_batch *b, int64_t seq, const char *p, size_t n) {
     buf_addc(&b->elements, b->count == 0 ? '[' : ',');
     buf_add(&b->elements, p, n);
     b->count++;
@@ -60,9 +66,10 @@ int batch_take(struct stream *st, const struct journal_piece *piece) {
     for (size_t i = 0; i < piece->events_nr; i++) {
         const struct event *e = &piece->events[i];
         size_t end = piece->ends ? piece->ends[i] : from;
-        if (end > from && e->seq > st->quiet_until) add(b, e->seq, piece->p + from, end - from);
+        if (end > from && e->seq > st->quiet_until)
+            batch_add(b, e->seq, piece->p + from, end - from);
         from = end;
-        bool full = b->count >= HTTP_BATCH_EVENTS_MAX || b->elements.len >= HTTP_BATCH_BYTES_MAX;
+        bool full = b->count >= BATCH_EVENTS_MAX || b->elements.len >= BATCH_BYTES_MAX;
         if (full || event_kind_is(e->kind, EV_F_FLUSH)) batch_flush(st);
         if (!event_is_terminal(e->kind)) continue;
         batch_flush(st);

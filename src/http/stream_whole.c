@@ -6,12 +6,14 @@
 #include "base/clock.h"
 #include "http/stream.h"
 
+enum { WHOLE_BYTES_MAX = 64 * 1024 }; /* beyond: piece by piece */
+
 bool stream_whole(struct stream *st) {
     uint64_t until_ms = clock_mono_ms() + HTTP_STREAM_TURN_MS;
     struct buf all;
     bool more = true;
-    buf_init(&all, HTTP_WHOLE_BYTES_MAX + HTTP_FRAME_BYTES_MAX);
-    while (more && all.len < HTTP_WHOLE_BYTES_MAX && clock_mono_ms() <= until_ms) {
+    buf_init(&all, WHOLE_BYTES_MAX + HTTP_FRAME_BYTES_MAX);
+    while (more && all.len < WHOLE_BYTES_MAX && clock_mono_ms() <= until_ms) {
         (void)stream_fill(st);
         if (st->failed) break;
         buf_add(&all, st->p, st->n);

@@ -1,13 +1,13 @@
 /*
  * ticker.c: one thread for every deadline and every keep-alive of the server.
  *
- * Deadlines stand in a heap.  Keep-alives stand in a wheel of slots: a stream that writes only
- * stores the time; when its slot comes up it is either due, or moved to the slot of its last write
- * plus the period.  So an idle stream costs O(1) per period and a busy one no lock.
+ * Deadlines are in a heap, keep-alives in a wheel of slots.  A stream that writes only stores the
+ * time; when the wheel reaches its slot, it is either due, or moves to the slot of its last write
+ * plus the period.  So an idle stream costs O(1) per period, and a busy one no lock.
  */
+#include "http/ticker.h"
 #include "base/clock.h"
 #include "base/thread.h"
-#include "http/http_internal.h"
 
 #include <errno.h>
 #include <time.h>
@@ -40,7 +40,7 @@ void ticker_fini(struct ticker *t) {
     pthread_mutex_destroy(&t->lock);
 }
 
-/* Into the slot in which `due_ms` is over; never the one being emptied. */
+/* Into the slot in which due_ms has passed; never the one being emptied. */
 static void beat_place(struct ticker *t, struct tick_beat *b, uint64_t due_ms) {
     uint64_t slot = due_ms / t->slot_ms + 1;
     if (slot <= t->slot_now) slot = t->slot_now + 1;
@@ -71,7 +71,7 @@ static void run_due(struct ticker *t, uint64_t now_ms) {
     }
     uint64_t slot = now_ms / t->slot_ms;
     if (slot > t->slot_now + TICK_SLOTS)
-        t->slot_now = slot - TICK_SLOTS; /* slept long: once round is enough */
+        t->slot_now = slot - TICK_SLOTS; /* after a long sleep one round is enough */
     while (t->slot_now < slot) {
         t->slot_now++;
         run_slot(t, now_ms);
@@ -151,7 +151,7 @@ void ticker_beat_add(struct ticker *t, struct tick_beat *b) {
     atomic_store(&b->look, false);
     pthread_mutex_lock(&t->lock);
     if (t->beats++ == 0) {
-        t->slot_now = now / t->slot_ms; /* the wheel stood still while nobody was on it */
+        t->slot_now = now / t->slot_ms; /* an empty wheel does not turn */
         pthread_cond_signal(&t->cond);
     }
     beat_place(t, b, now + t->beat_ms);

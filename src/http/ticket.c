@@ -6,13 +6,17 @@
  * run, and only while the key it came from lives.
  */
 #include "base/clock.h"
-#include "http/http_internal.h"
+#include "http/auth.h"
+#include "http/exchange.h"
+#include "http/server.h"
 
 enum { TICKET_MAX = 1024, TICKET_LIFETIME_MS_MAX = 24 * 3600 * 1000 };
 
-static struct sha256 sign(const struct http_server *s, struct str payload, struct buf *scratch) {
+static struct sha256 ticket_sign(const struct http_server *s, struct str payload,
+                                 struct buf *scratch) {
     buf_reset(scratch);
-    buf_adds(scratch, STR("wopr stream ticket 1:")); /* the secret signs nothing else by accident */
+    buf_adds(scratch,
+             STR("wopr stream ticket 1:")); /* so that no other text with this secret is a ticket */
     buf_adds(scratch, payload);
     return hmac_sha256(str_n((const char *)s->ticket_secret, sizeof s->ticket_secret),
                        buf_str(scratch));
@@ -31,7 +35,7 @@ int http_ticket_mint(struct http_call *c, struct str run_id, int64_t run_no, int
     struct buf b, scratch;
     buf_init(&b, TICKET_MAX);
     buf_init(&scratch, TICKET_MAX);
-    struct sha256 mac = sign(c->server, payload, &scratch);
+    struct sha256 mac = ticket_sign(c->server, payload, &scratch);
     base64url_encode(&b, payload);
     buf_addc(&b, '.');
     base64url_encode(&b, str_n((const char *)mac.b, sizeof mac.b));
@@ -51,7 +55,7 @@ struct ticket {
     int64_t run_no, expires_ms;
 };
 
-static bool parse(struct str payload, struct ticket *t) {
+static bool ticket_parse(struct str payload, struct ticket *t) {
     struct str version, rest, no, at;
     return str_cut(payload, ' ', &version, &rest) && str_eq(version, STR("1")) &&
            str_cut(rest, ' ', &t->key_id, &rest) && str_cut(rest, ' ', &no, &rest) &&
@@ -60,7 +64,7 @@ static bool parse(struct str payload, struct ticket *t) {
 }
 
 /* The payload, when the signature is ours. */
-static bool open_ticket(const struct http_server *s, struct str text, struct arena *a,
+static bool ticket_open(const struct http_server *s, struct str text, struct arena *a,
                         struct str *payload) {
     struct str head, tail;
     if (text.n > TICKET_MAX || !str_cut(text, '.', &head, &tail)) return false;
@@ -69,7 +73,7 @@ static bool open_ticket(const struct http_server *s, struct str text, struct are
     buf_init(&mac, TICKET_MAX);
     buf_init(&scratch, TICKET_MAX + 64);
     bool ok = base64url_decode(head, &b, NULL) == 0 && base64url_decode(tail, &mac, NULL) == 0;
-    struct sha256 want = ok ? sign(s, buf_str(&b), &scratch) : (struct sha256){{0}};
+    struct sha256 want = ok ? ticket_sign(s, buf_str(&b), &scratch) : (struct sha256){{0}};
     ok = ok && !buf_failed(&scratch) &&
          str_eq_secret(buf_str(&mac), str_n((const char *)want.b, sizeof want.b));
     if (ok) *payload = arena_str(a, buf_str(&b));
@@ -79,21 +83,21 @@ static bool open_ticket(const struct http_server *s, struct str text, struct are
     return ok && payload->p != NULL;
 }
 
-int ticket_check(struct call *c, struct str ticket, struct wopr_error *err) {
-    struct http_server *s = c->pub.server;
+int ticket_check(struct exchange *x, struct str ticket, struct wopr_error *err) {
+    struct http_server *s = x->pub.server;
     struct str payload = STR_NONE;
     struct ticket t;
     int64_t now = clock_wall_ms();
-    c->authorizations = 1; /* a credential was presented: the challenge says so */
-    bool ok = open_ticket(s, ticket, c->pub.arena, &payload) && parse(payload, &t);
-    if (!ok || now >= t.expires_ms || !str_eq(t.run_id, http_param(&c->pub, "runId")))
+    x->head.authorizations = 1; /* a credential was presented: the challenge says so */
+    bool ok = ticket_open(s, ticket, x->pub.arena, &payload) && ticket_parse(payload, &t);
+    if (!ok || now >= t.expires_ms || !str_eq(t.run_id, http_param(&x->pub, "runId")))
         return wopr_error_set(err, WOPR_E_UNAUTHENTICATED,
                               "the ticket is not valid here; get a new one");
     struct api_key k;
-    int rc = server_key_find(s, t.key_id, now, c->pub.arena, &k, err);
+    int rc = server_key_find(s, t.key_id, now, x->pub.arena, &k, err);
     if (rc != 0) return rc;
-    principal_of(&k, &c->pub.who);
-    c->pub.who.ticket_run_no = t.run_no;
-    c->pub.who.ticket_run_id = t.run_id;
+    principal_of(&k, &x->pub.who);
+    x->pub.who.ticket_run_no = t.run_no;
+    x->pub.who.ticket_run_id = t.run_id;
     return 0;
 }

@@ -2,7 +2,7 @@
  * tls.c: the certificate and key files, read and tried before anything listens, so that a message
  * can name the file that is wrong.
  */
-#include "http/http_internal.h"
+#include "http/server.h"
 
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
@@ -28,14 +28,14 @@ static int read_pem(const char *path, const char *flag, char **out, struct wopr_
     return 0;
 }
 
-static gnutls_datum_t datum(char *pem) {
+static gnutls_datum_t pem_datum(char *pem) {
     return (gnutls_datum_t){(unsigned char *)pem, (unsigned)strlen(pem)};
 }
 
 static int certificates_ok(char *pem) {
     gnutls_x509_crt_t *list = NULL;
     unsigned n = 0;
-    gnutls_datum_t d = datum(pem);
+    gnutls_datum_t d = pem_datum(pem);
     int rc = gnutls_x509_crt_list_import2(&list, &n, &d, GNUTLS_X509_FMT_PEM, 0);
     for (unsigned i = 0; rc >= 0 && i < n; i++) gnutls_x509_crt_deinit(list[i]);
     if (rc >= 0) gnutls_free(list);
@@ -44,7 +44,7 @@ static int certificates_ok(char *pem) {
 
 static int key_ok(char *pem) {
     gnutls_x509_privkey_t key;
-    gnutls_datum_t d = datum(pem);
+    gnutls_datum_t d = pem_datum(pem);
     int rc = gnutls_x509_privkey_init(&key);
     if (rc < 0) return rc;
     rc = gnutls_x509_privkey_import2(key, &d, GNUTLS_X509_FMT_PEM, NULL, 0);
@@ -54,7 +54,7 @@ static int key_ok(char *pem) {
 
 static int pair_ok(char *cert, char *key) {
     gnutls_certificate_credentials_t both;
-    gnutls_datum_t c = datum(cert), k = datum(key);
+    gnutls_datum_t c = pem_datum(cert), k = pem_datum(key);
     int rc = gnutls_certificate_allocate_credentials(&both);
     if (rc < 0) return rc;
     rc = gnutls_certificate_set_x509_key_mem(both, &c, &k, GNUTLS_X509_FMT_PEM);

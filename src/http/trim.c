@@ -1,22 +1,22 @@
 /*
  * trim.c: memory that a burst of large bodies, answers and run states leaves with the allocator.
  *
- * Freed memory is kept for the next request (mem_serve), but what hundreds of megabytes leave
- * behind is scattered between living objects and would stay for ever.  A thread looks twice a
- * second how much was freed in large blocks; when that was much and the burst is over, it asks the
- * allocator to give back every free page.
+ * Freed memory is kept for the next request (mem_serve), but after hundreds of megabytes the free
+ * pages are scattered between live objects and would never be returned.  A thread checks twice a
+ * second how much was freed in large blocks; after a large burst it asks the allocator to return
+ * every free page.
  */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "http/http_internal.h"
+#include "http/bounds.h"
 
 #include <time.h>
 
 enum {
-    TRIM_BYTES = 8 * 1024 * 1024, /* freed since the last time: worth it */
+    TRIM_BYTES = 8 * 1024 * 1024, /* freed since the last trim, to be worth one */
     TRIM_LOOK_MS = 500,
-    TRIM_WAIT_LOOKS = 8 /* a burst that does not end is no reason to wait longer */
+    TRIM_WAIT_LOOKS = 8 /* then trim even if the burst goes on */
 };
 
 static void sleep_until(struct trim *t, uint64_t at_ms) {

@@ -2,7 +2,7 @@
  * uri.c: percent-decoding of path segments and query parameters (D5: after the split, never
  * before).
  */
-#include "http/http_internal.h"
+#include "http/router.h"
 
 static int hex_value(char c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -47,7 +47,7 @@ void http_path_shown(struct str path, char out[HTTP_PATH_SHOWN_BYTES]) {
     if (n > 1 && path.p[0] == '/') memcpy(out + 1, path.p + 1, n - 1), out[n] = 0;
 }
 
-static int query_bad(struct wopr_error *err) {
+static int query_refuse(struct wopr_error *err) {
     return wopr_error_at(err, WOPR_E_VALIDATION, "query", "the query string is malformed");
 }
 
@@ -70,8 +70,8 @@ int uri_query(struct arena *a, struct str raw, struct http_param **out, size_t *
         struct str name, value;
         if (!str_cut(part, '=', &name, &value)) name = part, value = STR_NONE;
         if (!uri_decode(a, name, true, &v[nr].name) || !uri_decode(a, value, true, &v[nr].value))
-            return query_bad(err);
-        if (!utf8_valid(v[nr].name) || !utf8_valid(v[nr].value)) return query_bad(err);
+            return query_refuse(err);
+        if (!utf8_valid(v[nr].name) || !utf8_valid(v[nr].value)) return query_refuse(err);
         nr++;
     }
     *out = v;

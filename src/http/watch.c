@@ -1,15 +1,17 @@
 /*
- * watch.c: parked calls whose peer goes away.
+ * watch.c: parked exchanges whose peer leaves.
  *
- * libmicrohttpd does not look at a suspended connection, so a client that closed would keep its
- * slot until the deadline of its call.  A loop's thread has one set of the sockets of its parked
- * calls and wakes a call whose peer sent a FIN or a reset.  After a reset the call closes
- * (request.c).  A FIN may be that of a client that has only closed its sending side and reads on
- * (RFC 9112 9.6), so the wait is over and the answer is what a deadline would bring.  Only calls
- * that have had no effect are watched: long-polls, and duplicates at the idempotency gate.
+ * libmicrohttpd does not poll a suspended connection, so the slot of a client that has closed would
+ * be held until its deadline.  Each loop has one set of the sockets of its parked exchanges and
+ * wakes one whose peer sent a FIN or a reset.  After a reset the connection closes (request.c).  A
+ * FIN may be that of a client that has only closed its sending side and reads on (RFC 9112 9.6), so
+ * the wait ends and the answer is that of its deadline.  Only exchanges without an effect are
+ * watched: long-polls, and duplicates at the idempotency gate.
  */
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/exchange.h"
+#include "http/loop.h"
+#include "http/server.h"
 
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -41,27 +43,27 @@ void watch_turn(struct watch *w) {
     struct epoll_event ev[WATCH_EVENTS];
     int n = epoll_wait(w->epoll_fd, ev, WATCH_EVENTS, 0); /* the rest keeps the set readable */
     for (int i = 0; i < n; i++) {
-        struct call *c = ev[i].data.ptr;
-        ASSERT(c->magic == CALL_MAGIC);
-        c->hung_up = true;
-        c->gone = (ev[i].events & (EPOLLERR | EPOLLHUP)) != 0;
-        park_wake(&c->park);
+        struct exchange *x = ev[i].data.ptr;
+        ASSERT(x->magic == EXCHANGE_MAGIC);
+        x->peer.hung_up = true;
+        x->peer.gone = (ev[i].events & (EPOLLERR | EPOLLHUP)) != 0;
+        park_wake(&x->park);
     }
 }
 
-void watch_add(struct call *c) {
-    if (c->watched_fd >= 0 || !c->park.loop) return;
+void watch_add(struct exchange *x) {
+    if (x->peer.watched_fd >= 0 || !x->park.loop) return;
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(c->conn, MHD_CONNECTION_INFO_CONNECTION_FD);
+        MHD_get_connection_info(x->conn, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (!info) return;
-    struct epoll_event ev = {.events = EPOLLRDHUP | EPOLLONESHOT, .data.ptr = c};
+    struct epoll_event ev = {.events = EPOLLRDHUP | EPOLLONESHOT, .data.ptr = x};
     int fd = info->connect_fd;
-    if (epoll_ctl(loop_watch(c->park.loop)->epoll_fd, EPOLL_CTL_ADD, fd, &ev) == 0)
-        c->watched_fd = fd;
+    if (epoll_ctl(loop_watch(x->park.loop)->epoll_fd, EPOLL_CTL_ADD, fd, &ev) == 0)
+        x->peer.watched_fd = fd;
 }
 
-void watch_del(struct call *c) {
-    if (c->watched_fd < 0) return;
-    (void)epoll_ctl(loop_watch(c->park.loop)->epoll_fd, EPOLL_CTL_DEL, c->watched_fd, NULL);
-    c->watched_fd = -1;
+void watch_del(struct exchange *x) {
+    if (x->peer.watched_fd < 0) return;
+    (void)epoll_ctl(loop_watch(x->park.loop)->epoll_fd, EPOLL_CTL_DEL, x->peer.watched_fd, NULL);
+    x->peer.watched_fd = -1;
 }

@@ -26,7 +26,7 @@ int journal_side(struct journal *j, void (*fn)(void *ctx, struct store *s), void
 
 /* ------------------------------------------------------------------------------ committing */
 /* The n entries of j->batch, with j->rcs: singly, or together where neighbours have one owner. */
-static void give_back(struct journal *j, size_t n) {
+static void batch_give_back(struct journal *j, size_t n) {
     const struct entry *b = j->batch;
     for (size_t i = 0, k = 0; i < n; i++) {
         if (b[i].done) {
@@ -43,14 +43,15 @@ static void give_back(struct journal *j, size_t n) {
     }
 }
 
-static void publish(struct journal *j, size_t n) {
+static void batch_publish(struct journal *j, size_t n) {
     struct commit *first = NULL, *last = NULL;
     bool lost = false;
+    unsigned views_nr = atomic_load_explicit(&j->views_nr, memory_order_relaxed);
     for (size_t i = 0; i < n; i++) {
         struct plan *p = j->plans[i];
         if (j->rcs[i] != 0 || p->idem_hit || p->events_nr == 0 || !hub_listens(j, p->run_no))
             continue;
-        struct commit *c = commit_new(p);
+        struct commit *c = commit_new(p, views_nr);
         if (!c) {
             lost = true;
             continue;
@@ -83,8 +84,8 @@ static void commit_batch(struct journal *j, size_t n) {
     int why = storage_failure(j, rc, n);
     if (why != 0) count_failed(j, why, rc != 0 ? err.message : wopr_err_text(why));
     else atomic_store(&j->counters.failing, 0);
-    publish(j, n);
-    give_back(j, n);
+    batch_publish(j, n);
+    batch_give_back(j, n);
 }
 
 static void *committer_main(void *log) {
@@ -174,7 +175,7 @@ void journal_stop(struct journal *j) {
     for (size_t n; (n = queue_take(j)) > 0;) { /* never started: nothing was committed */
         if (j->batch[0].side) continue;
         for (size_t i = 0; i < n; i++) j->rcs[i] = WOPR_E_CLOSED;
-        give_back(j, n);
+        batch_give_back(j, n);
     }
     atomic_store(&j->hub.closing, true);
 }

@@ -1,7 +1,7 @@
 /*
- * copier.c: checkpoints.  Copying 16 MiB from the WAL into the database takes longer than many
- * commits, so a thread of its own does it while the committer goes on.  The WAL begins anew only
- * when nothing is left in it to copy; that last part, what was committed meanwhile, is short, and
+ * copier.c: checkpoints. Copying 16 MiB from the WAL into the database takes longer than many
+ * commits, so a thread of its own does it while the committer goes on. The WAL can start over only
+ * when nothing is left in it to copy; the last part, what was committed meanwhile, is short, and
  * the committer copies it itself.
  */
 #include "base/clock.h"
@@ -35,7 +35,7 @@ static void *copier_main(void *arg) {
     return NULL;
 }
 
-/* true: what the copier left is the committer's to copy. */
+/* true: the committer must copy what the copier left. */
 static bool copier_advance(struct copier *c, bool due) {
     pthread_mutex_lock(&c->lock);
     enum copier_state was = c->state;

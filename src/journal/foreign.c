@@ -1,6 +1,6 @@
 /*
- * foreign.c: commits of other processes on the same file (STORE-16).  Whoever polls the file tells
- * which runs moved; their readers look into the store, their waiters are woken.
+ * foreign.c: commits of other processes on the same file (STORE-16). The caller polls the file and
+ * passes on which runs changed; their readers look into the store, their waiters are woken.
  */
 #include "journal/journal_int.h"
 

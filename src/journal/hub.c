@@ -133,7 +133,7 @@ static void ring_push(struct topic *t, struct commit *c) {
     t->ring[t->tail++ % t->cap] = c;
     t->bytes += c->bytes;
     atomic_fetch_add_explicit(&t->journal->hub.backlog_bytes, c->bytes, memory_order_relaxed);
-    /* Whoever has not taken what goes here finds itself behind the head and reads the store
+    /* A reader that has not taken what is dropped here finds its place gone and reads the store
      * (SSE-25). */
     while (t->bytes > t->journal->cfg.topic_bytes_max && t->tail - t->head > 1) ring_pop(t);
 }
@@ -176,7 +176,7 @@ static void list_move_all(struct list *from, struct list *to) {
 
 /* Call wake for all of t->waking, a few at a time, without the lock; under t->lock at entry and
  * exit. */
-static void wake_all(struct topic *t) {
+static void topic_wake_all(struct topic *t) {
     struct sleeper *v[JOURNAL_WAKES_PER_LOCK];
     while (!list_empty(&t->waking)) {
         size_t n = 0;
@@ -217,8 +217,8 @@ static void work_add(struct list *work, struct topic *t) { /* takes over the ref
     list_add_tail(work, &t->work);
 }
 
-/* Under in_lock; the references come along. */
-static void take_pokes(struct hub *h, struct list *work) {
+/* Under in_lock; takes over the references. */
+static void pokes_take(struct hub *h, struct list *work) {
     struct list *n;
     while ((n = list_pop(&h->in_pokes)) != NULL) {
         struct topic *t = LIST_ENTRY(n, struct topic, poke);
@@ -228,7 +228,7 @@ static void take_pokes(struct hub *h, struct list *work) {
     }
 }
 
-static void deliver(struct journal *j, struct commit *c, struct list *work) {
+static void commit_deliver(struct journal *j, struct commit *c, struct list *work) {
     struct topic *t = topic_find(j, c->run_no);
     if (!t) {
         commit_unref(c);
@@ -242,8 +242,8 @@ static void deliver(struct journal *j, struct commit *c, struct list *work) {
     work_add(work, t);
 }
 
-/* Every topic goes to work: something was lost, or the end has come. */
-static void everybody(struct journal *j, struct list *work) {
+/* Put every topic to work: a commit was lost, or the journal stops. */
+static void topics_all_work(struct journal *j, struct list *work) {
     size_t it = 0;
     struct str key;
     void *v;
@@ -265,14 +265,14 @@ static void everybody(struct journal *j, struct list *work) {
     }
 }
 
-static void work_off(struct list *work) {
+static void work_do(struct list *work) {
     struct list *n;
     while ((n = list_pop(work)) != NULL) {
         struct topic *t = LIST_ENTRY(n, struct topic, work);
         t->in_work = false;
         pthread_mutex_lock(&t->lock);
         list_move_all(&t->armed, &t->waking);
-        wake_all(t);
+        topic_wake_all(t);
         pthread_mutex_unlock(&t->lock);
         topic_put(t);
     }
@@ -293,15 +293,15 @@ void *hub_main(void *log) {
         stop = h->in_stop && !c;
         h->in_first = h->in_last = NULL;
         h->in_lost = false;
-        take_pokes(h, &work);
+        pokes_take(h, &work);
         pthread_mutex_unlock(&h->in_lock);
         for (struct commit *next; c; c = next) {
             next = c->next;
-            deliver(j, c, &work);
+            commit_deliver(j, c, &work);
         }
         if (stop) atomic_store(&h->closing, true);
-        if (lost || stop) everybody(j, &work);
-        work_off(&work);
+        if (lost || stop) topics_all_work(j, &work);
+        work_do(&work);
     }
     return NULL;
 }

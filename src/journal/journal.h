@@ -25,8 +25,8 @@ struct journal_config {
     size_t batch_max;        /* plans per transaction, default 512 */
     size_t topic_bytes_max;  /* committed bytes kept for the slowest live reader of a run, default 4
                                 MiB (SSE-25) */
-    unsigned slow_commit_ms; /* a batch or checkpoint that takes longer is told in the process log;
-                                0 = never */
+    unsigned slow_commit_ms; /* a batch or checkpoint that takes longer is reported in the process
+                                log; 0 = never */
 };
 struct journal_stats { /* counters since the start, and gauges, for /metrics */
     uint64_t commits, plans, slow_commits;
@@ -55,9 +55,9 @@ void journal_free(struct journal *j);
 struct store *journal_store(struct journal *j);
 void journal_stats(struct journal *j, struct journal_stats *out);
 
-/* Queue a plan.  0: p belongs to the log until done(ctx, p, rc) gives the caller's reference back
- * (call plan_unref).  Otherwise (plan's sticky failure, UNAVAILABLE, CLOSED) done is not called and
- * p stays the caller's. done == NULL: fire and forget, the log unrefs. */
+/* Queue a plan. 0: p belongs to the journal until done(ctx, p, rc) gives the caller's reference
+ * back (call plan_unref). Otherwise (plan's sticky failure, UNAVAILABLE, CLOSED) done is not called
+ * and p stays the caller's. done == NULL: fire and forget, the journal unrefs. */
 typedef void journal_done_fn(void *ctx, struct plan *p, int rc);
 MUST_CHECK int journal_append(struct journal *j, struct plan *p, journal_done_fn *done, void *ctx);
 /* The same for a caller with many plans in flight: landed(owner, v, n) gives back those of a batch
@@ -79,23 +79,27 @@ MUST_CHECK int journal_side(struct journal *j, void (*fn)(void *ctx, struct stor
  * waiters for that are woken.  _all: anything may have happened.  From any thread. */
 void journal_foreign(struct journal *j, int64_t run_no, int64_t next_seq);
 void journal_foreign_all(struct journal *j);
-/* Is there any reader or waiter?  first(ctx) is called whenever the first one comes; it must only
- * signal.  NULL ends it. */
+/* Is there any reader or waiter? first(ctx) is called whenever the first one arrives; it must only
+ * signal. NULL unsets it. */
 bool journal_has_listeners(struct journal *j);
 void journal_on_listener(struct journal *j, void (*first)(void *ctx), void *ctx);
 
 /* --- live readers --- */
-#define JOURNAL_VIEWS_MAX 16
+enum { JOURNAL_VIEWS_MAX = 256 }; /* a shared commit has a pointer for each */
 /* How one event looks on one kind of stream.  Rendered at most once per committed batch and view
  * and shared by all readers, so the function must depend on run id and event only.  Writes the
  * bytes of the frame, or nothing when the view filters it out. */
 struct journal_view {
-    unsigned id; /* 0..JOURNAL_VIEWS_MAX-1, unique per distinct render/ctx */
+    unsigned id; /* a number that journal_views_add gave, one for each distinct render/ctx */
     void (*render)(const void *ctx, struct str run_id, const struct event *e, struct buf *out);
     const void *ctx;
 };
+/* Reserves the numbers *first .. *first + n - 1 for n views, for good.  From any thread, also while
+ * the journal runs.  CONFIG, and nothing reserved, beyond JOURNAL_VIEWS_MAX. */
+MUST_CHECK int journal_views_add(struct journal *j, unsigned n, unsigned *first,
+                                 struct wopr_error *err);
 struct journal_reader; /* one cursor on one run; used by one thread at a time */
-struct journal_piece { /* what journal_reader_next gives */
+struct journal_piece { /* what journal_reader_next returns */
     const char *p;     /* rendered bytes of the admitted events, concatenated; n may be 0 */
     size_t n;
     const struct event *events; /* the events covered, admitted or not, ascending */
@@ -125,9 +129,9 @@ journal_reader_cursor(const struct journal_reader *r); /* last sequence delivere
 void journal_reader_close(
     struct journal_reader *r); /* takes NULL; wake is never called after it returns */
 /* One-shot waiter for long-poll: wake once when run_no has a commit with sequence > after_seq (at
- * once when it already has) or on stop. wake comes from the hub thread, maybe before journal_wait
+ * once when it already has) or on stop. wake is called by the hub thread, maybe before journal_wait
  * returns (*out is set by then); cancel only after journal_wait has returned. After a shortage of
- * memory a wake may come with nothing new. */
+ * memory there may be a wake with nothing new. */
 struct journal_waiter;
 MUST_CHECK int journal_wait(struct journal *j, int64_t run_no, int64_t after_seq,
                             void (*wake)(void *ctx), void *ctx, struct journal_waiter **out,

@@ -1,9 +1,9 @@
 /*
- * journal_int.h: inside of log/.  Not for other layers.
+ * journal_int.h: inside of journal/. Not for other layers.
  *
- * A commit travels: queue -> committer (store_apply) -> inbox -> hub thread -> topic -> readers.
- * A topic exists while a run has readers or waiters.  Its ring holds the commits that some reader
- * has still to take; a reader is a position in the ring plus a sequence number, and the sequence
+ * A commit travels: queue -> committer (store_apply) -> inbox -> hub thread -> topic -> readers. A
+ * topic exists while a run has readers or waiters. Its ring holds the commits that some reader has
+ * still to take; a reader is a position in the ring plus a sequence number, and the sequence
  * decides: whatever the ring does not offer in order is read from the store. Locks, in the order
  * they may be taken: map_lock, topic.lock; queue and inbox locks are leaves.
  */
@@ -47,7 +47,8 @@ struct frames *frames_render(const struct journal_view *v, struct str run_id, co
                              size_t n);
 void frames_free(struct frames *f); /* takes NULL */
 
-/* A committed plan on its way to readers.  Holds one reference on the plan and owns its frames. */
+/* A committed plan on its way to readers.  Holds one reference on the plan and owns its frames: one
+ * block for each view that was registered when it was made, rendered when first asked for. */
 struct commit {
     struct commit *next; /* in the inbox */
     struct plan *plan;
@@ -56,17 +57,20 @@ struct commit {
     size_t bytes;
     uint64_t made_ns; /* monotonic */
     size_t untaken;   /* live readers that have still to take it; under topic.lock */
+    unsigned views_nr;
+    struct frames *_Atomic frames[]; /* by journal_view.id */
 };
-struct commit *commit_new(struct plan *p); /* takes a reference on p; NULL when memory is short */
+/* Takes a reference on p; NULL when memory is short. */
+struct commit *commit_new(struct plan *p, unsigned views_nr);
 void commit_ref(struct commit *c);
 void commit_unref(struct commit *c);
-/* The shared frames of a view, rendered by whoever comes first (any thread).  NULL when memory is
- * short. */
+/* The shared frames of a view, id below c->views_nr, rendered by the reader that asks first (any
+ * thread).  NULL when memory is short. */
 const struct frames *commit_frames(struct commit *c, const struct journal_view *v,
                                    struct str run_id);
 
-struct sleeper { /* somebody to wake; linked in armed, waiting or waking of its topic, under
-                    topic.lock */
+/* A reader or waiter to wake: armed, waiting or waking in its topic, under topic.lock. */
+struct sleeper {
     struct list link;
     void (*wake)(void *ctx);
     void *ctx;
@@ -101,9 +105,8 @@ struct hub {
     pthread_mutex_t in_lock;
     pthread_cond_t in_ready;
     struct commit *in_first, *in_last;
-    struct list in_pokes; /* topics with somebody to wake at once */
-    bool
-        in_lost; /* a commit was not announced for want of memory: everybody looks into the store */
+    struct list in_pokes; /* topics with sleepers to wake at once */
+    bool in_lost;         /* no memory to announce a commit: all readers look into the store */
     bool in_stop;
     pthread_mutex_t map_lock;
     struct map *topics;
@@ -146,7 +149,7 @@ struct entry { /* of the queue: a plan, or a side job */
     void *ctx;
     size_t bytes;        /* of the plan, and of what it copies */
     unsigned passed;     /* batches that went before it, though it came first */
-    struct share *share; /* NULL: nobody's */
+    struct share *share; /* NULL: of no tenant */
 };
 struct share { /* of the queue */
     size_t nr, bytes;
@@ -154,6 +157,7 @@ struct share { /* of the queue */
 struct journal {
     struct store *store;
     struct journal_config cfg;
+    atomic_uint views_nr; /* registered */
     pthread_mutex_t q_lock;
     pthread_cond_t q_ready;
     struct entry *ring;
@@ -193,12 +197,12 @@ void count_lagged(struct journal *j, struct str run_id);
 MUST_CHECK int hub_init(struct journal *j, struct wopr_error *err);
 void hub_fini(struct journal *j);
 void *hub_main(void *log);
-/* Committer: tell the hub of a chain of commits (NULL when nobody listens), or that one was lost.
- */
+/* Committer: does the run have listeners? Pass the hub a chain of commits (NULL: none), or that one
+ * was lost. */
 bool hub_listens(struct journal *j, int64_t run_no);
 void hub_send(struct journal *j, struct commit *first, struct commit *last, bool lost);
 void hub_stop(struct journal *j);
-/* Somebody was put into t->waking: let the hub thread wake it. */
+/* Let the hub thread wake what was put into t->waking. */
 void hub_poke(struct topic *t);
 /* Find or make the topic of a run, with one reference.  run_id may be empty when the caller renders
  * nothing. NULL when memory is short. */

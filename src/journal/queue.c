@@ -1,8 +1,8 @@
 /*
  * queue.c: what waits for the committer, in order of arrival, with one exception: a large plan is
- * committed alone, and while it waits, what other tenants have queued behind it goes first.  So
- * nobody waits for more than one large plan of somebody else, and the order inside a tenant, which
- * the runs of one tree depend on, is kept.  Side jobs stay where they are.
+ * committed alone, and while it waits, what other tenants have queued after it is committed first.
+ * So no tenant waits for more than one large plan of another, and the order inside a tenant, which
+ * the runs of one tree depend on, is kept. Side jobs stay where they are.
  */
 #include "journal/journal_int.h"
 
@@ -27,14 +27,17 @@ static void entry_weigh(struct journal *j, struct entry *e) {
     if (tenant.n > 0) e->share = &j->shares[str_hash(tenant, 0) & (JOURNAL_SHARE_SLOTS - 1)];
 }
 
-static bool over(size_t has, size_t more, size_t max) { return has > 0 && has + more > max; }
+static bool limit_exceeded(size_t has, size_t more, size_t max) {
+    return has > 0 && has + more > max;
+}
 
 /* Whatever its size, a plan fits an empty queue. */
 static bool queue_full(const struct journal *j, const struct entry *e) {
     size_t nr = j->cfg.queue_max, bytes = j->cfg.queue_bytes_max;
-    if (j->q_len == nr || over(j->q_bytes, e->bytes, bytes)) return true;
+    if (j->q_len == nr || limit_exceeded(j->q_bytes, e->bytes, bytes)) return true;
     const struct share *s = e->share;
-    return s && (over(s->nr, 1, nr - nr / 4) || over(s->bytes, e->bytes, bytes - bytes / 4));
+    return s && (limit_exceeded(s->nr, 1, nr - nr / 4) ||
+                 limit_exceeded(s->bytes, e->bytes, bytes - bytes / 4));
 }
 
 static void queue_weigh(struct journal *j, const struct entry *e, bool in) {
@@ -72,14 +75,14 @@ struct kept {
 
 static bool is_large(const struct entry *e) { return e->plan && e->bytes > QUEUE_LARGE_BYTES; }
 
-/* Behind a kept entry of its tenant, or of an unknown one. */
+/* After a kept entry of its own tenant, or one of an unknown tenant. */
 static bool must_follow(const struct kept *k, const struct entry *e) {
     for (size_t i = 0; i < k->n; i++)
         if (!e->share || !k->v[i].share || k->v[i].share == e->share) return true;
     return false;
 }
 
-/* The first `looked` entries of the ring have gone into the batch, or are kept. */
+/* The first `looked` entries of the ring are in the batch, or kept. */
 static void queue_close_up(struct journal *j, const struct kept *k, size_t looked) {
     size_t gone = looked - k->n;
     for (size_t i = 0; i < k->n; i++) j->ring[(j->q_head + gone + i) % j->cfg.queue_max] = k->v[i];

@@ -3,9 +3,9 @@
  * (SSE-14, STORE-5).
  *
  * The seam: a reader first takes its place at the end of the topic's ring and only then reads the
- * store.  What is committed before that place is in the store; what comes after is in the ring;
- * what is in both is told apart by its sequence.  A reader that finds a gap (it lagged, or memory
- * was short) is "behind" and reads the store again.
+ * store. What was committed before it took that place is in the store; what is committed later is
+ * in the ring; events in both are recognised by their sequence. A reader that finds a gap (it
+ * lagged, or memory was short) is "behind" and reads the store again.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -29,14 +29,14 @@ struct journal_reader {
     struct frames *page_frames;
 };
 
-static void set_behind(struct journal_reader *r, bool behind) {
+static void reader_set_behind(struct journal_reader *r, bool behind) {
     if (r->behind == behind) return;
     r->behind = behind;
     if (behind) atomic_fetch_add_explicit(&r->journal->hub.behind, 1, memory_order_relaxed);
     else atomic_fetch_sub_explicit(&r->journal->hub.behind, 1, memory_order_relaxed);
 }
 
-static void stand_in_topic(struct journal_reader *r, struct topic *t) {
+static void reader_join_topic(struct journal_reader *r, struct topic *t) {
     r->topic = t;
     r->run_id = str_n(t->run_id, t->run_id_n); /* set since topic_get, and for good */
     pthread_mutex_lock(&t->lock);
@@ -48,7 +48,7 @@ static void stand_in_topic(struct journal_reader *r, struct topic *t) {
 int journal_reader_open(struct journal *j, int64_t run_no, struct str run_id, int64_t after_seq,
                         const struct journal_view *view, void (*wake)(void *ctx), void *ctx,
                         struct journal_reader **out, struct wopr_error *err) {
-    ASSERT(!view || view->id < JOURNAL_VIEWS_MAX);
+    ASSERT(!view || view->id < atomic_load(&j->views_nr));
     if (atomic_load(&j->hub.closing))
         return wopr_error_set(err, WOPR_E_CLOSED, "the log has stopped");
     struct journal_reader *r = MEM_NEW(struct journal_reader);
@@ -61,7 +61,7 @@ int journal_reader_open(struct journal *j, int64_t run_no, struct str run_id, in
     r->run_no = run_no;
     r->run_id = run_id;
     r->cursor = after_seq < 0 ? -1 : after_seq;
-    set_behind(r, true);
+    reader_set_behind(r, true);
     list_init(&r->sleeper.link);
     r->sleeper.wake = wake;
     r->sleeper.ctx = ctx;
@@ -69,7 +69,7 @@ int journal_reader_open(struct journal *j, int64_t run_no, struct str run_id, in
         r->has_view = true;
         r->view = *view;
     }
-    if (t) stand_in_topic(r, t);
+    if (t) reader_join_topic(r, t);
     atomic_fetch_add(&j->hub.readers, 1);
     *out = r;
     return 0;
@@ -84,7 +84,7 @@ static void piece_drop(struct journal_reader *r) {
     r->page = NULL;
 }
 
-static int no_memory(struct wopr_error *err) {
+static int reader_no_memory(struct wopr_error *err) {
     return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the events of a run");
 }
 
@@ -100,39 +100,45 @@ static void piece_fill(struct journal_reader *r, const struct event *e, size_t n
 }
 
 /* One page from the store.  1: *out is filled.  0: nothing after the cursor. */
-static int read_page(struct journal_reader *r, struct journal_piece *out, struct wopr_error *err) {
+static int reader_read_page(struct journal_reader *r, struct journal_piece *out,
+                            struct wopr_error *err) {
     struct event_list j;
     r->page = arena_new(JOURNAL_PAGE_ARENA_MAX);
-    if (!r->page) return no_memory(err);
+    if (!r->page) return reader_no_memory(err);
     int rc = store_events(r->journal->store, r->run_no, r->cursor + 1, JOURNAL_PAGE_EVENTS,
                           JOURNAL_PAGE_BYTES, r->page, &j, err);
     if (rc == 0 && j.n > 0 && r->has_view) {
         r->page_frames = frames_render(&r->view, r->run_id, j.v, j.n);
-        if (!r->page_frames) rc = no_memory(err);
+        if (!r->page_frames) rc = reader_no_memory(err);
     }
     if (rc != 0 || j.n == 0) {
         piece_drop(r);
-        if (rc == 0) set_behind(r, false);
+        if (rc == 0) reader_set_behind(r, false);
         return rc;
     }
     size_t bytes = 0;
     for (size_t i = 0; i < j.n; i++) bytes += j.v[i].payload.n;
     /* A page that is not full ended at the tail. */
-    if (j.n < JOURNAL_PAGE_EVENTS && bytes < JOURNAL_PAGE_BYTES) set_behind(r, false);
+    if (j.n < JOURNAL_PAGE_EVENTS && bytes < JOURNAL_PAGE_BYTES) reader_set_behind(r, false);
     piece_fill(r, j.v, j.n, r->page_frames, out);
     return 1;
 }
 
+/* false: the commit was made before the reader's view was registered. */
+static bool view_known(const struct journal_reader *r, const struct commit *c) {
+    return !r->has_view || r->view.id < c->views_nr;
+}
+
 /* Deliver a commit that continues the cursor; takes over its reference. */
-static int hand_out(struct journal_reader *r, struct commit *c, struct journal_piece *out,
-                    struct wopr_error *err) {
+static int reader_take_commit(struct journal_reader *r, struct commit *c, struct journal_piece *out,
+                              struct wopr_error *err) {
     const struct frames *f = NULL;
     if (r->has_view) {
         f = commit_frames(c, &r->view, r->run_id);
         if (!f) { /* it left the ring for us: get it from the store later */
             commit_unref(c);
-            set_behind(r, true);
-            return no_memory(err);
+            reader_set_behind(r, true);
+            return reader_no_memory(err);
         }
     }
     r->held = c;
@@ -146,7 +152,7 @@ static int hand_out(struct journal_reader *r, struct commit *c, struct journal_p
 enum look { LOOK_STORE, LOOK_COMMIT, LOOK_NOTHING, LOOK_CLOSED };
 
 /* Look into the topic once; *c is set for LOOK_COMMIT. */
-static enum look look(struct journal_reader *r, struct commit **c) {
+static enum look reader_look(struct journal_reader *r, struct commit **c) {
     struct topic *t = r->topic;
     enum look what;
     bool lagged = false;
@@ -156,7 +162,7 @@ static enum look look(struct journal_reader *r, struct commit **c) {
     if (r->pos < t->head) {     /* lagged: take a new place, then the store (L3) */
         topic_leave(t, r->pos);
         r->pos = topic_join(t);
-        set_behind(r, true);
+        reader_set_behind(r, true);
         lagged = true;
         what = LOOK_STORE;
     } else if (r->behind) {
@@ -166,7 +172,7 @@ static enum look look(struct journal_reader *r, struct commit **c) {
         what = LOOK_COMMIT;
     } else if (r->lost != t->lost) {
         r->lost = t->lost;
-        set_behind(r, true);
+        reader_set_behind(r, true);
         what = LOOK_STORE;
     } else if (atomic_load(&r->journal->hub.closing)) {
         what = LOOK_CLOSED;
@@ -186,23 +192,24 @@ int journal_reader_next(struct journal_reader *r, struct journal_piece *out,
     piece_drop(r);
     for (;;) {
         int rc;
-        switch (look(r, &c)) {
+        switch (reader_look(r, &c)) {
         case LOOK_NOTHING:
             return 0;
         case LOOK_CLOSED:
             return wopr_error_set(err, WOPR_E_CLOSED, "the log has stopped");
         case LOOK_STORE:
-            rc = read_page(r, out, err);
+            rc = reader_read_page(r, out, err);
             if (rc != 0) {
-                if (rc < 0) set_behind(r, true); /* the next call tries again */
+                if (rc < 0) reader_set_behind(r, true); /* the next call tries again */
                 return rc;
             }
             read_empty = true;
             break;
         case LOOK_COMMIT:
-            if (c->first == r->cursor + 1) return hand_out(r, c, out, err);
-            if (c->last > r->cursor) { /* a part of it, or a gap before it */
-                set_behind(r, true);
+            if (c->first == r->cursor + 1 && view_known(r, c))
+                return reader_take_commit(r, c, out, err);
+            if (c->last > r->cursor) { /* a part of it, a gap before it, or no place for frames */
+                reader_set_behind(r, true);
                 if (read_empty && c->first > r->cursor + 1) {
                     commit_unref(c);
                     return wopr_error_set(err, WOPR_E_CORRUPT,
@@ -227,7 +234,7 @@ void journal_reader_close(struct journal_reader *r) {
         pthread_mutex_unlock(&t->lock);
     }
     piece_drop(r);
-    set_behind(r, false);
+    reader_set_behind(r, false);
     atomic_fetch_sub(&r->journal->hub.readers, 1);
     if (t) topic_put(t);
     mem_free(r);

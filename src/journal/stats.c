@@ -1,5 +1,5 @@
 /*
- * stats.c: what the log counts, and what of it the process log hears.
+ * stats.c: what the journal counts, and what of it is reported in the process log.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -9,7 +9,7 @@
 
 enum { NUMBER_TEXT = 24 };
 
-static const char *number(char text[NUMBER_TEXT], uint64_t v) {
+static const char *number_text(char text[NUMBER_TEXT], uint64_t v) {
     (void)snprintf(text, NUMBER_TEXT, "%llu", (unsigned long long)v);
     return text;
 }
@@ -18,13 +18,13 @@ static bool is_slow(const struct journal *j, uint64_t ns) {
     return j->cfg.slow_commit_ms > 0 && ns / 1000000 >= j->cfg.slow_commit_ms;
 }
 
-static void tell_slow(struct journal *j, size_t plans, uint64_t events, uint64_t ns) {
+static void slow_report(struct journal *j, size_t plans, uint64_t events, uint64_t ns) {
     char ms[NUMBER_TEXT], ps[NUMBER_TEXT], es[NUMBER_TEXT], more[NUMBER_TEXT];
     uint64_t held;
     atomic_fetch_add(&j->counters.slow, 1);
     if (!log_gate_pass(&j->counters.slow_gate, &held)) return;
-    log_warn("slow commit", "ms", number(ms, ns / 1000000), "plans", number(ps, plans), "events",
-             number(es, events), "notTold", number(more, held));
+    log_warn("slow commit", "ms", number_text(ms, ns / 1000000), "plans", number_text(ps, plans),
+             "events", number_text(es, events), "notTold", number_text(more, held));
 }
 
 static size_t count_events(struct counters *c, const struct plan *p) {
@@ -45,14 +45,15 @@ void count_batch(struct journal *j, size_t n, uint64_t ns) {
     atomic_fetch_add(&c->plans, n);
     metric_observe(&c->commit_ns, &METRIC_DURATION, ns);
     metric_observe(&c->batch_plans, &METRIC_AMOUNT, n);
-    if (is_slow(j, ns)) tell_slow(j, n, events, ns);
+    if (is_slow(j, ns)) slow_report(j, n, events, ns);
 }
 
 void count_checkpoint(struct journal *j, uint64_t ns) {
     char ms[NUMBER_TEXT], more[NUMBER_TEXT];
     uint64_t held;
     if (!is_slow(j, ns) || !log_gate_pass(&j->counters.checkpoint_gate, &held)) return;
-    log_warn("slow checkpoint", "ms", number(ms, ns / 1000000), "notTold", number(more, held));
+    log_warn("slow checkpoint", "ms", number_text(ms, ns / 1000000), "notTold",
+             number_text(more, held));
 }
 
 void count_failed(struct journal *j, int rc, const char *reason) {
@@ -62,7 +63,7 @@ void count_failed(struct journal *j, int rc, const char *reason) {
     atomic_store(&j->counters.failed_ms, clock_mono_ms());
     if (!log_gate_pass(&j->counters.failed_gate, &held)) return;
     log_error("commit failed", "code", wopr_err_name(rc), "reason", reason, "notTold",
-              number(more, held));
+              number_text(more, held));
 }
 
 void count_full(struct journal *j) {
@@ -71,7 +72,7 @@ void count_full(struct journal *j) {
     atomic_fetch_add(&j->counters.queue_refused, 1);
     if (!log_gate_pass(&j->counters.full_gate, &held)) return;
     log_warn("backpressure: the queue of the committer is full and refuses plans", "queue",
-             number(max, j->cfg.queue_max), "notTold", number(more, held));
+             number_text(max, j->cfg.queue_max), "notTold", number_text(more, held));
 }
 
 void count_lagged(struct journal *j, struct str run_id) {
@@ -81,7 +82,7 @@ void count_lagged(struct journal *j, struct str run_id) {
     if (!log_gate_pass(&j->hub.lag_gate, &held)) return;
     (void)snprintf(id, sizeof id, STR_FMT, STR_ARG(run_id));
     log_warn("a slow stream reader fell behind and reads the store", "runId", id, "notTold",
-             number(more, held));
+             number_text(more, held));
 }
 
 static void hub_stats(struct hub *h, struct journal_stats *s) {

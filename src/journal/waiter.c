@@ -1,6 +1,6 @@
 /*
- * waiter.c: one wake for a long-poll (SSE-39).  As with readers: first stand in the topic, then ask
- * the store.
+ * waiter.c: one wake for a long-poll (SSE-39). As with readers: first enqueue in the topic, then
+ * ask the store.
  */
 #include "base/mem.h"
 #include "journal/journal_int.h"
@@ -13,8 +13,8 @@ struct journal_waiter {
 
 enum { WAITER_ARENA_MAX = 2 << 20 }; /* one event */
 
-static int anything_after(struct journal *j, int64_t run_no, int64_t after_seq, bool *yes,
-                          struct wopr_error *err) {
+static int log_goes_on(struct journal *j, int64_t run_no, int64_t after_seq, bool *yes,
+                       struct wopr_error *err) {
     struct event_list list;
     struct arena *a = arena_new(WAITER_ARENA_MAX);
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to wait for a run");
@@ -24,7 +24,7 @@ static int anything_after(struct journal *j, int64_t run_no, int64_t after_seq, 
     return rc;
 }
 
-/* Stand in the topic; *out is set before anybody can call wake. */
+/* Enqueue in the topic; *out is set before wake can be called. */
 static int waiter_arm(struct journal_waiter *w, struct journal_waiter **out,
                       struct wopr_error *err) {
     struct topic *t = w->topic;
@@ -54,7 +54,7 @@ int journal_wait(struct journal *j, int64_t run_no, int64_t after_seq, void (*wa
     bool yes = false;
     int rc = waiter_arm(w, out, err);
     if (rc == 0) {
-        rc = anything_after(j, run_no, after_seq, &yes, err);
+        rc = log_goes_on(j, run_no, after_seq, &yes, err);
         if (rc != 0) *out = NULL;
     }
     if (rc != 0) {

@@ -19,10 +19,6 @@ struct stream {
     int64_t delay_ms;
 };
 
-static void short_of_memory(struct node_result *out) {
-    node_fail(out, "out_of_memory", "the node needs more memory", true);
-}
-
 static bool opt_string(struct stream *s, const char *key, struct str *out) {
     struct str raw = json_get(s->config, key);
     if (raw.n == 0) return true;
@@ -55,7 +51,7 @@ static struct str usage_counted(const struct node_call *call, int64_t tokens) {
 
 /* What the streaming mocks share.  false: the result already fails. */
 static bool stream_open(struct stream *s, const char *model, const char *finish, size_t tokens) {
-    s->out->continues = true; /* behind call->chunks_done */
+    s->out->continues = true; /* after the first call->chunks_done */
     s->model = str_c(model);
     s->finish_reason = str_c(finish);
     s->delay_ms = 0;
@@ -70,7 +66,7 @@ static bool stream_open(struct stream *s, const char *model, const char *finish,
 }
 
 /* One output.chunk; tool: a tool call of it, or empty. */
-static bool chunk(struct stream *s, struct str text, bool last, struct str tool) {
+static bool chunk_emit(struct stream *s, struct str text, bool last, struct str tool) {
     struct node_effect *x = node_effect_add(s->call, s->out, EFFECT_CHUNK);
     struct jobj o;
     if (!x) return false;
@@ -131,19 +127,19 @@ static void mock_stream_text(struct stream *s) {
     if (!stream_open(s, "mock-stream-text-v1", "stop", tokens.n)) return;
     size_t first = (size_t)s->call->chunks_done;
     for (size_t i = first; i < tokens.n; i++) {
-        if (!chunk(s, json_string(tokens.v[i], s->call->a), i + 1 == tokens.n, STR_NONE)) {
-            short_of_memory(s->out);
+        if (!chunk_emit(s, json_string(tokens.v[i], s->call->a), i + 1 == tokens.n, STR_NONE)) {
+            node_no_memory(s->out);
             return;
         }
         if (stream_pauses(s, i + 1 - first, tokens.n - i - 1)) return;
     }
-    if (tokens.n == 0 && first == 0 && !chunk(s, STR(""), true, STR_NONE)) {
-        short_of_memory(s->out);
+    if (tokens.n == 0 && first == 0 && !chunk_emit(s, STR(""), true, STR_NONE)) {
+        node_no_memory(s->out);
         return;
     }
     s->out->outcome = NODE_OUT_DONE;
     s->out->outputs = text_output(s->call, &tokens);
-    if (!s->out->outputs.p) short_of_memory(s->out);
+    if (!s->out->outputs.p) node_no_memory(s->out);
 }
 
 /* --- tool-calls --- */
@@ -193,15 +189,15 @@ static void mock_tool_calls(struct stream *s) {
     if (!stream_open(s, "mock-tool-calls-v1", "tool_calls", list.n)) return;
     size_t first = (size_t)s->call->chunks_done;
     for (size_t i = first; i < list.n; i++) {
-        if (!chunk(s, STR(""), i + 1 == list.n, calls[i])) {
-            short_of_memory(s->out);
+        if (!chunk_emit(s, STR(""), i + 1 == list.n, calls[i])) {
+            node_no_memory(s->out);
             return;
         }
         if (stream_pauses(s, i + 1 - first, list.n - i - 1)) return;
     }
     s->out->outcome = NODE_OUT_DONE;
     s->out->outputs = tool_output(s->call, calls, list.n);
-    if (!s->out->outputs.p) short_of_memory(s->out);
+    if (!s->out->outputs.p) node_no_memory(s->out);
 }
 
 /* --- error, usage-only --- */
@@ -234,7 +230,7 @@ static void mock_usage_only(struct stream *s) {
     struct node_effect *x = node_effect_add(s->call, s->out, EFFECT_CHUNK);
     struct str meta = jobj_of(s->call->a, "usage", s->usage);
     if (!x || !meta.p) {
-        short_of_memory(s->out);
+        node_no_memory(s->out);
         return;
     }
     x->extra = meta;

@@ -21,3 +21,7 @@ bool node_arg_string(const struct node_call *call, const char *key, struct str *
 void node_invalid(struct node_result *out, const char *message) {
     node_fail(out, "validation_error", message, false);
 }
+
+void node_no_memory(struct node_result *out) {
+    node_fail(out, "out_of_memory", "the node needs more memory", true);
+}

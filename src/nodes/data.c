@@ -15,10 +15,6 @@ static bool variable_name(const struct node_call *call, struct node_result *out,
     return false;
 }
 
-static void out_of_memory(struct node_result *out) {
-    node_fail(out, "out_of_memory", "the node needs more memory", true);
-}
-
 void exec_set_variable(const struct node_call *call, struct node_result *out) {
     struct str name, value = node_arg(call, "value");
     if (!variable_name(call, out, &name)) return;
@@ -28,7 +24,7 @@ void exec_set_variable(const struct node_call *call, struct node_result *out) {
     }
     struct node_effect *x = node_effect_add(call, out, EFFECT_VARIABLE);
     if (!x) {
-        out_of_memory(out);
+        node_no_memory(out);
         return;
     }
     x->name = name;
@@ -36,7 +32,8 @@ void exec_set_variable(const struct node_call *call, struct node_result *out) {
     out->outcome = NODE_OUT_DONE;
 }
 
-static bool folded(const struct node_call *call, const struct chan_state *c, struct str *value) {
+static bool channel_folded(const struct node_call *call, const struct chan_state *c,
+                           struct str *value) {
     struct buf b;
     buf_init(&b, PLAN_BYTES_MAX);
     bool ok = chan_value(c, call->now_ms, &b) == 0;
@@ -56,14 +53,14 @@ void exec_get_variable(const struct node_call *call, struct node_result *out) {
     for (size_t i = 0; i < call->run->chans_nr; i++) { /* CHAN-28: shown under variables */
         const struct chan_state *c = &call->run->chans[i];
         if (c->decl || c->n == 0 || !str_eq(text_str(&c->name), name)) continue;
-        if (!folded(call, c, &value)) {
-            out_of_memory(out);
+        if (!channel_folded(call, c, &value)) {
+            node_no_memory(out);
             return;
         }
     }
     struct str outputs = jobj_of(call->a, "value", value);
     if (!outputs.p) {
-        out_of_memory(out);
+        node_no_memory(out);
         return;
     }
     out->outcome = NODE_OUT_DONE;
@@ -92,7 +89,7 @@ void exec_log(const struct node_call *call, struct node_result *out) {
     }
     struct node_effect *x = node_effect_add(call, out, EFFECT_LOG);
     if (!x) {
-        out_of_memory(out);
+        node_no_memory(out);
         return;
     }
     x->name = level;
@@ -132,7 +129,7 @@ void exec_channel_write(const struct node_call *call, struct node_result *out) {
     }
     struct node_effect *x = node_effect_add(call, out, EFFECT_CHANNEL);
     if (!x) {
-        out_of_memory(out);
+        node_no_memory(out);
         return;
     }
     x->name = name;

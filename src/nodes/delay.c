@@ -8,7 +8,7 @@
 #define DELAY_MS_MAX 31536000000.0 /* a year */
 
 /* First present of these; CX-43. */
-static struct str duration(const struct node_call *call) {
+static struct str delay_duration(const struct node_call *call) {
     const char *const keys[] = {"delayMs", "ms"};
     const struct str from[] = {call->inputs, call->config};
     for (size_t i = 0; i < 2; i++)
@@ -20,7 +20,7 @@ static struct str duration(const struct node_call *call) {
 }
 
 void exec_delay(const struct node_call *call, struct node_result *out) {
-    struct str raw = duration(call);
+    struct str raw = delay_duration(call);
     double ms = 0;
     if (raw.n > 0 && !json_double(raw, &ms)) {
         node_invalid(out, "the duration of a delay is not a number");

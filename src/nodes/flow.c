@@ -12,7 +12,7 @@ void exec_noop(const struct node_call *call, struct node_result *out) {
     out->outcome = NODE_OUT_DONE;
 }
 
-/* What comes in goes out, for the conditions of the edges that leave. */
+/* Inputs become outputs, so that conditions of the outgoing edges can see them. */
 void exec_pass(const struct node_call *call, struct node_result *out) {
     out->outcome = NODE_OUT_DONE;
     out->outputs = call->inputs;

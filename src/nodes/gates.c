@@ -108,9 +108,9 @@ static const char *known_kind(struct str word) {
     return NULL;
 }
 
-const char *nodes_config_wrong(struct str type_id, struct str config) {
+const char *interrupt_config_wrong(struct str config) {
     struct str kind = json_get(config, "kind");
-    if (!str_eqc(type_id, "core.interrupt") || kind.n < 2) return NULL; /* or a port gives it */
+    if (kind.n < 2) return NULL; /* or a port gives it */
     bool plain = json_type_of(kind) == JSON_STRING && !memchr(kind.p, '\\', kind.n);
     return plain && known_kind(str_n(kind.p + 1, kind.n - 2)) ? NULL : KIND_WRONG;
 }

@@ -7,6 +7,7 @@
 #define WOPR_NODES_NODES_H
 
 #include "domain/lint.h"
+#include "domain/traits.h"
 #include "engine/node.h"
 
 /* Register every core type, and the conformance-only ones when conformance (NODE-23, NODE-62).
@@ -17,25 +18,18 @@ MUST_CHECK int nodes_register_core(struct node_registry *r, bool conformance,
 /* For struct wf_env: what no run could do with this config (INT-6).  NULL = nothing. */
 const char *nodes_config_wrong(struct str type_id, struct str config);
 
-/* --- lint.c: every built-in type for workflow_lint --- */
+/* Is a type of ours registered in r that has one of these traits (domain/traits.h)? */
+bool nodes_any(const struct node_registry *r, unsigned traits);
+
+/* Every built-in type for workflow_lint. */
 extern const struct lint_type NODES_LINT[];
 
-/* --- flow.c --- */
-node_fn exec_noop, exec_pass, exec_fail, exec_loop;
-/* --- data.c --- */
-node_fn exec_identity, exec_set_variable, exec_get_variable, exec_log, exec_channel_write;
-/* --- delay.c --- */
-node_fn exec_delay;
-/* --- gates.c --- */
-node_fn exec_approval_gate, exec_clarification_gate, exec_interrupt;
-/* --- http.c --- */
-node_fn exec_http;
-/* --- version.c --- */
-node_fn exec_version;
-/* --- subflow.c --- */
-node_fn exec_sub_workflow;
-/* --- ai.c --- */
-node_fn exec_call_prompt;
+/* The executors of types.def. */
+#define NODE_TYPE(id, executor, ...) node_fn executor;
+#include "nodes/types.def"
+#undef NODE_TYPE
+/* gates.c: the config check of core.interrupt. */
+const char *interrupt_config_wrong(struct str config);
 
 /* --- args.c: reading ports and config --- */
 /* Raw value of an argument: the input port wins over config; STR_NONE when neither has it. */
@@ -44,5 +38,7 @@ struct str node_arg(const struct node_call *call, const char *key);
 bool node_arg_string(const struct node_call *call, const char *key, struct str *out);
 /* validation_error, not retried (NODE-18). */
 void node_invalid(struct node_result *out, const char *message);
+/* out_of_memory, to be retried. */
+void node_no_memory(struct node_result *out);
 
 #endif

@@ -15,19 +15,15 @@ struct sub {
     struct str inputs, input_mapping, output_mapping, configurable; /* raw objects or empty */
 };
 
-static void short_of_memory(struct node_result *out) {
-    node_fail(out, "out_of_memory", "the node needs more memory", true);
-}
-
 /* --- config --- */
 
-static bool flag(const struct sub *s, const char *key, bool absent, bool *out) {
+static bool config_flag(const struct sub *s, const char *key, bool absent, bool *out) {
     struct str raw = json_get(s->call->config, key);
     *out = absent;
     return raw.n == 0 || json_bool(raw, out);
 }
 
-static bool object(const struct sub *s, const char *key, struct str *out) {
+static bool config_object(const struct sub *s, const char *key, struct str *out) {
     *out = json_get(s->call->config, key);
     return out->n == 0 || json_type_of(*out) == JSON_OBJECT;
 }
@@ -52,21 +48,24 @@ static bool failure_policy(struct sub *s) {
     return s->absorb || str_eqc(policy, "fail-parent");
 }
 
-static bool configured(struct sub *s) {
+static bool config_read(struct sub *s) {
     const char *wrong = NULL;
     if (!node_arg_string(s->call, "workflowId", &s->workflow_id) || s->workflow_id.n == 0)
         wrong = "workflowId of the sub-workflow is missing";
-    else if (!flag(s, "waitForCompletion", true, &s->wait))
+    else if (!config_flag(s, "waitForCompletion", true, &s->wait))
         wrong = "waitForCompletion of a sub-workflow is true or false";
-    else if (!flag(s, "propagateCancellation", true, &s->propagate))
+    else if (!config_flag(s, "propagateCancellation", true, &s->propagate))
         wrong = "propagateCancellation of a sub-workflow is true or false";
     else if (!failure_policy(s))
         wrong = "onChildFailure of a sub-workflow is fail-parent, continue or absorb";
-    else if (!object(s, "inputs", &s->inputs) || !object(s, "configurable", &s->configurable))
+    else if (!config_object(s, "inputs", &s->inputs) ||
+             !config_object(s, "configurable", &s->configurable))
         wrong = "inputs and configurable of a sub-workflow are objects";
-    else if (!object(s, "inputMapping", &s->input_mapping) || !names_only(s, s->input_mapping))
+    else if (!config_object(s, "inputMapping", &s->input_mapping) ||
+             !names_only(s, s->input_mapping))
         wrong = "inputMapping of a sub-workflow maps inputs of the child to variables";
-    else if (!object(s, "outputMapping", &s->output_mapping) || !names_only(s, s->output_mapping))
+    else if (!config_object(s, "outputMapping", &s->output_mapping) ||
+             !names_only(s, s->output_mapping))
         wrong = "outputMapping of a sub-workflow maps variables to variables of the child";
     if (wrong) node_invalid(s->out, wrong);
     return wrong == NULL;
@@ -74,13 +73,13 @@ static bool configured(struct sub *s) {
 
 /* --- before: what the child is given --- */
 
-static const struct var_state *variable(const struct run_state *run, struct str name) {
+static const struct var_state *variable_find(const struct run_state *run, struct str name) {
     for (size_t i = 0; i < run->vars_nr; i++)
         if (str_eq(text_str(&run->vars[i].name), name)) return &run->vars[i];
     return NULL;
 }
 
-static bool has(const struct json_members *m, struct str key) {
+static bool members_have(const struct json_members *m, struct str key) {
     for (size_t i = 0; i < m->n; i++)
         if (str_eq(m->v[i].key, key)) return true;
     return false;
@@ -92,9 +91,10 @@ static void members_add(const struct sub *s, const struct json_members *from, bo
     for (size_t i = 0; i < from->n; i++) {
         struct str raw = from->v[i].raw;
         bool hidden = false;
-        for (size_t k = 0; k < later_nr && !hidden; k++) hidden = has(&later[k], from->v[i].key);
+        for (size_t k = 0; k < later_nr && !hidden; k++)
+            hidden = members_have(&later[k], from->v[i].key);
         if (mapped) {
-            const struct var_state *v = variable(s->call->run, json_string(raw, s->call->a));
+            const struct var_state *v = variable_find(s->call->run, json_string(raw, s->call->a));
             raw = v ? text_str(&v->value) : STR_NONE;
         }
         if (hidden || raw.n == 0) continue;
@@ -116,10 +116,10 @@ static bool inputs_merge(const struct sub *s, struct str *merged) {
     return merged->p != NULL;
 }
 
-static void ask(struct sub *s) {
+static void child_ask(struct sub *s) {
     struct node_child *c = &s->out->child;
     if (!inputs_merge(s, &c->inputs)) {
-        short_of_memory(s->out);
+        node_no_memory(s->out);
         return;
     }
     c->workflow_id = s->workflow_id;
@@ -176,7 +176,7 @@ static void result_render(const struct node_child_end *c, struct jw *w) {
 }
 
 /* {"childRunId","childStatus", ...}; details are those of a failed node. */
-static struct str report(const struct sub *s, bool details) {
+static struct str child_report(const struct sub *s, bool details) {
     const struct node_child_end *c = s->call->child;
     struct jobj o;
     jobj_begin(&o, JSON_LIMITS_STORED.bytes_max);
@@ -187,13 +187,13 @@ static struct str report(const struct sub *s, bool details) {
     return jobj_end(&o, s->call->a);
 }
 
-static void take(struct sub *s) {
+static void child_take(struct sub *s) {
     const struct node_child_end *c = s->call->child;
     bool good = !s->wait || c->status == RUN_COMPLETED;
-    struct str text = report(s, !good && !s->absorb);
+    struct str text = child_report(s, !good && !s->absorb);
     if (!text.p || (s->wait && good && !outputs_map(s))) {
         s->out->effects_nr = 0;
-        short_of_memory(s->out);
+        node_no_memory(s->out);
     } else if (good || s->absorb) {
         s->out->outcome = NODE_OUT_DONE;
         s->out->outputs = text;
@@ -208,7 +208,7 @@ static void take(struct sub *s) {
 
 void exec_sub_workflow(const struct node_call *call, struct node_result *out) {
     struct sub s = {.call = call, .out = out};
-    if (!configured(&s)) return;
-    if (call->child) take(&s);
-    else ask(&s);
+    if (!config_read(&s)) return;
+    if (call->child) child_take(&s);
+    else child_ask(&s);
 }

@@ -1,42 +1,57 @@
 /*
- * table.c: the one table of built-in node types (WF-30, NODE-1).  Types of later work
- * (conversation, orchestrator, A2A) have no row: workflows that use them are refused at
- * registration (NODE-3).
+ * table.c: types.def as a registry, as what the checker of definitions knows, and as checks of
+ * configs.  A type without a row (conversation, orchestrator, A2A) is refused with the workflow
+ * that uses it (NODE-3).
  */
 #include "nodes/nodes.h"
 
 /* NODE-62: no host may provide it. */
 static const char *const NEVER[] = {"conformance.never-provided", NULL};
 
+#define APPROVAL                                                                                   \
+    "artifactId artifactType artifactData title description actions requiredApprovals "            \
+    "approversList rejectionPolicy profile resumeSchema timeoutMs "
+#define CHILD                                                                                      \
+    "workflowId inputs configurable inputMapping outputMapping waitForCompletion "                 \
+    "propagateCancellation onChildFailure"
+
 static const struct node_type TYPES[] = {
-    /* type                      executor             requires, flags, context */
-    {"core.noop", exec_noop, NULL, NODE_AT_ONCE, NULL},  /* NODE-30 */
-    {"core.start", exec_pass, NULL, NODE_AT_ONCE, NULL}, /* 30-nodes 2.4 */
-    {"core.end", exec_pass, NULL, NODE_AT_ONCE, NULL},
-    {"core.conditional", exec_pass, NULL, NODE_AT_ONCE, NULL},
-    {"core.parallel", exec_pass, NULL, NODE_AT_ONCE, NULL},
-    {"core.merge", exec_pass, NULL, NODE_AT_ONCE, NULL},
-    {"core.loop", exec_loop, NULL, NODE_AT_ONCE, NULL},
-    {"core.identity", exec_identity, NULL, NODE_AT_ONCE, NULL}, /* NODE-31 */
-    {"core.delay", exec_delay, NULL, NODE_AT_ONCE, NULL},       /* NODE-33, 34 */
-    {"core.fail", exec_fail, NULL, NODE_AT_ONCE, NULL},         /* NODE-35 */
-    {"core.setVariable", exec_set_variable, NULL, NODE_AT_ONCE, NULL},
-    {"core.getVariable", exec_get_variable, NULL, NODE_AT_ONCE, NULL},
-    {"core.channelWrite", exec_channel_write, NULL, NODE_AT_ONCE, NULL},       /* NODE-56..58 */
-    {"core.ai.callPrompt", exec_call_prompt, NULL, 0, NULL},                   /* NODE-59..61 */
-    {"core.subWorkflow", exec_sub_workflow, NULL, NODE_AT_ONCE, NULL},         /* NODE-48..53 */
-    {"core.control.subWorkflow", exec_sub_workflow, NULL, NODE_AT_ONCE, NULL}, /* */
-    {"vendor.wopr.log", exec_log, NULL, NODE_AT_ONCE, NULL},                   /* PROF-30 */
-    {"core.approvalGate", exec_approval_gate, NULL, 0, NULL},                  /* NODE-36..41 */
-    {"core.clarificationGate", exec_clarification_gate, NULL, 0, NULL},        /* NODE-42, 43 */
-    {"core.interrupt", exec_interrupt, NULL, 0, NULL},                         /* NODE-44..47 */
-    {"vendor.wopr.http", exec_http, NULL, 0, NULL},                            /* STORE-42 */
-    {"vendor.wopr.version", exec_version, NULL, NODE_AT_ONCE, NULL},           /* VER-7 */
-    {"conformance.requiresMissing", exec_noop, NEVER, NODE_CONFORMANCE, NULL}, /* NODE-62 */
+#define NODE_TYPE(id, executor, requires, flags, config, needs, check)                             \
+    {id, executor, requires, flags, NULL},
+#include "nodes/types.def"
+#undef NODE_TYPE
+};
+enum { TYPES_NR = sizeof TYPES / sizeof TYPES[0] };
+
+const struct lint_type NODES_LINT[] = {
+#define NODE_TYPE(id, executor, requires, flags, config, needs, check) {id, config, needs},
+#include "nodes/types.def"
+#undef NODE_TYPE
+    {NULL, NULL, NULL},
 };
 
+static const char *(*const CONFIG_CHECKS[])(struct str config) = {
+#define NODE_TYPE(id, executor, requires, flags, config, needs, check) check,
+#include "nodes/types.def"
+#undef NODE_TYPE
+};
+
+const char *nodes_config_wrong(struct str type_id, struct str config) {
+    for (size_t i = 0; i < TYPES_NR; i++)
+        if (CONFIG_CHECKS[i] && str_eqc(type_id, TYPES[i].type_id)) return CONFIG_CHECKS[i](config);
+    return NULL;
+}
+
+bool nodes_any(const struct node_registry *r, unsigned traits) {
+    for (size_t i = 0; i < TYPES_NR; i++) {
+        struct str id = str_c(TYPES[i].type_id);
+        if (node_traits(id) & traits && node_registry_find(r, id)) return true;
+    }
+    return false;
+}
+
 int nodes_register_core(struct node_registry *r, bool conformance, struct wopr_error *err) {
-    for (size_t i = 0; i < sizeof TYPES / sizeof TYPES[0]; i++) {
+    for (size_t i = 0; i < TYPES_NR; i++) {
         if ((TYPES[i].flags & NODE_CONFORMANCE) != 0 && !conformance) continue;
         int rc = node_registry_add(r, &TYPES[i], err);
         if (rc != 0) return rc;

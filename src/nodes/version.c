@@ -6,7 +6,7 @@
 #include "codec/jobj.h"
 #include "nodes/nodes.h"
 
-static bool whole(const struct node_call *call, const char *key, int64_t *out) {
+static bool arg_whole(const struct node_call *call, const char *key, int64_t *out) {
     struct str raw = node_arg(call, key);
     return raw.n == 0 || json_int(raw, out);
 }
@@ -18,12 +18,12 @@ void exec_version(const struct node_call *call, struct node_result *out) {
         node_invalid(out, "the id of the change is missing");
         return;
     }
-    if (!whole(call, "min", &min) || !whole(call, "max", &max)) {
+    if (!arg_whole(call, "min", &min) || !arg_whole(call, "max", &max)) {
         node_invalid(out, "min and max of a version are whole numbers");
         return;
     }
     if (node_version(call, out, change_id, min, max, &version) != 0) return;
     out->outputs = jobj_of_int(call->a, "version", version);
-    if (!out->outputs.p) node_fail(out, "out_of_memory", "the node needs more memory", true);
+    if (!out->outputs.p) node_no_memory(out);
     else out->outcome = NODE_OUT_DONE;
 }

@@ -5,7 +5,9 @@
  *  - a traceparent is taken exactly in the one form of version 00.
  */
 #include "base/clock.h"
-#include "http/http_internal.h"
+#include "http/auth.h"
+#include "http/exchange.h"
+#include "http/server.h"
 #include "store/sqlite/sqlite.h"
 
 #include <dirent.h>
@@ -42,7 +44,7 @@ static void world_make(void) {
     const char *tmp = getenv("TMPDIR");
     struct store_config cfg = {.sync = STORE_SYNC_OFF};
     struct api_key row;
-    struct call c = {.pub = {.server = &w.server}};
+    struct exchange x = {.pub = {.server = &w.server}};
     int64_t expires;
     char path[220];
     snprintf(w.dir, sizeof w.dir, "%s/wopr-fuzz-XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -57,9 +59,9 @@ static void world_make(void) {
     ASSERT(key_mint(w.server.store, STR("t"), STR("w"), STR("l"), 1, true, 0, w.arena, &w.key, &row,
                     NULL) == 0);
     ASSERT(store_key_put(w.server.store, &row, NULL) == 0);
-    c.pub.arena = w.arena;
-    principal_of(&row, &c.pub.who);
-    ASSERT(http_ticket_mint(&c.pub, RUN_ID, 7, LIFETIME_MS, &w.ticket, &expires, NULL) == 0);
+    x.pub.arena = w.arena;
+    principal_of(&row, &x.pub.who);
+    ASSERT(http_ticket_mint(&x.pub, RUN_ID, 7, LIFETIME_MS, &w.ticket, &expires, NULL) == 0);
 }
 
 /* truth with some bytes replaced, dropped or added, as the data say: triples (place, what, byte).
@@ -88,14 +90,14 @@ static void check_key(struct arena *a, struct str text) {
 }
 
 static void check_ticket(struct arena *a, struct str text, struct str run_id) {
-    struct call c = {.pub = {.server = &w.server, .arena = a}};
+    struct exchange x = {.pub = {.server = &w.server, .arena = a}};
     struct wopr_error err = {0};
-    c.pub.params[0] = (struct http_param){STR("runId"), run_id};
-    c.pub.params_nr = 1;
-    int rc = ticket_check(&c, text, &err);
+    x.pub.params[0] = (struct http_param){STR("runId"), run_id};
+    x.pub.params_nr = 1;
+    int rc = ticket_check(&x, text, &err);
     ASSERT(rc == 0 || rc == WOPR_E_UNAUTHENTICATED);
     ASSERT((rc == 0) == (str_eq(text, w.ticket) && str_eq(run_id, RUN_ID)));
-    if (rc == 0) ASSERT(c.pub.who.ticket_run_no == 7);
+    if (rc == 0) ASSERT(x.pub.who.ticket_run_no == 7);
 }
 
 static bool hex(struct str s, size_t from, size_t n) {

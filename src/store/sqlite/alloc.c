@@ -14,7 +14,7 @@ static int lib_roundup(int n) { return (n + 7) & ~7; }
 static int lib_init(void *ctx) { return (void)ctx, SQLITE_OK; }
 static void lib_shutdown(void *ctx) { (void)ctx; }
 
-static void setup(void) {
+static void alloc_setup(void) {
     static const sqlite3_mem_methods methods = {lib_malloc,  lib_free, lib_realloc,  lib_size,
                                                 lib_roundup, lib_init, lib_shutdown, NULL};
     /* Both are refused once SQLite runs (an embedding program used it before): then its own stay.
@@ -26,5 +26,5 @@ static void setup(void) {
 
 void sqlite_setup(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, setup);
+    pthread_once(&once, alloc_setup);
 }

@@ -23,7 +23,7 @@ struct batch { /* one transaction */
     struct wopr_error *err;
 };
 
-static void outputs_reset(struct plan *p) {
+static void plan_outputs_reset(struct plan *p) {
     if (p->what == PLAN_CREATE) p->run_no = 0;
     p->active_run_id = STR_NONE;
     p->active_until_ms = 0;
@@ -92,7 +92,7 @@ static int run_refused(struct batch *b, struct plan *p, int *refusal) {
     return 0;
 }
 
-static int64_t log_bytes(const struct plan *p) {
+static int64_t plan_log_bytes(const struct plan *p) {
     int64_t sum = 0;
     for (size_t i = 0; i < p->events_nr; i++) sum += event_bytes(&p->events[i]);
     for (size_t i = 0; i < p->artifacts_nr; i++) sum += (int64_t)p->artifacts[i].body.n;
@@ -100,12 +100,12 @@ static int64_t log_bytes(const struct plan *p) {
 }
 
 /* A run of this plan's tenant began, ended or grew. */
-static int count_usage(struct batch *b, struct plan *p) {
+static int usage_count(struct batch *b, struct plan *p) {
     bool creates = p->what == PLAN_CREATE, ends = plan_ends_run(p);
     int rc = creates ? 0 : usage_tenant(b->c, p, b->err);
     if (rc != 0) return rc;
     struct str tenant = creates ? p->create->meta.tenant : p->tenant;
-    return usage_add(&b->usages, tenant, creates, creates - ends, log_bytes(p), b->err);
+    return usage_add(&b->usages, tenant, creates, creates - ends, plan_log_bytes(p), b->err);
 }
 
 static int run_move(struct batch *b, struct plan *p, int *refusal) {
@@ -117,7 +117,7 @@ static int run_move(struct batch *b, struct plan *p, int *refusal) {
     bind_int(&q, p->epoch);
     if (p->has_update) bind_update(&q, p);
     if (p->has_update) bind_int(&q, p->lets_go);
-    bind_int(&q, log_bytes(p));
+    bind_int(&q, plan_log_bytes(p));
     int rc = query_run(&q, b->err);
     if (rc != 0) return rc;
     return sqlite3_changes64(b->c->db) == 1 ? 0 : run_refused(b, p, refusal);
@@ -166,7 +166,7 @@ static int run_insert(struct batch *b, struct plan *p, int *refusal) {
     bind_int_opt(&q, holder_no, 0);
     bind_int(&q, p->epoch);
     bind_int(&q, p->base_seq + (int64_t)p->events_nr);
-    bind_int(&q, n->fork ? n->fork->bytes : log_bytes(p));
+    bind_int(&q, n->fork ? n->fork->bytes : plan_log_bytes(p));
     bind_update(&q, p);
     int src = q.rc == SQLITE_OK ? sqlite3_step(q.st) : q.rc;
     query_end(&q);
@@ -205,7 +205,7 @@ static int origin_insert(struct batch *b, const struct plan *p) {
     return query_run(&q, b->err);
 }
 
-/* Only what may be seen is in the list of a tag. */
+/* Only visible runs are in the list of a tag. */
 static int tags_put(struct batch *b, const struct plan *p) {
     struct query q;
     if (p->create->meta.tags.n == 0) return 0;
@@ -232,7 +232,7 @@ static int fork_grow(struct batch *b, const struct plan *p) {
     return query_run(&q, b->err);
 }
 
-/* FORK-9: all of a fork in one plan, or a part of one that nobody sees yet. */
+/* FORK-9: all of a fork in one plan, or a part of one that is still hidden. */
 static int fork_create(struct batch *b, struct plan *p, int *refusal) {
     const struct plan_fork *f = p->create->fork;
     int rc = fork_admit(b->c, p, refusal, b->err);
@@ -248,7 +248,7 @@ static int fork_create(struct batch *b, struct plan *p, int *refusal) {
     }
     if (rc != 0 || *refusal != 0) return rc;
     b->events += p->base_seq - f->copy_from;
-    /* Counted when it is shown; what was copied before is said by the one who copied. */
+    /* Counted once it is visible, with what earlier plans copied. */
     if (f->last) rc = usage_add(&b->usages, p->create->meta.tenant, 1, 1, f->prefix_bytes, b->err);
     if (rc == 0) rc = fork_fill(b->c, p, b->err);
     return rc == 0 && f->last ? tags_put(b, p) : rc;
@@ -314,7 +314,7 @@ static int rows_put(struct batch *b, const struct plan *p) {
 /* Returns a failure of the machine; a refusal of this plan alone goes to *refusal. */
 static int plan_write(struct batch *b, struct plan *p, int *refusal) {
     int rc = 0;
-    outputs_reset(p);
+    plan_outputs_reset(p);
     p->idem_hit = false;
     *refusal = p->failed ? p->failed : plan_sane(p);
     if (*refusal != 0) return 0;
@@ -328,7 +328,7 @@ static int plan_write(struct batch *b, struct plan *p, int *refusal) {
     if (p->what == PLAN_CREATE && p->create->fork) {
         rc = fork_create(b, p, refusal);
     } else if (p->what == PLAN_CREATE) {
-        rc = usage_room(&b->usages, b->c, p, log_bytes(p), refusal, b->err);
+        rc = usage_room(&b->usages, b->c, p, plan_log_bytes(p), refusal, b->err);
         if (rc == 0 && *refusal == 0 && p->create->dedup_enforce) rc = scope_check(b, p, refusal);
         if (rc == 0 && *refusal == 0) rc = run_insert(b, p, refusal);
         if (rc == 0 && *refusal == 0) rc = origin_insert(b, p);
@@ -339,7 +339,7 @@ static int plan_write(struct batch *b, struct plan *p, int *refusal) {
     }
     if (rc != 0 || *refusal != 0) return rc;
     rc = events_insert(b, p);
-    if (rc == 0 && p->what != PLAN_SIDE && !(p->create && p->create->fork)) rc = count_usage(b, p);
+    if (rc == 0 && p->what != PLAN_SIDE && !(p->create && p->create->fork)) rc = usage_count(b, p);
     if (rc == 0) rc = rows_put(b, p);
     if (rc == 0 && p->has_idem) rc = idem_put(b->c, p, b->now_ms, b->err);
     return rc;
@@ -356,8 +356,8 @@ static int counters_add(struct batch *b) {
     return query_run(&q, b->err);
 }
 
-/* STORE-16: hosts that only read these runs hear of it. */
-static int tell_others(struct batch *b, struct plan **plans, size_t n, const int *rcs) {
+/* STORE-16: let other hosts know which runs have new events. */
+static int peers_notify(struct batch *b, struct plan **plans, size_t n, const int *rcs) {
     if (b->events == 0 || !b->s->joined || !store_has_peers(b->s)) return 0;
     struct moved_run *v = mem_array(n, sizeof *v);
     size_t moved = 0;
@@ -372,7 +372,7 @@ static int tell_others(struct batch *b, struct plan **plans, size_t n, const int
     return rc;
 }
 
-/* One transaction over n plans.  On failure nothing of it happened (SYNC_FAILED: nobody knows). */
+/* One transaction over n plans. On failure nothing of it happened (SYNC_FAILED: it is unknown). */
 static int batch_commit(struct store *s, struct plan **plans, size_t n, int *rcs,
                         struct wopr_error *err) {
     struct batch b = {.s = s, .c = s->writer, .now_ms = clock_wall_ms(), .err = err};
@@ -382,14 +382,14 @@ static int batch_commit(struct store *s, struct plan **plans, size_t n, int *rcs
         for (size_t i = 0; rc == 0 && i < n; i++) rc = plan_write(&b, plans[i], &rcs[i]);
         if (rc == 0) rc = counters_add(&b);
         if (rc == 0) rc = usages_write(&b.usages, b.c, err);
-        if (rc == 0) rc = tell_others(&b, plans, n, rcs);
+        if (rc == 0) rc = peers_notify(&b, plans, n, rcs);
         rc = tx_end(b.c, rc, err);
     }
     usages_free(&b.usages);
     if (rc == 0) return 0;
     holder_forget(s);
     for (size_t i = 0; i < n; i++) {
-        outputs_reset(plans[i]);
+        plan_outputs_reset(plans[i]);
         rcs[i] = plans[i]->failed ? plans[i]->failed : rc;
     }
     return rc;

@@ -101,8 +101,8 @@ static int on_wal(void *ctx, sqlite3 *db, const char *name, int pages) {
     return SQLITE_OK;
 }
 
-/* Another process writes.  Its transactions are short: SQLite's own waits, which grow to a tenth of
- * a second, would leave this host behind a busy one. */
+/* Another process writes. Its transactions are short: SQLite's own waits, which grow to a tenth of
+ * a second, would starve this host beside a busy one. */
 static int on_busy(void *ctx, int times) {
     const struct store *s = ctx;
     if (times >= s->cfg.busy_timeout_ms / BUSY_SLEEP_MS) return 0;
@@ -201,35 +201,35 @@ void query_begin(struct query *q, struct conn *c, enum stmt_id id) {
     q->st = c->st[id];
 }
 
-static void bound(struct query *q, int rc) {
+static void query_bound(struct query *q, int rc) {
     if (q->rc == SQLITE_OK) q->rc = rc;
 }
 
 void bind_text(struct query *q, struct str s) {
     const char *p = s.p ? s.p : "";
-    bound(q, sqlite3_bind_text64(q->st, ++q->at, p, s.n, SQLITE_STATIC, SQLITE_UTF8));
+    query_bound(q, sqlite3_bind_text64(q->st, ++q->at, p, s.n, SQLITE_STATIC, SQLITE_UTF8));
 }
 
-void bind_null(struct query *q) { bound(q, sqlite3_bind_null(q->st, ++q->at)); }
+void bind_null(struct query *q) { query_bound(q, sqlite3_bind_null(q->st, ++q->at)); }
 
 void bind_opt(struct query *q, struct str s) {
     if (s.n > 0) bind_text(q, s);
     else bind_null(q);
 }
 
-void bind_int(struct query *q, int64_t v) { bound(q, sqlite3_bind_int64(q->st, ++q->at, v)); }
+void bind_int(struct query *q, int64_t v) { query_bound(q, sqlite3_bind_int64(q->st, ++q->at, v)); }
 
 void bind_int_opt(struct query *q, int64_t v, int64_t null_when) {
     if (v != null_when) bind_int(q, v);
-    else bound(q, sqlite3_bind_null(q->st, ++q->at));
+    else query_bound(q, sqlite3_bind_null(q->st, ++q->at));
 }
 
 void bind_hash(struct query *q, const struct sha256 *d) {
-    bound(q, sqlite3_bind_blob(q->st, ++q->at, d->b, sizeof d->b, SQLITE_STATIC));
+    query_bound(q, sqlite3_bind_blob(q->st, ++q->at, d->b, sizeof d->b, SQLITE_STATIC));
 }
 
 void bind_bytes(struct query *q, const void *p, size_t n) {
-    bound(q, sqlite3_bind_blob64(q->st, ++q->at, p, n, SQLITE_STATIC));
+    query_bound(q, sqlite3_bind_blob64(q->st, ++q->at, p, n, SQLITE_STATIC));
 }
 
 void query_end(struct query *q) {

@@ -7,8 +7,8 @@
 #include "store/upkeep.h"
 
 /* First column of a one-row query, or absent. */
-static int one(struct conn *c, enum stmt_id id, int64_t run_no, int64_t absent, int64_t *out,
-               struct wopr_error *err) {
+static int number_read(struct conn *c, enum stmt_id id, int64_t run_no, int64_t absent,
+                       int64_t *out, struct wopr_error *err) {
     struct query q;
     query_begin(&q, c, id);
     bind_int(&q, run_no);
@@ -36,7 +36,7 @@ int fork_admit(struct conn *c, const struct plan *p, int *refusal, struct wopr_e
     const struct plan_fork *f = p->create->fork;
     int64_t next_seq = -1;
     bool there = true;
-    int rc = one(c, SQL_FORK_SOURCE, f->link.source_run_no, -1, &next_seq, err);
+    int rc = number_read(c, SQL_FORK_SOURCE, f->link.source_run_no, -1, &next_seq, err);
     if (rc == 0 && next_seq < p->base_seq) { /* retention was faster; a log never shrinks */
         *refusal = WOPR_E_EXPIRED;
         return 0;
@@ -60,14 +60,15 @@ static int link_put(struct conn *c, int64_t run_no, const struct run_fork *l,
     return query_run(&q, err);
 }
 
-static int mark(struct conn *c, enum stmt_id id, int64_t run_no, struct wopr_error *err) {
+static int run_mark(struct conn *c, enum stmt_id id, int64_t run_no, struct wopr_error *err) {
     struct query q;
     query_begin(&q, c, id);
     bind_int(&q, run_no);
     return query_run(&q, err);
 }
 
-static int copy(struct conn *c, enum stmt_id id, const struct plan *p, struct wopr_error *err) {
+static int prefix_copy(struct conn *c, enum stmt_id id, const struct plan *p,
+                       struct wopr_error *err) {
     const struct plan_fork *f = p->create->fork;
     struct query q;
     query_begin(&q, c, id);
@@ -82,15 +83,15 @@ int fork_fill(struct conn *c, const struct plan *p, struct wopr_error *err) {
     const struct plan_fork *f = p->create->fork;
     int64_t n = p->base_seq - f->copy_from;
     int rc = 0;
-    if (f->first && f->link.mode == FORK_REPLAY) rc = mark(c, SQL_FORK_REPLAY, p->run_no, err);
-    if (rc == 0 && f->first && !f->last) rc = mark(c, SQL_FORK_HIDE, p->run_no, err);
+    if (f->first && f->link.mode == FORK_REPLAY) rc = run_mark(c, SQL_FORK_REPLAY, p->run_no, err);
+    if (rc == 0 && f->first && !f->last) rc = run_mark(c, SQL_FORK_HIDE, p->run_no, err);
     /* The cut's time is known when all was folded: the last plan writes it again. */
     if (rc == 0 && (f->first || f->last)) rc = link_put(c, p->run_no, &f->link, err);
     if (rc != 0 || n == 0) return rc;
-    rc = copy(c, SQL_FORK_COPY, p, err);
+    rc = prefix_copy(c, SQL_FORK_COPY, p, err);
     if (rc == 0 && sqlite3_changes64(c->db) != n)
         rc = wopr_error_set(err, WOPR_E_CORRUPT, "the log of the source of a fork has a hole");
-    return rc == 0 ? copy(c, SQL_FORK_ARTIFACTS, p, err) : rc;
+    return rc == 0 ? prefix_copy(c, SQL_FORK_ARTIFACTS, p, err) : rc;
 }
 
 /* ------------------------------------------------------------------------------ left overs */
@@ -98,7 +99,7 @@ int store_fork_hidden(struct store *s, int64_t after, int64_t *run_no, struct wo
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
     int64_t found = 0;
-    rc = write_end(s, one(s->writer, SQL_FORK_NEXT_HIDDEN, after, 0, &found, err), err);
+    rc = write_end(s, number_read(s->writer, SQL_FORK_NEXT_HIDDEN, after, 0, &found, err), err);
     if (rc == 0) *run_no = found;
     return rc;
 }
@@ -131,7 +132,7 @@ static int left_forget(struct conn *c, const struct left *l, struct wopr_error *
     return query_run(&q, err);
 }
 
-/* The run goes with the last of its events, and only then it leaves the counters. */
+/* The run is deleted, and leaves the counters, with the last of its events. */
 static int left_remove(struct conn *c, const struct left *l, unsigned max, bool *gone,
                        struct wopr_error *err) {
     int64_t keep = l->last_seq >= (int64_t)max ? l->last_seq - (int64_t)max : -1;

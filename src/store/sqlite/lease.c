@@ -1,7 +1,7 @@
 /*
- * lease.c: who may append to a run: claim, renew, release, ask for, give, park (STORE-30 to 36).
- * A run names its holder and carries the fencing epoch; the end of the lease stands once per
- * holder.
+ * lease.c: who may append to a run: claim, renew, release, request, transfer, park (STORE-30 to
+ * STORE-36). A run names its holder and carries the fencing epoch; the end of the lease is stored
+ * once per holder.
  */
 #include "store/leases.h"
 #include "store/peers.h"
@@ -22,7 +22,7 @@ static int lease_refused(struct store *s, int64_t run_no, struct wopr_error *err
     return wopr_error_set(err, WOPR_E_FENCED, "another holder's lease on the run is still valid");
 }
 
-static int unwant(struct store *s, int64_t run_no, int64_t holder_no, struct wopr_error *err) {
+static int want_delete(struct store *s, int64_t run_no, int64_t holder_no, struct wopr_error *err) {
     struct query q;
     query_begin(&q, s->writer, SQL_LEASE_UNWANT);
     bind_int(&q, run_no);
@@ -35,8 +35,8 @@ static int lease_moved(struct store *s, int64_t run_no, int64_t how, struct wopr
     return moves_put(s, &m, 1, err);
 }
 
-static int claim(struct store *s, const struct lease_claim *c, int64_t holder_no, int64_t *epoch,
-                 struct wopr_error *err) {
+static int lease_claim(struct store *s, const struct lease_claim *c, int64_t holder_no,
+                       int64_t *epoch, struct wopr_error *err) {
     struct query q;
     query_begin(&q, s->writer, SQL_LEASE_CLAIM);
     bind_int(&q, holder_no);
@@ -48,7 +48,7 @@ static int claim(struct store *s, const struct lease_claim *c, int64_t holder_no
     if (rc < 0) return rc;
     *epoch = col_int(&q, 0);
     rc = query_run(&q, err);
-    if (rc == 0) rc = unwant(s, c->run_no, holder_no, err);
+    if (rc == 0) rc = want_delete(s, c->run_no, holder_no, err);
     return rc == 0 ? lease_moved(s, c->run_no, MOVED_CLAIMED, err) : rc;
 }
 
@@ -58,7 +58,7 @@ int store_lease_claim(struct store *s, const struct lease_claim *c, int64_t *epo
     if (rc != 0) return rc;
     int64_t no, got = 0;
     rc = holder_number(s, c->holder, c->until_ms, &no, err);
-    if (rc == 0) rc = claim(s, c, no, &got, err);
+    if (rc == 0) rc = lease_claim(s, c, no, &got, err);
     rc = write_end(s, rc, err);
     if (rc == 0) *epoch = got;
     return rc;
@@ -74,7 +74,7 @@ static int holder_beat(struct store *s, struct str holder, int64_t until_ms,
     return query_run(&q, err);
 }
 
-static int prune(struct store *s, struct wopr_error *err) {
+static int peer_rows_prune(struct store *s, struct wopr_error *err) {
     struct query q;
     query_begin(&q, s->writer, SQL_MOVES_PRUNE);
     bind_int(&q, STORE_MOVES_KEPT);
@@ -91,7 +91,7 @@ int store_lease_renew(struct store *s, struct str holder, int64_t until_ms, int6
     struct query q;
     int64_t n = 0;
     rc = holder_beat(s, holder, until_ms, err);
-    if (rc == 0) rc = prune(s, err);
+    if (rc == 0) rc = peer_rows_prune(s, err);
     if (rc == 0) {
         query_begin(&q, s->writer, SQL_HOLDER_RUNS);
         bind_text(&q, holder);
@@ -112,7 +112,7 @@ int store_lease_release(struct store *s, struct str holder, struct wopr_error *e
     return write_end(s, rc, err);
 }
 
-/* --- asked for, and given --- */
+/* --- requests and transfers --- */
 
 int store_lease_want(struct store *s, int64_t run_no, struct str holder, struct wopr_error *err) {
     int rc = write_begin(s, err);
@@ -129,7 +129,7 @@ int store_lease_want(struct store *s, int64_t run_no, struct str holder, struct 
     return write_end(s, rc, err);
 }
 
-static int wanted_by(struct store *s, int64_t run_no, int64_t *holder_no, struct wopr_error *err) {
+static int want_read(struct store *s, int64_t run_no, int64_t *holder_no, struct wopr_error *err) {
     struct query q;
     *holder_no = 0;
     query_begin(&q, s->writer, SQL_LEASE_WANTED);
@@ -141,8 +141,8 @@ static int wanted_by(struct store *s, int64_t run_no, int64_t *holder_no, struct
     return 0;
 }
 
-static int give(struct store *s, int64_t run_no, int64_t to, struct str from, int64_t epoch,
-                struct wopr_error *err) {
+static int lease_give(struct store *s, int64_t run_no, int64_t to, struct str from, int64_t epoch,
+                      struct wopr_error *err) {
     struct query q;
     query_begin(&q, s->writer, SQL_LEASE_GIVE);
     bind_int(&q, to);
@@ -152,7 +152,7 @@ static int give(struct store *s, int64_t run_no, int64_t to, struct str from, in
     int rc = query_run(&q, err);
     if (rc != 0) return rc;
     if (sqlite3_changes64(s->writer->db) != 1) return lease_refused(s, run_no, err);
-    rc = unwant(s, run_no, to, err);
+    rc = want_delete(s, run_no, to, err);
     return rc == 0 ? lease_moved(s, run_no, MOVED_GIVEN, err) : rc;
 }
 
@@ -162,10 +162,10 @@ int store_lease_give(struct store *s, int64_t run_no, struct str from, int64_t e
     if (rc != 0) return rc;
     int64_t to;
     bool nobody = false;
-    rc = wanted_by(s, run_no, &to, err);
+    rc = want_read(s, run_no, &to, err);
     if (rc == 0) nobody = to == 0 || store_holder_state(s, to) == HOLDER_DEAD;
-    if (rc == 0 && !nobody) rc = give(s, run_no, to, from, epoch, err);
-    else if (rc == 0 && to != 0) rc = unwant(s, run_no, to, err);
+    if (rc == 0 && !nobody) rc = lease_give(s, run_no, to, from, epoch, err);
+    else if (rc == 0 && to != 0) rc = want_delete(s, run_no, to, err);
     rc = write_end(s, rc, err);
     return rc == 0 && nobody ? wopr_error_set(err, WOPR_E_NOT_FOUND, "nobody asks for the run")
                              : rc;

@@ -42,22 +42,22 @@ static bool wal_head_read(struct conn *c, struct wal_head *out) {
 }
 
 /* Two places per hash: the rows that every request asks for must not drive each other out. */
-static struct memo *places_of(struct conn *c, enum stmt_id id, struct str key) {
+static struct memo *memo_bucket(struct conn *c, enum stmt_id id, struct str key) {
     return &c->memos[str_hash(key, (uint64_t)id) % (STORE_MEMOS / 2) * 2];
 }
 
-static bool is_for(const struct memo *m, enum stmt_id id, struct str key) {
+static bool memo_matches(const struct memo *m, enum stmt_id id, struct str key) {
     return m->block && m->id == id && str_eq(m->key, key);
 }
 
-static struct memo *place_for(struct conn *c, enum stmt_id id, struct str key) {
-    struct memo *m = places_of(c, id, key);
-    if (is_for(m, id, key)) return m;
+static struct memo *memo_slot(struct conn *c, enum stmt_id id, struct str key) {
+    struct memo *m = memo_bucket(c, id, key);
+    if (memo_matches(m, id, key)) return m;
     bool stale = !m->block || memcmp(&m->head, &c->memo_head, sizeof m->head) != 0;
-    return stale && !is_for(m + 1, id, key) ? m : m + 1;
+    return stale && !memo_matches(m + 1, id, key) ? m : m + 1;
 }
 
-static struct str take(char **at, struct str s) {
+static struct str text_take(char **at, struct str s) {
     if (s.n > 0) memcpy(*at, s.p, s.n);
     struct str copy = str_n(*at, s.n);
     *at += s.n;
@@ -70,9 +70,10 @@ bool memo_get(struct conn *c, enum stmt_id id, struct str key, struct arena *a,
     c->memo_ready = c->has_read && wal_head_read(c, &c->memo_head);
     c->has_read = true;
     if (!c->memo_ready) return false;
-    const struct memo *m = places_of(c, id, key);
-    if (!is_for(m, id, key)) m++;
-    if (!is_for(m, id, key) || memcmp(&m->head, &c->memo_head, sizeof m->head) != 0) return false;
+    const struct memo *m = memo_bucket(c, id, key);
+    if (!memo_matches(m, id, key)) m++;
+    if (!memo_matches(m, id, key) || memcmp(&m->head, &c->memo_head, sizeof m->head) != 0)
+        return false;
     struct memo_row r = m->row;
     for (size_t i = 0; i < MEMO_TEXTS; i++)
         r.text[i] = m->row.text[i].n > 0 ? arena_str(a, m->row.text[i]) : STR_NONE;
@@ -86,13 +87,13 @@ void memo_put(struct conn *c, enum stmt_id id, struct str key, const struct memo
     size_t n = key.n;
     for (size_t i = 0; i < MEMO_TEXTS; i++) n += row->text[i].n;
     if (n > MEMO_BYTES_MAX) return;
-    struct memo *m = place_for(c, id, key);
+    struct memo *m = memo_slot(c, id, key);
     char *block = mem_alloc(n > 0 ? n : 1), *at = block;
     if (!block) return; /* not remembered: no harm */
     mem_free(m->block);
     *m = (struct memo){.block = block, .id = id, .head = c->memo_head, .row = *row};
-    m->key = take(&at, key);
-    for (size_t i = 0; i < MEMO_TEXTS; i++) m->row.text[i] = take(&at, row->text[i]);
+    m->key = text_take(&at, key);
+    for (size_t i = 0; i < MEMO_TEXTS; i++) m->row.text[i] = text_take(&at, row->text[i]);
 }
 
 void memo_free(struct conn *c) {

@@ -23,7 +23,7 @@ static bool migration_of(const struct embed_file *f, uint64_t *version, struct s
     return true;
 }
 
-static int one_int(struct conn *c, const char *sql, int64_t *out, struct wopr_error *err) {
+static int number_read(struct conn *c, const char *sql, int64_t *out, struct wopr_error *err) {
     sqlite3_stmt *st = NULL;
     int rc = sqlite3_prepare_v2(c->db, sql, -1, &st, NULL);
     if (rc == SQLITE_OK) rc = sqlite3_step(st);
@@ -34,8 +34,8 @@ static int one_int(struct conn *c, const char *sql, int64_t *out, struct wopr_er
 }
 
 /* Look at a row of schema_migrations: it must be one of ours, unchanged. */
-static int check_row(const struct store *s, int64_t version, const void *sha, int sha_n,
-                     struct wopr_error *err) {
+static int applied_row_check(const struct store *s, int64_t version, const void *sha, int sha_n,
+                             struct wopr_error *err) {
     for (const struct embed_file *f = EMBED_FILES; f->name; f++) {
         uint64_t v;
         struct str name;
@@ -55,13 +55,13 @@ static int check_row(const struct store *s, int64_t version, const void *sha, in
 }
 
 /* *applied: highest version recorded, 0 for a database that holds nothing yet. */
-static int check_applied(struct conn *c, int64_t *applied, struct wopr_error *err) {
+static int applied_check(struct conn *c, int64_t *applied, struct wopr_error *err) {
     int64_t objects = 0, ours = 0, app_id = 0;
-    int rc = one_int(c, "SELECT count(*) FROM sqlite_schema", &objects, err);
-    if (rc == 0) rc = one_int(c, "PRAGMA application_id", &app_id, err);
+    int rc = number_read(c, "SELECT count(*) FROM sqlite_schema", &objects, err);
+    if (rc == 0) rc = number_read(c, "PRAGMA application_id", &app_id, err);
     if (rc == 0)
-        rc = one_int(c, "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_migrations'",
-                     &ours, err);
+        rc = number_read(c, "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_migrations'",
+                         &ours, err);
     if (rc != 0) return rc;
     *applied = 0;
     if (objects == 0) return 0;
@@ -74,8 +74,8 @@ static int check_applied(struct conn *c, int64_t *applied, struct wopr_error *er
         c->db, "SELECT version, sha256 FROM schema_migrations ORDER BY version", -1, &st, NULL);
     while (src == SQLITE_OK && rc == 0 && (src = sqlite3_step(st)) == SQLITE_ROW) {
         *applied = sqlite3_column_int64(st, 0);
-        rc = check_row(c->store, *applied, sqlite3_column_blob(st, 1), sqlite3_column_bytes(st, 1),
-                       err);
+        rc = applied_row_check(c->store, *applied, sqlite3_column_blob(st, 1),
+                               sqlite3_column_bytes(st, 1), err);
         src = SQLITE_OK;
     }
     if (rc == 0 && src != SQLITE_DONE) rc = conn_fail(c, src, err);
@@ -83,8 +83,8 @@ static int check_applied(struct conn *c, int64_t *applied, struct wopr_error *er
     return rc;
 }
 
-static int record(struct conn *c, uint64_t version, struct str name, const struct embed_file *f,
-                  struct wopr_error *err) {
+static int migration_record(struct conn *c, uint64_t version, struct str name,
+                            const struct embed_file *f, struct wopr_error *err) {
     struct sha256 sha = sha256_of(embed_text(f));
     sqlite3_stmt *st = NULL;
     int rc = sqlite3_prepare_v2(c->db, "INSERT INTO schema_migrations VALUES (?, ?, ?, ?)", -1, &st,
@@ -99,20 +99,20 @@ static int record(struct conn *c, uint64_t version, struct str name, const struc
     return rc;
 }
 
-static int apply_one(struct conn *c, uint64_t version, struct str name, const struct embed_file *f,
-                     struct wopr_error *err) {
+static int migration_apply(struct conn *c, uint64_t version, struct str name,
+                           const struct embed_file *f, struct wopr_error *err) {
     int rc = conn_exec(c, "BEGIN IMMEDIATE", err);
     if (rc != 0) return rc;
     rc = conn_exec(c, f->data, err);
-    if (rc == 0) rc = record(c, version, name, f, err);
+    if (rc == 0) rc = migration_record(c, version, name, f, err);
     if (rc == 0) return conn_exec(c, "COMMIT", err);
     (void)sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
     return rc;
 }
 
-static int prepare_file(struct conn *c, struct wopr_error *err) {
+static int file_prepare(struct conn *c, struct wopr_error *err) {
     int64_t app_id = 0;
-    int rc = one_int(c, "PRAGMA application_id", &app_id, err);
+    int rc = number_read(c, "PRAGMA application_id", &app_id, err);
     if (rc != 0 || app_id == STORE_APPLICATION_ID) return rc;
     rc = conn_exec(c,
                    "BEGIN IMMEDIATE; PRAGMA application_id = " TEXT_OF(
@@ -129,8 +129,8 @@ static int prepare_file(struct conn *c, struct wopr_error *err) {
 
 int migrate(struct conn *c, bool may_write, struct wopr_error *err) {
     int64_t applied;
-    int rc = check_applied(c, &applied, err);
-    if (rc == 0 && may_write) rc = prepare_file(c, err);
+    int rc = applied_check(c, &applied, err);
+    if (rc == 0 && may_write) rc = file_prepare(c, err);
     for (const struct embed_file *f = EMBED_FILES; rc == 0 && f->name; f++) {
         uint64_t version;
         struct str name;
@@ -140,7 +140,7 @@ int migrate(struct conn *c, bool may_write, struct wopr_error *err) {
                                   "database %s has schema version %lld and lacks %d; start the host"
                                   " on it once",
                                   c->store->path, (long long)applied, (int)version);
-        rc = apply_one(c, version, name, f, err);
+        rc = migration_apply(c, version, name, f, err);
     }
     return rc;
 }

@@ -1,6 +1,6 @@
 /*
- * once.c: large inputs are stored once.  A run's inputs stand in its first event; its variables
- * begin as their members.  Where those texts are the same (nothing was masked), the rows of the
+ * once.c: large inputs are stored once. The first event of a run holds its inputs; its variables
+ * begin as their members. Where those texts are the same (nothing was masked), the rows of the
  * origin and of the variables keep a mark in their place, so that a megabyte is written once and
  * not three times.
  */

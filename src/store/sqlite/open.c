@@ -16,7 +16,7 @@
 
 enum { BUSY_TIMEOUT_DEFAULT_MS = 5000, PATH_BYTES_MAX = 4096 };
 
-static int os_fail(struct wopr_error *err, const char *what, const char *path) {
+static int file_fail(struct wopr_error *err, const char *what, const char *path) {
     int e = errno;
     int code = e == ENOSPC || e == EDQUOT ? WOPR_E_DISK_FULL
                : e == ENOMEM              ? WOPR_E_NO_MEMORY
@@ -27,7 +27,7 @@ static int os_fail(struct wopr_error *err, const char *what, const char *path) {
 }
 
 /* A new name is durable when its folder is; file systems that cannot sync folders need not. */
-static int sync_folder_of(const char *path, struct wopr_error *err) {
+static int folder_sync(const char *path, struct wopr_error *err) {
     char folder[PATH_BYTES_MAX];
     const char *slash = strrchr(path, '/');
     size_t n = slash ? (size_t)(slash - path) : 0;
@@ -36,13 +36,13 @@ static int sync_folder_of(const char *path, struct wopr_error *err) {
     folder[n] = '\0';
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
     if (fd >= 0 && fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP)
-        rc = os_fail(err, "sync folder", folder);
+        rc = file_fail(err, "sync folder", folder);
     if (fd >= 0) close(fd);
     return rc;
 }
 
 /* Make every missing folder on the way to path, private to this user. */
-static int make_folder(const char *path, struct wopr_error *err) {
+static int folder_make(const char *path, struct wopr_error *err) {
     char dir[PATH_BYTES_MAX];
     int n = snprintf(dir, sizeof dir, "%s", path);
     if (n <= 0 || (size_t)n >= sizeof dir)
@@ -50,8 +50,8 @@ static int make_folder(const char *path, struct wopr_error *err) {
     for (char *p = strchr(dir + 1, '/'); p; p = strchr(p + 1, '/')) {
         *p = '\0';
         bool made = mkdir(dir, 0700) == 0;
-        if (!made && errno != EEXIST) return os_fail(err, "make folder", dir);
-        int rc = made ? sync_folder_of(dir, err) : 0;
+        if (!made && errno != EEXIST) return file_fail(err, "make folder", dir);
+        int rc = made ? folder_sync(dir, err) : 0;
         if (rc != 0) return rc;
         *p = '/';
     }
@@ -59,9 +59,9 @@ static int make_folder(const char *path, struct wopr_error *err) {
 }
 
 /* Create the file with private permissions; SQLite gives its journals the same. */
-static int make_file(const char *path, struct wopr_error *err) {
+static int file_make(const char *path, struct wopr_error *err) {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0) return os_fail(err, "open database", path);
+    if (fd < 0) return file_fail(err, "open database", path);
     close(fd);
     return 0;
 }
@@ -109,7 +109,7 @@ static int schema_beside_others(struct store *s, struct wopr_error *err) {
 static int open_writer(struct store *s, struct wopr_error *err) {
     bool alone = true;
     int rc = s->cfg.host_lock ? host_lock(s, &alone, err) : 0;
-    if (rc == 0) rc = make_file(s->path, err);
+    if (rc == 0) rc = file_make(s->path, err);
     if (rc == 0) rc = conn_open(s, true, &s->writer, err);
     if (rc == 0 && alone) rc = migrate(s->writer, true, err);
     bool shared = s->cfg.host_lock && !s->cfg.exclusive;
@@ -130,7 +130,7 @@ int store_open(const struct store_config *cfg, struct store **out, struct wopr_e
         rc = conn_reader(s, &c, err);
         if (rc == 0) rc = migrate(c, false, err);
     } else {
-        rc = make_folder(s->path, err);
+        rc = folder_make(s->path, err);
         if (rc == 0) rc = open_writer(s, err);
     }
     if (rc != 0) {

@@ -1,12 +1,12 @@
 /*
- * peers.c: several hosts on one file: who is there, who is dead, what the others did (STORE-16,
+ * peers.c: several hosts on one file: who is present, who is dead, what the others did (STORE-16,
  * STORE-30 to STORE-36).
  *
- * All locks are in "<path>.lock" and die with their process.  flock on the whole file: exclusive
+ * All locks are in "<path>.lock" and die with their process. flock on the whole file: exclusive
  * while one host opens and migrates, then shared; a host that wants the file for itself keeps it
- * exclusive.  Open-file-description locks on single bytes: one that every host shares while it is
- * there, and one per holder number, held by that host alone.  Locks of the two kinds do not see
- * each other.
+ * exclusive. Open-file-description locks on single bytes: one that every host shares while it is
+ * present, and one per holder number, held by that host alone. Locks of the two kinds do not
+ * exclude each other.
  */
 #define _GNU_SOURCE /* F_OFD_SETLK */
 #include "store/peers.h"
@@ -25,20 +25,20 @@ enum {
     LOCK_PATH_MAX = 4096,
     LOCK_WAIT_MS = 10000, /* for another host that opens or migrates at the moment */
     LOCK_LOOK_MS = 2,
-    LOCK_BYTE_HOST = 4096,       /* far behind the text of the file */
+    LOCK_BYTE_HOST = 4096,       /* far beyond the text of the file */
     LOCK_BYTE_HOLDERS = 1 << 20, /* plus the holder's number */
     MOVED_RUN_BYTES = 16,
     JOIN_TRIES = 3
 };
 
-static int os_fail(struct wopr_error *err, const char *what, const struct store *s) {
+static int lock_fail(struct wopr_error *err, const char *what, const struct store *s) {
     return wopr_error_set(err, errno == ENOSPC ? WOPR_E_DISK_FULL : WOPR_E_IO,
                           "cannot %s %s.lock: %s; check that its folder is there and writable",
                           what, s->path, strerror(errno));
 }
 
 /* ------------------------------------------------------------------------------ the whole file */
-static int locked_by(int fd, const struct store *s, struct wopr_error *err) {
+static int lock_refused(int fd, const struct store *s, struct wopr_error *err) {
     char text[32];
     ssize_t n = pread(fd, text, sizeof text, 0);
     struct str pid, rest;
@@ -51,28 +51,28 @@ static int locked_by(int fd, const struct store *s, struct wopr_error *err) {
         (unsigned long long)no, s->path);
 }
 
-static int say_pid(int fd, const struct store *s, struct wopr_error *err) {
+static int lock_write_pid(int fd, const struct store *s, struct wopr_error *err) {
     char pid[32];
     int n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
     if (ftruncate(fd, 0) == 0 && pwrite(fd, pid, (size_t)n, 0) == (ssize_t)n) return 0;
-    return os_fail(err, "write", s);
+    return lock_fail(err, "write", s);
 }
 
 /* *got: the exclusive lock (alone), or the shared one. */
-static int lock_either(struct store *s, int fd, bool *alone, struct wopr_error *err) {
+static int lock_take(struct store *s, int fd, bool *alone, struct wopr_error *err) {
     for (uint64_t end_ms = clock_mono_ms() + LOCK_WAIT_MS;;) {
         if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
             *alone = true;
             return 0;
         }
-        if (errno != EWOULDBLOCK) return os_fail(err, "lock", s);
-        if (s->cfg.exclusive) return locked_by(fd, s, err);
+        if (errno != EWOULDBLOCK) return lock_fail(err, "lock", s);
+        if (s->cfg.exclusive) return lock_refused(fd, s, err);
         if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
             *alone = false;
             return 0;
         }
-        if (errno != EWOULDBLOCK) return os_fail(err, "lock", s);
-        if (clock_mono_ms() >= end_ms) return locked_by(fd, s, err);
+        if (errno != EWOULDBLOCK) return lock_fail(err, "lock", s);
+        if (clock_mono_ms() >= end_ms) return lock_refused(fd, s, err);
         sqlite3_sleep(LOCK_LOOK_MS);
     }
 }
@@ -83,9 +83,9 @@ int host_lock(struct store *s, bool *alone, struct wopr_error *err) {
     if (n <= 0 || (size_t)n >= sizeof name)
         return wopr_error_set(err, WOPR_E_CONFIG, "the database path is too long");
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0) return os_fail(err, "open", s);
-    int rc = lock_either(s, fd, alone, err);
-    if (rc == 0 && *alone) rc = say_pid(fd, s, err);
+    if (fd < 0) return lock_fail(err, "open", s);
+    int rc = lock_take(s, fd, alone, err);
+    if (rc == 0 && *alone) rc = lock_write_pid(fd, s, err);
     if (rc != 0) {
         close(fd);
         return rc;
@@ -97,7 +97,7 @@ int host_lock(struct store *s, bool *alone, struct wopr_error *err) {
 /* Not atomic: another host may be let in first, alone, and may even migrate. */
 int host_lock_share(struct store *s, struct wopr_error *err) {
     while (flock(s->lock_fd, LOCK_SH) != 0)
-        if (errno != EINTR) return os_fail(err, "lock", s);
+        if (errno != EINTR) return lock_fail(err, "lock", s);
     return 0;
 }
 
@@ -107,7 +107,8 @@ static int byte_lock(const struct store *s, int64_t byte, short type) {
     return fcntl(s->lock_fd, F_OFD_SETLK, &l);
 }
 
-/* Does somebody else hold a lock there?  A failure counts as yes: nobody is declared dead by it. */
+/* Does another process hold a lock there? A failure counts as yes, so that no holder is declared
+ * dead by it. */
 static bool byte_held(const struct store *s, int64_t byte) {
     struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
     return fcntl(s->lock_fd, F_OFD_GETLK, &l) != 0 || l.l_type != F_UNLCK;
@@ -125,7 +126,7 @@ enum holder_state store_holder_state(const struct store *s, int64_t holder_no) {
 }
 
 /* ------------------------------------------------------------------------------ joining */
-static int one_int(struct conn *c, enum stmt_id id, int64_t *out, struct wopr_error *err) {
+static int number_read(struct conn *c, enum stmt_id id, int64_t *out, struct wopr_error *err) {
     struct query q;
     query_begin(&q, c, id);
     int rc = query_step(&q, err);
@@ -143,8 +144,8 @@ static int join_rows(struct store *s, struct str holder, int64_t ttl_ms, int64_t
     bind_int(&q, ttl_ms);
     bind_int(&q, *no);
     rc = query_run(&q, err);
-    if (rc == 0) rc = one_int(s->writer, SQL_MOVE_LAST, last_move, err);
-    /* Before the row shows: nobody may find this number without its lock. */
+    if (rc == 0) rc = number_read(s->writer, SQL_MOVE_LAST, last_move, err);
+    /* Before the row is visible: no host may find this number without its lock. */
     if (rc == 0 && s->lock_fd >= 0 && byte_lock(s, LOCK_BYTE_HOLDERS + *no, F_WRLCK) != 0)
         rc = wopr_error_set(err, WOPR_E_BUSY, "the lock of a holder is taken; try again");
     return rc;
@@ -166,12 +167,12 @@ static int join_once(struct store *s, struct str holder, int64_t ttl_ms, int64_t
     return 0;
 }
 
-/* The lock of being there comes first: a transaction of another host that does not see it has
- * ended before ours begins, so all it did is in the file when we begin to look. */
+/* Take the presence lock first: a transaction of another host that does not see it has ended before
+ * ours begins, so all it did is in the file when we begin to look. */
 int store_join(struct store *s, struct str holder, int64_t ttl_ms, int64_t until_ms,
                int64_t *holder_no, int64_t *last_move, struct wopr_error *err) {
     if (s->lock_fd >= 0 && byte_lock(s, LOCK_BYTE_HOST, F_RDLCK) != 0)
-        return os_fail(err, "lock", s);
+        return lock_fail(err, "lock", s);
     int rc = WOPR_E_BUSY;
     for (int i = 0; rc == WOPR_E_BUSY && i < JOIN_TRIES; i++)
         rc = join_once(s, holder, ttl_ms, until_ms, holder_no, last_move, err);
@@ -277,5 +278,5 @@ int store_lease_wants(struct store *s, struct str holder, unsigned max, struct a
 int store_data_version(struct store *s, int64_t *version, struct wopr_error *err) {
     struct conn *c;
     int rc = conn_reader(s, &c, err);
-    return rc == 0 ? one_int(c, SQL_DATA_VERSION, version, err) : rc;
+    return rc == 0 ? number_read(c, SQL_DATA_VERSION, version, err) : rc;
 }

@@ -1,8 +1,9 @@
 /*
- * purge.c: retention of whole runs (STORE-44) and of stored answers.  The flag that opens the
- * triggers is set and cleared inside the one transaction, so nobody else ever sees it open.
- * A run that is too long for one transaction is hidden like a fork that is being copied (tenant '',
- * but its status is final) and goes in slices; its row goes last, so what is left finds its run.
+ * purge.c: retention of whole runs (STORE-44) and of stored answers. The flag that opens the
+ * triggers is set and cleared inside the one transaction, so no other transaction ever sees it
+ * open. A run that is too long for one transaction is hidden like a fork that is being copied
+ * (tenant '', but its status is final) and is removed in slices; its row is removed last, so what
+ * is left can find its run.
  */
 #include "base/clock.h"
 #include "store/sqlite/sql.h"
@@ -11,7 +12,7 @@
 enum {
     FIND_MAX = 64,      /* ended runs looked up at once */
     STEP_ROWS = 256,    /* rows deleted before the clock is looked at */
-    SMALL_EVENTS = 256, /* a run of so many goes at once */
+    SMALL_EVENTS = 256, /* a run of at most this many is removed at once */
     TOMBSTONES_MAX = 500
 };
 
@@ -25,7 +26,7 @@ struct slice {
 };
 
 /* Time counts from the first row on: on the slowest disk too each slice gets on. */
-static bool spent(struct slice *s) {
+static bool slice_spent(struct slice *s) {
     const bool began = s->rows_left < STORE_PURGE_ROWS;
     s->spent = s->spent || s->rows_left <= 0 || (began && clock_mono_ms() >= s->until_ms);
     return s->spent;
@@ -38,7 +39,7 @@ int purge_gate(struct conn *c, int open, struct wopr_error *err) {
     return query_run(&q, err);
 }
 
-static int on_run(struct conn *c, enum stmt_id id, int64_t run_no, struct wopr_error *err) {
+static int run_statement(struct conn *c, enum stmt_id id, int64_t run_no, struct wopr_error *err) {
     struct query q;
     query_begin(&q, c, id);
     bind_int(&q, run_no);
@@ -50,7 +51,7 @@ int purge_rows(struct conn *c, int64_t run_no, struct wopr_error *err) {
     static const enum stmt_id deletes[] = {RUN_TABLES(RUN_TABLE_ID) SQL_PURGE_RUN};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < sizeof deletes / sizeof *deletes; i++)
-        rc = on_run(c, deletes[i], run_no, err);
+        rc = run_statement(c, deletes[i], run_no, err);
     return rc;
 }
 
@@ -58,18 +59,18 @@ struct ended {
     int64_t run_no, events;
 };
 
-/* What hides it is its first slice: from now on the tombstone answers for it. */
-static int bury(struct slice *s, int64_t run_no) {
+/* Hiding it is its first slice: from now on the tombstone answers for it. */
+static int run_bury(struct slice *s, int64_t run_no) {
     struct query q;
     query_begin(&q, s->c, SQL_TOMBSTONE_PUT);
     bind_int(&q, s->now_ms);
     bind_int(&q, run_no);
     int rc = query_run(&q, s->err);
-    if (rc == 0) rc = on_run(s->c, SQL_USAGE_LESS, run_no, s->err);
-    return rc == 0 ? on_run(s->c, SQL_TAGS_DROP, run_no, s->err) : rc;
+    if (rc == 0) rc = run_statement(s->c, SQL_USAGE_LESS, run_no, s->err);
+    return rc == 0 ? run_statement(s->c, SQL_TAGS_DROP, run_no, s->err) : rc;
 }
 
-static int forget(struct slice *s, const struct ended *r) {
+static int run_forget(struct slice *s, const struct ended *r) {
     int rc = purge_rows(s->c, r->run_no, s->err);
     s->rows_left--;
     s->runs++;
@@ -78,15 +79,15 @@ static int forget(struct slice *s, const struct ended *r) {
 }
 
 static int purge_small(struct slice *s, const struct ended *r) {
-    int rc = bury(s, r->run_no);
-    if (rc == 0) rc = on_run(s->c, SQL_PURGE_EVENTS, r->run_no, s->err);
+    int rc = run_bury(s, r->run_no);
+    if (rc == 0) rc = run_statement(s->c, SQL_PURGE_EVENTS, r->run_no, s->err);
     s->rows_left -= r->events;
-    return rc == 0 ? forget(s, r) : rc;
+    return rc == 0 ? run_forget(s, r) : rc;
 }
 
-/* Rows of one table, as far as the slice goes. */
+/* Rows of one table, until the slice is spent. */
 static int purge_table(struct slice *s, enum stmt_id id, int64_t run_no) {
-    for (int64_t n = STEP_ROWS; n == STEP_ROWS && !spent(s);) {
+    for (int64_t n = STEP_ROWS; n == STEP_ROWS && !slice_spent(s);) {
         struct query q;
         query_begin(&q, s->c, id);
         bind_int(&q, run_no);
@@ -103,15 +104,15 @@ static int purge_on(struct slice *s, const struct ended *r) {
 #define LONG_TABLE_ID(id, table, key, of_run) SQL_SLICE_##id,
     static const enum stmt_id tables[] = {SQL_SLICE_EVENTS, LONG_TABLES(LONG_TABLE_ID)};
     int rc = 0;
-    for (size_t i = 0; rc == 0 && !spent(s) && i < sizeof tables / sizeof *tables; i++)
+    for (size_t i = 0; rc == 0 && !slice_spent(s) && i < sizeof tables / sizeof *tables; i++)
         rc = purge_table(s, tables[i], r->run_no);
-    return rc == 0 && !spent(s) ? forget(s, r) : rc;
+    return rc == 0 && !slice_spent(s) ? run_forget(s, r) : rc;
 }
 
 static int purge_one(struct slice *s, const struct ended *r) {
     if (r->events <= SMALL_EVENTS) return purge_small(s, r);
-    int rc = bury(s, r->run_no);
-    if (rc == 0) rc = on_run(s->c, SQL_PURGE_HIDE, r->run_no, s->err);
+    int rc = run_bury(s, r->run_no);
+    if (rc == 0) rc = run_statement(s->c, SQL_PURGE_HIDE, r->run_no, s->err);
     return rc == 0 ? purge_on(s, r) : rc;
 }
 
@@ -125,11 +126,11 @@ static int purge_begun(struct slice *s) {
         struct ended r = {col_int(&q, 0), col_int(&q, 1)};
         query_end(&q);
         rc = purge_on(s, &r);
-        if (rc != 0 || spent(s)) return rc;
+        if (rc != 0 || slice_spent(s)) return rc;
     }
 }
 
-static int find_ended(struct slice *s, int64_t before_ms, unsigned max, struct ended *v,
+static int ended_find(struct slice *s, int64_t before_ms, unsigned max, struct ended *v,
                       size_t *n) {
     struct query q;
     int rc;
@@ -147,9 +148,10 @@ static int purge_ended(struct slice *s, int64_t before_ms, unsigned max) {
     struct ended v[FIND_MAX];
     size_t n = 1;
     int rc = 0;
-    while (rc == 0 && n > 0 && max > 0 && !spent(s)) {
-        rc = find_ended(s, before_ms, max, v, &n);
-        for (size_t i = 0; rc == 0 && i < n && !spent(s); i++, max--) rc = purge_one(s, &v[i]);
+    while (rc == 0 && n > 0 && max > 0 && !slice_spent(s)) {
+        rc = ended_find(s, before_ms, max, v, &n);
+        for (size_t i = 0; rc == 0 && i < n && !slice_spent(s); i++, max--)
+            rc = purge_one(s, &v[i]);
     }
     if (max == 0) s->spent = true;
     return rc;
@@ -165,7 +167,7 @@ static int purge_tombstones(struct slice *s) {
     return rc;
 }
 
-static int counted(struct slice *s) {
+static int slice_count(struct slice *s) {
     struct query q;
     if (s->runs == 0) return 0;
     query_begin(&q, s->c, SQL_COUNTERS_ADD);
@@ -175,7 +177,7 @@ static int counted(struct slice *s) {
     return query_run(&q, s->err);
 }
 
-static struct slice slice_of(struct store *s, int64_t now_ms, struct wopr_error *err) {
+static struct slice slice_begin(struct store *s, int64_t now_ms, struct wopr_error *err) {
     return (struct slice){.c = s->writer,
                           .now_ms = now_ms,
                           .until_ms = clock_mono_ms() + STORE_PURGE_MS,
@@ -187,12 +189,12 @@ int store_purge_runs(struct store *s, int64_t before_ms, int64_t now_ms, unsigne
                      int64_t *deleted, bool *more, struct wopr_error *err) {
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
-    struct slice z = slice_of(s, now_ms, err);
+    struct slice z = slice_begin(s, now_ms, err);
     rc = purge_gate(z.c, 1, err);
     if (rc == 0) rc = purge_begun(&z);
     if (rc == 0) rc = purge_ended(&z, before_ms, max);
     if (rc == 0) rc = purge_tombstones(&z);
-    if (rc == 0) rc = counted(&z);
+    if (rc == 0) rc = slice_count(&z);
     if (rc == 0) rc = purge_gate(z.c, 0, err);
     rc = write_end(s, rc, err);
     if (rc != 0) return rc;
@@ -205,9 +207,9 @@ int store_purge_idempotency(struct store *s, int64_t now_ms, unsigned max, int64
                             bool *more, struct wopr_error *err) {
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
-    struct slice z = slice_of(s, now_ms, err);
+    struct slice z = slice_begin(s, now_ms, err);
     int64_t gone = 0, step = STEP_ROWS;
-    for (int64_t n = step; rc == 0 && n == step && step > 0 && !spent(&z);) {
+    for (int64_t n = step; rc == 0 && n == step && step > 0 && !slice_spent(&z);) {
         struct query q;
         step = max - gone < STEP_ROWS ? max - gone : STEP_ROWS;
         query_begin(&q, z.c, SQL_IDEM_PURGE);

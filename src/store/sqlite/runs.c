@@ -71,7 +71,7 @@ int store_run_head(struct store *s, struct str tenant, bool test_mode, struct st
 }
 
 /* ------------------------------------------------------------------------------ view */
-/* The row is left where it is: while q stands on it, its read transaction lasts. */
+/* q keeps its row until query_end: for as long, its read transaction lasts. */
 static void view_row(struct query *q, struct arena *a, struct run_view *v) {
     int i = HEAD_COLUMNS_NR;
     head_read(q, a, &v->head);
@@ -139,7 +139,7 @@ static bool chan_entry(struct chan_fold *f, struct query *q, struct str value) {
     return true;
 }
 
-/* One row; false when memory is short (the arena or the buffer tells). */
+/* One row; false when memory is short (arena_failed, buf_failed). */
 static bool chan_row(struct chan_fold *f, struct query *q) {
     struct run_view *v = f->v;
     struct str name =

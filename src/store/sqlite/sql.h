@@ -35,13 +35,14 @@ extern const struct stmt_row STMTS[SQL_NR];
 enum {
     STORE_FINAL_STATUS = 7, /* statuses from here on are final; stmts.def says the same */
     STORE_WAL_CHECKPOINT_PAGES = 4096, /* 16 MiB: from here on a checkpoint is worth its syncs */
-    STORE_WAL_MUST_PAGES = 8 * 4096,   /* nobody checkpoints: store_apply does it itself */
+    STORE_WAL_MUST_PAGES = 8 * 4096,   /* no checkpoint was made: store_apply makes it itself */
     STORE_WAL_KEEP_BYTES = 64 << 20,   /* journal_size_limit */
     STORE_READER_CACHE_KB = 1024,
     STORE_WRITER_CACHE_KB = 16384,
-    STORE_HOLDER_MAX = 256,  /* bytes of a holder's name */
-    STORE_MOVES_KEPT = 4096, /* rows of peer_moves; who is further behind looks at everything */
-    STORE_MEMOS = 16,        /* rows a connection remembers */
+    STORE_HOLDER_MAX = 256, /* bytes of a holder's name */
+    STORE_MOVES_KEPT =
+        4096,         /* rows of peer_moves; a host that is further behind looks at everything */
+    STORE_MEMOS = 16, /* rows a connection remembers */
     MEMO_TEXTS = 6,
     MEMO_NUMBERS = 6
 };
@@ -65,7 +66,7 @@ struct conn;
 MUST_CHECK int usage_add(struct usages *u, struct str tenant, int64_t runs, int64_t open,
                          int64_t bytes, struct wopr_error *err);
 MUST_CHECK int usage_tenant(struct conn *c, struct plan *p, struct wopr_error *err); /* p->tenant */
-/* Is there room for a creation that begins with so many bytes?  Else *refusal is QUOTA. */
+/* Is there room for a creation that begins with this many bytes? Else *refusal is QUOTA. */
 MUST_CHECK int usage_room(struct usages *u, struct conn *c, struct plan *p, int64_t bytes,
                           int *refusal, struct wopr_error *err);
 MUST_CHECK int usages_write(struct usages *u, struct conn *c, struct wopr_error *err);
@@ -158,8 +159,7 @@ void bind_bytes(struct query *q, const void *p, size_t n);
 MUST_CHECK int query_step(struct query *q, struct wopr_error *err);
 void query_end(struct query *q);                                   /* reset; harmless twice */
 MUST_CHECK int query_run(struct query *q, struct wopr_error *err); /* step to the end, 0 or code */
-/* Columns of the present row.  Copies live in the arena (arena_failed tells); NULL reads as empty.
- */
+/* Columns of the present row. Copies live in the arena (see arena_failed); NULL reads as empty. */
 struct str col_str(struct query *q, int i, struct arena *a);
 int64_t col_int(struct query *q, int i);
 bool col_null(struct query *q, int i);
@@ -199,9 +199,9 @@ static inline void holder_forget(struct store *s) { s->holder_no = 0; }
 
 /* --- peers.c: locks in "<path>.lock", see there --- */
 MUST_CHECK int host_lock(struct store *s, bool *alone, struct wopr_error *err);
-/* After the migrations: others may come in.  The schema must be checked once more. */
+/* After the migrations: let other hosts in. The schema must be checked again. */
 MUST_CHECK int host_lock_share(struct store *s, struct wopr_error *err);
-/* Inside a write transaction: tell the others, if there are any, which runs moved. */
+/* Inside a write transaction: leave a change record for the other hosts, if there are any. */
 MUST_CHECK int moves_put(struct store *s, const struct moved_run *runs, size_t n,
                          struct wopr_error *err);
 
@@ -242,7 +242,7 @@ MUST_CHECK int read_begin(struct query *q, struct store *s, enum stmt_id id,
 /* End it.  rc: of the last step or of what was done with its row; negative is returned, else 0, or
  * NO_MEMORY when the arena failed. */
 MUST_CHECK int read_end(struct query *q, int rc, struct arena *a, struct wopr_error *err);
-/* Copy the present row of q.  0, or a code that ends the list; a failed arena need not be told. */
+/* Copy the present row of q. 0, or a code that ends the list; read_end looks at the arena. */
 typedef int row_read_fn(struct query *q, struct arena *a, void *row, struct wopr_error *err);
 /* All rows of q into list, a struct with members v and n.  Ends q; list is set on success only. */
 #define list_read(q, a, read, list, err)                                                           \
@@ -264,7 +264,7 @@ MUST_CHECK int children_read(struct conn *c, struct str parent_run_id, bool open
 void head_read(struct query *q, struct arena *a, struct run_head *out); /* columns 0..11 */
 
 /* --- once.c: large inputs are stored once --- */
-/* What stands in the rows of a plan that creates a run: the text, or a mark. */
+/* What is stored in the rows of a plan that creates a run: the text, or a mark. */
 struct str once_inputs(const struct plan *p);
 struct str once_var(const struct plan *p, struct str name, struct str shown);
 /* Put the text where a mark was read; both may have none. */

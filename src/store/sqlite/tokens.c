@@ -38,7 +38,7 @@ int store_token_secret_put(struct store *s, const struct token_secret *t, struct
 }
 
 /* Why nothing was deleted. */
-static int delete_refused(struct store *s, struct str kid, struct wopr_error *err) {
+static int secret_refused(struct store *s, struct str kid, struct wopr_error *err) {
     struct query q;
     query_begin(&q, s->writer, SQL_TOKEN_FIND);
     bind_text(&q, kid);
@@ -57,7 +57,7 @@ int store_token_secret_delete(struct store *s, struct str kid, struct wopr_error
     query_begin(&q, s->writer, SQL_TOKEN_DEL);
     bind_text(&q, kid);
     rc = query_run(&q, err);
-    if (rc == 0 && sqlite3_changes64(s->writer->db) == 0) rc = delete_refused(s, kid, err);
+    if (rc == 0 && sqlite3_changes64(s->writer->db) == 0) rc = secret_refused(s, kid, err);
     return write_end(s, rc, err);
 }
 

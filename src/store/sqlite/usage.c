@@ -42,7 +42,7 @@ int usage_tenant(struct conn *c, struct plan *p, struct wopr_error *err) {
                : 0;
 }
 
-static int stored_bytes(struct conn *c, struct usage *x, struct wopr_error *err) {
+static int usage_stored(struct conn *c, struct usage *x, struct wopr_error *err) {
     struct query q;
     if (x->stored >= 0) return 0;
     query_begin(&q, c, SQL_USAGE_GET);
@@ -60,7 +60,7 @@ int usage_room(struct usages *u, struct conn *c, struct plan *p, int64_t bytes, 
     if (max <= 0) return 0;
     struct usage *x = usage_of(u, p->create->meta.tenant, err);
     if (!x) return WOPR_E_NO_MEMORY;
-    int rc = stored_bytes(c, x, err);
+    int rc = usage_stored(c, x, err);
     if (rc != 0) return rc;
     p->tenant_bytes = x->stored + x->bytes;
     if (p->tenant_bytes + bytes > max) *refusal = WOPR_E_QUOTA;

@@ -1,6 +1,6 @@
 /*
- * verify.c: the physical part of 'wopr verify'.  Reads only; every finding is told, none stops the
- * walk.
+ * verify.c: the physical part of 'wopr verify'. Reads only; every finding is reported, none stops
+ * the walk.
  */
 #include "store/admin.h"
 #include "store/sqlite/sql.h"
@@ -16,9 +16,10 @@ struct walk {
     struct wopr_error *err;
 };
 
-__attribute__((format(printf, 5, 6))) static void tell(const struct walk *w, int64_t run_no,
-                                                       struct str run_id, const char *what,
-                                                       const char *fmt, ...) {
+__attribute__((format(printf, 5, 6))) static void finding_report(const struct walk *w,
+                                                                 int64_t run_no, struct str run_id,
+                                                                 const char *what, const char *fmt,
+                                                                 ...) {
     struct store_finding f = {.run_no = run_no, .run_id = run_id, .what = what};
     va_list ap;
     va_start(ap, fmt);
@@ -38,13 +39,13 @@ static int walk_pragma(const struct walk *w, const char *sql, const char *what, 
     int rc = sqlite3_prepare_v2(w->c->db, sql, -1, &st, NULL);
     while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
         const char *text = col_z(st, 0);
-        if (!good || strcmp(text, good) != 0) tell(w, 0, STR_NONE, what, "%s", text);
+        if (!good || strcmp(text, good) != 0) finding_report(w, 0, STR_NONE, what, "%s", text);
         rc = SQLITE_OK;
     }
     sqlite3_finalize(st);
     if (rc == SQLITE_DONE) return 0;
     if (sql_neutral(rc) != WOPR_E_CORRUPT) return conn_fail(w->c, rc, w->err);
-    tell(w, 0, STR_NONE, what, "%s", sqlite3_errstr(rc)); /* too damaged to go on here */
+    finding_report(w, 0, STR_NONE, what, "%s", sqlite3_errstr(rc)); /* too damaged to go on here */
     return 0;
 }
 
@@ -53,28 +54,30 @@ struct log_facts { /* one row of VERIFY_LOGS */
     struct str run_id;
 };
 
-static void check_log(const struct walk *w, const struct log_facts *f) {
+static void log_check(const struct walk *w, const struct log_facts *f) {
     bool final = f->status >= STORE_FINAL_STATUS;
     if (f->n > 0 && (f->first != 0 || f->last != f->n - 1))
-        tell(w, f->run_no, f->run_id, "hole", "%lld events cover sequences %lld to %lld (EVT-2)",
-             (long long)f->n, (long long)f->first, (long long)f->last);
+        finding_report(w, f->run_no, f->run_id, "hole",
+                       "%lld events cover sequences %lld to %lld (EVT-2)", (long long)f->n,
+                       (long long)f->first, (long long)f->last);
     if (f->next_seq != (f->n > 0 ? f->last + 1 : 0))
-        tell(w, f->run_no, f->run_id, "next_seq",
-             "the run expects %lld next, its log ends before %lld", (long long)f->next_seq,
-             (long long)(f->n > 0 ? f->last + 1 : 0));
+        finding_report(w, f->run_no, f->run_id, "next_seq",
+                       "the run expects %lld next, its log ends before %lld",
+                       (long long)f->next_seq, (long long)(f->n > 0 ? f->last + 1 : 0));
     if (f->terminals > 1)
-        tell(w, f->run_no, f->run_id, "terminal", "%lld terminal events (EVT-7)",
-             (long long)f->terminals);
+        finding_report(w, f->run_no, f->run_id, "terminal", "%lld terminal events (EVT-7)",
+                       (long long)f->terminals);
     if (f->terminals == 1 && f->terminal_seq != f->last)
-        tell(w, f->run_no, f->run_id, "terminal",
-             "terminal event %lld is not the last, %lld (EVT-7)", (long long)f->terminal_seq,
-             (long long)f->last);
+        finding_report(w, f->run_no, f->run_id, "terminal",
+                       "terminal event %lld is not the last, %lld (EVT-7)",
+                       (long long)f->terminal_seq, (long long)f->last);
     if (final != (f->terminals > 0))
-        tell(w, f->run_no, f->run_id, "status",
-             final ? "finished without a terminal event" : "a terminal event, but not finished");
+        finding_report(w, f->run_no, f->run_id, "status",
+                       final ? "finished without a terminal event"
+                             : "a terminal event, but not finished");
     else if (final && f->terminals == 1 &&
              f->status - STORE_FINAL_STATUS != f->terminal_kind - EV_RUN_COMPLETED)
-        tell(w, f->run_no, f->run_id, "status", "status and terminal event do not agree");
+        finding_report(w, f->run_no, f->run_id, "status", "status and terminal event do not agree");
 }
 
 static int walk_logs(const struct walk *w) {
@@ -92,7 +95,7 @@ static int walk_logs(const struct walk *w) {
                               .terminals = col_int(&q, 7),
                               .terminal_seq = col_int(&q, 8),
                               .terminal_kind = col_int(&q, 9)};
-        check_log(w, &f);
+        log_check(w, &f);
     }
     return rc;
 }
@@ -102,17 +105,18 @@ static int walk_orphans(const struct walk *w) {
     int rc;
     query_begin(&q, w->c, SQL_VERIFY_ORPHANS);
     while ((rc = query_step(&q, w->err)) == 1)
-        tell(w, col_int(&q, 1), STR_NONE, "orphan", "rows without their run: %s", col_z(q.st, 0));
+        finding_report(w, col_int(&q, 1), STR_NONE, "orphan", "rows without their run: %s",
+                       col_z(q.st, 0));
     if (rc != 0) return rc;
     query_begin(&q, w->c, SQL_VERIFY_USAGE);
     while ((rc = query_step(&q, w->err)) == 1)
-        tell(w, 0, STR_NONE, "usage", "what tenant %s takes does not match its runs",
-             col_z(q.st, 0));
+        finding_report(w, 0, STR_NONE, "usage", "what tenant %s takes does not match its runs",
+                       col_z(q.st, 0));
     if (rc != 0) return rc;
     query_begin(&q, w->c, SQL_VERIFY_COUNTERS);
     rc = query_step(&q, w->err);
     if (rc == 0 || (rc == 1 && col_int(&q, 0) == 0))
-        tell(w, 0, STR_NONE, "counters", "the row of counters does not match the tables");
+        finding_report(w, 0, STR_NONE, "counters", "the row of counters does not match the tables");
     query_end(&q);
     return rc < 0 ? rc : 0;
 }
@@ -123,12 +127,12 @@ static int walk_leftovers(const struct walk *w) {
     int rc;
     query_begin(&q, w->c, SQL_VERIFY_TIMERS);
     while ((rc = query_step(&q, w->err)) == 1)
-        tell(w, col_int(&q, 0), str_c(col_z(q.st, 1)), "timers", "the run has ended");
+        finding_report(w, col_int(&q, 0), str_c(col_z(q.st, 1)), "timers", "the run has ended");
     if (rc != 0) return rc;
     query_begin(&q, w->c, SQL_VERIFY_NUMBERS);
     rc = query_step(&q, w->err);
     if (rc == 1 && col_int(&q, 0) == 0)
-        tell(w, 0, STR_NONE, "numbers", "run numbers would be given a second time");
+        finding_report(w, 0, STR_NONE, "numbers", "run numbers would be given a second time");
     query_end(&q);
     return rc < 0 ? rc : 0;
 }
@@ -153,8 +157,8 @@ static int walk_schema(const struct walk *w) {
         for (int i = 0; i < 3; i++)
             sqlite3_bind_text(have, i + 1, col_z(want, i), -1, SQLITE_STATIC);
         if (sqlite3_step(have) != SQLITE_ROW)
-            tell(w, 0, STR_NONE, "schema", "%s %s is missing or changed", col_z(want, 0),
-                 col_z(want, 1));
+            finding_report(w, 0, STR_NONE, "schema", "%s %s is missing or changed", col_z(want, 0),
+                           col_z(want, 1));
         sqlite3_reset(have);
         rc = SQLITE_OK;
     }
@@ -174,5 +178,5 @@ int store_verify(struct store *s, void (*report)(void *ctx, const struct store_f
     if (rc == 0) rc = walk_logs(&w);
     if (rc == 0) rc = walk_orphans(&w);
     if (rc == 0) rc = walk_leftovers(&w);
-    return rc == WOPR_E_CORRUPT ? 0 : rc; /* the integrity walk has told of it already */
+    return rc == WOPR_E_CORRUPT ? 0 : rc; /* the integrity walk has reported it already */
 }

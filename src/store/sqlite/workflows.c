@@ -12,8 +12,8 @@ static int mode_of(const struct workflow_row *w) {
 }
 
 /* PUT_CREATED, PUT_UPDATED or PUT_SAME for w against what is stored. */
-static int compare_stored(struct store *s, const struct workflow_row *w, enum put_result *what,
-                          struct wopr_error *err) {
+static int workflow_compare(struct store *s, const struct workflow_row *w, enum put_result *what,
+                            struct wopr_error *err) {
     struct query q;
     struct sha256 old;
     query_begin(&q, s->writer, SQL_WF_HASH);
@@ -52,7 +52,7 @@ int store_workflow_put(struct store *s, const struct workflow_row *w, enum put_r
     enum put_result r = PUT_SAME;
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
-    rc = compare_stored(s, w, &r, err);
+    rc = workflow_compare(s, w, &r, err);
     if (rc == 0 && r != PUT_SAME) rc = workflow_write(s, w, err);
     rc = write_end(s, rc, err);
     if (rc == 0 && what) *what = r;

@@ -1,6 +1,7 @@
 /*
  * negotiate.c: which major serves this request (D2, HTTP-1 to HTTP-3), as one pure function.
  * This host serves major 1 only: an unversioned path is refused, a foreign major is never ignored.
+ * Also what a path without an operation is answered, which the router finds out later.
  */
 #include "wire/v1/wire_int.h"
 
@@ -58,4 +59,24 @@ int v1_negotiate(void *ctx, struct str path, struct str version_header, struct w
     http_path_shown(path, shown);
     wopr_error_details(err, "{\"path\":\"%s\"}", shown);
     return rc;
+}
+
+/* "/v1", "/v2/..." and what is well-known need no version prefix. */
+static bool is_versioned(struct str path) {
+    if (str_starts(path, STR("/.well-known/"))) return true;
+    if (!str_starts(path, STR("/v"))) return false;
+    size_t i = 2;
+    while (i < path.n && path.p[i] >= '0' && path.p[i] <= '9') i++;
+    return i > 2 && (i == path.n || path.p[i] == '/');
+}
+
+int v1_unknown_path(void *ctx, struct str path, struct wopr_error *err) {
+    char shown[HTTP_PATH_SHOWN_BYTES];
+    (void)ctx;
+    if (is_versioned(path)) return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such resource");
+    http_path_shown(path, shown);
+    (void)wopr_error_set(err, WOPR_E_VALIDATION,
+                         "the path has no version prefix; protocol paths begin with /v1/");
+    wopr_error_details(err, "{\"path\":\"%s\"}", shown);
+    return WOPR_E_VALIDATION;
 }

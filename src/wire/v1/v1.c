@@ -9,6 +9,17 @@ enum {
     DOCUMENTS_MAX = 8 * 1024 * 1024
 }; /* arena: configuration, discovery and OpenAPI documents */
 
+/* On every answer below /v1 (D3). */
+static const struct http_param HEADERS[] = {
+    {{"OpenWOP-Version", sizeof "OpenWOP-Version" - 1},
+     {V1_PROTOCOL_VERSION, sizeof V1_PROTOCOL_VERSION - 1}}};
+static const char CORS_EXPOSE[] =
+    "OpenWOP-Version, openwop-Idempotent-Replay, Retry-After, Capabilities-Etag, ETag, "
+    "traceparent, WWW-Authenticate, X-Request-Id, Allow";
+static const char CORS_ALLOW[] =
+    "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, OpenWOP-Version, X-Dedup, "
+    "X-Force-Engine-Version, traceparent, tracestate, If-None-Match";
+
 static int table_build(struct v1 *v, struct wopr_error *err) {
     size_t n;
     const struct http_op *from = v1_operations(&n);
@@ -18,13 +29,23 @@ static int table_build(struct v1 *v, struct wopr_error *err) {
         ops[i] = from[i];
         if (ops[i].body_max == V1_BODY_CONFIGURED) ops[i].body_max = v->cfg.body_max;
     }
-    v->wire = (struct http_wire){.ctx = v,
-                                 .ops = ops,
-                                 .ops_nr = n,
-                                 .version_header_value = V1_PROTOCOL_VERSION,
-                                 .render_error = v1_render_error,
-                                 .negotiate = v1_negotiate,
-                                 .authorize = wire_token_authorize};
+    v->wire = (struct http_mount){.name = "v1",
+                                  .prefix = "/v1",
+                                  .ctx = v,
+                                  .ops = ops,
+                                  .ops_nr = n,
+                                  .views_nr = 2 * (V1_MASKS - 1),
+                                  .headers = HEADERS,
+                                  .headers_nr = sizeof HEADERS / sizeof HEADERS[0],
+                                  .version_header = "OpenWOP-Version",
+                                  .replay_header = "openwop-Idempotent-Replay",
+                                  .realm = "openwop",
+                                  .cors_expose = CORS_EXPOSE,
+                                  .cors_allow = CORS_ALLOW,
+                                  .negotiate = v1_negotiate,
+                                  .unknown_path = v1_unknown_path,
+                                  .authorize = wire_token_authorize,
+                                  .render_error = v1_render_error};
     return 0;
 }
 
@@ -65,4 +86,4 @@ void v1_free(struct v1 *v) {
     if (v) arena_free(v->arena);
 }
 
-const struct http_wire *v1_wire(struct v1 *v) { return &v->wire; }
+const struct http_mount *v1_mount(const struct v1 *v) { return &v->wire; }

@@ -30,8 +30,9 @@ struct v1;
 MUST_CHECK int v1_new(const struct v1_config *cfg, struct engine *engine, struct journal *journal,
                       struct v1 **out, struct wopr_error *err);
 void v1_free(struct v1 *v);
-/* For http_config: the operation table, error renderer and negotiation; lives as long as v. */
-const struct http_wire *v1_wire(struct v1 *v);
+/* For http_server_new: the operation table and the spelling of major 1; lives as long as v.  It
+ * comes first, for it also answers "/", "/.well-known/openwop" and what lies under no prefix. */
+const struct http_mount *v1_mount(const struct v1 *v);
 
 /* Rendering, also used by the command line (wopr runs show, wopr tail --json). */
 void v1_event_render(struct str run_id, const struct event *e,

@@ -32,7 +32,7 @@ struct v1 {
     struct wire shared;  /* first: see wire_of() */
     struct arena *arena; /* everything below lives in it */
     struct v1_config cfg;
-    struct http_wire wire;
+    struct http_mount wire;
     struct str discovery, discovery_etag, capabilities_etag; /* etags with their quotes */
     struct str openapi, openapi_etag;
 };
@@ -56,6 +56,7 @@ void v1_render_error(void *ctx, struct http_call *c, const struct wopr_error *er
 
 /* --- negotiate.c --- */
 int v1_negotiate(void *ctx, struct str path, struct str version_header, struct wopr_error *err);
+int v1_unknown_path(void *ctx, struct str path, struct wopr_error *err);
 
 /* --- events.c --- */
 enum { V1_UPDATES = 1, V1_MESSAGES = 2, V1_DEBUG = 4, V1_MASKS = 8 };

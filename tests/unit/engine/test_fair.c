@@ -1,6 +1,7 @@
 /* test_fair.c: tenants take turns, have shares, and runs that only wait give up their states
  * (queue.c). */
 #include "engine/upkeep.h"
+#include "engine/waits.h"
 #include "engine_world.h"
 
 #include "base/clock.h"
@@ -52,6 +53,7 @@ Test(fair_queue, every_tenant_that_waits_is_next_after_each_other_one_at_most /*
     int64_t clock = 0, in[QUEUE_NR][TENANTS] = {{0}}, head_since[QUEUE_NR][TENANTS] = {{0}};
     enum queue at[EXECS];
     e->queue.tenants = map_new();
+    e->waits = WAIT_KINDS;
     e->runs.by_id = map_new();
     e->cfg.bounds.state_bytes_max = SIZE_MAX / 2;
     for (int i = 0; i < QUEUE_NR; i++) list_init(&e->queue.turns[i]);
@@ -60,7 +62,7 @@ Test(fair_queue, every_tenant_that_waits_is_next_after_each_other_one_at_most /*
     for (int i = 0; i < EXECS; i++) {
         char id[16];
         snprintf(id, sizeof id, "run_%d", i);
-        re[i] = exec_new(e, str_c(id));
+        re[i] = exec_new(e, str_c(id), EXEC_NEW);
         /* The first tenant has most of them. */
         cr_assert_eq(tenant_join_locked(e, re[i], str_c(NAMES[i < 150 ? 0 : i % TENANTS])), 0);
         re[i]->run_no = i;

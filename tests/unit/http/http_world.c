@@ -8,15 +8,9 @@
 #include "codec/sse.h"
 #include "store/sqlite/sqlite.h"
 
-#include <arpa/inet.h>
 #include <criterion/criterion.h>
-#include <errno.h>
-#include <netinet/in.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 struct world W;
@@ -75,6 +69,19 @@ static int negotiate(void *ctx, struct str path, struct str version, struct wopr
     return wopr_error_set(err, WOPR_E_VERSION_UNSUPPORTED, "only major 1 is served");
 }
 
+/* HTTP-2: what is neither versioned nor well-known is told so. */
+static int unknown_path(void *ctx, struct str path, struct wopr_error *err) {
+    char shown[HTTP_PATH_SHOWN_BYTES];
+    (void)ctx;
+    bool digit = str_starts(path, STR("/v")) && path.n > 2 && path.p[2] >= '0' && path.p[2] <= '9';
+    if (digit || str_starts(path, STR("/.well-known/")))
+        return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such resource");
+    http_path_shown(path, shown);
+    (void)wopr_error_set(err, WOPR_E_VALIDATION, "the path has no version prefix");
+    wopr_error_details(err, "{\"path\":\"%s\"}", shown);
+    return WOPR_E_VALIDATION;
+}
+
 /* "good-<tenant>" speaks for that tenant. */
 static int authorize(void *ctx, struct http_call *c, struct wopr_error *err) {
     struct str head, tenant;
@@ -99,7 +106,7 @@ static int on_ping(struct http_call *c) {
     return HTTP_DONE;
 }
 
-static int on_echo(struct http_call *c) {
+int world_echo(struct http_call *c) {
     atomic_fetch_add(&W.executed, 1);
     http_reply(c, 201, c->body);
     return HTTP_DONE;
@@ -164,7 +171,7 @@ static void *later_main(void *arg) {
     return NULL;
 }
 
-static int on_later(struct http_call *c) {
+int world_later(struct http_call *c) {
     pthread_t t;
     if (c->phase > 0) {
         http_reply(c, 200, STR("{\"phase\":1}"));
@@ -214,7 +221,7 @@ static void element(const void *ctx, struct str run_id, const struct event *e, s
     (void)ctx, (void)run_id;
     if (e->kind != EV_VARIABLE_CHANGED) buf_addf(out, "{\"seq\":%lld}", (long long)e->seq);
 }
-static const struct journal_view FRAMES = {1, frame, NULL}, ELEMENTS = {2, element, NULL};
+static const struct journal_view FRAMES = {0, frame, NULL}, ELEMENTS = {1, element, NULL};
 
 static int fold(void *state, const struct event *e, struct buf *out) {
     int *n = state;
@@ -301,9 +308,9 @@ static const struct http_op OPS[] = {
     {"ping", "GET", "/v1/ping", 0, OP_PUBLIC, 0, on_ping},
     {"hold", "GET", "/v1/hold", 0, OP_PUBLIC, 0, on_hold},
     {"silent", "GET", "/v1/silent", 0, OP_PUBLIC, 0, on_silent},
-    {"echo", "POST", "/v1/echo", SCOPE_RUNS_CREATE, OP_IDEMPOTENT, 1024, on_echo},
+    {"echo", "POST", "/v1/echo", SCOPE_RUNS_CREATE, OP_IDEMPOTENT, 1024, world_echo},
     {"later", "POST", "/v1/later", SCOPE_RUNS_CREATE, OP_IDEMPOTENT | OP_BODY_OPTIONAL, 1024,
-     on_later},
+     world_later},
     {"show", "GET", "/v1/runs/{runId}", SCOPE_RUNS_READ, 0, 0, on_show},
     {"pause", "POST", "/v1/runs/{runId}:pause", SCOPE_RUNS_CANCEL, OP_BODY_OPTIONAL, 1024, on_show},
     {"both", "POST", "/v1/runs/{runId}:fork", SCOPE_RUNS_CREATE | SCOPE_RUNS_READ, OP_BODY_OPTIONAL,
@@ -323,10 +330,12 @@ static const struct http_op OPS[] = {
     {"token", "GET", "/v1/interrupts/{token}", 0, OP_PUBLIC | OP_TOKEN | OP_ADDRESS_LIMIT, 0,
      on_show},
     {"redeem", "POST", "/v1/interrupts/{token}", 0,
-     OP_PUBLIC | OP_TOKEN | OP_ADDRESS_LIMIT | OP_IDEMPOTENT, 1024, on_echo},
+     OP_PUBLIC | OP_TOKEN | OP_ADDRESS_LIMIT | OP_IDEMPOTENT, 1024, world_echo},
     {"search", "GET", "/v1/packs/-/search", 0, OP_PUBLIC, 0, on_show},
     {"pack", "GET", "/v1/packs/{name}/{part}", 0, OP_PUBLIC, 0, on_show},
 };
+
+static const struct http_param HEADERS[] = {{{"OpenWOP-Version", 15}, {"1.0", 3}}};
 
 /* ------------------------------------------------------------------------------ up and down */
 
@@ -343,7 +352,9 @@ static struct str make_key(unsigned scopes, int64_t expires, bool revoked) {
     return text;
 }
 
-void world_up(void (*tweak)(struct http_config *cfg)) {
+void world_up(void (*tweak)(struct http_config *cfg)) { world_up_with(tweak, NULL); }
+
+void world_up_with(void (*tweak)(struct http_config *cfg), const struct http_mount *second) {
     struct wopr_error err = {0};
     char path[96];
     memset(&W, 0, sizeof W);
@@ -364,13 +375,25 @@ void world_up(void (*tweak)(struct http_config *cfg)) {
                  err.message);
     struct http_config cfg = {.host = "127.0.0.1", .ops_port = -1, .read_timeout_s = 20};
     if (tweak) tweak(&cfg);
-    W.wire = (struct http_wire){.ops = OPS,
-                                .ops_nr = sizeof OPS / sizeof OPS[0],
-                                .version_header_value = "1.0",
-                                .render_error = render_error,
-                                .negotiate = negotiate,
-                                .authorize = authorize};
-    cr_assert_eq(http_server_new(&cfg, &W.wire, W.journal, &W.server, &err), 0, "%s", err.message);
+    W.mounts[W.mounts_nr++] = (struct http_mount){.name = "test",
+                                                  .prefix = "/v1",
+                                                  .ops = OPS,
+                                                  .ops_nr = sizeof OPS / sizeof OPS[0],
+                                                  .views_nr = 2,
+                                                  .headers = HEADERS,
+                                                  .headers_nr = 1,
+                                                  .version_header = "OpenWOP-Version",
+                                                  .replay_header = "openwop-Idempotent-Replay",
+                                                  .realm = "openwop",
+                                                  .cors_expose = "OpenWOP-Version, Retry-After",
+                                                  .cors_allow = "Authorization, Idempotency-Key",
+                                                  .negotiate = negotiate,
+                                                  .unknown_path = unknown_path,
+                                                  .authorize = authorize,
+                                                  .render_error = render_error};
+    if (second) W.mounts[W.mounts_nr++] = *second;
+    cr_assert_eq(http_server_new(&cfg, W.mounts, W.mounts_nr, W.journal, &W.server, &err), 0, "%s",
+                 err.message);
     cr_assert_eq(journal_start(W.journal, &err), 0, "%s", err.message);
     cr_assert_eq(http_server_start(W.server, &err), 0, "%s", err.message);
 }
@@ -467,194 +490,4 @@ void world_append(int64_t run_no, const char *run_id, int64_t base_seq, const st
             .engine_version = 1,
             .payload = arena_str(p->arena, str_c(v[i].payload ? v[i].payload : "{}"))};
     (void)commit(p);
-}
-
-/* ------------------------------------------------------------------------------ the client */
-
-struct client *dial_port(uint16_t port) {
-    struct client *c = MEM_NEW(struct client);
-    buf_init(&c->raw, 256u << 20);
-    buf_init(&c->body, 256u << 20);
-    c->fd = socket(AF_INET, SOCK_STREAM, 0);
-    struct timeval tv = {.tv_sec = 15};
-    setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof tv);
-    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_port = htons(port)};
-    inet_pton(AF_INET, "127.0.0.1", &sa.sin_addr);
-    cr_assert_eq(connect(c->fd, (struct sockaddr *)&sa, sizeof sa), 0);
-    return c;
-}
-
-struct client *dial(void) {
-    return dial_port(http_server_port(W.server));
-}
-
-void hang_up(struct client *c) {
-    if (c->fd >= 0) close(c->fd);
-    buf_fini(&c->raw);
-    buf_fini(&c->body);
-    mem_free(c);
-}
-
-void say_bytes(struct client *c, const void *p, size_t n) {
-    for (size_t at = 0; at < n;) {
-        ssize_t k = send(c->fd, (const char *)p + at, n - at, MSG_NOSIGNAL);
-        if (k <= 0) return; /* the server may rightly have closed */
-        at += (size_t)k;
-    }
-}
-
-void say(struct client *c, const char *fmt, ...) {
-    char text[8192];
-    va_list ap;
-    va_start(ap, fmt);
-    int n = vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    cr_assert_lt(n, (int)sizeof text);
-    say_bytes(c, text, (size_t)n);
-}
-
-static const char *find(const char *p, size_t n, const char *text) {
-    size_t len = strlen(text);
-    for (; n >= len; p++, n--) {
-        const char *q = memchr(p, text[0], n - len + 1);
-        if (!q) return NULL;
-        n -= (size_t)(q - p);
-        p = q;
-        if (memcmp(p, text, len) == 0) return p;
-    }
-    return NULL;
-}
-
-static bool more(struct client *c) {
-    char piece[16384];
-    ssize_t n = recv(c->fd, piece, sizeof piece, 0);
-    if (n <= 0) return false;
-    buf_add(&c->raw, piece, (size_t)n);
-    return true;
-}
-
-/* Length of the line at `at` without CR LF; reads on until it is there.  -1: ended. */
-static ssize_t line_at(struct client *c) {
-    for (;;) {
-        const char *p = c->raw.p ? c->raw.p + c->at : NULL;
-        const char *e = p ? find(p, c->raw.len - c->at, "\r\n") : NULL;
-        if (e) return e - p;
-        if (!more(c)) return -1;
-    }
-}
-
-bool hear_head(struct client *c) {
-    size_t used = 0;
-    c->head[0] = 0;
-    c->chunked = c->ended = false;
-    buf_reset(&c->body);
-    for (bool first = true;; first = false) {
-        ssize_t n = line_at(c);
-        if (n < 0) return false;
-        const char *p = c->raw.p + c->at;
-        if (first) c->status = n > 12 ? (int)strtol(p + 9, NULL, 10) : 0;
-        if (used + (size_t)n + 3 < sizeof c->head) {
-            memcpy(c->head + used, p, (size_t)n);
-            used += (size_t)n;
-            c->head[used++] = '\n';
-            c->head[used] = 0;
-        }
-        c->at += (size_t)n + 2;
-        if (n == 0) break;
-    }
-    if (c->status == 100) return hear_head(c);
-    c->chunked = header_of(c, "Transfer-Encoding") != NULL;
-    return true;
-}
-
-const char *header_of(struct client *c, const char *name) {
-    static char value[512];
-    size_t n = strlen(name);
-    for (const char *l = c->head; *l; l = strchr(l, '\n') + 1) {
-        if (strncasecmp(l, name, n) != 0 || l[n] != ':') continue;
-        snprintf(value, sizeof value, "%.*s", (int)(strchr(l, '\n') - l - (ptrdiff_t)n - 2),
-                 l + n + 2);
-        return value;
-    }
-    return NULL;
-}
-
-/* Take what is there of one chunk into body; false at the end of everything. */
-static bool take_chunk(struct client *c) {
-    if (!c->chunked) { /* until the connection ends */
-        if (c->raw.len == c->at && !more(c)) return false;
-        buf_add(&c->body, c->raw.p + c->at, c->raw.len - c->at);
-        c->at = c->raw.len;
-        return true;
-    }
-    ssize_t n = line_at(c);
-    if (n < 0) return false;
-    size_t size = strtoul(c->raw.p + c->at, NULL, 16);
-    size_t need = c->at + (size_t)n + 2 + size + 2;
-    while (c->raw.len < need)
-        if (!more(c)) return false;
-    buf_add(&c->body, c->raw.p + c->at + n + 2, size);
-    c->at = need;
-    if (size == 0) c->ended = true;
-    return true;
-}
-
-bool body_has(const struct client *c, const char *text) {
-    return c->body.len > 0 && find(c->body.p, c->body.len, text) != NULL;
-}
-
-bool hear_until(struct client *c, const char *text) {
-    while (!body_has(c, text))
-        if (c->ended || !take_chunk(c)) return false;
-    return true;
-}
-
-bool hear_end(struct client *c) {
-    const char *length = c->chunked ? NULL : header_of(c, "Content-Length");
-    size_t n = length ? strtoul(length, NULL, 10) : 0;
-    while (c->body.len < n)
-        if (!take_chunk(c)) return false;
-    while (c->chunked && !c->ended)
-        if (!take_chunk(c)) return false;
-    return true;
-}
-
-bool hear(struct client *c) {
-    if (!hear_head(c)) return false;
-    if (c->chunked) return hear_end(c);
-    const char *v = header_of(c, "Content-Length");
-    size_t n = v ? strtoul(v, NULL, 10) : 0;
-    while (c->raw.len < c->at + n)
-        if (!more(c)) return false;
-    buf_add(&c->body, c->raw.p + c->at, n);
-    c->at += n;
-    return true;
-}
-
-bool is_closed(struct client *c) {
-    char one;
-    ssize_t n = c->at == c->raw.len ? recv(c->fd, &one, 1, 0) : 1;
-    return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK); /* a timeout is no close */
-}
-
-struct client *ask(const char *method, const char *target, const char *headers, const char *body) {
-    struct client *c = dial();
-    say(c, "%s %s HTTP/1.1\r\nHost: host.example\r\n%s", method, target, headers ? headers : "");
-    if (body) say(c, "Content-Type: application/json\r\nContent-Length: %zu\r\n", strlen(body));
-    say(c, "\r\n");
-    if (body) say_bytes(c, body, strlen(body));
-    cr_assert(hear(c), "no answer to %s %s", method, target);
-    return c;
-}
-
-const char *bearer(void) {
-    static char text[256];
-    snprintf(text, sizeof text, "Authorization: Bearer " STR_FMT "\r\n", STR_ARG(W.key));
-    return text;
-}
-
-size_t count_of(const struct client *c, const char *text) {
-    size_t n = 0, len = strlen(text);
-    for (size_t i = 0; i + len <= c->body.len; i++) n += memcmp(c->body.p + i, text, len) == 0;
-    return n;
 }

@@ -16,7 +16,8 @@ struct world {
     struct store *store;
     struct journal *journal;
     struct http_server *server;
-    struct http_wire wire;
+    struct http_mount mounts[4]; /* the first is the test's own */
+    size_t mounts_nr;
     struct arena *arena;
     struct str key, key_poor, key_expired, key_revoked; /* all scopes; none; ... */
     struct str key_id;
@@ -28,8 +29,14 @@ struct world {
 extern struct world W;
 /* Everything up; tweak may change the configuration. */
 void world_up(void (*tweak)(struct http_config *cfg));
+/* The same with a second mount beside the test's own. */
+void world_up_with(void (*tweak)(struct http_config *cfg), const struct http_mount *second);
 void world_down(void);
 void world_open(void); /* let held handlers answer */
+/* Handlers for tables of the tests. */
+int world_echo(struct http_call *c); /* the body, 201 */
+int world_later(
+    struct http_call *c); /* 201 after world_open, stored under the key if there is one */
 
 int64_t world_run(const char *run_id); /* a run with an empty log; its run_no */
 struct seed {

@@ -3,7 +3,7 @@
  * (HTTP-11 step 2, PROF-14, AUTH-12).
  */
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/server.h"
 #include "http_world.h"
 
 #include <criterion/criterion.h>
@@ -70,7 +70,7 @@ Test(http_bounds, anonymous_half_bodies_hold_no_slot /* HTTP-11 */) {
         v[i] = dial();
         say(v[i], "POST /v1/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc");
     }
-    cr_assert(count_is(&W.server->calls, 8));
+    cr_assert(count_is(&W.server->exchanges, 8));
     cr_expect_eq(status_of("/v1/runs/r", bearer()), 200);
     for (size_t i = 0; i < 8; i++) { /* and they are answered when their body is complete */
         say(v[i], "0123456");
@@ -89,7 +89,7 @@ Test(http_bounds, a_refusal_that_waits_for_its_body_holds_no_slot /* HTTP-11 */)
             i % 2 ? "echo" : "runs/r/cancel", "Content-Length: 10\r\n");
         say(v[i], "Authorization: Bearer " STR_FMT "\r\n\r\nabc", STR_ARG(W.key_poor));
     }
-    cr_assert(count_is(&W.server->calls, 8));
+    cr_assert(count_is(&W.server->exchanges, 8));
     cr_expect(held(SHARE_REQUESTS, 0));
     cr_expect_eq(status_of("/v1/runs/r", bearer()), 200);
     hang_up_all(v, 8);

@@ -3,7 +3,7 @@
  * endings, deadlines and bounds of connections.
  */
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/server.h"
 #include "http_world.h"
 
 #include <arpa/inet.h>
@@ -111,8 +111,8 @@ Test(http_intake, parameters_and_cookies_cannot_exhaust_anything /* HTTP-11 */) 
         hang_up(c);
     }
     buf_fini(&b);
-    for (int i = 0; i < 5000 && atomic_load(&W.server->calls) > 0; i++) sched_yield();
-    cr_expect_eq(atomic_load(&W.server->calls), 0, "refused heads leak no call");
+    for (int i = 0; i < 5000 && atomic_load(&W.server->exchanges) > 0; i++) sched_yield();
+    cr_expect_eq(atomic_load(&W.server->exchanges), 0, "refused heads leak no exchange");
 }
 
 Test(http_intake, whatever_head_is_accepted_has_room_for_its_answer /* HTTP-15 */) {

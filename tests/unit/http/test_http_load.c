@@ -1,5 +1,5 @@
 /*
- * test_http_load.c: many connections that become readable at the same moment (H9).
+ * test_http_load.c: many connections that become readable at the same moment (H11).
  */
 #include "http_world.h"
 
@@ -33,7 +33,7 @@ static void all_at_once(size_t n) {
     hang_up(hold);
 }
 
-Test(http_load, as_many_requests_as_a_round_of_events_holds_are_answered /* H9 */) {
+Test(http_load, as_many_requests_as_a_round_of_events_holds_are_answered /* H11 */) {
     all_at_once(128); /* libmicrohttpd asks for so many events, and again when it got them all */
     all_at_once(256);
     all_at_once(129);

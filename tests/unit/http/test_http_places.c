@@ -2,7 +2,7 @@
  * test_http_places.c: who holds one of the connections that connections_max allows, who has to give
  * it up, and who is told that there is none.
  */
-#include "http/http_internal.h"
+#include "http/server.h"
 #include "http_world.h"
 
 #include <criterion/criterion.h>

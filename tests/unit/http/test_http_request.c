@@ -3,7 +3,7 @@
  * socket.
  */
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/server.h"
 #include "http_world.h"
 
 #include <criterion/criterion.h>
@@ -634,7 +634,7 @@ Test(http_limit, a_taken_port_is_named_in_the_message, .timeout = 60) {
     struct wopr_error err = {0};
     struct http_config cfg = {
         .host = "127.0.0.1", .port = http_server_port(W.server), .ops_port = -1};
-    cr_assert_eq(http_server_new(&cfg, &W.wire, W.journal, &s, &err), 0);
+    cr_assert_eq(http_server_new(&cfg, W.mounts, 1, W.journal, &s, &err), 0);
     cr_expect_eq(http_server_start(s, &err), WOPR_E_IO);
     cr_expect_not_null(strstr(err.message, "127.0.0.1"));
     http_server_free(s);

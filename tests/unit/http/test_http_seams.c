@@ -3,7 +3,7 @@
  * clients and parked calls, eviction and what was not read yet, streams and the budget of bytes.
  */
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/server.h"
 #include "http_world.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /*
  * test_http_stream.c: SSE over a real store and log (20-runtime section 2).
  */
-#include "http/http_internal.h"
+#include "http/server.h"
 #include "http_world.h"
 
 #include <criterion/criterion.h>
@@ -209,7 +209,7 @@ Test(http_stream, clients_that_leave_are_forgotten) {
     world_append(no, "r1", 5, ENDED, 1); /* world_down waits for the streams and would hang */
 }
 
-/* --- streams that have left libmicrohttpd (H10) --- */
+/* --- streams that have left libmicrohttpd (H19) --- */
 
 static bool within(uint64_t ms, const atomic_uint *what, unsigned value) {
     for (uint64_t end = clock_mono_ms() + ms; clock_mono_ms() < end;) {
@@ -233,7 +233,7 @@ static bool suspended_are(int n) {
     return atomic_load(&W.server->parked) == n;
 }
 
-Test(http_stream, an_idle_one_is_not_a_suspended_connection /* H10 */) {
+Test(http_stream, an_idle_one_is_not_a_suspended_connection /* H19 */) {
     enum { N = 20 };
     struct client *c[N];
     int64_t no = world_run("r1");
@@ -266,7 +266,7 @@ Test(http_stream, http_1_0_gets_its_events_without_chunks) {
 
 static void one_thread(struct http_config *cfg) { cfg->threads = 1; }
 
-Test(http_stream_cfg, without_a_descriptor_to_spare_libmicrohttpd_serves_on /* H10 */,
+Test(http_stream_cfg, without_a_descriptor_to_spare_libmicrohttpd_serves_on /* H19 */,
      .timeout = 60) {
     world_up(one_thread);
     int64_t no = world_run("r1");

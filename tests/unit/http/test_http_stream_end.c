@@ -1,7 +1,7 @@
 /*
  * test_http_stream_end.c: how streams end, and what is left of runs that have ended.
  */
-#include "http/http_internal.h"
+#include "http/server.h"
 #include "http_world.h"
 
 #include <criterion/criterion.h>

@@ -181,8 +181,8 @@ Test(http_tls, half_a_configuration_is_refused, .timeout = 60) {
     struct http_server *s;
     struct wopr_error err = {0};
     struct http_config cfg = {.ops_port = -1, .tls_cert_file = "/nonexistent"};
-    cr_expect_eq(http_server_new(&cfg, &W.wire, W.journal, &s, &err), WOPR_E_CONFIG);
+    cr_expect_eq(http_server_new(&cfg, W.mounts, 1, W.journal, &s, &err), WOPR_E_CONFIG);
     cfg.tls_key_file = "/nonexistent";
-    cr_expect_eq(http_server_new(&cfg, &W.wire, W.journal, &s, &err), WOPR_E_CONFIG);
+    cr_expect_eq(http_server_new(&cfg, W.mounts, 1, W.journal, &s, &err), WOPR_E_CONFIG);
     world_down();
 }

@@ -18,9 +18,12 @@ struct world {
     struct journal *j;
 };
 static struct world w;
+enum { VIEWS_NR = 4 }; /* more than the tests use */
 
 static void log_up(const struct journal_config *cfg, bool start) {
+    unsigned first;
     cr_assert_eq(journal_new(w.k.s, cfg, &w.j, &w.k.err), 0);
+    cr_assert_eq(journal_views_add(w.j, VIEWS_NR, &first, &w.k.err), 0);
     if (start) cr_assert_eq(journal_start(w.j, &w.k.err), 0);
 }
 static void up(void) {
@@ -217,6 +220,27 @@ Test(log, a_frame_is_rendered_once_for_all_readers /* STORE-7 */) {
     }
     cr_assert_eq(atomic_load(&renders), 6);
     for (int i = 0; i < N; i++) journal_reader_close(r[i]);
+}
+
+Test(log, views_get_numbers_of_their_own_up_to_a_bound) {
+    unsigned first = 0, second = 0;
+    cr_assert_eq(journal_views_add(w.j, 14, &first, &w.k.err), 0);
+    cr_assert_eq(journal_views_add(w.j, 2, &second, &w.k.err), 0);
+    cr_expect_eq(first, VIEWS_NR);
+    cr_expect_eq(second, first + 14);
+    cr_expect_eq(journal_views_add(w.j, JOURNAL_VIEWS_MAX - second - 1, &first, &w.k.err),
+                 WOPR_E_CONFIG);
+    cr_expect_not_null(strstr(w.k.err.message, "kinds of streams"));
+    cr_expect_eq(journal_views_add(w.j, JOURNAL_VIEWS_MAX - second - 2, &first, &w.k.err), 0);
+    struct journal_view last = {.id = JOURNAL_VIEWS_MAX - 1, .render = render_even};
+    struct bell b = BELL;
+    int64_t no = fresh("run_1", 0);
+    struct journal_reader *r = reader(no, -1, &last, &b);
+    cr_assert_eq(drain(r, true), 0);
+    cr_assert_eq(append(kit_append(no, 0, 6, false), NULL), 0);
+    await(&b);
+    cr_expect_eq(drain(r, true), 6);
+    journal_reader_close(r);
 }
 
 Test(log, wake_comes_only_after_nothing_now) {

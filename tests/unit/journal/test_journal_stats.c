@@ -36,7 +36,9 @@ static void down(void) {
 TestSuite(journal_stats, .init = up, .fini = down, .timeout = 120);
 
 static void begin(const struct journal_config *cfg, bool start) {
+    unsigned first;
     cr_assert_eq(journal_new(k.s, cfg, &j, &k.err), 0);
+    cr_assert_eq(journal_views_add(j, 3, &first, &k.err), 0);
     if (start) cr_assert_eq(journal_start(j, &k.err), 0);
 }
 

@@ -191,7 +191,7 @@ Test(wire_documents, operations_are_unique_and_have_their_scopes /* 10-http-core
                  {"resolveInterruptByToken", "POST", "/v1/interrupts/{token}", 0, true},
                  {"getArtifact", "GET", "/v1/runs/{runId}/artifacts/{artifactId}",
                   SCOPE_ARTIFACTS_READ, false}};
-    const struct http_wire *w = v1_wire(v);
+    const struct http_mount *w = v1_mount(v);
     for (size_t i = 0; i < sizeof TABLE / sizeof TABLE[0]; i++) {
         size_t k = 0;
         while (k < w->ops_nr && strcmp(w->ops[k].id, TABLE[i].id) != 0) k++;
@@ -209,7 +209,9 @@ Test(wire_documents, operations_are_unique_and_have_their_scopes /* 10-http-core
         cr_expect_leq(w->ops[i].body_max, 1048576);
         for (size_t k = 0; k < i; k++) cr_expect_str_neq(w->ops[k].id, w->ops[i].id);
     }
-    cr_expect_str_eq(w->version_header_value, "1.0"); /* D3 */
+    cr_assert_eq(w->headers_nr, 1u);
+    cr_expect(str_eqc(w->headers[0].name, "OpenWOP-Version")); /* D3 */
+    cr_expect(str_eqc(w->headers[0].value, "1.0"));
 }
 
 /* --- OpenAPI --- */
@@ -220,7 +222,7 @@ static struct str operation(const struct http_op *op) {
 }
 
 Test(wire_documents, openapi_describes_every_mounted_route_and_no_other /* RUN-47 D7 */) {
-    const struct http_wire *w = v1_wire(v);
+    const struct http_mount *w = v1_mount(v);
     struct json_members paths, methods;
     size_t described = 0;
     cr_assert_eq(json_check(v->openapi, &JSON_LIMITS_STORED, &err), 0, "%s", err.message);
@@ -245,7 +247,7 @@ Test(wire_documents, openapi_describes_every_mounted_route_and_no_other /* RUN-4
 }
 
 Test(wire_documents, path_parameters_are_declared_once_each) {
-    const struct http_wire *w = v1_wire(v);
+    const struct http_mount *w = v1_mount(v);
     for (size_t i = 0; i < w->ops_nr; i++) {
         struct json_elements params;
         size_t in_path = 0, braces = 0;

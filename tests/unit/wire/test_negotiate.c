@@ -52,3 +52,20 @@ Test(wire_negotiate, every_row_of_the_table_holds /* D2 HTTP-1 HTTP-2 HTTP-3 */)
         cr_expect_str_eq(err.details, CASES[i].details, "%s [%s]", CASES[i].path, CASES[i].header);
     }
 }
+
+Test(wire_negotiate, what_no_operation_has_is_unknown_or_unversioned /* HTTP-2 HTTP-3 */) {
+    static const struct {
+        const char *path;
+        int rc;
+        const char *details;
+    } UNKNOWN[] = {{"/v1", WOPR_E_NOT_FOUND, ""},
+                   {"/v1/none", WOPR_E_NOT_FOUND, ""},
+                   {"/.well-known/none", WOPR_E_NOT_FOUND, ""},
+                   {"/.well-known", WOPR_E_VALIDATION, "{\"path\":\"/.well-known\"}"}};
+    for (size_t i = 0; i < sizeof UNKNOWN / sizeof UNKNOWN[0]; i++) {
+        struct wopr_error err = {0};
+        cr_expect_eq(v1_unknown_path(NULL, str_c(UNKNOWN[i].path), &err), UNKNOWN[i].rc, "%s",
+                     UNKNOWN[i].path);
+        cr_expect_str_eq(err.details, UNKNOWN[i].details, "%s", UNKNOWN[i].path);
+    }
+}

@@ -147,7 +147,7 @@ static bool listed(const struct http_op *op, const char *status) {
 }
 
 Test(openapi, statuses_follow_from_the_row_of_the_operation /* RUN-47 HTTP-8 HTTP-9 HTTP-11 */) {
-    const struct http_wire *w = v1_wire(v);
+    const struct http_mount *w = v1_mount(v);
     for (size_t i = 0; i < w->ops_nr; i++) {
         const struct http_op *op = &w->ops[i];
         bool is_public = (op->flags & OP_PUBLIC) != 0, token = (op->flags & OP_TOKEN) != 0;
@@ -183,7 +183,7 @@ static void expect_header(struct str response, const char *name, const char *whe
 }
 
 Test(openapi, every_answer_tells_its_request_id_and_trace /* HTTP-12 F14 */) {
-    const struct http_wire *w = v1_wire(v);
+    const struct http_mount *w = v1_mount(v);
     for (size_t i = 0; i < w->ops_nr; i++) {
         struct json_members m = members(json_get(operation_of(&w->ops[i]), "responses"));
         for (size_t k = 0; k < m.n; k++) {
@@ -246,7 +246,7 @@ static void published_read(void) {
 }
 
 static const struct http_op *mounted(const char *id) {
-    const struct http_wire *w = v1_wire(v);
+    const struct http_mount *w = v1_mount(v);
     for (size_t i = 0; i < w->ops_nr; i++)
         if (strcmp(w->ops[i].id, id) == 0) return &w->ops[i];
     return NULL;
@@ -299,7 +299,7 @@ static bool extension(const struct json_elements *groups, const char *id) {
 }
 
 Test(openapi, what_is_not_published_is_described_as_an_extension /* D7 RUN-47 */) {
-    const struct http_wire *w = v1_wire(v);
+    const struct http_mount *w = v1_mount(v);
     struct json_elements groups;
     struct str all = file_read(WOPR_SOURCE_DIR "/api/host/openapi.json");
     cr_assert_eq(json_elements(json_get(all, "groups"), a, &groups, &err), 0);

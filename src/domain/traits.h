@@ -1,0 +1,24 @@
+/*
+ * traits.h: what kind of node a node type makes.  Layer: domain (pure).
+ * Every decision by type asks a trait; the ids of types are compared in traits.c alone.  A compiled
+ * workflow holds the traits of each node (wf_node.traits).
+ */
+#ifndef WOPR_DOMAIN_TRAITS_H
+#define WOPR_DOMAIN_TRAITS_H
+
+#include "base/str.h"
+
+enum node_trait {
+    NODE_IS_START = 1 << 0,      /* where there is one, the run begins at these nodes only */
+    NODE_IS_END = 1 << 1,        /* once one completed, the run completes although nodes are left */
+    NODE_IS_DISPATCHER = 1 << 2, /* starts workers as a supervisor decides; its loops have no
+                                  * default bound, and none after it decided to terminate */
+    NODE_IS_SUPERVISOR = 1 << 3, /* decides for dispatchers; its loops have no default bound */
+    NODE_IS_ROUTER = 1 << 4,     /* made to have its outgoing edges decide by its output */
+    NODE_IS_PARENT = 1 << 5,     /* runs the workflow named in config.workflowId as a child */
+    NODE_IS_DECLARING = 1 << 6,  /* config.name makes a variable that need not be declared */
+};
+/* The bits of a type, 0 for types that the protocol does not know. */
+unsigned node_traits(struct str type_id);
+
+#endif

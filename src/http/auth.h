@@ -1,0 +1,30 @@
+/*
+ * auth.h: who asks, and may they: API keys, scopes, stream tickets.  Layer: http.
+ */
+#ifndef WOPR_HTTP_AUTH_H
+#define WOPR_HTTP_AUTH_H
+
+#include "http/http.h"
+
+struct exchange;
+/* --- auth.c --- */
+MUST_CHECK int auth_check(struct exchange *x, struct wopr_error *err);
+MUST_CHECK int auth_scope(struct exchange *x, struct wopr_error *err);
+MUST_CHECK int key_check_with(struct store *s, const uint8_t pepper[32], struct str credential,
+                              int64_t now_ms, struct arena *a, struct api_key *out,
+                              struct wopr_error *err);
+/* The keys that hold at this server: the stored ones and those of its settings. */
+MUST_CHECK int server_key_check(const struct http_server *s, struct str credential, int64_t now_ms,
+                                struct arena *a, struct api_key *out, struct wopr_error *err);
+MUST_CHECK int server_key_find(const struct http_server *s, struct str key_id, int64_t now_ms,
+                               struct arena *a, struct api_key *out, struct wopr_error *err);
+int key_state(const struct api_key *k, int64_t now_ms, struct wopr_error *err);
+/* Was the key revoked, or has it expired, since it was let in?  Asks the store at most once a
+ * second per key; when the store cannot be read, the answer is no. */
+bool key_gone(const struct http_server *s, struct str key_id);
+void principal_of(const struct api_key *k, struct principal *out);
+
+/* --- ticket.c --- */
+MUST_CHECK int ticket_check(struct exchange *x, struct str ticket, struct wopr_error *err);
+
+#endif

@@ -1,0 +1,235 @@
+/*
+ * exchange.c: the life of the object that is one request and its answer, and what handlers see of
+ * it (http.h).
+ */
+#include "http/exchange.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "http/server.h"
+
+#include <stdio.h>
+
+enum {
+    EXCHANGE_ARENA_MAX = 64 * 1024 * 1024,
+    EXCHANGES_SPARE_MAX = 64 /* idle objects kept for reuse */
+};
+
+static struct exchange *spare_take(struct http_server *s) {
+    pthread_mutex_lock(&s->lock);
+    struct exchange *x = s->spare;
+    if (x) {
+        s->spare = x->life.next_spare;
+        s->spare_nr--;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return x;
+}
+
+void exchange_wake(void *ctx) { park_wake(&((struct exchange *)ctx)->park); }
+
+struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn) {
+    struct exchange *x = spare_take(s);
+    struct arena *a = x ? x->pub.arena : arena_new(EXCHANGE_ARENA_MAX);
+    if (!a) return NULL;
+    if (!x && !(x = mem_alloc(sizeof *x))) {
+        arena_free(a);
+        return NULL;
+    }
+    atomic_fetch_add(&s->exchanges, 1);
+    memset(x, 0, sizeof *x);
+    x->magic = EXCHANGE_MAGIC;
+    x->conn = conn;
+    x->pub.arena = a;
+    x->pub.server = s;
+    x->mount = s->mounts.v;
+    x->pub.wire_ctx = x->mount->as.ctx;
+    x->pub.priv = x;
+    x->pub.headers = x->headers;
+    x->pub.cache_control = "no-store"; /* HTTP-16 */
+    x->pub.content_type = "application/json";
+    x->life.start_ns = clock_mono_ns();
+    x->wait.timer.fire = exchange_wake;
+    x->wait.timer.ctx = x;
+    atomic_init(&x->life.refs, 1);
+    list_init(&x->life.live);
+    list_init(&x->gate.link);
+    list_init(&x->job.link);
+    x->peer.watched_fd = -1;
+    park_init(&x->park, s, conn);
+    buf_init(&x->body.bytes, 0);
+    buf_init(&x->whole, 0);
+    (void)snprintf(x->pub.request_id, sizeof x->pub.request_id, "req-%08x-%012llx", s->id_prefix,
+                   (unsigned long long)atomic_fetch_add(&s->next_id, 1));
+    return x;
+}
+
+static bool spare_keep(struct http_server *s, struct exchange *x) {
+    arena_reset(x->pub.arena);
+    pthread_mutex_lock(&s->lock);
+    bool keep = s->spare_nr < EXCHANGES_SPARE_MAX;
+    if (keep) {
+        x->life.next_spare = s->spare;
+        s->spare = x;
+        s->spare_nr++;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return keep;
+}
+
+/* May run on the thread of an http_resume; an aborted one may even outlive the server. */
+static void exchange_free(struct exchange *x) {
+    struct http_server *s = atomic_load(&x->life.aborted) ? NULL : x->pub.server;
+    if (x->pub.user_free) x->pub.user_free(x->pub.user);
+    buf_fini(&x->body.bytes);
+    buf_fini(&x->whole);
+    x->magic = 0;
+    if (!s || !spare_keep(s, x)) {
+        arena_free(x->pub.arena);
+        mem_free(x);
+    }
+    if (s) atomic_fetch_sub(&s->exchanges, 1); /* last: http_server_free waits for it */
+}
+
+void exchanges_free_spare(struct http_server *s) {
+    for (struct exchange *x; (x = s->spare) != NULL;) {
+        s->spare = x->life.next_spare;
+        arena_free(x->pub.arena);
+        mem_free(x);
+    }
+}
+
+void exchange_unref(struct exchange *x) {
+    if (atomic_fetch_sub(&x->life.refs, 1) == 1) exchange_free(x);
+}
+
+void exchange_drop_stream(struct exchange *x) {
+    if (!x->has_stream) return;
+    x->has_stream = false;
+    if (x->stream.state_free) x->stream.state_free(x->stream.state);
+}
+
+void exchange_finish(struct exchange *x) {
+    struct http_server *s = x->pub.server;
+    exchange_end_wait(x);
+    idem_leave(x);
+    exchange_drop_stream(x);
+    pthread_mutex_lock(&s->lock);
+    list_del(&x->life.live);
+    pthread_mutex_unlock(&s->lock);
+    exchange_give_back(x);
+    x->conn = NULL;
+    exchange_unref(x);
+}
+
+/* --- what handlers use --- */
+
+struct str http_query(const struct http_call *c, const char *name, bool *found) {
+    struct str key = str_c(name);
+    for (size_t i = 0; i < c->query_nr; i++) {
+        if (!str_eq(c->query[i].name, key)) continue;
+        if (found) *found = true;
+        return c->query[i].value;
+    }
+    if (found) *found = false;
+    return STR_NONE;
+}
+
+struct str http_param(const struct http_call *c, const char *name) {
+    struct str key = str_c(name);
+    for (size_t i = 0; i < c->params_nr; i++)
+        if (str_eq(c->params[i].name, key)) return c->params[i].value;
+    return STR_NONE;
+}
+
+struct str http_header(const struct http_call *c, const char *name) {
+    const struct exchange *x = c->priv;
+    struct str key = str_c(name), out = STR_NONE;
+    for (size_t i = 0; i < x->head.fields_nr; i++) {
+        const struct head_field *f = &x->head.fields[i];
+        if (f->name.n != key.n || !str_eq_nocase(f->name, key)) continue;
+        if (!out.p) out = f->value;
+        else out = arena_printf(c->arena, STR_FMT ", " STR_FMT, STR_ARG(out), STR_ARG(f->value));
+    }
+    return out;
+}
+
+void http_reply(struct http_call *c, int status, struct str body) {
+    c->status = status;
+    c->reply = body;
+}
+
+/* A value that could break out of its line is dropped; so is the seventeenth header. */
+void http_reply_header(struct http_call *c, const char *name, struct str value) {
+    if (c->headers_nr == HTTP_HEADERS_OUT_MAX) return;
+    for (size_t i = 0; i < value.n; i++)
+        if ((unsigned char)value.p[i] < 0x20 || value.p[i] == 0x7f) return;
+    struct str copy = arena_str(c->arena, value);
+    if (!copy.p) return;
+    c->headers[c->headers_nr++] = (struct http_param){str_c(name), copy};
+}
+
+/* RFC 6750 on the answers that are about the credential. */
+static void challenge_add(struct http_call *c, const struct wopr_error *err) {
+    bool bad_key = err->code == WOPR_E_KEY_EXPIRED || err->code == WOPR_E_KEY_REVOKED;
+    if (bad_key || err->code == WOPR_E_UNAUTHENTICATED) {
+        bool presented = exchange_of(c)->head.authorizations > 0;
+        const char *realm = exchange_of(c)->mount->as.realm;
+        struct str v = arena_printf(c->arena, "Bearer realm=\"%s\"%s", realm ? realm : "",
+                                    presented ? ", error=\"invalid_token\"" : "");
+        http_reply_header(c, "WWW-Authenticate", v);
+    } else if (err->code == WOPR_E_FORBIDDEN && err->details[0]) {
+        struct str scope = json_string(json_get(str_c(err->details), "scopeRequired"), c->arena);
+        if (scope.n == 0) return;
+        struct str v = arena_printf(
+            c->arena, "Bearer error=\"insufficient_scope\", scope=\"" STR_FMT "\"", STR_ARG(scope));
+        http_reply_header(c, "WWW-Authenticate", v);
+    }
+}
+
+/* The header never disagrees with what details says (ERR-8, ERR-9). */
+static int retry_seconds(const struct wopr_error *err, int rendered) {
+    static const char *const NAMES[] = {"retryAfter", "retryAfterSeconds"};
+    int64_t v = 0;
+    for (size_t i = 0; err->details[0] && i < sizeof NAMES / sizeof NAMES[0]; i++)
+        if (json_int(json_get(str_c(err->details), NAMES[i]), &v) && v > 0 && v < INT32_MAX)
+            return (int)v;
+    return rendered;
+}
+
+void http_fail(struct http_call *c, const struct wopr_error *err) {
+    int status = 500, retry = 0;
+    struct str body = STR_NONE;
+    c->headers_nr = 0;
+    c->content_type = "application/json";
+    c->cache_control = "no-store";
+    exchange_of(c)->mount->as.render_error(c->wire_ctx, c, err, &status, &body, &retry);
+    http_reply(c, status, body);
+    challenge_add(c, err);
+    retry = retry_seconds(err, retry);
+    if (retry <= 0) return;
+    char text[16];
+    (void)snprintf(text, sizeof text, "%d", retry);
+    http_reply_header(c, "Retry-After", str_c(text));
+}
+
+void http_resume(struct http_call *c) {
+    struct exchange *x = exchange_of(c);
+    if (atomic_exchange(&x->life.owes_resume, false)) park_wake(&x->park);
+    exchange_unref(x);
+}
+
+/* The server stops and the handler has not answered: the connection goes on without it. */
+void exchange_abort(struct exchange *x) {
+    if (!atomic_exchange(&x->life.owes_resume, false)) return;
+    atomic_store(&x->life.aborted, true);
+    atomic_fetch_sub(&x->pub.server->exchanges, 1);
+    park_wake(&x->park);
+}
+
+void http_reply_stream(struct http_call *c, const struct http_stream *s) {
+    struct exchange *x = exchange_of(c);
+    exchange_drop_stream(x);
+    x->stream = *s;
+    x->has_stream = true;
+    c->status = 200;
+}

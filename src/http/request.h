@@ -1,0 +1,27 @@
+/*
+ * request.h: the steps of a request, as intake.c and libmicrohttpd take them.  Layer: http.
+ */
+#ifndef WOPR_HTTP_REQUEST_H
+#define WOPR_HTTP_REQUEST_H
+
+#include "http/exchange.h"
+#include "http/peers.h"
+
+struct intake;
+/* A head is complete.  text: all of it; why: what makes it none, then text is what arrived of it.
+ * NULL without memory.  The answer may be decided already. */
+struct exchange *request_begin(struct intake *e, struct str text, const struct wopr_error *why);
+void request_refuse(struct exchange *x, int code, const char *why); /* unless it is answered */
+int refuse_draining(struct exchange *x, struct wopr_error *err);    /* UNAVAILABLE, in err */
+enum { LIMIT_WHO_BYTES = 1 + sizeof(struct address) };
+/* The client's address as a bucket of a limiter. */
+struct str limit_address(struct exchange *x, char out[LIMIT_WHO_BYTES]);
+
+/* libmicrohttpd's callbacks */
+enum MHD_Result request_access(void *cls, struct MHD_Connection *conn, const char *url,
+                               const char *method, const char *version, const char *data,
+                               size_t *size, void **con_cls);
+void request_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
+                       enum MHD_RequestTerminationCode why);
+
+#endif
