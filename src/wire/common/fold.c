@@ -80,24 +80,18 @@ size_t wire_fold_bytes(const struct wire_fold *f) {
            f->state->bytes;
 }
 
-/* A page of the log; *done when it is folded up to seq, or to its end. */
-static int fold_page(struct wire_fold *f, int64_t seq, bool *done, struct wopr_error *err) {
-    struct event_list page = {0};
-    arena_reset(f->scratch);
-    int rc = store_events(f->wire->store, f->origin.head.run_no, f->state->next_seq,
-                          WIRE_PAGE_EVENTS, WIRE_PAGE_BYTES, f->scratch, &page, err);
-    *done = page.n == 0;
-    for (size_t i = 0; rc == 0 && i < page.n && !*done; i++) {
-        *done = page.v[i].seq > seq;
-        if (!*done) rc = run_state_apply(f->state, &page.v[i], err);
-    }
-    return rc;
+static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) {
+    struct wire_fold *f = ctx;
+    return run_state_apply(f->state, e, err);
 }
 
 int wire_fold_to(struct wire_fold *f, int64_t seq, struct wopr_error *err) {
-    int rc = 0;
-    for (bool done = false; rc == 0 && !done && f->state->next_seq <= seq;)
-        rc = fold_page(f, seq, &done, err);
+    const struct log_walk walk = {.run_no = f->origin.head.run_no,
+                                  .from = f->state->next_seq,
+                                  .until = seq < INT64_MAX ? seq + 1 : INT64_MAX,
+                                  .page_events = WIRE_PAGE_EVENTS,
+                                  .page_bytes = WIRE_PAGE_BYTES};
+    int rc = store_walk(f->wire->store, &walk, f->scratch, event_fold, f, err);
     arena_reset(f->scratch);
     return rc;
 }

@@ -149,43 +149,43 @@ int v1_cursor_parse(struct str run_id, int64_t next_seq, struct str text, bool i
                      : wire_param_error(err, "lastEventId", WHY);
 }
 
-/* Append one page and advance *next past it.  1 = more may follow, 0 = the end of the log or of the
- * answer. */
-static int page_render(struct v1 *v, const struct run_head *head, int64_t *next, unsigned *left,
-                       struct arena *a, struct buf *out, bool *terminal, struct wopr_error *err) {
-    struct event_list page;
-    unsigned max = *left < WIRE_PAGE_EVENTS ? *left : WIRE_PAGE_EVENTS;
-    int rc =
-        store_events(v->shared.store, head->run_no, *next, max, WIRE_PAGE_BYTES, a, &page, err);
-    if (rc != 0) return rc;
-    for (size_t i = 0; i < page.n; i++) {
-        if (*left == 0 || out->len >= V1_POLL_BYTES_MAX) return 0;
-        if (out->len > 0 && out->p[out->len - 1] != '[') buf_addc(out, ',');
-        v1_event_render(head->run_id, &page.v[i], out);
-        *next = page.v[i].seq + 1;
-        *terminal = event_is_terminal(page.v[i].kind);
-        *left -= 1;
-    }
-    return page.n > 0 && *left > 0;
+struct event_page { /* an answer while it is rendered */
+    struct str run_id;
+    struct buf *out;
+    unsigned left; /* events that it may still take */
+    int64_t next;  /* sequence after its last event */
+    bool terminal; /* its last event is the run's last */
+};
+
+static int page_take(void *ctx, const struct event *e, struct wopr_error *err) {
+    struct event_page *p = ctx;
+    (void)err;
+    if (p->left == 0 || p->out->len >= V1_POLL_BYTES_MAX) return 1;
+    if (p->out->len > 0 && p->out->p[p->out->len - 1] != '[') buf_addc(p->out, ',');
+    v1_event_render(p->run_id, e, p->out);
+    p->next = e->seq + 1;
+    p->terminal = event_is_terminal(e->kind);
+    p->left -= 1;
+    return p->left == 0;
 }
 
 int v1_events_json(struct v1 *v, const struct run_head *head, int64_t from, struct buf *out,
                    struct wopr_error *err) {
+    struct event_page p = {
+        .run_id = head->run_id, .out = out, .left = V1_POLL_EVENTS_MAX, .next = from};
+    const struct log_walk walk = {.run_no = head->run_no,
+                                  .from = from,
+                                  .until = INT64_MAX,
+                                  .page_events = WIRE_PAGE_EVENTS,
+                                  .page_bytes = WIRE_PAGE_BYTES};
     struct arena *a = arena_new(WIRE_ARENA_MAX);
-    unsigned left = V1_POLL_EVENTS_MAX;
-    int64_t next = from;
-    bool terminal = false;
-    int rc = 1;
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a page of events");
     buf_addz(out, "{\"events\":[");
-    while (rc == 1) {
-        arena_reset(a);
-        rc = page_render(v, head, &next, &left, a, out, &terminal, err);
-    }
+    int rc = store_walk(v->shared.store, &walk, a, page_take, &p, err);
     arena_free(a);
     if (rc != 0) return rc;
-    /* Complete: the run has ended and nothing after this answer is left (RUN-41, SSE-40). */
-    bool complete = terminal || (run_status_final(head->status) && next >= head->next_seq);
+    /* Complete: the run has ended and no event after this answer is left (RUN-41, SSE-40). */
+    bool complete = p.terminal || (run_status_final(head->status) && p.next >= head->next_seq);
     buf_addz(out, complete ? "],\"isComplete\":true}" : "],\"isComplete\":false}");
     return buf_failed(out) ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the events") : 0;
 }
