@@ -27,7 +27,8 @@ void buf_add_i64(struct buf *b, int64_t v);
 static inline struct str buf_str(const struct buf *b) {
     return (struct str){b->p ? b->p : "", b->len};
 }
-char *buf_take(struct buf *b,
-               size_t *len); /* ownership moves to the caller (mem_free); b is empty after */
+/* The text, now the caller's (mem_free), and its length (len may be NULL); b is empty after.  NULL
+ * when b has failed. */
+char *buf_take(struct buf *b, size_t *len);
 
 #endif

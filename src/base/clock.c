@@ -12,7 +12,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-/* What FAULT_CLOCK does: one reading of the wall clock lies this far in the past. */
+/* FAULT_CLOCK: one reading of the wall clock is this far in the past. */
 #define FAULT_JUMP_MS 3600000
 
 static const volatile int64_t *wall_offset_ms;

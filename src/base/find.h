@@ -18,7 +18,7 @@ MUST_CHECK int needle_make(struct needle *n, struct str text, struct arena *a);
 struct finder {
     const struct needle *needle;
     struct str in;
-    size_t at;      /* bytes of `in` that were looked at */
+    size_t at;      /* bytes of `in` read so far */
     size_t matched; /* of the needle, at the end of these */
     size_t start;   /* of the last occurrence found */
     bool found;     /* there is one */

@@ -20,6 +20,7 @@ struct heap {
 };
 void heap_init(struct heap *h);
 void heap_fini(struct heap *h); /* nodes belong to the caller */
+/* node must be in no heap, and stays the caller's.  NO_MEMORY: unchanged. */
 int heap_add(struct heap *h, struct heap_node *node, int64_t key) MUST_CHECK;
 struct heap_node *heap_min(const struct heap *h); /* NULL when empty */
 struct heap_node *heap_pop(struct heap *h);

@@ -24,8 +24,8 @@ static inline void list_del(struct list *n) { /* n is a fresh, empty list after 
     n->next->prev = n->prev;
     n->next = n->prev = n;
 }
-static inline void list_join(struct list *head,
-                             struct list *from) { /* to the end; from is empty after */
+/* Move all of from to the end of head; from is empty after. */
+static inline void list_join(struct list *head, struct list *from) {
     if (list_empty(from)) return;
     from->next->prev = head->prev;
     head->prev->next = from->next;

@@ -58,7 +58,7 @@ static void pointer_add(struct buf *b, const struct level *l) {
     }
 }
 
-/* at: the offending byte.  what says what is wrong without quoting it. */
+/* at: the offending byte; what: what is wrong, without quoting it. */
 static int check_refuse(struct check *c, int code, const char *at, const char *what) {
     if (!c->err) return code;
     struct buf b;

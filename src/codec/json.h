@@ -86,13 +86,16 @@ MUST_CHECK int json_canonical(struct str text, struct buf *b, struct wopr_error 
  * share a form only when json_equal holds for them.  No number is refused. */
 MUST_CHECK int json_canonical_exact(struct str text, struct buf *b, struct wopr_error *err);
 
-/* --- streaming writer: commas and nesting are its business; depth <= 64 --- */
+/* --- streaming writer: it places commas and colons, the caller opens and closes levels ---
+ * Appends to b; nothing is returned: a failure (no room, no memory, deeper than 64) sticks in the
+ * buffer, and the caller asks buf_failed once, at the end.  In an object each value follows its
+ * key. */
 struct jw {
     struct buf *b;
     uint64_t need_comma; /* one bit per open level */
     unsigned depth;
 };
-void jw_init(struct jw *w, struct buf *b);
+void jw_init(struct jw *w, struct buf *b); /* borrows b; writes nothing yet */
 void jw_object(struct jw *w);
 void jw_end_object(struct jw *w);
 void jw_array(struct jw *w);

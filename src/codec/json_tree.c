@@ -17,7 +17,7 @@
 
 enum { TEMP_ON_STACK = 512 };
 
-/* Scratch text; what it held is lost when more room is asked for. */
+/* Scratch text; growing it loses what it held. */
 struct temp {
     char *p; /* small or heap */
     size_t cap;

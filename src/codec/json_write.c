@@ -5,7 +5,7 @@
 
 enum { JW_DEPTH_MAX = 64 }; /* one bit each in need_comma */
 
-static inline void put(struct buf *b, const char *p, size_t n) {
+static inline void bytes_put(struct buf *b, const char *p, size_t n) {
     /* cap never exceeds max + 1, so room for n and the NUL is room within the maximum. */
     if (n < b->cap - b->len && !b->failed) {
         memcpy(b->p + b->len, p, n);
@@ -16,7 +16,7 @@ static inline void put(struct buf *b, const char *p, size_t n) {
     }
 }
 
-static inline void putc1(struct buf *b, char c) { put(b, &c, 1); }
+static inline void char_put(struct buf *b, char c) { bytes_put(b, &c, 1); }
 
 /* --- strings --- */
 
@@ -27,9 +27,9 @@ static void put_escape(struct buf *b, unsigned char c) {
     char esc[6] = {'\\', 'u', '0', '0', HEX[c >> 4], HEX[c & 15]};
     if (SHORT[c]) {
         esc[1] = SHORT[c];
-        put(b, esc, 2);
+        bytes_put(b, esc, 2);
     } else {
-        put(b, esc, 6);
+        bytes_put(b, esc, 6);
     }
 }
 
@@ -44,11 +44,11 @@ static void quote_rest(struct buf *b, const char *p, size_t n) {
                    (one = utf8_sequence(p + run, n - run)) > 0)
                 run += one;
             if (run == 0) {
-                put(b, "\xEF\xBF\xBD", 3);
+                bytes_put(b, "\xEF\xBF\xBD", 3);
                 p++, n--;
             }
         }
-        put(b, p, run);
+        bytes_put(b, p, run);
         p += run, n -= run;
         if (n > 0 && ((unsigned char)*p < 0x20 || *p == '"' || *p == '\\')) {
             put_escape(b, (unsigned char)*p);
@@ -57,15 +57,15 @@ static void quote_rest(struct buf *b, const char *p, size_t n) {
     }
 }
 
-static inline void quote(struct buf *b, struct str s) {
+static inline void string_put(struct buf *b, struct str s) {
     size_t run = s.n > 0 ? json_plain_run(s.p, s.n) : 0;
-    putc1(b, '"');
-    if (run > 0) put(b, s.p, run);
+    char_put(b, '"');
+    if (run > 0) bytes_put(b, s.p, run);
     if (run < s.n) quote_rest(b, s.p + run, s.n - run);
-    putc1(b, '"');
+    char_put(b, '"');
 }
 
-void json_quote(struct buf *b, struct str s) { quote(b, s); }
+void json_quote(struct buf *b, struct str s) { string_put(b, s); }
 
 /* --- structure --- */
 
@@ -78,13 +78,13 @@ static inline uint64_t level_bit(const struct jw *w) {
 /* Before a value: the comma when one is due, and one is due before the next. */
 static inline void before_value(struct jw *w) {
     uint64_t bit = level_bit(w);
-    if (w->need_comma & bit) putc1(w->b, ',');
+    if (w->need_comma & bit) char_put(w->b, ',');
     w->need_comma |= bit;
 }
 
 static void open_level(struct jw *w, char c) {
     before_value(w);
-    putc1(w->b, c);
+    char_put(w->b, c);
     if (w->depth == JW_DEPTH_MAX) {
         /* A caller may follow foreign nesting: that fails the text, not the process. */
         w->b->failed = true;
@@ -98,7 +98,7 @@ static void close_level(struct jw *w, char c) {
     if (w->b->failed && w->depth == JW_DEPTH_MAX) return; /* ends what open_level refused */
     ASSERT(w->depth > 0);
     w->depth--;
-    putc1(w->b, c);
+    char_put(w->b, c);
 }
 
 void jw_object(struct jw *w) { open_level(w, '{'); }
@@ -110,23 +110,23 @@ void jw_end_array(struct jw *w) { close_level(w, ']'); }
 void jw_key(struct jw *w, const char *key) {
     before_value(w);
     w->need_comma &= ~level_bit(w);
-    putc1(w->b, '"');
-    put(w->b, key, strlen(key));
-    put(w->b, "\":", 2);
+    char_put(w->b, '"');
+    bytes_put(w->b, key, strlen(key));
+    bytes_put(w->b, "\":", 2);
 }
 
 void jw_key_str(struct jw *w, struct str key) {
     before_value(w);
     w->need_comma &= ~level_bit(w);
-    quote(w->b, key);
-    putc1(w->b, ':');
+    string_put(w->b, key);
+    char_put(w->b, ':');
 }
 
 /* --- values --- */
 
 void jw_str(struct jw *w, struct str s) {
     before_value(w);
-    quote(w->b, s);
+    string_put(w->b, s);
 }
 
 void jw_strz(struct jw *w, const char *z) { jw_str(w, str_c(z)); }
@@ -140,24 +140,24 @@ void jw_double(struct jw *w, double v) {
     char text[32];
     before_value(w);
     size_t n = json_number_format(v, text);
-    put(w->b, text, n);
+    bytes_put(w->b, text, n);
 }
 
 void jw_bool(struct jw *w, bool v) {
     before_value(w);
-    if (v) put(w->b, "true", 4);
-    else put(w->b, "false", 5);
+    if (v) bytes_put(w->b, "true", 4);
+    else bytes_put(w->b, "false", 5);
 }
 
 void jw_null(struct jw *w) {
     before_value(w);
-    put(w->b, "null", 4);
+    bytes_put(w->b, "null", 4);
 }
 
 void jw_raw(struct jw *w, struct str json) {
     before_value(w);
-    if (json.n > 0) put(w->b, json.p, json.n);
-    else put(w->b, "null", 4); /* nothing to splice must not spoil the text around it */
+    if (json.n > 0) bytes_put(w->b, json.p, json.n);
+    else bytes_put(w->b, "null", 4); /* nothing to splice must not spoil the text around it */
 }
 
 void jw_kstr(struct jw *w, const char *key, struct str v) {

@@ -64,7 +64,7 @@ static struct schema_res *find_or_load(struct schema_build *b, struct str uri, i
     return res;
 }
 
-/* Which keywords count in res: said by the metaschema it names. */
+/* Which keywords count in res: those of the metaschema it names. */
 static int vocabularies_of(struct schema_build *b, struct schema_res *res) {
     unsigned bits = SCHEMA_VOC_CORE;
     if (res->vocabularies != 0) return 0;

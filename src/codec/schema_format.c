@@ -6,7 +6,7 @@
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* Exactly n digits at the front of *s; advances. */
-static bool digits(struct str *s, size_t n, unsigned *out) {
+static bool digits_take(struct str *s, size_t n, unsigned *out) {
     unsigned v = 0;
     if (s->n < n) return false;
     for (size_t i = 0; i < n; i++) {
@@ -18,7 +18,7 @@ static bool digits(struct str *s, size_t n, unsigned *out) {
     return true;
 }
 
-static bool take(struct str *s, const char *set) {
+static bool char_take(struct str *s, const char *set) {
     if (s->n == 0 || s->p[0] == '\0' || strchr(set, s->p[0]) == NULL) return false;
     *s = str_n(s->p + 1, s->n - 1);
     return true;
@@ -29,8 +29,8 @@ static bool take(struct str *s, const char *set) {
 static bool date_part(struct str *s) {
     static const unsigned char DAYS[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     unsigned y, m, d;
-    if (!digits(s, 4, &y) || !take(s, "-") || !digits(s, 2, &m) || !take(s, "-") ||
-        !digits(s, 2, &d) || m < 1 || m > 12 || d < 1)
+    if (!digits_take(s, 4, &y) || !char_take(s, "-") || !digits_take(s, 2, &m) ||
+        !char_take(s, "-") || !digits_take(s, 2, &d) || m < 1 || m > 12 || d < 1)
         return false;
     bool leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
     return d <= DAYS[m - 1] + (m == 2 && leap ? 1u : 0u);
@@ -38,18 +38,18 @@ static bool date_part(struct str *s) {
 
 static bool time_part(struct str *s) {
     unsigned h, m, sec, zh = 0, zm = 0, skip;
-    if (!digits(s, 2, &h) || !take(s, ":") || !digits(s, 2, &m) || !take(s, ":") ||
-        !digits(s, 2, &sec) || h > 23 || m > 59 || sec > 60)
+    if (!digits_take(s, 2, &h) || !char_take(s, ":") || !digits_take(s, 2, &m) ||
+        !char_take(s, ":") || !digits_take(s, 2, &sec) || h > 23 || m > 59 || sec > 60)
         return false;
-    if (take(s, ".")) {
-        if (!digits(s, 1, &skip)) return false;
-        while (digits(s, 1, &skip)) continue;
+    if (char_take(s, ".")) {
+        if (!digits_take(s, 1, &skip)) return false;
+        while (digits_take(s, 1, &skip)) continue;
     }
     if (s->n == 0) return false;
     char sign = s->p[0];
-    if (!take(s, "zZ")) {
-        if (!take(s, "+-") || !digits(s, 2, &zh) || !take(s, ":") || !digits(s, 2, &zm) ||
-            zh > 23 || zm > 59)
+    if (!char_take(s, "zZ")) {
+        if (!char_take(s, "+-") || !digits_take(s, 2, &zh) || !char_take(s, ":") ||
+            !digits_take(s, 2, &zm) || zh > 23 || zm > 59)
             return false;
     }
     if (sec < 60) return true;
@@ -62,7 +62,7 @@ static bool time_part(struct str *s) {
 static bool is_date(struct str s) { return date_part(&s) && s.n == 0; }
 static bool is_time(struct str s) { return time_part(&s) && s.n == 0; }
 static bool is_date_time(struct str s) {
-    return date_part(&s) && take(&s, "tT") && time_part(&s) && s.n == 0;
+    return date_part(&s) && char_take(&s, "tT") && time_part(&s) && s.n == 0;
 }
 
 /* Number-unit pairs whose units follow each other in `units` without a gap (RFC 3339, appendix A).
@@ -72,22 +72,22 @@ static bool duration_units(struct str *s, const char *units) {
     bool any = false;
     while (s->n > 0 && is_digit(s->p[0])) {
         unsigned skip;
-        while (digits(s, 1, &skip)) continue;
+        while (digits_take(s, 1, &skip)) continue;
         const char *hit = s->n > 0 && s->p[0] != '\0' ? strchr(at, s->p[0]) : NULL;
         if (hit == NULL || (any && hit != at)) return false;
         at = hit + 1;
         any = true;
-        (void)take(s, units);
+        (void)char_take(s, units);
     }
     return any;
 }
 
 static bool is_duration(struct str s) {
-    if (!take(&s, "P") || s.n == 0) return false;
+    if (!char_take(&s, "P") || s.n == 0) return false;
     struct str week = s;
     if (duration_units(&week, "W") && week.n == 0) return true;
     if (s.p[0] != 'T' && !duration_units(&s, "YMD")) return false;
-    if (take(&s, "T")) return duration_units(&s, "HMS") && s.n == 0;
+    if (char_take(&s, "T")) return duration_units(&s, "HMS") && s.n == 0;
     return s.n == 0;
 }
 
@@ -117,7 +117,7 @@ static bool is_relative_json_pointer(struct str s) {
     if (s.n == 0 || !is_digit(s.p[0])) return false;
     bool zero = s.p[0] == '0';
     size_t n = 0;
-    while (digits(&s, 1, &skip)) n++;
+    while (digits_take(&s, 1, &skip)) n++;
     if (zero && n > 1) return false;
     return str_eq(s, STR("#")) || is_json_pointer(s);
 }

@@ -79,7 +79,7 @@ struct schema_res {
     const struct schema_loc *dialect_loc;
     unsigned vocabularies; /* 0 = not looked up yet */
     struct schema_dynamic *dynamics;
-    bool used; /* some node lies in it */
+    bool used; /* some node is in it */
     struct schema_res *next_used;
 };
 

@@ -43,21 +43,23 @@ static const char NO_SPACE[] =
     "\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}"
     "\\x{3001}-\\x{d7ff}\\x{e000}-\\x{fefe}\\x{ff00}-\\x{10ffff}";
 
-static int bad(struct reader *r, const char *why) {
+static int pattern_refuse(struct reader *r, const char *why) {
     r->why = why;
     return WOPR_E_VALIDATION;
 }
 
-static char peek(const struct reader *r, size_t at) { return at < r->in.n ? r->in.p[at] : '\0'; }
+static char char_peek(const struct reader *r, size_t at) {
+    return at < r->in.n ? r->in.p[at] : '\0';
+}
 
-static void skip(struct reader *r, size_t n) {
+static void chars_skip(struct reader *r, size_t n) {
     r->in.p += n;
     r->in.n -= n;
 }
 
-static bool take(struct reader *r, const char *word) {
+static bool word_take(struct reader *r, const char *word) {
     if (!str_starts(r->in, str_c(word))) return false;
-    skip(r, strlen(word));
+    chars_skip(r, strlen(word));
     return true;
 }
 
@@ -81,7 +83,7 @@ static bool hex_digits(struct reader *r, size_t n, uint32_t *out) {
         if (d > 15) return false;
         v = v << 4 | d;
     }
-    skip(r, n);
+    chars_skip(r, n);
     *out = v;
     return true;
 }
@@ -90,18 +92,18 @@ static bool hex_digits(struct reader *r, size_t n, uint32_t *out) {
 static int unicode_escape(struct reader *r, uint32_t *cp) {
     static const char WHY[] = "has a malformed \\u escape";
     uint32_t low;
-    if (take(r, "{")) {
+    if (word_take(r, "{")) {
         size_t n = 0;
-        while (n < 8 && peek(r, n) != '}') n++;
-        if (n == 0 || n == 8 || !hex_digits(r, n, cp) || !take(r, "}") || *cp > CODE_POINT_MAX)
-            return bad(r, WHY);
+        while (n < 8 && char_peek(r, n) != '}') n++;
+        if (n == 0 || n == 8 || !hex_digits(r, n, cp) || !word_take(r, "}") || *cp > CODE_POINT_MAX)
+            return pattern_refuse(r, WHY);
         if (*cp >= 0xD800 && *cp <= 0xDFFF) *cp = LONE_SURROGATE;
         return 0;
     }
-    if (!hex_digits(r, 4, cp)) return bad(r, WHY);
+    if (!hex_digits(r, 4, cp)) return pattern_refuse(r, WHY);
     if (*cp < 0xD800 || *cp > 0xDFFF) return 0;
     struct reader ahead = *r;
-    bool pair = *cp <= 0xDBFF && take(&ahead, "\\u") && hex_digits(&ahead, 4, &low) &&
+    bool pair = *cp <= 0xDBFF && word_take(&ahead, "\\u") && hex_digits(&ahead, 4, &low) &&
                 low >= 0xDC00 && low <= 0xDFFF;
     if (!pair) {
         *cp = LONE_SURROGATE;
@@ -115,25 +117,25 @@ static int unicode_escape(struct reader *r, uint32_t *cp) {
 /* An escape of one code point; the backslash has been read. */
 static int char_escape(struct reader *r, uint32_t *cp) {
     static const char FROM[] = "tnvfr", TO[] = "\t\n\v\f\r";
-    char c = peek(r, 0);
-    if (r->in.n == 0) return bad(r, "ends in a backslash");
+    char c = char_peek(r, 0);
+    if (r->in.n == 0) return pattern_refuse(r, "ends in a backslash");
     const char *hit = c != '\0' ? strchr(FROM, c) : NULL;
-    skip(r, 1);
+    chars_skip(r, 1);
     if (hit != NULL) {
         *cp = (uint32_t)TO[hit - FROM];
     } else if (c == 'c') {
-        if (!is_alpha(peek(r, 0))) return bad(r, "has a malformed \\c escape");
-        *cp = (uint32_t)peek(r, 0) & 31;
-        skip(r, 1);
+        if (!is_alpha(char_peek(r, 0))) return pattern_refuse(r, "has a malformed \\c escape");
+        *cp = (uint32_t)char_peek(r, 0) & 31;
+        chars_skip(r, 1);
     } else if (c == 'x') {
-        if (!hex_digits(r, 2, cp)) return bad(r, "has a malformed \\x escape");
+        if (!hex_digits(r, 2, cp)) return pattern_refuse(r, "has a malformed \\x escape");
     } else if (c == 'u') {
         return unicode_escape(r, cp);
-    } else if (c == '0' && !is_digit(peek(r, 0))) {
+    } else if (c == '0' && !is_digit(char_peek(r, 0))) {
         *cp = 0;
     } else if (is_digit(c) || is_alpha(c) || c == '_' || (unsigned char)c < 0x20 ||
                (unsigned char)c > 0x7e) {
-        return bad(r, "has an escape that ECMA-262 does not know");
+        return pattern_refuse(r, "has an escape that ECMA-262 does not know");
     } else {
         *cp = (uint32_t)c;
     }
@@ -189,20 +191,21 @@ static const struct {
     {"Unassigned", "Cn"},
 };
 
-static int property(struct reader *r, char kind) {
+static int property_read(struct reader *r, char kind) {
     static const char WHY[] = "has a malformed \\p escape";
     struct str body, rest, name, value;
-    if (!take(r, "{") || !str_cut(r->in, '}', &body, &rest) || body.n == 0 || body.n > 64)
-        return bad(r, WHY);
+    if (!word_take(r, "{") || !str_cut(r->in, '}', &body, &rest) || body.n == 0 || body.n > 64)
+        return pattern_refuse(r, WHY);
     for (size_t i = 0; i < body.n; i++)
         if (!is_alpha(body.p[i]) && !is_digit(body.p[i]) && body.p[i] != '_' && body.p[i] != '=')
-            return bad(r, WHY);
+            return pattern_refuse(r, WHY);
     r->in = rest;
     const char *prefix = "";
     if (str_cut(body, '=', &name, &value)) {
         if (str_eqc(name, "Script") || str_eqc(name, "sc")) prefix = "sc:";
         else if (str_eqc(name, "Script_Extensions") || str_eqc(name, "scx")) prefix = "scx:";
-        else if (!str_eqc(name, "General_Category") && !str_eqc(name, "gc")) return bad(r, WHY);
+        else if (!str_eqc(name, "General_Category") && !str_eqc(name, "gc"))
+            return pattern_refuse(r, WHY);
         body = value;
     }
     for (size_t i = 0; *prefix == '\0' && i < sizeof CATEGORIES / sizeof *CATEGORIES; i++)
@@ -213,28 +216,28 @@ static int property(struct reader *r, char kind) {
 
 /* \d \w \s \p and their opposites, in or out of a class.  *done: it was one. */
 static int set_escape(struct reader *r, bool in_class, bool *done) {
-    char c = peek(r, 0);
+    char c = char_peek(r, 0);
     *done = true;
     switch (c) {
     case 'd':
     case 'D':
     case 'w':
     case 'W': /* ASCII without PCRE2_UCP */
-        skip(r, 1);
+        chars_skip(r, 1);
         buf_addc(r->out, '\\');
         buf_addc(r->out, c);
         return 0;
     case 's':
     case 'S':
-        skip(r, 1);
+        chars_skip(r, 1);
         if (!in_class) buf_addc(r->out, '[');
         buf_addz(r->out, c == 's' ? SPACE : NO_SPACE);
         if (!in_class) buf_addc(r->out, ']');
         return 0;
     case 'p':
     case 'P':
-        skip(r, 1);
-        return property(r, c);
+        chars_skip(r, 1);
+        return property_read(r, c);
     default:
         *done = false;
         return 0;
@@ -246,13 +249,13 @@ static int set_escape(struct reader *r, bool in_class, bool *done) {
 /* One member: a code point in *cp, or a set already written (*set). */
 static int class_member(struct reader *r, uint32_t *cp, bool *set) {
     *set = false;
-    if (!take(r, "\\")) {
+    if (!word_take(r, "\\")) {
         *cp = schema_utf8_next(&r->in);
-        return *cp == UINT32_MAX ? bad(r, "is not valid UTF-8") : 0;
+        return *cp == UINT32_MAX ? pattern_refuse(r, "is not valid UTF-8") : 0;
     }
     int rc = set_escape(r, true, set);
     if (rc != 0 || *set) return rc;
-    if (take(r, "b")) {
+    if (word_take(r, "b")) {
         *cp = '\b';
         return 0;
     }
@@ -260,16 +263,16 @@ static int class_member(struct reader *r, uint32_t *cp, bool *set) {
 }
 
 static int class_items(struct reader *r) {
-    while (r->in.n > 0 && peek(r, 0) != ']') {
+    while (r->in.n > 0 && char_peek(r, 0) != ']') {
         uint32_t lo, hi;
         bool set;
         int rc = class_member(r, &lo, &set);
         if (rc != 0) return rc;
         if (set) continue;
-        if (peek(r, 0) == '-' && r->in.n > 1 && peek(r, 1) != ']') {
+        if (char_peek(r, 0) == '-' && r->in.n > 1 && char_peek(r, 1) != ']') {
             struct reader before = *r;
             size_t mark = r->out->len;
-            skip(r, 1);
+            chars_skip(r, 1);
             rc = class_member(r, &hi, &set);
             if (rc != 0) return rc;
             if (set) { /* [a-\d]: the hyphen is itself */
@@ -277,7 +280,7 @@ static int class_items(struct reader *r) {
                 *r = before;
             } else {
                 if (lo == LONE_SURROGATE || hi == LONE_SURROGATE || lo > hi)
-                    return bad(r, "has a range out of order");
+                    return pattern_refuse(r, "has a range out of order");
                 put_point(r, lo);
                 buf_addc(r->out, '-');
                 put_point(r, hi);
@@ -286,12 +289,12 @@ static int class_items(struct reader *r) {
         }
         if (lo != LONE_SURROGATE) put_point(r, lo);
     }
-    return take(r, "]") ? 0 : bad(r, "has a class without end");
+    return word_take(r, "]") ? 0 : pattern_refuse(r, "has a class without end");
 }
 
-static int class(struct reader *r) {
+static int class_read(struct reader *r) {
     size_t mark = r->out->len;
-    bool inverse = take(r, "^");
+    bool inverse = word_take(r, "^");
     buf_addz(r->out, inverse ? "[^" : "[");
     size_t empty = r->out->len;
     int rc = class_items(r);
@@ -309,12 +312,12 @@ static int class(struct reader *r) {
 
 static int group_name(struct reader *r, struct str *name) {
     size_t n = 0;
-    while (is_alpha(peek(r, n)) || peek(r, n) == '_' || peek(r, n) == '$' ||
-           (n > 0 && is_digit(peek(r, n))))
+    while (is_alpha(char_peek(r, n)) || char_peek(r, n) == '_' || char_peek(r, n) == '$' ||
+           (n > 0 && is_digit(char_peek(r, n))))
         n++;
-    if (n == 0 || peek(r, n) != '>') return bad(r, "has a malformed group name");
+    if (n == 0 || char_peek(r, n) != '>') return pattern_refuse(r, "has a malformed group name");
     *name = str_n(r->in.p, n);
-    skip(r, n + 1);
+    chars_skip(r, n + 1);
     return 0;
 }
 
@@ -323,24 +326,25 @@ static int count_groups(struct reader *r) {
     struct str all = r->in;
     bool in_class = false;
     while (r->in.n > 0) {
-        char c = peek(r, 0);
-        skip(r, 1);
-        if (c == '\\' && r->in.n > 0) skip(r, 1);
+        char c = char_peek(r, 0);
+        chars_skip(r, 1);
+        if (c == '\\' && r->in.n > 0) chars_skip(r, 1);
         else if (c == '[') in_class = true;
         else if (c == ']') in_class = false;
         if (c != '(' || in_class) continue;
-        bool named =
-            peek(r, 0) == '?' && peek(r, 1) == '<' && peek(r, 2) != '=' && peek(r, 2) != '!';
-        if (peek(r, 0) == '?' && !named) continue;
+        bool named = char_peek(r, 0) == '?' && char_peek(r, 1) == '<' && char_peek(r, 2) != '=' &&
+                     char_peek(r, 2) != '!';
+        if (char_peek(r, 0) == '?' && !named) continue;
         r->groups++;
         if (!named) continue;
         struct str name;
-        skip(r, 2);
+        chars_skip(r, 2);
         int rc = group_name(r, &name);
         if (rc != 0) return rc;
         for (size_t i = 0; i < r->name_nr; i++)
-            if (str_eq(r->names[i].name, name)) return bad(r, "repeats a group name");
-        if (r->name_nr == SCHEMA_PATTERN_NAMES_MAX) return bad(r, "has too many named groups");
+            if (str_eq(r->names[i].name, name)) return pattern_refuse(r, "repeats a group name");
+        if (r->name_nr == SCHEMA_PATTERN_NAMES_MAX)
+            return pattern_refuse(r, "has too many named groups");
         r->names[r->name_nr++] = (struct group_name){name, r->groups};
     }
     r->in = all;
@@ -351,16 +355,17 @@ static int open_group(struct reader *r) {
     static const char *const KINDS[] = {"?:", "?=", "?!", "?<=", "?<!"};
     bool assertion = false;
     struct str name;
-    if (r->depth == GROUP_DEPTH_MAX) return bad(r, "nests groups too deeply");
+    if (r->depth == GROUP_DEPTH_MAX) return pattern_refuse(r, "nests groups too deeply");
     buf_addc(r->out, '(');
-    if (peek(r, 0) == '?') {
+    if (char_peek(r, 0) == '?') {
         size_t i = 0;
-        while (i < 5 && !take(r, KINDS[i])) i++;
+        while (i < 5 && !word_take(r, KINDS[i])) i++;
         if (i < 5) {
             buf_addz(r->out, KINDS[i]);
             assertion = i > 0;
         } else {
-            if (!take(r, "?<")) return bad(r, "has a group that ECMA-262 does not know");
+            if (!word_take(r, "?<"))
+                return pattern_refuse(r, "has a group that ECMA-262 does not know");
             int rc = group_name(r, &name);
             if (rc != 0) return rc;
         }
@@ -370,7 +375,7 @@ static int open_group(struct reader *r) {
 }
 
 static int back_reference(struct reader *r, uint32_t number) {
-    if (number > r->groups) return bad(r, "refers to a group that does not exist");
+    if (number > r->groups) return pattern_refuse(r, "refers to a group that does not exist");
     r->cost->backrefs = true;
     buf_addf(r->out, "\\g{%u}", (unsigned)number);
     return 0;
@@ -378,37 +383,38 @@ static int back_reference(struct reader *r, uint32_t number) {
 
 static int decimal_reference(struct reader *r) {
     uint32_t v = 0;
-    while (is_digit(peek(r, 0))) {
-        v = v * 10 + (uint32_t)(peek(r, 0) - '0');
-        if (v > 9999) return bad(r, "refers to a group that does not exist");
-        skip(r, 1);
+    while (is_digit(char_peek(r, 0))) {
+        v = v * 10 + (uint32_t)(char_peek(r, 0) - '0');
+        if (v > 9999) return pattern_refuse(r, "refers to a group that does not exist");
+        chars_skip(r, 1);
     }
     return back_reference(r, v);
 }
 
 static int named_reference(struct reader *r) {
     struct str name;
-    int rc = take(r, "<") ? group_name(r, &name) : bad(r, "has a malformed \\k escape");
+    int rc =
+        word_take(r, "<") ? group_name(r, &name) : pattern_refuse(r, "has a malformed \\k escape");
     if (rc != 0) return rc;
     for (size_t i = 0; i < r->name_nr; i++)
         if (str_eq(r->names[i].name, name)) return back_reference(r, r->names[i].number);
-    return bad(r, "refers to a group that does not exist");
+    return pattern_refuse(r, "refers to a group that does not exist");
 }
 
 /* ---- atoms and repeats ---- */
 
-static int escape(struct reader *r, bool *repeats) {
+static int escape_read(struct reader *r, bool *repeats) {
     uint32_t cp;
     bool done;
-    char c = peek(r, 0);
+    char c = char_peek(r, 0);
     if (c == 'b' || c == 'B') {
-        skip(r, 1);
+        chars_skip(r, 1);
         buf_addf(r->out, "\\%c", c);
         *repeats = false;
         return 0;
     }
     if (c >= '1' && c <= '9') return decimal_reference(r);
-    if (take(r, "k")) return named_reference(r);
+    if (word_take(r, "k")) return named_reference(r);
     int rc = set_escape(r, false, &done);
     if (rc != 0 || done) return rc;
     rc = char_escape(r, &cp);
@@ -418,35 +424,35 @@ static int escape(struct reader *r, bool *repeats) {
     return 0;
 }
 
-static bool bound(struct reader *r, uint32_t *v) {
+static bool bound_read(struct reader *r, uint32_t *v) {
     size_t n = 0;
-    for (*v = 0; is_digit(peek(r, n)); n++)
-        if (*v <= 100000) *v = *v * 10 + (uint32_t)(peek(r, n) - '0');
-    skip(r, n);
+    for (*v = 0; is_digit(char_peek(r, n)); n++)
+        if (*v <= 100000) *v = *v * 10 + (uint32_t)(char_peek(r, n) - '0');
+    chars_skip(r, n);
     return n > 0;
 }
 
 /* The repeat after an atom, if there is one. */
-static int repeat(struct reader *r, bool repeats) {
+static int repeat_read(struct reader *r, bool repeats) {
     struct reader ahead = *r;
     uint32_t min = 0, max = UINT32_MAX;
-    char c = peek(r, 0);
+    char c = char_peek(r, 0);
     if (c == '*' || c == '+' || c == '?') {
-        skip(r, 1);
+        chars_skip(r, 1);
         buf_addc(r->out, c);
         if (c == '?') max = 1;
-    } else if (take(&ahead, "{") && bound(&ahead, &min)) {
+    } else if (word_take(&ahead, "{") && bound_read(&ahead, &min)) {
         max = min;
-        if (take(&ahead, ",") && !bound(&ahead, &max)) max = UINT32_MAX;
-        if (!take(&ahead, "}")) return 0; /* a literal brace */
-        if (min > max) return bad(r, "has a repeat with its bounds out of order");
+        if (word_take(&ahead, ",") && !bound_read(&ahead, &max)) max = UINT32_MAX;
+        if (!word_take(&ahead, "}")) return 0; /* a literal brace */
+        if (min > max) return pattern_refuse(r, "has a repeat with its bounds out of order");
         buf_adds(r->out, str_n(r->in.p, (size_t)(ahead.in.p - r->in.p)));
         r->in = ahead.in;
     } else {
         return 0;
     }
-    if (!repeats) return bad(r, "repeats nothing");
-    if (take(r, "?")) buf_addc(r->out, '?');
+    if (!repeats) return pattern_refuse(r, "repeats nothing");
+    if (word_take(r, "?")) buf_addc(r->out, '?');
     if (min >= REPEAT_COUNTED_MIN) r->cost->fixed += min;
     if (max >= REPEAT_COUNTED_MIN) buf_addz(r->out, "(?C1)");
     return 0;
@@ -456,42 +462,42 @@ static int repeat(struct reader *r, bool repeats) {
 static bool is_counted(const struct reader *r) {
     struct reader ahead = *r;
     uint32_t v;
-    if (!take(&ahead, "{") || !bound(&ahead, &v)) return false;
-    if (take(&ahead, ",")) (void)bound(&ahead, &v);
-    return peek(&ahead, 0) == '}';
+    if (!word_take(&ahead, "{") || !bound_read(&ahead, &v)) return false;
+    if (word_take(&ahead, ",")) (void)bound_read(&ahead, &v);
+    return char_peek(&ahead, 0) == '}';
 }
 
-static int atom(struct reader *r) {
+static int atom_read(struct reader *r) {
     bool repeats = true;
     int rc = 0;
-    char c = peek(r, 0);
-    if (take(r, "\\")) {
-        rc = escape(r, &repeats);
-    } else if (take(r, "[")) {
-        rc = class(r);
-    } else if (take(r, "(")) {
+    char c = char_peek(r, 0);
+    if (word_take(r, "\\")) {
+        rc = escape_read(r, &repeats);
+    } else if (word_take(r, "[")) {
+        rc = class_read(r);
+    } else if (word_take(r, "(")) {
         return open_group(r); /* its repeat follows the ")" */
-    } else if (take(r, ")")) {
-        if (r->depth == 0) return bad(r, "closes a group that is not open");
+    } else if (word_take(r, ")")) {
+        if (r->depth == 0) return pattern_refuse(r, "closes a group that is not open");
         repeats = !r->assertion[--r->depth];
         buf_addc(r->out, ')');
-    } else if (take(r, "|")) {
+    } else if (word_take(r, "|")) {
         buf_addc(r->out, '|');
         repeats = false;
-    } else if (take(r, "^") || take(r, "$")) {
+    } else if (word_take(r, "^") || word_take(r, "$")) {
         buf_addc(r->out, c);
         repeats = false;
-    } else if (take(r, ".")) {
+    } else if (word_take(r, ".")) {
         buf_addz(r->out, "[^\\x{a}\\x{d}\\x{2028}\\x{2029}]");
     } else if (c == '*' || c == '+' || c == '?') {
-        return bad(r, "repeats nothing");
+        return pattern_refuse(r, "repeats nothing");
     } else {
-        if (c == '{' && is_counted(r)) return bad(r, "repeats nothing");
+        if (c == '{' && is_counted(r)) return pattern_refuse(r, "repeats nothing");
         uint32_t cp = schema_utf8_next(&r->in);
-        if (cp == UINT32_MAX) return bad(r, "is not valid UTF-8");
+        if (cp == UINT32_MAX) return pattern_refuse(r, "is not valid UTF-8");
         put_point(r, cp);
     }
-    return rc != 0 ? rc : repeat(r, repeats);
+    return rc != 0 ? rc : repeat_read(r, repeats);
 }
 
 int schema_pattern_translate(struct str src, struct buf *out, struct schema_pattern_cost *cost,
@@ -499,11 +505,11 @@ int schema_pattern_translate(struct str src, struct buf *out, struct schema_patt
     struct reader r = {.in = src, .out = out, .cost = cost, .why = ""};
     *cost = (struct schema_pattern_cost){.fixed = 0};
     int rc = 0;
-    if (src.n > SCHEMA_PATTERN_BYTES_MAX) rc = bad(&r, "is too long");
+    if (src.n > SCHEMA_PATTERN_BYTES_MAX) rc = pattern_refuse(&r, "is too long");
     if (rc == 0) rc = count_groups(&r);
     buf_addz(out, "(?C1)");
-    while (rc == 0 && r.in.n > 0) rc = atom(&r);
-    if (rc == 0 && r.depth > 0) rc = bad(&r, "has a group without end");
+    while (rc == 0 && r.in.n > 0) rc = atom_read(&r);
+    if (rc == 0 && r.depth > 0) rc = pattern_refuse(&r, "has a group without end");
     if (rc == 0 && buf_failed(out)) rc = WOPR_E_NO_MEMORY;
     if (rc != 0) *why = r.why;
     return rc;

@@ -36,7 +36,7 @@ int cond_eval(const struct wf_cond *c, const struct expr_scope *s, struct arena 
     case COND_CONTAINS:
         rc = expr_contains(left, c->right, a, holds, NULL);
         break;
-    default: /* "pattern" lets anything pass that is no string */
+    default: /* "pattern" accepts whatever is no string */
         rc = json_type_of(left) != JSON_STRING ? WOPR_E_VALIDATION
                                                : schema_validate_text(c->rx, left, NULL);
         *holds = rc == 0;

@@ -26,7 +26,7 @@ const char *event_payload_def(enum ev_kind k);
 unsigned event_modes(enum ev_kind k);        /* EV_MODE_* bits */
 enum ev_kind event_kind_of(struct str name); /* EV_UNKNOWN when no row */
 
-/* What else a row of the table says.  All of it is false, 0 or DIM for EV_UNKNOWN. */
+/* The other columns of the table.  All of it is false, 0 or DIM for EV_UNKNOWN. */
 enum {
     EV_F_ENDS_RUN = 1 << 0,     /* EVT-7 */
     EV_F_ENDS_NODE = 1 << 1,    /* the node's activation is over */

@@ -28,7 +28,7 @@
 static const struct json_limits PAYLOAD_LIMITS = {.bytes_max = EVENT_PAYLOAD_MAX, .depth_max = 128};
 
 /*
- * Payloads that passed, remembered per thread byte for byte: what a node.started says is the same
+ * Payloads that passed, remembered per thread byte for byte: a node.started has the same payload
  * in every run of a workflow, and a check of equal bytes under the same rules ends the same way.
  */
 enum { MEMO_SLOTS = 64, MEMO_BYTES = 248 };

@@ -16,7 +16,7 @@ struct parser {
     int rc; /* first failure, sticky */
 };
 
-static struct expr *fail(struct parser *p, const char *what) {
+static struct expr *parse_fail(struct parser *p, const char *what) {
     if (p->rc == 0)
         p->rc =
             wopr_error_set(p->err, WOPR_E_VALIDATION, "expression: %s at byte %zu", what, p->at);
@@ -28,15 +28,15 @@ static struct expr *fail_memory(struct parser *p) {
     return NULL;
 }
 
-static int peek(const struct parser *p) {
+static int char_peek(const struct parser *p) {
     return p->at < p->text.n ? (unsigned char)p->text.p[p->at] : -1;
 }
 
-static void blanks(struct parser *p) {
+static void blanks_skip(struct parser *p) {
     while (p->at < p->text.n && memchr(" \t\r\n", p->text.p[p->at], 4) != NULL) p->at++;
 }
 
-static bool accept(struct parser *p, const char *token) {
+static bool token_accept(struct parser *p, const char *token) {
     size_t n = strlen(token);
     if (p->text.n - p->at < n || memcmp(p->text.p + p->at, token, n) != 0) return false;
     p->at += n;
@@ -51,7 +51,7 @@ static bool is_name_start(int c) {
 
 static bool is_name(int c) { return is_name_start(c) || is_digit(c); }
 
-static struct expr *node(struct parser *p, enum expr_op op, struct expr *a, struct expr *b) {
+static struct expr *expr_new(struct parser *p, enum expr_op op, struct expr *a, struct expr *b) {
     if (p->rc != 0) return NULL;
     struct expr *e = ARENA_NEW(p->a, struct expr);
     if (e == NULL) return fail_memory(p);
@@ -61,38 +61,38 @@ static struct expr *node(struct parser *p, enum expr_op op, struct expr *a, stru
     e->depth = 1;
     if (a != NULL) e->depth = a->depth + 1;
     if (b != NULL && b->depth + 1 > e->depth) e->depth = b->depth + 1;
-    if (e->depth > EXPR_DEPTH_MAX) return fail(p, "nested more than 64 deep");
+    if (e->depth > EXPR_DEPTH_MAX) return parse_fail(p, "nested more than 64 deep");
     return e;
 }
 
-static struct expr *literal(struct parser *p, struct str raw) {
-    struct expr *e = node(p, EXPR_LITERAL, NULL, NULL);
+static struct expr *literal_parse(struct parser *p, struct str raw) {
+    struct expr *e = expr_new(p, EXPR_LITERAL, NULL, NULL);
     if (e != NULL) e->raw = raw;
     return e;
 }
 
-static struct expr *number(struct parser *p) {
+static struct expr *number_parse(struct parser *p) {
     size_t from = p->at;
-    while (is_digit(peek(p))) p->at++;
-    if (peek(p) == '.') {
+    while (is_digit(char_peek(p))) p->at++;
+    if (char_peek(p) == '.') {
         p->at++;
-        while (is_digit(peek(p))) p->at++;
+        while (is_digit(char_peek(p))) p->at++;
     }
-    if (peek(p) == 'e' || peek(p) == 'E') {
+    if (char_peek(p) == 'e' || char_peek(p) == 'E') {
         p->at++;
-        if (peek(p) == '+' || peek(p) == '-') p->at++;
-        while (is_digit(peek(p))) p->at++;
+        if (char_peek(p) == '+' || char_peek(p) == '-') p->at++;
+        while (is_digit(char_peek(p))) p->at++;
     }
     struct str raw = str_n(p->text.p + from, p->at - from);
     if (json_check(raw, &JSON_LIMITS_DEFAULT, NULL) != 0) {
         p->at = from;
-        return fail(p, "malformed number");
+        return parse_fail(p, "malformed number");
     }
-    return literal(p, raw);
+    return literal_parse(p, raw);
 }
 
 /* Cut a quoted string and give it as JSON text; .p == NULL after a failure. */
-static struct str quoted(struct parser *p) {
+static struct str quoted_parse(struct parser *p) {
     char quote = p->text.p[p->at];
     size_t from = p->at++;
     struct buf b;
@@ -113,12 +113,12 @@ static struct str quoted(struct parser *p) {
     struct str raw = STR_NONE;
     if (p->at >= p->text.n) {
         p->at = from;
-        fail(p, "string without end");
+        parse_fail(p, "string without end");
     } else if (buf_failed(&b)) {
         fail_memory(p);
     } else if (json_check(buf_str(&b), &JSON_LIMITS_DEFAULT, NULL) != 0) {
         p->at = from;
-        fail(p, "malformed string");
+        parse_fail(p, "malformed string");
     } else {
         p->at++;
         raw = arena_str(p->a, buf_str(&b));
@@ -128,9 +128,9 @@ static struct str quoted(struct parser *p) {
     return raw;
 }
 
-static struct str name(struct parser *p) {
+static struct str name_parse(struct parser *p) {
     size_t from = p->at;
-    while (is_name(peek(p))) p->at++;
+    while (is_name(char_peek(p))) p->at++;
     return str_n(p->text.p + from, p->at - from);
 }
 
@@ -144,14 +144,14 @@ static void pointer_add(struct buf *b, struct str segment) {
 }
 
 static void path_bracket(struct parser *p, struct buf *b) {
-    blanks(p);
-    int c = peek(p);
+    blanks_skip(p);
+    int c = char_peek(p);
     if (is_digit(c)) {
         size_t from = p->at;
-        while (is_digit(peek(p))) p->at++;
+        while (is_digit(char_peek(p))) p->at++;
         pointer_add(b, str_n(p->text.p + from, p->at - from));
     } else if (c == '"' || c == '\'') {
-        struct str raw = quoted(p);
+        struct str raw = quoted_parse(p);
         if (raw.p == NULL) return;
         struct str key = json_string(raw, p->a);
         if (key.p == NULL) {
@@ -160,28 +160,28 @@ static void path_bracket(struct parser *p, struct buf *b) {
         }
         pointer_add(b, key);
     } else {
-        fail(p, "an index or a quoted name expected");
+        parse_fail(p, "an index or a quoted name expected");
     }
-    blanks(p);
-    if (p->rc == 0 && !accept(p, "]")) fail(p, "']' expected");
+    blanks_skip(p);
+    if (p->rc == 0 && !token_accept(p, "]")) parse_fail(p, "']' expected");
 }
 
-static struct expr *path(struct parser *p, struct str root) {
+static struct expr *path_parse(struct parser *p, struct str root) {
     struct buf b;
     buf_init(&b, 2 * EXPR_BYTES_MAX);
     while (p->rc == 0) {
-        if (accept(p, ".")) {
-            struct str segment = name(p);
-            if (segment.n == 0) fail(p, "a name expected after '.'");
+        if (token_accept(p, ".")) {
+            struct str segment = name_parse(p);
+            if (segment.n == 0) parse_fail(p, "a name expected after '.'");
             else pointer_add(&b, segment);
-        } else if (accept(p, "[")) {
+        } else if (token_accept(p, "[")) {
             path_bracket(p, &b);
         } else {
             break;
         }
     }
     if (p->rc == 0 && buf_failed(&b)) fail_memory(p);
-    struct expr *e = node(p, EXPR_PATH, NULL, NULL);
+    struct expr *e = expr_new(p, EXPR_PATH, NULL, NULL);
     if (e != NULL) {
         e->root = root;
         e->raw = arena_str(p->a, buf_str(&b));
@@ -191,7 +191,7 @@ static struct expr *path(struct parser *p, struct str root) {
     return e;
 }
 
-static struct expr *binary(struct parser *p, int level);
+static struct expr *binary_parse(struct parser *p, int level);
 
 static const struct call {
     const char *name;
@@ -203,56 +203,56 @@ static const struct call {
     {"matches", EXPR_MATCHES, 2},
 };
 
-static struct expr *call(struct parser *p, struct str what) {
+static struct expr *call_parse(struct parser *p, struct str what) {
     const struct call *c = NULL;
     for (size_t i = 0; i < sizeof(CALLS) / sizeof(CALLS[0]); i++)
         if (str_eqc(what, CALLS[i].name)) c = &CALLS[i];
-    if (c == NULL) return fail(p, "unknown function");
-    struct expr *a = binary(p, 0), *b = NULL;
+    if (c == NULL) return parse_fail(p, "unknown function");
+    struct expr *a = binary_parse(p, 0), *b = NULL;
     if (p->rc == 0 && c->args == 2) {
-        blanks(p);
-        if (!accept(p, ",")) return fail(p, "',' expected");
-        b = binary(p, 0);
+        blanks_skip(p);
+        if (!token_accept(p, ",")) return parse_fail(p, "',' expected");
+        b = binary_parse(p, 0);
     }
-    blanks(p);
-    if (p->rc == 0 && !accept(p, ")")) return fail(p, "')' expected");
-    return node(p, c->op, a, b);
+    blanks_skip(p);
+    if (p->rc == 0 && !token_accept(p, ")")) return parse_fail(p, "')' expected");
+    return expr_new(p, c->op, a, b);
 }
 
-static struct expr *primary(struct parser *p) {
-    int c = peek(p);
-    if (is_digit(c)) return number(p);
+static struct expr *primary_parse(struct parser *p) {
+    int c = char_peek(p);
+    if (is_digit(c)) return number_parse(p);
     if (c == '"' || c == '\'') {
-        struct str raw = quoted(p);
-        return raw.p == NULL ? NULL : literal(p, raw);
+        struct str raw = quoted_parse(p);
+        return raw.p == NULL ? NULL : literal_parse(p, raw);
     }
-    if (accept(p, "(")) {
-        struct expr *e = binary(p, 0);
-        blanks(p);
-        if (p->rc == 0 && !accept(p, ")")) return fail(p, "')' expected");
+    if (token_accept(p, "(")) {
+        struct expr *e = binary_parse(p, 0);
+        blanks_skip(p);
+        if (p->rc == 0 && !token_accept(p, ")")) return parse_fail(p, "')' expected");
         return e;
     }
-    if (!is_name_start(c)) return fail(p, c < 0 ? "unexpected end" : "unexpected character");
-    struct str word = name(p);
+    if (!is_name_start(c)) return parse_fail(p, c < 0 ? "unexpected end" : "unexpected character");
+    struct str word = name_parse(p);
     if (str_eqc(word, "true") || str_eqc(word, "false") || str_eqc(word, "null"))
-        return literal(p, word);
-    blanks(p);
-    if (accept(p, "(")) return call(p, word);
-    return path(p, word);
+        return literal_parse(p, word);
+    blanks_skip(p);
+    if (token_accept(p, "(")) return call_parse(p, word);
+    return path_parse(p, word);
 }
 
-static struct expr *unary(struct parser *p) {
-    blanks(p);
-    if (p->nest >= EXPR_DEPTH_MAX) return fail(p, "nested more than 64 deep");
+static struct expr *unary_parse(struct parser *p) {
+    blanks_skip(p);
+    if (p->nest >= EXPR_DEPTH_MAX) return parse_fail(p, "nested more than 64 deep");
     p->nest++;
     struct expr *e;
-    if (peek(p) == '!' && !(p->at + 1 < p->text.n && p->text.p[p->at + 1] == '=')) {
+    if (char_peek(p) == '!' && !(p->at + 1 < p->text.n && p->text.p[p->at + 1] == '=')) {
         p->at++;
-        e = node(p, EXPR_NOT, unary(p), NULL);
-    } else if (accept(p, "-")) {
-        e = node(p, EXPR_NEG, unary(p), NULL);
+        e = expr_new(p, EXPR_NOT, unary_parse(p), NULL);
+    } else if (token_accept(p, "-")) {
+        e = expr_new(p, EXPR_NEG, unary_parse(p), NULL);
     } else {
-        e = primary(p);
+        e = primary_parse(p);
     }
     p->nest--;
     return e;
@@ -273,19 +273,20 @@ OPERATORS[] = {
 #define OPERATOR_LEVELS 6
 
 static const struct operator* operator_at(struct parser *p, int level) {
-    blanks(p);
+    blanks_skip(p);
     for (size_t i = 0; i < sizeof(OPERATORS) / sizeof(OPERATORS[0]); i++)
-        if (OPERATORS[i].level == level && accept(p, OPERATORS[i].token)) return &OPERATORS[i];
+        if (OPERATORS[i].level == level && token_accept(p, OPERATORS[i].token))
+            return &OPERATORS[i];
     return NULL;
 }
 
-static struct expr *binary(struct parser *p, int level) {
-    if (level == OPERATOR_LEVELS) return unary(p);
-    struct expr *left = binary(p, level + 1);
+static struct expr *binary_parse(struct parser *p, int level) {
+    if (level == OPERATOR_LEVELS) return unary_parse(p);
+    struct expr *left = binary_parse(p, level + 1);
     const struct operator* o;
     while (p->rc == 0 && (o = operator_at(p, level)) != NULL) {
-        struct expr *right = binary(p, level + 1);
-        left = node(p, o->op, left, right);
+        struct expr *right = binary_parse(p, level + 1);
+        left = expr_new(p, o->op, left, right);
     }
     return p->rc == 0 ? left : NULL;
 }
@@ -299,9 +300,9 @@ int expr_parse(struct str text, struct arena *a, struct expr **out, struct wopr_
     struct str own = arena_str(a, text); /* names and numbers borrow from it */
     if (own.p == NULL) return wopr_error_set(err, WOPR_E_NO_MEMORY, "expression: out of memory");
     struct parser p = {.text = own, .a = a, .err = err};
-    struct expr *e = binary(&p, 0);
-    blanks(&p);
-    if (p.rc == 0 && p.at < p.text.n) fail(&p, "unexpected character");
+    struct expr *e = binary_parse(&p, 0);
+    blanks_skip(&p);
+    if (p.rc == 0 && p.at < p.text.n) parse_fail(&p, "unexpected character");
     if (p.rc != 0) return p.rc;
     *out = e;
     return 0;

@@ -79,7 +79,7 @@ bool expr_truthy(struct str raw) {
     }
 }
 
-static int ordered(struct eval *ev, const struct value *x, const struct value *y, int *cmp) {
+static int values_order(struct eval *ev, const struct value *x, const struct value *y, int *cmp) {
     if (x->type == JSON_NUMBER && y->type == JSON_NUMBER) {
         if (x->is_int && y->is_int) *cmp = (x->i > y->i) - (x->i < y->i);
         else *cmp = (x->d > y->d) - (x->d < y->d);
@@ -106,7 +106,7 @@ static int texts_join(struct eval *ev, const struct value *x, const struct value
 }
 
 /* false when the exact result does not fit (or does not exist as an integer) */
-static bool exact(enum expr_op op, int64_t x, int64_t y, int64_t *out) {
+static bool exact_int(enum expr_op op, int64_t x, int64_t y, int64_t *out) {
     switch (op) {
     case EXPR_ADD:
         return !__builtin_add_overflow(x, y, out);
@@ -133,7 +133,7 @@ static int eval_arithmetic(struct eval *ev, enum expr_op op, const struct value 
     if ((op == EXPR_DIV || op == EXPR_MOD) && y->d == 0.0)
         return type_error(ev, "division by zero");
     int64_t i;
-    if (x->is_int && y->is_int && exact(op, x->i, y->i, &i)) return value_int(ev, i, out);
+    if (x->is_int && y->is_int && exact_int(op, x->i, y->i, &i)) return value_int(ev, i, out);
     switch (op) {
     case EXPR_ADD:
         return value_double(ev, x->d + y->d, out);
@@ -148,7 +148,7 @@ static int eval_arithmetic(struct eval *ev, enum expr_op op, const struct value 
     }
 }
 
-static int find(struct str s, struct str part, struct arena *a, bool *found) {
+static int text_find(struct str s, struct str part, struct arena *a, bool *found) {
     struct needle n;
     struct finder f;
     *found = part.n == 0;
@@ -171,7 +171,7 @@ static int contains_part(struct str x, struct str y, struct arena *a, bool *foun
         for (size_t i = 0; rc == 0 && !*found && i < m.n; i++) *found = str_eq(m.v[i].key, part);
     } else {
         s = json_string(x, a);
-        if (part.p != NULL && s.p != NULL) rc = find(s, part, a, found);
+        if (part.p != NULL && s.p != NULL) rc = text_find(s, part, a, found);
     }
     if (rc == WOPR_E_NO_MEMORY || part.p == NULL || s.p == NULL)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "expression: out of memory");
@@ -215,7 +215,7 @@ int expr_contains(struct str x, struct str y, struct arena *a, bool *found,
     }
 }
 
-static int size(struct eval *ev, const struct value *x, struct value *out) {
+static int eval_size(struct eval *ev, const struct value *x, struct value *out) {
     size_t n = 0;
     int rc = 0;
     if (x->type == JSON_STRING) {
@@ -264,7 +264,7 @@ static int eval_matches(struct eval *ev, const struct expr *e, const struct valu
     return rc;
 }
 
-static int path(struct eval *ev, const struct expr *e, struct value *out) {
+static int eval_path(struct eval *ev, const struct expr *e, struct value *out) {
     struct str text = ev->scope->lookup(ev->scope->ctx, e->root, ev->a);
     if (text.p != NULL && e->raw.n > 0) text = json_pointer_get(text, e->raw, ev->a);
     if (arena_failed(ev->a)) return no_memory(ev);
@@ -280,7 +280,7 @@ static int values_compare(struct eval *ev, enum expr_op op, const struct value *
         return arena_failed(ev->a) ? no_memory(ev) : 0;
     }
     int c = 0;
-    int rc = ordered(ev, x, y, &c);
+    int rc = values_order(ev, x, y, &c);
     if (rc != 0) return rc;
     *out = value_bool(op == EXPR_LT   ? c < 0
                       : op == EXPR_LE ? c <= 0
@@ -314,7 +314,7 @@ static int eval_not_leaf(struct eval *ev, const struct expr *e, struct value *ou
         return rc;
     }
     case EXPR_SIZE:
-        return size(ev, &x, out);
+        return eval_size(ev, &x, out);
     case EXPR_MATCHES:
         return eval_matches(ev, e, &x, &y, out);
     case EXPR_NEG: {
@@ -334,7 +334,7 @@ static int eval_not_leaf(struct eval *ev, const struct expr *e, struct value *ou
 
 static int eval_node(struct eval *ev, const struct expr *e, struct value *out) {
     if (e->op == EXPR_LITERAL) return value_of(ev, e->raw, out);
-    if (e->op == EXPR_PATH) return path(ev, e, out);
+    if (e->op == EXPR_PATH) return eval_path(ev, e, out);
     return eval_not_leaf(ev, e, out);
 }
 

@@ -72,7 +72,7 @@ static int inputs_too_long(struct wopr_error *err) {
 }
 
 /* Declared values by name, so that the cost is the number of inputs plus the number of variables.
- * Others are dropped (EVT-11), unless the workflow wants to know of them. */
+ * Others are dropped (EVT-11), unless the workflow refuses them (settings.strictInputs). */
 static void inputs_collect(const struct json_members *m, const struct workflow *wf,
                            struct str *values, struct issues *is) {
     for (size_t i = 0; i < m->n; i++) {

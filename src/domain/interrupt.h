@@ -23,10 +23,10 @@ enum intr_kind { /* stored by name */
 #define INTR_ID_LEN      36u                   /* "int_" and 32 hex digits */
 #define INTR_TIMEOUT_MAX INT64_C(315360000000) /* ten years */
 #define INTR_VOTERS_MAX  10000                 /* requiredApprovals at most */
-/* What may be said to one interrupt without ending it: a log must not grow by what people send. */
+/* Bounds of questions and votes on one interrupt: callers must not make a log grow without end. */
 #define INTR_ASKS_MAX       100
 #define INTR_ASK_BYTES_MAX  (1024 * 1024)
-#define INTR_VOTES_MAX      (2 * INTR_VOTERS_MAX) /* who votes again changes his mind */
+#define INTR_VOTES_MAX      (2 * INTR_VOTERS_MAX) /* a second vote of a voter replaces the first */
 #define INTR_VOTE_BYTES_MAX (16 * 1024 * 1024)
 #define INTR_VOTES_PREFIX   "_approvalVotes:" /* INT-30 */
 #define INTR_ASKS_PREFIX    "_askExchanges:"  /* INT-21 */

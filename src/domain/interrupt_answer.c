@@ -37,7 +37,7 @@ static int no_memory(struct ask *k) {
 
 /* --- schemas of answers --- */
 
-/* Looked at when the question was asked; one that does not compile now accepts nothing. */
+/* Compiled when the question was asked; one that does not compile now accepts nothing. */
 static int schema_check(struct ask *k, struct str schema, struct str value, const char *member) {
     const struct schema *s = NULL;
     struct schema_issue issue = {.reason = ""};

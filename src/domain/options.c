@@ -211,7 +211,7 @@ static bool plain_id(struct str id) {
     return id.n > 0 && id.n <= MOCK_ID_SHOWN_MAX;
 }
 
-/* 3.2: both refusals name what was asked for and what there is. */
+/* 3.2: both refusals name the requested provider and the supported ones. */
 static int refuse_mock(struct checker *c, int code, const char *pointer, struct str id,
                        const char *why) {
     struct jobj details;

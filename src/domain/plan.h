@@ -135,7 +135,7 @@ struct plan_interrupt {
  *     type   of a row
  *     texts  TEXT(member) for each text of a row: plan_<one>() copies them
  *   STEP(put)  written at this place, but from elsewhere in the plan
- * A row written for a later one of the same plan must stand before it. */
+ * Rows that others of the same plan refer to come before them. */
 #define PLAN_ROWS(ROWS, STEP)                                                                      \
     ROWS(interrupts, interrupt, struct plan_interrupt,                                             \
          TEXT(interrupt_id) TEXT(node_id) TEXT(key) TEXT(kind) TEXT(payload) TEXT(resume_schema)   \

@@ -20,7 +20,7 @@ struct str member_raw(struct str text, struct str key, struct arena *a) {
 static void channel_add(struct run_scope *sc, struct jw *w, const struct chan_state *c) {
     struct buf value;
     buf_init(&value, SCOPE_BYTES_MAX);
-    if (chan_value(c, sc->s->last_ts_ms, &value) != 0 || buf_failed(&value)) sc->no_memory = true;
+    if (chan_value(c, sc->run->last_ts_ms, &value) != 0 || buf_failed(&value)) sc->no_memory = true;
     else if (value.len > 0) {
         jw_key_str(w, text_str(&c->name));
         jw_raw(w, buf_str(&value));
@@ -30,7 +30,7 @@ static void channel_add(struct run_scope *sc, struct jw *w, const struct chan_st
 
 /* Undeclared channels show under variables, declared ones under channels (CHAN-28). */
 static struct str object_of(struct run_scope *sc, enum run_root which, struct arena *a) {
-    struct run_state *s = sc->s;
+    struct run_state *s = sc->run;
     struct jobj o;
     jobj_begin(&o, SCOPE_BYTES_MAX);
     for (size_t i = 0; which == ROOT_VARIABLES && i < s->vars_nr; i++) {
@@ -59,9 +59,9 @@ static struct str build(struct run_scope *sc, enum run_root which, struct arena 
     case ROOT_VALUE:
         return sc->output_key.n > 0 ? member_raw(sc->outputs, sc->output_key, a) : STR_NONE;
     case ROOT_INPUTS:
-        return sc->s->meta.inputs;
+        return sc->run->meta.inputs;
     case ROOT_CONFIG:
-        return sc->s->wf->nodes[sc->node].config;
+        return sc->run->wf->nodes[sc->node].config;
     default:
         return object_of(sc, which, a);
     }
@@ -86,11 +86,11 @@ struct expr_scope run_scope_of(struct run_scope *sc) {
 
 /* CHAN-28: a channel without declaration is read as the variable of its name. */
 static int scope_shadow(struct run_scope *sc, struct str name, struct arena *a, struct str *value) {
-    const struct chan_state *c = run_state_chan(sc->s, name);
+    const struct chan_state *c = run_state_chan(sc->run, name);
     struct buf b;
     if (c == NULL || c->decl != NULL || c->n == 0) return 0;
     buf_init(&b, SCOPE_BYTES_MAX);
-    int rc = chan_value(c, sc->s->last_ts_ms, &b);
+    int rc = chan_value(c, sc->run->last_ts_ms, &b);
     struct str text = rc == 0 && !buf_failed(&b) ? arena_str(a, buf_str(&b)) : STR_NONE;
     buf_fini(&b);
     if (text.p == NULL) return WOPR_E_NO_MEMORY;
@@ -148,10 +148,10 @@ static int port_value(struct run_scope *sc, const struct wf_port *p, struct aren
                                   "no memory to resolve the inputs of a node");
         return rc;
     case PORT_CONNECTION:
-        *value = member_raw(text_str(&sc->s->nodes[p->node].outputs), p->output_key, a);
+        *value = member_raw(text_str(&sc->run->nodes[p->node].outputs), p->output_key, a);
         break;
     case PORT_VARIABLE:
-        v = run_state_var(sc->s, p->variable);
+        v = run_state_var(sc->run, p->variable);
         if (v != NULL && v->value.n > 0) *value = text_str(&v->value);
         else if ((rc = scope_shadow(sc, p->variable, a, value)) != 0)
             return wopr_error_set(err, rc, "no memory to resolve the inputs of a node");
@@ -175,7 +175,7 @@ const struct wf_channel *ports_denied(const struct run_state *s, int node, struc
 int ports_resolve(struct run_state *s, int node, struct arena *a, struct str *out,
                   struct wopr_error *err) {
     const struct wf_node *n = &s->wf->nodes[node];
-    struct run_scope sc = {.s = s, .node = node};
+    struct run_scope sc = {.run = s, .node = node};
     struct wopr_error why;
     struct jobj o;
     jobj_begin(&o, 2 * SCOPE_BYTES_MAX);

@@ -188,7 +188,7 @@ static bool is_name(struct str t, size_t after) {
     return after < t.n && t.p[after] == ':';
 }
 
-/* A string with escapes is looked at unescaped, and keeps its spelling when there is nothing to
+/* A string with escapes is searched unescaped, and keeps its spelling when there is nothing to
  * hide. */
 static int redact_escaped(struct known *k, struct str raw, struct buf *out) {
     bool hit;

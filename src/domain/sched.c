@@ -127,8 +127,8 @@ static enum skip_reason why_skipped(const struct sched_node *n) {
     return condition ? SKIP_CONDITION : SKIP_UPSTREAM_SKIPPED;
 }
 
-/* WF-8: some edge of the failed node leads on.  A target that will be skipped, or was, handles
- * nothing. */
+/* WF-8: is the failure handled by some edge of the failed node?  A target that will be skipped, or
+ * was, handles nothing. */
 static bool failure_handled(const struct run_state *s, int node) {
     const struct wf_node *n = &s->wf->nodes[node];
     for (size_t i = 0; i < n->out_nr; i++) {
@@ -205,7 +205,7 @@ static int edge_condition(struct run_state *s, const struct wf_edge *e, bool *ho
     *holds = true;
     if (e->cond.kind == COND_NONE) return 0;
     struct run_scope sc = {
-        .s = s, .node = e->src, .output_key = e->source_output, .hide_sensitive = true};
+        .run = s, .node = e->src, .output_key = e->source_output, .hide_sensitive = true};
     struct expr_scope scope = run_scope_of(&sc);
     /* WF-5: a disabled node counts as completed, with empty outputs */
     sc.status = str_c(node_status_name(n->disabled_skip ? NODE_COMPLETED : n->status));
@@ -231,8 +231,7 @@ static int edge_outcome(struct run_state *s, const struct wf_edge *e, enum edge_
         *out = EDGE_SKIPPED;
         return 0;
     }
-    /* the outcome of a failed source depends on the condition only where failure is what is asked
-     * for */
+    /* A failed source: the condition matters only for the rule that waits for a failure. */
     if (success || e->rule == RULE_ANY_FAILED) {
         int rc = edge_condition(s, e, &holds);
         if (rc != 0) return rc;
@@ -475,8 +474,8 @@ int sched_node_settled(struct run_state *s, int node, struct wopr_error *err) {
         return wopr_error_set(err, WOPR_E_CORRUPT, "a node ended twice in one activation");
     bool disabled = n->sched.phase == PHASE_SKIP && n->sched.reason == SKIP_DISABLED;
     queue_remove(s, node);
-    n->sched.phase =
-        PHASE_BEGUN; /* until all its edges are settled: node_skip asks settled ones only */
+    /* Until all its edges are settled: node_skip looks at settled ones only. */
+    n->sched.phase = PHASE_BEGUN;
     n->disabled_skip = disabled && n->status == NODE_SKIPPED;
     s->unsettled_nr--;
     if (n->status == NODE_COMPLETED && (s->wf->nodes[node].traits & NODE_IS_END) != 0)

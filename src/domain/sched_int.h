@@ -20,7 +20,7 @@ enum run_root {
     ROOT_NR
 };
 struct run_scope { /* one evaluation; roots are built once, in the arena of the first look-up */
-    struct run_state *s;
+    struct run_state *run;
     int node;              /* whose config; for an edge also whose status and outputs */
     struct str status;     /* word, empty for ports */
     struct str outputs;    /* raw object, empty for ports */
@@ -44,7 +44,7 @@ void sched_unhold(struct run_state *s, int node);
 bool sched_renew(struct run_state *s, int head, int32_t fired_by, int32_t fire_depth);
 
 /* --- sched_trigger.c --- */
-void sched_triggers_try(struct run_state *s);  /* enter what has fired and is at rest */
+void sched_triggers_try(struct run_state *s);  /* start what has fired and has nothing in flight */
 void sched_triggers_drop(struct run_state *s); /* the run ends */
 int sched_held_due(const struct run_state *s, int64_t now_ms); /* a node, or -1 */
 int sched_asleep(const struct run_state *s); /* a node that waits for its first firing, or -1 */

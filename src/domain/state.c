@@ -36,7 +36,7 @@ void state_text_clear(struct run_state *s, struct text *t) {
 int fold_corrupt(struct fold *f, const char *what) {
     return wopr_error_set(f->err, WOPR_E_CORRUPT,
                           "event %lld (%s): %s; the run is parked, compare its log with a backup",
-                          (long long)f->e->seq, event_name(f->e->kind), what);
+                          (long long)f->event->seq, event_name(f->event->kind), what);
 }
 
 int fold_no_memory(struct fold *f) {
@@ -49,7 +49,7 @@ struct arena *fold_scratch(struct fold *f) {
 }
 
 int fold_string(struct fold *f, const char *key, struct str *out) {
-    struct str raw = json_get(f->e->payload, key);
+    struct str raw = json_get(f->event->payload, key);
     if (raw.n < 2 || raw.p[0] != '"') return fold_corrupt(f, "a required string is missing");
     if (!memchr(raw.p, '\\', raw.n)) {
         *out = str_n(raw.p + 1, raw.n - 2);
@@ -218,7 +218,7 @@ void run_move(struct run_state *s, enum run_status to, int64_t ts_ms) {
 }
 
 static int fold_run_started(struct fold *f) {
-    struct run_state *s = f->s;
+    struct run_state *s = f->run;
     s->started_ms = f->ts_ms;
     int rc = sched_run_started(s);
     if (rc == WOPR_E_NO_MEMORY) return fold_no_memory(f);
@@ -238,15 +238,15 @@ static int error_closed(struct fold *f, struct str error, struct text *out) {
     jw_kraw_opt(&o.w, "details", details);
     closed.p = jobj_take(&o, &closed.n);
     if (!closed.p) return fold_no_memory(f);
-    state_text_clear(f->s, out);
+    state_text_clear(f->run, out);
     *out = closed;
-    f->s->bytes += closed.n;
+    f->run->bytes += closed.n;
     return 0;
 }
 
 /* EVT-7, R2: the nodes were ended by their own events before the run ends. */
 static int fold_run_ended(struct fold *f) {
-    struct run_state *s = f->s;
+    struct run_state *s = f->run;
     if (s->running_nr > 0 || s->suspended_nr > 0)
         return fold_corrupt(f, "the run ends while a node runs or waits");
     for (size_t i = 0; s->retry_nr > 0 && i < s->wf->nodes_nr; i++)
@@ -261,24 +261,24 @@ static int fold_run_ended(struct fold *f) {
 }
 
 static int fold_run_completed(struct fold *f) {
-    struct str outputs = json_get(f->e->payload, "outputs");
+    struct str outputs = json_get(f->event->payload, "outputs");
     if (outputs.n == 0) outputs = STR("{}");
-    if (run_state_text_set(f->s, &f->s->outputs, outputs) != 0) return fold_no_memory(f);
+    if (run_state_text_set(f->run, &f->run->outputs, outputs) != 0) return fold_no_memory(f);
     return fold_run_ended(f);
 }
 
 static int fold_run_failed(struct fold *f) {
-    int rc = error_closed(f, json_get(f->e->payload, "error"), &f->s->error);
+    int rc = error_closed(f, json_get(f->event->payload, "error"), &f->run->error);
     return rc == 0 ? fold_run_ended(f) : rc;
 }
 
 /* D37: an immediate pause cuts one attempt without a node event; the node starts again after the
  * resume. */
 static int fold_run_paused(struct fold *f) {
-    struct run_state *s = f->s;
+    struct run_state *s = f->run;
     s->before_pause = s->status;
     s->pauses++;
-    if (json_get(f->e->payload, "interruptedNodeId").n == 0) return 0;
+    if (json_get(f->event->payload, "interruptedNodeId").n == 0) return 0;
     struct str id;
     int rc = fold_string(f, "interruptedNodeId", &id);
     if (rc != 0) return rc;
@@ -290,17 +290,17 @@ static int fold_run_paused(struct fold *f) {
 }
 
 static int fold_cap_breached(struct fold *f) {
-    f->s->cap_breached = true;
+    f->run->cap_breached = true;
     return 0;
 }
 
 static int fold_variable_changed(struct fold *f) {
-    struct str name, next = json_get(f->e->payload, "next");
+    struct str name, next = json_get(f->event->payload, "next");
     int rc = fold_string(f, "name", &name);
     if (rc != 0) return rc;
-    const struct wf_variable *d = workflow_variable(f->s->wf, name);
+    const struct wf_variable *d = workflow_variable(f->run->wf, name);
     /* Mode omit leaves the value out (OBS-72); the owner of the state puts the clear one back. */
-    rc = state_var_set(f->s, name, next.n > 0 ? next : STR("null"), d && d->sensitive);
+    rc = state_var_set(f->run, name, next.n > 0 ? next : STR("null"), d && d->sensitive);
     if (rc == WOPR_E_TOO_BIG) return fold_corrupt(f, "the run has too many variables");
     return rc == 0 ? 0 : fold_no_memory(f);
 }
@@ -309,11 +309,11 @@ static int fold_agent_handoff(struct fold *f) {
     struct str to;
     int rc = fold_string(f, "toAgentId", &to);
     if (rc != 0) return rc;
-    struct str raw_to = json_get(f->e->payload, "toAgentId");
-    for (size_t i = 0; i < f->s->wf->nodes_nr; i++) { /* the pinned AgentRef says more than an id */
-        struct str ref = f->s->wf->nodes[i].agent;
+    struct str raw_to = json_get(f->event->payload, "toAgentId");
+    for (size_t i = 0; i < f->run->wf->nodes_nr; i++) { /* a pinned AgentRef has more than an id */
+        struct str ref = f->run->wf->nodes[i].agent;
         if (ref.n > 0 && str_eq(json_get(ref, "agentId"), raw_to))
-            return text_set(&f->s->agent, ref) == 0 ? 0 : fold_no_memory(f);
+            return text_set(&f->run->agent, ref) == 0 ? 0 : fold_no_memory(f);
     }
     struct jobj o;
     struct text agent;
@@ -321,8 +321,8 @@ static int fold_agent_handoff(struct fold *f) {
     jw_kstr(&o.w, "agentId", to);
     agent.p = jobj_take(&o, &agent.n);
     if (!agent.p) return fold_no_memory(f);
-    text_clear(&f->s->agent);
-    f->s->agent = agent;
+    text_clear(&f->run->agent);
+    f->run->agent = agent;
     return 0;
 }
 
@@ -334,20 +334,21 @@ static int (*const FOLDS[EV_NR])(struct fold *f) = {
 };
 
 static void count_effect(struct fold *f) {
-    if (f->node < 0 || !event_kind_is(f->e->kind, EV_F_EFFECT)) return;
-    struct node_state *n = &f->s->nodes[f->node];
-    struct str agent = json_get(f->s->wf->nodes[f->node].agent, "agentId");
-    if (f->e->kind == EV_AGENT_HANDOFF && str_eq(json_get(f->e->payload, "toAgentId"), agent))
+    if (f->node < 0 || !event_kind_is(f->event->kind, EV_F_EFFECT)) return;
+    struct node_state *n = &f->run->nodes[f->node];
+    struct str agent = json_get(f->run->wf->nodes[f->node].agent, "agentId");
+    if (f->event->kind == EV_AGENT_HANDOFF &&
+        str_eq(json_get(f->event->payload, "toAgentId"), agent))
         return; /* WF-4: at the node's start, not by its executor */
     if (n->status != NODE_RUNNING) return;
     if (n->effects < INT32_MAX) n->effects++;
-    if (f->e->kind != EV_AGENT_HANDOFF) n->recorded = true; /* hand-offs precede the executor */
-    if (f->e->kind == EV_OUTPUT_CHUNK && n->chunks < INT32_MAX) n->chunks++;
+    if (f->event->kind != EV_AGENT_HANDOFF) n->recorded = true; /* hand-offs precede the executor */
+    if (f->event->kind == EV_OUTPUT_CHUNK && n->chunks < INT32_MAX) n->chunks++;
 }
 
 static int fold_known(struct fold *f) {
-    struct run_state *s = f->s;
-    const struct event *e = f->e;
+    struct run_state *s = f->run;
+    const struct event *e = f->event;
     int to = run_edge(s->status, e->kind);
     if (to < 0)
         return fold_corrupt(f, run_status_final(s->status) ? "the run has already ended"
@@ -370,7 +371,7 @@ static int fold_known(struct fold *f) {
 }
 
 int state_apply_checked(struct run_state *s, const struct event *e, struct wopr_error *err) {
-    struct fold f = {.s = s, .e = e, .node = -1, .err = err};
+    struct fold f = {.run = s, .event = e, .node = -1, .err = err};
     f.ts_ms = e->ts_ms > s->last_ts_ms ? e->ts_ms : s->last_ts_ms;
     int rc = 0;
     if (e->seq != s->next_seq) rc = fold_corrupt(&f, "not the next sequence");
@@ -386,7 +387,7 @@ int state_apply_checked(struct run_state *s, const struct event *e, struct wopr_
 
 int run_state_apply(struct run_state *s, const struct event *e, struct wopr_error *err) {
     if ((unsigned)e->kind < EV_NR) { /* the payload of an unknown kind is not read */
-        struct fold f = {.s = s, .e = e, .node = -1, .err = err};
+        struct fold f = {.run = s, .event = e, .node = -1, .err = err};
         int rc = json_check(e->payload, &JSON_LIMITS_STORED, NULL);
         if (rc == WOPR_E_NO_MEMORY) return fold_no_memory(&f);
         if (rc != 0) return fold_corrupt(&f, "the payload is not JSON");

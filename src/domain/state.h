@@ -177,7 +177,7 @@ struct intr_state { /* an interrupt of the run, for its life (INT-2); see interr
 struct pin_state {
     struct text change_id;
     int64_t version, seq; /* seq: of the version.pinned */
-    int node;             /* that asked, -1 = unknown */
+    int node;             /* that pinned it, -1 = unknown */
 };
 /* Immutable creation data of a run (RUN-9, D18). Texts are borrowed by run_state_new and copied. */
 struct run_meta {

@@ -144,19 +144,19 @@ static int list_write(struct fold *f, const struct chan_write *w) {
     struct chan_state *c = w->c;
     uint64_t id;
     size_t at;
-    int rc = entries_drop(f->s, c, 0, chan_expired(c, w->ts_ms));
+    int rc = entries_drop(f->run, c, 0, chan_expired(c, w->ts_ms));
     if (rc == 0) rc = chan_find_same(c, w->reducer, w->value, &f->scratch, &id, &at);
     if (rc != 0) return rc;
     if (at < c->n && w->reducer == RED_MESSAGE) return 0; /* first wins */
     while (at < c->n) { /* latest vote wins; several only when another reducer wrote them */
-        rc = entries_drop(f->s, c, at, 1);
+        rc = entries_drop(f->run, c, at, 1);
         if (rc == 0) rc = chan_find_same(c, w->reducer, w->value, &f->scratch, &id, &at);
         if (rc != 0) return rc;
     }
-    rc = entry_add(f->s, w, w->value, id);
+    rc = entry_add(f->run, w, w->value, id);
     if (rc != 0) return rc;
     size_t max = chan_max(c);
-    return c->n > max ? entries_drop(f->s, c, 0, c->n - max) : 0;
+    return c->n > max ? entries_drop(f->run, c, 0, c->n - max) : 0;
 }
 
 /* --- value reducers --- */
@@ -205,8 +205,8 @@ static int value_write(struct fold *f, const struct chan_write *w) {
         rc = buf_failed(&b) ? WOPR_E_NO_MEMORY : 0;
         counts = false;
     }
-    if (rc == 0) rc = entries_drop(f->s, c, 0, c->n);
-    if (rc == 0) rc = entry_add(f->s, w, buf_str(&b), 0);
+    if (rc == 0) rc = entries_drop(f->run, c, 0, c->n);
+    if (rc == 0) rc = entry_add(f->run, w, buf_str(&b), 0);
     buf_fini(&b);
     if (rc != 0) return rc;
     c->summed = counts;
@@ -225,7 +225,7 @@ static bool version_listed(const struct wf_channel *d, int64_t version) {
 /* *takes: the write is folded.  Else the first such write is remembered: the run cannot go on. */
 static int version_takes(struct fold *f, const struct chan_write *w, bool *takes) {
     const struct wf_channel *d = w->c->decl;
-    struct str raw = json_get(f->e->payload, "schemaVersion");
+    struct str raw = json_get(f->event->payload, "schemaVersion");
     int64_t version = 1;
     int rc = 0;
     if (raw.n > 0 && (!json_int(raw, &version) || version < 1))
@@ -233,33 +233,33 @@ static int version_takes(struct fold *f, const struct chan_write *w, bool *takes
     *takes = true;
     if (!d || version >= d->schema_version) return 0; /* newer ones: permissively */
     *takes = version_listed(d, version);
-    if (*takes && !d->sensitive) { /* a masked value says nothing about its shape */
+    if (*takes && !d->sensitive) { /* a masked value does not show its shape */
         rc = chan_fits(w->c, w->reducer, w->value, w->ts_ms, NULL);
         *takes = rc == 0;
     }
     if (rc == WOPR_E_NO_MEMORY) return fold_no_memory(f);
-    if (!*takes && f->s->chan_break.seq == 0)
-        f->s->chan_break = (struct chan_break){
-            .chan = (int)(w->c - f->s->chans), .version = version, .seq = f->e->seq};
+    if (!*takes && f->run->chan_break.seq == 0)
+        f->run->chan_break = (struct chan_break){
+            .chan = (int)(w->c - f->run->chans), .version = version, .seq = f->event->seq};
     return 0;
 }
 
-/* TTL of a channel without declaration: the writing node says it (CHAN-26). */
+/* TTL of a channel without declaration: from the config of the writing node (CHAN-26). */
 static int64_t node_ttl_ms(const struct fold *f) {
     int64_t ms;
     if (f->node < 0) return 0;
-    struct str raw = json_get(f->s->wf->nodes[f->node].config, "ttlMs");
+    struct str raw = json_get(f->run->wf->nodes[f->node].config, "ttlMs");
     return raw.n > 0 && json_int(raw, &ms) && ms > 0 && ms <= STATE_RETRY_MS_MAX ? ms : 0;
 }
 
 int fold_channel_written(struct fold *f) {
-    struct run_state *s = f->s;
+    struct run_state *s = f->run;
     struct str name, reducer;
-    struct chan_write w = {.seq = f->e->seq, .ts_ms = f->ts_ms};
+    struct chan_write w = {.seq = f->event->seq, .ts_ms = f->ts_ms};
     int rc = fold_string(f, "channel", &name);
     if (rc == 0) rc = fold_string(f, "reducer", &reducer);
     if (rc != 0) return rc;
-    w.value = json_get(f->e->payload, "value");
+    w.value = json_get(f->event->payload, "value");
     if (w.value.n == 0) return fold_corrupt(f, "no value");
     w.reducer = reducer_of(reducer);
     intr_noted(f, name);
@@ -282,7 +282,7 @@ int fold_channel_written(struct fold *f) {
     w.c->reducer = w.reducer;
     w.c->ttl_ms = !list ? 0 : w.c->decl ? w.c->decl->ttl_ms : node_ttl_ms(f);
     rc = list ? list_write(f, &w) : value_write(f, &w);
-    if (rc == 0) rc = sched_channel_written(s, w.c, f->node, f->e);
+    if (rc == 0) rc = sched_channel_written(s, w.c, f->node, f->event);
     if (rc == 0 || rc == WOPR_E_CORRUPT) return rc;
     if (rc == WOPR_E_NO_MEMORY) return fold_no_memory(f);
     return fold_corrupt(f, "the value does not fit the reducer");

@@ -18,8 +18,8 @@
 #define STATE_RETRY_MS_MAX 31536000000         /* a year; WF-24 stays far below */
 
 struct fold { /* one event on its way into the state */
-    struct run_state *s;
-    const struct event *e;
+    struct run_state *run;
+    const struct event *event;
     int64_t ts_ms;         /* event time, never before the last one's */
     int node;              /* index of the envelope's node, -1 = none */
     struct arena *scratch; /* made on demand, freed with the event */

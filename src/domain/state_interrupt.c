@@ -64,8 +64,8 @@ static struct intr_state *intr_add(struct run_state *s) {
 }
 
 int fold_interrupt_requested(struct fold *f) {
-    struct str key, kind, payload = f->e->payload, raw = json_get(payload, "timeoutMs");
-    struct run_state *s = f->s;
+    struct str key, kind, payload = f->event->payload, raw = json_get(payload, "timeoutMs");
+    struct run_state *s = f->run;
     enum intr_kind k;
     int64_t timeout_ms = 0;
     int rc = fold_string(f, "key", &key);
@@ -81,7 +81,7 @@ int fold_interrupt_requested(struct fold *f) {
     i->node = f->node;
     i->kind = (int)k;
     i->activation = s->nodes[f->node].activation;
-    i->requested_seq = f->e->seq;
+    i->requested_seq = f->event->seq;
     i->requested_ms = f->ts_ms;
     i->timeout_ms = timeout_ms;
     if (text_set(&i->key, key) != 0 || run_state_text_set(s, &i->payload, payload) != 0) {
@@ -94,31 +94,31 @@ int fold_interrupt_requested(struct fold *f) {
 }
 
 int intr_suspended(struct fold *f) {
-    struct intr_state *i = run_state_intr_open(f->s, f->node);
+    struct intr_state *i = run_state_intr_open(f->run, f->node);
     struct str id;
-    if (!i || i->id.n > 0 || json_get(f->e->payload, "interruptId").n == 0) return 0;
+    if (!i || i->id.n > 0 || json_get(f->event->payload, "interruptId").n == 0) return 0;
     int rc = fold_string(f, "interruptId", &id);
     if (rc != 0) return rc;
     return text_set(&i->id, id) == 0 ? 0 : fold_no_memory(f);
 }
 
 int fold_interrupt_resolved(struct fold *f) {
-    struct str id, by = STR_NONE, value = json_get(f->e->payload, "resumeValue"), action;
+    struct str id, by = STR_NONE, value = json_get(f->event->payload, "resumeValue"), action;
     int rc = fold_string(f, "interruptId", &id);
     if (rc != 0) return rc;
-    struct intr_state *i = run_state_intr_by_id(f->s, id);
+    struct intr_state *i = run_state_intr_by_id(f->run, id);
     if (!i || i->phase != INTR_OPEN) return fold_corrupt(f, "no such interrupt is open");
     if (value.n == 0) value = STR("null");
-    if (json_get(f->e->payload, "resolvedBy").n > 0) rc = fold_string(f, "resolvedBy", &by);
+    if (json_get(f->event->payload, "resolvedBy").n > 0) rc = fold_string(f, "resolvedBy", &by);
     if (rc != 0) return rc;
     struct arena *a = fold_scratch(f);
     if (!a) return fold_no_memory(f);
     action =
         json_type_of(value) == JSON_OBJECT ? json_string(json_get(value, "action"), a) : STR_NONE;
-    if (run_state_text_set(f->s, &i->value, value) != 0 || text_set(&i->decided_by, by) != 0 ||
+    if (run_state_text_set(f->run, &i->value, value) != 0 || text_set(&i->decided_by, by) != 0 ||
         (action.n > 0 && text_set(&i->action, action) != 0))
         return fold_no_memory(f);
-    state_text_clear(f->s, &i->payload);
+    state_text_clear(f->run, &i->payload);
     i->phase = INTR_RESOLVED;
     return 0;
 }
@@ -126,11 +126,11 @@ int fold_interrupt_resolved(struct fold *f) {
 void intr_noted(struct fold *f, struct str channel) {
     bool vote = str_starts(channel, STR(INTR_VOTES_PREFIX));
     bool ask = str_starts(channel, STR(INTR_ASKS_PREFIX));
-    struct intr_state *i = vote || ask ? run_state_intr_open(f->s, f->node) : NULL;
+    struct intr_state *i = vote || ask ? run_state_intr_open(f->run, f->node) : NULL;
     if (!i) return;
     struct intr_notes *n = vote ? &i->votes : &i->asks;
     n->nr++;
-    n->bytes += event_bytes(f->e);
+    n->bytes += event_bytes(f->event);
 }
 
 void intrs_node_settled(struct run_state *s, int node) {

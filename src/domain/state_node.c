@@ -34,8 +34,8 @@ void node_wait_retry(struct run_state *s, int node, int64_t at_ms) {
 /* The node of the envelope and its status after the event. */
 static int node_next(struct fold *f, struct node_state **n, enum node_status *to) {
     if (f->node < 0) return fold_corrupt(f, "names no node of the workflow");
-    *n = &f->s->nodes[f->node];
-    int next = node_edge((*n)->status, f->e->kind);
+    *n = &f->run->nodes[f->node];
+    int next = node_edge((*n)->status, f->event->kind);
     if (next < 0) return fold_corrupt(f, "not possible in the status of the node");
     *to = (enum node_status)next;
     return 0;
@@ -43,7 +43,7 @@ static int node_next(struct fold *f, struct node_state **n, enum node_status *to
 
 /* Optional integer member within bounds. */
 static int payload_int(struct fold *f, const char *key, int64_t max, int64_t absent, int64_t *out) {
-    struct str raw = json_get(f->e->payload, key);
+    struct str raw = json_get(f->event->payload, key);
     int64_t v = absent;
     if (raw.n > 0 && (!json_int(raw, &v) || v < 0 || v > max))
         return fold_corrupt(f, "a number is out of range");
@@ -52,8 +52,8 @@ static int payload_int(struct fold *f, const char *key, int64_t max, int64_t abs
 }
 
 static int node_settled(struct fold *f) {
-    intrs_node_settled(f->s, f->node);
-    int rc = sched_node_settled(f->s, f->node, f->err);
+    intrs_node_settled(f->run, f->node);
+    int rc = sched_node_settled(f->run, f->node, f->err);
     if (rc == WOPR_E_NO_MEMORY) return fold_no_memory(f);
     return rc == 0 ? 0 : fold_corrupt(f, "the node has already ended in this activation"); /* R5 */
 }
@@ -67,19 +67,19 @@ int fold_node_started(struct fold *f) {
     bool again = n->retry_at_ms > 0 && n->attempt < INT32_MAX;
     rc = payload_int(f, "attempt", INT32_MAX, again ? n->attempt + 1 : 0, &attempt);
     if (rc != 0) return rc;
-    struct str agent = f->s->wf->nodes[f->node].agent;
-    if (agent.n > 0 && text_set(&f->s->agent, agent) != 0) return fold_no_memory(f);
-    node_move(f->s, f->node, to, 0);
+    struct str agent = f->run->wf->nodes[f->node].agent;
+    if (agent.n > 0 && text_set(&f->run->agent, agent) != 0) return fold_no_memory(f);
+    node_move(f->run, f->node, to, 0);
     n->attempt = (int32_t)attempt;
     n->started_ms = f->ts_ms;
     n->completed_ms = 0;
     n->chunks = n->effects = 0;
     n->recorded = false;
-    n->started_seq = f->e->seq;
-    state_text_clear(f->s, &n->outputs);
-    state_text_clear(f->s, &n->error);
-    f->s->started_count++; /* EVT-25: retries included */
-    sched_node_started(f->s, f->node);
+    n->started_seq = f->event->seq;
+    state_text_clear(f->run, &n->outputs);
+    state_text_clear(f->run, &n->error);
+    f->run->started_count++; /* EVT-25: retries included */
+    sched_node_started(f->run, f->node);
     return 0;
 }
 
@@ -88,11 +88,11 @@ int fold_node_completed(struct fold *f) {
     enum node_status to = NODE_PENDING;
     int rc = node_next(f, &n, &to);
     if (rc != 0) return rc;
-    struct str outputs = json_get(f->e->payload, "outputs");
+    struct str outputs = json_get(f->event->payload, "outputs");
     if (outputs.n == 0) outputs = STR("{}");
     if (json_type_of(outputs) != JSON_OBJECT) return fold_corrupt(f, "outputs is no object");
-    if (run_state_text_set(f->s, &n->outputs, outputs) != 0) return fold_no_memory(f);
-    node_move(f->s, f->node, to, 0);
+    if (run_state_text_set(f->run, &n->outputs, outputs) != 0) return fold_no_memory(f);
+    node_move(f->run, f->node, to, 0);
     n->completed_ms = f->ts_ms;
     if (n->terminal_n < INT32_MAX) n->terminal_n++;
     return node_settled(f);
@@ -103,12 +103,12 @@ int fold_node_failed(struct fold *f) {
     enum node_status to = NODE_PENDING;
     int rc = node_next(f, &n, &to);
     if (rc != 0) return rc;
-    struct str error = json_get(f->e->payload, "error");
+    struct str error = json_get(f->event->payload, "error");
     if (error.n == 0 || json_type_of(error) != JSON_OBJECT || json_get(error, "code").n == 0)
         return fold_corrupt(f, "no error object");
-    if (run_state_text_set(f->s, &n->error, error) != 0) return fold_no_memory(f);
-    state_text_clear(f->s, &n->outputs);
-    node_move(f->s, f->node, to, 0);
+    if (run_state_text_set(f->run, &n->error, error) != 0) return fold_no_memory(f);
+    state_text_clear(f->run, &n->outputs);
+    node_move(f->run, f->node, to, 0);
     n->completed_ms = f->ts_ms;
     if (n->terminal_n < INT32_MAX) n->terminal_n++;
     return node_settled(f);
@@ -119,8 +119,8 @@ int fold_node_stopped(struct fold *f) {
     enum node_status to = NODE_PENDING;
     int rc = node_next(f, &n, &to);
     if (rc != 0) return rc;
-    state_text_clear(f->s, &n->outputs);
-    node_move(f->s, f->node, to, 0);
+    state_text_clear(f->run, &n->outputs);
+    node_move(f->run, f->node, to, 0);
     n->completed_ms = f->ts_ms;
     return node_settled(f);
 }
@@ -139,7 +139,7 @@ int fold_node_retried(struct fold *f) {
     if (rc == 0) rc = payload_int(f, "delayMs", STATE_RETRY_MS_MAX, 0, &delay_ms);
     if (rc != 0) return rc;
     bool over = f->ts_ms > INT64_MAX - delay_ms;
-    node_wait_retry(f->s, f->node, over ? INT64_MAX : f->ts_ms + delay_ms);
+    node_wait_retry(f->run, f->node, over ? INT64_MAX : f->ts_ms + delay_ms);
     return 0;
 }
 
@@ -173,17 +173,18 @@ int fold_node_suspended(struct fold *f) {
     enum node_status to = NODE_PENDING;
     int rc = node_next(f, &n, &to);
     if (rc != 0) return rc;
-    struct str kind = json_get(f->e->payload, "kind"), reason = json_get(f->e->payload, "reason");
+    struct str kind = json_get(f->event->payload, "kind"),
+               reason = json_get(f->event->payload, "reason");
     size_t i = 0;
     while ((WAITS[i].kind && !raw_is(kind, WAITS[i].kind)) ||
            (WAITS[i].reason && !raw_is(reason, WAITS[i].reason)))
         i++;
-    node_move(f->s, f->node, to, 0);
+    node_move(f->run, f->node, to, 0);
     n->waits = WAITS[i].waits;
     n->pause_drained = n->waits == RUN_RUNNING;
     n->recorded = n->recorded || !n->pause_drained; /* it asked something: VER-7 */
     n->child_waits = raw_is(reason, "child-suspended");
-    n->suspended_seq = f->e->seq;
+    n->suspended_seq = f->event->seq;
     return intr_suspended(f);
 }
 
@@ -192,7 +193,7 @@ int fold_node_resumed(struct fold *f) {
     enum node_status to = NODE_PENDING;
     int rc = node_next(f, &n, &to);
     if (rc != 0) return rc;
-    node_move(f->s, f->node, to, 0);
+    node_move(f->run, f->node, to, 0);
     return 0;
 }
 

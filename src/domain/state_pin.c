@@ -14,12 +14,12 @@ const struct pin_state *run_state_pin(const struct run_state *s, struct str chan
 }
 
 int fold_version_pinned(struct fold *f) {
-    struct run_state *s = f->s;
+    struct run_state *s = f->run;
     struct str id;
     int64_t version;
     int rc = fold_string(f, "changeId", &id);
     if (rc != 0) return rc;
-    if (!json_int(json_get(f->e->payload, "version"), &version) || version < 0)
+    if (!json_int(json_get(f->event->payload, "version"), &version) || version < 0)
         return fold_corrupt(f, "the version is not a whole number from 0 on");
     const struct pin_state *old = run_state_pin(s, id);
     if (old && old->version != version)
@@ -28,7 +28,7 @@ int fold_version_pinned(struct fold *f) {
     if (s->pins_nr >= STATE_PINS_MAX) return fold_corrupt(f, "the run pins too many changes");
     if (VEC_ROOM(s->pins, s->pins_nr, s->pins_cap, 4) != 0) return fold_no_memory(f);
     struct pin_state *p = &s->pins[s->pins_nr];
-    *p = (struct pin_state){.version = version, .seq = f->e->seq, .node = f->node};
+    *p = (struct pin_state){.version = version, .seq = f->event->seq, .node = f->node};
     if (text_set(&p->change_id, id) != 0) return fold_no_memory(f);
     s->pins_nr++;
     return 0;

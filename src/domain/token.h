@@ -5,8 +5,9 @@
  * token   = "ow2.hs256." kid "." base64url(payload) "." base64url(mac)
  * payload = {"runId","nodeId","interruptId","expiresAt","intent":"resolve","tenant"}
  * mac     = HMAC-SHA256(secret of kid, every byte before the last dot)
- * Base64url has no padding; expiresAt is a date-time (GEN-2).  The token is the authority: whoever
- * has it may look at, and resolve, that one interrupt until it expires.  Never logged or stored.
+ *
+ * Base64url has no padding; expiresAt is a date-time (GEN-2).  The token is the authority: its
+ * bearer may read and resolve that one interrupt until it expires.  Never logged or stored.
  */
 #ifndef WOPR_DOMAIN_TOKEN_H
 #define WOPR_DOMAIN_TOKEN_H
@@ -24,7 +25,7 @@ struct token_claims {
     struct str run_id, node_id, interrupt_id, tenant;
     int64_t expires_ms;
 };
-/* What a token says about itself before anything is verified. */
+/* The parts of a token, before anything is verified. */
 struct token_parts {
     struct str kid, payload, mac, signed_bytes; /* spans of the text; payload and mac encoded */
 };

@@ -1,7 +1,7 @@
 /*
  * traits.h: what kind of node a node type makes.  Layer: domain (pure).
- * Every decision by type asks a trait; the ids of types are compared in traits.c alone.  A compiled
- * workflow holds the traits of each node (wf_node.traits).
+ * Decisions by type ask a trait; ids of types are compared in traits.c only.  A compiled workflow
+ * holds the traits of each node (wf_node.traits).
  */
 #ifndef WOPR_DOMAIN_TRAITS_H
 #define WOPR_DOMAIN_TRAITS_H

@@ -20,7 +20,7 @@
 
 /* --- what the executor said --- */
 
-static struct failure invalid(const char *why) {
+static struct failure failure_invalid(const char *why) {
     return (struct failure){.code = STR("event_payload_invalid"), .message = str_c(why)};
 }
 
@@ -38,12 +38,12 @@ static void keep_clear(struct step *st, int node, struct str outputs) {
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for the outputs of a node");
 }
 
-static void done(struct step *st, int node, const struct node_result *r) {
+static void result_done(struct step *st, int node, const struct node_result *r) {
     struct str outputs = r->outputs.n > 0 ? r->outputs : STR("{}"), shown;
     const struct wf_node *def = &st->state->wf->nodes[node];
     struct failure f;
     if (!is_json_object(outputs)) {
-        f = invalid("the outputs of the node are not a JSON object");
+        f = failure_invalid("the outputs of the node are not a JSON object");
         attempt_failed(st, node, &f);
         return;
     }
@@ -56,7 +56,7 @@ static void done(struct step *st, int node, const struct node_result *r) {
     struct str payload = pay_node_completed(st->plan->arena, def->id, shown, ms);
     int64_t seq = step_emit(st, EV_NODE_COMPLETED, node, -1, payload);
     if (seq == EMIT_REFUSED) {
-        f = invalid("the outputs of the node do not fit an event");
+        f = failure_invalid("the outputs of the node do not fit an event");
         attempt_failed(st, node, &f);
     }
     if (seq < 0) return;
@@ -66,14 +66,14 @@ static void done(struct step *st, int node, const struct node_result *r) {
     else if (st->exec->clear) text_clear(&st->exec->clear[node]);
 }
 
-static void failed(struct step *st, int node, const struct node_result *r) {
+static void result_failed(struct step *st, int node, const struct node_result *r) {
     struct failure f = {.code = r->error_code,
                         .message = r->error_message,
                         .details = r->error_details,
                         .retryable = r->retryable};
     if (f.details.n > 0 && !is_json_object(f.details)) f.details = STR_NONE;
     if (!utf8_valid(f.code) || !utf8_valid(f.message))
-        f = invalid("the error of the node is not valid text");
+        f = failure_invalid("the error of the node is not valid text");
     attempt_failed(st, node, &f);
 }
 
@@ -94,10 +94,10 @@ static void result_apply(struct step *st, int node, const struct node_result *r)
     step_now(st);
     switch (r->outcome) {
     case NODE_OUT_DONE:
-        done(st, node, r);
+        result_done(st, node, r);
         break;
     case NODE_OUT_FAIL:
-        failed(st, node, r);
+        result_failed(st, node, r);
         break;
     case NODE_OUT_SUSPEND:
     case NODE_OUT_CALL:
@@ -137,7 +137,7 @@ static void skips_begin(struct step *st, int node) {
     struct run_exec *re = st->exec;
     const struct node_state *ns = &st->state->nodes[node];
     int32_t n = ns->effects;
-    for (size_t i = 0; i < st->state->pins_nr; i++) /* a version is asked for anew, and answered */
+    for (size_t i = 0; i < st->state->pins_nr; i++) /* executors ask for versions again */
         if (st->state->pins[i].node == node && st->state->pins[i].seq > ns->started_seq) n--;
     if (n > 0 && !re->skips) {
         re->skips = mem_array(st->state->wf->nodes_nr, sizeof *re->skips);
@@ -176,7 +176,7 @@ void attempt_run(struct step *st, int node, bool waited) {
                              .child = st->child_end};
     if (!type) { /* gone since the attempt began */
         node_fail(&r, "unsupported_node_type", "this host does not offer the type", false);
-        failed(st, node, &r);
+        result_failed(st, node, &r);
         return;
     }
     if (inputs_of(st, node, &call.inputs) != 0) return;
@@ -202,7 +202,7 @@ void attempt_run(struct step *st, int node, bool waited) {
 }
 
 /* EVT-24: refused before it starts, so there is no node.started. */
-static bool refused(struct step *st, int node) {
+static bool node_refused(struct step *st, int node) {
     const struct wf_node *def = &st->state->wf->nodes[node];
     const struct node_type *type = node_registry_find(st->engine->types, def->type_id);
     struct failure f = {.code = STR("unsupported_node_type"),
@@ -247,7 +247,7 @@ static void agent_handoff(struct step *st, int node, struct str before) {
 void attempt_start(struct step *st, int node) {
     const struct wf_node *def = &st->state->wf->nodes[node];
     const struct node_state *ns = &st->state->nodes[node];
-    if (refused(st, node)) return;
+    if (node_refused(st, node)) return;
     int attempt = ns->retry_at_ms > 0 && ns->attempt < INT32_MAX ? ns->attempt + 1 : 0;
     int64_t cause = ns->sched.cause_seq > 0 ? ns->sched.cause_seq : -1; /* EVT-4, CHAN-20 */
     struct str agent = arena_str(st->scratch, text_str(&st->state->agent));
@@ -257,7 +257,7 @@ void attempt_start(struct step *st, int node) {
     struct str payload = pay_node_started(st->plan->arena, def->id, def->type_id, attempt);
     int64_t seq = step_emit(st, EV_NODE_STARTED, node, cause, payload);
     if (seq == EMIT_REFUSED) {
-        struct failure f = invalid("the node cannot be started");
+        struct failure f = failure_invalid("the node cannot be started");
         node_end_failed(st, node, &f);
     }
     if (seq < 0) return;

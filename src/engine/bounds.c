@@ -1,7 +1,7 @@
 /*
  * bounds.c: how large one run may become.  What its nodes cause is bounded by the settings of the
  * host and ends the run; what people cause without moving it is bounded by constants and refused,
- * which loses nothing.  All counts are folded from the log, so every host comes to the same ones.
+ * which loses nothing.  All counts are folded from the log, so every host counts the same.
  */
 #include "engine/bounds.h"
 
@@ -32,24 +32,6 @@ bool bound_log_over(const struct step *st) {
            (st->state->next_seq >= b->run_events_max || st->state->log_bytes >= b->run_bytes_max);
 }
 
-void bound_log_end(struct step *st) {
-    const struct engine_bounds *b = &st->engine->cfg.bounds;
-    struct arena *a = st->plan->arena;
-    bool events = st->state->next_seq >= b->run_events_max;
-    st->engine->counts.bounds_met[BOUND_LOG]++;
-    const char *unit = events ? "events" : "bytes";
-    int64_t limit = events ? b->run_events_max : b->run_bytes_max;
-    int64_t observed = events ? st->state->next_seq : st->state->log_bytes;
-    struct str text = arena_printf(a,
-                                   "the log of the run has %lld %s and may have %lld; split the "
-                                   "work over several runs or raise run-%s-max",
-                                   (long long)observed, unit, (long long)limit, unit);
-    struct str details = arena_printf(a, "{\"limit\":%lld,\"observed\":%lld,\"unit\":\"%s\"}",
-                                      (long long)limit, (long long)observed, unit);
-    run_end_stopped(st, err_json(a, STR("run_log_limit_exceeded"), text, details, -1),
-                    "run-log-limit");
-}
-
 bool bound_state_room(struct step *st, size_t old_bytes, size_t new_bytes, struct failure *f) {
     size_t max = st->engine->cfg.bounds.run_state_bytes_max;
     bool room = new_bytes <= old_bytes || st->state->bytes - old_bytes + new_bytes <= max;
@@ -64,7 +46,7 @@ bool bound_state_room(struct step *st, size_t old_bytes, size_t new_bytes, struc
     return false;
 }
 
-/* A replay is asked as well: it comes to the same values, and so to the same errors. */
+/* Replays are bounded too: they have the same values, and so the same errors. */
 bool bound_error_room(const struct step *st, size_t bytes) {
     return st->state->bytes + bytes <= st->engine->cfg.bounds.run_state_bytes_max;
 }
@@ -103,7 +85,7 @@ void bound_tenant_bytes(struct engine *e, const struct plan *p, struct wopr_erro
 
 /* --- what people cause --- */
 
-static bool refuse(struct step *st, struct engine_cmd *cmd, enum run_bound met) {
+static bool bound_refuse(struct step *st, struct engine_cmd *cmd, enum run_bound met) {
     st->engine->counts.bounds_met[met]++;
     cmd->result.status = st->state->status;
     cmd->result.rc = cmd->result.err.code;
@@ -118,7 +100,7 @@ bool bound_pause(struct step *st, struct engine_cmd *cmd) {
                          "the run was paused %d times, as often as a run may be; let it end, or "
                          "cancel it",
                          ENGINE_PAUSES_MAX);
-    return refuse(st, cmd, BOUND_PAUSES);
+    return bound_refuse(st, cmd, BOUND_PAUSES);
 }
 
 bool bound_note(struct step *st, struct engine_cmd *cmd, const struct intr_state *i, bool vote,
@@ -131,5 +113,5 @@ bool bound_note(struct step *st, struct engine_cmd *cmd, const struct intr_state
                          "one interrupt takes %lld %s with %lld bytes in all, and this would be "
                          "more; decide it",
                          (long long)nr_max, vote ? "votes" : "questions", (long long)bytes_max);
-    return refuse(st, cmd, vote ? BOUND_VOTES : BOUND_ASKS);
+    return bound_refuse(st, cmd, vote ? BOUND_VOTES : BOUND_ASKS);
 }

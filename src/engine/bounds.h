@@ -12,7 +12,6 @@ void bounds_default(struct engine_bounds *b, size_t runs_active_max);
 
 /* --- of a run, caused by its nodes --- */
 bool bound_log_over(const struct step *st);
-void bound_log_end(struct step *st);                        /* the run fails for it */
 bool bound_error_room(const struct step *st, size_t bytes); /* else only its code is kept */
 /* Is there room for a value that replaces old_bytes?  Otherwise f is filled. */
 bool bound_state_room(struct step *st, size_t old_bytes, size_t new_bytes, struct failure *f);

@@ -26,8 +26,8 @@ static struct str range_details(const struct node_call *call, struct str change_
     return out;
 }
 
-static int pin(const struct node_call *call, struct node_result *out, struct str change_id,
-               int64_t version) {
+static int pin_add(const struct node_call *call, struct node_result *out, struct str change_id,
+                   int64_t version) {
     char text[24];
     int n = snprintf(text, sizeof text, "%lld", (long long)version);
     struct node_effect *x = node_effect_add(call, out, EFFECT_PIN);
@@ -41,7 +41,7 @@ static int pin(const struct node_call *call, struct node_result *out, struct str
 }
 
 /* Asked before in this same call. */
-static bool asked(const struct node_result *out, struct str change_id, int64_t *version) {
+static bool pin_asked(const struct node_result *out, struct str change_id, int64_t *version) {
     for (size_t i = 0; i < out->effects_nr; i++) {
         const struct node_effect *x = &out->effects[i];
         if (x->kind == EFFECT_PIN && str_eq(x->name, change_id)) return json_int(x->value, version);
@@ -68,7 +68,7 @@ int node_version(const struct node_call *call, struct node_result *out, struct s
     int rc = run_state_version(call->run, call->node, call->waited || call->answers_nr > 0,
                                change_id, min, max, &r);
     as_source(call, change_id, min, max, &r, &rc);
-    if (rc == 0 && r.record && asked(out, change_id, &r.version)) {
+    if (rc == 0 && r.record && pin_asked(out, change_id, &r.version)) {
         r.record = false;
         if (r.version < min || r.version > max) rc = WOPR_E_VERSION_MISMATCH;
     }
@@ -88,7 +88,7 @@ int node_version(const struct node_call *call, struct node_result *out, struct s
                   false);
         return rc;
     }
-    if (r.record && (rc = pin(call, out, change_id, r.version)) != 0) return rc;
+    if (r.record && (rc = pin_add(call, out, change_id, r.version)) != 0) return rc;
     *version = r.version;
     return 0;
 }

@@ -1,8 +1,8 @@
 /*
- * cascade.c: what runs tell their parents and children: news upwards, cancel, pause and resume
+ * cascade.c: commands between parents and children: news upwards, cancel, pause and resume
  * downwards (INT-41, INT-42, RUN-23).  Everything travels as an ordinary command, so it is fenced,
- * committed and idempotent like one from outside; what a crash cuts off is asked again by whoever
- * is loaded next (children_load, cascade_check_parent).
+ * committed and idempotent like one from outside; what a crash cuts off is sent again by the run
+ * that is loaded next (children_load, cascade_check_parent).
  */
 #include "engine/cascade.h"
 
@@ -10,7 +10,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "codec/json.h"
+#include "engine/child_link.h"
 #include "engine/children.h"
+#include "engine/submit.h"
 #include "engine/timers.h"
 #include "store/events.h"
 
@@ -33,7 +35,7 @@ void kin_call_free(struct kin_call *c) {
 }
 
 /* Looks for a run in memory and makes it look at its children. */
-static bool news(struct engine *e, struct str run_id) {
+static bool exec_news(struct engine *e, struct str run_id) {
     pthread_mutex_lock(&e->mu);
     struct run_exec *re = map_get(e->runs.by_id, run_id);
     if (re && !e->life.stopping) {
@@ -49,13 +51,13 @@ static bool kin_respond(struct engine_cmd *cmd, const struct engine_result *r,
     (void)cmd;
     (void)r;
     (void)out;
-    return false; /* nobody reads it */
+    return false; /* no client reads it */
 }
 
 static void kin_done(struct engine_cmd *cmd) {
     struct kin_call *c = cmd->ctx;
     c->rc = cmd->result.rc;
-    (void)news(c->e, str_c(c->asker));
+    (void)exec_news(c->e, str_c(c->asker));
     kin_call_unref(c);
 }
 
@@ -102,35 +104,37 @@ static bool kin_call_from(struct kin_call *c, struct str from) {
 void kin_call_send(struct kin_call *c) {
     c->refs++;
     c->rc = KIN_PENDING;
-    engine_submit(c->e, &c->cmd);
+    submit_command(c->e, &c->cmd);
 }
 
-static void tell(struct step *st, enum engine_op op, struct str run_id, const char *reason,
-                 struct str from) {
+static void kin_send_from(struct step *st, enum engine_op op, struct str run_id, const char *reason,
+                          struct str from) {
     struct kin_call *c = kin_call_new(st, op, run_id, reason);
     if (c && kin_call_from(c, from)) kin_call_send(c);
     else log_warn("no memory to tell another run", "run", st->exec->run_id);
     kin_call_free(c);
 }
 
-void kin_tell(struct step *st, enum engine_op op, struct str run_id, const char *reason) {
-    tell(st, op, run_id, reason, STR_NONE);
+void kin_send(struct step *st, enum engine_op op, struct str run_id, const char *reason) {
+    kin_send_from(st, op, run_id, reason, STR_NONE);
 }
 
 /* --- upwards --- */
 
 /* What a parent shows, waits for or ends with. */
-static bool matters(const struct plan *p) {
+static bool plan_has_parent_news(const struct plan *p) {
     for (size_t i = 0; i < p->events_nr; i++)
         if (event_kind_is(p->events[i].kind, EV_F_PARENT_NEWS)) return true;
     return false;
 }
 
-void children_tell(struct step *st, const struct plan *p) {
+void parent_notify(struct step *st, const struct plan *p) {
     const struct run_exec *re = st->exec;
     const struct run_meta *m = &re->state->meta;
     struct run_head h;
-    if (!re->kin.parent_id || !matters(p) || news(st->engine, str_c(re->kin.parent_id))) return;
+    if (!re->kin.parent_id || !plan_has_parent_news(p) ||
+        exec_news(st->engine, str_c(re->kin.parent_id)))
+        return;
     /* A parent that waits since before this process started, or another process has it. */
     int rc = store_run_head(st->engine->store, m->tenant, m->test_mode, str_c(re->kin.parent_id),
                             st->scratch, &h, NULL);
@@ -143,7 +147,7 @@ void children_tell(struct step *st, const struct plan *p) {
 
 static const struct {
     const char *reason; /* of the children's run.cancelled */
-    bool unawaited;     /* children that nobody waits for go down too */
+    bool unawaited;     /* children that no node waits for are cancelled too */
 } CASCADES[] = {
     [CASCADE_CANCEL] = {"parent-cancelled", true},
     [CASCADE_TIMEOUT] = {"parent-timeout", false},
@@ -241,7 +245,7 @@ bool cascade_down(struct step *st, enum cascade why) {
         wake_at(st, TIMER_CASCADE, ENGINE_CASCADE_MS);
     } else if (!down && now_ms >= re->kin.cascade_ms) {
         log_warn("a run ends before all its children did", "run", re->run_id);
-        down = true; /* their cancels are under way; a host that loads them asks once more */
+        down = true; /* their cancels are under way; a host that loads them sends another */
     }
     if (down) cascade_forget(re);
     return down;
@@ -251,6 +255,12 @@ bool cascade_ends(const struct step *st) {
     const struct run_exec *re = st->exec;
     return st->state->failed_node >= 0 ||
            (re->kin.cascade_ms != 0 && re->kin.cascade_why != CASCADE_LEFT);
+}
+
+static bool children_elsewhere(const struct run_exec *re) {
+    for (const struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next)
+        if (LIST_ENTRY(l, struct exec_child, link)->elsewhere) return true;
+    return false;
 }
 
 bool cascade_sleeps(struct step *st) {
@@ -282,7 +292,7 @@ void cascade_pause(struct step *st, enum drain_policy drain) {
     }
 }
 
-/* Who was paused on the way down goes on; who was paused before stays so (child_goes). */
+/* Children that the cascade paused are resumed; those paused before stay paused (child_goes). */
 void cascade_resume(struct step *st) {
     struct run_exec *re = st->exec;
     for (struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next) {
@@ -314,8 +324,8 @@ bool cascade_goes_on(struct step *st, struct str by) {
     struct str self = str_c(st->exec->run_id), prefix = STR(BY_RUN);
     if (!str_starts(by, prefix)) return false;
     struct str from = str_n(by.p + prefix.n, by.n - prefix.n);
-    if (str_eq(from, self)) kin_tell(st, ENGINE_CANCEL, self, "cancel-recovery");
-    else tell(st, ENGINE_CANCEL, self, CASCADES[CASCADE_CANCEL].reason, from);
+    if (str_eq(from, self)) kin_send(st, ENGINE_CANCEL, self, "cancel-recovery");
+    else kin_send_from(st, ENGINE_CANCEL, self, CASCADES[CASCADE_CANCEL].reason, from);
     return true;
 }
 
@@ -333,7 +343,7 @@ void cascade_check_parent(struct step *st) {
     bool going = st->state->status == RUN_PENDING || st->state->status == RUN_RUNNING;
     if (ended && !(re->kin.flags & CHILD_DETACHED) &&
         (awaited || (rc == 0 && h.status == RUN_CANCELLED)))
-        tell(st, ENGINE_CANCEL, self, ended_why(rc, h.status), str_c(re->kin.parent_id));
+        kin_send_from(st, ENGINE_CANCEL, self, ended_why(rc, h.status), str_c(re->kin.parent_id));
     else if (rc == 0 && h.status == RUN_PAUSED && awaited && going)
-        kin_tell(st, ENGINE_PAUSE, self, WHY_PAUSED);
+        kin_send(st, ENGINE_PAUSE, self, WHY_PAUSED);
 }

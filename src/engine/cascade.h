@@ -1,5 +1,5 @@
 /*
- * cascade.h: what runs tell their parents and children.  Layer: engine, not for others.
+ * cascade.h: commands between parents and children.  Layer: engine, not for others.
  */
 #ifndef WOPR_ENGINE_CASCADE_H
 #define WOPR_ENGINE_CASCADE_H
@@ -13,7 +13,7 @@ struct kin_call {
     _Atomic int refs;
     _Atomic int rc; /* KIN_PENDING, then what the engine answered */
     struct engine *e;
-    char asker[RUN_ID_MAX + 1]; /* told when the answer is there, if it is still in memory */
+    char asker[RUN_ID_MAX + 1]; /* woken by the answer, if still in memory */
     struct arena *arena;
     struct workflow *wf; /* CREATE */
     struct engine_cmd cmd;
@@ -23,7 +23,7 @@ struct kin_call *kin_call_new(struct step *st, enum engine_op op, struct str run
 void kin_call_send(struct kin_call *c);            /* again is allowed once it was answered */
 void kin_call_free(struct kin_call *c);            /* drops the caller's reference; takes NULL */
 /* Send and forget. */
-void kin_tell(struct step *st, enum engine_op op, struct str run_id, const char *reason);
+void kin_send(struct step *st, enum engine_op op, struct str run_id, const char *reason);
 
 enum cascade { CASCADE_CANCEL, CASCADE_TIMEOUT, CASCADE_FAILURE, CASCADE_LEFT };
 /* Are all children down that may not outlive this end of the run (INT-41, INT-42)?  false: they are
@@ -41,6 +41,6 @@ void cascade_check_parent(struct step *st);           /* of a run just taken ove
 bool cascade_goes_on(struct step *st, struct str by);
 void cascade_forget(struct run_exec *re);
 /* Committed: the parent learns of what matters to it; it is loaded when it is not in memory. */
-void children_tell(struct step *st, const struct plan *p);
+void parent_notify(struct step *st, const struct plan *p);
 
 #endif

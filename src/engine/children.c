@@ -12,6 +12,7 @@
 #include "codec/json.h"
 #include "engine/attempt.h"
 #include "engine/cascade.h"
+#include "engine/child_link.h"
 #include "engine/outcome.h"
 #include "engine/timeline.h"
 #include "engine/timers.h"
@@ -61,102 +62,6 @@ static bool id_is_current(const struct step *st, struct str node_id, struct str 
 
 /* --- entries --- */
 
-static struct str awaited_key(const struct exec_child *x) {
-    return str_n((const char *)&x->run_no, sizeof x->run_no);
-}
-
-/* Moves of other hosts name numbers.  Without memory for it the run looks by its timer only. */
-static void await(struct run_exec *re, struct exec_child *x, const struct run_head *h) {
-    x->elsewhere = h->holder.n > 0 && !str_eq(h->holder, re->engine->holder);
-    if (x->run_no != 0 || run_status_final(h->status)) return;
-    x->run_no = h->run_no;
-    pthread_mutex_lock(&re->engine->mu);
-    int rc = map_put(re->engine->runs.awaited, awaited_key(x), re, NULL);
-    pthread_mutex_unlock(&re->engine->mu);
-    if (rc == 0) return;
-    x->run_no = 0;
-    x->elsewhere = true;
-}
-
-static void await_no_more(struct run_exec *re, const struct exec_child *x) {
-    if (x->run_no == 0) return;
-    pthread_mutex_lock(&re->engine->mu);
-    if (map_get(re->engine->runs.awaited, awaited_key(x)) == re)
-        (void)map_del(re->engine->runs.awaited, awaited_key(x));
-    pthread_mutex_unlock(&re->engine->mu);
-}
-
-static void look_locked(struct run_exec *re) {
-    re->kin.news = true;
-    exec_wake_locked(re);
-}
-
-void children_moved_locked(struct engine *e, int64_t run_no) {
-    struct str key = str_n((const char *)&run_no, sizeof run_no);
-    void *re = run_no != 0 ? map_get(e->runs.awaited, key) : NULL;
-    size_t it = 0;
-    if (re) look_locked(re);
-    while (run_no == 0 && map_next(e->runs.awaited, &it, &key, &re)) look_locked(re);
-}
-
-bool children_elsewhere(const struct run_exec *re) {
-    for (const struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next)
-        if (LIST_ENTRY(l, struct exec_child, link)->elsewhere) return true;
-    return false;
-}
-
-static void child_free(struct run_exec *re, struct exec_child *x) {
-    await_no_more(re, x);
-    list_del(&x->link);
-    kin_call_free(x->creation);
-    kin_call_free(x->cancel);
-    text_clear(&x->interrupt);
-    mem_free(x);
-}
-
-static struct exec_child *child_new(struct run_exec *re, int node, enum child_phase phase) {
-    struct exec_child *x = MEM_NEW(struct exec_child);
-    if (!x) return NULL;
-    x->node = node;
-    x->phase = phase;
-    list_add_tail(&re->kin.children, &x->link);
-    return x;
-}
-
-static bool creation_out(const struct exec_child *x) {
-    return x->creation && x->phase != CHILD_WANTED && x->creation->rc == KIN_PENDING;
-}
-
-/*
- *     WANTED <--> ASKED --> WAITING --> UNWANTED --> cancelled, and gone
- *                   '-------------------^  |
- *                   '-> FORGOTTEN <--------'
- *
- * WANTED goes straight to WAITING when the store has the child already; WAITING goes back to WANTED
- * when the creation it was told of (EXISTS) did not last.
- */
-static const unsigned CHILD_NEXT[CHILD_PHASE_NR] = {
-    [CHILD_WANTED] = 1u << CHILD_ASKED | 1u << CHILD_WAITING,
-    [CHILD_ASKED] =
-        1u << CHILD_WAITING | 1u << CHILD_WANTED | 1u << CHILD_UNWANTED | 1u << CHILD_FORGOTTEN,
-    [CHILD_WAITING] = 1u << CHILD_WANTED | 1u << CHILD_UNWANTED,
-    [CHILD_UNWANTED] = 1u << CHILD_FORGOTTEN,
-};
-
-bool child_may_move(enum child_phase from, enum child_phase to) {
-    return (CHILD_NEXT[from] >> to & 1u) != 0;
-}
-
-/* The one door between phases; a move that breaks a rule is our own mistake. */
-static void child_move(struct exec_child *x, enum child_phase to) {
-    ASSERT(child_may_move(x->phase, to));
-    x->phase = to;
-    ASSERT(x->run_id[0] != '\0');
-    ASSERT(x->creation || (to != CHILD_WANTED && to != CHILD_ASKED));
-    ASSERT(to != CHILD_FORGOTTEN || creation_out(x));
-    ASSERT(to != CHILD_UNWANTED || !(x->detached || x->foreign));
-}
-
 /* Keep entries whose creation is in flight: the run must not end until its outcome is known. */
 static void children_forget(struct run_exec *re) {
     for (struct list *l = re->kin.children.next, *next; l != &re->kin.children; l = next) {
@@ -174,14 +79,14 @@ static void children_free(struct run_exec *re) {
         child_free(re, LIST_ENTRY(re->kin.children.next, struct exec_child, link));
 }
 
-static bool in_use(const struct exec_child *x) {
+static bool child_in_use(const struct exec_child *x) {
     return x->phase != CHILD_UNWANTED && x->phase != CHILD_FORGOTTEN;
 }
 
 static bool children_hold(struct run_exec *re, int node) {
     for (const struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next) {
         const struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
-        if (in_use(x) && (node < 0 || x->node == node)) return true;
+        if (child_in_use(x) && (node < 0 || x->node == node)) return true;
     }
     return false;
 }
@@ -203,7 +108,7 @@ bool children_wanted(const struct run_exec *re) {
     return false;
 }
 
-static void again_later(struct step *st, struct exec_child *x) {
+static void child_again_later(struct step *st, struct exec_child *x) {
     x->held = true;
     x->again_ms = clock_mono_ms() + ENGINE_CHILD_AGAIN_MS;
     if (timer_arm(st->exec, TIMER_CHILD, -1, st->now_ms + ENGINE_CHILD_AGAIN_MS, false) != 0)
@@ -212,28 +117,29 @@ static void again_later(struct step *st, struct exec_child *x) {
 
 /* --- asked for by an executor --- */
 
-static int refuse(struct failure *f, const char *code, struct str message) {
+static int child_refuse(struct failure *f, const char *code, struct str message) {
     *f = (struct failure){.code = str_c(code), .message = message};
     return WOPR_E_VALIDATION;
 }
 
-static int workflow_find(struct step *st, struct str id, struct workflow **out, struct failure *f) {
+static int child_workflow_find(struct step *st, struct str id, struct workflow **out,
+                               struct failure *f) {
     const struct run_meta *m = &st->state->meta;
     struct wopr_error err = {0};
     struct workflow *wf = NULL;
     int rc = engine_workflow(st->engine, m->tenant, m->test_mode, id, &wf, &err);
     if (rc == WOPR_E_NOT_FOUND)
-        return refuse(f, "unknown_child_workflow", STR("there is no such workflow to run"));
+        return child_refuse(f, "unknown_child_workflow", STR("there is no such workflow to run"));
     if (rc == WOPR_E_VALIDATION)
-        return refuse(f, "validation_error",
-                      STR("the stored child workflow cannot be executed by this host"));
+        return child_refuse(f, "validation_error",
+                            STR("the stored child workflow cannot be executed by this host"));
     if (rc != 0) return rc;
     if (wf->active) {
         *out = wf;
         return 0;
     }
     workflow_unref(wf);
-    return refuse(f, "unknown_child_workflow", STR("the child workflow is not active"));
+    return child_refuse(f, "unknown_child_workflow", STR("the child workflow is not active"));
 }
 
 /* Inputs and options as a caller of the child would have to give them. */
@@ -257,16 +163,16 @@ static int creation_fill(struct step *st, const struct node_child *want, struct 
         rc = run_inputs_render(&cmd->create.inputs, c->arena, &cmd->create.inputs_accepted, &err);
     if (rc == 0 || rc == WOPR_E_NO_MEMORY) return rc;
     struct str why = arena_printf(st->scratch, "the child run cannot be created: %s", err.message);
-    return refuse(f, "validation_error", why);
+    return child_refuse(f, "validation_error", why);
 }
 
 static int creation_prepare(struct step *st, struct exec_child *x, const struct node_child *want,
                             struct failure *f) {
     struct workflow *wf = NULL;
     if (st->exec->kin.depth >= ENGINE_CHILD_DEPTH_MAX) /* WF-48 */
-        return refuse(f, "subworkflow_depth_exceeded",
-                      STR("child runs may be nested 10 deep and not deeper"));
-    int rc = workflow_find(st, want->workflow_id, &wf, f);
+        return child_refuse(f, "subworkflow_depth_exceeded",
+                            STR("child runs may be nested 10 deep and not deeper"));
+    int rc = child_workflow_find(st, want->workflow_id, &wf, f);
     if (rc != 0) return rc;
     struct kin_call *c = kin_call_new(st, ENGINE_CREATE, str_c(x->run_id), NULL);
     if (!c) {
@@ -294,8 +200,9 @@ static int replay_lacks(struct step *st, struct exec_child *x, const struct node
     } else if (rc != 0 && rc != WOPR_E_EXPIRED) {
         return rc;
     }
-    return refuse(f, "replay_source_missing",
-                  STR("a replay starts no child runs, and its source has no end of this one"));
+    return child_refuse(
+        f, "replay_source_missing",
+        STR("a replay starts no child runs, and its source has no end of this one"));
 }
 
 static int child_find(struct step *st, struct exec_child *x, const struct node_child *want,
@@ -304,7 +211,7 @@ static int child_find(struct step *st, struct exec_child *x, const struct node_c
     struct run_head h;
     bool ok = want->ordinal >= 0 && want->ordinal <= NODE_CHILD_ORDINAL_MAX;
     if (!ok || !child_id(st, x->node, want->ordinal, x->run_id))
-        return refuse(f, "validation_error", STR("the node asks for too many child runs"));
+        return child_refuse(f, "validation_error", STR("the node asks for too many child runs"));
     x->ordinal = want->ordinal;
     x->wait = want->wait;
     x->detached = want->detached;
@@ -313,7 +220,7 @@ static int child_find(struct step *st, struct exec_child *x, const struct node_c
     if (st->exec->timeline && rc == 0 && (run_status_final(h.status) || !x->wait)) return 0;
     if (st->exec->timeline) return replay_lacks(st, x, want, rc, f);
     if (rc == WOPR_E_EXPIRED)
-        return refuse(f, "child_failed", STR("the child run was removed by retention"));
+        return child_refuse(f, "child_failed", STR("the child run was removed by retention"));
     if (rc == 0) {
         child_move(x, CHILD_WAITING);
         x->look = true;
@@ -360,7 +267,7 @@ static bool fan_full(struct step *st) {
     return re->kin.open_bound >= max;
 }
 
-static void fan_tell(struct step *st, const struct exec_child *x) {
+static void fan_stall_emit(struct step *st, const struct exec_child *x) {
     struct buf b;
     struct jw w;
     if (st->exec->kin.stall_emitted) return;
@@ -377,8 +284,8 @@ static void fan_tell(struct step *st, const struct exec_child *x) {
 
 static void creation_ask(struct step *st, struct exec_child *x) {
     if (x->held) return;
-    if (fan_full(st)) { /* goes on when some child ends, which is told */
-        fan_tell(st, x);
+    if (fan_full(st)) { /* tried again when a child ends, which wakes the run */
+        fan_stall_emit(st, x);
         x->held = true;
         x->again_ms = 0;
         return;
@@ -400,9 +307,9 @@ static void creation_failed(struct step *st, struct exec_child *x, int rc) {
     log_warn("a child run could not be created", "run", st->exec->run_id, "reason",
              wopr_err_name(rc));
     if (wopr_err_passes(rc)) {
-        fan_tell(st, x); /* WF-51: throttled, not dropped */
+        fan_stall_emit(st, x); /* WF-51: throttled, not dropped */
         child_move(x, CHILD_WANTED);
-        again_later(st, x);
+        child_again_later(st, x);
         return;
     }
     child_free(st->exec, x);
@@ -426,8 +333,8 @@ static void child_suspends(struct step *st, struct exec_child *x, const struct r
     int rc = store_event_last(st->engine->store, h->run_no, EV_NODE_SUSPENDED, STR_NONE,
                               st->scratch, &payload, NULL);
     id = rc == 0 ? json_string(json_get(payload, "interruptId"), st->scratch) : STR_NONE;
-    if (id.n == 0) { /* it moved on since its row was read: it tells us */
-        again_later(st, x);
+    if (id.n == 0) { /* it moved on since its row was read, and will wake us */
+        child_again_later(st, x);
         return;
     }
     if (ns->child_waits && str_eq(id, text_str(&x->interrupt))) return;
@@ -446,10 +353,10 @@ static void child_goes(struct step *st, struct exec_child *x, const struct run_h
     child_emit_resumed(st, x);
     text_clear(&x->interrupt);
     if (h->status == RUN_PAUSED && cascade_paused(st, h->run_no))
-        kin_tell(st, ENGINE_RESUME, str_c(x->run_id), "parent-resumed");
+        kin_send(st, ENGINE_RESUME, str_c(x->run_id), "parent-resumed");
 }
 
-static int end_read(struct step *st, const struct exec_child *x, struct node_child_end *out) {
+static int child_end_read(struct step *st, const struct exec_child *x, struct node_child_end *out) {
     const struct run_meta *m = &st->state->meta;
     struct run_view v;
     struct clear_var_list clear;
@@ -475,7 +382,7 @@ static int end_read(struct step *st, const struct exec_child *x, struct node_chi
     return out->run_id.p ? 0 : WOPR_E_NO_MEMORY;
 }
 
-/* The child was cancelled by a cascade that comes from here or from above, and nobody here knows
+/* The child was cancelled by a cascade from here or from above, and this process does not know
  * of it any more. */
 static bool cancel_cut_off(struct step *st, const struct run_head *h) {
     struct event_list l;
@@ -493,7 +400,7 @@ static void child_ended(struct step *st, struct exec_child *x, const struct run_
     struct node_child_end end;
     int node = x->node;
     if (h && x->wait && cancel_cut_off(st, h)) return;
-    int rc = end_read(st, x, &end);
+    int rc = child_end_read(st, x, &end);
     if (rc != 0) {
         plan_fail(st->plan, rc, "the result of a child run cannot be read");
         return;
@@ -523,7 +430,7 @@ static void child_look(struct step *st, struct exec_child *x) {
     x->look = false;
     if (rc == WOPR_E_NOT_FOUND && x->creation) { /* EXISTS was said of a creation still under way */
         child_move(x, CHILD_WANTED);
-        again_later(st, x);
+        child_again_later(st, x);
         return;
     }
     if (rc == WOPR_E_NOT_FOUND || rc == WOPR_E_EXPIRED) {
@@ -532,16 +439,16 @@ static void child_look(struct step *st, struct exec_child *x) {
     }
     if (rc != 0) {
         x->look = true;
-        again_later(st, x);
+        child_again_later(st, x);
         return;
     }
     bool waiting = h.status >= RUN_WAITING_APPROVAL && h.status <= RUN_WAITING_EXTERNAL;
     kin_call_free(x->creation);
     x->creation = NULL;
     st->exec->kin.had_children = true;
-    await(st->exec, x, &h);
+    child_await(st->exec, x, &h);
     if (x->ordinal < 0 &&
-        (!waiting || x->foreign)) { /* its node is entered again and tells what it is */
+        (!waiting || x->foreign)) { /* its node is entered again and asks for it */
         child_emit_resumed(st, x);
         child_free(st->exec, x);
     } else if (run_status_final(h.status) || !x->wait) child_ended(st, x, &h);
@@ -599,14 +506,14 @@ static void unwanted_step(struct step *st, struct exec_child *x) {
     bool again = x->cancel != NULL;
     if (!again) x->cancel = kin_call_new(st, ENGINE_CANCEL, str_c(x->run_id), "parent-moved-on");
     if (x->cancel) kin_call_send(x->cancel);
-    if (again || !x->cancel) again_later(st, x);
+    if (again || !x->cancel) child_again_later(st, x);
 }
 
 static void pause_step(struct step *st, struct exec_child *x) {
     if (x->phase == CHILD_ASKED && x->creation->rc == KIN_PENDING) return;
     x->pause_due = false;
     if (st->state->status == RUN_PAUSED)
-        kin_tell(st, ENGINE_PAUSE, str_c(x->run_id), "parent-paused");
+        kin_send(st, ENGINE_PAUSE, str_c(x->run_id), "parent-paused");
 }
 
 static void children_tend(struct step *st) {
@@ -633,7 +540,7 @@ static void children_timed_out(struct step *st, int node) {
     for (struct list *l = re->kin.children.next, *next; l != &re->kin.children; l = next) {
         struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
         next = l->next;
-        if (x->node != node || !in_use(x)) continue;
+        if (x->node != node || !child_in_use(x)) continue;
         child_emit_resumed(st, x);
         if (x->phase == CHILD_WANTED || x->detached || x->foreign) {
             child_free(re, x);
@@ -665,7 +572,7 @@ static int left_over_load(struct step *st, struct wopr_error *err) {
     return 0;
 }
 
-static int restore_flags(struct step *st, struct exec_child *x, struct wopr_error *err) {
+static int child_restore_flags(struct step *st, struct exec_child *x, struct wopr_error *err) {
     const struct run_meta *m = &st->state->meta;
     struct run_head h;
     struct run_origin o;
@@ -683,7 +590,7 @@ static int restore_flags(struct step *st, struct exec_child *x, struct wopr_erro
 }
 
 /* A node that shows its child's suspension waits for the child that its own event names. */
-static int restore(struct step *st, int node, struct wopr_error *err) {
+static int child_restore(struct step *st, int node, struct wopr_error *err) {
     struct run_exec *re = st->exec;
     struct str payload;
     int rc = store_event_last(st->engine->store, re->run_no, EV_NODE_SUSPENDED,
@@ -699,7 +606,7 @@ static int restore(struct step *st, int node, struct wopr_error *err) {
     memcpy(x->run_id, run_id.p, run_id.n);
     x->wait = x->look = true;
     x->ordinal = -1;
-    return restore_flags(st, x, err);
+    return child_restore_flags(st, x, err);
 }
 
 int children_load(struct step *st, struct wopr_error *err) {
@@ -709,7 +616,7 @@ int children_load(struct step *st, struct wopr_error *err) {
     int rc = left_over_load(st, err);
     for (size_t i = 0; rc == 0 && i < st->state->wf->nodes_nr; i++)
         if (st->state->nodes[i].status == NODE_SUSPENDED && st->state->nodes[i].child_waits)
-            rc = restore(st, (int)i, err);
+            rc = child_restore(st, (int)i, err);
     if (rc == 0 && re->lease.taken) cascade_check_parent(st);
     return rc;
 }

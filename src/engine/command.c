@@ -8,7 +8,7 @@
 #define SUBMIT_RETRY_AFTER_S 1 /* ERR-9 */
 
 /* done() comes from a worker, so that engine_submit never calls back into its caller. */
-static void answer_later(struct engine *e, struct engine_cmd *cmd) {
+static void answer_queue(struct engine *e, struct engine_cmd *cmd) {
     pthread_mutex_lock(&e->mu);
     bool queue = e->life.started;
     if (queue) {
@@ -34,7 +34,7 @@ static void response_take(struct engine_cmd *cmd, const struct idem_response *r)
 
 /* The same key gets the same answer (IDEM-5), so a lasting one that could not be kept is not given.
  */
-static void not_kept(struct engine_cmd *cmd, int rc) {
+static void answer_refuse_unkept(struct engine_cmd *cmd, int rc) {
     struct engine_result *r = &cmd->result;
     bool conflict = rc == WOPR_E_IDEM_CONFLICT;
     if (!conflict && cmd->response.transient_until_ms > 0) return;
@@ -45,13 +45,13 @@ static void not_kept(struct engine_cmd *cmd, int rc) {
     (void)cmd_render(cmd);
 }
 
-static void side_done(void *ctx, struct plan *p, int rc) {
+static void answer_kept(void *ctx, struct plan *p, int rc) {
     struct engine_cmd *cmd = ctx;
     struct engine *e = cmd->priv;
-    if (rc != 0) not_kept(cmd, rc);
+    if (rc != 0) answer_refuse_unkept(cmd, rc);
     else if (p->idem_hit) response_take(cmd, &p->idem_response);
     plan_unref(p);
-    answer_later(e, cmd);
+    answer_queue(e, cmd);
     inflight_end(e, 1);
 }
 
@@ -70,12 +70,12 @@ void cmd_settle(struct engine *e, struct engine_cmd *cmd) {
     cmd->priv = e;
     if (cmd->result.rc < 0) e->counts.refused[-cmd->result.rc]++;
     if (!cmd_render(cmd)) {
-        answer_later(e, cmd);
+        answer_queue(e, cmd);
         return;
     }
     if (!(p = plan_new())) {
-        not_kept(cmd, WOPR_E_NO_MEMORY);
-        answer_later(e, cmd);
+        answer_refuse_unkept(cmd, WOPR_E_NO_MEMORY);
+        answer_queue(e, cmd);
         return;
     }
     p->what = PLAN_SIDE;
@@ -83,10 +83,10 @@ void cmd_settle(struct engine *e, struct engine_cmd *cmd) {
     bool go = e->life.started && !e->life.broken;
     if (go) inflight_begin_locked(e);
     pthread_mutex_unlock(&e->mu);
-    if (go && response_copy(cmd, p) && journal_append(e->journal, p, side_done, cmd) == 0) return;
+    if (go && response_copy(cmd, p) && journal_append(e->journal, p, answer_kept, cmd) == 0) return;
     plan_unref(p);
-    not_kept(cmd, WOPR_E_UNAVAILABLE);
-    answer_later(e, cmd);
+    answer_refuse_unkept(cmd, WOPR_E_UNAVAILABLE);
+    answer_queue(e, cmd);
     if (go) inflight_end(e, 1);
 }
 

@@ -13,12 +13,12 @@
 #include "engine/resolve.h"
 #include "engine/timers.h"
 
-/* AUTH-8: a run of somebody else does not exist.  RUN-30: asked before its status. */
-static bool owns(const struct run_state *s, const struct engine_cmd *cmd) {
+/* AUTH-8: another tenant's run does not exist.  RUN-30: asked before its status. */
+static bool run_owned_by(const struct run_state *s, const struct engine_cmd *cmd) {
     return str_eq(s->meta.tenant, cmd->tenant) && s->meta.test_mode == cmd->test_mode;
 }
 
-static void attach(struct step *st, struct engine_cmd *cmd, enum run_status status) {
+static void control_attach(struct step *st, struct engine_cmd *cmd, enum run_status status) {
     cmd->result =
         (struct engine_result){.run_id = cmd->run_id, .status = status, .at_ms = st->now_ms};
     cmd_attach(cmd, st->plan);
@@ -27,7 +27,7 @@ static void attach(struct step *st, struct engine_cmd *cmd, enum run_status stat
 
 /* INT-42: children first.  Until they are down the command stays where it was, first in the
  * mailbox, and the run does nothing else. */
-static void cancel(struct step *st, struct engine_cmd *cmd) {
+static void run_cancel(struct step *st, struct engine_cmd *cmd) {
     st->cascade_from = cmd->control.cascade_from;
     if (!cascade_down(st, CASCADE_CANCEL)) {
         exec_mail_put_back(st->exec, cmd);
@@ -35,7 +35,7 @@ static void cancel(struct step *st, struct engine_cmd *cmd) {
         return;
     }
     run_end_cancelled(st, cmd->control.reason, cmd->principal);
-    attach(st, cmd, RUN_CANCELLED);
+    control_attach(st, cmd, RUN_CANCELLED);
 }
 
 static struct str drain_id(struct step *st, int64_t seq) {
@@ -53,7 +53,7 @@ static void drain_waits(struct step *st) {
     }
 }
 
-static void pause_run(struct step *st, struct engine_cmd *cmd) {
+static void run_pause(struct step *st, struct engine_cmd *cmd) {
     bool drain = cmd->control.drain == DRAIN_CURRENT_NODE;
     struct arena *a = st->plan->arena;
     struct str policy = drain ? STR("drain-current-node") : STR("immediate");
@@ -65,7 +65,7 @@ static void pause_run(struct step *st, struct engine_cmd *cmd) {
                         pay_run_paused(a, STR_NONE, policy, STR_NONE, -1));
     st->exec->paused_ms = st->now_ms;
     cascade_pause(st, cmd->control.drain);
-    attach(st, cmd, RUN_PAUSED);
+    control_attach(st, cmd, RUN_PAUSED);
 }
 
 static void resume_drained(struct step *st) {
@@ -86,7 +86,7 @@ void control_unpause(struct step *st) {
 }
 
 /* RUN-29: run.resumed is the first event after run.paused, hence no run.resuming. */
-static void resume_run(struct step *st, struct engine_cmd *cmd) {
+static void run_resume(struct step *st, struct engine_cmd *cmd) {
     struct arena *a = st->plan->arena;
     if (step_emit(st, EV_RUN_RESUMED, -1, -1, pay_reason(a, cmd->control.reason)) == EMIT_REFUSED)
         (void)step_emit(st, EV_RUN_RESUMED, -1, -1, pay_reason(a, STR_NONE));
@@ -94,13 +94,13 @@ static void resume_run(struct step *st, struct engine_cmd *cmd) {
     step_timers_resume(st);
     st->exec->paused_ms = 0;
     cascade_resume(st);
-    attach(st, cmd, RUN_RUNNING);
+    control_attach(st, cmd, RUN_RUNNING);
 }
 
 void control_apply(struct step *st, struct engine_cmd *cmd) {
     struct run_state *s = st->state;
     cmd->result = (struct engine_result){.run_id = cmd->run_id};
-    if (!owns(s, cmd)) {
+    if (!run_owned_by(s, cmd)) {
         cmd_fail(st->engine, cmd, WOPR_E_NOT_FOUND, "there is no such run");
         return;
     }
@@ -110,13 +110,13 @@ void control_apply(struct step *st, struct engine_cmd *cmd) {
     }
     switch (cmd->op) {
     case ENGINE_CANCEL:
-        cancel(st, cmd);
+        run_cancel(st, cmd);
         break;
     case ENGINE_PAUSE:
-        if (bound_pause(st, cmd)) pause_run(st, cmd);
+        if (bound_pause(st, cmd)) run_pause(st, cmd);
         break;
     case ENGINE_RESUME:
-        resume_run(st, cmd);
+        run_resume(st, cmd);
         break;
     case ENGINE_RESOLVE:
         resolve_apply(st, cmd);

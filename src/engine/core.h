@@ -115,6 +115,7 @@ struct engine {
     struct engine_life life;
     struct upkeep_state upkeep;
     struct peers *peers;
+    void (*on_first_run_locked)(struct engine *e); /* there is something to listen for; peers.c */
     struct workflow_cache wfcache;
     struct engine_counts counts;
 };

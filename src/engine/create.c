@@ -1,93 +1,35 @@
 /*
- * create.c: how runs come into being: an exec is queued, a worker plans the run and its first step,
- * and one commit creates both.
+ * create.c: how runs come into being: a worker plans the run and its first step, and one commit
+ * creates both.
  */
 #include "engine/create.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "codec/ident.h"
 #include "engine/bounds.h"
 #include "engine/cascade.h"
 #include "engine/command.h"
 #include "engine/step.h"
 
-#include <stdio.h>
-
-/* --- on the submitting thread --- */
-
-static void tell_full(struct engine *e) {
-    char max[24], more[24];
-    uint64_t held;
-    if (engine_is_stopping(e) || !log_gate_pass(&e->counts.full_gate, &held)) return;
-    pthread_mutex_lock(&e->mu);
-    bool bytes = e->states.bytes >= e->cfg.bounds.state_bytes_max;
-    pthread_mutex_unlock(&e->mu);
-    (void)snprintf(max, sizeof max, "%zu",
-                   bytes ? e->cfg.bounds.state_bytes_max : e->cfg.runs_active_max);
-    (void)snprintf(more, sizeof more, "%llu", (unsigned long long)held);
-    if (bytes) {
-        log_warn("backpressure: the states of runs take all of state-bytes-max; creations are "
-                 "refused",
-                 "stateBytesMax", max, "notTold", more);
-        return;
-    }
-    log_warn("backpressure: as many runs as runs-active-max allows; creations are refused",
-             "runsActiveMax", max, "notTold", more);
-}
-
-void create_submit(struct engine *e, struct engine_cmd *cmd) {
-    char ulid[ULID_LEN + 1];
-    ulid_new(ulid);
-    bool child = cmd->create.parent_run_id.n > 0;
-    struct str run_id = child ? cmd->run_id : arena_printf(cmd->arena, "run_%s", ulid);
-    struct run_exec *re = run_id.p ? exec_new(e, run_id, EXEC_NEW) : NULL;
-    int rc = re ? 0 : WOPR_E_NO_MEMORY;
-    if (rc == 0 && child)
-        rc = exec_set_parent(re, cmd->create.parent_run_id, cmd->create.child_depth,
-                             cmd->create.child_flags);
-    if (rc == 0) {
-        re->wf = workflow_ref(cmd->create.wf);
-        re->commit.cmd = cmd;
-        cmd->result.run_id = run_id;
-        rc = exec_begin(re, cmd->tenant); /* after it a worker may be at it already; ERR-9 */
-    }
-    if (rc == 0) return;
-    exec_free(re);
-    if (rc == WOPR_E_UNAVAILABLE) tell_full(e);
-    cmd->result.run_id = STR_NONE;
-    if (rc == WOPR_E_QUOTA) {
-        cmd->result.rc = rc;
-        bound_tenant_runs(e, &cmd->result.err);
-        cmd_settle(e, cmd);
-        return;
-    }
-    cmd_fail(e, cmd, rc,
-             rc == WOPR_E_UNAVAILABLE ? "the host has as many runs as it can hold"
-                                      : wopr_err_text(rc));
-}
-
-/* --- on a worker --- */
-
-static struct str keep(struct plan *p, struct str s) {
+static struct str str_keep(struct plan *p, struct str s) {
     return s.n > 0 ? arena_str(p->arena, s) : STR_NONE;
 }
 
 static void create_meta(struct plan *p, const struct engine_cmd *cmd, struct str run_id,
                         int64_t now_ms) {
     struct run_meta *m = &p->create->meta;
-    m->run_id = keep(p, run_id);
-    m->workflow_id = keep(p, cmd->create.wf->id);
-    m->tenant = keep(p, cmd->tenant);
-    m->workspace = keep(p, cmd->workspace);
-    m->scope_id = keep(p, cmd->create.scope_id);
-    m->subject = keep(p, cmd->subject);
-    m->configurable = keep(p, cmd->create.options.configurable);
-    m->tags = keep(p, cmd->create.options.tags);
-    m->metadata = keep(p, cmd->create.options.metadata);
-    m->callback_url = keep(p, cmd->create.callback_url);
-    m->traceparent = keep(p, cmd->traceparent);
-    m->inputs = keep(p, cmd->create.inputs_accepted);
+    m->run_id = str_keep(p, run_id);
+    m->workflow_id = str_keep(p, cmd->create.wf->id);
+    m->tenant = str_keep(p, cmd->tenant);
+    m->workspace = str_keep(p, cmd->workspace);
+    m->scope_id = str_keep(p, cmd->create.scope_id);
+    m->subject = str_keep(p, cmd->subject);
+    m->configurable = str_keep(p, cmd->create.options.configurable);
+    m->tags = str_keep(p, cmd->create.options.tags);
+    m->metadata = str_keep(p, cmd->create.options.metadata);
+    m->callback_url = str_keep(p, cmd->create.callback_url);
+    m->traceparent = str_keep(p, cmd->traceparent);
+    m->inputs = str_keep(p, cmd->create.inputs_accepted);
     m->transport = STR("rest");
     m->test_mode = cmd->test_mode;
     m->shown_engine_version = cmd->create.force_engine_version ? cmd->create.shown_engine_version
@@ -101,8 +43,8 @@ static void create_vars(struct plan *p, const struct var_inits *vars) {
     if (!v) return;
     for (size_t i = 0; i < vars->n; i++) {
         v[i] = vars->v[i];
-        v[i].name = keep(p, vars->v[i].name);
-        v[i].value = keep(p, vars->v[i].value);
+        v[i].name = str_keep(p, vars->v[i].name);
+        v[i].value = str_keep(p, vars->v[i].value);
     }
     p->create->vars = (struct var_inits){v, vars->n};
 }
@@ -112,7 +54,7 @@ static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct
     struct plan *p = plan_new();
     if (!p) return NULL;
     p->what = PLAN_CREATE;
-    p->run_id = keep(p, run_id);
+    p->run_id = str_keep(p, run_id);
     p->epoch = 1; /* the first holder's */
     p->create = ARENA_NEW(p->arena, struct run_row_new);
     if (p->create) {
@@ -120,13 +62,13 @@ static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct
         create_vars(p, &cmd->create.inputs);
         plan_channels(p, cmd->create.wf);
         p->create->workflow_hash = cmd->create.wf->hash;
-        p->create->holder = keep(p, e->holder);
+        p->create->holder = str_keep(p, e->holder);
         /* Whole seconds: the holder's row is then moved once a second, not for each creation. */
         p->create->lease_until_ms = (now_ms + e->cfg.lease_ttl_ms + 999) / 1000 * 1000;
         p->create->dedup_enforce = cmd->create.dedup_enforce;
         p->create->tenant_bytes_max = e->cfg.bounds.tenant_bytes_max;
-        p->create->parent_run_id = keep(p, cmd->create.parent_run_id);
-        p->create->parent_node_id = keep(p, cmd->create.parent_node_id);
+        p->create->parent_run_id = str_keep(p, cmd->create.parent_run_id);
+        p->create->parent_node_id = str_keep(p, cmd->create.parent_node_id);
         p->create->child_depth = cmd->create.child_depth;
         p->create->child_flags = cmd->create.child_flags;
     }
@@ -169,7 +111,7 @@ static int create_build(struct step *st, int64_t now_ms, struct plan **out) {
 
 /*
  * The plan that creates a run carries its first step, so a run whose nodes finish at once is one
- * commit.  Nobody knows the run before that, and a refused plan takes with it all that the step
+ * commit.  No client knows the run before that, and a refused plan takes with it all that the step
  * did.  A first step that cannot be planned is left out: it is tried again as any other, where it
  * can fail by itself.
  */
@@ -219,7 +161,7 @@ enum turn create_landed(struct step *st, int rc) {
     }
     e->counts.created++;
     step_count(e, p);
-    children_tell(st, p);
+    parent_notify(st, p);
     re->run_no = p->run_no;
     re->lease.epoch = p->epoch;
     re->commit.plan = NULL;

@@ -6,7 +6,6 @@
 
 #include "engine/emit.h"
 
-void create_submit(struct engine *e, struct engine_cmd *cmd); /* ENGINE_CREATE, any thread */
 enum turn create_turn(struct step *st); /* phase NEW: build, take the first step, send */
 enum turn create_landed(struct step *st, int rc);
 

@@ -9,23 +9,23 @@
 
 #define EFFECT_NAMES_MAX 4000u /* variables of one run */
 
-static int fail(struct failure *f, struct str code, struct str message) {
+static int effect_fail(struct failure *f, struct str code, struct str message) {
     *f = (struct failure){.code = code, .message = message};
     return WOPR_E_VALIDATION;
 }
 
-static int bad(struct failure *f, const char *message) {
-    return fail(f, STR("validation_error"), str_c(message));
+static int effect_bad(struct failure *f, const char *message) {
+    return effect_fail(f, STR("validation_error"), str_c(message));
 }
 
-static int emit(struct step *st, enum ev_kind kind, int node, struct str payload,
-                struct failure *f) {
+static int effect_emit(struct step *st, enum ev_kind kind, int node, struct str payload,
+                       struct failure *f) {
     if (step_emit(st, kind, node, -1, payload) != EMIT_REFUSED) return 0; /* or the plan failed */
-    return fail(f, STR("event_payload_invalid"),
-                STR("an effect of the node does not fit its event"));
+    return effect_fail(f, STR("event_payload_invalid"),
+                       STR("an effect of the node does not fit its event"));
 }
 
-static int shown(struct step *st, struct str json, struct str *out) {
+static int value_mask(struct step *st, struct str json, struct str *out) {
     int rc = mask_value(st->state->wf->masking_mode, json, st->scratch, out, NULL);
     if (rc != 0) plan_fail(st->plan, rc, "a sensitive value cannot be masked");
     return rc;
@@ -49,7 +49,8 @@ struct failure channel_denied(struct step *st, int node, struct str channel, con
     jw_end_object(&w);
     jw_kstrz(&w, "allowed", allowed);
     jw_end_object(&w);
-    (void)fail(&f, STR("channel_access_denied"), STR("the node has no access to the channel"));
+    (void)effect_fail(&f, STR("channel_access_denied"),
+                      STR("the node has no access to the channel"));
     f.details = arena_str(st->scratch, buf_str(&b));
     buf_fini(&b);
     return f;
@@ -81,22 +82,24 @@ static int channel_write(struct step *st, int node, struct str channel, enum red
         return 0;
     }
     if (rc != 0)
-        return fail(f, STR("validation_error"), arena_str(st->scratch, str_c(why.message)));
-    if (d && d->sensitive && shown(st, value, &value) != 0) return 0; /* CHAN-24 */
+        return effect_fail(f, STR("validation_error"), arena_str(st->scratch, str_c(why.message)));
+    if (d && d->sensitive && value_mask(st, value, &value) != 0) return 0; /* CHAN-24 */
     step_now(st);
-    return emit(st, EV_CHANNEL_WRITTEN, node,
-                pay_channel_written(st->plan->arena, channel, value, name, st->now_ms, n->id,
-                                    d ? d->schema_version : 0),
-                f);
+    return effect_emit(st, EV_CHANNEL_WRITTEN, node,
+                       pay_channel_written(st->plan->arena, channel, value, name, st->now_ms, n->id,
+                                           d ? d->schema_version : 0),
+                       f);
 }
 
-static int channel(struct step *st, int node, const struct node_effect *x, struct failure *f) {
+static int effect_channel(struct step *st, int node, const struct node_effect *x,
+                          struct failure *f) {
     return channel_write(st, node, x->name, x->reducer, x->value, f);
 }
 
 /* --- variables --- */
 
-static int variable(struct step *st, int node, const struct node_effect *x, struct failure *f) {
+static int effect_variable(struct step *st, int node, const struct node_effect *x,
+                           struct failure *f) {
     struct run_state *s = st->state;
     const struct wf_variable *d = workflow_variable(s->wf, x->name);
     const struct chan_legacy *framework = s->wf->channel_aware ? NULL : chan_legacy(x->name);
@@ -107,16 +110,17 @@ static int variable(struct step *st, int node, const struct node_effect *x, stru
     if (framework && !d) /* CHAN-23 */
         return channel_write(st, node, x->name, framework->reducer, x->value, f);
     if (s->wf->channel_aware && workflow_channel(s->wf, x->name))
-        return bad(f, "the name is that of a declared channel; write the channel instead");
-    if (!v && s->vars_nr >= EFFECT_NAMES_MAX) return bad(f, "the run has too many variables");
+        return effect_bad(f, "the name is that of a declared channel; write the channel instead");
+    if (!v && s->vars_nr >= EFFECT_NAMES_MAX)
+        return effect_bad(f, "the run has too many variables");
     if (!bound_state_room(st, v ? v->value.n : 0, next.n, f)) return WOPR_E_VALIDATION;
     if (sensitive) {
-        if (shown(st, next, &next) != 0) return 0;
-        if (previous.n > 0 && shown(st, previous, &previous) != 0) return 0;
+        if (value_mask(st, next, &next) != 0) return 0;
+        if (previous.n > 0 && value_mask(st, previous, &previous) != 0) return 0;
     }
     struct str id = s->wf->nodes[node].id;
-    int rc = emit(st, EV_VARIABLE_CHANGED, node,
-                  pay_variable_changed(st->plan->arena, x->name, previous, next, id), f);
+    int rc = effect_emit(st, EV_VARIABLE_CHANGED, node,
+                         pay_variable_changed(st->plan->arena, x->name, previous, next, id), f);
     if (rc != 0 || step_lost(st) || !sensitive) return rc;
     v = run_state_var(s, x->name); /* OBS-71: nodes of the run read the clear value */
     if (v && run_state_text_set(st->state, &v->value, x->value) != 0)
@@ -126,24 +130,25 @@ static int variable(struct step *st, int node, const struct node_effect *x, stru
 
 /* --- the others --- */
 
-static int log_line(struct step *st, int node, const struct node_effect *x, struct failure *f) {
+static int effect_log(struct step *st, int node, const struct node_effect *x, struct failure *f) {
     struct str id = st->state->wf->nodes[node].id;
     const char *level = arena_cstr(st->scratch, x->name);
     if (!level) {
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a log line");
         return 0;
     }
-    return emit(st, EV_LOG_APPENDED, node, pay_log(st->plan->arena, level, x->value, id, x->extra),
-                f);
+    return effect_emit(st, EV_LOG_APPENDED, node,
+                       pay_log(st->plan->arena, level, x->value, id, x->extra), f);
 }
 
-static int chunk(struct step *st, int node, const struct node_effect *x, struct failure *f) {
+static int effect_chunk(struct step *st, int node, const struct node_effect *x, struct failure *f) {
     struct str id = st->state->wf->nodes[node].id;
-    return emit(st, EV_OUTPUT_CHUNK, node,
-                pay_chunk(st->plan->arena, id, x->value, x->is_last, x->extra), f);
+    return effect_emit(st, EV_OUTPUT_CHUNK, node,
+                       pay_chunk(st->plan->arena, id, x->value, x->is_last, x->extra), f);
 }
 
-static int artifact(struct step *st, int node, const struct node_effect *x, struct failure *f) {
+static int effect_artifact(struct step *st, int node, const struct node_effect *x,
+                           struct failure *f) {
     struct plan_artifact art = {
         .artifact_id = x->name,
         .artifact_type = json_string(json_get(x->extra, "type"), st->scratch),
@@ -152,23 +157,24 @@ static int artifact(struct step *st, int node, const struct node_effect *x, stru
         .summary = json_string(json_get(x->extra, "summary"), st->scratch),
         .body = x->value,
     };
-    int rc = emit(st, EV_ARTIFACT_CREATED, node, pay_artifact(st->plan->arena, &art), f);
+    int rc = effect_emit(st, EV_ARTIFACT_CREATED, node, pay_artifact(st->plan->arena, &art), f);
     if (rc == 0 && !step_lost(st)) plan_artifact(st->plan, &art);
     return rc;
 }
 
 /* EVT-33.  A change id that the redactor would alter (OBS-75) could not be found again. */
-static int pin(struct step *st, int node, const struct node_effect *x, struct failure *f) {
+static int effect_pin(struct step *st, int node, const struct node_effect *x, struct failure *f) {
     int64_t version;
     struct buf b;
-    if (!json_int(x->value, &version)) return bad(f, "the version of a change is no whole number");
+    if (!json_int(x->value, &version))
+        return effect_bad(f, "the version of a change is no whole number");
     buf_init(&b, EVENT_PAYLOAD_MAX);
     bool altered = redact_text(x->name, STR_NONE, &b) || buf_failed(&b);
     buf_fini(&b);
-    if (altered) return bad(f, "the id of a change has the shape of a credential");
+    if (altered) return effect_bad(f, "the id of a change has the shape of a credential");
     struct str id = st->state->wf->nodes[node].id;
-    return emit(st, EV_VERSION_PINNED, node,
-                pay_version_pinned(st->plan->arena, x->name, version, id), f);
+    return effect_emit(st, EV_VERSION_PINNED, node,
+                       pay_version_pinned(st->plan->arena, x->name, version, id), f);
 }
 
 /* Which parts of an effect are JSON, and may they be left out? */
@@ -177,12 +183,12 @@ static const struct {
     int (*apply)(struct step *st, int node, const struct node_effect *x, struct failure *f);
     enum part value, extra;
 } EFFECTS[] = {
-    [EFFECT_VARIABLE] = {variable, PART_JSON, PART_JSON_OR_NONE},
-    [EFFECT_CHANNEL] = {channel, PART_JSON, PART_JSON_OR_NONE},
-    [EFFECT_LOG] = {log_line, PART_TEXT, PART_JSON_OR_NONE},
-    [EFFECT_CHUNK] = {chunk, PART_TEXT, PART_JSON_OR_NONE},
-    [EFFECT_ARTIFACT] = {artifact, PART_JSON, PART_JSON_OR_NONE},
-    [EFFECT_PIN] = {pin, PART_JSON, PART_JSON_OR_NONE},
+    [EFFECT_VARIABLE] = {effect_variable, PART_JSON, PART_JSON_OR_NONE},
+    [EFFECT_CHANNEL] = {effect_channel, PART_JSON, PART_JSON_OR_NONE},
+    [EFFECT_LOG] = {effect_log, PART_TEXT, PART_JSON_OR_NONE},
+    [EFFECT_CHUNK] = {effect_chunk, PART_TEXT, PART_JSON_OR_NONE},
+    [EFFECT_ARTIFACT] = {effect_artifact, PART_JSON, PART_JSON_OR_NONE},
+    [EFFECT_PIN] = {effect_pin, PART_JSON, PART_JSON_OR_NONE},
 };
 
 /* Executors of embedding programs are foreign bytes too. */
@@ -196,7 +202,8 @@ int effect_apply(struct step *st, int node, const struct node_effect *x, struct 
     if ((unsigned)x->kind >= sizeof EFFECTS / sizeof EFFECTS[0] || !utf8_valid(x->name) ||
         !part_valid(EFFECTS[x->kind].value, x->value) ||
         !part_valid(EFFECTS[x->kind].extra, x->extra))
-        return fail(f, STR("event_payload_invalid"), STR("an effect of the node is not valid"));
+        return effect_fail(f, STR("event_payload_invalid"),
+                           STR("an effect of the node is not valid"));
     return EFFECTS[x->kind].apply(st, node, x, f);
 }
 
@@ -227,7 +234,7 @@ int outputs_mask(struct step *st, int node, struct str outputs, struct str *show
     jw_object(&w);
     for (size_t i = 0; i < m.n && rc == 0; i++) {
         struct str raw = m.v[i].raw;
-        if (port_sensitive(def, m.v[i].key)) rc = shown(st, raw, &raw);
+        if (port_sensitive(def, m.v[i].key)) rc = value_mask(st, raw, &raw);
         if (rc != 0 || raw.n == 0) continue;
         jw_key_str(&w, m.v[i].key);
         jw_raw(&w, raw);

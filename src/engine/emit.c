@@ -34,7 +34,7 @@ int64_t step_emit(struct step *st, enum ev_kind kind, int node, int64_t cause, s
     int64_t seq = plan_event(p, st->engine->rules, st->state, kind, id, cause, st->now_ms, payload);
     if (seq >= 0 && t) t->after(st, seq, node);
     if (seq >= 0) return seq;
-    /* Refused before it touched the state, so the rest of the plan stands (EVT-12). */
+    /* Refused before it touched the state, so the rest of the plan is valid (EVT-12). */
     bool whole = st->state->next_seq == p->base_seq + (int64_t)p->events_nr;
     if (whole && (p->failed == WOPR_E_PAYLOAD_INVALID || p->failed == WOPR_E_TOO_BIG)) {
         p->failed = 0;

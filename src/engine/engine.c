@@ -9,7 +9,9 @@
 #include "engine/children.h"
 #include "engine/command.h"
 #include "engine/evict.h"
+#include "engine/fork.h"
 #include "engine/peers.h"
+#include "engine/submit.h"
 #include "engine/turn.h"
 #include "engine/upkeep.h"
 #include "engine/waits.h"
@@ -102,7 +104,7 @@ static int worker_start(struct engine *e, struct wopr_error *err) {
 
 /* --- life --- */
 
-static void defaults(struct engine_config *c) {
+static void config_defaults(struct engine_config *c) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (c->workers == 0) c->workers = cores > 0 ? (unsigned)cores : 1;
     if (c->workers > ENGINE_WORKERS_MAX) c->workers = ENGINE_WORKERS_MAX;
@@ -147,7 +149,7 @@ int engine_new(struct journal *journal, const struct payload_rules *rules,
     e->waits = WAIT_KINDS;
     e->wf_env = *wf_env;
     e->cfg = *cfg;
-    defaults(&e->cfg);
+    config_defaults(&e->cfg);
     for (int i = 0; i < QUEUE_NR; i++) list_init(&e->queue.turns[i]);
     list_init(&e->states.resting);
     list_init(&e->requests);
@@ -199,7 +201,7 @@ int engine_start(struct engine *e, struct wopr_error *err) {
     return rc;
 }
 
-/* Commands that came too late; nobody else is running any more. */
+/* Answers commands that came too late; no other thread runs any more. */
 static void answer_rest(struct engine *e) {
     struct str key;
     void *value;
@@ -286,18 +288,10 @@ void engine_kick(struct engine *e) {
     pthread_mutex_unlock(&e->mu);
 }
 
-void engine_break(struct engine *e, const char *where) {
-    pthread_mutex_lock(&e->mu);
-    bool first = !e->life.broken;
-    e->life.broken = true;
-    pthread_mutex_unlock(&e->mu);
-    if (first)
-        log_error("a sync of the database failed: no run goes on until the host is restarted",
-                  "where", where);
+void engine_submit(struct engine *e, struct engine_cmd *cmd) {
+    if (cmd->op != ENGINE_FORK) submit_command(e, cmd);
+    else if (submit_admit(e, cmd)) fork_submit(e, cmd);
 }
-
-bool engine_is_broken(struct engine *e) { return e->life.broken; }
-bool engine_is_stopping(struct engine *e) { return e->life.stopping; }
 
 void engine_stats(struct engine *e, struct engine_stats *out) {
     *out = (struct engine_stats){
@@ -322,7 +316,13 @@ void engine_stats(struct engine *e, struct engine_stats *out) {
     out->ready_len = e->queue.ready_nr;
     out->timers = e->timers.n;
     out->state_bytes = e->states.bytes;
-    tenants_stats_locked(e, out);
+    struct tenant_counts t;
+    tenants_count_locked(e, &t);
+    out->tenants_active = t.tenants;
+    out->tenant_runs_active = t.most_active;
+    out->tenant_forks_waiting = t.most_forks_waiting;
+    out->tenant_forks_waiting_max = ENGINE_FORKS_WAITING_MAX;
+    out->forks_copying = t.forks_copying;
     out->store_failed = e->life.broken;
     pthread_mutex_unlock(&e->mu);
 }

@@ -29,9 +29,9 @@ struct engine_config {
     const char *const *runtime_capabilities; /* NULL-terminated (CAP-18) */
     const char *holder;                      /* lease holder id of this process, unique per start */
     int64_t lease_ttl_ms, heartbeat_ms;      /* 30000, 10000 (STORE-32) */
-    bool sole_host;       /* nobody else may open the file (store_config.exclusive): all leases are
+    bool sole_host; /* no other process may open the file (store_config.exclusive): all leases are
                              taken at once, no other host is looked for */
-    int64_t retention_ms; /* ended runs are kept so long, 0 = for ever (STORE-44) */
+    int64_t retention_ms;       /* ended runs are kept so long, 0 = for ever (STORE-44) */
     size_t runs_active_max;     /* runs in memory; beyond: UNAVAILABLE for creates (ERR-9) */
     struct egress *egress;      /* how requests of nodes leave the host; NULL = they fail */
     unsigned children_open_max; /* unfinished children of one run, 128 (WF-51) */

@@ -1,7 +1,7 @@
 /*
  * evict.c: states in memory.  Runs that only wait are kept in the order of their last turn; the
  * first of them lose their states when all states together take more than they may.  No event says
- * so: the log is folded again when a timer fires or a command comes.
+ * so: the log is folded again when a timer fires or a command arrives.
  */
 #include "engine/evict.h"
 
@@ -63,7 +63,7 @@ static bool may_doze(struct run_exec *re) {
     return true;
 }
 
-static bool doze(struct run_exec *re) {
+static bool exec_doze(struct run_exec *re) {
     int64_t next_ms;
     if (!may_doze(re) || !timers_far(re, clock_wall_ms(), &next_ms)) return false;
     exec_forget_state(re);
@@ -81,7 +81,7 @@ bool exec_leaves(struct run_exec *re) {
     if (asked) e->states.leaving_bytes -= re->memory.bytes;
     pthread_mutex_unlock(&e->mu);
     if (!asked || re->phase != EXEC_LIVE) return false;
-    re->memory.stays = !doze(re);
+    re->memory.stays = !exec_doze(re);
     if (re->memory.stays && re->memory.dozes) { /* no memory for the timer that would wake it */
         re->memory.dozes = false;
         return false;

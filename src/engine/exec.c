@@ -6,8 +6,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "engine/fork.h"
-#include "engine/peers.h"
 #include "engine/timeline.h"
 #include "engine/timers.h"
 #include "engine/waits.h"
@@ -60,7 +58,8 @@ void exec_free(struct run_exec *re) {
     if (!re) return;
     exec_forget_state(re);
     waits_free(re);
-    fork_free(re);
+    if (re->fork.job) re->fork.job_free(re);
+    mem_free(re->fork.info);
     workflow_unref(re->wf);
     mem_free(re->lease.old_holder);
     mem_free(re->kin.parent_id);
@@ -76,7 +75,7 @@ int exec_register_locked(struct engine *e, struct run_exec *re, struct str tenan
     if (rc != 0) return rc;
     rc = map_put(e->runs.by_id, str_c(re->run_id), re, NULL);
     if (rc != 0) tenant_leave_locked(e, re);
-    else if (e->runs.active_nr++ == 0) peers_first_run_locked(e);
+    else if (e->runs.active_nr++ == 0) e->on_first_run_locked(e);
     return rc;
 }
 
@@ -131,6 +130,19 @@ bool exec_add(struct engine *e, int64_t run_no, struct str tenant, const struct 
     pthread_mutex_unlock(&e->mu);
     if (!added) exec_free(re);
     return room || known;
+}
+
+static void exec_news_locked(struct run_exec *re) {
+    re->kin.news = true;
+    exec_wake_locked(re);
+}
+
+void exec_awaited_moved_locked(struct engine *e, int64_t run_no) {
+    struct str key = str_n((const char *)&run_no, sizeof run_no);
+    void *re = run_no != 0 ? map_get(e->runs.awaited, key) : NULL;
+    size_t it = 0;
+    if (re) exec_news_locked(re);
+    while (run_no == 0 && map_next(e->runs.awaited, &it, &key, &re)) exec_news_locked(re);
 }
 
 /* G3.  Called by the exec's own runner with nothing in flight. */
@@ -191,7 +203,7 @@ void exec_reload(struct run_exec *re, bool later) {
     }
     int64_t ms = re->commit.backoff_ms > 0 ? re->commit.backoff_ms * 2 : ENGINE_BACKOFF_MS_FIRST;
     re->commit.backoff_ms = ms < ENGINE_BACKOFF_MS_MAX ? ms : ENGINE_BACKOFF_MS_MAX;
-    /* Without memory for the timer the next turn simply comes at once. */
+    /* Without memory for the timer the next turn follows at once. */
     if (timer_arm(re, TIMER_BACKOFF, -1, clock_wall_ms() + re->commit.backoff_ms, false) != 0)
         exec_wake(re);
 }

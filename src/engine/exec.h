@@ -90,8 +90,9 @@ struct exec_timers {   /* timers.c */
     struct list all;   /* struct exec_timer */
     unsigned fired_nr; /* (mu) timers with fired set */
 };
-struct exec_fork {          /* fork.c */
-    struct fork_job *job;   /* while FORKING */
+struct exec_fork {                         /* fork.c */
+    struct fork_job *job;                  /* while FORKING */
+    void (*job_free)(struct run_exec *re); /* of fork.c, with job */
     struct fork_info *info; /* the run is a fork; NULL: it is none, or not known yet */
 };
 
@@ -154,6 +155,9 @@ bool exec_drop(struct run_exec *re);
 void exec_forget_state(struct run_exec *re); /* state, timers, plan; commands stay */
 /* After a failed commit memory is not trusted: fold again, at once or after a backoff. */
 void exec_reload(struct run_exec *re, bool later);
+
+/* Another host moved a run (run_no 0: any): the exec that waits for it looks. */
+void exec_awaited_moved_locked(struct engine *e, int64_t run_no);
 
 struct engine_cmd *exec_mail_take(struct run_exec *re);
 void exec_mail_put_back(struct run_exec *re, struct engine_cmd *cmd); /* at the front */

@@ -1,8 +1,8 @@
 /*
  * fork.c: a new run out of the first events of another one (FORK-1 to FORK-11, FORK-22, FORK-23).
  * A worker folds what is inherited and has the store copy it, in slices when it is long, so that
- * neither the committer nor memory sees more than a slice at once.  Until the last slice nobody can
- * see the run; a kill before leaves what store_forks_sweep removes.
+ * neither the committer nor memory sees more than a slice at once.  No client sees the run before
+ * the last slice; what a kill before it leaves, store_forks_sweep removes.
  */
 #include "engine/fork.h"
 
@@ -15,6 +15,7 @@
 #include "engine/children.h"
 #include "engine/command.h"
 #include "engine/control.h"
+#include "engine/fork_info.h"
 #include "engine/fork_wait.h"
 #include "engine/job.h"
 #include "engine/outcome.h"
@@ -56,68 +57,6 @@ static void job_free(struct run_exec *re) {
     re->fork.job = NULL;
 }
 
-void fork_free(struct run_exec *re) {
-    job_free(re);
-    mem_free(re->fork.info);
-    re->fork.info = NULL;
-}
-
-static struct str id_keep(char to[RUN_ID_MAX + 1], struct str id) {
-    size_t n = id.n <= RUN_ID_MAX ? id.n : 0;
-    if (n > 0) memcpy(to, id.p, n);
-    return str_n(to, n);
-}
-
-int fork_set(struct run_exec *re, const struct run_fork *f) {
-    if (f->mode == FORK_NONE || re->fork.info) return 0;
-    struct fork_info *x = MEM_NEW(struct fork_info);
-    if (!x) return WOPR_E_NO_MEMORY;
-    x->link = *f;
-    x->link.source_run_id = id_keep(x->source_run_id, f->source_run_id);
-    re->fork.info = x;
-    return 0;
-}
-
-/* Does the event hold something masked that the run itself could read (OBS-71)? */
-static bool holds_masked(const struct workflow *wf, const struct event *e, struct arena *a) {
-    if (e->kind == EV_NODE_COMPLETED) {
-        int node = workflow_node_index(wf, e->node_id);
-        return node >= 0 && wf->nodes[node].sensitive_nr > 0;
-    }
-    if (e->kind == EV_VARIABLE_CHANGED) {
-        const struct wf_variable *v =
-            workflow_variable(wf, json_string(json_get(e->payload, "name"), a));
-        return v && v->sensitive;
-    }
-    if (e->kind != EV_CHANNEL_WRITTEN) return false;
-    const struct wf_channel *c =
-        workflow_channel(wf, json_string(json_get(e->payload, "channel"), a));
-    return c && c->sensitive;
-}
-
-/* The run timeout counts running time only (WF-23): what lies between the last inherited event and
- * the fork is not, unless the run stood still there and the fold counts it as waiting. */
-void fork_passed(struct run_exec *re, const struct event *e, struct arena *a) {
-    const struct run_state *s = re->state;
-    if (!re->fork.info || s->next_seq > re->fork.info->link.from_seq) return;
-    re->fork.info->masked = re->fork.info->masked || holds_masked(s->wf, e, a);
-    if (s->next_seq < re->fork.info->link.from_seq) return;
-    re->fork.info->cut_kind = e->kind;
-    struct str channel = json_get(e->payload, "channel");
-    if (e->kind == EV_CHANNEL_WRITTEN && !str_starts(channel, STR("\"_approvalVotes:")))
-        re->fork.info->cut_kind = EV_LOG_APPENDED; /* nothing belongs to it */
-    re->fork.info->cut_node = e->node_id.n > 0 ? workflow_node_index(s->wf, e->node_id) : -1;
-    if (re->fork.info->link.cut_ms == 0) re->fork.info->link.cut_ms = e->ts_ms;
-    int64_t gap_ms = s->meta.created_ms - re->fork.info->link.cut_ms;
-    bool stands = s->status == RUN_PENDING || s->wait_since_ms > 0;
-    re->fork.info->gap_ms = stands || gap_ms < 0 ? 0 : gap_ms;
-}
-
-int64_t fork_gap_ms(const struct run_exec *re, int64_t now_ms) {
-    if (!re->fork.info || now_ms < re->state->meta.created_ms) return 0;
-    return re->fork.info->gap_ms;
-}
-
 /* --- end of a job --- */
 
 static void hidden_drop(struct engine *e, struct store *s, void *args) {
@@ -130,12 +69,12 @@ static void hidden_drop(struct engine *e, struct store *s, void *args) {
 }
 
 /* Removes what was copied so far; what is left of a long fork is the sweep's. */
-static void give_up_copy(struct step *st) {
+static void copy_give_up(struct step *st) {
     int64_t run_no = st->exec->fork.job->run_no;
     if (run_no != 0) (void)job_post(st->engine, hidden_drop, &run_no, sizeof run_no);
 }
 
-/* One slice of one run that nobody makes any more; *more is set when there may be others. */
+/* Removes a slice of one abandoned fork; *more is set when there may be others. */
 int fork_sweep(struct engine *e, struct store *s, bool *more, struct wopr_error *err) {
     struct arena *a = arena_new(FORK_ARENA_MAX);
     int64_t run_no = 0, beat;
@@ -159,7 +98,7 @@ int fork_sweep(struct engine *e, struct store *s, bool *more, struct wopr_error 
 
 static enum turn fork_refuse(struct step *st, int rc, const struct wopr_error *err) {
     struct engine_cmd *cmd = st->exec->fork.job->cmd;
-    give_up_copy(st);
+    copy_give_up(st);
     cmd->result = (struct engine_result){.rc = rc, .retry_after_s = 0};
     if (err && err->code == rc) cmd->result.err = *err;
     else (void)wopr_error_set(&cmd->result.err, rc, "%s", wopr_err_text(rc));
@@ -169,7 +108,7 @@ static enum turn fork_refuse(struct step *st, int rc, const struct wopr_error *e
     return TURN_DROP;
 }
 
-static int expired(const struct fork_job *j, struct wopr_error *err) {
+static int source_expired(const struct fork_job *j, struct wopr_error *err) {
     int rc = wopr_error_set(err, WOPR_E_EVENTS_EXPIRED, "the source was removed by retention");
     wopr_error_details(err, "{\"sourceRunId\":\"" STR_FMT "\",\"fromSeq\":%lld}",
                        STR_ARG(j->source.head.run_id), (long long)j->link.from_seq);
@@ -217,7 +156,7 @@ static int source_read(struct step *st, struct fork_job *j, struct wopr_error *e
     if (rc == 0) rc = store_run_origin(st->engine->store, head.run_no, j->a, &j->source, err);
     j->source.head.run_id = cmd->run_id;
     j->link.from_seq = cmd->fork.from_seq;
-    if (rc == WOPR_E_EXPIRED) return expired(j, err);
+    if (rc == WOPR_E_EXPIRED) return source_expired(j, err);
     if (rc != 0) return rc;
     if (head.engine_version > CURRENT_ENGINE_VERSION)
         return wopr_error_set(err, WOPR_E_VERSION_MISMATCH, "a newer engine wrote the source");
@@ -230,7 +169,7 @@ static int source_read(struct step *st, struct fork_job *j, struct wopr_error *e
     }
     rc = wopr_error_set(err, WOPR_E_SEQUENCE_NOT_FOUND,
                         "fromSeq is no sequence of the source: its log ends before it");
-    char asked[48] = ""; /* INT64_MAX stands for every greater number */
+    char asked[48] = ""; /* INT64_MAX means every greater number */
     if (cmd->fork.from_seq < INT64_MAX)
         (void)snprintf(asked, sizeof asked, "\"fromSeq\":%lld,", (long long)cmd->fork.from_seq);
     wopr_error_details(err, "{\"sourceRunId\":\"" STR_FMT "\",%s\"lastSequence\":%lld}",
@@ -285,7 +224,8 @@ static int fold_slice(struct step *st, struct fork_job *j, struct wopr_error *er
         arena_reset(j->page);
         rc = store_events(st->engine->store, j->link.source_run_no, s->next_seq, ENGINE_READ_EVENTS,
                           FORK_SLICE_BYTES, j->page, &page, err);
-        if (rc == 0 && page.n == 0) rc = expired(j, err); /* a log never shrinks, but is removed */
+        if (rc == 0 && page.n == 0)
+            rc = source_expired(j, err); /* a log never shrinks, but is removed */
         for (size_t i = 0; rc == 0 && i < page.n && s->next_seq < j->link.from_seq; i++) {
             rc = run_state_apply(s, &page.v[i], err);
             if (page.v[i].kind == EV_NODE_FAILED) st->exec->fail_seq = page.v[i].seq;
@@ -420,7 +360,7 @@ static enum turn slice_landed(struct step *st, int rc) {
     if (rc == WOPR_E_SYNC_FAILED) engine_break(st->engine, "fork");
     if (rc == 0 && p->idem_hit) { /* FORK-1: another request with this key was first */
         struct engine_cmd *cmd = j->cmd;
-        give_up_copy(st);
+        copy_give_up(st);
         job_free(re);
         cmd_committed(cmd, p);
         plan_unref(p);
@@ -432,7 +372,7 @@ static enum turn slice_landed(struct step *st, int rc) {
         j->copied = p->base_seq;
         j->copied_bytes += f->bytes;
     } else if (rc == WOPR_E_EXPIRED) {
-        rc = expired(j, &err);
+        rc = source_expired(j, &err);
     } else if (rc == WOPR_E_QUOTA) {
         bound_tenant_bytes(st->engine, p, &err);
     }
@@ -465,6 +405,7 @@ static struct run_exec *fork_exec(struct engine *e, struct engine_cmd *cmd) {
     struct run_exec *re = exec_new(e, str_c(id), EXEC_FORKING);
     if (!re) return NULL;
     re->fork.job = MEM_NEW(struct fork_job);
+    re->fork.job_free = job_free;
     if (re->fork.job) {
         re->fork.job->cmd = cmd;
         re->fork.job->a = arena_new(FORK_ARENA_MAX);
@@ -511,20 +452,17 @@ void fork_submit(struct engine *e, struct engine_cmd *cmd) {
 
 /* --- its first own step --- */
 
-bool fork_is_fresh(const struct run_fork *f, int64_t next_seq) {
-    return f->mode != FORK_NONE && f->from_seq > 0 && next_seq == f->from_seq;
-}
-
-/* A pause belongs to the source's operator: a fork goes on (FORK-3: it starts pending).  Where the
- * cut parts events that belong together, the second half is told first. */
+/* A pause belongs to the source's operator and is not inherited (FORK-3: a fork starts pending).
+ * Where the cut parts events that belong together, the second half is emitted first. */
 void fork_begin(struct step *st) {
     struct run_exec *re = st->exec;
     if (!re->fork.info || !fork_is_fresh(&re->fork.info->link, st->state->next_seq)) return;
     int node = re->fork.info->cut_node;
     control_unpause(st);
     if (re->fork.info->cut_kind == EV_CAP_BREACHED)
-        run_end_cap_told(st, re->fork.info->link.from_seq - 1);
-    else if (re->fork.info->cut_kind == EV_LOOPBACK_LIMIT && node >= 0) run_end_loop_told(st, node);
+        run_end_cap_emitted(st, re->fork.info->link.from_seq - 1);
+    else if (re->fork.info->cut_kind == EV_LOOPBACK_LIMIT && node >= 0)
+        run_end_loop_emitted(st, node);
     else if (node >= 0) fork_group(st, re->fork.info->cut_kind, node);
     if (st->state->next_seq == re->fork.info->link.from_seq) replay_warn(st);
 }

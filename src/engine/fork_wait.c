@@ -2,7 +2,7 @@
  * fork_wait.c: what forks and replays do about interrupts (FORK-10, FORK-11, FORK-13).
  * An inherited interrupt keeps its id in events and in the fold; the row that makes it answerable
  * in the fork has an id of its own, since the source may still ask under the old one.  A replay
- * does not ask anybody whose answer its source has: the recorded events of the answer are told
+ * asks no person whose answer its source has: the recorded events of the answer are emitted
  * again.
  */
 #include "engine/fork_wait.h"
@@ -10,32 +10,14 @@
 #include "base/log.h"
 #include "codec/json.h"
 #include "domain/interrupt.h"
-#include "engine/fork.h"
+#include "engine/fork_info.h"
 #include "engine/suspend.h"
 #include "engine/timers.h"
 #include "store/events.h"
 
-#define GROUP_EVENTS_MAX 4u /* events that one commit tells of one question, or one answer */
+#define GROUP_EVENTS_MAX 4u /* events of one question, or one answer, in one commit */
 
 /* --- rows of inherited interrupts --- */
-
-static bool inherited(const struct run_exec *re, int64_t requested_seq) {
-    return re->fork.info && requested_seq < re->fork.info->link.from_seq;
-}
-
-struct str fork_interrupt_id(const struct run_exec *re, const struct intr_state *i,
-                             struct arena *a) {
-    char id[INTR_ID_LEN + 1];
-    if (!inherited(re, i->requested_seq)) return text_str(&i->id);
-    intr_id_of(str_c(re->run_id), text_str(&i->key), id);
-    return arena_str(a, str_c(id));
-}
-
-int64_t fork_shift_ms(const struct run_exec *re, int64_t requested_seq) {
-    if (!inherited(re, requested_seq)) return 0;
-    int64_t ms = re->state->meta.created_ms - re->fork.info->link.cut_ms;
-    return ms > 0 ? ms : 0;
-}
 
 static void row_open(struct run_exec *re, struct plan *p, const struct intr_state *i,
                      int64_t until_ms) {
@@ -65,7 +47,7 @@ void fork_wait_open(struct run_exec *re, struct plan *p, const struct intr_state
         plan_fail(p, WOPR_E_NO_MEMORY, "no memory for a timer");
 }
 
-/* Answered before the cut: who asks again is told so (INT-19). */
+/* Answered before the cut: a second answer is refused as such (INT-19). */
 static void row_closed(struct run_exec *re, struct plan *p, const struct intr_state *i) {
     bool answered = i->phase == INTR_RESOLVED;
     struct plan_interrupt row = {.op = INTR_ROW_CLOSE,
@@ -90,10 +72,10 @@ void fork_waits_open(struct run_exec *re, struct plan *p) {
     }
 }
 
-/* --- events told again --- */
+/* --- recorded events emitted again --- */
 
 /* payload with another interruptId, where it has one. */
-static struct str readdress(struct step *st, struct str payload, struct str id) {
+static struct str payload_readdress(struct step *st, struct str payload, struct str id) {
     struct json_members m;
     struct buf b;
     struct jw w;
@@ -117,7 +99,7 @@ static struct str readdress(struct step *st, struct str payload, struct str id) 
 }
 
 /* The interrupt that an event of this node is about: the open one, or the last that was. */
-static struct intr_state *subject(const struct run_state *s, int node) {
+static struct intr_state *interrupt_of_node(const struct run_state *s, int node) {
     struct intr_state *last = run_state_intr_open(s, node);
     for (size_t i = 0; !last && i < s->intrs_nr; i++)
         if (s->intrs[s->intrs_nr - 1 - i].node == node) last = &s->intrs[s->intrs_nr - 1 - i];
@@ -142,26 +124,26 @@ static void close_row(struct step *st, const struct intr_state *i, const struct 
     step_timer_clear(st, TIMER_INTERRUPT, i->node);
 }
 
-static void tell_again(struct step *st, const struct event *g, int node) {
-    struct intr_state *i = subject(st->state, node);
+static void event_reemit(struct step *st, const struct event *g, int node) {
+    struct intr_state *i = interrupt_of_node(st->state, node);
     int64_t cause = i && g->kind != EV_CHANNEL_WRITTEN ? i->requested_seq : -1;
     struct str id = i ? text_str(&i->id) : STR_NONE;
     bool open = i && i->phase == INTR_OPEN;
-    /* The page that g stands in is read anew while its own counterpart is compared. */
+    /* The page that holds g is read again while its counterpart is compared. */
     struct event copy = *g;
     copy.payload = arena_str(st->scratch, g->payload);
     if (!copy.payload.p) {
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a recorded event");
         return;
     }
-    int64_t seq = step_emit(st, g->kind, node, cause, readdress(st, copy.payload, id));
+    int64_t seq = step_emit(st, g->kind, node, cause, payload_readdress(st, copy.payload, id));
     if (seq == EMIT_REFUSED) plan_fail(st->plan, WOPR_E_INTERNAL, "a recorded event is refused");
     if (seq >= 0 && copy.kind == EV_INTERRUPT_RESOLVED && open) close_row(st, i, &copy);
 }
 
 /* --- what a cut parted --- */
 
-static bool belongs(const struct event *e, enum ev_kind cut, const struct wf_node *def) {
+static bool event_belongs(const struct event *e, enum ev_kind cut, const struct wf_node *def) {
     if (e->kind == EV_AGENT_HANDOFF && /* another one is the executor's */
         !str_eq(json_get(e->payload, "toAgentId"), json_get(def->agent, "agentId")))
         return false;
@@ -179,11 +161,11 @@ void fork_group(struct step *st, enum ev_kind cut, int node) {
                           ENGINE_READ_BYTES, st->scratch, &l, &err);
     if (rc != 0) plan_fail(st->plan, rc, "the source of a fork cannot be read");
     for (size_t i = 0; rc == 0 && i < l.n && l.v[i].seq < f->base_seq && !step_lost(st); i++) {
-        if (!str_eq(l.v[i].node_id, def->id) || !belongs(&l.v[i], cut, def)) break;
+        if (!str_eq(l.v[i].node_id, def->id) || !event_belongs(&l.v[i], cut, def)) break;
         cut = l.v[i].kind;
         suspends = cut == EV_NODE_SUSPENDED;
-        if (cut == EV_NODE_FAILED) suspend_timed_out_told(st, node, f->from_seq - 1);
-        else tell_again(st, &l.v[i], node);
+        if (cut == EV_NODE_FAILED) suspend_timed_out_emitted(st, node, f->from_seq - 1);
+        else event_reemit(st, &l.v[i], node);
     }
     struct intr_state *x = run_state_intr_open(st->state, node);
     if (suspends && x && !step_lost(st)) fork_wait_open(st->exec, st->plan, x);
@@ -201,7 +183,7 @@ static bool timed_out(const struct event *g) {
 bool replay_answers_wait(struct step *st, const struct event *g, int node) {
     if (st->state->nodes[node].status == NODE_RUNNING && g->kind == EV_NODE_SUSPENDED &&
         str_eq(json_get(g->payload, "reason"), STR("\"child-suspended\""))) {
-        tell_again(st, g, node); /* EVT-39: nobody asked, its child waited */
+        event_reemit(st, g, node); /* EVT-39: no node asked, its child waited */
         return true;
     }
     if (st->state->nodes[node].status != NODE_SUSPENDED || st->state->nodes[node].pause_drained)
@@ -213,7 +195,7 @@ bool replay_answers_wait(struct step *st, const struct event *g, int node) {
     }
     if (!event_kind_is(g->kind, EV_F_ANSWERS)) return false;
     if (g->kind == EV_INTERRUPT_RESOLVED && !run_state_intr_open(st->state, node)) return false;
-    tell_again(st, g, node);
+    event_reemit(st, g, node);
     return true;
 }
 
@@ -265,9 +247,10 @@ bool replay_finds_answer(struct step *st) {
                               GROUP_EVENTS_MAX, ENGINE_READ_BYTES, st->scratch, &l, &err);
         enum ev_kind cut = EV_INTERRUPT_RESOLVED;
         for (size_t i = 0; rc == 0 && i < l.n && !step_lost(st); i++) {
-            if (i > 0 && (!str_eq(l.v[i].node_id, def->id) || !belongs(&l.v[i], cut, def))) break;
+            if (i > 0 && (!str_eq(l.v[i].node_id, def->id) || !event_belongs(&l.v[i], cut, def)))
+                break;
             cut = l.v[i].kind;
-            tell_again(st, &l.v[i], node);
+            event_reemit(st, &l.v[i], node);
         }
         if (rc != 0) plan_fail(st->plan, rc, "the log of the source cannot be read");
         return true;

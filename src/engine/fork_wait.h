@@ -6,17 +6,12 @@
 
 #include "engine/emit.h"
 
-/* Id of the row of an interrupt: an inherited one has one of its own in each fork. */
-struct str fork_interrupt_id(const struct run_exec *re, const struct intr_state *i,
-                             struct arena *a);
-/* How much later than in the source an inherited interrupt ends. */
-int64_t fork_shift_ms(const struct run_exec *re, int64_t requested_seq);
 /* Rows and timers of what is asked at the cut. */
 void fork_wait_open(struct run_exec *re, struct plan *p, const struct intr_state *i);
 void fork_waits_open(struct run_exec *re, struct plan *p);
-/* The cut parted events that one commit told: the rest, as the source has it. */
+/* The cut parted the events of one commit: emits the rest, as the source has it. */
 void fork_group(struct step *st, enum ev_kind cut, int node);
-/* The source's next event answers a node that waits, or ends its waiting: told again. */
+/* The source's next event answers a node that waits, or ends its waiting: emits it again. */
 bool replay_answers_wait(struct step *st, const struct event *g, int node);
 /* Any recorded answer to what is asked; for replays that came off their source's order. */
 bool replay_finds_answer(struct step *st);

@@ -80,7 +80,7 @@ static void invoke_forget(struct run_exec *re) {
     re->requests.rows = NULL;
     re->requests.rows_nr = re->requests.rows_cap = 0;
     if (!re->requests.recorded) return;
-    pthread_mutex_lock(&re->engine->mu); /* their plan is gone: they come back once more */
+    pthread_mutex_lock(&re->engine->mu); /* their plan is gone: take them in again */
     while (re->requests.recorded) {
         struct invoke_call *c = re->requests.recorded;
         re->requests.recorded = c->next;
@@ -97,14 +97,14 @@ static void invoke_free(struct run_exec *re) {
     re->requests.recorded = re->requests.answers = NULL;
 }
 
-static struct invocation *find(struct run_exec *re, int node, int64_t ordinal) {
+static struct invocation *invocation_find(struct run_exec *re, int node, int64_t ordinal) {
     for (size_t i = 0; i < re->requests.rows_nr; i++)
         if (re->requests.rows[i].node == node && re->requests.rows[i].ordinal == ordinal)
             return &re->requests.rows[i];
     return NULL;
 }
 
-static struct invocation *add(struct run_exec *re, int node, int64_t ordinal) {
+static struct invocation *invocation_add(struct run_exec *re, int node, int64_t ordinal) {
     if (re->requests.rows_nr >= INVOKE_PER_RUN_MAX) return NULL;
     if (VEC_ROOM(re->requests.rows, re->requests.rows_nr, re->requests.rows_cap, 4) != 0)
         return NULL;
@@ -121,7 +121,7 @@ static bool invoke_waits(struct run_exec *re, int node) {
     return false;
 }
 
-static bool under_way(struct engine *e, const char *run_id, struct str invocation_id) {
+static bool call_under_way(struct engine *e, const char *run_id, struct str invocation_id) {
     bool found = false;
     pthread_mutex_lock(&e->mu);
     for (struct list *l = e->requests.next; !found && l != &e->requests; l = l->next) {
@@ -133,18 +133,19 @@ static bool under_way(struct engine *e, const char *run_id, struct str invocatio
 }
 
 /* One row; what is known already stays. */
-static int take_row(void *ctx, const struct plan_invocation *row, struct wopr_error *err) {
+static int invocation_take_row(void *ctx, const struct plan_invocation *row,
+                               struct wopr_error *err) {
     struct step *st = ctx;
     struct run_exec *re = st->exec;
     int node = workflow_node_index(re->wf, row->node_id);
-    if (node < 0 || find(re, node, row->ordinal)) return 0; /* not one of ours */
-    struct invocation *v = add(re, node, row->ordinal);
+    if (node < 0 || invocation_find(re, node, row->ordinal)) return 0; /* not one of ours */
+    struct invocation *v = invocation_add(re, node, row->ordinal);
     int rc = v ? 0 : WOPR_E_NO_MEMORY;
     if (v) {
         v->attempt = row->attempt;
         v->state = row->state;
         v->digest = row->request_digest;
-        v->calling = under_way(st->engine, re->run_id, row->invocation_id);
+        v->calling = call_under_way(st->engine, re->run_id, row->invocation_id);
         rc = text_set(&v->effect_id, row->effect_id);
         if (rc == 0) rc = text_set(&v->provider_key, row->provider_key);
         if (rc == 0) rc = text_set(&v->invocation_id, row->invocation_id);
@@ -154,10 +155,10 @@ static int take_row(void *ctx, const struct plan_invocation *row, struct wopr_er
 }
 
 int invoke_load(struct step *st, int64_t run_no, struct wopr_error *err) {
-    return store_invocations(st->engine->store, run_no, take_row, st, err);
+    return store_invocations(st->engine->store, run_no, invocation_take_row, st, err);
 }
 
-static void record(struct step *st, const struct invocation *v) {
+static void invocation_record(struct step *st, const struct invocation *v) {
     struct plan_invocation row = {.effect_id = text_str(&v->effect_id),
                                   .node_id = st->state->wf->nodes[v->node].id,
                                   .provider_key = text_str(&v->provider_key),
@@ -175,7 +176,7 @@ static void record(struct step *st, const struct invocation *v) {
 /* --- what an executor sees --- */
 
 /* Of an earlier attempt only a success counts: what failed may be tried again. */
-static bool visible(const struct invocation *v, int attempt) {
+static bool invocation_visible(const struct invocation *v, int attempt) {
     if (v->state == INVOCATION_CLAIMED || v->outcome.n == 0) return false;
     if (v->attempt > attempt) return false; /* of a replay's source: this attempt had failed */
     if (v->attempt == attempt) return true;
@@ -197,7 +198,7 @@ void invoke_answers(struct step *st, int node, struct node_call *call) {
     for (size_t i = 0; i < re->requests.rows_nr; i++) {
         const struct invocation *v = &re->requests.rows[i];
         if (v->node != node || v->ordinal < base || v->ordinal >= base + NODE_INVOKES_MAX ||
-            !visible(v, call->attempt))
+            !invocation_visible(v, call->attempt))
             continue;
         out[n].ordinal = (unsigned)(v->ordinal - base);
         outcome_parse(arena_str(st->scratch, text_str(&v->outcome)), st->scratch, &out[n]);
@@ -209,7 +210,7 @@ void invoke_answers(struct step *st, int node, struct node_call *call) {
 
 /* --- the claim --- */
 
-static bool copy_request(struct invoke_call *c, struct str tenant, const struct node_request *r) {
+static bool request_copy(struct invoke_call *c, struct str tenant, const struct node_request *r) {
     struct egress_header *h = ARENA_ARRAY(c->a, struct egress_header, r->headers_nr + 1);
     if (!h) return false;
     for (size_t i = 0; i < r->headers_nr; i++)
@@ -242,24 +243,24 @@ static struct invoke_call *call_new(struct step *st, const struct invocation *v,
         c->node = v->node;
         c->ordinal = v->ordinal;
         c->invocation_id = arena_str(c->a, text_str(&v->invocation_id));
-        if (copy_request(c, st->state->meta.tenant, r)) return c;
+        if (request_copy(c, st->state->meta.tenant, r)) return c;
     }
     call_free(c);
     return NULL;
 }
 
-static void refuse(struct step *st, int node, const char *code, struct str message) {
+static void claim_refuse(struct step *st, int node, const char *code, struct str message) {
     struct failure f = {.code = str_c(code), .message = message};
     attempt_failed(st, node, &f);
 }
 
-/* The same effect must be asked for in the same way while nobody knows whether it happened. */
-static bool unknown(const struct invocation *v) {
+/* The same effect must be asked for in the same way while its outcome is unknown. */
+static bool invocation_unknown(const struct invocation *v) {
     return v->state == INVOCATION_CLAIMED || v->state == INVOCATION_ESCAPED;
 }
 
-static int identify(struct step *st, struct invocation *v, const struct node_request *r,
-                    bool keep_id) {
+static int invocation_identify(struct step *st, struct invocation *v, const struct node_request *r,
+                               bool keep_id) {
     struct str run_id = str_c(st->exec->run_id), node_id = st->state->wf->nodes[v->node].id;
     char id[INVOCATION_ID_LEN + 1], effect[EFFECT_ID_LEN + 1];
     int rc = text_set(&v->provider_key, r->provider_key);
@@ -276,7 +277,7 @@ static void invoke_claim(struct step *st, int node, const struct node_result *ou
     const struct node_request *r = &out->request;
     int64_t ordinal =
         (int64_t)st->state->nodes[node].activation * NODE_INVOKES_MAX + out->request_ordinal;
-    struct invocation *v = find(re, node, ordinal);
+    struct invocation *v = invocation_find(re, node, ordinal);
     struct sha256 digest = request_digest(r->method, r->url, r->body);
     struct wopr_error err;
     if (v && (v->calling || v->send)) return; /* asked by an attempt that timed out: wait for it */
@@ -286,22 +287,23 @@ static void invoke_claim(struct step *st, int node, const struct node_result *ou
         return;
     }
     if (!st->engine->cfg.egress) {
-        refuse(st, node, "egress_disabled", STR("this host sends no requests"));
+        claim_refuse(st, node, "egress_disabled", STR("this host sends no requests"));
         return;
     }
     int rc = egress_url_check(r->url, egress_allowed(st->engine->cfg.egress), &err);
     if (rc != 0) {
-        refuse(st, node, "egress_refused", arena_str(st->scratch, str_c(err.message)));
+        claim_refuse(st, node, "egress_refused", arena_str(st->scratch, str_c(err.message)));
         return;
     }
-    bool keep_id = v && unknown(v);
+    bool keep_id = v && invocation_unknown(v);
     if (keep_id && !sha256_eq(&v->digest, &digest)) {
-        refuse(st, node, "invocation_changed",
-               STR("the node asks for another request while the outcome of its first is unknown"));
+        claim_refuse(
+            st, node, "invocation_changed",
+            STR("the node asks for another request while the outcome of its first is unknown"));
         return;
     }
-    if (!v) v = add(re, node, ordinal);
-    rc = v ? identify(st, v, r, keep_id) : WOPR_E_NO_MEMORY;
+    if (!v) v = invocation_add(re, node, ordinal);
+    rc = v ? invocation_identify(st, v, r, keep_id) : WOPR_E_NO_MEMORY;
     if (rc == 0 && keep_id) v->attempt = st->state->nodes[node].attempt;
     if (rc == 0) {
         v->state = INVOCATION_CLAIMED;
@@ -313,13 +315,13 @@ static void invoke_claim(struct step *st, int node, const struct node_result *ou
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a request of a node");
         return;
     }
-    record(st, v);
+    invocation_record(st, v);
     step_timeout_arm(st, node);
 }
 
 /* --- out and back --- */
 
-static void came_back(struct invoke_call *c) { /* c is no longer in e->requests */
+static void call_came_back(struct invoke_call *c) { /* c is no longer in e->requests */
     struct engine *e = c->e;
     pthread_mutex_lock(&e->mu);
     struct run_exec *re = map_get(e->runs.by_id, str_c(c->run_id));
@@ -333,14 +335,14 @@ static void came_back(struct invoke_call *c) { /* c is no longer in e->requests 
     if (!re) call_free(c); /* the run ended or moved to another host */
 }
 
-static void answered(void *ctx, const struct egress_response *r) { /* on the egress thread */
+static void call_answered(void *ctx, const struct egress_response *r) { /* on the egress thread */
     struct invoke_call *c = ctx;
     struct engine *e = c->e;
     struct buf b;
     pthread_mutex_lock(&e->mu);
     list_del(&c->link);
     pthread_mutex_unlock(&e->mu);
-    if (r->rc == WOPR_E_CLOSED || r->rc == WOPR_E_NO_MEMORY) { /* stopping: the claim stands */
+    if (r->rc == WOPR_E_CLOSED || r->rc == WOPR_E_NO_MEMORY) { /* stopping: the claim is stored */
         call_free(c);
         return;
     }
@@ -352,14 +354,15 @@ static void answered(void *ctx, const struct egress_response *r) { /* on the egr
     bool kept = !buf_failed(&b) && text_set(&c->outcome, buf_str(&b)) == 0;
     buf_fini(&b);
     if (kept) {
-        came_back(c);
+        call_came_back(c);
     } else { /* as if the answer had been lost; the run's timers or the next start go on */
         log_error("the answer to a request was lost for want of memory", "run", c->run_id);
         call_free(c);
     }
 }
 
-static void not_sent(struct step *st, struct invoke_call *c, int rc, const struct wopr_error *err) {
+static void call_not_sent(struct step *st, struct invoke_call *c, int rc,
+                          const struct wopr_error *err) {
     struct egress_response r = {.rc = rc, .untouched = true, .message = err->message};
     struct buf b;
     pthread_mutex_lock(&st->engine->mu);
@@ -370,7 +373,7 @@ static void not_sent(struct step *st, struct invoke_call *c, int rc, const struc
     c->state = INVOCATION_RELEASED;
     bool kept = !buf_failed(&b) && text_set(&c->outcome, buf_str(&b)) == 0;
     buf_fini(&b);
-    if (kept) came_back(c);
+    if (kept) call_came_back(c);
     else call_free(c);
 }
 
@@ -388,12 +391,12 @@ static void invoke_landed(struct step *st) {
         pthread_mutex_lock(&st->engine->mu);
         list_add_tail(&st->engine->requests, &c->link);
         pthread_mutex_unlock(&st->engine->mu);
-        int rc = egress_submit(st->engine->cfg.egress, &c->request, answered, c, &err);
-        if (rc != 0) not_sent(st, c, rc, &err);
+        int rc = egress_submit(st->engine->cfg.egress, &c->request, call_answered, c, &err);
+        if (rc != 0) call_not_sent(st, c, rc, &err);
     }
 }
 
-static struct invoke_call *take_answers(struct run_exec *re) {
+static struct invoke_call *answers_take(struct run_exec *re) {
     pthread_mutex_lock(&re->engine->mu);
     struct invoke_call *c = re->requests.answers;
     re->requests.answers = NULL;
@@ -409,8 +412,8 @@ static void invoke_arrived(struct step *st) {
     struct run_exec *re = st->exec;
     struct invoke_call *c, *next;
     if (!re->requests.has_answers || step_lost(st)) return;
-    for (c = take_answers(re); c; c = next) {
-        struct invocation *v = find(re, c->node, c->ordinal);
+    for (c = answers_take(re); c; c = next) {
+        struct invocation *v = invocation_find(re, c->node, c->ordinal);
         next = c->next;
         if (!v || !str_eq(text_str(&v->invocation_id), c->invocation_id) ||
             v->state != INVOCATION_CLAIMED) {
@@ -421,7 +424,7 @@ static void invoke_arrived(struct step *st) {
         v->state = c->state;
         if (text_set(&v->outcome, text_str(&c->outcome)) != 0)
             plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for an answer");
-        record(st, v);
+        invocation_record(st, v);
         c->next = re->requests.recorded;
         re->requests.recorded = c;
     }

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine/command.h"
-#include "engine/fork.h"
+#include "engine/fork_info.h"
 #include "engine/job.h"
 #include "engine/peers.h"
 #include "engine/replay.h"
@@ -25,7 +25,7 @@
 
 /* --- look up --- */
 
-static void newer(struct engine *e, struct engine_cmd *cmd, const struct run_head *h) {
+static void cmd_refuse_newer(struct engine *e, struct engine_cmd *cmd, const struct run_head *h) {
     struct engine_result *r = &cmd->result;
     r->rc = wopr_error_set(&r->err, WOPR_E_VERSION_MISMATCH,
                            "the run was written by a newer engine; upgrade this host first");
@@ -36,13 +36,13 @@ static void newer(struct engine *e, struct engine_cmd *cmd, const struct run_hea
 }
 
 /* Answers what needs no lease (RUN-21, RUN-27, RUN-29, RUN-30); false: the run must be loaded. */
-static bool answered(struct step *st, struct engine_cmd *cmd, struct run_head *h) {
+static bool cmd_answered(struct step *st, struct engine_cmd *cmd, struct run_head *h) {
     struct wopr_error err = {0};
     cmd->result = (struct engine_result){.run_id = cmd->run_id};
     int rc = store_run_head(st->engine->store, cmd->tenant, cmd->test_mode, cmd->run_id,
                             st->scratch, h, &err);
     if (rc == 0 && h->engine_version > CURRENT_ENGINE_VERSION) { /* VER-3 */
-        newer(st->engine, cmd, h);
+        cmd_refuse_newer(st->engine, cmd, h);
         return true;
     }
     if (rc == 0 && h->parked.n > 0 && !run_status_final(h->status)) rc = WOPR_E_CORRUPT;
@@ -103,7 +103,7 @@ static bool lease_ask(struct step *st, const struct run_head *h, int64_t beat) {
     return false;
 }
 
-static enum turn give_up(struct step *st, int rc, const char *why) {
+static enum turn mail_refuse(struct step *st, int rc, const char *why) {
     struct engine_cmd *cmd;
     while ((cmd = exec_mail_take(st->exec)) != NULL) cmd_fail(st->engine, cmd, rc, why);
     return TURN_DROP;
@@ -111,12 +111,12 @@ static enum turn give_up(struct step *st, int rc, const char *why) {
 
 /* Mail answered where that is possible; true when some of it, or the sweep, wants the run itself.
  */
-static bool wanted(struct step *st, struct run_head *head, int *rc) {
+static bool run_wanted(struct step *st, struct run_head *head, int *rc) {
     struct run_exec *re = st->exec;
     struct engine_cmd *cmd, *keep = NULL;
     *rc = 0;
     while (!keep && (cmd = exec_mail_take(re)) != NULL)
-        if (!answered(st, cmd, head)) keep = cmd;
+        if (!cmd_answered(st, cmd, head)) keep = cmd;
     if (keep) {
         exec_mail_put_back(re, keep);
         return true;
@@ -133,19 +133,20 @@ enum turn load_lookup(struct step *st) {
     struct run_exec *re = st->exec;
     struct run_head head;
     int rc;
-    if (!wanted(st, &head, &rc)) return TURN_DROP;
+    if (!run_wanted(st, &head, &rc)) return TURN_DROP;
     if (re->run_no == 0) {
         re->run_no = head.run_no;
         rc = exec_register_no(re);
     }
     int64_t beat;
     if (rc == 0 && !peers_lease_free(st->engine, &head, &beat)) {
-        if (!re->mail.any) return TURN_DROP; /* the sweep comes back when it is free */
+        if (!re->mail.any) return TURN_DROP; /* the sweep takes it up when it is free */
         if (peers_ask(st, &head)) return TURN_END;
-        return give_up(st, WOPR_E_UNAVAILABLE, "the host that executes the run does not answer");
+        return mail_refuse(st, WOPR_E_UNAVAILABLE,
+                           "the host that executes the run does not answer");
     }
     if (rc == 0 && lease_ask(st, &head, beat)) return TURN_END;
-    return give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
+    return mail_refuse(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
 }
 
 enum turn load_leased(struct step *st, int rc) {
@@ -166,7 +167,7 @@ enum turn load_leased(struct step *st, int rc) {
         peers_ask_again(re);
         return TURN_END;
     case ERR_PARK:
-        return give_up(st, rc, "the run is parked; see 'wopr verify'");
+        return mail_refuse(st, rc, "the run is parked; see 'wopr verify'");
     case ERR_REOPEN:
         engine_break(st->engine, "lease");
         break;
@@ -175,7 +176,7 @@ enum turn load_leased(struct step *st, int rc) {
     case ERR_FINAL:
         break;
     }
-    return give_up(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
+    return mail_refuse(st, WOPR_E_UNAVAILABLE, "the run cannot be taken over at the moment");
 }
 
 /* --- fold --- */
@@ -194,39 +195,44 @@ static void park_now(struct engine *e, struct store *s, void *args) {
         log_error("a damaged run could not be parked", "why", err.message);
 }
 
-static enum turn park(struct step *st, const char *reason) {
+static enum turn run_park(struct step *st, const char *reason) {
     struct parking k = {.run_no = st->exec->run_no, .epoch = st->exec->lease.epoch};
     log_error("a run is parked: its log breaks an invariant; see 'wopr verify'", "run",
               st->exec->run_id, "reason", reason);
     st->engine->counts.parked++;
     snprintf(k.reason, sizeof k.reason, "%s", reason);
     (void)job_post(st->engine, park_now, &k, sizeof k); /* else the next start meets it again */
-    return give_up(st, WOPR_E_CORRUPT, "the log of the run is damaged");
+    return mail_refuse(st, WOPR_E_CORRUPT, "the log of the run is damaged");
+}
+
+struct log_fold {
+    struct run_exec *exec;
+    struct arena *page;
+};
+
+static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) {
+    const struct log_fold *f = ctx;
+    int rc = run_state_apply(f->exec->state, e, err);
+    if (e->kind == EV_NODE_FAILED) f->exec->fail_seq = e->seq;
+    if (rc == 0) fork_passed(f->exec, e, f->page);
+    return rc == 0 ? replay_follow(f->exec, e, err) : rc;
 }
 
 static int fold_events(struct step *st, struct wopr_error *err) {
     struct run_exec *re = st->exec;
-    struct arena *a = arena_new(ENGINE_SCRATCH_MAX);
-    int rc = a ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to fold a run");
-    while (rc == 0) {
-        struct event_list page;
-        arena_reset(a);
-        rc = store_events(st->engine->store, re->run_no, re->state->next_seq, ENGINE_READ_EVENTS,
-                          ENGINE_READ_BYTES, a, &page, err);
-        if (rc != 0 || page.n == 0) break;
-        for (size_t i = 0; i < page.n && rc == 0; i++) {
-            rc = run_state_apply(re->state, &page.v[i], err);
-            if (page.v[i].kind == EV_NODE_FAILED) re->fail_seq = page.v[i].seq;
-            if (rc == 0) fork_passed(re, &page.v[i], a);
-            if (rc == 0) rc = replay_follow(re, &page.v[i], err);
-        }
-    }
-    arena_free(a);
+    const struct log_range rest = {.run_no = re->run_no,
+                                   .from = re->state->next_seq,
+                                   .until = INT64_MAX,
+                                   .page_events = ENGINE_READ_EVENTS,
+                                   .page_bytes = ENGINE_READ_BYTES};
+    struct log_fold f = {.exec = re, .page = arena_new(ENGINE_SCRATCH_MAX)};
+    if (!f.page) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to fold a run");
+    int rc = store_walk(st->engine->store, &rest, f.page, event_fold, &f, err);
+    arena_free(f.page);
     return rc;
 }
 
-/* The log holds sensitive values masked; what the run itself may see stands beside them (OBS-71).
- */
+/* The log holds sensitive values masked; the run reads the clear ones (OBS-71). */
 static int unmask_vars(struct step *st, struct wopr_error *err) {
     struct clear_var_list l;
     int rc = store_clear_vars(st->engine->store, st->exec->run_no, st->scratch, &l, err);
@@ -275,7 +281,7 @@ enum turn load_fold(struct step *st) {
     struct run_origin o;
     struct wopr_error err = {0};
     if (re->commit.corrupt_tries >= ENGINE_CORRUPT_TRIES)
-        return park(st, "its next step is refused by the rules of the log");
+        return run_park(st, "its next step is refused by the rules of the log");
     exec_forget_state(re);
     int rc = load_run(st, &o, &err);
     if (rc == 0) {
@@ -289,7 +295,7 @@ enum turn load_fold(struct step *st) {
         return TURN_GO_ON;
     }
     enum wopr_err_class class = wopr_err_class(rc);
-    if (rc == WOPR_E_CORRUPT) return park(st, err.message); /* TOO_BIG may be scratch memory */
+    if (rc == WOPR_E_CORRUPT) return run_park(st, err.message); /* TOO_BIG may be scratch memory */
     if (class == ERR_LEAVE || class == ERR_GONE) return TURN_DROP;
     log_warn("a run could not be loaded", "run", re->run_id, "why", err.message);
     return TURN_LATER;

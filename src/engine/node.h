@@ -17,7 +17,7 @@ enum node_outcome {
                     */
     NODE_OUT_CHILD,   /* a run of another workflow is started, see struct node_child */
     NODE_OUT_CALL,    /* one request leaves the host, see node_invoke */
-    NODE_OUT_SUSPEND, /* ask somebody, see node_interrupt */
+    NODE_OUT_SUSPEND, /* ask a person, see node_interrupt */
     NODE_OUT_WAIT /* effects so far are appended, then the executor is entered again after wait_ms
                      (durable timer) */
 };

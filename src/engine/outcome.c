@@ -143,10 +143,10 @@ void run_end_cap(struct step *st, int node) {
     cancel_nodes(st, "upstream-failure"); /* siblings first: the breach and the end stay together */
     int64_t cause = step_emit(st, EV_CAP_BREACHED, node, -1,
                               pay_cap(a, "node-executions", limit, observed, node_id(st, node)));
-    run_end_cap_told(st, cause);
+    run_end_cap_emitted(st, cause);
 }
 
-void run_end_cap_told(struct step *st, int64_t cause) {
+void run_end_cap_emitted(struct step *st, int64_t cause) {
     struct arena *a = st->plan->arena;
     int64_t limit = st->state->options.recursion_limit, observed = st->state->started_count + 1;
     struct str details = arena_printf(a, "{\"limit\":%lld,\"observed\":%lld}", (long long)limit,
@@ -161,10 +161,10 @@ void run_end_loop_limit(struct step *st, int node) {
     int64_t loops = n->loops > 0 ? n->loops : 1, limit = n->loop_limit > 0 ? n->loop_limit : 1;
     (void)step_emit(st, EV_LOOPBACK_LIMIT, node, -1,
                     pay_loopback_limit(st->plan->arena, node_id(st, node), loops, limit));
-    run_end_loop_told(st, node);
+    run_end_loop_emitted(st, node);
 }
 
-void run_end_loop_told(struct step *st, int node) {
+void run_end_loop_emitted(struct step *st, int node) {
     struct failure f = {.code = STR("loopback_limit_exceeded"),
                         .message = STR("the loop was entered more often than its limit allows")};
     node_end_failed(st, node, &f);
@@ -174,6 +174,24 @@ void run_end_stopped(struct step *st, struct str error, const char *reason) {
     cancel_nodes(st, reason);
     skip_nodes(st, reason);
     run_end_failed(st, error, -1, -1);
+}
+
+void run_end_log_limit(struct step *st) {
+    const struct engine_bounds *b = &st->engine->cfg.bounds;
+    struct arena *a = st->plan->arena;
+    bool events = st->state->next_seq >= b->run_events_max;
+    st->engine->counts.bounds_met[BOUND_LOG]++;
+    const char *unit = events ? "events" : "bytes";
+    int64_t limit = events ? b->run_events_max : b->run_bytes_max;
+    int64_t observed = events ? st->state->next_seq : st->state->log_bytes;
+    struct str text = arena_printf(a,
+                                   "the log of the run has %lld %s and may have %lld; split the "
+                                   "work over several runs or raise run-%s-max",
+                                   (long long)observed, unit, (long long)limit, unit);
+    struct str details = arena_printf(a, "{\"limit\":%lld,\"observed\":%lld,\"unit\":\"%s\"}",
+                                      (long long)limit, (long long)observed, unit);
+    run_end_stopped(st, err_json(a, STR("run_log_limit_exceeded"), text, details, -1),
+                    "run-log-limit");
 }
 
 void run_end_schema_break(struct step *st) {

@@ -19,12 +19,13 @@ void run_end_cascade(struct step *st); /* SCHED_FAIL */
 void run_end_cap(struct step *st, int node);
 void run_end_loop_limit(struct step *st, int node);
 /* The same for a fork cut just after cap.breached, or after workflow.loopback-limit. */
-void run_end_cap_told(struct step *st, int64_t cause);
-void run_end_loop_told(struct step *st, int node);
+void run_end_cap_emitted(struct step *st, int64_t cause);
+void run_end_loop_emitted(struct step *st, int node);
 void run_end_completed(struct step *st);
 void run_end_timeout(struct step *st);
 /* Nodes are cancelled and skipped with reason, the run fails with error. */
 void run_end_stopped(struct step *st, struct str error, const char *reason);
+void run_end_log_limit(struct step *st);    /* bound_log_over */
 void run_end_schema_break(struct step *st); /* CHAN-18 */
 void run_end_cancelled(struct step *st, struct str reason, struct str by);
 

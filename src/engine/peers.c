@@ -16,7 +16,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "engine/children.h"
 #include "engine/job.h"
 #include "engine/timers.h"
 #include "engine/waits.h"
@@ -26,7 +25,7 @@
 #include <time.h>
 
 enum {
-    PEERS_BUSY_MS = 20,    /* others are there and somebody here waits or executes */
+    PEERS_BUSY_MS = 20,    /* others are there, and a run or a client here waits */
     PEERS_IDLE_MS = 250,   /* alone, or nothing going on here */
     PEERS_LOOK_MS = 250,   /* between two looks at the beats of the others */
     PEERS_SWEEPS_MORE = 3, /* after one that was called for: what a busy file kept from it */
@@ -34,7 +33,7 @@ enum {
     PEERS_MOVES_PAGE = 256,
     PEERS_WANTS_PAGE = 256,
     PEERS_ARENA_MAX = 64 << 20,
-    ASK_AGAIN_MS = 500, /* the wish may have been somebody else's luck */
+    ASK_AGAIN_MS = 500, /* another host's request may have replaced ours */
     ASK_LOOK_MS = 50,
     GIVE_WAIT_MS = 2000,
     ASK_MORE_MS = 5000 /* a holder that is silent for its ttl is taken over; then give up */
@@ -43,7 +42,7 @@ enum {
 struct peer {
     int64_t holder_no, beat, ttl_ms;
     uint64_t seen_ms; /* monotonic: when this beat was first seen */
-    bool gone;        /* dead or silent, and the sweep was told */
+    bool gone;        /* dead or silent, and a sweep was started */
     bool holds;       /* unfinished runs, as of the sweep */
     bool buried;
     char name[HOLDER_NAME_MAX + 1];
@@ -67,7 +66,7 @@ struct peers {
 };
 
 /* ------------------------------------------------------------------------------ who lives */
-static bool silent(const struct peer *p, uint64_t now_ms) {
+static bool peer_silent(const struct peer *p, uint64_t now_ms) {
     return now_ms - p->seen_ms >= (uint64_t)p->ttl_ms;
 }
 
@@ -99,7 +98,7 @@ static struct peer peer_of(struct peers *p, const struct holder_row *row, uint64
 }
 
 /* Read the beats of all; under p->lock. */
-static int look_locked(struct engine *e, struct wopr_error *err) {
+static int peers_read_locked(struct engine *e, struct wopr_error *err) {
     struct peers *p = e->peers;
     struct holder_row_list rows;
     arena_reset(p->a);
@@ -119,7 +118,7 @@ static int look_locked(struct engine *e, struct wopr_error *err) {
 }
 
 /* Newly dead or silent ones: their runs are free. */
-static bool somebody_went(struct engine *e) {
+static bool peers_note_gone(struct engine *e) {
     struct peers *p = e->peers;
     bool any = false;
     pthread_mutex_lock(&p->lock);
@@ -127,7 +126,7 @@ static bool somebody_went(struct engine *e) {
         struct peer *x = &p->v[i];
         if (x->gone) continue;
         bool dead = store_holder_state(e->store, x->holder_no) == HOLDER_DEAD;
-        if (!dead && !silent(x, clock_mono_ms())) continue;
+        if (!dead && !peer_silent(x, clock_mono_ms())) continue;
         x->gone = true;
         any = true;
         log_info(dead ? "another host is dead: its runs are taken over"
@@ -138,21 +137,21 @@ static bool somebody_went(struct engine *e) {
     return any;
 }
 
-static bool free_locked(struct engine *e, struct str holder, int64_t *beat) {
+static bool lease_free_locked(struct engine *e, struct str holder, int64_t *beat) {
     struct wopr_error err;
-    for (int i = 0; i < 2; i++) { /* what looks unknown or silent is looked at anew */
+    for (int i = 0; i < 2; i++) { /* read again what looks unknown or silent */
         const struct peer *x = peer_by_name(e->peers, holder);
         if (x && store_holder_state(e->store, x->holder_no) == HOLDER_DEAD) {
             *beat = LEASE_ANY;
             return true;
         }
-        bool quiet = !x || silent(x, clock_mono_ms());
+        bool quiet = !x || peer_silent(x, clock_mono_ms());
         if (!quiet) return false;
         if (i > 0) {
             *beat = x ? x->beat : LEASE_NO_BEAT; /* not listed: given back a moment ago */
             return true;
         }
-        if (look_locked(e, &err) != 0) return false;
+        if (peers_read_locked(e, &err) != 0) return false;
     }
     return false;
 }
@@ -162,7 +161,7 @@ bool peers_lease_free(struct engine *e, const struct run_head *h, int64_t *beat)
     if (e->cfg.sole_host || h->holder.n == 0 || h->lease_until_ms == 0) return true;
     if (str_eq(h->holder, e->holder)) return true;
     pthread_mutex_lock(&e->peers->lock);
-    bool is_free = free_locked(e, h->holder, beat);
+    bool is_free = lease_free_locked(e, h->holder, beat);
     pthread_mutex_unlock(&e->peers->lock);
     return is_free;
 }
@@ -201,15 +200,15 @@ int64_t peers_next_dead(struct engine *e) {
 static void asked_now(void *ctx, struct store *s) { /* on the committer */
     struct run_exec *re = ctx;
     struct wopr_error err;
-    exec_landed(re, store_lease_want(s, re->run_no, re->engine->holder, &err));
+    exec_landed(re, store_lease_request(s, re->run_no, re->engine->holder, &err));
 }
 
-static bool sleep_and_look(struct run_exec *re) {
+static bool ask_later(struct run_exec *re) {
     return timer_arm(re, TIMER_ASK, -1, clock_wall_ms() + ASK_LOOK_MS, false) == 0;
 }
 
-/* Whom the run came from, should it be given to us. */
-static bool remember_holder(struct run_exec *re, const struct run_head *h) {
+/* Remember the holder we asked, for the hand-over event. */
+static bool holder_remember(struct run_exec *re, const struct run_head *h) {
     if (re->lease.old_holder && re->lease.asked && str_eqc(h->holder, re->lease.old_holder))
         return true;
     char *name = mem_strndup(h->holder.p, h->holder.n);
@@ -226,37 +225,37 @@ bool peers_ask(struct step *st, const struct run_head *h) {
     uint64_t now_ms = clock_mono_ms();
     if (re->lease.ask_end_ms == 0)
         re->lease.ask_end_ms = now_ms + (uint64_t)e->cfg.lease_ttl_ms + ASK_MORE_MS;
-    if (now_ms >= re->lease.ask_end_ms || !remember_holder(re, h)) return false;
+    if (now_ms >= re->lease.ask_end_ms || !holder_remember(re, h)) return false;
     re->lease.old_epoch = h->epoch;
-    if (now_ms < re->lease.ask_ms) return sleep_and_look(re);
+    if (now_ms < re->lease.ask_ms) return ask_later(re);
     re->lease.ask_ms = now_ms + ASK_AGAIN_MS;
     exec_move(re, EXEC_ASKING);
     exec_launch(re);
     if (journal_side(e->journal, asked_now, re) == 0) return true;
     exec_launch_undo(re);
     exec_move(re, EXEC_LOOKUP);
-    return sleep_and_look(re);
+    return ask_later(re);
 }
 
 enum turn peers_ask_landed(struct step *st, int rc) {
     struct run_exec *re = st->exec;
     exec_move(re, EXEC_LOOKUP);
     if (rc == WOPR_E_SYNC_FAILED) engine_break(st->engine, "lease");
-    return sleep_and_look(re) ? TURN_END : TURN_GO_ON; /* without memory for the timer: at once */
+    return ask_later(re) ? TURN_END : TURN_GO_ON; /* without memory for the timer: at once */
 }
 
 void peers_ask_again(struct run_exec *re) {
-    if (!sleep_and_look(re)) exec_wake(re);
+    if (!ask_later(re)) exec_wake(re);
 }
 
 /* ------------------------------------------------------------------------------ giving */
 static void give_now(void *ctx, struct store *s) { /* on the committer */
     struct run_exec *re = ctx;
     struct wopr_error err;
-    exec_landed(re, store_lease_give(s, re->run_no, re->engine->holder, re->lease.epoch, &err));
+    exec_landed(re, store_lease_transfer(s, re->run_no, re->engine->holder, re->lease.epoch, &err));
 }
 
-/* The answer to a request under way would be lost with the run, and the request go out once more:
+/* The answer to a request under way would be lost with the run, and the request be sent twice:
  * worth waiting for, but not for long. */
 static bool give_waits(struct run_exec *re) {
     uint64_t now_ms = clock_mono_ms();
@@ -268,7 +267,7 @@ static bool give_waits(struct run_exec *re) {
 enum turn peers_give(struct step *st) {
     struct run_exec *re = st->exec;
     if (re->mail.any || (re->phase != EXEC_LIVE && re->phase != EXEC_LOADING)) return TURN_GO_ON;
-    if (give_waits(re)) return TURN_GO_ON; /* whoever asks asks again, which wakes the run */
+    if (give_waits(re)) return TURN_GO_ON; /* the other host asks again, which wakes the run */
     enum exec_phase before = re->phase;
     exec_move(re, EXEC_GIVING);
     exec_launch(re);
@@ -285,7 +284,8 @@ enum turn peers_give_landed(struct step *st, int rc) {
     if (rc == WOPR_E_SYNC_FAILED) engine_break(st->engine, "lease");
     if (rc == 0 || rc == WOPR_E_FENCED || rc == WOPR_E_RUN_TERMINAL || rc == WOPR_E_CORRUPT)
         return TURN_DROP;
-    exec_move(re, re->state ? EXEC_LIVE : EXEC_LOADING); /* nobody asks any more; or it failed */
+    exec_move(re, re->state ? EXEC_LIVE
+                            : EXEC_LOADING); /* the request is gone, or the transfer failed */
     return TURN_GO_ON;
 }
 
@@ -299,7 +299,7 @@ static void give_direct_count(struct engine *e, int n) {
 static void give_direct_now(struct engine *e, struct store *s, void *args) {
     const int64_t *run_no = args;
     struct wopr_error err;
-    int rc = store_lease_give(s, *run_no, e->holder, LEASE_ANY, &err);
+    int rc = store_lease_transfer(s, *run_no, e->holder, LEASE_ANY, &err);
     if (rc == WOPR_E_SYNC_FAILED) engine_break(e, "lease");
     give_direct_count(e, -1);
 }
@@ -310,11 +310,12 @@ static void give_direct(struct engine *e, int64_t run_no) {
         give_direct_count(e, -1); /* its host asks again soon */
 }
 
-static void hear_wishes(struct engine *e) {
+static void requests_poll(struct engine *e) {
     struct wopr_error err;
-    struct want_row_list l;
+    struct lease_request_list l;
     arena_reset(e->peers->scratch);
-    if (store_lease_wants(e->store, e->holder, PEERS_WANTS_PAGE, e->peers->scratch, &l, &err) != 0)
+    if (store_lease_requests(e->store, e->holder, PEERS_WANTS_PAGE, e->peers->scratch, &l, &err) !=
+        0)
         return;
     for (size_t i = 0; i < l.n; i++) {
         pthread_mutex_lock(&e->mu);
@@ -355,28 +356,28 @@ void peers_suspect_locked(struct engine *e) {
 }
 
 /* ------------------------------------------------------------------------------ hearing */
-static void sweep_now(struct engine *e) {
+static void sweep_call(struct engine *e) {
     pthread_mutex_lock(&e->mu);
     e->upkeep.sweep_now = true;
     pthread_cond_signal(&e->tick);
     pthread_mutex_unlock(&e->mu);
 }
 
-/* true: a run came to us that nobody here waits for. */
-static bool run_moved(struct engine *e, const struct moved_run *m) {
+/* true: a run was transferred to us that no command here waits for. */
+static bool change_take(struct engine *e, const struct moved_run *m) {
     pthread_mutex_lock(&e->mu);
     struct run_exec *re = map_get(e->runs.by_no, str_n((const char *)&m->run_no, sizeof m->run_no));
     if (re) {
         re->lease.suspect = true;
         exec_wake_locked(re);
     }
-    children_moved_locked(e, m->run_no);
+    exec_awaited_moved_locked(e, m->run_no);
     pthread_mutex_unlock(&e->mu);
     if (m->next_seq >= 0) journal_foreign(e->journal, m->run_no, m->next_seq);
     return !re && m->next_seq == MOVED_GIVEN;
 }
 
-static bool hear_page(struct engine *e, const struct move_row_list *l) {
+static bool changes_take(struct engine *e, const struct move_row_list *l) {
     struct peers *p = e->peers;
     bool sweep = false;
     for (size_t i = 0; i < l->n; i++) {
@@ -384,7 +385,7 @@ static bool hear_page(struct engine *e, const struct move_row_list *l) {
         if (m->move_no != p->last_move + 1) { /* rows went before we saw them */
             journal_foreign_all(e->journal);
             pthread_mutex_lock(&e->mu);
-            children_moved_locked(e, 0);
+            exec_awaited_moved_locked(e, 0);
             pthread_mutex_unlock(&e->mu);
             sweep = true;
         }
@@ -392,12 +393,12 @@ static bool hear_page(struct engine *e, const struct move_row_list *l) {
         if (m->holder_no == p->own_no) continue;
         if (m->runs_nr == 0) sweep = true; /* given back, all of it */
         for (size_t k = 0; k < m->runs_nr; k++)
-            if (run_moved(e, &m->runs[k])) sweep = true;
+            if (change_take(e, &m->runs[k])) sweep = true;
     }
     return sweep;
 }
 
-static bool hear_moves(struct engine *e) {
+static bool changes_poll(struct engine *e) {
     struct peers *p = e->peers;
     struct move_row_list l = {NULL, 0};
     struct wopr_error err;
@@ -406,10 +407,10 @@ static bool hear_moves(struct engine *e) {
         arena_reset(p->scratch);
         int rc = store_moves(e->store, p->last_move, PEERS_MOVES_PAGE, p->scratch, &l, &err);
         if (rc != 0) {
-            p->version = -1; /* once more at the next look */
+            p->version = -1; /* read again at the next look */
             return sweep;
         }
-        sweep = hear_page(e, &l) || sweep;
+        sweep = changes_take(e, &l) || sweep;
     } while (l.n == PEERS_MOVES_PAGE);
     return sweep;
 }
@@ -418,21 +419,21 @@ static bool look_at_hosts(struct engine *e, uint64_t now_ms, bool *sweep) {
     struct wopr_error err;
     e->peers->look_ms = now_ms + PEERS_LOOK_MS;
     pthread_mutex_lock(&e->peers->lock);
-    int rc = look_locked(e, &err);
+    int rc = peers_read_locked(e, &err);
     pthread_mutex_unlock(&e->peers->lock);
-    if (rc == 0) *sweep = somebody_went(e);
+    if (rc == 0) *sweep = peers_note_gone(e);
     return rc == 0;
 }
 
-/* A sweep leaves out what it cannot read or claim at the moment; the regular one comes late. */
+/* A sweep leaves out what it cannot read or claim at the moment; the regular one is far away. */
 static void sweeps_follow(struct engine *e, bool called, uint64_t now_ms) {
     struct peers *p = e->peers;
     if (called) {
-        sweep_now(e);
+        sweep_call(e);
         p->sweeps_left = PEERS_SWEEPS_MORE;
         p->sweep_ms = now_ms + PEERS_SWEEP_MS;
     } else if (p->sweeps_left > 0 && now_ms >= p->sweep_ms) {
-        sweep_now(e);
+        sweep_call(e);
         p->sweeps_left--;
         p->sweep_ms = now_ms + PEERS_SWEEP_MS;
     }
@@ -454,12 +455,12 @@ static unsigned look_around(struct engine *e) {
         p->alone = was_alone; /* not seen: look again */
     if (store_data_version(e->store, &version, &err) == 0 && version != p->version) {
         p->version = version;
-        if (hear_moves(e)) {
+        if (changes_poll(e)) {
             /* The sweep asks who holds what: that must not be older than the move. */
             (void)look_at_hosts(e, now_ms, &sweep);
             sweep = true;
         }
-        hear_wishes(e);
+        requests_poll(e);
     }
     sweeps_follow(e, sweep, now_ms);
     pthread_mutex_lock(&e->mu);
@@ -492,7 +493,7 @@ void peers_kick_locked(struct engine *e) {
     pthread_cond_signal(&e->peers->tick);
 }
 
-void peers_first_run_locked(struct engine *e) {
+static void peers_first_run_locked(struct engine *e) {
     if (!e->peers->alone) peers_kick_locked(e);
 }
 
@@ -521,6 +522,7 @@ int peers_new(struct engine *e, struct wopr_error *err) {
     }
     (void)pthread_mutex_init(&p->lock, NULL);
     e->peers = p;
+    e->on_first_run_locked = peers_first_run_locked;
     p->alone = true;
     p->version = -1;
     p->a = arena_new(PEERS_ARENA_MAX);
@@ -537,9 +539,9 @@ int peers_join(struct engine *e, struct wopr_error *err) {
                         &p->last_move, err);
     if (rc != 0) return rc;
     pthread_mutex_lock(&p->lock);
-    rc = look_locked(e, err); /* silence counts from here */
+    rc = peers_read_locked(e, err); /* silence counts from here */
     pthread_mutex_unlock(&p->lock);
-    if (rc == 0) (void)somebody_went(e); /* the first sweep comes anyway */
+    if (rc == 0) (void)peers_note_gone(e); /* the first sweep follows anyway */
     return rc;
 }
 

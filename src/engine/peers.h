@@ -13,8 +13,7 @@ MUST_CHECK int peers_join(struct engine *e, struct wopr_error *err); /* before a
 MUST_CHECK int peers_start(struct engine *e, struct wopr_error *err);
 void peers_stop(struct engine *e);
 void peers_free(struct engine *e);
-void peers_kick_locked(struct engine *e);      /* look around now */
-void peers_first_run_locked(struct engine *e); /* there is something to listen for */
+void peers_kick_locked(struct engine *e); /* look around now */
 
 /* --- whose lease has ended --- */
 /* May the run's lease be claimed?  *beat is for the claim. */

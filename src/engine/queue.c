@@ -103,16 +103,15 @@ void tenants_free(struct engine *e) {
     map_free(e->queue.tenants);
 }
 
-void tenants_stats_locked(struct engine *e, struct engine_stats *out) {
+void tenants_count_locked(struct engine *e, struct tenant_counts *out) {
     struct str key;
     void *value;
     size_t it = 0;
-    out->tenants_active = map_count(e->queue.tenants);
-    out->tenant_forks_waiting_max = ENGINE_FORKS_WAITING_MAX;
+    *out = (struct tenant_counts){.tenants = map_count(e->queue.tenants)};
     while (map_next(e->queue.tenants, &it, &key, &value)) {
         const struct tenant *t = value;
-        if (t->active > out->tenant_runs_active) out->tenant_runs_active = t->active;
-        if (t->forks_nr > out->tenant_forks_waiting) out->tenant_forks_waiting = t->forks_nr;
+        if (t->active > out->most_active) out->most_active = t->active;
+        if (t->forks_nr > out->most_forks_waiting) out->most_forks_waiting = t->forks_nr;
         out->forks_copying += t->forking;
     }
 }

@@ -35,7 +35,10 @@ void tenant_leave_locked(struct engine *e, struct run_exec *re);
 /* Called by the runner of re once it knows the tenant of the run. */
 void tenant_change(struct run_exec *re, struct str name);
 bool tenant_full_locked(struct engine *e, struct str name);
-void tenants_stats_locked(struct engine *e, struct engine_stats *out);
+struct tenant_counts { /* most_: of the tenant that has most */
+    size_t tenants, most_active, most_forks_waiting, forks_copying;
+};
+void tenants_count_locked(struct engine *e, struct tenant_counts *out);
 void tenants_free(struct engine *e);
 
 /* --- turns --- */

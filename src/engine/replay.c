@@ -1,9 +1,9 @@
 /*
  * replay.c: a run led along the log of its source (FORK-12 to FORK-21).
  * What the source's next event says decides what happens next where an original run would look at
- * a clock or wait for somebody: which wait is over, which attempt is tried again, when the run was
+ * a clock or wait for a person: which wait is over, which attempt is tried again, when the run was
  * cancelled.  Its time is the time of the replay.  All else is executed, and each event is compared
- * with the source's, which stands beside it.  The position in the source is the number of compared
+ * with the source's, which is read beside it.  The position in the source is the number of compared
  * events in the replay's own log, so a reload finds it by folding.  Where the source's log ends (it
  * was still running) or is gone, the run goes on by itself, by the wall clock.
  */
@@ -15,7 +15,7 @@
 #include "codec/json.h"
 #include "domain/compare.h"
 #include "engine/attempt.h"
-#include "engine/fork.h"
+#include "engine/fork_info.h"
 #include "engine/fork_wait.h"
 #include "engine/invoke.h"
 #include "engine/timers.h"
@@ -25,7 +25,7 @@
 #define REPLAY_PAGE_BYTES    (256u * 1024)
 #define REPLAY_ARENA_MAX     (32u * 1024 * 1024)
 #define REPLAY_PINS_MAX      10000u
-#define REPLAY_MISSING_MAX   1024u  /* told one by one at the end; the rest is not */
+#define REPLAY_MISSING_MAX   1024u  /* emitted one by one at the end; the rest is not */
 #define REPLAY_ANCESTORS_MAX 1000u  /* forks of forks whose recorded answers count */
 #define REPLAY_SPINS_MAX     10000u /* waits ended without the source's next event coming */
 #define REPLAY_WARNING       "values that the log holds masked are read again; results may differ"
@@ -47,7 +47,7 @@ struct replay {
     int64_t beyond; /* sequences counted on past the source's end */
     unsigned spins;
     int64_t searched_seq; /* length of the log when no recorded answer was found */
-    bool source_ended;    /* its terminal event was passed: what comes now is extra */
+    bool source_ended;    /* its terminal event was passed: later events are extra */
     bool rests;           /* nothing to do but wait, whatever the source says */
     bool gone;            /* the source was removed meanwhile */
     bool settled;         /* the end was compared */
@@ -110,7 +110,7 @@ static void page_read(struct run_exec *re) {
 }
 
 /* NULL: there is none (any more), or rp->rc says why it is not known. */
-static const struct event *peek(struct run_exec *re) {
+static const struct event *source_peek(struct run_exec *re) {
     struct replay *rp = replay_of(re);
     for (;;) {
         for (; rp->at < rp->l.n; rp->at++) {
@@ -123,14 +123,14 @@ static const struct event *peek(struct run_exec *re) {
     }
 }
 
-static const struct event *peek_in(struct step *st) {
-    const struct event *g = peek(st->exec);
+static const struct event *source_peek_in(struct step *st) {
+    const struct event *g = source_peek(st->exec);
     if (replay_of(st->exec)->rc != 0 && st->plan)
         plan_fail(st->plan, replay_of(st->exec)->rc, "the log of the source cannot be read");
     return g;
 }
 
-static void advance(struct replay *rp, const struct event *g) {
+static void source_advance(struct replay *rp, const struct event *g) {
     rp->spins = 0;
     rp->rests = false;
     if (!g) {
@@ -144,15 +144,15 @@ static void advance(struct replay *rp, const struct event *g) {
 int replay_follow(struct run_exec *re, const struct event *e, struct wopr_error *err) {
     struct replay *rp = replay_of(re);
     if (!rp || e->seq < re->fork.info->link.from_seq || compare_ignores(e)) return 0;
-    const struct event *g = peek(re);
+    const struct event *g = source_peek(re);
     if (rp->rc != 0) return wopr_error_set(err, rp->rc, "the log of the source cannot be read");
-    advance(rp, g);
+    source_advance(rp, g);
     return 0;
 }
 
 /* The event that leads: none once its node was entered again and again without reaching it. */
-static const struct event *leader(struct step *st) {
-    const struct event *g = peek_in(st);
+static const struct event *source_leader(struct step *st) {
+    const struct event *g = source_peek_in(st);
     return replay_of(st->exec)->spins < REPLAY_SPINS_MAX ? g : NULL;
 }
 
@@ -160,21 +160,22 @@ static bool replay_holds_timers(struct step *st) {
     return replay_leads(st) && !replay_of(st->exec)->rests;
 }
 
-static bool replay_leads(struct step *st) { return leader(st) != NULL; }
+static bool replay_leads(struct step *st) { return source_leader(st) != NULL; }
 
 static int64_t replay_now_ms(struct step *st) {
-    const struct event *g = leader(st);
+    const struct event *g = source_leader(st);
     return g ? g->ts_ms : clock_wall_ms();
 }
 
 /* --- divergence --- */
 
-static int node_of(const struct step *st, struct str node_id) {
+static int event_node(const struct step *st, struct str node_id) {
     return node_id.n > 0 ? workflow_node_index(st->state->wf, node_id) : -1;
 }
 
 /* FORK-20.  g: the source's event or NULL; seq: the replay's, or -1. */
-static void tell(struct step *st, enum divergence d, const struct event *g, int64_t seq, int node) {
+static void divergence_emit(struct step *st, enum divergence d, const struct event *g, int64_t seq,
+                            int node) {
     const struct run_fork *f = &st->exec->fork.info->link;
     int64_t at = g ? g->seq : f->base_seq + replay_of(st->exec)->beyond;
     char id[EVENT_ID_SIZE];
@@ -200,7 +201,8 @@ static void tell(struct step *st, enum divergence d, const struct event *g, int6
     buf_fini(&b);
 }
 
-static enum divergence compare(struct step *st, const struct event *g, const struct event *e) {
+static enum divergence event_compare(struct step *st, const struct event *g,
+                                     const struct event *e) {
     struct replay *rp = replay_of(st->exec);
     enum divergence d = DIV_NONE;
     if (!g) return rp->source_ended && !rp->gone ? DIV_EXTRA : DIV_NONE;
@@ -211,28 +213,29 @@ static enum divergence compare(struct step *st, const struct event *g, const str
     return d;
 }
 
-/* The end stays last: what differs is told before it. */
-static void settle(struct step *st, enum ev_kind kind, struct str payload) {
+/* The end stays last: differences are emitted before it. */
+static void replay_settle(struct step *st, enum ev_kind kind, struct str payload) {
     struct replay *rp = replay_of(st->exec);
     struct event e = {.kind = kind, .payload = payload};
     const struct event *g;
     if (rp->settled) return;
     rp->settled = true;
-    for (unsigned n = 0; (g = peek_in(st)) != NULL && !event_is_terminal(g->kind); n++) {
-        if (n < REPLAY_MISSING_MAX) tell(st, DIV_MISSING, g, -1, node_of(st, g->node_id));
+    for (unsigned n = 0; (g = source_peek_in(st)) != NULL && !event_is_terminal(g->kind); n++) {
+        if (n < REPLAY_MISSING_MAX)
+            divergence_emit(st, DIV_MISSING, g, -1, event_node(st, g->node_id));
         if (step_lost(st)) return;
-        advance(rp, g);
+        source_advance(rp, g);
     }
-    enum divergence d = compare(st, g, &e);
-    if (d != DIV_NONE) tell(st, d, g, -1, -1);
+    enum divergence d = event_compare(st, g, &e);
+    if (d != DIV_NONE) divergence_emit(st, d, g, -1, -1);
     st->now_ms = g ? g->ts_ms : clock_wall_ms();
-    advance(rp, g);
+    source_advance(rp, g);
 }
 
 /* What a command ends before its first event has executed nothing that could differ (FORK-18), and
  * its log holds that end alone. */
 static void replay_before(struct step *st, enum ev_kind kind, struct str payload) {
-    if (event_is_terminal(kind) && st->state->started_ms > 0) settle(st, kind, payload);
+    if (event_is_terminal(kind) && st->state->started_ms > 0) replay_settle(st, kind, payload);
     else st->now_ms = replay_now_ms(st);
 }
 
@@ -240,23 +243,23 @@ static void replay_after(struct step *st, int64_t seq, int node) {
     struct event *e = &st->plan->events[st->plan->events_nr - 1];
     e->flags |= EVENT_REEMITTED; /* D67 */
     if (event_is_terminal(e->kind) || compare_ignores(e)) return;
-    const struct event *g = peek_in(st);
-    enum divergence d = compare(st, g, e);
-    if (d != DIV_NONE) tell(st, d, g, seq, node);
-    advance(replay_of(st->exec), g);
+    const struct event *g = source_peek_in(st);
+    enum divergence d = event_compare(st, g, e);
+    if (d != DIV_NONE) divergence_emit(st, d, g, seq, node);
+    source_advance(replay_of(st->exec), g);
 }
 
 /* --- what the source says comes next --- */
 
 /* What a clock decided is a fact of the source, not something to be measured again. */
-static bool timed_out(const struct event *g) {
+static bool event_timed_out(const struct event *g) {
     const char *member = g->kind == EV_NODE_FAILED ? "error" : "lastError";
     if (g->kind != EV_NODE_FAILED && g->kind != EV_NODE_RETRIED) return false;
     return str_eq(json_get(json_get(g->payload, member), "code"), STR("\"node_timeout\""));
 }
 
 /* The source was cancelled from outside: so is the replay, at the same place. */
-static bool cancelled(struct step *st, const struct event *g) {
+static bool source_cancelled(struct step *st, const struct event *g) {
     struct event_list last;
     struct wopr_error err;
     const struct run_fork *f = &st->exec->fork.info->link;
@@ -277,7 +280,7 @@ static bool cancelled(struct step *st, const struct event *g) {
 }
 
 /* An attempt goes on: its wait is over, or it was cut off (FORK-11). */
-static void enter(struct step *st, int node) {
+static void replay_enter(struct step *st, int node) {
     bool waited = timer_find(st->exec, TIMER_NODE_WAIT, node) != NULL;
     replay_of(st->exec)->spins++;
     st->wait_over_ms = waited ? timer_find(st->exec, TIMER_NODE_WAIT, node)->fire_at_ms : 0;
@@ -288,30 +291,30 @@ static void enter(struct step *st, int node) {
 }
 
 static bool replay_guide(struct step *st) {
-    const struct event *g = leader(st);
+    const struct event *g = source_leader(st);
     if (!g || step_lost(st)) return false;
-    if (cancelled(st, g)) return true;
-    int node = node_of(st, g->node_id);
+    if (source_cancelled(st, g)) return true;
+    int node = event_node(st, g->node_id);
     if (node >= 0 && replay_answers_wait(st, g, node)) return true;
     if (node < 0 || st->state->nodes[node].status != NODE_RUNNING || g->kind == EV_NODE_CANCELLED)
         return false;
-    if (timed_out(g)) {
+    if (event_timed_out(g)) {
         step_now(st);
         attempt_timed_out(st, node);
     } else {
-        enter(st, node);
+        replay_enter(st, node);
     }
     return true;
 }
 
 static bool replay_shows_child(struct step *st, int node) {
-    const struct event *g = leader(st);
-    if (!g || g->kind != EV_NODE_SUSPENDED || node_of(st, g->node_id) != node) return false;
+    const struct event *g = source_leader(st);
+    if (!g || g->kind != EV_NODE_SUSPENDED || event_node(st, g->node_id) != node) return false;
     return replay_answers_wait(st, g, node);
 }
 
 /* FORK-13: once per length of the log, since nothing else can bring an answer. */
-static bool searched(struct step *st) {
+static bool answer_searched(struct step *st) {
     struct replay *rp = replay_of(st->exec);
     if (st->state->suspended_nr == 0 || rp->searched_seq == st->state->next_seq) return false;
     rp->searched_seq = st->state->next_seq;
@@ -349,11 +352,11 @@ static bool replay_force(struct step *st) {
     }
     if (first < 0 && !led && child_left_behind(st)) return true;
     if (first < 0) {
-        replay_of(st->exec)->rests = !searched(st);
+        replay_of(st->exec)->rests = !answer_searched(st);
         return !replay_of(st->exec)->rests;
     }
     if (s->nodes[first].status == NODE_RUNNING) {
-        enter(st, first);
+        replay_enter(st, first);
     } else {
         if (st->floor_ms < first_ms) st->floor_ms = first_ms;
         timer_drop(st->exec, TIMER_RETRY, first);
@@ -362,10 +365,10 @@ static bool replay_force(struct step *st) {
 }
 
 static bool replay_defers(struct step *st, int node) {
-    const struct event *g = leader(st);
+    const struct event *g = source_leader(st);
     if (!g) return false;
     return g->kind == EV_NODE_CANCELLED || event_is_terminal(g->kind) ||
-           node_of(st, g->node_id) != node || timed_out(g);
+           event_node(st, g->node_id) != node || event_timed_out(g);
 }
 
 /* --- the outside --- */
@@ -373,13 +376,13 @@ static bool replay_defers(struct step *st, int node) {
 /* The log keeps one answer per request, that of the last attempt: what became of the attempts
  * before it, the source's events say. */
 static bool replay_effect(struct step *st, int node, struct failure *f) {
-    const struct event *g = leader(st);
+    const struct event *g = source_leader(st);
     bool retried = g && g->kind == EV_NODE_RETRIED;
     *f = (struct failure){
         .code = STR("replay_source_missing"),
         .message =
             STR("a replay sends nothing, and its source recorded no answer to this request")};
-    if (!g || node_of(st, g->node_id) != node || (!retried && g->kind != EV_NODE_FAILED))
+    if (!g || event_node(st, g->node_id) != node || (!retried && g->kind != EV_NODE_FAILED))
         return true;
     struct str error = json_get(g->payload, retried ? "lastError" : "error");
     struct str code = json_string(json_get(error, "code"), st->scratch);
@@ -394,7 +397,7 @@ static bool replay_effect(struct step *st, int node, struct failure *f) {
 
 /* Own rows of a run win over those of the run it was forked from.  A run that is no replay mints
  * ids of its own from its cut on; before it they are those of its source. */
-static int ancestors(struct step *st, struct wopr_error *err) {
+static int ancestors_read(struct step *st, struct wopr_error *err) {
     struct replay *rp = replay_of(st->exec);
     struct run_fork f = st->exec->fork.info->link;
     int rc = 0;
@@ -424,12 +427,16 @@ static int pins_read(struct step *st, struct wopr_error *err) {
     const struct run_fork *f = &st->exec->fork.info->link;
     struct replay *rp = replay_of(st->exec);
     struct event_list l;
+    const struct log_range recorded = {.run_no = f->source_run_no,
+                                       .from = f->from_seq,
+                                       .until = f->base_seq,
+                                       .page_events = REPLAY_PINS_MAX,
+                                       .page_bytes = REPLAY_ARENA_MAX / 2};
     int rc =
-        store_events_of_kind(st->engine->store, f->source_run_no, f->from_seq, EV_VERSION_PINNED,
-                             REPLAY_PINS_MAX, REPLAY_ARENA_MAX / 2, st->scratch, &l, err);
+        store_events_of_kind(st->engine->store, &recorded, EV_VERSION_PINNED, st->scratch, &l, err);
     if (rc != 0) return rc;
     rp->pins = ARENA_ARRAY(rp->keep, struct node_pin, l.n + 1);
-    for (size_t i = 0; rp->pins && i < l.n && l.v[i].seq < f->base_seq; i++) {
+    for (size_t i = 0; rp->pins && i < l.n; i++) {
         struct node_pin *p = &rp->pins[rp->pins_nr];
         p->change_id = json_string(json_get(l.v[i].payload, "changeId"), rp->keep);
         if (p->change_id.p && json_int(json_get(l.v[i].payload, "version"), &p->version))
@@ -441,7 +448,7 @@ static int pins_read(struct step *st, struct wopr_error *err) {
 int replay_begin(struct step *st, struct wopr_error *err) {
     struct replay *rp = replay_of(st->exec);
     if (!rp) return 0;
-    int rc = ancestors(st, err);
+    int rc = ancestors_read(st, err);
     if (rc == 0) rc = pins_read(st, err);
     if (rc == 0 && arena_failed(rp->keep))
         rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a replay");
@@ -458,7 +465,7 @@ static struct str replay_ids(const struct step *st, int node) {
 static void replay_call(struct step *st, int node, struct node_call *call) {
     const struct replay *rp = replay_of(st->exec);
     if (!rp) return;
-    call->replaying = leader(st) != NULL;
+    call->replaying = source_leader(st) != NULL;
     call->source_pins = rp->pins;
     call->source_pins_nr = rp->pins_nr;
     call->ids_run_id = replay_ids(st, node);

@@ -9,16 +9,16 @@
 #include "domain/interrupt.h"
 #include "engine/bounds.h"
 #include "engine/command.h"
-#include "engine/fork_wait.h"
+#include "engine/fork_info.h"
 #include "engine/timers.h"
 #include "store/interrupts.h"
 
-static void refuse(struct step *st, struct engine_cmd *cmd, int rc, const char *why) {
+static void resolve_refuse(struct step *st, struct engine_cmd *cmd, int rc, const char *why) {
     cmd->result.rc = wopr_error_set(&cmd->result.err, rc, "%s", why);
     cmd_settle(st->engine, cmd);
 }
 
-static void attach(struct step *st, struct engine_cmd *cmd, const struct intr_state *i) {
+static void resolve_attach(struct step *st, struct engine_cmd *cmd, const struct intr_state *i) {
     cmd->result =
         (struct engine_result){.run_id = cmd->run_id,
                                .status = st->state->status,
@@ -56,7 +56,7 @@ static int closed_code(const struct interrupt_row *r) {
     }
 }
 
-static bool names(const struct engine_cmd *cmd, const struct interrupt_row *r) {
+static bool cmd_names(const struct engine_cmd *cmd, const struct interrupt_row *r) {
     return cmd->resolve.interrupt_id.n > 0 ? str_eq(cmd->resolve.interrupt_id, r->interrupt_id)
                                            : str_eq(cmd->resolve.node_id, r->node_id);
 }
@@ -68,7 +68,7 @@ void resolve_settled(struct engine *e, struct engine_cmd *cmd, int64_t run_no, s
     res->rc = store_interrupts_of_run(e->store, run_no, STR_NONE, false, a, &l, &res->err);
     if (res->rc != 0) return;
     for (size_t i = 0; i < l.n; i++)
-        if (names(cmd, &l.v[i])) last = &l.v[i];
+        if (cmd_names(cmd, &l.v[i])) last = &l.v[i];
     if (!last) {
         res->rc =
             wopr_error_set(&res->err, WOPR_E_INTERRUPT_NOT_FOUND, "the run has no such interrupt");
@@ -88,8 +88,8 @@ void resolve_settled(struct engine *e, struct engine_cmd *cmd, int64_t run_no, s
 
 /* --- notes on the way --- */
 
-static bool note(struct step *st, int node, const char *prefix, struct str value,
-                 const char *reducer) {
+static bool note_emit(struct step *st, int node, const char *prefix, struct str value,
+                      const char *reducer) {
     struct arena *a = st->plan->arena;
     struct str id = st->state->wf->nodes[node].id;
     struct str name = arena_printf(a, "%s" STR_FMT, prefix, STR_ARG(id));
@@ -99,18 +99,18 @@ static bool note(struct step *st, int node, const char *prefix, struct str value
 }
 
 /* A vote: true when it decided, with what it decided in *ans. */
-static bool voted(struct step *st, struct engine_cmd *cmd, struct intr_state *i,
-                  struct intr_answer *ans) {
+static bool vote_emit(struct step *st, struct engine_cmd *cmd, struct intr_state *i,
+                      struct intr_answer *ans) {
     int64_t yes = 0, no = 0;
-    if (!note(st, i->node, INTR_VOTES_PREFIX, ans->vote, "votes")) {
-        refuse(st, cmd, WOPR_E_VALIDATION, "the vote is too large");
+    if (!note_emit(st, i->node, INTR_VOTES_PREFIX, ans->vote, "votes")) {
+        resolve_refuse(st, cmd, WOPR_E_VALIDATION, "the vote is too large");
         return false;
     }
     if (step_lost(st)) return true;
     enum intr_tally t =
         intr_tally(st->state, i->node, i->requested_seq, text_str(&i->payload), &yes, &no);
     if (t == TALLY_OPEN) {
-        attach(st, cmd, i);
+        resolve_attach(st, cmd, i);
         return false;
     }
     return true;
@@ -118,7 +118,8 @@ static bool voted(struct step *st, struct engine_cmd *cmd, struct intr_state *i,
 
 /* --- the answer --- */
 
-static int64_t told(struct step *st, const struct intr_state *i, const struct intr_answer *ans) {
+static int64_t companion_emit(struct step *st, const struct intr_state *i,
+                              const struct intr_answer *ans) {
     struct arena *a = st->plan->arena;
     struct str id = st->state->wf->nodes[i->node].id;
     if (i->kind == INTR_APPROVAL)
@@ -131,8 +132,8 @@ static int64_t told(struct step *st, const struct intr_state *i, const struct in
     return 0;
 }
 
-static void finish(struct step *st, struct engine_cmd *cmd, struct intr_state *i,
-                   const struct intr_answer *ans) {
+static void resolve_finish(struct step *st, struct engine_cmd *cmd, struct intr_state *i,
+                           const struct intr_answer *ans) {
     struct arena *a = st->plan->arena;
     struct str node_id = st->state->wf->nodes[i->node].id, id = text_str(&i->id);
     struct plan_interrupt row = {.op = INTR_ROW_CLOSE,
@@ -148,23 +149,23 @@ static void finish(struct step *st, struct engine_cmd *cmd, struct intr_state *i
                                ans->decided_by, st->now_ms);
     row.resolved_seq = step_emit(st, EV_INTERRUPT_RESOLVED, i->node, i->requested_seq, payload);
     if (row.resolved_seq == EMIT_REFUSED) {
-        refuse(st, cmd, WOPR_E_VALIDATION, "the resume value does not fit an event");
+        resolve_refuse(st, cmd, WOPR_E_VALIDATION, "the resume value does not fit an event");
         return;
     }
     if (row.resolved_seq < 0) return;
-    int64_t t = told(st, i, ans);
+    int64_t t = companion_emit(st, i, ans);
     payload = pay_node_resumed(a, node_id, id, text_str(&i->value));
     if (t == EMIT_REFUSED ||
         step_emit(st, EV_NODE_RESUMED, i->node, i->requested_seq, payload) == EMIT_REFUSED)
         plan_fail(st->plan, WOPR_E_INTERNAL, "a node cannot be resumed");
     plan_interrupt(st->plan, &row);
     step_timer_clear(st, TIMER_INTERRUPT, i->node);
-    attach(st, cmd, i);
+    resolve_attach(st, cmd, i);
 }
 
 /* Majority of one decision over several: who decided, and what.  An edit that completes the quorum
  * is part of what was accepted (NODE-41). */
-static void quorum(struct step *st, const struct intr_state *i, struct intr_answer *ans) {
+static void quorum_answer(struct step *st, const struct intr_state *i, struct intr_answer *ans) {
     int64_t yes = 0, no = 0, required = 1;
     struct str data = json_get(text_str(&i->payload), "data");
     bool rejected = intr_tally(st->state, i->node, i->requested_seq, text_str(&i->payload), &yes,
@@ -192,7 +193,7 @@ static void quorum(struct step *st, const struct intr_state *i, struct intr_answ
     buf_fini(&b);
 }
 
-static struct intr_state *wanted(struct step *st, const struct engine_cmd *cmd) {
+static struct intr_state *interrupt_wanted(struct step *st, const struct engine_cmd *cmd) {
     if (cmd->resolve.interrupt_id.n > 0) {
         struct intr_state *i = run_state_intr_by_id(st->state, cmd->resolve.interrupt_id);
         for (size_t k = 0; st->exec->fork.info && !i && k < st->state->intrs_nr;
@@ -207,7 +208,7 @@ static struct intr_state *wanted(struct step *st, const struct engine_cmd *cmd) 
 }
 
 void resolve_apply(struct step *st, struct engine_cmd *cmd) {
-    struct intr_state *i = wanted(st, cmd);
+    struct intr_state *i = interrupt_wanted(st, cmd);
     struct intr_answer ans;
     struct wopr_error *err = &cmd->result.err;
     if (!i || st->state->nodes[i->node].status != NODE_SUSPENDED) {
@@ -216,12 +217,13 @@ void resolve_apply(struct step *st, struct engine_cmd *cmd) {
         return;
     }
     if (cmd->resolve.via == RESOLVE_TOKEN && intr_auth_required(&st->state->wf->nodes[i->node])) {
-        refuse(st, cmd, WOPR_E_FORBIDDEN, "this interrupt is resolved with a credential only");
+        resolve_refuse(st, cmd, WOPR_E_FORBIDDEN,
+                       "this interrupt is resolved with a credential only");
         return;
     }
     int64_t until_ms = i->requested_ms + i->timeout_ms + fork_shift_ms(st->exec, i->requested_seq);
     if (i->timeout_ms > 0 && st->now_ms >= until_ms) {
-        refuse(st, cmd, WOPR_E_INTERRUPT_EXPIRED, "the time of the interrupt is over");
+        resolve_refuse(st, cmd, WOPR_E_INTERRUPT_EXPIRED, "the time of the interrupt is over");
         return;
     }
     const struct intr_question q = {.payload = text_str(&i->payload),
@@ -236,15 +238,16 @@ void resolve_apply(struct step *st, struct engine_cmd *cmd) {
     }
     if (ans.verdict == INTR_ASKED) {
         if (!bound_note(st, cmd, i, false, ans.question.n)) return;
-        if (note(st, i->node, INTR_ASKS_PREFIX, ans.question, "append")) attach(st, cmd, i);
-        else refuse(st, cmd, WOPR_E_VALIDATION, "the question is too large");
+        if (note_emit(st, i->node, INTR_ASKS_PREFIX, ans.question, "append"))
+            resolve_attach(st, cmd, i);
+        else resolve_refuse(st, cmd, WOPR_E_VALIDATION, "the question is too large");
         return;
     }
     if (ans.verdict == INTR_VOTED) {
         if (!bound_note(st, cmd, i, true, ans.vote.n)) return;
-        if (!voted(st, cmd, i, &ans)) return;
-        if (!step_lost(st)) quorum(st, i, &ans);
+        if (!vote_emit(st, cmd, i, &ans)) return;
+        if (!step_lost(st)) quorum_answer(st, i, &ans);
     }
-    if (!step_lost(st)) finish(st, cmd, i, &ans);
+    if (!step_lost(st)) resolve_finish(st, cmd, i, &ans);
     if (step_lost(st) && !st->cmd) exec_mail_put_back(st->exec, cmd);
 }

@@ -15,6 +15,7 @@
 #include "engine/command.h"
 #include "engine/control.h"
 #include "engine/fork.h"
+#include "engine/fork_info.h"
 #include "engine/outcome.h"
 #include "engine/suspend.h"
 #include "engine/timeline.h"
@@ -55,7 +56,7 @@ static struct str inputs_shown(struct step *st) {
 static void begin_run(struct step *st) {
     struct str payload = pay_run_started(st->plan->arena, st->state, inputs_shown(st));
     if (step_emit(st, EV_RUN_STARTED, -1, -1, payload) != EMIT_REFUSED) return;
-    /* Tags or metadata of the caller break the payload: start without anything of his. */
+    /* Tags or metadata of the caller break the payload: retry with the workflow id only. */
     struct buf b;
     struct jw w;
     buf_init(&b, EVENT_PAYLOAD_MAX);
@@ -82,7 +83,7 @@ static int64_t run_time_left_ms(const struct step *st) {
 
 /* --- timers that have fired --- */
 
-static void stalled(struct step *st) {
+static void stall_emit(struct step *st) {
     const struct run_state *s = st->state;
     struct buf b;
     struct jw w;
@@ -115,7 +116,7 @@ static void timer_fired(struct step *st, struct exec_timer *t) {
         attempt_timed_out(st, node);
         break;
     case TIMER_STALL:
-        stalled(st);
+        stall_emit(st);
         break;
     default: /* RETRY: sched_next sees it; RUN_TIMEOUT: compared by the clock */
         waits_on_timer(st, kind, node);
@@ -130,16 +131,15 @@ static void timers_due(struct step *st) {
     while (step_moves(st) && !step_full(st) && (t = timer_first_fired(st->exec)) != NULL) {
         if (t->fire_at_ms > st->floor_ms) st->floor_ms = t->fire_at_ms;
         step_now(st);
-        if (run_time_left_ms(st) <= 0) return; /* the run's end comes first */
+        if (run_time_left_ms(st) <= 0) return; /* the run ends first */
         timer_fired(st, t);
     }
 }
 
 /* --- nodes --- */
 
-/* STORE-39: an attempt without a wait was cut off by a crash or a reload: once more, same attempt.
- */
-static void interrupted(struct step *st) {
+/* STORE-39: an attempt without a wait was cut off by a crash or a reload: enter it again. */
+static void nodes_reenter(struct step *st) {
     if (timeline_leads(st)) return; /* in the order of the source */
     for (size_t i = 0; st->state->running_nr > 0 && i < st->state->wf->nodes_nr; i++) {
         if (!step_moves(st) || step_full(st)) return;
@@ -148,7 +148,7 @@ static void interrupted(struct step *st) {
     }
 }
 
-static void skip(struct step *st, const struct sched_action *act) {
+static void node_skip(struct step *st, const struct sched_action *act) {
     struct str id = st->state->wf->nodes[act->node].id;
     (void)step_emit(st, EV_NODE_SKIPPED, act->node, -1,
                     pay_node_reason(st->plan->arena, id, act->reason));
@@ -160,8 +160,8 @@ static bool retry_held(struct step *st, int node) {
            timer_find(st->exec, TIMER_RETRY, node) != NULL;
 }
 
-/* Before there is a run, only executors that nobody can tell have run (NODE_AT_ONCE). */
-static bool too_early(const struct step *st, int node) {
+/* Before there is a run, only executors without a visible effect may run (NODE_AT_ONCE). */
+static bool node_too_early(const struct step *st, int node) {
     const struct node_type *type =
         node_registry_find(st->engine->types, st->state->wf->nodes[node].type_id);
     return st->creates && type && (type->flags & NODE_AT_ONCE) == 0;
@@ -176,7 +176,7 @@ static bool act_once(struct step *st) {
         return false;
     }
     if (bound_log_over(st)) {
-        if (cascade_down(st, CASCADE_FAILURE)) bound_log_end(st);
+        if (cascade_down(st, CASCADE_FAILURE)) run_end_log_limit(st);
         return false;
     }
     sched_next(st->state, st->now_ms, &act);
@@ -184,11 +184,11 @@ static bool act_once(struct step *st) {
     case SCHED_WAIT:
         return false;
     case SCHED_START:
-        if (retry_held(st, act.node) || too_early(st, act.node)) return false;
+        if (retry_held(st, act.node) || node_too_early(st, act.node)) return false;
         attempt_start(st, act.node);
         return true;
     case SCHED_SKIP:
-        skip(st, &act);
+        node_skip(st, &act);
         return true;
     case SCHED_FAIL:
         if (cascade_down(st, CASCADE_FAILURE)) run_end_cascade(st);
@@ -207,7 +207,7 @@ static bool act_once(struct step *st) {
 }
 
 /* As act_once; a replay is led by its source. */
-static bool act(struct step *st) {
+static bool act_next(struct step *st) {
     const struct timeline_ops *t = timeline_of(st);
     if (!t) return act_once(st);
     if (t->guide(st)) return true;
@@ -229,7 +229,7 @@ static bool waits_for_timer(const struct run_exec *re) {
     return false;
 }
 
-static void arm(struct step *st, int kind, int64_t fire_at_ms) {
+static void step_arm(struct step *st, int kind, int64_t fire_at_ms) {
     if (timer_find(st->exec, kind, -1)) return;
     if (timer_arm(st->exec, kind, -1, fire_at_ms, false) != 0)
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a timer");
@@ -242,18 +242,19 @@ static void fall_asleep(struct step *st) {
     int64_t held_ms = sched_next_trigger_ms(s);
     if (cascade_sleeps(st)) return;
     timer_drop(st->exec, TIMER_TRIGGER, -1); /* a later write moves it */
-    if (held_ms > 0) arm(st, TIMER_TRIGGER, held_ms);
+    if (held_ms > 0) step_arm(st, TIMER_TRIGGER, held_ms);
     if (s->status != RUN_RUNNING) { /* paused or waiting: a command does */
         st->plan->lets_go = held_ms <= 0 && suspend_rests(st);
         return;
     }
-    if (left_ms < INT64_MAX) arm(st, TIMER_RUN_TIMEOUT, st->now_ms + (left_ms > 0 ? left_ms : 0));
+    if (left_ms < INT64_MAX)
+        step_arm(st, TIMER_RUN_TIMEOUT, st->now_ms + (left_ms > 0 ? left_ms : 0));
     int64_t retry_ms = sched_next_retry_ms(s);
     if (waits_for_timer(st->exec) || waits_under_way(st->exec)) return;
-    if (retry_ms > 0) arm(st, TIMER_RETRY, retry_ms); /* its row is missing: trust the log */
+    if (retry_ms > 0) step_arm(st, TIMER_RETRY, retry_ms); /* its row is missing: trust the log */
     else if (stall_ms > 0 && !st->exec->timeline && !st->exec->stalled && s->suspended_nr == 0 &&
              held_ms < 0 && !waits_hold(st->exec, -1))
-        arm(st, TIMER_STALL, st->now_ms + stall_ms); /* STORE-41 */
+        step_arm(st, TIMER_STALL, st->now_ms + stall_ms); /* STORE-41 */
 }
 
 /* --- plan out, result in --- */
@@ -346,7 +347,7 @@ enum turn step_landed(struct step *st, int rc) {
         return TURN_RELOAD;
     }
     step_count(st->engine, p);
-    children_tell(st, p);
+    parent_notify(st, p);
     re->commit.backoff_ms = 0;
     re->commit.corrupt_tries = 0;
     re->memory.stays = false;
@@ -360,7 +361,7 @@ enum turn step_landed(struct step *st, int rc) {
 
 static void act_all(struct step *st) {
     while (step_moves(st) && !step_full(st))
-        if (!act(st)) {
+        if (!act_next(st)) {
             if (step_moves(st)) fall_asleep(st);
             break;
         }
@@ -376,7 +377,7 @@ static void step_work(struct step *st) {
     if (!step_lost(st)) waits_tend(st);
     if (!ends && step_moves(st) && run_time_left_ms(st) > 0) {
         waits_enter(st);
-        interrupted(st);
+        nodes_reenter(st);
     }
     if (!breaks) act_all(st);
 }

@@ -5,7 +5,7 @@
 
 #include "codec/json.h"
 #include "domain/interrupt.h"
-#include "engine/fork_wait.h"
+#include "engine/fork_info.h"
 #include "engine/outcome.h"
 #include "engine/timers.h"
 
@@ -29,8 +29,8 @@ bool node_interrupt(const struct node_call *call, struct node_result *out, unsig
     return false;
 }
 
-/* INT-4: said before the node fails for it. */
-static void cannot_ask(struct step *st, int node, const char *code, struct str message) {
+/* INT-4: emitted before the node.failed that it causes. */
+static void ask_fail(struct step *st, int node, const char *code, struct str message) {
     struct failure f = {.code = str_c(code), .message = message};
     struct str error = err_json(st->plan->arena, f.code, f.message, STR_NONE, 0);
     struct str payload = pay_suspend_failed(st->plan->arena, st->state->wf->nodes[node].id, error);
@@ -38,7 +38,7 @@ static void cannot_ask(struct step *st, int node, const char *code, struct str m
     if (!step_lost(st)) node_end_failed(st, node, &f);
 }
 
-static struct str payload_of(struct step *st, const struct node_prompt *q, struct str key) {
+static struct str interrupt_payload(struct step *st, const struct node_prompt *q, struct str key) {
     struct buf b;
     struct jw w;
     buf_init(&b, SUSPEND_PAYLOAD_MAX);
@@ -56,8 +56,8 @@ static struct str payload_of(struct step *st, const struct node_prompt *q, struc
 }
 
 /* INT-10: the older events that clients know. */
-static int64_t companion(struct step *st, int node, enum intr_kind kind, struct str id,
-                         struct str data) {
+static int64_t companion_emit(struct step *st, int node, enum intr_kind kind, struct str id,
+                              struct str data) {
     struct arena *a = st->plan->arena;
     struct str node_id = st->state->wf->nodes[node].id;
     if (kind == INTR_APPROVAL)
@@ -69,8 +69,8 @@ static int64_t companion(struct step *st, int node, enum intr_kind kind, struct 
     return 0;
 }
 
-static void open_row(struct step *st, int node, const struct node_prompt *q, struct str id,
-                     struct str key, struct str payload, int64_t seq) {
+static void interrupt_row_open(struct step *st, int node, const struct node_prompt *q,
+                               struct str id, struct str key, struct str payload, int64_t seq) {
     struct plan_interrupt row = {.op = INTR_ROW_OPEN,
                                  .interrupt_id = id,
                                  .node_id = st->state->wf->nodes[node].id,
@@ -85,8 +85,8 @@ static void open_row(struct step *st, int node, const struct node_prompt *q, str
     plan_interrupt(st->plan, &row);
 }
 
-/* What stands in the way of asking; NULL when nothing does. */
-static const char *obstacle(const struct step *st, struct str key, const char **code) {
+/* Why the node may not ask; NULL when it may. */
+static const char *ask_obstacle(const struct step *st, struct str key, const char **code) {
     const struct intr_state *i = run_state_intr(st->state, key);
     *code = "interrupt_key_in_use";
     if (!i) return NULL;
@@ -104,7 +104,7 @@ static void suspend_begin(struct step *st, int node, const struct node_result *r
     char id_text[INTR_ID_LEN + 1];
     struct str key =
         q->key.n > 0 ? q->key : intr_key_of(st->state, node, r->prompt_ordinal, st->scratch);
-    struct str node_id = st->state->wf->nodes[node].id, payload = payload_of(st, q, key);
+    struct str node_id = st->state->wf->nodes[node].id, payload = interrupt_payload(st, q, key);
     int rc = payload.n > 0 ? json_check(payload, &JSON_LIMITS_STORED, &err)
                            : wopr_error_set(&err, WOPR_E_TOO_BIG, "the interrupt is too large");
     if (rc == 0) rc = intr_payload_check(payload, st->scratch, &kind, &err);
@@ -112,12 +112,12 @@ static void suspend_begin(struct step *st, int node, const struct node_result *r
         rc = wopr_error_set(&err, WOPR_E_VALIDATION,
                             "this host offers no conversations"); /* INT-6 */
     if (rc != 0) {
-        cannot_ask(st, node, "validation_error", arena_str(st->scratch, str_c(err.message)));
+        ask_fail(st, node, "validation_error", arena_str(st->scratch, str_c(err.message)));
         return;
     }
-    const char *why = obstacle(st, key, &code);
+    const char *why = ask_obstacle(st, key, &code);
     if (why) {
-        cannot_ask(st, node, code, str_c(why));
+        ask_fail(st, node, code, str_c(why));
         return;
     }
     intr_id_of(st->state->meta.run_id, key, id_text);
@@ -125,16 +125,17 @@ static void suspend_begin(struct step *st, int node, const struct node_result *r
     step_now(st);
     int64_t seq = step_emit(st, EV_INTERRUPT_REQUESTED, node, -1, payload);
     if (seq == EMIT_REFUSED)
-        cannot_ask(st, node, "event_payload_invalid", STR("the interrupt does not fit an event"));
+        ask_fail(st, node, "event_payload_invalid", STR("the interrupt does not fit an event"));
     if (seq < 0) return;
-    int64_t c = companion(st, node, kind, id, data);
+    int64_t c = companion_emit(st, node, kind, id, data);
     payload = pay_interrupt_suspended(a, node_id, id, intr_kind_word(kind), key, q->reason,
                                       kind == INTR_LOW_CONFIDENCE ? data : STR_NONE);
     if (c == EMIT_REFUSED || step_emit(st, EV_NODE_SUSPENDED, node, seq, payload) == EMIT_REFUSED) {
         plan_fail(st->plan, WOPR_E_INTERNAL, "a node cannot be suspended");
         return;
     }
-    open_row(st, node, q, id, key, text_str(&run_state_intr(st->state, key)->payload), seq);
+    interrupt_row_open(st, node, q, id, key, text_str(&run_state_intr(st->state, key)->payload),
+                       seq);
     step_timer_clear(st, TIMER_NODE_TIMEOUT, node);
     if (q->timeout_ms > 0) step_timer_set(st, TIMER_INTERRUPT, node, q->timeout_ms);
 }
@@ -150,10 +151,10 @@ void suspend_timed_out(struct step *st, int node) {
             st, EV_APPROVAL_RECEIVED, node, i->requested_seq,
             pay_approval_received(st->plan->arena, st->state->wf->nodes[node].id, &timeout));
     }
-    if (!step_lost(st)) suspend_timed_out_told(st, node, seq);
+    if (!step_lost(st)) suspend_timed_out_emitted(st, node, seq);
 }
 
-void suspend_timed_out_told(struct step *st, int node, int64_t seq) {
+void suspend_timed_out_emitted(struct step *st, int node, int64_t seq) {
     struct intr_state *i = run_state_intr_open(st->state, node);
     struct failure f = {.code = STR("interrupt_timeout"),
                         .message = STR("nobody answered within the time of the interrupt")};
@@ -188,7 +189,7 @@ void suspend_close_all(struct step *st) {
 /* --- waiting without a holder (STORE-35) --- */
 
 /* Read again from the log they would be masked (OBS-71). */
-static bool keeps_clear(const struct run_exec *re) {
+static bool exec_keeps_clear(const struct run_exec *re) {
     for (size_t i = 0; re->clear && i < re->state->wf->nodes_nr; i++)
         if (re->clear[i].n > 0) return true;
     return false;
@@ -210,10 +211,10 @@ bool suspend_rests(const struct step *st) {
     const struct run_state *s = st->state;
     size_t asked = 0;
     for (size_t i = 0; i < s->intrs_nr; i++) asked += s->intrs[i].phase == INTR_OPEN;
-    /* A node may also wait for something else, which comes back to this process. */
+    /* A node may also wait for something else, whose answer only this process gets. */
     return asked > 0 && asked == s->suspended_nr && s->running_nr == 0 && s->retry_nr == 0 &&
            s->status != RUN_RUNNING && s->status != RUN_PAUSED && !st->exec->mail.any &&
-           !st->exec->timeline && !waits_stay(st->exec) && !keeps_clear(st->exec) &&
+           !st->exec->timeline && !waits_stay(st->exec) && !exec_keeps_clear(st->exec) &&
            deadlines_far(st);
 }
 

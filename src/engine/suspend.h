@@ -10,7 +10,7 @@ extern const struct wait_kind WAIT_ANSWER;
 
 void suspend_timed_out(struct step *st, int node);
 /* Only the failure that follows; seq: of the first event of the timeout. */
-void suspend_timed_out_told(struct step *st, int node, int64_t seq);
+void suspend_timed_out_emitted(struct step *st, int node, int64_t seq);
 /* The run ended: its open questions are closed. */
 void suspend_close_all(struct step *st);
 /* The run sleeps and waits for answers only: it leaves memory, and is loaded again by an answer or,

@@ -176,7 +176,7 @@ void step_timers_stop(struct step *st) {
     for (struct list *l = st->exec->timers.all.next, *next; l != &st->exec->timers.all; l = next) {
         struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
         next = l->next;
-        if (!t->durable) { /* the run's own deadlines are computed anew when it sleeps again */
+        if (!t->durable) { /* the run's own deadlines are computed again when it sleeps */
             timer_free(t);
             continue;
         }

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "engine/fork.h"
+#include "engine/fork_info.h"
 #include "engine/job.h"
 #include "engine/peers.h"
 #include "engine/timers.h"
@@ -61,7 +62,7 @@ static void lease_renew(struct engine *e, struct store *s, void *args) {
     if (rc == WOPR_E_SYNC_FAILED) engine_break(e, "lease");
 }
 
-static void purge(struct engine *e, struct store *s, void *args) {
+static void purge_now(struct engine *e, struct store *s, void *args) {
     struct wopr_error err;
     int64_t now_ms = clock_wall_ms(), keys = 0, runs = 0;
     (void)args;
@@ -100,7 +101,7 @@ static void holders_forget(struct engine *e, struct store *s, void *args) {
     struct wopr_error err;
     (void)args;
     for (int64_t no; (no = peers_next_dead(e)) != 0;)
-        if (store_holder_bury(s, no, &err) != 0) break;
+        if (store_holder_retire(s, no, &err) != 0) break;
 }
 
 /* --- sweep --- */
@@ -111,8 +112,8 @@ static bool sweep_takes(struct engine *e, const struct run_head *h) {
     return peers_lease_free(e, h, &beat);
 }
 
-/* Runs that wait for somebody only have no holder and are loaded when that somebody comes
- * (STORE-35): they are not in the list.  Others that wait also have nodes at work. */
+/* Runs that only wait for a person have no holder and are loaded by the answer (STORE-35): they are
+ * not in the list.  Others that wait also have nodes at work. */
 static bool sweep_wants(struct engine *e, const struct run_origin *o) {
     const struct run_head *h = &o->head;
     bool going = h->status != RUN_PAUSED && !run_status_final(h->status);
@@ -121,7 +122,7 @@ static bool sweep_wants(struct engine *e, const struct run_origin *o) {
     return going && sweep_takes(e, h);
 }
 
-static bool in_memory(struct engine *e, int64_t run_no) {
+static bool run_in_memory(struct engine *e, int64_t run_no) {
     pthread_mutex_lock(&e->mu);
     bool known = map_get(e->runs.by_no, str_n((const char *)&run_no, sizeof run_no)) != NULL;
     pthread_mutex_unlock(&e->mu);
@@ -129,7 +130,8 @@ static bool in_memory(struct engine *e, int64_t run_no) {
 }
 
 /* Alone in its arena: the inputs of a page of runs together fit into none. */
-static bool row_read(struct engine *e, int64_t run_no, struct arena *row, struct run_origin *out) {
+static bool origin_read(struct engine *e, int64_t run_no, struct arena *row,
+                        struct run_origin *out) {
     struct wopr_error err;
     arena_reset(row);
     int rc = store_run_origin(e->store, run_no, row, out, &err);
@@ -152,8 +154,8 @@ static bool sweep_parents(struct engine *e, struct arena *a, struct arena *row) 
         if (rc != 0 || page.n == 0) break;
         for (size_t i = 0; i < page.n && room && !engine_is_stopping(e); i++) {
             after = page.v[i];
-            if (in_memory(e, after)) continue;
-            if (!row_read(e, after, row, &o)) continue;
+            if (run_in_memory(e, after)) continue;
+            if (!origin_read(e, after, row, &o)) continue;
             if (sweep_takes(e, &o.head)) room = exec_add(e, after, o.meta.tenant, &o.head);
         }
     }
@@ -169,7 +171,7 @@ static bool tenant_full(struct engine *e, struct str tenant) {
 }
 
 /* *from: where the last one stopped because it had passed over enough runs, else 0. */
-static void sweep(struct engine *e, int64_t *from) {
+static void sweep_runs(struct engine *e, int64_t *from) {
     size_t skips = 0;
     struct wopr_error err;
     struct open_run_list page = {0};
@@ -187,8 +189,8 @@ static void sweep(struct engine *e, int64_t *from) {
         for (size_t i = 0; i < page.n && room && !engine_is_stopping(e); i++) {
             struct run_origin o;
             after = page.v[i].run_no;
-            if (peers_holds(e, page.v[i].holder_no) || in_memory(e, after)) continue;
-            if (!row_read(e, after, row, &o)) continue;
+            if (peers_holds(e, page.v[i].holder_no) || run_in_memory(e, after)) continue;
+            if (!origin_read(e, after, row, &o)) continue;
             if (!sweep_wants(e, &o)) continue;
             if (tenant_full(e, o.meta.tenant)) room = ++skips < ENGINE_SWEEP_SKIPS_MAX;
             else room = exec_add(e, after, o.meta.tenant, &o.head);
@@ -216,8 +218,8 @@ static void sweep_deadlines(struct engine *e) {
         log_warn("the sweep for deadlines failed", "why", err.message);
     for (size_t i = 0; i < page.n && !engine_is_stopping(e); i++) {
         struct run_origin o;
-        if (in_memory(e, page.v[i])) continue;
-        if (!row_read(e, page.v[i], row, &o)) continue;
+        if (run_in_memory(e, page.v[i])) continue;
+        if (!origin_read(e, page.v[i], row, &o)) continue;
         if (sweep_takes(e, &o.head)) (void)exec_add(e, page.v[i], o.meta.tenant, &o.head);
     }
     arena_free(a);
@@ -235,7 +237,7 @@ static bool sweep_due(struct engine *e, const struct upkeep *u, uint64_t now_ms)
     return soon || now_ms >= u->sweep_ms;
 }
 
-static void beat(struct engine *e, uint64_t now_ms) {
+static void beat_send(struct engine *e, uint64_t now_ms) {
     pthread_mutex_lock(&e->mu);
     bool send = !e->upkeep.beat_inflight && !e->life.broken;
     e->upkeep.beat_missed = e->upkeep.beat_inflight;
@@ -247,7 +249,7 @@ static void beat(struct engine *e, uint64_t now_ms) {
     pthread_mutex_unlock(&e->mu);
 }
 
-static void tidy(struct engine *e, struct upkeep *u, uint64_t now_ms) {
+static void purge_send(struct engine *e, struct upkeep *u, uint64_t now_ms) {
     pthread_mutex_lock(&e->mu);
     if (e->upkeep.purge_more) {
         e->upkeep.purge_more = false;
@@ -257,7 +259,7 @@ static void tidy(struct engine *e, struct upkeep *u, uint64_t now_ms) {
     if (send) e->upkeep.purge_inflight = true;
     pthread_mutex_unlock(&e->mu);
     if (now_ms >= u->purge_ms) u->purge_ms = now_ms + ENGINE_PURGE_MS;
-    if (!send || job_post(e, purge, NULL, 0)) return;
+    if (!send || job_post(e, purge_now, NULL, 0)) return;
     pthread_mutex_lock(&e->mu);
     e->upkeep.purge_inflight = false;
     pthread_mutex_unlock(&e->mu);
@@ -273,16 +275,16 @@ static bool beat_due(struct engine *e, const struct upkeep *u, uint64_t now_ms) 
 
 static uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms) {
     if (beat_due(e, u, now_ms)) {
-        beat(e, now_ms);
+        beat_send(e, now_ms);
         u->beat_ms = now_ms + (uint64_t)e->cfg.heartbeat_ms;
     }
     if (sweep_due(e, u, now_ms)) {
-        sweep(e, &u->sweep_from);
+        sweep_runs(e, &u->sweep_from);
         sweep_deadlines(e);
         /* What is left of a long list has its turn after the beats. */
         u->sweep_ms = u->sweep_from > 0 ? now_ms : now_ms + (uint64_t)(e->cfg.lease_ttl_ms / 2 + 1);
     }
-    tidy(e, u, now_ms);
+    purge_send(e, u, now_ms);
     uint64_t next = u->beat_ms;
     if (u->sweep_ms < next) next = u->sweep_ms;
     return u->purge_ms < next ? u->purge_ms : next;

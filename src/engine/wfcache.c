@@ -14,7 +14,7 @@ static struct str hash_key(const struct sha256 *h) {
     return str_n((const char *)h->b, sizeof h->b);
 }
 
-static struct workflow *cached(struct engine *e, const struct sha256 *hash, bool *types_known) {
+static struct workflow *cache_find(struct engine *e, const struct sha256 *hash, bool *types_known) {
     struct workflow *wf = NULL;
     pthread_mutex_lock(&e->wfcache.mu);
     struct wf_entry *x = map_get(e->wfcache.by_hash, hash_key(hash));
@@ -26,7 +26,7 @@ static struct workflow *cached(struct engine *e, const struct sha256 *hash, bool
     return wf;
 }
 
-static void empty_locked(struct engine *e) {
+static void cache_empty_locked(struct engine *e) {
     struct str key;
     void *value;
     size_t it = 0;
@@ -40,8 +40,8 @@ static void empty_locked(struct engine *e) {
 
 /* Keeps a reference of its own; for want of memory the workflow is simply compiled again next time.
  */
-static void keep(struct engine *e, const struct sha256 *hash, struct workflow *wf,
-                 bool types_known) {
+static void cache_keep(struct engine *e, const struct sha256 *hash, struct workflow *wf,
+                       bool types_known) {
     pthread_mutex_lock(&e->wfcache.mu);
     struct wf_entry *x = map_get(e->wfcache.by_hash, hash_key(hash));
     if (x) {
@@ -50,7 +50,7 @@ static void keep(struct engine *e, const struct sha256 *hash, struct workflow *w
         if (map_count(e->wfcache.by_hash) >= ENGINE_WF_CACHE_MAX) {
             struct map *fresh = map_new();
             if (fresh) {
-                empty_locked(e);
+                cache_empty_locked(e);
                 e->wfcache.by_hash = fresh;
             }
         }
@@ -84,11 +84,11 @@ int engine_workflow(struct engine *e, struct str tenant, bool test_mode, struct 
     struct arena *a = arena_new(WFCACHE_ARENA_MAX);
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up a workflow");
     int rc = store_workflow_get(e->store, tenant, test_mode, workflow_id, a, &row, err);
-    if (rc == 0 && !(wf = cached(e, &row.hash, &types_known)))
+    if (rc == 0 && !(wf = cache_find(e, &row.hash, &types_known)))
         rc = workflow_compile(row.text, &e->wf_env, &wf, err);
     if (rc == 0 && !types_known) {
         rc = types_check(e, wf, err);
-        keep(e, &row.hash, wf, rc == 0);
+        cache_keep(e, &row.hash, wf, rc == 0);
     }
     arena_free(a);
     if (rc == 0) {
@@ -105,17 +105,17 @@ int wfcache_by_hash(struct engine *e, const struct sha256 *hash, struct arena *a
     bool types_known;
     struct str text;
     struct wf_env env = {.definition_schema = NULL, .knows_type = NULL, .ctx = NULL};
-    struct workflow *wf = cached(e, hash, &types_known);
+    struct workflow *wf = cache_find(e, hash, &types_known);
     if (!wf) {
         int rc = store_workflow_by_hash(e->store, hash, a, &text, err);
         if (rc == 0) rc = workflow_compile(text, &env, &wf, err);
         if (rc != 0) return rc;
-        keep(e, hash, wf, false);
+        cache_keep(e, hash, wf, false);
     }
     *out = wf;
     return 0;
 }
 
 void wfcache_free(struct engine *e) {
-    if (e->wfcache.by_hash) empty_locked(e);
+    if (e->wfcache.by_hash) cache_empty_locked(e);
 }

@@ -15,7 +15,7 @@
 #define VERIFY_PAGE       512
 #define VERIFY_PAGE_BYTES (8u * 1024 * 1024)
 #define VERIFY_ARENA_MAX  (256u * 1024 * 1024)
-#define SNAPSHOT_MAX     (64u * 1024 * 1024)
+#define SNAPSHOT_MAX      (64u * 1024 * 1024)
 
 struct verify {
     struct store *store;
@@ -83,14 +83,14 @@ static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) 
  * compared. */
 static int fold(struct verify *v, struct run_state *s, const struct run_origin *o, bool *ok,
                 struct wopr_error *err) {
-    const struct log_walk walk = {.run_no = o->head.run_no,
-                                  .until = INT64_MAX,
-                                  .page_events = VERIFY_PAGE,
-                                  .page_bytes = VERIFY_PAGE_BYTES};
+    const struct log_range whole = {.run_no = o->head.run_no,
+                                    .until = INT64_MAX,
+                                    .page_events = VERIFY_PAGE,
+                                    .page_bytes = VERIFY_PAGE_BYTES};
     struct log_fold f = {.verify = v, .state = s, .run_id = o->head.run_id};
     struct arena *page = arena_new(VERIFY_ARENA_MAX);
     if (page == NULL) return wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
-    int rc = store_walk(v->store, &walk, page, event_fold, &f, err);
+    int rc = store_walk(v->store, &whole, page, event_fold, &f, err);
     *ok = !f.broken;
     arena_free(page);
     return rc;

@@ -123,24 +123,6 @@ void exchange_finish(struct exchange *x) {
 
 /* --- what handlers use --- */
 
-struct str http_query(const struct http_call *c, const char *name, bool *found) {
-    struct str key = str_c(name);
-    for (size_t i = 0; i < c->query_nr; i++) {
-        if (!str_eq(c->query[i].name, key)) continue;
-        if (found) *found = true;
-        return c->query[i].value;
-    }
-    if (found) *found = false;
-    return STR_NONE;
-}
-
-struct str http_param(const struct http_call *c, const char *name) {
-    struct str key = str_c(name);
-    for (size_t i = 0; i < c->params_nr; i++)
-        if (str_eq(c->params[i].name, key)) return c->params[i].value;
-    return STR_NONE;
-}
-
 struct str http_header(const struct http_call *c, const char *name) {
     const struct exchange *x = c->priv;
     struct str key = str_c(name), out = STR_NONE;

@@ -338,9 +338,13 @@ static int stream_read_log(struct exchange *x, struct stream *st, struct wopr_er
         view = *h->view;
         view.id += x->mount->views_first;
     }
-    return journal_reader_open(st->park.server->journal, h->run_no, st->run_id, h->after_seq,
-                               viewed ? &view : NULL, st->final ? NULL : stream_wake, st,
-                               &st->reader, err);
+    const struct journal_cursor at = {.run_no = h->run_no,
+                                      .run_id = st->run_id,
+                                      .after_seq = h->after_seq,
+                                      .view = viewed ? &view : NULL,
+                                      .wake = st->final ? NULL : stream_wake,
+                                      .ctx = st};
+    return journal_reader_open(st->park.server->journal, &at, &st->reader, err);
 }
 
 static int stream_open(struct exchange *x, struct stream **out, struct wopr_error *err) {

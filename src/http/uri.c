@@ -1,6 +1,6 @@
 /*
  * uri.c: percent-decoding of path segments and query parameters (D5: after the split, never
- * before).
+ * before), and what handlers look up of them.
  */
 #include "http/router.h"
 
@@ -77,4 +77,24 @@ int uri_query(struct arena *a, struct str raw, struct http_param **out, size_t *
     *out = v;
     *n = nr;
     return 0;
+}
+
+/* --- what handlers use --- */
+
+struct str http_query(const struct http_call *c, const char *name, bool *found) {
+    struct str key = str_c(name);
+    for (size_t i = 0; i < c->query_nr; i++) {
+        if (!str_eq(c->query[i].name, key)) continue;
+        if (found) *found = true;
+        return c->query[i].value;
+    }
+    if (found) *found = false;
+    return STR_NONE;
+}
+
+struct str http_param(const struct http_call *c, const char *name) {
+    struct str key = str_c(name);
+    for (size_t i = 0; i < c->params_nr; i++)
+        if (str_eq(c->params[i].name, key)) return c->params[i].value;
+    return STR_NONE;
 }

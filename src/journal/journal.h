@@ -108,16 +108,20 @@ struct journal_piece { /* what journal_reader_next returns */
     const uint32_t *ends; /* per event: offset in p after its frame (ends[i] - previous = its
                              length); NULL without a view */
 };
-/* after_seq: cursor, -1 = from the start.  view may be NULL: events only (values mode folds them
- * itself). wake(ctx) is called at least once after journal_reader_next said "nothing now" and
- * something new, or the end, is there; it may come from another thread at any time until
- * journal_reader_close returns, and never blocks.  wake == NULL: the run has ended and its log is
- * complete; the reader is in no topic, and "nothing now" is the end.  run_id must live as long as
- * such a reader. */
-MUST_CHECK int journal_reader_open(struct journal *j, int64_t run_no, struct str run_id,
-                                   int64_t after_seq, const struct journal_view *view,
-                                   void (*wake)(void *ctx), void *ctx, struct journal_reader **out,
-                                   struct wopr_error *err);
+struct journal_cursor {
+    int64_t run_no;
+    struct str run_id;               /* without wake it must live as long as the reader */
+    int64_t after_seq;               /* the last sequence known, -1 = none */
+    const struct journal_view *view; /* copied; NULL: events only (values mode folds them itself) */
+    void (*wake)(void *ctx);
+    void *ctx;
+};
+/* wake(ctx) is called at least once after journal_reader_next said "nothing now" and something new,
+ * or the end, is there; it may be called by another thread at any time until journal_reader_close
+ * returns, and must never block.  wake == NULL: the run has ended and its log is complete; the
+ * reader is in no topic, and "nothing now" is the end.  CLOSED, NO_MEMORY. */
+MUST_CHECK int journal_reader_open(struct journal *j, const struct journal_cursor *at,
+                                   struct journal_reader **out, struct wopr_error *err);
 /* 1: *out is filled and stays valid until the next call or close.  0: nothing now, wake is armed
  * (one wake; it may also be spurious). WOPR_E_CLOSED: the log stops (server drain).  Other negative
  * codes: store failures. The terminal event is delivered like any other; the caller decides to end.

@@ -45,29 +45,28 @@ static void reader_join_topic(struct journal_reader *r, struct topic *t) {
     pthread_mutex_unlock(&t->lock);
 }
 
-int journal_reader_open(struct journal *j, int64_t run_no, struct str run_id, int64_t after_seq,
-                        const struct journal_view *view, void (*wake)(void *ctx), void *ctx,
+int journal_reader_open(struct journal *j, const struct journal_cursor *at,
                         struct journal_reader **out, struct wopr_error *err) {
-    ASSERT(!view || view->id < atomic_load(&j->views_nr));
+    ASSERT(!at->view || at->view->id < atomic_load(&j->views_nr));
     if (atomic_load(&j->hub.closing))
         return wopr_error_set(err, WOPR_E_CLOSED, "the log has stopped");
     struct journal_reader *r = MEM_NEW(struct journal_reader);
-    struct topic *t = r && wake ? topic_get(j, run_no, run_id) : NULL;
-    if (!r || (wake && !t)) {
+    struct topic *t = r && at->wake ? topic_get(j, at->run_no, at->run_id) : NULL;
+    if (!r || (at->wake && !t)) {
         mem_free(r);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a reader of a run");
     }
     r->journal = j;
-    r->run_no = run_no;
-    r->run_id = run_id;
-    r->cursor = after_seq < 0 ? -1 : after_seq;
+    r->run_no = at->run_no;
+    r->run_id = at->run_id;
+    r->cursor = at->after_seq < 0 ? -1 : at->after_seq;
     reader_set_behind(r, true);
     list_init(&r->sleeper.link);
-    r->sleeper.wake = wake;
-    r->sleeper.ctx = ctx;
-    if (view) {
+    r->sleeper.wake = at->wake;
+    r->sleeper.ctx = at->ctx;
+    if (at->view) {
         r->has_view = true;
-        r->view = *view;
+        r->view = *at->view;
     }
     if (t) reader_join_topic(r, t);
     atomic_fetch_add(&j->hub.readers, 1);
@@ -125,7 +124,7 @@ static int reader_read_page(struct journal_reader *r, struct journal_piece *out,
 }
 
 /* false: the commit was made before the reader's view was registered. */
-static bool view_known(const struct journal_reader *r, const struct commit *c) {
+static bool reader_view_known(const struct journal_reader *r, const struct commit *c) {
     return !r->has_view || r->view.id < c->views_nr;
 }
 
@@ -206,7 +205,7 @@ int journal_reader_next(struct journal_reader *r, struct journal_piece *out,
             read_empty = true;
             break;
         case LOOK_COMMIT:
-            if (c->first == r->cursor + 1 && view_known(r, c))
+            if (c->first == r->cursor + 1 && reader_view_known(r, c))
                 return reader_take_commit(r, c, out, err);
             if (c->last > r->cursor) { /* a part of it, a gap before it, or no place for frames */
                 reader_set_behind(r, true);

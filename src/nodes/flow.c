@@ -23,7 +23,7 @@ void exec_fail(const struct node_call *call, struct node_result *out) {
     node_fail(out, "conformance_test_failure", "Intentional conformance failure", false);
 }
 
-/* Rounds asked for: the items, at most maxIterations of them; false when neither is well formed. */
+/* Requested rounds: the items, at most maxIterations of them; false when neither is well formed. */
 static bool loop_rounds(const struct node_call *call, struct json_elements *items, int64_t *rounds,
                         struct node_result *out) {
     struct str list = node_arg(call, "items"), max = node_arg(call, "maxIterations");
@@ -50,8 +50,8 @@ static bool loop_rounds(const struct node_call *call, struct json_elements *item
 /*
  * The head of a loop that the author closes with a loopback edge: body edges leave it with the
  * condition output.done == false, the exit with output.done == true.  The round is the node's
- * activation, so a re-executed attempt says the same.  Bounded by maxLoopbackIterations and the
- * execution cap (NODE-15, NODE-16).
+ * activation, so a re-executed attempt has the same result.  Bounded by maxLoopbackIterations and
+ * the execution cap (NODE-15, NODE-16).
  */
 void exec_loop(const struct node_call *call, struct node_result *out) {
     struct json_elements items;

@@ -110,7 +110,7 @@ static const char *known_kind(struct str word) {
 
 const char *interrupt_config_wrong(struct str config) {
     struct str kind = json_get(config, "kind");
-    if (kind.n < 2) return NULL; /* or a port gives it */
+    if (kind.n < 2) return NULL; /* a port may give it */
     bool plain = json_type_of(kind) == JSON_STRING && !memchr(kind.p, '\\', kind.n);
     return plain && known_kind(str_n(kind.p + 1, kind.n - 2)) ? NULL : KIND_WRONG;
 }

@@ -13,25 +13,24 @@
 MUST_CHECK int store_events(struct store *s, int64_t run_no, int64_t from, unsigned max,
                             size_t bytes_max, struct arena *a, struct event_list *out,
                             struct wopr_error *err);
-/* The same for events of one kind.  Costs a scan of the log from there on. */
-MUST_CHECK int store_events_of_kind(struct store *s, int64_t run_no, int64_t from,
-                                    enum ev_kind kind, unsigned max, size_t bytes_max,
-                                    struct arena *a, struct event_list *out,
-                                    struct wopr_error *err);
-/* Walk a log from one sequence to another, a page in memory at a time.  take gets each event once,
- * ascending; the event lives for the call.  It returns 0 to go on, 1 to end the walk, or a code,
- * which ends it too and is returned.  page is reset before each page.  A log that grows meanwhile
- * is walked to its end. */
-struct log_walk {
+struct log_range { /* a part of a log, and how much of it may be in memory */
     int64_t run_no;
     int64_t from;         /* first sequence; negative: the first event */
-    int64_t until;        /* stop before it; INT64_MAX: at the end of the log */
-    unsigned page_events; /* at most, in memory */
-    size_t page_bytes;    /* about, of payloads */
+    int64_t until;        /* the sequence after the last; INT64_MAX: the end of the log */
+    unsigned page_events; /* at most, of a page */
+    size_t page_bytes;    /* about, of its payloads */
 };
+/* Walk a part of a log, one page in memory at a time.  take gets each event once, ascending; the
+ * event lives for the call.  It returns 0 to go on, 1 to end the walk, or a code, which ends it too
+ * and is returned.  page is reset before each page.  A log that grows meanwhile is walked to its
+ * new end. */
 typedef int event_take(void *ctx, const struct event *e, struct wopr_error *err);
-MUST_CHECK int store_walk(struct store *s, const struct log_walk *w, struct arena *page,
+MUST_CHECK int store_walk(struct store *s, const struct log_range *range, struct arena *page,
                           event_take *take, void *ctx, struct wopr_error *err);
+/* One page of a range: its first events of a kind.  Costs a scan of the range. */
+MUST_CHECK int store_events_of_kind(struct store *s, const struct log_range *range,
+                                    enum ev_kind kind, struct arena *a, struct event_list *out,
+                                    struct wopr_error *err);
 /* Payload of the run's last event of a kind: that of node_id; with an empty node_id that of the
  * node which the run shows as current, or of the run itself.  NOT_FOUND. */
 MUST_CHECK int store_event_last(struct store *s, int64_t run_no, enum ev_kind kind,

@@ -3,7 +3,7 @@
  *
  * A run names its holder and carries a fencing epoch, which rises with every change of holder; an
  * append with an older epoch is refused.  No clock decides who holds a run: until_ms is only shown.
- * All functions but store_lease_wants are writes.  General rules: store.h; other hosts: peers.h.
+ * All functions but store_lease_requests are writes.  General rules: store.h; other hosts: peers.h.
  */
 #ifndef WOPR_STORE_LEASES_H
 #define WOPR_STORE_LEASES_H
@@ -37,23 +37,24 @@ MUST_CHECK int store_lease_release(struct store *s, struct str holder, struct wo
 
 /* ---------------------------------------------------------------- hand a run over */
 /* Request a run from its holder.  A later request replaces an earlier one. */
-MUST_CHECK int store_lease_want(struct store *s, int64_t run_no, struct str holder,
-                                struct wopr_error *err);
-struct want_row {
+MUST_CHECK int store_lease_request(struct store *s, int64_t run_no, struct str holder,
+                                   struct wopr_error *err);
+struct lease_request {
     int64_t run_no;
     struct str run_id;
 };
-struct want_row_list {
-    struct want_row *v;
+struct lease_request_list {
+    struct lease_request *v;
     size_t n;
 };
 /* Requests for runs that holder has, at most max, in no order. */
-MUST_CHECK int store_lease_wants(struct store *s, struct str holder, unsigned max, struct arena *a,
-                                 struct want_row_list *out, struct wopr_error *err);
+MUST_CHECK int store_lease_requests(struct store *s, struct str holder, unsigned max,
+                                    struct arena *a, struct lease_request_list *out,
+                                    struct wopr_error *err);
 /* Transfer a run to its last requester, with a new epoch.  NOT_FOUND when no living host requests
  * it; FENCED when from does not hold it with that epoch (or LEASE_ANY); RUN_TERMINAL; CORRUPT. */
-MUST_CHECK int store_lease_give(struct store *s, int64_t run_no, struct str from, int64_t epoch,
-                                struct wopr_error *err);
+MUST_CHECK int store_lease_transfer(struct store *s, int64_t run_no, struct str from, int64_t epoch,
+                                    struct wopr_error *err);
 
 /* ---------------------------------------------------------------- take a run out of service */
 /* Park a run whose log breaks an invariant: recovery skips it and appends are refused until it is

@@ -40,7 +40,7 @@ MUST_CHECK int store_holders(struct store *s, struct arena *a, struct holder_row
                              struct wopr_error *err);
 /* A write.  Take a dead holder off that list, unless it still has runs.  The caller knows that it
  * is dead. */
-MUST_CHECK int store_holder_bury(struct store *s, int64_t holder_no, struct wopr_error *err);
+MUST_CHECK int store_holder_retire(struct store *s, int64_t holder_no, struct wopr_error *err);
 
 /* ---------------------------------------------------------------- changes by other hosts */
 /* A number that differs after every commit of another connection (STORE-16); compare it only with

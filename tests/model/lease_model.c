@@ -223,7 +223,7 @@ static void rule_commit(struct checker *c, size_t i, unsigned me) {
     visit(c, &s, i, "commit");
 }
 
-static void rule_ask(struct checker *c, size_t i, unsigned me) { /* store_lease_want */
+static void rule_ask(struct checker *c, size_t i, unsigned me) { /* store_lease_request */
     struct state s = c->v[i];
     if (s.h[me - 1].phase != ASKING) return;
     s.want = (uint8_t)me;
@@ -237,7 +237,7 @@ static void rule_give(struct checker *c, size_t i, unsigned me) {
     struct host *h = &s.h[me - 1];
     bool direct = h->phase == IDLE && s.holder == me;
     bool live = (h->phase == LIVE || h->phase == LOADING) && !h->mail;
-    if (h->phase == GIVING || direct) { /* store_lease_give */
+    if (h->phase == GIVING || direct) { /* store_lease_transfer */
         bool alive = s.want != NOBODY && s.want != me && s.h[s.want - 1].up;
         bool ok = s.holder == me && (direct || h->epoch == s.epoch) && !(s.has & EV_END);
         if (direct && (s.want == NOBODY || s.want == me)) return;

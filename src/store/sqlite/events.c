@@ -49,17 +49,18 @@ int store_events(struct store *s, int64_t run_no, int64_t from, unsigned max, si
     return page_read(&q, bytes_max, a, out, err);
 }
 
-int store_events_of_kind(struct store *s, int64_t run_no, int64_t from, enum ev_kind kind,
-                         unsigned max, size_t bytes_max, struct arena *a, struct event_list *out,
-                         struct wopr_error *err) {
+int store_events_of_kind(struct store *s, const struct log_range *range, enum ev_kind kind,
+                         struct arena *a, struct event_list *out, struct wopr_error *err) {
+    unsigned max = range->page_events;
     struct query q;
     int rc = read_begin(&q, s, SQL_EVENTS_OF_KIND, err);
     if (rc != 0) return rc;
-    bind_int(&q, run_no);
-    bind_int(&q, from < 0 ? 0 : from);
+    bind_int(&q, range->run_no);
+    bind_int(&q, range->from < 0 ? 0 : range->from);
+    bind_int(&q, range->until);
     bind_int(&q, kind);
     bind_int(&q, max > STORE_LIST_MAX ? STORE_LIST_MAX : max);
-    return page_read(&q, bytes_max, a, out, err);
+    return page_read(&q, range->page_bytes, a, out, err);
 }
 
 int store_event_last(struct store *s, int64_t run_no, enum ev_kind kind, struct str node_id,

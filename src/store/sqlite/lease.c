@@ -114,7 +114,8 @@ int store_lease_release(struct store *s, struct str holder, struct wopr_error *e
 
 /* --- requests and transfers --- */
 
-int store_lease_want(struct store *s, int64_t run_no, struct str holder, struct wopr_error *err) {
+int store_lease_request(struct store *s, int64_t run_no, struct str holder,
+                        struct wopr_error *err) {
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
     int64_t no;
@@ -156,8 +157,8 @@ static int lease_give(struct store *s, int64_t run_no, int64_t to, struct str fr
     return rc == 0 ? lease_moved(s, run_no, MOVED_GIVEN, err) : rc;
 }
 
-int store_lease_give(struct store *s, int64_t run_no, struct str from, int64_t epoch,
-                     struct wopr_error *err) {
+int store_lease_transfer(struct store *s, int64_t run_no, struct str from, int64_t epoch,
+                         struct wopr_error *err) {
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
     int64_t to;

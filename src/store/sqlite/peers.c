@@ -249,7 +249,7 @@ int store_holders(struct store *s, struct arena *a, struct holder_row_list *out,
     return rc == 0 ? list_read(&q, a, holder_row_read, out, err) : rc;
 }
 
-int store_holder_bury(struct store *s, int64_t holder_no, struct wopr_error *err) {
+int store_holder_retire(struct store *s, int64_t holder_no, struct wopr_error *err) {
     struct query q;
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
@@ -259,20 +259,20 @@ int store_holder_bury(struct store *s, int64_t holder_no, struct wopr_error *err
     return write_end(s, rc, err);
 }
 
-static int want_row_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+static int lease_request_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
     (void)err;
-    *(struct want_row *)row = (struct want_row){col_int(q, 0), col_str(q, 1, a)};
+    *(struct lease_request *)row = (struct lease_request){col_int(q, 0), col_str(q, 1, a)};
     return 0;
 }
 
-int store_lease_wants(struct store *s, struct str holder, unsigned max, struct arena *a,
-                      struct want_row_list *out, struct wopr_error *err) {
+int store_lease_requests(struct store *s, struct str holder, unsigned max, struct arena *a,
+                         struct lease_request_list *out, struct wopr_error *err) {
     struct query q;
     int rc = read_begin(&q, s, SQL_WANTS, err);
     if (rc != 0) return rc;
     bind_text(&q, holder);
     bind_int(&q, max);
-    return list_read(&q, a, want_row_read, out, err);
+    return list_read(&q, a, lease_request_read, out, err);
 }
 
 int store_data_version(struct store *s, int64_t *version, struct wopr_error *err) {

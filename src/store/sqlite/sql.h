@@ -261,7 +261,7 @@ MUST_CHECK int children_read(struct conn *c, struct str parent_run_id, bool open
 
 /* --- runs.c --- */
 #define HEAD_COLUMNS_NR 13
-void head_read(struct query *q, struct arena *a, struct run_head *out); /* columns 0..11 */
+void head_read(struct query *q, struct arena *a, struct run_head *out); /* HEAD_COLUMNS */
 
 /* --- once.c: large inputs are stored once --- */
 /* What is stored in the rows of a plan that creates a run: the text, or a mark. */

@@ -288,8 +288,10 @@ Test(engine_peers, a_follower_hears_of_each_event /* STORE-16 */) {
     sem_init(&bell, 0, 0);
     sem_init(&wake, 0, 0);
     cr_assert_eq(journal_wait(T[1].journal, h.run_no, h.next_seq - 1, rung, &bell, &w, &err), 0);
-    cr_assert_eq(journal_reader_open(T[1].journal, h.run_no, r, h.next_seq - 1, NULL, rung, &wake,
-                                     &reader, &err),
+    cr_assert_eq(journal_reader_open(
+                     T[1].journal,
+                     (&(struct journal_cursor){h.run_no, r, h.next_seq - 1, NULL, rung, &wake}),
+                     &reader, &err),
                  0);
     cr_assert_eq(journal_reader_next(reader, &piece, &err), 0, "nothing yet");
     world_time_skip(61000);

@@ -1,5 +1,5 @@
 /* test_phases.c: phases of an exec: the edges of the table and the rules behind them (phase.c). */
-#include "engine/children.h"
+#include "engine/child_link.h"
 #include "engine_world.h"
 
 #include <criterion/criterion.h>

@@ -112,7 +112,8 @@ static size_t check_piece(const struct journal_piece *p, int64_t before, bool ev
 static struct journal_reader *reader(int64_t no, int64_t after, const struct journal_view *v,
                                      struct bell *b) {
     struct journal_reader *r = NULL;
-    int rc = journal_reader_open(w.j, no, STR("run_1"), after, v, ring, b, &r, &w.k.err);
+    int rc = journal_reader_open(
+        w.j, (&(struct journal_cursor){no, STR("run_1"), after, v, ring, b}), &r, &w.k.err);
     cr_assert_eq(rc, 0, "%s", w.k.err.message);
     return r;
 }
@@ -133,7 +134,10 @@ Test(log, a_reader_of_an_ended_run_stands_in_no_topic /* SSE-24 */) {
     struct journal_stats st;
     int64_t no = fresh("run_1", 600); /* three pages */
     cr_assert_eq(append(kit_append(no, 600, 1, true), NULL), 0);
-    cr_assert_eq(journal_reader_open(w.j, no, STR("run_1"), 9, &EVEN, NULL, NULL, &r, &w.k.err), 0);
+    cr_assert_eq(
+        journal_reader_open(w.j, (&(struct journal_cursor){no, STR("run_1"), 9, &EVEN, NULL, NULL}),
+                            &r, &w.k.err),
+        0);
     journal_stats(w.j, &st);
     cr_expect_eq(st.readers, 1u);
     cr_expect_eq(st.topics, 0u);
@@ -490,8 +494,10 @@ Test(log, stop_ends_readers_and_waiters /* SSE-25 */) {
     journal_reader_close(r);
     journal_wait_cancel(wt);
     cr_assert_eq(journal_wait(w.j, no, 5, ring, &b2, &late, &w.k.err), WOPR_E_CLOSED);
-    cr_assert_eq(journal_reader_open(w.j, no, STR("run_1"), -1, NULL, ring, &b, &r2, &w.k.err),
-                 WOPR_E_CLOSED);
+    cr_assert_eq(
+        journal_reader_open(w.j, (&(struct journal_cursor){no, STR("run_1"), -1, NULL, ring, &b}),
+                            &r2, &w.k.err),
+        WOPR_E_CLOSED);
 }
 
 Test(log, a_waiter_is_woken_once_for_something_newer /* SSE-39 */) {
@@ -537,7 +543,10 @@ static void *load_reader(void *arg) {
     struct journal_view v = {.id = 1 + (unsigned)(me % 2), .render = render_all};
     bool over = false;
     buf_init(&all, 64u << 20);
-    cr_assert_eq(journal_reader_open(w.j, load_no, STR("run_1"), -1, &v, ring, &b, &r, &err), 0);
+    cr_assert_eq(
+        journal_reader_open(
+            w.j, (&(struct journal_cursor){load_no, STR("run_1"), -1, &v, ring, &b}), &r, &err),
+        0);
     while (!over) {
         struct journal_piece p;
         int64_t before = journal_reader_cursor(r);
@@ -554,8 +563,11 @@ static void *load_reader(void *arg) {
         if (me % 5 == 4 && !over) { /* leaves and comes back */
             int64_t at = journal_reader_cursor(r);
             journal_reader_close(r);
-            cr_assert_eq(
-                journal_reader_open(w.j, load_no, STR("run_1"), at, &v, ring, &b, &r, &err), 0);
+            cr_assert_eq(journal_reader_open(
+                             w.j,
+                             (&(struct journal_cursor){load_no, STR("run_1"), at, &v, ring, &b}),
+                             &r, &err),
+                         0);
         }
     }
     journal_reader_close(r);
@@ -671,8 +683,10 @@ Test(log, waking_does_not_hold_up_the_committer /* L3 */) {
     struct journal_piece p;
     struct journal_reader *r = NULL;
     int64_t no = fresh("run_1", 1);
-    cr_assert_eq(
-        journal_reader_open(w.j, no, STR("run_1"), 0, NULL, wake_slowly, NULL, &r, &w.k.err), 0);
+    cr_assert_eq(journal_reader_open(
+                     w.j, (&(struct journal_cursor){no, STR("run_1"), 0, NULL, wake_slowly, NULL}),
+                     &r, &w.k.err),
+                 0);
     cr_assert_eq(journal_reader_next(r, &p, &w.k.err), 0);
     for (int i = 0; i < 50; i++) cr_assert_eq(append(kit_append(no, 1 + i, 1, false), NULL), 0);
     while (atomic_load(&held) == 0) sched_yield();

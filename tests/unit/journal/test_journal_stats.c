@@ -194,7 +194,10 @@ Test(journal_stats, lag_is_seen_while_it_lasts) {
     sem_init(&bell, 0, 0);
     begin(&(struct journal_config){.topic_bytes_max = 40000}, true);
     cr_assert_eq(append(kit_create("run_1", 1), &no), 0);
-    cr_assert_eq(journal_reader_open(j, no, STR("run_1"), -1, &view, ring, &bell, &r, &k.err), 0);
+    cr_assert_eq(
+        journal_reader_open(j, (&(struct journal_cursor){no, STR("run_1"), -1, &view, ring, &bell}),
+                            &r, &k.err),
+        0);
     journal_stats(j, &s);
     cr_expect(s.readers == 1 && s.topics == 1 && s.behind == 1, "a backlog is behind");
     cr_assert_eq(drain(r, &frames), 1);

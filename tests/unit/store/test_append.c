@@ -362,11 +362,11 @@ static int walked_take(void *ctx, const struct event *e, struct wopr_error *err)
 }
 
 static int walk(int64_t run_no, int64_t from, int64_t until, struct walked *x) {
-    const struct log_walk w2 = {
+    const struct log_range range = {
         .run_no = run_no, .from = from, .until = until, .page_events = 3, .page_bytes = 1u << 20};
     x->calls = 0;
     x->next = from > 0 ? from : 0;
-    return store_walk(w.s, &w2, w.a, walked_take, x, &w.err);
+    return store_walk(w.s, &range, w.a, walked_take, x, &w.err);
 }
 
 Test(append, a_walk_takes_each_event_once) {

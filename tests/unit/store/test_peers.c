@@ -47,7 +47,7 @@ Test(peers, a_host_knows_who_is_there_and_who_is_dead) {
     struct holder_row_list l;
     cr_assert_eq(store_holders(w.s, w.a, &l, &w.err), 0);
     cr_assert(l.n == 2 && l.v[1].holder_no == b && l.v[1].ttl_ms == 2000);
-    cr_assert_eq(store_holder_bury(w.s, b, &w.err), 0);
+    cr_assert_eq(store_holder_retire(w.s, b, &w.err), 0);
     cr_assert_eq(store_holders(w.s, w.a, &l, &w.err), 0);
     cr_expect_eq(l.n, 1u);
 }
@@ -57,11 +57,11 @@ Test(peers, a_dead_host_with_a_run_is_not_buried) {
     struct holder_row_list l;
     cr_assert_eq(store_holders(w.s, w.a, &l, &w.err), 0);
     cr_assert_eq(l.n, 1u);
-    cr_assert_eq(store_holder_bury(w.s, l.v[0].holder_no, &w.err), 0);
+    cr_assert_eq(store_holder_retire(w.s, l.v[0].holder_no, &w.err), 0);
     cr_assert_eq(store_holders(w.s, w.a, &l, &w.err), 0);
     cr_expect_eq(l.n, 1u);
     cr_assert_eq(kit_apply(&w, kit_append(no, 1, 1, true)), 0);
-    cr_assert_eq(store_holder_bury(w.s, l.v[0].holder_no, &w.err), 0);
+    cr_assert_eq(store_holder_retire(w.s, l.v[0].holder_no, &w.err), 0);
     cr_assert_eq(store_holders(w.s, w.a, &l, &w.err), 0);
     cr_expect_eq(l.n, 0u);
 }

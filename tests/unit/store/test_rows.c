@@ -233,20 +233,20 @@ Test(rows, a_lease_is_taken_once_and_fences /* STORE-31 to STORE-33 */) {
 Test(rows, a_run_is_given_to_the_last_who_asked /* STORE-33, STORE-40 */) {
     int64_t epoch = 0;
     int64_t no = kit_run(&w, "run_1", 1); /* host-1, epoch 1 */
-    struct want_row_list l;
+    struct lease_request_list l;
     struct run_head h;
-    cr_assert_eq(store_lease_give(w.s, no, STR("host-1"), 1, &w.err), WOPR_E_NOT_FOUND);
-    cr_assert_eq(store_lease_want(w.s, no, STR("host-2"), &w.err), 0);
-    cr_assert_eq(store_lease_want(w.s, no, STR("host-3"), &w.err), 0);
-    cr_assert_eq(store_lease_wants(w.s, STR("host-1"), 10, w.a, &l, &w.err), 0);
+    cr_assert_eq(store_lease_transfer(w.s, no, STR("host-1"), 1, &w.err), WOPR_E_NOT_FOUND);
+    cr_assert_eq(store_lease_request(w.s, no, STR("host-2"), &w.err), 0);
+    cr_assert_eq(store_lease_request(w.s, no, STR("host-3"), &w.err), 0);
+    cr_assert_eq(store_lease_requests(w.s, STR("host-1"), 10, w.a, &l, &w.err), 0);
     cr_assert(l.n == 1 && l.v[0].run_no == no && str_eqc(l.v[0].run_id, "run_1"));
-    cr_assert_eq(store_lease_give(w.s, no, STR("host-2"), LEASE_ANY, &w.err), WOPR_E_FENCED);
-    cr_assert_eq(store_lease_give(w.s, no, STR("host-1"), 2, &w.err), WOPR_E_FENCED);
-    cr_assert_eq(store_lease_give(w.s, no, STR("host-1"), 1, &w.err), 0);
+    cr_assert_eq(store_lease_transfer(w.s, no, STR("host-2"), LEASE_ANY, &w.err), WOPR_E_FENCED);
+    cr_assert_eq(store_lease_transfer(w.s, no, STR("host-1"), 2, &w.err), WOPR_E_FENCED);
+    cr_assert_eq(store_lease_transfer(w.s, no, STR("host-1"), 1, &w.err), 0);
     cr_assert_eq(kit_apply(&w, kit_append(no, 1, 1, false)), WOPR_E_FENCED, "it was given away");
     cr_assert_eq(store_run_head(w.s, KIT_TENANT, false, STR("run_1"), w.a, &h, &w.err), 0);
     cr_assert(h.epoch == 2 && str_eqc(h.holder, "host-3"));
-    cr_assert_eq(store_lease_give(w.s, no, STR("host-3"), 2, &w.err), WOPR_E_NOT_FOUND);
+    cr_assert_eq(store_lease_transfer(w.s, no, STR("host-3"), 2, &w.err), WOPR_E_NOT_FOUND);
     cr_assert_eq(claim(no, "host-3", 5, 2, LEASE_NO_BEAT, &epoch), 0);
     cr_assert_eq(epoch, 3, "what was given is claimed as one's own");
 }

@@ -1,0 +1,87 @@
+/*
+ * fork_info.c: what a fork knows of its cut: the link to its source, the last inherited event, what
+ * is inherited and asks under an id of its own.
+ */
+#include "engine/fork_info.h"
+
+#include "base/mem.h"
+#include "codec/json.h"
+#include "domain/interrupt.h"
+
+static struct str run_id_keep(char to[RUN_ID_MAX + 1], struct str id) {
+    size_t n = id.n <= RUN_ID_MAX ? id.n : 0;
+    if (n > 0) memcpy(to, id.p, n);
+    return str_n(to, n);
+}
+
+int fork_set(struct run_exec *re, const struct run_fork *f) {
+    if (f->mode == FORK_NONE || re->fork.info) return 0;
+    struct fork_info *x = MEM_NEW(struct fork_info);
+    if (!x) return WOPR_E_NO_MEMORY;
+    x->link = *f;
+    x->link.source_run_id = run_id_keep(x->source_run_id, f->source_run_id);
+    re->fork.info = x;
+    return 0;
+}
+
+/* Does the event hold something masked that the run itself could read (OBS-71)? */
+static bool event_holds_masked(const struct workflow *wf, const struct event *e, struct arena *a) {
+    if (e->kind == EV_NODE_COMPLETED) {
+        int node = workflow_node_index(wf, e->node_id);
+        return node >= 0 && wf->nodes[node].sensitive_nr > 0;
+    }
+    if (e->kind == EV_VARIABLE_CHANGED) {
+        const struct wf_variable *v =
+            workflow_variable(wf, json_string(json_get(e->payload, "name"), a));
+        return v && v->sensitive;
+    }
+    if (e->kind != EV_CHANNEL_WRITTEN) return false;
+    const struct wf_channel *c =
+        workflow_channel(wf, json_string(json_get(e->payload, "channel"), a));
+    return c && c->sensitive;
+}
+
+/* The run timeout counts running time only (WF-23): what lies between the last inherited event and
+ * the fork is not, unless the run stood still there and the fold counts it as waiting. */
+void fork_passed(struct run_exec *re, const struct event *e, struct arena *a) {
+    const struct run_state *s = re->state;
+    if (!re->fork.info || s->next_seq > re->fork.info->link.from_seq) return;
+    re->fork.info->masked = re->fork.info->masked || event_holds_masked(s->wf, e, a);
+    if (s->next_seq < re->fork.info->link.from_seq) return;
+    re->fork.info->cut_kind = e->kind;
+    struct str channel = json_get(e->payload, "channel");
+    if (e->kind == EV_CHANNEL_WRITTEN && !str_starts(channel, STR("\"_approvalVotes:")))
+        re->fork.info->cut_kind = EV_LOG_APPENDED; /* nothing belongs to it */
+    re->fork.info->cut_node = e->node_id.n > 0 ? workflow_node_index(s->wf, e->node_id) : -1;
+    if (re->fork.info->link.cut_ms == 0) re->fork.info->link.cut_ms = e->ts_ms;
+    int64_t gap_ms = s->meta.created_ms - re->fork.info->link.cut_ms;
+    bool stands = s->status == RUN_PENDING || s->wait_since_ms > 0;
+    re->fork.info->gap_ms = stands || gap_ms < 0 ? 0 : gap_ms;
+}
+
+int64_t fork_gap_ms(const struct run_exec *re, int64_t now_ms) {
+    if (!re->fork.info || now_ms < re->state->meta.created_ms) return 0;
+    return re->fork.info->gap_ms;
+}
+
+bool fork_is_fresh(const struct run_fork *f, int64_t next_seq) {
+    return f->mode != FORK_NONE && f->from_seq > 0 && next_seq == f->from_seq;
+}
+
+static bool interrupt_inherited(const struct run_exec *re, int64_t requested_seq) {
+    return re->fork.info && requested_seq < re->fork.info->link.from_seq;
+}
+
+struct str fork_interrupt_id(const struct run_exec *re, const struct intr_state *i,
+                             struct arena *a) {
+    char id[INTR_ID_LEN + 1];
+    if (!interrupt_inherited(re, i->requested_seq)) return text_str(&i->id);
+    intr_id_of(str_c(re->run_id), text_str(&i->key), id);
+    return arena_str(a, str_c(id));
+}
+
+int64_t fork_shift_ms(const struct run_exec *re, int64_t requested_seq) {
+    if (!interrupt_inherited(re, requested_seq)) return 0;
+    int64_t ms = re->state->meta.created_ms - re->fork.info->link.cut_ms;
+    return ms > 0 ? ms : 0;
+}

@@ -1,0 +1,31 @@
+/*
+ * fork_info.h: what a fork knows of its cut.  Layer: engine, not for others.
+ */
+#ifndef WOPR_ENGINE_FORK_INFO_H
+#define WOPR_ENGINE_FORK_INFO_H
+
+#include "engine/exec.h"
+
+struct fork_info { /* of a run that is a fork; texts of link stand behind it */
+    struct run_fork link;
+    int64_t gap_ms;        /* between the last inherited event and the fork, not running time */
+    enum ev_kind cut_kind; /* the last inherited event: its kind, and its node or -1 */
+    int cut_node;
+    bool masked; /* inherited events hold values that only the source knew (OBS-71) */
+    char source_run_id[RUN_ID_MAX + 1];
+};
+
+/* Remembers what the store says; nothing for a run that is no fork.  0 or NO_MEMORY. */
+MUST_CHECK int fork_set(struct run_exec *re, const struct run_fork *f);
+/* To be called after each folded event: notes what holds at the cut. */
+void fork_passed(struct run_exec *re, const struct event *e, struct arena *a);
+int64_t fork_gap_ms(const struct run_exec *re, int64_t now_ms); /* to be taken from running time */
+/* Nothing of its own was appended yet: such a fork is woken whatever its status. */
+bool fork_is_fresh(const struct run_fork *f, int64_t next_seq);
+/* Id of the row of an interrupt: an inherited one has one of its own in each fork. */
+struct str fork_interrupt_id(const struct run_exec *re, const struct intr_state *i,
+                             struct arena *a);
+/* How much later than in the source an inherited interrupt ends. */
+int64_t fork_shift_ms(const struct run_exec *re, int64_t requested_seq);
+
+#endif
