@@ -17,12 +17,23 @@ static void add_lines(struct buf *b, struct str prefix, struct str text) {
     }
 }
 
-void sse_frame(struct buf *b, uint64_t id, struct str event, struct str data) {
+static void head_add(struct buf *b, uint64_t id, struct str event) {
     buf_adds(b, STR("id: "));
     buf_add_u64(b, id);
     buf_adds(b, STR("\nevent: "));
     buf_adds(b, event);
     buf_addc(b, '\n');
+}
+
+void sse_begin(struct buf *b, uint64_t id, struct str event) {
+    head_add(b, id, event);
+    buf_adds(b, STR("data: "));
+}
+
+void sse_end(struct buf *b) { buf_adds(b, STR("\n\n")); }
+
+void sse_frame(struct buf *b, uint64_t id, struct str event, struct str data) {
+    head_add(b, id, event);
     bool one_line = data.n == 0 || (!memchr(data.p, '\n', data.n) && !memchr(data.p, '\r', data.n));
     if (one_line) {
         buf_adds(b, STR("data: "));

@@ -7,6 +7,7 @@
  *  - the masked form of configurable is JSON and shows no credential reference (RUN-13).
  */
 #include "domain/options.h"
+#include "wire/common/url.h"
 #include "wire/v1/wire_int.h"
 
 enum { FUZZ_BYTES_MAX = 1 << 15, ARENA_BYTES = 64 << 20, BUF_BYTES = 1 << 20 };
@@ -133,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
         check_refusal(rc, &err);
     } else {
         const struct workflow *wf = workflow((data[0] >> 1) & 1);
-        if (b.callback_url.p) (void)v1_callback_url_valid(b.callback_url);
+        if (b.callback_url.p) (void)wire_callback_url_valid(b.callback_url);
         check_options(&b, wf, (data[0] & 4) != 0, a);
         check_inputs(&b, wf, a);
     }

@@ -6,6 +6,7 @@
  *  - a cursor is taken exactly when it is digits, or the id of an event of this run;
  *  - a refusal has a code, a message and details that are JSON.
  */
+#include "wire/common/accept.h"
 #include "wire/v1/wire_int.h"
 
 enum { FUZZ_BYTES_MAX = 512 };
@@ -54,7 +55,7 @@ static void check_number(struct str text, int64_t min, int64_t max) {
             want = want * 10 + (text.p[i] - '0'); /* max is far from overflow */
     }
     good = good && want >= min && want <= max;
-    int rc = v1_int_param(&call, "bufferMs", min, max, 0, &got, &err);
+    int rc = wire_int_param(&call, "bufferMs", min, max, 0, &got, &err);
     ASSERT((rc == 0) == good && got == (good ? want : -7));
     check_refusal(rc, WOPR_E_VALIDATION, &err);
 }
@@ -84,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     check_number(text, 0, V1_BUFFER_MS_MAX);
     check_number(text, 1, 60);
     check_cursor(text, data[0] & 1);
-    (void)v1_accept_json(text);
-    (void)v1_etag_matches(text, STR("\"abc\""));
+    (void)wire_accept_json(text);
+    (void)wire_etag_matches(text, STR("\"abc\""));
     return 0;
 }

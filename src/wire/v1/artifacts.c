@@ -8,23 +8,19 @@ int v1_get_artifact(struct http_call *c) {
     struct run_head head;
     struct plan_artifact art;
     struct str id = http_param(c, "artifactId");
-    int rc = v1_call_run(c, &head, &err);
+    int rc = wire_run_of(c, &head, &err);
     if (rc == 0)
-        rc = store_artifact_get(v1_of(c)->store, c->who.tenant, c->who.test_mode, head.run_id, id,
+        rc = store_artifact_get(wire_of(c)->store, c->who.tenant, c->who.test_mode, head.run_id, id,
                                 c->arena, &art, &err);
-    if (rc != 0) return v1_fail(c, &err);
-    struct buf b;
-    struct jw w;
-    buf_init(&b, V1_SNAPSHOT_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "artifactId", art.artifact_id);
-    jw_kstr(&w, "artifactType", art.artifact_type);
-    jw_kstr(&w, "runId", head.run_id);
-    if (art.node_id.n) jw_kstr(&w, "nodeId", art.node_id);
-    if (art.version.n) jw_kstr(&w, "version", art.version);
-    if (art.summary.n) jw_kstr(&w, "summary", art.summary);
-    if (art.body.n) jw_kraw(&w, "body", art.body);
-    jw_end_object(&w);
-    return v1_reply_buf(c, 200, &b);
+    if (rc != 0) return wire_fail(c, &err);
+    struct jobj o;
+    jobj_begin(&o, WIRE_SNAPSHOT_MAX);
+    jw_kstr(&o.w, "artifactId", art.artifact_id);
+    jw_kstr(&o.w, "artifactType", art.artifact_type);
+    jw_kstr(&o.w, "runId", head.run_id);
+    if (art.node_id.n) jw_kstr(&o.w, "nodeId", art.node_id);
+    if (art.version.n) jw_kstr(&o.w, "version", art.version);
+    if (art.summary.n) jw_kstr(&o.w, "summary", art.summary);
+    if (art.body.n) jw_kraw(&o.w, "body", art.body);
+    return wire_reply_object(c, 200, &o);
 }

@@ -1,7 +1,7 @@
 /*
  * discovery.c: GET / and GET /.well-known/openwop (CAP-1 to CAP-48).  One row per member; the
- * document is built once at v1_new. Only what this build does is advertised (suite trap 12): a row
- * is added together with the feature.
+ * document is built once, in v1_new.  It advertises only what this build does: a row is added
+ * together with its feature.
  */
 #include "wire/v1/wire_int.h"
 
@@ -55,7 +55,7 @@ static void put_schema_versions(const struct v1_config *c, struct jw *w) {
     jw_end_object(w);
 }
 
-/* Closed: four members, everything else in extensions.limits (CON-4). */
+/* A closed object of four members; other limits are in extensions.limits (CON-4). */
 static void put_limits(const struct v1_config *c, struct jw *w) {
     jw_object(w);
     jw_kint(w, "clarificationRounds", c->limits.clarification_rounds);
@@ -107,8 +107,8 @@ static void put_testing(const struct v1_config *c, struct jw *w) {
     jw_end_object(w);
 }
 
-/* IDEM-18, CAP-40: outcomes of requests to the outside are kept as long as their run, which is
- * promised for the recommended time at most. */
+/* IDEM-18, CAP-40: outcomes of outgoing requests are kept as long as their run; no more than the
+ * recommended time is promised. */
 static int64_t layer2_seconds(const struct v1_config *c) {
     int64_t kept = c->external_event_retention_s;
     return kept > 0 && kept < LAYER2_SECONDS ? kept : LAYER2_SECONDS;
@@ -222,7 +222,7 @@ static void document_render(const struct v1_config *c, struct buf *out) {
     jw_end_object(&w);
 }
 
-/* CAP-30: moves when the canonical document does. */
+/* CAP-30: Capabilities-Etag changes only with the canonical document. */
 static int etags_build(struct v1 *v, struct wopr_error *err) {
     struct buf canonical;
     char hex[65];
@@ -232,7 +232,7 @@ static int etags_build(struct v1 *v, struct wopr_error *err) {
         struct sha256 d = sha256_of(buf_str(&canonical));
         sha256_hex(&d, hex);
         v->capabilities_etag = arena_printf(v->arena, "\"cap_%.16s\"", hex);
-        v->discovery_etag = v1_etag_of(v->discovery, v->arena);
+        v->discovery_etag = wire_etag_of(v->discovery, v->arena);
         if (!v->capabilities_etag.p || !v->discovery_etag.p)
             rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the capabilities document");
     }
@@ -254,10 +254,10 @@ int v1_discovery_build(struct v1 *v, struct wopr_error *err) {
 int v1_get_capabilities(struct http_call *c) {
     struct v1 *v = v1_of(c);
     http_reply_header(c, "Capabilities-Etag", v->capabilities_etag);
-    return v1_reply_document(c, v->discovery, v->discovery_etag, V1_DISCOVERY_CACHE);
+    return wire_reply_document(c, v->discovery, v->discovery_etag, V1_DISCOVERY_CACHE);
 }
 
-/* What somebody sees who opens the bare address. */
+/* The bare address says where to begin. */
 int v1_get_index(struct http_call *c) {
     c->cache_control = V1_DISCOVERY_CACHE;
     http_reply(c, 200,

@@ -29,8 +29,8 @@ static const struct error_row *row_of(int code) {
 int v1_status_of(int code) { return row_of(code)->status; }
 const char *v1_code_of(int code) { return row_of(code)->wire; }
 
-/* What the caller reads.  A 5xx tells nothing of the inside (ERR-5); a 404 is the same for absent
- * and foreign (HTTP-13). */
+/* The message a caller reads.  A 5xx reveals nothing internal (ERR-5); a 404 is the same for absent
+ * and foreign resources (HTTP-13). */
 static struct str public_message(const struct error_row *row, const struct wopr_error *err) {
     if (row->status == 501) return STR("This host does not offer that operation.");
     if (row->status == 505) return STR("Send the request as HTTP/1.1 or HTTP/1.0.");
@@ -47,20 +47,20 @@ static struct str public_message(const struct error_row *row, const struct wopr_
     return str_c(wopr_err_text(err->code));
 }
 
-static void more(struct buf *d, const char *key) {
+static void detail_key(struct buf *d, const char *key) {
     if (d->len > 1) buf_addc(d, ',');
     json_quote(d, str_c(key));
     buf_addc(d, ':');
 }
 
-static void more_int(struct buf *d, struct str given, const char *key, int64_t v) {
+static void detail_int(struct buf *d, struct str given, const char *key, int64_t v) {
     if (json_get(given, key).p) return;
-    more(d, key);
+    detail_key(d, key);
     buf_add_i64(d, v);
 }
 
 /* "/configurable/temperature" -> configurable.temperature; a bare parameter name stays. */
-static void add_path(struct buf *d, struct str pointer) {
+static void path_add(struct buf *d, struct str pointer) {
     struct buf path;
     buf_init(&path, sizeof((struct wopr_error *)0)->pointer);
     if (pointer.n > 0 && pointer.p[0] == '/') {
@@ -77,12 +77,12 @@ static void add_path(struct buf *d, struct str pointer) {
     buf_fini(&path);
 }
 
-/* ERR-6: the place an error points to, unless its details tell it already. */
-static void add_fields(struct buf *d, struct str given, const struct wopr_error *err) {
+/* ERR-6: the place an error points to, unless its details name it already. */
+static void fields_add(struct buf *d, struct str given, const struct wopr_error *err) {
     if (!err->pointer[0] || json_get(given, "fields").p) return;
-    more(d, "fields");
+    detail_key(d, "fields");
     buf_addz(d, "[{\"path\":");
-    add_path(d, str_c(err->pointer));
+    path_add(d, str_c(err->pointer));
     buf_addz(d, ",\"reason\":\"invalid\"}]");
 }
 
@@ -92,30 +92,30 @@ static int clamp_seconds(int64_t s) {
 }
 
 /* ERR-8: both generations of names, consistent with the header. */
-static int add_rate_limit(struct buf *d, struct str given) {
+static int rate_limit_add(struct buf *d, struct str given) {
     int64_t ms = 1000, observed;
     if (!json_int(json_get(given, "retryAfterMs"), &ms) || ms < 1) ms = 1000;
     int seconds = clamp_seconds(ms / 1000 + (ms % 1000 != 0));
-    more_int(d, given, "retryAfterMs", ms);
+    detail_int(d, given, "retryAfterMs", ms);
     if (!json_get(given, "scope").p) {
-        more(d, "scope");
+        detail_key(d, "scope");
         buf_addz(d, "\"key\"");
     }
-    more_int(d, given, "retryAfterSeconds", seconds);
-    more_int(d, given, "window", 1);
+    detail_int(d, given, "retryAfterSeconds", seconds);
+    detail_int(d, given, "window", 1);
     if (json_int(json_get(given, "observedRate"), &observed))
-        more_int(d, given, "current", observed);
+        detail_int(d, given, "current", observed);
     return seconds;
 }
 
-static int add_retry(struct buf *d, struct str given, const struct error_row *row) {
+static int retry_add(struct buf *d, struct str given, const struct error_row *row) {
     int64_t s = 1;
     if (row->retry == RETRY_NONE) return 0;
-    if (row->status == 429) return add_rate_limit(d, given);
+    if (row->status == 429) return rate_limit_add(d, given);
     if (row->retry == RETRY_DETAILS) (void)json_int(json_get(given, "retryAfter"), &s);
-    more_int(d, given, "retryAfter", clamp_seconds(s));
+    detail_int(d, given, "retryAfter", clamp_seconds(s));
     if (row == &ROWS[WOPR_ERR_ORDER_RUN_ALREADY_ACTIVE] && !json_get(given, "activeHost").p) {
-        more(d, "activeHost");
+        detail_key(d, "activeHost");
         buf_addz(d, "\"cloud\"");
     }
     return clamp_seconds(s);
@@ -141,14 +141,14 @@ static struct str given_details(const struct error_row *row, const struct wopr_e
 }
 
 /* Which shortage it is, of those that a client or its operator may know (ERR-5). */
-static void add_reason(struct buf *d, int code) {
+static void reason_add(struct buf *d, int code) {
     const char *reason = code == WOPR_E_DISK_FULL   ? "storage_full"
                          : code == WOPR_E_BUSY      ? "storage_busy"
                          : code == WOPR_E_NO_MEMORY ? "out_of_memory"
                          : code == WOPR_E_CLOSED    ? "shutting_down"
                                                     : NULL;
     if (reason == NULL) return;
-    more(d, "reason");
+    detail_key(d, "reason");
     json_quote(d, str_c(reason));
 }
 
@@ -161,11 +161,11 @@ void v1_error_envelope(const struct wopr_error *err, struct str correlation, str
     buf_init(&d, ENVELOPE_MAX);
     buf_addc(&d, '{');
     buf_adds(&d, str_trim(str_n(given.p + 1, given.n - 2)));
-    if (strcmp(row->wire, "validation_error") == 0) add_fields(&d, given, err);
-    int retry = add_retry(&d, given, row);
-    if (row->status == 503) add_reason(&d, err->code);
+    if (strcmp(row->wire, "validation_error") == 0) fields_add(&d, given, err);
+    int retry = retry_add(&d, given, row);
+    if (row->status == 503) reason_add(&d, err->code);
     if (row->status >= 500) {
-        more(&d, "correlationId");
+        detail_key(&d, "correlationId");
         json_quote(&d, correlation.n ? correlation : STR("unknown"));
     }
     buf_addc(&d, '}');

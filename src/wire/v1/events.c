@@ -4,12 +4,11 @@
  */
 #include "store/events.h"
 #include "codec/ident.h"
+#include "codec/sse.h"
+#include "wire/common/cursor.h"
 #include "wire/v1/wire_int.h"
 
 #include <stdio.h>
-
-/* Largest integer that JSON clients keep exact; a greater cursor means "past any end" as well. */
-#define CURSOR_MAX INT64_C(9007199254740991)
 
 void v1_one_line(struct buf *b, size_t offset) {
     if (buf_failed(b) || b->len <= offset) return;
@@ -19,7 +18,7 @@ void v1_one_line(struct buf *b, size_t offset) {
         if (*p == '\n' || *p == '\r') *p = ' ';
 }
 
-static struct str type_of(const struct event *e) {
+static struct str event_type(const struct event *e) {
     return e->type.n ? e->type : str_c(event_name(e->kind));
 }
 
@@ -33,14 +32,13 @@ void v1_event_render(struct str run_id, const struct event *e, struct buf *out) 
     jw_kstrz(&w, "eventId", id);
     jw_kstr(&w, "runId", run_id);
     if (e->node_id.n) jw_kstr(&w, "nodeId", e->node_id);
-    jw_kstr(&w, "type", type_of(e));
+    jw_kstr(&w, "type", event_type(e));
     jw_kraw(&w, "payload", e->payload.n ? e->payload : STR("{}"));
     time_format(e->ts_ms, at);
     jw_kstrz(&w, "timestamp", at);
     jw_kint(&w, "sequence", e->seq);
     jw_kint(&w, "schemaVersion", e->schema_version);
-    snprintf(version, sizeof version, "%d",
-             (int)e->engine_version); /* a string on the wire (VER-12) */
+    snprintf(version, sizeof version, "%d", (int)e->engine_version); /* a string: VER-12 */
     jw_kstrz(&w, "engineVersion", version);
     if (e->causation_seq >= 0) {
         event_id_format(run_id, e->causation_seq, id);
@@ -86,16 +84,11 @@ static void view_render(const void *ctx, struct str run_id, const struct event *
     bool doc = !chunk && ((v->mask & V1_DEBUG) ||
                           ((v->mask & V1_UPDATES) && (event_modes(e->kind) & EV_MODE_U)));
     if (!chunk && !doc) return;
-    if (!v->element) {
-        buf_addz(out, "id: ");
-        buf_add_i64(out, e->seq); /* SSE-10 */
-        buf_addz(out, "\nevent: ");
-        buf_adds(out, chunk ? STR("ai.message.chunk") : type_of(e)); /* SSE-11 */
-        buf_addz(out, "\ndata: ");
-    }
+    if (!v->element) /* SSE-10, SSE-11 */
+        sse_begin(out, (uint64_t)e->seq, chunk ? STR("ai.message.chunk") : event_type(e));
     if (chunk) chunk_render(run_id, e, v->element, out);
     else v1_event_render(run_id, e, out);
-    if (!v->element) buf_addz(out, "\n\n");
+    if (!v->element) sse_end(out);
 }
 
 #define CTX(i)                                                                                     \
@@ -116,7 +109,7 @@ const struct journal_view *v1_view(unsigned mask, bool element) {
     return &VIEWS[mask - 1 + (element ? 7 : 0)];
 }
 
-static int mode_refused(struct wopr_error *err, const char *why) {
+static int mode_refuse(struct wopr_error *err, const char *why) {
     int rc = wopr_error_set(err, WOPR_E_STREAM_MODE, "%s", why);
     wopr_error_details(err, "{\"supported\":[\"values\",\"updates\",\"messages\",\"debug\"]}");
     return rc;
@@ -138,75 +131,61 @@ int v1_mode_parse(struct str text, struct v1_mode *out, struct wopr_error *err) 
         if (!again) one = rest;
         size_t i = 0;
         while (i < 4 && !str_eqc(one, MODES[i].name)) i++;
-        if (i == 4)
-            return mode_refused(err, "streamMode names a mode that this host does not know");
+        if (i == 4) return mode_refuse(err, "streamMode names a mode that this host does not know");
         bits |= MODES[i].bit;
     } while (again);
     if ((bits & V1_MASKS) && bits != V1_MASKS)
-        return mode_refused(err, "the stream mode values cannot be combined with another mode");
+        return mode_refuse(err, "the stream mode values cannot be combined with another mode");
     *out = (struct v1_mode){.mask = bits & (V1_MASKS - 1), .values = (bits & V1_MASKS) != 0};
     return 0;
 }
 
 int v1_cursor_parse(struct str run_id, int64_t next_seq, struct str text, bool is_header,
                     int64_t *seq, struct wopr_error *err) {
-    size_t digits = 0;
-    uint64_t v = 0;
-    while (digits < text.n && text.p[digits] >= '0' && text.p[digits] <= '9') digits++;
-    if (digits > 0 && digits == text.n) {
-        /* A number no log can reach is past the end, not an error. */
-        *seq = str_u64(text, &v) && v <= (uint64_t)CURSOR_MAX ? (int64_t)v : CURSOR_MAX;
-        return 0;
-    }
-    int64_t named;
-    if (text.n > 0 && event_id_parse(run_id, text, &named) && named < next_seq) {
-        *seq = named;
-        return 0;
-    }
-    int rc =
-        wopr_error_set(err, WOPR_E_VALIDATION,
-                       "the resume position is neither a sequence nor an event id of this run");
-    wopr_error_details(err, is_header ? "{\"header\":\"Last-Event-ID\"}"
-                                      : "{\"parameter\":\"lastEventId\"}");
-    return rc;
+    static const char WHY[] =
+        "the resume position is neither a sequence nor an event id of this run";
+    if (wire_event_cursor(run_id, next_seq, text, seq)) return 0;
+    return is_header ? wire_header_error(err, "Last-Event-ID", WHY)
+                     : wire_param_error(err, "lastEventId", WHY);
 }
 
-/* Appends one page; *next moves behind it.  1 = more may follow, 0 = the end of the log or of the
- * answer. */
-static int page_json(struct v1 *v, const struct run_head *head, int64_t *next, unsigned *left,
-                     struct arena *a, struct buf *out, bool *terminal, struct wopr_error *err) {
-    struct event_list page;
-    unsigned max = *left < V1_PAGE_EVENTS ? *left : V1_PAGE_EVENTS;
-    int rc = store_events(v->store, head->run_no, *next, max, V1_PAGE_BYTES, a, &page, err);
-    if (rc != 0) return rc;
-    for (size_t i = 0; i < page.n; i++) {
-        if (*left == 0 || out->len >= V1_POLL_BYTES_MAX) return 0;
-        if (out->len > 0 && out->p[out->len - 1] != '[') buf_addc(out, ',');
-        v1_event_render(head->run_id, &page.v[i], out);
-        *next = page.v[i].seq + 1;
-        *terminal = event_is_terminal(page.v[i].kind);
-        *left -= 1;
-    }
-    return page.n > 0 && *left > 0;
+struct event_page { /* an answer while it is rendered */
+    struct str run_id;
+    struct buf *out;
+    unsigned left; /* events that it may still take */
+    int64_t next;  /* sequence after its last event */
+    bool terminal; /* its last event is the run's last */
+};
+
+static int page_take(void *ctx, const struct event *e, struct wopr_error *err) {
+    struct event_page *p = ctx;
+    (void)err;
+    if (p->left == 0 || p->out->len >= V1_POLL_BYTES_MAX) return 1;
+    if (p->out->len > 0 && p->out->p[p->out->len - 1] != '[') buf_addc(p->out, ',');
+    v1_event_render(p->run_id, e, p->out);
+    p->next = e->seq + 1;
+    p->terminal = event_is_terminal(e->kind);
+    p->left -= 1;
+    return p->left == 0;
 }
 
 int v1_events_json(struct v1 *v, const struct run_head *head, int64_t from, struct buf *out,
                    struct wopr_error *err) {
-    struct arena *a = arena_new(V1_ARENA_MAX);
-    unsigned left = V1_POLL_EVENTS_MAX;
-    int64_t next = from;
-    bool terminal = false;
-    int rc = 1;
+    struct event_page p = {
+        .run_id = head->run_id, .out = out, .left = V1_POLL_EVENTS_MAX, .next = from};
+    const struct log_walk walk = {.run_no = head->run_no,
+                                  .from = from,
+                                  .until = INT64_MAX,
+                                  .page_events = WIRE_PAGE_EVENTS,
+                                  .page_bytes = WIRE_PAGE_BYTES};
+    struct arena *a = arena_new(WIRE_ARENA_MAX);
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a page of events");
     buf_addz(out, "{\"events\":[");
-    while (rc == 1) {
-        arena_reset(a);
-        rc = page_json(v, head, &next, &left, a, out, &terminal, err);
-    }
+    int rc = store_walk(v->shared.store, &walk, a, page_take, &p, err);
     arena_free(a);
     if (rc != 0) return rc;
-    /* Complete: the run has ended and nothing after this answer is left (RUN-41, SSE-40). */
-    bool complete = terminal || (run_status_final(head->status) && next >= head->next_seq);
+    /* Complete: the run has ended and no event after this answer is left (RUN-41, SSE-40). */
+    bool complete = p.terminal || (run_status_final(head->status) && p.next >= head->next_seq);
     buf_addz(out, complete ? "],\"isComplete\":true}" : "],\"isComplete\":false}");
     return buf_failed(out) ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the events") : 0;
 }

@@ -63,26 +63,23 @@ int v1_fork_parse(struct str body, struct arena *a, struct engine_cmd *cmd,
 int v1_fork_run(struct http_call *c) {
     struct wopr_error err = {0};
     struct run_head head;
-    int rc = v1_call_run(c, &head, &err); /* RUN-30, FORK-6 */
-    if (rc != 0 && rc != WOPR_E_EXPIRED) return v1_fail(c, &err);
-    struct v1_cmd *vc = v1_cmd_new(c, ENGINE_FORK);
-    if (!vc) {
-        (void)wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for the command");
-        return v1_fail(c, &err);
-    }
-    if (v1_fork_parse(c->body, c->arena, &vc->cmd, &err) != 0) return v1_fail(c, &err);
-    vc->cmd.run_id = http_param(c, "runId"); /* expired: the engine says so, with details */
-    vc->base_url = http_base_url(c);
-    return v1_cmd_submit(vc);
+    int rc = wire_run_of(c, &head, &err); /* RUN-30, FORK-6 */
+    if (rc != 0 && rc != WOPR_E_EXPIRED) return wire_fail(c, &err);
+    struct wire_cmd *wc;
+    if (wire_cmd_new(c, ENGINE_FORK, &V1_SPELLING, &wc, &err) != 0) return wire_fail(c, &err);
+    if (v1_fork_parse(c->body, c->arena, &wc->cmd, &err) != 0) return wire_fail(c, &err);
+    wc->cmd.run_id = http_param(c, "runId"); /* expired: the engine says so, with details */
+    wc->base_url = http_base_url(c);
+    return wire_cmd_submit(wc);
 }
 
-void v1_fork_accepted(struct jw *w, const struct v1_cmd *vc, const struct engine_result *r) {
-    struct str events = arena_printf(vc->call->arena, STR_FMT "/v1/runs/" STR_FMT "/events",
-                                     STR_ARG(vc->base_url), STR_ARG(r->run_id));
+void v1_fork_accepted(struct jw *w, const struct wire_cmd *wc, const struct engine_result *r) {
+    struct str events = arena_printf(wc->call->arena, STR_FMT "/v1/runs/" STR_FMT "/events",
+                                     STR_ARG(wc->base_url), STR_ARG(r->run_id));
     jw_kstr(w, "runId", r->run_id);
-    jw_kstr(w, "sourceRunId", vc->cmd.run_id);
-    jw_kint(w, "fromSeq", vc->cmd.fork.from_seq);
-    jw_kstrz(w, "mode", mode_name(vc->cmd.fork.mode));
+    jw_kstr(w, "sourceRunId", wc->cmd.run_id);
+    jw_kint(w, "fromSeq", wc->cmd.fork.from_seq);
+    jw_kstrz(w, "mode", mode_name(wc->cmd.fork.mode));
     jw_kstrz(w, "status", "pending"); /* FORK-3 */
     jw_kstr(w, "eventsUrl", events);
 }

@@ -7,12 +7,12 @@
 
 int v1_openapi_build(struct v1 *v, struct wopr_error *err) {
     v->openapi = v1_openapi_text();
-    v->openapi_etag = v1_etag_of(v->openapi, v->arena);
+    v->openapi_etag = wire_etag_of(v->openapi, v->arena);
     if (v->openapi_etag.p) return 0;
     return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the OpenAPI document");
 }
 
 int v1_get_open_api_spec(struct http_call *c) {
     struct v1 *v = v1_of(c);
-    return v1_reply_document(c, v->openapi, v->openapi_etag, V1_DISCOVERY_CACHE);
+    return wire_reply_document(c, v->openapi, v->openapi_etag, V1_DISCOVERY_CACHE);
 }

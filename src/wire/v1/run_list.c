@@ -17,12 +17,10 @@ static int status_read(struct http_call *c, int *out, struct wopr_error *err) {
         *out = s;
         return 0;
     }
-    int rc = wopr_error_set(err, WOPR_E_VALIDATION, "status names no run status");
-    wopr_error_details(err, "{\"parameter\":\"status\"}");
-    return rc;
+    return wire_param_error(err, "status", "status names no run status");
 }
 
-/* The page starts behind the run that `before` names; it must be visible to the caller. */
+/* The page starts after the run that `before` names, which must be visible to the caller. */
 static int before_read(struct http_call *c, int64_t *run_no, struct wopr_error *err) {
     bool found = false;
     struct str id = http_query(c, "before", &found);
@@ -30,17 +28,15 @@ static int before_read(struct http_call *c, int64_t *run_no, struct wopr_error *
     int rc = WOPR_E_NOT_FOUND;
     *run_no = 0;
     if (!found) return 0;
-    if (id.n > 0 && id.n <= V1_ID_CHARS)
-        rc = store_run_head(v1_of(c)->store, c->who.tenant, c->who.test_mode, id, c->arena, &head,
+    if (id.n > 0 && id.n <= WIRE_ID_CHARS)
+        rc = store_run_head(wire_of(c)->store, c->who.tenant, c->who.test_mode, id, c->arena, &head,
                             err);
     if (rc == 0) {
         *run_no = head.run_no;
         return 0;
     }
     if (rc != WOPR_E_NOT_FOUND && rc != WOPR_E_EXPIRED) return rc;
-    rc = wopr_error_set(err, WOPR_E_VALIDATION, "before names no run of this tenant");
-    wopr_error_details(err, "{\"parameter\":\"before\"}");
-    return rc;
+    return wire_param_error(err, "before", "before names no run of this tenant");
 }
 
 static void item_render(struct jw *w, const struct run_list_item *r) {
@@ -60,7 +56,7 @@ static void item_render(struct jw *w, const struct run_list_item *r) {
     jw_end_object(w);
 }
 
-/* An empty filter is a mistake, not the wish for everything (E35). */
+/* An empty filter is a mistake, not a request for everything (E35). */
 static int filter_read(struct http_call *c, const char *name, struct str *out,
                        struct wopr_error *err) {
     bool found = false;
@@ -77,7 +73,7 @@ static void list_answer(struct http_call *c) {
     struct run_filter f = {.tenant = c->who.tenant, .test_mode = c->who.test_mode};
     struct run_list list;
     int64_t limit;
-    int rc = v1_int_param(c, "limit", 1, V1_LIST_MAX, V1_LIST_DEFAULT, &limit, &err);
+    int rc = wire_int_param(c, "limit", 1, V1_LIST_MAX, V1_LIST_DEFAULT, &limit, &err);
     if (rc == 0) rc = status_read(c, &f.status, &err);
     if (rc == 0) rc = before_read(c, &f.before_run_no, &err);
     if (rc == 0) rc = filter_read(c, "parentRunId", &f.parent_run_id, &err);
@@ -85,18 +81,18 @@ static void list_answer(struct http_call *c) {
     if (rc == 0) rc = filter_read(c, "tag", &f.tag, &err);
     if (rc == 0) rc = filter_read(c, "forkOf", &f.fork_of, &err);
     if (rc != 0) {
-        (void)v1_fail(c, &err);
+        (void)wire_fail(c, &err);
         return;
     }
-    f.max = (unsigned)limit + 1; /* one more tells whether a next page exists */
-    if (store_run_list(v1_of(c)->store, &f, c->arena, &list, &err) != 0) {
-        (void)v1_fail(c, &err);
+    f.max = (unsigned)limit + 1; /* one more shows whether a next page exists */
+    if (store_run_list(wire_of(c)->store, &f, c->arena, &list, &err) != 0) {
+        (void)wire_fail(c, &err);
         return;
     }
     size_t n = list.n > (size_t)limit ? (size_t)limit : list.n;
     struct buf b;
     struct jw w;
-    buf_init(&b, V1_SNAPSHOT_MAX);
+    buf_init(&b, WIRE_SNAPSHOT_MAX);
     jw_init(&w, &b);
     jw_object(&w);
     jw_key(&w, "runs");
@@ -107,10 +103,10 @@ static void list_answer(struct http_call *c) {
     else if (list.next.n > 0) jw_kstr(&w, "nextBefore", list.next);
     jw_end_object(&w);
     v1_one_line(&b, 0);
-    (void)v1_reply_buf(c, 200, &b);
+    (void)wire_reply_buf(c, 200, &b);
 }
 
-/* A filter may have to look at every run of the tenant. */
+/* A filter may have to read every run of the tenant. */
 int v1_list_runs(struct http_call *c) {
     static const char *const filters[] = {"status", "parentRunId", "workflowId", "tag", "forkOf"};
     bool found = false;

@@ -2,6 +2,8 @@
  * runs.c: POST /v1/runs (RUN-1 to RUN-9) and GET /v1/runs/{runId} (RUN-10).
  */
 #include "base/clock.h"
+#include "wire/common/url.h"
+#include "wire/common/view.h"
 #include "wire/v1/wire_int.h"
 
 #include <stdio.h>
@@ -12,8 +14,7 @@ struct v1_force_range v1_force_range(void) {
     return (struct v1_force_range){CURRENT_ENGINE_VERSION - 1, CURRENT_ENGINE_VERSION + 1};
 }
 
-/* Digits alone, however many. */
-static bool is_number(struct str text) {
+static bool digits_only(struct str text) {
     for (size_t i = 0; i < text.n; i++)
         if (text.p[i] < '0' || text.p[i] > '9') return false;
     return text.n > 0;
@@ -31,22 +32,18 @@ static int force_refuse(struct str digits, struct v1_force_range range, struct w
     return rc;
 }
 
-/* VER-10.  The gate comes before a look at the value. */
+/* VER-10.  The test-key gate is judged before the value. */
 static int force_read(struct http_call *c, struct engine_cmd *cmd, struct wopr_error *err) {
     struct str text = http_header(c, "X-Force-Engine-Version");
     struct v1_force_range range = v1_force_range();
     uint64_t v;
-    int rc;
     if (!text.p) return 0;
     if (!c->who.test_mode)
         return wopr_error_set(err, WOPR_E_FORCE_VERSION_FORBIDDEN,
                               "forcing an engine version needs a test key");
-    if (!is_number(text)) {
-        rc = wopr_error_set(err, WOPR_E_VALIDATION,
-                            "X-Force-Engine-Version must be a non-negative integer");
-        wopr_error_details(err, "{\"header\":\"X-Force-Engine-Version\"}");
-        return rc;
-    }
+    if (!digits_only(text))
+        return wire_header_error(err, "X-Force-Engine-Version",
+                                 "X-Force-Engine-Version must be a non-negative integer");
     if (!str_u64(text, &v) || v > INT32_MAX || (int32_t)v < range.min || (int32_t)v > range.max)
         return force_refuse(text, range, err);
     cmd->create.force_engine_version = true;
@@ -57,14 +54,10 @@ static int force_read(struct http_call *c, struct engine_cmd *cmd, struct wopr_e
 static int dedup_read(struct http_call *c, struct str scope_id, bool *enforce,
                       struct wopr_error *err) {
     struct str text = http_header(c, "X-Dedup");
-    int rc;
     *enforce = false;
     if (!text.p) return 0;
-    if (!str_eq(text, STR("enforce"))) {
-        rc = wopr_error_set(err, WOPR_E_VALIDATION, "the only value of X-Dedup is enforce");
-        wopr_error_details(err, "{\"header\":\"X-Dedup\"}");
-        return rc;
-    }
+    if (!str_eq(text, STR("enforce")))
+        return wire_header_error(err, "X-Dedup", "the only value of X-Dedup is enforce");
     if (scope_id.n == 0)
         return wire_field_error(err, "scopeId", "required", "X-Dedup: enforce needs a scopeId");
     *enforce = true;
@@ -76,7 +69,7 @@ static int members_check(const struct v1_create_run_request *b, struct wopr_erro
         return wire_field_error(err, "workflowId", "required", "workflowId is required");
     if (b->scope_id.p && (b->scope_id.n == 0 || utf8_count(b->scope_id) > V1_SCOPE_ID_CHARS))
         return wire_field_error(err, "scopeId", "length", "scopeId must have 1 to 256 characters");
-    if (b->callback_url.p && !v1_callback_url_valid(b->callback_url))
+    if (b->callback_url.p && !wire_callback_url_valid(b->callback_url))
         return wire_field_error(err, "callbackUrl", "uri",
                                 "callbackUrl must be an absolute http or https URI");
     return 0;
@@ -93,8 +86,8 @@ static int workflow_find(struct http_call *c, struct str id, struct workflow **o
                          struct wopr_error *err) {
     struct workflow *wf = NULL;
     int rc = WOPR_E_NOT_FOUND;
-    if (id.n <= V1_ID_CHARS)
-        rc = engine_workflow(v1_of(c)->engine, c->who.tenant, c->who.test_mode, id, &wf, err);
+    if (id.n <= WIRE_ID_CHARS)
+        rc = engine_workflow(wire_of(c)->engine, c->who.tenant, c->who.test_mode, id, &wf, err);
     if (rc == WOPR_E_NOT_FOUND) /* RUN-2: 400, and the unknown id is not repeated (HTTP-14) */
         return wire_field_error(err, "workflowId", "unknown_workflow",
                                 "workflowId names no workflow of this tenant");
@@ -111,9 +104,9 @@ static int workflow_find(struct http_call *c, struct str id, struct workflow **o
 }
 
 static int command_fill(struct http_call *c, const struct v1_create_run_request *b,
-                        struct v1_cmd *vc, struct wopr_error *err) {
-    struct engine_cmd *cmd = &vc->cmd;
-    struct options_env env = {.limits = &v1_of(c)->cfg.limits, .test_key = c->who.test_mode};
+                        struct wire_cmd *wc, struct wopr_error *err) {
+    struct engine_cmd *cmd = &wc->cmd;
+    struct options_env env = {.limits = &wire_of(c)->limits, .test_key = c->who.test_mode};
     int rc = run_options_check(b->configurable, b->tags, b->metadata, cmd->create.wf, &env,
                                c->arena, &cmd->create.options, err);
     if (rc != 0) return rc;
@@ -124,7 +117,7 @@ static int command_fill(struct http_call *c, const struct v1_create_run_request 
     if (rc != 0) return rc;
     cmd->create.scope_id = b->scope_id;
     cmd->create.callback_url = b->callback_url;
-    vc->base_url = http_base_url(c);
+    wc->base_url = http_base_url(c);
     return 0;
 }
 
@@ -132,56 +125,29 @@ int v1_create_run(struct http_call *c) {
     struct wopr_error err = {0};
     struct v1_create_run_request body = {0};
     struct workflow *wf = NULL;
-    struct v1_cmd *vc = v1_cmd_new(c, ENGINE_CREATE);
-    int rc = vc ? 0 : wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for the command");
-    if (rc == 0) rc = force_read(c, &vc->cmd, &err); /* gates before validation (HTTP-11) */
+    struct wire_cmd *wc;
+    int rc = wire_cmd_new(c, ENGINE_CREATE, &V1_SPELLING, &wc, &err);
+    if (rc == 0) rc = force_read(c, &wc->cmd, &err); /* gates before validation (HTTP-11) */
     if (rc == 0) rc = wire_body_parse(c->body, &V1_CREATE_RUN_REQUEST, c->arena, &body, &err);
     if (rc == 0) rc = tenant_check(c, body.tenant_id, &err);
     if (rc == 0) rc = members_check(&body, &err);
-    if (rc == 0) rc = dedup_read(c, body.scope_id, &vc->cmd.create.dedup_enforce, &err);
+    if (rc == 0) rc = dedup_read(c, body.scope_id, &wc->cmd.create.dedup_enforce, &err);
     if (rc == 0) rc = workflow_find(c, body.workflow_id, &wf, &err);
     if (rc == 0) {
-        vc->cmd.create.wf = wf;
-        rc = command_fill(c, &body, vc, &err);
+        wc->cmd.create.wf = wf;
+        rc = command_fill(c, &body, wc, &err);
     }
     if (rc != 0) {
         workflow_unref(wf);
-        return v1_fail(c, &err);
+        return wire_fail(c, &err);
     }
-    rc = v1_cmd_submit(vc);
+    rc = wire_cmd_submit(wc);
     workflow_unref(wf); /* the engine took its own reference */
     return rc;
 }
 
-/* CHAN-17: what has expired since the last write is not shown; an ended run shows what it did at
- * its end. */
-static int channels_age(struct run_view *view, int64_t now_ms, struct arena *a,
-                        struct wopr_error *err) {
-    struct buf b;
-    int rc = 0;
-    if (run_status_final(view->head.status)) now_ms = view->completed_ms;
-    buf_init(&b, V1_SNAPSHOT_MAX);
-    for (size_t i = 0; i < view->chans_nr; i++) {
-        struct run_view_chan *c = &view->chans[i];
-        size_t from = 0; /* times ascend */
-        while (from < c->entries_nr && c->entries[from].ts_ms < now_ms - c->ttl_ms) from++;
-        if (from == 0) continue;
-        buf_reset(&b);
-        buf_addc(&b, '[');
-        for (size_t k = from; k < c->entries_nr; k++) {
-            if (k > from) buf_addc(&b, ',');
-            buf_adds(&b, c->entries[k].value);
-        }
-        buf_addc(&b, ']');
-        c->value = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
-        if (!c->value.p) rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the snapshot");
-    }
-    buf_fini(&b);
-    return rc;
-}
-
-/* The values of a run are no larger than its log: WOPR_E_TOO_BIG when that is longer than asked
- * for, and nothing was answered. */
+/* TOO_BIG, without an answer, when the log of the run is longer than log_bytes_max: its values are
+ * no larger than its log. */
 static int snapshot_answer(struct http_call *c, int64_t log_bytes_max) {
     struct v1 *v = v1_of(c);
     struct wopr_error err = {0};
@@ -189,25 +155,25 @@ static int snapshot_answer(struct http_call *c, int64_t log_bytes_max) {
     struct buf b;
     struct str id = http_param(c, "runId");
     int rc = WOPR_E_NOT_FOUND;
-    buf_init(&b, V1_SNAPSHOT_MAX);
-    if (id.n == 0 || id.n > V1_ID_CHARS) wopr_error_set(&err, rc, "no such run");
+    buf_init(&b, WIRE_SNAPSHOT_MAX);
+    if (id.n == 0 || id.n > WIRE_ID_CHARS) wopr_error_set(&err, rc, "no such run");
     else
-        rc = store_run_view_of(v->store, c->who.tenant, c->who.test_mode, id, log_bytes_max,
+        rc = store_run_view_of(v->shared.store, c->who.tenant, c->who.test_mode, id, log_bytes_max,
                                c->arena, &view, &err);
     if (rc == WOPR_E_TOO_BIG) return rc;
-    if (rc == 0) rc = v1_head_check(&view.head, &err);
+    if (rc == 0) rc = wire_head_check(&view.head, &err);
     if (rc == 0) rc = v1_interrupt_show(c, &view, &err);
-    if (rc == 0) rc = channels_age(&view, clock_wall_ms(), c->arena, &err);
+    if (rc == 0) rc = wire_view_expire(&view, clock_wall_ms(), c->arena, &err);
     if (rc == 0) rc = v1_snapshot_render(&view, -1, clock_wall_ms(), &b, &err);
-    if (rc == 0) return v1_reply_buf(c, 200, &b);
+    if (rc == 0) return wire_reply_buf(c, 200, &b);
     buf_fini(&b);
-    return v1_fail(c, &err);
+    return wire_fail(c, &err);
 }
 
-static void snapshot_there(struct http_call *c) { (void)snapshot_answer(c, INT64_MAX); }
+static void snapshot_answer_offloaded(struct http_call *c) { (void)snapshot_answer(c, INT64_MAX); }
 
-/* A large one does not keep the connection's thread. */
+/* A large snapshot must not occupy the thread of the connection. */
 int v1_get_run(struct http_call *c) {
     int rc = snapshot_answer(c, V1_BYTES_HERE);
-    return rc == WOPR_E_TOO_BIG ? http_offload(c, snapshot_there) : rc;
+    return rc == WOPR_E_TOO_BIG ? http_offload(c, snapshot_answer_offloaded) : rc;
 }

@@ -1,6 +1,6 @@
 /*
- * snapshot.c: RunSnapshot (RUN-10 to RUN-15, EVT-45).  The same view gives the same bytes wherever
- * it came from: names are sorted here, raw texts are spliced, the text stays on one line.
+ * snapshot.c: RunSnapshot (RUN-10 to RUN-15, EVT-45).  Equal views give the same bytes: names are
+ * sorted here, raw texts are spliced, the text is kept on one line.
  */
 #include "base/mem.h"
 #include "codec/ident.h"
@@ -42,12 +42,12 @@ static void object_render(struct jw *w, struct entry *v, size_t n) {
     jw_end_object(w);
 }
 
-static size_t take_items(struct entry *to, const struct run_view_item *from, size_t n) {
+static size_t entries_of_items(struct entry *to, const struct run_view_item *from, size_t n) {
     for (size_t i = 0; i < n; i++) to[i] = (struct entry){from[i].name, from[i].value};
     return n;
 }
 
-static size_t take_chans(struct entry *to, const struct run_view *v, bool declared) {
+static size_t entries_of_chans(struct entry *to, const struct run_view *v, bool declared) {
     size_t n = 0;
     for (size_t i = 0; i < v->chans_nr; i++)
         if (v->chans[i].declared == declared)
@@ -57,8 +57,8 @@ static size_t take_chans(struct entry *to, const struct run_view *v, bool declar
 
 /* A variable that an undeclared channel shadows is dropped, so that no name occurs twice (CHAN-28).
  */
-static size_t take_vars(struct entry *to, const struct run_view *v) {
-    size_t n = take_chans(to, v, false), chans = n;
+static size_t entries_of_vars(struct entry *to, const struct run_view *v) {
+    size_t n = entries_of_chans(to, v, false), chans = n;
     for (size_t i = 0; i < v->vars_nr; i++) {
         size_t k = 0;
         while (k < chans && !str_eq(to[k].name, v->vars[i].name)) k++;
@@ -69,10 +69,10 @@ static size_t take_vars(struct entry *to, const struct run_view *v) {
 
 static void states_render(struct jw *w, const struct run_view *v, struct entry *tmp) {
     jw_key(w, "nodeStates");
-    object_render(w, tmp, take_items(tmp, v->nodes, v->nodes_nr));
+    object_render(w, tmp, entries_of_items(tmp, v->nodes, v->nodes_nr));
     jw_key(w, "variables");
-    object_render(w, tmp, take_vars(tmp, v));
-    size_t n = take_chans(tmp, v, true);
+    object_render(w, tmp, entries_of_vars(tmp, v));
+    size_t n = entries_of_chans(tmp, v, true);
     if (n == 0) return;
     jw_key(w, "channels");
     object_render(w, tmp, n);
@@ -111,7 +111,7 @@ static int options_render(struct jw *w, const struct run_view *v, struct wopr_er
     if (v->metadata.n) jw_kraw(w, "metadata", v->metadata);
     if (!v->configurable.n) return 0;
     struct buf masked;
-    buf_init(&masked, V1_SNAPSHOT_MAX);
+    buf_init(&masked, WIRE_SNAPSHOT_MAX);
     int rc = configurable_masked(v->configurable, &masked, err); /* RUN-13 */
     if (rc == 0) jw_kraw(w, "configurable", buf_str(&masked));
     buf_fini(&masked);

@@ -2,9 +2,11 @@
  * stream.c: GET /v1/runs/{runId}/events (RUN-40, SSE-1 to SSE-35): parameters, negotiation,
  * hand-over to the SSE writer.
  */
+#include "wire/common/accept.h"
+#include "wire/common/fold.h"
 #include "wire/v1/wire_int.h"
 
-struct request {
+struct stream_request {
     struct run_head head;
     struct v1_mode mode;
     int64_t buffer_ms;
@@ -12,15 +14,15 @@ struct request {
     int64_t after; /* -1 = from the start */
 };
 
-/* SSE-4: visibility first, then the query, whatever representation follows. */
-static int request_read(struct http_call *c, struct request *q, struct wopr_error *err) {
+/* SSE-4: visibility is checked before the query, for every representation. */
+static int request_read(struct http_call *c, struct stream_request *q, struct wopr_error *err) {
     bool found = false;
-    int rc = v1_call_run(c, &q->head, err);
+    int rc = wire_run_of(c, &q->head, err);
     if (rc != 0) return rc;
     struct str mode = http_query(c, "streamMode", &found);
     rc = v1_mode_parse(found ? mode : STR("updates"), &q->mode, err);
     if (rc != 0) return rc;
-    rc = v1_int_param(c, "bufferMs", 0, V1_BUFFER_MS_MAX, 0, &q->buffer_ms, err);
+    rc = wire_int_param(c, "bufferMs", 0, V1_BUFFER_MS_MAX, 0, &q->buffer_ms, err);
     if (rc != 0) return rc;
     struct str cursor = http_header(c, "Last-Event-ID");
     bool is_header = cursor.n > 0;
@@ -33,68 +35,70 @@ static int request_read(struct http_call *c, struct request *q, struct wopr_erro
     return v1_cursor_parse(q->head.run_id, q->head.next_seq, cursor, is_header, &q->after, err);
 }
 
-static int reply_json(struct http_call *c, const struct request *q) {
+static int json_reply(struct http_call *c, const struct stream_request *q) {
     struct wopr_error err = {0};
     struct buf b;
-    buf_init(&b, V1_SNAPSHOT_MAX);
+    buf_init(&b, WIRE_SNAPSHOT_MAX);
     if (v1_events_json(v1_of(c), &q->head, 0, &b, &err) != 0) {
         buf_fini(&b);
-        return v1_fail(c, &err);
+        return wire_fail(c, &err);
     }
-    return v1_reply_buf(c, 200, &b);
+    return wire_reply_buf(c, 200, &b);
 }
 
-static void json_there(struct http_call *c) {
+static void json_reply_offloaded(struct http_call *c) {
     struct wopr_error err = {0};
-    struct request q = {0};
-    if (request_read(c, &q, &err) != 0) (void)v1_fail(c, &err);
-    else (void)reply_json(c, &q);
+    struct stream_request q = {0};
+    if (request_read(c, &q, &err) != 0) (void)wire_fail(c, &err);
+    else (void)json_reply(c, &q);
 }
 
-static void fold_free(void *state) { v1_fold_free(state); }
-static size_t fold_bytes(const void *state) { return v1_fold_bytes(state); }
+static void fold_free(void *state) { wire_fold_free(state); }
+static size_t fold_bytes(const void *state) { return wire_fold_bytes(state); }
 
-/* The run has ended and the cursor covers it: nothing with a greater sequence will come (SSE-28,
- * SSE-29). */
-static bool covers_all(const struct request *q) {
+/* The run has ended and the cursor covers its log: no event with a greater sequence will follow
+ * (SSE-28, SSE-29). */
+static bool cursor_covers_all(const struct stream_request *q) {
     return run_status_final(q->head.status) && q->after + 1 >= q->head.next_seq;
 }
 
-/* The fold starts at the beginning of the log whatever the cursor: here up to the cursor, by the
- * stream from there on, in slices that keep no other connection waiting. */
-static int reply_values(struct http_call *c, const struct request *q, bool here) {
+/* A fold always starts at the beginning of the log.  Up to a far cursor it is done at once, off the
+ * thread of the connection (here is false); the stream folds the rest, in slices that keep no other
+ * connection waiting. */
+static int values_reply(struct http_call *c, const struct stream_request *q, bool here) {
     struct wopr_error err = {0};
-    struct v1_fold *f = NULL;
-    int rc = v1_fold_new(v1_of(c), q->head.run_no, &f, &err);
-    if (rc == 0 && q->resumes) v1_fold_resume(f, q->after);
-    if (rc == 0 && !here) rc = v1_fold_to(f, q->after, &err);
+    struct wire_fold *f = NULL;
+    int rc = wire_fold_new(wire_of(c), q->head.run_no, v1_values_frame, &f, &err);
+    if (rc == 0 && q->resumes) wire_fold_resume(f, q->after);
+    if (rc == 0 && !here) rc = wire_fold_to(f, q->after, &err);
     if (rc != 0) {
-        v1_fold_free(f);
-        return v1_fail(c, &err);
+        wire_fold_free(f);
+        return wire_fail(c, &err);
     }
-    struct http_stream s = {.run_no = q->head.run_no,
-                            .run_id = q->head.run_id,
-                            .after_seq = v1_fold_seq(f),
-                            .fold = v1_fold_event,
-                            .state = f,
-                            .state_free = fold_free,
-                            .state_bytes = fold_bytes,
-                            /* It may have ended while it was folded: no further event tells. */
-                            .final = run_status_final(q->head.status) || v1_fold_ended(f)};
+    struct http_stream s = {
+        .run_no = q->head.run_no,
+        .run_id = q->head.run_id,
+        .after_seq = wire_fold_seq(f),
+        .fold = wire_fold_event,
+        .state = f,
+        .state_free = fold_free,
+        .state_bytes = fold_bytes,
+        /* It may have ended while it was folded: no further event would show it. */
+        .final = run_status_final(q->head.status) || wire_fold_ended(f)};
     http_reply_stream(c, &s);
     return HTTP_DONE;
 }
 
-static void values_there(struct http_call *c) {
+static void values_reply_offloaded(struct http_call *c) {
     struct wopr_error err = {0};
-    struct request q = {0};
-    if (request_read(c, &q, &err) != 0) (void)v1_fail(c, &err);
-    else (void)reply_values(c, &q, false);
+    struct stream_request q = {0};
+    if (request_read(c, &q, &err) != 0) (void)wire_fail(c, &err);
+    else (void)values_reply(c, &q, false);
 }
 
-/* A cursor beyond the log of a run that goes on: the stream reads from the end of the log, so that
- * it sees the run end, and shows what comes behind the cursor (SSE-23, SSE-28). */
-static int reply_view(struct http_call *c, const struct request *q) {
+/* With a cursor beyond the log of a live run the stream reads from the end of the log, so that it
+ * sees the run end, but shows only events after the cursor (SSE-23, SSE-28). */
+static int view_reply(struct http_call *c, const struct stream_request *q) {
     int64_t last = q->head.next_seq - 1;
     struct http_stream s = {.run_no = q->head.run_no,
                             .run_id = q->head.run_id,
@@ -103,7 +107,7 @@ static int reply_view(struct http_call *c, const struct request *q) {
                             .view = q->mode.values ? NULL : v1_view(q->mode.mask, q->buffer_ms > 0),
                             .buffer_ms = (unsigned)q->buffer_ms,
                             .final = run_status_final(q->head.status),
-                            .ended = covers_all(q),
+                            .ended = cursor_covers_all(q),
                             .none_is_204 = c->who.ticket_run_no > 0};
     http_reply_stream(c, &s);
     return HTTP_DONE;
@@ -111,15 +115,18 @@ static int reply_view(struct http_call *c, const struct request *q) {
 
 int v1_stream_run_events(struct http_call *c) {
     struct wopr_error err = {0};
-    struct request q = {0};
-    if (request_read(c, &q, &err) != 0) return v1_fail(c, &err);
-    if (v1_accept_json(http_header(c, "Accept"))) /* HTTP-20 */
-        return q.head.next_seq > V1_EVENTS_HERE ? http_offload(c, json_there) : reply_json(c, &q);
-    if (c->who.ticket_run_no > 0 && covers_all(&q)) { /* it ends an EventSource: no 200 does */
+    struct stream_request q = {0};
+    if (request_read(c, &q, &err) != 0) return wire_fail(c, &err);
+    if (wire_accept_json(http_header(c, "Accept"))) /* HTTP-20 */
+        return q.head.next_seq > V1_EVENTS_HERE ? http_offload(c, json_reply_offloaded)
+                                                : json_reply(c, &q);
+    if (c->who.ticket_run_no > 0 && cursor_covers_all(&q)) {
+        /* ends an EventSource; a 200 would make it reconnect */
         http_reply(c, 204, STR_NONE);
         return HTTP_DONE;
     }
     bool beyond = run_status_final(q.head.status) && q.after >= q.head.next_seq; /* SSE-28 */
-    if (!q.mode.values || beyond) return reply_view(c, &q);
-    return q.after > V1_EVENTS_HERE ? http_offload(c, values_there) : reply_values(c, &q, true);
+    if (!q.mode.values || beyond) return view_reply(c, &q);
+    return q.after > V1_EVENTS_HERE ? http_offload(c, values_reply_offloaded)
+                                    : values_reply(c, &q, true);
 }

@@ -11,26 +11,23 @@ int v1_mint_stream_ticket(struct http_call *c) {
     struct run_head head;
     struct str ticket = STR_NONE, base;
     int64_t expires_ms = 0, lifetime = v1_of(c)->cfg.ticket_lifetime_ms;
-    int rc = v1_call_run(c, &head, &err);
+    int rc = wire_run_of(c, &head, &err);
     if (rc == 0) rc = wire_body_parse(c->body, &V1_STREAM_TICKET_REQUEST, c->arena, NULL, &err);
     if (rc == 0)
         rc = http_ticket_mint(c, head.run_id, head.run_no, lifetime, &ticket, &expires_ms, &err);
-    if (rc != 0) return v1_fail(c, &err);
-    struct buf url, b;
-    struct jw w;
+    if (rc != 0) return wire_fail(c, &err);
+    struct buf url;
+    struct jobj o;
     base = http_base_url(c);
     buf_init(&url, V1_BODY_SMALL);
     buf_addf(&url, STR_FMT "/v1/runs/" STR_FMT "/events?ticket=", STR_ARG(base),
              STR_ARG(head.run_id));
     percent_encode(&url, ticket);
-    buf_init(&b, V1_BODY_SMALL);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "ticket", ticket);
-    v1_time_member(&w, "expiresAt", expires_ms);
-    jw_kstr(&w, "eventsUrl", buf_str(&url));
-    jw_end_object(&w);
-    if (buf_failed(&url)) b.failed = true;
+    jobj_begin(&o, V1_BODY_SMALL);
+    jw_kstr(&o.w, "ticket", ticket);
+    v1_time_member(&o.w, "expiresAt", expires_ms);
+    jw_kstr(&o.w, "eventsUrl", buf_str(&url));
+    if (buf_failed(&url)) jobj_fail(&o);
     buf_fini(&url);
-    return v1_reply_buf(c, 200, &b);
+    return wire_reply_object(c, 200, &o);
 }

@@ -2,6 +2,7 @@
  * v1.c: the life of the adapter.
  */
 #include "base/mem.h"
+#include "wire/common/interrupt_token.h"
 #include "wire/v1/wire_int.h"
 
 enum {
@@ -43,7 +44,7 @@ static int table_build(struct v1 *v, struct wopr_error *err) {
                                   .cors_allow = CORS_ALLOW,
                                   .negotiate = v1_negotiate,
                                   .unknown_path = v1_unknown_path,
-                                  .authorize = v1_authorize,
+                                  .authorize = wire_token_authorize,
                                   .render_error = v1_render_error};
     return 0;
 }
@@ -57,8 +58,13 @@ int v1_new(const struct v1_config *cfg, struct engine *engine, struct journal *j
         wopr_error_set(err, rc, "no memory for the wire adapter");
         goto fail;
     }
-    *v = (struct v1){.arena = arena, .cfg = *cfg, .engine = engine, .journal = journal};
-    v->store = journal ? journal_store(journal) : NULL;
+    *v = (struct v1){.arena = arena, .cfg = *cfg};
+    v->shared = (struct wire){.engine = engine,
+                              .store = journal ? journal_store(journal) : NULL,
+                              .limits = cfg->limits,
+                              .interrupt_token_ms = cfg->interrupt_token_ms,
+                              .interrupt_callbacks = cfg->interrupt_callbacks,
+                              .interrupt_auth_required = cfg->interrupt_auth_required};
     if (v->cfg.body_max == 0) v->cfg.body_max = JSON_LIMITS_DEFAULT.bytes_max;
     rc = table_build(v, err);
     if (rc != 0) goto fail;

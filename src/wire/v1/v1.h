@@ -20,7 +20,7 @@ struct v1_config {
     int64_t ticket_lifetime_ms;
     int64_t interrupt_token_ms; /* life of a token whose interrupt has no deadline (INT-37) */
     bool interrupt_callbacks;   /* tokens also for other kinds than external events (INT-13) */
-    int64_t external_event_retention_s; /* a repeated event is known so long (INT-32) */
+    int64_t external_event_retention_s; /* how long a repeated event is recognised (INT-32) */
     bool cascade;                       /* cancelling a parent cancels its children (INT-44) */
     bool interrupt_auth_required; /* every interrupt needs a bearer (INT-39): no tokens at all */
     const char *const

@@ -10,11 +10,11 @@ int v1_get_workflow(struct http_call *c) {
     struct workflow_row row;
     struct str id = http_param(c, "workflowId");
     int rc = WOPR_E_NOT_FOUND;
-    if (id.n > 0 && id.n <= V1_ID_CHARS)
-        rc = store_workflow_get(v1_of(c)->store, c->who.tenant, c->who.test_mode, id, c->arena,
+    if (id.n > 0 && id.n <= WIRE_ID_CHARS)
+        rc = store_workflow_get(wire_of(c)->store, c->who.tenant, c->who.test_mode, id, c->arena,
                                 &row, &err);
     if (rc == WOPR_E_NOT_FOUND) wopr_error_set(&err, rc, "no such workflow");
-    if (rc != 0) return v1_fail(c, &err);
+    if (rc != 0) return wire_fail(c, &err);
     http_reply(c, 200, row.text);
     return HTTP_DONE;
 }

@@ -1,6 +1,7 @@
 /*
  * Parameters, bodies as tables, validators, and the answers of commands.
  */
+#include "wire/common/url.h"
 #include "wire/v1/wire_int.h"
 
 #include <criterion/criterion.h>
@@ -86,25 +87,25 @@ Test(wire_call, integers_in_queries_have_bounds /* SSE-31 SSE-36 RUN-41 */) {
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         int64_t v = -7;
         query[0] = (struct http_param){STR("bufferMs"), str_c(CASES[i].text)};
-        cr_expect_eq(v1_int_param(&WITH_QUERY, "bufferMs", 0, 5000, 1, &v, &err), CASES[i].rc, "%s",
-                     CASES[i].text);
+        cr_expect_eq(wire_int_param(&WITH_QUERY, "bufferMs", 0, 5000, 1, &v, &err), CASES[i].rc,
+                     "%s", CASES[i].text);
         cr_expect_eq(v, CASES[i].v, "%s", CASES[i].text);
         if (CASES[i].rc != 0)
             cr_expect_str_eq(err.details,
                              "{\"parameter\":\"bufferMs\",\"minimum\":0,\"maximum\":5000}");
     }
     int64_t v = 0;
-    cr_expect_eq(v1_int_param(&WITH_QUERY, "timeout", 1, 60, 30, &v, &err), 0);
+    cr_expect_eq(wire_int_param(&WITH_QUERY, "timeout", 1, 60, 30, &v, &err), 0);
     cr_expect_eq(v, 30);
 }
 
 Test(wire_call, validators_compare_weakly_and_in_lists /* CAP-30 */) {
-    cr_expect(v1_etag_matches(STR("\"a\""), STR("\"a\"")));
-    cr_expect(v1_etag_matches(STR("\"x\", W/\"a\""), STR("\"a\"")));
-    cr_expect(v1_etag_matches(STR("*"), STR("\"a\"")));
-    cr_expect_not(v1_etag_matches(STR("\"ab\""), STR("\"a\"")));
-    cr_expect_not(v1_etag_matches(STR("a"), STR("\"a\"")));
-    cr_expect_not(v1_etag_matches(STR_NONE, STR("\"a\"")));
+    cr_expect(wire_etag_matches(STR("\"a\""), STR("\"a\"")));
+    cr_expect(wire_etag_matches(STR("\"x\", W/\"a\""), STR("\"a\"")));
+    cr_expect(wire_etag_matches(STR("*"), STR("\"a\"")));
+    cr_expect_not(wire_etag_matches(STR("\"ab\""), STR("\"a\"")));
+    cr_expect_not(wire_etag_matches(STR("a"), STR("\"a\"")));
+    cr_expect_not(wire_etag_matches(STR_NONE, STR("\"a\"")));
 }
 
 Test(wire_call, callbacks_are_absolute_http_uris /* RUN-1 */) {
@@ -130,19 +131,19 @@ Test(wire_call, callbacks_are_absolute_http_uris /* RUN-1 */) {
                                       "https://[::1]x/",
                                       "javascript:x"};
     for (size_t i = 0; i < sizeof GOOD / sizeof GOOD[0]; i++)
-        cr_expect(v1_callback_url_valid(str_c(GOOD[i])), "%s", GOOD[i]);
+        cr_expect(wire_callback_url_valid(str_c(GOOD[i])), "%s", GOOD[i]);
     for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++)
-        cr_expect_not(v1_callback_url_valid(str_c(BAD[i])), "%s", BAD[i]);
+        cr_expect_not(wire_callback_url_valid(str_c(BAD[i])), "%s", BAD[i]);
 }
 
 static struct idem_response answer(enum engine_op op, struct engine_result r, bool *stored) {
     static struct http_call call;
-    static struct v1_cmd vc;
+    static struct wire_cmd wc;
     struct idem_response out = {0};
     call = (struct http_call){.arena = a, .request_id = "req-9"};
-    vc = (struct v1_cmd){.call = &call, .base_url = STR("http://h:1")};
-    vc.cmd = (struct engine_cmd){.op = op, .run_id = STR("run_1"), .ctx = &vc};
-    *stored = v1_cmd_respond(&vc.cmd, &r, &out);
+    wc = (struct wire_cmd){.call = &call, .spelling = &V1_SPELLING, .base_url = STR("http://h:1")};
+    wc.cmd = (struct engine_cmd){.op = op, .run_id = STR("run_1"), .ctx = &wc};
+    *stored = wire_cmd_respond(&wc.cmd, &r, &out);
     return out;
 }
 
@@ -242,11 +243,11 @@ Test(wire_call, what_is_never_stored /* IDEM-8 */) {
 
 Test(wire_call, a_row_of_a_newer_engine_is_refused_with_its_numbers /* VER-3 */) {
     struct run_head h = {.run_id = STR("run_1"), .engine_version = CURRENT_ENGINE_VERSION};
-    cr_expect_eq(v1_head_check(&h, &err), 0);
+    cr_expect_eq(wire_head_check(&h, &err), 0);
     h.engine_version = 0; /* unversioned rows are legacy and readable (VER-2) */
-    cr_expect_eq(v1_head_check(&h, &err), 0);
+    cr_expect_eq(wire_head_check(&h, &err), 0);
     h.engine_version = CURRENT_ENGINE_VERSION + 1;
-    cr_expect_eq(v1_head_check(&h, &err), WOPR_E_VERSION_MISMATCH);
+    cr_expect_eq(wire_head_check(&h, &err), WOPR_E_VERSION_MISMATCH);
     cr_expect_str_eq(err.details,
                      "{\"runId\":\"run_1\",\"persistedVersion\":2,\"currentVersion\":1}");
 }

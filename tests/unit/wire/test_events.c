@@ -4,6 +4,7 @@
 #include "base/embed.h"
 #include "codec/schema.h"
 #include "codec/sse.h"
+#include "wire/common/accept.h"
 #include "wire/v1/wire_int.h"
 
 #include <criterion/criterion.h>
@@ -251,6 +252,7 @@ Test(wire_events, json_is_sent_only_to_those_who_ask_for_nothing_else /* HTTP-20
                  {",,;,", false},
                  {"", false}};
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
-        cr_expect_eq(v1_accept_json(str_c(CASES[i].accept)), CASES[i].json, "%s", CASES[i].accept);
-    cr_expect_not(v1_accept_json(STR_NONE));
+        cr_expect_eq(wire_accept_json(str_c(CASES[i].accept)), CASES[i].json, "%s",
+                     CASES[i].accept);
+    cr_expect_not(wire_accept_json(STR_NONE));
 }

@@ -1,10 +1,10 @@
 /*
  * accept.c: which form of the event route a client accepts (HTTP-20, SSE-3; RFC 9110 12.5.1).
  */
-#include "wire/v1/wire_int.h"
+#include "wire/common/accept.h"
 
-/* Up to the next separator outside of quoted strings; *rest moves behind it. */
-static struct str next_part(struct str *rest, char separator) {
+/* Up to the next separator outside quoted strings; *rest continues after it. */
+static struct str part_cut(struct str *rest, char separator) {
     bool quoted = false;
     size_t i = 0;
     for (; i < rest->n; i++) {
@@ -20,7 +20,7 @@ static struct str next_part(struct str *rest, char separator) {
     return part;
 }
 
-/* "0", "0." and "0.000" mean never. */
+/* "0", "0." and "0.000": never. */
 static bool weight_is_zero(struct str v) {
     for (size_t i = 0; i < v.n; i++)
         if (v.p[i] != '0' && !(i == 1 && v.p[i] == '.')) return false;
@@ -28,19 +28,19 @@ static bool weight_is_zero(struct str v) {
 }
 
 /* The parameters of one media range: q=0 takes it back. */
-static bool wanted(struct str parameters) {
+static bool range_accepted(struct str parameters) {
     while (parameters.n > 0) {
-        struct str value = next_part(&parameters, ';'), name = next_part(&value, '=');
+        struct str value = part_cut(&parameters, ';'), name = part_cut(&value, '=');
         if (str_eq_nocase(name, STR("q"))) return !weight_is_zero(value);
     }
     return true;
 }
 
-bool v1_accept_json(struct str accept) {
+bool wire_accept_json(struct str accept) {
     bool json = false, stream = false;
     while (accept.n > 0) {
-        struct str range = next_part(&accept, ','), type = next_part(&range, ';');
-        if (!wanted(range)) continue;
+        struct str range = part_cut(&accept, ','), type = part_cut(&range, ';');
+        if (!range_accepted(range)) continue;
         json = json || str_eq_nocase(type, STR("application/json"));
         stream = stream || str_eq_nocase(type, STR("text/event-stream"));
     }

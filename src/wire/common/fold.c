@@ -1,0 +1,140 @@
+/*
+ * fold.c: a run folded from its log, and when a stream shows it (SSE-17, SSE-27).
+ */
+#include "wire/common/fold.h"
+#include "base/mem.h"
+#include "store/events.h"
+#include "store/workflows.h"
+
+struct wire_fold {
+    struct wire *wire;
+    wire_fold_frame *frame;
+    struct arena *arena;   /* origin */
+    struct arena *scratch; /* one page or one view at a time */
+    struct run_origin origin;
+    struct workflow *wf;
+    struct run_state *state;
+    int64_t quiet_until; /* resumed here: nothing before it is shown */
+    bool owes_baseline;  /* SSE-27: its frame has not been shown yet */
+};
+
+/* The cached one if its hash is the same. */
+int wire_workflow_of(struct wire *w, const struct run_origin *o, struct arena *scratch,
+                     struct workflow **out, struct wopr_error *err) {
+    const struct run_meta *m = &o->meta;
+    struct workflow *wf = NULL;
+    struct str text;
+    if (engine_workflow(w->engine, m->tenant, m->test_mode, m->workflow_id, &wf, NULL) == 0) {
+        if (sha256_eq(&wf->hash, &o->workflow_hash)) {
+            *out = wf;
+            return 0;
+        }
+        workflow_unref(wf);
+    }
+    const struct wf_env env = {0}; /* it was checked when it was stored */
+    int rc = store_workflow_by_hash(w->store, &o->workflow_hash, scratch, &text, err);
+    if (rc == WOPR_E_NOT_FOUND)
+        return wopr_error_set(err, WOPR_E_CORRUPT, "the workflow of a run is missing");
+    if (rc != 0) return rc;
+    return workflow_compile(text, &env, out, err);
+}
+
+int wire_fold_new(struct wire *w, int64_t run_no, wire_fold_frame *frame, struct wire_fold **out,
+                  struct wopr_error *err) {
+    struct wire_fold *f = MEM_NEW(struct wire_fold);
+    int rc = WOPR_E_NO_MEMORY;
+    if (!f) return wopr_error_set(err, rc, "no memory to fold a run");
+    *f = (struct wire_fold){.wire = w,
+                            .frame = frame,
+                            .quiet_until = -1,
+                            .arena = arena_new(WIRE_ARENA_MAX),
+                            .scratch = arena_new(WIRE_ARENA_MAX)};
+    if (!f->arena || !f->scratch) {
+        wopr_error_set(err, rc, "no memory to fold a run");
+        goto fail;
+    }
+    rc = store_run_origin(w->store, run_no, f->arena, &f->origin, err);
+    if (rc != 0) goto fail;
+    rc = wire_workflow_of(w, &f->origin, f->scratch, &f->wf, err);
+    if (rc != 0) goto fail;
+    rc = run_state_new(f->wf, &f->origin.meta, &w->limits, &f->state, err);
+    if (rc != 0) goto fail;
+    *out = f;
+    return 0;
+fail:
+    wire_fold_free(f);
+    return rc;
+}
+
+void wire_fold_free(struct wire_fold *f) {
+    if (!f) return;
+    run_state_free(f->state);
+    workflow_unref(f->wf);
+    arena_free(f->scratch);
+    arena_free(f->arena);
+    mem_free(f);
+}
+
+size_t wire_fold_bytes(const struct wire_fold *f) {
+    return arena_used(f->arena) + arena_used(f->scratch) + arena_used(f->state->arena) +
+           f->state->bytes;
+}
+
+static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) {
+    struct wire_fold *f = ctx;
+    return run_state_apply(f->state, e, err);
+}
+
+int wire_fold_to(struct wire_fold *f, int64_t seq, struct wopr_error *err) {
+    const struct log_walk walk = {.run_no = f->origin.head.run_no,
+                                  .from = f->state->next_seq,
+                                  .until = seq < INT64_MAX ? seq + 1 : INT64_MAX,
+                                  .page_events = WIRE_PAGE_EVENTS,
+                                  .page_bytes = WIRE_PAGE_BYTES};
+    int rc = store_walk(f->wire->store, &walk, f->scratch, event_fold, f, err);
+    arena_reset(f->scratch);
+    return rc;
+}
+
+int64_t wire_fold_seq(const struct wire_fold *f) { return f->state->next_seq - 1; }
+
+bool wire_fold_ended(const struct wire_fold *f) { return run_status_final(f->state->status); }
+
+void wire_fold_resume(struct wire_fold *f, int64_t seq) {
+    f->quiet_until = seq;
+    f->owes_baseline = true;
+}
+
+/* Show what is folded; never half a frame. */
+static int frame_add(struct wire_fold *f, struct buf *out) {
+    size_t start = out->len;
+    arena_reset(f->scratch);
+    int rc = f->frame(f->state, &f->origin, f->scratch, out);
+    arena_reset(f->scratch); /* a stream may wait for hours before the next one */
+    if (rc != 0 && !buf_failed(out)) {
+        out->len = start;
+        if (out->p) out->p[start] = '\0';
+    }
+    return rc;
+}
+
+static int baseline_add(struct wire_fold *f, struct buf *out) {
+    bool due = f->owes_baseline && f->state->next_seq > 0;
+    if (due) f->owes_baseline = false;
+    return due ? frame_add(f, out) : 0;
+}
+
+int wire_fold_event(void *state, const struct event *e, struct buf *out) {
+    struct wire_fold *f = state;
+    struct wopr_error err;
+    if (!e) return baseline_add(f, out); /* the cursor is at the end of the log, or beyond it */
+    int rc =
+        e->seq > f->quiet_until ? baseline_add(f, out) : 0; /* folded up to the cursor before */
+    if (rc == 0) rc = run_state_apply(f->state, e, &err);
+    if (rc != 0) return rc;
+    if (e->seq <= f->quiet_until) {
+        bool covered = e->seq == f->quiet_until || event_is_terminal(e->kind);
+        return covered ? baseline_add(f, out) : 0;
+    }
+    return event_modes(e->kind) & EV_MODE_V ? frame_add(f, out) : 0;
+}

@@ -1,0 +1,34 @@
+/*
+ * fold.h: a run folded from its log, by the same fold as the engine's; for streams that show the
+ * state of a run.  Layer: wire/common.  A fold belongs to one stream and one thread at a time.
+ */
+#ifndef WOPR_WIRE_COMMON_FOLD_H
+#define WOPR_WIRE_COMMON_FOLD_H
+
+#include "wire/common/wire.h"
+
+struct wire_fold;
+/* Appends one frame that shows the state; what a failed one left is cut off.  scratch is reset
+ * before and after. */
+typedef int wire_fold_frame(const struct run_state *s, const struct run_origin *o,
+                            struct arena *scratch, struct buf *out);
+/* NO_MEMORY, or what reading the run's origin and workflow returns. */
+MUST_CHECK int wire_fold_new(struct wire *w, int64_t run_no, wire_fold_frame *frame,
+                             struct wire_fold **out, struct wopr_error *err);
+void wire_fold_free(struct wire_fold *f);          /* takes NULL */
+size_t wire_fold_bytes(const struct wire_fold *f); /* memory it has now */
+/* Apply stored events up to and including seq, or to the end of the log.  Reads the store; takes
+ * long for a long log. */
+MUST_CHECK int wire_fold_to(struct wire_fold *f, int64_t seq, struct wopr_error *err);
+int64_t wire_fold_seq(const struct wire_fold *f); /* last applied, -1 = none */
+bool wire_fold_ended(const struct wire_fold *f);  /* the terminal event was applied */
+/* Show nothing up to seq but one frame there, or at the end of a log that is shorter (SSE-27). */
+void wire_fold_resume(struct wire_fold *f, int64_t seq);
+/* http_stream.fold: state is a struct wire_fold; a frame for every V event (SSE-17). */
+int wire_fold_event(void *state, const struct event *e, struct buf *out);
+
+/* The definition a run was created with; the caller owns a reference. */
+MUST_CHECK int wire_workflow_of(struct wire *w, const struct run_origin *o, struct arena *scratch,
+                                struct workflow **out, struct wopr_error *err);
+
+#endif
