@@ -173,7 +173,7 @@ int v1_events_json(struct v1 *v, const struct run_head *head, int64_t from, stru
                    struct wopr_error *err) {
     struct event_page p = {
         .run_id = head->run_id, .out = out, .left = V1_POLL_EVENTS_MAX, .next = from};
-    const struct log_walk walk = {.run_no = head->run_no,
+    const struct log_range walk = {.run_no = head->run_no,
                                   .from = from,
                                   .until = INT64_MAX,
                                   .page_events = WIRE_PAGE_EVENTS,
