@@ -86,12 +86,12 @@ static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) 
 }
 
 int wire_fold_to(struct wire_fold *f, int64_t seq, struct wopr_error *err) {
-    const struct log_range walk = {.run_no = f->origin.head.run_no,
-                                  .from = f->state->next_seq,
-                                  .until = seq < INT64_MAX ? seq + 1 : INT64_MAX,
-                                  .page_events = WIRE_PAGE_EVENTS,
-                                  .page_bytes = WIRE_PAGE_BYTES};
-    int rc = store_walk(f->wire->store, &walk, f->scratch, event_fold, f, err);
+    const struct log_range range = {.run_no = f->origin.head.run_no,
+                                    .from = f->state->next_seq,
+                                    .until = seq < INT64_MAX ? seq + 1 : INT64_MAX,
+                                    .page_events = WIRE_PAGE_EVENTS,
+                                    .page_bytes = WIRE_PAGE_BYTES};
+    int rc = store_walk(f->wire->store, &range, f->scratch, event_fold, f, err);
     arena_reset(f->scratch);
     return rc;
 }

@@ -173,15 +173,15 @@ int v1_events_json(struct v1 *v, const struct run_head *head, int64_t from, stru
                    struct wopr_error *err) {
     struct event_page p = {
         .run_id = head->run_id, .out = out, .left = V1_POLL_EVENTS_MAX, .next = from};
-    const struct log_range walk = {.run_no = head->run_no,
-                                  .from = from,
-                                  .until = INT64_MAX,
-                                  .page_events = WIRE_PAGE_EVENTS,
-                                  .page_bytes = WIRE_PAGE_BYTES};
+    const struct log_range range = {.run_no = head->run_no,
+                                    .from = from,
+                                    .until = INT64_MAX,
+                                    .page_events = WIRE_PAGE_EVENTS,
+                                    .page_bytes = WIRE_PAGE_BYTES};
     struct arena *a = arena_new(WIRE_ARENA_MAX);
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a page of events");
     buf_addz(out, "{\"events\":[");
-    int rc = store_walk(v->shared.store, &walk, a, page_take, &p, err);
+    int rc = store_walk(v->shared.store, &range, a, page_take, &p, err);
     arena_free(a);
     if (rc != 0) return rc;
     /* Complete: the run has ended and no event after this answer is left (RUN-41, SSE-40). */
