@@ -87,7 +87,8 @@ static bool put_run(struct yard *y, int64_t now, int64_t *run_no) {
     num(y, st, now);
     num(y, st, 1);
     num(y, st, 1);
-    num(y, st, 4);
+    num(y, st, 4); /* the next sequence, and the bytes of the log so far */
+    num(y, st, 0);
     run_columns(y, st, now);
     if (!go(y, st)) return false;
     *run_no = sqlite3_last_insert_rowid(y->db);
