@@ -30,6 +30,7 @@ enum {
     PEERS_LOOK_MS = 250,   /* between two looks at the beats of the others */
     PEERS_SWEEPS_MORE = 3, /* after one that was called for: what a busy file kept from it */
     PEERS_SWEEP_MS = 1000,
+    PEERS_UNHEARD = -1, /* in place of a version: changes that could not be read */
     PEERS_MOVES_PAGE = 256,
     PEERS_WANTS_PAGE = 256,
     PEERS_ARENA_MAX = 64 << 20,
@@ -407,7 +408,7 @@ static bool changes_poll(struct engine *e) {
         arena_reset(p->scratch);
         int rc = store_moves(e->store, p->last_move, PEERS_MOVES_PAGE, p->scratch, &l, &err);
         if (rc != 0) {
-            p->version = -1; /* read again at the next look */
+            p->version = PEERS_UNHEARD; /* read again at the next look */
             return sweep;
         }
         sweep = changes_take(e, &l) || sweep;
@@ -453,7 +454,8 @@ static unsigned look_around(struct engine *e) {
     }
     if ((p->alone != was_alone || now_ms >= p->look_ms) && !look_at_hosts(e, now_ms, &sweep))
         p->alone = was_alone; /* not seen: look again */
-    if (store_data_version(e->store, &version, &err) == 0 && version != p->version) {
+    if (store_data_version(e->store, &version, &err) != 0) p->version = PEERS_UNHEARD;
+    else if (version != p->version) {
         p->version = version;
         if (changes_poll(e)) {
             /* The sweep asks who holds what: that must not be older than the move. */
@@ -462,6 +464,8 @@ static unsigned look_around(struct engine *e) {
         }
         requests_poll(e);
     }
+    /* What the last of the others wrote before it went is asked for until it is known. */
+    if (p->version == PEERS_UNHEARD) p->alone = false;
     sweeps_follow(e, sweep, now_ms);
     pthread_mutex_lock(&e->mu);
     bool busy = e->runs.active_nr > 0;
@@ -524,7 +528,7 @@ int peers_new(struct engine *e, struct wopr_error *err) {
     e->peers = p;
     e->on_first_run_locked = peers_first_run_locked;
     p->alone = true;
-    p->version = -1;
+    p->version = PEERS_UNHEARD;
     p->a = arena_new(PEERS_ARENA_MAX);
     p->scratch = arena_new(PEERS_ARENA_MAX);
     if (p->a && p->scratch) return 0;
@@ -535,6 +539,7 @@ int peers_join(struct engine *e, struct wopr_error *err) {
     struct peers *p = e->peers;
     int64_t ttl_ms = e->cfg.lease_ttl_ms;
     if (e->cfg.sole_host) return 0;
+    p->alone = false; /* until the first look: who goes before it has left something to take over */
     int rc = store_join(e->store, e->holder, ttl_ms, clock_wall_ms() + ttl_ms, &p->own_no,
                         &p->last_move, err);
     if (rc != 0) return rc;
