@@ -2,11 +2,9 @@
  * test_journal_copier.c: checkpoints beside the commits: the WAL begins anew under a steady load,
  * nothing is lost by it, and one that fails ends nothing.
  */
-#include "journal/journal.h"
 #include "store/sqlite/sql.h"
-#include "unit/store/kit.h"
+#include "unit/journal/append_kit.h"
 
-#include <semaphore.h>
 #include <sys/stat.h>
 
 enum { RUNS = 400, EVENTS = 2000, WAL_MOST = 4 * 16 << 20, LOOKS = 2000 };
@@ -24,25 +22,6 @@ static void down(void) {
     kit_down(&k);
 }
 TestSuite(journal_copier, .init = up, .fini = down, .timeout = 120);
-
-struct done {
-    sem_t sem;
-    int rc;
-};
-static void on_done(void *ctx, struct plan *p, int rc) {
-    struct done *d = ctx;
-    d->rc = rc;
-    plan_unref(p);
-    sem_post(&d->sem);
-}
-static int append(struct plan *p) {
-    struct done d;
-    sem_init(&d.sem, 0, 0);
-    cr_assert_eq(journal_append(j, p, on_done, &d), 0);
-    while (sem_wait(&d.sem) != 0) continue;
-    sem_destroy(&d.sem);
-    return d.rc;
-}
 
 static struct sqlite_stats stats(void) {
     struct sqlite_stats s;
@@ -62,7 +41,7 @@ Test(journal_copier, the_wal_begins_anew_under_a_steady_load) {
     for (int i = 0; i < RUNS; i++) {
         char id[16];
         snprintf(id, sizeof id, "run_%d", i);
-        cr_assert_eq(append(kit_create(id, EVENTS)), 0);
+        cr_assert_eq(append(j, kit_create(id, EVENTS)), 0);
         if (wal_bytes() > most) most = wal_bytes();
     }
     struct sqlite_stats s = stats();
@@ -80,7 +59,7 @@ Test(journal_copier, what_a_snapshot_keeps_from_being_copied_is_copied_later) {
     for (int i = 0; i < 40; i++) {
         char id[16];
         snprintf(id, sizeof id, "run_%d", i);
-        cr_assert_eq(append(kit_create(id, EVENTS)), 0);
+        cr_assert_eq(append(j, kit_create(id, EVENTS)), 0);
     }
     cr_expect_gt(wal_bytes(), 0);
     cr_assert_eq(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
@@ -90,7 +69,7 @@ Test(journal_copier, what_a_snapshot_keeps_from_being_copied_is_copied_later) {
     for (int i = 0; i < LOOKS && stats().checkpoints < before + 2; i++) {
         char id[16];
         snprintf(id, sizeof id, "more_%d", i);
-        cr_assert_eq(append(kit_create(id, 1)), 0);
+        cr_assert_eq(append(j, kit_create(id, 1)), 0);
         atomic_store(&k.s->wal_pages, STORE_WAL_CHECKPOINT_PAGES);
     }
     cr_expect_geq(stats().checkpoints, before + 2);

@@ -1,13 +1,11 @@
 /*
- * test_log_failing.c: commits that fail are counted until one does not, and logged once per period.
+ * test_journal_failing.c: commits that fail are counted until one does not, and logged once per
+ * period.
  */
 #include "base/log.h"
-#include "journal/journal.h"
 #include "store/sqlite/sql.h"
 #include "support/capture.h"
-#include "unit/store/kit.h"
-
-#include <semaphore.h>
+#include "unit/journal/append_kit.h"
 
 enum { REFUSED = 5 };
 static struct kit k;
@@ -25,26 +23,7 @@ static void down(void) {
     capture_end();
     kit_down(&k);
 }
-TestSuite(log_failing, .init = up, .fini = down, .timeout = 120);
-
-struct done {
-    sem_t sem;
-    int rc;
-};
-static void on_done(void *ctx, struct plan *p, int rc) {
-    struct done *d = ctx;
-    d->rc = rc;
-    plan_unref(p);
-    sem_post(&d->sem);
-}
-static int append(struct plan *p) {
-    struct done d;
-    sem_init(&d.sem, 0, 0);
-    cr_assert_eq(journal_append(j, p, on_done, &d), 0);
-    while (sem_wait(&d.sem) != 0) continue;
-    sem_destroy(&d.sem);
-    return d.rc;
-}
+TestSuite(journal_failing, .init = up, .fini = down, .timeout = 120);
 static struct journal_stats stats(void) {
     struct journal_stats s;
     journal_stats(j, &s);
@@ -60,13 +39,13 @@ static unsigned times(const char *text, const char *what) {
     return n;
 }
 
-Test(log_failing, commits_on_a_full_disk_are_counted_and_logged_once) {
+Test(journal_failing, commits_on_a_full_disk_are_counted_and_logged_once) {
     char text[16384];
     char id[16];
     pages("PRAGMA max_page_count = 1");
     for (int i = 0; i < REFUSED; i++) {
         (void)snprintf(id, sizeof id, "run_%d", i);
-        cr_expect_eq(append(kit_create(id, 4000)), WOPR_E_DISK_FULL);
+        cr_expect_eq(append(j, kit_create(id, 4000)), WOPR_E_DISK_FULL);
     }
     struct journal_stats s = stats();
     cr_expect_eq(s.failing, REFUSED);
@@ -74,6 +53,6 @@ Test(log_failing, commits_on_a_full_disk_are_counted_and_logged_once) {
     capture_take(text, sizeof text);
     cr_expect_eq(times(text, "commit failed"), 1u, "%s", text);
     pages("PRAGMA max_page_count = 100000");
-    cr_expect_eq(append(kit_create("run_ok", 1)), 0);
+    cr_expect_eq(append(j, kit_create("run_ok", 1)), 0);
     cr_expect_eq(stats().failing, 0u, "one that succeeds ends it");
 }
