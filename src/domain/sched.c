@@ -13,15 +13,6 @@
 
 #define COND_ARENA_MAX (64u * 1024 * 1024) /* a condition that needs more is false */
 
-enum skip_reason {
-    SKIP_DISABLED,
-    SKIP_CONDITION,
-    SKIP_UPSTREAM_SKIPPED,
-    SKIP_UPSTREAM_FAILURE,
-    SKIP_NOT_STARTED,
-    SKIP_NOT_TRIGGERED,
-    SKIP_NR
-};
 static const char *const SKIP_TEXT[SKIP_NR] = {
     "disabled",         "condition-false",  "upstream-skipped",
     "upstream-failure", "not-in-start-set", "not-triggered",
@@ -386,7 +377,7 @@ static void loops_try(struct run_state *s) {
 
 /* --- called by the fold --- */
 
-static int arrays_alloc(struct run_state *s) {
+int sched_alloc(struct run_state *s) {
     size_t n = s->wf->nodes_nr;
     if (s->edges == NULL) s->edges = ARENA_ARRAY(s->arena, enum edge_state, s->wf->edges_nr);
     if (s->ready == NULL) s->ready = ARENA_ARRAY(s->arena, int, n);
@@ -403,7 +394,7 @@ static int arrays_alloc(struct run_state *s) {
 }
 
 int sched_run_started(struct run_state *s) {
-    int rc = arrays_alloc(s);
+    int rc = sched_alloc(s);
     if (rc != 0) return rc;
     s->unsettled_nr = s->wf->nodes_nr;
     for (size_t i = 0; i < s->wf->nodes_nr; i++) edge_tally(s, (int)i);

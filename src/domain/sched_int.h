@@ -36,6 +36,19 @@ struct expr_scope run_scope_of(struct run_scope *sc); /* borrows sc */
 /* Raw value of a member, STR_NONE when absent or when text is no object. */
 struct str member_raw(struct str text, struct str key, struct arena *a);
 
+enum skip_reason { /* stored in images of states: never reorder */
+                   SKIP_DISABLED,
+                   SKIP_CONDITION,
+                   SKIP_UPSTREAM_SKIPPED,
+                   SKIP_UPSTREAM_FAILURE,
+                   SKIP_NOT_STARTED,
+                   SKIP_NOT_TRIGGERED,
+                   SKIP_NR
+};
+
+/* --- sched.c, for state_save.c --- */
+MUST_CHECK int sched_alloc(struct run_state *s); /* the arrays of a run that has started */
+
 /* --- sched.c, for sched_trigger.c --- */
 void sched_ready(struct run_state *s, int node); /* IDLE to READY, or SKIP when disabled */
 void sched_unhold(struct run_state *s, int node);

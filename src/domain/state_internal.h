@@ -10,6 +10,7 @@
 #define STATE_VARS_MAX     4096u /* WF_VALUES_MAX, with what was not declared */
 #define STATE_CHANS_MAX    4096u
 #define STATE_PINS_MAX     4096u
+#define STATE_INTRS_MAX    100000u
 #define STATE_ENTRIES_MAX  1000000u            /* per channel */
 #define STATE_VALUE_MAX    (16u * 1024 * 1024) /* bytes of one folded merge value */
 #define STATE_SCRATCH_MAX  (64u * 1024 * 1024) /* arena of one event */
@@ -86,6 +87,7 @@ int chan_fits(const struct chan_state *c, enum reducer r, struct str value, int6
 void chan_free(struct chan_state *c);
 struct chan_state *chan_add(struct run_state *s, struct str name, const struct wf_channel *decl);
 int state_var_set(struct run_state *s, struct str name, struct str value, bool sensitive);
+void state_vars_free(struct run_state *s);
 void state_text_clear(struct run_state *s, struct text *t); /* as run_state_text_set */
 
 #endif

@@ -8,8 +8,6 @@
 #include "domain/interrupt.h"
 #include "domain/state_internal.h"
 
-#define STATE_INTRS_MAX 100000u
-
 void intr_free(struct intr_state *i) {
     text_clear(&i->id);
     text_clear(&i->key);

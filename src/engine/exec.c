@@ -25,7 +25,6 @@ struct run_exec *exec_new(struct engine *e, struct str run_id, enum exec_phase p
     list_init(&re->kin.children);
     list_init(&re->kin.cancels);
     re->mail.end = &re->mail.first;
-    re->fail_seq = -1;
     return re;
 }
 
@@ -49,7 +48,6 @@ void exec_forget_state(struct run_exec *re) {
     re->state = NULL;
     plan_unref(re->commit.plan);
     re->commit.plan = NULL;
-    re->fail_seq = -1;
     re->lease.take_over = re->memory.dozes = false;
     if (re->timeline) re->timeline->ops->close(re);
 }

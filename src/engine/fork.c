@@ -228,7 +228,6 @@ static int fold_slice(struct step *st, struct fork_job *j, struct wopr_error *er
             rc = source_expired(j, err); /* a log never shrinks, but is removed */
         for (size_t i = 0; rc == 0 && i < page.n && s->next_seq < j->link.from_seq; i++) {
             rc = run_state_apply(s, &page.v[i], err);
-            if (page.v[i].kind == EV_NODE_FAILED) st->exec->fail_seq = page.v[i].seq;
             fork_passed(st->exec, &page.v[i], j->page);
             bytes += page.v[i].payload.n;
         }

@@ -213,7 +213,6 @@ struct log_fold {
 static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) {
     const struct log_fold *f = ctx;
     int rc = run_state_apply(f->exec->state, e, err);
-    if (e->kind == EV_NODE_FAILED) f->exec->fail_seq = e->seq;
     if (rc == 0) fork_passed(f->exec, e, f->page);
     return rc == 0 ? replay_follow(f->exec, e, err) : rc;
 }

@@ -1,0 +1,42 @@
+/*
+ * state_save.h: the image of a run state: a fold that need not be done again.  Layer: domain (pure).
+ *
+ * An image is an optimisation and never a fact: whoever has none, or one that is refused, folds the
+ * log.  Loading an image and folding the rest of the log gives the state that folding the whole log
+ * gives, member by member; only what is dirty (rows still to be written) is not part of it.
+ *
+ * Form: magic and version of the codec, length, checksum; then the engine version, what the fold
+ * depends on besides the log (workflow, inputs, limit of executions), and the members as variable
+ * length integers and texts in one fixed order.  No pointer, no size of a C type.
+ */
+#ifndef WOPR_DOMAIN_STATE_SAVE_H
+#define WOPR_DOMAIN_STATE_SAVE_H
+
+#include "domain/state.h"
+
+#define STATE_CODEC     1                  /* of the form: rises with every change of it */
+#define STATE_IMAGE_MAX (8u * 1024 * 1024) /* bytes; a larger state has no image */
+
+/* What a host knows beside the state at the same sequence and could only learn from the log.  The
+ * fold does not read it. */
+struct state_aside {
+    int64_t fork_gap_ms;   /* of a fork: see fork_gap_ms() */
+    int64_t source_next;   /* of a replay: the sequence of its source that is compared next */
+    int64_t source_beyond; /* events compared past the source's end */
+    bool source_ended;     /* the source's terminal event was passed */
+};
+
+/* Appends the image of s to out.  TOO_BIG: the buffer has failed, for its maximum or for memory. */
+MUST_CHECK int run_state_save(const struct run_state *s, const struct state_aside *aside,
+                              struct buf *out);
+/* A state out of an image, clean (run_state_clean).  The bytes are not trusted.  CORRUPT: damaged,
+ * of another version, or the image of a run with another workflow, inputs or limit of executions;
+ * NO_MEMORY; otherwise as run_state_new. */
+MUST_CHECK int run_state_load(struct str image, struct workflow *wf, const struct run_meta *meta,
+                              const struct run_limits *limits, struct run_state **out,
+                              struct state_aside *aside, struct wopr_error *err);
+/* The opposite of run_state_clean: all that is not as in a run of which nothing was ever projected
+ * but its creation is dirty.  For a run whose rows are to be made out of a loaded state. */
+void run_state_soil(struct run_state *s);
+
+#endif
