@@ -29,8 +29,6 @@ _Static_assert(sizeof(struct trigger_fire) == 24, "struct trigger_fire: walk the
 #endif
 
 #define IMAGE_MAGIC      "WOPRST"
-#define IMAGE_HEAD       24 /* magic, 2 bytes of version, length, checksum: little-endian */
-#define IMAGE_HASH_SEED  0x77
 #define NUMBER_MAX       (INT64_C(1) << 61) /* sums of two do not overflow */
 #define NUMBER_BYTES_MAX 10
 
@@ -415,12 +413,13 @@ static uint64_t le_get(const char *p, size_t n) {
 /* Of length and body.  The hash is of this host's byte order, as those kept in channels are: an
  * image that another order made is refused. */
 static uint64_t image_sum(struct str image) {
-    return str_hash(str_n(image.p + IMAGE_HEAD, image.n - IMAGE_HEAD), IMAGE_HASH_SEED);
+    return str_hash(str_n(image.p + STATE_IMAGE_HEAD, image.n - STATE_IMAGE_HEAD),
+                    STATE_IMAGE_SEED);
 }
 
 int run_state_save(const struct run_state *s, const struct state_aside *aside, struct buf *out) {
     struct state_aside a = *aside;
-    char head[IMAGE_HEAD] = IMAGE_MAGIC;
+    char head[STATE_IMAGE_HEAD] = IMAGE_MAGIC;
     size_t start = out->len;
     /* The walk changes nothing when it writes. */
     struct image m = {.run = (struct run_state *)(uintptr_t)s, .out = out};
@@ -437,7 +436,7 @@ int run_state_save(const struct run_state *s, const struct state_aside *aside, s
 
 /* NULL, or what is wrong before any member is looked at. */
 static const char *head_broken(struct str image) {
-    if (image.n < IMAGE_HEAD || memcmp(image.p, IMAGE_MAGIC, 6) != 0)
+    if (image.n < STATE_IMAGE_HEAD || memcmp(image.p, IMAGE_MAGIC, 6) != 0)
         return "is no image of a state";
     if (le_get(image.p + 6, 2) != STATE_CODEC) return "was written by another version";
     if (le_get(image.p + 8, 8) != image.n) return "is not whole";
@@ -455,7 +454,7 @@ int run_state_load(struct str image, struct workflow *wf, const struct run_meta 
     if (rc != 0) return rc;
     state_vars_free(s); /* the image has them all */
     struct image m = {.run = s,
-                      .at = (const unsigned char *)image.p + IMAGE_HEAD,
+                      .at = (const unsigned char *)image.p + STATE_IMAGE_HEAD,
                       .end = (const unsigned char *)image.p + image.n,
                       .reads = true};
     image_walk(&m, &a);
