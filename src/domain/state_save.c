@@ -18,11 +18,12 @@
  * finds those that a gap in the layout hides from this check. */
 #if UINTPTR_MAX == UINT64_MAX
 _Static_assert(sizeof(struct run_state) == 776, "struct run_state: walk the new member");
-_Static_assert(sizeof(struct node_state) == 312, "struct node_state: walk the new member");
-_Static_assert(sizeof(struct sched_node) == 176, "struct sched_node: walk the new member");
+_Static_assert(sizeof(struct node_state) == 320, "struct node_state: walk the new member");
+_Static_assert(sizeof(struct sched_node) == 184, "struct sched_node: walk the new member");
 _Static_assert(sizeof(struct chan_state) == 88, "struct chan_state: walk the new member");
 _Static_assert(sizeof(struct chan_entry) == 48, "struct chan_entry: walk the new member");
-_Static_assert(sizeof(struct intr_state) == 168, "struct intr_state: walk the new member");
+_Static_assert(sizeof(struct intr_state) == 192, "struct intr_state: walk the new member");
+_Static_assert(sizeof(struct intr_vote) == 32, "struct intr_vote: walk the new member");
 _Static_assert(sizeof(struct var_state) == 40, "struct var_state: walk the new member");
 _Static_assert(sizeof(struct pin_state) == 40, "struct pin_state: walk the new member");
 _Static_assert(sizeof(struct trigger_fire) == 24, "struct trigger_fire: walk the new member");
@@ -149,13 +150,14 @@ static void tally_walk(struct image *m, struct sched_tally *t) {
     WALK(m, t->failed, 0, UINT32_MAX);
 }
 
-/* pos is that of the heap, mark is scratch. */
+/* pos is that of the heap, mark is scratch, blocker a cache. */
 static void sched_node_walk(struct image *m, struct sched_node *n) {
     WALK(m, n->phase, PHASE_IDLE, PHASE_SETTLED);
     WALK(m, n->reason, 0, SKIP_NR - 1);
     WALK_BOOL(m, n->loop_pending);
     WALK_BOOL(m, n->loop_over);
     WALK_COUNT32(m, n->loops);
+    WALK_COUNT32(m, n->round);
     WALK_COUNT32(m, n->loop_limit);
     WALK(m, n->fired_by, 0, (int64_t)m->run->wf->triggers_nr);
     WALK_COUNT32(m, n->fire_depth);
@@ -306,6 +308,12 @@ static void notes_walk(struct image *m, struct intr_notes *n) {
     WALK_COUNT(m, n->bytes);
 }
 
+static void vote_walk(struct image *m, struct intr_vote *v) {
+    text_walk(m, &v->voter);
+    WALK_BOOL(m, v->rejects);
+    if (m->reads) v->hash = str_hash(text_str(&v->voter), 0);
+}
+
 static void intr_walk(struct image *m, struct intr_state *i) {
     WALK(m, i->node, 0, node_last(m));
     WALK(m, i->kind, 0, INTR_KIND_NR - 1);
@@ -316,6 +324,7 @@ static void intr_walk(struct image *m, struct intr_state *i) {
     WALK_COUNT(m, i->timeout_ms);
     notes_walk(m, &i->asks);
     notes_walk(m, &i->votes);
+    WALK_LIST(m, i->voters, i->voters_nr, i->voters_cap, INTR_VOTES_MAX, vote_walk);
     text_walk(m, &i->id);
     text_walk(m, &i->key);
     text_walk(m, &i->payload);

@@ -333,8 +333,9 @@ Test(state_save, no_member_of_a_state_is_forgotten, .init = rich_up, .fini = ric
                GAP(run_state, pins), GAP(run_state, pins_nr), GAP(run_state, pins_cap),
                GAP(run_state, agent), GAP(run_state, outputs), GAP(run_state, dirty_run)));
     SHOWN(s, node_state, &s->nodes[4],
-          GAPS(GAP(node_state, sched.pos), GAP(node_state, sched.mark), GAP(node_state, dirty),
-               GAP(node_state, queued), GAP(node_state, outputs), GAP(node_state, error)));
+          GAPS(GAP(node_state, sched.pos), GAP(node_state, sched.mark),
+               GAP(node_state, sched.blocker), GAP(node_state, dirty), GAP(node_state, queued),
+               GAP(node_state, outputs), GAP(node_state, error)));
     SHOWN(s, var_state, &s->vars[0],
           GAPS(GAP(var_state, name), GAP(var_state, value), GAP(var_state, dirty)));
     SHOWN(s, chan_state, sum,
@@ -342,7 +343,8 @@ Test(state_save, no_member_of_a_state_is_forgotten, .init = rich_up, .fini = ric
                GAP(chan_state, cap), GAP(chan_state, sum)));
     SHOWN(s, chan_entry, &log->v[0], GAPS(GAP(chan_entry, fresh), GAP(chan_entry, value)));
     SHOWN(s, intr_state, &s->intrs[0],
-          GAPS(GAP(intr_state, id), GAP(intr_state, key), GAP(intr_state, payload),
+          GAPS(GAP(intr_state, voters), GAP(intr_state, voters_nr), GAP(intr_state, voters_cap),
+               GAP(intr_state, id), GAP(intr_state, key), GAP(intr_state, payload),
                GAP(intr_state, value), GAP(intr_state, action), GAP(intr_state, decided_by)));
     SHOWN(s, pin_state, &s->pins[0], GAPS(GAP(pin_state, change_id)));
     SHOWN(s, trigger_fire, &q->v[0], none);
