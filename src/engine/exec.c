@@ -48,6 +48,7 @@ void exec_forget_state(struct run_exec *re) {
     re->state = NULL;
     plan_unref(re->commit.plan);
     re->commit.plan = NULL;
+    re->checkpoint = (struct exec_checkpoint){0};
     re->lease.take_over = re->memory.dozes = false;
     if (re->timeline) re->timeline->ops->close(re);
 }

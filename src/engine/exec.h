@@ -96,6 +96,11 @@ struct exec_fork {                         /* fork.c */
     struct fork_info *info; /* the run is a fork; NULL: it is none, or not known yet */
 };
 
+struct exec_checkpoint { /* checkpoint.c: the newest one of its state, none: all zero */
+    int64_t seq, log_bytes;
+    size_t image_bytes; /* about, of the next one; no smaller one is to be expected */
+};
+
 struct run_exec {
     struct engine *engine;
     char run_id[RUN_ID_MAX + 1];
@@ -119,6 +124,7 @@ struct run_exec {
     struct exec_requests requests;
     struct exec_timers timers;
     struct exec_fork fork;
+    struct exec_checkpoint checkpoint;
     struct timeline *timeline; /* leads a live replay; NULL: the wall clock does */
 };
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "engine/checkpoint.h"
 #include "engine/command.h"
 #include "engine/fork_info.h"
 #include "engine/job.h"
@@ -243,7 +244,8 @@ static int unmask_vars(struct step *st, struct wopr_error *err) {
     return rc;
 }
 
-static int load_run(struct step *st, struct run_origin *o, struct wopr_error *err) {
+/* trusted: checkpoints of its state may shorten the fold. */
+static int load_run(struct step *st, struct run_origin *o, bool trusted, struct wopr_error *err) {
     struct run_exec *re = st->exec;
     int rc = store_run_origin(st->engine->store, re->run_no, st->scratch, o, err);
     if (rc != 0) return rc;
@@ -259,10 +261,10 @@ static int load_run(struct step *st, struct run_origin *o, struct wopr_error *er
         if (err->code == 0) (void)wopr_error_set(err, rc, "the workflow cannot be read");
         return WOPR_E_CORRUPT;
     }
-    if (rc == 0) rc = run_state_new(re->wf, &o->meta, &st->engine->cfg.limits, &re->state, err);
-    if (rc == WOPR_E_VALIDATION || rc == WOPR_E_SYNTAX) return WOPR_E_CORRUPT;
     if (rc == 0) rc = fork_set(re, &o->fork);
     if (rc == 0) rc = replay_open(re);
+    if (rc == 0) rc = checkpoint_load(st, o, trusted, err);
+    if (rc == WOPR_E_VALIDATION || rc == WOPR_E_SYNTAX) return WOPR_E_CORRUPT;
     if (rc == 0) rc = fold_events(st, err);
     if (rc == 0) run_state_clean(re->state); /* its rows are written */
     if (rc == 0) rc = unmask_vars(st, err);
@@ -282,7 +284,14 @@ enum turn load_fold(struct step *st) {
     if (re->commit.corrupt_tries >= ENGINE_CORRUPT_TRIES)
         return run_park(st, "its next step is refused by the rules of the log");
     exec_forget_state(re);
-    int rc = load_run(st, &o, &err);
+    int rc = load_run(st, &o, re->commit.corrupt_tries == 0, &err);
+    if (rc == WOPR_E_CORRUPT && re->checkpoint.seq > 0) { /* the log has the last word */
+        log_warn("a run does not go on from its checkpoint; its log is folded from its beginning",
+                 "run", re->run_id, "why", err.message);
+        exec_forget_state(re);
+        err = (struct wopr_error){0};
+        rc = load_run(st, &o, false, &err);
+    }
     if (rc == 0) {
         const struct run_state *s = re->state;
         re->paused_ms = s->status == RUN_PAUSED ? o.head.paused_ms : 0;

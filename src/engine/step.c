@@ -11,6 +11,7 @@
 #include "engine/attempt.h"
 #include "engine/bounds.h"
 #include "engine/cascade.h"
+#include "engine/checkpoint.h"
 #include "engine/children.h"
 #include "engine/command.h"
 #include "engine/control.h"
@@ -297,6 +298,7 @@ static enum turn step_send(struct step *st) {
     }
     if (run_status_final(st->state->status)) suspend_close_all(st);
     plan_project(p, st->state, st->state->status == RUN_PAUSED ? re->paused_ms : 0);
+    checkpoint_add(st);
     int rc = p->failed;
     if (rc == 0) {
         re->commit.plan = p;
