@@ -29,6 +29,7 @@ _Static_assert(sizeof(struct pin_state) == 40, "struct pin_state: walk the new m
 _Static_assert(sizeof(struct trigger_fire) == 24, "struct trigger_fire: walk the new member");
 #endif
 
+#define IMAGE_VERSION    (STATE_CODEC | CURRENT_ENGINE_VERSION << 8)
 #define IMAGE_MAGIC      "WOPRST"
 #define NUMBER_MAX       (INT64_C(1) << 61) /* sums of two do not overflow */
 #define NUMBER_BYTES_MAX 10
@@ -400,8 +401,6 @@ static struct sha256 state_basis(const struct run_state *s) {
 
 static void image_walk(struct image *m, struct state_aside *a) {
     struct sha256 basis = state_basis(m->run), mine = basis;
-    int64_t engine_version = CURRENT_ENGINE_VERSION;
-    WALK(m, engine_version, CURRENT_ENGINE_VERSION, CURRENT_ENGINE_VERSION);
     bytes_walk(m, basis.b, sizeof basis.b);
     image_check(m, m->rc != 0 || memcmp(basis.b, mine.b, sizeof mine.b) == 0);
     if (m->rc == 0) aside_walk(m, a);
@@ -436,18 +435,23 @@ int run_state_save(const struct run_state *s, const struct state_aside *aside, s
     image_walk(&m, &a);
     if (buf_failed(out)) return WOPR_E_TOO_BIG;
     struct str image = str_n(out->p + start, out->len - start);
-    le_put(head + 6, STATE_CODEC, 2);
+    le_put(head + 6, IMAGE_VERSION, 2);
     le_put(head + 8, image.n, 8);
     le_put(head + 16, image_sum(image), 8);
     memcpy(out->p + start, head, sizeof head);
     return 0;
 }
 
+bool state_image_foreign(struct str image) {
+    return image.n >= STATE_IMAGE_HEAD && memcmp(image.p, IMAGE_MAGIC, 6) == 0 &&
+           le_get(image.p + 6, 2) != IMAGE_VERSION;
+}
+
 /* NULL, or what is wrong before any member is looked at. */
 static const char *head_broken(struct str image) {
     if (image.n < STATE_IMAGE_HEAD || memcmp(image.p, IMAGE_MAGIC, 6) != 0)
         return "is no image of a state";
-    if (le_get(image.p + 6, 2) != STATE_CODEC) return "was written by another version";
+    if (le_get(image.p + 6, 2) != IMAGE_VERSION) return "was written by another version";
     if (le_get(image.p + 8, 8) != image.n) return "is not whole";
     return le_get(image.p + 16, 8) == image_sum(image) ? NULL : "is damaged";
 }

@@ -140,6 +140,13 @@ Test(damage, every_changed_row_of_a_projection_is_found /* EVT-41, EVT-44 */) {
         "UPDATE timers SET run_no = 1",
         ("INSERT INTO interrupts (interrupt_id, run_no, node_id, key, kind, payload, requested_ms,"
          " requested_seq) VALUES ('int_1', 2, 'a', 'k', 'custom', '{}', 1, 1)"),
+        "UPDATE run_checkpoints SET image = substr(image, 1, length(image) - 1) WHERE run_no = 1",
+        "UPDATE run_checkpoints SET image = zeroblob(100) WHERE run_no = 2",
+        "UPDATE run_checkpoints SET seq = seq - 1 WHERE run_no = 3",
+        "UPDATE run_checkpoints SET seq = seq + 1000 WHERE run_no = 1",
+        "UPDATE run_checkpoints SET run_no = 9 WHERE run_no = 2",
+        "UPDATE run_checkpoints SET image = (SELECT c.image FROM run_checkpoints c"
+        " WHERE c.run_no = 1 ORDER BY c.seq LIMIT 1) WHERE run_no = 3",
         "UPDATE sqlite_sequence SET seq = 1 WHERE name = 'runs'",
         "DELETE FROM sqlite_sequence",
         "UPDATE counters SET events = events + 1",
