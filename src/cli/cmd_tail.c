@@ -1,12 +1,12 @@
 /* cmd_tail.c: wopr tail: follows a run by reading the database file, so it needs no key and works
  * beside the host. */
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "codec/ident.h"
 #include "store/events.h"
 #include "wire/v1/v1.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #define DETAIL_BYTES   72
@@ -97,8 +97,7 @@ static int run_follow(struct store *s, struct tail *t, const struct run_head *he
             ended = event_is_terminal(l.v[l.n - 1].kind);
             continue;
         }
-        struct timespec nap = {0, TAIL_POLL_MS * 1000000L};
-        nanosleep(&nap, NULL);
+        clock_sleep_ms(TAIL_POLL_MS);
     }
     arena_free(a);
     return rc;
