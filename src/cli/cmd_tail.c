@@ -9,10 +9,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define DETAIL_BYTES   72
-#define TAIL_PAGE      256
-#define TAIL_POLL_MS   100
-#define TAIL_ARENA_MAX (32u * 1024 * 1024)
+#define DETAIL_BYTES    72
+#define TAIL_PAGE       256
+#define TAIL_PAGE_BYTES (4u * 1024 * 1024)
+#define TAIL_POLL_MS    100
+#define TAIL_ARENA_MAX  (32u * 1024 * 1024)
 
 static const char *const TINTS[] = {
     [EV_TONE_DIM] = "\x1b[2m",  [EV_TONE_PLAIN] = "",        [EV_TONE_GOOD] = "\x1b[32m",
@@ -89,7 +90,7 @@ static int run_follow(struct store *s, struct tail *t, const struct run_head *he
     for (bool ended = false; rc == 0 && !ended;) {
         struct event_list l = {NULL, 0};
         arena_reset(a);
-        rc = store_events(s, head->run_no, from, TAIL_PAGE, 4u * 1024 * 1024, a, &l, err);
+        rc = store_events(s, head->run_no, from, TAIL_PAGE, TAIL_PAGE_BYTES, a, &l, err);
         if (rc != 0) break;
         if (l.n > 0) {
             if (print_page(t, &l, a) != 0) break;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "codec/jobj.h"
 #include "codec/json.h"
 #include "engine/attempt.h"
 #include "engine/bounds.h"
@@ -30,13 +31,10 @@
 static struct str inputs_shown(struct step *st) {
     struct run_state *s = st->state;
     struct json_members in = {0};
-    struct buf b;
-    struct jw w;
+    struct jobj o;
     if (s->meta.inputs.n == 0) return STR_NONE;
     if (json_members(s->meta.inputs, st->scratch, &in, NULL) != 0) return STR_NONE;
-    buf_init(&b, STEP_PLAN_TEXT_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
+    jobj_begin(&o, STEP_PLAN_TEXT_MAX);
     for (size_t i = 0; i < in.n; i++) {
         const struct wf_variable *d = workflow_variable(s->wf, in.v[i].key);
         struct str raw = in.v[i].raw;
@@ -44,12 +42,10 @@ static struct str inputs_shown(struct step *st) {
         if (d->sensitive && mask_value(s->wf->masking_mode, raw, st->scratch, &raw, NULL) != 0)
             raw = STR("\"[REDACTED]\"");
         if (raw.n == 0) continue; /* mode omit */
-        jw_key_str(&w, in.v[i].key);
-        jw_raw(&w, raw);
+        jw_key_str(&o.w, in.v[i].key);
+        jw_raw(&o.w, raw);
     }
-    jw_end_object(&w);
-    struct str out = buf_failed(&b) ? STR_NONE : arena_str(st->scratch, buf_str(&b));
-    buf_fini(&b);
+    struct str out = jobj_end(&o, st->scratch);
     return out;
 }
 
@@ -57,15 +53,10 @@ static void begin_run(struct step *st) {
     struct str payload = pay_run_started(st->plan->arena, st->state, inputs_shown(st));
     if (step_emit(st, EV_RUN_STARTED, -1, -1, payload) != EMIT_REFUSED) return;
     /* Tags or metadata of the caller break the payload: retry with the workflow id only. */
-    struct buf b;
-    struct jw w;
-    buf_init(&b, EVENT_PAYLOAD_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "workflowId", st->state->meta.workflow_id);
-    jw_end_object(&w);
-    (void)step_emit(st, EV_RUN_STARTED, -1, -1, arena_str(st->plan->arena, buf_str(&b)));
-    buf_fini(&b);
+    struct jobj o;
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kstr(&o.w, "workflowId", st->state->meta.workflow_id);
+    (void)step_emit(st, EV_RUN_STARTED, -1, -1, jobj_end(&o, st->plan->arena));
 }
 
 /* --- bounds --- */
@@ -85,8 +76,7 @@ static int64_t run_time_left_ms(const struct step *st) {
 
 static void stall_emit(struct step *st) {
     const struct run_state *s = st->state;
-    struct buf b;
-    struct jw w;
+    struct jobj o;
     struct str last = STR_NONE;
     int64_t last_ms = 0;
     for (size_t i = 0; i < s->wf->nodes_nr; i++)
@@ -94,14 +84,10 @@ static void stall_emit(struct step *st) {
             last_ms = s->nodes[i].completed_ms;
             last = s->wf->nodes[i].id;
         }
-    buf_init(&b, EVENT_PAYLOAD_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kint(&w, "stalledForMs", st->now_ms - s->last_ts_ms);
-    if (last.n > 0) jw_kstr(&w, "lastNodeId", last);
-    jw_end_object(&w);
-    (void)step_emit(st, EV_WORKFLOW_STALLED, -1, -1, arena_str(st->plan->arena, buf_str(&b)));
-    buf_fini(&b);
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kint(&o.w, "stalledForMs", st->now_ms - s->last_ts_ms);
+    if (last.n > 0) jw_kstr(&o.w, "lastNodeId", last);
+    (void)step_emit(st, EV_WORKFLOW_STALLED, -1, -1, jobj_end(&o, st->plan->arena));
     st->exec->stalled = true;
     log_warn("a running run has nothing to wait for", "run", st->exec->run_id);
 }

@@ -9,6 +9,7 @@
  * its effect has happened.
  */
 #include "base/net.h"
+#include "codec/jobj.h"
 #include "http/exchange.h"
 #include "http/server.h"
 
@@ -31,7 +32,7 @@ int budget_refuse(struct exchange *x, struct wopr_error *err) {
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE,
                          "bodies and answers hold as much memory as memory-bytes allows for this "
                          "tenant; read what was asked for, and retry later");
-    wopr_error_details(err, "{\"retryAfter\":1}");
+    jobj_details_int(err, "retryAfter", 1);
     return WOPR_E_UNAVAILABLE;
 }
 
