@@ -18,6 +18,7 @@
 #include "engine/fork.h"
 #include "engine/fork_info.h"
 #include "engine/outcome.h"
+#include "engine/stuck.h"
 #include "engine/suspend.h"
 #include "engine/timeline.h"
 #include "engine/timers.h"
@@ -261,9 +262,8 @@ static enum turn step_failed(struct step *st, struct engine_cmd *cmd, int rc) {
     case ERR_GONE: /* STORE-33 */
         if (cmd) exec_mail_put_back(re, cmd);
         return TURN_DROP;
-    case ERR_PARK: /* our own tables refuse what we planned */
-        if (cmd) cmd_fail(st->engine, cmd, WOPR_E_INTERNAL, "the run cannot go on");
-        re->commit.corrupt_tries++;
+    case ERR_PARK: /* the store does not take it: another host parked the run, say */
+        if (cmd) stuck_refuse(st->engine, cmd);
         return TURN_LATER;
     case ERR_RETRY:
     case ERR_FINAL:
@@ -295,6 +295,12 @@ static enum turn step_send(struct step *st) {
         re->commit.cmd = NULL;
     } else {
         log_warn("a plan could not be built", "run", re->run_id, "why", p->error.message);
+        enum wopr_err_class class = wopr_err_class(rc);
+        if (class == ERR_PARK || class == ERR_FINAL) {
+            enum turn t = stuck_again(st, st->cmd, p);
+            plan_unref(p);
+            return t;
+        }
     }
     plan_unref(p);
     return step_failed(st, st->cmd, rc);
@@ -335,7 +341,7 @@ enum turn step_landed(struct step *st, int rc) {
     step_count(st->engine, p);
     parent_notify(st, p);
     re->commit.backoff_ms = 0;
-    re->commit.corrupt_tries = 0;
+    stuck_over(re);
     re->memory.stays = false;
     if (cmd) cmd_committed(cmd, p);
     bool stays = !run_status_final(re->state->status);
@@ -387,7 +393,7 @@ enum turn step_run(struct step *st) {
     if (re->lease.take_over) control_take_over(st);
     while (!st->cmd && !st->awaits_children && !step_lost(st) && (cmd = exec_mail_take(re)) != NULL)
         control_apply(st, cmd);
-    if (!st->awaits_children) step_work(st);
+    if (!st->awaits_children && !stuck_waits(st) && !stuck_end(st)) step_work(st);
     return step_send(st);
 }
 
