@@ -15,6 +15,7 @@
 #define WOPR_DOMAIN_STATE_H
 
 #include "domain/event.h"
+#include "domain/framework.h"
 #include "domain/options.h"
 #include "domain/reducer.h"
 #include "domain/workflow.h"
@@ -146,20 +147,15 @@ struct chan_break {
     int chan;
     int64_t version, seq; /* of the write; seq 0 = none */
 };
-/* CHAN-23: a framework variable that is a channel in workflows without a channels block. */
-#define CHAN_NAME_MAX 256u  /* characters (CHAN-1) */
-#define CHAN_ASK_MAX  1000u /* entries of _askExchanges: */
-struct chan_legacy {
-    const char *name;
-    bool is_prefix;
-    enum reducer reducer;
-    size_t max; /* entries, 0 = no bound of its own */
-};
-const struct chan_legacy *chan_legacy(struct str name); /* NULL: an ordinary name */
 /* An entry that was projected and has left since the last plan (new ones are marked fresh). */
 struct chan_op {
     int chan;
     int64_t seq;
+};
+struct intr_vote { /* of one voter, the newest (INT-30) */
+    struct text voter;
+    uint64_t hash; /* of voter */
+    bool rejects;
 };
 enum intr_phase { INTR_OPEN, INTR_RESOLVED, INTR_ENDED /* timed out, cancelled */ };
 struct intr_state { /* an interrupt of the run, for its life (INT-2); see interrupt.h */
@@ -168,8 +164,10 @@ struct intr_state { /* an interrupt of the run, for its life (INT-2); see interr
     enum intr_phase phase;
     int64_t requested_seq, requested_ms, timeout_ms; /* 0 = none */
     struct intr_notes {
-        int64_t nr, bytes; /* in the log */
-    } asks, votes;         /* questions and votes that did not resolve it */
+        int64_t nr, bytes;    /* in the log */
+    } asks, votes;            /* questions and votes that did not resolve it */
+    struct intr_vote *voters; /* while open */
+    size_t voters_nr, voters_cap;
     struct text id, key;
     struct text payload;                   /* raw, while open */
     struct text value, action, decided_by; /* resolved: raw value, words */
