@@ -284,7 +284,7 @@ static void chan_walk(struct image *m, struct chan_state *c) {
     WALK(m, c->reducer, 0, RED_NR - 1);
     WALK_COUNT(m, c->ttl_ms);
     WALK_BOOL(m, c->is_list);
-    WALK_LIST(m, c->v, c->n, c->cap, STATE_ENTRIES_MAX, entry_walk);
+    WALK_LIST(m, c->v, c->n, c->cap, (int64_t)RUN_ENTRIES_MAX, entry_walk);
     image_check(m, c->is_list || c->n <= 1);
     sum_walk(m, c);
 }
@@ -293,7 +293,7 @@ static void chan_walk(struct image *m, struct chan_state *c) {
 static void chans_walk(struct image *m) {
     struct run_state *s = m->run;
     size_t nr = s->chans_nr, declared = s->wf->channels_nr;
-    WALK(m, nr, (int64_t)declared, STATE_CHANS_MAX);
+    WALK(m, nr, (int64_t)declared, (int64_t)STATE_CHANS_MAX);
     for (size_t i = 0; i < nr && m->rc == 0; i++) {
         struct text name = {0};
         if (i >= declared) text_walk(m, m->reads ? &name : &s->chans[i].name);
@@ -371,14 +371,14 @@ static void run_walk(struct image *m) {
     text_walk(m, &s->outputs);
     for (size_t i = 0; i < s->wf->nodes_nr && m->rc == 0; i++) node_walk(m, &s->nodes[i]);
     sched_walk(m);
-    WALK_LIST(m, s->vars, s->vars_nr, s->vars_cap, STATE_VARS_MAX, var_walk);
+    WALK_LIST(m, s->vars, s->vars_nr, s->vars_cap, (int64_t)RUN_VARS_MAX, var_walk);
     chans_walk(m);
     WALK(m, s->chan_break.chan, 0, (int64_t)s->chans_nr);
     WALK_COUNT(m, s->chan_break.version);
     WALK_COUNT(m, s->chan_break.seq);
     image_check(m, s->chan_break.seq == 0 || s->chan_break.chan < (int)s->wf->channels_nr);
-    WALK_LIST(m, s->intrs, s->intrs_nr, s->intrs_cap, STATE_INTRS_MAX, intr_walk);
-    WALK_LIST(m, s->pins, s->pins_nr, s->pins_cap, STATE_PINS_MAX, pin_walk);
+    WALK_LIST(m, s->intrs, s->intrs_nr, s->intrs_cap, (int64_t)RUN_INTRS_MAX, intr_walk);
+    WALK_LIST(m, s->pins, s->pins_nr, s->pins_cap, (int64_t)RUN_PINS_MAX, pin_walk);
 }
 
 static void aside_walk(struct image *m, struct state_aside *a) {

@@ -20,7 +20,8 @@ struct run_head { /* what most requests need */
     int64_t epoch;          /* fencing epoch: rises with every change of holder */
     int64_t lease_until_ms; /* wall clock, to be shown only; 0: the lease was released */
     int64_t paused_ms;      /* 0: not paused */
-    int64_t log_bytes;      /* as event_bytes() counts, plus artifacts */
+    int64_t log_bytes;      /* as event_bytes() counts, plus artifacts; in a view with what a fork
+                               inherits, else without */
     struct str holder;      /* empty: none */
     int32_t engine_version, era, shown_engine_version;
     struct str parked; /* the reason, or empty */
@@ -123,8 +124,8 @@ struct clear_var_list {
 MUST_CHECK int store_clear_vars(struct store *s, int64_t run_no, struct arena *a,
                                 struct clear_var_list *out, struct wopr_error *err);
 
-/* The newest checkpoint of a run with seq <= seq_max; the first one with a greater seq.  Its image
- * is whatever the file holds.  NOT_FOUND. */
+/* The newest checkpoint of a log with seq <= seq_max, a fork's inherited part included; the first
+ * one of the run itself with a greater seq.  The image is whatever the file holds.  NOT_FOUND. */
 MUST_CHECK int store_run_checkpoint(struct store *s, int64_t run_no, int64_t seq_max,
                                     struct arena *a, struct plan_checkpoint *out,
                                     struct wopr_error *err);

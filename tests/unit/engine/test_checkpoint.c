@@ -173,7 +173,8 @@ static const struct {
     {"cut", "UPDATE run_checkpoints SET image = substr(image, 1, length(image) - 1)"},
     {"a byte", "UPDATE run_checkpoints SET image = CAST(substr(image, 1, 90) || x'07'"
                " || substr(image, 92) AS BLOB)"},
-    {"another codec", "UPDATE run_checkpoints SET image = CAST(substr(image, 1, 6) || x'ffff'"
+    {"another codec",
+     "UPDATE run_checkpoints SET image = CAST(substr(image, 1, 6) || x'ffff'"
                       " || substr(image, 9) AS BLOB)"},
     {"the newest is cut", "UPDATE run_checkpoints SET image = substr(image, 1, 50)"
                           " WHERE (run_no, seq) IN (SELECT run_no, max(seq) FROM run_checkpoints"
@@ -236,5 +237,35 @@ Test(engine_checkpoint, a_branch_goes_on_from_its_own) {
     part_answer(f, 1);
     part_answer(f, 2);
     world_check_log(f);
+    workflow_unref(wf);
+}
+
+/* FORK-8: what a fork is made of is what the log folds to, wherever it is cut. */
+Test(engine_checkpoint, forks_of_a_run_with_and_without_them_are_the_same) {
+    struct workflow *wf = parts_def(NULL);
+    struct str r = run_begin(wf, PIECES);
+    part_answer(r, 0);
+    struct points p = checkpoints_check(r, wf);
+    const int64_t cuts[] = {p.last - 1, p.last, p.last + 1, PIECES + 4, PIECES + 9, p.last + 300};
+    char *with[sizeof cuts / sizeof *cuts];
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+            struct str f = fork_run(r, FORK_BRANCH, cuts[i]);
+            cr_assert_eq(world_pause(f, DRAIN_IMMEDIATE), 0);
+            struct run_view v = world_view(f);
+            struct buf b;
+            buf_init(&b, IMAGE_MAX);
+            for (size_t k = 0; k < v.nodes_nr; k++)
+                if (!str_eqc(v.nodes[k].name, "x")) buf_adds(&b, v.nodes[k].name);
+            buf_addf(&b, " %d", world_head(f).next_seq >= cuts[i]);
+            char *text = arena_cstr(W.a, buf_str(&b));
+            if (round == 0) with[i] = text;
+            else cr_expect_str_eq(text, with[i], "cut at %d", (int)cuts[i]);
+            buf_fini(&b);
+            fork_same_prefix(r, f, cuts[i]);
+            world_check_log(f);
+        }
+        sql("DELETE FROM run_checkpoints");
+    }
     workflow_unref(wf);
 }
