@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "engine/fork_info.h"
+#include "engine/kept.h"
 #include "engine/replay.h"
 
 #define CHECKPOINT_EVENTS    256
@@ -54,7 +55,8 @@ void checkpoint_add(struct step *st) {
     buf_init(&image, room);
     if (run_state_save(s, &aside, &image) == 0) {
         plan_checkpoint(p, &(struct plan_checkpoint){s->next_seq, buf_str(&image)});
-        re->checkpoint = (struct exec_checkpoint){s->next_seq, s->log_bytes, image.len};
+        re->checkpoint = (struct exec_checkpoint){
+            .seq = s->next_seq, .log_bytes = s->log_bytes, .image_bytes = image.len};
     } else {
         re->checkpoint.image_bytes = 2 * room; /* try again when it would fit */
     }
@@ -82,11 +84,15 @@ int checkpoint_load(struct step *st, const struct run_origin *o, bool trusted,
                                      .meta = &o->meta,
                                      .limits = limits};
     struct checkpoint_state c;
+    if (kept_take(re, trusted ? o->head.next_seq : -1)) return 0;
     int rc = checkpoint_find(st->engine, &of, st->scratch, &c, err);
     if (rc != 0) return rc;
     if (!c.state) return run_state_new(re->wf, &o->meta, limits, &re->state, err);
     re->state = c.state;
-    re->checkpoint = (struct exec_checkpoint){c.state->next_seq, c.state->log_bytes, c.image_bytes};
+    re->checkpoint = (struct exec_checkpoint){.seq = c.state->next_seq,
+                                              .log_bytes = c.state->log_bytes,
+                                              .image_bytes = c.image_bytes,
+                                              .used = true};
     if (re->fork.info) re->fork.info->gap_ms = c.aside.fork_gap_ms;
     replay_resume(re, &c.aside);
     return 0;

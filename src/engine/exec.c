@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "engine/kept.h"
 #include "engine/timeline.h"
 #include "engine/timers.h"
 #include "engine/waits.h"
@@ -38,6 +39,8 @@ int exec_set_parent(struct run_exec *re, struct str parent_id, int32_t depth, ui
 
 void exec_forget_state(struct run_exec *re) {
     waits_forget(re);
+    if (re->memory.keeps) kept_put(re);
+    re->memory.keeps = false;
     if (re->clear && re->state)
         for (size_t i = 0; i < re->state->wf->nodes_nr; i++) text_clear(&re->clear[i]);
     mem_free(re->clear);

@@ -34,6 +34,7 @@ struct residence {       /* evict.c: its state in memory */
     struct list resting; /* (mu) in engine.states.resting: it has a state and only waits */
     size_t bytes;        /* (mu) of its state, as counted in engine.states.bytes */
     bool leaves;         /* (mu) asked to give up its state */
+    bool keeps;          /* its state is what its log folds to, and may be wanted soon: kept.c */
     bool dozes;          /* LOADING, but not before something happens */
     bool stays;          /* its state cannot go before something happens */
 };
@@ -107,6 +108,7 @@ struct exec_fork {                         /* fork.c */
 struct exec_checkpoint { /* checkpoint.c: the newest one of its state, none: all zero */
     int64_t seq, log_bytes;
     size_t image_bytes; /* about, of the next one; no smaller one is to be expected */
+    bool used;          /* the state did not begin with the first event of the log */
 };
 
 struct run_exec {

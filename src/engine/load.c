@@ -306,7 +306,7 @@ enum turn load_fold(struct step *st) {
     if (why) return run_park(st, why);
     uint64_t refused = mem_refused();
     int rc = mem_verdict(load_run(st, &o, !re->commit.stuck, &err), refused);
-    if (rc == WOPR_E_CORRUPT && re->checkpoint.seq > 0) { /* the log has the last word */
+    if (rc == WOPR_E_CORRUPT && re->checkpoint.used) { /* the log has the last word */
         log_warn("a run does not go on from its checkpoint; its log is folded from its beginning",
                  "run", re->run_id, "why", err.message);
         exec_forget_state(re);

@@ -348,6 +348,7 @@ enum turn step_landed(struct step *st, int rc) {
     if (cmd) cmd_committed(cmd, p);
     bool stays = !run_status_final(re->state->status);
     if (stays) waits_landed(st);
+    re->memory.keeps = stays && p->lets_go;
     stays = stays && !p->lets_go;
     plan_unref(p);
     return stays ? TURN_GO_ON : TURN_DROP;

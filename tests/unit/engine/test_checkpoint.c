@@ -8,11 +8,13 @@
 
 #include "base/clock.h"
 #include "domain/state_save.h"
+#include "engine/kept.h"
 #include "host/host.h"
 #include "store/events.h"
 #include "store/runs.h"
 
 #include <criterion/criterion.h>
+#include <sched.h>
 #include <sqlite3.h>
 #include <stdio.h>
 
@@ -273,5 +275,77 @@ Test(engine_checkpoint, a_fork_begins_at_one_of_its_source) {
         cr_expect_eq(world_count(g, EV_REPLAY_DIVERGED), 0);
     }
     sound();
+    workflow_unref(wf);
+}
+
+/* --- states of runs that were let go --- */
+
+static size_t kept_nr(void) {
+    pthread_mutex_lock(&W.engine->kept.mu);
+    size_t n = W.engine->kept.nr;
+    pthread_mutex_unlock(&W.engine->kept.mu);
+    return n;
+}
+
+/* A run has left memory some time after the commit that let it go. */
+static void memory_empty(void) {
+    struct engine_stats s;
+    uint64_t until_ms = clock_mono_ms() + 60000;
+    do {
+        engine_stats(W.engine, &s);
+        sched_yield();
+    } while (s.runs_active > 0 && clock_mono_ms() < until_ms);
+    cr_assert_eq(s.runs_active, 0u);
+}
+
+Test(engine_checkpoint, only_long_runs_are_kept_and_few_of_them) {
+    struct workflow *wf = parts_def(NULL);
+    (void)run_begin(wf, 40);
+    memory_empty();
+    cr_expect_eq(kept_nr(), 0u, "folding a short log costs nothing");
+    struct str r = run_begin(wf, PIECES);
+    memory_empty();
+    cr_expect_eq(kept_nr(), 1u);
+    part_answer(r, 0);
+    part_answer(r, 1);
+    memory_empty();
+    cr_expect_eq(kept_nr(), 1u);
+    part_answer(r, 2);
+    memory_empty();
+    cr_expect_eq(kept_nr(), 0u, "it has ended");
+    for (int i = 0; i < KEPT_MAX + 3; i++) (void)run_begin(wf, PIECES / 2);
+    memory_empty();
+    cr_expect_leq(kept_nr(), (size_t)KEPT_MAX);
+    cr_expect_gt(kept_nr(), 0u);
+    sound();
+    workflow_unref(wf);
+}
+
+/* As after another host had the run: what is kept is a fold of the first events only. */
+Test(engine_checkpoint, an_old_kept_state_folds_on) {
+    struct workflow *wf = parts_def(NULL), *cached = NULL;
+    struct str r = run_begin(wf, PIECES);
+    struct run_origin o;
+    struct wopr_error err;
+    memory_empty();
+    int64_t no = world_head(r).run_no;
+    struct event_list log = world_events(r);
+    cr_assert_eq(store_run_origin(W.store, no, W.a, &o, &err), 0);
+    cr_assert_eq(engine_workflow(W.engine, o.meta.tenant, o.meta.test_mode, wf->id, &cached, &err),
+                 0);
+    struct run_exec *re = exec_new(W.engine, r, EXEC_LOOKUP);
+    re->run_no = no;
+    re->state = state_fresh(&o, cached);
+    for (int i = 0; i < EVENTS_MIN + 50; i++)
+        cr_assert_eq(run_state_apply(re->state, &log.v[i], &err), 0);
+    run_state_clean(re->state);
+    re->memory.bytes = 1000;
+    kept_put(re);
+    cr_assert_null(re->state, "it took the place of the newer one");
+    exec_free(re);
+    cr_expect_eq(kept_nr(), 1u);
+    for (int i = 0; i < PARTS; i++) part_answer(r, i);
+    sound();
+    workflow_unref(cached);
     workflow_unref(wf);
 }
