@@ -123,7 +123,7 @@ struct plan_interrupt {
     struct str resume_value, resolved_by, action, cause; /* cause: event id, cancelled ... */
 };
 
-/* The state after the event before seq (domain/state_save.h); at most one in a plan, for its end. */
+/* The state after the event before seq (state_save.h); at most one in a plan, for its end. */
 struct plan_checkpoint {
     int64_t seq;
     struct str image; /* bytes */

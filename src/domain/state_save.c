@@ -1,8 +1,8 @@
 /*
  * state_save.c: the image of a run state, written and read by one walk over its members, so that a
  * new member is one line here.  What is derived from others (positions in heaps, marks, what is
- * dirty) is not written; what other code takes for granted (indexes, order of heaps) is checked when
- * an image is read, whatever its checksum says.
+ * dirty) is not written; what other code takes for granted (indexes, order of heaps) is checked
+ * when an image is read, whatever its checksum says.
  */
 #include "domain/state_save.h"
 
@@ -122,7 +122,7 @@ static void text_walk(struct image *m, struct text *t) {
     }
 }
 
-/* A growing array.  What was claimed and is not there fails at the first element that is missing. */
+/* A growing array.  What was claimed and is not there fails at the first missing element. */
 #define WALK_LIST(m, items, nr, cap, nr_max, one)                                                  \
     do {                                                                                           \
         size_t claimed = (nr);                                                                     \

@@ -1,13 +1,14 @@
 /*
- * state_save.h: the image of a run state: a fold that need not be done again.  Layer: domain (pure).
+ * state_save.h: the image of a run state, a fold that need not be done again.  Layer: domain
+ * (pure).
  *
  * An image is an optimisation and never a fact: whoever has none, or one that is refused, folds the
  * log.  Loading an image and folding the rest of the log gives the state that folding the whole log
  * gives, member by member; only what is dirty (rows still to be written) is not part of it.
  *
- * Form: magic, versions of codec and engine, length, checksum; then what the fold depends on besides
- * the log (a digest of workflow, inputs, limit of executions), and the members as integers of
- * variable length and texts in one fixed order.  No pointer, no size of a C type.
+ * Form: magic, versions of codec and engine, length, checksum; then what the fold depends on
+ * besides the log (a digest of workflow, inputs, limit of executions), and the members as integers
+ * of variable length and texts in one fixed order.  No pointer, no size of a C type.
  */
 #ifndef WOPR_DOMAIN_STATE_SAVE_H
 #define WOPR_DOMAIN_STATE_SAVE_H
@@ -37,7 +38,7 @@ MUST_CHECK int run_state_save(const struct run_state *s, const struct state_asid
 MUST_CHECK int run_state_load(struct str image, struct workflow *wf, const struct run_meta *meta,
                               const struct run_limits *limits, struct run_state **out,
                               struct state_aside *aside, struct wopr_error *err);
-/* It was written by a program with another codec or engine version: of no use here, and no damage. */
+/* A program with another codec or engine version wrote it: of no use here, and no damage. */
 bool state_image_foreign(struct str image);
 /* The opposite of run_state_clean: all that is not as in a run of which nothing was ever projected
  * but its creation is dirty.  For a run whose rows are to be made out of a loaded state. */

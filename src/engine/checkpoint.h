@@ -15,8 +15,8 @@ void checkpoint_add(struct step *st);
 MUST_CHECK int checkpoint_find(struct engine *e, const struct checkpoint_of *of,
                                struct arena *scratch, struct checkpoint_state *out,
                                struct wopr_error *err);
-/* The exec's state before its log is folded on: if trusted one that was kept in memory or that of the
- * newest checkpoint, else a fresh one.  As run_state_new. */
+/* The exec's state before its log is folded on: if trusted one that was kept in memory or that of
+ * the newest checkpoint, else a fresh one.  As run_state_new. */
 MUST_CHECK int checkpoint_load(struct step *st, const struct run_origin *o, bool trusted,
                                struct wopr_error *err);
 

@@ -1,9 +1,9 @@
 /*
  * kept.h: states of runs that were let go.  Layer: engine, not for others.
- * A run that waits for people leaves memory (STORE-35).  One with a long log keeps its state here for
- * a while, so that questions and answers one after the other do not load it each time.  An entry is
- * only ever a fold of the first events of a log, which do not change: a run that another host moved
- * meanwhile folds on from it.
+ * A run that waits for people leaves memory (STORE-35).  One with a long log keeps its state here
+ * for a while, so that questions and answers one after the other do not load it each time.  An
+ * entry is only ever a fold of the first events of a log, which do not change: a run that another
+ * host moved meanwhile folds on from it.
  */
 #ifndef WOPR_ENGINE_KEPT_H
 #define WOPR_ENGINE_KEPT_H

@@ -1,6 +1,6 @@
 /*
- * checkpoint.c: the state of a run out of its newest usable checkpoint.  Above the backends: it uses
- * the port only.
+ * checkpoint.c: the state of a run out of its newest usable checkpoint.  Above the backends: it
+ * uses the port only.
  */
 #include "store/runs.h"
 

@@ -134,8 +134,8 @@ MUST_CHECK int store_run_checkpoint_next(struct store *s, int64_t run_no, int64_
                                          struct wopr_error *err);
 
 /* The state of a run after its first events, out of its newest usable checkpoint.  None: state is
- * NULL, and the log is to be folded from its beginning.  Images of other inputs, limits or workflows
- * than those asked for are not usable. */
+ * NULL, and the log is to be folded from its beginning.  Images of other inputs, limits or
+ * workflows than those asked for are not usable. */
 struct checkpoint_of {
     int64_t run_no;
     int64_t seq_max; /* events that may be folded */

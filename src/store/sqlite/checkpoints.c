@@ -1,6 +1,6 @@
 /*
- * checkpoints.c: images of folded states beside the log they were folded from.  A fork finds those of
- * the runs whose events it inherits, too.
+ * checkpoints.c: images of folded states beside the log they were folded from.  A fork finds those
+ * of the runs whose events it inherits, too.
  */
 #include "store/runs.h"
 #include "store/sqlite/sql.h"

@@ -1,8 +1,8 @@
 /*
- * test_state_save.c: images of states.  Random runs over a workflow with loops, triggers, conditions
- * and channels: at every sequence the state goes through an image and goes on as the fold does,
- * compared member by member (their images).  The seed is printed with each failure; WOPR_TEST_SEED
- * chooses another, WOPR_TEST_ROUNDS more of them.
+ * test_state_save.c: images of states.  Random runs over a workflow with loops, triggers,
+ * conditions and channels: at every sequence the state goes through an image and goes on as the
+ * fold does, compared member by member (their images).  The seed is printed with each failure;
+ * WOPR_TEST_SEED chooses another, WOPR_TEST_ROUNDS more of them.
  */
 #include "domain/state_save.h"
 

@@ -1,7 +1,7 @@
 /*
- * test_checkpoint.c: checkpoints of the fold (engine/checkpoint.c): when they are written, that they
- * are what the log folds to, and that a load with one, without one or with a damaged one gives the
- * same run.
+ * test_checkpoint.c: checkpoints of the fold (engine/checkpoint.c): when they are written, that
+ * they are what the log folds to, and that a load with one, without one or with a damaged one gives
+ * the same run.
  */
 #include "engine_world.h"
 #include "fork_kit.h"
@@ -242,7 +242,7 @@ Test(engine_checkpoint, a_replay_goes_on_from_its_own_without_divergence) {
     workflow_unref(wf);
 }
 
-/* A branch that was loaded from its own checkpoint knows how long its source stood still (WF-23). */
+/* A branch that is loaded from its own checkpoint knows how long its source stood still (WF-23). */
 Test(engine_checkpoint, a_branch_goes_on_from_its_own) {
     struct workflow *wf = parts_def(NULL);
     struct str r = run_begin(wf, PIECES);
