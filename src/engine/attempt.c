@@ -17,8 +17,6 @@
 #include "engine/timers.h"
 #include "engine/waits.h"
 
-#define ENGINE_EFFECTS_MAX 1024u /* effects of one executor call */
-
 /* --- what the executor said --- */
 
 static struct failure failure_invalid(const char *why) {
@@ -80,7 +78,7 @@ static void result_failed(struct step *st, int node, const struct node_result *r
 
 static void result_apply(struct step *st, int node, const struct node_result *r) {
     struct failure f;
-    if (r->effects_nr > ENGINE_EFFECTS_MAX) {
+    if (r->effects_nr > NODE_EFFECTS_MAX) {
         f = (struct failure){.code = STR("event_payload_invalid"),
                              .message = STR("the node has too many effects in one call")};
         attempt_failed(st, node, &f);
@@ -163,6 +161,7 @@ void attempt_run(struct step *st, int node, bool waited) {
     const struct node_state *ns = &st->state->nodes[node];
     const struct node_type *type = node_registry_find(st->engine->types, def->type_id);
     struct node_result r = {0};
+    st->node_at = node + 1;
     struct node_call call = {.a = st->scratch,
                              .run = st->state,
                              .node = node,

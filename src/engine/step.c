@@ -18,6 +18,7 @@
 #include "engine/fork.h"
 #include "engine/fork_info.h"
 #include "engine/outcome.h"
+#include "engine/stuck.h"
 #include "engine/suspend.h"
 #include "engine/timeline.h"
 #include "engine/timers.h"
@@ -49,7 +50,10 @@ static struct str inputs_shown(struct step *st) {
     return out;
 }
 
+/* run.started is the first event of every log, also of one that a command pauses or cancels while
+ * it is pending. */
 static void begin_run(struct step *st) {
+    if (st->state->status != RUN_PENDING || step_lost(st)) return;
     struct str payload = pay_run_started(st->plan->arena, st->state, inputs_shown(st));
     if (step_emit(st, EV_RUN_STARTED, -1, -1, payload) != EMIT_REFUSED) return;
     /* Tags or metadata of the caller break the payload: retry with the workflow id only. */
@@ -221,6 +225,19 @@ static void step_arm(struct step *st, int kind, int64_t fire_at_ms) {
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a timer");
 }
 
+/* Retries without a timer of their own (a replay that its source leads no more): trust the log. */
+static void retries_arm(struct step *st) {
+    const struct run_state *s = st->state;
+    int64_t first_ms = INT64_MAX;
+    if (sched_next_retry_ms(s) < 0) return;
+    for (size_t i = 0; i < s->wf->nodes_nr; i++) {
+        int64_t at_ms = s->nodes[i].retry_at_ms;
+        if (at_ms > 0 && at_ms < first_ms && !timer_find(st->exec, TIMER_RETRY, (int)i))
+            first_ms = at_ms;
+    }
+    if (first_ms < INT64_MAX) step_arm(st, TIMER_RETRY, first_ms);
+}
+
 /* Nothing more to do now: what will wake the run? */
 static void fall_asleep(struct step *st) {
     struct run_state *s = st->state;
@@ -229,17 +246,16 @@ static void fall_asleep(struct step *st) {
     if (cascade_sleeps(st)) return;
     timer_drop(st->exec, TIMER_TRIGGER, -1); /* a later write moves it */
     if (held_ms > 0) step_arm(st, TIMER_TRIGGER, held_ms);
+    retries_arm(st);
     if (s->status != RUN_RUNNING) { /* paused or waiting: a command does */
         st->plan->lets_go = held_ms <= 0 && suspend_rests(st);
         return;
     }
     if (left_ms < INT64_MAX)
         step_arm(st, TIMER_RUN_TIMEOUT, st->now_ms + (left_ms > 0 ? left_ms : 0));
-    int64_t retry_ms = sched_next_retry_ms(s);
     if (waits_for_timer(st->exec) || waits_under_way(st->exec)) return;
-    if (retry_ms > 0) step_arm(st, TIMER_RETRY, retry_ms); /* its row is missing: trust the log */
-    else if (stall_ms > 0 && !st->exec->timeline && !st->exec->stalled && s->suspended_nr == 0 &&
-             held_ms < 0 && !waits_hold(st->exec, -1))
+    if (stall_ms > 0 && s->retry_nr == 0 && !st->exec->timeline && !st->exec->stalled &&
+        s->suspended_nr == 0 && held_ms < 0 && !waits_hold(st->exec, -1))
         step_arm(st, TIMER_STALL, st->now_ms + stall_ms); /* STORE-41 */
 }
 
@@ -261,9 +277,8 @@ static enum turn step_failed(struct step *st, struct engine_cmd *cmd, int rc) {
     case ERR_GONE: /* STORE-33 */
         if (cmd) exec_mail_put_back(re, cmd);
         return TURN_DROP;
-    case ERR_PARK: /* our own tables refuse what we planned */
-        if (cmd) cmd_fail(st->engine, cmd, WOPR_E_INTERNAL, "the run cannot go on");
-        re->commit.corrupt_tries++;
+    case ERR_PARK: /* the store does not take it: another host parked the run, say */
+        if (cmd) stuck_refuse(st->engine, cmd);
         return TURN_LATER;
     case ERR_RETRY:
     case ERR_FINAL:
@@ -295,6 +310,12 @@ static enum turn step_send(struct step *st) {
         re->commit.cmd = NULL;
     } else {
         log_warn("a plan could not be built", "run", re->run_id, "why", p->error.message);
+        enum wopr_err_class class = wopr_err_class(rc);
+        if (class == ERR_PARK || class == ERR_FINAL) {
+            enum turn t = stuck_again(st, st->cmd, p);
+            plan_unref(p);
+            return t;
+        }
     }
     plan_unref(p);
     return step_failed(st, st->cmd, rc);
@@ -335,7 +356,7 @@ enum turn step_landed(struct step *st, int rc) {
     step_count(st->engine, p);
     parent_notify(st, p);
     re->commit.backoff_ms = 0;
-    re->commit.corrupt_tries = 0;
+    stuck_over(re);
     re->memory.stays = false;
     if (cmd) cmd_committed(cmd, p);
     bool stays = !run_status_final(re->state->status);
@@ -354,7 +375,7 @@ static void act_all(struct step *st) {
 }
 
 static void step_work(struct step *st) {
-    if (st->state->status == RUN_PENDING && !step_lost(st)) begin_run(st);
+    begin_run(st); /* resumed: paused by a version that paused pending runs */
     waits_arrived(st);
     bool breaks = st->state->chan_break.seq > 0 && step_moves(st); /* CHAN-18 */
     if (breaks && cascade_down(st, CASCADE_FAILURE)) run_end_schema_break(st);
@@ -385,9 +406,10 @@ enum turn step_run(struct step *st) {
     step_now(st);
     fork_begin(st);
     if (re->lease.take_over) control_take_over(st);
+    begin_run(st);
     while (!st->cmd && !st->awaits_children && !step_lost(st) && (cmd = exec_mail_take(re)) != NULL)
         control_apply(st, cmd);
-    if (!st->awaits_children) step_work(st);
+    if (!st->awaits_children && !stuck_waits(st) && !stuck_end(st)) step_work(st);
     return step_send(st);
 }
 
