@@ -213,13 +213,15 @@ static int job_open(struct step *st, struct fork_job *j, struct wopr_error *err)
 
 /* --- fold and copy --- */
 
-/* Folds until the cut or until a slice is full. */
+/* Folds until the cut or until a slice is full.  A state that is still busy then is folded on in
+ * the next turn. */
 static int fold_slice(struct step *st, struct fork_job *j, struct wopr_error *err) {
     struct run_state *s = st->exec->state;
+    const struct run_pace pace = {step_slice_over, st};
     size_t bytes = 0;
-    int rc = 0;
-    while (rc == 0 && s->next_seq < j->link.from_seq && bytes < FORK_SLICE_BYTES &&
-           s->next_seq - j->copied < FORK_SLICE_EVENTS) {
+    int rc = run_state_finish(s, &pace, err);
+    while (rc == 0 && !run_state_busy(s) && s->next_seq < j->link.from_seq &&
+           bytes < FORK_SLICE_BYTES && s->next_seq - j->copied < FORK_SLICE_EVENTS) {
         struct event_list page;
         arena_reset(j->page);
         rc = store_events(st->engine->store, j->link.source_run_no, s->next_seq, ENGINE_READ_EVENTS,
@@ -227,13 +229,15 @@ static int fold_slice(struct step *st, struct fork_job *j, struct wopr_error *er
         if (rc == 0 && page.n == 0)
             rc = source_expired(j, err); /* a log never shrinks, but is removed */
         for (size_t i = 0; rc == 0 && i < page.n && s->next_seq < j->link.from_seq; i++) {
-            rc = run_state_apply(s, &page.v[i], err);
+            rc = run_state_finish(s, &pace, err);
+            if (rc == 0 && run_state_busy(s)) break;
+            if (rc == 0) rc = run_state_begin(s, &page.v[i], err);
             if (page.v[i].kind == EV_NODE_FAILED) st->exec->fail_seq = page.v[i].seq;
             fork_passed(st->exec, &page.v[i], j->page);
             bytes += page.v[i].payload.n;
         }
     }
-    return rc;
+    return rc == 0 ? run_state_finish(s, &pace, err) : rc;
 }
 
 /* A retry that was waiting at the cut waits for what was left then; in a replay the source says
@@ -393,7 +397,8 @@ enum turn fork_turn(struct step *st, int flight_rc) {
     else if (engine_is_stopping(st->engine)) rc = WOPR_E_UNAVAILABLE;
     if (rc == 0 && !j->open) rc = job_open(st, j, &err);
     if (rc == 0) rc = fold_slice(st, j, &err);
-    if (rc == 0) rc = slice_send(st, j, &err);
+    if (rc == 0 && run_state_busy(re->state)) exec_wake(re);
+    else if (rc == 0) rc = slice_send(st, j, &err);
     return rc == 0 ? TURN_END : fork_refuse(st, rc, &err);
 }
 
