@@ -8,11 +8,8 @@
 #ifndef WOPR_DOMAIN_PLAN_H
 #define WOPR_DOMAIN_PLAN_H
 
+#include "domain/bounds.h"
 #include "domain/state.h"
-
-#define PLAN_EVENTS_MAX   4096
-#define PLAN_BYTES_MAX    (16u * 1024 * 1024)
-#define EVENT_PAYLOAD_MAX (1024u * 1024)
 
 enum plan_what {
     PLAN_CREATE, /* insert a run row, with the first events of its log and, when it has an update,
@@ -168,6 +165,8 @@ struct plan {
     int refs;   /* atomic */
     int failed; /* 0 or WOPR_E_*: sticky */
     struct wopr_error error;
+    uint64_t mem_refused; /* of its thread when it was made: tells memory from a bound */
+    bool half_folded;     /* the event that failed may have moved the state */
     enum plan_what what;
     struct str run_id;
     int64_t run_no;    /* store's key; 0 for CREATE until committed */

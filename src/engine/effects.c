@@ -7,8 +7,6 @@
 #include "codec/json.h"
 #include "engine/bounds.h"
 
-#define EFFECT_NAMES_MAX 4000u /* variables of one run */
-
 static int effect_fail(struct failure *f, struct str code, struct str message) {
     *f = (struct failure){.code = code, .message = message};
     return WOPR_E_VALIDATION;
@@ -118,7 +116,7 @@ static bool variable_refuse(struct run_state *s, struct str name, const struct v
         why = "the name is that of a declared channel; write the channel instead";
     else if (run_state_chan(s, name))
         why = "the name is that of a channel that was written; use another name";
-    else if (!v && s->vars_nr >= EFFECT_NAMES_MAX) why = "the run has too many variables";
+    else if (!v && s->vars_nr >= RUN_VARS_MAX) why = "the run has too many variables";
     return why && effect_bad(f, why) != 0;
 }
 

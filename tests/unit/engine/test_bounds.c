@@ -182,7 +182,7 @@ Test(engine_bounds, a_run_is_paused_so_often_and_no_more /* S7 */) {
     struct str r = world_start(
         world_def("w", NODE("d", "core.delay", "\"delayMs\":600000", ""), 0, 0, 0, 0), NULL);
     world_wait_event(r, EV_NODE_STARTED, 1);
-    for (int i = 0; i < ENGINE_PAUSES_MAX; i++) {
+    for (int i = 0; i < RUN_PAUSES_MAX; i++) {
         cr_assert_eq(world_pause(r, DRAIN_IMMEDIATE), 0, "pause %d", i);
         cr_assert_eq(world_op(ENGINE_RESUME, r, NULL), 0);
     }
