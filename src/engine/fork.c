@@ -1,7 +1,7 @@
 /*
  * fork.c: a new run out of the first events of another one (FORK-1 to FORK-11, FORK-22, FORK-23).
- * A worker folds what is inherited, turn by turn, and one plan makes the run: its rows are the state
- * at the cut, its log refers to that of the source.  A kill before that plan leaves nothing.
+ * A worker folds what is inherited, turn by turn, and one plan makes the run: its rows are the
+ * state at the cut, its log refers to that of the source.  A kill before that plan leaves nothing.
  */
 #include "engine/fork.h"
 
