@@ -129,7 +129,7 @@ struct http_stream {
      * mount's views_nr. */
     const struct journal_view *view;
     /* Instead of view: folds the events (values mode) and appends frames to out; e == NULL: end of
-     * the backlog.  Called on the HTTP thread, so it takes no long: HTTP_FOLD_AGAIN asks to be called
+     * the backlog.  Called on the HTTP thread, so it is short: HTTP_FOLD_AGAIN asks to be called
      * once more with the same event, when others had their turn. */
     int (*fold)(void *state, const struct event *e, struct buf *out);
     void *state;

@@ -24,8 +24,8 @@ int64_t wire_fold_seq(const struct wire_fold *f); /* last applied, -1 = none */
 bool wire_fold_ended(const struct wire_fold *f);  /* the terminal event was applied */
 /* Show nothing up to seq but one frame there, or at the end of a log that is shorter (SSE-27). */
 void wire_fold_resume(struct wire_fold *f, int64_t seq);
-/* http_stream.fold: state is a struct wire_fold; a frame for every V event (SSE-17).  An event whose
- * conditions take longer than a turn is taken in several (HTTP_FOLD_AGAIN). */
+/* http_stream.fold: state is a struct wire_fold; a frame for every V event (SSE-17).  An event
+ * whose conditions take longer than a turn is taken in several (HTTP_FOLD_AGAIN). */
 int wire_fold_event(void *state, const struct event *e, struct buf *out);
 
 /* The definition a run was created with; the caller owns a reference. */
