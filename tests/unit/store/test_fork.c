@@ -1,6 +1,7 @@
 /*
- * test_fork.c: forks refer to what they inherit (FORK-8, FORK-9): one plan whatever the length, logs
- * read through chains of owners, in pages and by kind, at a cost that does not grow with the depth.
+ * test_fork.c: forks refer to what they inherit (FORK-8, FORK-9): one plan whatever the length,
+ * logs read through chains of owners, in pages and by kind, at a cost that does not grow with the
+ * depth.
  */
 #include "domain/plan.h"
 #include "store/run_lists.h"
