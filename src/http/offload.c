@@ -9,6 +9,7 @@
  */
 #include "base/mem.h"
 #include "base/thread.h"
+#include "codec/jobj.h"
 #include "http/exchange.h"
 #include "http/request.h"
 #include "http/server.h"
@@ -80,7 +81,7 @@ static int job_refuse(struct exchange *x) {
     (void)wopr_error_set(&err, WOPR_E_UNAVAILABLE,
                          "too many long reads and large bodies of this tenant wait for a thread; "
                          "retry later");
-    wopr_error_details(&err, "{\"retryAfter\":1}");
+    jobj_details_int(&err, "retryAfter", 1);
     http_fail(&x->pub, &err);
     return HTTP_DONE;
 }
