@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "codec/jobj.h"
 #include "codec/json.h"
 #include "engine/bounds.h"
 #include "engine/effects.h"
@@ -212,15 +213,10 @@ static bool node_refused(struct step *st, int node) {
         f.code = STR("capability_not_provided");
         f.message =
             arena_printf(st->scratch, "the host does not provide the capability %s", missing);
-        struct buf b;
-        struct jw w;
-        buf_init(&b, EVENT_PAYLOAD_MAX);
-        jw_init(&w, &b);
-        jw_object(&w);
-        jw_kstrz(&w, "capability", missing);
-        jw_end_object(&w);
-        f.details = arena_str(st->scratch, buf_str(&b));
-        buf_fini(&b);
+        struct jobj o;
+        jobj_begin(&o, EVENT_PAYLOAD_MAX);
+        jw_kstrz(&o.w, "capability", missing);
+        f.details = jobj_end(&o, st->scratch);
     }
     node_end_failed(st, node, &f);
     return true;
@@ -230,17 +226,12 @@ static bool node_refused(struct step *st, int node) {
 static void agent_handoff(struct step *st, int node, struct str before) {
     struct str from = json_get(before, "agentId");
     struct str to = json_get(st->state->wf->nodes[node].agent, "agentId");
-    struct buf b;
-    struct jw w;
+    struct jobj o;
     if (from.n == 0 || to.n == 0 || str_eq(from, to)) return;
-    buf_init(&b, EVENT_PAYLOAD_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kraw(&w, "fromAgentId", from);
-    jw_kraw(&w, "toAgentId", to);
-    jw_end_object(&w);
-    (void)step_emit(st, EV_AGENT_HANDOFF, node, -1, arena_str(st->plan->arena, buf_str(&b)));
-    buf_fini(&b);
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kraw(&o.w, "fromAgentId", from);
+    jw_kraw(&o.w, "toAgentId", to);
+    (void)step_emit(st, EV_AGENT_HANDOFF, node, -1, jobj_end(&o, st->plan->arena));
 }
 
 void attempt_start(struct step *st, int node) {

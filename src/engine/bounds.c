@@ -64,7 +64,7 @@ void bound_tenant_runs(struct engine *e, struct wopr_error *err) {
 
 void bound_tenant_forks(struct wopr_error *err) {
     (void)wopr_error_set(err, WOPR_E_QUOTA,
-                         "%u forks of the tenant wait for their copies already; try again when "
+                         "%u forks of the tenant wait already; try again when "
                          "some are made",
                          ENGINE_FORKS_WAITING_MAX);
     wopr_error_details(err, "{\"scope\":\"tenant\",\"limit\":%u,\"retryAfterMs\":1000}",

@@ -176,6 +176,7 @@ static int effect_artifact(struct step *st, int node, const struct node_effect *
         .version = json_string(json_get(x->extra, "version"), st->scratch),
         .summary = json_string(json_get(x->extra, "summary"), st->scratch),
         .body = x->value,
+        .seq = st->state->next_seq,
     };
     int rc = effect_emit(st, EV_ARTIFACT_CREATED, node, pay_artifact(st->plan->arena, &art), f);
     if (rc == 0 && !step_lost(st)) plan_artifact(st->plan, &art);

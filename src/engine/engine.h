@@ -145,6 +145,7 @@ struct engine_cmd {
     struct str principal; /* subjectId */
     bool test_mode;
     bool from_run;          /* the engine's own, from run to run */
+    size_t bytes;           /* of the request: one that is large takes its turn among its like */
     struct str run_id;      /* target; CREATE: empty, the engine mints one; FORK: the source */
     struct str traceparent; /* CREATE, FORK */
     union {                 /* by op */
@@ -168,8 +169,7 @@ struct engine_cmd {
     /* --- results, valid in done() --- */
     struct engine_result result;
     struct idem_response response;
-    bool replayed; /* response is the stored one of an earlier request (openwop-Idempotent-Replay:
-                      true) */
+    bool replayed; /* response is the stored one of an earlier request (IDEM-5) */
     /* --- engine's own --- */
     struct engine_cmd *next;
     void *priv;

@@ -1,7 +1,7 @@
 /*
  * phase.c: which phases follow each other, and what holds in each.
  *
- *     FORKING ------last slice------.
+ *     FORKING --------commit--------.
  *     NEW ---> CREATING ---commit---+--> LIVE <---fold--- LOADING <--claimed-- LEASING
  *                                        | ^ |             ^ |                 |   ^
  *                                        | | '--reload-----' |           refused   |

@@ -51,8 +51,7 @@ static void answer_send(struct http_call *c, const struct engine_cmd *cmd) {
     const struct idem_response *r = &cmd->response;
     if (r->retry_after_s > 0)
         http_reply_header(c, "Retry-After", arena_printf(c->arena, "%d", (int)r->retry_after_s));
-    if (cmd->replayed) /* IDEM-5; the server sets it to false on other answers */
-        http_reply_header(c, "openwop-Idempotent-Replay", STR("true"));
+    if (cmd->replayed) http_reply_replayed(c);
     http_reply(c, r->status, r->body);
 }
 
@@ -99,6 +98,7 @@ int wire_cmd_new(struct http_call *c, enum engine_op op, const struct wire_spell
                                     .principal = c->who.subject_id,
                                     .test_mode = c->who.test_mode,
                                     .traceparent = c->traceparent,
+                                    .bytes = c->body.n,
                                     .has_idem = c->has_idem,
                                     .idem = c->idem,
                                     .respond = wire_cmd_respond,
