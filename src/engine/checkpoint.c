@@ -35,6 +35,7 @@ static size_t image_room(const struct run_exec *re) {
     size_t least =
         last->image_bytes > CHECKPOINT_BYTES_MIN ? last->image_bytes : CHECKPOINT_BYTES_MIN;
     if (s->next_seq - last->seq < CHECKPOINT_EVENTS || room < least) return 0;
+    if (run_state_busy(s)) return 0;
     if (run_status_final(s->status))
         return 0; /* it is not loaded again; a fork folds what is left */
     if (re->fork.info && s->next_seq <= re->fork.info->link.from_seq) return 0;

@@ -26,6 +26,7 @@ struct seat { /* (mu) queue.c: place in the ready queue */
     bool queued, running;
     bool inflight;         /* a commit is on the committer */
     bool again;            /* woken while running or in flight */
+    bool large;            /* as its last turn left it, or as it was submitted */
     struct tenant *tenant; /* NULL before it is in the tables */
     bool copying;          /* a fork that has one of its tenant's slots */
     bool waits_slot;       /* a fork that waits for one */
@@ -33,6 +34,7 @@ struct seat { /* (mu) queue.c: place in the ready queue */
 struct residence {       /* evict.c: its state in memory */
     struct list resting; /* (mu) in engine.states.resting: it has a state and only waits */
     size_t bytes;        /* (mu) of its state, as counted in engine.states.bytes */
+    size_t log_bytes;    /* without a state: how much there is to fold, as far as it is known */
     bool leaves;         /* (mu) asked to give up its state */
     bool keeps;          /* its state is what its log folds to, and may be wanted soon: kept.c */
     bool dozes;          /* LOADING, but not before something happens */
@@ -40,6 +42,7 @@ struct residence {       /* evict.c: its state in memory */
 };
 struct mailbox {                     /* exec.c */
     struct engine_cmd *first, **end; /* (mu) */
+    size_t large_nr;                 /* (mu) of them are large */
     _Atomic bool any;                /* set under mu; read without at event boundaries (RUN-25) */
 };
 struct stuck { /* stuck.c */
@@ -54,6 +57,7 @@ struct commit { /* step.c, create.c, fork.c: the commit in flight, and what fail
     int rc;                 /* (mu) what came back from the committer */
     int64_t backoff_ms;     /* after the last failure, 0 = none */
     unsigned load_tries;    /* folds in a row that met a bound */
+    bool distrusts;         /* a checkpoint led nowhere: the next load folds the whole log */
     struct stuck *stuck;    /* stuck.c: plans in a row that cannot be taken; NULL: none */
 };
 struct lease {                     /* load.c, peers.c */
@@ -122,6 +126,7 @@ struct run_exec {
                            NULL until needed */
     int32_t *skips;     /* per node: effects to leave out, the log has them already; or NULL */
     int64_t paused_ms;  /* acceptance time of the pause in force (RUN-27) */
+    int64_t folds_to;   /* LOADING: the length of the log that is being folded */
     bool stalled;       /* workflow.stalled was emitted for this stall */
     uint64_t turns;     /* steps so far */
 
