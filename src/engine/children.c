@@ -26,7 +26,7 @@
 /* --- identity --- */
 
 /* The time is that of node.started, the rest a hash of what makes the child this one (DISP-12). */
-static bool child_id(const struct step *st, int node, int ordinal, char out[RUN_ID_MAX + 1]) {
+static bool child_id(struct step *st, int node, int ordinal, char out[RUN_ID_MAX + 1]) {
     const struct node_state *ns = &st->state->nodes[node];
     char ulid[ULID_LEN + 1];
     struct buf b;
@@ -51,7 +51,7 @@ static bool node_live(const struct node_state *ns) {
     return ns->status == NODE_RUNNING || ns->status == NODE_SUSPENDED;
 }
 
-static bool id_is_current(const struct step *st, struct str node_id, struct str run_id) {
+static bool id_is_current(struct step *st, struct str node_id, struct str run_id) {
     char id[RUN_ID_MAX + 1];
     int node = workflow_node_index(st->state->wf, node_id);
     if (node < 0 || !node_live(&st->state->nodes[node])) return false;

@@ -74,7 +74,8 @@ static void begin_run(struct step *st) {
 /* --- bounds --- */
 
 /* Milliseconds of running time left (WF-23), INT64_MAX without a limit. */
-static int64_t run_time_left_ms(const struct step *st) {
+static int64_t run_time_left_ms(struct step *st) {
+    if (timeline_leads(st)) return timeline_of(st)->run_over(st) ? 0 : INT64_MAX;
     const struct run_state *s = st->state;
     int64_t limit_ms = s->wf->timeout_ms, host_ms = st->engine->cfg.limits.max_run_duration_sec;
     host_ms = host_ms > 0 && host_ms < INT64_MAX / 1000 ? host_ms * 1000 : 0;
