@@ -8,31 +8,6 @@
 #include "codec/jobj.h"
 #include "domain/state_internal.h"
 
-int text_set(struct text *t, struct str s) {
-    char *p = NULL;
-    if (s.n > 0 && !(p = mem_strndup(s.p, s.n))) return WOPR_E_NO_MEMORY;
-    mem_free(t->p);
-    *t = (struct text){p, s.n};
-    return 0;
-}
-
-void text_clear(struct text *t) {
-    mem_free(t->p);
-    *t = (struct text){0};
-}
-
-int run_state_text_set(struct run_state *s, struct text *t, struct str value) {
-    size_t old = t->n;
-    if (text_set(t, value) != 0) return WOPR_E_NO_MEMORY;
-    s->bytes = s->bytes - old + value.n;
-    return 0;
-}
-
-void state_text_clear(struct run_state *s, struct text *t) {
-    s->bytes -= t->n;
-    text_clear(t);
-}
-
 int fold_corrupt(struct fold *f, const char *what) {
     return wopr_error_set(f->err, WOPR_E_CORRUPT,
                           "event %lld (%s): %s; the run is parked, compare its log with a backup",
@@ -73,7 +48,7 @@ struct var_state *run_state_var(struct run_state *s, struct str name) {
 int state_var_set(struct run_state *s, struct str name, struct str value, bool sensitive) {
     struct var_state *v = run_state_var(s, name);
     if (!v) {
-        if (s->vars_nr >= STATE_VARS_MAX) return WOPR_E_TOO_BIG;
+        if (s->vars_nr >= RUN_VARS_MAX) return WOPR_E_TOO_BIG;
         if (VEC_ROOM(s->vars, s->vars_nr, s->vars_cap, 8) != 0) return WOPR_E_NO_MEMORY;
         v = &s->vars[s->vars_nr];
         *v = (struct var_state){.sensitive = sensitive};
