@@ -348,7 +348,8 @@ static int fold_known(struct fold *f) {
 int state_apply_checked(struct run_state *s, const struct event *e, struct wopr_error *err) {
     struct fold f = {.run = s, .event = e, .node = -1, .err = err};
     f.ts_ms = e->ts_ms > s->last_ts_ms ? e->ts_ms : s->last_ts_ms;
-    int rc = 0;
+    int rc = run_state_finish(s, NULL, err);
+    if (rc != 0) return rc;
     if (e->seq != s->next_seq) rc = fold_corrupt(&f, "not the next sequence");
     else if (run_status_final(s->status)) rc = fold_corrupt(&f, "the run has already ended");
     else if ((unsigned)e->kind < EV_NR) rc = fold_known(&f);
@@ -360,7 +361,7 @@ int state_apply_checked(struct run_state *s, const struct event *e, struct wopr_
     return 0;
 }
 
-int run_state_apply(struct run_state *s, const struct event *e, struct wopr_error *err) {
+int run_state_begin(struct run_state *s, const struct event *e, struct wopr_error *err) {
     if ((unsigned)e->kind < EV_NR) { /* the payload of an unknown kind is not read */
         struct fold f = {.run = s, .event = e, .node = -1, .err = err};
         int rc = json_check(e->payload, &JSON_LIMITS_STORED, NULL);
@@ -368,4 +369,9 @@ int run_state_apply(struct run_state *s, const struct event *e, struct wopr_erro
         if (rc != 0) return fold_corrupt(&f, "the payload is not JSON");
     }
     return state_apply_checked(s, e, err);
+}
+
+int run_state_apply(struct run_state *s, const struct event *e, struct wopr_error *err) {
+    int rc = run_state_begin(s, e, err);
+    return rc == 0 ? run_state_finish(s, NULL, err) : rc;
 }

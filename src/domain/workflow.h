@@ -178,9 +178,12 @@ MUST_CHECK int expr_parse(struct str text, struct arena *a, struct expr **out,
 struct expr_scope {
     struct str (*lookup)(void *ctx, struct str root, struct arena *a);
     void *ctx;
+    uint64_t *steps; /* left, NULL: EXPR_STEPS_MAX; a step of a pattern, or EXPR_STEP_BYTES read */
 };
-/* Evaluate to raw JSON in the arena.  WOPR_E_VALIDATION on a type error (WF-10: a condition is then
- * false). */
+#define EXPR_STEPS_MAX  500000u /* of one expression or condition, whatever it asks */
+#define EXPR_STEP_BYTES 64u
+/* Evaluate to raw JSON in the arena.  WOPR_E_VALIDATION on a type error and when the steps are
+ * spent (WF-10: a condition is then false). */
 MUST_CHECK int expr_eval(const struct expr *e, const struct expr_scope *s, struct arena *a,
                          struct str *out, struct wopr_error *err);
 

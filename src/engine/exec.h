@@ -116,6 +116,7 @@ struct run_exec {
     int32_t *skips;     /* per node: effects to leave out, the log has them already; or NULL */
     int64_t paused_ms;  /* acceptance time of the pause in force (RUN-27) */
     int64_t fail_seq;   /* last node.failed, -1 (EVT-4) */
+    int64_t folds_to;   /* LOADING: the length of the log that is being folded */
     bool stalled;       /* workflow.stalled was emitted for this stall */
     uint64_t turns;     /* steps so far */
 

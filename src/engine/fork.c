@@ -1,7 +1,7 @@
 /*
  * fork.c: a new run out of the first events of another one (FORK-1 to FORK-11, FORK-22, FORK-23).
- * A worker folds what is inherited, turn by turn, and one plan makes the run: its rows are the state
- * at the cut, its log refers to that of the source.  A kill before that plan leaves nothing.
+ * A worker folds what is inherited, turn by turn, and one plan makes the run: its rows are the
+ * state at the cut, its log refers to that of the source.  A kill before that plan leaves nothing.
  */
 #include "engine/fork.h"
 
@@ -298,12 +298,14 @@ enum turn fork_turn(struct step *st, int flight_rc) {
     struct wopr_error err = {0};
     if (re->commit.plan) return fork_landed(st, flight_rc);
     struct fork_job *j = re->fork.job;
+    const struct run_pace pace = {step_slice_over, st};
     bool there = false;
     int rc = 0;
     if (engine_is_broken(st->engine)) rc = WOPR_E_SYNC_FAILED;
     else if (engine_is_stopping(st->engine)) rc = WOPR_E_UNAVAILABLE;
     if (rc == 0 && !j->open) rc = job_open(st, j, &err);
-    if (rc == 0) rc = state_at(re, j->link.source_run_no, j->link.from_seq, j->page, &there, &err);
+    if (rc == 0)
+        rc = state_at(re, j->link.source_run_no, j->link.from_seq, &pace, j->page, &there, &err);
     if (rc == WOPR_E_NOT_FOUND && j->open) rc = source_expired(j, &err);
     if (rc == 0 && there) rc = fork_send(st, j, &err);
     if (rc != 0) return fork_refuse(st, rc, &err);

@@ -119,7 +119,8 @@ static void timer_fired(struct step *st, struct exec_timer *t) {
 static void timers_due(struct step *st) {
     struct exec_timer *t;
     if (timeline_holds_timers(st)) return;
-    while (step_moves(st) && !step_full(st) && (t = timer_first_fired(st->exec)) != NULL) {
+    while (step_moves(st) && !step_full(st) && step_settled(st) &&
+           (t = timer_first_fired(st->exec)) != NULL) {
         if (t->fire_at_ms > st->floor_ms) st->floor_ms = t->fire_at_ms;
         step_now(st);
         if (run_time_left_ms(st) <= 0) return; /* the run ends first */
@@ -133,7 +134,7 @@ static void timers_due(struct step *st) {
 static void nodes_reenter(struct step *st) {
     if (timeline_leads(st)) return; /* in the order of the source */
     for (size_t i = 0; st->state->running_nr > 0 && i < st->state->wf->nodes_nr; i++) {
-        if (!step_moves(st) || step_full(st)) return;
+        if (!step_moves(st) || step_full(st) || !step_settled(st)) return;
         if (st->state->nodes[i].status == NODE_RUNNING && !waits_hold(st->exec, (int)i))
             attempt_run(st, (int)i, false);
     }
@@ -294,7 +295,8 @@ static enum turn step_send(struct step *st) {
     struct plan *p = st->plan;
     if (p->failed == 0 && plan_is_empty(p)) {
         plan_unref(p);
-        if (children_wanted(re)) exec_wake(re); /* nothing lands that would */
+        /* nothing lands that would */
+        if (children_wanted(re) || run_state_busy(st->state)) exec_wake(re);
         return TURN_END;
     }
     if (run_status_final(st->state->status)) suspend_close_all(st);
@@ -368,7 +370,7 @@ enum turn step_landed(struct step *st, int rc) {
 }
 
 static void act_all(struct step *st) {
-    while (step_moves(st) && !step_full(st))
+    while (step_moves(st) && !step_full(st) && step_settled(st))
         if (!act_next(st)) {
             if (step_moves(st)) fall_asleep(st);
             break;
@@ -405,12 +407,14 @@ enum turn step_run(struct step *st) {
     st->plan->base_seq = st->state->next_seq;
     st->plan->epoch = re->lease.epoch;
     step_now(st);
+    if (!step_settled(st)) return step_send(st); /* commands wait until the edges are done */
     fork_begin(st);
     if (re->lease.take_over) control_take_over(st);
     begin_run(st);
     while (!st->cmd && !st->awaits_children && !step_lost(st) && (cmd = exec_mail_take(re)) != NULL)
         control_apply(st, cmd);
     if (!st->awaits_children && !stuck_waits(st) && !stuck_end(st)) step_work(st);
+    if (!st->awaits_children && suspend_pause_rests(st)) st->plan->lets_go = true;
     return step_send(st);
 }
 

@@ -6,6 +6,7 @@
 #include "codec/jobj.h"
 #include "codec/json.h"
 #include "domain/interrupt.h"
+#include "engine/bounds.h"
 #include "engine/fork_info.h"
 #include "engine/outcome.h"
 #include "engine/timers.h"
@@ -116,6 +117,11 @@ static void suspend_begin(struct step *st, int node, const struct node_result *r
         ask_fail(st, node, code, str_c(why));
         return;
     }
+    struct failure full = {.message = STR("the run has asked as often as a run may")};
+    if (st->state->intrs_nr >= RUN_INTRS_MAX || !bound_state_room(st, 0, payload.n, &full)) {
+        ask_fail(st, node, "run_state_limit_exceeded", full.message);
+        return;
+    }
     intr_id_of(st->state->meta.run_id, key, id_text);
     struct str id = arena_str(a, str_c(id_text)), data = json_get(payload, "data");
     step_now(st);
@@ -212,6 +218,14 @@ bool suspend_rests(const struct step *st) {
            s->status != RUN_RUNNING && s->status != RUN_PAUSED && !st->exec->mail.any &&
            !st->exec->timeline && !waits_stay(st->exec) && !exec_keeps_clear(st->exec) &&
            deadlines_far(st);
+}
+
+/* A paused run does nothing before a command: its timers stand in their rows, and what it waits for
+ * is in the log. */
+bool suspend_pause_rests(const struct step *st) {
+    struct run_exec *re = st->exec;
+    return st->state->status == RUN_PAUSED && !re->mail.any && !re->requests.has_answers &&
+           !waits_stay(re) && !waits_under_way(re) && !exec_keeps_clear(re);
 }
 
 const struct wait_kind WAIT_ANSWER = {.name = "answer",

@@ -1,5 +1,6 @@
 /*
- * upkeep.h: what a running host does to its database beside commits: retention, checkpoints.  Layer: store.  All functions are writes.  General rules: store.h.
+ * upkeep.h: what a running host does to its database beside commits: retention, checkpoints.
+ * Layer: store.  All functions are writes.  General rules: store.h.
  */
 #ifndef WOPR_STORE_UPKEEP_H
 #define WOPR_STORE_UPKEEP_H
@@ -17,8 +18,8 @@ MUST_CHECK int store_purge_idempotency(struct store *s, int64_t now_ms, unsigned
                                        int64_t *deleted, bool *more, struct wopr_error *err);
 /* Remove runs that ended before before_ms, at most max; a tombstone is kept (STORE-44).  A long run
  * goes in several calls: it is hidden from the first of them on, and the next call, after a crash
- * as well, continues with it before any other.  What forks show of a run stays, unseen under its own
- * id, until the last of them goes.  *deleted: runs whose last row went. */
+ * as well, continues with it before any other.  What forks show of a run stays, unseen under its
+ * own id, until the last of them goes.  *deleted: runs whose last row went. */
 MUST_CHECK int store_purge_runs(struct store *s, int64_t before_ms, int64_t now_ms, unsigned max,
                                 int64_t *deleted, bool *more, struct wopr_error *err);
 

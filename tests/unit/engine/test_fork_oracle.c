@@ -23,6 +23,8 @@
 #define WRITES                                                                                     \
     NODE("p", "core.channelWrite", "\"channelName\":\"c\",\"value\":1", "")                        \
     "," NODE("q", "core.channelWrite", "\"channelName\":\"c\",\"value\":2", "")
+#define CHILD_WRITES                                                                               \
+    NODE("s", "core.subWorkflow", "\"workflowId\":\"quick\",\"outputMapping\":{\"c\":\"v\"}", "")
 #define FIRES(ms)                                                                                  \
     ",\"channels\":{\"c\":{\"reducer\":\"append\"}},\"triggers\":[{\"id\":\"t1\",\"type\":"        \
     "\"channel-write\",\"nodeId\":\"t\",\"config\":{\"channel\":\"c\",\"debounceMs\":" ms "}}]"
@@ -112,6 +114,13 @@ static const struct flow {
      .nodes = NODE("g", "core.approvalGate", "\"timeoutMs\":20", ""),
      .pairs = true},
     {.name = "a child that asks", .nodes = SUB("asker"), .answers = {ACCEPT, ACCEPT}},
+    {.name = "a child that writes a channel",
+     .nodes = CHILD_WRITES,
+     .more = ",\"channels\":{\"c\":{\"reducer\":\"append\"}},\"triggers\":[]",
+     .pairs = true},
+    {.name = "a child that fires a trigger",
+     .nodes = CHILD_WRITES "," NOOP("t"),
+     .more = FIRES("0")},
     {.name = "cancelled",
      .nodes = NODE("d", "core.delay", "\"ms\":50", ""),
      .act = CANCELLED,
@@ -225,7 +234,8 @@ static void judge(const struct flow *f, const struct made *m, enum run_status en
 }
 
 static void children_put(void) {
-    workflow_unref(world_put(world_def("quick", NOOP("c"), 0, 0, 0, 0)));
+    workflow_unref(world_put(world_def(
+        "quick", NOOP("c"), 0, "{\"name\":\"v\",\"type\":\"number\",\"defaultValue\":1}", 0, 0)));
     workflow_unref(
         world_put(world_def("asker", NODE("g", "core.approvalGate", "", ""), 0, 0, 0, 0)));
 }

@@ -1,6 +1,7 @@
 /*
- * test_fork.c: forks refer to what they inherit (FORK-8, FORK-9): one plan whatever the length, logs
- * read through chains of owners, in pages and by kind, at a cost that does not grow with the depth.
+ * test_fork.c: forks refer to what they inherit (FORK-8, FORK-9): one plan whatever the length,
+ * logs read through chains of owners, in pages and by kind, at a cost that does not grow with the
+ * depth.
  */
 #include "domain/plan.h"
 #include "store/run_lists.h"
@@ -191,7 +192,7 @@ static void check_kind(int run, int64_t from, int64_t until) {
 }
 
 static void check_last(int run, int owner) {
-    struct str payload;
+    struct event payload;
     char name[16];
     const struct model *m = &model[run];
     bool there = false;
