@@ -269,6 +269,8 @@ row_read_fn row_read_number; /* of a run_no_list */
 /* --- children.c --- */
 MUST_CHECK int children_read(struct conn *c, struct str parent_run_id, bool open, unsigned max,
                              struct arena *a, struct child_row_list *out, struct wopr_error *err);
+MUST_CHECK int children_shown_read(struct conn *c, struct str parent_run_id, struct arena *a,
+                                   struct child_row_list *out, bool *more, struct wopr_error *err);
 
 /* --- runs.c --- */
 #define HEAD_COLUMNS_NR 13

@@ -225,7 +225,7 @@ static void check_kind(int run, int64_t from, int64_t until) {
 }
 
 static void check_last(int run, int owner) {
-    struct str payload;
+    struct event payload;
     char name[16];
     const struct model *m = &model[run];
     bool there = false;
