@@ -13,7 +13,8 @@ enum {
 };
 
 /* No second look at the runs within the time of a test. */
-static const char *const SLOW[] = {"--claim-ttl-ms", "600000", "--heartbeat-ms", "300000", NULL};
+static const char *const SLOW[] = {
+    "--claim-ttl-ms", "600000", "--heartbeat-ms", "300000", "--large-body-rate", "0", NULL};
 static struct server sv;
 static const char *text; /* TEXT bytes */
 
