@@ -121,6 +121,7 @@ MUST_CHECK int http_ticket_mint(struct http_call *c, struct str run_id, int64_t 
                                 struct wopr_error *err);
 
 /* --- streams (SSE) --- */
+enum { HTTP_FOLD_AGAIN = 1 };
 struct http_stream {
     int64_t run_no;
     struct str run_id;
@@ -130,7 +131,8 @@ struct http_stream {
      * mount's views_nr. */
     const struct journal_view *view;
     /* Instead of view: folds the events (values mode) and appends frames to out; e == NULL: end of
-     * the backlog.  Called on the HTTP thread. */
+     * the backlog.  Called on the HTTP thread, so it is short: HTTP_FOLD_AGAIN asks to be called
+     * once more with the same event, when others had their turn. */
     int (*fold)(void *state, const struct event *e, struct buf *out);
     void *state;
     void (*state_free)(void *state);
