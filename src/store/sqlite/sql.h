@@ -35,7 +35,8 @@ extern const struct stmt_row STMTS[SQL_NR];
 enum {
     STORE_FINAL_STATUS = 7, /* statuses from here on are final; stmts.def says the same */
     STORE_WAL_CHECKPOINT_PAGES = 4096, /* 16 MiB: from here on a checkpoint is worth its syncs */
-    STORE_WAL_REST_PAGES = 512,        /* what commits wait for: as long as two large ones */
+    STORE_WAL_REST_PAGES = 128,        /* commits wait for so much: half a megabyte */
+    STORE_WAL_LONG_PAGES = 3 * 4096,   /* or for more, but then the WAL begins anew */
     STORE_WAL_MUST_PAGES = 8 * 4096,   /* no checkpoint was made: store_apply makes it itself */
     STORE_WAL_KEEP_BYTES = 64 << 20,   /* journal_size_limit */
     STORE_READER_CACHE_KB = 1024,
