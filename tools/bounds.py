@@ -11,7 +11,7 @@ import sys
 BEGIN, END = "<!-- bounds: made by tools/bounds.py, do not edit -->", "<!-- end of bounds -->"
 ASKED = [("REGISTER", "Definitions: asked when one is registered"), ("NODE", "What nodes make: the node fails"),
          ("CALLER", "What callers say: the request is refused"), ("FOLD", "Commits and folds: room for all of the above")]
-UNITS = {"NR": "", "CHARACTERS": " characters", "MS": " ms", "BYTES": ""}
+UNITS = {"STEPS": " steps", "NR": "", "CHARACTERS": " characters", "MS": " ms", "BYTES": ""}
 
 
 def rows(root: str) -> list:

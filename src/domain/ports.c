@@ -8,8 +8,6 @@
 
 #include <stdio.h>
 
-#define PORTS_STEPS_MAX (8u * EXPR_STEPS_MAX) /* of all expressions of a node together */
-
 struct str member_raw(struct str text, struct str key, struct arena *a) {
     struct json_members m;
     if (text.n == 0 || json_type_of(text) != JSON_OBJECT) return STR_NONE;

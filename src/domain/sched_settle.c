@@ -9,19 +9,16 @@
 #include "domain/sched_int.h"
 #include "domain/state_internal.h"
 
-#define COND_ARENA_MAX   (64u * 1024 * 1024) /* a condition that needs more is false */
-#define SETTLE_STEPS_MAX UINT64_C(100000000) /* of all conditions of one event; then false */
-
 /* All conditions of an event draw on one budget, each on a part of it. */
 static int condition_eval(struct run_state *s, const struct wf_edge *e, struct run_scope *sc,
                           bool *holds) {
     struct sched_settling *t = &s->settling;
     uint64_t left = t->steps < EXPR_STEPS_MAX ? t->steps : EXPR_STEPS_MAX, given = left;
     struct expr_scope scope = run_scope_of(sc, &left);
-    struct arena *a = arena_new(COND_ARENA_MAX);
+    struct arena *a = arena_new(COND_SCRATCH_MAX);
     if (a == NULL) return WOPR_E_NO_MEMORY;
     int rc = cond_eval(&e->cond, &scope, a, holds);
-    if ((rc != 0 || sc->no_memory) && arena_used(a) > COND_ARENA_MAX / 2) {
+    if ((rc != 0 || sc->no_memory) && arena_used(a) > COND_SCRATCH_MAX / 2) {
         *holds = false; /* the bound was hit: the same for every fold of this log */
         rc = 0;
     } else if (sc->no_memory) {

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "codec/bytes.h"
 #include "codec/schema.h"
+#include "domain/bounds.h"
 #include "domain/traits.h"
 
 enum wf_port_kind { PORT_STATIC, PORT_EXPRESSION, PORT_CONNECTION, PORT_VARIABLE };
@@ -180,7 +181,6 @@ struct expr_scope {
     void *ctx;
     uint64_t *steps; /* left, NULL: EXPR_STEPS_MAX; a step of a pattern, or EXPR_STEP_BYTES read */
 };
-#define EXPR_STEPS_MAX  500000u /* of one expression or condition, whatever it asks */
 #define EXPR_STEP_BYTES 64u
 /* Evaluate to raw JSON in the arena.  WOPR_E_VALIDATION on a type error and when the steps are
  * spent (WF-10: a condition is then false). */

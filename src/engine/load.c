@@ -148,6 +148,7 @@ enum turn load_lookup(struct step *st) {
     struct run_head head;
     int rc;
     if (!run_wanted(st, &head, &rc)) return TURN_DROP;
+    re->memory.log_bytes = (size_t)head.log_bytes;
     if (re->run_no == 0) {
         re->run_no = head.run_no;
         rc = exec_register_no(re);

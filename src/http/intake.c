@@ -1,6 +1,12 @@
 /*
  * intake.c: see intake.h.
  *
+ * The parser of libmicrohttpd 0.9.75 accepts what proxies read otherwise (two lengths, a length
+ * beside a coding, bare LF, NUL), keeps unread parameters in the memory that the answer needs,
+ * refuses in HTML, takes the end of input for a hang-up, and cannot answer in the middle of a
+ * chunked body.  So the two functions by which it reads are these here (tools/mhd.cmake): they
+ * collect a request, have it judged, and present "GET / HTTP/1.1" without a body.
+ *
  * libmicrohttpd polls its sockets by edges (EPOLLET) and forgets that one is readable when it is
  * given less than it asked for.  So before it is given less, either the socket has been emptied,
  * and a new byte makes a new edge, or the connection must be kicked: suspending and resuming it

@@ -112,6 +112,8 @@ static int server_build(struct http_server *s, struct wopr_error *err) {
     if (rc != 0) return rc;
     rc = limiter_new(s->cfg.key_rate, s->cfg.key_burst, &s->key_limiter);
     if (rc == 0) rc = limiter_new(s->cfg.address_rate, s->cfg.address_burst, &s->address_limiter);
+    if (rc == 0)
+        rc = limiter_new(s->cfg.large_body_rate, s->cfg.large_body_burst, &s->large_bodies);
     if (rc == 0) rc = bounds_build(s);
     if (rc == 0) rc = trim_init(&s->trim);
     if (rc == 0) rc = metrics_init(&s->metrics, s->mounts.op_names, s->mounts.ops_nr);
@@ -253,6 +255,7 @@ void http_server_free(struct http_server *s) {
     metrics_fini(&s->metrics);
     limiter_free(s->key_limiter);
     limiter_free(s->address_limiter);
+    limiter_free(s->large_bodies);
     limiter_free(s->guesses.limiter);
     shares_fini(&s->shares);
     trim_fini(&s->trim);

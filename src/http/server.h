@@ -51,8 +51,8 @@ struct http_server {
     /* bounds */
     struct shares shares;
     struct guesses guesses;
-    struct limiter *key_limiter, *address_limiter;
-    struct offload *offload; /* NULL: long reads run where they are */
+    struct limiter *key_limiter, *address_limiter, *large_bodies;
+    struct offload *offload; /* NULL: what takes long runs where it is */
     struct trim trim;
 
     struct gate gate;

@@ -52,6 +52,8 @@ struct stream {
     struct buf whole; /* of a final run: what was made in one go and was too long for it */
     int64_t quiet_until;
     int (*fold)(void *state, const struct event *e, struct buf *out);
+    struct journal_piece rest; /* that fold has not taken all of: its events from rest_at on */
+    size_t rest_at;
     void *state;
     void (*state_free)(void *state);
     size_t (*state_bytes)(const void *state);

@@ -26,10 +26,12 @@ MUST_CHECK int store_purge_runs(struct store *s, int64_t before_ms, int64_t now_
 /* ---------------------------------------------------------------- checkpoint */
 /* Move what was committed to its final place.  It is due when there is enough of it to be worth
  * the syncs.  _beside copies while others write: one thread at a time, which blocks for as long as
- * that takes.  What was written meanwhile is left; store_checkpoint copies that between two batches
- * (it returns 0 at once when none is due).  Both return 0 too when another host is at it. */
+ * that takes.  What was written meanwhile is left (*left: pages of it); store_checkpoint copies
+ * that between two batches.  It returns 0 at once when none is due, or when so much is left that
+ * commits would wait for long: then _beside is called again.  Both return 0 too when another host
+ * is at it. */
 bool store_checkpoint_due(const struct store *s);
-MUST_CHECK int store_checkpoint_beside(struct store *s, struct wopr_error *err);
+MUST_CHECK int store_checkpoint_beside(struct store *s, int *left, struct wopr_error *err);
 MUST_CHECK int store_checkpoint(struct store *s, struct wopr_error *err);
 
 #endif

@@ -112,6 +112,7 @@ Test(fork_refs, two_hosts_see_the_same_fork_and_either_goes_on_with_it /* STORE-
     server_beside(&b, &sv, NULL);
     size_t n = elements(events_of(&sv, run)).n;
     const char *fork = fork_of(&sv, run, "branch", (int64_t)n - 1);
+    (void)wait_status(&sv, fork, "waiting-approval");
     const char *second = fork_of(&b, fork, "branch", (int64_t)n - 2);
     expect_prefix(&b, run, fork, n - 1);
     expect_prefix(&sv, run, second, n - 2);
