@@ -304,12 +304,11 @@ void cascade_resume(struct step *st) {
 }
 
 bool cascade_paused(struct step *st, int64_t run_no) {
-    struct str payload, reason;
-    if (store_event_last(st->engine->store, run_no, EV_RUN_PAUSED, STR_NONE, st->scratch, &payload,
+    struct event last;
+    if (store_event_last(st->engine->store, run_no, EV_RUN_PAUSED, STR_NONE, st->scratch, &last,
                          NULL) != 0)
         return false;
-    reason = json_get(payload, "reason");
-    return str_eqc(reason, "\"" WHY_PAUSED "\"");
+    return str_eqc(json_get(last.payload, "reason"), "\"" WHY_PAUSED "\"");
 }
 
 /* --- a child looks up --- */
@@ -329,6 +328,19 @@ bool cascade_goes_on(struct step *st, struct str by) {
     return true;
 }
 
+/* It was paused or resumed since its parent was paused: that pause was passed on, or a caller
+ * resumed the child, whose word holds. */
+static bool pause_was_heard(struct step *st, int64_t since_ms) {
+    static const enum ev_kind KINDS[] = {EV_RUN_PAUSED, EV_RUN_RESUMED};
+    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++) {
+        struct event last;
+        int rc = store_event_last(st->engine->store, st->exec->run_no, KINDS[i], STR_NONE,
+                                  st->scratch, &last, NULL);
+        if (rc == 0 && last.ts_ms >= since_ms) return true;
+    }
+    return false;
+}
+
 /* A crash may have come between a parent's end, or pause, and its children's. */
 void cascade_check_parent(struct step *st) {
     const struct run_exec *re = st->exec;
@@ -344,6 +356,7 @@ void cascade_check_parent(struct step *st) {
     if (ended && !(re->kin.flags & CHILD_DETACHED) &&
         (awaited || (rc == 0 && h.status == RUN_CANCELLED)))
         kin_send_from(st, ENGINE_CANCEL, self, ended_why(rc, h.status), str_c(re->kin.parent_id));
-    else if (rc == 0 && h.status == RUN_PAUSED && awaited && going)
+    else if (rc == 0 && h.status == RUN_PAUSED && awaited && going &&
+             !pause_was_heard(st, h.paused_ms))
         kin_send(st, ENGINE_PAUSE, self, WHY_PAUSED);
 }

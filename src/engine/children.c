@@ -27,7 +27,7 @@
 /* --- identity --- */
 
 /* The time is that of node.started, the rest a hash of what makes the child this one (DISP-12). */
-static bool child_id(const struct step *st, int node, int ordinal, char out[RUN_ID_MAX + 1]) {
+static bool child_id(struct step *st, int node, int ordinal, char out[RUN_ID_MAX + 1]) {
     const struct node_state *ns = &st->state->nodes[node];
     char ulid[ULID_LEN + 1];
     struct buf b;
@@ -52,7 +52,7 @@ static bool node_live(const struct node_state *ns) {
     return ns->status == NODE_RUNNING || ns->status == NODE_SUSPENDED;
 }
 
-static bool id_is_current(const struct step *st, struct str node_id, struct str run_id) {
+static bool id_is_current(struct step *st, struct str node_id, struct str run_id) {
     char id[RUN_ID_MAX + 1];
     int node = workflow_node_index(st->state->wf, node_id);
     if (node < 0 || !node_live(&st->state->nodes[node])) return false;
@@ -325,10 +325,11 @@ static void child_emit_resumed(struct step *st, const struct exec_child *x) {
 /* EVT-39, NODE-50: the parent shows what the child waits for. */
 static void child_suspends(struct step *st, struct exec_child *x, const struct run_head *h) {
     const struct node_state *ns = &st->state->nodes[x->node];
-    struct str payload, id;
+    struct event last;
     int rc = store_event_last(st->engine->store, h->run_no, EV_NODE_SUSPENDED, STR_NONE,
-                              st->scratch, &payload, NULL);
-    id = rc == 0 ? json_string(json_get(payload, "interruptId"), st->scratch) : STR_NONE;
+                              st->scratch, &last, NULL);
+    struct str id =
+        rc == 0 ? json_string(json_get(last.payload, "interruptId"), st->scratch) : STR_NONE;
     if (id.n == 0) { /* it moved on since its row was read, and will wake us */
         child_again_later(st, x);
         return;
@@ -342,7 +343,7 @@ static void child_suspends(struct step *st, struct exec_child *x, const struct r
     }
     (void)step_emit(st, EV_NODE_SUSPENDED, x->node, -1,
                     pay_child_suspended(st->plan->arena, st->state->wf->nodes[x->node].id, id,
-                                        json_get(payload, "kind"), str_c(x->run_id)));
+                                        json_get(last.payload, "kind"), str_c(x->run_id)));
 }
 
 static void child_goes(struct step *st, struct exec_child *x, const struct run_head *h) {
@@ -588,12 +589,12 @@ static int child_restore_flags(struct step *st, struct exec_child *x, struct wop
 /* A node that shows its child's suspension waits for the child that its own event names. */
 static int child_restore(struct step *st, int node, struct wopr_error *err) {
     struct run_exec *re = st->exec;
-    struct str payload;
+    struct event last;
     int rc = store_event_last(st->engine->store, re->run_no, EV_NODE_SUSPENDED,
-                              st->state->wf->nodes[node].id, st->scratch, &payload, err);
+                              st->state->wf->nodes[node].id, st->scratch, &last, err);
     if (rc != 0) return rc;
-    struct str run_id = json_string(json_get(payload, "childRunId"), st->scratch);
-    struct str interrupt = json_string(json_get(payload, "interruptId"), st->scratch);
+    struct str run_id = json_string(json_get(last.payload, "childRunId"), st->scratch);
+    struct str interrupt = json_string(json_get(last.payload, "interruptId"), st->scratch);
     if (run_id.n == 0 || run_id.n > RUN_ID_MAX)
         return wopr_error_set(err, WOPR_E_CORRUPT, "a suspended node does not name its child");
     struct exec_child *x = child_new(re, node, CHILD_WAITING);

@@ -48,6 +48,7 @@ static void job_run(struct offload *o, struct holder *h) {
     (void)shares_again(sh, h); /* http_resume may end the exchange, and its reference */
     share_give(sh, h, SHARE_READS, 1);
     if (x->job.run(x) != HTTP_PENDING) http_resume(&x->pub);
+    thread_yield();
     pthread_mutex_lock(&o->lock);
     h->running--;
     holder_queue(o, h);

@@ -9,6 +9,7 @@
 #include "store/interrupts.h"
 #include "wire/common/body.h"
 #include "wire/common/command.h"
+#include "wire/common/fold.h"
 #include "wire/common/handler.h"
 #include "wire/common/interrupt.h"
 #include "wire/v1/operations.gen.h"
@@ -73,8 +74,8 @@ void v1_one_line(struct buf *b, size_t offset);
 
 /* --- values.c --- */
 /* A whole frame state.snapshot (wire_fold_frame). */
-int v1_values_frame(const struct run_state *s, const struct run_origin *o, struct arena *scratch,
-                    struct buf *out);
+int v1_values_frame(const struct run_state *s, const struct run_origin *o,
+                    const struct wire_children *children, struct arena *scratch, struct buf *out);
 
 /* --- commands.c --- */
 extern const struct wire_spelling V1_SPELLING;

@@ -168,3 +168,36 @@ Test(engine_fork_wait, crashes_while_recorded_answers_are_told /* FORK-13, STORE
         fork_same_tail(r, f, i);
     }
 }
+
+/* --- a source that is a replay which came off its own source --- */
+
+static void asks_otherwise(const struct node_call *call, struct node_result *out) {
+    struct node_reply reply;
+    struct node_prompt q = {.kind = "custom", .data = STR("{\"customKind\":\"old\"}")};
+    if (SPY_CALLS > 0) q.data = STR("{\"customKind\":\"new\"}");
+    if (node_interrupt(call, out, 0, &q, &reply)) out->outputs = STR("{}");
+}
+
+Test(engine_fork_wait, a_diverged_replay_is_replayed_at_every_cut /* F11, FORK-15 */) {
+    struct node_type t = {.type_id = "test.asksOtherwise", .fn = asks_otherwise};
+    struct wopr_error err;
+    world_engine_stop();
+    cr_assert_eq(node_registry_add(W.types, &t, &err), 0);
+    world_engine_start();
+    SPY_CALLS = 0;
+    struct str r = asked(NODE("g", "test.asksOtherwise", "", ""), 0);
+    cr_assert_eq(resolve(r, "g", "1"), 0);
+    cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
+    SPY_CALLS = 1;
+    struct str f = fork_run(r, FORK_REPLAY, 0);
+    cr_assert_eq(world_wait_final(f), RUN_COMPLETED, "%s", world_story(f));
+    cr_assert_geq(world_count(f, EV_REPLAY_DIVERGED), 1u, "%s", world_story(f));
+    int64_t n = world_head(f).next_seq;
+    for (int64_t seq = 0; seq < n; seq++) { /* between the events of one question, too */
+        struct str g = fork_run(f, FORK_REPLAY, seq), b = fork_run(f, FORK_BRANCH, seq);
+        cr_expect_eq(world_wait_final(g), RUN_COMPLETED, "at %d: %s", (int)seq, world_story(g));
+        fork_same_tail(f, g, seq);
+        answer_until_final(b, (const char *[]){"1", "1", 0});
+        cr_expect_eq(world_wait_final(b), RUN_COMPLETED, "at %d: %s", (int)seq, world_story(b));
+    }
+}
