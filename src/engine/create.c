@@ -139,7 +139,7 @@ enum turn create_turn(struct step *st) {
         re->commit.plan = p;
         exec_move(re, EXEC_CREATING);
         exec_launch(re);
-        rc = journal_append_to(e->journal, p, execs_landed, e, re);
+        rc = journal_append_to(e->journal, p, execs_committed, e, re);
         if (rc == 0) return TURN_END;
         exec_launch_undo(re);
     }
