@@ -29,7 +29,7 @@ static int rate_refuse(struct exchange *x, const struct limit_state *st, struct 
                           err);
 }
 
-/* The holders of a tenant's interrupt tokens share a bucket of their own: none of them can take what
+/* The holders of a tenant's interrupt tokens share a bucket of their own: they take nothing of what
  * the tenant's keys may send.  No tenant's name has a line break. */
 static struct str rate_holder(const struct exchange *x) {
     struct str tenant = x->pub.who.tenant;
