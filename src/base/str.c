@@ -103,7 +103,7 @@ uint64_t str_hash(struct str s, uint64_t seed) {
     size_t i = 0;
     for (; s.n - i >= 8; i += 8) {
         uint64_t m;
-        memcpy(&m, s.p + i, 8); /* host order: values never leave the process */
+        memcpy(&m, s.p + i, 8); /* host order: no value leaves this kind of machine */
         v[3] ^= m;
         sip_round(v);
         v[0] ^= m;

@@ -123,6 +123,12 @@ struct plan_interrupt {
     struct str resume_value, resolved_by, action, cause; /* cause: event id, cancelled ... */
 };
 
+/* The state after the event before seq (state_save.h); at most one in a plan, for its end. */
+struct plan_checkpoint {
+    int64_t seq;
+    struct str image; /* bytes */
+};
+
 /* The kinds of rows that a plan writes beside its events, in the order in which they are written.
  *   ROWS(rows, one, type, texts)
  *     rows   the array in struct plan: rows, rows_nr, rows_cap
@@ -144,7 +150,8 @@ struct plan_interrupt {
     ROWS(timers, timer, struct plan_timer, TEXT(node_id))                                          \
     ROWS(artifacts, artifact, struct plan_artifact,                                                \
          TEXT(artifact_id) TEXT(artifact_type) TEXT(node_id) TEXT(version) TEXT(summary)           \
-             TEXT(body))
+             TEXT(body))                                                                           \
+    ROWS(checkpoints, checkpoint, struct plan_checkpoint, TEXT(image))
 #define PLAN_NO_STEP(put)
 
 /* Layer-1 idempotency completion, written in the same transaction as the effect (IDEM-12). */
@@ -206,7 +213,7 @@ int64_t plan_event(struct plan *p, const struct payload_rules *rules, struct run
                    enum ev_kind kind, struct str node_id, int64_t causation_seq, int64_t now_ms,
                    struct str payload);
 /* One per kind of row: plan_interrupt, plan_invocation, plan_node, plan_var, plan_chan, plan_timer,
- * plan_artifact.  Adds a copy of *row, its texts copied into the plan. */
+ * plan_artifact, plan_checkpoint.  Adds a copy of *row, its texts copied into the plan. */
 #define PLAN_ADD(rows, one, type, texts) void plan_##one(struct plan *p, const type *row);
 PLAN_ROWS(PLAN_ADD, PLAN_NO_STEP)
 #undef PLAN_ADD

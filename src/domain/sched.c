@@ -16,7 +16,7 @@ static const char *const SKIP_TEXT[SKIP_NR] = {
 
 /* --- called by the fold --- */
 
-static int arrays_alloc(struct run_state *s) {
+int sched_alloc(struct run_state *s) {
     size_t n = s->wf->nodes_nr;
     if (s->edges == NULL) s->edges = ARENA_ARRAY(s->arena, enum edge_state, s->wf->edges_nr);
     if (s->ready == NULL) s->ready = ARENA_ARRAY(s->arena, int, n);
@@ -33,7 +33,7 @@ static int arrays_alloc(struct run_state *s) {
 }
 
 int sched_run_started(struct run_state *s) {
-    int rc = arrays_alloc(s);
+    int rc = sched_alloc(s);
     if (rc != 0) return rc;
     s->unsettled_nr = s->wf->nodes_nr;
     for (size_t i = 0; i < s->wf->nodes_nr; i++) sched_tally(s, (int)i);

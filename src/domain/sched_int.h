@@ -41,7 +41,7 @@ void sched_enqueue(struct run_state *s, int node, enum sched_phase phase); /* RE
 void sched_dequeue(struct run_state *s, int node); /* READY, SKIP and HELD become IDLE */
 
 /* --- sched_judge.c --- */
-enum sched_skip { /* sched_node.reason */
+enum sched_skip { /* sched_node.reason; stored in images of states: never reorder */
                   SKIP_DISABLED,
                   SKIP_CONDITION,
                   SKIP_UPSTREAM_SKIPPED,
@@ -55,6 +55,9 @@ void sched_skip(struct run_state *s, int node, enum sched_skip why);
 void sched_edge_settle(struct run_state *s, int edge, enum edge_state st); /* judges its target */
 void sched_tally(struct run_state *s, int node);         /* counts its incoming edges anew */
 void sched_check_handled(struct run_state *s, int node); /* WF-8: a failed node, maybe the run */
+
+/* --- sched.c --- */
+MUST_CHECK int sched_alloc(struct run_state *s); /* the arrays of a run that has started */
 
 /* --- sched_activation.c --- */
 void sched_loop_request(struct run_state *s, const struct wf_edge *e); /* its loopback fired */

@@ -8,6 +8,17 @@
 #include "codec/jobj.h"
 #include "domain/state_internal.h"
 
+void state_vars_free(struct run_state *s) {
+    for (size_t i = 0; i < s->vars_nr; i++) {
+        s->bytes -= sizeof s->vars[i] + s->vars[i].name.n + s->vars[i].value.n;
+        text_clear(&s->vars[i].name);
+        text_clear(&s->vars[i].value);
+    }
+    mem_free(s->vars);
+    s->vars = NULL;
+    s->vars_nr = s->vars_cap = 0;
+}
+
 /* Declared defaults overlaid by inputs (WF-17..19); undeclared inputs are not looked
  * at (EVT-11). */
 static int vars_init(struct run_state *s, struct wopr_error *err) {
@@ -56,6 +67,7 @@ int run_state_new(struct workflow *wf, const struct run_meta *meta, const struct
     s->wf = workflow_ref(wf);
     s->status = s->before_pause = RUN_PENDING;
     s->current_node = s->failed_node = -1;
+    s->fail_seq = -1;
     s->arena = arena_new(STATE_ARENA_MAX);
     if (!s->arena || meta_copy(s, meta) != 0) goto no_memory;
     s->nodes = mem_array(wf->nodes_nr > 0 ? wf->nodes_nr : 1, sizeof *s->nodes);
@@ -87,11 +99,7 @@ void run_state_free(struct run_state *s) {
         text_clear(&s->nodes[i].error);
     }
     mem_free(s->nodes);
-    for (size_t i = 0; i < s->vars_nr; i++) {
-        text_clear(&s->vars[i].name);
-        text_clear(&s->vars[i].value);
-    }
-    mem_free(s->vars);
+    state_vars_free(s);
     for (size_t i = 0; i < s->chans_nr; i++) chan_free(&s->chans[i]);
     for (size_t i = 0; i < s->intrs_nr; i++) intr_free(&s->intrs[i]);
     mem_free(s->intrs);

@@ -106,7 +106,6 @@ struct trigger_state { /* of one wf_trigger */
     int blocker; /* as of sched_node */
 };
 struct node_state {
-    struct sched_node sched; /* of sched.c; the fold leaves it alone */
     enum node_status status;
     int32_t attempt;    /* zero-based (D36) */
     int32_t activation; /* earlier activations; never falls back (sched_activation.c) */
@@ -126,6 +125,7 @@ struct node_state {
     bool dirty, queued;
     struct text outputs, error; /* raw JSON; error = {"code","message",...} */
     int32_t terminal_n;         /* terminal outcomes so far (D56) */
+    struct sched_node sched;    /* of sched.c; the fold leaves it alone */
 };
 enum edge_state { EDGE_OPEN, EDGE_TRUE, EDGE_FALSE, EDGE_SKIPPED, EDGE_FAILED };
 struct var_state {
@@ -228,6 +228,7 @@ struct run_state {
     size_t running_nr, suspended_nr, retry_nr, unsettled_nr;
     int current_node; /* node index or -1 (INT-12) */
     int failed_node;  /* first unhandled failure or -1 */
+    int64_t fail_seq; /* of the last node.failed, -1 = none (EVT-4) */
     bool cap_breached, end_reached;
     struct text error; /* raw {"code","message","details"?} of run.failed */
     struct var_state *vars;

@@ -80,6 +80,7 @@ int chan_fits(const struct chan_state *c, enum reducer r, struct str value, int6
 void chan_free(struct chan_state *c);
 struct chan_state *chan_add(struct run_state *s, struct str name, const struct wf_channel *decl);
 int state_var_set(struct run_state *s, struct str name, struct str value, bool sensitive);
+void state_vars_free(struct run_state *s);
 void state_text_clear(struct run_state *s, struct text *t); /* as run_state_text_set */
 
 #endif

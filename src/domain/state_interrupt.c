@@ -8,7 +8,6 @@
 #include "domain/interrupt.h"
 #include "domain/state_internal.h"
 
-
 /* s: the state that counts their bytes, NULL when it goes as well. */
 static void votes_clear(struct run_state *s, struct intr_state *i) {
     for (size_t k = 0; k < i->voters_nr; k++) {

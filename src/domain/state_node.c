@@ -116,6 +116,7 @@ int fold_node_failed(struct fold *f) {
     state_text_clear(f->run, &n->outputs);
     node_move(f->run, f->node, to, 0);
     n->completed_ms = f->ts_ms;
+    f->run->fail_seq = f->event->seq;
     if (n->terminal_n < INT32_MAX) n->terminal_n++;
     return node_settled(f);
 }

@@ -81,6 +81,11 @@ struct upkeep_state {     /* upkeep.c */
     bool beat_missed; /* one was due while the last was under way */
     bool purge_inflight, purge_more;
 };
+struct kept_states { /* kept.c */
+    pthread_mutex_t mu;
+    struct list all; /* struct kept_state, longest unused first */
+    size_t nr, bytes;
+};
 struct workflow_cache { /* wfcache.c */
     pthread_mutex_t mu;
     struct map *by_hash; /* 32 bytes of hash -> struct wf_entry */
@@ -118,6 +123,7 @@ struct engine {
     struct upkeep_state upkeep;
     struct peers *peers;
     void (*on_first_run_locked)(struct engine *e); /* there is something to listen for; peers.c */
+    struct kept_states kept;
     struct workflow_cache wfcache;
     struct engine_counts counts;
 };

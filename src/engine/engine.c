@@ -10,6 +10,7 @@
 #include "engine/command.h"
 #include "engine/evict.h"
 #include "engine/fork.h"
+#include "engine/kept.h"
 #include "engine/peers.h"
 #include "engine/submit.h"
 #include "engine/turn.h"
@@ -149,6 +150,8 @@ static int sync_init(struct engine *e) {
     if (rc != 0) return WOPR_E_NO_MEMORY;
     (void)pthread_mutex_init(&e->mu, NULL); /* these cannot fail with default attributes */
     (void)pthread_mutex_init(&e->wfcache.mu, NULL);
+    (void)pthread_mutex_init(&e->kept.mu, NULL);
+    list_init(&e->kept.all);
     (void)pthread_cond_init(&e->work, NULL);
     (void)pthread_cond_init(&e->large, NULL);
     (void)pthread_cond_init(&e->calm, NULL);
@@ -294,6 +297,7 @@ void engine_free(struct engine *e) {
     map_free(e->runs.by_id);
     map_free(e->runs.by_no);
     map_free(e->runs.awaited);
+    kept_free(e);
     wfcache_free(e);
     heap_fini(&e->timers);
     mem_free((char *)(uintptr_t)e->holder.p);
@@ -303,6 +307,7 @@ void engine_free(struct engine *e) {
     (void)pthread_cond_destroy(&e->calm);
     (void)pthread_mutex_destroy(&e->mu);
     (void)pthread_mutex_destroy(&e->wfcache.mu);
+    (void)pthread_mutex_destroy(&e->kept.mu);
     mem_free(e);
 }
 

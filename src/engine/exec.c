@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "engine/kept.h"
 #include "engine/timeline.h"
 #include "engine/timers.h"
 #include "engine/waits.h"
@@ -25,7 +26,6 @@ struct run_exec *exec_new(struct engine *e, struct str run_id, enum exec_phase p
     list_init(&re->kin.children);
     list_init(&re->kin.cancels);
     re->mail.end = &re->mail.first;
-    re->fail_seq = -1;
     return re;
 }
 
@@ -39,6 +39,8 @@ int exec_set_parent(struct run_exec *re, struct str parent_id, int32_t depth, ui
 
 void exec_forget_state(struct run_exec *re) {
     waits_forget(re);
+    if (re->memory.keeps) kept_put(re);
+    re->memory.keeps = false;
     if (re->clear && re->state)
         for (size_t i = 0; i < re->state->wf->nodes_nr; i++) text_clear(&re->clear[i]);
     mem_free(re->clear);
@@ -49,7 +51,7 @@ void exec_forget_state(struct run_exec *re) {
     re->state = NULL;
     plan_unref(re->commit.plan);
     re->commit.plan = NULL;
-    re->fail_seq = -1;
+    re->checkpoint = (struct exec_checkpoint){0};
     re->lease.take_over = re->memory.dozes = false;
     if (re->timeline) re->timeline->ops->close(re);
 }

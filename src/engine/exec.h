@@ -36,6 +36,7 @@ struct residence {       /* evict.c: its state in memory */
     size_t bytes;        /* (mu) of its state, as counted in engine.states.bytes */
     size_t log_bytes;    /* without a state: how much there is to fold, as far as it is known */
     bool leaves;         /* (mu) asked to give up its state */
+    bool keeps;          /* its state is what its log folds to, and may be wanted soon: kept.c */
     bool dozes;          /* LOADING, but not before something happens */
     bool stays;          /* its state cannot go before something happens */
 };
@@ -56,6 +57,7 @@ struct commit { /* step.c, create.c, fork.c: the commit in flight, and what fail
     int rc;                 /* (mu) what came back from the committer */
     int64_t backoff_ms;     /* after the last failure, 0 = none */
     unsigned load_tries;    /* folds in a row that met a bound */
+    bool distrusts;         /* a checkpoint led nowhere: the next load folds the whole log */
     struct stuck *stuck;    /* stuck.c: plans in a row that cannot be taken; NULL: none */
 };
 struct lease {                     /* load.c, peers.c */
@@ -107,6 +109,12 @@ struct exec_fork {                         /* fork.c */
     struct fork_info *info; /* the run is a fork; NULL: it is none, or not known yet */
 };
 
+struct exec_checkpoint { /* checkpoint.c: the newest one of its state, none: all zero */
+    int64_t seq, log_bytes;
+    size_t image_bytes; /* about, of the next one; no smaller one is to be expected */
+    bool used;          /* the state did not begin with the first event of the log */
+};
+
 struct run_exec {
     struct engine *engine;
     char run_id[RUN_ID_MAX + 1];
@@ -118,7 +126,6 @@ struct run_exec {
                            NULL until needed */
     int32_t *skips;     /* per node: effects to leave out, the log has them already; or NULL */
     int64_t paused_ms;  /* acceptance time of the pause in force (RUN-27) */
-    int64_t fail_seq;   /* last node.failed, -1 (EVT-4) */
     int64_t folds_to;   /* LOADING: the length of the log that is being folded */
     bool stalled;       /* workflow.stalled was emitted for this stall */
     uint64_t turns;     /* steps so far */
@@ -132,6 +139,7 @@ struct run_exec {
     struct exec_requests requests;
     struct exec_timers timers;
     struct exec_fork fork;
+    struct exec_checkpoint checkpoint;
     struct timeline *timeline; /* leads a live replay; NULL: the wall clock does */
 };
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "engine/checkpoint.h"
 #include "engine/command.h"
 #include "engine/fork_info.h"
 #include "engine/job.h"
@@ -244,7 +245,6 @@ static int state_finish(struct log_fold *f, struct wopr_error *err) {
 static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) {
     struct log_fold *f = ctx;
     int rc = run_state_begin(f->exec->state, e, err);
-    if (e->kind == EV_NODE_FAILED) f->exec->fail_seq = e->seq;
     if (rc == 0) fork_passed(f->exec, e, f->page);
     if (rc == 0) rc = replay_follow(f->exec, e, err);
     if (rc == 0 && e->seq + 1 == f->exec->folds_to) run_state_clean(f->exec->state);
@@ -308,10 +308,10 @@ static int load_open(struct step *st, const struct run_origin *o, struct wopr_er
         if (err->code == 0) (void)wopr_error_set(err, rc, "the workflow cannot be read");
         return WOPR_E_CORRUPT;
     }
-    if (rc == 0) rc = run_state_new(re->wf, &o->meta, &st->engine->cfg.limits, &re->state, err);
-    if (rc == WOPR_E_VALIDATION || rc == WOPR_E_SYNTAX) return WOPR_E_CORRUPT;
     if (rc == 0) rc = fork_set(re, &o->fork);
     if (rc == 0) rc = replay_open(re);
+    if (rc == 0) rc = checkpoint_load(st, o, !re->commit.stuck && !re->commit.distrusts, err);
+    if (rc == WOPR_E_VALIDATION || rc == WOPR_E_SYNTAX) return WOPR_E_CORRUPT;
     if (rc == 0) re->folds_to = o->head.next_seq;
     if (rc == 0 && o->head.next_seq == 0) run_state_clean(re->state);
     return rc;
@@ -338,6 +338,16 @@ static bool work_was_taken_over(const struct run_exec *re) {
     return re->lease.taken && moves && s->next_seq > 0;
 }
 
+/* The log has the last word. */
+static enum turn load_distrust(struct step *st, const char *why) {
+    log_warn("a run does not go on from its checkpoint; its log is folded from its beginning",
+             "run", st->exec->run_id, "why", why);
+    exec_forget_state(st->exec);
+    st->exec->commit.distrusts = true;
+    exec_wake(st->exec);
+    return TURN_END;
+}
+
 enum turn load_fold(struct step *st) {
     struct run_exec *re = st->exec;
     struct run_origin o;
@@ -361,9 +371,11 @@ enum turn load_fold(struct step *st) {
     }
     if (rc == 0) rc = load_close(st, &o, &err);
     rc = mem_verdict(rc, refused);
+    if (rc == WOPR_E_CORRUPT && re->checkpoint.used) return load_distrust(st, err.message);
     if (rc == 0) {
         const struct run_state *s = re->state;
         re->commit.load_tries = 0;
+        re->commit.distrusts = false;
         re->paused_ms = s->status == RUN_PAUSED ? o.head.paused_ms : 0;
         re->lease.take_over = work_was_taken_over(re);
         if (re->lease.taken && (re->lease.take_over || re->lease.old_holder[0] != '\0'))

@@ -50,7 +50,6 @@ void node_end_failed(struct step *st, int node, const struct failure *f) {
         seq = step_emit(st, EV_NODE_FAILED, node, -1, payload);
     }
     if (seq == EMIT_REFUSED) plan_fail(st->plan, WOPR_E_INTERNAL, "a node cannot be failed");
-    if (seq >= 0) st->exec->fail_seq = seq;
 }
 
 /* NODE-18.  Sorted; nothing of these gets better by trying again. */
@@ -144,7 +143,7 @@ void run_end_cascade(struct step *st) {
     int node = st->state->failed_node;
     cancel_nodes(st, "upstream-failure");
     skip_nodes(st, "upstream-failure");
-    run_end_failed(st, text_str(&st->state->nodes[node].error), node, st->exec->fail_seq);
+    run_end_failed(st, text_str(&st->state->nodes[node].error), node, st->state->fail_seq);
 }
 
 void run_end_cap(struct step *st, int node) {

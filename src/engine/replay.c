@@ -153,6 +153,22 @@ int replay_follow(struct run_exec *re, const struct event *e, struct wopr_error 
     return 0;
 }
 
+void replay_mark(const struct run_exec *re, struct state_aside *out) {
+    const struct replay *rp = replay_of(re);
+    if (!rp) return;
+    out->source_next = rp->at < rp->l.n ? rp->l.v[rp->at].seq : rp->next;
+    out->source_beyond = rp->beyond;
+    out->source_ended = rp->source_ended;
+}
+
+void replay_resume(struct run_exec *re, const struct state_aside *mark) {
+    struct replay *rp = replay_of(re);
+    if (!rp) return;
+    rp->next = mark->source_next;
+    rp->beyond = mark->source_beyond;
+    rp->source_ended = mark->source_ended;
+}
+
 /* The event that leads: none once its node was entered again and again without reaching it. */
 static const struct event *source_leader(struct step *st) {
     const struct event *g = source_peek_in(st);

@@ -12,6 +12,10 @@
 MUST_CHECK int replay_open(struct run_exec *re); /* before the fold; 0 or NO_MEMORY */
 /* An event of the replay's own log, while it is folded. */
 MUST_CHECK int replay_follow(struct run_exec *re, const struct event *e, struct wopr_error *err);
+/* Where it is in its source, for a checkpoint of its state; and back there, before the rest of the
+ * log is folded. */
+void replay_mark(const struct run_exec *re, struct state_aside *out);
+void replay_resume(struct run_exec *re, const struct state_aside *mark);
 /* After the fold: what the source, and what it was forked from, recorded of the outside; its pins;
  * whose ids they are (FORK-12, FORK-14). */
 MUST_CHECK int replay_begin(struct step *st, struct wopr_error *err);

@@ -4,6 +4,7 @@
  */
 #include "engine/state_at.h"
 
+#include "engine/checkpoint.h"
 #include "engine/core.h"
 #include "engine/fork_info.h"
 #include "store/events.h"
@@ -17,17 +18,38 @@ enum {
 static int event_fold(struct run_exec *re, const struct event *e, struct arena *page,
                       struct wopr_error *err) {
     int rc = run_state_begin(re->state, e, err);
-    if (e->kind == EV_NODE_FAILED) re->fail_seq = e->seq;
     fork_passed(re, e, page);
     return rc;
 }
 
+/* A state that is new begins with a checkpoint before the event at the cut: that one is folded, so
+ * that what is to be known of it is noted.  All rows of the fork are to be made. */
+static int state_jump(struct run_exec *re, int64_t run_no, int64_t cut, struct arena *page,
+                      struct wopr_error *err) {
+    const struct checkpoint_of of = {.run_no = run_no,
+                                     .seq_max = cut - 1,
+                                     .wf = re->wf,
+                                     .meta = &re->state->meta,
+                                     .limits = &re->engine->cfg.limits};
+    struct checkpoint_state c;
+    if (re->state->next_seq > 0) return 0;
+    arena_reset(page);
+    int rc = checkpoint_find(re->engine, &of, page, &c, err);
+    if (rc != 0 || !c.state) return rc;
+    run_state_free(re->state);
+    re->state = c.state;
+    run_state_soil(re->state);
+    return 0;
+}
+
 int state_at(struct run_exec *re, int64_t run_no, int64_t cut, const struct run_pace *pace,
              struct arena *page, bool *there, struct wopr_error *err) {
+    int rc = state_jump(re, run_no, cut, page, err);
+    if (rc != 0) return rc;
     struct run_state *s = re->state;
     const int64_t end = cut - s->next_seq > TURN_EVENTS ? s->next_seq + TURN_EVENTS : cut;
     size_t bytes = 0;
-    int rc = run_state_finish(s, pace, err);
+    rc = run_state_finish(s, pace, err);
     while (rc == 0 && !run_state_busy(s) && s->next_seq < end && bytes < TURN_BYTES) {
         struct event_list l;
         arena_reset(page);

@@ -12,6 +12,7 @@
 #include "engine/attempt.h"
 #include "engine/bounds.h"
 #include "engine/cascade.h"
+#include "engine/checkpoint.h"
 #include "engine/children.h"
 #include "engine/command.h"
 #include "engine/control.h"
@@ -301,6 +302,7 @@ static enum turn step_send(struct step *st) {
     }
     if (run_status_final(st->state->status)) suspend_close_all(st);
     plan_project(p, st->state, st->state->status == RUN_PAUSED ? re->paused_ms : 0);
+    checkpoint_add(st);
     int rc = p->failed;
     if (rc == 0) {
         re->commit.plan = p;
@@ -364,6 +366,7 @@ enum turn step_landed(struct step *st, int rc) {
     if (cmd) cmd_committed(cmd, p);
     bool stays = !run_status_final(re->state->status);
     if (stays) waits_landed(st);
+    re->memory.keeps = stays && p->lets_go;
     stays = stays && !p->lets_go;
     plan_unref(p);
     return stays ? TURN_GO_ON : TURN_DROP;

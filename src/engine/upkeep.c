@@ -11,6 +11,7 @@
 #include "base/thread.h"
 #include "engine/fork_info.h"
 #include "engine/job.h"
+#include "engine/kept.h"
 #include "engine/peers.h"
 #include "engine/timers.h"
 #include "store/leases.h"
@@ -280,6 +281,7 @@ static uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms) 
     if (sweep_due(e, u, now_ms)) {
         sweep_runs(e, &u->sweep_from);
         sweep_deadlines(e);
+        kept_sweep(e);
         /* What is left of a long list has its turn after the beats. */
         u->sweep_ms = u->sweep_from > 0 ? now_ms : now_ms + (uint64_t)(e->cfg.lease_ttl_ms / 2 + 1);
     }

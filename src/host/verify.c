@@ -61,23 +61,71 @@ static const char *event_broken(const struct verify *v, const struct run_state *
 struct log_fold {
     struct verify *verify;
     struct run_state *state;
+    const struct run_origin *origin;
     struct str run_id;
-    bool broken; /* the rest of the log cannot be folded */
+    struct arena *images;
+    struct plan_checkpoint checkpoint; /* the next one of the run; seq 0: there is none */
+    bool broken;                       /* the rest of the log cannot be folded */
 };
+
+/* --- checkpoints: never trusted here, each is compared with the fold at its sequence --- */
+
+static int checkpoint_next(struct log_fold *f, struct wopr_error *err) {
+    int64_t seq = f->checkpoint.seq;
+    arena_reset(f->images);
+    f->checkpoint = (struct plan_checkpoint){.seq = 0};
+    int rc = store_run_checkpoint_next(f->verify->store, f->origin->head.run_no, seq, f->images,
+                                       &f->checkpoint, err);
+    return rc == WOPR_E_NOT_FOUND ? 0 : rc;
+}
+
+/* NULL, or what is wrong with it. */
+static const char *checkpoint_broken(const struct log_fold *f, struct wopr_error *why) {
+    struct run_state *s = NULL;
+    struct state_aside aside;
+    struct str image = f->checkpoint.image;
+    struct buf b;
+    if (state_image_foreign(image)) return NULL;
+    if (run_state_load(image, f->state->wf, &f->origin->meta, &RUN_LIMITS_DEFAULT, &s, &aside,
+                       why) != 0)
+        return why->message;
+    run_state_free(s);
+    buf_init(&b, STATE_IMAGE_MAX);
+    bool same = run_state_save(f->state, &aside, &b) == 0 && str_eq(buf_str(&b), image);
+    buf_fini(&b);
+    return same ? NULL : "it is not what the log folds to";
+}
+
+/* Those up to what is folded; whole: the log has ended, so that none may be left. */
+static int checkpoints_compare(struct log_fold *f, bool whole, struct wopr_error *err) {
+    int rc = 0;
+    while (rc == 0 && f->checkpoint.seq != 0 &&
+           (whole || f->checkpoint.seq <= f->state->next_seq)) {
+        struct wopr_error why = {0};
+        const char *broken = f->checkpoint.seq == f->state->next_seq
+                                 ? checkpoint_broken(f, &why)
+                                 : "it is of no sequence of the log";
+        char line[640];
+        snprintf(line, sizeof line, "%lld: %s; it is not needed, delete its row",
+                 (long long)f->checkpoint.seq, broken ? broken : "");
+        if (broken) finding_report(f->verify, f->run_id, "damaged checkpoint", line);
+        rc = checkpoint_next(f, err);
+    }
+    return rc;
+}
 
 static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) {
     struct log_fold *f = ctx;
     struct wopr_error why = {0};
     const char *broken = event_broken(f->verify, f->state, e, &why);
     char line[640];
-    (void)err;
     if (broken != NULL) {
         snprintf(line, sizeof line, "%lld: %s", (long long)e->seq, broken);
         finding_report(f->verify, f->run_id, "damaged event", line);
     }
     f->broken = run_state_begin(f->state, e, &why) != 0;
     if (f->broken) finding_report(f->verify, f->run_id, "the log cannot be folded", why.message);
-    return f->broken;
+    return f->broken ? 1 : checkpoints_compare(f, false, err);
 }
 
 /* Apply the whole log; a broken event is a finding, not a failure.  *ok: whether s may be
@@ -88,12 +136,16 @@ static int log_fold(struct verify *v, struct run_state *s, const struct run_orig
                                     .until = INT64_MAX,
                                     .page_events = VERIFY_PAGE,
                                     .page_bytes = VERIFY_PAGE_BYTES};
-    struct log_fold f = {.verify = v, .state = s, .run_id = o->head.run_id};
+    struct log_fold f = {.verify = v, .state = s, .origin = o, .run_id = o->head.run_id};
     struct arena *page = arena_new(VERIFY_ARENA_MAX);
-    if (page == NULL) return wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
-    int rc = store_walk(v->store, &whole, page, event_fold, &f, err);
+    f.images = arena_new(VERIFY_ARENA_MAX);
+    int rc = page && f.images ? checkpoint_next(&f, err)
+                              : wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
+    if (rc == 0) rc = store_walk(v->store, &whole, page, event_fold, &f, err);
+    if (rc == 0 && !f.broken) rc = checkpoints_compare(&f, true, err);
     *ok = !f.broken;
     arena_free(page);
+    arena_free(f.images);
     return rc;
 }
 

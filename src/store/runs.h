@@ -6,6 +6,7 @@
 #define WOPR_STORE_RUNS_H
 
 #include "domain/plan.h"
+#include "domain/state_save.h"
 #include "store/store.h"
 
 #define STORE_VIEW_CHILDREN_MAX 1000u /* shown with their parent, the oldest; it is told of more */
@@ -128,6 +129,36 @@ struct clear_var_list {
  * takeover: never show them. */
 MUST_CHECK int store_clear_vars(struct store *s, int64_t run_no, struct arena *a,
                                 struct clear_var_list *out, struct wopr_error *err);
+
+/* The newest checkpoint of a log with seq <= seq_max, a fork's inherited part included; the first
+ * one of the run itself with a greater seq.  The image is whatever the file holds.  NOT_FOUND. */
+MUST_CHECK int store_run_checkpoint(struct store *s, int64_t run_no, int64_t seq_max,
+                                    struct arena *a, struct plan_checkpoint *out,
+                                    struct wopr_error *err);
+MUST_CHECK int store_run_checkpoint_next(struct store *s, int64_t run_no, int64_t seq,
+                                         struct arena *a, struct plan_checkpoint *out,
+                                         struct wopr_error *err);
+
+/* The state of a run after its first events, out of its newest usable checkpoint.  None: state is
+ * NULL, and the log is to be folded from its beginning.  Images of other inputs, limits or
+ * workflows than those asked for are not usable. */
+struct checkpoint_of {
+    int64_t run_no;
+    int64_t seq_max; /* events that may be folded */
+    struct workflow *wf;
+    const struct run_meta *meta;
+    const struct run_limits *limits;
+};
+struct checkpoint_state {
+    struct run_state *state; /* the caller's; clean */
+    struct state_aside aside;
+    size_t image_bytes;
+    int64_t passed_seq; /* of the newest one that was not usable, 0 = none */
+    char why[200];      /* not */
+};
+MUST_CHECK int store_run_state(struct store *s, const struct checkpoint_of *of,
+                               struct arena *scratch, struct checkpoint_state *out,
+                               struct wopr_error *err);
 
 /* The invocation log of a run (STORE-42, D55), by node and ordinal.  Rows are handed out one at a
  * time and live for the call only, because all answers of a run may not fit into memory at once.

@@ -160,6 +160,19 @@ Test(damage, every_changed_row_of_a_projection_is_found /* EVT-41, EVT-44 */) {
     buf_fini(&b);
 }
 
+Test(damage, every_damaged_checkpoint_is_found) {
+    static const char *const rows[] = {
+        "UPDATE run_checkpoints SET image = substr(image, 1, length(image) - 1) WHERE run_no = 1",
+        "UPDATE run_checkpoints SET image = zeroblob(100) WHERE run_no = 2",
+        "UPDATE run_checkpoints SET seq = seq - 1 WHERE run_no = 3",
+        "UPDATE run_checkpoints SET seq = seq + 1000 WHERE run_no = 1",
+        "UPDATE run_checkpoints SET run_no = 9 WHERE run_no = 2",
+        "UPDATE run_checkpoints SET image = (SELECT c.image FROM run_checkpoints c"
+        " WHERE c.run_no = 1 ORDER BY c.seq LIMIT 1) WHERE run_no = 3",
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) expect_found(rows[i]);
+}
+
 Test(damage, every_damaged_event_is_found /* EVT-2, EVT-3, EVT-7, EVT-12 */) {
     static const char *const changes[] = {
         "UPDATE events SET payload = substr(payload, 1, length(payload) / 2)",

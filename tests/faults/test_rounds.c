@@ -463,6 +463,35 @@ Test(rounds, recovery_succeeds_or_can_be_repeated) {
     play(&sc);
 }
 
+/* ------------------------------------------------------------------------------ checkpoints */
+static int64_t loaded_seq;
+
+static int load_checkpoint(void) {
+    struct run_origin o;
+    struct checkpoint_state c = {.state = NULL};
+    struct arena *a = arena_new(1u << 20);
+    int rc = a ? store_run_origin(W.store, W.runs[0].run_no, a, &o, &W.err) : WOPR_E_NO_MEMORY;
+    if (rc == 0) {
+        const struct checkpoint_of of = {.run_no = W.runs[0].run_no,
+                                         .seq_max = INT64_MAX,
+                                         .wf = W.wf,
+                                         .meta = &o.meta,
+                                         .limits = &RUN_LIMITS_DEFAULT};
+        rc = store_run_state(W.store, &of, a, &c, &W.err);
+    }
+    loaded_seq = c.state ? c.state->next_seq : 0;
+    run_state_free(c.state);
+    arena_free(a);
+    return rc;
+}
+static void loaded_check(int rc) { cr_assert_eq(loaded_seq > 0, rc == 0); }
+Test(rounds, a_checkpoint_is_loaded_whole_or_the_reason_is_told) {
+    static const struct scene sc = {
+        .name = "checkpoint", .opened = open_it, .act = load_checkpoint, .check = loaded_check};
+    prepare();
+    play(&sc);
+}
+
 /* ------------------------------------------------------------------------------ after a failed
  * sync */
 Test(rounds, after_a_failed_sync_nothing_is_read_or_written_until_reopened /* STORE-11 */) {

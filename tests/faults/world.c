@@ -160,6 +160,16 @@ int world_workflow(void) {
 }
 
 /* ------------------------------------------------------------------------------ plans */
+/* The state that the plan leads to goes out with it. */
+static void checkpoint_plan(struct plan *p, const struct run_state *s) {
+    const struct state_aside aside = {0};
+    struct buf b;
+    buf_init(&b, STATE_IMAGE_MAX);
+    cr_assert_eq(run_state_save(s, &aside, &b), 0);
+    plan_checkpoint(p, &(struct plan_checkpoint){s->next_seq, buf_str(&b)});
+    buf_fini(&b);
+}
+
 static struct sha256 key_of(const struct world_run *r, int plan) {
     char text[80];
     snprintf(text, sizeof text, "%s/%d", r->id, plan);
@@ -200,9 +210,18 @@ static void run_load(struct world_run *r) {
     cr_assert_eq(rc, 0, "%s", W.err.message);
     r->run_no = h.run_no;
     r->epoch = h.epoch;
-    rc = run_state_new(W.wf, &o.meta, &RUN_LIMITS_DEFAULT, &r->state, &W.err);
+    const struct checkpoint_of of = {.run_no = h.run_no,
+                                     .seq_max = h.next_seq,
+                                     .wf = W.wf,
+                                     .meta = &o.meta,
+                                     .limits = &RUN_LIMITS_DEFAULT};
+    struct checkpoint_state c;
+    rc = store_run_state(W.store, &of, W.a, &c, &W.err);
     cr_assert_eq(rc, 0, "%s", W.err.message);
-    rc = store_events(W.store, h.run_no, 0, 1000, 1u << 30, W.a, &l, &W.err);
+    r->state = c.state;
+    if (!r->state) rc = run_state_new(W.wf, &o.meta, &RUN_LIMITS_DEFAULT, &r->state, &W.err);
+    cr_assert_eq(rc, 0, "%s", W.err.message);
+    rc = store_events(W.store, h.run_no, r->state->next_seq, 1000, 1u << 30, W.a, &l, &W.err);
     cr_assert_eq(rc, 0, "%s", W.err.message);
     for (size_t i = 0; i < l.n; i++)
         cr_assert_eq(run_state_apply(r->state, &l.v[i], &W.err), 0, "%s", W.err.message);
@@ -373,6 +392,7 @@ struct plan *world_plan(struct world_run *r) {
     step_fill(&t, r->done);
     cr_assert_eq((int)t.p->events_nr, EVENTS[r->done], "plan %d: %s", r->done, t.p->error.message);
     plan_project(t.p, r->state, 0);
+    if (r->done == 2 || r->done == 3) checkpoint_plan(t.p, r->state);
     if (KEYED[r->done]) answer_add(t.p, r, r->done);
     cr_assert_eq(t.p->failed, 0, "%s", t.p->error.message);
     return t.p;

@@ -95,14 +95,34 @@ static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) 
     return rc == 0 && turn_over(&f->until_ms) ? 1 : rc;
 }
 
+/* A fold that begins takes what a checkpoint knows.  Runs with values that must be masked have
+ * none, so what is shown is what the log folds to. */
+static int checkpoint_take(struct wire_fold *f, int64_t seq_max, struct wopr_error *err) {
+    const struct checkpoint_of of = {.run_no = f->origin.head.run_no,
+                                     .seq_max = seq_max,
+                                     .wf = f->wf,
+                                     .meta = &f->origin.meta,
+                                     .limits = &f->wire->limits};
+    struct checkpoint_state c;
+    if (f->state->next_seq > 0) return 0;
+    int rc = store_run_state(f->wire->store, &of, f->scratch, &c, err);
+    arena_reset(f->scratch);
+    if (rc != 0 || !c.state) return rc;
+    run_state_free(f->state);
+    f->state = c.state;
+    return 0;
+}
+
 int wire_fold_to(struct wire_fold *f, int64_t seq, struct wopr_error *err) {
+    int rc = checkpoint_take(f, seq < INT64_MAX ? seq + 1 : seq, err);
+    if (rc != 0) return rc;
     const struct log_range range = {.run_no = f->origin.head.run_no,
                                     .from = f->state->next_seq,
                                     .until = seq < INT64_MAX ? seq + 1 : INT64_MAX,
                                     .page_events = WIRE_PAGE_EVENTS,
                                     .page_bytes = WIRE_PAGE_BYTES};
     f->until_ms = clock_mono_ms() + WIRE_FOLD_MS_MAX;
-    int rc = store_walk(f->wire->store, &range, f->scratch, event_fold, f, err);
+    rc = store_walk(f->wire->store, &range, f->scratch, event_fold, f, err);
     arena_reset(f->scratch);
     return rc;
 }

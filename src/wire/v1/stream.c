@@ -62,9 +62,9 @@ static bool cursor_covers_all(const struct stream_request *q) {
     return run_status_final(q->head.status) && q->after + 1 >= q->head.next_seq;
 }
 
-/* A fold always starts at the beginning of the log.  Up to a far cursor it is done at once, off the
- * thread of the connection (here is false); the stream folds the rest, in slices that keep no other
- * connection waiting. */
+/* A fold starts at a checkpoint before its cursor, else at the beginning of the log.  Up to a far
+ * cursor it is done at once, off the thread of the connection (here is false); the stream folds the
+ * rest, in slices that keep no other connection waiting. */
 static int values_reply(struct http_call *c, const struct stream_request *q, bool here) {
     struct wopr_error err = {0};
     struct wire_fold *f = NULL;

@@ -1,0 +1,43 @@
+/*
+ * checkpoint.c: the state of a run out of its newest usable checkpoint.  Above the backends: it
+ * uses the port only.
+ */
+#include "store/runs.h"
+
+#include <stdio.h>
+
+#define CHECKPOINT_TRIES 4u /* those that are passed over before the log is folded whole */
+
+static void checkpoint_pass(struct checkpoint_state *out, const struct plan_checkpoint *c,
+                            const char *why) {
+    if (out->passed_seq != 0) return; /* the newest */
+    out->passed_seq = c->seq;
+    snprintf(out->why, sizeof out->why, "%.*s", (int)sizeof out->why - 1, why);
+}
+
+int store_run_state(struct store *s, const struct checkpoint_of *of, struct arena *scratch,
+                    struct checkpoint_state *out, struct wopr_error *err) {
+    int64_t seq_max = of->seq_max;
+    int rc = 0;
+    *out = (struct checkpoint_state){.state = NULL};
+    for (unsigned n = 0; rc == 0 && !out->state && n < CHECKPOINT_TRIES; n++) {
+        struct plan_checkpoint c;
+        struct run_state *found = NULL;
+        struct wopr_error why = {0};
+        rc = store_run_checkpoint(s, of->run_no, seq_max, scratch, &c, err);
+        if (rc != 0) break;
+        rc = run_state_load(c.image, of->wf, of->meta, of->limits, &found, &out->aside, &why);
+        if (rc == 0 && found->next_seq == c.seq) {
+            out->state = found;
+            out->image_bytes = c.image.n;
+        } else if (rc == 0 || rc == WOPR_E_CORRUPT) {
+            checkpoint_pass(out, &c, rc == 0 ? "it is of another sequence" : why.message);
+            run_state_free(found);
+            seq_max = c.seq - 1;
+            rc = 0;
+        } else if (err) {
+            *err = why;
+        }
+    }
+    return rc == WOPR_E_NOT_FOUND ? 0 : rc;
+}

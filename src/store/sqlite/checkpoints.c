@@ -1,0 +1,64 @@
+/*
+ * checkpoints.c: images of folded states beside the log they were folded from.  A fork finds those
+ * of the runs whose events it inherits, too.
+ */
+#include "store/runs.h"
+#include "store/sqlite/sql.h"
+
+enum { SEGMENTS_MAX = 256 }; /* looked at before a log counts as one without checkpoints */
+
+int checkpoint_put(const struct row_writer *w, const struct plan_checkpoint *row) {
+    struct query q;
+    query_begin(&q, w->c, SQL_CHECKPOINT_PUT);
+    bind_int(&q, w->run_no);
+    bind_int(&q, row->seq);
+    bind_bytes(&q, row->image.p, row->image.n);
+    return query_run(&q, w->err);
+}
+
+static int none_found(struct wopr_error *err) {
+    return wopr_error_set(err, WOPR_E_NOT_FOUND, "the run has no such checkpoint");
+}
+
+/* The row of a statement that has one; ends q. */
+static int checkpoint_read(struct query *q, struct arena *a, struct plan_checkpoint *out,
+                           struct wopr_error *err) {
+    struct plan_checkpoint found = {0};
+    int rc = query_step(q, err);
+    if (rc == 0) return none_found(err);
+    if (rc == 1) found = (struct plan_checkpoint){.seq = col_int(q, 0), .image = col_str(q, 1, a)};
+    rc = read_end(q, rc, a, err);
+    if (rc == 0) *out = found;
+    return rc;
+}
+
+int store_run_checkpoint(struct store *s, int64_t run_no, int64_t seq_max, struct arena *a,
+                         struct plan_checkpoint *out, struct wopr_error *err) {
+    struct conn *c;
+    int rc = conn_reader(s, &c, err);
+    for (int n = 0; rc == 0 && seq_max > 0 && n < SEGMENTS_MAX; n++) {
+        struct segment g;
+        struct query q;
+        rc = segment_at(c, run_no, seq_max - 1, &g, err);
+        if (rc != 0) return rc;
+        query_begin(&q, c, SQL_CHECKPOINT_LAST);
+        bind_int(&q, g.run_no);
+        bind_int(&q, g.first);
+        bind_int(&q, seq_max);
+        rc = checkpoint_read(&q, a, out, err);
+        if (rc != WOPR_E_NOT_FOUND) return rc;
+        seq_max = g.first;
+        rc = 0;
+    }
+    return rc == 0 ? none_found(err) : rc;
+}
+
+int store_run_checkpoint_next(struct store *s, int64_t run_no, int64_t seq, struct arena *a,
+                              struct plan_checkpoint *out, struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_CHECKPOINT_NEXT, err);
+    if (rc != 0) return rc;
+    bind_int(&q, run_no);
+    bind_int(&q, seq);
+    return checkpoint_read(&q, a, out, err);
+}

@@ -1,0 +1,351 @@
+/*
+ * test_checkpoint.c: checkpoints of the fold (engine/checkpoint.c): when they are written, that
+ * they are what the log folds to, and that a load with one, without one or with a damaged one gives
+ * the same run.
+ */
+#include "engine_world.h"
+#include "fork_kit.h"
+
+#include "base/clock.h"
+#include "domain/state_save.h"
+#include "engine/kept.h"
+#include "host/host.h"
+#include "store/events.h"
+#include "store/runs.h"
+
+#include <criterion/criterion.h>
+#include <sched.h>
+#include <sqlite3.h>
+#include <stdio.h>
+
+enum { PIECES = 600, PARTS = 3, IMAGE_MAX = 1 << 20, EVENTS_MIN = 256 };
+
+TestSuite(engine_checkpoint, .init = world_up, .fini = world_down);
+
+#define ACCEPT     "{\"action\":\"accept\"}"
+#define PROMPT(id) NODE(id, "core.ai.callPrompt", "", "")
+#define GATE(id)   NODE(id, "core.approvalGate", "", "")
+/* p0 -> g0 -> p1 -> g1 -> p2 -> g2: each p streams so many pieces, each g waits for a person. */
+#define PART(n) PROMPT("p" n) "," GATE("g" n)
+#define LINKS                                                                                      \
+    EDGE("1", "p0", "g0", "")                                                                      \
+    "," EDGE("2", "g0", "p1", "") "," EDGE("3", "p1", "g1", "") "," EDGE(                          \
+        "4", "g1", "p2", "") "," EDGE("5", "p2", "g2", "")
+
+static struct workflow *parts_def(const char *variables) {
+    return world_put(world_def("w", PART("0") "," PART("1") "," PART("2"), LINKS, variables, 0, 0));
+}
+
+static struct str run_begin(struct workflow *wf, int pieces) {
+    struct buf b;
+    buf_init(&b, 1u << 22);
+    buf_addz(&b, "{\"mockProvider\":{\"id\":\"stream-text\",\"config\":{\"tokens\":[");
+    for (int i = 0; i < pieces; i++) buf_addf(&b, "%s\"t%d \"", i ? "," : "", i);
+    buf_addz(&b, "]}}}");
+    struct str r = world_create(wf, NULL, arena_cstr(W.a, buf_str(&b)));
+    buf_fini(&b);
+    world_wait_status(r, RUN_WAITING_APPROVAL);
+    return r;
+}
+
+static int answer(struct str run, const char *node) {
+    struct call c;
+    call_init(&c, ENGINE_RESOLVE, run);
+    c.cmd.resolve.node_id = str_c(node);
+    c.cmd.resolve.value = STR(ACCEPT);
+    call_do(&c);
+    int rc = c.cmd.result.rc;
+    call_fini(&c);
+    return rc;
+}
+
+/* Answers gate n and waits for the next one, or the end. */
+static void part_answer(struct str run, int n) {
+    char node[8];
+    snprintf(node, sizeof node, "g%d", n);
+    cr_assert_eq(answer(run, node), 0);
+    if (n + 1 == PARTS) {
+        cr_assert_eq(world_wait_final(run), RUN_COMPLETED);
+        return;
+    }
+    world_wait_event(run, EV_INTERRUPT_REQUESTED, (unsigned)n + 2);
+    world_wait_status(run, RUN_WAITING_APPROVAL);
+}
+
+/* No run is in memory: what comes next is loaded. */
+static void restart(void) {
+    world_engine_stop();
+    world_engine_start();
+}
+
+static void sql(const char *text) {
+    char path[128];
+    sqlite3 *db;
+    snprintf(path, sizeof path, "%s/t.db", W.dir);
+    cr_assert_eq(sqlite3_open(path, &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 5000);
+    cr_assert_eq(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+    sqlite3_close(db);
+}
+
+static void finding_show(void *ctx, const char *line) {
+    (void)ctx;
+    fprintf(stderr, "%s\n", line);
+}
+
+/* All rows are what the logs fold to, checkpoints included. */
+static void sound(void) {
+    int64_t runs = 0, findings = 0;
+    struct wopr_error err = {0};
+    int rc = host_verify(W.store, finding_show, NULL, &runs, &findings, &err);
+    cr_assert_eq(rc, 0, "%s", err.message);
+    cr_assert_eq(findings, 0);
+}
+
+struct points {
+    unsigned n;
+    int64_t bytes, gap, last;
+};
+
+static struct run_state *state_fresh(const struct run_origin *o, struct workflow *wf) {
+    struct run_state *s = NULL;
+    cr_assert_eq(run_state_new(wf, &o->meta, &W.cfg.limits, &s, NULL), 0);
+    return s;
+}
+
+/* Each checkpoint of the run is what its log folds to. */
+static struct points checkpoints_check(struct str run, struct workflow *wf) {
+    struct points p = {0};
+    struct run_origin o;
+    struct wopr_error err;
+    struct plan_checkpoint c;
+    const struct state_aside none = {0};
+    int64_t no = world_head(run).run_no;
+    struct event_list log = world_events(run);
+    cr_assert_eq(store_run_origin(W.store, no, W.a, &o, &err), 0);
+    struct run_state *s = state_fresh(&o, wf);
+    while (store_run_checkpoint_next(W.store, no, p.last, W.a, &c, &err) == 0) {
+        struct run_state *t = NULL;
+        struct state_aside aside;
+        struct buf x, y;
+        cr_assert_leq(c.seq, (int64_t)log.n);
+        while (s->next_seq < c.seq) cr_assert_eq(run_state_apply(s, &log.v[s->next_seq], NULL), 0);
+        int rc = run_state_load(c.image, wf, &o.meta, &W.cfg.limits, &t, &aside, &err);
+        cr_assert_eq(rc, 0, "%s", err.message);
+        buf_init(&x, IMAGE_MAX);
+        buf_init(&y, IMAGE_MAX);
+        cr_assert_eq(run_state_save(s, &none, &x), 0);
+        cr_assert_eq(run_state_save(t, &none, &y), 0);
+        cr_assert(str_eq(buf_str(&x), buf_str(&y)), "at %d", (int)c.seq);
+        buf_fini(&x);
+        buf_fini(&y);
+        run_state_free(t);
+        if (c.seq - p.last > p.gap) p.gap = c.seq - p.last;
+        p.last = c.seq;
+        p.bytes += (int64_t)c.image.n;
+        p.n++;
+    }
+    run_state_free(s);
+    return p;
+}
+
+Test(engine_checkpoint, a_long_run_leaves_few_bytes_of_them_and_each_is_true) {
+    struct workflow *wf = parts_def(NULL);
+    struct str r = run_begin(wf, PIECES);
+    for (int i = 0; i < PARTS; i++) part_answer(r, i);
+    struct points p = checkpoints_check(r, wf);
+    int64_t log_bytes = world_head(r).log_bytes;
+    cr_expect_geq(p.n, 3u, "only %u", p.n);
+    cr_expect_leq(p.bytes * 4, log_bytes, "%d of %d bytes", (int)p.bytes, (int)log_bytes);
+    cr_expect_leq(p.gap, 2 * PIECES);
+    sound();
+    workflow_unref(wf);
+}
+
+Test(engine_checkpoint, a_short_run_has_none) {
+    struct workflow *wf = parts_def(NULL);
+    struct str r = run_begin(wf, 40);
+    for (int i = 0; i < PARTS; i++) part_answer(r, i);
+    cr_assert_lt(world_head(r).next_seq, EVENTS_MIN);
+    cr_expect_eq(checkpoints_check(r, wf).n, 0u);
+    workflow_unref(wf);
+}
+
+Test(engine_checkpoint, a_run_with_sensitive_values_has_none /* OBS-71 */) {
+    struct workflow *wf = parts_def("{\"name\":\"x\",\"type\":\"string\",\"sensitive\":true}");
+    struct str r = run_begin(wf, PIECES);
+    part_answer(r, 0);
+    cr_expect_eq(checkpoints_check(r, wf).n, 0u);
+    workflow_unref(wf);
+}
+
+/* What happens to the checkpoints of a waiting run before it is loaded. */
+static const struct {
+    const char *what, *sql;
+} DAMAGE[] = {
+    {"nothing", "SELECT 1"},
+    {"they are gone", "DELETE FROM run_checkpoints"},
+    {"zeros", "UPDATE run_checkpoints SET image = zeroblob(length(image))"},
+    {"empty", "UPDATE run_checkpoints SET image = x''"},
+    {"cut", "UPDATE run_checkpoints SET image = substr(image, 1, length(image) - 1)"},
+    {"a byte", "UPDATE run_checkpoints SET image = CAST(substr(image, 1, 90) || x'07'"
+               " || substr(image, 92) AS BLOB)"},
+    {"another codec", "UPDATE run_checkpoints SET image = CAST(substr(image, 1, 6) || x'ffff'"
+                      " || substr(image, 9) AS BLOB)"},
+    {"the newest is cut", "UPDATE run_checkpoints SET image = substr(image, 1, 50)"
+                          " WHERE (run_no, seq) IN (SELECT run_no, max(seq) FROM run_checkpoints"
+                          " GROUP BY run_no)"},
+    {"of another sequence", "UPDATE run_checkpoints SET seq = seq - 1"},
+    {"beyond the log", "UPDATE run_checkpoints SET seq = seq + 100000"},
+};
+
+Test(engine_checkpoint, a_load_gives_the_same_run_whatever_became_of_them) {
+    struct workflow *wf = parts_def(NULL);
+    char *story = NULL;
+    for (size_t i = 0; i < sizeof DAMAGE / sizeof *DAMAGE; i++) {
+        struct str r = run_begin(wf, PIECES);
+        part_answer(r, 0);
+        restart();
+        sql("DELETE FROM run_checkpoints WHERE run_no < (SELECT max(run_no) FROM runs)");
+        sql(DAMAGE[i].sql);
+        part_answer(r, 1);
+        part_answer(r, 2);
+        world_check_log(r);
+        const char *now = world_story(r);
+        if (!story) story = arena_cstr(W.a, str_c(now));
+        cr_expect_str_eq(now, story, "%s", DAMAGE[i].what);
+        cr_expect(str_eq(world_head(r).parked, STR_NONE));
+    }
+    sql("DELETE FROM run_checkpoints");
+    sound();
+    workflow_unref(wf);
+}
+
+/* FORK-13: the place of a replay in its source is part of its checkpoints. */
+Test(engine_checkpoint, a_replay_goes_on_from_its_own_without_divergence) {
+    struct workflow *wf = parts_def(NULL);
+    struct str r = run_begin(wf, PIECES);
+    part_answer(r, 0);
+    part_answer(r, 1); /* it waits for the last answer */
+    struct str f = fork_run(r, FORK_REPLAY, 2);
+    world_wait_event(f, EV_INTERRUPT_REQUESTED, 3);
+    world_wait_status(f, RUN_WAITING_APPROVAL);
+    cr_expect_geq(checkpoints_check(f, wf).n, 2u);
+    restart();
+    cr_assert_eq(answer(f, "g2"), 0);
+    cr_expect_eq(world_wait_final(f), RUN_COMPLETED);
+    cr_expect_eq(world_count(f, EV_REPLAY_DIVERGED), 0);
+    part_answer(r, 2);
+    char *story = arena_cstr(W.a, str_c(world_story(r)));
+    cr_expect_str_eq(world_story(f), story);
+    sound();
+    workflow_unref(wf);
+}
+
+/* A branch that is loaded from its own checkpoint knows how long its source stood still (WF-23). */
+Test(engine_checkpoint, a_branch_goes_on_from_its_own) {
+    struct workflow *wf = parts_def(NULL);
+    struct str r = run_begin(wf, PIECES);
+    part_answer(r, 0);
+    struct str f = fork_run(r, FORK_BRANCH, PIECES / 2);
+    world_wait_status(f, RUN_WAITING_APPROVAL);
+    part_answer(f, 0);
+    cr_expect_geq(checkpoints_check(f, wf).n, 1u);
+    restart();
+    part_answer(f, 1);
+    part_answer(f, 2);
+    sound();
+    workflow_unref(wf);
+}
+
+/* FORK-8: the rows of a fork are what its log folds to, wherever it is cut. */
+Test(engine_checkpoint, a_fork_begins_at_one_of_its_source) {
+    struct workflow *wf = parts_def(NULL);
+    struct str r = run_begin(wf, PIECES);
+    part_answer(r, 0);
+    struct points p = checkpoints_check(r, wf);
+    const int64_t cuts[] = {p.last - 1, p.last, p.last + 1, PIECES + 4, PIECES + 9, p.last - 300};
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        struct str f = fork_run(r, FORK_BRANCH, cuts[i]);
+        world_wait_status(f, RUN_WAITING_APPROVAL);
+        fork_same_prefix(r, f, cuts[i]);
+        struct str g = fork_run(f, FORK_REPLAY, cuts[i] - 1); /* a fork of a fork */
+        world_wait_status(g, RUN_WAITING_APPROVAL);
+        fork_same_prefix(r, g, cuts[i] - 1);
+        cr_expect_eq(world_count(g, EV_REPLAY_DIVERGED), 0);
+    }
+    sound();
+    workflow_unref(wf);
+}
+
+/* --- states of runs that were let go --- */
+
+static size_t kept_nr(void) {
+    pthread_mutex_lock(&W.engine->kept.mu);
+    size_t n = W.engine->kept.nr;
+    pthread_mutex_unlock(&W.engine->kept.mu);
+    return n;
+}
+
+/* A run has left memory some time after the commit that let it go. */
+static void memory_empty(void) {
+    struct engine_stats s;
+    uint64_t until_ms = clock_mono_ms() + 60000;
+    do {
+        engine_stats(W.engine, &s);
+        sched_yield();
+    } while (s.runs_active > 0 && clock_mono_ms() < until_ms);
+    cr_assert_eq(s.runs_active, 0u);
+}
+
+Test(engine_checkpoint, only_long_runs_are_kept_and_few_of_them) {
+    struct workflow *wf = parts_def(NULL);
+    (void)run_begin(wf, 40);
+    memory_empty();
+    cr_expect_eq(kept_nr(), 0u, "folding a short log costs nothing");
+    struct str r = run_begin(wf, PIECES);
+    memory_empty();
+    cr_expect_eq(kept_nr(), 1u);
+    part_answer(r, 0);
+    part_answer(r, 1);
+    memory_empty();
+    cr_expect_eq(kept_nr(), 1u);
+    part_answer(r, 2);
+    memory_empty();
+    cr_expect_eq(kept_nr(), 0u, "it has ended");
+    for (int i = 0; i < KEPT_MAX + 3; i++) (void)run_begin(wf, PIECES / 2);
+    memory_empty();
+    cr_expect_leq(kept_nr(), (size_t)KEPT_MAX);
+    cr_expect_gt(kept_nr(), 0u);
+    sound();
+    workflow_unref(wf);
+}
+
+/* As after another host had the run: what is kept is a fold of the first events only. */
+Test(engine_checkpoint, an_old_kept_state_folds_on) {
+    struct workflow *wf = parts_def(NULL), *cached = NULL;
+    struct str r = run_begin(wf, PIECES);
+    struct run_origin o;
+    struct wopr_error err;
+    memory_empty();
+    int64_t no = world_head(r).run_no;
+    struct event_list log = world_events(r);
+    cr_assert_eq(store_run_origin(W.store, no, W.a, &o, &err), 0);
+    cr_assert_eq(engine_workflow(W.engine, o.meta.tenant, o.meta.test_mode, wf->id, &cached, &err),
+                 0);
+    struct run_exec *re = exec_new(W.engine, r, EXEC_LOOKUP);
+    re->run_no = no;
+    re->state = state_fresh(&o, cached);
+    for (int i = 0; i < EVENTS_MIN + 50; i++)
+        cr_assert_eq(run_state_apply(re->state, &log.v[i], &err), 0);
+    run_state_clean(re->state);
+    re->memory.bytes = 1000;
+    kept_put(re);
+    cr_assert_null(re->state, "it took the place of the newer one");
+    exec_free(re);
+    cr_expect_eq(kept_nr(), 1u);
+    for (int i = 0; i < PARTS; i++) part_answer(r, i);
+    sound();
+    workflow_unref(cached);
+    workflow_unref(wf);
+}
