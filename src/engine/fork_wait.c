@@ -14,6 +14,7 @@
 #include "engine/suspend.h"
 #include "engine/timers.h"
 #include "store/events.h"
+#include "store/runs.h"
 
 #define GROUP_EVENTS_MAX 8u  /* a page: one question, or one answer, of one commit */
 #define GROUP_LOOK_MAX   64u /* with what was inserted in between */
@@ -155,6 +156,7 @@ struct group { /* events of a source that follow one of a node, for the same cau
     struct step *step;
     const struct wf_node *def;
     enum ev_kind cut;
+    int64_t run_no, until; /* whose log is read, and how far */
     int64_t next;
     struct event_list page;
     size_t at;
@@ -163,17 +165,31 @@ struct group { /* events of a source that follow one of a node, for the same cau
 
 static int group_page(struct group *g) {
     struct wopr_error err;
-    int rc =
-        store_events(g->step->engine->store, g->step->exec->fork.info->link.source_run_no, g->next,
-                     GROUP_EVENTS_MAX, ENGINE_READ_BYTES, g->step->scratch, &g->page, &err);
+    int rc = store_events(g->step->engine->store, g->run_no, g->next, GROUP_EVENTS_MAX,
+                          ENGINE_READ_BYTES, g->step->scratch, &g->page, &err);
     g->at = 0;
     if (rc != 0) plan_fail(g->step->plan, rc, "the source of a fork cannot be read");
     return rc;
 }
 
+/* A source that had no event of its own yet, when it was forked, has not emitted its rest of the
+ * group either: that is in the log of its own source. */
+static bool group_goes_up(struct group *g) {
+    struct run_origin o;
+    struct wopr_error err;
+    int rc = store_run_origin(g->step->engine->store, g->run_no, g->step->scratch, &o, &err);
+    if (rc != 0 && rc != WOPR_E_NOT_FOUND)
+        plan_fail(g->step->plan, rc, "the source of a fork cannot be read");
+    if (rc != 0 || !fork_is_fresh(&o.fork, g->until)) return false;
+    g->run_no = o.fork.source_run_no;
+    g->until = o.fork.base_seq;
+    g->page.n = g->at = 0;
+    return g->next < g->until;
+}
+
 /* NULL: no more of them.  What was inserted in between is not part of it. */
 static const struct event *group_next(struct group *g) {
-    while (g->looked++ < GROUP_LOOK_MAX && g->next < g->step->exec->fork.info->link.base_seq) {
+    while (g->looked++ < GROUP_LOOK_MAX && (g->next < g->until || group_goes_up(g))) {
         if (g->at == g->page.n && (group_page(g) != 0 || g->page.n == 0)) return NULL;
         const struct event *e = &g->page.v[g->at++];
         g->next = e->seq + 1;
@@ -187,8 +203,12 @@ static const struct event *group_next(struct group *g) {
 
 void fork_group(struct step *st, enum ev_kind cut, int node) {
     const struct run_fork *f = &st->exec->fork.info->link;
-    struct group g = {
-        .step = st, .def = &st->state->wf->nodes[node], .cut = cut, .next = f->from_seq};
+    struct group g = {.step = st,
+                      .def = &st->state->wf->nodes[node],
+                      .cut = cut,
+                      .run_no = f->source_run_no,
+                      .until = f->base_seq,
+                      .next = f->from_seq};
     const struct event *e;
     bool suspends = false;
     while (!step_lost(st) && (e = group_next(&g)) != NULL) {
