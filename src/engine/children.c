@@ -144,7 +144,7 @@ static int child_workflow_find(struct step *st, struct str id, struct workflow *
 }
 
 /* Inputs and options as a caller of the child would have to give them. */
-static int creation_fill(struct step *st, const struct node_child *want, struct kin_call *c,
+static int creation_fill(struct step *st, const struct node_child *want, struct run_command *c,
                          struct failure *f) {
     const struct run_meta *m = &st->state->meta;
     struct engine_cmd *cmd = &c->cmd;
@@ -175,7 +175,7 @@ static int creation_prepare(struct step *st, struct exec_child *x, const struct 
                             STR("child runs may be nested 10 deep and not deeper"));
     int rc = child_workflow_find(st, want->workflow_id, &wf, f);
     if (rc != 0) return rc;
-    struct kin_call *c = kin_call_new(st, ENGINE_CREATE, str_c(x->run_id), NULL);
+    struct run_command *c = run_command_new(st, ENGINE_CREATE, str_c(x->run_id), NULL);
     if (!c) {
         workflow_unref(wf);
         return WOPR_E_NO_MEMORY;
@@ -188,7 +188,7 @@ static int creation_prepare(struct step *st, struct exec_child *x, const struct 
         (want->wait ? CHILD_AWAITED : 0u) | (want->detached ? CHILD_DETACHED : 0u);
     rc = creation_fill(st, want, c, f);
     if (rc == 0) x->creation = c;
-    else kin_call_free(c);
+    else run_command_free(c);
     return rc;
 }
 
@@ -290,7 +290,7 @@ static void creation_ask(struct step *st, struct exec_child *x) {
     st->exec->kin.had_children = true;
     st->exec->kin.open_bound++;
     child_move(x, CHILD_ASKED);
-    kin_call_send(x->creation);
+    run_command_send(x->creation);
 }
 
 static void creation_failed(struct step *st, struct exec_child *x, int rc) {
@@ -350,7 +350,7 @@ static void child_goes(struct step *st, struct exec_child *x, const struct run_h
     child_emit_resumed(st, x);
     text_clear(&x->interrupt);
     if (h->status == RUN_PAUSED && cascade_paused(st, h->run_no))
-        kin_send(st, ENGINE_RESUME, str_c(x->run_id), "parent-resumed");
+        run_command_post(st, ENGINE_RESUME, str_c(x->run_id), "parent-resumed");
 }
 
 static int child_end_read(struct step *st, const struct exec_child *x, struct node_child_end *out) {
@@ -440,7 +440,7 @@ static void child_look(struct step *st, struct exec_child *x) {
         return;
     }
     bool waiting = h.status >= RUN_WAITING_APPROVAL && h.status <= RUN_WAITING_EXTERNAL;
-    kin_call_free(x->creation);
+    run_command_free(x->creation);
     x->creation = NULL;
     st->exec->kin.had_children = true;
     child_await(st->exec, x, &h);
@@ -458,7 +458,7 @@ static void child_step(struct step *st, struct exec_child *x) {
         creation_ask(st, x);
     } else if (x->phase == CHILD_ASKED) {
         int rc = x->creation->rc;
-        if (rc == KIN_PENDING) return;
+        if (rc == RUN_COMMAND_PENDING) return;
         if (rc != 0 && rc != WOPR_E_EXISTS) {
             creation_failed(st, x, rc);
             return;
@@ -485,32 +485,32 @@ static void children_step(struct step *st) {
 static void unwanted_step(struct step *st, struct exec_child *x) {
     if (x->creation) {
         int rc = x->creation->rc;
-        if (rc == KIN_PENDING) return;
+        if (rc == RUN_COMMAND_PENDING) return;
         bool there = rc == 0 || rc == WOPR_E_EXISTS;
-        kin_call_free(x->creation);
+        run_command_free(x->creation);
         x->creation = NULL;
         if (!there) {
             child_free(st->exec, x);
             return;
         }
     }
-    if (x->cancel && x->cancel->rc == KIN_PENDING) return;
+    if (x->cancel && x->cancel->rc == RUN_COMMAND_PENDING) return;
     if (x->cancel && (x->cancel->rc == 0 || !wopr_err_passes(x->cancel->rc))) {
         child_free(st->exec, x);
         return;
     }
     if (x->held) return;
     bool again = x->cancel != NULL;
-    if (!again) x->cancel = kin_call_new(st, ENGINE_CANCEL, str_c(x->run_id), "parent-moved-on");
-    if (x->cancel) kin_call_send(x->cancel);
+    if (!again) x->cancel = run_command_new(st, ENGINE_CANCEL, str_c(x->run_id), "parent-moved-on");
+    if (x->cancel) run_command_send(x->cancel);
     if (again || !x->cancel) child_again_later(st, x);
 }
 
 static void pause_step(struct step *st, struct exec_child *x) {
-    if (x->phase == CHILD_ASKED && x->creation->rc == KIN_PENDING) return;
+    if (x->phase == CHILD_ASKED && x->creation->rc == RUN_COMMAND_PENDING) return;
     x->pause_due = false;
     if (st->state->status == RUN_PAUSED)
-        kin_send(st, ENGINE_PAUSE, str_c(x->run_id), "parent-paused");
+        run_command_post(st, ENGINE_PAUSE, str_c(x->run_id), "parent-paused");
 }
 
 static void children_tend(struct step *st) {

@@ -306,7 +306,7 @@ static enum turn step_send(struct step *st) {
         re->commit.plan = p;
         re->commit.cmd = st->cmd;
         exec_launch(re);
-        rc = journal_append_to(st->engine->journal, p, execs_landed, st->engine, re);
+        rc = journal_append_to(st->engine->journal, p, execs_committed, st->engine, re);
         if (rc == 0) return TURN_END;
         exec_launch_undo(re);
         re->commit.plan = NULL;

@@ -16,8 +16,6 @@
 #include "wire/v1/v1.h"
 
 #define V1_PROTOCOL_VERSION "1.0"
-#define V1_BODY_SMALL       (64u * 1024)       /* control bodies: cancel, :pause, :resume, ticket */
-#define V1_BODY_CONFIGURED  SIZE_MAX           /* stands for v1_config.body_max */
 #define V1_POLL_EVENTS_MAX  10000u             /* SSE-40 */
 #define V1_POLL_BYTES_MAX   (8u * 1024 * 1024) /* SSE-40 */
 #define V1_BYTES_HERE       (128 * 1024)       /* a snapshot of a longer log is offloaded */
@@ -37,11 +35,6 @@ struct v1 {
     struct str discovery, discovery_etag, capabilities_etag; /* etags with their quotes */
     struct str openapi, openapi_etag;
 };
-
-/* --- operations.gen.c: from api/host/operations; handlers and bodies are in its header --- */
-/* The operation table without per-host body limits; *n rows. */
-const struct http_op *v1_operations(size_t *n);
-struct str v1_openapi_text(void); /* the document of GET /v1/openapi.json, static */
 
 static inline struct v1 *v1_of(const struct http_call *c) { return c->wire_ctx; }
 

@@ -122,7 +122,7 @@ static const struct flow {
      .never_pairs = true,
      .nodes = CHILD_WRITES,
      .more = ",\"channels\":{\"c\":{\"reducer\":\"append\"}},\"triggers\":[]",
-     .pairs = true},
+     .pairs = false},
     {.name = "a child that fires a trigger",
      .never_pairs = true,
      .nodes = CHILD_WRITES "," NOOP("t"),
