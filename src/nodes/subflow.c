@@ -152,6 +152,7 @@ static bool outputs_map(const struct sub *s) {
             if (!x) return false;
             x->name = m.v[i].key;
             x->value = value_for(s, m.v[i].key, &c->vars[k]);
+            x->from_run = c->run_id; /* the name may be that of a channel (CHAN-19) */
         }
     }
     return true;
