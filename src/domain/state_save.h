@@ -29,7 +29,8 @@ struct state_aside {
     bool source_ended;     /* the source's terminal event was passed */
 };
 
-/* Appends the image of s, which is not busy, to out.  TOO_BIG: the buffer has failed, for its maximum or for memory. */
+/* Appends the image of s, which is not busy, to out.  TOO_BIG: the buffer has failed, for its
+ * maximum or for memory. */
 MUST_CHECK int run_state_save(const struct run_state *s, const struct state_aside *aside,
                               struct buf *out);
 /* A state out of an image, clean (run_state_clean).  The bytes are not trusted.  CORRUPT: damaged,

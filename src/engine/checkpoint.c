@@ -35,11 +35,20 @@ static size_t image_room(const struct run_exec *re) {
     size_t least =
         last->image_bytes > CHECKPOINT_BYTES_MIN ? last->image_bytes : CHECKPOINT_BYTES_MIN;
     if (s->next_seq - last->seq < CHECKPOINT_EVENTS || room < least) return 0;
-    if (run_state_busy(s)) return 0;
     if (run_status_final(s->status))
         return 0; /* it is not loaded again; a fork folds what is left */
     if (re->fork.info && s->next_seq <= re->fork.info->link.from_seq) return 0;
     return room < STATE_IMAGE_MAX ? room : STATE_IMAGE_MAX;
+}
+
+static bool checkpoint_due(const struct step *st) {
+    const struct plan *p = st->plan;
+    return image_room(st->exec) > 0 && p->failed == 0 && p->events_nr > 0 &&
+           arena_used(p->arena) <= CHECKPOINT_PLAN_MAX && !workflow_sensitive(st->state->wf);
+}
+
+void checkpoint_settle(struct step *st) {
+    if (checkpoint_due(st)) (void)step_settled(st);
 }
 
 void checkpoint_add(struct step *st) {
@@ -49,8 +58,7 @@ void checkpoint_add(struct step *st) {
     size_t room = image_room(re);
     struct state_aside aside = {0};
     struct buf image;
-    if (room == 0 || p->failed != 0 || p->events_nr == 0 || workflow_sensitive(s->wf)) return;
-    if (arena_used(p->arena) > CHECKPOINT_PLAN_MAX) return;
+    if (!checkpoint_due(st) || run_state_busy(s)) return;
     aside.fork_gap_ms = re->fork.info ? re->fork.info->gap_ms : 0;
     replay_mark(re, &aside);
     buf_init(&image, room);

@@ -9,6 +9,9 @@
 
 #include "engine/emit.h"
 
+/* Before the rows of st->plan are made: when a checkpoint is due, what its last event left to be
+ * settled is settled, as far as the turn goes, because no image is made of a busy state. */
+void checkpoint_settle(struct step *st);
 /* Adds the state that st->plan leads to to the plan when it is due. */
 void checkpoint_add(struct step *st);
 /* What the checkpoints of a run know of its first events, into *out; see store_run_state. */

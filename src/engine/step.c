@@ -301,6 +301,7 @@ static enum turn step_send(struct step *st) {
         return TURN_END;
     }
     if (run_status_final(st->state->status)) suspend_close_all(st);
+    checkpoint_settle(st);
     plan_project(p, st->state, st->state->status == RUN_PAUSED ? re->paused_ms : 0);
     checkpoint_add(st);
     int rc = p->failed;

@@ -278,6 +278,35 @@ Test(engine_checkpoint, a_fork_begins_at_one_of_its_source) {
     workflow_unref(wf);
 }
 
+/* Plans end where edges with conditions are still to be settled. */
+Test(engine_checkpoint, a_loop_of_conditions_has_them) {
+    world_engine_stop();
+    W.cfg.limits.max_node_executions = 2000;
+    world_engine_start();
+    struct workflow *wf = world_put(
+        world_def("w",
+                  NODE("h", "core.loop", "\"maxIterations\":400", "") "," NODE("b", "core.noop", "",
+                                                                               "") "," GATE("g0"),
+                  EDGE("1", "h", "b",
+                       ",\"condition\":{\"type\":\"expression\",\"expression\":\"output.done == "
+                       "false\"}") "," EDGE("2", "b", "h",
+                                            "") "," EDGE("3", "h", "g0",
+                                                         ",\"condition\":{\"type\":\"expression\","
+                                                         "\"expression\":\"output.done == true\"}"),
+                  0, "\"maxLoopbackIterations\":1000", 0));
+    struct str r = world_create(wf, NULL, "{\"recursionLimit\":2000}");
+    world_wait_status(r, RUN_WAITING_APPROVAL);
+    cr_assert_gt(world_head(r).next_seq, 2000);
+    struct points p = checkpoints_check(r, wf);
+    cr_expect_geq(p.n, 5u, "only %u", p.n);
+    cr_expect_leq(p.gap, 3 * EVENTS_MIN);
+    restart();
+    cr_assert_eq(answer(r, "g0"), 0);
+    cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
+    sound();
+    workflow_unref(wf);
+}
+
 /* --- states of runs that were let go --- */
 
 static size_t kept_nr(void) {
