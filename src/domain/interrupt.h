@@ -74,6 +74,7 @@ struct intr_state *run_state_intr(const struct run_state *s, struct str key); /*
 struct intr_state *run_state_intr_by_id(const struct run_state *s, struct str id);
 /* The open one of a node with the lowest request sequence (INT-17), NULL when none. */
 struct intr_state *run_state_intr_open(const struct run_state *s, int node);
+size_t run_state_intrs_open(const struct run_state *s); /* how many are open */
 /* INT-3: <runId>:<nodeId>:<n>; ordinal counts within the activation. */
 struct str intr_key_of(const struct run_state *s, int node, unsigned ordinal, struct arena *a);
 bool intr_auth_required(const struct wf_node *def); /* INT-39 */

@@ -29,13 +29,14 @@ static bool node_busy(const struct run_state *s, int node) {
 }
 
 /* Fill open_nodes with what head reaches over non-loopback edges, itself first; the number of them.
- * *busy: the last of them in definition order that is in flight, or -1. */
-static size_t region_walk(struct run_state *s, int head, int *busy) {
+ * *busy: the last of them in definition order that is in flight, or -1.  any: one of them will do,
+ * and the walk ends there. */
+static size_t region_walk(struct run_state *s, int head, bool any, int *busy) {
     size_t nr = 0;
     *busy = -1;
     s->open_nodes[nr++] = head;
     s->nodes[head].sched.mark = true;
-    for (size_t i = 0; i < nr; i++) {
+    for (size_t i = 0; i < nr && !(any && *busy >= 0); i++) {
         int node = s->open_nodes[i];
         const struct wf_node *n = &s->wf->nodes[node];
         if (node > *busy && node_busy(s, node)) *busy = node;
@@ -56,8 +57,8 @@ static size_t region_walk(struct run_state *s, int head, int *busy) {
 static size_t region_quiet(struct run_state *s, int head, int *blocker) {
     int busy = *blocker - 1;
     if (busy >= 0 && node_busy(s, busy)) return 0;
-    if (busy >= 0) (void)region_walk(s, busy, &busy);
-    size_t nr = busy >= 0 ? 0 : region_walk(s, head, &busy);
+    if (busy >= 0) (void)region_walk(s, busy, true, &busy);
+    size_t nr = busy >= 0 ? 0 : region_walk(s, head, false, &busy);
     *blocker = busy + 1;
     return busy >= 0 ? 0 : nr;
 }

@@ -103,6 +103,8 @@ void run_state_free(struct run_state *s) {
     for (size_t i = 0; i < s->chans_nr; i++) chan_free(&s->chans[i]);
     for (size_t i = 0; i < s->intrs_nr; i++) intr_free(&s->intrs[i]);
     mem_free(s->intrs);
+    intr_index_free(s->intr_index);
+    state_waits_free(s);
     mem_free(s->chans);
     mem_free(s->chan_ops);
     state_pins_free(s);
@@ -276,6 +278,10 @@ static void count_effect(struct fold *f) {
     if (f->event->kind == EV_OUTPUT_CHUNK && n->chunks < INT32_MAX) n->chunks++;
 }
 
+static bool node_waits(const struct fold *f) {
+    return f->node >= 0 && f->run->nodes[f->node].status == NODE_SUSPENDED;
+}
+
 static int fold_known(struct fold *f) {
     struct run_state *s = f->run;
     const struct event *e = f->event;
@@ -286,6 +292,7 @@ static int fold_known(struct fold *f) {
     if (e->kind == EV_RUN_RESUMED && s->status == RUN_PAUSED) to = (int)s->before_pause;
     if (json_type_of(e->payload) != JSON_OBJECT) return fold_corrupt(f, "no object as payload");
     if (e->node_id.n > 0) f->node = workflow_node_index(s->wf, e->node_id);
+    bool waited = node_waits(f);
     if (FOLDS[e->kind]) {
         int rc = FOLDS[e->kind](f);
         if (rc != 0) return rc;
@@ -294,9 +301,11 @@ static int fold_known(struct fold *f) {
     if (f->node >= 0) s->nodes[f->node].clock_ms = f->ts_ms;
     /* RUNNING and the waiting states show what the suspended nodes ask for (INT-12). */
     bool going = to == RUN_RUNNING || run_status_waiting((enum run_status)to);
-    if (going && (event_kind_is(e->kind, EV_F_OF_NODE) || to != (int)s->status))
-        to = (int)run_waits(s, &s->current_node);
-    run_move(s, (enum run_status)to, f->ts_ms);
+    enum run_status shown = (enum run_status)to;
+    if (going && (waited || node_waits(f) || to != (int)s->status) &&
+        state_waits_now(s, &shown, &s->current_node) != 0)
+        return fold_no_memory(f);
+    run_move(s, shown, f->ts_ms);
     return 0;
 }
 

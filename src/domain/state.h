@@ -239,8 +239,10 @@ struct run_state {
     size_t chan_ops_nr, chan_ops_cap;
     struct intr_state *intrs; /* in the order they were requested */
     size_t intrs_nr, intrs_cap;
-    struct chan_break chan_break; /* CHAN-18: the run cannot go on */
-    struct pin_state *pins;       /* in log order */
+    struct wait_queues *waits;     /* made of nodes when it is wanted, or NULL */
+    struct intr_index *intr_index; /* made of intrs when it is wanted, or NULL */
+    struct chan_break chan_break;  /* CHAN-18: the run cannot go on */
+    struct pin_state *pins;        /* in log order */
     size_t pins_nr, pins_cap;
     struct text agent;   /* raw AgentRef shown on the snapshot */
     struct text outputs; /* raw outputs of run.completed */

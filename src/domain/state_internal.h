@@ -46,10 +46,21 @@ int intr_suspended(struct fold *f); /* part of node.suspended: the id of what wa
 int intr_noted(struct fold *f, struct str channel, struct str value);
 void intrs_node_settled(struct run_state *s, int node);
 void intr_free(struct intr_state *i);
+/* --- state_intr_index.c --- */
+struct intr_index;
+void intr_index_free(struct intr_index *x); /* takes NULL */
+int intr_index_extend(struct run_state *s); /* by what was asked since; NO_MEMORY */
+void intr_phase_set(struct run_state *s, struct intr_state *i, enum intr_phase phase);
+size_t intr_count_before(const struct run_state *s, int node); /* in earlier activations */
+struct intr_state *intr_nth_of(const struct run_state *s, int node, size_t nth); /* or NULL */
 /* Let a running node wait for its next attempt until at_ms. */
 void node_wait_retry(struct run_state *s, int node, int64_t at_ms);
 /* INT-12: what a going run shows, and the node it shows it for (-1 = none). */
 enum run_status run_waits(const struct run_state *s, int *node);
+/* The same from queues; NO_MEMORY. */
+int state_waits_now(struct run_state *s, enum run_status *shown, int *node);
+int state_waits_suspended(struct run_state *s, int node); /* it is, from this event on; NO_MEMORY */
+void state_waits_free(struct run_state *s);
 /* The only door to run_state.status; keeps the clock of WF-23. */
 void run_move(struct run_state *s, enum run_status to, int64_t ts_ms);
 

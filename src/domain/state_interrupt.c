@@ -29,35 +29,14 @@ void intr_free(struct intr_state *i) {
     text_clear(&i->decided_by);
 }
 
-struct intr_state *run_state_intr(const struct run_state *s, struct str key) {
-    for (size_t i = 0; i < s->intrs_nr; i++)
-        if (str_eq(text_str(&s->intrs[i].key), key)) return &s->intrs[i];
-    return NULL;
-}
-
-struct intr_state *run_state_intr_by_id(const struct run_state *s, struct str id) {
-    for (size_t i = 0; i < s->intrs_nr; i++)
-        if (id.n > 0 && str_eq(text_str(&s->intrs[i].id), id)) return &s->intrs[i];
-    return NULL;
-}
-
-struct intr_state *run_state_intr_open(const struct run_state *s, int node) {
-    for (size_t i = 0; i < s->intrs_nr; i++)
-        if (s->intrs[i].node == node && s->intrs[i].phase == INTR_OPEN) return &s->intrs[i];
-    return NULL;
-}
-
 struct str intr_key_of(const struct run_state *s, int node, unsigned ordinal, struct arena *a) {
-    size_t base = 0;
-    for (size_t i = 0; i < s->intrs_nr; i++)
-        base += s->intrs[i].node == node && s->intrs[i].activation < s->nodes[node].activation;
-    size_t nth = 0; /* asked already, maybe under the run id that a fork's source has (FORK-13) */
-    for (size_t i = 0; i < s->intrs_nr; i++)
-        if (s->intrs[i].node == node && nth++ == base + ordinal)
-            return arena_str(a, text_str(&s->intrs[i].key));
+    size_t nth = intr_count_before(s, node) + ordinal;
+    /* asked already, maybe under the run id that a fork's source has (FORK-13) */
+    const struct intr_state *there = intr_nth_of(s, node, nth);
+    if (there) return arena_str(a, text_str(&there->key));
     struct str id = s->wf->nodes[node].id;
-    struct str key = arena_printf(a, STR_FMT ":" STR_FMT ":%zu", STR_ARG(s->meta.run_id),
-                                  STR_ARG(id), base + ordinal);
+    struct str key =
+        arena_printf(a, STR_FMT ":" STR_FMT ":%zu", STR_ARG(s->meta.run_id), STR_ARG(id), nth);
     if (key.n <= INTR_KEY_MAX) return key;
     struct sha256 d = sha256_of(key); /* a node id may be longer than a key */
     char hex[65];
@@ -100,7 +79,7 @@ int fold_interrupt_requested(struct fold *f) {
     }
     s->intrs_nr++;
     s->bytes += sizeof *i;
-    return 0;
+    return intr_index_extend(s) == 0 ? 0 : fold_no_memory(f);
 }
 
 int intr_suspended(struct fold *f) {
@@ -130,7 +109,7 @@ int fold_interrupt_resolved(struct fold *f) {
         return fold_no_memory(f);
     state_text_clear(f->run, &i->payload);
     votes_clear(f->run, i);
-    i->phase = INTR_RESOLVED;
+    intr_phase_set(f->run, i, INTR_RESOLVED);
     return 0;
 }
 
@@ -211,10 +190,9 @@ enum intr_tally intr_tally(const struct intr_state *i, int64_t *accepts, int64_t
 }
 
 void intrs_node_settled(struct run_state *s, int node) {
-    for (size_t i = 0; i < s->intrs_nr; i++) {
-        struct intr_state *x = &s->intrs[i];
-        if (x->node != node || x->phase != INTR_OPEN) continue;
-        x->phase = INTR_ENDED;
+    struct intr_state *x;
+    while (s->intrs_nr > 0 && (x = run_state_intr_open(s, node)) != NULL) {
+        intr_phase_set(s, x, INTR_ENDED);
         votes_clear(s, x);
         state_text_clear(s, &x->payload);
     }

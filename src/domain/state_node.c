@@ -191,6 +191,7 @@ int fold_node_suspended(struct fold *f) {
     n->recorded = n->recorded || !n->pause_drained; /* it asked something: VER-7 */
     n->child_waits = raw_is(reason, "child-suspended");
     n->suspended_seq = f->event->seq;
+    if (state_waits_suspended(f->run, f->node) != 0) return fold_no_memory(f);
     return intr_suspended(f);
 }
 
@@ -201,25 +202,4 @@ int fold_node_resumed(struct fold *f) {
     if (rc != 0) return rc;
     node_move(f->run, f->node, to, 0);
     return 0;
-}
-
-/* INT-12: several nodes suspended, the first of these that one of them asks for is shown. */
-static const enum run_status WAITS_FIRST[] = {RUN_WAITING_APPROVAL, RUN_WAITING_INPUT,
-                                              RUN_WAITING_EXTERNAL};
-
-enum run_status run_waits(const struct run_state *s, int *node) {
-    *node = -1;
-    if (s->suspended_nr == 0) return RUN_RUNNING;
-    for (size_t w = 0; w < sizeof WAITS_FIRST / sizeof WAITS_FIRST[0]; w++) {
-        int64_t first = INT64_MAX;
-        for (size_t i = 0; i < s->wf->nodes_nr; i++) {
-            const struct node_state *n = &s->nodes[i];
-            if (n->status != NODE_SUSPENDED || n->waits != WAITS_FIRST[w]) continue;
-            if (n->suspended_seq > first) continue;
-            first = n->suspended_seq;
-            *node = (int)i;
-        }
-        if (*node >= 0) return WAITS_FIRST[w];
-    }
-    return RUN_RUNNING;
 }

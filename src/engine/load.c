@@ -329,6 +329,15 @@ static int load_close(struct step *st, const struct run_origin *o, struct wopr_e
     return broken ? wopr_error_set(err, WOPR_E_CORRUPT, "%s", broken) : 0;
 }
 
+/* Something was being executed when the lease changed hands (STORE-38): all of a running run, but
+ * also the delay or the retry beside a question that is open. */
+static bool work_was_taken_over(const struct run_exec *re) {
+    const struct run_state *s = re->state;
+    bool moves = s->status == RUN_RUNNING ||
+                 (run_status_waiting(s->status) && (s->running_nr > 0 || s->retry_nr > 0));
+    return re->lease.taken && moves && s->next_seq > 0;
+}
+
 /* The log has the last word. */
 static enum turn load_distrust(struct step *st, const char *why) {
     log_warn("a run does not go on from its checkpoint; its log is folded from its beginning",
@@ -337,15 +346,6 @@ static enum turn load_distrust(struct step *st, const char *why) {
     st->exec->commit.distrusts = true;
     exec_wake(st->exec);
     return TURN_END;
-}
-
-/* Something was being executed when the lease changed hands (STORE-38): all of a running run, but
- * also the delay or the retry beside a question that is open. */
-static bool work_was_taken_over(const struct run_exec *re) {
-    const struct run_state *s = re->state;
-    bool moves = s->status == RUN_RUNNING ||
-                 (run_status_waiting(s->status) && (s->running_nr > 0 || s->retry_nr > 0));
-    return re->lease.taken && moves && s->next_seq > 0;
 }
 
 enum turn load_fold(struct step *st) {

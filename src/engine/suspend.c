@@ -212,7 +212,7 @@ static bool deadlines_far(const struct step *st) {
 bool suspend_rests(const struct step *st) {
     const struct run_state *s = st->state;
     size_t asked = 0;
-    for (size_t i = 0; i < s->intrs_nr; i++) asked += s->intrs[i].phase == INTR_OPEN;
+    asked = run_state_intrs_open(s);
     /* A node may also wait for something else, whose answer only this process gets. */
     return asked > 0 && asked == s->suspended_nr && s->running_nr == 0 && s->retry_nr == 0 &&
            s->status != RUN_RUNNING && s->status != RUN_PAUSED && !st->exec->mail.any &&

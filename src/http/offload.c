@@ -32,7 +32,8 @@ static unsigned running_max(const struct offload *o) {
     return n > 1 ? n - 1 : 1;
 }
 
-/* Under the lock: take turns with the others when there is a job and the tenant may use another thread. */
+/* Under the lock: take turns with the others when there is a job and the tenant may use another
+ * thread. */
 static void holder_queue(struct offload *o, struct holder *h) {
     if (list_empty(&h->jobs) || h->running >= running_max(o) || !list_empty(&h->turn)) return;
     list_add_tail(&o->waiting, &h->turn);

@@ -40,6 +40,14 @@ static void stream_ready(struct stream *st, const char *p, size_t n) {
 
 static void stream_ready_out(struct stream *st) { stream_ready(st, st->out.p, st->out.len); }
 
+/* The window of a batch is over: it is written next. */
+static bool stream_batch_ready(struct stream *st) {
+    if (!batch_due(st)) return false;
+    batch_flush(st);
+    stream_ready_out(st);
+    return true;
+}
+
 /* Count what the stream holds now; when there is no room it is cut, and the client resumes. */
 static void stream_count_bytes(struct stream *st) {
     size_t n = st->out.cap + st->whole.cap + (st->batch ? st->batch->elements.cap : 0);
@@ -156,11 +164,7 @@ static enum fill stream_idle(struct stream *st) {
         stream_finish(st);
         return FILL_AGAIN;
     }
-    if (batch_due(st)) {
-        batch_flush(st);
-        stream_ready_out(st);
-        return FILL_AGAIN;
-    }
+    if (stream_batch_ready(st)) return FILL_AGAIN;
     if (atomic_exchange(&st->beat.due, false)) {
         stream_ready(st, BEAT, sizeof BEAT - 1);
         return FILL_AGAIN;
@@ -189,11 +193,7 @@ static enum fill stream_fill(struct stream *st) {
         stream_finish(st);
         return FILL_AGAIN;
     }
-    if (batch_due(st)) {
-        batch_flush(st);
-        stream_ready_out(st);
-        return FILL_AGAIN;
-    }
+    if (stream_batch_ready(st)) return FILL_AGAIN;
     bool rest = st->rest_at < st->rest.events_nr;
     int rc = rest ? 1 : journal_reader_next(st->reader, &piece, &err);
     if (rc == 0) return stream_idle(st);

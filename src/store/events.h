@@ -1,5 +1,6 @@
 /*
- * events.h: read the log of a run.  Layer: store.  General rules: store.h.
+ * events.h: read the log of a run; that of a fork begins with what it inherits, whoever holds it.
+ * Layer: store.  General rules: store.h.
  */
 #ifndef WOPR_STORE_EVENTS_H
 #define WOPR_STORE_EVENTS_H
@@ -31,8 +32,9 @@ MUST_CHECK int store_walk(struct store *s, const struct log_range *range, struct
 MUST_CHECK int store_events_of_kind(struct store *s, const struct log_range *range,
                                     enum ev_kind kind, struct arena *a, struct event_list *out,
                                     struct wopr_error *err);
-/* Payload and time (no more of *out is set) of the run's last event of a kind: that of node_id; with an empty node_id that of the
- * node which the run shows as current, or of the run itself.  NOT_FOUND. */
+/* Payload and time (no more of *out is set) of the run's last event of a kind: that of node_id;
+ * with an empty node_id that of the node which the run shows as current, or of the run itself.
+ * NOT_FOUND. */
 MUST_CHECK int store_event_last(struct store *s, int64_t run_no, enum ev_kind kind,
                                 struct str node_id, struct arena *a, struct event *out,
                                 struct wopr_error *err);

@@ -189,7 +189,6 @@ static bool next(struct client *c, struct op *o) {
     int run = n - 1 - (int)client_chance(&c->rng, (uint64_t)(n < RECENT ? n : RECENT));
     const struct made *m = &made[run];
     if (kind == OP_RESOLVE) return resolve(c, o, m, run);
-    if (kind == OP_FORK && m->fork) return false; /* forks of forks are another test's */
     *o = (struct op){.kind = kind, .run = run, .body = "{}"};
     snprintf(o->path, sizeof o->path, "/v1/runs/%s%s", m->id, tails[kind]);
     if (kind == OP_FORK)

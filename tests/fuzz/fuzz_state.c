@@ -45,8 +45,10 @@ static const char *const PAYLOADS[] = {
 };
 
 static struct workflow *workflow;
-static const struct run_meta META = {
-    .run_id = STR("run_fuzz"), .workflow_id = STR("f"), .inputs = STR("{\"x\":3}")};
+static struct run_meta meta_of(void) {
+    return (struct run_meta){
+        .run_id = STR("run_fuzz"), .workflow_id = STR("f"), .inputs = STR("{\"x\":3}")};
+}
 
 static void image_seal(struct buf *b) {
     const uint64_t numbers[] = {
@@ -58,7 +60,8 @@ static void image_seal(struct buf *b) {
 static struct run_state *image_load(struct str image) {
     struct run_state *s = NULL;
     struct state_aside aside;
-    int rc = run_state_load(image, workflow, &META, &RUN_LIMITS_DEFAULT, &s, &aside, NULL);
+    const struct run_meta meta = meta_of();
+    int rc = run_state_load(image, workflow, &meta, &RUN_LIMITS_DEFAULT, &s, &aside, NULL);
     ASSERT(rc == 0 || rc == WOPR_E_CORRUPT);
     return rc == 0 ? s : NULL;
 }
@@ -78,7 +81,8 @@ static void image_make(const uint8_t *data, size_t len, struct buf *b) {
         int rc = workflow_compile(str_n(WORKFLOW, sizeof WORKFLOW - 1), &env, &workflow, NULL);
         ASSERT(rc == 0);
     }
-    int rc = run_state_new(workflow, &META, &RUN_LIMITS_DEFAULT, &s, NULL);
+    const struct run_meta meta = meta_of();
+    int rc = run_state_new(workflow, &meta, &RUN_LIMITS_DEFAULT, &s, NULL);
     ASSERT(rc == 0);
     image_of(s, b);
     run_state_free(s);

@@ -1,6 +1,6 @@
 /*
- * interrupt_view.c: what a waiting run shows of its interrupt (INT-13, NODE-72), and the operator's list of
- * all that is pending (INT-47, STORE-9; a host extension, docs/api-extensions.md).
+ * interrupt_view.c: what a waiting run shows of its interrupt (INT-13, NODE-72), and the operator's
+ * list of all that is pending (INT-47, STORE-9; a host extension, docs/api-extensions.md).
  */
 #include "base/clock.h"
 #include "codec/bytes.h"

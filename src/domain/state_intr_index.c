@@ -1,0 +1,135 @@
+/*
+ * state_intr_index.c: where the interrupts of a run are found: by key, and those of a node in the
+ * order they were asked, so that a gate in a long loop costs no more with each round.  It is made
+ * of run_state.intrs when it is first wanted and holds what they say, no facts of its own.
+ */
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "domain/interrupt.h"
+#include "domain/state_internal.h"
+
+struct intr_index {
+    struct map *keys;   /* position plus one */
+    size_t nr, open_nr; /* interrupts that are covered, and those of them that are open */
+    size_t *prev;       /* of an interrupt: the one before it of its node, plus one */
+    size_t prev_nr, prev_cap;
+    struct intr_of_node {
+        size_t last, nr, base; /* last: plus one; base: those of earlier activations */
+        int32_t activation;    /* of the last */
+    } * nodes;
+};
+
+static struct intr_index *index_of(const struct run_state *s) {
+    return s->intr_index && s->intr_index->nr == s->intrs_nr ? s->intr_index : NULL;
+}
+
+static struct intr_index *index_new(size_t nodes_nr) {
+    struct intr_index *x = MEM_NEW(struct intr_index);
+    if (!x) return NULL;
+    x->keys = map_new();
+    x->nodes = mem_array(nodes_nr > 0 ? nodes_nr : 1, sizeof *x->nodes);
+    if (x->keys && x->nodes) return x;
+    intr_index_free(x);
+    return NULL;
+}
+
+void intr_index_free(struct intr_index *x) {
+    if (!x) return;
+    map_free(x->keys);
+    mem_free(x->prev);
+    mem_free(x->nodes);
+    mem_free(x);
+}
+
+static int index_add(struct intr_index *x, const struct intr_state *i) {
+    if (VEC_ROOM(x->prev, x->prev_nr, x->prev_cap, 8) != 0) return WOPR_E_NO_MEMORY;
+    if (map_put(x->keys, text_str(&i->key), (void *)(uintptr_t)(x->nr + 1), NULL) != 0)
+        return WOPR_E_NO_MEMORY;
+    struct intr_of_node *n = &x->nodes[i->node];
+    if (n->nr > 0 && n->activation != i->activation) n->base = n->nr;
+    x->prev[x->prev_nr++] = n->last;
+    n->activation = i->activation;
+    n->last = ++x->nr;
+    n->nr++;
+    x->open_nr += i->phase == INTR_OPEN;
+    return 0;
+}
+
+int intr_index_extend(struct run_state *s) {
+    int rc = 0;
+    if (!s->intr_index && !(s->intr_index = index_new(s->wf->nodes_nr))) return WOPR_E_NO_MEMORY;
+    while (rc == 0 && s->intr_index->nr < s->intrs_nr)
+        rc = index_add(s->intr_index, &s->intrs[s->intr_index->nr]);
+    return rc;
+}
+
+void intr_phase_set(struct run_state *s, struct intr_state *i, enum intr_phase phase) {
+    struct intr_index *x = index_of(s);
+    if (x && i->phase == INTR_OPEN && phase != INTR_OPEN) x->open_nr--;
+    i->phase = phase;
+}
+
+size_t run_state_intrs_open(const struct run_state *s) {
+    struct intr_index *x = index_of(s);
+    size_t nr = 0;
+    if (x) return x->open_nr;
+    for (size_t i = 0; i < s->intrs_nr; i++) nr += s->intrs[i].phase == INTR_OPEN;
+    return nr;
+}
+
+struct intr_state *run_state_intr(const struct run_state *s, struct str key) {
+    struct intr_index *x = index_of(s);
+    size_t at = x ? (size_t)(uintptr_t)map_get(x->keys, key) : 0;
+    if (x) return at > 0 ? &s->intrs[at - 1] : NULL;
+    for (size_t i = 0; i < s->intrs_nr; i++)
+        if (str_eq(text_str(&s->intrs[i].key), key)) return &s->intrs[i];
+    return NULL;
+}
+
+/* Most often it is one of the last. */
+struct intr_state *run_state_intr_by_id(const struct run_state *s, struct str id) {
+    for (size_t i = s->intrs_nr; id.n > 0 && i > 0; i--)
+        if (str_eq(text_str(&s->intrs[i - 1].id), id)) return &s->intrs[i - 1];
+    return NULL;
+}
+
+/* A node that has ended has ended its interrupts, so only the last activation has open ones. */
+struct intr_state *run_state_intr_open(const struct run_state *s, int node) {
+    struct intr_index *x = index_of(s);
+    struct intr_state *open = NULL;
+    if (x) {
+        for (size_t at = x->nodes[node].last; at > 0; at = x->prev[at - 1]) {
+            struct intr_state *i = &s->intrs[at - 1];
+            if (i->activation != x->nodes[node].activation) break;
+            if (i->phase == INTR_OPEN) open = i;
+        }
+        return open;
+    }
+    for (size_t i = 0; i < s->intrs_nr && !open; i++)
+        if (s->intrs[i].node == node && s->intrs[i].phase == INTR_OPEN) open = &s->intrs[i];
+    return open;
+}
+
+size_t intr_count_before(const struct run_state *s, int node) {
+    struct intr_index *x = index_of(s);
+    int32_t now = s->nodes[node].activation;
+    size_t nr = 0;
+    if (x) return x->nodes[node].activation < now ? x->nodes[node].nr : x->nodes[node].base;
+    for (size_t i = 0; i < s->intrs_nr; i++)
+        nr += s->intrs[i].node == node && s->intrs[i].activation < now;
+    return nr;
+}
+
+struct intr_state *intr_nth_of(const struct run_state *s, int node, size_t nth) {
+    struct intr_index *x = index_of(s);
+    if (x) {
+        size_t at = x->nodes[node].last, nr = x->nodes[node].nr;
+        if (nth >= nr) return NULL;
+        for (; nr > nth + 1; nr--) at = x->prev[at - 1];
+        return &s->intrs[at - 1];
+    }
+    for (size_t i = 0; i < s->intrs_nr; i++)
+        if (s->intrs[i].node == node && nth-- == 0) return &s->intrs[i];
+    return NULL;
+}
