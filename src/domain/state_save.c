@@ -1,8 +1,8 @@
 /*
  * state_save.c: the image of a run state, written and read by one walk over its members, so that a
- * new member is one line here.  What is derived from others (positions in heaps, marks, what is
- * dirty) is not written; what other code takes for granted (indexes, order of heaps) is checked
- * when an image is read, whatever its checksum says.
+ * new member is one line here.  What is derived from others (positions in heaps, marks, indexes
+ * made when they are wanted, what is dirty) is not written; what other code takes for granted
+ * (indexes, order of heaps) is checked when an image is read, whatever its checksum says.
  */
 #include "domain/state_save.h"
 
@@ -17,7 +17,7 @@
 /* A member was added: give it its line below, or derive it, and raise STATE_CODEC.  test_state_save
  * finds those that a gap in the layout hides from this check. */
 #if UINTPTR_MAX == UINT64_MAX
-_Static_assert(sizeof(struct run_state) == 816, "struct run_state: walk the new member");
+_Static_assert(sizeof(struct run_state) == 832, "struct run_state: walk the new member");
 _Static_assert(sizeof(struct node_state) == 320, "struct node_state: walk the new member");
 _Static_assert(sizeof(struct sched_node) == 184, "struct sched_node: walk the new member");
 _Static_assert(sizeof(struct chan_state) == 88, "struct chan_state: walk the new member");
