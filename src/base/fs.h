@@ -32,5 +32,10 @@ MUST_CHECK int fs_make_folder(const char *path, mode_t mode);
 MUST_CHECK int fs_truncate(int fd, off_t size);
 MUST_CHECK ssize_t fs_write_at(int fd, const void *p, size_t n, off_t at);
 MUST_CHECK int fs_sync(int fd);
+/* As rename(2) and link(2), and the folder of `to` is synced, so that the new name lasts.  Fault
+ * points of FAULT_RENAME. */
+MUST_CHECK int fs_rename(const char *from, const char *to);
+MUST_CHECK int fs_link(const char *from, const char *to);
+void fs_remove(const char *path); /* as far as it goes */
 
 #endif

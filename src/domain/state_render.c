@@ -27,6 +27,15 @@ int chan_value(const struct chan_state *c, int64_t now_ms, struct buf *out) {
     return buf_failed(out) ? WOPR_E_NO_MEMORY : 0;
 }
 
+int chan_shown(const struct chan_state *c, struct str mode, int64_t now_ms, struct buf *out) {
+    bool empty = c->n == 0 && !c->is_list && !(c->decl && c->decl->default_value.n > 0) &&
+                 c->reducer == RED_REPLACE; /* chan_value has nothing either */
+    if (!c->sensitive) return chan_value(c, now_ms, out);
+    if (str_eqc(mode, "omit") || empty) return 0;
+    buf_adds(out, c->shown.n > 0 ? text_str(&c->shown) : STR(MASK_TEXT));
+    return buf_failed(out) ? WOPR_E_NO_MEMORY : 0;
+}
+
 static void render_time(struct jw *w, const char *key, int64_t ms) {
     char text[TIME_LEN + 1];
     if (ms == 0) return;
@@ -68,9 +77,10 @@ static const char *nodes_broken(const struct run_state *s) {
 
 static size_t values_bytes(const struct run_state *s) {
     size_t sum = s->error.n + s->outputs.n;
-    for (size_t i = 0; i < s->wf->nodes_nr; i++) sum += s->nodes[i].outputs.n + s->nodes[i].error.n;
+    for (size_t i = 0; i < s->wf->nodes_nr; i++)
+        sum += s->nodes[i].outputs.n + s->nodes[i].error.n + s->nodes[i].clear.n;
     for (size_t i = 0; i < s->vars_nr; i++)
-        sum += sizeof s->vars[i] + s->vars[i].name.n + s->vars[i].value.n;
+        sum += sizeof s->vars[i] + s->vars[i].name.n + s->vars[i].value.n + s->vars[i].shown.n;
     for (size_t i = 0; i < s->chans_nr; i++)
         for (size_t k = 0; k < s->chans[i].n; k++)
             sum += sizeof s->chans[i].v[k] + s->chans[i].v[k].value.n;

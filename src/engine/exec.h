@@ -103,8 +103,6 @@ struct run_exec {
     enum exec_phase phase; /* changed by exec_move only */
     struct workflow *wf;
     struct run_state *state;
-    struct text *clear; /* per node: outputs before masking, for readers inside the run (OBS-71);
-                           NULL until needed */
     int32_t *skips;     /* per node: effects to leave out, the log has them already; or NULL */
     int64_t paused_ms;  /* acceptance time of the pause in force (RUN-27) */
     int64_t fail_seq;   /* last node.failed, -1 (EVT-4) */

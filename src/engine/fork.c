@@ -15,6 +15,7 @@
 #include "engine/children.h"
 #include "engine/command.h"
 #include "engine/control.h"
+#include "engine/fork_clear.h"
 #include "engine/fork_info.h"
 #include "engine/fork_wait.h"
 #include "engine/job.h"
@@ -43,6 +44,8 @@ struct fork_job {
     bool open;                    /* the source was read, the rest of this is set */
     int64_t copied, copied_bytes; /* events that committed plans have copied */
     int64_t run_no;               /* of the hidden run, 0 = none yet */
+    struct clear_reader clear;    /* of the source */
+    struct fork_seals seals;      /* of the slice, sealed for the fork */
 };
 
 /* --- life --- */
@@ -53,6 +56,8 @@ static void job_free(struct run_exec *re) {
     fork_slot_free(re);
     arena_free(j->a);
     arena_free(j->page);
+    clear_shut(&j->clear);
+    fork_seals_free(&j->seals);
     mem_free(j);
     re->fork.job = NULL;
 }
@@ -136,16 +141,6 @@ static int options_merge(struct step *st, struct fork_job *j, struct wopr_error 
     return rc;
 }
 
-static int inputs_merge(struct step *st, struct fork_job *j, struct wopr_error *err) {
-    struct run_meta *m = &j->meta;
-    struct str over = j->cmd->fork.overlay.inputs;
-    int rc = over.p ? overlay_object(m->inputs, over, j->a, &m->inputs, err) : 0;
-    if (rc == 0) rc = run_inputs_check(m->inputs, st->exec->wf, j->a, &j->vars, err);
-    if (rc != 0 || !over.p) return rc;
-    rc = run_inputs_render(&j->vars, j->a, &m->inputs, NULL);
-    return rc == 0 ? 0 : wopr_error_set(err, rc, "no memory for the inputs");
-}
-
 /* --- begin --- */
 
 static int source_read(struct step *st, struct fork_job *j, struct wopr_error *err) {
@@ -203,7 +198,10 @@ static int job_open(struct step *st, struct fork_job *j, struct wopr_error *err)
     if (rc != 0) return rc;
     meta_fill(st, j);
     rc = options_merge(st, j, err);
-    if (rc == 0) rc = inputs_merge(st, j, err);
+    const struct fork_inputs from = {.source = &j->link, .overlay = j->cmd->fork.overlay.inputs};
+    if (rc == 0) rc = fork_inputs(st, &from, j->a, &j->meta, &j->vars, err);
+    if (rc == 0) rc = clear_open(&j->clear, st->engine, j->link.source_run_no,
+                                 j->link.source_run_id, err);
     if (rc == 0) rc = run_state_new(re->wf, &j->meta, &st->engine->cfg.limits, &re->state, err);
     if (rc == 0 && fork_set(re, &j->link) != 0)
         rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");
@@ -227,7 +225,9 @@ static int fold_slice(struct step *st, struct fork_job *j, struct wopr_error *er
         if (rc == 0 && page.n == 0)
             rc = source_expired(j, err); /* a log never shrinks, but is removed */
         for (size_t i = 0; rc == 0 && i < page.n && s->next_seq < j->link.from_seq; i++) {
-            rc = run_state_apply(s, &page.v[i], err);
+            rc = clear_event(&j->clear, &page.v[i], err);
+            if (rc == 0) rc = fork_seal(st, &j->seals, &page.v[i], err);
+            if (rc == 0) rc = run_state_apply(s, &page.v[i], err);
             if (page.v[i].kind == EV_NODE_FAILED) st->exec->fail_seq = page.v[i].seq;
             fork_passed(st->exec, &page.v[i], j->page);
             bytes += page.v[i].payload.n;
@@ -281,7 +281,10 @@ static struct plan *slice_plan(struct step *st, struct fork_job *j) {
     n->workflow_hash = j->source.workflow_hash;
     n->holder = st->engine->holder;
     n->lease_until_ms = clock_wall_ms() + st->engine->cfg.lease_ttl_ms;
+    fork_seals_take(&j->seals, p);
     if (f->first) {
+        if (j->meta.inputs_clear.n > 0)
+            clear_seal(st->engine, p, j->meta.run_id, SEALED_INPUTS, j->meta.inputs_clear);
         n->vars = j->vars;
         plan_channels(p, st->exec->wf);
     }
@@ -393,6 +396,7 @@ enum turn fork_turn(struct step *st, int flight_rc) {
     else if (engine_is_stopping(st->engine)) rc = WOPR_E_UNAVAILABLE;
     if (rc == 0 && !j->open) rc = job_open(st, j, &err);
     if (rc == 0) rc = fold_slice(st, j, &err);
+    if (rc == 0 && st->exec->state->lost) rc = fork_lost(&j->link, &err);
     if (rc == 0) rc = slice_send(st, j, &err);
     return rc == 0 ? TURN_END : fork_refuse(st, rc, &err);
 }

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "engine/clear.h"
 #include "engine/command.h"
 #include "engine/fork_info.h"
 #include "engine/job.h"
@@ -208,11 +209,14 @@ static enum turn run_park(struct step *st, const char *reason) {
 struct log_fold {
     struct run_exec *exec;
     struct arena *page;
+    struct clear_reader clear;
 };
 
 static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) {
-    const struct log_fold *f = ctx;
-    int rc = run_state_apply(f->exec->state, e, err);
+    struct log_fold *f = ctx;
+    struct event known = *e; /* OBS-71: with the clear values of what it shows masked */
+    int rc = clear_event(&f->clear, &known, err);
+    if (rc == 0) rc = run_state_apply(f->exec->state, &known, err);
     if (e->kind == EV_NODE_FAILED) f->exec->fail_seq = e->seq;
     if (rc == 0) fork_passed(f->exec, e, f->page);
     return rc == 0 ? replay_follow(f->exec, e, err) : rc;
@@ -227,21 +231,18 @@ static int fold_events(struct step *st, struct wopr_error *err) {
                                    .page_bytes = ENGINE_READ_BYTES};
     struct log_fold f = {.exec = re, .page = arena_new(ENGINE_SCRATCH_MAX)};
     if (!f.page) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to fold a run");
-    int rc = store_walk(st->engine->store, &rest, f.page, event_fold, &f, err);
+    int rc = clear_open(&f.clear, st->engine, re->run_no, str_c(re->run_id), err);
+    if (rc == 0) rc = store_walk(st->engine->store, &rest, f.page, event_fold, &f, err);
+    clear_shut(&f.clear);
     arena_free(f.page);
     return rc;
 }
 
-/* The log holds sensitive values masked; the run reads the clear ones (OBS-71). */
-static int unmask_vars(struct step *st, struct wopr_error *err) {
-    struct clear_var_list l;
-    int rc = store_clear_vars(st->engine->store, st->exec->run_no, st->scratch, &l, err);
-    for (size_t i = 0; rc == 0 && i < l.n; i++) {
-        struct var_state *v = run_state_var(st->exec->state, l.v[i].name);
-        if (v != NULL && run_state_text_set(st->exec->state, &v->value, l.v[i].value) != 0)
-            rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a variable");
-    }
-    return rc;
+/* Masked inputs are recognised by the row: a child may get a sensitive value in a plain variable. */
+static int inputs_clear(struct step *st, struct run_meta *m, struct wopr_error *err) {
+    if (!m->sealed) return 0;
+    return clear_one(st->engine, st->exec->run_no, str_c(st->exec->run_id), SEALED_INPUTS,
+                     st->scratch, &m->inputs_clear, err);
 }
 
 static int load_run(struct step *st, struct run_origin *o, struct wopr_error *err) {
@@ -260,13 +261,13 @@ static int load_run(struct step *st, struct run_origin *o, struct wopr_error *er
         if (err->code == 0) (void)wopr_error_set(err, rc, "the workflow cannot be read");
         return WOPR_E_CORRUPT;
     }
+    if (rc == 0) rc = inputs_clear(st, &o->meta, err);
     if (rc == 0) rc = run_state_new(re->wf, &o->meta, &st->engine->cfg.limits, &re->state, err);
     if (rc == WOPR_E_VALIDATION || rc == WOPR_E_SYNTAX) return WOPR_E_CORRUPT;
     if (rc == 0) rc = fork_set(re, &o->fork);
     if (rc == 0) rc = replay_open(re);
     if (rc == 0) rc = fold_events(st, err);
     if (rc == 0) run_state_clean(re->state); /* its rows are written */
-    if (rc == 0) rc = unmask_vars(st, err);
     if (rc == 0) rc = waits_load(st, err);
     if (rc == 0) rc = replay_begin(st, err);
     if (rc != 0) return rc;

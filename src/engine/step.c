@@ -12,6 +12,7 @@
 #include "engine/bounds.h"
 #include "engine/cascade.h"
 #include "engine/children.h"
+#include "engine/clear.h"
 #include "engine/command.h"
 #include "engine/control.h"
 #include "engine/fork.h"
@@ -22,39 +23,11 @@
 #include "engine/timers.h"
 #include "engine/waits.h"
 
-#define STEP_PLAN_TEXT_MAX (16u * 1024 * 1024)
-
 /* --- beginning --- */
 
-/* EVT-11: declared inputs only, masked; credential shapes go when the event is appended. */
-static struct str inputs_shown(struct step *st) {
-    struct run_state *s = st->state;
-    struct json_members in = {0};
-    struct buf b;
-    struct jw w;
-    if (s->meta.inputs.n == 0) return STR_NONE;
-    if (json_members(s->meta.inputs, st->scratch, &in, NULL) != 0) return STR_NONE;
-    buf_init(&b, STEP_PLAN_TEXT_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    for (size_t i = 0; i < in.n; i++) {
-        const struct wf_variable *d = workflow_variable(s->wf, in.v[i].key);
-        struct str raw = in.v[i].raw;
-        if (!d) continue;
-        if (d->sensitive && mask_value(s->wf->masking_mode, raw, st->scratch, &raw, NULL) != 0)
-            raw = STR("\"[REDACTED]\"");
-        if (raw.n == 0) continue; /* mode omit */
-        jw_key_str(&w, in.v[i].key);
-        jw_raw(&w, raw);
-    }
-    jw_end_object(&w);
-    struct str out = buf_failed(&b) ? STR_NONE : arena_str(st->scratch, buf_str(&b));
-    buf_fini(&b);
-    return out;
-}
-
 static void begin_run(struct step *st) {
-    struct str payload = pay_run_started(st->plan->arena, st->state, inputs_shown(st));
+    /* EVT-11: declared inputs only, masked; credential shapes go when the event is appended. */
+    struct str payload = pay_run_started(st->plan->arena, st->state, st->state->meta.inputs);
     if (step_emit(st, EV_RUN_STARTED, -1, -1, payload) != EMIT_REFUSED) return;
     /* Tags or metadata of the caller break the payload: retry with the workflow id only. */
     struct buf b;
@@ -297,6 +270,7 @@ static enum turn step_send(struct step *st) {
     }
     if (run_status_final(st->state->status)) suspend_close_all(st);
     plan_project(p, st->state, st->state->status == RUN_PAUSED ? re->paused_ms : 0);
+    if (run_status_final(st->state->status)) clear_leave(st);
     int rc = p->failed;
     if (rc == 0) {
         re->commit.plan = p;
@@ -416,5 +390,6 @@ bool step_first(struct step *st, struct plan *p) {
         act_all(st);
     }
     plan_project(p, st->state, 0);
+    if (run_status_final(st->state->status)) clear_leave(st);
     return p->failed == 0;
 }

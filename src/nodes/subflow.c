@@ -147,11 +147,13 @@ static bool outputs_map(const struct sub *s) {
     for (size_t i = 0; i < m.n; i++) {
         struct str from = json_string(m.v[i].raw, s->call->a);
         for (size_t k = 0; k < c->vars_nr; k++) {
-            if (!str_eq(c->vars[k].name, from) || c->vars[k].shown.n == 0) continue;
+            if (!str_eq(c->vars[k].name, from)) continue;
+            struct str value = value_for(s, m.v[i].key, &c->vars[k]);
+            if (value.n == 0) continue;
             struct node_effect *x = node_effect_add(s->call, s->out, EFFECT_VARIABLE);
             if (!x) return false;
             x->name = m.v[i].key;
-            x->value = value_for(s, m.v[i].key, &c->vars[k]);
+            x->value = value;
         }
     }
     return true;

@@ -113,15 +113,6 @@ struct timer_row_list {
 MUST_CHECK int store_timers(struct store *s, int64_t run_no, struct arena *a,
                             struct timer_row_list *out, struct wopr_error *err);
 
-struct clear_var_list {
-    struct run_view_item *v;
-    size_t n;
-};
-/* Clear values of the variables that are shown masked (OBS-71).  Only for the run itself, after a
- * takeover: never show them. */
-MUST_CHECK int store_clear_vars(struct store *s, int64_t run_no, struct arena *a,
-                                struct clear_var_list *out, struct wopr_error *err);
-
 /* The invocation log of a run (STORE-42, D55), by node and ordinal.  Rows are handed out one at a
  * time and live for the call only, because all answers of a run may not fit into memory at once.
  * The first failure of take ends the walk and is returned. */

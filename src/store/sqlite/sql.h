@@ -222,6 +222,8 @@ struct row_writer { /* inside a plan's transaction */
     MUST_CHECK int one##_put(const struct row_writer *w, const type *row);
 PLAN_ROWS(ROW_PUT, PLAN_NO_STEP)
 #undef ROW_PUT
+/* --- seals.c --- */
+MUST_CHECK int sealed_end(const struct row_writer *w, const struct plan *p);
 
 /* --- fork.c: the parts of a plan that creates a fork, inside the batch's transaction --- */
 /* Is there something to copy from, and is the hidden run where the plan thinks it is?  A refusal
