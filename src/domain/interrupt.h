@@ -71,10 +71,9 @@ struct intr_question {
 MUST_CHECK int intr_answer_check(const struct intr_question *q, struct str resume_value,
                                  struct arena *a, struct intr_answer *out, struct wopr_error *err);
 enum intr_tally { TALLY_OPEN, TALLY_ACCEPTED, TALLY_REJECTED };
-/* INT-28, INT-29: the votes on the interrupt of this node since requested_seq, the newest included
- * already in s.  accepts and rejects are distinct voters. */
-enum intr_tally intr_tally(const struct run_state *s, int node, int64_t requested_seq,
-                           struct str payload, int64_t *accepts, int64_t *rejects);
+/* INT-28, INT-29: the votes on an open interrupt so far, of distinct voters.  Counted is what the
+ * resolution layer wrote (see intr_noted), of those on approversList, by action. */
+enum intr_tally intr_tally(const struct intr_state *i, int64_t *accepts, int64_t *rejects);
 
 /* --- interrupts of a run, folded (INT-2) --- */
 struct intr_state *run_state_intr(const struct run_state *s, struct str key); /* NULL when absent */

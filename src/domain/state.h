@@ -15,6 +15,7 @@
 #define WOPR_DOMAIN_STATE_H
 
 #include "domain/event.h"
+#include "domain/framework.h"
 #include "domain/options.h"
 #include "domain/reducer.h"
 #include "domain/workflow.h"
@@ -61,7 +62,7 @@ static inline struct str text_str(const struct text *t) {
     return (struct str){t->p ? t->p : "", t->n};
 }
 
-/* Private to sched.c: derived from the log like everything else here, zero at the start.
+/* Private to sched*.c: derived from the log like everything else here, zero at the start.
  * PHASE_HELD: a channel-write trigger starts the node once its channel has been quiet for its
  * period. */
 enum sched_phase { PHASE_IDLE, PHASE_READY, PHASE_SKIP, PHASE_HELD, PHASE_BEGUN, PHASE_SETTLED };
@@ -71,11 +72,13 @@ struct sched_tally { /* incoming non-loopback edges of one trigger rule */
 struct sched_node {
     enum sched_phase phase;
     size_t pos;         /* position in the ready or skip heap */
-    uint8_t reason;     /* enum skip_reason of sched.c */
+    uint8_t reason;     /* enum sched_skip */
     bool loop_pending;  /* a loopback fired; re-entry waits until the loop region is quiet */
     bool loop_over;     /* the re-entry exceeds the loop limit: SCHED_LOOP_LIMIT */
     bool mark;          /* scratch of region walks, false between calls */
-    int32_t loops;      /* loopback firings into this node since its last outer re-entry (WF-12) */
+    int32_t loops;      /* loopbacks into this node since its last entry from outside (WF-12) */
+    int32_t round;      /* of the loop whose head this is, 0 in the first: sched_activation.c */
+    int blocker;        /* node plus one that a pending loop waits for, 0 = not known; a cache */
     int32_t loop_limit; /* limit that was exceeded, for workflow.loopback-limit */
     int32_t fired_by;   /* trigger that began this activation, plus one; 0 = none (CHAN-21) */
     int32_t fire_depth; /* firings that led to it, one upon the other */
@@ -91,12 +94,13 @@ struct trigger_fire { /* a write that a trigger has still to answer */
 struct trigger_state { /* of one wf_trigger */
     struct trigger_fire *v;
     size_t n, cap;
+    int blocker; /* as of sched_node */
 };
 struct node_state {
     struct sched_node sched; /* of sched.c; the fold leaves it alone */
     enum node_status status;
-    int32_t attempt;                  /* zero-based (D36) */
-    int32_t activation;               /* loop re-entries so far */
+    int32_t attempt;    /* zero-based (D36) */
+    int32_t activation; /* earlier activations; never falls back (sched_activation.c) */
     int64_t started_ms, completed_ms; /* 0 = not yet */
     int64_t retry_at_ms;              /* > 0: waiting for a retry until then */
     int32_t chunks;  /* output.chunk events of this attempt: a streaming executor resumes there */
@@ -156,20 +160,15 @@ struct chan_break {
     int chan;
     int64_t version, seq; /* of the write; seq 0 = none */
 };
-/* CHAN-23: a framework variable that is a channel in workflows without a channels block. */
-#define CHAN_NAME_MAX 256u  /* characters (CHAN-1) */
-#define CHAN_ASK_MAX  1000u /* entries of _askExchanges: */
-struct chan_legacy {
-    const char *name;
-    bool is_prefix;
-    enum reducer reducer;
-    size_t max; /* entries, 0 = no bound of its own */
-};
-const struct chan_legacy *chan_legacy(struct str name); /* NULL: an ordinary name */
 /* An entry that was projected and has left since the last plan (new ones are marked fresh). */
 struct chan_op {
     int chan;
     int64_t seq;
+};
+struct intr_vote { /* of one voter, the newest (INT-30) */
+    struct text voter;
+    uint64_t hash; /* of voter */
+    bool rejects;
 };
 enum intr_phase { INTR_OPEN, INTR_RESOLVED, INTR_ENDED /* timed out, cancelled */ };
 struct intr_state { /* an interrupt of the run, for its life (INT-2); see interrupt.h */
@@ -178,8 +177,10 @@ struct intr_state { /* an interrupt of the run, for its life (INT-2); see interr
     enum intr_phase phase;
     int64_t requested_seq, requested_ms, timeout_ms; /* 0 = none */
     struct intr_notes {
-        int64_t nr, bytes; /* in the log */
-    } asks, votes;         /* questions and votes that did not resolve it */
+        int64_t nr, bytes;    /* in the log */
+    } asks, votes;            /* questions and votes that did not resolve it */
+    struct intr_vote *voters; /* while open */
+    size_t voters_nr, voters_cap;
     struct text id, key;
     struct text payload;                   /* raw, while open */
     struct text value, action, decided_by; /* resolved: raw value, words */

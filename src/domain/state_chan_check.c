@@ -7,28 +7,6 @@
 
 #include <stdio.h>
 
-/* CHAN-23: framework variables of workflows without channels. */
-static const struct chan_legacy LEGACY[] = {
-    {"_approvalVotes:", true, RED_VOTES, 0},
-    {"_askExchanges:", true, RED_APPEND, CHAN_ASK_MAX},
-    {"_clarificationAnswers:", true, RED_MERGE, 0},
-    {"_feedbackHistory:", true, RED_APPEND, 0},
-    {"_loopbackCount:", true, RED_COUNTER, 0},
-    {"_loopbackIteration:", true, RED_REPLACE, 0},
-    {"_previousArtifact:", true, RED_REPLACE, 0},
-    {"wfArtifactData_", true, RED_REPLACE, 0},
-    {"_activeClarification", false, RED_REPLACE, 0},
-};
-
-const struct chan_legacy *chan_legacy(struct str name) {
-    for (size_t i = 0; i < sizeof LEGACY / sizeof LEGACY[0]; i++) {
-        struct str known = str_c(LEGACY[i].name);
-        if (LEGACY[i].is_prefix ? str_starts(name, known) && name.n > known.n : str_eq(name, known))
-            return &LEGACY[i];
-    }
-    return NULL;
-}
-
 static int schema_fits(const struct wf_channel *d, struct str value, struct wopr_error *err) {
     struct schema_issue issue = {0};
     int rc = schema_validate_text(d->schema, value, &issue);

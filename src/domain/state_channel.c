@@ -272,7 +272,8 @@ int fold_channel_written(struct fold *f) {
     w.value = fold_clear(f, "value");
     if (w.value.n == 0) return fold_corrupt(f, "no value");
     w.reducer = reducer_of(reducer);
-    intr_noted(f, name);
+    rc = intr_noted(f, name, w.value);
+    if (rc != 0) return rc;
     w.c = run_state_chan(s, name);
     if (!w.c) {
         if (s->chans_nr >= STATE_CHANS_MAX) return fold_corrupt(f, "the run has too many channels");

@@ -50,8 +50,10 @@ int fold_node_any(struct fold *f);     /* only checks that the node may have thi
 int fold_interrupt_requested(struct fold *f);
 int fold_interrupt_resolved(struct fold *f);
 int intr_suspended(struct fold *f); /* part of node.suspended: the id of what was asked */
-/* A channel write that belongs to what the node asks: counted, so that it can be bounded. */
-void intr_noted(struct fold *f, struct str channel);
+/* A channel write that may be a vote or a question: counted when the resolution layer wrote it.
+ * Who wrote shows in the log: an executor has effects while its node runs, and only callers speak
+ * for a node that is suspended. */
+int intr_noted(struct fold *f, struct str channel, struct str value);
 void intrs_node_settled(struct run_state *s, int node);
 void intr_free(struct intr_state *i);
 /* Let a running node wait for its next attempt until at_ms. */

@@ -190,6 +190,7 @@ static int definition_compile(struct wfc *c) {
     if (rc == 0) rc = wfc_edges(c, &top);
     if (rc == 0) rc = wfc_channels(c, &top);
     if (rc == 0) rc = triggers_read(c, &top);
+    if (rc == 0) rc = wfc_names(c);
     if (rc == 0) rc = wfc_configurable(c, &top);
     if (rc == 0) rc = dispatchers_check(c);
     if (rc == 0) rc = wfc_graph(c);

@@ -150,6 +150,9 @@ struct wf_env {
     /* What is wrong with the config of a node of this type, static text; NULL = nothing (INT-6).
      * May be NULL. */
     const char *(*config_wrong)(struct str type_id, struct str config);
+    /* It was registered before, maybe by a host that refused less: what a run can bear is let pass,
+     * so that runs of it go on. */
+    bool accepted;
     void *ctx;
 };
 /* Check (schema, then graph rules WF-3, D14) and compile checked JSON text.  The text is copied.

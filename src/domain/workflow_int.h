@@ -1,7 +1,8 @@
 /*
  * workflow_int.h: parts of the workflow compiler.  Layer: domain (pure), private to this folder.
  * Order: workflow.c drives; workflow_obj.c reads members; workflow_node.c, workflow_edge.c and
- * workflow_chan.c fill the arrays; workflow_graph.c orders; workflow_schema.c compiles what was
+ * workflow_chan.c fill the arrays; workflow_names.c checks names; workflow_graph.c
+ * orders; workflow_schema.c compiles what was
  * collected.
  */
 #ifndef WOPR_DOMAIN_WORKFLOW_INT_H
@@ -67,6 +68,7 @@ int wfc_nodes(struct wfc *c, const struct wfc_obj *top);
 int wfc_ports(struct wfc *c, const struct wfc_obj *top); /* after nodes and variables */
 int wfc_edges(struct wfc *c, const struct wfc_obj *top);
 int wfc_channels(struct wfc *c, const struct wfc_obj *top);
+int wfc_names(struct wfc *c); /* of what nodes write (INT-27, CHAN-28) */
 int wfc_graph(struct wfc *c); /* adjacency, loopbacks, entries (WF-11, NODE-14) */
 /* Parse an expression and collect its literal patterns. */
 int wfc_expr(struct wfc *c, struct str text, const char *pointer, const char *key,

@@ -69,6 +69,15 @@ static size_t chan_replaced(struct run_state *s, struct str channel, enum reduce
     return red == RED_REPLACE && c && !c->is_list && c->n > 0 ? c->v[0].value.n : 0;
 }
 
+#define NAME_OF_CALLERS                                                                            \
+    "the name is reserved for what callers say to interrupts (votes, questions, answers); use "    \
+    "another name"
+
+/* One name has one value: variables and undeclared channels are shown under one name (CHAN-28). */
+static bool name_is_variable(struct run_state *s, struct str name) {
+    return workflow_variable(s->wf, name) != NULL || run_state_var(s, name) != NULL;
+}
+
 /* red: for a channel without declaration. */
 static int channel_write(struct step *st, int node, struct str channel, enum reducer red,
                          struct str value, struct failure *f) {
@@ -76,6 +85,10 @@ static int channel_write(struct step *st, int node, struct str channel, enum red
     const struct wf_channel *d = workflow_channel(st->state->wf, channel);
     const char *name = d ? arena_cstr(st->scratch, d->reducer_name) : reducer_name(red);
     struct wopr_error why = {0};
+    if (name_of_callers(channel)) return effect_bad(f, NAME_OF_CALLERS);
+    if (!d && name_is_variable(st->state, channel))
+        return effect_bad(f, "the name is that of a variable; declare the channel under channels, "
+                             "or use another name");
     if (d && !channel_admits(&d->writers, n)) { /* CHAN-5, CHAN-6 */
         *f = channel_denied(st, node, channel, "writers");
         return WOPR_E_VALIDATION;
@@ -106,6 +119,17 @@ static int effect_channel(struct step *st, int node, const struct node_effect *x
 
 /* --- variables --- */
 
+static bool variable_refuse(struct run_state *s, struct str name, const struct var_state *v,
+                            struct failure *f) {
+    const char *why = NULL;
+    if (s->wf->channel_aware && workflow_channel(s->wf, name)) /* CHAN-22 */
+        why = "the name is that of a declared channel; write the channel instead";
+    else if (run_state_chan(s, name))
+        why = "the name is that of a channel that was written; use another name";
+    else if (!v && s->vars_nr >= EFFECT_NAMES_MAX) why = "the run has too many variables";
+    return why && effect_bad(f, why) != 0;
+}
+
 static int effect_variable(struct step *st, int node, const struct node_effect *x,
                            struct failure *f) {
     struct run_state *s = st->state;
@@ -113,12 +137,10 @@ static int effect_variable(struct step *st, int node, const struct node_effect *
     const struct chan_legacy *framework = s->wf->channel_aware ? NULL : chan_legacy(x->name);
     struct var_state *v = run_state_var(s, x->name);
     struct str next = x->value, previous = STR_NONE;
+    if (name_of_callers(x->name)) return effect_bad(f, NAME_OF_CALLERS);
     if (framework && !d) /* CHAN-23 */
         return channel_write(st, node, x->name, framework->reducer, x->value, f);
-    if (s->wf->channel_aware && workflow_channel(s->wf, x->name))
-        return effect_bad(f, "the name is that of a declared channel; write the channel instead");
-    if (!v && s->vars_nr >= EFFECT_NAMES_MAX)
-        return effect_bad(f, "the run has too many variables");
+    if (variable_refuse(s, x->name, v, f)) return WOPR_E_VALIDATION;
     if (!bound_state_room(st, v ? v->value.n : 0, x->value.n, f)) return WOPR_E_VALIDATION;
     if (v) previous = arena_str(st->scratch, var_shown(v)); /* the mask is taken once */
     if (d && d->sensitive && value_mask(st, x->value, &next) != 0) return 0;

@@ -111,9 +111,7 @@ static bool vote_emit(struct step *st, struct engine_cmd *cmd, struct intr_state
         return false;
     }
     if (step_lost(st)) return true;
-    enum intr_tally t =
-        intr_tally(st->state, i->node, i->requested_seq, text_str(&i->payload), &yes, &no);
-    if (t == TALLY_OPEN) {
+    if (intr_tally(i, &yes, &no) == TALLY_OPEN) {
         resolve_attach(st, cmd, i);
         return false;
     }
@@ -203,8 +201,7 @@ static void resolve_finish(struct step *st, struct engine_cmd *cmd, struct intr_
 static void quorum_answer(struct step *st, const struct intr_state *i, struct intr_answer *ans) {
     int64_t yes = 0, no = 0, required = 1;
     struct str data = json_get(text_str(&i->payload), "data");
-    bool rejected = intr_tally(st->state, i->node, i->requested_seq, text_str(&i->payload), &yes,
-                               &no) == TALLY_REJECTED;
+    bool rejected = intr_tally(i, &yes, &no) == TALLY_REJECTED;
     (void)json_int(json_get(data, "requiredApprovals"), &required);
     if (rejected || ans->edited.n == 0) {
         ans->action = rejected ? STR("reject") : STR("accept");

@@ -159,7 +159,7 @@ static int verify_run(struct verify *v, struct str tenant, bool test_mode, struc
     struct str text;
     struct workflow *wf = NULL;
     struct run_state *s = NULL;
-    struct wf_env env = {0};
+    struct wf_env env = {.accepted = true};
     struct wopr_error why = {0};
     bool ok = false;
     int rc = store_run_head(v->store, tenant, test_mode, run_id, v->arena, &head, err);

@@ -119,6 +119,11 @@ static int build(const struct parts *p, const struct wf_env *env, struct workflo
 #define CHAN(text) ",\"channels\":{\"c\":" text "}"
 #define TRIG(text) "{\"id\":\"t\",\"type\":\"channel-write\"" text "}"
 
+#define TYPED_AS(id, type, config, inputs)                                                         \
+    "{\"id\":\"" id "\",\"typeId\":\"" type                                                        \
+    "\",\"name\":\"n\",\"position\":{\"x\":0,\"y\":0},\"config\":{" config "},\"inputs\":{" inputs \
+    "}}"
+#define TYPED(type, config, inputs) TYPED_AS("a", type, config, inputs)
 static const struct {
     struct parts p;
     const char *pointer;
@@ -210,6 +215,35 @@ static const struct {
                "\"y\":0},\"config\":{},\"inputs\":{}}"},
      "/nodes/0/typeId",
      true}, /* DISP-3 */
+    /* INT-27: what callers say */
+    {{.variables = "{\"name\":\"_approvalVotes:a\",\"type\":\"array\"}"},
+     "/variables/0/name",
+     true},
+    {{.more = ",\"channels\":{\"_askExchanges:a\":{\"reducer\":\"append\"}}"},
+     "/channels/_askExchanges:a",
+     true},
+    {{.nodes = TYPED("core.setVariable", "\"name\":\"_clarificationAnswers:a\",\"value\":1", "")},
+     "/nodes/0/config/name",
+     true},
+    {{.nodes = TYPED("core.channelWrite", "\"channelName\":\"_approvalVotes:a\"", "")},
+     "/nodes/0/config/channelName",
+     true},
+    {{.nodes = TYPED("core.channelWrite", "",
+                     "\"channelName\":{\"type\":\"static\",\"value\":\"_approvalVotes:a\"}")},
+     "/nodes/0/config/channelName",
+     true},
+    {{.nodes = TYPED("core.subWorkflow", "\"outputMapping\":{\"_approvalVotes:a\":\"v\"}", "")},
+     "/nodes/0/config/outputMapping/_approvalVotes:a",
+     true},
+    /* CHAN-28: one name, one value */
+    {{.nodes = TYPED("core.channelWrite", "\"channelName\":\"v\"", ""),
+      .variables = "{\"name\":\"v\",\"type\":\"array\"}"},
+     "/nodes/0/config/channelName",
+     true},
+    {{.nodes = TYPED("core.channelWrite", "\"channelName\":\"v\"",
+                     "") "," TYPED_AS("b", "core.setVariable", "\"name\":\"v\"", "")},
+     "/nodes/1/config/name",
+     true},
 };
 
 Test(workflow, refuses_with_a_pointer /* WF-3 */) {

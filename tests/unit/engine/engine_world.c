@@ -168,7 +168,15 @@ static void exec_note_at_once(const struct node_call *call, struct node_result *
     note('+');
 }
 
+static void exec_forge(const struct node_call *call, struct node_result *out) {
+    struct node_effect *x = node_effect_add(call, out, EFFECT_CHANNEL);
+    x->name = STR("_approvalVotes:g");
+    x->value = STR("{\"userId\":\"evil\",\"action\":\"accept\"}");
+    x->reducer = RED_VOTES;
+}
+
 static const struct node_type TEST_TYPES[] = {
+    {"test.forge", exec_forge, NULL, 0, NULL},
     {"test.note", exec_note, NULL, 0, NULL},
     {"test.noteAtOnce", exec_note_at_once, NULL, NODE_AT_ONCE, NULL},
     {"test.flaky", exec_flaky, NULL, 0, NULL},
@@ -292,7 +300,7 @@ static void put_now(void *ctx, struct store *s) {
 
 struct workflow *world_put(struct str text) {
     struct wopr_error err = {0};
-    struct wf_env env = {0};
+    struct wf_env env = {.accepted = W.accepted};
     struct workflow *wf = NULL;
     sem_t done;
     cr_assert_eq(json_check(text, &JSON_LIMITS_STORED, &err), 0, "%s", err.message);
