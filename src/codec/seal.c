@@ -117,8 +117,9 @@ int seal_open(const struct seal_secret *k, const struct seal_place *where, struc
     buf_fini(&aad);
     seal_forget(&key);
     if (rc == WOPR_E_CORRUPT)
-        return wopr_error_set(err, rc, "a sealed value does not open: another key, or it was "
-                                       "changed or moved");
+        return wopr_error_set(err, rc,
+                              "a sealed value does not open: another key, or it was "
+                              "changed or moved");
     return rc == 0 ? 0 : seal_no_memory(err);
 }
 

@@ -78,9 +78,9 @@ struct event {
     int32_t engine_version; /* as shown (a forced version shows the forced number, VER-11) */
     uint32_t flags;         /* EVENT_INHERITED ... */
     struct str payload;     /* validated JSON object text */
-    struct str clear; /* EVENT_MASKED: the members that the payload shows masked, as a node of the
-                         run reads them (OBS-71); empty for readers without the key, and once the run
-                         has ended.  Only the fold of an engine sees it */
+    struct str clear; /* EVENT_MASKED: the members that the payload shows masked, as nodes read
+                         them (OBS-71); empty for readers without the key, and once the run has
+                         ended.  Only the fold of an engine sees it */
 };
 enum {
     EVENT_INHERITED = 1,

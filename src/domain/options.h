@@ -91,9 +91,9 @@ bool redact_text(struct str text, struct str known, struct buf *out);
 #define MASK_TEXT "\"[REDACTED]\""
 /* Does the mode mask at all?  Empty: the default, mask (OBS-73). */
 bool mask_masks(struct str mode);
-/* What a new run shows of its inputs and what it has to seal: all declared inputs with the sensitive
- * ones masked, and the object of these alone, clear; empty when nothing is masked.  Each initial
- * value gets what it shows. */
+/* What a new run shows of its inputs and what it has to seal: all declared inputs with the
+ * sensitive ones masked, and the object of these alone, clear; empty when nothing is masked.  Each
+ * initial value gets what it shows. */
 MUST_CHECK int run_inputs_mask(struct var_inits *inits, struct str mode, struct arena *a,
                                struct str *shown, struct str *clear, struct wopr_error *err);
 MUST_CHECK int mask_value(struct str mode, struct str json, struct arena *a, struct str *out,

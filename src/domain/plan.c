@@ -290,11 +290,10 @@ void plan_channels(struct plan *p, const struct workflow *wf) {
     buf_init(&b, PLAN_BYTES_MAX);
     for (size_t i = 0; p->failed == 0 && i < wf->channels_nr; i++) {
         const struct wf_channel *d = &wf->channels[i];
-        const struct chan_state empty = {
-            .decl = d,
-            .reducer = d->reducer,
-            .is_list = reducer_is_list(d->reducer),
-            .sensitive = d->sensitive && mask_masks(wf->masking_mode)};
+        const struct chan_state empty = {.decl = d,
+                                         .reducer = d->reducer,
+                                         .is_list = reducer_is_list(d->reducer),
+                                         .sensitive = d->sensitive && mask_masks(wf->masking_mode)};
         bool list = empty.is_list && !empty.sensitive;
         buf_reset(&b);
         if (chan_shown(&empty, wf->masking_mode, 0, &b) != 0)

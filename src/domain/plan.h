@@ -71,7 +71,8 @@ struct plan_var_row {
     struct str name, value; /* as shown: masked when sensitive */
     bool omitted;           /* it is not shown at all (mode omit) */
 };
-/* A clear value, encrypted (store/vault.h), that the log shows masked.  It goes when the run ends. */
+/* A clear value, encrypted (store/vault.h), that the log shows masked.  It goes when the run
+ * ends. */
 enum {
     SEALED_INPUTS = -1, /* object of the sensitive inputs, by name */
     SEALED_LEFT = -2    /* variables that the parent of an ended child has still to read */
@@ -160,7 +161,7 @@ struct plan_interrupt {
     STEP(sealed_end)                                                                               \
     STEP(initial_vars_put)                                                                         \
     ROWS(nodes, node, struct plan_node_row, TEXT(node_id) TEXT(state))                             \
-    ROWS(vars, var, struct plan_var_row, TEXT(name) TEXT(value))                       \
+    ROWS(vars, var, struct plan_var_row, TEXT(name) TEXT(value))                                   \
     ROWS(chans, chan, struct plan_chan_row, TEXT(name) TEXT(value))                                \
     ROWS(timers, timer, struct plan_timer, TEXT(node_id))                                          \
     ROWS(artifacts, artifact, struct plan_artifact,                                                \

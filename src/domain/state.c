@@ -123,8 +123,8 @@ static int meta_copy(struct run_state *s, const struct run_meta *m) {
     struct run_meta *d = &s->meta;
     *d = *m;
     struct str *const texts[] = {
-        &d->run_id,      &d->workflow_id,  &d->tenant,    &d->workspace, &d->scope_id,
-        &d->subject,     &d->configurable, &d->tags,      &d->metadata,  &d->callback_url,
+        &d->run_id,      &d->workflow_id,  &d->tenant,       &d->workspace, &d->scope_id,
+        &d->subject,     &d->configurable, &d->tags,         &d->metadata,  &d->callback_url,
         &d->traceparent, &d->inputs,       &d->inputs_clear, &d->transport,
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)

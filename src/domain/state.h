@@ -152,7 +152,7 @@ struct chan_state {
     bool is_list;
     bool sensitive;    /* shown masked as a whole: declared so, or written with a sensitive value */
     struct text shown; /* sensitive, replace, mode hash: the digest that its last write shows */
-    struct sum *sum; /* counter: exact sum of its writes, valid while summed */
+    struct sum *sum;   /* counter: exact sum of its writes, valid while summed */
     bool summed;
 };
 /* The first write whose schema version this host's declaration does not take (CHAN-18). */
@@ -198,9 +198,10 @@ struct run_meta {
     struct str run_id, workflow_id, tenant, workspace, scope_id;
     struct str subject; /* raw JSON Subject */
     struct str configurable, tags, metadata, callback_url, traceparent;
-    struct str inputs;    /* raw object of declared inputs, as shown, in declaration order */
-    struct str inputs_clear; /* raw object of those that are masked in it; empty: none, or not known */
-    bool sealed;             /* some are masked in it */
+    struct str inputs; /* raw object of declared inputs, as shown, in declaration order */
+    struct str
+        inputs_clear;     /* raw object of those that are masked in it; empty: none, or not known */
+    bool sealed;          /* some are masked in it */
     struct str transport; /* "rest" */
     bool test_mode;
     int32_t shown_engine_version; /* as printed; CURRENT_ENGINE_VERSION unless forced (VER-11) */
@@ -271,9 +272,9 @@ struct chan_state *run_state_chan(struct run_state *s, struct str name);
  * clock of a live run, completed_ms of an ended one).  Appends nothing for a replace channel that
  * has neither writes nor default. */
 MUST_CHECK int chan_value(const struct chan_state *c, int64_t now_ms, struct buf *out);
-/* The same as the outside sees it (CHAN-24, SSE-18): a sensitive channel is one mask, also before its
- * first write, in mode "hash" the digest of its last write where that is the value (replace), in mode
- * "omit" nothing.  It follows from the log without any key. */
+/* The same as the outside sees it (CHAN-24, SSE-18): a sensitive channel is one mask, also before
+ * its first write, in mode "hash" the digest of its last write where that is the value (replace),
+ * in mode "omit" nothing.  It follows from the log without any key. */
 MUST_CHECK int chan_shown(const struct chan_state *c, struct str mode, int64_t now_ms,
                           struct buf *out);
 /* May value be written to the channel (CHAN-1, 4, 12, 13; CHAN-22 is the variable's side)?  To be

@@ -219,8 +219,8 @@ static int value_write(struct fold *f, const struct chan_write *w) {
 /* CHAN-24: only what the log shows may be shown, and of all reducers replace alone makes that the
  * value. */
 static int shown_set(struct fold *f, const struct chan_write *w) {
-    bool digest = w->c->sensitive && w->reducer == RED_REPLACE &&
-                  str_eqc(f->run->wf->masking_mode, "hash");
+    bool digest =
+        w->c->sensitive && w->reducer == RED_REPLACE && str_eqc(f->run->wf->masking_mode, "hash");
     return text_set(&w->c->shown, digest ? json_get(f->event->payload, "value") : STR_NONE);
 }
 
@@ -280,7 +280,8 @@ int fold_channel_written(struct fold *f) {
         w.c = chan_add(s, name, NULL);
         if (!w.c) return fold_no_memory(f);
     }
-    w.c->sensitive = w.c->sensitive || fold_masked(f); /* for good: it may hold the value for long */
+    w.c->sensitive =
+        w.c->sensitive || fold_masked(f); /* for good: it may hold the value for long */
     bool takes = false;
     rc = version_takes(f, &w, &takes);
     if (rc != 0 || !takes) return rc;

@@ -8,8 +8,7 @@
 #define CLEAR_PAGE_EVENTS 256
 #define CLEAR_ARENA_MAX   (64u * 1024 * 1024)
 
-void clear_seal(struct engine *e, struct plan *p, struct str run_id, int64_t at,
-                struct str clear) {
+void clear_seal(struct engine *e, struct plan *p, struct str run_id, int64_t at, struct str clear) {
     const struct seal_place place = {run_id, at};
     struct plan_sealed row;
     struct wopr_error err;
@@ -69,20 +68,29 @@ int clear_one(struct engine *e, int64_t run_no, struct str run_id, int64_t at, s
     return rc == 0 && l.n > 0 ? row_open(e, run_id, &l.v[0], a, clear, err) : rc;
 }
 
-void clear_leave(struct step *st) {
-    struct run_state *s = st->state;
-    bool awaited = st->exec->kin.parent_id && (st->exec->kin.flags & CHILD_AWAITED) != 0;
+/* WF-49: a parent reads the variables of its child once that has ended. */
+static void vars_leave(struct step *st) {
+    const struct run_state *s = st->state;
     struct jobj o;
     size_t n = 0;
-    if (!awaited || !s->masked || st->plan->failed != 0) return;
     jobj_begin(&o, PLAN_BYTES_MAX);
     for (size_t i = 0; i < s->vars_nr; i++) {
-        if (!s->vars[i].sensitive) continue;
-        jw_key_str(&o.w, text_str(&s->vars[i].name));
-        jw_raw(&o.w, text_str(&s->vars[i].value));
+        const struct var_state *v = &s->vars[i];
+        if (!v->sensitive || str_eq(var_shown(v), text_str(&v->value))) continue;
+        jw_key_str(&o.w, text_str(&v->name));
+        jw_raw(&o.w, text_str(&v->value));
         n++;
     }
     struct str vars = jobj_end(&o, st->scratch);
     if (!vars.p) plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for what a child leaves");
-    else if (n > 0) clear_seal(st->engine, st->plan, s->meta.run_id, SEALED_LEFT, vars);
+    if (!vars.p || n == 0) return;
+    clear_seal(st->engine, st->plan, s->meta.run_id, SEALED_LEFT, vars);
+    st->plan->unseals = true; /* also when nothing was sealed before: the parent may have ended */
+}
+
+void clear_end(struct step *st) {
+    const struct run_exec *re = st->exec;
+    if (!run_status_final(st->state->status) || st->plan->failed != 0) return;
+    if (re->kin.parent_id && (re->kin.flags & CHILD_AWAITED) != 0) vars_leave(st);
+    if (re->kin.had_children) st->plan->unseals = true; /* what they have left to it */
 }

@@ -35,7 +35,8 @@ MUST_CHECK int clear_event(struct clear_reader *r, struct event *e, struct wopr_
 MUST_CHECK int clear_one(struct engine *e, int64_t run_no, struct str run_id, int64_t at,
                          struct arena *a, struct str *clear, struct wopr_error *err);
 
-/* A run has ended whose parent may want its sensitive variables (WF-49): leaves them to it. */
-void clear_leave(struct step *st);
+/* After plan_project: a run that ends leaves its sensitive variables to a parent that waits for it,
+ * and forgets what children have left to it. */
+void clear_end(struct step *st);
 
 #endif

@@ -20,7 +20,8 @@ static int effect_bad(struct failure *f, const char *message) {
 
 static int effect_emit(struct step *st, enum ev_kind kind, int node, struct str payload,
                        struct str clear, struct failure *f) {
-    if (step_emit_masked(st, kind, node, -1, payload, clear) != EMIT_REFUSED) return 0; /* or the plan failed */
+    if (step_emit_masked(st, kind, node, -1, payload, clear) != EMIT_REFUSED)
+        return 0; /* or the plan failed */
     return effect_fail(f, STR("event_payload_invalid"),
                        STR("an effect of the node does not fit its event"));
 }

@@ -30,8 +30,8 @@ enum {
 };
 /* Appends an event to the plan; node -1 = the run's.  Returns its sequence, or EMIT_*. */
 int64_t step_emit(struct step *st, enum ev_kind kind, int node, int64_t cause, struct str payload);
-/* The same for an event that shows values masked: clear is an object of them as nodes read them, and
- * is sealed beside the event (clear.h); empty: as step_emit. */
+/* The same for an event that shows values masked: clear is an object of them as nodes read them,
+ * and is sealed beside the event (clear.h); empty: as step_emit. */
 int64_t step_emit_masked(struct step *st, enum ev_kind kind, int node, int64_t cause,
                          struct str payload, struct str clear);
 void step_now(struct step *st); /* reads the clock into now_ms; it never goes back */

@@ -103,11 +103,11 @@ struct run_exec {
     enum exec_phase phase; /* changed by exec_move only */
     struct workflow *wf;
     struct run_state *state;
-    int32_t *skips;     /* per node: effects to leave out, the log has them already; or NULL */
-    int64_t paused_ms;  /* acceptance time of the pause in force (RUN-27) */
-    int64_t fail_seq;   /* last node.failed, -1 (EVT-4) */
-    bool stalled;       /* workflow.stalled was emitted for this stall */
-    uint64_t turns;     /* steps so far */
+    int32_t *skips;    /* per node: effects to leave out, the log has them already; or NULL */
+    int64_t paused_ms; /* acceptance time of the pause in force (RUN-27) */
+    int64_t fail_seq;  /* last node.failed, -1 (EVT-4) */
+    bool stalled;      /* workflow.stalled was emitted for this stall */
+    uint64_t turns;    /* steps so far */
 
     struct seat seat;
     struct residence memory;

@@ -200,8 +200,8 @@ static int job_open(struct step *st, struct fork_job *j, struct wopr_error *err)
     rc = options_merge(st, j, err);
     const struct fork_inputs from = {.source = &j->link, .overlay = j->cmd->fork.overlay.inputs};
     if (rc == 0) rc = fork_inputs(st, &from, j->a, &j->meta, &j->vars, err);
-    if (rc == 0) rc = clear_open(&j->clear, st->engine, j->link.source_run_no,
-                                 j->link.source_run_id, err);
+    if (rc == 0)
+        rc = clear_open(&j->clear, st->engine, j->link.source_run_no, j->link.source_run_id, err);
     if (rc == 0) rc = run_state_new(re->wf, &j->meta, &st->engine->cfg.limits, &re->state, err);
     if (rc == 0 && fork_set(re, &j->link) != 0)
         rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");

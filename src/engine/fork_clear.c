@@ -96,8 +96,7 @@ int fork_inputs(struct step *st, const struct fork_inputs *from, struct arena *a
     if (rc == 0 && m->sealed) /* also of a child, in what is a plain variable there */
         for (size_t i = 0; i < vars->n; i++)
             if (object_has(was, vars->v[i].name, a)) vars->v[i].sensitive = true;
-    if (rc == 0)
-        rc = run_inputs_mask(vars, wf->masking_mode, a, &m->inputs, &m->inputs_clear, err);
+    if (rc == 0) rc = run_inputs_mask(vars, wf->masking_mode, a, &m->inputs, &m->inputs_clear, err);
     m->sealed = m->inputs_clear.n > 0;
     return rc;
 }

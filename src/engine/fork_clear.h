@@ -2,7 +2,7 @@
  * fork_clear.h: clear values across a fork (OBS-71, FORK-21).  Layer: engine, not for others.
  * A fork gets what its prefix needs sealed for itself, so it does not depend on the life of its
  * source.  When the source has ended there is nothing clear left of it: a replay goes on with the
- * masks and says so, a branch is refused, because it would compute with them as if they were values.
+ * masks and says so; a branch is refused, because it would compute with them as with values.
  */
 #ifndef WOPR_ENGINE_FORK_CLEAR_H
 #define WOPR_ENGINE_FORK_CLEAR_H
@@ -13,8 +13,9 @@ struct fork_inputs {
     const struct run_fork *source;
     struct str overlay; /* raw object of a branch, or empty */
 };
-/* Inputs of the fork: m->inputs, inputs_clear and sealed, which hold those of the source, become its
- * own; its initial variables.  In a's memory.  VALIDATION; CONFLICT: a sensitive input is gone. */
+/* Inputs of the fork: m->inputs, inputs_clear and sealed, which hold those of the source, become
+ * its own; its initial variables.  In a's memory.  VALIDATION; CONFLICT: a sensitive input is
+ * gone. */
 MUST_CHECK int fork_inputs(struct step *st, const struct fork_inputs *from, struct arena *a,
                            struct run_meta *m, struct var_inits *vars, struct wopr_error *err);
 

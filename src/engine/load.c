@@ -238,7 +238,7 @@ static int fold_events(struct step *st, struct wopr_error *err) {
     return rc;
 }
 
-/* Masked inputs are recognised by the row: a child may get a sensitive value in a plain variable. */
+/* The row says whether some are masked: a child may get a sensitive value in a plain variable. */
 static int inputs_clear(struct step *st, struct run_meta *m, struct wopr_error *err) {
     if (!m->sealed) return 0;
     return clear_one(st->engine, st->exec->run_no, str_c(st->exec->run_id), SEALED_INPUTS,

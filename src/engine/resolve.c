@@ -120,8 +120,8 @@ static bool vote_emit(struct step *st, struct engine_cmd *cmd, struct intr_state
 
 /* --- the answer --- */
 
-/* What the log shows of an answer: without what goes into sensitive outputs of the node.  Who decided
- * and which way is never masked. */
+/* What the log shows of an answer: without what goes into sensitive outputs of the node.  Who
+ * decided and which way is never masked. */
 static int answer_mask(struct step *st, const struct intr_state *i, const struct intr_answer *ans,
                        struct intr_answer *shown) {
     const struct wf_node *def = &st->state->wf->nodes[i->node];

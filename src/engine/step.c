@@ -270,7 +270,7 @@ static enum turn step_send(struct step *st) {
     }
     if (run_status_final(st->state->status)) suspend_close_all(st);
     plan_project(p, st->state, st->state->status == RUN_PAUSED ? re->paused_ms : 0);
-    if (run_status_final(st->state->status)) clear_leave(st);
+    clear_end(st);
     int rc = p->failed;
     if (rc == 0) {
         re->commit.plan = p;
@@ -390,6 +390,6 @@ bool step_first(struct step *st, struct plan *p) {
         act_all(st);
     }
     plan_project(p, st->state, 0);
-    if (run_status_final(st->state->status)) clear_leave(st);
+    clear_end(st);
     return p->failed == 0;
 }

@@ -15,8 +15,9 @@
 
 #define SEAL_FILE_BYTES_MAX 4096u
 #define SEAL_HINT           "make one with: (umask 077; openssl rand -hex 32 > FILE)"
-static const char HEAD[] = "# Opens the sensitive values in the database beside which it was made.\n"
-                           "# Keep it secret, and a copy of it with each backup.\n";
+static const char HEAD[] =
+    "# Opens the sensitive values in the database beside which it was made.\n"
+    "# Keep it secret, and a copy of it with each backup.\n";
 
 void seal_file_forget(struct seal_file *f) {
     for (size_t i = 0; i < SEAL_KEKS_MAX; i++) seal_forget(&f->keks[i]);
@@ -120,7 +121,8 @@ static int path_of(const struct config *c, struct seal_file *f, struct wopr_erro
     int n = given ? snprintf(f->path, sizeof f->path, "%s", c->host_seal_key_file)
                   : snprintf(f->path, sizeof f->path, "%s.key", c->store_path);
     if (n > 0 && (size_t)n < sizeof f->path) return 0;
-    return wopr_error_at(err, WOPR_E_CONFIG, "seal-key-file", "the path of the key file is too long");
+    return wopr_error_at(err, WOPR_E_CONFIG, "seal-key-file",
+                         "the path of the key file is too long");
 }
 
 static int file_make(struct seal_file *f, struct wopr_error *err) {
@@ -144,10 +146,11 @@ int seal_file_open(const struct config *c, struct store *s, struct seal_file *ou
     rc = store_seals_any(s, &any, err);
     if (rc != 0) return rc;
     if (any)
-        return file_wrong(err, out->path,
-                          "it is missing, and the database holds sensitive values of unfinished runs"
-                          " that only it opens; restore it from the backup, or name it as"
-                          " seal-key-file");
+        return file_wrong(
+            err, out->path,
+            "it is missing, and the database holds sensitive values of unfinished runs"
+            " that only it opens; restore it from the backup, or name it as"
+            " seal-key-file");
     return file_make(out, err);
 }
 

@@ -64,8 +64,7 @@ static int key_wrap(const struct seal_secret *kek, const struct data_key *k, str
     char id[VAULT_KEK_ID_LEN + 1];
     struct buf b;
     buf_init(&b, sizeof k->secret.b + SEAL_EXTRA_BYTES);
-    int rc =
-        seal_close(kek, &place, str_n((const char *)k->secret.b, sizeof k->secret.b), &b, err);
+    int rc = seal_close(kek, &place, str_n((const char *)k->secret.b, sizeof k->secret.b), &b, err);
     vault_kek_id(kek, id);
     *out = (struct seal_key_row){.key_no = k->key_no,
                                  .kek = arena_str(a, str_c(id)),
@@ -265,8 +264,8 @@ static int key_find(struct vault *v, int64_t key_no, struct data_key *out, struc
     if (!found && rc == 0) found = key_find_locked(v, key_no, out);
     pthread_mutex_unlock(&v->mu);
     if (rc == 0 && !found)
-        rc = wopr_error_set(err, WOPR_E_CORRUPT, "a sealed value needs data key %lld, which is gone",
-                            (long long)key_no);
+        rc = wopr_error_set(err, WOPR_E_CORRUPT,
+                            "a sealed value needs data key %lld, which is gone", (long long)key_no);
     return rc;
 }
 

@@ -1,8 +1,8 @@
 /*
  * vault.h: the keys that seal clear values (OBS-71, CHAN-24).  Layer: store.
  *
- * Values are sealed with a data key; data keys are rows of the database, each sealed with the key of
- * the installation, which is outside of it (a file, host/seal_file.c).  So the file alone gives
+ * Values are sealed with a data key; data keys are rows of the database, each sealed with the key
+ * of the installation, which is outside of it (a file, host/seal_file.c).  So the file alone gives
  * nothing away, and a change of the installation's key rewrites a few rows instead of all values.
  *
  * Invariants
@@ -23,9 +23,10 @@
 void vault_kek_id(const struct seal_secret *kek, char out[VAULT_KEK_ID_LEN + 1]);
 
 struct vault;
-/* keks: keys of the installation, the first seals; more than one in the middle of a rotation.  Makes
- * the first data key of a database.  CONFIG: they do not open the data keys of this database, and
- * there are sealed values (without any, the data keys are made anew and *replaced is set). */
+/* keks: keys of the installation, the first seals; more than one in the middle of a rotation.
+ * Makes the first data key of a database.  CONFIG: they do not open the data keys of this
+ * database, and there are sealed values (without any, the data keys are made anew and *replaced is
+ * set). */
 MUST_CHECK int vault_new(struct store *s, const struct seal_secret *keks, size_t n,
                          struct vault **out, bool *replaced, struct wopr_error *err);
 void vault_free(struct vault *v); /* takes NULL; overwrites the keys */

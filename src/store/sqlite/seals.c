@@ -65,16 +65,15 @@ int store_seals_any(struct store *s, bool *any, struct wopr_error *err) {
     if (rc != 0) return rc;
     rc = query_step(&q, err);
     bool found = rc == 1;
-    rc = read_end(&q, rc, NULL, err);
-    if (rc == 0) *any = found;
-    return rc;
+    query_end(&q);
+    if (rc >= 0) *any = found;
+    return rc < 0 ? rc : 0;
 }
 
 static int sealed_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
     (void)err;
-    *(struct plan_sealed *)row = (struct plan_sealed){.seq = col_int(q, 0),
-                                                      .key_no = col_int(q, 1),
-                                                      .box = col_str(q, 2, a)};
+    *(struct plan_sealed *)row = (struct plan_sealed){
+        .seq = col_int(q, 0), .key_no = col_int(q, 1), .box = col_str(q, 2, a)};
     return 0;
 }
 

@@ -33,8 +33,7 @@ static int view_vars(const struct run_state *s, struct arena *a, struct run_view
     for (size_t i = 0; i < s->vars_nr; i++) {
         struct str value = var_shown(&s->vars[i]); /* OBS-71 */
         if (value.n)
-            out->vars[out->vars_nr++] =
-                (struct run_view_item){text_str(&s->vars[i].name), value};
+            out->vars[out->vars_nr++] = (struct run_view_item){text_str(&s->vars[i].name), value};
     }
     return 0;
 }

@@ -73,7 +73,7 @@ static void error_explain(const struct wire_cmd *wc, const struct engine_result 
             err, "{\"activeRunId\":\"" STR_FMT "\",\"activeHost\":\"cloud\",\"retryAfter\":%d}",
             STR_ARG(r->active_run_id), r->retry_after_s > 0 ? (int)r->retry_after_s : 1);
     } else if ((r->rc == WOPR_E_CONFLICT || r->rc == WOPR_E_RUN_TERMINAL) &&
-               wc->cmd.op != ENGINE_CREATE) {
+               wc->cmd.op != ENGINE_CREATE && wc->cmd.op != ENGINE_FORK) {
         if (r->at_ms > 0) {
             time_format(r->at_ms, at);
             wopr_error_details(err, "{\"runStatus\":\"%s\",\"pausedAt\":\"%s\"}",

@@ -1,0 +1,287 @@
+/*
+ * test_sensitive.c: clear inside, masked outside (OBS-71, OBS-72, CHAN-24, SSE-17, SSE-18,
+ * NODE-20): what nodes read and what the world sees, through restarts, forks, children, gates and
+ * channels.
+ */
+#include "engine_world.h"
+#include "fork_kit.h"
+
+#include "codec/json.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <stdio.h>
+
+#define CANARY "ca9a7y-0f-th3-m1ne"
+#define GIVEN  "0nly-1n-the-1nputs" /* in no definition, so no file may hold it */
+
+static void up(void) {
+    world_virtual_time();
+    world_up();
+}
+TestSuite(sensitive, .init = up, .fini = world_down);
+
+static void answer(struct str run, const char *node, const char *value) {
+    struct call c;
+    call_init(&c, ENGINE_RESOLVE, run);
+    c.cmd.resolve.node_id = str_c(node);
+    c.cmd.resolve.value = str_c(value);
+    call_do(&c);
+    cr_assert_eq(c.cmd.result.rc, 0, "%s", c.cmd.result.err.message);
+    call_fini(&c);
+}
+
+static struct str outputs_of(struct str run, const char *node) {
+    struct event_list l = world_events(run);
+    for (size_t i = 0; i < l.n; i++)
+        if (l.v[i].kind == EV_NODE_COMPLETED && str_eqc(l.v[i].node_id, node))
+            return json_get(l.v[i].payload, "outputs");
+    return STR_NONE;
+}
+
+/* The length of what a node read, which no mask has: its output is not sensitive itself. */
+#define MEASURE(id, what)                                                                          \
+    NODE(id, "core.identity", "",                                                                  \
+         "\"n\":{\"type\":\"expression\",\"expression\":\"size(" what ")\"}")
+#define GATE(id) NODE(id, "core.approvalGate", "", "")
+/* The definition with this masking mode. */
+static struct str with_mode(struct str def, const char *mode) {
+    const char *at = strstr(def.p, "\"metadata\":{}");
+    cr_assert_not_null(at);
+    return arena_printf(W.a, "%.*s\"metadata\":{\"complianceConfig\":{\"maskingMode\":\"%s\"}}%s",
+                        (int)(at - def.p), def.p, mode, at + strlen("\"metadata\":{}"));
+}
+
+static bool occurs(const char *p, size_t n, const char *word) {
+    size_t w = strlen(word);
+    for (size_t i = 0; i + w <= n; i++)
+        if (p[i] == word[0] && memcmp(p + i, word, w) == 0) return true;
+    return false;
+}
+
+/* In no file of the database: main file, WAL, lock. */
+static void files_hold_no(const char *word) {
+    struct dirent *x;
+    DIR *d = opendir(W.dir);
+    cr_assert_not_null(d);
+    while ((x = readdir(d)) != NULL) {
+        char path[400];
+        snprintf(path, sizeof path, "%s/%s", W.dir, x->d_name);
+        FILE *f = fopen(path, "rb");
+        if (!f || x->d_name[0] == '.') {
+            if (f) fclose(f);
+            continue;
+        }
+        struct buf b;
+        buf_init(&b, 256u << 20);
+        char part[65536];
+        for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;) buf_add(&b, part, n);
+        fclose(f);
+        cr_expect_not(occurs(b.p, b.len, word), "%s holds the clear value", x->d_name);
+        buf_fini(&b);
+    }
+    closedir(d);
+}
+
+static void log_holds_no(struct str run, const char *word) {
+    struct event_list l = world_events(run);
+    for (size_t i = 0; i < l.n; i++)
+        cr_expect_not(occurs(l.v[i].payload.p, l.v[i].payload.n, word), "%lld %s: " STR_FMT,
+                      (long long)l.v[i].seq, event_name(l.v[i].kind), STR_ARG(l.v[i].payload));
+}
+
+static int64_t sealed_rows(struct str run) {
+    struct sealed_list l;
+    struct wopr_error err;
+    cr_assert_eq(store_sealed(W.store, world_head(run).run_no, INT64_MIN, INT64_MAX, W.a, &l, &err),
+                 0);
+    return (int64_t)l.n;
+}
+
+static const char *const MODES[] = {"mask", "hash", "omit"};
+
+/* --- outputs (F3) --- */
+
+static struct str output_def(const char *mode) {
+    struct str def = world_def(
+        "out",
+        "{\"id\":\"s\",\"name\":\"s\",\"typeId\":\"core.identity\",\"config\":{},\"position\":{"
+        "\"x\":0,"
+        "\"y\":0},\"inputs\":{\"v\":{\"type\":\"expression\",\"expression\":\"'ca9a7y-0f' + "
+        "'-th3-m1ne'\"}},\"outputSensitivity\":{\"v\":true}}," GATE("g") "," NODE(
+            "r", "test.measure", "",
+            "\"v\":{\"type\":\"connection\",\"nodeId\":\"s\",\"outputKey\":\"v\",\"optional\":"
+            "true}"),
+        EDGE("e", "s", "g", "") "," EDGE("f", "g", "r", ""), 0, 0, 0);
+    return with_mode(def, mode);
+}
+
+static size_t measured(struct str run, const char *node) {
+    int64_t n = -1;
+    cr_assert(json_int(json_get(outputs_of(run, node), "n"), &n), "%s", world_story(run));
+    return (size_t)n;
+}
+
+/* The answer may come in through any host, and the first may have died (OBS-71): the run goes on
+ * with the value, not with its mask. */
+Test(sensitive, a_sensitive_output_survives_its_host) {
+    for (size_t i = 0; i < 3; i++)
+        for (int killed = 0; killed < 2; killed++) {
+            struct str r = world_start(output_def(MODES[i]), NULL);
+            world_wait_status(r, RUN_WAITING_APPROVAL);
+            if (killed) world_engine_crash();
+            else world_engine_stop();
+            world_engine_start();
+            answer(r, "g", "{\"action\":\"accept\"}");
+            cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
+            cr_expect_eq(measured(r, "r"), strlen(CANARY), "mode %zu", i);
+            log_holds_no(r, CANARY);
+        }
+}
+
+Test(sensitive, what_was_sealed_goes_with_the_run_and_no_file_ever_held_it) {
+    struct str r = world_start(output_def(MODES[0]), NULL);
+    world_wait_status(r, RUN_WAITING_APPROVAL);
+    cr_expect_eq(sealed_rows(r), 1);
+    answer(r, "g", "{\"action\":\"accept\"}");
+    files_hold_no(CANARY);
+    cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect_eq(sealed_rows(r), 0);
+    files_hold_no(CANARY);
+}
+
+/* --- variables (F13) --- */
+
+#define SECRET_VAR     "{\"name\":\"v\",\"type\":\"string\",\"sensitive\":true}"
+#define VAR(name)      "\"x\":{\"type\":\"variable\",\"variableName\":\"" name "\"}"
+#define SET(id, value) NODE(id, "core.setVariable", "\"name\":\"v\",\"value\":\"" value "\"", "")
+
+Test(sensitive, a_mask_is_taken_once /* EVT-41, OBS-72, F13 */) {
+    for (size_t i = 0; i < 3; i++) {
+        struct str r = world_start(
+            with_mode(
+                world_def("var", SET("s", CANARY) "," GATE("g") "," MEASURE("m", "variables.v"),
+                          EDGE("e", "s", "g", "") "," EDGE("f", "g", "m", ""), SECRET_VAR, 0, 0),
+                MODES[i]),
+            "{\"v\":\"" GIVEN "\"}");
+        world_wait_status(r, RUN_WAITING_APPROVAL);
+        const struct event *e = world_event(r, EV_VARIABLE_CHANGED, 1);
+        struct str shown = json_get(e->payload, "next"),
+                   inputs = json_get(world_event(r, EV_RUN_STARTED, 1)->payload, "inputs");
+        cr_expect(str_eq(world_var(r, "v"), shown), "one digest everywhere: " STR_FMT " " STR_FMT,
+                  STR_ARG(world_var(r, "v")), STR_ARG(shown));
+        cr_expect(str_eq(json_get(e->payload, "previous"), json_get(inputs, "v")));
+        struct str fork = fork_run(r, FORK_BRANCH, e->seq + 1);
+        world_wait_status(fork, RUN_WAITING_APPROVAL);
+        cr_expect(str_eq(world_var(fork, "v"), shown), "also behind a cut");
+        world_engine_crash();
+        world_engine_start();
+        answer(fork, "g", "{\"action\":\"accept\"}");
+        answer(r, "g", "{\"action\":\"accept\"}");
+        cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+        cr_expect_eq(world_wait_final(fork), RUN_COMPLETED);
+        cr_expect_eq(measured(r, "m"), strlen(CANARY));
+        cr_expect_eq(measured(fork, "m"), strlen(CANARY), "a fork has clear values of its own");
+        cr_expect(str_eq(world_var(r, "v"), shown));
+        cr_expect_eq(sealed_rows(r) + sealed_rows(fork), 0);
+        log_holds_no(r, CANARY);
+        log_holds_no(r, GIVEN);
+    }
+    files_hold_no(GIVEN);
+}
+
+/* --- channels (F4, F14) --- */
+
+static struct str channel_run(const char *reducer, const char *const *writes, const char *mode,
+                              const char *what) {
+    struct buf nodes, edges;
+    buf_init(&nodes, 1 << 16);
+    buf_init(&edges, 1 << 16);
+    size_t n = 0;
+    for (; writes[n]; n++) {
+        buf_addf(
+            &nodes,
+            "%s{\"id\":\"w%zu\",\"typeId\":\"core.channelWrite\",\"name\":\"w\",\"position\":{"
+            "\"x\":0,\"y\":0},\"config\":{\"channelName\":\"c\",\"reducer\":\"%s\",\"value\":%s"
+            "},\"inputs\":{}}",
+            n ? "," : "", n, reducer, writes[n]);
+    }
+    for (size_t i = 0; i + 1 < n; i++)
+        buf_addf(&edges, "{\"id\":\"e%zu\",\"sourceNodeId\":\"w%zu\",\"targetNodeId\":\"w%zu\"},",
+                 i, i, i + 1);
+    buf_addf(&edges,
+             "{\"id\":\"eg\",\"sourceNodeId\":\"w%zu\",\"targetNodeId\":\"g\"}," EDGE("er", "g",
+                                                                                      "r", ""),
+             n - 1);
+    buf_addf(
+        &nodes,
+        "," GATE("g") ",{\"id\":\"r\",\"typeId\":\"core.identity\",\"name\":\"r\",\"position\":{"
+                      "\"x\":0,\"y\":0},\"config\":{},\"inputs\":{\"n\":{\"type\":\"expression\","
+                      "\"expression\":"
+                      "\"%s\"}}}",
+        what);
+    struct str more =
+        arena_printf(W.a, ",\"channels\":{\"c\":{\"reducer\":\"%s\",\"sensitive\":true}}", reducer);
+    struct str def_text = world_def("chan", arena_str(W.a, buf_str(&nodes)).p,
+                                    arena_str(W.a, buf_str(&edges)).p, 0, 0, more.p);
+    buf_fini(&nodes);
+    buf_fini(&edges);
+    struct str r = world_start(with_mode(def_text, mode), NULL);
+    world_wait_settled(r);
+    return r;
+}
+
+Test(sensitive, a_sensitive_channel_folds_clear_values /* CHAN-24, CHAN-9, F4 */) {
+    static const char *const counter[] = {"1000005", "6000000", NULL};
+    static const char *const votes[] = {"{\"userId\":\"u\",\"action\":\"accept\"}",
+                                        "{\"userId\":\"u\",\"action\":\"reject\"}",
+                                        "{\"userId\":\"w\",\"action\":\"accept\"}", NULL};
+    static const char *const messages[] = {"{\"messageId\":\"m1\",\"text\":\"" CANARY "\"}",
+                                           "{\"messageId\":\"m1\",\"text\":\"" CANARY "\"}", NULL};
+    static const char *const merges[] = {"{\"a\":\"" CANARY "\"}", "{\"b\":\"" CANARY "\"}", NULL};
+    static const struct {
+        const char *reducer;
+        const char *const *writes;
+        const char *what;
+        size_t n;
+    } rows[] = {{"counter", counter, "channels.c", 7000005},
+                {"votes", votes, "size(channels.c)", 2},
+                {"message", messages, "size(channels.c)", 1},
+                {"merge", merges, "size(channels.c)", 2},
+                {"append", merges, "size(channels.c)", 2}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t m = 0; m < 3; m++) {
+            struct str r = channel_run(rows[i].reducer, rows[i].writes, MODES[m], rows[i].what);
+            cr_assert_eq(world_head(r).status, RUN_WAITING_APPROVAL, "%s: %s", rows[i].reducer,
+                         world_story(r));
+            struct run_view v = world_view(r);
+            cr_expect_eq(v.chans_nr, m == 2 ? 0 : 1);
+            if (m < 2) cr_expect(str_eqc(v.chans[0].value, "\"[REDACTED]\""), "masked as a whole");
+            world_engine_crash();
+            world_engine_start();
+            answer(r, "g", "{\"action\":\"accept\"}");
+            cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+            cr_expect_eq(measured(r, "r"), rows[i].n, "%s", rows[i].reducer);
+            log_holds_no(r, CANARY);
+            cr_expect_eq(sealed_rows(r), 0);
+        }
+}
+
+Test(sensitive, a_sensitive_default_is_masked_before_the_first_write /* CHAN-24, SSE-18, F14 */) {
+    for (size_t m = 0; m < 3; m++) {
+        struct str more = arena_printf(
+            W.a,
+            ",\"channels\":{\"c\":{\"reducer\":\"replace\",\"sensitive\":true,\"default\":\"" CANARY
+            "\"}}");
+        struct str def = world_def("d", GATE("g") "," MEASURE("m", "channels.c"),
+                                   EDGE("e", "g", "m", ""), 0, 0, more.p);
+        struct str r = world_start(with_mode(def, MODES[m]), NULL);
+        world_wait_status(r, RUN_WAITING_APPROVAL);
+        struct run_view v = world_view(r);
+        cr_expect_eq(v.chans_nr, m == 2 ? 0 : 1);
+        if (m < 2) cr_expect(str_eqc(v.chans[0].value, "\"[REDACTED]\""));
+        answer(r, "g", "{\"action\":\"accept\"}");
+        cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+        cr_expect_eq(measured(r, "m"), strlen(CANARY));
+    }
+}
