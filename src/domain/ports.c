@@ -1,6 +1,7 @@
 /*
  * ports.c: what a node gets (NODE-6, WF-4) and what expressions see of a run (WF-9, WF-10).
  */
+#include "base/mem.h"
 #include "codec/jobj.h"
 #include "domain/expr_int.h"
 #include "domain/sched_int.h"
@@ -208,13 +209,13 @@ const struct wf_channel *ports_denied(const struct run_state *s, int node, struc
     return c;
 }
 
-int ports_resolve(struct run_state *s, int node, struct arena *a, struct str *out,
-                  struct wopr_error *err) {
+static int ports_render(struct run_state *s, int node, struct arena *a, struct str *out,
+                        struct wopr_error *err) {
     const struct wf_node *n = &s->wf->nodes[node];
     struct run_scope sc = {.run = s, .node = node};
     struct wopr_error why;
     struct jobj o;
-    jobj_begin(&o, 2 * SCOPE_BYTES_MAX);
+    jobj_begin(&o, PORTS_BYTES_MAX);
     for (size_t i = 0; i < n->ports_nr; i++) {
         struct str value;
         wopr_error_clear(&why);
@@ -235,4 +236,23 @@ int ports_resolve(struct run_state *s, int node, struct arena *a, struct str *ou
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to resolve the inputs of a node");
     *out = text;
     return 0;
+}
+
+/* In memory of its own, so that what a node may use does not depend on what ran before it. */
+int ports_resolve(struct run_state *s, int node, struct arena *a, struct str *out,
+                  struct wopr_error *err) {
+    uint64_t refused = mem_refused();
+    struct arena *own = s->wf->nodes[node].ports_nr > 0 ? arena_new(PORTS_SCRATCH_MAX) : a;
+    struct str text = STR_NONE;
+    int rc = own ? ports_render(s, node, own, &text, err)
+                 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the inputs of a node");
+    if (rc == 0 && own != a) text = arena_str(a, text);
+    if (rc == 0 && !text.p)
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the inputs of a node");
+    if (own != a) arena_free(own);
+    if (rc == 0) *out = text;
+    if (mem_verdict(rc, refused) == rc) return rc;
+    return wopr_error_at(err, WOPR_E_VALIDATION, err->pointer,
+                         "the inputs of the node take more memory than a node may have; let it "
+                         "read less, or compute in smaller steps");
 }

@@ -7,8 +7,6 @@
 
 #include "domain/state.h"
 
-#define SCOPE_BYTES_MAX (16u * 1024 * 1024) /* text of one root, e.g. all variables together */
-
 enum run_root {
     ROOT_STATUS,
     ROOT_OUTPUT,

@@ -56,7 +56,7 @@ int state_var_set(struct run_state *s, struct str name, struct str value, bool s
                   struct str shown) {
     struct var_state *v = run_state_var(s, name);
     if (!v) {
-        if (s->vars_nr >= STATE_VARS_MAX) return WOPR_E_TOO_BIG;
+        if (s->vars_nr >= RUN_VARS_MAX) return WOPR_E_TOO_BIG;
         if (VEC_ROOM(s->vars, s->vars_nr, s->vars_cap, 8) != 0) return WOPR_E_NO_MEMORY;
         v = &s->vars[s->vars_nr];
         *v = (struct var_state){.dirty = false};

@@ -4,18 +4,11 @@
 #ifndef WOPR_DOMAIN_STATE_INTERNAL_H
 #define WOPR_DOMAIN_STATE_INTERNAL_H
 
+#include "domain/bounds.h"
 #include "domain/state.h"
 
-/* Bounds of what a log can make grow by names of its own choosing. */
-#define STATE_VARS_MAX     4096u /* WF_VALUES_MAX, with what was not declared */
-#define STATE_CHANS_MAX    4096u
-#define STATE_PINS_MAX     4096u
-#define STATE_ENTRIES_MAX  1000000u            /* per channel */
-#define STATE_VALUE_MAX    (16u * 1024 * 1024) /* bytes of one folded merge value */
-#define STATE_SCRATCH_MAX  (64u * 1024 * 1024) /* arena of one event */
-#define STATE_ARENA_MAX    (64u * 1024 * 1024) /* meta and fixed arrays of one run */
-#define EVENT_ERROR_MAX    (1024u * 1024)      /* bytes of an error text taken from a payload */
-#define STATE_RETRY_MS_MAX 31536000000         /* a year; WF-24 stays far below */
+#define STATE_ARENA_MAX (64u * 1024 * 1024) /* meta and fixed arrays of one run */
+#define EVENT_ERROR_MAX (1024u * 1024)      /* bytes of an error text taken from a payload */
 
 struct fold { /* one event on its way into the state */
     struct run_state *run;

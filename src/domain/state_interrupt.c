@@ -8,7 +8,6 @@
 #include "domain/interrupt.h"
 #include "domain/state_internal.h"
 
-#define STATE_INTRS_MAX 100000u
 
 /* s: the state that counts their bytes, NULL when it goes as well. */
 static void votes_clear(struct run_state *s, struct intr_state *i) {
@@ -68,7 +67,7 @@ struct str intr_key_of(const struct run_state *s, int node, unsigned ordinal, st
 }
 
 static struct intr_state *intr_add(struct run_state *s) {
-    if (s->intrs_nr >= STATE_INTRS_MAX) return NULL;
+    if (s->intrs_nr >= RUN_INTRS_MAX) return NULL;
     if (VEC_ROOM(s->intrs, s->intrs_nr, s->intrs_cap, 4) != 0) return NULL;
     struct intr_state *i = &s->intrs[s->intrs_nr];
     *i = (struct intr_state){.node = -1};

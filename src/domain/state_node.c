@@ -145,7 +145,7 @@ int fold_node_retried(struct fold *f) {
     enum node_status to = NODE_PENDING;
     int64_t delay_ms = 0;
     int rc = node_next(f, &n, &to);
-    if (rc == 0) rc = payload_int(f, "delayMs", STATE_RETRY_MS_MAX, 0, &delay_ms);
+    if (rc == 0) rc = payload_int(f, "delayMs", STATE_DELAY_MS_MAX, 0, &delay_ms);
     if (rc != 0) return rc;
     bool over = f->ts_ms > INT64_MAX - delay_ms;
     node_wait_retry(f->run, f->node, over ? INT64_MAX : f->ts_ms + delay_ms);

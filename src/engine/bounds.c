@@ -94,12 +94,12 @@ static bool bound_refuse(struct step *st, struct engine_cmd *cmd, enum run_bound
 }
 
 bool bound_pause(struct step *st, struct engine_cmd *cmd) {
-    if (cmd->from_run || st->state->pauses < ENGINE_PAUSES_MAX)
+    if (cmd->from_run || st->state->pauses < RUN_PAUSES_MAX)
         return true; /* that parent is bounded */
     (void)wopr_error_set(&cmd->result.err, WOPR_E_CONFLICT,
-                         "the run was paused %d times, as often as a run may be; let it end, or "
+                         "the run was paused %lld times, as often as a run may be; let it end, or "
                          "cancel it",
-                         ENGINE_PAUSES_MAX);
+                         (long long)RUN_PAUSES_MAX);
     return bound_refuse(st, cmd, BOUND_PAUSES);
 }
 

@@ -7,8 +7,6 @@
 #include "codec/jobj.h"
 #include "engine/bounds.h"
 
-#define EFFECT_NAMES_MAX 4000u /* variables of one run */
-
 static int effect_fail(struct failure *f, struct str code, struct str message) {
     *f = (struct failure){.code = code, .message = message};
     return WOPR_E_VALIDATION;
@@ -127,7 +125,7 @@ static bool variable_refuse(struct run_state *s, struct str name, const struct v
         why = "the name is that of a declared channel; write the channel instead";
     else if (run_state_chan(s, name))
         why = "the name is that of a channel that was written; use another name";
-    else if (!v && s->vars_nr >= EFFECT_NAMES_MAX) why = "the run has too many variables";
+    else if (!v && s->vars_nr >= RUN_VARS_MAX) why = "the run has too many variables";
     return why && effect_bad(f, why) != 0;
 }
 
@@ -179,6 +177,7 @@ static int effect_artifact(struct step *st, int node, const struct node_effect *
         .version = json_string(json_get(x->extra, "version"), st->scratch),
         .summary = json_string(json_get(x->extra, "summary"), st->scratch),
         .body = x->value,
+        .seq = st->state->next_seq,
     };
     int rc = effect_emit(st, EV_ARTIFACT_CREATED, node, pay_artifact(st->plan->arena, &art),
                          STR_NONE, f);

@@ -16,6 +16,7 @@ struct step {
     int64_t now_ms;        /* wall clock, not before the timers that brought us here */
     int64_t floor_ms;      /* now_ms is not before it */
     int64_t wait_over_ms;  /* deadline of the node's wait that is being answered, else 0 */
+    int node_at;           /* at work, or the last one that was; plus one, 0 = none */
     uint64_t began_ms;     /* monotonic */
     bool creates;          /* plan creates the run */
     bool awaits_children;  /* the first command waits for the cascade: nothing else happens */

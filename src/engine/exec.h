@@ -15,6 +15,7 @@
 #define ENGINE_BACKOFF_MS_MAX 5000 /* between two attempts to load a run again */
 
 struct fork_job;    /* fork.c */
+struct fork_clear;  /* fork_clear.c */
 struct fork_info;   /* fork.h */
 struct timeline;    /* timeline.h */
 struct invocation;  /* invoke.c */
@@ -41,17 +42,25 @@ struct mailbox {                     /* exec.c */
     struct engine_cmd *first, **end; /* (mu) */
     _Atomic bool any;                /* set under mu; read without at event boundaries (RUN-25) */
 };
+struct stuck { /* stuck.c */
+    unsigned tries;
+    int node;    /* at which it happened first, -1 = none */
+    bool cancel; /* not even a cancel can be planned */
+    char why[200];
+};
 struct commit { /* step.c, create.c, fork.c: the commit in flight, and what failures led to */
     struct plan *plan;      /* in flight */
     struct engine_cmd *cmd; /* whose effect is in plan; NEW: the creation */
     int rc;                 /* (mu) what came back from the committer */
     int64_t backoff_ms;     /* after the last failure, 0 = none */
-    unsigned corrupt_tries; /* plans in a row that our own tables refused */
+    unsigned load_tries;    /* folds in a row that met a bound */
+    struct stuck *stuck;    /* stuck.c: plans in a row that cannot be taken; NULL: none */
 };
 struct lease {                     /* load.c, peers.c */
     int64_t epoch;                 /* fencing epoch under which the run is ours */
     int64_t claimed_epoch;         /* (mu) of the claim that came back */
     int64_t seen_epoch, seen_beat; /* what the claim in flight relies on */
+    bool unpark;                   /* the claim takes up a parked run, to cancel it */
     bool swept;                    /* wanted by recovery, not only by a command */
     bool taken;                    /* the lease is fresh: the next load is a takeover */
     bool take_over;                /* the next step begins with EVT-32 */
@@ -92,6 +101,7 @@ struct exec_timers {   /* timers.c */
 };
 struct exec_fork {                         /* fork.c */
     struct fork_job *job;                  /* while FORKING */
+    struct fork_clear *clear;              /* the same: fork_clear.c */
     void (*job_free)(struct run_exec *re); /* of fork.c, with job */
     struct fork_info *info; /* the run is a fork; NULL: it is none, or not known yet */
 };

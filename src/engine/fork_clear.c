@@ -3,6 +3,7 @@
  */
 #include "engine/fork_clear.h"
 
+#include "base/mem.h"
 #include "codec/jobj.h"
 
 #define FORK_SEALS_MAX (32u * 1024 * 1024)
@@ -103,34 +104,56 @@ int fork_inputs(struct step *st, const struct fork_inputs *from, struct arena *a
 
 /* --- events --- */
 
-int fork_seal(struct step *st, struct fork_seals *s, const struct event *e,
-              struct wopr_error *err) {
-    const struct seal_place place = {str_c(st->exec->run_id), e->seq};
-    struct plan_sealed row;
-    if (e->clear.n == 0) return 0;
-    if (!s->a) s->a = arena_new(FORK_SEALS_MAX);
-    if (!s->a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");
-    int rc = vault_seal(st->engine->cfg.vault, &place, e->clear, s->a, &row, err);
-    if (rc != 0) return rc;
-    if (s->n == s->cap) {
-        size_t cap = s->cap ? 2 * s->cap : 16;
-        struct plan_sealed *v = ARENA_ARRAY(s->a, struct plan_sealed, cap);
+struct fork_clear {
+    struct clear_reader source;
+    struct arena *a; /* of the boxes */
+    struct plan_sealed *v;
+    size_t n, cap;
+};
+
+int fork_clear_open(struct run_exec *re, const struct run_fork *link, struct wopr_error *err) {
+    struct fork_clear *c = MEM_NEW(struct fork_clear);
+    if (!c) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");
+    re->fork.clear = c;
+    return clear_open(&c->source, re->engine, link->source_run_no, link->source_run_id, err);
+}
+
+static int box_keep(struct fork_clear *c, const struct plan_sealed *row, struct wopr_error *err) {
+    if (c->n == c->cap) {
+        size_t cap = c->cap ? 2 * c->cap : 16;
+        struct plan_sealed *v = ARENA_ARRAY(c->a, struct plan_sealed, cap);
         if (!v) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");
-        if (s->n > 0) memcpy(v, s->v, s->n * sizeof *v);
-        s->v = v;
-        s->cap = cap;
+        if (c->n > 0) memcpy(v, c->v, c->n * sizeof *v);
+        c->v = v;
+        c->cap = cap;
     }
-    s->v[s->n++] = row;
+    c->v[c->n++] = *row;
     return 0;
 }
 
-void fork_seals_take(struct fork_seals *s, struct plan *p) {
-    for (size_t i = 0; i < s->n; i++) plan_sealed(p, &s->v[i]);
-    if (s->a) arena_reset(s->a);
-    *s = (struct fork_seals){.a = s->a};
+int fork_inherit(struct run_exec *re, struct event *e, struct wopr_error *err) {
+    struct fork_clear *c = re->fork.clear;
+    const struct seal_place place = {str_c(re->run_id), e->seq};
+    struct plan_sealed row;
+    if (!c) return 0;
+    int rc = clear_event(&c->source, e, err);
+    if (rc != 0 || e->clear.n == 0) return rc;
+    if (!c->a) c->a = arena_new(FORK_SEALS_MAX);
+    if (!c->a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");
+    rc = vault_seal(re->engine->cfg.vault, &place, e->clear, c->a, &row, err);
+    return rc == 0 ? box_keep(c, &row, err) : rc;
 }
 
-void fork_seals_free(struct fork_seals *s) {
-    arena_free(s->a);
-    s->a = NULL;
+void fork_seals_take(struct run_exec *re, struct plan *p) {
+    const struct fork_clear *c = re->fork.clear;
+    for (size_t i = 0; c && i < c->n; i++) plan_sealed(p, &c->v[i]);
+}
+
+void fork_clear_free(struct run_exec *re) {
+    struct fork_clear *c = re->fork.clear;
+    if (!c) return;
+    clear_shut(&c->source);
+    arena_free(c->a);
+    mem_free(c);
+    re->fork.clear = NULL;
 }

@@ -19,16 +19,13 @@ struct fork_inputs {
 MUST_CHECK int fork_inputs(struct step *st, const struct fork_inputs *from, struct arena *a,
                            struct run_meta *m, struct var_inits *vars, struct wopr_error *err);
 
-struct fork_seals { /* of the events of a slice */
-    struct arena *a;
-    struct plan_sealed *v;
-    size_t n, cap;
-};
-/* Seals what is clear in an inherited event for the fork. */
-MUST_CHECK int fork_seal(struct step *st, struct fork_seals *s, const struct event *e,
-                         struct wopr_error *err);
-void fork_seals_take(struct fork_seals *s, struct plan *p); /* into the plan of the slice */
-void fork_seals_free(struct fork_seals *s);
+/* While the state of a fork is brought to its cut: the source's clear values are read for each
+ * inherited event (*e gets them), and sealed for the fork. */
+MUST_CHECK int fork_clear_open(struct run_exec *re, const struct run_fork *link,
+                               struct wopr_error *err);
+MUST_CHECK int fork_inherit(struct run_exec *re, struct event *e, struct wopr_error *err);
+void fork_seals_take(struct run_exec *re, struct plan *p); /* into the plan that makes the fork */
+void fork_clear_free(struct run_exec *re);
 
 /* A value of the prefix is known masked only: 0 for a replay, else CONFLICT with details. */
 MUST_CHECK int fork_lost(const struct run_fork *link, struct wopr_error *err);

@@ -14,6 +14,7 @@
 #include "engine/peers.h"
 #include "engine/replay.h"
 #include "engine/resolve.h"
+#include "engine/stuck.h"
 #include "engine/waits.h"
 #include "engine/wfcache.h"
 #include "store/events.h"
@@ -21,8 +22,8 @@
 
 #include <stdio.h>
 
-#define ENGINE_CORRUPT_TRIES 3u /* replans against our own tables before a run is parked */
-#define LOAD_REASON_MAX      200
+#define LOAD_TRIES_MAX  3u /* of a run that is larger than this host can fold */
+#define LOAD_REASON_MAX 200
 
 /* --- look up --- */
 
@@ -46,7 +47,11 @@ static bool cmd_answered(struct step *st, struct engine_cmd *cmd, struct run_hea
         cmd_refuse_newer(st->engine, cmd, h);
         return true;
     }
-    if (rc == 0 && h->parked.n > 0 && !run_status_final(h->status)) rc = WOPR_E_CORRUPT;
+    if (rc == 0 && h->parked.n > 0 && !run_status_final(h->status)) {
+        if (cmd->op == ENGINE_CANCEL) return false;
+        stuck_refuse(st->engine, cmd);
+        return true;
+    }
     if (rc != 0) {
         cmd_fail(st->engine, cmd, rc, err.message[0] ? err.message : wopr_err_text(rc));
         return true;
@@ -73,7 +78,9 @@ static void lease_done(void *ctx, struct store *s) { /* on the committer */
                                   .until_ms = clock_wall_ms() + e->cfg.lease_ttl_ms,
                                   .epoch = e->cfg.sole_host ? LEASE_ANY : re->lease.seen_epoch,
                                   .beat = re->lease.seen_beat};
-    int rc = store_lease_claim(s, &c, &epoch, &err);
+    /* A cancel takes a parked run up again; what does not fold is ended as it is. */
+    int rc = re->lease.unpark ? store_run_park(s, re->run_no, LEASE_ANY, STR_NONE, &err) : 0;
+    if (rc == 0) rc = store_lease_claim(s, &c, &epoch, &err);
     if (rc == 0) re->lease.claimed_epoch = epoch;
     exec_landed(re, rc);
 }
@@ -96,6 +103,7 @@ static bool lease_ask(struct step *st, const struct run_head *h, int64_t beat) {
     if (!note_holder(re, h, st->engine->holder)) return false;
     re->lease.seen_epoch = h->epoch;
     re->lease.seen_beat = beat;
+    re->lease.unpark = h->parked.n > 0;
     exec_move(re, EXEC_LEASING);
     exec_launch(re);
     if (journal_side(st->engine->journal, lease_done, re) == 0) return true;
@@ -107,6 +115,12 @@ static bool lease_ask(struct step *st, const struct run_head *h, int64_t beat) {
 static enum turn mail_refuse(struct step *st, int rc, const char *why) {
     struct engine_cmd *cmd;
     while ((cmd = exec_mail_take(st->exec)) != NULL) cmd_fail(st->engine, cmd, rc, why);
+    return TURN_DROP;
+}
+
+static enum turn mail_refuse_parked(struct step *st) {
+    struct engine_cmd *cmd;
+    while ((cmd = exec_mail_take(st->exec)) != NULL) stuck_refuse(st->engine, cmd);
     return TURN_DROP;
 }
 
@@ -168,7 +182,7 @@ enum turn load_leased(struct step *st, int rc) {
         peers_ask_again(re);
         return TURN_END;
     case ERR_PARK:
-        return mail_refuse(st, rc, "the run is parked; see 'wopr verify'");
+        return mail_refuse_parked(st);
     case ERR_REOPEN:
         engine_break(st->engine, "lease");
         break;
@@ -196,14 +210,20 @@ static void park_now(struct engine *e, struct store *s, void *args) {
         log_error("a damaged run could not be parked", "why", err.message);
 }
 
+/* A cancel ends the run instead, and the other commands find it ended. */
 static enum turn run_park(struct step *st, const char *reason) {
+    struct engine_cmd *cmd;
+    while ((cmd = exec_mail_take(st->exec)) != NULL) {
+        if (cmd->op == ENGINE_CANCEL) return stuck_cancel(st, cmd);
+        stuck_refuse(st->engine, cmd);
+    }
     struct parking k = {.run_no = st->exec->run_no, .epoch = st->exec->lease.epoch};
     log_error("a run is parked: its log breaks an invariant; see 'wopr verify'", "run",
               st->exec->run_id, "reason", reason);
     st->engine->counts.parked++;
     snprintf(k.reason, sizeof k.reason, "%s", reason);
     (void)job_post(st->engine, park_now, &k, sizeof k); /* else the next start meets it again */
-    return mail_refuse(st, WOPR_E_CORRUPT, "the log of the run is damaged");
+    return TURN_DROP;
 }
 
 struct log_fold {
@@ -281,12 +301,14 @@ enum turn load_fold(struct step *st) {
     struct run_exec *re = st->exec;
     struct run_origin o;
     struct wopr_error err = {0};
-    if (re->commit.corrupt_tries >= ENGINE_CORRUPT_TRIES)
-        return run_park(st, "its next step is refused by the rules of the log");
+    const char *why = stuck_for_good(re);
     exec_forget_state(re);
-    int rc = load_run(st, &o, &err);
+    if (why) return run_park(st, why);
+    uint64_t refused = mem_refused();
+    int rc = mem_verdict(load_run(st, &o, &err), refused);
     if (rc == 0) {
         const struct run_state *s = re->state;
+        re->commit.load_tries = 0;
         re->paused_ms = s->status == RUN_PAUSED ? o.head.paused_ms : 0;
         re->lease.take_over = re->lease.taken && s->status == RUN_RUNNING && s->next_seq > 0;
         if (re->lease.taken && (re->lease.take_over || re->lease.old_holder[0] != '\0'))
@@ -296,7 +318,8 @@ enum turn load_fold(struct step *st) {
         return TURN_GO_ON;
     }
     enum wopr_err_class class = wopr_err_class(rc);
-    if (rc == WOPR_E_CORRUPT) return run_park(st, err.message); /* TOO_BIG may be scratch memory */
+    if (rc == WOPR_E_CORRUPT || (rc == WOPR_E_TOO_BIG && ++re->commit.load_tries >= LOAD_TRIES_MAX))
+        return run_park(st, err.message);
     if (class == ERR_LEAVE || class == ERR_GONE) return TURN_DROP;
     log_warn("a run could not be loaded", "run", re->run_id, "why", err.message);
     return TURN_LATER;

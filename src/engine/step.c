@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "codec/jobj.h"
 #include "codec/json.h"
 #include "engine/attempt.h"
 #include "engine/bounds.h"
@@ -18,6 +19,7 @@
 #include "engine/fork.h"
 #include "engine/fork_info.h"
 #include "engine/outcome.h"
+#include "engine/stuck.h"
 #include "engine/suspend.h"
 #include "engine/timeline.h"
 #include "engine/timers.h"
@@ -30,15 +32,10 @@ static void begin_run(struct step *st) {
     struct str payload = pay_run_started(st->plan->arena, st->state, st->state->meta.inputs);
     if (step_emit(st, EV_RUN_STARTED, -1, -1, payload) != EMIT_REFUSED) return;
     /* Tags or metadata of the caller break the payload: retry with the workflow id only. */
-    struct buf b;
-    struct jw w;
-    buf_init(&b, EVENT_PAYLOAD_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "workflowId", st->state->meta.workflow_id);
-    jw_end_object(&w);
-    (void)step_emit(st, EV_RUN_STARTED, -1, -1, arena_str(st->plan->arena, buf_str(&b)));
-    buf_fini(&b);
+    struct jobj o;
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kstr(&o.w, "workflowId", st->state->meta.workflow_id);
+    (void)step_emit(st, EV_RUN_STARTED, -1, -1, jobj_end(&o, st->plan->arena));
 }
 
 /* --- bounds --- */
@@ -58,8 +55,7 @@ static int64_t run_time_left_ms(const struct step *st) {
 
 static void stall_emit(struct step *st) {
     const struct run_state *s = st->state;
-    struct buf b;
-    struct jw w;
+    struct jobj o;
     struct str last = STR_NONE;
     int64_t last_ms = 0;
     for (size_t i = 0; i < s->wf->nodes_nr; i++)
@@ -67,14 +63,10 @@ static void stall_emit(struct step *st) {
             last_ms = s->nodes[i].completed_ms;
             last = s->wf->nodes[i].id;
         }
-    buf_init(&b, EVENT_PAYLOAD_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kint(&w, "stalledForMs", st->now_ms - s->last_ts_ms);
-    if (last.n > 0) jw_kstr(&w, "lastNodeId", last);
-    jw_end_object(&w);
-    (void)step_emit(st, EV_WORKFLOW_STALLED, -1, -1, arena_str(st->plan->arena, buf_str(&b)));
-    buf_fini(&b);
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kint(&o.w, "stalledForMs", st->now_ms - s->last_ts_ms);
+    if (last.n > 0) jw_kstr(&o.w, "lastNodeId", last);
+    (void)step_emit(st, EV_WORKFLOW_STALLED, -1, -1, jobj_end(&o, st->plan->arena));
     st->exec->stalled = true;
     log_warn("a running run has nothing to wait for", "run", st->exec->run_id);
 }
@@ -248,9 +240,8 @@ static enum turn step_failed(struct step *st, struct engine_cmd *cmd, int rc) {
     case ERR_GONE: /* STORE-33 */
         if (cmd) exec_mail_put_back(re, cmd);
         return TURN_DROP;
-    case ERR_PARK: /* our own tables refuse what we planned */
-        if (cmd) cmd_fail(st->engine, cmd, WOPR_E_INTERNAL, "the run cannot go on");
-        re->commit.corrupt_tries++;
+    case ERR_PARK: /* the store does not take it: another host parked the run, say */
+        if (cmd) stuck_refuse(st->engine, cmd);
         return TURN_LATER;
     case ERR_RETRY:
     case ERR_FINAL:
@@ -283,6 +274,12 @@ static enum turn step_send(struct step *st) {
         re->commit.cmd = NULL;
     } else {
         log_warn("a plan could not be built", "run", re->run_id, "why", p->error.message);
+        enum wopr_err_class class = wopr_err_class(rc);
+        if (class == ERR_PARK || class == ERR_FINAL) {
+            enum turn t = stuck_again(st, st->cmd, p);
+            plan_unref(p);
+            return t;
+        }
     }
     plan_unref(p);
     return step_failed(st, st->cmd, rc);
@@ -323,7 +320,7 @@ enum turn step_landed(struct step *st, int rc) {
     step_count(st->engine, p);
     parent_notify(st, p);
     re->commit.backoff_ms = 0;
-    re->commit.corrupt_tries = 0;
+    stuck_over(re);
     re->memory.stays = false;
     if (cmd) cmd_committed(cmd, p);
     bool stays = !run_status_final(re->state->status);
@@ -375,7 +372,7 @@ enum turn step_run(struct step *st) {
     if (re->lease.take_over) control_take_over(st);
     while (!st->cmd && !st->awaits_children && !step_lost(st) && (cmd = exec_mail_take(re)) != NULL)
         control_apply(st, cmd);
-    if (!st->awaits_children) step_work(st);
+    if (!st->awaits_children && !stuck_waits(st) && !stuck_end(st)) step_work(st);
     return step_send(st);
 }
 

@@ -11,6 +11,7 @@
 #include "engine/load.h"
 #include "engine/peers.h"
 #include "engine/step.h"
+#include "engine/stuck.h"
 #include "engine/timers.h"
 
 /* Takes in what came back from the committer. */
@@ -28,6 +29,8 @@ static enum turn turn_landed(struct step *st) {
         return peers_ask_landed(st, rc);
     case EXEC_GIVING:
         return peers_give_landed(st, rc);
+    case EXEC_ENDING:
+        return stuck_cancelled(st, rc);
     case EXEC_LIVE:
         return re->commit.plan ? step_landed(st, rc) : TURN_GO_ON;
     case EXEC_NEW:

@@ -5,6 +5,7 @@
  * given back as soon as a refusal is decided.  How many sockets there may be is a question of
  * connections_max, which is asked before anything is read.
  */
+#include "codec/jobj.h"
 #include "http/exchange.h"
 #include "http/server.h"
 
@@ -14,7 +15,7 @@ static int slot_refuse(struct exchange *x, enum metric_refusal why, int retry_s,
                        struct wopr_error *err) {
     x->refusal = why;
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE, "%s; retry later", what);
-    wopr_error_details(err, "{\"retryAfter\":%d}", retry_s);
+    jobj_details_int(err, "retryAfter", retry_s);
     return WOPR_E_UNAVAILABLE;
 }
 

@@ -4,6 +4,7 @@
 #include "http/auth.h"
 #include "base/clock.h"
 #include "codec/ident.h"
+#include "codec/jobj.h"
 #include "http/exchange.h"
 #include "http/request.h"
 #include "http/server.h"
@@ -260,6 +261,6 @@ int auth_scope(struct exchange *x, struct wopr_error *err) {
     const char *name = scope_name(no);
     (void)wopr_error_set(err, WOPR_E_FORBIDDEN,
                          "the credential lacks a scope that this operation needs");
-    wopr_error_details(err, "{\"scopeRequired\":\"%s\"}", name ? name : "?"); /* AUTH-7, CON-15 */
+    jobj_details_str(err, "scopeRequired", name ? name : "?"); /* AUTH-7, CON-15 */
     return WOPR_E_FORBIDDEN;
 }

@@ -150,6 +150,11 @@ void http_reply_header(struct http_call *c, const char *name, struct str value) 
     c->headers[c->headers_nr++] = (struct http_param){str_c(name), copy};
 }
 
+void http_reply_replayed(struct http_call *c) {
+    const char *name = exchange_of(c)->mount->as.replay_header;
+    if (name) http_reply_header(c, name, STR("true"));
+}
+
 /* RFC 6750 on the answers that are about the credential. */
 static void challenge_add(struct http_call *c, const struct wopr_error *err) {
     bool bad_key = err->code == WOPR_E_KEY_EXPIRED || err->code == WOPR_E_KEY_REVOKED;

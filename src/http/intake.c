@@ -9,6 +9,7 @@
 #include "http/intake.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/net.h"
 #include "http/exchange.h"
 #include "http/request.h"
 #include "http/server.h"
@@ -98,7 +99,7 @@ static void intake_kick(struct intake *e) {
 static ssize_t socket_read(struct intake *e, char *p, size_t n) {
     ssize_t r;
     if (!e->tls) {
-        do r = recv(e->fd, p, n, MSG_DONTWAIT);
+        do r = net_recv(e->fd, p, n, MSG_DONTWAIT);
         while (r < 0 && errno == EINTR);
         return r;
     }
@@ -137,7 +138,7 @@ static void intake_hang_up(struct intake *e) {
     deadline_clear(e);
     e->state = INTAKE_OVER; /* a request that arrived now would be executed without an answer */
     e->eof = true;
-    (void)shutdown(e->fd, SHUT_RDWR);
+    (void)net_shut(e->fd, SHUT_RDWR);
 }
 
 /* Input, or its end, may have arrived with the last request: there was one edge for both. */
@@ -173,7 +174,7 @@ static void list_expire(struct intakes *es, struct list *l, uint64_t now_ms) {
 
 static bool intake_has_input(const struct intake *e) {
     char c;
-    return !list_empty(&e->kick) || recv(e->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+    return !list_empty(&e->kick) || net_recv(e->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 /* The first of a list that has no input waiting, or has been amid a head or body for too long. */
@@ -269,7 +270,7 @@ static void continue_send(struct intake *e) {
     static const char CONTINUE[] = "HTTP/1.1 100 Continue\r\n\r\n";
     ssize_t n = sizeof CONTINUE - 1;
     ssize_t r = e->tls ? gnutls_record_send(e->tls, CONTINUE, (size_t)n)
-                       : send(e->fd, CONTINUE, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
+                       : net_send(e->fd, CONTINUE, (size_t)n, MSG_DONTWAIT);
     if (r != n) e->state = INTAKE_OVER; /* 25 bytes into an empty socket */
 }
 
@@ -477,7 +478,7 @@ ssize_t wopr_intake_tls_recv(gnutls_session_t session, void *p, size_t n);
 
 ssize_t wopr_intake_recv(int fd, void *p, size_t n, int flags) {
     struct intake *e = intake_at(fd);
-    return e ? intake_give(e, p, n) : recv(fd, p, n, flags);
+    return e ? intake_give(e, p, n) : net_recv(fd, p, n, flags);
 }
 
 ssize_t wopr_intake_tls_recv(gnutls_session_t session, void *p, size_t n) {

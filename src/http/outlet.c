@@ -13,7 +13,9 @@
  */
 #include "http/outlet.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/mem.h"
+#include "base/net.h"
 #include "http/intake.h"
 #include "http/loop.h"
 #include "http/server.h"
@@ -48,11 +50,10 @@ struct outlets {
 /* --- one socket --- */
 
 static bool socket_adopt(struct outlets *o, struct stream *st, int fd) {
-    const int on = 1, off = 0, unsent = OUTLET_UNSENT_MAX;
     struct epoll_event ev = {.events = EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = st};
-    if (setsockopt(fd, IPPROTO_TCP, TCP_CORK, &off, sizeof off) != 0 ||
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
-        setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent) != 0)
+    if (net_option(fd, IPPROTO_TCP, TCP_CORK, 0) != 0 ||
+        net_option(fd, IPPROTO_TCP, TCP_NODELAY, 1) != 0 ||
+        net_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, OUTLET_UNSENT_MAX) != 0)
         return false;
     return epoll_ctl(o->epoll_fd, EPOLL_CTL_ADD, fd, &ev) == 0;
 }
@@ -137,7 +138,7 @@ enum outlet_state outlet_write(struct stream *st) {
     bool moved = false;
     for (size_t k; (k = chunk_rest(x, v)) > 0;) {
         struct msghdr m = {.msg_iov = v, .msg_iovlen = k};
-        ssize_t n = sendmsg(x->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n = net_sendmsg(x->fd, &m, MSG_DONTWAIT);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             if (!moved && x->stuck_ms != 0) return OUTLET_STUCK; /* in its place since then */
@@ -221,7 +222,7 @@ struct outlets *outlets_new(void) {
     struct outlets *o = MEM_NEW(struct outlets);
     if (!o) return NULL;
     o->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    o->nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    o->nowhere = fs_open_null();
     if (o->epoll_fd < 0 || o->nowhere < 0 || pthread_mutex_init(&o->lock, NULL) != 0) {
         if (o->epoll_fd >= 0) (void)close(o->epoll_fd);
         if (o->nowhere >= 0) (void)close(o->nowhere);

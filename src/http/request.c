@@ -10,6 +10,7 @@
 #include "http/request.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "codec/jobj.h"
 #include "http/auth.h"
 #include "http/intake.h"
 #include "http/ratelimit.h"
@@ -80,7 +81,7 @@ static int request_refuse_for_now(struct exchange *x, enum metric_refusal reason
                                   struct wopr_error *err) {
     x->refusal = reason;
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE, "%s; retry later", why);
-    wopr_error_details(err, "{\"retryAfter\":1}");
+    jobj_details_int(err, "retryAfter", 1);
     return WOPR_E_UNAVAILABLE;
 }
 

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "codec/jobj.h"
 #include "http/auth.h"
 #include "http/exchange.h"
 #include "http/intake.h"
@@ -374,7 +375,7 @@ static int stream_refuse_capacity(struct exchange *x, struct wopr_error *err) {
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE,
                          "as many streams are open as streams-max allows for this tenant; retry "
                          "later");
-    wopr_error_details(err, "{\"retryAfter\":5}");
+    jobj_details_int(err, "retryAfter", 5);
     return WOPR_E_UNAVAILABLE;
 }
 

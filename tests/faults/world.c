@@ -103,7 +103,11 @@ uint64_t world_chance(uint64_t n) { /* xorshift64* */
 }
 
 int world_open(void) {
-    struct store_config cfg = {.path = W.path, .sync = STORE_SYNC_FULL, .vfs = FAULT_VFS};
+    struct store_config cfg = {.path = W.path,
+                               .sync = STORE_SYNC_FULL,
+                               .vfs = FAULT_VFS,
+                               .host_lock = W.alone,
+                               .exclusive = W.alone};
     return store_open(&cfg, &W.store, &W.err);
 }
 

@@ -29,6 +29,7 @@ struct world_run {
 };
 struct world {
     char dir[256], path[300];
+    bool alone; /* the store is opened with the lock of hosts, for one host */
     struct store *store;
     struct journal *journal;
     struct arena *a;

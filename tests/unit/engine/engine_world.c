@@ -249,7 +249,7 @@ void world_up(void) {
     sem_init(&HOLD_HELD, 0, 0);
     sem_init(&HOLD_GO, 0, 0);
     if (W.cfg.workers == 0) W.cfg.workers = 2;
-    W.cfg.limits = RUN_LIMITS_DEFAULT;
+    if (W.cfg.limits.max_node_executions == 0) W.cfg.limits = RUN_LIMITS_DEFAULT;
     if (VIRTUAL) W.cfg.limits.max_run_duration_sec = 1000000000; /* tests skip days */
     W.cfg.conformance = true;
     W.cfg.sole_host = true;
@@ -414,7 +414,7 @@ static void create_fill(struct call *c, struct workflow *wf, const char *inputs,
     cr_assert_eq(run_inputs_check(c->cmd.create.inputs_accepted, wf, c->cmd.arena,
                                   &c->cmd.create.inputs, &err),
                  0, "%s", err.message);
-    cr_assert_eq(run_options_load(str_c(configurable), STR_NONE, STR_NONE, &RUN_LIMITS_DEFAULT,
+    cr_assert_eq(run_options_load(str_c(configurable), STR_NONE, STR_NONE, &W.cfg.limits,
                                   c->cmd.arena, &c->cmd.create.options, &err),
                  0, "%s", err.message);
 }
