@@ -43,6 +43,6 @@ UPDATE run_channels SET is_list = 0, ttl_ms = 0, value = '"[REDACTED]"'
     AND (is_list = 1 OR value NOT LIKE '"sha256:%');
 DROP TABLE masked_channels;
 
--- Left out by the mode "omit", but kept as an empty text, which means something else.
-DELETE FROM run_vars WHERE shown = '' AND clear IS NOT NULL AND run_no IN
-    (SELECT run_no FROM run_vars WHERE clear IS NOT NULL);
+-- Clear values as they were kept before; the first host that starts seals those of unfinished runs
+-- and removes all.
+CREATE INDEX run_vars_clear ON run_vars (run_no) WHERE clear IS NOT NULL;

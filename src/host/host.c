@@ -9,6 +9,7 @@
 #include "host/keys.h"
 #include "host/metrics.h"
 #include "host/seal_file.h"
+#include "host/seal_old.h"
 #include "nodes/nodes.h"
 #include "store/sqlite/sqlite.h"
 #include "wire/v1/v1.h"
@@ -288,6 +289,7 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     if (rc == 0) rc = register_types(h, extra, extra_nr, err);
     if (rc == 0) rc = make_secrets(h->store, h->arena, err);
     if (rc == 0) rc = seal_vault(&h->cfg, h->store, &h->vault, err);
+    if (rc == 0) rc = seal_old_values(h->store, h->vault, err);
     if (rc == 0) rc = host_keys_load(&h->keys, &h->cfg, h->store, h->arena, err);
     if (rc == 0) rc = load_seeds(h, err);
     if (rc == 0) rc = build_egress(h, err);

@@ -34,4 +34,31 @@ struct sealed_list {
 MUST_CHECK int store_sealed(struct store *s, int64_t run_no, int64_t from, int64_t until,
                             struct arena *a, struct sealed_list *out, struct wopr_error *err);
 
+/* --- clear values that older programs kept as they were --- */
+/* The next run after run_no that has some; 0: none. */
+MUST_CHECK int store_old_clear_next(struct store *s, int64_t after, int64_t *run_no,
+                                    struct wopr_error *err);
+struct old_clear {
+    struct str name, value;
+    int64_t seq; /* of the variable.changed that set it, -1 = it has its first value */
+};
+struct old_clear_list {
+    struct old_clear *v;
+    size_t n;
+};
+MUST_CHECK int store_old_clear(struct store *s, int64_t run_no, struct arena *a,
+                               struct old_clear_list *out, struct wopr_error *err);
+/* In one transaction: the boxes take the place of the clear values, of which none is left; inputs
+ * (masked) replace those of the run when p is not NULL. */
+struct old_sealed {
+    int64_t run_no;
+    const struct old_clear_list *was;
+    struct str inputs;
+    bool inputs_sealed;
+    const struct plan_sealed *rows;
+    size_t rows_nr;
+};
+MUST_CHECK int store_old_sealed(struct store *s, const struct old_sealed *o,
+                                struct wopr_error *err);
+
 #endif

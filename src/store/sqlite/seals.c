@@ -113,3 +113,78 @@ int sealed_end(const struct row_writer *w, const struct plan *p) {
     int rc = sealed_drop(w, SQL_SEALED_END);
     return rc == 0 ? sealed_drop(w, SQL_SEALED_END_CHILDREN) : rc;
 }
+
+/* ------------------------------------------------------------------------------ older programs */
+int store_old_clear_next(struct store *s, int64_t after, int64_t *run_no, struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_OLD_CLEAR_NEXT, err);
+    if (rc != 0) return rc;
+    bind_int(&q, after);
+    rc = query_step(&q, err);
+    int64_t found = rc == 1 ? col_int(&q, 0) : 0;
+    query_end(&q);
+    if (rc >= 0) *run_no = found;
+    return rc < 0 ? rc : 0;
+}
+
+static int old_clear_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    (void)err;
+    *(struct old_clear *)row =
+        (struct old_clear){col_str(q, 0, a), col_str(q, 1, a), col_int(q, 2)};
+    return 0;
+}
+
+int store_old_clear(struct store *s, int64_t run_no, struct arena *a, struct old_clear_list *out,
+                    struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_OLD_CLEAR, err);
+    if (rc != 0) return rc;
+    bind_int(&q, run_no);
+    bind_int(&q, EV_VARIABLE_CHANGED);
+    return list_read(&q, a, old_clear_read, out, err);
+}
+
+static int old_inputs_put(struct conn *c, const struct old_sealed *o, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, SQL_OLD_INPUTS_PUT);
+    bind_text(&q, o->inputs);
+    bind_int(&q, o->inputs_sealed);
+    bind_int(&q, o->run_no);
+    return query_run(&q, err);
+}
+
+static int old_mark(struct conn *c, int64_t run_no, int64_t seq, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, SQL_OLD_EVENT_MARK);
+    bind_int(&q, run_no);
+    bind_int(&q, seq);
+    return query_run(&q, err);
+}
+
+static int old_shown(struct conn *c, int64_t run_no, const struct old_clear *v,
+                     struct wopr_error *err) {
+    struct query q;
+    if (v->seq < 0) return 0;
+    query_begin(&q, c, SQL_OLD_SHOWN);
+    bind_int(&q, run_no);
+    bind_int(&q, v->seq);
+    bind_text(&q, v->name);
+    return query_run(&q, err);
+}
+
+int store_old_sealed(struct store *s, const struct old_sealed *o, struct wopr_error *err) {
+    int rc = write_begin(s, err);
+    if (rc != 0) return rc;
+    struct conn *c = s->writer;
+    const struct row_writer w = {c, o->run_no, 0, err};
+    if (o->inputs.p) rc = old_inputs_put(c, o, err);
+    for (size_t i = 0; rc == 0 && i < o->rows_nr; i++) {
+        rc = sealed_put(&w, &o->rows[i]);
+        if (rc == 0 && o->rows[i].seq >= 0) rc = old_mark(c, o->run_no, o->rows[i].seq, err);
+    }
+    for (size_t i = 0; rc == 0 && i < o->was->n; i++)
+        rc = old_shown(c, o->run_no, &o->was->v[i], err);
+    if (rc == 0) rc = sealed_drop(&w, SQL_OLD_OMITTED_DROP);
+    if (rc == 0) rc = sealed_drop(&w, SQL_OLD_CLEAR_DROP);
+    return write_end(s, rc, err);
+}
