@@ -89,6 +89,7 @@ static int var_init(struct run_state *s, const struct wf_variable *d, struct str
     if (value.n == 0 && d->has_default) {
         value = shown = d->default_value;
         if (masks) rc = mask_value(mode, value, s->arena, &shown, err);
+        s->masks = s->masks || masks;
     }
     if (rc != 0 || value.n == 0) return rc;
     rc = state_var_set(s, d->name, value, d->sensitive || clear.n > 0, shown);
@@ -108,7 +109,7 @@ static int vars_init(struct run_state *s, struct wopr_error *err) {
     }
     if (rc == 0 && s->meta.inputs_clear.n > 0)
         rc = json_members(s->meta.inputs_clear, s->arena, &clear, err);
-    s->masked = s->meta.sealed;
+    s->masked = s->masks = s->meta.sealed;
     s->lost = s->meta.sealed && s->meta.inputs_clear.n == 0;
     for (size_t i = 0; rc == 0 && i < s->wf->vars_nr; i++) {
         const struct wf_variable *d = &s->wf->vars[i];
@@ -367,7 +368,7 @@ static int fold_known(struct fold *f) {
     if (json_type_of(e->payload) != JSON_OBJECT) return fold_corrupt(f, "no object as payload");
     if (e->node_id.n > 0) f->node = workflow_node_index(s->wf, e->node_id);
     if (fold_masked(f)) {
-        s->masked = true;
+        s->masked = s->masks = true;
         s->lost = s->lost || e->clear.n == 0;
     }
     if (FOLDS[e->kind]) {

@@ -250,6 +250,7 @@ struct run_state {
     struct text agent;   /* raw AgentRef shown on the snapshot */
     struct text outputs; /* raw outputs of run.completed */
     bool dirty_run;
+    bool masks;  /* nodes may read something that the log shows masked */
     bool masked; /* a value of the run was masked: something may be sealed for it */
     bool lost;   /* a masked value was folded without its clear one: nodes read the mask */
 };

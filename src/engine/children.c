@@ -16,6 +16,7 @@
 #include "engine/child_link.h"
 #include "engine/clear.h"
 #include "engine/outcome.h"
+#include "engine/secret.h"
 #include "engine/timeline.h"
 #include "engine/timers.h"
 #include "store/events.h"
@@ -161,6 +162,10 @@ static int creation_fill(struct step *st, const struct node_child *want, struct 
     int rc = run_options_check(conf, STR_NONE, STR_NONE, c->wf, &env, c->arena,
                                &cmd->create.options, &err);
     if (rc == 0) rc = run_inputs_check(inputs, c->wf, c->arena, &cmd->create.inputs, &err);
+    for (size_t i = 0; rc == 0 && i < cmd->create.inputs.n; i++) { /* OBS-71: also over there */
+        struct var_init *v = &cmd->create.inputs.v[i];
+        if (v->from_input && secret_in(st, v->value)) v->sensitive = true;
+    }
     if (rc == 0)
         rc = run_inputs_render(&cmd->create.inputs, c->arena, &cmd->create.inputs_accepted, &err);
     if (rc == 0 || rc == WOPR_E_NO_MEMORY) return rc;

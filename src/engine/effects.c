@@ -6,6 +6,7 @@
 
 #include "codec/jobj.h"
 #include "engine/bounds.h"
+#include "engine/secret.h"
 
 static int effect_fail(struct failure *f, struct str code, struct str message) {
     *f = (struct failure){.code = code, .message = message};
@@ -103,7 +104,8 @@ static int channel_write(struct step *st, int node, struct str channel, enum red
     if (rc != 0)
         return effect_fail(f, STR("validation_error"), arena_str(st->scratch, str_c(why.message)));
     struct str shown = value;
-    if (d && d->sensitive && value_mask(st, value, &shown) != 0) return 0; /* CHAN-24 */
+    if (((d && d->sensitive) || secret_in(st, value)) && value_mask(st, value, &shown) != 0)
+        return 0; /* CHAN-24 */
     step_now(st);
     return effect_emit(st, EV_CHANNEL_WRITTEN, node,
                        pay_channel_written(st->plan->arena, channel, shown, name, st->now_ms, n->id,
@@ -142,7 +144,9 @@ static int effect_variable(struct step *st, int node, const struct node_effect *
     if (variable_refuse(s, x->name, v, f)) return WOPR_E_VALIDATION;
     if (!bound_state_room(st, v ? v->value.n : 0, x->value.n, f)) return WOPR_E_VALIDATION;
     if (v) previous = arena_str(st->scratch, var_shown(v)); /* the mask is taken once */
-    if (d && d->sensitive && value_mask(st, x->value, &next) != 0) return 0;
+    if (((d && d->sensitive) || x->sensitive || secret_in(st, x->value)) &&
+        value_mask(st, x->value, &next) != 0)
+        return 0;
     struct str id = s->wf->nodes[node].id;
     return effect_emit(st, EV_VARIABLE_CHANGED, node,
                        pay_variable_changed(st->plan->arena, x->name, previous, next, id),
@@ -238,17 +242,22 @@ bool port_sensitive(const struct wf_node *def, struct str port) {
     return false;
 }
 
+static bool port_open(const struct wf_node *def, struct str port) {
+    for (size_t i = 0; i < def->open_nr; i++)
+        if (str_eq(def->open_outputs[i], port)) return true;
+    return false;
+}
+
 int outputs_mask(struct step *st, int node, struct str outputs, struct str *shown_out) {
     const struct wf_node *def = &st->state->wf->nodes[node];
     struct json_members m;
     struct buf b;
     struct jw w;
     bool any = false;
-    if (def->sensitive_nr == 0 || json_type_of(outputs) != JSON_OBJECT ||
-        !mask_masks(st->state->wf->masking_mode)) {
-        *shown_out = outputs;
+    *shown_out = outputs;
+    if (json_type_of(outputs) != JSON_OBJECT || !mask_masks(st->state->wf->masking_mode) ||
+        (def->sensitive_nr == 0 && !secret_in(st, outputs)))
         return 0;
-    }
     int rc = json_members(outputs, st->scratch, &m, NULL);
     if (rc != 0) {
         plan_fail(st->plan, rc, "no memory to mask outputs");
@@ -259,7 +268,8 @@ int outputs_mask(struct step *st, int node, struct str outputs, struct str *show
     jw_object(&w);
     for (size_t i = 0; i < m.n && rc == 0; i++) {
         struct str raw = m.v[i].raw;
-        if (port_sensitive(def, m.v[i].key)) {
+        if (port_sensitive(def, m.v[i].key) ||
+            (secret_in(st, raw) && !port_open(def, m.v[i].key))) {
             rc = value_mask(st, raw, &raw);
             any = true;
         }

@@ -21,6 +21,7 @@ struct step {
     bool creates;          /* plan creates the run */
     bool awaits_children;  /* the first command waits for the cascade: nothing else happens */
     const struct node_child_end *child_end; /* for the executor that is entered now */
+    struct secrets *secrets;                /* secret.c */
     struct engine_cmd *cmd;                 /* its effect is in plan */
     struct str cascade_from; /* of the cancel at hand: the run above that began it, or empty */
 };

@@ -27,7 +27,7 @@ static void answer(struct str run, const char *node, const char *value) {
     c.cmd.resolve.node_id = str_c(node);
     c.cmd.resolve.value = str_c(value);
     call_do(&c);
-    cr_assert_eq(c.cmd.result.rc, 0, "%s", c.cmd.result.err.message);
+    cr_assert_eq(c.cmd.result.rc, 0, "%s: %s", c.cmd.result.err.message, world_story(run));
     call_fini(&c);
 }
 
@@ -244,7 +244,7 @@ Test(sensitive, a_sensitive_channel_folds_clear_values /* CHAN-24, CHAN-9, F4 */
         const char *const *writes;
         const char *what;
         size_t n;
-    } rows[] = {{"counter", counter, "channels.c", 7000005},
+    } rows[] = {{"counter", counter, "channels.c + 1", 7000006},
                 {"votes", votes, "size(channels.c)", 2},
                 {"message", messages, "size(channels.c)", 1},
                 {"merge", merges, "size(channels.c)", 2},
@@ -284,4 +284,192 @@ Test(sensitive, a_sensitive_default_is_masked_before_the_first_write /* CHAN-24,
         cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
         cr_expect_eq(measured(r, "m"), strlen(CANARY));
     }
+}
+
+/* --- copies --- */
+
+#define COPY(id, name)                                                                             \
+    NODE(id, "core.setVariable", "\"name\":\"" name "\"",                                          \
+         "\"value\":{\"type\":\"variable\",\"variableName\":\"v\"}")
+
+/* Into a plain variable, through getVariable, identity, an expression that embeds it, a log line. */
+Test(sensitive, a_value_that_is_passed_on_stays_sensitive /* OBS-71 */) {
+    for (size_t m = 0; m < 3; m++) {
+        struct str def = world_def(
+            "copies",
+            GATE("g") "," COPY("c", "plain") "," NODE(
+                "get", "core.getVariable", "\"name\":\"v\"",
+                "") "," NODE("i", "core.identity", "",
+                             "\"a\":{\"type\":\"variable\",\"variableName\":\"v\"},"
+                             "\"b\":{\"type\":\"expression\",\"expression\":\"'<' + variables.v +"
+                             " '>'\"},\"n\":{\"type\":\"expression\",\"expression\":"
+                             "\"size(variables.plain)\"}") "," NODE("l", "vendor.wopr.log", "",
+                                                                    "\"message\":{\"type\":"
+                                                                    "\"expression\",\"expression\":"
+                                                                    "\"'it is ' + "
+                                                                    "variables.v\"}") "," NODE("w",
+                                                                                               "cor"
+                                                                                               "e."
+                                                                                               "cha"
+                                                                                               "nne"
+                                                                                               "lWr"
+                                                                                               "it"
+                                                                                               "e",
+                                                                                               "\"c"
+                                                                                               "han"
+                                                                                               "nel"
+                                                                                               "Nam"
+                                                                                               "e\""
+                                                                                               ":\""
+                                                                                               "ope"
+                                                                                               "n"
+                                                                                               "\"",
+                                                                                               "\"v"
+                                                                                               "alu"
+                                                                                               "e\""
+                                                                                               ":{"
+                                                                                               "\"t"
+                                                                                               "ype"
+                                                                                               "\":"
+                                                                                               "\"v"
+                                                                                               "ari"
+                                                                                               "abl"
+                                                                                               "e\""
+                                                                                               ","
+                                                                                               "\"v"
+                                                                                               "ari"
+                                                                                               "abl"
+                                                                                               "eNa"
+                                                                                               "me"
+                                                                                               "\":"
+                                                                                               "\"v"
+                                                                                               "\""
+                                                                                               "}"),
+            EDGE("e0", "g", "c", "") "," EDGE("e1", "c", "get", "") "," EDGE(
+                "e2", "get", "i", "") "," EDGE("e3", "i", "l", "") "," EDGE("e4", "l", "w", ""),
+            SECRET_VAR, 0, 0);
+        struct str r = world_start(with_mode(def, MODES[m]), "{\"v\":\"" GIVEN "\"}");
+        world_wait_status(r, RUN_WAITING_APPROVAL);
+        world_engine_crash();
+        world_engine_start();
+        answer(r, "g", "{\"action\":\"accept\"}");
+        cr_assert_eq(world_wait_final(r), RUN_COMPLETED, "%s " STR_FMT, world_story(r),
+                     STR_ARG(world_view(r).error));
+        log_holds_no(r, GIVEN);
+        cr_expect_eq(measured(r, "i"), strlen(GIVEN), "clear inside");
+        cr_expect(str_eqc(json_get(world_event(r, EV_LOG_APPENDED, 1)->payload, "message"),
+                          "\"it is [REDACTED]\""));
+        cr_expect_eq(sealed_rows(r), 0);
+    }
+    files_hold_no(GIVEN);
+}
+
+static struct str open_def(const char *sensitivity) {
+    return world_def("open",
+                     arena_printf(W.a,
+                                  "{\"id\":\"i\",\"name\":\"i\",\"typeId\":\"core.identity\","
+                                  "\"config\":{},\"position\":{\"x\":0,\"y\":0},\"inputs\":{" VAR(
+                                      "v") "},\"outputSensitivity\":{%s}}",
+                                  sensitivity)
+                         .p,
+                     0, SECRET_VAR, 0, 0);
+}
+
+Test(sensitive, an_author_may_let_a_port_show_what_it_has /* OBS-70 */) {
+    struct str r = world_start(open_def("\"x\":false"), "{\"v\":\"" GIVEN "\"}");
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect(str_eqc(outputs_of(r, "i"), "{\"x\":\"" GIVEN "\"}"));
+    r = world_start(open_def(""), "{\"v\":\"" GIVEN "\"}");
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect(str_eqc(outputs_of(r, "i"), "{\"x\":\"[REDACTED]\"}"));
+}
+
+/* inputMapping into a plain variable of a child, and back by outputMapping. */
+Test(sensitive, a_child_keeps_what_it_is_given_to_itself /* OBS-71, NODE-48, WF-49 */) {
+    struct workflow *wf =
+        world_put(world_def("child", GATE("g") "," MEASURE("m", "variables.p"),
+                            EDGE("e", "g", "m", ""), "{\"name\":\"p\",\"type\":\"string\"}", 0, 0));
+    workflow_unref(wf);
+    struct str r =
+        world_start(world_def("parent",
+                              NODE("s", "core.subWorkflow",
+                                   "\"workflowId\":\"child\",\"inputMapping\":{\"p\":\"v\"},"
+                                   "\"outputMapping\":{\"back\":\"p\"}",
+                                   "") "," MEASURE("m", "variables.back"),
+                              EDGE("e", "s", "m", ""), SECRET_VAR, 0, 0),
+                    "{\"v\":\"" GIVEN "\"}");
+    world_wait_status(r, RUN_WAITING_APPROVAL);
+    struct str child = world_view(r).children.v[0].run_id;
+    log_holds_no(child, GIVEN);
+    world_engine_crash();
+    world_engine_start();
+    answer(child, "g", "{\"action\":\"accept\"}");
+    cr_assert_eq(world_wait_final(r), RUN_COMPLETED, "%s", world_story(r));
+    cr_expect_eq(measured(child, "m"), strlen(GIVEN));
+    cr_expect_eq(measured(r, "m"), strlen(GIVEN));
+    log_holds_no(r, GIVEN);
+    log_holds_no(child, GIVEN);
+    cr_expect_eq(sealed_rows(r) + sealed_rows(child), 0);
+    files_hold_no(GIVEN);
+}
+
+/* --- answers of gates --- */
+
+static struct str gate_def(const char *type, const char *config, const char *port) {
+    return world_def(
+        "gate",
+        arena_printf(W.a,
+                     "{\"id\":\"g\",\"name\":\"g\",\"typeId\":\"%s\",\"config\":{%s},"
+                     "\"position\":{\"x\":0,\"y\":0},\"inputs\":{},\"outputSensitivity\":{\"%s\":"
+                     "true}}," GATE("h") "," NODE("r", "test.measure", "",
+                                                  "\"v\":{\"type\":\"connection\",\"nodeId\":\"g\","
+                                                  "\"outputKey\":\"%s\"}"),
+                     type, config, port, port)
+            .p,
+        EDGE("e", "g", "h", "") "," EDGE("f", "h", "r", ""), 0, 0, 0);
+}
+
+Test(sensitive, an_answer_into_a_sensitive_port_is_masked_everywhere /* NODE-20, OBS-71 */) {
+    static const struct {
+        const char *type, *config, *port, *answer;
+    } gates[] = {
+        {"core.approvalGate", "", "comment", "{\"action\":\"accept\",\"comment\":\"" GIVEN "\"}"},
+        {"core.clarificationGate", "\"questions\":[{\"id\":\"q\",\"question\":\"?\"}]", "answers",
+         "{\"answers\":{\"q\":\"" GIVEN "\"}}"},
+        {"core.interrupt", "\"kind\":\"custom\",\"data\":{\"customKind\":\"c\"}", "resumeValue",
+         "\"" GIVEN "\""},
+    };
+    for (size_t i = 0; i < sizeof gates / sizeof *gates; i++) {
+        struct str r = world_start(gate_def(gates[i].type, gates[i].config, gates[i].port), NULL);
+        world_wait_settled(r);
+        answer(r, "g", gates[i].answer);
+        world_wait_event(r, EV_NODE_SUSPENDED, 2);
+        world_engine_crash();
+        world_engine_start();
+        answer(r, "h", "{\"action\":\"accept\"}");
+        cr_assert_eq(world_wait_final(r), RUN_COMPLETED, "%s", world_story(r));
+        cr_expect_geq(measured(r, "r"), strlen(GIVEN), "%s", gates[i].type);
+        log_holds_no(r, GIVEN);
+    }
+    files_hold_no(GIVEN);
+}
+
+/* --- forks of what has ended --- */
+
+Test(sensitive, a_branch_of_an_ended_run_needs_its_sensitive_inputs_again /* FORK-23 */) {
+    struct str r = world_start(world_def("m", MEASURE("m", "variables.v"), 0, SECRET_VAR, 0, 0),
+                               "{\"v\":\"" GIVEN "\"}");
+    struct wopr_error err = {0};
+    struct str b;
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect_eq(fork_try(r, FORK_BRANCH, 0, (struct fork_overlay){.tags = STR_NONE}, &b, &err),
+                 WOPR_E_CONFLICT);
+    cr_expect(strstr(err.message, "clear values") && strstr(err.details, "sensitive_values_gone"),
+              "%s %s", err.message, err.details);
+    const struct fork_overlay again = {.inputs = STR("{\"v\":\"another\"}")};
+    cr_assert_eq(fork_try(r, FORK_BRANCH, 0, again, &b, &err), 0, "%s", err.message);
+    cr_expect_eq(world_wait_final(b), RUN_COMPLETED);
+    cr_expect_eq(measured(b, "m"), 7);
+    struct str replay = fork_run(r, FORK_REPLAY, 0); /* goes on with the mask (FORK-21) */
+    cr_expect_eq(world_wait_final(replay), RUN_COMPLETED);
 }
