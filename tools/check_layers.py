@@ -32,7 +32,7 @@ FOREIGN = {
 # What other layers may include of a layer; of those not named here, all but private names.
 PUBLIC = {
     "journal": ["journal.h"], "egress": ["egress.h", "operator.h"], "engine": ["engine.h", "node.h"], "nodes": ["nodes.h"],
-    "http": ["http.h"], "wire/v1": ["v1.h"], "host": ["host.h", "keys.h", "config.h"], "cli": [],
+    "http": ["http.h"], "wire/v1": ["v1.h"], "host": ["host.h", "keys.h", "config.h", "seal_file.h"], "cli": [],
 }
 PRIVATE = re.compile(r"(_int|_internal|internal)\.h$|\.def$")
 # The header of a backend of the store is for those who open it; all others include the port, store/*.h.

@@ -100,7 +100,7 @@ static void secrets_gather(struct secrets *l, const struct run_state *s) {
 }
 
 static struct secrets *secrets_of(struct step *st) {
-    if (!st->state->masks || step_lost(st)) return NULL;
+    if (!st->state->masks || st->plan->failed != 0) return NULL;
     if (!st->secrets) {
         st->secrets = ARENA_NEW(st->scratch, struct secrets);
         if (st->secrets) {
