@@ -178,7 +178,7 @@ int cmd_interrupts(const struct options *o) {
 }
 
 /* ------------------------------------------------------------------ forks */
-enum { FORK_CONNS_MAX = 16, FORK_EVENTS_MAX = 400000, FORKS_CHECKED = 64, FORK_PARTS = 4 };
+enum { FORK_CONNS_MAX = 16, FORK_EVENTS_MAX = 400000, FORKS_CHECKED = 64, FORK_PARTS = 5 };
 enum { REPLAYS = 5, REPLAY_EVENTS = 1000, LOOP_FIXED_EVENTS = 7, LOOP_ROUND_EVENTS = 5 };
 struct forks {
     struct target t;
@@ -308,7 +308,7 @@ static int replays(struct forks *f, struct report *r) {
 }
 
 int cmd_forks(const struct options *o) {
-    static const int64_t lengths[] = {10, 1000, 10000};
+    static const int64_t lengths[] = {10, 1000, 10000, 1000000};
     static struct forks f;
     struct report r;
     int rc = 0;

@@ -77,7 +77,7 @@ line("accepting at 500/s, open loop, p99", ("wopr-latency", "latency_open_p99"),
 line("create to first event at 200/s, open loop, p99", ("wopr-first-event", "first_event_p99"), None, "ms", at_least(0), "-")
 line("interrupt round trips/s to completed runs/s", ("wopr-interrupts", "round_trips_per_s"), ("wopr-completed", "completed_per_s"), "x", at_least(0), "-")
 line("resolving an interrupt, closed loop, p99", ("wopr-interrupts", "resolve_p99"), None, "ms", at_least(0), "-")
-for n in ("10", "1000", "10000"):
+for n in ("10", "1000", "10000", "1000000"):
     line("forks/s of a source of %s events" % n, ("wopr-forks", "forks_per_s_" + n), None, "1/s", at_least(0), "-")
 line("replay of 1,000 events, p50", ("wopr-forks", "replay_1000_p50"), None, "ms", at_least(0), "-")
 line("take-over of 20 runs of a killed host, last, p50", ("wopr-takeover", "killed_last_p50"), None, "ms", at_least(0), "-")

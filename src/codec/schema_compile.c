@@ -17,13 +17,6 @@ int schema_no_memory(struct schema_build *b) {
     return wopr_error_set(b->err, WOPR_E_NO_MEMORY, "no memory for the compiled schema");
 }
 
-int schema_bad(struct schema_build *b, const struct schema_node *n, const char *key,
-               const char *what) {
-    char at[sizeof b->err->pointer];
-    schema_loc_print(n->loc, key, at, sizeof at);
-    return wopr_error_at(b->err, WOPR_E_VALIDATION, at, "the schema keyword %s %s", key, what);
-}
-
 /* ---- vocabularies ---- */
 
 static const struct {

@@ -68,6 +68,13 @@ void schema_loc_print(const struct schema_loc *loc, const char *key, char *out, 
     if (key != NULL) (void)print_token(out, size, &len, str_c(key));
 }
 
+int schema_bad(struct schema_build *b, const struct schema_node *n, const char *key,
+               const char *what) {
+    char at[sizeof b->err->pointer];
+    schema_loc_print(n->loc, key, at, sizeof at);
+    return wopr_error_at(b->err, WOPR_E_VALIDATION, at, "the schema keyword %s %s", key, what);
+}
+
 const char *schema_intern(struct schema_set *s, struct str name) {
     char *known = map_get(s->names, name);
     if (known != NULL) return known;

@@ -21,7 +21,7 @@ struct lint {
     bool no_memory;
 };
 
-/* --- lint.c --- */
+/* --- lint_text.c --- */
 void lint_tell(struct lint *l, bool error, const char *pointer, const char *key, const char *fmt,
                ...) __attribute__((format(printf, 5, 6)));
 /* Members of an object that are none of the names in known.  closed: the schema refuses them. */
@@ -33,7 +33,8 @@ void lint_word(struct lint *l, struct str object, const char *pointer, const cha
 /* The string at key names something of the map; what: "node". */
 void lint_name(struct lint *l, struct str object, const char *pointer, const char *key,
                const struct map *known, const char *what);
-void lint_near(struct near *n, const struct map *known); /* offer every name */
+void lint_near(struct near *n, const struct map *known);  /* offer every name */
+bool lint_next_word(const char **rest, struct str *word); /* of words at *rest */
 bool lint_has_word(const char *words, struct str name);
 struct str lint_text(struct lint *l, struct str object, const char *key); /* NONE when no string */
 /* --- lint_expr.c --- */

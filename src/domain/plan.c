@@ -182,14 +182,16 @@ int64_t plan_event_masked(struct plan *p, const struct payload_rules *rules, str
     };
     if (s) { /* a fact that does not fit the state must not be written down */
         struct wopr_error why = {0};
+        p->half_folded = true;
         int rc = state_apply_checked(s, &e, &why);
         if (rc != 0) {
-            p->half_folded = true;
             plan_fail(p, rc, "%s", why.message);
             return -1;
         }
     }
-    return events_add(p, &e) ? seq : -1;
+    if (!events_add(p, &e)) return -1;
+    p->half_folded = false;
+    return seq;
 }
 
 void plan_timer_set(struct plan *p, enum timer_kind k, struct str node_id, int64_t fire_at_ms,

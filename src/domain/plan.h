@@ -183,7 +183,7 @@ struct plan {
     int failed; /* 0 or WOPR_E_*: sticky */
     struct wopr_error error;
     uint64_t mem_refused; /* of its thread when it was made: tells memory from a bound */
-    bool half_folded;     /* the event that failed may have moved the state */
+    bool half_folded;     /* an event moved the state, or a part of it, and is not among events */
     enum plan_what what;
     struct str run_id;
     int64_t run_no;    /* store's key; 0 for CREATE until committed */

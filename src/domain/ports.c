@@ -17,13 +17,11 @@ struct str member_raw(struct str text, struct str key, struct arena *a) {
     return STR_NONE;
 }
 
-/* CHAN-17: the clock of a fold is the time of the last event. */
 static void channel_add(struct run_scope *sc, struct jw *w, const struct chan_state *c) {
     struct buf value;
     buf_init(&value, SCOPE_BYTES_MAX);
-    int rc = sc->hide_sensitive
-                 ? chan_shown(c, sc->run->wf->masking_mode, sc->run->last_ts_ms, &value)
-                 : chan_value(c, sc->run->last_ts_ms, &value);
+    int rc = sc->hide_sensitive ? chan_shown(c, sc->run->wf->masking_mode, sc->now_ms, &value)
+                                : chan_value(c, sc->now_ms, &value);
     if (rc != 0 || buf_failed(&value)) sc->no_memory = true;
     else if (value.len > 0) {
         jw_key_str(w, text_str(&c->name));
@@ -117,8 +115,8 @@ static struct str scope_lookup(void *ctx, struct str root, struct arena *a) {
     return STR_NONE;
 }
 
-struct expr_scope run_scope_of(struct run_scope *sc) {
-    return (struct expr_scope){.lookup = scope_lookup, .ctx = sc};
+struct expr_scope run_scope_of(struct run_scope *sc, uint64_t *steps) {
+    return (struct expr_scope){.lookup = scope_lookup, .ctx = sc, .steps = steps};
 }
 
 /* CHAN-28: a channel without declaration is read as the variable of its name. */
@@ -127,7 +125,7 @@ static int scope_shadow(struct run_scope *sc, struct str name, struct arena *a, 
     struct buf b;
     if (c == NULL || c->decl != NULL || c->n == 0) return 0;
     buf_init(&b, SCOPE_BYTES_MAX);
-    int rc = chan_value(c, sc->run->last_ts_ms, &b);
+    int rc = chan_value(c, sc->now_ms, &b);
     struct str text = rc == 0 && !buf_failed(&b) ? arena_str(a, buf_str(&b)) : STR_NONE;
     buf_fini(&b);
     if (text.p == NULL) return WOPR_E_NO_MEMORY;
@@ -169,8 +167,9 @@ static const struct wf_channel *port_denied(const struct workflow *w, const stru
 
 /* *value: STR_NONE when an optional port has nothing to give. */
 static int port_value(struct run_scope *sc, const struct wf_port *p, struct arena *a,
-                      struct str *value, struct wopr_error *err) {
-    struct expr_scope scope = run_scope_of(sc);
+                      uint64_t *steps, struct str *value, struct wopr_error *err) {
+    uint64_t left = *steps < EXPR_STEPS_MAX ? *steps : EXPR_STEPS_MAX, given = left;
+    struct expr_scope scope = run_scope_of(sc, &left);
     const struct var_state *v;
     int rc = 0;
     *value = STR_NONE;
@@ -180,6 +179,7 @@ static int port_value(struct run_scope *sc, const struct wf_port *p, struct aren
         break;
     case PORT_EXPRESSION:
         rc = expr_eval(p->expr, &scope, a, value, err);
+        *steps -= given - left;
         if (rc == WOPR_E_NO_MEMORY || sc->no_memory)
             return wopr_error_set(err, WOPR_E_NO_MEMORY,
                                   "no memory to resolve the inputs of a node");
@@ -212,14 +212,15 @@ const struct wf_channel *ports_denied(const struct run_state *s, int node, struc
 static int ports_render(struct run_state *s, int node, struct arena *a, struct str *out,
                         struct wopr_error *err) {
     const struct wf_node *n = &s->wf->nodes[node];
-    struct run_scope sc = {.run = s, .node = node};
+    struct run_scope sc = {.run = s, .node = node, .now_ms = s->last_ts_ms};
+    uint64_t steps = PORTS_STEPS_MAX;
     struct wopr_error why;
     struct jobj o;
     jobj_begin(&o, PORTS_BYTES_MAX);
     for (size_t i = 0; i < n->ports_nr; i++) {
         struct str value;
         wopr_error_clear(&why);
-        int rc = port_value(&sc, &n->ports[i], a, &value, &why);
+        int rc = port_value(&sc, &n->ports[i], a, &steps, &value, &why);
         if (rc != 0) {
             char pointer[sizeof(why.pointer)];
             snprintf(pointer, sizeof(pointer), "/inputs/%.*s", (int)(n->ports[i].name.n & 0x7f),

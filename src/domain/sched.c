@@ -104,6 +104,7 @@ static struct sched_action next_start(const struct run_state *s, int node) {
 }
 
 void sched_next(const struct run_state *s, int64_t now_ms, struct sched_action *out) {
+    ASSERT(!run_state_busy(s));
     bool in_flight = s->running_nr + s->suspended_nr + s->retry_nr + s->held_nr > 0;
     *out = action_make(SCHED_WAIT, -1);
     if (!may_move(s->status)) return;

@@ -23,6 +23,7 @@ struct run_scope { /* one evaluation; roots are built once, in the arena of the 
     struct str status;     /* word, empty for ports */
     struct str outputs;    /* raw object, empty for ports */
     struct str output_key; /* sourceOutput of the edge, empty for ports */
+    int64_t now_ms;        /* clock of channels (CHAN-17) */
     /* Conditions are evaluated inside the fold, which must decide the same from the log alone, and
      * the log holds sensitive variables and channels masked (NODE-20): conditions see neither. */
     bool hide_sensitive;
@@ -30,7 +31,8 @@ struct run_scope { /* one evaluation; roots are built once, in the arena of the 
     bool have[ROOT_NR];
     struct str root[ROOT_NR];
 };
-struct expr_scope run_scope_of(struct run_scope *sc); /* borrows sc */
+/* Borrows sc and the budget. */
+struct expr_scope run_scope_of(struct run_scope *sc, uint64_t *steps);
 /* Raw value of a member, STR_NONE when absent or when text is no object. */
 struct str member_raw(struct str text, struct str key, struct arena *a);
 

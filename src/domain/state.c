@@ -8,70 +8,6 @@
 #include "codec/jobj.h"
 #include "domain/state_internal.h"
 
-int fold_corrupt(struct fold *f, const char *what) {
-    return wopr_error_set(f->err, WOPR_E_CORRUPT,
-                          "event %lld (%s): %s; the run is parked, compare its log with a backup",
-                          (long long)f->event->seq, event_name(f->event->kind), what);
-}
-
-int fold_no_memory(struct fold *f) {
-    return wopr_error_set(f->err, WOPR_E_NO_MEMORY, "no memory to fold an event");
-}
-
-struct arena *fold_scratch(struct fold *f) {
-    if (!f->scratch) f->scratch = arena_new(STATE_SCRATCH_MAX);
-    return f->scratch;
-}
-
-int fold_string(struct fold *f, const char *key, struct str *out) {
-    struct str raw = json_get(f->event->payload, key);
-    if (raw.n < 2 || raw.p[0] != '"') return fold_corrupt(f, "a required string is missing");
-    if (!memchr(raw.p, '\\', raw.n)) {
-        *out = str_n(raw.p + 1, raw.n - 2);
-        return 0;
-    }
-    struct arena *a = fold_scratch(f);
-    struct str s = a ? json_string(raw, a) : STR_NONE;
-    if (!s.p) return fold_no_memory(f);
-    *out = s;
-    return 0;
-}
-
-/* --- variables --- */
-
-struct var_state *run_state_var(struct run_state *s, struct str name) {
-    for (size_t i = 0; i < s->vars_nr; i++)
-        if (str_eq(text_str(&s->vars[i].name), name)) return &s->vars[i];
-    return NULL;
-}
-
-struct str fold_clear(const struct fold *f, const char *key) {
-    struct str clear = f->event->clear.n > 0 ? json_get(f->event->clear, key) : STR_NONE;
-    return clear.n > 0 ? clear : json_get(f->event->payload, key);
-}
-
-bool fold_masked(const struct fold *f) { return (f->event->flags & EVENT_MASKED) != 0; }
-
-int state_var_set(struct run_state *s, struct str name, struct str value, bool sensitive,
-                  struct str shown) {
-    struct var_state *v = run_state_var(s, name);
-    if (!v) {
-        if (s->vars_nr >= RUN_VARS_MAX) return WOPR_E_TOO_BIG;
-        if (VEC_ROOM(s->vars, s->vars_nr, s->vars_cap, 8) != 0) return WOPR_E_NO_MEMORY;
-        v = &s->vars[s->vars_nr];
-        *v = (struct var_state){.dirty = false};
-        if (text_set(&v->name, name) != 0) return WOPR_E_NO_MEMORY;
-        s->vars_nr++;
-        s->bytes += sizeof *v + name.n;
-    }
-    if (run_state_text_set(s, &v->value, value) != 0) return WOPR_E_NO_MEMORY;
-    if (run_state_text_set(s, &v->shown, sensitive ? shown : STR_NONE) != 0)
-        return WOPR_E_NO_MEMORY;
-    v->sensitive = sensitive;
-    v->dirty = true;
-    return 0;
-}
-
 static struct str member_of(const struct json_members *m, struct str name) {
     for (size_t i = 0; i < m->n; i++)
         if (str_eq(m->v[i].key, name)) return m->v[i].raw;
@@ -388,7 +324,8 @@ static int fold_known(struct fold *f) {
 int state_apply_checked(struct run_state *s, const struct event *e, struct wopr_error *err) {
     struct fold f = {.run = s, .event = e, .node = -1, .err = err};
     f.ts_ms = e->ts_ms > s->last_ts_ms ? e->ts_ms : s->last_ts_ms;
-    int rc = 0;
+    int rc = run_state_finish(s, NULL, err);
+    if (rc != 0) return rc;
     if (e->seq != s->next_seq) rc = fold_corrupt(&f, "not the next sequence");
     else if (run_status_final(s->status)) rc = fold_corrupt(&f, "the run has already ended");
     else if ((unsigned)e->kind < EV_NR) rc = fold_known(&f);
@@ -400,7 +337,7 @@ int state_apply_checked(struct run_state *s, const struct event *e, struct wopr_
     return 0;
 }
 
-int run_state_apply(struct run_state *s, const struct event *e, struct wopr_error *err) {
+int run_state_begin(struct run_state *s, const struct event *e, struct wopr_error *err) {
     if ((unsigned)e->kind < EV_NR) { /* the payload of an unknown kind is not read */
         struct fold f = {.run = s, .event = e, .node = -1, .err = err};
         int rc = json_check(e->payload, &JSON_LIMITS_STORED, NULL);
@@ -408,4 +345,9 @@ int run_state_apply(struct run_state *s, const struct event *e, struct wopr_erro
         if (rc != 0) return fold_corrupt(&f, "the payload is not JSON");
     }
     return state_apply_checked(s, e, err);
+}
+
+int run_state_apply(struct run_state *s, const struct event *e, struct wopr_error *err) {
+    int rc = run_state_begin(s, e, err);
+    return rc == 0 ? run_state_finish(s, NULL, err) : rc;
 }

@@ -86,6 +86,14 @@ struct sched_node {
     int64_t cause_seq;  /* the channel.written of the firing, 0 = none (EVT-4) */
     struct sched_tally in[RULE_NR];
 };
+struct sched_settling { /* what the last event leaves to be done: sched_settle.c */
+    int node;           /* that has ended, plus one; 0 = nothing is left */
+    size_t at;          /* its edges so far: all of them for loopbacks, then again for the others */
+    bool looped;        /* a loopback fires: a round follows */
+    bool costs;         /* the edge at hand has a condition */
+    int64_t now_ms;     /* clock of the conditions (CHAN-17) */
+    uint64_t steps;     /* left for the conditions */
+};
 #define TRIGGER_QUEUE_MAX 1024u
 struct trigger_fire { /* a write that a trigger has still to answer */
     int64_t seq, ts_ms;
@@ -231,6 +239,7 @@ struct run_state {
     size_t skips_nr, loops_nr;
     struct trigger_state *triggers; /* one per trigger of the workflow */
     size_t held_nr;
+    struct sched_settling settling;
     size_t running_nr, suspended_nr, retry_nr, unsettled_nr;
     int current_node; /* node index or -1 (INT-12) */
     int failed_node;  /* first unhandled failure or -1 */
@@ -264,6 +273,20 @@ void run_state_free(struct run_state *s); /* takes NULL */
  * fields only count.  After a failure, of memory too, the state may be half moved: free it and fold
  * the log again. */
 MUST_CHECK int run_state_apply(struct run_state *s, const struct event *e, struct wopr_error *err);
+/*
+ * The same in turns.  The event that ends a node leaves conditions to be evaluated, each of which
+ * may take some 20 ms: run_state_begin applies the event, run_state_finish evaluates until nothing
+ * is left or the pace says that the turn is over, at least one condition.  A busy state takes the
+ * next event all the same, after it has finished at once; sched_next wants one that is not busy.
+ */
+struct run_pace {
+    bool (*over)(void *ctx); /* asked between conditions; decides no result */
+    void *ctx;
+};
+MUST_CHECK int run_state_begin(struct run_state *s, const struct event *e, struct wopr_error *err);
+MUST_CHECK int run_state_finish(struct run_state *s, const struct run_pace *pace,
+                                struct wopr_error *err); /* NULL: all of it; NO_MEMORY */
+static inline bool run_state_busy(const struct run_state *s) { return s->settling.node > 0; }
 const char *run_state_broken(const struct run_state *s); /* NULL, or the rule that does not hold */
 struct var_state *run_state_var(struct run_state *s, struct str name); /* NULL when absent */
 /* Replaces a value of s, which stays counted in s->bytes. */
@@ -343,7 +366,8 @@ int64_t sched_next_trigger_ms(const struct run_state *s);
  */
 int sched_run_started(struct run_state *s); /* while run.started is applied; allocates the arrays */
 void sched_node_started(struct run_state *s, int node); /* while node.started is applied */
-/* While an event that ends a node is applied: status, outputs and counters are set before. */
+/* While an event that ends a node is applied: status, outputs and counters are set before.  What
+ * follows from it is done by run_state_finish. */
 int sched_node_settled(struct run_state *s, int node, struct wopr_error *err);
 /* While channel.written is applied, after its value was folded; node: the writer or -1. */
 int sched_channel_written(struct run_state *s, const struct chan_state *c, int node,

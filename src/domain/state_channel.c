@@ -45,12 +45,6 @@ void chan_free(struct chan_state *c) {
     text_clear(&c->shown);
 }
 
-/* The value as written or folded, without the frame of undeclared channels (CHAN-28). */
-struct str chan_entry_value(const struct chan_state *c, const struct chan_entry *e) {
-    struct str t = text_str(&e->value);
-    return c->decl ? t : json_get(t, "value");
-}
-
 /* Remember that a projected entry is gone. */
 static int op_add(struct run_state *s, const struct chan_state *c, int64_t seq) {
     if (VEC_ROOM(s->chan_ops, s->chan_ops_nr, s->chan_ops_cap, 8) != 0) return WOPR_E_NO_MEMORY;
@@ -95,55 +89,6 @@ static int entry_add(struct run_state *s, const struct chan_write *w, struct str
 
 /* --- list reducers --- */
 
-static struct arena *scratch_of(struct arena **scratch) {
-    if (!*scratch) *scratch = arena_new(STATE_SCRATCH_MAX);
-    return *scratch;
-}
-
-static int identity_text(struct str raw, struct arena **scratch, struct str *out) {
-    bool escaped = raw.n > 1 && raw.p[0] == '"' && memchr(raw.p, '\\', raw.n);
-    if (escaped && !scratch_of(scratch)) return WOPR_E_NO_MEMORY;
-    *out = reducer_identity_text(raw, *scratch);
-    return out->p ? 0 : WOPR_E_NO_MEMORY;
-}
-
-int chan_find_same(const struct chan_state *c, enum reducer r, struct str value,
-                   struct arena **scratch, uint64_t *id, size_t *at) {
-    struct str who = reducer_identity(r, value), other;
-    *id = 0;
-    *at = c->n;
-    if (who.n == 0) return 0;
-    int rc = identity_text(who, scratch, &who);
-    if (rc != 0) return rc;
-    *id = str_hash(who, 0) | 1u; /* never 0 */
-    for (size_t i = 0; i < c->n; i++) {
-        if (c->v[i].by == (uint8_t)r && c->v[i].id != *id) continue;
-        struct str raw = reducer_identity(r, chan_entry_value(c, &c->v[i]));
-        if (raw.n == 0) continue;
-        rc = identity_text(raw, scratch, &other);
-        if (rc != 0) return rc;
-        if (!str_eq(other, who)) continue;
-        *at = i;
-        return 0;
-    }
-    return 0;
-}
-
-size_t chan_expired(const struct chan_state *c, int64_t now_ms) {
-    size_t old = 0;
-    if (c->ttl_ms <= 0) return 0;
-    while (old < c->n && c->v[old].ts_ms < now_ms - c->ttl_ms) old++;
-    return old;
-}
-
-size_t chan_max(const struct chan_state *c) {
-    if (c->decl && c->decl->max_size > 0 && c->decl->max_size < (int64_t)RUN_ENTRIES_MAX)
-        return (size_t)c->decl->max_size;
-    if (c->decl) return RUN_ENTRIES_MAX;
-    const struct chan_legacy *old = chan_legacy(text_str(&c->name));
-    return old && old->max > 0 ? old->max : RUN_ENTRIES_MAX;
-}
-
 static int list_write(struct fold *f, const struct chan_write *w) {
     struct chan_state *c = w->c;
     uint64_t id;
@@ -164,34 +109,6 @@ static int list_write(struct fold *f, const struct chan_write *w) {
 }
 
 /* --- value reducers --- */
-
-int chan_sum(const struct chan_state *c, struct str x, struct sum *out) {
-    sum_clear(out);
-    if (c && c->summed) *out = *c->sum;
-    else if (c && c->n > 0 && !c->is_list) {
-        /* It may hold a mask (CHAN-24) or another reducer's value: count from zero. */
-        int rc = sum_add(out, chan_entry_value(c, &c->v[0]));
-        if (rc != 0) sum_clear(out);
-    }
-    return sum_add(out, x);
-}
-
-int chan_step(const struct chan_state *c, enum reducer r, struct str x, struct arena *a,
-              struct sum *sum, struct buf *b, size_t *keys) {
-    struct str old = c && c->n > 0 && !c->is_list ? chan_entry_value(c, &c->v[0]) : STR_NONE;
-    int rc;
-    *keys = 0;
-    switch (r) {
-    case RED_COUNTER:
-        rc = chan_sum(c, x, sum);
-        return rc == 0 ? sum_text(sum, b) : rc;
-    case RED_MERGE:
-        return reducer_merge(old, x, a, b, keys);
-    default: /* replace, and vendor.* for want of its code (CHAN-10) */
-        buf_adds(b, x);
-        return buf_failed(b) ? WOPR_E_NO_MEMORY : 0;
-    }
-}
 
 static int value_write(struct fold *f, const struct chan_write *w) {
     struct chan_state *c = w->c;

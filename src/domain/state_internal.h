@@ -56,7 +56,7 @@ enum run_status run_waits(const struct run_state *s, int *node);
 /* The only door to run_state.status; keeps the clock of WF-23. */
 void run_move(struct run_state *s, enum run_status to, int64_t ts_ms);
 
-/* run_state_apply for an event whose payload has passed json_check. */
+/* run_state_begin for an event whose payload has passed json_check. */
 MUST_CHECK int state_apply_checked(struct run_state *s, const struct event *e,
                                    struct wopr_error *err);
 

@@ -5,28 +5,6 @@
 #include "codec/json.h"
 #include "domain/state_internal.h"
 
-int chan_value(const struct chan_state *c, int64_t now_ms, struct buf *out) {
-    static const char *const EMPTY[RED_NR] = {[RED_MERGE] = "{}", [RED_COUNTER] = "0"};
-    if (c->is_list) {
-        bool first = true, ages = now_ms > 0 && c->ttl_ms > 0;
-        buf_addc(out, '[');
-        for (size_t i = 0; i < c->n; i++) {
-            if (ages && c->v[i].ts_ms < now_ms - c->ttl_ms) continue;
-            if (!first) buf_addc(out, ',');
-            buf_adds(out, text_str(&c->v[i].value));
-            first = false;
-        }
-        buf_addc(out, ']');
-    } else if (c->n > 0) {
-        buf_adds(out, text_str(&c->v[0].value));
-    } else if (EMPTY[c->reducer]) {
-        buf_addz(out, EMPTY[c->reducer]);
-    } else if (c->decl) {
-        buf_adds(out, c->decl->default_value);
-    }
-    return buf_failed(out) ? WOPR_E_NO_MEMORY : 0;
-}
-
 int chan_shown(const struct chan_state *c, struct str mode, int64_t now_ms, struct buf *out) {
     bool empty = c->n == 0 && !c->is_list && !(c->decl && c->decl->default_value.n > 0) &&
                  c->reducer == RED_REPLACE; /* chan_value has nothing either */

@@ -253,16 +253,3 @@ void workflow_unref(struct workflow *w) {
     ASSERT(before > 0);
     if (before == 1) workflow_free(w);
 }
-
-int workflow_node_index(const struct workflow *w, struct str node_id) {
-    const struct wf_node *n = map_get(w->node_map, node_id);
-    return n == NULL ? -1 : (int)(n - w->nodes);
-}
-
-const struct wf_variable *workflow_variable(const struct workflow *w, struct str name) {
-    return map_get(w->var_map, name);
-}
-
-const struct wf_channel *workflow_channel(const struct workflow *w, struct str name) {
-    return map_get(w->chan_map, name);
-}

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "codec/bytes.h"
 #include "codec/schema.h"
+#include "domain/bounds.h"
 #include "domain/traits.h"
 
 enum wf_port_kind { PORT_STATIC, PORT_EXPRESSION, PORT_CONNECTION, PORT_VARIABLE };
@@ -180,9 +181,11 @@ MUST_CHECK int expr_parse(struct str text, struct arena *a, struct expr **out,
 struct expr_scope {
     struct str (*lookup)(void *ctx, struct str root, struct arena *a);
     void *ctx;
+    uint64_t *steps; /* left, NULL: EXPR_STEPS_MAX; a step of a pattern, or EXPR_STEP_BYTES read */
 };
-/* Evaluate to raw JSON in the arena.  WOPR_E_VALIDATION on a type error (WF-10: a condition is then
- * false). */
+#define EXPR_STEP_BYTES 64u
+/* Evaluate to raw JSON in the arena.  WOPR_E_VALIDATION on a type error and when the steps are
+ * spent (WF-10: a condition is then false). */
 MUST_CHECK int expr_eval(const struct expr *e, const struct expr_scope *s, struct arena *a,
                          struct str *out, struct wopr_error *err);
 

@@ -14,7 +14,7 @@ int wfc_fail(struct wfc *c, const char *pointer, const char *key, const char *wh
 }
 
 int wfc_too_many(struct wfc *c, const char *pointer, const char *key, size_t has, size_t max) {
-    char what[96];
+    char what[128];
     snprintf(what, sizeof what, "has %zu elements and may have %zu; split the workflow", has, max);
     return wfc_fail(c, pointer, key, what);
 }

@@ -490,7 +490,7 @@ static void children_step(struct step *st) {
     for (struct list *l = re->kin.children.next, *next; l != &re->kin.children; l = next) {
         struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
         next = l->next;
-        if (!step_moves(st) || step_full(st)) return;
+        if (!step_moves(st) || step_full(st) || !step_settled(st)) return;
         if (x->turn != re->turns) child_step(st, x);
     }
 }

@@ -48,7 +48,8 @@ struct run_tables {      /* exec.c */
 struct run_queue {               /* queue.c */
     struct map *tenants;         /* name -> struct tenant */
     struct list turns[QUEUE_NR]; /* tenants with runs that want a turn */
-    size_t ready_nr;             /* execs in both queues */
+    size_t ready_nr;             /* execs in QUEUE_RUNS and QUEUE_FRESH */
+    size_t large_nr;             /* in QUEUE_LARGE */
     bool fresh_last;             /* the last turn went to a fresh one */
 };
 struct run_states {      /* evict.c */
@@ -65,10 +66,10 @@ struct engine_life { /* engine.c */
     _Atomic bool broken;   /* set under mu: SYNC_FAILED, nothing is appended */
     bool threads_up;       /* the timer thread runs; only for start and stop */
     uint64_t started_ms;   /* monotonic; written before the threads start */
-    size_t idle_nr;        /* workers that wait for work */
+    size_t idle_nr;        /* workers that wait for work; not those of large turns */
     size_t busy_nr;        /* turns under way */
-    pthread_t timer_thread, workers[ENGINE_WORKERS_MAX];
-    unsigned workers_nr;
+    pthread_t timer_thread, workers[2 * ENGINE_WORKERS_MAX];
+    unsigned workers_nr; /* all of them */
 };
 struct upkeep_state {     /* upkeep.c */
     bool kicked;          /* look at the deadlines again */
@@ -101,9 +102,10 @@ struct engine {
     struct str holder;
 
     pthread_mutex_t mu;
-    pthread_cond_t work; /* ready queue or answers grew, or state of serving changed */
-    pthread_cond_t tick; /* timers changed */
-    pthread_cond_t calm; /* something in flight came back */
+    pthread_cond_t work;  /* ready queue or answers grew, or state of serving changed */
+    pthread_cond_t large; /* the same for QUEUE_LARGE and its workers */
+    pthread_cond_t tick;  /* timers changed */
+    pthread_cond_t calm;  /* something in flight came back */
 
     struct run_tables runs;
     struct run_queue queue;

@@ -13,6 +13,7 @@
 #define ENGINE_STEP_SCRATCH_MAX (4u * 1024 * 1024) /* or took so much, which the next one lacks */
 #define ENGINE_STEP_MS_MAX      100u               /* or once its executors took so long */
 #define ENGINE_CREATE_MS_MAX    10u                /* the same for a step whose 201 is waited for */
+#define ENGINE_SETTLE_MS_MAX    10u /* the same for conditions: then others have a turn */
 
 void step_now(struct step *st) {
     int64_t now_ms = timeline_now_ms(st);
@@ -68,6 +69,18 @@ int64_t step_emit_masked(struct step *st, enum ev_kind kind, int node, int64_t c
         return EMIT_REFUSED;
     }
     return EMIT_BROKEN;
+}
+
+bool step_slice_over(void *st) {
+    return clock_mono_ms() - ((struct step *)st)->began_ms >= ENGINE_SETTLE_MS_MAX;
+}
+
+bool step_settled(struct step *st) {
+    const struct run_pace pace = {step_slice_over, st};
+    struct wopr_error err = {0};
+    int rc = run_state_finish(st->state, &pace, &err);
+    if (rc != 0) plan_fail(st->plan, rc, "%s", err.message);
+    return rc == 0 && !run_state_busy(st->state);
 }
 
 /* Time to send what there is: enough of it, or someone waits to be heard (RUN-25). */

@@ -43,6 +43,10 @@ int64_t step_logical_ms(const struct step *st, int node);
 bool step_lost(const struct step *st); /* the plan has failed */
 /* Time to send: the plan holds enough, or a command or another host waits (RUN-25). */
 bool step_full(const struct step *st);
+/* Evaluates the conditions that the last event left (run_state_finish).  false: not all of them,
+ * and the turn is over; or the plan is lost. */
+bool step_settled(struct step *st);
+bool step_slice_over(void *st);         /* struct step; for a run_pace */
 bool step_moves(const struct step *st); /* the run may do something by itself */
 
 #endif

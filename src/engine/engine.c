@@ -25,6 +25,7 @@
 struct worker {
     struct engine *e;
     struct arena *scratch;
+    bool large; /* of large turns */
 };
 
 /* STORE-34: past this time another process may think our runs are free. */
@@ -42,9 +43,11 @@ static void answer_one_locked(struct engine *e) {
     pthread_mutex_lock(&e->mu);
 }
 
-static void turn_locked(struct worker *w) {
+/* false: no exec is ready. */
+static bool turn_locked(struct worker *w) {
     struct engine *e = w->e;
-    struct run_exec *re = queue_take_locked(e);
+    struct run_exec *re = queue_take_locked(e, w->large);
+    if (!re) return false;
     re->seat.queued = false;
     re->seat.again = false;
     re->seat.running = true;
@@ -55,30 +58,39 @@ static void turn_locked(struct worker *w) {
     pthread_mutex_lock(&e->mu);
     e->life.busy_nr--;
     if (e->life.stopping) pthread_cond_broadcast(&e->calm);
-    if (!lives) return;
+    if (!lives) return true;
     re->seat.running = false;
+    re->seat.large = bytes > ENGINE_LARGE_BYTES;
+    if (bytes > 0) re->memory.log_bytes = bytes; /* what a fold would take, should it be needed */
     /* Stopping too: what landed meanwhile may hold a command that waits for its answer. */
     if (!re->seat.inflight && re->seat.again) exec_wake_locked(re);
     exec_rests_locked(re, bytes);
+    return true;
+}
+
+static void worker_sleep_locked(struct worker *w) {
+    struct engine *e = w->e;
+    if (w->large) {
+        pthread_cond_wait(&e->large, &e->mu);
+        return;
+    }
+    e->life.idle_nr++;
+    pthread_cond_wait(&e->work, &e->mu);
+    e->life.idle_nr--;
 }
 
 static void *worker_main(void *arg) {
-    thread_name("wopr-worker");
     struct worker *w = arg;
     struct engine *e = w->e;
+    thread_name(w->large ? "wopr-large" : "wopr-worker");
     pthread_mutex_lock(&e->mu);
     for (;;) {
-        if (e->answers.first) answer_one_locked(e);
-        else if (e->queue.ready_nr > 0 && (lease_held_locked(e) || e->life.stopping))
-            turn_locked(w);
+        if (!w->large && e->answers.first) answer_one_locked(e);
+        else if ((lease_held_locked(e) || e->life.stopping) && turn_locked(w)) continue;
         else if (e->life.halting && e->inflight_nr == 0) break;
         else if (e->life.halting)
             pthread_cond_wait(&e->calm, &e->mu); /* what lands has a turn yet */
-        else {
-            e->life.idle_nr++;
-            pthread_cond_wait(&e->work, &e->mu);
-            e->life.idle_nr--;
-        }
+        else worker_sleep_locked(w);
     }
     pthread_mutex_unlock(&e->mu);
     arena_free(w->scratch);
@@ -86,13 +98,14 @@ static void *worker_main(void *arg) {
     return NULL;
 }
 
-static int worker_start(struct engine *e, struct wopr_error *err) {
+static int worker_start(struct engine *e, bool large, struct wopr_error *err) {
     struct worker *w = MEM_NEW(struct worker);
     if (!w || !(w->scratch = arena_new(ENGINE_SCRATCH_MAX))) {
         mem_free(w);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a worker");
     }
     w->e = e;
+    w->large = large;
     if (pthread_create(&e->life.workers[e->life.workers_nr], NULL, worker_main, w) == 0) {
         e->life.workers_nr++;
         return 0;
@@ -100,6 +113,15 @@ static int worker_start(struct engine *e, struct wopr_error *err) {
     arena_free(w->scratch);
     mem_free(w);
     return wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start a worker thread");
+}
+
+/* Large turns leave a core to all others, where there is more than one. */
+static int workers_start(struct engine *e, struct wopr_error *err) {
+    unsigned small = e->cfg.workers, large = small > 1 ? small - 1 : 1;
+    int rc = 0;
+    while (rc == 0 && e->life.workers_nr < small + large)
+        rc = worker_start(e, e->life.workers_nr >= small, err);
+    return rc;
 }
 
 /* --- life --- */
@@ -127,6 +149,7 @@ static int sync_init(struct engine *e) {
     (void)pthread_mutex_init(&e->mu, NULL); /* these cannot fail with default attributes */
     (void)pthread_mutex_init(&e->wfcache.mu, NULL);
     (void)pthread_cond_init(&e->work, NULL);
+    (void)pthread_cond_init(&e->large, NULL);
     (void)pthread_cond_init(&e->calm, NULL);
     return 0;
 }
@@ -190,7 +213,7 @@ int engine_start(struct engine *e, struct wopr_error *err) {
     e->life.started_ms = clock_mono_ms();
     e->upkeep.lease_ok_ms = e->life.started_ms + (uint64_t)e->cfg.lease_ttl_ms;
     pthread_mutex_unlock(&e->mu);
-    while (rc == 0 && e->life.workers_nr < e->cfg.workers) rc = worker_start(e, err);
+    rc = workers_start(e, err);
     if (rc == 0 && pthread_create(&e->life.timer_thread, NULL, timer_main, e) != 0)
         rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the timer thread");
     if (rc == 0) {
@@ -230,6 +253,7 @@ void engine_halt(struct engine *e, bool release) {
     fork_slots_open_locked(e);
     e->life.stopping = true; /* turns only take in what comes back; nothing new is appended */
     pthread_cond_broadcast(&e->work);
+    pthread_cond_broadcast(&e->large);
     pthread_cond_broadcast(&e->tick);
     pthread_mutex_unlock(&e->mu);
     if (e->life.threads_up) (void)pthread_join(e->life.timer_thread, NULL);
@@ -238,10 +262,11 @@ void engine_halt(struct engine *e, bool release) {
     pthread_mutex_lock(&e->mu);
     /* A turn of the last moment may still send a plan, whose landing is a turn again. */
     while (e->inflight_nr > 0 ||
-           (e->life.workers_nr > 0 && e->life.busy_nr + e->queue.ready_nr > 0))
+           (e->life.workers_nr > 0 && e->life.busy_nr + e->queue.ready_nr + e->queue.large_nr > 0))
         pthread_cond_wait(&e->calm, &e->mu);
     e->life.halting = true;
     pthread_cond_broadcast(&e->work);
+    pthread_cond_broadcast(&e->large);
     pthread_mutex_unlock(&e->mu);
     for (unsigned i = 0; i < e->life.workers_nr; i++) (void)pthread_join(e->life.workers[i], NULL);
     e->life.workers_nr = 0;
@@ -273,6 +298,7 @@ void engine_free(struct engine *e) {
     mem_free((char *)(uintptr_t)e->holder.p);
     (void)pthread_cond_destroy(&e->tick);
     (void)pthread_cond_destroy(&e->work);
+    (void)pthread_cond_destroy(&e->large);
     (void)pthread_cond_destroy(&e->calm);
     (void)pthread_mutex_destroy(&e->mu);
     (void)pthread_mutex_destroy(&e->wfcache.mu);
@@ -285,6 +311,7 @@ void engine_kick(struct engine *e) {
     peers_kick_locked(e);
     pthread_cond_broadcast(&e->tick);
     pthread_cond_broadcast(&e->work);
+    pthread_cond_broadcast(&e->large);
     pthread_mutex_unlock(&e->mu);
 }
 
@@ -313,7 +340,7 @@ void engine_stats(struct engine *e, struct engine_stats *out) {
     out->states_dropped = e->counts.dozed;
     pthread_mutex_lock(&e->mu);
     out->runs_active = e->runs.active_nr;
-    out->ready_len = e->queue.ready_nr;
+    out->ready_len = e->queue.ready_nr + e->queue.large_nr;
     out->timers = e->timers.n;
     out->state_bytes = e->states.bytes;
     struct tenant_counts t;

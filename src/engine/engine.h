@@ -146,6 +146,7 @@ struct engine_cmd {
     struct str principal; /* subjectId */
     bool test_mode;
     bool from_run;          /* the engine's own, from run to run */
+    size_t bytes;           /* of the request: one that is large takes its turn among its like */
     struct str run_id;      /* target; CREATE: empty, the engine mints one; FORK: the source */
     struct str traceparent; /* CREATE, FORK */
     union {                 /* by op */

@@ -176,6 +176,7 @@ struct engine_cmd *exec_mail_take(struct run_exec *re) {
         re->mail.first = cmd->next;
         if (!re->mail.first) re->mail.end = &re->mail.first;
         cmd->next = NULL;
+        re->mail.large_nr -= cmd_is_large(cmd);
     }
     re->mail.any = re->mail.first != NULL;
     pthread_mutex_unlock(&re->engine->mu);
@@ -188,6 +189,7 @@ void exec_mail_put_back(struct run_exec *re, struct engine_cmd *cmd) {
     re->mail.first = cmd;
     if (!cmd->next) re->mail.end = &cmd->next;
     re->mail.any = true;
+    re->mail.large_nr += cmd_is_large(cmd);
     pthread_mutex_unlock(&re->engine->mu);
 }
 

@@ -27,6 +27,7 @@ struct seat { /* (mu) queue.c: place in the ready queue */
     bool queued, running;
     bool inflight;         /* a commit is on the committer */
     bool again;            /* woken while running or in flight */
+    bool large;            /* as its last turn left it, or as it was submitted */
     struct tenant *tenant; /* NULL before it is in the tables */
     bool copying;          /* a fork that has one of its tenant's slots */
     bool waits_slot;       /* a fork that waits for one */
@@ -34,12 +35,14 @@ struct seat { /* (mu) queue.c: place in the ready queue */
 struct residence {       /* evict.c: its state in memory */
     struct list resting; /* (mu) in engine.states.resting: it has a state and only waits */
     size_t bytes;        /* (mu) of its state, as counted in engine.states.bytes */
+    size_t log_bytes;    /* without a state: how much there is to fold, as far as it is known */
     bool leaves;         /* (mu) asked to give up its state */
     bool dozes;          /* LOADING, but not before something happens */
     bool stays;          /* its state cannot go before something happens */
 };
 struct mailbox {                     /* exec.c */
     struct engine_cmd *first, **end; /* (mu) */
+    size_t large_nr;                 /* (mu) of them are large */
     _Atomic bool any;                /* set under mu; read without at event boundaries (RUN-25) */
 };
 struct stuck { /* stuck.c */
@@ -116,6 +119,7 @@ struct run_exec {
     int32_t *skips;    /* per node: effects to leave out, the log has them already; or NULL */
     int64_t paused_ms; /* acceptance time of the pause in force (RUN-27) */
     int64_t fail_seq;  /* last node.failed, -1 (EVT-4) */
+    int64_t folds_to;  /* LOADING: the length of the log that is being folded */
     bool stalled;      /* workflow.stalled was emitted for this stall */
     uint64_t turns;    /* steps so far */
 

@@ -1,7 +1,7 @@
 /*
  * fork.c: a new run out of the first events of another one (FORK-1 to FORK-11, FORK-22, FORK-23).
- * A worker folds what is inherited, turn by turn, and one plan makes the run: its rows are the state
- * at the cut, its log refers to that of the source.  A kill before that plan leaves nothing.
+ * A worker folds what is inherited, turn by turn, and one plan makes the run: its rows are the
+ * state at the cut, its log refers to that of the source.  A kill before that plan leaves nothing.
  */
 #include "engine/fork.h"
 
@@ -20,6 +20,7 @@
 #include "engine/outcome.h"
 #include "engine/replay.h"
 #include "engine/state_at.h"
+#include "engine/timers.h"
 #include "engine/wfcache.h"
 
 #include <stdio.h>
@@ -162,13 +163,17 @@ static int job_open(struct step *st, struct fork_job *j, struct wopr_error *err)
 
 /* A retry that was waiting at the cut waits for what was left then; in a replay the source says
  * when it came. */
-static void retries_arm(struct plan *p, const struct fork_job *j, const struct run_state *s) {
+static void retries_arm(struct run_exec *re, struct plan *p, const struct fork_job *j) {
+    const struct run_state *s = re->state;
     if (j->link.mode != FORK_BRANCH) return;
     for (size_t i = 0; s->retry_nr > 0 && i < s->wf->nodes_nr; i++) {
         int64_t left_ms = s->nodes[i].retry_at_ms - j->link.cut_ms;
         if (s->nodes[i].retry_at_ms <= 0) continue;
         if (left_ms < 0) left_ms = 0;
-        plan_timer_set(p, TIMER_RETRY, s->wf->nodes[i].id, j->meta.created_ms + left_ms, left_ms);
+        int64_t fire_at_ms = j->meta.created_ms + left_ms;
+        plan_timer_set(p, TIMER_RETRY, s->wf->nodes[i].id, fire_at_ms, left_ms);
+        if (timer_arm(re, TIMER_RETRY, (int)i, fire_at_ms, true) != 0)
+            plan_fail(p, WOPR_E_NO_MEMORY, "no memory for a timer");
     }
 }
 
@@ -205,7 +210,7 @@ static struct plan *fork_plan(struct step *st, struct fork_job *j) {
         clear_seal(st->engine, p, j->meta.run_id, SEALED_INPUTS, j->meta.inputs_clear);
     plan_project(p, s, 0);
     p->has_update = true;
-    retries_arm(p, j, s);
+    retries_arm(st->exec, p, j);
     fork_waits_open(st->exec, p);
     return p;
 }
@@ -290,12 +295,14 @@ enum turn fork_turn(struct step *st, int flight_rc) {
     struct wopr_error err = {0};
     if (re->commit.plan) return fork_landed(st, flight_rc);
     struct fork_job *j = re->fork.job;
+    const struct run_pace pace = {step_slice_over, st};
     bool there = false;
     int rc = 0;
     if (engine_is_broken(st->engine)) rc = WOPR_E_SYNC_FAILED;
     else if (engine_is_stopping(st->engine)) rc = WOPR_E_UNAVAILABLE;
     if (rc == 0 && !j->open) rc = job_open(st, j, &err);
-    if (rc == 0) rc = state_at(re, j->link.source_run_no, j->link.from_seq, j->page, &there, &err);
+    if (rc == 0)
+        rc = state_at(re, j->link.source_run_no, j->link.from_seq, &pace, j->page, &there, &err);
     if (rc == WOPR_E_NOT_FOUND && j->open) rc = source_expired(j, &err);
     if (rc == 0 && re->state->lost) rc = fork_lost(&j->link, &err);
     if (rc == 0 && there) rc = fork_send(st, j, &err);

@@ -149,6 +149,7 @@ enum turn load_lookup(struct step *st) {
     struct run_head head;
     int rc;
     if (!run_wanted(st, &head, &rc)) return TURN_DROP;
+    re->memory.log_bytes = (size_t)head.log_bytes;
     if (re->run_no == 0) {
         re->run_no = head.run_no;
         rc = exec_register_no(re);
@@ -230,31 +231,51 @@ struct log_fold {
     struct run_exec *exec;
     struct arena *page;
     struct clear_reader clear;
+    const struct run_pace *pace;
+    bool over; /* the turn is; the rest of the log follows in the next one */
 };
 
+static int state_finish(struct log_fold *f, struct wopr_error *err) {
+    int rc = run_state_finish(f->exec->state, f->pace, err);
+    f->over = rc == 0 && (run_state_busy(f->exec->state) || f->pace->over(f->pace->ctx));
+    return rc;
+}
+
+/* The rows of the nodes are written as the last event left them, or as they were once the edges
+ * after it were settled: what settling them changes is written with the next plan. */
 static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) {
     struct log_fold *f = ctx;
     struct event known = *e; /* OBS-71: with the clear values of what it shows masked */
     int rc = clear_event(&f->clear, &known, err);
-    if (rc == 0) rc = run_state_apply(f->exec->state, &known, err);
+    if (rc == 0) rc = run_state_begin(f->exec->state, &known, err);
     if (e->kind == EV_NODE_FAILED) f->exec->fail_seq = e->seq;
     if (rc == 0) fork_passed(f->exec, e, f->page);
-    return rc == 0 ? replay_follow(f->exec, e, err) : rc;
+    if (rc == 0) rc = replay_follow(f->exec, e, err);
+    if (rc == 0 && e->seq + 1 == f->exec->folds_to) run_state_clean(f->exec->state);
+    if (rc == 0) rc = state_finish(f, err);
+    return rc == 0 && f->over ? 1 : rc;
 }
 
-static int fold_events(struct step *st, struct wopr_error *err) {
+/* *over: the turn is, before the end of the log. */
+static int fold_events(struct step *st, bool *over, struct wopr_error *err) {
     struct run_exec *re = st->exec;
+    const struct run_pace pace = {step_slice_over, st};
     const struct log_range rest = {.run_no = re->run_no,
                                    .from = re->state->next_seq,
                                    .until = INT64_MAX,
                                    .page_events = ENGINE_READ_EVENTS,
                                    .page_bytes = ENGINE_READ_BYTES};
-    struct log_fold f = {.exec = re, .page = arena_new(ENGINE_SCRATCH_MAX)};
+    struct log_fold f = {.exec = re, .page = arena_new(ENGINE_SCRATCH_MAX), .pace = &pace};
     if (!f.page) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to fold a run");
-    int rc = clear_open(&f.clear, st->engine, re->run_no, str_c(re->run_id), err);
-    if (rc == 0) rc = store_walk(st->engine->store, &rest, f.page, event_fold, &f, err);
-    clear_shut(&f.clear);
+    int rc = run_state_busy(re->state) ? state_finish(&f, err) : 0;
+    if (rc == 0 && !run_state_busy(re->state)) {
+        f.over = false; /* an event at least */
+        rc = clear_open(&f.clear, st->engine, re->run_no, str_c(re->run_id), err);
+        if (rc == 0) rc = store_walk(st->engine->store, &rest, f.page, event_fold, &f, err);
+        clear_shut(&f.clear);
+    }
     arena_free(f.page);
+    *over = f.over;
     return rc;
 }
 
@@ -265,13 +286,20 @@ static int inputs_clear(struct step *st, struct run_meta *m, struct wopr_error *
                      st->scratch, &m->inputs_clear, err);
 }
 
-static int load_run(struct step *st, struct run_origin *o, struct wopr_error *err) {
+static int load_origin(struct step *st, struct run_origin *o, struct wopr_error *err) {
     struct run_exec *re = st->exec;
     int rc = store_run_origin(st->engine->store, re->run_no, st->scratch, o, err);
     if (rc != 0) return rc;
     if (o->head.parked.n > 0 || run_status_final(o->head.status) ||
         o->head.epoch != re->lease.epoch)
         return wopr_error_set(err, WOPR_E_FENCED, "the run is not ours any more");
+    return 0;
+}
+
+/* The state of a run whose log is still to be folded. */
+static int load_open(struct step *st, const struct run_origin *o, struct wopr_error *err) {
+    struct run_exec *re = st->exec;
+    int rc = 0;
     if (exec_set_parent(re, o->parent_run_id, o->child_depth, o->child_flags) != 0)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a run");
     tenant_change(re, o->meta.tenant);
@@ -281,14 +309,20 @@ static int load_run(struct step *st, struct run_origin *o, struct wopr_error *er
         if (err->code == 0) (void)wopr_error_set(err, rc, "the workflow cannot be read");
         return WOPR_E_CORRUPT;
     }
-    if (rc == 0) rc = inputs_clear(st, &o->meta, err);
-    if (rc == 0) rc = run_state_new(re->wf, &o->meta, &st->engine->cfg.limits, &re->state, err);
+    struct run_meta meta = o->meta;
+    if (rc == 0) rc = inputs_clear(st, &meta, err);
+    if (rc == 0) rc = run_state_new(re->wf, &meta, &st->engine->cfg.limits, &re->state, err);
     if (rc == WOPR_E_VALIDATION || rc == WOPR_E_SYNTAX) return WOPR_E_CORRUPT;
     if (rc == 0) rc = fork_set(re, &o->fork);
     if (rc == 0) rc = replay_open(re);
-    if (rc == 0) rc = fold_events(st, err);
-    if (rc == 0) run_state_clean(re->state); /* its rows are written */
-    if (rc == 0) rc = waits_load(st, err);
+    if (rc == 0) re->folds_to = o->head.next_seq;
+    if (rc == 0 && o->head.next_seq == 0) run_state_clean(re->state);
+    return rc;
+}
+
+static int load_close(struct step *st, const struct run_origin *o, struct wopr_error *err) {
+    struct run_exec *re = st->exec;
+    int rc = waits_load(st, err);
     if (rc == 0) rc = replay_begin(st, err);
     if (rc != 0) return rc;
     if (re->state->next_seq != o->head.next_seq)
@@ -301,11 +335,25 @@ enum turn load_fold(struct step *st) {
     struct run_exec *re = st->exec;
     struct run_origin o;
     struct wopr_error err = {0};
-    const char *why = stuck_for_good(re);
-    exec_forget_state(re);
-    if (why) return run_park(st, why);
+    bool over = false;
     uint64_t refused = mem_refused();
-    int rc = mem_verdict(load_run(st, &o, &err), refused);
+    const char *why = stuck_for_good(re);
+    if (why) {
+        exec_forget_state(re);
+        return run_park(st, why);
+    }
+    int rc = load_origin(st, &o, &err);
+    if (rc == 0 && !re->state) { /* else the turn before this one began it */
+        exec_forget_state(re);
+        rc = load_open(st, &o, &err);
+    }
+    if (rc == 0) rc = fold_events(st, &over, &err);
+    if (rc == 0 && over) {
+        exec_wake(re);
+        return TURN_END;
+    }
+    if (rc == 0) rc = load_close(st, &o, &err);
+    rc = mem_verdict(rc, refused);
     if (rc == 0) {
         const struct run_state *s = re->state;
         re->commit.load_tries = 0;

@@ -118,30 +118,60 @@ void tenants_count_locked(struct engine *e, struct tenant_counts *out) {
 
 /* --- turns --- */
 
+bool cmd_is_large(const struct engine_cmd *cmd) {
+    return cmd->bytes > ENGINE_LARGE_BYTES ||
+           (cmd->op == ENGINE_CREATE && cmd->create.inputs_accepted.n > ENGINE_LARGE_BYTES);
+}
+
+static bool exec_is_large(const struct run_exec *re) {
+    return re->seat.large || re->mail.large_nr > 0 ||
+           (!re->state && re->memory.log_bytes > ENGINE_LARGE_BYTES);
+}
+
 void queue_put_locked(struct run_exec *re, enum queue q) {
     struct engine *e = re->engine;
     struct tenant *t = re->seat.tenant;
+    if (exec_is_large(re)) q = QUEUE_LARGE;
     re->seat.queued = true;
     re->seat.again = false;
     list_del(&re->memory.resting);
     if (list_empty(&t->ready[q])) list_add_tail(&e->queue.turns[q], &t->turn[q]);
     list_add_tail(&t->ready[q], &re->seat.ready);
-    e->queue.ready_nr++;
+    if (q != QUEUE_LARGE) {
+        e->queue.ready_nr++;
+        return;
+    }
+    e->queue.large_nr++;
+    pthread_cond_signal(&e->large); /* rare: under the lock it is as good */
 }
 
-/* Alternate between new and existing runs, so neither queue can starve the other. */
-struct run_exec *queue_take_locked(struct engine *e) {
-    bool none = list_empty(&e->queue.turns[QUEUE_RUNS]);
-    enum queue q = none || (!e->queue.fresh_last && !list_empty(&e->queue.turns[QUEUE_FRESH]))
-                       ? QUEUE_FRESH
-                       : QUEUE_RUNS;
+static struct run_exec *queue_pop_locked(struct engine *e, enum queue q) {
     struct list *turn = list_pop(&e->queue.turns[q]);
     struct tenant *t = LIST_ENTRY(turn, struct tenant, turn[q]);
     struct run_exec *re = LIST_ENTRY(list_pop(&t->ready[q]), struct run_exec, seat.ready);
     if (!list_empty(&t->ready[q])) list_add_tail(&e->queue.turns[q], turn);
-    e->queue.fresh_last = q == QUEUE_FRESH;
-    e->queue.ready_nr--;
+    if (q == QUEUE_LARGE) e->queue.large_nr--;
+    else e->queue.ready_nr--;
     return re;
+}
+
+/* Alternate between new and existing runs, so neither queue can starve the other. */
+static enum queue queue_next_locked(const struct engine *e) {
+    if (list_empty(&e->queue.turns[QUEUE_RUNS])) return QUEUE_FRESH;
+    bool fresh = !e->queue.fresh_last && !list_empty(&e->queue.turns[QUEUE_FRESH]);
+    return fresh ? QUEUE_FRESH : QUEUE_RUNS;
+}
+
+struct run_exec *queue_take_locked(struct engine *e, bool large) {
+    if (large) return e->queue.large_nr > 0 ? queue_pop_locked(e, QUEUE_LARGE) : NULL;
+    while (e->queue.ready_nr > 0) {
+        enum queue q = queue_next_locked(e);
+        struct run_exec *re = queue_pop_locked(e, q);
+        e->queue.fresh_last = q == QUEUE_FRESH;
+        if (!exec_is_large(re)) return re;
+        queue_put_locked(re, q); /* it has got a large command since it was queued */
+    }
+    return NULL;
 }
 
 static void queue_push_locked(struct run_exec *re) {
@@ -203,7 +233,7 @@ void exec_landed(struct run_exec *re, int rc) {
     execs_landed(re->engine, &(struct journal_landed){.ctx = re, .rc = rc}, 1);
 }
 
-/* --- forks: few of a tenant copy at a time, the others wait in order --- */
+/* --- forks: few of a tenant are folded at a time, the others wait in order --- */
 
 bool forks_full_locked(struct engine *e, struct str name) {
     const struct tenant *t = map_get(e->queue.tenants, name);

@@ -1,7 +1,9 @@
 /*
  * queue.h: which exec has the next turn.  Layer: engine, not for others.
- * Tenants take turns, and so do new runs and existing ones.  Waking an exec and handing its plan to
- * the committer are here too, because both decide whether it is in the ready queue (G1, G2).
+ * Tenants take turns, and so do new runs and existing ones.  Large ones, whose turns take as long
+ * as many others, have a queue and workers of their own: no small one waits for them.  Waking an
+ * exec and handing its plan to the committer are here too, because both decide whether it is in the
+ * ready queue (G1, G2).
  */
 #ifndef WOPR_ENGINE_QUEUE_H
 #define WOPR_ENGINE_QUEUE_H
@@ -9,8 +11,11 @@
 #include "base/list.h"
 #include "engine/engine.h"
 
-#define ENGINE_FORKS_MAX         2u  /* copies of one tenant under way */
+#define ENGINE_FORKS_MAX         2u  /* forks of one tenant being folded */
 #define ENGINE_FORKS_WAITING_MAX 64u /* forks of one tenant that wait for one of those */
+/* Bytes of a command, of a state or of a log to be folded, from which on a turn is a large one:
+ * some hundred microseconds. */
+#define ENGINE_LARGE_BYTES (64u * 1024)
 
 struct run_exec;
 struct journal_landed;
@@ -18,6 +23,7 @@ struct journal_landed;
 enum queue {
     QUEUE_RUNS,
     QUEUE_FRESH, /* execs in phase NEW */
+    QUEUE_LARGE, /* of either kind: for the workers of large turns only */
     QUEUE_NR
 };
 struct tenant { /* (mu) exists as long as it has runs in memory */
@@ -26,7 +32,7 @@ struct tenant { /* (mu) exists as long as it has runs in memory */
     struct list ready[QUEUE_NR]; /* its execs that want a turn */
     struct list turn[QUEUE_NR];  /* in engine.turns while ready is not empty */
     size_t forking, forks_nr;
-    struct list forks; /* execs that wait until one of its copies is done */
+    struct list forks; /* execs that wait until one of its forks is made */
 };
 
 /* --- tenants --- */
@@ -43,9 +49,11 @@ void tenants_free(struct engine *e);
 
 /* --- turns --- */
 void queue_put_locked(struct run_exec *re, enum queue q);
-struct run_exec *queue_take_locked(struct engine *e); /* requires ready_nr > 0 */
+/* NULL: none is ready.  large: for a worker of large turns. */
+struct run_exec *queue_take_locked(struct engine *e, bool large);
 /* Wakes n workers at most; idle: how many were idle when the lock was given up. */
 void workers_signal(struct engine *e, size_t n, size_t idle);
+bool cmd_is_large(const struct engine_cmd *cmd);
 void exec_wake_locked(struct run_exec *re);
 void exec_wake(struct run_exec *re);
 
@@ -57,9 +65,10 @@ void exec_launch_undo(struct run_exec *re);
 void exec_landed(struct run_exec *re, int rc);
 void execs_landed(void *engine, const struct journal_landed *v, size_t n);
 
-/* --- slots for the copies of forks --- */
+/* --- slots of forks: to fold a long log takes a worker and the memory of a state --- */
 bool forks_full_locked(struct engine *e, struct str name);
-void fork_begin_locked(struct run_exec *re); /* at once, or when another copy of its tenant ends */
+/* At once, or when another fork of its tenant is made. */
+void fork_begin_locked(struct run_exec *re);
 void fork_slot_free(struct run_exec *re);
 void fork_slots_open_locked(struct engine *e);
 

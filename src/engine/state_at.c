@@ -18,30 +18,31 @@ enum {
 static int event_fold(struct run_exec *re, struct event *e, struct arena *page,
                       struct wopr_error *err) {
     int rc = fork_inherit(re, e, err);
-    if (rc == 0) rc = run_state_apply(re->state, e, err);
+    if (rc == 0) rc = run_state_begin(re->state, e, err);
     if (e->kind == EV_NODE_FAILED) re->fail_seq = e->seq;
     fork_passed(re, e, page);
     return rc;
 }
 
-int state_at(struct run_exec *re, int64_t run_no, int64_t cut, struct arena *page, bool *there,
-             struct wopr_error *err) {
+int state_at(struct run_exec *re, int64_t run_no, int64_t cut, const struct run_pace *pace,
+             struct arena *page, bool *there, struct wopr_error *err) {
     struct run_state *s = re->state;
     const int64_t end = cut - s->next_seq > TURN_EVENTS ? s->next_seq + TURN_EVENTS : cut;
     size_t bytes = 0;
-    int rc = 0;
-    while (rc == 0 && s->next_seq < end && bytes < TURN_BYTES) {
+    int rc = run_state_finish(s, pace, err);
+    while (rc == 0 && !run_state_busy(s) && s->next_seq < end && bytes < TURN_BYTES) {
         struct event_list l;
         arena_reset(page);
         rc = store_events(re->engine->store, run_no, s->next_seq, ENGINE_READ_EVENTS, PAGE_BYTES,
                           page, &l, err);
         if (rc == 0 && l.n == 0)
             rc = wopr_error_set(err, WOPR_E_NOT_FOUND, "the log ends before the sequence");
-        for (size_t i = 0; rc == 0 && i < l.n && s->next_seq < end; i++) {
+        for (size_t i = 0; rc == 0 && i < l.n && s->next_seq < end && !run_state_busy(s); i++) {
             rc = event_fold(re, &l.v[i], page, err);
+            if (rc == 0) rc = run_state_finish(s, pace, err);
             bytes += l.v[i].payload.n;
         }
     }
-    if (rc == 0) *there = s->next_seq == cut;
+    if (rc == 0) *there = s->next_seq == cut && !run_state_busy(s);
     return rc;
 }

@@ -27,7 +27,10 @@
 
 /* --- beginning --- */
 
+/* run.started is the first event of every log, also of one that a command pauses or cancels while
+ * it is pending. */
 static void begin_run(struct step *st) {
+    if (st->state->status != RUN_PENDING || step_lost(st)) return;
     /* EVT-11: declared inputs only, masked; credential shapes go when the event is appended. */
     struct str payload = pay_run_started(st->plan->arena, st->state, st->state->meta.inputs);
     if (step_emit(st, EV_RUN_STARTED, -1, -1, payload) != EMIT_REFUSED) return;
@@ -93,7 +96,8 @@ static void timer_fired(struct step *st, struct exec_timer *t) {
 static void timers_due(struct step *st) {
     struct exec_timer *t;
     if (timeline_holds_timers(st)) return;
-    while (step_moves(st) && !step_full(st) && (t = timer_first_fired(st->exec)) != NULL) {
+    while (step_moves(st) && !step_full(st) && step_settled(st) &&
+           (t = timer_first_fired(st->exec)) != NULL) {
         if (t->fire_at_ms > st->floor_ms) st->floor_ms = t->fire_at_ms;
         step_now(st);
         if (run_time_left_ms(st) <= 0) return; /* the run ends first */
@@ -107,7 +111,7 @@ static void timers_due(struct step *st) {
 static void nodes_reenter(struct step *st) {
     if (timeline_leads(st)) return; /* in the order of the source */
     for (size_t i = 0; st->state->running_nr > 0 && i < st->state->wf->nodes_nr; i++) {
-        if (!step_moves(st) || step_full(st)) return;
+        if (!step_moves(st) || step_full(st) || !step_settled(st)) return;
         if (st->state->nodes[i].status == NODE_RUNNING && !waits_hold(st->exec, (int)i))
             attempt_run(st, (int)i, false);
     }
@@ -200,6 +204,19 @@ static void step_arm(struct step *st, int kind, int64_t fire_at_ms) {
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a timer");
 }
 
+/* Retries without a timer of their own (a replay that its source leads no more): trust the log. */
+static void retries_arm(struct step *st) {
+    const struct run_state *s = st->state;
+    int64_t first_ms = INT64_MAX;
+    if (sched_next_retry_ms(s) < 0) return;
+    for (size_t i = 0; i < s->wf->nodes_nr; i++) {
+        int64_t at_ms = s->nodes[i].retry_at_ms;
+        if (at_ms > 0 && at_ms < first_ms && !timer_find(st->exec, TIMER_RETRY, (int)i))
+            first_ms = at_ms;
+    }
+    if (first_ms < INT64_MAX) step_arm(st, TIMER_RETRY, first_ms);
+}
+
 /* Nothing more to do now: what will wake the run? */
 static void fall_asleep(struct step *st) {
     struct run_state *s = st->state;
@@ -208,17 +225,16 @@ static void fall_asleep(struct step *st) {
     if (cascade_sleeps(st)) return;
     timer_drop(st->exec, TIMER_TRIGGER, -1); /* a later write moves it */
     if (held_ms > 0) step_arm(st, TIMER_TRIGGER, held_ms);
+    retries_arm(st);
     if (s->status != RUN_RUNNING) { /* paused or waiting: a command does */
         st->plan->lets_go = held_ms <= 0 && suspend_rests(st);
         return;
     }
     if (left_ms < INT64_MAX)
         step_arm(st, TIMER_RUN_TIMEOUT, st->now_ms + (left_ms > 0 ? left_ms : 0));
-    int64_t retry_ms = sched_next_retry_ms(s);
     if (waits_for_timer(st->exec) || waits_under_way(st->exec)) return;
-    if (retry_ms > 0) step_arm(st, TIMER_RETRY, retry_ms); /* its row is missing: trust the log */
-    else if (stall_ms > 0 && !st->exec->timeline && !st->exec->stalled && s->suspended_nr == 0 &&
-             held_ms < 0 && !waits_hold(st->exec, -1))
+    if (stall_ms > 0 && s->retry_nr == 0 && !st->exec->timeline && !st->exec->stalled &&
+        s->suspended_nr == 0 && held_ms < 0 && !waits_hold(st->exec, -1))
         step_arm(st, TIMER_STALL, st->now_ms + stall_ms); /* STORE-41 */
 }
 
@@ -256,7 +272,8 @@ static enum turn step_send(struct step *st) {
     struct plan *p = st->plan;
     if (p->failed == 0 && plan_is_empty(p)) {
         plan_unref(p);
-        if (children_wanted(re)) exec_wake(re); /* nothing lands that would */
+        /* nothing lands that would */
+        if (children_wanted(re) || run_state_busy(st->state)) exec_wake(re);
         return TURN_END;
     }
     if (run_status_final(st->state->status)) suspend_close_all(st);
@@ -331,7 +348,7 @@ enum turn step_landed(struct step *st, int rc) {
 }
 
 static void act_all(struct step *st) {
-    while (step_moves(st) && !step_full(st))
+    while (step_moves(st) && !step_full(st) && step_settled(st))
         if (!act_next(st)) {
             if (step_moves(st)) fall_asleep(st);
             break;
@@ -339,7 +356,7 @@ static void act_all(struct step *st) {
 }
 
 static void step_work(struct step *st) {
-    if (st->state->status == RUN_PENDING && !step_lost(st)) begin_run(st);
+    begin_run(st); /* resumed: paused by a version that paused pending runs */
     waits_arrived(st);
     bool breaks = st->state->chan_break.seq > 0 && step_moves(st); /* CHAN-18 */
     if (breaks && cascade_down(st, CASCADE_FAILURE)) run_end_schema_break(st);
@@ -368,8 +385,10 @@ enum turn step_run(struct step *st) {
     st->plan->base_seq = st->state->next_seq;
     st->plan->epoch = re->lease.epoch;
     step_now(st);
+    if (!step_settled(st)) return step_send(st); /* commands wait until the edges are done */
     fork_begin(st);
     if (re->lease.take_over) control_take_over(st);
+    begin_run(st);
     while (!st->cmd && !st->awaits_children && !step_lost(st) && (cmd = exec_mail_take(re)) != NULL)
         control_apply(st, cmd);
     if (!st->awaits_children && !stuck_waits(st) && !stuck_end(st)) step_work(st);

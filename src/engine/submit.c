@@ -35,6 +35,7 @@ static void submit_run(struct engine *e, struct engine_cmd *cmd) {
         *re->mail.end = cmd;
         re->mail.end = &cmd->next;
         re->mail.any = true;
+        re->mail.large_nr += cmd_is_large(cmd);
         exec_wake_locked(re);
     }
     pthread_mutex_unlock(&e->mu);
@@ -78,6 +79,7 @@ static void submit_create(struct engine *e, struct engine_cmd *cmd) {
     if (rc == 0) {
         re->wf = workflow_ref(cmd->create.wf);
         re->commit.cmd = cmd;
+        re->seat.large = cmd_is_large(cmd);
         cmd->result.run_id = run_id;
         rc = exec_begin(re, cmd->tenant); /* after it a worker may be at it already; ERR-9 */
     }

@@ -6,6 +6,7 @@
 #include "codec/jobj.h"
 #include "codec/json.h"
 #include "domain/interrupt.h"
+#include "engine/bounds.h"
 #include "engine/fork_info.h"
 #include "engine/outcome.h"
 #include "engine/timers.h"
@@ -114,6 +115,11 @@ static void suspend_begin(struct step *st, int node, const struct node_result *r
     const char *why = ask_obstacle(st, key, &code);
     if (why) {
         ask_fail(st, node, code, str_c(why));
+        return;
+    }
+    struct failure full = {.message = STR("the run has asked as often as a run may")};
+    if (st->state->intrs_nr >= RUN_INTRS_MAX || !bound_state_room(st, 0, payload.n, &full)) {
+        ask_fail(st, node, "run_state_limit_exceeded", full.message);
         return;
     }
     intr_id_of(st->state->meta.run_id, key, id_text);

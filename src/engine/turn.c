@@ -4,6 +4,7 @@
  */
 #include "engine/turn.h"
 
+#include "base/clock.h"
 #include "engine/command.h"
 #include "engine/create.h"
 #include "engine/evict.h"
@@ -75,7 +76,8 @@ static enum turn turn_run(struct step *st) {
 }
 
 bool exec_turn(struct run_exec *re, struct arena *scratch) {
-    struct step st = {.engine = re->engine, .exec = re, .scratch = scratch};
+    struct step st = {
+        .engine = re->engine, .exec = re, .scratch = scratch, .began_ms = clock_mono_ms()};
     arena_reset(scratch);
     if (exec_leaves(re) || exec_dozes_on(re)) return true;
     switch (turn_run(&st)) {

@@ -56,6 +56,7 @@ static void lease_renew(struct engine *e, struct store *s, void *args) {
             pthread_cond_signal(&e->tick);
         }
         pthread_cond_broadcast(&e->work);
+        pthread_cond_broadcast(&e->large);
     }
     pthread_mutex_unlock(&e->mu);
     if (rc == WOPR_E_SYNC_FAILED) engine_break(e, "lease");

@@ -29,6 +29,7 @@
 #define STALL_MS           300000             /* workflow.stalled window (STORE-41) */
 #define IDEM_WAIT_MS       10000 /* a repeated key waits for the first answer (IDEM-11) */
 #define BURST_S            4     /* a key's burst is its rate for so long */
+#define LARGE_BURST_S      2     /* the same of a tenant's large bodies */
 
 /* Copies a row of config.def into the layer's struct: OPT_<SECTION>(...) FILL(struct, ...) once a
  * row.  The range of an INT must fit the member that it is copied to. */
@@ -268,6 +269,7 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
 #include "host/config.def"
     hc.ops_port = ops_port;
     if (hc.key_burst == 0) hc.key_burst = BURST_S * hc.key_rate;
+    hc.large_body_burst = LARGE_BURST_S * hc.large_body_rate;
     const struct http_mount mounts[] = {*v1_mount(h->v1)}; /* the first answers "/" too */
     return http_server_new(&hc, mounts, sizeof mounts / sizeof mounts[0], h->journal, &h->http,
                            err);

@@ -2,6 +2,7 @@
  * body.c: request bodies: type, bound and syntax (HTTP-8, HTTP-9), before any handler sees a byte.
  */
 #include "http/exchange.h"
+#include "http/ratelimit.h"
 #include "http/server.h"
 
 /* application/json, or a structured type built on it; parameters do not matter. */
@@ -20,6 +21,31 @@ static int body_too_large(const struct exchange *x, struct wopr_error *err) {
                           x->pub.op->body_max);
 }
 
+static int rate_refuse(struct exchange *x, const struct limit_state *st, struct wopr_error *err) {
+    x->refusal = REFUSED_LARGE_BODIES;
+    return limiter_refuse(st, "tenant",
+                          "bodies of more than 64 KiB arrive faster than large-body-rate allows "
+                          "for this tenant",
+                          err);
+}
+
+/* A declared length is judged before a byte of it is read; a chunked body when it turns out to be
+ * large, and it is counted when it is complete. */
+static int rate_admit(struct exchange *x, uint64_t n, struct wopr_error *err) {
+    struct limit_state st = {0};
+    if (n <= HTTP_LARGE_BODY) return 0;
+    struct limiter *l = x->pub.server->large_bodies;
+    bool ok = x->head.chunked ? limiter_peek(l, x->pub.who.tenant, &st)
+                              : limiter_spend(l, x->pub.who.tenant, (size_t)n, &st);
+    return ok ? 0 : rate_refuse(x, &st, err);
+}
+
+static void rate_count(const struct exchange *x, size_t n) {
+    struct limit_state st;
+    if (x->head.chunked && n > HTTP_LARGE_BODY)
+        (void)limiter_spend(x->pub.server->large_bodies, x->pub.who.tenant, n, &st);
+}
+
 int body_admit(struct exchange *x, struct wopr_error *err) {
     size_t max = x->pub.op->body_max;
     bool has_body = x->head.chunked || x->head.body_length > 0;
@@ -30,6 +56,8 @@ int body_admit(struct exchange *x, struct wopr_error *err) {
     if (x->head.body_length > max) return body_too_large(x, err);
     if (has_body && x->head.content_type.n > 0 && !type_is_json(x->head.content_type))
         return wopr_error_set(err, WOPR_E_MEDIA_TYPE, "the body must be sent as application/json");
+    int rc = rate_admit(x, x->head.body_length, err);
+    if (rc != 0) return rc;
     buf_init(&x->body.bytes, max);
     return budget_take(x, (size_t)x->head.body_length, err);
 }
@@ -54,8 +82,9 @@ bool body_add(struct exchange *x, const char *p, size_t n) {
     x->body.seen += n;
     if (x->body.discard && x->body.seen <= HTTP_DISCARD_MAX) return true;
     if (x->pub.status != 0 || !body_room(x, n)) return false;
+    bool grows_large = x->body.seen > HTTP_LARGE_BODY && x->body.seen - n <= HTTP_LARGE_BODY;
     if (x->body.discard || n > x->body.bytes.max - x->body.bytes.len) (void)body_too_large(x, &err);
-    else {
+    else if (!x->head.chunked || !grows_large || rate_admit(x, x->body.seen, &err) == 0) {
         buf_add(&x->body.bytes, p, n);
         if (!buf_failed(&x->body.bytes)) return true;
         (void)wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory to read the body");
@@ -68,6 +97,7 @@ int body_finish(struct exchange *x, struct wopr_error *err) {
     size_t max = x->pub.op->body_max;
     if (max == 0) return 0;
     struct str body = buf_str(&x->body.bytes);
+    rate_count(x, body.n);
     if (body.n == 0) {
         if ((x->pub.op->flags & OP_BODY_OPTIONAL) == 0)
             return wopr_error_set(err, WOPR_E_VALIDATION,

@@ -26,7 +26,7 @@ enum share_kind {
     SHARE_POLLS,    /* parked until their run moves */
     SHARE_STREAMS,
     SHARE_BYTES, /* of bodies, answers and streams, see budget.c */
-    SHARE_READS, /* waiting for a reader thread, see offload.c */
+    SHARE_READS, /* waiting for a thread of offload.c */
     SHARE_NR
 };
 struct holder {
@@ -113,8 +113,10 @@ int guess_result(struct exchange *x, int rc, struct wopr_error *err);
 struct sha256;
 void guess_known(struct http_server *s, const struct sha256 *hash);
 
-/* ---- offload.c: threads for long reads ---- */
+/* ---- offload.c: threads for long reads and large bodies ---- */
 struct offload;
+/* Queues run(x).  HTTP_PENDING: x is to be parked, http_resume is owed; else x has its refusal. */
+int offload_push(struct exchange *x, int (*run)(struct exchange *x));
 MUST_CHECK int offload_start(struct http_server *s);
 void offload_stop(struct http_server *s); /* finishes running jobs, refuses waiting and new ones */
 void offload_free(struct http_server *s); /* no request is served any more */

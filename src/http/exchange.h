@@ -70,9 +70,11 @@ struct exchange_peer { /* watch.c */
     bool hung_up;      /* sends no more: the exchange does not wait any longer */
     bool gone;         /* nor does it read */
 };
+struct exchange;
 struct exchange_job { /* offload.c */
     struct list link;
-    void (*fn)(struct http_call *c);
+    int (*run)(struct exchange *x);  /* HTTP_DONE; or HTTP_PENDING: the exchange is not ours now */
+    void (*fn)(struct http_call *c); /* of http_offload */
 };
 
 #define EXCHANGE_MAGIC 0x43414c4cu
@@ -89,6 +91,7 @@ struct exchange {
     const char *allow; /* methods of the path, NULL when it is unknown */
     int query_rc;      /* of the query parser, reported after the scope check */
     bool handler_ran;
+    bool aside; /* its body is, or was, judged by offload.c; the stage says how far that got */
     struct exchange_body body;
     struct exchange_share share;
     struct gate_visit gate;
@@ -108,7 +111,6 @@ static inline bool exchange_is_read(const struct exchange *x) {
 }
 struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn);
 void exchange_unref(struct exchange *x);
-void exchange_wake(void *ctx); /* park_wake, as a callback; ctx is the exchange */
 /* The request is over: its accounts, and the connection's reference. */
 void exchange_finish(struct exchange *x);
 void exchange_drop_stream(struct exchange *x); /* a stream that was asked for but not started */
@@ -117,12 +119,14 @@ void exchange_abort(struct exchange *x);
 void exchanges_free_spare(struct http_server *s);
 
 /* --- wait.c --- */
+void exchange_wake(void *ctx);              /* park_wake, as a callback; ctx is the exchange */
 void exchange_end_wait(struct exchange *x); /* cancel what http_wait_events armed */
 
 /* --- body.c --- */
 enum {
-    HTTP_DISCARD_MAX = 64 * 1024
-}; /* read past, so that an early refusal keeps the connection */
+    HTTP_DISCARD_MAX = 64 * 1024, /* read past, so that an early refusal keeps the connection */
+    HTTP_LARGE_BODY = 64 * 1024   /* a larger one is judged and handled by offload.c */
+};
 /* At the head: type and declared length. */
 MUST_CHECK int body_admit(struct exchange *x, struct wopr_error *err);
 /* false: enough, the answer is decided and nothing more is to be read */

@@ -37,7 +37,7 @@ static bool key_is_known(struct http_server *s, struct str credential) {
 
 static int guess_refuse(struct exchange *x, const struct limit_state *st, struct wopr_error *err) {
     x->refusal = REFUSED_GUESSES;
-    return limiter_refuse(st, "route", err);
+    return limiter_refuse(st, "route", NULL, err);
 }
 
 int guess_admit(struct exchange *x, struct str credential, struct wopr_error *err) {

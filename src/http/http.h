@@ -106,7 +106,9 @@ enum { HTTP_PATH_SHOWN_BYTES = 32 };
 void http_path_shown(struct str path, char out[HTTP_PATH_SHOWN_BYTES]);
 /* For a read that takes long: `return http_offload(c, fn);`.  fn runs on a thread for that, may use
  * c and the store as a handler does, but must set a reply or a stream and neither park nor offload
- * again.  The queue is bounded, with a share for each tenant; 503 beyond. */
+ * again.  The queue is bounded, with a share for each tenant; 503 beyond.  A handler whose body has
+ * more than HTTP_LARGE_BODY bytes runs on such a thread from the start, and must not wait for
+ * events. */
 int http_offload(struct http_call *c, void (*fn)(struct http_call *c));
 /* "http://host:port" for absolute URLs: configured public URL, else scheme + Host header, else the
  * listener (RUN-4). */
@@ -119,6 +121,7 @@ MUST_CHECK int http_ticket_mint(struct http_call *c, struct str run_id, int64_t 
                                 struct wopr_error *err);
 
 /* --- streams (SSE) --- */
+enum { HTTP_FOLD_AGAIN = 1 };
 struct http_stream {
     int64_t run_no;
     struct str run_id;
@@ -128,7 +131,8 @@ struct http_stream {
      * mount's views_nr. */
     const struct journal_view *view;
     /* Instead of view: folds the events (values mode) and appends frames to out; e == NULL: end of
-     * the backlog.  Called on the HTTP thread. */
+     * the backlog.  Called on the HTTP thread, so it is short: HTTP_FOLD_AGAIN asks to be called
+     * once more with the same event, when others had their turn. */
     int (*fold)(void *state, const struct event *e, struct buf *out);
     void *state;
     void (*state_free)(void *state);
@@ -222,6 +226,8 @@ struct http_config {
     int64_t idem_retention_s;                       /* 86400 */
     unsigned key_rate, key_burst;                   /* per key; 0 = off */
     unsigned address_rate, address_burst;           /* discovery, per address; 0 = off */
+    unsigned large_body_rate, large_body_burst;     /* bytes of bodies beyond HTTP_LARGE_BODY, per
+                                                       tenant; 0 = off */
     unsigned auth_failure_rate, auth_failure_burst; /* failed credentials per address; 0 = off */
     /* extra metrics text for /metrics, appended; may be NULL */
     void (*metrics)(void *ctx, struct buf *out);

@@ -1,6 +1,12 @@
 /*
  * intake.c: see intake.h.
  *
+ * The parser of libmicrohttpd 0.9.75 accepts what proxies read otherwise (two lengths, a length
+ * beside a coding, bare LF, NUL), keeps unread parameters in the memory that the answer needs,
+ * refuses in HTML, takes the end of input for a hang-up, and cannot answer in the middle of a
+ * chunked body.  So the two functions by which it reads are these here (tools/mhd.cmake): they
+ * collect a request, have it judged, and present "GET / HTTP/1.1" without a body.
+ *
  * libmicrohttpd polls its sockets by edges (EPOLLET) and forgets that one is readable when it is
  * given less than it asked for.  So before it is given less, either the socket has been emptied,
  * and a new byte makes a new edge, or the connection must be kicked: suspending and resuming it
@@ -11,7 +17,6 @@
 #include "base/mem.h"
 #include "base/net.h"
 #include "http/exchange.h"
-#include "http/request.h"
 #include "http/server.h"
 
 #include <errno.h>
@@ -31,6 +36,7 @@ enum {
 };
 
 struct intakes {
+    const struct intake_user *user;
     struct http_server *server;
     struct intake **by_fd;
     size_t by_fd_nr;
@@ -288,13 +294,13 @@ static void request_stop(struct intake *e) {
 
 static void head_refuse(struct intake *e, struct str in, const struct wopr_error *err) {
     struct str text = str_n(in.p + e->scan.start, e->scan.line - e->scan.start);
-    e->exchange = request_begin(e, text, err);
+    e->exchange = e->set->user->begin(e, text, err);
     if (e->exchange) request_stop(e);
     else e->state = INTAKE_OVER;
 }
 
 static void request_start(struct intake *e, struct str text, bool more) {
-    struct exchange *x = e->exchange = request_begin(e, text, NULL);
+    struct exchange *x = e->exchange = e->set->user->begin(e, text, NULL);
     if (!x) {
         e->state = INTAKE_OVER;
         return;
@@ -331,7 +337,7 @@ static size_t head_eat(struct intake *e, struct str in) {
 static size_t body_eat_plain(struct intake *e, struct str in) {
     size_t n = e->body_left < in.n ? (size_t)e->body_left : in.n;
     e->body_left -= n;
-    if (!body_add(e->exchange, in.p, n)) {
+    if (!e->set->user->body(e->exchange, in.p, n)) {
         request_stop(e);
         return in.n;
     }
@@ -349,11 +355,11 @@ static size_t body_eat_chunks(struct intake *e, struct str in) {
             request_ready(e);
             return in.n - rest.n;
         case CHUNK_DATA:
-            if (body_add(e->exchange, data.p, data.n)) break;
+            if (e->set->user->body(e->exchange, data.p, data.n)) break;
             request_stop(e);
             return in.n;
         case CHUNK_BAD:
-            request_refuse(e->exchange, WOPR_E_VALIDATION, "the chunked body is malformed");
+            e->set->user->refuse(e->exchange, WOPR_E_VALIDATION, "the chunked body is malformed");
             request_stop(e);
             return in.n;
         }
@@ -375,7 +381,7 @@ static void input_timed_out(struct intake *e, struct str in) {
         head_refuse(e, in, &err);
         return;
     }
-    request_refuse(e->exchange, err.code, WHY);
+    e->set->user->refuse(e->exchange, err.code, WHY);
     request_stop(e);
 }
 
@@ -528,7 +534,7 @@ static bool intake_register(struct intakes *es, struct intake *e) {
 
 static void intake_free(struct intake *e) {
     struct http_server *s = e->server;
-    if (e->exchange) exchange_finish(e->exchange);
+    if (e->exchange) e->set->user->drop(e->exchange);
     e->set->by_fd[e->fd] = NULL;
     deadline_clear(e);
     list_del(&e->kick);
@@ -596,9 +602,10 @@ void intake_notify(void *cls, struct MHD_Connection *conn, void **ctx,
     intake_free(e);
 }
 
-struct intakes *intakes_new(struct http_server *s) {
+struct intakes *intakes_new(struct http_server *s, const struct intake_user *user) {
     struct intakes *es = MEM_NEW(struct intakes);
     if (!es) return NULL;
+    es->user = user;
     es->server = s;
     list_init(&es->fresh);
     list_init(&es->idle);

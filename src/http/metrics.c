@@ -27,6 +27,7 @@ static const struct {
     [REFUSED_MEMORY] = {"503", "memory_bytes"},
     [REFUSED_READS] = {"503", "reads"},
     [REFUSED_GUESSES] = {"429", "auth_failures"},
+    [REFUSED_LARGE_BODIES] = {"429", "large_body_rate"},
 };
 
 int metrics_init(struct metrics *m, const char *const *names, size_t n) {

@@ -30,6 +30,7 @@ enum metric_refusal {
     REFUSED_MEMORY,
     REFUSED_READS,
     REFUSED_GUESSES,
+    REFUSED_LARGE_BODIES,
     REFUSED_NR
 };
 struct metrics {

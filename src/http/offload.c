@@ -1,9 +1,11 @@
 /*
- * offload.c: threads for long reads, so that those of loop.c stay free for all other requests.
+ * offload.c: threads for long reads and large bodies, so that those of loop.c stay free for all
+ * other requests.
  *
  * A handler returns http_offload(c, fn): fn runs on one of these threads while the connection is
- * parked, and its answer is sent as usual.  Tenants take turns, each has a bounded queue, and with
- * more than one thread no tenant has all of them, so a tenant's long reads delay its own ones only.
+ * parked, and its answer is sent as usual.  Requests with a large body are judged and handled here
+ * from the start (request.c).  Tenants take turns, each has a bounded queue, and with more than one
+ * thread no tenant has all of them, so what takes long delays its own tenant only.
  */
 #include "base/mem.h"
 #include "base/thread.h"
@@ -21,6 +23,7 @@ struct offload {
     unsigned threads_nr; /* started */
     pthread_t threads[];
 };
+static _Thread_local bool here; /* this thread is one of them */
 
 /* --- jobs --- */
 
@@ -44,8 +47,7 @@ static void job_run(struct offload *o, struct holder *h) {
     pthread_mutex_unlock(&o->lock);
     (void)shares_again(sh, h); /* http_resume may end the exchange, and its reference */
     share_give(sh, h, SHARE_READS, 1);
-    x->job.fn(&x->pub);
-    http_resume(&x->pub);
+    if (x->job.run(x) != HTTP_PENDING) http_resume(&x->pub);
     pthread_mutex_lock(&o->lock);
     h->running--;
     holder_queue(o, h);
@@ -55,6 +57,7 @@ static void job_run(struct offload *o, struct holder *h) {
 static void *offload_main(void *arg) {
     struct offload *o = arg;
     thread_name("wopr-read");
+    here = true;
     pthread_mutex_lock(&o->lock);
     while (!o->stop) {
         struct list *l = list_pop(&o->waiting);
@@ -76,22 +79,19 @@ static int job_refuse(struct exchange *x) {
     struct wopr_error err = {0};
     x->refusal = REFUSED_READS;
     (void)wopr_error_set(&err, WOPR_E_UNAVAILABLE,
-                         "too many long reads of this tenant wait for a thread; retry later");
+                         "too many long reads and large bodies of this tenant wait for a thread; "
+                         "retry later");
     jobj_details_int(&err, "retryAfter", 1);
     http_fail(&x->pub, &err);
     return HTTP_DONE;
 }
 
-int http_offload(struct http_call *pub, void (*fn)(struct http_call *c)) {
-    struct exchange *x = exchange_of(pub);
-    struct http_server *s = pub->server;
+int offload_push(struct exchange *x, int (*run)(struct exchange *x)) {
+    struct http_server *s = x->pub.server;
     struct offload *o = s->offload;
-    if (!o) {
-        fn(pub);
-        return HTTP_DONE;
-    }
+    if (!o || here) return run(x);
     if (!share_take(&s->shares, x->share.tenant, SHARE_READS, 1)) return job_refuse(x);
-    x->job.fn = fn;
+    x->job.run = run;
     pthread_mutex_lock(&o->lock);
     bool stop = o->stop;
     if (!stop) {
@@ -102,6 +102,17 @@ int http_offload(struct http_call *pub, void (*fn)(struct http_call *c)) {
     if (!stop) return HTTP_PENDING;
     job_refuse_stopped(x);
     return HTTP_DONE;
+}
+
+static int job_call(struct exchange *x) {
+    x->job.fn(&x->pub);
+    return HTTP_DONE;
+}
+
+int http_offload(struct http_call *pub, void (*fn)(struct http_call *c)) {
+    struct exchange *x = exchange_of(pub);
+    x->job.fn = fn;
+    return offload_push(x, job_call);
 }
 
 /* --- life --- */

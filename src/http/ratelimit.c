@@ -1,5 +1,5 @@
 /*
- * ratelimit.c: token buckets per key or address in a table of fixed size (AUTH-12).
+ * ratelimit.c: token buckets per key, address or tenant in a table of fixed size (AUTH-12).
  *
  * A bucket lives in a set of eight chosen by a seeded hash.  When a set is full, the fullest bucket
  * makes room: it is the one whose owner loses least by starting again full.
@@ -17,7 +17,7 @@ struct bucket {
     uint64_t who; /* 0 = free */
     double tokens;
     uint64_t last_ns, window_ms;
-    unsigned count, before; /* requests of this second and of the one before */
+    unsigned count, before; /* taken in this second and in the one before */
 };
 struct limiter {
     double rate, burst;
@@ -69,28 +69,28 @@ static struct bucket *bucket_find(struct limiter *l, struct bucket *set, uint64_
     return victim;
 }
 
-static void bucket_count(struct bucket *b, uint64_t now_ms) {
+static void bucket_count(struct bucket *b, size_t n, uint64_t now_ms) {
     uint64_t window = now_ms / LIMIT_WINDOW_MS;
     if (window != b->window_ms) {
         b->before = window == b->window_ms + 1 ? b->count : 0;
         b->count = 0;
         b->window_ms = window;
     }
-    b->count++;
+    b->count += (unsigned)n;
 }
 
-/* With take: a token is used, and the request counted. */
-static bool limiter_look(struct limiter *l, struct str who, bool take, struct limit_state *st) {
+/* take: so many tokens are used, and counted; 0: only a look. */
+static bool limiter_look(struct limiter *l, struct str who, size_t take, struct limit_state *st) {
     uint64_t h = str_hash(who, l->seed);
     if (h == 0) h = 1;
     size_t set = (size_t)(h >> 32) % LIMIT_SETS;
     uint64_t now = clock_mono_ns();
     pthread_mutex_t *lock = &l->locks[set % LIMIT_LOCKS];
     pthread_mutex_lock(lock);
-    struct bucket *b = bucket_find(l, l->sets[set], h, take, now);
-    if (take) bucket_count(b, now / 1000000);
+    struct bucket *b = bucket_find(l, l->sets[set], h, take > 0, now);
+    if (take > 0) bucket_count(b, take, now / 1000000);
     bool ok = !b || b->tokens >= 1.0;
-    if (ok && take) b->tokens -= 1.0;
+    if (ok && take > 0) b->tokens -= (double)take;
     if (!ok) {
         st->retry_ms = (int64_t)((1.0 - b->tokens) / l->rate * 1000.0) + 1;
         st->limit = (unsigned)l->rate;
@@ -101,17 +101,23 @@ static bool limiter_look(struct limiter *l, struct str who, bool take, struct li
 }
 
 bool limiter_take(struct limiter *l, struct str who, struct limit_state *st) {
-    return !l || limiter_look(l, who, true, st);
+    return !l || limiter_look(l, who, 1, st);
+}
+
+bool limiter_spend(struct limiter *l, struct str who, size_t n, struct limit_state *st) {
+    return !l || n == 0 || limiter_look(l, who, n, st);
 }
 
 bool limiter_peek(struct limiter *l, struct str who, struct limit_state *st) {
-    return !l || limiter_look(l, who, false, st);
+    return !l || limiter_look(l, who, 0, st);
 }
 
 /* ERR-8, with the older names beside the newer ones (CON-17). */
-int limiter_refuse(const struct limit_state *st, const char *scope, struct wopr_error *err) {
+int limiter_refuse(const struct limit_state *st, const char *scope, const char *why,
+                   struct wopr_error *err) {
     int64_t seconds = (st->retry_ms + 999) / 1000;
-    (void)wopr_error_set(err, WOPR_E_RATE_LIMITED, "too many requests; retry after the time given");
+    (void)wopr_error_set(err, WOPR_E_RATE_LIMITED, "%s; retry after the time given",
+                         why ? why : "too many requests");
     struct jobj o;
     jobj_begin(&o, WOPR_DETAILS_SIZE);
     jw_kint(&o.w, "retryAfterMs", st->retry_ms);

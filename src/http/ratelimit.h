@@ -17,8 +17,12 @@ MUST_CHECK int limiter_new(unsigned rate, unsigned burst,
 void limiter_free(struct limiter *l);             /* takes NULL */
 /* Takes a token; true when l is NULL. */
 bool limiter_take(struct limiter *l, struct str who, struct limit_state *st);
+/* Takes n as soon as there is one: what is missing must be refilled before the next. */
+bool limiter_spend(struct limiter *l, struct str who, size_t n, struct limit_state *st);
 /* Would limiter_take succeed? */
 bool limiter_peek(struct limiter *l, struct str who, struct limit_state *st);
-int limiter_refuse(const struct limit_state *st, const char *scope, struct wopr_error *err);
+/* why: the sentence for the caller, or NULL. */
+int limiter_refuse(const struct limit_state *st, const char *scope, const char *why,
+                   struct wopr_error *err);
 
 #endif

@@ -77,19 +77,6 @@ static bool head_take(struct exchange *x, const struct http_head *h) {
     return true;
 }
 
-static int request_refuse_for_now(struct exchange *x, enum metric_refusal reason, const char *why,
-                                  struct wopr_error *err) {
-    x->refusal = reason;
-    (void)wopr_error_set(err, WOPR_E_UNAVAILABLE, "%s; retry later", why);
-    jobj_details_int(err, "retryAfter", 1);
-    return WOPR_E_UNAVAILABLE;
-}
-
-int refuse_draining(struct exchange *x, struct wopr_error *err) {
-    x->close_after = true;
-    return request_refuse_for_now(x, REFUSED_DRAINING, "the host is shutting down", err);
-}
-
 static int route_find(struct exchange *x, struct wopr_error *err) {
     struct route r;
     const struct mount *mt = x->mount;
@@ -106,18 +93,6 @@ static int route_find(struct exchange *x, struct wopr_error *err) {
     return x->query_rc == WOPR_E_NO_MEMORY ? x->query_rc : 0;
 }
 
-/* The client's address as a bucket of the limiter.  Token routes have buckets of their own: a
- * client that hammers discovery can still deliver its events. */
-struct str limit_address(struct exchange *x, char out[LIMIT_WHO_BYTES]) {
-    const struct intake *e = intake_of(x->conn);
-    struct address who =
-        peers_client(x->pub.server, &e->peer, http_header(&x->pub, "X-Forwarded-For"));
-    who = address_bucket(&who);
-    out[0] = (x->pub.op->flags & OP_TOKEN) != 0 ? 't' : 'd';
-    memcpy(out + 1, who.b, sizeof who.b);
-    return str_n(out, LIMIT_WHO_BYTES);
-}
-
 /* Counted per key, or per address for public operations. */
 static int rate_limit(struct exchange *x, struct wopr_error *err) {
     struct http_server *s = x->pub.server;
@@ -126,13 +101,13 @@ static int rate_limit(struct exchange *x, struct wopr_error *err) {
         if (!x->pub.who.authenticated || limiter_take(s->key_limiter, x->pub.who.key_id, &st))
             return 0;
         x->refusal = REFUSED_KEY_RATE;
-        return limiter_refuse(&st, "key", err);
+        return limiter_refuse(&st, "key", NULL, err);
     }
     if (!s->address_limiter) return 0;
     char who[LIMIT_WHO_BYTES];
     if (limiter_take(s->address_limiter, limit_address(x, who), &st)) return 0;
     x->refusal = REFUSED_ADDRESS_RATE;
-    return limiter_refuse(&st, "route", err);
+    return limiter_refuse(&st, "route", NULL, err);
 }
 
 static bool is_options(const struct exchange *x) { return str_eq(x->pub.method, STR("OPTIONS")); }
@@ -164,10 +139,10 @@ static int head_check(struct exchange *x, struct wopr_error *err) {
 static int room_check(struct exchange *x, const struct intake *e, struct wopr_error *err) {
     if (!e->over) return 0;
     x->close_after = true;
-    return request_refuse_for_now(x, REFUSED_CONNECTIONS,
-                                  "as many connections are open as connections-max allows, or as "
-                                  "address-connections-max allows your address",
-                                  err);
+    return refuse_for_now(x, REFUSED_CONNECTIONS, 1,
+                          "as many connections are open as connections-max allows, or as "
+                          "address-connections-max allows your address",
+                          err);
 }
 
 static void head_judge(struct exchange *x, const struct intake *e) {
@@ -256,9 +231,74 @@ static bool handler_over(struct exchange *x) {
     return false;
 }
 
+/* --- handlers, and large bodies --- */
+
+/* Judging and handling one takes as long as many requests. */
+static bool body_is_large(const struct exchange *x) { return x->body.bytes.len > HTTP_LARGE_BODY; }
+
+static int handler_call(struct exchange *x) {
+    int rc = x->pub.op->handler(&x->pub);
+    if (rc != HTTP_PENDING && x->pub.status == 0)
+        request_fail(x, rc < 0 ? rc : WOPR_E_INTERNAL, "the operation gave no answer");
+    return rc == HTTP_PENDING ? HTTP_PENDING : HTTP_DONE;
+}
+
+/* Before something that may end in http_resume, and after it when that will not come. */
+static void resume_owe(struct exchange *x) {
+    atomic_fetch_add(&x->life.refs, 1);
+    atomic_store(&x->life.owes_resume, true);
+}
+
+static void resume_spare(struct exchange *x) {
+    atomic_store(&x->life.owes_resume, false);
+    exchange_unref(x);
+}
+
+static void resume_await(struct exchange *x) {
+    struct http_server *s = x->pub.server;
+    pthread_mutex_lock(&s->lock);
+    list_add_tail(&s->parked_exchanges, &x->life.live);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* On a thread of offload.c.  The handler follows at once, unless the gate comes first. */
+static int body_judge(struct exchange *x) {
+    body_over(x);
+    if (x->stage != EXCHANGE_HANDLER) return HTTP_DONE;
+    x->handler_ran = true;
+    return handler_call(x);
+}
+
+/* true: parked. */
+static bool body_aside(struct exchange *x) {
+    resume_owe(x);
+    x->aside = true;
+    if (offload_push(x, body_judge) != HTTP_PENDING) {
+        resume_spare(x);
+        x->aside = false;
+        if (x->stage == EXCHANGE_BODY) x->stage = EXCHANGE_REPLY; /* it was refused */
+        return false;
+    }
+    resume_await(x);
+    return park_here(&x->park);
+}
+
+/* Back from there; a handler that ran has more to clear (handler_over). */
+static void aside_over(struct exchange *x) {
+    struct http_server *s = x->pub.server;
+    x->aside = false;
+    if (x->stage == EXCHANGE_HANDLER) return;
+    pthread_mutex_lock(&s->lock);
+    list_del(&x->life.live);
+    pthread_mutex_unlock(&s->lock);
+    park_clear(&x->park);
+    if (!atomic_load(&x->life.aborted)) return;
+    request_fail(x, WOPR_E_UNAVAILABLE, "the host is shutting down");
+    x->stage = EXCHANGE_REPLY;
+}
+
 /* true: parked. */
 static bool handler_run(struct exchange *x) {
-    struct http_server *s = x->pub.server;
     if (x->handler_ran && handler_over(x)) {
         x->stage = EXCHANGE_REPLY;
         return false;
@@ -271,20 +311,11 @@ static bool handler_run(struct exchange *x) {
     }
     x->handler_ran = true;
     x->wait.used = false;
-    atomic_fetch_add(&x->life.refs, 1);
-    atomic_store(&x->life.owes_resume, true);
-    int rc = x->pub.op->handler(&x->pub);
-    if (rc != HTTP_PENDING || x->wait.used) { /* no http_resume will come */
-        atomic_store(&x->life.owes_resume, false);
-        exchange_unref(x);
-    } else {
-        pthread_mutex_lock(&s->lock);
-        list_add_tail(&s->parked_exchanges, &x->life.live);
-        pthread_mutex_unlock(&s->lock);
-    }
+    resume_owe(x);
+    int rc = body_is_large(x) ? offload_push(x, handler_call) : handler_call(x);
+    if (rc != HTTP_PENDING || x->wait.used) resume_spare(x);
+    else resume_await(x);
     if (rc == HTTP_PENDING) return park_here(&x->park);
-    if (x->pub.status == 0)
-        request_fail(x, rc < 0 ? rc : WOPR_E_INTERNAL, "the operation gave no answer");
     x->stage = EXCHANGE_REPLY;
     return false;
 }
@@ -307,9 +338,11 @@ static enum MHD_Result request_answer(struct exchange *x, void **con_cls) {
 static enum MHD_Result request_go_on(struct exchange *x, void **con_cls) {
     if (x->peer.gone) return MHD_NO; /* the client does not read the answer */
     for (;;) {
+        if (x->aside) aside_over(x);
         switch (x->stage) {
         case EXCHANGE_BODY:
-            body_over(x);
+            if (!body_is_large(x) || x->pub.status != 0) body_over(x);
+            else if (body_aside(x)) return MHD_YES;
             break;
         case EXCHANGE_IDEM:
             switch (idem_enter(x)) {

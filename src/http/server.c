@@ -18,24 +18,10 @@
 #include <unistd.h>
 
 enum {
-    SERVER_BACKLOG = 4096,
     SERVER_ARENA_MAX = 1024 * 1024,
     SERVER_POLL_MS = 2,
     SERVER_STOP_WAIT_MS = 3000 /* http_server_free: for handlers that still owe http_resume */
 };
-
-bool server_draining(const struct http_server *s) {
-    return atomic_load_explicit(&s->draining, memory_order_acquire);
-}
-
-void server_mhd_log(void *cls, const char *fmt, va_list ap) {
-    (void)cls;
-    if (logger_level_get() > LOG_DEBUG || stream_leaving()) return;
-    char text[256];
-    (void)vsnprintf(text, sizeof text, fmt, ap);
-    text[strcspn(text, "\r\n")] = 0;
-    log_debug("http connection", "detail", text);
-}
 
 /* --- configuration --- */
 
@@ -126,6 +112,8 @@ static int server_build(struct http_server *s, struct wopr_error *err) {
     if (rc != 0) return rc;
     rc = limiter_new(s->cfg.key_rate, s->cfg.key_burst, &s->key_limiter);
     if (rc == 0) rc = limiter_new(s->cfg.address_rate, s->cfg.address_burst, &s->address_limiter);
+    if (rc == 0)
+        rc = limiter_new(s->cfg.large_body_rate, s->cfg.large_body_burst, &s->large_bodies);
     if (rc == 0) rc = bounds_build(s);
     if (rc == 0) rc = trim_init(&s->trim);
     if (rc == 0) rc = metrics_init(&s->metrics, s->mounts.op_names, s->mounts.ops_nr);
@@ -167,64 +155,6 @@ fail_arena:
     arena_free(s->arena);
     mem_free(s);
     return rc;
-}
-
-/* --- listening --- */
-
-/* 0 when the kernel does not say. */
-static uint16_t bound_port(int fd) {
-    struct sockaddr_storage ss;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-    if (!net_own_address(fd, &ss)) return 0;
-    if (ss.ss_family == AF_INET) {
-        memcpy(&v4, &ss, sizeof v4);
-        return ntohs(v4.sin_port);
-    }
-    memcpy(&v6, &ss, sizeof v6);
-    return ntohs(v6.sin6_port);
-}
-
-static int listen_addr(const struct addrinfo *ai, int *fd, uint16_t *bound) {
-    int f = net_socket(ai->ai_family, ai->ai_socktype | SOCK_NONBLOCK, ai->ai_protocol);
-    if (f < 0) return errno;
-    int e = net_option(f, SOL_SOCKET, SO_REUSEADDR, 1) == 0 ? 0 : errno;
-    if (ai->ai_family == AF_INET6) (void)net_option(f, IPPROTO_IPV6, IPV6_V6ONLY, 0);
-    if (e == 0 && net_listen(f, ai->ai_addr, ai->ai_addrlen, SERVER_BACKLOG) != 0) e = errno;
-    const uint16_t port = e == 0 ? bound_port(f) : 0;
-    if (e == 0 && port == 0) e = errno;
-    if (e != 0) {
-        (void)close(f);
-        return e;
-    }
-    *fd = f;
-    *bound = port;
-    return 0;
-}
-
-int listen_on(const char *host, uint16_t port, int *fd, uint16_t *bound, struct wopr_error *err) {
-    char service[8];
-    struct addrinfo hints = {.ai_family = AF_UNSPEC,
-                             .ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-    struct addrinfo *list = NULL;
-    (void)snprintf(service, sizeof service, "%u", port);
-    int gai = net_lookup(host, service, &hints, &list);
-    if (gai != 0)
-        return wopr_error_set(err, WOPR_E_IO, "cannot resolve %s to listen on: %s", host,
-                              gai_strerror(gai));
-    int e = EADDRNOTAVAIL;
-    for (struct addrinfo *ai = list; ai && e != 0; ai = ai->ai_next) e = listen_addr(ai, fd, bound);
-    freeaddrinfo(list);
-    if (e == 0) return 0;
-    char why[128];
-    const char *text = strerror_r(e, why, sizeof why) == 0 ? why : "unknown error";
-    const char *remedy = e == EADDRNOTAVAIL ? "; name an address of this machine"
-                         : e == EACCES      ? "; ports below 1024 need a privilege"
-                         : e == EADDRINUSE  ? "; is another process using it?"
-                                            : "";
-    return wopr_error_set(err, WOPR_E_IO, "cannot listen on %s port %u: %s%s", host, port, text,
-                          remedy);
 }
 
 /* --- starting --- */
@@ -325,6 +255,7 @@ void http_server_free(struct http_server *s) {
     metrics_fini(&s->metrics);
     limiter_free(s->key_limiter);
     limiter_free(s->address_limiter);
+    limiter_free(s->large_bodies);
     limiter_free(s->guesses.limiter);
     shares_fini(&s->shares);
     trim_fini(&s->trim);

@@ -83,16 +83,27 @@ static void stream_count_events(struct stream *st, size_t n) {
     atomic_fetch_add_explicit(&st->park.server->metrics.stream_events, n, memory_order_relaxed);
 }
 
-static int piece_take_fold(struct stream *st, const struct journal_piece *piece) {
-    for (size_t i = 0; i < piece->events_nr && !st->last; i++) {
+/* As many events as a turn has time for; the piece stays valid until the next one is asked for. */
+static int rest_take_fold(struct stream *st) {
+    uint64_t until_ms = clock_mono_ms() + HTTP_STREAM_TURN_MS;
+    while (st->rest_at < st->rest.events_nr && !st->last && clock_mono_ms() <= until_ms) {
+        const struct event *e = &st->rest.events[st->rest_at];
         size_t before = st->out.len;
-        int rc = st->fold(st->state, &piece->events[i], &st->out);
+        int rc = st->fold(st->state, e, &st->out);
+        if (rc == HTTP_FOLD_AGAIN) break;
         if (rc != 0) return rc;
         stream_count_events(st, st->out.len > before);
-        st->last = event_is_terminal(piece->events[i].kind);
+        st->last = event_is_terminal(e->kind);
+        st->rest_at++;
     }
     stream_ready_out(st);
     return buf_failed(&st->out) ? WOPR_E_NO_MEMORY : 0;
+}
+
+static int piece_take_fold(struct stream *st, const struct journal_piece *piece) {
+    st->rest = *piece;
+    st->rest_at = 0;
+    return rest_take_fold(st);
 }
 
 static int piece_take(struct stream *st, const struct journal_piece *piece) {
@@ -162,7 +173,9 @@ static enum fill stream_idle(struct stream *st) {
     return park_here(&st->park) ? FILL_PARKED : FILL_AGAIN;
 }
 
-enum fill stream_fill(struct stream *st) {
+/* Make the next bytes ready, p[at..n), which may be none.  Sets last when they are the end, or
+ * failed. */
+static enum fill stream_fill(struct stream *st) {
     if (st->stage == STREAM_HELLO) {
         st->stage = STREAM_BACKFILL;
         st->last = !st->reader;
@@ -181,10 +194,11 @@ enum fill stream_fill(struct stream *st) {
         stream_ready_out(st);
         return FILL_AGAIN;
     }
-    int rc = journal_reader_next(st->reader, &piece, &err);
+    bool rest = st->rest_at < st->rest.events_nr;
+    int rc = rest ? 1 : journal_reader_next(st->reader, &piece, &err);
     if (rc == 0) return stream_idle(st);
     if (rc == 1) {
-        rc = piece_take(st, &piece);
+        rc = rest ? rest_take_fold(st) : piece_take(st, &piece);
         stream_count_bytes(st);
     } else if (rc == WOPR_E_CLOSED) {
         stream_finish(st);
@@ -465,7 +479,7 @@ int stream_start(struct exchange *x, struct wopr_error *err) {
         share_give(&s->shares, x->share.tenant, SHARE_STREAMS, 1);
         return rc;
     }
-    if (st->final && stream_whole(st)) {
+    if (st->final && stream_whole(st, stream_fill)) {
         rc = stream_reply_whole(x, st);
         stream_discard(st);
         return rc;

@@ -1,8 +1,8 @@
 /*
  * copier.c: checkpoints. Copying 16 MiB from the WAL into the database takes longer than many
  * commits, so a thread of its own does it while the committer goes on. The WAL can start over only
- * when nothing is left in it to copy; the last part, what was committed meanwhile, is short, and
- * the committer copies it itself.
+ * when nothing is left in it to copy. While much is committed meanwhile, the copier goes on with
+ * that; the last part is short, and the committer copies it itself.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -10,10 +10,28 @@
 #include "journal/journal_int.h"
 #include "store/upkeep.h"
 
+#include <limits.h>
+
+enum {
+    COPIER_LEFT_PAGES = 128, /* half a megabyte: as long as one large commit */
+    COPIER_PASSES_MAX = 8    /* without a look at the committer */
+};
+
 static void count_result(struct journal *j, int rc, uint64_t began_ns,
                          const struct wopr_error *err) {
     count_checkpoint(j, clock_mono_ns() - began_ns);
     if (rc != 0) log_warn("checkpoint failed", "code", wopr_err_name(rc), "reason", err->message);
+}
+
+static void copier_copy(struct journal *j) {
+    int left = INT_MAX;
+    for (int i = 0; i < COPIER_PASSES_MAX && left > COPIER_LEFT_PAGES; i++) {
+        struct wopr_error err;
+        uint64_t t0 = clock_mono_ns();
+        int rc = store_checkpoint_beside(j->store, &left, &err);
+        count_result(j, rc, t0, &err);
+        if (rc != 0) return;
+    }
 }
 
 static void *copier_main(void *arg) {
@@ -25,9 +43,7 @@ static void *copier_main(void *arg) {
         while (c->state != COPIER_COPYING && !c->stop) pthread_cond_wait(&c->wake, &c->lock);
         if (c->stop) break;
         pthread_mutex_unlock(&c->lock);
-        struct wopr_error err;
-        uint64_t t0 = clock_mono_ns();
-        count_result(j, store_checkpoint_beside(j->store, &err), t0, &err);
+        copier_copy(j);
         pthread_mutex_lock(&c->lock);
         c->state = COPIER_COPIED;
     }

@@ -114,6 +114,7 @@ struct probe {
     struct ledger acked;
     int wait_ms;                       /* then a request counts as unanswered */
     size_t asked, unanswered, refused; /* refused: 429 and 503 */
+    atomic_size_t rounds;
     atomic_bool stop;
     pthread_t thread;
 };

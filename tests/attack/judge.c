@@ -7,6 +7,8 @@
 enum {
     QUIET_ROUNDS = 60,
     QUIET_ROUNDS_BENCH = 400,
+    BESIDE_ROUNDS_BENCH = 200, /* else the p99 would be the worst of a few */
+    BESIDE_BENCH_MS = 12000,   /* then what there is has to do */
     USUAL_ROUNDS = 20,
     WARM_RUNS = 3,
     WARM_READS = 1,
@@ -121,6 +123,17 @@ static void *watch_main(void *arg) { /* the highest RSS */
     return NULL;
 }
 
+/* Short attacks are repeated for the bench. */
+static void attack_run(struct trial *t, bool bench) {
+    struct world *w = &t->w;
+    const bool once = !bench || (w->row->flags & (BETA_WAITS | BETA_FORGETS)) != 0;
+    const int64_t from = now_ms();
+    do w->row->run(w);
+    while (!once && w->wrongs == 0 && now_ms() - from < BESIDE_BENCH_MS &&
+           atomic_load(&t->beside.rounds) < BESIDE_ROUNDS_BENCH);
+    t->attack_ms = now_ms() - from;
+}
+
 static void go_attack(struct trial *t, bool bench) {
     pthread_t watcher;
     const double ratio = bench ? BESIDE_RATIO : BESIDE_RATIO_CI;
@@ -130,9 +143,7 @@ static void go_attack(struct trial *t, bool bench) {
     bool watched = pthread_create(&watcher, NULL, watch_main, t) == 0;
     probe_init(&t->beside, &w->host, w->full || w->slow ? BESIDE_FULL_WAIT_MS : BESIDE_WAIT_MS);
     probe_start(&t->beside);
-    const int64_t from = now_ms();
-    w->row->run(w);
-    t->attack_ms = now_ms() - from;
+    attack_run(t, bench);
     probe_stop(&t->beside);
     atomic_store(&t->watching, false);
     if (watched) pthread_join(watcher, NULL);

@@ -83,6 +83,7 @@ static void *probe_main(void *arg) {
     struct probe *p = arg;
     while (!atomic_load(&p->stop)) {
         probe_once(p);
+        atomic_fetch_add(&p->rounds, 1);
         nap_ms(PROBE_NAP_MS); /* a client, not a load */
     }
     return NULL;

@@ -26,6 +26,8 @@ void attack_overlay(struct world *w);
 void attack_tag_listing(struct world *w);
 void attack_foreign_interrupts(struct world *w);
 void attack_values_openers(struct world *w);
+void attack_costly_conditions(struct world *w);
+void attack_costly_values(struct world *w);
 void attack_purge(struct world *w);
 void attack_cancelled_replays(struct world *w);
 void attack_hanging_transfers(struct world *w);

@@ -1,4 +1,5 @@
-/* rows_work.c: texts that cost time, and work on the threads of all: findings S2, S10, S11, S14. */
+/* rows_work.c: texts that cost time, and work on the threads of all: findings S2, S10, S11, S14,
+ * F6, F7. */
 #include "rows.h"
 
 #include <arpa/inet.h>
@@ -211,6 +212,49 @@ void attack_values_openers(struct world *w) {
     if (!long_run(w, long_id)) GIVE_UP(w, "no long run");
     in_parallel(w, OPENERS, opener);
 }
+
+/* --- F6, F7: conditions that cost much --- */
+
+#define COSTLY_INPUTS "\"inputs\":{\"text\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\"}"
+
+void attack_costly_conditions(struct world *w) {
+    char(*ids)[ID_BYTES] = mem_array(w->n, sizeof *ids);
+    if (ids == NULL) GIVE_UP(w, "no memory");
+    for (size_t i = 0; i < w->n; i++)
+        if (!alpha_run(w, "attack-costly", COSTLY_INPUTS, ids[i])) wrong(w, "a run is refused");
+    for (size_t i = 0; i < w->n; i++)
+        if (!alpha_wait(w, ids[i], "completed", LONG_RUN_WAIT_MS)) wrong(w, "a run does not end");
+    mem_free(ids);
+}
+
+static void costly_reader(struct world *w, unsigned no) {
+    char text[512];
+    (void)no;
+    int n = snprintf(text, sizeof text,
+                     "GET /v1/runs/%s/events?streamMode=values HTTP/1.1\r\nHost: attack.test\r\n"
+                     "Accept: text/event-stream\r\nAuthorization: Bearer %s\r\n"
+                     "Connection: close\r\n\r\n",
+                     long_id, w->host.alpha);
+    struct buf b;
+    int fd = net_dial(w->host.port, FROM_ATTACKER);
+    buf_init(&b, 1 << 20);
+    if (fd >= 0 && net_send(fd, text, (size_t)n)) (void)net_read(fd, &b, LONG_RUN_WAIT_MS);
+    buf_addc(&b, '\0');
+    bool whole = !buf_failed(&b) && strstr(b.p, "\"completed\"") != NULL;
+    __atomic_add_fetch(whole ? &w->served : &w->silent, 1, __ATOMIC_RELAXED);
+    if (!whole) wrong(w, "a stream does not come to its end");
+    net_close(fd, false);
+    buf_fini(&b);
+}
+
+void attack_costly_values(struct world *w) {
+    if (!alpha_run(w, "attack-costly", COSTLY_INPUTS, long_id) ||
+        !alpha_wait(w, long_id, "completed", LONG_RUN_WAIT_MS))
+        GIVE_UP(w, "no run to read");
+    in_parallel(w, (unsigned)w->n, costly_reader);
+}
+
+/* --- a long log goes --- */
 
 /* The clock goes on by nine days, and the long run is deleted. */
 void attack_purge(struct world *w) {

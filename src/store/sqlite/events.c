@@ -1,6 +1,6 @@
 /*
- * events.c: pages of a log (STORE-3).  A run's own events are looked for first: only a page that does
- * not begin with the sequence asked for may have events that the run inherits (prefix.c).
+ * events.c: pages of a log (STORE-3).  A run's own events are looked for first: only a page that
+ * does not begin with the sequence asked for may have events that the run inherits (prefix.c).
  */
 #include "store/events.h"
 #include "store/sqlite/sql.h"

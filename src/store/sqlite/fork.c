@@ -1,6 +1,6 @@
 /*
- * fork.c: the parts of a plan that creates a fork (FORK-8, FORK-9): is the source there, the link to
- * it, the reference to the events before the cut (prefix.c), copies of the artifacts.
+ * fork.c: the parts of a plan that creates a fork (FORK-8, FORK-9): is the source there, the link
+ * to it, the reference to the events before the cut (prefix.c), copies of the artifacts.
  */
 #include "store/sqlite/sql.h"
 

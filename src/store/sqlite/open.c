@@ -166,31 +166,47 @@ bool store_checkpoint_due(const struct store *s) {
            atomic_load_explicit(&s->wal_pages, memory_order_relaxed) >= STORE_WAL_CHECKPOINT_PAGES;
 }
 
+/* Pages of the WAL that the last checkpoint has not copied. */
+static int checkpoint_rest(const struct store *s) {
+    int pages = atomic_load_explicit(&s->wal_pages, memory_order_relaxed);
+    return pages - atomic_load_explicit(&s->copied_pages, memory_order_relaxed);
+}
+
 /* 0 too when another connection, or another host, is at it. */
-static int checkpoint_on(struct store *s, struct conn *c, bool *done, struct wopr_error *err) {
-    int left = 0;
+static int checkpoint_on(struct store *s, struct conn *c, bool *done, int *copied,
+                         struct wopr_error *err) {
     uint64_t t0 = clock_mono_ns();
-    int src = sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, &left);
+    int src = sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, copied);
     checkpoint_count(s, src, clock_mono_ns() - t0);
     *done = src == SQLITE_OK;
+    if (*done) atomic_store_explicit(&s->copied_pages, *copied, memory_order_relaxed);
     return *done || sql_neutral(src) == WOPR_E_BUSY ? 0 : conn_fail(c, src, err);
 }
 
-int store_checkpoint_beside(struct store *s, struct wopr_error *err) {
-    bool done;
+int store_checkpoint_beside(struct store *s, int *left, struct wopr_error *err) {
+    bool done = false;
+    int copied = 0;
     int rc = store_alive(s, err);
     if (rc == 0 && !s->copier) rc = conn_open(s, true, &s->copier, err);
-    return rc == 0 ? checkpoint_on(s, s->copier, &done, err) : rc;
+    if (rc == 0) rc = checkpoint_on(s, s->copier, &done, &copied, err);
+    *left = done ? checkpoint_rest(s) : 0;
+    return rc;
 }
 
 int store_checkpoint(struct store *s, struct wopr_error *err) {
     if (!store_checkpoint_due(s)) return 0;
+    int pages = atomic_load_explicit(&s->wal_pages, memory_order_relaxed);
+    if (checkpoint_rest(s) > STORE_WAL_REST_PAGES && pages < STORE_WAL_MUST_PAGES) return 0;
     int rc = store_alive(s, err);
     if (rc != 0) return rc;
     bool done;
+    int copied;
     pthread_mutex_lock(&s->write_lock);
-    rc = checkpoint_on(s, s->writer, &done, err);
-    if (done) atomic_store_explicit(&s->wal_pages, 0, memory_order_relaxed); /* until a commit */
+    rc = checkpoint_on(s, s->writer, &done, &copied, err);
+    if (done) { /* until a commit */
+        atomic_store_explicit(&s->wal_pages, 0, memory_order_relaxed);
+        atomic_store_explicit(&s->copied_pages, 0, memory_order_relaxed);
+    }
     pthread_mutex_unlock(&s->write_lock);
     return rc;
 }

@@ -35,6 +35,7 @@ extern const struct stmt_row STMTS[SQL_NR];
 enum {
     STORE_FINAL_STATUS = 7, /* statuses from here on are final; stmts.def says the same */
     STORE_WAL_CHECKPOINT_PAGES = 4096, /* 16 MiB: from here on a checkpoint is worth its syncs */
+    STORE_WAL_REST_PAGES = 512,        /* what commits wait for: as long as two large ones */
     STORE_WAL_MUST_PAGES = 8 * 4096,   /* no checkpoint was made: store_apply makes it itself */
     STORE_WAL_KEEP_BYTES = 64 << 20,   /* journal_size_limit */
     STORE_READER_CACHE_KB = 1024,
@@ -116,9 +117,10 @@ struct store {
     struct list readers;
     pthread_key_t reader_key;
     bool has_key;
-    atomic_bool poisoned; /* a sync failed: nothing may be trusted until reopened */
-    struct conn *copier;  /* store_checkpoint_beside, whose thread opens it; else NULL */
-    atomic_int wal_pages; /* after the last commit */
+    atomic_bool poisoned;    /* a sync failed: nothing may be trusted until reopened */
+    struct conn *copier;     /* store_checkpoint_beside, whose thread opens it; else NULL */
+    atomic_int wal_pages;    /* after the last commit */
+    atomic_int copied_pages; /* of them, by the last checkpoint */
     struct metric_hist sync_ns, checkpoint_ns;
     atomic_uint_fast64_t checkpoints[CHECKPOINT_NR];
     char holder[STORE_HOLDER_MAX]; /* last holder seen, so that a create costs no look-up */

@@ -98,6 +98,7 @@ int wire_cmd_new(struct http_call *c, enum engine_op op, const struct wire_spell
                                     .principal = c->who.subject_id,
                                     .test_mode = c->who.test_mode,
                                     .traceparent = c->traceparent,
+                                    .bytes = c->body.n,
                                     .has_idem = c->has_idem,
                                     .idem = c->idem,
                                     .respond = wire_cmd_respond,

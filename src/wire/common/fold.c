@@ -2,9 +2,15 @@
  * fold.c: a run folded from its log, and when a stream shows it (SSE-17, SSE-27).
  */
 #include "wire/common/fold.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "store/events.h"
 #include "store/workflows.h"
+
+enum {
+    WIRE_FOLD_MS_MAX = 1000, /* of one walk over a log, on a thread for that */
+    WIRE_TURN_MS_MAX = 2     /* of the conditions of an event, on the thread of connections */
+};
 
 struct wire_fold {
     struct wire *wire;
@@ -14,6 +20,7 @@ struct wire_fold {
     struct run_origin origin;
     struct workflow *wf;
     struct run_state *state;
+    uint64_t until_ms;   /* of the walk at hand: the stream goes on from there */
     int64_t quiet_until; /* resumed here: nothing before it is shown */
     bool owes_baseline;  /* SSE-27: its frame has not been shown yet */
 };
@@ -80,9 +87,12 @@ size_t wire_fold_bytes(const struct wire_fold *f) {
            f->state->bytes;
 }
 
+static bool turn_over(void *until_ms) { return clock_mono_ms() >= *(const uint64_t *)until_ms; }
+
 static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) {
     struct wire_fold *f = ctx;
-    return run_state_apply(f->state, e, err);
+    int rc = run_state_apply(f->state, e, err);
+    return rc == 0 && turn_over(&f->until_ms) ? 1 : rc;
 }
 
 int wire_fold_to(struct wire_fold *f, int64_t seq, struct wopr_error *err) {
@@ -91,6 +101,7 @@ int wire_fold_to(struct wire_fold *f, int64_t seq, struct wopr_error *err) {
                                     .until = seq < INT64_MAX ? seq + 1 : INT64_MAX,
                                     .page_events = WIRE_PAGE_EVENTS,
                                     .page_bytes = WIRE_PAGE_BYTES};
+    f->until_ms = clock_mono_ms() + WIRE_FOLD_MS_MAX;
     int rc = store_walk(f->wire->store, &range, f->scratch, event_fold, f, err);
     arena_reset(f->scratch);
     return rc;
@@ -124,13 +135,24 @@ static int baseline_add(struct wire_fold *f, struct buf *out) {
     return due ? frame_add(f, out) : 0;
 }
 
+/* 0, HTTP_FOLD_AGAIN, or a code. */
+static int event_apply(struct wire_fold *f, const struct event *e, struct buf *out) {
+    uint64_t until_ms = clock_mono_ms() + WIRE_TURN_MS_MAX;
+    const struct run_pace pace = {turn_over, &until_ms};
+    struct wopr_error err;
+    int rc = 0;
+    if (e->seq >= f->state->next_seq) { /* else it was taken before, and its conditions are left */
+        if (e->seq > f->quiet_until) rc = baseline_add(f, out); /* folded up to the cursor before */
+        if (rc == 0) rc = run_state_begin(f->state, e, &err);
+    }
+    if (rc == 0) rc = run_state_finish(f->state, &pace, &err);
+    return rc == 0 && run_state_busy(f->state) ? HTTP_FOLD_AGAIN : rc;
+}
+
 int wire_fold_event(void *state, const struct event *e, struct buf *out) {
     struct wire_fold *f = state;
-    struct wopr_error err;
     if (!e) return baseline_add(f, out); /* the cursor is at the end of the log, or beyond it */
-    int rc =
-        e->seq > f->quiet_until ? baseline_add(f, out) : 0; /* folded up to the cursor before */
-    if (rc == 0) rc = run_state_apply(f->state, e, &err);
+    int rc = event_apply(f, e, out);
     if (rc != 0) return rc;
     if (e->seq <= f->quiet_until) {
         bool covered = e->seq == f->quiet_until || event_is_terminal(e->kind);

@@ -17,14 +17,15 @@ MUST_CHECK int wire_fold_new(struct wire *w, int64_t run_no, wire_fold_frame *fr
                              struct wire_fold **out, struct wopr_error *err);
 void wire_fold_free(struct wire_fold *f);          /* takes NULL */
 size_t wire_fold_bytes(const struct wire_fold *f); /* memory it has now */
-/* Apply stored events up to and including seq, or to the end of the log.  Reads the store; takes
- * long for a long log. */
+/* Apply stored events up to and including seq, or to the end of the log, or for WIRE_FOLD_MS_MAX;
+ * what is left is for the stream.  Reads the store; takes long for a long log. */
 MUST_CHECK int wire_fold_to(struct wire_fold *f, int64_t seq, struct wopr_error *err);
 int64_t wire_fold_seq(const struct wire_fold *f); /* last applied, -1 = none */
 bool wire_fold_ended(const struct wire_fold *f);  /* the terminal event was applied */
 /* Show nothing up to seq but one frame there, or at the end of a log that is shorter (SSE-27). */
 void wire_fold_resume(struct wire_fold *f, int64_t seq);
-/* http_stream.fold: state is a struct wire_fold; a frame for every V event (SSE-17). */
+/* http_stream.fold: state is a struct wire_fold; a frame for every V event (SSE-17).  An event
+ * whose conditions take longer than a turn is taken in several (HTTP_FOLD_AGAIN). */
 int wire_fold_event(void *state, const struct event *e, struct buf *out);
 
 /* The definition a run was created with; the caller owns a reference. */

@@ -168,6 +168,20 @@ static void exec_note_at_once(const struct node_call *call, struct node_result *
     note('+');
 }
 
+/* config.effects log lines of config.bytes each. */
+static void exec_many(const struct node_call *call, struct node_result *out) {
+    int64_t effects = 0, bytes = 0;
+    (void)json_int(json_get(call->config, "effects"), &effects);
+    (void)json_int(json_get(call->config, "bytes"), &bytes);
+    char *text = arena_alloc(call->a, (size_t)bytes + 1);
+    if (text) memset(text, 'm', (size_t)bytes);
+    for (int64_t i = 0; i < effects && text; i++) {
+        struct node_effect *x = node_effect_add(call, out, EFFECT_LOG);
+        if (!x) return;
+        x->name = STR("info");
+        x->value = str_n(text, (size_t)bytes);
+    }
+}
 static void exec_forge(const struct node_call *call, struct node_result *out) {
     struct node_effect *x = node_effect_add(call, out, EFFECT_CHANNEL);
     x->name = STR("_approvalVotes:g");
@@ -184,6 +198,7 @@ static void exec_measure(const struct node_call *call, struct node_result *out) 
 
 static const struct node_type TEST_TYPES[] = {
     {"test.measure", exec_measure, NULL, NODE_AT_ONCE, NULL},
+    {"test.many", exec_many, NULL, 0, NULL},
     {"test.forge", exec_forge, NULL, 0, NULL},
     {"test.note", exec_note, NULL, 0, NULL},
     {"test.noteAtOnce", exec_note_at_once, NULL, NODE_AT_ONCE, NULL},

@@ -79,7 +79,7 @@ Test(fair_queue, every_tenant_that_waits_is_next_after_each_other_one_at_most /*
             continue;
         }
         if (e->queue.ready_nr == 0) continue;
-        struct run_exec *x = queue_take_locked(e);
+        struct run_exec *x = queue_take_locked(e, false);
         int n = (int)x->run_no, t = x->seat.tenant->name[0] - 'a';
         enum queue q = at[n];
         x->seat.queued = false;
@@ -89,7 +89,7 @@ Test(fair_queue, every_tenant_that_waits_is_next_after_each_other_one_at_most /*
         in[q][t]--;
         head_since[q][t] = takes[q];
     }
-    while (e->queue.ready_nr > 0) queue_take_locked(e)->seat.queued = false;
+    while (e->queue.ready_nr > 0) queue_take_locked(e, false)->seat.queued = false;
     for (int i = 0; i < EXECS; i++) tenant_leave_locked(e, re[i]);
     cr_expect_eq(map_count(e->queue.tenants), 0u);
     for (int i = 0; i < EXECS; i++) exec_free(re[i]);
@@ -128,6 +128,46 @@ Test(fair_turns, a_flood_of_one_tenant_does_not_delay_the_first_step_of_another 
     cr_expect_lt(at - SPY_NOTES, 4, "%s", SPY_NOTES);
     workflow_unref(busy);
     workflow_unref(many);
+    workflow_unref(one);
+}
+
+static struct str large_inputs(struct arena *a, size_t n) {
+    return arena_printf(a, "{\"x\":\"%0*d\"}", (int)n, 0);
+}
+
+Test(fair_turns, a_large_run_keeps_no_worker_from_small_ones /* S2, root 4 */,
+     .init = up_one_worker, .fini = world_down) {
+    struct call large, small;
+    struct workflow *busy = world_put(world_def("h", NODE("h", "test.hold", "", ""), 0,
+                                                "{\"name\":\"x\",\"type\":\"string\"}", 0, 0));
+    struct workflow *one =
+        world_put(world_def("o", NODE("o", "test.noteAtOnce", "", ""), 0, 0, 0, 0));
+    struct arena *a = arena_new(4u << 20);
+    create_begin(&large, busy, STR("t1"), large_inputs(a, 2 * ENGINE_LARGE_BYTES).p);
+    cr_assert_eq(sem_wait(&HOLD_HELD), 0); /* a worker is inside */
+    create_begin(&small, one, T2, "{}");
+    call_wait(&small);
+    cr_expect_eq(small.cmd.result.rc, 0);
+    /* A command that is large makes the next turn of a small run a large one. */
+    struct call answer;
+    call_init(&answer, ENGINE_CANCEL, small.cmd.result.run_id);
+    answer.cmd.tenant = T2;
+    answer.cmd.bytes = 2 * ENGINE_LARGE_BYTES;
+    call_send(&answer);
+    struct call again;
+    create_begin(&again, one, T2, "{}");
+    call_wait(&again);
+    cr_expect_eq(again.cmd.result.rc, 0);
+    sem_post(&HOLD_GO);
+    call_wait(&answer);
+    call_wait(&large);
+    cr_expect_eq(large.cmd.result.rc, 0);
+    call_fini(&again);
+    call_fini(&answer);
+    call_fini(&small);
+    call_fini(&large);
+    arena_free(a);
+    workflow_unref(busy);
     workflow_unref(one);
 }
 

@@ -1,5 +1,7 @@
-/* test_fork_long.c: long prefixes folded in turns, chains of forks, sources that vanish, masked values (FORK-9, FORK-21,
- * STORE-44). */
+/*
+ * test_fork_long.c: long prefixes folded in turns, chains of forks, sources that vanish, masked
+ * values (FORK-9, FORK-21, STORE-44).
+ */
 #include "engine_world.h"
 #include "fork_kit.h"
 

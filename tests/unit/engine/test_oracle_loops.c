@@ -209,6 +209,7 @@ Test(engine_oracle, programs_of_loops_run_as_often_as_they_say) {
             i++;
         }
         program_free(&p);
+        arena_reset(W.a);
     }
     cr_expect(rounds < 60 || deep > 3, "only %u programs with repetitions and triggers", deep);
 }

@@ -321,6 +321,8 @@ static const struct http_op OPS[] = {
     {"big", "GET", "/v1/big", SCOPE_RUNS_READ, 0, 0, on_big},
     {"long", "GET", "/v1/long", SCOPE_RUNS_READ, 0, 0, on_long},
     {"upload", "POST", "/v1/upload", SCOPE_RUNS_CREATE, OP_IDEMPOTENT, 1 << 20, on_upload},
+    {"keep", "POST", "/v1/keep", SCOPE_RUNS_CREATE, OP_IDEMPOTENT, 1 << 20, on_hold},
+    {"defer", "POST", "/v1/defer", SCOPE_RUNS_CREATE, OP_IDEMPOTENT, 1 << 20, world_later},
     {"state", "GET", "/v1/runs/{runId}/state", SCOPE_RUNS_READ, 0, 0, on_state},
     {"poll", "GET", "/v1/runs/{runId}/events/poll", SCOPE_RUNS_READ, 0, 0, on_poll},
     {"ticket", "POST", "/v1/runs/{runId}/ticket", SCOPE_RUNS_READ, OP_BODY_OPTIONAL, 1024,

@@ -505,6 +505,130 @@ Test(http_bounds, long_reads_that_wait_are_bounded /* PROF-14 */) {
     hang_up_all(v, N);
 }
 
+/* ------------------------------------------------------------------------------ large bodies */
+
+static char large_text[MIB];
+/* A string of n bytes, in an object. */
+static const char *large(size_t n) {
+    snprintf(large_text, sizeof large_text, "{\"x\":\"%0*d\"}", (int)n, 0);
+    return large_text;
+}
+
+static struct client *open_post(const char *target, const char *headers, const char *body) {
+    struct client *c = dial();
+    say(c, "POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: %zu\r\n\r\n", target, headers,
+        strlen(body));
+    say_bytes(c, body, strlen(body));
+    return c;
+}
+static int post_status(const char *target, const char *headers, const char *body) {
+    struct client *c = open_post(target, headers, body);
+    int status = hear(c) ? c->status : 0;
+    hang_up(c);
+    return status;
+}
+
+Test(http_bounds, large_bodies_keep_no_http_thread_and_no_other_tenant /* HTTP-11, S2 */) {
+    struct client *v[4];
+    world_up(one_loop);
+    for (size_t i = 0; i < 3; i++) v[i] = open_post("/v1/keep", bearer(), large(100000));
+    cr_assert(count_is(&W.waiting, 1));
+    cr_expect_eq(status_of("/v1/ping", NULL), 200);
+    cr_expect(held(SHARE_READS, 2), "one is handled, two wait");
+    v[3] = open_post("/v1/keep", key_of("t2"), large(100000));
+    cr_expect(count_is(&W.waiting, 2), "a thread is left for others");
+    world_open();
+    for (size_t i = 0; i < 4; i++) {
+        cr_assert(hear(v[i]));
+        cr_expect_eq(v[i]->status, 200);
+    }
+    hang_up_all(v, 4);
+}
+
+Test(http_bounds, a_large_body_is_judged_like_any_other /* HTTP-8, HTTP-9, IDEM-5 */) {
+    static char keyed[400], text[200000];
+    world_up(one_loop);
+    cr_expect_eq(post_status("/v1/upload", bearer(), large(100000)), 200);
+    cr_expect_eq(post_status("/v1/upload", bearer(), large(100000) + 1), 400, "not JSON");
+    snprintf(text, sizeof text, "[\"%0*d\"]", 100000, 0);
+    cr_expect_eq(post_status("/v1/upload", bearer(), text), 400, "no object");
+    snprintf(keyed, sizeof keyed, "%sIdempotency-Key: k\r\n", bearer());
+    world_open();
+    struct client *one = open_post("/v1/defer", keyed, large(100000));
+    cr_assert(hear(one));
+    cr_expect_eq(one->status, 201);
+    hang_up(one);
+    one = open_post("/v1/defer", keyed, large(100000));
+    cr_assert(hear(one));
+    cr_expect_eq(one->status, 201);
+    cr_expect_str_eq(header_of(one, "openwop-Idempotent-Replay"), "true");
+    hang_up(one);
+    cr_expect_eq(post_status("/v1/defer", keyed, large(100001)), 409, "another body");
+    cr_expect_eq(atomic_load(&W.executed), 1);
+}
+
+Test(http_bounds, a_stop_answers_the_large_bodies_that_wait /* HTTP-22 */) {
+    struct client *v[4];
+    world_up(one_loop);
+    for (size_t i = 0; i < 4; i++) v[i] = open_post("/v1/keep", bearer(), large(100000));
+    cr_assert(count_is(&W.waiting, 1));
+    cr_assert(held(SHARE_READS, 3));
+    world_open();
+    http_server_drain(W.server, 5000);
+    for (size_t i = 0; i < 4; i++) {
+        cr_assert(hear(v[i]));
+        cr_expect(v[i]->status == 200 || v[i]->status == 503, "%d", v[i]->status);
+        hang_up(v[i]);
+    }
+}
+
+static void few_large(struct http_config *cfg) {
+    cfg->large_body_rate = 1000;
+    cfg->large_body_burst = 250000;
+}
+
+static struct client *open_chunked(const char *body) {
+    struct client *c = dial();
+    say(c, "POST /v1/upload HTTP/1.1\r\nHost: x\r\n%sTransfer-Encoding: chunked\r\n\r\n%zx\r\n",
+        bearer(), strlen(body));
+    say_bytes(c, body, strlen(body));
+    say(c, "\r\n0\r\n\r\n");
+    return c;
+}
+
+Test(http_bounds, large_bodies_of_a_tenant_come_at_its_rate /* AUTH-12, S2 */) {
+    world_up(few_large);
+    for (int i = 0; i < 3; i++)
+        cr_expect_eq(post_status("/v1/upload", bearer(), large(100000)), 200, "%d", i);
+    struct client *c = open_post("/v1/upload", bearer(), large(100000));
+    cr_assert(hear(c));
+    cr_expect_eq(c->status, 429);
+    cr_expect_not_null(header_of(c, "Retry-After"));
+    cr_expect(body_has(c, "large-body-rate"), "%s", c->body.p);
+    cr_expect(body_has(c, "\"scope\":\"tenant\""), "%s", c->body.p);
+    hang_up(c);
+    c = open_chunked(large(100000)); /* its length is not known before */
+    cr_assert(hear(c));
+    cr_expect_eq(c->status, 429);
+    hang_up(c);
+    cr_expect_eq(post_status("/v1/upload", bearer(), large(60000)), 200, "it is not large");
+    cr_expect_eq(post_status("/v1/upload", key_of("t2"), large(100000)), 200, "another tenant");
+}
+
+Test(http_bounds, chunked_bodies_count_too /* AUTH-12 */) {
+    world_up(few_large);
+    int status = 200;
+    for (int i = 0; i < 4 && status == 200; i++) {
+        struct client *c = open_chunked(large(100000));
+        cr_assert(hear(c));
+        status = c->status;
+        hang_up(c);
+        cr_expect_eq(status, i < 3 ? 200 : 429, "%d: %d", i, status);
+    }
+}
+
+/* ------------------------------------------------------------------------------ stopping */
+
 Test(http_bounds, a_stop_answers_the_long_reads_that_wait /* HTTP-22 */) {
     struct client *v[4];
     world_up(one_loop);

@@ -3,6 +3,7 @@
  * nothing is lost by it, and one that fails ends nothing.
  */
 #include "store/sqlite/sql.h"
+#include "store/upkeep.h"
 #include "unit/journal/append_kit.h"
 
 #include <sys/stat.h>
@@ -48,6 +49,26 @@ Test(journal_copier, the_wal_begins_anew_under_a_steady_load) {
     cr_expect_geq(s.checkpoints, 2u);
     cr_expect_eq(s.checkpoints_failed, 0u);
     cr_expect_lt(most, (off_t)WAL_MOST, "%lld bytes", (long long)most);
+    cr_expect_eq(kit_verify(&k), 0);
+}
+
+Test(journal_copier, commits_wait_for_a_short_rest_only /* S6, root 4 */) {
+    int left = -1;
+    for (int i = 0; i < RUNS && !store_checkpoint_due(k.s); i++) {
+        char id[16];
+        snprintf(id, sizeof id, "run_%d", i);
+        (void)kit_run(&k, id, EVENTS);
+    }
+    cr_assert_eq(store_checkpoint(k.s, &k.err), 0);
+    cr_expect_eq(stats().checkpoints, 0u, "all of it is left, for the copier");
+    cr_assert_eq(store_checkpoint_beside(k.s, &left, &k.err), 0);
+    cr_expect_eq(left, 0);
+    (void)kit_run(&k, "run_more", 2); /* nothing was left: the WAL begins anew */
+    cr_expect(!store_checkpoint_due(k.s));
+    atomic_store(&k.s->wal_pages, STORE_WAL_CHECKPOINT_PAGES);
+    atomic_store(&k.s->copied_pages, STORE_WAL_CHECKPOINT_PAGES - STORE_WAL_REST_PAGES);
+    cr_assert_eq(store_checkpoint(k.s, &k.err), 0);
+    cr_expect_eq(stats().checkpoints, 2u, "a short rest");
     cr_expect_eq(kit_verify(&k), 0);
 }
 

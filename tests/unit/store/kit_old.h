@@ -14,13 +14,13 @@ static void old_exec(sqlite3 *db, const char *sql) {
                  sqlite3_errmsg(db));
 }
 
-static void old_record(sqlite3 *db, int version, const struct embed_file *f) {
+static void old_record(sqlite3 *db, int64_t version, const struct embed_file *f) {
     const struct sha256 sha = sha256_of(embed_text(f));
     sqlite3_stmt *st = NULL;
     cr_assert_eq(
         sqlite3_prepare_v2(db, "INSERT INTO schema_migrations VALUES (?, ?, ?, 0)", -1, &st, NULL),
         SQLITE_OK);
-    sqlite3_bind_int(st, 1, version);
+    sqlite3_bind_int64(st, 1, version);
     sqlite3_bind_text(st, 2, f->name, -1, SQLITE_STATIC);
     sqlite3_bind_blob(st, 3, sha.b, sizeof sha.b, SQLITE_STATIC);
     cr_assert_eq(sqlite3_step(st), SQLITE_DONE);
@@ -36,13 +36,14 @@ static void old_schema(sqlite3 *db, int version) {
                  " sha256 BLOB NOT NULL, applied_ms INTEGER NOT NULL) STRICT");
     for (const struct embed_file *f = EMBED_FILES; f->name; f++) {
         if (strncmp(f->name, dir, sizeof dir - 1) != 0) continue;
-        int at = atoi(f->name + sizeof dir - 1);
+        int64_t at = 0;
+        cr_assert(str_i64(str_n(f->name + sizeof dir - 1, 4), &at));
         if (at > version) continue;
         old_exec(db, f->data);
         old_record(db, at, f);
         n++;
     }
-    cr_assert_eq(n, version, "migrations have no gaps");
+    cr_assert_gt(n, 0);
 }
 
 /* One statement for each table: its rows, in the columns that both have. */

@@ -1,6 +1,7 @@
 /*
- * test_fork.c: forks refer to what they inherit (FORK-8, FORK-9): one plan whatever the length, logs
- * read through chains of owners, in pages and by kind, at a cost that does not grow with the depth.
+ * test_fork.c: forks refer to what they inherit (FORK-8, FORK-9): one plan whatever the length,
+ * logs read through chains of owners, in pages and by kind, at a cost that does not grow with the
+ * depth.
  */
 #include "domain/plan.h"
 #include "store/run_lists.h"
@@ -169,6 +170,39 @@ Test(store_fork, artifacts_told_before_the_cut_are_copied) {
     }
     cr_assert_eq(head("run_f", &h), 0);
     cr_expect_eq(h.log_bytes, 2 * 18, "a fork pays for its copies");
+    cr_expect_eq(kit_verify(&w), 0);
+}
+
+static int ops;
+static int op_count(void *ctx) { return (void)ctx, ops++, 0; }
+
+/* Operations of SQLite's machine and microseconds that a fork costs. */
+static int64_t fork_ops(const char *id, int64_t no, int64_t cut) {
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < 3; i++) { /* the first one prepares statements */
+        char name[40];
+        snprintf(name, sizeof name, "%s_%d", id, i);
+        struct plan *p = kit_fork(name, no, id, cut);
+        ops = 0;
+        uint64_t t0 = clock_mono_ns();
+        sqlite3_progress_handler(w.s->writer->db, 1, op_count, NULL);
+        cr_assert_gt(put(p), 0);
+        sqlite3_progress_handler(w.s->writer->db, 0, NULL, NULL);
+        fprintf(stderr, "fork at %lld: %d operations, %lld us\n", (long long)cut, ops,
+                (long long)(clock_mono_ns() - t0) / 1000);
+        if (ops < least) least = ops;
+    }
+    return least;
+}
+
+/* WOPR_TEST_EVENTS: of the long source, for a look at the time. */
+Test(store_fork, the_length_of_the_prefix_costs_nothing /* FORK-9 */) {
+    const char *asked = getenv("WOPR_TEST_EVENTS");
+    int64_t n = asked ? strtoll(asked, NULL, 10) : 30000, no = kit_run(&w, "run_long", 1000);
+    for (int64_t at = 1000; at < n; at += 1000)
+        cr_assert_eq(kit_apply(&w, kit_append(no, at, 1000, false)), 0);
+    int64_t little = fork_ops("run_source", source, 10), much = fork_ops("run_long", no, n);
+    cr_expect_leq(much, little + little / 10, "%lld and %lld", (long long)little, (long long)much);
     cr_expect_eq(kit_verify(&w), 0);
 }
 
