@@ -5,6 +5,7 @@
 #include "harness.h"
 
 #include <dirent.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -34,52 +35,60 @@ static void workflows_put(const char *mode) {
             "\"triggers\":[],\"settings\":{},%s,\"variables\":[{\"name\":\"k\",\"type\":\"string\","
             "\"sensitive\":true}],\"channels\":{\"c\":{\"reducer\":\"append\",\"sensitive\":true}}"
             "}",
-            NODE("s", "core.identity", "", OF_K("v"), ",\"outputSensitivity\":{\"v\":true}") "," NODE("w", "core.channelWrite", "\"channelName\":\"c\"", OF_K("value"), "") "," NODE(
-                "p", "core.setVariable",
-                "\"name\":\"plain\"",
-                OF_K("value"),
-                "") "," NODE("get", "core.getVariable", "\"name\":\"k\"",
-                             "", "") "," NODE("l", "vendor.wopr.log", "",
-                                              PORT("message", "expression",
-                                                   "\"expression\":\"'it is ' + "
-                                                   "variables.k\""),
-                                              "") "," NODE("g", "core.approvalGate", "", "",
-                                                           ",\"outputSensitivity\":{\"comment\":"
-                                                           "true}") "," NODE("sub",
-                                                                             "core.subWorkflow",
-                                                                             "\"workflowId\":"
-                                                                             "\"canary-child\","
-                                                                             "\"inputMapping\":{"
-                                                                             "\"p\":\"k\"},"
-                                                                             "\"outputMapping\":{"
-                                                                             "\"back\":\"p\"}",
-                                                                             "",
-                                                                             "") "," NODE("m",
-                                                                                          "core."
-                                                                                          "identit"
-                                                                                          "y",
-                                                                                          "",
-                                                                                          PORT("a", "expression", "\"expression\":\"size(variables.k)\"") "," PORT(
-                                                                                              "b",
-                                                                                              "expr"
-                                                                                              "essi"
-                                                                                              "on",
-                                                                                              "\"ex"
-                                                                                              "pres"
-                                                                                              "sion"
-                                                                                              "\":"
-                                                                                              "\"si"
-                                                                                              "ze("
-                                                                                              "chan"
-                                                                                              "nels"
-                                                                                              ".c["
-                                                                                              "0])"
-                                                                                              "\"") "," PORT("c",
-                                                                                                             "expression",
-                                                                                                             "\"expression\":\"size(variables.plain)\"") "," PORT("d",
-                                                                                                                                                                  "expression",
-                                                                                                                                                                  "\"expression\":\"size(variables.back)\""),
-                                                                                          ""),
+            NODE("s", "core.identity", "", OF_K("v"), ",\"outputSensitivity\":{\"v\":true}") "," NODE(
+                "w", "core.channelWrite", "\"channelName\":\"c\"", OF_K("value"),
+                "") "," NODE("p", "core.setVariable", "\"name\":\"plain\"", OF_K("value"),
+                             "") "," NODE("get", "core.getVariable", "\"name\":\"k\"", "",
+                                          "") "," NODE("l", "vendor.wopr.log", "",
+                                                       PORT("message", "expression",
+                                                            "\"expression\":\"'it is ' + "
+                                                            "variables.k\""),
+                                                       "") "," NODE("g", "core.approvalGate", "",
+                                                                    "",
+                                                                    ",\"outputSensitivity\":{"
+                                                                    "\"comment\":"
+                                                                    "true}") "," NODE("sub",
+                                                                                      "core."
+                                                                                      "subWorkflow",
+                                                                                      "\"workflowId"
+                                                                                      "\":"
+                                                                                      "\"canary-"
+                                                                                      "child\","
+                                                                                      "\"inputMappi"
+                                                                                      "ng\":{"
+                                                                                      "\"p\":\"k\"}"
+                                                                                      ","
+                                                                                      "\"outputMapp"
+                                                                                      "ing\":{"
+                                                                                      "\"back\":"
+                                                                                      "\"p\"}",
+                                                                                      "",
+                                                                                      "") "," NODE("m",
+                                                                                                   "core."
+                                                                                                   "identit"
+                                                                                                   "y",
+                                                                                                   "",
+                                                                                                   PORT("a", "expression", "\"expression\":\"size(variables.k)\"") "," PORT(
+                                                                                                       "b",
+                                                                                                       "expr"
+                                                                                                       "essi"
+                                                                                                       "on",
+                                                                                                       "\"ex"
+                                                                                                       "pres"
+                                                                                                       "sion"
+                                                                                                       "\":"
+                                                                                                       "\"si"
+                                                                                                       "ze("
+                                                                                                       "chan"
+                                                                                                       "nels"
+                                                                                                       ".c["
+                                                                                                       "0])"
+                                                                                                       "\"") "," PORT("c",
+                                                                                                                      "expression",
+                                                                                                                      "\"expression\":\"size(variables.plain)\"") "," PORT("d",
+                                                                                                                                                                           "expression",
+                                                                                                                                                                           "\"expression\":\"size(variables.back)\""),
+                                                                                                   ""),
             EDGE("s", "w") "," EDGE("w", "p") "," EDGE("p", "get") "," EDGE("get", "l") "," EDGE(
                 "l", "g") "," EDGE("g", "sub") "," EDGE("sub", "m"),
             meta),
@@ -186,3 +195,75 @@ static void canary_run(const char *mode) {
 Test(canary, a_sensitive_value_shows_up_nowhere_masked) { canary_run("mask"); }
 Test(canary, a_sensitive_value_shows_up_nowhere_hashed) { canary_run("hash"); }
 Test(canary, a_sensitive_value_shows_up_nowhere_left_out) { canary_run("omit"); }
+
+/* --- files of older programs --- */
+
+#define OLD_CANARY "CANARY-old-file-9"
+
+static bool file_holds_old(void) {
+    struct buf b;
+    char part[65536];
+    bool found = false;
+    FILE *f = fopen(sv.db, "rb");
+    cr_assert_not_null(f);
+    buf_init(&b, 256u << 20);
+    for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;) buf_add(&b, part, n);
+    fclose(f);
+    for (size_t i = 0; i + strlen(OLD_CANARY) <= b.len && !found; i++)
+        found = memcmp(b.p + i, OLD_CANARY, strlen(OLD_CANARY)) == 0;
+    buf_fini(&b);
+    return found;
+}
+
+static void old_file_restore(void) {
+    struct buf sql;
+    char part[4096];
+    sqlite3 *db;
+    FILE *f = fopen(WOPR_SOURCE_DIR "/tests/integration/old/sensitive-0012.sql", "r");
+    cr_assert_not_null(f);
+    buf_init(&sql, 1u << 22);
+    for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;) buf_add(&sql, part, n);
+    fclose(f);
+    buf_addz(&sql, "PRAGMA application_id = 1464815698;");
+    buf_addc(&sql, '\0');
+    cr_assert_eq(remove(sv.db), 0);
+    cr_assert_eq(sqlite3_open(sv.db, &db), SQLITE_OK);
+    cr_assert_eq(sqlite3_exec(db, sql.p, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+    sqlite3_close(db);
+    buf_fini(&sql);
+}
+
+/* A database of schema version 12 kept the values clear, of ended runs too (old/sensitive-0012.sh). */
+Test(canary, clear_values_of_an_older_program_are_sealed_or_removed) {
+    static const char *const args[] = {"--retention-days", "3650", NULL};
+    static const char *const verify[] = {"verify", NULL};
+    struct str out, err;
+    int waiting = 0;
+    cr_assert_eq(server_stop(&sv), 0);
+    old_file_restore();
+    cr_assert(file_holds_old());
+    sv.args = args;
+    server_again(&sv);
+    struct json_elements runs;
+    struct reply r = ask(&sv, "GET", "/v1/runs", NULL, NULL);
+    cr_assert_eq(json_elements(at(r.body, "runs"), test_arena(), &runs, NULL), 0);
+    cr_assert_eq(runs.n, 4);
+    for (size_t i = 0; i < runs.n; i++) {
+        const char *id = arena_cstr(test_arena(), text_at(runs.v[i], "runId"));
+        if (!str_eqc(text_at(runs.v[i], "status"), "completed")) {
+            waiting++;
+            r = ask(&sv, "POST", fmt("/v1/runs/%s/interrupts/g", id),
+                    "{\"resumeValue\":{\"action\":\"accept\"}}", NULL);
+            cr_assert_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
+        }
+        struct str end = wait_terminal(&sv, id);
+        cr_expect_eq(int_at(end, "nodeStates.m.outputs.n"), (int64_t)strlen(OLD_CANARY), STR_FMT,
+                     STR_ARG(end));
+        cr_expect_eq(int_at(end, "nodeStates.m.outputs.k"), (int64_t)strlen(OLD_CANARY));
+    }
+    cr_expect_eq(waiting, 2);
+    cr_expect_eq(program(&sv, verify, &out, &err), 0, STR_FMT, STR_ARG(out));
+    cr_assert_eq(server_stop(&sv), 0);
+    cr_expect_not(file_holds_old(), "the file still holds a clear value");
+    server_again(&sv);
+}
