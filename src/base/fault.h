@@ -12,7 +12,7 @@ enum fault_site {
     FAULT_MALLOC,
     FAULT_WRITE,
     FAULT_FSYNC,
-    FAULT_RENAME, /* a name that goes: SQLite's files only, by the VFS of the tests */
+    FAULT_RENAME, /* a name is removed: SQLite's files only, in the VFS of the tests */
     FAULT_CLOCK,
     FAULT_NET,
     FAULT_SITE_NR

@@ -24,7 +24,7 @@ struct finder {
     bool found;     /* there is one */
 };
 void finder_begin(struct finder *f, const struct needle *n, struct str in);
-/* Start of the first occurrence at or after `from`, in.n when there is none.  `from` never goes
+/* Start of the first occurrence at or after `from`, in.n when there is none.  `from` never moves
  * back between two calls. */
 size_t finder_next(struct finder *f, size_t from);
 

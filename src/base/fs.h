@@ -30,7 +30,7 @@ bool fs_readable(const char *path); /* by this user */
 int64_t fs_size(const char *path); /* 0 without such a file */
 /* Another descriptor of the null device: readable, writable, always empty. */
 MUST_CHECK int fs_open_null(void);
-/* The first n bytes of a file, shared with whoever writes it, for the life of the process; NULL
+/* The first n bytes of a file, shared with their writer, for the life of the process; NULL
  * when it is shorter or cannot be read. */
 const volatile void *fs_map(const char *path, size_t n);
 

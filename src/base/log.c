@@ -288,7 +288,7 @@ static void line_emit(const char *p, size_t n) {
     pthread_mutex_lock(&g.lock);
     bool direct = !g.running;
     if (!direct) {
-        /* g.left: between the writer's last look and the end of a stop nobody would write it. */
+        /* g.left: between the writer's last look and the end of a stop no thread would write it. */
         bool fits = n <= LOG_RING_BYTES - g.used && !g.left;
         if (fits) ring_put(p, n);
         else atomic_fetch_add(&dropped, 1);

@@ -6,5 +6,7 @@
 
 /* Name of the calling thread in top, gdb and perf; at most 15 bytes are kept. */
 void thread_name(const char *name);
+/* Between two pieces of long work: who waits for this core goes first. */
+void thread_yield(void);
 
 #endif

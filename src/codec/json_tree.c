@@ -197,7 +197,7 @@ static int take_key(struct builder *t) {
     return WOPR_OK;
 }
 
-/* Behind a value or an opening bracket: close what ends here.  *more: another value follows. */
+/* After a value or an opening bracket: close what ends here.  *more: another value follows. */
 static int next_value(struct builder *t, bool *more) {
     bool first = t->p[-1] == '{' || t->p[-1] == '[';
     *more = false;

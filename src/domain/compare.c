@@ -8,6 +8,8 @@
 #define COMPARE_TEXT_MAX (16u * 1024 * 1024)
 #define DRAIN_REASON     STR("\"pause-drain\"") /* WF-44, as the engine writes it */
 #define DRAIN_ID         STR("\"pause:")
+#define RUN_ID_MARK      "run_"  /* how a run id begins */
+#define FAMILY_ID        "run_*" /* and what all of a family are compared as */
 
 const char *divergence_name(enum divergence d) {
     static const char *const NAMES[DIV_NR] = {"", "output", "type-mismatch", "missing", "extra"};
@@ -22,8 +24,8 @@ bool compare_ignores(const struct event *e) {
 
 /* Sorted; members of a payload that no two executions share. */
 static const char *const UNSTABLE[] = {
-    "artifactId", "callId",      "childRunId",  "decidedAt",  "durationMs",
-    "expiresAt",  "interruptId", "requestedAt", "resolvedAt", "writtenAt",
+    "artifactId",  "callId",      "childRunId", "decidedAt",      "durationMs", "expiresAt",
+    "interruptId", "requestedAt", "resolvedAt", "sourceEngineId", "writtenAt",
 };
 
 static bool member_unstable(struct str key) {
@@ -32,26 +34,27 @@ static bool member_unstable(struct str key) {
     return false;
 }
 
-/* text with from replaced by to; run ids need no escapes in JSON. */
-static void add_replaced(struct buf *b, struct str text, struct str from, struct str to) {
+/* text with one name for all runs of the family; run ids need no escapes in JSON. */
+static void add_neutral(struct buf *b, struct str text, const struct map *family) {
     size_t done = 0, at = 0;
-    while (from.n > 0 && at + from.n <= text.n) {
-        const char *hit = memchr(text.p + at, from.p[0], text.n - from.n - at + 1);
+    while (family && at + RUN_ID_LEN <= text.n) {
+        const char *hit = memchr(text.p + at, RUN_ID_MARK[0], text.n - RUN_ID_LEN - at + 1);
         if (!hit) break;
         at = (size_t)(hit - text.p);
-        if (memcmp(hit, from.p, from.n) != 0) {
+        struct str id = str_n(hit, RUN_ID_LEN);
+        if (!str_starts(id, STR(RUN_ID_MARK)) || !map_get(family, id)) {
             at++;
             continue;
         }
         buf_adds(b, str_n(text.p + done, at - done));
-        buf_adds(b, to);
-        done = at = at + from.n;
+        buf_adds(b, STR(FAMILY_ID));
+        done = at = at + RUN_ID_LEN;
     }
     buf_adds(b, str_n(text.p + done, text.n - done));
 }
 
 /* What counts of a payload, in canonical form where it has one. */
-static int payload_essence(struct str payload, struct str from, struct str to, struct arena *a,
+static int payload_essence(struct str payload, const struct map *family, struct arena *a,
                            struct str *out) {
     struct json_members m = {0};
     struct buf b, c;
@@ -68,7 +71,7 @@ static int payload_essence(struct str payload, struct str from, struct str to, s
         jw_raw(&w, m.v[i].raw);
     }
     jw_end_object(&w);
-    add_replaced(&b, rc == 0 ? buf_str(&c) : payload, from, to);
+    add_neutral(&b, rc == 0 ? buf_str(&c) : payload, family);
     buf_reset(&c);
     if (json_canonical(buf_str(&b), &c, NULL) !=
         0) { /* numbers beyond I-JSON: compared as written */
@@ -81,9 +84,8 @@ static int payload_essence(struct str payload, struct str from, struct str to, s
     return out->p ? 0 : WOPR_E_NO_MEMORY;
 }
 
-int compare_events(const struct event *original, struct str source_run_id,
-                   const struct event *replayed, struct str replay_run_id, struct arena *a,
-                   enum divergence *out) {
+int compare_events(const struct event *original, const struct event *replayed,
+                   const struct map *family, struct arena *a, enum divergence *out) {
     struct str x, y;
     if (original->kind != replayed->kind) {
         *out = DIV_TYPE;
@@ -97,8 +99,8 @@ int compare_events(const struct event *original, struct str source_run_id,
         *out = DIV_NONE;
         return 0;
     }
-    int rc = payload_essence(original->payload, STR_NONE, STR_NONE, a, &x);
-    if (rc == 0) rc = payload_essence(replayed->payload, replay_run_id, source_run_id, a, &y);
+    int rc = payload_essence(original->payload, family, a, &x);
+    if (rc == 0) rc = payload_essence(replayed->payload, family, a, &y);
     if (rc == 0) *out = str_eq(x, y) ? DIV_NONE : DIV_OUTPUT;
     return rc;
 }

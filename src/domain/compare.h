@@ -6,6 +6,7 @@
 #ifndef WOPR_DOMAIN_COMPARE_H
 #define WOPR_DOMAIN_COMPARE_H
 
+#include "base/map.h"
 #include "domain/event.h"
 
 enum divergence { DIV_NONE, DIV_OUTPUT, DIV_TYPE, DIV_MISSING, DIV_EXTRA, DIV_NR };
@@ -14,10 +15,11 @@ const char *divergence_name(enum divergence d); /* "output", "type-mismatch" ...
  * only (EV_F_NOT_REPLAYED, the drain of a pause), and kinds of a newer host. */
 bool compare_ignores(const struct event *e);
 /* NONE, OUTPUT (same type, another node or payload) or TYPE.  Payloads are equal whatever their
- * times and durations, generated ids and order of members, and where the replay has its run id and
- * the source its own.  Only type, node_id, kind and payload are read.  0 or NO_MEMORY. */
-int compare_events(const struct event *original, struct str source_run_id,
-                   const struct event *replayed, struct str replay_run_id, struct arena *a,
-                   enum divergence *out);
+ * times and durations, generated ids and order of members, and whichever run of the family they
+ * name: the replay, its source and all that these were forked from (FORK-13), since an inherited
+ * fact keeps the id of the run that it was a fact of.  family: ids of RUN_ID_LEN; NULL = none.
+ * Only type, node_id, kind and payload are read.  0 or NO_MEMORY. */
+int compare_events(const struct event *original, const struct event *replayed,
+                   const struct map *family, struct arena *a, enum divergence *out);
 
 #endif

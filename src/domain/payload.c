@@ -176,18 +176,30 @@ struct str pay_node_resumed(struct arena *a, struct str node_id, struct str inte
     return jobj_end(&p, a);
 }
 
+struct str pay_channel_entry(struct arena *a, const struct pay_channel *w) {
+    struct jobj p;
+    jobj_begin(&p, PLAN_BYTES_MAX);
+    jw_kstr(&p.w, "channel", w->channel);
+    jw_kraw(&p.w, "value", w->value.n > 0 ? w->value : STR("null"));
+    jw_kstrz(&p.w, "reducer", w->reducer);
+    key_time(&p, "writtenAt", w->written_ms);
+    jw_kstr_opt(&p.w, "nodeId", w->node_id);
+    if (w->schema_version > 0) jw_kint(&p.w, "schemaVersion", w->schema_version);
+    jw_kstr_opt(&p.w, "sourceEngineId", w->engine_id);
+    jw_kstr_opt(&p.w, "sourceRunId", w->run_id);
+    return jobj_end(&p, a);
+}
+
 struct str pay_channel_written(struct arena *a, struct str channel, struct str value,
                                const char *reducer, int64_t written_ms, struct str node_id,
                                int64_t schema_version) {
-    struct jobj p;
-    jobj_begin(&p, PLAN_BYTES_MAX);
-    jw_kstr(&p.w, "channel", channel);
-    jw_kraw(&p.w, "value", value.n > 0 ? value : STR("null"));
-    jw_kstrz(&p.w, "reducer", reducer);
-    key_time(&p, "writtenAt", written_ms);
-    jw_kstr_opt(&p.w, "nodeId", node_id);
-    if (schema_version > 0) jw_kint(&p.w, "schemaVersion", schema_version);
-    return jobj_end(&p, a);
+    const struct pay_channel w = {.channel = channel,
+                                  .value = value,
+                                  .reducer = reducer,
+                                  .written_ms = written_ms,
+                                  .node_id = node_id,
+                                  .schema_version = schema_version};
+    return pay_channel_entry(a, &w);
 }
 
 struct str pay_version_pinned(struct arena *a, struct str change_id, int64_t version,

@@ -287,6 +287,13 @@ struct str pay_interrupt_resolved(struct arena *a, struct str node_id, struct st
                                   int64_t at_ms);
 struct str pay_node_resumed(struct arena *a, struct str node_id, struct str interrupt_id,
                             struct str value);
+struct pay_channel {
+    struct str channel, value, node_id;
+    const char *reducer;
+    int64_t written_ms, schema_version;
+    struct str engine_id, run_id; /* of a write by another run (CHAN-19); empty: the run's own */
+};
+struct str pay_channel_entry(struct arena *a, const struct pay_channel *w);
 struct str pay_channel_written(struct arena *a, struct str channel, struct str value,
                                const char *reducer, int64_t written_ms, struct str node_id,
                                int64_t schema_version);

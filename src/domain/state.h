@@ -36,6 +36,7 @@ enum run_status {
 };
 const char *run_status_name(enum run_status s); /* "waiting-approval", as OpenWOP spells it */
 bool run_status_final(enum run_status s);
+bool run_status_waiting(enum run_status s); /* for a person, or for something outside */
 /* The run edges of events.def (10-http-core 5.3): the status after kind, `from` itself for an event
  * that does not move the run, -1 for one that is refused. */
 int run_edge(enum run_status from, enum ev_kind kind);

@@ -60,7 +60,6 @@ void run_move(struct run_state *s, enum run_status to, int64_t ts_ms);
 MUST_CHECK int state_apply_checked(struct run_state *s, const struct event *e,
                                    struct wopr_error *err);
 
-bool run_status_waiting(enum run_status s);
 /* The status of a node after kind, or -1. */
 int node_edge(enum node_status from, enum ev_kind kind);
 /* --- channels: state_channel.c, state_chan_check.c --- */

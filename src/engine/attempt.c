@@ -90,10 +90,7 @@ static void result_apply(struct step *st, int node, const struct node_result *r)
     case NODE_OUT_FAIL:
         result_failed(st, node, r);
         break;
-    case NODE_OUT_SUSPEND:
-    case NODE_OUT_CALL:
-    case NODE_OUT_CHILD:
-    case NODE_OUT_WAIT:
+    default: /* a row of wait_table.c */
         waits_claim(st, node, r);
         break;
     }

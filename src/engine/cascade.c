@@ -16,22 +16,22 @@
 #include "engine/timers.h"
 #include "store/events.h"
 
-#define ENGINE_CHILD_LOOK_MS 10000 /* fall-back for children that another host executes */
-#define KIN_ARENA_MAX        (64u * 1024 * 1024)
-#define WHY_PAUSED           "parent-paused" /* run.paused of a cascade */
-#define BY_RUN               "run:" /* run.cancelled of a cascade: cancelledBy, before the id */
+#define ENGINE_CHILD_LOOK_MS  10000 /* fall-back for children that another host executes */
+#define RUN_COMMAND_ARENA_MAX (64u * 1024 * 1024)
+#define WHY_PAUSED            "parent-paused" /* run.paused of a cascade */
+#define BY_RUN                "run:" /* run.cancelled of a cascade: cancelledBy, before the id */
 
 /* --- commands between runs --- */
 
-static void kin_call_unref(struct kin_call *c) {
+static void run_command_unref(struct run_command *c) {
     if (c->refs-- > 1) return;
     workflow_unref(c->wf);
     arena_free(c->arena);
     mem_free(c);
 }
 
-void kin_call_free(struct kin_call *c) {
-    if (c) kin_call_unref(c);
+void run_command_free(struct run_command *c) {
+    if (c) run_command_unref(c);
 }
 
 /* Looks for a run in memory and makes it look at its children. */
@@ -46,29 +46,29 @@ static bool exec_news(struct engine *e, struct str run_id) {
     return re != NULL;
 }
 
-static bool kin_respond(struct engine_cmd *cmd, const struct engine_result *r,
-                        struct idem_response *out) {
+static bool run_command_respond(struct engine_cmd *cmd, const struct engine_result *r,
+                                struct idem_response *out) {
     (void)cmd;
     (void)r;
     (void)out;
     return false; /* no client reads it */
 }
 
-static void kin_done(struct engine_cmd *cmd) {
-    struct kin_call *c = cmd->ctx;
+static void run_command_done(struct engine_cmd *cmd) {
+    struct run_command *c = cmd->ctx;
     c->rc = cmd->result.rc;
     (void)exec_news(c->e, str_c(c->asker));
-    kin_call_unref(c);
+    run_command_unref(c);
 }
 
-struct kin_call *kin_call_new(struct step *st, enum engine_op op, struct str run_id,
-                              const char *reason) {
+struct run_command *run_command_new(struct step *st, enum engine_op op, struct str run_id,
+                                    const char *reason) {
     const struct run_meta *m = &st->state->meta;
-    struct kin_call *c = MEM_NEW(struct kin_call);
+    struct run_command *c = MEM_NEW(struct run_command);
     if (!c) return NULL;
     c->refs = 1;
     c->e = st->engine;
-    c->arena = arena_new(KIN_ARENA_MAX);
+    c->arena = arena_new(RUN_COMMAND_ARENA_MAX);
     if (!c->arena) {
         mem_free(c);
         return NULL;
@@ -82,41 +82,41 @@ struct kin_call *kin_call_new(struct step *st, enum engine_op op, struct str run
                                .test_mode = m->test_mode,
                                .run_id = arena_str(c->arena, run_id),
                                .from_run = true,
-                               .respond = kin_respond,
-                               .done = kin_done,
+                               .respond = run_command_respond,
+                               .done = run_command_done,
                                .ctx = c};
     if (op != ENGINE_CREATE)
         cmd->control = (struct cmd_control){.reason = str_c(reason ? reason : ""),
                                             .drain = st->exec->kin.drain};
     if (!arena_failed(c->arena)) return c;
-    kin_call_unref(c);
+    run_command_unref(c);
     return NULL;
 }
 
 /* Names the run whose cancel it is, for who has to go on with it after a crash. */
-static bool kin_call_from(struct kin_call *c, struct str from) {
+static bool run_command_from(struct run_command *c, struct str from) {
     if (from.n == 0) return true;
     c->cmd.control.cascade_from = arena_str(c->arena, from);
     c->cmd.principal = arena_printf(c->arena, BY_RUN STR_FMT, STR_ARG(from));
     return !arena_failed(c->arena);
 }
 
-void kin_call_send(struct kin_call *c) {
+void run_command_send(struct run_command *c) {
     c->refs++;
-    c->rc = KIN_PENDING;
+    c->rc = RUN_COMMAND_PENDING;
     submit_command(c->e, &c->cmd);
 }
 
-static void kin_send_from(struct step *st, enum engine_op op, struct str run_id, const char *reason,
-                          struct str from) {
-    struct kin_call *c = kin_call_new(st, op, run_id, reason);
-    if (c && kin_call_from(c, from)) kin_call_send(c);
+static void run_command_post_from(struct step *st, enum engine_op op, struct str run_id,
+                                  const char *reason, struct str from) {
+    struct run_command *c = run_command_new(st, op, run_id, reason);
+    if (c && run_command_from(c, from)) run_command_send(c);
     else log_warn("no memory to tell another run", "run", st->exec->run_id);
-    kin_call_free(c);
+    run_command_free(c);
 }
 
-void kin_send(struct step *st, enum engine_op op, struct str run_id, const char *reason) {
-    kin_send_from(st, op, run_id, reason, STR_NONE);
+void run_command_post(struct step *st, enum engine_op op, struct str run_id, const char *reason) {
+    run_command_post_from(st, op, run_id, reason, STR_NONE);
 }
 
 /* --- upwards --- */
@@ -157,7 +157,7 @@ static const struct {
 
 struct exec_stop { /* one child that the cascade cancels */
     struct list link;
-    struct kin_call *call;
+    struct run_command *call;
     uint64_t sent_ms;
     char run_id[RUN_ID_MAX + 1];
 };
@@ -178,14 +178,14 @@ static struct exec_stop *stop_find(struct run_exec *re, struct str run_id) {
 
 static bool stop_call(struct step *st, struct exec_stop *s, struct str run_id, const char *reason) {
     bool above = st->cascade_from.n > 0;
-    s->call = kin_call_new(st, ENGINE_CANCEL, run_id, reason);
-    return s->call && kin_call_from(s->call, above ? st->cascade_from : str_c(st->exec->run_id));
+    s->call = run_command_new(st, ENGINE_CANCEL, run_id, reason);
+    return s->call && run_command_from(s->call, above ? st->cascade_from : str_c(st->exec->run_id));
 }
 
 static void stop_one(struct step *st, struct str run_id, const char *reason) {
     struct exec_stop *s = stop_find(st->exec, run_id);
     uint64_t now_ms = clock_mono_ms();
-    if (s && s->call->rc == KIN_PENDING) return;
+    if (s && s->call->rc == RUN_COMMAND_PENDING) return;
     if (s && now_ms - s->sent_ms < ENGINE_CHILD_AGAIN_MS) {
         wake_at(st, TIMER_CHILD, ENGINE_CHILD_AGAIN_MS);
         return;
@@ -193,7 +193,7 @@ static void stop_one(struct step *st, struct str run_id, const char *reason) {
     if (!s) {
         if (!(s = MEM_NEW(struct exec_stop))) return; /* asked again when the run wakes */
         if (!stop_call(st, s, run_id, reason)) {
-            kin_call_free(s->call);
+            run_command_free(s->call);
             mem_free(s);
             return;
         }
@@ -201,14 +201,15 @@ static void stop_one(struct step *st, struct str run_id, const char *reason) {
         list_add_tail(&st->exec->kin.cancels, &s->link);
     }
     s->sent_ms = now_ms;
-    kin_call_send(s->call);
+    run_command_send(s->call);
 }
 
 /* Children whose creation is under way may be there at any moment; the others are in the store. */
 static bool creations_out(const struct run_exec *re) {
     for (const struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next) {
         const struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
-        if (x->creation && x->phase != CHILD_WANTED && x->creation->rc == KIN_PENDING) return true;
+        if (x->creation && x->phase != CHILD_WANTED && x->creation->rc == RUN_COMMAND_PENDING)
+            return true;
     }
     return false;
 }
@@ -219,7 +220,7 @@ static bool unwanted_left(const struct run_exec *re) {
     return false;
 }
 
-static bool all_down(struct step *st, enum cascade why) {
+static bool all_down(struct step *st, enum cascade_cause why) {
     struct child_row_list l;
     bool down = !creations_out(st->exec);
     int rc = store_children(st->engine->store, str_c(st->exec->run_id), true, ENGINE_CHILDREN_PAGE,
@@ -234,7 +235,7 @@ static bool all_down(struct step *st, enum cascade why) {
     return down;
 }
 
-bool cascade_down(struct step *st, enum cascade why) {
+bool cascade_down(struct step *st, enum cascade_cause why) {
     struct run_exec *re = st->exec;
     uint64_t now_ms = clock_mono_ms();
     bool down = !re->kin.had_children;
@@ -273,7 +274,7 @@ bool cascade_sleeps(struct step *st) {
 void cascade_forget(struct run_exec *re) {
     while (!list_empty(&re->kin.cancels)) {
         struct exec_stop *s = LIST_ENTRY(list_pop(&re->kin.cancels), struct exec_stop, link);
-        kin_call_free(s->call);
+        run_command_free(s->call);
         mem_free(s);
     }
     re->kin.cascade_ms = 0;
@@ -304,12 +305,11 @@ void cascade_resume(struct step *st) {
 }
 
 bool cascade_paused(struct step *st, int64_t run_no) {
-    struct str payload, reason;
-    if (store_event_last(st->engine->store, run_no, EV_RUN_PAUSED, STR_NONE, st->scratch, &payload,
+    struct event last;
+    if (store_event_last(st->engine->store, run_no, EV_RUN_PAUSED, STR_NONE, st->scratch, &last,
                          NULL) != 0)
         return false;
-    reason = json_get(payload, "reason");
-    return str_eqc(reason, "\"" WHY_PAUSED "\"");
+    return str_eqc(json_get(last.payload, "reason"), "\"" WHY_PAUSED "\"");
 }
 
 /* --- a child looks up --- */
@@ -324,9 +324,22 @@ bool cascade_goes_on(struct step *st, struct str by) {
     struct str self = str_c(st->exec->run_id), prefix = STR(BY_RUN);
     if (!str_starts(by, prefix)) return false;
     struct str from = str_n(by.p + prefix.n, by.n - prefix.n);
-    if (str_eq(from, self)) kin_send(st, ENGINE_CANCEL, self, "cancel-recovery");
-    else kin_send_from(st, ENGINE_CANCEL, self, CASCADES[CASCADE_CANCEL].reason, from);
+    if (str_eq(from, self)) run_command_post(st, ENGINE_CANCEL, self, "cancel-recovery");
+    else run_command_post_from(st, ENGINE_CANCEL, self, CASCADES[CASCADE_CANCEL].reason, from);
     return true;
+}
+
+/* It was paused or resumed since its parent was paused: that pause was passed on, or a caller
+ * resumed the child, whose word holds. */
+static bool pause_was_heard(struct step *st, int64_t since_ms) {
+    static const enum ev_kind KINDS[] = {EV_RUN_PAUSED, EV_RUN_RESUMED};
+    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++) {
+        struct event last;
+        int rc = store_event_last(st->engine->store, st->exec->run_no, KINDS[i], STR_NONE,
+                                  st->scratch, &last, NULL);
+        if (rc == 0 && last.ts_ms >= since_ms) return true;
+    }
+    return false;
 }
 
 /* A crash may have come between a parent's end, or pause, and its children's. */
@@ -343,7 +356,9 @@ void cascade_check_parent(struct step *st) {
     bool going = st->state->status == RUN_PENDING || st->state->status == RUN_RUNNING;
     if (ended && !(re->kin.flags & CHILD_DETACHED) &&
         (awaited || (rc == 0 && h.status == RUN_CANCELLED)))
-        kin_send_from(st, ENGINE_CANCEL, self, ended_why(rc, h.status), str_c(re->kin.parent_id));
-    else if (rc == 0 && h.status == RUN_PAUSED && awaited && going)
-        kin_send(st, ENGINE_PAUSE, self, WHY_PAUSED);
+        run_command_post_from(st, ENGINE_CANCEL, self, ended_why(rc, h.status),
+                              str_c(re->kin.parent_id));
+    else if (rc == 0 && h.status == RUN_PAUSED && awaited && going &&
+             !pause_was_heard(st, h.paused_ms))
+        run_command_post(st, ENGINE_PAUSE, self, WHY_PAUSED);
 }

@@ -6,30 +6,30 @@
 
 #include "engine/emit.h"
 
-#define ENGINE_CASCADE_MS 4000 /* patience with children: cancel ends within 5 s (RUN-20) */
-#define KIN_PENDING       1
+#define ENGINE_CASCADE_MS   4000 /* patience with children: cancel ends within 5 s (RUN-20) */
+#define RUN_COMMAND_PENDING 1
 /* A command from a run to another (or to itself). */
-struct kin_call {
+struct run_command {
     _Atomic int refs;
-    _Atomic int rc; /* KIN_PENDING, then what the engine answered */
+    _Atomic int rc; /* RUN_COMMAND_PENDING, then what the engine answered */
     struct engine *e;
     char asker[RUN_ID_MAX + 1]; /* woken by the answer, if still in memory */
     struct arena *arena;
     struct workflow *wf; /* CREATE */
     struct engine_cmd cmd;
 };
-struct kin_call *kin_call_new(struct step *st, enum engine_op op, struct str run_id,
-                              const char *reason); /* NULL: no memory */
-void kin_call_send(struct kin_call *c);            /* again is allowed once it was answered */
-void kin_call_free(struct kin_call *c);            /* drops the caller's reference; takes NULL */
+struct run_command *run_command_new(struct step *st, enum engine_op op, struct str run_id,
+                                    const char *reason); /* NULL: no memory */
+void run_command_send(struct run_command *c);            /* again is allowed once it was answered */
+void run_command_free(struct run_command *c); /* drops the caller's reference; takes NULL */
 /* Send and forget. */
-void kin_send(struct step *st, enum engine_op op, struct str run_id, const char *reason);
+void run_command_post(struct step *st, enum engine_op op, struct str run_id, const char *reason);
 
-enum cascade { CASCADE_CANCEL, CASCADE_TIMEOUT, CASCADE_FAILURE, CASCADE_LEFT };
+enum cascade_cause { CASCADE_CANCEL, CASCADE_TIMEOUT, CASCADE_FAILURE, CASCADE_LEFT };
 /* Are all children down that may not outlive this end of the run (INT-41, INT-42)?  false: they are
  * being cancelled, the run is woken when that moves on, and after ENGINE_CASCADE_MS it is true
  * whatever they do. */
-bool cascade_down(struct step *st, enum cascade why);
+bool cascade_down(struct step *st, enum cascade_cause why);
 bool cascade_ends(const struct step *st); /* the run will fail as soon as its children are down */
 bool cascade_sleeps(struct step *st);     /* true: nothing else is to be armed */
 void cascade_pause(struct step *st, enum drain_policy drain);

@@ -35,8 +35,8 @@ static void child_await_end(struct run_exec *re, const struct exec_child *x) {
 void child_free(struct run_exec *re, struct exec_child *x) {
     child_await_end(re, x);
     list_del(&x->link);
-    kin_call_free(x->creation);
-    kin_call_free(x->cancel);
+    run_command_free(x->creation);
+    run_command_free(x->cancel);
     text_clear(&x->interrupt);
     mem_free(x);
 }
@@ -51,7 +51,7 @@ struct exec_child *child_new(struct run_exec *re, int node, enum child_phase pha
 }
 
 bool creation_out(const struct exec_child *x) {
-    return x->creation && x->phase != CHILD_WANTED && x->creation->rc == KIN_PENDING;
+    return x->creation && x->phase != CHILD_WANTED && x->creation->rc == RUN_COMMAND_PENDING;
 }
 
 /*

@@ -7,7 +7,7 @@
 
 #include "engine/exec.h"
 
-struct kin_call; /* cascade.h */
+struct run_command; /* cascade.h */
 
 enum child_phase {
     CHILD_WANTED,    /* to be created, once the events of its node are committed */
@@ -32,8 +32,8 @@ struct exec_child {
     uint64_t again_ms; /* with held: until then even if there is news (monotonic) */
     bool pause_due;    /* the pause of its parent is to be passed on */
     uint64_t turn;     /* not to be touched in this turn: what it rests on is not committed yet */
-    struct kin_call *creation, *cancel; /* commands to it, sent or being sent */
-    struct text interrupt;              /* id of the suspension that the parent shows */
+    struct run_command *creation, *cancel; /* commands to it, sent or being sent */
+    struct text interrupt;                 /* id of the suspension that the parent shows */
 };
 
 struct exec_child *child_new(struct run_exec *re, int node, enum child_phase phase); /* or NULL */

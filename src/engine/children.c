@@ -29,7 +29,7 @@
 /* --- identity --- */
 
 /* The time is that of node.started, the rest a hash of what makes the child this one (DISP-12). */
-static bool child_id(const struct step *st, int node, int ordinal, char out[RUN_ID_MAX + 1]) {
+static bool child_id(struct step *st, int node, int ordinal, char out[RUN_ID_MAX + 1]) {
     const struct node_state *ns = &st->state->nodes[node];
     char ulid[ULID_LEN + 1];
     struct buf b;
@@ -54,7 +54,7 @@ static bool node_live(const struct node_state *ns) {
     return ns->status == NODE_RUNNING || ns->status == NODE_SUSPENDED;
 }
 
-static bool id_is_current(const struct step *st, struct str node_id, struct str run_id) {
+static bool id_is_current(struct step *st, struct str node_id, struct str run_id) {
     char id[RUN_ID_MAX + 1];
     int node = workflow_node_index(st->state->wf, node_id);
     if (node < 0 || !node_live(&st->state->nodes[node])) return false;
@@ -146,7 +146,7 @@ static int child_workflow_find(struct step *st, struct str id, struct workflow *
 }
 
 /* Inputs and options as a caller of the child would have to give them. */
-static int creation_fill(struct step *st, const struct node_child *want, struct kin_call *c,
+static int creation_fill(struct step *st, const struct node_child *want, struct run_command *c,
                          struct failure *f) {
     const struct run_meta *m = &st->state->meta;
     struct engine_cmd *cmd = &c->cmd;
@@ -181,7 +181,7 @@ static int creation_prepare(struct step *st, struct exec_child *x, const struct 
                             STR("child runs may be nested 10 deep and not deeper"));
     int rc = child_workflow_find(st, want->workflow_id, &wf, f);
     if (rc != 0) return rc;
-    struct kin_call *c = kin_call_new(st, ENGINE_CREATE, str_c(x->run_id), NULL);
+    struct run_command *c = run_command_new(st, ENGINE_CREATE, str_c(x->run_id), NULL);
     if (!c) {
         workflow_unref(wf);
         return WOPR_E_NO_MEMORY;
@@ -194,7 +194,7 @@ static int creation_prepare(struct step *st, struct exec_child *x, const struct 
         (want->wait ? CHILD_AWAITED : 0u) | (want->detached ? CHILD_DETACHED : 0u);
     rc = creation_fill(st, want, c, f);
     if (rc == 0) x->creation = c;
-    else kin_call_free(c);
+    else run_command_free(c);
     return rc;
 }
 
@@ -296,7 +296,7 @@ static void creation_ask(struct step *st, struct exec_child *x) {
     st->exec->kin.had_children = true;
     st->exec->kin.open_bound++;
     child_move(x, CHILD_ASKED);
-    kin_call_send(x->creation);
+    run_command_send(x->creation);
 }
 
 static void creation_failed(struct step *st, struct exec_child *x, int rc) {
@@ -331,10 +331,11 @@ static void child_emit_resumed(struct step *st, const struct exec_child *x) {
 /* EVT-39, NODE-50: the parent shows what the child waits for. */
 static void child_suspends(struct step *st, struct exec_child *x, const struct run_head *h) {
     const struct node_state *ns = &st->state->nodes[x->node];
-    struct str payload, id;
+    struct event last;
     int rc = store_event_last(st->engine->store, h->run_no, EV_NODE_SUSPENDED, STR_NONE,
-                              st->scratch, &payload, NULL);
-    id = rc == 0 ? json_string(json_get(payload, "interruptId"), st->scratch) : STR_NONE;
+                              st->scratch, &last, NULL);
+    struct str id =
+        rc == 0 ? json_string(json_get(last.payload, "interruptId"), st->scratch) : STR_NONE;
     if (id.n == 0) { /* it moved on since its row was read, and will wake us */
         child_again_later(st, x);
         return;
@@ -348,14 +349,14 @@ static void child_suspends(struct step *st, struct exec_child *x, const struct r
     }
     (void)step_emit(st, EV_NODE_SUSPENDED, x->node, -1,
                     pay_child_suspended(st->plan->arena, st->state->wf->nodes[x->node].id, id,
-                                        json_get(payload, "kind"), str_c(x->run_id)));
+                                        json_get(last.payload, "kind"), str_c(x->run_id)));
 }
 
 static void child_goes(struct step *st, struct exec_child *x, const struct run_head *h) {
     child_emit_resumed(st, x);
     text_clear(&x->interrupt);
     if (h->status == RUN_PAUSED && cascade_paused(st, h->run_no))
-        kin_send(st, ENGINE_RESUME, str_c(x->run_id), "parent-resumed");
+        run_command_post(st, ENGINE_RESUME, str_c(x->run_id), "parent-resumed");
 }
 
 static int child_end_read(struct step *st, const struct exec_child *x, struct node_child_end *out) {
@@ -455,7 +456,7 @@ static void child_look(struct step *st, struct exec_child *x) {
         return;
     }
     bool waiting = h.status >= RUN_WAITING_APPROVAL && h.status <= RUN_WAITING_EXTERNAL;
-    kin_call_free(x->creation);
+    run_command_free(x->creation);
     x->creation = NULL;
     st->exec->kin.had_children = true;
     child_await(st->exec, x, &h);
@@ -473,7 +474,7 @@ static void child_step(struct step *st, struct exec_child *x) {
         creation_ask(st, x);
     } else if (x->phase == CHILD_ASKED) {
         int rc = x->creation->rc;
-        if (rc == KIN_PENDING) return;
+        if (rc == RUN_COMMAND_PENDING) return;
         if (rc != 0 && rc != WOPR_E_EXISTS) {
             creation_failed(st, x, rc);
             return;
@@ -500,32 +501,32 @@ static void children_step(struct step *st) {
 static void unwanted_step(struct step *st, struct exec_child *x) {
     if (x->creation) {
         int rc = x->creation->rc;
-        if (rc == KIN_PENDING) return;
+        if (rc == RUN_COMMAND_PENDING) return;
         bool there = rc == 0 || rc == WOPR_E_EXISTS;
-        kin_call_free(x->creation);
+        run_command_free(x->creation);
         x->creation = NULL;
         if (!there) {
             child_free(st->exec, x);
             return;
         }
     }
-    if (x->cancel && x->cancel->rc == KIN_PENDING) return;
+    if (x->cancel && x->cancel->rc == RUN_COMMAND_PENDING) return;
     if (x->cancel && (x->cancel->rc == 0 || !wopr_err_passes(x->cancel->rc))) {
         child_free(st->exec, x);
         return;
     }
     if (x->held) return;
     bool again = x->cancel != NULL;
-    if (!again) x->cancel = kin_call_new(st, ENGINE_CANCEL, str_c(x->run_id), "parent-moved-on");
-    if (x->cancel) kin_call_send(x->cancel);
+    if (!again) x->cancel = run_command_new(st, ENGINE_CANCEL, str_c(x->run_id), "parent-moved-on");
+    if (x->cancel) run_command_send(x->cancel);
     if (again || !x->cancel) child_again_later(st, x);
 }
 
 static void pause_step(struct step *st, struct exec_child *x) {
-    if (x->phase == CHILD_ASKED && x->creation->rc == KIN_PENDING) return;
+    if (x->phase == CHILD_ASKED && x->creation->rc == RUN_COMMAND_PENDING) return;
     x->pause_due = false;
     if (st->state->status == RUN_PAUSED)
-        kin_send(st, ENGINE_PAUSE, str_c(x->run_id), "parent-paused");
+        run_command_post(st, ENGINE_PAUSE, str_c(x->run_id), "parent-paused");
 }
 
 static void children_tend(struct step *st) {
@@ -604,12 +605,12 @@ static int child_restore_flags(struct step *st, struct exec_child *x, struct wop
 /* A node that shows its child's suspension waits for the child that its own event names. */
 static int child_restore(struct step *st, int node, struct wopr_error *err) {
     struct run_exec *re = st->exec;
-    struct str payload;
+    struct event last;
     int rc = store_event_last(st->engine->store, re->run_no, EV_NODE_SUSPENDED,
-                              st->state->wf->nodes[node].id, st->scratch, &payload, err);
+                              st->state->wf->nodes[node].id, st->scratch, &last, err);
     if (rc != 0) return rc;
-    struct str run_id = json_string(json_get(payload, "childRunId"), st->scratch);
-    struct str interrupt = json_string(json_get(payload, "interruptId"), st->scratch);
+    struct str run_id = json_string(json_get(last.payload, "childRunId"), st->scratch);
+    struct str interrupt = json_string(json_get(last.payload, "interruptId"), st->scratch);
     if (run_id.n == 0 || run_id.n > RUN_ID_MAX)
         return wopr_error_set(err, WOPR_E_CORRUPT, "a suspended node does not name its child");
     struct exec_child *x = child_new(re, node, CHILD_WAITING);

@@ -133,6 +133,7 @@ enum turn create_turn(struct step *st) {
     struct engine *e = st->engine;
     struct engine_cmd *cmd = re->commit.cmd;
     int64_t now_ms = clock_wall_ms();
+    uint64_t refused = mem_refused();
     struct plan *p = NULL;
     int rc = engine_is_broken(e) ? WOPR_E_SYNC_FAILED : 0;
     if (rc == 0 && engine_is_stopping(e)) rc = WOPR_E_UNAVAILABLE;
@@ -142,6 +143,7 @@ enum turn create_turn(struct step *st) {
         exec_forget_state(re);
         rc = create_build(st, now_ms, &p);
     }
+    rc = mem_verdict(rc, refused); /* a run that no host could hold is not "try again" */
     if (rc == 0) {
         struct str run_id = cmd->result.run_id;
         cmd->result = (struct engine_result){
@@ -150,7 +152,7 @@ enum turn create_turn(struct step *st) {
         re->commit.plan = p;
         exec_move(re, EXEC_CREATING);
         exec_launch(re);
-        rc = journal_append_to(e->journal, p, execs_landed, e, re);
+        rc = journal_append_to(e->journal, p, execs_committed, e, re);
         if (rc == 0) return TURN_END;
         exec_launch_undo(re);
     }

@@ -78,9 +78,31 @@ static bool name_is_variable(struct run_state *s, struct str name) {
     return workflow_variable(s->wf, name) != NULL || run_state_var(s, name) != NULL;
 }
 
+/* CHAN-19: a child writes what adds up in any order, and nothing else. */
+static int channel_foreign(struct step *st, struct str channel, const char *reducer,
+                           struct str from_run, struct failure *f) {
+    struct buf b;
+    struct jw w;
+    buf_init(&b, EVENT_PAYLOAD_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "channel", channel);
+    jw_kstrz(&w, "reducer", reducer);
+    jw_kstr(&w, "sourceEngineId", st->engine->holder);
+    jw_kstr(&w, "sourceRunId", from_run);
+    jw_end_object(&w);
+    int rc = effect_fail(f, STR("channel_cross_engine_write_forbidden"),
+                         STR("a child run may write channels whose reducer is append, counter, "
+                             "votes, feedback or message; map the value to a variable instead"));
+    f->details = arena_str(st->scratch, buf_str(&b));
+    buf_fini(&b);
+    return rc;
+}
+
 /* red: for a channel without declaration. */
-static int channel_write(struct step *st, int node, struct str channel, enum reducer red,
-                         struct str value, struct failure *f) {
+static int channel_write(struct step *st, int node, enum reducer red, const struct node_effect *x,
+                         struct failure *f) {
+    struct str channel = x->name, value = x->value, from_run = x->from_run;
     const struct wf_node *n = &st->state->wf->nodes[node];
     const struct wf_channel *d = workflow_channel(st->state->wf, channel);
     const char *name = d ? arena_cstr(st->scratch, d->reducer_name) : reducer_name(red);
@@ -94,6 +116,8 @@ static int channel_write(struct step *st, int node, struct str channel, enum red
         return WOPR_E_VALIDATION;
     }
     if (d) red = d->reducer;
+    if (from_run.n > 0 && name && !reducer_crosses(red))
+        return channel_foreign(st, channel, name, from_run, f);
     if (!bound_state_room(st, chan_replaced(st->state, channel, red), value.n, f))
         return WOPR_E_VALIDATION;
     int rc = chan_write_check(st->state, channel, red, value, &why);
@@ -104,18 +128,25 @@ static int channel_write(struct step *st, int node, struct str channel, enum red
     if (rc != 0)
         return effect_fail(f, STR("validation_error"), arena_str(st->scratch, str_c(why.message)));
     struct str shown = value;
-    if (((d && d->sensitive) || secret_in(st, value)) && value_mask(st, value, &shown) != 0)
+    if (((d && d->sensitive) || x->sensitive || secret_in(st, value)) &&
+        value_mask(st, value, &shown) != 0)
         return 0; /* CHAN-24 */
     step_now(st);
-    return effect_emit(st, EV_CHANNEL_WRITTEN, node,
-                       pay_channel_written(st->plan->arena, channel, shown, name, st->now_ms, n->id,
-                                           d ? d->schema_version : 0),
+    const struct pay_channel written = {.channel = channel,
+                                        .value = shown,
+                                        .reducer = name,
+                                        .written_ms = st->now_ms,
+                                        .node_id = n->id,
+                                        .schema_version = d ? d->schema_version : 0,
+                                        .engine_id = from_run.n > 0 ? st->engine->holder : STR_NONE,
+                                        .run_id = from_run};
+    return effect_emit(st, EV_CHANNEL_WRITTEN, node, pay_channel_entry(st->plan->arena, &written),
                        clear_member(st, "value", value, shown), f);
 }
 
 static int effect_channel(struct step *st, int node, const struct node_effect *x,
                           struct failure *f) {
-    return channel_write(st, node, x->name, x->reducer, x->value, f);
+    return channel_write(st, node, x->reducer, x, f);
 }
 
 /* --- variables --- */
@@ -140,7 +171,9 @@ static int effect_variable(struct step *st, int node, const struct node_effect *
     struct str next = x->value, previous = STR_NONE;
     if (name_of_callers(x->name)) return effect_bad(f, NAME_OF_CALLERS);
     if (framework && !d) /* CHAN-23 */
-        return channel_write(st, node, x->name, framework->reducer, x->value, f);
+        return channel_write(st, node, framework->reducer, x, f);
+    bool foreign = x->from_run.n > 0 && s->wf->channel_aware && workflow_channel(s->wf, x->name);
+    if (foreign) return channel_write(st, node, RED_REPLACE, x, f);
     if (variable_refuse(s, x->name, v, f)) return WOPR_E_VALIDATION;
     if (!bound_state_room(st, v ? v->value.n : 0, x->value.n, f)) return WOPR_E_VALIDATION;
     if (v) previous = arena_str(st->scratch, var_shown(v)); /* the mask is taken once */

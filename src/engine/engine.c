@@ -54,6 +54,7 @@ static bool turn_locked(struct worker *w) {
     e->life.busy_nr++;
     pthread_mutex_unlock(&e->mu);
     bool lives = exec_turn(re, w->scratch);
+    if (w->large) thread_yield();
     size_t bytes = lives ? exec_bytes(re) : 0;
     pthread_mutex_lock(&e->mu);
     e->life.busy_nr--;

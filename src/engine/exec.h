@@ -85,7 +85,7 @@ struct kin {         /* children.c, cascade.c; all but the link upwards follow f
     struct list children;    /* struct exec_child */
     struct list cancels;     /* struct exec_stop: cancels of the cascade under way */
     uint64_t cascade_ms;     /* monotonic end of its patience, 0 = none under way */
-    int cascade_why;         /* enum cascade */
+    int cascade_why;         /* enum cascade_cause */
     size_t open_bound;       /* upper bound of unfinished children */
     bool had_children;       /* the store may know some */
     bool stall_emitted;      /* WF-51 was emitted for the node that is held now */

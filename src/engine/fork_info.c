@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "codec/json.h"
+#include "domain/compare.h"
 #include "domain/interrupt.h"
 
 static struct str run_id_keep(char to[RUN_ID_MAX + 1], struct str id) {
@@ -20,6 +21,8 @@ int fork_set(struct run_exec *re, const struct run_fork *f) {
     if (!x) return WOPR_E_NO_MEMORY;
     x->link = *f;
     x->link.source_run_id = run_id_keep(x->source_run_id, f->source_run_id);
+    x->cut_kind = EV_UNKNOWN;
+    x->cut_node = -1;
     re->fork.info = x;
     return 0;
 }
@@ -41,18 +44,30 @@ static bool event_holds_masked(const struct workflow *wf, const struct event *e,
     return c && c->sensitive;
 }
 
+/* Hosts and comparisons put their events between those of one commit. */
+bool fork_inserted(const struct event *e) {
+    return compare_ignores(e) && !event_kind_is(e->kind, EV_F_EFFECT);
+}
+
+/* The last inherited event that is of the run itself. */
+static void cut_note(struct run_exec *re, const struct event *e) {
+    struct fork_info *f = re->fork.info;
+    if (fork_inserted(e)) return;
+    f->cut_kind = e->kind;
+    struct str channel = json_get(e->payload, "channel");
+    if (e->kind == EV_CHANNEL_WRITTEN && !str_starts(channel, STR("\"_approvalVotes:")))
+        f->cut_kind = EV_LOG_APPENDED; /* nothing belongs to it */
+    f->cut_node = e->node_id.n > 0 ? workflow_node_index(re->state->wf, e->node_id) : -1;
+}
+
 /* The run timeout counts running time only (WF-23): what lies between the last inherited event and
  * the fork is not, unless the run stood still there and the fold counts it as waiting. */
 void fork_passed(struct run_exec *re, const struct event *e, struct arena *a) {
     const struct run_state *s = re->state;
     if (!re->fork.info || s->next_seq > re->fork.info->link.from_seq) return;
     re->fork.info->masked = re->fork.info->masked || event_holds_masked(s->wf, e, a);
+    cut_note(re, e);
     if (s->next_seq < re->fork.info->link.from_seq) return;
-    re->fork.info->cut_kind = e->kind;
-    struct str channel = json_get(e->payload, "channel");
-    if (e->kind == EV_CHANNEL_WRITTEN && !str_starts(channel, STR("\"_approvalVotes:")))
-        re->fork.info->cut_kind = EV_LOG_APPENDED; /* nothing belongs to it */
-    re->fork.info->cut_node = e->node_id.n > 0 ? workflow_node_index(s->wf, e->node_id) : -1;
     if (re->fork.info->link.cut_ms == 0) re->fork.info->link.cut_ms = e->ts_ms;
     int64_t gap_ms = s->meta.created_ms - re->fork.info->link.cut_ms;
     bool stands = s->status == RUN_PENDING || s->wait_since_ms > 0;

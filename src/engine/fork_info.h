@@ -9,7 +9,7 @@
 struct fork_info { /* of a run that is a fork; texts of link stand behind it */
     struct run_fork link;
     int64_t gap_ms;        /* between the last inherited event and the fork, not running time */
-    enum ev_kind cut_kind; /* the last inherited event: its kind, and its node or -1 */
+    enum ev_kind cut_kind; /* the last inherited event of the run itself, and its node or -1 */
     int cut_node;
     bool masked; /* inherited events hold values that only the source knew (OBS-71) */
     char source_run_id[RUN_ID_MAX + 1];
@@ -19,6 +19,8 @@ struct fork_info { /* of a run that is a fork; texts of link stand behind it */
 MUST_CHECK int fork_set(struct run_exec *re, const struct run_fork *f);
 /* To be called after each folded event: notes what holds at the cut. */
 void fork_passed(struct run_exec *re, const struct event *e, struct arena *a);
+/* An event that no execution of the run emitted: a lease, a pause, a divergence. */
+bool fork_inserted(const struct event *e);
 int64_t fork_gap_ms(const struct run_exec *re, int64_t now_ms); /* to be taken from running time */
 /* Nothing of its own was appended yet: such a fork is woken whatever its status. */
 bool fork_is_fresh(const struct run_fork *f, int64_t next_seq);

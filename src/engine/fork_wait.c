@@ -14,8 +14,10 @@
 #include "engine/suspend.h"
 #include "engine/timers.h"
 #include "store/events.h"
+#include "store/runs.h"
 
-#define GROUP_EVENTS_MAX 4u /* events of one question, or one answer, in one commit */
+#define GROUP_EVENTS_MAX 8u  /* a page: one question, or one answer, of one commit */
+#define GROUP_LOOK_MAX   64u /* with what was inserted in between */
 
 /* --- rows of inherited interrupts --- */
 
@@ -150,22 +152,69 @@ static bool event_belongs(const struct event *e, enum ev_kind cut, const struct 
     return event_follows(e->kind, cut);
 }
 
+struct group { /* events of a source that follow one of a node, for the same cause */
+    struct step *step;
+    const struct wf_node *def;
+    enum ev_kind cut;
+    int64_t run_no, until; /* whose log is read, and how far */
+    int64_t next;
+    struct event_list page;
+    size_t at;
+    unsigned looked;
+};
+
+static int group_page(struct group *g) {
+    struct wopr_error err;
+    int rc = store_events(g->step->engine->store, g->run_no, g->next, GROUP_EVENTS_MAX,
+                          ENGINE_READ_BYTES, g->step->scratch, &g->page, &err);
+    g->at = 0;
+    if (rc != 0) plan_fail(g->step->plan, rc, "the source of a fork cannot be read");
+    return rc;
+}
+
+/* A source that had no event of its own yet, when it was forked, has not emitted its rest of the
+ * group either: that is in the log of its own source. */
+static bool group_goes_up(struct group *g) {
+    struct run_origin o;
+    struct wopr_error err;
+    int rc = store_run_origin(g->step->engine->store, g->run_no, g->step->scratch, &o, &err);
+    if (rc != 0 && rc != WOPR_E_NOT_FOUND)
+        plan_fail(g->step->plan, rc, "the source of a fork cannot be read");
+    if (rc != 0 || !fork_is_fresh(&o.fork, g->until)) return false;
+    g->run_no = o.fork.source_run_no;
+    g->until = o.fork.base_seq;
+    g->page.n = g->at = 0;
+    return g->next < g->until;
+}
+
+/* NULL: no more of them.  What was inserted in between is not part of it. */
+static const struct event *group_next(struct group *g) {
+    while (g->looked++ < GROUP_LOOK_MAX && (g->next < g->until || group_goes_up(g))) {
+        if (g->at == g->page.n && (group_page(g) != 0 || g->page.n == 0)) return NULL;
+        const struct event *e = &g->page.v[g->at++];
+        g->next = e->seq + 1;
+        if (fork_inserted(e)) continue;
+        if (!str_eq(e->node_id, g->def->id) || !event_belongs(e, g->cut, g->def)) return NULL;
+        g->cut = e->kind;
+        return e;
+    }
+    return NULL;
+}
+
 void fork_group(struct step *st, enum ev_kind cut, int node) {
     const struct run_fork *f = &st->exec->fork.info->link;
-    const struct wf_node *def = &st->state->wf->nodes[node];
-    struct event_list l;
-    struct wopr_error err;
-    int64_t from = f->from_seq;
+    struct group g = {.step = st,
+                      .def = &st->state->wf->nodes[node],
+                      .cut = cut,
+                      .run_no = f->source_run_no,
+                      .until = f->base_seq,
+                      .next = f->from_seq};
+    const struct event *e;
     bool suspends = false;
-    int rc = store_events(st->engine->store, f->source_run_no, from, GROUP_EVENTS_MAX,
-                          ENGINE_READ_BYTES, st->scratch, &l, &err);
-    if (rc != 0) plan_fail(st->plan, rc, "the source of a fork cannot be read");
-    for (size_t i = 0; rc == 0 && i < l.n && l.v[i].seq < f->base_seq && !step_lost(st); i++) {
-        if (!str_eq(l.v[i].node_id, def->id) || !event_belongs(&l.v[i], cut, def)) break;
-        cut = l.v[i].kind;
-        suspends = cut == EV_NODE_SUSPENDED;
-        if (cut == EV_NODE_FAILED) suspend_timed_out_emitted(st, node, f->from_seq - 1);
-        else event_reemit(st, &l.v[i], node);
+    while (!step_lost(st) && (e = group_next(&g)) != NULL) {
+        suspends = e->kind == EV_NODE_SUSPENDED;
+        if (e->kind == EV_NODE_FAILED) suspend_timed_out_emitted(st, node, f->from_seq - 1);
+        else event_reemit(st, e, node);
     }
     struct intr_state *x = run_state_intr_open(st->state, node);
     if (suspends && x && !step_lost(st)) fork_wait_open(st->exec, st->plan, x);
@@ -196,6 +245,18 @@ bool replay_answers_wait(struct step *st, const struct event *g, int node) {
     if (!event_kind_is(g->kind, EV_F_ANSWERS)) return false;
     if (g->kind == EV_INTERRUPT_RESOLVED && !run_state_intr_open(st->state, node)) return false;
     event_reemit(st, g, node);
+    return true;
+}
+
+bool replay_repeats_cancel(struct step *st, const struct event *g) {
+    int node = g->node_id.n > 0 ? workflow_node_index(st->state->wf, g->node_id) : -1;
+    const struct node_state *n = node >= 0 ? &st->state->nodes[node] : NULL;
+    if (!n || (n->status != NODE_RUNNING && n->status != NODE_SUSPENDED && n->retry_at_ms <= 0))
+        return false;
+    event_reemit(st, g, node);
+    static const enum timer_kind KINDS[] = {TIMER_NODE_WAIT, TIMER_NODE_TIMEOUT, TIMER_RETRY,
+                                            TIMER_INTERRUPT};
+    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++) step_timer_clear(st, KINDS[i], node);
     return true;
 }
 
@@ -231,11 +292,17 @@ static int64_t answer_of(struct step *st, struct str node_id, unsigned n) {
     return found;
 }
 
+/* The interrupt.resolved at seq of the source, and what follows it. */
+static void answer_reemit(struct step *st, const struct wf_node *def, int node, int64_t seq) {
+    struct group g = {.step = st, .def = def, .cut = EV_INTERRUPT_RESOLVED, .next = seq};
+    if (group_page(&g) != 0 || g.page.n == 0) return;
+    const struct event *e = &g.page.v[g.at++];
+    for (g.next = seq + 1; e && !step_lost(st); e = group_next(&g)) event_reemit(st, e, node);
+}
+
 /* A replay that came off its source's order: the answer of this question may stand elsewhere. */
 bool replay_finds_answer(struct step *st) {
     const struct run_state *s = st->state;
-    struct event_list l;
-    struct wopr_error err;
     for (size_t k = 0; s->suspended_nr > 0 && k < s->intrs_nr && !step_lost(st); k++) {
         const struct intr_state *x = &s->intrs[k];
         if (x->phase != INTR_OPEN || s->nodes[x->node].status != NODE_SUSPENDED) continue;
@@ -243,16 +310,7 @@ bool replay_finds_answer(struct step *st) {
         int node = x->node;
         int64_t seq = answer_of(st, def->id, ordinal_of(s, x));
         if (seq < 0) continue;
-        int rc = store_events(st->engine->store, st->exec->fork.info->link.source_run_no, seq,
-                              GROUP_EVENTS_MAX, ENGINE_READ_BYTES, st->scratch, &l, &err);
-        enum ev_kind cut = EV_INTERRUPT_RESOLVED;
-        for (size_t i = 0; rc == 0 && i < l.n && !step_lost(st); i++) {
-            if (i > 0 && (!str_eq(l.v[i].node_id, def->id) || !event_belongs(&l.v[i], cut, def)))
-                break;
-            cut = l.v[i].kind;
-            event_reemit(st, &l.v[i], node);
-        }
-        if (rc != 0) plan_fail(st->plan, rc, "the log of the source cannot be read");
+        answer_reemit(st, def, node, seq);
         return true;
     }
     return false;

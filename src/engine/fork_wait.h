@@ -13,6 +13,9 @@ void fork_waits_open(struct run_exec *re, struct plan *p);
 void fork_group(struct step *st, enum ev_kind cut, int node);
 /* The source's next event answers a node that waits, or ends its waiting: emits it again. */
 bool replay_answers_wait(struct step *st, const struct event *g, int node);
+/* The source's next event cancels a node, but the source went on: it is a branch that was cut
+ * between that and the end.  true: emitted again. */
+bool replay_repeats_cancel(struct step *st, const struct event *g);
 /* Any recorded answer to what is asked; for replays that came off their source's order. */
 bool replay_finds_answer(struct step *st);
 

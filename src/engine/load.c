@@ -331,6 +331,15 @@ static int load_close(struct step *st, const struct run_origin *o, struct wopr_e
     return broken ? wopr_error_set(err, WOPR_E_CORRUPT, "%s", broken) : 0;
 }
 
+/* Something was being executed when the lease changed hands (STORE-38): all of a running run, but
+ * also the delay or the retry beside a question that is open. */
+static bool work_was_taken_over(const struct run_exec *re) {
+    const struct run_state *s = re->state;
+    bool moves = s->status == RUN_RUNNING ||
+                 (run_status_waiting(s->status) && (s->running_nr > 0 || s->retry_nr > 0));
+    return re->lease.taken && moves && s->next_seq > 0;
+}
+
 enum turn load_fold(struct step *st) {
     struct run_exec *re = st->exec;
     struct run_origin o;
@@ -358,7 +367,7 @@ enum turn load_fold(struct step *st) {
         const struct run_state *s = re->state;
         re->commit.load_tries = 0;
         re->paused_ms = s->status == RUN_PAUSED ? o.head.paused_ms : 0;
-        re->lease.take_over = re->lease.taken && s->status == RUN_RUNNING && s->next_seq > 0;
+        re->lease.take_over = work_was_taken_over(re);
         if (re->lease.taken && (re->lease.take_over || re->lease.old_holder[0] != '\0'))
             st->engine->counts.recovered++;
         re->lease.taken = false;

@@ -38,7 +38,9 @@ struct node_effect {
     enum reducer reducer; /* channel: used when the channel is not declared */
     int64_t ttl_ms;       /* channel, undeclared: 0 = none */
     int is_last;          /* chunk: 1, 0, or -1 = not said */
-    bool sensitive;       /* variable: shown masked, whatever is declared */
+    struct str from_run;  /* variable, channel: the child run whose value it is (CHAN-19), or empty.
+                             Names a declared channel as well as a variable */
+    bool sensitive;       /* variable, channel: shown masked, whatever is declared */
 };
 /*
  * A child run (WF-45..50).  It is created once per (run, node, activation, attempt, ordinal),

@@ -213,7 +213,7 @@ void exec_launch_undo(struct run_exec *re) {
     pthread_mutex_unlock(&re->engine->mu);
 }
 
-void execs_landed(void *engine, const struct journal_landed *v, size_t n) {
+void execs_committed(void *engine, const struct journal_result *v, size_t n) {
     struct engine *e = engine;
     pthread_mutex_lock(&e->mu);
     for (size_t i = 0; i < n; i++) {
@@ -230,7 +230,7 @@ void execs_landed(void *engine, const struct journal_landed *v, size_t n) {
 }
 
 void exec_landed(struct run_exec *re, int rc) {
-    execs_landed(re->engine, &(struct journal_landed){.ctx = re, .rc = rc}, 1);
+    execs_committed(re->engine, &(struct journal_result){.ctx = re, .rc = rc}, 1);
 }
 
 /* --- forks: few of a tenant are folded at a time, the others wait in order --- */

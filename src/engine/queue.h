@@ -18,7 +18,7 @@
 #define ENGINE_LARGE_BYTES (64u * 1024)
 
 struct run_exec;
-struct journal_landed;
+struct journal_result;
 
 enum queue {
     QUEUE_RUNS,
@@ -63,7 +63,7 @@ void exec_launch(struct run_exec *re);
 void exec_launch_undo(struct run_exec *re);
 /* Completions of commits, called on the committer: rc is kept for the next turn. */
 void exec_landed(struct run_exec *re, int rc);
-void execs_landed(void *engine, const struct journal_landed *v, size_t n);
+void execs_committed(void *engine, const struct journal_result *v, size_t n);
 
 /* --- slots of forks: to fold a long log takes a worker and the memory of a state --- */
 bool forks_full_locked(struct engine *e, struct str name);

@@ -30,7 +30,7 @@
 #define REPLAY_SPINS_MAX     10000u /* waits ended without the source's next event coming */
 #define REPLAY_WARNING       "values that the log holds masked are read again; results may differ"
 
-struct minter { /* ids of nodes started from a sequence on are made of this run's id */
+struct minter { /* ids that events from a sequence on show are made of this run's id */
     struct minter *next;
     int64_t from;
     struct str run_id;
@@ -39,6 +39,7 @@ struct replay {
     struct timeline timeline; /* first: the exec points to it */
     struct arena *page, *scratch, *keep;
     struct minter *minters, **minters_end; /* nearest ancestor first */
+    struct map *family;                    /* ids of the replay and its ancestors */
     struct node_pin *pins;                 /* of the source, from the cut on */
     size_t pins_nr;
     struct event_list l;
@@ -70,11 +71,12 @@ int replay_open(struct run_exec *re) {
     rp->page = arena_new(REPLAY_ARENA_MAX);
     rp->scratch = arena_new(REPLAY_ARENA_MAX);
     rp->keep = arena_new(REPLAY_ARENA_MAX);
+    rp->family = map_new();
     rp->minters_end = &rp->minters;
     rp->next = re->fork.info->link.from_seq;
     rp->timeline.ops = &REPLAY_OPS;
     re->timeline = &rp->timeline;
-    if (rp->page && rp->scratch && rp->keep) return 0;
+    if (rp->page && rp->scratch && rp->keep && rp->family) return 0;
     replay_close(re);
     return WOPR_E_NO_MEMORY;
 }
@@ -85,6 +87,7 @@ static void replay_close(struct run_exec *re) {
     arena_free(rp->page);
     arena_free(rp->scratch);
     arena_free(rp->keep);
+    map_free(rp->family);
     mem_free(rp);
     re->timeline = NULL;
 }
@@ -207,8 +210,7 @@ static enum divergence event_compare(struct step *st, const struct event *g,
     enum divergence d = DIV_NONE;
     if (!g) return rp->source_ended && !rp->gone ? DIV_EXTRA : DIV_NONE;
     arena_reset(rp->scratch);
-    int rc = compare_events(g, st->exec->fork.info->link.source_run_id, e, st->state->meta.run_id,
-                            rp->scratch, &d);
+    int rc = compare_events(g, e, rp->family, rp->scratch, &d);
     if (rc != 0) plan_fail(st->plan, rc, "no memory to compare a replay with its source");
     return d;
 }
@@ -279,10 +281,20 @@ static bool source_cancelled(struct step *st, const struct event *g) {
         plan_fail(st->plan, rc, "the end of the source cannot be read");
         return true;
     }
-    if (last.n == 0 || last.v[0].kind != EV_RUN_CANCELLED) return false;
+    if (last.n == 0 || last.v[0].kind != EV_RUN_CANCELLED) return replay_repeats_cancel(st, g);
     run_end_cancelled(st, json_string(json_get(last.v[0].payload, "reason"), st->scratch),
                       json_string(json_get(last.v[0].payload, "cancelledBy"), st->scratch));
     return true;
+}
+
+/* So is the time of the run: it was counted without pauses, waits and the gaps before forks. */
+static bool replay_run_over(struct step *st) {
+    const struct event *g = source_leader(st);
+    if (!g) return false;
+    if (g->kind == EV_NODE_CANCELLED)
+        return str_eq(json_get(g->payload, "reason"), STR("\"run-timeout\""));
+    return g->kind == EV_RUN_FAILED &&
+           str_eq(json_get(json_get(g->payload, "error"), "code"), STR("\"run_timeout\""));
 }
 
 /* An attempt goes on: its wait is over, or it was cut off (FORK-11). */
@@ -401,16 +413,21 @@ static bool replay_effect(struct step *st, int node, struct failure *f) {
     return true;
 }
 
+static int family_add(struct replay *rp, struct str run_id) {
+    return run_id.n == RUN_ID_LEN ? map_put(rp->family, run_id, rp, NULL) : 0;
+}
+
 /* Own rows of a run win over those of the run it was forked from.  A run that is no replay mints
  * ids of its own from its cut on; before it they are those of its source. */
 static int ancestors_read(struct step *st, struct wopr_error *err) {
     struct replay *rp = replay_of(st->exec);
     struct run_fork f = st->exec->fork.info->link;
-    int rc = 0;
+    int rc = family_add(rp, str_c(st->exec->run_id));
     for (unsigned n = 0; rc == 0 && f.mode != FORK_NONE && n < REPLAY_ANCESTORS_MAX; n++) {
         struct run_origin o;
         int64_t from = 0;
-        rc = invoke_load(st, f.source_run_no, err);
+        rc = family_add(rp, f.source_run_id);
+        if (rc == 0) rc = invoke_load(st, f.source_run_no, err);
         arena_reset(rp->scratch); /* it comes with its inputs, and only the link is wanted */
         if (rc == 0)
             rc = store_run_origin(st->engine->store, f.source_run_no, rp->scratch, &o, err);
@@ -461,10 +478,14 @@ int replay_begin(struct step *st, struct wopr_error *err) {
     return rc;
 }
 
-static struct str replay_ids(const struct step *st, int node) {
-    const struct minter *m = replay_of(st->exec) ? replay_of(st->exec)->minters : NULL;
-    for (; m; m = m->next) /* the nearest that was at it */
-        if (st->state->nodes[node].started_seq >= m->from) return m->run_id;
+/* The run that minted what the source's next event shows: the nearest whose own part that event is
+ * in.  It entered the executor itself, also of a node that was started before its cut. */
+static struct str replay_ids(struct step *st, int node) {
+    const struct event *g = source_leader(st);
+    int64_t at = g ? g->seq : INT64_MAX;
+    (void)node;
+    for (const struct minter *m = replay_of(st->exec)->minters; m; m = m->next)
+        if (at >= m->from) return m->run_id;
     return str_c(st->exec->run_id);
 }
 
@@ -491,6 +512,7 @@ static const struct timeline_ops REPLAY_OPS = {.close = replay_close,
                                                .holds_timers = replay_holds_timers,
                                                .before = replay_before,
                                                .after = replay_after,
+                                               .run_over = replay_run_over,
                                                .guide = replay_guide,
                                                .force = replay_force,
                                                .defers = replay_defers,

@@ -3,11 +3,11 @@
  *
  * Nodes read clear values, so they can copy them into places that nobody declared sensitive.  The
  * rule: what a node gives on in which a sensitive value of its run can be recognised is sensitive
- * too.  An output, a variable, a channel, an input of a child is masked and sealed; in everything
+ * too.  An output, a variable, a channel, an input of a child is masked and sealed; in all
  * else (log lines, chunks, artifacts, errors, prompts) the value itself is replaced.
- * Recognisable is a value of at least SECRET_CHARS_MIN characters that is given on as it is, and one
- * of SECRET_PART_CHARS_MIN as a part of a text; of an object or array also the strings in it, from
- * the latter length on.  Shorter ones, true, false and null are words of every log.  What is
+ * Recognisable is a value of at least SECRET_CHARS_MIN characters that is given on as it is, and
+ * one of SECRET_PART_CHARS_MIN as a part of a text; of an object or array also the strings in it,
+ * from the latter length on.  Shorter ones, true, false and null are words of every log.  What is
  * computed from a value is not recognised: there the author declares outputSensitivity, and with
  * false he lets a port show what it has.
  */

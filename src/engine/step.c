@@ -44,7 +44,8 @@ static void begin_run(struct step *st) {
 /* --- bounds --- */
 
 /* Milliseconds of running time left (WF-23), INT64_MAX without a limit. */
-static int64_t run_time_left_ms(const struct step *st) {
+static int64_t run_time_left_ms(struct step *st) {
+    if (timeline_leads(st)) return timeline_of(st)->run_over(st) ? 0 : INT64_MAX;
     const struct run_state *s = st->state;
     int64_t limit_ms = s->wf->timeout_ms, host_ms = st->engine->cfg.limits.max_run_duration_sec;
     host_ms = host_ms > 0 && host_ms < INT64_MAX / 1000 ? host_ms * 1000 : 0;
@@ -284,7 +285,7 @@ static enum turn step_send(struct step *st) {
         re->commit.plan = p;
         re->commit.cmd = st->cmd;
         exec_launch(re);
-        rc = journal_append_to(st->engine->journal, p, execs_landed, st->engine, re);
+        rc = journal_append_to(st->engine->journal, p, execs_committed, st->engine, re);
         if (rc == 0) return TURN_END;
         exec_launch_undo(re);
         re->commit.plan = NULL;
@@ -392,6 +393,7 @@ enum turn step_run(struct step *st) {
     while (!st->cmd && !st->awaits_children && !step_lost(st) && (cmd = exec_mail_take(re)) != NULL)
         control_apply(st, cmd);
     if (!st->awaits_children && !stuck_waits(st) && !stuck_end(st)) step_work(st);
+    if (!st->awaits_children && suspend_pause_rests(st)) st->plan->lets_go = true;
     return step_send(st);
 }
 

@@ -143,7 +143,7 @@ enum turn stuck_cancel(struct step *st, struct engine_cmd *cmd) {
         re->commit.cmd = cmd;
         exec_move(re, EXEC_ENDING);
         exec_launch(re);
-        rc = journal_append_to(st->engine->journal, p, execs_landed, st->engine, re);
+        rc = journal_append_to(st->engine->journal, p, execs_committed, st->engine, re);
         if (rc == 0) return TURN_END;
         exec_launch_undo(re);
         re->commit.plan = NULL;

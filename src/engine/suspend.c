@@ -212,6 +212,14 @@ bool suspend_rests(const struct step *st) {
            !st->exec->timeline && !waits_stay(st->exec) && deadlines_far(st);
 }
 
+/* A paused run does nothing before a command: its timers stand in their rows, and what it waits for
+ * is in the log. */
+bool suspend_pause_rests(const struct step *st) {
+    struct run_exec *re = st->exec;
+    return st->state->status == RUN_PAUSED && !re->mail.any && !re->requests.has_answers &&
+           !waits_stay(re) && !waits_under_way(re);
+}
+
 const struct wait_kind WAIT_ANSWER = {.name = "answer",
                                       .outcome = NODE_OUT_SUSPEND,
                                       .timer = TIMER_INTERRUPT,

@@ -16,5 +16,6 @@ void suspend_close_all(struct step *st);
 /* The run sleeps and waits for answers only: it leaves memory, and is loaded again by an answer or,
  * for a deadline, by the sweep. */
 bool suspend_rests(const struct step *st);
+bool suspend_pause_rests(const struct step *st); /* the same of a paused run */
 
 #endif

@@ -17,6 +17,7 @@ struct timeline_ops {
     int64_t (*now_ms)(struct step *st);
     bool (*leads)(struct step *st);
     bool (*holds_timers)(struct step *st);
+    bool (*run_over)(struct step *st); /* its next event says that the run took too long */
     /* --- around each event of a plan: the time, and what differs (FORK-18 to FORK-20) --- */
     void (*before)(struct step *st, enum ev_kind kind, struct str payload);
     void (*after)(struct step *st, int64_t seq, int node);
@@ -27,7 +28,7 @@ struct timeline_ops {
     bool (*shows_child)(struct step *st, int node);
     /* --- the outside --- */
     void (*call)(struct step *st, int node, struct node_call *call);
-    struct str (*ids)(const struct step *st, int node);
+    struct str (*ids)(struct step *st, int node);
     bool (*effect)(struct step *st, int node, struct failure *f);
 };
 struct timeline {
@@ -71,7 +72,7 @@ static inline void timeline_call(struct step *st, int node, struct node_call *ca
 }
 /* The run whose id the ids of this node are made of (FORK-14): of a replay the run that made them
  * first, else the run itself. */
-static inline struct str timeline_ids(const struct step *st, int node) {
+static inline struct str timeline_ids(struct step *st, int node) {
     const struct timeline_ops *t = timeline_of(st);
     return t ? t->ids(st, node) : str_c(st->exec->run_id);
 }

@@ -18,7 +18,8 @@
 struct config { /* one member per row: http_port, store_path, ...; a text is never NULL */
 #define OPT(section, member, TYPE, ...) CONFIG_##TYPE section##_##member;
 #include "host/config.def"
-    bool secret_in_arguments; /* a SECRET was a flag: whoever may list processes can read it */
+    bool
+        secret_in_arguments; /* a SECRET was a flag: every user who may list processes can read it */
 };
 
 /* Defaults, then the file (--config FILE or WOPR_CONFIG), then the environment, then flags

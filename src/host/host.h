@@ -1,7 +1,7 @@
 /*
  * host.h: one serving host: what is opened, in which order it starts and stops.  Layer: host.
  * store -> keys and seeds -> journal -> engine -> wire -> http; stopped in the reverse order, so
- * that no part answers or publishes after what it stands on is gone.  No global state: everything
+ * that no part answers or publishes after what it depends on is gone.  No global state: everything
  * hangs off struct host.
  */
 #ifndef WOPR_HOST_HOST_H

@@ -62,7 +62,7 @@ void exchange_give_back(struct exchange *x) {
 
 /* --- long-polls --- */
 
-/* Keys of one tenant among each other: a name that no tenant can have. */
+/* The name of a key as a holder: no tenant can have it. */
 static struct holder *key_holder(struct exchange *x) {
     struct str key = x->pub.who.key_id;
     char name[128];

@@ -29,21 +29,29 @@ static int rate_refuse(struct exchange *x, const struct limit_state *st, struct 
                           err);
 }
 
+/* The holders of a tenant's interrupt tokens share a bucket of their own: they take nothing of what
+ * the tenant's keys may send.  No tenant's name has a line break. */
+static struct str rate_holder(const struct exchange *x) {
+    struct str tenant = x->pub.who.tenant;
+    if ((x->pub.op->flags & OP_TOKEN) == 0) return tenant;
+    return arena_printf(x->pub.arena, STR_FMT "\ntokens", STR_ARG(tenant));
+}
+
 /* A declared length is judged before a byte of it is read; a chunked body when it turns out to be
  * large, and it is counted when it is complete. */
 static int rate_admit(struct exchange *x, uint64_t n, struct wopr_error *err) {
     struct limit_state st = {0};
     if (n <= HTTP_LARGE_BODY) return 0;
     struct limiter *l = x->pub.server->large_bodies;
-    bool ok = x->head.chunked ? limiter_peek(l, x->pub.who.tenant, &st)
-                              : limiter_spend(l, x->pub.who.tenant, (size_t)n, &st);
+    bool ok = x->head.chunked ? limiter_peek(l, rate_holder(x), &st)
+                              : limiter_spend(l, rate_holder(x), (size_t)n, &st);
     return ok ? 0 : rate_refuse(x, &st, err);
 }
 
 static void rate_count(const struct exchange *x, size_t n) {
     struct limit_state st;
     if (x->head.chunked && n > HTTP_LARGE_BODY)
-        (void)limiter_spend(x->pub.server->large_bodies, x->pub.who.tenant, n, &st);
+        (void)limiter_spend(x->pub.server->large_bodies, rate_holder(x), n, &st);
 }
 
 int body_admit(struct exchange *x, struct wopr_error *err) {

@@ -126,7 +126,7 @@ void http_resume(struct http_call *c) {
     exchange_unref(x);
 }
 
-/* The server stops and the handler has not answered: the connection goes on without it. */
+/* The server stops and the handler has not answered: the connection continues without it. */
 void exchange_abort(struct exchange *x) {
     if (!atomic_exchange(&x->life.owes_resume, false)) return;
     atomic_store(&x->life.aborted, true);

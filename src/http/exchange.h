@@ -114,7 +114,7 @@ void exchange_unref(struct exchange *x);
 /* The request is over: its accounts, and the connection's reference. */
 void exchange_finish(struct exchange *x);
 void exchange_drop_stream(struct exchange *x); /* a stream that was asked for but not started */
-/* The server stops and the handler has not answered: the connection goes on without it. */
+/* The server stops and the handler has not answered: the connection continues without it. */
 void exchange_abort(struct exchange *x);
 void exchanges_free_spare(struct http_server *s);
 

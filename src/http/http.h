@@ -132,7 +132,7 @@ struct http_stream {
     const struct journal_view *view;
     /* Instead of view: folds the events (values mode) and appends frames to out; e == NULL: end of
      * the backlog.  Called on the HTTP thread, so it is short: HTTP_FOLD_AGAIN asks to be called
-     * once more with the same event, when others had their turn. */
+     * again with the same event after other streams had their turn. */
     int (*fold)(void *state, const struct event *e, struct buf *out);
     void *state;
     void (*state_free)(void *state);

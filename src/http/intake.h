@@ -81,7 +81,7 @@ enum intake_eviction {
     EVICT_DONE
 };
 /* Close the connection that waits longest for its client to begin or to end a head.  It is one that
- * holds a place, which is free now.  Busy ones are never closed, nor who has just sent something.
+ * holds a place, which is free now.  Busy ones are never closed, nor one that has just sent something.
  */
 enum intake_eviction intakes_evict(struct intakes *es);
 enum intake_eviction intakes_evictable(struct intakes *es); /* what that would do */

@@ -1,5 +1,5 @@
 /*
- * key.c: API keys (AUTH-1 to 9): minting them, and which ones hold.
+ * key.c: API keys (AUTH-1 to 9): minting them, and which ones are valid.
  */
 #include "base/clock.h"
 #include "codec/ident.h"

@@ -1,5 +1,5 @@
 /*
- * listen.c: a socket that listens, and why there is none.
+ * listen.c: opening a listening socket, and the message when that fails.
  */
 #include "base/net.h"
 #include "http/server.h"

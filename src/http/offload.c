@@ -32,7 +32,7 @@ static unsigned running_max(const struct offload *o) {
     return n > 1 ? n - 1 : 1;
 }
 
-/* Under the lock: enter the round when there is a job and the tenant may use another thread. */
+/* Under the lock: take turns with the others when there is a job and the tenant may use another thread. */
 static void holder_queue(struct offload *o, struct holder *h) {
     if (list_empty(&h->jobs) || h->running >= running_max(o) || !list_empty(&h->turn)) return;
     list_add_tail(&o->waiting, &h->turn);
@@ -48,6 +48,7 @@ static void job_run(struct offload *o, struct holder *h) {
     (void)shares_again(sh, h); /* http_resume may end the exchange, and its reference */
     share_give(sh, h, SHARE_READS, 1);
     if (x->job.run(x) != HTTP_PENDING) http_resume(&x->pub);
+    thread_yield();
     pthread_mutex_lock(&o->lock);
     h->running--;
     holder_queue(o, h);

@@ -16,7 +16,7 @@
 enum {
     TRIM_BYTES = 8 * 1024 * 1024, /* freed since the last trim, to be worth one */
     TRIM_LOOK_MS = 500,
-    TRIM_WAIT_LOOKS = 8 /* then trim even if the burst goes on */
+    TRIM_WAIT_LOOKS = 8 /* then trim even if the burst continues */
 };
 
 static void sleep_until(struct trim *t, uint64_t at_ms) {

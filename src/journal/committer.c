@@ -14,7 +14,7 @@ int journal_append(struct journal *j, struct plan *p, journal_done_fn *done, voi
     return queue_push(j, &(struct entry){.plan = p, .done = done, .ctx = ctx});
 }
 
-int journal_append_to(struct journal *j, struct plan *p, journal_landed_fn *landed, void *owner,
+int journal_append_to(struct journal *j, struct plan *p, journal_result_fn *landed, void *owner,
                       void *ctx) {
     if (p->failed) return p->failed;
     return queue_push(j, &(struct entry){.plan = p, .landed = landed, .owner = owner, .ctx = ctx});
@@ -34,7 +34,7 @@ static void batch_give_back(struct journal *j, size_t n) {
         } else if (!b[i].landed) {
             plan_unref(b[i].plan);
         } else {
-            j->landed[k++] = (struct journal_landed){b[i].plan, b[i].ctx, j->rcs[i]};
+            j->landed[k++] = (struct journal_result){b[i].plan, b[i].ctx, j->rcs[i]};
             bool more = i + 1 < n && b[i + 1].landed == b[i].landed && b[i + 1].owner == b[i].owner;
             if (more) continue;
             b[i].landed(b[i].owner, j->landed, k);

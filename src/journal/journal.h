@@ -62,13 +62,13 @@ typedef void journal_done_fn(void *ctx, struct plan *p, int rc);
 MUST_CHECK int journal_append(struct journal *j, struct plan *p, journal_done_fn *done, void *ctx);
 /* The same for a caller with many plans in flight: landed(owner, v, n) gives back those of a batch
  * at once, as done would one by one. */
-struct journal_landed {
+struct journal_result {
     struct plan *plan;
     void *ctx;
     int rc;
 };
-typedef void journal_landed_fn(void *owner, const struct journal_landed *v, size_t n);
-MUST_CHECK int journal_append_to(struct journal *j, struct plan *p, journal_landed_fn *landed,
+typedef void journal_result_fn(void *owner, const struct journal_result *v, size_t n);
+MUST_CHECK int journal_append_to(struct journal *j, struct plan *p, journal_result_fn *landed,
                                  void *owner, void *ctx);
 /* Run fn on the committer thread between batches (leases, purges, key and workflow writes of a
  * running host). */

@@ -143,7 +143,7 @@ struct copier {
 struct entry { /* of the queue: a plan, or a side job */
     struct plan *plan;
     journal_done_fn *done;
-    journal_landed_fn *landed; /* with owner, instead of done */
+    journal_result_fn *landed; /* with owner, instead of done */
     void *owner;
     void (*side)(void *ctx, struct store *s);
     void *ctx;
@@ -168,7 +168,7 @@ struct journal {
     struct entry *batch; /* committer only, batch_max each */
     struct plan **plans;
     int *rcs;
-    struct journal_landed *landed;
+    struct journal_result *landed;
     struct counters counters;
     struct copier copier;
     struct hub hub;

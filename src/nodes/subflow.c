@@ -150,6 +150,7 @@ static bool outputs_map(const struct sub *s) {
             x->name = m.v[i].key;
             x->value = value;
             x->sensitive = c->vars[k].clear.n > 0;
+            x->from_run = c->run_id; /* the name may be that of a channel (CHAN-19) */
         }
     }
     return true;

@@ -31,10 +31,10 @@ MUST_CHECK int store_walk(struct store *s, const struct log_range *range, struct
 MUST_CHECK int store_events_of_kind(struct store *s, const struct log_range *range,
                                     enum ev_kind kind, struct arena *a, struct event_list *out,
                                     struct wopr_error *err);
-/* Payload of the run's last event of a kind: that of node_id; with an empty node_id that of the
+/* Payload and time (no more of *out is set) of the run's last event of a kind: that of node_id; with an empty node_id that of the
  * node which the run shows as current, or of the run itself.  NOT_FOUND. */
 MUST_CHECK int store_event_last(struct store *s, int64_t run_no, enum ev_kind kind,
-                                struct str node_id, struct arena *a, struct str *payload,
+                                struct str node_id, struct arena *a, struct event *out,
                                 struct wopr_error *err);
 
 #endif

@@ -8,7 +8,7 @@
 #include "domain/plan.h"
 #include "store/store.h"
 
-#define STORE_VIEW_CHILDREN_MAX 1000u
+#define STORE_VIEW_CHILDREN_MAX 1000u /* shown with their parent, the oldest; it is told of more */
 
 /* ---------------------------------------------------------------- what requests read */
 struct run_head { /* what most requests need */
@@ -35,6 +35,7 @@ struct child_row {
     struct str run_id, node_id; /* node of the parent */
     enum run_status status;
     uint32_t flags; /* CHILD_AWAITED, CHILD_DETACHED */
+    int64_t created_ms;
 };
 struct child_row_list {
     struct child_row *v;
@@ -43,6 +44,10 @@ struct child_row_list {
 /* At most max children of a run, oldest first; open: only those that have not ended. */
 MUST_CHECK int store_children(struct store *s, struct str parent_run_id, bool open, unsigned max,
                               struct arena *a, struct child_row_list *out, struct wopr_error *err);
+
+/* The children that a parent shows: *more, there are others besides. */
+MUST_CHECK int store_children_shown(struct store *s, struct str parent_run_id, struct arena *a,
+                                    struct child_row_list *out, bool *more, struct wopr_error *err);
 
 /* Everything GET /v1/runs/{id} shows, in neutral form; texts are raw JSON, ready to splice. */
 struct run_view_item {
@@ -66,6 +71,7 @@ struct run_view {
     struct str configurable, tags, metadata; /* as sent: mask before showing */
     int32_t child_depth;                     /* 0 = not a child */
     struct child_row_list children;          /* oldest first, STORE_VIEW_CHILDREN_MAX of them */
+    bool more_children;                      /* there are more than that */
     int64_t created_ms, started_ms, completed_ms; /* 0 = not yet */
     struct str interrupt; /* what the run waits for; left empty here, the wire adapter fills it */
     struct run_view_item *nodes, *vars;

@@ -72,6 +72,18 @@ Test(children, links_show_on_both_sides /* WF-46, NODE-25 */) {
     expect_clean_database();
 }
 
+Test(children, values_show_them_as_a_snapshot_does /* SSE-17, F21 */) {
+    const char *root = start(50);
+    struct str snap = wait_terminal(&sv, root);
+    struct stream st =
+        stream(&sv, fmt("/v1/runs/%s/events?streamMode=values", root), NULL, WAIT_MS, 0);
+    cr_assert_gt(st.n, 1u);
+    cr_assert_gt(at(snap, "childRuns").n, 2u);
+    cr_expect(str_eq(at(st.v[st.n - 1].data, "childRuns"), at(snap, "childRuns")), STR_FMT,
+              STR_ARG(st.v[st.n - 1].data));
+    cr_expect_null(at(st.v[0].data, "childRuns").p, "none when the run began");
+}
+
 Test(children, a_killed_host_finishes_what_it_began_once /* STORE-39, DISP-12 */) {
     enum { ROUNDS = 8, RUNS = 6 };
     const char *ids[ROUNDS * RUNS];

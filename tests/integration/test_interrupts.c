@@ -332,6 +332,11 @@ Test(interrupts, streams_tell_and_flush_a_suspension /* SSE-32, INT-13 */) {
     cr_expect_not_null(strstr(st.raw.p, "\"interrupt\":{\"interruptId\":"), STR_FMT,
                        STR_ARG(st.raw));
     cr_expect_null(strstr(st.raw.p, "interruptToken"), "a stream never carries a token");
+    struct str asked = at(at(events_of(&sv, run), "2"), "payload"); /* NODE-72 */
+    struct str snap = ask(&sv, "GET", fmt("/v1/runs/%s", run), NULL, NULL).body;
+    cr_assert_gt(at(asked, "data").n, 2u, STR_FMT, STR_ARG(asked));
+    cr_expect(str_eq(at(snap, "interrupt.data"), at(asked, "data")), STR_FMT, STR_ARG(snap));
+    cr_expect(str_eq(at(st.v[st.n - 1].data, "interrupt.data"), at(asked, "data")));
 }
 
 Test(interrupts, waiting_survives_kill_and_restart /* STORE-9, INT-2 */) {

@@ -4,6 +4,7 @@
  */
 #include "harness.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 
 enum {
@@ -165,4 +166,36 @@ Test(large_inputs, a_workflow_that_no_run_could_hold_is_refused /* WF-17, CHAN-1
     cr_expect_eq(program(&sv, args, &out, &err), 1);
     cr_expect_not_null(strstr(err.p, "4097 elements and may have 4096"), STR_FMT, STR_ARG(err));
     cr_expect_not_null(strstr(err.p, "/channels"), STR_FMT, STR_ARG(err));
+}
+
+/* As a host left it that let a run hold more values: a lasting answer, not "try again", and the
+ * other runs are checked (EVT-41). */
+Test(large_inputs, large_channel) {
+    static const char *const FORMAT =
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO "
+        "run_channels (run_no, name, seq, declared, is_list, ts, value) SELECT run_no, 'big', i, 1,"
+        " 1, 1, '\"' || printf('%%.*c', 1000000, 'x') || '\"' FROM n, runs WHERE run_id = %Q";
+    const char *before = create_run(&sv, "conformance-noop", NULL);
+    const char *run = create_run(&sv, "conformance-noop", NULL);
+    wait_terminal(&sv, before);
+    wait_terminal(&sv, run);
+    server_kill(&sv);
+    sqlite3 *db = NULL;
+    char *sql = sqlite3_mprintf(FORMAT, 79, run);
+    cr_assert_eq(sqlite3_open(sv.db, &db), SQLITE_OK);
+    cr_assert_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+    sqlite3_free(sql);
+    sqlite3_close(db);
+    server_again(&sv);
+    struct reply r = ask(&sv, "GET", fmt("/v1/runs/%s", run), NULL, NULL);
+    expect_error(&r, 400, "validation_error");
+    cr_expect_not_null(strstr(r.body.p, "read its events"), STR_FMT, STR_ARG(r.body));
+    r = ask(&sv, "GET", fmt("/v1/runs/%s/events/poll?timeout=1", run), NULL, NULL);
+    cr_expect_eq(r.status, 200);
+    static const char *const verify[] = {"verify", NULL};
+    struct str out = STR_NONE, err = STR_NONE;
+    cr_expect_eq(program(&sv, verify, &out, &err), 1);
+    cr_expect_not_null(strstr(out.p, run), "the run is named: " STR_FMT, STR_ARG(out));
+    cr_expect_null(strstr(out.p, before), STR_FMT, STR_ARG(out));
+    cr_expect_not_null(strstr(out.p, "2 runs"), "both were looked at: " STR_FMT, STR_ARG(out));
 }

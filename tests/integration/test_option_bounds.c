@@ -15,7 +15,8 @@ static void down(void) { server_end(&sv); }
 
 /* A workflow that takes any options. */
 static void up(void) {
-    server_start(&sv, NULL);
+    static const char *const any_rate[] = {"--large-body-rate", "0", NULL};
+    server_start(&sv, any_rate);
     const char *path = fmt("%s/open.json", sv.dir);
     const char *const put[] = {"workflow", "put", path, NULL};
     struct str out = STR_NONE, err = STR_NONE;

@@ -10,7 +10,8 @@ static int child_row_read(struct query *q, struct arena *a, void *row, struct wo
                                                   .run_id = col_str(q, 1, a),
                                                   .node_id = col_str(q, 2, a),
                                                   .status = (enum run_status)col_int(q, 3),
-                                                  .flags = (uint32_t)col_int(q, 4)};
+                                                  .flags = (uint32_t)col_int(q, 4),
+                                                  .created_ms = col_int(q, 5)};
     return 0;
 }
 
@@ -29,4 +30,21 @@ int store_children(struct store *s, struct str parent_run_id, bool open, unsigne
     struct conn *c;
     int rc = conn_reader(s, &c, err);
     return rc == 0 ? children_read(c, parent_run_id, open, max, a, out, err) : rc;
+}
+
+/* One more is read than is shown. */
+int children_shown_read(struct conn *c, struct str parent_run_id, struct arena *a,
+                        struct child_row_list *out, bool *more, struct wopr_error *err) {
+    int rc = children_read(c, parent_run_id, false, STORE_VIEW_CHILDREN_MAX + 1, a, out, err);
+    if (rc != 0) return rc;
+    *more = out->n > STORE_VIEW_CHILDREN_MAX;
+    if (*more) out->n = STORE_VIEW_CHILDREN_MAX;
+    return 0;
+}
+
+int store_children_shown(struct store *s, struct str parent_run_id, struct arena *a,
+                         struct child_row_list *out, bool *more, struct wopr_error *err) {
+    struct conn *c;
+    int rc = conn_reader(s, &c, err);
+    return rc == 0 ? children_shown_read(c, parent_run_id, a, out, more, err) : rc;
 }

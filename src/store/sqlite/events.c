@@ -116,8 +116,7 @@ int store_events_of_kind(struct store *s, const struct log_range *range, enum ev
 
 /* 1: found. */
 static int last_of(struct conn *c, int64_t run_no, const struct segment *g, enum ev_kind kind,
-                   struct str node_id, struct arena *a, struct str *payload,
-                   struct wopr_error *err) {
+                   struct str node_id, struct arena *a, struct event *out, struct wopr_error *err) {
     struct query q;
     query_begin(&q, c, SQL_EVENT_LAST);
     bind_int(&q, run_no);
@@ -126,27 +125,27 @@ static int last_of(struct conn *c, int64_t run_no, const struct segment *g, enum
     bind_int(&q, g->run_no);
     bind_int(&q, g->until);
     int rc = query_step(&q, err);
-    if (rc == 1) *payload = col_str(&q, 0, a);
+    if (rc == 1) *out = (struct event){.payload = col_str(&q, 0, a), .ts_ms = col_int(&q, 1)};
     query_end(&q);
     return rc;
 }
 
 int store_event_last(struct store *s, int64_t run_no, enum ev_kind kind, struct str node_id,
-                     struct arena *a, struct str *payload, struct wopr_error *err) {
+                     struct arena *a, struct event *out, struct wopr_error *err) {
     struct segment g = {.run_no = run_no, .until = INT64_MAX};
-    struct str text = STR_NONE;
+    struct event last = {.seq = -1};
     struct conn *c;
     int rc = conn_reader(s, &c, err);
     if (rc != 0) return rc;
-    rc = last_of(c, run_no, &g, kind, node_id, a, &text, err);
+    rc = last_of(c, run_no, &g, kind, node_id, a, &last, err);
     if (rc == 0) rc = segment_at(c, run_no, INT64_MAX, &g, err);
     while (rc == 0 && g.first > 0) {
         rc = segment_at(c, run_no, g.first - 1, &g, err);
-        if (rc == 0) rc = last_of(c, run_no, &g, kind, node_id, a, &text, err);
+        if (rc == 0) rc = last_of(c, run_no, &g, kind, node_id, a, &last, err);
     }
     if (rc == 0) return wopr_error_set(err, WOPR_E_NOT_FOUND, "the run has no such event");
     if (rc < 0) return rc;
     if (arena_failed(a)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an event");
-    *payload = text;
+    *out = last;
     return 0;
 }

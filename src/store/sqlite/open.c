@@ -161,15 +161,20 @@ void store_close(struct store *s) {
     mem_free(s);
 }
 
-bool store_checkpoint_due(const struct store *s) {
-    return s->writer &&
-           atomic_load_explicit(&s->wal_pages, memory_order_relaxed) >= STORE_WAL_CHECKPOINT_PAGES;
+static int wal_pages(const struct store *s) {
+    return atomic_load_explicit(&s->wal_pages, memory_order_relaxed);
 }
 
 /* Pages of the WAL that the last checkpoint has not copied. */
 static int checkpoint_rest(const struct store *s) {
-    int pages = atomic_load_explicit(&s->wal_pages, memory_order_relaxed);
-    return pages - atomic_load_explicit(&s->copied_pages, memory_order_relaxed);
+    return wal_pages(s) - atomic_load_explicit(&s->copied_pages, memory_order_relaxed);
+}
+
+/* After a pause without commits the WAL begins anew by itself, so commits wait only once it has
+ * twice the size that is worth a checkpoint. */
+bool store_checkpoint_due(const struct store *s) {
+    return s->writer && (checkpoint_rest(s) >= STORE_WAL_CHECKPOINT_PAGES ||
+                         wal_pages(s) >= 2 * STORE_WAL_CHECKPOINT_PAGES);
 }
 
 /* 0 too when another connection, or another host, is at it. */
@@ -195,8 +200,7 @@ int store_checkpoint_beside(struct store *s, int *left, struct wopr_error *err) 
 
 int store_checkpoint(struct store *s, struct wopr_error *err) {
     if (!store_checkpoint_due(s)) return 0;
-    int pages = atomic_load_explicit(&s->wal_pages, memory_order_relaxed);
-    if (checkpoint_rest(s) > STORE_WAL_REST_PAGES && pages < STORE_WAL_MUST_PAGES) return 0;
+    if (checkpoint_rest(s) > STORE_WAL_REST_PAGES && wal_pages(s) < STORE_WAL_LONG_PAGES) return 0;
     int rc = store_alive(s, err);
     if (rc != 0) return rc;
     bool done;

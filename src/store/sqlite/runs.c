@@ -212,7 +212,7 @@ int store_run_view_of(struct store *s, struct str tenant, bool test_mode, struct
     v.nodes = nodes.v, v.nodes_nr = nodes.n;
     v.vars = vars.v, v.vars_nr = vars.n;
     if (rc == 0) rc = view_chans(c, a, &v, err);
-    if (rc == 0) rc = children_read(c, run_id, false, STORE_VIEW_CHILDREN_MAX, a, &v.children, err);
+    if (rc == 0) rc = children_shown_read(c, run_id, a, &v.children, &v.more_children, err);
     query_end(&q);
     if (rc == 0 && arena_failed(a)) rc = no_memory(err);
     if (rc == 0) *out = v;

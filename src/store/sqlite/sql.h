@@ -35,7 +35,8 @@ extern const struct stmt_row STMTS[SQL_NR];
 enum {
     STORE_FINAL_STATUS = 7, /* statuses from here on are final; stmts.def says the same */
     STORE_WAL_CHECKPOINT_PAGES = 4096, /* 16 MiB: from here on a checkpoint is worth its syncs */
-    STORE_WAL_REST_PAGES = 512,        /* what commits wait for: as long as two large ones */
+    STORE_WAL_REST_PAGES = 128,        /* commits wait for so much: half a megabyte */
+    STORE_WAL_LONG_PAGES = 3 * 4096,   /* or for more, but then the WAL begins anew */
     STORE_WAL_MUST_PAGES = 8 * 4096,   /* no checkpoint was made: store_apply makes it itself */
     STORE_WAL_KEEP_BYTES = 64 << 20,   /* journal_size_limit */
     STORE_READER_CACHE_KB = 1024,
@@ -271,6 +272,8 @@ row_read_fn row_read_number; /* of a run_no_list */
 /* --- children.c --- */
 MUST_CHECK int children_read(struct conn *c, struct str parent_run_id, bool open, unsigned max,
                              struct arena *a, struct child_row_list *out, struct wopr_error *err);
+MUST_CHECK int children_shown_read(struct conn *c, struct str parent_run_id, struct arena *a,
+                                   struct child_row_list *out, bool *more, struct wopr_error *err);
 
 /* --- runs.c --- */
 #define HEAD_COLUMNS_NR 13

@@ -10,6 +10,10 @@
 
 #include "codec/json.h"
 
+/* bodyMax of an operation. */
+#define WIRE_BODY_SMALL      (64u * 1024) /* control bodies: cancel, :pause, :resume, ticket */
+#define WIRE_BODY_CONFIGURED SIZE_MAX     /* replaced by the setting */
+
 #define WIRE_ANY ((enum json_type)(JSON_OBJECT + 1)) /* a value of any type, raw */
 
 struct wire_member {

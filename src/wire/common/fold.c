@@ -116,11 +116,28 @@ void wire_fold_resume(struct wire_fold *f, int64_t seq) {
     f->owes_baseline = true;
 }
 
+/* Those that were there at the time of the state; the end shows all.  What they have come to since
+ * is in no log of this run. */
+static int children_of(struct wire_fold *f, struct wire_children *out) {
+    const struct run_state *s = f->state;
+    struct wopr_error err;
+    int rc = store_children_shown(f->wire->store, s->meta.run_id, f->scratch, &out->list,
+                                  &out->more, &err);
+    if (rc != 0 || run_status_final(s->status)) return rc;
+    while (out->list.n > 0 && out->list.v[out->list.n - 1].created_ms > s->last_ts_ms) {
+        out->list.n--;
+        out->more = false;
+    }
+    return 0;
+}
+
 /* Show what is folded; never half a frame. */
 static int frame_add(struct wire_fold *f, struct buf *out) {
     size_t start = out->len;
+    struct wire_children children = {.more = false};
     arena_reset(f->scratch);
-    int rc = f->frame(f->state, &f->origin, f->scratch, out);
+    int rc = children_of(f, &children);
+    if (rc == 0) rc = f->frame(f->state, &f->origin, &children, f->scratch, out);
     arena_reset(f->scratch); /* a stream may wait for hours before the next one */
     if (rc != 0 && !buf_failed(out)) {
         out->len = start;

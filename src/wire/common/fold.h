@@ -8,10 +8,15 @@
 #include "wire/common/wire.h"
 
 struct wire_fold;
+struct wire_children { /* of the run, when the frame is made */
+    struct child_row_list list;
+    bool more;
+};
 /* Appends one frame that shows the state; what a failed one left is cut off.  scratch is reset
  * before and after. */
 typedef int wire_fold_frame(const struct run_state *s, const struct run_origin *o,
-                            struct arena *scratch, struct buf *out);
+                            const struct wire_children *children, struct arena *scratch,
+                            struct buf *out);
 /* NO_MEMORY, or what reading the run's origin and workflow returns. */
 MUST_CHECK int wire_fold_new(struct wire *w, int64_t run_no, wire_fold_frame *frame,
                              struct wire_fold **out, struct wopr_error *err);

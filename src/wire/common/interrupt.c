@@ -3,6 +3,7 @@
  */
 #include "wire/common/interrupt.h"
 #include "base/clock.h"
+#include "codec/json.h"
 #include "domain/interrupt.h"
 #include "wire/common/interrupt_token.h"
 
@@ -11,6 +12,7 @@ struct wire_interrupt wire_interrupt_of_row(const struct interrupt_row *r) {
                                    .node_id = r->node_id,
                                    .kind = r->kind,
                                    .key = r->key,
+                                   .data = json_get(r->payload, "data"),
                                    .requested_ms = r->requested_ms,
                                    .expires_ms = r->timeout_at_ms};
 }
@@ -23,6 +25,7 @@ bool wire_interrupt_of_state(const struct run_state *s, struct wire_interrupt *o
                                    .node_id = s->wf->nodes[i->node].id,
                                    .kind = str_c(intr_kind_name((enum intr_kind)i->kind)),
                                    .key = text_str(&i->key),
+                                   .data = json_get(text_str(&i->payload), "data"),
                                    .requested_ms = i->requested_ms,
                                    .expires_ms =
                                        i->timeout_ms > 0 ? i->requested_ms + i->timeout_ms : 0};

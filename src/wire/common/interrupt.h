@@ -10,6 +10,7 @@
 /* What is shown of an open interrupt (INT-13). */
 struct wire_interrupt {
     struct str interrupt_id, node_id, kind, key;
+    struct str data; /* raw JSON, as the event has it: what is asked */
     int64_t requested_ms, expires_ms; /* 0 = no deadline */
     struct str token, base_url;       /* empty: neither token nor callback URL is shown */
 };

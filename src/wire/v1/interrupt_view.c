@@ -1,5 +1,5 @@
 /*
- * interrupt_view.c: what a waiting run shows of its interrupt (INT-13), and the operator's list of
+ * interrupt_view.c: what a waiting run shows of its interrupt (INT-13, NODE-72), and the operator's list of
  * all that is pending (INT-47, STORE-9; a host extension, docs/api-extensions.md).
  */
 #include "base/clock.h"
@@ -13,11 +13,12 @@ enum { VIEW_BYTES_MAX = 16 * 1024 };
 int v1_interrupt_render(const struct wire_interrupt *i, struct arena *a, struct str *out,
                         struct wopr_error *err) {
     struct jobj o;
-    jobj_begin(&o, VIEW_BYTES_MAX);
+    jobj_begin(&o, VIEW_BYTES_MAX + i->data.n);
     jw_kstr(&o.w, "interruptId", i->interrupt_id);
     jw_kstr(&o.w, "nodeId", i->node_id);
     jw_kstr(&o.w, "kind", i->kind);
     jw_kstr(&o.w, "key", i->key);
+    if (i->data.n > 0) jw_kraw(&o.w, "data", i->data); /* NODE-72 */
     v1_time_member(&o.w, "requestedAt", i->requested_ms);
     v1_time_member(&o.w, "expiresAt", i->expires_ms);
     if (i->token.n > 0) {

@@ -2,6 +2,7 @@
  * runs.c: POST /v1/runs (RUN-1 to RUN-9) and GET /v1/runs/{runId} (RUN-10).
  */
 #include "base/clock.h"
+#include "base/mem.h"
 #include "codec/jobj.h"
 #include "wire/common/url.h"
 #include "wire/common/view.h"
@@ -159,6 +160,7 @@ static int snapshot_answer(struct http_call *c, int64_t log_bytes_max) {
     struct run_view view;
     struct buf b;
     struct str id = http_param(c, "runId");
+    uint64_t refused = mem_refused();
     int rc = WOPR_E_NOT_FOUND;
     buf_init(&b, WIRE_SNAPSHOT_MAX);
     if (id.n == 0 || id.n > WIRE_ID_CHARS) wopr_error_set(&err, rc, "no such run");
@@ -172,6 +174,11 @@ static int snapshot_answer(struct http_call *c, int64_t log_bytes_max) {
     if (rc == 0) rc = v1_snapshot_render(&view, -1, clock_wall_ms(), &b, &err);
     if (rc == 0) return wire_reply_buf(c, 200, &b);
     buf_fini(&b);
+    if (mem_verdict(rc, refused) !=
+        rc) /* for good: a host that held more values in a run wrote it */
+        (void)wopr_error_set(&err, WOPR_E_TOO_BIG,
+                             "the values of the run are larger than one answer may be; read its "
+                             "events instead");
     return wire_fail(c, &err);
 }
 

@@ -104,6 +104,7 @@ static void children_render(struct jw *w, const struct run_view *v) {
         jw_end_object(w);
     }
     jw_end_array(w);
+    if (v->more_children) jw_kbool(w, "childRunsTruncated", true);
 }
 
 static int options_render(struct jw *w, const struct run_view *v, struct wopr_error *err) {

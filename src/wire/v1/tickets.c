@@ -19,11 +19,11 @@ int v1_mint_stream_ticket(struct http_call *c) {
     struct buf url;
     struct jobj o;
     base = http_base_url(c);
-    buf_init(&url, V1_BODY_SMALL);
+    buf_init(&url, WIRE_BODY_SMALL);
     buf_addf(&url, STR_FMT "/v1/runs/" STR_FMT "/events?ticket=", STR_ARG(base),
              STR_ARG(head.run_id));
     percent_encode(&url, ticket);
-    jobj_begin(&o, V1_BODY_SMALL);
+    jobj_begin(&o, WIRE_BODY_SMALL);
     jw_kstr(&o.w, "ticket", ticket);
     v1_time_member(&o.w, "expiresAt", expires_ms);
     jw_kstr(&o.w, "eventsUrl", buf_str(&url));

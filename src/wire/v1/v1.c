@@ -27,7 +27,7 @@ static int table_build(struct v1 *v, struct wopr_error *err) {
     if (!ops) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the operation table");
     for (size_t i = 0; i < n; i++) {
         ops[i] = from[i];
-        if (ops[i].body_max == V1_BODY_CONFIGURED) ops[i].body_max = v->cfg.body_max;
+        if (ops[i].body_max == WIRE_BODY_CONFIGURED) ops[i].body_max = v->cfg.body_max;
     }
     v->wire = (struct http_mount){.name = "v1",
                                   .prefix = "/v1",

@@ -17,14 +17,16 @@ int v1_view_of_state(const struct run_state *s, const struct run_origin *o, int6
     return rc;
 }
 
-int v1_values_frame(const struct run_state *s, const struct run_origin *o, struct arena *scratch,
-                    struct buf *out) {
+int v1_values_frame(const struct run_state *s, const struct run_origin *o,
+                    const struct wire_children *children, struct arena *scratch, struct buf *out) {
     struct wopr_error err;
     struct run_view view;
     int64_t seq = s->next_seq - 1;
     int64_t now_ms = s->last_ts_ms; /* CHAN-17: the time of a fold is that of its last event */
     int rc = v1_view_of_state(s, o, now_ms, scratch, &view, &err);
     if (rc != 0) return rc;
+    view.children = children->list;
+    view.more_children = children->more;
     sse_begin(out, (uint64_t)seq, STR("state.snapshot"));
     rc = v1_snapshot_render(&view, seq, now_ms, out, &err);
     sse_end(out);

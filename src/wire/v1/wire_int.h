@@ -9,14 +9,13 @@
 #include "store/interrupts.h"
 #include "wire/common/body.h"
 #include "wire/common/command.h"
+#include "wire/common/fold.h"
 #include "wire/common/handler.h"
 #include "wire/common/interrupt.h"
 #include "wire/v1/operations.gen.h"
 #include "wire/v1/v1.h"
 
 #define V1_PROTOCOL_VERSION "1.0"
-#define V1_BODY_SMALL       (64u * 1024)       /* control bodies: cancel, :pause, :resume, ticket */
-#define V1_BODY_CONFIGURED  SIZE_MAX           /* stands for v1_config.body_max */
 #define V1_POLL_EVENTS_MAX  10000u             /* SSE-40 */
 #define V1_POLL_BYTES_MAX   (8u * 1024 * 1024) /* SSE-40 */
 #define V1_BYTES_HERE       (128 * 1024)       /* a snapshot of a longer log is offloaded */
@@ -36,11 +35,6 @@ struct v1 {
     struct str discovery, discovery_etag, capabilities_etag; /* etags with their quotes */
     struct str openapi, openapi_etag;
 };
-
-/* --- operations.gen.c: from api/host/operations; handlers and bodies are in its header --- */
-/* The operation table without per-host body limits; *n rows. */
-const struct http_op *v1_operations(size_t *n);
-struct str v1_openapi_text(void); /* the document of GET /v1/openapi.json, static */
 
 static inline struct v1 *v1_of(const struct http_call *c) { return c->wire_ctx; }
 
@@ -80,8 +74,8 @@ void v1_one_line(struct buf *b, size_t offset);
 
 /* --- values.c --- */
 /* A whole frame state.snapshot (wire_fold_frame). */
-int v1_values_frame(const struct run_state *s, const struct run_origin *o, struct arena *scratch,
-                    struct buf *out);
+int v1_values_frame(const struct run_state *s, const struct run_origin *o,
+                    const struct wire_children *children, struct arena *scratch, struct buf *out);
 
 /* --- commands.c --- */
 extern const struct wire_spelling V1_SPELLING;

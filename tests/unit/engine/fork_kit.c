@@ -43,16 +43,32 @@ void fork_same_prefix(struct str source, struct str fork, int64_t from) {
     }
 }
 
+/* The ids of a run and of all that it was forked from. */
+static struct map *family_of(struct str run) {
+    struct map *family = map_new();
+    struct wopr_error err;
+    cr_assert_not_null(family);
+    while (run.n > 0) {
+        struct run_origin o;
+        cr_assert_eq(map_put(family, run, family, NULL), 0);
+        int rc = store_run_origin(W.store, world_head(run).run_no, W.a, &o, &err);
+        cr_assert_eq(rc, 0, "%s", err.message);
+        run = o.fork.mode == FORK_NONE ? STR_NONE : o.fork.source_run_id;
+    }
+    return family;
+}
+
 /* What is compared of both logs from a sequence on is equal, times included. */
 void fork_same_tail(struct str source, struct str replay, int64_t from) {
     struct event_list a = world_events(source), b = world_events(replay);
+    struct map *family = family_of(replay);
     size_t i = (size_t)from, k = (size_t)from;
     for (;;) {
         while (i < a.n && compare_ignores(&a.v[i])) i++;
         while (k < b.n && compare_ignores(&b.v[k])) k++;
         if (i == a.n || k == b.n) break;
         enum divergence d = DIV_TYPE;
-        cr_assert_eq(compare_events(&a.v[i], source, &b.v[k], replay, W.a, &d), 0);
+        cr_assert_eq(compare_events(&a.v[i], &b.v[k], family, W.a, &d), 0);
         cr_expect_eq(d, DIV_NONE, "fork at %d, %d: %s against %s", (int)from, (int)i,
                      event_name(a.v[i].kind), event_name(b.v[k].kind));
         cr_expect_eq(a.v[i].ts_ms, b.v[k].ts_ms, "fork at %d, %d: %s", (int)from, (int)i,
@@ -61,6 +77,7 @@ void fork_same_tail(struct str source, struct str replay, int64_t from) {
         i++;
         k++;
     }
+    map_free(family);
     cr_expect(i == a.n && k == b.n, "fork at %d: %s", (int)from, world_story(replay));
 }
 

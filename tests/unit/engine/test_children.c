@@ -569,3 +569,66 @@ Test(engine_children, a_pause_survives_a_restart_on_both_levels) {
     world_time_skip(61000);
     cr_expect_eq(world_wait_final(p), RUN_COMPLETED);
 }
+
+/* --- a caller resumes the child of a paused parent --- */
+
+Test(engine_children, a_childs_resume_holds_though_its_parent_is_paused /* RUN-29, INT-41 */) {
+    put_child(SLOW);
+    struct str p = start_parent(SUB("s", "\"workflowId\":\"child\"")), c = child_of(p);
+    world_wait_event(c, EV_NODE_STARTED, 1);
+    cr_assert_eq(world_pause(p, DRAIN_CURRENT_NODE), 0);
+    world_wait_status(c, RUN_PAUSED);
+    cr_assert_eq(world_op(ENGINE_RESUME, c, NULL), 0);
+    cr_expect_eq(world_head(c).status, RUN_RUNNING);
+    for (unsigned i = 1; i <= 2; i++) { /* the next host hears of the pause, and of the resume */
+        world_engine_crash();
+        world_engine_start();
+        world_wait_event(c, EV_WORKFLOW_RESTORED, i);
+        cr_expect_eq(world_op(ENGINE_RESUME, c, NULL), WOPR_E_CONFLICT, "it runs");
+        cr_expect_eq(world_head(c).status, RUN_RUNNING, "%s", world_story(c));
+    }
+    world_time_skip(61000);
+    cr_expect_eq(world_wait_final(c), RUN_COMPLETED);
+    cr_expect_eq(world_head(p).status, RUN_PAUSED);
+    cr_assert_eq(world_op(ENGINE_RESUME, p, NULL), 0);
+    cr_expect_eq(world_wait_final(p), RUN_COMPLETED);
+    world_check_log(c);
+}
+
+/* --- channels of the parent (CHAN-19) --- */
+
+#define CHANNELS                                                                                   \
+    ",\"channels\":{\"sum\":{\"reducer\":\"counter\"},\"last\":{\"reducer\":\"replace\"}}"
+
+static struct str channel_parent(const char *mapping) {
+    put("child", QUICK, EDGE("e", "c1", "c2", ""),
+        "{\"name\":\"answer\",\"type\":\"number\",\"defaultValue\":42}");
+    struct str node =
+        arena_printf(W.a, SUB("s", "\"workflowId\":\"child\",\"outputMapping\":{%s}"), mapping);
+    return world_start(world_def("parent", node.p, 0, 0, 0, CHANNELS), NULL);
+}
+
+Test(engine_children, a_child_adds_to_a_channel_of_its_parent /* CHAN-19 */) {
+    struct str p = channel_parent("\"sum\":\"answer\"");
+    cr_assert_eq(world_wait_final(p), RUN_COMPLETED, "%s", world_story(p));
+    struct str w = payload(p, EV_CHANNEL_WRITTEN, 1);
+    cr_expect(str_eq(json_string(json_get(w, "sourceRunId"), W.a), child_of(p)), STR_FMT,
+              STR_ARG(w));
+    cr_expect(str_eqc(json_string(json_get(w, "sourceEngineId"), W.a), W.holder), STR_FMT,
+              STR_ARG(w));
+    cr_expect(str_eqc(world_var(p, "sum"), "42"));
+    world_check_log(p);
+}
+
+Test(engine_children, a_child_replaces_nothing_in_a_channel_of_its_parent /* CHAN-19 */) {
+    struct str p = channel_parent("\"last\":\"answer\"");
+    cr_assert_eq(world_wait_final(p), RUN_FAILED, "%s", world_story(p));
+    cr_expect_eq(world_count(p, EV_CHANNEL_WRITTEN), 0u);
+    struct str error = error_of(p), details = json_get(error, "details");
+    cr_expect(str_eqc(json_get(error, "code"), "\"channel_cross_engine_write_forbidden\""), STR_FMT,
+              STR_ARG(error));
+    cr_expect(str_eqc(json_get(details, "channel"), "\"last\""));
+    cr_expect(str_eqc(json_get(details, "reducer"), "\"replace\""));
+    cr_expect(str_eq(json_string(json_get(details, "sourceRunId"), W.a), child_of(p)));
+    cr_expect(str_eqc(json_string(json_get(details, "sourceEngineId"), W.a), W.holder));
+}

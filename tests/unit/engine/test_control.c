@@ -7,6 +7,7 @@
 #include "support/capture.h"
 
 #include <criterion/criterion.h>
+#include <sched.h>
 
 static void up_virtual(void) {
     world_virtual_time();
@@ -463,4 +464,35 @@ Test(engine_control, a_stopped_engine_answers_everybody /* HTTP drain */) {
     cr_expect_eq(world_op(ENGINE_CANCEL, r, NULL), WOPR_E_UNAVAILABLE);
     cr_expect_eq(world_head(r).lease_until_ms, 0); /* STORE-36 */
     cr_expect_eq(world_head(r).status, RUN_RUNNING);
+}
+
+/* --- memory --- */
+
+Test(engine_time, paused_runs_leave_memory /* STORE-35 */) {
+    enum { MANY = 1000 };
+    struct workflow *wf =
+        world_put(world_def("w", NODE("d", "core.delay", "\"ms\":60000", ""), 0, 0, 0, 0));
+    struct str *r = ARENA_ARRAY(W.a, struct str, MANY);
+    struct engine_stats stats;
+    for (int i = 0; i < MANY; i++) {
+        r[i] = world_create(wf, NULL, NULL);
+        cr_assert_eq(world_pause(r[i], i % 2 ? DRAIN_IMMEDIATE : DRAIN_CURRENT_NODE), 0);
+    }
+    workflow_unref(wf);
+    do engine_stats(W.engine, &stats); /* the turn that drops the last one */
+    while (stats.runs_active > 0 && sched_yield() == 0);
+    cr_expect_eq(stats.state_bytes, 0u);
+    cr_expect_eq(stats.timers, 0u);
+    for (int i = 0; i < MANY; i += 97) {
+        cr_expect_eq(world_head(r[i]).holder.n, 0u, "no host has to keep it");
+        cr_expect_eq(world_op(ENGINE_PAUSE, r[i], NULL), WOPR_E_CONFLICT);
+        cr_expect_eq(world_op(ENGINE_RESUME, r[i], NULL), 0);
+    }
+    world_time_skip(61000);
+    for (int i = 0; i < MANY; i += 97) {
+        cr_expect_eq(world_wait_final(r[i]), RUN_COMPLETED, "%s", world_story(r[i]));
+        world_check_log(r[i]);
+    }
+    cr_expect_eq(world_op(ENGINE_CANCEL, r[1], NULL), 0);
+    cr_expect_eq(world_head(r[1]).status, RUN_CANCELLED);
 }

@@ -4,6 +4,8 @@
 
 #include "codec/json.h"
 
+#include "store/append.h"
+
 #include <criterion/criterion.h>
 
 TestSuite(engine_fork_wait, .init = world_up, .fini = world_down);
@@ -167,4 +169,82 @@ Test(engine_fork_wait, crashes_while_recorded_answers_are_told /* FORK-13, STORE
         cr_expect_eq(world_count(f, EV_REPLAY_DIVERGED), 0);
         fork_same_tail(r, f, i);
     }
+}
+
+/* --- a source that is a replay which came off its own source --- */
+
+static void asks_otherwise(const struct node_call *call, struct node_result *out) {
+    struct node_reply reply;
+    struct node_prompt q = {.kind = "custom", .data = STR("{\"customKind\":\"old\"}")};
+    if (SPY_CALLS > 0) q.data = STR("{\"customKind\":\"new\"}");
+    if (node_interrupt(call, out, 0, &q, &reply)) out->outputs = STR("{}");
+}
+
+Test(engine_fork_wait, a_diverged_replay_is_replayed_at_every_cut /* F11, FORK-15 */) {
+    struct node_type t = {.type_id = "test.asksOtherwise", .fn = asks_otherwise};
+    struct wopr_error err;
+    world_engine_stop();
+    cr_assert_eq(node_registry_add(W.types, &t, &err), 0);
+    world_engine_start();
+    SPY_CALLS = 0;
+    struct str r = asked(NODE("g", "test.asksOtherwise", "", ""), 0);
+    cr_assert_eq(resolve(r, "g", "1"), 0);
+    cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
+    SPY_CALLS = 1;
+    struct str f = fork_run(r, FORK_REPLAY, 0);
+    cr_assert_eq(world_wait_final(f), RUN_COMPLETED, "%s", world_story(f));
+    cr_assert_geq(world_count(f, EV_REPLAY_DIVERGED), 1u, "%s", world_story(f));
+    int64_t n = world_head(f).next_seq;
+    for (int64_t seq = 0; seq < n; seq++) { /* between the events of one question, too */
+        struct str g = fork_run(f, FORK_REPLAY, seq), b = fork_run(f, FORK_BRANCH, seq);
+        cr_expect_eq(world_wait_final(g), RUN_COMPLETED, "at %d: %s", (int)seq, world_story(g));
+        fork_same_tail(f, g, seq);
+        answer_until_final(b, (const char *[]){"1", "1", 0});
+        cr_expect_eq(world_wait_final(b), RUN_COMPLETED, "at %d: %s", (int)seq, world_story(b));
+    }
+}
+
+/* A fork at a cut as its creating plan leaves it, held by a host that has not gone on with it. */
+static struct str fresh_fork(struct str source, int64_t cut) {
+    struct run_head h = world_head(source);
+    struct run_origin o;
+    struct wopr_error err = {0};
+    struct plan *p = plan_new();
+    int rc = store_run_origin(W.store, h.run_no, W.a, &o, &err);
+    cr_assert_eq(rc, 0, "%s", err.message);
+    p->what = PLAN_CREATE;
+    p->run_id = STR("run_fresh");
+    p->epoch = 1;
+    p->base_seq = cut;
+    p->has_update = true;
+    p->update.status = RUN_RUNNING;
+    p->create = ARENA_NEW(p->arena, struct run_row_new);
+    p->create->meta = o.meta;
+    p->create->meta.run_id = p->run_id;
+    p->create->workflow_hash = o.workflow_hash;
+    p->create->holder = STR("another-host");
+    p->create->lease_until_ms = INT64_MAX;
+    p->create->fork = ARENA_NEW(p->arena, struct plan_fork);
+    p->create->fork->link = (struct run_fork){.mode = FORK_BRANCH,
+                                              .source_run_id = source,
+                                              .source_run_no = h.run_no,
+                                              .from_seq = cut,
+                                              .base_seq = h.next_seq,
+                                              .cut_ms = 1};
+    cr_assert_eq(store_apply(W.store, &p, 1, &rc, &err), 0, "%s", err.message);
+    cr_assert_eq(rc, 0);
+    plan_unref(p);
+    return STR("run_fresh");
+}
+
+Test(engine_fork_wait, a_fork_of_a_fork_that_has_not_begun_asks_once /* FORK-8, FORK-11 */) {
+    struct str r =
+        world_start(world_def("w", NODE("g", "core.approvalGate", "", ""), 0, 0, 0, 0), NULL);
+    world_wait_settled(r);
+    int64_t n = world_head(r).next_seq; /* ... requested, told, suspended */
+    struct str fresh = fresh_fork(r, n - 1);
+    struct str b = fork_run(fresh, FORK_BRANCH, n - 2);
+    world_wait_settled(b);
+    cr_expect_eq(world_head(b).status, RUN_WAITING_APPROVAL, "%s", world_story(b));
+    cr_expect_eq(world_head(b).next_seq, n, "%s", world_story(b));
 }

@@ -436,3 +436,23 @@ Test(engine_recovery, a_run_survives_any_single_allocation_failure /* E16 */, .t
     cr_expect(refused > 0 && refused < n);
     workflow_unref(wf);
 }
+
+/* The delay was executing though the run showed that it waits for a person (F20). */
+Test(engine_recovery, work_beside_a_question_is_taken_over /* EVT-32, STORE-38 */) {
+    struct str r = world_start(world_def("w",
+                                         NODE("g", "core.approvalGate", "",
+                                              "") "," NODE("d", "core.delay", "\"ms\":3600000", ""),
+                                         0, 0, 0, 0),
+                               NULL);
+    world_wait_status(r, RUN_WAITING_APPROVAL);
+    world_wait_event(r, EV_NODE_STARTED, 2);
+    world_engine_crash();
+    world_engine_start();
+    world_wait_event(r, EV_RUN_RESUMED, 1);
+    cr_expect_not_null(strstr(world_story(r), "lease.lost lease.acquired workflow.restored "
+                                              "run.resumed"),
+                       "%s", world_story(r));
+    cr_expect_eq(world_head(r).status, RUN_WAITING_APPROVAL);
+    cr_expect_eq(world_op(ENGINE_CANCEL, r, NULL), 0);
+    world_check_log(r);
+}

@@ -292,7 +292,7 @@ Test(sensitive, a_sensitive_default_is_masked_before_the_first_write /* CHAN-24,
     NODE(id, "core.setVariable", "\"name\":\"" name "\"",                                          \
          "\"value\":{\"type\":\"variable\",\"variableName\":\"v\"}")
 
-/* Into a plain variable, through getVariable, identity, an expression that embeds it, a log line. */
+/* Into a plain variable, through getVariable, identity, a longer text, a log line. */
 Test(sensitive, a_value_that_is_passed_on_stays_sensitive /* OBS-71 */) {
     for (size_t m = 0; m < 3; m++) {
         struct str def = world_def(

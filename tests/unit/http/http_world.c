@@ -333,6 +333,8 @@ static const struct http_op OPS[] = {
      on_show},
     {"redeem", "POST", "/v1/interrupts/{token}", 0,
      OP_PUBLIC | OP_TOKEN | OP_ADDRESS_LIMIT | OP_IDEMPOTENT, 1024, world_echo},
+    {"tell", "POST", "/v1/told/{token}", 0, OP_PUBLIC | OP_TOKEN | OP_ADDRESS_LIMIT, 1 << 20,
+     on_upload},
     {"search", "GET", "/v1/packs/-/search", 0, OP_PUBLIC, 0, on_show},
     {"pack", "GET", "/v1/packs/{name}/{part}", 0, OP_PUBLIC, 0, on_show},
 };

@@ -613,6 +613,7 @@ Test(http_bounds, large_bodies_of_a_tenant_come_at_its_rate /* AUTH-12, S2 */) {
     hang_up(c);
     cr_expect_eq(post_status("/v1/upload", bearer(), large(60000)), 200, "it is not large");
     cr_expect_eq(post_status("/v1/upload", key_of("t2"), large(100000)), 200, "another tenant");
+    cr_expect_eq(post_status("/v1/told/good-t1", "", large(100000)), 200, "its tokens");
 }
 
 Test(http_bounds, chunked_bodies_count_too /* AUTH-12 */) {

@@ -366,7 +366,7 @@ struct basket {
     void *ctx[8];
     size_t n;
 };
-static void on_landed(void *owner, const struct journal_landed *v, size_t n) {
+static void on_landed(void *owner, const struct journal_result *v, size_t n) {
     struct basket *k = owner;
     k->calls++;
     for (size_t i = 0; i < n && k->n < 8; i++, k->n++) {

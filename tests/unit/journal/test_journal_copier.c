@@ -65,8 +65,8 @@ Test(journal_copier, commits_wait_for_a_short_rest_only /* S6, root 4 */) {
     cr_expect_eq(left, 0);
     (void)kit_run(&k, "run_more", 2); /* nothing was left: the WAL begins anew */
     cr_expect(!store_checkpoint_due(k.s));
-    atomic_store(&k.s->wal_pages, STORE_WAL_CHECKPOINT_PAGES);
-    atomic_store(&k.s->copied_pages, STORE_WAL_CHECKPOINT_PAGES - STORE_WAL_REST_PAGES);
+    atomic_store(&k.s->wal_pages, 2 * STORE_WAL_CHECKPOINT_PAGES);
+    atomic_store(&k.s->copied_pages, 2 * STORE_WAL_CHECKPOINT_PAGES - STORE_WAL_REST_PAGES);
     cr_assert_eq(store_checkpoint(k.s, &k.err), 0);
     cr_expect_eq(stats().checkpoints, 2u, "a short rest");
     cr_expect_eq(kit_verify(&k), 0);
@@ -86,12 +86,12 @@ Test(journal_copier, what_a_snapshot_keeps_from_being_copied_is_copied_later) {
     cr_assert_eq(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(other);
     uint64_t before = stats().checkpoints;
-    atomic_store(&k.s->wal_pages, STORE_WAL_CHECKPOINT_PAGES);
+    atomic_store(&k.s->wal_pages, 2 * STORE_WAL_CHECKPOINT_PAGES);
     for (int i = 0; i < LOOKS && stats().checkpoints < before + 2; i++) {
         char id[16];
         snprintf(id, sizeof id, "more_%d", i);
         cr_assert_eq(append(j, kit_create(id, 1)), 0);
-        atomic_store(&k.s->wal_pages, STORE_WAL_CHECKPOINT_PAGES);
+        atomic_store(&k.s->wal_pages, 2 * STORE_WAL_CHECKPOINT_PAGES);
     }
     cr_expect_geq(stats().checkpoints, before + 2);
     cr_expect_eq(stats().checkpoints_failed, 0u);

@@ -127,16 +127,38 @@ Test(store_children, the_last_event_of_a_kind_is_found) {
     p->has_update = true;
     p->update = (struct run_row_update){.status = RUN_WAITING_INPUT, .current_node = STR("n2")};
     cr_assert_eq(kit_apply(&w, p), 0);
-    struct str text;
+    struct event last;
     const struct {
         const char *node, *payload;
     } rows[] = {{"n1", "{\"i\":0}"}, {"", "{\"i\":1}"}, {"n3", "{\"i\":2}"}};
     for (size_t i = 0; i < 3; i++) {
         cr_assert_eq(
-            store_event_last(w.s, no, EV_NODE_SUSPENDED, str_c(rows[i].node), w.a, &text, &w.err),
+            store_event_last(w.s, no, EV_NODE_SUSPENDED, str_c(rows[i].node), w.a, &last, &w.err),
             0);
-        cr_expect(str_eqc(text, rows[i].payload), "%s: " STR_FMT, rows[i].node, STR_ARG(text));
+        cr_expect(str_eqc(last.payload, rows[i].payload), "%s: " STR_FMT, rows[i].node,
+                  STR_ARG(last.payload));
     }
-    cr_expect_eq(store_event_last(w.s, no, EV_RUN_PAUSED, STR_NONE, w.a, &text, &w.err),
+    cr_expect_eq(store_event_last(w.s, no, EV_RUN_PAUSED, STR_NONE, w.a, &last, &w.err),
                  WOPR_E_NOT_FOUND);
+}
+
+static struct run_view shown(const char *run) {
+    struct run_view v;
+    cr_assert_eq(store_run_view(w.s, KIT_TENANT, false, str_c(run), w.a, &v, &w.err), 0);
+    return v;
+}
+
+Test(store_children, a_parent_shows_the_oldest_and_that_there_are_more /* F21 */) {
+    char id[32];
+    kit_run(&w, "run_p", 1);
+    for (unsigned i = 0; i < STORE_VIEW_CHILDREN_MAX; i++) {
+        snprintf(id, sizeof id, "run_c%u", i);
+        child_run(id, "run_p", CHILD_AWAITED);
+    }
+    cr_expect_eq(shown("run_p").children.n, (size_t)STORE_VIEW_CHILDREN_MAX);
+    cr_expect_not(shown("run_p").more_children, "these are all");
+    child_run("run_last", "run_p", CHILD_AWAITED);
+    cr_expect_eq(shown("run_p").children.n, (size_t)STORE_VIEW_CHILDREN_MAX);
+    cr_expect(shown("run_p").more_children);
+    cr_expect(str_eqc(shown("run_p").children.v[0].run_id, "run_c0"));
 }

@@ -188,8 +188,9 @@ static int64_t fork_ops(const char *id, int64_t no, int64_t cut) {
         sqlite3_progress_handler(w.s->writer->db, 1, op_count, NULL);
         cr_assert_gt(put(p), 0);
         sqlite3_progress_handler(w.s->writer->db, 0, NULL, NULL);
-        fprintf(stderr, "fork at %lld: %d operations, %lld us\n", (long long)cut, ops,
-                (long long)(clock_mono_ns() - t0) / 1000);
+        if (getenv("WOPR_TEST_EVENTS"))
+            fprintf(stderr, "fork at %lld: %d operations, %lld us\n", (long long)cut, ops,
+                    (long long)(clock_mono_ns() - t0) / 1000);
         if (ops < least) least = ops;
     }
     return least;
@@ -225,7 +226,7 @@ static void check_kind(int run, int64_t from, int64_t until) {
 }
 
 static void check_last(int run, int owner) {
-    struct str payload;
+    struct event payload;
     char name[16];
     const struct model *m = &model[run];
     bool there = false;

@@ -6,6 +6,10 @@
 #include "store/upkeep.h"
 #include "unit/store/kit_forks.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
 static const int64_t ENDED = 1700000000500, DAY = 86400000;
 enum { FOREST = 60, LONG = 3000, ROUNDS_MAX = 2000 };
 static struct kit w;
@@ -120,6 +124,55 @@ Test(store_fork_purge, the_source_keeps_nothing_but_events /* STORE-44 */) {
                         " WHERE r.tenant = '' AND (r.outputs NOT NULL OR o.inputs NOT NULL"
                         " OR o.tags NOT NULL)"),
                  0);
+    cr_expect_eq(kit_verify(&w), 0);
+}
+
+/* --- read while it happens --- */
+
+static atomic_bool done;
+static atomic_int rounds;
+
+/* The log of run 2 is whole at any time: it begins in run 0 and goes on in run 1. */
+static void *read_on(void *ctx) {
+    struct arena *a = arena_new(8u << 20);
+    struct wopr_error err;
+    while (!atomic_load(&done)) {
+        struct event_list l;
+        int64_t from = 0;
+        do {
+            arena_reset(a);
+            if (store_events(w.s, model[2].no, from, 300, 1 << 20, a, &l, &err) != 0) break;
+            for (size_t i = 0; i < l.n; i++)
+                if (l.v[i].seq != from++ || !model_has(&l.v[i], 2))
+                    atomic_fetch_add((atomic_int *)ctx, 1);
+        } while (l.n > 0);
+        if (from != model[2].n) atomic_fetch_add((atomic_int *)ctx, 1);
+        atomic_fetch_add(&rounds, 1);
+    }
+    arena_free(a);
+    return NULL;
+}
+
+Test(store_fork_purge, a_reader_sees_the_whole_log_while_its_owners_are_removed /* STORE-44 */) {
+    static atomic_int wrong;
+    pthread_t t[2];
+    model_make(&w, 0, -1, 0);
+    lengthen(0, LONG);
+    model_make(&w, 1, 0, 2000);
+    lengthen(1, 2600);
+    model_make(&w, 2, 1, 2500);
+    model_grow(&w, 2, 5);
+    for (int i = 0; i < 2; i++) cr_assert_eq(pthread_create(&t[i], NULL, read_on, &wrong), 0);
+    for (int i = 0; i < 2; i++) {
+        end(i);
+        for (int k = 0; k < 40; k++) purge(1);
+        for (int seen = atomic_load(&rounds); atomic_load(&rounds) < seen + 4;) sched_yield();
+    }
+    atomic_store(&done, true);
+    for (int i = 0; i < 2; i++) (void)pthread_join(t[i], NULL);
+    cr_expect_eq(atomic_load(&wrong), 0);
+    cr_expect_eq(events_held(0), 2000);
+    cr_expect_eq(events_held(1), 500);
     cr_expect_eq(kit_verify(&w), 0);
 }
 

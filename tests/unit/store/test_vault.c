@@ -1,6 +1,6 @@
 /*
- * test_vault.c: keys of sealed values: what does not fit is refused, what is rotated stays readable,
- * and whichever call fails nothing is lost (OBS-71).
+ * test_vault.c: keys of sealed values: what does not fit is refused, what is rotated stays
+ * readable, and whichever call fails nothing is lost (OBS-71).
  */
 #include "kit.h"
 

@@ -1,5 +1,5 @@
 /*
- * call.c: what an executor may ask beside its inputs: versions of changes, randomness (VER-7,
+ * node.c: what an executor may ask beside its inputs: versions of changes, randomness (VER-7,
  * EVT-33, FORK-14).  All answers follow from the run's log, so a repeated execution gets the same.
  */
 #include "codec/jobj.h"
