@@ -2,10 +2,12 @@
 #include "base/fs.h"
 
 #include "base/fault.h"
+#include "base/mem.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -92,3 +94,30 @@ ssize_t fs_read_at(int fd, void *p, size_t n, off_t at) { return pread(fd, p, n,
 int fs_sync(int fd) { return fault_hit_as(FAULT_FSYNC, EIO) ? -1 : fsync(fd); }
 
 int fs_lock(int fd, int operation) { return flock(fd, operation); }
+
+/* A file system that cannot sync folders need not. */
+static int folder_sync(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? mem_strndup(path, slash == path ? 1 : (size_t)(slash - path)) : NULL;
+    if (slash && !folder) return -1;
+    int fd = open(folder ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd < 0 ? -1 : fs_sync(fd);
+    if (rc != 0 && (errno == EINVAL || errno == ENOTSUP)) rc = 0;
+    int saved = errno;
+    if (fd >= 0) close(fd);
+    mem_free(folder);
+    errno = saved;
+    return rc;
+}
+
+int fs_rename(const char *from, const char *to) {
+    if (fault_hit_as(FAULT_RENAME, EIO)) return -1;
+    return rename(from, to) == 0 ? folder_sync(to) : -1;
+}
+
+int fs_link(const char *from, const char *to) {
+    if (fault_hit_as(FAULT_RENAME, EIO)) return -1;
+    return link(from, to) == 0 ? folder_sync(to) : -1;
+}
+
+void fs_remove(const char *path) { (void)unlink(path); }

@@ -43,5 +43,10 @@ MUST_CHECK ssize_t fs_read_at(int fd, void *p, size_t n, off_t at);
 MUST_CHECK int fs_sync(int fd);
 /* flock(2): LOCK_EX, LOCK_SH, LOCK_NB. */
 MUST_CHECK int fs_lock(int fd, int operation);
+/* As rename(2) and link(2), and the folder of `to` is synced, so that the new name lasts.  Fault
+ * points of FAULT_RENAME. */
+MUST_CHECK int fs_rename(const char *from, const char *to);
+MUST_CHECK int fs_link(const char *from, const char *to);
+void fs_remove(const char *path); /* as far as it goes */
 
 #endif

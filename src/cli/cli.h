@@ -73,6 +73,7 @@ int cmd_serve(struct cli *c);
 int cmd_seed(struct cli *c);
 int cmd_keys(struct cli *c);
 int cmd_tokens(struct cli *c);
+int cmd_seal(struct cli *c);
 int cmd_workflow(struct cli *c);
 int cmd_interrupts(struct cli *c);
 int cmd_runs(struct cli *c);

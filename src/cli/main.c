@@ -15,6 +15,7 @@ static const struct {
     {"serve", cmd_serve, "run the host (--help lists the settings, --print-config shows them)"},
     {"seed", cmd_seed, "load a folder of workflow definitions, or --conformance for the fixtures"},
     {"keys", cmd_keys, "create, list and revoke API keys"},
+    {"seal", cmd_seal, "rotate and list the keys of sensitive values"},
     {"tokens", cmd_tokens, "rotate, list and revoke the signing secrets of interrupt tokens"},
     {"workflow", cmd_workflow, "put, get, list and check workflow definitions"},
     {"runs", cmd_runs, "list runs, show one and its events; cancel, pause, resume"},

@@ -78,8 +78,15 @@ struct event {
     int32_t engine_version; /* as shown (a forced version shows the forced number, VER-11) */
     uint32_t flags;         /* EVENT_INHERITED ... */
     struct str payload;     /* validated JSON object text */
+    struct str clear; /* EVENT_MASKED: the members that the payload shows masked, as nodes read
+                         them (OBS-71); empty for readers without the key, and once the run has
+                         ended.  Only the fold of an engine sees it */
 };
-enum { EVENT_INHERITED = 1, EVENT_REEMITTED = 2 };
+enum {
+    EVENT_INHERITED = 1,
+    EVENT_REEMITTED = 2,
+    EVENT_MASKED = 4 /* values in the payload are masked; a sealed row may have them clear */
+};
 struct event_list {
     struct event *v;
     size_t n;

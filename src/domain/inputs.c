@@ -102,7 +102,10 @@ int run_inputs_check(struct str inputs, const struct workflow *wf, struct arena 
     inputs_collect(&m, wf, values, &is);
     for (size_t i = 0; i < wf->vars_nr; i++) {
         const struct wf_variable *v = &wf->vars[i];
-        struct var_init init = {v->name, values[i], v->sensitive, values[i].p != NULL};
+        struct var_init init = {.name = v->name,
+                                .value = values[i],
+                                .sensitive = v->sensitive,
+                                .from_input = values[i].p != NULL};
         if (init.from_input && json_type_of(init.value) != v->type)
             issue_add(&is, v->name, "wrong_type");
         if (!init.from_input && v->has_default) init.value = v->default_value;

@@ -2,10 +2,9 @@
  * mask.c: masking of values marked sensitive (OBS-70..73) and of the credential reference (RUN-13).
  */
 #include "codec/bytes.h"
-#include "codec/json.h"
+#include "codec/jobj.h"
 #include "domain/options.h"
 
-#define MASKED         "\"[REDACTED]\""
 #define MASK_BYTES_MAX (16u * 1024 * 1024)
 
 static int mask_hash(struct str json, struct arena *a, struct str *out, struct wopr_error *err) {
@@ -28,20 +27,55 @@ static int mask_hash(struct str json, struct arena *a, struct str *out, struct w
     return rc;
 }
 
+bool mask_masks(struct str mode) { return !str_eqc(mode, "passthrough"); }
+
 int mask_value(struct str mode, struct str json, struct arena *a, struct str *out,
                struct wopr_error *err) {
     if (str_eqc(mode, "hash")) return mask_hash(json, a, out, err);
     if (str_eqc(mode, "omit")) *out = STR_NONE;
     else if (str_eqc(mode, "passthrough")) *out = json;
-    else *out = STR(MASKED); /* "mask", and what we do not know: hide rather than show */
+    else *out = STR(MASK_TEXT); /* "mask", and what we do not know: hide rather than show */
     return 0;
+}
+
+static int inits_render(const struct var_inits *inits, bool clear, struct arena *a,
+                        struct str *out) {
+    struct jobj o;
+    jobj_begin(&o, MASK_BYTES_MAX);
+    for (size_t i = 0; i < inits->n; i++) {
+        const struct var_init *v = &inits->v[i];
+        struct str raw = clear ? v->value : v->shown;
+        if (!v->from_input || (clear && !v->sensitive) || raw.n == 0) continue;
+        jw_key_str(&o.w, v->name);
+        jw_raw(&o.w, raw);
+    }
+    *out = jobj_end(&o, a);
+    return out->p ? 0 : WOPR_E_NO_MEMORY;
+}
+
+int run_inputs_mask(struct var_inits *inits, struct str mode, struct arena *a, struct str *shown,
+                    struct str *clear, struct wopr_error *err) {
+    bool any = false;
+    int rc = 0;
+    *clear = STR_NONE;
+    for (size_t i = 0; rc == 0 && i < inits->n; i++) {
+        struct var_init *v = &inits->v[i];
+        v->shown = v->value;
+        if (!v->sensitive || !mask_masks(mode)) continue;
+        any = any || v->from_input;
+        rc = mask_value(mode, v->value, a, &v->shown, err);
+    }
+    if (rc != 0) return rc;
+    rc = inits_render(inits, false, a, shown);
+    if (rc == 0 && any) rc = inits_render(inits, true, a, clear);
+    return rc == 0 ? 0 : wopr_error_set(err, rc, "no memory for the inputs");
 }
 
 /* The text up to `secret`, the mask instead of it; at moves past it. */
 static void mask_span(struct buf *out, struct str *rest, struct str secret) {
     size_t before = (size_t)(secret.p - rest->p);
     buf_add(out, rest->p, before);
-    buf_adds(out, STR(MASKED));
+    buf_adds(out, STR(MASK_TEXT));
     *rest = (struct str){str_end(secret), rest->n - before - secret.n};
 }
 

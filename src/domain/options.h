@@ -65,6 +65,7 @@ MUST_CHECK int overlay_tags(struct str base, struct str over, struct arena *a, s
  * with fields. */
 struct var_init {
     struct str name, value; /* raw JSON */
+    struct str shown;       /* by run_inputs_mask: empty for one that is left out */
     bool sensitive;
     bool from_input;
 };
@@ -87,6 +88,14 @@ MUST_CHECK int redact_json(struct str json, struct str known, struct buf *out,
 bool redact_text(struct str text, struct str known, struct buf *out);
 /* OBS-72 masking of one whole value: mode "mask" (default), "omit" (gives STR_NONE), "hash",
  * "passthrough". */
+#define MASK_TEXT "\"[REDACTED]\""
+/* Does the mode mask at all?  Empty: the default, mask (OBS-73). */
+bool mask_masks(struct str mode);
+/* What a new run shows of its inputs and what it has to seal: all declared inputs with the
+ * sensitive ones masked, and the object of these alone, clear; empty when nothing is masked.  Each
+ * initial value gets what it shows. */
+MUST_CHECK int run_inputs_mask(struct var_inits *inits, struct str mode, struct arena *a,
+                               struct str *shown, struct str *clear, struct wopr_error *err);
 MUST_CHECK int mask_value(struct str mode, struct str json, struct arena *a, struct str *out,
                           struct wopr_error *err);
 

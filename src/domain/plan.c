@@ -11,7 +11,6 @@
 #include <stdio.h>
 
 #define PLAN_ROWS_FIRST 8u
-#define MASK_DEFAULT    "mask" /* OBS-73 */
 
 struct plan *plan_new(void) {
     struct arena *a = arena_new(PLAN_BYTES_MAX);
@@ -149,6 +148,12 @@ static struct str payload_admit(struct plan *p, const struct payload_rules *rule
 int64_t plan_event(struct plan *p, const struct payload_rules *rules, struct run_state *s,
                    enum ev_kind kind, struct str node_id, int64_t causation_seq, int64_t now_ms,
                    struct str payload) {
+    return plan_event_masked(p, rules, s, kind, node_id, causation_seq, now_ms, payload, STR_NONE);
+}
+
+int64_t plan_event_masked(struct plan *p, const struct payload_rules *rules, struct run_state *s,
+                          enum ev_kind kind, struct str node_id, int64_t causation_seq,
+                          int64_t now_ms, struct str payload, struct str clear) {
     if (p->failed != 0) return -1;
     if (p->events_nr >= PLAN_EVENTS_MAX) {
         plan_fail(p, WOPR_E_TOO_BIG, "a plan holds at most %zu events", PLAN_EVENTS_MAX);
@@ -171,7 +176,9 @@ int64_t plan_event(struct plan *p, const struct payload_rules *rules, struct run
         .ts_ms = event_time(p, s, now_ms),
         .schema_version = EVENT_SCHEMA_VERSION,
         .engine_version = s ? s->meta.shown_engine_version : CURRENT_ENGINE_VERSION,
+        .flags = clear.n > 0 ? EVENT_MASKED : 0,
         .payload = payload,
+        .clear = clear,
     };
     if (s) { /* a fact that does not fit the state must not be written down */
         struct wopr_error why = {0};
@@ -212,29 +219,45 @@ static void project_nodes(struct plan *p, struct run_state *s) {
     buf_fini(&b);
 }
 
-/* OBS-71: shown masked, kept clear beside it where the two differ. */
+/* OBS-71: as the log shows them. */
 static void project_vars(struct plan *p, struct run_state *s) {
-    struct str mode = s->wf->masking_mode.n > 0 ? s->wf->masking_mode : STR(MASK_DEFAULT);
     for (size_t i = 0; p->failed == 0 && i < s->vars_nr; i++) {
         struct var_state *v = &s->vars[i];
         if (!v->dirty) continue;
-        struct plan_var_row r = {.name = text_keep(p, text_str(&v->name))};
-        struct str clear = text_keep(p, text_str(&v->value));
-        r.value = clear;
-        if (v->sensitive && p->failed == 0) {
-            struct wopr_error why = {0};
-            int rc = mask_value(mode, clear, p->arena, &r.value, &why);
-            if (rc != 0) plan_fail(p, rc, "a sensitive variable can not be masked");
-            else if (!str_eq(r.value, clear)) r.clear = clear;
-        }
-        if (!vars_add(p, &r)) break;
-        v->dirty = false;
+        struct plan_var_row r = {.name = text_str(&v->name), .value = var_shown(v)};
+        r.omitted = r.value.n == 0;
+        plan_var(p, &r);
+        v->dirty = p->failed != 0;
     }
 }
 
-static void project_chan(struct plan *p, struct chan_state *c) {
+/* The one row of a channel that shows a mask; none in mode omit. */
+static void project_masked(struct plan *p, const struct run_state *s, const struct chan_state *c) {
+    struct plan_chan_row r = {.op = PLAN_CHAN_PUT,
+                              .name = text_str(&c->name),
+                              .declared = c->decl != NULL,
+                              .seq = c->n > 0 ? c->v[c->n - 1].seq : -1};
+    struct buf b;
+    buf_init(&b, PLAN_BYTES_MAX);
+    if (chan_shown(c, s->wf->masking_mode, 0, &b) != 0)
+        plan_fail(p, WOPR_E_NO_MEMORY, "no memory for a channel");
+    r.value = buf_str(&b);
+    if (b.len == 0) {
+        r.op = PLAN_CHAN_NONE;
+        r.seq = INT64_MAX;
+    }
+    plan_chan(p, &r);
+    buf_fini(&b);
+}
+
+static void project_chan(struct plan *p, const struct run_state *s, struct chan_state *c) {
     size_t from = c->n; /* fresh entries are the tail of the list */
     while (from > 0 && c->v[from - 1].fresh) from--;
+    if (c->sensitive) {
+        if (from < c->n) project_masked(p, s, c);
+        for (; from < c->n; from++) c->v[from].fresh = false;
+        return;
+    }
     for (; p->failed == 0 && from < c->n; from++) {
         struct plan_chan_row r = {
             .op = PLAN_CHAN_PUT,
@@ -254,6 +277,7 @@ static void project_chan(struct plan *p, struct chan_state *c) {
 static void project_chans(struct plan *p, struct run_state *s) {
     for (size_t i = 0; p->failed == 0 && i < s->chan_ops_nr; i++) {
         const struct chan_state *c = &s->chans[s->chan_ops[i].chan];
+        if (c->sensitive) continue; /* one row, which the next write replaces */
         struct plan_chan_row r = {
             .op = PLAN_CHAN_DEL,
             .name = text_str(&c->name),
@@ -264,7 +288,7 @@ static void project_chans(struct plan *p, struct run_state *s) {
         plan_chan(p, &r);
     }
     s->chan_ops_nr = 0;
-    for (size_t i = 0; i < s->chans_nr; i++) project_chan(p, &s->chans[i]);
+    for (size_t i = 0; i < s->chans_nr; i++) project_chan(p, s, &s->chans[i]);
 }
 
 void plan_channels(struct plan *p, const struct workflow *wf) {
@@ -272,19 +296,22 @@ void plan_channels(struct plan *p, const struct workflow *wf) {
     buf_init(&b, PLAN_BYTES_MAX);
     for (size_t i = 0; p->failed == 0 && i < wf->channels_nr; i++) {
         const struct wf_channel *d = &wf->channels[i];
-        const struct chan_state empty = {
-            .decl = d, .reducer = d->reducer, .is_list = reducer_is_list(d->reducer)};
+        const struct chan_state empty = {.decl = d,
+                                         .reducer = d->reducer,
+                                         .is_list = reducer_is_list(d->reducer),
+                                         .sensitive = d->sensitive && mask_masks(wf->masking_mode)};
+        bool list = empty.is_list && !empty.sensitive;
         buf_reset(&b);
-        if (chan_value(&empty, 0, &b) != 0)
+        if (chan_shown(&empty, wf->masking_mode, 0, &b) != 0)
             plan_fail(p, WOPR_E_NO_MEMORY, "no memory for a channel");
         if (b.len == 0) continue; /* replace without a default is absent until it is written */
         struct plan_chan_row r = {
             .op = PLAN_CHAN_PUT,
             .name = d->name,
             .declared = true,
-            .is_list = empty.is_list,
+            .is_list = list,
             .seq = -1,
-            .value = empty.is_list ? STR_NONE : buf_str(&b),
+            .value = list ? STR_NONE : buf_str(&b),
         };
         plan_chan(p, &r);
     }
@@ -308,5 +335,9 @@ void plan_project(struct plan *p, struct run_state *s, int64_t paused_ms) {
         .paused_ms = paused_ms,
     };
     p->has_update = p->what != PLAN_SIDE;
+    if (run_status_final(s->status)) { /* no one needs the clear values any more */
+        p->unseals = s->masked;
+        p->sealed_nr = 0;
+    }
     s->dirty_run = false;
 }

@@ -63,10 +63,25 @@ struct plan_node_row {
 };
 struct plan_var_row {
     struct str name, value; /* as shown: masked when sensitive */
-    struct str clear;       /* empty when equal */
+    bool omitted;           /* it is not shown at all (mode omit) */
+};
+/* A clear value, encrypted (store/vault.h), that the log shows masked.  It goes when the run
+ * ends. */
+enum {
+    SEALED_INPUTS = -1, /* object of the sensitive inputs, by name */
+    SEALED_LEFT = -2    /* variables that the parent of an ended child has still to read */
+};
+struct plan_sealed {
+    int64_t seq; /* of the event, or SEALED_* */
+    int64_t key_no;
+    struct str box;
 };
 struct plan_chan_row {
-    enum { PLAN_CHAN_PUT, PLAN_CHAN_DEL } op;
+    enum {
+        PLAN_CHAN_PUT,
+        PLAN_CHAN_DEL,
+        PLAN_CHAN_NONE /* all of the channel but seq, which may be none */
+    } op;
     struct str name;
     bool declared, is_list;
     int64_t seq, ts_ms;
@@ -143,9 +158,11 @@ struct plan_checkpoint {
              TEXT(resume_value) TEXT(resolved_by) TEXT(action) TEXT(cause))                        \
     ROWS(invocations, invocation, struct plan_invocation,                                          \
          TEXT(effect_id) TEXT(node_id) TEXT(provider_key) TEXT(invocation_id) TEXT(outcome))       \
+    ROWS(sealed, sealed, struct plan_sealed, TEXT(box))                                            \
+    STEP(sealed_end)                                                                               \
     STEP(initial_vars_put)                                                                         \
     ROWS(nodes, node, struct plan_node_row, TEXT(node_id) TEXT(state))                             \
-    ROWS(vars, var, struct plan_var_row, TEXT(name) TEXT(value) TEXT(clear))                       \
+    ROWS(vars, var, struct plan_var_row, TEXT(name) TEXT(value))                                   \
     ROWS(chans, chan, struct plan_chan_row, TEXT(name) TEXT(value))                                \
     ROWS(timers, timer, struct plan_timer, TEXT(node_id))                                          \
     ROWS(artifacts, artifact, struct plan_artifact,                                                \
@@ -181,6 +198,7 @@ struct plan {
     int64_t epoch;     /* fencing epoch the writer holds */
     struct str tenant; /* PLAN_RUN: whose the run is; empty = the store looks */
     bool lets_go;      /* with an update: the run needs no holder afterwards (STORE-35) */
+    bool unseals;      /* with a final status: what was sealed for the run is deleted */
     struct run_row_new *create;
     bool has_update;
     struct run_row_update update;
@@ -212,6 +230,12 @@ void plan_fail(struct plan *p, int code, const char *fmt, ...)
 int64_t plan_event(struct plan *p, const struct payload_rules *rules, struct run_state *s,
                    enum ev_kind kind, struct str node_id, int64_t causation_seq, int64_t now_ms,
                    struct str payload);
+/* The same for an event some of whose values are masked (OBS-71): clear, an object of those values
+ * as the fold reads them, is folded in their place, and is for the caller to seal.  Empty clear: as
+ * plan_event. */
+int64_t plan_event_masked(struct plan *p, const struct payload_rules *rules, struct run_state *s,
+                          enum ev_kind kind, struct str node_id, int64_t causation_seq,
+                          int64_t now_ms, struct str payload, struct str clear);
 /* One per kind of row: plan_interrupt, plan_invocation, plan_node, plan_var, plan_chan, plan_timer,
  * plan_artifact, plan_checkpoint.  Adds a copy of *row, its texts copied into the plan. */
 #define PLAN_ADD(rows, one, type, texts) void plan_##one(struct plan *p, const type *row);

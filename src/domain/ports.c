@@ -20,12 +20,44 @@ struct str member_raw(struct str text, struct str key, struct arena *a) {
 static void channel_add(struct run_scope *sc, struct jw *w, const struct chan_state *c) {
     struct buf value;
     buf_init(&value, SCOPE_BYTES_MAX);
-    if (chan_value(c, sc->now_ms, &value) != 0 || buf_failed(&value)) sc->no_memory = true;
+    int rc = sc->hide_sensitive ? chan_shown(c, sc->run->wf->masking_mode, sc->now_ms, &value)
+                                : chan_value(c, sc->now_ms, &value);
+    if (rc != 0 || buf_failed(&value)) sc->no_memory = true;
     else if (value.len > 0) {
         jw_key_str(w, text_str(&c->name));
         jw_raw(w, buf_str(&value));
     }
     buf_fini(&value);
+}
+
+static bool declared_sensitive(const struct run_state *s, struct str name) {
+    const struct wf_variable *d = workflow_variable(s->wf, name);
+    return d && d->sensitive;
+}
+
+/* The inputs as accepted; for conditions without the sensitive ones. */
+static struct str inputs_of(struct run_scope *sc, struct arena *a) {
+    const struct run_state *s = sc->run;
+    struct json_members m = {0};
+    struct jobj o;
+    struct str out = STR_NONE;
+    if (s->meta.inputs.n == 0) return STR_NONE;
+    if (!sc->hide_sensitive) {
+        if (s->meta.inputs_clear.n == 0) return s->meta.inputs;
+        if (overlay_object(s->meta.inputs, s->meta.inputs_clear, a, &out, NULL) != 0)
+            sc->no_memory = true;
+        return out;
+    }
+    if (json_members(s->meta.inputs, a, &m, NULL) != 0) sc->no_memory = true;
+    jobj_begin(&o, SCOPE_BYTES_MAX);
+    for (size_t i = 0; i < m.n; i++) {
+        if (declared_sensitive(s, m.v[i].key)) continue;
+        jw_key_str(&o.w, m.v[i].key);
+        jw_raw(&o.w, m.v[i].raw);
+    }
+    out = jobj_end(&o, a);
+    if (!out.p) sc->no_memory = true;
+    return out;
 }
 
 /* Undeclared channels show under variables, declared ones under channels (CHAN-28). */
@@ -34,9 +66,12 @@ static struct str object_of(struct run_scope *sc, enum run_root which, struct ar
     struct jobj o;
     jobj_begin(&o, SCOPE_BYTES_MAX);
     for (size_t i = 0; which == ROOT_VARIABLES && i < s->vars_nr; i++) {
-        if (s->vars[i].value.n == 0 || (sc->hide_sensitive && s->vars[i].sensitive)) continue;
-        jw_key_str(&o.w, text_str(&s->vars[i].name));
-        jw_raw(&o.w, text_str(&s->vars[i].value));
+        const struct var_state *v = &s->vars[i];
+        struct str raw = sc->hide_sensitive ? var_shown(v) : text_str(&v->value);
+        if (raw.n == 0 || (sc->hide_sensitive && declared_sensitive(s, text_str(&v->name))))
+            continue;
+        jw_key_str(&o.w, text_str(&v->name));
+        jw_raw(&o.w, raw);
     }
     for (size_t i = 0; i < s->chans_nr; i++) {
         const struct wf_channel *decl = s->chans[i].decl;
@@ -59,7 +94,7 @@ static struct str build(struct run_scope *sc, enum run_root which, struct arena 
     case ROOT_VALUE:
         return sc->output_key.n > 0 ? member_raw(sc->outputs, sc->output_key, a) : STR_NONE;
     case ROOT_INPUTS:
-        return sc->run->meta.inputs;
+        return inputs_of(sc, a);
     case ROOT_CONFIG:
         return sc->run->wf->nodes[sc->node].config;
     default:
@@ -150,7 +185,7 @@ static int port_value(struct run_scope *sc, const struct wf_port *p, struct aren
                                   "no memory to resolve the inputs of a node");
         return rc;
     case PORT_CONNECTION:
-        *value = member_raw(text_str(&sc->run->nodes[p->node].outputs), p->output_key, a);
+        *value = member_raw(node_outputs_clear(&sc->run->nodes[p->node]), p->output_key, a);
         break;
     case PORT_VARIABLE:
         v = run_state_var(sc->run, p->variable);

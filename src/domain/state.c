@@ -10,37 +10,60 @@
 
 void state_vars_free(struct run_state *s) {
     for (size_t i = 0; i < s->vars_nr; i++) {
-        s->bytes -= sizeof s->vars[i] + s->vars[i].name.n + s->vars[i].value.n;
+        s->bytes -= sizeof s->vars[i] + s->vars[i].name.n + s->vars[i].value.n + s->vars[i].shown.n;
         text_clear(&s->vars[i].name);
         text_clear(&s->vars[i].value);
+        text_clear(&s->vars[i].shown);
     }
     mem_free(s->vars);
     s->vars = NULL;
     s->vars_nr = s->vars_cap = 0;
 }
 
+static struct str member_of(const struct json_members *m, struct str name) {
+    for (size_t i = 0; i < m->n; i++)
+        if (str_eq(m->v[i].key, name)) return m->v[i].raw;
+    return STR_NONE;
+}
+
+/* One initial variable.  The creation data has inputs as they are shown, and apart from them, for
+ * who may know, the masked ones clear.  Without these a sensitive variable begins as its mask. */
+static int var_init(struct run_state *s, const struct wf_variable *d, struct str given,
+                    struct str clear, struct wopr_error *err) {
+    struct str mode = s->wf->masking_mode, shown = given;
+    struct str value = clear.n > 0 ? clear : given;
+    bool masks = d->sensitive && mask_masks(mode);
+    int rc = 0;
+    if (value.n == 0 && d->has_default) {
+        value = shown = d->default_value;
+        if (masks) rc = mask_value(mode, value, s->arena, &shown, err);
+        s->masks = s->masks || masks;
+    }
+    if (rc != 0 || value.n == 0) return rc;
+    rc = state_var_set(s, d->name, value, d->sensitive || clear.n > 0, shown);
+    if (rc != 0) return wopr_error_set(err, rc, "no room for the variables of a run");
+    s->vars[s->vars_nr - 1].dirty = false; /* its row was written with that of the run */
+    return 0;
+}
+
 /* Declared defaults overlaid by inputs (WF-17..19); undeclared inputs are not looked
  * at (EVT-11). */
 static int vars_init(struct run_state *s, struct wopr_error *err) {
-    struct json_members in = {0};
+    struct json_members in = {0}, clear = {0};
+    int rc = 0;
     if (s->meta.inputs.n > 0) {
-        int rc = json_check(s->meta.inputs, &JSON_LIMITS_STORED, err);
+        rc = json_check(s->meta.inputs, &JSON_LIMITS_STORED, err);
         if (rc == 0) rc = json_members(s->meta.inputs, s->arena, &in, err);
-        if (rc != 0) return rc;
     }
-    for (size_t i = 0; i < s->wf->vars_nr; i++) {
+    if (rc == 0 && s->meta.inputs_clear.n > 0)
+        rc = json_members(s->meta.inputs_clear, s->arena, &clear, err);
+    s->masked = s->masks = s->meta.sealed;
+    s->lost = s->meta.sealed && s->meta.inputs_clear.n == 0;
+    for (size_t i = 0; rc == 0 && i < s->wf->vars_nr; i++) {
         const struct wf_variable *d = &s->wf->vars[i];
-        struct str value = d->has_default ? d->default_value : STR_NONE;
-        for (size_t k = 0; k < in.n; k++)
-            if (str_eq(in.v[k].key, d->name)) value = in.v[k].raw;
-        if (value.n == 0) continue;
-        int rc = state_var_set(s, d->name, value, d->sensitive);
-        if (rc != 0) return wopr_error_set(err, rc, "no room for the variables of a run");
-        /* The run row was created with the clear values; sensitive ones are projected again,
-         * masked. */
-        s->vars[s->vars_nr - 1].dirty = d->sensitive;
+        rc = var_init(s, d, member_of(&in, d->name), member_of(&clear, d->name), err);
     }
-    return 0;
+    return rc;
 }
 
 /* --- life --- */
@@ -49,9 +72,9 @@ static int meta_copy(struct run_state *s, const struct run_meta *m) {
     struct run_meta *d = &s->meta;
     *d = *m;
     struct str *const texts[] = {
-        &d->run_id,      &d->workflow_id,  &d->tenant,    &d->workspace, &d->scope_id,
-        &d->subject,     &d->configurable, &d->tags,      &d->metadata,  &d->callback_url,
-        &d->traceparent, &d->inputs,       &d->transport,
+        &d->run_id,      &d->workflow_id,  &d->tenant,       &d->workspace, &d->scope_id,
+        &d->subject,     &d->configurable, &d->tags,         &d->metadata,  &d->callback_url,
+        &d->traceparent, &d->inputs,       &d->inputs_clear, &d->transport,
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (texts[i]->n > 0) *texts[i] = arena_str(s->arena, *texts[i]);
@@ -97,6 +120,7 @@ void run_state_free(struct run_state *s) {
     for (size_t i = 0; s->nodes && i < s->wf->nodes_nr; i++) {
         text_clear(&s->nodes[i].outputs);
         text_clear(&s->nodes[i].error);
+        text_clear(&s->nodes[i].clear);
     }
     mem_free(s->nodes);
     state_vars_free(s);
@@ -227,12 +251,13 @@ static int fold_cap_breached(struct fold *f) {
 }
 
 static int fold_variable_changed(struct fold *f) {
-    struct str name, next = json_get(f->event->payload, "next");
+    struct str name, shown = json_get(f->event->payload, "next"), next = fold_clear(f, "next");
     int rc = fold_string(f, "name", &name);
     if (rc != 0) return rc;
     const struct wf_variable *d = workflow_variable(f->run->wf, name);
-    /* Mode omit leaves the value out (OBS-72); the owner of the state puts the clear one back. */
-    rc = state_var_set(f->run, name, next.n > 0 ? next : STR("null"), d && d->sensitive);
+    bool sensitive = fold_masked(f) || (d && d->sensitive);
+    /* Mode omit leaves the value out (OBS-72). */
+    rc = state_var_set(f->run, name, next.n > 0 ? next : STR("null"), sensitive, shown);
     if (rc == WOPR_E_TOO_BIG) return fold_corrupt(f, "the run has too many variables");
     return rc == 0 ? 0 : fold_no_memory(f);
 }
@@ -293,6 +318,10 @@ static int fold_known(struct fold *f) {
     if (json_type_of(e->payload) != JSON_OBJECT) return fold_corrupt(f, "no object as payload");
     if (e->node_id.n > 0) f->node = workflow_node_index(s->wf, e->node_id);
     bool waited = node_waits(f);
+    if (fold_masked(f)) {
+        s->masked = s->masks = true;
+        s->lost = s->lost || e->clear.n == 0;
+    }
     if (FOLDS[e->kind]) {
         int rc = FOLDS[e->kind](f);
         if (rc != 0) return rc;

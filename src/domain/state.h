@@ -123,15 +123,26 @@ struct node_state {
     int64_t suspended_seq; /* of the node.suspended in force: "earliest" of INT-12 */
     bool disabled_skip;    /* skipped because disabled: counts as success (WF-5) */
     bool dirty, queued;
-    struct text outputs, error; /* raw JSON; error = {"code","message",...} */
+    struct text outputs, error; /* raw JSON, as shown; error = {"code","message",...} */
+    struct text clear;          /* outputs as nodes of the run read them; empty when equal */
+    bool masked;                /* some of the outputs are shown masked */
     int32_t terminal_n;         /* terminal outcomes so far (D56) */
     struct sched_node sched;    /* of sched.c; the fold leaves it alone */
 };
+/* The outputs as nodes of the run read them. */
+static inline struct str node_outputs_clear(const struct node_state *n) {
+    return text_str(n->clear.n > 0 ? &n->clear : &n->outputs);
+}
 enum edge_state { EDGE_OPEN, EDGE_TRUE, EDGE_FALSE, EDGE_SKIPPED, EDGE_FAILED };
 struct var_state {
     struct text name, value; /* value: raw JSON, clear (not masked) */
-    bool sensitive, dirty;
+    struct text shown;       /* sensitive: what everybody else sees, empty = nothing (mode omit) */
+    bool sensitive;          /* declared so, or written with a sensitive value */
+    bool dirty;
 };
+static inline struct str var_shown(const struct var_state *v) {
+    return text_str(v->sensitive ? &v->shown : &v->value);
+}
 struct chan_entry {
     int64_t seq, ts_ms;
     uint64_t id; /* hash of the identity (messageId, voter), 0 = none */
@@ -148,7 +159,9 @@ struct chan_state {
     struct chan_entry *v;          /* list reducers: entries; others: at most one */
     size_t n, cap;
     bool is_list;
-    struct sum *sum; /* counter: exact sum of its writes, valid while summed */
+    bool sensitive;    /* shown masked as a whole: declared so, or written with a sensitive value */
+    struct text shown; /* sensitive, replace, mode hash: the digest that its last write shows */
+    struct sum *sum;   /* counter: exact sum of its writes, valid while summed */
     bool summed;
 };
 /* The first write whose schema version this host's declaration does not take (CHAN-18). */
@@ -194,7 +207,10 @@ struct run_meta {
     struct str run_id, workflow_id, tenant, workspace, scope_id;
     struct str subject; /* raw JSON Subject */
     struct str configurable, tags, metadata, callback_url, traceparent;
-    struct str inputs;    /* raw object of declared inputs as accepted, in declaration order */
+    struct str inputs; /* raw object of declared inputs, as shown, in declaration order */
+    struct str
+        inputs_clear;     /* raw object of those that are masked in it; empty: none, or not known */
+    bool sealed;          /* some are masked in it */
     struct str transport; /* "rest" */
     bool test_mode;
     int32_t shown_engine_version; /* as printed; CURRENT_ENGINE_VERSION unless forced (VER-11) */
@@ -247,6 +263,9 @@ struct run_state {
     struct text agent;   /* raw AgentRef shown on the snapshot */
     struct text outputs; /* raw outputs of run.completed */
     bool dirty_run;
+    bool masks;  /* nodes may read something that the log shows masked */
+    bool masked; /* a value of the run was masked: something may be sealed for it */
+    bool lost;   /* a masked value was folded without its clear one: nodes read the mask */
 };
 /* Fresh state of a pending run.  Takes a reference on wf. */
 MUST_CHECK int run_state_new(struct workflow *wf, const struct run_meta *meta,
@@ -281,6 +300,11 @@ struct chan_state *run_state_chan(struct run_state *s, struct str name);
  * clock of a live run, completed_ms of an ended one).  Appends nothing for a replace channel that
  * has neither writes nor default. */
 MUST_CHECK int chan_value(const struct chan_state *c, int64_t now_ms, struct buf *out);
+/* The same as the outside sees it (CHAN-24, SSE-18): a sensitive channel is one mask, also before
+ * its first write, in mode "hash" the digest of its last write where that is the value (replace),
+ * in mode "omit" nothing.  It follows from the log without any key. */
+MUST_CHECK int chan_shown(const struct chan_state *c, struct str mode, int64_t now_ms,
+                          struct buf *out);
 /* May value be written to the channel (CHAN-1, 4, 12, 13; CHAN-22 is the variable's side)?  To be
  * asked before the event is planned: the fold takes what the log says.  Pure.  WOPR_E_VALIDATION,
  * TOO_BIG, NO_MEMORY. */

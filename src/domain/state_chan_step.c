@@ -109,3 +109,12 @@ int chan_value(const struct chan_state *c, int64_t now_ms, struct buf *out) {
     }
     return buf_failed(out) ? WOPR_E_NO_MEMORY : 0;
 }
+
+int chan_shown(const struct chan_state *c, struct str mode, int64_t now_ms, struct buf *out) {
+    bool empty = c->n == 0 && !c->is_list && !(c->decl && c->decl->default_value.n > 0) &&
+                 c->reducer == RED_REPLACE; /* chan_value has nothing either */
+    if (!c->sensitive) return chan_value(c, now_ms, out);
+    if (str_eqc(mode, "omit") || empty) return 0;
+    buf_adds(out, c->shown.n > 0 ? text_str(&c->shown) : STR(MASK_TEXT));
+    return buf_failed(out) ? WOPR_E_NO_MEMORY : 0;
+}

@@ -30,6 +30,7 @@ struct chan_state *chan_add(struct run_state *s, struct str name, const struct w
         c->reducer = decl->reducer;
         c->is_list = reducer_is_list(decl->reducer);
         c->ttl_ms = c->is_list ? decl->ttl_ms : 0;
+        c->sensitive = decl->sensitive && mask_masks(s->wf->masking_mode);
     }
     if (text_set(&c->name, name) != 0) return NULL;
     s->chans_nr++;
@@ -41,6 +42,7 @@ void chan_free(struct chan_state *c) {
     mem_free(c->v);
     mem_free(c->sum);
     text_clear(&c->name);
+    text_clear(&c->shown);
 }
 
 /* Remember that a projected entry is gone. */
@@ -118,9 +120,9 @@ static int value_write(struct fold *f, const struct chan_write *w) {
     if (counts && !c->sum && !(c->sum = MEM_NEW(struct sum))) return WOPR_E_NO_MEMORY;
     buf_init(&b, RUN_VALUE_MAX);
     int rc = chan_step(c, w->reducer, w->value, f->scratch, &sum, &b, &keys);
-    if (rc == WOPR_E_VALIDATION && c->decl && c->decl->sensitive) {
+    if (rc == WOPR_E_VALIDATION && c->sensitive) {
         buf_reset(&b);
-        buf_adds(&b, w->value); /* the log holds only the masked write */
+        buf_adds(&b, w->value); /* a mask: this reader has no key, or the clear value is gone */
         rc = buf_failed(&b) ? WOPR_E_NO_MEMORY : 0;
         counts = false;
     }
@@ -131,6 +133,14 @@ static int value_write(struct fold *f, const struct chan_write *w) {
     c->summed = counts;
     if (counts) *c->sum = sum;
     return 0;
+}
+
+/* CHAN-24: only what the log shows may be shown, and of all reducers replace alone makes that the
+ * value. */
+static int shown_set(struct fold *f, const struct chan_write *w) {
+    bool digest =
+        w->c->sensitive && w->reducer == RED_REPLACE && str_eqc(f->run->wf->masking_mode, "hash");
+    return text_set(&w->c->shown, digest ? json_get(f->event->payload, "value") : STR_NONE);
 }
 
 /* --- schema versions (CHAN-18) --- */
@@ -152,7 +162,7 @@ static int version_takes(struct fold *f, const struct chan_write *w, bool *takes
     *takes = true;
     if (!d || version >= d->schema_version) return 0; /* newer ones: permissively */
     *takes = version_listed(d, version);
-    if (*takes && !d->sensitive) { /* a masked value does not show its shape */
+    if (*takes && !w->c->sensitive) { /* a masked value does not show its shape */
         rc = chan_fits(w->c, w->reducer, w->value, w->ts_ms, NULL);
         *takes = rc == 0;
     }
@@ -178,7 +188,7 @@ int fold_channel_written(struct fold *f) {
     int rc = fold_string(f, "channel", &name);
     if (rc == 0) rc = fold_string(f, "reducer", &reducer);
     if (rc != 0) return rc;
-    w.value = json_get(f->event->payload, "value");
+    w.value = fold_clear(f, "value");
     if (w.value.n == 0) return fold_corrupt(f, "no value");
     w.reducer = reducer_of(reducer);
     rc = intr_noted(f, name, w.value);
@@ -189,6 +199,8 @@ int fold_channel_written(struct fold *f) {
         w.c = chan_add(s, name, NULL);
         if (!w.c) return fold_no_memory(f);
     }
+    w.c->sensitive =
+        w.c->sensitive || fold_masked(f); /* for good: it may hold the value for long */
     bool takes = false;
     rc = version_takes(f, &w, &takes);
     if (rc != 0 || !takes) return rc;
@@ -202,6 +214,7 @@ int fold_channel_written(struct fold *f) {
     w.c->reducer = w.reducer;
     w.c->ttl_ms = !list ? 0 : w.c->decl ? w.c->decl->ttl_ms : node_ttl_ms(f);
     rc = list ? list_write(f, &w) : value_write(f, &w);
+    if (rc == 0) rc = shown_set(f, &w);
     if (rc == 0) rc = sched_channel_written(s, w.c, f->node, f->event);
     if (rc == 0 || rc == WOPR_E_CORRUPT) return rc;
     if (rc == WOPR_E_NO_MEMORY) return fold_no_memory(f);

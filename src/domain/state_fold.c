@@ -41,18 +41,29 @@ struct var_state *run_state_var(struct run_state *s, struct str name) {
     return NULL;
 }
 
-int state_var_set(struct run_state *s, struct str name, struct str value, bool sensitive) {
+struct str fold_clear(const struct fold *f, const char *key) {
+    struct str clear = f->event->clear.n > 0 ? json_get(f->event->clear, key) : STR_NONE;
+    return clear.n > 0 ? clear : json_get(f->event->payload, key);
+}
+
+bool fold_masked(const struct fold *f) { return (f->event->flags & EVENT_MASKED) != 0; }
+
+int state_var_set(struct run_state *s, struct str name, struct str value, bool sensitive,
+                  struct str shown) {
     struct var_state *v = run_state_var(s, name);
     if (!v) {
         if (s->vars_nr >= RUN_VARS_MAX) return WOPR_E_TOO_BIG;
         if (VEC_ROOM(s->vars, s->vars_nr, s->vars_cap, 8) != 0) return WOPR_E_NO_MEMORY;
         v = &s->vars[s->vars_nr];
-        *v = (struct var_state){.sensitive = sensitive};
+        *v = (struct var_state){.dirty = false};
         if (text_set(&v->name, name) != 0) return WOPR_E_NO_MEMORY;
         s->vars_nr++;
         s->bytes += sizeof *v + name.n;
     }
     if (run_state_text_set(s, &v->value, value) != 0) return WOPR_E_NO_MEMORY;
+    if (run_state_text_set(s, &v->shown, sensitive ? shown : STR_NONE) != 0)
+        return WOPR_E_NO_MEMORY;
+    v->sensitive = sensitive;
     v->dirty = true;
     return 0;
 }

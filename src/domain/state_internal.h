@@ -25,6 +25,9 @@ struct arena *fold_scratch(struct fold *f); /* NULL when memory is short */
 /* Required string member of the payload, unescaped; borrowed from the event or from the scratch
  * arena. */
 int fold_string(struct fold *f, const char *key, struct str *out);
+/* A member as nodes of the run read it: clear where it was masked and the clear one is known. */
+struct str fold_clear(const struct fold *f, const char *key);
+bool fold_masked(const struct fold *f); /* members of the payload are masked */
 int fold_channel_written(struct fold *f);
 int fold_version_pinned(struct fold *f);
 void state_pins_free(struct run_state *s);
@@ -90,8 +93,10 @@ int chan_fits(const struct chan_state *c, enum reducer r, struct str value, int6
               struct wopr_error *err);
 void chan_free(struct chan_state *c);
 struct chan_state *chan_add(struct run_state *s, struct str name, const struct wf_channel *decl);
-int state_var_set(struct run_state *s, struct str name, struct str value, bool sensitive);
 void state_vars_free(struct run_state *s);
+/* shown: of a sensitive one, may be empty. */
+int state_var_set(struct run_state *s, struct str name, struct str value, bool sensitive,
+                  struct str shown);
 void state_text_clear(struct run_state *s, struct text *t); /* as run_state_text_set */
 
 #endif

@@ -92,7 +92,7 @@ int intr_suspended(struct fold *f) {
 }
 
 int fold_interrupt_resolved(struct fold *f) {
-    struct str id, by = STR_NONE, value = json_get(f->event->payload, "resumeValue"), action;
+    struct str id, by = STR_NONE, value = fold_clear(f, "resumeValue"), action;
     int rc = fold_string(f, "interruptId", &id);
     if (rc != 0) return rc;
     struct intr_state *i = run_state_intr_by_id(f->run, id);

@@ -64,6 +64,12 @@ static int node_settled(struct fold *f) {
     return rc == 0 ? 0 : fold_corrupt(f, "the node has already ended in this activation"); /* R5 */
 }
 
+static void outputs_clear(struct run_state *s, struct node_state *n) {
+    state_text_clear(s, &n->outputs);
+    state_text_clear(s, &n->clear);
+    n->masked = false;
+}
+
 int fold_node_started(struct fold *f) {
     struct node_state *n = NULL;
     enum node_status to = NODE_PENDING;
@@ -82,7 +88,7 @@ int fold_node_started(struct fold *f) {
     n->chunks = n->effects = 0;
     n->recorded = false;
     n->started_seq = f->event->seq;
-    state_text_clear(f->run, &n->outputs);
+    outputs_clear(f->run, n);
     state_text_clear(f->run, &n->error);
     f->run->started_count++; /* EVT-25: retries included */
     sched_node_started(f->run, f->node);
@@ -98,6 +104,9 @@ int fold_node_completed(struct fold *f) {
     if (outputs.n == 0) outputs = STR("{}");
     if (json_type_of(outputs) != JSON_OBJECT) return fold_corrupt(f, "outputs is no object");
     if (run_state_text_set(f->run, &n->outputs, outputs) != 0) return fold_no_memory(f);
+    struct str clear = f->event->clear.n > 0 ? fold_clear(f, "outputs") : STR_NONE;
+    if (run_state_text_set(f->run, &n->clear, clear) != 0) return fold_no_memory(f);
+    n->masked = fold_masked(f);
     node_move(f->run, f->node, to, 0);
     n->completed_ms = f->ts_ms;
     if (n->terminal_n < INT32_MAX) n->terminal_n++;
@@ -113,7 +122,7 @@ int fold_node_failed(struct fold *f) {
     if (error.n == 0 || json_type_of(error) != JSON_OBJECT || json_get(error, "code").n == 0)
         return fold_corrupt(f, "no error object");
     if (run_state_text_set(f->run, &n->error, error) != 0) return fold_no_memory(f);
-    state_text_clear(f->run, &n->outputs);
+    outputs_clear(f->run, n);
     node_move(f->run, f->node, to, 0);
     n->completed_ms = f->ts_ms;
     f->run->fail_seq = f->event->seq;
@@ -130,7 +139,7 @@ int fold_node_stopped(struct fold *f) {
     struct str reason = json_get(f->event->payload, "reason");
     bool ends = reason.n > 0 && !raw_is(reason, "disabled");
     if (ends && n->sched.phase == PHASE_SKIP) n->sched.reason = SKIP_NOT_STARTED;
-    state_text_clear(f->run, &n->outputs);
+    outputs_clear(f->run, n);
     node_move(f->run, f->node, to, 0);
     n->completed_ms = f->ts_ms;
     return node_settled(f);

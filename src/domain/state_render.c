@@ -46,9 +46,10 @@ static const char *nodes_broken(const struct run_state *s) {
 
 static size_t values_bytes(const struct run_state *s) {
     size_t sum = s->error.n + s->outputs.n;
-    for (size_t i = 0; i < s->wf->nodes_nr; i++) sum += s->nodes[i].outputs.n + s->nodes[i].error.n;
+    for (size_t i = 0; i < s->wf->nodes_nr; i++)
+        sum += s->nodes[i].outputs.n + s->nodes[i].error.n + s->nodes[i].clear.n;
     for (size_t i = 0; i < s->vars_nr; i++)
-        sum += sizeof s->vars[i] + s->vars[i].name.n + s->vars[i].value.n;
+        sum += sizeof s->vars[i] + s->vars[i].name.n + s->vars[i].value.n + s->vars[i].shown.n;
     for (size_t i = 0; i < s->chans_nr; i++)
         for (size_t k = 0; k < s->chans[i].n; k++)
             sum += sizeof s->chans[i].v[k] + s->chans[i].v[k].value.n;

@@ -17,14 +17,14 @@
 /* A member was added: give it its line below, or derive it, and raise STATE_CODEC.  test_state_save
  * finds those that a gap in the layout hides from this check. */
 #if UINTPTR_MAX == UINT64_MAX
-_Static_assert(sizeof(struct run_state) == 832, "struct run_state: walk the new member");
-_Static_assert(sizeof(struct node_state) == 320, "struct node_state: walk the new member");
+_Static_assert(sizeof(struct run_state) == 856, "struct run_state: walk the new member");
+_Static_assert(sizeof(struct node_state) == 336, "struct node_state: walk the new member");
 _Static_assert(sizeof(struct sched_node) == 184, "struct sched_node: walk the new member");
-_Static_assert(sizeof(struct chan_state) == 88, "struct chan_state: walk the new member");
+_Static_assert(sizeof(struct chan_state) == 104, "struct chan_state: walk the new member");
 _Static_assert(sizeof(struct chan_entry) == 48, "struct chan_entry: walk the new member");
 _Static_assert(sizeof(struct intr_state) == 192, "struct intr_state: walk the new member");
 _Static_assert(sizeof(struct intr_vote) == 32, "struct intr_vote: walk the new member");
-_Static_assert(sizeof(struct var_state) == 40, "struct var_state: walk the new member");
+_Static_assert(sizeof(struct var_state) == 56, "struct var_state: walk the new member");
 _Static_assert(sizeof(struct pin_state) == 40, "struct pin_state: walk the new member");
 _Static_assert(sizeof(struct trigger_fire) == 24, "struct trigger_fire: walk the new member");
 #endif
@@ -427,6 +427,7 @@ static uint64_t image_sum(struct str image) {
 
 int run_state_save(const struct run_state *s, const struct state_aside *aside, struct buf *out) {
     struct state_aside a = *aside;
+    if (s->masks || s->masked) return WOPR_E_VALIDATION; /* nor what goes with them: shown, clear */
     ASSERT(!run_state_busy(s)); /* what is left to be settled is part of no image */
     char head[STATE_IMAGE_HEAD] = IMAGE_MAGIC;
     size_t start = out->len;

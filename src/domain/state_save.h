@@ -30,7 +30,8 @@ struct state_aside {
 };
 
 /* Appends the image of s, which is not busy, to out.  TOO_BIG: the buffer has failed, for its
- * maximum or for memory. */
+ * maximum or for memory.  VALIDATION: s holds, or may come to hold, clear values that are shown
+ * masked; no image has them. */
 MUST_CHECK int run_state_save(const struct run_state *s, const struct state_aside *aside,
                               struct buf *out);
 /* A state out of an image, clean (run_state_clean).  The bytes are not trusted.  CORRUPT: damaged,

@@ -41,6 +41,8 @@ struct wf_node {
     size_t in_nr, out_nr;
     struct str *sensitive_outputs; /* outputSensitivity true ports */
     size_t sensitive_nr;
+    struct str *open_outputs; /* outputSensitivity false: shown whatever they hold */
+    size_t open_nr;
 };
 enum wf_rule {
     RULE_ALL_SUCCESS,

@@ -41,15 +41,16 @@ static int sensitivity_read(struct wfc *c, const struct wfc_obj *o,
     rc = json_members(raw, c->tmp, &m, c->err);
     if (rc != 0) return rc;
     n->sensitive_outputs = ARENA_ARRAY(c->w->arena, struct str, m.n);
-    if (n->sensitive_outputs == NULL) return wfc_memory(c);
+    n->open_outputs = ARENA_ARRAY(c->w->arena, struct str, m.n);
+    if (n->sensitive_outputs == NULL || n->open_outputs == NULL) return wfc_memory(c);
     for (size_t i = 0; i < m.n; i++) {
         bool on = false;
         if (!json_bool(m.v[i].raw, &on))
             return wfc_fail(c, o->pointer, "outputSensitivity", "maps port names to booleans");
-        if (!on) continue;
         struct str port = arena_str(c->w->arena, m.v[i].key);
         if (port.p == NULL) return wfc_memory(c);
-        n->sensitive_outputs[n->sensitive_nr++] = port;
+        if (on) n->sensitive_outputs[n->sensitive_nr++] = port;
+        else n->open_outputs[n->open_nr++] = port;
     }
     return 0;
 }

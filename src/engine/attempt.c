@@ -27,16 +27,6 @@ static bool is_json_object(struct str raw) {
     return json_check(raw, &JSON_LIMITS_STORED, NULL) == 0 && json_type_of(raw) == JSON_OBJECT;
 }
 
-static void keep_clear(struct step *st, int node, struct str outputs) {
-    struct run_exec *re = st->exec;
-    if (!re->clear && !(re->clear = mem_array(st->state->wf->nodes_nr, sizeof *re->clear))) {
-        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for the outputs of a node");
-        return;
-    }
-    if (text_set(&re->clear[node], outputs) != 0)
-        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for the outputs of a node");
-}
-
 static void result_done(struct step *st, int node, const struct node_result *r) {
     struct str outputs = r->outputs.n > 0 ? r->outputs : STR("{}"), shown;
     const struct wf_node *def = &st->state->wf->nodes[node];
@@ -47,13 +37,17 @@ static void result_done(struct step *st, int node, const struct node_result *r) 
         return;
     }
     if (outputs_mask(st, node, outputs, &shown) != 0) return; /* the plan has failed */
-    if (!bound_state_room(st, 0, shown.n, &f)) {
+    bool masked = shown.p != outputs.p;
+    if (!bound_state_room(st, 0, shown.n + (masked ? outputs.n : 0), &f)) {
         attempt_failed(st, node, &f);
         return;
     }
     int64_t ms = st->now_ms - st->state->nodes[node].started_ms;
     struct str payload = pay_node_completed(st->plan->arena, def->id, shown, ms);
-    int64_t seq = step_emit(st, EV_NODE_COMPLETED, node, -1, payload);
+    struct str clear = masked ? jobj_of(st->plan->arena, "outputs", outputs) : STR_NONE;
+    if (masked && !clear.p)
+        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for the outputs of a node");
+    int64_t seq = step_emit_masked(st, EV_NODE_COMPLETED, node, -1, payload, clear);
     if (seq == EMIT_REFUSED) {
         f = failure_invalid("the outputs of the node do not fit an event");
         attempt_failed(st, node, &f);
@@ -61,8 +55,6 @@ static void result_done(struct step *st, int node, const struct node_result *r) 
     if (seq < 0) return;
     step_timer_clear(st, TIMER_NODE_WAIT, node);
     step_timer_clear(st, TIMER_NODE_TIMEOUT, node);
-    if (shown.p != outputs.p) keep_clear(st, node, outputs);
-    else if (st->exec->clear) text_clear(&st->exec->clear[node]);
 }
 
 static void result_failed(struct step *st, int node, const struct node_result *r) {
@@ -114,9 +106,7 @@ static int inputs_of(struct step *st, int node, struct str *inputs) {
         attempt_failed(st, node, &denied);
         return WOPR_E_FORBIDDEN;
     }
-    outputs_swap(st->exec);
     int rc = ports_resolve(st->state, node, st->scratch, inputs, &err);
-    outputs_swap(st->exec);
     if (rc == 0) return 0;
     if (rc == WOPR_E_NO_MEMORY) {
         plan_fail(st->plan, rc, "no memory for the inputs of a node");
@@ -239,7 +229,6 @@ void attempt_start(struct step *st, int node) {
     int64_t cause = ns->sched.cause_seq > 0 ? ns->sched.cause_seq : -1; /* EVT-4, CHAN-20 */
     struct str agent = arena_str(st->scratch, text_str(&st->state->agent));
     st->exec->stalled = false;
-    if (st->exec->clear) text_clear(&st->exec->clear[node]);
     step_timer_clear(st, TIMER_RETRY, node);
     struct str payload = pay_node_started(st->plan->arena, def->id, def->type_id, attempt);
     int64_t seq = step_emit(st, EV_NODE_STARTED, node, cause, payload);

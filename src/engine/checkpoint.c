@@ -5,7 +5,7 @@
  * CHECKPOINT_SHARE times the bytes that its image takes: all checkpoints of a run together take at
  * most a fifth of what its log and they take, a load folds a bounded rest, and so does a fork, at
  * whatever event it is cut.  Most runs end before that and have none.  None is written for a
- * workflow with sensitive values: its state holds them clear, and the file must not.
+ * run with sensitive values: its state holds them clear, and the file must not.
  */
 #include "engine/checkpoint.h"
 
@@ -44,7 +44,8 @@ static size_t image_room(const struct run_exec *re) {
 static bool checkpoint_due(const struct step *st) {
     const struct plan *p = st->plan;
     return image_room(st->exec) > 0 && p->failed == 0 && p->events_nr > 0 &&
-           arena_used(p->arena) <= CHECKPOINT_PLAN_MAX && !workflow_sensitive(st->state->wf);
+           arena_used(p->arena) <= CHECKPOINT_PLAN_MAX && !st->state->masks && !st->state->masked &&
+           !workflow_sensitive(st->state->wf);
 }
 
 void checkpoint_settle(struct step *st) {

@@ -14,7 +14,9 @@
 #include "engine/attempt.h"
 #include "engine/cascade.h"
 #include "engine/child_link.h"
+#include "engine/clear.h"
 #include "engine/outcome.h"
+#include "engine/secret.h"
 #include "engine/timeline.h"
 #include "engine/timers.h"
 #include "store/events.h"
@@ -160,6 +162,10 @@ static int creation_fill(struct step *st, const struct node_child *want, struct 
     int rc = run_options_check(conf, STR_NONE, STR_NONE, c->wf, &env, c->arena,
                                &cmd->create.options, &err);
     if (rc == 0) rc = run_inputs_check(inputs, c->wf, c->arena, &cmd->create.inputs, &err);
+    for (size_t i = 0; rc == 0 && i < cmd->create.inputs.n; i++) { /* OBS-71: also over there */
+        struct var_init *v = &cmd->create.inputs.v[i];
+        if (v->from_input && secret_in(st, v->value)) v->sensitive = true;
+    }
     if (rc == 0)
         rc = run_inputs_render(&cmd->create.inputs, c->arena, &cmd->create.inputs_accepted, &err);
     if (rc == 0 || rc == WOPR_E_NO_MEMORY) return rc;
@@ -356,18 +362,28 @@ static void child_goes(struct step *st, struct exec_child *x, const struct run_h
 static int child_end_read(struct step *st, const struct exec_child *x, struct node_child_end *out) {
     const struct run_meta *m = &st->state->meta;
     struct run_view v;
-    struct clear_var_list clear;
+    struct str left = STR_NONE;
+    struct json_members clear = {0};
     struct wopr_error err;
     int rc = store_run_view(st->engine->store, m->tenant, m->test_mode, str_c(x->run_id),
                             st->scratch, &v, &err);
-    if (rc == 0) rc = store_clear_vars(st->engine->store, v.head.run_no, st->scratch, &clear, &err);
+    if (rc == 0 && run_status_final(v.head.status)) /* WF-49: what it left to us, clear */
+        rc = clear_one(st->engine, v.head.run_no, str_c(x->run_id), SEALED_LEFT, st->scratch, &left,
+                       &err);
+    if (rc == 0 && left.n > 0) rc = json_members(left, st->scratch, &clear, &err);
     if (rc != 0) return rc;
-    struct node_child_var *vars = ARENA_ARRAY(st->scratch, struct node_child_var, v.vars_nr + 1);
+    struct node_child_var *vars =
+        ARENA_ARRAY(st->scratch, struct node_child_var, v.vars_nr + clear.n + 1);
+    size_t vars_nr = v.vars_nr;
     if (!vars) return WOPR_E_NO_MEMORY;
-    for (size_t i = 0; i < v.vars_nr; i++) {
+    for (size_t i = 0; i < v.vars_nr; i++)
         vars[i] = (struct node_child_var){.name = v.vars[i].name, .shown = v.vars[i].value};
-        for (size_t k = 0; k < clear.n; k++)
-            if (str_eq(clear.v[k].name, vars[i].name)) vars[i].clear = clear.v[k].value;
+    for (size_t k = 0; k < clear.n; k++) {
+        size_t i = 0;
+        while (i < v.vars_nr && !str_eq(vars[i].name, clear.v[k].key)) i++;
+        if (i == v.vars_nr) i = vars_nr++; /* mode omit shows none */
+        vars[i].name = clear.v[k].key;
+        vars[i].clear = clear.v[k].raw;
     }
     *out = (struct node_child_end){.run_id = arena_str(st->scratch, str_c(x->run_id)),
                                    .ordinal = x->ordinal,
@@ -375,7 +391,7 @@ static int child_end_read(struct step *st, const struct exec_child *x, struct no
                                    .error = v.head.status == RUN_FAILED ? v.error : STR_NONE,
                                    .outputs = v.outputs,
                                    .vars = vars,
-                                   .vars_nr = v.vars_nr};
+                                   .vars_nr = vars_nr};
     return out->run_id.p ? 0 : WOPR_E_NO_MEMORY;
 }
 

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "engine/bounds.h"
 #include "engine/cascade.h"
+#include "engine/clear.h"
 #include "engine/command.h"
 #include "engine/step.h"
 
@@ -29,7 +30,6 @@ static void create_meta(struct plan *p, const struct engine_cmd *cmd, struct str
     m->metadata = str_keep(p, cmd->create.options.metadata);
     m->callback_url = str_keep(p, cmd->create.callback_url);
     m->traceparent = str_keep(p, cmd->traceparent);
-    m->inputs = str_keep(p, cmd->create.inputs_accepted);
     m->transport = STR("rest");
     m->test_mode = cmd->test_mode;
     m->shown_engine_version = cmd->create.force_engine_version ? cmd->create.shown_engine_version
@@ -38,15 +38,28 @@ static void create_meta(struct plan *p, const struct engine_cmd *cmd, struct str
     m->recursion_limit = cmd->create.options.recursion_limit;
 }
 
-static void create_vars(struct plan *p, const struct var_inits *vars) {
-    struct var_init *v = ARENA_ARRAY(p->arena, struct var_init, vars->n);
+/* EVT-11: the mask of sensitive inputs is taken here, once; the clear ones are sealed. */
+static void create_vars(struct engine *e, struct plan *p, const struct engine_cmd *cmd) {
+    const struct var_inits *from = &cmd->create.inputs;
+    struct run_meta *m = &p->create->meta;
+    struct var_init *v = ARENA_ARRAY(p->arena, struct var_init, from->n);
+    struct wopr_error err;
+    bool any = false;
     if (!v) return;
-    for (size_t i = 0; i < vars->n; i++) {
-        v[i] = vars->v[i];
-        v[i].name = str_keep(p, vars->v[i].name);
-        v[i].value = str_keep(p, vars->v[i].value);
+    for (size_t i = 0; i < from->n; i++) {
+        v[i] = from->v[i];
+        v[i].name = str_keep(p, from->v[i].name);
+        v[i].value = str_keep(p, from->v[i].value);
+        any = any || v[i].sensitive;
     }
-    p->create->vars = (struct var_inits){v, vars->n};
+    p->create->vars = (struct var_inits){v, from->n};
+    m->inputs = str_keep(p, cmd->create.inputs_accepted);
+    if (!any) return;
+    int rc = run_inputs_mask(&p->create->vars, cmd->create.wf->masking_mode, p->arena, &m->inputs,
+                             &m->inputs_clear, &err);
+    if (rc != 0) plan_fail(p, rc, "%s", err.message);
+    m->sealed = m->inputs_clear.n > 0;
+    if (m->sealed) clear_seal(e, p, m->run_id, SEALED_INPUTS, m->inputs_clear);
 }
 
 static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct str run_id,
@@ -59,7 +72,7 @@ static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct
     p->create = ARENA_NEW(p->arena, struct run_row_new);
     if (p->create) {
         create_meta(p, cmd, run_id, now_ms);
-        create_vars(p, &cmd->create.inputs);
+        create_vars(e, p, cmd);
         plan_channels(p, cmd->create.wf);
         p->create->workflow_hash = cmd->create.wf->hash;
         p->create->holder = str_keep(p, e->holder);

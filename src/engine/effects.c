@@ -4,8 +4,9 @@
  */
 #include "engine/effects.h"
 
-#include "codec/json.h"
+#include "codec/jobj.h"
 #include "engine/bounds.h"
+#include "engine/secret.h"
 
 static int effect_fail(struct failure *f, struct str code, struct str message) {
     *f = (struct failure){.code = code, .message = message};
@@ -17,8 +18,9 @@ static int effect_bad(struct failure *f, const char *message) {
 }
 
 static int effect_emit(struct step *st, enum ev_kind kind, int node, struct str payload,
-                       struct failure *f) {
-    if (step_emit(st, kind, node, -1, payload) != EMIT_REFUSED) return 0; /* or the plan failed */
+                       struct str clear, struct failure *f) {
+    if (step_emit_masked(st, kind, node, -1, payload, clear) != EMIT_REFUSED)
+        return 0; /* or the plan failed */
     return effect_fail(f, STR("event_payload_invalid"),
                        STR("an effect of the node does not fit its event"));
 }
@@ -27,6 +29,13 @@ static int value_mask(struct step *st, struct str json, struct str *out) {
     int rc = mask_value(st->state->wf->masking_mode, json, st->scratch, out, NULL);
     if (rc != 0) plan_fail(st->plan, rc, "a sensitive value cannot be masked");
     return rc;
+}
+
+struct str clear_member(struct step *st, const char *key, struct str value, struct str shown) {
+    if (shown.p == value.p && shown.n == value.n) return STR_NONE;
+    struct str out = jobj_of(st->plan->arena, key, value);
+    if (!out.p) plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a sensitive value");
+    return out;
 }
 
 /* --- channels --- */
@@ -91,8 +100,9 @@ static int channel_foreign(struct step *st, struct str channel, const char *redu
 }
 
 /* red: for a channel without declaration. */
-static int channel_write(struct step *st, int node, struct str channel, enum reducer red,
-                         struct str value, struct str from_run, struct failure *f) {
+static int channel_write(struct step *st, int node, enum reducer red, const struct node_effect *x,
+                         struct failure *f) {
+    struct str channel = x->name, value = x->value, from_run = x->from_run;
     const struct wf_node *n = &st->state->wf->nodes[node];
     const struct wf_channel *d = workflow_channel(st->state->wf, channel);
     const char *name = d ? arena_cstr(st->scratch, d->reducer_name) : reducer_name(red);
@@ -117,10 +127,13 @@ static int channel_write(struct step *st, int node, struct str channel, enum red
     }
     if (rc != 0)
         return effect_fail(f, STR("validation_error"), arena_str(st->scratch, str_c(why.message)));
-    if (d && d->sensitive && value_mask(st, value, &value) != 0) return 0; /* CHAN-24 */
+    struct str shown = value;
+    if (((d && d->sensitive) || x->sensitive || secret_in(st, value)) &&
+        value_mask(st, value, &shown) != 0)
+        return 0; /* CHAN-24 */
     step_now(st);
     const struct pay_channel written = {.channel = channel,
-                                        .value = value,
+                                        .value = shown,
                                         .reducer = name,
                                         .written_ms = st->now_ms,
                                         .node_id = n->id,
@@ -128,12 +141,12 @@ static int channel_write(struct step *st, int node, struct str channel, enum red
                                         .engine_id = from_run.n > 0 ? st->engine->holder : STR_NONE,
                                         .run_id = from_run};
     return effect_emit(st, EV_CHANNEL_WRITTEN, node, pay_channel_entry(st->plan->arena, &written),
-                       f);
+                       clear_member(st, "value", value, shown), f);
 }
 
 static int effect_channel(struct step *st, int node, const struct node_effect *x,
                           struct failure *f) {
-    return channel_write(st, node, x->name, x->reducer, x->value, x->from_run, f);
+    return channel_write(st, node, x->reducer, x, f);
 }
 
 /* --- variables --- */
@@ -155,28 +168,22 @@ static int effect_variable(struct step *st, int node, const struct node_effect *
     const struct wf_variable *d = workflow_variable(s->wf, x->name);
     const struct chan_legacy *framework = s->wf->channel_aware ? NULL : chan_legacy(x->name);
     struct var_state *v = run_state_var(s, x->name);
-    struct str next = x->value,
-               previous = v ? arena_str(st->scratch, text_str(&v->value)) : STR_NONE;
-    bool sensitive = d ? d->sensitive : v && v->sensitive;
+    struct str next = x->value, previous = STR_NONE;
     if (name_of_callers(x->name)) return effect_bad(f, NAME_OF_CALLERS);
     if (framework && !d) /* CHAN-23 */
-        return channel_write(st, node, x->name, framework->reducer, x->value, x->from_run, f);
+        return channel_write(st, node, framework->reducer, x, f);
     bool foreign = x->from_run.n > 0 && s->wf->channel_aware && workflow_channel(s->wf, x->name);
-    if (foreign) return channel_write(st, node, x->name, RED_REPLACE, x->value, x->from_run, f);
+    if (foreign) return channel_write(st, node, RED_REPLACE, x, f);
     if (variable_refuse(s, x->name, v, f)) return WOPR_E_VALIDATION;
-    if (!bound_state_room(st, v ? v->value.n : 0, next.n, f)) return WOPR_E_VALIDATION;
-    if (sensitive) {
-        if (value_mask(st, next, &next) != 0) return 0;
-        if (previous.n > 0 && value_mask(st, previous, &previous) != 0) return 0;
-    }
+    if (!bound_state_room(st, v ? v->value.n : 0, x->value.n, f)) return WOPR_E_VALIDATION;
+    if (v) previous = arena_str(st->scratch, var_shown(v)); /* the mask is taken once */
+    if (((d && d->sensitive) || x->sensitive || secret_in(st, x->value)) &&
+        value_mask(st, x->value, &next) != 0)
+        return 0;
     struct str id = s->wf->nodes[node].id;
-    int rc = effect_emit(st, EV_VARIABLE_CHANGED, node,
-                         pay_variable_changed(st->plan->arena, x->name, previous, next, id), f);
-    if (rc != 0 || step_lost(st) || !sensitive) return rc;
-    v = run_state_var(s, x->name); /* OBS-71: nodes of the run read the clear value */
-    if (v && run_state_text_set(st->state, &v->value, x->value) != 0)
-        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a variable");
-    return 0;
+    return effect_emit(st, EV_VARIABLE_CHANGED, node,
+                       pay_variable_changed(st->plan->arena, x->name, previous, next, id),
+                       clear_member(st, "next", x->value, next), f);
 }
 
 /* --- the others --- */
@@ -189,13 +196,13 @@ static int effect_log(struct step *st, int node, const struct node_effect *x, st
         return 0;
     }
     return effect_emit(st, EV_LOG_APPENDED, node,
-                       pay_log(st->plan->arena, level, x->value, id, x->extra), f);
+                       pay_log(st->plan->arena, level, x->value, id, x->extra), STR_NONE, f);
 }
 
 static int effect_chunk(struct step *st, int node, const struct node_effect *x, struct failure *f) {
     struct str id = st->state->wf->nodes[node].id;
     return effect_emit(st, EV_OUTPUT_CHUNK, node,
-                       pay_chunk(st->plan->arena, id, x->value, x->is_last, x->extra), f);
+                       pay_chunk(st->plan->arena, id, x->value, x->is_last, x->extra), STR_NONE, f);
 }
 
 static int effect_artifact(struct step *st, int node, const struct node_effect *x,
@@ -209,7 +216,8 @@ static int effect_artifact(struct step *st, int node, const struct node_effect *
         .body = x->value,
         .seq = st->state->next_seq,
     };
-    int rc = effect_emit(st, EV_ARTIFACT_CREATED, node, pay_artifact(st->plan->arena, &art), f);
+    int rc = effect_emit(st, EV_ARTIFACT_CREATED, node, pay_artifact(st->plan->arena, &art),
+                         STR_NONE, f);
     if (rc == 0 && !step_lost(st)) plan_artifact(st->plan, &art);
     return rc;
 }
@@ -226,7 +234,7 @@ static int effect_pin(struct step *st, int node, const struct node_effect *x, st
     if (altered) return effect_bad(f, "the id of a change has the shape of a credential");
     struct str id = st->state->wf->nodes[node].id;
     return effect_emit(st, EV_VERSION_PINNED, node,
-                       pay_version_pinned(st->plan->arena, x->name, version, id), f);
+                       pay_version_pinned(st->plan->arena, x->name, version, id), STR_NONE, f);
 }
 
 /* Which parts of an effect are JSON, and may they be left out? */
@@ -261,9 +269,15 @@ int effect_apply(struct step *st, int node, const struct node_effect *x, struct 
 
 /* --- sensitive outputs (NODE-20, OBS-71) --- */
 
-static bool port_sensitive(const struct wf_node *def, struct str port) {
+bool port_sensitive(const struct wf_node *def, struct str port) {
     for (size_t i = 0; i < def->sensitive_nr; i++)
         if (str_eq(def->sensitive_outputs[i], port)) return true;
+    return false;
+}
+
+static bool port_open(const struct wf_node *def, struct str port) {
+    for (size_t i = 0; i < def->open_nr; i++)
+        if (str_eq(def->open_outputs[i], port)) return true;
     return false;
 }
 
@@ -272,10 +286,11 @@ int outputs_mask(struct step *st, int node, struct str outputs, struct str *show
     struct json_members m;
     struct buf b;
     struct jw w;
-    if (def->sensitive_nr == 0) {
-        *shown_out = outputs;
+    bool any = false;
+    *shown_out = outputs;
+    if (json_type_of(outputs) != JSON_OBJECT || !mask_masks(st->state->wf->masking_mode) ||
+        (def->sensitive_nr == 0 && !secret_in(st, outputs)))
         return 0;
-    }
     int rc = json_members(outputs, st->scratch, &m, NULL);
     if (rc != 0) {
         plan_fail(st->plan, rc, "no memory to mask outputs");
@@ -286,7 +301,11 @@ int outputs_mask(struct step *st, int node, struct str outputs, struct str *show
     jw_object(&w);
     for (size_t i = 0; i < m.n && rc == 0; i++) {
         struct str raw = m.v[i].raw;
-        if (port_sensitive(def, m.v[i].key)) rc = value_mask(st, raw, &raw);
+        if (port_sensitive(def, m.v[i].key) ||
+            (secret_in(st, raw) && !port_open(def, m.v[i].key))) {
+            rc = value_mask(st, raw, &raw);
+            any = true;
+        }
         if (rc != 0 || raw.n == 0) continue;
         jw_key_str(&w, m.v[i].key);
         jw_raw(&w, raw);
@@ -298,16 +317,6 @@ int outputs_mask(struct step *st, int node, struct str outputs, struct str *show
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory to mask outputs");
         return WOPR_E_NO_MEMORY;
     }
-    *shown_out = out;
+    *shown_out = any ? out : outputs;
     return 0;
-}
-
-void outputs_swap(struct run_exec *re) {
-    if (!re->clear) return;
-    for (size_t i = 0; i < re->state->wf->nodes_nr; i++) {
-        if (re->clear[i].n == 0 || re->state->nodes[i].outputs.n == 0) continue;
-        struct text t = re->clear[i];
-        re->clear[i] = re->state->nodes[i].outputs;
-        re->state->nodes[i].outputs = t;
-    }
 }

@@ -4,6 +4,8 @@
 #include "engine/emit.h"
 
 #include "base/clock.h"
+#include "engine/clear.h"
+#include "engine/secret.h"
 #include "engine/timeline.h"
 
 #define ENGINE_STEP_EVENTS_MAX  256u               /* a plan is sent once it holds so many events */
@@ -28,13 +30,36 @@ int64_t step_logical_ms(const struct step *st, int node) {
 bool step_lost(const struct step *st) { return st->plan->failed != 0; }
 
 int64_t step_emit(struct step *st, enum ev_kind kind, int node, int64_t cause, struct str payload) {
+    return step_emit_masked(st, kind, node, cause, payload, STR_NONE);
+}
+
+/* Whose values are masked as such, and may be shown on purpose; or come from outside the run. */
+static bool scrubbed(enum ev_kind kind) {
+    switch (kind) {
+    case EV_NODE_COMPLETED:
+    case EV_VARIABLE_CHANGED:
+    case EV_CHANNEL_WRITTEN:
+    case EV_RUN_STARTED:
+    case EV_RUN_COMPLETED: /* outputs of nodes as they are shown */
+        return false;
+    default:
+        return true;
+    }
+}
+
+int64_t step_emit_masked(struct step *st, enum ev_kind kind, int node, int64_t cause,
+                         struct str payload, struct str clear) {
     struct plan *p = st->plan;
     struct str id = node >= 0 ? st->state->wf->nodes[node].id : STR_NONE;
     const struct timeline_ops *t = timeline_of(st);
     if (node >= 0) st->node_at = node + 1;
+    if (scrubbed(kind)) payload = secret_scrub(st, payload);
     if (t) t->before(st, kind, payload);
     if (p->failed != 0) return EMIT_BROKEN;
-    int64_t seq = plan_event(p, st->engine->rules, st->state, kind, id, cause, st->now_ms, payload);
+    int64_t seq = plan_event_masked(p, st->engine->rules, st->state, kind, id, cause, st->now_ms,
+                                    payload, clear);
+    if (seq >= 0 && clear.n > 0) secret_note(st, clear, payload);
+    if (seq >= 0 && clear.n > 0) clear_seal(st->engine, p, st->state->meta.run_id, seq, clear);
     if (seq >= 0 && t) t->after(st, seq, node);
     if (seq >= 0) return seq;
     /* Refused before it touched the state, so the rest of the plan is valid (EVT-12). */

@@ -21,6 +21,7 @@ struct step {
     bool creates;          /* plan creates the run */
     bool awaits_children;  /* the first command waits for the cascade: nothing else happens */
     const struct node_child_end *child_end; /* for the executor that is entered now */
+    struct secrets *secrets;                /* secret.c */
     struct engine_cmd *cmd;                 /* its effect is in plan */
     struct str cascade_from; /* of the cancel at hand: the run above that began it, or empty */
 };
@@ -31,6 +32,10 @@ enum {
 };
 /* Appends an event to the plan; node -1 = the run's.  Returns its sequence, or EMIT_*. */
 int64_t step_emit(struct step *st, enum ev_kind kind, int node, int64_t cause, struct str payload);
+/* The same for an event that shows values masked: clear is an object of them as nodes read them,
+ * and is sealed beside the event (clear.h); empty: as step_emit. */
+int64_t step_emit_masked(struct step *st, enum ev_kind kind, int node, int64_t cause,
+                         struct str payload, struct str clear);
 void step_now(struct step *st); /* reads the clock into now_ms; it never goes back */
 /* The time that a repeated execution sees too (FORK-14): of events, or of the deadline of the wait
  * that is over, which is in its timer's row until the outcome is committed. */

@@ -35,6 +35,7 @@ struct engine_config {
     size_t runs_active_max;     /* runs in memory; beyond: UNAVAILABLE for creates (ERR-9) */
     struct egress *egress;      /* how requests of nodes leave the host; NULL = they fail */
     unsigned children_open_max; /* unfinished children of one run, 128 (WF-51) */
+    struct vault *vault; /* seals clear values; NULL = runs with sensitive values cannot go on */
     struct engine_bounds bounds;
     int64_t stall_ms; /* workflow.stalled window, 300000; 0 = off (STORE-41) */
 };

@@ -59,7 +59,7 @@ static bool may_doze(struct run_exec *re) {
                 re->kin.cascade_ms != 0 || re->lease.take_over || s->status == RUN_PENDING;
     if (busy || re->timeline || waits_under_way(re) || waits_stay(re)) return false;
     for (size_t i = 0; i < s->wf->nodes_nr; i++)
-        if ((re->clear && re->clear[i].n > 0) || (re->skips && re->skips[i] > 0)) return false;
+        if (re->skips && re->skips[i] > 0) return false;
     return true;
 }
 

@@ -41,10 +41,6 @@ void exec_forget_state(struct run_exec *re) {
     waits_forget(re);
     if (re->memory.keeps) kept_put(re);
     re->memory.keeps = false;
-    if (re->clear && re->state)
-        for (size_t i = 0; i < re->state->wf->nodes_nr; i++) text_clear(&re->clear[i]);
-    mem_free(re->clear);
-    re->clear = NULL;
     mem_free(re->skips);
     re->skips = NULL;
     run_state_free(re->state);

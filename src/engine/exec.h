@@ -15,6 +15,7 @@
 #define ENGINE_BACKOFF_MS_MAX 5000 /* between two attempts to load a run again */
 
 struct fork_job;    /* fork.c */
+struct fork_clear;  /* fork_clear.c */
 struct fork_info;   /* fork.h */
 struct timeline;    /* timeline.h */
 struct invocation;  /* invoke.c */
@@ -105,6 +106,7 @@ struct exec_timers {   /* timers.c */
 };
 struct exec_fork {                         /* fork.c */
     struct fork_job *job;                  /* while FORKING */
+    struct fork_clear *clear;              /* the same: fork_clear.c */
     void (*job_free)(struct run_exec *re); /* of fork.c, with job */
     struct fork_info *info; /* the run is a fork; NULL: it is none, or not known yet */
 };
@@ -122,13 +124,11 @@ struct run_exec {
     enum exec_phase phase; /* changed by exec_move only */
     struct workflow *wf;
     struct run_state *state;
-    struct text *clear; /* per node: outputs before masking, for readers inside the run (OBS-71);
-                           NULL until needed */
-    int32_t *skips;     /* per node: effects to leave out, the log has them already; or NULL */
-    int64_t paused_ms;  /* acceptance time of the pause in force (RUN-27) */
-    int64_t folds_to;   /* LOADING: the length of the log that is being folded */
-    bool stalled;       /* workflow.stalled was emitted for this stall */
-    uint64_t turns;     /* steps so far */
+    int32_t *skips;    /* per node: effects to leave out, the log has them already; or NULL */
+    int64_t paused_ms; /* acceptance time of the pause in force (RUN-27) */
+    int64_t folds_to;  /* LOADING: the length of the log that is being folded */
+    bool stalled;      /* workflow.stalled was emitted for this stall */
+    uint64_t turns;    /* steps so far */
 
     struct seat seat;
     struct residence memory;

@@ -14,6 +14,7 @@
 #include "engine/children.h"
 #include "engine/command.h"
 #include "engine/control.h"
+#include "engine/fork_clear.h"
 #include "engine/fork_info.h"
 #include "engine/fork_wait.h"
 #include "engine/outcome.h"
@@ -45,6 +46,7 @@ static void job_free(struct run_exec *re) {
     fork_slot_free(re);
     arena_free(j->a);
     arena_free(j->page);
+    fork_clear_free(re);
     mem_free(j);
     re->fork.job = NULL;
 }
@@ -88,16 +90,6 @@ static int options_merge(struct step *st, struct fork_job *j, struct wopr_error 
                                &checked, err);
     if (rc == 0 && o->configurable.p) m->recursion_limit = checked.recursion_limit;
     return rc;
-}
-
-static int inputs_merge(struct step *st, struct fork_job *j, struct wopr_error *err) {
-    struct run_meta *m = &j->meta;
-    struct str over = j->cmd->fork.overlay.inputs;
-    int rc = over.p ? overlay_object(m->inputs, over, j->a, &m->inputs, err) : 0;
-    if (rc == 0) rc = run_inputs_check(m->inputs, st->exec->wf, j->a, &j->vars, err);
-    if (rc != 0 || !over.p) return rc;
-    rc = run_inputs_render(&j->vars, j->a, &m->inputs, NULL);
-    return rc == 0 ? 0 : wopr_error_set(err, rc, "no memory for the inputs");
 }
 
 /* --- begin --- */
@@ -157,7 +149,9 @@ static int job_open(struct step *st, struct fork_job *j, struct wopr_error *err)
     if (rc != 0) return rc;
     meta_fill(st, j);
     rc = options_merge(st, j, err);
-    if (rc == 0) rc = inputs_merge(st, j, err);
+    const struct fork_inputs from = {.source = &j->link, .overlay = j->cmd->fork.overlay.inputs};
+    if (rc == 0) rc = fork_inputs(st, &from, j->a, &j->meta, &j->vars, err);
+    if (rc == 0) rc = fork_clear_open(st->exec, &j->link, err);
     if (rc == 0) rc = run_state_new(re->wf, &j->meta, &st->engine->cfg.limits, &re->state, err);
     if (rc == 0 && fork_set(re, &j->link) != 0)
         rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");
@@ -211,6 +205,9 @@ static struct plan *fork_plan(struct step *st, struct fork_job *j) {
     p->epoch = 1; /* the first holder's */
     p->base_seq = s->next_seq;
     plan_channels(p, st->exec->wf);
+    fork_seals_take(st->exec, p);
+    if (j->meta.inputs_clear.n > 0)
+        clear_seal(st->engine, p, j->meta.run_id, SEALED_INPUTS, j->meta.inputs_clear);
     plan_project(p, s, 0);
     p->has_update = true;
     retries_arm(st->exec, p, j);
@@ -307,6 +304,7 @@ enum turn fork_turn(struct step *st, int flight_rc) {
     if (rc == 0)
         rc = state_at(re, j->link.source_run_no, j->link.from_seq, &pace, j->page, &there, &err);
     if (rc == WOPR_E_NOT_FOUND && j->open) rc = source_expired(j, &err);
+    if (rc == 0 && re->state->lost) rc = fork_lost(&j->link, &err);
     if (rc == 0 && there) rc = fork_send(st, j, &err);
     if (rc != 0) return fork_refuse(st, rc, &err);
     if (!there) exec_wake(re); /* others first */

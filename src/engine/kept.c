@@ -55,10 +55,10 @@ static void kept_trim(struct engine *e, uint64_t now_ms, bool all) {
     }
 }
 
-/* A replay's place in its source, and clear outputs, are not part of a state. */
+/* A replay's place in its source is not part of a state. */
 static bool kept_worth(const struct run_exec *re, size_t bytes) {
     return re->state && !run_state_busy(re->state) && re->state->next_seq >= KEPT_EVENTS_MIN &&
-           !re->timeline && !re->clear && re->run_no != 0 && bytes <= KEPT_BYTES_MAX / 4;
+           !re->timeline && re->run_no != 0 && bytes <= KEPT_BYTES_MAX / 4;
 }
 
 void kept_put(struct run_exec *re) {

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine/checkpoint.h"
+#include "engine/clear.h"
 #include "engine/command.h"
 #include "engine/fork_info.h"
 #include "engine/job.h"
@@ -230,6 +231,7 @@ static enum turn run_park(struct step *st, const char *reason) {
 struct log_fold {
     struct run_exec *exec;
     struct arena *page;
+    struct clear_reader clear;
     const struct run_pace *pace;
     bool over; /* the turn is; the rest of the log follows in the next one */
 };
@@ -244,7 +246,9 @@ static int state_finish(struct log_fold *f, struct wopr_error *err) {
  * after it were settled: what settling them changes is written with the next plan. */
 static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) {
     struct log_fold *f = ctx;
-    int rc = run_state_begin(f->exec->state, e, err);
+    struct event known = *e; /* OBS-71: with the clear values of what it shows masked */
+    int rc = clear_event(&f->clear, &known, err);
+    if (rc == 0) rc = run_state_begin(f->exec->state, &known, err);
     if (rc == 0) fork_passed(f->exec, e, f->page);
     if (rc == 0) rc = replay_follow(f->exec, e, err);
     if (rc == 0 && e->seq + 1 == f->exec->folds_to) run_state_clean(f->exec->state);
@@ -266,23 +270,20 @@ static int fold_events(struct step *st, bool *over, struct wopr_error *err) {
     int rc = run_state_busy(re->state) ? state_finish(&f, err) : 0;
     if (rc == 0 && !run_state_busy(re->state)) {
         f.over = false; /* an event at least */
-        rc = store_walk(st->engine->store, &rest, f.page, event_fold, &f, err);
+        rc = clear_open(&f.clear, st->engine, re->run_no, str_c(re->run_id), err);
+        if (rc == 0) rc = store_walk(st->engine->store, &rest, f.page, event_fold, &f, err);
+        clear_shut(&f.clear);
     }
     arena_free(f.page);
     *over = f.over;
     return rc;
 }
 
-/* The log holds sensitive values masked; the run reads the clear ones (OBS-71). */
-static int unmask_vars(struct step *st, struct wopr_error *err) {
-    struct clear_var_list l;
-    int rc = store_clear_vars(st->engine->store, st->exec->run_no, st->scratch, &l, err);
-    for (size_t i = 0; rc == 0 && i < l.n; i++) {
-        struct var_state *v = run_state_var(st->exec->state, l.v[i].name);
-        if (v != NULL && run_state_text_set(st->exec->state, &v->value, l.v[i].value) != 0)
-            rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a variable");
-    }
-    return rc;
+/* The row says whether some are masked: a child may get a sensitive value in a plain variable. */
+static int inputs_clear(struct step *st, struct run_meta *m, struct wopr_error *err) {
+    if (!m->sealed) return 0;
+    return clear_one(st->engine, st->exec->run_no, str_c(st->exec->run_id), SEALED_INPUTS,
+                     st->scratch, &m->inputs_clear, err);
 }
 
 static int load_origin(struct step *st, struct run_origin *o, struct wopr_error *err) {
@@ -308,9 +309,11 @@ static int load_open(struct step *st, const struct run_origin *o, struct wopr_er
         if (err->code == 0) (void)wopr_error_set(err, rc, "the workflow cannot be read");
         return WOPR_E_CORRUPT;
     }
+    struct run_origin known = *o;
+    if (rc == 0) rc = inputs_clear(st, &known.meta, err);
     if (rc == 0) rc = fork_set(re, &o->fork);
     if (rc == 0) rc = replay_open(re);
-    if (rc == 0) rc = checkpoint_load(st, o, !re->commit.stuck && !re->commit.distrusts, err);
+    if (rc == 0) rc = checkpoint_load(st, &known, !re->commit.stuck && !re->commit.distrusts, err);
     if (rc == WOPR_E_VALIDATION || rc == WOPR_E_SYNTAX) return WOPR_E_CORRUPT;
     if (rc == 0) re->folds_to = o->head.next_seq;
     if (rc == 0 && o->head.next_seq == 0) run_state_clean(re->state);
@@ -319,8 +322,7 @@ static int load_open(struct step *st, const struct run_origin *o, struct wopr_er
 
 static int load_close(struct step *st, const struct run_origin *o, struct wopr_error *err) {
     struct run_exec *re = st->exec;
-    int rc = unmask_vars(st, err);
-    if (rc == 0) rc = waits_load(st, err);
+    int rc = waits_load(st, err);
     if (rc == 0) rc = replay_begin(st, err);
     if (rc != 0) return rc;
     if (re->state->next_seq != o->head.next_seq)

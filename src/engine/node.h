@@ -40,6 +40,7 @@ struct node_effect {
     int is_last;          /* chunk: 1, 0, or -1 = not said */
     struct str from_run;  /* variable, channel: the child run whose value it is (CHAN-19), or empty.
                              Names a declared channel as well as a variable */
+    bool sensitive;       /* variable, channel: shown masked, whatever is declared */
 };
 /*
  * A child run (WF-45..50).  It is created once per (run, node, activation, attempt, ordinal),

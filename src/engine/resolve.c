@@ -10,6 +10,7 @@
 #include "domain/interrupt.h"
 #include "engine/bounds.h"
 #include "engine/command.h"
+#include "engine/effects.h"
 #include "engine/fork_info.h"
 #include "engine/timers.h"
 #include "store/interrupts.h"
@@ -90,20 +91,23 @@ void resolve_settled(struct engine *e, struct engine_cmd *cmd, int64_t run_no, s
 /* --- notes on the way --- */
 
 static bool note_emit(struct step *st, int node, const char *prefix, struct str value,
-                      const char *reducer) {
+                      struct str clear, const char *reducer) {
     struct arena *a = st->plan->arena;
     struct str id = st->state->wf->nodes[node].id;
     struct str name = arena_printf(a, "%s" STR_FMT, prefix, STR_ARG(id));
-    return step_emit(st, EV_CHANNEL_WRITTEN, node, -1,
-                     pay_channel_written(a, name, value, reducer, st->now_ms, id, 0)) !=
-           EMIT_REFUSED;
+    return step_emit_masked(st, EV_CHANNEL_WRITTEN, node, -1,
+                            pay_channel_written(a, name, value, reducer, st->now_ms, id, 0),
+                            clear) != EMIT_REFUSED;
 }
 
 /* A vote: true when it decided, with what it decided in *ans. */
 static bool vote_emit(struct step *st, struct engine_cmd *cmd, struct intr_state *i,
                       struct intr_answer *ans) {
     int64_t yes = 0, no = 0;
-    if (!note_emit(st, i->node, INTR_VOTES_PREFIX, ans->vote, "votes")) {
+    struct str shown;
+    if (outputs_mask(st, i->node, ans->vote, &shown) != 0) return true;
+    struct str clear = clear_member(st, "value", ans->vote, shown);
+    if (!note_emit(st, i->node, INTR_VOTES_PREFIX, shown, clear, "votes")) {
         resolve_refuse(st, cmd, WOPR_E_VALIDATION, "the vote is too large");
         return false;
     }
@@ -117,6 +121,32 @@ static bool vote_emit(struct step *st, struct engine_cmd *cmd, struct intr_state
 
 /* --- the answer --- */
 
+/* What the log shows of an answer: without what goes into sensitive outputs of the node.  Who
+ * decided and which way is never masked. */
+static int answer_mask(struct step *st, const struct intr_state *i, const struct intr_answer *ans,
+                       struct intr_answer *shown) {
+    const struct wf_node *def = &st->state->wf->nodes[i->node];
+    struct str whole;
+    *shown = *ans;
+    if (def->sensitive_nr == 0) return 0;
+    int rc = outputs_mask(st, i->node, ans->value, &shown->value);
+    if (rc != 0) return rc;
+    /* The outputs of other kinds have the value in one member (core.interrupt). */
+    const char *port = i->kind == INTR_CUSTOM ? "resumeValue" : "eventPayload";
+    if (i->kind == INTR_CUSTOM || i->kind == INTR_EXTERNAL) {
+        struct str out = jobj_of(st->scratch, port, ans->value);
+        if (!out.p) plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory to mask an answer");
+        if (!out.p || outputs_mask(st, i->node, out, &whole) != 0) return WOPR_E_NO_MEMORY;
+        struct str value = json_get(whole, port);
+        if (whole.p != out.p) shown->value = value.n > 0 ? value : STR("null");
+    }
+    if (port_sensitive(def, STR("comment"))) shown->comment = STR_NONE;
+    if (port_sensitive(def, STR("feedback"))) shown->feedback = STR_NONE;
+    if (port_sensitive(def, STR("refineFeedback"))) shown->refine = STR_NONE;
+    if (port_sensitive(def, STR("editedArtifactData"))) shown->edited = STR_NONE;
+    return 0;
+}
+
 static int64_t companion_emit(struct step *st, const struct intr_state *i,
                               const struct intr_answer *ans) {
     struct arena *a = st->plan->arena;
@@ -124,10 +154,11 @@ static int64_t companion_emit(struct step *st, const struct intr_state *i,
     if (i->kind == INTR_APPROVAL)
         return step_emit(st, EV_APPROVAL_RECEIVED, i->node, i->requested_seq,
                          pay_approval_received(a, id, ans));
+    struct str answers = json_get(ans->value, "answers");
+    if (json_type_of(answers) != JSON_OBJECT) answers = STR("{}"); /* masked */
     if (i->kind == INTR_CLARIFICATION)
-        return step_emit(
-            st, EV_CLARIFICATION_RESOLVED, i->node, i->requested_seq,
-            pay_clarification_resolved(a, id, json_get(ans->value, "answers"), ans->decided_by));
+        return step_emit(st, EV_CLARIFICATION_RESOLVED, i->node, i->requested_seq,
+                         pay_clarification_resolved(a, id, answers, ans->decided_by));
     return 0;
 }
 
@@ -135,25 +166,29 @@ static void resolve_finish(struct step *st, struct engine_cmd *cmd, struct intr_
                            const struct intr_answer *ans) {
     struct arena *a = st->plan->arena;
     struct str node_id = st->state->wf->nodes[i->node].id, id = text_str(&i->id);
+    struct intr_answer shown;
+    if (answer_mask(st, i, ans, &shown) != 0) return; /* the plan has failed */
     struct plan_interrupt row = {.op = INTR_ROW_CLOSE,
                                  .interrupt_id = fork_interrupt_id(st->exec, i, a),
                                  .state = IROW_RESUMED,
                                  .resolved_ms = st->now_ms,
-                                 .resume_value = ans->value,
+                                 .resume_value = shown.value,
                                  .resolved_by = ans->decided_by,
                                  .action = ans->action};
     if (i->kind == INTR_EXTERNAL) row.cause = event_id(cmd, st->scratch);
     struct str payload =
-        pay_interrupt_resolved(a, node_id, id, intr_kind_word((enum intr_kind)i->kind), ans->value,
+        pay_interrupt_resolved(a, node_id, id, intr_kind_word((enum intr_kind)i->kind), shown.value,
                                ans->decided_by, st->now_ms);
-    row.resolved_seq = step_emit(st, EV_INTERRUPT_RESOLVED, i->node, i->requested_seq, payload);
+    row.resolved_seq =
+        step_emit_masked(st, EV_INTERRUPT_RESOLVED, i->node, i->requested_seq, payload,
+                         clear_member(st, "resumeValue", ans->value, shown.value));
     if (row.resolved_seq == EMIT_REFUSED) {
         resolve_refuse(st, cmd, WOPR_E_VALIDATION, "the resume value does not fit an event");
         return;
     }
     if (row.resolved_seq < 0) return;
-    int64_t t = companion_emit(st, i, ans);
-    payload = pay_node_resumed(a, node_id, id, text_str(&i->value));
+    int64_t t = companion_emit(st, i, &shown);
+    payload = pay_node_resumed(a, node_id, id, shown.value);
     if (t == EMIT_REFUSED ||
         step_emit(st, EV_NODE_RESUMED, i->node, i->requested_seq, payload) == EMIT_REFUSED)
         plan_fail(st->plan, WOPR_E_INTERNAL, "a node cannot be resumed");
@@ -231,7 +266,7 @@ void resolve_apply(struct step *st, struct engine_cmd *cmd) {
     }
     if (ans.verdict == INTR_ASKED) {
         if (!bound_note(st, cmd, i, false, ans.question.n)) return;
-        if (note_emit(st, i->node, INTR_ASKS_PREFIX, ans.question, "append"))
+        if (note_emit(st, i->node, INTR_ASKS_PREFIX, ans.question, STR_NONE, "append"))
             resolve_attach(st, cmd, i);
         else resolve_refuse(st, cmd, WOPR_E_VALIDATION, "the question is too large");
         return;

@@ -6,6 +6,7 @@
 
 #include "engine/checkpoint.h"
 #include "engine/core.h"
+#include "engine/fork_clear.h"
 #include "engine/fork_info.h"
 #include "store/events.h"
 
@@ -15,9 +16,10 @@ enum {
     PAGE_BYTES = 256 * 1024
 };
 
-static int event_fold(struct run_exec *re, const struct event *e, struct arena *page,
+static int event_fold(struct run_exec *re, struct event *e, struct arena *page,
                       struct wopr_error *err) {
-    int rc = run_state_begin(re->state, e, err);
+    int rc = fork_inherit(re, e, err);
+    if (rc == 0) rc = run_state_begin(re->state, e, err);
     fork_passed(re, e, page);
     return rc;
 }

@@ -14,6 +14,7 @@
 #include "engine/cascade.h"
 #include "engine/checkpoint.h"
 #include "engine/children.h"
+#include "engine/clear.h"
 #include "engine/command.h"
 #include "engine/control.h"
 #include "engine/fork.h"
@@ -25,37 +26,14 @@
 #include "engine/timers.h"
 #include "engine/waits.h"
 
-#define STEP_PLAN_TEXT_MAX (16u * 1024 * 1024)
-
 /* --- beginning --- */
-
-/* EVT-11: declared inputs only, masked; credential shapes go when the event is appended. */
-static struct str inputs_shown(struct step *st) {
-    struct run_state *s = st->state;
-    struct json_members in = {0};
-    struct jobj o;
-    if (s->meta.inputs.n == 0) return STR_NONE;
-    if (json_members(s->meta.inputs, st->scratch, &in, NULL) != 0) return STR_NONE;
-    jobj_begin(&o, STEP_PLAN_TEXT_MAX);
-    for (size_t i = 0; i < in.n; i++) {
-        const struct wf_variable *d = workflow_variable(s->wf, in.v[i].key);
-        struct str raw = in.v[i].raw;
-        if (!d) continue;
-        if (d->sensitive && mask_value(s->wf->masking_mode, raw, st->scratch, &raw, NULL) != 0)
-            raw = STR("\"[REDACTED]\"");
-        if (raw.n == 0) continue; /* mode omit */
-        jw_key_str(&o.w, in.v[i].key);
-        jw_raw(&o.w, raw);
-    }
-    struct str out = jobj_end(&o, st->scratch);
-    return out;
-}
 
 /* run.started is the first event of every log, also of one that a command pauses or cancels while
  * it is pending. */
 static void begin_run(struct step *st) {
     if (st->state->status != RUN_PENDING || step_lost(st)) return;
-    struct str payload = pay_run_started(st->plan->arena, st->state, inputs_shown(st));
+    /* EVT-11: declared inputs only, masked; credential shapes go when the event is appended. */
+    struct str payload = pay_run_started(st->plan->arena, st->state, st->state->meta.inputs);
     if (step_emit(st, EV_RUN_STARTED, -1, -1, payload) != EMIT_REFUSED) return;
     /* Tags or metadata of the caller break the payload: retry with the workflow id only. */
     struct jobj o;
@@ -303,6 +281,7 @@ static enum turn step_send(struct step *st) {
     if (run_status_final(st->state->status)) suspend_close_all(st);
     checkpoint_settle(st);
     plan_project(p, st->state, st->state->status == RUN_PAUSED ? re->paused_ms : 0);
+    clear_end(st);
     checkpoint_add(st);
     int rc = p->failed;
     if (rc == 0) {
@@ -433,5 +412,6 @@ bool step_first(struct step *st, struct plan *p) {
         act_all(st);
     }
     plan_project(p, st->state, 0);
+    clear_end(st);
     return p->failed == 0;
 }

@@ -115,6 +115,7 @@ static struct plan *cancel_plan(struct step *st, const struct engine_cmd *cmd,
         log_warn("a run cannot be ended", "run", st->exec->run_id, "why", p->error.message);
     p->update = (struct run_row_update){.status = RUN_CANCELLED, .completed_ms = now_ms};
     p->has_update = true;
+    p->unseals = true; /* whatever was sealed for it (OBS-71) */
     return p;
 }
 

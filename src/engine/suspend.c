@@ -190,13 +190,6 @@ void suspend_close_all(struct step *st) {
 
 /* --- waiting without a holder (STORE-35) --- */
 
-/* Read again from the log they would be masked (OBS-71). */
-static bool exec_keeps_clear(const struct run_exec *re) {
-    for (size_t i = 0; re->clear && i < re->state->wf->nodes_nr; i++)
-        if (re->clear[i].n > 0) return true;
-    return false;
-}
-
 /* A deadline further away than two looks of the sweep is found by it in time. */
 static bool deadlines_far(const struct step *st) {
     for (const struct list *l = st->exec->timers.all.next; l != &st->exec->timers.all;
@@ -216,8 +209,7 @@ bool suspend_rests(const struct step *st) {
     /* A node may also wait for something else, whose answer only this process gets. */
     return asked > 0 && asked == s->suspended_nr && s->running_nr == 0 && s->retry_nr == 0 &&
            s->status != RUN_RUNNING && s->status != RUN_PAUSED && !st->exec->mail.any &&
-           !st->exec->timeline && !waits_stay(st->exec) && !exec_keeps_clear(st->exec) &&
-           deadlines_far(st);
+           !st->exec->timeline && !waits_stay(st->exec) && deadlines_far(st);
 }
 
 /* A paused run does nothing before a command: its timers stand in their rows, and what it waits for
@@ -225,7 +217,7 @@ bool suspend_rests(const struct step *st) {
 bool suspend_pause_rests(const struct step *st) {
     struct run_exec *re = st->exec;
     return st->state->status == RUN_PAUSED && !re->mail.any && !re->requests.has_answers &&
-           !waits_stay(re) && !waits_under_way(re) && !exec_keeps_clear(re);
+           !waits_stay(re) && !waits_under_way(re);
 }
 
 const struct wait_kind WAIT_ANSWER = {.name = "answer",

@@ -8,6 +8,8 @@
 #include "codec/json.h"
 #include "host/keys.h"
 #include "host/metrics.h"
+#include "host/seal_file.h"
+#include "host/seal_old.h"
 #include "nodes/nodes.h"
 #include "store/sqlite/sqlite.h"
 #include "wire/v1/v1.h"
@@ -48,6 +50,7 @@ struct host {
     struct config cfg;
     struct run_limits limits;
     struct store *store;
+    struct vault *vault;
     struct schema_set *schemas;
     struct wf_env env;
     struct wf_env
@@ -218,6 +221,7 @@ static int build_engine(struct host *h, struct wopr_error *err) {
         .sole_host = h->cfg.store_exclusive,
         .retention_ms = h->cfg.host_retention_days * DAY_S * 1000,
         .egress = h->egress,
+        .vault = h->vault,
         .stall_ms = STALL_MS,
     };
 #define OPT_ENGINE(...) FILL(ec, engine, __VA_ARGS__)
@@ -286,6 +290,8 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     }
     if (rc == 0) rc = register_types(h, extra, extra_nr, err);
     if (rc == 0) rc = make_secrets(h->store, h->arena, err);
+    if (rc == 0) rc = seal_vault(&h->cfg, h->store, &h->vault, err);
+    if (rc == 0) rc = seal_old_values(h->store, h->vault, err);
     if (rc == 0) rc = host_keys_load(&h->keys, &h->cfg, h->store, h->arena, err);
     if (rc == 0) rc = load_seeds(h, err);
     if (rc == 0) rc = build_egress(h, err);
@@ -350,6 +356,7 @@ void host_free(struct host *h) {
     payload_rules_free(h->rules);
     node_registry_free(h->types);
     schema_set_free(h->schemas);
+    vault_free(h->vault);
     store_close(h->store);
     arena_free(h->arena);
     mem_free(h);

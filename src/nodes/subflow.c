@@ -132,12 +132,6 @@ static void child_ask(struct sub *s) {
 
 /* --- after: what the parent takes from it --- */
 
-/* A sensitive value stays clear only in a variable that is sensitive here too (OBS-71). */
-static struct str value_for(const struct sub *s, struct str name, const struct node_child_var *v) {
-    const struct wf_variable *d = workflow_variable(s->call->run->wf, name);
-    return v->clear.n > 0 && d && d->sensitive ? v->clear : v->shown;
-}
-
 /* NODE-51: what the child did not set stays as it is here. */
 static bool outputs_map(const struct sub *s) {
     const struct node_child_end *c = s->call->child;
@@ -147,11 +141,15 @@ static bool outputs_map(const struct sub *s) {
     for (size_t i = 0; i < m.n; i++) {
         struct str from = json_string(m.v[i].raw, s->call->a);
         for (size_t k = 0; k < c->vars_nr; k++) {
-            if (!str_eq(c->vars[k].name, from) || c->vars[k].shown.n == 0) continue;
+            if (!str_eq(c->vars[k].name, from)) continue;
+            /* OBS-71: clear inside; whatever variable it goes into shows it masked */
+            struct str value = c->vars[k].clear.n > 0 ? c->vars[k].clear : c->vars[k].shown;
+            if (value.n == 0) continue;
             struct node_effect *x = node_effect_add(s->call, s->out, EFFECT_VARIABLE);
             if (!x) return false;
             x->name = m.v[i].key;
-            x->value = value_for(s, m.v[i].key, &c->vars[k]);
+            x->value = value;
+            x->sensitive = c->vars[k].clear.n > 0;
             x->from_run = c->run_id; /* the name may be that of a channel (CHAN-19) */
         }
     }

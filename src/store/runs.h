@@ -121,15 +121,6 @@ struct timer_row_list {
 MUST_CHECK int store_timers(struct store *s, int64_t run_no, struct arena *a,
                             struct timer_row_list *out, struct wopr_error *err);
 
-struct clear_var_list {
-    struct run_view_item *v;
-    size_t n;
-};
-/* Clear values of the variables that are shown masked (OBS-71).  Only for the run itself, after a
- * takeover: never show them. */
-MUST_CHECK int store_clear_vars(struct store *s, int64_t run_no, struct arena *a,
-                                struct clear_var_list *out, struct wopr_error *err);
-
 /* The newest checkpoint of a log with seq <= seq_max, a fork's inherited part included; the first
  * one of the run itself with a greater seq.  The image is whatever the file holds.  NOT_FOUND. */
 MUST_CHECK int store_run_checkpoint(struct store *s, int64_t run_no, int64_t seq_max,

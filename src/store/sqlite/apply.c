@@ -11,8 +11,7 @@
 #include "store/sqlite/sql.h"
 #include "store/upkeep.h"
 
-enum { EVENTS_PER_INSERT = 4 };      /* rows of SQL_EVENT_INSERT_4 */
-#define MASKED STR("\"[REDACTED]\"") /* OBS-72, mode mask: what a sensitive initial value shows */
+enum { EVENTS_PER_INSERT = 4 }; /* rows of SQL_EVENT_INSERT_4 */
 
 struct batch { /* one transaction */
     struct store *s;
@@ -200,6 +199,7 @@ static int origin_insert(struct batch *b, const struct plan *p) {
     bind_opt(&q, n->parent_node_id);
     bind_int(&q, n->child_depth);
     bind_int(&q, n->child_flags);
+    bind_int(&q, m->sealed);
     return query_run(&q, b->err);
 }
 
@@ -251,17 +251,14 @@ static int events_insert(struct batch *b, const struct plan *p) {
     return rc;
 }
 
-/* A sensitive initial value shows as its mask. */
 static int initial_vars_put(const struct row_writer *w, const struct plan *p) {
     int rc = 0;
     if (p->what != PLAN_CREATE) return 0;
     for (size_t i = 0; rc == 0 && i < p->create->vars.n; i++) {
         const struct var_init *v = &p->create->vars.v[i];
-        struct plan_var_row row = {.name = v->name, .value = MASKED, .clear = v->value};
-        if (!v->sensitive) {
-            row.value = once_var(p, v->name, v->value);
-            row.clear = STR_NONE;
-        }
+        struct plan_var_row row = {.name = v->name, .value = v->shown};
+        if (!v->sensitive) row.value = once_var(p, v->name, v->value);
+        else if (v->shown.n == 0) continue; /* OBS-72, mode omit */
         rc = var_put(w, &row);
     }
     return rc;

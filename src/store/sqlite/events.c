@@ -44,7 +44,7 @@ static int rows_take(struct query *q, int rc, bool inherited, struct page *p,
         struct event *e = list_row(p->a, &p->l, &p->cap);
         if (!e) break;
         event_read(q, p->a, e);
-        if (inherited) e->flags = EVENT_INHERITED;
+        if (inherited) e->flags = EVENT_INHERITED | (e->flags & EVENT_MASKED);
         p->bytes += e->payload.n;
         if (page_full(p)) break;
     }

@@ -9,7 +9,8 @@ static int64_t state_bytes(const struct plan *p) {
     int64_t n = 0;
     for (size_t i = 0; i < p->create->vars.n; i++) n += (int64_t)p->create->vars.v[i].value.n;
     for (size_t i = 0; i < p->nodes_nr; i++) n += (int64_t)p->nodes[i].state.n;
-    for (size_t i = 0; i < p->vars_nr; i++) n += (int64_t)(p->vars[i].value.n + p->vars[i].clear.n);
+    for (size_t i = 0; i < p->vars_nr; i++) n += (int64_t)p->vars[i].value.n;
+    for (size_t i = 0; i < p->sealed_nr; i++) n += (int64_t)p->sealed[i].box.n;
     for (size_t i = 0; i < p->chans_nr; i++) n += (int64_t)p->chans[i].value.n;
     for (size_t i = 0; i < p->interrupts_nr; i++) n += (int64_t)p->interrupts[i].payload.n;
     return n;

@@ -15,17 +15,19 @@ int node_put(const struct row_writer *w, const struct plan_node_row *row) {
 
 int var_put(const struct row_writer *w, const struct plan_var_row *row) {
     struct query q;
-    query_begin(&q, w->c, SQL_VAR_PUT);
+    query_begin(&q, w->c, row->omitted ? SQL_VAR_DEL : SQL_VAR_PUT);
     bind_int(&q, w->run_no);
     bind_text(&q, row->name);
-    bind_text(&q, row->value);
-    bind_opt(&q, row->clear);
+    if (!row->omitted) bind_text(&q, row->value);
     return query_run(&q, w->err);
 }
 
 int chan_put(const struct row_writer *w, const struct plan_chan_row *row) {
     struct query q;
-    query_begin(&q, w->c, row->op == PLAN_CHAN_PUT ? SQL_CHAN_PUT : SQL_CHAN_DEL);
+    static const enum stmt_id ops[] = {[PLAN_CHAN_PUT] = SQL_CHAN_PUT,
+                                       [PLAN_CHAN_DEL] = SQL_CHAN_DEL,
+                                       [PLAN_CHAN_NONE] = SQL_CHAN_ONLY};
+    query_begin(&q, w->c, ops[row->op]);
     bind_int(&q, w->run_no);
     bind_text(&q, row->name);
     bind_int(&q, row->seq);

@@ -190,15 +190,6 @@ static int view_chans(struct conn *c, struct arena *a, struct run_view *v, struc
     return rc;
 }
 
-int store_clear_vars(struct store *s, int64_t run_no, struct arena *a, struct clear_var_list *out,
-                     struct wopr_error *err) {
-    struct query q;
-    int rc = read_begin(&q, s, SQL_CLEAR_VARS, err);
-    if (rc != 0) return rc;
-    bind_int(&q, run_no);
-    return list_read(&q, a, item_read, out, err);
-}
-
 int store_run_view_of(struct store *s, struct str tenant, bool test_mode, struct str run_id,
                       int64_t log_bytes_max, struct arena *a, struct run_view *out,
                       struct wopr_error *err) {
@@ -262,6 +253,7 @@ static int origin_read(struct query *q, struct arena *a, struct run_origin *o,
     o->parent_node_id = col_str(q, i++, a);
     o->child_depth = (int32_t)col_int(q, i++);
     o->child_flags = (uint32_t)col_int(q, i++);
+    m->sealed = col_int(q, i++) != 0;
     fork_read(q, i, a, &o->fork);
     return arena_failed(a) ? no_memory(err) : 0;
 }

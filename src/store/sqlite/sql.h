@@ -225,6 +225,8 @@ struct row_writer { /* inside a plan's transaction */
     MUST_CHECK int one##_put(const struct row_writer *w, const type *row);
 PLAN_ROWS(ROW_PUT, PLAN_NO_STEP)
 #undef ROW_PUT
+/* --- seals.c --- */
+MUST_CHECK int sealed_end(const struct row_writer *w, const struct plan *p);
 
 /* --- prefix.c: a log is a list of segments, each of them the own events of one run --- */
 struct segment {

@@ -147,6 +147,11 @@ static int walk_leftovers(const struct walk *w) {
     while ((rc = query_step(&q, w->err)) == 1)
         finding_report(w, col_int(&q, 0), str_c(col_z(q.st, 1)), "timers", "the run has ended");
     if (rc != 0) return rc;
+    query_begin(&q, w->c, SQL_VERIFY_SEALED);
+    while ((rc = query_step(&q, w->err)) == 1)
+        finding_report(w, col_int(&q, 0), str_c(col_z(q.st, 1)), "sealed values",
+                       "the run has ended");
+    if (rc != 0) return rc;
     query_begin(&q, w->c, SQL_VERIFY_NUMBERS);
     rc = query_step(&q, w->err);
     if (rc == 1 && col_int(&q, 0) == 0)

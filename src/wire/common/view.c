@@ -27,17 +27,11 @@ static int view_nodes(const struct run_state *s, struct arena *a, struct buf *b,
     return 0;
 }
 
-static int view_vars(const struct run_state *s, struct arena *a, struct run_view *out,
-                     struct wopr_error *err) {
-    struct str mode = s->wf->masking_mode.n ? s->wf->masking_mode : STR("mask"); /* OBS-71 */
+static int view_vars(const struct run_state *s, struct arena *a, struct run_view *out) {
     out->vars = ARENA_ARRAY(a, struct run_view_item, s->vars_nr + 1);
     if (!out->vars) return WOPR_E_NO_MEMORY;
     for (size_t i = 0; i < s->vars_nr; i++) {
-        struct str value = text_str(&s->vars[i].value);
-        if (s->vars[i].sensitive) {
-            int rc = mask_value(mode, value, a, &value, err);
-            if (rc != 0) return rc;
-        }
+        struct str value = var_shown(&s->vars[i]); /* OBS-71 */
         if (value.n)
             out->vars[out->vars_nr++] = (struct run_view_item){text_str(&s->vars[i].name), value};
     }
@@ -52,7 +46,7 @@ static int view_chans(const struct run_state *s, int64_t now_ms, struct arena *a
         const struct chan_state *c = &s->chans[i];
         if (c->n == 0 && c->decl == NULL) continue;
         /* an undeclared channel drops entries when it is written (CHAN-27) */
-        int rc = chan_value(c, c->decl ? now_ms : 0, b);
+        int rc = chan_shown(c, s->wf->masking_mode, c->decl ? now_ms : 0, b);
         if (rc != 0) return rc;
         struct str value = text_take(a, b);
         if (!value.p) return WOPR_E_NO_MEMORY;
@@ -85,7 +79,7 @@ int wire_view_of_state(const struct run_state *s, const struct run_origin *o, in
     v.completed_ms = s->completed_ms;
     buf_init(&b, WIRE_SNAPSHOT_MAX);
     int rc = view_nodes(s, a, &b, &v);
-    if (rc == 0) rc = view_vars(s, a, &v, err);
+    if (rc == 0) rc = view_vars(s, a, &v);
     if (rc == 0) rc = view_chans(s, now_ms, a, &b, &v);
     buf_fini(&b);
     if (rc == WOPR_E_NO_MEMORY) return wopr_error_set(err, rc, "no memory for the view of a run");

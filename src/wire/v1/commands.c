@@ -88,7 +88,7 @@ static void error_explain(const struct wire_cmd *wc, const struct engine_result 
     if (r->rc == WOPR_E_RUN_ALREADY_ACTIVE) {
         active_details(r, err);
     } else if ((r->rc == WOPR_E_CONFLICT || r->rc == WOPR_E_RUN_TERMINAL) &&
-               wc->cmd.op != ENGINE_CREATE) {
+               wc->cmd.op != ENGINE_CREATE && wc->cmd.op != ENGINE_FORK) {
         status_details(r, err);
     } else if (r->rc == WOPR_E_VALIDATION && wc->cmd.op == ENGINE_RESOLVE && wc->resume_bare) {
         static const char MEMBER[] = "/resumeValue"; /* the body is the value itself */

@@ -332,16 +332,20 @@ Test(state_save, no_member_of_a_state_is_forgotten, .init = rich_up, .fini = ric
                GAP(run_state, chan_ops), GAP(run_state, chan_ops_nr), GAP(run_state, chan_ops_cap),
                GAP(run_state, intrs), GAP(run_state, intrs_nr), GAP(run_state, intrs_cap),
                GAP(run_state, pins), GAP(run_state, pins_nr), GAP(run_state, pins_cap),
-               GAP(run_state, agent), GAP(run_state, outputs), GAP(run_state, dirty_run)));
+               GAP(run_state, agent), GAP(run_state, outputs), GAP(run_state, dirty_run),
+               GAP(run_state, masks), GAP(run_state, masked), /* no image */ GAP(run_state, lost)));
     SHOWN(s, node_state, &s->nodes[4],
           GAPS(GAP(node_state, sched.pos), GAP(node_state, sched.mark),
                GAP(node_state, sched.blocker), GAP(node_state, dirty), GAP(node_state, queued),
-               GAP(node_state, outputs), GAP(node_state, error)));
+               GAP(node_state, outputs), GAP(node_state, error), GAP(node_state, clear),
+               GAP(node_state, masked)));
     SHOWN(s, var_state, &s->vars[0],
-          GAPS(GAP(var_state, name), GAP(var_state, value), GAP(var_state, dirty)));
+          GAPS(GAP(var_state, name), GAP(var_state, value), GAP(var_state, shown),
+               GAP(var_state, dirty)));
     SHOWN(s, chan_state, sum,
           GAPS(GAP(chan_state, name), GAP(chan_state, decl), GAP(chan_state, v), GAP(chan_state, n),
-               GAP(chan_state, cap), GAP(chan_state, sum)));
+               GAP(chan_state, cap), GAP(chan_state, sum), GAP(chan_state, sensitive),
+               GAP(chan_state, shown)));
     SHOWN(s, chan_entry, &log->v[0], GAPS(GAP(chan_entry, fresh), GAP(chan_entry, value)));
     SHOWN(s, intr_state, &s->intrs[0],
           GAPS(GAP(intr_state, voters), GAP(intr_state, voters_nr), GAP(intr_state, voters_cap),
@@ -354,6 +358,23 @@ Test(state_save, no_member_of_a_state_is_forgotten, .init = rich_up, .fini = ric
     run_state_free(s);
 }
 #endif
+
+Test(state_save, no_image_holds_what_is_shown_masked /* OBS-71 */, .init = rich_up,
+     .fini = rich_down) {
+    struct run_state *s = fresh();
+    struct buf b;
+    buf_init(&b, IMAGE_MAX);
+    cr_assert_eq(run_state_save(s, &ASIDE, &b), 0);
+    size_t plain = b.len;
+    s->masks = true; /* it may come to hold some */
+    cr_assert_eq(run_state_save(s, &ASIDE, &b), WOPR_E_VALIDATION);
+    s->masks = false;
+    s->masked = true; /* it does */
+    cr_assert_eq(run_state_save(s, &ASIDE, &b), WOPR_E_VALIDATION);
+    cr_assert_eq(b.len, plain);
+    run_state_free(s);
+    buf_fini(&b);
+}
 
 /* --- an image that is not trusted --- */
 

@@ -7,6 +7,7 @@
 
 #include "engine/core.h"
 #include "engine/exec.h"
+#include "store/vault.h"
 
 #include <semaphore.h>
 
@@ -14,6 +15,7 @@ struct world {
     char dir[64];
     struct arena *a;
     struct store *store;
+    struct vault *vault;
     struct journal *journal;
     struct payload_rules *rules;
     struct node_registry *types;

@@ -42,8 +42,8 @@ static struct plan *full_plan(int64_t no) {
     struct plan *p = kit_append(no, 1, 1, false);
     struct plan_node_row nodes[] = {{STR("b"), STR("{\"status\":\"running\"}")},
                                     {STR("a"), STR("{\"status\":\"completed\"}")}};
-    struct plan_var_row vars[] = {{STR("v"), STR("2"), STR_NONE},
-                                  {STR("s"), STR("\"[REDACTED]\""), STR("\"clear\"")}};
+    struct plan_var_row vars[] = {{STR("v"), STR("2"), false},
+                                  {STR("s"), STR("\"[REDACTED]\""), false}};
     struct plan_chan_row chans[] = {
         {PLAN_CHAN_PUT, STR("list"), true, true, 3, 10, STR("1"), 100},
         {PLAN_CHAN_PUT, STR("list"), true, true, 4, 11, STR("{\"x\":2}"), 100},
@@ -70,9 +70,10 @@ static struct plan *full_plan(int64_t no) {
 
 Test(rows, a_view_shows_what_the_plans_wrote) {
     struct plan *c = kit_create("run_1", 1);
-    struct var_init init[] = {{STR("v"), STR("1"), false, true},
-                              {STR("hid"), STR("\"x\""), true, true}};
-    c->create->vars = (struct var_inits){init, 2};
+    struct var_init init[] = {{STR("v"), STR("1"), STR("1"), false, true},
+                              {STR("gone"), STR("\"y\""), STR_NONE, true, true},
+                              {STR("hid"), STR("\"x\""), STR("\"[REDACTED]\""), true, true}};
+    c->create->vars = (struct var_inits){init, 3};
     c->create->parent_run_id = STR("run_0");
     c->create->parent_node_id = STR("call");
     plan_ref(c);

@@ -1,0 +1,159 @@
+/*
+ * fork_clear.c: clear values across a fork; see fork_clear.h.
+ */
+#include "engine/fork_clear.h"
+
+#include "base/mem.h"
+#include "codec/jobj.h"
+
+#define FORK_SEALS_MAX (32u * 1024 * 1024)
+
+int fork_lost(const struct run_fork *link, struct wopr_error *err) {
+    if (link->mode == FORK_REPLAY) return 0;
+    int rc = wopr_error_set(err, WOPR_E_CONFLICT,
+                            "the source has ended, and the clear values of its sensitive data are"
+                            " gone: branch from before they were written, give sensitive inputs in"
+                            " the overlay, or replay the run");
+    wopr_error_details(err,
+                       "{\"sourceRunId\":\"" STR_FMT "\",\"fromSeq\":%lld,"
+                       "\"reason\":\"sensitive_values_gone\"}",
+                       STR_ARG(link->source_run_id), (long long)link->from_seq);
+    return rc;
+}
+
+/* --- inputs --- */
+
+static bool object_has(struct str object, struct str name, struct arena *a) {
+    struct json_members m;
+    if (object.n == 0 || json_members(object, a, &m, NULL) != 0) return false;
+    for (size_t i = 0; i < m.n; i++)
+        if (str_eq(m.v[i].key, name)) return true;
+    return false;
+}
+
+/* With the masks for values: what a replay of a run that has ended begins with. */
+static int inputs_as_shown(const struct workflow *wf, struct arena *a, const struct run_meta *m,
+                           struct var_inits *vars, struct wopr_error *err) {
+    struct json_members in = {0};
+    int rc = m->inputs.n > 0 ? json_members(m->inputs, a, &in, err) : 0;
+    *vars = (struct var_inits){.v = ARENA_ARRAY(a, struct var_init, wf->vars_nr + 1)};
+    if (!vars->v) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");
+    for (size_t i = 0; rc == 0 && i < wf->vars_nr; i++) {
+        struct var_init v = {.name = wf->vars[i].name, .value = wf->vars[i].default_value};
+        for (size_t k = 0; k < in.n; k++)
+            if (str_eq(in.v[k].key, v.name)) v.value = in.v[k].raw;
+        if (wf->vars[i].sensitive && !object_has(m->inputs, v.name, a)) {
+            rc = mask_value(wf->masking_mode, v.value, a, &v.shown, err);
+            v.sensitive = true;
+        } else {
+            v.shown = v.value;
+        }
+        if (v.value.n > 0) vars->v[vars->n++] = v;
+    }
+    return rc;
+}
+
+/* Without the masked ones, each of which the overlay has to give. */
+static int masks_drop(const struct workflow *wf, struct str over, struct str inputs,
+                      const struct run_fork *link, struct arena *a, struct str *out,
+                      struct wopr_error *err) {
+    struct json_members m = {0};
+    struct jobj o;
+    int rc = inputs.n > 0 ? json_members(inputs, a, &m, err) : 0;
+    bool omits = str_eqc(wf->masking_mode, "omit");
+    for (size_t i = 0; rc == 0 && i < wf->vars_nr; i++)
+        if (wf->vars[i].sensitive && (omits || object_has(inputs, wf->vars[i].name, a)) &&
+            !object_has(over, wf->vars[i].name, a))
+            rc = fork_lost(link, err);
+    if (rc != 0) return rc;
+    jobj_begin(&o, RUN_INPUTS_MAX);
+    for (size_t i = 0; i < m.n; i++) {
+        const struct wf_variable *d = workflow_variable(wf, m.v[i].key);
+        if (d && d->sensitive) continue;
+        jw_key_str(&o.w, m.v[i].key);
+        jw_raw(&o.w, m.v[i].raw);
+    }
+    *out = jobj_end(&o, a);
+    return out->p ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");
+}
+
+int fork_inputs(struct step *st, const struct fork_inputs *from, struct arena *a,
+                struct run_meta *m, struct var_inits *vars, struct wopr_error *err) {
+    const struct run_fork *link = from->source;
+    const struct workflow *wf = st->exec->wf;
+    struct str all = m->inputs, was = STR_NONE;
+    int rc = 0;
+    if (m->sealed) {
+        rc = clear_one(st->engine, link->source_run_no, link->source_run_id, SEALED_INPUTS, a, &was,
+                       err);
+        if (rc != 0) return rc;
+        if (was.n > 0) rc = overlay_object(m->inputs, was, a, &all, err);
+        else if (link->mode == FORK_REPLAY) return inputs_as_shown(wf, a, m, vars, err);
+        else rc = masks_drop(wf, from->overlay, m->inputs, link, a, &all, err);
+    }
+    /* Sensitive inputs are merged clear, and masked as those of a new run. */
+    if (rc == 0 && from->overlay.p) rc = overlay_object(all, from->overlay, a, &all, err);
+    if (rc == 0) rc = run_inputs_check(all, wf, a, vars, err);
+    if (rc == 0 && m->sealed) /* also of a child, in what is a plain variable there */
+        for (size_t i = 0; i < vars->n; i++)
+            if (object_has(was, vars->v[i].name, a)) vars->v[i].sensitive = true;
+    if (rc == 0) rc = run_inputs_mask(vars, wf->masking_mode, a, &m->inputs, &m->inputs_clear, err);
+    m->sealed = m->inputs_clear.n > 0;
+    return rc;
+}
+
+/* --- events --- */
+
+struct fork_clear {
+    struct clear_reader source;
+    struct arena *a; /* of the boxes */
+    struct plan_sealed *v;
+    size_t n, cap;
+};
+
+int fork_clear_open(struct run_exec *re, const struct run_fork *link, struct wopr_error *err) {
+    struct fork_clear *c = MEM_NEW(struct fork_clear);
+    if (!c) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");
+    re->fork.clear = c;
+    return clear_open(&c->source, re->engine, link->source_run_no, link->source_run_id, err);
+}
+
+static int box_keep(struct fork_clear *c, const struct plan_sealed *row, struct wopr_error *err) {
+    if (c->n == c->cap) {
+        size_t cap = c->cap ? 2 * c->cap : 16;
+        struct plan_sealed *v = ARENA_ARRAY(c->a, struct plan_sealed, cap);
+        if (!v) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");
+        if (c->n > 0) memcpy(v, c->v, c->n * sizeof *v);
+        c->v = v;
+        c->cap = cap;
+    }
+    c->v[c->n++] = *row;
+    return 0;
+}
+
+int fork_inherit(struct run_exec *re, struct event *e, struct wopr_error *err) {
+    struct fork_clear *c = re->fork.clear;
+    const struct seal_place place = {str_c(re->run_id), e->seq};
+    struct plan_sealed row;
+    if (!c) return 0;
+    int rc = clear_event(&c->source, e, err);
+    if (rc != 0 || e->clear.n == 0) return rc;
+    if (!c->a) c->a = arena_new(FORK_SEALS_MAX);
+    if (!c->a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");
+    rc = vault_seal(re->engine->cfg.vault, &place, e->clear, c->a, &row, err);
+    return rc == 0 ? box_keep(c, &row, err) : rc;
+}
+
+void fork_seals_take(struct run_exec *re, struct plan *p) {
+    const struct fork_clear *c = re->fork.clear;
+    for (size_t i = 0; c && i < c->n; i++) plan_sealed(p, &c->v[i]);
+}
+
+void fork_clear_free(struct run_exec *re) {
+    struct fork_clear *c = re->fork.clear;
+    if (!c) return;
+    clear_shut(&c->source);
+    arena_free(c->a);
+    mem_free(c);
+    re->fork.clear = NULL;
+}

@@ -1,0 +1,190 @@
+/*
+ * seals.c: sealed clear values and data keys (OBS-71, CHAN-24).
+ */
+#include "store/seals.h"
+#include "store/sqlite/sql.h"
+
+static int key_row_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    (void)err;
+    *(struct seal_key_row *)row = (struct seal_key_row){.key_no = col_int(q, 0),
+                                                        .kek = col_str(q, 1, a),
+                                                        .wrapped = col_str(q, 2, a),
+                                                        .created_ms = col_int(q, 3),
+                                                        .retired_ms = col_int(q, 4)};
+    return 0;
+}
+
+int store_seal_keys(struct store *s, struct arena *a, struct seal_key_list *out,
+                    struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_SEAL_KEYS, err);
+    return rc == 0 ? list_read(&q, a, key_row_read, out, err) : rc;
+}
+
+static int number_read(struct conn *c, enum stmt_id id, int64_t *out, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, id);
+    int rc = query_step(&q, err);
+    if (rc < 0) return rc;
+    *out = rc == 1 ? col_int(&q, 0) : 0;
+    query_end(&q);
+    return 0;
+}
+
+static int key_put(struct conn *c, const struct seal_key_row *k, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, SQL_SEAL_KEY_PUT);
+    bind_int(&q, k->key_no);
+    bind_text(&q, k->kek);
+    bind_bytes(&q, k->wrapped.p, k->wrapped.n);
+    bind_int(&q, k->created_ms);
+    bind_int_opt(&q, k->retired_ms, 0);
+    return query_run(&q, err);
+}
+
+int store_seal_keys_put(struct store *s, const struct seal_key_list *keys, int64_t last_no,
+                        struct wopr_error *err) {
+    int64_t now_no = 0;
+    struct query q;
+    int rc = write_begin(s, err);
+    if (rc != 0) return rc;
+    rc = number_read(s->writer, SQL_SEAL_KEY_LAST, &now_no, err);
+    if (rc == 0 && now_no != last_no)
+        rc = wopr_error_set(err, WOPR_E_STALE, "another process has changed the data keys");
+    if (rc == 0) {
+        query_begin(&q, s->writer, SQL_SEAL_KEYS_DROP);
+        rc = query_run(&q, err);
+    }
+    for (size_t i = 0; rc == 0 && i < keys->n; i++) rc = key_put(s->writer, &keys->v[i], err);
+    return write_end(s, rc, err);
+}
+
+int store_seals_any(struct store *s, bool *any, struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_SEALED_ANY, err);
+    if (rc != 0) return rc;
+    rc = query_step(&q, err);
+    bool found = rc == 1;
+    query_end(&q);
+    if (rc >= 0) *any = found;
+    return rc < 0 ? rc : 0;
+}
+
+static int sealed_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    (void)err;
+    *(struct plan_sealed *)row = (struct plan_sealed){
+        .seq = col_int(q, 0), .key_no = col_int(q, 1), .box = col_str(q, 2, a)};
+    return 0;
+}
+
+int store_sealed(struct store *s, int64_t run_no, int64_t from, int64_t until, struct arena *a,
+                 struct sealed_list *out, struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_SEALED, err);
+    if (rc != 0) return rc;
+    bind_int(&q, run_no);
+    bind_int(&q, from);
+    bind_int(&q, until);
+    return list_read(&q, a, sealed_read, out, err);
+}
+
+/* ------------------------------------------------------------------------------ rows of a plan */
+int sealed_put(const struct row_writer *w, const struct plan_sealed *row) {
+    struct query q;
+    query_begin(&q, w->c, SQL_SEALED_PUT);
+    bind_int(&q, w->run_no);
+    bind_int(&q, row->seq);
+    bind_int(&q, row->key_no);
+    bind_bytes(&q, row->box.p, row->box.n);
+    return query_run(&q, w->err);
+}
+
+static int sealed_drop(const struct row_writer *w, enum stmt_id id) {
+    struct query q;
+    query_begin(&q, w->c, id);
+    bind_int(&q, w->run_no);
+    return query_run(&q, w->err);
+}
+
+/* The run has ended: nothing reads its clear values any more, but for what it leaves to a parent
+ * that goes on; and what its own children left to it, it has read. */
+int sealed_end(const struct row_writer *w, const struct plan *p) {
+    if (!p->unseals) return 0;
+    int rc = sealed_drop(w, SQL_SEALED_END);
+    return rc == 0 ? sealed_drop(w, SQL_SEALED_END_CHILDREN) : rc;
+}
+
+/* ------------------------------------------------------------------------------ older programs */
+int store_old_clear_next(struct store *s, int64_t after, int64_t *run_no, struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_OLD_CLEAR_NEXT, err);
+    if (rc != 0) return rc;
+    bind_int(&q, after);
+    rc = query_step(&q, err);
+    int64_t found = rc == 1 ? col_int(&q, 0) : 0;
+    query_end(&q);
+    if (rc >= 0) *run_no = found;
+    return rc < 0 ? rc : 0;
+}
+
+static int old_clear_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    (void)err;
+    *(struct old_clear *)row =
+        (struct old_clear){col_str(q, 0, a), col_str(q, 1, a), col_int(q, 2)};
+    return 0;
+}
+
+int store_old_clear(struct store *s, int64_t run_no, struct arena *a, struct old_clear_list *out,
+                    struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_OLD_CLEAR, err);
+    if (rc != 0) return rc;
+    bind_int(&q, run_no);
+    bind_int(&q, EV_VARIABLE_CHANGED);
+    return list_read(&q, a, old_clear_read, out, err);
+}
+
+static int old_inputs_put(struct conn *c, const struct old_sealed *o, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, SQL_OLD_INPUTS_PUT);
+    bind_text(&q, o->inputs);
+    bind_int(&q, o->inputs_sealed);
+    bind_int(&q, o->run_no);
+    return query_run(&q, err);
+}
+
+static int old_mark(struct conn *c, int64_t run_no, int64_t seq, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, SQL_OLD_EVENT_MARK);
+    bind_int(&q, run_no);
+    bind_int(&q, seq);
+    return query_run(&q, err);
+}
+
+static int old_shown(struct conn *c, int64_t run_no, const struct old_clear *v,
+                     struct wopr_error *err) {
+    struct query q;
+    if (v->seq < 0) return 0;
+    query_begin(&q, c, SQL_OLD_SHOWN);
+    bind_int(&q, run_no);
+    bind_int(&q, v->seq);
+    bind_text(&q, v->name);
+    return query_run(&q, err);
+}
+
+int store_old_sealed(struct store *s, const struct old_sealed *o, struct wopr_error *err) {
+    int rc = write_begin(s, err);
+    if (rc != 0) return rc;
+    struct conn *c = s->writer;
+    const struct row_writer w = {c, o->run_no, 0, err};
+    if (o->inputs.p) rc = old_inputs_put(c, o, err);
+    for (size_t i = 0; rc == 0 && i < o->rows_nr; i++) {
+        rc = sealed_put(&w, &o->rows[i]);
+        if (rc == 0 && o->rows[i].seq >= 0) rc = old_mark(c, o->run_no, o->rows[i].seq, err);
+    }
+    for (size_t i = 0; rc == 0 && i < o->was->n; i++)
+        rc = old_shown(c, o->run_no, &o->was->v[i], err);
+    if (rc == 0) rc = sealed_drop(&w, SQL_OLD_OMITTED_DROP);
+    if (rc == 0) rc = sealed_drop(&w, SQL_OLD_CLEAR_DROP);
+    return write_end(s, rc, err);
+}

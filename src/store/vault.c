@@ -1,0 +1,311 @@
+/*
+ * vault.c: data keys in memory; see vault.h.
+ */
+#include "store/vault.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "codec/bytes.h"
+
+#include <pthread.h>
+
+#define VAULT_ARENA_MAX (4u * 1024 * 1024)
+#define WRAP_SCOPE      "wopr data key"
+
+struct data_key {
+    int64_t key_no, created_ms, retired_ms;
+    struct seal_secret secret;
+};
+struct key_set { /* oldest first; the last one seals */
+    struct data_key *v;
+    size_t n, cap;
+};
+struct vault {
+    struct store *store;
+    struct seal_secret *keks;
+    size_t keks_nr;
+    pthread_mutex_t mu;  /* guards keys */
+    struct key_set keys; /* read anew when a row needs one that is not there */
+};
+
+void vault_kek_id(const struct seal_secret *kek, char out[VAULT_KEK_ID_LEN + 1]) {
+    struct sha256 d = hmac_sha256(str_n((const char *)kek->b, sizeof kek->b), STR("wopr kek id"));
+    char hex[65];
+    sha256_hex(&d, hex);
+    memcpy(out, hex, VAULT_KEK_ID_LEN);
+    out[VAULT_KEK_ID_LEN] = '\0';
+}
+
+static void keys_free(struct key_set *k) {
+    for (size_t i = 0; i < k->n; i++) seal_forget(&k->v[i].secret);
+    mem_free(k->v);
+    *k = (struct key_set){.v = NULL};
+}
+
+static int keys_add(struct key_set *k, const struct data_key *key) {
+    if (k->n == k->cap) { /* not VEC_ROOM: realloc would leave a copy of the keys behind */
+        size_t cap = k->cap ? 2 * k->cap : 4;
+        struct data_key *v = mem_array(cap, sizeof *v);
+        if (!v) return WOPR_E_NO_MEMORY;
+        if (k->n > 0) memcpy(v, k->v, k->n * sizeof *v);
+        size_t n = k->n;
+        keys_free(k);
+        *k = (struct key_set){v, n, cap};
+    }
+    k->v[k->n++] = *key;
+    return 0;
+}
+
+/* --- data keys as rows --- */
+
+static int key_wrap(const struct seal_secret *kek, const struct data_key *k, struct arena *a,
+                    struct seal_key_row *out, struct wopr_error *err) {
+    const struct seal_place place = {STR(WRAP_SCOPE), k->key_no};
+    char id[VAULT_KEK_ID_LEN + 1];
+    struct buf b;
+    buf_init(&b, sizeof k->secret.b + SEAL_EXTRA_BYTES);
+    int rc = seal_close(kek, &place, str_n((const char *)k->secret.b, sizeof k->secret.b), &b, err);
+    vault_kek_id(kek, id);
+    *out = (struct seal_key_row){.key_no = k->key_no,
+                                 .kek = arena_str(a, str_c(id)),
+                                 .wrapped = arena_str(a, buf_str(&b)),
+                                 .created_ms = k->created_ms,
+                                 .retired_ms = k->retired_ms};
+    buf_fini(&b);
+    if (rc == 0 && arena_failed(a))
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a data key");
+    return rc;
+}
+
+/* CORRUPT: none of the keys of the installation opens it. */
+static int key_unwrap(const struct vault *v, const struct seal_key_row *row, struct data_key *out,
+                      struct wopr_error *err) {
+    const struct seal_place place = {STR(WRAP_SCOPE), row->key_no};
+    int rc = WOPR_E_CORRUPT;
+    *out = (struct data_key){
+        .key_no = row->key_no, .created_ms = row->created_ms, .retired_ms = row->retired_ms};
+    for (size_t i = 0; rc == WOPR_E_CORRUPT && i < v->keks_nr; i++) {
+        struct buf b;
+        buf_init(&b, sizeof out->secret.b);
+        rc = seal_open(&v->keks[i], &place, row->wrapped, &b, err);
+        if (rc == 0 && b.len != sizeof out->secret.b) rc = WOPR_E_CORRUPT;
+        if (rc == 0) memcpy(out->secret.b, b.p, sizeof out->secret.b);
+        if (b.p) memset(b.p, 0, b.len);
+        buf_fini(&b);
+    }
+    return rc;
+}
+
+static int keys_write(struct vault *v, const struct key_set *keys, const struct seal_secret *kek,
+                      int64_t last_no, struct wopr_error *err) {
+    struct arena *a = arena_new(VAULT_ARENA_MAX);
+    struct seal_key_list rows = {.n = keys->n};
+    int rc = 0;
+    if (a) rows.v = ARENA_ARRAY(a, struct seal_key_row, keys->n);
+    if (!rows.v) rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for data keys");
+    for (size_t i = 0; rc == 0 && i < keys->n; i++)
+        rc = key_wrap(kek, &keys->v[i], a, &rows.v[i], err);
+    if (rc == 0) rc = store_seal_keys_put(v->store, &rows, last_no, err);
+    arena_free(a);
+    return rc;
+}
+
+static int keys_read(struct vault *v, struct key_set *out, struct str *missing, struct arena *a,
+                     struct wopr_error *err) {
+    struct seal_key_list rows;
+    struct data_key k;
+    int rc = store_seal_keys(v->store, a, &rows, err);
+    for (size_t i = 0; rc == 0 && i < rows.n; i++) {
+        rc = key_unwrap(v, &rows.v[i], &k, err);
+        if (rc == WOPR_E_CORRUPT) *missing = rows.v[i].kek;
+        if (rc == 0 && keys_add(out, &k) != 0)
+            rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for data keys");
+        seal_forget(&k.secret);
+    }
+    return rc;
+}
+
+static int key_new(struct key_set *keys, int64_t last_no, struct wopr_error *err) {
+    struct data_key k = {.key_no = last_no + 1, .created_ms = clock_wall_ms()};
+    rng_bytes(k.secret.b, sizeof k.secret.b);
+    for (size_t i = 0; i < keys->n; i++)
+        if (keys->v[i].retired_ms == 0) keys->v[i].retired_ms = k.created_ms;
+    int rc = keys_add(keys, &k);
+    seal_forget(&k.secret);
+    return rc == 0 ? 0 : wopr_error_set(err, rc, "no memory for a data key");
+}
+
+static int64_t last_of(const struct key_set *k) { return k->n > 0 ? k->v[k->n - 1].key_no : 0; }
+
+/* The keys of the installation do not open what is there. */
+static int keys_refuse(struct vault *v, struct str missing, bool *replaced,
+                       struct wopr_error *err) {
+    char id[VAULT_KEK_ID_LEN + 1] = "none";
+    bool any = true;
+    int rc = store_seals_any(v->store, &any, err);
+    if (v->keks_nr > 0) vault_kek_id(&v->keks[0], id);
+    if (rc != 0) return rc;
+    if (any)
+        return wopr_error_set(err, WOPR_E_CONFIG,
+                              "the key of sensitive values does not fit this database: it has the"
+                              " id %s, and %.*s is needed; give the right file as seal-key-file, or"
+                              " restore it from the backup that was made with the database",
+                              id, STR_ARG(missing));
+    *replaced = true;
+    return 0;
+}
+
+static int keys_begin(struct vault *v, bool *replaced, struct wopr_error *err) {
+    struct arena *a = arena_new(VAULT_ARENA_MAX);
+    struct str missing = STR_NONE;
+    struct seal_key_list rows = {.n = 0};
+    int rc = a ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for data keys");
+    if (rc == 0) rc = keys_read(v, &v->keys, &missing, a, err);
+    if (rc == WOPR_E_CORRUPT) {
+        keys_free(&v->keys);
+        rc = keys_refuse(v, missing, replaced, err);
+    }
+    if (rc == 0 && v->keys.n == 0) rc = store_seal_keys(v->store, a, &rows, err);
+    if (rc == 0 && v->keys.n == 0) {
+        int64_t last_no = rows.n > 0 ? rows.v[rows.n - 1].key_no : 0;
+        rc = key_new(&v->keys, last_no, err);
+        if (rc == 0) rc = keys_write(v, &v->keys, &v->keks[0], last_no, err);
+        if (rc == WOPR_E_STALE) keys_free(&v->keys);
+    }
+    arena_free(a);
+    return rc;
+}
+
+int vault_new(struct store *s, const struct seal_secret *keks, size_t n, struct vault **out,
+              bool *replaced, struct wopr_error *err) {
+    struct vault *v = MEM_NEW(struct vault);
+    ASSERT(n > 0);
+    *replaced = false;
+    if (!v) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the keys of the host");
+    pthread_mutex_init(&v->mu, NULL);
+    v->store = s;
+    v->keks = mem_array(n, sizeof *v->keks);
+    int rc = v->keks ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for keys");
+    if (rc == 0) {
+        memcpy(v->keks, keks, n * sizeof *keks);
+        v->keks_nr = n;
+        rc = keys_begin(v, replaced, err);
+    }
+    if (rc == WOPR_E_STALE) rc = keys_begin(v, replaced, err); /* another host was first: its key */
+    if (rc == 0) *out = v;
+    else vault_free(v);
+    return rc;
+}
+
+void vault_free(struct vault *v) {
+    if (!v) return;
+    keys_free(&v->keys);
+    for (size_t i = 0; i < v->keks_nr; i++) seal_forget(&v->keks[i]);
+    mem_free(v->keks);
+    pthread_mutex_destroy(&v->mu);
+    mem_free(v);
+}
+
+/* --- values --- */
+
+int vault_seal(struct vault *v, const struct seal_place *where, struct str clear, struct arena *a,
+               struct plan_sealed *out, struct wopr_error *err) {
+    struct data_key k;
+    struct buf b;
+    pthread_mutex_lock(&v->mu);
+    k = v->keys.v[v->keys.n - 1];
+    pthread_mutex_unlock(&v->mu);
+    buf_init(&b, clear.n + SEAL_EXTRA_BYTES);
+    int rc = seal_close(&k.secret, where, clear, &b, err);
+    seal_forget(&k.secret);
+    struct str box = rc == 0 ? arena_str(a, buf_str(&b)) : STR_NONE;
+    buf_fini(&b);
+    if (rc == 0 && !box.p)
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a sealed value");
+    if (rc == 0) *out = (struct plan_sealed){.seq = where->at, .key_no = k.key_no, .box = box};
+    return rc;
+}
+
+static bool key_find_locked(const struct vault *v, int64_t key_no, struct data_key *out) {
+    for (size_t i = 0; i < v->keys.n; i++)
+        if (v->keys.v[i].key_no == key_no) {
+            *out = v->keys.v[i];
+            return true;
+        }
+    return false;
+}
+
+/* Another process has made keys since. */
+static int keys_again_locked(struct vault *v, struct wopr_error *err) {
+    struct arena *a = arena_new(VAULT_ARENA_MAX);
+    struct key_set keys = {.n = 0};
+    struct str missing = STR_NONE;
+    int rc = a ? keys_read(v, &keys, &missing, a, err) : WOPR_E_NO_MEMORY;
+    if (rc == 0 && keys.n > 0) {
+        keys_free(&v->keys);
+        v->keys = keys;
+    } else {
+        keys_free(&keys);
+    }
+    if (rc == WOPR_E_CORRUPT)
+        rc = wopr_error_set(err, WOPR_E_CONFIG,
+                            "the key of sensitive values was changed; restart this host with the"
+                            " new file (id %.*s)",
+                            STR_ARG(missing));
+    arena_free(a);
+    return rc == WOPR_E_NO_MEMORY ? wopr_error_set(err, rc, "no memory for data keys") : rc;
+}
+
+static int key_find(struct vault *v, int64_t key_no, struct data_key *out, struct wopr_error *err) {
+    int rc = 0;
+    pthread_mutex_lock(&v->mu);
+    bool found = key_find_locked(v, key_no, out);
+    if (!found) rc = keys_again_locked(v, err);
+    if (!found && rc == 0) found = key_find_locked(v, key_no, out);
+    pthread_mutex_unlock(&v->mu);
+    if (rc == 0 && !found)
+        rc = wopr_error_set(err, WOPR_E_CORRUPT,
+                            "a sealed value needs data key %lld, which is gone", (long long)key_no);
+    return rc;
+}
+
+int vault_open(struct vault *v, const struct seal_place *where, const struct plan_sealed *row,
+               struct arena *a, struct str *clear, struct wopr_error *err) {
+    struct data_key k;
+    struct buf b;
+    int rc = key_find(v, row->key_no, &k, err);
+    if (rc != 0) return rc;
+    buf_init(&b, row->box.n);
+    rc = seal_open(&k.secret, where, row->box, &b, err);
+    seal_forget(&k.secret);
+    struct str out = rc == 0 ? arena_str(a, buf_str(&b)) : STR_NONE;
+    if (b.p) memset(b.p, 0, b.len);
+    buf_fini(&b);
+    if (rc == 0 && !out.p)
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a sealed value");
+    if (rc == 0) *clear = out;
+    return rc;
+}
+
+/* --- rotation --- */
+
+int vault_rotate(struct vault *v, const struct seal_secret *next, struct wopr_error *err) {
+    struct key_set keys = {.n = 0};
+    bool any = true;
+    int rc = store_seals_any(v->store, &any, err);
+    pthread_mutex_lock(&v->mu);
+    for (size_t i = 0; rc == 0 && any && i < v->keys.n; i++)
+        if (keys_add(&keys, &v->keys.v[i]) != 0)
+            rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for data keys");
+    int64_t last_no = last_of(&v->keys);
+    if (rc == 0) rc = key_new(&keys, last_no, err);
+    if (rc == 0) rc = keys_write(v, &keys, next, last_no, err);
+    if (rc == 0) {
+        keys_free(&v->keys);
+        v->keys = keys;
+    } else {
+        keys_free(&keys);
+    }
+    pthread_mutex_unlock(&v->mu);
+    return rc;
+}

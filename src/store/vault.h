@@ -1,0 +1,48 @@
+/*
+ * vault.h: the keys that seal clear values (OBS-71, CHAN-24).  Layer: store.
+ *
+ * Values are sealed with a data key; data keys are rows of the database, each sealed with the key
+ * of the installation, which is outside of it (a file, host/seal_file.c).  So the file alone gives
+ * nothing away, and a change of the installation's key rewrites a few rows instead of all values.
+ *
+ * Invariants
+ *   V1  what is in the database opens with the key of the installation only
+ *   V2  a data key is forgotten only when nothing is sealed with it
+ *   V3  a box opens in its run and at its place only (seal.h)
+ * Threads: any.  Sealing asks the store for nothing; opening does for a data key that another host
+ * has made since.
+ */
+#ifndef WOPR_STORE_VAULT_H
+#define WOPR_STORE_VAULT_H
+
+#include "codec/seal.h"
+#include "store/seals.h"
+
+#define VAULT_KEK_ID_LEN 16 /* hexadecimal characters */
+/* Names a key of an installation; tells nothing about it. */
+void vault_kek_id(const struct seal_secret *kek, char out[VAULT_KEK_ID_LEN + 1]);
+
+struct vault;
+/* keks: keys of the installation, the first seals; more than one in the middle of a rotation.
+ * Makes the first data key of a database.  CONFIG: they do not open the data keys of this
+ * database, and there are sealed values (without any, the data keys are made anew and *replaced is
+ * set). */
+MUST_CHECK int vault_new(struct store *s, const struct seal_secret *keks, size_t n,
+                         struct vault **out, bool *replaced, struct wopr_error *err);
+void vault_free(struct vault *v); /* takes NULL; overwrites the keys */
+
+/* The box of clear, in a's memory; *key_no: which data key it needs.  TOO_BIG, NO_MEMORY. */
+MUST_CHECK int vault_seal(struct vault *v, const struct seal_place *where, struct str clear,
+                          struct arena *a, struct plan_sealed *out, struct wopr_error *err);
+/* What row holds, in a's memory.  CORRUPT: it does not open. */
+MUST_CHECK int vault_open(struct vault *v, const struct seal_place *where,
+                          const struct plan_sealed *row, struct arena *a, struct str *clear,
+                          struct wopr_error *err);
+
+/* A new data key for what is sealed from now on, and all of them sealed with `next`; those with
+ * which nothing is sealed any more are left out.  next may be the first of v's own. STALE: another
+ * process rotates too. */
+MUST_CHECK int vault_rotate(struct vault *v, const struct seal_secret *next,
+                            struct wopr_error *err);
+
+#endif

@@ -1,0 +1,475 @@
+/*
+ * test_sensitive.c: clear inside, masked outside (OBS-71, OBS-72, CHAN-24, SSE-17, SSE-18,
+ * NODE-20): what nodes read and what the world sees, through restarts, forks, children, gates and
+ * channels.
+ */
+#include "engine_world.h"
+#include "fork_kit.h"
+
+#include "codec/json.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <stdio.h>
+
+#define CANARY "ca9a7y-0f-th3-m1ne"
+#define GIVEN  "0nly-1n-the-1nputs" /* in no definition, so no file may hold it */
+
+static void up(void) {
+    world_virtual_time();
+    world_up();
+}
+TestSuite(sensitive, .init = up, .fini = world_down);
+
+static void answer(struct str run, const char *node, const char *value) {
+    struct call c;
+    call_init(&c, ENGINE_RESOLVE, run);
+    c.cmd.resolve.node_id = str_c(node);
+    c.cmd.resolve.value = str_c(value);
+    call_do(&c);
+    cr_assert_eq(c.cmd.result.rc, 0, "%s: %s", c.cmd.result.err.message, world_story(run));
+    call_fini(&c);
+}
+
+static struct str outputs_of(struct str run, const char *node) {
+    struct event_list l = world_events(run);
+    for (size_t i = 0; i < l.n; i++)
+        if (l.v[i].kind == EV_NODE_COMPLETED && str_eqc(l.v[i].node_id, node))
+            return json_get(l.v[i].payload, "outputs");
+    return STR_NONE;
+}
+
+/* The length of what a node read, which no mask has: its output is not sensitive itself. */
+#define MEASURE(id, what)                                                                          \
+    NODE(id, "core.identity", "",                                                                  \
+         "\"n\":{\"type\":\"expression\",\"expression\":\"size(" what ")\"}")
+#define GATE(id) NODE(id, "core.approvalGate", "", "")
+/* The definition with this masking mode. */
+static struct str with_mode(struct str def, const char *mode) {
+    const char *at = strstr(def.p, "\"metadata\":{}");
+    cr_assert_not_null(at);
+    return arena_printf(W.a, "%.*s\"metadata\":{\"complianceConfig\":{\"maskingMode\":\"%s\"}}%s",
+                        (int)(at - def.p), def.p, mode, at + strlen("\"metadata\":{}"));
+}
+
+static bool occurs(const char *p, size_t n, const char *word) {
+    size_t w = strlen(word);
+    for (size_t i = 0; i + w <= n; i++)
+        if (p[i] == word[0] && memcmp(p + i, word, w) == 0) return true;
+    return false;
+}
+
+/* In no file of the database: main file, WAL, lock. */
+static void files_hold_no(const char *word) {
+    struct dirent *x;
+    DIR *d = opendir(W.dir);
+    cr_assert_not_null(d);
+    while ((x = readdir(d)) != NULL) {
+        char path[400];
+        snprintf(path, sizeof path, "%s/%s", W.dir, x->d_name);
+        FILE *f = fopen(path, "rb");
+        if (!f || x->d_name[0] == '.') {
+            if (f) fclose(f);
+            continue;
+        }
+        struct buf b;
+        buf_init(&b, 256u << 20);
+        char part[65536];
+        for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;) buf_add(&b, part, n);
+        fclose(f);
+        cr_expect_not(occurs(b.p, b.len, word), "%s holds the clear value", x->d_name);
+        buf_fini(&b);
+    }
+    closedir(d);
+}
+
+static void log_holds_no(struct str run, const char *word) {
+    struct event_list l = world_events(run);
+    for (size_t i = 0; i < l.n; i++)
+        cr_expect_not(occurs(l.v[i].payload.p, l.v[i].payload.n, word), "%lld %s: " STR_FMT,
+                      (long long)l.v[i].seq, event_name(l.v[i].kind), STR_ARG(l.v[i].payload));
+}
+
+static int64_t sealed_rows(struct str run) {
+    struct sealed_list l;
+    struct wopr_error err;
+    cr_assert_eq(store_sealed(W.store, world_head(run).run_no, INT64_MIN, INT64_MAX, W.a, &l, &err),
+                 0);
+    return (int64_t)l.n;
+}
+
+static const char *const MODES[] = {"mask", "hash", "omit"};
+
+/* --- outputs (F3) --- */
+
+static struct str output_def(const char *mode) {
+    struct str def = world_def(
+        "out",
+        "{\"id\":\"s\",\"name\":\"s\",\"typeId\":\"core.identity\",\"config\":{},\"position\":{"
+        "\"x\":0,"
+        "\"y\":0},\"inputs\":{\"v\":{\"type\":\"expression\",\"expression\":\"'ca9a7y-0f' + "
+        "'-th3-m1ne'\"}},\"outputSensitivity\":{\"v\":true}}," GATE("g") "," NODE(
+            "r", "test.measure", "",
+            "\"v\":{\"type\":\"connection\",\"nodeId\":\"s\",\"outputKey\":\"v\",\"optional\":"
+            "true}"),
+        EDGE("e", "s", "g", "") "," EDGE("f", "g", "r", ""), 0, 0, 0);
+    return with_mode(def, mode);
+}
+
+static size_t measured(struct str run, const char *node) {
+    int64_t n = -1;
+    cr_assert(json_int(json_get(outputs_of(run, node), "n"), &n), "%s", world_story(run));
+    return (size_t)n;
+}
+
+/* The answer may come in through any host, and the first may have died (OBS-71): the run goes on
+ * with the value, not with its mask. */
+Test(sensitive, a_sensitive_output_survives_its_host) {
+    for (size_t i = 0; i < 3; i++)
+        for (int killed = 0; killed < 2; killed++) {
+            struct str r = world_start(output_def(MODES[i]), NULL);
+            world_wait_status(r, RUN_WAITING_APPROVAL);
+            if (killed) world_engine_crash();
+            else world_engine_stop();
+            world_engine_start();
+            answer(r, "g", "{\"action\":\"accept\"}");
+            cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
+            cr_expect_eq(measured(r, "r"), strlen(CANARY), "mode %zu", i);
+            log_holds_no(r, CANARY);
+        }
+}
+
+Test(sensitive, what_was_sealed_goes_with_the_run_and_no_file_ever_held_it) {
+    struct str r = world_start(output_def(MODES[0]), NULL);
+    world_wait_status(r, RUN_WAITING_APPROVAL);
+    cr_expect_eq(sealed_rows(r), 1);
+    answer(r, "g", "{\"action\":\"accept\"}");
+    files_hold_no(CANARY);
+    cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect_eq(sealed_rows(r), 0);
+    files_hold_no(CANARY);
+}
+
+/* --- variables (F13) --- */
+
+#define SECRET_VAR     "{\"name\":\"v\",\"type\":\"string\",\"sensitive\":true}"
+#define VAR(name)      "\"x\":{\"type\":\"variable\",\"variableName\":\"" name "\"}"
+#define SET(id, value) NODE(id, "core.setVariable", "\"name\":\"v\",\"value\":\"" value "\"", "")
+
+Test(sensitive, a_mask_is_taken_once /* EVT-41, OBS-72, F13 */) {
+    for (size_t i = 0; i < 3; i++) {
+        struct str r = world_start(
+            with_mode(
+                world_def("var", SET("s", CANARY) "," GATE("g") "," MEASURE("m", "variables.v"),
+                          EDGE("e", "s", "g", "") "," EDGE("f", "g", "m", ""), SECRET_VAR, 0, 0),
+                MODES[i]),
+            "{\"v\":\"" GIVEN "\"}");
+        world_wait_status(r, RUN_WAITING_APPROVAL);
+        const struct event *e = world_event(r, EV_VARIABLE_CHANGED, 1);
+        struct str shown = json_get(e->payload, "next"),
+                   inputs = json_get(world_event(r, EV_RUN_STARTED, 1)->payload, "inputs");
+        cr_expect(str_eq(world_var(r, "v"), shown), "one digest everywhere: " STR_FMT " " STR_FMT,
+                  STR_ARG(world_var(r, "v")), STR_ARG(shown));
+        cr_expect(str_eq(json_get(e->payload, "previous"), json_get(inputs, "v")));
+        struct str fork = fork_run(r, FORK_BRANCH, e->seq + 1);
+        world_wait_status(fork, RUN_WAITING_APPROVAL);
+        cr_expect(str_eq(world_var(fork, "v"), shown), "also behind a cut");
+        world_engine_crash();
+        world_engine_start();
+        answer(fork, "g", "{\"action\":\"accept\"}");
+        answer(r, "g", "{\"action\":\"accept\"}");
+        cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+        cr_expect_eq(world_wait_final(fork), RUN_COMPLETED);
+        cr_expect_eq(measured(r, "m"), strlen(CANARY));
+        cr_expect_eq(measured(fork, "m"), strlen(CANARY), "a fork has clear values of its own");
+        cr_expect(str_eq(world_var(r, "v"), shown));
+        cr_expect_eq(sealed_rows(r) + sealed_rows(fork), 0);
+        log_holds_no(r, CANARY);
+        log_holds_no(r, GIVEN);
+    }
+    files_hold_no(GIVEN);
+}
+
+/* --- channels (F4, F14) --- */
+
+static struct str channel_run(const char *reducer, const char *const *writes, const char *mode,
+                              const char *what) {
+    struct buf nodes, edges;
+    buf_init(&nodes, 1 << 16);
+    buf_init(&edges, 1 << 16);
+    size_t n = 0;
+    for (; writes[n]; n++) {
+        buf_addf(
+            &nodes,
+            "%s{\"id\":\"w%zu\",\"typeId\":\"core.channelWrite\",\"name\":\"w\",\"position\":{"
+            "\"x\":0,\"y\":0},\"config\":{\"channelName\":\"c\",\"reducer\":\"%s\",\"value\":%s"
+            "},\"inputs\":{}}",
+            n ? "," : "", n, reducer, writes[n]);
+    }
+    for (size_t i = 0; i + 1 < n; i++)
+        buf_addf(&edges, "{\"id\":\"e%zu\",\"sourceNodeId\":\"w%zu\",\"targetNodeId\":\"w%zu\"},",
+                 i, i, i + 1);
+    buf_addf(&edges,
+             "{\"id\":\"eg\",\"sourceNodeId\":\"w%zu\",\"targetNodeId\":\"g\"}," EDGE("er", "g",
+                                                                                      "r", ""),
+             n - 1);
+    buf_addf(
+        &nodes,
+        "," GATE("g") ",{\"id\":\"r\",\"typeId\":\"core.identity\",\"name\":\"r\",\"position\":{"
+                      "\"x\":0,\"y\":0},\"config\":{},\"inputs\":{\"n\":{\"type\":\"expression\","
+                      "\"expression\":"
+                      "\"%s\"}}}",
+        what);
+    struct str more =
+        arena_printf(W.a, ",\"channels\":{\"c\":{\"reducer\":\"%s\",\"sensitive\":true}}", reducer);
+    struct str def_text = world_def("chan", arena_str(W.a, buf_str(&nodes)).p,
+                                    arena_str(W.a, buf_str(&edges)).p, 0, 0, more.p);
+    buf_fini(&nodes);
+    buf_fini(&edges);
+    struct str r = world_start(with_mode(def_text, mode), NULL);
+    world_wait_settled(r);
+    return r;
+}
+
+Test(sensitive, a_sensitive_channel_folds_clear_values /* CHAN-24, CHAN-9, F4 */) {
+    static const char *const counter[] = {"1000005", "6000000", NULL};
+    static const char *const votes[] = {"{\"userId\":\"u\",\"action\":\"accept\"}",
+                                        "{\"userId\":\"u\",\"action\":\"reject\"}",
+                                        "{\"userId\":\"w\",\"action\":\"accept\"}", NULL};
+    static const char *const messages[] = {"{\"messageId\":\"m1\",\"text\":\"" CANARY "\"}",
+                                           "{\"messageId\":\"m1\",\"text\":\"" CANARY "\"}", NULL};
+    static const char *const merges[] = {"{\"a\":\"" CANARY "\"}", "{\"b\":\"" CANARY "\"}", NULL};
+    static const struct {
+        const char *reducer;
+        const char *const *writes;
+        const char *what;
+        size_t n;
+    } rows[] = {{"counter", counter, "channels.c + 1", 7000006},
+                {"votes", votes, "size(channels.c)", 2},
+                {"message", messages, "size(channels.c)", 1},
+                {"merge", merges, "size(channels.c)", 2},
+                {"append", merges, "size(channels.c)", 2}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t m = 0; m < 3; m++) {
+            struct str r = channel_run(rows[i].reducer, rows[i].writes, MODES[m], rows[i].what);
+            cr_assert_eq(world_head(r).status, RUN_WAITING_APPROVAL, "%s: %s", rows[i].reducer,
+                         world_story(r));
+            struct run_view v = world_view(r);
+            cr_expect_eq(v.chans_nr, m == 2 ? 0 : 1);
+            if (m < 2) cr_expect(str_eqc(v.chans[0].value, "\"[REDACTED]\""), "masked as a whole");
+            world_engine_crash();
+            world_engine_start();
+            answer(r, "g", "{\"action\":\"accept\"}");
+            cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+            cr_expect_eq(measured(r, "r"), rows[i].n, "%s", rows[i].reducer);
+            log_holds_no(r, CANARY);
+            cr_expect_eq(sealed_rows(r), 0);
+        }
+}
+
+Test(sensitive, a_sensitive_default_is_masked_before_the_first_write /* CHAN-24, SSE-18, F14 */) {
+    for (size_t m = 0; m < 3; m++) {
+        struct str more = arena_printf(
+            W.a,
+            ",\"channels\":{\"c\":{\"reducer\":\"replace\",\"sensitive\":true,\"default\":\"" CANARY
+            "\"}}");
+        struct str def = world_def("d", GATE("g") "," MEASURE("m", "channels.c"),
+                                   EDGE("e", "g", "m", ""), 0, 0, more.p);
+        struct str r = world_start(with_mode(def, MODES[m]), NULL);
+        world_wait_status(r, RUN_WAITING_APPROVAL);
+        struct run_view v = world_view(r);
+        cr_expect_eq(v.chans_nr, m == 2 ? 0 : 1);
+        if (m < 2) cr_expect(str_eqc(v.chans[0].value, "\"[REDACTED]\""));
+        answer(r, "g", "{\"action\":\"accept\"}");
+        cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+        cr_expect_eq(measured(r, "m"), strlen(CANARY));
+    }
+}
+
+/* --- copies --- */
+
+#define COPY(id, name)                                                                             \
+    NODE(id, "core.setVariable", "\"name\":\"" name "\"",                                          \
+         "\"value\":{\"type\":\"variable\",\"variableName\":\"v\"}")
+
+/* Into a plain variable, through getVariable, identity, a longer text, a log line. */
+Test(sensitive, a_value_that_is_passed_on_stays_sensitive /* OBS-71 */) {
+    for (size_t m = 0; m < 3; m++) {
+        struct str def = world_def(
+            "copies",
+            GATE("g") "," COPY("c", "plain") "," NODE(
+                "get", "core.getVariable", "\"name\":\"v\"",
+                "") "," NODE("i", "core.identity", "",
+                             "\"a\":{\"type\":\"variable\",\"variableName\":\"v\"},"
+                             "\"b\":{\"type\":\"expression\",\"expression\":\"'<' + variables.v +"
+                             " '>'\"},\"n\":{\"type\":\"expression\",\"expression\":"
+                             "\"size(variables.plain)\"}") "," NODE("l", "vendor.wopr.log", "",
+                                                                    "\"message\":{\"type\":"
+                                                                    "\"expression\",\"expression\":"
+                                                                    "\"'it is ' + "
+                                                                    "variables.v\"}") "," NODE("w",
+                                                                                               "cor"
+                                                                                               "e."
+                                                                                               "cha"
+                                                                                               "nne"
+                                                                                               "lWr"
+                                                                                               "it"
+                                                                                               "e",
+                                                                                               "\"c"
+                                                                                               "han"
+                                                                                               "nel"
+                                                                                               "Nam"
+                                                                                               "e\""
+                                                                                               ":\""
+                                                                                               "ope"
+                                                                                               "n"
+                                                                                               "\"",
+                                                                                               "\"v"
+                                                                                               "alu"
+                                                                                               "e\""
+                                                                                               ":{"
+                                                                                               "\"t"
+                                                                                               "ype"
+                                                                                               "\":"
+                                                                                               "\"v"
+                                                                                               "ari"
+                                                                                               "abl"
+                                                                                               "e\""
+                                                                                               ","
+                                                                                               "\"v"
+                                                                                               "ari"
+                                                                                               "abl"
+                                                                                               "eNa"
+                                                                                               "me"
+                                                                                               "\":"
+                                                                                               "\"v"
+                                                                                               "\""
+                                                                                               "}"),
+            EDGE("e0", "g", "c", "") "," EDGE("e1", "c", "get", "") "," EDGE(
+                "e2", "get", "i", "") "," EDGE("e3", "i", "l", "") "," EDGE("e4", "l", "w", ""),
+            SECRET_VAR, 0, 0);
+        struct str r = world_start(with_mode(def, MODES[m]), "{\"v\":\"" GIVEN "\"}");
+        world_wait_status(r, RUN_WAITING_APPROVAL);
+        world_engine_crash();
+        world_engine_start();
+        answer(r, "g", "{\"action\":\"accept\"}");
+        cr_assert_eq(world_wait_final(r), RUN_COMPLETED, "%s " STR_FMT, world_story(r),
+                     STR_ARG(world_view(r).error));
+        log_holds_no(r, GIVEN);
+        cr_expect_eq(measured(r, "i"), strlen(GIVEN), "clear inside");
+        cr_expect(str_eqc(json_get(world_event(r, EV_LOG_APPENDED, 1)->payload, "message"),
+                          "\"it is [REDACTED]\""));
+        cr_expect_eq(sealed_rows(r), 0);
+    }
+    files_hold_no(GIVEN);
+}
+
+static struct str open_def(const char *sensitivity) {
+    return world_def("open",
+                     arena_printf(W.a,
+                                  "{\"id\":\"i\",\"name\":\"i\",\"typeId\":\"core.identity\","
+                                  "\"config\":{},\"position\":{\"x\":0,\"y\":0},\"inputs\":{" VAR(
+                                      "v") "},\"outputSensitivity\":{%s}}",
+                                  sensitivity)
+                         .p,
+                     0, SECRET_VAR, 0, 0);
+}
+
+Test(sensitive, an_author_may_let_a_port_show_what_it_has /* OBS-70 */) {
+    struct str r = world_start(open_def("\"x\":false"), "{\"v\":\"" GIVEN "\"}");
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect(str_eqc(outputs_of(r, "i"), "{\"x\":\"" GIVEN "\"}"));
+    r = world_start(open_def(""), "{\"v\":\"" GIVEN "\"}");
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect(str_eqc(outputs_of(r, "i"), "{\"x\":\"[REDACTED]\"}"));
+}
+
+/* inputMapping into a plain variable of a child, and back by outputMapping. */
+Test(sensitive, a_child_keeps_what_it_is_given_to_itself /* OBS-71, NODE-48, WF-49 */) {
+    struct workflow *wf =
+        world_put(world_def("child", GATE("g") "," MEASURE("m", "variables.p"),
+                            EDGE("e", "g", "m", ""), "{\"name\":\"p\",\"type\":\"string\"}", 0, 0));
+    workflow_unref(wf);
+    struct str r =
+        world_start(world_def("parent",
+                              NODE("s", "core.subWorkflow",
+                                   "\"workflowId\":\"child\",\"inputMapping\":{\"p\":\"v\"},"
+                                   "\"outputMapping\":{\"back\":\"p\"}",
+                                   "") "," MEASURE("m", "variables.back"),
+                              EDGE("e", "s", "m", ""), SECRET_VAR, 0, 0),
+                    "{\"v\":\"" GIVEN "\"}");
+    world_wait_status(r, RUN_WAITING_APPROVAL);
+    struct str child = world_view(r).children.v[0].run_id;
+    log_holds_no(child, GIVEN);
+    world_engine_crash();
+    world_engine_start();
+    answer(child, "g", "{\"action\":\"accept\"}");
+    cr_assert_eq(world_wait_final(r), RUN_COMPLETED, "%s", world_story(r));
+    cr_expect_eq(measured(child, "m"), strlen(GIVEN));
+    cr_expect_eq(measured(r, "m"), strlen(GIVEN));
+    log_holds_no(r, GIVEN);
+    log_holds_no(child, GIVEN);
+    cr_expect_eq(sealed_rows(r) + sealed_rows(child), 0);
+    files_hold_no(GIVEN);
+}
+
+/* --- answers of gates --- */
+
+static struct str gate_def(const char *type, const char *config, const char *port) {
+    return world_def(
+        "gate",
+        arena_printf(W.a,
+                     "{\"id\":\"g\",\"name\":\"g\",\"typeId\":\"%s\",\"config\":{%s},"
+                     "\"position\":{\"x\":0,\"y\":0},\"inputs\":{},\"outputSensitivity\":{\"%s\":"
+                     "true}}," GATE("h") "," NODE("r", "test.measure", "",
+                                                  "\"v\":{\"type\":\"connection\",\"nodeId\":\"g\","
+                                                  "\"outputKey\":\"%s\"}"),
+                     type, config, port, port)
+            .p,
+        EDGE("e", "g", "h", "") "," EDGE("f", "h", "r", ""), 0, 0, 0);
+}
+
+Test(sensitive, an_answer_into_a_sensitive_port_is_masked_everywhere /* NODE-20, OBS-71 */) {
+    static const struct {
+        const char *type, *config, *port, *answer;
+    } gates[] = {
+        {"core.approvalGate", "", "comment", "{\"action\":\"accept\",\"comment\":\"" GIVEN "\"}"},
+        {"core.clarificationGate", "\"questions\":[{\"id\":\"q\",\"question\":\"?\"}]", "answers",
+         "{\"answers\":{\"q\":\"" GIVEN "\"}}"},
+        {"core.interrupt", "\"kind\":\"custom\",\"data\":{\"customKind\":\"c\"}", "resumeValue",
+         "\"" GIVEN "\""},
+    };
+    for (size_t i = 0; i < sizeof gates / sizeof *gates; i++) {
+        struct str r = world_start(gate_def(gates[i].type, gates[i].config, gates[i].port), NULL);
+        world_wait_settled(r);
+        answer(r, "g", gates[i].answer);
+        world_wait_event(r, EV_NODE_SUSPENDED, 2);
+        world_engine_crash();
+        world_engine_start();
+        answer(r, "h", "{\"action\":\"accept\"}");
+        cr_assert_eq(world_wait_final(r), RUN_COMPLETED, "%s", world_story(r));
+        cr_expect_geq(measured(r, "r"), strlen(GIVEN), "%s", gates[i].type);
+        log_holds_no(r, GIVEN);
+    }
+    files_hold_no(GIVEN);
+}
+
+/* --- forks of what has ended --- */
+
+Test(sensitive, a_branch_of_an_ended_run_needs_its_sensitive_inputs_again /* FORK-23 */) {
+    struct str r = world_start(world_def("m", MEASURE("m", "variables.v"), 0, SECRET_VAR, 0, 0),
+                               "{\"v\":\"" GIVEN "\"}");
+    struct wopr_error err = {0};
+    struct str b;
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect_eq(fork_try(r, FORK_BRANCH, 0, (struct fork_overlay){.tags = STR_NONE}, &b, &err),
+                 WOPR_E_CONFLICT);
+    cr_expect(strstr(err.message, "clear values") && strstr(err.details, "sensitive_values_gone"),
+              "%s %s", err.message, err.details);
+    const struct fork_overlay again = {.inputs = STR("{\"v\":\"another\"}")};
+    cr_assert_eq(fork_try(r, FORK_BRANCH, 0, again, &b, &err), 0, "%s", err.message);
+    cr_expect_eq(world_wait_final(b), RUN_COMPLETED);
+    cr_expect_eq(measured(b, "m"), 7);
+    struct str replay = fork_run(r, FORK_REPLAY, 0); /* goes on with the mask (FORK-21) */
+    cr_expect_eq(world_wait_final(replay), RUN_COMPLETED);
+}

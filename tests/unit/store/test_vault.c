@@ -1,0 +1,116 @@
+/*
+ * test_vault.c: keys of sealed values: what does not fit is refused, what is rotated stays
+ * readable, and whichever call fails nothing is lost (OBS-71).
+ */
+#include "kit.h"
+
+#include "base/fault.h"
+#include "store/vault.h"
+
+static struct kit w;
+static struct vault *v;
+static bool replaced;
+static const struct seal_secret KEK = {{1}}, OTHER = {{2}};
+
+static void up(void) {
+    kit_up(&w);
+    cr_assert_eq(vault_new(w.s, &KEK, 1, &v, &replaced, &w.err), 0, "%s", w.err.message);
+}
+static void down(void) {
+    vault_free(v);
+    kit_down(&w);
+}
+TestSuite(vault, .init = up, .fini = down);
+
+static const struct seal_place HERE = {{"run_1", 5}, 0};
+
+static struct plan_sealed seal(const char *clear) {
+    struct plan_sealed row;
+    cr_assert_eq(vault_seal(v, &HERE, str_c(clear), w.a, &row, &w.err), 0);
+    return row;
+}
+
+static int64_t run_with(struct plan_sealed row) {
+    struct plan *c = kit_create("run_1", 1);
+    plan_sealed(c, &row);
+    plan_ref(c);
+    cr_assert_eq(kit_apply(&w, c), 0, "%s", w.err.message);
+    return c->run_no;
+}
+
+static void reopen(const struct seal_secret *kek, int want) {
+    vault_free(v);
+    v = NULL;
+    cr_assert_eq(vault_new(w.s, kek, 1, &v, &replaced, &w.err), want, "%s", w.err.message);
+}
+
+static void opens(int64_t run_no, const char *want) {
+    struct sealed_list l;
+    struct str clear;
+    cr_assert_eq(store_sealed(w.s, run_no, 0, 1, w.a, &l, &w.err), 0);
+    cr_assert_eq(l.n, 1);
+    cr_assert_eq(vault_open(v, &HERE, &l.v[0], w.a, &clear, &w.err), 0, "%s", w.err.message);
+    cr_expect(str_eqc(clear, want));
+}
+
+Test(vault, what_was_sealed_opens_after_a_restart) {
+    int64_t no = run_with(seal("the value"));
+    reopen(&KEK, 0);
+    cr_expect_not(replaced);
+    opens(no, "the value");
+}
+
+Test(vault, another_key_is_refused_while_something_is_sealed) {
+    char id[VAULT_KEK_ID_LEN + 1];
+    (void)run_with(seal("the value"));
+    reopen(&OTHER, WOPR_E_CONFIG);
+    vault_kek_id(&KEK, id);
+    cr_expect_not_null(strstr(w.err.message, id), "it names the key that is needed: %s",
+                       w.err.message);
+}
+
+Test(vault, another_key_takes_over_when_nothing_is_sealed) {
+    reopen(&OTHER, 0);
+    cr_expect(replaced);
+    int64_t no = run_with(seal("fresh"));
+    opens(no, "fresh");
+}
+
+Test(vault, a_rotation_keeps_what_is_sealed_readable_with_the_new_key_only) {
+    int64_t no = run_with(seal("the value"));
+    cr_assert_eq(vault_rotate(v, &OTHER, &w.err), 0, "%s", w.err.message);
+    struct plan_sealed later = seal("later");
+    cr_expect_eq(later.key_no, 2);
+    reopen(&KEK, WOPR_E_CONFIG);
+    reopen(&OTHER, 0);
+    opens(no, "the value");
+    struct str clear;
+    cr_assert_eq(vault_open(v, &HERE, &later, w.a, &clear, &w.err), 0);
+    cr_expect(str_eqc(clear, "later"));
+}
+
+Test(vault, a_key_of_another_process_is_read_when_it_is_needed) {
+    struct vault *theirs;
+    cr_assert_eq(vault_new(w.s, &KEK, 1, &theirs, &replaced, &w.err), 0);
+    (void)run_with(seal("keeps the first key"));
+    cr_assert_eq(vault_rotate(theirs, &KEK, &w.err), 0);
+    struct plan_sealed row;
+    struct str clear;
+    cr_assert_eq(vault_seal(theirs, &HERE, STR("theirs"), w.a, &row, &w.err), 0);
+    cr_assert_eq(vault_open(v, &HERE, &row, w.a, &clear, &w.err), 0, "%s", w.err.message);
+    cr_expect(str_eqc(clear, "theirs"));
+    vault_free(theirs);
+}
+
+Test(vault, whichever_call_fails_a_rotation_is_whole_or_not_at_all) {
+    int64_t no = run_with(seal("the value"));
+    const struct seal_secret both[] = {OTHER, KEK};
+    for (unsigned nth = 1; fault_arm(1u << FAULT_MALLOC, nth); nth++) {
+        int rc = vault_rotate(v, &OTHER, &w.err);
+        fault_disarm();
+        vault_free(v);
+        cr_assert_eq(vault_new(w.s, both, 2, &v, &replaced, &w.err), 0, "%u (%d): %s", nth, rc,
+                     w.err.message);
+        opens(no, "the value");
+    }
+}
