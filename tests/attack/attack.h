@@ -141,7 +141,8 @@ enum {                   /* flags */
        BETA_WAITS = 1,   /* one burst takes it all: only afterwards counts */
        BETA_FORGETS = 2, /* the clock jumps: what was acknowledged before may be gone */
        NEEDS_ROOT = 4,   /* a resolver of its own takes a mount namespace */
-       FULL_ONLY = 8     /* takes more than a minute at any size */
+       FULL_ONLY = 8,    /* takes more than a minute at any size */
+       RUNS_ONCE = 16    /* it counts what it did: the bench does not repeat it */
 };
 extern const struct attack ATTACKS[];
 extern const size_t ATTACKS_NR;

@@ -126,7 +126,7 @@ static void *watch_main(void *arg) { /* the highest RSS */
 /* Short attacks are repeated for the bench. */
 static void attack_run(struct trial *t, bool bench) {
     struct world *w = &t->w;
-    const bool once = !bench || (w->row->flags & (BETA_WAITS | BETA_FORGETS)) != 0;
+    const bool once = !bench || (w->row->flags & (BETA_WAITS | BETA_FORGETS | RUNS_ONCE)) != 0;
     const int64_t from = now_ms();
     do w->row->run(w);
     while (!once && w->wrongs == 0 && now_ms() - from < BESIDE_BENCH_MS &&

@@ -61,7 +61,7 @@ const struct attack ATTACKS[] = {
         "a query of many parameters, without a key", NO_SETTINGS),
     ROW("cookies", "H1", 6000, 20000, attack_cookies, "many cookies, without a key", NO_SETTINGS),
     ROW("near-limit-heads", "H2", 40, 40, attack_near_limit,
-        "heads around the size that leaves no room for an answer", NO_SETTINGS),
+        "heads around the size that leaves no room for an answer", NO_SETTINGS, .flags = RUNS_ONCE),
     ROW("half-close", "H4", 600, 600, attack_half_close,
         "requests whose callers close their half at once", NO_SETTINGS),
     ROW("refused-bodies", "H11 H12", 200, 2000, attack_refused_bodies,
