@@ -93,6 +93,11 @@ uint64_t rng_u64(void) {
     return v;
 }
 
+void clock_sleep_ms(int64_t ms) {
+    struct timespec ts = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+    (void)nanosleep(&ts, NULL);
+}
+
 void clock_wall_offset(const volatile int64_t *offset_ms) { wall_offset_ms = offset_ms; }
 
 void sys_set(const struct sys_ops *o) {

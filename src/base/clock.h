@@ -26,6 +26,8 @@ void rng_ids(void *out, size_t n);
 /* The real wall clock is shown *offset_ms later from now on (tests of several processes).  Before
  * threads start; the number may be changed at any time after. */
 void clock_wall_offset(const volatile int64_t *offset_ms);
+/* The calling thread sleeps, in real time whatever the clock; a signal may end it early. */
+void clock_sleep_ms(int64_t ms);
 /* Not thread-safe against running users: call before threads start.  NULL restores the real one. */
 void sys_set(const struct sys_ops *ops);
 

@@ -5,13 +5,14 @@
 #ifndef WOPR_BASE_FAULT_H
 #define WOPR_BASE_FAULT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 enum fault_site {
     FAULT_MALLOC,
     FAULT_WRITE,
     FAULT_FSYNC,
-    FAULT_RENAME,
+    FAULT_RENAME, /* a name that goes: SQLite's files only, by the VFS of the tests */
     FAULT_CLOCK,
     FAULT_NET,
     FAULT_SITE_NR
@@ -22,7 +23,20 @@ enum fault_site {
 bool fault_arm(unsigned site_mask, unsigned nth);
 void fault_disarm(void);
 bool fault_fired(void);
-const char *fault_where(void);        /* name of the site that fired last */
-bool fault_hit(enum fault_site site); /* called at the site: true = fail now */
+const char *fault_where(void); /* name of the site that fired last */
+
+extern atomic_uint fault_armed_mask; /* 0 = disarmed */
+bool fault_passage(enum fault_site site);
+/* Called at the site: true = fail now. */
+static inline bool fault_hit(enum fault_site site) {
+    return atomic_load_explicit(&fault_armed_mask, memory_order_relaxed) != 0 &&
+           fault_passage(site);
+}
+/* The same where the kernel would say why: errno is set when it fails. */
+bool fault_passage_as(enum fault_site site, int error);
+static inline bool fault_hit_as(enum fault_site site, int error) {
+    return atomic_load_explicit(&fault_armed_mask, memory_order_relaxed) != 0 &&
+           fault_passage_as(site, error);
+}
 
 #endif

@@ -6,17 +6,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { PIECE_BYTES = 16384 };
-
-/* Does this passage fail?  errno says how. */
-static bool fault_as(enum fault_site site, int error) {
-    if (!fault_hit(site)) return false;
-    errno = error;
-    return true;
-}
 
 static enum fs_read fd_read(int fd, struct buf *out) {
     char piece[PIECE_BYTES];
@@ -57,21 +52,43 @@ bool fs_exists(const char *path) { return access(path, F_OK) == 0; }
 
 bool fs_readable(const char *path) { return access(path, R_OK) == 0; }
 
+int64_t fs_size(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 ? (int64_t)st.st_size : 0;
+}
+
+int fs_open_null(void) { return open("/dev/null", O_RDWR | O_CLOEXEC); }
+
+const volatile void *fs_map(const char *path, size_t n) {
+    struct stat st;
+    void *p = MAP_FAILED;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return NULL;
+    if (fstat(fd, &st) == 0 && st.st_size >= (off_t)n)
+        p = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
+    (void)close(fd);
+    return p == MAP_FAILED ? NULL : p;
+}
+
 int fs_open(const char *path, int flags, mode_t mode) {
-    if ((flags & O_CREAT) != 0 && fault_as(FAULT_WRITE, ENOSPC)) return -1;
+    if ((flags & O_CREAT) != 0 && fault_hit_as(FAULT_WRITE, ENOSPC)) return -1;
     return open(path, flags | O_CLOEXEC, mode);
 }
 
 int fs_make_folder(const char *path, mode_t mode) {
-    return fault_as(FAULT_WRITE, ENOSPC) ? -1 : mkdir(path, mode);
+    return fault_hit_as(FAULT_WRITE, ENOSPC) ? -1 : mkdir(path, mode);
 }
 
 int fs_truncate(int fd, off_t size) {
-    return fault_as(FAULT_WRITE, ENOSPC) ? -1 : ftruncate(fd, size);
+    return fault_hit_as(FAULT_WRITE, ENOSPC) ? -1 : ftruncate(fd, size);
 }
 
 ssize_t fs_write_at(int fd, const void *p, size_t n, off_t at) {
-    return fault_as(FAULT_WRITE, ENOSPC) ? -1 : pwrite(fd, p, n, at);
+    return fault_hit_as(FAULT_WRITE, ENOSPC) ? -1 : pwrite(fd, p, n, at);
 }
 
-int fs_sync(int fd) { return fault_as(FAULT_FSYNC, EIO) ? -1 : fsync(fd); }
+ssize_t fs_read_at(int fd, void *p, size_t n, off_t at) { return pread(fd, p, n, at); }
+
+int fs_sync(int fd) { return fault_hit_as(FAULT_FSYNC, EIO) ? -1 : fsync(fd); }
+
+int fs_lock(int fd, int operation) { return flock(fd, operation); }

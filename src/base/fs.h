@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 
+#include <stdint.h>
 #include <sys/types.h>
 
 enum fs_read {
@@ -26,11 +27,21 @@ MUST_CHECK int fs_each_name(const char *folder, bool (*fn)(void *ctx, const char
 bool fs_exists(const char *path);
 bool fs_readable(const char *path); /* by this user */
 
+int64_t fs_size(const char *path); /* 0 without such a file */
+/* Another descriptor of the null device: readable, writable, always empty. */
+MUST_CHECK int fs_open_null(void);
+/* The first n bytes of a file, shared with whoever writes it, for the life of the process; NULL
+ * when it is shorter or cannot be read. */
+const volatile void *fs_map(const char *path, size_t n);
+
 /* As open(2), close-on-exec.  With O_CREAT a fault point. */
 MUST_CHECK int fs_open(const char *path, int flags, mode_t mode);
 MUST_CHECK int fs_make_folder(const char *path, mode_t mode);
 MUST_CHECK int fs_truncate(int fd, off_t size);
 MUST_CHECK ssize_t fs_write_at(int fd, const void *p, size_t n, off_t at);
+MUST_CHECK ssize_t fs_read_at(int fd, void *p, size_t n, off_t at);
 MUST_CHECK int fs_sync(int fd);
+/* flock(2): LOCK_EX, LOCK_SH, LOCK_NB. */
+MUST_CHECK int fs_lock(int fd, int operation);
 
 #endif

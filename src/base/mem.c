@@ -2,6 +2,7 @@
  * mem.c: the only callers of malloc and its family.
  */
 #include "base/mem.h"
+#include "base/error.h"
 #include "base/fault.h"
 
 #include <malloc.h>
@@ -13,14 +14,27 @@
 /* Zero bytes give a pointer of their own, so that NULL always means "short of memory". */
 static size_t at_least_one(size_t n) { return n ? n : 1; }
 
+static _Thread_local uint64_t refused;
+
+static void *given(void *p) {
+    if (!p) refused++;
+    return p;
+}
+
+uint64_t mem_refused(void) { return refused; }
+
+void mem_refused_by_library(void) { refused++; }
+
+int mem_verdict(int rc, uint64_t refused_before) {
+    return rc == WOPR_E_NO_MEMORY && refused == refused_before ? WOPR_E_TOO_BIG : rc;
+}
+
 void *mem_alloc(size_t n) {
-    if (fault_hit(FAULT_MALLOC)) return NULL;
-    return malloc(at_least_one(n));
+    return given(fault_hit(FAULT_MALLOC) ? NULL : malloc(at_least_one(n)));
 }
 
 void *mem_zalloc(size_t n) {
-    if (fault_hit(FAULT_MALLOC)) return NULL;
-    return calloc(1, at_least_one(n));
+    return given(fault_hit(FAULT_MALLOC) ? NULL : calloc(1, at_least_one(n)));
 }
 
 void *mem_array(size_t count, size_t size) {
@@ -29,8 +43,7 @@ void *mem_array(size_t count, size_t size) {
 }
 
 void *mem_realloc(void *p, size_t n) {
-    if (fault_hit(FAULT_MALLOC)) return NULL;
-    return realloc(p, at_least_one(n));
+    return given(fault_hit(FAULT_MALLOC) ? NULL : realloc(p, at_least_one(n)));
 }
 
 void *mem_grow(void *p, size_t count, size_t size) {

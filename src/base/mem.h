@@ -26,6 +26,12 @@ void mem_trim(void);
 uint64_t mem_freed_large(void);
 /* A library gave back n bytes by itself: counted with the above. */
 void mem_freed_by_library(size_t n);
+/* Allocations of this thread that were refused since it began.  A NO_MEMORY that comes while this
+ * stays the same was met at a bound (an arena's, a buffer's) and would come again for ever:
+ * mem_verdict makes it TOO_BIG. */
+uint64_t mem_refused(void);
+void mem_refused_by_library(void); /* a library said that it got none */
+int mem_verdict(int rc, uint64_t refused_before);
 #define MEM_NEW(type) ((type *)mem_zalloc(sizeof(type)))
 
 #endif

@@ -7,7 +7,8 @@
 
 #include <stdio.h>
 
-#define OUT_BYTES_MAX (512u * 1024 * 1024)
+#define OUT_BYTES_MAX   (512u * 1024 * 1024)
+#define BUSY_TIMEOUT_MS 5000 /* for a host that writes at the moment */
 
 static void drop_args(struct cli *c, int at, int n) {
     for (int i = at; i + n < c->argc; i++) c->argv[i] = c->argv[i + n];
@@ -79,7 +80,7 @@ int cli_config(struct cli *c) {
 int cli_store(struct cli *c, bool read_only, struct store **out) {
     struct wopr_error err = {0};
     struct store_config sc = {
-        .path = c->cfg.store_path, .busy_timeout_ms = 5000, .read_only = read_only};
+        .path = c->cfg.store_path, .busy_timeout_ms = BUSY_TIMEOUT_MS, .read_only = read_only};
     if (read_only && !fs_exists(c->cfg.store_path)) {
         fprintf(stderr,
                 "wopr: there is no database %s; start a host on it first (wopr serve), or "
@@ -122,7 +123,7 @@ int cli_run_head(struct cli *c, struct store *s, const char *run_id, struct run_
                           run_id, c->cfg.host_tenant);
 }
 
-const char *cli_time(int64_t ms, char out[32]) {
+const char *cli_time(int64_t ms, char out[CLI_TIME_SIZE]) {
     out[0] = '-';
     out[1] = '\0';
     if (ms > 0) time_format(ms, out);

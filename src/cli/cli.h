@@ -9,6 +9,11 @@
 #include "host/host.h"
 #include "store/runs.h"
 
+enum {
+    CLI_TIME_SIZE = 32,                  /* a time as text, with its NUL */
+    CLI_ROWS_MAX = 10000,                /* of --limit */
+    CLI_OUT_BYTES_MAX = 64 * 1024 * 1024 /* of what is printed in one piece */
+};
 struct cli {
     int argc;
     char **argv;
@@ -46,7 +51,7 @@ void text_escape(struct buf *out, struct str s, bool lines);
 /* A run of the configured tenant, live or test: an id is unique.  *test says which. */
 int cli_run_head(struct cli *c, struct store *s, const char *run_id, struct run_head *head,
                  bool *test, struct wopr_error *err);
-const char *cli_time(int64_t ms, char out[32]); /* "-" when 0 */
+const char *cli_time(int64_t ms, char out[CLI_TIME_SIZE]); /* "-" when 0 */
 
 /* --- remote.c: commands that a running host must carry out --- */
 /* Address and key: "--url" (or WOPR_URL; absent: the listener of the settings) and the API key of

@@ -10,9 +10,9 @@
 
 #include <stdio.h>
 
+#define LIST_ROWS      100 /* without --limit */
 #define PATH_BYTES_MAX 4096
 #define BODY_BYTES_MAX (1024u * 1024)
-#define OUT_BYTES_MAX  (64u * 1024 * 1024)
 #define AGE_BYTES      24
 
 static const char USAGE[] =
@@ -38,7 +38,7 @@ static const char *state_name(enum interrupt_row_state s) {
 }
 
 static void time_of(struct jw *w, const char *key, int64_t ms) {
-    char at[32];
+    char at[CLI_TIME_SIZE];
     if (ms > 0) jw_kstrz(w, key, cli_time(ms, at));
 }
 
@@ -120,7 +120,7 @@ static int interrupts_show(struct cli *c, struct store *s, const struct interrup
     if (rc == 0 && all.n == 0)
         rc = wopr_error_set(&err, WOPR_E_NOT_FOUND, "nothing was ever asked there");
     if (rc != 0) return cli_fail(&err);
-    buf_init(&b, OUT_BYTES_MAX);
+    buf_init(&b, CLI_OUT_BYTES_MAX);
     for (size_t i = 0; i < all.n; i++) row_json(&all.v[i], true, &b);
     cli_print(&b);
     buf_fini(&b);
@@ -177,7 +177,7 @@ static int args_take(struct cli *c, struct interrupt_args *in) {
     const char *kind = cli_take_value(c, "--kind"), *run = cli_take_value(c, "--run");
     const char *owner = cli_take_value(c, "--owner"), *limit = cli_take_value(c, "--limit");
     enum intr_kind known;
-    uint64_t max = 100;
+    uint64_t max = LIST_ROWS;
     *in = (struct interrupt_args){.url = cli_take_url(c),
                                   .action = cli_take_value(c, "--action"),
                                   .comment = cli_take_value(c, "--comment"),
@@ -186,7 +186,7 @@ static int args_take(struct cli *c, struct interrupt_args *in) {
     in->json = cli_take_flag(c, "--json");
     int rc = cli_config(c);
     if (rc != 0) return rc;
-    if (limit != NULL && (!str_u64(str_c(limit), &max) || max == 0 || max > 10000))
+    if (limit != NULL && (!str_u64(str_c(limit), &max) || max == 0 || max > CLI_ROWS_MAX))
         return cli_usage("wopr: --limit must be 1..10000\n");
     if (kind != NULL && !intr_kind_of(str_c(kind), &known))
         return cli_usage("wopr: --kind is no kind of interrupt\n");

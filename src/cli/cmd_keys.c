@@ -8,6 +8,8 @@
 
 #define SCOPES_DEFAULT   "runs:create,runs:read"
 #define GENERATED_RANDOM 32 /* bytes */
+#define EXPIRES_DAYS_MAX 36500
+#define DAY_MS           86400000
 #define GENERATED_TEXT   64
 
 static const char USAGE[] =
@@ -34,9 +36,10 @@ static int create_args_check(const struct create_args *in, unsigned *scopes, int
         fputc('\n', stderr);
         return 2;
     }
-    if (in->days != NULL && (!str_u64(str_c(in->days), &days) || days == 0 || days > 36500))
+    if (in->days != NULL &&
+        (!str_u64(str_c(in->days), &days) || days == 0 || days > EXPIRES_DAYS_MAX))
         return cli_usage("wopr: --expires-days must be 1..36500\n");
-    *expires_ms = days == 0 ? 0 : clock_wall_ms() + (int64_t)days * 86400000;
+    *expires_ms = days == 0 ? 0 : clock_wall_ms() + (int64_t)days * DAY_MS;
     return 0;
 }
 
@@ -78,12 +81,12 @@ static int keys_list(struct cli *c, struct store *s) {
     struct buf b;
     int rc = store_key_list(s, c->arena, &all, &err);
     if (rc != 0) return cli_fail(&err);
-    buf_init(&b, 64 * 1024 * 1024);
+    buf_init(&b, CLI_OUT_BYTES_MAX);
     buf_addf(&b, "%-28s %-8s %-5s %-12s %-25s %-11s %-12s %s\n", "KEY ID", "STATE", "MODE",
              "TENANT", "EXPIRES", "FROM", "LABEL", "SCOPES");
     for (size_t i = 0; i < all.n; i++) {
         const struct api_key *k = &all.v[i];
-        char t[32];
+        char t[CLI_TIME_SIZE];
         buf_addf(&b, "%-28.*s %-8s %-5s %-12.*s %-25s %-11s %-12.*s ",
                  STR_ARG(cli_text(c, k->key_id)), state_of(k, clock_wall_ms()),
                  k->test_mode ? "test" : "live", STR_ARG(cli_text(c, k->tenant)),

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "codec/bytes.h"
+#include "codec/jobj.h"
 #include "codec/json.h"
 #include "egress/operator.h"
 #include "store/events.h"
@@ -11,6 +12,7 @@
 
 #include <stdio.h>
 
+#define LIST_ROWS         50 /* without --limit */
 #define EVENTS_PAGE       256
 #define EVENTS_PAGE_BYTES (4u * 1024 * 1024)
 #define EVENTS_ARENA_MAX  (32u * 1024 * 1024)
@@ -44,7 +46,7 @@ static int status_of(const char *name) {
 
 static void item_json(const struct run_list_item *r, struct buf *b) {
     struct jw w;
-    char at[32];
+    char at[CLI_TIME_SIZE];
     jw_init(&w, b);
     jw_object(&w);
     jw_kstr(&w, "runId", r->head.run_id);
@@ -60,7 +62,7 @@ static void item_json(const struct run_list_item *r, struct buf *b) {
 }
 
 static void item_text(struct cli *c, const struct run_list_item *r, struct buf *b) {
-    char at[32];
+    char at[CLI_TIME_SIZE];
     buf_addf(b, "%-32.*s %-17s %-32.*s ", STR_ARG(r->head.run_id), run_status_name(r->head.status),
              STR_ARG(cli_text(c, r->workflow_id)));
     buf_addf(b, "%-25s %lld%s%s\n", cli_time(r->created_ms, at), (long long)r->head.next_seq,
@@ -96,7 +98,7 @@ static int run_show(struct cli *c, struct store *s, const struct runs_args *in) 
     struct run_head head;
     bool test;
     (void)in;
-    buf_init(&b, 64 * 1024 * 1024);
+    buf_init(&b, CLI_OUT_BYTES_MAX);
     int rc = cli_run_head(c, s, c->argv[1], &head, &test, &err);
     if (rc == 0) rc = store_run_view(s, str_c(c->cfg.host_tenant), test, id, c->arena, &v, &err);
     if (rc == 0) rc = v1_interrupt_of(s, &v, c->arena, &err);
@@ -144,16 +146,11 @@ static int run_events(struct cli *c, struct store *s, const struct runs_args *in
 /* --- through the host --- */
 
 static struct str control_body(struct cli *c, const struct runs_args *in, bool drains) {
-    struct buf b;
-    struct jw w;
-    buf_init(&b, BODY_MAX_BYTES);
-    jw_init(&w, &b);
-    jw_object(&w);
-    if (in->reason != NULL) jw_kstrz(&w, "reason", in->reason);
-    if (drains && in->immediate) jw_kstrz(&w, "drainPolicy", "immediate");
-    jw_end_object(&w);
-    struct str body = buf_failed(&b) ? STR_NONE : arena_str(c->arena, buf_str(&b));
-    buf_fini(&b);
+    struct jobj o;
+    jobj_begin(&o, BODY_MAX_BYTES);
+    if (in->reason != NULL) jw_kstrz(&o.w, "reason", in->reason);
+    if (drains && in->immediate) jw_kstrz(&o.w, "drainPolicy", "immediate");
+    struct str body = jobj_end(&o, c->arena);
     return body;
 }
 
@@ -184,9 +181,11 @@ static int run_control(struct cli *c, const struct runs_args *in, const char *ve
 }
 
 static int fork_run(struct cli *c, const struct runs_args *in) {
-    return ask_host(c, in, ":fork",
-                    arena_printf(c->arena, "{\"mode\":\"%s\",\"fromSeq\":%llu}",
-                                 in->branch ? "branch" : "replay", (unsigned long long)in->from));
+    struct jobj o;
+    jobj_begin(&o, BODY_MAX_BYTES);
+    jw_kstrz(&o.w, "mode", in->branch ? "branch" : "replay");
+    jw_kint(&o.w, "fromSeq", (int64_t)in->from);
+    return ask_host(c, in, ":fork", jobj_end(&o, c->arena));
 }
 static int run_cancel(struct cli *c, const struct runs_args *in) {
     return run_control(c, in, "/cancel", false);
@@ -214,7 +213,7 @@ static int args_take(struct cli *c, struct runs_args *in) {
     const char *status = cli_take_value(c, "--status"), *limit = cli_take_value(c, "--limit");
     const char *workflow = cli_take_value(c, "--workflow"), *tag = cli_take_value(c, "--tag");
     const char *from = cli_take_value(c, "--from");
-    uint64_t max = 50;
+    uint64_t max = LIST_ROWS;
     *in = (struct runs_args){.url = cli_take_url(c), .reason = cli_take_value(c, "--reason")};
     in->test = cli_take_flag(c, "--test");
     in->json = cli_take_flag(c, "--json");
@@ -222,7 +221,7 @@ static int args_take(struct cli *c, struct runs_args *in) {
     in->branch = cli_take_flag(c, "--branch");
     int rc = cli_config(c);
     if (rc != 0) return rc;
-    if (limit != NULL && (!str_u64(str_c(limit), &max) || max == 0 || max > 10000))
+    if (limit != NULL && (!str_u64(str_c(limit), &max) || max == 0 || max > CLI_ROWS_MAX))
         return cli_usage("wopr: --limit must be 1..10000\n");
     if (from != NULL && (!str_u64(str_c(from), &in->from) || in->from > INT64_MAX))
         return cli_usage("wopr: --from must be a sequence number\n");

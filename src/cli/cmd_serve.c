@@ -9,6 +9,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#define HELP_BYTES_MAX (1024u * 1024)
+
 static void start_logging(const struct config *c) {
     static const char *const names[] = {"debug", "info", "warn", "error"};
     for (int i = 0; i < 4; i++)
@@ -56,7 +58,7 @@ int cmd_serve(struct cli *c) {
     struct host *h = NULL;
     sigset_t set;
     struct buf b;
-    buf_init(&b, 1024 * 1024);
+    buf_init(&b, HELP_BYTES_MAX);
     if (cli_take_flag(c, "--help") || cli_take_flag(c, "-h")) {
         buf_addz(&b, "usage: wopr serve [OPTIONS]    [default; environment variable]\n\n");
         config_help(&b);

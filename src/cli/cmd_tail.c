@@ -1,18 +1,19 @@
 /* cmd_tail.c: wopr tail: follows a run by reading the database file, so it needs no key and works
  * beside the host. */
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "codec/ident.h"
 #include "store/events.h"
 #include "wire/v1/v1.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
-#define DETAIL_BYTES   72
-#define TAIL_PAGE      256
-#define TAIL_POLL_MS   100
-#define TAIL_ARENA_MAX (32u * 1024 * 1024)
+#define DETAIL_BYTES    72
+#define TAIL_PAGE       256
+#define TAIL_PAGE_BYTES (4u * 1024 * 1024)
+#define TAIL_POLL_MS    100
+#define TAIL_ARENA_MAX  (32u * 1024 * 1024)
 
 static const char *const TINTS[] = {
     [EV_TONE_DIM] = "\x1b[2m",  [EV_TONE_PLAIN] = "",        [EV_TONE_GOOD] = "\x1b[32m",
@@ -89,7 +90,7 @@ static int run_follow(struct store *s, struct tail *t, const struct run_head *he
     for (bool ended = false; rc == 0 && !ended;) {
         struct event_list l = {NULL, 0};
         arena_reset(a);
-        rc = store_events(s, head->run_no, from, TAIL_PAGE, 4u * 1024 * 1024, a, &l, err);
+        rc = store_events(s, head->run_no, from, TAIL_PAGE, TAIL_PAGE_BYTES, a, &l, err);
         if (rc != 0) break;
         if (l.n > 0) {
             if (print_page(t, &l, a) != 0) break;
@@ -97,8 +98,7 @@ static int run_follow(struct store *s, struct tail *t, const struct run_head *he
             ended = event_is_terminal(l.v[l.n - 1].kind);
             continue;
         }
-        struct timespec nap = {0, TAIL_POLL_MS * 1000000L};
-        nanosleep(&nap, NULL);
+        clock_sleep_ms(TAIL_POLL_MS);
     }
     arena_free(a);
     return rc;

@@ -23,7 +23,7 @@ static int secret_rotate(struct cli *c, struct store *s) {
 
 static void row_json(const struct token_secret *t, struct buf *b) {
     struct jw w;
-    char at[32];
+    char at[CLI_TIME_SIZE];
     jw_init(&w, b);
     jw_object(&w);
     jw_kstr(&w, "kid", t->kid);
@@ -35,7 +35,7 @@ static void row_json(const struct token_secret *t, struct buf *b) {
 }
 
 static void row_text(const struct token_secret *t, struct buf *b) {
-    char at[32];
+    char at[CLI_TIME_SIZE];
     buf_addf(b, "%-28.*s %-9s %-25s ", STR_ARG(t->kid), t->retired_ms > 0 ? "verifies" : "signs",
              cli_time(t->created_ms, at));
     buf_addf(b, "%s\n", cli_time(t->retired_ms, at));
@@ -46,7 +46,7 @@ static int secrets_list(struct cli *c, struct store *s, bool json) {
     struct token_secret_list all;
     struct buf b;
     if (store_token_secret_list(s, c->arena, &all, &err) != 0) return cli_fail(&err);
-    buf_init(&b, 64 * 1024 * 1024);
+    buf_init(&b, CLI_OUT_BYTES_MAX);
     if (!json) buf_addf(&b, "%-28s %-9s %-25s %s\n", "KEY ID", "STATE", "CREATED", "RETIRED");
     for (size_t i = 0; i < all.n; i++) {
         if (json) row_json(&all.v[i], &b);

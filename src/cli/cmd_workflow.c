@@ -151,7 +151,7 @@ static int workflows_list(struct cli *c, struct store *s) {
     printf("%-48s %-10s %-12s %-25s %s\n", "WORKFLOW", "VERSION", "TENANT", "UPDATED", "HASH");
     for (size_t i = 0; i < all.n; i++) {
         const struct workflow_row *w = &all.v[i];
-        char t[32], hex[65];
+        char t[CLI_TIME_SIZE], hex[65];
         sha256_hex(&w->hash, hex);
         printf("%-48.*s %-10.*s %-12.*s %-25s %.12s\n", STR_ARG(cli_text(c, w->workflow_id)),
                STR_ARG(cli_text(c, w->version)),

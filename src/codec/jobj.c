@@ -31,6 +31,17 @@ void jobj_details(struct jobj *o, struct wopr_error *err) {
     buf_fini(&o->b);
 }
 
+void jobj_details_int(struct wopr_error *err, const char *key, int64_t v) {
+    wopr_error_details(err, "{\"%s\":%" PRId64 "}", key, v);
+}
+
+void jobj_details_str(struct wopr_error *err, const char *key, const char *v) {
+    struct jobj o;
+    jobj_begin(&o, WOPR_DETAILS_SIZE);
+    jw_kstrz(&o.w, key, v);
+    jobj_details(&o, err);
+}
+
 void jobj_drop(struct jobj *o) { buf_fini(&o->b); }
 
 /* Straight into the arena: no buffer whose allocation could fail as well. */

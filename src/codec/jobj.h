@@ -33,6 +33,9 @@ struct str jobj_end(struct jobj *o, struct arena *a);
 char *jobj_take(struct jobj *o, size_t *n);
 /* Close the object and make it the details of err, unless something failed or it does not fit. */
 void jobj_details(struct jobj *o, struct wopr_error *err);
+/* {"key":v} as the details of err.  The first needs no memory; in the second v is escaped. */
+void jobj_details_int(struct wopr_error *err, const char *key, int64_t v);
+void jobj_details_str(struct wopr_error *err, const char *key, const char *v);
 /* Give it up at any depth. */
 void jobj_drop(struct jobj *o);
 

@@ -39,6 +39,7 @@ struct builder {
 };
 
 static int no_memory(struct builder *t) {
+    mem_refused_by_library(); /* trees have no bound of their own */
     return wopr_error_set(t->err, WOPR_E_NO_MEMORY, "JSON: out of memory");
 }
 

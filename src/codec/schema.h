@@ -42,5 +42,7 @@ MUST_CHECK int schema_validate(const struct schema *s, struct json_object *insta
 /* As above from checked text. */
 MUST_CHECK int schema_validate_text(const struct schema *s, struct str text,
                                     struct schema_issue *issue);
+/* As above with a budget of the caller's, which keeps what is left; TOO_BIG when it is spent. */
+MUST_CHECK int schema_validate_within(const struct schema *s, struct str text, uint64_t *steps);
 
 #endif

@@ -162,6 +162,17 @@ int schema_validate(const struct schema *s, struct json_object *instance,
     return schema_eval(&r, s->root, instance, NULL, NULL);
 }
 
+int schema_validate_within(const struct schema *s, struct str text, uint64_t *steps) {
+    struct json_object *tree = NULL;
+    int rc = json_tree(text, &tree, NULL);
+    if (rc != 0) return rc;
+    struct schema_run r = {.steps = *steps, .seed = s->seed};
+    rc = schema_eval(&r, s->root, tree, NULL, NULL);
+    *steps = r.steps;
+    json_object_put(tree);
+    return rc;
+}
+
 int schema_validate_text(const struct schema *s, struct str text, struct schema_issue *issue) {
     struct json_object *tree = NULL;
     int rc = json_tree(text, &tree, NULL);

@@ -20,12 +20,12 @@ static int cond_expression(const struct wf_cond *c, const struct expr_scope *s, 
     return rc == WOPR_E_NO_MEMORY ? rc : 0;
 }
 
-int cond_eval(const struct wf_cond *c, const struct expr_scope *s, struct arena *a, bool *holds) {
-    *holds = c->kind == COND_NONE;
-    if (c->kind == COND_NONE) return 0;
-    if (c->kind == COND_EXPRESSION) return cond_expression(c, s, a, holds);
+static int cond_compare(const struct wf_cond *c, const struct expr_scope *s, struct arena *a,
+                        bool *holds) {
     struct str left = left_value(c, s, a);
     int rc = 0;
+    *holds = false;
+    if (!expr_spend(s->steps, left.n + c->right.n)) return 0;
     switch (c->kind) {
     case COND_EQUALS:
         *holds = json_equal(left, c->right, a);
@@ -38,13 +38,19 @@ int cond_eval(const struct wf_cond *c, const struct expr_scope *s, struct arena 
         break;
     default: /* "pattern" accepts whatever is no string */
         rc = json_type_of(left) != JSON_STRING ? WOPR_E_VALIDATION
-                                               : schema_validate_text(c->rx, left, NULL);
+                                               : schema_validate_within(c->rx, left, s->steps);
         *holds = rc == 0;
     }
-    if (arena_failed(a) || rc == WOPR_E_NO_MEMORY) {
-        *holds = false;
-        return WOPR_E_NO_MEMORY;
-    }
-    if (rc != 0) *holds = false;
-    return 0;
+    if (rc != 0 || arena_failed(a)) *holds = false;
+    return arena_failed(a) ? WOPR_E_NO_MEMORY : rc == WOPR_E_NO_MEMORY ? rc : 0;
+}
+
+int cond_eval(const struct wf_cond *c, const struct expr_scope *s, struct arena *a, bool *holds) {
+    uint64_t steps = EXPR_STEPS_MAX;
+    struct expr_scope scope = *s;
+    if (scope.steps == NULL) scope.steps = &steps;
+    *holds = c->kind == COND_NONE;
+    if (c->kind == COND_NONE) return 0;
+    if (c->kind == COND_EXPRESSION) return cond_expression(c, &scope, a, holds);
+    return cond_compare(c, &scope, a, holds);
 }

@@ -23,9 +23,7 @@
 #define REDUCER_TO     "|feedback|message|vendor"
 #define SCHEMA_MAX     (1024u * 1024)
 #define SCHEMA_URI_MAX 256
-
-/* Payloads nest caller data of depth 64 (HTTP-9) a few levels deeper. */
-static const struct json_limits PAYLOAD_LIMITS = {.bytes_max = EVENT_PAYLOAD_MAX, .depth_max = 128};
+#define DEPTH_MAX      128 /* payloads nest caller data of depth 64 (HTTP-9) a few levels deeper */
 
 /*
  * Payloads that passed, remembered per thread byte for byte: a node.started has the same payload
@@ -156,10 +154,11 @@ int payload_check(const struct payload_rules *r, enum ev_kind k, struct str payl
                               "an event of unknown type is never written"); /* EVT-13 */
     if (payload.n > EVENT_PAYLOAD_MAX)
         return wopr_error_set(err, WOPR_E_PAYLOAD_INVALID,
-                              "the payload of %s has %zu bytes, the limit is %u", event_name(k),
+                              "the payload of %s has %zu bytes, the limit is %zu", event_name(k),
                               payload.n, EVENT_PAYLOAD_MAX);
     struct wopr_error why = {0};
-    int rc = json_check(payload, &PAYLOAD_LIMITS, &why);
+    const struct json_limits limits = {.bytes_max = EVENT_PAYLOAD_MAX, .depth_max = DEPTH_MAX};
+    int rc = json_check(payload, &limits, &why);
     if (rc == WOPR_E_NO_MEMORY) return wopr_error_set(err, rc, "no memory to check a payload");
     if (rc != 0)
         return wopr_error_at(err, WOPR_E_PAYLOAD_INVALID, why.pointer,

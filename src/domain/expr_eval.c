@@ -27,6 +27,17 @@ static int type_error(struct eval *ev, const char *what) {
     return wopr_error_set(ev->err, WOPR_E_VALIDATION, "expression: %s", what);
 }
 
+/* Counted, never timed: the same log must decide the same everywhere. */
+bool expr_spend(uint64_t *steps, size_t bytes) {
+    uint64_t cost = 1 + bytes / EXPR_STEP_BYTES;
+    *steps = *steps > cost ? *steps - cost : 0;
+    return *steps > 0;
+}
+
+static int eval_spend(struct eval *ev, size_t bytes) {
+    return expr_spend(ev->scope->steps, bytes) ? 0 : type_error(ev, "it takes too many steps");
+}
+
 static int no_memory(struct eval *ev) {
     return wopr_error_set(ev->err, WOPR_E_NO_MEMORY, "expression: out of memory");
 }
@@ -251,7 +262,8 @@ static int eval_matches(struct eval *ev, const struct expr *e, const struct valu
     }
     if (x->type != JSON_STRING || y->type != JSON_STRING)
         return type_error(ev, "matches() needs two strings");
-    if (e->rx != NULL) return pattern_matched(ev, schema_validate_text(e->rx, x->raw, NULL), out);
+    if (e->rx != NULL)
+        return pattern_matched(ev, schema_validate_within(e->rx, x->raw, ev->scope->steps), out);
     struct str text = expr_pattern_schema(y->raw, ev->a);
     if (text.p == NULL) return no_memory(ev);
     struct schema_set *set = schema_set_new(false);
@@ -259,13 +271,16 @@ static int eval_matches(struct eval *ev, const struct expr *e, const struct valu
     const struct schema *rx;
     int rc = schema_set_add(set, STR("wopr:pattern"), text, ev->err);
     if (rc == 0) rc = schema_compile(set, STR("wopr:pattern"), &rx, ev->err);
-    if (rc == 0) rc = pattern_matched(ev, schema_validate_text(rx, x->raw, NULL), out);
+    if (rc == 0)
+        rc = pattern_matched(ev, schema_validate_within(rx, x->raw, ev->scope->steps), out);
     schema_set_free(set);
     return rc;
 }
 
 static int eval_path(struct eval *ev, const struct expr *e, struct value *out) {
     struct str text = ev->scope->lookup(ev->scope->ctx, e->root, ev->a);
+    int rc = eval_spend(ev, text.n);
+    if (rc != 0) return rc;
     if (text.p != NULL && e->raw.n > 0) text = json_pointer_get(text, e->raw, ev->a);
     if (arena_failed(ev->a)) return no_memory(ev);
     return value_of(ev, text.p == NULL || text.n == 0 ? STR("null") : text, out);
@@ -298,6 +313,7 @@ static int eval_not_leaf(struct eval *ev, const struct expr *e, struct value *ou
         return 0;
     }
     if (e->b != NULL) rc = eval_node(ev, e->b, &y);
+    if (rc == 0) rc = eval_spend(ev, x.raw.n + y.raw.n);
     if (rc != 0) return rc;
     switch (e->op) {
     case EXPR_NOT:
@@ -340,7 +356,10 @@ static int eval_node(struct eval *ev, const struct expr *e, struct value *out) {
 
 int expr_eval(const struct expr *e, const struct expr_scope *s, struct arena *a, struct str *out,
               struct wopr_error *err) {
-    struct eval ev = {.scope = s, .a = a, .err = err};
+    uint64_t steps = EXPR_STEPS_MAX;
+    struct expr_scope scope = *s;
+    if (scope.steps == NULL) scope.steps = &steps;
+    struct eval ev = {.scope = &scope, .a = a, .err = err};
     struct value v;
     int rc = eval_node(&ev, e, &v);
     if (rc != 0) return rc;

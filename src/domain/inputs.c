@@ -64,7 +64,7 @@ static int inputs_no_object(struct wopr_error *err) {
 
 static int inputs_too_long(struct wopr_error *err) {
     int rc = wopr_error_at(err, WOPR_E_VALIDATION, "/inputs",
-                           "inputs take %u bytes at most, with those that a branch has from its "
+                           "inputs take %zu bytes at most, with those that a branch has from its "
                            "source: keep large data elsewhere and pass where it is",
                            RUN_INPUTS_MAX);
     details_of_all("too_long", RUN_INPUTS_MAX, err);

@@ -6,6 +6,7 @@
 #ifndef WOPR_DOMAIN_INTERRUPT_H
 #define WOPR_DOMAIN_INTERRUPT_H
 
+#include "domain/bounds.h"
 #include "domain/state.h"
 
 enum intr_kind { /* stored by name */
@@ -19,17 +20,10 @@ enum intr_kind { /* stored by name */
                  INTR_LOW_CONFIDENCE,
                  INTR_KIND_NR
 };
-#define INTR_KEY_MAX     256u
-#define INTR_ID_LEN      36u                   /* "int_" and 32 hex digits */
-#define INTR_TIMEOUT_MAX INT64_C(315360000000) /* ten years */
-#define INTR_VOTERS_MAX  10000                 /* requiredApprovals at most */
-/* Bounds of questions and votes on one interrupt: callers must not make a log grow without end. */
-#define INTR_ASKS_MAX       100
-#define INTR_ASK_BYTES_MAX  (1024 * 1024)
-#define INTR_VOTES_MAX      (2 * INTR_VOTERS_MAX) /* a second vote of a voter replaces the first */
-#define INTR_VOTE_BYTES_MAX (16 * 1024 * 1024)
-#define INTR_VOTES_PREFIX   "_approvalVotes:" /* INT-30 */
-#define INTR_ASKS_PREFIX    "_askExchanges:"  /* INT-21 */
+#define INTR_KEY_MAX      256u
+#define INTR_ID_LEN       36u               /* "int_" and 32 hex digits */
+#define INTR_VOTES_PREFIX "_approvalVotes:" /* INT-30 */
+#define INTR_ASKS_PREFIX  "_askExchanges:"  /* INT-21 */
 
 const char *intr_kind_name(enum intr_kind k);
 bool intr_kind_of(struct str name, enum intr_kind *out);
@@ -71,10 +65,9 @@ struct intr_question {
 MUST_CHECK int intr_answer_check(const struct intr_question *q, struct str resume_value,
                                  struct arena *a, struct intr_answer *out, struct wopr_error *err);
 enum intr_tally { TALLY_OPEN, TALLY_ACCEPTED, TALLY_REJECTED };
-/* INT-28, INT-29: the votes on the interrupt of this node since requested_seq, the newest included
- * already in s.  accepts and rejects are distinct voters. */
-enum intr_tally intr_tally(const struct run_state *s, int node, int64_t requested_seq,
-                           struct str payload, int64_t *accepts, int64_t *rejects);
+/* INT-28, INT-29: the votes on an open interrupt so far, of distinct voters.  Counted is what the
+ * resolution layer wrote (see intr_noted), of those on approversList, by action. */
+enum intr_tally intr_tally(const struct intr_state *i, int64_t *accepts, int64_t *rejects);
 
 /* --- interrupts of a run, folded (INT-2) --- */
 struct intr_state *run_state_intr(const struct run_state *s, struct str key); /* NULL when absent */

@@ -342,31 +342,3 @@ int intr_answer_check(const struct intr_question *q, struct str resume_value, st
     if (rc == 0 && arena_failed(a)) rc = no_memory(&k);
     return rc;
 }
-
-/* --- votes --- */
-
-enum intr_tally intr_tally(const struct run_state *s, int node, int64_t requested_seq,
-                           struct str payload, int64_t *accepts, int64_t *rejects) {
-    static const struct str prefix = {"_approvalVotes:", 15};
-    struct str id = s->wf->nodes[node].id, data = json_get(payload, "data"),
-               policy = json_get(data, "rejectionPolicy");
-    int64_t required = 1;
-    *accepts = *rejects = 0;
-    (void)json_int(json_get(data, "requiredApprovals"), &required);
-    const struct chan_state *c = NULL;
-    for (size_t i = 0; i < s->chans_nr && !c; i++) {
-        struct str name = text_str(&s->chans[i].name);
-        if (str_starts(name, prefix) && str_eq(str_n(name.p + prefix.n, name.n - prefix.n), id))
-            c = &s->chans[i];
-    }
-    for (size_t i = 0; c && i < c->n; i++) { /* one entry per voter: the reducer's doing */
-        struct str entry = text_str(&c->v[i].value), inner = json_get(entry, "value");
-        struct str action = json_get(inner.n > 0 ? inner : entry, "action");
-        if (c->v[i].seq <= requested_seq) continue; /* of an earlier question (NODE-41) */
-        if (str_eqc(action, "\"reject\"")) ++*rejects;
-        else ++*accepts;
-    }
-    bool majority = str_eqc(policy, "\"majority\"");
-    if (*rejects >= (majority ? required / 2 + 1 : 1)) return TALLY_REJECTED;
-    return *accepts >= required ? TALLY_ACCEPTED : TALLY_OPEN;
-}

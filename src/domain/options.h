@@ -5,6 +5,7 @@
 #ifndef WOPR_DOMAIN_OPTIONS_H
 #define WOPR_DOMAIN_OPTIONS_H
 
+#include "domain/bounds.h"
 #include "domain/workflow.h"
 
 struct run_limits {              /* one table, rendered to discovery too (D42) */
@@ -71,7 +72,6 @@ struct var_inits {
     struct var_init *v;
     size_t n;
 };
-#define RUN_INPUTS_MAX (6u * 1024 * 1024) /* a plan holds them twice; a branch's, joined, too */
 MUST_CHECK int run_inputs_check(struct str inputs, const struct workflow *wf, struct arena *a,
                                 struct var_inits *out, struct wopr_error *err);
 

@@ -3,6 +3,8 @@
  * plan.
  */
 #include "domain/plan.h"
+
+#include "base/mem.h"
 #include "domain/state_internal.h"
 
 #include <stdarg.h>
@@ -20,6 +22,7 @@ struct plan *plan_new(void) {
     }
     p->arena = a;
     p->refs = 1;
+    p->mem_refused = mem_refused();
     return p;
 }
 
@@ -43,13 +46,13 @@ void plan_fail(struct plan *p, int code, const char *fmt, ...) {
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    p->failed = code;
-    wopr_error_set(&p->error, code, "%s", text);
+    p->failed = mem_verdict(code, p->mem_refused); /* the same again would meet the same bound */
+    wopr_error_set(&p->error, p->failed, "%s", text);
 }
 
 static void plan_no_memory(struct plan *p) {
     if (arena_over(p->arena))
-        plan_fail(p, WOPR_E_TOO_BIG, "a plan does not fit its %u bytes", PLAN_BYTES_MAX);
+        plan_fail(p, WOPR_E_TOO_BIG, "a plan does not fit its %zu bytes", PLAN_BYTES_MAX);
     else plan_fail(p, WOPR_E_NO_MEMORY, "no memory for a plan");
 }
 
@@ -148,7 +151,7 @@ int64_t plan_event(struct plan *p, const struct payload_rules *rules, struct run
                    struct str payload) {
     if (p->failed != 0) return -1;
     if (p->events_nr >= PLAN_EVENTS_MAX) {
-        plan_fail(p, WOPR_E_TOO_BIG, "a plan holds at most %d events", PLAN_EVENTS_MAX);
+        plan_fail(p, WOPR_E_TOO_BIG, "a plan holds at most %zu events", PLAN_EVENTS_MAX);
         return -1;
     }
     int64_t seq = p->base_seq + (int64_t)p->events_nr;
@@ -174,6 +177,7 @@ int64_t plan_event(struct plan *p, const struct payload_rules *rules, struct run
         struct wopr_error why = {0};
         int rc = state_apply_checked(s, &e, &why);
         if (rc != 0) {
+            p->half_folded = true;
             plan_fail(p, rc, "%s", why.message);
             return -1;
         }

@@ -8,11 +8,8 @@
 #ifndef WOPR_DOMAIN_PLAN_H
 #define WOPR_DOMAIN_PLAN_H
 
+#include "domain/bounds.h"
 #include "domain/state.h"
-
-#define PLAN_EVENTS_MAX   4096
-#define PLAN_BYTES_MAX    (16u * 1024 * 1024)
-#define EVENT_PAYLOAD_MAX (1024u * 1024)
 
 enum plan_what {
     PLAN_CREATE, /* insert a run row, with the first events of its log and, when it has an update,
@@ -29,17 +26,14 @@ struct run_fork { /* what a run knows of its source; mode NONE: it is no fork */
     int64_t base_seq; /* length of the source's log when it was forked (FORK-5) */
     int64_t cut_ms;   /* time of the last inherited event, 0 = nothing was inherited */
 };
-/* PLAN_CREATE of a fork. The plan has no events of its own: the store copies those of the source,
- * from copy_from up to the plan's base_seq. A long prefix takes several plans; until the last one
- * the run is hidden: it belongs to no tenant and is not executed. Hidden forks whose host died are
- * removed (store_fork_remove). */
+/* PLAN_CREATE of a fork. The plan has no events of its own, and its base_seq is the cut: the events
+ * before it stay where they are, and the log of the fork refers to them.  Its rows are the state at
+ * the cut; the store adds the artifacts. */
 struct plan_fork {
     struct run_fork link;
-    int64_t run_no; /* of the hidden run, 0 in the first plan */
-    int64_t copy_from;
-    bool first, last;     /* last: base_seq is from_seq, and the run can be seen */
-    int64_t bytes;        /* of the events that this plan copies */
-    int64_t prefix_bytes; /* about, of all that is inherited: there must be room for it */
+    int64_t prefix_bytes; /* of the inherited events, as event_bytes() counts */
+    int64_t row_bytes;    /* filled by the store: of the state that the plan writes */
+    int64_t bytes;        /* filled by the store: the same and the artifacts that the fork gets */
 };
 enum { CHILD_AWAITED = 1, CHILD_DETACHED = 2 }; /* stored: never renumber */
 struct run_row_new {                            /* PLAN_CREATE; see struct run_meta */
@@ -95,6 +89,7 @@ struct plan_timer {
 };
 struct plan_artifact {
     struct str artifact_id, artifact_type, node_id, version, summary, body; /* body raw JSON */
+    int64_t seq; /* of the event that tells of it: forks before it do not get it */
 };
 /* A row of the invocation log (STORE-42, D55).  Claimed before the request leaves the host,
  * completed before a node sees the outcome; the later row of one effect replaces the earlier.
@@ -170,6 +165,8 @@ struct plan {
     int refs;   /* atomic */
     int failed; /* 0 or WOPR_E_*: sticky */
     struct wopr_error error;
+    uint64_t mem_refused; /* of its thread when it was made: tells memory from a bound */
+    bool half_folded;     /* the event that failed may have moved the state */
     enum plan_what what;
     struct str run_id;
     int64_t run_no;    /* store's key; 0 for CREATE until committed */

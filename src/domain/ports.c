@@ -1,11 +1,14 @@
 /*
  * ports.c: what a node gets (NODE-6, WF-4) and what expressions see of a run (WF-9, WF-10).
  */
+#include "base/mem.h"
 #include "codec/jobj.h"
 #include "domain/expr_int.h"
 #include "domain/sched_int.h"
 
 #include <stdio.h>
+
+#define PORTS_STEPS_MAX (8u * EXPR_STEPS_MAX) /* of all expressions of a node together */
 
 struct str member_raw(struct str text, struct str key, struct arena *a) {
     struct json_members m;
@@ -16,11 +19,10 @@ struct str member_raw(struct str text, struct str key, struct arena *a) {
     return STR_NONE;
 }
 
-/* CHAN-17: the clock of a fold is the time of the last event. */
 static void channel_add(struct run_scope *sc, struct jw *w, const struct chan_state *c) {
     struct buf value;
     buf_init(&value, SCOPE_BYTES_MAX);
-    if (chan_value(c, sc->run->last_ts_ms, &value) != 0 || buf_failed(&value)) sc->no_memory = true;
+    if (chan_value(c, sc->now_ms, &value) != 0 || buf_failed(&value)) sc->no_memory = true;
     else if (value.len > 0) {
         jw_key_str(w, text_str(&c->name));
         jw_raw(w, buf_str(&value));
@@ -80,8 +82,8 @@ static struct str scope_lookup(void *ctx, struct str root, struct arena *a) {
     return STR_NONE;
 }
 
-struct expr_scope run_scope_of(struct run_scope *sc) {
-    return (struct expr_scope){.lookup = scope_lookup, .ctx = sc};
+struct expr_scope run_scope_of(struct run_scope *sc, uint64_t *steps) {
+    return (struct expr_scope){.lookup = scope_lookup, .ctx = sc, .steps = steps};
 }
 
 /* CHAN-28: a channel without declaration is read as the variable of its name. */
@@ -90,7 +92,7 @@ static int scope_shadow(struct run_scope *sc, struct str name, struct arena *a, 
     struct buf b;
     if (c == NULL || c->decl != NULL || c->n == 0) return 0;
     buf_init(&b, SCOPE_BYTES_MAX);
-    int rc = chan_value(c, sc->run->last_ts_ms, &b);
+    int rc = chan_value(c, sc->now_ms, &b);
     struct str text = rc == 0 && !buf_failed(&b) ? arena_str(a, buf_str(&b)) : STR_NONE;
     buf_fini(&b);
     if (text.p == NULL) return WOPR_E_NO_MEMORY;
@@ -132,8 +134,9 @@ static const struct wf_channel *port_denied(const struct workflow *w, const stru
 
 /* *value: STR_NONE when an optional port has nothing to give. */
 static int port_value(struct run_scope *sc, const struct wf_port *p, struct arena *a,
-                      struct str *value, struct wopr_error *err) {
-    struct expr_scope scope = run_scope_of(sc);
+                      uint64_t *steps, struct str *value, struct wopr_error *err) {
+    uint64_t left = *steps < EXPR_STEPS_MAX ? *steps : EXPR_STEPS_MAX, given = left;
+    struct expr_scope scope = run_scope_of(sc, &left);
     const struct var_state *v;
     int rc = 0;
     *value = STR_NONE;
@@ -143,6 +146,7 @@ static int port_value(struct run_scope *sc, const struct wf_port *p, struct aren
         break;
     case PORT_EXPRESSION:
         rc = expr_eval(p->expr, &scope, a, value, err);
+        *steps -= given - left;
         if (rc == WOPR_E_NO_MEMORY || sc->no_memory)
             return wopr_error_set(err, WOPR_E_NO_MEMORY,
                                   "no memory to resolve the inputs of a node");
@@ -172,17 +176,18 @@ const struct wf_channel *ports_denied(const struct run_state *s, int node, struc
     return c;
 }
 
-int ports_resolve(struct run_state *s, int node, struct arena *a, struct str *out,
-                  struct wopr_error *err) {
+static int ports_render(struct run_state *s, int node, struct arena *a, struct str *out,
+                        struct wopr_error *err) {
     const struct wf_node *n = &s->wf->nodes[node];
-    struct run_scope sc = {.run = s, .node = node};
+    struct run_scope sc = {.run = s, .node = node, .now_ms = s->last_ts_ms};
+    uint64_t steps = PORTS_STEPS_MAX;
     struct wopr_error why;
     struct jobj o;
-    jobj_begin(&o, 2 * SCOPE_BYTES_MAX);
+    jobj_begin(&o, PORTS_BYTES_MAX);
     for (size_t i = 0; i < n->ports_nr; i++) {
         struct str value;
         wopr_error_clear(&why);
-        int rc = port_value(&sc, &n->ports[i], a, &value, &why);
+        int rc = port_value(&sc, &n->ports[i], a, &steps, &value, &why);
         if (rc != 0) {
             char pointer[sizeof(why.pointer)];
             snprintf(pointer, sizeof(pointer), "/inputs/%.*s", (int)(n->ports[i].name.n & 0x7f),
@@ -199,4 +204,23 @@ int ports_resolve(struct run_state *s, int node, struct arena *a, struct str *ou
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to resolve the inputs of a node");
     *out = text;
     return 0;
+}
+
+/* In memory of its own, so that what a node may use does not depend on what ran before it. */
+int ports_resolve(struct run_state *s, int node, struct arena *a, struct str *out,
+                  struct wopr_error *err) {
+    uint64_t refused = mem_refused();
+    struct arena *own = s->wf->nodes[node].ports_nr > 0 ? arena_new(PORTS_SCRATCH_MAX) : a;
+    struct str text = STR_NONE;
+    int rc = own ? ports_render(s, node, own, &text, err)
+                 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the inputs of a node");
+    if (rc == 0 && own != a) text = arena_str(a, text);
+    if (rc == 0 && !text.p)
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the inputs of a node");
+    if (own != a) arena_free(own);
+    if (rc == 0) *out = text;
+    if (mem_verdict(rc, refused) == rc) return rc;
+    return wopr_error_at(err, WOPR_E_VALIDATION, err->pointer,
+                         "the inputs of the node take more memory than a node may have; let it "
+                         "read less, or compute in smaller steps");
 }

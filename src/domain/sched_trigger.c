@@ -43,11 +43,11 @@ static void trigger_enter(struct run_state *s, size_t i) {
     struct sched_node *n = &s->nodes[t->node].sched;
     int64_t limit = s->wf->max_loopback < INT32_MAX - 1 ? s->wf->max_loopback : INT32_MAX - 1;
     struct trigger_fire fire;
-    if (!sched_renew(s, t->node, (int32_t)i + 1, q->v[0].depth)) return;
+    if (!sched_fire(s, t->node, &q->blocker, (int32_t)i + 1, q->v[0].depth)) return;
     queue_take(q, &fire);
     n->cause_seq = fire.seq;
     n->loop_over = fire.depth > limit;
-    n->loops = n->loop_over ? fire.depth : 0; /* reported by workflow.loopback-limit */
+    if (n->loop_over) n->loops = fire.depth; /* reported by workflow.loopback-limit */
     n->loop_limit = (int32_t)limit;
     if (t->debounce_ms == 0 || s->wf->nodes[t->node].disabled) {
         sched_ready(s, t->node);
@@ -96,7 +96,7 @@ void sched_triggers_drop(struct run_state *s) {
     for (size_t i = 0; s->triggers && i < s->wf->triggers_nr; i++) {
         s->triggers[i].n = 0;
         if (s->nodes[s->wf->triggers[i].node].sched.phase == PHASE_HELD)
-            sched_unhold(s, s->wf->triggers[i].node);
+            sched_dequeue(s, s->wf->triggers[i].node);
     }
 }
 

@@ -8,31 +8,6 @@
 #include "codec/jobj.h"
 #include "domain/state_internal.h"
 
-int text_set(struct text *t, struct str s) {
-    char *p = NULL;
-    if (s.n > 0 && !(p = mem_strndup(s.p, s.n))) return WOPR_E_NO_MEMORY;
-    mem_free(t->p);
-    *t = (struct text){p, s.n};
-    return 0;
-}
-
-void text_clear(struct text *t) {
-    mem_free(t->p);
-    *t = (struct text){0};
-}
-
-int run_state_text_set(struct run_state *s, struct text *t, struct str value) {
-    size_t old = t->n;
-    if (text_set(t, value) != 0) return WOPR_E_NO_MEMORY;
-    s->bytes = s->bytes - old + value.n;
-    return 0;
-}
-
-void state_text_clear(struct run_state *s, struct text *t) {
-    s->bytes -= t->n;
-    text_clear(t);
-}
-
 int fold_corrupt(struct fold *f, const char *what) {
     return wopr_error_set(f->err, WOPR_E_CORRUPT,
                           "event %lld (%s): %s; the run is parked, compare its log with a backup",
@@ -73,7 +48,7 @@ struct var_state *run_state_var(struct run_state *s, struct str name) {
 int state_var_set(struct run_state *s, struct str name, struct str value, bool sensitive) {
     struct var_state *v = run_state_var(s, name);
     if (!v) {
-        if (s->vars_nr >= STATE_VARS_MAX) return WOPR_E_TOO_BIG;
+        if (s->vars_nr >= RUN_VARS_MAX) return WOPR_E_TOO_BIG;
         if (VEC_ROOM(s->vars, s->vars_nr, s->vars_cap, 8) != 0) return WOPR_E_NO_MEMORY;
         v = &s->vars[s->vars_nr];
         *v = (struct var_state){.sensitive = sensitive};
@@ -373,7 +348,8 @@ static int fold_known(struct fold *f) {
 int state_apply_checked(struct run_state *s, const struct event *e, struct wopr_error *err) {
     struct fold f = {.run = s, .event = e, .node = -1, .err = err};
     f.ts_ms = e->ts_ms > s->last_ts_ms ? e->ts_ms : s->last_ts_ms;
-    int rc = 0;
+    int rc = run_state_finish(s, NULL, err);
+    if (rc != 0) return rc;
     if (e->seq != s->next_seq) rc = fold_corrupt(&f, "not the next sequence");
     else if (run_status_final(s->status)) rc = fold_corrupt(&f, "the run has already ended");
     else if ((unsigned)e->kind < EV_NR) rc = fold_known(&f);
@@ -385,7 +361,7 @@ int state_apply_checked(struct run_state *s, const struct event *e, struct wopr_
     return 0;
 }
 
-int run_state_apply(struct run_state *s, const struct event *e, struct wopr_error *err) {
+int run_state_begin(struct run_state *s, const struct event *e, struct wopr_error *err) {
     if ((unsigned)e->kind < EV_NR) { /* the payload of an unknown kind is not read */
         struct fold f = {.run = s, .event = e, .node = -1, .err = err};
         int rc = json_check(e->payload, &JSON_LIMITS_STORED, NULL);
@@ -393,4 +369,9 @@ int run_state_apply(struct run_state *s, const struct event *e, struct wopr_erro
         if (rc != 0) return fold_corrupt(&f, "the payload is not JSON");
     }
     return state_apply_checked(s, e, err);
+}
+
+int run_state_apply(struct run_state *s, const struct event *e, struct wopr_error *err) {
+    int rc = run_state_begin(s, e, err);
+    return rc == 0 ? run_state_finish(s, NULL, err) : rc;
 }

@@ -15,6 +15,7 @@
 #define WOPR_DOMAIN_STATE_H
 
 #include "domain/event.h"
+#include "domain/framework.h"
 #include "domain/options.h"
 #include "domain/reducer.h"
 #include "domain/workflow.h"
@@ -61,7 +62,7 @@ static inline struct str text_str(const struct text *t) {
     return (struct str){t->p ? t->p : "", t->n};
 }
 
-/* Private to sched.c: derived from the log like everything else here, zero at the start.
+/* Private to sched*.c: derived from the log like everything else here, zero at the start.
  * PHASE_HELD: a channel-write trigger starts the node once its channel has been quiet for its
  * period. */
 enum sched_phase { PHASE_IDLE, PHASE_READY, PHASE_SKIP, PHASE_HELD, PHASE_BEGUN, PHASE_SETTLED };
@@ -71,17 +72,27 @@ struct sched_tally { /* incoming non-loopback edges of one trigger rule */
 struct sched_node {
     enum sched_phase phase;
     size_t pos;         /* position in the ready or skip heap */
-    uint8_t reason;     /* enum skip_reason of sched.c */
+    uint8_t reason;     /* enum sched_skip */
     bool loop_pending;  /* a loopback fired; re-entry waits until the loop region is quiet */
     bool loop_over;     /* the re-entry exceeds the loop limit: SCHED_LOOP_LIMIT */
     bool mark;          /* scratch of region walks, false between calls */
-    int32_t loops;      /* loopback firings into this node since its last outer re-entry (WF-12) */
+    int32_t loops;      /* loopbacks into this node since its last entry from outside (WF-12) */
+    int32_t round;      /* of the loop whose head this is, 0 in the first: sched_activation.c */
+    int blocker;        /* node plus one that a pending loop waits for, 0 = not known; a cache */
     int32_t loop_limit; /* limit that was exceeded, for workflow.loopback-limit */
     int32_t fired_by;   /* trigger that began this activation, plus one; 0 = none (CHAN-21) */
     int32_t fire_depth; /* firings that led to it, one upon the other */
     int64_t due_ms;     /* HELD: start not before */
     int64_t cause_seq;  /* the channel.written of the firing, 0 = none (EVT-4) */
     struct sched_tally in[RULE_NR];
+};
+struct sched_settling { /* what the last event leaves to be done: sched_settle.c */
+    int node;           /* that has ended, plus one; 0 = nothing is left */
+    size_t at;          /* its edges so far: all of them for loopbacks, then again for the others */
+    bool looped;        /* a loopback fires: a round follows */
+    bool costs;         /* the edge at hand has a condition */
+    int64_t now_ms;     /* clock of the conditions (CHAN-17) */
+    uint64_t steps;     /* left for the conditions */
 };
 #define TRIGGER_QUEUE_MAX 1024u
 struct trigger_fire { /* a write that a trigger has still to answer */
@@ -91,12 +102,13 @@ struct trigger_fire { /* a write that a trigger has still to answer */
 struct trigger_state { /* of one wf_trigger */
     struct trigger_fire *v;
     size_t n, cap;
+    int blocker; /* as of sched_node */
 };
 struct node_state {
     struct sched_node sched; /* of sched.c; the fold leaves it alone */
     enum node_status status;
-    int32_t attempt;                  /* zero-based (D36) */
-    int32_t activation;               /* loop re-entries so far */
+    int32_t attempt;    /* zero-based (D36) */
+    int32_t activation; /* earlier activations; never falls back (sched_activation.c) */
     int64_t started_ms, completed_ms; /* 0 = not yet */
     int64_t retry_at_ms;              /* > 0: waiting for a retry until then */
     int32_t chunks;  /* output.chunk events of this attempt: a streaming executor resumes there */
@@ -143,20 +155,15 @@ struct chan_break {
     int chan;
     int64_t version, seq; /* of the write; seq 0 = none */
 };
-/* CHAN-23: a framework variable that is a channel in workflows without a channels block. */
-#define CHAN_NAME_MAX 256u  /* characters (CHAN-1) */
-#define CHAN_ASK_MAX  1000u /* entries of _askExchanges: */
-struct chan_legacy {
-    const char *name;
-    bool is_prefix;
-    enum reducer reducer;
-    size_t max; /* entries, 0 = no bound of its own */
-};
-const struct chan_legacy *chan_legacy(struct str name); /* NULL: an ordinary name */
 /* An entry that was projected and has left since the last plan (new ones are marked fresh). */
 struct chan_op {
     int chan;
     int64_t seq;
+};
+struct intr_vote { /* of one voter, the newest (INT-30) */
+    struct text voter;
+    uint64_t hash; /* of voter */
+    bool rejects;
 };
 enum intr_phase { INTR_OPEN, INTR_RESOLVED, INTR_ENDED /* timed out, cancelled */ };
 struct intr_state { /* an interrupt of the run, for its life (INT-2); see interrupt.h */
@@ -165,8 +172,10 @@ struct intr_state { /* an interrupt of the run, for its life (INT-2); see interr
     enum intr_phase phase;
     int64_t requested_seq, requested_ms, timeout_ms; /* 0 = none */
     struct intr_notes {
-        int64_t nr, bytes; /* in the log */
-    } asks, votes;         /* questions and votes that did not resolve it */
+        int64_t nr, bytes;    /* in the log */
+    } asks, votes;            /* questions and votes that did not resolve it */
+    struct intr_vote *voters; /* while open */
+    size_t voters_nr, voters_cap;
     struct text id, key;
     struct text payload;                   /* raw, while open */
     struct text value, action, decided_by; /* resolved: raw value, words */
@@ -214,6 +223,7 @@ struct run_state {
     size_t skips_nr, loops_nr;
     struct trigger_state *triggers; /* one per trigger of the workflow */
     size_t held_nr;
+    struct sched_settling settling;
     size_t running_nr, suspended_nr, retry_nr, unsettled_nr;
     int current_node; /* node index or -1 (INT-12) */
     int failed_node;  /* first unhandled failure or -1 */
@@ -244,6 +254,20 @@ void run_state_free(struct run_state *s); /* takes NULL */
  * fields only count.  After a failure, of memory too, the state may be half moved: free it and fold
  * the log again. */
 MUST_CHECK int run_state_apply(struct run_state *s, const struct event *e, struct wopr_error *err);
+/*
+ * The same in turns.  The event that ends a node leaves conditions to be evaluated, each of which
+ * may take some 20 ms: run_state_begin applies the event, run_state_finish evaluates until nothing
+ * is left or the pace says that the turn is over, at least one condition.  A busy state takes the
+ * next event all the same, after it has finished at once; sched_next wants one that is not busy.
+ */
+struct run_pace {
+    bool (*over)(void *ctx); /* asked between conditions; decides no result */
+    void *ctx;
+};
+MUST_CHECK int run_state_begin(struct run_state *s, const struct event *e, struct wopr_error *err);
+MUST_CHECK int run_state_finish(struct run_state *s, const struct run_pace *pace,
+                                struct wopr_error *err); /* NULL: all of it; NO_MEMORY */
+static inline bool run_state_busy(const struct run_state *s) { return s->settling.node > 0; }
 const char *run_state_broken(const struct run_state *s); /* NULL, or the rule that does not hold */
 struct var_state *run_state_var(struct run_state *s, struct str name); /* NULL when absent */
 /* Replaces a value of s, which stays counted in s->bytes. */
@@ -318,7 +342,8 @@ int64_t sched_next_trigger_ms(const struct run_state *s);
  */
 int sched_run_started(struct run_state *s); /* while run.started is applied; allocates the arrays */
 void sched_node_started(struct run_state *s, int node); /* while node.started is applied */
-/* While an event that ends a node is applied: status, outputs and counters are set before. */
+/* While an event that ends a node is applied: status, outputs and counters are set before.  What
+ * follows from it is done by run_state_finish. */
 int sched_node_settled(struct run_state *s, int node, struct wopr_error *err);
 /* While channel.written is applied, after its value was folded; node: the writer or -1. */
 int sched_channel_written(struct run_state *s, const struct chan_state *c, int node,

@@ -2,32 +2,11 @@
  * state_chan_check.c: may a value be written to a channel (CHAN-1, 4, 12, 13, 23)?  Asked before
  * the event is planned, with the same steps as the fold; the fold takes what the log says.
  */
+#include "base/mem.h"
 #include "codec/json.h"
 #include "domain/state_internal.h"
 
 #include <stdio.h>
-
-/* CHAN-23: framework variables of workflows without channels. */
-static const struct chan_legacy LEGACY[] = {
-    {"_approvalVotes:", true, RED_VOTES, 0},
-    {"_askExchanges:", true, RED_APPEND, CHAN_ASK_MAX},
-    {"_clarificationAnswers:", true, RED_MERGE, 0},
-    {"_feedbackHistory:", true, RED_APPEND, 0},
-    {"_loopbackCount:", true, RED_COUNTER, 0},
-    {"_loopbackIteration:", true, RED_REPLACE, 0},
-    {"_previousArtifact:", true, RED_REPLACE, 0},
-    {"wfArtifactData_", true, RED_REPLACE, 0},
-    {"_activeClarification", false, RED_REPLACE, 0},
-};
-
-const struct chan_legacy *chan_legacy(struct str name) {
-    for (size_t i = 0; i < sizeof LEGACY / sizeof LEGACY[0]; i++) {
-        struct str known = str_c(LEGACY[i].name);
-        if (LEGACY[i].is_prefix ? str_starts(name, known) && name.n > known.n : str_eq(name, known))
-            return &LEGACY[i];
-    }
-    return NULL;
-}
 
 static int schema_fits(const struct wf_channel *d, struct str value, struct wopr_error *err) {
     struct schema_issue issue = {0};
@@ -76,7 +55,7 @@ int chan_fits(const struct chan_state *c, enum reducer r, struct str value, int6
         return schema_fits(d, value, err);
     struct buf b;
     bool same = false;
-    buf_init(&b, STATE_VALUE_MAX);
+    buf_init(&b, RUN_VALUE_MAX);
     int rc = list_after(c, r, value, now_ms, &b, &same);
     if (rc != 0) rc = wopr_error_set(err, rc, "no memory to check a channel write");
     else if (!same && buf_failed(&b))
@@ -106,9 +85,9 @@ static int value_fits(const struct chan_state *c, const struct wf_channel *d, en
     struct sum sum;
     size_t keys;
     struct buf b;
-    struct arena *a = arena_new(STATE_SCRATCH_MAX);
+    struct arena *a = arena_new(RUN_WRITE_SCRATCH_MAX);
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to check a channel write");
-    buf_init(&b, STATE_VALUE_MAX);
+    buf_init(&b, RUN_VALUE_MAX);
     int rc = chan_step(c, r, value, a, &sum, &b, &keys);
     if (rc == WOPR_E_VALIDATION)
         wopr_error_set(err, rc, "the value does not fit the reducer %s of the channel",
@@ -131,8 +110,14 @@ int chan_write_check(const struct run_state *s, struct str channel, enum reducer
     if (channel.n == 0 || utf8_count(channel) > CHAN_NAME_MAX) /* CHAN-1 */
         return wopr_error_set(err, WOPR_E_VALIDATION, "a channel name has 1 to 256 characters");
     if (refusal) return wopr_error_set(err, WOPR_E_VALIDATION, "%s", refusal);
-    if (!c && s->chans_nr >= STATE_CHANS_MAX)
-        return wopr_error_set(err, WOPR_E_TOO_BIG, "the run has too many channels");
+    if (!c && s->chans_nr >= RUN_CHANS_MAX)
+        return wopr_error_set(err, WOPR_E_TOO_BIG,
+                              "the run has %zu channels, as many as a run may have", s->chans_nr);
+    uint64_t refused = mem_refused();
     int rc = d ? chan_fits(c, r, value, s->last_ts_ms, err) : 0;
-    return rc != 0 || reducer_is_list(r) ? rc : value_fits(c, d, r, value, err);
+    if (rc == 0 && !reducer_is_list(r)) rc = value_fits(c, d, r, value, err);
+    if (mem_verdict(rc, refused) == rc) return rc;
+    return wopr_error_set(err, WOPR_E_TOO_BIG,
+                          "the channel would be larger than this host can fold; write less to it, "
+                          "or to several");
 }

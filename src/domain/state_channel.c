@@ -72,7 +72,7 @@ static int entries_drop(struct run_state *s, struct chan_state *c, size_t at, si
 static int entry_add(struct run_state *s, const struct chan_write *w, struct str value,
                      uint64_t id) {
     struct chan_state *c = w->c;
-    if (c->n >= STATE_ENTRIES_MAX) return WOPR_E_TOO_BIG;
+    if (c->n > RUN_ENTRIES_MAX) return WOPR_E_TOO_BIG; /* one more than stays */
     if (VEC_ROOM(c->v, c->n, c->cap, 4) != 0) return WOPR_E_NO_MEMORY;
     struct chan_entry e = {
         .seq = w->seq, .ts_ms = w->ts_ms, .id = id, .by = (uint8_t)w->reducer, .fresh = true};
@@ -135,9 +135,11 @@ size_t chan_expired(const struct chan_state *c, int64_t now_ms) {
 }
 
 size_t chan_max(const struct chan_state *c) {
-    if (c->decl) return c->decl->max_size > 0 ? (size_t)c->decl->max_size : STATE_ENTRIES_MAX;
+    if (c->decl && c->decl->max_size > 0 && c->decl->max_size < (int64_t)RUN_ENTRIES_MAX)
+        return (size_t)c->decl->max_size;
+    if (c->decl) return RUN_ENTRIES_MAX;
     const struct chan_legacy *old = chan_legacy(text_str(&c->name));
-    return old && old->max > 0 ? old->max : STATE_ENTRIES_MAX;
+    return old && old->max > 0 ? old->max : RUN_ENTRIES_MAX;
 }
 
 static int list_write(struct fold *f, const struct chan_write *w) {
@@ -197,7 +199,7 @@ static int value_write(struct fold *f, const struct chan_write *w) {
     bool counts = w->reducer == RED_COUNTER;
     if (w->reducer == RED_MERGE && !fold_scratch(f)) return WOPR_E_NO_MEMORY;
     if (counts && !c->sum && !(c->sum = MEM_NEW(struct sum))) return WOPR_E_NO_MEMORY;
-    buf_init(&b, STATE_VALUE_MAX);
+    buf_init(&b, RUN_VALUE_MAX);
     int rc = chan_step(c, w->reducer, w->value, f->scratch, &sum, &b, &keys);
     if (rc == WOPR_E_VALIDATION && c->decl && c->decl->sensitive) {
         buf_reset(&b);
@@ -249,7 +251,7 @@ static int64_t node_ttl_ms(const struct fold *f) {
     int64_t ms;
     if (f->node < 0) return 0;
     struct str raw = json_get(f->run->wf->nodes[f->node].config, "ttlMs");
-    return raw.n > 0 && json_int(raw, &ms) && ms > 0 && ms <= STATE_RETRY_MS_MAX ? ms : 0;
+    return raw.n > 0 && json_int(raw, &ms) && ms > 0 && ms <= STATE_DELAY_MS_MAX ? ms : 0;
 }
 
 int fold_channel_written(struct fold *f) {
@@ -262,7 +264,8 @@ int fold_channel_written(struct fold *f) {
     w.value = json_get(f->event->payload, "value");
     if (w.value.n == 0) return fold_corrupt(f, "no value");
     w.reducer = reducer_of(reducer);
-    intr_noted(f, name);
+    rc = intr_noted(f, name, w.value);
+    if (rc != 0) return rc;
     w.c = run_state_chan(s, name);
     if (!w.c) {
         if (s->chans_nr >= STATE_CHANS_MAX) return fold_corrupt(f, "the run has too many channels");

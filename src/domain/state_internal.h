@@ -4,18 +4,11 @@
 #ifndef WOPR_DOMAIN_STATE_INTERNAL_H
 #define WOPR_DOMAIN_STATE_INTERNAL_H
 
+#include "domain/bounds.h"
 #include "domain/state.h"
 
-/* Bounds of what a log can make grow by names of its own choosing. */
-#define STATE_VARS_MAX     4096u /* WF_VALUES_MAX, with what was not declared */
-#define STATE_CHANS_MAX    4096u
-#define STATE_PINS_MAX     4096u
-#define STATE_ENTRIES_MAX  1000000u            /* per channel */
-#define STATE_VALUE_MAX    (16u * 1024 * 1024) /* bytes of one folded merge value */
-#define STATE_SCRATCH_MAX  (64u * 1024 * 1024) /* arena of one event */
-#define STATE_ARENA_MAX    (64u * 1024 * 1024) /* meta and fixed arrays of one run */
-#define EVENT_ERROR_MAX    (1024u * 1024)      /* bytes of an error text taken from a payload */
-#define STATE_RETRY_MS_MAX 31536000000         /* a year; WF-24 stays far below */
+#define STATE_ARENA_MAX (64u * 1024 * 1024) /* meta and fixed arrays of one run */
+#define EVENT_ERROR_MAX (1024u * 1024)      /* bytes of an error text taken from a payload */
 
 struct fold { /* one event on its way into the state */
     struct run_state *run;
@@ -47,8 +40,10 @@ int fold_node_any(struct fold *f);     /* only checks that the node may have thi
 int fold_interrupt_requested(struct fold *f);
 int fold_interrupt_resolved(struct fold *f);
 int intr_suspended(struct fold *f); /* part of node.suspended: the id of what was asked */
-/* A channel write that belongs to what the node asks: counted, so that it can be bounded. */
-void intr_noted(struct fold *f, struct str channel);
+/* A channel write that may be a vote or a question: counted when the resolution layer wrote it.
+ * Who wrote shows in the log: an executor has effects while its node runs, and only callers speak
+ * for a node that is suspended. */
+int intr_noted(struct fold *f, struct str channel, struct str value);
 void intrs_node_settled(struct run_state *s, int node);
 void intr_free(struct intr_state *i);
 /* Let a running node wait for its next attempt until at_ms. */
@@ -58,7 +53,7 @@ enum run_status run_waits(const struct run_state *s, int *node);
 /* The only door to run_state.status; keeps the clock of WF-23. */
 void run_move(struct run_state *s, enum run_status to, int64_t ts_ms);
 
-/* run_state_apply for an event whose payload has passed json_check. */
+/* run_state_begin for an event whose payload has passed json_check. */
 MUST_CHECK int state_apply_checked(struct run_state *s, const struct event *e,
                                    struct wopr_error *err);
 

@@ -8,9 +8,20 @@
 #include "domain/interrupt.h"
 #include "domain/state_internal.h"
 
-#define STATE_INTRS_MAX 100000u
+
+/* s: the state that counts their bytes, NULL when it goes as well. */
+static void votes_clear(struct run_state *s, struct intr_state *i) {
+    for (size_t k = 0; k < i->voters_nr; k++) {
+        if (s) s->bytes -= sizeof i->voters[k] + i->voters[k].voter.n;
+        text_clear(&i->voters[k].voter);
+    }
+    mem_free(i->voters);
+    i->voters = NULL;
+    i->voters_nr = i->voters_cap = 0;
+}
 
 void intr_free(struct intr_state *i) {
+    votes_clear(NULL, i);
     text_clear(&i->id);
     text_clear(&i->key);
     text_clear(&i->payload);
@@ -56,7 +67,7 @@ struct str intr_key_of(const struct run_state *s, int node, unsigned ordinal, st
 }
 
 static struct intr_state *intr_add(struct run_state *s) {
-    if (s->intrs_nr >= STATE_INTRS_MAX) return NULL;
+    if (s->intrs_nr >= RUN_INTRS_MAX) return NULL;
     if (VEC_ROOM(s->intrs, s->intrs_nr, s->intrs_cap, 4) != 0) return NULL;
     struct intr_state *i = &s->intrs[s->intrs_nr];
     *i = (struct intr_state){.node = -1};
@@ -119,18 +130,85 @@ int fold_interrupt_resolved(struct fold *f) {
         (action.n > 0 && text_set(&i->action, action) != 0))
         return fold_no_memory(f);
     state_text_clear(f->run, &i->payload);
+    votes_clear(f->run, i);
     i->phase = INTR_RESOLVED;
     return 0;
 }
 
-void intr_noted(struct fold *f, struct str channel) {
-    bool vote = str_starts(channel, STR(INTR_VOTES_PREFIX));
-    bool ask = str_starts(channel, STR(INTR_ASKS_PREFIX));
+/* --- votes and questions --- */
+
+static bool noted_by_resolver(const struct fold *f, struct str channel, const char *prefix) {
+    struct str want = str_c(prefix);
+    if (f->node < 0 || f->run->nodes[f->node].status != NODE_SUSPENDED) return false;
+    return str_starts(channel, want) &&
+           str_eq(str_n(channel.p + want.n, channel.n - want.n), f->run->wf->nodes[f->node].id);
+}
+
+/* INT-27: an empty list admits everybody. */
+static int voter_listed(struct fold *f, const struct intr_state *i, struct str voter, bool *yes) {
+    struct str list = json_get(json_get(text_str(&i->payload), "data"), "approversList");
+    struct json_elements l = {0};
+    struct arena *a = fold_scratch(f);
+    int rc = list.n > 0 && a ? json_elements(list, a, &l, NULL) : 0;
+    if (!a || rc == WOPR_E_NO_MEMORY) return WOPR_E_NO_MEMORY;
+    *yes = l.n == 0;
+    for (size_t k = 0; k < l.n && !*yes; k++) *yes = str_eq(json_string(l.v[k], a), voter);
+    return arena_failed(a) ? WOPR_E_NO_MEMORY : 0;
+}
+
+/* The newest vote of a voter takes the place of an earlier one (INT-28). */
+static int vote_keep(struct run_state *s, struct intr_state *i, struct str voter, bool rejects) {
+    uint64_t hash = str_hash(voter, 0);
+    for (size_t k = 0; k < i->voters_nr; k++) {
+        struct intr_vote *v = &i->voters[k];
+        if (v->hash != hash || !str_eq(text_str(&v->voter), voter)) continue;
+        v->rejects = rejects;
+        return 0;
+    }
+    if (VEC_ROOM(i->voters, i->voters_nr, i->voters_cap, 4) != 0) return WOPR_E_NO_MEMORY;
+    struct intr_vote *v = &i->voters[i->voters_nr];
+    *v = (struct intr_vote){.hash = hash, .rejects = rejects};
+    if (text_set(&v->voter, voter) != 0) return WOPR_E_NO_MEMORY;
+    i->voters_nr++;
+    s->bytes += sizeof *v + voter.n;
+    return 0;
+}
+
+static int vote_count(struct fold *f, struct intr_state *i, struct str value) {
+    struct str who = json_get(value, "userId"), action = json_get(value, "action");
+    bool rejects = str_eqc(action, "\"reject\""), listed = false;
+    struct arena *a = fold_scratch(f);
+    if (!a) return WOPR_E_NO_MEMORY;
+    if (who.n < 2 || json_type_of(who) != JSON_STRING) return 0;
+    if (!rejects && !str_eqc(action, "\"accept\"") && !str_eqc(action, "\"edit-accept\""))
+        return 0; /* an edit accepts what it edits (NODE-41) */
+    struct str voter = json_string(who, a);
+    if (!voter.p) return WOPR_E_NO_MEMORY;
+    int rc = voter_listed(f, i, voter, &listed);
+    return rc == 0 && listed ? vote_keep(f->run, i, voter, rejects) : rc;
+}
+
+int intr_noted(struct fold *f, struct str channel, struct str value) {
+    bool vote = noted_by_resolver(f, channel, INTR_VOTES_PREFIX);
+    bool ask = !vote && noted_by_resolver(f, channel, INTR_ASKS_PREFIX);
     struct intr_state *i = vote || ask ? run_state_intr_open(f->run, f->node) : NULL;
-    if (!i) return;
+    if (!i) return 0;
     struct intr_notes *n = vote ? &i->votes : &i->asks;
     n->nr++;
     n->bytes += event_bytes(f->event);
+    return vote && vote_count(f, i, value) != 0 ? fold_no_memory(f) : 0;
+}
+
+enum intr_tally intr_tally(const struct intr_state *i, int64_t *accepts, int64_t *rejects) {
+    struct str data = json_get(text_str(&i->payload), "data"),
+               policy = json_get(data, "rejectionPolicy");
+    int64_t required = 1;
+    *accepts = *rejects = 0;
+    (void)json_int(json_get(data, "requiredApprovals"), &required);
+    for (size_t k = 0; k < i->voters_nr; k++) ++*(i->voters[k].rejects ? rejects : accepts);
+    bool majority = str_eqc(policy, "\"majority\"");
+    if (*rejects >= (majority ? required / 2 + 1 : 1)) return TALLY_REJECTED;
+    return *accepts >= required ? TALLY_ACCEPTED : TALLY_OPEN;
 }
 
 void intrs_node_settled(struct run_state *s, int node) {
@@ -138,6 +216,7 @@ void intrs_node_settled(struct run_state *s, int node) {
         struct intr_state *x = &s->intrs[i];
         if (x->node != node || x->phase != INTR_OPEN) continue;
         x->phase = INTR_ENDED;
+        votes_clear(s, x);
         state_text_clear(s, &x->payload);
     }
 }

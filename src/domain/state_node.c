@@ -3,6 +3,7 @@
  * that assigns the status of a node; it keeps the counters that the scheduler reads.
  */
 #include "codec/json.h"
+#include "domain/sched_int.h"
 #include "domain/state_internal.h"
 
 static void node_count(struct run_state *s, const struct node_state *n, size_t by) {
@@ -29,6 +30,11 @@ static void node_move(struct run_state *s, int node, enum node_status to, int64_
 
 void node_wait_retry(struct run_state *s, int node, int64_t at_ms) {
     node_move(s, node, NODE_PENDING, at_ms > 0 ? at_ms : 1);
+}
+
+/* A raw JSON string equals one of our words. */
+static bool raw_is(struct str raw, const char *word) {
+    return raw.n >= 2 && str_eqc(str_n(raw.p + 1, raw.n - 2), word);
 }
 
 /* The node of the envelope and its status after the event. */
@@ -119,6 +125,10 @@ int fold_node_stopped(struct fold *f) {
     enum node_status to = NODE_PENDING;
     int rc = node_next(f, &n, &to);
     if (rc != 0) return rc;
+    /* Skipped because the run ends, a disabled node has no edges to decide. */
+    struct str reason = json_get(f->event->payload, "reason");
+    bool ends = reason.n > 0 && !raw_is(reason, "disabled");
+    if (ends && n->sched.phase == PHASE_SKIP) n->sched.reason = SKIP_NOT_STARTED;
     state_text_clear(f->run, &n->outputs);
     node_move(f->run, f->node, to, 0);
     n->completed_ms = f->ts_ms;
@@ -136,7 +146,7 @@ int fold_node_retried(struct fold *f) {
     enum node_status to = NODE_PENDING;
     int64_t delay_ms = 0;
     int rc = node_next(f, &n, &to);
-    if (rc == 0) rc = payload_int(f, "delayMs", STATE_RETRY_MS_MAX, 0, &delay_ms);
+    if (rc == 0) rc = payload_int(f, "delayMs", STATE_DELAY_MS_MAX, 0, &delay_ms);
     if (rc != 0) return rc;
     bool over = f->ts_ms > INT64_MAX - delay_ms;
     node_wait_retry(f->run, f->node, over ? INT64_MAX : f->ts_ms + delay_ms);
@@ -162,11 +172,6 @@ static const struct {
     {NULL, "child-suspended", RUN_WAITING_APPROVAL},
     {NULL, NULL, RUN_WAITING_INPUT},
 };
-
-/* A raw JSON string equals one of our words. */
-static bool raw_is(struct str raw, const char *word) {
-    return raw.n >= 2 && str_eqc(str_n(raw.p + 1, raw.n - 2), word);
-}
 
 int fold_node_suspended(struct fold *f) {
     struct node_state *n = NULL;

@@ -25,7 +25,7 @@ int fold_version_pinned(struct fold *f) {
     if (old && old->version != version)
         return fold_corrupt(f, "a change is pinned to two versions"); /* V1 */
     if (old) return 0;
-    if (s->pins_nr >= STATE_PINS_MAX) return fold_corrupt(f, "the run pins too many changes");
+    if (s->pins_nr >= RUN_PINS_MAX) return fold_corrupt(f, "the run pins too many changes");
     if (VEC_ROOM(s->pins, s->pins_nr, s->pins_cap, 4) != 0) return fold_no_memory(f);
     struct pin_state *p = &s->pins[s->pins_nr];
     *p = (struct pin_state){.version = version, .seq = f->event->seq, .node = f->node};
@@ -70,5 +70,5 @@ int run_state_version(const struct run_state *s, int node, bool waited, struct s
     /* What the attempt has already written was written by code that did not know the change. */
     *out = (struct pin_reply){.version = begun ? min : max};
     out->record = out->version >= 0;
-    return out->record && s->pins_nr >= STATE_PINS_MAX ? WOPR_E_TOO_BIG : 0;
+    return out->record && s->pins_nr >= RUN_PINS_MAX ? WOPR_E_TOO_BIG : 0;
 }

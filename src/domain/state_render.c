@@ -74,8 +74,11 @@ static size_t values_bytes(const struct run_state *s) {
     for (size_t i = 0; i < s->chans_nr; i++)
         for (size_t k = 0; k < s->chans[i].n; k++)
             sum += sizeof s->chans[i].v[k] + s->chans[i].v[k].value.n;
-    for (size_t i = 0; i < s->intrs_nr; i++)
-        sum += sizeof s->intrs[i] + s->intrs[i].payload.n + s->intrs[i].value.n;
+    for (size_t i = 0; i < s->intrs_nr; i++) {
+        const struct intr_state *x = &s->intrs[i];
+        sum += sizeof *x + x->payload.n + x->value.n;
+        for (size_t k = 0; k < x->voters_nr; k++) sum += sizeof x->voters[k] + x->voters[k].voter.n;
+    }
     return sum;
 }
 

@@ -17,6 +17,7 @@ enum node_trait {
     NODE_IS_ROUTER = 1 << 4,     /* made to have its outgoing edges decide by its output */
     NODE_IS_PARENT = 1 << 5,     /* runs the workflow named in config.workflowId as a child */
     NODE_IS_DECLARING = 1 << 6,  /* config.name makes a variable that need not be declared */
+    NODE_IS_LOOP = 1 << 7,       /* its output says when its rounds are done */
 };
 /* The bits of a type, 0 for types that the protocol does not know. */
 unsigned node_traits(struct str type_id);

@@ -39,7 +39,7 @@ static int variable_read(struct wfc *c, struct str raw, size_t i,
 
 static int variables_read(struct wfc *c, const struct wfc_obj *top) {
     struct json_elements el;
-    int rc = wfc_list(c, top, "variables", WF_VALUES_MAX, &el);
+    int rc = wfc_list(c, top, "variables", WF_VARS_MAX, &el);
     if (rc != 0 || el.n == 0) return rc;
     c->w->vars = ARENA_ARRAY(c->w->arena, struct wf_variable, el.n);
     if (c->w->vars == NULL) return wfc_memory(c);
@@ -190,6 +190,7 @@ static int definition_compile(struct wfc *c) {
     if (rc == 0) rc = wfc_edges(c, &top);
     if (rc == 0) rc = wfc_channels(c, &top);
     if (rc == 0) rc = triggers_read(c, &top);
+    if (rc == 0) rc = wfc_names(c);
     if (rc == 0) rc = wfc_configurable(c, &top);
     if (rc == 0) rc = dispatchers_check(c);
     if (rc == 0) rc = wfc_graph(c);
@@ -228,7 +229,7 @@ int workflow_compile(struct str text, const struct wf_env *env, struct workflow 
     struct wopr_error own;
     wopr_error_clear(&own);
     if (text.n > WF_TEXT_MAX)
-        return wopr_error_set(err, WOPR_E_TOO_BIG, "workflow definition: more than %u bytes",
+        return wopr_error_set(err, WOPR_E_TOO_BIG, "workflow definition: more than %zu bytes",
                               WF_TEXT_MAX);
     struct wfc c = {.env = env, .err = err != NULL ? err : &own};
     c.schemas_end = &c.schemas;

@@ -150,6 +150,9 @@ struct wf_env {
     /* What is wrong with the config of a node of this type, static text; NULL = nothing (INT-6).
      * May be NULL. */
     const char *(*config_wrong)(struct str type_id, struct str config);
+    /* It was registered before, maybe by a host that refused less: what a run can bear is let pass,
+     * so that runs of it go on. */
+    bool accepted;
     void *ctx;
 };
 /* Check (schema, then graph rules WF-3, D14) and compile checked JSON text.  The text is copied.
@@ -175,9 +178,12 @@ MUST_CHECK int expr_parse(struct str text, struct arena *a, struct expr **out,
 struct expr_scope {
     struct str (*lookup)(void *ctx, struct str root, struct arena *a);
     void *ctx;
+    uint64_t *steps; /* left, NULL: EXPR_STEPS_MAX; a step of a pattern, or EXPR_STEP_BYTES read */
 };
-/* Evaluate to raw JSON in the arena.  WOPR_E_VALIDATION on a type error (WF-10: a condition is then
- * false). */
+#define EXPR_STEPS_MAX  500000u /* of one expression or condition, whatever it asks */
+#define EXPR_STEP_BYTES 64u
+/* Evaluate to raw JSON in the arena.  WOPR_E_VALIDATION on a type error and when the steps are
+ * spent (WF-10: a condition is then false). */
 MUST_CHECK int expr_eval(const struct expr *e, const struct expr_scope *s, struct arena *a,
                          struct str *out, struct wopr_error *err);
 

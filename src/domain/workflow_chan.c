@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 
-#define TTL_MS_MAX       INT64_C(31536000000) /* one year, the schema's maximum */
 #define ACCESS_ITEMS_MAX 256u
 
 static const char *const REDUCERS[] = {"replace", "append",   "merge",   "counter",
@@ -148,7 +147,7 @@ static int channel_read(struct wfc *c, struct str name, struct str raw, struct w
     ch->schema_version = 1;
     rc = wfc_int(c, &o, "schemaVersion", 1, INT32_MAX, &ch->schema_version);
     if (rc == 0) rc = wfc_int(c, &o, "maxSize", 1, INT64_MAX, &ch->max_size);
-    if (rc == 0) rc = wfc_int(c, &o, "ttlMs", 0, TTL_MS_MAX, &ch->ttl_ms); /* CHAN-2 */
+    if (rc == 0) rc = wfc_int(c, &o, "ttlMs", 0, WF_TTL_MS_MAX, &ch->ttl_ms); /* CHAN-2 */
     if (rc == 0) rc = wfc_bool(c, &o, "sensitive", &ch->sensitive);
     if (rc == 0) rc = channel_access(c, &o, ch);
     if (rc == 0) rc = channel_compatible(c, &o, ch);
@@ -177,7 +176,7 @@ int wfc_channels(struct wfc *c, const struct wfc_obj *top) {
     c->w->channel_aware = true;
     rc = json_members(raw, c->tmp, &m, c->err);
     if (rc != 0) return rc;
-    if (m.n > WF_VALUES_MAX) return wfc_fail(c, "", "channels", "has too many members");
+    if (m.n > WF_CHANS_MAX) return wfc_too_many(c, "", "channels", m.n, WF_CHANS_MAX);
     c->w->channels = ARENA_ARRAY(c->w->arena, struct wf_channel, m.n);
     if (c->w->channels == NULL) return wfc_memory(c);
     for (size_t i = 0; rc == 0 && i < m.n; i++) {

@@ -1,24 +1,19 @@
 /*
  * workflow_int.h: parts of the workflow compiler.  Layer: domain (pure), private to this folder.
  * Order: workflow.c drives; workflow_obj.c reads members; workflow_node.c, workflow_edge.c and
- * workflow_chan.c fill the arrays; workflow_graph.c orders; workflow_schema.c compiles what was
+ * workflow_chan.c fill the arrays; workflow_names.c checks names; workflow_graph.c
+ * orders; workflow_schema.c compiles what was
  * collected.
  */
 #ifndef WOPR_DOMAIN_WORKFLOW_INT_H
 #define WOPR_DOMAIN_WORKFLOW_INT_H
 
 #include "base/map.h"
+#include "domain/bounds.h"
 #include "domain/workflow.h"
 
-#define WF_TEXT_MAX    (1024u * 1024)      /* HTTP-8 */
 #define WF_ARENA_MAX   (64u * 1024 * 1024) /* compiled form, and the same again for scratch */
-#define WF_NODES_MAX   10000u
-#define WF_EDGES_MAX   50000u
-#define WF_LIST_MAX    10000u                /* triggers, ports of a node */
-#define WF_VALUES_MAX  4096u                 /* variables, channels: as many as a run can hold */
-#define WF_TIME_MS_MAX INT64_C(315360000000) /* ten years: sums with a clock cannot overflow */
-#define WF_NAME_MAX    256u                  /* channel and variable names (CHAN-1) */
-#define WF_POINTER_MAX 192                   /* as in struct wopr_error */
+#define WF_POINTER_MAX 192                 /* as in struct wopr_error */
 
 struct wfc_schema { /* waits for schema_compile, which needs all documents registered first */
     struct wfc_schema *next;
@@ -41,6 +36,7 @@ struct wfc_obj { /* one JSON object of the definition and where it is */
 
 /* --- workflow_obj.c: readers.  Absent members leave *out alone; a wrong type is VALIDATION. --- */
 int wfc_fail(struct wfc *c, const char *pointer, const char *key, const char *what);
+int wfc_too_many(struct wfc *c, const char *pointer, const char *key, size_t has, size_t max);
 int wfc_memory(struct wfc *c);
 int wfc_obj(struct wfc *c, struct str raw, struct wfc_obj *o, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
@@ -67,6 +63,7 @@ int wfc_nodes(struct wfc *c, const struct wfc_obj *top);
 int wfc_ports(struct wfc *c, const struct wfc_obj *top); /* after nodes and variables */
 int wfc_edges(struct wfc *c, const struct wfc_obj *top);
 int wfc_channels(struct wfc *c, const struct wfc_obj *top);
+int wfc_names(struct wfc *c); /* of what nodes write (INT-27, CHAN-28) */
 int wfc_graph(struct wfc *c); /* adjacency, loopbacks, entries (WF-11, NODE-14) */
 /* Parse an expression and collect its literal patterns. */
 int wfc_expr(struct wfc *c, struct str text, const char *pointer, const char *key,

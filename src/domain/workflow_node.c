@@ -8,7 +8,13 @@
 
 #include <stdio.h>
 
-#define RETRIES_MAX 1000000
+/* Stored definitions may have more than the log takes: they wait as long as it does. */
+static int retry_delay_read(struct wfc *c, const struct wfc_obj *s, int64_t *ms) {
+    bool accepted = c->env != NULL && c->env->accepted;
+    int rc = wfc_int(c, s, "retryDelayMs", 0, accepted ? WF_TIME_MS_MAX : WF_RETRY_MS_MAX, ms);
+    if (*ms > WF_RETRY_MS_MAX) *ms = WF_RETRY_MS_MAX;
+    return rc;
+}
 
 static int settings_read(struct wfc *c, const struct wfc_obj *o, struct wf_node *n,
                          int64_t retries) {
@@ -18,8 +24,8 @@ static int settings_read(struct wfc *c, const struct wfc_obj *o, struct wf_node 
     if (rc == 0 && raw.p != NULL) {
         n->settings = raw;
         rc = wfc_obj(c, raw, &s, "%.*s/settings", WF_POINTER_MAX - 16, o->pointer);
-        if (rc == 0) rc = wfc_int(c, &s, "maxRetries", 0, RETRIES_MAX, &retries);
-        if (rc == 0) rc = wfc_int(c, &s, "retryDelayMs", 0, WF_TIME_MS_MAX, &n->retry_delay_ms);
+        if (rc == 0) rc = wfc_int(c, &s, "maxRetries", 0, WF_RETRIES_MAX, &retries);
+        if (rc == 0) rc = retry_delay_read(c, &s, &n->retry_delay_ms);
         if (rc == 0) rc = wfc_int(c, &s, "timeoutMs", 0, WF_TIME_MS_MAX, &n->timeout_ms);
     }
     n->max_retries = (uint32_t)retries;
@@ -102,7 +108,7 @@ int wfc_nodes(struct wfc *c, const struct wfc_obj *top) {
     if (el.n == 0) return wfc_fail(c, "", "nodes", "at least one node is needed");
     if (settings_raw.p != NULL) { /* WF-24: the default of every node */
         rc = wfc_obj(c, settings_raw, &s, "/settings");
-        if (rc == 0) rc = wfc_int(c, &s, "maxRetries", 0, RETRIES_MAX, &retries);
+        if (rc == 0) rc = wfc_int(c, &s, "maxRetries", 0, WF_RETRIES_MAX, &retries);
         if (rc != 0) return rc;
     }
     c->w->nodes = ARENA_ARRAY(c->w->arena, struct wf_node, el.n);
@@ -192,7 +198,7 @@ static int node_ports(struct wfc *c, struct str inputs, size_t i, struct wf_node
     if (json_type_of(inputs) != JSON_OBJECT) return wfc_fail(c, prefix, NULL, "must be an object");
     int rc = json_members(inputs, c->tmp, &m, c->err);
     if (rc != 0) return rc;
-    if (m.n > WF_LIST_MAX) return wfc_fail(c, prefix, NULL, "has too many members");
+    if (m.n > WF_LIST_MAX) return wfc_too_many(c, prefix, NULL, m.n, WF_LIST_MAX);
     n->ports = ARENA_ARRAY(c->w->arena, struct wf_port, m.n);
     if (n->ports == NULL) return wfc_memory(c);
     for (size_t k = 0; rc == 0 && k < m.n; k++) {

@@ -13,6 +13,12 @@ int wfc_fail(struct wfc *c, const char *pointer, const char *key, const char *wh
     return wopr_error_at(c->err, WOPR_E_VALIDATION, at, "workflow definition: %s", what);
 }
 
+int wfc_too_many(struct wfc *c, const char *pointer, const char *key, size_t has, size_t max) {
+    char what[96];
+    snprintf(what, sizeof what, "has %zu elements and may have %zu; split the workflow", has, max);
+    return wfc_fail(c, pointer, key, what);
+}
+
 int wfc_memory(struct wfc *c) {
     return wopr_error_set(c->err, WOPR_E_NO_MEMORY, "workflow definition: out of memory");
 }
@@ -95,7 +101,12 @@ int wfc_int(struct wfc *c, const struct wfc_obj *o, const char *key, int64_t min
     if (raw.p == NULL) return 0;
     if (json_type_of(raw) != JSON_NUMBER || !json_int(raw, &v))
         return wfc_fail(c, o->pointer, key, "must be an integer");
-    if (v < min || v > max) return wfc_fail(c, o->pointer, key, "is out of range");
+    if (v < min || v > max) {
+        char what[96];
+        snprintf(what, sizeof what, "is out of range: %lld to %lld", (long long)min,
+                 (long long)max);
+        return wfc_fail(c, o->pointer, key, what);
+    }
     *out = v;
     return 0;
 }
@@ -107,8 +118,7 @@ int wfc_list(struct wfc *c, const struct wfc_obj *o, const char *key, size_t max
     int rc = wfc_typed(c, o, key, JSON_ARRAY, &raw);
     if (rc != 0 || raw.p == NULL) return rc;
     rc = json_elements(raw, c->tmp, out, c->err);
-    if (rc == 0 && out->n > max) return wfc_fail(c, o->pointer, key, "has too many elements");
-    return rc;
+    return rc == 0 && out->n > max ? wfc_too_many(c, o->pointer, key, out->n, max) : rc;
 }
 
 int wfc_unique(struct wfc *c, struct map *m, struct str name, void *value, const char *pointer,

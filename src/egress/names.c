@@ -11,7 +11,6 @@
 #include "base/thread.h"
 #include "egress/lane.h"
 
-#include <netdb.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -56,8 +55,7 @@ int names_lookup_system(const char *host, char *out, size_t size) {
         char text[NI_MAXHOST];
         bool six = a->ai_family == AF_INET6;
         if (!six && a->ai_family != AF_INET) continue;
-        if (getnameinfo(a->ai_addr, a->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST) != 0)
-            continue;
+        if (!net_address_text(a->ai_addr, a->ai_addrlen, text, sizeof text)) continue;
         int more = snprintf(out + n, size - n, six ? "%s[%s]" : "%s%s", n > 0 ? "," : "", text);
         if (more < 0 || (size_t)more >= size - n) break;
         n += (size_t)more;

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "codec/jobj.h"
 #include "codec/json.h"
 #include "engine/bounds.h"
 #include "engine/effects.h"
@@ -15,8 +16,6 @@
 #include "engine/timeline.h"
 #include "engine/timers.h"
 #include "engine/waits.h"
-
-#define ENGINE_EFFECTS_MAX 1024u /* effects of one executor call */
 
 /* --- what the executor said --- */
 
@@ -79,7 +78,7 @@ static void result_failed(struct step *st, int node, const struct node_result *r
 
 static void result_apply(struct step *st, int node, const struct node_result *r) {
     struct failure f;
-    if (r->effects_nr > ENGINE_EFFECTS_MAX) {
+    if (r->effects_nr > NODE_EFFECTS_MAX) {
         f = (struct failure){.code = STR("event_payload_invalid"),
                              .message = STR("the node has too many effects in one call")};
         attempt_failed(st, node, &f);
@@ -162,6 +161,7 @@ void attempt_run(struct step *st, int node, bool waited) {
     const struct node_state *ns = &st->state->nodes[node];
     const struct node_type *type = node_registry_find(st->engine->types, def->type_id);
     struct node_result r = {0};
+    st->node_at = node + 1;
     struct node_call call = {.a = st->scratch,
                              .run = st->state,
                              .node = node,
@@ -213,15 +213,10 @@ static bool node_refused(struct step *st, int node) {
         f.code = STR("capability_not_provided");
         f.message =
             arena_printf(st->scratch, "the host does not provide the capability %s", missing);
-        struct buf b;
-        struct jw w;
-        buf_init(&b, EVENT_PAYLOAD_MAX);
-        jw_init(&w, &b);
-        jw_object(&w);
-        jw_kstrz(&w, "capability", missing);
-        jw_end_object(&w);
-        f.details = arena_str(st->scratch, buf_str(&b));
-        buf_fini(&b);
+        struct jobj o;
+        jobj_begin(&o, EVENT_PAYLOAD_MAX);
+        jw_kstrz(&o.w, "capability", missing);
+        f.details = jobj_end(&o, st->scratch);
     }
     node_end_failed(st, node, &f);
     return true;
@@ -231,17 +226,12 @@ static bool node_refused(struct step *st, int node) {
 static void agent_handoff(struct step *st, int node, struct str before) {
     struct str from = json_get(before, "agentId");
     struct str to = json_get(st->state->wf->nodes[node].agent, "agentId");
-    struct buf b;
-    struct jw w;
+    struct jobj o;
     if (from.n == 0 || to.n == 0 || str_eq(from, to)) return;
-    buf_init(&b, EVENT_PAYLOAD_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kraw(&w, "fromAgentId", from);
-    jw_kraw(&w, "toAgentId", to);
-    jw_end_object(&w);
-    (void)step_emit(st, EV_AGENT_HANDOFF, node, -1, arena_str(st->plan->arena, buf_str(&b)));
-    buf_fini(&b);
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kraw(&o.w, "fromAgentId", from);
+    jw_kraw(&o.w, "toAgentId", to);
+    (void)step_emit(st, EV_AGENT_HANDOFF, node, -1, jobj_end(&o, st->plan->arena));
 }
 
 void attempt_start(struct step *st, int node) {

@@ -64,7 +64,7 @@ void bound_tenant_runs(struct engine *e, struct wopr_error *err) {
 
 void bound_tenant_forks(struct wopr_error *err) {
     (void)wopr_error_set(err, WOPR_E_QUOTA,
-                         "%u forks of the tenant wait for their copies already; try again when "
+                         "%u forks of the tenant wait already; try again when "
                          "some are made",
                          ENGINE_FORKS_WAITING_MAX);
     wopr_error_details(err, "{\"scope\":\"tenant\",\"limit\":%u,\"retryAfterMs\":1000}",
@@ -94,12 +94,12 @@ static bool bound_refuse(struct step *st, struct engine_cmd *cmd, enum run_bound
 }
 
 bool bound_pause(struct step *st, struct engine_cmd *cmd) {
-    if (cmd->from_run || st->state->pauses < ENGINE_PAUSES_MAX)
+    if (cmd->from_run || st->state->pauses < RUN_PAUSES_MAX)
         return true; /* that parent is bounded */
     (void)wopr_error_set(&cmd->result.err, WOPR_E_CONFLICT,
-                         "the run was paused %d times, as often as a run may be; let it end, or "
+                         "the run was paused %lld times, as often as a run may be; let it end, or "
                          "cancel it",
-                         ENGINE_PAUSES_MAX);
+                         (long long)RUN_PAUSES_MAX);
     return bound_refuse(st, cmd, BOUND_PAUSES);
 }
 
@@ -108,6 +108,14 @@ bool bound_note(struct step *st, struct engine_cmd *cmd, const struct intr_state
     const struct intr_notes *n = vote ? &i->votes : &i->asks;
     int64_t nr_max = vote ? INTR_VOTES_MAX : INTR_ASKS_MAX;
     int64_t bytes_max = vote ? INTR_VOTE_BYTES_MAX : INTR_ASK_BYTES_MAX;
+    size_t run_max = st->engine->cfg.bounds.run_state_bytes_max;
+    if (st->state->bytes + bytes > run_max) {
+        (void)wopr_error_set(&cmd->result.err, WOPR_E_CONFLICT,
+                             "the values of the run take %zu bytes of at most %zu "
+                             "(run-state-bytes-max); decide the interrupt, or cancel the run",
+                             st->state->bytes, run_max);
+        return bound_refuse(st, cmd, BOUND_STATE);
+    }
     if (n->nr < nr_max && n->bytes + (int64_t)bytes <= bytes_max) return true;
     (void)wopr_error_set(&cmd->result.err, WOPR_E_CONFLICT,
                          "one interrupt takes %lld %s with %lld bytes in all, and this would be "

@@ -6,7 +6,6 @@
 
 #include "engine/outcome.h"
 
-#define ENGINE_PAUSES_MAX 1000 /* of one run: each is two events of a log */
 
 void bounds_default(struct engine_bounds *b, size_t runs_active_max);
 

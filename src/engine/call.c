@@ -2,6 +2,7 @@
  * call.c: what an executor may ask beside its inputs: versions of changes, randomness (VER-7,
  * EVT-33, FORK-14).  All answers follow from the run's log, so a repeated execution gets the same.
  */
+#include "codec/jobj.h"
 #include "codec/json.h"
 #include "engine/node.h"
 
@@ -10,19 +11,14 @@
 /* VER-7: runId, changeId, pinnedVersion, currentMin, currentMax. */
 static struct str range_details(const struct node_call *call, struct str change_id, int64_t pinned,
                                 int64_t min, int64_t max) {
-    struct buf b;
-    struct jw w;
-    buf_init(&b, EVENT_PAYLOAD_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "runId", call->run->meta.run_id);
-    jw_kstr(&w, "changeId", change_id);
-    jw_kint(&w, "pinnedVersion", pinned);
-    jw_kint(&w, "currentMin", min);
-    jw_kint(&w, "currentMax", max);
-    jw_end_object(&w);
-    struct str out = buf_failed(&b) ? STR_NONE : arena_str(call->a, buf_str(&b));
-    buf_fini(&b);
+    struct jobj o;
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kstr(&o.w, "runId", call->run->meta.run_id);
+    jw_kstr(&o.w, "changeId", change_id);
+    jw_kint(&o.w, "pinnedVersion", pinned);
+    jw_kint(&o.w, "currentMin", min);
+    jw_kint(&o.w, "currentMax", max);
+    struct str out = jobj_end(&o, call->a);
     return out;
 }
 

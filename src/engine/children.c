@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "codec/ident.h"
+#include "codec/jobj.h"
 #include "codec/json.h"
 #include "engine/attempt.h"
 #include "engine/cascade.h"
@@ -268,17 +269,12 @@ static bool fan_full(struct step *st) {
 }
 
 static void fan_stall_emit(struct step *st, const struct exec_child *x) {
-    struct buf b;
-    struct jw w;
+    struct jobj o;
     if (st->exec->kin.stall_emitted) return;
-    buf_init(&b, EVENT_PAYLOAD_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kint(&w, "stalledForMs", 0);
-    jw_kstr(&w, "lastNodeId", st->state->wf->nodes[x->node].id);
-    jw_end_object(&w);
-    (void)step_emit(st, EV_WORKFLOW_STALLED, -1, -1, arena_str(st->plan->arena, buf_str(&b)));
-    buf_fini(&b);
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kint(&o.w, "stalledForMs", 0);
+    jw_kstr(&o.w, "lastNodeId", st->state->wf->nodes[x->node].id);
+    (void)step_emit(st, EV_WORKFLOW_STALLED, -1, -1, jobj_end(&o, st->plan->arena));
     st->exec->kin.stall_emitted = true;
 }
 
@@ -478,7 +474,7 @@ static void children_step(struct step *st) {
     for (struct list *l = re->kin.children.next, *next; l != &re->kin.children; l = next) {
         struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
         next = l->next;
-        if (!step_moves(st) || step_full(st)) return;
+        if (!step_moves(st) || step_full(st) || !step_settled(st)) return;
         if (x->turn != re->turns) child_step(st, x);
     }
 }

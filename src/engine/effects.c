@@ -7,8 +7,6 @@
 #include "codec/json.h"
 #include "engine/bounds.h"
 
-#define EFFECT_NAMES_MAX 4000u /* variables of one run */
-
 static int effect_fail(struct failure *f, struct str code, struct str message) {
     *f = (struct failure){.code = code, .message = message};
     return WOPR_E_VALIDATION;
@@ -62,6 +60,15 @@ static size_t chan_replaced(struct run_state *s, struct str channel, enum reduce
     return red == RED_REPLACE && c && !c->is_list && c->n > 0 ? c->v[0].value.n : 0;
 }
 
+#define NAME_OF_CALLERS                                                                            \
+    "the name is reserved for what callers say to interrupts (votes, questions, answers); use "    \
+    "another name"
+
+/* One name has one value: variables and undeclared channels are shown under one name (CHAN-28). */
+static bool name_is_variable(struct run_state *s, struct str name) {
+    return workflow_variable(s->wf, name) != NULL || run_state_var(s, name) != NULL;
+}
+
 /* red: for a channel without declaration. */
 static int channel_write(struct step *st, int node, struct str channel, enum reducer red,
                          struct str value, struct failure *f) {
@@ -69,6 +76,10 @@ static int channel_write(struct step *st, int node, struct str channel, enum red
     const struct wf_channel *d = workflow_channel(st->state->wf, channel);
     const char *name = d ? arena_cstr(st->scratch, d->reducer_name) : reducer_name(red);
     struct wopr_error why = {0};
+    if (name_of_callers(channel)) return effect_bad(f, NAME_OF_CALLERS);
+    if (!d && name_is_variable(st->state, channel))
+        return effect_bad(f, "the name is that of a variable; declare the channel under channels, "
+                             "or use another name");
     if (d && !channel_admits(&d->writers, n)) { /* CHAN-5, CHAN-6 */
         *f = channel_denied(st, node, channel, "writers");
         return WOPR_E_VALIDATION;
@@ -98,6 +109,17 @@ static int effect_channel(struct step *st, int node, const struct node_effect *x
 
 /* --- variables --- */
 
+static bool variable_refuse(struct run_state *s, struct str name, const struct var_state *v,
+                            struct failure *f) {
+    const char *why = NULL;
+    if (s->wf->channel_aware && workflow_channel(s->wf, name)) /* CHAN-22 */
+        why = "the name is that of a declared channel; write the channel instead";
+    else if (run_state_chan(s, name))
+        why = "the name is that of a channel that was written; use another name";
+    else if (!v && s->vars_nr >= RUN_VARS_MAX) why = "the run has too many variables";
+    return why && effect_bad(f, why) != 0;
+}
+
 static int effect_variable(struct step *st, int node, const struct node_effect *x,
                            struct failure *f) {
     struct run_state *s = st->state;
@@ -107,12 +129,10 @@ static int effect_variable(struct step *st, int node, const struct node_effect *
     struct str next = x->value,
                previous = v ? arena_str(st->scratch, text_str(&v->value)) : STR_NONE;
     bool sensitive = d ? d->sensitive : v && v->sensitive;
+    if (name_of_callers(x->name)) return effect_bad(f, NAME_OF_CALLERS);
     if (framework && !d) /* CHAN-23 */
         return channel_write(st, node, x->name, framework->reducer, x->value, f);
-    if (s->wf->channel_aware && workflow_channel(s->wf, x->name))
-        return effect_bad(f, "the name is that of a declared channel; write the channel instead");
-    if (!v && s->vars_nr >= EFFECT_NAMES_MAX)
-        return effect_bad(f, "the run has too many variables");
+    if (variable_refuse(s, x->name, v, f)) return WOPR_E_VALIDATION;
     if (!bound_state_room(st, v ? v->value.n : 0, next.n, f)) return WOPR_E_VALIDATION;
     if (sensitive) {
         if (value_mask(st, next, &next) != 0) return 0;
@@ -156,6 +176,7 @@ static int effect_artifact(struct step *st, int node, const struct node_effect *
         .version = json_string(json_get(x->extra, "version"), st->scratch),
         .summary = json_string(json_get(x->extra, "summary"), st->scratch),
         .body = x->value,
+        .seq = st->state->next_seq,
     };
     int rc = effect_emit(st, EV_ARTIFACT_CREATED, node, pay_artifact(st->plan->arena, &art), f);
     if (rc == 0 && !step_lost(st)) plan_artifact(st->plan, &art);

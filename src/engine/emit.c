@@ -6,10 +6,12 @@
 #include "base/clock.h"
 #include "engine/timeline.h"
 
-#define ENGINE_STEP_EVENTS_MAX 256u          /* a plan is sent once it holds so many events */
-#define ENGINE_STEP_BYTES_MAX  (512u * 1024) /* or so many bytes in its arena */
-#define ENGINE_STEP_MS_MAX     100u          /* or once its executors took so long */
-#define ENGINE_CREATE_MS_MAX   10u           /* the same for a step whose 201 is waited for */
+#define ENGINE_STEP_EVENTS_MAX  256u               /* a plan is sent once it holds so many events */
+#define ENGINE_STEP_BYTES_MAX   (512u * 1024)      /* or so many bytes in its arena */
+#define ENGINE_STEP_SCRATCH_MAX (4u * 1024 * 1024) /* or took so much, which the next one lacks */
+#define ENGINE_STEP_MS_MAX      100u               /* or once its executors took so long */
+#define ENGINE_CREATE_MS_MAX    10u                /* the same for a step whose 201 is waited for */
+#define ENGINE_SETTLE_MS_MAX    10u /* the same for conditions: then others have a turn */
 
 void step_now(struct step *st) {
     int64_t now_ms = timeline_now_ms(st);
@@ -29,19 +31,31 @@ int64_t step_emit(struct step *st, enum ev_kind kind, int node, int64_t cause, s
     struct plan *p = st->plan;
     struct str id = node >= 0 ? st->state->wf->nodes[node].id : STR_NONE;
     const struct timeline_ops *t = timeline_of(st);
+    if (node >= 0) st->node_at = node + 1;
     if (t) t->before(st, kind, payload);
     if (p->failed != 0) return EMIT_BROKEN;
     int64_t seq = plan_event(p, st->engine->rules, st->state, kind, id, cause, st->now_ms, payload);
     if (seq >= 0 && t) t->after(st, seq, node);
     if (seq >= 0) return seq;
     /* Refused before it touched the state, so the rest of the plan is valid (EVT-12). */
-    bool whole = st->state->next_seq == p->base_seq + (int64_t)p->events_nr;
-    if (whole && (p->failed == WOPR_E_PAYLOAD_INVALID || p->failed == WOPR_E_TOO_BIG)) {
+    if (!p->half_folded && (p->failed == WOPR_E_PAYLOAD_INVALID || p->failed == WOPR_E_TOO_BIG)) {
         p->failed = 0;
         wopr_error_clear(&p->error);
         return EMIT_REFUSED;
     }
     return EMIT_BROKEN;
+}
+
+bool step_slice_over(void *st) {
+    return clock_mono_ms() - ((struct step *)st)->began_ms >= ENGINE_SETTLE_MS_MAX;
+}
+
+bool step_settled(struct step *st) {
+    const struct run_pace pace = {step_slice_over, st};
+    struct wopr_error err = {0};
+    int rc = run_state_finish(st->state, &pace, &err);
+    if (rc != 0) plan_fail(st->plan, rc, "%s", err.message);
+    return rc == 0 && !run_state_busy(st->state);
 }
 
 /* Time to send what there is: enough of it, or someone waits to be heard (RUN-25). */
@@ -50,6 +64,7 @@ bool step_full(const struct step *st) {
     return st->exec->mail.any || st->exec->lease.requested ||
            st->plan->events_nr >= ENGINE_STEP_EVENTS_MAX ||
            arena_used(st->plan->arena) >= ENGINE_STEP_BYTES_MAX ||
+           (st->plan->events_nr > 0 && arena_used(st->scratch) >= ENGINE_STEP_SCRATCH_MAX) ||
            (st->plan->events_nr > 0 && clock_mono_ms() - st->began_ms >= ms_max);
 }
 

@@ -16,6 +16,7 @@ struct step {
     int64_t now_ms;        /* wall clock, not before the timers that brought us here */
     int64_t floor_ms;      /* now_ms is not before it */
     int64_t wait_over_ms;  /* deadline of the node's wait that is being answered, else 0 */
+    int node_at;           /* at work, or the last one that was; plus one, 0 = none */
     uint64_t began_ms;     /* monotonic */
     bool creates;          /* plan creates the run */
     bool awaits_children;  /* the first command waits for the cascade: nothing else happens */
@@ -37,6 +38,10 @@ int64_t step_logical_ms(const struct step *st, int node);
 bool step_lost(const struct step *st); /* the plan has failed */
 /* Time to send: the plan holds enough, or a command or another host waits (RUN-25). */
 bool step_full(const struct step *st);
+/* Evaluates the conditions that the last event left (run_state_finish).  false: not all of them,
+ * and the turn is over; or the plan is lost. */
+bool step_settled(struct step *st);
+bool step_slice_over(void *st);         /* struct step; for a run_pace */
 bool step_moves(const struct step *st); /* the run may do something by itself */
 
 #endif

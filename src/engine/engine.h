@@ -168,8 +168,7 @@ struct engine_cmd {
     /* --- results, valid in done() --- */
     struct engine_result result;
     struct idem_response response;
-    bool replayed; /* response is the stored one of an earlier request (openwop-Idempotent-Replay:
-                      true) */
+    bool replayed; /* response is the stored one of an earlier request (IDEM-5) */
     /* --- engine's own --- */
     struct engine_cmd *next;
     void *priv;

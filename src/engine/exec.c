@@ -58,6 +58,7 @@ void exec_free(struct run_exec *re) {
     if (!re) return;
     exec_forget_state(re);
     waits_free(re);
+    mem_free(re->commit.stuck);
     if (re->fork.job) re->fork.job_free(re);
     mem_free(re->fork.info);
     workflow_unref(re->wf);

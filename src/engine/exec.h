@@ -41,17 +41,25 @@ struct mailbox {                     /* exec.c */
     struct engine_cmd *first, **end; /* (mu) */
     _Atomic bool any;                /* set under mu; read without at event boundaries (RUN-25) */
 };
+struct stuck { /* stuck.c */
+    unsigned tries;
+    int node;    /* at which it happened first, -1 = none */
+    bool cancel; /* not even a cancel can be planned */
+    char why[200];
+};
 struct commit { /* step.c, create.c, fork.c: the commit in flight, and what failures led to */
     struct plan *plan;      /* in flight */
     struct engine_cmd *cmd; /* whose effect is in plan; NEW: the creation */
     int rc;                 /* (mu) what came back from the committer */
     int64_t backoff_ms;     /* after the last failure, 0 = none */
-    unsigned corrupt_tries; /* plans in a row that our own tables refused */
+    unsigned load_tries;    /* folds in a row that met a bound */
+    struct stuck *stuck;    /* stuck.c: plans in a row that cannot be taken; NULL: none */
 };
 struct lease {                     /* load.c, peers.c */
     int64_t epoch;                 /* fencing epoch under which the run is ours */
     int64_t claimed_epoch;         /* (mu) of the claim that came back */
     int64_t seen_epoch, seen_beat; /* what the claim in flight relies on */
+    bool unpark;                   /* the claim takes up a parked run, to cancel it */
     bool swept;                    /* wanted by recovery, not only by a command */
     bool taken;                    /* the lease is fresh: the next load is a takeover */
     bool take_over;                /* the next step begins with EVT-32 */
@@ -108,6 +116,7 @@ struct run_exec {
     int32_t *skips;     /* per node: effects to leave out, the log has them already; or NULL */
     int64_t paused_ms;  /* acceptance time of the pause in force (RUN-27) */
     int64_t fail_seq;   /* last node.failed, -1 (EVT-4) */
+    int64_t folds_to;   /* LOADING: the length of the log that is being folded */
     bool stalled;       /* workflow.stalled was emitted for this stall */
     uint64_t turns;     /* steps so far */
 

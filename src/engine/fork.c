@@ -1,8 +1,7 @@
 /*
  * fork.c: a new run out of the first events of another one (FORK-1 to FORK-11, FORK-22, FORK-23).
- * A worker folds what is inherited and has the store copy it, in slices when it is long, so that
- * neither the committer nor memory sees more than a slice at once.  No client sees the run before
- * the last slice; what a kill before it leaves, store_forks_sweep removes.
+ * A worker folds what is inherited, turn by turn, and one plan makes the run: its rows are the
+ * state at the cut, its log refers to that of the source.  A kill before that plan leaves nothing.
  */
 #include "engine/fork.h"
 
@@ -17,21 +16,16 @@
 #include "engine/control.h"
 #include "engine/fork_info.h"
 #include "engine/fork_wait.h"
-#include "engine/job.h"
 #include "engine/outcome.h"
-#include "engine/peers.h"
 #include "engine/replay.h"
+#include "engine/state_at.h"
+#include "engine/timers.h"
 #include "engine/wfcache.h"
-#include "store/events.h"
-#include "store/upkeep.h"
 
 #include <stdio.h>
 
-#define FORK_RETRY_AFTER_S      1     /* ERR-9 */
-#define ENGINE_PURGE_EVENTS_MAX 4096u /* per slice of an abandoned fork */
-#define FORK_ARENA_MAX          (32u * 1024 * 1024)
-#define FORK_SLICE_EVENTS       2048          /* inherited events per commit */
-#define FORK_SLICE_BYTES        (256u * 1024) /* about, payloads of a slice: others wait for one */
+#define FORK_RETRY_AFTER_S 1 /* ERR-9 */
+#define FORK_ARENA_MAX     (32u * 1024 * 1024)
 
 struct fork_job {
     struct arena *a, *page; /* texts of the job; one page of events */
@@ -40,9 +34,7 @@ struct fork_job {
     struct run_fork link;
     struct run_meta meta;
     struct var_inits vars;
-    bool open;                    /* the source was read, the rest of this is set */
-    int64_t copied, copied_bytes; /* events that committed plans have copied */
-    int64_t run_no;               /* of the hidden run, 0 = none yet */
+    bool open; /* the source was read, the rest of this is set */
 };
 
 /* --- life --- */
@@ -59,46 +51,8 @@ static void job_free(struct run_exec *re) {
 
 /* --- end of a job --- */
 
-static void hidden_drop(struct engine *e, struct store *s, void *args) {
-    const int64_t *run_no = args;
-    struct wopr_error err;
-    bool gone;
-    (void)e;
-    if (store_fork_remove(s, *run_no, 1, ENGINE_PURGE_EVENTS_MAX, &gone, &err) != 0)
-        log_warn("an unfinished fork stays until its host ends", "why", err.message);
-}
-
-/* Removes what was copied so far; what is left of a long fork is the sweep's. */
-static void copy_give_up(struct step *st) {
-    int64_t run_no = st->exec->fork.job->run_no;
-    if (run_no != 0) (void)job_post(st->engine, hidden_drop, &run_no, sizeof run_no);
-}
-
-/* Removes a slice of one abandoned fork; *more is set when there may be others. */
-int fork_sweep(struct engine *e, struct store *s, bool *more, struct wopr_error *err) {
-    struct arena *a = arena_new(FORK_ARENA_MAX);
-    int64_t run_no = 0, beat;
-    bool gone = false;
-    int rc = a ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look for forks");
-    while (rc == 0 && !gone) {
-        struct run_origin o;
-        rc = store_fork_hidden(s, run_no, &run_no, err);
-        if (rc != 0 || run_no == 0) break;
-        arena_reset(a);
-        rc = store_run_origin(s, run_no, a, &o, err);
-        if (rc != 0 || str_eq(o.head.holder, e->holder) || !peers_lease_free(e, &o.head, &beat))
-            continue;
-        rc = store_fork_remove(s, run_no, o.head.epoch, ENGINE_PURGE_EVENTS_MAX, &gone, err);
-        if (rc == 0) *more = true;
-        break;
-    }
-    arena_free(a);
-    return rc == WOPR_E_FENCED ? 0 : rc;
-}
-
 static enum turn fork_refuse(struct step *st, int rc, const struct wopr_error *err) {
     struct engine_cmd *cmd = st->exec->fork.job->cmd;
-    copy_give_up(st);
     cmd->result = (struct engine_result){.rc = rc, .retry_after_s = 0};
     if (err && err->code == rc) cmd->result.err = *err;
     else (void)wopr_error_set(&cmd->result.err, rc, "%s", wopr_err_text(rc));
@@ -211,111 +165,78 @@ static int job_open(struct step *st, struct fork_job *j, struct wopr_error *err)
     return rc;
 }
 
-/* --- fold and copy --- */
-
-/* Folds until the cut or until a slice is full. */
-static int fold_slice(struct step *st, struct fork_job *j, struct wopr_error *err) {
-    struct run_state *s = st->exec->state;
-    size_t bytes = 0;
-    int rc = 0;
-    while (rc == 0 && s->next_seq < j->link.from_seq && bytes < FORK_SLICE_BYTES &&
-           s->next_seq - j->copied < FORK_SLICE_EVENTS) {
-        struct event_list page;
-        arena_reset(j->page);
-        rc = store_events(st->engine->store, j->link.source_run_no, s->next_seq, ENGINE_READ_EVENTS,
-                          FORK_SLICE_BYTES, j->page, &page, err);
-        if (rc == 0 && page.n == 0)
-            rc = source_expired(j, err); /* a log never shrinks, but is removed */
-        for (size_t i = 0; rc == 0 && i < page.n && s->next_seq < j->link.from_seq; i++) {
-            rc = run_state_apply(s, &page.v[i], err);
-            if (page.v[i].kind == EV_NODE_FAILED) st->exec->fail_seq = page.v[i].seq;
-            fork_passed(st->exec, &page.v[i], j->page);
-            bytes += page.v[i].payload.n;
-        }
-    }
-    return rc;
-}
+/* --- the plan --- */
 
 /* A retry that was waiting at the cut waits for what was left then; in a replay the source says
  * when it came. */
-static void retries_arm(struct plan *p, const struct fork_job *j, const struct run_state *s) {
+static void retries_arm(struct run_exec *re, struct plan *p, const struct fork_job *j) {
+    const struct run_state *s = re->state;
     if (j->link.mode != FORK_BRANCH) return;
     for (size_t i = 0; s->retry_nr > 0 && i < s->wf->nodes_nr; i++) {
         int64_t left_ms = s->nodes[i].retry_at_ms - j->link.cut_ms;
         if (s->nodes[i].retry_at_ms <= 0) continue;
         if (left_ms < 0) left_ms = 0;
-        plan_timer_set(p, TIMER_RETRY, s->wf->nodes[i].id, j->meta.created_ms + left_ms, left_ms);
+        int64_t fire_at_ms = j->meta.created_ms + left_ms;
+        plan_timer_set(p, TIMER_RETRY, s->wf->nodes[i].id, fire_at_ms, left_ms);
+        if (timer_arm(re, TIMER_RETRY, (int)i, fire_at_ms, true) != 0)
+            plan_fail(p, WOPR_E_NO_MEMORY, "no memory for a timer");
     }
 }
 
-/* What the fork is about to take: its share of the source's log. */
-static int64_t prefix_bytes(const struct fork_job *j) {
-    const struct run_head *h = &j->source.head;
-    double share = h->next_seq > 0 ? (double)j->link.from_seq / (double)h->next_seq : 0;
-    return (int64_t)((double)h->log_bytes * share);
-}
-
-static struct plan *slice_plan(struct step *st, struct fork_job *j) {
-    struct run_state *s = st->exec->state;
-    struct plan *p = plan_new();
-    if (!p) return NULL;
+static bool create_fill(struct step *st, struct fork_job *j, struct plan *p) {
     struct run_row_new *n = p->create = ARENA_NEW(p->arena, struct run_row_new);
     struct plan_fork *f = ARENA_NEW(p->arena, struct plan_fork);
-    if (!n || !f) {
-        plan_unref(p);
-        return NULL;
-    }
-    bool last = s->next_seq == j->link.from_seq;
-    if (last) j->link.cut_ms = st->exec->fork.info->link.cut_ms; /* known by now */
-    p->what = PLAN_CREATE;
-    p->run_id = str_c(st->exec->run_id);
-    p->epoch = 1; /* the first holder's */
-    p->base_seq = s->next_seq;
-    *f = (struct plan_fork){.link = j->link,
-                            .run_no = j->run_no,
-                            .copy_from = j->copied,
-                            .first = j->run_no == 0,
-                            .last = last};
+    if (!n || !f) return false;
+    *f = (struct plan_fork){.link = j->link, .prefix_bytes = st->exec->state->log_bytes};
     n->fork = f;
     n->meta = j->meta; /* the job outlives the plan */
     n->workflow_hash = j->source.workflow_hash;
     n->holder = st->engine->holder;
     n->lease_until_ms = clock_wall_ms() + st->engine->cfg.lease_ttl_ms;
-    if (f->first) {
-        n->vars = j->vars;
-        plan_channels(p, st->exec->wf);
-    }
-    f->bytes = s->log_bytes - j->copied_bytes;
-    f->prefix_bytes = last ? s->log_bytes : prefix_bytes(j);
+    n->vars = j->vars;
     n->tenant_bytes_max = st->engine->cfg.bounds.tenant_bytes_max;
+    return true;
+}
+
+static struct plan *fork_plan(struct step *st, struct fork_job *j) {
+    struct run_state *s = st->exec->state;
+    struct plan *p = plan_new();
+    j->link.cut_ms = st->exec->fork.info->link.cut_ms; /* known since the fold */
+    if (!p || !create_fill(st, j, p)) {
+        plan_unref(p);
+        return NULL;
+    }
+    p->what = PLAN_CREATE;
+    p->run_id = str_c(st->exec->run_id);
+    p->epoch = 1; /* the first holder's */
+    p->base_seq = s->next_seq;
+    plan_channels(p, st->exec->wf);
     plan_project(p, s, 0);
-    p->has_update = last;
-    if (last) retries_arm(p, j, s);
-    if (last) fork_waits_open(st->exec, p);
+    p->has_update = true;
+    retries_arm(st->exec, p, j);
+    fork_waits_open(st->exec, p);
     return p;
 }
 
-static void copy_done(void *ctx, struct plan *p, int rc) {
+static void fork_done(void *ctx, struct plan *p, int rc) {
     (void)p;
     exec_landed(ctx, rc);
 }
 
 /* Returns a code when nothing went out. */
-static int slice_send(struct step *st, struct fork_job *j, struct wopr_error *err) {
+static int fork_send(struct step *st, struct fork_job *j, struct wopr_error *err) {
     struct run_exec *re = st->exec;
-    struct plan *p = slice_plan(st, j);
+    struct plan *p = fork_plan(st, j);
     if (!p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a plan");
-    if (p->create->fork->last) {
-        j->cmd->result = (struct engine_result){.run_id = arena_str(j->cmd->arena, j->meta.run_id),
-                                                .status = RUN_PENDING,
-                                                .at_ms = j->meta.created_ms}; /* FORK-3 */
-        cmd_attach(j->cmd, p);
-    }
+    j->cmd->result = (struct engine_result){.run_id = arena_str(j->cmd->arena, j->meta.run_id),
+                                            .status = RUN_PENDING,
+                                            .at_ms = j->meta.created_ms}; /* FORK-3 */
+    cmd_attach(j->cmd, p);
     int rc = p->failed;
     if (rc == 0) {
         re->commit.plan = p;
         exec_launch(re);
-        rc = journal_append(st->engine->journal, p, copy_done, re);
+        rc = journal_append(st->engine->journal, p, fork_done, re);
         if (rc == 0) return 0;
         exec_launch_undo(re);
         re->commit.plan = NULL;
@@ -349,35 +270,25 @@ static enum turn fork_made(struct step *st, struct plan *p) {
     return TURN_GO_ON;
 }
 
-/* TURN_END: the next slice is due. */
-static enum turn slice_landed(struct step *st, int rc) {
+static enum turn fork_landed(struct step *st, int rc) {
     struct run_exec *re = st->exec;
     struct fork_job *j = re->fork.job;
     struct plan *p = re->commit.plan;
-    const struct plan_fork *f = p->create->fork;
     struct wopr_error err = {0};
     re->commit.plan = NULL;
     if (rc == WOPR_E_SYNC_FAILED) engine_break(st->engine, "fork");
     if (rc == 0 && p->idem_hit) { /* FORK-1: another request with this key was first */
         struct engine_cmd *cmd = j->cmd;
-        copy_give_up(st);
         job_free(re);
         cmd_committed(cmd, p);
         plan_unref(p);
         return TURN_DROP;
     }
-    if (rc == 0 && f->last) return fork_made(st, p);
-    if (rc == 0) {
-        j->run_no = p->run_no;
-        j->copied = p->base_seq;
-        j->copied_bytes += f->bytes;
-    } else if (rc == WOPR_E_EXPIRED) {
-        rc = source_expired(j, &err);
-    } else if (rc == WOPR_E_QUOTA) {
-        bound_tenant_bytes(st->engine, p, &err);
-    }
+    if (rc == 0) return fork_made(st, p);
+    if (rc == WOPR_E_EXPIRED) rc = source_expired(j, &err);
+    else if (rc == WOPR_E_QUOTA) bound_tenant_bytes(st->engine, p, &err);
     plan_unref(p);
-    return rc == 0 ? TURN_END : fork_refuse(st, rc, &err);
+    return fork_refuse(st, rc, &err);
 }
 
 /* --- one turn --- */
@@ -385,16 +296,21 @@ static enum turn slice_landed(struct step *st, int rc) {
 enum turn fork_turn(struct step *st, int flight_rc) {
     struct run_exec *re = st->exec;
     struct wopr_error err = {0};
-    enum turn t = re->commit.plan ? slice_landed(st, flight_rc) : TURN_END;
-    if (t != TURN_END) return t;
+    if (re->commit.plan) return fork_landed(st, flight_rc);
     struct fork_job *j = re->fork.job;
+    const struct run_pace pace = {step_slice_over, st};
+    bool there = false;
     int rc = 0;
     if (engine_is_broken(st->engine)) rc = WOPR_E_SYNC_FAILED;
     else if (engine_is_stopping(st->engine)) rc = WOPR_E_UNAVAILABLE;
     if (rc == 0 && !j->open) rc = job_open(st, j, &err);
-    if (rc == 0) rc = fold_slice(st, j, &err);
-    if (rc == 0) rc = slice_send(st, j, &err);
-    return rc == 0 ? TURN_END : fork_refuse(st, rc, &err);
+    if (rc == 0)
+        rc = state_at(re, j->link.source_run_no, j->link.from_seq, &pace, j->page, &there, &err);
+    if (rc == WOPR_E_NOT_FOUND && j->open) rc = source_expired(j, &err);
+    if (rc == 0 && there) rc = fork_send(st, j, &err);
+    if (rc != 0) return fork_refuse(st, rc, &err);
+    if (!there) exec_wake(re); /* others first */
+    return TURN_END;
 }
 
 /* --- in --- */

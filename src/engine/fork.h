@@ -11,8 +11,6 @@
 void fork_submit(struct engine *e, struct engine_cmd *cmd); /* ENGINE_FORK */
 /* Turn of an exec in EXEC_FORKING; TURN_GO_ON: it is a live run now. */
 enum turn fork_turn(struct step *st, int flight_rc);
-/* On the committer: takes away what a dead host, or a refused request, left half done. */
-MUST_CHECK int fork_sweep(struct engine *e, struct store *s, bool *more, struct wopr_error *err);
 void fork_begin(struct step *st); /* first thing of a step */
 
 #endif

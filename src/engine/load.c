@@ -13,6 +13,7 @@
 #include "engine/peers.h"
 #include "engine/replay.h"
 #include "engine/resolve.h"
+#include "engine/stuck.h"
 #include "engine/waits.h"
 #include "engine/wfcache.h"
 #include "store/events.h"
@@ -20,8 +21,8 @@
 
 #include <stdio.h>
 
-#define ENGINE_CORRUPT_TRIES 3u /* replans against our own tables before a run is parked */
-#define LOAD_REASON_MAX      200
+#define LOAD_TRIES_MAX  3u /* of a run that is larger than this host can fold */
+#define LOAD_REASON_MAX 200
 
 /* --- look up --- */
 
@@ -45,7 +46,11 @@ static bool cmd_answered(struct step *st, struct engine_cmd *cmd, struct run_hea
         cmd_refuse_newer(st->engine, cmd, h);
         return true;
     }
-    if (rc == 0 && h->parked.n > 0 && !run_status_final(h->status)) rc = WOPR_E_CORRUPT;
+    if (rc == 0 && h->parked.n > 0 && !run_status_final(h->status)) {
+        if (cmd->op == ENGINE_CANCEL) return false;
+        stuck_refuse(st->engine, cmd);
+        return true;
+    }
     if (rc != 0) {
         cmd_fail(st->engine, cmd, rc, err.message[0] ? err.message : wopr_err_text(rc));
         return true;
@@ -72,7 +77,9 @@ static void lease_done(void *ctx, struct store *s) { /* on the committer */
                                   .until_ms = clock_wall_ms() + e->cfg.lease_ttl_ms,
                                   .epoch = e->cfg.sole_host ? LEASE_ANY : re->lease.seen_epoch,
                                   .beat = re->lease.seen_beat};
-    int rc = store_lease_claim(s, &c, &epoch, &err);
+    /* A cancel takes a parked run up again; what does not fold is ended as it is. */
+    int rc = re->lease.unpark ? store_run_park(s, re->run_no, LEASE_ANY, STR_NONE, &err) : 0;
+    if (rc == 0) rc = store_lease_claim(s, &c, &epoch, &err);
     if (rc == 0) re->lease.claimed_epoch = epoch;
     exec_landed(re, rc);
 }
@@ -95,6 +102,7 @@ static bool lease_ask(struct step *st, const struct run_head *h, int64_t beat) {
     if (!note_holder(re, h, st->engine->holder)) return false;
     re->lease.seen_epoch = h->epoch;
     re->lease.seen_beat = beat;
+    re->lease.unpark = h->parked.n > 0;
     exec_move(re, EXEC_LEASING);
     exec_launch(re);
     if (journal_side(st->engine->journal, lease_done, re) == 0) return true;
@@ -106,6 +114,12 @@ static bool lease_ask(struct step *st, const struct run_head *h, int64_t beat) {
 static enum turn mail_refuse(struct step *st, int rc, const char *why) {
     struct engine_cmd *cmd;
     while ((cmd = exec_mail_take(st->exec)) != NULL) cmd_fail(st->engine, cmd, rc, why);
+    return TURN_DROP;
+}
+
+static enum turn mail_refuse_parked(struct step *st) {
+    struct engine_cmd *cmd;
+    while ((cmd = exec_mail_take(st->exec)) != NULL) stuck_refuse(st->engine, cmd);
     return TURN_DROP;
 }
 
@@ -167,7 +181,7 @@ enum turn load_leased(struct step *st, int rc) {
         peers_ask_again(re);
         return TURN_END;
     case ERR_PARK:
-        return mail_refuse(st, rc, "the run is parked; see 'wopr verify'");
+        return mail_refuse_parked(st);
     case ERR_REOPEN:
         engine_break(st->engine, "lease");
         break;
@@ -195,40 +209,66 @@ static void park_now(struct engine *e, struct store *s, void *args) {
         log_error("a damaged run could not be parked", "why", err.message);
 }
 
+/* A cancel ends the run instead, and the other commands find it ended. */
 static enum turn run_park(struct step *st, const char *reason) {
+    struct engine_cmd *cmd;
+    while ((cmd = exec_mail_take(st->exec)) != NULL) {
+        if (cmd->op == ENGINE_CANCEL) return stuck_cancel(st, cmd);
+        stuck_refuse(st->engine, cmd);
+    }
     struct parking k = {.run_no = st->exec->run_no, .epoch = st->exec->lease.epoch};
     log_error("a run is parked: its log breaks an invariant; see 'wopr verify'", "run",
               st->exec->run_id, "reason", reason);
     st->engine->counts.parked++;
     snprintf(k.reason, sizeof k.reason, "%s", reason);
     (void)job_post(st->engine, park_now, &k, sizeof k); /* else the next start meets it again */
-    return mail_refuse(st, WOPR_E_CORRUPT, "the log of the run is damaged");
+    return TURN_DROP;
 }
 
 struct log_fold {
     struct run_exec *exec;
     struct arena *page;
+    const struct run_pace *pace;
+    bool over; /* the turn is; the rest of the log follows in the next one */
 };
 
-static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) {
-    const struct log_fold *f = ctx;
-    int rc = run_state_apply(f->exec->state, e, err);
-    if (e->kind == EV_NODE_FAILED) f->exec->fail_seq = e->seq;
-    if (rc == 0) fork_passed(f->exec, e, f->page);
-    return rc == 0 ? replay_follow(f->exec, e, err) : rc;
+static int state_finish(struct log_fold *f, struct wopr_error *err) {
+    int rc = run_state_finish(f->exec->state, f->pace, err);
+    f->over = rc == 0 && (run_state_busy(f->exec->state) || f->pace->over(f->pace->ctx));
+    return rc;
 }
 
-static int fold_events(struct step *st, struct wopr_error *err) {
+/* The rows of the nodes are written as the last event left them, or as they were once the edges
+ * after it were settled: what settling them changes is written with the next plan. */
+static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) {
+    struct log_fold *f = ctx;
+    int rc = run_state_begin(f->exec->state, e, err);
+    if (e->kind == EV_NODE_FAILED) f->exec->fail_seq = e->seq;
+    if (rc == 0) fork_passed(f->exec, e, f->page);
+    if (rc == 0) rc = replay_follow(f->exec, e, err);
+    if (rc == 0 && e->seq + 1 == f->exec->folds_to) run_state_clean(f->exec->state);
+    if (rc == 0) rc = state_finish(f, err);
+    return rc == 0 && f->over ? 1 : rc;
+}
+
+/* *over: the turn is, before the end of the log. */
+static int fold_events(struct step *st, bool *over, struct wopr_error *err) {
     struct run_exec *re = st->exec;
+    const struct run_pace pace = {step_slice_over, st};
     const struct log_range rest = {.run_no = re->run_no,
                                    .from = re->state->next_seq,
                                    .until = INT64_MAX,
                                    .page_events = ENGINE_READ_EVENTS,
                                    .page_bytes = ENGINE_READ_BYTES};
-    struct log_fold f = {.exec = re, .page = arena_new(ENGINE_SCRATCH_MAX)};
+    struct log_fold f = {.exec = re, .page = arena_new(ENGINE_SCRATCH_MAX), .pace = &pace};
     if (!f.page) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to fold a run");
-    int rc = store_walk(st->engine->store, &rest, f.page, event_fold, &f, err);
+    int rc = run_state_busy(re->state) ? state_finish(&f, err) : 0;
+    if (rc == 0 && !run_state_busy(re->state)) {
+        f.over = false; /* an event at least */
+        rc = store_walk(st->engine->store, &rest, f.page, event_fold, &f, err);
+    }
     arena_free(f.page);
+    *over = f.over;
     return rc;
 }
 
@@ -244,13 +284,20 @@ static int unmask_vars(struct step *st, struct wopr_error *err) {
     return rc;
 }
 
-static int load_run(struct step *st, struct run_origin *o, struct wopr_error *err) {
+static int load_origin(struct step *st, struct run_origin *o, struct wopr_error *err) {
     struct run_exec *re = st->exec;
     int rc = store_run_origin(st->engine->store, re->run_no, st->scratch, o, err);
     if (rc != 0) return rc;
     if (o->head.parked.n > 0 || run_status_final(o->head.status) ||
         o->head.epoch != re->lease.epoch)
         return wopr_error_set(err, WOPR_E_FENCED, "the run is not ours any more");
+    return 0;
+}
+
+/* The state of a run whose log is still to be folded. */
+static int load_open(struct step *st, const struct run_origin *o, struct wopr_error *err) {
+    struct run_exec *re = st->exec;
+    int rc = 0;
     if (exec_set_parent(re, o->parent_run_id, o->child_depth, o->child_flags) != 0)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a run");
     tenant_change(re, o->meta.tenant);
@@ -264,9 +311,14 @@ static int load_run(struct step *st, struct run_origin *o, struct wopr_error *er
     if (rc == WOPR_E_VALIDATION || rc == WOPR_E_SYNTAX) return WOPR_E_CORRUPT;
     if (rc == 0) rc = fork_set(re, &o->fork);
     if (rc == 0) rc = replay_open(re);
-    if (rc == 0) rc = fold_events(st, err);
-    if (rc == 0) run_state_clean(re->state); /* its rows are written */
-    if (rc == 0) rc = unmask_vars(st, err);
+    if (rc == 0) re->folds_to = o->head.next_seq;
+    if (rc == 0 && o->head.next_seq == 0) run_state_clean(re->state);
+    return rc;
+}
+
+static int load_close(struct step *st, const struct run_origin *o, struct wopr_error *err) {
+    struct run_exec *re = st->exec;
+    int rc = unmask_vars(st, err);
     if (rc == 0) rc = waits_load(st, err);
     if (rc == 0) rc = replay_begin(st, err);
     if (rc != 0) return rc;
@@ -280,12 +332,28 @@ enum turn load_fold(struct step *st) {
     struct run_exec *re = st->exec;
     struct run_origin o;
     struct wopr_error err = {0};
-    if (re->commit.corrupt_tries >= ENGINE_CORRUPT_TRIES)
-        return run_park(st, "its next step is refused by the rules of the log");
-    exec_forget_state(re);
-    int rc = load_run(st, &o, &err);
+    bool over = false;
+    uint64_t refused = mem_refused();
+    const char *why = stuck_for_good(re);
+    if (why) {
+        exec_forget_state(re);
+        return run_park(st, why);
+    }
+    int rc = load_origin(st, &o, &err);
+    if (rc == 0 && !re->state) { /* else the turn before this one began it */
+        exec_forget_state(re);
+        rc = load_open(st, &o, &err);
+    }
+    if (rc == 0) rc = fold_events(st, &over, &err);
+    if (rc == 0 && over) {
+        exec_wake(re);
+        return TURN_END;
+    }
+    if (rc == 0) rc = load_close(st, &o, &err);
+    rc = mem_verdict(rc, refused);
     if (rc == 0) {
         const struct run_state *s = re->state;
+        re->commit.load_tries = 0;
         re->paused_ms = s->status == RUN_PAUSED ? o.head.paused_ms : 0;
         re->lease.take_over = re->lease.taken && s->status == RUN_RUNNING && s->next_seq > 0;
         if (re->lease.taken && (re->lease.take_over || re->lease.old_holder[0] != '\0'))
@@ -295,7 +363,8 @@ enum turn load_fold(struct step *st) {
         return TURN_GO_ON;
     }
     enum wopr_err_class class = wopr_err_class(rc);
-    if (rc == WOPR_E_CORRUPT) return run_park(st, err.message); /* TOO_BIG may be scratch memory */
+    if (rc == WOPR_E_CORRUPT || (rc == WOPR_E_TOO_BIG && ++re->commit.load_tries >= LOAD_TRIES_MAX))
+        return run_park(st, err.message);
     if (class == ERR_LEAVE || class == ERR_GONE) return TURN_DROP;
     log_warn("a run could not be loaded", "run", re->run_id, "why", err.message);
     return TURN_LATER;

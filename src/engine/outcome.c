@@ -3,6 +3,7 @@
  */
 #include "engine/outcome.h"
 
+#include "codec/jobj.h"
 #include "codec/json.h"
 #include "engine/bounds.h"
 #include "engine/timers.h"
@@ -149,8 +150,11 @@ void run_end_cap(struct step *st, int node) {
 void run_end_cap_emitted(struct step *st, int64_t cause) {
     struct arena *a = st->plan->arena;
     int64_t limit = st->state->options.recursion_limit, observed = st->state->started_count + 1;
-    struct str details = arena_printf(a, "{\"limit\":%lld,\"observed\":%lld}", (long long)limit,
-                                      (long long)observed);
+    struct jobj o;
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kint(&o.w, "limit", limit);
+    jw_kint(&o.w, "observed", observed);
+    struct str details = jobj_end(&o, a);
     struct str text = arena_printf(a, "the run may start at most %lld nodes", (long long)limit);
     struct str error = err_json(a, STR("recursion_limit_exceeded"), text, details, -1);
     run_end_failed(st, error, -1, cause);
@@ -188,8 +192,12 @@ void run_end_log_limit(struct step *st) {
                                    "the log of the run has %lld %s and may have %lld; split the "
                                    "work over several runs or raise run-%s-max",
                                    (long long)observed, unit, (long long)limit, unit);
-    struct str details = arena_printf(a, "{\"limit\":%lld,\"observed\":%lld,\"unit\":\"%s\"}",
-                                      (long long)limit, (long long)observed, unit);
+    struct jobj o;
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kint(&o.w, "limit", limit);
+    jw_kint(&o.w, "observed", observed);
+    jw_kstrz(&o.w, "unit", unit);
+    struct str details = jobj_end(&o, a);
     run_end_stopped(st, err_json(a, STR("run_log_limit_exceeded"), text, details, -1),
                     "run-log-limit");
 }
@@ -198,22 +206,17 @@ void run_end_schema_break(struct step *st) {
     const struct chan_break *k = &st->state->chan_break;
     const struct chan_state *c = &st->state->chans[k->chan];
     char id[EVENT_ID_SIZE];
-    struct buf b;
-    struct jw w;
+    struct jobj o;
     event_id_format(st->state->meta.run_id, k->seq, id);
-    buf_init(&b, EVENT_PAYLOAD_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "channel", text_str(&c->name));
-    jw_kint(&w, "currentSchemaVersion", c->decl->schema_version);
-    jw_kint(&w, "incompatibleEventVersion", k->version);
-    jw_kstrz(&w, "incompatibleEventId", id);
-    jw_kstrz(&w, "migrationHint",
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kstr(&o.w, "channel", text_str(&c->name));
+    jw_kint(&o.w, "currentSchemaVersion", c->decl->schema_version);
+    jw_kint(&o.w, "incompatibleEventVersion", k->version);
+    jw_kstrz(&o.w, "incompatibleEventId", id);
+    jw_kstrz(&o.w, "migrationHint",
              "list the version in compatibleWith when its values still fit the schema, or run the "
              "workflow anew");
-    jw_end_object(&w);
-    struct str details = arena_str(st->scratch, buf_str(&b));
-    buf_fini(&b);
+    struct str details = jobj_end(&o, st->scratch);
     cancel_nodes(st, "channel-schema-break");
     skip_nodes(st, "channel-schema-break");
     run_end_failed(st,

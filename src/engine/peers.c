@@ -270,6 +270,7 @@ enum turn peers_give(struct step *st) {
     if (re->mail.any || (re->phase != EXEC_LIVE && re->phase != EXEC_LOADING)) return TURN_GO_ON;
     if (give_waits(re)) return TURN_GO_ON; /* the other host asks again, which wakes the run */
     enum exec_phase before = re->phase;
+    if (before == EXEC_LOADING) exec_forget_state(re); /* folded in part */
     exec_move(re, EXEC_GIVING);
     exec_launch(re);
     if (journal_side(st->engine->journal, give_now, re) == 0) return TURN_END;

@@ -1,12 +1,14 @@
 /*
  * phase.c: which phases follow each other, and what holds in each.
  *
- *     FORKING ------last slice------.
+ *     FORKING --------commit--------.
  *     NEW ---> CREATING ---commit---+--> LIVE <---fold--- LOADING <--claimed-- LEASING
  *                                        | ^ |             ^ |                 |   ^
  *                                        | | '--reload-----' |           refused   |
  *                                        | | '--doze-------' |                 v   |
  *                                  GIVING <+-----------------'                LOOKUP <---> ASKING
+ *
+ *                                              LOADING --a cancel of what does not fold--> ENDING
  *
  * From every phase an exec may leave memory.  When it has mail by then, it goes to LOOKUP instead
  * (exec_drop); the drawing leaves these edges out.
@@ -28,7 +30,8 @@ static const struct {
     [EXEC_LEASING] = {"leasing", TO(LOADING) | TO(LOOKUP)},
     [EXEC_ASKING] = {"asking", TO(LOOKUP)},
     [EXEC_GIVING] = {"giving", TO(LIVE) | TO(LOADING) | TO(LOOKUP)},
-    [EXEC_LOADING] = {"loading", TO(LIVE) | TO(LOADING) | TO(GIVING) | TO(LOOKUP)},
+    [EXEC_LOADING] = {"loading", TO(LIVE) | TO(LOADING) | TO(GIVING) | TO(LOOKUP) | TO(ENDING)},
+    [EXEC_ENDING] = {"ending", TO(LOOKUP)},
     [EXEC_LIVE] = {"live", TO(LOADING) | TO(GIVING) | TO(LOOKUP)},
 };
 
@@ -41,11 +44,11 @@ bool exec_may_move(enum exec_phase from, enum exec_phase to) {
 const char *exec_broken(const struct run_exec *re) {
     enum exec_phase p = re->phase;
     bool known = p != EXEC_FORKING && p != EXEC_NEW && p != EXEC_CREATING && p != EXEC_LOOKUP;
-    bool planned = p == EXEC_CREATING || p == EXEC_FORKING;
+    bool planned = p == EXEC_CREATING || p == EXEC_FORKING || p == EXEC_ENDING;
     bool folded = p == EXEC_LIVE || p == EXEC_GIVING || planned;
     if (re->seat.inflight) return "P1: an exec moves with nothing in flight";
     if (known && re->run_no == 0) return "P2: only a run in the store is leased, loaded or live";
-    if (!folded && re->state) return "P3: no state before the fold";
+    if ((!folded || p == EXEC_ENDING) && re->state) return "P3: no state before the fold";
     if (p == EXEC_LIVE && !re->state) return "P4: a live exec has a state";
     if (!planned && re->commit.plan) return "P5: a landed plan was taken in";
     if (p == EXEC_CREATING && !(re->state && re->commit.plan && re->commit.cmd))

@@ -17,6 +17,7 @@ enum exec_phase {
     EXEC_ASKING,   /* request to a living holder in flight; then LOOKUP again */
     EXEC_GIVING,   /* transfer to a host that asked in flight */
     EXEC_LOADING,  /* lease held: fold the log, now or after a backoff or a doze */
+    EXEC_ENDING,   /* the end of a run without its state in flight (stuck.c) */
     EXEC_LIVE,     /* state in memory */
     EXEC_PHASE_NR
 };

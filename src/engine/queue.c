@@ -203,7 +203,7 @@ void exec_landed(struct run_exec *re, int rc) {
     execs_landed(re->engine, &(struct journal_landed){.ctx = re, .rc = rc}, 1);
 }
 
-/* --- forks: few of a tenant copy at a time, the others wait in order --- */
+/* --- forks: few of a tenant are folded at a time, the others wait in order --- */
 
 bool forks_full_locked(struct engine *e, struct str name) {
     const struct tenant *t = map_get(e->queue.tenants, name);

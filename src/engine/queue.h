@@ -9,7 +9,7 @@
 #include "base/list.h"
 #include "engine/engine.h"
 
-#define ENGINE_FORKS_MAX         2u  /* copies of one tenant under way */
+#define ENGINE_FORKS_MAX         2u  /* forks of one tenant being folded */
 #define ENGINE_FORKS_WAITING_MAX 64u /* forks of one tenant that wait for one of those */
 
 struct run_exec;
@@ -26,7 +26,7 @@ struct tenant { /* (mu) exists as long as it has runs in memory */
     struct list ready[QUEUE_NR]; /* its execs that want a turn */
     struct list turn[QUEUE_NR];  /* in engine.turns while ready is not empty */
     size_t forking, forks_nr;
-    struct list forks; /* execs that wait until one of its copies is done */
+    struct list forks; /* execs that wait until one of its forks is made */
 };
 
 /* --- tenants --- */
@@ -57,9 +57,10 @@ void exec_launch_undo(struct run_exec *re);
 void exec_landed(struct run_exec *re, int rc);
 void execs_landed(void *engine, const struct journal_landed *v, size_t n);
 
-/* --- slots for the copies of forks --- */
+/* --- slots of forks: to fold a long log takes a worker and the memory of a state --- */
 bool forks_full_locked(struct engine *e, struct str name);
-void fork_begin_locked(struct run_exec *re); /* at once, or when another copy of its tenant ends */
+/* At once, or when another fork of its tenant is made. */
+void fork_begin_locked(struct run_exec *re);
 void fork_slot_free(struct run_exec *re);
 void fork_slots_open_locked(struct engine *e);
 

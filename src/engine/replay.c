@@ -232,10 +232,16 @@ static void replay_settle(struct step *st, enum ev_kind kind, struct str payload
     source_advance(rp, g);
 }
 
-/* What a command ends before its first event has executed nothing that could differ (FORK-18), and
- * its log holds that end alone. */
+/* A replay that is cancelled before it did anything but begin has executed nothing that could
+ * differ (FORK-18). */
+static bool replay_did_nothing(struct step *st) {
+    int64_t from = st->exec->fork.info->link.from_seq;
+    return st->state->next_seq <= (from > 0 ? from : 1);
+}
+
 static void replay_before(struct step *st, enum ev_kind kind, struct str payload) {
-    if (event_is_terminal(kind) && st->state->started_ms > 0) replay_settle(st, kind, payload);
+    bool compares = kind != EV_RUN_CANCELLED || !replay_did_nothing(st);
+    if (event_is_terminal(kind) && compares) replay_settle(st, kind, payload);
     else st->now_ms = replay_now_ms(st);
 }
 

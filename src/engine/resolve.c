@@ -5,6 +5,7 @@
  */
 #include "engine/resolve.h"
 
+#include "codec/jobj.h"
 #include "codec/json.h"
 #include "domain/interrupt.h"
 #include "engine/bounds.h"
@@ -107,9 +108,7 @@ static bool vote_emit(struct step *st, struct engine_cmd *cmd, struct intr_state
         return false;
     }
     if (step_lost(st)) return true;
-    enum intr_tally t =
-        intr_tally(st->state, i->node, i->requested_seq, text_str(&i->payload), &yes, &no);
-    if (t == TALLY_OPEN) {
+    if (intr_tally(i, &yes, &no) == TALLY_OPEN) {
         resolve_attach(st, cmd, i);
         return false;
     }
@@ -168,8 +167,7 @@ static void resolve_finish(struct step *st, struct engine_cmd *cmd, struct intr_
 static void quorum_answer(struct step *st, const struct intr_state *i, struct intr_answer *ans) {
     int64_t yes = 0, no = 0, required = 1;
     struct str data = json_get(text_str(&i->payload), "data");
-    bool rejected = intr_tally(st->state, i->node, i->requested_seq, text_str(&i->payload), &yes,
-                               &no) == TALLY_REJECTED;
+    bool rejected = intr_tally(i, &yes, &no) == TALLY_REJECTED;
     (void)json_int(json_get(data, "requiredApprovals"), &required);
     if (rejected || ans->edited.n == 0) {
         ans->action = rejected ? STR("reject") : STR("accept");
@@ -177,20 +175,15 @@ static void quorum_answer(struct step *st, const struct intr_state *i, struct in
     }
     ans->decided_by = arena_printf(st->scratch, "quorum:%lld-of-%lld",
                                    (long long)(rejected ? no : yes), (long long)required);
-    struct buf b;
-    struct jw w;
-    buf_init(&b, EVENT_PAYLOAD_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "action", ans->action);
-    jw_kstr(&w, "decidedBy", ans->decided_by);
-    jw_kstr(&w, "decidedAt", ans->decided_at);
-    if (ans->edited.n > 0) jw_kraw(&w, "editedArtifactData", ans->edited);
-    jw_kint(&w, "accepts", yes);
-    jw_kint(&w, "rejects", no);
-    jw_end_object(&w);
-    ans->value = arena_str(st->scratch, buf_str(&b));
-    buf_fini(&b);
+    struct jobj o;
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kstr(&o.w, "action", ans->action);
+    jw_kstr(&o.w, "decidedBy", ans->decided_by);
+    jw_kstr(&o.w, "decidedAt", ans->decided_at);
+    if (ans->edited.n > 0) jw_kraw(&o.w, "editedArtifactData", ans->edited);
+    jw_kint(&o.w, "accepts", yes);
+    jw_kint(&o.w, "rejects", no);
+    ans->value = jobj_end(&o, st->scratch);
 }
 
 static struct intr_state *interrupt_wanted(struct step *st, const struct engine_cmd *cmd) {

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "codec/jobj.h"
 #include "codec/json.h"
 #include "engine/attempt.h"
 #include "engine/bounds.h"
@@ -17,6 +18,7 @@
 #include "engine/fork.h"
 #include "engine/fork_info.h"
 #include "engine/outcome.h"
+#include "engine/stuck.h"
 #include "engine/suspend.h"
 #include "engine/timeline.h"
 #include "engine/timers.h"
@@ -30,13 +32,10 @@
 static struct str inputs_shown(struct step *st) {
     struct run_state *s = st->state;
     struct json_members in = {0};
-    struct buf b;
-    struct jw w;
+    struct jobj o;
     if (s->meta.inputs.n == 0) return STR_NONE;
     if (json_members(s->meta.inputs, st->scratch, &in, NULL) != 0) return STR_NONE;
-    buf_init(&b, STEP_PLAN_TEXT_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
+    jobj_begin(&o, STEP_PLAN_TEXT_MAX);
     for (size_t i = 0; i < in.n; i++) {
         const struct wf_variable *d = workflow_variable(s->wf, in.v[i].key);
         struct str raw = in.v[i].raw;
@@ -44,28 +43,24 @@ static struct str inputs_shown(struct step *st) {
         if (d->sensitive && mask_value(s->wf->masking_mode, raw, st->scratch, &raw, NULL) != 0)
             raw = STR("\"[REDACTED]\"");
         if (raw.n == 0) continue; /* mode omit */
-        jw_key_str(&w, in.v[i].key);
-        jw_raw(&w, raw);
+        jw_key_str(&o.w, in.v[i].key);
+        jw_raw(&o.w, raw);
     }
-    jw_end_object(&w);
-    struct str out = buf_failed(&b) ? STR_NONE : arena_str(st->scratch, buf_str(&b));
-    buf_fini(&b);
+    struct str out = jobj_end(&o, st->scratch);
     return out;
 }
 
+/* run.started is the first event of every log, also of one that a command pauses or cancels while
+ * it is pending. */
 static void begin_run(struct step *st) {
+    if (st->state->status != RUN_PENDING || step_lost(st)) return;
     struct str payload = pay_run_started(st->plan->arena, st->state, inputs_shown(st));
     if (step_emit(st, EV_RUN_STARTED, -1, -1, payload) != EMIT_REFUSED) return;
     /* Tags or metadata of the caller break the payload: retry with the workflow id only. */
-    struct buf b;
-    struct jw w;
-    buf_init(&b, EVENT_PAYLOAD_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "workflowId", st->state->meta.workflow_id);
-    jw_end_object(&w);
-    (void)step_emit(st, EV_RUN_STARTED, -1, -1, arena_str(st->plan->arena, buf_str(&b)));
-    buf_fini(&b);
+    struct jobj o;
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kstr(&o.w, "workflowId", st->state->meta.workflow_id);
+    (void)step_emit(st, EV_RUN_STARTED, -1, -1, jobj_end(&o, st->plan->arena));
 }
 
 /* --- bounds --- */
@@ -85,8 +80,7 @@ static int64_t run_time_left_ms(const struct step *st) {
 
 static void stall_emit(struct step *st) {
     const struct run_state *s = st->state;
-    struct buf b;
-    struct jw w;
+    struct jobj o;
     struct str last = STR_NONE;
     int64_t last_ms = 0;
     for (size_t i = 0; i < s->wf->nodes_nr; i++)
@@ -94,14 +88,10 @@ static void stall_emit(struct step *st) {
             last_ms = s->nodes[i].completed_ms;
             last = s->wf->nodes[i].id;
         }
-    buf_init(&b, EVENT_PAYLOAD_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kint(&w, "stalledForMs", st->now_ms - s->last_ts_ms);
-    if (last.n > 0) jw_kstr(&w, "lastNodeId", last);
-    jw_end_object(&w);
-    (void)step_emit(st, EV_WORKFLOW_STALLED, -1, -1, arena_str(st->plan->arena, buf_str(&b)));
-    buf_fini(&b);
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kint(&o.w, "stalledForMs", st->now_ms - s->last_ts_ms);
+    if (last.n > 0) jw_kstr(&o.w, "lastNodeId", last);
+    (void)step_emit(st, EV_WORKFLOW_STALLED, -1, -1, jobj_end(&o, st->plan->arena));
     st->exec->stalled = true;
     log_warn("a running run has nothing to wait for", "run", st->exec->run_id);
 }
@@ -128,7 +118,8 @@ static void timer_fired(struct step *st, struct exec_timer *t) {
 static void timers_due(struct step *st) {
     struct exec_timer *t;
     if (timeline_holds_timers(st)) return;
-    while (step_moves(st) && !step_full(st) && (t = timer_first_fired(st->exec)) != NULL) {
+    while (step_moves(st) && !step_full(st) && step_settled(st) &&
+           (t = timer_first_fired(st->exec)) != NULL) {
         if (t->fire_at_ms > st->floor_ms) st->floor_ms = t->fire_at_ms;
         step_now(st);
         if (run_time_left_ms(st) <= 0) return; /* the run ends first */
@@ -142,7 +133,7 @@ static void timers_due(struct step *st) {
 static void nodes_reenter(struct step *st) {
     if (timeline_leads(st)) return; /* in the order of the source */
     for (size_t i = 0; st->state->running_nr > 0 && i < st->state->wf->nodes_nr; i++) {
-        if (!step_moves(st) || step_full(st)) return;
+        if (!step_moves(st) || step_full(st) || !step_settled(st)) return;
         if (st->state->nodes[i].status == NODE_RUNNING && !waits_hold(st->exec, (int)i))
             attempt_run(st, (int)i, false);
     }
@@ -235,6 +226,19 @@ static void step_arm(struct step *st, int kind, int64_t fire_at_ms) {
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a timer");
 }
 
+/* Retries without a timer of their own (a replay that its source leads no more): trust the log. */
+static void retries_arm(struct step *st) {
+    const struct run_state *s = st->state;
+    int64_t first_ms = INT64_MAX;
+    if (sched_next_retry_ms(s) < 0) return;
+    for (size_t i = 0; i < s->wf->nodes_nr; i++) {
+        int64_t at_ms = s->nodes[i].retry_at_ms;
+        if (at_ms > 0 && at_ms < first_ms && !timer_find(st->exec, TIMER_RETRY, (int)i))
+            first_ms = at_ms;
+    }
+    if (first_ms < INT64_MAX) step_arm(st, TIMER_RETRY, first_ms);
+}
+
 /* Nothing more to do now: what will wake the run? */
 static void fall_asleep(struct step *st) {
     struct run_state *s = st->state;
@@ -243,17 +247,16 @@ static void fall_asleep(struct step *st) {
     if (cascade_sleeps(st)) return;
     timer_drop(st->exec, TIMER_TRIGGER, -1); /* a later write moves it */
     if (held_ms > 0) step_arm(st, TIMER_TRIGGER, held_ms);
+    retries_arm(st);
     if (s->status != RUN_RUNNING) { /* paused or waiting: a command does */
         st->plan->lets_go = held_ms <= 0 && suspend_rests(st);
         return;
     }
     if (left_ms < INT64_MAX)
         step_arm(st, TIMER_RUN_TIMEOUT, st->now_ms + (left_ms > 0 ? left_ms : 0));
-    int64_t retry_ms = sched_next_retry_ms(s);
     if (waits_for_timer(st->exec) || waits_under_way(st->exec)) return;
-    if (retry_ms > 0) step_arm(st, TIMER_RETRY, retry_ms); /* its row is missing: trust the log */
-    else if (stall_ms > 0 && !st->exec->timeline && !st->exec->stalled && s->suspended_nr == 0 &&
-             held_ms < 0 && !waits_hold(st->exec, -1))
+    if (stall_ms > 0 && s->retry_nr == 0 && !st->exec->timeline && !st->exec->stalled &&
+        s->suspended_nr == 0 && held_ms < 0 && !waits_hold(st->exec, -1))
         step_arm(st, TIMER_STALL, st->now_ms + stall_ms); /* STORE-41 */
 }
 
@@ -275,9 +278,8 @@ static enum turn step_failed(struct step *st, struct engine_cmd *cmd, int rc) {
     case ERR_GONE: /* STORE-33 */
         if (cmd) exec_mail_put_back(re, cmd);
         return TURN_DROP;
-    case ERR_PARK: /* our own tables refuse what we planned */
-        if (cmd) cmd_fail(st->engine, cmd, WOPR_E_INTERNAL, "the run cannot go on");
-        re->commit.corrupt_tries++;
+    case ERR_PARK: /* the store does not take it: another host parked the run, say */
+        if (cmd) stuck_refuse(st->engine, cmd);
         return TURN_LATER;
     case ERR_RETRY:
     case ERR_FINAL:
@@ -292,7 +294,8 @@ static enum turn step_send(struct step *st) {
     struct plan *p = st->plan;
     if (p->failed == 0 && plan_is_empty(p)) {
         plan_unref(p);
-        if (children_wanted(re)) exec_wake(re); /* nothing lands that would */
+        /* nothing lands that would */
+        if (children_wanted(re) || run_state_busy(st->state)) exec_wake(re);
         return TURN_END;
     }
     if (run_status_final(st->state->status)) suspend_close_all(st);
@@ -309,6 +312,12 @@ static enum turn step_send(struct step *st) {
         re->commit.cmd = NULL;
     } else {
         log_warn("a plan could not be built", "run", re->run_id, "why", p->error.message);
+        enum wopr_err_class class = wopr_err_class(rc);
+        if (class == ERR_PARK || class == ERR_FINAL) {
+            enum turn t = stuck_again(st, st->cmd, p);
+            plan_unref(p);
+            return t;
+        }
     }
     plan_unref(p);
     return step_failed(st, st->cmd, rc);
@@ -349,7 +358,7 @@ enum turn step_landed(struct step *st, int rc) {
     step_count(st->engine, p);
     parent_notify(st, p);
     re->commit.backoff_ms = 0;
-    re->commit.corrupt_tries = 0;
+    stuck_over(re);
     re->memory.stays = false;
     if (cmd) cmd_committed(cmd, p);
     bool stays = !run_status_final(re->state->status);
@@ -360,7 +369,7 @@ enum turn step_landed(struct step *st, int rc) {
 }
 
 static void act_all(struct step *st) {
-    while (step_moves(st) && !step_full(st))
+    while (step_moves(st) && !step_full(st) && step_settled(st))
         if (!act_next(st)) {
             if (step_moves(st)) fall_asleep(st);
             break;
@@ -368,7 +377,7 @@ static void act_all(struct step *st) {
 }
 
 static void step_work(struct step *st) {
-    if (st->state->status == RUN_PENDING && !step_lost(st)) begin_run(st);
+    begin_run(st); /* resumed: paused by a version that paused pending runs */
     waits_arrived(st);
     bool breaks = st->state->chan_break.seq > 0 && step_moves(st); /* CHAN-18 */
     if (breaks && cascade_down(st, CASCADE_FAILURE)) run_end_schema_break(st);
@@ -397,11 +406,13 @@ enum turn step_run(struct step *st) {
     st->plan->base_seq = st->state->next_seq;
     st->plan->epoch = re->lease.epoch;
     step_now(st);
+    if (!step_settled(st)) return step_send(st); /* commands wait until the edges are done */
     fork_begin(st);
     if (re->lease.take_over) control_take_over(st);
+    begin_run(st);
     while (!st->cmd && !st->awaits_children && !step_lost(st) && (cmd = exec_mail_take(re)) != NULL)
         control_apply(st, cmd);
-    if (!st->awaits_children) step_work(st);
+    if (!st->awaits_children && !stuck_waits(st) && !stuck_end(st)) step_work(st);
     return step_send(st);
 }
 

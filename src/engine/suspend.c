@@ -3,8 +3,10 @@
  */
 #include "engine/suspend.h"
 
+#include "codec/jobj.h"
 #include "codec/json.h"
 #include "domain/interrupt.h"
+#include "engine/bounds.h"
 #include "engine/fork_info.h"
 #include "engine/outcome.h"
 #include "engine/timers.h"
@@ -39,19 +41,14 @@ static void ask_fail(struct step *st, int node, const char *code, struct str mes
 }
 
 static struct str interrupt_payload(struct step *st, const struct node_prompt *q, struct str key) {
-    struct buf b;
-    struct jw w;
-    buf_init(&b, SUSPEND_PAYLOAD_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstrz(&w, "kind", q->kind);
-    jw_kstr(&w, "key", key);
-    jw_kraw(&w, "data", q->data.n > 0 ? q->data : STR("{}"));
-    if (q->resume_schema.n > 0) jw_kraw(&w, "resumeSchema", q->resume_schema);
-    if (q->timeout_ms > 0) jw_kint(&w, "timeoutMs", q->timeout_ms);
-    jw_end_object(&w);
-    struct str out = buf_failed(&b) ? STR_NONE : arena_str(st->plan->arena, buf_str(&b));
-    buf_fini(&b);
+    struct jobj o;
+    jobj_begin(&o, SUSPEND_PAYLOAD_MAX);
+    jw_kstrz(&o.w, "kind", q->kind);
+    jw_kstr(&o.w, "key", key);
+    jw_kraw(&o.w, "data", q->data.n > 0 ? q->data : STR("{}"));
+    if (q->resume_schema.n > 0) jw_kraw(&o.w, "resumeSchema", q->resume_schema);
+    if (q->timeout_ms > 0) jw_kint(&o.w, "timeoutMs", q->timeout_ms);
+    struct str out = jobj_end(&o, st->plan->arena);
     return out;
 }
 
@@ -118,6 +115,11 @@ static void suspend_begin(struct step *st, int node, const struct node_result *r
     const char *why = ask_obstacle(st, key, &code);
     if (why) {
         ask_fail(st, node, code, str_c(why));
+        return;
+    }
+    struct failure full = {.message = STR("the run has asked as often as a run may")};
+    if (st->state->intrs_nr >= RUN_INTRS_MAX || !bound_state_room(st, 0, payload.n, &full)) {
+        ask_fail(st, node, "run_state_limit_exceeded", full.message);
         return;
     }
     intr_id_of(st->state->meta.run_id, key, id_text);

@@ -4,6 +4,7 @@
  */
 #include "engine/turn.h"
 
+#include "base/clock.h"
 #include "engine/command.h"
 #include "engine/create.h"
 #include "engine/evict.h"
@@ -11,6 +12,7 @@
 #include "engine/load.h"
 #include "engine/peers.h"
 #include "engine/step.h"
+#include "engine/stuck.h"
 #include "engine/timers.h"
 
 /* Takes in what came back from the committer. */
@@ -28,6 +30,8 @@ static enum turn turn_landed(struct step *st) {
         return peers_ask_landed(st, rc);
     case EXEC_GIVING:
         return peers_give_landed(st, rc);
+    case EXEC_ENDING:
+        return stuck_cancelled(st, rc);
     case EXEC_LIVE:
         return re->commit.plan ? step_landed(st, rc) : TURN_GO_ON;
     case EXEC_NEW:
@@ -72,7 +76,8 @@ static enum turn turn_run(struct step *st) {
 }
 
 bool exec_turn(struct run_exec *re, struct arena *scratch) {
-    struct step st = {.engine = re->engine, .exec = re, .scratch = scratch};
+    struct step st = {
+        .engine = re->engine, .exec = re, .scratch = scratch, .began_ms = clock_mono_ms()};
     arena_reset(scratch);
     if (exec_leaves(re) || exec_dozes_on(re)) return true;
     switch (turn_run(&st)) {

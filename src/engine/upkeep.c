@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "engine/fork.h"
 #include "engine/fork_info.h"
 #include "engine/job.h"
 #include "engine/peers.h"
@@ -72,7 +71,6 @@ static void purge_now(struct engine *e, struct store *s, void *args) {
         rc = store_purge_runs(s, now_ms - e->cfg.retention_ms, now_ms, ENGINE_PURGE_MAX, &runs,
                               &more_runs, &err);
     more = more || more_runs;
-    if (rc == 0) rc = fork_sweep(e, s, &more, &err);
     if (rc != 0) log_warn("housekeeping failed and is tried again", "why", err.message);
     pthread_mutex_lock(&e->mu);
     e->upkeep.purge_inflight = false;

@@ -7,13 +7,11 @@
 #include "engine/timeline.h"
 #include "engine/timers.h"
 
-#define ENGINE_WAIT_MS_MAX INT64_C(31536000000) /* a year */
-
 /* The deadline counts from the logical clock, so that a replay comes to the same one.  Where it is
  * over already (the host was down) it is now: one entry catches up, not one per period. */
 static void wait_claim(struct step *st, int node, const struct node_result *r) {
     int64_t ms = r->wait_ms > 0 ? r->wait_ms : 0;
-    if (ms > ENGINE_WAIT_MS_MAX) ms = ENGINE_WAIT_MS_MAX;
+    if (ms > RUN_WAIT_MS_MAX) ms = RUN_WAIT_MS_MAX;
     int64_t left_ms = step_logical_ms(st, node) + ms - st->now_ms;
     step_timer_set(st, TIMER_NODE_WAIT, node, left_ms > 0 || timeline_leads(st) ? left_ms : 0);
     step_timeout_arm(st, node);

@@ -84,8 +84,12 @@ int engine_workflow(struct engine *e, struct str tenant, bool test_mode, struct 
     struct arena *a = arena_new(WFCACHE_ARENA_MAX);
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up a workflow");
     int rc = store_workflow_get(e->store, tenant, test_mode, workflow_id, a, &row, err);
-    if (rc == 0 && !(wf = cache_find(e, &row.hash, &types_known)))
+    if (rc == 0) wf = cache_find(e, &row.hash, &types_known);
+    if (rc == 0 && !types_known) { /* compiled for a run, if at all: a new one is asked more */
+        workflow_unref(wf);
+        wf = NULL;
         rc = workflow_compile(row.text, &e->wf_env, &wf, err);
+    }
     if (rc == 0 && !types_known) {
         rc = types_check(e, wf, err);
         cache_keep(e, &row.hash, wf, rc == 0);
@@ -104,7 +108,7 @@ int wfcache_by_hash(struct engine *e, const struct sha256 *hash, struct arena *a
                     struct workflow **out, struct wopr_error *err) {
     bool types_known;
     struct str text;
-    struct wf_env env = {.definition_schema = NULL, .knows_type = NULL, .ctx = NULL};
+    struct wf_env env = {.accepted = true};
     struct workflow *wf = cache_find(e, hash, &types_known);
     if (!wf) {
         int rc = store_workflow_by_hash(e->store, hash, a, &text, err);

@@ -115,7 +115,7 @@ static void render_bounds(const struct engine_stats *s, struct buf *b) {
                  (double)s->tenant_runs_active);
     metric_gauge(b, "wopr_tenant_runs_active_limit", "Runs in memory of one tenant before 429.",
                  (double)s->bounds.tenant_runs_active_max);
-    metric_gauge(b, "wopr_forks_copying", "Forks that copy now.", (double)s->forks_copying);
+    metric_gauge(b, "wopr_forks_copying", "Forks being made now.", (double)s->forks_copying);
     metric_gauge(b, "wopr_tenant_forks_waiting",
                  "Forks that wait for a copy, of the tenant that has most.",
                  (double)s->tenant_forks_waiting);

@@ -1,28 +1,48 @@
 /*
- * admit.c: the slot of a request (HTTP-11 step 2).
+ * admit.c: the slot of a request (HTTP-11 step 2), and what refuses one for now.
  *
  * A slot is taken when it is known who asks, so that what is refused before never holds one, and
  * given back as soon as a refusal is decided.  How many sockets there may be is a question of
  * connections_max, which is asked before anything is read.
  */
+#include "codec/jobj.h"
 #include "http/exchange.h"
+#include "http/intake.h"
+#include "http/request.h"
 #include "http/server.h"
 
 #include <stdio.h>
 
-static int slot_refuse(struct exchange *x, enum metric_refusal why, int retry_s, const char *what,
-                       struct wopr_error *err) {
+int refuse_for_now(struct exchange *x, enum metric_refusal why, int retry_s, const char *what,
+                   struct wopr_error *err) {
     x->refusal = why;
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE, "%s; retry later", what);
-    wopr_error_details(err, "{\"retryAfter\":%d}", retry_s);
+    jobj_details_int(err, "retryAfter", retry_s);
     return WOPR_E_UNAVAILABLE;
+}
+
+int refuse_draining(struct exchange *x, struct wopr_error *err) {
+    x->close_after = true;
+    return refuse_for_now(x, REFUSED_DRAINING, 1, "the host is shutting down", err);
+}
+
+/* Token routes have buckets of their own: a client that hammers discovery can still deliver its
+ * events. */
+struct str limit_address(struct exchange *x, char out[LIMIT_WHO_BYTES]) {
+    const struct intake *e = intake_of(x->conn);
+    struct address who =
+        peers_client(x->pub.server, &e->peer, http_header(&x->pub, "X-Forwarded-For"));
+    who = address_bucket(&who);
+    out[0] = (x->pub.op->flags & OP_TOKEN) != 0 ? 't' : 'd';
+    memcpy(out + 1, who.b, sizeof who.b);
+    return str_n(out, LIMIT_WHO_BYTES);
 }
 
 int exchange_admit(struct exchange *x, struct wopr_error *err) {
     struct shares *sh = &x->pub.server->shares;
     x->share.tenant = shares_begin(sh, x->pub.who.tenant, SHARE_REQUESTS, &x->share.admitted);
     if (!x->share.admitted)
-        return slot_refuse(
+        return refuse_for_now(
             x, REFUSED_CAPACITY, 1,
             "the host is at capacity: as many requests are in flight as requests-max "
             "allows for this tenant",
@@ -58,14 +78,14 @@ int exchange_poll_begin(struct exchange *x, struct wopr_error *err) {
     struct holder *key = key_holder(x);
     if (!share_own_take(sh, key, SHARE_POLLS, s->cfg.key_polls_max)) {
         shares_leave(sh, key);
-        return slot_refuse(x, REFUSED_KEY_POLLS, 5,
-                           "as many long-polls of this key wait as key-polls-max allows", err);
+        return refuse_for_now(x, REFUSED_KEY_POLLS, 5,
+                              "as many long-polls of this key wait as key-polls-max allows", err);
     }
     if (!share_take(sh, x->share.tenant, SHARE_POLLS, 1)) {
         share_own_give(sh, key, SHARE_POLLS);
         shares_leave(sh, key);
-        return slot_refuse(x, REFUSED_POLLS, 5,
-                           "as many long-polls wait as polls-max allows for this tenant", err);
+        return refuse_for_now(x, REFUSED_POLLS, 5,
+                              "as many long-polls wait as polls-max allows for this tenant", err);
     }
     x->share.poller = key;
     x->share.admitted = false;

@@ -5,6 +5,7 @@
  * other clients.  So only names that the settings vouch for are repeated; for any other the answer
  * names the address at which this connection arrived.
  */
+#include "base/net.h"
 #include "http/exchange.h"
 #include "http/server.h"
 
@@ -66,9 +67,8 @@ static struct str arrived_at(struct exchange *x, const char *scheme) {
     const union MHD_ConnectionInfo *info =
         x->conn ? MHD_get_connection_info(x->conn, MHD_CONNECTION_INFO_CONNECTION_FD) : NULL;
     struct sockaddr_storage at = {0};
-    socklen_t n = sizeof at;
     char text[INET6_ADDRSTRLEN] = "";
-    if (info && getsockname(info->connect_fd, (struct sockaddr *)&at, &n) == 0) {
+    if (info && net_own_address(info->connect_fd, &at)) {
         if (at.ss_family == AF_INET)
             (void)inet_ntop(AF_INET, &((struct sockaddr_in *)&at)->sin_addr, text, sizeof text);
         else if (at.ss_family == AF_INET6)

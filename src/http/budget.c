@@ -8,6 +8,8 @@
  * BUDGET_ESTIMATE, and afterwards when its answer does not fit.  A command's answer is always sent:
  * its effect has happened.
  */
+#include "base/net.h"
+#include "codec/jobj.h"
 #include "http/exchange.h"
 #include "http/server.h"
 
@@ -30,7 +32,7 @@ int budget_refuse(struct exchange *x, struct wopr_error *err) {
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE,
                          "bodies and answers hold as much memory as memory-bytes allows for this "
                          "tenant; read what was asked for, and retry later");
-    wopr_error_details(err, "{\"retryAfter\":1}");
+    jobj_details_int(err, "retryAfter", 1);
     return WOPR_E_UNAVAILABLE;
 }
 
@@ -65,8 +67,7 @@ bool budget_settle(struct exchange *x, bool may_refuse) {
  * libmicrohttpd cuts a client without progress for read_timeout_s: a socket is writable again when
  * a third of its buffer is free, so that is what a client must read in that time. */
 void budget_kernel(struct exchange *x) {
-    const int most = BUDGET_KERNEL;
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(x->conn, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (info) (void)setsockopt(info->connect_fd, SOL_SOCKET, SO_SNDBUF, &most, sizeof most);
+    if (info) (void)net_option(info->connect_fd, SOL_SOCKET, SO_SNDBUF, BUDGET_KERNEL);
 }

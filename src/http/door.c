@@ -3,14 +3,14 @@
  * polling the listener at its bounds: at every bound, and without a free descriptor, they go on
  * accepting, even if only to close.
  */
-#define _GNU_SOURCE /* accept4 */
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/log.h"
+#include "base/net.h"
 #include "http/intake.h"
 #include "http/server.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ enum {
 bool door_init(struct door *d, struct http_server *s) {
     d->server = s;
     d->shut_until = 0;
-    d->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    d->reserve_fd = fs_open_null();
     return d->reserve_fd >= 0;
 }
 
@@ -56,14 +56,14 @@ static void door_starve(struct door *d, struct intakes *es) {
     static struct log_gate gate;
     if (d->reserve_fd >= 0) {
         (void)close(d->reserve_fd);
-        int fd = accept4(d->server->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+        int fd = net_accept(d->server->listen_fd, NULL, NULL, 0);
         if (fd >= 0) {
             (void)close(fd);
             (void)intakes_evict(es);
             door_warn(&gate, "no file descriptor is free: connections are closed; raise the limit");
         }
     }
-    d->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    d->reserve_fd = fs_open_null();
     if (d->reserve_fd < 0) d->shut_until = clock_mono_ms() + DOOR_SHUT_MS;
 }
 
@@ -124,8 +124,7 @@ void door_turn(struct door *d, struct intakes *es, struct MHD_Daemon *daemon) {
         if (door_put_off(d, es)) return;
         struct sockaddr_storage sa = {0};
         socklen_t n = sizeof sa;
-        int fd =
-            accept4(d->server->listen_fd, (struct sockaddr *)&sa, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int fd = net_accept(d->server->listen_fd, (struct sockaddr *)&sa, &n, SOCK_NONBLOCK);
         if (fd >= 0) {
             door_let_in(d, es, daemon, fd, &sa, n);
             continue;

@@ -108,7 +108,6 @@ static inline bool exchange_is_read(const struct exchange *x) {
 }
 struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn);
 void exchange_unref(struct exchange *x);
-void exchange_wake(void *ctx); /* park_wake, as a callback; ctx is the exchange */
 /* The request is over: its accounts, and the connection's reference. */
 void exchange_finish(struct exchange *x);
 void exchange_drop_stream(struct exchange *x); /* a stream that was asked for but not started */
@@ -117,6 +116,7 @@ void exchange_abort(struct exchange *x);
 void exchanges_free_spare(struct http_server *s);
 
 /* --- wait.c --- */
+void exchange_wake(void *ctx);              /* park_wake, as a callback; ctx is the exchange */
 void exchange_end_wait(struct exchange *x); /* cancel what http_wait_events armed */
 
 /* --- body.c --- */

@@ -90,6 +90,8 @@ struct str http_header(const struct http_call *c, const char *name);
 void http_reply(struct http_call *c, int status,
                 struct str body); /* body lives in the arena or static */
 void http_reply_header(struct http_call *c, const char *name, struct str value);
+/* The reply is the stored one of an earlier request: in the words of the call's mount (IDEM-5). */
+void http_reply_replayed(struct http_call *c);
 /* The error envelope, as the mount spells it. */
 void http_fail(struct http_call *c, const struct wopr_error *err);
 /* From any thread, once per HTTP_PENDING: the connection continues.  A reply that was set is sent;

@@ -8,6 +8,7 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "codec/jobj.h"
 #include "http/exchange.h"
 #include "http/request.h"
 #include "http/router.h"
@@ -81,14 +82,13 @@ static void answer_in_flight(struct exchange *x) {
     struct wopr_error err = {0};
     (void)wopr_error_set(&err, WOPR_E_IDEM_IN_FLIGHT,
                          "the first request with this idempotency key is still executing");
-    wopr_error_details(&err, "{\"retryAfter\":1}");
+    jobj_details_int(&err, "retryAfter", 1);
     http_fail(&x->pub, &err);
 }
 
 static void answer_stored(struct exchange *x, const struct idem_response *r) {
     http_reply(&x->pub, r->status, r->body);
-    const char *replay = x->mount->as.replay_header;
-    if (replay) http_reply_header(&x->pub, replay, STR("true"));
+    http_reply_replayed(&x->pub);
     if (r->retry_after_s > 0) {
         struct str v = arena_printf(x->pub.arena, "%d", (int)r->retry_after_s);
         http_reply_header(&x->pub, "Retry-After", v);

@@ -9,8 +9,8 @@
 #include "http/intake.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/net.h"
 #include "http/exchange.h"
-#include "http/request.h"
 #include "http/server.h"
 
 #include <errno.h>
@@ -30,6 +30,7 @@ enum {
 };
 
 struct intakes {
+    const struct intake_user *user;
     struct http_server *server;
     struct intake **by_fd;
     size_t by_fd_nr;
@@ -98,7 +99,7 @@ static void intake_kick(struct intake *e) {
 static ssize_t socket_read(struct intake *e, char *p, size_t n) {
     ssize_t r;
     if (!e->tls) {
-        do r = recv(e->fd, p, n, MSG_DONTWAIT);
+        do r = net_recv(e->fd, p, n, MSG_DONTWAIT);
         while (r < 0 && errno == EINTR);
         return r;
     }
@@ -137,7 +138,7 @@ static void intake_hang_up(struct intake *e) {
     deadline_clear(e);
     e->state = INTAKE_OVER; /* a request that arrived now would be executed without an answer */
     e->eof = true;
-    (void)shutdown(e->fd, SHUT_RDWR);
+    (void)net_shut(e->fd, SHUT_RDWR);
 }
 
 /* Input, or its end, may have arrived with the last request: there was one edge for both. */
@@ -173,7 +174,7 @@ static void list_expire(struct intakes *es, struct list *l, uint64_t now_ms) {
 
 static bool intake_has_input(const struct intake *e) {
     char c;
-    return !list_empty(&e->kick) || recv(e->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+    return !list_empty(&e->kick) || net_recv(e->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 /* The first of a list that has no input waiting, or has been amid a head or body for too long. */
@@ -269,7 +270,7 @@ static void continue_send(struct intake *e) {
     static const char CONTINUE[] = "HTTP/1.1 100 Continue\r\n\r\n";
     ssize_t n = sizeof CONTINUE - 1;
     ssize_t r = e->tls ? gnutls_record_send(e->tls, CONTINUE, (size_t)n)
-                       : send(e->fd, CONTINUE, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
+                       : net_send(e->fd, CONTINUE, (size_t)n, MSG_DONTWAIT);
     if (r != n) e->state = INTAKE_OVER; /* 25 bytes into an empty socket */
 }
 
@@ -287,13 +288,13 @@ static void request_stop(struct intake *e) {
 
 static void head_refuse(struct intake *e, struct str in, const struct wopr_error *err) {
     struct str text = str_n(in.p + e->scan.start, e->scan.line - e->scan.start);
-    e->exchange = request_begin(e, text, err);
+    e->exchange = e->set->user->begin(e, text, err);
     if (e->exchange) request_stop(e);
     else e->state = INTAKE_OVER;
 }
 
 static void request_start(struct intake *e, struct str text, bool more) {
-    struct exchange *x = e->exchange = request_begin(e, text, NULL);
+    struct exchange *x = e->exchange = e->set->user->begin(e, text, NULL);
     if (!x) {
         e->state = INTAKE_OVER;
         return;
@@ -330,7 +331,7 @@ static size_t head_eat(struct intake *e, struct str in) {
 static size_t body_eat_plain(struct intake *e, struct str in) {
     size_t n = e->body_left < in.n ? (size_t)e->body_left : in.n;
     e->body_left -= n;
-    if (!body_add(e->exchange, in.p, n)) {
+    if (!e->set->user->body(e->exchange, in.p, n)) {
         request_stop(e);
         return in.n;
     }
@@ -348,11 +349,11 @@ static size_t body_eat_chunks(struct intake *e, struct str in) {
             request_ready(e);
             return in.n - rest.n;
         case CHUNK_DATA:
-            if (body_add(e->exchange, data.p, data.n)) break;
+            if (e->set->user->body(e->exchange, data.p, data.n)) break;
             request_stop(e);
             return in.n;
         case CHUNK_BAD:
-            request_refuse(e->exchange, WOPR_E_VALIDATION, "the chunked body is malformed");
+            e->set->user->refuse(e->exchange, WOPR_E_VALIDATION, "the chunked body is malformed");
             request_stop(e);
             return in.n;
         }
@@ -374,7 +375,7 @@ static void input_timed_out(struct intake *e, struct str in) {
         head_refuse(e, in, &err);
         return;
     }
-    request_refuse(e->exchange, err.code, WHY);
+    e->set->user->refuse(e->exchange, err.code, WHY);
     request_stop(e);
 }
 
@@ -477,7 +478,7 @@ ssize_t wopr_intake_tls_recv(gnutls_session_t session, void *p, size_t n);
 
 ssize_t wopr_intake_recv(int fd, void *p, size_t n, int flags) {
     struct intake *e = intake_at(fd);
-    return e ? intake_give(e, p, n) : recv(fd, p, n, flags);
+    return e ? intake_give(e, p, n) : net_recv(fd, p, n, flags);
 }
 
 ssize_t wopr_intake_tls_recv(gnutls_session_t session, void *p, size_t n) {
@@ -527,7 +528,7 @@ static bool intake_register(struct intakes *es, struct intake *e) {
 
 static void intake_free(struct intake *e) {
     struct http_server *s = e->server;
-    if (e->exchange) exchange_finish(e->exchange);
+    if (e->exchange) e->set->user->drop(e->exchange);
     e->set->by_fd[e->fd] = NULL;
     deadline_clear(e);
     list_del(&e->kick);
@@ -595,9 +596,10 @@ void intake_notify(void *cls, struct MHD_Connection *conn, void **ctx,
     intake_free(e);
 }
 
-struct intakes *intakes_new(struct http_server *s) {
+struct intakes *intakes_new(struct http_server *s, const struct intake_user *user) {
     struct intakes *es = MEM_NEW(struct intakes);
     if (!es) return NULL;
+    es->user = user;
     es->server = s;
     list_init(&es->fresh);
     list_init(&es->idle);

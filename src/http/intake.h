@@ -61,8 +61,14 @@ struct intake {
     struct address peer;
 };
 
-struct intakes; /* of one loop */
-struct intakes *intakes_new(struct http_server *s);
+struct intakes;      /* of one loop */
+struct intake_user { /* what becomes of what was read: request.h, exchange.h */
+    struct exchange *(*begin)(struct intake *e, struct str text, const struct wopr_error *why);
+    bool (*body)(struct exchange *x, const char *p, size_t n);
+    void (*refuse)(struct exchange *x, int code, const char *why);
+    void (*drop)(struct exchange *x);
+};
+struct intakes *intakes_new(struct http_server *s, const struct intake_user *user);
 void intakes_free(struct intakes *es); /* after its daemon; takes NULL */
 void intakes_here(struct intakes *es); /* of the calling thread */
 /* Hand an accepted socket to the daemon; closes it when that fails.  Unless it is over the bounds,

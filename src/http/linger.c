@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/net.h"
 #include "http/intake.h"
 #include "http/server.h"
 
@@ -52,7 +53,7 @@ static void lingering_drop(struct lingers *l, struct lingering *g) {
 static void lingering_drain(struct lingers *l, struct lingering *g) {
     size_t turn = 0;
     while (turn < LINGER_TURN) {
-        ssize_t n = recv(g->fd, l->sink, sizeof l->sink, MSG_DONTWAIT);
+        ssize_t n = net_recv(g->fd, l->sink, sizeof l->sink, MSG_DONTWAIT);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
         g->bytes += n > 0 ? (uint64_t)n : 0;
@@ -72,7 +73,7 @@ bool linger_take(struct lingers *l, int fd, const struct address *counted) {
     struct epoll_event ev = {.events = EPOLLIN, .data.ptr = g};
     g->began_ms = g->last_ms = clock_mono_ms();
     g->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (g->fd < 0 || shutdown(g->fd, SHUT_WR) != 0 ||
+    if (g->fd < 0 || net_shut(g->fd, SHUT_WR) != 0 ||
         epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, g->fd, &ev) != 0) {
         if (g->fd >= 0) (void)close(g->fd);
         mem_free(g);

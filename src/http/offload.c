@@ -7,6 +7,7 @@
  */
 #include "base/mem.h"
 #include "base/thread.h"
+#include "codec/jobj.h"
 #include "http/exchange.h"
 #include "http/request.h"
 #include "http/server.h"
@@ -76,7 +77,7 @@ static int job_refuse(struct exchange *x) {
     x->refusal = REFUSED_READS;
     (void)wopr_error_set(&err, WOPR_E_UNAVAILABLE,
                          "too many long reads of this tenant wait for a thread; retry later");
-    wopr_error_details(&err, "{\"retryAfter\":1}");
+    jobj_details_int(&err, "retryAfter", 1);
     http_fail(&x->pub, &err);
     return HTTP_DONE;
 }

@@ -4,15 +4,15 @@
  * filled up: a connection has OPSD_TIMEOUT_MS in total and one answer, and the oldest makes room
  * for a new one.
  */
-#define _GNU_SOURCE /* accept4 */
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/mem.h"
+#include "base/net.h"
 #include "base/thread.h"
 #include "http/intake.h"
 #include "http/server.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -95,7 +95,7 @@ static void conn_judge(struct http_server *s, struct ops_conn *c) {
 
 static bool conn_read(struct http_server *s, struct ops_conn *c) {
     struct wopr_error err = {0};
-    ssize_t n = recv(c->fd, c->in + c->in_n, sizeof c->in - c->in_n, MSG_DONTWAIT);
+    ssize_t n = net_recv(c->fd, c->in + c->in_n, sizeof c->in - c->in_n, MSG_DONTWAIT);
     if (n < 0) return errno == EAGAIN || errno == EINTR;
     if (n == 0) return false;
     c->in_n += (size_t)n;
@@ -114,8 +114,7 @@ static bool conn_read(struct http_server *s, struct ops_conn *c) {
 
 static bool conn_write(struct ops_conn *c) {
     while (c->sent < c->out.len) {
-        ssize_t n =
-            send(c->fd, c->out.p + c->sent, c->out.len - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n = net_send(c->fd, c->out.p + c->sent, c->out.len - c->sent, MSG_DONTWAIT);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
         c->sent += (size_t)n;
@@ -151,14 +150,14 @@ static void let_in(struct opsd *o, int fd) {
 
 /* Without a free descriptor, the reserved one is used for the connection that waits. */
 static void conn_accept(struct opsd *o) {
-    int fd = accept4(o->server->ops_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = net_accept(o->server->ops_fd, NULL, NULL, SOCK_NONBLOCK);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
         if (o->nr > 0) conn_drop(o, 0);
         else if (o->reserve_fd >= 0) {
             (void)close(o->reserve_fd);
             o->reserve_fd = -1;
         }
-        fd = accept4(o->server->ops_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        fd = net_accept(o->server->ops_fd, NULL, NULL, SOCK_NONBLOCK);
     }
     if (fd >= 0) let_in(o, fd);
     else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
@@ -186,7 +185,7 @@ static void opsd_turn(struct opsd *o, const struct pollfd *fds) {
         if ((fds[2 + i].revents != 0 && !conn_serve(o->server, c)) || c->due_ms <= now_ms)
             conn_drop(o, i);
     }
-    if (o->reserve_fd < 0) o->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (o->reserve_fd < 0) o->reserve_fd = fs_open_null();
     if (fds[1].revents != 0) conn_accept(o);
 }
 
@@ -216,7 +215,7 @@ int opsd_start(struct http_server *s, struct wopr_error *err) {
     if (o) {
         o->server = s;
         o->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        o->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        o->reserve_fd = fs_open_null();
         if (o->wake_fd >= 0 && pthread_create(&o->thread, NULL, opsd_main, o) == 0) {
             s->opsd = o;
             return 0;

@@ -13,7 +13,9 @@
  */
 #include "http/outlet.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/mem.h"
+#include "base/net.h"
 #include "http/intake.h"
 #include "http/loop.h"
 #include "http/server.h"
@@ -39,6 +41,7 @@ static const char CHUNK_END[] = "\r\n";
 static const char LAST_CHUNK[] = "0\r\n\r\n";
 
 struct outlets {
+    const struct outlet_user *user;
     int epoll_fd, nowhere;
     struct list live, going, stuck; /* the thread's own; stuck: the longest first */
     pthread_mutex_t lock;           /* a leaf */
@@ -48,11 +51,10 @@ struct outlets {
 /* --- one socket --- */
 
 static bool socket_adopt(struct outlets *o, struct stream *st, int fd) {
-    const int on = 1, off = 0, unsent = OUTLET_UNSENT_MAX;
     struct epoll_event ev = {.events = EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = st};
-    if (setsockopt(fd, IPPROTO_TCP, TCP_CORK, &off, sizeof off) != 0 ||
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
-        setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent) != 0)
+    if (net_option(fd, IPPROTO_TCP, TCP_CORK, 0) != 0 ||
+        net_option(fd, IPPROTO_TCP, TCP_NODELAY, 1) != 0 ||
+        net_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, OUTLET_UNSENT_MAX) != 0)
         return false;
     return epoll_ctl(o->epoll_fd, EPOLL_CTL_ADD, fd, &ev) == 0;
 }
@@ -68,7 +70,7 @@ static void socket_swap(struct outlets *o, struct stream *st, int fd) {
 }
 
 bool outlet_take(struct stream *st) {
-    struct outlets *o = loop_outlets(st->park.loop);
+    struct outlets *o = st->park.loop->outlets;
     if (!st->plain || !st->park.conn) return false;
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(st->park.conn, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -93,7 +95,7 @@ bool outlet_take(struct stream *st) {
 }
 
 void outlet_drop(struct stream *st) {
-    struct outlets *o = loop_outlets(st->park.loop);
+    struct outlets *o = st->park.loop->outlets;
     pthread_mutex_lock(&o->lock);
     list_del(&st->park.ready);
     pthread_mutex_unlock(&o->lock);
@@ -137,13 +139,13 @@ enum outlet_state outlet_write(struct stream *st) {
     bool moved = false;
     for (size_t k; (k = chunk_rest(x, v)) > 0;) {
         struct msghdr m = {.msg_iov = v, .msg_iovlen = k};
-        ssize_t n = sendmsg(x->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n = net_sendmsg(x->fd, &m, MSG_DONTWAIT);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             if (!moved && x->stuck_ms != 0) return OUTLET_STUCK; /* in its place since then */
             x->stuck_ms = clock_mono_ms();
             list_del(&x->stuck);
-            list_add_tail(&loop_outlets(st->park.loop)->stuck, &x->stuck);
+            list_add_tail(&st->park.loop->outlets->stuck, &x->stuck);
             return OUTLET_STUCK;
         }
         if (n < 0) return OUTLET_GONE;
@@ -156,7 +158,7 @@ enum outlet_state outlet_write(struct stream *st) {
 }
 
 void outlet_again(struct stream *st) {
-    list_add_tail(&loop_outlets(st->park.loop)->going, &st->park.ready);
+    list_add_tail(&st->park.loop->outlets->going, &st->park.ready);
 }
 
 /* --- all of a loop --- */
@@ -174,11 +176,11 @@ static void outlets_look(struct outlets *o) {
     for (int i = 0; i < n; i++) {
         struct stream *st = ev[i].data.ptr;
         if (ev[i].events & (EPOLLERR | EPOLLHUP)) {
-            stream_end(st);
+            o->user->end(st);
             continue;
         }
         if (ev[i].events & EPOLLRDHUP) st->hung_up = true;
-        if (st->hung_up || st->outlet.stuck_ms != 0) stream_pump(st);
+        if (st->hung_up || st->outlet.stuck_ms != 0) o->user->pump(st);
     }
 }
 
@@ -189,7 +191,7 @@ static void outlets_cut_stuck(struct outlets *o) {
         struct stream *st = LIST_ENTRY(l, struct stream, outlet.stuck);
         uint64_t patience_ms = (uint64_t)st->park.server->cfg.read_timeout_s * 1000;
         if (now_ms - st->outlet.stuck_ms < patience_ms) break;
-        stream_end(st);
+        o->user->end(st);
     }
 }
 
@@ -202,7 +204,7 @@ void outlets_turn(struct outlets *o, bool with_look) {
     for (unsigned i = 0; i < OUTLETS_PER_TURN && clock_mono_ms() <= until_ms; i++) {
         struct list *l = list_pop(&o->going);
         if (!l) break;
-        stream_pump(LIST_ENTRY(l, struct stream, park.ready));
+        o->user->pump(LIST_ENTRY(l, struct stream, park.ready));
     }
     if (!list_empty(&o->stuck)) outlets_cut_stuck(o);
 }
@@ -217,11 +219,12 @@ bool outlets_any(const struct outlets *o) { return !list_empty(&o->live); }
 
 int outlets_fd(const struct outlets *o) { return o->epoll_fd; }
 
-struct outlets *outlets_new(void) {
+struct outlets *outlets_new(const struct outlet_user *user) {
     struct outlets *o = MEM_NEW(struct outlets);
     if (!o) return NULL;
+    o->user = user;
     o->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    o->nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    o->nowhere = fs_open_null();
     if (o->epoll_fd < 0 || o->nowhere < 0 || pthread_mutex_init(&o->lock, NULL) != 0) {
         if (o->epoll_fd >= 0) (void)close(o->epoll_fd);
         if (o->nowhere >= 0) (void)close(o->nowhere);
@@ -237,7 +240,8 @@ struct outlets *outlets_new(void) {
 
 void outlets_free(struct outlets *o) {
     if (!o) return;
-    while (!list_empty(&o->live)) stream_end(LIST_ENTRY(o->live.next, struct stream, outlet.live));
+    while (!list_empty(&o->live))
+        o->user->end(LIST_ENTRY(o->live.next, struct stream, outlet.live));
     pthread_mutex_destroy(&o->lock);
     (void)close(o->epoll_fd);
     (void)close(o->nowhere);

@@ -12,7 +12,12 @@ struct stream;
 
 /* --- a set, on its loop's thread unless it says otherwise --- */
 struct outlets;
-struct outlets *outlets_new(void);    /* NULL without memory or descriptors */
+struct outlet_user {                 /* what a set does with its streams */
+    void (*pump)(struct stream *st); /* there may be something to write, or room to */
+    void (*end)(struct stream *st);  /* its client is gone, or takes nothing */
+};
+struct outlets *
+outlets_new(const struct outlet_user *user); /* NULL without memory or descriptors */
 void outlets_free(struct outlets *o); /* ends its streams; nothing turns or wakes it any more */
 bool outlets_any(const struct outlets *o);
 int outlets_fd(const struct outlets *o); /* readable: outlets_turn has something to look at */

@@ -28,9 +28,9 @@ void park_clear(struct park *p) { atomic_store(&p->state, PARK_RUNNING); }
 /* The counter is lowered last: http_server_free waits for zero before it stops the daemon. */
 static void park_resume(struct park *p) {
     struct http_server *s = p->server;
-    struct http_loop *l = p->loop; /* once resumed, p may go */
+    struct loop_seat *l = p->loop; /* once resumed, p may go */
     if (!p->conn) {
-        outlets_wake(loop_outlets(l), p);
+        outlets_wake(l->outlets, p);
         loop_wake(l);
         return;
     }

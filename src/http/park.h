@@ -11,11 +11,11 @@
 #include <stdbool.h>
 
 struct http_server;
-struct http_loop;
+struct loop_seat;
 struct park {
     struct MHD_Connection *conn; /* NULL: the socket has left libmicrohttpd (outlet.c) */
     struct http_server *server;
-    struct http_loop *loop; /* whose thread the connection belongs to */
+    struct loop_seat *loop; /* whose thread the connection belongs to */
     atomic_int state;       /* enum park_state */
     struct list ready;      /* without conn: woken and not yet served */
 };

@@ -7,6 +7,7 @@
 #include "http/ratelimit.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "codec/jobj.h"
 
 #include <pthread.h>
 
@@ -111,10 +112,15 @@ bool limiter_peek(struct limiter *l, struct str who, struct limit_state *st) {
 int limiter_refuse(const struct limit_state *st, const char *scope, struct wopr_error *err) {
     int64_t seconds = (st->retry_ms + 999) / 1000;
     (void)wopr_error_set(err, WOPR_E_RATE_LIMITED, "too many requests; retry after the time given");
-    wopr_error_details(
-        err,
-        "{\"retryAfterMs\":%lld,\"scope\":\"%s\",\"limit\":%u,\"observedRate\":%u,\"window\":1,"
-        "\"current\":%u,\"retryAfterSeconds\":%lld}",
-        (long long)st->retry_ms, scope, st->limit, st->observed, st->observed, (long long)seconds);
+    struct jobj o;
+    jobj_begin(&o, WOPR_DETAILS_SIZE);
+    jw_kint(&o.w, "retryAfterMs", st->retry_ms);
+    jw_kstrz(&o.w, "scope", scope);
+    jw_kint(&o.w, "limit", st->limit);
+    jw_kint(&o.w, "observedRate", st->observed);
+    jw_kint(&o.w, "window", 1);
+    jw_kint(&o.w, "current", st->observed);
+    jw_kint(&o.w, "retryAfterSeconds", seconds);
+    jobj_details(&o, err);
     return WOPR_E_RATE_LIMITED;
 }

@@ -10,6 +10,7 @@
 #include "http/request.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "codec/jobj.h"
 #include "http/auth.h"
 #include "http/intake.h"
 #include "http/ratelimit.h"
@@ -76,19 +77,6 @@ static bool head_take(struct exchange *x, const struct http_head *h) {
     return true;
 }
 
-static int request_refuse_for_now(struct exchange *x, enum metric_refusal reason, const char *why,
-                                  struct wopr_error *err) {
-    x->refusal = reason;
-    (void)wopr_error_set(err, WOPR_E_UNAVAILABLE, "%s; retry later", why);
-    wopr_error_details(err, "{\"retryAfter\":1}");
-    return WOPR_E_UNAVAILABLE;
-}
-
-int refuse_draining(struct exchange *x, struct wopr_error *err) {
-    x->close_after = true;
-    return request_refuse_for_now(x, REFUSED_DRAINING, "the host is shutting down", err);
-}
-
 static int route_find(struct exchange *x, struct wopr_error *err) {
     struct route r;
     const struct mount *mt = x->mount;
@@ -103,18 +91,6 @@ static int route_find(struct exchange *x, struct wopr_error *err) {
     x->pub.params_nr = r.params_nr;
     x->query_rc = uri_query(x->pub.arena, x->head.query, &x->pub.query, &x->pub.query_nr, err);
     return x->query_rc == WOPR_E_NO_MEMORY ? x->query_rc : 0;
-}
-
-/* The client's address as a bucket of the limiter.  Token routes have buckets of their own: a
- * client that hammers discovery can still deliver its events. */
-struct str limit_address(struct exchange *x, char out[LIMIT_WHO_BYTES]) {
-    const struct intake *e = intake_of(x->conn);
-    struct address who =
-        peers_client(x->pub.server, &e->peer, http_header(&x->pub, "X-Forwarded-For"));
-    who = address_bucket(&who);
-    out[0] = (x->pub.op->flags & OP_TOKEN) != 0 ? 't' : 'd';
-    memcpy(out + 1, who.b, sizeof who.b);
-    return str_n(out, LIMIT_WHO_BYTES);
 }
 
 /* Counted per key, or per address for public operations. */
@@ -163,10 +139,10 @@ static int head_check(struct exchange *x, struct wopr_error *err) {
 static int room_check(struct exchange *x, const struct intake *e, struct wopr_error *err) {
     if (!e->over) return 0;
     x->close_after = true;
-    return request_refuse_for_now(x, REFUSED_CONNECTIONS,
-                                  "as many connections are open as connections-max allows, or as "
-                                  "address-connections-max allows your address",
-                                  err);
+    return refuse_for_now(x, REFUSED_CONNECTIONS, 1,
+                          "as many connections are open as connections-max allows, or as "
+                          "address-connections-max allows your address",
+                          err);
 }
 
 static void head_judge(struct exchange *x, const struct intake *e) {

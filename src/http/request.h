@@ -12,7 +12,12 @@ struct intake;
  * NULL without memory.  The answer may be decided already. */
 struct exchange *request_begin(struct intake *e, struct str text, const struct wopr_error *why);
 void request_refuse(struct exchange *x, int code, const char *why); /* unless it is answered */
-int refuse_draining(struct exchange *x, struct wopr_error *err);    /* UNAVAILABLE, in err */
+
+/* --- admit.c --- */
+/* UNAVAILABLE, in err: what, and when to retry. */
+int refuse_for_now(struct exchange *x, enum metric_refusal why, int retry_s, const char *what,
+                   struct wopr_error *err);
+int refuse_draining(struct exchange *x, struct wopr_error *err);
 enum { LIMIT_WHO_BYTES = 1 + sizeof(struct address) };
 /* The client's address as a bucket of a limiter. */
 struct str limit_address(struct exchange *x, char out[LIMIT_WHO_BYTES]);

@@ -5,43 +5,23 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/net.h"
 #include "http/exchange.h"
 #include "http/intake.h"
 #include "http/loop.h"
 #include "http/ratelimit.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
-    SERVER_BACKLOG = 4096,
     SERVER_ARENA_MAX = 1024 * 1024,
     SERVER_POLL_MS = 2,
     SERVER_STOP_WAIT_MS = 3000 /* http_server_free: for handlers that still owe http_resume */
 };
-
-bool server_draining(const struct http_server *s) {
-    return atomic_load_explicit(&s->draining, memory_order_acquire);
-}
-
-void server_mhd_log(void *cls, const char *fmt, va_list ap) {
-    (void)cls;
-    if (logger_level_get() > LOG_DEBUG || stream_leaving()) return;
-    char text[256];
-    (void)vsnprintf(text, sizeof text, fmt, ap);
-    text[strcspn(text, "\r\n")] = 0;
-    log_debug("http connection", "detail", text);
-}
-
-static void sleep_ms(int ms) {
-    struct timespec ts = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-    (void)nanosleep(&ts, NULL);
-}
 
 /* --- configuration --- */
 
@@ -175,65 +155,6 @@ fail_arena:
     return rc;
 }
 
-/* --- listening --- */
-
-static int listen_addr(const struct addrinfo *ai, int *fd) {
-    int f = socket(ai->ai_family, ai->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, ai->ai_protocol);
-    if (f < 0) return errno;
-    int on = 1, off = 0;
-    (void)setsockopt(f, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (ai->ai_family == AF_INET6) (void)setsockopt(f, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    if (bind(f, ai->ai_addr, ai->ai_addrlen) != 0 || listen(f, SERVER_BACKLOG) != 0) {
-        int e = errno;
-        (void)close(f);
-        return e;
-    }
-    *fd = f;
-    return 0;
-}
-
-static uint16_t bound_port(int fd) {
-    struct sockaddr_storage ss;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-    socklen_t n = sizeof ss;
-    if (getsockname(fd, (struct sockaddr *)&ss, &n) != 0) return 0;
-    if (ss.ss_family == AF_INET) {
-        memcpy(&v4, &ss, sizeof v4);
-        return ntohs(v4.sin_port);
-    }
-    memcpy(&v6, &ss, sizeof v6);
-    return ntohs(v6.sin6_port);
-}
-
-int listen_on(const char *host, uint16_t port, int *fd, uint16_t *bound, struct wopr_error *err) {
-    char service[8];
-    struct addrinfo hints = {.ai_family = AF_UNSPEC,
-                             .ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-    struct addrinfo *list = NULL;
-    (void)snprintf(service, sizeof service, "%u", port);
-    int gai = getaddrinfo(host, service, &hints, &list);
-    if (gai != 0)
-        return wopr_error_set(err, WOPR_E_IO, "cannot resolve %s to listen on: %s", host,
-                              gai_strerror(gai));
-    int e = EADDRNOTAVAIL;
-    for (struct addrinfo *ai = list; ai && e != 0; ai = ai->ai_next) e = listen_addr(ai, fd);
-    freeaddrinfo(list);
-    if (e == 0) {
-        *bound = bound_port(*fd);
-        return 0;
-    }
-    char why[128];
-    const char *text = strerror_r(e, why, sizeof why) == 0 ? why : "unknown error";
-    const char *remedy = e == EADDRNOTAVAIL ? "; name an address of this machine"
-                         : e == EACCES      ? "; ports below 1024 need a privilege"
-                         : e == EADDRINUSE  ? "; is another process using it?"
-                                            : "";
-    return wopr_error_set(err, WOPR_E_IO, "cannot listen on %s port %u: %s%s", host, port, text,
-                          remedy);
-}
-
 /* --- starting --- */
 
 int http_server_start(struct http_server *s, struct wopr_error *err) {
@@ -283,11 +204,11 @@ void http_server_drain(struct http_server *s, int64_t grace_ms) {
     if (s->loops_nr == 0 || atomic_exchange(&s->draining, true)) return;
     loops_quiesce(s);
     /* Shut, not closed: a thread may just be in accept. */
-    (void)shutdown(s->listen_fd, SHUT_RDWR);
+    (void)net_shut(s->listen_fd, SHUT_RDWR);
     uint64_t end = clock_mono_ms() + (uint64_t)(grace_ms > 0 ? grace_ms : 0);
     ticker_fire_all(&s->ticker);
     stream_wake_all(s);
-    while (server_busy(s) && clock_mono_ms() < end) sleep_ms(SERVER_POLL_MS);
+    while (server_busy(s) && clock_mono_ms() < end) clock_sleep_ms(SERVER_POLL_MS);
 }
 
 static void exchanges_abort(struct http_server *s) {
@@ -307,7 +228,7 @@ static void server_unpark(struct http_server *s) {
             exchanges_abort(s);
             aborted = true;
         }
-        sleep_ms(SERVER_POLL_MS);
+        clock_sleep_ms(SERVER_POLL_MS);
     }
 }
 
@@ -320,7 +241,7 @@ void http_server_free(struct http_server *s) {
         loops_stop(s);
         (void)close(s->listen_fd);
         while (atomic_load(&s->exchanges) > 0)
-            sleep_ms(SERVER_POLL_MS); /* an http_resume on its last lines */
+            clock_sleep_ms(SERVER_POLL_MS); /* an http_resume on its last lines */
     }
     opsd_stop(s);
     offload_free(s);

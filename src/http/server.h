@@ -66,9 +66,10 @@ struct http_server {
     struct list parked_exchanges;
     struct list stream_list; /* of struct stream.link */
 };
-bool server_draining(const struct http_server *s);
+static inline bool server_draining(const struct http_server *s) {
+    return atomic_load_explicit(&s->draining, memory_order_acquire);
+}
 int listen_on(const char *host, uint16_t port, int *fd, uint16_t *bound, struct wopr_error *err);
-void server_mhd_log(void *cls, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
 /* --- opsd.c --- */
 int opsd_start(struct http_server *s, struct wopr_error *err);

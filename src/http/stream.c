@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "codec/jobj.h"
 #include "http/auth.h"
 #include "http/exchange.h"
 #include "http/intake.h"
@@ -161,7 +162,9 @@ static enum fill stream_idle(struct stream *st) {
     return park_here(&st->park) ? FILL_PARKED : FILL_AGAIN;
 }
 
-enum fill stream_fill(struct stream *st) {
+/* Make the next bytes ready, p[at..n), which may be none.  Sets last when they are the end, or
+ * failed. */
+static enum fill stream_fill(struct stream *st) {
     if (st->stage == STREAM_HELLO) {
         st->stage = STREAM_BACKFILL;
         st->last = !st->reader;
@@ -374,7 +377,7 @@ static int stream_refuse_capacity(struct exchange *x, struct wopr_error *err) {
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE,
                          "as many streams are open as streams-max allows for this tenant; retry "
                          "later");
-    wopr_error_details(err, "{\"retryAfter\":5}");
+    jobj_details_int(err, "retryAfter", 5);
     return WOPR_E_UNAVAILABLE;
 }
 
@@ -464,7 +467,7 @@ int stream_start(struct exchange *x, struct wopr_error *err) {
         share_give(&s->shares, x->share.tenant, SHARE_STREAMS, 1);
         return rc;
     }
-    if (st->final && stream_whole(st)) {
+    if (st->final && stream_whole(st, stream_fill)) {
         rc = stream_reply_whole(x, st);
         stream_discard(st);
         return rc;

@@ -61,13 +61,12 @@ struct stream {
     struct str run_id, key_id;
     struct outlet outlet;
 };
-/* Make the next bytes ready, p[at..n), which may be none.  Sets last when they are the end, or
- * failed. */
 enum fill { FILL_AGAIN, FILL_PARKED, FILL_LEFT };
-enum fill stream_fill(struct stream *st);
 /* Of a final stream that nothing was written of.  true: all of it is in st->whole; false: that was
- * too long or took too long, and what there is so far is ready to be sent, or st->failed. */
-bool stream_whole(struct stream *st);
+ * too long or took too long, and what there is so far is ready to be sent, or st->failed.
+ * fill makes the next bytes ready, p[at..n), which may be none; it sets last when they are the end,
+ * or failed. */
+bool stream_whole(struct stream *st, enum fill (*fill)(struct stream *));
 /* On the loop's thread. */
 void stream_pump(struct stream *st); /* write what there is; ends the stream when that was all */
 void stream_end(struct stream *st);  /* of an outlet: close and forget */

@@ -8,13 +8,13 @@
 
 enum { WHOLE_BYTES_MAX = 64 * 1024 }; /* beyond: piece by piece */
 
-bool stream_whole(struct stream *st) {
+bool stream_whole(struct stream *st, enum fill (*fill)(struct stream *st)) {
     uint64_t until_ms = clock_mono_ms() + HTTP_STREAM_TURN_MS;
     struct buf all;
     bool more = true;
     buf_init(&all, WHOLE_BYTES_MAX + HTTP_FRAME_BYTES_MAX);
     while (more && all.len < WHOLE_BYTES_MAX && clock_mono_ms() <= until_ms) {
-        (void)stream_fill(st);
+        (void)fill(st);
         if (st->failed) break;
         buf_add(&all, st->p, st->n);
         more = !st->last;

@@ -2,25 +2,21 @@
  * tls.c: the certificate and key files, read and tried before anything listens, so that a message
  * can name the file that is wrong.
  */
+#include "base/fs.h"
 #include "http/server.h"
 
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
-#include <stdio.h>
 
 enum { PEM_MAX = 1024 * 1024 };
 
 static int read_pem(const char *path, const char *flag, char **out, struct wopr_error *err) {
     struct buf b;
-    char piece[4096];
-    buf_init(&b, PEM_MAX);
-    FILE *f = fopen(path, "rbe");
-    if (!f) return wopr_error_at(err, WOPR_E_CONFIG, flag, "cannot open the TLS file %s", path);
-    for (size_t n; (n = fread(piece, 1, sizeof piece, f)) > 0;) buf_add(&b, piece, n);
-    bool bad = ferror(f) != 0 || buf_failed(&b) || b.len == 0;
-    (void)fclose(f);
-    if (bad) {
-        buf_fini(&b);
+    enum fs_read result = fs_read(path, PEM_MAX, &b);
+    if (result == FS_READ_NO_FILE)
+        return wopr_error_at(err, WOPR_E_CONFIG, flag, "cannot open the TLS file %s", path);
+    if (result != FS_READ_OK || b.len == 0) {
+        if (result == FS_READ_OK) buf_fini(&b);
         return wopr_error_at(err, WOPR_E_CONFIG, flag, "cannot read the TLS file %s", path);
     }
     size_t n;

@@ -6,6 +6,8 @@
 #include "http/exchange.h"
 #include "http/server.h"
 
+void exchange_wake(void *ctx) { park_wake(&((struct exchange *)ctx)->park); }
+
 void exchange_end_wait(struct exchange *x) {
     watch_del(x);
     exchange_poll_end(x);

@@ -58,12 +58,12 @@ void watch_add(struct exchange *x) {
     if (!info) return;
     struct epoll_event ev = {.events = EPOLLRDHUP | EPOLLONESHOT, .data.ptr = x};
     int fd = info->connect_fd;
-    if (epoll_ctl(loop_watch(x->park.loop)->epoll_fd, EPOLL_CTL_ADD, fd, &ev) == 0)
+    if (epoll_ctl(x->park.loop->watch->epoll_fd, EPOLL_CTL_ADD, fd, &ev) == 0)
         x->peer.watched_fd = fd;
 }
 
 void watch_del(struct exchange *x) {
     if (x->peer.watched_fd < 0) return;
-    (void)epoll_ctl(loop_watch(x->park.loop)->epoll_fd, EPOLL_CTL_DEL, x->peer.watched_fd, NULL);
+    (void)epoll_ctl(x->park.loop->watch->epoll_fd, EPOLL_CTL_DEL, x->peer.watched_fd, NULL);
     x->peer.watched_fd = -1;
 }

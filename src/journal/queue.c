@@ -22,8 +22,6 @@ static void entry_weigh(struct journal *j, struct entry *e) {
     struct str tenant = tenant_of(p);
     size_t used = arena_used(p->arena);
     e->bytes = used > JOURNAL_PLAN_BYTES_MIN ? used : JOURNAL_PLAN_BYTES_MIN;
-    if (p->what == PLAN_CREATE && p->create && p->create->fork)
-        e->bytes += (size_t)p->create->fork->bytes;
     if (tenant.n > 0) e->share = &j->shares[str_hash(tenant, 0) & (JOURNAL_SHARE_SLOTS - 1)];
 }
 

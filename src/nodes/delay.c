@@ -5,8 +5,6 @@
 #include "codec/json.h"
 #include "nodes/nodes.h"
 
-#define DELAY_MS_MAX 31536000000.0 /* a year */
-
 /* First present of these; CX-43. */
 static struct str delay_duration(const struct node_call *call) {
     const char *const keys[] = {"delayMs", "ms"};
@@ -26,7 +24,7 @@ void exec_delay(const struct node_call *call, struct node_result *out) {
         node_invalid(out, "the duration of a delay is not a number");
         return;
     }
-    if (!(ms >= 0 && ms <= DELAY_MS_MAX)) {
+    if (!(ms >= 0 && ms <= (double)RUN_WAIT_MS_MAX)) {
         node_invalid(out, "the duration of a delay is negative or longer than a year");
         return;
     }

@@ -49,13 +49,14 @@ static bool loop_rounds(const struct node_call *call, struct json_elements *item
 
 /*
  * The head of a loop that the author closes with a loopback edge: body edges leave it with the
- * condition output.done == false, the exit with output.done == true.  The round is the node's
- * activation, so a re-executed attempt has the same result.  Bounded by maxLoopbackIterations and
- * the execution cap (NODE-15, NODE-16).
+ * condition output.done == false, the exit with output.done == true.  The round is that of the
+ * node's entry, which the log tells: a re-executed attempt has the same result, and a loop that is
+ * entered again (by an outer loop, a refinement, a trigger) begins with its first item.  Bounded by
+ * maxLoopbackIterations and the execution cap (NODE-15, NODE-16).
  */
 void exec_loop(const struct node_call *call, struct node_result *out) {
     struct json_elements items;
-    int64_t rounds, round = call->run->nodes[call->node].activation;
+    int64_t rounds, round = call->run->nodes[call->node].sched.round;
     struct jobj o;
     if (!loop_rounds(call, &items, &rounds, out)) return;
     bool over = round >= rounds;

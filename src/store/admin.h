@@ -16,7 +16,7 @@ struct store_counts {
 /* One short query, whatever the size.  CORRUPT when the row of counters is missing. */
 MUST_CHECK int store_count(struct store *s, struct store_counts *out, struct wopr_error *err);
 
-struct tenant_usage {               /* forks that are still being copied are not counted */
+struct tenant_usage {               /* bytes: also of what is kept for forks of removed runs */
     int64_t runs, runs_open, bytes; /* bytes: of logs, as event_bytes() counts, and artifacts */
 };
 /* Zeros for a tenant that never had a run. */

@@ -13,7 +13,7 @@
  *   peers.h       other hosts on the same database
  *   keys.h        API keys, token secrets
  *   workflows.h   definitions
- *   upkeep.h      retention, half-made forks, checkpoints
+ *   upkeep.h      retention, checkpoints
  *   admin.h       counts, statistics, verification
  *
  * Rules for every function, unless its contract says otherwise

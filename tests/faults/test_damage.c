@@ -6,6 +6,8 @@
 #include "faults/world.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
+#include "store/upkeep.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -201,6 +203,82 @@ Test(damage, lost_and_swapped_tails_are_found) {
                  "UPDATE events SET run_no = 3 WHERE run_no = 10");
     expect_found("INSERT INTO events SELECT 2, 6, kind, ts, node_id, causation_seq, schema_version,"
                  " engine_version, flags, type, payload FROM events WHERE run_no = 1 AND seq = 13");
+}
+
+/* Run 4 is a fork of run 2, 5 of 4, and both have a step of their own; 6 is a fork of run 1. */
+static void forks_make(void) {
+    world_load();
+    cr_assert_eq(world_open(), 0, "%s", W.err.message);
+    struct world_run *a = world_fork(&W.runs[1], 2), *b, *c;
+    cr_assert(a && world_apply(a) == 0, "%s", W.err.message);
+    b = world_fork(a, 3);
+    c = world_fork(&W.runs[0], 4);
+    cr_assert(b && c && world_apply(b) == 0, "%s", W.err.message);
+    cr_assert_eq(world_findings(true), 0);
+    world_close();
+    world_save();
+}
+
+Test(damage, damaged_references_are_found /* FORK-9 */) {
+    static const char *const rows[] = {
+        "DELETE FROM run_prefixes WHERE run_no = 4",
+        "DELETE FROM run_prefixes WHERE run_no = 5",
+        "DELETE FROM run_prefixes WHERE run_no = 6",
+        "UPDATE run_prefixes SET owner_no = 77 WHERE run_no = 4",
+        "UPDATE run_prefixes SET owner_no = 3 WHERE run_no = 4",
+        "UPDATE run_prefixes SET owner_no = run_no WHERE run_no = 5",
+        "UPDATE run_prefixes SET owner_no = 2 WHERE run_no = 5",
+        "UPDATE run_prefixes SET jump_no = 3 WHERE run_no = 5",
+        "UPDATE run_prefixes SET jump_no = 5 WHERE run_no = 5",
+        "UPDATE run_prefixes SET depth = 7 WHERE run_no = 4",
+        "UPDATE run_prefixes SET until_seq = until_seq - 1 WHERE run_no = 4",
+        "UPDATE run_prefixes SET until_seq = until_seq + 1 WHERE run_no = 5",
+        "UPDATE run_prefixes SET until_seq = 500 WHERE run_no = 6",
+        "UPDATE run_prefixes SET run_no = 9 WHERE run_no = 6",
+        "UPDATE run_origins SET fork_seq = fork_seq - 1 WHERE run_no = 5",
+        "UPDATE runs SET tenant = 'tenant-b' WHERE run_no = 4",
+        "UPDATE runs SET tenant = '' WHERE run_no = 1",
+        "INSERT INTO run_burials VALUES (1, 'tenant-a', 0, 1)",
+        "INSERT INTO run_burials VALUES (88, 'tenant-a', 0, 0)",
+        "DELETE FROM runs WHERE run_no = 2",
+        "DELETE FROM events WHERE run_no = 2 AND seq = 2",
+        "DELETE FROM events WHERE run_no = 2",
+        "DELETE FROM events WHERE run_no = 4 AND seq >= 0",
+        "DELETE FROM events WHERE run_no = 1 AND seq = 7",
+        "INSERT INTO events SELECT 5, seq, kind, ts, node_id, causation_seq, schema_version,"
+        " engine_version, 1, type, payload FROM events WHERE run_no = 2 AND seq = 1",
+    };
+    forks_make();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) expect_found(rows[i]);
+}
+
+/* Run 1 has ended and is removed; its fork, run 6, keeps a part of it. */
+Test(damage, damage_to_what_is_kept_for_forks_is_found /* STORE-44 */) {
+    static const char *const rows[] = {
+        "DELETE FROM events WHERE run_no = 1 AND seq = 0",
+        "DELETE FROM events WHERE run_no = 1 AND seq = 4",
+        "DELETE FROM events WHERE run_no = 1",
+        "DELETE FROM events WHERE run_no = 1 AND seq = (SELECT max(seq) FROM events"
+        " WHERE run_no = 1)",
+        "INSERT INTO events SELECT 1, seq + 1, kind, ts, node_id, causation_seq, schema_version,"
+        " engine_version, 1, type, payload FROM events WHERE run_no = 1 ORDER BY seq DESC LIMIT 1",
+        "DELETE FROM run_burials",
+        "UPDATE run_burials SET bytes = bytes + 1",
+        "UPDATE run_burials SET run_no = 2",
+        "UPDATE run_burials SET tenant = 'tenant-b'",
+        "UPDATE runs SET tenant = 'tenant-a' WHERE run_no = 1",
+        "DELETE FROM runs WHERE run_no = 1",
+    };
+    int64_t n = 0, later = clock_wall_ms() + 1000;
+    bool more = true;
+    forks_make();
+    cr_assert_eq(world_open(), 0, "%s", W.err.message);
+    while (more) cr_assert_eq(store_purge_runs(W.store, later, later, 100, &n, &more, &W.err), 0);
+    cr_assert_eq(world_findings(true), 0);
+    world_close();
+    W.runs_nr = 0;
+    world_save();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) expect_found(rows[i]);
 }
 
 Test(damage, a_missing_trigger_or_index_is_found) {

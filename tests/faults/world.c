@@ -103,7 +103,11 @@ uint64_t world_chance(uint64_t n) { /* xorshift64* */
 }
 
 int world_open(void) {
-    struct store_config cfg = {.path = W.path, .sync = STORE_SYNC_FULL, .vfs = FAULT_VFS};
+    struct store_config cfg = {.path = W.path,
+                               .sync = STORE_SYNC_FULL,
+                               .vfs = FAULT_VFS,
+                               .host_lock = W.alone,
+                               .exclusive = W.alone};
     return store_open(&cfg, &W.store, &W.err);
 }
 
@@ -239,6 +243,55 @@ static struct plan *create_plan(struct world_run *r) {
     return p;
 }
 
+static int64_t cut_after(int plans) {
+    int64_t n = 0;
+    for (int k = 0; k < plans; k++) n += EVENTS[k];
+    return n;
+}
+
+struct plan *world_fork_plan(struct world_run *r, const struct world_run *source, int plans) {
+    struct plan *p = create_plan(r);
+    struct plan_fork *f = p->create->fork = ARENA_NEW(p->arena, struct plan_fork);
+    struct event_list l;
+    int64_t cut = cut_after(plans);
+    *f = (struct plan_fork){.link = {.mode = FORK_BRANCH,
+                                     .source_run_id = arena_str(p->arena, str_c(source->id)),
+                                     .source_run_no = source->run_no,
+                                     .from_seq = cut,
+                                     .base_seq = cut,
+                                     .cut_ms = 1}};
+    run_state_free(r->state);
+    int rc = run_state_new(W.wf, &p->create->meta, &RUN_LIMITS_DEFAULT, &r->state, &W.err);
+    cr_assert_eq(rc, 0, "%s", W.err.message);
+    rc = store_events(W.store, source->run_no, 0, (unsigned)cut, 1u << 30, W.a, &l, &W.err);
+    cr_assert(rc == 0 && (int64_t)l.n == cut, "%s", W.err.message);
+    for (size_t i = 0; i < l.n; i++)
+        cr_assert_eq(run_state_apply(r->state, &l.v[i], &W.err), 0, "%s", W.err.message);
+    f->prefix_bytes = r->state->log_bytes;
+    p->base_seq = cut;
+    plan_project(p, r->state, 0);
+    p->has_update = true;
+    r->inherited = r->tried = plans;
+    return p;
+}
+
+void world_fork_settle(struct world_run *r, int rc) {
+    if (rc == 0) r->done = r->inherited;
+    run_state_free(r->state);
+    r->state = NULL;
+}
+
+struct world_run *world_fork(const struct world_run *source, int plans) {
+    struct world_run *r = world_new_run();
+    struct plan *p = world_fork_plan(r, source, plans);
+    int rc = WOPR_E_INTERNAL;
+    int all = store_apply(W.store, &p, 1, &rc, &W.err);
+    cr_assert(all == 0 || all == rc);
+    world_fork_settle(r, rc);
+    plan_unref(p);
+    return rc == 0 ? r : NULL;
+}
+
 struct step { /* a plan being filled */
     struct plan *p;
     struct run_state *s;
@@ -282,7 +335,8 @@ static void step_fill(struct step *t, int plan) {
         plan_timer_clear(t->p, TIMER_NODE_WAIT, STR("a"));
         plan_artifact(t->p, &(struct plan_artifact){.artifact_id = STR("art"),
                                                     .artifact_type = STR("text"),
-                                                    .body = STR("\"hello\"")});
+                                                    .body = STR("\"hello\""),
+                                                    .seq = t->s->next_seq - 1});
         break;
     case 3:
         logged(t);
@@ -404,14 +458,16 @@ static void check_run(struct world_run *r, const char *when) {
         const struct idem_key key = idem_of(r, k);
         struct idem_response got = {0};
         int rc = store_idem_find(W.store, &key, clock_wall_ms(), W.a, &got, &W.err);
-        cr_assert_eq(rc, k < found ? 0 : WOPR_E_NOT_FOUND, "%s: %s: answer of plan %d of %d: %s",
-                     when, r->id, k, found, wopr_err_name(rc));
+        cr_assert_eq(rc, k < found && k >= r->inherited ? 0 : WOPR_E_NOT_FOUND,
+                     "%s: %s: answer of plan %d of %d: %s", when, r->id, k, found,
+                     wopr_err_name(rc));
         if (rc != 0) continue;
         if (r->answer[k][0] != '\0')
             cr_assert(str_eqc(got.body, r->answer[k]), "%s: %s: another answer", when, r->id);
         snprintf(r->answer[k], ANSWER_MAX, STR_FMT, STR_ARG(got.body));
     }
     r->done = r->tried = found;
+    if (found == 0) r->inherited = 0;
     run_state_free(r->state);
     r->state = NULL;
     if (found > 0) run_load(r);

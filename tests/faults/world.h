@@ -24,11 +24,13 @@ struct world_run {
     struct run_state *state;        /* NULL: not created, or to be folded again */
     int done;                       /* plans acknowledged or found: 0 = does not exist */
     int tried;                      /* plans handed in; done or done + 1 */
+    int inherited;                  /* of a fork: the plans before its cut, which it did not make */
     unsigned attempt;               /* of the plan at hand, part of its answer */
     char answer[STEPS][ANSWER_MAX]; /* acknowledged; "" = none, or the plan has no key */
 };
 struct world {
     char dir[256], path[300];
+    bool alone; /* the store is opened with the lock of hosts, for one host */
     struct store *store;
     struct journal *journal;
     struct arena *a;
@@ -57,6 +59,12 @@ struct plan *world_plan(struct world_run *r);
 /* The plan came back.  Acknowledged: done moves on.  A hit must be the first answer. */
 void world_settle(struct world_run *r, const struct plan *p, int rc);
 int world_apply(struct world_run *r); /* plan, store_apply, settle; the code of the plan */
+/* The plan that makes r, a new run, a fork of source after so many of its plans (FORK-9), and what
+ * came back. */
+struct plan *world_fork_plan(struct world_run *r, const struct world_run *source, int plans);
+void world_fork_settle(struct world_run *r, int rc);
+/* A fork of source; NULL when it was refused, W.err says why. */
+struct world_run *world_fork(const struct world_run *source, int plans);
 /* Runs with this many plans, each its own. */
 void world_runs(size_t n, int plans);
 

@@ -254,11 +254,12 @@ static void tokens(void) {
 static void artifacts(void) {
     const char *run = begin("conformance-noop", "");
     wait_terminal(&sv, run);
-    cr_assert_eq(system(fmt("sqlite3 -cmd '.timeout 5000' '%s' \"INSERT INTO artifacts SELECT "
-                            "run_no, 'art-1', 'report', 'n', '2', NULL, '{\\\"a\\\":[1]}', 1 FROM "
-                            "runs WHERE run_id = '%s'\"",
-                            sv.db, run)),
-                 0);
+    cr_assert_eq(
+        system(fmt("sqlite3 -cmd '.timeout 5000' '%s' \"INSERT INTO artifacts SELECT run_no,"
+                   " 'art-1', 'report', 'n', '2', NULL, '{\\\"a\\\":[1]}', 1, 0 FROM runs"
+                   " WHERE run_id = '%s'\"",
+                   sv.db, run)),
+        0);
     say("getArtifact", fmt("/v1/runs/%s/artifacts/art-1", run), NULL, NULL, 200);
 }
 

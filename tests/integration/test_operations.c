@@ -173,11 +173,12 @@ Test(operations, an_artifact_is_given_out_to_its_tenant_only /* E15, RUN-43, AUT
     struct str out = STR_NONE;
     const char *id = create_run(&sv, "conformance-noop", NULL);
     wait_terminal(&sv, id);
-    cr_assert_eq(system(fmt("sqlite3 -cmd '.timeout 5000' '%s' \"INSERT INTO artifacts SELECT "
-                            "run_no, 'art-1', 'report', 'n', '2', NULL, '{\\\"a\\\":[1]}', 1 FROM "
-                            "runs WHERE run_id = '%s'\"",
-                            sv.db, id)),
-                 0);
+    cr_assert_eq(
+        system(fmt("sqlite3 -cmd '.timeout 5000' '%s' \"INSERT INTO artifacts SELECT run_no,"
+                   " 'art-1', 'report', 'n', '2', NULL, '{\\\"a\\\":[1]}', 1, 0 FROM runs"
+                   " WHERE run_id = '%s'\"",
+                   sv.db, id)),
+        0);
     const char *path = fmt("/v1/runs/%s/artifacts/art-1", id);
     struct reply r = ask(&sv, "GET", path, NULL, NULL);
     cr_assert_eq(r.status, 200, STR_FMT, STR_ARG(r.body));

@@ -35,10 +35,8 @@ static bool plan_ends_run(const struct plan *p) {
 }
 
 static int fork_sane(const struct plan *p) {
-    const struct plan_fork *f = p->create->fork;
-    bool ok = p->events_nr == 0 && f->copy_from <= p->base_seq && f->first == (f->run_no == 0) &&
-              (!f->first || f->copy_from == 0) && f->last == p->has_update &&
-              f->last == (p->base_seq == f->link.from_seq) && !plan_ends_run(p);
+    bool ok = p->events_nr == 0 && p->has_update && p->base_seq == p->create->fork->link.from_seq &&
+              !plan_ends_run(p);
     return ok ? 0 : WOPR_E_INTERNAL;
 }
 
@@ -205,7 +203,6 @@ static int origin_insert(struct batch *b, const struct plan *p) {
     return query_run(&q, b->err);
 }
 
-/* Only visible runs are in the list of a tag. */
 static int tags_put(struct batch *b, const struct plan *p) {
     struct query q;
     if (p->create->meta.tags.n == 0) return 0;
@@ -214,44 +211,17 @@ static int tags_put(struct batch *b, const struct plan *p) {
     return query_run(&q, b->err);
 }
 
-static int fork_grow(struct batch *b, const struct plan *p) {
-    const struct plan_fork *f = p->create->fork;
-    struct query q;
-    query_begin(&q, b->c, SQL_FORK_GROW);
-    bind_int(&q, p->base_seq);
-    bind_int(&q, p->run_no);
-    bind_int(&q, f->copy_from);
-    bind_int(&q, p->epoch);
-    bind_int(&q, f->bytes);
-    int rc = query_run(&q, b->err);
-    if (rc != 0 || !f->last) return rc;
-    query_begin(&q, b->c, SQL_FORK_SHOW);
-    bind_int(&q, p->run_no);
-    bind_text(&q, p->create->meta.tenant);
-    bind_update(&q, p);
-    return query_run(&q, b->err);
-}
-
-/* FORK-9: all of a fork in one plan, or a part of one that is still hidden. */
+/* FORK-9: the fork refers to what it inherits, and pays for what it gets copies of. */
 static int fork_create(struct batch *b, struct plan *p, int *refusal) {
     const struct plan_fork *f = p->create->fork;
     int rc = fork_admit(b->c, p, refusal, b->err);
-    if (rc == 0 && *refusal == 0 && f->first)
-        rc = usage_room(&b->usages, b->c, p, f->prefix_bytes, refusal, b->err);
+    if (rc == 0 && *refusal == 0) rc = usage_room(&b->usages, b->c, p, f->bytes, refusal, b->err);
+    if (rc == 0 && *refusal == 0) rc = run_insert(b, p, refusal);
     if (rc != 0 || *refusal != 0) return rc;
-    p->run_no = f->run_no;
-    if (f->first) {
-        rc = run_insert(b, p, refusal);
-        if (rc == 0 && *refusal == 0) rc = origin_insert(b, p);
-    } else {
-        rc = fork_grow(b, p);
-    }
-    if (rc != 0 || *refusal != 0) return rc;
-    b->events += p->base_seq - f->copy_from;
-    /* Counted once it is visible, with what earlier plans copied. */
-    if (f->last) rc = usage_add(&b->usages, p->create->meta.tenant, 1, 1, f->prefix_bytes, b->err);
+    rc = origin_insert(b, p);
+    if (rc == 0) rc = usage_add(&b->usages, p->create->meta.tenant, 1, 1, f->bytes, b->err);
     if (rc == 0) rc = fork_fill(b->c, p, b->err);
-    return rc == 0 && f->last ? tags_put(b, p) : rc;
+    return rc == 0 ? tags_put(b, p) : rc;
 }
 
 /* ------------------------------------------------------------------------------ what follows it */

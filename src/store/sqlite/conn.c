@@ -38,6 +38,7 @@ int sql_neutral(int sqlite_code) {
     case SQLITE_FULL:
         return WOPR_E_DISK_FULL;
     case SQLITE_NOMEM:
+        mem_refused_by_library();
         return WOPR_E_NO_MEMORY;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:

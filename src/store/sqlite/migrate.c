@@ -128,7 +128,7 @@ static int file_prepare(struct conn *c, struct wopr_error *err) {
 }
 
 int migrate(struct conn *c, bool may_write, struct wopr_error *err) {
-    int64_t applied;
+    int64_t applied = 0;
     int rc = applied_check(c, &applied, err);
     if (rc == 0 && may_write) rc = file_prepare(c, err);
     for (const struct embed_file *f = EMBED_FILES; rc == 0 && f->name; f++) {

@@ -2,6 +2,7 @@
  * open.c: opening and closing a database file: folder, connections, checkpoint, secrets.
  */
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "store/keys.h"
 #include "store/sqlite/sql.h"
@@ -11,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { BUSY_TIMEOUT_DEFAULT_MS = 5000, PATH_BYTES_MAX = 4096 };
@@ -34,8 +34,8 @@ static int folder_sync(const char *path, struct wopr_error *err) {
     if (n > 0) memcpy(folder, path, n);
     else folder[n++] = slash ? '/' : '.';
     folder[n] = '\0';
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
-    if (fd >= 0 && fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP)
+    int fd = fs_open(folder, O_RDONLY | O_DIRECTORY, 0), rc = 0;
+    if (fd >= 0 && fs_sync(fd) != 0 && errno != EINVAL && errno != ENOTSUP)
         rc = file_fail(err, "sync folder", folder);
     if (fd >= 0) close(fd);
     return rc;
@@ -49,7 +49,7 @@ static int folder_make(const char *path, struct wopr_error *err) {
         return wopr_error_set(err, WOPR_E_CONFIG, "the database path is empty or too long");
     for (char *p = strchr(dir + 1, '/'); p; p = strchr(p + 1, '/')) {
         *p = '\0';
-        bool made = mkdir(dir, 0700) == 0;
+        bool made = fs_make_folder(dir, 0700) == 0;
         if (!made && errno != EEXIST) return file_fail(err, "make folder", dir);
         int rc = made ? folder_sync(dir, err) : 0;
         if (rc != 0) return rc;
@@ -60,7 +60,7 @@ static int folder_make(const char *path, struct wopr_error *err) {
 
 /* Create the file with private permissions; SQLite gives its journals the same. */
 static int file_make(const char *path, struct wopr_error *err) {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = fs_open(path, O_RDWR | O_CREAT, 0600);
     if (fd < 0) return file_fail(err, "open database", path);
     close(fd);
     return 0;

@@ -11,6 +11,7 @@
 #define _GNU_SOURCE /* F_OFD_SETLK */
 #include "store/peers.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "store/leases.h"
 #include "store/sqlite/sql.h"
@@ -40,7 +41,7 @@ static int lock_fail(struct wopr_error *err, const char *what, const struct stor
 /* ------------------------------------------------------------------------------ the whole file */
 static int lock_refused(int fd, const struct store *s, struct wopr_error *err) {
     char text[32];
-    ssize_t n = pread(fd, text, sizeof text, 0);
+    ssize_t n = fs_read_at(fd, text, sizeof text, 0);
     struct str pid, rest;
     uint64_t no = 0;
     if (n > 0 && str_cut(str_n(text, (size_t)n), '\n', &pid, &rest)) (void)str_u64(pid, &no);
@@ -54,26 +55,26 @@ static int lock_refused(int fd, const struct store *s, struct wopr_error *err) {
 static int lock_write_pid(int fd, const struct store *s, struct wopr_error *err) {
     char pid[32];
     int n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
-    if (ftruncate(fd, 0) == 0 && pwrite(fd, pid, (size_t)n, 0) == (ssize_t)n) return 0;
+    if (fs_truncate(fd, 0) == 0 && fs_write_at(fd, pid, (size_t)n, 0) == (ssize_t)n) return 0;
     return lock_fail(err, "write", s);
 }
 
 /* *got: the exclusive lock (alone), or the shared one. */
 static int lock_take(struct store *s, int fd, bool *alone, struct wopr_error *err) {
     for (uint64_t end_ms = clock_mono_ms() + LOCK_WAIT_MS;;) {
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        if (fs_lock(fd, LOCK_EX | LOCK_NB) == 0) {
             *alone = true;
             return 0;
         }
         if (errno != EWOULDBLOCK) return lock_fail(err, "lock", s);
         if (s->cfg.exclusive) return lock_refused(fd, s, err);
-        if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
+        if (fs_lock(fd, LOCK_SH | LOCK_NB) == 0) {
             *alone = false;
             return 0;
         }
         if (errno != EWOULDBLOCK) return lock_fail(err, "lock", s);
         if (clock_mono_ms() >= end_ms) return lock_refused(fd, s, err);
-        sqlite3_sleep(LOCK_LOOK_MS);
+        clock_sleep_ms(LOCK_LOOK_MS);
     }
 }
 
@@ -82,7 +83,7 @@ int host_lock(struct store *s, bool *alone, struct wopr_error *err) {
     int n = snprintf(name, sizeof name, "%s.lock", s->path);
     if (n <= 0 || (size_t)n >= sizeof name)
         return wopr_error_set(err, WOPR_E_CONFIG, "the database path is too long");
-    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = fs_open(name, O_RDWR | O_CREAT, 0600);
     if (fd < 0) return lock_fail(err, "open", s);
     int rc = lock_take(s, fd, alone, err);
     if (rc == 0 && *alone) rc = lock_write_pid(fd, s, err);
@@ -96,7 +97,7 @@ int host_lock(struct store *s, bool *alone, struct wopr_error *err) {
 
 /* Not atomic: another host may be let in first, alone, and may even migrate. */
 int host_lock_share(struct store *s, struct wopr_error *err) {
-    while (flock(s->lock_fd, LOCK_SH) != 0)
+    while (fs_lock(s->lock_fd, LOCK_SH) != 0)
         if (errno != EINTR) return lock_fail(err, "lock", s);
     return 0;
 }

@@ -1,9 +1,9 @@
 /*
  * purge.c: retention of whole runs (STORE-44) and of stored answers. The flag that opens the
  * triggers is set and cleared inside the one transaction, so no other transaction ever sees it
- * open. A run that is too long for one transaction is hidden like a fork that is being copied
- * (tenant '', but its status is final) and is removed in slices; its row is removed last, so what
- * is left can find its run.
+ * open. A run that is too long for one transaction, or that forks refer to, is buried: hidden
+ * (tenant '') and removed in slices; its row is removed last, so what is left can find its run.
+ * What forks show of it stays until the last of them goes: then its burial is due again.
  */
 #include "base/clock.h"
 #include "store/sqlite/sql.h"
@@ -32,7 +32,7 @@ static bool slice_spent(struct slice *s) {
     return s->spent;
 }
 
-int purge_gate(struct conn *c, int open, struct wopr_error *err) {
+static int purge_gate(struct conn *c, int open, struct wopr_error *err) {
     struct query q;
     query_begin(&q, c, SQL_RETENTION_SET);
     bind_int(&q, open);
@@ -46,21 +46,36 @@ static int run_statement(struct conn *c, enum stmt_id id, int64_t run_no, struct
     return query_run(&q, err);
 }
 
-int purge_rows(struct conn *c, int64_t run_no, struct wopr_error *err) {
-#define RUN_TABLE_ID(id, table) SQL_PURGE_##id,
-    static const enum stmt_id deletes[] = {RUN_TABLES(RUN_TABLE_ID) SQL_PURGE_RUN};
+static int purge_from(struct conn *c, const enum stmt_id *deletes, size_t n, int64_t run_no,
+                      struct wopr_error *err) {
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < sizeof deletes / sizeof *deletes; i++)
-        rc = run_statement(c, deletes[i], run_no, err);
+    for (size_t i = 0; rc == 0 && i < n; i++) rc = run_statement(c, deletes[i], run_no, err);
     return rc;
 }
 
-struct ended {
-    int64_t run_no, events;
+#define RUN_TABLE_ID(id, table) SQL_PURGE_##id,
+static const enum stmt_id RUN_ROWS[] = {RUN_TABLES(RUN_TABLE_ID) SQL_PURGE_RUN}; /* but events */
+static const enum stmt_id STATE_ROWS[] = {STATE_TABLES(RUN_TABLE_ID)};
+
+struct ended { /* ENDED_COLUMNS, and what its tenant still pays */
+    int64_t run_no, events, keep, bytes;
 };
 
+static struct ended ended_read(struct query *q) {
+    return (struct ended){.run_no = col_int(q, 0), .events = col_int(q, 1), .keep = col_int(q, 2)};
+}
+
+static int run_number(struct conn *c, enum stmt_id id, int64_t run_no, int64_t number,
+                      struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, id);
+    bind_int(&q, run_no);
+    bind_int(&q, number);
+    return query_run(&q, err);
+}
+
 /* Hiding it is its first slice: from now on the tombstone answers for it. */
-static int run_bury(struct slice *s, int64_t run_no) {
+static int run_entomb(struct slice *s, int64_t run_no) {
     struct query q;
     query_begin(&q, s->c, SQL_TOMBSTONE_PUT);
     bind_int(&q, s->now_ms);
@@ -71,7 +86,9 @@ static int run_bury(struct slice *s, int64_t run_no) {
 }
 
 static int run_forget(struct slice *s, const struct ended *r) {
-    int rc = purge_rows(s->c, r->run_no, s->err);
+    int rc = run_statement(s->c, SQL_BURIAL_WAKE, r->run_no, s->err);
+    if (rc == 0)
+        rc = purge_from(s->c, RUN_ROWS, sizeof RUN_ROWS / sizeof *RUN_ROWS, r->run_no, s->err);
     s->rows_left--;
     s->runs++;
     s->events += r->events;
@@ -79,7 +96,7 @@ static int run_forget(struct slice *s, const struct ended *r) {
 }
 
 static int purge_small(struct slice *s, const struct ended *r) {
-    int rc = run_bury(s, r->run_no);
+    int rc = run_entomb(s, r->run_no);
     if (rc == 0) rc = run_statement(s->c, SQL_PURGE_EVENTS, r->run_no, s->err);
     s->rows_left -= r->events;
     return rc == 0 ? run_forget(s, r) : rc;
@@ -88,11 +105,7 @@ static int purge_small(struct slice *s, const struct ended *r) {
 /* Rows of one table, until the slice is spent. */
 static int purge_table(struct slice *s, enum stmt_id id, int64_t run_no) {
     for (int64_t n = STEP_ROWS; n == STEP_ROWS && !slice_spent(s);) {
-        struct query q;
-        query_begin(&q, s->c, id);
-        bind_int(&q, run_no);
-        bind_int(&q, STEP_ROWS);
-        int rc = query_run(&q, s->err);
+        int rc = run_number(s->c, id, run_no, STEP_ROWS, s->err);
         if (rc != 0) return rc;
         n = sqlite3_changes64(s->c->db);
         s->rows_left -= n;
@@ -100,34 +113,71 @@ static int purge_table(struct slice *s, enum stmt_id id, int64_t run_no) {
     return 0;
 }
 
-static int purge_on(struct slice *s, const struct ended *r) {
+/* The tenant pays for so much less of a run that is kept for its forks. */
+static int burial_relieve(struct slice *s, struct ended *r, int64_t bytes) {
+    if (r->bytes == 0 || bytes == 0) return 0;
+    r->bytes -= bytes;
+    int rc = run_number(s->c, SQL_BURIAL_PAID, r->run_no, bytes, s->err);
+    return rc == 0 ? run_number(s->c, SQL_BURIAL_LESS, r->run_no, bytes, s->err) : rc;
+}
+
+/* Events that no fork shows. */
+static int purge_events(struct slice *s, struct ended *r) {
+    int rc = r->keep == 0 ? burial_relieve(s, r, r->bytes) : 0;
+    for (int64_t n = STEP_ROWS; rc == 0 && n == STEP_ROWS && !slice_spent(s);) {
+        struct query q;
+        int64_t bytes = 0;
+        query_begin(&q, s->c, SQL_SLICE_EVENTS);
+        bind_int(&q, r->run_no);
+        bind_int(&q, STEP_ROWS);
+        bind_int(&q, r->keep);
+        for (n = 0; (rc = query_step(&q, s->err)) == 1; n++) bytes += col_int(&q, 0);
+        s->rows_left -= n;
+        if (rc == 0) rc = burial_relieve(s, r, bytes);
+    }
+    return rc;
+}
+
+/* All but the row of the run and what its forks show is gone. */
+static int burial_rest(struct slice *s, const struct ended *r) {
+    if (r->keep == 0) return run_forget(s, r);
+    int rc =
+        purge_from(s->c, STATE_ROWS, sizeof STATE_ROWS / sizeof *STATE_ROWS, r->run_no, s->err);
+    if (rc == 0) rc = run_statement(s->c, SQL_BURIAL_BARE, r->run_no, s->err);
+    return rc == 0 ? run_statement(s->c, SQL_BURIAL_WAIT, r->run_no, s->err) : rc;
+}
+
+static int purge_on(struct slice *s, struct ended *r) {
 #define LONG_TABLE_ID(id, table, key, of_run) SQL_SLICE_##id,
-    static const enum stmt_id tables[] = {SQL_SLICE_EVENTS, LONG_TABLES(LONG_TABLE_ID)};
-    int rc = 0;
+    static const enum stmt_id tables[] = {LONG_TABLES(LONG_TABLE_ID)};
+    int rc = purge_events(s, r);
     for (size_t i = 0; rc == 0 && !slice_spent(s) && i < sizeof tables / sizeof *tables; i++)
         rc = purge_table(s, tables[i], r->run_no);
-    return rc == 0 && !slice_spent(s) ? run_forget(s, r) : rc;
+    return rc == 0 && !slice_spent(s) ? burial_rest(s, r) : rc;
+}
+
+/* The run that an earlier call began, or that lost a fork, if any. */
+static int purge_begun(struct slice *s) {
+    while (!slice_spent(s)) {
+        struct query q;
+        query_begin(&q, s->c, SQL_BURIAL_NEXT);
+        int rc = query_step(&q, s->err);
+        if (rc <= 0) return rc;
+        struct ended r = ended_read(&q);
+        r.bytes = col_int(&q, 3);
+        query_end(&q);
+        rc = purge_on(s, &r);
+        if (rc != 0) return rc;
+    }
+    return 0;
 }
 
 static int purge_one(struct slice *s, const struct ended *r) {
-    if (r->events <= SMALL_EVENTS) return purge_small(s, r);
-    int rc = run_bury(s, r->run_no);
+    if (r->events <= SMALL_EVENTS && r->keep == 0) return purge_small(s, r);
+    int rc = run_number(s->c, SQL_BURIAL_PUT, r->run_no, r->keep > 0, s->err);
+    if (rc == 0) rc = run_entomb(s, r->run_no);
     if (rc == 0) rc = run_statement(s->c, SQL_PURGE_HIDE, r->run_no, s->err);
-    return rc == 0 ? purge_on(s, r) : rc;
-}
-
-/* The run that an earlier call began, if any. */
-static int purge_begun(struct slice *s) {
-    for (;;) {
-        struct query q;
-        query_begin(&q, s->c, SQL_PURGE_BEGUN);
-        int rc = query_step(&q, s->err);
-        if (rc <= 0) return rc;
-        struct ended r = {col_int(&q, 0), col_int(&q, 1)};
-        query_end(&q);
-        rc = purge_on(s, &r);
-        if (rc != 0 || slice_spent(s)) return rc;
-    }
+    return rc == 0 ? purge_begun(s) : rc;
 }
 
 static int ended_find(struct slice *s, int64_t before_ms, unsigned max, struct ended *v,
@@ -138,8 +188,7 @@ static int ended_find(struct slice *s, int64_t before_ms, unsigned max, struct e
     bind_int(&q, before_ms);
     bind_int(&q, max < FIND_MAX ? max : FIND_MAX);
     *n = 0;
-    while (*n < FIND_MAX && (rc = query_step(&q, s->err)) == 1)
-        v[(*n)++] = (struct ended){col_int(&q, 0), col_int(&q, 1)};
+    while (*n < FIND_MAX && (rc = query_step(&q, s->err)) == 1) v[(*n)++] = ended_read(&q);
     query_end(&q);
     return rc < 0 ? rc : 0;
 }
@@ -193,6 +242,7 @@ int store_purge_runs(struct store *s, int64_t before_ms, int64_t now_ms, unsigne
     rc = purge_gate(z.c, 1, err);
     if (rc == 0) rc = purge_begun(&z);
     if (rc == 0) rc = purge_ended(&z, before_ms, max);
+    if (rc == 0) rc = purge_begun(&z); /* what lost its last fork in this slice */
     if (rc == 0) rc = purge_tombstones(&z);
     if (rc == 0) rc = slice_count(&z);
     if (rc == 0) rc = purge_gate(z.c, 0, err);

@@ -69,5 +69,6 @@ int artifact_put(const struct row_writer *w, const struct plan_artifact *row) {
     bind_opt(&q, row->summary);
     bind_text(&q, row->body);
     bind_int(&q, w->now_ms);
+    bind_int(&q, row->seq);
     return query_run(&q, w->err);
 }

@@ -20,7 +20,9 @@ void head_read(struct query *q, struct arena *a, struct run_head *out) {
                              .log_bytes = col_int(q, 12)};
 }
 
-/* The six FORK_COLUMNS from column i on. */
+enum { FORK_COLUMNS_NR = 6 };
+
+/* The FORK_COLUMNS from column i on. */
 static void fork_read(struct query *q, int i, struct arena *a, struct run_fork *out) {
     *out = (struct run_fork){.mode = FORK_NONE};
     if (col_null(q, i)) return;
@@ -90,6 +92,7 @@ static void view_row(struct query *q, struct arena *a, struct run_view *v) {
     v->metadata = col_str(q, i++, a);
     v->child_depth = (int32_t)col_int(q, i++);
     fork_read(q, i, a, &v->fork);
+    v->head.log_bytes += col_int(q, i + FORK_COLUMNS_NR);
 }
 
 struct items { /* as list_read wants them */

@@ -223,17 +223,26 @@ struct row_writer { /* inside a plan's transaction */
 PLAN_ROWS(ROW_PUT, PLAN_NO_STEP)
 #undef ROW_PUT
 
+/* --- prefix.c: a log is a list of segments, each of them the own events of one run --- */
+struct segment {
+    int64_t run_no, first, until; /* until: INT64_MAX for the run's own part */
+    bool inherited;               /* run_no is another run than the one whose log it is */
+};
+/* The segment of a run's log that holds a sequence, or would.  Costs a look-up for a run that is no
+ * fork, and a logarithm of the number of segments at most.  The next one begins at until. */
+MUST_CHECK int segment_at(struct conn *c, int64_t run_no, int64_t seq, struct segment *out,
+                          struct wopr_error *err);
+/* The reference of a new fork, whose cut is not 0. */
+MUST_CHECK int prefix_put(struct conn *c, int64_t run_no, const struct plan_fork *f,
+                          struct wopr_error *err);
+
 /* --- fork.c: the parts of a plan that creates a fork, inside the batch's transaction --- */
-/* Is there something to copy from, and is the hidden run where the plan thinks it is?  A refusal
- * (EXPIRED, STALE) goes to *refusal; nothing is written then. */
+/* Is the source there?  A refusal (EXPIRED) goes to *refusal; nothing is written then.  Weighs
+ * what the fork gets copies of, which is what its tenant pays for. */
 MUST_CHECK int fork_admit(struct conn *c, const struct plan *p, int *refusal,
                           struct wopr_error *err);
-/* After the rows of the run were inserted (first), or grown: links, events, artifacts. */
+/* After the rows of the run were inserted: link, reference, artifacts. */
 MUST_CHECK int fork_fill(struct conn *c, const struct plan *p, struct wopr_error *err);
-/* --- purge.c --- */
-MUST_CHECK int purge_gate(struct conn *c, int open, struct wopr_error *err);
-/* Rows of one run but its events; needs the open gate. */
-MUST_CHECK int purge_rows(struct conn *c, int64_t run_no, struct wopr_error *err);
 
 /* --- read.c --- */
 /* Begin a query on this thread's reader.  On success one of the ends below must follow. */

@@ -1,12 +1,12 @@
 /*
  * stats.c: what operators see: counters of the database, and of this process since it was opened.
  */
+#include "base/fs.h"
 #include "store/admin.h"
 #include "store/sqlite/sql.h"
 #include "store/sqlite/sqlite.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
 
 enum { WAL_PATH_MAX = 4096 };
 
@@ -25,9 +25,8 @@ void store_stats(struct store *s, struct store_stats *out) {
 
 static int64_t wal_bytes(const struct store *s) {
     char name[WAL_PATH_MAX];
-    struct stat st;
     int n = snprintf(name, sizeof name, "%s-wal", s->path);
-    return n > 0 && (size_t)n < sizeof name && stat(name, &st) == 0 ? st.st_size : 0;
+    return n > 0 && (size_t)n < sizeof name ? fs_size(name) : 0;
 }
 
 void sqlite_stats(struct store *s, struct sqlite_stats *out) {

@@ -51,19 +51,21 @@ static int walk_pragma(const struct walk *w, const char *sql, const char *what, 
 
 struct log_facts { /* one row of VERIFY_LOGS */
     int64_t run_no, status, next_seq, n, first, last, terminals, terminal_seq, terminal_kind;
+    int64_t own; /* the first sequence that is not inherited */
     struct str run_id;
 };
 
 static void log_check(const struct walk *w, const struct log_facts *f) {
     bool final = f->status >= STORE_FINAL_STATUS;
-    if (f->n > 0 && (f->first != 0 || f->last != f->n - 1))
+    int64_t end = f->n > 0 ? f->last + 1 : f->own;
+    if (f->n > 0 && (f->first != f->own || f->last - f->first != f->n - 1))
         finding_report(w, f->run_no, f->run_id, "hole",
-                       "%lld events cover sequences %lld to %lld (EVT-2)", (long long)f->n,
-                       (long long)f->first, (long long)f->last);
-    if (f->next_seq != (f->n > 0 ? f->last + 1 : 0))
+                       "%lld events cover sequences %lld to %lld; its own begin with %lld (EVT-2)",
+                       (long long)f->n, (long long)f->first, (long long)f->last, (long long)f->own);
+    if (f->next_seq != end)
         finding_report(w, f->run_no, f->run_id, "next_seq",
                        "the run expects %lld next, its log ends before %lld",
-                       (long long)f->next_seq, (long long)(f->n > 0 ? f->last + 1 : 0));
+                       (long long)f->next_seq, (long long)end);
     if (f->terminals > 1)
         finding_report(w, f->run_no, f->run_id, "terminal", "%lld terminal events (EVT-7)",
                        (long long)f->terminals);
@@ -94,9 +96,25 @@ static int walk_logs(const struct walk *w) {
                               .last = col_int(&q, 6),
                               .terminals = col_int(&q, 7),
                               .terminal_seq = col_int(&q, 8),
-                              .terminal_kind = col_int(&q, 9)};
+                              .terminal_kind = col_int(&q, 9),
+                              .own = col_int(&q, 10)};
         log_check(w, &f);
     }
+    return rc;
+}
+
+/* What forks refer to is there, and what retention keeps for them is that and no more. */
+static int walk_references(const struct walk *w) {
+    struct query q;
+    int rc;
+    query_begin(&q, w->c, SQL_VERIFY_PREFIXES);
+    while ((rc = query_step(&q, w->err)) == 1)
+        finding_report(w, col_int(&q, 0), str_c(col_z(q.st, 1)), "reference", "%s", col_z(q.st, 2));
+    if (rc != 0) return rc;
+    query_begin(&q, w->c, SQL_VERIFY_BURIALS);
+    while ((rc = query_step(&q, w->err)) == 1)
+        finding_report(w, col_int(&q, 0), STR_NONE, "removal", "run number %lld: %s",
+                       (long long)col_int(&q, 0), col_z(q.st, 1));
     return rc;
 }
 
@@ -176,6 +194,7 @@ int store_verify(struct store *s, void (*report)(void *ctx, const struct store_f
     if (rc == 0) rc = walk_pragma(&w, "PRAGMA foreign_key_check", "foreign key", NULL);
     if (rc == 0) rc = walk_schema(&w);
     if (rc == 0) rc = walk_logs(&w);
+    if (rc == 0) rc = walk_references(&w);
     if (rc == 0) rc = walk_orphans(&w);
     if (rc == 0) rc = walk_leftovers(&w);
     return rc == WOPR_E_CORRUPT ? 0 : rc; /* the integrity walk has reported it already */

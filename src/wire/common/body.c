@@ -2,13 +2,23 @@
  * body.c: request bodies as tables, and errors that name a member.
  */
 #include "wire/common/body.h"
+#include "codec/jobj.h"
 
 enum { FIELDS_MAX = 8, FIELD_NAME_MAX = 64, FIELDS_BYTES = 900 };
 
 int wire_field_error(struct wopr_error *err, const char *path, const char *reason,
                      const char *message) {
     int rc = wopr_error_set(err, WOPR_E_VALIDATION, "%s", message);
-    wopr_error_details(err, "{\"fields\":[{\"path\":\"%s\",\"reason\":\"%s\"}]}", path, reason);
+    struct jobj o;
+    jobj_begin(&o, WOPR_DETAILS_SIZE);
+    jw_key(&o.w, "fields");
+    jw_array(&o.w);
+    jw_object(&o.w);
+    jw_kstrz(&o.w, "path", path);
+    jw_kstrz(&o.w, "reason", reason);
+    jw_end_object(&o.w);
+    jw_end_array(&o.w);
+    jobj_details(&o, err);
     return rc;
 }
 

@@ -51,8 +51,7 @@ static void answer_send(struct http_call *c, const struct engine_cmd *cmd) {
     const struct idem_response *r = &cmd->response;
     if (r->retry_after_s > 0)
         http_reply_header(c, "Retry-After", arena_printf(c->arena, "%d", (int)r->retry_after_s));
-    if (cmd->replayed) /* IDEM-5; the server sets it to false on other answers */
-        http_reply_header(c, "openwop-Idempotent-Replay", STR("true"));
+    if (cmd->replayed) http_reply_replayed(c);
     http_reply(c, r->status, r->body);
 }
 

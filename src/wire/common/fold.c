@@ -31,7 +31,7 @@ int wire_workflow_of(struct wire *w, const struct run_origin *o, struct arena *s
         }
         workflow_unref(wf);
     }
-    const struct wf_env env = {0}; /* it was checked when it was stored */
+    const struct wf_env env = {.accepted = true}; /* it was checked when it was stored */
     int rc = store_workflow_by_hash(w->store, &o->workflow_hash, scratch, &text, err);
     if (rc == WOPR_E_NOT_FOUND)
         return wopr_error_set(err, WOPR_E_CORRUPT, "the workflow of a run is missing");

@@ -4,6 +4,7 @@
 #include "wire/common/handler.h"
 #include "base/mem.h"
 #include "codec/bytes.h"
+#include "codec/jobj.h"
 
 int wire_fail(struct http_call *c, const struct wopr_error *err) {
     http_fail(c, err);
@@ -40,9 +41,12 @@ int wire_head_check(const struct run_head *head, struct wopr_error *err) {
     if (head->engine_version <= CURRENT_ENGINE_VERSION) return 0;
     int rc = wopr_error_set(err, WOPR_E_VERSION_MISMATCH,
                             "the run was written by a newer engine; upgrade this host to read it");
-    wopr_error_details(err,
-                       "{\"runId\":\"" STR_FMT "\",\"persistedVersion\":%d,\"currentVersion\":%d}",
-                       STR_ARG(head->run_id), (int)head->engine_version, CURRENT_ENGINE_VERSION);
+    struct jobj o;
+    jobj_begin(&o, WOPR_DETAILS_SIZE);
+    jw_kstr(&o.w, "runId", head->run_id);
+    jw_kint(&o.w, "persistedVersion", head->engine_version);
+    jw_kint(&o.w, "currentVersion", CURRENT_ENGINE_VERSION);
+    jobj_details(&o, err);
     return rc;
 }
 
@@ -78,23 +82,24 @@ int wire_int_param(const struct http_call *c, const char *name, int64_t min, int
         return 0;
     }
     int rc = wopr_error_set(err, WOPR_E_VALIDATION, "%s must be an integer in its range", name);
-    if (max > INT32_MAX)
-        wopr_error_details(err, "{\"parameter\":\"%s\",\"minimum\":%lld}", name, (long long)min);
-    else
-        wopr_error_details(err, "{\"parameter\":\"%s\",\"minimum\":%lld,\"maximum\":%lld}", name,
-                           (long long)min, (long long)max);
+    struct jobj o;
+    jobj_begin(&o, WOPR_DETAILS_SIZE);
+    jw_kstrz(&o.w, "parameter", name);
+    jw_kint(&o.w, "minimum", min);
+    if (max <= INT32_MAX) jw_kint(&o.w, "maximum", max);
+    jobj_details(&o, err);
     return rc;
 }
 
 int wire_param_error(struct wopr_error *err, const char *name, const char *message) {
     int rc = wopr_error_set(err, WOPR_E_VALIDATION, "%s", message);
-    wopr_error_details(err, "{\"parameter\":\"%s\"}", name);
+    jobj_details_str(err, "parameter", name);
     return rc;
 }
 
 int wire_header_error(struct wopr_error *err, const char *name, const char *message) {
     int rc = wopr_error_set(err, WOPR_E_VALIDATION, "%s", message);
-    wopr_error_details(err, "{\"header\":\"%s\"}", name);
+    jobj_details_str(err, "header", name);
     return rc;
 }
 

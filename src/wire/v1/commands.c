@@ -4,6 +4,7 @@
  */
 #include "base/clock.h"
 #include "codec/ident.h"
+#include "codec/jobj.h"
 #include "wire/v1/wire_int.h"
 
 #include <stdio.h>
@@ -62,31 +63,39 @@ static int success_render(const struct wire_cmd *wc, const struct engine_result 
     return status;
 }
 
+static void active_details(const struct engine_result *r, struct wopr_error *err) {
+    struct jobj o;
+    jobj_begin(&o, WOPR_DETAILS_SIZE);
+    jw_kstr(&o.w, "activeRunId", r->active_run_id);
+    jw_kstrz(&o.w, "activeHost", "cloud");
+    jw_kint(&o.w, "retryAfter", r->retry_after_s > 0 ? r->retry_after_s : 1);
+    jobj_details(&o, err);
+}
+
+static void status_details(const struct engine_result *r, struct wopr_error *err) {
+    struct jobj o;
+    jobj_begin(&o, WOPR_DETAILS_SIZE);
+    jw_kstrz(&o.w, "runStatus", v1_status_shown(r->status));
+    if (r->at_ms > 0) v1_time_member(&o.w, "pausedAt", r->at_ms);
+    jobj_details(&o, err);
+}
+
 /* Details that only the result knows (3.2). */
 static void error_explain(const struct wire_cmd *wc, const struct engine_result *r,
                           struct wopr_error *err) {
-    char at[TIME_LEN + 1];
     *err = r->err;
     err->code = r->rc;
     if (r->rc == WOPR_E_RUN_ALREADY_ACTIVE) {
-        wopr_error_details(
-            err, "{\"activeRunId\":\"" STR_FMT "\",\"activeHost\":\"cloud\",\"retryAfter\":%d}",
-            STR_ARG(r->active_run_id), r->retry_after_s > 0 ? (int)r->retry_after_s : 1);
+        active_details(r, err);
     } else if ((r->rc == WOPR_E_CONFLICT || r->rc == WOPR_E_RUN_TERMINAL) &&
                wc->cmd.op != ENGINE_CREATE) {
-        if (r->at_ms > 0) {
-            time_format(r->at_ms, at);
-            wopr_error_details(err, "{\"runStatus\":\"%s\",\"pausedAt\":\"%s\"}",
-                               v1_status_shown(r->status), at);
-        } else {
-            wopr_error_details(err, "{\"runStatus\":\"%s\"}", v1_status_shown(r->status));
-        }
+        status_details(r, err);
     } else if (r->rc == WOPR_E_VALIDATION && wc->cmd.op == ENGINE_RESOLVE && wc->resume_bare) {
         static const char MEMBER[] = "/resumeValue"; /* the body is the value itself */
         if (strncmp(err->pointer, MEMBER, sizeof MEMBER - 1) == 0)
             snprintf(err->pointer, sizeof err->pointer, "%s", r->err.pointer + sizeof MEMBER - 1);
     } else if (r->retry_after_s > 0 && !err->details[0]) {
-        wopr_error_details(err, "{\"retryAfter\":%d}", (int)r->retry_after_s);
+        jobj_details_int(err, "retryAfter", (int)r->retry_after_s);
     }
 }
 

@@ -3,6 +3,7 @@
  * This host serves major 1 only: an unversioned path is refused, a foreign major is never ignored.
  * Also what a path without an operation is answered, which the router finds out later.
  */
+#include "codec/jobj.h"
 #include "wire/v1/wire_int.h"
 
 enum { MAJOR_ABSENT = -1, MAJOR_MALFORMED = -2 };
@@ -38,7 +39,7 @@ int v1_negotiate(void *ctx, struct str path, struct str version_header, struct w
     if (major == MAJOR_MALFORMED) {
         rc = wopr_error_set(err, WOPR_E_VALIDATION,
                             "the OpenWOP-Version header must be <major> or <major>.<minor>");
-        wopr_error_details(err, "{\"header\":\"OpenWOP-Version\"}");
+        jobj_details_str(err, "header", "OpenWOP-Version");
         return rc;
     }
     if (major != MAJOR_ABSENT && major != 1) {
@@ -57,7 +58,7 @@ int v1_negotiate(void *ctx, struct str path, struct str version_header, struct w
         return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such version prefix");
     rc = wopr_error_set(err, WOPR_E_VALIDATION, "the path must start with /v1/");
     http_path_shown(path, shown);
-    wopr_error_details(err, "{\"path\":\"%s\"}", shown);
+    jobj_details_str(err, "path", shown);
     return rc;
 }
 
@@ -77,6 +78,6 @@ int v1_unknown_path(void *ctx, struct str path, struct wopr_error *err) {
     http_path_shown(path, shown);
     (void)wopr_error_set(err, WOPR_E_VALIDATION,
                          "the path has no version prefix; protocol paths begin with /v1/");
-    wopr_error_details(err, "{\"path\":\"%s\"}", shown);
+    jobj_details_str(err, "path", shown);
     return WOPR_E_VALIDATION;
 }

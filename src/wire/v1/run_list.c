@@ -2,6 +2,7 @@
  * run_list.c: GET /v1/runs, newest first (E35; the shape is this host's extension,
  * docs/api-extensions.md).
  */
+#include "codec/jobj.h"
 #include "store/run_lists.h"
 #include "wire/v1/wire_int.h"
 
@@ -64,7 +65,7 @@ static int filter_read(struct http_call *c, const char *name, struct str *out,
     *out = text;
     if (!found || text.n > 0) return 0;
     int rc = wopr_error_set(err, WOPR_E_VALIDATION, "%s must not be empty", name);
-    wopr_error_details(err, "{\"parameter\":\"%s\"}", name);
+    jobj_details_str(err, "parameter", name);
     return rc;
 }
 

@@ -2,6 +2,7 @@
  * runs.c: POST /v1/runs (RUN-1 to RUN-9) and GET /v1/runs/{runId} (RUN-10).
  */
 #include "base/clock.h"
+#include "codec/jobj.h"
 #include "wire/common/url.h"
 #include "wire/common/view.h"
 #include "wire/v1/wire_int.h"
@@ -24,11 +25,15 @@ static int force_refuse(struct str digits, struct v1_force_range range, struct w
     int rc = wopr_error_set(err, WOPR_E_FORCE_VERSION_RANGE,
                             "the forced engine version is outside the advertised range");
     while (digits.n > 1 && digits.p[0] == '0') digits = str_n(digits.p + 1, digits.n - 1);
-    char requested[FORCE_DIGITS_SHOWN + sizeof "\"requested\":,"] = "";
-    if (digits.n <= FORCE_DIGITS_SHOWN)
-        (void)snprintf(requested, sizeof requested, "\"requested\":" STR_FMT ",", STR_ARG(digits));
-    wopr_error_details(err, "{%s\"supported\":{\"min\":%d,\"max\":%d}}", requested, (int)range.min,
-                       (int)range.max);
+    struct jobj o;
+    jobj_begin(&o, WOPR_DETAILS_SIZE);
+    if (digits.n <= FORCE_DIGITS_SHOWN) jw_kraw(&o.w, "requested", digits);
+    jw_key(&o.w, "supported");
+    jw_object(&o.w);
+    jw_kint(&o.w, "min", range.min);
+    jw_kint(&o.w, "max", range.max);
+    jw_end_object(&o.w);
+    jobj_details(&o, err);
     return rc;
 }
 

@@ -142,13 +142,34 @@ struct ballot {
 #define BALLOTS_MAX 24
 #define VOTERS_NR   5
 
-static void vote(int voter, bool reject) {
-    char text[256];
+static void ask_votes(const char *data) {
+    char text[400];
+    snprintf(text, sizeof text, "{\"kind\":\"approval\",\"key\":\"k\",\"data\":%s}", data);
+    fw_take(&w, EV_INTERRUPT_REQUESTED, "a", text);
+    fw_take(&w, EV_NODE_SUSPENDED, "a",
+            "{\"nodeId\":\"a\",\"interruptId\":\"int_0\",\"kind\":\"approval\",\"key\":\"k\"}");
+}
+
+/* A write to the votes of node a, by any node, of any form. */
+static void votes_write(const char *by, const char *value, const char *reducer) {
+    char text[400];
     snprintf(text, sizeof text,
-             "{\"channel\":\"_approvalVotes:a\",\"value\":{\"userId\":\"v%d\",\"action\":\"%s\"},"
-             "\"reducer\":\"votes\",\"writtenAt\":\"2024-01-01T00:00:00.000Z\",\"nodeId\":\"a\"}",
-             voter, reject ? "reject" : "accept");
-    fw_take(&w, EV_CHANNEL_WRITTEN, "a", text);
+             "{\"channel\":\"_approvalVotes:a\",\"value\":%s,\"reducer\":\"%s\","
+             "\"writtenAt\":\"2024-01-01T00:00:00.000Z\",\"nodeId\":\"%s\"}",
+             value, reducer, by);
+    fw_take(&w, EV_CHANNEL_WRITTEN, by, text);
+}
+
+static void vote_as(const char *voter, const char *action) {
+    char value[128];
+    snprintf(value, sizeof value, "{\"userId\":\"%s\",\"action\":\"%s\"}", voter, action);
+    votes_write("a", value, "votes");
+}
+
+static void vote(int voter, bool reject) {
+    char who[16];
+    snprintf(who, sizeof who, "v%d", voter);
+    vote_as(who, reject ? "reject" : "accept");
 }
 
 /* The rule written down a second time, over all ballots (INT-28..30). */
@@ -176,40 +197,67 @@ Test(intr_fold, a_tally_counts_the_last_vote_of_everyone /* INT-28, INT-29, INT-
         struct ballot v[BALLOTS_MAX];
         int64_t required = 1 + next_random(4), yes, no;
         bool majority = next_random(2);
-        char payload[400];
+        char data[100];
         fw_down(&w);
         up();
         begin("a");
         vote(0, false); /* before anybody was asked: counts for nothing */
-        snprintf(payload, sizeof payload,
-                 "{\"kind\":\"approval\",\"key\":\"k\",\"data\":{\"requiredApprovals\":%d%s}}",
-                 (int)required, majority ? ",\"rejectionPolicy\":\"majority\"" : "");
-        fw_take(&w, EV_INTERRUPT_REQUESTED, "a", payload);
-        int64_t since = w.s->next_seq - 1;
-        cr_expect_eq(intr_tally(w.s, 0, since, str_c(payload), &yes, &no), TALLY_OPEN);
+        snprintf(data, sizeof data, "{\"requiredApprovals\":%d%s}", (int)required,
+                 majority ? ",\"rejectionPolicy\":\"majority\"" : "");
+        ask_votes(data);
+        cr_expect_eq(intr_tally(&w.s->intrs[0], &yes, &no), TALLY_OPEN);
         cr_expect(yes == 0 && no == 0);
         for (size_t n = 0; n < BALLOTS_MAX; n++) {
             v[n] = (struct ballot){(int)next_random(VOTERS_NR), next_random(3) == 0};
             vote(v[n].voter, v[n].reject);
-            enum intr_tally got = intr_tally(w.s, 0, since, str_c(payload), &yes, &no);
+            enum intr_tally got = intr_tally(&w.s->intrs[0], &yes, &no);
             cr_expect_eq(got, expected(v, n + 1, required, majority), "round %d, vote %zu", round,
                          n);
             cr_expect_leq(yes + no, VOTERS_NR);
-            enum intr_tally again = intr_tally(w.s, 0, since, str_c(payload), &yes, &no);
+            enum intr_tally again = intr_tally(&w.s->intrs[0], &yes, &no);
             cr_expect_eq(got, again, "counting changes nothing");
         }
     }
 }
 
 Test(intr_fold, a_repeated_vote_changes_nothing /* INT-28 */) {
-    static const char *const p = "{\"data\":{\"requiredApprovals\":2}}";
     int64_t yes, no;
     begin("a");
+    ask_votes("{\"requiredApprovals\":2}");
     for (int i = 0; i < 5; i++) {
         vote(1, false);
-        cr_expect_eq(intr_tally(w.s, 0, 0, str_c(p), &yes, &no), TALLY_OPEN);
+        cr_expect_eq(intr_tally(&w.s->intrs[0], &yes, &no), TALLY_OPEN);
         cr_expect_eq(yes, 1);
     }
     vote(2, false);
-    cr_expect_eq(intr_tally(w.s, 0, 0, str_c(p), &yes, &no), TALLY_ACCEPTED);
+    cr_expect_eq(intr_tally(&w.s->intrs[0], &yes, &no), TALLY_ACCEPTED);
+}
+
+#define EVIL "{\"userId\":\"evil\",\"action\":\"accept\"}"
+
+/* A log of a host that let nodes write such names folds as it is; what they wrote is no vote. */
+Test(intr_fold, quorum_cannot_be_forged /* INT-27, INT-28, NODE-76 */) {
+    int64_t yes, no;
+    begin("a");
+    votes_write("a", EVIL, "votes"); /* while it runs, before it asks */
+    ask_votes("{\"requiredApprovals\":2,\"approversList\":[\"alice\",\"bob\"]}");
+    const struct intr_state *i = &w.s->intrs[0];
+    begin("b");
+    votes_write("b", EVIL, "votes");
+    votes_write("b", "{\"userId\":\"alice\",\"action\":\"accept\"}", "votes");
+    votes_write("b", "1", "append");
+    votes_write("b", "{\"userId\":\"bob\",\"action\":\"reject\"}", "append");
+    (void)intr_tally(i, &yes, &no);
+    cr_expect(yes == 0 && no == 0, "%d accepts, %d rejects", (int)yes, (int)no);
+    vote_as("evil", "accept"); /* not on the list: the resolution layer lets no such vote pass */
+    vote_as("al\\u0069ce", "accept");
+    vote_as("alice", "accept");
+    vote_as("bob", "refine");
+    vote_as("bob", "");
+    cr_expect_eq(intr_tally(i, &yes, &no), TALLY_OPEN);
+    cr_expect_eq(yes, 1, "alice, once");
+    votes_write("b", "{\"userId\":\"alice\",\"action\":\"reject\"}", "votes");
+    vote_as("bob", "edit-accept");
+    cr_expect_eq(intr_tally(i, &yes, &no), TALLY_ACCEPTED);
+    cr_expect_eq(i->votes.nr, 6, "bounded is what callers caused");
 }

@@ -101,8 +101,14 @@ Test(plan, a_plan_of_another_tail_is_refused) {
 }
 
 Test(plan, a_builder_without_memory_fails_the_plan) {
+    mem_refused_by_library();
     cr_expect_eq(add(EV_RUN_STARTED, "", STR_NONE), -1);
     cr_expect_eq(p->failed, WOPR_E_NO_MEMORY);
+}
+
+Test(plan, a_builder_that_met_a_bound_says_so) {
+    cr_expect_eq(add(EV_RUN_STARTED, "", STR_NONE), -1);
+    cr_expect_eq(p->failed, WOPR_E_TOO_BIG, "the same again would fail again");
 }
 
 Test(plan, an_unknown_kind_is_never_written /* EVT-13 */) {
@@ -112,7 +118,7 @@ Test(plan, an_unknown_kind_is_never_written /* EVT-13 */) {
 
 Test(plan, the_number_of_events_is_bounded) {
     start();
-    for (int i = 1; i < PLAN_EVENTS_MAX; i++)
+    for (size_t i = 1; i < PLAN_EVENTS_MAX; i++)
         cr_assert_eq(add(EV_LOG_APPENDED, "", STR("{\"level\":\"info\",\"message\":\"m\"}")), i);
     cr_expect_eq(add(EV_LOG_APPENDED, "", STR("{\"level\":\"info\",\"message\":\"m\"}")), -1);
     cr_expect_eq(p->failed, WOPR_E_TOO_BIG);

@@ -9,6 +9,8 @@
 struct world {
     struct workflow *w;
     struct run_state *s;
+    struct run_state *turns; /* or NULL: the same log, folded in turns of random length */
+    uint32_t seed;
     int64_t now;
     struct buf trace; /* "+a" start, "-a" skip, "!a" loop limit, "#a" cap, "FAIL a", "DONE" */
 };
@@ -37,9 +39,34 @@ static void world_up(struct world *x, const char *nodes, const char *edges, cons
 }
 
 static void world_down(struct world *x) {
+    run_state_free(x->turns);
     run_state_free(x->s);
     workflow_unref(x->w);
     buf_fini(&x->trace);
+}
+
+static uint32_t dice(uint32_t *seed, uint32_t sides) { /* xorshift: the same graphs every time */
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 17;
+    *seed ^= *seed << 5;
+    return *seed % sides;
+}
+
+static bool turn_over(void *seed) { return dice(seed, 2) == 0; }
+
+/* Edges are settled in turns, and some of them by the next event: both states decide the same. */
+static void fold_in_turns(struct world *x, const struct event *e) {
+    const struct run_pace pace = {turn_over, &x->seed};
+    struct sched_action a, b;
+    struct wopr_error err;
+    cr_assert_eq(run_state_begin(x->turns, e, &err), 0, "%s", err.message);
+    while (run_state_busy(x->turns) && dice(&x->seed, 8) > 0)
+        cr_assert_eq(run_state_finish(x->turns, &pace, &err), 0);
+    if (run_state_busy(x->turns)) return;
+    sched_next(x->s, x->now, &a);
+    sched_next(x->turns, x->now, &b);
+    cr_expect(a.what == b.what && a.node == b.node && a.reason == b.reason, "event %d",
+              (int)e->seq);
 }
 
 static int try_event(struct world *x, enum ev_kind kind, int node, const char *payload) {
@@ -57,6 +84,7 @@ static int try_event(struct world *x, enum ev_kind kind, int node, const char *p
     int rc = run_state_apply(x->s, &e, &err);
     const char *broken = rc == 0 ? run_state_broken(x->s) : NULL;
     cr_expect(broken == NULL, "%s after %s", broken, event_name(kind));
+    if (rc == 0 && x->turns) fold_in_turns(x, &e);
     return rc;
 }
 
@@ -631,13 +659,6 @@ Test(sched, folding_the_log_again_gives_the_same_next_step /* EVT-41 */) {
 
 /* --- any graph comes to an end --- */
 
-static uint32_t dice(uint32_t *seed, uint32_t sides) { /* xorshift: the same graphs every time */
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 17;
-    *seed ^= *seed << 5;
-    return *seed % sides;
-}
-
 static void random_graph(uint32_t *seed, struct buf *nodes, struct buf *edges) {
     static const char *const WHEN[] = {"", ",\"condition\":{\"expression\":\"output.go != 'no'\"}"};
     uint32_t n = 1 + dice(seed, 8), m = dice(seed, 14);
@@ -664,6 +685,8 @@ Test(sched, every_graph_comes_to_an_end_and_starts_a_node_once_per_round /* WF-7
         buf_init(&edges, 1 << 16);
         random_graph(&seed, &nodes, &edges);
         world_up(&x, nodes.p, edges.len ? edges.p : "", NULL, NULL);
+        x.seed = seed;
+        cr_assert_eq(run_state_new(x.w, &x.s->meta, &RUN_LIMITS_DEFAULT, &x.turns, NULL), 0);
         event(&x, EV_RUN_STARTED, -1, "{}");
         for (int i = 0;; i++) {
             struct sched_action a = next(&x);

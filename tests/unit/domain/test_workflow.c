@@ -1,6 +1,7 @@
 /* Workflow compiler: fixtures, refusals, graph (WF-1..24, CHAN-1..6, D14). */
 #include "base/buf.h"
 #include "base/mem.h"
+#include "domain/bounds.h"
 #include "domain/workflow.h"
 
 #include <criterion/criterion.h>
@@ -119,6 +120,11 @@ static int build(const struct parts *p, const struct wf_env *env, struct workflo
 #define CHAN(text) ",\"channels\":{\"c\":" text "}"
 #define TRIG(text) "{\"id\":\"t\",\"type\":\"channel-write\"" text "}"
 
+#define TYPED_AS(id, type, config, inputs)                                                         \
+    "{\"id\":\"" id "\",\"typeId\":\"" type                                                        \
+    "\",\"name\":\"n\",\"position\":{\"x\":0,\"y\":0},\"config\":{" config "},\"inputs\":{" inputs \
+    "}}"
+#define TYPED(type, config, inputs) TYPED_AS("a", type, config, inputs)
 static const struct {
     struct parts p;
     const char *pointer;
@@ -210,6 +216,38 @@ static const struct {
                "\"y\":0},\"config\":{},\"inputs\":{}}"},
      "/nodes/0/typeId",
      true}, /* DISP-3 */
+    {{.nodes = NODE_WITH("a", "\"inputs\":{},\"settings\":{\"retryDelayMs\":31536000001}")},
+     "/nodes/0/settings/retryDelayMs",
+     true}, /* the log takes a year */
+    /* INT-27: what callers say */
+    {{.variables = "{\"name\":\"_approvalVotes:a\",\"type\":\"array\"}"},
+     "/variables/0/name",
+     true},
+    {{.more = ",\"channels\":{\"_askExchanges:a\":{\"reducer\":\"append\"}}"},
+     "/channels/_askExchanges:a",
+     true},
+    {{.nodes = TYPED("core.setVariable", "\"name\":\"_clarificationAnswers:a\",\"value\":1", "")},
+     "/nodes/0/config/name",
+     true},
+    {{.nodes = TYPED("core.channelWrite", "\"channelName\":\"_approvalVotes:a\"", "")},
+     "/nodes/0/config/channelName",
+     true},
+    {{.nodes = TYPED("core.channelWrite", "",
+                     "\"channelName\":{\"type\":\"static\",\"value\":\"_approvalVotes:a\"}")},
+     "/nodes/0/config/channelName",
+     true},
+    {{.nodes = TYPED("core.subWorkflow", "\"outputMapping\":{\"_approvalVotes:a\":\"v\"}", "")},
+     "/nodes/0/config/outputMapping/_approvalVotes:a",
+     true},
+    /* CHAN-28: one name, one value */
+    {{.nodes = TYPED("core.channelWrite", "\"channelName\":\"v\"", ""),
+      .variables = "{\"name\":\"v\",\"type\":\"array\"}"},
+     "/nodes/0/config/channelName",
+     true},
+    {{.nodes = TYPED("core.channelWrite", "\"channelName\":\"v\"",
+                     "") "," TYPED_AS("b", "core.setVariable", "\"name\":\"v\"", "")},
+     "/nodes/1/config/name",
+     true},
 };
 
 Test(workflow, refuses_with_a_pointer /* WF-3 */) {
@@ -455,4 +493,36 @@ Test(workflow, compiles_or_answers_when_memory_is_short) {
         cr_assert(nth < 20000);
     }
     workflow_unref(w);
+}
+
+/* --- bounds --- */
+
+static void one_too_many(const char *member, size_t max, bool object) {
+    struct workflow *w = NULL;
+    struct wopr_error err;
+    struct buf b;
+    char want[32];
+    wopr_error_clear(&err);
+    buf_init(&b, 4u << 20);
+    buf_addf(&b,
+             "{\"id\":\"t\",\"name\":\"x\",\"version\":\"1\",\"nodes\":[" NODE(
+                 "a") "],\"edges\":[],\"triggers\":[],\"settings\":{},\"metadata\":{},\"%s\":%s",
+             member, object ? "{" : "[");
+    for (size_t i = 0; i <= max; i++)
+        buf_addf(&b,
+                 object ? "%s\"c%zu\":{\"reducer\":\"append\"}"
+                        : "%s{\"name\":\"v%zu\",\"type\":\"number\"}",
+                 i ? "," : "", i);
+    buf_addz(&b, object ? "},\"variables\":[]}" : "]}");
+    cr_assert(!buf_failed(&b));
+    cr_expect_eq(workflow_compile(buf_str(&b), NULL, &w, &err), WOPR_E_VALIDATION);
+    cr_expect(strstr(err.pointer, member) != NULL, "%s", err.pointer);
+    snprintf(want, sizeof want, "may have %zu", max);
+    cr_expect(strstr(err.message, want) != NULL, "%s", err.message);
+    buf_fini(&b);
+}
+
+Test(workflow, too_many_channels_are_named /* WF-3 */) {
+    one_too_many("channels", WF_CHANS_MAX, true);
+    one_too_many("variables", WF_VARS_MAX, false);
 }

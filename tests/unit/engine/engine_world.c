@@ -168,7 +168,15 @@ static void exec_note_at_once(const struct node_call *call, struct node_result *
     note('+');
 }
 
+static void exec_forge(const struct node_call *call, struct node_result *out) {
+    struct node_effect *x = node_effect_add(call, out, EFFECT_CHANNEL);
+    x->name = STR("_approvalVotes:g");
+    x->value = STR("{\"userId\":\"evil\",\"action\":\"accept\"}");
+    x->reducer = RED_VOTES;
+}
+
 static const struct node_type TEST_TYPES[] = {
+    {"test.forge", exec_forge, NULL, 0, NULL},
     {"test.note", exec_note, NULL, 0, NULL},
     {"test.noteAtOnce", exec_note_at_once, NULL, NODE_AT_ONCE, NULL},
     {"test.flaky", exec_flaky, NULL, 0, NULL},
@@ -229,7 +237,7 @@ void world_up(void) {
     sem_init(&HOLD_HELD, 0, 0);
     sem_init(&HOLD_GO, 0, 0);
     if (W.cfg.workers == 0) W.cfg.workers = 2;
-    W.cfg.limits = RUN_LIMITS_DEFAULT;
+    if (W.cfg.limits.max_node_executions == 0) W.cfg.limits = RUN_LIMITS_DEFAULT;
     if (VIRTUAL) W.cfg.limits.max_run_duration_sec = 1000000000; /* tests skip days */
     W.cfg.conformance = true;
     W.cfg.sole_host = true;
@@ -287,7 +295,7 @@ static void put_now(void *ctx, struct store *s) {
 
 struct workflow *world_put(struct str text) {
     struct wopr_error err = {0};
-    struct wf_env env = {0};
+    struct wf_env env = {.accepted = W.accepted};
     struct workflow *wf = NULL;
     sem_t done;
     cr_assert_eq(json_check(text, &JSON_LIMITS_STORED, &err), 0, "%s", err.message);
@@ -393,7 +401,7 @@ static void create_fill(struct call *c, struct workflow *wf, const char *inputs,
     cr_assert_eq(run_inputs_check(c->cmd.create.inputs_accepted, wf, c->cmd.arena,
                                   &c->cmd.create.inputs, &err),
                  0, "%s", err.message);
-    cr_assert_eq(run_options_load(str_c(configurable), STR_NONE, STR_NONE, &RUN_LIMITS_DEFAULT,
+    cr_assert_eq(run_options_load(str_c(configurable), STR_NONE, STR_NONE, &W.cfg.limits,
                                   c->cmd.arena, &c->cmd.create.options, &err),
                  0, "%s", err.message);
 }

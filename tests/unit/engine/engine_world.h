@@ -21,6 +21,7 @@ struct world {
     struct engine_config cfg;
     unsigned starts; /* engines so far: each has a holder of its own */
     char holder[32];
+    bool accepted; /* definitions are put as a host had them registered that refused less */
     int64_t clock_shift_ms; /* virtual time: real time plus this */
 };
 extern struct world W;

@@ -431,3 +431,21 @@ Test(engine_fork_time, a_paused_cut_goes_on_after_a_crash /* FORK-3, STORE-35 */
     }
     cr_expect_eq(world_head(r).status, RUN_PAUSED);
 }
+
+/* The other wait is a delay here; it may be a request that is out as well. */
+Test(engine_fork_time, a_retry_at_the_cut_comes_though_another_node_waits /* WF-24, FORK-11 */) {
+    struct str r = start(NODE("f", "test.flaky", "\"failures\":1",
+                              "") "," NODE("d", "core.delay", "\"ms\":3600000", ""),
+                         0, "\"maxRetries\":2,\"retryDelayMs\":60000");
+    world_wait_event(r, EV_NODE_RETRIED, 1);
+    world_wait_event(r, EV_NODE_STARTED, 2);
+    int64_t n = world_head(r).next_seq;
+    struct str f[2] = {fork_run(r, FORK_BRANCH, n - 1), fork_run(r, FORK_REPLAY, n - 1)};
+    for (int i = 0; i < 2; i++) world_wait_event(f[i], EV_NODE_STARTED, 2);
+    world_time_skip(61000);
+    for (int i = 0; i < 2; i++) {
+        world_wait_event(f[i], EV_NODE_COMPLETED, 1);
+        cr_expect(str_eqc(world_event(f[i], EV_NODE_COMPLETED, 1)->node_id, "f"));
+        cr_expect_eq(world_head(f[i]).status, RUN_RUNNING);
+    }
+}

@@ -1,5 +1,7 @@
-/* test_fork_long.c: long prefixes in slices, sources that vanish, masked values (FORK-9, FORK-21,
- * STORE-44). */
+/*
+ * test_fork_long.c: long prefixes folded in turns, chains of forks, sources that vanish, masked
+ * values (FORK-9, FORK-21, STORE-44).
+ */
 #include "engine_world.h"
 #include "fork_kit.h"
 
@@ -29,7 +31,7 @@ static struct str long_run(int pieces) {
     return r;
 }
 
-Test(engine_fork_long, a_long_prefix_comes_in_slices /* FORK-9 */) {
+Test(engine_fork_long, a_long_prefix_is_folded_in_turns /* FORK-9 */) {
     enum { PIECES = 4900 };
     static const int64_t cuts[] = {2048, 2049, 4097, PIECES, PIECES + 1, PIECES + 6};
     struct str r = long_run(PIECES); /* started, node, pieces, node, node, node, end */
@@ -44,7 +46,7 @@ Test(engine_fork_long, a_long_prefix_comes_in_slices /* FORK-9 */) {
     }
 }
 
-Test(engine_fork_long, a_host_that_ends_while_it_copies_leaves_nothing /* FORK-9 */) {
+Test(engine_fork_long, a_host_that_ends_while_it_folds_leaves_nothing /* FORK-9 */) {
     struct str r = long_run(4900);
     struct store_counts before, after;
     struct wopr_error err;
@@ -73,7 +75,28 @@ Test(engine_fork_long, a_host_that_ends_while_it_copies_leaves_nothing /* FORK-9
         cr_expect_eq((int64_t)l.n, before.runs);
     }
     cr_assert_eq(store_count(W.store, &after, &err), 0);
-    cr_expect_leq(after.runs, before.runs + 8);
+    cr_expect_eq(after.runs, before.runs, "nothing is hidden");
+}
+
+/* Each fork of a chain adds events of its own; a reload folds through all of them. */
+Test(engine_fork_long, forks_of_forks_fifty_deep /* FORK-8, FORK-9 */) {
+    enum { DEPTH = 50 };
+    struct str r = long_run(60), chain[DEPTH + 1];
+    chain[0] = r;
+    for (int i = 0; i < DEPTH; i++) {
+        int64_t cut = 4 + i; /* in the stream: the rest is emitted again by each of them */
+        chain[i + 1] = fork_run(chain[i], FORK_BRANCH, cut);
+        cr_assert_eq(world_wait_final(chain[i + 1]), RUN_COMPLETED);
+        fork_same_prefix(chain[i], chain[i + 1], cut);
+    }
+    for (int i = 1; i <= DEPTH; i += 7) {
+        cr_expect_eq(world_count(chain[i], EV_OUTPUT_CHUNK), 60);
+        world_check_log(chain[i]);
+    }
+    fork_replays_equal(chain[DEPTH], 30, RUN_COMPLETED);
+    world_engine_crash();
+    world_engine_start();
+    fork_replays_equal(chain[DEPTH], world_head(chain[DEPTH]).next_seq - 1, RUN_COMPLETED);
 }
 
 static void purge_source(void *ctx, struct store *s) {

@@ -5,68 +5,12 @@
  */
 #include "base/clock.h"
 #include "store/peers.h"
-#include "store/sqlite/sqlite.h"
 #include "unit/engine/engine_world.h"
+#include "unit/engine/twin_kit.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <time.h>
-
-static struct twin {
-    struct store *store;
-    struct journal *journal;
-    struct engine *engine;
-    char holder[32];
-} T[2], FIRST; /* FIRST: what world_up made, put aside */
-
-static void be(unsigned i) {
-    W.store = T[i].store;
-    W.journal = T[i].journal;
-    W.engine = T[i].engine;
-    W.also = T[1 - i].engine;
-}
-
-static void twin_up(unsigned i) {
-    struct wopr_error err = {0};
-    const struct wf_env env = {.definition_schema = FIRST.engine->wf_env.definition_schema};
-    const struct journal_config lc = {.queue_max = 0};
-    struct engine_config cfg = W.cfg;
-    char path[96];
-    snprintf(path, sizeof path, "%s/twins.db", W.dir);
-    struct store_config sc = {.path = path, .sync = STORE_SYNC_OFF, .host_lock = true};
-    struct twin *t = &T[i];
-    snprintf(t->holder, sizeof t->holder, "twin-%u-%u", i, ++W.starts);
-    cfg.holder = t->holder;
-    cfg.sole_host = false;
-    cfg.lease_ttl_ms = 600000; /* so that no run's delay skips a lease */
-    cfg.heartbeat_ms = 200000;
-    cr_assert_eq(store_open(&sc, &t->store, &err), 0, "%s", err.message);
-    cr_assert_eq(journal_new(t->store, &lc, &t->journal, &err), 0);
-    cr_assert_eq(journal_start(t->journal, &err), 0);
-    cr_assert_eq(engine_new(t->journal, W.rules, W.types, &env, &cfg, &t->engine, &err), 0);
-    cr_assert_eq(engine_start(t->engine, &err), 0, "%s", err.message);
-}
-
-static void twin_down(unsigned i, bool release) {
-    struct twin *t = &T[i];
-    if (!t->engine) return;
-    if (W.also == t->engine) W.also = NULL;
-    engine_halt(t->engine, release);
-    engine_free(t->engine);
-    journal_stop(t->journal);
-    journal_free(t->journal);
-    store_close(t->store); /* its locks go with it */
-    *t = (struct twin){0};
-}
-
-static void up(void) {
-    world_virtual_time();
-    world_up();
-    FIRST = (struct twin){.store = W.store, .journal = W.journal, .engine = W.engine};
-    twin_up(0);
-    twin_up(1);
-    be(0);
-}
 
 /* A committer that stands still until it is let go. */
 static sem_t STUCK, GO;
@@ -79,15 +23,9 @@ static void thaw(void) {
 
 static void down(void) {
     thaw(); /* a failed assertion left it frozen */
-    twin_down(0, true);
-    twin_down(1, true);
-    W.store = FIRST.store;
-    W.journal = FIRST.journal;
-    W.engine = FIRST.engine;
-    W.also = NULL;
-    world_down();
+    twins_down();
 }
-TestSuite(engine_peers, .init = up, .fini = down, .timeout = 300);
+TestSuite(engine_peers, .init = twins_up, .fini = down, .timeout = 300);
 
 static struct str delayed(void) {
     struct str def = world_def("w", NODE("d", "core.delay", "\"delayMs\":60000", ""), 0, 0, 0, 0);
@@ -104,7 +42,7 @@ static void stand_still(void *ctx, struct store *s) {
 static void freeze(unsigned i) {
     sem_init(&STUCK, 0, 0);
     sem_init(&GO, 0, 0);
-    cr_assert_eq(journal_side(T[i].journal, stand_still, NULL), 0);
+    cr_assert_eq(journal_side(TWINS[i].journal, stand_still, NULL), 0);
     FROZEN = true;
     while (sem_wait(&STUCK) != 0) continue;
 }
@@ -117,14 +55,14 @@ Test(engine_peers, a_run_that_waits_for_people_is_answered_anywhere /* STORE-35,
     unsigned won = 0;
     struct call c[2];
     for (unsigned i = 0; i < 2; i++) { /* both hosts at once */
-        be(i);
+        twin_be(i);
         call_init(&c[i], ENGINE_RESOLVE, r);
         c[i].cmd.resolve.node_id = STR("g");
         c[i].cmd.resolve.value = STR("{\"action\":\"accept\"}");
         call_send(&c[i]);
     }
     for (unsigned i = 0; i < 2; i++) {
-        be(i);
+        twin_be(i);
         call_wait(&c[i]);
         won += c[i].cmd.result.rc == 0;
         cr_expect(c[i].cmd.result.rc == 0 || c[i].cmd.result.rc == WOPR_E_INTERRUPT_RESOLVED, "%s",
@@ -140,11 +78,11 @@ Test(engine_peers, a_run_that_waits_for_people_is_answered_anywhere /* STORE-35,
 Test(engine_peers, a_run_goes_where_a_command_for_it_came_in /* STORE-40, RUN-20 */) {
     struct str r = delayed();
     cr_expect_eq(world_head(r).epoch, 1);
-    be(1);
+    twin_be(1);
     cr_expect_eq(world_pause(r, DRAIN_CURRENT_NODE), 0);
     EXPECT_STR(world_story(r), "run.started node.started(d) lease.handed-off lease.acquired "
                                "node.suspended(d) run.paused");
-    be(0);
+    twin_be(0);
     cr_expect_eq(world_op(ENGINE_RESUME, r, NULL), 0); /* paused: no marks */
     world_time_skip(61000);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
@@ -159,9 +97,9 @@ Test(engine_peers, the_holder_serves_its_own_mail_first) {
     struct call own, other;
     call_init(&own, ENGINE_PAUSE, r);
     call_init(&other, ENGINE_CANCEL, r);
-    be(1);
+    twin_be(1);
     call_send(&other);
-    be(0);
+    twin_be(0);
     call_send(&own);
     call_wait(&other);
     call_wait(&own);
@@ -179,7 +117,7 @@ Test(engine_peers, both_ask_at_once_and_both_are_served) {
         struct call c[2];
         for (unsigned i = 0; i < 2; i++) {
             call_init(&c[i], k % 2 == 0 ? ENGINE_PAUSE : ENGINE_RESUME, r);
-            be(i);
+            twin_be(i);
             call_send(&c[i]);
         }
         unsigned done = 0;
@@ -198,7 +136,7 @@ Test(engine_peers, both_ask_at_once_and_both_are_served) {
 Test(engine_peers, a_dead_host_is_found_by_its_lock /* STORE-30, EVT-32 */) {
     struct str r = delayed();
     twin_down(0, false); /* nothing released, and no time passes */
-    be(1);
+    twin_be(1);
     world_wait_event(r, EV_RUN_RESUMED, 1);
     EXPECT_STR(world_story(r), "run.started node.started(d) lease.lost lease.acquired "
                                "workflow.restored run.resumed");
@@ -210,7 +148,7 @@ Test(engine_peers, a_dead_host_is_found_by_its_lock /* STORE-30, EVT-32 */) {
 Test(engine_peers, a_host_that_stops_hands_over /* STORE-36, STORE-40 */) {
     struct str r = delayed();
     twin_down(0, true);
-    be(1);
+    twin_be(1);
     world_wait_event(r, EV_RUN_RESUMED, 1);
     EXPECT_STR(world_story(r), "run.started node.started(d) lease.handed-off lease.acquired "
                                "workflow.restored run.resumed");
@@ -221,9 +159,9 @@ Test(engine_peers, a_host_that_stops_hands_over /* STORE-36, STORE-40 */) {
 static int64_t beat_of(unsigned i) {
     struct wopr_error err;
     struct holder_row_list l = {NULL, 0};
-    cr_assert_eq(store_holders(T[1].store, W.a, &l, &err), 0, "%s", err.message);
+    cr_assert_eq(store_holders(TWINS[1].store, W.a, &l, &err), 0, "%s", err.message);
     for (size_t k = 0; k < l.n; k++)
-        if (str_eqc(l.v[k].name, T[i].holder)) return l.v[k].beat;
+        if (str_eqc(l.v[k].name, TWINS[i].holder)) return l.v[k].beat;
     cr_assert_fail("no such host");
     return 0;
 }
@@ -233,7 +171,7 @@ static void time_for_a_beat(void) {
     int64_t beat = beat_of(1);
     world_time_skip(200000);
     for (int i = 0; i < 12000 && beat_of(1) == beat; i++) {
-        engine_kick(T[1].engine);
+        engine_kick(TWINS[1].engine);
         nanosleep(&(struct timespec){0, 5000000}, NULL);
     }
     cr_assert_neq(beat_of(1), beat);
@@ -241,7 +179,7 @@ static void time_for_a_beat(void) {
 
 static bool taken_over(struct str run) {
     for (int i = 0; i < 200 && world_count(run, EV_RUN_RESUMED) == 0; i++) {
-        engine_kick(T[1].engine);
+        engine_kick(TWINS[1].engine);
         nanosleep(&(struct timespec){0, 5000000}, NULL);
     }
     return world_count(run, EV_RUN_RESUMED) > 0;
@@ -253,7 +191,7 @@ Test(engine_peers, a_silent_host_loses_its_runs_and_falls_silent /* STORE-31, 33
     freeze(0);
     call_init(&late, ENGINE_PAUSE, r);
     call_send(&late); /* planned with the old epoch, or not at all; not committed anyway */
-    be(1);
+    twin_be(1);
     world_time_skip(30000);
     cr_expect_eq(world_head(r).epoch, 1, "its lease has not ended");
     for (int i = 0; i < 3; i++) time_for_a_beat();
@@ -287,9 +225,10 @@ Test(engine_peers, a_follower_hears_of_each_event /* STORE-16 */) {
     sem_t bell, wake;
     sem_init(&bell, 0, 0);
     sem_init(&wake, 0, 0);
-    cr_assert_eq(journal_wait(T[1].journal, h.run_no, h.next_seq - 1, rung, &bell, &w, &err), 0);
+    cr_assert_eq(journal_wait(TWINS[1].journal, h.run_no, h.next_seq - 1, rung, &bell, &w, &err),
+                 0);
     cr_assert_eq(journal_reader_open(
-                     T[1].journal,
+                     TWINS[1].journal,
                      (&(struct journal_cursor){h.run_no, r, h.next_seq - 1, NULL, rung, &wake}),
                      &reader, &err),
                  0);
@@ -330,19 +269,19 @@ static struct str child_at_the_other_host(struct str *child) {
     while (l.n == 0) cr_assert_eq(store_children(W.store, p, false, 1, W.a, &l, &err), 0);
     *child = l.v[0].run_id;
     world_wait_event(*child, EV_NODE_STARTED, 1);
-    be(1);
+    twin_be(1);
     cr_assert_eq(world_pause(*child, DRAIN_CURRENT_NODE), 0); /* it goes where it is asked for */
     cr_assert_eq(world_op(ENGINE_RESUME, *child, NULL), 0);
-    be(0);
+    twin_be(0);
     return p;
 }
 
 Test(engine_peers, a_parent_hears_of_a_child_that_ends_elsewhere /* WF-45 */) {
     struct str c, p = child_at_the_other_host(&c);
     world_time_skip(61000);
-    be(1);
+    twin_be(1);
     cr_expect_eq(world_wait_final(c), RUN_COMPLETED);
-    be(0);
+    twin_be(0);
     cr_expect_eq(world_wait_final(p), RUN_COMPLETED);
     cr_expect_eq(world_count(p, EV_LEASE_ACQUIRED), 0, "it never left");
     world_check_log(p);
@@ -367,14 +306,15 @@ Test(engine_peers, a_hand_over_is_taken_at_once /* STORE-36, STORE-40 */) {
     sem_t bell;
     sem_init(&bell, 0, 0);
     world_time_stop(true);
-    cr_assert_eq(journal_wait(T[1].journal, h.run_no, h.next_seq - 1, rung, &bell, &w, &err), 0);
+    cr_assert_eq(journal_wait(TWINS[1].journal, h.run_no, h.next_seq - 1, rung, &bell, &w, &err),
+                 0);
     cr_assert_eq(world_pause(r, DRAIN_CURRENT_NODE), 0);
     while (sem_wait(&bell) != 0) continue; /* the second host has looked since the clock stopped */
     journal_wait_cancel(w);
     sem_destroy(&bell);
     cr_assert_eq(world_op(ENGINE_RESUME, r, NULL), 0);
-    engine_halt(T[0].engine, true); /* its file stays open: it is still listed as a neighbour */
-    be(1);
+    engine_halt(TWINS[0].engine, true); /* its file stays open: it is still listed as a neighbour */
+    twin_be(1);
     world_wait_event(r, EV_LEASE_ACQUIRED, 1);
     world_time_stop(false);
     world_time_skip(61000);

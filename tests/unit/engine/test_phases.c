@@ -8,10 +8,15 @@
 
 /* What may follow each phase, as it is drawn in phase.c. */
 static const char *const FOLLOWS[EXEC_PHASE_NR] = {
-    [EXEC_FORKING] = " lookup loading live", [EXEC_NEW] = " creating lookup",
-    [EXEC_CREATING] = " lookup live",        [EXEC_LOOKUP] = " lookup leasing asking",
-    [EXEC_LEASING] = " lookup loading",      [EXEC_ASKING] = " lookup",
-    [EXEC_GIVING] = " lookup loading live",  [EXEC_LOADING] = " lookup giving loading live",
+    [EXEC_FORKING] = " lookup loading live",
+    [EXEC_NEW] = " creating lookup",
+    [EXEC_CREATING] = " lookup live",
+    [EXEC_LOOKUP] = " lookup leasing asking",
+    [EXEC_LEASING] = " lookup loading",
+    [EXEC_ASKING] = " lookup",
+    [EXEC_GIVING] = " lookup loading live",
+    [EXEC_LOADING] = " lookup giving loading ending live",
+    [EXEC_ENDING] = " lookup",
     [EXEC_LIVE] = " lookup giving loading",
 };
 

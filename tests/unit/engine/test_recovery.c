@@ -204,10 +204,21 @@ Test(engine_recovery, a_damaged_log_parks_its_run_and_no_other /* GEN-5, E7 */) 
     world_wait_event(good, EV_RUN_RESUMED, 1);
     world_time_skip(61000);
     cr_expect_eq(world_wait_final(good), RUN_COMPLETED);
-    cr_expect_eq(world_op(ENGINE_CANCEL, bad, NULL), WOPR_E_CORRUPT);
+    cr_expect_eq(world_pause(bad, DRAIN_IMMEDIATE), WOPR_E_CONFLICT, "no 500 for ever");
     world_engine_stop(); /* the committer has done what it was asked */
     cr_expect_neq(world_head(bad).parked.n, 0);
     cr_expect_eq(world_head(bad).status, RUN_RUNNING);
+    world_engine_start();
+    enum run_status st; /* RUN-20: although its log does not fold */
+    cr_expect_eq(world_op(ENGINE_CANCEL, bad, &st), 0);
+    cr_expect_eq(st, RUN_CANCELLED);
+    cr_expect_eq(world_head(bad).status, RUN_CANCELLED);
+    cr_expect_eq(world_head(bad).parked.n, 0);
+    struct event_list l = world_events(bad);
+    cr_expect_eq(l.v[l.n - 1].kind, EV_RUN_CANCELLED);
+    cr_expect_eq(l.v[l.n - 2].kind, EV_NODE_RESUMED, "nothing else was made up");
+    cr_expect_eq(world_op(ENGINE_CANCEL, bad, &st), 0, "again");
+    cr_expect_eq(world_pause(bad, DRAIN_IMMEDIATE), WOPR_E_CONFLICT);
 }
 
 static void steal_now(void *ctx, struct store *s) {

@@ -60,6 +60,7 @@ Test(config, no_number_leaves_its_range) {
         cr_expect_str_eq(err.pointer, row->name);
         if (strcmp(row->name, "key-polls-max") == 0) continue; /* at most polls-max */
         cr_expect_eq(number_check(row, row->max, &err), 0, "%s: %s", row->name, err.message);
+        if (strcmp(row->name, "claim-ttl-ms") == 0) continue; /* at least two heartbeats */
         cr_expect_eq(number_check(row, row->min, &err), 0, "%s: %s", row->name, err.message);
     }
 }
@@ -92,7 +93,10 @@ Test(config, the_message_says_the_range) {
         {"memory-bytes", "1", "setting \"memory-bytes\" must be at least 16777216"},
         {"connection-bytes", "1", "setting \"connection-bytes\" must be 0 or 4096..1048576"},
         {"retention-days", "6",
-         "setting \"retention-days\" must be 0 (never) or at least 7 (PROF-24)"},
+         "setting \"retention-days\" must be 0 (never) or 7 to 36500, a century (PROF-24)"},
+        {"retention-days", "36501",
+         "setting \"retention-days\" must be 0 (never) or 7 to 36500, a century (PROF-24)"},
+        {"claim-ttl-ms", "86400001", "setting \"claim-ttl-ms\" must be 500 to 86400000 (a day)"},
         {"key-polls-max", "4097", "setting \"key-polls-max\" must be 0..polls-max"},
         {"heartbeat-ms", "15001",
          "setting \"heartbeat-ms\" must be 100 up to half of claim-ttl-ms (STORE-32)"},

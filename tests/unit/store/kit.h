@@ -127,6 +127,23 @@ KIT_UNUSED static struct plan *kit_append(int64_t run_no, int64_t base, size_t e
     kit_events(p, events, ends, 40);
     return p;
 }
+/* A fork at a cut, with no rows but its own. */
+KIT_UNUSED static struct plan *kit_fork(const char *run_id, int64_t source_no, const char *source,
+                                        int64_t cut) {
+    struct plan *p = kit_create(run_id, 0);
+    struct plan_fork *f = p->create->fork = ARENA_NEW(p->arena, struct plan_fork);
+    *f = (struct plan_fork){.link = {.mode = FORK_REPLAY,
+                                     .source_run_id = arena_str(p->arena, str_c(source)),
+                                     .source_run_no = source_no,
+                                     .from_seq = cut,
+                                     .base_seq = cut,
+                                     .cut_ms = 77},
+                            .prefix_bytes = 100 * cut};
+    p->base_seq = cut;
+    p->has_update = true;
+    p->update = (struct run_row_update){.status = RUN_RUNNING, .started_ms = 5};
+    return p;
+}
 /* Apply one plan and give it back; the outcome. */
 KIT_UNUSED static int kit_apply(struct kit *k, struct plan *p) {
     int rc = WOPR_E_INTERNAL;

@@ -13,18 +13,7 @@ TestSuite(any_tenant, .init = up, .fini = down);
 
 static void fork_and_wait(void) {
     int64_t source = kit_run(&w, "run_source", 3);
-    struct plan *p = kit_create("run_fork", 0);
-    struct plan_fork *f = p->create->fork = ARENA_NEW(p->arena, struct plan_fork);
-    *f = (struct plan_fork){.link = {.mode = FORK_REPLAY,
-                                     .source_run_id = STR("run_source"),
-                                     .source_run_no = source,
-                                     .from_seq = 3,
-                                     .base_seq = 3},
-                            .first = true,
-                            .last = true};
-    p->base_seq = 3;
-    p->has_update = true;
-    p->update = (struct run_row_update){.status = RUN_RUNNING, .started_ms = 5};
+    struct plan *p = kit_fork("run_fork", source, "run_source", 3);
     cr_assert_eq(kit_apply(&w, p), 0);
     p = kit_append(source, 3, 1, false);
     struct plan_interrupt i = {.op = INTR_ROW_OPEN,

@@ -1,11 +1,13 @@
 /*
- * test_fork.c: copies of a prefix: at once, in slices that nobody sees before the last, and their
- * removal when nobody makes them any more (FORK-9).
+ * test_fork.c: forks refer to what they inherit (FORK-8, FORK-9): one plan whatever the length,
+ * logs read through chains of owners, in pages and by kind, at a cost that does not grow with the
+ * depth.
  */
+#include "domain/plan.h"
 #include "store/run_lists.h"
 #include "store/sqlite/sql.h"
 #include "store/upkeep.h"
-#include "unit/store/kit.h"
+#include "unit/store/kit_forks.h"
 
 enum { SOURCE_EVENTS = 40 };
 static struct kit w;
@@ -15,25 +17,11 @@ static void up(void) {
     source = kit_run(&w, "run_source", SOURCE_EVENTS);
 }
 static void down(void) { kit_down(&w); }
-TestSuite(store_fork, .init = up, .fini = down);
+TestSuite(store_fork, .init = up, .fini = down, .timeout = 120);
 
-static struct plan *slice(const char *id, int64_t run_no, int64_t from, int64_t to, int64_t seq) {
-    struct plan *p = kit_create(id, 0);
-    struct plan_fork *f = p->create->fork = ARENA_NEW(p->arena, struct plan_fork);
-    *f = (struct plan_fork){.link = {.mode = FORK_REPLAY,
-                                     .source_run_id = STR("run_source"),
-                                     .source_run_no = source,
-                                     .from_seq = seq,
-                                     .base_seq = SOURCE_EVENTS,
-                                     .cut_ms = 77},
-                            .run_no = run_no,
-                            .copy_from = from,
-                            .first = run_no == 0,
-                            .last = to == seq};
-    p->base_seq = to;
-    p->has_update = f->last;
-    p->update.status = RUN_RUNNING;
-    p->update.started_ms = 5;
+static struct plan *fork_at(const char *id, int64_t cut) {
+    struct plan *p = kit_fork(id, source, "run_source", cut);
+    p->create->fork->link.base_seq = SOURCE_EVENTS;
     return p;
 }
 
@@ -50,7 +38,18 @@ static int head(const char *id, struct run_head *h) {
     return store_run_head(w.s, KIT_TENANT, false, str_c(id), w.a, h, &w.err);
 }
 
-static void is_copy(int64_t no, int64_t n) {
+static int64_t rows_of(int64_t run_no) {
+    char sql[80];
+    sqlite3_stmt *st = NULL;
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM events WHERE run_no = %lld", (long long)run_no);
+    cr_assert_eq(sqlite3_prepare_v2(w.s->writer->db, sql, -1, &st, NULL), SQLITE_OK);
+    cr_assert_eq(sqlite3_step(st), SQLITE_ROW);
+    int64_t n = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    return n;
+}
+
+static void shows_prefix(int64_t no, int64_t n) {
     struct event_list a, b;
     cr_assert_eq(store_events(w.s, source, 0, 100, 1 << 20, w.a, &a, &w.err), 0);
     cr_assert_eq(store_events(w.s, no, 0, 100, 1 << 20, w.a, &b, &w.err), 0);
@@ -63,15 +62,18 @@ static void is_copy(int64_t no, int64_t n) {
     }
 }
 
-Test(store_fork, a_short_prefix_is_one_plan) {
+Test(store_fork, a_fork_refers_to_its_prefix /* FORK-9 */) {
     struct run_head h;
     struct run_origin o;
-    int64_t no = put(slice("run_f", 0, 0, 7, 7));
+    struct run_view v;
+    int64_t no = put(fork_at("run_f", 7));
     cr_assert_gt(no, 0);
     cr_assert_eq(head("run_f", &h), 0);
     cr_expect_eq(h.next_seq, 7);
     cr_expect_eq(h.status, RUN_RUNNING);
-    is_copy(no, 7);
+    cr_expect_eq(h.log_bytes, 0);
+    cr_expect_eq(rows_of(no), 0, "nothing is copied");
+    shows_prefix(no, 7);
     cr_assert_eq(store_run_origin(w.s, no, w.a, &o, &w.err), 0);
     cr_expect_eq(o.fork.mode, FORK_REPLAY);
     cr_expect(str_eqc(o.fork.source_run_id, "run_source"));
@@ -79,46 +81,30 @@ Test(store_fork, a_short_prefix_is_one_plan) {
     cr_expect_eq(o.fork.from_seq, 7);
     cr_expect_eq(o.fork.base_seq, SOURCE_EVENTS);
     cr_expect_eq(o.fork.cut_ms, 77);
+    cr_assert_eq(store_run_view(w.s, KIT_TENANT, false, STR("run_f"), w.a, &v, &w.err), 0);
+    cr_expect_eq(v.head.log_bytes, 700, "readers learn the length of the whole log");
     cr_expect_eq(kit_verify(&w), 0);
-}
-
-Test(store_fork, slices_are_seen_after_the_last_only) {
-    struct run_head h;
-    struct run_list l;
-    struct run_filter all = {.any_tenant = true, .any_mode = true, .status = -1, .max = 10};
-    struct run_filter forks = all;
-    forks.fork_of = STR("run_source");
-    int64_t no = put(slice("run_f", 0, 0, 10, 30));
-    cr_assert_gt(no, 0);
-    cr_assert_eq(put(slice("run_f", no, 10, 20, 30)), no);
-    for (int i = 0; i < 2; i++) {
-        cr_expect_eq(head("run_f", &h), i == 0 ? WOPR_E_NOT_FOUND : 0);
-        cr_assert_eq(store_run_list(w.s, &all, w.a, &l, &w.err), 0);
-        cr_expect_eq(l.n, i == 0 ? 1u : 2u);
-        cr_assert_eq(store_run_list(w.s, &forks, w.a, &l, &w.err), 0);
-        cr_expect_eq(l.n, i == 0 ? 0u : 1u);
-        cr_expect_eq(kit_verify(&w), 0);
-        if (i == 0) cr_assert_eq(put(slice("run_f", no, 20, 30, 30)), no);
-    }
-    is_copy(no, 30);
-    cr_expect_eq(h.next_seq, 30);
-    /* The run is an ordinary one now. */
-    cr_expect_eq(kit_apply(&w, kit_append(no, 30, 2, true)), 0);
-    cr_expect_eq(put(slice("run_f", no, 30, 30, 30)), WOPR_E_STALE);
+    cr_assert_eq(kit_apply(&w, kit_append(no, 7, 3, true)), 0);
+    cr_expect_eq(rows_of(no), 3);
+    cr_expect_eq(kit_count_events(&w, no), 10);
+    cr_expect_eq(kit_count_events(&w, source), SOURCE_EVENTS);
+    cr_expect_eq(kit_verify(&w), 0);
 }
 
 Test(store_fork, what_does_not_fit_writes_nothing) {
     struct run_head h;
-    int64_t no = put(slice("run_f", 0, 0, 10, 30));
-    cr_expect_eq(put(slice("run_f", no, 5, 20, 30)), WOPR_E_STALE, "another tail");
-    cr_expect_eq(put(slice("run_g", 0, 0, SOURCE_EVENTS + 1, SOURCE_EVENTS + 1)), WOPR_E_EXPIRED);
-    struct plan *p = slice("run_g", 0, 0, 5, 5);
+    cr_assert_gt(put(fork_at("run_f", 5)), 0);
+    cr_expect_eq(put(fork_at("run_g", SOURCE_EVENTS + 1)), WOPR_E_EXPIRED);
+    struct plan *p = fork_at("run_g", 5);
     p->create->fork->link.source_run_no = 99;
     cr_expect_eq(put(p), WOPR_E_EXPIRED, "the source is gone");
-    p = slice("run_g", 0, 0, 5, 9);
-    p->has_update = true;
+    p = fork_at("run_g", 5);
+    p->base_seq = 4;
     cr_expect_eq(put(p), WOPR_E_INTERNAL, "a plan of ours that says two things");
-    cr_expect_eq(put(slice("run_f", 0, 0, 5, 5)), WOPR_E_EXISTS);
+    p = fork_at("run_g", 5);
+    p->has_update = false;
+    cr_expect_eq(put(p), WOPR_E_INTERNAL);
+    cr_expect_eq(put(fork_at("run_f", 5)), WOPR_E_EXISTS);
     cr_expect_eq(head("run_g", &h), WOPR_E_NOT_FOUND);
     cr_expect_eq(kit_verify(&w), 0);
 }
@@ -132,7 +118,7 @@ Test(store_fork, a_refused_key_leaves_no_fork /* FORK-1 */) {
                                .max = 10,
                                .fork_of = STR("run_source")};
     for (int i = 0; i < 2; i++) {
-        struct plan *p = slice(i == 0 ? "run_f" : "run_g", 0, 0, 3, 3);
+        struct plan *p = fork_at(i == 0 ? "run_f" : "run_g", 3);
         p->has_idem = true;
         p->idem = key;
         p->idem_response = (struct idem_response){.status = 201, .body = STR("{}")};
@@ -145,28 +131,8 @@ Test(store_fork, a_refused_key_leaves_no_fork /* FORK-1 */) {
     cr_expect_eq(l.n, 1);
 }
 
-Test(store_fork, what_nobody_makes_any_more_goes_in_bounded_steps) {
-    int64_t no = put(slice("run_f", 0, 0, 35, 38)), found = 0;
-    bool gone = false;
-    cr_assert_eq(store_fork_hidden(w.s, 0, &found, &w.err), 0);
-    cr_assert_eq(found, no);
-    cr_expect_eq(store_fork_remove(w.s, no, 2, 10, &gone, &w.err), WOPR_E_FENCED);
-    for (int i = 0; i < 4; i++) {
-        cr_expect_not(gone);
-        cr_assert_eq(store_fork_remove(w.s, no, 1, 10, &gone, &w.err), 0);
-        cr_expect_eq(put(slice("run_f", no, 35, 38, 38)), WOPR_E_STALE, "taken away");
-        cr_expect_eq(kit_verify(&w), 0);
-    }
-    cr_expect(gone);
-    cr_assert_eq(store_fork_hidden(w.s, 0, &found, &w.err), 0);
-    cr_expect_eq(found, 0);
-    cr_expect_eq(store_fork_remove(w.s, source, 1, 10, &gone, &w.err), WOPR_E_FENCED,
-                 "a run that is seen stays");
-    cr_expect_eq(kit_count_events(&w, source), SOURCE_EVENTS);
-}
-
 Test(store_fork, an_old_run_replayed_today_is_kept_as_long_as_others /* STORE-44 */) {
-    int64_t deleted = -1, no = put(slice("run_f", 0, 0, 5, 5));
+    int64_t deleted = -1, no = put(fork_at("run_f", 5));
     struct plan *p = kit_append(no, 5, 1, true);
     p->update.completed_ms = 1000; /* the source's time */
     cr_assert_eq(kit_apply(&w, p), 0);
@@ -174,4 +140,133 @@ Test(store_fork, an_old_run_replayed_today_is_kept_as_long_as_others /* STORE-44
     cr_expect_eq(deleted, 0);
     cr_assert_eq(store_purge_runs(w.s, 1700000000001, 2000, 10, &deleted, NULL, &w.err), 0);
     cr_expect_eq(deleted, 1);
+}
+
+Test(store_fork, artifacts_told_before_the_cut_are_copied) {
+    struct plan *p = kit_append(source, SOURCE_EVENTS, 4, false);
+    for (int64_t i = 0; i < 4; i++) {
+        char id[8];
+        snprintf(id, sizeof id, "a%d", (int)i);
+        const struct plan_artifact art = {.artifact_id = str_c(id),
+                                          .artifact_type = STR("t"),
+                                          .body = STR("{\"a\":\"0123456789\"}"),
+                                          .seq = SOURCE_EVENTS + i};
+        plan_artifact(p, &art);
+    }
+    cr_assert_eq(kit_apply(&w, p), 0);
+    int64_t no = put(kit_fork("run_f", source, "run_source", SOURCE_EVENTS + 2));
+    int64_t again = put(kit_fork("run_g", no, "run_f", SOURCE_EVENTS + 1));
+    cr_assert(no > 0 && again > 0);
+    static const char *const ids[] = {"a0", "a1", "a2", "a3"};
+    struct plan_artifact art;
+    struct run_head h;
+    for (size_t i = 0; i < 4; i++) {
+        cr_expect_eq(store_artifact_get(w.s, KIT_TENANT, false, STR("run_f"), str_c(ids[i]), w.a,
+                                        &art, &w.err),
+                     i < 2 ? 0 : WOPR_E_NOT_FOUND);
+        cr_expect_eq(store_artifact_get(w.s, KIT_TENANT, false, STR("run_g"), str_c(ids[i]), w.a,
+                                        &art, &w.err),
+                     i < 1 ? 0 : WOPR_E_NOT_FOUND);
+    }
+    cr_assert_eq(head("run_f", &h), 0);
+    cr_expect_eq(h.log_bytes, 2 * 18, "a fork pays for its copies");
+    cr_expect_eq(kit_verify(&w), 0);
+}
+
+/* --- chains of owners, against a model --- */
+
+static void check_kind(int run, int64_t from, int64_t until) {
+    struct event_list l;
+    const struct model *m = &model[run];
+    const struct log_range range = {m->no, from, until, STORE_LIST_MAX, 1 << 20};
+    size_t n = 0;
+    arena_reset(w.a);
+    cr_assert_eq(store_events_of_kind(w.s, &range, EV_NODE_STARTED, w.a, &l, &w.err), 0);
+    for (int64_t i = from; i < until && i < m->n; i++) {
+        if (m->kind[i] != EV_NODE_STARTED) continue;
+        cr_assert_lt(n, l.n);
+        cr_assert(l.v[n].seq == i && model_has(&l.v[n], run));
+        n++;
+    }
+    cr_expect_eq(n, l.n);
+}
+
+static void check_last(int run, int owner) {
+    struct str payload;
+    char name[16];
+    const struct model *m = &model[run];
+    bool there = false;
+    for (int64_t i = 0; i < m->n; i++)
+        there = there || (m->owner[i] == owner && m->kind[i] == EV_NODE_STARTED);
+    snprintf(name, sizeof name, "r%d", owner);
+    cr_expect_eq(store_event_last(w.s, m->no, EV_NODE_STARTED, str_c(name), w.a, &payload, &w.err),
+                 there ? 0 : WOPR_E_NOT_FOUND, "run %d, node of run %d", run, owner);
+}
+
+Test(store_fork, any_page_of_any_fork_of_forks_is_right /* FORK-8, STORE-3 */) {
+    model_seed(20261122);
+    model_make(&w, 0, -1, 0);
+    model_grow(&w, 0, 5);
+    for (int i = 1; i < MODEL_RUNS; i++) {
+        int from = model_some(3) == 0 ? (int)model_some(i) : i - 1; /* deep, with branches */
+        int64_t cut = model[from].n - model_some(MODEL_GROWTH_MAX);
+        model_make(&w, i, from, cut < 0 ? 0 : cut);
+        if (model_some(6) > 0) model_grow(&w, i, 1 + model_some(MODEL_GROWTH_MAX - 1));
+        if (model_some(4) == 0) model_grow(&w, from, 1); /* sources go on */
+    }
+    for (int i = 0; i < 3000; i++) {
+        int run = (int)model_some(MODEL_RUNS);
+        int64_t from = model_some(model[run].n + 2);
+        model_check(&w, run, from, 1 + (unsigned)model_some(40));
+        check_kind(run, from, from + model_some(60));
+        check_last(run, (int)model_some(MODEL_RUNS));
+    }
+    for (int i = 0; i < MODEL_RUNS; i++) model_check(&w, i, 0, STORE_LIST_MAX);
+    cr_expect_eq(kit_verify(&w), 0);
+}
+
+static int lookups(struct conn *c) {
+    return sqlite3_stmt_status(c->st[SQL_PREFIX_GET], SQLITE_STMTSTATUS_RUN, 1);
+}
+
+Test(store_fork, the_depth_costs_a_logarithm) {
+    enum { DEPTH = 1000, ENOUGH = 4 * 10 };
+    struct conn *c;
+    struct event_list l;
+    int64_t no = source, n = SOURCE_EVENTS;
+    char id[2][16] = {"run_source", ""};
+    (void)put(fork_at("run_warm", 1));
+    (void)lookups(w.s->writer);
+    for (int i = 0; i < DEPTH; i++, n++) {
+        snprintf(id[(i + 1) % 2], sizeof id[0], "run_d%d", i);
+        no = put(kit_fork(id[(i + 1) % 2], no, id[i % 2], n));
+        cr_assert_gt(no, 0);
+        cr_expect_leq(lookups(w.s->writer), 8, "depth %d", i);
+        cr_assert_eq(kit_apply(&w, kit_append(no, n, 1, false)), 0);
+    }
+    cr_assert_eq(conn_reader(w.s, &c, &w.err), 0);
+    for (int64_t seq = 0; seq < n; seq += 7) {
+        arena_reset(w.a);
+        cr_assert_eq(store_events(w.s, no, seq, 1, 1, w.a, &l, &w.err), 0);
+        cr_assert(l.n == 1 && l.v[0].seq == seq);
+        cr_expect_leq(lookups(c), ENOUGH, "at %d", (int)seq);
+    }
+    cr_assert_eq(store_events(w.s, source, 0, 10, 1 << 20, w.a, &l, &w.err), 0);
+    cr_expect_eq(lookups(c), 0, "a run that is no fork looks for nothing");
+    cr_expect_eq(kit_count_events(&w, no), n);
+    cr_expect_eq(kit_verify(&w), 0);
+}
+
+Test(store_fork, a_chain_that_goes_in_circles_is_damage_and_ends) {
+    struct event_list l;
+    int64_t no = put(fork_at("run_f", 5)), again = put(kit_fork("run_g", no, "run_f", 5));
+    cr_assert(no > 0 && again > 0);
+    char sql[160];
+    snprintf(sql, sizeof sql,
+             "DROP TRIGGER run_prefixes_stay_same;"
+             "UPDATE run_prefixes SET owner_no = %lld, jump_no = %lld",
+             (long long)again, (long long)no);
+    cr_assert_eq(kit_foreign(&w, sql), SQLITE_OK);
+    cr_expect_eq(store_events(w.s, again, 0, 10, 1 << 20, w.a, &l, &w.err), WOPR_E_CORRUPT);
+    cr_expect_gt(kit_verify(&w), 0);
 }

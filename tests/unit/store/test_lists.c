@@ -3,6 +3,7 @@
  * INT-47); a database of before migration 0010 is brought along.
  */
 #include "kit.h"
+#include "kit_old.h"
 
 #include "store/interrupts.h"
 #include "store/run_lists.h"
@@ -234,21 +235,12 @@ Test(lists, what_waits_for_one_tenant_is_found_without_the_others /* INT-47, S14
 
 /* --- a database of before --- */
 
-static const char BEFORE_0010[] =
-    "DROP INDEX interrupts_of_tenant; ALTER TABLE interrupts DROP COLUMN tenant;"
-    "ALTER TABLE interrupts DROP COLUMN test_mode; DROP TABLE run_tags;"
-    "DROP INDEX runs_by_workflow; DROP INDEX runs_going; DROP INDEX runs_gone;"
-    "DROP INDEX runs_by_tenant; CREATE INDEX runs_by_tenant ON runs (tenant);"
-    "ALTER TABLE runs DROP COLUMN log_bytes; DROP TABLE tenant_usage;"
-    "ALTER TABLE api_keys DROP COLUMN configured;"
-    "DELETE FROM schema_migrations WHERE version >= 10";
-
 Test(lists, migration_0010_fills_what_it_adds /* STORE-15 */) {
     unsigned pages, dearest;
     runs_make(0, 200);
     waiting_run(1, "tenant-b", "approval");
     kit_close(&w);
-    cr_assert_eq(kit_foreign(&w, BEFORE_0010), SQLITE_OK);
+    kit_old(&w, 9);
     kit_open(&w);
     cr_expect_eq(kit_verify(&w), 0);
     struct run_filter f = {.tenant = KIT_TENANT, .status = -1, .tag = STR("blue"), .max = 500};

@@ -1,6 +1,7 @@
 /*
  * Opening, migrating, refusing (STORE-11, STORE-15, STORE-37).
  */
+#include "base/embed.h"
 #include "store/keys.h"
 #include "store/leases.h"
 #include "store/sqlite/sql.h"
@@ -43,6 +44,34 @@ Test(open, makes_its_folder_and_migrates_once /* STORE-15 */) {
     snprintf(k.path, sizeof k.path, "%s/sub", k.dir);
     rmdir(k.path);
     kit_down(&k);
+}
+
+static const char *migration_text(const char *name) {
+    for (const struct embed_file *f = EMBED_FILES; f->name; f++)
+        if (strstr(f->name, name)) return f->data;
+    return NULL;
+}
+
+/* Nothing else would ever remove them (F12). */
+Test(open, timers_of_ended_runs_are_removed_by_a_migration /* STORE-15 */) {
+    static const char *const rows =
+        "INSERT INTO runs (run_no, run_id, tenant, test_mode, workflow_id, era, engine_version,"
+        " shown_engine_version, created_ms, lease_epoch, status, next_seq) VALUES"
+        " (7, 'a', 't', 0, 'w', 2, 1, 1, 0, 1, 7, 1), (8, 'b', 't', 0, 'w', 2, 1, 1, 0, 1, 2, 1);"
+        "INSERT INTO timers VALUES (7, 1, 'n', 5, 5), (8, 1, 'n', 5, 5);";
+    struct wopr_error err;
+    sqlite3 *db;
+    sqlite3_stmt *st;
+    cr_assert_eq(sqlite3_open(":memory:", &db), SQLITE_OK);
+    cr_assert_eq(migrate_bare(db, &err), 0, "%s", err.message);
+    cr_assert_eq(sqlite3_exec(db, rows, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+    cr_assert_eq(sqlite3_exec(db, migration_text("0016_"), NULL, NULL, NULL), SQLITE_OK);
+    cr_assert_eq(sqlite3_prepare_v2(db, "SELECT run_no FROM timers", -1, &st, NULL), SQLITE_OK);
+    cr_assert_eq(sqlite3_step(st), SQLITE_ROW);
+    cr_expect_eq(sqlite3_column_int64(st, 0), 8);
+    cr_expect_eq(sqlite3_step(st), SQLITE_DONE);
+    sqlite3_finalize(st);
+    sqlite3_close(db);
 }
 
 Test(open, makes_a_folder_below_the_working_directory) {

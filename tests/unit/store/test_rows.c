@@ -53,7 +53,7 @@ static struct plan *full_plan(int64_t no) {
     struct plan_timer timers[] = {{true, TIMER_NODE_WAIT, STR("a"), 500, 0},
                                   {true, TIMER_RUN_TIMEOUT, STR(""), -1, 70}};
     struct plan_artifact arts[] = {
-        {STR("art-1"), STR("doc"), STR("a"), STR("1"), STR("sum"), STR("{\"t\":1}")}};
+        {STR("art-1"), STR("doc"), STR("a"), STR("1"), STR("sum"), STR("{\"t\":1}"), 2}};
     p->nodes = keep(p, nodes, sizeof nodes), p->nodes_nr = 2;
     p->vars = keep(p, vars, sizeof vars), p->vars_nr = 2;
     p->chans = keep(p, chans, sizeof chans), p->chans_nr = 4;

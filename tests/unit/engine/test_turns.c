@@ -1,0 +1,100 @@
+/* test_turns.c: conditions that cost much are evaluated in many turns: other runs have theirs in
+ * between, and where one ends changes nothing (WF-9, WF-10, RUN-4, RUN-20, FORK-15, STORE-39). */
+#include "engine_world.h"
+#include "fork_kit.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "codec/json.h"
+
+#include <criterion/criterion.h>
+
+TestSuite(engine_turns, .init = world_up, .fini = world_down);
+
+enum { EDGES = 120, EDGES_BEYOND = 250 };
+
+/* A node with edges that a backtracking pattern closes one by one, and one that is open. */
+static struct str costly(unsigned edges) {
+    struct buf n, e;
+    buf_init(&n, 1 << 20);
+    buf_init(&e, 1 << 20);
+    buf_addz(&n, NODE("a", "core.delay", "\"ms\":60", "")); /* not in the plan that creates it */
+    for (unsigned i = 0; i < edges; i++) {
+        buf_addf(&n, "," NODE("n%u", "core.noop", "", ""), i, i);
+        buf_addf(&e,
+                 "%s{\"id\":\"e%u\",\"sourceNodeId\":\"a\",\"targetNodeId\":\"n%u\",\"condition\":"
+                 "{\"type\":\"expression\",\"expression\":\"%smatches("
+                 "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!', '^(a+)+$')\"}}",
+                 i ? "," : "", i, i, i + 1 == edges ? "1 == 1 || " : "");
+    }
+    struct str def = world_def("costly", n.p, e.p, 0, 0, 0);
+    buf_fini(&n);
+    buf_fini(&e);
+    return def;
+}
+
+static void costly_check(struct str r, unsigned edges) {
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect_eq(world_count(r, EV_NODE_STARTED), 2);
+    cr_expect_eq(world_count(r, EV_NODE_SKIPPED), edges - 1);
+    world_check_log(r);
+}
+
+static uint64_t other_takes_ms(void) {
+    uint64_t began_ms = clock_mono_ms();
+    struct str r = world_start(world_def("w", NODE("a", "core.noop", "", ""), 0, 0, 0, 0), NULL);
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    return clock_mono_ms() - began_ms;
+}
+
+/* 120 conditions of 500,000 steps are some two seconds; a turn is some 20 ms. */
+Test(engine_turns, costly_conditions_leave_others /* RUN-4 */) {
+    struct str r[4];
+    uint64_t worst_ms = 0;
+    for (int i = 0; i < 4; i++) r[i] = world_start(costly(EDGES), NULL);
+    while (!run_status_final(world_head(r[0]).status)) {
+        uint64_t ms = other_takes_ms();
+        if (ms > worst_ms) worst_ms = ms;
+    }
+    cr_expect_lt(worst_ms, 1000u, "another run took %u ms", (unsigned)worst_ms);
+    for (int i = 0; i < 4; i++) costly_check(r[i], EDGES);
+}
+
+Test(engine_turns, who_takes_such_a_run_over_leaves_others_too /* STORE-39 */) {
+    struct str r = world_start(costly(EDGES), NULL);
+    world_wait_event(r, EV_NODE_COMPLETED, 1);
+    world_engine_crash(); /* in the middle of the edges */
+    world_engine_start();
+    cr_expect_lt(other_takes_ms(), 1000u);
+    costly_check(r, EDGES);
+}
+
+Test(engine_turns, a_cancel_waits_for_the_edges_and_is_heard /* RUN-20 */) {
+    enum run_status status = RUN_PENDING;
+    struct str r = world_start(costly(40), NULL);
+    world_wait_event(r, EV_NODE_COMPLETED, 1);
+    cr_expect_eq(world_op(ENGINE_CANCEL, r, &status), 0);
+    cr_expect_eq(world_wait_final(r), RUN_CANCELLED);
+    world_check_log(r);
+}
+
+Test(engine_turns, forks_of_such_a_run_come_to_the_same /* FORK-15 */) {
+    struct str r = world_start(costly(20), NULL);
+    costly_check(r, 20);
+    int64_t n = world_head(r).next_seq;
+    for (int64_t seq = 0; seq < n; seq += 3) fork_replays_equal(r, seq, RUN_COMPLETED);
+    struct str b = fork_run(r, FORK_BRANCH, 3);
+    cr_expect_eq(world_wait_final(b), RUN_COMPLETED);
+    world_check_log(b);
+}
+
+/* What decides is a count: the same in a replay, whatever else the host has to do. */
+Test(engine_turns, the_conditions_of_one_event_have_a_bound_together /* S5 */) {
+    struct str r = world_start(costly(EDGES_BEYOND), NULL);
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect_eq(world_count(r, EV_NODE_STARTED), 1);
+    cr_expect_eq(world_count(r, EV_NODE_SKIPPED), EDGES_BEYOND);
+    struct str again = fork_run(r, FORK_REPLAY, 0);
+    cr_expect_eq(world_wait_final(again), RUN_COMPLETED);
+    cr_expect_eq(world_count(again, EV_REPLAY_DIVERGED), 0);
+}

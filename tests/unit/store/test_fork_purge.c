@@ -1,0 +1,169 @@
+/*
+ * test_fork_purge.c: retention and forks (FORK-24, STORE-44): what a fork shows outlives its owner,
+ * unseen under the owner's id, and goes with the last fork; what no fork shows goes at once.
+ */
+#include "store/runs.h"
+#include "store/upkeep.h"
+#include "unit/store/kit_forks.h"
+
+static const int64_t ENDED = 1700000000500, DAY = 86400000;
+enum { FOREST = 60, LONG = 3000, ROUNDS_MAX = 2000 };
+static struct kit w;
+static void up(void) { kit_up(&w); }
+static void down(void) { kit_down(&w); }
+TestSuite(store_fork_purge, .init = up, .fini = down, .timeout = 120);
+
+static int64_t number(const char *sql) {
+    sqlite3 *db;
+    sqlite3_stmt *st = NULL;
+    cr_assert_eq(sqlite3_open_v2(w.path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    cr_assert_eq(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+    cr_assert_eq(sqlite3_step(st), SQLITE_ROW);
+    int64_t n = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    return n;
+}
+
+static int64_t events_held(int run) {
+    char sql[96];
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM events WHERE run_no = %lld",
+             (long long)model[run].no);
+    return number(sql);
+}
+
+static struct tenant_usage usage(void) {
+    struct tenant_usage u;
+    cr_assert_eq(store_tenant_usage(w.s, KIT_TENANT, &u, &w.err), 0);
+    return u;
+}
+
+/* Retention, at most so many runs. */
+static void purge(unsigned max) {
+    bool more = true;
+    int64_t n;
+    for (int i = 0; more; i++) {
+        cr_assert_lt(i, ROUNDS_MAX);
+        cr_assert_eq(store_purge_runs(w.s, ENDED + 1, ENDED + DAY, max, &n, &more, &w.err), 0, "%s",
+                     w.err.message);
+        if (max < 1000) return;
+    }
+}
+static void purge_all(void) { purge(1000000); }
+
+static int head_of(int run) {
+    struct run_head h;
+    char id[16];
+    snprintf(id, sizeof id, "run_%d", run);
+    return store_run_head(w.s, KIT_TENANT, false, str_c(id), w.a, &h, &w.err);
+}
+
+static void lengthen(int run, int64_t to) {
+    while (model[run].n < to)
+        model_grow(&w, run, to - model[run].n < 1000 ? to - model[run].n : 1000);
+}
+
+static void end(int run) { model_extend(&w, run, 1, true); }
+
+Test(store_fork_purge, what_a_fork_shows_outlives_its_source) {
+    model_make(&w, 0, -1, 0);
+    lengthen(0, LONG);
+    end(0);
+    model_make(&w, 1, 0, 1200);
+    int64_t whole = usage().bytes;
+    purge_all();
+    cr_expect_eq(head_of(0), WOPR_E_EXPIRED);
+    cr_expect_eq(kit_apply(&w, kit_fork("run_late", model[0].no, "run_0", 5)), WOPR_E_EXPIRED);
+    cr_expect_eq(events_held(0), 1200, "what no fork shows is gone");
+    cr_expect_eq(kit_count_events(&w, model[1].no), 1200);
+    cr_expect_eq(usage().runs, 1);
+    cr_expect(usage().bytes < whole / 2 && usage().bytes > whole / 3, "%lld of %lld",
+              (long long)usage().bytes, (long long)whole);
+    cr_expect_eq(kit_verify(&w), 0);
+    model_make(&w, 2, 1, 700); /* of the hidden run's events, through the one that shows them */
+    end(1);
+    purge_all();
+    cr_expect_eq(head_of(1), WOPR_E_EXPIRED);
+    cr_expect_eq(events_held(0), 700);
+    cr_expect_eq(events_held(1), 0);
+    cr_expect_eq(kit_count_events(&w, model[2].no), 700);
+    cr_expect_eq(kit_verify(&w), 0);
+    end(2);
+    purge_all();
+    cr_expect_eq(number("SELECT count(*) FROM events"), 0);
+    cr_expect_eq(number("SELECT count(*) FROM runs"), 0);
+    cr_expect_eq(number("SELECT count(*) FROM run_prefixes"), 0);
+    cr_expect_eq(number("SELECT count(*) FROM run_burials"), 0);
+    cr_expect(usage().bytes == 0 && usage().runs == 0);
+    cr_expect_eq(number("SELECT runs + runs_open + events FROM counters"), 0);
+    cr_expect_eq(kit_verify(&w), 0);
+}
+
+Test(store_fork_purge, the_source_keeps_nothing_but_events /* STORE-44 */) {
+    model_make(&w, 0, -1, 0);
+    struct plan *p = kit_append(model[0].no, 0, 4, true);
+    const struct plan_artifact art = {.artifact_id = STR("x"),
+                                      .artifact_type = STR("t"),
+                                      .body = STR("{\"canary\":1}"),
+                                      .seq = 2};
+    const struct plan_var_row var = {.name = STR("v"), .value = STR("\"canary\"")};
+    plan_artifact(p, &art);
+    plan_var(p, &var);
+    p->update.outputs = STR("{\"o\":\"canary\"}");
+    cr_assert_eq(kit_apply(&w, p), 0);
+    model_make(&w, 1, 0, 2);
+    purge_all();
+    cr_expect_eq(kit_count_events(&w, model[1].no), 2);
+    cr_expect_eq(number("SELECT count(*) FROM run_vars"), 0);
+    cr_expect_eq(number("SELECT count(*) FROM artifacts"), 0);
+    cr_expect_eq(number("SELECT count(*) FROM runs r JOIN run_origins o USING (run_no)"
+                        " WHERE r.tenant = '' AND (r.outputs NOT NULL OR o.inputs NOT NULL"
+                        " OR o.tags NOT NULL)"),
+                 0);
+    cr_expect_eq(kit_verify(&w), 0);
+}
+
+/* The first one to be found among those that are there, or -1. */
+static int pick(const bool *there, int n) {
+    int at = (int)model_some(n);
+    for (int i = 0; i < n; i++)
+        if (there[(at + i) % n]) return (at + i) % n;
+    return -1;
+}
+
+Test(store_fork_purge, a_forest_shows_what_it_should_whatever_goes_first) {
+    bool going[FOREST] = {0}, shown[FOREST] = {0};
+    model_seed(7);
+    for (int i = 0, run; i < FOREST; i++) {
+        int from = i > 0 ? pick(shown, i) : -1;
+        int64_t cut = from < 0 || model[from].n == 0 ? 0 : 1 + model_some(model[from].n);
+        if (from >= 0 && !going[from] && cut == model[from].n) cut--; /* FORK-4 */
+        model_make(&w, i, cut > 0 ? from : -1, cut);
+        going[i] = shown[i] = true;
+        model_grow(&w, i, 1 + model_some(MODEL_GROWTH_MAX - 1));
+        if (i == 20) lengthen(i, LONG); /* its forks inherit what takes several slices */
+        if (model_some(2) == 0 && (run = pick(going, i + 1)) >= 0) {
+            end(run);
+            going[run] = false;
+        }
+        if (model_some(3) == 0) purge(1 + (unsigned)model_some(4));
+        if (model_some(10) == 0) { /* a crash changes nothing */
+            kit_close(&w);
+            kit_open(&w);
+        }
+        cr_assert_eq(kit_verify(&w), 0, "seed %u: after %d", model_seeded, i);
+        for (int k = 0; k <= i; k++) {
+            shown[k] = head_of(k) == 0;
+            if (!shown[k]) cr_assert_not(going[k]);
+            if (shown[k]) model_check(&w, k, model_some(model[k].n), STORE_LIST_MAX);
+        }
+    }
+    for (int k = 0; k < FOREST; k++)
+        if (going[k]) end(k);
+    purge_all();
+    cr_expect_eq(number("SELECT (SELECT count(*) FROM events) + (SELECT count(*) FROM runs)"
+                        " + (SELECT count(*) FROM run_burials)"),
+                 0);
+    cr_expect_eq(usage().bytes, 0);
+    cr_expect_eq(kit_verify(&w), 0);
+}
