@@ -17,6 +17,8 @@ static const struct {
     [SHAPE_PARENT] = {"conformance-subworkflow-parent", NULL},
     [SHAPE_PARENT_GATE] = {"conformance-interrupt-parent-child-cancel", NULL},
     [SHAPE_OUTSIDE] = {"outside", NULL},
+    [SHAPE_NESTED] = {"chaos-nested", NULL},
+    [SHAPE_SECRET] = {"chaos-secret", "gate"},
     [SHAPE_CHILD_GATE] = {NULL, "child-gate"},
 };
 
@@ -45,11 +47,11 @@ void actors_free(void) {
     }
 }
 
-static void made_add(const char *id, enum shape shape, bool fork, bool replay) {
+static void made_add(const char *id, enum shape shape, int fork_depth, bool replay) {
     pthread_mutex_lock(&made_lock);
     int n = atomic_load(&made_count);
     if (n < RUNS_MAX) {
-        made[n] = (struct made){.shape = shape, .fork = fork, .replay = replay};
+        made[n] = (struct made){.shape = shape, .fork_depth = fork_depth, .replay = replay};
         snprintf(made[n].id, sizeof made[n].id, "%s", id);
         atomic_store(&made_count, n + 1);
     }
@@ -80,7 +82,8 @@ static void first_answer(struct client *c, struct op *o, long status, const char
         }
         bool fork = o->kind == OP_FORK;
         enum shape shape = fork ? made[o->run].shape : (enum shape)o->run;
-        made_add(id, shape, fork, fork && strstr(o->body, "replay") != NULL);
+        made_add(id, shape, fork ? made[o->run].fork_depth + 1 : 0,
+                 fork && strstr(o->body, "replay") != NULL);
         return;
     }
     static const long fine[] = {200, 202, 400, 404, 409, 410, 422};
@@ -138,6 +141,9 @@ static void create(struct client *c, struct op *o) {
     if (shape == SHAPE_OUTSIDE)
         snprintf(inputs, sizeof inputs, ",\"inputs\":{\"url\":\"http://127.0.0.1:%d/orders\"}",
                  peer_port(peer));
+    if (shape == SHAPE_SECRET)
+        snprintf(inputs, sizeof inputs, ",\"inputs\":{\"token\":\"" CANARY "%02u%010d\"}", c->no,
+                 c->ops_nr);
     snprintf(o->body, sizeof o->body, "{\"workflowId\":\"%s\"%s}", SHAPES[shape].workflow, inputs);
 }
 
@@ -149,8 +155,7 @@ static void find_child(struct client *c, const struct made *m) {
     if (answer != NULL && port != 0 &&
         client_ask(port, "GET", path, NULL, "", ASK_WAIT_MS, answer, ANSWER_BYTES, &body) == 200) {
         const char *children = strstr(body, "\"childRuns\":[{");
-        if (children != NULL && run_id_in(children, id))
-            made_add(id, SHAPE_CHILD_GATE, false, false);
+        if (children != NULL && run_id_in(children, id)) made_add(id, SHAPE_CHILD_GATE, 0, false);
     }
     mem_free(answer);
 }
@@ -189,6 +194,7 @@ static bool next(struct client *c, struct op *o) {
     int run = n - 1 - (int)client_chance(&c->rng, (uint64_t)(n < RECENT ? n : RECENT));
     const struct made *m = &made[run];
     if (kind == OP_RESOLVE) return resolve(c, o, m, run);
+    if (kind == OP_FORK && m->fork_depth >= FORK_DEPTH_MAX) return false;
     *o = (struct op){.kind = kind, .run = run, .body = "{}"};
     snprintf(o->path, sizeof o->path, "/v1/runs/%s%s", m->id, tails[kind]);
     if (kind == OP_FORK)

@@ -51,6 +51,7 @@ Test(chaos, nothing_is_lost_and_nothing_happens_twice) {
     checks_interrupts();
     checks_outside(&storm);
     hosts_stop();
+    checks_bytes();
     checks_file();
     hosts_last(); /* for the folder's owner to stop */
     actors_free();

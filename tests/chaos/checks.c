@@ -1,10 +1,12 @@
 /* checks.c: what must be true when the storm is over. */
+#define _GNU_SOURCE /* memmem */
 #include "world.h"
 
 #include "base/mem.h"
 #include "codec/bytes.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { QUIET_MS = 120000, SAME_NODE_MAX = 64 };
 
@@ -47,19 +49,24 @@ static bool ends_node(struct str type) {
            str_eqc(type, "node.skipped") || str_eqc(type, "node.cancelled");
 }
 
-/* EVT-2, EVT-7, and no node ends twice (these workflows have no loops). */
+static bool shows_value(struct str json) {
+    return memmem(json.p, json.n, CANARY, strlen(CANARY)) != NULL;
+}
+
+/* EVT-2, EVT-7, OBS-71, and without a loop no node ends twice. */
 static void check_events(int run, bool final) {
     struct str events = events_of(&last()->sv, made[run].id), seen[SAME_NODE_MAX];
     struct json_elements l;
     size_t seen_nr = 0;
     cr_assert_eq(json_elements(events, test_arena(), &l, NULL), 0);
+    cr_assert(!shows_value(events), "%s shows its value: " STR_FMT, made[run].id, STR_ARG(events));
     for (size_t i = 0; i < l.n; i++) {
         struct str type = text_at(l.v[i], "type");
         bool terminal = str_eqc(type, "run.completed") || str_eqc(type, "run.failed") ||
                         str_eqc(type, "run.cancelled");
         cr_assert_eq(int_at(l.v[i], "sequence"), (int64_t)i, "%s has a hole", made[run].id);
         cr_assert(!terminal || (final && i + 1 == l.n), "%s goes on after its end", made[run].id);
-        if (!ends_node(type)) continue;
+        if (!ends_node(type) || made[run].shape == SHAPE_NESTED) continue;
         struct str node = text_at(l.v[i], "nodeId");
         for (size_t k = 0; k < seen_nr; k++)
             cr_assert(!str_eq(seen[k], node), "%s: node " STR_FMT " ended twice: " STR_FMT,
@@ -68,14 +75,37 @@ static void check_events(int run, bool final) {
     }
 }
 
+static unsigned times_completed(int run, const char *node) {
+    struct json_elements l;
+    unsigned n = 0;
+    cr_assert_eq(json_elements(events_of(&last()->sv, made[run].id), test_arena(), &l, NULL), 0);
+    for (size_t i = 0; i < l.n; i++)
+        n += str_eqc(text_at(l.v[i], "type"), "node.completed") &&
+             str_eqc(text_at(l.v[i], "nodeId"), node);
+    return n;
+}
+
+/* What a run that completed must have done, whoever executed it (WF-13, OBS-71).  A fork may have
+ * been made after its source had ended, when the clear value was gone. */
+static void check_done(int run) {
+    if (made[run].shape == SHAPE_NESTED)
+        cr_expect_eq(times_completed(run, "body"), 6u, "%s: %u of 6 bodies", made[run].id,
+                     times_completed(run, "body"));
+    if (made[run].shape == SHAPE_SECRET && made[run].fork_depth == 0)
+        cr_expect_eq(times_completed(run, "right"), 1u, "%s did not read its clear value",
+                     made[run].id);
+}
+
 void checks_runs(void) {
     unsigned by[4] = {0};
     for (int i = 0; i < made_nr(); i++) {
-        struct str status = text_at(snapshot(i), "status");
+        struct str snap = snapshot(i), status = text_at(snap, "status");
         bool completed = str_eqc(status, "completed"), failed = str_eqc(status, "failed"),
              cancelled = str_eqc(status, "cancelled");
         by[completed ? 0 : failed ? 1 : cancelled ? 2 : 3]++;
+        cr_assert(!shows_value(snap), "%s shows its value", made[i].id);
         check_events(i, completed || failed || cancelled);
+        if (completed) check_done(i);
         if (i % 16 == 0) arena_reset(test_arena());
     }
     fprintf(stderr, "chaos: %d runs: %u completed, %u failed, %u cancelled, %u wait\n", made_nr(),
@@ -116,9 +146,11 @@ static void check_gate(int run) {
 void checks_interrupts(void) {
     unsigned gates = 0;
     for (int i = 0; i < made_nr(); i++) {
-        if (made[i].shape != SHAPE_APPROVAL && made[i].shape != SHAPE_CHILD_GATE) continue;
-        if (made[i].fork) continue; /* inherits its source's answer */
-        bool again = false;         /* a child may have been found twice */
+        if (made[i].shape != SHAPE_APPROVAL && made[i].shape != SHAPE_SECRET &&
+            made[i].shape != SHAPE_CHILD_GATE)
+            continue;
+        if (made[i].fork_depth > 0) continue; /* inherits its source's answer */
+        bool again = false;                   /* a child may have been found twice */
         for (int k = 0; k < i && !again; k++) again = strcmp(made[k].id, made[i].id) == 0;
         if (again) continue;
         check_gate(i);
@@ -172,7 +204,8 @@ void checks_outside(const struct storm *s) {
         size_t times = key_times(keys, requests, hex);
         bool done = str_eqc(text_at(snapshot(i), "status"), "completed");
         if (made[i].replay) cr_expect_eq(times, 0u, "FORK-12: the replay %s asked", made[i].id);
-        else if (done && !made[i].fork) cr_expect_geq(times, 1u, "%s asked nobody", made[i].id);
+        else if (done && made[i].fork_depth == 0)
+            cr_expect_geq(times, 1u, "%s asked nobody", made[i].id);
         known += times;
         effects += times > 0;
         if (i % 16 == 0) arena_reset(test_arena());
@@ -184,6 +217,35 @@ void checks_outside(const struct storm *s) {
             "chaos: %zu effects by %zu requests; %u kills, %u graceful stops, %u freezes, "
             "%u clock jumps\n",
             effects, requests, s->kills, s->terms, s->stops, s->jumps);
+}
+
+static bool file_holds(const char *path, const char *needle) {
+    enum { PIECE = 1 << 20 };
+    const size_t keep = strlen(needle) - 1; /* it may lie across two pieces */
+    FILE *f = fopen(path, "rb");
+    if (f == NULL) return false; /* no write-ahead log after a graceful end */
+    char *buf = mem_alloc(PIECE);
+    size_t have = 0, n;
+    bool found = false;
+    cr_assert_not_null(buf);
+    while (!found && (n = fread(buf + have, 1, PIECE - have, f)) > 0) {
+        have += n;
+        found = memmem(buf, have, needle, keep + 1) != NULL;
+        size_t rest = have < keep ? have : keep;
+        memmove(buf, buf + have - rest, rest);
+        have = rest;
+    }
+    mem_free(buf);
+    cr_assert_eq(fclose(f), 0);
+    return found;
+}
+
+/* Sealed while a run needs them, gone when it has ended (OBS-71). */
+void checks_bytes(void) {
+    static const char *const tails[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
+        cr_expect(!file_holds(fmt("%s%s", last()->sv.db, tails[i]), CANARY),
+                  "the file%s holds a sensitive value", tails[i]);
 }
 
 void checks_file(void) {

@@ -22,12 +22,16 @@ static void up(struct slot *s) {
 }
 
 void hosts_start(void) {
-    static const char *const put[] = {"workflow", "put",
-                                      WOPR_SOURCE_DIR "/tests/integration/outside.json", NULL};
-    struct str err = STR_NONE;
+    static const char *const files[] = {"tests/integration/outside.json",
+                                        "tests/chaos/workflows/chaos-nested.json",
+                                        "tests/chaos/workflows/chaos-secret.json"};
     server_start(&slots[0].sv, NULL);
     cr_assert_eq(server_stop(&slots[0].sv), 0);
-    cr_assert_eq(program(&slots[0].sv, put, NULL, &err), 0, STR_FMT, STR_ARG(err));
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const char *put[] = {"workflow", "put", fmt(WOPR_SOURCE_DIR "/%s", files[i]), NULL};
+        struct str err = STR_NONE;
+        cr_assert_eq(program(&slots[0].sv, put, NULL, &err), 0, STR_FMT, STR_ARG(err));
+    }
     for (int i = 1; i < HOSTS; i++) slots[i].sv = slots[0].sv;
     for (int i = 0; i < HOSTS; i++) {
         clock_make(&slots[i].clock, slots[0].sv.dir);

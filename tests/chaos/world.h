@@ -19,7 +19,8 @@ enum {
     RUNS_MAX = 100000,
     ID_BYTES = 64,
     ANSWER_BYTES = 65536,
-    ASK_WAIT_MS = 3000 /* a stopped host accepts connections and says nothing */
+    ASK_WAIT_MS = 3000, /* a stopped host accepts connections and says nothing */
+    FORK_DEPTH_MAX = 4  /* forks of forks */
 };
 
 /* --- hosts.c --- */
@@ -59,13 +60,17 @@ enum shape {
     SHAPE_PARENT,      /* sub-workflow that runs through */
     SHAPE_PARENT_GATE, /* sub-workflow that waits for an approval */
     SHAPE_OUTSIDE,     /* one request to the peer */
+    SHAPE_NESTED,      /* a loop of two in a loop of three */
+    SHAPE_SECRET,      /* a sensitive value is read again after an approval */
     SHAPE_CHILD_GATE,  /* the child of PARENT_GATE */
     SHAPE_NR
 };
-struct made { /* a run that somebody was told about */
+#define CANARY "chaos-canary-" /* begins every sensitive value; 25 characters with its digits */
+struct made {                  /* a run that somebody was told about */
     char id[ID_BYTES];
     enum shape shape;
-    bool fork, replay;
+    int fork_depth; /* 0 = no fork */
+    bool replay;
 };
 struct client {
     unsigned no;
@@ -90,6 +95,7 @@ void checks_wait_quiet(void); /* every run has ended or waits for something that
 void checks_runs(void);
 void checks_interrupts(void);
 void checks_outside(const struct storm *s);
-void checks_file(void); /* wopr verify: sequences, projections equal the fold */
+void checks_bytes(void); /* no sensitive value in any file of the hosts */
+void checks_file(void);  /* wopr verify: sequences, projections equal the fold */
 
 #endif
