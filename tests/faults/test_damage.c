@@ -167,8 +167,8 @@ Test(damage, every_damaged_checkpoint_is_found) {
         "UPDATE run_checkpoints SET seq = seq - 1 WHERE run_no = 3",
         "UPDATE run_checkpoints SET seq = seq + 1000 WHERE run_no = 1",
         "UPDATE run_checkpoints SET run_no = 9 WHERE run_no = 2",
-        "UPDATE run_checkpoints SET image = (SELECT c.image FROM run_checkpoints c"
-        " WHERE c.run_no = 1 ORDER BY c.seq LIMIT 1) WHERE run_no = 3",
+        ("UPDATE run_checkpoints SET image = (SELECT c.image FROM run_checkpoints c"
+         " WHERE c.run_no = 1 ORDER BY c.seq LIMIT 1) WHERE run_no = 3"),
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) expect_found(rows[i]);
 }
@@ -258,8 +258,8 @@ Test(damage, damaged_references_are_found /* FORK-9 */) {
         "DELETE FROM events WHERE run_no = 2",
         "DELETE FROM events WHERE run_no = 4 AND seq >= 0",
         "DELETE FROM events WHERE run_no = 1 AND seq = 7",
-        "INSERT INTO events SELECT 5, seq, kind, ts, node_id, causation_seq, schema_version,"
-        " engine_version, 1, type, payload FROM events WHERE run_no = 2 AND seq = 1",
+        ("INSERT INTO events SELECT 5, seq, kind, ts, node_id, causation_seq, schema_version,"
+         " engine_version, 1, type, payload FROM events WHERE run_no = 2 AND seq = 1"),
     };
     forks_make();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) expect_found(rows[i]);
