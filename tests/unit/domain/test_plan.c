@@ -118,7 +118,7 @@ Test(plan, an_unknown_kind_is_never_written /* EVT-13 */) {
 
 Test(plan, the_number_of_events_is_bounded) {
     start();
-    for (int64_t i = 1; i < PLAN_EVENTS_MAX; i++)
+    for (int64_t i = 1; i < (int64_t)PLAN_EVENTS_MAX; i++)
         cr_assert_eq(add(EV_LOG_APPENDED, "", STR("{\"level\":\"info\",\"message\":\"m\"}")), i);
     cr_expect_eq(add(EV_LOG_APPENDED, "", STR("{\"level\":\"info\",\"message\":\"m\"}")), -1);
     cr_expect_eq(p->failed, WOPR_E_TOO_BIG);
