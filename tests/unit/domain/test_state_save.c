@@ -161,17 +161,18 @@ static void event_choose(struct log *l, const struct run_state *s) {
     struct sched_action act;
     sched_next(s, s->last_ts_ms, &act);
     const char *node = act.node >= 0 ? rich->nodes[act.node].id.p : "";
-    unsigned k = roll(TEMPLATES_NR);
+    /* one after the other: compilers differ in the order of arguments */
+    unsigned k = roll(TEMPLATES_NR), any = roll(9), number = roll(4);
     if (l->n == 0) event_fill(l, s, EV_RUN_STARTED, "", "{\"workflowId\":\"rich\"}", 0);
     else if (act.what == SCHED_START && roll(2) == 0)
         event_fill(l, s, EV_NODE_STARTED, node, "{\"attempt\":%d}", 0);
     else if (act.what == SCHED_SKIP && roll(2) == 0)
         event_fill(l, s, EV_NODE_SKIPPED, node, "{\"reason\":\"disabled\"}", 0);
     else if (act.what == SCHED_COMPLETE && roll(20) == 0)
-        event_fill(l, s, EV_RUN_COMPLETED, "", "{\"outputs\":{\"z\":%d}}", roll(9));
+        event_fill(l, s, EV_RUN_COMPLETED, "", "{\"outputs\":{\"z\":%d}}", any);
     else if (act.what == SCHED_FAIL && roll(20) == 0)
         event_fill(l, s, EV_RUN_FAILED, "", "{\"error\":{\"code\":\"c\",\"message\":\"m%d\"}}", 1);
-    else event_fill(l, s, TEMPLATES[k].kind, NODES[roll(9)], TEMPLATES[k].payload, roll(4));
+    else event_fill(l, s, TEMPLATES[k].kind, NODES[any], TEMPLATES[k].payload, number);
 }
 
 static struct run_state *fold_to(const struct log *l, size_t n) {
