@@ -26,7 +26,7 @@ static const char WORKFLOW[] =
     "\"nodes\":[" NODE("a") "," NODE("b") "," NODE("c") "],"
     "\"edges\":[" EDGE("ab", "a", "b") "," EDGE("bc", "b", "c") "],\"triggers\":[],"
     "\"variables\":[{\"name\":\"x\",\"type\":\"number\",\"defaultValue\":1},"
-    "{\"name\":\"secret\",\"type\":\"string\",\"sensitive\":true,\"defaultValue\":\"s3cret\"}],"
+    "{\"name\":\"word\",\"type\":\"string\",\"defaultValue\":\"first\"}],"
     "\"channels\":{\"list\":{\"reducer\":\"append\"},\"sum\":{\"reducer\":\"counter\"}},"
     "\"metadata\":{},\"settings\":{}}";
 /* clang-format on */
