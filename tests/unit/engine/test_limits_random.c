@@ -8,6 +8,7 @@
 #include "codec/json.h"
 
 #include <criterion/criterion.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -165,7 +166,7 @@ static void many_ports(struct shape *s) {
     size_t n = 2 + below(60);
     buf_init(&b, TEXT_MAX);
     for (size_t i = 0; i < n; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "p%zu", i);
         add(&b, PORT_VAR, name, "b");
     }
@@ -195,7 +196,7 @@ static void large_channels(struct shape *s) {
     input(s, "b", "object", arena_str(W.a, buf_str(&b)));
     buf_fini(&b);
     for (size_t i = 0; i < n; i++) {
-        char id[16], port[128];
+        char id[32], port[128];
         snprintf(id, sizeof id, "n%zu", i);
         snprintf(port, sizeof port, PORT_VAR, "value", "b");
         node(s, id, "core.channelWrite", "\"channelName\":\"c\"", port, "");
