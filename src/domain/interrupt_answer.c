@@ -109,7 +109,9 @@ static int refine_check(struct ask *k, struct str refine) {
 static int approver_check(struct ask *k, struct str actor) {
     struct json_elements l;
     struct str list = json_get(k->data, "approversList");
-    if (list.n == 0 || json_elements(list, k->a, &l, NULL) != 0 || l.n == 0) return 0;
+    if (list.n == 0) return 0;
+    if (json_elements(list, k->a, &l, NULL) != 0) return no_memory(k); /* never: everybody may */
+    if (l.n == 0) return 0;
     for (size_t i = 0; i < l.n; i++)
         if (str_eq(json_string(l.v[i], k->a), actor)) return 0;
     return wopr_error_set(k->err, WOPR_E_FORBIDDEN,

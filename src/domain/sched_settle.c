@@ -5,6 +5,7 @@
  * asks what to do next, in as many turns as the caller's pace wants.  What a condition sees is the
  * state as the event left it, and what bounds it is counted, so the pace changes no result.
  */
+#include "base/mem.h"
 #include "domain/expr_int.h"
 #include "domain/sched_int.h"
 #include "domain/state_internal.h"
@@ -15,11 +16,12 @@ static int condition_eval(struct run_state *s, const struct wf_edge *e, struct r
     struct sched_settling *t = &s->settling;
     uint64_t left = t->steps < EXPR_STEPS_MAX ? t->steps : EXPR_STEPS_MAX, given = left;
     struct expr_scope scope = run_scope_of(sc, &left);
+    uint64_t refused = mem_refused();
     struct arena *a = arena_new(COND_SCRATCH_MAX);
     if (a == NULL) return WOPR_E_NO_MEMORY;
     int rc = cond_eval(&e->cond, &scope, a, holds);
-    if ((rc != 0 || sc->no_memory) && arena_used(a) > COND_SCRATCH_MAX / 2) {
-        *holds = false; /* the bound was hit: the same for every fold of this log */
+    if ((rc != 0 || sc->no_memory) && mem_refused() == refused) {
+        *holds = false; /* a bound was met: the same for every fold of this log */
         rc = 0;
     } else if (sc->no_memory) {
         rc = WOPR_E_NO_MEMORY;

@@ -21,6 +21,7 @@
 
 static bool workflow_sensitive(const struct workflow *wf) {
     bool found = false;
+    if (!mask_masks(wf->masking_mode)) return false;
     for (size_t i = 0; i < wf->vars_nr; i++) found = found || wf->vars[i].sensitive;
     for (size_t i = 0; i < wf->channels_nr; i++) found = found || wf->channels[i].sensitive;
     for (size_t i = 0; i < wf->nodes_nr; i++) found = found || wf->nodes[i].sensitive_nr > 0;
@@ -103,7 +104,9 @@ int checkpoint_load(struct step *st, const struct run_origin *o, bool trusted,
                                               .log_bytes = c.state->log_bytes,
                                               .image_bytes = c.image_bytes,
                                               .used = true};
-    if (re->fork.info) re->fork.info->gap_ms = c.aside.fork_gap_ms;
-    replay_resume(re, &c.aside);
+    /* an inherited image knows nothing of this fork: fork_passed and replay_open do */
+    bool own = !re->fork.info || c.state->next_seq > re->fork.info->link.from_seq;
+    if (own && re->fork.info) re->fork.info->gap_ms = c.aside.fork_gap_ms;
+    if (own) replay_resume(re, &c.aside);
     return 0;
 }

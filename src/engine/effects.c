@@ -200,9 +200,13 @@ static int effect_log(struct step *st, int node, const struct node_effect *x, st
 }
 
 static int effect_chunk(struct step *st, int node, const struct node_effect *x, struct failure *f) {
-    struct str id = st->state->wf->nodes[node].id;
+    const struct wf_node *def = &st->state->wf->nodes[node];
+    /* Which port a chunk becomes a part of is not known, and a value may lie across two of them. */
+    bool hides = def->sensitive_nr > 0 && mask_masks(st->state->wf->masking_mode);
+    struct str text = hides ? STR("[REDACTED]") : x->value;
     return effect_emit(st, EV_OUTPUT_CHUNK, node,
-                       pay_chunk(st->plan->arena, id, x->value, x->is_last, x->extra), STR_NONE, f);
+                       pay_chunk(st->plan->arena, def->id, text, x->is_last, x->extra), STR_NONE,
+                       f);
 }
 
 static int effect_artifact(struct step *st, int node, const struct node_effect *x,
@@ -213,9 +217,10 @@ static int effect_artifact(struct step *st, int node, const struct node_effect *
         .node_id = st->state->wf->nodes[node].id,
         .version = json_string(json_get(x->extra, "version"), st->scratch),
         .summary = json_string(json_get(x->extra, "summary"), st->scratch),
-        .body = x->value,
+        .body = secret_scrub(st, x->value),
         .seq = st->state->next_seq,
     };
+    if (st->plan->failed != 0) return effect_fail(f, STR("internal_error"), STR("no memory"));
     int rc = effect_emit(st, EV_ARTIFACT_CREATED, node, pay_artifact(st->plan->arena, &art),
                          STR_NONE, f);
     if (rc == 0 && !step_lost(st)) plan_artifact(st->plan, &art);
@@ -289,7 +294,7 @@ int outputs_mask(struct step *st, int node, struct str outputs, struct str *show
     bool any = false;
     *shown_out = outputs;
     if (json_type_of(outputs) != JSON_OBJECT || !mask_masks(st->state->wf->masking_mode) ||
-        (def->sensitive_nr == 0 && !secret_in(st, outputs)))
+        (def->sensitive_nr == 0 && !st->state->masks))
         return 0;
     int rc = json_members(outputs, st->scratch, &m, NULL);
     if (rc != 0) {

@@ -294,7 +294,13 @@ static int64_t answer_of(struct step *st, struct str node_id, unsigned n) {
 
 /* The interrupt.resolved at seq of the source, and what follows it. */
 static void answer_reemit(struct step *st, const struct wf_node *def, int node, int64_t seq) {
-    struct group g = {.step = st, .def = def, .cut = EV_INTERRUPT_RESOLVED, .next = seq};
+    const struct run_fork *f = &st->exec->fork.info->link;
+    struct group g = {.step = st,
+                      .def = def,
+                      .cut = EV_INTERRUPT_RESOLVED,
+                      .run_no = f->source_run_no,
+                      .until = f->base_seq,
+                      .next = seq};
     if (group_page(&g) != 0 || g.page.n == 0) return;
     const struct event *e = &g.page.v[g.at++];
     for (g.next = seq + 1; e && !step_lost(st); e = group_next(&g)) event_reemit(st, e, node);

@@ -12,6 +12,7 @@
 #include "engine/command.h"
 #include "engine/effects.h"
 #include "engine/fork_info.h"
+#include "engine/secret.h"
 #include "engine/timers.h"
 #include "store/interrupts.h"
 
@@ -172,7 +173,7 @@ static void resolve_finish(struct step *st, struct engine_cmd *cmd, struct intr_
                                  .interrupt_id = fork_interrupt_id(st->exec, i, a),
                                  .state = IROW_RESUMED,
                                  .resolved_ms = st->now_ms,
-                                 .resume_value = shown.value,
+                                 .resume_value = secret_scrub(st, shown.value),
                                  .resolved_by = ans->decided_by,
                                  .action = ans->action};
     if (i->kind == INTR_EXTERNAL) row.cause = event_id(cmd, st->scratch);

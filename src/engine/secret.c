@@ -6,11 +6,13 @@
 #include "base/find.h"
 #include "codec/json.h"
 
-#define SECRETS_MAX          4096u /* values looked for; of a channel the latest */
-#define SECRET_ENTRIES_MAX   256u  /* of one channel */
-#define SECRET_DEPTH_MAX     8u
-#define SECRET_CUT_BYTES_MAX (256u * 1024) /* larger ones are looked for as a whole only */
-#define SCRUB_BYTES_MAX      (16u * 1024 * 1024)
+#define SECRETS_MAX             4096u /* values looked for; of a channel the latest */
+#define SECRET_ENTRIES_MAX      256u  /* of one channel */
+#define SECRET_DEPTH_MAX        8u
+#define SECRET_CUT_BYTES_MAX    (256u * 1024) /* larger ones are looked for as a whole only */
+#define SECRET_NEEDLE_BYTES_MAX (64u * 1024)  /* larger ones are recognised as they are only */
+#define SCAN_BYTES_MAX          (64u * 1024 * 1024) /* values times bytes of one text: some 30 ms */
+#define SCRUB_BYTES_MAX         (16u * 1024 * 1024)
 
 /* In the scratch memory of the turn: gathered when they are first needed, added to by what the turn
  * itself masks. */
@@ -21,6 +23,7 @@ struct secret {
 struct secrets {
     struct secret *v;
     size_t n, cap;
+    bool full; /* there are more than are looked for: whatever could hold one is masked */
     struct arena *a;
 };
 
@@ -38,7 +41,8 @@ static void secret_keep(struct secrets *l, struct str raw) {
         l->v = v;
         l->cap = cap;
     }
-    bool within = type != JSON_NUMBER && part.n >= SECRET_PART_CHARS_MIN;
+    bool within =
+        type != JSON_NUMBER && part.n >= SECRET_PART_CHARS_MIN && part.n <= SECRET_NEEDLE_BYTES_MAX;
     if (within && needle_make(&s.needle, part, l->a) != 0) return;
     l->v[l->n++] = s;
 }
@@ -48,7 +52,11 @@ static void secret_add(struct secrets *l, struct str raw, unsigned depth) {
     enum json_type type = json_type_of(raw);
     struct json_members m = {0};
     struct json_elements e = {0};
-    if (raw.n == 0 || type == JSON_BOOL || type == JSON_NULL || l->n == SECRETS_MAX) return;
+    if (raw.n == 0 || type == JSON_BOOL || type == JSON_NULL) return;
+    if (l->n == SECRETS_MAX) {
+        l->full = true;
+        return;
+    }
     size_t chars = type == JSON_STRING ? raw.n - 2 : raw.n;
     if (chars >= (depth == 0 ? SECRET_CHARS_MIN : SECRET_PART_CHARS_MIN)) secret_keep(l, raw);
     if (depth == SECRET_DEPTH_MAX || raw.n > SECRET_CUT_BYTES_MAX) return;
@@ -127,7 +135,9 @@ static bool value_holds(struct str json, const struct secret *s) {
 
 bool secret_in(struct step *st, struct str json) {
     const struct secrets *l = secrets_of(st);
-    for (size_t i = 0; l && i < l->n; i++)
+    if (!l || l->n == 0 || json.n < SECRET_CHARS_MIN) return false;
+    if (l->full || l->n > SCAN_BYTES_MAX / json.n) return true; /* not looked through: hidden */
+    for (size_t i = 0; i < l->n; i++)
         if (value_holds(json, &l->v[i])) return true;
     return false;
 }

@@ -13,12 +13,20 @@
 
 #define SUSPEND_PAYLOAD_MAX EVENT_PAYLOAD_MAX
 
+/* INT-2: one question per key, also of two nodes; but nobody's answer approves for another. */
+static bool answer_serves(const struct intr_state *i, int node, const struct node_prompt *q) {
+    if (i->phase != INTR_RESOLVED) return false;
+    if (i->node == node) return true;
+    return i->kind != INTR_APPROVAL &&
+           strcmp(intr_kind_word((enum intr_kind)i->kind), q->kind) == 0;
+}
+
 bool node_interrupt(const struct node_call *call, struct node_result *out, unsigned ordinal,
                     const struct node_prompt *prompt, struct node_reply *reply) {
     struct str key =
         prompt->key.n > 0 ? prompt->key : intr_key_of(call->run, call->node, ordinal, call->a);
     const struct intr_state *i = run_state_intr(call->run, key);
-    if (i && i->phase == INTR_RESOLVED) {
+    if (i && answer_serves(i, call->node, prompt)) {
         *reply = (struct node_reply){.interrupt_id = text_str(&i->id),
                                      .value = text_str(&i->value),
                                      .action = text_str(&i->action),
@@ -87,7 +95,7 @@ static const char *ask_obstacle(const struct step *st, struct str key, const cha
     const struct intr_state *i = run_state_intr(st->state, key);
     *code = "interrupt_key_in_use";
     if (!i) return NULL;
-    if (i->phase == INTR_OPEN) return "the key of the interrupt is asked by another node";
+    if (i->phase != INTR_ENDED) return "the key of the interrupt is asked by another node";
     *code = "interrupt_timeout";
     return "the interrupt of this key was asked before and had no answer";
 }

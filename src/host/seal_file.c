@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #define SEAL_FILE_BYTES_MAX 4096u
@@ -172,8 +173,8 @@ int seal_vault(const struct config *c, struct store *s, struct vault **out,
     return rc;
 }
 
-int seal_rotate(const struct config *c, struct store *s, char key_id[VAULT_KEK_ID_LEN + 1],
-                struct wopr_error *err) {
+static int rotate_alone(const struct config *c, struct store *s, char key_id[VAULT_KEK_ID_LEN + 1],
+                        struct wopr_error *err) {
     struct seal_secret both[SEAL_KEKS_MAX + 1];
     struct seal_file f;
     struct vault *v = NULL;
@@ -192,5 +193,26 @@ int seal_rotate(const struct config *c, struct store *s, char key_id[VAULT_KEK_I
     vault_free(v);
     for (size_t i = 0; i < sizeof both / sizeof both[0]; i++) seal_forget(&both[i]);
     seal_file_forget(&f);
+    return rc;
+}
+
+/* Two rotations at once would each write a file without the key of the other. */
+int seal_rotate(const struct config *c, struct store *s, char key_id[VAULT_KEK_ID_LEN + 1],
+                struct wopr_error *err) {
+    struct seal_file f;
+    char path[SEAL_PATH_MAX + 32];
+    int rc = path_of(c, &f, err);
+    if (rc != 0) return rc;
+    (void)snprintf(path, sizeof path, "%s.lock", f.path);
+    int fd = fs_open(path, O_RDWR | O_CREAT, 0600);
+    if (fd < 0 || fs_lock(fd, LOCK_EX | LOCK_NB) != 0) {
+        rc = wopr_error_at(err, WOPR_E_IO, "seal-key-file",
+                           "%s: %s; another rotation may be under way, try again after it", path,
+                           strerror(errno));
+        if (fd >= 0) close(fd);
+        return rc;
+    }
+    rc = rotate_alone(c, s, key_id, err);
+    close(fd);
     return rc;
 }

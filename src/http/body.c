@@ -38,20 +38,20 @@ static struct str rate_holder(const struct exchange *x) {
 }
 
 /* A declared length is judged before a byte of it is read; a chunked body when it turns out to be
- * large, and it is counted when it is complete. */
+ * large: that much of it is paid for then, the rest when it is complete, so that what came in
+ * parallel is owed. */
 static int rate_admit(struct exchange *x, uint64_t n, struct wopr_error *err) {
     struct limit_state st = {0};
     if (n <= HTTP_LARGE_BODY) return 0;
     struct limiter *l = x->pub.server->large_bodies;
-    bool ok = x->head.chunked ? limiter_peek(l, rate_holder(x), &st)
-                              : limiter_spend(l, rate_holder(x), (size_t)n, &st);
+    size_t now = x->head.chunked ? HTTP_LARGE_BODY : (size_t)n;
+    bool ok = limiter_spend(l, rate_holder(x), now, &st);
     return ok ? 0 : rate_refuse(x, &st, err);
 }
 
 static void rate_count(const struct exchange *x, size_t n) {
-    struct limit_state st;
     if (x->head.chunked && n > HTTP_LARGE_BODY)
-        (void)limiter_spend(x->pub.server->large_bodies, rate_holder(x), n, &st);
+        limiter_charge(x->pub.server->large_bodies, rate_holder(x), n - HTTP_LARGE_BODY);
 }
 
 int body_admit(struct exchange *x, struct wopr_error *err) {
@@ -64,10 +64,9 @@ int body_admit(struct exchange *x, struct wopr_error *err) {
     if (x->head.body_length > max) return body_too_large(x, err);
     if (has_body && x->head.content_type.n > 0 && !type_is_json(x->head.content_type))
         return wopr_error_set(err, WOPR_E_MEDIA_TYPE, "the body must be sent as application/json");
-    int rc = rate_admit(x, x->head.body_length, err);
-    if (rc != 0) return rc;
     buf_init(&x->body.bytes, max);
-    return budget_take(x, (size_t)x->head.body_length, err);
+    int rc = budget_take(x, (size_t)x->head.body_length, err); /* 503 costs the tenant nothing */
+    return rc != 0 ? rc : rate_admit(x, x->head.body_length, err);
 }
 
 /* A chunked body is counted as it grows; without room it is refused at once. */

@@ -79,8 +79,10 @@ static void bucket_count(struct bucket *b, size_t n, uint64_t now_ms) {
     b->count += (unsigned)n;
 }
 
-/* take: so many tokens are used, and counted; 0: only a look. */
-static bool limiter_look(struct limiter *l, struct str who, size_t take, struct limit_state *st) {
+/* take: so many tokens are used, and counted; 0: only a look.  owes: also without enough of
+ * them. */
+static bool limiter_look(struct limiter *l, struct str who, size_t take, bool owes,
+                         struct limit_state *st) {
     uint64_t h = str_hash(who, l->seed);
     if (h == 0) h = 1;
     size_t set = (size_t)(h >> 32) % LIMIT_SETS;
@@ -90,7 +92,7 @@ static bool limiter_look(struct limiter *l, struct str who, size_t take, struct 
     struct bucket *b = bucket_find(l, l->sets[set], h, take > 0, now);
     if (take > 0) bucket_count(b, take, now / 1000000);
     bool ok = !b || b->tokens >= 1.0;
-    if (ok && take > 0) b->tokens -= (double)take;
+    if ((ok || owes) && take > 0) b->tokens -= (double)take;
     if (!ok) {
         st->retry_ms = (int64_t)((1.0 - b->tokens) / l->rate * 1000.0) + 1;
         st->limit = (unsigned)l->rate;
@@ -101,15 +103,20 @@ static bool limiter_look(struct limiter *l, struct str who, size_t take, struct 
 }
 
 bool limiter_take(struct limiter *l, struct str who, struct limit_state *st) {
-    return !l || limiter_look(l, who, 1, st);
+    return !l || limiter_look(l, who, 1, false, st);
 }
 
 bool limiter_spend(struct limiter *l, struct str who, size_t n, struct limit_state *st) {
-    return !l || n == 0 || limiter_look(l, who, n, st);
+    return !l || n == 0 || limiter_look(l, who, n, false, st);
+}
+
+void limiter_charge(struct limiter *l, struct str who, size_t n) {
+    struct limit_state st = {0};
+    if (l && n > 0) (void)limiter_look(l, who, n, true, &st);
 }
 
 bool limiter_peek(struct limiter *l, struct str who, struct limit_state *st) {
-    return !l || limiter_look(l, who, 0, st);
+    return !l || limiter_look(l, who, 0, false, st);
 }
 
 /* ERR-8, with the older names beside the newer ones (CON-17). */

@@ -19,6 +19,8 @@ void limiter_free(struct limiter *l);             /* takes NULL */
 bool limiter_take(struct limiter *l, struct str who, struct limit_state *st);
 /* Takes n as soon as there is one: what is missing must be refilled before the next. */
 bool limiter_spend(struct limiter *l, struct str who, size_t n, struct limit_state *st);
+/* n tokens are gone, whether there were as many or not: what was admitted is paid for. */
+void limiter_charge(struct limiter *l, struct str who, size_t n);
 /* Would limiter_take succeed? */
 bool limiter_peek(struct limiter *l, struct str who, struct limit_state *st);
 /* why: the sentence for the caller, or NULL. */

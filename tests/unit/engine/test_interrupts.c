@@ -295,6 +295,29 @@ Test(engine_interrupts, a_resume_schema_is_checked_and_a_key_is_asked_once /* IN
         "5"));
 }
 
+/* The key of the question is data of the run, the approval is not. */
+Test(engine_interrupts, nobodys_answer_approves_for_another_node /* INT-2, INT-28 */) {
+    struct str r = world_start(
+        world_def(
+            "w",
+            NODE(
+                "note", "core.interrupt",
+                "\"kind\":\"custom\",\"key\":\"pay\",\"data\":{\"customKind\":\"c\"}",
+                "") "," NODE("pay", "core.interrupt",
+                             "\"kind\":\"approval\",\"key\":\"pay\",\"data\":{\"artifactId\":\"a\","
+                             "\"artifactType\":\"t\",\"title\":\"Pay?\",\"actions\":[\"accept\","
+                             "\"reject\"],"
+                             "\"requiredApprovals\":2,\"approversList\":[\"alice\",\"bob\"]}",
+                             ""),
+            EDGE("e", "note", "pay", ""), 0, 0, 0),
+        NULL);
+    world_wait_status(r, RUN_WAITING_INPUT);
+    cr_expect_eq(resolve_rc(r, "note", "{\"action\":\"accept\"}"), 0);
+    cr_expect_eq(world_wait_final(r), RUN_FAILED, "%s", world_story(r));
+    cr_expect_eq(world_count(r, EV_NODE_COMPLETED), 1u, "%s", world_story(r));
+    cr_expect_eq(world_count(r, EV_NODE_SUSPEND_FAILED), 1u, "%s", world_story(r));
+}
+
 Test(engine_interrupts, data_that_breaks_its_kind_fails_the_node /* INT-4, INT-7, INT-6 */) {
     static const char *const bad[] = {
         "\"kind\":\"custom\",\"data\":{}",
