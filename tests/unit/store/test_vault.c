@@ -102,6 +102,20 @@ Test(vault, a_key_of_another_process_is_read_when_it_is_needed) {
     vault_free(theirs);
 }
 
+/* A host that runs beside the rotation seals with the key it has. */
+Test(vault, a_rotation_with_nothing_sealed_keeps_the_keys_of_running_hosts) {
+    struct vault *theirs;
+    cr_assert_eq(vault_new(w.s, &KEK, 1, &theirs, &replaced, &w.err), 0);
+    cr_assert_eq(vault_rotate(theirs, &OTHER, &w.err), 0, "%s", w.err.message);
+    vault_free(theirs);
+    struct plan_sealed row = seal("by the running host");
+    cr_expect_eq(row.key_no, 1);
+    int64_t no = run_with(row);
+    reopen(&OTHER, 0);
+    cr_expect_not(replaced);
+    opens(no, "by the running host");
+}
+
 Test(vault, whichever_call_fails_a_rotation_is_whole_or_not_at_all) {
     int64_t no = run_with(seal("the value"));
     const struct seal_secret both[] = {OTHER, KEK};
