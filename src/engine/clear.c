@@ -5,7 +5,7 @@
 
 #include "codec/jobj.h"
 
-#define CLEAR_PAGE_EVENTS 256
+#define CLEAR_PAGE_EVENTS 16 /* with their clear values well within the arena, however large */
 #define CLEAR_ARENA_MAX   (64u * 1024 * 1024)
 
 void clear_seal(struct engine *e, struct plan *p, struct str run_id, int64_t at, struct str clear) {
