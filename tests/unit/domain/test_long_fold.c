@@ -178,8 +178,13 @@ static void linear(const char *what, enum shape shape, unsigned nodes, unsigned 
                    void (*run)(unsigned n, struct world *w)) {
     unsigned many = nodes > 2 ? 4 * nodes : nodes;
     uint64_t one = cost_ms(shape, nodes, n, run), four = cost_ms(shape, many, 4 * n, run);
-    cr_expect(four < 10 * one + 60, "%s: %u in %u ms, four times as many in %u ms", what, n,
-              (unsigned)one, (unsigned)four);
+#ifdef __SANITIZE_THREAD__
+    const bool counts = false; /* its shadow memory costs more the more is touched */
+#else
+    const bool counts = true;
+#endif
+    cr_expect(!counts || four < 10 * one + 60, "%s: %u in %u ms, four times as many in %u ms", what,
+              n, (unsigned)one, (unsigned)four);
 }
 
 Test(long_fold, a_round_that_waits_for_a_chain_costs_no_square /* WF-13 */) {
