@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -524,4 +525,23 @@ struct stream stream(const struct server *s, const char *path, const char *const
     buf_fini(&ctx.b);
     buf_fini(&h);
     return st;
+}
+
+void server_restore(const struct server *sv, const char *name) {
+    struct buf sql;
+    char part[4096];
+    sqlite3 *db;
+    FILE *f = fopen(fmt(WOPR_SOURCE_DIR "/tests/integration/old/%s", name), "r");
+    cr_assert_not_null(f, "%s", name);
+    buf_init(&sql, 1u << 22);
+    for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;) buf_add(&sql, part, n);
+    fclose(f);
+    buf_addz(&sql, "PRAGMA application_id = 1464815698;");
+    buf_addc(&sql, '\0');
+    cr_assert_not(buf_failed(&sql));
+    cr_assert_eq(remove(sv->db), 0);
+    cr_assert_eq(sqlite3_open(sv->db, &db), SQLITE_OK);
+    cr_assert_eq(sqlite3_exec(db, sql.p, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+    cr_assert_eq(sqlite3_close(db), SQLITE_OK);
+    buf_fini(&sql);
 }

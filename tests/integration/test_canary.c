@@ -5,7 +5,6 @@
 #include "harness.h"
 
 #include <dirent.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -194,24 +193,6 @@ static bool file_holds_old(void) {
     return found;
 }
 
-static void old_file_restore(void) {
-    struct buf sql;
-    char part[4096];
-    sqlite3 *db;
-    FILE *f = fopen(WOPR_SOURCE_DIR "/tests/integration/old/sensitive-0012.sql", "r");
-    cr_assert_not_null(f);
-    buf_init(&sql, 1u << 22);
-    for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;) buf_add(&sql, part, n);
-    fclose(f);
-    buf_addz(&sql, "PRAGMA application_id = 1464815698;");
-    buf_addc(&sql, '\0');
-    cr_assert_eq(remove(sv.db), 0);
-    cr_assert_eq(sqlite3_open(sv.db, &db), SQLITE_OK);
-    cr_assert_eq(sqlite3_exec(db, sql.p, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
-    sqlite3_close(db);
-    buf_fini(&sql);
-}
-
 /* A database of schema version 12 kept the values clear, of ended runs too: see
  * old/sensitive-0012.sh. */
 Test(canary, clear_values_of_an_older_program_are_sealed_or_removed) {
@@ -220,7 +201,7 @@ Test(canary, clear_values_of_an_older_program_are_sealed_or_removed) {
     struct str out, err;
     int waiting = 0;
     cr_assert_eq(server_stop(&sv), 0);
-    old_file_restore();
+    server_restore(&sv, "sensitive-0012.sql");
     cr_assert(file_holds_old());
     sv.args = args;
     server_again(&sv);

@@ -8,7 +8,6 @@
 #include "store/sqlite/sqlite.h"
 #include "store/upkeep.h"
 
-#include <sqlite3.h>
 #include <stdio.h>
 
 static struct server sv;
@@ -189,30 +188,12 @@ Test(fork_refs, retention_takes_a_source_while_its_fork_is_read /* STORE-44, FOR
 
 /* --- files of older versions --- */
 
-static void file_restore(const char *from) {
-    struct buf sql;
-    char chunk[4096];
-    sqlite3 *db;
-    FILE *f = fopen(from, "r");
-    cr_assert_not_null(f, "%s", from);
-    buf_init(&sql, 1u << 22);
-    for (size_t n; (n = fread(chunk, 1, sizeof chunk, f)) > 0;) buf_add(&sql, chunk, n);
-    fclose(f);
-    buf_addz(&sql, "PRAGMA application_id = 1464815698;");
-    buf_addc(&sql, '\0');
-    cr_assert_eq(remove(sv.db), 0);
-    cr_assert_eq(sqlite3_open(sv.db, &db), SQLITE_OK);
-    cr_assert_eq(sqlite3_exec(db, sql.p, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
-    sqlite3_close(db);
-    buf_fini(&sql);
-}
-
 /* tests/integration/old: made by a program of schema version 12, whose forks are copies. */
 Test(fork_refs, forks_of_an_older_version_are_read_as_they_are /* STORE-15 */) {
     static const char *const args[] = {"--retention-days", "3650", NULL};
     enum { RUNS = 10, ENDED = 7, SOURCE_EVENTS = 14 };
     cr_assert_eq(server_stop(&sv), 0);
-    file_restore(WOPR_SOURCE_DIR "/tests/integration/old/forks-0012.sql");
+    server_restore(&sv, "forks-0012.sql");
     sv.args = args;
     server_again(&sv);
     clean();
