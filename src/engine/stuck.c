@@ -115,6 +115,10 @@ static struct plan *cancel_plan(struct step *st, const struct engine_cmd *cmd,
         log_warn("a run cannot be ended", "run", st->exec->run_id, "why", p->error.message);
     p->update = (struct run_row_update){.status = RUN_CANCELLED, .completed_ms = now_ms};
     p->has_update = true;
+    plan_task(p, &(struct plan_task){.op = TASK_ROW_CLOSE_ALL,
+                                     .state = TROW_CANCELLED,
+                                     .reason = STR("run-cancelled"),
+                                     .at_ms = now_ms});
     p->unseals = true; /* whatever was sealed for it (OBS-71) */
     return p;
 }
