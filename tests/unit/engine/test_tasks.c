@@ -341,7 +341,7 @@ Test(engine_task_times, the_timeout_of_a_node_ends_its_task /* WRK-20 */) {
     struct str def = world_def("w",
                                "{\"id\":\"n\",\"typeId\":\"" TYPE
                                "\",\"name\":\"n\",\"position\":{\"x\":0,\"y\":0},\"config\":{},"
-                               "\"inputs\":{},\"settings\":{\"timeout\":5000}}",
+                               "\"inputs\":{},\"settings\":{\"timeoutMs\":5000}}",
                                0, 0, 0, 0);
     struct str r = world_start(def, NULL);
     world_wait_event(r, EV_NODE_STARTED, 1);
