@@ -1,6 +1,7 @@
 /* cmd_workflow.c: wopr workflow put|get|list|check and wopr seed. */
 #include "cli/cli.h"
 #include "nodes/nodes.h"
+#include "store/tasks.h"
 
 #include <stdio.h>
 
@@ -22,12 +23,27 @@ static const char SEED_USAGE[] =
 struct checker {
     struct schema_set *schemas;
     struct node_registry *types;
+    struct store *store; /* put: where workers have registered types (WRK-4); NULL: not asked */
+    struct str tenant;
     struct wf_env env;
 };
 
+/* Definitions are stored for both modes, so a type of either will do. */
+static bool worker_type_there(const struct checker *k, struct str type_id) {
+    struct worker_type t;
+    struct wopr_error err;
+    struct arena *a = arena_new(DEFINITION_MAX);
+    bool there = false;
+    for (int mode = 0; a && !there && mode < 2; mode++)
+        there = store_worker_type_get(k->store, k->tenant, mode == 1, type_id, a, &t, &err) == 0;
+    arena_free(a);
+    return there;
+}
+
 static bool knows_type(void *ctx, struct str type_id) {
     const struct checker *k = ctx;
-    return node_registry_find(k->types, type_id) != NULL;
+    if (node_registry_find(k->types, type_id)) return true;
+    return k->store && worker_type_there(k, type_id);
 }
 
 static int checker_open(struct checker *k, bool conformance, struct wopr_error *err) {
@@ -180,6 +196,8 @@ int cmd_workflow(struct cli *c) {
     if (rc != 0) return rc;
     if (is_put || is_check) {
         rc = checker_open(&k, c->cfg.host_conformance || c->cfg.host_conformance_types, &err);
+        k.store = s;
+        k.tenant = str_c(c->cfg.host_tenant);
         rc = rc != 0 ? cli_fail(&err) : over_files(c, s, shared, &k);
         checker_close(&k);
     }

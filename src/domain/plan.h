@@ -139,8 +139,9 @@ struct plan_interrupt {
     struct str resume_value, resolved_by, action, cause; /* cause: event id, cancelled ... */
 };
 
-/* A row of the tasks of workers (WRK-10 to WRK-14).  A node has one open row at most, so all but OPEN
- * name the node.  Numbers are stored: never reorder; from TROW_COMPLETED on the task is over. */
+/* A row of the tasks of workers (WRK-10 to WRK-14).  A node has one open row at most, so all but
+ * OPEN name the node.  Numbers are stored: never reorder; from TROW_COMPLETED on the task is over.
+ */
 enum task_row_state {
     TROW_READY,    /* may be claimed */
     TROW_LEASED,   /* a worker has it */
@@ -169,8 +170,8 @@ struct plan_task {
     int64_t sealed_at; /* 0 = not sealed */
     int64_t at_ms;
 };
-/* The plan holds for this lease only: it is refused (TASK_LOST), with nothing written, when the task
- * has another epoch or is leased no more. */
+/* The plan holds for this lease only: it is refused (TASK_LOST), with nothing written, when the
+ * task has another epoch or is leased no more. */
 struct plan_task_guard {
     struct str task_id; /* empty: no guard */
     int64_t epoch;
@@ -278,8 +279,9 @@ int64_t plan_event(struct plan *p, const struct payload_rules *rules, struct run
 int64_t plan_event_masked(struct plan *p, const struct payload_rules *rules, struct run_state *s,
                           enum ev_kind kind, struct str node_id, int64_t causation_seq,
                           int64_t now_ms, struct str payload, struct str clear);
-/* One per kind of row: plan_interrupt, plan_invocation, plan_task, plan_node, plan_var, plan_chan, plan_timer,
- * plan_artifact, plan_checkpoint.  Adds a copy of *row, its texts copied into the plan. */
+/* One per kind of row: plan_interrupt, plan_invocation, plan_task, plan_node, plan_var, plan_chan,
+ * plan_timer, plan_artifact, plan_checkpoint.  Adds a copy of *row, its texts copied into the plan.
+ */
 #define PLAN_ADD(rows, one, type, texts) void plan_##one(struct plan *p, const type *row);
 PLAN_ROWS(PLAN_ADD, PLAN_NO_STEP)
 #undef PLAN_ADD

@@ -1,6 +1,6 @@
 /*
- * task_replay.c: a replay calls no worker: outputs, failures, questions and chunks come from the log
- * of its source.  What the log shows masked is masked here too (FORK-21).
+ * task_replay.c: a replay calls no worker: outputs, failures, questions and chunks come from the
+ * log of its source.  What the log shows masked is masked here too (FORK-21).
  */
 #include "engine/task_replay.h"
 
@@ -15,8 +15,8 @@ static void completed_again(struct step *st, int node, struct str payload) {
     struct str outputs = json_get(payload, "outputs");
     struct str id = st->state->wf->nodes[node].id;
     int64_t ms = st->now_ms - st->state->nodes[node].started_ms;
-    struct str again = pay_node_completed(st->plan->arena, id, outputs.n > 0 ? outputs : STR("{}"),
-                                          ms);
+    struct str again =
+        pay_node_completed(st->plan->arena, id, outputs.n > 0 ? outputs : STR("{}"), ms);
     step_timer_clear(st, TIMER_NODE_TIMEOUT, node);
     if (step_emit(st, EV_NODE_COMPLETED, node, -1, again) == EMIT_REFUSED)
         plan_fail(st->plan, WOPR_E_INTERNAL, "a recorded event is refused");

@@ -1,8 +1,8 @@
 /*
  * task_says.c: outcomes of tasks, questions, chunks and progress into the plan of their run.
- * The row is read first, so a late worker costs no plan; the plan itself is refused by the store when
- * the lease has passed to another worker in between (plan.guard), so that of two workers one is
- * heard (WRK-14).
+ * The row is read first, so a late worker costs no plan; the plan itself is refused by the store
+ * when the lease has passed to another worker in between (plan.guard), so that of two workers one
+ * is heard (WRK-14).
  */
 #include "engine/task_says.h"
 
@@ -26,9 +26,9 @@
 /* --- answers --- */
 
 static const char *const STATE_NAMES[] = {
-    [TROW_READY] = "ready",         [TROW_LEASED] = "leased",     [TROW_HELD] = "held",
-    [TROW_ANSWERED] = "answered",   [TROW_LOST] = "lost",         [TROW_COMPLETED] = "completed",
-    [TROW_FAILED] = "failed",       [TROW_ASKED] = "asked",       [TROW_CANCELLED] = "cancelled",
+    [TROW_READY] = "ready",       [TROW_LEASED] = "leased", [TROW_HELD] = "held",
+    [TROW_ANSWERED] = "answered", [TROW_LOST] = "lost",     [TROW_COMPLETED] = "completed",
+    [TROW_FAILED] = "failed",     [TROW_ASKED] = "asked",   [TROW_CANCELLED] = "cancelled",
 };
 
 const char *task_state_name(enum task_row_state s) {
@@ -117,8 +117,7 @@ static int output_check(struct step *st, int node, const struct task_says *s,
     int rc = store_worker_type_get(st->engine->store, m->tenant, m->test_mode,
                                    st->state->wf->nodes[node].type_id, st->scratch, &t, err);
     if (rc == WOPR_E_NOT_FOUND) return 0; /* removed: tasks that were there remain */
-    return rc == 0 ? task_schema_check(st->engine, t.output_schema, s->output, "/output", err)
-                   : rc;
+    return rc == 0 ? task_schema_check(st->engine, t.output_schema, s->output, "/output", err) : rc;
 }
 
 static int ask_check(struct step *st, const struct task_says *s, struct wopr_error *err) {
@@ -219,21 +218,20 @@ static struct str emit_put(struct step *st, int node, const struct task_says *s)
     struct str wrong = STR_NONE;
     for (size_t i = 0; i < s->chunks_nr && wrong.n == 0 && !step_lost(st); i++) {
         const struct task_chunk *c = &s->chunks[i];
-        wrong = chunk_or_log(st, node,
-                             &(struct node_effect){.kind = EFFECT_CHUNK,
-                                                   .value = c->text,
-                                                   .extra = c->meta,
-                                                   .is_last = c->is_last});
+        wrong = chunk_or_log(
+            st, node,
+            &(struct node_effect){
+                .kind = EFFECT_CHUNK, .value = c->text, .extra = c->meta, .is_last = c->is_last});
     }
     if (wrong.n > 0 || step_lost(st) || (s->progress.n == 0 && s->progress_message.n == 0))
         return wrong;
-    return chunk_or_log(
-        st, node,
-        &(struct node_effect){.kind = EFFECT_LOG,
-                              .name = STR("info"),
-                              .value = s->progress_message.n > 0 ? s->progress_message
-                                                                 : STR(PROGRESS_TEXT),
-                              .extra = s->progress});
+    return chunk_or_log(st, node,
+                        &(struct node_effect){.kind = EFFECT_LOG,
+                                              .name = STR("info"),
+                                              .value = s->progress_message.n > 0
+                                                           ? s->progress_message
+                                                           : STR(PROGRESS_TEXT),
+                                              .extra = s->progress});
 }
 
 /* --- outcomes that wait in their row while the run is paused --- */
@@ -325,7 +323,8 @@ static void says_attach(struct step *st, struct engine_cmd *cmd, const struct ta
         if (i) r->interrupt_id = arena_str(cmd->arena, text_str(&i->id));
     }
     if (c->says.verb != TASK_GIVE_UP)
-        st->plan->guard = (struct plan_task_guard){arena_str(st->plan->arena, t->task_id), t->epoch};
+        st->plan->guard =
+            (struct plan_task_guard){arena_str(st->plan->arena, t->task_id), t->epoch};
     cmd_attach(cmd, st->plan);
     st->cmd = cmd;
 }

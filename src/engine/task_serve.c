@@ -1,8 +1,9 @@
 /*
- * task_serve.c: what workers ask for without a run: claims and heartbeats in groups, claims that wait.
+ * task_serve.c: what workers ask for without a run: claims and heartbeats in groups, claims that
+ * wait.
  *
  *     engine_task_op --> ops ---- one job, one commit ----> done()
- *     task_wait -------> key (tenant, mode, type) <------- tasks_announce, tasks_foreign, tasks_tick
+ *     task_wait -------> key (tenant, mode, type) <------- tasks_announce, _foreign, _tick
  *
  * A key is there as long as a claim waits for it.  Nothing here grows with the number of tasks.
  */
@@ -12,15 +13,15 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine/clear.h"
-#include "engine/command.h"
 #include "engine/job.h"
+#include "engine/submit.h"
 #include "engine/task_type.h"
 
-#define TICK_BUSY_MS    500u  /* while leases run or claims wait */
+#define TICK_BUSY_MS    500u /* while leases run or claims wait */
 #define TICK_IDLE_MS    10000u
-#define TICK_KEYS_MAX   512u  /* types looked at in one tick; the others have the next ones */
+#define TICK_KEYS_MAX   512u /* types looked at in one tick; the others have the next ones */
 #define TICK_ARENA_MAX  (8u * 1024 * 1024)
-#define TASK_LEASES_MAX 10    /* of a task that no worker ends (WRK-12) */
+#define TASK_LEASES_MAX 10 /* of a task that no worker ends (WRK-12) */
 #define LOST_PAGE       100u
 #define LOST_AGAIN_MS   10000u
 
@@ -46,9 +47,9 @@ struct task_wait {
 };
 struct task_hub {
     pthread_mutex_t mu;
-    struct map *by_key; /* (mu) -> struct task_key */
-    struct list keys;   /* (mu) */
-    size_t waits_nr;    /* (mu) */
+    struct map *by_key;                  /* (mu) -> struct task_key */
+    struct list keys;                    /* (mu) */
+    size_t waits_nr;                     /* (mu) */
     struct engine_task_op *first, **end; /* (mu) ops that wait for the job */
     bool posted;                         /* (mu) */
     size_t turn;                         /* of the job alone: which type a claim begins with */
@@ -408,8 +409,8 @@ static void leases_expire(struct engine *e, struct store *s, void *args) {
     struct task_lapse_list l = {0};
     struct wopr_error err = {0};
     (void)args;
-    int rc = a ? store_tasks_expire(s, clock_wall_ms(), TASK_LEASES_MAX, a, &l, &err)
-               : WOPR_E_NO_MEMORY;
+    int rc =
+        a ? store_tasks_expire(s, clock_wall_ms(), TASK_LEASES_MAX, a, &l, &err) : WOPR_E_NO_MEMORY;
     if (rc != 0) log_warn("leases of tasks could not be ended", "why", err.message);
     if (rc == WOPR_E_SYNC_FAILED) engine_break(e, "task lease");
     for (size_t i = 0; i < l.n; i++) {
@@ -445,19 +446,19 @@ static void give_up_send(struct engine *e, const struct task_row *t) {
     struct arena *a = arena_new(TICK_ARENA_MAX);
     struct give_up *g = a ? ARENA_NEW(a, struct give_up) : NULL;
     if (g)
-        *g = (struct give_up){.a = a,
-                              .cmd = {.op = ENGINE_TASK,
-                                      .arena = a,
-                                      .tenant = arena_str(a, t->tenant),
-                                      .test_mode = t->test_mode,
-                                      .from_run = true,
-                                      .run_id = arena_str(a, t->run_id),
-                                      .task = {.task_id = arena_str(a, t->task_id),
-                                               .says = {.verb = TASK_GIVE_UP}},
-                                      .respond = give_up_respond,
-                                      .done = give_up_done,
-                                      .ctx = g}};
-    if (g && !arena_failed(a)) engine_submit(e, &g->cmd);
+        *g = (struct give_up){
+            .a = a,
+            .cmd = {.op = ENGINE_TASK,
+                    .arena = a,
+                    .tenant = arena_str(a, t->tenant),
+                    .test_mode = t->test_mode,
+                    .from_run = true,
+                    .run_id = arena_str(a, t->run_id),
+                    .task = {.task_id = arena_str(a, t->task_id), .says = {.verb = TASK_GIVE_UP}},
+                    .respond = give_up_respond,
+                    .done = give_up_done,
+                    .ctx = g}};
+    if (g && !arena_failed(a)) submit_command(e, &g->cmd);
     else arena_free(a);
 }
 

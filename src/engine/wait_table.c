@@ -5,7 +5,7 @@
 #include "engine/children.h"
 #include "engine/invoke.h"
 #include "engine/suspend.h"
-#include "engine/task.h"
+#include "engine/task_wait.h"
 #include "engine/wait_timer.h"
 #include "engine/waits.h"
 

@@ -125,8 +125,8 @@ int store_worker_type_put(struct store *s, struct worker_type *t, unsigned types
     return 0;
 }
 
-int store_worker_type_remove(struct store *s, struct str tenant, bool test_mode,
-                             struct str type_id, struct wopr_error *err) {
+int store_worker_type_remove(struct store *s, struct str tenant, bool test_mode, struct str type_id,
+                             struct wopr_error *err) {
     struct query q;
     int rc = write_begin(s, err);
     if (rc != 0) return rc;

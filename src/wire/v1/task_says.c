@@ -46,7 +46,8 @@ int v1_fail_task(struct http_call *c) {
     struct v1_fail_request b = {0};
     struct v1_task_error e = {0};
     int rc = wire_body_parse(c->body, &V1_FAIL_REQUEST, c->arena, &b, &err);
-    if (rc == 0 && !b.error.p) rc = wire_field_error(&err, "error", "required", "error is required");
+    if (rc == 0 && !b.error.p)
+        rc = wire_field_error(&err, "error", "required", "error is required");
     if (rc == 0) rc = wire_body_parse(b.error, &V1_TASK_ERROR, c->arena, &e, &err);
     if (rc == 0 && (e.code.n == 0 || !e.message.p))
         rc = wire_field_error(&err, "error", "required", "error needs code and message");

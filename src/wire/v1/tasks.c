@@ -5,8 +5,8 @@
  *     LOOK --something is ready--> CLAIMING --nothing left--> WAITING --woken--> LOOK
  *       '--nothing-----------------------------------------------^  '--time over--> []
  *
- * A claim that waits is parked as long-polls are, and counted as one; it writes nothing while nothing
- * is ready.
+ * A claim that waits is parked as long-polls are, and counted as one; it writes nothing while
+ * nothing is ready.
  */
 #include "base/clock.h"
 #include "engine/workers.h"
@@ -171,8 +171,7 @@ static int claim_look(struct http_call *c, struct claim *k) {
     struct wopr_error err = {0};
     bool any = false;
     task_wait_begin(k->wait); /* first: what becomes ready from now on wakes it */
-    if (store_tasks_ready(wire_of(c)->store, &k->queue, &any, &err) != 0)
-        return wire_fail(c, &err);
+    if (store_tasks_ready(wire_of(c)->store, &k->queue, &any, &err) != 0) return wire_fail(c, &err);
     if (!any) return claim_wait(c, k);
     k->phase = CLAIM_CLAIMING;
     engine_task_op(wire_of(c)->engine, &k->o);
@@ -197,8 +196,8 @@ int v1_claim_tasks(struct http_call *c) {
 static int beat_answer(struct http_call *c, const struct engine_task_op *o) {
     const struct task_row *t = &o->op.row;
     bool held = o->op.rc == 0;
-    bool cancelled = o->op.rc == WOPR_E_TASK_LOST && t->epoch == o->op.epoch &&
-                     t->state == TROW_CANCELLED;
+    bool cancelled =
+        o->op.rc == WOPR_E_TASK_LOST && t->epoch == o->op.epoch && t->state == TROW_CANCELLED;
     struct wopr_error err = o->op.err;
     struct jobj w;
     if (!held && !cancelled) {

@@ -83,16 +83,15 @@ static struct task_row claim_one(void) {
 }
 
 static int beat(const struct task_row *t, int64_t lease_ms, struct task_row *now) {
-    struct waiting w = {.o.op = {.what = TASK_OP_BEAT,
-                                 .task_id = t->task_id,
-                                 .epoch = t->epoch,
-                                 .lease_ms = lease_ms}};
+    struct waiting w = {
+        .o.op = {
+            .what = TASK_OP_BEAT, .task_id = t->task_id, .epoch = t->epoch, .lease_ms = lease_ms}};
     int rc = op_run(&w);
     if (now) *now = w.o.op.row;
     return rc;
 }
 
-static struct wopr_error SAID;       /* of the last say() */
+static struct wopr_error SAID; /* of the last say() */
 static const char *SAID_STATE;
 static char SAID_ID[64];
 
@@ -123,8 +122,7 @@ static int fail(const struct task_row *t, const char *code, bool retryable) {
 /* --- runs --- */
 
 static struct str worker_def(const char *settings) {
-    return world_def("w",
-                     NODE("n", TYPE, "\"size\":7", "") "," NODE("d", "core.noop", "", ""),
+    return world_def("w", NODE("n", TYPE, "\"size\":7", "") "," NODE("d", "core.noop", "", ""),
                      EDGE("e", "n", "d", ""), 0, settings, 0);
 }
 
@@ -143,7 +141,8 @@ static struct task_row row_now(const struct task_row *t) {
 }
 
 #define WHOLE_STORY                                                                                \
-    "run.started node.started(n) node.completed(n) node.started(d) node.completed(d) run.completed"
+    "run.started node.started(n) node.completed(n) node.started(d) node.completed(d) "             \
+    "run.completed"
 
 Test(engine_tasks, a_worker_executes_a_node /* WRK-10, WRK-11, WRK-16 */) {
     struct str r = worker_run();
@@ -288,11 +287,12 @@ Test(engine_tasks, a_type_that_nobody_serves_is_refused_until_it_is_registered /
     cr_expect_eq(wf_rc(worker_def(0)), WOPR_E_VALIDATION);
     cr_assert_eq(type_put(TYPE, NULL, NULL, NULL), 0);
     cr_expect_eq(wf_rc(worker_def(0)), 0);
-    struct waiting w = {.t = {.what = WORKER_TYPE_REMOVE,
-                              .a = W.a,
-                              .type = {.tenant = STR("t1"), .test_mode = true, .type_id = STR(TYPE)},
-                              .done = type_done,
-                              .ctx = &w}};
+    struct waiting w = {
+        .t = {.what = WORKER_TYPE_REMOVE,
+              .a = W.a,
+              .type = {.tenant = STR("t1"), .test_mode = true, .type_id = STR(TYPE)},
+              .done = type_done,
+              .ctx = &w}};
     sem_init(&w.done, 0, 0);
     engine_worker_type(W.engine, &w.t);
     cr_assert_eq(world_wait_sem(&w.done), 0);
@@ -400,11 +400,13 @@ Test(engine_tasks, a_worker_asks_a_person_and_is_entered_again /* WRK-19 */) {
     struct task_row t = claim_one();
     cr_expect_eq(say(&t, (struct task_says){.verb = TASK_ASK, .kind = STR("nonsense")}),
                  WOPR_E_VALIDATION);
-    cr_assert_eq(say(&t, (struct task_says){.verb = TASK_ASK,
-                                            .kind = STR("approval"),
-                                            .data = STR("{\"artifactId\":\"a\",\"artifactType\":\"x\",\"title\":\"?\",\"actions\":[\"accept\","
-                                                        "\"reject\"]}")}),
-                 0, "%s", SAID.message);
+    cr_assert_eq(
+        say(&t, (struct task_says){.verb = TASK_ASK,
+                                   .kind = STR("approval"),
+                                   .data = STR("{\"artifactId\":\"a\",\"artifactType\":\"x\","
+                                               "\"title\":\"?\",\"actions\":[\"accept\","
+                                               "\"reject\"]}")}),
+        0, "%s", SAID.message);
     EXPECT_STR(SAID_STATE, "asked");
     cr_expect_eq(strncmp(SAID_ID, "int_", 4), 0);
     cr_expect_eq(world_head(r).status, RUN_WAITING_APPROVAL);
@@ -432,8 +434,8 @@ Test(engine_tasks, a_worker_asks_a_person_and_is_entered_again /* WRK-19 */) {
 }
 
 static int emit(const struct task_row *t) {
-    const struct task_chunk chunks[] = {
-        {.text = STR("one"), .is_last = -1}, {.text = STR("two"), .is_last = 1}};
+    const struct task_chunk chunks[] = {{.text = STR("one"), .is_last = -1},
+                                        {.text = STR("two"), .is_last = 1}};
     return say(t, (struct task_says){.verb = TASK_EMIT,
                                      .chunks = chunks,
                                      .chunks_nr = 2,
@@ -489,8 +491,8 @@ Test(engine_tasks, types_take_turns_in_one_claim /* WRK-15 */) {
     cr_assert_eq(type_put("acme.many", NULL, NULL, NULL), 0);
     cr_assert_eq(type_put("acme.few", NULL, NULL, NULL), 0);
     for (int i = 0; i < 12; i++) {
-        struct str r = world_start(
-            world_def("m", NODE("n", "acme.many", "", ""), 0, 0, 0, 0), NULL);
+        struct str r =
+            world_start(world_def("m", NODE("n", "acme.many", "", ""), 0, 0, 0, 0), NULL);
         world_wait_event(r, EV_NODE_STARTED, 1);
     }
     struct str r = world_start(world_def("f", NODE("n", "acme.few", "", ""), 0, 0, 0, 0), NULL);
