@@ -276,7 +276,7 @@ static int claim_type(struct conn *c, struct task_op *op, size_t type, size_t ma
     return 0;
 }
 
-/* Each type has its share; what one leaves, the others take (WRK-15). */
+/* Each type has its share; what one leaves, the others take (WRK-24). */
 static int op_claim(struct conn *c, struct task_op *op, int64_t now_ms, struct wopr_error *err) {
     size_t types = op->queue.types_nr, bytes = 0;
     size_t max = op->max < STORE_TASKS_CLAIM_MAX ? op->max : STORE_TASKS_CLAIM_MAX;

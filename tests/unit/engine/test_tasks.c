@@ -486,7 +486,7 @@ Test(engine_tasks, failures_and_timeouts_are_replayed /* WRK-22 */) {
 
 /* --- fairness --- */
 
-Test(engine_tasks, types_take_turns_in_one_claim /* WRK-15 */) {
+Test(engine_tasks, types_take_turns_in_one_claim /* WRK-24 */) {
     const struct str types[] = {STR("acme.many"), STR("acme.few")};
     cr_assert_eq(type_put("acme.many", NULL, NULL, NULL), 0);
     cr_assert_eq(type_put("acme.few", NULL, NULL, NULL), 0);
