@@ -146,7 +146,7 @@ static int node_fill(struct schema_build *b, struct schema_node *n) {
         kw[kept].rule = &SCHEMA_RULES[i];
         rc = SCHEMA_RULES[i].compile(b, n, &kw[kept]);
         if (rc != 0) return rc;
-        /* A compile step may take its keyword back: nothing to check at run time. */
+        /* A compile step may clear its rule: then there is nothing to check at run time. */
         if (kw[kept].rule != NULL && SCHEMA_RULES[i].eval != NULL) kept++;
         else kw[kept] = (struct schema_kw){.rule = NULL};
     }

@@ -18,7 +18,7 @@
 #include "base/map.h"
 #include "codec/schema.h"
 
-/* json-c owns two of the names of codec/json.h; here its own go by others. */
+/* json-c uses two names of codec/json.h: rename them in its header. */
 #define json_type json_c_type
 #define json_bool json_c_bool
 #include <json-c/json_object.h>
@@ -242,8 +242,7 @@ struct schema_res *schema_res_find(struct schema_set *s, struct str uri);
 struct schema_res *schema_res_of(struct schema_set *s, struct json_object *json);
 const struct schema_loc *schema_loc_add(struct schema_set *s, const struct schema_loc *up,
                                         struct str token);
-/* JSON pointer of loc, then of the token key (may be NULL), cut at a token when out
- * is too small. */
+/* JSON pointer of loc plus the token key (may be NULL), cut at a token when out is too small. */
 void schema_loc_print(const struct schema_loc *loc, const char *key, char *out, size_t size);
 const char *schema_intern(struct schema_set *s, struct str name); /* NULL when memory is short */
 struct str schema_json_str(struct json_object *v);                /* of a json-c string, borrowed */

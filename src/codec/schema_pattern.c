@@ -88,7 +88,7 @@ static bool hex_digits(struct reader *r, size_t n, uint32_t *out) {
     return true;
 }
 
-/* Behind "\u": XXXX, a surrogate pair of two escapes, or {X...}. */
+/* After "\u": XXXX, a surrogate pair of two escapes, or {X...}. */
 static int unicode_escape(struct reader *r, uint32_t *cp) {
     static const char WHY[] = "has a malformed \\u escape";
     uint32_t low;

@@ -1,6 +1,6 @@
 /*
- * errors.c: neutral failure -> status and closed envelope (ERR-1 to ERR-10).  Never formats a body
- * elsewhere (D8).
+ * errors.c: neutral failure -> status and closed envelope (ERR-1 to ERR-10).  No other file formats
+ * an error body (D8).
  */
 #include "wire/v1/wire_int.h"
 
@@ -29,7 +29,7 @@ static const struct error_row *row_of(int code) {
 int v1_status_of(int code) { return row_of(code)->status; }
 const char *v1_code_of(int code) { return row_of(code)->wire; }
 
-/* The message a caller reads.  A 5xx reveals nothing internal (ERR-5); a 404 is the same for absent
+/* The message for the caller.  A 5xx reveals nothing internal (ERR-5); a 404 is the same for absent
  * and foreign resources (HTTP-13). */
 static struct str public_message(const struct error_row *row, const struct wopr_error *err) {
     if (row->status == 501) return STR("This host does not offer that operation.");
@@ -140,7 +140,7 @@ static struct str given_details(const struct error_row *row, const struct wopr_e
     return out;
 }
 
-/* Which shortage it is, of those that a client or its operator may know (ERR-5). */
+/* The kind of shortage, where a client may know it (ERR-5). */
 static void reason_add(struct buf *d, int code) {
     const char *reason = code == WOPR_E_DISK_FULL   ? "storage_full"
                          : code == WOPR_E_BUSY      ? "storage_busy"

@@ -149,10 +149,10 @@ int v1_cursor_parse(struct str run_id, int64_t next_seq, struct str text, bool i
                      : wire_param_error(err, "lastEventId", WHY);
 }
 
-struct event_page { /* an answer while it is rendered */
+struct event_page { /* a page being rendered */
     struct str run_id;
     struct buf *out;
-    unsigned left; /* events that it may still take */
+    unsigned left; /* how many more events it may hold */
     int64_t next;  /* sequence after its last event */
     bool terminal; /* its last event is the run's last */
 };
@@ -184,7 +184,7 @@ int v1_events_json(struct v1 *v, const struct run_head *head, int64_t from, stru
     int rc = store_walk(v->shared.store, &range, a, page_take, &p, err);
     arena_free(a);
     if (rc != 0) return rc;
-    /* Complete: the run has ended and no event after this answer is left (RUN-41, SSE-40). */
+    /* Complete: the run has ended and this page reaches the end of its log (RUN-41, SSE-40). */
     bool complete = p.terminal || (run_status_final(head->status) && p.next >= head->next_seq);
     buf_addz(out, complete ? "],\"isComplete\":true}" : "],\"isComplete\":false}");
     return buf_failed(out) ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the events") : 0;
