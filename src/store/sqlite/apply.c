@@ -367,8 +367,7 @@ static int batch_commit(struct store *s, struct plan **plans, size_t n, int *rcs
 static int batch_singly(struct store *s, struct plan **plans, size_t n, int *rcs,
                         struct wopr_error *err) {
     for (size_t i = 0; i < n; i++) {
-        if (plans[i]
-                ->idem_hit) { /* clear the answer, which may have been rolled back */
+        if (plans[i]->idem_hit) { /* clear the answer, which may have been rolled back */
             plans[i]->idem_hit = false;
             continue;
         }

@@ -33,7 +33,7 @@ struct stmt_row {
 extern const struct stmt_row STMTS[SQL_NR];
 
 enum {
-    STORE_FINAL_STATUS = 7, /* statuses from here on are final; stmts.def repeats it */
+    STORE_FINAL_STATUS = 7,            /* statuses from here on are final; stmts.def repeats it */
     STORE_WAL_CHECKPOINT_PAGES = 4096, /* 16 MiB: a checkpoint is worth its syncs */
     STORE_WAL_REST_PAGES = 128,        /* half a megabyte: commits may wait for it */
     STORE_WAL_LONG_PAGES = 3 * 4096,   /* or for more, if that restarts the WAL */
@@ -41,10 +41,9 @@ enum {
     STORE_WAL_KEEP_BYTES = 64 << 20,   /* journal_size_limit */
     STORE_READER_CACHE_KB = 1024,
     STORE_WRITER_CACHE_KB = 16384,
-    STORE_HOLDER_MAX = 256, /* bytes of a holder's name */
-    STORE_MOVES_KEPT =
-        4096,         /* rows of peer_moves; a host further behind examines all runs */
-    STORE_MEMOS = 16, /* rows a connection remembers */
+    STORE_HOLDER_MAX = 256,  /* bytes of a holder's name */
+    STORE_MOVES_KEPT = 4096, /* rows of peer_moves; a host further behind examines all runs */
+    STORE_MEMOS = 16,        /* rows a connection remembers */
     MEMO_TEXTS = 6,
     MEMO_NUMBERS = 6
 };
