@@ -48,8 +48,8 @@ static enum sched_skip why_skipped(const struct sched_node *n) {
     return condition ? SKIP_CONDITION : SKIP_UPSTREAM_SKIPPED;
 }
 
-/* WF-8: is the failure handled by some edge of the failed node?  A target that will be skipped, or
- * was, handles nothing. */
+/* WF-8: is the failure handled by some edge of the failed node? A target that was or will be
+ * skipped handles nothing. */
 static bool failure_handled(const struct run_state *s, int node) {
     const struct wf_node *n = &s->wf->nodes[node];
     for (size_t i = 0; i < n->out_nr; i++) {
