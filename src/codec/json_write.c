@@ -161,6 +161,12 @@ void jw_raw(struct jw *w, struct str json) {
     else bytes_put(w->b, "null", 4); /* keeps the text around it valid */
 }
 
+void jw_members(struct jw *w, struct str object) {
+    struct str all = str_trim(object);
+    all = all.n > 2 ? str_trim(str_n(all.p + 1, all.n - 2)) : STR_NONE;
+    if (all.n > 0 && json_skip_space(all.p, str_end(all)) < str_end(all)) jw_raw(w, all);
+}
+
 void jw_kstr(struct jw *w, const char *key, struct str v) {
     jw_key(w, key);
     jw_str(w, v);
