@@ -1,9 +1,15 @@
 /*
- * plan.h: the changes of one commit, as data.  Layer: domain (pure).  A plan is built by one
- * thread, handed to the journal, and not touched again until it is given back.  Its arena owns
- * everything; plan_ref/unref because live readers share the committed batch.  The first failure
- * sticks and journal_append refuses it.  Invariant: events have consecutive sequences from
- * base_seq.
+ * plan.h: the changes of one commit, as data.  Layer: domain (pure).
+ *
+ * A plan is built by one thread, handed to the journal, and not touched again until it is given
+ * back.  Its arena owns everything; it is counted because live readers share the committed batch.
+ * The first failure sticks, journal_append refuses the plan, and the state is half moved: free it.
+ *
+ * Invariants
+ *   P1  events have consecutive sequences from base_seq and times that do not decrease
+ *   P2  no payload is unchecked or holds a credential shape: plan_event redacts, checks, folds,
+ *       appends
+ *   P3  the rows of a channel after plan_project are the entries of the fold
  */
 #ifndef WOPR_DOMAIN_PLAN_H
 #define WOPR_DOMAIN_PLAN_H

@@ -1,6 +1,9 @@
 /*
  * sched_judge.c: verdicts on nodes (WF-7, WF-8).  The tallies of a target count its settled edges
  * by trigger rule; the verdict on the target is made from them, once per activation.
+ *
+ * Decided here, where the contract leaves room: a cancelled source counts as skipped.  A failure is
+ * handled while some any_failed or all_complete target of it has not been skipped (WF-8).
  */
 #include "domain/sched_int.h"
 

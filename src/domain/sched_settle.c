@@ -3,7 +3,13 @@
  * (WF-8, WF-9, WF-13).  The fold of the event that ends a node only notes that this is to be done
  * (run_state.settling); it is done condition by condition, before the next event and before anybody
  * asks what to do next, in as many turns as the caller's pace wants.  What a condition sees is the
- * state as the event left it, and what bounds it is counted, so the pace changes no result.
+ * state as the event left it, and what bounds it is counted (EXPR_STEPS_MAX for one,
+ * SETTLE_STEPS_MAX for all of an event; beyond, a condition is false), so the pace changes no
+ * result.
+ *
+ * A round of a loop begins when nothing reachable from its head is in flight.  Until then edges of
+ * the looping node that lead nowhere stay open for the next round instead of skipping what follows
+ * them.  A loopback with any_failed or all_complete also fires on failure and handles it.
  */
 #include "base/mem.h"
 #include "domain/expr_int.h"

@@ -11,6 +11,22 @@
  *   R3  only a final run has completed_ms
  *   R4  the status changes only along the run edges of events.def
  *   R5  the edges of a node are settled once per activation
+ *   R6  a failed run has an error
+ *   R7  a pending run has started no node
+ *   R8  status and current node of a running run are those its suspended nodes ask for (INT-12)
+ *   R9  `bytes` is the size of the values of the state
+ *   N1  only a pending node waits for a retry
+ *   N2  only a suspended node is drained by a pause
+ *   N3  a node asks for a waiting status or none
+ *   N4  the counters are those of the nodes
+ *   V1  a change is pinned once
+ *   V2  votes and questions count only if the resolution layer wrote them for a suspended node, and
+ *       votes only of listed approvers, by action (test_interrupt: quorum_cannot_be_forged)
+ *
+ * Duties of callers
+ *   A failed fold leaves the state half moved: free it and fold the log again.  End running and
+ *   suspended nodes by their own events before the run's terminal event (R2).  The log masks
+ *   sensitive values: give the fold the clear ones beside the event (event.clear).
  */
 #ifndef WOPR_DOMAIN_STATE_H
 #define WOPR_DOMAIN_STATE_H
