@@ -4,7 +4,7 @@
  * its turn.  Every subschema is compiled once per set, so cycles are plain pointers.  When a
  * compilation fails, all nodes it made leave the set again.
  */
-#include "codec/schema_internal.h"
+#include "codec/schema_rules.h"
 
 static const struct str DIALECT = {"https://json-schema.org/draft/2020-12/",
                                    sizeof "https://json-schema.org/draft/2020-12/" - 1};

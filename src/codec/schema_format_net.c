@@ -4,7 +4,7 @@
  * protocol and so omits the contextual rules of RFC 5892, appendix A; those are here.  The Bidi
  * rule is checked label by label, not across a name.
  */
-#include "codec/schema_internal.h"
+#include "codec/schema_format.h"
 
 #include <gnutls/gnutls.h>
 

@@ -10,7 +10,8 @@
  * Cost: there is a callout at the start and after each repeat, where schema_regex.c counts; between
  * two callouts the work is bounded by the length of the pattern and by *cost.
  */
-#include "codec/schema_internal.h"
+#include "codec/schema_pattern.h"
+#include "codec/schema_format.h"
 
 enum {
     GROUP_DEPTH_MAX = 100,

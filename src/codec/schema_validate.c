@@ -3,7 +3,7 @@
  * codec. Recursion is bounded by SCHEMA_DEPTH_MAX, work by SCHEMA_STEPS_MAX.
  */
 #include "base/mem.h"
-#include "codec/schema_internal.h"
+#include "codec/schema_rules.h"
 
 #include <stdarg.h>
 #include <stdio.h>

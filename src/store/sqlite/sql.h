@@ -1,8 +1,8 @@
 /*
- * sql.h: inside of the SQLite backend: connections, statements, code mapping.  Layer: store, not
- * for others. One writer connection (write_lock), one read-only connection per reading thread (made
- * at its first read, closed at thread exit or store_close).  Statements are prepared at first use,
- * once per connection.
+ * sql.h: inside of the SQLite backend: connections, transactions, code mapping, and what each file
+ * offers the others.  Layer: store, not for others.  One writer connection (write_lock), one
+ * read-only connection per reading thread (made at its first read, closed at thread exit or
+ * store_close).
  */
 #ifndef WOPR_STORE_SQLITE_SQL_H
 #define WOPR_STORE_SQLITE_SQL_H
@@ -12,25 +12,11 @@
 #include "domain/plan.h"
 #include "store/peers.h"
 #include "store/runs.h"
+#include "store/sqlite/query.h"
 #include "store/sqlite/sqlite.h"
 
 #include <pthread.h>
-#include <sqlite3.h>
 #include <stdatomic.h>
-
-enum { ST_READ = 1, ST_WRITE = 2, ST_HOT = 4 };
-enum stmt_id {
-#define STMT(id, flags, text) SQL_##id,
-#include "store/sqlite/stmts.def"
-#undef STMT
-    SQL_NR
-};
-struct stmt_row {
-    const char *name;
-    unsigned flags;
-    const char *text;
-};
-extern const struct stmt_row STMTS[SQL_NR];
 
 enum {
     STORE_FINAL_STATUS = 7,            /* statuses from here on are final; stmts.def repeats it */
@@ -138,33 +124,6 @@ void conn_close(struct conn *c); /* takes NULL */
 MUST_CHECK int conn_reader(struct store *s, struct conn **out, struct wopr_error *err);
 MUST_CHECK int conn_exec(struct conn *c, const char *sql, struct wopr_error *err);
 MUST_CHECK int store_alive(struct store *s, struct wopr_error *err); /* 0 or SYNC_FAILED */
-
-/* A statement being bound and stepped.  Each bind call fills the next parameter; query_step reports
- * their first failure. */
-struct query {
-    struct conn *c;
-    sqlite3_stmt *st;
-    int rc; /* SQLite code of the first failure */
-    int at; /* last parameter bound */
-};
-void query_begin(struct query *q, struct conn *c, enum stmt_id id);
-void bind_text(struct query *q, struct str s); /* empty stays '' */
-void bind_null(struct query *q);
-void bind_opt(struct query *q, struct str s); /* empty becomes NULL */
-void bind_int(struct query *q, int64_t v);
-void bind_int_opt(struct query *q, int64_t v, int64_t null_when);
-void bind_hash(struct query *q, const struct sha256 *d);
-void bind_bytes(struct query *q, const void *p, size_t n);
-/* 1: a row is there.  0: done.  Negative: neutral code.  After 0 and failure the statement is
- * reset. */
-MUST_CHECK int query_step(struct query *q, struct wopr_error *err);
-void query_end(struct query *q);                                   /* reset; harmless twice */
-MUST_CHECK int query_run(struct query *q, struct wopr_error *err); /* step to the end, 0 or code */
-/* Columns of the current row.  Copies live in the arena (see arena_failed); NULL reads as empty. */
-struct str col_str(struct query *q, int i, struct arena *a);
-int64_t col_int(struct query *q, int i);
-bool col_null(struct query *q, int i);
-bool col_hash(struct query *q, int i, struct sha256 *out); /* false unless 32 bytes */
 
 /* Take the write lock and BEGIN IMMEDIATE.  On success write_end must follow. */
 MUST_CHECK int write_begin(struct store *s, struct wopr_error *err);
