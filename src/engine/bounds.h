@@ -6,7 +6,6 @@
 
 #include "engine/outcome.h"
 
-
 void bounds_default(struct engine_bounds *b, size_t runs_active_max);
 
 /* --- of a run, caused by its nodes --- */

@@ -48,16 +48,18 @@ struct mailbox {                     /* exec.c */
 };
 struct stuck { /* stuck.c */
     unsigned tries;
-    int node;    /* at which it happened first, -1 = none */
+    int node;    /* at which it happened last, -1 = none */
+    bool singly; /* the store refused a plan: one thing a plan, to see which it is */
     bool cancel; /* not even a cancel can be planned */
     char why[200];
 };
 struct commit { /* step.c, create.c, fork.c: the commit in flight, and what failures led to */
     struct plan *plan;      /* in flight */
     struct engine_cmd *cmd; /* whose effect is in plan; NEW: the creation */
+    int node_at;            /* as in struct step when the plan went out */
     int rc;                 /* (mu) what came back from the committer */
     int64_t backoff_ms;     /* after the last failure, 0 = none */
-    unsigned load_tries;    /* folds in a row that met a bound */
+    unsigned load_tries;    /* folds in a row that failed for a reason that stays */
     bool distrusts;         /* a checkpoint led nowhere: the next load folds the whole log */
     struct stuck *stuck;    /* stuck.c: plans in a row that cannot be taken; NULL: none */
 };

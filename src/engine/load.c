@@ -23,7 +23,7 @@
 
 #include <stdio.h>
 
-#define LOAD_TRIES_MAX  3u /* of a run that is larger than this host can fold */
+#define LOAD_TRIES_MAX  3u /* of a run that this host cannot fold, for a reason that stays */
 #define LOAD_REASON_MAX 200
 
 /* --- look up --- */
@@ -190,6 +190,7 @@ enum turn load_leased(struct step *st, int rc) {
         break;
     case ERR_RETRY:
     case ERR_REPLAN:
+    case ERR_ASKED:
     case ERR_FINAL:
         break;
     }
@@ -387,8 +388,9 @@ enum turn load_fold(struct step *st) {
         return TURN_GO_ON;
     }
     enum wopr_err_class class = wopr_err_class(rc);
-    if (rc == WOPR_E_CORRUPT || (rc == WOPR_E_TOO_BIG && ++re->commit.load_tries >= LOAD_TRIES_MAX))
-        return run_park(st, err.message);
+    bool stays = wopr_err_stays(rc) && rc != WOPR_E_CONFIG; /* which the operator may mend */
+    if (rc == WOPR_E_CORRUPT || (stays && ++re->commit.load_tries >= LOAD_TRIES_MAX))
+        return run_park(st, err.message[0] ? err.message : wopr_err_text(rc));
     if (class == ERR_LEAVE || class == ERR_GONE) return TURN_DROP;
     log_warn("a run could not be loaded", "run", re->run_id, "why", err.message);
     return TURN_LATER;

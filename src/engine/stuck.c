@@ -1,8 +1,9 @@
 /*
  * stuck.c: what becomes of a step that cannot be taken.  A plan that fails for a deterministic
- * reason (a bound, a rule of the log) would fail for ever.  So it is tried once more, then its node
- * fails, then its run does; what even that cannot end is parked, and a cancel ends it without its
- * state.  Short memory, a full disk and a busy store are not meant here: those are waited for.
+ * reason (a bound, a rule of the log or of the store) would fail for ever.  So it is tried once
+ * more, then its node fails, then its run does; what even that cannot end is parked, and a cancel
+ * ends it without its state.  Which codes stay and which pass is the class column of
+ * base/errors.def: short memory, a full disk and a busy store are waited for.
  */
 #include "engine/stuck.h"
 
@@ -22,18 +23,26 @@ enum { STUCK_RETRY = 1, STUCK_NODE, STUCK_RUN, STUCK_PARK };
 #define STUCK_CODE   "step_limit_exceeded"
 #define STUCK_REASON "step-limit"
 
+/* What clients read: of the store's own words only the kind, since they name its file. */
+static void why_print(const struct plan *p, int rc, char *out, size_t cap) {
+    if (p->failed != 0) snprintf(out, cap, "%.199s", p->error.message);
+    else snprintf(out, cap, "the store refuses it: %s", wopr_err_text(rc));
+}
+
 /* Without memory for the note the same is tried again. */
-static void stuck_note(struct step *st, const struct plan *p) {
+static void stuck_note(struct step *st, const struct plan *p, int rc) {
     struct stuck *k = st->exec->commit.stuck;
     if (!k && !(k = st->exec->commit.stuck = MEM_NEW(struct stuck))) return;
-    if (k->tries == 0) k->node = st->node_at - 1;
-    snprintf(k->why, sizeof k->why, "%.199s", p->error.message);
+    if (k->tries < STUCK_NODE) k->node = st->node_at - 1;
+    k->singly = k->singly || p->failed == 0;
+    why_print(p, rc, k->why, sizeof k->why);
     if (k->tries < STUCK_PARK) k->tries++;
     log_warn("a step of a run cannot be taken", "run", st->exec->run_id, "why", k->why);
 }
 
 /* The fault is the command's: without it the run goes on. */
-static enum turn cmd_is_stuck(struct step *st, struct engine_cmd *cmd, const struct plan *p) {
+static enum turn cmd_is_stuck(struct step *st, struct engine_cmd *cmd, const struct plan *p,
+                              int rc) {
     struct stuck *k = st->exec->commit.stuck;
     if (cmd->op == ENGINE_CANCEL) {
         k->cancel = true;
@@ -41,20 +50,22 @@ static enum turn cmd_is_stuck(struct step *st, struct engine_cmd *cmd, const str
         return TURN_RELOAD;
     }
     bool answers = cmd->op == ENGINE_RESOLVE;
+    char why[sizeof k->why];
+    why_print(p, rc, why, sizeof why);
     stuck_over(st->exec);
     cmd->result = (struct engine_result){.run_id = cmd->run_id};
-    cmd->result.rc = wopr_error_set(&cmd->result.err, answers ? WOPR_E_VALIDATION : WOPR_E_CONFLICT,
-                                    "the run cannot take this %s: %.200s",
-                                    answers ? "answer" : "command", p->error.message);
+    cmd->result.rc =
+        wopr_error_set(&cmd->result.err, answers ? WOPR_E_VALIDATION : WOPR_E_CONFLICT,
+                       "the run cannot take this %s: %s", answers ? "answer" : "command", why);
     cmd_settle(st->engine, cmd);
     return TURN_RELOAD;
 }
 
-enum turn stuck_again(struct step *st, struct engine_cmd *cmd, const struct plan *p) {
+enum turn stuck_again(struct step *st, struct engine_cmd *cmd, const struct plan *p, int rc) {
     const struct stuck *k = st->exec->commit.stuck;
-    if (cmd && k && k->tries > 0) return cmd_is_stuck(st, cmd, p);
+    if (cmd && k && k->tries > 0) return cmd_is_stuck(st, cmd, p, rc);
     if (cmd) exec_mail_put_back(st->exec, cmd);
-    stuck_note(st, p);
+    stuck_note(st, p, rc);
     return TURN_LATER;
 }
 
@@ -139,15 +150,9 @@ enum turn stuck_cancel(struct step *st, struct engine_cmd *cmd) {
         cmd->result =
             (struct engine_result){.run_id = cmd->run_id, .status = RUN_CANCELLED, .at_ms = now_ms};
         cmd_attach(cmd, p);
-        re->commit.plan = p;
-        re->commit.cmd = cmd;
         exec_move(re, EXEC_ENDING);
-        exec_launch(re);
-        rc = journal_append_to(st->engine->journal, p, execs_committed, st->engine, re);
+        rc = exec_commit(re, p, cmd);
         if (rc == 0) return TURN_END;
-        exec_launch_undo(re);
-        re->commit.plan = NULL;
-        re->commit.cmd = NULL;
     }
     plan_unref(p);
     return cancel_refuse(st, cmd, rc);
