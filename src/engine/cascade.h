@@ -30,6 +30,8 @@ enum cascade_cause { CASCADE_CANCEL, CASCADE_TIMEOUT, CASCADE_FAILURE, CASCADE_L
  * being cancelled, the run is woken when that moves on, and after ENGINE_CASCADE_MS it is true
  * whatever they do. */
 bool cascade_down(struct step *st, enum cascade_cause why);
+/* Cancels the same children without a word about them: this run has ended already. */
+void cascade_cancel_all(struct step *st);
 bool cascade_ends(const struct step *st); /* the run will fail as soon as its children are down */
 bool cascade_sleeps(struct step *st);     /* true: nothing else is to be armed */
 void cascade_pause(struct step *st, enum drain_policy drain);

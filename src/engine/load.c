@@ -12,6 +12,7 @@
 #include "engine/command.h"
 #include "engine/fork_info.h"
 #include "engine/job.h"
+#include "engine/parked.h"
 #include "engine/peers.h"
 #include "engine/replay.h"
 #include "engine/resolve.h"
@@ -50,7 +51,7 @@ static bool cmd_answered(struct step *st, struct engine_cmd *cmd, struct run_hea
     }
     if (rc == 0 && h->parked.n > 0 && !run_status_final(h->status)) {
         if (cmd->op == ENGINE_CANCEL) return false;
-        stuck_refuse(st->engine, cmd);
+        parked_refuse(st->engine, cmd);
         return true;
     }
     if (rc != 0) {
@@ -121,7 +122,7 @@ static enum turn mail_refuse(struct step *st, int rc, const char *why) {
 
 static enum turn mail_refuse_parked(struct step *st) {
     struct engine_cmd *cmd;
-    while ((cmd = exec_mail_take(st->exec)) != NULL) stuck_refuse(st->engine, cmd);
+    while ((cmd = exec_mail_take(st->exec)) != NULL) parked_refuse(st->engine, cmd);
     return TURN_DROP;
 }
 
@@ -217,8 +218,8 @@ static void park_now(struct engine *e, struct store *s, void *args) {
 static enum turn run_park(struct step *st, const char *reason) {
     struct engine_cmd *cmd;
     while ((cmd = exec_mail_take(st->exec)) != NULL) {
-        if (cmd->op == ENGINE_CANCEL) return stuck_cancel(st, cmd);
-        stuck_refuse(st->engine, cmd);
+        if (cmd->op == ENGINE_CANCEL) return parked_cancel(st, cmd);
+        parked_refuse(st->engine, cmd);
     }
     struct parking k = {.run_no = st->exec->run_no, .epoch = st->exec->lease.epoch};
     log_error("a run is parked: its log breaks an invariant; see 'wopr verify'", "run",

@@ -7,13 +7,11 @@
  */
 #include "engine/stuck.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine/cascade.h"
 #include "engine/command.h"
 #include "engine/waits.h"
-#include "store/runs.h"
 
 #include <stdio.h>
 
@@ -101,74 +99,4 @@ bool stuck_end(struct step *st) {
                                 arena_str(st->scratch, str_c(k->why)), STR_NONE, -1);
     run_end_stopped(st, error, STUCK_REASON);
     return true;
-}
-
-/* --- parked runs --- */
-
-void stuck_refuse(struct engine *e, struct engine_cmd *cmd) {
-    cmd_fail(e, cmd, WOPR_E_CONFLICT,
-             "the run is parked: its log breaks a rule, or allows no next step ('wopr verify' says "
-             "which); cancel it, or restore its log");
-}
-
-static struct plan *cancel_plan(struct step *st, const struct engine_cmd *cmd,
-                                const struct run_origin *o, int64_t now_ms) {
-    struct plan *p = plan_new();
-    if (!p) return NULL;
-    p->what = PLAN_RUN;
-    p->run_id = arena_str(p->arena, str_c(st->exec->run_id));
-    p->tenant = arena_str(p->arena, o->meta.tenant);
-    p->run_no = st->exec->run_no;
-    p->base_seq = o->head.next_seq;
-    p->epoch = st->exec->lease.epoch;
-    struct str payload = pay_run_cancelled(p->arena, cmd->control.reason, cmd->principal, 0);
-    if (plan_event(p, st->engine->rules, NULL, EV_RUN_CANCELLED, STR_NONE, -1, now_ms, payload) < 0)
-        log_warn("a run cannot be ended", "run", st->exec->run_id, "why", p->error.message);
-    p->update = (struct run_row_update){.status = RUN_CANCELLED, .completed_ms = now_ms};
-    p->has_update = true;
-    p->unseals = true; /* whatever was sealed for it (OBS-71) */
-    return p;
-}
-
-static enum turn cancel_refuse(struct step *st, struct engine_cmd *cmd, int rc) {
-    bool later = wopr_err_class(rc) == ERR_RETRY;
-    cmd_fail(st->engine, cmd, later ? rc : WOPR_E_CONFLICT,
-             later ? wopr_err_text(rc) : "the log of the run takes no end; see 'wopr verify'");
-    return TURN_DROP;
-}
-
-enum turn stuck_cancel(struct step *st, struct engine_cmd *cmd) {
-    struct run_exec *re = st->exec;
-    struct run_origin o;
-    struct wopr_error err;
-    int64_t now_ms = clock_wall_ms();
-    exec_forget_state(re);
-    int rc = store_run_origin(st->engine->store, re->run_no, st->scratch, &o, &err);
-    struct plan *p = rc == 0 ? cancel_plan(st, cmd, &o, now_ms) : NULL;
-    if (rc == 0) rc = p ? p->failed : WOPR_E_NO_MEMORY;
-    if (rc == 0) {
-        cmd->result =
-            (struct engine_result){.run_id = cmd->run_id, .status = RUN_CANCELLED, .at_ms = now_ms};
-        cmd_attach(cmd, p);
-        exec_move(re, EXEC_ENDING);
-        rc = exec_commit(re, p, cmd);
-        if (rc == 0) return TURN_END;
-    }
-    plan_unref(p);
-    return cancel_refuse(st, cmd, rc);
-}
-
-enum turn stuck_cancelled(struct step *st, int rc) {
-    struct run_exec *re = st->exec;
-    struct plan *p = re->commit.plan;
-    struct engine_cmd *cmd = re->commit.cmd;
-    re->commit.plan = NULL;
-    re->commit.cmd = NULL;
-    if (rc == WOPR_E_SYNC_FAILED) engine_break(st->engine, "cancel");
-    if (rc == 0) {
-        log_warn("a parked run was cancelled; its log was not read", "run", re->run_id);
-        cmd_committed(cmd, p);
-    }
-    plan_unref(p);
-    return rc == 0 ? TURN_DROP : cancel_refuse(st, cmd, rc);
 }

@@ -19,10 +19,4 @@ bool stuck_end(struct step *st);
 const char *stuck_for_good(const struct run_exec *re);
 void stuck_over(struct run_exec *re); /* a step was committed */
 
-/* --- parked runs: their log does not fold, or allows nothing more --- */
-/* Ends the run with run.cancelled alone, without its state; the log is not read. */
-enum turn stuck_cancel(struct step *st, struct engine_cmd *cmd);
-enum turn stuck_cancelled(struct step *st, int rc);          /* that came back */
-void stuck_refuse(struct engine *e, struct engine_cmd *cmd); /* anything but a cancel */
-
 #endif
