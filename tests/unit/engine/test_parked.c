@@ -14,7 +14,8 @@ static void up(void) {
 }
 TestSuite(engine_parked, .init = up, .fini = world_down, .timeout = 60);
 
-#define GATE                 NODE("g", "core.approvalGate", "\"actions\":[\"accept\"],\"timeoutMs\":3600000", "")
+#define ASKS                 "\"actions\":[\"accept\"],\"timeoutMs\":3600000"
+#define GATE                 NODE("g", "core.approvalGate", ASKS, "")
 #define DELAY                NODE("d", "core.delay", "\"ms\":3600000", "")
 #define SUB(of)              NODE("s", "core.subWorkflow", "\"workflowId\":\"" of "\"", "")
 #define SUB_OF(id, of, more) NODE(id, "core.subWorkflow", "\"workflowId\":\"" of "\"" more, "")
