@@ -2,9 +2,9 @@
 """The clients against a real host.
 
 usage: run.py python|typescript WOPR TOOLS_DIRECTORY WORK_DIRECTORY
-python: mypy --strict where it is installed, then test_python.py.  typescript: builds the package with tsc, packs it, installs the
+python: mypy --strict where it is installed, the samples of the pages, test_python.py.  typescript: builds the package with tsc, packs it, installs the
 archive where a program of a user would have it, compares its types with those that openapi-typescript makes of the document of
-the host, compiles types.ts against it and runs test_typescript.mjs.  The tools come from npm, see tests/openapi/npm.py.
+the host, compiles types.ts and the samples of the pages against it, runs these and test_typescript.mjs.  The tools come from npm, see tests/openapi/npm.py.
 Exit status: 0, 1, 77 = skipped: no node, no npm, or no registry (it says which).
 """
 import glob
@@ -20,6 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "openapi"))
 import npm  # noqa: E402
+import samples  # noqa: E402
 from world import World  # noqa: E402
 
 TOOL_S, TEST_S = 120, 300
@@ -41,7 +42,18 @@ def python(wopr: str) -> int:
         run(["mypy", "--no-incremental", "--cache-dir", os.devnull, "wopr_client"], os.path.join(ROOT, "clients", "python"))
     else:
         print("mypy is not installed: types are not checked")
+    world = World(wopr)
+    try:
+        env = environment(world, PYTHONPATH=os.path.join(ROOT, "clients", "python"))
+        for sample in samples.samples(ROOT, "python"):
+            sample.check([sys.executable, "-c", sample.text], env=env)
+    finally:
+        world._close()
     return subprocess.run([sys.executable, os.path.join(HERE, "test_python.py"), wopr], timeout=TEST_S).returncode
+
+
+def environment(world: World, **more) -> dict:
+    return dict(os.environ, WOPR_URL=world.url, WOPR_API_KEY=world.key, **more)
 
 
 def build(tools: str, work: str) -> str:
@@ -61,7 +73,7 @@ def build(tools: str, work: str) -> str:
     return consumer
 
 
-def compile_uses(tools: str, consumer: str, world: World) -> None:
+def compile_uses(tools: str, consumer: str, world: World, programs: list) -> None:
     """The types of the package are those of the document, and hold in a strict program."""
     document = os.path.join(consumer, "openapi.json")
     with urllib.request.urlopen(world.url + "/v1/openapi.json", timeout=TOOL_S) as answer, open(document, "wb") as f:
@@ -72,8 +84,11 @@ def compile_uses(tools: str, consumer: str, world: World) -> None:
         names = json.load(f)["components"]["schemas"]
     with open(os.path.join(consumer, "agree.ts"), "w", encoding="utf-8") as f:
         f.write(HEAD + "".join('export const %s: Same<ours.%s, Theirs["%s"]> = true;\n' % (n, n, n) for n in names))
-    for name in ("types.ts", "tsconfig.json"):
+    for name in ("types.ts", "node.d.ts", "tsconfig.json"):
         shutil.copy(os.path.join(HERE, name), consumer)
+    for i, sample in enumerate(programs):
+        with open(os.path.join(consumer, "sample%d.ts" % i), "w", encoding="utf-8") as f:
+            f.write(sample.text)
     with open(os.path.join(consumer, "package.json"), "w", encoding="utf-8") as f:
         json.dump({"private": True, "type": "module"}, f)
     run([os.path.join(tools, "node_modules", ".bin", "tsc"), "-p", "."], consumer)
@@ -85,10 +100,15 @@ def typescript(wopr: str, tools: str, work: str) -> int:
     consumer = build(tools, work)
     world = World(wopr, "--keepalive-ms", "200", "--cors-origins", "*")
     try:
-        compile_uses(tools, consumer, world)
+        programs = samples.samples(ROOT, "ts")
+        compile_uses(tools, consumer, world, programs)
+        for i, sample in enumerate(programs):
+            sample.check(["node", "out/sample%d.js" % i], cwd=consumer, env=environment(world))
+        with open(os.path.join(consumer, "watch.js"), "w", encoding="utf-8") as f:
+            f.write(samples.block(ROOT, "docs/clients.md", "js"))
         for name in glob.glob(os.path.join(HERE, "*.mjs")):
             shutil.copy(name, consumer)
-        env = dict(os.environ, WORLD_CONTROL=world._serve_control(), WORLD_URL=world.url, WORLD_KEY=world.key)
+        env = environment(world, WORLD_CONTROL=world._serve_control())
         return subprocess.run(["node", "--test", "--test-reporter=spec", "test_typescript.mjs"], cwd=consumer, env=env, timeout=TEST_S).returncode
     finally:
         world._close()

@@ -2,10 +2,12 @@
 
 In Python it is used as it is; programs in other languages send the same commands as JSON to its control port (see serve_control).
 """
+import glob
 import http.server
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -46,10 +48,14 @@ class World:
         self._wopr, self._options = wopr, options
         self._folder = tempfile.TemporaryDirectory()
         self._db = os.path.join(self._folder.name, "wopr.db")
+        self._seed = os.path.join(self._folder.name, "seed")
+        os.mkdir(self._seed)
+        for path in glob.glob(os.path.join(HERE, "workflows", "*.json")) + glob.glob(os.path.join(HERE, "../../docs/examples", "*.json")):
+            shutil.copy(path, self._seed)
         self.key = "hk_test_clients_0123456789abcdef"
         self._lock = threading.Lock()
         self._links, self._seen, self._refusals, self._lost = [], [], [], []
-        self._cut_after = 0
+        self._cut_after, self._cuts = 0, -1
         self._process = None
         self.start()
         self._door = socket.create_server(("127.0.0.1", 0))
@@ -61,7 +67,7 @@ class World:
     def start(self) -> None:
         """Starts the host, on the same database."""
         command = [self._wopr, "serve", "--db", self._db, "--port", "0", "--ops-port", "-1", "--conformance-seed", "--log-level", "error",
-                   "--seed", os.path.join(HERE, "workflows")]
+                   "--seed", self._seed]
         env = dict(os.environ, OPENWOP_API_KEY=self.key)
         self._process = subprocess.Popen(command + list(self._options), stdout=subprocess.PIPE, text=True, env=env)
         for line in self._process.stdout:
@@ -100,9 +106,10 @@ class World:
         for link in links:
             link.cut()
 
-    def cut_after(self, bytes: int) -> None:
-        """Cuts each connection when it has brought so many bytes; 0: none."""
-        self._cut_after = bytes
+    def cut_after(self, bytes: int, times: int = -1) -> None:
+        """Cuts each connection, or the next ones, when it has brought so many bytes."""
+        with self._lock:
+            self._cut_after, self._cuts = bytes, times
 
     def stall(self) -> None:
         """Nothing more arrives on the connections that are open; they stay open."""
@@ -191,15 +198,14 @@ class World:
                     time.sleep(0.02)
                 if not piece:
                     break
-                if self._cut_after:
-                    left = self._cut_after - link.sent
-                    link.client.sendall(piece[:left])
-                    if len(piece) >= left:
-                        time.sleep(0.01)  # let the client read: a reset throws away what it has not
-                        link.cut()
-                        break
-                else:
-                    link.client.sendall(piece)
+                left = self._cut_after - link.sent
+                if self._cut_after and self._cuts and len(piece) >= left:
+                    self._cuts -= 1
+                    link.client.sendall(piece[:max(left, 0)])
+                    time.sleep(0.01)  # let the client read: a reset throws away what it has not
+                    link.cut()
+                    break
+                link.client.sendall(piece)
                 link.sent += len(piece)
         except OSError:
             pass

@@ -67,6 +67,7 @@ class RunStream(Iterator[StreamMessage]):
         self._connection: Optional[Connection] = None
         self._reconnected = False
         self._ended = False  # the run has: what is left is in the log, and the host closes after it
+        self._heard_frame = False  # on the last connection
         self._failures = 0  # connections in a row that brought nothing
         self._stuck_since: Optional[float] = None  # since then no connection lived or brought anything new
         self._messages = self._run()
@@ -103,7 +104,7 @@ class RunStream(Iterator[StreamMessage]):
 
     def _connect_and_read(self) -> Generator[StreamMessage, None, bool]:
         """One connection, until it is over with the run (True), or closes (False).  Raises what ended it otherwise."""
-        begun, heard = time.monotonic(), False
+        begun, heard, self._heard_frame = time.monotonic(), False, False
         connection = self._connection = self._transport.connect()
         try:
             answer = self._open(connection)
@@ -116,6 +117,7 @@ class RunStream(Iterator[StreamMessage]):
                     break
                 heard = True
                 for frame in frames.push(piece):
+                    self._heard_frame = True
                     over = yield from self._frame(frame)
                     if over:
                         return True
@@ -168,6 +170,8 @@ class RunStream(Iterator[StreamMessage]):
                 return None
             if answer.status == 200:
                 if answer.headers.get_content_type() != "text/event-stream":
+                    if not read_some(answer) and answer.length:
+                        raise http.client.IncompleteRead(b"", answer.length)  # nor is it a whole head
                     raise UnexpectedAnswerError("stream: 200 that is no event stream")
                 return answer
             refused = refusal(answer.status, answer.headers, answer.read(PIECE))
@@ -186,15 +190,21 @@ class RunStream(Iterator[StreamMessage]):
             raise TransportError("stream: no ticket") from cause
 
     def _is_over(self) -> bool:
-        """After an orderly end without a last event: has the run ended, and was that known before this connection began?"""
+        """After an orderly end without a last event: is there nothing left?
+
+        http.client takes some cuts for an orderly end, so the log is asked where there is a last event to wait for.
+        """
         if self._closed.is_set():
             return True
         if self._ask_ticket is not None:
             return False  # 204 says so
-        if self._ended:
-            return True
-        run = self._transport.call("getRun", path={"runId": self._run_id})
-        self._ended = is_terminal_status(run["status"])
+        path = {"runId": self._run_id}
+        if self._modes != "messages":
+            left = self._transport.call("pollRunEvents", path=path, query={"lastSequence": self._last, "timeout": 1}, held=1.0)
+            return bool(left["isComplete"]) and all(event["type"] not in TERMINAL_EVENTS for event in left["events"])
+        if self._ended and not self._heard_frame:
+            return True  # it had before this connection began, which brought nothing
+        self._ended = is_terminal_status(self._transport.call("getRun", path=path)["status"])
         return False
 
     def _rest(self, why: Optional[WoprError]) -> None:

@@ -71,6 +71,11 @@ def read_some(answer: http.client.HTTPResponse) -> bytes:
     return answer.read(max(1, min(PIECE, len(answer.peek(1)))))
 
 
+def is_framed(answer: http.client.HTTPResponse) -> bool:
+    """Whether the end of the body can be told from a cut."""
+    return answer.length is not None or bool(answer.chunked)
+
+
 class Connection:
     """An HTTP connection whose reads and writes end at a deadline."""
 
@@ -85,8 +90,11 @@ class Connection:
         self._sock = self._http.sock
 
     def answer(self) -> http.client.HTTPResponse:
-        self._answer = self._http.getresponse()
-        return self._answer
+        answer = self._answer = self._http.getresponse()
+        # http.client takes a head that was cut for a shorter one: it lacks the length, and nothing follows.
+        if not is_framed(answer) and answer.status not in (204, 304) and not answer.peek(1):
+            raise http.client.IncompleteRead(b"")
+        return answer
 
     def limit(self, seconds: float) -> None:
         """The next socket calls take so long at most."""
@@ -191,7 +199,7 @@ class Transport:
         connection.request(OPERATIONS[operation].method, target, body, headers)
         limit()
         answer = connection.answer()
-        pieces = []
+        framed, pieces = is_framed(answer), []
         while not answer.isclosed():
             limit()
             pieces.append(read_some(answer))
@@ -209,6 +217,8 @@ class Transport:
         try:
             return json.loads(text)
         except ValueError as cause:
+            if not framed:
+                raise http.client.IncompleteRead(text) from cause
             raise UnexpectedAnswerError("%s: %d without JSON from %s" % (operation, answer.status, self.base)) from cause
 
     def _attempt(self, operation: str, target: str, headers: Dict[str, str], body: Optional[bytes], timeout: float) -> Any:

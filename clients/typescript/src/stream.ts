@@ -4,7 +4,7 @@ import { AuthenticationError, RequestTimeoutError, TransportError, UnexpectedAns
 import { pause, temporaryDelayMs } from "./retry.js";
 import { FrameDecoder, type Frame } from "./sse.js";
 import { Deadline, refusalOf, type Transport } from "./transport.js";
-import type { RunEventDoc, RunSnapshot, StreamTicket } from "./wire.js";
+import type { EventPage, RunEventDoc, RunSnapshot, StreamTicket } from "./wire.js";
 
 export type StreamMode = "updates" | "values" | "messages" | "debug";
 
@@ -79,6 +79,7 @@ class RunStream {
   private ticket: string | undefined;
   private reconnected = false;
   private ended = false; // the run has: what is left is in the log, and the host closes after it
+  private heardFrame = false; // on the last connection
   private failures = 0; // connections in a row that brought nothing new
   private stuckSince: number | undefined; // since then no connection lived or brought anything new
   private readonly silenceMaxMs: number;
@@ -110,6 +111,7 @@ class RunStream {
     const begun = Date.now();
     let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
     let heard = false;
+    this.heardFrame = false;
     deadline.set(this.silenceMaxMs);
     try {
       const answer = await this.open(deadline);
@@ -124,6 +126,7 @@ class RunStream {
         deadline.unset(); // the time that the consumer takes is no silence
         heard = true;
         for (const frame of frames.push(text.decode(value, { stream: true }))) {
+          this.heardFrame = true;
           if ((yield* this.frame(frame)) === "over") return "over";
         }
       }
@@ -183,13 +186,19 @@ class RunStream {
     }
   }
 
-  /** After an orderly end without a last event: has the run ended, and was that known before this connection began? */
+  /** After an orderly end without a last event: is there nothing left?  The log is asked where there is a last event to wait for,
+   * since not every cut can be told from an end. */
   private async isOver(): Promise<boolean> {
     if (this.options.ticket) return false; // 204 says so
-    if (this.ended) return true;
+    const path = { runId: this.runId };
     const call = this.options.signal ? { signal: this.options.signal } : {};
-    const run = await this.transport.call<RunSnapshot>("getRun", { path: { runId: this.runId } }, call);
-    this.ended = isTerminalStatus(run.status);
+    if (this.modes.join() !== "messages") {
+      const query = { lastSequence: this.last, timeout: 1 };
+      const left = await this.transport.call<EventPage>("pollRunEvents", { path, query, heldMs: 1000 }, call);
+      return left.isComplete && !left.events.some((event) => TERMINAL_EVENTS.has(event.type));
+    }
+    if (this.ended && !this.heardFrame) return true; // it had before this connection began, which brought nothing
+    this.ended = isTerminalStatus((await this.transport.call<RunSnapshot>("getRun", { path }, call)).status);
     return false;
   }
 
