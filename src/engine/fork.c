@@ -1,7 +1,8 @@
 /*
- * fork.c: a new run out of the first events of another one (FORK-1 to FORK-11, FORK-22, FORK-23).
- * A worker folds what is inherited, turn by turn, and one plan makes the run: its rows are the
- * state at the cut, its log refers to that of the source.  A kill before that plan leaves nothing.
+ * fork.c: makes a new run from the first events of another one (FORK-1 to FORK-11, FORK-22,
+ * FORK-23).  A worker folds the inherited events, turn by turn, and one plan makes the run: its
+ * rows are the state at the cut, its log refers to that of the source.  A kill before that plan
+ * leaves nothing behind.
  */
 #include "engine/fork.h"
 
@@ -35,7 +36,7 @@ struct fork_job {
     struct run_fork link;
     struct run_meta meta;
     struct var_inits vars;
-    bool open; /* the source was read, the rest of this is set */
+    bool open; /* the source was read; the members below are set */
 };
 
 /* --- life --- */
@@ -62,6 +63,15 @@ static enum turn fork_refuse(struct step *st, int rc, const struct wopr_error *e
     job_free(st->exec);
     cmd_settle(st->engine, cmd);
     return TURN_DROP;
+}
+
+/* No fault of the host, and nothing that a repetition mends.  The store's own words stay here. */
+static int source_damaged(const struct fork_job *j, struct wopr_error *err) {
+    log_warn("a run cannot be forked", "source", arena_cstr(j->a, j->cmd->run_id), "why",
+             err->message);
+    return wopr_error_set(err, WOPR_E_CONFLICT,
+                          "the source is parked, or its log breaks a rule before fromSeq ('wopr "
+                          "verify' says which); fork it before that event, or restore its log");
 }
 
 static int source_expired(const struct fork_job *j, struct wopr_error *err) {
@@ -123,8 +133,8 @@ static int source_read(struct step *st, struct fork_job *j, struct wopr_error *e
     return rc;
 }
 
-/* What a fork takes over: definition, owner, inputs and options; not the scope, the callback and
- * the parent, which belong to the source alone. */
+/* A fork inherits definition, owner, inputs and options; scope, callback and parent belong to the
+ * source alone. */
 static void meta_fill(struct step *st, struct fork_job *j) {
     const struct run_origin *o = &j->source;
     j->meta = o->meta;
@@ -161,8 +171,8 @@ static int job_open(struct step *st, struct fork_job *j, struct wopr_error *err)
 
 /* --- the plan --- */
 
-/* A retry that was waiting at the cut waits for what was left then; in a replay the source says
- * when it came. */
+/* A retry that was waiting at the cut waits for its remaining time; in a replay the source's log
+ * decides. */
 static void retries_arm(struct run_exec *re, struct plan *p, const struct fork_job *j) {
     const struct run_state *s = re->state;
     if (j->link.mode != FORK_BRANCH) return;
@@ -195,7 +205,7 @@ static bool create_fill(struct step *st, struct fork_job *j, struct plan *p) {
 static struct plan *fork_plan(struct step *st, struct fork_job *j) {
     struct run_state *s = st->exec->state;
     struct plan *p = plan_new();
-    j->link.cut_ms = st->exec->fork.info->link.cut_ms; /* known since the fold */
+    j->link.cut_ms = st->exec->fork.info->link.cut_ms; /* set by the fold */
     if (!p || !create_fill(st, j, p)) {
         plan_unref(p);
         return NULL;
@@ -215,14 +225,8 @@ static struct plan *fork_plan(struct step *st, struct fork_job *j) {
     return p;
 }
 
-static void fork_done(void *ctx, struct plan *p, int rc) {
-    (void)p;
-    exec_landed(ctx, rc);
-}
-
 /* Returns a code when nothing went out. */
 static int fork_send(struct step *st, struct fork_job *j, struct wopr_error *err) {
-    struct run_exec *re = st->exec;
     struct plan *p = fork_plan(st, j);
     if (!p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a plan");
     j->cmd->result = (struct engine_result){.run_id = arena_str(j->cmd->arena, j->meta.run_id),
@@ -230,21 +234,13 @@ static int fork_send(struct step *st, struct fork_job *j, struct wopr_error *err
                                             .at_ms = j->meta.created_ms}; /* FORK-3 */
     cmd_attach(j->cmd, p);
     int rc = p->failed;
-    if (rc == 0) {
-        re->commit.plan = p;
-        exec_launch(re);
-        rc = journal_append(st->engine->journal, p, fork_done, re);
-        if (rc == 0) return 0;
-        exec_launch_undo(re);
-        re->commit.plan = NULL;
-    } else {
-        *err = p->error;
-    }
+    if (rc != 0) *err = p->error;
+    else if ((rc = exec_commit(st->exec, p, NULL)) == 0) return 0;
     plan_unref(p);
     return rc;
 }
 
-/* --- what came back --- */
+/* --- the landed plan --- */
 
 static enum turn fork_made(struct step *st, struct plan *p) {
     struct run_exec *re = st->exec;
@@ -262,7 +258,7 @@ static enum turn fork_made(struct step *st, struct plan *p) {
     if (rc == 0) rc = replay_open(re);
     if (rc == 0) rc = replay_begin(st, NULL);
     if (rc == 0) rc = children_load(st, NULL);
-    if (rc != 0) return TURN_LATER; /* it exists: again when there is memory */
+    if (rc != 0) return TURN_LATER; /* it exists: load it when there is memory */
     exec_move(re, EXEC_LIVE);
     return TURN_GO_ON;
 }
@@ -296,6 +292,7 @@ enum turn fork_turn(struct step *st, int flight_rc) {
     if (re->commit.plan) return fork_landed(st, flight_rc);
     struct fork_job *j = re->fork.job;
     const struct run_pace pace = {step_slice_over, st};
+    uint64_t refused = mem_refused();
     bool there = false;
     int rc = 0;
     if (engine_is_broken(st->engine)) rc = WOPR_E_SYNC_FAILED;
@@ -306,12 +303,17 @@ enum turn fork_turn(struct step *st, int flight_rc) {
     if (rc == WOPR_E_NOT_FOUND && j->open) rc = source_expired(j, &err);
     if (rc == 0 && re->state->lost) rc = fork_lost(&j->link, &err);
     if (rc == 0 && there) rc = fork_send(st, j, &err);
+    if (mem_verdict(rc, refused) != rc)
+        rc = wopr_error_set(&err, WOPR_E_TOO_BIG,
+                            "the state of the source before fromSeq takes more memory than a run "
+                            "may have; fork it at an earlier event");
+    if (rc == WOPR_E_CORRUPT) rc = source_damaged(j, &err);
     if (rc != 0) return fork_refuse(st, rc, &err);
-    if (!there) exec_wake(re); /* others first */
+    if (!there) exec_wake(re); /* let others have a turn */
     return TURN_END;
 }
 
-/* --- in --- */
+/* --- submission --- */
 
 static struct run_exec *fork_exec(struct engine *e, struct engine_cmd *cmd) {
     char id[RUN_ID_LEN + 1] = "run_";

@@ -1,6 +1,6 @@
 /*
- * turn.c: one visit of a worker to an exec: what came back from the committer, then what the phase
- * of the exec asks for.
+ * turn.c: one visit of a worker to an exec: takes in the committer's result, then does what the
+ * phase of the exec asks for.
  */
 #include "engine/turn.h"
 
@@ -10,12 +10,12 @@
 #include "engine/evict.h"
 #include "engine/fork.h"
 #include "engine/load.h"
+#include "engine/parked.h"
 #include "engine/peers.h"
 #include "engine/step.h"
-#include "engine/stuck.h"
 #include "engine/timers.h"
 
-/* Takes in what came back from the committer. */
+/* Take in the committer's result. */
 static enum turn turn_landed(struct step *st) {
     struct run_exec *re = st->exec;
     int rc = re->commit.rc;
@@ -31,7 +31,7 @@ static enum turn turn_landed(struct step *st) {
     case EXEC_GIVING:
         return peers_give_landed(st, rc);
     case EXEC_ENDING:
-        return stuck_cancelled(st, rc);
+        return parked_cancelled(st, rc);
     case EXEC_LIVE:
         return re->commit.plan ? step_landed(st, rc) : TURN_GO_ON;
     case EXEC_NEW:
@@ -40,7 +40,7 @@ static enum turn turn_landed(struct step *st) {
     case EXEC_PHASE_NR:
         break;
     }
-    return TURN_GO_ON; /* woken by mail or a timer, nothing was out */
+    return TURN_GO_ON; /* woken by mail or a timer, nothing was in flight */
 }
 
 static void mail_refuse(struct step *st) {

@@ -11,7 +11,7 @@ struct wf_entry {
     bool types_known; /* NODE-3 checked */
     bool workers;     /* some types are those of workers: asked for again with each creation */
 };
-/* For runs that exist; *out has a reference for the caller. */
+/* For existing runs; *out has a reference for the caller. */
 MUST_CHECK int wfcache_by_hash(struct engine *e, const struct sha256 *hash, struct arena *a,
                                struct workflow **out, struct wopr_error *err);
 void wfcache_free(struct engine *e);
