@@ -94,7 +94,7 @@ struct task_types { /* task_type.c */
     pthread_mutex_t mu;
     struct map *schemas; /* 32 bytes of hash -> struct kept_schema */
 };
-struct task_hub; /* task_serve.c */
+struct task_hub;       /* task_serve.c */
 struct engine_counts { /* totals since the start, for engine_stats */
     _Atomic uint64_t created, completed, failed, cancelled, nodes_completed, nodes_failed, retries,
         cap_breaches, recovered, parked, dozed, bounds_met[RUN_BOUND_NR], refused[WOPR_ERR_NR];
