@@ -67,6 +67,7 @@ struct findings {
     struct cli *cli;
     const char *path;
     unsigned errors;
+    bool stored;       /* its types are known: those of workers too */
     bool explains;     /* one of them is at the place that the compiler refused */
     char refused[192]; /* that place */
 };
@@ -74,6 +75,8 @@ struct findings {
 static void print_finding(void *ctx, const struct lint_finding *f) {
     struct findings *all = ctx;
     const char *at = f->pointer[0] != '\0' ? f->pointer : "/";
+    const char *last = strrchr(at, '/');
+    if (all->stored && strcmp(last ? last : at, "/typeId") == 0) return;
     fprintf(stderr, "%s: %s at " STR_FMT ": " STR_FMT "\n", all->path,
             f->error ? "error" : "warning", STR_ARG(cli_text(all->cli, str_c(at))),
             STR_ARG(cli_text(all->cli, str_c(f->text))));
@@ -118,7 +121,7 @@ static int put_file(struct cli *c, struct store *s, const char *path, struct str
     int rc = file_read(path, DEFINITION_MAX, &text, err);
     if (rc != 0) return rc;
     rc = seed_text(s, buf_str(&text), tenant, &k->env, c->arena, &what, err);
-    struct findings all = {.cli = c, .path = path};
+    struct findings all = {.cli = c, .path = path, .stored = true};
     if (rc == 0) rc = workflow_lint(buf_str(&text), NODES_LINT, print_finding, &all, err);
     if (rc == 0) printf("%s: %s\n", path, words[what]);
     buf_fini(&text);

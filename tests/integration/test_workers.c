@@ -43,6 +43,7 @@ static const char *worker_run(const struct server *s) {
     struct str err = STR_NONE;
     register_type(s, "");
     cr_assert_eq(put_status(s, "resize", &err), 0, STR_FMT, STR_ARG(err));
+    cr_expect_eq(err.n, 0u, "no finding: " STR_FMT, STR_ARG(err));
     return create_run(s, "resize", "\"inputs\":{\"url\":\"u\"}");
 }
 
