@@ -15,7 +15,7 @@
 
 struct run_exec *exec_new(struct engine *e, struct str run_id, enum exec_phase phase) {
     if (run_id.n == 0 || run_id.n > RUN_ID_MAX) return NULL;
-    struct run_exec *re = MEM_NEW(struct run_exec);
+    struct run_exec *re = mem_zalloc(sizeof *re + run_id.n + 1);
     if (!re) return NULL;
     re->engine = e;
     re->phase = phase;

@@ -118,7 +118,6 @@ struct exec_checkpoint { /* checkpoint.c: the newest one of its state, none: all
 
 struct run_exec {
     struct engine *engine;
-    char run_id[RUN_ID_MAX + 1];
     int64_t run_no;        /* 0 = not known yet */
     enum exec_phase phase; /* changed by exec_move only */
     struct workflow *wf;
@@ -140,6 +139,7 @@ struct run_exec {
     struct exec_fork fork;
     struct exec_checkpoint checkpoint;
     struct timeline *timeline; /* directs a live replay; NULL: the wall clock does */
+    char run_id[];             /* terminated */
 };
 
 /* What a turn decided about its exec.  Functions of a turn return it and must not touch the exec

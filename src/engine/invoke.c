@@ -238,7 +238,8 @@ static struct invoke_call *call_new(struct step *st, const struct invocation *v,
     if (c && c->a) {
         list_init(&c->link);
         c->e = st->engine;
-        memcpy(c->run_id, st->exec->run_id, sizeof c->run_id);
+        memcpy(c->run_id, st->exec->run_id,
+               strlen(st->exec->run_id)); /* zeroed, RUN_ID_MAX at most */
         c->node = v->node;
         c->ordinal = v->ordinal;
         c->invocation_id = arena_str(c->a, text_str(&v->invocation_id));
