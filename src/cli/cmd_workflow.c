@@ -1,11 +1,14 @@
 /* cmd_workflow.c: wopr workflow put|get|list|check and wopr seed. */
 #include "cli/cli.h"
+#include "codec/json.h"
+#include "domain/lint.h"
 #include "nodes/nodes.h"
 
 #include <stdio.h>
 
 #define DEFINITION_MAX (4u * 1024 * 1024)
 #define CHECK_FAILED   1
+#define VALUE_SHOWN    60 /* bytes */
 
 static const char USAGE[] =
     "usage: wopr workflow put FILE... [--shared]\n"
@@ -22,6 +25,7 @@ static const char SEED_USAGE[] =
 struct checker {
     struct schema_set *schemas;
     struct node_registry *types;
+    struct node_catalog *catalog;
     struct wf_env env;
 };
 
@@ -35,6 +39,7 @@ static int checker_open(struct checker *k, bool conformance, struct wopr_error *
     k->types = node_registry_new();
     int rc = k->types == NULL ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory") : 0;
     if (rc == 0) rc = nodes_register_core(k->types, conformance, err);
+    if (rc == 0) rc = node_catalog_new(k->types, &k->catalog, err);
     if (rc == 0) rc = definition_schema_new(&k->schemas, &k->env.definition_schema, err);
     k->env.knows_type = knows_type;
     k->env.config_wrong = nodes_config_wrong;
@@ -44,53 +49,45 @@ static int checker_open(struct checker *k, bool conformance, struct wopr_error *
 
 static void checker_close(struct checker *k) {
     schema_set_free(k->schemas);
+    node_catalog_free(k->catalog);
     node_registry_free(k->types);
 }
 
 struct findings {
     struct cli *cli;
     const char *path;
-    unsigned errors;
-    bool explains;     /* one of them is at the place the compiler complains about */
-    char refused[192]; /* that place */
 };
 
+/* A value that fits the line is shown with its place. */
 static void print_finding(void *ctx, const struct lint_finding *f) {
-    struct findings *all = ctx;
+    const struct findings *all = ctx;
     const char *at = f->pointer[0] != '\0' ? f->pointer : "/";
-    fprintf(stderr, "%s: %s at " STR_FMT ": " STR_FMT "\n", all->path,
+    enum json_type t = json_type_of(f->value);
+    bool shown = f->value.n > 0 && f->value.n <= VALUE_SHOWN && t != JSON_OBJECT && t != JSON_ARRAY;
+    struct str value = shown ? cli_text(all->cli, f->value) : STR_NONE;
+    fprintf(stderr, "%s: %s at " STR_FMT "%s" STR_FMT ": " STR_FMT "\n", all->path,
             f->error ? "error" : "warning", STR_ARG(cli_text(all->cli, str_c(at))),
-            STR_ARG(cli_text(all->cli, str_c(f->text))));
-    all->errors += f->error;
-    all->explains |= f->error && f->pointer[0] != '\0' &&
-                     strncmp(all->refused, f->pointer, strlen(f->pointer)) == 0;
+            shown ? " = " : "", STR_ARG(value), STR_ARG(cli_text(all->cli, str_c(f->text))));
 }
 
-/* All findings, and the compiler's reason when none of them says the same. */
 static int check_file(struct cli *c, const char *path, const struct checker *k,
                       struct wopr_error *err) {
-    struct workflow *w = NULL;
+    struct wf_types types = node_catalog_types(k->catalog);
     struct findings all = {.cli = c, .path = path};
-    struct wopr_error refusal = {0};
+    struct lint_summary sum = {0};
     struct buf text;
     int rc = file_read(path, DEFINITION_MAX, &text, err);
     if (rc != 0) return rc;
     rc = json_check(buf_str(&text), &JSON_LIMITS_STORED, err);
-    if (rc == 0) {
-        int refused = workflow_compile(buf_str(&text), &k->env, &w, &refusal);
-        memcpy(all.refused, refusal.pointer, sizeof all.refused);
-        rc = workflow_lint(buf_str(&text), NODES_LINT, print_finding, &all, err);
-        if (rc == 0 && refused != 0 && !all.explains) {
-            *err = refusal;
-            rc = refused;
-        }
-    }
-    if (rc == 0 && all.errors == 0 && w != NULL)
+    if (rc == 0)
+        rc = workflow_check(buf_str(&text), &k->env, &types, print_finding, &all, &sum, err);
+    if (rc == 0 && sum.errors == 0 && sum.wf != NULL)
         printf("%s: ok, " STR_FMT " version " STR_FMT ", %zu nodes, %zu edges\n", path,
-               STR_ARG(w->id), STR_ARG(cli_text(c, w->version)), w->nodes_nr, w->edges_nr);
-    workflow_unref(w);
+               STR_ARG(sum.wf->id), STR_ARG(cli_text(c, sum.wf->version)), sum.wf->nodes_nr,
+               sum.wf->edges_nr);
+    workflow_unref(sum.wf);
     buf_fini(&text);
-    return rc == 0 && all.errors > 0 ? CHECK_FAILED : rc;
+    return rc == 0 && sum.errors > 0 ? CHECK_FAILED : rc;
 }
 
 static int put_file(struct cli *c, struct store *s, const char *path, struct str tenant,
@@ -102,8 +99,9 @@ static int put_file(struct cli *c, struct store *s, const char *path, struct str
     int rc = file_read(path, DEFINITION_MAX, &text, err);
     if (rc != 0) return rc;
     rc = seed_text(s, buf_str(&text), tenant, &k->env, c->arena, &what, err);
+    struct wf_types types = node_catalog_types(k->catalog);
     struct findings all = {.cli = c, .path = path};
-    if (rc == 0) rc = workflow_lint(buf_str(&text), NODES_LINT, print_finding, &all, err);
+    if (rc == 0) rc = workflow_lint(buf_str(&text), &types, print_finding, &all, err);
     if (rc == 0) printf("%s: %s\n", path, words[what]);
     buf_fini(&text);
     return rc;
