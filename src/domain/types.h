@@ -8,7 +8,7 @@
 #define WOPR_DOMAIN_TYPES_H
 
 #include "base/arena.h"
-#include "base/str.h"
+#include "codec/json.h"
 
 /* Texts live as long as the source or the arena of the call.
  *
@@ -35,5 +35,7 @@ struct wf_types {
     bool (*workflow)(void *ctx, struct str workflow_id);
     void *ctx;
 };
+/* As JSON: typeId, and what is known of summary, config, outputs, example. */
+void wf_type_render(const struct wf_type *t, struct jw *w);
 
 #endif

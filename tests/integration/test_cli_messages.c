@@ -225,7 +225,9 @@ Test(cli_messages, workflow_check_tells_everything_at_once) {
     SAYS("did you mean value?");
     SAYS("\"name\" is needed here or as an input");
     SAYS("did you mean maxRetries?");
-    cr_expect_eq(RUN("workflow", "put", path), 0, "it is stored: the contract accepts it");
+    cr_expect_eq(RUN("workflow", "put", path), 1, "it cannot work");
+    cr_expect_eq(RUN("workflow", "get", "t"), 1, "nothing was stored");
+    cr_expect_eq(RUN("workflow", "put", path, "--force"), 0, "the contract accepts it");
     SAYS("\"name\" is needed here or as an input");
     const char *const good = WOPR_SOURCE_DIR "/docs/examples/purchase.json";
     cr_expect_eq(BARE("workflow", "check", good), 0, STR_FMT, STR_ARG(err));
