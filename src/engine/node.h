@@ -212,5 +212,7 @@ MUST_CHECK int node_registry_add(struct node_registry *r, const struct node_type
                                  struct wopr_error *err); /* copies; EXISTS */
 size_t node_registry_count(const struct node_registry *r);
 const struct node_type *node_registry_find(const struct node_registry *r, struct str type_id);
+/* Each type, in no order: *it = 0 at first; NULL at the end. */
+const struct node_type *node_registry_next(const struct node_registry *r, size_t *it);
 
 #endif
