@@ -17,24 +17,23 @@ enum run_root {
     ROOT_CONFIG,
     ROOT_NR
 };
-struct run_scope { /* one evaluation; roots are built once, in the arena of the first look-up */
-    struct run_state *run;
-    int node;              /* whose config; for an edge also whose status and outputs */
-    struct str status;     /* word, empty for ports */
-    struct str outputs;    /* raw object, empty for ports */
-    struct str output_key; /* sourceOutput of the edge, empty for ports */
-    int64_t now_ms;        /* clock of channels (CHAN-17) */
-    /* Conditions are evaluated inside the fold, which must decide the same from the log alone, and
-     * the log holds sensitive variables and channels masked (NODE-20): conditions see neither. */
-    bool hide_sensitive;
-    bool no_memory;
-    bool have[ROOT_NR];
-    struct str root[ROOT_NR];
-};
-/* Borrows sc and the budget. */
-struct expr_scope run_scope_of(struct run_scope *sc, uint64_t *steps);
-/* Raw value of a member, STR_NONE when absent or when text is no object. */
-struct str member_raw(struct str text, struct str key, struct arena *a);
+
+/* --- run_roots.c --- */
+enum run_root run_root_of(struct str name);                  /* ROOT_NR: there is none */
+bool root_hides(const struct run_state *s, struct str name); /* a variable, from conditions */
+/* Raw value, empty when there is none, or when it is hidden and hides says so. */
+struct str root_var(const struct run_state *s, const struct var_state *v, bool hides);
+/* Undeclared channels show under variables, declared ones under channels (CHAN-28). */
+bool root_channel(const struct chan_state *c, enum run_root which, bool hides);
+/* Text of VARIABLES or CHANNELS.  NO_MEMORY, for want of it or because something is over a bound:
+ * *out is STR_NONE, or lacks the channel that is too large. */
+MUST_CHECK int root_object(const struct run_state *s, enum run_root which, bool hides,
+                           int64_t now_ms, struct arena *a, struct str *out);
+/* How many bytes that text has when it hides, without making it: TOO_BIG, *bytes as above. */
+MUST_CHECK int root_object_bytes(const struct run_state *s, enum run_root which, int64_t now_ms,
+                                 size_t *bytes);
+/* The inputs as accepted, STR_NONE when there are none. */
+MUST_CHECK int root_inputs(const struct run_state *s, bool hides, struct arena *a, struct str *out);
 
 /* --- sched_queue.c --- */
 void sched_enqueue(struct run_state *s, int node, enum sched_phase phase); /* READY or SKIP */

@@ -132,6 +132,7 @@ void run_state_free(struct run_state *s) {
     mem_free(s->chans);
     mem_free(s->chan_ops);
     state_pins_free(s);
+    sched_settling_drop(s);
     sched_free(s);
     text_clear(&s->error);
     text_clear(&s->agent);

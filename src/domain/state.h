@@ -93,7 +93,9 @@ struct sched_settling { /* what the last event leaves to be done: sched_settle.c
     bool looped;        /* a loopback fires: a round follows */
     bool costs;         /* the edge at hand has a condition */
     int64_t now_ms;     /* clock of the conditions (CHAN-17) */
-    uint64_t steps;     /* left for the conditions */
+    uint64_t steps;     /* left for the conditions; decides */
+    uint64_t work;      /* bytes that they took so far: for the pace, decides nothing */
+    struct cond_view *view; /* what they see, made by the first of them */
 };
 #define TRIGGER_QUEUE_MAX 1024u
 struct trigger_fire { /* a write that a trigger has still to answer */
@@ -262,6 +264,7 @@ struct run_state {
     size_t pins_nr, pins_cap;
     struct text agent;   /* raw AgentRef shown on the snapshot */
     struct text outputs; /* raw outputs of run.completed */
+    size_t inputs_seen;  /* bytes of the inputs as conditions see them; 0 = not asked yet */
     bool dirty_run;
     bool masks;  /* nodes may read something that the log shows masked */
     bool masked; /* a value of the run was masked: something may be sealed for it */
@@ -283,8 +286,9 @@ MUST_CHECK int run_state_apply(struct run_state *s, const struct event *e, struc
  * is left or the pace says that the turn is over, at least one condition.  A busy state takes the
  * next event all the same, after it has finished at once; sched_next wants one that is not busy.
  */
-struct run_pace {
-    bool (*over)(void *ctx); /* asked between conditions; decides no result */
+struct run_pace {            /* asked between conditions; decides no result */
+    uint64_t bytes_max;      /* of what conditions look at in a turn; 0 = no bound */
+    bool (*over)(void *ctx); /* or NULL */
     void *ctx;
 };
 MUST_CHECK int run_state_begin(struct run_state *s, const struct event *e, struct wopr_error *err);
@@ -377,6 +381,7 @@ int sched_node_settled(struct run_state *s, int node, struct wopr_error *err);
 int sched_channel_written(struct run_state *s, const struct chan_state *c, int node,
                           const struct event *e);
 void sched_run_ended(struct run_state *s); /* while a terminal run event is applied (R2) */
+void sched_settling_drop(struct run_state *s); /* what conditions saw; it can be made again */
 void sched_free(struct run_state *s);
 /* Leaf outputs for run.completed: {"<leafNodeId>": outputs} appended to b (WF-15). */
 MUST_CHECK int sched_outputs(const struct run_state *s, struct buf *b);

@@ -83,6 +83,8 @@ int chan_find_same(const struct chan_state *c, enum reducer r, struct str value,
 size_t chan_expired(const struct chan_state *c,
                     int64_t now_ms);         /* of the first entries (CHAN-16) */
 size_t chan_max(const struct chan_state *c); /* entries of a list */
+/* Bytes that chan_shown appends; reads no value. */
+size_t chan_shown_bytes(const struct chan_state *c, struct str mode, int64_t now_ms);
 /* The exact sum with x added; c may be NULL.  VALIDATION: x is no number. */
 int chan_sum(const struct chan_state *c, struct str x, struct sum *out);
 /* One step of a value reducer, appended to b; c NULL: from empty.  VALIDATION, NO_MEMORY. */

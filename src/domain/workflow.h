@@ -176,10 +176,17 @@ bool channel_admits(const struct wf_access *side, const struct wf_node *n);
 struct expr; /* immutable, in the arena it was parsed into */
 MUST_CHECK int expr_parse(struct str text, struct arena *a, struct expr **out,
                           struct wopr_error *err);
-/* Root names of paths: status, output, value, variables, channels, inputs, config.  lookup gives
- * raw JSON for the root, STR_NONE when absent (reads as null). */
+/* Root names of paths: status, output, value, variables, channels, inputs, config. */
+struct expr_place {
+    struct str root, path; /* path: below it, may be empty */
+    bool dotted;           /* else RFC 6901 */
+};
 struct expr_scope {
+    /* Raw JSON for the root, STR_NONE when absent (reads as null). */
     struct str (*lookup)(void *ctx, struct str root, struct arena *a);
+    /* Or, instead: raw JSON at a place, as json_pointer_get or json_path_get finds it in the text
+     * of the root; *bytes: of that text. */
+    struct str (*find)(void *ctx, const struct expr_place *at, struct arena *a, size_t *bytes);
     void *ctx;
     uint64_t *steps; /* left, NULL: EXPR_STEPS_MAX; a step of a pattern, or EXPR_STEP_BYTES read */
 };

@@ -9,7 +9,8 @@
 
 enum {
     WIRE_FOLD_MS_MAX = 1000, /* of one walk over a log, on a thread for that */
-    WIRE_TURN_MS_MAX = 2     /* of the conditions of an event, on the thread of connections */
+    WIRE_TURN_MS_MAX = 2,    /* of the conditions of an event, on the thread of connections */
+    WIRE_TURN_BYTES_MAX = 2 * 1024 * 1024 /* and what they may look at until then */
 };
 
 struct wire_fold {
@@ -175,7 +176,7 @@ static int baseline_add(struct wire_fold *f, struct buf *out) {
 /* 0, HTTP_FOLD_AGAIN, or a code. */
 static int event_apply(struct wire_fold *f, const struct event *e, struct buf *out) {
     uint64_t until_ms = clock_mono_ms() + WIRE_TURN_MS_MAX;
-    const struct run_pace pace = {turn_over, &until_ms};
+    const struct run_pace pace = {WIRE_TURN_BYTES_MAX, turn_over, &until_ms};
     struct wopr_error err;
     int rc = 0;
     if (e->seq >= f->state->next_seq) { /* else it was taken before, and its conditions are left */

@@ -56,7 +56,7 @@ static bool turn_over(void *seed) { return dice(seed, 2) == 0; }
 
 /* Edges are settled in turns, and some of them by the next event: both states decide the same. */
 static void fold_in_turns(struct world *x, const struct event *e) {
-    const struct run_pace pace = {turn_over, &x->seed};
+    const struct run_pace pace = {.over = turn_over, .ctx = &x->seed};
     struct sched_action a, b;
     struct wopr_error err;
     cr_assert_eq(run_state_begin(x->turns, e, &err), 0, "%s", err.message);
