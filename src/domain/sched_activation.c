@@ -12,8 +12,9 @@
  *                   head, or a firing of a channel-write trigger at its node.
  *   a round         of a loop is counted from the entry into its head from outside: its first
  *                   start, a trigger's firing, a round of an outer loop.  A loopback into the
- *                   head begins the next round after one that completed, the same one after one
- *                   that did not, and the first one after the loop has said that it is done.
+ *                   head begins the next round, whether the body of the last one completed or
+ *                   failed; the same one when the head failed, so that nothing of it was given
+ *                   out; and the first one after the loop has said that it is done.
  *   loops           counts loopbacks into a head since that entry, against the limit of WF-12.
  *
  * What is tried in vain is tried again when the node that stood in the way has ended.
