@@ -39,6 +39,16 @@ MUST_CHECK int root_inputs(const struct run_state *s, bool hides, struct arena *
 void sched_enqueue(struct run_state *s, int node, enum sched_phase phase); /* READY or SKIP */
 void sched_dequeue(struct run_state *s, int node); /* READY, SKIP and HELD become IDLE */
 
+/* --- sched_wish.c: wishes to enter a region; a loop is known by its head, triggers follow.  A run
+ * without loops and triggers has none. --- */
+MUST_CHECK int sched_wishes_alloc(struct run_state *s);
+void sched_wish_ask(struct run_state *s, int wish);            /* it is tried next */
+void sched_wish_wait(struct run_state *s, int wish, int node); /* when that one has ended */
+void sched_wish_drop(struct run_state *s, int wish);
+void sched_wishes_wake(struct run_state *s, int node);              /* it has ended */
+int sched_wish_due(const struct run_state *s, int from, int until); /* the first, or -1 */
+bool sched_wish_lost(const struct run_state *s, int wish);
+
 /* --- sched_judge.c --- */
 enum sched_skip { /* sched_node.reason; stored in images of states: never reorder */
                   SKIP_DISABLED,
@@ -56,12 +66,16 @@ void sched_tally(struct run_state *s, int node);         /* counts its incoming 
 void sched_check_handled(struct run_state *s, int node); /* WF-8: a failed node, maybe the run */
 
 /* --- sched.c --- */
-MUST_CHECK int sched_alloc(struct run_state *s); /* the arrays of a run that has started */
+/* What is derived from nodes, loops and triggers that were read from an image; NO_MEMORY. */
+MUST_CHECK int sched_restore(struct run_state *s);
+MUST_CHECK int sched_retries_alloc(struct run_state *s); /* before the first node waits for one */
+MUST_CHECK int sched_alloc(struct run_state *s);         /* the arrays of a run that has started */
 
 /* --- sched_activation.c --- */
 void sched_loop_request(struct run_state *s, const struct wf_edge *e); /* its loopback fired */
 void sched_loops_try(struct run_state *s); /* start rounds whose regions are quiet */
 void sched_loops_drop(struct run_state *s);
+const char *sched_wishes_broken(const struct run_state *s); /* NULL, or the rule */
 /* Fresh activations of node and what it reaches, as of that firing; false: some of it is still in
  * flight.  *blocker: 0, or what the last call left there. */
 bool sched_fire(struct run_state *s, int node, int *blocker, int32_t fired_by, int32_t fire_depth);
@@ -69,7 +83,7 @@ bool sched_fire(struct run_state *s, int node, int *blocker, int32_t fired_by, i
 /* --- sched_trigger.c --- */
 void sched_triggers_try(struct run_state *s);  /* start what has fired and has nothing in flight */
 void sched_triggers_drop(struct run_state *s); /* the run ends */
-int sched_held_due(const struct run_state *s, int64_t now_ms); /* a node, or -1 */
-int sched_asleep(const struct run_state *s); /* a node that waits for its first firing, or -1 */
+int sched_asleep(const struct run_state *s);   /* a node that waits for its first firing, or -1 */
+void sched_slept(struct run_state *s, int node); /* it was skipped instead */
 
 #endif

@@ -164,6 +164,8 @@ int run_state_finish(struct run_state *s, const struct run_pace *pace, struct wo
     struct node_state *n = &s->nodes[node];
     s->settling.node = 0;
     n->sched.phase = PHASE_SETTLED;
+    sched_wishes_wake(s, node);
+    if (n->status == NODE_SKIPPED) sched_slept(s, node);
     if (n->status == NODE_FAILED) {
         if (!n->sched.loop_over) sched_check_handled(s, node);
         else if (s->failed_node < 0)

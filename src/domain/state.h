@@ -236,12 +236,13 @@ struct run_state {
     enum edge_state *edges;
     int *ready; /* min-heap of node indexes (WF-14: definition order) */
     size_t ready_nr;
-    int *open_nodes; /* scratch of sched: see sched.c */
-    int *skips;      /* min-heap of nodes that can only be skipped */
-    int *loops;      /* loopback targets whose re-entry waits for a quiet region */
-    size_t skips_nr, loops_nr;
-    struct trigger_state *triggers; /* one per trigger of the workflow */
-    size_t held_nr;
+    int *open_nodes;                 /* scratch of sched: see sched.c */
+    int *skips;                      /* min-heap of nodes that can only be skipped */
+    size_t skips_nr, loops_nr;       /* loops_nr: heads whose loop is pending */
+    struct trigger_state *triggers;  /* one per trigger of the workflow */
+    struct sched_wishes *wishes;     /* loops and triggers that wait for a quiet region */
+    struct due_tree *retries, *held; /* nodes that wait for a time; retries: made by the first */
+    size_t held_nr, asleep_from;     /* no trigger before asleep_from has a node that sleeps */
     struct sched_settling settling;
     size_t running_nr, suspended_nr, retry_nr, unsettled_nr;
     int current_node; /* node index or -1 (INT-12) */
@@ -380,7 +381,7 @@ int sched_node_settled(struct run_state *s, int node, struct wopr_error *err);
 /* While channel.written is applied, after its value was folded; node: the writer or -1. */
 int sched_channel_written(struct run_state *s, const struct chan_state *c, int node,
                           const struct event *e);
-void sched_run_ended(struct run_state *s); /* while a terminal run event is applied (R2) */
+void sched_run_ended(struct run_state *s);     /* while a terminal run event is applied (R2) */
 void sched_settling_drop(struct run_state *s); /* what conditions saw; it can be made again */
 void sched_free(struct run_state *s);
 /* Leaf outputs for run.completed: {"<leafNodeId>": outputs} appended to b (WF-15). */

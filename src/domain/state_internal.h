@@ -57,7 +57,7 @@ void intr_phase_set(struct run_state *s, struct intr_state *i, enum intr_phase p
 size_t intr_count_before(const struct run_state *s, int node); /* in earlier activations */
 struct intr_state *intr_nth_of(const struct run_state *s, int node, size_t nth); /* or NULL */
 /* Let a running node wait for its next attempt until at_ms. */
-void node_wait_retry(struct run_state *s, int node, int64_t at_ms);
+MUST_CHECK int node_wait_retry(struct run_state *s, int node, int64_t at_ms);
 /* INT-12: what a going run shows, and the node it shows it for (-1 = none). */
 enum run_status run_waits(const struct run_state *s, int *node);
 /* The same from queues; NO_MEMORY. */

@@ -108,6 +108,7 @@ struct wf_channel { /* CHAN, 20-runtime 5.1 */
     struct wf_access readers, writers;
     int64_t *compatible; /* compatibleWith (CHAN-18) */
     size_t compatible_nr;
+    size_t trigger_first; /* index plus one, 0 = none; the others follow by wf_trigger.next */
     bool sensitive;
 };
 enum wf_from { FROM_ANY, FROM_CHILD, FROM_PARENT };
@@ -116,6 +117,7 @@ struct wf_trigger { /* an enabled channel-write trigger (CHAN-20) */
     int node, channel; /* indexes */
     enum wf_from from;
     int64_t debounce_ms; /* quiet period, 0 = none */
+    size_t next;         /* of the same channel, plus one; 0 = none */
 };
 struct workflow {
     struct arena *arena;
