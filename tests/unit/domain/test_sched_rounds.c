@@ -1,5 +1,5 @@
-/* test_sched_rounds.c: rounds of loops whose bodies or heads fail, and logs of older rounds (30-nodes
- * 2.4, WF-8, WF-12, EVT-41). */
+/* test_sched_rounds.c: rounds of loops whose bodies or heads fail, and logs of older rounds
+ * (30-nodes 2.4, WF-8, WF-12, EVT-41). */
 #include "sched_world.h"
 
 #include <criterion/criterion.h>
