@@ -1,6 +1,6 @@
 /*
- * workflow_schema.c: everything of a definition that is JSON Schema: the definition itself, channel
- * and configurable schemas, and patterns (compiled as {"pattern":...} so that PCRE2's limits bound
+ * workflow_schema.c: the JSON Schemas of a definition: the definition itself, channel and
+ * configurable schemas, and patterns (compiled as {"pattern":...} so that PCRE2's limits bound
  * them).
  */
 #include "domain/options_int.h"
@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* Members that travel with a definition but are no part of its closed schema (30-nodes X-23). */
+/* Members that definitions may carry although their closed schema lacks them (30-nodes X-23). */
 static const char *const STRIPPED[] = {"packs", "engines", NULL};
 
 static bool ttl_is_zero(struct str channel) {
@@ -62,6 +62,22 @@ static bool needs_view(const struct wfc_obj *top) {
     for (int i = 0; STRIPPED[i] != NULL; i++)
         if (wfc_raw(top, STRIPPED[i]).p != NULL) return true;
     return wfc_raw(top, "channels").p != NULL;
+}
+
+int definition_stripped(struct str text, struct arena *a, struct str *out) {
+    struct wopr_error err = {0};
+    struct wfc c = {.tmp = a, .err = &err};
+    struct wfc_obj top;
+    struct buf view;
+    int rc = wfc_obj(&c, text, &top, "%s", "");
+    if (rc != 0) return rc;
+    *out = text;
+    if (!needs_view(&top)) return 0;
+    buf_init(&view, 2 * WF_TEXT_MAX);
+    rc = definition_view(&c, &top, &view);
+    if (rc == 0) *out = arena_str(a, buf_str(&view));
+    buf_fini(&view);
+    return rc == 0 && out->p == NULL ? WOPR_E_NO_MEMORY : rc;
 }
 
 int wfc_definition(struct wfc *c, const struct wfc_obj *top) {
@@ -125,7 +141,7 @@ int wfc_schemas(struct wfc *c) {
     return 0;
 }
 
-/* OPT-5: a workflow may not accept a key that the host does not know. */
+/* OPT-5: a workflow must not accept keys that the host does not know. */
 static int keys_known(struct wfc *c, struct str schema, const char *member) {
     char pointer[WF_POINTER_MAX];
     struct json_members m;

@@ -38,7 +38,7 @@ static void create_meta(struct plan *p, const struct engine_cmd *cmd, struct str
     m->recursion_limit = cmd->create.options.recursion_limit;
 }
 
-/* EVT-11: the mask of sensitive inputs is taken here, once; the clear ones are sealed. */
+/* EVT-11: mask sensitive inputs here, once, and seal the clear ones. */
 static void create_vars(struct engine *e, struct plan *p, const struct engine_cmd *cmd) {
     const struct var_inits *from = &cmd->create.inputs;
     struct run_meta *m = &p->create->meta;
@@ -52,7 +52,7 @@ static void create_vars(struct engine *e, struct plan *p, const struct engine_cm
         v[i].value = str_keep(p, from->v[i].value);
         any = any || v[i].sensitive;
     }
-    p->create->vars = (struct var_inits){v, from->n};
+    p->create->vars = (struct var_inits){.v = v, .n = from->n};
     m->inputs = str_keep(p, cmd->create.inputs_accepted);
     if (!any) return;
     int rc = run_inputs_mask(&p->create->vars, cmd->create.wf->masking_mode, p->arena, &m->inputs,
@@ -68,7 +68,7 @@ static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct
     if (!p) return NULL;
     p->what = PLAN_CREATE;
     p->run_id = str_keep(p, run_id);
-    p->epoch = 1; /* the first holder's */
+    p->epoch = 1; /* of the first holder */
     p->create = ARENA_NEW(p->arena, struct run_row_new);
     if (p->create) {
         create_meta(p, cmd, run_id, now_ms);
@@ -197,5 +197,5 @@ enum turn create_landed(struct step *st, int rc) {
     cmd_committed(cmd, p);
     plan_unref(p);
     if (run_status_final(re->state->status)) return TURN_DROP;
-    return exec_register_no(re) == 0 ? TURN_GO_ON : TURN_LATER; /* when there is memory */
+    return exec_register_no(re) == 0 ? TURN_GO_ON : TURN_LATER; /* later, when there is memory */
 }

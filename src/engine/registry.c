@@ -43,7 +43,7 @@ int node_registry_add(struct node_registry *r, const struct node_type *t, struct
                               "a node type needs a function and an id like vendor.acme.greet");
     if (map_get(r->by_id, id))
         return wopr_error_set(err, WOPR_E_EXISTS, "node type %s is registered twice", t->type_id);
-    /* The id is kept behind the row, so that callers may pass text of their own. */
+    /* Copy the id behind the row, so that callers may pass temporary text. */
     struct node_type *own = mem_zalloc(sizeof *own + id.n + 1);
     if (!own) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a node type");
     *own = *t;
@@ -57,6 +57,12 @@ int node_registry_add(struct node_registry *r, const struct node_type *t, struct
 
 const struct node_type *node_registry_find(const struct node_registry *r, struct str type_id) {
     return map_get(r->by_id, type_id);
+}
+
+const struct node_type *node_registry_next(const struct node_registry *r, size_t *it) {
+    struct str key;
+    void *value;
+    return map_next(r->by_id, it, &key, &value) ? value : NULL;
 }
 
 const char *registry_missing(const struct node_type *t, const char *const *have) {
