@@ -53,7 +53,7 @@ static void create_vars(struct engine *e, struct plan *p, const struct engine_cm
         v[i].value = str_keep(p, from->v[i].value);
         any = any || v[i].sensitive;
     }
-    p->create->vars = (struct var_inits){v, from->n};
+    p->create->vars = (struct var_inits){.v = v, .n = from->n};
     m->inputs = str_keep(p, cmd->create.inputs_accepted);
     if (!any) return;
     int rc = run_inputs_mask(&p->create->vars, cmd->create.wf->masking_mode, p->arena, &m->inputs,

@@ -69,7 +69,8 @@ int task_hub_new(struct engine *e) {
     (void)pthread_mutex_init(&h->mu, NULL);
     list_init(&h->keys);
     h->end = &h->first;
-    h->leases = h->lost = true; /* of an earlier process, maybe */
+    h->leases = true; /* of an earlier process, maybe */
+    h->lost = true;
     h->by_key = map_new();
     e->tasks = h;
     return h->by_key ? 0 : WOPR_E_NO_MEMORY;
