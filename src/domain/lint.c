@@ -19,7 +19,7 @@
     "{\"type\":\"string\"},\"onlyFrom\":{\"enum\":[\"any\",\"child\",\"parent\"]},\"debounceMs\":" \
     "{\"type\":\"integer\",\"minimum\":0,\"maximum\":60000}}}"
 
-/* --- what is there --- */
+/* --- declared names --- */
 
 static struct json_elements elements_of(struct lint *l, struct str top, const char *key) {
     struct json_elements el = {0};

@@ -1,9 +1,8 @@
 /*
  * workflow_int.h: parts of the workflow compiler.  Layer: domain (pure), private to this folder.
  * Order: workflow.c drives; workflow_obj.c reads members; workflow_node.c, workflow_edge.c and
- * workflow_chan.c fill the arrays; workflow_names.c checks names; workflow_graph.c
- * orders; workflow_schema.c compiles what was
- * collected.
+ * workflow_chan.c fill the arrays; workflow_names.c checks names; workflow_graph.c orders;
+ * workflow_schema.c compiles the collected schemas.
  */
 #ifndef WOPR_DOMAIN_WORKFLOW_INT_H
 #define WOPR_DOMAIN_WORKFLOW_INT_H
@@ -24,12 +23,12 @@ struct wfc_schema { /* waits for schema_compile, which needs all documents regis
 struct wfc {
     struct workflow *w;
     const struct wf_env *env;
-    struct arena *tmp; /* dies with the compilation */
+    struct arena *tmp; /* freed after the compilation */
     struct wopr_error *err;
     struct wfc_schema *schemas, **schemas_end;
     unsigned schemas_nr;
 };
-struct wfc_obj { /* one JSON object of the definition and where it is */
+struct wfc_obj { /* one JSON object of the definition and its place */
     struct json_members m;
     char pointer[WF_POINTER_MAX];
 };
@@ -63,7 +62,7 @@ int wfc_nodes(struct wfc *c, const struct wfc_obj *top);
 int wfc_ports(struct wfc *c, const struct wfc_obj *top); /* after nodes and variables */
 int wfc_edges(struct wfc *c, const struct wfc_obj *top);
 int wfc_channels(struct wfc *c, const struct wfc_obj *top);
-int wfc_names(struct wfc *c); /* of what nodes write (INT-27, CHAN-28) */
+int wfc_names(struct wfc *c); /* of channels and variables that nodes write (INT-27, CHAN-28) */
 int wfc_graph(struct wfc *c); /* adjacency, loopbacks, entries (WF-11, NODE-14) */
 /* Parse an expression and collect its literal patterns. */
 int wfc_expr(struct wfc *c, struct str text, const char *pointer, const char *key,
@@ -76,7 +75,7 @@ int wfc_definition(struct wfc *c, const struct wfc_obj *top); /* schema check of
 MUST_CHECK int definition_stripped(struct str text, struct arena *a, struct str *out);
 int wfc_schema_add(struct wfc *c, struct str text, const char *pointer, const char *key,
                    const struct schema **out);
-int wfc_schemas(struct wfc *c); /* compile all that was added */
+int wfc_schemas(struct wfc *c); /* compile all that were added */
 int wfc_configurable(struct wfc *c, const struct wfc_obj *top);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * checkpoint.c: when a state is saved, and where a fold begins.
+ * checkpoint.c: when to save a state, and where a fold begins.
  *
  * A checkpoint is due when CHECKPOINT_EVENTS events were folded since the last one and took
- * CHECKPOINT_SHARE times the bytes that its image takes: all checkpoints of a run together take at
- * most a fifth of what its log and they take, a load folds a bounded rest, and so does a fork, at
- * whatever event it is cut.  Most runs end before that and have none.  None is written for a
- * run with sensitive values: its state holds them clear, and the file must not.
+ * CHECKPOINT_SHARE times the bytes that its image takes: so all checkpoints of a run take at most a
+ * fifth of the bytes of log and checkpoints together, and a load folds a bounded rest, as does a
+ * fork at any cut.  Most runs end before that and have none.  A run with sensitive values has none:
+ * its state holds them clear, and the file must not.
  */
 #include "engine/checkpoint.h"
 
@@ -16,8 +16,8 @@
 
 #define CHECKPOINT_EVENTS    256
 #define CHECKPOINT_SHARE     4u
-#define CHECKPOINT_BYTES_MIN 512u                 /* a fresh state has about as much */
-#define CHECKPOINT_PLAN_MAX  (PLAN_BYTES_MAX / 4) /* a plan that is larger without it gets none */
+#define CHECKPOINT_BYTES_MIN 512u                 /* about the size of a fresh state */
+#define CHECKPOINT_PLAN_MAX  (PLAN_BYTES_MAX / 4) /* a plan larger than this gets none */
 
 static bool workflow_sensitive(const struct workflow *wf) {
     bool found = false;
@@ -28,7 +28,7 @@ static bool workflow_sensitive(const struct workflow *wf) {
     return found;
 }
 
-/* Bytes that the next image may have, 0 = none is due. */
+/* Bytes allowed for the next image, 0 = none is due. */
 static size_t image_room(const struct run_exec *re) {
     const struct run_state *s = re->state;
     const struct exec_checkpoint *last = &re->checkpoint;
@@ -36,8 +36,7 @@ static size_t image_room(const struct run_exec *re) {
     size_t least =
         last->image_bytes > CHECKPOINT_BYTES_MIN ? last->image_bytes : CHECKPOINT_BYTES_MIN;
     if (s->next_seq - last->seq < CHECKPOINT_EVENTS || room < least) return 0;
-    if (run_status_final(s->status))
-        return 0; /* it is not loaded again; a fork folds what is left */
+    if (run_status_final(s->status)) return 0; /* it is not loaded again; a fork folds the rest */
     if (re->fork.info && s->next_seq <= re->fork.info->link.from_seq) return 0;
     return room < STATE_IMAGE_MAX ? room : STATE_IMAGE_MAX;
 }
@@ -69,7 +68,7 @@ void checkpoint_add(struct step *st) {
         re->checkpoint = (struct exec_checkpoint){
             .seq = s->next_seq, .log_bytes = s->log_bytes, .image_bytes = image.len};
     } else {
-        re->checkpoint.image_bytes = 2 * room; /* try again when it would fit */
+        re->checkpoint.image_bytes = 2 * room; /* try again when it should fit */
     }
     buf_fini(&image);
 }
@@ -104,7 +103,7 @@ int checkpoint_load(struct step *st, const struct run_origin *o, bool trusted,
                                               .log_bytes = c.state->log_bytes,
                                               .image_bytes = c.image_bytes,
                                               .used = true};
-    /* an inherited image knows nothing of this fork: fork_passed and replay_open do */
+    /* an inherited image lacks the facts of this fork: fork_passed and replay_open set them */
     bool own = !re->fork.info || c.state->next_seq > re->fork.info->link.from_seq;
     if (own && re->fork.info) re->fork.info->gap_ms = c.aside.fork_gap_ms;
     if (own) replay_resume(re, &c.aside);

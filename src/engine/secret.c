@@ -6,16 +6,16 @@
 #include "base/find.h"
 #include "codec/json.h"
 
-#define SECRETS_MAX             4096u /* values looked for; of a channel the latest */
+#define SECRETS_MAX             4096u /* values searched for; of a channel the latest */
 #define SECRET_ENTRIES_MAX      256u  /* of one channel */
 #define SECRET_DEPTH_MAX        8u
-#define SECRET_CUT_BYTES_MAX    (256u * 1024) /* larger ones are looked for as a whole only */
-#define SECRET_NEEDLE_BYTES_MAX (64u * 1024)  /* larger ones are recognised as they are only */
+#define SECRET_CUT_BYTES_MAX    (256u * 1024) /* larger values are searched for as a whole only */
+#define SECRET_NEEDLE_BYTES_MAX (64u * 1024)  /* larger values are recognised verbatim only */
 #define SCAN_BYTES_MAX          (64u * 1024 * 1024) /* values times bytes of one text: some 30 ms */
 #define SCRUB_BYTES_MAX         (16u * 1024 * 1024)
 
-/* In the scratch memory of the turn: gathered when they are first needed, added to by what the turn
- * itself masks. */
+/* In the scratch memory of the turn: collected at first need, extended by what the turn itself
+ * masks. */
 struct secret {
     struct str raw; /* JSON of at least SECRET_CHARS_MIN characters */
     struct needle needle;
@@ -23,7 +23,7 @@ struct secret {
 struct secrets {
     struct secret *v;
     size_t n, cap;
-    bool full; /* there are more than are looked for: whatever could hold one is masked */
+    bool full; /* there are more than fit: mask whatever could hold one */
     struct arena *a;
 };
 
@@ -36,7 +36,7 @@ static void secret_keep(struct secrets *l, struct str raw) {
     if (l->n == l->cap) {
         size_t cap = l->cap ? 2 * l->cap : 16;
         struct secret *v = ARENA_ARRAY(l->a, struct secret, cap);
-        if (!v) return; /* the arena has failed: so has the turn */
+        if (!v) return; /* the arena has failed, and so has the turn */
         if (l->n > 0) memcpy(v, l->v, l->n * sizeof *v);
         l->v = v;
         l->cap = cap;
@@ -72,7 +72,7 @@ static void copy_add(struct secrets *l, struct str raw) {
     if (raw.n > 0) secret_add(l, arena_str(l->a, raw), 0);
 }
 
-/* Members of clear that are shown otherwise. */
+/* Add the members of clear that are shown differently. */
 static void members_add(struct secrets *l, struct str clear, struct str shown) {
     struct json_members m = {0}, s = {0};
     if (clear.n == 0 || json_members(clear, l->a, &m, NULL) != 0) return;
@@ -128,7 +128,7 @@ void secret_note(struct step *st, struct str clear, struct str shown) {
 static bool value_holds(struct str json, const struct secret *s) {
     struct finder f;
     if (str_eq(json, s->raw)) return true;
-    if (!s->needle.text.p || json.n < s->needle.text.n) return false; /* words occur anywhere */
+    if (!s->needle.text.p || json.n < s->needle.text.n) return false; /* words are common */
     finder_begin(&f, &s->needle, json);
     return finder_next(&f, 0) < json.n;
 }
@@ -136,7 +136,7 @@ static bool value_holds(struct str json, const struct secret *s) {
 bool secret_in(struct step *st, struct str json) {
     const struct secrets *l = secrets_of(st);
     if (!l || l->n == 0 || json.n < SECRET_CHARS_MIN) return false;
-    if (l->full || l->n > SCAN_BYTES_MAX / json.n) return true; /* not looked through: hidden */
+    if (l->full || l->n > SCAN_BYTES_MAX / json.n) return true; /* too large to search: hide it */
     for (size_t i = 0; i < l->n; i++)
         if (value_holds(json, &l->v[i])) return true;
     return false;

@@ -25,7 +25,7 @@ struct vault {
     struct seal_secret *keks;
     size_t keks_nr;
     pthread_mutex_t mu;  /* guards keys */
-    struct key_set keys; /* read anew when a row needs one that is not there */
+    struct key_set keys; /* read again when a row needs a missing one */
 };
 
 void vault_kek_id(const struct seal_secret *kek, char out[VAULT_KEK_ID_LEN + 1]) {
@@ -77,7 +77,7 @@ static int key_wrap(const struct seal_secret *kek, const struct data_key *k, str
     return rc;
 }
 
-/* CORRUPT: none of the keys of the installation opens it. */
+/* CORRUPT: no key of the installation opens it. */
 static int key_unwrap(const struct vault *v, const struct seal_key_row *row, struct data_key *out,
                       struct wopr_error *err) {
     const struct seal_place place = {STR(WRAP_SCOPE), row->key_no};
@@ -137,7 +137,7 @@ static int key_new(struct key_set *keys, int64_t last_no, struct wopr_error *err
 
 static int64_t last_of(const struct key_set *k) { return k->n > 0 ? k->v[k->n - 1].key_no : 0; }
 
-/* The keys of the installation do not open what is there. */
+/* The keys of the installation do not open the stored data keys. */
 static int keys_refuse(struct vault *v, struct str missing, bool *replaced,
                        struct wopr_error *err) {
     char id[VAULT_KEK_ID_LEN + 1] = "none";
@@ -191,7 +191,7 @@ int vault_new(struct store *s, const struct seal_secret *keks, size_t n, struct 
         v->keks_nr = n;
         rc = keys_begin(v, replaced, err);
     }
-    if (rc == WOPR_E_STALE) rc = keys_begin(v, replaced, err); /* another host was first: its key */
+    if (rc == WOPR_E_STALE) rc = keys_begin(v, replaced, err); /* another host was first */
     if (rc == 0) *out = v;
     else vault_free(v);
     return rc;
@@ -235,7 +235,7 @@ static bool key_find_locked(const struct vault *v, int64_t key_no, struct data_k
     return false;
 }
 
-/* Another process has made keys since. */
+/* Read the keys that another process has made since. */
 static int keys_again_locked(struct vault *v, struct wopr_error *err) {
     struct arena *a = arena_new(VAULT_ARENA_MAX);
     struct key_set keys = {.n = 0};

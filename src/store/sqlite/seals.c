@@ -106,8 +106,8 @@ static int sealed_drop(const struct row_writer *w, enum stmt_id id) {
     return query_run(&q, w->err);
 }
 
-/* The run has ended: nothing reads its clear values any more, but for what it leaves to a parent
- * that goes on; and what its own children left to it, it has read. */
+/* The run has ended: delete its clear values except those that its parent has still to read, and
+ * those that its own children left to it. */
 int sealed_end(const struct row_writer *w, const struct plan *p) {
     if (!p->unseals) return 0;
     int rc = sealed_drop(w, SQL_SEALED_END);

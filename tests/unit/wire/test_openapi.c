@@ -50,7 +50,10 @@ static struct str part(const char *path) { return json_path_get(v->openapi, str_
 
 static struct str operation_of(const struct http_op *op) {
     struct str item = json_get(part("paths"), op->pattern);
-    return json_get(item, strcmp(op->method, "GET") == 0 ? "get" : "post");
+    char method[8] = "";
+    for (size_t i = 0; i + 1 < sizeof method && op->method[i]; i++)
+        method[i] = (char)(op->method[i] - 'A' + 'a');
+    return json_get(item, method);
 }
 
 Test(openapi, two_hosts_of_one_build_serve_the_same_bytes) {
