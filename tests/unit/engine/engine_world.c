@@ -12,6 +12,7 @@
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <errno.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -567,4 +568,30 @@ void world_check_log(struct str run_id) {
                      run_status_final(h.status) && i + 1 == l.n); /* EVT-7 */
         if (i > 0) cr_assert(l.v[i].ts_ms >= l.v[i - 1].ts_ms);
     }
+}
+
+static sqlite3 *file_open(void) {
+    char path[128];
+    sqlite3 *db;
+    snprintf(path, sizeof path, "%s/t.db", W.dir);
+    cr_assert_eq(sqlite3_open(path, &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 5000);
+    return db;
+}
+
+void world_sql(const char *text) {
+    sqlite3 *db = file_open();
+    cr_assert_eq(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+    sqlite3_close(db);
+}
+
+int64_t world_sql_number(const char *query) {
+    sqlite3 *db = file_open();
+    sqlite3_stmt *q;
+    cr_assert_eq(sqlite3_prepare_v2(db, query, -1, &q, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+    cr_assert_eq(sqlite3_step(q), SQLITE_ROW);
+    int64_t n = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return n;
 }

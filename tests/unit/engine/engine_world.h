@@ -81,6 +81,11 @@ struct str world_var(struct str run_id, const char *name);
 /* Every log without holes, one terminal event at its end, projection status equal to the fold. */
 void world_check_log(struct str run_id);
 
+/* Statements on the file, past the store. */
+void world_sql(const char *text);
+/* The one number that a query on the file gives. */
+int64_t world_sql_number(const char *query);
+
 /* Gate of the test type test.hold: it posts held and waits for go. */
 extern sem_t HOLD_HELD, HOLD_GO;
 /* Calls of the test executors so far. */

@@ -4,6 +4,7 @@
  */
 #include "engine_world.h"
 #include "fork_kit.h"
+#include "log_kit.h"
 
 #include "codec/json.h"
 #include "store/admin.h"
@@ -13,13 +14,6 @@
 TestSuite(engine_children_fork, .init = world_up, .fini = world_down);
 
 #define SUB(id, config) NODE(id, "core.subWorkflow", config, "")
-
-static struct child_row_list children_of(struct str run) {
-    struct wopr_error err = {0};
-    struct child_row_list l;
-    cr_assert_eq(store_children(W.store, run, false, 100, W.a, &l, &err), 0, "%s", err.message);
-    return l;
-}
 
 static void approve(struct str run) {
     struct call c;

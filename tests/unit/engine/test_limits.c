@@ -1,6 +1,8 @@
 /* test_limits.c: what meets a bound fails its node or its request, never the host: nothing is tried
  * for ever (bounds.def, stuck.c). */
 #include "engine_world.h"
+#include "fork_kit.h"
+#include "log_kit.h"
 
 #include "codec/json.h"
 #include "domain/interrupt.h"
@@ -191,6 +193,16 @@ Test(engine_limits, many_large_nodes) {
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
 }
 
+/* A fork that meets a bound of the host's memory is not "try again". */
+Test(engine_limits, overlay_beyond_memory /* FORK-23 */) {
+    struct fork_overlay over = {
+        .inputs = arena_printf(W.a, "{\"b\":" STR_FMT "}", STR_ARG(filler(40u << 20)))};
+    struct str id, r = world_start(def_of(NODE("n", "core.noop", "", ""), "", BIG_VAR, ""), NULL);
+    struct wopr_error err;
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect_eq(fork_try(r, FORK_BRANCH, 0, over, &id, &err), WOPR_E_TOO_BIG, "%s", err.message);
+}
+
 /* --- F16 --- */
 
 Test(engine_limits, large_merge /* CHAN-12, CHAN-13 */) {
@@ -264,30 +276,12 @@ Test(engine_limits, thousands_of_open_gates_are_cancelled /* RUN-20, EVT-30 */) 
 
 /* --- parked runs --- */
 
-static void park_now(void *ctx, struct store *s) {
-    struct wopr_error err;
-    void **x = ctx;
-    cr_assert_eq(store_run_park(s, *(int64_t *)x[0], LEASE_ANY, STR("for a test"), &err), 0);
-    sem_post(x[1]);
-}
-
-static void park(struct str run) {
-    int64_t no = world_head(run).run_no;
-    sem_t done;
-    void *ctx[] = {&no, &done};
-    sem_init(&done, 0, 0);
-    cr_assert_eq(journal_side(W.journal, park_now, ctx), 0);
-    while (sem_wait(&done) != 0) {
-    }
-    sem_destroy(&done);
-}
-
 Test(engine_limits, a_parked_run_can_be_cancelled /* RUN-20 */) {
     enum run_status st;
     struct str r = world_start(def_of(NODE("g", "core.approvalGate", "", ""), "", "", ""), NULL);
     world_wait_status(r, RUN_WAITING_APPROVAL);
     world_engine_stop();
-    park(r);
+    log_park(r);
     world_engine_start();
     cr_expect_eq(resolve_rc(r, "g", "{\"action\":\"accept\"}"), WOPR_E_CONFLICT, "no 500");
     cr_expect_eq(world_pause(r, DRAIN_IMMEDIATE), WOPR_E_CONFLICT);
