@@ -1,6 +1,6 @@
 /*
- * test_cli_first.c: the first hour on the command line: an example, what nodes there are, put it on a
- * host, start it and see how it ends; keys that are found by themselves.
+ * test_cli_first.c: the first hour on the command line: an example, what nodes there are, put it on
+ * a host, start it and see how it ends; keys that are found by themselves.
  */
 #include "interrupt_kit.h"
 
