@@ -166,6 +166,9 @@ int engine_new(struct journal *journal, const struct payload_rules *rules,
                const struct engine_config *cfg, struct engine **out, struct wopr_error *err) {
     if (!cfg->holder || cfg->holder[0] == '\0')
         return wopr_error_set(err, WOPR_E_CONFIG, "the engine needs a lease holder id");
+    if (strlen(cfg->holder) > HOLDER_NAME_MAX)
+        return wopr_error_set(err, WOPR_E_CONFIG, "a lease holder's name has at most %u bytes",
+                              HOLDER_NAME_MAX);
     struct engine *e = MEM_NEW(struct engine);
     if (!e) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the engine");
     if (sync_init(e) != 0) {
@@ -194,20 +197,13 @@ int engine_new(struct journal *journal, const struct payload_rules *rules,
     if (tasks_rc == 0) tasks_rc = task_hub_new(e);
     char *holder = mem_strndup(cfg->holder, strlen(cfg->holder));
     e->holder = str_c(holder);
-    if (strlen(cfg->holder) > HOLDER_NAME_MAX) {
-        engine_free(e);
-        return wopr_error_set(err, WOPR_E_CONFIG, "a lease holder's name has at most %u bytes",
-                              HOLDER_NAME_MAX);
-    }
-    int rc = peers_new(e, err);
+    bool made = e->runs.by_id && e->runs.by_no && e->runs.awaited && e->queue.tenants &&
+                e->wfcache.by_hash && holder && tasks_rc == 0;
+    int rc = made ? peers_new(e, err)
+                  : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the engine");
     if (rc != 0) {
         engine_free(e);
         return rc;
-    }
-    if (!e->runs.by_id || !e->runs.by_no || !e->runs.awaited || !e->queue.tenants ||
-        !e->wfcache.by_hash || !holder || tasks_rc != 0) {
-        engine_free(e);
-        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the engine");
     }
     *out = e;
     return 0;
