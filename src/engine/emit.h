@@ -51,7 +51,7 @@ bool step_full(const struct step *st);
 /* Evaluates the conditions that the last event left (run_state_finish).  false: not all of them,
  * and the turn is over; or the plan is lost. */
 bool step_settled(struct step *st);
-bool step_slice_over(void *st);         /* struct step; for a run_pace */
-bool step_moves(const struct step *st); /* the run may act without a command */
+struct run_pace step_pace(struct step *st); /* of the conditions of a turn */
+bool step_moves(const struct step *st);     /* the run may act without a command */
 
 #endif

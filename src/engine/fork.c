@@ -291,8 +291,8 @@ enum turn fork_turn(struct step *st, int flight_rc) {
     struct wopr_error err = {0};
     if (re->commit.plan) return fork_landed(st, flight_rc);
     struct fork_job *j = re->fork.job;
-    const struct run_pace pace = {step_slice_over, st};
     uint64_t refused = mem_refused();
+    const struct run_pace pace = step_pace(st);
     bool there = false;
     int rc = 0;
     if (engine_is_broken(st->engine)) rc = WOPR_E_SYNC_FAILED;

@@ -260,7 +260,7 @@ static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) 
 /* *over: the turn ended before the log did. */
 static int fold_events(struct step *st, bool *over, struct wopr_error *err) {
     struct run_exec *re = st->exec;
-    const struct run_pace pace = {step_slice_over, st};
+    const struct run_pace pace = step_pace(st);
     const struct log_range rest = {.run_no = re->run_no,
                                    .from = re->state->next_seq,
                                    .until = INT64_MAX,

@@ -103,6 +103,24 @@ class Runs(Case):
         self.assertEqual(self.client.workflows.get("ticks")["id"], "ticks")
         self.assertRaises(wopr_client.NotFoundError, self.client.artifacts.get, self.begin("conformance-noop"), "none")
 
+    def test_workflows_come_and_go(self):
+        ticks = self.client.workflows.get("ticks")
+        mine = {**ticks, "id": "mine"}
+        self.assertTrue(self.client.workflows.check(mine)["valid"])
+        wrong = {**mine, "edges": [{"id": "e", "sourceNodeId": "t0", "targetNodeId": "t99"}]}
+        self.assertFalse(self.client.workflows.check(wrong)["valid"])
+        self.assertRaises(wopr_client.InvalidRequestError, self.client.workflows.put, wrong)
+        WORLD.lose("PUT /v1", 1)
+        self.assertEqual(self.client.workflows.put(mine)["revision"], 1)
+        self.assertEqual(self.client.workflows.put({**mine, "name": "Mine"}, force=True)["result"], "updated")
+        self.assertEqual([v["revision"] for v in self.client.workflows.versions("mine")["versions"]], [2, 1])
+        self.assertEqual(self.client.workflows.get_version("mine", 1)["name"], ticks["name"])
+        self.assertIn("mine", [w["workflowId"] for w in self.client.workflows.list_all(limit=1)])
+        self.assertTrue(self.client.workflows.delete("mine")["deleted"])
+        self.assertRaises(wopr_client.NotFoundError, self.client.workflows.get, "mine")
+        self.assertIn("core.delay", [t["typeId"] for t in self.client.node_types.list()["nodes"]])
+        self.assertIn("example", self.client.node_types.get("core.delay"))
+
     def test_every_operation_has_a_method(self):
         source = ""
         folder = os.path.dirname(wopr_client.__file__)

@@ -94,6 +94,25 @@ test("what there is to read", async () => {
   await assert.rejects(client.artifacts.get(await begin("conformance-noop"), "none"), wopr.NotFoundError);
 });
 
+test("workflows come and go", async () => {
+  const ticks = await client.workflows.get("ticks");
+  const mine = { ...ticks, id: "mine" };
+  assert.equal((await client.workflows.check(mine)).valid, true);
+  const wrong = { ...mine, edges: [{ id: "e", sourceNodeId: "t0", targetNodeId: "t99" }] };
+  assert.equal((await client.workflows.check(wrong)).valid, false);
+  await assert.rejects(client.workflows.put(wrong), wopr.InvalidRequestError);
+  await world("lose", { match: "PUT /v1", times: 1 });
+  assert.equal((await client.workflows.put(mine)).revision, 1);
+  assert.equal((await client.workflows.put({ ...mine, name: "Mine" }, { force: true })).result, "updated");
+  assert.deepEqual((await client.workflows.versions("mine")).versions.map((v) => v.revision), [2, 1]);
+  assert.equal((await client.workflows.getVersion("mine", 1)).name, ticks.name);
+  assert.ok((await all(client.workflows.listAll({ limit: 1 }))).some((w) => w.workflowId === "mine"));
+  assert.equal((await client.workflows.delete("mine")).deleted, true);
+  await assert.rejects(client.workflows.get("mine"), wopr.NotFoundError);
+  assert.ok((await client.nodeTypes.list()).nodes.some((t) => t.typeId === "core.delay"));
+  assert.ok((await client.nodeTypes.get("core.delay")).example);
+});
+
 test("every operation has a method", () => {
   const folder = new URL("./node_modules/wopr-client/src/", import.meta.url);
   const files = readdirSync(folder).filter((name) => name !== "wire.ts");

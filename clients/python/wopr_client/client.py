@@ -111,6 +111,51 @@ class Workflows:
     def get(self, workflow_id: str, **options: Unpack[CallOptions]) -> wire.WorkflowDefinition:
         return cast(wire.WorkflowDefinition, self._call("getWorkflow", path={"workflowId": workflow_id}, **options))
 
+    def list(self, *, limit: Optional[int] = None, after: Optional[str] = None, **options: Unpack[CallOptions]) -> wire.WorkflowList:
+        """One page, by id."""
+        return cast(wire.WorkflowList, self._call("listWorkflows", query=given(limit=limit, after=after), **options))
+
+    def list_all(self, *, limit: Optional[int] = None, **options: Unpack[CallOptions]) -> Iterator[wire.WorkflowSummary]:
+        def page(after: Optional[str]) -> Page:
+            got = self.list(limit=limit, after=after, **options)
+            return got["workflows"], got.get("nextAfter")
+
+        return pages(page)
+
+    def check(self, definition: Mapping[str, Any], **options: Unpack[CallOptions]) -> wire.WorkflowCheck:
+        """Says all that is wrong or strange in a definition; stores nothing."""
+        return cast(wire.WorkflowCheck, self._call("checkWorkflow", body=definition, repeatable=True, **options))
+
+    def put(self, definition: Mapping[str, Any], *, force: Optional[bool] = None, **options: Unpack[CallOptions]) -> wire.WorkflowStored:
+        """Stores a definition under its id; runs keep the one that they began with."""
+        path, query = {"workflowId": definition["id"]}, given(force=force)
+        return cast(wire.WorkflowStored, self._call("putWorkflow", path=path, query=query, body=definition, **options))
+
+    def delete(self, workflow_id: str, **options: Unpack[CallOptions]) -> wire.WorkflowDeleted:
+        return cast(wire.WorkflowDeleted, self._call("deleteWorkflow", path={"workflowId": workflow_id}, **options))
+
+    def versions(self, workflow_id: str, *, limit: Optional[int] = None, below: Optional[int] = None,
+                 **options: Unpack[CallOptions]) -> wire.WorkflowVersions:
+        """One page of what was stored under the id, newest first."""
+        path, query = {"workflowId": workflow_id}, given(limit=limit, below=below)
+        return cast(wire.WorkflowVersions, self._call("listWorkflowVersions", path=path, query=query, **options))
+
+    def get_version(self, workflow_id: str, revision: int, **options: Unpack[CallOptions]) -> wire.WorkflowDefinition:
+        path = {"workflowId": workflow_id, "revision": str(revision)}
+        return cast(wire.WorkflowDefinition, self._call("getWorkflowVersion", path=path, **options))
+
+
+class NodeTypes:
+    def __init__(self, transport: Transport):
+        self._call = transport.call
+
+    def list(self, **options: Unpack[CallOptions]) -> wire.NodeTypeList:
+        return cast(wire.NodeTypeList, self._call("listNodeTypes", **options))
+
+    def get(self, type_id: str, **options: Unpack[CallOptions]) -> wire.NodeType:
+        """What a type is for, its configuration, an example."""
+        return cast(wire.NodeType, self._call("getNodeType", path={"typeId": type_id}, **options))
+
 
 class Runs:
     def __init__(self, transport: Transport):
@@ -291,6 +336,7 @@ class WoprClient:
         self._transport = transport
         self.discovery = Discovery(transport)
         self.workflows = Workflows(transport)
+        self.node_types = NodeTypes(transport)
         self.runs = Runs(transport)
         self.interrupts = Interrupts(transport)
         self.artifacts = Artifacts(transport)

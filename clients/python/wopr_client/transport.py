@@ -177,7 +177,7 @@ class Transport:
             return quote(value, safe="")
 
         filled = self._prefix + re.sub(r"\{(\w+)\}", fill, OPERATIONS[operation].path)
-        search = urlencode([(k, v) for k, v in (query or {}).items() if v is not None])
+        search = urlencode([(k, str(v).lower() if isinstance(v, bool) else v) for k, v in (query or {}).items() if v is not None])
         return filled + ("?" + search if search else "")
 
     def head(self, headers: Mapping[str, str], with_key: bool = True) -> Dict[str, str]:
@@ -258,7 +258,7 @@ class Transport:
         if method == "POST" or body is not None:
             payload = json.dumps({} if body is None else body, separators=(",", ":"), allow_nan=False).encode("utf-8")
             sent["Content-Type"] = "application/json"
-        safe = method == "GET" or idempotent or repeatable
+        safe = method != "POST" or idempotent or repeatable
         attempt = 0
         while True:
             try:

@@ -587,6 +587,83 @@ class OpenApiDocument(TypedDict):
     components: Dict[str, Any]
 
 
+AnyDefinition = Dict[str, Any]
+
+
+class Finding(TypedDict):
+    severity: Literal["error", "warning"]
+    path: str
+    message: str
+    value: NotRequired[Any]
+    choices: NotRequired[List[str]]
+    nearest: NotRequired[str]
+
+
+class WorkflowCheck(TypedDict):
+    valid: bool
+    errors: int
+    warnings: int
+    findings: List[Finding]
+    workflowId: NotRequired[str]
+    version: NotRequired[str]
+    nodes: NotRequired[int]
+    edges: NotRequired[int]
+
+
+class WorkflowStored(TypedDict):
+    workflowId: str
+    version: str
+    revision: int
+    hash: str
+    result: Literal["created", "updated", "unchanged"]
+    findings: List[Finding]
+
+
+class WorkflowDeleted(TypedDict):
+    workflowId: str
+    deleted: bool
+
+
+class WorkflowSummary(TypedDict):
+    workflowId: str
+    version: str
+    hash: str
+    shared: bool
+    createdAt: str
+    updatedAt: str
+
+
+class WorkflowList(TypedDict):
+    workflows: List[WorkflowSummary]
+    nextAfter: NotRequired[str]
+
+
+class WorkflowVersion(TypedDict):
+    revision: int
+    version: str
+    hash: str
+    createdAt: str
+    createdBy: NotRequired[str]
+    current: bool
+
+
+class WorkflowVersions(TypedDict):
+    versions: List[WorkflowVersion]
+    nextBelow: NotRequired[int]
+
+
+class NodeType(TypedDict):
+    typeId: str
+    summary: NotRequired[str]
+    config: NotRequired[Dict[str, Any]]
+    outputs: NotRequired[Dict[str, str]]
+    example: NotRequired[Dict[str, Any]]
+
+
+class NodeTypeList(TypedDict):
+    nodes: List[NodeType]
+
+
 RunStatus = Literal["pending", "running", "paused", "waiting-approval", "waiting-input", "waiting-external", "completed", "failed", "cancelled"]
 
 
@@ -637,6 +714,13 @@ class RunAccepted(TypedDict):
     status: Literal["pending", "running", "waiting-approval", "waiting-input"]
     eventsUrl: str
     statusUrl: str
+    warnings: NotRequired[List[InputWarning]]
+
+
+class InputWarning(TypedDict):
+    path: str
+    reason: Literal["undeclared"]
+    nearest: NotRequired[str]
 
 
 class RunSummary(TypedDict):
@@ -780,6 +864,14 @@ OPERATIONS: Dict[str, Operation] = {
     "getCapabilities": Operation("GET", "/.well-known/openwop", False),
     "getOpenApiSpec": Operation("GET", "/v1/openapi.json", False),
     "getWorkflow": Operation("GET", "/v1/workflows/{workflowId}", False),
+    "listWorkflows": Operation("GET", "/v1/host/wopr/workflows", False),
+    "putWorkflow": Operation("PUT", "/v1/host/wopr/workflows/{workflowId}", False),
+    "deleteWorkflow": Operation("DELETE", "/v1/host/wopr/workflows/{workflowId}", False),
+    "checkWorkflow": Operation("POST", "/v1/host/wopr/workflows:check", False),
+    "listWorkflowVersions": Operation("GET", "/v1/host/wopr/workflows/{workflowId}/versions", False),
+    "getWorkflowVersion": Operation("GET", "/v1/host/wopr/workflows/{workflowId}/versions/{revision}", False),
+    "listNodeTypes": Operation("GET", "/v1/host/wopr/nodes", False),
+    "getNodeType": Operation("GET", "/v1/host/wopr/nodes/{typeId}", False),
     "createRun": Operation("POST", "/v1/runs", True),
     "listRuns": Operation("GET", "/v1/runs", False),
     "getRun": Operation("GET", "/v1/runs/{runId}", False),

@@ -49,6 +49,55 @@ class Workflows {
   get(workflowId: string, options?: CallOptions): Promise<wire.WorkflowDefinition> {
     return this.transport.call("getWorkflow", { path: { workflowId } }, options);
   }
+
+  /** One page, by id. */
+  list(query: wire.ListWorkflowsQuery = {}, options?: CallOptions): Promise<wire.WorkflowList> {
+    return this.transport.call("listWorkflows", { query: query as Query }, options);
+  }
+
+  listAll(query: Omit<wire.ListWorkflowsQuery, "after"> = {}, options?: CallOptions): AsyncGenerator<wire.WorkflowSummary, void, undefined> {
+    return pages(async (after) => {
+      const page = await this.list(after === undefined ? query : { ...query, after }, options);
+      return { items: page.workflows, next: page.nextAfter };
+    });
+  }
+
+  /** Says all that is wrong or strange in a definition; stores nothing. */
+  check(definition: wire.WorkflowDefinition | wire.AnyDefinition, options?: CallOptions): Promise<wire.WorkflowCheck> {
+    return this.transport.call("checkWorkflow", { body: definition, repeatable: true }, options);
+  }
+
+  /** Stores a definition under its id; runs keep the one that they began with. */
+  put(definition: wire.WorkflowDefinition, query: wire.PutWorkflowQuery = {}, options?: CallOptions): Promise<wire.WorkflowStored> {
+    const path = { workflowId: definition.id };
+    return this.transport.call("putWorkflow", { path, query: query as Query, body: definition }, options);
+  }
+
+  delete(workflowId: string, options?: CallOptions): Promise<wire.WorkflowDeleted> {
+    return this.transport.call("deleteWorkflow", { path: { workflowId } }, options);
+  }
+
+  /** One page of what was stored under the id, newest first. */
+  versions(workflowId: string, query: wire.ListWorkflowVersionsQuery = {}, options?: CallOptions): Promise<wire.WorkflowVersions> {
+    return this.transport.call("listWorkflowVersions", { path: { workflowId }, query: query as Query }, options);
+  }
+
+  getVersion(workflowId: string, revision: number, options?: CallOptions): Promise<wire.WorkflowDefinition> {
+    return this.transport.call("getWorkflowVersion", { path: { workflowId, revision: String(revision) } }, options);
+  }
+}
+
+class NodeTypes {
+  constructor(private readonly transport: Transport) {}
+
+  list(options?: CallOptions): Promise<wire.NodeTypeList> {
+    return this.transport.call("listNodeTypes", {}, options);
+  }
+
+  /** What a type is for, its configuration, an example. */
+  get(typeId: string, options?: CallOptions): Promise<wire.NodeType> {
+    return this.transport.call("getNodeType", { path: { typeId } }, options);
+  }
 }
 
 class Runs {
@@ -220,6 +269,7 @@ class Artifacts {
 export class WoprClient {
   readonly discovery: Discovery;
   readonly workflows: Workflows;
+  readonly nodeTypes: NodeTypes;
   readonly runs: Runs;
   readonly interrupts: Interrupts;
   readonly artifacts: Artifacts;
@@ -228,6 +278,7 @@ export class WoprClient {
     const transport = new Transport(options);
     this.discovery = new Discovery(transport);
     this.workflows = new Workflows(transport);
+    this.nodeTypes = new NodeTypes(transport);
     this.runs = new Runs(transport);
     this.interrupts = new Interrupts(transport);
     this.artifacts = new Artifacts(transport);

@@ -189,7 +189,7 @@ export class Transport {
     const headers: Record<string, string> = { accept: "application/json", ...exchange.headers };
     if (idempotent) headers["idempotency-key"] = options.idempotencyKey ?? newIdempotencyKey();
     const body = method === "POST" || exchange.body !== undefined ? JSON.stringify(exchange.body ?? {}) : undefined;
-    const safe = method === "GET" || idempotent || exchange.repeatable === true;
+    const safe = method !== "POST" || idempotent || exchange.repeatable === true;
     const timeoutMs = (options.timeoutMs ?? this.timeoutMs) + (exchange.heldMs ?? 0);
     for (let attempt = 0; ; attempt++) {
       try {

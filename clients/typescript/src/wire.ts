@@ -965,6 +965,98 @@ export interface OpenApiDocument {
   components: Record<string, unknown>;
 }
 
+/** A workflow definition, however wrong. */
+export type AnyDefinition = Record<string, unknown>;
+
+export interface Finding {
+  /** error: cannot work, or is surely misspelt. */
+  severity: "error" | "warning";
+  /** JSON pointer into the definition. */
+  path: string;
+  message: string;
+  /** What stands there, when it is short. */
+  value?: unknown;
+  /** What may stand there. */
+  choices?: string[];
+  /** What was probably meant. */
+  nearest?: string;
+}
+
+export interface WorkflowCheck {
+  /** true: no errors. */
+  valid: boolean;
+  errors: number;
+  warnings: number;
+  findings: Finding[];
+  workflowId?: string;
+  version?: string;
+  nodes?: number;
+  edges?: number;
+}
+
+export interface WorkflowStored {
+  workflowId: string;
+  /** As the definition names it. */
+  version: string;
+  /** The how manyth text under this id. */
+  revision: number;
+  /** SHA-256 of the canonical form. */
+  hash: string;
+  result: "created" | "updated" | "unchanged";
+  findings: Finding[];
+}
+
+export interface WorkflowDeleted {
+  workflowId: string;
+  deleted: boolean;
+}
+
+export interface WorkflowSummary {
+  workflowId: string;
+  version: string;
+  hash: string;
+  /** true: of all tenants. */
+  shared: boolean;
+  createdAt: string;
+  updatedAt: string;
+}
+
+export interface WorkflowList {
+  workflows: WorkflowSummary[];
+  /** There are further ones: pass this as after. */
+  nextAfter?: string;
+}
+
+export interface WorkflowVersion {
+  revision: number;
+  version: string;
+  hash: string;
+  createdAt: string;
+  /** Id of the key. */
+  createdBy?: string;
+  current: boolean;
+}
+
+export interface WorkflowVersions {
+  versions: WorkflowVersion[];
+  /** There are older ones: pass this as below. */
+  nextBelow?: number;
+}
+
+export interface NodeType {
+  typeId: string;
+  summary?: string;
+  /** JSON Schema of its arguments, which come from config or from input ports; absent: anything goes. */
+  config?: Record<string, unknown>;
+  outputs?: Record<string, string>;
+  /** config and inputs of a node. */
+  example?: Record<string, unknown>;
+}
+
+export interface NodeTypeList {
+  nodes: NodeType[];
+}
+
 export type RunStatus = "pending" | "running" | "paused" | "waiting-approval" | "waiting-input" | "waiting-external" | "completed" | "failed" | "cancelled";
 
 export type ForkMode = "replay" | "branch";
@@ -1013,6 +1105,16 @@ export interface RunAccepted {
   status: "pending" | "running" | "waiting-approval" | "waiting-input";
   eventsUrl: string;
   statusUrl: string;
+  /** Inputs that the workflow does not declare; they were dropped. */
+  warnings?: InputWarning[];
+}
+
+export interface InputWarning {
+  /** inputs.NAME */
+  path: string;
+  reason: "undeclared";
+  /** The declared input that was probably meant. */
+  nearest?: string;
 }
 
 export interface RunSummary {
@@ -1148,6 +1250,28 @@ export interface StreamTicket {
   eventsUrl: string;
 }
 
+/** Query parameters of `listWorkflows`. */
+export interface ListWorkflowsQuery {
+  /** Entries per page. */
+  limit?: number;
+  /** Workflows after this id: nextAfter of the page before. */
+  after?: string;
+}
+
+/** Query parameters of `putWorkflow`. */
+export interface PutWorkflowQuery {
+  /** Store it although the check finds errors, as long as the host can compile it. */
+  force?: boolean;
+}
+
+/** Query parameters of `listWorkflowVersions`. */
+export interface ListWorkflowVersionsQuery {
+  /** Entries per page. */
+  limit?: number;
+  /** Versions below this revision: nextBelow of the page before. */
+  below?: number;
+}
+
 /** Query parameters of `listRuns`. */
 export interface ListRunsQuery {
   /** Only runs with this tag. */
@@ -1206,6 +1330,14 @@ export const operations = {
   getCapabilities: { method: "GET", path: "/.well-known/openwop", idempotent: false },
   getOpenApiSpec: { method: "GET", path: "/v1/openapi.json", idempotent: false },
   getWorkflow: { method: "GET", path: "/v1/workflows/{workflowId}", idempotent: false },
+  listWorkflows: { method: "GET", path: "/v1/host/wopr/workflows", idempotent: false },
+  putWorkflow: { method: "PUT", path: "/v1/host/wopr/workflows/{workflowId}", idempotent: false },
+  deleteWorkflow: { method: "DELETE", path: "/v1/host/wopr/workflows/{workflowId}", idempotent: false },
+  checkWorkflow: { method: "POST", path: "/v1/host/wopr/workflows:check", idempotent: false },
+  listWorkflowVersions: { method: "GET", path: "/v1/host/wopr/workflows/{workflowId}/versions", idempotent: false },
+  getWorkflowVersion: { method: "GET", path: "/v1/host/wopr/workflows/{workflowId}/versions/{revision}", idempotent: false },
+  listNodeTypes: { method: "GET", path: "/v1/host/wopr/nodes", idempotent: false },
+  getNodeType: { method: "GET", path: "/v1/host/wopr/nodes/{typeId}", idempotent: false },
   createRun: { method: "POST", path: "/v1/runs", idempotent: true },
   listRuns: { method: "GET", path: "/v1/runs", idempotent: false },
   getRun: { method: "GET", path: "/v1/runs/{runId}", idempotent: false },
