@@ -99,9 +99,11 @@ struct exec_requests {       /* invoke.c */
     struct invoke_call *answers;  /* (mu) answers not taken in yet */
     _Atomic bool has_answers;     /* set under mu */
 };
-struct exec_timers {   /* timers.c */
-    struct list all;   /* struct exec_timer */
-    unsigned fired_nr; /* (mu) timers with fired set */
+struct exec_timers {        /* timers.c */
+    struct list all;        /* struct exec_timer */
+    size_t nr;              /* of them */
+    struct exec_timer **of; /* once there are many: by node plus one, linked by next_of; or NULL */
+    unsigned fired_nr;      /* (mu) timers with fired set */
 };
 struct exec_fork {                         /* fork.c */
     struct fork_job *job;                  /* in phase FORKING */

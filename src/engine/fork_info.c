@@ -40,7 +40,7 @@ void fork_info_free(struct fork_info *f) {
 
 static int cut_add(struct fork_info *f, int64_t from_seq, int64_t created_ms) {
     if (VEC_ROOM(f->cuts, f->cuts_nr, f->cuts_cap, 4) != 0) return WOPR_E_NO_MEMORY;
-    f->cuts[f->cuts_nr++] = (struct fork_cut){from_seq, created_ms};
+    f->cuts[f->cuts_nr++] = (struct fork_cut){.from_seq = from_seq, .created_ms = created_ms};
     return 0;
 }
 
@@ -67,20 +67,29 @@ int fork_cuts_read(struct run_exec *re, int64_t created_ms, struct wopr_error *e
 }
 
 /* The run timeout counts running time only (WF-23): the time between the last event before a cut
- * and the fork does not count, unless the run stood still and the fold counts it as waiting. */
+ * and the fork does not count, unless the run stood still and the fold counts it as waiting.  The
+ * events of a replay have the times of its source, so what is cut from one has no such gap before
+ * an event as late as the replay itself. */
 static void cuts_pass(struct run_exec *re, int64_t last_ms) {
     const struct run_state *s = re->state;
     struct fork_info *f = re->fork.info;
-    if (s->status == RUN_PENDING || s->wait_since_ms > 0) return;
+    bool stands = s->status == RUN_PENDING || s->wait_since_ms > 0;
     for (size_t i = 0; i < f->cuts_nr; i++) {
-        int64_t gap_ms = f->cuts[i].created_ms - last_ms;
-        if (f->cuts[i].from_seq == s->next_seq && gap_ms > 0) f->gap_ms += gap_ms;
+        struct fork_cut *c = &f->cuts[i];
+        if (c->from_seq == s->next_seq && !stands && c->created_ms > last_ms)
+            c->gap_ms = c->created_ms - last_ms;
+        bool shows = i == 0 ? c->from_seq == s->next_seq : last_ms >= c->created_ms;
+        if (!shows) continue;
+        f->gap_ms += c->gap_ms;
+        c->gap_ms = 0;
     }
 }
 
 void fork_resume(struct run_exec *re, int64_t gap_ms) {
-    if (!re->fork.info) return;
-    re->fork.info->gap_ms = gap_ms;
+    struct fork_info *f = re->fork.info;
+    if (!f) return;
+    f->gap_ms = gap_ms;
+    for (size_t i = 0; i < f->cuts_nr; i++) f->cuts[i].gap_ms = 0;
     if (re->state->next_seq > 0) cuts_pass(re, re->state->last_ts_ms);
 }
 

@@ -8,6 +8,7 @@
 
 struct fork_cut {
     int64_t from_seq, created_ms; /* of a fork: its first own event, and when it was made */
+    int64_t gap_ms;               /* known, and no event of the fork showed it yet */
 };
 struct fork_info { /* of a run that is a fork; texts of link follow it in memory */
     struct run_fork link;
