@@ -93,7 +93,9 @@ bool step_settled(struct step *st) {
 /* Time to send the plan: it holds enough, or a command waits (RUN-25). */
 bool step_full(const struct step *st) {
     uint64_t ms_max = st->creates ? ENGINE_CREATE_MS_MAX : ENGINE_STEP_MS_MAX;
+    const struct stuck *k = st->exec->commit.stuck;
     return st->exec->mail.any || st->exec->lease.requested ||
+           (k && k->singly && st->plan->events_nr > 0) ||
            st->plan->events_nr >= ENGINE_STEP_EVENTS_MAX ||
            arena_used(st->plan->arena) >= ENGINE_STEP_BYTES_MAX ||
            (st->plan->events_nr > 0 && arena_used(st->scratch) >= ENGINE_STEP_SCRATCH_MAX) ||

@@ -10,7 +10,8 @@
 struct step {
     struct engine *engine;
     struct run_exec *exec;
-    struct run_state *state; /* of exec */
+    struct run_state *state;     /* of exec */
+    const struct run_meta *meta; /* without a state: of the run (parked.c) */
     struct plan *plan;
     struct arena *scratch; /* reset per turn */
     int64_t now_ms;        /* wall clock, not before the timers that brought us here */
@@ -25,6 +26,10 @@ struct step {
     struct engine_cmd *cmd;                 /* its effect is in plan */
     struct str cascade_from; /* of the current cancel: the run above that began it, or empty */
 };
+
+static inline const struct run_meta *step_meta(const struct step *st) {
+    return st->state ? &st->state->meta : st->meta;
+}
 
 enum {
     EMIT_BROKEN = -1, /* the plan is lost */

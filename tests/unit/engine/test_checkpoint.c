@@ -15,7 +15,6 @@
 
 #include <criterion/criterion.h>
 #include <sched.h>
-#include <sqlite3.h>
 #include <stdio.h>
 
 enum { PIECES = 600, PARTS = 3, IMAGE_MAX = 1 << 20, EVENTS_MIN = 256 };
@@ -76,16 +75,6 @@ static void part_answer(struct str run, int n) {
 static void restart(void) {
     world_engine_stop();
     world_engine_start();
-}
-
-static void sql(const char *text) {
-    char path[128];
-    sqlite3 *db;
-    snprintf(path, sizeof path, "%s/t.db", W.dir);
-    cr_assert_eq(sqlite3_open(path, &db), SQLITE_OK);
-    sqlite3_busy_timeout(db, 5000);
-    cr_assert_eq(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
-    sqlite3_close(db);
 }
 
 static void finding_show(void *ctx, const char *line) {
@@ -206,8 +195,8 @@ Test(engine_checkpoint, a_load_gives_the_same_run_whatever_became_of_them) {
         struct str r = run_begin(wf, PIECES);
         part_answer(r, 0);
         restart();
-        sql("DELETE FROM run_checkpoints WHERE run_no < (SELECT max(run_no) FROM runs)");
-        sql(DAMAGE[i].sql);
+        world_sql("DELETE FROM run_checkpoints WHERE run_no < (SELECT max(run_no) FROM runs)");
+        world_sql(DAMAGE[i].sql);
         part_answer(r, 1);
         part_answer(r, 2);
         world_check_log(r);
@@ -216,7 +205,7 @@ Test(engine_checkpoint, a_load_gives_the_same_run_whatever_became_of_them) {
         cr_expect_str_eq(now, story, "%s", DAMAGE[i].what);
         cr_expect(str_eq(world_head(r).parked, STR_NONE));
     }
-    sql("DELETE FROM run_checkpoints");
+    world_sql("DELETE FROM run_checkpoints");
     sound();
     workflow_unref(wf);
 }
