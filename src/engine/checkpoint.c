@@ -97,7 +97,9 @@ int checkpoint_load(struct step *st, const struct run_origin *o, bool trusted,
     if (kept_take(re, trusted ? o->head.next_seq : -1)) return 0;
     int rc = checkpoint_find(st->engine, &of, st->scratch, &c, err);
     if (rc != 0) return rc;
-    if (!c.state) return run_state_new(re->wf, &o->meta, limits, &re->state, err);
+    if (!c.state) rc = run_state_new(re->wf, &o->meta, limits, &re->state, err);
+    if (rc == 0 && !c.state) fork_resume(re, 0);
+    if (!c.state) return rc;
     re->state = c.state;
     re->checkpoint = (struct exec_checkpoint){.seq = c.state->next_seq,
                                               .log_bytes = c.state->log_bytes,
@@ -105,7 +107,7 @@ int checkpoint_load(struct step *st, const struct run_origin *o, bool trusted,
                                               .used = true};
     /* an inherited image lacks the facts of this fork: fork_passed and replay_open set them */
     bool own = !re->fork.info || c.state->next_seq > re->fork.info->link.from_seq;
-    if (own && re->fork.info) re->fork.info->gap_ms = c.aside.fork_gap_ms;
+    fork_resume(re, c.aside.fork_gap_ms);
     if (own) replay_resume(re, &c.aside);
     return 0;
 }

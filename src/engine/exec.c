@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "engine/fork_info.h"
 #include "engine/kept.h"
 #include "engine/timeline.h"
 #include "engine/timers.h"
@@ -58,7 +59,7 @@ void exec_free(struct run_exec *re) {
     waits_free(re);
     mem_free(re->commit.stuck);
     if (re->fork.job) re->fork.job_free(re);
-    mem_free(re->fork.info);
+    fork_info_free(re->fork.info);
     workflow_unref(re->wf);
     mem_free(re->lease.old_holder);
     mem_free(re->kin.parent_id);

@@ -107,9 +107,11 @@ struct exec_tasks {         /* task.c */
     size_t due_nr;          /* of them, those that something is to be done about */
     bool held;              /* its ready rows are held: the run is paused */
 };
-struct exec_timers {   /* timers.c */
-    struct list all;   /* struct exec_timer */
-    unsigned fired_nr; /* (mu) timers with fired set */
+struct exec_timers {        /* timers.c */
+    struct list all;        /* struct exec_timer */
+    size_t nr;              /* of them */
+    struct exec_timer **of; /* once there are many: by node plus one, linked by next_of; or NULL */
+    unsigned fired_nr;      /* (mu) timers with fired set */
 };
 struct exec_fork {                         /* fork.c */
     struct fork_job *job;                  /* in phase FORKING */

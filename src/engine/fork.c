@@ -165,6 +165,7 @@ static int job_open(struct step *st, struct fork_job *j, struct wopr_error *err)
     if (rc == 0) rc = run_state_new(re->wf, &j->meta, &st->engine->cfg.limits, &re->state, err);
     if (rc == 0 && fork_set(re, &j->link) != 0)
         rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");
+    if (rc == 0) rc = fork_cuts_read(re, j->meta.created_ms, err);
     if (rc == 0) j->open = true;
     return rc;
 }

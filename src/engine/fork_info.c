@@ -5,9 +5,14 @@
 #include "engine/fork_info.h"
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include "codec/json.h"
 #include "domain/compare.h"
 #include "domain/interrupt.h"
+#include "engine/core.h"
+#include "store/runs.h"
+
+enum { FORKS_UP_MAX = 1024 }; /* the time before those further up counts as running time */
 
 static struct str run_id_keep(char to[RUN_ID_MAX + 1], struct str id) {
     size_t n = id.n <= RUN_ID_MAX ? id.n : 0;
@@ -25,6 +30,67 @@ int fork_set(struct run_exec *re, const struct run_fork *f) {
     x->cut_node = -1;
     re->fork.info = x;
     return 0;
+}
+
+void fork_info_free(struct fork_info *f) {
+    if (!f) return;
+    mem_free(f->cuts);
+    mem_free(f);
+}
+
+static int cut_add(struct fork_info *f, int64_t from_seq, int64_t created_ms) {
+    if (VEC_ROOM(f->cuts, f->cuts_nr, f->cuts_cap, 4) != 0) return WOPR_E_NO_MEMORY;
+    f->cuts[f->cuts_nr++] = (struct fork_cut){.from_seq = from_seq, .created_ms = created_ms};
+    return 0;
+}
+
+/* A fork inherits what a fork above it made only when it was cut after that one was. */
+int fork_cuts_read(struct run_exec *re, int64_t created_ms, struct wopr_error *err) {
+    struct fork_info *f = re->fork.info;
+    bool limited = re->wf->timeout_ms > 0 || re->engine->cfg.limits.max_run_duration_sec > 0;
+    if (!f || f->cuts_nr > 0 || !limited) return 0;
+    struct arena *a = arena_new(ENGINE_SCRATCH_MAX);
+    struct run_fork up = f->link;
+    int rc = a ? cut_add(f, up.from_seq, created_ms) : WOPR_E_NO_MEMORY;
+    for (unsigned n = 0; rc == 0 && up.mode != FORK_NONE && n < FORKS_UP_MAX; n++) {
+        struct run_origin o;
+        arena_reset(a); /* only the link is needed, not the inputs beside it */
+        rc = store_run_origin(re->engine->store, up.source_run_no, a, &o, err);
+        if (rc != 0 || o.fork.mode == FORK_NONE) break;
+        if (o.fork.from_seq < f->cuts[f->cuts_nr - 1].from_seq)
+            rc = cut_add(f, o.fork.from_seq, o.meta.created_ms);
+        up = o.fork;
+    }
+    arena_free(a);
+    if (rc == WOPR_E_NOT_FOUND) return 0; /* removed by retention */
+    return rc == WOPR_E_NO_MEMORY ? wopr_error_set(err, rc, "no memory for a fork") : rc;
+}
+
+/* The run timeout counts running time only (WF-23): the time between the last event before a cut
+ * and the fork does not count, unless the run stood still and the fold counts it as waiting.  The
+ * events of a replay have the times of its source, so what is cut from one has no such gap before
+ * an event as late as the replay itself. */
+static void cuts_pass(struct run_exec *re, int64_t last_ms) {
+    const struct run_state *s = re->state;
+    struct fork_info *f = re->fork.info;
+    bool stands = s->status == RUN_PENDING || s->wait_since_ms > 0;
+    for (size_t i = 0; i < f->cuts_nr; i++) {
+        struct fork_cut *c = &f->cuts[i];
+        if (c->from_seq == s->next_seq && !stands && c->created_ms > last_ms)
+            c->gap_ms = c->created_ms - last_ms;
+        bool shows = i == 0 ? c->from_seq == s->next_seq : last_ms >= c->created_ms;
+        if (!shows) continue;
+        f->gap_ms += c->gap_ms;
+        c->gap_ms = 0;
+    }
+}
+
+void fork_resume(struct run_exec *re, int64_t gap_ms) {
+    struct fork_info *f = re->fork.info;
+    if (!f) return;
+    f->gap_ms = gap_ms;
+    for (size_t i = 0; i < f->cuts_nr; i++) f->cuts[i].gap_ms = 0;
+    if (re->state->next_seq > 0) cuts_pass(re, re->state->last_ts_ms);
 }
 
 /* Does the event hold something masked that the run itself could read (OBS-71)? */
@@ -60,18 +126,14 @@ static void cut_note(struct run_exec *re, const struct event *e) {
     f->cut_node = e->node_id.n > 0 ? workflow_node_index(re->state->wf, e->node_id) : -1;
 }
 
-/* The run timeout counts running time only (WF-23): the time between the last inherited event and
- * the fork does not count, unless the run stood still and the fold counts it as waiting. */
 void fork_passed(struct run_exec *re, const struct event *e, struct arena *a) {
     const struct run_state *s = re->state;
     if (!re->fork.info || s->next_seq > re->fork.info->link.from_seq) return;
+    cuts_pass(re, e->ts_ms);
     re->fork.info->masked = re->fork.info->masked || event_holds_masked(s->wf, e, a);
     cut_note(re, e);
-    if (s->next_seq < re->fork.info->link.from_seq) return;
-    if (re->fork.info->link.cut_ms == 0) re->fork.info->link.cut_ms = e->ts_ms;
-    int64_t gap_ms = s->meta.created_ms - re->fork.info->link.cut_ms;
-    bool stands = s->status == RUN_PENDING || s->wait_since_ms > 0;
-    re->fork.info->gap_ms = stands || gap_ms < 0 ? 0 : gap_ms;
+    if (s->next_seq == re->fork.info->link.from_seq && re->fork.info->link.cut_ms == 0)
+        re->fork.info->link.cut_ms = e->ts_ms;
 }
 
 int64_t fork_gap_ms(const struct run_exec *re, int64_t now_ms) {

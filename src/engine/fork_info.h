@@ -6,9 +6,17 @@
 
 #include "engine/exec.h"
 
+struct fork_cut {
+    int64_t from_seq, created_ms; /* of a fork: its first own event, and when it was made */
+    int64_t gap_ms;               /* known, and no event of the fork showed it yet */
+};
 struct fork_info { /* of a run that is a fork; texts of link follow it in memory */
     struct run_fork link;
-    int64_t gap_ms;        /* between the last inherited event and the fork, not running time */
+    /* Not running time: at its own cut and at those of the forks above it whose part it inherits,
+     * between the last event before the cut and the making of that fork; of the cuts so far. */
+    int64_t gap_ms;
+    struct fork_cut *cuts;
+    size_t cuts_nr, cuts_cap;
     enum ev_kind cut_kind; /* the last inherited event of the run itself, and its node or -1 */
     int cut_node;
     bool masked; /* inherited events mask values that only the source had (OBS-71) */
@@ -17,6 +25,11 @@ struct fork_info { /* of a run that is a fork; texts of link follow it in memory
 
 /* Store the link that the store has; does nothing for other runs. 0 or NO_MEMORY. */
 MUST_CHECK int fork_set(struct run_exec *re, const struct run_fork *f);
+void fork_info_free(struct fork_info *f); /* takes NULL */
+/* Find the cuts of a run that is a fork, whose running time has a limit; before it is folded. */
+MUST_CHECK int fork_cuts_read(struct run_exec *re, int64_t created_ms, struct wopr_error *err);
+/* The state begins with an image; gap_ms: what was noted with it, 0 for a state that is new. */
+void fork_resume(struct run_exec *re, int64_t gap_ms);
 /* Call it after each folded event: it notes the facts at the cut. */
 void fork_passed(struct run_exec *re, const struct event *e, struct arena *a);
 /* An event that no execution of the run emitted: a lease, a pause, a divergence. */

@@ -318,6 +318,7 @@ static int load_open(struct step *st, const struct run_origin *o, struct wopr_er
     struct run_origin known = *o;
     if (rc == 0) rc = inputs_clear(st, &known.meta, err);
     if (rc == 0) rc = fork_set(re, &o->fork);
+    if (rc == 0) rc = fork_cuts_read(re, o->meta.created_ms, err);
     if (rc == 0) rc = replay_open(re);
     if (rc == 0) rc = checkpoint_load(st, &known, !re->commit.stuck && !re->commit.distrusts, err);
     if (rc == WOPR_E_VALIDATION || rc == WOPR_E_SYNTAX) return WOPR_E_CORRUPT;

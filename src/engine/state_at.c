@@ -40,6 +40,7 @@ static int state_jump(struct run_exec *re, int64_t run_no, int64_t cut, struct a
     if (rc != 0 || !c.state) return rc;
     run_state_free(re->state);
     re->state = c.state;
+    fork_resume(re, c.aside.fork_gap_ms);
     run_state_soil(re->state);
     return 0;
 }

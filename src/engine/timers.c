@@ -13,7 +13,38 @@ static int64_t clamp_add(int64_t a, int64_t b) {
     return b > 0 && a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
+/* --- by node: a run may have as many timers as nodes --- */
+
+enum { TIMERS_FEW = 16 }; /* so many are looked through */
+
+static void timer_index(struct exec_timer *t) {
+    struct exec_timer **of = &t->re->timers.of[t->node + 1];
+    t->next_of = *of;
+    *of = t;
+}
+
+static void timer_unindex(struct exec_timer *t) {
+    struct exec_timer **at = t->re->timers.of ? &t->re->timers.of[t->node + 1] : NULL;
+    while (at && *at && *at != t) at = &(*at)->next_of;
+    if (at && *at) *at = t->next_of;
+}
+
+/* Without memory for it they are looked through, as before. */
+static void timers_index(struct run_exec *re) {
+    if (re->timers.of || !re->wf || re->timers.nr < TIMERS_FEW) return;
+    re->timers.of = mem_array(re->wf->nodes_nr + 1, sizeof(struct exec_timer *));
+    for (struct list *l = re->timers.all.next; re->timers.of && l != &re->timers.all; l = l->next)
+        timer_index(LIST_ENTRY(l, struct exec_timer, link));
+}
+
+static struct exec_timer *timer_find_of(const struct run_exec *re, int kind, int node) {
+    struct exec_timer *t = re->timers.of[node + 1];
+    while (t && t->kind != kind) t = t->next_of;
+    return t;
+}
+
 struct exec_timer *timer_find(struct run_exec *re, int kind, int node) {
+    if (re->timers.of) return timer_find_of(re, kind, node);
     for (struct list *l = re->timers.all.next; l != &re->timers.all; l = l->next) {
         struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
         if (t->kind == kind && t->node == node) return t;
@@ -58,6 +89,9 @@ static struct exec_timer *timer_new(struct run_exec *re, int kind, int node, boo
     t->node = node;
     t->durable = durable;
     list_add_tail(&re->timers.all, &t->link);
+    re->timers.nr++;
+    if (re->timers.of) timer_index(t);
+    else timers_index(re);
     return t;
 }
 
@@ -98,7 +132,9 @@ static void timer_free(struct exec_timer *t) {
     pthread_mutex_lock(&e->mu);
     unheap_locked(e, t);
     pthread_mutex_unlock(&e->mu);
+    timer_unindex(t);
     list_del(&t->link);
+    t->re->timers.nr--;
     mem_free(t);
 }
 
@@ -110,6 +146,8 @@ void timer_drop(struct run_exec *re, int kind, int node) {
 void timers_drop_all(struct run_exec *re) {
     while (!list_empty(&re->timers.all))
         timer_free(LIST_ENTRY(re->timers.all.next, struct exec_timer, link));
+    mem_free(re->timers.of);
+    re->timers.of = NULL;
 }
 
 bool timer_take_fired(struct run_exec *re, struct exec_timer *t) {

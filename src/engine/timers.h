@@ -20,14 +20,15 @@ struct exec_timer {
     struct heap_node heap; /* (mu) key: monotonic milliseconds */
     struct list link;      /* in exec.timers */
     struct run_exec *re;
-    int kind;             /* enum timer_kind or TIMER_* above */
-    int node;             /* index, -1 = the run's */
-    int64_t fire_at_ms;   /* wall clock, as stored */
-    int64_t remaining_ms; /* while stopped; its full length when restored */
-    bool restored;        /* from its row */
-    bool durable;         /* has a row */
-    bool stopped;         /* by a pause: not in the heap */
-    bool fired;           /* (mu) its time came: not in the heap */
+    struct exec_timer *next_of; /* of the same node, when they are indexed */
+    int kind;                   /* enum timer_kind or TIMER_* above */
+    int node;                   /* index, -1 = the run's */
+    int64_t fire_at_ms;         /* wall clock, as stored */
+    int64_t remaining_ms;       /* while stopped; its full length when restored */
+    bool restored;              /* from its row */
+    bool durable;               /* has a row */
+    bool stopped;               /* by a pause: not in the heap */
+    bool fired;                 /* (mu) its time came: not in the heap */
 };
 
 MUST_CHECK int timer_arm(struct run_exec *re, int kind, int node, int64_t fire_at_ms, bool durable);
