@@ -24,7 +24,7 @@ static const char USAGE[] =
     "Then: wopr workflow check FILE, wopr workflow put FILE, wopr runs start ID --follow.\n"
     "Comments are kept in description (workflow, variables), notes (nodes) and label (edges).\n";
 
-/* The name of an example; empty for other files. */
+/* Empty for files that are no examples. */
 static struct str name_of(const struct embed_file *f) {
     struct str name = str_c(f->name);
     if (!str_starts(name, STR(EXAMPLES)) || !str_ends(name, STR(".json"))) return STR_NONE;

@@ -1,5 +1,5 @@
 /*
- * cmd_nodes.c: wopr nodes: what node types there are, from the same rows that check definitions
+ * cmd_nodes.c: wopr nodes: lists the node types, from the same rows that check definitions
  * (domain/types.h); as text, as JSON, or as the page docs/nodes.md.
  */
 #include "base/near.h"
@@ -81,7 +81,7 @@ static struct json_members members_of(struct str object, struct arena *a) {
     return m;
 }
 
-/* A node as it stands in a definition. */
+/* A node as a definition writes it. */
 static void example_add(struct buf *b, const struct wf_type *t) {
     struct str config = json_get(t->example, "config"), inputs = json_get(t->example, "inputs");
     if (t->example.n == 0) return;

@@ -1,6 +1,6 @@
 /*
- * cmd_start.c: wopr runs start and wopr runs bulk-cancel: begin a run on a running host, watch it
- * and say how it ended; cancel many.
+ * cmd_start.c: wopr runs start and wopr runs bulk-cancel: start a run on a running host, watch it
+ * and report its end; cancel many.
  */
 #include "base/clock.h"
 #include "cli/cli.h"
@@ -26,7 +26,7 @@ enum { ENDED_COMPLETED = 0, ENDED_FAILED = 3, ENDED_CANCELLED = 4, NOT_ENDED = 5
 
 /* --- inputs --- */
 
-/* The value as JSON when it is JSON, else as a text: amount=5, name=Ada, ids=[1,2]. */
+/* A value that is JSON as such, any other as a string: amount=5, name=Ada, ids=[1,2]. */
 static void value_write(struct jw *w, struct str text) {
     if (text.n > 0 && json_check(text, &JSON_LIMITS_DEFAULT, NULL) == 0) jw_raw(w, text);
     else jw_str(w, text);
@@ -40,7 +40,7 @@ static bool input_given(const struct start_args *in, struct str key) {
     return false;
 }
 
-/* --inputs FILE, over which --input NAME=VALUE wins. */
+/* --inputs FILE, overridden by --input NAME=VALUE. */
 static int inputs_write(struct cli *c, const struct start_args *in, struct jw *w) {
     struct wopr_error err = {0};
     struct json_members m = {0};
@@ -253,8 +253,8 @@ static int one_cancel(struct cli *c, const struct cli_remote *r, const struct st
     return rc;
 }
 
-/* A page of runs; cancelling changes what the next page of the same status holds, so the page goes
- * on after its last run. */
+/* One page of runs.  Cancelling changes the list of a status, so the next page continues after the
+ * last run of this one. */
 static int page_cancel(struct cli *c, const struct cli_remote *r, const struct start_args *in,
                        const char *status, struct str *before, size_t *done) {
     struct json_elements l;
@@ -280,7 +280,7 @@ static int page_cancel(struct cli *c, const struct cli_remote *r, const struct s
     return rc;
 }
 
-/* Each page in memory of its own. */
+/* Each page has its own arena. */
 static int status_cancel(struct cli *c, const struct cli_remote *r, const struct start_args *in,
                          const char *status, size_t *done) {
     char before[PATH_BYTES_MAX] = "";

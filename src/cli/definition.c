@@ -1,5 +1,5 @@
-/* definition.c: what a definition is checked against on the command line, and how findings are
- * shown; see cli.h. */
+/* definition.c: the checker of definitions on the command line, and the printing of findings; see
+ * cli.h. */
 #include "cli/cli.h"
 #include "codec/json.h"
 #include "domain/lint.h"
@@ -34,7 +34,7 @@ void checker_close(struct checker *k) {
     node_registry_free(k->registry);
 }
 
-/* A value that fits the line is shown with its place. */
+/* Print the value with its place if it fits the line. */
 void finding_print(struct cli *c, const char *path, bool error, struct str at, struct str value,
                    struct str text) {
     enum json_type t = json_type_of(value);

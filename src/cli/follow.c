@@ -12,7 +12,7 @@ static const char *const TINTS[] = {
     [EV_TONE_BAD] = "\x1b[31m", [EV_TONE_WARN] = "\x1b[33m", [EV_TONE_MOVES] = "\x1b[36m",
 };
 
-/* The one member of a payload that a reader wants to see at a glance. */
+/* The one member of a payload that deserves a place on the line. */
 static struct str detail_of(const struct event *e, struct arena *a) {
     static const char *const members[] = {"error", "reason", "outputs", "next",
                                           "value", "chunk",  "delayMs", "message"};
@@ -36,7 +36,7 @@ void follow_print(struct follow *t, const struct event *e, struct arena *a) {
     struct str d = detail_of(e, a);
     bool cut = d.n > DETAIL_BYTES;
     if (cut) d.n = DETAIL_BYTES;
-    while (cut && d.n > 0 && ((unsigned char)d.p[d.n] & 0xc0) == 0x80) d.n--; /* whole characters */
+    while (cut && d.n > 0 && ((unsigned char)d.p[d.n] & 0xc0) == 0x80) d.n--; /* no half one */
     d = value_shown(d, a);
     char progress[24] = "";
     if (e->kind == EV_NODE_COMPLETED)

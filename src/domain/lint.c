@@ -1,6 +1,6 @@
 /*
- * lint.c: see lint.h.  Order of the search, what names there are, and what belongs to the
- * definition as a whole.
+ * lint.c: see lint.h.  The order of checks, the names of a definition, and the checks of it as a
+ * whole.
  */
 #include "domain/lint.h"
 
@@ -10,7 +10,8 @@
 
 #define LINT_ARENA_MAX (128u * 1024 * 1024)
 #define SCHEMA_FILE    "api/schemas/workflow-definition.schema.json"
-/* What the published schema leaves open and this host reads (WF-22, docs/api-extensions.md). */
+/* Settings that the published schema leaves open and this host reads (WF-22,
+ * docs/api-extensions.md). */
 #define SETTINGS                                                                                   \
     "{\"additionalProperties\":false,\"properties\":{\"timeout\":{},\"maxRetries\":{},"            \
     "\"logLevel\":{},\"maxLoopbackIterations\":{},\"strictInputs\":{\"type\":\"boolean\"}}}"
@@ -35,7 +36,7 @@ static struct str object_of(struct str raw, const char *key) {
     return inner.p != NULL && json_type_of(inner) == JSON_OBJECT ? inner : STR_NONE;
 }
 
-/* value: what the names stand for, l for "nothing more is known". */
+/* value: the meaning of the names, l for "nothing more is known". */
 static void members_put(struct lint *l, struct map *m, struct str object, bool with_value) {
     struct json_members members;
     if (object.p == NULL || json_type_of(object) != JSON_OBJECT) return;
@@ -53,7 +54,7 @@ static void twice_tell(struct lint *l, const char *list, size_t i, const char *k
     lint_leave(l, mark);
 }
 
-/* What a node writes; a name that its type computes is not known. */
+/* The names a node writes; computed names are unknown. */
 static void written_collect(struct lint *l, const struct lint_node *n) {
     struct str name = STR_NONE;
     if (n->traits & NODE_IS_DECLARING) {

@@ -1,4 +1,4 @@
-/* lint_check.c: the compiler and the search together, and how a finding is shown to programs. */
+/* lint_check.c: runs the compiler and lint together, and renders findings for programs. */
 #include "domain/lint_int.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@ struct gathered {
     lint_fn *each;
     void *ctx;
     struct lint_summary *sum;
-    const char *refused; /* where the compiler refuses; NULL: nowhere */
+    const char *refused; /* the place the compiler refused; NULL: accepted */
     bool explains;       /* a finding says why */
 };
 

@@ -14,7 +14,7 @@ static void action_check(struct lint *l, const struct lint_edge *e) {
     lint_word(l, e->condition, "right", names, el.n);
 }
 
-/* A comparison with a word that the left side never is. */
+/* A comparison with a word that the left side never equals. */
 static void right_check(struct lint *l, const struct lint_edge *e) {
 #define WORD(z)                                                                                    \
     { z, sizeof(z) - 1 }

@@ -2,7 +2,7 @@
 #include "domain/expr_int.h"
 #include "domain/lint_int.h"
 
-/* What a path may begin with; the first few exist for conditions only. */
+/* Roots of paths; the first few exist in conditions only. */
 #define WORD(z)                                                                                    \
     { z, sizeof(z) - 1 }
 static const struct str ROOTS[] = {WORD("status"),    WORD("output"),   WORD("value"),
@@ -26,8 +26,8 @@ void lint_variable(struct lint *l, struct str name, const char *key) {
                      "null");
 }
 
-/* Conditions do not see what is sensitive: the log holds it masked, and a replay must decide the
- * same (domain/DESIGN.md). */
+/* Conditions do not see sensitive values: the log masks them, and a replay must decide the same
+ * (sched_int.h). */
 static void sensitive_check(struct lint *l, struct str name, const struct map *m, const char *what,
                             const char *key) {
     const struct str *declared = map_get(m, name);

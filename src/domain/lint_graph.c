@@ -1,7 +1,7 @@
 /*
- * lint_graph.c: the shape of the graph: cycles that nothing ends, nodes that nothing starts, loops
- * whose edges do not ask, joins that wait for branches of which only one runs.  Linear in nodes and
- * edges.
+ * lint_graph.c: the shape of the graph: cycles without an end, nodes without a start, loops whose
+ * edges have no condition, joins that wait for branches of which only one runs.  Linear in nodes
+ * and edges.
  */
 #include "domain/lint_int.h"
 
@@ -9,7 +9,7 @@ struct graph {
     size_t *first, *next; /* edges out of a node, as lists: index + 1, 0 = none */
     size_t *queue;
     size_t queue_nr;
-    size_t *in, *out; /* edges that are left, by node */
+    size_t *in, *out; /* remaining edges, by node */
     bool *seen;
 };
 
@@ -33,14 +33,15 @@ static bool graph_build(struct lint *l, struct graph *g) {
 
 /* --- cycles --- */
 
-/* Something decides whether it is followed: a condition, a rule that asks how its source ended, a
- * decision of the node. */
+/* True if something decides whether the edge is followed: a condition, a rule about how its source
+ * ended, the node's own decision. */
 static bool edge_decides(const struct lint *l, const struct lint_edge *e) {
     return e->condition.p != NULL || str_eqc(e->rule, "any_failed") ||
            l->node_list[e->src].traits & (NODE_IS_DISPATCHER | NODE_IS_SUPERVISOR);
 }
 
-/* Take away nodes that no edge without a decision leads to; what is left is on or after a cycle. */
+/* Remove nodes without an undecided incoming edge, again and again; the rest is on or after a
+ * cycle. */
 static void cycle_peel(const struct lint *l, struct graph *g) {
     for (size_t n = 0; n < l->nodes_nr; n++)
         if (g->in[n] == 0) g->queue[g->queue_nr++] = n;
@@ -59,8 +60,8 @@ static bool has_end(const struct lint *l) {
     return false;
 }
 
-/* The first edge between two nodes that are left; once is enough.  core.end may end the run while
- * the cycle goes round. */
+/* Report the first edge between two remaining nodes; one is enough. core.end may end the run during
+ * the cycle. */
 static void cycle_tell(struct lint *l, const struct graph *g, size_t from) {
     for (size_t e = g->first[from]; e > 0; e = g->next[e - 1])
         if (!edge_decides(l, &l->edge_list[e - 1])) {
@@ -87,8 +88,8 @@ static void cycles_check(struct lint *l) {
     size_t at = 0;
     while (at < l->nodes_nr && g.seen[at]) at++;
     if (at == l->nodes_nr) return;
-    /* From any node that is left, backwards over nodes that are left, one comes to the cycle; each
-     * of them has an edge into it, so walking that way round the cycle is found. */
+    /* Each remaining node has an edge from another one, so walking backwards from any of them finds
+     * the cycle. */
     size_t *before = ARENA_ARRAY(l->a, size_t, l->nodes_nr);
     if (before == NULL) return;
     for (size_t i = 0; i < l->edges_nr; i++) {
@@ -117,8 +118,8 @@ static void reach(const struct lint *l, struct graph *g, size_t n) {
     }
 }
 
-/* With a core.start only what follows it or a trigger runs (30-nodes 2.4).  Without, every node
- * that no edge leads to begins, and then nothing is out of reach. */
+/* With a core.start only what follows it or a trigger runs (30-nodes 2.4).  Without one, every node
+ * without incoming edge begins, and nothing is unreachable. */
 static void unreachable_check(struct lint *l) {
     struct graph g;
     bool marked = false;

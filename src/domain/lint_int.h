@@ -7,7 +7,7 @@
 #include "domain/lint.h"
 #include "domain/traits.h"
 
-/* What a finding tells beyond its text. */
+/* The parts of a finding beyond its text. */
 struct lint_more {
     struct str value; /* raw */
     const struct str *choices;
@@ -40,21 +40,22 @@ struct lint {
     struct lint_node *node_list;
     struct lint_edge *edge_list;
     size_t nodes_nr, edges_nr;
-    char at[LINT_POINTER]; /* where we are */
+    char at[LINT_POINTER]; /* the current place */
     size_t at_n;
     unsigned told, near_left;
     bool no_memory;
 };
 
 /* --- lint_text.c --- */
-/* One segment deeper; lint_leave takes the result.  Several: lint_at(l, "edges", i). */
+/* Go one segment deeper; lint_leave takes the result.  Several: lint_at(l, "edges", i). */
 size_t lint_enter(struct lint *l, struct str key);
 size_t lint_at(struct lint *l, const char *list, size_t i);
 void lint_leave(struct lint *l, size_t mark);
-/* A finding at the present place; key (may be NULL): one segment deeper.  more may be NULL. */
+/* Report a finding at the current place; key (may be NULL): one segment deeper. more may be
+ * NULL. */
 void lint_tell(struct lint *l, bool error, const char *key, const struct lint_more *more,
                const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-bool lint_full(const struct lint *l); /* nothing more is told: stop looking */
+bool lint_full(const struct lint *l); /* no more findings are reported: stop looking */
 /* The string at key must be one of the choices. */
 void lint_word(struct lint *l, struct str object, const char *key, const struct str *choices,
                size_t n);
@@ -67,8 +68,8 @@ struct str lint_text(struct lint *l, struct str object, const char *key); /* NON
 void lint_put(struct lint *l, struct map *m, struct str key, const void *value);
 #define LINT_SHOWN(s) (int)((s).n < 64 ? (s).n : 64), (s).p /* for %.*s */
 /* --- lint_shape.c --- */
-/* The value must have the shape of the schema; root: the document of its references.  ignores:
- * members that the schema does not have are ignored by who reads them, not refused. */
+/* The value must have the shape of the schema; root: the document of its references. ignores:
+ * readers ignore members outside the schema, so they are not refused. */
 struct lint_shape {
     struct str schema, root;
     bool ignores;

@@ -1,4 +1,5 @@
-/* lint_node.c: nodes against what is known of their types, their inputs, and what they name. */
+/* lint_node.c: checks nodes against the facts about their types, their inputs, and the names they
+ * use. */
 #include "domain/lint_int.h"
 #include "domain/workflow_int.h"
 
@@ -37,7 +38,7 @@ static void type_unknown(struct lint *l, const struct lint_node *n) {
 
 /* --- inputs --- */
 
-/* The output of another node: the node is there, and its type has such an output. */
+/* The output of another node: the node must exist, and its type must have such an output. */
 static void connection_check(struct lint *l, struct str port) {
     struct json_members outputs = {0};
     struct near near;
@@ -66,7 +67,7 @@ static void connection_check(struct lint *l, struct str port) {
               LINT_SHOWN(n->type_id), LINT_SHOWN(key));
 }
 
-/* A literal that looks like a place to be filled: nothing fills it. */
+/* A literal that looks like a placeholder, which nothing fills. */
 static bool is_template(struct str raw) {
     for (size_t i = 0; i + 1 < raw.n; i++)
         if (raw.p[i] == '{' && raw.p[i + 1] == '{') return true;

@@ -1,14 +1,14 @@
 /*
- * lint_shape.c: a value against the schema that describes it, with all that differs, what may stand
- * there and what was probably meant.  The part of JSON Schema that types.h names; the rest is left
- * to who reads the value.  A schema is cut once per check, whatever number of values it describes.
+ * lint_shape.c: checks a value against its schema and reports all differences, with the allowed and
+ * the closest values.  It knows the part of JSON Schema that types.h names; the reader of the value
+ * checks the rest.  A schema is parsed once per check, however many values it describes.
  */
 #include "domain/lint_int.h"
 
 #include <stdio.h>
 
 enum {
-    SHAPE_DEPTH_MAX = 32, /* of values that are looked into */
+    SHAPE_DEPTH_MAX = 32, /* of inspected values */
     OF_INTEGER = 1 << (JSON_OBJECT + 1),
     SHOWN_MAX = 200 /* bytes of a list of choices in a message */
 };

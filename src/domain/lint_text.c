@@ -1,5 +1,5 @@
 /*
- * lint_text.c: where the checker of definitions is, how it reports, and what it asks of names.
+ * lint_text.c: the checker's current place, its reports, and its checks of names.
  */
 #include "domain/lint_int.h"
 
@@ -8,7 +8,7 @@
 
 /* --- where --- */
 
-/* A segment that does not fit is left out whole: the pointer then names what it is in. */
+/* A segment that does not fit is omitted whole: the pointer then names its container. */
 size_t lint_enter(struct lint *l, struct str key) {
     size_t mark = l->at_n, need = 1;
     for (size_t i = 0; i < key.n; i++) need += key.p[i] == '~' || key.p[i] == '/' ? 2 : 1;

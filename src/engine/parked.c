@@ -1,7 +1,7 @@
 /*
- * parked.c: runs whose log does not fold, or allows nothing more.  Only a cancel is for them: it
- * ends them as any other run, but for the events of nodes, which nobody knows any more (RUN-20,
- * INT-42).
+ * parked.c: runs whose log does not fold, or allows nothing more.  They accept only a cancel, which
+ * ends them like any other run except for the events of their nodes, whose state is unknown
+ * (RUN-20, INT-42).
  */
 #include "engine/parked.h"
 
@@ -18,7 +18,7 @@ void parked_refuse(struct engine *e, struct engine_cmd *cmd) {
              "which); cancel it, or restore its log");
 }
 
-/* Nothing of it waits or asks any more. */
+/* End its timers and questions. */
 static int rows_end(struct step *st, struct plan *p, const struct engine_cmd *cmd, int64_t now_ms) {
     struct timer_row_list timers;
     struct wopr_error err;
@@ -85,9 +85,9 @@ enum turn parked_cancel(struct step *st, struct engine_cmd *cmd) {
     return cancel_refuse(st, cmd, rc);
 }
 
-/* What the fold would have known of its kin is read from the row.  When a crash, or want of memory,
- * comes before, the children look up once they are loaded (cascade_check_parent), and the parent
- * looks at its child. */
+/* The row tells what the fold would have known of parent and children.  If a crash or lack of
+ * memory prevents these messages, the children check their parent once they are loaded
+ * (cascade_check_parent), and the parent reads its child's row. */
 static void kin_tell(struct step *st, const struct engine_cmd *cmd, const struct plan *p) {
     struct run_exec *re = st->exec;
     struct run_origin o;

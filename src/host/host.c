@@ -66,7 +66,6 @@ struct host {
     const char *const *capabilities;
     const char **fixtures;
     struct host_keys keys;
-    size_t seeded;
     bool journal_running, engine_running;
     char holder[48];
 };
@@ -179,7 +178,6 @@ static int load_seeds(struct host *h, struct wopr_error *err) {
     if (h->cfg.host_conformance) rc = seed_fixtures(h->store, &h->env_loose, &n, err);
     if (rc == 0 && h->cfg.host_seed[0] != '\0')
         rc = seed_folder(h->store, h->cfg.host_seed, &h->env, &n, err);
-    h->seeded = n.created + n.updated + n.same;
     if (rc == 0) rc = advertise_fixtures(h, err);
     return rc;
 }
@@ -377,5 +375,3 @@ struct store *host_store(struct host *h) {
 }
 
 const char *host_first_key(const struct host *h) { return h->keys.first; }
-
-size_t host_workflows_seeded(const struct host *h) { return h->seeded; }

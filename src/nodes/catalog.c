@@ -1,7 +1,7 @@
 /*
- * catalog.c: types.json as rows: what each registered type is for, its configuration, its outputs,
- * an example.  The checker of definitions, "wopr nodes", docs/nodes.md and GET /v1/host/wopr/nodes
- * all read these rows.
+ * catalog.c: types.json as rows: the purpose of each registered type, its configuration, its
+ * outputs, an example.  The checker of definitions, "wopr nodes", docs/nodes.md and GET
+ * /v1/host/wopr/nodes all read these rows.
  */
 #include "base/embed.h"
 #include "base/map.h"

@@ -1,6 +1,6 @@
 /*
- * workflow_check.c: POST /v1/host/wopr/workflows:check, what a put asks of a definition, and the
- * node types that definitions are made of (host extensions).
+ * workflow_check.c: POST /v1/host/wopr/workflows:check, the same check for a put, and the list of
+ * node types (host extensions).
  */
 #include "domain/lint.h"
 #include "store/workflows.h"
@@ -12,12 +12,12 @@
 #define DOCUMENT_MAX  (4u * 1024 * 1024)
 #define ID_MEMBER_MAX 512u
 
-/* --- what the checker may ask --- */
+/* --- sources of the checker --- */
 
 struct asker {
     const struct wf_types *types;
     struct http_call *call;
-    struct str own_id; /* of the definition itself: it will be there */
+    struct str own_id; /* of the definition itself, which counts as stored */
 };
 
 static bool type_find(void *ctx, struct str type_id, struct arena *a, struct wf_type *out) {
@@ -121,7 +121,7 @@ static void check_answer(struct http_call *c) {
     (void)wire_reply_object(c, 200, &o);
 }
 
-/* Compiling and looking at a definition takes longer than the thread of a connection has. */
+/* Compiling and checking a definition takes too long for a connection's thread. */
 int v1_check_workflow(struct http_call *c) { return http_offload(c, check_answer); }
 
 /* --- node types --- */

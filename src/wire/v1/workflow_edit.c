@@ -38,7 +38,7 @@ static void put_reply(struct edit *e, const struct workflow_put *r) {
     (void)wire_reply_object(e->call, 200, &o);
 }
 
-/* Nothing but the tenant itself makes room again: 409, not "try later". */
+/* Only the tenant can make room: 409, not "try later". */
 static void quota_explain(struct wopr_error *err, int64_t max) {
     err->code = WOPR_E_CONFLICT;
     jobj_details_int(err, "bytesMax", max);
@@ -83,7 +83,7 @@ static struct edit *edit_new(struct http_call *c) {
                        .row = {.workflow_id = http_param(c, "workflowId"),
                                .tenant = c->who.tenant,
                                .created_by = c->who.key_id,
-                               .both_modes = !c->who.test_mode, /* test runs see it as well */
+                               .both_modes = !c->who.test_mode, /* visible to test runs, too */
                                .test_mode = c->who.test_mode,
                                .created_ms = now,
                                .updated_ms = now}};
@@ -128,7 +128,7 @@ static void put_judge_offloaded(struct http_call *c) {
     struct edit *e = edit_new(c);
     int rc = e == NULL ? wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for the workflow")
                        : put_judge(e, &err);
-    if (rc == 0) c->user = e; /* and no reply: the handler goes on with it */
+    if (rc == 0) c->user = e; /* no reply yet: the handler continues with it */
     else http_fail(c, &err);
 }
 

@@ -1,13 +1,13 @@
 /*
  * workflows.c: GET /v1/workflows/{workflowId} (E3, RUN-42): the definition as it was stored, byte
- * for byte; and lists: what a tenant sees, the versions of one (host extensions).
+ * for byte; and lists: the workflows of a tenant, the versions of one (host extensions).
  */
 #include "store/workflows.h"
 #include "wire/v1/wire_int.h"
 
 #define LIST_BYTES_MAX (4u * 1024 * 1024)
 
-/* The row of the path's id. */
+/* The row of the id in the path. */
 static int row_find(struct http_call *c, struct workflow_row *row, struct wopr_error *err) {
     struct str id = http_param(c, "workflowId");
     int rc = WOPR_E_NOT_FOUND;

@@ -23,7 +23,7 @@
 
 struct world W;
 sem_t HOLD_HELD, HOLD_GO;
-_Atomic int SPY_CALLS;
+_Atomic int SPY_CALLS, SPY_LINES;
 char SPY_NOTES[64];
 static bool VIRTUAL;
 static _Atomic int64_t SHIFT_MS;
@@ -183,6 +183,14 @@ static void exec_many(const struct node_call *call, struct node_result *out) {
         x->value = str_n(text, (size_t)bytes);
     }
 }
+static void exec_drift(const struct node_call *call, struct node_result *out) {
+    for (int i = 0; i < SPY_LINES; i++) {
+        struct node_effect *x = node_effect_add(call, out, EFFECT_VARIABLE);
+        if (!x) return;
+        x->name = STR("line");
+        x->value = arena_printf(call->a, "%d", i);
+    }
+}
 static void exec_forge(const struct node_call *call, struct node_result *out) {
     struct node_effect *x = node_effect_add(call, out, EFFECT_CHANNEL);
     x->name = STR("_approvalVotes:g");
@@ -199,6 +207,7 @@ static void exec_measure(const struct node_call *call, struct node_result *out) 
 
 static const struct node_type TEST_TYPES[] = {
     {"test.measure", exec_measure, NULL, NODE_AT_ONCE, NULL},
+    {"test.drift", exec_drift, NULL, 0, NULL},
     {"test.many", exec_many, NULL, 0, NULL},
     {"test.forge", exec_forge, NULL, 0, NULL},
     {"test.note", exec_note, NULL, 0, NULL},
@@ -418,6 +427,19 @@ int world_pause(struct str run_id, enum drain_policy drain) {
     c.cmd.control.drain = drain;
     call_do(&c);
     int rc = c.cmd.result.rc;
+    call_fini(&c);
+    return rc;
+}
+
+int world_answer(struct str run_id, const char *node, const char *value, struct wopr_error *err) {
+    struct call c;
+    call_init(&c, ENGINE_RESOLVE, run_id);
+    c.cmd.resolve.node_id = str_c(node);
+    c.cmd.resolve.value = str_c(value);
+    c.cmd.resolve.may_delegate = true;
+    call_do(&c);
+    int rc = c.cmd.result.rc;
+    if (err) *err = c.cmd.result.err;
     call_fini(&c);
     return rc;
 }

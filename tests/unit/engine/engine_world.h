@@ -61,6 +61,8 @@ void call_fini(struct call *c);
 /* One shot: the result code; status out may be NULL. */
 int world_op(enum engine_op op, struct str run_id, enum run_status *status);
 int world_pause(struct str run_id, enum drain_policy drain);
+/* A person's answer to what the node asks; err may be NULL. */
+int world_answer(struct str run_id, const char *node, const char *value, struct wopr_error *err);
 
 struct str world_create(struct workflow *wf, const char *inputs, const char *configurable);
 struct str world_start(struct str text, const char *inputs); /* put and create */
@@ -90,6 +92,8 @@ int64_t world_sql_number(const char *query);
 extern sem_t HOLD_HELD, HOLD_GO;
 /* Calls of the test executors so far. */
 extern _Atomic int SPY_CALLS;
+/* How often test.drift changes a variable: not the same in a replay, when a test says so. */
+extern _Atomic int SPY_LINES;
 /* One character per call of test.note (-) and test.noteAtOnce (+), which runs inside the creating
  * plan. For tests with one worker. */
 extern char SPY_NOTES[64];

@@ -16,15 +16,10 @@ TestSuite(engine_children_fork, .init = world_up, .fini = world_down);
 #define SUB(id, config) NODE(id, "core.subWorkflow", config, "")
 
 static void approve(struct str run) {
-    struct call c;
+    struct wopr_error err = {0};
     world_wait_status(run, RUN_WAITING_APPROVAL);
-    call_init(&c, ENGINE_RESOLVE, run);
-    c.cmd.resolve.node_id = STR("g");
-    c.cmd.resolve.value = STR("{\"action\":\"accept\"}");
-    c.cmd.resolve.may_delegate = true;
-    call_do(&c);
-    cr_assert_eq(c.cmd.result.rc, 0, "%s", c.cmd.result.err.message);
-    call_fini(&c);
+    int rc = world_answer(run, "g", "{\"action\":\"accept\"}", &err);
+    cr_assert_eq(rc, 0, "%s", err.message);
 }
 
 static struct str start(const char *child_nodes) {

@@ -71,18 +71,6 @@ static struct str error_code(struct str run, enum ev_kind kind) {
         cr_expect(str_eqc(code_, "\"" want "\""), STR_FMT, STR_ARG(code_));                        \
     } while (0)
 
-static int resolve_rc(struct str run, const char *node, const char *value) {
-    struct call c;
-    call_init(&c, ENGINE_RESOLVE, run);
-    c.cmd.resolve.node_id = str_c(node);
-    c.cmd.resolve.value = str_c(value);
-    c.cmd.resolve.may_delegate = true;
-    call_do(&c);
-    int rc = c.cmd.result.rc;
-    call_fini(&c);
-    return rc;
-}
-
 /* --- F8 --- */
 
 Test(engine_limits, retry_delay_of_years /* WF-3, WF-24, RUN-20 */) {
@@ -118,11 +106,11 @@ Test(engine_limits, vote_at_the_channel_limit /* INT-20, INT-30 */) {
                            "", "", channels((unsigned)WF_CHANS_MAX)),
                     NULL);
     world_wait_status(r, RUN_WAITING_APPROVAL);
-    cr_expect_eq(resolve_rc(r, "g", "{\"action\":\"ask\",\"question\":\"why\"}"), 0);
-    cr_expect_eq(resolve_rc(r, "g", "{\"action\":\"accept\",\"voter\":\"a\"}"), 0);
+    cr_expect_eq(world_answer(r, "g", "{\"action\":\"ask\",\"question\":\"why\"}", NULL), 0);
+    cr_expect_eq(world_answer(r, "g", "{\"action\":\"accept\",\"voter\":\"a\"}", NULL), 0);
     world_engine_crash(); /* and it folds */
     world_engine_start();
-    cr_expect_eq(resolve_rc(r, "g", "{\"action\":\"accept\",\"voter\":\"b\"}"), 0);
+    cr_expect_eq(world_answer(r, "g", "{\"action\":\"accept\",\"voter\":\"b\"}", NULL), 0);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
 }
 
@@ -283,7 +271,7 @@ Test(engine_limits, a_parked_run_can_be_cancelled /* RUN-20 */) {
     world_engine_stop();
     log_park(r);
     world_engine_start();
-    cr_expect_eq(resolve_rc(r, "g", "{\"action\":\"accept\"}"), WOPR_E_CONFLICT, "no 500");
+    cr_expect_eq(world_answer(r, "g", "{\"action\":\"accept\"}", NULL), WOPR_E_CONFLICT, "no 500");
     cr_expect_eq(world_pause(r, DRAIN_IMMEDIATE), WOPR_E_CONFLICT);
     cr_expect_eq(world_op(ENGINE_CANCEL, r, &st), 0);
     cr_expect_eq(st, RUN_CANCELLED);

@@ -127,15 +127,9 @@ Test(engine_stuck, an_answer_that_the_store_never_takes_is_refused /* INT-20 */)
     struct str r = start(GATE("g"), "");
     world_wait_status(r, RUN_WAITING_APPROVAL);
     world_sql(REFUSE("interrupts", "state = 1"));
-    struct call c;
-    call_init(&c, ENGINE_RESOLVE, r);
-    c.cmd.resolve.node_id = STR("g");
-    c.cmd.resolve.value = STR("{\"action\":\"accept\"}");
-    c.cmd.resolve.may_delegate = true;
-    call_do(&c);
-    cr_expect_eq(c.cmd.result.rc, WOPR_E_VALIDATION, "%s", c.cmd.result.err.message);
-    cr_expect(strstr(c.cmd.result.err.message, "the store refuses it"));
-    call_fini(&c);
+    struct wopr_error err;
+    cr_expect_eq(world_answer(r, "g", "{\"action\":\"accept\"}", &err), WOPR_E_VALIDATION);
+    cr_expect(strstr(err.message, "the store refuses it"), "%s", err.message);
     cr_expect_eq(world_head(r).status, RUN_WAITING_APPROVAL, "and it waits on");
     enum run_status st;
     cr_expect_eq(world_op(ENGINE_CANCEL, r, &st), 0);

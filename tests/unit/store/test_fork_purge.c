@@ -2,6 +2,7 @@
  * test_fork_purge.c: retention and forks (FORK-24, STORE-44): what a fork shows outlives its owner,
  * unseen under the owner's id, and goes with the last fork; what no fork shows goes at once.
  */
+#include "store/leases.h"
 #include "store/runs.h"
 #include "store/sqlite/sql.h"
 #include "store/upkeep.h"
@@ -142,6 +143,41 @@ Test(store_fork_purge, a_look_passes_no_run_that_is_kept_for_its_forks /* STORE-
     int64_t many = look_cost();
     cr_assert_eq(number("SELECT count(*) FROM run_burials WHERE waiting"), 400);
     cr_expect_eq(few, many, "%lld, and with 390 more %lld", (long long)few, (long long)many);
+}
+
+/* What its cut parts is in the source's log only, until its first step has emitted it again. */
+Test(store_fork_purge, a_source_waits_for_the_first_step_of_its_fork /* FORK-11, FORK-24 */) {
+    int64_t no = kit_run(&w, "src", 5);
+    struct run_head h;
+    cr_assert_eq(kit_apply(&w, kit_append(no, 5, 1, true)), 0);
+    struct plan *p = plan_ref(kit_fork("fork", no, "src", 3));
+    p->create->fork->link.base_seq = 6;
+    cr_assert_eq(kit_apply(&w, p), 0);
+    int64_t fork = p->run_no;
+    plan_unref(p);
+    purge_all();
+    cr_expect_eq(store_run_head(w.s, KIT_TENANT, false, STR("src"), w.a, &h, &w.err), 0);
+    cr_expect_eq(number("SELECT count(*) FROM events"), 6);
+    cr_assert_eq(kit_apply(&w, kit_append(fork, 3, 1, false)), 0);
+    purge_all();
+    cr_expect_eq(store_run_head(w.s, KIT_TENANT, false, STR("src"), w.a, &h, &w.err),
+                 WOPR_E_EXPIRED);
+    cr_expect_eq(number("SELECT count(*) FROM events"), 4);
+    cr_expect_eq(kit_verify(&w), 0);
+}
+
+Test(store_fork_purge, a_parked_fork_holds_no_source /* FORK-24 */) {
+    int64_t no = kit_run(&w, "src", 5);
+    struct run_head h;
+    cr_assert_eq(kit_apply(&w, kit_append(no, 5, 1, true)), 0);
+    struct plan *p = plan_ref(kit_fork("fork", no, "src", 3));
+    p->create->fork->link.base_seq = 6;
+    cr_assert_eq(kit_apply(&w, p), 0);
+    cr_assert_eq(store_run_park(w.s, p->run_no, LEASE_ANY, STR("x"), &w.err), 0);
+    plan_unref(p);
+    purge_all();
+    cr_expect_eq(store_run_head(w.s, KIT_TENANT, false, STR("src"), w.a, &h, &w.err),
+                 WOPR_E_EXPIRED);
 }
 
 Test(store_fork_purge, the_source_keeps_nothing_but_events /* STORE-44 */) {
