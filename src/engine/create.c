@@ -11,6 +11,7 @@
 #include "engine/clear.h"
 #include "engine/command.h"
 #include "engine/step.h"
+#include "engine/task_serve.h"
 
 static struct str str_keep(struct plan *p, struct str s) {
     return s.n > 0 ? arena_str(p->arena, s) : STR_NONE;
@@ -190,6 +191,7 @@ enum turn create_landed(struct step *st, int rc) {
     e->counts.created++;
     step_count(e, p);
     parent_notify(st, p);
+    tasks_announce(st, p);
     re->run_no = p->run_no;
     re->lease.epoch = p->epoch;
     re->commit.plan = NULL;

@@ -13,6 +13,8 @@
 #include "engine/kept.h"
 #include "engine/peers.h"
 #include "engine/submit.h"
+#include "engine/task_serve.h"
+#include "engine/task_type.h"
 #include "engine/turn.h"
 #include "engine/upkeep.h"
 #include "engine/waits.h"
@@ -188,6 +190,8 @@ int engine_new(struct journal *journal, const struct payload_rules *rules,
     e->runs.awaited = map_new();
     e->queue.tenants = map_new();
     e->wfcache.by_hash = map_new();
+    int tasks_rc = task_types_init(e);
+    if (tasks_rc == 0) tasks_rc = task_hub_new(e);
     char *holder = mem_strndup(cfg->holder, strlen(cfg->holder));
     e->holder = str_c(holder);
     if (strlen(cfg->holder) > HOLDER_NAME_MAX) {
@@ -201,7 +205,7 @@ int engine_new(struct journal *journal, const struct payload_rules *rules,
         return rc;
     }
     if (!e->runs.by_id || !e->runs.by_no || !e->runs.awaited || !e->queue.tenants ||
-        !e->wfcache.by_hash || !holder) {
+        !e->wfcache.by_hash || !holder || tasks_rc != 0) {
         engine_free(e);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the engine");
     }
@@ -300,6 +304,8 @@ void engine_free(struct engine *e) {
     map_free(e->runs.awaited);
     kept_free(e);
     wfcache_free(e);
+    task_hub_free(e);
+    task_types_fini(e);
     heap_fini(&e->timers);
     mem_free((char *)(uintptr_t)e->holder.p);
     (void)pthread_cond_destroy(&e->tick);
