@@ -32,7 +32,8 @@ static void type_unknown(struct lint *l, const struct lint_node *n) {
         lint_try(l, &near, name);
     struct lint_more more = {.value = json_get(n->raw, "typeId"), .nearest = near_best(&near)};
     lint_tell(l, true, "typeId", &more,
-              "this host has no executor of type \"%.*s\"; \"wopr nodes\" lists those it has",
+              "this host has no executor of type \"%.*s\", and no worker has registered it; \"wopr "
+              "nodes\" lists those it has",
               LINT_SHOWN(n->type_id));
 }
 

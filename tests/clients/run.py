@@ -69,7 +69,7 @@ def python(wopr: str) -> int:
         try:
             env = environment(world, PYTHONPATH=os.path.join(ROOT, "clients", "python"))
             for sample in samples.samples(ROOT, "python"):
-                sample.check([sys.executable, "-c", sample.text], env=env)
+                sample.check([sys.executable, "-u", "-c", sample.text], world, env=env)
             return 0, ""
         except samples.Wrong as wrong:
             return 1, str(wrong)
@@ -141,7 +141,7 @@ def typescript(wopr: str, tools: str, work: str) -> int:
         try:
             compile_uses(tools, consumer, world, programs)
             for i, sample in enumerate(programs):
-                sample.check(["node", "out/sample%d.js" % i], cwd=consumer, env=environment(world))
+                sample.check(["node", "out/sample%d.js" % i], world, cwd=consumer, env=environment(world))
             return 0, ""
         except samples.Wrong as wrong:
             return 1, str(wrong)

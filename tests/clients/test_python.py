@@ -1,5 +1,6 @@
 """clients/python against a real host, over a proxy that does what networks do.  usage: test_python.py WOPR [unittest arguments]"""
 import json
+import logging
 import os
 import sys
 import threading
@@ -10,7 +11,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "clients", "python"))
 import wopr_client  # noqa: E402
 from world import World  # noqa: E402
-from wopr_client import RetryPolicy, WoprClient  # noqa: E402
+from wopr_client import RetryPolicy, TaskFailure, TaskOver, WoprClient  # noqa: E402
 from wopr_client.sse import FrameDecoder  # noqa: E402
 
 WORLD: World
@@ -19,6 +20,8 @@ QUICK = RetryPolicy(base=0.02, cap=0.1)
 
 
 def setUpModule():
+    logging.getLogger("wopr_client").addHandler(logging.NullHandler())
+    logging.getLogger("wopr_client").propagate = False
     global WORLD
     WORLD = World(sys.argv[1], "--keepalive-ms", "200")
 
@@ -332,9 +335,9 @@ class Streams(Case):
             WORLD.cut_after(nr, 1)
             self.assertEqual([(m.id, m.event) for m in self.client.runs.stream(run)], whole, "cut after %d bytes" % nr)
         for nr in range(1, 700, STEP):
-            self.client.close()  # what a kept connection has brought already counts
-            WORLD.cut_after(nr, 1)
-            self.assertEqual(self.client.runs.get(run), snapshot, "cut after %d bytes" % nr)
+            with WoprClient(WORLD.url, WORLD.key, retry=QUICK) as fresh:  # what a kept connection has brought already counts
+                WORLD.cut_after(nr, 1)
+                self.assertEqual(fresh.runs.get(run), snapshot, "cut after %d bytes" % nr)
 
     def test_a_connection_that_only_looks_alive(self):
         run = self.begin("ticks")
@@ -445,6 +448,226 @@ class Streams(Case):
             self.assertEqual(len(asked), 3)
             last = int(got[-1][0])
             self.assertEqual(list(page.runs.events(run, after=last, ticket=ticket)), [])  # 204
+
+
+class Workers(Case):
+    """acme.greet is the one type: each test's worker does with it what the test needs."""
+
+    def setUp(self):
+        super().setUp()
+        self.client.worker_types.register("acme.greet")
+        WORLD.put_workflow("greeting")
+
+    def work(self, handler, client=None, **options):
+        """A worker in a thread; it is stopped at the end of the test."""
+        worker = (client or self.client).worker(**{"wait": 0.2, **options})
+        worker.node("acme.greet")(handler)
+        thread = threading.Thread(target=worker.run)
+        thread.start()
+
+        def stop():
+            worker.stop(grace=5)
+            thread.join(30)
+            self.assertFalse(thread.is_alive())
+
+        self.addCleanup(stop)
+        return stop
+
+    def outcome(self, run_id):
+        run = self.client.runs.wait(run_id, max_wait=30)
+        return run["status"], run["nodeStates"]["work"].get("outputs", run.get("error"))
+
+    def test_a_node_is_executed_here(self):
+        tasks = []
+
+        def greet(task):
+            tasks.append(task)
+            return {"greeting": "hello " + task.input["name"]}
+
+        self.work(greet, concurrency=4)
+        runs = [self.begin("greeting", {"name": "n%d" % i}) for i in range(12)]
+        self.assertEqual([self.outcome(r) for r in runs], [("completed", {"greeting": "hello n%d" % i}) for i in range(12)])
+        self.assertEqual(sorted(t.run_id for t in tasks), sorted(runs))
+        self.assertEqual((tasks[0].node_id, tasks[0].attempt, tasks[0].config, len(tasks[0].idempotency_key)), ("work", 0, {"mood": "kind"}, 64))
+
+    def test_a_person_is_asked(self):
+        entered = []
+
+        def greet(task):
+            entered.append(task.idempotency_key)
+            first = task.ask("approval", {"artifactId": "a", "artifactType": "greeting", "title": "Say it?", "actions": ["accept", "reject"]})
+            second = task.ask("custom", {"customKind": "words"})
+            return {"said": first["action"], "words": second}
+
+        self.work(greet)
+        run = self.begin("greeting")
+        for answer in ({"action": "accept"}, "so be it"):
+            self.client.interrupts.resolve(run, self.pending(run)["nodeId"], answer)
+        self.assertEqual(self.outcome(run), ("completed", {"said": "accept", "words": "so be it"}))
+        self.assertEqual((len(entered), len(set(entered))), (3, 1))
+
+    def pending(self, run):
+        for _ in range(400):
+            found = list(self.client.interrupts.list_all(run_id=run))
+            if found:
+                return found[0]
+            time.sleep(0.02)
+        self.fail("no interrupt")
+
+    def test_failures(self):
+        def greet(task):
+            if task.input["name"] == "known":
+                raise TaskFailure("bad_name", "no such name", retryable=False, details={"name": "known"})
+            if task.input["name"] == "schema":
+                return {"greeting": 7}
+            if task.input["name"] == "no json":
+                return {"greeting": object()}
+            raise KeyError("a mistake")
+
+        self.client.worker_types.register("acme.greet", output_schema={"type": "object", "properties": {"greeting": {"type": "string"}}})
+        self.addCleanup(self.client.worker_types.register, "acme.greet")
+        self.work(greet, register=False)
+        with self.assertLogs("wopr_client.worker"):
+            for name, code in (("known", "bad_name"), ("schema", "invalid_output"), ("no json", "invalid_output"), ("other", "worker_error")):
+                status, error = self.outcome(self.begin("greeting", {"name": name}))
+                self.assertEqual((status, error["code"]), ("failed", code))
+
+    def test_what_a_worker_says_reaches_the_stream(self):
+        def greet(task):
+            task.progress(50, "half")
+            task.chunk("hel")
+            task.chunk("lo", is_last=True, meta={"model": "m"})
+            return {}
+
+        self.work(greet)
+        WORLD.refuse(":emit", 503, 2)
+        run = self.begin("greeting")
+        self.assertEqual([c["chunk"] for c in self.client.runs.messages(run)], ["hel", "lo"])
+        self.assertIn("log.appended", [e["type"] for e in self.client.runs.events(run, debug=True)])
+
+    def test_a_cancelled_run_ends_its_task(self):
+        began, ended = threading.Event(), []
+
+        def greet(task):
+            began.set()
+            try:
+                task.sleep(30)
+            except TaskOver as why:
+                ended.append(str(why))
+                raise
+
+        self.work(greet, lease=1.0)
+        run = self.begin("greeting")
+        self.assertTrue(began.wait(20))
+        self.client.runs.cancel(run)
+        self.assertEqual(self.client.runs.wait(run, max_wait=20)["status"], "cancelled")
+        self.wait_for(lambda: ended)
+        self.assertIn("cancelled", ended[0])
+
+    def wait_for(self, condition):
+        for _ in range(1000):
+            if condition():
+                return
+            time.sleep(0.02)
+        self.fail("in vain")
+
+    def test_a_lease_is_kept_as_long_as_the_work_takes(self):
+        entered = []
+
+        def greet(task):
+            entered.append(task.epoch)
+            task.sleep(2.5)
+            return {"took": "long"}
+
+        self.work(greet, lease=1.0)
+        self.assertEqual(self.outcome(self.begin("greeting")), ("completed", {"took": "long"}))
+        self.assertEqual(entered, [1])
+
+    def test_a_late_result_is_refused_and_dropped(self):
+        held, tasks = threading.Event(), []
+
+        def slow(task):
+            tasks.append(task)
+            held.wait(20)  # deaf to task.cancelled
+            return {"by": "slow"}
+
+        WORLD.refuse(":heartbeat", 503, 1000)
+        with self.assertLogs("wopr_client.worker"):
+            stop = self.work(slow, lease=1.0)
+            run = self.begin("greeting")
+            self.wait_for(lambda: self.lines(":heartbeat"))
+            straight = self.direct()
+            self.work(lambda task: {"by": "other"}, client=straight, lease=5.0)
+            self.assertEqual(self.outcome(run), ("completed", {"by": "other"}))
+            self.wait_for(lambda: tasks[0].cancelled)  # its lease could not be renewed
+            held.set()
+            stop()
+        self.assertEqual(self.outcome(run), ("completed", {"by": "other"}))
+        said = [e["type"] for e in self.client.runs.events(run, debug=True)]
+        self.assertEqual(said.count("node.completed"), 1)
+
+    def direct(self):
+        """A client that the proxy does not trouble."""
+        client = WoprClient(WORLD.host_url(), WORLD.key, retry=QUICK)
+        self.addCleanup(client.close)
+        return client
+
+    def test_kill_9_of_the_host_in_mid_task(self):
+        began = threading.Event()
+
+        def greet(task):
+            began.set()
+            time.sleep(1)
+            return {"survived": True}
+
+        self.work(greet, lease=10.0)
+        run = self.begin("greeting")
+        self.assertTrue(began.wait(20))
+        WORLD.kill()
+        time.sleep(1.2)  # the result is there before the host is
+        WORLD.start()
+        self.assertEqual(self.outcome(run), ("completed", {"survived": True}))
+
+    def test_a_stop_lets_tasks_finish_and_claims_nothing_more(self):
+        began, go_on = threading.Event(), threading.Event()
+
+        def greet(task):
+            began.set()
+            go_on.wait(20)
+            return {"done": True}
+
+        worker = self.client.worker(wait=0.2, concurrency=2)
+        worker.node("acme.greet")(greet)
+        thread = threading.Thread(target=worker.run)
+        thread.start()
+        run = self.begin("greeting")
+        self.assertTrue(began.wait(20))
+        worker.stop()
+        time.sleep(0.4)  # the claim that was under way ends
+        later = self.begin("greeting")
+        self.assertTrue(thread.is_alive())
+        go_on.set()
+        thread.join(20)
+        self.assertFalse(thread.is_alive())
+        self.assertEqual(self.outcome(run), ("completed", {"done": True}))
+        self.assertNotEqual(self.client.runs.get(later)["status"], "completed")
+        self.work(lambda task: {"later": True})
+        self.assertEqual(self.outcome(later), ("completed", {"later": True}))
+
+    def test_types_come_and_go(self):
+        self.client.worker_types.register("acme.gone", description="not for long")
+        self.assertEqual([t["typeId"] for t in self.client.worker_types.list_all(limit=1)], ["acme.gone", "acme.greet"])
+        self.assertTrue(self.client.worker_types.remove("acme.gone")["removed"])
+        self.assertRaises(wopr_client.NotFoundError, self.client.worker_types.remove, "acme.gone")
+        self.assertRaises(wopr_client.ConflictError, self.client.worker_types.register, "core.delay")
+
+    def test_a_key_that_may_only_claim_and_one_that_may_not(self):
+        self.work(lambda task: {}, client=self.other(WORLD.make_key("workers:claim")["key"]))
+        self.assertEqual(self.outcome(self.begin("greeting"))[0], "completed")
+        worker = self.other(WORLD.make_key("runs:read")["key"]).worker()
+        worker.node("acme.greet")(lambda task: {})
+        self.assertRaises(wopr_client.PermissionDeniedError, worker.run)
+        self.assertRaises(ValueError, self.client.worker().run)
 
 
 class Frames(unittest.TestCase):

@@ -453,6 +453,186 @@ test("EventSource: expired tickets, a busy host and a restart are no end", async
   assert.equal(new Set(shown).size, shown.length);
 });
 
+// acme.greet is the one type of workers: each test's worker does with it what the test needs.
+
+const types = () => client.workerTypes.register({ typeId: "acme.greet" });
+
+/** Runs `work` while a worker executes acme.greet with this handler. */
+async function working(handler, work, options = {}, by = client) {
+  await types();
+  await world("put_workflow", { name: "greeting" });
+  const errors = [];
+  const worker = by.worker({ "acme.greet": handler }, { waitMs: 200, onError: (error) => errors.push(error), ...options });
+  const running = worker.run();
+  try {
+    await work(errors);
+  } finally {
+    await worker.stop({ graceMs: 5000 });
+    await running;
+  }
+}
+
+async function outcome(runId) {
+  const run = await ended(runId);
+  return [run.status, run.nodeStates.work.outputs ?? run.error?.code];
+}
+
+test("workers: a node is executed here", async () => {
+  const tasks = [];
+  const greet = (task) => {
+    tasks.push(task);
+    return { greeting: `hello ${task.input.name}` };
+  };
+  await working(greet, async () => {
+    const runs = await Promise.all(Array.from({ length: 12 }, (_, i) => begin("greeting", { name: `n${i}` })));
+    for (const [i, run] of runs.entries()) assert.deepEqual(await outcome(run), ["completed", { greeting: `hello n${i}` }]);
+    assert.deepEqual(tasks.map((t) => t.runId).sort(), [...runs].sort());
+  }, { concurrency: 4 });
+  assert.deepEqual([tasks[0].nodeId, tasks[0].attempt, tasks[0].config, tasks[0].idempotencyKey.length], ["work", 0, { mood: "kind" }, 64]);
+});
+
+test("workers: a person is asked", async () => {
+  const entered = [];
+  const greet = async (task) => {
+    entered.push(task.idempotencyKey);
+    const data = { artifactId: "a", artifactType: "greeting", title: "Say it?", actions: ["accept", "reject"] };
+    const first = await task.ask({ kind: "approval", data });
+    const second = await task.ask({ kind: "custom", data: { customKind: "words" } });
+    return { said: first.action, words: second };
+  };
+  await working(greet, async () => {
+    const run = await begin("greeting");
+    for (const answer of [{ action: "accept" }, "so be it"]) await client.interrupts.resolve(run, (await waiting(run)).nodeId, answer);
+    assert.deepEqual(await outcome(run), ["completed", { said: "accept", words: "so be it" }]);
+  });
+  assert.deepEqual([entered.length, new Set(entered).size], [3, 1]);
+});
+
+test("workers: failures", async () => {
+  const greet = (task) => {
+    if (task.input.name === "known") throw new wopr.TaskFailure("bad_name", "no such name", { retryable: false, details: { a: 1 } });
+    if (task.input.name === "schema") return { greeting: 7 };
+    if (task.input.name === "no json") return { greeting: 7n };
+    throw new Error("a mistake");
+  };
+  const outputSchema = { type: "object", properties: { greeting: { type: "string" } } };
+  const worker = client.worker({ "acme.greet": { handler: greet, outputSchema } }, { waitMs: 200, onError: () => undefined });
+  await types();
+  await world("put_workflow", { name: "greeting" });
+  const running = worker.run();
+  while ((await client.workerTypes.list()).workerTypes[0].outputSchema === undefined) await sleep(20);
+  for (const [name, code] of [["known", "bad_name"], ["schema", "invalid_output"], ["no json", "invalid_output"], ["other", "worker_error"]]) {
+    assert.deepEqual(await outcome(await begin("greeting", { name })), ["failed", code]);
+  }
+  await worker.stop();
+  await running;
+});
+
+test("workers: what a worker says reaches the stream", async () => {
+  const greet = async (task) => {
+    await task.progress(50, "half");
+    await task.chunk("hel");
+    await task.chunk("lo", { isLast: true, meta: { model: "m" } });
+  };
+  await working(greet, async () => {
+    await world("refuse", { match: ":emit", status: 503, times: 2 });
+    const run = await begin("greeting");
+    assert.deepEqual((await all(client.runs.messages(run))).map((c) => c.chunk), ["hel", "lo"]);
+    assert.ok((await all(client.runs.events(run, { streamMode: "debug" }))).some((e) => e.type === "log.appended"));
+  });
+});
+
+test("workers: a cancelled run ends its task, a lease is kept as long as the work takes", async () => {
+  const signals = [];
+  const greet = async (task) => {
+    signals.push(task.signal);
+    const took = task.input.name === "long" ? 2500 : 30_000;
+    await new Promise((resolve, reject) => {
+      const timer = setTimeout(resolve, took);
+      task.signal.addEventListener("abort", () => (clearTimeout(timer), reject(task.signal.reason)));
+    });
+    return { epoch: task.epoch };
+  };
+  await working(greet, async (errors) => {
+    const kept = await begin("greeting", { name: "long" });
+    const cancelled = await begin("greeting");
+    while (signals.length < 2) await sleep(20);
+    await client.runs.cancel(cancelled);
+    assert.equal((await ended(cancelled)).status, "cancelled");
+    while (!signals.some((s) => s.aborted)) await sleep(20);
+    assert.deepEqual(await outcome(kept), ["completed", { epoch: 1 }]);
+    assert.deepEqual(errors, []);
+  }, { leaseMs: 1000, concurrency: 2 });
+});
+
+test("workers: a late result is refused and dropped", async () => {
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  let signal;
+  const deaf = async (task) => {
+    signal = task.signal;
+    await held;
+    return { by: "slow" };
+  };
+  await world("refuse", { match: ":heartbeat", status: 503, times: 1000 });
+  await working(deaf, async () => {
+    const run = await begin("greeting");
+    while ((await lines(":heartbeat")).length === 0) await sleep(20);
+    const direct = new wopr.WoprClient({ baseUrl: await world("host_url"), apiKey: WOPR_API_KEY });
+    await working(() => ({ by: "other" }), async () => assert.deepEqual(await outcome(run), ["completed", { by: "other" }]), {}, direct);
+    while (!signal.aborted) await sleep(20); // its lease could not be renewed
+    release();
+    await sleep(200);
+    assert.deepEqual(await outcome(run), ["completed", { by: "other" }]);
+  }, { leaseMs: 1000 });
+});
+
+test("workers: kill -9 of the host in mid-task", async () => {
+  let began = false;
+  const greet = async () => {
+    began = true;
+    await sleep(1000);
+    return { survived: true };
+  };
+  await working(greet, async () => {
+    const run = await begin("greeting");
+    while (!began) await sleep(20);
+    await world("kill");
+    await sleep(1200); // the result is there before the host is
+    await world("start");
+    assert.deepEqual(await outcome(run), ["completed", { survived: true }]);
+  }, { leaseMs: 10_000 });
+});
+
+test("workers: types come and go", async () => {
+  await types();
+  await client.workerTypes.register({ typeId: "acme.gone", description: "not for long" });
+  assert.deepEqual((await all(client.workerTypes.listAll({ limit: 1 }))).map((t) => t.typeId), ["acme.gone", "acme.greet"]);
+  assert.equal((await client.workerTypes.remove("acme.gone")).removed, true);
+  await assert.rejects(client.workerTypes.remove("acme.gone"), wopr.NotFoundError);
+  await assert.rejects(client.workerTypes.register({ typeId: "core.delay" }), wopr.ConflictError);
+});
+
+test("workers: a stop lets tasks finish; keys decide", async () => {
+  let release;
+  let began = false;
+  const held = new Promise((resolve) => (release = resolve));
+  await types();
+  await world("put_workflow", { name: "greeting" });
+  const claimer = other((await world("make_key", { scopes: "workers:claim" })).key);
+  const worker = claimer.worker({ "acme.greet": async () => ((began = true), await held, { done: true }) }, { waitMs: 200, concurrency: 2 });
+  const running = worker.run();
+  const run = await begin("greeting");
+  while (!began) await sleep(20);
+  const stopped = worker.stop();
+  await sleep(400); // the claim that was under way ends
+  release();
+  await Promise.all([stopped, running]);
+  assert.deepEqual(await outcome(run), ["completed", { done: true }]);
+  const reader = other((await world("make_key", { scopes: "runs:read" })).key);
+  await assert.rejects(reader.worker({ "acme.greet": () => ({}) }).run(), wopr.PermissionDeniedError);
+});
+
 test("frames: pieces of any size are the same", async () => {
   const { FrameDecoder } = await import(new URL("./node_modules/wopr-client/dist/sse.js", import.meta.url));
   const text = ': hi\n\nid: 1\nevent: a\ndata: {"x":"ä"}\n\r\ndata:one\rdata: two\r\n\r\nid: 3\n\ndata: x\n\n';

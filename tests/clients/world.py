@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 import threading
 import time
+import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 START_S = 60
@@ -91,6 +92,34 @@ class World:
 
     def revoke_key(self, key_id: str) -> None:
         subprocess.run([self._wopr, "keys", "revoke", "--db", self._db, key_id], capture_output=True, check=True)
+
+    def put_workflow(self, name: str) -> None:
+        """One of worker_workflows/, which name types that only workers know: after these are registered."""
+        path = os.path.join(HERE, "worker_workflows", name + ".json")
+        subprocess.run([self._wopr, "workflow", "put", path, "--db", self._db], capture_output=True, check=True)
+
+    def greet(self, name: str) -> None:
+        """Has a worker of another program, once it has registered its type, execute a run of greeting."""
+        until = time.monotonic() + START_S
+        while not any(known["typeId"] == "acme.greet" for known in self._ask("GET", "/v1/host/wopr/worker-types")["workerTypes"]):
+            if time.monotonic() > until:
+                raise SystemExit("no worker registers its type")
+            time.sleep(0.05)
+        self.put_workflow("greeting")
+        run = self._ask("POST", "/v1/runs", {"workflowId": "greeting", "inputs": {"name": name}})["runId"]
+        while not self._ask("GET", "/v1/runs/%s/events/poll?lastSequence=%d&timeout=5" % (run, 2**53 - 1))["isComplete"]:
+            if time.monotonic() > until:
+                raise SystemExit("no worker executes the node")
+
+    def _ask(self, method: str, path: str, body: dict = None) -> dict:
+        headers = {"Authorization": "Bearer " + self.key, "Content-Type": "application/json"}
+        data = None if body is None else json.dumps(body).encode()
+        with urllib.request.urlopen(urllib.request.Request(self.host_url() + path, data, headers, method=method), timeout=START_S) as answer:
+            return json.load(answer)
+
+    def host_url(self) -> str:
+        """Past the proxy."""
+        return "http://127.0.0.1:%d" % self._port
 
     # The proxy.
 

@@ -76,7 +76,7 @@ static struct reply say(const struct server *s, struct str task, const char *ver
 Test(workers, a_node_is_executed_over_http /* WRK-1, WRK-4, WRK-11, WRK-16 */) {
     struct str err = STR_NONE;
     cr_expect_neq(put_status(&sv, "resize", &err), 0, "nobody serves the type yet");
-    cr_expect_not_null(strstr(err.p, "no executor of type"), STR_FMT, STR_ARG(err));
+    cr_expect_not_null(strstr(err.p, "no worker has registered it"), STR_FMT, STR_ARG(err));
     const char *run = worker_run(&sv);
     struct str t = task_of(&sv);
     cr_expect(str_eqc(text_at(t, "runId"), run));

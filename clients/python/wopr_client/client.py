@@ -11,6 +11,7 @@ from .errors import WaitTimeoutError, WoprError
 from .retry import RetryPolicy, persist
 from .stream import DataStream, OnReconnect, RunStream, StreamMessage, TicketSource, is_terminal_status
 from .transport import ApiKey, Transport
+from .worker import Tasks, Worker, WorkerTypes
 
 BEYOND_EVERY_SEQUENCE = 2**53 - 1
 BULK_AT_ONCE = 8  # requests of bulk_cancel under way at once
@@ -340,6 +341,19 @@ class WoprClient:
         self.runs = Runs(transport)
         self.interrupts = Interrupts(transport)
         self.artifacts = Artifacts(transport)
+        self.tasks = Tasks(transport)
+        self.worker_types = WorkerTypes(transport)
+
+    def worker(self, *, concurrency: int = 1, lease: float = 30.0, wait: float = 5.0, name: Optional[str] = None,
+               register: bool = True, give_up: float = 300.0) -> Worker:
+        """A worker that executes nodes of this host in this program; see Worker.
+
+        ``lease``: seconds; a task that gives no sign of life for this long is given to another worker.  ``wait``: seconds that one
+        claim waits for tasks, and so how long a stop may take when there are none.  ``give_up``: seconds; how long the result of a
+        task is sent again while the host cannot be reached.  ``register=False``: another program registers the types.
+        """
+        return Worker(self._transport, self.tasks, self.worker_types, concurrency=concurrency, lease=lease, wait=wait, name=name,
+                      register=register, give_up=give_up)
 
     def close(self) -> None:
         self._transport.close()

@@ -136,6 +136,7 @@ class Transport:
         self._ssl = ssl_context
         self._idle: List[Connection] = []
         self._lock = threading.Lock()
+        self._closed = False
 
     def connect(self) -> Connection:
         """A new connection; nothing is sent yet."""
@@ -157,15 +158,15 @@ class Transport:
     def _keep(self, connection: Connection) -> None:
         connection.used_at = time.monotonic()
         with self._lock:
-            if len(self._idle) < IDLE_MAX:
+            if len(self._idle) < IDLE_MAX and not self._closed:
                 self._idle.append(connection)
                 return
         connection.close()
 
     def close(self) -> None:
-        """Closes the connections that no request uses."""
+        """Closes the connections; those of requests under way when they are through."""
         with self._lock:
-            idle, self._idle = self._idle, []
+            idle, self._idle, self._closed = self._idle, [], True
         for connection in idle:
             connection.close()
 

@@ -4,6 +4,7 @@ import { persist } from "./retry.js";
 import { isTerminalStatus, streamRun, type MessageChunk, type RunState, type StreamMessage, type StreamMode, type StreamOptions } from "./stream.js";
 import { Transport, type CallOptions, type ClientOptions, type Query } from "./transport.js";
 import type * as wire from "./wire.js";
+import { Tasks, Worker, WorkerTypes, type Handler, type NodeHandler, type WorkerOptions } from "./worker.js";
 
 /** Which runs `bulkCancel` is for: ids, or every unfinished run that a filter of `runs.list` matches. */
 export type BulkCancelRequest = { reason?: string } & ({ runIds: string[] } | { filter: Pick<wire.ListRunsQuery, "tag" | "workflowId" | "parentRunId" | "forkOf"> });
@@ -273,14 +274,24 @@ export class WoprClient {
   readonly runs: Runs;
   readonly interrupts: Interrupts;
   readonly artifacts: Artifacts;
+  readonly tasks: Tasks;
+  readonly workerTypes: WorkerTypes;
+  private readonly transport: Transport;
 
   constructor(options: ClientOptions) {
-    const transport = new Transport(options);
+    const transport = (this.transport = new Transport(options));
     this.discovery = new Discovery(transport);
     this.workflows = new Workflows(transport);
     this.nodeTypes = new NodeTypes(transport);
     this.runs = new Runs(transport);
     this.interrupts = new Interrupts(transport);
     this.artifacts = new Artifacts(transport);
+    this.tasks = new Tasks(transport);
+    this.workerTypes = new WorkerTypes(transport);
+  }
+
+  /** A worker that executes nodes of these types in this program; `run()` begins. */
+  worker(nodes: Record<string, Handler | NodeHandler>, options: WorkerOptions = {}): Worker {
+    return new Worker(this.transport, this.tasks, this.workerTypes, nodes, options);
   }
 }
