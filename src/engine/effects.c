@@ -45,23 +45,18 @@ struct str clear_member(struct step *st, const char *key, struct str value, stru
 struct failure channel_denied(struct step *st, int node, struct str channel, const char *allowed) {
     const struct wf_node *n = &st->state->wf->nodes[node];
     struct failure f;
-    struct buf b;
-    struct jw w;
-    buf_init(&b, EVENT_PAYLOAD_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "channel", channel);
-    jw_key(&w, "requestedBy");
-    jw_object(&w);
-    jw_kstr(&w, "nodeId", n->id);
-    jw_kstr(&w, "typeId", n->type_id);
-    jw_end_object(&w);
-    jw_kstrz(&w, "allowed", allowed);
-    jw_end_object(&w);
+    struct jobj o;
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kstr(&o.w, "channel", channel);
+    jw_key(&o.w, "requestedBy");
+    jw_object(&o.w);
+    jw_kstr(&o.w, "nodeId", n->id);
+    jw_kstr(&o.w, "typeId", n->type_id);
+    jw_end_object(&o.w);
+    jw_kstrz(&o.w, "allowed", allowed);
     (void)effect_fail(&f, STR("channel_access_denied"),
                       STR("the node has no access to the channel"));
-    f.details = arena_str(st->scratch, buf_str(&b));
-    buf_fini(&b);
+    f.details = jobj_end(&o, st->scratch);
     return f;
 }
 
@@ -83,21 +78,16 @@ static bool name_is_variable(struct run_state *s, struct str name) {
 /* CHAN-19: a child may only use reducers whose writes commute. */
 static int channel_foreign(struct step *st, struct str channel, const char *reducer,
                            struct str from_run, struct failure *f) {
-    struct buf b;
-    struct jw w;
-    buf_init(&b, EVENT_PAYLOAD_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "channel", channel);
-    jw_kstrz(&w, "reducer", reducer);
-    jw_kstr(&w, "sourceEngineId", st->engine->holder);
-    jw_kstr(&w, "sourceRunId", from_run);
-    jw_end_object(&w);
+    struct jobj o;
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kstr(&o.w, "channel", channel);
+    jw_kstrz(&o.w, "reducer", reducer);
+    jw_kstr(&o.w, "sourceEngineId", st->engine->holder);
+    jw_kstr(&o.w, "sourceRunId", from_run);
     int rc = effect_fail(f, STR("channel_cross_engine_write_forbidden"),
                          STR("a child run may write channels whose reducer is append, counter, "
                              "votes, feedback or message; map the value to a variable instead"));
-    f->details = arena_str(st->scratch, buf_str(&b));
-    buf_fini(&b);
+    f->details = jobj_end(&o, st->scratch);
     return rc;
 }
 

@@ -7,7 +7,7 @@
 #include "engine/fork_wait.h"
 
 #include "base/log.h"
-#include "codec/json.h"
+#include "codec/jobj.h"
 #include "domain/interrupt.h"
 #include "engine/fork_info.h"
 #include "engine/suspend.h"
@@ -78,23 +78,18 @@ void fork_waits_open(struct run_exec *re, struct plan *p) {
 /* payload with another interruptId, where it has one. */
 static struct str payload_readdress(struct step *st, struct str payload, struct str id) {
     struct json_members m;
-    struct buf b;
-    struct jw w;
+    struct jobj o;
     if (json_get(payload, "interruptId").n == 0 || id.n == 0)
         return arena_str(st->plan->arena, payload);
     int rc = json_members(payload, st->scratch, &m, NULL);
-    buf_init(&b, EVENT_PAYLOAD_MAX * 2);
-    jw_init(&w, &b);
-    jw_object(&w);
+    jobj_begin(&o, EVENT_PAYLOAD_MAX * 2);
     for (size_t i = 0; rc == 0 && i < m.n; i++) {
-        jw_key_str(&w, m.v[i].key);
-        if (str_eqc(m.v[i].key, "interruptId")) jw_str(&w, id);
-        else jw_raw(&w, m.v[i].raw);
+        jw_key_str(&o.w, m.v[i].key);
+        if (str_eqc(m.v[i].key, "interruptId")) jw_str(&o.w, id);
+        else jw_raw(&o.w, m.v[i].raw);
     }
-    jw_end_object(&w);
-    struct str out =
-        rc == 0 && !buf_failed(&b) ? arena_str(st->plan->arena, buf_str(&b)) : STR_NONE;
-    buf_fini(&b);
+    if (rc != 0) jobj_fail(&o);
+    struct str out = jobj_end(&o, st->plan->arena);
     if (!out.p) plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a recorded event");
     return out;
 }

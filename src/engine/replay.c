@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "codec/json.h"
+#include "codec/jobj.h"
 #include "domain/compare.h"
 #include "engine/attempt.h"
 #include "engine/fork_info.h"
@@ -201,26 +201,21 @@ static void divergence_emit(struct step *st, enum divergence d, const struct eve
     const struct run_fork *f = &st->exec->fork.info->link;
     int64_t at = g ? g->seq : f->base_seq + replay_of(st->exec)->beyond;
     char id[EVENT_ID_SIZE];
-    struct buf b;
-    struct jw w;
-    buf_init(&b, EVENT_PAYLOAD_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "sourceRunId", f->source_run_id);
-    jw_kint(&w, "atSequence", at);
+    struct jobj o;
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kstr(&o.w, "sourceRunId", f->source_run_id);
+    jw_kint(&o.w, "atSequence", at);
     if (g) {
         event_id_format(f->source_run_id, g->seq, id);
-        jw_kstrz(&w, "originalEventId", id);
+        jw_kstrz(&o.w, "originalEventId", id);
     }
     if (seq >= 0) {
         event_id_format(st->state->meta.run_id, seq, id);
-        jw_kstrz(&w, "replayEventId", id);
+        jw_kstrz(&o.w, "replayEventId", id);
     }
-    jw_kint(&w, "divergencePoint", at);
-    jw_kstrz(&w, "divergenceKind", divergence_name(d));
-    jw_end_object(&w);
-    (void)step_emit(st, EV_REPLAY_DIVERGED, node, seq, arena_str(st->plan->arena, buf_str(&b)));
-    buf_fini(&b);
+    jw_kint(&o.w, "divergencePoint", at);
+    jw_kstrz(&o.w, "divergenceKind", divergence_name(d));
+    (void)step_emit(st, EV_REPLAY_DIVERGED, node, seq, jobj_end(&o, st->plan->arena));
 }
 
 static enum divergence event_compare(struct step *st, const struct event *g,

@@ -95,14 +95,10 @@ Test(engine_activations, each_firing_of_a_trigger_runs_the_whole_loop /* CHAN-20
 }
 
 static void answer(struct str run, const char *node, const char *value) {
-    struct call c;
+    struct wopr_error err = {0};
     world_wait_status(run, RUN_WAITING_APPROVAL);
-    call_init(&c, ENGINE_RESOLVE, run);
-    c.cmd.resolve.node_id = str_c(node);
-    c.cmd.resolve.value = str_c(value);
-    call_do(&c);
-    cr_assert_eq(c.cmd.result.rc, 0, "%s", c.cmd.result.err.message);
-    call_fini(&c);
+    int rc = world_answer(run, node, value, &err);
+    cr_assert_eq(rc, 0, "%s", err.message);
 }
 
 #define ACTION(word)                                                                               \

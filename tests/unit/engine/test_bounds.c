@@ -120,16 +120,8 @@ Test(engine_bounds, what_a_log_counts_for_is_the_sum_of_its_events /* S7 */) {
 /* --- people --- */
 
 static int ask(struct str run, const char *question, struct wopr_error *err) {
-    struct call c;
-    call_init(&c, ENGINE_RESOLVE, run);
-    c.cmd.resolve.node_id = STR("g");
-    c.cmd.resolve.value =
-        arena_printf(c.cmd.arena, "{\"action\":\"ask\",\"question\":\"%s\"}", question);
-    call_do(&c);
-    int rc = c.cmd.result.rc;
-    *err = c.cmd.result.err;
-    call_fini(&c);
-    return rc;
+    struct str value = arena_printf(W.a, "{\"action\":\"ask\",\"question\":\"%s\"}", question);
+    return world_answer(run, "g", arena_cstr(W.a, value), err);
 }
 
 static struct str gate_run(void) {

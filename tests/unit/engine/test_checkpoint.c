@@ -48,14 +48,7 @@ static struct str run_begin(struct workflow *wf, int pieces) {
 }
 
 static int answer(struct str run, const char *node) {
-    struct call c;
-    call_init(&c, ENGINE_RESOLVE, run);
-    c.cmd.resolve.node_id = str_c(node);
-    c.cmd.resolve.value = STR(ACCEPT);
-    call_do(&c);
-    int rc = c.cmd.result.rc;
-    call_fini(&c);
-    return rc;
+    return world_answer(run, node, ACCEPT, NULL);
 }
 
 /* Answers gate n and waits for the next one, or the end. */

@@ -14,17 +14,9 @@ static void up(void) {
 TestSuite(engine_facts, .init = up, .fini = world_down);
 
 static int vote_by(struct str run, const char *voter) {
-    struct call c;
     char value[128];
     snprintf(value, sizeof value, "{\"action\":\"accept\",\"voter\":\"%s\"}", voter);
-    call_init(&c, ENGINE_RESOLVE, run);
-    c.cmd.resolve.node_id = STR("g");
-    c.cmd.resolve.value = str_c(value);
-    c.cmd.resolve.may_delegate = true;
-    call_do(&c);
-    int rc = c.cmd.result.rc;
-    call_fini(&c);
-    return rc;
+    return world_answer(run, "g", value, NULL);
 }
 
 #define VOTE                  "{\"userId\":\"evil\",\"action\":\"accept\"}"
