@@ -32,8 +32,9 @@ struct run_fork { /* what a run knows of its source; mode NONE: it is no fork */
 struct plan_fork {
     struct run_fork link;
     int64_t prefix_bytes; /* of the inherited events, as event_bytes() counts */
-    int64_t row_bytes;    /* filled by the store: of the state that the plan writes */
-    int64_t bytes;        /* filled by the store: the same and the artifacts that the fork gets */
+    bool sealed; /* its state holds clear values of the source, which must not have ended (STALE) */
+    int64_t row_bytes; /* filled by the store: of the state that the plan writes */
+    int64_t bytes;     /* filled by the store: the same and the artifacts that the fork gets */
 };
 enum { CHILD_AWAITED = 1, CHILD_DETACHED = 2 }; /* stored: never renumber */
 struct run_row_new {                            /* PLAN_CREATE; see struct run_meta */
@@ -71,6 +72,7 @@ enum {
     SEALED_INPUTS = -1, /* object of the sensitive inputs, by name */
     SEALED_LEFT = -2    /* variables that the parent of an ended child has still to read */
 };
+#define SEALED_IMAGE(seq) (INT64_MIN + (seq)) /* place of a checkpoint, which is no such row */
 struct plan_sealed {
     int64_t seq; /* of the event, or SEALED_* */
     int64_t key_no;
@@ -141,6 +143,7 @@ struct plan_interrupt {
 /* The state after the event before seq (state_save.h); at most one in a plan, for its end. */
 struct plan_checkpoint {
     int64_t seq;
+    int64_t key_no;   /* 0: clear; else the image is sealed, because the state holds clear values */
     struct str image; /* bytes */
 };
 

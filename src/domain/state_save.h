@@ -15,7 +15,7 @@
 
 #include "domain/state.h"
 
-#define STATE_CODEC      1                  /* of the form: rises with every change of it */
+#define STATE_CODEC      2                  /* of the form: rises with every change of it */
 #define STATE_IMAGE_MAX  (8u * 1024 * 1024) /* bytes; a larger state has no image */
 #define STATE_IMAGE_HEAD 24   /* magic, version (2 bytes), length and checksum (8): little-endian */
 #define STATE_IMAGE_SEED 0x77 /* of str_hash over all that follows the head: the checksum */
@@ -30,8 +30,8 @@ struct state_aside {
 };
 
 /* Appends the image of s, which is not busy, to out.  TOO_BIG: the buffer has failed, for its
- * maximum or for memory.  VALIDATION: s holds, or may come to hold, clear values that are shown
- * masked; no image has them. */
+ * maximum or for memory.  When s->masks or s->masked, the image has clear values that the log shows
+ * masked: who stores it seals it. */
 MUST_CHECK int run_state_save(const struct run_state *s, const struct state_aside *aside,
                               struct buf *out);
 /* A state out of an image, clean (run_state_clean).  The bytes are not trusted.  CORRUPT: damaged,

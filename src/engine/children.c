@@ -368,8 +368,7 @@ static int child_end_read(struct step *st, const struct exec_child *x, struct no
     int rc = store_run_view(st->engine->store, m->tenant, m->test_mode, str_c(x->run_id),
                             st->scratch, &v, &err);
     if (rc == 0 && run_status_final(v.head.status)) /* WF-49: what it left to us, clear */
-        rc = clear_one(st->engine, v.head.run_no, str_c(x->run_id), SEALED_LEFT, st->scratch, &left,
-                       &err);
+        rc = clear_one(st->engine, v.head.run_no, SEALED_LEFT, st->scratch, &left, &err);
     if (rc == 0 && left.n > 0) rc = json_members(left, st->scratch, &clear, &err);
     if (rc != 0) return rc;
     struct node_child_var *vars =

@@ -270,7 +270,7 @@ static int fold_events(struct step *st, bool *over, struct wopr_error *err) {
     int rc = run_state_busy(re->state) ? state_finish(&f, err) : 0;
     if (rc == 0 && !run_state_busy(re->state)) {
         f.over = false; /* an event at least */
-        rc = clear_open(&f.clear, st->engine, re->run_no, str_c(re->run_id), err);
+        rc = clear_open(&f.clear, st->engine, re->run_no, err);
         if (rc == 0) rc = store_walk(st->engine->store, &rest, f.page, event_fold, &f, err);
         clear_shut(&f.clear);
     }
@@ -282,8 +282,8 @@ static int fold_events(struct step *st, bool *over, struct wopr_error *err) {
 /* The row says whether some are masked: a child may get a sensitive value in a plain variable. */
 static int inputs_clear(struct step *st, struct run_meta *m, struct wopr_error *err) {
     if (!m->sealed) return 0;
-    return clear_one(st->engine, st->exec->run_no, str_c(st->exec->run_id), SEALED_INPUTS,
-                     st->scratch, &m->inputs_clear, err);
+    return clear_one(st->engine, st->exec->run_no, SEALED_INPUTS, st->scratch, &m->inputs_clear,
+                     err);
 }
 
 static int load_origin(struct step *st, struct run_origin *o, struct wopr_error *err) {

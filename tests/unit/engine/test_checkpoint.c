@@ -7,6 +7,7 @@
 #include "fork_kit.h"
 
 #include "base/clock.h"
+#include "codec/json.h"
 #include "domain/state_save.h"
 #include "engine/kept.h"
 #include "host/host.h"
@@ -171,11 +172,73 @@ Test(engine_checkpoint, a_short_run_has_none) {
     workflow_unref(wf);
 }
 
-Test(engine_checkpoint, a_run_with_sensitive_values_has_none /* OBS-71 */) {
-    struct workflow *wf = parts_def("{\"name\":\"x\",\"type\":\"string\",\"sensitive\":true}");
+/* --- of runs with sensitive values --- */
+
+#define CANARY "1mage-0f-a-canary"
+
+static struct workflow *secret_def(void) {
+    return world_put(world_def(
+        "w",
+        NODE("s", "core.setVariable", "\"name\":\"x\",\"value\":\"" CANARY "\"", "") "," PART(
+            "0") "," PART("1") "," PART("2") "," NODE("m", "core.identity", "",
+                                                      "\"n\":{\"type\":\"expression\","
+                                                      "\"expression\":\"size(variables.x)\"}"),
+        EDGE("0", "s", "p0", "") "," LINKS "," EDGE("6", "g2", "m", ""),
+        "{\"name\":\"x\",\"type\":\"string\",\"sensitive\":true}", 0, 0));
+}
+
+static int64_t number(const char *text) {
+    char path[128];
+    sqlite3 *db;
+    sqlite3_stmt *st;
+    snprintf(path, sizeof path, "%s/t.db", W.dir);
+    cr_assert_eq(sqlite3_open(path, &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 5000);
+    cr_assert_eq(sqlite3_prepare_v2(db, text, -1, &st, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+    cr_assert_eq(sqlite3_step(st), SQLITE_ROW);
+    int64_t n = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    return n;
+}
+
+/* Events that were read since the last call. */
+static int64_t folds_to_answer(struct str run, int n) {
+    int64_t before = number("SELECT count(*) FROM run_checkpoints WHERE key_no > 0");
+    restart();
+    part_answer(run, n);
+    return before;
+}
+
+static bool measured(struct str run, size_t want) {
+    const struct event *e =
+        world_event(run, EV_NODE_COMPLETED, world_count(run, EV_NODE_COMPLETED));
+    int64_t n = -1;
+    return json_int(json_get(json_get(e->payload, "outputs"), "n"), &n) && n == (int64_t)want;
+}
+
+Test(engine_checkpoint, those_of_a_state_with_sensitive_values_are_sealed /* OBS-71 */) {
+    struct workflow *wf = secret_def();
     struct str r = run_begin(wf, PIECES);
+    cr_expect_geq(number("SELECT count(*) FROM run_checkpoints"), 1);
+    cr_expect_eq(number("SELECT count(*) FROM run_checkpoints WHERE instr(image, CAST('" CANARY
+                        "' AS BLOB)) > 0 OR instr(image, CAST('WOPRST' AS BLOB)) = 1"),
+                 0, "none is clear");
     part_answer(r, 0);
-    cr_expect_eq(checkpoints_check(r, wf).n, 0u);
+    sound();
+    cr_expect_geq(folds_to_answer(r, 1), 2);
+    struct str f = fork_run(r, FORK_BRANCH, world_head(r).next_seq - 1);
+    world_wait_status(f, RUN_WAITING_APPROVAL);
+    folds_to_answer(r, 2);
+    cr_expect(measured(r, strlen(CANARY)));
+    cr_expect_geq(number("SELECT count(*) FROM run_checkpoints WHERE key_no > 0"), 2,
+                  "the fork goes on from them");
+    sound();
+    folds_to_answer(f, 2);
+    cr_expect(measured(f, strlen(CANARY)));
+    cr_expect_eq(number("SELECT count(*) FROM run_checkpoints WHERE key_no > 0"), 0,
+                 "gone with the last run that needs them");
+    sound();
     workflow_unref(wf);
 }
 
@@ -197,12 +260,20 @@ static const struct {
                           " GROUP BY run_no)"},
     {"of another sequence", "UPDATE run_checkpoints SET seq = seq - 1"},
     {"beyond the log", "UPDATE run_checkpoints SET seq = seq + 100000"},
+    {"its data key is lost", "UPDATE run_checkpoints SET key_no = 77 WHERE key_no > 0"},
 };
 
 Test(engine_checkpoint, a_load_gives_the_same_run_whatever_became_of_them) {
-    struct workflow *wf = parts_def(NULL);
+    const size_t damages = sizeof DAMAGE / sizeof *DAMAGE;
+    struct workflow *wf = NULL;
     char *story = NULL;
-    for (size_t i = 0; i < sizeof DAMAGE / sizeof *DAMAGE; i++) {
+    for (size_t k = 0; k < 2 * damages; k++) { /* clear ones, then sealed ones */
+        size_t i = k % damages;
+        if (i == 0) {
+            workflow_unref(wf);
+            wf = k == 0 ? parts_def(NULL) : secret_def();
+            story = NULL;
+        }
         struct str r = run_begin(wf, PIECES);
         part_answer(r, 0);
         restart();
@@ -214,6 +285,7 @@ Test(engine_checkpoint, a_load_gives_the_same_run_whatever_became_of_them) {
         const char *now = world_story(r);
         if (!story) story = arena_cstr(W.a, str_c(now));
         cr_expect_str_eq(now, story, "%s", DAMAGE[i].what);
+        cr_expect(k < damages || measured(r, strlen(CANARY)), "%s", DAMAGE[i].what);
         cr_expect(str_eq(world_head(r).parked, STR_NONE));
     }
     sql("DELETE FROM run_checkpoints");

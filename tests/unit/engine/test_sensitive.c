@@ -10,6 +10,7 @@
 
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <sqlite3.h>
 #include <stdio.h>
 
 #define CANARY "ca9a7y-0f-th3-m1ne"
@@ -96,6 +97,21 @@ static int64_t sealed_rows(struct str run) {
     cr_assert_eq(store_sealed(W.store, world_head(run).run_no, INT64_MIN, INT64_MAX, W.a, &l, &err),
                  0);
     return (int64_t)l.n;
+}
+
+static int64_t rows_of(const char *table) {
+    char sql[96], path[400];
+    sqlite3 *db;
+    sqlite3_stmt *st = NULL;
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", table);
+    snprintf(path, sizeof path, "%s/t.db", W.dir);
+    cr_assert_eq(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    cr_assert_eq(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+    cr_assert_eq(sqlite3_step(st), SQLITE_ROW);
+    int64_t n = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    return n;
 }
 
 static const char *const MODES[] = {"mask", "hash", "omit"};
@@ -472,4 +488,114 @@ Test(sensitive, a_branch_of_an_ended_run_needs_its_sensitive_inputs_again /* FOR
     cr_expect_eq(measured(b, "m"), 7);
     struct str replay = fork_run(r, FORK_REPLAY, 0); /* goes on with the mask (FORK-21) */
     cr_expect_eq(world_wait_final(replay), RUN_COMPLETED);
+}
+
+/* --- forks of what is alive --- */
+
+enum { BIG_BYTES = 900000, BIG_WRITES = 40 };
+
+/* Some 36 MB of sealed values before the gate: each node writes the variable to itself. */
+static struct str big_def(void) {
+    struct buf nodes, edges;
+    buf_init(&nodes, 1 << 16);
+    buf_init(&edges, 1 << 16);
+    for (int i = 0; i < BIG_WRITES; i++) {
+        buf_addf(&nodes,
+                 "{\"id\":\"w%d\",\"typeId\":\"core.setVariable\",\"name\":\"w\",\"position\":{"
+                 "\"x\":0,\"y\":0},\"config\":{\"name\":\"v\"},\"inputs\":{\"value\":{\"type\":"
+                 "\"variable\",\"variableName\":\"v\"}}},",
+                 i);
+        buf_addf(&edges, "{\"id\":\"e%d\",\"sourceNodeId\":\"w%d\",\"targetNodeId\":\"%s%d\"},", i,
+                 i, i + 1 < BIG_WRITES ? "w" : "g", i + 1);
+    }
+    buf_addz(&nodes, NODE("g40", "core.approvalGate", "", "") "," MEASURE("m", "variables.v"));
+    buf_addz(&edges, EDGE("last", "g40", "m", ""));
+    struct str def = world_def("big", arena_str(W.a, buf_str(&nodes)).p,
+                               arena_str(W.a, buf_str(&edges)).p, SECRET_VAR, 0, 0);
+    buf_fini(&nodes);
+    buf_fini(&edges);
+    return def;
+}
+
+static int64_t sealed_bytes(struct str run) {
+    struct sealed_list l;
+    struct wopr_error err;
+    int64_t n = 0;
+    cr_assert_eq(store_sealed(W.store, world_head(run).run_no, 0, INT64_MAX, W.a, &l, &err), 0,
+                 "%s", err.message);
+    for (size_t i = 0; i < l.n; i++) n += (int64_t)l.v[i].sealed.box.n;
+    return n;
+}
+
+/* What a fork inherits sealed has no bound of its own, outlives its source and goes with the last
+ * fork (FORK-9, FORK-21). */
+Test(sensitive, a_fork_of_a_live_run_inherits_what_is_sealed_whatever_its_size) {
+    struct buf big;
+    buf_init(&big, BIG_BYTES + 64);
+    buf_addz(&big, "{\"v\":\"");
+    for (int i = 0; i < BIG_BYTES; i++) buf_addc(&big, 'q');
+    buf_addz(&big, "\"}");
+    arena_free(W.a);
+    W.a = arena_new(512u << 20);
+    struct str r = world_start(big_def(), arena_cstr(W.a, buf_str(&big)));
+    buf_fini(&big);
+    world_wait_status(r, RUN_WAITING_APPROVAL);
+    int64_t cut = world_head(r).next_seq - 1;
+    cr_expect_gt(sealed_bytes(r), (int64_t)BIG_WRITES * BIG_BYTES);
+    struct str a = fork_run(r, FORK_BRANCH, cut), b = fork_run(a, FORK_BRANCH, cut / 2);
+    world_wait_status(a, RUN_WAITING_APPROVAL);
+    world_wait_status(b, RUN_WAITING_APPROVAL);
+    answer(r, "g40", "{\"action\":\"accept\"}");
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect_eq(sealed_rows(r), 0, "nothing of what has ended is read");
+    cr_expect_eq(sealed_bytes(a), (int64_t)BIG_WRITES * (BIG_BYTES + 39));
+    world_engine_crash();
+    world_engine_start();
+    answer(a, "g40", "{\"action\":\"accept\"}");
+    cr_assert_eq(world_wait_final(a), RUN_COMPLETED, "%s", world_story(a));
+    cr_expect_eq(measured(a, "m"), BIG_BYTES);
+    world_engine_crash();
+    world_engine_start();
+    answer(b, "g40", "{\"action\":\"accept\"}");
+    cr_assert_eq(world_wait_final(b), RUN_COMPLETED, "%s", world_story(b));
+    cr_expect_eq(measured(b, "m"), BIG_BYTES);
+    cr_expect_eq(rows_of("sealed") + rows_of("sealed_holds"), 0, "gone with the last fork");
+}
+
+/* Whichever comes first: a fork has the values or knows that it has not, for good. */
+Test(sensitive, a_fork_and_the_end_of_its_source_at_once /* FORK-21 */) {
+    for (int i = 0; i < 24; i++) {
+        struct str r = world_start(output_def(MODES[0]), NULL);
+        struct call f, c;
+        world_wait_status(r, RUN_WAITING_APPROVAL);
+        call_init(&f, ENGINE_FORK, r);
+        f.cmd.fork.from_seq = world_head(r).next_seq - 1;
+        f.cmd.fork.mode = i % 2 ? FORK_BRANCH : FORK_REPLAY;
+        call_init(&c, ENGINE_RESOLVE, r);
+        c.cmd.resolve.node_id = STR("g");
+        c.cmd.resolve.value = STR("{\"action\":\"accept\"}");
+        call_send(i % 4 < 2 ? &f : &c);
+        call_send(i % 4 < 2 ? &c : &f);
+        call_wait(&f);
+        call_wait(&c);
+        cr_assert_eq(c.cmd.result.rc, 0, "%s", c.cmd.result.err.message);
+        cr_assert(f.cmd.result.rc == 0 || f.cmd.result.rc == WOPR_E_CONFLICT, "%s",
+                  f.cmd.result.err.message);
+        struct str fork = f.cmd.result.rc == 0 ? arena_str(W.a, f.cmd.result.run_id) : STR_NONE;
+        call_fini(&f);
+        call_fini(&c);
+        cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+        if (fork.n == 0) continue;
+        bool clear = sealed_rows(fork) > 0;
+        world_wait_settled(fork);
+        world_engine_crash();
+        world_engine_start();
+        if (!run_status_final(world_head(fork).status))
+            answer(fork, "g", "{\"action\":\"accept\"}");
+        cr_assert_eq(world_wait_final(fork), RUN_COMPLETED, "%s", world_story(fork));
+        if (i % 2) cr_expect(clear, "a branch computes with values only");
+        cr_expect_eq(measured(fork, "r"), strlen(clear ? CANARY : "[REDACTED]"), "%d", i);
+        log_holds_no(fork, CANARY);
+    }
+    cr_expect_eq(rows_of("sealed") + rows_of("sealed_holds"), 0);
 }

@@ -5,6 +5,8 @@
 #include "kit.h"
 
 #include "base/fault.h"
+#include "store/peers.h"
+#include "store/runs.h"
 #include "store/vault.h"
 
 static struct kit w;
@@ -12,8 +14,15 @@ static struct vault *v;
 static bool replaced;
 static const struct seal_secret KEK = {{1}}, OTHER = {{2}};
 
+static struct store_config shared(void) {
+    struct store_config cfg = kit_config(&w);
+    cfg.host_lock = true;
+    return cfg;
+}
 static void up(void) {
-    kit_up(&w);
+    kit_dir(&w);
+    struct store_config cfg = shared();
+    cr_assert_eq(store_open(&cfg, &w.s, &w.err), 0, "%s", w.err.message);
     cr_assert_eq(vault_new(w.s, &KEK, 1, &v, &replaced, &w.err), 0, "%s", w.err.message);
 }
 static void down(void) {
@@ -49,7 +58,7 @@ static void opens(int64_t run_no, const char *want) {
     struct str clear;
     cr_assert_eq(store_sealed(w.s, run_no, 0, 1, w.a, &l, &w.err), 0);
     cr_assert_eq(l.n, 1);
-    cr_assert_eq(vault_open(v, &HERE, &l.v[0], w.a, &clear, &w.err), 0, "%s", w.err.message);
+    cr_assert_eq(vault_open(v, &HERE, &l.v[0].sealed, w.a, &clear, &w.err), 0, "%s", w.err.message);
     cr_expect(str_eqc(clear, want));
 }
 
@@ -127,4 +136,60 @@ Test(vault, whichever_call_fails_a_rotation_is_whole_or_not_at_all) {
                      w.err.message);
         opens(no, "the value");
     }
+}
+
+/* --- keys that are lost while a host runs --- */
+
+/* Nothing is sealed, so another key takes over; what the first vault seals after that would open
+ * for nobody.  It takes the new key when its own opens that, and says what to do when not. */
+Test(vault, nothing_is_sealed_with_a_data_key_that_was_replaced) {
+    struct vault *theirs;
+    struct plan_sealed row = seal("under the first key");
+    cr_assert_eq(vault_new(w.s, &OTHER, 1, &theirs, &replaced, &w.err), 0);
+    cr_expect(replaced);
+    vault_free(theirs);
+    struct plan *c = kit_create("run_1", 1);
+    plan_sealed(c, &row);
+    cr_expect_eq(kit_apply(&w, c), WOPR_E_UNAVAILABLE, "refused as a whole: %s", w.err.message);
+    struct run_head h;
+    cr_expect_eq(store_run_head(w.s, KIT_TENANT, false, STR("run_1"), w.a, &h, &w.err),
+                 WOPR_E_NOT_FOUND);
+    for (int i = 0; i < 2; i++) {
+        cr_expect_eq(vault_seal(v, &HERE, STR("x"), w.a, &row, &w.err), WOPR_E_CONFIG);
+        cr_expect_not_null(strstr(w.err.message, "restart this host"), "%s", w.err.message);
+    }
+    const struct seal_secret both[] = {KEK, OTHER};
+    vault_free(v);
+    cr_assert_eq(vault_new(w.s, both, 2, &v, &replaced, &w.err), 0, "%s", w.err.message);
+    opens(run_with(seal("goes on")), "goes on");
+}
+
+/* The other host could be about to seal its first value. */
+Test(vault, the_keys_of_a_host_that_runs_are_not_replaced) {
+    struct store_config cfg = shared();
+    struct store *other;
+    struct vault *theirs = NULL;
+    int64_t no, last;
+    cr_assert_eq(store_join(w.s, STR("a"), 2000, 99, &no, &last, &w.err), 0);
+    cr_assert_eq(store_open(&cfg, &other, &w.err), 0, "%s", w.err.message);
+    cr_expect_eq(vault_new(other, &OTHER, 1, &theirs, &replaced, &w.err), WOPR_E_CONFIG);
+    cr_expect_not_null(strstr(w.err.message, "stop all hosts"), "%s", w.err.message);
+    store_close(other);
+    opens(run_with(seal("still the first key")), "still the first key");
+}
+
+Test(vault, a_data_key_that_was_replaced_gives_way_to_one_that_opens) {
+    const struct seal_secret both[] = {KEK, OTHER};
+    struct vault *theirs;
+    vault_free(v);
+    cr_assert_eq(vault_new(w.s, both, 2, &v, &replaced, &w.err), 0);
+    struct plan_sealed row = seal("x");
+    cr_assert_eq(vault_new(w.s, &OTHER, 1, &theirs, &replaced, &w.err), 0);
+    vault_free(theirs);
+    struct plan *c = kit_create("run_1", 1);
+    plan_sealed(c, &row);
+    cr_expect_eq(kit_apply(&w, c), WOPR_E_UNAVAILABLE);
+    row = seal("again");
+    cr_expect_eq(row.key_no, 2);
+    opens(run_with(row), "again");
 }
