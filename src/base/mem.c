@@ -80,7 +80,10 @@ void mem_freed_by_library(size_t n) {
 
 uint64_t mem_freed_large(void) { return atomic_load_explicit(&freed_large, memory_order_relaxed); }
 
-enum { TRIM_BYTES = 4 << 20, MMAP_BYTES = 1 << 20 };
+/* A large block has pages of its own and goes back when it is freed.  As part of an arena it would
+ * leave its pages behind: what is free at the end of an arena that is not the first, malloc_trim
+ * does not return. */
+enum { TRIM_BYTES = 4 << 20, MMAP_BYTES = 128 << 10 };
 
 void mem_serve(void) {
 #ifdef M_TRIM_THRESHOLD /* setting one switches glibc's own adjustment of both off */

@@ -85,6 +85,7 @@ static void *worker_main(void *arg) {
     struct worker *w = arg;
     struct engine *e = w->e;
     thread_name(w->large ? "wopr-large" : "wopr-worker");
+    if (!w->large) thread_prompt();
     pthread_mutex_lock(&e->mu);
     for (;;) {
         if (!w->large && e->answers.first) answer_one_locked(e);

@@ -94,6 +94,7 @@ static void *loop_main(void *arg) {
     struct http_loop *l = arg;
     struct pollfd fds[ON_NR];
     thread_name("wopr-http");
+    thread_prompt();
     loop_sit(&l->seat);
     intakes_here(l->intakes);
     polls_init(l, fds);

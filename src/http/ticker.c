@@ -86,6 +86,7 @@ static void sleep_until(struct ticker *t, uint64_t until_ms) {
 
 static void *ticker_main(void *arg) {
     thread_name("wopr-tick");
+    thread_prompt();
     struct ticker *t = arg;
     pthread_mutex_lock(&t->lock);
     while (!t->stop) {

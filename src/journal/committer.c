@@ -90,6 +90,7 @@ static void commit_batch(struct journal *j, size_t n) {
 
 static void *committer_main(void *log) {
     thread_name("wopr-commit");
+    thread_prompt();
     struct journal *j = log;
     size_t n;
     while ((n = queue_take(j)) > 0) {

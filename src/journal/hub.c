@@ -280,6 +280,7 @@ static void work_do(struct list *work) {
 
 void *hub_main(void *log) {
     thread_name("wopr-hub");
+    thread_prompt();
     struct journal *j = log;
     struct hub *h = &j->hub;
     struct list work;
