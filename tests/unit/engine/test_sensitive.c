@@ -400,6 +400,105 @@ Test(sensitive, an_author_may_let_a_port_show_what_it_has /* OBS-70 */) {
     cr_expect(str_eqc(outputs_of(r, "i"), "{\"x\":\"[REDACTED]\"}"));
 }
 
+/* --- what is recognised --- */
+
+#define EXPR(id, expr)                                                                             \
+    NODE(id, "core.identity", "", "\"x\":{\"type\":\"expression\",\"expression\":\"" expr "\"}")
+#define PLAIN_VAR "{\"name\":\"p\",\"type\":\"object\"}"
+#define LOG(id, expr)                                                                              \
+    NODE(id, "vendor.wopr.log", "",                                                                \
+         "\"message\":{\"type\":\"expression\",\"expression\":\"" expr "\"}")
+
+/* Is the output masked of a node that passes `plain` on, which a caller has given beside the
+ * sensitive input, in whatever spelling? */
+static bool recognised(const char *secret, const char *plain) {
+    struct str def = world_def(
+        "known",
+        NODE("i", "core.identity", "", "\"x\":{\"type\":\"variable\",\"variableName\":\"p\"}"), 0,
+        "{\"name\":\"v\",\"type\":\"object\",\"sensitive\":true}," PLAIN_VAR, 0, 0);
+    char inputs[400];
+    snprintf(inputs, sizeof inputs, "{\"v\":{\"k\":%s},\"p\":{\"q\":%s}}", secret, plain);
+    struct str r = world_start(def, inputs);
+    cr_assert_eq(world_wait_final(r), RUN_COMPLETED, "%s", world_story(r));
+    return str_eqc(outputs_of(r, "i"), "{\"x\":\"[REDACTED]\"}");
+}
+
+Test(sensitive, a_copy_is_recognised_in_any_spelling /* OBS-71 */) {
+    cr_expect(recognised("\"" GIVEN "\"", "\"" GIVEN "\""));
+    cr_expect(recognised("\"" GIVEN "\"", "\"\\u0030nly-1n-the-1n\\u0070uts\""), "escapes");
+    cr_expect(recognised("\"a/path/of/ours\"", "\"in a\\/path\\/of\\/ours it is\""), "a solidus");
+    cr_expect(recognised("\"a\\/path\\/of\\/ours\"", "\"a/path/of/ours\""));
+    cr_expect(recognised("\"two\\nlines\"", "\"two\\u000alines\""));
+    cr_expect(recognised("4111111111111111", "4111111111111111"), "a number in an object");
+    cr_expect(recognised("4111111111111111", "\"card 4111111111111111\""));
+    cr_expect(recognised("{\"deep\":[\"" GIVEN "\"]}", "[\"" GIVEN "\"]"));
+    cr_expect_not(recognised("\"" GIVEN "\"", "\"0nly-1n-another\""));
+    cr_expect_not(recognised("2026", "2026"), "a short part is a word of every log");
+    cr_expect_not(recognised("4111111111111111", "4111111111111112"));
+}
+
+Test(sensitive, a_short_value_is_replaced_in_log_lines_where_it_stands_alone /* OBS-71 */) {
+    struct str def = world_def(
+        "pin", LOG("l", "'pin ' + variables.v + ', not 94711'") "," EXPR("i", "variables.p"), 0,
+        SECRET_VAR "," PLAIN_VAR, 0, 0);
+    struct str r = world_start(def, "{\"v\":\"4711\",\"p\":{\"list\":[\"4711\"]}}");
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect(str_eqc(json_get(world_event(r, EV_LOG_APPENDED, 1)->payload, "message"),
+                      "\"pin [REDACTED], not 94711\""),
+              STR_FMT, STR_ARG(world_event(r, EV_LOG_APPENDED, 1)->payload));
+    cr_expect(str_eqc(outputs_of(r, "i"), "{\"x\":\"[REDACTED]\"}"), "in a list too");
+}
+
+/* A word of a condition, a node id, a word of the configuration: whoever reads the definition knows
+ * it, and what has it from there is no copy.  Neither is a word of the protocol. */
+Test(sensitive, what_the_definition_says_is_no_secret /* OBS-71 */) {
+    static const char *const words[] = {"approved", "collector", "standard-mode", "info"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct str def = world_def(
+            "said",
+            EXPR("collector", "'approved'") "," NODE(
+                "n", "core.setVariable", "\"name\":\"p\",\"value\":\"standard-mode\"",
+                "") "," LOG("l", "'approved by collector in standard-mode'") "," EXPR("r", "1"),
+            "{\"id\":\"e\",\"sourceNodeId\":\"collector\",\"targetNodeId\":\"r\",\"condition\":{"
+            "\"type\":\"expression\",\"expression\":\"output.x == 'approved'\"}}",
+            SECRET_VAR ",{\"name\":\"p\",\"type\":\"string\"}", 0, 0);
+        char inputs[80];
+        snprintf(inputs, sizeof inputs, "{\"v\":\"%s\"}", words[i]);
+        struct str r = world_start(def, inputs);
+        cr_assert_eq(world_wait_final(r), RUN_COMPLETED, "%s: " STR_FMT, words[i],
+                     STR_ARG(world_view(r).error));
+        cr_expect(str_eqc(outputs_of(r, "collector"), "{\"x\":\"approved\"}"), "%s", words[i]);
+        cr_expect_gt(outputs_of(r, "r").n, 0, "the condition holds: %s", words[i]);
+        cr_expect(str_eqc(world_var(r, "p"), "\"standard-mode\""), "%s", words[i]);
+        struct str line = world_event(r, EV_LOG_APPENDED, 1)->payload;
+        cr_expect(str_eqc(json_get(line, "message"), "\"approved by collector in standard-mode\""));
+        cr_expect(str_eqc(json_get(line, "level"), "\"info\""));
+        cr_expect(str_eqc(world_var(r, "v"), "\"[REDACTED]\""), "itself it stays masked");
+    }
+}
+
+/* Thousands of values and a text of half a megabyte: one pass. */
+Test(sensitive, many_values_and_a_long_text_are_looked_through) {
+    struct str def =
+        world_def("long", EXPR("i", "variables.p.t") "," EXPR("h", "variables.p.u"), 0,
+                  "{\"name\":\"v\",\"type\":\"array\",\"sensitive\":true}," PLAIN_VAR, 0, 0);
+    struct buf b;
+    buf_init(&b, 4u << 20);
+    buf_addz(&b, "{\"v\":[");
+    for (int i = 0; i < 3000; i++) buf_addf(&b, "%s\"customer-%08d\"", i ? "," : "", i);
+    buf_addz(&b, "],\"p\":{\"t\":\"");
+    for (int i = 0; i < 30000; i++) buf_addf(&b, "customer %08d ", i);
+    buf_addz(&b, "\",\"u\":\"");
+    for (int i = 0; i < 9000; i++) buf_addf(&b, "customer %08d ", i);
+    buf_addz(&b, " customer-00001234 \"}}");
+    struct str r = world_start(def, arena_cstr(W.a, buf_str(&b)));
+    buf_fini(&b);
+    cr_assert_eq(world_wait_final(r), RUN_COMPLETED, "%s", world_story(r));
+    cr_expect_gt(outputs_of(r, "i").n, 100000, "it holds none, and is shown: %.200s",
+                 outputs_of(r, "i").p);
+    cr_expect(str_eqc(outputs_of(r, "h"), "{\"x\":\"[REDACTED]\"}"));
+}
+
 /* inputMapping into a plain variable of a child, and back by outputMapping. */
 Test(sensitive, a_child_keeps_what_it_is_given_to_itself /* OBS-71, NODE-48, WF-49 */) {
     struct workflow *wf =
