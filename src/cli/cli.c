@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #define OUT_BYTES_MAX   (512u * 1024 * 1024)
-#define BUSY_TIMEOUT_MS 5000 /* for a host that writes at the moment */
+#define BUSY_TIMEOUT_MS 5000 /* wait for a host that is writing */
 
 static void drop_args(struct cli *c, int at, int n) {
     for (int i = at; i + n < c->argc; i++) c->argv[i] = c->argv[i + n];

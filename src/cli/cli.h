@@ -21,18 +21,19 @@ struct cli {
     const char *name, *usage; /* the command, its usage text */
     struct config cfg;        /* valid after cli_config() */
 };
-/* --help was given: print the usage text (rc 0).  First thing in a command; it keeps the text for
- * the messages below. */
+/* If --help was given, print the usage text (rc 0).  Every command calls it first: it also stores
+ * the text for the messages below. */
 bool cli_help(struct cli *c, const char *usage);
-/* An option that no setting and no command has: name it, and what is close; 2, else 0. */
+/* 2 when an option is left that neither the settings nor the command know, which is printed with
+ * the closest known one; else 0. */
 int cli_options(struct cli *c);
-/* The first argument is none of the verbs, or has wrong arguments: say so; returns 2. */
+/* Report that the first argument is none of the verbs, or has wrong arguments; returns 2. */
 int cli_verb(struct cli *c, const char *const *verbs);
-/* Take "--name" (flag) or "--name VALUE" / "--name=VALUE" out of the arguments.  For options that
- * only one command has. */
+/* Remove "--name" (flag) or "--name VALUE" / "--name=VALUE" from the arguments.  For options of a
+ * single command. */
 bool cli_take_flag(struct cli *c, const char *name);
 const char *cli_take_value(struct cli *c, const char *name); /* NULL when absent */
-/* Load the settings; what is left in argv are the positional arguments. */
+/* Load the settings; only positional arguments stay in argv. */
 int cli_config(struct cli *c);
 /* Open the configured database for a tool (no host lock). */
 int cli_store(struct cli *c, bool read_only, struct store **out);
@@ -44,16 +45,16 @@ void cli_print(struct buf *b);
 void cli_rows(struct cli *c, const char *head, size_t n,
               void (*row)(struct cli *c, const void *rows, size_t i, struct buf *b),
               const void *rows);
-/* Text that others wrote, for one field of one line: no control characters.  Lives in c->arena. */
+/* Foreign text made safe for one field of one line: no control characters.  In c->arena. */
 struct str cli_text(struct cli *c, struct str s);
-/* Control characters and marks that turn the direction as \uXXXX; lines: newlines stay. */
+/* Append s with control characters and direction marks as \uXXXX; lines: keep newlines. */
 void text_escape(struct buf *out, struct str s, bool lines);
-/* A run of the configured tenant, live or test: an id is unique.  *test says which. */
+/* A run of the configured tenant, live or test (*test); an id is unique across both. */
 int cli_run_head(struct cli *c, struct store *s, const char *run_id, struct run_head *head,
                  bool *test, struct wopr_error *err);
 const char *cli_time(int64_t ms, char out[CLI_TIME_SIZE]); /* "-" when 0 */
 
-/* --- remote.c: commands that a running host must carry out --- */
+/* --- remote.c: commands that need a running host --- */
 /* Address and key: "--url" (or WOPR_URL; absent: the listener of the settings) and the API key of
  * the settings. */
 struct cli_remote {
@@ -62,8 +63,8 @@ struct cli_remote {
 const char *cli_take_url(struct cli *c); /* before cli_config() */
 /* Prints what is missing and returns 2. */
 int cli_remote(struct cli *c, const char *url, struct cli_remote *out);
-/* One request; with a status of 2xx 0 and *body, else the host's message is printed and 1 returned.
- * path segments: see percent_encode. */
+/* One request. 0 and *body for a 2xx status; else prints the host's message and returns 1.  Escape
+ * path segments with percent_encode. */
 int cli_ask(struct cli *c, const struct cli_remote *r, const char *method, struct str path,
             struct str body, struct str *answer);
 /* The member as text, "-" when absent; for one-line answers. */

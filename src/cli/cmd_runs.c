@@ -1,5 +1,5 @@
-/* cmd_runs.c: wopr runs: the operator's view of runs.  list, show and events read the database
- * file, so they need no key and no host; the others ask a running host. */
+/* cmd_runs.c: wopr runs: the operator's view of runs. list, show and events read the database file
+ * and need neither key nor host; the other verbs ask a running host. */
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "codec/bytes.h"
@@ -42,7 +42,7 @@ static int status_of(const char *name) {
     return -1;
 }
 
-/* --- on the file --- */
+/* --- from the database file --- */
 
 static void item_json(const struct run_list_item *r, struct buf *b) {
     struct jw w;

@@ -1,5 +1,5 @@
-/* cmd_seal.c: wopr seal rotate|list: the keys of sensitive values (OBS-71).  Works on the database
- * and on the key file; hosts that run go on with the keys they have. */
+/* cmd_seal.c: wopr seal rotate|list: the keys of sensitive values (OBS-71).  Changes the database
+ * and the key file; running hosts keep working with the keys they have read. */
 #include "cli/cli.h"
 #include "host/seal_file.h"
 

@@ -22,7 +22,8 @@ static void start_logging(const struct config *c) {
         fputs("wopr: the log writer did not start; lines are written directly\n", stderr);
 }
 
-/* A core file, or a debugger of the same user, would show keys, secrets and the data of runs. */
+/* Forbid core files and debuggers of the same user: they would reveal keys, secrets and the data of
+ * runs. */
 static void close_to_others(void) {
     const struct rlimit none = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &none);

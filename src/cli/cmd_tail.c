@@ -29,7 +29,7 @@ struct tail {
     unsigned nodes_ended;
 };
 
-/* The one member of a payload that a reader wants to see at a glance. */
+/* The one member of a payload that deserves a place on the line. */
 static struct str detail_of(const struct event *e, struct arena *a) {
     static const char *const members[] = {"error", "reason", "outputs", "next",
                                           "value", "chunk",  "delayMs", "message"};
@@ -53,7 +53,7 @@ static void print_event(struct tail *t, const struct event *e, struct arena *a) 
     struct str d = detail_of(e, a);
     bool cut = d.n > DETAIL_BYTES;
     if (cut) d.n = DETAIL_BYTES;
-    while (cut && d.n > 0 && ((unsigned char)d.p[d.n] & 0xc0) == 0x80) d.n--; /* whole characters */
+    while (cut && d.n > 0 && ((unsigned char)d.p[d.n] & 0xc0) == 0x80) d.n--; /* no half one */
     d = value_shown(d, a);
     char progress[24] = "";
     if (e->kind == EV_NODE_COMPLETED)
@@ -79,7 +79,7 @@ static int print_page(struct tail *t, const struct event_list *l, struct arena *
     cli_print(&b);
     buf_fini(&b);
     fflush(stdout);
-    return ferror(stdout) ? 1 : 0; /* the pipe's reader went away */
+    return ferror(stdout) ? 1 : 0; /* the reader of the pipe has closed it */
 }
 
 static int run_follow(struct store *s, struct tail *t, const struct run_head *head, int64_t from,

@@ -1,5 +1,5 @@
 /* cmd_tokens.c: wopr tokens rotate|list|revoke: the signing secrets of interrupt tokens (INT-36).
- * Works on the file; a running host uses what it finds there at its next token. */
+ * Changes the database file; a running host reads it for each token. */
 #include "cli/cli.h"
 
 #include <stdio.h>

@@ -18,7 +18,7 @@ static const char SEED_USAGE[] =
     "usage: wopr seed FOLDER           stores every *.json of the folder for all tenants\n"
     "       wopr seed --conformance    the fixtures of the conformance suite\n";
 
-/* What a definition is checked against: the schema and the node types this binary executes. */
+/* Definitions are checked against the schema and the node types of this binary. */
 struct checker {
     struct schema_set *schemas;
     struct node_registry *types;
@@ -51,7 +51,7 @@ struct findings {
     struct cli *cli;
     const char *path;
     unsigned errors;
-    bool explains;     /* one of them is at the place the compiler complains about */
+    bool explains;     /* one of them is at the place that the compiler refused */
     char refused[192]; /* that place */
 };
 
@@ -66,7 +66,7 @@ static void print_finding(void *ctx, const struct lint_finding *f) {
                      strncmp(all->refused, f->pointer, strlen(f->pointer)) == 0;
 }
 
-/* All findings, and the compiler's reason when none of them says the same. */
+/* Prints all findings, and the compiler's reason unless a finding explains it. */
 static int check_file(struct cli *c, const char *path, const struct checker *k,
                       struct wopr_error *err) {
     struct workflow *w = NULL;
@@ -116,7 +116,7 @@ static int over_files(struct cli *c, struct store *s, bool shared, const struct 
         struct str tenant = shared ? STR("") : str_c(c->cfg.host_tenant);
         int rc = s == NULL ? check_file(c, c->argv[i], k, &err)
                            : put_file(c, s, c->argv[i], tenant, k, &err);
-        if (rc == CHECK_FAILED) failed = 1; /* said already */
+        if (rc == CHECK_FAILED) failed = 1; /* already printed */
         if (rc == 0 || rc == CHECK_FAILED) continue;
         fprintf(stderr, "%s: ", c->argv[i]);
         failed = cli_fail(&err);

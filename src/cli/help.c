@@ -1,4 +1,4 @@
-/* help.c: usage texts, and what was probably meant. */
+/* help.c: usage texts, and suggestions for misspelt names. */
 #include "base/near.h"
 #include "cli/cli.h"
 

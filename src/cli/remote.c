@@ -14,7 +14,7 @@ const char *cli_take_url(struct cli *c) {
     return url != NULL ? url : getenv("WOPR_URL");
 }
 
-/* A listener bound to every address is asked on loopback. */
+/* Reach a listener bound to every address by loopback. */
 static const char *host_reachable(const char *host) {
     if (strcmp(host, "0.0.0.0") == 0) return "127.0.0.1";
     return strcmp(host, "::") == 0 ? "::1" : host;
@@ -53,7 +53,7 @@ struct str cli_member(struct cli *c, struct str object, const char *name) {
     return cli_text(c, text.p != NULL ? text : raw);
 }
 
-/* The host's own words, and where in the request it found the mistake. */
+/* Print the host's message and the place in the request that it names. */
 static int answer_refused(struct cli *c, int status, struct str body) {
     if (json_check(body, &JSON_LIMITS_STORED, NULL) != 0 || json_type_of(body) != JSON_OBJECT) {
         fprintf(stderr, "wopr: the answer (status %d) is not that of a host; check --url\n",

@@ -1,7 +1,7 @@
 /*
  * text.c: text from a database or a host, made safe for a terminal.
  *
- * A run, an error message or a reason may hold what a terminal obeys: escape sequences, carriage
+ * A run, an error message or a reason may hold what controls a terminal: escape sequences, carriage
  * returns, C1 controls, marks that turn the direction of writing.  They are shown as \uXXXX, which
  * in JSON means the same as the bytes they stand for.
  */

@@ -54,7 +54,7 @@ static int value64(char c, bool url) {
     return -1;
 }
 
-/* The output went wrong: take back what was added and say why.  n: bytes that were to be added. */
+/* Take back what was added and report why it failed. n: bytes that were to be added. */
 static int output_failed(struct buf *out, size_t start, size_t n, struct wopr_error *err) {
     bool too_big = n > out->max - start;
     out->len = start;
@@ -165,7 +165,7 @@ static const char *bytes_of(struct str s) { return s.n > 0 ? s.p : ""; }
 
 struct sha256 sha256_of(struct str in) {
     struct sha256 d;
-    /* Fails only when the library refuses the algorithm altogether: nothing to answer a caller. */
+    /* Fails only when the library lacks the algorithm, which no caller could handle. */
     ASSERT(gnutls_hash_fast(GNUTLS_DIG_SHA256, bytes_of(in), in.n, d.b) == 0);
     return d;
 }

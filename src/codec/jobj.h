@@ -9,9 +9,9 @@
  *     jw_kstr(&o.w, "name", name);
  *     struct str text = jobj_end(&o, a);
  *
- * The first failure sticks (no memory, more than bytes_max, nesting beyond 64): writing goes on
- * without effect, and the end gives nothing.  Every jobj_begin is followed by exactly one of
- * jobj_end, jobj_take and jobj_drop; o must not be moved in between.  One user at a time.
+ * The first failure sticks (no memory, more than bytes_max, nesting beyond 64): later writes have
+ * no effect, and the end returns nothing.  Every jobj_begin is followed by exactly one of jobj_end,
+ * jobj_take and jobj_drop; o must not be moved in between.  One user at a time.
  */
 #ifndef WOPR_CODEC_JOBJ_H
 #define WOPR_CODEC_JOBJ_H
@@ -36,7 +36,7 @@ void jobj_details(struct jobj *o, struct wopr_error *err);
 /* {"key":v} as the details of err.  The first needs no memory; in the second v is escaped. */
 void jobj_details_int(struct wopr_error *err, const char *key, int64_t v);
 void jobj_details_str(struct wopr_error *err, const char *key, const char *v);
-/* Give it up at any depth. */
+/* Discard it, at any depth. */
 void jobj_drop(struct jobj *o);
 
 /* {"key":json}: key an ASCII literal of ours, json checked text, up to 2 GiB.  No other allocation

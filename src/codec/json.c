@@ -215,7 +215,7 @@ static int add_key(struct check *c, const struct key *k) {
     return WOPR_OK;
 }
 
-/* The object on top closes: look for doubles that add_key no longer looked for. */
+/* The top object closes: find the duplicates that add_key skipped because it had too many names. */
 static int close_keys(struct check *c) {
     struct level *l = &c->levels[c->depth - 1];
     struct key *v = c->keys + l->keys_first;

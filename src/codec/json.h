@@ -115,6 +115,8 @@ void jw_kstrz(struct jw *w, const char *key, const char *v);
 void jw_kint(struct jw *w, const char *key, int64_t v);
 void jw_kbool(struct jw *w, const char *key, bool v);
 void jw_kraw(struct jw *w, const char *key, struct str json);
+/* Copy the members of a checked object into the open one; nothing when it has none. */
+void jw_members(struct jw *w, struct str object);
 /* The same, but nothing at all for a value that is empty (NULL). */
 void jw_kstr_opt(struct jw *w, const char *key, struct str v);
 void jw_kstrz_opt(struct jw *w, const char *key, const char *v);

@@ -44,7 +44,8 @@ static int by_utf16(const void *x, const void *y) {
 static void put_key(struct canon *c, struct str key) {
     size_t before = c->b->len;
     json_quote(c->b, key);
-    /* json_quote does not say why it failed: a text without room for six bytes each is too big. */
+    /* json_quote does not say why it failed: without room for six bytes a character, it was
+     * size. */
     if (c->b->failed && key.n * 6 + 2 > c->b->max - before) c->too_big = true;
 }
 
@@ -83,7 +84,7 @@ static void put_decimal(struct canon *c, const struct json_num *n) {
     canonical_put(c, text, (size_t)len);
 }
 
-/* Does the shortest text of the double mean the same number? */
+/* Is the shortest text of the double the same number? */
 static bool same_number(const struct json_num *n, const char *text, size_t len) {
     struct json_num back;
     return json_num_parse(str_n(text, len), &back) && json_num_equal(n, &back);

@@ -239,7 +239,7 @@ static size_t number_layout(const struct decimal *t, char *out) {
 
 size_t json_number_format(double v, char *out) {
     size_t len = 0;
-    if (!isfinite(v)) { /* JSON has no such numbers; never write what no one can read */
+    if (!isfinite(v)) { /* JSON has no such numbers */
         memcpy(out, "null", 5);
         return 4;
     }

@@ -13,7 +13,7 @@ size_t json_plain_run(const char *p, size_t n) {
     for (; n - i >= 8; i += 8) {
         uint64_t w;
         memcpy(&w, p + i, 8);
-        /* A high bit appears where a byte is below 0x20, a quote, a backslash, or not ASCII. */
+        /* Sets the high bit of each byte that is below 0x20, a quote, a backslash, or not ASCII. */
         uint64_t hit =
             w | (w - ones * 0x20) | ((w ^ ones * '"') - ones) | ((w ^ ones * '\\') - ones);
         if (hit & (ones << 7)) break;

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "codec/json_scan.h"
 
-/* json-c owns two of our names; here its own go by others. */
+/* json-c uses two of our names: rename them in its header. */
 #define json_type json_c_type
 #define json_bool json_c_bool
 #include <json-c/json_object.h>

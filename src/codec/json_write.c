@@ -1,5 +1,6 @@
 /*
- * json_write.c: the streaming writer.  On the hot path: what fits is copied without a call.
+ * json_write.c: the streaming writer.  It is on the hot path: text that fits is copied without a
+ * call.
  */
 #include "codec/json_scan.h"
 
@@ -38,7 +39,7 @@ static void quote_rest(struct buf *b, const char *p, size_t n) {
     while (n > 0) {
         size_t run = json_plain_run(p, n);
         if (run == 0 && (unsigned char)*p >= 0x80) {
-            /* Sequences come in rows: copy them together. */
+            /* Copy runs of multi-byte sequences at once. */
             size_t one;
             while (run < n && (unsigned char)p[run] >= 0x80 &&
                    (one = utf8_sequence(p + run, n - run)) > 0)
@@ -86,7 +87,7 @@ static void open_level(struct jw *w, char c) {
     before_value(w);
     char_put(w->b, c);
     if (w->depth == JW_DEPTH_MAX) {
-        /* A caller may follow foreign nesting: that fails the text, not the process. */
+        /* Callers may copy foreign nesting: too deep fails the text, not the process. */
         w->b->failed = true;
         return;
     }
@@ -95,7 +96,7 @@ static void open_level(struct jw *w, char c) {
 }
 
 static void close_level(struct jw *w, char c) {
-    if (w->b->failed && w->depth == JW_DEPTH_MAX) return; /* ends what open_level refused */
+    if (w->b->failed && w->depth == JW_DEPTH_MAX) return; /* open_level refused it */
     ASSERT(w->depth > 0);
     w->depth--;
     char_put(w->b, c);
@@ -106,7 +107,7 @@ void jw_end_object(struct jw *w) { close_level(w, '}'); }
 void jw_array(struct jw *w) { open_level(w, '['); }
 void jw_end_array(struct jw *w) { close_level(w, ']'); }
 
-/* Behind a name no comma is due; the value sets the bit again. */
+/* No comma follows a name; the value sets the bit again. */
 void jw_key(struct jw *w, const char *key) {
     before_value(w);
     w->need_comma &= ~level_bit(w);
@@ -157,7 +158,13 @@ void jw_null(struct jw *w) {
 void jw_raw(struct jw *w, struct str json) {
     before_value(w);
     if (json.n > 0) bytes_put(w->b, json.p, json.n);
-    else bytes_put(w->b, "null", 4); /* nothing to splice must not spoil the text around it */
+    else bytes_put(w->b, "null", 4); /* keeps the text around it valid */
+}
+
+void jw_members(struct jw *w, struct str object) {
+    struct str all = str_trim(object);
+    all = all.n > 2 ? str_trim(str_n(all.p + 1, all.n - 2)) : STR_NONE;
+    if (all.n > 0 && json_skip_space(all.p, str_end(all)) < str_end(all)) jw_raw(w, all);
 }
 
 void jw_kstr(struct jw *w, const char *key, struct str v) {

@@ -34,15 +34,14 @@ struct schema_issue {
     char keyword[192];  /* JSON pointer of the failing keyword in the schema */
     char reason[192];   /* one sentence that quotes neither instance values nor secrets */
 };
-/* Validate a tree.  0 when valid; WOPR_E_VALIDATION with *issue (may be NULL) filled;
- * WOPR_E_TOO_BIG when depth or the step budget (LIM of 1e6 keyword evaluations) is spent;
- * WOPR_E_NO_MEMORY. Thread-safe. */
+/* Validate a tree. 0 when valid; WOPR_E_VALIDATION with *issue (may be NULL) filled; WOPR_E_TOO_BIG
+ * when depth or the budget of 1e6 keyword evaluations is spent; WOPR_E_NO_MEMORY. Thread-safe. */
 MUST_CHECK int schema_validate(const struct schema *s, struct json_object *instance,
                                struct schema_issue *issue);
 /* As above from checked text. */
 MUST_CHECK int schema_validate_text(const struct schema *s, struct str text,
                                     struct schema_issue *issue);
-/* As above with a budget of the caller's, which keeps what is left; TOO_BIG when it is spent. */
+/* As above with the caller's budget in *steps, which is left with the rest; TOO_BIG when spent. */
 MUST_CHECK int schema_validate_within(const struct schema *s, struct str text, uint64_t *steps);
 
 #endif

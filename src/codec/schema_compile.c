@@ -4,7 +4,7 @@
  * its turn.  Every subschema is compiled once per set, so cycles are plain pointers.  When a
  * compilation fails, all nodes it made leave the set again.
  */
-#include "codec/schema_internal.h"
+#include "codec/schema_rules.h"
 
 static const struct str DIALECT = {"https://json-schema.org/draft/2020-12/",
                                    sizeof "https://json-schema.org/draft/2020-12/" - 1};
@@ -146,7 +146,7 @@ static int node_fill(struct schema_build *b, struct schema_node *n) {
         kw[kept].rule = &SCHEMA_RULES[i];
         rc = SCHEMA_RULES[i].compile(b, n, &kw[kept]);
         if (rc != 0) return rc;
-        /* A compile step may take its keyword back: nothing to check at run time. */
+        /* A compile step may clear its rule: then there is nothing to check at run time. */
         if (kw[kept].rule != NULL && SCHEMA_RULES[i].eval != NULL) kept++;
         else kw[kept] = (struct schema_kw){.rule = NULL};
     }

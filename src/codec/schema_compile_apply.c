@@ -1,7 +1,8 @@
 /*
  * schema_compile_apply.c: arguments of the keywords that hold or name subschemas.  Layer: codec.
  */
-#include "codec/schema_internal.h"
+#include "codec/schema_pattern.h"
+#include "codec/schema_rules.h"
 
 static const char *key_of(const struct schema_kw *kw) { return kw->rule->names[0]; }
 

@@ -1,7 +1,9 @@
 /*
  * schema_compile_assert.c: arguments of the validation vocabulary and of format.  Layer: codec.
  */
-#include "codec/schema_internal.h"
+#include "codec/schema_format.h"
+#include "codec/schema_pattern.h"
+#include "codec/schema_rules.h"
 
 #include <stdlib.h>
 

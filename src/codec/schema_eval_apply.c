@@ -4,7 +4,8 @@
  * caller too, else a fresh one that is merged on success.
  */
 #include "base/mem.h"
-#include "codec/schema_internal.h"
+#include "codec/schema_pattern.h"
+#include "codec/schema_rules.h"
 
 static const char *key_of(const struct schema_kw *kw) { return kw->rule->names[0]; }
 

@@ -3,7 +3,9 @@
  * Reasons quote what the schema says, never what the instance holds.
  */
 #include "base/mem.h"
-#include "codec/schema_internal.h"
+#include "codec/schema_format.h"
+#include "codec/schema_pattern.h"
+#include "codec/schema_rules.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,8 @@
 /*
  * schema_format.c: the table of formats, and those of dates, times and small tokens.  Layer: codec.
  */
-#include "codec/schema_internal.h"
+#include "codec/schema_format.h"
+#include "codec/schema_pattern.h"
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

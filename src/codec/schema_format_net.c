@@ -1,10 +1,10 @@
 /*
  * schema_format_net.c: formats of mail and host names and of addresses.  Layer: codec.
- * Internationalised labels: IDNA 2008 by the IDN support of GnuTLS, which looks up names and so
- * leaves out the contextual rules of RFC 5892, appendix A; those are here.  The Bidi rule is
- * checked label by label, not across a name.
+ * Internationalised labels: IDNA 2008 by the IDN support of GnuTLS, which follows the lookup
+ * protocol and so omits the contextual rules of RFC 5892, appendix A; those are here.  The Bidi
+ * rule is checked label by label, not across a name.
  */
-#include "codec/schema_internal.h"
+#include "codec/schema_format.h"
 
 #include <gnutls/gnutls.h>
 

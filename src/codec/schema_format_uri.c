@@ -2,7 +2,7 @@
  * schema_format_uri.c: formats of URIs (RFC 3986), IRIs (RFC 3987) and templates (RFC 6570 with
  * erratum 6937: an apostrophe is a literal). Layer: codec.
  */
-#include "codec/schema_internal.h"
+#include "codec/schema_format.h"
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }

@@ -1,7 +1,7 @@
 /*
  * schema_keywords.c: the keywords of 2020-12 as tables.  Layer: codec.
  */
-#include "codec/schema_internal.h"
+#include "codec/schema_rules.h"
 
 #define CORE  SCHEMA_VOC_CORE
 #define APPLY SCHEMA_VOC_APPLICATOR

@@ -10,7 +10,8 @@
  * Cost: there is a callout at the start and after each repeat, where schema_regex.c counts; between
  * two callouts the work is bounded by the length of the pattern and by *cost.
  */
-#include "codec/schema_internal.h"
+#include "codec/schema_pattern.h"
+#include "codec/schema_format.h"
 
 enum {
     GROUP_DEPTH_MAX = 100,
@@ -88,7 +89,7 @@ static bool hex_digits(struct reader *r, size_t n, uint32_t *out) {
     return true;
 }
 
-/* Behind "\u": XXXX, a surrogate pair of two escapes, or {X...}. */
+/* After "\u": XXXX, a surrogate pair of two escapes, or {X...}. */
 static int unicode_escape(struct reader *r, uint32_t *cp) {
     static const char WHY[] = "has a malformed \\u escape";
     uint32_t low;

@@ -6,7 +6,7 @@
  * with it.
  */
 #include "base/mem.h"
-#include "codec/schema_internal.h"
+#include "codec/schema_pattern.h"
 
 #include <pthread.h>
 

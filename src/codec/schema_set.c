@@ -6,7 +6,9 @@
 #include "base/clock.h"
 #include "base/embed.h"
 #include "base/mem.h"
-#include "codec/schema_internal.h"
+#include "codec/schema_build.h"
+#include "codec/schema_pattern.h"
+#include "codec/schema_rules.h"
 
 enum { LOC_PRINTED_MAX = 192 }; /* steps of a pointer in a struct schema_issue; each takes a byte */
 
@@ -23,10 +25,6 @@ struct add {
 };
 
 /* ---- small helpers ---- */
-
-struct str schema_json_str(struct json_object *v) {
-    return str_n(json_object_get_string(v), (size_t)json_object_get_string_len(v));
-}
 
 const struct schema_loc *schema_loc_add(struct schema_set *s, const struct schema_loc *up,
                                         struct str token) {

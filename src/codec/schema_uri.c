@@ -2,7 +2,8 @@
  * schema_uri.c: reference resolution of RFC 3986, section 5.  Layer: codec.
  * Works on any base that a set knows, also opaque (urn:) and relative ones ("workflow").
  */
-#include "codec/schema_internal.h"
+#include "codec/schema_build.h"
+#include "codec/schema_format.h"
 
 struct parts {
     struct str scheme, authority, path, query, fragment; /* p == NULL: absent */

@@ -3,7 +3,7 @@
  * codec. Recursion is bounded by SCHEMA_DEPTH_MAX, work by SCHEMA_STEPS_MAX.
  */
 #include "base/mem.h"
-#include "codec/schema_internal.h"
+#include "codec/schema_rules.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ int schema_fail_at(struct schema_run *r, const struct schema_spot *s, const stru
 }
 
 int schema_over(struct schema_run *r, const struct schema_spot *s) {
-    r->quiet = 0; /* nothing is tried after this */
+    r->quiet = 0; /* the error ends everything */
     r->steps = 0;
     (void)schema_fail(r, s, NULL, "the check needs more steps or depth than allowed");
     return WOPR_E_TOO_BIG;
@@ -123,7 +123,7 @@ static int eval_keywords(struct schema_run *r, const struct schema_spot *s) {
     return 0;
 }
 
-/* A node with unevaluated* looks at what its own keywords evaluated, not at its cousins. */
+/* A node with unevaluated* sees what its own keywords evaluated, not its cousins'. */
 static int eval_tracking(struct schema_run *r, const struct schema_spot *s) {
     struct schema_seen own;
     struct schema_spot inner = *s;

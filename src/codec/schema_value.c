@@ -30,6 +30,10 @@ unsigned schema_type_of(struct json_object *v) {
     return 0;
 }
 
+struct str schema_json_str(struct json_object *v) {
+    return str_n(json_object_get_string(v), (size_t)json_object_get_string_len(v));
+}
+
 /* ---- numbers ---- */
 
 static struct schema_num from_double(double d) {

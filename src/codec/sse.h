@@ -6,11 +6,10 @@
 
 #include "base/buf.h"
 
-/* "id: <id>\nevent: <event>\ndata: <data>\n\n".  data must hold no CR or LF (JSON text with raw
- * line breaks as insignificant white space is split into several data lines).  event: ours, no line
- * breaks. */
+/* "id: <id>\nevent: <event>\ndata: <data>\n\n".  Data with line breaks becomes one data line each.
+ * event: ours, no line breaks. */
 void sse_frame(struct buf *b, uint64_t id, struct str event, struct str data);
-/* The same around data that is rendered in place, on one line: begin, data, end. */
+/* The same around data that the caller renders in place, on one line: begin, data, end. */
 void sse_begin(struct buf *b, uint64_t id, struct str event);
 void sse_end(struct buf *b);
 void sse_comment(struct buf *b, struct str text); /* ":text\n\n" */

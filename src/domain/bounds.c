@@ -1,6 +1,6 @@
 /*
- * bounds.c: see bounds.h.  What must hold between bounds, so that what one part lets pass the next
- * one takes.
+ * bounds.c: see bounds.h.  Relations between bounds, so that whatever one part admits the next one
+ * accepts.
  */
 #include "domain/bounds.h"
 
@@ -12,27 +12,28 @@ const struct bound_row BOUND_ROWS[] = {
     {NULL, 0, BOUND_BY_FOLD},
 };
 
-enum { /* static assertions need constants that the language knows as such */
+enum { /* static assertions need integer constant expressions */
        KIB = 1024,
 #define BOUND(name, type, value, unit, asked, what, beyond)                                        \
     K_##name = (int)((value) < INT32_MAX ? (value) : (value) / KIB),
 #include "domain/bounds.def"
 #undef BOUND
        NAMES_OF_CALLERS = 3, /* of a node: votes, questions, answers */
-       STEP_EVENTS = 4096    /* that a step has before it ends its run, and the end itself */
+       STEP_EVENTS = 4096    /* of a step before it ends its run, and of the end itself */
 };
 
-/* Declared ones fit a run, what fits a run fits the fold, and callers find room in any run. */
+/* Declared values fit a run, values of a run fit the fold, and any run has room for those of
+ * callers. */
 _Static_assert(K_WF_VARS_MAX <= K_RUN_VARS_MAX, "declared variables fit a run");
 _Static_assert(K_WF_CHANS_MAX <= K_RUN_CHANS_MAX, "declared channels fit a run");
 _Static_assert(K_RUN_CHANS_MAX + NAMES_OF_CALLERS * K_WF_NODES_MAX <= K_STATE_CHANS_MAX,
                "callers have room");
 _Static_assert(K_WF_RETRY_MS_MAX <= K_STATE_DELAY_MS_MAX, "a retry folds");
-/* The nodes of a run end by an event each (cancelled or skipped), in the commit that ends it. */
+/* Each node of a run ends by an event (cancelled or skipped) in the commit that ends the run. */
 _Static_assert(K_WF_NODES_MAX + STEP_EVENTS <= K_PLAN_EVENTS_MAX, "the end of a run is one commit");
 /* All values of a run, shown and clear, and the events of a step. */
 _Static_assert(2 * K_RUN_VALUE_MAX + 16 * K_EVENT_PAYLOAD_MAX <= K_PLAN_BYTES_MAX,
                "what a run may hold fits a commit");
-/* Folding does what the check did, and reads names and votes besides. */
+/* The fold repeats the work of the check, and also reads names and votes. */
 _Static_assert(K_RUN_WRITE_SCRATCH_MAX * 2 <= K_STATE_SCRATCH_MAX, "what was checked folds");
 _Static_assert(2 * K_SCOPE_BYTES_MAX <= K_PORTS_BYTES_MAX, "inputs show all of a run");

@@ -1,5 +1,5 @@
 /*
- * compare.c: one event against another (FORK-18 to FORK-20).
+ * compare.c: compares an event of a replay with its source's (FORK-18 to FORK-20).
  */
 #include "domain/compare.h"
 
@@ -8,8 +8,8 @@
 #define COMPARE_TEXT_MAX (16u * 1024 * 1024)
 #define DRAIN_REASON     STR("\"pause-drain\"") /* WF-44, as the engine writes it */
 #define DRAIN_ID         STR("\"pause:")
-#define RUN_ID_MARK      "run_"  /* how a run id begins */
-#define FAMILY_ID        "run_*" /* and what all of a family are compared as */
+#define RUN_ID_MARK      "run_"  /* prefix of run ids */
+#define FAMILY_ID        "run_*" /* stands for every id of a family */
 
 const char *divergence_name(enum divergence d) {
     static const char *const NAMES[DIV_NR] = {"", "output", "type-mismatch", "missing", "extra"};
@@ -34,7 +34,7 @@ static bool member_unstable(struct str key) {
     return false;
 }
 
-/* text with one name for all runs of the family; run ids need no escapes in JSON. */
+/* Append text with one name for all runs of the family; run ids need no escapes in JSON. */
 static void add_neutral(struct buf *b, struct str text, const struct map *family) {
     size_t done = 0, at = 0;
     while (family && at + RUN_ID_LEN <= text.n) {
@@ -53,7 +53,7 @@ static void add_neutral(struct buf *b, struct str text, const struct map *family
     buf_adds(b, str_n(text.p + done, text.n - done));
 }
 
-/* What counts of a payload, in canonical form where it has one. */
+/* The part of a payload that is compared, in canonical form where it has one. */
 static int payload_essence(struct str payload, const struct map *family, struct arena *a,
                            struct str *out) {
     struct json_members m = {0};

@@ -36,7 +36,7 @@ static int cond_compare(const struct wf_cond *c, const struct expr_scope *s, str
     case COND_CONTAINS:
         rc = expr_contains(left, c->right, a, holds, NULL);
         break;
-    default: /* "pattern" accepts whatever is no string */
+    default: /* "pattern" accepts every value that is not a string */
         rc = json_type_of(left) != JSON_STRING ? WOPR_E_VALIDATION
                                                : schema_validate_within(c->rx, left, s->steps);
         *holds = rc == 0;

@@ -16,7 +16,7 @@ struct event_row {
 _Static_assert(EV_NR <= 64, "event_row.follows has a bit per kind");
 
 #define AFTER(id) (UINT64_C(1) << EV_##id)
-/* The short words of events.def. */
+/* The abbreviations of events.def. */
 enum {
     U = EV_MODE_U,
     V = EV_MODE_V,

@@ -29,17 +29,17 @@ enum ev_kind event_kind_of(struct str name); /* EV_UNKNOWN when no row */
 /* The other columns of the table.  All of it is false, 0 or DIM for EV_UNKNOWN. */
 enum {
     EV_F_ENDS_RUN = 1 << 0,     /* EVT-7 */
-    EV_F_ENDS_NODE = 1 << 1,    /* the node's activation is over */
+    EV_F_ENDS_NODE = 1 << 1,    /* ends the node's activation */
     EV_F_OF_NODE = 1 << 2,      /* a step in the life of a node: the status of the run may follow */
     EV_F_EFFECT = 1 << 3,       /* caused by an executor; a re-executed attempt skips as many as the
                                  * log already holds (STORE-39) */
     EV_F_FLUSH = 1 << 4,        /* ends a batch of a stream (SSE-33) */
-    EV_F_NOT_REPLAYED = 1 << 5, /* due to its host and hour: no replay has to repeat it (FORK-18) */
-    EV_F_PARENT_NEWS = 1 << 6,  /* what the parent of a run shows, waits for or ends with */
-    EV_F_ANSWERS = 1 << 7,      /* a replay writes it for a waiting node instead of asking again */
+    EV_F_NOT_REPLAYED = 1 << 5, /* depends on host and time: replays do not repeat it (FORK-18) */
+    EV_F_PARENT_NEWS = 1 << 6,  /* the parent shows it, waits for it or ends with it */
+    EV_F_ANSWERS = 1 << 7,      /* a replay emits it for a waiting node instead of asking again */
 };
 bool event_kind_is(enum ev_kind k, unsigned flag);
-/* Is k written after `earlier` of the same node, for the same cause? */
+/* Is k emitted after `earlier` of the same node, for the same cause? */
 bool event_follows(enum ev_kind k, enum ev_kind earlier);
 static inline bool event_is_terminal(enum ev_kind k) { return event_kind_is(k, EV_F_ENDS_RUN); }
 
@@ -85,19 +85,19 @@ struct event {
 enum {
     EVENT_INHERITED = 1,
     EVENT_REEMITTED = 2,
-    EVENT_MASKED = 4 /* values in the payload are masked; a sealed row may have them clear */
+    EVENT_MASKED = 4 /* values in the payload are masked; a sealed row may hold them */
 };
 struct event_list {
     struct event *v;
     size_t n;
 };
-/* What an event counts for where logs are bounded by bytes: its texts and a row. */
+/* The bytes an event counts for in bounds of logs: its texts and a row. */
 #define EVENT_ROW_BYTES 64
 int64_t event_bytes(const struct event *e);
 /* eventId = "<26 characters of the run id>-<seq>" (D11, EVT-1).  out >= EVENT_ID_SIZE. */
 #define EVENT_ID_SIZE (RUN_ID_MAX + 24)
 void event_id_format(struct str run_id, int64_t seq, char out[EVENT_ID_SIZE]);
-/* The sequence an eventId of this run names; false when it belongs to no event of the run. */
+/* The sequence in an eventId of this run; false when it is not one of the run's. */
 bool event_id_parse(struct str run_id, struct str event_id, int64_t *seq);
 
 /* Payload rules: the compiled definitions of run-event-payloads.schema.json with the relaxations of
@@ -108,9 +108,8 @@ void payload_rules_free(struct payload_rules *r);
 /* EVT-12: 0, or WOPR_E_PAYLOAD_INVALID with the instance pointer in err->pointer and the reason. */
 MUST_CHECK int payload_check(const struct payload_rules *r, enum ev_kind k, struct str payload,
                              struct wopr_error *err);
-/* Has this thread remembered these bytes for this kind?  Then redacting changes nothing in them
- * (without a known credential) and payload_check says 0.  Only payloads of which both are true may
- * be remembered. */
+/* Did this thread remember these bytes for this kind? Then redaction leaves them alone (without a
+ * known credential) and payload_check returns 0.  Only remember payloads for which both hold. */
 bool payload_passed(const struct payload_rules *r, enum ev_kind k, struct str payload);
 void payload_remember(const struct payload_rules *r, enum ev_kind k, struct str payload);
 

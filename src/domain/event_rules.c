@@ -26,8 +26,8 @@
 #define DEPTH_MAX      128 /* payloads nest caller data of depth 64 (HTTP-9) a few levels deeper */
 
 /*
- * Payloads that passed, remembered per thread byte for byte: a node.started has the same payload
- * in every run of a workflow, and a check of equal bytes under the same rules ends the same way.
+ * Payloads that passed, remembered per thread byte for byte: a node.started has the same payload in
+ * every run of a workflow, and equal bytes under the same rules give the same result.
  */
 enum { MEMO_SLOTS = 64, MEMO_BYTES = 248 };
 static _Thread_local struct payload_memo {
@@ -38,7 +38,7 @@ static _Thread_local struct payload_memo {
 static atomic_uint_fast64_t serials;
 
 struct payload_rules {
-    uint64_t serial; /* never given twice, unlike an address */
+    uint64_t serial; /* never reused, unlike an address */
     struct schema_set *set;
     const struct schema *by_kind[EV_NR];
 };

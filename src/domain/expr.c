@@ -91,7 +91,7 @@ static struct expr *number_parse(struct parser *p) {
     return literal_parse(p, raw);
 }
 
-/* Cut a quoted string and give it as JSON text; .p == NULL after a failure. */
+/* Cut a quoted string and return it as JSON text; .p == NULL after a failure. */
 static struct str quoted_parse(struct parser *p) {
     char quote = p->text.p[p->at];
     size_t from = p->at++;
@@ -258,7 +258,7 @@ static struct expr *unary_parse(struct parser *p) {
     return e;
 }
 
-/* Longer tokens before their prefixes within a level. */
+/* Within a level longer tokens precede their prefixes. */
 static const struct operator{
     int level;
     const char *token;

@@ -106,7 +106,7 @@ static int values_order(struct eval *ev, const struct value *x, const struct val
 
 static int texts_join(struct eval *ev, const struct value *x, const struct value *y,
                       struct value *out) {
-    /* both are JSON strings: cut the inner quotes */
+    /* both are JSON strings: drop the inner quotes */
     size_t n = x->raw.n + y->raw.n - 2;
     char *p = arena_alloc(ev->a, n + 1);
     if (p == NULL) return no_memory(ev);
@@ -189,7 +189,7 @@ static int contains_part(struct str x, struct str y, struct arena *a, bool *foun
     return rc;
 }
 
-/* In normal form each element and y are read once, whatever their sizes. */
+/* In normal form each element and y are read only once. */
 static int contains_element(struct str x, struct str y, struct arena *a, bool *found,
                             struct wopr_error *err) {
     struct json_elements el;

@@ -49,7 +49,7 @@ int expr_patterns(struct expr *e, int (*each)(void *ctx, struct expr *node), voi
 /* The JSON text {"pattern":<raw string>} in the arena; STR_NONE when memory is short. */
 struct str expr_pattern_schema(struct str raw_pattern, struct arena *a);
 /* WF-9.  0 with *holds, or NO_MEMORY: an evaluation error is false, short memory is not. */
-bool expr_spend(uint64_t *steps, size_t bytes); /* false: they are spent */
+bool expr_spend(uint64_t *steps, size_t bytes); /* false: none are left */
 MUST_CHECK int cond_eval(const struct wf_cond *c, const struct expr_scope *s, struct arena *a,
                          bool *holds);
 /* null, false, 0 and "" are false, all else is true. */

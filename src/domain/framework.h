@@ -1,8 +1,8 @@
 /*
- * framework.h: names that mean something to the protocol, whoever uses them (CHAN-23).  Layer:
- * domain (pure).  In workflows without a channels block a variable of such a name is a channel.
- * The facts of callers (votes, questions, answers) are written by the resolution layer alone: no
- * node, channel or variable may have such a name (INT-27).
+ * framework.h: names with a meaning in the protocol (CHAN-23).  Layer: domain (pure).  In workflows
+ * without a channels block a variable of such a name is a channel.  The facts of callers (votes,
+ * questions, answers) are written by the resolution layer alone: no node, channel or variable may
+ * have such a name (INT-27).
  */
 #ifndef WOPR_DOMAIN_FRAMEWORK_H
 #define WOPR_DOMAIN_FRAMEWORK_H
@@ -16,9 +16,9 @@ struct chan_legacy {
     bool is_prefix;
     enum reducer reducer;
     size_t max;      /* entries, 0 = no bound of its own */
-    bool of_callers; /* what callers say */
+    bool of_callers; /* facts of callers */
 };
 const struct chan_legacy *chan_legacy(struct str name); /* NULL: an ordinary name */
-bool name_of_callers(struct str name);                  /* also a bare prefix */
+bool name_of_callers(struct str name);                  /* true for a bare prefix, too */
 
 #endif

@@ -5,9 +5,8 @@
 #include "domain/options.h"
 
 #define INPUTS_BYTES_MAX (16u * 1024 * 1024)
-#define FIELDS_SHOWN_MAX 8u /* of the refusals that details can name */
-#define FIELD_NAME_MAX                                                                             \
-    100u /* longer names are left out of details; the count in the message is right */
+#define FIELDS_SHOWN_MAX 8u   /* of the refusals, in details */
+#define FIELD_NAME_MAX   100u /* details omit longer names; the message counts them */
 
 struct issues {
     struct jobj details; /* {"fields":[{"path","reason"} ... and still open (ERR-6) */
@@ -46,7 +45,7 @@ static int issues_refuse(struct issues *is, struct wopr_error *err) {
     return rc;
 }
 
-/* What is wrong with the inputs as a whole; max: their limit, 0 = not about that. */
+/* Details of a defect of the inputs as a whole; max: the exceeded limit, or 0. */
 static void details_of_all(const char *reason, int64_t max, struct wopr_error *err) {
     struct issues is;
     issues_begin(&is);
@@ -72,7 +71,8 @@ static int inputs_too_long(struct wopr_error *err) {
 }
 
 /* Declared values by name, so that the cost is the number of inputs plus the number of variables.
- * Others are dropped (EVT-11), unless the workflow refuses them (settings.strictInputs). */
+ * Undeclared ones are dropped (EVT-11), unless the workflow refuses them
+ * (settings.strictInputs). */
 static void inputs_collect(const struct json_members *m, const struct workflow *wf,
                            struct str *values, struct issues *is) {
     for (size_t i = 0; i < m->n; i++) {

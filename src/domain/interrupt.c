@@ -163,7 +163,7 @@ static bool one_of(struct str word, const char *const *words) {
     return false;
 }
 
-/* --- schemas (INT-4): what cannot be compiled could never be answered --- */
+/* --- schemas (INT-4): a question with an invalid schema could never be answered --- */
 
 int intr_schema_open(struct str schema, struct schema_set **set, const struct schema **out,
                      struct wopr_error *err) {

@@ -1,7 +1,7 @@
 /*
- * interrupt.h: what a node may ask people and systems, and what their answers become.  Layer:
- * domain (pure).  A request is an InterruptPayload (20-runtime 3.2), kept as raw JSON; an answer is
- * a resume value, checked and brought into one form before it reaches the log.
+ * interrupt.h: questions of nodes to people and systems, and their answers.  Layer: domain (pure).
+ * A request is an InterruptPayload (20-runtime 3.2), kept as raw JSON; an answer is a resume value,
+ * checked and brought into one form before it reaches the log.
  */
 #ifndef WOPR_DOMAIN_INTERRUPT_H
 #define WOPR_DOMAIN_INTERRUPT_H
@@ -31,7 +31,7 @@ enum run_status intr_waits(enum intr_kind k); /* what the run shows (INT-12) */
 /* The word for the closed enums of node.suspended and interrupt.resolved, NULL for the kinds they
  * lack (AGT-32). */
 const char *intr_kind_word(enum intr_kind k);
-/* Id of the interrupt that (run, key) names: derived, so that a plan built again gives the same. */
+/* Id of the interrupt that (run, key) names: derived, so that a plan built twice gets the same. */
 void intr_id_of(struct str run_id, struct str key, char out[INTR_ID_LEN + 1]);
 
 /* INT-4..8: kind, key, data by its kind, resumeSchema, timeoutMs of checked JSON text.  VALIDATION
@@ -42,11 +42,11 @@ MUST_CHECK int intr_payload_check(struct str payload, struct arena *a, enum intr
 enum intr_verdict {
     INTR_ANSWERED, /* the interrupt is over */
     INTR_ASKED,    /* action ask: noted, still open (EVT-28) */
-    INTR_VOTED     /* one of several approvals: note the vote, then intr_tally */
+    INTR_VOTED     /* one of several approvals: record the vote, then intr_tally */
 };
 struct intr_answer { /* texts in the arena; empty = absent */
     enum intr_verdict verdict;
-    struct str value; /* raw: what interrupt.resolved and the node get */
+    struct str value; /* raw: for interrupt.resolved and the node */
     /* approval */
     struct str action, decided_by, decided_at, comment, feedback;
     struct str refine, edited; /* raw */
@@ -65,8 +65,8 @@ struct intr_question {
 MUST_CHECK int intr_answer_check(const struct intr_question *q, struct str resume_value,
                                  struct arena *a, struct intr_answer *out, struct wopr_error *err);
 enum intr_tally { TALLY_OPEN, TALLY_ACCEPTED, TALLY_REJECTED };
-/* INT-28, INT-29: the votes on an open interrupt so far, of distinct voters.  Counted is what the
- * resolution layer wrote (see intr_noted), of those on approversList, by action. */
+/* INT-28, INT-29: the votes on an open interrupt so far, of distinct voters.  Only votes that the
+ * resolution layer wrote count (see intr_noted), of those on approversList, by action. */
 enum intr_tally intr_tally(const struct intr_state *i, int64_t *accepts, int64_t *rejects);
 
 /* --- interrupts of a run, folded (INT-2) --- */

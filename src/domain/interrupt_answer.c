@@ -1,6 +1,6 @@
 /*
- * interrupt_answer.c: a resume value is checked and brought into the one form that the log and the
- * node get (INT-20 to INT-33).
+ * interrupt_answer.c: checks a resume value and normalises it for the log and the node (INT-20 to
+ * INT-33).
  */
 #include "codec/ident.h"
 #include "codec/jobj.h"
@@ -37,7 +37,7 @@ static int no_memory(struct ask *k) {
 
 /* --- schemas of answers --- */
 
-/* Compiled when the question was asked; one that does not compile now accepts nothing. */
+/* It was compiled when the question was asked; if it fails to compile now, nothing is accepted. */
 static int schema_check(struct ask *k, struct str schema, struct str value, const char *member) {
     const struct schema *s = NULL;
     struct schema_issue issue = {.reason = ""};
@@ -110,7 +110,7 @@ static int approver_check(struct ask *k, struct str actor) {
     struct json_elements l;
     struct str list = json_get(k->data, "approversList");
     if (list.n == 0) return 0;
-    if (json_elements(list, k->a, &l, NULL) != 0) return no_memory(k); /* never: everybody may */
+    if (json_elements(list, k->a, &l, NULL) != 0) return no_memory(k); /* fail closed */
     if (l.n == 0) return 0;
     for (size_t i = 0; i < l.n; i++)
         if (str_eq(json_string(l.v[i], k->a), actor)) return 0;
@@ -272,7 +272,7 @@ static int clarification_read(struct ask *k) {
 
 /* --- external event --- */
 
-/* INT-33: every member that is waited for must be there and equal; correlationId is the wait's name
+/* INT-33: every expected member must be present and equal; correlationId names the wait
  * (INT-32). */
 static int external_read(struct ask *k) {
     struct json_members want;

@@ -7,8 +7,8 @@
 #include "codec/schema.h"
 #include "domain/interrupt.h"
 
-/* Compile an author's schema (checked JSON text).  *set owns *out and is the caller's, also after a
- * failure: schema_set_free.  VALIDATION, NO_MEMORY. */
+/* Compile an author's schema (checked JSON text). *set owns *out; the caller frees *set with
+ * schema_set_free, also after a failure.  VALIDATION, NO_MEMORY. */
 MUST_CHECK int intr_schema_open(struct str schema, struct schema_set **set,
                                 const struct schema **out, struct wopr_error *err);
 

@@ -1,5 +1,5 @@
 /*
- * invocation.h: identity of what a run does outside (IDEM-16, D55).  Layer: domain (pure).
+ * invocation.h: identity of a run's outside effects (IDEM-16, D55).  Layer: domain (pure).
  */
 #ifndef WOPR_DOMAIN_INVOCATION_H
 #define WOPR_DOMAIN_INVOCATION_H
@@ -16,7 +16,7 @@ void invocation_id_of(struct str run_id, struct str node_id, int32_t attempt,
 /* D55: the effect's own identity, the same in every attempt: "eff_" and 32 hex digits. */
 void effect_id_of(struct str run_id, struct str node_id, int64_t ordinal,
                   char out[EFFECT_ID_LEN + 1]);
-/* What makes two requests the same: method, URL, body. */
+/* Two requests are the same if method, URL and body are. */
 struct sha256 request_digest(struct str method, struct str url, struct str body);
 
 #endif

@@ -12,7 +12,7 @@
     "id typeId name position config inputs credentialsRef settings disabled notes groupId agent "  \
     "envelopeContract artifactType cardType outputSensitivity"
 
-/* --- what is there --- */
+/* --- declared names --- */
 
 static void name_remember(struct lint *l, struct map *m, struct str name) {
     if (name.p != NULL && map_put(m, name, l, NULL) != 0) l->no_memory = true;

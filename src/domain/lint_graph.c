@@ -1,4 +1,4 @@
-/* lint_graph.c: edges, their conditions, and cycles that nothing ends. */
+/* lint_graph.c: edges, their conditions, and cycles without an end. */
 #include "domain/lint_int.h"
 
 #include <stdio.h>
@@ -30,10 +30,11 @@ static void edge_check(struct lint *l, struct str raw, size_t i) {
     left_path(l, c, cond);
 }
 
-/* --- cycles: the nodes that are left when all without an unconditional edge into them go --- */
+/* --- cycles: nodes left after removing, again and again, those without an unconditional incoming
+ * edge --- */
 
 struct graph {
-    size_t *in, nodes; /* unconditional edges into a node, of those that are left */
+    size_t *in, nodes; /* unconditional edges into a node from remaining ones */
     int *src, *dst;    /* -1: has a condition, or an unknown node */
 };
 
@@ -78,7 +79,7 @@ static bool take_away(struct lint *l, struct graph *g, bool *gone) {
 }
 
 static void cycles_check(struct lint *l) {
-    enum { NODES_MAX = 500 }; /* the search is quadratic; larger ones are made by programs */
+    enum { NODES_MAX = 500 }; /* the search is quadratic; larger definitions are generated */
     struct graph g;
     if (l->node_list.n > NODES_MAX || l->edge_list.n > 4 * NODES_MAX) return;
     bool *gone = ARENA_ARRAY(l->a, bool, l->node_list.n + 1);
@@ -94,7 +95,7 @@ static void cycles_check(struct lint *l) {
         lint_tell(l, false, at, NULL,
                   "this edge is part of a cycle without any condition; it ends at "
                   "settings.maxLoopbackIterations only");
-        return; /* once is enough */
+        return; /* one finding is enough */
     }
 }
 

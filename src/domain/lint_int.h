@@ -1,4 +1,4 @@
-/* lint_int.h: what the parts of lint share.  Layer: domain (pure), private to this folder. */
+/* lint_int.h: what the files of lint share.  Layer: domain (pure), private to this folder. */
 #ifndef WOPR_DOMAIN_LINT_INT_H
 #define WOPR_DOMAIN_LINT_INT_H
 
@@ -24,13 +24,13 @@ struct lint {
 /* --- lint_text.c --- */
 void lint_tell(struct lint *l, bool error, const char *pointer, const char *key, const char *fmt,
                ...) __attribute__((format(printf, 5, 6)));
-/* Members of an object that are none of the names in known.  closed: the schema refuses them. */
+/* Report members of an object that are not in known. closed: the schema refuses them. */
 void lint_members(struct lint *l, struct str object, const char *pointer, const char *known,
                   bool closed);
 /* The string at key, when there is one, must be one of words. */
 void lint_word(struct lint *l, struct str object, const char *pointer, const char *key,
                const char *words);
-/* The string at key names something of the map; what: "node". */
+/* The string at key must be a name in the map; what: its kind, such as "node". */
 void lint_name(struct lint *l, struct str object, const char *pointer, const char *key,
                const struct map *known, const char *what);
 void lint_near(struct near *n, const struct map *known);  /* offer every name */

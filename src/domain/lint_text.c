@@ -1,5 +1,5 @@
 /*
- * lint_text.c: what the parts of lint ask of members, words and names; how a finding is reported.
+ * lint_text.c: checks of members, words and names for all parts of lint; reports findings.
  */
 #include "domain/lint_int.h"
 

@@ -12,7 +12,7 @@ static int mask_hash(struct str json, struct arena *a, struct str *out, struct w
     char hex[65];
     buf_init(&b, MASK_BYTES_MAX);
     int rc = json_canonical(json, &b, err);
-    if (rc == WOPR_E_SYNTAX) { /* a number that no double holds is a value all the same */
+    if (rc == WOPR_E_SYNTAX) { /* numbers beyond a double have no canonical form: use the text */
         buf_reset(&b);
         rc = json_canonical_exact(json, &b, err);
     }
@@ -34,7 +34,7 @@ int mask_value(struct str mode, struct str json, struct arena *a, struct str *ou
     if (str_eqc(mode, "hash")) return mask_hash(json, a, out, err);
     if (str_eqc(mode, "omit")) *out = STR_NONE;
     else if (str_eqc(mode, "passthrough")) *out = json;
-    else *out = STR(MASK_TEXT); /* "mask", and what we do not know: hide rather than show */
+    else *out = STR(MASK_TEXT); /* "mask", and unknown modes: hide rather than show */
     return 0;
 }
 
@@ -71,7 +71,7 @@ int run_inputs_mask(struct var_inits *inits, struct str mode, struct arena *a, s
     return rc == 0 ? 0 : wopr_error_set(err, rc, "no memory for the inputs");
 }
 
-/* The text up to `secret`, the mask instead of it; at moves past it. */
+/* Append the text up to `secret` and the mask in its place; *rest begins after it. */
 static void mask_span(struct buf *out, struct str *rest, struct str secret) {
     size_t before = (size_t)(secret.p - rest->p);
     buf_add(out, rest->p, before);
@@ -79,7 +79,7 @@ static void mask_span(struct buf *out, struct str *rest, struct str secret) {
     *rest = (struct str){str_end(secret), rest->n - before - secret.n};
 }
 
-/* Spliced, not parsed: what was accepted can be shown whatever its size. */
+/* Spliced, not parsed, so that every accepted text can be shown whatever its size. */
 int configurable_masked(struct str configurable, struct buf *out, struct wopr_error *err) {
     struct str rest = configurable, flat = json_get(configurable, "ai.credentialRef"),
                nested = json_get(json_get(configurable, "ai"), "credentialRef");

@@ -1,7 +1,7 @@
 /*
  * options.c: RunOptions of a new run (10-http-core section 8, OPT-*).  Reserved keys are a table;
  * each row names the check.  Refusals carry details {"fields":[{"path","reason"}]} (ERR-6), never a
- * text the caller sent as a value.
+ * value that the caller sent.
  */
 #include "domain/options.h"
 #include "codec/jobj.h"
@@ -88,7 +88,7 @@ static int option_refuse_begin(struct checker *c, struct str path, const char *r
                                struct jobj *details) {
     char pointer[sizeof(c->err->pointer)];
     if (path.n > PATH_SHOWN_MAX) path.n = PATH_SHOWN_MAX;
-    while (path.n > 0 && !utf8_valid(path)) path.n--; /* not in the middle of a character */
+    while (path.n > 0 && !utf8_valid(path)) path.n--; /* cut between characters */
     size_t n = (size_t)snprintf(pointer, sizeof(pointer), "/" STR_FMT, STR_ARG(path));
     for (size_t i = 0; i < n && i < sizeof(pointer); i++)
         if (pointer[i] == '.') pointer[i] = '/';
@@ -204,7 +204,7 @@ static enum mock_kind mock_of(struct str id) {
     return MOCK_NONE;
 }
 
-/* Short enough and plain enough to be repeated (HTTP-14). */
+/* Short and plain enough to repeat in a message (HTTP-14). */
 static bool plain_id(struct str id) {
     for (size_t i = 0; i < id.n; i++)
         if (!(id.p[i] >= 'a' && id.p[i] <= 'z') && id.p[i] != '-') return false;
@@ -298,7 +298,7 @@ static int check_key(struct checker *c, struct str key, struct str raw) {
     const struct option_row *row = row_of(key);
     struct str path = path_under(c, "configurable", key);
     if (row == NULL) {
-        /* OPT-4; a workflow's own schema has the say instead when there is one (OPT-5) */
+        /* OPT-4; a workflow's own schema decides instead, if it has one (OPT-5) */
         bool open = option_key_vendor(key) || (c->wf != NULL && c->wf->configurable_schema != NULL);
         return open ? 0 : option_refuse(c, path, "unknown_key");
     }
@@ -337,7 +337,7 @@ static int check_schema(struct checker *c, struct str configurable) { /* OPT-5 *
                          rc == WOPR_E_TOO_BIG ? "too_complex" : "schema");
 }
 
-/* A bound of the whole, which a branch can pass although neither of its halves does. */
+/* A bound of the whole: a branch can exceed it although neither of its parts does. */
 static int refuse_size(struct checker *c, const char *reason, size_t max, const char *unit) {
     struct jobj details;
     int rc = option_refuse_begin(c, STR("configurable"), reason, &details);
@@ -400,8 +400,7 @@ static int check_tags(struct checker *c, struct str tags) {
     return rc;
 }
 
-/* Bytes of checked text without the blanks between its tokens: how it was printed
- * does not count. */
+/* Bytes of checked text without blanks between tokens, so that formatting does not count. */
 static size_t dense_bytes(struct str text) {
     size_t n = 0;
     bool string = false;

@@ -14,7 +14,7 @@ struct run_limits {              /* one table, rendered to discovery too (D42) *
     int64_t max_run_duration_sec;                                    /* 86400 */
     size_t metadata_bytes_max;                                       /* 8192 */
     unsigned metadata_depth_max;                                     /* 4 */
-    size_t metadata_text_max; /* 65536: the same as it was printed, with its blanks */
+    size_t metadata_text_max; /* 65536: the same including formatting blanks */
     size_t tags_text_max;     /* 327680: the longest tags, every character escaped */
     size_t configurable_bytes_max, configurable_keys_max; /* 262144, 1024 */
     size_t tags_max, tag_chars_max;                       /* 100, 256 */
@@ -37,9 +37,9 @@ struct options_env {
     const char *const *ai_providers; /* NULL-terminated, may be NULL */
     const char *const *byok_providers;
 };
-/* OPT-1..12: bounds (a branch's of what it joined, too), reserved keys, configurableSchema of wf
- * (replaces OPT-4 when present).  Order: 403 before 400 for mocks (OPT-9).  Errors: VALIDATION
- * (err->details has "fields"), MOCK_FORBIDDEN, MOCK_UNSUPPORTED,
+/* OPT-1..12: bounds (of a branch those of the joined options, too), reserved keys,
+ * configurableSchema of wf (replaces OPT-4 when present).  Order: 403 before 400 for mocks (OPT-9).
+ * Errors: VALIDATION (err->details has "fields"), MOCK_FORBIDDEN, MOCK_UNSUPPORTED,
  * CREDENTIAL_FORBIDDEN, NO_MEMORY. */
 MUST_CHECK int run_options_check(struct str configurable, struct str tags, struct str metadata,
                                  const struct workflow *wf, const struct options_env *env,
@@ -54,8 +54,8 @@ MUST_CHECK int configurable_masked(struct str configurable, struct buf *out,
                                    struct wopr_error *err);
 
 /* FORK-23, on checked texts: the members of base, each replaced by over's of the same name, then
- * what only over has; the tags of both without repetition.  base may be empty.  Elements that are
- * no strings stay, for the check that follows.  0 or NO_MEMORY. */
+ * those that only over has; the tags of both without repetition. base may be empty.  Elements that
+ * are not strings are kept for the check that follows. 0 or NO_MEMORY. */
 MUST_CHECK int overlay_object(struct str base, struct str over, struct arena *a, struct str *out,
                               struct wopr_error *err);
 MUST_CHECK int overlay_tags(struct str base, struct str over, struct arena *a, struct str *out,
@@ -65,7 +65,7 @@ MUST_CHECK int overlay_tags(struct str base, struct str over, struct arena *a, s
  * with fields. */
 struct var_init {
     struct str name, value; /* raw JSON */
-    struct str shown;       /* by run_inputs_mask: empty for one that is left out */
+    struct str shown;       /* set by run_inputs_mask; empty: omitted */
     bool sensitive;
     bool from_input;
 };
@@ -91,9 +91,9 @@ bool redact_text(struct str text, struct str known, struct buf *out);
 #define MASK_TEXT "\"[REDACTED]\""
 /* Does the mode mask at all?  Empty: the default, mask (OBS-73). */
 bool mask_masks(struct str mode);
-/* What a new run shows of its inputs and what it has to seal: all declared inputs with the
- * sensitive ones masked, and the object of these alone, clear; empty when nothing is masked.  Each
- * initial value gets what it shows. */
+/* Split the inputs of a new run into what it shows and what it must seal: all declared inputs with
+ * the sensitive ones masked, and an object of the clear sensitive ones; empty when nothing is
+ * masked.  Also sets `shown` of each initial value. */
 MUST_CHECK int run_inputs_mask(struct var_inits *inits, struct str mode, struct arena *a,
                                struct str *shown, struct str *clear, struct wopr_error *err);
 MUST_CHECK int mask_value(struct str mode, struct str json, struct arena *a, struct str *out,

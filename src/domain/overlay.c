@@ -53,12 +53,12 @@ int overlay_object(struct str base, struct str over, struct arena *a, struct str
     return out->p ? 0 : no_memory(err);
 }
 
-/* Appends the elements of l that `seen` does not hold yet; all of them when they are the base's. */
+/* Append the elements of l that are not in `seen`, or all of them (the base's). */
 static int tags_add(const struct json_elements *l, bool all, struct map *seen, struct arena *a,
                     struct jw *w) {
     static char held;
     for (size_t i = 0; i < l->n; i++) {
-        struct str tag = json_string(l->v[i], a); /* none: the check that follows refuses it */
+        struct str tag = json_string(l->v[i], a); /* the check refuses others */
         bool again = tag.p && map_get(seen, tag) != NULL;
         if (all || !again) jw_raw(w, l->v[i]);
         if (tag.p && !again && map_put(seen, tag, &held, NULL) != 0) return WOPR_E_NO_MEMORY;

@@ -1,8 +1,8 @@
 /*
  * payload.c: builders of event payloads.  The keys are those of 20-runtime 1.3 that D26 also
  * allows, in a fixed order (D32); caller JSON is spliced as it is (D33).  A builder that runs out
- * of memory gives STR_NONE, which plan_event refuses; that is also where the limit of one payload
- * is checked, so a builder only keeps within a plan.
+ * of memory returns STR_NONE, which plan_event refuses; plan_event also checks the limit of one
+ * payload, so builders only respect that of a plan.
  */
 #include "codec/ident.h"
 #include "codec/jobj.h"

@@ -1,5 +1,5 @@
 /*
- * plan.c: building an append plan (E13).  Its first failure sticks; journal_append refuses a failed
+ * plan.c: builds append plans (E13).  The first failure sticks; journal_append refuses a failed
  * plan.
  */
 #include "domain/plan.h"
@@ -45,7 +45,7 @@ void plan_fail(struct plan *p, int code, const char *fmt, ...) {
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    p->failed = mem_verdict(code, p->mem_refused); /* the same again would meet the same bound */
+    p->failed = mem_verdict(code, p->mem_refused); /* a bound is permanent */
     wopr_error_set(&p->error, p->failed, "%s", text);
 }
 
@@ -55,7 +55,7 @@ static void plan_no_memory(struct plan *p) {
     else plan_fail(p, WOPR_E_NO_MEMORY, "no memory for a plan");
 }
 
-/* The rows with room for one more, moved when they were full; NULL when the plan failed. */
+/* The rows with room for one more, moved if they were full; NULL when the plan failed. */
 static void *rows_grow(struct plan *p, void *rows, size_t nr, size_t *cap, size_t size) {
     if (p->failed != 0) return NULL;
     if (nr < *cap) return rows;
@@ -105,7 +105,7 @@ bool plan_is_empty(const struct plan *p) {
     return rows == 0 && !p->create && !p->has_update && !p->has_idem && !p->lets_go;
 }
 
-/* OBS-75, GEN-6: whatever a builder spliced, no credential reaches the log. */
+/* OBS-75, GEN-6: remove credentials, whatever a builder spliced. */
 static struct str payload_clean(struct plan *p, const struct run_state *s, struct str payload) {
     struct str known = s ? s->options.credential_ref : STR_NONE;
     struct buf b;
@@ -132,7 +132,7 @@ static struct str payload_admit(struct plan *p, const struct payload_rules *rule
         plan_fail(p, WOPR_E_NO_MEMORY, "no memory for the payload of %s", event_name(kind));
         return STR_NONE;
     }
-    bool plain = !s || s->options.credential_ref.n == 0; /* redacting depends on nothing else */
+    bool plain = !s || s->options.credential_ref.n == 0; /* redaction depends on nothing else */
     if (plain && payload_passed(rules, kind, payload)) return payload;
     struct str given = payload;
     payload = payload_clean(p, s, payload);
@@ -180,7 +180,7 @@ int64_t plan_event_masked(struct plan *p, const struct payload_rules *rules, str
         .payload = payload,
         .clear = clear,
     };
-    if (s) { /* a fact that does not fit the state must not be written down */
+    if (s) { /* an event that does not fit the state must not be appended */
         struct wopr_error why = {0};
         p->half_folded = true;
         int rc = state_apply_checked(s, &e, &why);
@@ -219,7 +219,7 @@ static void project_nodes(struct plan *p, struct run_state *s) {
     buf_fini(&b);
 }
 
-/* OBS-71: as the log shows them. */
+/* OBS-71: rows hold what the log shows. */
 static void project_vars(struct plan *p, struct run_state *s) {
     for (size_t i = 0; p->failed == 0 && i < s->vars_nr; i++) {
         struct var_state *v = &s->vars[i];
@@ -304,7 +304,7 @@ void plan_channels(struct plan *p, const struct workflow *wf) {
         buf_reset(&b);
         if (chan_shown(&empty, wf->masking_mode, 0, &b) != 0)
             plan_fail(p, WOPR_E_NO_MEMORY, "no memory for a channel");
-        if (b.len == 0) continue; /* replace without a default is absent until it is written */
+        if (b.len == 0) continue; /* replace without a default is absent until written */
         struct plan_chan_row r = {
             .op = PLAN_CHAN_PUT,
             .name = d->name,

@@ -1,9 +1,15 @@
 /*
- * plan.h: what one commit is to change, as data. Layer: domain (pure). A plan is built by one
- * thread, handed to the journal, and not touched again until it is given back. Its arena owns
- * everything; plan_ref/unref because live readers share the committed batch. The first failure
- * sticks and journal_append refuses it. Invariant: events have consecutive sequences from
- * base_seq.
+ * plan.h: the changes of one commit, as data.  Layer: domain (pure).
+ *
+ * A plan is built by one thread, handed to the journal, and not touched again until it is given
+ * back.  Its arena owns everything; it is counted because live readers share the committed batch.
+ * The first failure sticks, journal_append refuses the plan, and the state is half moved: free it.
+ *
+ * Invariants
+ *   P1  events have consecutive sequences from base_seq and times that do not decrease
+ *   P2  no payload is unchecked or holds a credential shape: plan_event redacts, checks, folds,
+ *       appends
+ *   P3  the rows of a channel after plan_project are the entries of the fold
  */
 #ifndef WOPR_DOMAIN_PLAN_H
 #define WOPR_DOMAIN_PLAN_H
@@ -12,13 +18,13 @@
 #include "domain/state.h"
 
 enum plan_what {
-    PLAN_CREATE, /* insert a run row, with the first events of its log and, when it has an update,
-                    the status they lead to; without one it is pending */
+    PLAN_CREATE, /* insert a run row with the first events of its log and the status they lead to,
+                  * or pending without an update */
     PLAN_RUN,    /* append to / update an existing run, fenced */
-    PLAN_SIDE    /* no run: only idempotency completion */
+    PLAN_SIDE    /* no run: only an idempotent answer */
 };
 enum fork_mode { FORK_NONE, FORK_REPLAY, FORK_BRANCH }; /* stored: never reorder */
-struct run_fork { /* what a run knows of its source; mode NONE: it is no fork */
+struct run_fork { /* a run's link to its source; mode NONE: not a fork */
     enum fork_mode mode;
     struct str source_run_id;
     int64_t source_run_no;
@@ -26,9 +32,9 @@ struct run_fork { /* what a run knows of its source; mode NONE: it is no fork */
     int64_t base_seq; /* length of the source's log when it was forked (FORK-5) */
     int64_t cut_ms;   /* time of the last inherited event, 0 = nothing was inherited */
 };
-/* PLAN_CREATE of a fork. The plan has no events of its own, and its base_seq is the cut: the events
- * before it stay where they are, and the log of the fork refers to them.  Its rows are the state at
- * the cut; the store adds the artifacts. */
+/* PLAN_CREATE of a fork.  The plan has no events of its own, and its base_seq is the cut: the
+ * fork's log refers to the events before it, which are not copied.  Its rows are the state at the
+ * cut; the store adds the artifacts. */
 struct plan_fork {
     struct run_fork link;
     int64_t prefix_bytes; /* of the inherited events, as event_bytes() counts */
@@ -46,7 +52,7 @@ struct run_row_new {                            /* PLAN_CREATE; see struct run_m
     struct str parent_run_id, parent_node_id; /* empty = none */
     int32_t child_depth;                      /* parent's + 1, 0 = not a child (WF-48) */
     uint32_t child_flags;
-    int64_t tenant_bytes_max; /* more of the tenant in the store: QUOTA; 0 = no bound */
+    int64_t tenant_bytes_max; /* beyond this in the tenant's logs: QUOTA; 0 = no bound */
     struct var_inits vars;    /* initial projection rows */
     struct plan_fork *fork;   /* NULL = not a fork */
 };
@@ -64,13 +70,13 @@ struct plan_node_row {
 };
 struct plan_var_row {
     struct str name, value; /* as shown: masked when sensitive */
-    bool omitted;           /* it is not shown at all (mode omit) */
+    bool omitted;           /* not shown at all (mode omit) */
 };
-/* A clear value, encrypted (store/vault.h), that the log shows masked.  It goes when the run
+/* A clear value, encrypted (store/vault.h), that the log shows masked.  Deleted when the run
  * ends. */
 enum {
     SEALED_INPUTS = -1, /* object of the sensitive inputs, by name */
-    SEALED_LEFT = -2    /* variables that the parent of an ended child has still to read */
+    SEALED_LEFT = -2    /* variables that the parent of an ended child must still read */
 };
 #define SEALED_IMAGE(seq) (INT64_MIN + (seq)) /* place of a checkpoint, which is no such row */
 struct plan_sealed {
@@ -82,13 +88,13 @@ struct plan_chan_row {
     enum {
         PLAN_CHAN_PUT,
         PLAN_CHAN_DEL,
-        PLAN_CHAN_NONE /* all of the channel but seq, which may be none */
+        PLAN_CHAN_NONE /* delete all of the channel except seq, if any */
     } op;
     struct str name;
     bool declared, is_list;
     int64_t seq, ts_ms;
     struct str value;
-    int64_t ttl_ms; /* of a declared list, 0 = none: readers of a live run drop what is older */
+    int64_t ttl_ms; /* of a declared list, 0 = none: readers of a live run drop older entries */
 };
 enum timer_kind {
     TIMER_NODE_WAIT = 1,
@@ -106,16 +112,16 @@ struct plan_timer {
 };
 struct plan_artifact {
     struct str artifact_id, artifact_type, node_id, version, summary, body; /* body raw JSON */
-    int64_t seq; /* of the event that tells of it: forks before it do not get it */
+    int64_t seq; /* of its artifact event: forks before it do not get it */
 };
 /* A row of the invocation log (STORE-42, D55).  Claimed before the request leaves the host,
  * completed before a node sees the outcome; the later row of one effect replaces the earlier.
  * Numbers are stored: never reorder. */
 enum invocation_state {
-    INVOCATION_CLAIMED,   /* may be under way; after a crash it is unknown whether it happened */
-    INVOCATION_COMPLETED, /* the other side answered: outcome says what */
-    INVOCATION_RELEASED,  /* it surely did not happen: no byte left the host */
-    INVOCATION_ESCAPED    /* it left and no answer came: tried again under the same id only */
+    INVOCATION_CLAIMED,   /* may be in flight; after a crash the outcome is unknown */
+    INVOCATION_COMPLETED, /* the other side answered: see outcome */
+    INVOCATION_RELEASED,  /* certainly not sent: no byte left the host */
+    INVOCATION_ESCAPED    /* sent without an answer: repeat under the same id only */
 };
 struct plan_invocation {
     struct str effect_id; /* domain/invocation.h */
@@ -134,7 +140,8 @@ struct plan_interrupt {
     struct str interrupt_id, node_id, key, kind, payload, resume_schema; /* OPEN */
     int64_t requested_ms, requested_seq;
     int64_t timeout_at_ms; /* 0 = none */
-    /* CLOSE: pending -> state, exactly once (STORE-10).  CLOSE_ALL: what is pending of the run. */
+    /* CLOSE: pending -> state, exactly once (STORE-10).  CLOSE_ALL: every pending row of the
+     * run. */
     enum interrupt_row_state state;
     int64_t resolved_ms, resolved_seq;                   /* seq -1 = none */
     struct str resume_value, resolved_by, action, cause; /* cause: event id, cancelled ... */
@@ -154,7 +161,7 @@ struct plan_checkpoint {
  *     type   of a row
  *     texts  TEXT(member) for each text of a row: plan_<one>() copies them
  *   STEP(put)  written at this place, but from elsewhere in the plan
- * Rows that others of the same plan refer to come before them. */
+ * A row precedes those of the same plan that refer to it. */
 #define PLAN_ROWS(ROWS, STEP)                                                                      \
     ROWS(interrupts, interrupt, struct plan_interrupt,                                             \
          TEXT(interrupt_id) TEXT(node_id) TEXT(key) TEXT(kind) TEXT(payload) TEXT(resume_schema)   \
@@ -179,7 +186,7 @@ struct idem_key {
     struct str tenant, operation_id;
     struct sha256 key;    /* IDEM-2 cache key */
     struct sha256 digest; /* IDEM-10 body fingerprint */
-    int64_t keep_ms;      /* how long the answer is kept; 0 = as long as the store's default */
+    int64_t keep_ms;      /* how long to keep the answer; 0 = the store's default */
 };
 struct idem_response {
     int status;
@@ -192,16 +199,16 @@ struct plan {
     int refs;   /* atomic */
     int failed; /* 0 or WOPR_E_*: sticky */
     struct wopr_error error;
-    uint64_t mem_refused; /* of its thread when it was made: tells memory from a bound */
-    bool half_folded;     /* an event moved the state, or a part of it, and is not among events */
+    uint64_t mem_refused; /* of its thread when it was made: separates memory from a bound */
+    bool half_folded;     /* an event changed the state, at least in part, but is not in events */
     enum plan_what what;
     struct str run_id;
     int64_t run_no;    /* store's key; 0 for CREATE until committed */
     int64_t base_seq;  /* expected tail */
     int64_t epoch;     /* fencing epoch the writer holds */
-    struct str tenant; /* PLAN_RUN: whose the run is; empty = the store looks */
+    struct str tenant; /* PLAN_RUN: of the run; empty = the store reads it */
     bool lets_go;      /* with an update: the run needs no holder afterwards (STORE-35) */
-    bool unseals;      /* with a final status: what was sealed for the run is deleted */
+    bool unseals;      /* with a final status: delete what was sealed for the run */
     struct run_row_new *create;
     bool has_update;
     struct run_row_update update;
@@ -219,8 +226,8 @@ struct plan {
     bool idem_hit; /* the key was there: nothing was written; idem_response holds the stored one */
     struct str active_run_id; /* RUN_ALREADY_ACTIVE */
     int64_t active_until_ms;
-    int64_t tenant_bytes;         /* QUOTA: what the tenant has */
-    enum run_status found_status; /* RUN_TERMINAL / STALE: what the row says */
+    int64_t tenant_bytes;         /* QUOTA: what the tenant uses */
+    enum run_status found_status; /* RUN_TERMINAL / STALE: the row's status */
 };
 struct plan *plan_new(void); /* NULL when memory is short */
 struct plan *plan_ref(struct plan *p);
@@ -234,7 +241,7 @@ int64_t plan_event(struct plan *p, const struct payload_rules *rules, struct run
                    enum ev_kind kind, struct str node_id, int64_t causation_seq, int64_t now_ms,
                    struct str payload);
 /* The same for an event some of whose values are masked (OBS-71): clear, an object of those values
- * as the fold reads them, is folded in their place, and is for the caller to seal.  Empty clear: as
+ * as the fold reads them, is folded in their place; the caller seals it.  Empty clear: as
  * plan_event. */
 int64_t plan_event_masked(struct plan *p, const struct payload_rules *rules, struct run_state *s,
                           enum ev_kind kind, struct str node_id, int64_t causation_seq,
@@ -244,7 +251,7 @@ int64_t plan_event_masked(struct plan *p, const struct payload_rules *rules, str
 #define PLAN_ADD(rows, one, type, texts) void plan_##one(struct plan *p, const type *row);
 PLAN_ROWS(PLAN_ADD, PLAN_NO_STEP)
 #undef PLAN_ADD
-/* Nothing in it that a commit would write: no event, no row, no answer, no change of the lease. */
+/* True if a commit would write nothing: no event, no row, no answer, no change of the lease. */
 bool plan_is_empty(const struct plan *p);
 void plan_timer_set(struct plan *p, enum timer_kind k, struct str node_id, int64_t fire_at_ms,
                     int64_t remaining_ms);
@@ -278,8 +285,7 @@ struct str pay_node_reason(struct arena *a, struct str node_id,
                            const char *reason); /* skipped, cancelled */
 struct str pay_node_suspended(struct arena *a, struct str node_id, struct str interrupt_id,
                               const char *kind, const char *reason);
-/* EVT-26, INT-46: with the key; low: data of a low-confidence interrupt, whose numbers are shown.
- */
+/* EVT-26, INT-46: with the key; low: data of a low-confidence interrupt, whose numbers it shows. */
 struct str pay_interrupt_suspended(struct arena *a, struct str node_id, struct str interrupt_id,
                                    const char *kind, struct str key, const char *reason,
                                    struct str low);

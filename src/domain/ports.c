@@ -1,5 +1,6 @@
 /*
- * ports.c: what a node gets (NODE-6, WF-4) and what expressions see of a run (WF-9, WF-10).
+ * ports.c: the inputs of a node (NODE-6, WF-4) and the part of a run that expressions see (WF-9,
+ * WF-10).
  */
 #include "base/mem.h"
 #include "codec/jobj.h"
@@ -239,7 +240,8 @@ static int ports_render(struct run_state *s, int node, struct arena *a, struct s
     return 0;
 }
 
-/* In memory of its own, so that what a node may use does not depend on what ran before it. */
+/* Uses an arena of its own, so that a node's share of memory does not depend on what ran before
+ * it. */
 int ports_resolve(struct run_state *s, int node, struct arena *a, struct str *out,
                   struct wopr_error *err) {
     uint64_t refused = mem_refused();

@@ -1,8 +1,8 @@
 /*
  * redact.c: the credential-shape redactor (OBS-75, GEN-6).  A hand-written scanner whose time is
- * linear whatever the text holds: a shape that fails either fails within a few bytes, or what was
- * read for it is remembered (`struct scan`) and not read again for the starts inside of it.
- * Member names are left alone: replacing them could make two of one.
+ * linear whatever the text holds: a shape that fails does so within a few bytes, or the scan
+ * remembers what it has read (`struct scan`) and does not read it again for starts inside of it.
+ * Member names are left alone: replacing them could make two names equal.
  */
 #include "base/find.h"
 #include "codec/json.h"
@@ -13,7 +13,7 @@
 #define KNOWN_CHARS_MIN  4u  /* shorter secrets would eat ordinary words */
 #define REDACT_ARENA_MAX (64u * 1024 * 1024)
 
-/* Longest first where one begins another. */
+/* A prefix of another row follows it. */
 static const struct str PREFIXES[] = {
     {"sk-ant-", 7},  {"sk-", 3}, {"AIza", 4}, {"cred_", 5},
     {"hk_test_", 8}, {"hk_", 3}, {"ghp_", 4}, {"xoxb-", 5},
@@ -56,8 +56,8 @@ struct scan {
     size_t no_jwt;       /* no group before this place begins a JWT */
 };
 
-/* Three or more dot-separated groups, the first beginning with eyJ: JWS, JWE.  The groups of a
- * chain that is too short are not enough for any start inside of it either. */
+/* Three or more dot-separated groups, the first beginning with eyJ: JWS, JWE. A chain with too few
+ * groups is too short for any start inside of it, too. */
 static size_t jwt_end(struct scan *s, size_t at) {
     struct str t = s->t;
     if (at < s->no_jwt || t.n - at < 3 || memcmp(t.p + at, "eyJ", 3) != 0) return at;
@@ -71,8 +71,8 @@ static size_t jwt_end(struct scan *s, size_t at) {
     return groups >= 3 ? end : at;
 }
 
-/* "Bearer <token>": *from is where the token begins.  In other spellings than the header's the word
- * is often prose, so there the token has to look like one. */
+/* "Bearer <token>": *from is the start of the token.  In other spellings than the header's the word
+ * is often prose, so then the token must look like one. */
 static size_t bearer_end(struct str t, size_t at, size_t *from) {
     static const struct str word = {"Bearer", 6};
     if (t.n - at <= word.n || !str_eq_nocase(str_n(t.p + at, word.n), word)) return at;
@@ -118,7 +118,7 @@ static bool secret_at(struct scan *s, size_t at, size_t *from, size_t *end) {
     return *end > at;
 }
 
-/* The secret of the run, made ready at the first string that is long enough to hold it. */
+/* The secret of the run, prepared at the first string long enough to contain it. */
 struct known {
     struct str text;
     struct needle needle;
@@ -188,8 +188,7 @@ static bool is_name(struct str t, size_t after) {
     return after < t.n && t.p[after] == ':';
 }
 
-/* A string with escapes is searched unescaped, and keeps its spelling when there is nothing to
- * hide. */
+/* Search a string with escapes unescaped, and keep its spelling if there is nothing to hide. */
 static int redact_escaped(struct known *k, struct str raw, struct buf *out) {
     bool hit;
     if (!k->a) k->a = arena_new(REDACT_ARENA_MAX);

@@ -5,7 +5,7 @@
 
 #include "codec/json.h"
 
-#define MERGE_MAP_FROM 16u /* fewer members are compared one by one */
+#define MERGE_MAP_FROM 16u /* fewer members are compared pairwise */
 
 enum reducer reducer_of(struct str name) {
     for (int r = 0; r < RED_VENDOR; r++)
@@ -18,7 +18,7 @@ static const struct {
     bool list, crosses;
     enum json_type takes; /* with any: what x must be */
     bool any;
-    const char *identity[4]; /* first of these members that is there */
+    const char *identity[4]; /* the first of these members that exists */
     const char *refusal;
 } ROWS[RED_NR] = {
     [RED_REPLACE] = {false, false, JSON_NULL, true, {NULL}, NULL},
@@ -69,7 +69,7 @@ struct str reducer_identity_text(struct str raw, struct arena *a) {
     return json_string(raw, a);
 }
 
-/* Members of x by name; NULL: compare one by one. */
+/* Members of x by name; NULL: compare pairwise. */
 static int index_members(const struct json_members *m, struct map **out) {
     *out = NULL;
     if (m->n < MERGE_MAP_FROM) return 0;

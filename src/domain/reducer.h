@@ -12,12 +12,11 @@
 
 enum reducer reducer_of(struct str name); /* vendor.* and unknown ones are RED_VENDOR (CHAN-10) */
 bool reducer_is_list(enum reducer r);
-/* May an engine write that does not own the run (CHAN-19)?  Those whose concurrent
- * writes add up. */
+/* May an engine that does not own the run write (CHAN-19)? True if concurrent writes commute. */
 bool reducer_crosses(enum reducer r);
-/* NULL, or why x (checked JSON) is no value of the reducer (5.4, CHAN-12). */
+/* NULL, or why the reducer refuses x (checked JSON; 5.4, CHAN-12). */
 const char *reducer_refuses(enum reducer r, struct str x);
-/* Who wrote a vote (CHAN-11), which message it is; raw JSON, STR_NONE without identity. */
+/* The author of a vote (CHAN-11), the id of a message; raw JSON, STR_NONE without identity. */
 struct str reducer_identity(enum reducer r, struct str x);
 /* The identity without its JSON spelling: "a" and "\u0061" are the same.  Borrowed from raw or in
  * a; .p == NULL: no memory. */

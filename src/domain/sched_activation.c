@@ -87,7 +87,7 @@ static bool region_enter(struct run_state *s, int head, int *blocker, int32_t fi
     size_t nr = region_quiet(s, head, blocker);
     for (size_t i = 0; i < nr; i++) {
         struct sched_node *n = &s->nodes[s->open_nodes[i]].sched;
-        n->loop_pending = false; /* inner loops begin afresh */
+        n->loop_pending = false; /* inner loops start over */
         if (s->open_nodes[i] != head) n->loops = n->round = 0;
         n->fired_by = fired_by;
         n->fire_depth = fire_depth;
@@ -138,7 +138,7 @@ void sched_loops_drop(struct run_state *s) {
     s->loops_nr = 0;
 }
 
-/* What core.loop says at its end (30-nodes 2.4). */
+/* The output with which core.loop ends (30-nodes 2.4). */
 static bool loop_done(const struct run_state *s, int node) {
     const struct node_state *n = &s->nodes[node];
     return (s->wf->nodes[node].traits & NODE_IS_LOOP) != 0 && n->outputs.n > 0 &&

@@ -53,7 +53,7 @@ enum sched_skip { /* sched_node.reason; stored in images of states: never reorde
 void sched_ready(struct run_state *s, int node); /* IDLE to READY, or SKIP when disabled */
 void sched_skip(struct run_state *s, int node, enum sched_skip why);
 void sched_edge_settle(struct run_state *s, int edge, enum edge_state st); /* judges its target */
-void sched_tally(struct run_state *s, int node);         /* counts its incoming edges anew */
+void sched_tally(struct run_state *s, int node);         /* recounts its incoming edges */
 void sched_check_handled(struct run_state *s, int node); /* WF-8: a failed node, maybe the run */
 
 /* --- sched.c --- */
@@ -68,7 +68,7 @@ void sched_loops_drop(struct run_state *s);
 bool sched_fire(struct run_state *s, int node, int *blocker, int32_t fired_by, int32_t fire_depth);
 
 /* --- sched_trigger.c --- */
-void sched_triggers_try(struct run_state *s);  /* start what has fired and has nothing in flight */
+void sched_triggers_try(struct run_state *s);  /* start nodes whose triggers fired, once quiet */
 void sched_triggers_drop(struct run_state *s); /* the run ends */
 int sched_held_due(const struct run_state *s, int64_t now_ms); /* a node, or -1 */
 int sched_asleep(const struct run_state *s); /* a node that waits for its first firing, or -1 */

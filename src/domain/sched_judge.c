@@ -1,6 +1,9 @@
 /*
  * sched_judge.c: verdicts on nodes (WF-7, WF-8).  The tallies of a target count its settled edges
  * by trigger rule; the verdict on the target is made from them, once per activation.
+ *
+ * Decided here, where the contract leaves room: a cancelled source counts as skipped.  A failure is
+ * handled while some any_failed or all_complete target of it has not been skipped (WF-8).
  */
 #include "domain/sched_int.h"
 
@@ -48,8 +51,8 @@ static enum sched_skip why_skipped(const struct sched_node *n) {
     return condition ? SKIP_CONDITION : SKIP_UPSTREAM_SKIPPED;
 }
 
-/* WF-8: is the failure handled by some edge of the failed node?  A target that will be skipped, or
- * was, handles nothing. */
+/* WF-8: is the failure handled by some edge of the failed node? A target that was or will be
+ * skipped handles nothing. */
 static bool failure_handled(const struct run_state *s, int node) {
     const struct wf_node *n = &s->wf->nodes[node];
     for (size_t i = 0; i < n->out_nr; i++) {

@@ -1,9 +1,15 @@
 /*
- * sched_settle.c: what follows when a node has ended: its loopbacks, its edges and their conditions
+ * sched_settle.c: the consequences of a node's end: its loopbacks, its edges and their conditions
  * (WF-8, WF-9, WF-13).  The fold of the event that ends a node only notes that this is to be done
  * (run_state.settling); it is done condition by condition, before the next event and before anybody
  * asks what to do next, in as many turns as the caller's pace wants.  What a condition sees is the
- * state as the event left it, and what bounds it is counted, so the pace changes no result.
+ * state as the event left it, and what bounds it is counted (EXPR_STEPS_MAX for one,
+ * SETTLE_STEPS_MAX for all of an event; beyond, a condition is false), so the pace changes no
+ * result.
+ *
+ * A round of a loop begins when nothing reachable from its head is in flight.  Until then edges of
+ * the looping node that lead nowhere stay open for the next round instead of skipping what follows
+ * them.  A loopback with any_failed or all_complete also fires on failure and handles it.
  */
 #include "base/mem.h"
 #include "domain/expr_int.h"
@@ -49,7 +55,7 @@ static int edge_condition(struct run_state *s, const struct wf_edge *e, bool *ho
     return condition_eval(s, e, &sc, holds);
 }
 
-/* What the settled source makes of one of its edges. */
+/* The state of an edge of a settled source. */
 static int edge_outcome(struct run_state *s, const struct wf_edge *e, enum edge_state *out) {
     const struct node_state *n = &s->nodes[e->src];
     bool success = n->status == NODE_COMPLETED || n->disabled_skip, holds = true;

@@ -26,8 +26,8 @@ static struct str member_of(const struct json_members *m, struct str name) {
     return STR_NONE;
 }
 
-/* One initial variable.  The creation data has inputs as they are shown, and apart from them, for
- * who may know, the masked ones clear.  Without these a sensitive variable begins as its mask. */
+/* One initial variable.  The creation data holds inputs as shown and, only for folds that may read
+ * them, the masked ones clear.  Without these a sensitive variable begins as its mask. */
 static int var_init(struct run_state *s, const struct wf_variable *d, struct str given,
                     struct str clear, struct wopr_error *err) {
     struct str mode = s->wf->masking_mode, shown = given;
@@ -46,8 +46,7 @@ static int var_init(struct run_state *s, const struct wf_variable *d, struct str
     return 0;
 }
 
-/* Declared defaults overlaid by inputs (WF-17..19); undeclared inputs are not looked
- * at (EVT-11). */
+/* Declared defaults overlaid by inputs (WF-17..19); undeclared inputs are ignored (EVT-11). */
 static int vars_init(struct run_state *s, struct wopr_error *err) {
     struct json_members in = {0}, clear = {0};
     int rc = 0;
@@ -98,7 +97,7 @@ int run_state_new(struct workflow *wf, const struct run_meta *meta, const struct
     rc = run_options_load(s->meta.configurable, s->meta.tags, s->meta.metadata, limits, s->arena,
                           &s->options, err);
     if (rc != 0) goto fail;
-    /* The effective limit was fixed at creation (EVT-25); the row wins over a host limit changed
+    /* The effective limit was fixed at creation (EVT-25): the row overrides a host limit changed
      * since. */
     if (s->meta.recursion_limit > 0) s->options.recursion_limit = s->meta.recursion_limit;
     else s->meta.recursion_limit = s->options.recursion_limit;
@@ -181,7 +180,7 @@ static int fold_run_started(struct fold *f) {
     return rc == 0 ? 0 : fold_corrupt(f, "the workflow can not be started");
 }
 
-/* {"code","message","details"?}: the closed form of the snapshot (NODE-12) out of an open one. */
+/* Reduce an error to {"code","message","details"?}, the closed form of the snapshot (NODE-12). */
 static int error_closed(struct fold *f, struct str error, struct text *out) {
     struct jobj o;
     struct str code = json_get(error, "code"), message = json_get(error, "message"),
@@ -228,8 +227,8 @@ static int fold_run_failed(struct fold *f) {
     return rc == 0 ? fold_run_ended(f) : rc;
 }
 
-/* D37: an immediate pause cuts one attempt without a node event; the node starts again after the
- * resume. */
+/* D37: an immediate pause interrupts one attempt without a node event; the node starts again after
+ * the resume. */
 static int fold_run_paused(struct fold *f) {
     struct run_state *s = f->run;
     s->before_pause = s->status;
@@ -299,7 +298,7 @@ static void count_effect(struct fold *f) {
         return; /* WF-4: at the node's start, not by its executor */
     if (n->status != NODE_RUNNING) return;
     if (n->effects < INT32_MAX) n->effects++;
-    if (f->event->kind != EV_AGENT_HANDOFF) n->recorded = true; /* hand-offs precede the executor */
+    if (f->event->kind != EV_AGENT_HANDOFF) n->recorded = true; /* it precedes the executor */
     if (f->event->kind == EV_OUTPUT_CHUNK && n->chunks < INT32_MAX) n->chunks++;
 }
 

@@ -1,5 +1,6 @@
 /*
- * state.h: fold (log -> run state), status tables, and what to do next.  Layer: domain (pure).
+ * state.h: fold (log -> run state), status tables, and the scheduler's next action.  Layer: domain
+ * (pure).
  *
  * The state of a run is a function of its immutable creation data and its log (EVT-41): time is the
  * time of the events, never that of a clock.  One owner at a time; no locks.
@@ -10,6 +11,22 @@
  *   R3  only a final run has completed_ms
  *   R4  the status changes only along the run edges of events.def
  *   R5  the edges of a node are settled once per activation
+ *   R6  a failed run has an error
+ *   R7  a pending run has started no node
+ *   R8  status and current node of a running run are those its suspended nodes ask for (INT-12)
+ *   R9  `bytes` is the size of the values of the state
+ *   N1  only a pending node waits for a retry
+ *   N2  only a suspended node is drained by a pause
+ *   N3  a node asks for a waiting status or none
+ *   N4  the counters are those of the nodes
+ *   V1  a change is pinned once
+ *   V2  votes and questions count only if the resolution layer wrote them for a suspended node, and
+ *       votes only of listed approvers, by action (test_interrupt: quorum_cannot_be_forged)
+ *
+ * Duties of callers
+ *   A failed fold leaves the state half moved: free it and fold the log again.  End running and
+ *   suspended nodes by their own events before the run's terminal event (R2).  The log masks
+ *   sensitive values: give the fold the clear ones beside the event (event.clear).
  */
 #ifndef WOPR_DOMAIN_STATE_H
 #define WOPR_DOMAIN_STATE_H
@@ -37,8 +54,8 @@ enum run_status {
 const char *run_status_name(enum run_status s); /* "waiting-approval", as OpenWOP spells it */
 bool run_status_final(enum run_status s);
 bool run_status_waiting(enum run_status s); /* for a person, or for something outside */
-/* The run edges of events.def (10-http-core 5.3): the status after kind, `from` itself for an event
- * that does not move the run, -1 for one that is refused. */
+/* The run edges of events.def (10-http-core 5.3): the status after kind, `from` itself if the event
+ * does not move the run, -1 if it is refused. */
 int run_edge(enum run_status from, enum ev_kind kind);
 
 enum node_status {
@@ -87,16 +104,16 @@ struct sched_node {
     int64_t cause_seq;  /* the channel.written of the firing, 0 = none (EVT-4) */
     struct sched_tally in[RULE_NR];
 };
-struct sched_settling { /* what the last event leaves to be done: sched_settle.c */
-    int node;           /* that has ended, plus one; 0 = nothing is left */
+struct sched_settling { /* what the last event leaves to be settled: sched_settle.c */
+    int node;           /* the ended node, plus one; 0 = nothing is left */
     size_t at;          /* its edges so far: all of them for loopbacks, then again for the others */
     bool looped;        /* a loopback fires: a round follows */
-    bool costs;         /* the edge at hand has a condition */
+    bool costs;         /* the current edge has a condition */
     int64_t now_ms;     /* clock of the conditions (CHAN-17) */
     uint64_t steps;     /* left for the conditions */
 };
 #define TRIGGER_QUEUE_MAX 1024u
-struct trigger_fire { /* a write that a trigger has still to answer */
+struct trigger_fire { /* a write that a trigger must still answer */
     int64_t seq, ts_ms;
     int32_t depth;
 };
@@ -112,7 +129,7 @@ struct node_state {
     int64_t started_ms, completed_ms; /* 0 = not yet */
     int64_t retry_at_ms;              /* > 0: waiting for a retry until then */
     int32_t chunks;  /* output.chunk events of this attempt: a streaming executor resumes there */
-    int32_t effects; /* events of this attempt that its executor caused (EV_F_EFFECT) */
+    int32_t effects; /* effects (EV_F_EFFECT) of this attempt in the log */
     bool recorded;   /* this attempt left effects in the log, pins and hand-offs apart */
     int64_t started_seq;   /* of the node.started in force */
     int64_t clock_ms;      /* logical clock of the attempt: time of its last event (FORK-14) */
@@ -127,7 +144,7 @@ struct node_state {
     struct text clear;          /* outputs as nodes of the run read them; empty when equal */
     bool masked;                /* some of the outputs are shown masked */
     int32_t terminal_n;         /* terminal outcomes so far (D56) */
-    struct sched_node sched;    /* of sched.c; the fold leaves it alone */
+    struct sched_node sched;    /* of sched*.c; the fold leaves it alone */
 };
 /* The outputs as nodes of the run read them. */
 static inline struct str node_outputs_clear(const struct node_state *n) {
@@ -136,7 +153,7 @@ static inline struct str node_outputs_clear(const struct node_state *n) {
 enum edge_state { EDGE_OPEN, EDGE_TRUE, EDGE_FALSE, EDGE_SKIPPED, EDGE_FAILED };
 struct var_state {
     struct text name, value; /* value: raw JSON, clear (not masked) */
-    struct text shown;       /* sensitive: what everybody else sees, empty = nothing (mode omit) */
+    struct text shown;       /* sensitive: what the outside sees, empty = nothing (mode omit) */
     bool sensitive;          /* declared so, or written with a sensitive value */
     bool dirty;
 };
@@ -146,7 +163,7 @@ static inline struct str var_shown(const struct var_state *v) {
 struct chan_entry {
     int64_t seq, ts_ms;
     uint64_t id; /* hash of the identity (messageId, voter), 0 = none */
-    uint8_t by;  /* enum reducer of the write: id is what that one means by it */
+    uint8_t by;  /* enum reducer of the write: defines the identity behind id */
     bool fresh;  /* written since the last plan_project */
     struct text
         value; /* raw JSON: the value, or {"value","_ts"} in an undeclared channel (CHAN-28) */
@@ -164,12 +181,12 @@ struct chan_state {
     struct sum *sum;   /* counter: exact sum of its writes, valid while summed */
     bool summed;
 };
-/* The first write whose schema version this host's declaration does not take (CHAN-18). */
+/* The first write whose schema version this host's declaration does not accept (CHAN-18). */
 struct chan_break {
     int chan;
     int64_t version, seq; /* of the write; seq 0 = none */
 };
-/* An entry that was projected and has left since the last plan (new ones are marked fresh). */
+/* A projected entry that was removed since the last plan (new ones are marked fresh). */
 struct chan_op {
     int chan;
     int64_t seq;
@@ -180,7 +197,7 @@ struct intr_vote { /* of one voter, the newest (INT-30) */
     bool rejects;
 };
 enum intr_phase { INTR_OPEN, INTR_RESOLVED, INTR_ENDED /* timed out, cancelled */ };
-struct intr_state { /* an interrupt of the run, for its life (INT-2); see interrupt.h */
+struct intr_state { /* an interrupt, kept for the life of its run (INT-2); see interrupt.h */
     int node, kind; /* enum intr_kind */
     int32_t activation;
     enum intr_phase phase;
@@ -207,11 +224,10 @@ struct run_meta {
     struct str run_id, workflow_id, tenant, workspace, scope_id;
     struct str subject; /* raw JSON Subject */
     struct str configurable, tags, metadata, callback_url, traceparent;
-    struct str inputs; /* raw object of declared inputs, as shown, in declaration order */
-    struct str
-        inputs_clear;     /* raw object of those that are masked in it; empty: none, or not known */
-    bool sealed;          /* some are masked in it */
-    struct str transport; /* "rest" */
+    struct str inputs;       /* raw object of declared inputs, as shown, in declaration order */
+    struct str inputs_clear; /* raw object of the masked ones; empty: none, or not known */
+    bool sealed;             /* some inputs are masked */
+    struct str transport;    /* "rest" */
     bool test_mode;
     int32_t shown_engine_version; /* as printed; CURRENT_ENGINE_VERSION unless forced (VER-11) */
     int64_t created_ms;
@@ -255,17 +271,17 @@ struct run_state {
     size_t chan_ops_nr, chan_ops_cap;
     struct intr_state *intrs; /* in the order they were requested */
     size_t intrs_nr, intrs_cap;
-    struct wait_queues *waits;     /* made of nodes when it is wanted, or NULL */
-    struct intr_index *intr_index; /* made of intrs when it is wanted, or NULL */
-    struct chan_break chan_break;  /* CHAN-18: the run cannot go on */
+    struct wait_queues *waits;     /* derived from nodes on demand, or NULL */
+    struct intr_index *intr_index; /* derived from intrs on demand, or NULL */
+    struct chan_break chan_break;  /* CHAN-18: the run cannot continue */
     struct pin_state *pins;        /* in log order */
     size_t pins_nr, pins_cap;
     struct text agent;   /* raw AgentRef shown on the snapshot */
     struct text outputs; /* raw outputs of run.completed */
     bool dirty_run;
-    bool masks;  /* nodes may read something that the log shows masked */
+    bool masks;  /* nodes may read values that the log shows masked */
     bool masked; /* a value of the run was masked: something may be sealed for it */
-    bool lost;   /* a masked value was folded without its clear one: nodes read the mask */
+    bool lost;   /* a value was folded without its clear form: nodes read the mask */
 };
 /* Fresh state of a pending run.  Takes a reference on wf. */
 MUST_CHECK int run_state_new(struct workflow *wf, const struct run_meta *meta,
@@ -280,18 +296,18 @@ MUST_CHECK int run_state_apply(struct run_state *s, const struct event *e, struc
 /*
  * The same in turns.  The event that ends a node leaves conditions to be evaluated, each of which
  * may take some 20 ms: run_state_begin applies the event, run_state_finish evaluates until nothing
- * is left or the pace says that the turn is over, at least one condition.  A busy state takes the
- * next event all the same, after it has finished at once; sched_next wants one that is not busy.
+ * is left or the pace says that the turn is over, at least one condition.  A busy state also
+ * accepts the next event, after finishing at once; sched_next needs one that is not busy.
  */
 struct run_pace {
-    bool (*over)(void *ctx); /* asked between conditions; decides no result */
+    bool (*over)(void *ctx); /* called between conditions; changes no result */
     void *ctx;
 };
 MUST_CHECK int run_state_begin(struct run_state *s, const struct event *e, struct wopr_error *err);
 MUST_CHECK int run_state_finish(struct run_state *s, const struct run_pace *pace,
                                 struct wopr_error *err); /* NULL: all of it; NO_MEMORY */
 static inline bool run_state_busy(const struct run_state *s) { return s->settling.node > 0; }
-const char *run_state_broken(const struct run_state *s); /* NULL, or the rule that does not hold */
+const char *run_state_broken(const struct run_state *s); /* NULL, or the broken rule */
 struct var_state *run_state_var(struct run_state *s, struct str name); /* NULL when absent */
 /* Replaces a value of s, which stays counted in s->bytes. */
 MUST_CHECK int run_state_text_set(struct run_state *s, struct text *t, struct str value);
@@ -305,8 +321,8 @@ MUST_CHECK int chan_value(const struct chan_state *c, int64_t now_ms, struct buf
  * in mode "omit" nothing.  It follows from the log without any key. */
 MUST_CHECK int chan_shown(const struct chan_state *c, struct str mode, int64_t now_ms,
                           struct buf *out);
-/* May value be written to the channel (CHAN-1, 4, 12, 13; CHAN-22 is the variable's side)?  To be
- * asked before the event is planned: the fold takes what the log says.  Pure.  WOPR_E_VALIDATION,
+/* May value be written to the channel (CHAN-1, 4, 12, 13; CHAN-22 is the variable's side)? Call it
+ * before planning the event: the fold accepts whatever the log holds.  Pure.  WOPR_E_VALIDATION,
  * TOO_BIG, NO_MEMORY. */
 MUST_CHECK int chan_write_check(const struct run_state *s, struct str channel, enum reducer r,
                                 struct str value, struct wopr_error *err);
@@ -316,16 +332,16 @@ struct pin_reply {
     int64_t version;
     bool record; /* not in the log yet: version.pinned comes first */
 };
-/* getVersion(change_id, min, max) asked by a running node (VER-7, EVT-33): the pin; without one max
- * for an attempt that is new, and min, the version from before the change, for an attempt whose
- * effects or waits precede the question (waited: a wait is over).  -1 can be answered but not
- * pinned. Pure.  VALIDATION: not (-1 <= min <= max, 0 <= max), or the id is empty or too long;
- * VERSION_MISMATCH: pinned outside min..max, out->version says to what; TOO_BIG: too many pins. */
+/* getVersion(change_id, min, max) of a running node (VER-7, EVT-33): the pin; without one max for a
+ * new attempt, and min, the version before the change, for an attempt with effects or waits before
+ * the call (waited: a wait is over). -1 can be answered but not pinned.  Pure.  VALIDATION: not (-1
+ * <= min <= max, 0 <= max), or the id is empty or too long; VERSION_MISMATCH: pinned outside
+ * min..max, out->version says to what; TOO_BIG: too many pins. */
 MUST_CHECK int run_state_version(const struct run_state *s, int node, bool waited,
                                  struct str change_id, int64_t min, int64_t max,
                                  struct pin_reply *out);
-/* Forget what is dirty: after folding a stored log whose projection rows are known
- * to be written. */
+/* Clear the dirty marks: after folding a stored log whose projection rows are known to be
+ * written. */
 void run_state_clean(struct run_state *s);
 /* nodeStates[n] as shown (EVT-45), from state; outputs masked already in the log. */
 void node_state_render(const struct node_state *n, struct buf *out);
@@ -347,7 +363,7 @@ struct sched_action {
     int node;           /* -1 when none */
     const char *reason; /* static text for skips */
 };
-/* Pure: looks only.  Turning the action into events and applying them is what moves the state.
+/* Pure: reads only.  The state moves when the caller turns the action into events and applies them.
  * now_ms only decides whether a retry delay is over.  O(log nodes). */
 void sched_next(const struct run_state *s, int64_t now_ms, struct sched_action *out);
 /* Earliest retry_at_ms of any waiting node, or -1. */
@@ -370,8 +386,8 @@ int64_t sched_next_trigger_ms(const struct run_state *s);
  */
 int sched_run_started(struct run_state *s); /* while run.started is applied; allocates the arrays */
 void sched_node_started(struct run_state *s, int node); /* while node.started is applied */
-/* While an event that ends a node is applied: status, outputs and counters are set before.  What
- * follows from it is done by run_state_finish. */
+/* While an event that ends a node is applied, after status, outputs and counters are set.
+ * run_state_finish does the rest. */
 int sched_node_settled(struct run_state *s, int node, struct wopr_error *err);
 /* While channel.written is applied, after its value was folded; node: the writer or -1. */
 int sched_channel_written(struct run_state *s, const struct chan_state *c, int node,

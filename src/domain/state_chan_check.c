@@ -1,6 +1,6 @@
 /*
- * state_chan_check.c: may a value be written to a channel (CHAN-1, 4, 12, 13, 23)?  Asked before
- * the event is planned, with the same steps as the fold; the fold takes what the log says.
+ * state_chan_check.c: may a value be written to a channel (CHAN-1, 4, 12, 13, 23)? Called before
+ * the event is planned, with the same steps as the fold, which accepts whatever the log holds.
  */
 #include "base/mem.h"
 #include "codec/json.h"
@@ -19,7 +19,7 @@ static int schema_fits(const struct wf_channel *d, struct str value, struct wopr
                          rc == WOPR_E_VALIDATION ? issue.reason : "it is too complex");
 }
 
-/* The list as the write at now_ms leaves it (CHAN-4); *same: the write changes nothing. */
+/* The list after the write at now_ms (CHAN-4); *same: the write changes nothing. */
 static int list_after(const struct chan_state *c, enum reducer r, struct str value, int64_t now_ms,
                       struct buf *b, bool *same) {
     struct arena *scratch = NULL;
@@ -65,7 +65,7 @@ int chan_fits(const struct chan_state *c, enum reducer r, struct str value, int6
     return rc;
 }
 
-/* What maxSize counts: members, elements, or for a counter its distance from zero (CHAN-13). */
+/* maxSize bounds members, elements, or for a counter its distance from zero (CHAN-13). */
 static bool size_fits(enum reducer r, struct str folded, size_t keys, const struct sum *sum,
                       int64_t max, struct arena *a) {
     struct json_members m;

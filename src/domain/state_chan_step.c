@@ -1,7 +1,7 @@
 /*
- * state_chan_step.c: one step of a channel, without taking it: what a write replaces, what is too
- * old, what the value becomes, what is shown (CHAN-4, 7..18).  The fold and the check before it
- * take the same steps.
+ * state_chan_step.c: computes one step of a channel without applying it: what a write replaces,
+ * which entries are too old, the new value, what is shown (CHAN-4, 7..18).  The fold and the check
+ * before it share these steps.
  */
 #include "domain/state_internal.h"
 
@@ -64,7 +64,7 @@ int chan_sum(const struct chan_state *c, struct str x, struct sum *out) {
     sum_clear(out);
     if (c && c->summed) *out = *c->sum;
     else if (c && c->n > 0 && !c->is_list) {
-        /* It may hold a mask (CHAN-24) or another reducer's value: count from zero. */
+        /* The entry may be a mask (CHAN-24) or another reducer's value: then count from zero. */
         int rc = sum_add(out, chan_entry_value(c, &c->v[0]));
         if (rc != 0) sum_clear(out);
     }
@@ -82,7 +82,7 @@ int chan_step(const struct chan_state *c, enum reducer r, struct str x, struct a
         return rc == 0 ? sum_text(sum, b) : rc;
     case RED_MERGE:
         return reducer_merge(old, x, a, b, keys);
-    default: /* replace, and vendor.* for want of its code (CHAN-10) */
+    default: /* replace, and vendor.*, whose code we lack (CHAN-10) */
         buf_adds(b, x);
         return buf_failed(b) ? WOPR_E_NO_MEMORY : 0;
     }
@@ -112,7 +112,7 @@ int chan_value(const struct chan_state *c, int64_t now_ms, struct buf *out) {
 
 int chan_shown(const struct chan_state *c, struct str mode, int64_t now_ms, struct buf *out) {
     bool empty = c->n == 0 && !c->is_list && !(c->decl && c->decl->default_value.n > 0) &&
-                 c->reducer == RED_REPLACE; /* chan_value has nothing either */
+                 c->reducer == RED_REPLACE; /* chan_value is empty, too */
     if (!c->sensitive) return chan_value(c, now_ms, out);
     if (str_eqc(mode, "omit") || empty) return 0;
     buf_adds(out, c->shown.n > 0 ? text_str(&c->shown) : STR(MASK_TEXT));

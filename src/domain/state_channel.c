@@ -1,7 +1,7 @@
 /*
- * state_channel.c: channels as a fold of channel.written (CHAN-7..18, 27, 28).  "Now" is the time
- * of the event that is folded, never a clock: the same log gives the same content at any time
- * (CHAN-17).  What the reducers do is in reducer.h, what may be written in state_chan_check.c.
+ * state_channel.c: channels as a fold of channel.written (CHAN-7..18, 27, 28). "Now" is the time of
+ * the event that is folded, never a clock: the same log gives the same content at any time
+ * (CHAN-17).  Reducers are in reducer.h, the check of writes is in state_chan_check.c.
  */
 #include "base/mem.h"
 #include "base/vec.h"
@@ -45,7 +45,7 @@ void chan_free(struct chan_state *c) {
     text_clear(&c->shown);
 }
 
-/* Remember that a projected entry is gone. */
+/* Record that a projected entry was removed. */
 static int op_add(struct run_state *s, const struct chan_state *c, int64_t seq) {
     if (VEC_ROOM(s->chan_ops, s->chan_ops_nr, s->chan_ops_cap, 8) != 0) return WOPR_E_NO_MEMORY;
     s->chan_ops[s->chan_ops_nr++] = (struct chan_op){.chan = (int)(c - s->chans), .seq = seq};
@@ -57,7 +57,7 @@ static int entries_drop(struct run_state *s, struct chan_state *c, size_t at, si
         if (!c->v[i].fresh && op_add(s, c, c->v[i].seq) != 0) return WOPR_E_NO_MEMORY;
         s->bytes -= sizeof c->v[i];
         state_text_clear(s, &c->v[i].value);
-        c->v[i].fresh = true; /* its row is dealt with */
+        c->v[i].fresh = true; /* chan_op handles its row */
     }
     if (nr > 0) memmove(c->v + at, c->v + at + nr, (c->n - at - nr) * sizeof *c->v);
     c->n -= nr;
@@ -68,7 +68,7 @@ static int entries_drop(struct run_state *s, struct chan_state *c, size_t at, si
 static int entry_add(struct run_state *s, const struct chan_write *w, struct str value,
                      uint64_t id) {
     struct chan_state *c = w->c;
-    if (c->n > RUN_ENTRIES_MAX) return WOPR_E_TOO_BIG; /* one more than stays */
+    if (c->n > RUN_ENTRIES_MAX) return WOPR_E_TOO_BIG; /* the new entry included */
     if (VEC_ROOM(c->v, c->n, c->cap, 4) != 0) return WOPR_E_NO_MEMORY;
     struct chan_entry e = {
         .seq = w->seq, .ts_ms = w->ts_ms, .id = id, .by = (uint8_t)w->reducer, .fresh = true};
@@ -122,7 +122,7 @@ static int value_write(struct fold *f, const struct chan_write *w) {
     int rc = chan_step(c, w->reducer, w->value, f->scratch, &sum, &b, &keys);
     if (rc == WOPR_E_VALIDATION && c->sensitive) {
         buf_reset(&b);
-        buf_adds(&b, w->value); /* a mask: this reader has no key, or the clear value is gone */
+        buf_adds(&b, w->value); /* the mask: this fold has no key, or the clear value was deleted */
         rc = buf_failed(&b) ? WOPR_E_NO_MEMORY : 0;
         counts = false;
     }
@@ -135,8 +135,7 @@ static int value_write(struct fold *f, const struct chan_write *w) {
     return 0;
 }
 
-/* CHAN-24: only what the log shows may be shown, and of all reducers replace alone makes that the
- * value. */
+/* CHAN-24: only logged text may be shown, and only with replace is that the value. */
 static int shown_set(struct fold *f, const struct chan_write *w) {
     bool digest =
         w->c->sensitive && w->reducer == RED_REPLACE && str_eqc(f->run->wf->masking_mode, "hash");
@@ -151,7 +150,7 @@ static bool version_listed(const struct wf_channel *d, int64_t version) {
     return false;
 }
 
-/* *takes: the write is folded.  Else the first such write is remembered: the run cannot go on. */
+/* *takes: fold the write.  Otherwise record the first such write: the run cannot continue. */
 static int version_takes(struct fold *f, const struct chan_write *w, bool *takes) {
     const struct wf_channel *d = w->c->decl;
     struct str raw = json_get(f->event->payload, "schemaVersion");
@@ -160,9 +159,9 @@ static int version_takes(struct fold *f, const struct chan_write *w, bool *takes
     if (raw.n > 0 && (!json_int(raw, &version) || version < 1))
         return fold_corrupt(f, "the schema version is not a whole number from 1 on");
     *takes = true;
-    if (!d || version >= d->schema_version) return 0; /* newer ones: permissively */
+    if (!d || version >= d->schema_version) return 0; /* newer versions are accepted */
     *takes = version_listed(d, version);
-    if (*takes && !w->c->sensitive) { /* a masked value does not show its shape */
+    if (*takes && !w->c->sensitive) { /* the shape of a masked value is unknown */
         rc = chan_fits(w->c, w->reducer, w->value, w->ts_ms, NULL);
         *takes = rc == 0;
     }
@@ -200,12 +199,12 @@ int fold_channel_written(struct fold *f) {
         if (!w.c) return fold_no_memory(f);
     }
     w.c->sensitive =
-        w.c->sensitive || fold_masked(f); /* for good: it may hold the value for long */
+        w.c->sensitive || fold_masked(f); /* permanent: the channel may keep the value */
     bool takes = false;
     rc = version_takes(f, &w, &takes);
     if (rc != 0 || !takes) return rc;
     bool list = reducer_is_list(w.reducer);
-    if (list != w.c->is_list) { /* CHAN-9: the reducer of the event counts; shapes do not mix */
+    if (list != w.c->is_list) { /* CHAN-9: the event's reducer decides; shapes do not mix */
         rc = entries_drop(s, w.c, 0, w.c->n);
         if (rc != 0) return fold_no_memory(f);
         w.c->is_list = list;

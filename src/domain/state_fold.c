@@ -1,6 +1,6 @@
 /*
- * state_fold.c: what folding an event of any kind needs: texts of its payload, variables, and how a
- * log that cannot be true is refused.
+ * state_fold.c: helpers of the fold of all kinds: texts of payloads, variables, the refusal of
+ * impossible logs.
  */
 #include "base/vec.h"
 #include "codec/json.h"

@@ -25,7 +25,7 @@ struct arena *fold_scratch(struct fold *f); /* NULL when memory is short */
 /* Required string member of the payload, unescaped; borrowed from the event or from the scratch
  * arena. */
 int fold_string(struct fold *f, const char *key, struct str *out);
-/* A member as nodes of the run read it: clear where it was masked and the clear one is known. */
+/* A member as nodes of the run read it: the clear value where it was masked and is known. */
 struct str fold_clear(const struct fold *f, const char *key);
 bool fold_masked(const struct fold *f); /* members of the payload are masked */
 int fold_channel_written(struct fold *f);
@@ -44,15 +44,15 @@ int fold_interrupt_requested(struct fold *f);
 int fold_interrupt_resolved(struct fold *f);
 int intr_suspended(struct fold *f); /* part of node.suspended: the id of what was asked */
 /* A channel write that may be a vote or a question: counted when the resolution layer wrote it.
- * Who wrote shows in the log: an executor has effects while its node runs, and only callers speak
- * for a node that is suspended. */
+ * The log tells who wrote: an executor has effects while its node runs, and only callers write for
+ * a suspended node. */
 int intr_noted(struct fold *f, struct str channel, struct str value);
 void intrs_node_settled(struct run_state *s, int node);
 void intr_free(struct intr_state *i);
 /* --- state_intr_index.c --- */
 struct intr_index;
 void intr_index_free(struct intr_index *x); /* takes NULL */
-int intr_index_extend(struct run_state *s); /* by what was asked since; NO_MEMORY */
+int intr_index_extend(struct run_state *s); /* add newer interrupts; NO_MEMORY */
 void intr_phase_set(struct run_state *s, struct intr_state *i, enum intr_phase phase);
 size_t intr_count_before(const struct run_state *s, int node); /* in earlier activations */
 struct intr_state *intr_nth_of(const struct run_state *s, int node, size_t nth); /* or NULL */
@@ -62,9 +62,9 @@ void node_wait_retry(struct run_state *s, int node, int64_t at_ms);
 enum run_status run_waits(const struct run_state *s, int *node);
 /* The same from queues; NO_MEMORY. */
 int state_waits_now(struct run_state *s, enum run_status *shown, int *node);
-int state_waits_suspended(struct run_state *s, int node); /* it is, from this event on; NO_MEMORY */
+int state_waits_suspended(struct run_state *s, int node); /* from this event on; NO_MEMORY */
 void state_waits_free(struct run_state *s);
-/* The only door to run_state.status; keeps the clock of WF-23. */
+/* The only function that sets run_state.status; keeps the clock of WF-23. */
 void run_move(struct run_state *s, enum run_status to, int64_t ts_ms);
 
 /* run_state_begin for an event whose payload has passed json_check. */
@@ -88,13 +88,13 @@ int chan_sum(const struct chan_state *c, struct str x, struct sum *out);
 /* One step of a value reducer, appended to b; c NULL: from empty.  VALIDATION, NO_MEMORY. */
 int chan_step(const struct chan_state *c, enum reducer r, struct str x, struct arena *a,
               struct sum *sum, struct buf *b, size_t *keys);
-/* Does the channel's schema take the write at now_ms (CHAN-4)?  VALIDATION, TOO_BIG, NO_MEMORY. */
+/* Does the channel's schema accept the write at now_ms (CHAN-4)? VALIDATION, TOO_BIG, NO_MEMORY. */
 int chan_fits(const struct chan_state *c, enum reducer r, struct str value, int64_t now_ms,
               struct wopr_error *err);
 void chan_free(struct chan_state *c);
 struct chan_state *chan_add(struct run_state *s, struct str name, const struct wf_channel *decl);
 void state_vars_free(struct run_state *s);
-/* shown: of a sensitive one, may be empty. */
+/* shown: for a sensitive one; may be empty. */
 int state_var_set(struct run_state *s, struct str name, struct str value, bool sensitive,
                   struct str shown);
 void state_text_clear(struct run_state *s, struct text *t); /* as run_state_text_set */

@@ -1,6 +1,6 @@
 /*
- * state_interrupt.c: the fold of interrupts (INT-2, EVT-26, EVT-27).  interrupt.requested names no
- * id (INT-9): the node.suspended behind it does.
+ * state_interrupt.c: the fold of interrupts (INT-2, EVT-26, EVT-27). interrupt.requested names no
+ * id (INT-9): the node.suspended after it does.
  */
 #include "base/mem.h"
 #include "base/vec.h"
@@ -8,7 +8,7 @@
 #include "domain/interrupt.h"
 #include "domain/state_internal.h"
 
-/* s: the state that counts their bytes, NULL when it goes as well. */
+/* s: the state that counts their bytes, NULL when it is being freed. */
 static void votes_clear(struct run_state *s, struct intr_state *i) {
     for (size_t k = 0; k < i->voters_nr; k++) {
         if (s) s->bytes -= sizeof i->voters[k] + i->voters[k].voter.n;
@@ -31,7 +31,7 @@ void intr_free(struct intr_state *i) {
 
 struct str intr_key_of(const struct run_state *s, int node, unsigned ordinal, struct arena *a) {
     size_t nth = intr_count_before(s, node) + ordinal;
-    /* asked already, maybe under the run id that a fork's source has (FORK-13) */
+    /* already asked, maybe under the run id of a fork's source (FORK-13) */
     const struct intr_state *there = intr_nth_of(s, node, nth);
     if (there) return arena_str(a, text_str(&there->key));
     struct str id = s->wf->nodes[node].id;
@@ -122,7 +122,7 @@ static bool noted_by_resolver(const struct fold *f, struct str channel, const ch
            str_eq(str_n(channel.p + want.n, channel.n - want.n), f->run->wf->nodes[f->node].id);
 }
 
-/* INT-27: an empty list admits everybody. */
+/* INT-27: an empty list admits anybody. */
 static int voter_listed(struct fold *f, const struct intr_state *i, struct str voter, bool *yes) {
     struct str list = json_get(json_get(text_str(&i->payload), "data"), "approversList");
     struct json_elements l = {0};
@@ -134,7 +134,7 @@ static int voter_listed(struct fold *f, const struct intr_state *i, struct str v
     return arena_failed(a) ? WOPR_E_NO_MEMORY : 0;
 }
 
-/* The newest vote of a voter takes the place of an earlier one (INT-28). */
+/* The newest vote of a voter replaces an earlier one (INT-28). */
 static int vote_keep(struct run_state *s, struct intr_state *i, struct str voter, bool rejects) {
     uint64_t hash = str_hash(voter, 0);
     for (size_t k = 0; k < i->voters_nr; k++) {
@@ -159,7 +159,7 @@ static int vote_count(struct fold *f, struct intr_state *i, struct str value) {
     if (!a) return WOPR_E_NO_MEMORY;
     if (who.n < 2 || json_type_of(who) != JSON_STRING) return 0;
     if (!rejects && !str_eqc(action, "\"accept\"") && !str_eqc(action, "\"edit-accept\""))
-        return 0; /* an edit accepts what it edits (NODE-41) */
+        return 0; /* an edit accepts the rest (NODE-41) */
     struct str voter = json_string(who, a);
     if (!voter.p) return WOPR_E_NO_MEMORY;
     int rc = voter_listed(f, i, voter, &listed);

@@ -1,7 +1,7 @@
 /*
- * state_intr_index.c: where the interrupts of a run are found: by key, and those of a node in the
- * order they were asked, so that a gate in a long loop costs no more with each round.  It is made
- * of run_state.intrs when it is first wanted and holds what they say, no facts of its own.
+ * state_intr_index.c: finds the interrupts of a run by key, and those of a node in the order they
+ * were asked, so that a gate in a long loop does not get slower with each round.  Built from
+ * run_state.intrs on demand; it holds no facts of its own.
  */
 #include "base/map.h"
 #include "base/mem.h"
@@ -11,11 +11,11 @@
 
 struct intr_index {
     struct map *keys;   /* position plus one */
-    size_t nr, open_nr; /* interrupts that are covered, and those of them that are open */
-    size_t *prev;       /* of an interrupt: the one before it of its node, plus one */
+    size_t nr, open_nr; /* indexed interrupts, and the open ones among them */
+    size_t *prev;       /* of an interrupt: its node's previous one, plus one */
     size_t prev_nr, prev_cap;
     struct intr_of_node {
-        size_t last, nr, base; /* last: plus one; base: those of earlier activations */
+        size_t last, nr, base; /* last: plus one; base: number in earlier activations */
         int32_t activation;    /* of the last */
     } * nodes;
 };
@@ -87,14 +87,14 @@ struct intr_state *run_state_intr(const struct run_state *s, struct str key) {
     return NULL;
 }
 
-/* Most often it is one of the last. */
+/* Search from the end: most often it is a recent one. */
 struct intr_state *run_state_intr_by_id(const struct run_state *s, struct str id) {
     for (size_t i = s->intrs_nr; id.n > 0 && i > 0; i--)
         if (str_eq(text_str(&s->intrs[i - 1].id), id)) return &s->intrs[i - 1];
     return NULL;
 }
 
-/* A node that has ended has ended its interrupts, so only the last activation has open ones. */
+/* The end of a node ends its interrupts, so only the last activation has open ones. */
 struct intr_state *run_state_intr_open(const struct run_state *s, int node) {
     struct intr_index *x = index_of(s);
     struct intr_state *open = NULL;

@@ -7,7 +7,7 @@
 #include "domain/state_internal.h"
 
 static void node_count(struct run_state *s, const struct node_state *n, size_t by) {
-    /* by is 1 or (size_t)-1: unsigned arithmetic wraps as meant */
+    /* by is 1 or (size_t)-1: unsigned arithmetic wraps */
     if (n->status == NODE_RUNNING) s->running_nr += by;
     if (n->status == NODE_SUSPENDED) s->suspended_nr += by;
     if (n->retry_at_ms > 0) s->retry_nr += by;
@@ -32,7 +32,7 @@ void node_wait_retry(struct run_state *s, int node, int64_t at_ms) {
     node_move(s, node, NODE_PENDING, at_ms > 0 ? at_ms : 1);
 }
 
-/* A raw JSON string equals one of our words. */
+/* Is a raw JSON string one of our words? */
 static bool raw_is(struct str raw, const char *word) {
     return raw.n >= 2 && str_eqc(str_n(raw.p + 1, raw.n - 2), word);
 }
@@ -135,7 +135,7 @@ int fold_node_stopped(struct fold *f) {
     enum node_status to = NODE_PENDING;
     int rc = node_next(f, &n, &to);
     if (rc != 0) return rc;
-    /* Skipped because the run ends, a disabled node has no edges to decide. */
+    /* A disabled node that is skipped because the run ends has no edges to settle. */
     struct str reason = json_get(f->event->payload, "reason");
     bool ends = reason.n > 0 && !raw_is(reason, "disabled");
     if (ends && n->sched.phase == PHASE_SKIP) n->sched.reason = SKIP_NOT_STARTED;
@@ -164,9 +164,9 @@ int fold_node_retried(struct fold *f) {
 }
 
 /*
- * What a suspended node makes the run show.  kind where the schema has a word for it, else reason
- * (EVT-14 b); a child of one of the four newer kinds is waited for as that kind is.  First row that
- * fits.
+ * The status that a suspended node gives its run, by the first matching row: kind where the schema
+ * has a word for it, else reason (EVT-14 b).  A child of one of the four newer kinds counts as that
+ * kind.
  */
 static const struct {
     const char *kind, *reason; /* NULL = any */
@@ -197,7 +197,7 @@ int fold_node_suspended(struct fold *f) {
     node_move(f->run, f->node, to, 0);
     n->waits = WAITS[i].waits;
     n->pause_drained = n->waits == RUN_RUNNING;
-    n->recorded = n->recorded || !n->pause_drained; /* it asked something: VER-7 */
+    n->recorded = n->recorded || !n->pause_drained; /* it asked a question: VER-7 */
     n->child_waits = raw_is(reason, "child-suspended");
     n->suspended_seq = f->event->seq;
     if (state_waits_suspended(f->run, f->node) != 0) return fold_no_memory(f);

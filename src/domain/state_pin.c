@@ -1,6 +1,6 @@
 /*
  * state_pin.c: pinned change versions as a fold of version.pinned, and what getVersion answers
- * (VER-7, EVT-33).  Pins are few: they are searched in the order of the log.
+ * (VER-7, EVT-33).  Pins are few, so look-ups scan them in log order.
  */
 #include "base/mem.h"
 #include "base/vec.h"
@@ -58,7 +58,7 @@ int run_state_version(const struct run_state *s, int node, bool waited, struct s
         max < 0 || max < min || max > PIN_VERSION_MAX)
         return WOPR_E_VALIDATION;
     p = run_state_pin(s, change_id);
-    /* A pin that another node made while this attempt was under way is not for this attempt. */
+    /* A pin that another node made during this attempt does not apply to it. */
     if (p && begun && p->node != node && p->seq > n->started_seq) {
         *out = (struct pin_reply){.version = min};
         return 0;
@@ -67,7 +67,7 @@ int run_state_version(const struct run_state *s, int node, bool waited, struct s
         *out = (struct pin_reply){.version = p->version};
         return p->version < min || p->version > max ? WOPR_E_VERSION_MISMATCH : 0;
     }
-    /* What the attempt has already written was written by code that did not know the change. */
+    /* An attempt with effects was begun by code without the change. */
     *out = (struct pin_reply){.version = begun ? min : max};
     out->record = out->version >= 0;
     return out->record && s->pins_nr >= RUN_PINS_MAX ? WOPR_E_TOO_BIG : 0;

@@ -1,5 +1,5 @@
 /*
- * state_render.c: what of a state is shown, and whether it holds together.
+ * state_render.c: renders the node states, and checks the invariants of a state.
  */
 #include "codec/ident.h"
 #include "codec/json.h"

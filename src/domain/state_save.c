@@ -1,8 +1,8 @@
 /*
  * state_save.c: the image of a run state, written and read by one walk over its members, so that a
- * new member is one line here.  What is derived from others (positions in heaps, marks, indexes
- * made when they are wanted, what is dirty) is not written; what other code takes for granted
- * (indexes, order of heaps) is checked when an image is read, whatever its checksum says.
+ * new member is one line here.  Derived members (positions in heaps, marks, indexes, dirty marks)
+ * are not written; what other code relies on (indexes, order of heaps) is checked on reading,
+ * whatever the checksum says.
  */
 #include "domain/state_save.h"
 
@@ -14,8 +14,8 @@
 
 #include <stdio.h>
 
-/* A member was added: give it its line below, or derive it, and raise STATE_CODEC.  test_state_save
- * finds those that a gap in the layout hides from this check. */
+/* If this fails, a member was added: give it a line below, or derive it, and raise STATE_CODEC.
+ * test_state_save finds members that padding hides from this check. */
 #if UINTPTR_MAX == UINT64_MAX
 _Static_assert(sizeof(struct run_state) == 856, "struct run_state: walk the new member");
 _Static_assert(sizeof(struct node_state) == 336, "struct node_state: walk the new member");
@@ -39,7 +39,7 @@ struct image {
     struct buf *out;               /* written to */
     const unsigned char *at, *end; /* read from */
     bool reads;
-    int rc; /* the first failure; nothing moves after it */
+    int rc; /* the first failure, after which nothing is read or written */
 };
 
 /* --- numbers and texts --- */
@@ -86,7 +86,7 @@ static int64_t number_walk(struct image *m, int64_t v, int64_t min, int64_t max)
     return 0;
 }
 
-/* One member: written as it is, or read and put where it belongs when it is within min..max. */
+/* One member: written, or read and stored if it is within min..max. */
 #define WALK(m, member, min, max)                                                                  \
     do {                                                                                           \
         int64_t walked = number_walk((m), (int64_t)(member), (min), (max));                        \
@@ -122,7 +122,7 @@ static void text_walk(struct image *m, struct text *t) {
     }
 }
 
-/* A growing array.  What was claimed and is not there fails at the first missing element. */
+/* A growing array.  A false length fails at the first missing element. */
 #define WALK_LIST(m, items, nr, cap, nr_max, one)                                                  \
     do {                                                                                           \
         size_t claimed = (nr);                                                                     \
@@ -151,7 +151,7 @@ static void tally_walk(struct image *m, struct sched_tally *t) {
     WALK(m, t->failed, 0, UINT32_MAX);
 }
 
-/* pos is that of the heap, mark is scratch, blocker a cache. */
+/* Not saved: pos follows from the heap, mark is scratch, blocker a cache. */
 static void sched_node_walk(struct image *m, struct sched_node *n) {
     WALK(m, n->phase, PHASE_IDLE, PHASE_SETTLED);
     WALK(m, n->reason, 0, SKIP_NR - 1);
@@ -167,7 +167,7 @@ static void sched_node_walk(struct image *m, struct sched_node *n) {
     for (int r = 0; r < RULE_NR; r++) tally_walk(m, &n->in[r]);
 }
 
-/* queued is what the heaps say; dirty is not of the fold. */
+/* Not saved: queued follows from the heaps, dirty is no part of the fold. */
 static void node_walk(struct image *m, struct node_state *n) {
     sched_node_walk(m, &n->sched);
     WALK(m, n->status, 0, NODE_STATUS_NR - 1);
@@ -193,7 +193,7 @@ static void node_walk(struct image *m, struct node_state *n) {
     WALK_BOOL(m, n->masked);
 }
 
-/* Heaps of nodes: their order and the phase of their nodes are taken for granted elsewhere. */
+/* Heaps of nodes: check their order and the phase of their nodes, on which other code relies. */
 static void heap_walk(struct image *m, int *heap, size_t *nr, enum sched_phase phase) {
     struct node_state *nodes = m->run->nodes;
     WALK(m, *nr, 0, node_last(m) + 1);
@@ -208,7 +208,7 @@ static void heap_walk(struct image *m, int *heap, size_t *nr, enum sched_phase p
     }
 }
 
-/* In definition order; each says so itself too. */
+/* In definition order, and consistent with loop_pending of the nodes. */
 static void loops_walk(struct image *m) {
     struct run_state *s = m->run;
     WALK(m, s->loops_nr, 0, node_last(m) + 1);
@@ -225,7 +225,7 @@ static void fire_walk(struct image *m, struct trigger_fire *f) {
     WALK_COUNT32(m, f->depth);
 }
 
-/* What is counted: as many nodes as the heaps and lists have. */
+/* The counters must match the heaps and lists. */
 static void queues_check(struct image *m) {
     struct run_state *s = m->run;
     size_t queued = 0, loops = 0, held = 0;
@@ -239,7 +239,7 @@ static void queues_check(struct image *m) {
     image_check(m, held == s->held_nr);
 }
 
-/* Nothing of it is there before the run has started. */
+/* The scheduler's part is empty before the run has started. */
 static void sched_walk(struct image *m) {
     struct run_state *s = m->run;
     bool begun = s->edges != NULL;
@@ -294,7 +294,7 @@ static void chan_walk(struct image *m, struct chan_state *c) {
     sum_walk(m, c);
 }
 
-/* The declared ones are those of the workflow, in its order; the others have names. */
+/* Declared channels are those of the workflow, in its order; the others carry names. */
 static void chans_walk(struct image *m) {
     struct run_state *s = m->run;
     size_t nr = s->chans_nr, declared = s->wf->channels_nr;
@@ -396,9 +396,9 @@ static void aside_walk(struct image *m, struct state_aside *a) {
     WALK_BOOL(m, a->source_ended);
 }
 
-/* --- what an image belongs to --- */
+/* --- basis of an image --- */
 
-/* All that a fold depends on besides the log. */
+/* A digest of everything besides the log that a fold depends on. */
 static struct sha256 state_basis(const struct run_state *s) {
     char text[sizeof s->wf->hash.b + 24];
     memcpy(text, s->wf->hash.b, sizeof s->wf->hash.b);
@@ -428,8 +428,8 @@ static uint64_t le_get(const char *p, size_t n) {
     return v;
 }
 
-/* Of length and body.  The hash is of this host's byte order, as those kept in channels are: an
- * image that another order made is refused. */
+/* Checksum of length and body.  Like the hashes kept in channels it depends on the byte order: an
+ * image made with another order is refused. */
 static uint64_t image_sum(struct str image) {
     return str_hash(str_n(image.p + STATE_IMAGE_HEAD, image.n - STATE_IMAGE_HEAD),
                     STATE_IMAGE_SEED);
@@ -458,7 +458,7 @@ bool state_image_foreign(struct str image) {
            le_get(image.p + 6, 2) != IMAGE_VERSION;
 }
 
-/* NULL, or what is wrong before any member is looked at. */
+/* NULL, or the defect of an image's head. */
 static const char *head_broken(struct str image) {
     if (image.n < STATE_IMAGE_HEAD || memcmp(image.p, IMAGE_MAGIC, 6) != 0)
         return "is no image of a state";

@@ -1,9 +1,8 @@
 /*
- * state_save.h: the image of a run state, a fold that need not be done again.  Layer: domain
- * (pure).
+ * state_save.h: the image of a run state, which saves a fold.  Layer: domain (pure).
  *
- * An image is an optimisation and never a fact: whoever has none, or one that is refused, folds the
- * log.  Loading an image and folding the rest of the log gives the state that folding the whole log
+ * An image is an optimisation, never a fact: without one, or if it is refused, the log is folded.
+ * Loading an image and folding the rest of the log gives the state that folding the whole log
  * gives, member by member; only what is dirty (rows still to be written) is not part of it.
  *
  * Form: magic, versions of codec and engine, length, checksum; then what the fold depends on
@@ -20,8 +19,8 @@
 #define STATE_IMAGE_HEAD 24   /* magic, version (2 bytes), length and checksum (8): little-endian */
 #define STATE_IMAGE_SEED 0x77 /* of str_hash over all that follows the head: the checksum */
 
-/* What a host knows beside the state at the same sequence and could only learn from the log.  The
- * fold does not read it. */
+/* Facts beside the state at the same sequence that only the log holds.  The fold does not read
+ * them. */
 struct state_aside {
     int64_t fork_gap_ms;   /* of a fork: see fork_gap_ms() */
     int64_t source_next;   /* of a replay: the sequence of its source that is compared next */
@@ -34,16 +33,16 @@ struct state_aside {
  * masked: who stores it seals it. */
 MUST_CHECK int run_state_save(const struct run_state *s, const struct state_aside *aside,
                               struct buf *out);
-/* A state out of an image, clean (run_state_clean).  The bytes are not trusted.  CORRUPT: damaged,
- * of another version, or the image of a run with another workflow, inputs or limit of executions;
- * NO_MEMORY; otherwise as run_state_new. */
+/* Make a state from an image, without dirty marks (run_state_clean).  The bytes are not trusted.
+ * CORRUPT: damaged, of another version, or the image of a run with another workflow, inputs or
+ * limit of executions; NO_MEMORY; otherwise as run_state_new. */
 MUST_CHECK int run_state_load(struct str image, struct workflow *wf, const struct run_meta *meta,
                               const struct run_limits *limits, struct run_state **out,
                               struct state_aside *aside, struct wopr_error *err);
-/* A program with another codec or engine version wrote it: of no use here, and no damage. */
+/* True for an image of another codec or engine version: useless here, but no damage. */
 bool state_image_foreign(struct str image);
-/* The opposite of run_state_clean: all that is not as in a run of which nothing was ever projected
- * but its creation is dirty.  For a run whose rows are to be made out of a loaded state. */
+/* The opposite of run_state_clean: mark everything dirty that differs from a run with nothing but
+ * its creation projected.  For a fork, whose rows are made from a loaded state. */
 void run_state_soil(struct run_state *s);
 
 #endif

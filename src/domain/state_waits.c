@@ -1,7 +1,7 @@
 /*
- * state_waits.c: what a going run shows for its suspended nodes (INT-12): of those that ask for the
- * first kind of waiting, the one that has waited longest.  Found by looking at all nodes, or in
- * queues that are made of them when they are wanted and hold no facts of their own.
+ * state_waits.c: the status and node that a running run shows for its suspended nodes (INT-12): of
+ * those with the first kind of waiting, the longest waiting.  Found by a scan of all nodes, or in
+ * queues built on demand, which hold no facts of their own.
  */
 #include "base/mem.h"
 #include "base/vec.h"
@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* Several nodes suspended, the first of these that one of them asks for is shown. */
+/* If several nodes are suspended, the run shows the first of these that occurs. */
 static const enum run_status WAITS_FIRST[] = {RUN_WAITING_APPROVAL, RUN_WAITING_INPUT,
                                               RUN_WAITING_EXTERNAL};
 enum { RANKS = sizeof WAITS_FIRST / sizeof WAITS_FIRST[0], WAITS_SLACK = 64 };
@@ -19,7 +19,7 @@ struct wait_queues {
         struct wait {
             int64_t seq; /* of its node.suspended */
             int node;
-        } * v; /* by seq; those that wait no more are dropped when they come first */
+        } * v; /* by seq; nodes that no longer wait are dropped at the front */
         size_t first, n, cap;
     } of[RANKS];
 };
@@ -81,7 +81,7 @@ int state_waits_suspended(struct run_state *s, int node) {
     size_t kept = 0;
     for (int r = 0; s->waits && r < RANKS; r++) kept += s->waits->of[r].n;
     if (kept > 2 * s->wf->nodes_nr + WAITS_SLACK)
-        state_waits_free(s); /* most of them wait no more */
+        state_waits_free(s); /* rebuild: most of them no longer wait */
     return s->waits ? wait_add(s, node) : 0;
 }
 

@@ -91,7 +91,7 @@ static struct str claim_read(struct str payload, const char *name, struct arena 
     return json_string(json_get(payload, name), a);
 }
 
-/* false: not what token_encode writes, although the MAC is ours. */
+/* false: not the form that token_encode writes, although the MAC is ours. */
 static bool claims_read(struct str payload, struct arena *a, struct token_claims *c) {
     static const struct json_limits LIMITS = {TOKEN_PAYLOAD_MAX, TOKEN_DEPTH_MAX};
     if (json_check(payload, &LIMITS, NULL) != 0 || json_type_of(payload) != JSON_OBJECT)

@@ -35,7 +35,7 @@ struct token_parts {
 MUST_CHECK int token_encode(const struct token_claims *c, struct str kid,
                             const uint8_t secret[TOKEN_SECRET_BYTES], struct buf *out,
                             struct wopr_error *err);
-/* Cut a text into its parts; false when it has not the shape of a token. */
+/* Cut a text into its parts; false when it does not have the shape of a token. */
 bool token_cut(struct str text, struct token_parts *out);
 /* 0 and *out (texts in a) for an authentic token; INTERRUPT_NOT_FOUND for anything else, in the
  * same words whatever is wrong (INT-37: no oracle); INTERRUPT_EXPIRED when authentic and now_ms >=
@@ -43,8 +43,8 @@ bool token_cut(struct str text, struct token_parts *out);
 MUST_CHECK int token_verify(const struct token_parts *t, const uint8_t secret[TOKEN_SECRET_BYTES],
                             int64_t now_ms, struct arena *a, struct token_claims *out,
                             struct wopr_error *err);
-/* When a token minted now ends (INT-37): with the interrupt's own deadline when it has one
- * (deadline_ms > 0), else after lifetime_ms. */
+/* The expiry of a token minted now (INT-37): the interrupt's own deadline (deadline_ms > 0), else
+ * now plus lifetime_ms. */
 int64_t token_expiry(int64_t now_ms, int64_t lifetime_ms, int64_t deadline_ms);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * traits.h: what kind of node a node type makes.  Layer: domain (pure).
- * Decisions by type ask a trait; ids of types are compared in traits.c only.  A compiled workflow
- * holds the traits of each node (wf_node.traits).
+ * traits.h: how the scheduler treats node types apart.  Layer: domain (pure).  Code asks for
+ * traits; only traits.c compares ids of types.  A compiled workflow holds the traits of each node
+ * (wf_node.traits).
  */
 #ifndef WOPR_DOMAIN_TRAITS_H
 #define WOPR_DOMAIN_TRAITS_H
@@ -9,12 +9,12 @@
 #include "base/str.h"
 
 enum node_trait {
-    NODE_IS_START = 1 << 0,      /* where there is one, the run begins at these nodes only */
-    NODE_IS_END = 1 << 1,        /* once one completed, the run completes although nodes are left */
+    NODE_IS_START = 1 << 0,      /* if there are any, the run begins at these nodes only */
+    NODE_IS_END = 1 << 1,        /* the run completes with the first of these */
     NODE_IS_DISPATCHER = 1 << 2, /* starts workers as a supervisor decides; its loops have no
-                                  * default bound, and none after it decided to terminate */
+                                  * default bound, and none fires after it decided to terminate */
     NODE_IS_SUPERVISOR = 1 << 3, /* decides for dispatchers; its loops have no default bound */
-    NODE_IS_ROUTER = 1 << 4,     /* made to have its outgoing edges decide by its output */
+    NODE_IS_ROUTER = 1 << 4,     /* its outgoing edges decide by its output */
     NODE_IS_PARENT = 1 << 5,     /* runs the workflow named in config.workflowId as a child */
     NODE_IS_DECLARING = 1 << 6,  /* config.name makes a variable that need not be declared */
     NODE_IS_LOOP = 1 << 7,       /* its output says when its rounds are done */

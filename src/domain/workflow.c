@@ -1,5 +1,5 @@
 /*
- * workflow.c: the compiler's order of work, its small parts, and the life of a compiled workflow.
+ * workflow.c: the compiler's steps, its small parts, and the life of a compiled workflow.
  */
 #include "base/mem.h"
 #include "codec/ident.h"
@@ -152,7 +152,7 @@ static int identity_read(struct wfc *c, const struct wfc_obj *top) {
     return rc;
 }
 
-/* DISP-3: without a supervisor that decides, a dispatcher could never proceed. */
+/* DISP-3: without a supervisor to decide, a dispatcher could never proceed. */
 static int dispatchers_check(struct wfc *c) {
     char pointer[WF_POINTER_MAX];
     size_t dispatch = SIZE_MAX;

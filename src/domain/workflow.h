@@ -33,7 +33,7 @@ struct wf_node {
     struct wf_port *ports;
     size_t ports_nr;
     bool disabled, is_entry;
-    bool dormant; /* started by channel-write triggers alone */
+    bool dormant; /* started by channel-write triggers only */
     uint32_t max_retries;
     int64_t retry_delay_ms;    /* -1 = exponential default (WF-24) */
     int64_t timeout_ms;        /* per attempt, 0 = none */
@@ -41,7 +41,7 @@ struct wf_node {
     size_t in_nr, out_nr;
     struct str *sensitive_outputs; /* outputSensitivity true ports */
     size_t sensitive_nr;
-    struct str *open_outputs; /* outputSensitivity false: shown whatever they hold */
+    struct str *open_outputs; /* outputSensitivity false: shown whatever they contain */
     size_t open_nr;
 };
 enum wf_rule {
@@ -92,9 +92,9 @@ enum reducer {
     RED_VENDOR,
     RED_NR
 };
-struct wf_access { /* one side of a channel (CHAN-5): open, or the entries alone */
+struct wf_access { /* one side of a channel (CHAN-5): open, or listed entries only */
     bool listed;
-    struct str *v; /* node ids, type ids, prefixes with *; empty: no node at all */
+    struct str *v; /* node ids, type ids, prefixes with *; empty: no node */
     size_t n;
 };
 struct wf_channel { /* CHAN, 20-runtime 5.1 */
@@ -146,17 +146,16 @@ struct workflow {
     uint64_t *words;                           /* hashes, ascending: see workflow_says */
     size_t words_nr;
 };
-/* What the compiler must know from outside. */
+/* What the compiler needs from outside. */
 struct wf_env {
     /* compiled workflow-definition.schema.json, may be NULL */
     const struct schema *definition_schema;
     /* true when an executor of this type is registered; NULL = do not check (NODE-3) */
     bool (*knows_type)(void *ctx, struct str type_id);
-    /* What is wrong with the config of a node of this type, static text; NULL = nothing (INT-6).
-     * May be NULL. */
+    /* The defect of a node's config, static text; returns NULL for none (INT-6).  May be NULL. */
     const char *(*config_wrong)(struct str type_id, struct str config);
-    /* It was registered before, maybe by a host that refused less: what a run can bear is let pass,
-     * so that runs of it go on. */
+    /* It was registered before, maybe by a host with fewer checks: admit whatever a run can handle,
+     * so that existing runs continue. */
     bool accepted;
     void *ctx;
 };
@@ -170,8 +169,8 @@ void workflow_unref(struct workflow *w);                               /* takes 
 int workflow_node_index(const struct workflow *w, struct str node_id); /* -1 when absent */
 const struct wf_variable *workflow_variable(const struct workflow *w, struct str name);
 const struct wf_channel *workflow_channel(const struct workflow *w, struct str name);
-/* Is word, of WF_WORD_MAX bytes at most, a string, name or number of the definition, or quoted in an
- * expression?  The default of a sensitive variable or channel is none. */
+/* Is word, of WF_WORD_MAX bytes at most, a string, name or number of the definition, or quoted in
+ * an expression?  The default of a sensitive variable or channel is none. */
 #define WF_WORD_MAX 24u
 bool workflow_says(const struct workflow *w, struct str word);
 const char *reducer_name(enum reducer r);
@@ -182,12 +181,13 @@ bool channel_admits(const struct wf_access *side, const struct wf_node *n);
 struct expr; /* immutable, in the arena it was parsed into */
 MUST_CHECK int expr_parse(struct str text, struct arena *a, struct expr **out,
                           struct wopr_error *err);
-/* Root names of paths: status, output, value, variables, channels, inputs, config.  lookup gives
- * raw JSON for the root, STR_NONE when absent (reads as null). */
+/* Root names of paths: status, output, value, variables, channels, inputs, config. lookup returns
+ * the root's raw JSON, STR_NONE when absent (reads as null). */
 struct expr_scope {
     struct str (*lookup)(void *ctx, struct str root, struct arena *a);
     void *ctx;
-    uint64_t *steps; /* left, NULL: EXPR_STEPS_MAX; a step of a pattern, or EXPR_STEP_BYTES read */
+    /* Steps left, NULL: EXPR_STEPS_MAX.  One for a step of a pattern, or EXPR_STEP_BYTES read. */
+    uint64_t *steps;
 };
 #define EXPR_STEP_BYTES 64u
 /* Evaluate to raw JSON in the arena.  WOPR_E_VALIDATION on a type error and when the steps are

@@ -29,7 +29,7 @@ static int condition_read(struct wfc *c, const struct wfc_obj *edge, struct wf_c
     int rc = wfc_obj(c, raw, &o, "%s", pointer);
     if (rc == 0) rc = wfc_str(c, &o, "type", &type);
     if (rc == 0) rc = wfc_str(c, &o, "expression", &text);
-    if (rc != 0 || o.m.n == 0) return rc; /* {} is no condition */
+    if (rc != 0 || o.m.n == 0) return rc; /* {} means no condition */
     if (type.p == NULL) {                 /* WF-9 */
         cond->kind = text.p != NULL ? COND_EXPRESSION : COND_EQUALS;
     } else {

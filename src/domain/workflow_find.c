@@ -1,4 +1,4 @@
-/* workflow_find.c: what of a definition a name stands for. */
+/* workflow_find.c: look-ups by name in a compiled workflow. */
 #include "base/map.h"
 #include "domain/workflow_int.h"
 

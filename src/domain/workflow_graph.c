@@ -1,10 +1,9 @@
 /*
- * workflow_graph.c: adjacency, loopback edges, entries (WF-11, NODE-14).
- * A loopback is an edge to an ancestor on the stack of a depth-first search.  The search starts at
- * the nodes without any incoming edge in nodes[] order, then at what is still unseen in nodes[]
- * order: for a graph written in its natural order that is nodes[0] first, and the order of nodes[]
- * cannot turn a real entry's edge into a loopback.  Without loopbacks the graph has no cycle, so
- * some entry always exists.
+ * workflow_graph.c: adjacency, loopback edges, entries (WF-11, NODE-14).  A loopback is an edge to
+ * an ancestor on the stack of a depth-first search.  The search starts at the nodes without any
+ * incoming edge in nodes[] order, then at unseen nodes in nodes[] order: for a graph written in its
+ * natural order that is nodes[0] first, and the order of nodes[] cannot turn a real entry's edge
+ * into a loopback.  Without loopbacks the graph has no cycle, so some entry always exists.
  */
 #include "domain/workflow_int.h"
 
@@ -64,10 +63,10 @@ static bool is_source(const struct workflow *w, const struct wf_node *n) {
     return true;
 }
 
-/* CHAN-20: what a channel-write trigger starts, and no edge, waits for the trigger; unless nothing
- * else could begin the run. */
+/* CHAN-20: a node started by a channel-write trigger, and by no edge, waits for the trigger, unless
+ * nothing else could begin the run. */
 static void entries_mark(struct workflow *w) {
-    bool marked = false; /* nodes made to be the start are all of it (30-nodes 2.4) */
+    bool marked = false; /* start nodes alone are entries (30-nodes 2.4) */
     bool others = false;
     for (size_t i = 0; i < w->nodes_nr; i++) {
         struct wf_node *n = &w->nodes[i];

@@ -1,9 +1,8 @@
 /*
  * workflow_int.h: parts of the workflow compiler.  Layer: domain (pure), private to this folder.
  * Order: workflow.c drives; workflow_obj.c reads members; workflow_node.c, workflow_edge.c and
- * workflow_chan.c fill the arrays; workflow_names.c checks names; workflow_graph.c
- * orders; workflow_schema.c compiles what was
- * collected.
+ * workflow_chan.c fill the arrays; workflow_names.c checks names; workflow_graph.c orders;
+ * workflow_schema.c compiles the collected schemas.
  */
 #ifndef WOPR_DOMAIN_WORKFLOW_INT_H
 #define WOPR_DOMAIN_WORKFLOW_INT_H
@@ -24,12 +23,12 @@ struct wfc_schema { /* waits for schema_compile, which needs all documents regis
 struct wfc {
     struct workflow *w;
     const struct wf_env *env;
-    struct arena *tmp; /* dies with the compilation */
+    struct arena *tmp; /* freed after the compilation */
     struct wopr_error *err;
     struct wfc_schema *schemas, **schemas_end;
     unsigned schemas_nr;
 };
-struct wfc_obj { /* one JSON object of the definition and where it is */
+struct wfc_obj { /* one JSON object of the definition and its place */
     struct json_members m;
     char pointer[WF_POINTER_MAX];
 };
@@ -74,7 +73,7 @@ int wfc_expr(struct wfc *c, struct str text, const char *pointer, const char *ke
 int wfc_definition(struct wfc *c, const struct wfc_obj *top); /* schema check of the whole */
 int wfc_schema_add(struct wfc *c, struct str text, const char *pointer, const char *key,
                    const struct schema **out);
-int wfc_schemas(struct wfc *c); /* compile all that was added */
+int wfc_schemas(struct wfc *c); /* compile all that were added */
 int wfc_configurable(struct wfc *c, const struct wfc_obj *top);
 
 #endif

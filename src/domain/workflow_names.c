@@ -1,8 +1,8 @@
 /*
- * workflow_names.c: which names a definition may give to what its nodes write.  What callers say
- * (votes, questions, answers) is written by the resolution layer alone (INT-27), and one name has
- * one value: a variable and an undeclared channel would both be shown under it (CHAN-28).  Names
- * that are computed are checked when the node runs (engine/effects.c).
+ * workflow_names.c: checks the names of what nodes write.  Only the resolution layer writes facts
+ * of callers (votes, questions, answers; INT-27), and one name has one value: a variable and an
+ * undeclared channel would both be shown under it (CHAN-28).  Names that are computed are checked
+ * when the node runs (engine/effects.c).
  */
 #include "domain/framework.h"
 #include "domain/workflow_int.h"
@@ -20,7 +20,7 @@ struct names {
     struct map *undeclared; /* channels that nodes write by a literal name */
 };
 
-/* The literal string that a node gets as key, from its config or a static port. */
+/* The literal string of a node's config member or static port. */
 static struct str literal_of(struct names *n, const struct wf_node *node, const char *key) {
     struct str raw = json_get(node->config, key);
     for (size_t i = 0; raw.p == NULL && i < node->ports_nr; i++)

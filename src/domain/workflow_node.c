@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* Stored definitions may have more than the log takes: they wait as long as it does. */
+/* Stored definitions may exceed what the log can express: clamp. */
 static int retry_delay_read(struct wfc *c, const struct wfc_obj *s, int64_t *ms) {
     bool accepted = c->env != NULL && c->env->accepted;
     int rc = wfc_int(c, s, "retryDelayMs", 0, accepted ? WF_TIME_MS_MAX : WF_RETRY_MS_MAX, ms);

@@ -1,6 +1,6 @@
 /*
- * workflow_schema.c: everything of a definition that is JSON Schema: the definition itself, channel
- * and configurable schemas, and patterns (compiled as {"pattern":...} so that PCRE2's limits bound
+ * workflow_schema.c: the JSON Schemas of a definition: the definition itself, channel and
+ * configurable schemas, and patterns (compiled as {"pattern":...} so that PCRE2's limits bound
  * them).
  */
 #include "domain/options_int.h"
@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* Members that travel with a definition but are no part of its closed schema (30-nodes X-23). */
+/* Members that definitions may carry although their closed schema lacks them (30-nodes X-23). */
 static const char *const STRIPPED[] = {"packs", "engines", NULL};
 
 static bool ttl_is_zero(struct str channel) {
@@ -125,7 +125,7 @@ int wfc_schemas(struct wfc *c) {
     return 0;
 }
 
-/* OPT-5: a workflow may not accept a key that the host does not know. */
+/* OPT-5: a workflow must not accept keys that the host does not know. */
 static int keys_known(struct wfc *c, struct str schema, const char *member) {
     char pointer[WF_POINTER_MAX];
     struct json_members m;

@@ -10,7 +10,7 @@
 
 #define TRANSFERS_DEFAULT  256u
 #define QUEUE_DEFAULT      4096u
-#define TENANT_PARTS       4u /* a tenant may have this part of places and queue */
+#define TENANT_PARTS       4u /* one tenant's share of places and queue: a quarter */
 #define CONNECT_MS_DEFAULT 10000
 #define POLL_MS            1000
 
@@ -97,7 +97,7 @@ static void transfer_finish(struct transfer *t, int rc, const char *why) {
     transfer_free(t);
 }
 
-/* The next in turn, with a place; any: at the end, whatever the bounds. */
+/* The next waiting transfer that may have a place; any: whatever the bounds, when stopping. */
 static struct transfer *take_next(struct egress *e, bool any) {
     struct list *l = NULL;
     pthread_mutex_lock(&e->mu);
@@ -159,7 +159,8 @@ static uint64_t name_until_ms(const struct transfer *t) {
     return t->began_ms + (uint64_t)(t->timeout_ms < ms ? t->timeout_ms : ms);
 }
 
-/* Those whose name took too long; milliseconds to the next one, at most POLL_MS. */
+/* End the transfers whose name took too long.  Returns the milliseconds until the next one is due,
+ * at most POLL_MS. */
 static int give_names_up(struct egress *e) {
     uint64_t now_ms = clock_mono_ms(), next_ms = now_ms + POLL_MS;
     struct list *l = e->resolving.next;

@@ -31,7 +31,8 @@ struct egress_allow { /* blocks that may be reached although the table of guard.
     struct egress_net v[EGRESS_ALLOW_MAX];
     size_t n;
 };
-/* "127.0.0.0/8, ::1, 10.1.2.3": adds to *out.  WOPR_E_CONFIG names the part that is wrong. */
+/* Add the blocks of a list such as "127.0.0.0/8, ::1, 10.1.2.3" to *out.  WOPR_E_CONFIG names the
+ * wrong part. */
 MUST_CHECK int egress_allow_parse(struct str list, struct egress_allow *out,
                                   struct wopr_error *err);
 /* a: IPv4 in its mapped form */
@@ -51,16 +52,16 @@ struct egress_config {
     const char *user_agent; /* "wopr/0.1.0" */
     struct egress_allow allow;
     unsigned transfers_max; /* at once, default 256 */
-    unsigned queue_max;     /* waiting, default 4096; beyond: UNAVAILABLE */
+    unsigned queue_max;     /* that wait, default 4096; beyond: UNAVAILABLE */
     unsigned tenant_transfers_max, tenant_queue_max; /* of these; default a quarter */
-    int connect_timeout_ms;   /* look-up of the name; then connecting; default 10000 each */
+    int connect_timeout_ms;   /* for the look-up, then for connecting; default 10000 each */
     egress_lookup_fn *lookup; /* NULL: that of the C library */
 };
 struct egress_header {
     struct str name, value;
 };
 struct egress_request {
-    struct str tenant; /* whose places and queue it takes */
+    struct str tenant; /* whose share it uses */
     struct str method; /* GET, POST, PUT, PATCH, DELETE */
     struct str url;
     const struct egress_header *headers;
@@ -72,10 +73,10 @@ struct egress_request {
 struct egress_response {
     int rc;         /* 0: the peer answered.  EGRESS_REFUSED, UNREACHABLE, TIMEOUT, TOO_BIG, CLOSED,
                        NO_MEMORY */
-    bool untouched; /* rc != 0: surely no byte of the request left this host */
+    bool untouched; /* with rc != 0: no byte of the request has left this host */
     int status;
     struct str content_type, body;
-    const char *message; /* static or of the transfer: why rc is not 0 */
+    const char *message; /* why rc is not 0; valid like the response */
 };
 typedef void egress_done_fn(void *ctx, const struct egress_response *r);
 

@@ -15,7 +15,7 @@
 struct transfer {
     struct list link; /* waiting, active or resolving */
     struct egress *e;
-    struct lane *lane; /* of its tenant; has a place there once it was taken */
+    struct lane *lane; /* of its tenant; holds a place there once it was dequeued */
     struct name_wait wait;
     uint64_t began_ms; /* on the monotonic clock */
     CURL *easy;        /* made on the egress thread */
@@ -44,8 +44,8 @@ struct egress {
     struct lanes lanes;            /* (mu) what waits */
     bool stopping;                 /* (mu) */
     struct list active, resolving; /* the thread's */
-    bool freed;                    /* the thread's: a place was given back since the last look */
-    size_t active_nr;              /* (mu) both lists; written by the thread */
+    bool freed;                    /* the thread's: a place was released since the last look */
+    size_t active_nr;              /* (mu) of both lists; written by the thread */
     struct egress_stats stats;     /* (mu) */
     struct log_gate refused_gate;
 };
@@ -55,9 +55,9 @@ struct egress {
 MUST_CHECK int transfer_new(struct egress *e, const struct egress_request *r, struct transfer **out,
                             struct wopr_error *err);
 void transfer_free(struct transfer *t); /* takes NULL */
-/* On the egress thread: what the URL says of host and port. */
+/* On the egress thread: read host and port from the URL. */
 MUST_CHECK int transfer_read_url(struct transfer *t);
-/* Give it to libcurl with the addresses of its host, or NULL, and the time that is left. */
+/* Hand it to libcurl with the addresses of its host (or NULL) and the remaining time. */
 bool transfer_start(struct transfer *t, const char *addresses, long left_ms);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * guard.c: which addresses and URLs the host may be sent to by what its users write (HOOK-16,
- * HOOK-17).
+ * guard.c: which addresses and URLs users may make the host connect to (HOOK-16, HOOK-17).
  */
 #include "egress/egress.h"
 
@@ -11,8 +10,8 @@
 
 #define HOST_TEXT_MAX 256
 
-/* Never sent to: the IANA special-purpose address registries (RFC 6890), multicast, and addresses
- * of clouds that look public but answer from the host's own platform. */
+/* Refused: the IANA special-purpose address registries (RFC 6890), multicast, and addresses of
+ * clouds that look public but reach the platform of the host itself. */
 struct refused_net {
     const char *net;
     unsigned bits;
@@ -38,7 +37,7 @@ static const struct refused_net REFUSED4[] = {
     {"224.0.0.0", 4},      /* multicast */
     {"240.0.0.0", 4},      /* reserved, broadcast */
 };
-/* Of IPv6 only global unicast is sent to: that leaves out loopback, mapped and translated forms,
+/* Of IPv6 only global unicast is allowed: that refuses loopback, mapped and translated forms,
  * NAT64, discard-only, SRv6, unique local, link-local, multicast and whatever is assigned next. */
 static const struct refused_net GLOBAL6 = {"2000::", 3};
 static const struct refused_net REFUSED6[] = {
@@ -57,7 +56,7 @@ static bool prefix_eq(const uint8_t *a, const uint8_t *b, unsigned bits) {
     return (a[whole] & mask) == (b[whole] & mask);
 }
 
-/* A row that cannot be read covers everything. */
+/* An unreadable row covers everything: fail closed. */
 static bool net_covers(const struct refused_net *r, int family, const uint8_t *a) {
     uint8_t net[16];
     return inet_pton(family, r->net, net) != 1 || prefix_eq(a, net, r->bits);
@@ -69,7 +68,7 @@ static bool refused4(const uint8_t a[4]) {
     return false;
 }
 
-/* The mapped form is the IPv4 host itself, and 6to4 carries the address of one. */
+/* A mapped address is an IPv4 host, and a 6to4 address contains one: judge that. */
 static bool refused6(const uint8_t a[16]) {
     if (memcmp(a, MAPPED, 12) == 0) return refused4(a + 12);
     if (!net_covers(&GLOBAL6, AF_INET6, a)) return true;
@@ -200,7 +199,7 @@ static int host_kind(const char *host, const struct egress_allow *allow) {
         char *zone = strchr(z, '%');
         if (zone || inet_pton(AF_INET6, z, a) != 1) return 0;
     } else if (inet_pton(AF_INET, host, &v4) ==
-               1) { /* curl has made 0x7f.1 and 2130706433 dotted */
+               1) { /* curl has turned 0x7f.1 and 2130706433 into dotted form */
         map4(&v4, a);
     } else {
         return -1;

@@ -45,7 +45,7 @@ static void lane_end(struct lanes *s, struct lane *h) {
     mem_free(h);
 }
 
-/* In the line at its end when it may begin something, else out of it. */
+/* Put the lane at the end of the line if it may begin something, else take it out. */
 static void line_up(struct lanes *s, struct lane *h) {
     bool may = h->waiting_nr > 0 && h->taken_nr < s->places_max;
     list_del(&h->turn);

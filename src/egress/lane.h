@@ -1,7 +1,8 @@
 /*
- * lane.h: what waits for a place, one queue per tenant, and the places each has.  Layer: egress.
- * Tenants take turns; none has more than its share of the places or of the queue, so one whose
- * peers never answer delays only itself.  Not thread-safe: the owner's mutex is held in every call.
+ * lane.h: requests that wait for a place, one queue per tenant, and the places of each tenant.
+ * Layer: egress.  Tenants take turns; each has a bounded share of the places and of the queue, so
+ * one whose peers never answer delays only itself.  Not thread-safe: the owner's mutex is held in
+ * every call.
  */
 #ifndef WOPR_EGRESS_LANE_H
 #define WOPR_EGRESS_LANE_H
@@ -10,10 +11,10 @@
 #include "base/list.h"
 #include "base/map.h"
 
-struct lane; /* of one tenant; gone when it has nothing waiting and no place */
+struct lane; /* of one tenant; freed when nothing waits and it has no place */
 struct lanes {
     struct map *tenants;              /* by name */
-    struct list turns;                /* lanes that have something waiting and a place free */
+    struct list turns;                /* lanes with something waiting and a free place */
     unsigned places_max, waiting_max; /* of one tenant */
     size_t waiting_nr;
 };
@@ -22,11 +23,11 @@ void lanes_fini(struct lanes *s); /* nothing waits, no place is taken */
 /* Queue an item.  *of names the tenant's lane, until its lane_leave().  0, UNAVAILABLE (the
  * tenant's queue is full) or NO_MEMORY. */
 MUST_CHECK int lane_join(struct lanes *s, struct str tenant, struct list *item, struct lane **of);
-/* The next item in turn; its lane has one place more taken.  NULL: nothing may begin. */
+/* Dequeue the next item and take a place of its lane.  NULL: nothing may begin. */
 struct list *lane_take(struct lanes *s);
-/* Any item, whatever the bounds: at the end.  Its lane has one place more taken. */
+/* The same whatever the bounds, for stopping. */
 struct list *lane_take_any(struct lanes *s);
-void lane_leave(struct lanes *s, struct lane *of);                   /* gives a place back */
-void lane_quit(struct lanes *s, struct lane *of, struct list *item); /* waits no more */
+void lane_leave(struct lanes *s, struct lane *of);                   /* releases a place */
+void lane_quit(struct lanes *s, struct lane *of, struct list *item); /* dequeues it */
 
 #endif

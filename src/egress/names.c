@@ -96,7 +96,7 @@ static void wait_answer(struct names *n, const struct lookup *l, struct name_wai
     list_add_tail(&n->answered, &w->link);
 }
 
-/* Good answers are kept; that a name has no address may be over at the next attempt. */
+/* Keep good answers only: a name without an address may have one at the next attempt. */
 static void lookup_finish(struct names *n, struct lookup *l) {
     struct list *w;
     lane_leave(&n->queue, l->lane);
@@ -157,7 +157,7 @@ static void *names_main(void *arg) {
     return NULL;
 }
 
-/* A thread for one look-up more, unless there are enough; false: there is none at all. */
+/* Start a thread for one more look-up unless there are enough; false: there is none at all. */
 static bool thread_ready(struct names *n) {
     pthread_t thread;
     bool busy = n->queue.waiting_nr >= n->idle_nr;
@@ -182,7 +182,7 @@ static int key_of(struct str tenant, const char *host, struct str *out) {
     return out->p ? 0 : WOPR_E_NO_MEMORY;
 }
 
-/* Queued, for the next thread.  Takes the key over when it is made. */
+/* A look-up queued for the next free thread.  Takes key on success. */
 static struct lookup *lookup_new(struct names *n, struct str tenant, const char *host,
                                  struct str key) {
     struct lookup *l = thread_ready(n) ? MEM_NEW(struct lookup) : NULL;

@@ -1,8 +1,8 @@
 /*
- * operator.h: one request of the command line to the host its user named.  Layer: egress.
- * Not for the serving host: the address guard does not apply, because the operator typed the
- * address.  The proxy variables of the environment are not used, redirects are not followed (a key
- * goes to one place only), TLS is verified.
+ * operator.h: one request of the command line to the host its user named.  Layer: egress.  Not for
+ * the serving host: the address guard does not apply, because the operator typed the address.  The
+ * proxy variables of the environment are not used, redirects are not followed (they could send the
+ * key elsewhere), TLS is verified.
  */
 #ifndef WOPR_EGRESS_OPERATOR_H
 #define WOPR_EGRESS_OPERATOR_H
@@ -23,8 +23,8 @@ struct operator_answer {
     int status;
     struct str body; /* in the arena */
 };
-/* 0 when the host answered, with whatever status; IO (not reached, timed out; the message names the
- * address), TOO_BIG, CONFIG (an address that is no URL), NO_MEMORY. */
+/* 0 when the host answered, with whatever status; IO (unreachable or timed out; the message names
+ * the address), TOO_BIG, CONFIG (an address that is no URL), NO_MEMORY. */
 MUST_CHECK int operator_ask(const struct operator_request *r, struct arena *a,
                             struct operator_answer *out, struct wopr_error *err);
 

@@ -34,7 +34,7 @@ static bool token_ok(struct str s) {
     return s.n > 0;
 }
 
-/* Framing and routing belong to the client. */
+/* Headers of framing and routing, which libcurl sets itself. */
 static bool header_ours(struct str name) {
     static const char *const OURS[] = {"host",       "content-length", "transfer-encoding",
                                        "connection", "expect",         "te",
@@ -147,7 +147,7 @@ static bool is_address(const char *host) {
     return host[0] == '[' || inet_pton(AF_INET, host, &v4) == 1;
 }
 
-/* From libcurl's own reading of it, which is the one that counts. */
+/* Ask libcurl's own parser: it decides where the request is sent. */
 int transfer_read_url(struct transfer *t) {
     char *scheme = NULL, *port = NULL;
     uint64_t number = 0;
@@ -169,7 +169,7 @@ int transfer_read_url(struct transfer *t) {
     return 0;
 }
 
-/* libcurl takes these instead of looking the name up; "+": for as long as it would keep its own. */
+/* Give libcurl these addresses, so that it looks nothing up; "+": it forgets them like its own. */
 static bool add_addresses(struct transfer *t, const char *host, size_t n, const char *addresses) {
     struct buf b;
     buf_init(&b, NAME_CHARS_MAX + NAME_TEXT_MAX + 16);
@@ -180,7 +180,7 @@ static bool add_addresses(struct transfer *t, const char *host, size_t n, const 
     return l != NULL;
 }
 
-/* A final dot belongs to the name for some versions of libcurl and not for others. */
+/* Add the name with and without its final dot: versions of libcurl differ on which they look up. */
 static bool set_addresses(struct transfer *t, const char *addresses) {
     size_t n = strlen(t->host);
     bool ok = add_addresses(t, t->host, n, addresses);
@@ -192,7 +192,7 @@ static bool set_bounds(struct transfer *t, CURL *c, long left_ms) {
     bool ok = curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, left_ms) == CURLE_OK;
     ok = ok && curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)t->e->cfg.connect_timeout_ms) ==
                    CURLE_OK;
-    /* Should libcurl look a name up after all, the end of this transfer does not wait for it. */
+    /* Should libcurl look a name up after all, the end of the transfer need not wait for that. */
     return ok && curl_easy_setopt(c, CURLOPT_QUICK_EXIT, 1L) == CURLE_OK;
 }
 
@@ -214,7 +214,7 @@ bool transfer_start(struct transfer *t, const char *addresses, long left_ms) {
     ok = ok && curl_easy_setopt(c, CURLOPT_WRITEDATA, t) == CURLE_OK;
     ok = ok && curl_easy_setopt(c, CURLOPT_PRIVATE, t) == CURLE_OK;
     ok = ok && curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, t->method) == CURLE_OK;
-    if (t->once) { /* libcurl repeats a request whose kept connection died; not these */
+    if (t->once) { /* libcurl would repeat it when a kept connection dies */
         ok = ok && curl_easy_setopt(c, CURLOPT_FRESH_CONNECT, 1L) == CURLE_OK;
         ok = ok && curl_easy_setopt(c, CURLOPT_FORBID_REUSE, 1L) == CURLE_OK;
     }

@@ -1,5 +1,5 @@
 /*
- * answer.c: the outcome of a request as the invocation log keeps it, and as an executor reads it.
+ * answer.c: the outcome of a request, as text for the invocation log and as an executor reads it.
  * {"status":200,"contentType":"..","body":".."}, with bodyBase64 for bytes that are no text, or
  * {"error":"timeout","message":".."} when no answer came.
  */

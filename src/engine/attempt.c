@@ -1,6 +1,6 @@
 /*
- * attempt.c: one attempt of a node: checks before it, the executor, and what its answer becomes
- * (NODE-3..6, NODE-10, NODE-18, EVT-23, EVT-24, WF-24).
+ * attempt.c: one attempt of a node: checks before it, the executor, and the events its result
+ * becomes (NODE-3..6, NODE-10, NODE-18, EVT-23, EVT-24, WF-24).
  */
 #include "engine/attempt.h"
 
@@ -17,7 +17,7 @@
 #include "engine/timers.h"
 #include "engine/waits.h"
 
-/* --- what the executor said --- */
+/* --- the executor's result --- */
 
 static struct failure failure_invalid(const char *why) {
     return (struct failure){.code = STR("event_payload_invalid"), .message = str_c(why)};
@@ -123,7 +123,7 @@ static void skips_begin(struct step *st, int node) {
     struct run_exec *re = st->exec;
     const struct node_state *ns = &st->state->nodes[node];
     int32_t n = ns->effects;
-    for (size_t i = 0; i < st->state->pins_nr; i++) /* executors ask for versions again */
+    for (size_t i = 0; i < st->state->pins_nr; i++) /* executors will ask for versions again */
         if (st->state->pins[i].node == node && st->state->pins[i].seq > ns->started_seq) n--;
     if (n > 0 && !re->skips) {
         re->skips = mem_array(st->state->wf->nodes_nr, sizeof *re->skips);
@@ -132,7 +132,7 @@ static void skips_begin(struct step *st, int node) {
     if (re->skips) re->skips[node] = n;
 }
 
-/* Pins do not count: one that is in the log is not asked for again. */
+/* Pins do not count: an executor does not emit one that is in the log. */
 static void skips_take(struct step *st, int node, struct node_result *r) {
     struct run_exec *re = st->exec;
     size_t n = 0;
@@ -161,7 +161,7 @@ void attempt_run(struct step *st, int node, bool waited) {
                              .conformance = st->engine->cfg.conformance,
                              .now_ms = step_logical_ms(st, node),
                              .child = st->child_end};
-    if (!type) { /* gone since the attempt began */
+    if (!type) { /* no longer registered since the attempt began */
         node_fail(&r, "unsupported_node_type", "this host does not offer the type", false);
         result_failed(st, node, &r);
         return;

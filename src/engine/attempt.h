@@ -7,8 +7,8 @@
 #include "engine/emit.h"
 
 void attempt_start(struct step *st, int node);
-/* Enters the executor; waited: its wait is over. */
+/* Enters the executor; waited: after a wait. */
 void attempt_run(struct step *st, int node, bool waited);
-void attempt_timed_out(struct step *st, int node); /* timeoutMs of a node is over */
+void attempt_timed_out(struct step *st, int node); /* the node's timeoutMs has passed */
 
 #endif

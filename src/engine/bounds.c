@@ -1,14 +1,15 @@
 /*
- * bounds.c: how large one run may become.  What its nodes cause is bounded by the settings of the
- * host and ends the run; what people cause without moving it is bounded by constants and refused,
- * which loses nothing.  All counts are folded from the log, so every host counts the same.
+ * bounds.c: how large one run may become.  Growth caused by its nodes is bounded by settings and
+ * ends the run.  Growth caused by people without moving the run is bounded by constants: further
+ * commands are refused, which loses nothing.  All counts are folded from the log, so every host
+ * counts the same.
  */
 #include "engine/bounds.h"
 
 #include "domain/interrupt.h"
 #include "engine/command.h"
 
-#define BOUND_RETRY_MS          60000 /* retention works about so often */
+#define BOUND_RETRY_MS          60000 /* about the period of retention */
 #define STATE_BYTES_DEFAULT     ((size_t)1 << 30)
 #define RUN_EVENTS_DEFAULT      2000000
 #define RUN_BYTES_DEFAULT       (INT64_C(1) << 30)
@@ -23,7 +24,7 @@ void bounds_default(struct engine_bounds *b, size_t runs_active_max) {
     if (b->run_state_bytes_max == 0) b->run_state_bytes_max = RUN_STATE_BYTES_DEFAULT;
 }
 
-/* --- what nodes cause --- */
+/* --- growth caused by nodes --- */
 
 /* A replay follows a source that had its own bounds. */
 bool bound_log_over(const struct step *st) {
@@ -46,12 +47,12 @@ bool bound_state_room(struct step *st, size_t old_bytes, size_t new_bytes, struc
     return false;
 }
 
-/* Replays are bounded too: they have the same values, and so the same errors. */
+/* Replays included: they have the same values and so the same errors. */
 bool bound_error_room(const struct step *st, size_t bytes) {
     return st->state->bytes + bytes <= st->engine->cfg.bounds.run_state_bytes_max;
 }
 
-/* --- what a tenant takes --- */
+/* --- shares of tenants --- */
 
 void bound_tenant_runs(struct engine *e, struct wopr_error *err) {
     size_t max = e->cfg.bounds.tenant_runs_active_max;
@@ -83,7 +84,7 @@ void bound_tenant_bytes(struct engine *e, const struct plan *p, struct wopr_erro
                        max, has, BOUND_RETRY_MS);
 }
 
-/* --- what people cause --- */
+/* --- growth caused by people --- */
 
 static bool bound_refuse(struct step *st, struct engine_cmd *cmd, enum run_bound met) {
     st->engine->counts.bounds_met[met]++;
@@ -95,7 +96,7 @@ static bool bound_refuse(struct step *st, struct engine_cmd *cmd, enum run_bound
 
 bool bound_pause(struct step *st, struct engine_cmd *cmd) {
     if (cmd->from_run || st->state->pauses < RUN_PAUSES_MAX)
-        return true; /* that parent is bounded */
+        return true; /* its parent has a bound of its own */
     (void)wopr_error_set(&cmd->result.err, WOPR_E_CONFLICT,
                          "the run was paused %lld times, as often as a run may be; let it end, or "
                          "cancel it",

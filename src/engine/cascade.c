@@ -1,8 +1,8 @@
 /*
  * cascade.c: commands between parents and children: news upwards, cancel, pause and resume
- * downwards (INT-41, INT-42, RUN-23).  Everything travels as an ordinary command, so it is fenced,
- * committed and idempotent like one from outside; what a crash cuts off is sent again by the run
- * that is loaded next (children_load, cascade_check_parent).
+ * downwards (INT-41, INT-42, RUN-23).  All of it is sent as ordinary commands, so it is fenced,
+ * committed and idempotent like one from outside; after a crash the run that is loaded next sends
+ * the rest again (children_load, cascade_check_parent).
  */
 #include "engine/cascade.h"
 
@@ -34,7 +34,7 @@ void run_command_free(struct run_command *c) {
     if (c) run_command_unref(c);
 }
 
-/* Looks for a run in memory and makes it look at its children. */
+/* If the run is in memory, make it look at its children. */
 static bool exec_news(struct engine *e, struct str run_id) {
     pthread_mutex_lock(&e->mu);
     struct run_exec *re = map_get(e->runs.by_id, run_id);
@@ -93,7 +93,7 @@ struct run_command *run_command_new(struct step *st, enum engine_op op, struct s
     return NULL;
 }
 
-/* Names the run whose cancel it is, for who has to go on with it after a crash. */
+/* Names the run that began the cancel, so that it can be continued after a crash. */
 static bool run_command_from(struct run_command *c, struct str from) {
     if (from.n == 0) return true;
     c->cmd.control.cascade_from = arena_str(c->arena, from);
@@ -121,7 +121,7 @@ void run_command_post(struct step *st, enum engine_op op, struct str run_id, con
 
 /* --- upwards --- */
 
-/* What a parent shows, waits for or ends with. */
+/* Does the plan hold news that a parent shows, waits for or ends with? */
 static bool plan_has_parent_news(const struct plan *p) {
     for (size_t i = 0; i < p->events_nr; i++)
         if (event_kind_is(p->events[i].kind, EV_F_PARENT_NEWS)) return true;
@@ -135,7 +135,8 @@ void parent_notify(struct step *st, const struct plan *p) {
     if (!re->kin.parent_id || !plan_has_parent_news(p) ||
         exec_news(st->engine, str_c(re->kin.parent_id)))
         return;
-    /* A parent that waits since before this process started, or another process has it. */
+    /* Not in memory: the parent has been waiting since before this process started, or belongs to
+     * another one. */
     int rc = store_run_head(st->engine->store, m->tenant, m->test_mode, str_c(re->kin.parent_id),
                             st->scratch, &h, NULL);
     if (rc != 0 || run_status_final(h.status) || h.status == RUN_PAUSED || h.parked.n > 0) return;
@@ -155,7 +156,7 @@ static const struct {
     [CASCADE_LEFT] = {NULL, false},
 };
 
-struct exec_stop { /* one child that the cascade cancels */
+struct exec_stop { /* a child that the cascade cancels */
     struct list link;
     struct run_command *call;
     uint64_t sent_ms;
@@ -163,7 +164,7 @@ struct exec_stop { /* one child that the cascade cancels */
 };
 
 static void wake_at(struct step *st, int kind, int64_t delay_ms) {
-    /* Without memory for it the run waits for the news alone. */
+    /* Without memory for the timer the run waits for the news alone. */
     if (timer_arm(st->exec, kind, -1, st->now_ms + delay_ms, false) != 0)
         log_warn("no memory for a timer", "run", st->exec->run_id);
 }
@@ -191,7 +192,7 @@ static void stop_one(struct step *st, struct str run_id, const char *reason) {
         return;
     }
     if (!s) {
-        if (!(s = MEM_NEW(struct exec_stop))) return; /* asked again when the run wakes */
+        if (!(s = MEM_NEW(struct exec_stop))) return; /* tried again when the run wakes */
         if (!stop_call(st, s, run_id, reason)) {
             run_command_free(s->call);
             mem_free(s);
@@ -204,7 +205,7 @@ static void stop_one(struct step *st, struct str run_id, const char *reason) {
     run_command_send(s->call);
 }
 
-/* Children whose creation is under way may be there at any moment; the others are in the store. */
+/* A child whose creation is under way may appear at any moment; the others are in the store. */
 static bool creations_out(const struct run_exec *re) {
     for (const struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next) {
         const struct exec_child *x = LIST_ENTRY(l, struct exec_child, link);
@@ -246,7 +247,7 @@ bool cascade_down(struct step *st, enum cascade_cause why) {
         wake_at(st, TIMER_CASCADE, ENGINE_CASCADE_MS);
     } else if (!down && now_ms >= re->kin.cascade_ms) {
         log_warn("a run ends before all its children did", "run", re->run_id);
-        down = true; /* their cancels are under way; a host that loads them sends another */
+        down = true; /* their cancels are on the way; a host that loads them sends another */
     }
     if (down) cascade_forget(re);
     return down;
@@ -293,7 +294,7 @@ void cascade_pause(struct step *st, enum drain_policy drain) {
     }
 }
 
-/* Children that the cascade paused are resumed; those paused before stay paused (child_goes). */
+/* Resume the children that the cascade paused; those paused before stay paused. */
 void cascade_resume(struct step *st) {
     struct run_exec *re = st->exec;
     for (struct list *l = re->kin.children.next; l != &re->kin.children; l = l->next) {
@@ -312,7 +313,7 @@ bool cascade_paused(struct step *st, int64_t run_no) {
     return str_eqc(json_get(last.payload, "reason"), "\"" WHY_PAUSED "\"");
 }
 
-/* --- a child looks up --- */
+/* --- a child checks its parent --- */
 
 static const char *ended_why(int rc, enum run_status status) {
     if (rc != 0) return "parent-removed";
@@ -329,8 +330,8 @@ bool cascade_goes_on(struct step *st, struct str by) {
     return true;
 }
 
-/* It was paused or resumed since its parent was paused: that pause was passed on, or a caller
- * resumed the child, whose word holds. */
+/* The child was paused or resumed after its parent's pause: the pause was passed on, or a caller
+ * has resumed the child since, which takes precedence. */
 static bool pause_was_heard(struct step *st, int64_t since_ms) {
     static const enum ev_kind KINDS[] = {EV_RUN_PAUSED, EV_RUN_RESUMED};
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++) {
@@ -342,7 +343,7 @@ static bool pause_was_heard(struct step *st, int64_t since_ms) {
     return false;
 }
 
-/* A crash may have come between a parent's end, or pause, and its children's. */
+/* A crash may have come between the end (or pause) of the parent and that of its children. */
 void cascade_check_parent(struct step *st) {
     const struct run_exec *re = st->exec;
     const struct run_meta *m = &st->state->meta;

@@ -1,5 +1,5 @@
 /*
- * checkpoint.c: when a state is saved, and where a fold begins.
+ * checkpoint.c: when to save a state, and where a fold begins.
  *
  * A checkpoint is due when CHECKPOINT_EVENTS events were folded since the last one and took
  * CHECKPOINT_SHARE times the bytes that its image takes: all checkpoints of a run together take at
@@ -18,8 +18,8 @@
 
 #define CHECKPOINT_EVENTS    256
 #define CHECKPOINT_SHARE     4u
-#define CHECKPOINT_BYTES_MIN 512u                 /* a fresh state has about as much */
-#define CHECKPOINT_PLAN_MAX  (PLAN_BYTES_MAX / 4) /* a plan that is larger without it gets none */
+#define CHECKPOINT_BYTES_MIN 512u                 /* about the size of a fresh state */
+#define CHECKPOINT_PLAN_MAX  (PLAN_BYTES_MAX / 4) /* a plan larger than this gets none */
 
 /* Bytes that the next image may have, 0 = none is due. */
 static size_t image_room(const struct run_exec *re) {
@@ -29,8 +29,7 @@ static size_t image_room(const struct run_exec *re) {
     size_t least =
         last->image_bytes > CHECKPOINT_BYTES_MIN ? last->image_bytes : CHECKPOINT_BYTES_MIN;
     if (s->next_seq - last->seq < CHECKPOINT_EVENTS || room < least) return 0;
-    if (run_status_final(s->status))
-        return 0; /* it is not loaded again; a fork folds what is left */
+    if (run_status_final(s->status)) return 0; /* it is not loaded again; a fork folds the rest */
     if (re->fork.info && s->next_seq <= re->fork.info->link.from_seq) return 0;
     return room < STATE_IMAGE_MAX ? room : STATE_IMAGE_MAX;
 }
@@ -78,7 +77,7 @@ void checkpoint_add(struct step *st) {
         re->checkpoint = (struct exec_checkpoint){
             .seq = s->next_seq, .log_bytes = s->log_bytes, .image_bytes = image.len};
     } else {
-        re->checkpoint.image_bytes = 2 * room; /* try again when it would fit */
+        re->checkpoint.image_bytes = 2 * room; /* try again when it should fit */
     }
     mem_wipe(image.p, image.len);
     buf_fini(&image);
@@ -115,7 +114,7 @@ int checkpoint_load(struct step *st, const struct run_origin *o, bool trusted,
                                               .log_bytes = c.state->log_bytes,
                                               .image_bytes = c.image_bytes,
                                               .used = true};
-    /* an inherited image knows nothing of this fork: fork_passed and replay_open do */
+    /* an inherited image lacks the facts of this fork: fork_passed and replay_open set them */
     bool own = !re->fork.info || c.state->next_seq > re->fork.info->link.from_seq;
     if (own && re->fork.info) re->fork.info->gap_ms = c.aside.fork_gap_ms;
     if (own) replay_resume(re, &c.aside);

@@ -1,5 +1,5 @@
 /*
- * child_link.c: the link from a run to a child: its phases, and how it gets into memory and out.
+ * child_link.c: the link from a run to a child: its phases, and its life in memory.
  */
 #include "engine/child_link.h"
 
@@ -11,7 +11,7 @@ static struct str awaited_key(const struct exec_child *x) {
 }
 
 /* Change records of other hosts carry run numbers, not ids.  Without memory for the entry the run
- * looks by its timer only. */
+ * looks when its timer fires. */
 void child_await(struct run_exec *re, struct exec_child *x, const struct run_head *h) {
     x->elsewhere = h->holder.n > 0 && !str_eq(h->holder, re->engine->holder);
     if (x->run_no != 0 || run_status_final(h->status)) return;

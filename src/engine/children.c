@@ -1,7 +1,7 @@
 /*
  * children.c: nodes that wait for a run of another workflow (WF-45..51, NODE-48..52, EVT-39).
- * Nothing here must survive a crash: a running node that waits for a child is entered again
- * (STORE-39), asks for the same child, whose id follows from the log, and finds it in the store.
+ * Nothing here needs to survive a crash: the executor of a running node is entered again (STORE-39)
+ * and asks for the same child, whose id follows from the log and which is found in the store.
  */
 #include "engine/children.h"
 
@@ -28,7 +28,8 @@
 
 /* --- identity --- */
 
-/* The time is that of node.started, the rest a hash of what makes the child this one (DISP-12). */
+/* The ULID's time is that of node.started, its random bits a hash of the child's identity
+ * (DISP-12). */
 static bool child_id(struct step *st, int node, int ordinal, char out[RUN_ID_MAX + 1]) {
     const struct node_state *ns = &st->state->nodes[node];
     char ulid[ULID_LEN + 1];
@@ -36,7 +37,7 @@ static bool child_id(struct step *st, int node, int ordinal, char out[RUN_ID_MAX
     buf_init(&b, 4096);
     buf_addz(&b, CHILD_ID_DOMAIN);
     buf_addc(&b, '\0');
-    /* A replay does not run children again: it looks at those of its source (FORK-14). */
+    /* A replay does not run children again: it reads those of its source (FORK-14). */
     buf_adds(&b, timeline_ids(st, node));
     buf_addc(&b, '\0');
     buf_adds(&b, st->state->wf->nodes[node].id);
@@ -118,7 +119,7 @@ static void child_again_later(struct step *st, struct exec_child *x) {
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a timer");
 }
 
-/* --- asked for by an executor --- */
+/* --- requests of executors --- */
 
 static int child_refuse(struct failure *f, const char *code, struct str message) {
     *f = (struct failure){.code = str_c(code), .message = message};
@@ -145,7 +146,7 @@ static int child_workflow_find(struct step *st, struct str id, struct workflow *
     return child_refuse(f, "unknown_child_workflow", STR("the child workflow is not active"));
 }
 
-/* Inputs and options as a caller of the child would have to give them. */
+/* Inputs and options, as a caller of the child would give them. */
 static int creation_fill(struct step *st, const struct node_child *want, struct run_command *c,
                          struct failure *f) {
     const struct run_meta *m = &st->state->meta;
@@ -162,7 +163,7 @@ static int creation_fill(struct step *st, const struct node_child *want, struct 
     int rc = run_options_check(conf, STR_NONE, STR_NONE, c->wf, &env, c->arena,
                                &cmd->create.options, &err);
     if (rc == 0) rc = run_inputs_check(inputs, c->wf, c->arena, &cmd->create.inputs, &err);
-    for (size_t i = 0; rc == 0 && i < cmd->create.inputs.n; i++) { /* OBS-71: also over there */
+    for (size_t i = 0; rc == 0 && i < cmd->create.inputs.n; i++) { /* OBS-71: there, too */
         struct var_init *v = &cmd->create.inputs.v[i];
         if (v->from_input && secret_in(st, v->value)) v->sensitive = true;
     }
@@ -198,7 +199,7 @@ static int creation_prepare(struct step *st, struct exec_child *x, const struct 
     return rc;
 }
 
-/* What the source could not start fails here as it did there. */
+/* A child that the source could not start fails here as it did there. */
 static int replay_lacks(struct step *st, struct exec_child *x, const struct node_child *want,
                         int rc, struct failure *f) {
     if (rc == WOPR_E_NOT_FOUND) {
@@ -286,7 +287,7 @@ static void fan_stall_emit(struct step *st, const struct exec_child *x) {
 
 static void creation_ask(struct step *st, struct exec_child *x) {
     if (x->held) return;
-    if (fan_full(st)) { /* tried again when a child ends, which wakes the run */
+    if (fan_full(st)) { /* try again when a child ends, which wakes the run */
         fan_stall_emit(st, x);
         x->held = true;
         x->again_ms = 0;
@@ -318,7 +319,7 @@ static void creation_failed(struct step *st, struct exec_child *x, int rc) {
     attempt_failed(st, node, &f);
 }
 
-/* --- what became of it --- */
+/* --- changes of a child --- */
 
 static void child_emit_resumed(struct step *st, const struct exec_child *x) {
     const struct node_state *ns = &st->state->nodes[x->node];
@@ -336,7 +337,7 @@ static void child_suspends(struct step *st, struct exec_child *x, const struct r
                               st->scratch, &last, NULL);
     struct str id =
         rc == 0 ? json_string(json_get(last.payload, "interruptId"), st->scratch) : STR_NONE;
-    if (id.n == 0) { /* it moved on since its row was read, and will wake us */
+    if (id.n == 0) { /* it has changed since its row was read, and will wake us */
         child_again_later(st, x);
         return;
     }
@@ -380,7 +381,7 @@ static int child_end_read(struct step *st, const struct exec_child *x, struct no
     for (size_t k = 0; k < clear.n; k++) {
         size_t i = 0;
         while (i < v.vars_nr && !str_eq(vars[i].name, clear.v[k].key)) i++;
-        if (i == v.vars_nr) i = vars_nr++; /* mode omit shows none */
+        if (i == v.vars_nr) i = vars_nr++; /* not shown: mode omit */
         vars[i].name = clear.v[k].key;
         vars[i].clear = clear.v[k].raw;
     }
@@ -394,8 +395,7 @@ static int child_end_read(struct step *st, const struct exec_child *x, struct no
     return out->run_id.p ? 0 : WOPR_E_NO_MEMORY;
 }
 
-/* The child was cancelled by a cascade from here or from above, and this process does not know
- * of it any more. */
+/* A cascade from here or from above cancelled the child before this process loaded the run. */
 static bool cancel_cut_off(struct step *st, const struct run_head *h) {
     struct event_list l;
     if (h->status != RUN_CANCELLED) return false;
@@ -440,7 +440,7 @@ static void child_look(struct step *st, struct exec_child *x) {
     int rc = store_run_head(st->engine->store, m->tenant, m->test_mode, str_c(x->run_id),
                             st->scratch, &h, NULL);
     x->look = false;
-    if (rc == WOPR_E_NOT_FOUND && x->creation) { /* EXISTS was said of a creation still under way */
+    if (rc == WOPR_E_NOT_FOUND && x->creation) { /* a creation reported as EXISTS then failed */
         child_move(x, CHILD_WANTED);
         child_again_later(st, x);
         return;
@@ -460,7 +460,7 @@ static void child_look(struct step *st, struct exec_child *x) {
     st->exec->kin.had_children = true;
     child_await(st->exec, x, &h);
     if (x->ordinal < 0 &&
-        (!waiting || x->foreign)) { /* its node is entered again and asks for it */
+        (!waiting || x->foreign)) { /* its node is entered again and requests it */
         child_emit_resumed(st, x);
         child_free(st->exec, x);
     } else if (run_status_final(h.status) || !x->wait) child_ended(st, x, &h);
@@ -546,7 +546,7 @@ static void children_tend(struct step *st) {
     }
 }
 
-/* What the node waited for is of no use any more: it ends, unless it is detached. */
+/* The node no longer needs its child: cancel it, unless it is detached. */
 static void children_timed_out(struct step *st, int node) {
     struct run_exec *re = st->exec;
     for (struct list *l = re->kin.children.next, *next; l != &re->kin.children; l = next) {
@@ -588,7 +588,7 @@ static int child_restore_flags(struct step *st, struct exec_child *x, struct wop
     const struct run_meta *m = &st->state->meta;
     struct run_head h;
     struct run_origin o;
-    struct arena *a = arena_new(ENGINE_SCRATCH_MAX); /* each child has inputs of its own */
+    struct arena *a = arena_new(ENGINE_SCRATCH_MAX); /* reset per child: inputs are large */
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a child run");
     int rc =
         store_run_head(st->engine->store, m->tenant, m->test_mode, str_c(x->run_id), a, &h, err);
@@ -598,7 +598,7 @@ static int child_restore_flags(struct step *st, struct exec_child *x, struct wop
         x->foreign = !str_eqc(o.parent_run_id, st->exec->run_id);
     }
     arena_free(a);
-    return rc == WOPR_E_EXPIRED || rc == WOPR_E_NOT_FOUND ? 0 : rc; /* met again by child_look */
+    return rc == WOPR_E_EXPIRED || rc == WOPR_E_NOT_FOUND ? 0 : rc; /* child_look will report it */
 }
 
 /* A node that shows its child's suspension waits for the child that its own event names. */

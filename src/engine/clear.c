@@ -5,7 +5,7 @@
 
 #include "codec/jobj.h"
 
-#define CLEAR_PAGE_EVENTS 16 /* with their clear values well within the arena, however large */
+#define CLEAR_PAGE_EVENTS 16 /* which fit the arena with clear values of any size */
 #define CLEAR_ARENA_MAX   (64u * 1024 * 1024)
 
 void clear_seal(struct engine *e, struct plan *p, struct str run_id, int64_t at, struct str clear) {
@@ -84,12 +84,12 @@ static void vars_leave(struct step *st) {
     if (!vars.p) plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for what a child leaves");
     if (!vars.p || n == 0) return;
     clear_seal(st->engine, st->plan, s->meta.run_id, SEALED_LEFT, vars);
-    st->plan->unseals = true; /* also when nothing was sealed before: the parent may have ended */
+    st->plan->unseals = true; /* even if nothing was sealed before: the parent may have ended */
 }
 
 void clear_end(struct step *st) {
     const struct run_exec *re = st->exec;
     if (!run_status_final(st->state->status) || st->plan->failed != 0) return;
     if (re->kin.parent_id && (re->kin.flags & CHILD_AWAITED) != 0) vars_leave(st);
-    if (re->kin.had_children) st->plan->unseals = true; /* what they have left to it */
+    if (re->kin.had_children) st->plan->unseals = true; /* values that children left to it */
 }

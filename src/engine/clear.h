@@ -28,14 +28,14 @@ struct clear_reader { /* events of one run, in their order */
 MUST_CHECK int clear_open(struct clear_reader *r, struct engine *e, int64_t run_no,
                           struct wopr_error *err);
 void clear_shut(struct clear_reader *r); /* takes one that was not opened */
-/* *e with its clear values when it was masked and they are still there. */
+/* Add the clear values to *e if it is masked and they still exist. */
 MUST_CHECK int clear_event(struct clear_reader *r, struct event *e, struct wopr_error *err);
 /* What was sealed under SEALED_*; empty: nothing.  In a's memory. */
 MUST_CHECK int clear_one(struct engine *e, int64_t run_no, int64_t at, struct arena *a,
                          struct str *clear, struct wopr_error *err);
 
-/* After plan_project: a run that ends leaves its sensitive variables to a parent that waits for it,
- * and forgets what children have left to it. */
+/* Call it after plan_project.  A run that ends leaves its sensitive variables to a parent that
+ * waits for it, and drops those that its children left. */
 void clear_end(struct step *st);
 
 #endif

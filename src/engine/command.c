@@ -7,7 +7,7 @@
 
 #define SUBMIT_RETRY_AFTER_S 1 /* ERR-9 */
 
-/* done() comes from a worker, so that engine_submit never calls back into its caller. */
+/* A worker calls done(), so that engine_submit never calls back into its caller. */
 static void answer_queue(struct engine *e, struct engine_cmd *cmd) {
     pthread_mutex_lock(&e->mu);
     bool queue = e->life.started;
@@ -32,8 +32,8 @@ static void response_take(struct engine_cmd *cmd, const struct idem_response *r)
     cmd->replayed = true;
 }
 
-/* The same key gets the same answer (IDEM-5), so a lasting one that could not be kept is not given.
- */
+/* If the answer cannot be stored, refuse: a retry with the same key might get another one
+ * (IDEM-5). */
 static void answer_refuse_unkept(struct engine_cmd *cmd, int rc) {
     struct engine_result *r = &cmd->result;
     bool conflict = rc == WOPR_E_IDEM_CONFLICT;

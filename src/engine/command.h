@@ -8,13 +8,13 @@
 
 #include "engine/core.h"
 
-/* No effect on any run: render, keep under the key when there is one, answer. */
+/* For a command without effect on any run: render, store the answer if there is a key, answer. */
 void cmd_settle(struct engine *e, struct engine_cmd *cmd);
 void cmd_fail(struct engine *e, struct engine_cmd *cmd, int rc, const char *why);
 /* Renders cmd->result into the plan that makes it true. */
 void cmd_attach(struct engine_cmd *cmd, struct plan *p);
-void cmd_committed(struct engine_cmd *cmd, const struct plan *p); /* answers it */
-/* What an operation answers a run in this status without touching it; false: it has work to do. */
+void cmd_committed(struct engine_cmd *cmd, const struct plan *p); /* answers the command */
+/* Fill the answer of an operation that changes nothing in this status; false: it has work to do. */
 bool cmd_needs_no_effect(struct engine_cmd *cmd, enum run_status status, int64_t paused_ms);
 
 #endif

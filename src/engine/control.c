@@ -13,7 +13,7 @@
 #include "engine/resolve.h"
 #include "engine/timers.h"
 
-/* AUTH-8: another tenant's run does not exist.  RUN-30: asked before its status. */
+/* AUTH-8: another tenant's run does not exist.  RUN-30: checked before the status. */
 static bool run_owned_by(const struct run_state *s, const struct engine_cmd *cmd) {
     return str_eq(s->meta.tenant, cmd->tenant) && s->meta.test_mode == cmd->test_mode;
 }
@@ -25,8 +25,8 @@ static void control_attach(struct step *st, struct engine_cmd *cmd, enum run_sta
     st->cmd = cmd;
 }
 
-/* INT-42: children first.  Until they are down the command stays where it was, first in the
- * mailbox, and the run does nothing else. */
+/* INT-42: children first.  Until they have ended the command stays first in the mailbox, and the
+ * run does nothing else. */
 static void run_cancel(struct step *st, struct engine_cmd *cmd) {
     st->cascade_from = cmd->control.cascade_from;
     if (!cascade_down(st, CASCADE_CANCEL)) {
@@ -42,7 +42,7 @@ static struct str drain_id(struct step *st, int64_t seq) {
     return arena_printf(st->plan->arena, "pause:%lld", (long long)seq);
 }
 
-/* WF-44: a wait is where a node can be stopped; its remaining time goes into the timers row. */
+/* WF-44: a node can be stopped in a wait; the timers row keeps its remaining time. */
 static void drain_waits(struct step *st) {
     for (size_t i = 0; i < st->state->wf->nodes_nr && !step_lost(st); i++) {
         struct str id = st->state->wf->nodes[i].id;
@@ -133,8 +133,8 @@ static struct str lease_id(struct step *st, struct str holder, int64_t epoch) {
     return arena_printf(st->plan->arena, STR_FMT ":%lld", STR_ARG(holder), (long long)epoch);
 }
 
-/* EVT-32, STORE-38, STORE-40.  What was handed over, on request or by a host that stops, was not
- * lost; after a request nothing was interrupted either, so nothing is said to resume. */
+/* EVT-32, STORE-38, STORE-40.  A lease handed over, on request or by a stopping host, was not lost;
+ * a request also interrupts nothing, so no event says that the run resumes. */
 void control_take_over(struct step *st) {
     struct run_exec *re = st->exec;
     struct arena *a = st->plan->arena;

@@ -9,6 +9,6 @@
 /* Answers the command or puts its effect into the plan. */
 void control_apply(struct step *st, struct engine_cmd *cmd);
 void control_take_over(struct step *st);
-void control_unpause(struct step *st); /* a pause inherited by a fork ends */
+void control_unpause(struct step *st); /* ends a pause that a fork inherited */
 
 #endif

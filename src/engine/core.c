@@ -1,5 +1,5 @@
 /*
- * core.c: whether the engine still writes.
+ * core.c: stops all writing after a failed sync.
  */
 #include "engine/core.h"
 

@@ -47,10 +47,10 @@ struct run_tables {      /* exec.c */
 };
 struct run_queue {               /* queue.c */
     struct map *tenants;         /* name -> struct tenant */
-    struct list turns[QUEUE_NR]; /* tenants with runs that want a turn */
+    struct list turns[QUEUE_NR]; /* tenants with runs that wait for a turn */
     size_t ready_nr;             /* execs in QUEUE_RUNS and QUEUE_FRESH */
     size_t large_nr;             /* in QUEUE_LARGE */
-    bool fresh_last;             /* the last turn went to a fresh one */
+    bool fresh_last;             /* the last turn was a fresh one's */
 };
 struct run_states {      /* evict.c */
     struct list resting; /* execs that only wait, longest waiting first */
@@ -58,7 +58,7 @@ struct run_states {      /* evict.c */
     size_t leaving_bytes;
 };
 struct answer_queue {                /* command.c */
-    struct engine_cmd *first, **end; /* done() is due */
+    struct engine_cmd *first, **end; /* whose done() is due */
 };
 struct engine_life { /* engine.c */
     bool started, halting;
@@ -66,19 +66,19 @@ struct engine_life { /* engine.c */
     _Atomic bool broken;   /* set under mu: SYNC_FAILED, nothing is appended */
     bool threads_up;       /* the timer thread runs; only for start and stop */
     uint64_t started_ms;   /* monotonic; written before the threads start */
-    size_t idle_nr;        /* workers that wait for work; not those of large turns */
-    size_t busy_nr;        /* turns under way */
+    size_t idle_nr;        /* idle workers, without those of large turns */
+    size_t busy_nr;        /* turns being taken */
     pthread_t timer_thread, workers[2 * ENGINE_WORKERS_MAX];
     unsigned workers_nr; /* all of them */
 };
 struct upkeep_state {     /* upkeep.c */
-    bool kicked;          /* look at the deadlines again */
-    bool sweep_soon;      /* runs were left behind for want of room */
-    bool sweep_now;       /* runs became free */
-    uint64_t lease_ok_ms; /* monotonic: leases are surely ours until then (STORE-34) */
+    bool kicked;          /* check the deadlines again */
+    bool sweep_soon;      /* runs were skipped for lack of room */
+    bool sweep_now;       /* runs have lost their holder */
+    uint64_t lease_ok_ms; /* monotonic: leases are certainly ours until then (STORE-34) */
     bool beat_inflight;
-    bool beat_late;   /* the last beat came too late: another at once */
-    bool beat_missed; /* one was due while the last was under way */
+    bool beat_late;   /* the last beat was too late: send another at once */
+    bool beat_missed; /* a beat was due while the last was in flight */
     bool purge_inflight, purge_more;
 };
 struct kept_states { /* kept.c */
@@ -93,7 +93,7 @@ struct workflow_cache { /* wfcache.c */
 struct engine_counts { /* totals since the start, for engine_stats */
     _Atomic uint64_t created, completed, failed, cancelled, nodes_completed, nodes_failed, retries,
         cap_breaches, recovered, parked, dozed, bounds_met[RUN_BOUND_NR], refused[WOPR_ERR_NR];
-    struct log_gate full_gate; /* how often a full host is logged */
+    struct log_gate full_gate; /* limits how often a full host is logged */
 };
 
 struct engine {
@@ -107,10 +107,10 @@ struct engine {
     struct str holder;
 
     pthread_mutex_t mu;
-    pthread_cond_t work;  /* ready queue or answers grew, or state of serving changed */
+    pthread_cond_t work;  /* ready queue or answers grew, or life changed */
     pthread_cond_t large; /* the same for QUEUE_LARGE and its workers */
     pthread_cond_t tick;  /* timers changed */
-    pthread_cond_t calm;  /* something in flight came back */
+    pthread_cond_t calm;  /* something in flight has landed */
 
     struct run_tables runs;
     struct run_queue queue;
@@ -122,7 +122,7 @@ struct engine {
     struct engine_life life;
     struct upkeep_state upkeep;
     struct peers *peers;
-    void (*on_first_run_locked)(struct engine *e); /* there is something to listen for; peers.c */
+    void (*on_first_run_locked)(struct engine *e); /* start listening to other hosts; peers.c */
     struct kept_states kept;
     struct workflow_cache wfcache;
     struct engine_counts counts;
@@ -131,7 +131,7 @@ struct engine {
 /* Stops like engine_stop; release false leaves the leases as a killed process would (tests of
  * recovery). */
 void engine_halt(struct engine *e, bool release);
-/* The clock moved by more than time: look at the deadlines again (tests with a virtual clock). */
+/* The clock has jumped: check the deadlines again (tests with a virtual clock). */
 void engine_kick(struct engine *e);
 /* A sync failed (SYNC_FAILED): nothing is appended until a restart. */
 void engine_break(struct engine *e, const char *where);

@@ -38,7 +38,7 @@ static void create_meta(struct plan *p, const struct engine_cmd *cmd, struct str
     m->recursion_limit = cmd->create.options.recursion_limit;
 }
 
-/* EVT-11: the mask of sensitive inputs is taken here, once; the clear ones are sealed. */
+/* EVT-11: mask sensitive inputs here, once, and seal the clear ones. */
 static void create_vars(struct engine *e, struct plan *p, const struct engine_cmd *cmd) {
     const struct var_inits *from = &cmd->create.inputs;
     struct run_meta *m = &p->create->meta;
@@ -68,7 +68,7 @@ static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct
     if (!p) return NULL;
     p->what = PLAN_CREATE;
     p->run_id = str_keep(p, run_id);
-    p->epoch = 1; /* the first holder's */
+    p->epoch = 1; /* of the first holder */
     p->create = ARENA_NEW(p->arena, struct run_row_new);
     if (p->create) {
         create_meta(p, cmd, run_id, now_ms);
@@ -124,9 +124,9 @@ static int create_build(struct step *st, int64_t now_ms, struct plan **out) {
 
 /*
  * The plan that creates a run carries its first step, so a run whose nodes finish at once is one
- * commit.  No client knows the run before that, and a refused plan takes with it all that the step
- * did.  A first step that cannot be planned is left out: it is tried again as any other, where it
- * can fail by itself.
+ * commit.  No client knows the run before that, and a refused plan undoes the whole step.  A first
+ * step that cannot be planned is left out: it is tried again like any other, where it can fail on
+ * its own.
  */
 enum turn create_turn(struct step *st) {
     struct run_exec *re = st->exec;
@@ -143,7 +143,7 @@ enum turn create_turn(struct step *st) {
         exec_forget_state(re);
         rc = create_build(st, now_ms, &p);
     }
-    rc = mem_verdict(rc, refused); /* a run that no host could hold is not "try again" */
+    rc = mem_verdict(rc, refused); /* permanent if no host could hold the run */
     if (rc == 0) {
         struct str run_id = cmd->result.run_id;
         cmd->result = (struct engine_result){
@@ -184,5 +184,5 @@ enum turn create_landed(struct step *st, int rc) {
     cmd_committed(cmd, p);
     plan_unref(p);
     if (run_status_final(re->state->status)) return TURN_DROP;
-    return exec_register_no(re) == 0 ? TURN_GO_ON : TURN_LATER; /* when there is memory */
+    return exec_register_no(re) == 0 ? TURN_GO_ON : TURN_LATER; /* later, when there is memory */
 }

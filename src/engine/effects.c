@@ -63,7 +63,7 @@ struct failure channel_denied(struct step *st, int node, struct str channel, con
     return f;
 }
 
-/* Bytes that the next write to the channel takes the place of. */
+/* Bytes that the next write to the channel replaces. */
 static size_t chan_replaced(struct run_state *s, struct str channel, enum reducer red) {
     const struct chan_state *c = run_state_chan(s, channel);
     return red == RED_REPLACE && c && !c->is_list && c->n > 0 ? c->v[0].value.n : 0;
@@ -73,12 +73,12 @@ static size_t chan_replaced(struct run_state *s, struct str channel, enum reduce
     "the name is reserved for what callers say to interrupts (votes, questions, answers); use "    \
     "another name"
 
-/* One name has one value: variables and undeclared channels are shown under one name (CHAN-28). */
+/* One name has one value: snapshots show variables and undeclared channels together (CHAN-28). */
 static bool name_is_variable(struct run_state *s, struct str name) {
     return workflow_variable(s->wf, name) != NULL || run_state_var(s, name) != NULL;
 }
 
-/* CHAN-19: a child writes what adds up in any order, and nothing else. */
+/* CHAN-19: a child may only use reducers whose writes commute. */
 static int channel_foreign(struct step *st, struct str channel, const char *reducer,
                            struct str from_run, struct failure *f) {
     struct buf b;
@@ -176,7 +176,7 @@ static int effect_variable(struct step *st, int node, const struct node_effect *
     if (foreign) return channel_write(st, node, RED_REPLACE, x, f);
     if (variable_refuse(s, x->name, v, f)) return WOPR_E_VALIDATION;
     if (!bound_state_room(st, v ? v->value.n : 0, x->value.n, f)) return WOPR_E_VALIDATION;
-    if (v) previous = arena_str(st->scratch, var_shown(v)); /* the mask is taken once */
+    if (v) previous = arena_str(st->scratch, var_shown(v)); /* shown values are masked already */
     if (((d && d->sensitive) || x->sensitive || secret_in(st, x->value)) &&
         value_mask(st, x->value, &next) != 0)
         return 0;
@@ -201,7 +201,7 @@ static int effect_log(struct step *st, int node, const struct node_effect *x, st
 
 static int effect_chunk(struct step *st, int node, const struct node_effect *x, struct failure *f) {
     const struct wf_node *def = &st->state->wf->nodes[node];
-    /* Which port a chunk becomes a part of is not known, and a value may lie across two of them. */
+    /* Nobody knows which port a chunk is part of, and a value may span two chunks. */
     bool hides = def->sensitive_nr > 0 && mask_masks(st->state->wf->masking_mode);
     struct str text = hides ? STR("[REDACTED]") : x->value;
     return effect_emit(st, EV_OUTPUT_CHUNK, node,
@@ -227,7 +227,7 @@ static int effect_artifact(struct step *st, int node, const struct node_effect *
     return rc;
 }
 
-/* EVT-33.  A change id that the redactor would alter (OBS-75) could not be found again. */
+/* EVT-33.  A change id that the redactor would alter (OBS-75) would not be found again. */
 static int effect_pin(struct step *st, int node, const struct node_effect *x, struct failure *f) {
     int64_t version;
     struct buf b;
@@ -242,7 +242,7 @@ static int effect_pin(struct step *st, int node, const struct node_effect *x, st
                        pay_version_pinned(st->plan->arena, x->name, version, id), STR_NONE, f);
 }
 
-/* Which parts of an effect are JSON, and may they be left out? */
+/* Which parts of an effect are JSON, and which may be absent? */
 enum part { PART_TEXT, PART_JSON, PART_JSON_OR_NONE };
 static const struct {
     int (*apply)(struct step *st, int node, const struct node_effect *x, struct failure *f);
@@ -256,7 +256,7 @@ static const struct {
     [EFFECT_PIN] = {effect_pin, PART_JSON, PART_JSON_OR_NONE},
 };
 
-/* Executors of embedding programs are foreign bytes too. */
+/* Executors of embedding programs return foreign bytes. */
 static bool part_valid(enum part part, struct str s) {
     if (part == PART_TEXT) return utf8_valid(s);
     if (part == PART_JSON_OR_NONE && s.n == 0) return true;

@@ -11,10 +11,10 @@ struct failure channel_denied(struct step *st, int node, struct str channel, con
 /* 0, or f is filled and WOPR_E_VALIDATION: the node fails with it. */
 MUST_CHECK int effect_apply(struct step *st, int node, const struct node_effect *x,
                             struct failure *f);
-/* An object with the members masked that are sensitive outputs of the node (NODE-20).  *shown is
- * the object itself when none is.  Not 0: the plan has failed. */
+/* Mask the members of an object that are sensitive outputs of the node (NODE-20). *shown is the
+ * object itself if there are none.  Not 0: the plan has failed. */
 bool port_sensitive(const struct wf_node *def, struct str port);
-/* {"<key>":<value>} of a value that is shown otherwise, else nothing; the plan fails without
+/* {"<key>":<value>} if the value is shown differently, else empty; the plan fails without
  * memory. */
 struct str clear_member(struct step *st, const char *key, struct str value, struct str shown);
 MUST_CHECK int outputs_mask(struct step *st, int node, struct str outputs, struct str *shown);

@@ -1,5 +1,5 @@
 /*
- * emit.c: how events get into the plan of a step, and when the plan is full.
+ * emit.c: adds events to the plan of a step, and decides when the plan is full.
  */
 #include "engine/emit.h"
 
@@ -10,10 +10,10 @@
 
 #define ENGINE_STEP_EVENTS_MAX  256u               /* a plan is sent once it holds so many events */
 #define ENGINE_STEP_BYTES_MAX   (512u * 1024)      /* or so many bytes in its arena */
-#define ENGINE_STEP_SCRATCH_MAX (4u * 1024 * 1024) /* or took so much, which the next one lacks */
-#define ENGINE_STEP_MS_MAX      100u               /* or once its executors took so long */
-#define ENGINE_CREATE_MS_MAX    10u                /* the same for a step whose 201 is waited for */
-#define ENGINE_SETTLE_MS_MAX    10u /* the same for conditions: then others have a turn */
+#define ENGINE_STEP_SCRATCH_MAX (4u * 1024 * 1024) /* or used so much, which the next lacks */
+#define ENGINE_STEP_MS_MAX      100u               /* or after so much time in executors */
+#define ENGINE_CREATE_MS_MAX    10u                /* the same while a client waits for the 201 */
+#define ENGINE_SETTLE_MS_MAX    10u /* the same for conditions, so that others get a turn */
 
 void step_now(struct step *st) {
     int64_t now_ms = timeline_now_ms(st);
@@ -33,14 +33,15 @@ int64_t step_emit(struct step *st, enum ev_kind kind, int node, int64_t cause, s
     return step_emit_masked(st, kind, node, cause, payload, STR_NONE);
 }
 
-/* Whose values are masked as such, and may be shown on purpose; or come from outside the run. */
+/* Kinds whose values are masked by declaration, so some are shown on purpose, or come from outside
+ * the run: those are not scrubbed. */
 static bool scrubbed(enum ev_kind kind) {
     switch (kind) {
     case EV_NODE_COMPLETED:
     case EV_VARIABLE_CHANGED:
     case EV_CHANNEL_WRITTEN:
     case EV_RUN_STARTED:
-    case EV_RUN_COMPLETED: /* outputs of nodes as they are shown */
+    case EV_RUN_COMPLETED: /* holds outputs as they are shown */
         return false;
     default:
         return true;
@@ -83,7 +84,7 @@ bool step_settled(struct step *st) {
     return rc == 0 && !run_state_busy(st->state);
 }
 
-/* Time to send what there is: enough of it, or someone waits to be heard (RUN-25). */
+/* Time to send the plan: it holds enough, or a command waits (RUN-25). */
 bool step_full(const struct step *st) {
     uint64_t ms_max = st->creates ? ENGINE_CREATE_MS_MAX : ENGINE_STEP_MS_MAX;
     return st->exec->mail.any || st->exec->lease.requested ||

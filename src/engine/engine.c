@@ -29,7 +29,7 @@ struct worker {
     bool large; /* of large turns */
 };
 
-/* STORE-34: past this time another process may think our runs are free. */
+/* STORE-34: after this time another process may take our runs. */
 static bool lease_held_locked(const struct engine *e) {
     return e->cfg.sole_host || clock_mono_ms() < e->upkeep.lease_ok_ms;
 }
@@ -63,8 +63,8 @@ static bool turn_locked(struct worker *w) {
     if (!lives) return true;
     re->seat.running = false;
     re->seat.large = bytes > ENGINE_LARGE_BYTES;
-    if (bytes > 0) re->memory.log_bytes = bytes; /* what a fold would take, should it be needed */
-    /* Stopping too: what landed meanwhile may hold a command that waits for its answer. */
+    if (bytes > 0) re->memory.log_bytes = bytes; /* the size of a future fold */
+    /* Also while stopping: a landed plan may hold a command that waits for its answer. */
     if (!re->seat.inflight && re->seat.again) exec_wake_locked(re);
     exec_rests_locked(re, bytes);
     return true;
@@ -92,7 +92,7 @@ static void *worker_main(void *arg) {
         else if ((lease_held_locked(e) || e->life.stopping) && turn_locked(w)) continue;
         else if (e->life.halting && e->inflight_nr == 0) break;
         else if (e->life.halting)
-            pthread_cond_wait(&e->calm, &e->mu); /* what lands has a turn yet */
+            pthread_cond_wait(&e->calm, &e->mu); /* landed commits still need a turn */
         else worker_sleep_locked(w);
     }
     pthread_mutex_unlock(&e->mu);
@@ -118,7 +118,7 @@ static int worker_start(struct engine *e, bool large, struct wopr_error *err) {
     return wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start a worker thread");
 }
 
-/* Large turns leave a core to all others, where there is more than one. */
+/* Large turns leave one core to all others, where there is more than one. */
 static int workers_start(struct engine *e, struct wopr_error *err) {
     unsigned small = e->cfg.workers, large = small > 1 ? small - 1 : 1;
     int rc = 0;
@@ -229,7 +229,7 @@ int engine_start(struct engine *e, struct wopr_error *err) {
     return rc;
 }
 
-/* Answers commands that came too late; no other thread runs any more. */
+/* Answer commands that came too late; no other thread runs any more. */
 static void answer_rest(struct engine *e) {
     struct str key;
     void *value;
@@ -256,7 +256,7 @@ void engine_halt(struct engine *e, bool release) {
         return;
     }
     fork_slots_open_locked(e);
-    e->life.stopping = true; /* turns only take in what comes back; nothing new is appended */
+    e->life.stopping = true; /* turns only take in what lands; nothing new is appended */
     pthread_cond_broadcast(&e->work);
     pthread_cond_broadcast(&e->large);
     pthread_cond_broadcast(&e->tick);
@@ -265,7 +265,7 @@ void engine_halt(struct engine *e, bool release) {
     e->life.threads_up = false;
     peers_stop(e);
     pthread_mutex_lock(&e->mu);
-    /* A turn of the last moment may still send a plan, whose landing is a turn again. */
+    /* A last turn may still send a plan, whose landing needs another turn. */
     while (e->inflight_nr > 0 ||
            (e->life.workers_nr > 0 && e->life.busy_nr + e->queue.ready_nr + e->queue.large_nr > 0))
         pthread_cond_wait(&e->calm, &e->mu);
@@ -275,7 +275,7 @@ void engine_halt(struct engine *e, bool release) {
     pthread_mutex_unlock(&e->mu);
     for (unsigned i = 0; i < e->life.workers_nr; i++) (void)pthread_join(e->life.workers[i], NULL);
     e->life.workers_nr = 0;
-    /* The last turns may still have side plans out. */
+    /* Side plans of the last turns may still be in flight. */
     pthread_mutex_lock(&e->mu);
     while (e->inflight_nr > 0) pthread_cond_wait(&e->calm, &e->mu);
     e->life.started = false;

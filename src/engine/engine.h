@@ -31,11 +31,11 @@ struct engine_config {
     int64_t lease_ttl_ms, heartbeat_ms;      /* 30000, 10000 (STORE-32) */
     bool sole_host; /* no other process may open the file (store_config.exclusive): all leases are
                              taken at once, no other host is looked for */
-    int64_t retention_ms;       /* ended runs are kept so long, 0 = for ever (STORE-44) */
+    int64_t retention_ms;       /* how long ended runs are kept, 0 = for ever (STORE-44) */
     size_t runs_active_max;     /* runs in memory; beyond: UNAVAILABLE for creates (ERR-9) */
-    struct egress *egress;      /* how requests of nodes leave the host; NULL = they fail */
+    struct egress *egress;      /* sends the requests of nodes; NULL = they fail */
     unsigned children_open_max; /* unfinished children of one run, 128 (WF-51) */
-    struct vault *vault; /* seals clear values; NULL = runs with sensitive values cannot go on */
+    struct vault *vault; /* seals clear values; NULL = runs with sensitive values cannot proceed */
     struct engine_bounds bounds;
     int64_t stall_ms; /* workflow.stalled window, 300000; 0 = off (STORE-41) */
 };
@@ -45,7 +45,7 @@ struct engine_stats {
         nodes_failed, retries, cap_breaches, recovered, parked;
     uint64_t runs_active, runs_active_max, ready_len, timers;
     uint64_t state_bytes, states_dropped, tenants_active;
-    uint64_t tenant_runs_active, tenant_forks_waiting; /* of the tenant that has most */
+    uint64_t tenant_runs_active, tenant_forks_waiting; /* of the tenant with most */
     uint64_t tenant_forks_waiting_max, forks_copying;
     uint64_t bounds_met[RUN_BOUND_NR];
     struct engine_bounds bounds;   /* in force */
@@ -111,7 +111,7 @@ struct cmd_create {
     bool force_engine_version;    /* VER-11: show the number below instead of the current one */
     int32_t shown_engine_version; /* >= 0 */
     /* Of a child (from_run): run_id is given, and EXISTS when it is there already. */
-    struct str parent_run_id, parent_node_id; /* empty = nobody's child */
+    struct str parent_run_id, parent_node_id; /* empty = not a child */
     int32_t child_depth;
     uint32_t child_flags; /* CHILD_AWAITED ... */
 };
@@ -145,8 +145,8 @@ struct engine_cmd {
     struct str subject;   /* raw JSON Subject (D18) */
     struct str principal; /* subjectId */
     bool test_mode;
-    bool from_run;          /* the engine's own, from run to run */
-    size_t bytes;           /* of the request: one that is large takes its turn among its like */
+    bool from_run;          /* sent by the engine, from run to run */
+    size_t bytes;           /* of the request: large ones have their own queue */
     struct str run_id;      /* target; CREATE: empty, the engine mints one; FORK: the source */
     struct str traceparent; /* CREATE, FORK */
     union {                 /* by op */
@@ -171,7 +171,7 @@ struct engine_cmd {
     struct engine_result result;
     struct idem_response response;
     bool replayed; /* response is the stored one of an earlier request (IDEM-5) */
-    /* --- engine's own --- */
+    /* --- private to the engine --- */
     struct engine_cmd *next;
     void *priv;
 };

@@ -1,7 +1,7 @@
 /*
- * evict.c: states in memory.  Runs that only wait are kept in the order of their last turn; the
- * first of them lose their states when all states together take more than they may.  No event says
- * so: the log is folded again when a timer fires or a command arrives.
+ * evict.c: bounds the memory of states.  Runs that only wait are listed in the order of their last
+ * turn; when all states together exceed the bound, the first in the list drop theirs.  No event
+ * records it: the log is folded again when a timer fires or a command arrives.
  */
 #include "engine/evict.h"
 
@@ -9,7 +9,7 @@
 #include "engine/timers.h"
 #include "engine/waits.h"
 
-#define ENGINE_DOZE_MS_MIN 1000 /* a state is not dropped for less */
+#define ENGINE_DOZE_MS_MIN 1000 /* a shorter wait is not worth dropping a state */
 
 size_t exec_bytes(const struct run_exec *re) {
     const struct run_state *s = re->state;
@@ -19,7 +19,7 @@ size_t exec_bytes(const struct run_exec *re) {
            nodes * (sizeof *s->nodes + sizeof *s->edges + 4 * sizeof(int));
 }
 
-/* The oldest are asked to go; each says so in a turn of its own. */
+/* Ask the longest waiting; each drops its state in a turn of its own. */
 static void evict_locked(struct engine *e) {
     size_t max = e->cfg.bounds.state_bytes_max, target = max - max / 8;
     while (e->states.bytes > target + e->states.leaving_bytes && !list_empty(&e->states.resting)) {
@@ -31,7 +31,7 @@ static void evict_locked(struct engine *e) {
     }
 }
 
-/* After a turn: what the run takes now, and whether it only waits. */
+/* After a turn: record the run's bytes and whether it only waits. */
 void exec_rests_locked(struct run_exec *re, size_t bytes) {
     struct engine *e = re->engine;
     e->states.bytes = e->states.bytes - re->memory.bytes + bytes;
@@ -51,7 +51,7 @@ static bool timers_far(const struct run_exec *re, int64_t now_ms, int64_t *next_
     return *next_ms - now_ms >= ENGINE_DOZE_MS_MIN;
 }
 
-/* All of it can be read again, and nothing but a timer, a command or another run will need it. */
+/* The state can be read again, and only a timer, a command or another run will need it. */
 static bool may_doze(struct run_exec *re) {
     const struct run_state *s = re->state;
     bool busy = re->mail.any || re->lease.requested || re->lease.suspect ||
@@ -82,7 +82,7 @@ bool exec_leaves(struct run_exec *re) {
     pthread_mutex_unlock(&e->mu);
     if (!asked || re->phase != EXEC_LIVE) return false;
     re->memory.stays = !exec_doze(re);
-    if (re->memory.stays && re->memory.dozes) { /* no memory for the timer that would wake it */
+    if (re->memory.stays && re->memory.dozes) { /* there is no memory for the timer to wake it */
         re->memory.dozes = false;
         return false;
     }
@@ -91,7 +91,7 @@ bool exec_leaves(struct run_exec *re) {
 
 bool exec_dozes_on(struct run_exec *re) {
     struct exec_timer *t = timer_find(re, TIMER_DOZE, -1);
-    /* Suspect or not: the load looks whose the run is. */
+    /* No need to check a suspect lease: the load does. */
     bool wanted = re->mail.any || re->lease.requested || re->kin.news || re->requests.has_answers;
     if (!re->memory.dozes) return false;
     if (!wanted && t && !timer_take_fired(re, t)) return true;

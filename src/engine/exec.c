@@ -15,7 +15,7 @@
 
 struct run_exec *exec_new(struct engine *e, struct str run_id, enum exec_phase phase) {
     if (run_id.n == 0 || run_id.n > RUN_ID_MAX) return NULL;
-    struct run_exec *re = MEM_NEW(struct run_exec);
+    struct run_exec *re = mem_zalloc(sizeof *re + run_id.n + 1);
     if (!re) return NULL;
     re->engine = e;
     re->phase = phase;
@@ -111,7 +111,7 @@ int exec_begin(struct run_exec *re, struct str tenant) {
     return rc;
 }
 
-/* Seen by the number while no worker knows it; false when the tables are full. */
+/* Registered by number too before a worker sees it; false when the tables are full. */
 bool exec_add(struct engine *e, int64_t run_no, struct str tenant, const struct run_head *h) {
     struct run_exec *re = exec_new(e, h->run_id, EXEC_LOOKUP);
     if (!re) return true;
@@ -204,7 +204,7 @@ void exec_reload(struct run_exec *re, bool later) {
     }
     int64_t ms = re->commit.backoff_ms > 0 ? re->commit.backoff_ms * 2 : ENGINE_BACKOFF_MS_FIRST;
     re->commit.backoff_ms = ms < ENGINE_BACKOFF_MS_MAX ? ms : ENGINE_BACKOFF_MS_MAX;
-    /* Without memory for the timer the next turn follows at once. */
+    /* Without memory for the timer retry at once. */
     if (timer_arm(re, TIMER_BACKOFF, -1, clock_wall_ms() + re->commit.backoff_ms, false) != 0)
         exec_wake(re);
 }

@@ -1,9 +1,8 @@
 /*
  * exec.h: struct run_exec, a run in memory: tables, mailbox, reload.  Layer: engine, not for
- * others.
- * Who may touch what: what is marked (mu) is guarded by engine.mu.  All else belongs to the runner
- * of the exec: the worker while seat.running, nobody while seat.inflight (its plan or lease request
- * is on the committer).
+ * others.  Who may touch what: what is marked (mu) is guarded by engine.mu.  All else belongs to
+ * the runner of the exec: the worker while seat.running, no thread while seat.inflight (its plan or
+ * lease request is on the committer).
  */
 #ifndef WOPR_ENGINE_EXEC_H
 #define WOPR_ENGINE_EXEC_H
@@ -27,77 +26,77 @@ struct seat { /* (mu) queue.c: place in the ready queue */
     bool queued, running;
     bool inflight;         /* a commit is on the committer */
     bool again;            /* woken while running or in flight */
-    bool large;            /* as its last turn left it, or as it was submitted */
+    bool large;            /* by its last turn, or its submission */
     struct tenant *tenant; /* NULL before it is in the tables */
-    bool copying;          /* a fork that has one of its tenant's slots */
+    bool copying;          /* a fork that holds one of its tenant's slots */
     bool waits_slot;       /* a fork that waits for one */
 };
 struct residence {       /* evict.c: its state in memory */
     struct list resting; /* (mu) in engine.states.resting: it has a state and only waits */
     size_t bytes;        /* (mu) of its state, as counted in engine.states.bytes */
-    size_t log_bytes;    /* without a state: how much there is to fold, as far as it is known */
+    size_t log_bytes;    /* without a state: bytes to be folded, as far as known */
     bool leaves;         /* (mu) asked to give up its state */
-    bool keeps;          /* its state is what its log folds to, and may be wanted soon: kept.c */
-    bool dozes;          /* LOADING, but not before something happens */
-    bool stays;          /* its state cannot go before something happens */
+    bool keeps;          /* its state equals its folded log and may be needed soon: kept.c */
+    bool dozes;          /* LOADING, but only when something needs the state */
+    bool stays;          /* its state cannot be dropped before its next event */
 };
 struct mailbox {                     /* exec.c */
     struct engine_cmd *first, **end; /* (mu) */
-    size_t large_nr;                 /* (mu) of them are large */
+    size_t large_nr;                 /* (mu) how many of them are large */
     _Atomic bool any;                /* set under mu; read without at event boundaries (RUN-25) */
 };
 struct stuck { /* stuck.c */
     unsigned tries;
-    int node;    /* at which it happened first, -1 = none */
-    bool cancel; /* not even a cancel can be planned */
+    int node;    /* where it happened first, -1 = none */
+    bool cancel; /* not even the cancel can be planned */
     char why[200];
 };
-struct commit { /* step.c, create.c, fork.c: the commit in flight, and what failures led to */
+struct commit { /* step.c, create.c, fork.c: the commit in flight, and the memory of failures */
     struct plan *plan;      /* in flight */
     struct engine_cmd *cmd; /* whose effect is in plan; NEW: the creation */
-    int rc;                 /* (mu) what came back from the committer */
+    int rc;                 /* (mu) result from the committer */
     int64_t backoff_ms;     /* after the last failure, 0 = none */
     unsigned load_tries;    /* folds in a row that met a bound */
-    bool distrusts;         /* a checkpoint led nowhere: the next load folds the whole log */
-    struct stuck *stuck;    /* stuck.c: plans in a row that cannot be taken; NULL: none */
+    bool distrusts;         /* a checkpoint failed: the next load folds the whole log */
+    struct stuck *stuck;    /* stuck.c: plans in a row that failed for good; NULL: none */
 };
 struct lease {                     /* load.c, peers.c */
     int64_t epoch;                 /* fencing epoch under which the run is ours */
-    int64_t claimed_epoch;         /* (mu) of the claim that came back */
+    int64_t claimed_epoch;         /* (mu) by the landed claim */
     int64_t seen_epoch, seen_beat; /* what the claim in flight relies on */
-    bool unpark;                   /* the claim takes up a parked run, to cancel it */
-    bool swept;                    /* wanted by recovery, not only by a command */
+    bool unpark;                   /* the claim unparks the run, to cancel it */
+    bool swept;                    /* recovery wants the run, not only a command */
     bool taken;                    /* the lease is fresh: the next load is a takeover */
-    bool take_over;                /* the next step begins with EVT-32 */
-    char *old_holder;              /* before us; "" = nobody */
+    bool take_over;                /* the next step begins with the events of EVT-32 */
+    char *old_holder;              /* before us; "" = none */
     int64_t old_epoch;
-    bool released;          /* old_holder gave all its leases back */
-    bool asked;             /* we asked old_holder for the run; at a takeover: it gave it */
+    bool released;          /* old_holder has released all its leases */
+    bool asked;             /* we asked old_holder for the run; at a takeover: it agreed */
     uint64_t ask_ms;        /* monotonic: when to ask again, 0 = not yet */
     uint64_t ask_end_ms;    /* monotonic: when to give up, 0 = not yet */
     _Atomic bool requested; /* another host asks for the run */
-    uint64_t requested_ms;  /* monotonic: since when, 0 = not yet looked at */
-    _Atomic bool suspect;   /* it may not be ours any more */
+    uint64_t requested_ms;  /* monotonic: since when, 0 = not handled yet */
+    _Atomic bool suspect;   /* the lease may be lost */
 };
-struct kin {         /* children.c, cascade.c; all but the link upwards follow from log and store */
-    char *parent_id; /* NULL = nobody's child */
+struct kin {         /* children.c, cascade.c; what it links follows from log and store */
+    char *parent_id; /* NULL = not a child */
     int32_t depth;
     uint32_t flags;          /* of this run as a child: CHILD_AWAITED ... */
-    _Atomic bool news;       /* some child moved, or a command to a child is answered */
+    _Atomic bool news;       /* a child changed, or answered a command */
     struct list children;    /* struct exec_child */
     struct list cancels;     /* struct exec_stop: cancels of the cascade under way */
-    uint64_t cascade_ms;     /* monotonic end of its patience, 0 = none under way */
+    uint64_t cascade_ms;     /* monotonic: when to stop waiting for it, 0 = no cascade */
     int cascade_why;         /* enum cascade_cause */
     size_t open_bound;       /* upper bound of unfinished children */
-    bool had_children;       /* the store may know some */
-    bool stall_emitted;      /* WF-51 was emitted for the node that is held now */
+    bool had_children;       /* the store may have some */
+    bool stall_emitted;      /* WF-51 was emitted for the node now held */
     enum drain_policy drain; /* of the pause in force */
 };
 struct exec_requests {       /* invoke.c */
     struct invocation *rows; /* of this run */
     size_t rows_nr, rows_cap;
     struct invoke_call *recorded; /* their outcomes are in the plan in flight */
-    struct invoke_call *answers;  /* (mu) came back */
+    struct invoke_call *answers;  /* (mu) answers not taken in yet */
     _Atomic bool has_answers;     /* set under mu */
 };
 struct exec_timers {   /* timers.c */
@@ -105,26 +104,25 @@ struct exec_timers {   /* timers.c */
     unsigned fired_nr; /* (mu) timers with fired set */
 };
 struct exec_fork {                         /* fork.c */
-    struct fork_job *job;                  /* while FORKING */
-    struct fork_clear *clear;              /* the same: fork_clear.c */
+    struct fork_job *job;                  /* in phase FORKING */
+    struct fork_clear *clear;              /* in phase FORKING: fork_clear.c */
     void (*job_free)(struct run_exec *re); /* of fork.c, with job */
-    struct fork_info *info; /* the run is a fork; NULL: it is none, or not known yet */
+    struct fork_info *info;                /* of a fork; NULL: none, or not known yet */
 };
 
 struct exec_checkpoint { /* checkpoint.c: the newest one of its state, none: all zero */
     int64_t seq, log_bytes;
-    size_t image_bytes; /* about, of the next one; no smaller one is to be expected */
-    bool used;          /* the state did not begin with the first event of the log */
+    size_t image_bytes; /* expected size of the next one */
+    bool used;          /* the fold began with a checkpoint */
 };
 
 struct run_exec {
     struct engine *engine;
-    char run_id[RUN_ID_MAX + 1];
     int64_t run_no;        /* 0 = not known yet */
     enum exec_phase phase; /* changed by exec_move only */
     struct workflow *wf;
     struct run_state *state;
-    int32_t *skips;    /* per node: effects to leave out, the log has them already; or NULL */
+    int32_t *skips;    /* per node: effects to omit because the log has them; or NULL */
     int64_t paused_ms; /* acceptance time of the pause in force (RUN-27) */
     int64_t folds_to;  /* LOADING: the length of the log that is being folded */
     bool stalled;      /* workflow.stalled was emitted for this stall */
@@ -140,17 +138,18 @@ struct run_exec {
     struct exec_timers timers;
     struct exec_fork fork;
     struct exec_checkpoint checkpoint;
-    struct timeline *timeline; /* leads a live replay; NULL: the wall clock does */
+    struct timeline *timeline; /* directs a live replay; NULL: the wall clock does */
+    char run_id[];             /* terminated */
 };
 
-/* What a turn decided about its exec.  Functions of a turn return it, and touch the exec no more
- * once it is not TURN_GO_ON; exec_turn alone drops and reloads. */
+/* What a turn decided about its exec.  Functions of a turn return it and must not touch the exec
+ * after anything but TURN_GO_ON; exec_turn alone drops and reloads. */
 enum turn {
     TURN_GO_ON,  /* in the phase that the exec is in now */
-    TURN_END,    /* until something comes back or wakes the exec */
+    TURN_END,    /* until a commit lands or the exec is woken */
     TURN_RELOAD, /* memory is not trusted: fold the log again at once */
     TURN_LATER,  /* the same after a backoff */
-    TURN_DROP    /* the exec leaves memory, or is looked up again for the mail it has */
+    TURN_DROP    /* the exec leaves memory, or is looked up again if it has mail */
 };
 
 /* A new exec, in no table yet; NULL: no memory, or run_id is too long. */
@@ -176,7 +175,7 @@ void exec_forget_state(struct run_exec *re); /* state, timers, plan; commands st
 /* After a failed commit memory is not trusted: fold again, at once or after a backoff. */
 void exec_reload(struct run_exec *re, bool later);
 
-/* Another host moved a run (run_no 0: any): the exec that waits for it looks. */
+/* Another host changed a run (run_no 0: any): wake the exec that waits for it. */
 void exec_awaited_moved_locked(struct engine *e, int64_t run_no);
 
 struct engine_cmd *exec_mail_take(struct run_exec *re);

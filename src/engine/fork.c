@@ -1,7 +1,8 @@
 /*
- * fork.c: a new run out of the first events of another one (FORK-1 to FORK-11, FORK-22, FORK-23).
- * A worker folds what is inherited, turn by turn, and one plan makes the run: its rows are the
- * state at the cut, its log refers to that of the source.  A kill before that plan leaves nothing.
+ * fork.c: makes a new run from the first events of another one (FORK-1 to FORK-11, FORK-22,
+ * FORK-23).  A worker folds the inherited events, turn by turn, and one plan makes the run: its
+ * rows are the state at the cut, its log refers to that of the source.  A kill before that plan
+ * leaves nothing behind.
  */
 #include "engine/fork.h"
 
@@ -35,7 +36,7 @@ struct fork_job {
     struct run_fork link;
     struct run_meta meta;
     struct var_inits vars;
-    bool open; /* the source was read, the rest of this is set */
+    bool open; /* the source was read; the members below are set */
 };
 
 /* --- life --- */
@@ -123,8 +124,8 @@ static int source_read(struct step *st, struct fork_job *j, struct wopr_error *e
     return rc;
 }
 
-/* What a fork takes over: definition, owner, inputs and options; not the scope, the callback and
- * the parent, which belong to the source alone. */
+/* A fork inherits definition, owner, inputs and options; scope, callback and parent belong to the
+ * source alone. */
 static void meta_fill(struct step *st, struct fork_job *j) {
     const struct run_origin *o = &j->source;
     j->meta = o->meta;
@@ -161,8 +162,8 @@ static int job_open(struct step *st, struct fork_job *j, struct wopr_error *err)
 
 /* --- the plan --- */
 
-/* A retry that was waiting at the cut waits for what was left then; in a replay the source says
- * when it came. */
+/* A retry that was waiting at the cut waits for its remaining time; in a replay the source's log
+ * decides. */
 static void retries_arm(struct run_exec *re, struct plan *p, const struct fork_job *j) {
     const struct run_state *s = re->state;
     if (j->link.mode != FORK_BRANCH) return;
@@ -197,7 +198,7 @@ static bool create_fill(struct step *st, struct fork_job *j, struct plan *p) {
 static struct plan *fork_plan(struct step *st, struct fork_job *j) {
     struct run_state *s = st->exec->state;
     struct plan *p = plan_new();
-    j->link.cut_ms = st->exec->fork.info->link.cut_ms; /* known since the fold */
+    j->link.cut_ms = st->exec->fork.info->link.cut_ms; /* set by the fold */
     if (!p || !create_fill(st, j, p)) {
         plan_unref(p);
         return NULL;
@@ -221,7 +222,7 @@ static void fork_done(void *ctx, struct plan *p, int rc) {
     exec_landed(ctx, rc);
 }
 
-/* Returns a code when nothing went out. */
+/* Returns a code if nothing was sent. */
 static int fork_send(struct step *st, struct fork_job *j, struct wopr_error *err) {
     struct run_exec *re = st->exec;
     struct plan *p = fork_plan(st, j);
@@ -245,7 +246,7 @@ static int fork_send(struct step *st, struct fork_job *j, struct wopr_error *err
     return rc;
 }
 
-/* --- what came back --- */
+/* --- the landed plan --- */
 
 static enum turn fork_made(struct step *st, struct plan *p) {
     struct run_exec *re = st->exec;
@@ -263,7 +264,7 @@ static enum turn fork_made(struct step *st, struct plan *p) {
     if (rc == 0) rc = replay_open(re);
     if (rc == 0) rc = replay_begin(st, NULL);
     if (rc == 0) rc = children_load(st, NULL);
-    if (rc != 0) return TURN_LATER; /* it exists: again when there is memory */
+    if (rc != 0) return TURN_LATER; /* it exists: load it when there is memory */
     exec_move(re, EXEC_LIVE);
     return TURN_GO_ON;
 }
@@ -327,11 +328,11 @@ enum turn fork_turn(struct step *st, int flight_rc) {
     if (rc == 0 && re->state->lost) rc = fork_lost(&j->link, &err);
     if (rc == 0 && there) rc = fork_send(st, j, &err);
     if (rc != 0) return fork_refuse(st, rc, &err);
-    if (!there) exec_wake(re); /* others first */
+    if (!there) exec_wake(re); /* let others have a turn */
     return TURN_END;
 }
 
-/* --- in --- */
+/* --- submission --- */
 
 static struct run_exec *fork_exec(struct engine *e, struct engine_cmd *cmd) {
     char id[RUN_ID_LEN + 1] = "run_";

@@ -1,6 +1,6 @@
 /*
- * fork_info.c: what a fork knows of its cut: the link to its source, the last inherited event, what
- * is inherited and asks under an id of its own.
+ * fork_info.c: facts of a fork about its cut: the link to its source, the last inherited event, the
+ * row ids of inherited interrupts.
  */
 #include "engine/fork_info.h"
 
@@ -44,24 +44,24 @@ static bool event_holds_masked(const struct workflow *wf, const struct event *e,
     return c && c->sensitive;
 }
 
-/* Hosts and comparisons put their events between those of one commit. */
+/* Hosts and comparisons insert events between those of one commit. */
 bool fork_inserted(const struct event *e) {
     return compare_ignores(e) && !event_kind_is(e->kind, EV_F_EFFECT);
 }
 
-/* The last inherited event that is of the run itself. */
+/* Note the last inherited event that the run itself emitted. */
 static void cut_note(struct run_exec *re, const struct event *e) {
     struct fork_info *f = re->fork.info;
     if (fork_inserted(e)) return;
     f->cut_kind = e->kind;
     struct str channel = json_get(e->payload, "channel");
     if (e->kind == EV_CHANNEL_WRITTEN && !str_starts(channel, STR("\"_approvalVotes:")))
-        f->cut_kind = EV_LOG_APPENDED; /* nothing belongs to it */
+        f->cut_kind = EV_LOG_APPENDED; /* no event belongs to it */
     f->cut_node = e->node_id.n > 0 ? workflow_node_index(re->state->wf, e->node_id) : -1;
 }
 
-/* The run timeout counts running time only (WF-23): what lies between the last inherited event and
- * the fork is not, unless the run stood still there and the fold counts it as waiting. */
+/* The run timeout counts running time only (WF-23): the time between the last inherited event and
+ * the fork does not count, unless the run stood still and the fold counts it as waiting. */
 void fork_passed(struct run_exec *re, const struct event *e, struct arena *a) {
     const struct run_state *s = re->state;
     if (!re->fork.info || s->next_seq > re->fork.info->link.from_seq) return;

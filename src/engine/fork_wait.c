@@ -1,9 +1,8 @@
 /*
- * fork_wait.c: what forks and replays do about interrupts (FORK-10, FORK-11, FORK-13).
- * An inherited interrupt keeps its id in events and in the fold; the row that makes it answerable
- * in the fork has an id of its own, since the source may still ask under the old one.  A replay
- * asks no person whose answer its source has: the recorded events of the answer are emitted
- * again.
+ * fork_wait.c: interrupts of forks and replays (FORK-10, FORK-11, FORK-13).  An inherited interrupt
+ * keeps its id in events and in the fold; the row that makes it answerable in the fork has an id of
+ * its own, since the source may still ask under the old one.  A replay asks no person whose answer
+ * its source has: the recorded events of the answer are emitted again.
  */
 #include "engine/fork_wait.h"
 
@@ -17,7 +16,7 @@
 #include "store/runs.h"
 
 #define GROUP_EVENTS_MAX 8u  /* a page: one question, or one answer, of one commit */
-#define GROUP_LOOK_MAX   64u /* with what was inserted in between */
+#define GROUP_LOOK_MAX   64u /* including inserted events */
 
 /* --- rows of inherited interrupts --- */
 
@@ -49,7 +48,7 @@ void fork_wait_open(struct run_exec *re, struct plan *p, const struct intr_state
         plan_fail(p, WOPR_E_NO_MEMORY, "no memory for a timer");
 }
 
-/* Answered before the cut: a second answer is refused as such (INT-19). */
+/* Answered before the cut: keep the row, so that a second answer is refused as such (INT-19). */
 static void row_closed(struct run_exec *re, struct plan *p, const struct intr_state *i) {
     bool answered = i->phase == INTR_RESOLVED;
     struct plan_interrupt row = {.op = INTR_ROW_CLOSE,
@@ -100,7 +99,7 @@ static struct str payload_readdress(struct step *st, struct str payload, struct 
     return out;
 }
 
-/* The interrupt that an event of this node is about: the open one, or the last that was. */
+/* The interrupt that an event of this node is about: the open one, or the last one. */
 static struct intr_state *interrupt_of_node(const struct run_state *s, int node) {
     struct intr_state *last = run_state_intr_open(s, node);
     for (size_t i = 0; !last && i < s->intrs_nr; i++)
@@ -143,10 +142,10 @@ static void event_reemit(struct step *st, const struct event *g, int node) {
     if (seq >= 0 && copy.kind == EV_INTERRUPT_RESOLVED && open) close_row(st, i, &copy);
 }
 
-/* --- what a cut parted --- */
+/* --- commits split by the cut --- */
 
 static bool event_belongs(const struct event *e, enum ev_kind cut, const struct wf_node *def) {
-    if (e->kind == EV_AGENT_HANDOFF && /* another one is the executor's */
+    if (e->kind == EV_AGENT_HANDOFF && /* any other is the executor's */
         !str_eq(json_get(e->payload, "toAgentId"), json_get(def->agent, "agentId")))
         return false;
     return event_follows(e->kind, cut);
@@ -172,8 +171,8 @@ static int group_page(struct group *g) {
     return rc;
 }
 
-/* A source that had no event of its own yet, when it was forked, has not emitted its rest of the
- * group either: that is in the log of its own source. */
+/* A source without own events at the time of the fork has not emitted the rest of the group either:
+ * that is in the log of its own source. */
 static bool group_goes_up(struct group *g) {
     struct run_origin o;
     struct wopr_error err;
@@ -187,7 +186,7 @@ static bool group_goes_up(struct group *g) {
     return g->next < g->until;
 }
 
-/* NULL: no more of them.  What was inserted in between is not part of it. */
+/* NULL: the group has ended.  Skips inserted events. */
 static const struct event *group_next(struct group *g) {
     while (g->looked++ < GROUP_LOOK_MAX && (g->next < g->until || group_goes_up(g))) {
         if (g->at == g->page.n && (group_page(g) != 0 || g->page.n == 0)) return NULL;
@@ -260,7 +259,7 @@ bool replay_repeats_cancel(struct step *st, const struct event *g) {
     return true;
 }
 
-/* Which interrupt of its node is it?  Counted in the order they were asked. */
+/* The position of an interrupt among those of its node, in the order they were asked. */
 static unsigned ordinal_of(const struct run_state *s, const struct intr_state *x) {
     unsigned n = 0;
     for (const struct intr_state *i = s->intrs; i < x; i++) n += i->node == x->node;
@@ -306,7 +305,7 @@ static void answer_reemit(struct step *st, const struct wf_node *def, int node, 
     for (g.next = seq + 1; e && !step_lost(st); e = group_next(&g)) event_reemit(st, e, node);
 }
 
-/* A replay that came off its source's order: the answer of this question may stand elsewhere. */
+/* A replay that has left its source's order: search the log for the answer to this question. */
 bool replay_finds_answer(struct step *st) {
     const struct run_state *s = st->state;
     for (size_t k = 0; s->suspended_nr > 0 && k < s->intrs_nr && !step_lost(st); k++) {

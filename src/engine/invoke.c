@@ -1,11 +1,10 @@
 /*
- * invoke.c: requests that leave the host for a node (STORE-42, IDEM-16..19, D55).
- * Claim and outcome are rows of plans: the request goes out when the plan with its claim has
- * landed, and an executor sees an outcome in the step whose plan records it.  A claim without an
- * outcome (crash, takeover) goes out again under the same invocation id; so does a request whose
- * answer never came.  Success is final: it is never asked for again.
- * A request under way belongs to the engine (e->requests), so that the run may be reloaded
- * meanwhile.
+ * invoke.c: requests that leave the host for a node (STORE-42, IDEM-16..19, D55).  Claim and
+ * outcome are rows of plans: the request is sent when the plan with its claim has landed, and an
+ * executor sees an outcome in the step whose plan records it.  A claim without an outcome (crash,
+ * takeover) is sent again under the same invocation id; so is a request whose answer never came.
+ * Success is final: it is never sent again.  A request under way belongs to the engine
+ * (e->requests), so that the run may be reloaded meanwhile.
  */
 #include "engine/invoke.h"
 
@@ -25,7 +24,7 @@
 #define INVOKE_PER_RUN_MAX  100000u
 #define INVOKE_STATUS_ERROR 400
 
-struct invoke_call {  /* one request: in a plan, then under way, then back */
+struct invoke_call {  /* one request: in a plan, then in flight, then answered */
     struct list link; /* in e->requests while under way */
     struct invoke_call *next;
     struct engine *e;
@@ -35,7 +34,7 @@ struct invoke_call {  /* one request: in a plan, then under way, then back */
     int64_t ordinal;
     struct str invocation_id;
     struct egress_request request;
-    enum invocation_state state; /* what came back */
+    enum invocation_state state; /* the outcome */
     struct text outcome;
 };
 struct invocation { /* a row of the log, as this process knows it */
@@ -80,7 +79,7 @@ static void invoke_forget(struct run_exec *re) {
     re->requests.rows = NULL;
     re->requests.rows_nr = re->requests.rows_cap = 0;
     if (!re->requests.recorded) return;
-    pthread_mutex_lock(&re->engine->mu); /* their plan is gone: take them in again */
+    pthread_mutex_lock(&re->engine->mu); /* their plan was lost: take them in again */
     while (re->requests.recorded) {
         struct invoke_call *c = re->requests.recorded;
         re->requests.recorded = c->next;
@@ -132,7 +131,7 @@ static bool call_under_way(struct engine *e, const char *run_id, struct str invo
     return found;
 }
 
-/* One row; what is known already stays. */
+/* Add a row, unless this process knows it already. */
 static int invocation_take_row(void *ctx, const struct plan_invocation *row,
                                struct wopr_error *err) {
     struct step *st = ctx;
@@ -173,12 +172,12 @@ static void invocation_record(struct step *st, const struct invocation *v) {
     plan_invocation(st->plan, &row);
 }
 
-/* --- what an executor sees --- */
+/* --- results for executors --- */
 
-/* Of an earlier attempt only a success counts: what failed may be tried again. */
+/* Of an earlier attempt only a success counts: a failed request may be repeated. */
 static bool invocation_visible(const struct invocation *v, int attempt) {
     if (v->state == INVOCATION_CLAIMED || v->outcome.n == 0) return false;
-    if (v->attempt > attempt) return false; /* of a replay's source: this attempt had failed */
+    if (v->attempt > attempt) return false; /* a later attempt of a replay's source */
     if (v->attempt == attempt) return true;
     int64_t status = 0;
     return v->state == INVOCATION_COMPLETED &&
@@ -239,7 +238,8 @@ static struct invoke_call *call_new(struct step *st, const struct invocation *v,
     if (c && c->a) {
         list_init(&c->link);
         c->e = st->engine;
-        memcpy(c->run_id, st->exec->run_id, sizeof c->run_id);
+        memcpy(c->run_id, st->exec->run_id,
+               strlen(st->exec->run_id)); /* zeroed, RUN_ID_MAX at most */
         c->node = v->node;
         c->ordinal = v->ordinal;
         c->invocation_id = arena_str(c->a, text_str(&v->invocation_id));
@@ -254,7 +254,7 @@ static void claim_refuse(struct step *st, int node, const char *code, struct str
     attempt_failed(st, node, &f);
 }
 
-/* The same effect must be asked for in the same way while its outcome is unknown. */
+/* While the outcome is unknown, only the identical request may be sent again. */
 static bool invocation_unknown(const struct invocation *v) {
     return v->state == INVOCATION_CLAIMED || v->state == INVOCATION_ESCAPED;
 }
@@ -280,7 +280,7 @@ static void invoke_claim(struct step *st, int node, const struct node_result *ou
     struct invocation *v = invocation_find(re, node, ordinal);
     struct sha256 digest = request_digest(r->method, r->url, r->body);
     struct wopr_error err;
-    if (v && (v->calling || v->send)) return; /* asked by an attempt that timed out: wait for it */
+    if (v && (v->calling || v->send)) return; /* sent by an attempt that timed out: wait for it */
     struct failure recorded;
     if (timeline_effect(st, node, &recorded)) {
         attempt_failed(st, node, &recorded);
@@ -319,7 +319,7 @@ static void invoke_claim(struct step *st, int node, const struct node_result *ou
     step_timeout_arm(st, node);
 }
 
-/* --- out and back --- */
+/* --- sending and answers --- */
 
 static void call_came_back(struct invoke_call *c) { /* c is no longer in e->requests */
     struct engine *e = c->e;
@@ -342,7 +342,7 @@ static void call_answered(void *ctx, const struct egress_response *r) { /* on th
     pthread_mutex_lock(&e->mu);
     list_del(&c->link);
     pthread_mutex_unlock(&e->mu);
-    if (r->rc == WOPR_E_CLOSED || r->rc == WOPR_E_NO_MEMORY) { /* stopping: the claim is stored */
+    if (r->rc == WOPR_E_CLOSED || r->rc == WOPR_E_NO_MEMORY) { /* stopping: keep the claim */
         call_free(c);
         return;
     }
@@ -355,7 +355,7 @@ static void call_answered(void *ctx, const struct egress_response *r) { /* on th
     buf_fini(&b);
     if (kept) {
         call_came_back(c);
-    } else { /* as if the answer had been lost; the run's timers or the next start go on */
+    } else { /* as if the answer were lost: the run's timers or the next start continue */
         log_error("the answer to a request was lost for want of memory", "run", c->run_id);
         call_free(c);
     }

@@ -6,9 +6,9 @@
 
 #include "engine/waits.h"
 
-/* Adds the rows of a run to what is known: its own, or those that answer a replay. */
+/* Add the stored rows of a run: its own, or those that answer a replay. */
 MUST_CHECK int invoke_load(struct step *st, int64_t run_no, struct wopr_error *err);
-/* What is recorded of the present activation of a node, for its executor. */
+/* Give the executor the recorded answers of the node's current activation. */
 void invoke_answers(struct step *st, int node, struct node_call *call);
 
 extern const struct wait_kind WAIT_REQUEST;

@@ -1,6 +1,6 @@
 /*
- * job.h: work of the engine on the committer that belongs to no turn.  Layer: engine, not for
- * others.
+ * job.h: background jobs: work of the engine on the committer that belongs to no turn.  Layer:
+ * engine, not for others.
  */
 #ifndef WOPR_ENGINE_JOB_H
 #define WOPR_ENGINE_JOB_H
@@ -12,7 +12,7 @@
 bool job_post(struct engine *e, void (*run)(struct engine *e, struct store *s, void *args),
               const void *args, size_t n);
 
-/* The count of what is in flight, which engine_halt waits for.  The engine may be gone when
+/* The number of things in flight, which engine_halt waits for.  The engine may be freed when
  * inflight_end returns. */
 void inflight_begin_locked(struct engine *e);
 void inflight_end(struct engine *e, size_t n);

@@ -1,6 +1,5 @@
 /*
- * kept.c: states of runs that were let go: a few, for a while, the one that was used longest ago
- * goes first.
+ * kept.c: a small cache of the states of runs that left memory; least recently used first out.
  */
 #include "engine/kept.h"
 
@@ -20,7 +19,7 @@ struct kept_state {
 
 static struct kept_state *kept_of(struct list *l) { return LIST_ENTRY(l, struct kept_state, link); }
 
-/* Freed by the caller, outside the lock. */
+/* Unlink k; the caller frees it outside the lock. */
 static struct kept_state *kept_leave_locked(struct engine *e, struct kept_state *k) {
     list_del(&k->link);
     e->kept.nr--;
@@ -40,7 +39,7 @@ static void kept_end(struct kept_state *k) {
     mem_free(k);
 }
 
-/* Those that are too many, or not used since long; all: every one. */
+/* Drop entries beyond the bounds, or unused for too long; all: every one. */
 static void kept_trim(struct engine *e, uint64_t now_ms, bool all) {
     for (;;) {
         struct kept_state *oldest = NULL;
@@ -55,7 +54,7 @@ static void kept_trim(struct engine *e, uint64_t now_ms, bool all) {
     }
 }
 
-/* A replay's place in its source is not part of a state. */
+/* Not a replay: its place in its source is not part of a state. */
 static bool kept_worth(const struct run_exec *re, size_t bytes) {
     return re->state && !run_state_busy(re->state) && re->state->next_seq >= KEPT_EVENTS_MIN &&
            !re->timeline && re->run_no != 0 && bytes <= KEPT_BYTES_MAX / 4;

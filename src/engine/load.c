@@ -1,6 +1,6 @@
 /*
- * load.c: runs that are not in memory: look up, lease, fold (STORE-30 to STORE-39, EVT-32, VER-3).
- * A log that breaks an invariant parks its run; the others go on.
+ * load.c: brings runs into memory: look up, lease, fold (STORE-30 to STORE-39, EVT-32, VER-3).  A
+ * log that breaks an invariant parks its run; the others go on.
  */
 #include "engine/load.h"
 
@@ -23,7 +23,7 @@
 
 #include <stdio.h>
 
-#define LOAD_TRIES_MAX  3u /* of a run that is larger than this host can fold */
+#define LOAD_TRIES_MAX  3u /* of a run too large for this host to fold */
 #define LOAD_REASON_MAX 200
 
 /* --- look up --- */
@@ -79,15 +79,15 @@ static void lease_done(void *ctx, struct store *s) { /* on the committer */
                                   .until_ms = clock_wall_ms() + e->cfg.lease_ttl_ms,
                                   .epoch = e->cfg.sole_host ? LEASE_ANY : re->lease.seen_epoch,
                                   .beat = re->lease.seen_beat};
-    /* A cancel takes a parked run up again; what does not fold is ended as it is. */
+    /* A cancel unparks the run; if its log does not fold, it is ended without. */
     int rc = re->lease.unpark ? store_run_park(s, re->run_no, LEASE_ANY, STR_NONE, &err) : 0;
     if (rc == 0) rc = store_lease_claim(s, &c, &epoch, &err);
     if (rc == 0) re->lease.claimed_epoch = epoch;
     exec_landed(re, rc);
 }
 
-/* Who had the run before, for the marks of a takeover.  A run that is ours by name was given to us
- * by the holder we asked; or we only forgot it. */
+/* Note the previous holder, for the events of a takeover.  A run that is ours by name was
+ * transferred by the holder we asked, or only left our memory. */
 static bool note_holder(struct run_exec *re, const struct run_head *h, struct str own) {
     bool mine = str_eq(h->holder, own);
     re->lease.released = h->holder.n > 0 && h->lease_until_ms == 0;
@@ -125,8 +125,7 @@ static enum turn mail_refuse_parked(struct step *st) {
     return TURN_DROP;
 }
 
-/* Mail answered where that is possible; true when some of it, or the sweep, wants the run itself.
- */
+/* Answer what mail needs no lease; true when other mail, or the sweep, needs the run itself. */
 static bool run_wanted(struct step *st, struct run_head *head, int *rc) {
     struct run_exec *re = st->exec;
     struct engine_cmd *cmd, *keep = NULL;
@@ -157,7 +156,7 @@ enum turn load_lookup(struct step *st) {
     }
     int64_t beat;
     if (rc == 0 && !peers_lease_free(st->engine, &head, &beat)) {
-        if (!re->mail.any) return TURN_DROP; /* the sweep takes it up when it is free */
+        if (!re->mail.any) return TURN_DROP; /* the sweep claims it once it is free */
         if (peers_ask(st, &head)) return TURN_END;
         return mail_refuse(st, WOPR_E_UNAVAILABLE,
                            "the host that executes the run does not answer");
@@ -178,8 +177,8 @@ enum turn load_leased(struct step *st, int rc) {
     exec_move(re, EXEC_LOOKUP);
     switch (wopr_err_class(rc)) {
     case ERR_GONE:
-        return TURN_DROP; /* its commands get a fresh look at the row */
-    case ERR_LEAVE:       /* another host was faster */
+        return TURN_DROP; /* its commands read the row again */
+    case ERR_LEAVE:       /* another host came first */
         if (!re->mail.any) return TURN_DROP;
         peers_ask_again(re);
         return TURN_END;
@@ -212,7 +211,7 @@ static void park_now(struct engine *e, struct store *s, void *args) {
         log_error("a damaged run could not be parked", "why", err.message);
 }
 
-/* A cancel ends the run instead, and the other commands find it ended. */
+/* A waiting cancel ends the run instead, and the other commands find it ended. */
 static enum turn run_park(struct step *st, const char *reason) {
     struct engine_cmd *cmd;
     while ((cmd = exec_mail_take(st->exec)) != NULL) {
@@ -224,7 +223,7 @@ static enum turn run_park(struct step *st, const char *reason) {
               st->exec->run_id, "reason", reason);
     st->engine->counts.parked++;
     snprintf(k.reason, sizeof k.reason, "%s", reason);
-    (void)job_post(st->engine, park_now, &k, sizeof k); /* else the next start meets it again */
+    (void)job_post(st->engine, park_now, &k, sizeof k); /* else the next start finds it */
     return TURN_DROP;
 }
 
@@ -233,7 +232,7 @@ struct log_fold {
     struct arena *page;
     struct clear_reader clear;
     const struct run_pace *pace;
-    bool over; /* the turn is; the rest of the log follows in the next one */
+    bool over; /* the turn is over; the next one folds the rest */
 };
 
 static int state_finish(struct log_fold *f, struct wopr_error *err) {
@@ -242,8 +241,8 @@ static int state_finish(struct log_fold *f, struct wopr_error *err) {
     return rc;
 }
 
-/* The rows of the nodes are written as the last event left them, or as they were once the edges
- * after it were settled: what settling them changes is written with the next plan. */
+/* The stored rows may be older than settled edges, so nodes changed by settling stay dirty for the
+ * next plan. */
 static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) {
     struct log_fold *f = ctx;
     struct event known = *e; /* OBS-71: with the clear values of what it shows masked */
@@ -256,7 +255,7 @@ static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) 
     return rc == 0 && f->over ? 1 : rc;
 }
 
-/* *over: the turn is, before the end of the log. */
+/* *over: the turn ended before the log did. */
 static int fold_events(struct step *st, bool *over, struct wopr_error *err) {
     struct run_exec *re = st->exec;
     const struct run_pace pace = {step_slice_over, st};
@@ -279,7 +278,7 @@ static int fold_events(struct step *st, bool *over, struct wopr_error *err) {
     return rc;
 }
 
-/* The row says whether some are masked: a child may get a sensitive value in a plain variable. */
+/* The row tells whether any are masked: a child may get a sensitive value in a plain variable. */
 static int inputs_clear(struct step *st, struct run_meta *m, struct wopr_error *err) {
     if (!m->sealed) return 0;
     return clear_one(st->engine, st->exec->run_no, SEALED_INPUTS, st->scratch, &m->inputs_clear,
@@ -296,7 +295,7 @@ static int load_origin(struct step *st, struct run_origin *o, struct wopr_error 
     return 0;
 }
 
-/* The state of a run whose log is still to be folded. */
+/* The state with which the fold of a log begins. */
 static int load_open(struct step *st, const struct run_origin *o, struct wopr_error *err) {
     struct run_exec *re = st->exec;
     int rc = 0;
@@ -332,7 +331,7 @@ static int load_close(struct step *st, const struct run_origin *o, struct wopr_e
 }
 
 /* Something was being executed when the lease changed hands (STORE-38): all of a running run, but
- * also the delay or the retry beside a question that is open. */
+ * also a delay or retry beside an open question. */
 static bool work_was_taken_over(const struct run_exec *re) {
     const struct run_state *s = re->state;
     bool moves = s->status == RUN_RUNNING ||
@@ -340,7 +339,7 @@ static bool work_was_taken_over(const struct run_exec *re) {
     return re->lease.taken && moves && s->next_seq > 0;
 }
 
-/* The log has the last word. */
+/* A checkpoint led to a log that does not fold: fold the whole log, which decides. */
 static enum turn load_distrust(struct step *st, const char *why) {
     log_warn("a run does not go on from its checkpoint; its log is folded from its beginning",
              "run", st->exec->run_id, "why", why);
@@ -362,7 +361,7 @@ enum turn load_fold(struct step *st) {
         return run_park(st, why);
     }
     int rc = load_origin(st, &o, &err);
-    if (rc == 0 && !re->state) { /* else the turn before this one began it */
+    if (rc == 0 && !re->state) { /* else an earlier turn has begun it */
         exec_forget_state(re);
         rc = load_open(st, &o, &err);
     }

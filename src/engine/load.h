@@ -1,5 +1,5 @@
 /*
- * load.h: runs that are not in memory: look up, lease, fold.  Layer: engine, not for others.
+ * load.h: brings runs into memory: look up, lease, fold.  Layer: engine, not for others.
  */
 #ifndef WOPR_ENGINE_LOAD_H
 #define WOPR_ENGINE_LOAD_H

@@ -1,10 +1,10 @@
 /*
- * node.c: what an executor may ask beside its inputs: versions of changes, randomness (VER-7,
- * EVT-33, FORK-14).  All answers follow from the run's log, so a repeated execution gets the same.
+ * node.c: answers to executors beside their inputs: versions of changes, randomness (VER-7, EVT-33,
+ * FORK-14).  All of them follow from the run's log, so a repeated execution gets the same.
  */
+#include "engine/node.h"
 #include "codec/jobj.h"
 #include "codec/json.h"
-#include "engine/node.h"
 
 #include <stdio.h>
 
@@ -45,7 +45,7 @@ static bool pin_asked(const struct node_result *out, struct str change_id, int64
     return false;
 }
 
-/* FORK-12: what the source followed, pinned or not, is followed again. */
+/* FORK-12: follow the version that the source followed, pinned or not. */
 static void as_source(const struct node_call *call, struct str change_id, int64_t min, int64_t max,
                       struct pin_reply *r, int *rc) {
     if (*rc != 0 || run_state_pin(call->run, change_id)) return;
@@ -97,7 +97,7 @@ static struct str digest_str(const struct sha256 *d) {
     return str_n((const char *)d->b, sizeof d->b);
 }
 
-/* Digests of fixed length chained, so that no two calls mean the same bytes; no memory to fail. */
+/* Chain digests of fixed length: no two calls hash the same bytes, and no allocation can fail. */
 struct sha256 node_random(const struct node_call *call, struct str what, uint64_t nth) {
     const struct node_state *n = &call->run->nodes[call->node];
     char place[96];

@@ -1,9 +1,9 @@
 /*
  * node.h: what a node executor is.  Layer: engine.  Executors live in nodes/ (and in embedding
- * programs, include/wopr). An executor is a function of its call: it returns effects as data and
+ * programs, include/wopr).  An executor is a function of its call: it returns effects as data and
  * writes nothing itself.  It may be entered more than once per attempt: after a wait, and again
  * from the start after a crash (STORE-39), so it decides by what the log already holds
- * (call->effects_done, call->chunks_done, call->waited), never by memory of its own.
+ * (call->effects_done, call->chunks_done, call->waited), never by state of its own.
  */
 #ifndef WOPR_ENGINE_NODE_H
 #define WOPR_ENGINE_NODE_H
@@ -17,9 +17,9 @@ enum node_outcome {
                     */
     NODE_OUT_CHILD,   /* a run of another workflow is started, see struct node_child */
     NODE_OUT_CALL,    /* one request leaves the host, see node_invoke */
-    NODE_OUT_SUSPEND, /* ask a person, see node_interrupt */
-    NODE_OUT_WAIT /* effects so far are appended, then the executor is entered again after wait_ms
-                     (durable timer) */
+    NODE_OUT_SUSPEND, /* a person or system is asked, see node_interrupt */
+    NODE_OUT_WAIT /* append the effects so far and enter the executor again after wait_ms (durable
+                   * timer) */
 };
 enum node_effect_kind {
     EFFECT_VARIABLE,
@@ -37,17 +37,17 @@ struct node_effect {
                          may be empty */
     enum reducer reducer; /* channel: used when the channel is not declared */
     int64_t ttl_ms;       /* channel, undeclared: 0 = none */
-    int is_last;          /* chunk: 1, 0, or -1 = not said */
+    int is_last;          /* chunk: 1, 0, or -1 = unspecified */
     struct str from_run;  /* variable, channel: the child run whose value it is (CHAN-19), or empty.
                              Names a declared channel as well as a variable */
-    bool sensitive;       /* variable, channel: shown masked, whatever is declared */
+    bool sensitive;       /* variable, channel: masked whatever its declaration says */
 };
 /*
  * A child run (WF-45..50).  It is created once per (run, node, activation, attempt, ordinal),
  * whatever crashes in between, because its run id follows from these; an executor that needs
- * several asks for one after the other with ascending ordinals.  The executor is entered again,
- * with call->child, when the child ended (or, without wait, as soon as it exists); a crash may
- * enter it from the start again, and then the same answers come again.
+ * several requests them one after the other with ascending ordinals.  It is entered again, with
+ * call->child, when the child has ended (or, without wait, as soon as it exists).  After a crash it
+ * may be entered from the start and then gets the same answers.
  */
 #define NODE_CHILD_ORDINAL_MAX 63
 struct node_child {
@@ -64,18 +64,18 @@ struct node_child_var {
 struct node_child_end {
     struct str run_id;
     int ordinal;
-    enum run_status status; /* without wait: as it stands */
+    enum run_status status; /* without wait: the current one */
     struct str error;       /* raw, FAILED only */
     struct str outputs;     /* raw object, COMPLETED only */
     const struct node_child_var *vars;
     size_t vars_nr;
 };
 /* A request to the outside (STORE-42, IDEM-16..19, D55).  It is claimed in the invocation log
- * before it leaves, and its outcome is recorded before an executor sees it.  Once a request
- * succeeded (a status below 400) it is never sent again, whatever happens to attempt, process or
+ * before it is sent, and its outcome is recorded before an executor sees it.  A request that
+ * succeeded (a status below 400) is never sent again, whatever happens to attempt, process or
  * host. */
 struct node_request {
-    struct str provider_key; /* "http:POST:orders": same for every try of the same effect */
+    struct str provider_key; /* "http:POST:orders": the same for each attempt */
     struct str method, url, body;
     struct egress_header *headers;
     size_t headers_nr;
@@ -91,10 +91,11 @@ struct node_answer {
     struct str error_code; /* egress_refused, unreachable, timeout, response_too_large, ... */
     struct str error_message;
     struct str content_type;
-    struct str body; /* text; bytes that are no UTF-8 come as base64 with body_is_base64 */
+    struct str body; /* text; with body_is_base64 base64 of bytes that are not UTF-8 */
     bool body_is_base64;
 };
-/* A question to people or systems (INT-1).  Asked once per key for the life of the run (INT-2). */
+/* A question to people or systems (INT-1).  Each key is asked once in the life of the run
+ * (INT-2). */
 struct node_prompt {
     const char *kind;         /* "approval", "clarification", "external-event", "custom",
                                  "low-confidence" */
@@ -102,7 +103,7 @@ struct node_prompt {
     struct str resume_schema; /* raw object or empty */
     int64_t timeout_ms;       /* 0 = none */
     struct str key;           /* 1..256 bytes; empty = <runId>:<nodeId>:<n> (INT-3) */
-    const char *reason;       /* of node.suspended, for kinds its schema lacks; may be NULL */
+    const char *reason;       /* for node.suspended, of kinds its schema lacks; may be NULL */
 };
 struct node_reply {                 /* texts borrowed from the run's state */
     struct str interrupt_id, value; /* value: raw JSON, normalised */
@@ -120,19 +121,19 @@ struct node_call {
     struct str inputs;                 /* raw object: resolved ports */
     struct str config;                 /* raw object */
     int attempt;                       /* zero-based */
-    int effects_done, chunks_done;     /* of this attempt, in the log already */
-    bool waited;                       /* a wait of this attempt is over */
-    bool conformance;                  /* conformance-only flags are honoured (NODE-23) */
+    int effects_done, chunks_done;     /* of this attempt, already in the log */
+    bool waited;                       /* entered after a wait of this attempt */
+    bool conformance;                  /* honour conformance-only flags (NODE-23) */
     const struct node_answer *answers; /* recorded for this activation, by ordinal */
     size_t answers_nr;
-    struct str ids_run_id; /* run id that randomness is made of: the source's in a replay; empty:
-                              the run's own */
-    bool replaying;        /* what the source did is done again (FORK-12) */
+    struct str ids_run_id; /* run id that seeds randomness: the source's in a replay; empty: the
+                            * run's own */
+    bool replaying;        /* do what the source did (FORK-12) */
     const struct node_pin *source_pins;
     size_t source_pins_nr;
     int64_t now_ms; /* logical clock (FORK-14): time of the attempt's last event, or of the wait
                        that is over.  Never the wall clock: a repeated execution sees the same */
-    const struct node_child_end *child; /* the child asked for last; NULL at a first entry */
+    const struct node_child_end *child; /* the child requested last; NULL at a first entry */
     void *type_ctx;
 };
 struct node_result {
@@ -150,15 +151,15 @@ struct node_result {
     unsigned prompt_ordinal;
     struct node_effect *effects;
     size_t effects_nr, effects_cap;
-    bool continues; /* the effects begin where call->effects_done says.  Else an executor that is
-                       entered again from the start gives all of them, and those that the log holds
-                       already are left out */
+    bool continues; /* effects begin at call->effects_done.  Otherwise an executor that is entered
+                     * again from the start returns all of them, and those already in the log are
+                     * skipped */
 };
 typedef void node_fn(const struct node_call *call, struct node_result *out);
 enum node_flags {
     NODE_CONFORMANCE = 1, /* registered only with conformance types switched on */
     /* Its executor has no effect but its result and takes microseconds: it may run before the run
-     * is committed at all, and again should that commit be refused. */
+     * itself is committed, and again if that commit is refused. */
     NODE_AT_ONCE = 2
 };
 struct node_type {
@@ -173,36 +174,36 @@ struct node_effect *node_effect_add(const struct node_call *call, struct node_re
                                     enum node_effect_kind kind);
 void node_fail(struct node_result *out, const char *code, const char *message, bool retryable);
 
-/* The ordinal-th request of this activation.  Not NULL: it was made, that is its answer.  NULL:
- * *out asks for it, and the executor returns at once; it is entered again when the answer is there.
- * The texts of req live in call->a.  Effects other than outputs are written with the last entry
- * only: an executor adds them after it has all its answers. */
+/* The ordinal-th request of this activation.  Not NULL: its answer.  NULL: *out requests it, and
+ * the executor must return at once; it is entered again when the answer has arrived.  The texts of
+ * req live in call->a.  Effects other than outputs are written with the last entry only: add them
+ * when you have all answers. */
 const struct node_answer *node_invoke(const struct node_call *call, struct node_result *out,
                                       unsigned ordinal, const struct node_request *req);
 /* getVersion (VER-7, EVT-33): which version of the change named change_id this run follows.  The
- * first ask of a run is answered with max and pinned; version.pinned precedes the effects added
- * after this call and is committed with them, and before a request of node_invoke goes out.  Later
- * asks, of any node, get the pin.  An attempt that left effects, waited or has answers before its
- * first ask (an older executor did) follows min, so ask first.  A replay gets the pins of its
- * source, and min where the source has none (FORK-12).  -1 <= min <= max, max >= 0; min -1: also
- * runs from before the change.  Not 0: out is filled (version_out_of_range, validation_error,
- * out_of_memory), the executor returns. */
+ * first call in a run gets max and pins it; version.pinned precedes the effects added after this
+ * call, is committed with them, and before a request of node_invoke is sent.  Later calls, of any
+ * node, get the pin.  An attempt that left effects, waited or has answers before its first call (an
+ * older executor did) follows min, so call it first.  A replay gets the pins of its source, and min
+ * where the source has none (FORK-12). -1 <= min <= max, max >= 0; min -1: also runs from before
+ * the change.  Not 0: out is filled (version_out_of_range, validation_error, out_of_memory), the
+ * executor returns. */
 MUST_CHECK int node_version(const struct node_call *call, struct node_result *out,
                             struct str change_id, int64_t min, int64_t max, int64_t *version);
-/* Is the pin in the log already?  An executor that acts outside the host by the answer, other than
- * by node_invoke, returns NODE_OUT_WAIT with wait_ms 0 until it is. */
+/* Is the pin in the log already? An executor that acts on it outside the host, other than by
+ * node_invoke, must return NODE_OUT_WAIT with wait_ms 0 until it is. */
 bool node_version_logged(const struct node_call *call, struct str change_id);
 /* 32 random bytes, a function of run, node, activation, attempt, what and nth: the same when the
- * attempt is executed again.  Not a secret: who knows the run id can compute them. */
+ * attempt is executed again.  Not a secret: anyone who knows the run id can compute them. */
 struct sha256 node_random(const struct node_call *call, struct str what, uint64_t nth);
 /* An opaque id of node_random, hexadecimal, in the arena of the call; .p == NULL: no memory. */
 #define NODE_ID_MINTED_LEN 32
 struct str node_mint_id(const struct node_call *call, struct str what, uint64_t nth);
 
-/* The ordinal-th question of this activation.  true: it was answered before, *reply holds the
- * answer. false: *out asks it, and the executor returns at once; it is entered again, in the same
- * attempt, with the answer.  A question that times out or is cancelled fails or cancels the node
- * without asking the executor. */
+/* The ordinal-th question of this activation. true: *reply holds its answer. false: *out asks it,
+ * and the executor must return at once; it is entered again, in the same attempt, with the answer.
+ * A question that times out or is cancelled fails or cancels the node without asking the
+ * executor. */
 bool node_interrupt(const struct node_call *call, struct node_result *out, unsigned ordinal,
                     const struct node_prompt *prompt, struct node_reply *reply);
 

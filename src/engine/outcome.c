@@ -52,7 +52,7 @@ void node_end_failed(struct step *st, int node, const struct failure *f) {
     if (seq == EMIT_REFUSED) plan_fail(st->plan, WOPR_E_INTERNAL, "a node cannot be failed");
 }
 
-/* NODE-18.  Sorted; nothing of these gets better by trying again. */
+/* NODE-18.  Sorted.  Trying again cures none of these. */
 static const char *const FINAL_CODES[] = {
     "capability_not_provided",
     "channel_access_denied",

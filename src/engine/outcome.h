@@ -10,7 +10,7 @@ struct failure {
     struct str code, message, details;
     bool retryable;
 };
-/* The attempt failed: another one follows (WF-24), or the node fails. */
+/* The attempt failed: retry it (WF-24) or fail the node. */
 void attempt_failed(struct step *st, int node, const struct failure *f);
 void node_end_failed(struct step *st, int node, const struct failure *f);
 
@@ -23,7 +23,7 @@ void run_end_cap_emitted(struct step *st, int64_t cause);
 void run_end_loop_emitted(struct step *st, int node);
 void run_end_completed(struct step *st);
 void run_end_timeout(struct step *st);
-/* Nodes are cancelled and skipped with reason, the run fails with error. */
+/* Cancel and skip nodes with reason, and fail the run with error. */
 void run_end_stopped(struct step *st, struct str error, const char *reason);
 void run_end_log_limit(struct step *st);    /* bound_log_over */
 void run_end_schema_break(struct step *st); /* CHAN-18 */

@@ -1,14 +1,15 @@
 /*
- * peers.c: other hosts on the same file (STORE-16, STORE-30 to STORE-36): whose lease has ended,
- * asking a living holder for a run, giving one away, hearing of what others committed.
+ * peers.c: other hosts on the same file (STORE-16, STORE-30 to STORE-36): finds ended leases,
+ * requests runs from living holders, transfers runs to others, follows what others commit.
  *
- * A lease ends when its holder gives it back, when its process is dead (its lock is free), or when
+ * A lease ends when its holder releases it, when its process is dead (its lock is free), or when
  * its beat did not change for its ttl on *our* monotonic clock.  Wall clocks decide nothing, so a
  * clock that jumps neither ends a lease nor keeps one for ever.  The claim is conditional on what
  * was seen (run's epoch, holder's beat), and each append on the epoch.
  *
- * A command for a run of a living host: its holder is asked (lease_wants), finds out by polling,
- * gives the run away at its next event boundary, and the command is executed here.
+ * A command for a run of a living host: its holder gets a request (store_lease_request), which it
+ * finds by polling; it transfers the run at its next event boundary, and the command is executed
+ * here.
  */
 #include "engine/peers.h"
 
@@ -25,10 +26,10 @@
 #include <time.h>
 
 enum {
-    PEERS_BUSY_MS = 20,    /* others are there, and a run or a client here waits */
-    PEERS_IDLE_MS = 250,   /* alone, or nothing going on here */
+    PEERS_BUSY_MS = 20,    /* others are present, and a run or a client here waits */
+    PEERS_IDLE_MS = 250,   /* alone, or idle */
     PEERS_LOOK_MS = 250,   /* between two looks at the beats of the others */
-    PEERS_SWEEPS_MORE = 3, /* after one that was called for: what a busy file kept from it */
+    PEERS_SWEEPS_MORE = 3, /* after a requested one, for what a busy file kept from it */
     PEERS_SWEEP_MS = 1000,
     PEERS_UNHEARD = -1, /* in place of a version: changes that could not be read */
     PEERS_MOVES_PAGE = 256,
@@ -37,13 +38,13 @@ enum {
     ASK_AGAIN_MS = 500, /* another host's request may have replaced ours */
     ASK_LOOK_MS = 50,
     GIVE_WAIT_MS = 2000,
-    ASK_MORE_MS = 5000 /* a holder that is silent for its ttl is taken over; then give up */
+    ASK_MORE_MS = 5000 /* give up: by then a silent holder has lost its runs */
 };
 
 struct peer {
     int64_t holder_no, beat, ttl_ms;
     uint64_t seen_ms; /* monotonic: when this beat was first seen */
-    bool gone;        /* dead or silent, and a sweep was started */
+    bool gone;        /* dead or silent, and a sweep was requested */
     bool holds;       /* unfinished runs, as of the sweep */
     bool buried;
     char name[HOLDER_NAME_MAX + 1];
@@ -56,7 +57,7 @@ struct peers {
     /* engine.mu */
     pthread_cond_t tick;
     bool up, stop, kicked;
-    unsigned gives; /* direct gives on the committer */
+    unsigned gives; /* direct transfers on the committer */
     /* the thread's own */
     pthread_t thread;
     struct arena *scratch;
@@ -118,7 +119,7 @@ static int peers_read_locked(struct engine *e, struct wopr_error *err) {
     return 0;
 }
 
-/* Newly dead or silent ones: their runs are free. */
+/* Mark newly dead or silent ones, whose runs are free. */
 static bool peers_note_gone(struct engine *e) {
     struct peers *p = e->peers;
     bool any = false;
@@ -140,7 +141,7 @@ static bool peers_note_gone(struct engine *e) {
 
 static bool lease_free_locked(struct engine *e, struct str holder, int64_t *beat) {
     struct wopr_error err;
-    for (int i = 0; i < 2; i++) { /* read again what looks unknown or silent */
+    for (int i = 0; i < 2; i++) { /* read again if unknown or silent */
         const struct peer *x = peer_by_name(e->peers, holder);
         if (x && store_holder_state(e->store, x->holder_no) == HOLDER_DEAD) {
             *beat = LEASE_ANY;
@@ -149,7 +150,7 @@ static bool lease_free_locked(struct engine *e, struct str holder, int64_t *beat
         bool quiet = !x || peer_silent(x, clock_mono_ms());
         if (!quiet) return false;
         if (i > 0) {
-            *beat = x ? x->beat : LEASE_NO_BEAT; /* not listed: given back a moment ago */
+            *beat = x ? x->beat : LEASE_NO_BEAT; /* not listed: just released */
             return true;
         }
         if (peers_read_locked(e, &err) != 0) return false;
@@ -242,7 +243,7 @@ enum turn peers_ask_landed(struct step *st, int rc) {
     struct run_exec *re = st->exec;
     exec_move(re, EXEC_LOOKUP);
     if (rc == WOPR_E_SYNC_FAILED) engine_break(st->engine, "lease");
-    return ask_later(re) ? TURN_END : TURN_GO_ON; /* without memory for the timer: at once */
+    return ask_later(re) ? TURN_END : TURN_GO_ON; /* no memory for the timer: retry at once */
 }
 
 void peers_ask_again(struct run_exec *re) {
@@ -256,8 +257,8 @@ static void give_now(void *ctx, struct store *s) { /* on the committer */
     exec_landed(re, store_lease_transfer(s, re->run_no, re->engine->holder, re->lease.epoch, &err));
 }
 
-/* The answer to a request under way would be lost with the run, and the request be sent twice:
- * worth waiting for, but not for long. */
+/* Giving the run away would lose the answer to a request in flight, and the request would be sent
+ * twice: worth a short wait. */
 static bool give_waits(struct run_exec *re) {
     uint64_t now_ms = clock_mono_ms();
     if (re->lease.requested_ms == 0) re->lease.requested_ms = now_ms;
@@ -297,7 +298,7 @@ static void give_direct_count(struct engine *e, int n) {
     pthread_mutex_unlock(&e->mu);
 }
 
-/* A run of ours that is not in memory. */
+/* Transfer a run of ours that is not in memory. */
 static void give_direct_now(struct engine *e, struct store *s, void *args) {
     const int64_t *run_no = args;
     struct wopr_error err;
@@ -309,7 +310,7 @@ static void give_direct_now(struct engine *e, struct store *s, void *args) {
 static void give_direct(struct engine *e, int64_t run_no) {
     give_direct_count(e, 1);
     if (!job_post(e, give_direct_now, &run_no, sizeof run_no))
-        give_direct_count(e, -1); /* its host asks again soon */
+        give_direct_count(e, -1); /* its host will ask again soon */
 }
 
 static void requests_poll(struct engine *e) {
@@ -343,7 +344,7 @@ enum turn peers_check(struct step *st) {
     if (rc == 0 && o.head.epoch == re->lease.epoch) return TURN_GO_ON;
     if (rc == 0 || rc == WOPR_E_NOT_FOUND) return TURN_DROP; /* STORE-33: silently */
     re->lease.suspect = true;
-    return TURN_LATER; /* the fold looks at the epoch too */
+    return TURN_LATER; /* the fold checks the epoch, too */
 }
 
 void peers_suspect_locked(struct engine *e) {
@@ -384,7 +385,7 @@ static bool changes_take(struct engine *e, const struct move_row_list *l) {
     bool sweep = false;
     for (size_t i = 0; i < l->n; i++) {
         const struct move_row *m = &l->v[i];
-        if (m->move_no != p->last_move + 1) { /* rows went before we saw them */
+        if (m->move_no != p->last_move + 1) { /* rows were pruned before we read them */
             journal_foreign_all(e->journal);
             pthread_mutex_lock(&e->mu);
             exec_awaited_moved_locked(e, 0);
@@ -393,7 +394,7 @@ static bool changes_take(struct engine *e, const struct move_row_list *l) {
         }
         p->last_move = m->move_no;
         if (m->holder_no == p->own_no) continue;
-        if (m->runs_nr == 0) sweep = true; /* given back, all of it */
+        if (m->runs_nr == 0) sweep = true; /* all its leases were released */
         for (size_t k = 0; k < m->runs_nr; k++)
             if (change_take(e, &m->runs[k])) sweep = true;
     }
@@ -427,7 +428,8 @@ static bool look_at_hosts(struct engine *e, uint64_t now_ms, bool *sweep) {
     return rc == 0;
 }
 
-/* A sweep leaves out what it cannot read or claim at the moment; the regular one is far away. */
+/* A sweep skips what it cannot read or claim at the moment, and the regular one is far away: repeat
+ * it a few times. */
 static void sweeps_follow(struct engine *e, bool called, uint64_t now_ms) {
     struct peers *p = e->peers;
     if (called) {
@@ -459,13 +461,13 @@ static unsigned look_around(struct engine *e) {
     else if (version != p->version) {
         p->version = version;
         if (changes_poll(e)) {
-            /* The sweep asks who holds what: that must not be older than the move. */
+            /* The sweep uses the list of holders, which must not be older than the move. */
             (void)look_at_hosts(e, now_ms, &sweep);
             sweep = true;
         }
         requests_poll(e);
     }
-    /* What the last of the others wrote before it went is asked for until it is known. */
+    /* Keep reading until the last changes of a departed host are known. */
     if (p->version == PEERS_UNHEARD) p->alone = false;
     sweeps_follow(e, sweep, now_ms);
     pthread_mutex_lock(&e->mu);
@@ -540,14 +542,15 @@ int peers_join(struct engine *e, struct wopr_error *err) {
     struct peers *p = e->peers;
     int64_t ttl_ms = e->cfg.lease_ttl_ms;
     if (e->cfg.sole_host) return 0;
-    p->alone = false; /* until the first look: who goes before it has left something to take over */
+    /* Until the first look: a host that leaves before that may leave runs behind. */
+    p->alone = false;
     int rc = store_join(e->store, e->holder, ttl_ms, clock_wall_ms() + ttl_ms, &p->own_no,
                         &p->last_move, err);
     if (rc != 0) return rc;
     pthread_mutex_lock(&p->lock);
     rc = peers_read_locked(e, err); /* silence counts from here */
     pthread_mutex_unlock(&p->lock);
-    if (rc == 0) (void)peers_note_gone(e); /* the first sweep follows anyway */
+    if (rc == 0) (void)peers_note_gone(e); /* the first sweep runs anyway */
     return rc;
 }
 

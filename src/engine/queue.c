@@ -1,7 +1,6 @@
 /*
  * queue.c: who has the next turn.  Tenants take turns, so that no run waits behind all the ready
- * runs of another tenant: each tenant has a list of its own, and those with something in it form a
- * ring.
+ * runs of another tenant: each tenant has its own list, and tenants with entries form a ring.
  */
 #include "engine/queue.h"
 
@@ -77,7 +76,7 @@ void tenant_change(struct run_exec *re, struct str name) {
     if (old && str_eq(str_n(old->name, old->name_n), name)) return;
     pthread_mutex_lock(&e->mu);
     struct tenant *t = tenant_get_locked(e, name);
-    if (t) { /* else it stays where it is: only whose turn it takes is at stake */
+    if (t) { /* otherwise it stays: only the fairness of turns suffers */
         t->active++;
         re->seat.tenant = t;
         old->active--;
@@ -142,7 +141,7 @@ void queue_put_locked(struct run_exec *re, enum queue q) {
         return;
     }
     e->queue.large_nr++;
-    pthread_cond_signal(&e->large); /* rare: under the lock it is as good */
+    pthread_cond_signal(&e->large); /* rare enough to signal under the lock */
 }
 
 static struct run_exec *queue_pop_locked(struct engine *e, enum queue q) {
@@ -169,7 +168,7 @@ struct run_exec *queue_take_locked(struct engine *e, bool large) {
         struct run_exec *re = queue_pop_locked(e, q);
         e->queue.fresh_last = q == QUEUE_FRESH;
         if (!exec_is_large(re)) return re;
-        queue_put_locked(re, q); /* it has got a large command since it was queued */
+        queue_put_locked(re, q); /* it has received a large command since it was queued */
     }
     return NULL;
 }
@@ -226,7 +225,7 @@ void execs_committed(void *engine, const struct journal_result *v, size_t n) {
     size_t idle = e->life.idle_nr;
     pthread_mutex_unlock(&e->mu);
     workers_signal(e, n, idle);
-    inflight_end(e, n); /* last: after it engine_halt may go on and free e */
+    inflight_end(e, n); /* last: after it engine_halt may free e */
 }
 
 void exec_landed(struct run_exec *re, int rc) {
@@ -272,7 +271,7 @@ void fork_slot_free(struct run_exec *re) {
     pthread_mutex_unlock(&re->engine->mu);
 }
 
-/* Stopping: all of them come to a worker, which refuses them. */
+/* When stopping: queue all of them for a worker, which refuses them. */
 void fork_slots_open_locked(struct engine *e) {
     struct str key;
     void *value;

@@ -23,13 +23,13 @@ struct journal_result;
 enum queue {
     QUEUE_RUNS,
     QUEUE_FRESH, /* execs in phase NEW */
-    QUEUE_LARGE, /* of either kind: for the workers of large turns only */
+    QUEUE_LARGE, /* of either kind, for the workers of large turns */
     QUEUE_NR
 };
-struct tenant { /* (mu) exists as long as it has runs in memory */
+struct tenant { /* (mu) lives while it has runs in memory */
     char *name;
     size_t name_n, active;
-    struct list ready[QUEUE_NR]; /* its execs that want a turn */
+    struct list ready[QUEUE_NR]; /* its execs that wait for a turn */
     struct list turn[QUEUE_NR];  /* in engine.turns while ready is not empty */
     size_t forking, forks_nr;
     struct list forks; /* execs that wait until one of its forks is made */
@@ -41,7 +41,7 @@ void tenant_leave_locked(struct engine *e, struct run_exec *re);
 /* Called by the runner of re once it knows the tenant of the run. */
 void tenant_change(struct run_exec *re, struct str name);
 bool tenant_full_locked(struct engine *e, struct str name);
-struct tenant_counts { /* most_: of the tenant that has most */
+struct tenant_counts { /* most_: of the tenant with most */
     size_t tenants, most_active, most_forks_waiting, forks_copying;
 };
 void tenants_count_locked(struct engine *e, struct tenant_counts *out);
@@ -67,7 +67,7 @@ void execs_committed(void *engine, const struct journal_result *v, size_t n);
 
 /* --- slots of forks: to fold a long log takes a worker and the memory of a state --- */
 bool forks_full_locked(struct engine *e, struct str name);
-/* At once, or when another fork of its tenant is made. */
+/* Queue the fork at once, or when another fork of its tenant is made. */
 void fork_begin_locked(struct run_exec *re);
 void fork_slot_free(struct run_exec *re);
 void fork_slots_open_locked(struct engine *e);

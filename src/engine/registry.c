@@ -43,7 +43,7 @@ int node_registry_add(struct node_registry *r, const struct node_type *t, struct
                               "a node type needs a function and an id like vendor.acme.greet");
     if (map_get(r->by_id, id))
         return wopr_error_set(err, WOPR_E_EXISTS, "node type %s is registered twice", t->type_id);
-    /* The id is kept behind the row, so that callers may pass text of their own. */
+    /* Copy the id behind the row, so that callers may pass temporary text. */
     struct node_type *own = mem_zalloc(sizeof *own + id.n + 1);
     if (!own) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a node type");
     *own = *t;

@@ -1,11 +1,11 @@
 /*
- * replay.c: a run led along the log of its source (FORK-12 to FORK-21).
- * What the source's next event says decides what happens next where an original run would look at
- * a clock or wait for a person: which wait is over, which attempt is tried again, when the run was
- * cancelled.  Its time is the time of the replay.  All else is executed, and each event is compared
- * with the source's, which is read beside it.  The position in the source is the number of compared
- * events in the replay's own log, so a reload finds it by folding.  Where the source's log ends (it
- * was still running) or is gone, the run goes on by itself, by the wall clock.
+ * replay.c: runs that follow the log of their source (FORK-12 to FORK-21).  Where an original run
+ * would look at a clock or wait for a person, the source's next event decides: which wait is over,
+ * which attempt is repeated, when the run was cancelled.  The time of that event is the time of the
+ * replay.  Everything else is executed, and each event is compared with the source's, which is read
+ * in step.  The position in the source is the number of compared events in the replay's own log, so
+ * a reload finds it by folding.  Where the source's log ends (it was still running) or was removed,
+ * the run continues on its own, by the wall clock.
  */
 #include "engine/replay.h"
 
@@ -25,12 +25,12 @@
 #define REPLAY_PAGE_BYTES    (256u * 1024)
 #define REPLAY_ARENA_MAX     (32u * 1024 * 1024)
 #define REPLAY_PINS_MAX      10000u
-#define REPLAY_MISSING_MAX   1024u  /* emitted one by one at the end; the rest is not */
+#define REPLAY_MISSING_MAX   1024u  /* emitted one by one at the end, no more than these */
 #define REPLAY_ANCESTORS_MAX 1000u  /* forks of forks whose recorded answers count */
-#define REPLAY_SPINS_MAX     10000u /* waits ended without the source's next event coming */
+#define REPLAY_SPINS_MAX     10000u /* waits ended without reaching the source's next event */
 #define REPLAY_WARNING       "values that the log holds masked are read again; results may differ"
 
-struct minter { /* ids that events from a sequence on show are made of this run's id */
+struct minter { /* ids in events from a sequence on derive from this run's id */
     struct minter *next;
     int64_t from;
     struct str run_id;
@@ -45,14 +45,14 @@ struct replay {
     struct event_list l;
     size_t at;      /* l.v[at]: the source's next event that counts */
     int64_t next;   /* source sequence that the next page begins with */
-    int64_t beyond; /* sequences counted on past the source's end */
+    int64_t beyond; /* events counted past the source's end */
     unsigned spins;
     int64_t searched_seq; /* length of the log when no recorded answer was found */
-    bool source_ended;    /* its terminal event was passed: later events are extra */
-    bool rests;           /* nothing to do but wait, whatever the source says */
+    bool source_ended;    /* its terminal event was compared: later events are extra */
+    bool rests;           /* wait, whatever the source's next event is */
     bool gone;            /* the source was removed meanwhile */
     bool settled;         /* the end was compared */
-    int rc;               /* a page could not be read: the step fails and is done again */
+    int rc;               /* a page could not be read: the step fails and is repeated */
 };
 
 static const struct timeline_ops REPLAY_OPS;
@@ -112,7 +112,7 @@ static void page_read(struct run_exec *re) {
     rp->next = rp->l.v[rp->l.n - 1].seq + 1;
 }
 
-/* NULL: there is none (any more), or rp->rc says why it is not known. */
+/* NULL: there is none (any more), or rp->rc says why it cannot be read. */
 static const struct event *source_peek(struct run_exec *re) {
     struct replay *rp = replay_of(re);
     for (;;) {
@@ -169,7 +169,8 @@ void replay_resume(struct run_exec *re, const struct state_aside *mark) {
     rp->source_ended = mark->source_ended;
 }
 
-/* The event that leads: none once its node was entered again and again without reaching it. */
+/* The event that decides what comes next; none once its node was entered again and again without
+ * reaching it. */
 static const struct event *source_leader(struct step *st) {
     const struct event *g = source_peek_in(st);
     return replay_of(st->exec)->spins < REPLAY_SPINS_MAX ? g : NULL;
@@ -273,16 +274,16 @@ static void replay_after(struct step *st, int64_t seq, int node) {
     source_advance(replay_of(st->exec), g);
 }
 
-/* --- what the source says comes next --- */
+/* --- what comes next in the source --- */
 
-/* What a clock decided is a fact of the source, not something to be measured again. */
+/* A clock's decision is a fact of the source, not to be measured again. */
 static bool event_timed_out(const struct event *g) {
     const char *member = g->kind == EV_NODE_FAILED ? "error" : "lastError";
     if (g->kind != EV_NODE_FAILED && g->kind != EV_NODE_RETRIED) return false;
     return str_eq(json_get(json_get(g->payload, member), "code"), STR("\"node_timeout\""));
 }
 
-/* The source was cancelled from outside: so is the replay, at the same place. */
+/* The source was cancelled from outside: cancel the replay at the same place. */
 static bool source_cancelled(struct step *st, const struct event *g) {
     struct event_list last;
     struct wopr_error err;
@@ -303,7 +304,8 @@ static bool source_cancelled(struct step *st, const struct event *g) {
     return true;
 }
 
-/* So is the time of the run: it was counted without pauses, waits and the gaps before forks. */
+/* The same holds for the run's timeout: the source measured it without pauses, waits and the gaps
+ * before forks. */
 static bool replay_run_over(struct step *st) {
     const struct event *g = source_leader(st);
     if (!g) return false;
@@ -313,7 +315,7 @@ static bool replay_run_over(struct step *st) {
            str_eq(json_get(json_get(g->payload, "error"), "code"), STR("\"run_timeout\""));
 }
 
-/* An attempt goes on: its wait is over, or it was cut off (FORK-11). */
+/* Continue an attempt whose wait is over, or that was cut off (FORK-11). */
 static void replay_enter(struct step *st, int node) {
     bool waited = timer_find(st->exec, TIMER_NODE_WAIT, node) != NULL;
     replay_of(st->exec)->spins++;
@@ -356,7 +358,7 @@ static bool answer_searched(struct step *st) {
 }
 
 /* The source's log ends while a child waits, and no one will resume a child for a replay: the node
- * looks at the source's child once more, and goes the way it went, or fails (FORK-14). */
+ * reads the source's child once more and follows its outcome, or fails (FORK-14). */
 static bool child_left_behind(struct step *st) {
     for (size_t i = 0; i < st->state->wf->nodes_nr; i++) {
         const struct node_state *n = &st->state->nodes[i];
@@ -368,7 +370,8 @@ static bool child_left_behind(struct step *st) {
     return false;
 }
 
-/* Nothing else to do, and the source does not say what: no replay sleeps while it is led. */
+/* Nothing else to do, and the source's next event does not tell what: a replay never sleeps before
+ * the end of its source. */
 static bool replay_force(struct step *st) {
     const struct run_state *s = st->state;
     bool led = replay_leads(st);
@@ -407,8 +410,8 @@ static bool replay_defers(struct step *st, int node) {
 
 /* --- the outside --- */
 
-/* The log keeps one answer per request, that of the last attempt: what became of the attempts
- * before it, the source's events say. */
+/* The invocation log keeps one answer per request, that of the last attempt; the outcome of earlier
+ * attempts is in the source's events. */
 static bool replay_effect(struct step *st, int node, struct failure *f) {
     const struct event *g = source_leader(st);
     bool retried = g && g->kind == EV_NODE_RETRIED;
@@ -444,12 +447,12 @@ static int ancestors_read(struct step *st, struct wopr_error *err) {
         int64_t from = 0;
         rc = family_add(rp, f.source_run_id);
         if (rc == 0) rc = invoke_load(st, f.source_run_no, err);
-        arena_reset(rp->scratch); /* it comes with its inputs, and only the link is wanted */
+        arena_reset(rp->scratch); /* only the link is needed, not the inputs beside it */
         if (rc == 0)
             rc = store_run_origin(st->engine->store, f.source_run_no, rp->scratch, &o, err);
         bool there = rc == 0, replay = there && o.fork.mode == FORK_REPLAY;
         if (there && o.fork.mode == FORK_BRANCH) from = o.fork.from_seq;
-        if (rc == WOPR_E_NOT_FOUND) rc = 0; /* removed by retention: its name is known */
+        if (rc == WOPR_E_NOT_FOUND) rc = 0; /* removed by retention; its id is enough */
         struct minter *m = replay ? NULL : ARENA_NEW(rp->keep, struct minter);
         if (m) {
             *m = (struct minter){.from = from, .run_id = f.source_run_id};
@@ -495,7 +498,7 @@ int replay_begin(struct step *st, struct wopr_error *err) {
 }
 
 /* The run that minted what the source's next event shows: the nearest whose own part that event is
- * in.  It entered the executor itself, also of a node that was started before its cut. */
+ * in.  That run entered the executor, even if the node was started before its cut. */
 static struct str replay_ids(struct step *st, int node) {
     const struct event *g = source_leader(st);
     int64_t at = g ? g->seq : INT64_MAX;

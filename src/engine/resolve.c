@@ -1,6 +1,6 @@
 /*
  * resolve.c: answers to interrupts (EVT-27, EVT-28, INT-14 to INT-33).  Commands of a run are
- * looked at one by one between its steps, and the answer is in the plan that makes it true: of
+ * handled one by one between its steps, and the answer is part of the plan that makes it true: of
  * several resolves, cancels and timeouts one wins (INT-18).
  */
 #include "engine/resolve.h"
@@ -32,7 +32,7 @@ static void resolve_attach(struct step *st, struct engine_cmd *cmd, const struct
     st->cmd = cmd;
 }
 
-/* INT-32: what names an external event: eventId of the value, else the key, else the value. */
+/* INT-32: an external event is identified by eventId of the value, else the key, else the value. */
 static struct str event_id(const struct engine_cmd *cmd, struct arena *a) {
     struct str own = json_type_of(cmd->resolve.value) == JSON_OBJECT
                          ? json_string(json_get(cmd->resolve.value, "eventId"), a)
@@ -89,7 +89,7 @@ void resolve_settled(struct engine *e, struct engine_cmd *cmd, int64_t run_no, s
     (void)wopr_error_set(&res->err, res->rc, "%s", wopr_err_text(res->rc));
 }
 
-/* --- notes on the way --- */
+/* --- votes and questions --- */
 
 static bool note_emit(struct step *st, int node, const char *prefix, struct str value,
                       struct str clear, const char *reducer) {
@@ -101,7 +101,7 @@ static bool note_emit(struct step *st, int node, const char *prefix, struct str 
                             clear) != EMIT_REFUSED;
 }
 
-/* A vote: true when it decided, with what it decided in *ans. */
+/* Emit a vote; true when it completes the quorum, with the decision in *ans. */
 static bool vote_emit(struct step *st, struct engine_cmd *cmd, struct intr_state *i,
                       struct intr_answer *ans) {
     int64_t yes = 0, no = 0;
@@ -122,8 +122,8 @@ static bool vote_emit(struct step *st, struct engine_cmd *cmd, struct intr_state
 
 /* --- the answer --- */
 
-/* What the log shows of an answer: without what goes into sensitive outputs of the node.  Who
- * decided and which way is never masked. */
+/* The answer as the log shows it: values that become sensitive outputs are masked, but never who
+ * decided and how. */
 static int answer_mask(struct step *st, const struct intr_state *i, const struct intr_answer *ans,
                        struct intr_answer *shown) {
     const struct wf_node *def = &st->state->wf->nodes[i->node];
@@ -198,8 +198,8 @@ static void resolve_finish(struct step *st, struct engine_cmd *cmd, struct intr_
     resolve_attach(st, cmd, i);
 }
 
-/* Majority of one decision over several: who decided, and what.  An edit that completes the quorum
- * is part of what was accepted (NODE-41). */
+/* The answer of a completed quorum: who decided, and what.  An edit that completes it is part of
+ * what was accepted (NODE-41). */
 static void quorum_answer(struct step *st, const struct intr_state *i, struct intr_answer *ans) {
     int64_t yes = 0, no = 0, required = 1;
     struct str data = json_get(text_str(&i->payload), "data");
@@ -226,7 +226,7 @@ static struct intr_state *interrupt_wanted(struct step *st, const struct engine_
     if (cmd->resolve.interrupt_id.n > 0) {
         struct intr_state *i = run_state_intr_by_id(st->state, cmd->resolve.interrupt_id);
         for (size_t k = 0; st->exec->fork.info && !i && k < st->state->intrs_nr;
-             k++) /* by the row's id */
+             k++) /* a token has the row's id */
             if (str_eq(fork_interrupt_id(st->exec, &st->state->intrs[k], st->scratch),
                        cmd->resolve.interrupt_id))
                 i = &st->state->intrs[k];

@@ -17,8 +17,8 @@
 #define SCRUB_BYTES_MAX         (16u * 1024 * 1024)
 #define SCRUB_SPANS_MAX         512u /* in one string; with more it is replaced as a whole */
 
-/* In the scratch memory of the turn: gathered when they are first needed, added to by what the turn
- * itself masks. */
+/* In the scratch memory of the turn: collected at first need, extended by what the turn itself
+ * masks. */
 struct secret {
     struct str raw;  /* JSON of at least SECRET_CHARS_MIN characters */
     struct str text; /* of a string its characters, else raw */
@@ -92,7 +92,7 @@ static void copy_add(struct secrets *l, struct str raw) {
     if (raw.n > 0) secret_add(l, arena_str(l->a, raw), 0);
 }
 
-/* Members of clear that are shown otherwise. */
+/* Add the members of clear that are shown differently. */
 static void members_add(struct secrets *l, struct str clear, struct str shown) {
     struct json_members m = {0}, s = {0};
     if (clear.n == 0 || json_members(clear, l->a, &m, NULL) != 0) return;

@@ -9,10 +9,10 @@
  * given on as it is, also as a string within an object or array, and one of SECRET_PART_CHARS_MIN
  * as a part of a text; of an object or array also the strings and numbers in it from the latter
  * length on.  In texts that are scrubbed the shorter ones are recognised where they stand as words.
- * Still shorter ones, true, false and null are words of every log.  So are those that the definition
- * says (workflow_says): node ids, words of enumerations, configuration.  What is computed from a
- * value is not recognised: there the author declares outputSensitivity, and with false he lets a
- * port show what it has.  All values are looked for in one pass; a text that would cost more than
+ * Still shorter ones, true, false and null are words of every log.  So are those that the
+ * definition says (workflow_says): node ids, words of enumerations, configuration.  What is
+ * computed from a value is not recognised: there the author declares outputSensitivity; false lets
+ * a port show its values.  All values are looked for in one pass; a text that would cost more than
  * SCAN_WORK_MAX comparisons counts as one that holds them.
  */
 #ifndef WOPR_ENGINE_SECRET_H
@@ -25,10 +25,10 @@
 
 /* Does the JSON text hold a sensitive value of the run?  The plan fails without memory. */
 bool secret_in(struct step *st, struct str json);
-/* Members of clear that this turn shows otherwise: looked for from now on. */
+/* Search from now on for the members of clear that this turn shows differently. */
 void secret_note(struct step *st, struct str clear, struct str shown);
-/* The payload, or JSON text, with sensitive values in its strings replaced by [REDACTED]; what it
- * was when there is none. */
+/* The payload, or JSON text, with sensitive values in its strings replaced by [REDACTED]; unchanged
+ * when there is none. */
 struct str secret_scrub(struct step *st, struct str json);
 
 #endif

@@ -24,8 +24,8 @@ static int event_fold(struct run_exec *re, struct event *e, struct arena *page,
     return rc;
 }
 
-/* A state that is new begins with a checkpoint before the event at the cut: that one is folded, so
- * that what is to be known of it is noted.  All rows of the fork are to be made. */
+/* A new state begins with a checkpoint before the event at the cut, which must be folded for its
+ * facts to be noted (fork_passed).  All rows are dirty: the fork has none yet. */
 static int state_jump(struct run_exec *re, int64_t run_no, int64_t cut, struct arena *page,
                       struct wopr_error *err) {
     const struct checkpoint_of of = {.run_no = run_no,

@@ -1,7 +1,7 @@
 /*
- * step.c: one turn on a live run: take in commands and due timers, do all that can be done at once,
- * send one plan. The state runs ahead of the log only while its plan is in flight; when that plan
- * is refused the state is thrown away and folded again.
+ * step.c: one turn of a live run: take in commands and due timers, do everything that can be done
+ * at once, send one plan.  The state is ahead of the log only while its plan is in flight; if that
+ * plan is refused, the state is dropped and folded again.
  */
 #include "engine/step.h"
 
@@ -56,7 +56,7 @@ static int64_t run_time_left_ms(struct step *st) {
     return limit_ms - (st->now_ms - s->started_ms - stood_ms);
 }
 
-/* --- timers that have fired --- */
+/* --- fired timers --- */
 
 static void stall_emit(struct step *st) {
     const struct run_state *s = st->state;
@@ -111,7 +111,7 @@ static void timers_due(struct step *st) {
 
 /* STORE-39: an attempt without a wait was cut off by a crash or a reload: enter it again. */
 static void nodes_reenter(struct step *st) {
-    if (timeline_leads(st)) return; /* in the order of the source */
+    if (timeline_leads(st)) return; /* the source decides the order */
     for (size_t i = 0; st->state->running_nr > 0 && i < st->state->wf->nodes_nr; i++) {
         if (!step_moves(st) || step_full(st) || !step_settled(st)) return;
         if (st->state->nodes[i].status == NODE_RUNNING && !waits_hold(st->exec, (int)i))
@@ -125,13 +125,13 @@ static void node_skip(struct step *st, const struct sched_action *act) {
                     pay_node_reason(st->plan->arena, id, act->reason));
 }
 
-/* A pause kept what was left of the retry delay; the log only knows its first length. */
+/* A pause saved the rest of the retry delay; the log only has its full length. */
 static bool retry_held(struct step *st, int node) {
     return st->state->nodes[node].retry_at_ms > 0 && !timeline_leads(st) &&
            timer_find(st->exec, TIMER_RETRY, node) != NULL;
 }
 
-/* Before there is a run, only executors without a visible effect may run (NODE_AT_ONCE). */
+/* Before the run is committed, only executors without a visible effect may run (NODE_AT_ONCE). */
 static bool node_too_early(const struct step *st, int node) {
     const struct node_type *type =
         node_registry_find(st->engine->types, st->state->wf->nodes[node].type_id);
@@ -177,7 +177,7 @@ static bool act_once(struct step *st) {
     return false;
 }
 
-/* As act_once; a replay is led by its source. */
+/* As act_once; in a replay the source decides. */
 static bool act_next(struct step *st) {
     const struct timeline_ops *t = timeline_of(st);
     if (!t) return act_once(st);
@@ -186,7 +186,7 @@ static bool act_next(struct step *st) {
     if (!step_moves(st)) return false;
     if (t->force(st)) return true;
     if (timeline_holds_timers(st) || !timer_first_fired(st->exec)) return false;
-    timers_due(st); /* what came due while the source led */
+    timers_due(st); /* timers that came due while the source decided */
     return true;
 }
 
@@ -206,7 +206,7 @@ static void step_arm(struct step *st, int kind, int64_t fire_at_ms) {
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a timer");
 }
 
-/* Retries without a timer of their own (a replay that its source leads no more): trust the log. */
+/* Retries without a timer (of a replay that has left its source): use the log's delay. */
 static void retries_arm(struct step *st) {
     const struct run_state *s = st->state;
     int64_t first_ms = INT64_MAX;
@@ -219,16 +219,16 @@ static void retries_arm(struct step *st) {
     if (first_ms < INT64_MAX) step_arm(st, TIMER_RETRY, first_ms);
 }
 
-/* Nothing more to do now: what will wake the run? */
+/* Nothing more to do now: arm what will wake the run. */
 static void fall_asleep(struct step *st) {
     struct run_state *s = st->state;
     int64_t left_ms = run_time_left_ms(st), stall_ms = st->engine->cfg.stall_ms;
     int64_t held_ms = sched_next_trigger_ms(s);
     if (cascade_sleeps(st)) return;
-    timer_drop(st->exec, TIMER_TRIGGER, -1); /* a later write moves it */
+    timer_drop(st->exec, TIMER_TRIGGER, -1); /* a later write changes it */
     if (held_ms > 0) step_arm(st, TIMER_TRIGGER, held_ms);
     retries_arm(st);
-    if (s->status != RUN_RUNNING) { /* paused or waiting: a command does */
+    if (s->status != RUN_RUNNING) { /* paused or waiting: a command wakes it */
         st->plan->lets_go = held_ms <= 0 && suspend_rests(st);
         return;
     }
@@ -240,7 +240,7 @@ static void fall_asleep(struct step *st) {
         step_arm(st, TIMER_STALL, st->now_ms + stall_ms); /* STORE-41 */
 }
 
-/* --- plan out, result in --- */
+/* --- sending the plan, taking in its result --- */
 
 /* cmd: whose effect was in the plan, or NULL. */
 static enum turn step_failed(struct step *st, struct engine_cmd *cmd, int rc) {
@@ -258,7 +258,7 @@ static enum turn step_failed(struct step *st, struct engine_cmd *cmd, int rc) {
     case ERR_GONE: /* STORE-33 */
         if (cmd) exec_mail_put_back(re, cmd);
         return TURN_DROP;
-    case ERR_PARK: /* the store does not take it: another host parked the run, say */
+    case ERR_PARK: /* the store refuses it: another host parked the run, say */
         if (cmd) stuck_refuse(st->engine, cmd);
         return TURN_LATER;
     case ERR_RETRY:
@@ -274,7 +274,7 @@ static enum turn step_send(struct step *st) {
     struct plan *p = st->plan;
     if (p->failed == 0 && plan_is_empty(p)) {
         plan_unref(p);
-        /* nothing lands that would */
+        /* nothing will land to wake it */
         if (children_wanted(re) || run_state_busy(st->state)) exec_wake(re);
         return TURN_END;
     }
@@ -333,7 +333,7 @@ enum turn step_landed(struct step *st, int rc) {
         plan_unref(p);
         return step_failed(st, cmd, rc);
     }
-    if (p->idem_hit) { /* the key was there: nothing of this plan happened */
+    if (p->idem_hit) { /* the key was known: nothing of this plan was written */
         cmd_committed(cmd, p);
         plan_unref(p);
         return TURN_RELOAD;
@@ -361,11 +361,11 @@ static void act_all(struct step *st) {
 }
 
 static void step_work(struct step *st) {
-    begin_run(st); /* resumed: paused by a version that paused pending runs */
+    begin_run(st); /* resumed after an older version paused the pending run */
     waits_arrived(st);
     bool breaks = st->state->chan_break.seq > 0 && step_moves(st); /* CHAN-18 */
     if (breaks && cascade_down(st, CASCADE_FAILURE)) run_end_schema_break(st);
-    bool ends = breaks || cascade_ends(st); /* only its children keep it: no node does any more */
+    bool ends = breaks || cascade_ends(st); /* waits for its children only: no node may start */
     if (!ends) timers_due(st);
     if (!step_lost(st)) waits_tend(st);
     if (!ends && step_moves(st) && run_time_left_ms(st) > 0) {
@@ -390,7 +390,7 @@ enum turn step_run(struct step *st) {
     st->plan->base_seq = st->state->next_seq;
     st->plan->epoch = re->lease.epoch;
     step_now(st);
-    if (!step_settled(st)) return step_send(st); /* commands wait until the edges are done */
+    if (!step_settled(st)) return step_send(st); /* commands wait until the edges are settled */
     fork_begin(st);
     if (re->lease.take_over) control_take_over(st);
     begin_run(st);
@@ -407,7 +407,7 @@ bool step_first(struct step *st, struct plan *p) {
     st->creates = true;
     st->began_ms = clock_mono_ms();
     step_now(st);
-    if (!st->exec->mail.any) { /* who asks already is heard while the run is pending (RUN-25) */
+    if (!st->exec->mail.any) { /* waiting commands find the run pending (RUN-25) */
         begin_run(st);
         act_all(st);
     }

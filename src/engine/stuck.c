@@ -22,7 +22,7 @@ enum { STUCK_RETRY = 1, STUCK_NODE, STUCK_RUN, STUCK_PARK };
 #define STUCK_CODE   "step_limit_exceeded"
 #define STUCK_REASON "step-limit"
 
-/* Without memory for the note the same is tried again. */
+/* Without memory for the note the step is just tried again. */
 static void stuck_note(struct step *st, const struct plan *p) {
     struct stuck *k = st->exec->commit.stuck;
     if (!k && !(k = st->exec->commit.stuck = MEM_NEW(struct stuck))) return;
@@ -32,7 +32,7 @@ static void stuck_note(struct step *st, const struct plan *p) {
     log_warn("a step of a run cannot be taken", "run", st->exec->run_id, "why", k->why);
 }
 
-/* The fault is the command's: without it the run goes on. */
+/* The command is at fault: without it the run can continue. */
 static enum turn cmd_is_stuck(struct step *st, struct engine_cmd *cmd, const struct plan *p) {
     struct stuck *k = st->exec->commit.stuck;
     if (cmd->op == ENGINE_CANCEL) {

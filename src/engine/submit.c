@@ -1,5 +1,5 @@
 /*
- * submit.c: commands on their way in: into the mailbox of a run, or as an exec to be created.
+ * submit.c: takes commands in: into the mailbox of a run, or as a new exec.
  */
 #include "engine/submit.h"
 
@@ -18,7 +18,7 @@ static void submit_run(struct engine *e, struct engine_cmd *cmd) {
     struct run_exec *fresh = NULL, *re;
     pthread_mutex_lock(&e->mu);
     re = map_get(e->runs.by_id, cmd->run_id);
-    if (!re) { /* not in memory: an exec that looks it up */
+    if (!re) { /* not in memory: make an exec that looks it up */
         pthread_mutex_unlock(&e->mu);
         fresh = exec_new(e, cmd->run_id, EXEC_LOOKUP);
         pthread_mutex_lock(&e->mu);
@@ -29,7 +29,7 @@ static void submit_run(struct engine *e, struct engine_cmd *cmd) {
         }
     }
     bool closed =
-        e->life.stopping || !e->life.started; /* engine_halt looks into the mailboxes once */
+        e->life.stopping || !e->life.started; /* engine_halt empties the mailboxes only once */
     if (re && !closed) {
         cmd->next = NULL;
         *re->mail.end = cmd;
@@ -81,7 +81,7 @@ static void submit_create(struct engine *e, struct engine_cmd *cmd) {
         re->commit.cmd = cmd;
         re->seat.large = cmd_is_large(cmd);
         cmd->result.run_id = run_id;
-        rc = exec_begin(re, cmd->tenant); /* after it a worker may be at it already; ERR-9 */
+        rc = exec_begin(re, cmd->tenant); /* from here on a worker may run it; ERR-9 */
     }
     if (rc == 0) return;
     exec_free(re);

@@ -13,7 +13,8 @@
 
 #define SUSPEND_PAYLOAD_MAX EVENT_PAYLOAD_MAX
 
-/* INT-2: one question per key, also of two nodes; but nobody's answer approves for another. */
+/* INT-2: one question per key, even of two nodes; but an answer given for one node approves nothing
+ * for another. */
 static bool answer_serves(const struct intr_state *i, int node, const struct node_prompt *q) {
     if (i->phase != INTR_RESOLVED) return false;
     if (i->node == node) return true;
@@ -60,7 +61,7 @@ static struct str interrupt_payload(struct step *st, const struct node_prompt *q
     return out;
 }
 
-/* INT-10: the older events that clients know. */
+/* INT-10: older clients expect these events. */
 static int64_t companion_emit(struct step *st, int node, enum intr_kind kind, struct str id,
                               struct str data) {
     struct arena *a = st->plan->arena;
@@ -90,7 +91,7 @@ static void interrupt_row_open(struct step *st, int node, const struct node_prom
     plan_interrupt(st->plan, &row);
 }
 
-/* Why the node may not ask; NULL when it may. */
+/* The reason why the node may not ask; NULL when it may. */
 static const char *ask_obstacle(const struct step *st, struct str key, const char **code) {
     const struct intr_state *i = run_state_intr(st->state, key);
     *code = "interrupt_key_in_use";
@@ -150,7 +151,7 @@ static void suspend_begin(struct step *st, int node, const struct node_result *r
     if (q->timeout_ms > 0) step_timer_set(st, TIMER_INTERRUPT, node, q->timeout_ms);
 }
 
-/* EVT-29, D50: no interrupt.resolved; the node fails and the run goes on from there. */
+/* EVT-29, D50: no interrupt.resolved; the node fails and the run continues from there. */
 void suspend_timed_out(struct step *st, int node) {
     struct intr_state *i = run_state_intr_open(st->state, node);
     if (st->state->nodes[node].status != NODE_SUSPENDED || !i) return;
@@ -198,7 +199,7 @@ void suspend_close_all(struct step *st) {
 
 /* --- waiting without a holder (STORE-35) --- */
 
-/* A deadline further away than two looks of the sweep is found by it in time. */
+/* The sweep finds deadlines in time that are further away than two of its periods. */
 static bool deadlines_far(const struct step *st) {
     for (const struct list *l = st->exec->timers.all.next; l != &st->exec->timers.all;
          l = l->next) {
@@ -214,14 +215,14 @@ bool suspend_rests(const struct step *st) {
     const struct run_state *s = st->state;
     size_t asked = 0;
     asked = run_state_intrs_open(s);
-    /* A node may also wait for something else, whose answer only this process gets. */
+    /* A node may also wait for an answer that only this process can get. */
     return asked > 0 && asked == s->suspended_nr && s->running_nr == 0 && s->retry_nr == 0 &&
            s->status != RUN_RUNNING && s->status != RUN_PAUSED && !st->exec->mail.any &&
            !st->exec->timeline && !waits_stay(st->exec) && deadlines_far(st);
 }
 
-/* A paused run does nothing before a command: its timers stand in their rows, and what it waits for
- * is in the log. */
+/* A paused run does nothing before a command: its timers are stored, and its questions are in the
+ * log. */
 bool suspend_pause_rests(const struct step *st) {
     struct run_exec *re = st->exec;
     return st->state->status == RUN_PAUSED && !re->mail.any && !re->requests.has_answers &&

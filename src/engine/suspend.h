@@ -9,13 +9,13 @@
 extern const struct wait_kind WAIT_ANSWER;
 
 void suspend_timed_out(struct step *st, int node);
-/* Only the failure that follows; seq: of the first event of the timeout. */
+/* Emit only the failure that follows; seq: of the first event of the timeout. */
 void suspend_timed_out_emitted(struct step *st, int node, int64_t seq);
-/* The run ended: its open questions are closed. */
+/* The run has ended: close its open questions. */
 void suspend_close_all(struct step *st);
-/* The run sleeps and waits for answers only: it leaves memory, and is loaded again by an answer or,
- * for a deadline, by the sweep. */
+/* True if the run only waits for answers: it may leave memory until an answer or, for a deadline,
+ * the sweep loads it. */
 bool suspend_rests(const struct step *st);
-bool suspend_pause_rests(const struct step *st); /* the same of a paused run */
+bool suspend_pause_rests(const struct step *st); /* the same for a paused run */
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * timeline.h: what leads a run that does not go by the clock and by its own outcomes alone.
- * Layer: engine, not for others.
+ * timeline.h: what directs a run that does not follow the clock and its own outcomes alone.  Layer:
+ * engine, not for others.
  *
  * A replay (replay.c) is such a run: its source's log is its timeline.  An exec without one
- * (exec.timeline NULL) goes by the wall clock; the functions below then say so.
+ * (exec.timeline NULL) follows the wall clock; the functions below handle both.
  */
 #ifndef WOPR_ENGINE_TIMELINE_H
 #define WOPR_ENGINE_TIMELINE_H
@@ -17,8 +17,8 @@ struct timeline_ops {
     int64_t (*now_ms)(struct step *st);
     bool (*leads)(struct step *st);
     bool (*holds_timers)(struct step *st);
-    bool (*run_over)(struct step *st); /* its next event says that the run took too long */
-    /* --- around each event of a plan: the time, and what differs (FORK-18 to FORK-20) --- */
+    bool (*run_over)(struct step *st); /* its next event is the run's timeout */
+    /* --- around each event of a plan: its time, and differences (FORK-18 to FORK-20) --- */
     void (*before)(struct step *st, enum ev_kind kind, struct str payload);
     void (*after)(struct step *st, int64_t seq, int node);
     /* --- what comes next --- */
@@ -44,7 +44,7 @@ static inline bool timeline_leads(struct step *st) {
     const struct timeline_ops *t = timeline_of(st);
     return t && t->leads(st);
 }
-/* It leads, and does not only wait. */
+/* It has a next event, and does not merely wait for it. */
 static inline bool timeline_holds_timers(struct step *st) {
     const struct timeline_ops *t = timeline_of(st);
     return t && t->holds_timers(st);
@@ -54,30 +54,30 @@ static inline int64_t timeline_now_ms(struct step *st) {
     const struct timeline_ops *t = timeline_of(st);
     return t ? t->now_ms(st) : clock_wall_ms();
 }
-/* The executor of a node that was just started is not entered before the timeline's next event is
- * one of that node: it waited for something. */
+/* Do not enter the executor of a node just started before the timeline's next event is that node's:
+ * it waited for something. */
 static inline bool timeline_defers(struct step *st, int node) {
     const struct timeline_ops *t = timeline_of(st);
     return t && t->defers(st, node);
 }
-/* The next event shows the suspension of the node's child; it was emitted (EVT-39). */
+/* True if the next event shows the suspension of the node's child; it is emitted (EVT-39). */
 static inline bool timeline_shows_child(struct step *st, int node) {
     const struct timeline_ops *t = timeline_of(st);
     return t && t->shows_child(st, node);
 }
-/* Fills its part of the call. */
+/* Fill the timeline's part of the call. */
 static inline void timeline_call(struct step *st, int node, struct node_call *call) {
     const struct timeline_ops *t = timeline_of(st);
     if (t) t->call(st, node, call);
 }
-/* The run whose id the ids of this node are made of (FORK-14): of a replay the run that made them
+/* The run from whose id the ids of this node derive (FORK-14): in a replay the run that made them
  * first, else the run itself. */
 static inline struct str timeline_ids(struct step *st, int node) {
     const struct timeline_ops *t = timeline_of(st);
     return t ? t->ids(st, node) : str_c(st->exec->run_id);
 }
-/* Asked before a request leaves the host.  true: nothing may leave (D57), the attempt fails with f:
- * as it did in the source, or for want of a record. */
+/* Asked before a request is sent. true: nothing may be sent (D57), and the attempt fails with f: as
+ * it did in the source, or because the source has no record. */
 static inline bool timeline_effect(struct step *st, int node, struct failure *f) {
     const struct timeline_ops *t = timeline_of(st);
     return t && t->effect(st, node, f);

@@ -1,15 +1,14 @@
 /*
  * timers.c: deadlines of runs.  A durable timer is a row with a wall-clock time and, while its exec
- * is in memory, an entry of one heap ordered by the monotonic clock, so that a clock set back or
- * forth moves nothing that is already waiting.  The timer thread (upkeep.c)
- * looks at the heap and sleeps until its first deadline.
+ * is in memory, an entry of one heap ordered by the monotonic clock, so that setting the clock
+ * moves no armed timer.  The timer thread (upkeep.c) sleeps until the first deadline in the heap.
  */
 #include "engine/timers.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 
-/* b may be negative: a replay sets deadlines that are over by the time of its source. */
+/* b may be negative: a replay sets deadlines that have passed by its source's time. */
 static int64_t clamp_add(int64_t a, int64_t b) {
     return b > 0 && a > INT64_MAX - b ? INT64_MAX : a + b;
 }
@@ -28,9 +27,9 @@ static void unheap_locked(struct engine *e, struct exec_timer *t) {
     t->fired = false;
 }
 
-/* The heap key of a wall-clock time: never early, hence the millisecond both roundings may have
- * eaten.  A timer read back from its row waits no longer than it was set for, whatever the clock of
- * the host that set it said. */
+/* The heap key of a wall-clock time: never early, hence one more millisecond for both roundings.  A
+ * timer restored from its row waits no longer than its full length, however wrong the clock of the
+ * host that set it was. */
 static int64_t mono_deadline(const struct exec_timer *t) {
     int64_t left = t->fire_at_ms - clock_wall_ms();
     if (t->restored && left > t->remaining_ms) left = t->remaining_ms;
@@ -87,7 +86,7 @@ int timers_load(struct step *st, struct wopr_error *err) {
     for (size_t i = 0; rc == 0 && i < rows.n; i++) {
         const struct timer_row *t = &rows.v[i];
         int node = t->node_id.n > 0 ? workflow_node_index(re->wf, t->node_id) : -1;
-        if (node < 0) continue; /* not one of ours */
+        if (node < 0) continue; /* not one of this workflow */
         if (timer_restore(re, t, node) != 0)
             rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a timer");
     }
@@ -176,7 +175,7 @@ void step_timers_stop(struct step *st) {
     for (struct list *l = st->exec->timers.all.next, *next; l != &st->exec->timers.all; l = next) {
         struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
         next = l->next;
-        if (!t->durable) { /* the run's own deadlines are computed again when it sleeps */
+        if (!t->durable) { /* the run's own deadlines are computed when it falls asleep */
             timer_free(t);
             continue;
         }

@@ -23,11 +23,11 @@ struct exec_timer {
     int kind;             /* enum timer_kind or TIMER_* above */
     int node;             /* index, -1 = the run's */
     int64_t fire_at_ms;   /* wall clock, as stored */
-    int64_t remaining_ms; /* while stopped; what it was set for when restored */
+    int64_t remaining_ms; /* while stopped; its full length when restored */
     bool restored;        /* from its row */
-    bool durable;         /* has a row in timers */
+    bool durable;         /* has a row */
     bool stopped;         /* by a pause: not in the heap */
-    bool fired;           /* (mu) left the heap because its time came */
+    bool fired;           /* (mu) its time came: not in the heap */
 };
 
 MUST_CHECK int timer_arm(struct run_exec *re, int kind, int node, int64_t fire_at_ms, bool durable);
@@ -37,8 +37,8 @@ struct exec_timer *timer_find(struct run_exec *re, int kind, int node);
 void timer_drop(struct run_exec *re, int kind, int node);
 MUST_CHECK int timers_load(struct step *st, struct wopr_error *err); /* after the fold */
 void timers_drop_all(struct run_exec *re);
-bool timer_take_fired(struct run_exec *re, struct exec_timer *t); /* fired since the last look? */
-/* The one that fired first and was not taken yet, NULL = none. */
+bool timer_take_fired(struct run_exec *re, struct exec_timer *t); /* fired since the last call? */
+/* The first fired timer that was not taken yet, NULL = none. */
 struct exec_timer *timer_first_fired(struct run_exec *re);
 void timers_fire_due_locked(struct engine *e, uint64_t now_ms);
 

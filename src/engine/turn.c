@@ -1,6 +1,6 @@
 /*
- * turn.c: one visit of a worker to an exec: what came back from the committer, then what the phase
- * of the exec asks for.
+ * turn.c: one visit of a worker to an exec: takes in the committer's result, then does what the
+ * phase of the exec asks for.
  */
 #include "engine/turn.h"
 
@@ -15,7 +15,7 @@
 #include "engine/stuck.h"
 #include "engine/timers.h"
 
-/* Takes in what came back from the committer. */
+/* Take in the committer's result. */
 static enum turn turn_landed(struct step *st) {
     struct run_exec *re = st->exec;
     int rc = re->commit.rc;
@@ -40,7 +40,7 @@ static enum turn turn_landed(struct step *st) {
     case EXEC_PHASE_NR:
         break;
     }
-    return TURN_GO_ON; /* woken by mail or a timer, nothing was out */
+    return TURN_GO_ON; /* woken by mail or a timer, nothing was in flight */
 }
 
 static void mail_refuse(struct step *st) {

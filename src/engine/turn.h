@@ -6,8 +6,8 @@
 
 #include "engine/exec.h"
 
-/* Takes in what the committer gave back, then does what the phase asks for.  scratch is reset.
- * false: the exec was dropped and freed. */
+/* Take in the committer's result, then do what the phase asks for. scratch is reset. false: the
+ * exec was dropped and freed. */
 bool exec_turn(struct run_exec *re, struct arena *scratch);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * upkeep.c: what the timer thread does besides timers: lease renewal (STORE-32, STORE-34), the
- * recovery sweep (STORE-35), purging (STORE-43, STORE-44).  It never waits: writes go to the
- * committer.
+ * upkeep.c: the other duties of the timer thread: lease renewal (STORE-32, STORE-34), the recovery
+ * sweep (STORE-35), purging (STORE-43, STORE-44).  It never waits: writes go to the committer.
  */
 #include "engine/upkeep.h"
 
@@ -23,8 +22,8 @@
 
 #define ENGINE_SWEEP_PAGE      256u
 #define ENGINE_SWEEP_PAGES_MAX 4096u
-#define ENGINE_DEADLINES_MAX   10000u /* waiting runs taken up by one look */
-#define ENGINE_PURGE_AGAIN_MS  20     /* a slice was full: commits come first, then the next one */
+#define ENGINE_DEADLINES_MAX   10000u     /* waiting runs loaded by one sweep */
+#define ENGINE_PURGE_AGAIN_MS  20         /* between full slices, so that commits get through */
 #define ENGINE_PURGE_MAX       UINT32_MAX /* the store bounds a slice by rows and time */
 
 struct upkeep { /* the timer thread's own */
@@ -45,11 +44,11 @@ static void lease_renew(struct engine *e, struct store *s, void *args) {
     /* STORE-33: silent for too long, so others may have taken runs of ours in the meantime. */
     if (rc == 0 && !e->cfg.sole_host && clock_mono_ms() >= e->upkeep.lease_ok_ms)
         peers_suspect_locked(e);
-    if (rc == 0) { /* surely ours for a heartbeat less than others think */
+    if (rc == 0) { /* treat them as ours for a heartbeat less than others do */
         int64_t safe_ms = e->cfg.lease_ttl_ms - e->cfg.heartbeat_ms / 2;
         e->upkeep.lease_ok_ms = *asked_ms + (uint64_t)safe_ms;
-        /* It took too long to be of use (a frozen process), or the next one was due before this one
-         * was done: that does not wait its turn. */
+        /* It took too long to be of use (a frozen process), or the next one is due already: send
+         * another at once. */
         e->upkeep.beat_late = e->upkeep.beat_missed || clock_mono_ms() >= e->upkeep.lease_ok_ms;
         e->upkeep.beat_missed = false;
         if (e->upkeep.beat_late) {
@@ -88,7 +87,7 @@ static void leases_release(struct engine *e, struct store *s, void *args) {
         log_warn("the leases could not be given back; they expire", "why", err.message);
 }
 
-/* STORE-36.  Waits for the committer; the log still runs. */
+/* STORE-36.  Waits for the committer, so the journal must still run. */
 void upkeep_release(struct engine *e) {
     if (!job_post(e, leases_release, NULL, 0)) return;
     pthread_mutex_lock(&e->mu);
@@ -96,7 +95,7 @@ void upkeep_release(struct engine *e) {
     pthread_mutex_unlock(&e->mu);
 }
 
-/* Dead hosts whose runs all have a new holder, or ended, need not be looked at any more. */
+/* Retire dead hosts whose runs have all ended or have a new holder. */
 static void holders_forget(struct engine *e, struct store *s, void *args) {
     struct wopr_error err;
     (void)args;
@@ -113,11 +112,11 @@ static bool sweep_takes(struct engine *e, const struct run_head *h) {
 }
 
 /* Runs that only wait for a person have no holder and are loaded by the answer (STORE-35): they are
- * not in the list.  Others that wait also have nodes at work. */
+ * not in the list.  Other waiting runs also have nodes at work. */
 static bool sweep_wants(struct engine *e, const struct run_origin *o) {
     const struct run_head *h = &o->head;
     bool going = h->status != RUN_PAUSED && !run_status_final(h->status);
-    /* A fork's first step ends what it inherited. */
+    /* A fork's first step settles what it inherited. */
     if (fork_is_fresh(&o->fork, h->next_seq)) going = true;
     return going && sweep_takes(e, h);
 }
@@ -129,7 +128,7 @@ static bool run_in_memory(struct engine *e, int64_t run_no) {
     return known;
 }
 
-/* Alone in its arena: the inputs of a page of runs together fit into none. */
+/* Reset the arena for each: the inputs of a whole page of runs might not fit. */
 static bool origin_read(struct engine *e, int64_t run_no, struct arena *row,
                         struct run_origin *out) {
     struct wopr_error err;
@@ -140,7 +139,7 @@ static bool origin_read(struct engine *e, int64_t run_no, struct arena *row,
     return rc == 0;
 }
 
-/* Those among them whose child does not wait any more: the crash came between the two commits. */
+/* Runs that wait for a child which no longer waits: a crash came between the two commits. */
 static bool sweep_parents(struct engine *e, struct arena *a, struct arena *row) {
     struct wopr_error err;
     struct run_no_list page = {0};
@@ -162,7 +161,7 @@ static bool sweep_parents(struct engine *e, struct arena *a, struct arena *row) 
     return room;
 }
 
-/* The rest of its runs wait for a later look: others come first. */
+/* True: the rest of its runs waits for a later sweep, so that other tenants come first. */
 static bool tenant_full(struct engine *e, struct str tenant) {
     pthread_mutex_lock(&e->mu);
     bool full = tenant_full_locked(e, tenant);
@@ -170,7 +169,7 @@ static bool tenant_full(struct engine *e, struct str tenant) {
     return full;
 }
 
-/* *from: where the last one stopped because it had passed over enough runs, else 0. */
+/* *from: where the last sweep stopped because it had skipped enough runs, else 0. */
 static void sweep_runs(struct engine *e, int64_t *from) {
     size_t skips = 0;
     struct wopr_error err;
@@ -207,7 +206,7 @@ static void sweep_runs(struct engine *e, int64_t *from) {
     pthread_mutex_unlock(&e->mu);
 }
 
-/* Waiting runs whose deadline comes before the next look (STORE-9, STORE-35). */
+/* Load waiting runs whose deadline comes before the next sweep (STORE-9, STORE-35). */
 static void sweep_deadlines(struct engine *e) {
     struct wopr_error err;
     struct run_no_list page = {0};
@@ -282,7 +281,7 @@ static uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms) 
         sweep_runs(e, &u->sweep_from);
         sweep_deadlines(e);
         kept_sweep(e);
-        /* What is left of a long list has its turn after the beats. */
+        /* The rest of a long list follows after the beats. */
         u->sweep_ms = u->sweep_from > 0 ? now_ms : now_ms + (uint64_t)(e->cfg.lease_ttl_ms / 2 + 1);
     }
     purge_send(e, u, now_ms);

@@ -7,10 +7,10 @@
 
 #include "engine/core.h"
 
-#define ENGINE_SWEEP_SKIPS_MAX 4096u /* runs of full tenants that one sweep passes over */
+#define ENGINE_SWEEP_SKIPS_MAX 4096u /* runs of full tenants that one sweep skips */
 #define ENGINE_PURGE_MS        60000
 
 void *timer_main(void *engine);
-void upkeep_release(struct engine *e); /* gives all leases back and waits for it (STORE-36) */
+void upkeep_release(struct engine *e); /* releases all leases and waits for it (STORE-36) */
 
 #endif

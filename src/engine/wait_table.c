@@ -1,6 +1,6 @@
 /*
- * wait_table.c: the kinds of waits.  Hooks are called in the order of the rows; children are
- * loaded last, since they may send commands to this run.
+ * wait_table.c: the kinds of waits.  Hooks are called in the order of the rows; children come last,
+ * because loading them may send commands to this run.
  */
 #include "engine/children.h"
 #include "engine/invoke.h"

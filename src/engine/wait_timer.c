@@ -7,8 +7,8 @@
 #include "engine/timeline.h"
 #include "engine/timers.h"
 
-/* The deadline counts from the logical clock, so that a replay comes to the same one.  Where it is
- * over already (the host was down) it is now: one entry catches up, not one per period. */
+/* The deadline counts from the logical clock, so that a replay comes to the same one.  A deadline
+ * that has passed (the host was down) becomes now: one entry catches up, not one per period. */
 static void wait_claim(struct step *st, int node, const struct node_result *r) {
     int64_t ms = r->wait_ms > 0 ? r->wait_ms : 0;
     if (ms > RUN_WAIT_MS_MAX) ms = RUN_WAIT_MS_MAX;

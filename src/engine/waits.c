@@ -1,6 +1,6 @@
 /*
- * waits.c: calls the hooks of all kinds of waits.  The table comes with the engine, so that what
- * only calls hooks does not depend on what is in them.
+ * waits.c: calls the hooks of all kinds of waits.  The table is a member of the engine, so that
+ * callers of hooks do not depend on the kinds.
  */
 #include "engine/waits.h"
 

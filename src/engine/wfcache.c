@@ -1,6 +1,6 @@
 /*
- * wfcache.c: compiled workflows by hash.  The store row decides what an id means; the hash decides
- * what the text means, so an entry never grows stale.
+ * wfcache.c: compiled workflows by hash.  The store's row maps an id to a hash, and a hash
+ * determines the text, so an entry never grows stale.
  */
 #include "engine/wfcache.h"
 
@@ -38,8 +38,7 @@ static void cache_empty_locked(struct engine *e) {
     e->wfcache.by_hash = NULL;
 }
 
-/* Keeps a reference of its own; for want of memory the workflow is simply compiled again next time.
- */
+/* Keeps its own reference; without memory the workflow is compiled again next time. */
 static void cache_keep(struct engine *e, const struct sha256 *hash, struct workflow *wf,
                        bool types_known) {
     pthread_mutex_lock(&e->wfcache.mu);
@@ -85,7 +84,7 @@ int engine_workflow(struct engine *e, struct str tenant, bool test_mode, struct 
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up a workflow");
     int rc = store_workflow_get(e->store, tenant, test_mode, workflow_id, a, &row, err);
     if (rc == 0) wf = cache_find(e, &row.hash, &types_known);
-    if (rc == 0 && !types_known) { /* compiled for a run, if at all: a new one is asked more */
+    if (rc == 0 && !types_known) { /* new runs need a check that existing ones did not */
         workflow_unref(wf);
         wf = NULL;
         rc = workflow_compile(row.text, &e->wf_env, &wf, err);
@@ -103,7 +102,7 @@ int engine_workflow(struct engine *e, struct str tenant, bool test_mode, struct 
     return rc;
 }
 
-/* For runs that exist: a type that has gone since is met at its node (NODE-3), not here. */
+/* For existing runs: a type that was removed since is reported at its node (NODE-3), not here. */
 int wfcache_by_hash(struct engine *e, const struct sha256 *hash, struct arena *a,
                     struct workflow **out, struct wopr_error *err) {
     bool types_known;

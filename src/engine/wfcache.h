@@ -10,7 +10,7 @@ struct wf_entry {
     struct workflow *wf;
     bool types_known; /* NODE-3 checked */
 };
-/* For runs that exist; *out has a reference for the caller. */
+/* For existing runs; *out has a reference for the caller. */
 MUST_CHECK int wfcache_by_hash(struct engine *e, const struct sha256 *hash, struct arena *a,
                                struct workflow **out, struct wopr_error *err);
 void wfcache_free(struct engine *e);

@@ -166,7 +166,7 @@ static int load_env(struct config *c, struct arena *a, struct wopr_error *err) {
     return rc;
 }
 
-/* One flag at argv[*i]; *i moves past what was used.  config_file is set for --config. */
+/* Read one flag at argv[*i] and move *i past it. config_file is set for --config. */
 static int take_flag(struct config *c, int argc, char **argv, int *i, const char **config_file,
                      struct arena *a, struct wopr_error *err) {
     struct str name = str_c(argv[*i] + 2), value = STR_NONE;
@@ -216,7 +216,7 @@ int config_load(struct config *c, int *argc, char **argv, struct arena *a, struc
     return 0;
 }
 
-/* "*", or scheme://host[:port] each: what a browser sends has no path and no slash at the end. */
+/* "*", or scheme://host[:port] each: browsers send origins without path or trailing slash. */
 static bool origins_ok(const char *list) {
     struct str rest = str_c(list), one;
     while (rest.n > 0) {
@@ -246,7 +246,7 @@ static bool value_in_range(const struct config_row *o, const struct config *c) {
     return (v >= o->min && v <= o->max) || (v == 0 && (o->flags & CONFIG_OR_ZERO) != 0);
 }
 
-/* "full|normal|off" is said as "full, normal or off". */
+/* Spell "full|normal|off" as "full, normal or off". */
 static void choices_say(struct buf *out, const char *choices) {
     struct str rest = str_c(choices), one;
     while (str_cut(rest, '|', &one, &rest))
@@ -270,7 +270,7 @@ static int row_refuse(const struct config_row *o, struct wopr_error *err) {
     return rc;
 }
 
-/* What min and max cannot say; the row's must says it in the message. */
+/* Rules that min and max cannot express; the row's must is the message. */
 static int rules_check(const struct config *c, struct wopr_error *err) {
     const struct {
         bool ok;

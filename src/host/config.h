@@ -18,7 +18,7 @@
 struct config { /* one member per row: http_port, store_path, ...; a text is never NULL */
 #define OPT(section, member, TYPE, ...) CONFIG_##TYPE section##_##member;
 #include "host/config.def"
-    bool secret_in_arguments; /* a SECRET was a flag: all who may list processes can read it */
+    bool secret_in_arguments; /* a SECRET was a flag, which every user can read in ps */
 };
 
 /* Defaults, then the file (--config FILE or WOPR_CONFIG), then the environment, then flags
@@ -32,7 +32,7 @@ struct near;
 bool config_knows(struct str name); /* "config" too */
 bool config_takes_value(struct str name);
 void config_names(struct near *n); /* offers all that are in --help */
-/* One line for each environment variable that looks like a setting of ours but is none. */
+/* One line for each environment variable that looks like one of our settings but is none. */
 void config_env_doubts(struct buf *out);
 /* Ranges, and rules between settings.  WOPR_E_CONFIG names the first setting that breaks one. */
 MUST_CHECK int config_check(const struct config *c, struct wopr_error *err);

@@ -65,8 +65,8 @@ int wopr_node_version(struct wopr_node *n, const char *change_id, int64_t min, i
     return rc == 0 ? 0 : -1;
 }
 
-/* Copy checked JSON; a bad one fails the node, so that a mistake of the program cannot be
- * overlooked. */
+/* Copy JSON after a check.  Invalid JSON fails the node, so that the program's mistake is
+ * noticed. */
 static int take_json(struct wopr_node *n, const char *json, bool object, struct str *out) {
     struct str s = str_c(json);
     bool ok = json != NULL && json_check(s, &JSON_LIMITS_DEFAULT, NULL) == 0;

@@ -20,16 +20,16 @@
 
 #define HOST_ARENA_MAX     (64u * 1024 * 1024)
 #define OPS_PORT_AUTO      9464
-#define OPS_PORT_WHEN_FREE (-2) /* value of the setting: OPS_PORT_AUTO, or off */
+#define OPS_PORT_WHEN_FREE (-2) /* setting: OPS_PORT_AUTO, or off when that is taken */
 #define OPS_PORT_OFF       (-1)
 #define TICKET_LIFETIME_MS (5 * 60 * 1000)
 #define DAY_S              86400
-#define KEPT_FOR_EVER_S    (10 * 365 * DAY_S) /* shown for runs that are never deleted */
-#define STORE_BUSY_MS      5000               /* wait for another writer of the file */
+#define KEPT_FOR_EVER_S    (10 * 365 * DAY_S) /* advertised when runs are never deleted */
+#define STORE_BUSY_MS      5000               /* to wait for another writer of the file */
 #define STALL_MS           300000             /* workflow.stalled window (STORE-41) */
 #define IDEM_WAIT_MS       10000 /* a repeated key waits for the first answer (IDEM-11) */
-#define BURST_S            4     /* a key's burst is its rate for so long */
-#define LARGE_BURST_S      2     /* the same of a tenant's large bodies */
+#define BURST_S            4     /* a key's burst is its rate times this */
+#define LARGE_BURST_S      2     /* the same for a tenant's large bodies */
 
 /* Copies a row of config.def into the layer's struct: OPT_<SECTION>(...) FILL(struct, ...) once a
  * row.  The range of an INT must fit the member that it is copied to. */
@@ -43,7 +43,7 @@
 #define FILL_STR(to, from, min, max)    (to) = (from);
 #define FILL_OPTSTR(to, from, min, max) (to) = (from)[0] != '\0' ? (from) : NULL;
 #define FILL_LIST(to, from, min, max)   (to) = config_list(from, h->arena);
-#define FILL_CHOICE(to, from, min, max) /* an enum of the layer's: by hand */
+#define FILL_CHOICE(to, from, min, max) /* an enum of the layer: copied by hand */
 
 struct host {
     struct arena *arena;
@@ -53,8 +53,7 @@ struct host {
     struct vault *vault;
     struct schema_set *schemas;
     struct wf_env env;
-    struct wf_env
-        env_loose; /* checks the structure only: fixtures may use node types not built in */
+    struct wf_env env_loose; /* checks structure only: fixtures may use unknown node types */
     struct node_registry *types;
     struct payload_rules *rules;
     struct journal *journal;
@@ -109,7 +108,7 @@ static int register_types(struct host *h, const struct node_type *extra, size_t 
     return 0;
 }
 
-/* The store makes secrets on first use: make them now, while this is the only writer. */
+/* The store creates secrets on first use: do it now, while this is the only writer. */
 static int make_secrets(struct store *s, struct arena *a, struct wopr_error *err) {
     static const char *const names[] = {"pepper", "ticket"};
     struct token_secret signs;
@@ -121,7 +120,7 @@ static int make_secrets(struct store *s, struct arena *a, struct wopr_error *err
     return rc == WOPR_E_NOT_FOUND ? token_secret_rotate(s, a, &signs, err) : rc;
 }
 
-/* A sub-workflow runs only when its child does: same store, same node types. */
+/* A sub-workflow is executable only if its child is. */
 static bool lacks_child(struct host *h, const struct workflow *w) {
     for (size_t i = 0; i < w->nodes_nr; i++) {
         struct workflow_row row;
@@ -136,9 +135,8 @@ static bool lacks_child(struct host *h, const struct workflow *w) {
     return false;
 }
 
-/* What a fixture may ask of its nodes beyond their types (30 section 3): these work with agents,
- * packs and MCP, which this host does not offer yet, so a fixture that relies on one of them would
- * run without doing what its scenario checks. */
+/* Fixtures that rely on agents, packs or MCP (30 section 3), which this host does not offer yet:
+ * they would run without doing what their scenario checks. */
 static bool asks_for_more(const struct workflow *w) {
     static const char *const flags[] = {"emitReasoningTrace", "mockConfidence", "memoryAction",
                                         "emitDuplicateMessageId", "mcp"};
@@ -194,7 +192,7 @@ static int build_egress(struct host *h, struct wopr_error *err) {
     struct egress_config ec = {.user_agent = "wopr/" WOPR_VERSION};
     if (!h->cfg.egress_enabled) return 0;
     int rc = egress_allow_parse(str_c(h->cfg.egress_allow), &ec.allow, err);
-    if (rc != 0) { /* say which setting */
+    if (rc != 0) { /* name the setting */
         char why[sizeof err->message];
         memcpy(why, err->message, sizeof why);
         return wopr_error_at(err, rc, "egress-allow", "setting \"egress-allow\": %s", why);
@@ -305,8 +303,8 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     return 0;
 }
 
-/* OPS_PORT_AUTO is a default, not a demand: a second host on the machine starts without the
- * operations listener instead of failing on a port that was not asked for. */
+/* OPS_PORT_AUTO is only a default: a second host on the machine starts without the operations
+ * listener instead of failing on a port that its user never chose. */
 static int start_http(struct host *h, struct wopr_error *err) {
     bool is_auto = h->cfg.http_ops_port == OPS_PORT_WHEN_FREE;
     int rc = build_http(h, is_auto ? OPS_PORT_AUTO : (int32_t)h->cfg.http_ops_port, err);
@@ -339,7 +337,7 @@ void host_stop(struct host *h) {
     if (h->engine_running) engine_stop(h->engine);
     h->engine_running = false;
     if (h->egress != NULL)
-        egress_stop(h->egress); /* what is under way is asked again at the next start */
+        egress_stop(h->egress); /* requests under way are sent again after the next start */
     if (h->journal_running) journal_stop(h->journal);
     h->journal_running = false;
     http_server_free(h->http);

@@ -1,7 +1,7 @@
 /*
- * host.h: one serving host: what is opened, in which order it starts and stops.  Layer: host.
+ * host.h: one serving host: its parts, and the order in which they start and stop.  Layer: host.
  * store -> keys and seeds -> journal -> engine -> wire -> http; stopped in the reverse order, so
- * that no part answers or publishes after what it depends on is gone.  No global state: everything
+ * that no part answers or publishes after its dependencies are gone.  No global state: everything
  * hangs off struct host.
  */
 #ifndef WOPR_HOST_HOST_H
@@ -53,7 +53,8 @@ MUST_CHECK int definition_schema_new(struct schema_set **set, const struct schem
 MUST_CHECK int test_clock_use(const char *path, struct wopr_error *err);
 /* Read a whole file, at most max bytes, into out. */
 MUST_CHECK int file_read(const char *path, size_t max, struct buf *out, struct wopr_error *err);
-/* A new random signing secret for interrupt tokens; the ones before verify only (INT-36, D46). */
+/* A new random signing secret for interrupt tokens; earlier ones only verify from now on (INT-36,
+ * D46). */
 MUST_CHECK int token_secret_rotate(struct store *s, struct arena *a, struct token_secret *out,
                                    struct wopr_error *err);
 /* store_verify plus: the stored projection of every run equals the fold of its log.  report gets

@@ -57,7 +57,7 @@ static void warn_of(const char *message, struct str key_id, struct arena *a) {
     log_warn(message, "keyId", arena_printf(a, STR_FMT, STR_ARG(key_id)).p);
 }
 
-/* *use: whether the settings decide about this key. */
+/* *use: whether the settings take effect for this key. */
 static int key_judge(struct store *s, const struct api_key *k, struct arena *a, bool *use,
                      struct wopr_error *err) {
     struct api_key row;
@@ -106,8 +106,7 @@ static int first_key(struct host_keys *k, struct str tenant, struct store *s, st
     int rc = store_key_list(s, a, &all, err);
     for (size_t i = 0; rc == 0 && i < all.n; i++)
         if (!all.v[i].configured) return 0;
-    if (rc == 0 && all.n > 0 &&
-        store_has_peers(s)) { /* the keys of other hosts; this one configures none */
+    if (rc == 0 && all.n > 0 && store_has_peers(s)) { /* use the keys of the other hosts */
         log_warn("no API key is configured here and none was created: every request is refused; "
                  "configure one, or use \"wopr keys create\"");
         return 0;
@@ -140,7 +139,7 @@ int host_keys_record(const struct host_keys *k, struct store *s, struct arena *a
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < k->n; i++) rc = store_key_configure(s, &k->v[i], err);
     if (rc == 0) rc = store_key_list(s, a, &all, err);
-    if (rc != 0 || store_has_peers(s)) return rc; /* the others may configure them */
+    if (rc != 0 || store_has_peers(s)) return rc; /* another host may configure them */
     for (size_t i = 0; rc == 0 && i < all.n; i++) {
         const struct api_key *row = &all.v[i];
         if (!row->configured || row->revoked_ms > 0 || keys_hold(k, row->key_id)) continue;

@@ -202,8 +202,8 @@ void host_metrics_render(void *sources, struct buf *out) {
     metric_labelled(out, "wopr_build_info", "version", WOPR_VERSION, 1);
 }
 
-/* Creations would be refused: the disk is full, or does not answer.  Runs that wait try again and
- * show when it is over; without any, a host gets another try after a while. */
+/* True while creations would be refused because the disk is full or does not answer.  Waiting runs
+ * try again and show when that is over; a host without any gets another try after a while. */
 static bool cannot_write(struct journal *l) {
     struct journal_stats ls;
     journal_stats(l, &ls);

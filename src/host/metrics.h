@@ -1,5 +1,5 @@
 /*
- * metrics.h: what the parts count, as Prometheus text.  Layer: host.
+ * metrics.h: the counters of all parts as Prometheus text.  Layer: host.
  */
 #ifndef WOPR_HOST_METRICS_H
 #define WOPR_HOST_METRICS_H

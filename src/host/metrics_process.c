@@ -1,5 +1,5 @@
 /* metrics_process.c: the process as the kernel sees it, under the names that every Prometheus
- * client library uses.  What /proc does not have is left out. */
+ * client library uses.  Leaves out what /proc does not have. */
 #include "base/fs.h"
 #include "host/metrics.h"
 
@@ -18,8 +18,8 @@ static bool proc_read(const char *path, char text[PROC_TEXT_MAX]) {
     return text[0] != '\0';
 }
 
-/* Fields of /proc/self/stat by their number in proc(5), from 3 on; the second, a name in
- * parentheses, may hold anything. */
+/* Fields of /proc/self/stat by their number in proc(5), from 3 on: the second, a name in
+ * parentheses, may contain any character. */
 static bool stat_fields(uint64_t *v, size_t from, size_t n) {
     char text[PROC_TEXT_MAX];
     if (!proc_read("/proc/self/stat", text)) return false;
@@ -44,7 +44,7 @@ static void render_files(struct buf *b) {
     size_t n = 0;
     if (fs_each_name("/proc/self/fd", name_count, &n) == 0)
         metric_gauge(b, "process_open_fds", "Open file descriptors.",
-                     (double)(n > 0 ? n - 1 : 0)); /* without the one that looks */
+                     (double)(n > 0 ? n - 1 : 0)); /* without the descriptor of this directory */
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         metric_gauge(b, "process_max_fds", "Most file descriptors that may be open.",
                      (double)limit.rlim_cur);

@@ -129,7 +129,7 @@ static int path_of(const struct config *c, struct seal_file *f, struct wopr_erro
 
 static int file_make(struct seal_file *f, struct wopr_error *err) {
     rng_bytes(f->keks[0].b, sizeof f->keks[0].b);
-    int rc = keys_store(f->path, f->keks, 1, fs_link, err); /* one of several hosts makes it */
+    int rc = keys_store(f->path, f->keks, 1, fs_link, err); /* of several hosts only one makes it */
     if (rc == WOPR_E_EXISTS) return file_load(f, err);
     f->n = 1;
     f->made = rc == 0;
@@ -198,7 +198,7 @@ static int rotate_alone(const struct config *c, struct store *s, char key_id[VAU
     return rc;
 }
 
-/* Two rotations at once would each write a file without the key of the other. */
+/* Locks out a second rotation: each would write a file without the key of the other. */
 int seal_rotate(const struct config *c, struct store *s, char key_id[VAULT_KEK_ID_LEN + 1],
                 struct wopr_error *err) {
     struct seal_file f;

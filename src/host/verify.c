@@ -1,5 +1,5 @@
-/* verify.c: a database against itself: the store's physical checks, then every projection against
- * the fold of its log. */
+/* verify.c: checks a database against itself: the store's physical checks, then every projection
+ * against the fold of its log. */
 #include "base/clock.h"
 #include "codec/json.h"
 #include "domain/interrupt.h"
@@ -22,7 +22,7 @@ struct verify {
     void (*report)(void *ctx, const char *line);
     void *ctx;
     int64_t findings;
-    struct arena *arena; /* of the run at hand */
+    struct arena *arena; /* of the current run */
     struct payload_rules *rules;
 };
 
@@ -39,8 +39,7 @@ static void store_report(void *ctx, const struct store_finding *f) {
     finding_report(ctx, f->run_id, f->what, f->text);
 }
 
-/* What the fold does not look at, or folds over (EVT-2, EVT-3, EVT-12, EVT-13).  NULL, or the rule
- * that does not hold. */
+/* Checks the fold does not make (EVT-2, EVT-3, EVT-12, EVT-13).  NULL, or the broken rule. */
 static const char *event_broken(const struct verify *v, const struct run_state *s,
                                 const struct event *e, struct wopr_error *why) {
     if (e->kind == EV_UNKNOWN) return str_eqc(e->type, "unknown") ? "a kind without a name" : NULL;
@@ -64,11 +63,11 @@ struct log_fold {
     const struct run_origin *origin;
     struct str run_id;
     struct arena *images;
-    struct plan_checkpoint checkpoint; /* the next one of the run; seq 0: there is none */
+    struct plan_checkpoint checkpoint; /* the run's next one; seq 0: none */
     bool broken;                       /* the rest of the log cannot be folded */
 };
 
-/* --- checkpoints: never trusted here, each is compared with the fold at its sequence --- */
+/* --- checkpoints: each is compared with the fold at its sequence, none is trusted --- */
 
 static int checkpoint_next(struct log_fold *f, struct wopr_error *err) {
     int64_t seq = f->checkpoint.seq;
@@ -79,7 +78,7 @@ static int checkpoint_next(struct log_fold *f, struct wopr_error *err) {
     return rc == WOPR_E_NOT_FOUND ? 0 : rc;
 }
 
-/* NULL, or what is wrong with it. */
+/* NULL, or its defect. */
 static const char *checkpoint_broken(const struct log_fold *f, struct wopr_error *why) {
     struct run_state *s = NULL;
     struct state_aside aside;
@@ -98,7 +97,8 @@ static const char *checkpoint_broken(const struct log_fold *f, struct wopr_error
     return same ? NULL : "it is not what the log folds to";
 }
 
-/* Those up to what is folded; whole: the log has ended, so that none may be left. */
+/* Compare the checkpoints up to the folded sequence; whole: the log has ended, so none may be
+ * left. */
 static int checkpoints_compare(struct log_fold *f, bool whole, struct wopr_error *err) {
     int rc = 0;
     while (rc == 0 && f->checkpoint.seq != 0 &&
@@ -157,7 +157,7 @@ static bool same_hidden(const struct run_view *a, const struct run_view *b) {
            str_eq(a->current_node, b->current_node) && str_eq(a->agent, b->agent);
 }
 
-/* STORE-10: what the log calls open is pending, and nothing else is.  By key: a fork's row
+/* STORE-10: what the log calls open is pending, and nothing else is.  Matched by key: a fork's row
  * has an id of its own (FORK-10). */
 static int compare_interrupts(struct verify *v, const struct run_state *s,
                               const struct run_origin *o, struct wopr_error *err) {
@@ -197,8 +197,8 @@ static int projection_compare(struct verify *v, const struct run_state *s,
     return rc;
 }
 
-/* The projection is that of the log as its last event left it, or as it is once the edges after
- * that event are settled, which a host that has ended had no turn for. */
+/* The projection may show the state as the last event left it, or after its edges were settled: a
+ * host that was stopped had no turn for the latter. */
 static int state_compare(struct verify *v, struct run_state *s, const struct run_origin *o,
                          struct wopr_error *err) {
     struct run_view stored = {.nodes = NULL};
@@ -206,7 +206,7 @@ static int state_compare(struct verify *v, struct run_state *s, const struct run
     int rc = store_run_view(v->store, o->meta.tenant, o->meta.test_mode, o->head.run_id, v->arena,
                             &stored, err);
     stored.interrupt = STR_NONE;
-    stored.children = (struct child_row_list){NULL, 0}; /* in their own logs, not in this one */
+    stored.children = (struct child_row_list){NULL, 0}; /* known from their own logs */
     if (rc == 0) rc = compare_interrupts(v, s, o, err);
     if (rc == 0) rc = projection_compare(v, s, o, &stored, &same, err);
     if (rc == 0 && run_state_busy(s)) {
@@ -253,7 +253,7 @@ static int verify_run(struct verify *v, struct str tenant, bool test_mode, struc
     return rc;
 }
 
-/* A run that cannot be read is a finding; the runs after it are still read. */
+/* An unreadable run is a finding and does not stop the walk. */
 static void verify_row(struct verify *v, const struct run_list_item *row) {
     struct wopr_error why = {0};
     arena_reset(v->arena);
@@ -271,8 +271,8 @@ static int verify_runs(struct verify *v, int64_t *runs, struct wopr_error *err) 
         rc = store_run_list(v->store, &f, page, &l, err);
         for (size_t i = 0; rc == 0 && i < l.n; i++) {
             int64_t no = l.v[i].head.run_no;
-            if (f.before_run_no > 0 && no >= f.before_run_no) { /* a damaged page: it would go on
-                                                                   for ever */
+            if (f.before_run_no > 0 && no >= f.before_run_no) { /* a damaged page: the walk would
+                                                                 * never end */
                 finding_report(v, l.v[i].head.run_id, "the list of runs", "is not in order");
                 l.n = 0;
                 break;

@@ -11,12 +11,12 @@
 struct store_counts {
     int64_t runs, runs_open, events;
     int64_t bytes;        /* of the database */
-    int64_t tenant_bytes; /* logs of the tenant that has most */
+    int64_t tenant_bytes; /* logs of the largest tenant */
 };
 /* One short query, whatever the size.  CORRUPT when the row of counters is missing. */
 MUST_CHECK int store_count(struct store *s, struct store_counts *out, struct wopr_error *err);
 
-struct tenant_usage {               /* bytes: also of what is kept for forks of removed runs */
+struct tenant_usage {               /* bytes: including what removed runs leave to their forks */
     int64_t runs, runs_open, bytes; /* bytes: of logs, as event_bytes() counts, and artifacts */
 };
 /* Zeros for a tenant that never had a run. */
@@ -25,7 +25,7 @@ MUST_CHECK int store_tenant_usage(struct store *s, struct str tenant, struct ten
 
 struct store_stats {               /* since the store was opened, for /metrics */
     struct metric_reading sync_ns; /* the commit alone: written and synced */
-    bool failed;                   /* a sync failed: nothing more is written */
+    bool failed;                   /* a sync failed: writes are refused */
 };
 /* Any thread; costs no query and does not block. */
 void store_stats(struct store *s, struct store_stats *out);

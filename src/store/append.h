@@ -10,8 +10,8 @@
 
 /* Commit n >= 1 plans as one batch: one transaction, one sync.  Blocks for both.
  *
- * Returns 0 when rcs[0..n-1] say everything; else the code that hit every plan, which is in rcs as
- * well.  rcs[i] is plan i's own outcome:
+ * Returns 0 when rcs[0..n-1] hold the outcomes; else the code that hit every plan, which is in rcs
+ * as well. rcs[i] is plan i's own outcome:
  *   0                   written and durable; run_no is filled in for a creation.  With idem_hit
  *                       set nothing was written: idem_response holds the stored answer
  *   STALE               base_seq is not the tail of the log

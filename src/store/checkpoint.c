@@ -7,11 +7,11 @@
 
 #include <stdio.h>
 
-#define CHECKPOINT_TRIES 4u /* those that are passed over before the log is folded whole */
+#define CHECKPOINT_TRIES 4u /* unusable ones to skip before folding the whole log */
 
 static void checkpoint_pass(struct checkpoint_state *out, const struct plan_checkpoint *c,
                             const char *why) {
-    if (out->passed_seq != 0) return; /* the newest */
+    if (out->passed_seq != 0) return; /* keep the newest */
     out->passed_seq = c->seq;
     snprintf(out->why, sizeof out->why, "%.*s", (int)sizeof out->why - 1, why);
 }

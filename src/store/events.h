@@ -1,6 +1,6 @@
 /*
- * events.h: read the log of a run; that of a fork begins with what it inherits, whoever holds it.
- * Layer: store.  General rules: store.h.
+ * events.h: read the log of a run; a fork's begins with the events it inherits, whichever run holds
+ * them.  Layer: store.  General rules: store.h.
  */
 #ifndef WOPR_STORE_EVENTS_H
 #define WOPR_STORE_EVENTS_H

@@ -1,6 +1,6 @@
 /*
- * interrupts.h: read the suspension store: what runs wait for (STORE-8, STORE-9).  Layer: store.
- * Rows are written by plans (struct plan_interrupt).  General rules: store.h.
+ * interrupts.h: read the suspension store: the interrupts of runs (STORE-8, STORE-9).  Layer:
+ * store.  Rows are written by plans (struct plan_interrupt).  General rules: store.h.
  */
 #ifndef WOPR_STORE_INTERRUPTS_H
 #define WOPR_STORE_INTERRUPTS_H

@@ -34,10 +34,10 @@ MUST_CHECK int store_key_configure(struct store *s, const struct api_key *k,
                                    struct wopr_error *err);
 /* A write.  Delete the row of a configured key that is not revoked; 0 when there is none. */
 MUST_CHECK int store_key_forget(struct store *s, struct str key_id, struct wopr_error *err);
-/* A write.  The first revocation stays.  NOT_FOUND. */
+/* A write.  A second revocation changes nothing.  NOT_FOUND. */
 MUST_CHECK int store_key_revoke(struct store *s, struct str key_id, int64_t now_ms,
                                 struct wopr_error *err);
-/* NOT_FOUND.  A row read before costs no query while nothing was committed since. */
+/* NOT_FOUND. A row read before costs no query until the next commit. */
 MUST_CHECK int store_key_find(struct store *s, struct str key_id, struct arena *a,
                               struct api_key *out, struct wopr_error *err);
 MUST_CHECK int store_key_find_hash(struct store *s, const struct sha256 *hash, struct arena *a,
@@ -50,7 +50,7 @@ MUST_CHECK int store_key_list(struct store *s, struct arena *a, struct api_key_l
 struct token_secret {
     struct str kid;
     uint8_t secret[32];
-    int64_t created_ms, retired_ms; /* retired: signs no more, still verifies; 0 = not retired */
+    int64_t created_ms, retired_ms; /* retired: verifies but no longer signs; 0 = in use */
 };
 struct token_secret_list {
     struct token_secret *v;

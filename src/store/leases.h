@@ -15,9 +15,9 @@ enum {
     LEASE_NO_BEAT = -2 /* as a beat: only a run that is free or the caller's own */
 };
 
-/* Taken when the run has no holder, when its holder released all its leases, when it is the
- * caller's own already, or when its holder's beat is still the one the caller saw when it found
- * that holder dead or silent. */
+/* Succeeds when the run has no holder, its holder released all its leases, it is the caller's own
+ * already, or its holder's beat is still the one the caller saw when it found that holder dead or
+ * silent. */
 struct lease_claim {
     int64_t run_no;
     struct str holder; /* the claimant, 1 to 255 bytes */
@@ -29,7 +29,7 @@ struct lease_claim {
 MUST_CHECK int store_lease_claim(struct store *s, const struct lease_claim *c, int64_t *epoch,
                                  struct wopr_error *err);
 /* The end of a lease is stored once per holder, so renewing costs one row however many runs it
- * holds.  Also counts the holder's beat up.  *renewed: its unfinished runs. */
+ * holds.  Also increments the holder's beat. *renewed: its unfinished runs. */
 MUST_CHECK int store_lease_renew(struct store *s, struct str holder, int64_t until_ms,
                                  int64_t *renewed, struct wopr_error *err);
 /* Release all leases of a holder. */

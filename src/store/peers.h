@@ -1,11 +1,11 @@
 /*
- * peers.h: several hosts on one database: who is there, who is dead, what the others did
- * (STORE-16, STORE-30 to STORE-36).  Layer: store.
+ * peers.h: several hosts on one database: which are present, which are dead, what the others
+ * changed (STORE-16, STORE-30 to STORE-36).  Layer: store.
  *
- * A serving host holds two locks for as long as its process lives: one for being present, one of
- * its own holder number.  The others therefore know at once when it is dead; a stopped process
- * keeps its locks and loses its runs by silence.  Only a host that is alone upgrades a schema.
- * General rules: store.h.
+ * A serving host holds two locks for as long as its process lives: one marks its presence, one its
+ * own holder number.  The others therefore know at once when it is dead; a stopped process keeps
+ * its locks and loses its runs by silence.  Only a host that is alone upgrades a schema.  General
+ * rules: store.h.
  */
 #ifndef WOPR_STORE_PEERS_H
 #define WOPR_STORE_PEERS_H
@@ -13,10 +13,10 @@
 #include "store/store.h"
 
 /* ---------------------------------------------------------------- presence */
-/* A write.  Make the caller known, before it takes any run: from now on transactions of other hosts
- * that change runs leave records for store_moves.  ttl_ms: silence after which others may take its
- * runs; until_ms: wall clock, shown.  *holder_no: its number; *last_move: where to start reading
- * records.  BUSY after three tries. */
+/* A write.  Announce the caller, before it takes any run: from now on other hosts leave a record
+ * for store_moves in each transaction that changes runs. ttl_ms: silence after which others may
+ * take its runs; until_ms: wall clock, shown. *holder_no: its number; *last_move: where to start
+ * reading records.  BUSY after three tries. */
 MUST_CHECK int store_join(struct store *s, struct str holder, int64_t ttl_ms, int64_t until_ms,
                           int64_t *holder_no, int64_t *last_move, struct wopr_error *err);
 /* Is another host present?  One system call, no query.  true when locks are not used. */
@@ -27,7 +27,7 @@ enum holder_state store_holder_state(const struct store *s, int64_t holder_no);
 
 struct holder_row {
     int64_t holder_no;
-    int64_t beat; /* counted up at every renewal */
+    int64_t beat; /* incremented at every renewal */
     int64_t ttl_ms;
     struct str name;
 };
@@ -38,8 +38,8 @@ struct holder_row_list {
 /* Holders that have not released their leases, the caller included; by number. */
 MUST_CHECK int store_holders(struct store *s, struct arena *a, struct holder_row_list *out,
                              struct wopr_error *err);
-/* A write.  Take a dead holder off that list, unless it still has runs.  The caller knows that it
- * is dead. */
+/* A write.  Remove a dead holder from that list, unless it still has runs.  The caller has found it
+ * dead. */
 MUST_CHECK int store_holder_retire(struct store *s, int64_t holder_no, struct wopr_error *err);
 
 /* ---------------------------------------------------------------- changes by other hosts */
@@ -47,7 +47,7 @@ MUST_CHECK int store_holder_retire(struct store *s, int64_t holder_no, struct wo
  * what the same thread read before. */
 MUST_CHECK int store_data_version(struct store *s, int64_t *version, struct wopr_error *err);
 
-enum { MOVED_CLAIMED = -1, MOVED_GIVEN = -2 }; /* instead of a next_seq: what its lease did */
+enum { MOVED_CLAIMED = -1, MOVED_GIVEN = -2 }; /* in place of next_seq: its lease changed */
 struct moved_run {
     int64_t run_no, next_seq;
 };
@@ -61,7 +61,7 @@ struct move_row_list {
     size_t n;
 };
 /* Change records with move_no > after, ascending, at most max.  Only the last few thousand are
- * kept: a caller that finds a gap must look at everything. */
+ * kept: a caller that finds a gap must examine every run. */
 MUST_CHECK int store_moves(struct store *s, int64_t after, unsigned max, struct arena *a,
                            struct move_row_list *out, struct wopr_error *err);
 

@@ -31,15 +31,15 @@ struct run_list_item {
 struct run_list {
     struct run_list_item *v;
     size_t n;
-    struct str next; /* id of the last run compared; empty: all were, or the list is full */
+    struct str next; /* id of the last run compared; empty: no more, or the list is full */
 };
 /* Newest first.  With a filter of one tenant and mode, and without `whole`, a call compares at most
  * STORE_EXAMINED_MAX runs and collects about 8 MiB of texts: the list may then be short, even
- * empty, and next says where to go on. */
+ * empty, and next tells where to continue. */
 MUST_CHECK int store_run_list(struct store *s, const struct run_filter *f, struct arena *a,
                               struct run_list *out, struct wopr_error *err);
 
-/* ---------------------------------------------------------------- what hosts look for */
+/* ---------------------------------------------------------------- for hosts that look for work */
 struct open_run_list {
     struct open_run {
         int64_t run_no, holder_no; /* 0 = no holder */
@@ -50,13 +50,13 @@ struct open_run_list {
  * run_no > after, ascending, at most max. */
 MUST_CHECK int store_runs_unfinished(struct store *s, int64_t after, unsigned max, struct arena *a,
                                      struct open_run_list *out, struct wopr_error *err);
-/* Runs that show a waiting status although a child they wait for does not wait (or no longer):
- * after a crash no message would wake them.  Some of them may wait for something else.
- * run_no > after, ascending, at most max. */
+/* Runs that show a waiting status although a child they wait for does not (any longer): after a
+ * crash no message would wake them.  Some of them may wait for something else. run_no > after,
+ * ascending, at most max. */
 MUST_CHECK int store_parents_waiting(struct store *s, int64_t after, unsigned max, struct arena *a,
                                      struct run_no_list *out, struct wopr_error *err);
-/* Waiting runs with a timer due before before_ms (wall clock): they need a holder now (STORE-35).
- * At most max, in no order. */
+/* Waiting runs with a timer due before before_ms (wall clock): they need a holder (STORE-35).  At
+ * most max, in no order. */
 MUST_CHECK int store_runs_with_timer_due(struct store *s, int64_t before_ms, unsigned max,
                                          struct arena *a, struct run_no_list *out,
                                          struct wopr_error *err);

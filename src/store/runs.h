@@ -9,7 +9,7 @@
 #include "domain/state_save.h"
 #include "store/store.h"
 
-#define STORE_VIEW_CHILDREN_MAX 1000u /* shown with their parent, the oldest; it is told of more */
+#define STORE_VIEW_CHILDREN_MAX 1000u /* the oldest, shown with their parent */
 
 /* ---------------------------------------------------------------- what requests read */
 struct run_head { /* what most requests need */
@@ -20,8 +20,8 @@ struct run_head { /* what most requests need */
     int64_t epoch;          /* fencing epoch: rises with every change of holder */
     int64_t lease_until_ms; /* wall clock, to be shown only; 0: the lease was released */
     int64_t paused_ms;      /* 0: not paused */
-    int64_t log_bytes;      /* as event_bytes() counts, plus artifacts; in a view with what a fork
-                               inherits, else without */
+    int64_t log_bytes;      /* as event_bytes() counts, plus artifacts; inherited events count in a
+                             * view only */
     struct str holder;      /* empty: none */
     int32_t engine_version, era, shown_engine_version;
     struct str parked; /* the reason, or empty */
@@ -46,7 +46,7 @@ struct child_row_list {
 MUST_CHECK int store_children(struct store *s, struct str parent_run_id, bool open, unsigned max,
                               struct arena *a, struct child_row_list *out, struct wopr_error *err);
 
-/* The children that a parent shows: *more, there are others besides. */
+/* The children that a parent shows; *more: it has others. */
 MUST_CHECK int store_children_shown(struct store *s, struct str parent_run_id, struct arena *a,
                                     struct child_row_list *out, bool *more, struct wopr_error *err);
 
@@ -62,14 +62,14 @@ struct run_view_chan {
     struct str name;
     bool declared;
     struct str value; /* folded, with all entries */
-    int64_t ttl_ms;   /* of a declared list; 0 = entries do not age, else all are listed too */
+    int64_t ttl_ms;   /* of a declared list; 0 = entries do not age and are not listed */
     struct run_view_entry *entries;
     size_t entries_nr;
 };
 struct run_view {
     struct run_head head;
     struct str workflow_id, current_node, error, outputs, agent, parent_run_id, parent_node_id;
-    struct str configurable, tags, metadata; /* as sent: mask before showing */
+    struct str configurable, tags, metadata; /* as received: mask before showing */
     int32_t child_depth;                     /* 0 = not a child */
     struct child_row_list children;          /* oldest first, STORE_VIEW_CHILDREN_MAX of them */
     bool more_children;                      /* there are more than that */
@@ -81,7 +81,7 @@ struct run_view {
     size_t chans_nr;
     struct run_fork fork;
 };
-/* All of it belongs to the same commit.  NOT_FOUND, EXPIRED as above. */
+/* All of it is from the same commit.  NOT_FOUND, EXPIRED as above. */
 MUST_CHECK int store_run_view(struct store *s, struct str tenant, bool test_mode, struct str run_id,
                               struct arena *a, struct run_view *out, struct wopr_error *err);
 /* The same, but TOO_BIG after reading one row when the log has more than log_bytes_max bytes. */
@@ -135,12 +135,12 @@ MUST_CHECK int store_run_checkpoint_next(struct store *s, int64_t run_no, int64_
                                          struct arena *a, struct plan_checkpoint *out,
                                          struct wopr_error *err);
 
-/* The state of a run after its first events, out of its newest usable checkpoint.  None: state is
- * NULL, and the log is to be folded from its beginning.  Images of other inputs, limits or
- * workflows than those asked for are not usable. */
+/* The state of a run after its first events, from its newest usable checkpoint.  Without one state
+ * is NULL: fold the log from its beginning.  An image of other inputs, limits or workflows is not
+ * usable. */
 struct checkpoint_of {
     int64_t run_no;
-    int64_t seq_max; /* events that may be folded */
+    int64_t seq_max; /* upper bound of the events in it */
     struct workflow *wf;
     const struct run_meta *meta;
     const struct run_limits *limits;
@@ -150,8 +150,8 @@ struct checkpoint_state {
     struct run_state *state; /* the caller's; clean */
     struct state_aside aside;
     size_t image_bytes;
-    int64_t passed_seq; /* of the newest one that was not usable, 0 = none */
-    char why[200];      /* not */
+    int64_t passed_seq; /* of the newest unusable one, 0 = none */
+    char why[200];      /* why it was not usable */
 };
 MUST_CHECK int store_run_state(struct store *s, const struct checkpoint_of *of,
                                struct arena *scratch, struct checkpoint_state *out,

@@ -1,6 +1,6 @@
 /*
  * seals.h: sealed clear values of runs, and the data keys that seal them.  Layer: store.  General
- * rules: store.h.  What is in a box only vault.h knows.
+ * rules: store.h.  Only vault.h can open a box.
  */
 #ifndef WOPR_STORE_SEALS_H
 #define WOPR_STORE_SEALS_H
@@ -10,7 +10,7 @@
 
 struct seal_key_row {
     int64_t key_no;
-    struct str kek; /* which key of the installation opens it */
+    struct str kek; /* id of the installation's key that opens it */
     struct str wrapped;
     int64_t created_ms, retired_ms; /* 0 = not retired */
 };
@@ -46,13 +46,13 @@ struct sealed_list {
 MUST_CHECK int store_sealed(struct store *s, int64_t run_no, int64_t from, int64_t until,
                             struct arena *a, struct sealed_list *out, struct wopr_error *err);
 
-/* --- clear values that older programs kept as they were --- */
-/* The next run after run_no that has some; 0: none. */
+/* --- clear values that older programs stored unsealed --- */
+/* The next run after run_no that has any; 0: none. */
 MUST_CHECK int store_old_clear_next(struct store *s, int64_t after, int64_t *run_no,
                                     struct wopr_error *err);
 struct old_clear {
     struct str name, value;
-    int64_t seq; /* of the variable.changed that set it, -1 = it has its first value */
+    int64_t seq; /* of the variable.changed that set it, -1 = initial value */
 };
 struct old_clear_list {
     struct old_clear *v;
@@ -60,8 +60,8 @@ struct old_clear_list {
 };
 MUST_CHECK int store_old_clear(struct store *s, int64_t run_no, struct arena *a,
                                struct old_clear_list *out, struct wopr_error *err);
-/* In one transaction: the boxes take the place of the clear values, of which none is left; inputs
- * (masked) replace those of the run when p is not NULL. */
+/* In one transaction: replace all clear values of the run by the boxes, and its inputs by the
+ * masked ones unless p is NULL. */
 struct old_sealed {
     int64_t run_no;
     const struct old_clear_list *was;

@@ -8,7 +8,7 @@
  *   events.h      the log of a run
  *   runs.h        one run: its row, its view, what its holder needs
  *   run_lists.h   many runs: lists, and what hosts look for
- *   interrupts.h  what runs wait for
+ *   interrupts.h  open questions of runs
  *   leases.h      who may append to a run
  *   peers.h       other hosts on the same database
  *   keys.h        API keys, token secrets

@@ -17,19 +17,19 @@
 MUST_CHECK int store_purge_idempotency(struct store *s, int64_t now_ms, unsigned max,
                                        int64_t *deleted, bool *more, struct wopr_error *err);
 /* Remove runs that ended before before_ms, at most max; a tombstone is kept (STORE-44).  A long run
- * goes in several calls: it is hidden from the first of them on, and the next call, after a crash
- * as well, continues with it before any other.  What forks show of a run stays, unseen under its
- * own id, until the last of them goes.  *deleted: runs whose last row went. */
+ * takes several calls: the first one hides it, and the next call, also after a crash, continues
+ * with it before any other.  Events that forks show stay, invisible under the run's own id, until
+ * the last of these forks is removed. *deleted: runs whose last row is gone. */
 MUST_CHECK int store_purge_runs(struct store *s, int64_t before_ms, int64_t now_ms, unsigned max,
                                 int64_t *deleted, bool *more, struct wopr_error *err);
 
 /* ---------------------------------------------------------------- checkpoint */
-/* Move what was committed to its final place.  It is due when there is enough of it to be worth
- * the syncs.  _beside copies while others write: one thread at a time, which blocks for as long as
- * that takes.  What was written meanwhile is left (*left: pages of it); store_checkpoint copies
- * that between two batches.  It returns 0 at once when none is due, or when so much is left that
- * commits would wait for long: then _beside is called again.  Both return 0 too when another host
- * is at it. */
+/* Copy committed pages to their final place.  It is due when there are enough of them to be worth
+ * the syncs. _beside copies while others write: one thread at a time, which blocks for as long as
+ * that takes.  Pages written meanwhile are left over (*left: how many); store_checkpoint copies
+ * those between two batches.  It returns 0 at once when none is due, or when so many are left that
+ * commits would wait for long: then call _beside again.  Both also return 0 when another host is
+ * making one. */
 bool store_checkpoint_due(const struct store *s);
 MUST_CHECK int store_checkpoint_beside(struct store *s, int *left, struct wopr_error *err);
 MUST_CHECK int store_checkpoint(struct store *s, struct wopr_error *err);

@@ -79,7 +79,7 @@ static int key_wrap(const struct seal_secret *kek, const struct data_key *k, str
     return rc;
 }
 
-/* CORRUPT: none of the keys of the installation opens it. */
+/* CORRUPT: no key of the installation opens it. */
 static int key_unwrap(const struct vault *v, const struct seal_key_row *row, struct data_key *out,
                       struct wopr_error *err) {
     const struct seal_place place = {STR(WRAP_SCOPE), row->key_no};
@@ -203,7 +203,7 @@ int vault_new(struct store *s, const struct seal_secret *keks, size_t n, struct 
         v->keks_nr = n;
         rc = keys_begin(v, replaced, err);
     }
-    if (rc == WOPR_E_STALE) rc = keys_begin(v, replaced, err); /* another host was first: its key */
+    if (rc == WOPR_E_STALE) rc = keys_begin(v, replaced, err); /* another host was first */
     if (rc == 0) *out = v;
     else vault_free(v);
     return rc;

@@ -2,8 +2,9 @@
  * vault.h: the keys that seal clear values (OBS-71, CHAN-24).  Layer: store.
  *
  * Values are sealed with a data key; data keys are rows of the database, each sealed with the key
- * of the installation, which is outside of it (a file, host/seal_file.c).  So the file alone gives
- * nothing away, and a change of the installation's key rewrites a few rows instead of all values.
+ * of the installation, which is kept outside of it (a file, host/seal_file.c).  So the database
+ * alone reveals nothing, and a change of the installation's key rewrites a few rows instead of all
+ * values.
  *
  * Invariants
  *   V1  what is in the database opens with the key of the installation only
@@ -11,7 +12,7 @@
  *       sealed with one that is forgotten: the store refuses the row, and the next value is sealed
  *       with the key that took its place, or not at all (CONFIG)
  *   V3  a box opens in its run and at its place only (seal.h)
- * Threads: any.  Sealing asks the store for nothing; opening does for a data key that another host
+ * Threads: any.  Sealing reads nothing from the store; opening reads a data key that another host
  * has made since.
  */
 #ifndef WOPR_STORE_VAULT_H
@@ -21,7 +22,7 @@
 #include "store/seals.h"
 
 #define VAULT_KEK_ID_LEN 16 /* hexadecimal characters */
-/* Names a key of an installation; tells nothing about it. */
+/* The id of an installation's key, which reveals nothing about it. */
 void vault_kek_id(const struct seal_secret *kek, char out[VAULT_KEK_ID_LEN + 1]);
 
 struct vault;
@@ -37,14 +38,13 @@ void vault_free(struct vault *v); /* takes NULL; overwrites the keys */
  * CONFIG: the data keys were replaced, and v's keys do not open the new ones. */
 MUST_CHECK int vault_seal(struct vault *v, const struct seal_place *where, struct str clear,
                           struct arena *a, struct plan_sealed *out, struct wopr_error *err);
-/* What row holds, in a's memory.  CORRUPT: it does not open. */
+/* The clear value of row, in a's memory.  CORRUPT: it does not open. */
 MUST_CHECK int vault_open(struct vault *v, const struct seal_place *where,
                           const struct plan_sealed *row, struct arena *a, struct str *clear,
                           struct wopr_error *err);
 
-/* A new data key for what is sealed from now on, and all of them sealed with `next`; those with
- * which nothing is sealed any more are left out.  next may be the first of v's own. STALE: another
- * process rotates too. */
+/* Make a new data key for future values and seal all data keys with `next`; unused ones are
+ * dropped. next may be the first of v's own.  STALE: another process rotates too. */
 MUST_CHECK int vault_rotate(struct vault *v, const struct seal_secret *next,
                             struct wopr_error *err);
 

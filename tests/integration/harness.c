@@ -382,6 +382,20 @@ struct str text_at(struct str json, const char *path) {
     return s;
 }
 
+struct json_elements elements_of(struct str array) {
+    struct json_elements v;
+    cr_assert_eq(json_elements(array, test_arena(), &v, NULL), 0);
+    return v;
+}
+
+const char *fork_run(const struct server *s, const char *run, const char *mode, int64_t from_seq) {
+    struct reply r =
+        ask(s, "POST", fmt("/v1/runs/%s:fork", run),
+            fmt("{\"mode\":\"%s\",\"fromSeq\":%lld}", mode, (long long)from_seq), NULL);
+    cr_assert_eq(r.status, 201, "%s at %lld: " STR_FMT, mode, (long long)from_seq, STR_ARG(r.body));
+    return fmt(STR_FMT, STR_ARG(text_at(r.body, "runId")));
+}
+
 int64_t int_at(struct str json, const char *path) {
     int64_t v = 0;
     cr_assert(json_int(at(json, path), &v), "no integer at %s of %.*s", path, STR_ARG(json));

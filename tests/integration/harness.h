@@ -97,6 +97,10 @@ struct stream {
 struct stream stream(const struct server *s, const char *path, const char *const *headers,
                      int max_ms, size_t limit);
 
+/* Fork a run, mode "replay" or "branch": the id of the new one. */
+const char *fork_run(const struct server *s, const char *run, const char *mode, int64_t from_seq);
+struct json_elements elements_of(struct str array);
+
 const char *fmt(const char *f, ...) __attribute__((format(printf, 1, 2))); /* in the test's arena */
 struct arena *test_arena(void);
 int64_t now_ms(void);

@@ -23,21 +23,12 @@ static void down(void) {
 TestSuite(fork, .init = up, .fini = down, .timeout = 400);
 
 static const char *fork_of(const char *run, const char *mode, int64_t seq) {
-    struct reply r = ask(&sv, "POST", fmt("/v1/runs/%s:fork", run),
-                         fmt("{\"mode\":\"%s\",\"fromSeq\":%lld}", mode, (long long)seq), NULL);
-    cr_assert_eq(r.status, 201, "%s at %lld: " STR_FMT, mode, (long long)seq, STR_ARG(r.body));
-    return fmt(STR_FMT, STR_ARG(text_at(r.body, "runId")));
-}
-
-static struct json_elements elements(struct str array) {
-    struct json_elements v;
-    cr_assert_eq(json_elements(array, test_arena(), &v, NULL), 0);
-    return v;
+    return fork_run(&sv, run, mode, seq);
 }
 
 /* What two replays must share from a sequence on: type, node, payload, time. */
 static const char *tail_of(const char *run, int64_t from) {
-    struct json_elements v = elements(events_of(&sv, run));
+    struct json_elements v = elements_of(events_of(&sv, run));
     struct buf b;
     buf_init(&b, 1u << 22);
     for (size_t i = (size_t)from; i < v.n; i++) {
@@ -51,7 +42,8 @@ static const char *tail_of(const char *run, int64_t from) {
 }
 
 static void same_prefix(const char *run, const char *copy, int64_t n) {
-    struct json_elements a = elements(events_of(&sv, run)), b = elements(events_of(&sv, copy));
+    struct json_elements a = elements_of(events_of(&sv, run)),
+                         b = elements_of(events_of(&sv, copy));
     for (int64_t i = 0; i < n; i++) {
         static const char *const keys[] = {"sequence", "type",          "payload",      "timestamp",
                                            "nodeId",   "schemaVersion", "engineVersion"};
@@ -126,7 +118,7 @@ static const char *finished(size_t i) {
 static void everywhere(size_t i) {
     const char *run = finished(i);
     struct str snap = wait_terminal(&sv, run), status = text_at(snap, "status");
-    size_t n = elements(events_of(&sv, run)).n;
+    size_t n = elements_of(events_of(&sv, run)).n;
     for (size_t seq = 0; seq < n; seq++) {
         const char *forks[2];
         for (int k = 0; k < 2; k++) forks[k] = fork_of(run, "replay", (int64_t)seq);
@@ -168,7 +160,7 @@ Test(fork, the_answer_says_what_was_made_and_both_runs_show_it /* FORK-3 */) {
     cr_expect_eq(int_at(snap, "fork.fromSeq"), 3);
     cr_expect(str_eqc(text_at(snap, "fork.mode"), "branch"));
     r = ask(&sv, "GET", fmt("/v1/runs?forkOf=%s", run), NULL, NULL);
-    cr_expect_eq(elements(at(r.body, "runs")).n, 1u, STR_FMT, STR_ARG(r.body));
+    cr_expect_eq(elements_of(at(r.body, "runs")).n, 1u, STR_FMT, STR_ARG(r.body));
     cr_expect(str_eqc(text_at(r.body, "runs.0.runId"), id));
     cr_expect_null(at(wait_terminal(&sv, run), "fork").p);
     struct stream s =
@@ -215,7 +207,7 @@ Test(fork, refusals_are_those_of_the_table /* FORK-1 to FORK-6, RUN-31 */) {
             "{\"mode\":\"replay\",\"runOptionsOverlay\":{}}", NULL);
     cr_expect_eq(r.status, 201, "an empty overlay says nothing");
     r = ask(&sv, "GET", fmt("/v1/runs?forkOf=%s", run), NULL, NULL);
-    cr_expect_eq(elements(at(r.body, "runs")).n, 1u, "refusals made no run");
+    cr_expect_eq(elements_of(at(r.body, "runs")).n, 1u, "refusals made no run");
 }
 
 Test(fork, forks_belong_to_who_may_read_the_source /* FORK-1, FORK-6, AUTH-8 */) {
@@ -255,7 +247,7 @@ Test(fork, a_key_makes_one_fork /* FORK-1, IDEM-5, IDEM-10 */) {
     cr_expect(str_eqc(header(&b, "openwop-Idempotent-Replay"), "true"));
     expect_error(&c, 409, "idempotency_key_conflict");
     struct reply r = ask(&sv, "GET", fmt("/v1/runs?forkOf=%s", run), NULL, NULL);
-    cr_expect_eq(elements(at(r.body, "runs")).n, 1u);
+    cr_expect_eq(elements_of(at(r.body, "runs")).n, 1u);
 }
 
 /* --- the outside --- */
@@ -270,7 +262,7 @@ Test(fork, a_replay_sends_nothing_and_a_branch_does /* FORK-12, FORK-22, D57 */)
         create_run(&sv, "outside",
                    fmt("\"inputs\":{\"url\":\"http://127.0.0.1:%d/orders\"}", peer_port(peer)));
     struct str snap = wait_terminal(&sv, run);
-    size_t n = elements(events_of(&sv, run)).n;
+    size_t n = elements_of(events_of(&sv, run)).n;
     cr_assert_eq(peer_count(peer), 2u);
     for (size_t seq = 0; seq < n; seq++) {
         const char *f = fork_of(run, "replay", (int64_t)seq);
@@ -344,7 +336,7 @@ Test(fork, a_killed_host_leaves_whole_forks_or_none /* FORK-9, HTTP-15 */) {
         cr_expect(str_eqc(text_at(s, "status"), "completed"), STR_FMT, STR_ARG(s));
     }
     struct reply r = ask(&sv, "GET", fmt("/v1/runs?limit=200&forkOf=%s", run), NULL, NULL);
-    struct json_elements l = elements(at(r.body, "runs"));
+    struct json_elements l = elements_of(at(r.body, "runs"));
     cr_expect_geq(l.n, n, "what was answered is there");
     for (size_t i = 0; i < l.n; i++) {
         const char *id = fmt(STR_FMT, STR_ARG(text_at(l.v[i], "runId")));

@@ -15,19 +15,6 @@ static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
 TestSuite(fork_refs, .init = up, .fini = down, .timeout = 240);
 
-static const char *fork_of(const struct server *s, const char *run, const char *mode, int64_t seq) {
-    struct reply r = ask(s, "POST", fmt("/v1/runs/%s:fork", run),
-                         fmt("{\"mode\":\"%s\",\"fromSeq\":%lld}", mode, (long long)seq), NULL);
-    cr_assert_eq(r.status, 201, "%s at %lld: " STR_FMT, mode, (long long)seq, STR_ARG(r.body));
-    return fmt(STR_FMT, STR_ARG(text_at(r.body, "runId")));
-}
-
-static struct json_elements elements(struct str array) {
-    struct json_elements v;
-    cr_assert_eq(json_elements(array, test_arena(), &v, NULL), 0);
-    return v;
-}
-
 static void clean(void) {
     static const char *const args[] = {"verify", NULL};
     struct str out = STR_NONE, err = STR_NONE;
@@ -35,7 +22,7 @@ static void clean(void) {
 }
 
 static void expect_prefix(const struct server *s, const char *run, const char *fork, size_t n) {
-    struct json_elements a = elements(events_of(s, run)), b = elements(events_of(s, fork));
+    struct json_elements a = elements_of(events_of(s, run)), b = elements_of(events_of(s, fork));
     cr_assert(a.n >= n && b.n >= n, "%zu and %zu of %zu", a.n, b.n, n);
     for (size_t i = 0; i < n; i++) {
         cr_expect_eq(int_at(b.v[i], "sequence"), (int64_t)i);
@@ -63,7 +50,7 @@ static const char *stream_run(void) {
 Test(fork_refs, a_stream_resumes_on_either_side_of_each_cut /* SSE-26 */) {
     const char *run = stream_run(), *chain[4] = {run};
     for (int i = 1; i < 4; i++) {
-        chain[i] = fork_of(&sv, chain[i - 1], "branch", 3 * i);
+        chain[i] = fork_run(&sv, chain[i - 1], "branch", 3 * i);
         (void)wait_terminal(&sv, chain[i]);
         expect_prefix(&sv, chain[i - 1], chain[i], (size_t)(3 * i));
     }
@@ -80,7 +67,7 @@ Test(fork_refs, a_stream_resumes_on_either_side_of_each_cut /* SSE-26 */) {
                 ask(&sv, "GET",
                     fmt("/v1/runs/%s/events/poll?lastSequence=%zu&timeout=1", chain[i], from), NULL,
                     NULL);
-            cr_expect_eq(elements(at(p.body, "events")).n, st.n, STR_FMT, STR_ARG(p.body));
+            cr_expect_eq(elements_of(at(p.body, "events")).n, st.n, STR_FMT, STR_ARG(p.body));
         }
     }
     clean();
@@ -89,11 +76,11 @@ Test(fork_refs, a_stream_resumes_on_either_side_of_each_cut /* SSE-26 */) {
 Test(fork_refs, values_are_those_of_the_whole_log /* SSE-17, SSE-27 */) {
     const char *run = create_run(&sv, "conformance-channel-ttl", NULL);
     (void)wait_terminal(&sv, run);
-    size_t n = elements(events_of(&sv, run)).n;
+    size_t n = elements_of(events_of(&sv, run)).n;
     const char *path = "/v1/runs/%s/events?streamMode=values";
     struct stream want = stream(&sv, fmt(path, run), NULL, WAIT_MS, 0);
     for (size_t cut = 1; cut < n; cut++) {
-        const char *fork = fork_of(&sv, run, "replay", (int64_t)cut);
+        const char *fork = fork_run(&sv, run, "replay", (int64_t)cut);
         (void)wait_terminal(&sv, fork);
         struct stream got = stream(&sv, fmt(path, fork), NULL, WAIT_MS, 0);
         cr_assert_eq(got.n, want.n, "cut %zu: %zu frames, not %zu", cut, got.n, want.n);
@@ -109,10 +96,10 @@ Test(fork_refs, two_hosts_see_the_same_fork_and_either_goes_on_with_it /* STORE-
     struct server b = {0};
     const char *run = waiting(&sv, "conformance-approval", "waiting-approval", NULL);
     server_beside(&b, &sv, NULL);
-    size_t n = elements(events_of(&sv, run)).n;
-    const char *fork = fork_of(&sv, run, "branch", (int64_t)n - 1);
+    size_t n = elements_of(events_of(&sv, run)).n;
+    const char *fork = fork_run(&sv, run, "branch", (int64_t)n - 1);
     (void)wait_status(&sv, fork, "waiting-approval");
-    const char *second = fork_of(&b, fork, "branch", (int64_t)n - 2);
+    const char *second = fork_run(&b, fork, "branch", (int64_t)n - 2);
     expect_prefix(&b, run, fork, n - 1);
     expect_prefix(&sv, run, second, n - 2);
     server_kill(&sv);
@@ -126,7 +113,7 @@ Test(fork_refs, two_hosts_see_the_same_fork_and_either_goes_on_with_it /* STORE-
         cr_assert_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
         cr_expect(str_eqc(text_at(wait_terminal(&b, id), "status"), "completed"));
         cr_expect_eq(debug_from(&b, id, (int64_t)n - 3, 0).n,
-                     elements(events_of(&b, id)).n - n + 2);
+                     elements_of(events_of(&b, id)).n - n + 2);
     }
     cr_expect_eq(server_stop(&b), 0);
     server_again(&sv);
@@ -148,11 +135,11 @@ static void purge(void) { /* what a host does once a minute, at any time */
 
 Test(fork_refs, retention_takes_a_source_while_its_fork_is_read /* STORE-44, FORK-24 */) {
     const char *run = waiting(&sv, "conformance-approval", "waiting-approval", NULL);
-    int64_t n = (int64_t)elements(events_of(&sv, run)).n;
-    const char *fork = fork_of(&sv, run, "branch", n - 1);
+    int64_t n = (int64_t)elements_of(events_of(&sv, run)).n;
+    const char *fork = fork_run(&sv, run, "branch", n - 1);
     struct str snap = wait_status(&sv, fork, "waiting-approval");
     const char *node = fmt(STR_FMT, STR_ARG(text_at(snap, "currentNodeId")));
-    struct json_elements before = elements(events_of(&sv, fork));
+    struct json_elements before = elements_of(events_of(&sv, fork));
     cr_assert_eq(ask(&sv, "POST", fmt("/v1/runs/%s/interrupts/%s", run, node), ACCEPT, NULL).status,
                  200);
     (void)wait_terminal(&sv, run);
@@ -162,21 +149,21 @@ Test(fork_refs, retention_takes_a_source_while_its_fork_is_read /* STORE-44, FOR
     struct reply late =
         ask(&sv, "POST", fmt("/v1/runs/%s:fork", run), "{\"mode\":\"branch\",\"fromSeq\":1}", NULL);
     expect_error(&late, 410, "events_expired");
-    struct json_elements after = elements(events_of(&sv, fork));
+    struct json_elements after = elements_of(events_of(&sv, fork));
     cr_assert_eq(after.n, before.n);
     for (size_t i = 0; i < after.n; i++) cr_expect(str_eq(after.v[i], before.v[i]));
     clean();
     server_kill(&sv); /* the next host folds what only the hidden run holds */
     server_again(&sv);
-    const char *again = fork_of(&sv, fork, "branch", n - 2);
+    const char *again = fork_run(&sv, fork, "branch", n - 2);
     cr_assert_eq(
         ask(&sv, "POST", fmt("/v1/runs/%s/interrupts/%s", fork, node), ACCEPT, NULL).status, 200);
     cr_expect(str_eqc(text_at(wait_terminal(&sv, fork), "status"), "completed"));
     struct stream st = debug_from(&sv, fork, 0, 0);
-    cr_expect_eq(st.n + 1, elements(events_of(&sv, fork)).n);
+    cr_expect_eq(st.n + 1, elements_of(events_of(&sv, fork)).n);
     purge();
     (void)wait_status(&sv, again, "waiting-approval");
-    cr_expect_geq((int64_t)elements(events_of(&sv, again)).n, n - 2);
+    cr_expect_geq((int64_t)elements_of(events_of(&sv, again)).n, n - 2);
     clean();
     cr_assert_eq(
         ask(&sv, "POST", fmt("/v1/runs/%s/interrupts/%s", again, node), ACCEPT, NULL).status, 200);
@@ -198,7 +185,7 @@ Test(fork_refs, forks_of_an_older_version_are_read_as_they_are /* STORE-15 */) {
     server_again(&sv);
     clean();
     struct reply r = ask(&sv, "GET", "/v1/runs?limit=100", NULL, NULL);
-    struct json_elements runs = elements(at(r.body, "runs"));
+    struct json_elements runs = elements_of(at(r.body, "runs"));
     cr_assert_eq(runs.n, RUNS);
     int ended = 0;
     for (size_t i = 0; i < runs.n; i++) {
@@ -210,9 +197,9 @@ Test(fork_refs, forks_of_an_older_version_are_read_as_they_are /* STORE-15 */) {
                           (size_t)int_at(runs.v[i], "fork.fromSeq"));
         if (!done) continue;
         ended++;
-        cr_expect_eq(elements(events_of(&sv, id)).n, SOURCE_EVENTS);
+        cr_expect_eq(elements_of(events_of(&sv, id)).n, SOURCE_EVENTS);
         for (int64_t cut = 0; cut < SOURCE_EVENTS; cut += 3) {
-            const char *replay = fork_of(&sv, id, "replay", cut);
+            const char *replay = fork_run(&sv, id, "replay", cut);
             cr_expect(str_eqc(text_at(wait_terminal(&sv, replay), "status"), "completed"));
             expect_prefix(&sv, id, replay, (size_t)cut);
             if (!from.p)

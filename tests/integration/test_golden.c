@@ -201,7 +201,7 @@ static void same_log(const struct server *s, const struct scene *sc) {
     const char *then = recorded(sc, now);
     size_t same = 0;
     while (now[same] && now[same] == then[same]) same++;
-    cr_expect_str_eq(now, then, "%s differs behind: %.*s\n now: %.200s\nthen: %.200s", sc->name,
+    cr_expect_str_eq(now, then, "%s differs after: %.*s\n now: %.200s\nthen: %.200s", sc->name,
                      (int)(same < 80 ? same : 80), now + (same < 80 ? 0 : same - 80), now + same,
                      then + same);
 }

@@ -17,8 +17,8 @@ static void lib_shutdown(void *ctx) { (void)ctx; }
 static void alloc_setup(void) {
     static const sqlite3_mem_methods methods = {lib_malloc,  lib_free, lib_realloc,  lib_size,
                                                 lib_roundup, lib_init, lib_shutdown, NULL};
-    /* Both are refused once SQLite runs (an embedding program used it before): then its own stay.
-     */
+    /* SQLite refuses both once it runs, as in an embedding program that used it before: then it
+     * keeps its own allocator. */
     (void)sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     (void)sqlite3_initialize();

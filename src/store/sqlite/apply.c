@@ -44,7 +44,7 @@ static int plan_sane(const struct plan *p) {
     if (p->what == PLAN_SIDE) return p->events_nr == 0 && p->has_idem ? 0 : WOPR_E_INTERNAL;
     if (p->what == PLAN_CREATE && p->create && p->create->fork) return fork_sane(p);
     if (p->what == PLAN_CREATE && (!p->create || p->base_seq != 0)) return WOPR_E_INTERNAL;
-    bool ends = false; /* EVT-7: the terminal event is the last, and goes with a final status */
+    bool ends = false; /* EVT-7: only the last event is terminal, with a final status */
     for (size_t i = 0; i < p->events_nr; i++) {
         const struct event *e = &p->events[i];
         if (ends || e->seq != p->base_seq + (int64_t)i || (unsigned)e->kind >= EV_NR)
@@ -211,7 +211,7 @@ static int tags_put(struct batch *b, const struct plan *p) {
     return query_run(&q, b->err);
 }
 
-/* FORK-9: the fork refers to what it inherits, and pays for what it gets copies of. */
+/* FORK-9: the fork refers to inherited events, and its tenant pays for the copied rows. */
 static int fork_create(struct batch *b, struct plan *p, int *refusal) {
     const struct plan_fork *f = p->create->fork;
     int rc = fork_admit(b->c, p, refusal, b->err);
@@ -323,7 +323,7 @@ static int counters_add(struct batch *b) {
     return query_run(&q, b->err);
 }
 
-/* STORE-16: let other hosts know which runs have new events. */
+/* STORE-16: leave a record of the runs with new events for other hosts. */
 static int peers_notify(struct batch *b, struct plan **plans, size_t n, const int *rcs) {
     if (b->events == 0 || !b->s->joined || !store_has_peers(b->s)) return 0;
     struct moved_run *v = mem_array(n, sizeof *v);
@@ -339,7 +339,8 @@ static int peers_notify(struct batch *b, struct plan **plans, size_t n, const in
     return rc;
 }
 
-/* One transaction over n plans. On failure nothing of it happened (SYNC_FAILED: it is unknown). */
+/* One transaction over n plans.  A failure leaves nothing behind (SYNC_FAILED: the outcome is
+ * unknown). */
 static int batch_commit(struct store *s, struct plan **plans, size_t n, int *rcs,
                         struct wopr_error *err) {
     struct batch b = {.s = s, .c = s->writer, .now_ms = clock_wall_ms(), .err = err};
@@ -366,15 +367,14 @@ static int batch_commit(struct store *s, struct plan **plans, size_t n, int *rcs
 static int batch_singly(struct store *s, struct plan **plans, size_t n, int *rcs,
                         struct wopr_error *err) {
     for (size_t i = 0; i < n; i++) {
-        if (plans[i]
-                ->idem_hit) { /* its own answer is overwritten, maybe by one that was rolled back */
+        if (plans[i]->idem_hit) { /* clear the answer, which may have been rolled back */
             plans[i]->idem_hit = false;
             continue;
         }
         int rc = batch_commit(s, &plans[i], 1, &rcs[i], err);
         if (rc != WOPR_E_SYNC_FAILED && rc != WOPR_E_BUSY) continue;
         for (size_t j = i + 1; j < n; j++) rcs[j] = plans[j]->failed ? plans[j]->failed : rc;
-        break; /* the rest would meet the same */
+        break; /* the others would fail alike */
     }
     return 0;
 }

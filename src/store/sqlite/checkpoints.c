@@ -1,11 +1,11 @@
 /*
- * checkpoints.c: images of folded states beside the log they were folded from.  A fork finds those
- * of the runs whose events it inherits, too.
+ * checkpoints.c: images of folded states beside the log they were folded from.  A fork also finds
+ * those of the runs whose events it inherits.
  */
 #include "store/runs.h"
 #include "store/sqlite/sql.h"
 
-enum { SEGMENTS_MAX = 256 }; /* looked at before a log counts as one without checkpoints */
+enum { SEGMENTS_MAX = 256 }; /* to search before giving up */
 
 int checkpoint_put(const struct row_writer *w, const struct plan_checkpoint *row) {
     struct query q;
@@ -48,7 +48,7 @@ int store_run_checkpoint(struct store *s, int64_t run_no, int64_t seq_max, bool 
         query_begin(&q, c, SQL_CHECKPOINT_LAST);
         bind_int(&q, g.run_no);
         bind_int(&q, g.first);
-        /* the event at a cut is always folded: what is noted of it is in no image */
+        /* always fold the event at a cut: an image lacks what the fork notes of it */
         bind_int(&q, g.inherited && seq_max >= g.until ? g.until - 1 : seq_max);
         bind_int(&q, run_no);
         bind_int(&q, sealed);

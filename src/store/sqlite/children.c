@@ -32,7 +32,7 @@ int store_children(struct store *s, struct str parent_run_id, bool open, unsigne
     return rc == 0 ? children_read(c, parent_run_id, open, max, a, out, err) : rc;
 }
 
-/* One more is read than is shown. */
+/* Reads one more than it shows, to learn whether there are more. */
 int children_shown_read(struct conn *c, struct str parent_run_id, struct arena *a,
                         struct child_row_list *out, bool *more, struct wopr_error *err) {
     int rc = children_read(c, parent_run_id, false, STORE_VIEW_CHILDREN_MAX + 1, a, out, err);

@@ -102,8 +102,8 @@ static int on_wal(void *ctx, sqlite3 *db, const char *name, int pages) {
     return SQLITE_OK;
 }
 
-/* Another process writes. Its transactions are short: SQLite's own waits, which grow to a tenth of
- * a second, would starve this host beside a busy one. */
+/* Another process writes.  Its transactions are short, and SQLite's own waits, which grow to a
+ * tenth of a second, would starve this host beside a busy one. */
 static int on_busy(void *ctx, int times) {
     const struct store *s = ctx;
     if (times >= s->cfg.busy_timeout_ms / BUSY_SLEEP_MS) return 0;
@@ -137,8 +137,8 @@ static int conn_setup(struct conn *c, bool write, struct wopr_error *err) {
     if (!write) return 0;
     /* Replaces the automatic checkpoint, which would sit inside the commit (store_checkpoint). */
     sqlite3_wal_hook(c->db, on_wal, c->store);
-    /* The triggers of the file guard it against other programs.  What they compare, the statements
-     * of this connection compare themselves (run_move, plan_sane), at a third of the cost. */
+    /* The triggers of the file guard it against other programs.  This connection's own statements
+     * make the same comparisons (run_move, plan_sane) at a third of the cost. */
     (void)sqlite3_db_config(c->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * events.c: pages of a log (STORE-3).  A run's own events are looked for first: only a page that
- * does not begin with the sequence asked for may have events that the run inherits (prefix.c).
+ * events.c: pages of a log (STORE-3).  Looks for the run's own events first: only a page that does
+ * not begin with the requested sequence can lack inherited ones (prefix.c).
  */
 #include "store/events.h"
 #include "store/sqlite/sql.h"
@@ -37,7 +37,7 @@ static bool page_full(const struct page *p) {
     return p->l.n >= p->max || p->bytes >= p->bytes_max || arena_failed(p->a);
 }
 
-/* The present row of q (rc 1) and those after it, until the page is full.  0, or a code. */
+/* Add the current row of q (rc 1) and those after it until the page is full. 0, or a code. */
 static int rows_take(struct query *q, int rc, bool inherited, struct page *p,
                      struct wopr_error *err) {
     for (; rc == 1 && !page_full(p); rc = query_step(q, err)) {
@@ -51,7 +51,7 @@ static int rows_take(struct query *q, int rc, bool inherited, struct page *p,
     return rc < 0 ? rc : 0;
 }
 
-/* Events that the run inherits, of a kind or all (EV_NR), from from up to before until. */
+/* Add inherited events, of a kind or all (EV_NR), with from <= seq < until. */
 static int prefix_take(struct conn *c, int64_t run_no, int64_t from, int64_t until,
                        enum ev_kind kind, struct page *p, struct wopr_error *err) {
     while (from < until && !page_full(p)) {

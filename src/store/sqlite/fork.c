@@ -1,10 +1,10 @@
 /*
- * fork.c: the parts of a plan that creates a fork (FORK-8, FORK-9): is the source there, the link
- * to it, the reference to the events before the cut (prefix.c), copies of the artifacts.
+ * fork.c: the parts of a plan that creates a fork (FORK-8, FORK-9): check that the source exists,
+ * the link to it, the reference to the events before the cut (prefix.c), copies of the artifacts.
  */
 #include "store/sqlite/sql.h"
 
-/* Of the state at the cut, which events of its own would account for in another run. */
+/* Bytes of the state at the cut: in another run events of its own would account for them. */
 static int64_t state_bytes(const struct plan *p) {
     int64_t n = 0;
     for (size_t i = 0; i < p->create->vars.n; i++) n += (int64_t)p->create->vars.v[i].value.n;

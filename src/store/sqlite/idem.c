@@ -1,5 +1,5 @@
 /*
- * idem.c: stored responses of layer-1 idempotency (IDEM-*, D51).
+ * idem.c: stored answers of layer-1 idempotency (IDEM-*, D51).
  */
 #include "base/clock.h"
 #include "store/append.h"

@@ -20,7 +20,7 @@ static int interrupt_open(const struct row_writer *w, const struct plan_interrup
     return query_run(&q, w->err);
 }
 
-/* STORE-10.  The run's sequence was compared before, so a second close is a damaged file. */
+/* STORE-10.  The run's sequence was compared before, so only a damaged file can close twice. */
 static int interrupt_close(const struct row_writer *w, const struct plan_interrupt *i) {
     struct query q;
     query_begin(&q, w->c, SQL_INTERRUPT_CLOSE);

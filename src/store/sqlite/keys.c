@@ -117,7 +117,7 @@ static int key_one(struct query *q, struct arena *a, struct api_key *out, struct
     return rc;
 }
 
-/* id: the query; key: its parameter, as the bytes it is remembered by. */
+/* id: the query; key: its parameter, as bytes, for the memo. */
 static int key_find(struct store *s, enum stmt_id id, struct str key, const struct sha256 *hash,
                     struct arena *a, struct api_key *out, struct wopr_error *err) {
     struct conn *c;

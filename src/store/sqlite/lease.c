@@ -7,7 +7,7 @@
 #include "store/peers.h"
 #include "store/sqlite/sql.h"
 
-/* Why a claim moved no row. */
+/* Why a claim changed no row. */
 static int lease_refused(struct store *s, int64_t run_no, struct wopr_error *err) {
     struct query q;
     query_begin(&q, s->writer, SQL_RUN_WHY_NOT);

@@ -4,9 +4,9 @@
  *
  * Every commit to a WAL database, by whatever process, rewrites the header of the wal-index that
  * all connections map (sqlite.org/walformat.html, 2.1): salts, last frame, checksum.  A row read
- * under one header is the row of every later moment that shows the same header, so an answer from
- * here is exactly the one the query would give, without its locks.  The header is read before the
- * query: a commit in between makes the next look-up miss, never a stale one hit.
+ * under one header stays valid as long as the header is the same, so an answer from here is exactly
+ * the one the query would give, without its locks.  The header is read before the query: a commit
+ * in between makes the next look-up miss, never a stale one hit.
  */
 #include "base/mem.h"
 #include "store/sqlite/sql.h"
@@ -14,7 +14,7 @@
 enum {
     WAL_HEAD_WORDS = sizeof(struct wal_head) / sizeof(uint32_t),
     WAL_REGION_BYTES = 32768,
-    MEMO_BYTES_MAX = 32 * 1024 /* key and texts of one row; a larger one is asked for each time */
+    MEMO_BYTES_MAX = 32 * 1024 /* key and texts of one row; larger ones are not remembered */
 };
 
 /* The mapped header of c, NULL when its VFS has none.  It stays mapped while c is open. */
@@ -41,7 +41,7 @@ static bool wal_head_read(struct conn *c, struct wal_head *out) {
     return memcmp(out, &again, sizeof again) == 0;
 }
 
-/* Two places per hash: the rows that every request asks for must not drive each other out. */
+/* Two places per hash: rows that every request needs must not evict each other. */
 static struct memo *memo_bucket(struct conn *c, enum stmt_id id, struct str key) {
     return &c->memos[str_hash(key, (uint64_t)id) % (STORE_MEMOS / 2) * 2];
 }
@@ -66,7 +66,7 @@ static struct str text_take(char **at, struct str s) {
 
 bool memo_get(struct conn *c, enum stmt_id id, struct str key, struct arena *a,
               struct memo_row *out) {
-    /* SQLite maps the wal-index at its first read: not before it. */
+    /* SQLite maps the wal-index at its first read; before that there is none. */
     c->memo_ready = c->has_read && wal_head_read(c, &c->memo_head);
     c->has_read = true;
     if (!c->memo_ready) return false;
@@ -77,7 +77,7 @@ bool memo_get(struct conn *c, enum stmt_id id, struct str key, struct arena *a,
     struct memo_row r = m->row;
     for (size_t i = 0; i < MEMO_TEXTS; i++)
         r.text[i] = m->row.text[i].n > 0 ? arena_str(a, m->row.text[i]) : STR_NONE;
-    if (arena_failed(a)) return false; /* the caller's query fails alike, and says so */
+    if (arena_failed(a)) return false; /* the caller's query fails too, and reports it */
     *out = r;
     return true;
 }
@@ -89,7 +89,7 @@ void memo_put(struct conn *c, enum stmt_id id, struct str key, const struct memo
     if (n > MEMO_BYTES_MAX) return;
     struct memo *m = memo_slot(c, id, key);
     char *block = mem_alloc(n > 0 ? n : 1), *at = block;
-    if (!block) return; /* not remembered: no harm */
+    if (!block) return; /* then it is not remembered */
     mem_free(m->block);
     *m = (struct memo){.block = block, .id = id, .head = c->memo_head, .row = *row};
     m->key = text_take(&at, key);

@@ -33,7 +33,7 @@ static int number_read(struct conn *c, const char *sql, int64_t *out, struct wop
     return code;
 }
 
-/* Look at a row of schema_migrations: it must be one of ours, unchanged. */
+/* A row of schema_migrations must be one of ours, unchanged. */
 static int applied_row_check(const struct store *s, int64_t version, const void *sha, int sha_n,
                              struct wopr_error *err) {
     for (const struct embed_file *f = EMBED_FILES; f->name; f++) {

@@ -1,16 +1,16 @@
 /*
- * once.c: large inputs are stored once. The first event of a run holds its inputs; its variables
- * begin as their members. Where those texts are the same (nothing was masked), the rows of the
- * origin and of the variables keep a mark in their place, so that a megabyte is written once and
- * not three times.
+ * once.c: large inputs are stored once.  The first event of a run holds its inputs; its variables
+ * begin as their members.  Where those texts are the same (nothing was masked), the rows of the
+ * origin and of the variables keep a mark in their place, so that a megabyte is written once
+ * instead of three times.
  */
 #include "codec/json.h"
 #include "store/sqlite/sql.h"
 
 #include <string.h>
 
-/* Shorter texts are not worth the comparison and the second look-up.  It bounds the comparisons
- * too: inputs of a megabyte have no more than sixteen such members. */
+/* Shorter texts are not worth the comparison and the second look-up.  This also bounds the
+ * comparisons: inputs of a megabyte have at most sixteen such members. */
 enum { ONCE_BYTES_MIN = 64 * 1024, ONCE_NAME_MAX = 256 };
 
 static const struct str IN_FIRST_EVENT = {"=", 1}; /* in place of JSON: run_origins.inputs */

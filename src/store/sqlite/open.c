@@ -26,7 +26,7 @@ static int file_fail(struct wopr_error *err, const char *what, const char *path)
                           path, strerror(e));
 }
 
-/* A new name is durable when its folder is; file systems that cannot sync folders need not. */
+/* A new file name is durable once its folder is synced; some file systems cannot sync folders. */
 static int folder_sync(const char *path, struct wopr_error *err) {
     char folder[PATH_BYTES_MAX];
     const char *slash = strrchr(path, '/');
@@ -170,14 +170,14 @@ static int checkpoint_rest(const struct store *s) {
     return wal_pages(s) - atomic_load_explicit(&s->copied_pages, memory_order_relaxed);
 }
 
-/* After a pause without commits the WAL begins anew by itself, so commits wait only once it has
- * twice the size that is worth a checkpoint. */
+/* Due when that is worth the syncs, or when the WAL itself has grown to twice that: after a pause
+ * without commits it restarts by itself. */
 bool store_checkpoint_due(const struct store *s) {
     return s->writer && (checkpoint_rest(s) >= STORE_WAL_CHECKPOINT_PAGES ||
                          wal_pages(s) >= 2 * STORE_WAL_CHECKPOINT_PAGES);
 }
 
-/* 0 too when another connection, or another host, is at it. */
+/* Also 0 when another connection, or another host, is making one. */
 static int checkpoint_on(struct store *s, struct conn *c, bool *done, int *copied,
                          struct wopr_error *err) {
     uint64_t t0 = clock_mono_ns();
@@ -207,7 +207,7 @@ int store_checkpoint(struct store *s, struct wopr_error *err) {
     int copied;
     pthread_mutex_lock(&s->write_lock);
     rc = checkpoint_on(s, s->writer, &done, &copied, err);
-    if (done) { /* until a commit */
+    if (done) { /* until the next commit */
         atomic_store_explicit(&s->wal_pages, 0, memory_order_relaxed);
         atomic_store_explicit(&s->copied_pages, 0, memory_order_relaxed);
     }

@@ -1,11 +1,11 @@
 /*
- * peers.c: several hosts on one file: who is present, who is dead, what the others did (STORE-16,
- * STORE-30 to STORE-36).
+ * peers.c: several hosts on one file: which are present, which are dead, what the others changed
+ * (STORE-16, STORE-30 to STORE-36).
  *
  * All locks are in "<path>.lock" and die with their process. flock on the whole file: exclusive
  * while one host opens and migrates, then shared; a host that wants the file for itself keeps it
- * exclusive. Open-file-description locks on single bytes: one that every host shares while it is
- * present, and one per holder number, held by that host alone. Locks of the two kinds do not
+ * exclusive.  Open-file-description locks on single bytes: one that every host shares while it is
+ * present, and one per holder number, held by that host alone.  Locks of the two kinds do not
  * exclude each other.
  */
 #define _GNU_SOURCE /* F_OFD_SETLK */
@@ -24,7 +24,7 @@
 
 enum {
     LOCK_PATH_MAX = 4096,
-    LOCK_WAIT_MS = 10000, /* for another host that opens or migrates at the moment */
+    LOCK_WAIT_MS = 10000, /* to wait for another host that opens or migrates */
     LOCK_LOOK_MS = 2,
     LOCK_BYTE_HOST = 4096,       /* far beyond the text of the file */
     LOCK_BYTE_HOLDERS = 1 << 20, /* plus the holder's number */
@@ -108,8 +108,8 @@ static int byte_lock(const struct store *s, int64_t byte, short type) {
     return fcntl(s->lock_fd, F_OFD_SETLK, &l);
 }
 
-/* Does another process hold a lock there? A failure counts as yes, so that no holder is declared
- * dead by it. */
+/* Does another process hold a lock there? A failure counts as yes: it must not declare a holder
+ * dead. */
 static bool byte_held(const struct store *s, int64_t byte) {
     struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
     return fcntl(s->lock_fd, F_OFD_GETLK, &l) != 0 || l.l_type != F_UNLCK;
@@ -146,7 +146,7 @@ static int join_rows(struct store *s, struct str holder, int64_t ttl_ms, int64_t
     bind_int(&q, *no);
     rc = query_run(&q, err);
     if (rc == 0) rc = number_read(s->writer, SQL_MOVE_LAST, last_move, err);
-    /* Before the row is visible: no host may find this number without its lock. */
+    /* Lock the number before its row is visible: a number without lock would look dead. */
     if (rc == 0 && s->lock_fd >= 0 && byte_lock(s, LOCK_BYTE_HOLDERS + *no, F_WRLCK) != 0)
         rc = wopr_error_set(err, WOPR_E_BUSY, "the lock of a holder is taken; try again");
     return rc;
@@ -169,7 +169,7 @@ static int join_once(struct store *s, struct str holder, int64_t ttl_ms, int64_t
 }
 
 /* Take the presence lock first: a transaction of another host that does not see it has ended before
- * ours begins, so all it did is in the file when we begin to look. */
+ * ours begins, so its changes are in the file when we start looking. */
 int store_join(struct store *s, struct str holder, int64_t ttl_ms, int64_t until_ms,
                int64_t *holder_no, int64_t *last_move, struct wopr_error *err) {
     if (s->lock_fd >= 0 && byte_lock(s, LOCK_BYTE_HOST, F_RDLCK) != 0)

@@ -1,12 +1,12 @@
 /*
- * prefix.c: whose events a log consists of (FORK-9).  A fork refers to what it inherits: its row in
- * run_prefixes names the owner of the event before its cut.  An owner may be a fork itself, so the
- * owners form a chain whose cuts decrease.  Each row also names an owner further up, as in a skew
- * binary list: making a fork and finding a sequence cost a logarithm of the depth.
+ * prefix.c: which runs hold the events of a log (FORK-9).  A fork refers to what it inherits: its
+ * row in run_prefixes names the owner of the event before its cut.  An owner may be a fork itself,
+ * so the owners form a chain whose cuts decrease.  Each row also names an owner further up, as in a
+ * skew binary list: making a fork and finding a sequence cost a logarithm of the depth.
  */
 #include "store/sqlite/sql.h"
 
-enum { SEEK_STEPS_MAX = 256 }; /* far more than 2 log n: a damaged chain ends */
+enum { SEEK_STEPS_MAX = 256 }; /* far more than 2 log n: bounds a damaged chain */
 
 struct prefix { /* a row; until 0: the run inherits nothing */
     int64_t run_no, until, owner_no, jump_no, depth;
@@ -30,8 +30,8 @@ static int chain_broken(struct wopr_error *err) {
                           "the references of a fork go in circles; see 'wopr verify'");
 }
 
-/* p: the run at first, then an owner above it.  Up to the last one that begins after seq; *owner is
- * the next one, which holds it. */
+/* Climb from p, the run itself, to the last row that begins after seq; *owner is the next one,
+ * which holds seq. */
 static int chain_climb(struct conn *c, int64_t seq, struct prefix *p, struct prefix *owner,
                        struct wopr_error *err) {
     for (int steps = 0; steps < SEEK_STEPS_MAX; steps++) {

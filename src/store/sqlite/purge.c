@@ -1,9 +1,9 @@
 /*
- * purge.c: retention of whole runs (STORE-44) and of stored answers. The flag that opens the
+ * purge.c: retention of whole runs (STORE-44) and of stored answers.  The flag that opens the
  * triggers is set and cleared inside the one transaction, so no other transaction ever sees it
- * open. A run that is too long for one transaction, or that forks refer to, is buried: hidden
+ * open.  A run that is too long for one transaction, or that forks refer to, is buried: hidden
  * (tenant '') and removed in slices; its row is removed last, so what is left can find its run.
- * What forks show of it stays until the last of them goes: then its burial is due again.
+ * Events that forks show stay until the last of these forks is removed: then the burial is resumed.
  */
 #include "base/clock.h"
 #include "store/sqlite/sql.h"
@@ -11,8 +11,8 @@
 
 enum {
     FIND_MAX = 64,      /* ended runs looked up at once */
-    STEP_ROWS = 256,    /* rows deleted before the clock is looked at */
-    SMALL_EVENTS = 256, /* a run of at most this many is removed at once */
+    STEP_ROWS = 256,    /* rows deleted between two looks at the clock */
+    SMALL_EVENTS = 256, /* a run with at most this many is removed at once */
     TOMBSTONES_MAX = 500
 };
 
@@ -25,7 +25,7 @@ struct slice {
     struct wopr_error *err;
 };
 
-/* Time counts from the first row on: on the slowest disk too each slice gets on. */
+/* The clock starts at the first row, so that each slice makes progress on the slowest disk. */
 static bool slice_spent(struct slice *s) {
     const bool began = s->rows_left < STORE_PURGE_ROWS;
     s->spent = s->spent || s->rows_left <= 0 || (began && clock_mono_ms() >= s->until_ms);
@@ -54,10 +54,10 @@ static int purge_from(struct conn *c, const enum stmt_id *deletes, size_t n, int
 }
 
 #define RUN_TABLE_ID(id, table) SQL_PURGE_##id,
-static const enum stmt_id RUN_ROWS[] = {RUN_TABLES(RUN_TABLE_ID) SQL_PURGE_RUN}; /* but events */
+static const enum stmt_id RUN_ROWS[] = {RUN_TABLES(RUN_TABLE_ID) SQL_PURGE_RUN}; /* except events */
 static const enum stmt_id STATE_ROWS[] = {STATE_TABLES(RUN_TABLE_ID)};
 
-struct ended { /* ENDED_COLUMNS, and what its tenant still pays */
+struct ended { /* ENDED_COLUMNS, and the bytes its tenant still pays for */
     int64_t run_no, events, keep, bytes;
 };
 
@@ -74,7 +74,7 @@ static int run_number(struct conn *c, enum stmt_id id, int64_t run_no, int64_t n
     return query_run(&q, err);
 }
 
-/* Hiding it is its first slice: from now on the tombstone answers for it. */
+/* The first slice hides the run: from now on its tombstone answers. */
 static int run_entomb(struct slice *s, int64_t run_no) {
     struct query q;
     query_begin(&q, s->c, SQL_TOMBSTONE_PUT);
@@ -102,7 +102,7 @@ static int purge_small(struct slice *s, const struct ended *r) {
     return rc == 0 ? run_forget(s, r) : rc;
 }
 
-/* Rows of one table, until the slice is spent. */
+/* Delete rows of one table until the slice is spent. */
 static int purge_table(struct slice *s, enum stmt_id id, int64_t run_no) {
     for (int64_t n = STEP_ROWS; n == STEP_ROWS && !slice_spent(s);) {
         int rc = run_number(s->c, id, run_no, STEP_ROWS, s->err);
@@ -113,7 +113,7 @@ static int purge_table(struct slice *s, enum stmt_id id, int64_t run_no) {
     return 0;
 }
 
-/* The tenant pays for so much less of a run that is kept for its forks. */
+/* The tenant pays for fewer bytes of a run that is kept for its forks. */
 static int burial_relieve(struct slice *s, struct ended *r, int64_t bytes) {
     if (r->bytes == 0 || bytes == 0) return 0;
     r->bytes -= bytes;
@@ -121,7 +121,7 @@ static int burial_relieve(struct slice *s, struct ended *r, int64_t bytes) {
     return rc == 0 ? run_number(s->c, SQL_BURIAL_LESS, r->run_no, bytes, s->err) : rc;
 }
 
-/* Events that no fork shows. */
+/* Delete the events that no fork shows. */
 static int purge_events(struct slice *s, struct ended *r) {
     int rc = r->keep == 0 ? burial_relieve(s, r, r->bytes) : 0;
     for (int64_t n = STEP_ROWS; rc == 0 && n == STEP_ROWS && !slice_spent(s);) {
@@ -138,7 +138,7 @@ static int purge_events(struct slice *s, struct ended *r) {
     return rc;
 }
 
-/* All but the row of the run and what its forks show is gone. */
+/* Only the run's row and what its forks show are left. */
 static int burial_rest(struct slice *s, const struct ended *r) {
     if (r->keep == 0) return run_forget(s, r);
     int rc =
@@ -156,7 +156,7 @@ static int purge_on(struct slice *s, struct ended *r) {
     return rc == 0 && !slice_spent(s) ? burial_rest(s, r) : rc;
 }
 
-/* The run that an earlier call began, or that lost a fork, if any. */
+/* Continue with a run that an earlier call began, or that lost a fork. */
 static int purge_begun(struct slice *s) {
     while (!slice_spent(s)) {
         struct query q;
@@ -242,7 +242,7 @@ int store_purge_runs(struct store *s, int64_t before_ms, int64_t now_ms, unsigne
     rc = purge_gate(z.c, 1, err);
     if (rc == 0) rc = purge_begun(&z);
     if (rc == 0) rc = purge_ended(&z, before_ms, max);
-    if (rc == 0) rc = purge_begun(&z); /* what lost its last fork in this slice */
+    if (rc == 0) rc = purge_begun(&z); /* runs that lost their last fork in this slice */
     if (rc == 0) rc = purge_tombstones(&z);
     if (rc == 0) rc = slice_count(&z);
     if (rc == 0) rc = purge_gate(z.c, 0, err);

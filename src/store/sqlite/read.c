@@ -1,6 +1,6 @@
 /*
- * read.c: the one way to read rows: begin on this thread's reader, then one row or a list of them
- * into the caller's arena.
+ * read.c: reads rows: begins on this thread's reader, then copies one row or a list of them into
+ * the caller's arena.
  */
 #include "store/sqlite/sql.h"
 

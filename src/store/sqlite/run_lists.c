@@ -1,5 +1,5 @@
 /*
- * run_lists.c: many runs: lists for callers, and what hosts look for.
+ * run_lists.c: many runs: lists for callers and for hosts that look for work.
  */
 #include "store/run_lists.h"
 #include "store/sqlite/sql.h"
@@ -65,7 +65,7 @@ static bool for_tools(const struct run_filter *f) {
     return f->any_tenant || f->any_mode || f->whole;
 }
 
-/* The statement whose index finds fewest, and what it is asked for. */
+/* The statement with the most selective index, and its key. */
 static enum stmt_id list_stmt(const struct run_filter *f, struct str *key) {
     *key = f->fork_of;
     if (for_tools(f)) return SQL_RUN_LIST_ALL;

@@ -40,7 +40,7 @@ static void bind_run(struct query *q, struct str run_id, struct str tenant, bool
     bind_int(q, test_mode);
 }
 
-/* No such run for this caller: was there one until retention took it? */
+/* Not visible to this caller: NOT_FOUND, or EXPIRED if retention removed it. */
 static int run_absent(struct conn *c, struct str run_id, struct str tenant, bool test_mode,
                       struct wopr_error *err) {
     struct query q;
@@ -73,7 +73,7 @@ int store_run_head(struct store *s, struct str tenant, bool test_mode, struct st
 }
 
 /* ------------------------------------------------------------------------------ view */
-/* q keeps its row until query_end: for as long, its read transaction lasts. */
+/* q keeps its row, and thereby its read transaction, until query_end. */
 static void view_row(struct query *q, struct arena *a, struct run_view *v) {
     int i = HEAD_COLUMNS_NR;
     head_read(q, a, &v->head);
@@ -114,12 +114,12 @@ static int view_items(struct conn *c, enum stmt_id id, int64_t run_no, struct ar
     return list_read(&q, a, item_read, out, err);
 }
 
-/* The rows of one channel, gathered: a list shows as an array, anything else as its value. */
+/* Collects the rows of one channel: a list shows as an array, anything else as its value. */
 struct chan_fold {
     struct arena *a;
     struct run_view *v;
     size_t cap, entries_cap;
-    struct buf values; /* of the list being gathered */
+    struct buf values; /* of the list being collected */
     bool open;         /* values belongs to the last channel of v */
 };
 
@@ -130,11 +130,11 @@ static void chan_close(struct chan_fold *f) {
     f->open = false;
 }
 
-/* An entry that ages (CHAN-16), beside the whole value. */
+/* List an entry that ages (CHAN-16) beside the whole value. */
 static bool chan_entry(struct chan_fold *f, struct query *q, struct str value) {
     struct run_view_chan *ch = &f->v->chans[f->v->chans_nr - 1];
     struct run_view_entry *e;
-    ch->ttl_ms = col_int(q, 5); /* that of the last write counts */
+    ch->ttl_ms = col_int(q, 5); /* the last write decides */
     if (ch->ttl_ms <= 0) return true;
     e = list_row_bytes(f->a, &ch->entries, &ch->entries_nr, &f->entries_cap, sizeof *e);
     if (!e) return false;
@@ -158,7 +158,7 @@ static bool chan_row(struct chan_fold *f, struct query *q) {
         if (!ch) return false;
         *ch = (struct run_view_chan){.name = arena_str(f->a, name), .declared = col_int(q, 1) != 0};
     }
-    if (col_int(q, 2) == 0) { /* not a list: the last write counts */
+    if (col_int(q, 2) == 0) { /* not a list: the last write is the value */
         f->open = false;
         v->chans[v->chans_nr - 1].value = arena_str(f->a, value);
         return true;
@@ -168,7 +168,7 @@ static bool chan_row(struct chan_fold *f, struct query *q) {
         buf_addc(&f->values, '[');
         f->open = true;
     }
-    if (value.n == 0) return true; /* a declared list shows while it is empty */
+    if (value.n == 0) return true; /* a declared list shows even when empty */
     if (f->values.len > 1) buf_addc(&f->values, ',');
     buf_adds(&f->values, value);
     return chan_entry(f, q, value);
@@ -204,7 +204,7 @@ int store_run_view_of(struct store *s, struct str tenant, bool test_mode, struct
     rc = query_step(&q, err);
     if (rc == 0) return run_absent(c, run_id, tenant, test_mode, err);
     if (rc < 0) return rc;
-    view_row(&q, a, &v); /* until query_end all queries see the same commit */
+    view_row(&q, a, &v); /* all queries before query_end see the same commit */
     rc = v.head.log_bytes > log_bytes_max ? WOPR_E_TOO_BIG : 0;
     if (rc == 0) rc = view_items(c, SQL_NODES, v.head.run_no, a, &nodes, err);
     if (rc == 0) rc = view_items(c, SQL_VARS, v.head.run_no, a, &vars, err);

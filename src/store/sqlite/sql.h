@@ -1,8 +1,8 @@
 /*
- * sql.h: inside of the SQLite backend: connections, statements, code mapping.  Layer: store, not
- * for others. One writer connection (write_lock), one read-only connection per reading thread (made
- * at its first read, closed at thread exit or store_close).  Statements are prepared at first use,
- * once per connection.
+ * sql.h: inside of the SQLite backend: connections, transactions, code mapping, and what each file
+ * offers the others.  Layer: store, not for others.  One writer connection (write_lock), one
+ * read-only connection per reading thread (made at its first read, closed at thread exit or
+ * store_close).
  */
 #ifndef WOPR_STORE_SQLITE_SQL_H
 #define WOPR_STORE_SQLITE_SQL_H
@@ -12,39 +12,24 @@
 #include "domain/plan.h"
 #include "store/peers.h"
 #include "store/runs.h"
+#include "store/sqlite/query.h"
 #include "store/sqlite/sqlite.h"
 
 #include <pthread.h>
-#include <sqlite3.h>
 #include <stdatomic.h>
 
-enum { ST_READ = 1, ST_WRITE = 2, ST_HOT = 4 };
-enum stmt_id {
-#define STMT(id, flags, text) SQL_##id,
-#include "store/sqlite/stmts.def"
-#undef STMT
-    SQL_NR
-};
-struct stmt_row {
-    const char *name;
-    unsigned flags;
-    const char *text;
-};
-extern const struct stmt_row STMTS[SQL_NR];
-
 enum {
-    STORE_FINAL_STATUS = 7, /* statuses from here on are final; stmts.def says the same */
-    STORE_WAL_CHECKPOINT_PAGES = 4096, /* 16 MiB: from here on a checkpoint is worth its syncs */
-    STORE_WAL_REST_PAGES = 128,        /* commits wait for so much: half a megabyte */
-    STORE_WAL_LONG_PAGES = 3 * 4096,   /* or for more, but then the WAL begins anew */
-    STORE_WAL_MUST_PAGES = 8 * 4096,   /* no checkpoint was made: store_apply makes it itself */
+    STORE_FINAL_STATUS = 7,            /* statuses from here on are final; stmts.def repeats it */
+    STORE_WAL_CHECKPOINT_PAGES = 4096, /* 16 MiB: a checkpoint is worth its syncs */
+    STORE_WAL_REST_PAGES = 128,        /* half a megabyte: commits may wait for it */
+    STORE_WAL_LONG_PAGES = 3 * 4096,   /* or for more, if that restarts the WAL */
+    STORE_WAL_MUST_PAGES = 8 * 4096,   /* none was made: store_apply makes one itself */
     STORE_WAL_KEEP_BYTES = 64 << 20,   /* journal_size_limit */
     STORE_READER_CACHE_KB = 1024,
     STORE_WRITER_CACHE_KB = 16384,
-    STORE_HOLDER_MAX = 256, /* bytes of a holder's name */
-    STORE_MOVES_KEPT =
-        4096,         /* rows of peer_moves; a host that is further behind looks at everything */
-    STORE_MEMOS = 16, /* rows a connection remembers */
+    STORE_HOLDER_MAX = 256,  /* bytes of a holder's name */
+    STORE_MOVES_KEPT = 4096, /* rows of peer_moves; a host further behind examines all runs */
+    STORE_MEMOS = 16,        /* rows a connection remembers */
     MEMO_TEXTS = 6,
     MEMO_NUMBERS = 6
 };
@@ -52,13 +37,13 @@ enum {
 #define STORE_IDEM_KEEP_MS      ((int64_t)24 * 3600 * 1000)      /* IDEM-6 */
 #define STORE_TOMBSTONE_KEEP_MS ((int64_t)90 * 24 * 3600 * 1000) /* STORE-44 */
 #define LIST_PAGE_BYTES         (8u * 1024 * 1024)  /* of a page of runs: tags can be long */
-#define VIEW_LIST_MAX           (32u * 1024 * 1024) /* a channel as one list: twice a state */
+#define VIEW_LIST_MAX           (32u * 1024 * 1024) /* a channel as one list: two states */
 
 /* --- usage.c: what tenants take, in one transaction --- */
 struct usage {
     struct str tenant;         /* of a plan */
-    int64_t runs, open, bytes; /* more than before */
-    int64_t stored;            /* bytes before the transaction, -1 = not looked at */
+    int64_t runs, open, bytes; /* increments */
+    int64_t stored;            /* bytes before the transaction, -1 = not read */
 };
 struct usages {
     struct usage *v;
@@ -68,7 +53,7 @@ struct conn;
 MUST_CHECK int usage_add(struct usages *u, struct str tenant, int64_t runs, int64_t open,
                          int64_t bytes, struct wopr_error *err);
 MUST_CHECK int usage_tenant(struct conn *c, struct plan *p, struct wopr_error *err); /* p->tenant */
-/* Is there room for a creation that begins with this many bytes? Else *refusal is QUOTA. */
+/* *refusal is QUOTA unless there is room for a creation of this many bytes. */
 MUST_CHECK int usage_room(struct usages *u, struct conn *c, struct plan *p, int64_t bytes,
                           int *refusal, struct wopr_error *err);
 MUST_CHECK int usages_write(struct usages *u, struct conn *c, struct wopr_error *err);
@@ -91,7 +76,7 @@ struct memo {
     char *block; /* owned: key and texts; NULL = empty */
     enum stmt_id id;
     struct str key;
-    struct wal_head head; /* what row was read under */
+    struct wal_head head; /* header under which row was read */
     struct memo_row row;
 };
 
@@ -102,7 +87,7 @@ struct conn {
     sqlite3_stmt *st[SQL_NR];
     const volatile uint32_t *wal_index; /* mapped by SQLite */
     bool wal_index_none, memo_ready, has_read;
-    struct wal_head memo_head; /* seen by the last memo_get; holds when memo_ready */
+    struct wal_head memo_head; /* of the last memo_get; valid when memo_ready */
     struct memo memos[STORE_MEMOS];
 };
 enum { CHECKPOINT_DONE, CHECKPOINT_BUSY, CHECKPOINT_FAILED, CHECKPOINT_NR };
@@ -110,7 +95,7 @@ struct store {
     struct store_config cfg;
     char *path, *vfs;    /* owned; cfg points here */
     int lock_fd;         /* -1 = none */
-    bool joined;         /* store_join: transactions look whether others are there */
+    bool joined;         /* by store_join: transactions check for other hosts */
     int64_t own_no;      /* holder number of the host that joined */
     struct conn *writer; /* NULL when read_only */
     pthread_mutex_t write_lock;
@@ -132,8 +117,7 @@ struct store {
 /* --- conn.c --- */
 /* Neutral code of an extended SQLite code. */
 int sql_neutral(int sqlite_code);
-/* Fill err from c's last failure; poisons the store when a sync failed.  Returns the neutral code.
- */
+/* Fill err from c's last failure; a failed sync poisons the store.  Returns the neutral code. */
 MUST_CHECK int conn_fail(struct conn *c, int sqlite_code, struct wopr_error *err);
 MUST_CHECK int conn_open(struct store *s, bool write, struct conn **out, struct wopr_error *err);
 void conn_close(struct conn *c); /* takes NULL */
@@ -141,33 +125,6 @@ void conn_close(struct conn *c); /* takes NULL */
 MUST_CHECK int conn_reader(struct store *s, struct conn **out, struct wopr_error *err);
 MUST_CHECK int conn_exec(struct conn *c, const char *sql, struct wopr_error *err);
 MUST_CHECK int store_alive(struct store *s, struct wopr_error *err); /* 0 or SYNC_FAILED */
-
-/* A statement being bound and stepped.  Bind calls count the parameter up; their first failure
- * shows at step. */
-struct query {
-    struct conn *c;
-    sqlite3_stmt *st;
-    int rc; /* SQLite code of the first failure */
-    int at; /* last parameter bound */
-};
-void query_begin(struct query *q, struct conn *c, enum stmt_id id);
-void bind_text(struct query *q, struct str s); /* empty stays '' */
-void bind_null(struct query *q);
-void bind_opt(struct query *q, struct str s); /* empty becomes NULL */
-void bind_int(struct query *q, int64_t v);
-void bind_int_opt(struct query *q, int64_t v, int64_t null_when);
-void bind_hash(struct query *q, const struct sha256 *d);
-void bind_bytes(struct query *q, const void *p, size_t n);
-/* 1: a row is there.  0: done.  Negative: neutral code.  After 0 and failure the statement is
- * reset. */
-MUST_CHECK int query_step(struct query *q, struct wopr_error *err);
-void query_end(struct query *q);                                   /* reset; harmless twice */
-MUST_CHECK int query_run(struct query *q, struct wopr_error *err); /* step to the end, 0 or code */
-/* Columns of the present row. Copies live in the arena (see arena_failed); NULL reads as empty. */
-struct str col_str(struct query *q, int i, struct arena *a);
-int64_t col_int(struct query *q, int i);
-bool col_null(struct query *q, int i);
-bool col_hash(struct query *q, int i, struct sha256 *out); /* false unless 32 bytes */
 
 /* Take the write lock and BEGIN IMMEDIATE.  On success write_end must follow. */
 MUST_CHECK int write_begin(struct store *s, struct wopr_error *err);
@@ -178,8 +135,8 @@ MUST_CHECK int tx_begin(struct conn *c, struct wopr_error *err);
 MUST_CHECK int tx_end(struct conn *c, int rc, struct wopr_error *err);
 
 /* --- memo.c --- */
-/* The row id's query gives for key, without running it: true when it was remembered and nothing was
- * committed since.  false: run the query, then hand its one row to memo_put. */
+/* The row that query id returns for key, without running it: true when it is remembered and nothing
+ * was committed since. false: run the query, then pass its one row to memo_put. */
 bool memo_get(struct conn *c, enum stmt_id id, struct str key, struct arena *a,
               struct memo_row *out);
 void memo_put(struct conn *c, enum stmt_id id, struct str key, const struct memo_row *row);
@@ -198,14 +155,14 @@ void sqlite_setup(void); /* once per process: our allocator, no memory statistic
  * longer.  CONFIG when the name is empty or too long. */
 MUST_CHECK int holder_number(struct store *s, struct str name, int64_t until_ms, int64_t *no,
                              struct wopr_error *err);
-/* After a rollback or a change of its row: what is remembered may not be in the table. */
+/* After a rollback or a change of its row the remembered one may be wrong. */
 static inline void holder_forget(struct store *s) { s->holder_no = 0; }
 
 /* --- peers.c: locks in "<path>.lock", see there --- */
 MUST_CHECK int host_lock(struct store *s, bool *alone, struct wopr_error *err);
-/* After the migrations: let other hosts in. The schema must be checked again. */
+/* After the migrations: let other hosts in.  Check the schema again afterwards. */
 MUST_CHECK int host_lock_share(struct store *s, struct wopr_error *err);
-/* Inside a write transaction: leave a change record for the other hosts, if there are any. */
+/* Inside a write transaction: leave a change record for other present hosts. */
 MUST_CHECK int moves_put(struct store *s, const struct moved_run *runs, size_t n,
                          struct wopr_error *err);
 
@@ -237,10 +194,10 @@ MUST_CHECK int seal_key_gone(struct conn *c, struct wopr_error *err);
 /* --- prefix.c: a log is a list of segments, each of them the own events of one run --- */
 struct segment {
     int64_t run_no, first, until; /* until: INT64_MAX for the run's own part */
-    bool inherited;               /* run_no is another run than the one whose log it is */
+    bool inherited;               /* run_no is another run than the log's own */
 };
-/* The segment of a run's log that holds a sequence, or would.  Costs a look-up for a run that is no
- * fork, and a logarithm of the number of segments at most.  The next one begins at until. */
+/* The segment of a run's log that holds (or would hold) a sequence.  Costs a look-up for a run that
+ * is no fork, and a logarithm of the number of segments at most.  The next one begins at until. */
 MUST_CHECK int segment_at(struct conn *c, int64_t run_no, int64_t seq, struct segment *out,
                           struct wopr_error *err);
 /* The reference of a new fork, whose cut is not 0. */
@@ -248,8 +205,8 @@ MUST_CHECK int prefix_put(struct conn *c, int64_t run_no, const struct plan_fork
                           struct wopr_error *err);
 
 /* --- fork.c: the parts of a plan that creates a fork, inside the batch's transaction --- */
-/* Is the source there?  A refusal (EXPIRED) goes to *refusal; nothing is written then.  Weighs
- * what the fork gets copies of, which is what its tenant pays for. */
+/* Is the source there? A refusal (EXPIRED) goes to *refusal; nothing is written then.  Counts the
+ * bytes of the copies, for which the fork's tenant pays. */
 MUST_CHECK int fork_admit(struct conn *c, const struct plan *p, int *refusal,
                           struct wopr_error *err);
 /* After the rows of the run were inserted: link, reference, artifacts. */
@@ -259,18 +216,18 @@ MUST_CHECK int fork_fill(struct conn *c, const struct plan *p, struct wopr_error
 /* Begin a query on this thread's reader.  On success one of the ends below must follow. */
 MUST_CHECK int read_begin(struct query *q, struct store *s, enum stmt_id id,
                           struct wopr_error *err);
-/* End it.  rc: of the last step or of what was done with its row; negative is returned, else 0, or
- * NO_MEMORY when the arena failed. */
+/* End it. rc: of the last step, or of the use of its row.  Returns a negative rc, NO_MEMORY when
+ * the arena failed, or 0. */
 MUST_CHECK int read_end(struct query *q, int rc, struct arena *a, struct wopr_error *err);
-/* Copy the present row of q. 0, or a code that ends the list; read_end looks at the arena. */
+/* Copy the current row of q. 0, or a code that ends the list; read_end checks the arena. */
 typedef int row_read_fn(struct query *q, struct arena *a, void *row, struct wopr_error *err);
 /* All rows of q into list, a struct with members v and n.  Ends q; list is set on success only. */
 #define list_read(q, a, read, list, err)                                                           \
     list_read_bytes((q), (a), (read), sizeof *(list)->v, &(list)->v, &(list)->n, (err))
 MUST_CHECK int list_read_bytes(struct query *q, struct arena *a, row_read_fn *read, size_t size,
                                void *v, size_t *n, struct wopr_error *err);
-/* For lists that choose their rows: the next row of a growing array in the arena, NULL when memory
- * is short.  v is the address of the array pointer. */
+/* For lists that skip rows: the next row of a growing array in the arena, NULL when memory is
+ * short. v is the address of the array pointer. */
 void *list_row_bytes(struct arena *a, void *v, size_t *n, size_t *cap, size_t size);
 #define list_row(a, list, cap) list_row_bytes((a), &(list)->v, &(list)->n, (cap), sizeof *(list)->v)
 row_read_fn row_read_number; /* of a run_no_list */
@@ -286,10 +243,10 @@ MUST_CHECK int children_shown_read(struct conn *c, struct str parent_run_id, str
 void head_read(struct query *q, struct arena *a, struct run_head *out); /* HEAD_COLUMNS */
 
 /* --- once.c: large inputs are stored once --- */
-/* What is stored in the rows of a plan that creates a run: the text, or a mark. */
+/* What to store in the rows of a plan that creates a run: the text, or a mark. */
 struct str once_inputs(const struct plan *p);
 struct str once_var(const struct plan *p, struct str name, struct str shown);
-/* Put the text where a mark was read; both may have none. */
+/* Replace a mark by its text, where one was read. */
 MUST_CHECK int once_inputs_read(struct conn *c, int64_t run_no, struct arena *a, struct str *inputs,
                                 struct wopr_error *err);
 MUST_CHECK int once_vars_read(struct conn *c, int64_t run_no, struct arena *a,

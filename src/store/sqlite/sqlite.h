@@ -1,6 +1,6 @@
 /*
- * sqlite.h: the SQLite backend as those see it who open it: the host, the command line, tests.
- * Layer: store.  Everything else includes the headers of the port (store/store.h).
+ * sqlite.h: the SQLite backend for those who open it: the host, the command line, tests.  Layer:
+ * store.  Everything else includes the headers of the port (store/store.h).
  */
 #ifndef WOPR_STORE_SQLITE_SQLITE_H
 #define WOPR_STORE_SQLITE_SQLITE_H
@@ -25,7 +25,7 @@ MUST_CHECK int store_open(const struct store_config *cfg, struct store **out,
                           struct wopr_error *err);
 
 struct sqlite_stats {                    /* since the store was opened, for /metrics */
-    struct metric_reading checkpoint_ns; /* also waits for a sync, after the answers are out */
+    struct metric_reading checkpoint_ns; /* includes a sync, after the answers were sent */
     uint64_t checkpoints, checkpoints_busy, checkpoints_failed;
     int64_t wal_bytes; /* of the WAL file now, 0 = none */
 };

@@ -1,5 +1,5 @@
 /*
- * stats.c: what operators see: counters of the database, and of this process since it was opened.
+ * stats.c: counters for operators: of the database, and of this process since it was opened.
  */
 #include "base/fs.h"
 #include "store/admin.h"

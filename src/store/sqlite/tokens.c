@@ -1,13 +1,13 @@
 /*
  * tokens.c: signing secrets of interrupt tokens (INT-36, D46).  Rows are few and read each time, so
- * a rotation by another process is seen by the next token.
+ * that a rotation by another process applies to the next token.
  */
 #include "store/keys.h"
 #include "store/sqlite/sql.h"
 
 static int secret_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
     struct token_secret *t = row;
-    struct sha256 raw; /* as long as a secret */
+    struct sha256 raw; /* same length as a secret */
     *t = (struct token_secret){
         .kid = col_str(q, 0, a), .created_ms = col_int(q, 2), .retired_ms = col_int(q, 3)};
     if (!col_hash(q, 1, &raw))

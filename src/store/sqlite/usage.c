@@ -1,6 +1,6 @@
 /*
- * usage.c: what tenants take.  The rows move in the transactions that write runs: one statement for
- * each tenant of a batch, however many plans it has there, and one look at those that create.
+ * usage.c: what tenants use.  The rows change in the transactions that write runs: one statement
+ * for each tenant of a batch, however many plans it has there, and one read for those that create.
  */
 #include "base/mem.h"
 #include "base/vec.h"

@@ -45,7 +45,7 @@ static int walk_pragma(const struct walk *w, const char *sql, const char *what, 
     sqlite3_finalize(st);
     if (rc == SQLITE_DONE) return 0;
     if (sql_neutral(rc) != WOPR_E_CORRUPT) return conn_fail(w->c, rc, w->err);
-    finding_report(w, 0, STR_NONE, what, "%s", sqlite3_errstr(rc)); /* too damaged to go on here */
+    finding_report(w, 0, STR_NONE, what, "%s", sqlite3_errstr(rc)); /* too damaged to continue */
     return 0;
 }
 
@@ -103,7 +103,7 @@ static int walk_logs(const struct walk *w) {
     return rc;
 }
 
-/* What forks refer to is there, and what retention keeps for them is that and no more. */
+/* Everything that forks refer to exists, and retention keeps no more than that for them. */
 static int walk_references(const struct walk *w) {
     struct query q;
     int rc;
@@ -139,7 +139,7 @@ static int walk_orphans(const struct walk *w) {
     return rc < 0 ? rc : 0;
 }
 
-/* What ended needs no timer, and the next run gets a fresh number. */
+/* Ended runs have no timers, and the next run gets a new number. */
 static int walk_leftovers(const struct walk *w) {
     struct query q;
     int rc;
@@ -160,7 +160,7 @@ static int walk_leftovers(const struct walk *w) {
     return rc < 0 ? rc : 0;
 }
 
-/* Every trigger, index and table of the migrations is there, with the text they gave it. */
+/* Every trigger, index and table exists with the text of its migration. */
 static int walk_schema(const struct walk *w) {
     sqlite3 *ref = NULL;
     sqlite3_stmt *want = NULL, *have = NULL;

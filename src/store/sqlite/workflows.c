@@ -93,7 +93,7 @@ static void workflow_from_memo(const struct memo_row *r, struct workflow_row *w)
                                .updated_ms = r->number[2]};
 }
 
-/* What a look-up is remembered by: mode, length of the tenant's name, tenant, id. */
+/* The memo's key of a look-up: mode, length of the tenant's name, tenant, id. */
 static struct str workflow_key(struct arena *a, struct str tenant, bool test_mode,
                                struct str workflow_id) {
     size_t n = 1 + sizeof tenant.n + tenant.n + workflow_id.n;

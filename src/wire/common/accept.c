@@ -3,7 +3,7 @@
  */
 #include "wire/common/accept.h"
 
-/* Up to the next separator outside quoted strings; *rest continues after it. */
+/* The text up to the next separator outside quoted strings; *rest begins after it. */
 static struct str part_cut(struct str *rest, char separator) {
     bool quoted = false;
     size_t i = 0;
@@ -20,14 +20,14 @@ static struct str part_cut(struct str *rest, char separator) {
     return part;
 }
 
-/* "0", "0." and "0.000": never. */
+/* "0", "0." and "0.000" mean: not acceptable. */
 static bool weight_is_zero(struct str v) {
     for (size_t i = 0; i < v.n; i++)
         if (v.p[i] != '0' && !(i == 1 && v.p[i] == '.')) return false;
     return v.n > 0;
 }
 
-/* The parameters of one media range: q=0 takes it back. */
+/* The parameters of one media range: q=0 excludes it. */
 static bool range_accepted(struct str parameters) {
     while (parameters.n > 0) {
         struct str value = part_cut(&parameters, ';'), name = part_cut(&value, '=');

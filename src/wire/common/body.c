@@ -6,31 +6,42 @@
 
 enum { FIELDS_MAX = 8, FIELD_NAME_MAX = 64, FIELDS_BYTES = 900 };
 
+struct fields { /* {"fields":[{path, reason} ... and still open */
+    struct jobj o;
+    unsigned n;
+};
+
+static void fields_begin(struct fields *f) {
+    f->n = 0;
+    jobj_begin(&f->o, WOPR_DETAILS_SIZE);
+    jw_key(&f->o.w, "fields");
+    jw_array(&f->o.w);
+}
+
+/* A caller's names appear here only, bounded and escaped (RUN-1). */
+static void field_add(struct fields *f, struct str name, const char *reason) {
+    if (f->n >= FIELDS_MAX || f->o.b.len > FIELDS_BYTES - 6 * FIELD_NAME_MAX - 64) return;
+    if (name.n > FIELD_NAME_MAX || !utf8_valid(name)) name = STR("(long name)");
+    jw_object(&f->o.w);
+    jw_kstr(&f->o.w, "path", name);
+    jw_kstrz(&f->o.w, "reason", reason);
+    jw_end_object(&f->o.w);
+    f->n++;
+}
+
+static void fields_details(struct fields *f, struct wopr_error *err) {
+    jw_end_array(&f->o.w);
+    jobj_details(&f->o, err);
+}
+
 int wire_field_error(struct wopr_error *err, const char *path, const char *reason,
                      const char *message) {
     int rc = wopr_error_set(err, WOPR_E_VALIDATION, "%s", message);
-    struct jobj o;
-    jobj_begin(&o, WOPR_DETAILS_SIZE);
-    jw_key(&o.w, "fields");
-    jw_array(&o.w);
-    jw_object(&o.w);
-    jw_kstrz(&o.w, "path", path);
-    jw_kstrz(&o.w, "reason", reason);
-    jw_end_object(&o.w);
-    jw_end_array(&o.w);
-    jobj_details(&o, err);
+    struct fields fields;
+    fields_begin(&fields);
+    field_add(&fields, str_c(path), reason);
+    fields_details(&fields, err);
     return rc;
-}
-
-/* One {path, reason}; a caller's names appear here only, bounded and escaped (RUN-1). */
-static void field_add(struct buf *fields, unsigned *n, struct str name, const char *reason) {
-    if (*n >= FIELDS_MAX || fields->len > FIELDS_BYTES - 6 * FIELD_NAME_MAX - 64) return;
-    if (name.n > FIELD_NAME_MAX || !utf8_valid(name)) name = STR("(long name)");
-    if (*n > 0) buf_addc(fields, ',');
-    buf_addz(fields, "{\"path\":");
-    json_quote(fields, name);
-    buf_addf(fields, ",\"reason\":\"%s\"}", reason);
-    *n += 1;
 }
 
 static int member_read(const struct json_member *m, const struct wire_member *row, struct arena *a,
@@ -52,26 +63,26 @@ static const struct wire_member *member_row(const struct wire_body *shape, struc
 int wire_body_parse(struct str body, const struct wire_body *shape, struct arena *a, void *out,
                     struct wopr_error *err) {
     struct json_members members;
-    struct buf fields;
-    unsigned bad = 0;
+    struct fields bad;
     int rc = json_members(body, a, &members, err);
     if (rc != 0) return rc;
-    buf_init(&fields, FIELDS_BYTES);
+    fields_begin(&bad);
     for (size_t i = 0; i < members.n && rc == 0; i++) {
         const struct wire_member *row = member_row(shape, members.v[i].key);
         if (!row) {
-            if (shape->closed) field_add(&fields, &bad, members.v[i].key, "unknown");
+            if (shape->closed) field_add(&bad, members.v[i].key, "unknown");
             continue;
         }
         int read = member_read(&members.v[i], row, a, out);
-        if (read == WOPR_E_VALIDATION) field_add(&fields, &bad, str_c(row->name), "type");
+        if (read == WOPR_E_VALIDATION) field_add(&bad, str_c(row->name), "type");
         else if (read != 0) rc = wopr_error_set(err, read, "no memory for the request body");
     }
-    if (rc == 0 && bad > 0) {
+    if (rc == 0 && bad.n > 0) {
         rc = wopr_error_set(err, WOPR_E_VALIDATION,
                             "the body has members that are unknown here or of the wrong type");
-        wopr_error_details(err, "{\"fields\":[" STR_FMT "]}", STR_ARG(buf_str(&fields)));
+        fields_details(&bad, err);
+    } else {
+        jobj_drop(&bad.o);
     }
-    buf_fini(&fields);
     return rc;
 }

@@ -7,8 +7,7 @@
 
 enum { ANSWER_MAX = 8192, SUBJECT_MAX = 8192 };
 
-/* IDEM-8, IDEM-9.  Failures of the store and of admission cannot be stored: there is nothing to
- * store them in. */
+/* IDEM-8, IDEM-9.  Failures of the store and of admission have no transaction to be stored in. */
 static bool answer_is_storable(int rc, int status) {
     if (wopr_err_passes(rc)) return false;
     if (rc == WOPR_E_IDEM_IN_FLIGHT || rc == WOPR_E_IDEM_CONFLICT) return false;
@@ -22,8 +21,8 @@ static bool failure_respond(const struct wire_cmd *wc, const struct engine_resul
     *out = (struct idem_response){0};
     wc->spelling->explain(wc, r, &err);
     wc->spelling->failure(wc, &err, out);
-    /* A refusal that says "later" is replayed only until then, so that a retry is not answered from
-     * the store for a day (IDEM-9, CON-7). */
+    /* Store a refusal with a Retry-After only for that time: a later retry must be executed, not
+     * answered from the store for a day (IDEM-9, CON-7). */
     if (out->retry_after_s > 0)
         out->transient_until_ms = clock_wall_ms() + (int64_t)out->retry_after_s * 1000;
     else if (out->status >= 500) out->transient_until_ms = clock_wall_ms() + 1000;
@@ -58,7 +57,8 @@ static void answer_send(struct http_call *c, const struct engine_cmd *cmd) {
 static void cmd_done(struct engine_cmd *cmd) {
     struct wire_cmd *wc = cmd->ctx;
     const struct idem_response *r = &cmd->response;
-    /* The answer was rendered before the commit: if that failed, the result counts. */
+    /* The answer was rendered before the commit.  If the commit failed, render the failure
+     * instead. */
     if (!cmd->replayed && (r->status == 0 || (cmd->result.rc != 0 && r->status < 400))) {
         struct wopr_error err;
         wc->spelling->explain(wc, &cmd->result, &err);
@@ -72,7 +72,7 @@ static void cmd_done(struct engine_cmd *cmd) {
 
 /* The Subject that events record (D18): no personal data, ids only. */
 static struct str subject_render(const struct http_call *c) {
-    bool token = (c->op->flags & OP_TOKEN) != 0; /* its bearer is unknown */
+    bool token = (c->op->flags & OP_TOKEN) != 0; /* whoever holds it is unknown */
     struct jobj o;
     jobj_begin(&o, SUBJECT_MAX);
     jw_kstr(&o.w, "issuer", c->who.subject_issuer);

@@ -8,8 +8,8 @@
 #include "store/workflows.h"
 
 enum {
-    WIRE_FOLD_MS_MAX = 1000, /* of one walk over a log, on a thread for that */
-    WIRE_TURN_MS_MAX = 2     /* of the conditions of an event, on the thread of connections */
+    WIRE_FOLD_MS_MAX = 1000, /* of one walk over a log, on an offload thread */
+    WIRE_TURN_MS_MAX = 2     /* of one turn of conditions, on a connection's thread */
 };
 
 struct wire_fold {
@@ -20,12 +20,12 @@ struct wire_fold {
     struct run_origin origin;
     struct workflow *wf;
     struct run_state *state;
-    uint64_t until_ms;   /* of the walk at hand: the stream goes on from there */
-    int64_t quiet_until; /* resumed here: nothing before it is shown */
-    bool owes_baseline;  /* SSE-27: its frame has not been shown yet */
+    uint64_t until_ms;   /* end of the current walk; the stream folds the rest */
+    int64_t quiet_until; /* the client resumed here: no frame for events up to it */
+    bool owes_baseline;  /* SSE-27: the frame of the resume position is not sent yet */
 };
 
-/* The cached one if its hash is the same. */
+/* The engine's cached one when its hash matches. */
 int wire_workflow_of(struct wire *w, const struct run_origin *o, struct arena *scratch,
                      struct workflow **out, struct wopr_error *err) {
     const struct run_meta *m = &o->meta;
@@ -38,7 +38,7 @@ int wire_workflow_of(struct wire *w, const struct run_origin *o, struct arena *s
         }
         workflow_unref(wf);
     }
-    const struct wf_env env = {.accepted = true}; /* it was checked when it was stored */
+    const struct wf_env env = {.accepted = true}; /* checked when it was stored */
     int rc = store_workflow_by_hash(w->store, &o->workflow_hash, scratch, &text, err);
     if (rc == WOPR_E_NOT_FOUND)
         return wopr_error_set(err, WOPR_E_CORRUPT, "the workflow of a run is missing");
@@ -136,8 +136,8 @@ void wire_fold_resume(struct wire_fold *f, int64_t seq) {
     f->owes_baseline = true;
 }
 
-/* Those that were there at the time of the state; the end shows all.  What they have come to since
- * is in no log of this run. */
+/* Only the children that existed at the time of the state; the last frame shows all.  Their present
+ * status is in their own logs, not in this one. */
 static int children_of(struct wire_fold *f, struct wire_children *out) {
     const struct run_state *s = f->state;
     struct wopr_error err;
@@ -151,7 +151,7 @@ static int children_of(struct wire_fold *f, struct wire_children *out) {
     return 0;
 }
 
-/* Show what is folded; never half a frame. */
+/* Append the frame of the folded state, or nothing. */
 static int frame_add(struct wire_fold *f, struct buf *out) {
     size_t start = out->len;
     struct wire_children children = {.more = false};
@@ -178,8 +178,8 @@ static int event_apply(struct wire_fold *f, const struct event *e, struct buf *o
     const struct run_pace pace = {turn_over, &until_ms};
     struct wopr_error err;
     int rc = 0;
-    if (e->seq >= f->state->next_seq) { /* else it was taken before, and its conditions are left */
-        if (e->seq > f->quiet_until) rc = baseline_add(f, out); /* folded up to the cursor before */
+    if (e->seq >= f->state->next_seq) { /* otherwise begun before: finish its conditions */
+        if (e->seq > f->quiet_until) rc = baseline_add(f, out); /* the cursor is behind us */
         if (rc == 0) rc = run_state_begin(f->state, e, &err);
     }
     if (rc == 0) rc = run_state_finish(f->state, &pace, &err);
@@ -188,7 +188,7 @@ static int event_apply(struct wire_fold *f, const struct event *e, struct buf *o
 
 int wire_fold_event(void *state, const struct event *e, struct buf *out) {
     struct wire_fold *f = state;
-    if (!e) return baseline_add(f, out); /* the cursor is at the end of the log, or beyond it */
+    if (!e) return baseline_add(f, out); /* the cursor is at or past the end of the log */
     int rc = event_apply(f, e, out);
     if (rc != 0) return rc;
     if (e->seq <= f->quiet_until) {

@@ -12,8 +12,8 @@ struct wire_children { /* of the run, when the frame is made */
     struct child_row_list list;
     bool more;
 };
-/* Appends one frame that shows the state; what a failed one left is cut off.  scratch is reset
- * before and after. */
+/* Appends one frame that shows the state; the caller cuts off the remains of a failed one. scratch
+ * is reset before and after. */
 typedef int wire_fold_frame(const struct run_state *s, const struct run_origin *o,
                             const struct wire_children *children, struct arena *scratch,
                             struct buf *out);
@@ -21,16 +21,17 @@ typedef int wire_fold_frame(const struct run_state *s, const struct run_origin *
 MUST_CHECK int wire_fold_new(struct wire *w, int64_t run_no, wire_fold_frame *frame,
                              struct wire_fold **out, struct wopr_error *err);
 void wire_fold_free(struct wire_fold *f);          /* takes NULL */
-size_t wire_fold_bytes(const struct wire_fold *f); /* memory it has now */
-/* Apply stored events up to and including seq, or to the end of the log, or for WIRE_FOLD_MS_MAX;
- * what is left is for the stream.  Reads the store; takes long for a long log. */
+size_t wire_fold_bytes(const struct wire_fold *f); /* memory in use */
+/* Apply stored events up to and including seq or to the end of the log, for WIRE_FOLD_MS_MAX at
+ * most; the stream folds the rest.  Blocks on the store. */
 MUST_CHECK int wire_fold_to(struct wire_fold *f, int64_t seq, struct wopr_error *err);
 int64_t wire_fold_seq(const struct wire_fold *f); /* last applied, -1 = none */
 bool wire_fold_ended(const struct wire_fold *f);  /* the terminal event was applied */
-/* Show nothing up to seq but one frame there, or at the end of a log that is shorter (SSE-27). */
+/* Of the events up to seq show one frame only: at seq, or at the end of a shorter log (SSE-27). */
 void wire_fold_resume(struct wire_fold *f, int64_t seq);
-/* http_stream.fold: state is a struct wire_fold; a frame for every V event (SSE-17).  An event
- * whose conditions take longer than a turn is taken in several (HTTP_FOLD_AGAIN). */
+/* http_stream.fold: state is a struct wire_fold; a frame for every V event (SSE-17).
+ * HTTP_FOLD_AGAIN: the conditions of the event need another turn; call again with the same
+ * event. */
 int wire_fold_event(void *state, const struct event *e, struct buf *out);
 
 /* The definition a run was created with; the caller owns a reference. */

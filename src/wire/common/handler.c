@@ -53,7 +53,7 @@ int wire_head_check(const struct run_head *head, struct wopr_error *err) {
 int wire_run_of(struct http_call *c, struct run_head *out, struct wopr_error *err) {
     struct str id = http_param(c, "runId");
     struct run_head head;
-    /* A ticket opens one run's stream and nothing else. */
+    /* A ticket is good for one run only. */
     if (id.n == 0 || id.n > WIRE_ID_CHARS ||
         (c->who.ticket_run_no > 0 && !str_eq(id, c->who.ticket_run_id)))
         return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such run");

@@ -1,5 +1,5 @@
 /*
- * interrupt.c: what a run waits for, and what of it a caller is shown.
+ * interrupt.c: the open interrupt of a run, and the part of it that a caller may see.
  */
 #include "wire/common/interrupt.h"
 #include "base/clock.h"
@@ -48,7 +48,8 @@ int wire_interrupt_current(struct store *s, const struct run_view *view, struct 
     return 0;
 }
 
-/* External events always have a token, other kinds if callbacks are on; responders only. */
+/* External events always have a token, other kinds only when callbacks are enabled; only callers
+ * who may respond see it. */
 static bool token_due(const struct http_call *c, const struct interrupt_row *row) {
     if ((c->who.scopes & SCOPE_APPROVALS_RESPOND) == 0) return false;
     return wire_of(c)->interrupt_callbacks || str_eqc(row->kind, intr_kind_name(INTR_EXTERNAL));

@@ -1,6 +1,6 @@
 /*
- * interrupt_token.c: who gets a token, and what it authorises.  Secrets are read from the
- * store each time, so that a rotation is in force with the next token (D46).
+ * interrupt_token.c: mints and judges interrupt tokens.  Reads the secrets from the store each
+ * time, so that a rotation takes effect with the next token (D46).
  */
 #include "wire/common/interrupt_token.h"
 #include "base/clock.h"
@@ -14,7 +14,8 @@ static int token_unknown(struct wopr_error *err) {
     return wopr_error_set(err, WOPR_E_INTERRUPT_NOT_FOUND, "no interrupt is open for this token");
 }
 
-/* INT-37: whatever is wrong with a token looks the same, but an authentic one may have expired. */
+/* INT-37: all defects of a token give the same answer; only an authentic one may learn that it has
+ * expired. */
 static int token_check(struct wire *w, struct str text, struct arena *a, struct token_claims *out,
                        struct wopr_error *err) {
     struct token_parts parts;
@@ -25,7 +26,7 @@ static int token_check(struct wire *w, struct str text, struct arena *a, struct 
     return rc != 0 ? rc : token_verify(&parts, secret.secret, clock_wall_ms(), a, out, err);
 }
 
-/* INT-39: by the definition the run was created with. */
+/* INT-39: judged by the definition the run was created with. */
 static int node_demands_bearer(struct wire *w, const struct interrupt_row *row, struct arena *a,
                                bool *out, struct wopr_error *err) {
     struct run_origin origin;
@@ -41,7 +42,7 @@ static int node_demands_bearer(struct wire *w, const struct interrupt_row *row, 
     return 0;
 }
 
-/* The whole host, or this node, takes no tokens. */
+/* The whole host, or this node, accepts no tokens. */
 static int bearer_only(struct wire *w, const struct interrupt_row *row, struct arena *a, bool *out,
                        struct wopr_error *err) {
     if (!w->interrupt_auth_required) return node_demands_bearer(w, row, a, out, err);

@@ -1,12 +1,12 @@
 /*
  * url.c: which callback URLs a host takes.
  *
- * Not by libcurl's parser: it repairs what is refused here (one slash, blanks, a missing scheme),
- * and curl.h belongs to egress.
+ * libcurl's parser will not do: it repairs what must be refused here (one slash, blanks, a missing
+ * scheme), and curl.h belongs to egress.
  */
 #include "wire/common/url.h"
 
-/* *rest: what follows "https://" or "http://", the scheme in any case (RFC 3986 3.1). */
+/* *rest: the text after "https://" or "http://"; schemes ignore case (RFC 3986 3.1). */
 static bool scheme_skip(struct str url, struct str *rest) {
     static const char *const SCHEMES[] = {"https://", "http://"};
     for (size_t i = 0; i < sizeof SCHEMES / sizeof SCHEMES[0]; i++) {

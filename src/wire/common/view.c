@@ -9,7 +9,7 @@ static struct str text_take(struct arena *a, struct buf *b) {
     return s;
 }
 
-/* Nodes that have a stored row: all that ever left their first pending. */
+/* The nodes with a stored row: all that ever left their first pending state. */
 static int view_nodes(const struct run_state *s, struct arena *a, struct buf *b,
                       struct run_view *out) {
     out->nodes = ARENA_ARRAY(a, struct run_view_item, s->wf->nodes_nr + 1);
@@ -45,7 +45,7 @@ static int view_chans(const struct run_state *s, int64_t now_ms, struct arena *a
     for (size_t i = 0; i < s->chans_nr; i++) {
         const struct chan_state *c = &s->chans[i];
         if (c->n == 0 && c->decl == NULL) continue;
-        /* an undeclared channel drops entries when it is written (CHAN-27) */
+        /* an undeclared channel drops entries on writes only (CHAN-27) */
         int rc = chan_shown(c, s->wf->masking_mode, c->decl ? now_ms : 0, b);
         if (rc != 0) return rc;
         struct str value = text_take(a, b);
@@ -95,7 +95,7 @@ int wire_view_expire(struct run_view *view, int64_t now_ms, struct arena *a,
     buf_init(&b, WIRE_SNAPSHOT_MAX);
     for (size_t i = 0; i < view->chans_nr; i++) {
         struct run_view_chan *c = &view->chans[i];
-        size_t from = 0; /* times ascend */
+        size_t from = 0; /* entries are sorted by time */
         while (from < c->entries_nr && c->entries[from].ts_ms < now_ms - c->ttl_ms) from++;
         if (from == 0) continue;
         buf_reset(&b);

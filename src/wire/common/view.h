@@ -13,8 +13,8 @@
 MUST_CHECK int wire_view_of_state(const struct run_state *s, const struct run_origin *o,
                                   int64_t now_ms, struct arena *a, struct run_view *out,
                                   struct wopr_error *err);
-/* CHAN-17: drop from a stored view the channel entries that have expired at now_ms, or at the end
- * of a run that has ended. */
+/* CHAN-17: drop the channel entries of a stored view that have expired at now_ms or, when the run
+ * has ended, at its end. */
 MUST_CHECK int wire_view_expire(struct run_view *view, int64_t now_ms, struct arena *a,
                                 struct wopr_error *err);
 

@@ -1,6 +1,6 @@
 /*
- * commands.c: how outcomes of commands are spelled (their life: wire/common/command.h), and cancel,
- * :pause, :resume.
+ * commands.c: the answers of commands in the spelling of major 1 (their life cycle:
+ * wire/common/command.h), and the routes cancel, :pause and :resume.
  */
 #include "base/clock.h"
 #include "codec/ident.h"

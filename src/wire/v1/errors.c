@@ -1,8 +1,11 @@
 /*
- * errors.c: neutral failure -> status and closed envelope (ERR-1 to ERR-10).  Never formats a body
- * elsewhere (D8).
+ * errors.c: neutral failure -> status and closed envelope (ERR-1 to ERR-10).  No other file formats
+ * an error body (D8).
  */
+#include "codec/jobj.h"
 #include "wire/v1/wire_int.h"
+
+#include <stdio.h>
 
 enum retry { RETRY_NONE, RETRY_SECOND, RETRY_DETAILS };
 struct error_row {
@@ -15,7 +18,7 @@ static const struct error_row ROWS[WOPR_ERR_NR] = {
 #include "wire/v1/errors.def"
 #undef V1_ERR
 };
-enum { ENVELOPE_MAX = 8192, RETRY_AFTER_MAX_S = 86400 };
+enum { ENVELOPE_MAX = 8192, RETRY_AFTER_MAX_S = 86400, KEEP_BYTES = 64 };
 static const char FALLBACK[] = "{\"error\":\"service_unavailable\",\"message\":\"The server is out "
                                "of memory. Try again later.\","
                                "\"details\":{\"retryAfter\":1,\"correlationId\":\"unavailable\"}}";
@@ -29,7 +32,7 @@ static const struct error_row *row_of(int code) {
 int v1_status_of(int code) { return row_of(code)->status; }
 const char *v1_code_of(int code) { return row_of(code)->wire; }
 
-/* The message a caller reads.  A 5xx reveals nothing internal (ERR-5); a 404 is the same for absent
+/* The message for the caller.  A 5xx reveals nothing internal (ERR-5); a 404 is the same for absent
  * and foreign resources (HTTP-13). */
 static struct str public_message(const struct error_row *row, const struct wopr_error *err) {
     if (row->status == 501) return STR("This host does not offer that operation.");
@@ -47,20 +50,12 @@ static struct str public_message(const struct error_row *row, const struct wopr_
     return str_c(wopr_err_text(err->code));
 }
 
-static void detail_key(struct buf *d, const char *key) {
-    if (d->len > 1) buf_addc(d, ',');
-    json_quote(d, str_c(key));
-    buf_addc(d, ':');
-}
-
-static void detail_int(struct buf *d, struct str given, const char *key, int64_t v) {
-    if (json_get(given, key).p) return;
-    detail_key(d, key);
-    buf_add_i64(d, v);
+static void detail_int(struct jw *d, struct str given, const char *key, int64_t v) {
+    if (!json_get(given, key).p) jw_kint(d, key, v);
 }
 
 /* "/configurable/temperature" -> configurable.temperature; a bare parameter name stays. */
-static void path_add(struct buf *d, struct str pointer) {
+static void path_add(struct jw *d, struct str pointer) {
     struct buf path;
     buf_init(&path, sizeof((struct wopr_error *)0)->pointer);
     if (pointer.n > 0 && pointer.p[0] == '/') {
@@ -73,17 +68,20 @@ static void path_add(struct buf *d, struct str pointer) {
         else if (ch == '~' && i + 1 < pointer.n) ch = pointer.p[++i] == '1' ? '/' : '~';
         buf_addc(&path, ch);
     }
-    json_quote(d, buf_str(&path));
+    jw_kstr(d, "path", buf_str(&path));
     buf_fini(&path);
 }
 
 /* ERR-6: the place an error points to, unless its details name it already. */
-static void fields_add(struct buf *d, struct str given, const struct wopr_error *err) {
+static void fields_add(struct jw *d, struct str given, const struct wopr_error *err) {
     if (!err->pointer[0] || json_get(given, "fields").p) return;
-    detail_key(d, "fields");
-    buf_addz(d, "[{\"path\":");
+    jw_key(d, "fields");
+    jw_array(d);
+    jw_object(d);
     path_add(d, str_c(err->pointer));
-    buf_addz(d, ",\"reason\":\"invalid\"}]");
+    jw_kstrz(d, "reason", "invalid");
+    jw_end_object(d);
+    jw_end_array(d);
 }
 
 static int clamp_seconds(int64_t s) {
@@ -92,15 +90,12 @@ static int clamp_seconds(int64_t s) {
 }
 
 /* ERR-8: both generations of names, consistent with the header. */
-static int rate_limit_add(struct buf *d, struct str given) {
+static int rate_limit_add(struct jw *d, struct str given) {
     int64_t ms = 1000, observed;
     if (!json_int(json_get(given, "retryAfterMs"), &ms) || ms < 1) ms = 1000;
     int seconds = clamp_seconds(ms / 1000 + (ms % 1000 != 0));
     detail_int(d, given, "retryAfterMs", ms);
-    if (!json_get(given, "scope").p) {
-        detail_key(d, "scope");
-        buf_addz(d, "\"key\"");
-    }
+    if (!json_get(given, "scope").p) jw_kstrz(d, "scope", "key");
     detail_int(d, given, "retryAfterSeconds", seconds);
     detail_int(d, given, "window", 1);
     if (json_int(json_get(given, "observedRate"), &observed))
@@ -108,22 +103,20 @@ static int rate_limit_add(struct buf *d, struct str given) {
     return seconds;
 }
 
-static int retry_add(struct buf *d, struct str given, const struct error_row *row) {
+static int retry_add(struct jw *d, struct str given, const struct error_row *row) {
     int64_t s = 1;
     if (row->retry == RETRY_NONE) return 0;
     if (row->status == 429) return rate_limit_add(d, given);
     if (row->retry == RETRY_DETAILS) (void)json_int(json_get(given, "retryAfter"), &s);
     detail_int(d, given, "retryAfter", clamp_seconds(s));
-    if (row == &ROWS[WOPR_ERR_ORDER_RUN_ALREADY_ACTIVE] && !json_get(given, "activeHost").p) {
-        detail_key(d, "activeHost");
-        buf_addz(d, "\"cloud\"");
-    }
+    if (row == &ROWS[WOPR_ERR_ORDER_RUN_ALREADY_ACTIVE] && !json_get(given, "activeHost").p)
+        jw_kstrz(d, "activeHost", "cloud");
     return clamp_seconds(s);
 }
 
 /* Details as the failing layer gave them; of a 5xx only the retry hint survives (ERR-5). */
 static struct str given_details(const struct error_row *row, const struct wopr_error *err,
-                                char keep[64]) {
+                                char keep[KEEP_BYTES]) {
     struct str given = str_c(err->details);
     int64_t s;
     if (given.n == 0 || json_check(given, &JSON_LIMITS_DEFAULT, NULL) != 0 ||
@@ -131,52 +124,42 @@ static struct str given_details(const struct error_row *row, const struct wopr_e
         return STR("{}");
     if (row->status < 500) return str_trim(given);
     if (!json_int(json_get(given, "retryAfter"), &s)) return STR("{}");
-    struct buf b;
-    buf_init(&b, 63);
-    buf_addf(&b, "{\"retryAfter\":%d}", clamp_seconds(s));
-    memcpy(keep, buf_str(&b).p, b.len);
-    struct str out = str_n(keep, b.len);
-    buf_fini(&b);
-    return out;
+    snprintf(keep, KEEP_BYTES, "{\"retryAfter\":%d}", clamp_seconds(s));
+    return str_c(keep);
 }
 
-/* Which shortage it is, of those that a client or its operator may know (ERR-5). */
-static void reason_add(struct buf *d, int code) {
+/* The kind of shortage, where a client may know it (ERR-5). */
+static void reason_add(struct jw *d, int code) {
     const char *reason = code == WOPR_E_DISK_FULL   ? "storage_full"
                          : code == WOPR_E_BUSY      ? "storage_busy"
                          : code == WOPR_E_NO_MEMORY ? "out_of_memory"
                          : code == WOPR_E_CLOSED    ? "shutting_down"
                                                     : NULL;
-    if (reason == NULL) return;
-    detail_key(d, "reason");
-    json_quote(d, str_c(reason));
+    jw_kstrz_opt(d, "reason", reason);
 }
 
 void v1_error_envelope(const struct wopr_error *err, struct str correlation, struct buf *out,
                        int *status, int *retry_after_s) {
     const struct error_row *row = row_of(err->code);
-    char keep[64];
+    char keep[KEEP_BYTES];
     struct str given = given_details(row, err, keep);
-    struct buf d;
-    buf_init(&d, ENVELOPE_MAX);
-    buf_addc(&d, '{');
-    buf_adds(&d, str_trim(str_n(given.p + 1, given.n - 2)));
-    if (strcmp(row->wire, "validation_error") == 0) fields_add(&d, given, err);
-    int retry = retry_add(&d, given, row);
-    if (row->status == 503) reason_add(&d, err->code);
-    if (row->status >= 500) {
-        detail_key(&d, "correlationId");
-        json_quote(&d, correlation.n ? correlation : STR("unknown"));
-    }
-    buf_addc(&d, '}');
+    struct jobj d;
     struct jw w;
+    jobj_begin(&d, ENVELOPE_MAX);
+    jw_members(&d.w, given);
+    if (strcmp(row->wire, "validation_error") == 0) fields_add(&d.w, given, err);
+    int retry = retry_add(&d.w, given, row);
+    if (row->status == 503) reason_add(&d.w, err->code);
+    if (row->status >= 500)
+        jw_kstr(&d.w, "correlationId", correlation.n ? correlation : STR("unknown"));
+    jw_end_object(&d.w);
     jw_init(&w, out);
     jw_object(&w);
     jw_kstrz(&w, "error", row->wire);
     jw_kstr(&w, "message", public_message(row, err));
-    if (d.len > 2 && !buf_failed(&d)) jw_kraw(&w, "details", buf_str(&d));
+    if (d.b.len > strlen("{}") && !buf_failed(&d.b)) jw_kraw(&w, "details", buf_str(&d.b));
     jw_end_object(&w);
-    buf_fini(&d);
+    jobj_drop(&d);
     *status = row->status;
     *retry_after_s = retry;
 }

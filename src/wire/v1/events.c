@@ -22,30 +22,34 @@ static struct str event_type(const struct event *e) {
     return e->type.n ? e->type : str_c(event_name(e->kind));
 }
 
-void v1_event_render(struct str run_id, const struct event *e, struct buf *out) {
+static void event_write(struct jw *w, struct str run_id, const struct event *e) {
     char id[EVENT_ID_SIZE], at[TIME_LEN + 1], version[16];
-    size_t start = out->len;
-    struct jw w;
-    jw_init(&w, out);
-    jw_object(&w);
+    size_t start = w->b->len;
+    jw_object(w);
     event_id_format(run_id, e->seq, id);
-    jw_kstrz(&w, "eventId", id);
-    jw_kstr(&w, "runId", run_id);
-    if (e->node_id.n) jw_kstr(&w, "nodeId", e->node_id);
-    jw_kstr(&w, "type", event_type(e));
-    jw_kraw(&w, "payload", e->payload.n ? e->payload : STR("{}"));
+    jw_kstrz(w, "eventId", id);
+    jw_kstr(w, "runId", run_id);
+    if (e->node_id.n) jw_kstr(w, "nodeId", e->node_id);
+    jw_kstr(w, "type", event_type(e));
+    jw_kraw(w, "payload", e->payload.n ? e->payload : STR("{}"));
     time_format(e->ts_ms, at);
-    jw_kstrz(&w, "timestamp", at);
-    jw_kint(&w, "sequence", e->seq);
-    jw_kint(&w, "schemaVersion", e->schema_version);
+    jw_kstrz(w, "timestamp", at);
+    jw_kint(w, "sequence", e->seq);
+    jw_kint(w, "schemaVersion", e->schema_version);
     snprintf(version, sizeof version, "%d", (int)e->engine_version); /* a string: VER-12 */
-    jw_kstrz(&w, "engineVersion", version);
+    jw_kstrz(w, "engineVersion", version);
     if (e->causation_seq >= 0) {
         event_id_format(run_id, e->causation_seq, id);
-        jw_kstrz(&w, "causationId", id);
+        jw_kstrz(w, "causationId", id);
     }
-    jw_end_object(&w);
-    v1_one_line(out, start);
+    jw_end_object(w);
+    v1_one_line(w->b, start);
+}
+
+void v1_event_render(struct str run_id, const struct event *e, struct buf *out) {
+    struct jw w;
+    jw_init(&w, out);
+    event_write(&w, run_id, e);
 }
 
 /* SSE-19; in batches with type and sequence, so that elements stay distinguishable (SSE-34). */
@@ -149,10 +153,10 @@ int v1_cursor_parse(struct str run_id, int64_t next_seq, struct str text, bool i
                      : wire_param_error(err, "lastEventId", WHY);
 }
 
-struct event_page { /* an answer while it is rendered */
+struct event_page { /* a page being rendered */
     struct str run_id;
-    struct buf *out;
-    unsigned left; /* events that it may still take */
+    struct jw w;   /* in the array of events */
+    unsigned left; /* how many more events it may hold */
     int64_t next;  /* sequence after its last event */
     bool terminal; /* its last event is the run's last */
 };
@@ -160,9 +164,8 @@ struct event_page { /* an answer while it is rendered */
 static int page_take(void *ctx, const struct event *e, struct wopr_error *err) {
     struct event_page *p = ctx;
     (void)err;
-    if (p->left == 0 || p->out->len >= V1_POLL_BYTES_MAX) return 1;
-    if (p->out->len > 0 && p->out->p[p->out->len - 1] != '[') buf_addc(p->out, ',');
-    v1_event_render(p->run_id, e, p->out);
+    if (p->left == 0 || p->w.b->len >= V1_POLL_BYTES_MAX) return 1;
+    event_write(&p->w, p->run_id, e);
     p->next = e->seq + 1;
     p->terminal = event_is_terminal(e->kind);
     p->left -= 1;
@@ -171,8 +174,7 @@ static int page_take(void *ctx, const struct event *e, struct wopr_error *err) {
 
 int v1_events_json(struct v1 *v, const struct run_head *head, int64_t from, struct buf *out,
                    struct wopr_error *err) {
-    struct event_page p = {
-        .run_id = head->run_id, .out = out, .left = V1_POLL_EVENTS_MAX, .next = from};
+    struct event_page p = {.run_id = head->run_id, .left = V1_POLL_EVENTS_MAX, .next = from};
     const struct log_range range = {.run_no = head->run_no,
                                     .from = from,
                                     .until = INT64_MAX,
@@ -180,12 +182,17 @@ int v1_events_json(struct v1 *v, const struct run_head *head, int64_t from, stru
                                     .page_bytes = WIRE_PAGE_BYTES};
     struct arena *a = arena_new(WIRE_ARENA_MAX);
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a page of events");
-    buf_addz(out, "{\"events\":[");
+    jw_init(&p.w, out);
+    jw_object(&p.w);
+    jw_key(&p.w, "events");
+    jw_array(&p.w);
     int rc = store_walk(v->shared.store, &range, a, page_take, &p, err);
     arena_free(a);
     if (rc != 0) return rc;
-    /* Complete: the run has ended and no event after this answer is left (RUN-41, SSE-40). */
+    /* Complete: the run has ended and this page reaches the end of its log (RUN-41, SSE-40). */
     bool complete = p.terminal || (run_status_final(head->status) && p.next >= head->next_seq);
-    buf_addz(out, complete ? "],\"isComplete\":true}" : "],\"isComplete\":false}");
+    jw_end_array(&p.w);
+    jw_kbool(&p.w, "isComplete", complete);
+    jw_end_object(&p.w);
     return buf_failed(out) ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the events") : 0;
 }

@@ -1,6 +1,6 @@
 /*
- * fork.c: POST /v1/runs/{runId}:fork (E9; RUN-31 to RUN-33, FORK-1 to FORK-6, FORK-23), and what
- * other answers say of forks.
+ * fork.c: POST /v1/runs/{runId}:fork (E9; RUN-31 to RUN-33, FORK-1 to FORK-6, FORK-23), and the
+ * member that describes a fork in other answers.
  */
 #include "wire/v1/wire_int.h"
 
@@ -16,7 +16,8 @@ static int mode_read(struct str text, enum fork_mode *out, struct wopr_error *er
     return 0;
 }
 
-/* FORK-2.  A number that no sequence can have is not malformed: no log has it (RUN-31). */
+/* FORK-2.  A number too large for a sequence is well-formed: it gets the error of a position that
+ * the log does not have (RUN-31). */
 static int from_read(struct str raw, int64_t *out, struct wopr_error *err) {
     int64_t seq = 0;
     double large;
@@ -29,7 +30,8 @@ static int from_read(struct str raw, int64_t *out, struct wopr_error *err) {
     return 0;
 }
 
-/* FORK-12: a replay has the options of its source; {} says nothing and is fine. */
+/* FORK-12: a replay has the options of its source; an empty object changes nothing and is
+ * allowed. */
 static int overlay_read(struct str raw, enum fork_mode mode, struct arena *a,
                         struct fork_overlay *out, struct wopr_error *err) {
     struct json_members m = {0};
@@ -68,7 +70,7 @@ int v1_fork_run(struct http_call *c) {
     struct wire_cmd *wc;
     if (wire_cmd_new(c, ENGINE_FORK, &V1_SPELLING, &wc, &err) != 0) return wire_fail(c, &err);
     if (v1_fork_parse(c->body, c->arena, &wc->cmd, &err) != 0) return wire_fail(c, &err);
-    wc->cmd.run_id = http_param(c, "runId"); /* expired: the engine says so, with details */
+    wc->cmd.run_id = http_param(c, "runId"); /* the engine reports an expired one */
     wc->base_url = http_base_url(c);
     return wire_cmd_submit(wc);
 }

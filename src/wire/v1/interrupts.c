@@ -1,11 +1,11 @@
 /*
- * interrupts.c: resolving interrupts by run and node (INT-14), by signed token (INT-15) and by the
- * older alias (INT-16); looking at one by token (RUN-39).
+ * interrupts.c: resolves interrupts by run and node (INT-14), by signed token (INT-15) and by the
+ * older alias (INT-16), and shows one by token (RUN-39).
  */
 #include "wire/common/interrupt_token.h"
 #include "wire/v1/wire_int.h"
 
-/* INT-14, RUN-34: closed; the member is required, its value may be anything. */
+/* INT-14, RUN-34: the object is closed; resumeValue is required and may have any type. */
 static int value_read(struct http_call *c, struct str *value, struct wopr_error *err) {
     struct v1_resolve_request body = {0};
     int rc = wire_body_parse(c->body, &V1_RESOLVE_REQUEST, c->arena, &body, err);
@@ -22,7 +22,8 @@ static int resolve_submit(struct http_call *c, struct wire_cmd *wc, enum resolve
     wc->cmd.resolve.value = value;
     wc->cmd.resolve.via = via;
     wc->cmd.resolve.may_delegate = (c->who.scopes & SCOPE_APPROVALS_DELEGATE) != 0;
-    struct str key = http_header(c, "Idempotency-Key"); /* INT-32: after the value's own */
+    /* INT-32: an event id inside the value has precedence. */
+    struct str key = http_header(c, "Idempotency-Key");
     if (key.n > 0) wc->cmd.resolve.event_id = arena_str(c->arena, key);
     return wire_cmd_submit(wc);
 }

@@ -1,7 +1,7 @@
 /*
- * negotiate.c: which major serves this request (D2, HTTP-1 to HTTP-3), as one pure function.
- * This host serves major 1 only: an unversioned path is refused, a foreign major is never ignored.
- * Also what a path without an operation is answered, which the router finds out later.
+ * negotiate.c: which major serves this request (D2, HTTP-1 to HTTP-3), as one pure function.  This
+ * host serves major 1 only: an unversioned path is refused, a foreign major is never ignored.  Also
+ * chooses the error of a path without an operation, which only the router discovers.
  */
 #include "codec/jobj.h"
 #include "wire/v1/wire_int.h"
@@ -50,7 +50,7 @@ int v1_negotiate(void *ctx, struct str path, struct str version_header, struct w
     }
     char shown[HTTP_PATH_SHOWN_BYTES];
     struct str first, rest, segments = path;
-    if (str_eq(path, STR("/"))) return 0; /* says where to begin */
+    if (str_eq(path, STR("/"))) return 0; /* lists the entry points */
     if (path.n > 0 && path.p[0] == '/') segments = str_n(path.p + 1, path.n - 1);
     if (!str_cut(segments, '/', &first, &rest)) first = segments;
     if (str_eq(first, STR("v1")) || str_eq(first, STR(".well-known"))) return 0;
@@ -62,7 +62,7 @@ int v1_negotiate(void *ctx, struct str path, struct str version_header, struct w
     return rc;
 }
 
-/* "/v1", "/v2/..." and what is well-known need no version prefix. */
+/* "/v1", "/v2/..." and well-known paths carry their version or need none. */
 static bool is_versioned(struct str path) {
     if (str_starts(path, STR("/.well-known/"))) return true;
     if (!str_starts(path, STR("/v"))) return false;

@@ -6,13 +6,13 @@
 
 enum { TIMEOUT_MIN_S = 1, TIMEOUT_MAX_S = 60, TIMEOUT_DEFAULT_S = 30 };
 
-struct wait { /* of a call that has been suspended; in its arena */
+struct wait { /* of a suspended call, in its arena */
     uint64_t until_ms;
     int64_t next_seq; /* end of the log when it was suspended */
 };
 
-/* There is nothing to answer with, and time is left.  Waits for the next event, not for the first
- * one after the cursor: the run may end before the cursor (SSE-39, RUN-41).  A call that resumes
+/* True: no event to return yet, and time is left.  Waits for the next event, not for the first one
+ * after the cursor: the run may end before the cursor (SSE-39, RUN-41).  A call that resumes
  * without a new event timed out, or the host is stopping. */
 static bool poll_waits(struct http_call *c, const struct run_head *head, int64_t last,
                        int64_t timeout_s, int64_t *left_ms) {
@@ -33,7 +33,7 @@ static bool poll_waits(struct http_call *c, const struct run_head *head, int64_t
 
 static void poll_answer_offloaded(struct http_call *c);
 
-/* here: on the thread of the connection, which a long range must not occupy. */
+/* here: on the connection's thread, which must not render a long range. */
 static int poll_answer(struct http_call *c, bool here) {
     struct v1 *v = v1_of(c);
     struct wopr_error err = {0};

@@ -107,7 +107,7 @@ static void list_answer(struct http_call *c) {
     (void)wire_reply_buf(c, 200, &b);
 }
 
-/* A filter may have to read every run of the tenant. */
+/* A filtered page may compare many rows before it is full: not on the connection's thread. */
 int v1_list_runs(struct http_call *c) {
     static const char *const filters[] = {"status", "parentRunId", "workflowId", "tag", "forkOf"};
     bool found = false;

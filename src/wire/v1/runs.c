@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-enum { FORCE_DIGITS_SHOWN = 32 }; /* of a forced version that no range has */
+enum { FORCE_DIGITS_SHOWN = 32 }; /* of a forced version outside the range, in the message */
 
 struct v1_force_range v1_force_range(void) {
     return (struct v1_force_range){CURRENT_ENGINE_VERSION - 1, CURRENT_ENGINE_VERSION + 1};
@@ -81,7 +81,7 @@ static int members_check(const struct v1_create_run_request *b, struct wopr_erro
     return 0;
 }
 
-/* AUTH-10, D19: only compared, never a source. */
+/* AUTH-10, D19: compared with the key's tenant, never used instead of it. */
 static int tenant_check(const struct http_call *c, struct str tenant_id, struct wopr_error *err) {
     if (!tenant_id.p || str_eq(tenant_id, c->who.tenant)) return 0;
     return wopr_error_set(err, WOPR_E_FORBIDDEN,
@@ -152,8 +152,8 @@ int v1_create_run(struct http_call *c) {
     return rc;
 }
 
-/* TOO_BIG, without an answer, when the log of the run is longer than log_bytes_max: its values are
- * no larger than its log. */
+/* TOO_BIG, and nothing is answered, when the run's log exceeds log_bytes_max, which bounds the size
+ * of its values. */
 static int snapshot_answer(struct http_call *c, int64_t log_bytes_max) {
     struct v1 *v = v1_of(c);
     struct wopr_error err = {0};
@@ -174,8 +174,7 @@ static int snapshot_answer(struct http_call *c, int64_t log_bytes_max) {
     if (rc == 0) rc = v1_snapshot_render(&view, -1, clock_wall_ms(), &b, &err);
     if (rc == 0) return wire_reply_buf(c, 200, &b);
     buf_fini(&b);
-    if (mem_verdict(rc, refused) !=
-        rc) /* for good: a host that held more values in a run wrote it */
+    if (mem_verdict(rc, refused) != rc) /* permanent: a host with higher limits wrote it */
         (void)wopr_error_set(&err, WOPR_E_TOO_BIG,
                              "the values of the run are larger than one answer may be; read its "
                              "events instead");

@@ -30,7 +30,7 @@ static int request_read(struct http_call *c, struct stream_request *q, struct wo
     q->resumes = is_header;
     if (!is_header)
         cursor = http_query(c, "lastEventId",
-                            &q->resumes); /* host extension: EventSource sets no headers */
+                            &q->resumes); /* host extension: EventSource cannot send headers */
     if (!q->resumes) return 0;
     return v1_cursor_parse(q->head.run_id, q->head.next_seq, cursor, is_header, &q->after, err);
 }
@@ -83,7 +83,7 @@ static int values_reply(struct http_call *c, const struct stream_request *q, boo
         .state = f,
         .state_free = fold_free,
         .state_bytes = fold_bytes,
-        /* It may have ended while it was folded: no further event would show it. */
+        /* The run may have ended during the fold, and no further event would reveal that. */
         .final = run_status_final(q->head.status) || wire_fold_ended(f)};
     http_reply_stream(c, &s);
     return HTTP_DONE;

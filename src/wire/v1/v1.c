@@ -1,5 +1,5 @@
 /*
- * v1.c: the life of the adapter.
+ * v1.c: makes and frees the adapter.
  */
 #include "base/mem.h"
 #include "wire/common/interrupt_token.h"
@@ -72,7 +72,7 @@ int v1_new(const struct v1_config *cfg, struct engine *engine, struct journal *j
     if (rc != 0) goto fail;
     rc = v1_openapi_build(v, err);
     if (rc != 0) goto fail;
-    /* Texts of the caller are in the documents by now and are not kept. */
+    /* The documents hold copies by now; the caller may free these texts. */
     v->cfg.version = v->cfg.vendor = NULL;
     v->cfg.runtime_capabilities = v->cfg.fixtures = NULL;
     *out = v;

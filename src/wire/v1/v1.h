@@ -24,14 +24,14 @@ struct v1_config {
     bool cascade;                       /* cancelling a parent cancels its children (INT-44) */
     bool interrupt_auth_required; /* every interrupt needs a bearer (INT-39): no tokens at all */
     const char *const
-        *fixtures; /* advertised fixture ids: seeded and really executable (CAP-23, FIX-3) */
+        *fixtures; /* advertised fixture ids: seeded and executable here (CAP-23, FIX-3) */
 };
 struct v1;
 MUST_CHECK int v1_new(const struct v1_config *cfg, struct engine *engine, struct journal *journal,
                       struct v1 **out, struct wopr_error *err);
 void v1_free(struct v1 *v);
-/* For http_server_new: the operation table and the spelling of major 1; lives as long as v.  It
- * comes first, for it also answers "/", "/.well-known/openwop" and what lies under no prefix. */
+/* For http_server_new: the operation table and the spelling of major 1; lives as long as v.  Mount
+ * it first: it also answers "/", "/.well-known/openwop" and paths under no prefix. */
 const struct http_mount *v1_mount(const struct v1 *v);
 
 /* Rendering, also used by the command line (wopr runs show, wopr tail --json). */

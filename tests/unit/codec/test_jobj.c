@@ -25,6 +25,20 @@ Test(json_object, its_text_goes_into_the_arena, .init = up, .fini = down) {
     cr_assert_eq(text.p[text.n], '\0');
 }
 
+Test(json_object, the_members_of_another_object_join_its_own, .init = up, .fini = down) {
+    static const char *const NONE[] = {"", "{}", " { \n } "};
+    struct jobj o;
+    jobj_begin(&o, 256);
+    jw_kint(&o.w, "a", 1);
+    for (size_t i = 0; i < sizeof NONE / sizeof *NONE; i++) jw_members(&o.w, str_c(NONE[i]));
+    jw_members(&o.w, STR(" {\"b\": [2, 3],\"c\":\"}\"} "));
+    jw_kint(&o.w, "d", 4);
+    cr_assert(str_eqc(jobj_end(&o, a), "{\"a\":1,\"b\": [2, 3],\"c\":\"}\",\"d\":4}"));
+    jobj_begin(&o, 256);
+    jw_members(&o.w, STR("{\"b\":2}"));
+    cr_assert(str_eqc(jobj_end(&o, a), "{\"b\":2}"));
+}
+
 Test(json_object, without_members_it_is_empty_and_left_out_members_leave_no_comma, .init = up,
      .fini = down) {
     struct jobj o;

@@ -45,6 +45,13 @@ KIT_UNUSED static void kit_open(struct kit *k) {
     int rc = store_open(&cfg, &k->s, &k->err);
     cr_assert_eq(rc, 0, "%s", k->err.message);
 }
+/* A second store on the same file: another process, or the command line beside a host. */
+KIT_UNUSED static struct store *kit_other(struct kit *k) {
+    struct store_config cfg = kit_config(k);
+    struct store *other;
+    cr_assert_eq(store_open(&cfg, &other, &k->err), 0, "%s", k->err.message);
+    return other;
+}
 KIT_UNUSED static void kit_up(struct kit *k) {
     kit_dir(k);
     kit_open(k);

@@ -9,10 +9,8 @@ static struct kit w;
 static struct store *other;
 
 static void up(void) {
-    struct store_config cfg;
     kit_up(&w);
-    cfg = kit_config(&w);
-    cr_assert_eq(store_open(&cfg, &other, &w.err), 0, "%s", w.err.message);
+    other = kit_other(&w);
 }
 static void down(void) {
     store_close(other);
