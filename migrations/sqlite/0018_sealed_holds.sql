@@ -11,5 +11,5 @@ CREATE INDEX sealed_holds_by_owner ON sealed_holds (owner_no, until_seq);
 -- Which data key opens the image, 0: it is not sealed.
 ALTER TABLE run_checkpoints ADD COLUMN key_no INTEGER NOT NULL DEFAULT 0;
 
--- 1: digest is keyed with a secret of the installation; 0: an older program wrote it.
+-- The data key of which the key of digest is made; 0: an older program wrote it, without one.
 ALTER TABLE idempotency ADD COLUMN keyed INTEGER NOT NULL DEFAULT 0;

@@ -185,8 +185,10 @@ struct plan_checkpoint {
 struct idem_key {
     struct str tenant, operation_id;
     struct sha256 key;    /* IDEM-2 cache key */
-    struct sha256 digest; /* IDEM-10 body fingerprint */
-    int64_t keep_ms;      /* how long to keep the answer; 0 = the store's default */
+    struct sha256 digest; /* IDEM-10 body fingerprint: of a guessed body too, so it is not stored */
+    struct sha256 keyed;  /* but this: HMAC of it under data key key_no; key_no 0: digest is */
+    int64_t key_no;
+    int64_t keep_ms; /* how long to keep the answer; 0 = the store's default */
 };
 struct idem_response {
     int status;

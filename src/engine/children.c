@@ -165,7 +165,7 @@ static int creation_fill(struct step *st, const struct node_child *want, struct 
     if (rc == 0) rc = run_inputs_check(inputs, c->wf, c->arena, &cmd->create.inputs, &err);
     for (size_t i = 0; rc == 0 && i < cmd->create.inputs.n; i++) { /* OBS-71: there, too */
         struct var_init *v = &cmd->create.inputs.v[i];
-        if (v->from_input && secret_in(st, v->value)) v->sensitive = true;
+        if (v->from_input && secret_in(st, v->value)) v->sensitive = v->inherited = true;
     }
     if (rc == 0)
         rc = run_inputs_render(&cmd->create.inputs, c->arena, &cmd->create.inputs_accepted, &err);

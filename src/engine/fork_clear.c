@@ -94,7 +94,8 @@ int fork_inputs(struct step *st, const struct fork_inputs *from, struct arena *a
     if (rc == 0) rc = run_inputs_check(all, wf, a, vars, err);
     if (rc == 0 && m->sealed) /* also of a child, in what is a plain variable there */
         for (size_t i = 0; i < vars->n; i++)
-            if (object_has(was, vars->v[i].name, a)) vars->v[i].sensitive = true;
+            if (object_has(was, vars->v[i].name, a))
+                vars->v[i].sensitive = vars->v[i].inherited = true;
     if (rc == 0) rc = run_inputs_mask(vars, wf->masking_mode, a, &m->inputs, &m->inputs_clear, err);
     m->sealed = m->inputs_clear.n > 0;
     return rc;

@@ -30,6 +30,13 @@ static int file_wrong(struct wopr_error *err, const char *path, const char *why)
     return wopr_error_at(err, WOPR_E_CONFIG, "seal-key-file", "key file %s: %s", path, why);
 }
 
+static int file_exposed(struct wopr_error *err, const char *path, const char *how) {
+    return wopr_error_at(err, WOPR_E_CONFIG, "seal-key-file",
+                         "key file %s %s; whoever has it reads sensitive values: chmod 600 it, and"
+                         " chown it to the user of this host",
+                         path, how);
+}
+
 /* --- reading --- */
 
 static int line_read(struct seal_file *f, struct str line, struct wopr_error *err) {
@@ -69,7 +76,8 @@ static int file_load(struct seal_file *f, struct wopr_error *err) {
         return file_wrong(err, f->path,
                           got == FS_READ_TOO_BIG ? "it is too large for a key file"
                                                  : "it cannot be read; look at its owner and mode");
-    int rc = keys_parse(f, buf_str(&b), err);
+    const char *exposed = fs_exposed(f->path);
+    int rc = exposed ? file_exposed(err, f->path, exposed) : keys_parse(f, buf_str(&b), err);
     if (b.p) mem_wipe(b.p, b.len);
     buf_fini(&b);
     return rc;

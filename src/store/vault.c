@@ -313,6 +313,14 @@ int vault_open(struct vault *v, const struct seal_place *where, const struct pla
     return rc;
 }
 
+void vault_derive(struct vault *v, struct str label, struct sha256 *out, int64_t *key_no) {
+    pthread_mutex_lock(&v->mu);
+    const struct data_key *k = &v->keys.v[0];
+    *out = hmac_sha256(str_n((const char *)k->secret.b, sizeof k->secret.b), label);
+    *key_no = k->key_no;
+    pthread_mutex_unlock(&v->mu);
+}
+
 /* --- rotation --- */
 
 int vault_rotate(struct vault *v, const struct seal_secret *next, struct wopr_error *err) {

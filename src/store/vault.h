@@ -43,6 +43,10 @@ MUST_CHECK int vault_open(struct vault *v, const struct seal_place *where,
                           const struct plan_sealed *row, struct arena *a, struct str *clear,
                           struct wopr_error *err);
 
+/* A secret of the installation that stays the same while the data keys do, also through rotations:
+ * made of the oldest data key, whose number goes to *key_no. */
+void vault_derive(struct vault *v, struct str label, struct sha256 *out, int64_t *key_no);
+
 /* Make a new data key for future values and seal all data keys with `next`; unused ones are
  * dropped. next may be the first of v's own.  STALE: another process rotates too. */
 MUST_CHECK int vault_rotate(struct vault *v, const struct seal_secret *next,

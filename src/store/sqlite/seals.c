@@ -223,11 +223,25 @@ static int old_shown(struct conn *c, int64_t run_no, const struct old_clear *v,
     return query_run(&q, err);
 }
 
+/* Another host that starts may have done it, and the run may have gone on or ended since. */
+static int old_left(struct conn *c, int64_t run_no, bool *left, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, SQL_OLD_CLEAR_ANY);
+    bind_int(&q, run_no);
+    int rc = query_step(&q, err);
+    *left = rc == 1;
+    query_end(&q);
+    return rc < 0 ? rc : 0;
+}
+
 int store_old_sealed(struct store *s, const struct old_sealed *o, struct wopr_error *err) {
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
     struct conn *c = s->writer;
     const struct row_writer w = {c, o->run_no, 0, err};
+    bool left = false;
+    rc = old_left(c, o->run_no, &left, err);
+    if (rc != 0 || !left) return write_end(s, rc, err);
     if (o->inputs.p) rc = old_inputs_put(c, o, err);
     for (size_t i = 0; rc == 0 && i < o->rows_nr; i++) {
         rc = sealed_put(&w, &o->rows[i]);

@@ -304,6 +304,9 @@ Test(sensitive, a_sensitive_default_is_masked_before_the_first_write /* CHAN-24,
 
 /* --- copies --- */
 
+#define COPY2(id, name, from)                                                                      \
+    NODE(id, "core.setVariable", "\"name\":\"" name "\"",                                          \
+         "\"value\":{\"type\":\"variable\",\"variableName\":\"" from "\"}")
 #define COPY(id, name)                                                                             \
     NODE(id, "core.setVariable", "\"name\":\"" name "\"",                                          \
          "\"value\":{\"type\":\"variable\",\"variableName\":\"v\"}")
@@ -525,6 +528,37 @@ Test(sensitive, a_child_keeps_what_it_is_given_to_itself /* OBS-71, NODE-48, WF-
     log_holds_no(r, GIVEN);
     log_holds_no(child, GIVEN);
     cr_expect_eq(sealed_rows(r) + sealed_rows(child), 0);
+    files_hold_no(GIVEN);
+}
+
+/* What an author lets pass is what his own workflow declares, not what it is given. */
+Test(sensitive, a_child_that_lets_values_pass_does_not_let_those_of_its_parent_pass /* OBS-71 */) {
+    struct str def = world_def(
+        "child",
+        NODE("i", "core.identity", "", VAR("p")) "," NODE(
+            "own", "core.identity", "",
+            "\"x\":{\"type\":\"variable\",\"variableName\":\"mine\"}") "," COPY2("c", "plain", "p"),
+        0,
+        "{\"name\":\"p\",\"type\":\"string\"},{\"name\":\"plain\",\"type\":\"string\"},"
+        "{\"name\":\"mine\",\"type\":\"string\",\"sensitive\":true,\"defaultValue\":\"of the "
+        "author\"}",
+        0, 0);
+    workflow_unref(world_put(with_mode(def, "passthrough")));
+    struct str r = world_start(world_def("parent",
+                                         NODE("s", "core.subWorkflow",
+                                              "\"workflowId\":\"child\",\"inputMapping\":{\"p\":"
+                                              "\"v\"}",
+                                              ""),
+                                         0, SECRET_VAR, 0, 0),
+                               "{\"v\":\"" GIVEN "\"}");
+    cr_assert_eq(world_wait_final(r), RUN_COMPLETED, "%s", world_story(r));
+    struct str child = world_view(r).children.v[0].run_id;
+    log_holds_no(child, GIVEN);
+    cr_expect(str_eqc(world_var(child, "p"), "\"[REDACTED]\""));
+    cr_expect(str_eqc(world_var(child, "plain"), "\"[REDACTED]\""));
+    cr_expect(str_eqc(outputs_of(child, "i"), "{\"x\":\"[REDACTED]\"}"));
+    cr_expect(str_eqc(outputs_of(child, "own"), "{\"x\":\"of the author\"}"), "its own pass");
+    cr_expect_eq(sealed_rows(child), 0);
     files_hold_no(GIVEN);
 }
 
