@@ -27,9 +27,9 @@ MUST_CHECK int fs_each_name(const char *folder, bool (*fn)(void *ctx, const char
 bool fs_exists(const char *path);
 bool fs_readable(const char *path); /* by this user */
 
-/* May others than its owner read or change the file, or does it belong to somebody else?  What its
- * group may do does not count when root owns it and this user is not root: then that, or a list of
- * rights that shows as the group's, is how it was handed over.  NULL: it is private, or not there. */
+/* How others than its owner can read or change the file, or that it belongs to another user; NULL:
+ * it is private, or not there.  That a group can read it does not count when root owns it and this
+ * user is not root: then the group, or a list of rights shown as one, is how it was handed over. */
 const char *fs_exposed(const char *path);
 
 int64_t fs_size(const char *path); /* 0 without such a file */

@@ -543,7 +543,7 @@ static bool file_holds(const char *path, const char *word) {
     return found;
 }
 
-/* Whatever failed: what is sealed opens with the old key or the new one, and no file has it clear. */
+/* Whatever failed: what is sealed opens with the old key or the new one; no file has it clear. */
 static size_t sealed_opened(int64_t run_no) {
     const struct seal_secret both[] = {NEW_KEK, OLD_KEK};
     struct vault *v = NULL;
@@ -673,6 +673,7 @@ Test(rounds, an_end_leaves_sealed_what_a_fork_holds /* FORK-9, OBS-71 */) {
     prepare_sealed();
     cr_assert(make_sealed_fork());
     cr_assert_eq(apply_fork(), 0, "%s", W.err.message);
+    world_check("a fork"); /* it learns the number of its run */
     world_close();
     world_save();
     play(&sc);
