@@ -2,7 +2,8 @@
 BUILD_PACKAGES="gcc libc6-dev cmake make pkg-config python3-minimal libmicrohttpd-dev libjson-c-dev libsqlite3-dev libgnutls28-dev libpcre2-dev libcurl4-gnutls-dev"
 RUN_PACKAGES="curl"
 TEST_PACKAGES="clang libclang-rt-14-dev llvm libcriterion-dev curl git sqlite3 clang-format python3 binutils nginx-light"
-NODE_PACKAGES="nodejs npm" # for openapi_tools, unless another npm is on the PATH
+NODE_PACKAGES="nodejs npm" # for openapi_tools and client_typescript, unless another npm is on the PATH
+CLIENT_PACKAGES="mypy" # for client_python
 
 # Install the Debian packages that are not there yet.
 install_packages() {

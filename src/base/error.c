@@ -105,6 +105,11 @@ bool wopr_err_passes(int code) {
     return c == ERR_RETRY || c == ERR_REOPEN || c == ERR_REPLAN || c == ERR_LEAVE;
 }
 
+bool wopr_err_stays(int code) {
+    enum wopr_err_class c = wopr_err_class(code);
+    return code != 0 && (c == ERR_PARK || c == ERR_FINAL);
+}
+
 void wopr_assert_failed(const char *expr, const char *file, int line) {
     /* Straight to stderr: the logger itself may be what is broken. */
     fprintf(stderr, "wopr: assertion failed: %s (%s:%d)\n", expr, file, line);

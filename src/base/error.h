@@ -33,6 +33,7 @@ enum wopr_err_class { /* what a caller does about a failure; base/errors.def exp
                       ERR_LEAVE,
                       ERR_GONE,
                       ERR_PARK,
+                      ERR_ASKED,
                       ERR_FINAL
 };
 
@@ -65,6 +66,8 @@ enum wopr_err_class wopr_err_class(int code); /* ERR_FINAL for 0 and for an unkn
 /* The state of the host, not the request, caused the failure: the same request may succeed later
  * (RETRY, REOPEN, REPLAN, LEAVE). */
 bool wopr_err_passes(int code);
+/* The same write would fail with it for ever, whoever asks (PARK, FINAL). */
+bool wopr_err_stays(int code);
 
 /* ASSERT stays on in release builds and is for our own mistakes only, never for foreign bytes. */
 _Noreturn void wopr_assert_failed(const char *expr, const char *file, int line);

@@ -16,7 +16,7 @@ static size_t at_least_one(size_t n) { return n ? n : 1; }
 
 static _Thread_local uint64_t refused;
 
-static void *given(void *p) {
+static void *refusal_count(void *p) {
     if (!p) refused++;
     return p;
 }
@@ -30,11 +30,11 @@ int mem_verdict(int rc, uint64_t refused_before) {
 }
 
 void *mem_alloc(size_t n) {
-    return given(fault_hit(FAULT_MALLOC) ? NULL : malloc(at_least_one(n)));
+    return refusal_count(fault_hit(FAULT_MALLOC) ? NULL : malloc(at_least_one(n)));
 }
 
 void *mem_zalloc(size_t n) {
-    return given(fault_hit(FAULT_MALLOC) ? NULL : calloc(1, at_least_one(n)));
+    return refusal_count(fault_hit(FAULT_MALLOC) ? NULL : calloc(1, at_least_one(n)));
 }
 
 void *mem_array(size_t count, size_t size) {
@@ -43,7 +43,7 @@ void *mem_array(size_t count, size_t size) {
 }
 
 void *mem_realloc(void *p, size_t n) {
-    return given(fault_hit(FAULT_MALLOC) ? NULL : realloc(p, at_least_one(n)));
+    return refusal_count(fault_hit(FAULT_MALLOC) ? NULL : realloc(p, at_least_one(n)));
 }
 
 void *mem_grow(void *p, size_t count, size_t size) {

@@ -81,23 +81,23 @@ bool str_i64(struct str s, int64_t *out) {
 
 /* --- SipHash-1-3; the 64-bit seed is spread over the two key halves --- */
 
-static uint64_t rotl(uint64_t x, unsigned b) { return (x << b) | (x >> (64 - b)); }
+static uint64_t rotate_left(uint64_t x, unsigned b) { return (x << b) | (x >> (64 - b)); }
 
 static void sip_round(uint64_t v[4]) {
     v[0] += v[1];
     v[2] += v[3];
-    v[1] = rotl(v[1], 13) ^ v[0];
-    v[3] = rotl(v[3], 16) ^ v[2];
-    v[0] = rotl(v[0], 32);
+    v[1] = rotate_left(v[1], 13) ^ v[0];
+    v[3] = rotate_left(v[3], 16) ^ v[2];
+    v[0] = rotate_left(v[0], 32);
     v[2] += v[1];
     v[0] += v[3];
-    v[1] = rotl(v[1], 17) ^ v[2];
-    v[3] = rotl(v[3], 21) ^ v[0];
-    v[2] = rotl(v[2], 32);
+    v[1] = rotate_left(v[1], 17) ^ v[2];
+    v[3] = rotate_left(v[3], 21) ^ v[0];
+    v[2] = rotate_left(v[2], 32);
 }
 
 uint64_t str_hash(struct str s, uint64_t seed) {
-    uint64_t k0 = seed, k1 = rotl(seed * 0x9E3779B97F4A7C15u + 0x632BE59BD9B4E019u, 29);
+    uint64_t k0 = seed, k1 = rotate_left(seed * 0x9E3779B97F4A7C15u + 0x632BE59BD9B4E019u, 29);
     uint64_t v[4] = {k0 ^ 0x736f6d6570736575u, k1 ^ 0x646f72616e646f6du, k0 ^ 0x6c7967656e657261u,
                      k1 ^ 0x7465646279746573u};
     size_t i = 0;

@@ -6,6 +6,7 @@
 #ifndef WOPR_CLI_CLI_H
 #define WOPR_CLI_CLI_H
 
+#include "domain/types.h"
 #include "host/host.h"
 #include "store/runs.h"
 
@@ -67,10 +68,61 @@ int cli_remote(struct cli *c, const char *url, struct cli_remote *out);
  * path segments with percent_encode. */
 int cli_ask(struct cli *c, const struct cli_remote *r, const char *method, struct str path,
             struct str body, struct str *answer);
+/* The same with an Idempotency-Key, NULL = none. */
+int cli_ask_keyed(struct cli *c, const struct cli_remote *r, const char *method, struct str path,
+                  struct str body, const char *key, struct str *answer);
 /* The member as text, "-" when absent; for one-line answers. */
 struct str cli_member(struct cli *c, struct str object, const char *name);
 
+/* --- definition.c: what definitions are checked against without a host --- */
+struct lint_summary;
+struct checker {
+    struct schema_set *schemas;
+    struct node_registry *registry;
+    struct node_catalog *catalog;
+    struct wf_env env;
+    struct wf_types types;
+};
+MUST_CHECK int checker_open(struct checker *k, bool conformance, struct wopr_error *err);
+void checker_close(struct checker *k); /* also after a failed open */
+/* workflow_check; findings go to stderr, one line each. */
+MUST_CHECK int checker_look(struct cli *c, const struct checker *k, const char *path,
+                            struct str text, struct lint_summary *sum, struct wopr_error *err);
+/* value: raw JSON or empty */
+void finding_print(struct cli *c, const char *path, bool error, struct str at, struct str value,
+                   struct str text);
+
+/* --- cmd_start.c: wopr runs start, wopr runs bulk-cancel --- */
+enum { START_INPUTS_MAX = 256 };
+struct start_args {
+    const char *url, *tag, *inputs_file, *key; /* key: Idempotency-Key */
+    const char *workflow, *status, *reason;    /* bulk-cancel */
+    const char *inputs[START_INPUTS_MAX];      /* NAME=VALUE */
+    size_t inputs_nr;
+    uint64_t timeout_s; /* of waiting, 0 = none */
+    bool follow, wait, json, all;
+};
+int start_run(struct cli *c, const struct start_args *in);
+int cancel_many(struct cli *c, const struct start_args *in);
+
+/* --- workflow_remote.c: the verbs of wopr workflow that a host carries out --- */
+struct workflow_args {
+    bool shared, force;
+    int64_t revision; /* 0: the current one */
+};
+int remote_workflow_check(struct cli *c, const struct cli_remote *r,
+                          const struct workflow_args *in);
+int remote_workflow_put(struct cli *c, const struct cli_remote *r, const struct workflow_args *in);
+int remote_workflow_list(struct cli *c, const struct cli_remote *r, const struct workflow_args *in);
+int remote_workflow_get(struct cli *c, const struct cli_remote *r, const struct workflow_args *in);
+int remote_workflow_versions(struct cli *c, const struct cli_remote *r,
+                             const struct workflow_args *in);
+int remote_workflow_delete(struct cli *c, const struct cli_remote *r,
+                           const struct workflow_args *in);
+
 int cmd_serve(struct cli *c);
+int cmd_init(struct cli *c);
+int cmd_nodes(struct cli *c);
 int cmd_seed(struct cli *c);
 int cmd_keys(struct cli *c);
 int cmd_tokens(struct cli *c);

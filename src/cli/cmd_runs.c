@@ -18,22 +18,33 @@
 #define EVENTS_ARENA_MAX  (32u * 1024 * 1024)
 #define PATH_MAX_BYTES    4096
 #define BODY_MAX_BYTES    (64u * 1024)
+#define TIMEOUT_S_MAX     (365u * 86400)
 
 static const char USAGE[] =
-    "usage: wopr runs list [--status S] [--workflow ID] [--tag T] [--limit N] [--test] [--json]\n"
+    "usage: wopr runs start WORKFLOW [--input NAME=VALUE]... [--inputs FILE] [--tag T]\n"
+    "                       [--idempotency-key K] [--wait | --follow] [--timeout S] [--json]\n"
+    "       wopr runs list [--status S] [--workflow ID] [--tag T] [--limit N] [--test] [--json]\n"
     "       wopr runs show RUN_ID\n"
     "       wopr runs events RUN_ID [--from SEQUENCE]    one JSON event per line\n"
     "       wopr runs cancel RUN_ID [--reason TEXT]\n"
+    "       wopr runs bulk-cancel RUN_ID... | --workflow ID | --tag T | --status S | --all\n"
+    "                       [--reason TEXT]\n"
     "       wopr runs pause RUN_ID [--reason TEXT] [--immediate]\n"
     "       wopr runs resume RUN_ID [--reason TEXT]\n"
     "       wopr runs fork RUN_ID [--from SEQUENCE] [--branch]    replays unless told to branch\n"
-    "cancel, pause, resume and fork ask a running host: --url URL and --api-key-file FILE\n";
+    "list, show and events read the database file; the others ask a running host: --url URL (or\n"
+    "WOPR_URL), and the key of WOPR_API_KEY, --api-key-file FILE or data/dev-api-key.\n"
+    "start prints the run id; --wait prints how the run ended, --follow its events.  Both end "
+    "with\n"
+    "the run: 0 it completed, 3 it failed, 4 it was cancelled, 5 --timeout was over (it goes on);\n"
+    "1 the command failed, 2 wrong use.  VALUE is JSON, or else a text: amount=5, name=Ada.\n";
 
 struct runs_args {
     struct run_filter filter;
     const char *url, *reason;
     uint64_t from;
     bool test, json, immediate, branch;
+    struct start_args start; /* start, bulk-cancel */
 };
 
 static int status_of(const char *name) {
@@ -197,6 +208,14 @@ static int run_resume(struct cli *c, const struct runs_args *in) {
     return run_control(c, in, ":resume", false);
 }
 
+static int start_verb(struct cli *c, const struct runs_args *in) {
+    return start_run(c, &in->start);
+}
+static int cancel_verb(struct cli *c, const struct runs_args *in) {
+    return cancel_many(c, &in->start);
+}
+
+enum { ANY_ARGS = -1 };
 /* args: positional arguments with the verb.  Exactly one of the two functions is set. */
 static const struct {
     const char *verb;
@@ -204,10 +223,35 @@ static const struct {
     int (*on_file)(struct cli *c, struct store *s, const struct runs_args *in);
     int (*on_host)(struct cli *c, const struct runs_args *in);
 } VERBS[] = {
-    {"list", 1, runs_list, NULL},    {"show", 2, run_show, NULL},   {"events", 2, run_events, NULL},
-    {"cancel", 2, NULL, run_cancel}, {"pause", 2, NULL, pause_run}, {"resume", 2, NULL, run_resume},
+    {"list", 1, runs_list, NULL},
+    {"show", 2, run_show, NULL},
+    {"events", 2, run_events, NULL},
+    {"cancel", 2, NULL, run_cancel},
+    {"pause", 2, NULL, pause_run},
+    {"resume", 2, NULL, run_resume},
     {"fork", 2, NULL, fork_run},
+    {"start", 2, NULL, start_verb},
+    {"bulk-cancel", ANY_ARGS, NULL, cancel_verb},
 };
+
+static int start_take(struct cli *c, struct start_args *in) {
+    const char *timeout, *input;
+    in->inputs_file = cli_take_value(c, "--inputs");
+    in->key = cli_take_value(c, "--idempotency-key");
+    in->follow = cli_take_flag(c, "--follow");
+    in->wait = cli_take_flag(c, "--wait");
+    in->all = cli_take_flag(c, "--all");
+    while ((input = cli_take_value(c, "--input")) != NULL) {
+        if (in->inputs_nr == START_INPUTS_MAX)
+            return cli_usage("wopr: too many inputs; put them into a file (--inputs)\n");
+        in->inputs[in->inputs_nr++] = input;
+    }
+    timeout = cli_take_value(c, "--timeout");
+    if (timeout != NULL && (!str_u64(str_c(timeout), &in->timeout_s) || in->timeout_s == 0 ||
+                            in->timeout_s > TIMEOUT_S_MAX))
+        return cli_usage("wopr: --timeout must be a number of seconds, from 1 to a year\n");
+    return 0;
+}
 
 static int args_take(struct cli *c, struct runs_args *in) {
     const char *status = cli_take_value(c, "--status"), *limit = cli_take_value(c, "--limit");
@@ -215,11 +259,15 @@ static int args_take(struct cli *c, struct runs_args *in) {
     const char *from = cli_take_value(c, "--from");
     uint64_t max = LIST_ROWS;
     *in = (struct runs_args){.url = cli_take_url(c), .reason = cli_take_value(c, "--reason")};
+    in->start = (struct start_args){
+        .url = in->url, .reason = in->reason, .workflow = workflow, .tag = tag, .status = status};
     in->test = cli_take_flag(c, "--test");
     in->json = cli_take_flag(c, "--json");
     in->immediate = cli_take_flag(c, "--immediate");
     in->branch = cli_take_flag(c, "--branch");
-    int rc = cli_config(c);
+    in->start.json = in->json;
+    int rc = start_take(c, &in->start);
+    if (rc == 0) rc = cli_config(c);
     if (rc != 0) return rc;
     if (limit != NULL && (!str_u64(str_c(limit), &max) || max == 0 || max > CLI_ROWS_MAX))
         return cli_usage("wopr: --limit must be 1..10000\n");
@@ -240,15 +288,16 @@ static int args_take(struct cli *c, struct runs_args *in) {
 
 int cmd_runs(struct cli *c) {
     struct runs_args in;
-    static const char *const NAMES[] = {"list",  "show",   "events", "cancel",
-                                        "pause", "resume", "fork",   NULL};
+    static const char *const NAMES[] = {"start", "list",   "show", "events",      "cancel",
+                                        "pause", "resume", "fork", "bulk-cancel", NULL};
     struct store *s = NULL;
     size_t i = 0;
     if (cli_help(c, USAGE)) return 0;
     int rc = args_take(c, &in);
     if (rc != 0) return rc;
     while (i < sizeof VERBS / sizeof *VERBS &&
-           (c->argc != VERBS[i].args || strcmp(c->argv[0], VERBS[i].verb) != 0))
+           (c->argc == 0 || (VERBS[i].args != ANY_ARGS && c->argc != VERBS[i].args) ||
+            strcmp(c->argv[0], VERBS[i].verb) != 0))
         i++;
     if (i == sizeof VERBS / sizeof *VERBS) return cli_verb(c, NAMES);
     if (VERBS[i].on_host != NULL) return VERBS[i].on_host(c, &in);

@@ -2,6 +2,7 @@
  * beside the host. */
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "cli/follow.h"
 #include "codec/ident.h"
 #include "store/events.h"
 #include "wire/v1/v1.h"
@@ -9,68 +10,25 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define DETAIL_BYTES    72
 #define TAIL_PAGE       256
 #define TAIL_PAGE_BYTES (4u * 1024 * 1024)
 #define TAIL_POLL_MS    100
 #define TAIL_ARENA_MAX  (32u * 1024 * 1024)
 
-static const char *const TINTS[] = {
-    [EV_TONE_DIM] = "\x1b[2m",  [EV_TONE_PLAIN] = "",        [EV_TONE_GOOD] = "\x1b[32m",
-    [EV_TONE_BAD] = "\x1b[31m", [EV_TONE_WARN] = "\x1b[33m", [EV_TONE_MOVES] = "\x1b[36m",
-};
-
 static const char USAGE[] = "usage: wopr tail RUN_ID [--json] [--from SEQUENCE] [--tenant T]\n";
 
 struct tail {
     struct str run_id;
-    bool json, tint;
-    int64_t started_ms;
-    unsigned nodes_ended;
+    bool json;
+    struct follow lines;
 };
-
-/* The one member of a payload that deserves a place on the line. */
-static struct str detail_of(const struct event *e, struct arena *a) {
-    static const char *const members[] = {"error", "reason", "outputs", "next",
-                                          "value", "chunk",  "delayMs", "message"};
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        struct str raw = json_get(e->payload, members[i]);
-        if (raw.p == NULL || str_eqc(raw, "{}")) continue;
-        return i == 0 ? json_string(json_get(raw, "message"), a) : raw;
-    }
-    return STR_NONE;
-}
-
-static struct str value_shown(struct str s, struct arena *a) {
-    struct cli page = {.arena = a};
-    return cli_text(&page, s);
-}
-
-static void print_event(struct tail *t, const struct event *e, struct arena *a) {
-    enum ev_tone tone = event_tone(e->kind);
-    if (event_kind_is(e->kind, EV_F_ENDS_NODE)) t->nodes_ended++;
-    if (t->started_ms == 0) t->started_ms = e->ts_ms;
-    struct str d = detail_of(e, a);
-    bool cut = d.n > DETAIL_BYTES;
-    if (cut) d.n = DETAIL_BYTES;
-    while (cut && d.n > 0 && ((unsigned char)d.p[d.n] & 0xc0) == 0x80) d.n--; /* no half one */
-    d = value_shown(d, a);
-    char progress[24] = "";
-    if (e->kind == EV_NODE_COMPLETED)
-        snprintf(progress, sizeof progress, " [%u done]", t->nodes_ended);
-    printf("%s%8.3fs %s %-20.*s %-20.*s%s " STR_FMT "%s%s\n", t->tint ? TINTS[tone] : "",
-           (double)(e->ts_ms - t->started_ms) / 1000.0, event_mark(e->kind),
-           STR_ARG(value_shown(e->type, a)), STR_ARG(value_shown(e->node_id, a)),
-           t->tint && tone != EV_TONE_PLAIN ? "\x1b[0m" : "", STR_ARG(d), cut ? "..." : "",
-           progress);
-}
 
 static int print_page(struct tail *t, const struct event_list *l, struct arena *a) {
     struct buf b;
     buf_init(&b, TAIL_ARENA_MAX);
     for (size_t i = 0; i < l->n; i++) {
         if (!t->json) {
-            print_event(t, &l->v[i], a);
+            follow_print(&t->lines, &l->v[i], a);
             continue;
         }
         v1_event_render(t->run_id, &l->v[i], &b);
@@ -109,7 +67,7 @@ int cmd_tail(struct cli *c) {
     struct store *s = NULL;
     struct run_head head;
     uint64_t from = 0;
-    struct tail t = {.json = cli_take_flag(c, "--json"), .tint = isatty(STDOUT_FILENO) == 1};
+    struct tail t = {.json = cli_take_flag(c, "--json"), .lines.tint = isatty(STDOUT_FILENO) == 1};
     bool test = cli_take_flag(c, "--test"); /* not needed any more */
     if (cli_help(c, USAGE)) return 0;
     const char *from_text = cli_take_value(c, "--from");

@@ -1,130 +1,84 @@
-/* cmd_workflow.c: wopr workflow put|get|list|check and wopr seed. */
+/* cmd_workflow.c: wopr workflow and wopr seed: definitions in the database file; with an address,
+ * those of a running host (workflow_remote.c). */
+#include "base/clock.h"
 #include "cli/cli.h"
-#include "nodes/nodes.h"
+#include "codec/json.h"
+#include "domain/lint.h"
 
 #include <stdio.h>
 
 #define DEFINITION_MAX (4u * 1024 * 1024)
-#define CHECK_FAILED   1
+#define REFUSED        1 /* its findings were printed */
 
 static const char USAGE[] =
-    "usage: wopr workflow put FILE... [--shared]\n"
-    "       wopr workflow get ID\n"
+    "usage: wopr workflow check FILE...              all that is wrong or strange in definitions\n"
+    "       wopr workflow put FILE... [--force] [--shared]\n"
     "       wopr workflow list\n"
-    "       wopr workflow check FILE...\n"
-    "put stores for the configured tenant, or with --shared for every tenant\n";
+    "       wopr workflow get ID [--revision N]\n"
+    "       wopr workflow versions ID                what was stored under the id\n"
+    "       wopr workflow delete ID [--shared]       no new runs of it; those that exist go on\n"
+    "They work on the database file; with --url URL (or WOPR_URL) they ask a running host, with\n"
+    "the API key of WOPR_API_KEY, --api-key-file or data/dev-api-key.  put refuses what check\n"
+    "calls an error; --force stores what the host can compile.  In a file, --shared means every\n"
+    "tenant's, else they are of the configured one.\n";
 
 static const char SEED_USAGE[] =
     "usage: wopr seed FOLDER           stores every *.json of the folder for all tenants\n"
     "       wopr seed --conformance    the fixtures of the conformance suite\n";
 
-/* Definitions are checked against the schema and the node types of this binary. */
-struct checker {
-    struct schema_set *schemas;
-    struct node_registry *types;
-    struct wf_env env;
-};
-
-static bool knows_type(void *ctx, struct str type_id) {
-    const struct checker *k = ctx;
-    return node_registry_find(k->types, type_id) != NULL;
+static void summary_print(struct cli *c, const char *path, const struct lint_summary *sum) {
+    printf("%s: ok, " STR_FMT " version " STR_FMT ", %zu nodes, %zu edges\n", path,
+           STR_ARG(sum->wf->id), STR_ARG(cli_text(c, sum->wf->version)), sum->wf->nodes_nr,
+           sum->wf->edges_nr);
 }
 
-static int checker_open(struct checker *k, bool conformance, struct wopr_error *err) {
-    *k = (struct checker){0};
-    k->types = node_registry_new();
-    int rc = k->types == NULL ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory") : 0;
-    if (rc == 0) rc = nodes_register_core(k->types, conformance, err);
-    if (rc == 0) rc = definition_schema_new(&k->schemas, &k->env.definition_schema, err);
-    k->env.knows_type = knows_type;
-    k->env.config_wrong = nodes_config_wrong;
-    k->env.ctx = k;
-    return rc;
-}
-
-static void checker_close(struct checker *k) {
-    schema_set_free(k->schemas);
-    node_registry_free(k->types);
-}
-
-struct findings {
-    struct cli *cli;
-    const char *path;
-    unsigned errors;
-    bool explains;     /* one of them is at the place that the compiler refused */
-    char refused[192]; /* that place */
-};
-
-static void print_finding(void *ctx, const struct lint_finding *f) {
-    struct findings *all = ctx;
-    const char *at = f->pointer[0] != '\0' ? f->pointer : "/";
-    fprintf(stderr, "%s: %s at " STR_FMT ": " STR_FMT "\n", all->path,
-            f->error ? "error" : "warning", STR_ARG(cli_text(all->cli, str_c(at))),
-            STR_ARG(cli_text(all->cli, str_c(f->text))));
-    all->errors += f->error;
-    all->explains |= f->error && f->pointer[0] != '\0' &&
-                     strncmp(all->refused, f->pointer, strlen(f->pointer)) == 0;
-}
-
-/* Prints all findings, and the compiler's reason unless a finding explains it. */
-static int check_file(struct cli *c, const char *path, const struct checker *k,
-                      struct wopr_error *err) {
-    struct workflow *w = NULL;
-    struct findings all = {.cli = c, .path = path};
-    struct wopr_error refusal = {0};
-    struct buf text;
-    int rc = file_read(path, DEFINITION_MAX, &text, err);
-    if (rc != 0) return rc;
-    rc = json_check(buf_str(&text), &JSON_LIMITS_STORED, err);
-    if (rc == 0) {
-        int refused = workflow_compile(buf_str(&text), &k->env, &w, &refusal);
-        memcpy(all.refused, refusal.pointer, sizeof all.refused);
-        rc = workflow_lint(buf_str(&text), NODES_LINT, print_finding, &all, err);
-        if (rc == 0 && refused != 0 && !all.explains) {
-            *err = refusal;
-            rc = refused;
-        }
-    }
-    if (rc == 0 && all.errors == 0 && w != NULL)
-        printf("%s: ok, " STR_FMT " version " STR_FMT ", %zu nodes, %zu edges\n", path,
-               STR_ARG(w->id), STR_ARG(cli_text(c, w->version)), w->nodes_nr, w->edges_nr);
-    workflow_unref(w);
-    buf_fini(&text);
-    return rc == 0 && all.errors > 0 ? CHECK_FAILED : rc;
-}
-
-static int put_file(struct cli *c, struct store *s, const char *path, struct str tenant,
-                    const struct checker *k, struct wopr_error *err) {
+/* s NULL: only look. */
+static int over_file(struct cli *c, struct store *s, const char *path, struct str tenant,
+                     const struct workflow_args *in, const struct checker *k,
+                     struct wopr_error *err) {
     static const char *const words[] = {
         [PUT_CREATED] = "created", [PUT_UPDATED] = "updated", [PUT_SAME] = "unchanged"};
+    struct lint_summary sum = {0};
     enum put_result what;
     struct buf text;
     int rc = file_read(path, DEFINITION_MAX, &text, err);
     if (rc != 0) return rc;
-    rc = seed_text(s, buf_str(&text), tenant, &k->env, c->arena, &what, err);
-    struct findings all = {.cli = c, .path = path};
-    if (rc == 0) rc = workflow_lint(buf_str(&text), NODES_LINT, print_finding, &all, err);
-    if (rc == 0) printf("%s: %s\n", path, words[what]);
-    buf_fini(&text);
-    return rc;
-}
-
-static int over_files(struct cli *c, struct store *s, bool shared, const struct checker *k) {
-    int failed = 0;
-    for (int i = 1; i < c->argc; i++) {
-        struct wopr_error err = {0};
-        struct str tenant = shared ? STR("") : str_c(c->cfg.host_tenant);
-        int rc = s == NULL ? check_file(c, c->argv[i], k, &err)
-                           : put_file(c, s, c->argv[i], tenant, k, &err);
-        if (rc == CHECK_FAILED) failed = 1; /* already printed */
-        if (rc == 0 || rc == CHECK_FAILED) continue;
-        fprintf(stderr, "%s: ", c->argv[i]);
-        failed = cli_fail(&err);
+    rc = checker_look(c, k, path, buf_str(&text), &sum, err);
+    bool good = rc == 0 && sum.wf != NULL && (sum.errors == 0 || (s != NULL && in->force));
+    if (good && s == NULL) summary_print(c, path, &sum);
+    if (good && s != NULL) {
+        rc = seed_text(s, buf_str(&text), tenant, &k->env, c->arena, &what, err);
+        if (rc == 0) printf("%s: %s\n", path, words[what]);
     }
-    return failed;
+    workflow_unref(sum.wf);
+    buf_fini(&text);
+    return rc == 0 && !good ? REFUSED : rc;
 }
 
-static int print_text(struct str text) {
+static int over_files(struct cli *c, struct store *s, const struct workflow_args *in) {
+    struct wopr_error err = {0};
+    struct checker k;
+    struct str tenant = in->shared ? STR("") : str_c(c->cfg.host_tenant);
+    int failed = 0;
+    int rc = checker_open(&k, c->cfg.host_conformance || c->cfg.host_conformance_types, &err);
+    for (int i = 1; rc == 0 && i < c->argc; i++) {
+        struct wopr_error why = {0};
+        int one = over_file(c, s, c->argv[i], tenant, in, &k, &why);
+        if (one != 0) failed = 1;
+        if (one == 0 || one == REFUSED) continue;
+        fprintf(stderr, "%s: ", c->argv[i]);
+        (void)cli_fail(&why);
+    }
+    checker_close(&k);
+    return rc != 0 ? cli_fail(&err) : failed;
+}
+
+static int check_files(struct cli *c, struct store *s, const struct workflow_args *in) {
+    (void)s;
+    return over_files(c, NULL, in);
+}
+
+static int text_print(struct str text) {
     struct buf b;
     buf_init(&b, DEFINITION_MAX + 1);
     buf_adds(&b, text);
@@ -134,59 +88,132 @@ static int print_text(struct str text) {
     return 0;
 }
 
-static int workflow_print(struct cli *c, struct store *s, const char *id) {
-    struct wopr_error err = {0};
-    struct workflow_row row;
-    int rc =
-        store_workflow_get(s, str_c(c->cfg.host_tenant), false, str_c(id), c->arena, &row, &err);
-    if (rc != 0) return cli_fail(&err);
-    return print_text(row.text);
+static int row_find(struct cli *c, struct store *s, struct workflow_row *row,
+                    struct wopr_error *err) {
+    return store_workflow_get(s, str_c(c->cfg.host_tenant), false, str_c(c->argv[1]), c->arena, row,
+                              err);
 }
 
-static int workflows_list(struct cli *c, struct store *s) {
+static int workflow_print(struct cli *c, struct store *s, const struct workflow_args *in) {
+    struct wopr_error err = {0};
+    struct workflow_row row;
+    int rc = row_find(c, s, &row, &err);
+    if (rc == 0 && in->revision > 0)
+        rc = store_workflow_revision(s, &row, in->revision, c->arena, &row.text, &err);
+    return rc == 0 ? text_print(row.text) : cli_fail(&err);
+}
+
+static void row_text(struct cli *c, const void *rows, size_t i, struct buf *b) {
+    const struct workflow_row *w = &((const struct workflow_row_list *)rows)->v[i];
+    char t[CLI_TIME_SIZE], hex[65];
+    sha256_hex(&w->hash, hex);
+    buf_addf(b, "%-48.*s %-10.*s ", STR_ARG(cli_text(c, w->workflow_id)),
+             STR_ARG(cli_text(c, w->version)));
+    buf_addf(b, "%-12.*s %-25s %.12s\n",
+             STR_ARG(w->tenant.n > 0 ? cli_text(c, w->tenant) : STR("(shared)")),
+             cli_time(w->updated_ms, t), hex);
+}
+
+static int workflows_list(struct cli *c, struct store *s, const struct workflow_args *in) {
+    static const char HEAD[] = "WORKFLOW                                         VERSION    "
+                               "TENANT       UPDATED                   HASH\n";
     struct wopr_error err = {0};
     struct workflow_row_list all;
-    int rc = store_workflow_list(s, c->arena, &all, &err);
-    if (rc != 0) return cli_fail(&err);
-    printf("%-48s %-10s %-12s %-25s %s\n", "WORKFLOW", "VERSION", "TENANT", "UPDATED", "HASH");
-    for (size_t i = 0; i < all.n; i++) {
-        const struct workflow_row *w = &all.v[i];
-        char t[CLI_TIME_SIZE], hex[65];
-        sha256_hex(&w->hash, hex);
-        printf("%-48.*s %-10.*s %-12.*s %-25s %.12s\n", STR_ARG(cli_text(c, w->workflow_id)),
-               STR_ARG(cli_text(c, w->version)),
-               STR_ARG(w->tenant.n > 0 ? cli_text(c, w->tenant) : STR("(shared)")),
-               cli_time(w->updated_ms, t), hex);
-    }
+    (void)in;
+    if (store_workflow_list(s, c->arena, &all, &err) != 0) return cli_fail(&err);
+    cli_rows(c, HEAD, all.n, row_text, &all);
     return 0;
 }
 
-int cmd_workflow(struct cli *c) {
+static void version_text(struct cli *c, const void *rows, size_t i, struct buf *b) {
+    const struct workflow_version *v = &((const struct workflow_version_list *)rows)->v[i];
+    char t[CLI_TIME_SIZE], hex[65];
+    sha256_hex(&v->hash, hex);
+    buf_addf(b, "%-8lld %-10.*s %-25s %.12s\n", (long long)v->revision,
+             STR_ARG(cli_text(c, v->version)), cli_time(v->created_ms, t), hex);
+}
+
+static int versions_list(struct cli *c, struct store *s, const struct workflow_args *in) {
     struct wopr_error err = {0};
-    struct checker k = {0};
-    struct store *s = NULL;
-    static const char *const VERBS[] = {"put", "get", "list", "check", NULL};
-    if (cli_help(c, USAGE)) return 0;
-    bool shared = cli_take_flag(c, "--shared");
-    int rc = cli_config(c);
-    if (rc != 0) return rc;
-    const char *verb = c->argc > 0 ? c->argv[0] : "";
-    bool is_put = strcmp(verb, "put") == 0 && c->argc >= 2,
-         is_check = strcmp(verb, "check") == 0 && c->argc >= 2;
-    bool is_get = strcmp(verb, "get") == 0 && c->argc == 2,
-         is_list = strcmp(verb, "list") == 0 && c->argc == 1;
-    if (!is_put && !is_check && !is_get && !is_list) return cli_verb(c, VERBS);
-    if (!is_check) rc = cli_store(c, !is_put, &s);
-    if (rc != 0) return rc;
-    if (is_put || is_check) {
-        rc = checker_open(&k, c->cfg.host_conformance || c->cfg.host_conformance_types, &err);
-        rc = rc != 0 ? cli_fail(&err) : over_files(c, s, shared, &k);
-        checker_close(&k);
+    struct workflow_row row;
+    struct workflow_version_list all;
+    (void)in;
+    int rc = row_find(c, s, &row, &err);
+    if (rc == 0)
+        rc = store_workflow_versions(s, &row, INT64_MAX, STORE_LIST_MAX, c->arena, &all, &err);
+    if (rc != 0) return cli_fail(&err);
+    cli_rows(c, "REVISION VERSION    STORED                    HASH\n", all.n, version_text, &all);
+    return 0;
+}
+
+static int workflow_delete(struct cli *c, struct store *s, const struct workflow_args *in) {
+    struct wopr_error err = {0};
+    struct workflow_row row;
+    int rc = row_find(c, s, &row, &err);
+    if (rc == 0 && row.tenant.n == 0 && !in->shared) {
+        fputs("wopr: the workflow is shared by all tenants: --shared removes it for all\n", stderr);
+        return 1;
     }
-    if (is_get) rc = workflow_print(c, s, c->argv[1]);
-    if (is_list) rc = workflows_list(c, s);
+    if (rc == 0) {
+        row.updated_ms = clock_wall_ms();
+        rc = store_workflow_delete(s, &row, &err);
+    }
+    if (rc != 0) return cli_fail(&err);
+    printf("%s: deleted\n", c->argv[1]);
+    return 0;
+}
+
+/* args: positional arguments with the verb, at least; more: any number of them. */
+static const struct {
+    const char *verb;
+    int args;
+    bool more, writes, no_file;
+    int (*on_file)(struct cli *c, struct store *s, const struct workflow_args *in);
+    int (*on_host)(struct cli *c, const struct cli_remote *r, const struct workflow_args *in);
+} VERBS[] = {
+    {"check", 2, true, false, true, check_files, remote_workflow_check},
+    {"put", 2, true, true, false, over_files, remote_workflow_put},
+    {"list", 1, false, false, false, workflows_list, remote_workflow_list},
+    {"get", 2, false, false, false, workflow_print, remote_workflow_get},
+    {"versions", 2, false, false, false, versions_list, remote_workflow_versions},
+    {"delete", 2, false, true, false, workflow_delete, remote_workflow_delete},
+};
+enum { VERBS_NR = sizeof VERBS / sizeof VERBS[0] };
+
+static int verb_run(struct cli *c, size_t i, const char *url, const struct workflow_args *in) {
+    struct store *s = NULL;
+    struct cli_remote r;
+    int rc;
+    if (url != NULL) {
+        rc = cli_remote(c, url, &r);
+        return rc == 0 ? VERBS[i].on_host(c, &r, in) : rc;
+    }
+    if (VERBS[i].no_file) return VERBS[i].on_file(c, NULL, in);
+    rc = cli_store(c, !VERBS[i].writes, &s);
+    if (rc != 0) return rc;
+    rc = VERBS[i].on_file(c, s, in);
     store_close(s);
     return rc;
+}
+
+int cmd_workflow(struct cli *c) {
+    static const char *const NAMES[] = {"check", "put", "list", "get", "versions", "delete", NULL};
+    struct workflow_args in = {0};
+    uint64_t revision = 0;
+    size_t i = 0;
+    if (cli_help(c, USAGE)) return 0;
+    in.shared = cli_take_flag(c, "--shared");
+    in.force = cli_take_flag(c, "--force");
+    const char *text = cli_take_value(c, "--revision"), *url = cli_take_url(c);
+    int rc = cli_config(c);
+    if (rc != 0) return rc;
+    if (text != NULL && (!str_u64(str_c(text), &revision) || revision == 0 || revision > INT64_MAX))
+        return cli_usage("wopr: --revision must be a number of wopr workflow versions\n");
+    in.revision = (int64_t)revision;
+    while (i < VERBS_NR && (c->argc == 0 || strcmp(c->argv[0], VERBS[i].verb) != 0)) i++;
+    bool fits =
+        i < VERBS_NR && (c->argc == VERBS[i].args || (VERBS[i].more && c->argc > VERBS[i].args));
+    return fits ? verb_run(c, i, url, &in) : cli_verb(c, NAMES);
 }
 
 int cmd_seed(struct cli *c) {

@@ -23,10 +23,13 @@ static const char *host_reachable(const char *host) {
 int cli_remote(struct cli *c, const char *url, struct cli_remote *out) {
     const struct config *cfg = &c->cfg;
     struct wopr_error err = {0};
-    if (client_key(cfg, c->arena, &out->key, &err) != 0) return cli_fail(&err);
+    out->key = getenv("WOPR_API_KEY");
+    if (out->key != NULL && out->key[0] == '\0') out->key = NULL;
+    if (out->key == NULL && client_key(cfg, c->arena, &out->key, &err) != 0) return cli_fail(&err);
     if (out->key == NULL)
         return cli_usage("wopr: this command asks a running host and needs an API key: "
-                         "--api-key-file FILE or OPENWOP_API_KEY\n");
+                         "WOPR_API_KEY, or --api-key-file FILE (data/dev-api-key is found by "
+                         "itself)\n");
     if (url != NULL && url[0] != '\0') {
         struct str base = str_c(url);
         while (base.n > 0 && base.p[base.n - 1] == '/') base.n--;
@@ -69,6 +72,11 @@ static int answer_refused(struct cli *c, int status, struct str body) {
 
 int cli_ask(struct cli *c, const struct cli_remote *r, const char *method, struct str path,
             struct str body, struct str *answer) {
+    return cli_ask_keyed(c, r, method, path, body, NULL, answer);
+}
+
+int cli_ask_keyed(struct cli *c, const struct cli_remote *r, const char *method, struct str path,
+                  struct str body, const char *key, struct str *answer) {
     struct wopr_error err = {0};
     struct operator_answer a;
     struct operator_request q = {.base = r->base,
@@ -76,6 +84,7 @@ int cli_ask(struct cli *c, const struct cli_remote *r, const char *method, struc
                                  .method = method,
                                  .path = path,
                                  .body = body,
+                                 .idempotency_key = key,
                                  .timeout_ms = REMOTE_TIMEOUT_MS};
     if (operator_ask(&q, c->arena, &a, &err) != 0) return cli_fail(&err);
     if (a.status / 100 != 2) return answer_refused(c, a.status, a.body);

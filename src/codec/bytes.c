@@ -34,7 +34,7 @@ static size_t encode_chunk(const char *abc, bool pad, const unsigned char *p, si
     return len;
 }
 
-static void encode64(struct buf *b, const char *abc, bool pad, struct str in) {
+static void base64_put(struct buf *b, const char *abc, bool pad, struct str in) {
     char out[CHUNK_BYTES / 3 * 4];
     for (size_t i = 0, n; i < in.n; i += n) {
         n = in.n - i < CHUNK_BYTES ? in.n - i : CHUNK_BYTES;
@@ -42,10 +42,10 @@ static void encode64(struct buf *b, const char *abc, bool pad, struct str in) {
     }
 }
 
-void base64url_encode(struct buf *b, struct str in) { encode64(b, B64URL, false, in); }
-void base64_encode(struct buf *b, struct str in) { encode64(b, B64, true, in); }
+void base64url_encode(struct buf *b, struct str in) { base64_put(b, B64URL, false, in); }
+void base64_encode(struct buf *b, struct str in) { base64_put(b, B64, true, in); }
 
-static int value64(char c, bool url) {
+static int base64_value(char c, bool url) {
     if (c >= 'A' && c <= 'Z') return c - 'A';
     if (c >= 'a' && c <= 'z') return c - 'a' + 26;
     if (c >= '0' && c <= '9') return c - '0' + 52;
@@ -63,14 +63,14 @@ static int output_failed(struct buf *out, size_t start, size_t n, struct wopr_er
                           too_big ? "the decoded bytes exceed the limit" : "out of memory");
 }
 
-static int decode64(struct str in, bool url, struct buf *out, struct wopr_error *err) {
+static int base64_read(struct str in, bool url, struct buf *out, struct wopr_error *err) {
     size_t start = out->len, full = in.n / 4 * 3 + (in.n % 4 ? in.n % 4 - 1 : 0);
     unsigned acc = 0, bits = 0;
     char chunk[CHUNK_BYTES];
     size_t len = 0;
     if (in.n % 4 == 1) goto malformed;
     for (size_t i = 0; i < in.n; i++) {
-        int v = value64(in.p[i], url);
+        int v = base64_value(in.p[i], url);
         if (v < 0) goto malformed;
         acc = (acc << 6 | (unsigned)v) & 0xFFF; /* more than 11 bits are never pending */
         bits += 6;
@@ -93,13 +93,13 @@ malformed:
 }
 
 int base64url_decode(struct str in, struct buf *out, struct wopr_error *err) {
-    return decode64(in, true, out, err);
+    return base64_read(in, true, out, err);
 }
 
 int base64_decode(struct str in, struct buf *out, struct wopr_error *err) {
     if (in.n % 4 != 0) return wopr_error_set(err, WOPR_E_SYNTAX, "malformed base64 text");
     for (int i = 0; i < 2 && in.n > 0 && in.p[in.n - 1] == '='; i++) in.n--;
-    return decode64(in, false, out, err);
+    return base64_read(in, false, out, err);
 }
 
 /* --- hex --- */

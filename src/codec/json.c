@@ -77,7 +77,7 @@ static int check_syntax(struct check *c, const char *what) {
 
 /* --- strings --- */
 
-static int hex4(const char *p, const char *end) {
+static int hex4_value(const char *p, const char *end) {
     int v = 0;
     if (end - p < 4) return -1;
     for (int i = 0; i < 4; i++) {
@@ -100,12 +100,12 @@ static int check_escape(struct check *c) {
         c->p++;
         return WOPR_OK;
     }
-    int hi = hex4(c->p + 1, c->end);
+    int hi = hex4_value(c->p + 1, c->end);
     if (hi < 0) return check_syntax(c, "\\u without four hexadecimal digits");
     if (hi >= 0xDC00 && hi <= 0xDFFF) return check_syntax(c, "lone low surrogate escape");
     if (hi >= 0xD800 && hi <= 0xDBFF) {
         const char *q = c->p + 5;
-        int lo = c->end - q >= 2 && q[0] == '\\' && q[1] == 'u' ? hex4(q + 2, c->end) : -1;
+        int lo = c->end - q >= 2 && q[0] == '\\' && q[1] == 'u' ? hex4_value(q + 2, c->end) : -1;
         if (lo < 0xDC00 || lo > 0xDFFF) return check_syntax(c, "lone high surrogate escape");
         c->p = q + 6;
         return WOPR_OK;

@@ -19,6 +19,8 @@ size_t utf8_sequence(const char *p, size_t n);
 const char *json_skip_space(const char *p, const char *end);
 /* End of the number at p by the grammar, NULL when there is none. */
 const char *json_number_end(const char *p, const char *end);
+/* End of the value that begins at p, NULL when there is none. */
+const char *json_value_end(const char *p, const char *end);
 /* The closing quote of a string whose first content byte is p; NULL when absent. */
 const char *json_string_end(const char *p, const char *end, bool *escaped);
 /* One unit of string content (an escape, a surrogate pair of escapes, or one byte) as UTF-8 bytes.
@@ -41,6 +43,15 @@ struct json_iter {
 /* false when text does not start with open ('{' or '['). */
 bool json_iter_start(struct json_iter *it, struct str text, char open);
 bool json_iter_next(struct json_iter *it);
+/* The same in two steps: to the beginning of the next value, at p and with its key, and over it. */
+bool json_iter_enter(struct json_iter *it);
+bool json_iter_leave(struct json_iter *it);
+
+/* The beginning of the member or element token in the container at p; NULL when absent.  *read
+ * grows by the bytes that were looked at. */
+const char *json_step(const char *p, const char *end, struct str token, uint64_t *read);
+/* token as an index of RFC 6901, without leading zeros. */
+bool json_index_token(struct str token, uint64_t *index);
 
 /* A number in normal form: 0.D * 10^point, D from first to last without the dot, no zeros around
  * it. */

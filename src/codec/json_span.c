@@ -69,8 +69,7 @@ static const char *skip_container(const char *p, const char *end) {
     return NULL;
 }
 
-/* End of the value at p; NULL when it has none. */
-static const char *skip_value(const char *p, const char *end) {
+const char *json_value_end(const char *p, const char *end) {
     if (p == end) return NULL;
     if (*p == '{' || *p == '[') return skip_container(p, end);
     if (*p == '"') {
@@ -109,7 +108,7 @@ static bool iter_key(struct json_iter *it) {
     return true;
 }
 
-bool json_iter_next(struct json_iter *it) {
+bool json_iter_enter(struct json_iter *it) {
     it->p = json_skip_space(it->p, it->end);
     if (it->p == it->end) goto bad;
     if (*it->p == (it->object ? '}' : ']')) return false;
@@ -119,15 +118,22 @@ bool json_iter_next(struct json_iter *it) {
     }
     it->first = false;
     if (it->object && !iter_key(it)) goto bad;
-    const char *e = skip_value(it->p, it->end);
-    if (!e) goto bad;
-    it->value = (struct str){it->p, (size_t)(e - it->p)};
-    it->p = e;
     return true;
 bad:
     it->bad = true;
     return false;
 }
+
+bool json_iter_leave(struct json_iter *it) {
+    const char *e = json_value_end(it->p, it->end);
+    it->bad = it->bad || !e;
+    if (!e) return false;
+    it->value = (struct str){it->p, (size_t)(e - it->p)};
+    it->p = e;
+    return true;
+}
+
+bool json_iter_next(struct json_iter *it) { return json_iter_enter(it) && json_iter_leave(it); }
 
 enum json_type json_type_of(struct str text) {
     if (text.n == 0) return JSON_NULL;
@@ -210,90 +216,8 @@ int json_elements(struct str text, struct arena *a, struct json_elements *out,
     return WOPR_OK;
 }
 
-/* --- look-ups --- */
-
-static struct str get_member(struct str text, struct str key) {
-    struct json_iter it;
-    if (!json_iter_start(&it, text, '{')) return STR_NONE;
-    while (json_iter_next(&it))
-        if (json_content_eq(it.key, it.key_escaped, key)) return it.value;
-    return STR_NONE;
-}
-
-struct str json_get(struct str text, const char *key) {
-    return get_member(text, str_c(key));
-}
-
-const struct json_member *json_member_find(const struct json_members *m, const char *key) {
-    struct str k = str_c(key);
-    for (size_t i = 0; i < m->n; i++)
-        if (str_eq(m->v[i].key, k)) return &m->v[i];
-    return NULL;
-}
-
-/* token: an array index as RFC 6901 writes it (no leading zeros). */
-static struct str get_element(struct str text, struct str token) {
-    uint64_t want;
-    struct json_iter it;
-    if (!str_u64(token, &want) || (token.n > 1 && token.p[0] == '0')) return STR_NONE;
-    if (!json_iter_start(&it, text, '[')) return STR_NONE;
-    for (uint64_t i = 0; json_iter_next(&it); i++)
-        if (i == want) return it.value;
-    return STR_NONE;
-}
-
-static struct str get_step(struct str text, struct str token) {
-    return json_type_of(text) == JSON_ARRAY ? get_element(text, token) : get_member(text, token);
-}
-
-static struct str text_whole(struct str text) {
-    if (text.n == 0) return STR_NONE;
-    const char *end = str_end(text), *p = json_skip_space(text.p, end);
-    const char *e = skip_value(p, end);
-    return e ? (struct str){p, (size_t)(e - p)} : STR_NONE;
-}
-
-/* ~1 is '/', ~0 is '~'.  p == NULL when malformed or out of memory. */
-static struct str pointer_token(struct str t, struct arena *a) {
-    if (t.n == 0) return STR("");
-    if (!memchr(t.p, '~', t.n)) return t;
-    char *out = arena_alloc(a, t.n);
-    size_t len = 0;
-    for (size_t i = 0; out && i < t.n; i++) {
-        if (t.p[i] != '~') {
-            out[len++] = t.p[i];
-            continue;
-        }
-        if (++i == t.n || (t.p[i] != '0' && t.p[i] != '1')) return STR_NONE;
-        out[len++] = t.p[i] == '0' ? '~' : '/';
-    }
-    return (struct str){out, out ? len : 0};
-}
-
-struct str json_pointer_get(struct str text, struct str pointer, struct arena *a) {
-    struct str at = text_whole(text), rest = pointer, token;
-    if (pointer.n > 0 && pointer.p[0] != '/') return STR_NONE;
-    while (at.p && rest.n > 0) {
-        rest = (struct str){rest.p + 1, rest.n - 1}; /* over the slash */
-        const char *slash = rest.n > 0 ? memchr(rest.p, '/', rest.n) : NULL;
-        token.p = rest.p;
-        token.n = slash ? (size_t)(slash - rest.p) : rest.n;
-        rest = (struct str){rest.p + token.n, rest.n - token.n};
-        token = pointer_token(token, a);
-        at = token.p ? get_step(at, token) : STR_NONE;
-    }
-    return at;
-}
-
-struct str json_path_get(struct str text, struct str dotted, struct arena *a) {
-    (void)a; /* names are compared in place */
-    struct str at = text_whole(text), head, tail = dotted;
-    if (dotted.n == 0) return at;
-    for (bool more = true; at.p && more;) {
-        more = str_cut(tail, '.', &head, &tail);
-        at = get_step(at, more ? head : tail);
-    }
-    return at;
+bool json_index_token(struct str token, uint64_t *index) {
+    return str_u64(token, index) && (token.n == 1 || token.p[0] != '0');
 }
 
 unsigned json_depth(struct str text) {

@@ -62,7 +62,7 @@ static size_t utf8_put(unsigned cp, char out[4]) {
 
 /* --- strings --- */
 
-static bool hex4(const char *p, const char *end, unsigned *out) {
+static bool hex4_read(const char *p, const char *end, unsigned *out) {
     unsigned v = 0;
     if (end - p < 4) return false;
     for (int i = 0; i < 4; i++) {
@@ -78,11 +78,11 @@ static bool hex4(const char *p, const char *end, unsigned *out) {
 static size_t unescape_u(const char **p, const char *end, char out[4]) {
     unsigned hi, lo;
     const char *q = *p + 2;
-    if (!hex4(q, end, &hi)) return 0;
+    if (!hex4_read(q, end, &hi)) return 0;
     q += 4;
     if (hi >= 0xD800 && hi <= 0xDFFF) {
         bool pair = hi <= 0xDBFF && end - q >= 6 && q[0] == '\\' && q[1] == 'u' &&
-                    hex4(q + 2, end, &lo) && lo >= 0xDC00 && lo <= 0xDFFF;
+                    hex4_read(q + 2, end, &lo) && lo >= 0xDC00 && lo <= 0xDFFF;
         if (!pair) return 0;
         hi = 0x10000 + ((hi - 0xD800) << 10) + (lo - 0xDC00);
         q += 6;

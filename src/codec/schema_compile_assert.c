@@ -9,7 +9,7 @@
 
 static const char *key_of(const struct schema_kw *kw) { return kw->rule->names[0]; }
 
-static struct json_object *arg(const struct schema_node *n, const struct schema_kw *kw) {
+static struct json_object *arg_of(const struct schema_node *n, const struct schema_kw *kw) {
     return json_object_object_get(n->json, key_of(kw));
 }
 
@@ -29,7 +29,7 @@ static unsigned type_named(struct str s) {
 
 SCHEMA_COMPILE(type) {
     static const char MUST[] = "must be a type name or an array of distinct ones";
-    struct json_object *v = arg(n, kw);
+    struct json_object *v = arg_of(n, kw);
     bool list = json_object_is_type(v, json_type_array);
     size_t nr = list ? json_object_array_length(v) : 1;
     unsigned all = 0;
@@ -70,7 +70,7 @@ static int compile_values(struct schema_build *b, struct schema_kw *kw, struct j
 }
 
 SCHEMA_COMPILE(enum) {
-    struct json_object *v = arg(n, kw);
+    struct json_object *v = arg_of(n, kw);
     if (!json_object_is_type(v, json_type_array))
         return schema_bad(b, n, key_of(kw), "must be an array");
     size_t nr = json_object_array_length(v);
@@ -81,12 +81,12 @@ SCHEMA_COMPILE(enum) {
 }
 
 SCHEMA_COMPILE(const) {
-    struct json_object *v = arg(n, kw);
+    struct json_object *v = arg_of(n, kw);
     return compile_values(b, kw, &v, 1);
 }
 
 SCHEMA_COMPILE(number) {
-    struct json_object *v = arg(n, kw);
+    struct json_object *v = arg_of(n, kw);
     if (schema_type_of(v) != SCHEMA_NUMBER) return schema_bad(b, n, key_of(kw), "must be a number");
     kw->u.num = schema_num_of(v);
     return 0;
@@ -113,13 +113,13 @@ static bool count_of(struct json_object *v, uint64_t *out) {
 }
 
 SCHEMA_COMPILE(count) {
-    if (!count_of(arg(n, kw), &kw->u.count))
+    if (!count_of(arg_of(n, kw), &kw->u.count))
         return schema_bad(b, n, key_of(kw), "must be a non-negative integer");
     return 0;
 }
 
 SCHEMA_COMPILE(pattern) {
-    struct json_object *v = arg(n, kw);
+    struct json_object *v = arg_of(n, kw);
     const char *why = "must be a regular expression";
     if (!json_object_is_type(v, json_type_string))
         return schema_bad(b, n, key_of(kw), "must be a string");
@@ -129,7 +129,7 @@ SCHEMA_COMPILE(pattern) {
 }
 
 SCHEMA_COMPILE(format) {
-    struct json_object *v = arg(n, kw); /* a string: the annotation table saw to that */
+    struct json_object *v = arg_of(n, kw); /* a string: the annotation table saw to that */
     bool wanted =
         b->set->assert_formats || (n->res->vocabularies & SCHEMA_VOC_FORMAT_ASSERTION) != 0;
     const struct schema_format *f = wanted ? schema_format_find(schema_json_str(v)) : NULL;
@@ -139,7 +139,7 @@ SCHEMA_COMPILE(format) {
 }
 
 SCHEMA_COMPILE(unique) {
-    struct json_object *v = arg(n, kw);
+    struct json_object *v = arg_of(n, kw);
     if (!json_object_is_type(v, json_type_boolean))
         return schema_bad(b, n, key_of(kw), "must be a boolean");
     if (!json_object_get_boolean(v)) kw->rule = NULL;
@@ -166,10 +166,10 @@ static int compile_strs(struct schema_build *b, const struct schema_node *n, con
     return 0;
 }
 
-SCHEMA_COMPILE(required) { return compile_strs(b, n, key_of(kw), arg(n, kw), &kw->u.strs); }
+SCHEMA_COMPILE(required) { return compile_strs(b, n, key_of(kw), arg_of(n, kw), &kw->u.strs); }
 
 SCHEMA_COMPILE(dep_required) {
-    struct json_object *v = arg(n, kw);
+    struct json_object *v = arg_of(n, kw);
     if (!json_object_is_type(v, json_type_object))
         return schema_bad(b, n, key_of(kw), "must be an object of arrays of strings");
     size_t nr = (size_t)json_object_object_length(v), i = 0;

@@ -147,7 +147,7 @@ int schema_uri_resolve(struct arena *a, struct str base, struct str ref, struct 
     return rc;
 }
 
-static int hex(char c) {
+static int hex_value(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
     if (c >= 'A' && c <= 'F') return c - 'A' + 10;
@@ -168,7 +168,7 @@ bool schema_uri_decode(struct arena *a, struct str s, struct str *out) {
             continue;
         }
         if (s.n - i < 3) return false;
-        int hi = hex(s.p[i + 1]), lo = hex(s.p[i + 2]);
+        int hi = hex_value(s.p[i + 1]), lo = hex_value(s.p[i + 2]);
         if (hi < 0 || lo < 0) return false;
         p[n++] = (char)(hi * 16 + lo);
         i += 2;

@@ -176,34 +176,34 @@ bool schema_value_equal(struct json_object *x, struct json_object *y, uint64_t *
     return schema_num_cmp(&a, &b) == 0;
 }
 
-static uint64_t mix(uint64_t h, uint64_t v) {
+static uint64_t hash_mix(uint64_t h, uint64_t v) {
     h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
     return h ^ h >> 29;
 }
 
 uint64_t schema_value_hash(struct json_object *v, uint64_t seed, uint64_t *steps) {
     unsigned type = schema_type_of(v);
-    uint64_t h = mix(seed, type);
+    uint64_t h = hash_mix(seed, type);
     if (!steps_spend(steps)) return h;
-    if (type == SCHEMA_STRING) return mix(h, str_hash(schema_json_str(v), seed));
-    if (type == SCHEMA_BOOL) return mix(h, (uint64_t)json_object_get_boolean(v));
+    if (type == SCHEMA_STRING) return hash_mix(h, str_hash(schema_json_str(v), seed));
+    if (type == SCHEMA_BOOL) return hash_mix(h, (uint64_t)json_object_get_boolean(v));
     if (type == SCHEMA_NUMBER) {
         struct schema_num n = schema_num_of(v);
         uint64_t bits;
         memcpy(&bits, &n.d, sizeof bits);
-        return n.whole ? mix(mix(h, n.mag), n.neg) : mix(mix(h, bits), 2);
+        return n.whole ? hash_mix(hash_mix(h, n.mag), n.neg) : hash_mix(hash_mix(h, bits), 2);
     }
     if (type == SCHEMA_ARRAY) {
         size_t n = json_object_array_length(v);
         for (size_t i = 0; i < n; i++)
-            h = mix(h, schema_value_hash(json_object_array_get_idx(v, i), seed, steps));
+            h = hash_mix(h, schema_value_hash(json_object_array_get_idx(v, i), seed, steps));
     }
     if (type == SCHEMA_OBJECT) {
         uint64_t sum = 0; /* members in any order */
         for (struct lh_entry *e = json_object_get_object(v)->head; e != NULL; e = e->next)
-            sum += mix(str_hash(str_c(lh_entry_k(e)), seed),
-                       schema_value_hash(lh_entry_v(e), seed, steps));
-        h = mix(h, sum);
+            sum += hash_mix(str_hash(str_c(lh_entry_k(e)), seed),
+                            schema_value_hash(lh_entry_v(e), seed, steps));
+        h = hash_mix(h, sum);
     }
     return h;
 }

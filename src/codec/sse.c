@@ -44,8 +44,3 @@ void sse_frame(struct buf *b, uint64_t id, struct str event, struct str data) {
     }
     buf_addc(b, '\n');
 }
-
-void sse_comment(struct buf *b, struct str text) {
-    add_lines(b, STR(":"), text.n > 0 ? text : STR(""));
-    buf_addc(b, '\n');
-}

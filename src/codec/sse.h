@@ -12,6 +12,5 @@ void sse_frame(struct buf *b, uint64_t id, struct str event, struct str data);
 /* The same around data that the caller renders in place, on one line: begin, data, end. */
 void sse_begin(struct buf *b, uint64_t id, struct str event);
 void sse_end(struct buf *b);
-void sse_comment(struct buf *b, struct str text); /* ":text\n\n" */
 
 #endif

@@ -5,10 +5,10 @@
 
 /* left: "<root>" or "<root>.<dotted path>" */
 static struct str left_value(const struct wf_cond *c, const struct expr_scope *s, struct arena *a) {
-    struct str root = c->left, rest = STR_NONE;
-    bool deeper = str_cut(c->left, '.', &root, &rest);
-    struct str v = s->lookup(s->ctx, root, a);
-    if (v.p != NULL && deeper) v = json_path_get(v, rest, a);
+    struct expr_place at = {.root = c->left, .path = STR(""), .dotted = true};
+    size_t bytes = 0;
+    (void)str_cut(c->left, '.', &at.root, &at.path);
+    struct str v = expr_find(s, &at, a, &bytes);
     return v.p == NULL || v.n == 0 ? STR("null") : v;
 }
 

@@ -277,11 +277,21 @@ static int eval_matches(struct eval *ev, const struct expr *e, const struct valu
     return rc;
 }
 
+struct str expr_find(const struct expr_scope *s, const struct expr_place *at, struct arena *a,
+                     size_t *bytes) {
+    if (s->find) return s->find(s->ctx, at, a, bytes);
+    struct str text = s->lookup(s->ctx, at->root, a);
+    *bytes = text.n;
+    if (text.p == NULL || at->path.n == 0) return text;
+    return at->dotted ? json_path_get(text, at->path, a) : json_pointer_get(text, at->path, a);
+}
+
 static int eval_path(struct eval *ev, const struct expr *e, struct value *out) {
-    struct str text = ev->scope->lookup(ev->scope->ctx, e->root, ev->a);
-    int rc = eval_spend(ev, text.n);
+    const struct expr_place at = {.root = e->root, .path = e->raw};
+    size_t bytes = 0;
+    struct str text = expr_find(ev->scope, &at, ev->a, &bytes);
+    int rc = eval_spend(ev, bytes); /* as if all of it were read, whatever finds it */
     if (rc != 0) return rc;
-    if (text.p != NULL && e->raw.n > 0) text = json_pointer_get(text, e->raw, ev->a);
     if (arena_failed(ev->a)) return no_memory(ev);
     return value_of(ev, text.p == NULL || text.n == 0 ? STR("null") : text, out);
 }

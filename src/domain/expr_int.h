@@ -43,6 +43,9 @@ struct expr {
      * evaluated */
     const struct schema *rx;
 };
+/* What is at a place; *bytes: of the text of its root. */
+struct str expr_find(const struct expr_scope *s, const struct expr_place *at, struct arena *a,
+                     size_t *bytes);
 /* Call each for every matches() whose pattern is a string literal; each may set node->rx.
  * Stops at the first non-zero result and returns it. */
 int expr_patterns(struct expr *e, int (*each)(void *ctx, struct expr *node), void *ctx);

@@ -1,6 +1,7 @@
 /*
  * inputs.c: initial variables of a run (RUN-3, WF-17, EVT-11).
  */
+#include "base/near.h"
 #include "codec/jobj.h"
 #include "domain/options.h"
 
@@ -70,15 +71,30 @@ static int inputs_too_long(struct wopr_error *err) {
     return rc;
 }
 
+/* What a misspelt input was probably meant to be. */
+static void stray_add(struct var_inits *r, struct str name, const struct workflow *wf,
+                      struct arena *a) {
+    enum { TRIED_MAX = 500 };
+    struct near n;
+    if (r->strays_nr == INPUT_STRAYS_MAX || name.n > INPUT_STRAY_BYTES) return;
+    if (r->strays == NULL) r->strays = ARENA_ARRAY(a, struct input_stray, INPUT_STRAYS_MAX);
+    if (r->strays == NULL) return; /* the caller meets the want of memory at its next step */
+    near_init(&n, name);
+    for (size_t i = 0; i < wf->vars_nr && i < TRIED_MAX; i++) near_try(&n, wf->vars[i].name);
+    r->strays[r->strays_nr++] = (struct input_stray){name, near_best(&n)};
+}
+
 /* Declared values by name, so that the cost is the number of inputs plus the number of variables.
- * Undeclared ones are dropped (EVT-11), unless the workflow refuses them
+ * Others are dropped (EVT-11) and named to the caller, unless the workflow refuses them
  * (settings.strictInputs). */
 static void inputs_collect(const struct json_members *m, const struct workflow *wf,
-                           struct str *values, struct issues *is) {
+                           struct str *values, struct issues *is, struct var_inits *r,
+                           struct arena *a) {
     for (size_t i = 0; i < m->n; i++) {
         const struct wf_variable *v = workflow_variable(wf, m->v[i].key);
         if (v != NULL) values[v - wf->vars] = m->v[i].raw;
         else if (wf->strict_inputs) issue_add(is, m->v[i].key, "undeclared");
+        else stray_add(r, m->v[i].key, wf, a);
     }
 }
 
@@ -99,7 +115,7 @@ int run_inputs_check(struct str inputs, const struct workflow *wf, struct arena 
     if (values == NULL || r.v == NULL)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the variables of a run");
     issues_begin(&is);
-    inputs_collect(&m, wf, values, &is);
+    inputs_collect(&m, wf, values, &is, &r, a);
     for (size_t i = 0; i < wf->vars_nr; i++) {
         const struct wf_variable *v = &wf->vars[i];
         struct var_init init = {.name = v->name,

@@ -58,27 +58,21 @@ static const struct member_rule LOW_CONFIDENCE[] = {{"agentId", T_STR1, true},
                                                     {NULL, 0, false}};
 static const struct {
     const char *name, *word;
-    enum run_status waits;
     bool open; /* unknown members are allowed */
     const struct member_rule *rules;
 } KINDS[INTR_KIND_NR] = {
-    [INTR_APPROVAL] = {"approval", "approval", RUN_WAITING_APPROVAL, true, APPROVAL},
-    [INTR_CLARIFICATION] = {"clarification", "clarification", RUN_WAITING_INPUT, false,
-                            CLARIFICATION},
-    [INTR_EXTERNAL] = {"external-event", "external-event", RUN_WAITING_EXTERNAL, false, EXTERNAL},
-    [INTR_CUSTOM] = {"custom", "custom", RUN_WAITING_INPUT, false, CUSTOM},
-    [INTR_CONVERSATION_START] = {"conversation.start", NULL, RUN_RUNNING, false,
-                                 CONVERSATION_START},
-    [INTR_CONVERSATION_EXCHANGE] = {"conversation.exchange", NULL, RUN_WAITING_APPROVAL, false,
-                                    CONVERSATION_EXCHANGE},
-    [INTR_CONVERSATION_CLOSE] = {"conversation.close", NULL, RUN_RUNNING, false,
-                                 CONVERSATION_CLOSE},
-    [INTR_LOW_CONFIDENCE] = {"low-confidence", NULL, RUN_WAITING_APPROVAL, false, LOW_CONFIDENCE},
+    [INTR_APPROVAL] = {"approval", "approval", true, APPROVAL},
+    [INTR_CLARIFICATION] = {"clarification", "clarification", false, CLARIFICATION},
+    [INTR_EXTERNAL] = {"external-event", "external-event", false, EXTERNAL},
+    [INTR_CUSTOM] = {"custom", "custom", false, CUSTOM},
+    [INTR_CONVERSATION_START] = {"conversation.start", NULL, false, CONVERSATION_START},
+    [INTR_CONVERSATION_EXCHANGE] = {"conversation.exchange", NULL, false, CONVERSATION_EXCHANGE},
+    [INTR_CONVERSATION_CLOSE] = {"conversation.close", NULL, false, CONVERSATION_CLOSE},
+    [INTR_LOW_CONFIDENCE] = {"low-confidence", NULL, false, LOW_CONFIDENCE},
 };
 
 const char *intr_kind_name(enum intr_kind k) { return KINDS[k].name; }
 const char *intr_kind_word(enum intr_kind k) { return KINDS[k].word; }
-enum run_status intr_waits(enum intr_kind k) { return KINDS[k].waits; }
 
 bool intr_kind_of(struct str name, enum intr_kind *out) {
     for (int k = 0; k < INTR_KIND_NR; k++)

@@ -27,7 +27,6 @@ enum intr_kind { /* stored by name */
 
 const char *intr_kind_name(enum intr_kind k);
 bool intr_kind_of(struct str name, enum intr_kind *out);
-enum run_status intr_waits(enum intr_kind k); /* what the run shows (INT-12) */
 /* The word for the closed enums of node.suspended and interrupt.resolved, NULL for the kinds they
  * lack (AGT-32). */
 const char *intr_kind_word(enum intr_kind k);

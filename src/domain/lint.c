@@ -1,31 +1,28 @@
-/* lint.c: see lint.h.  Members, names and choices of a definition. */
+/*
+ * lint.c: see lint.h.  The order of checks, the names of a definition, and the checks of it as a
+ * whole.
+ */
+#include "domain/lint.h"
+
+#include "base/embed.h"
 #include "domain/lint_int.h"
+#include "domain/workflow_int.h"
 
-#include <stdio.h>
-
-#define LINT_ARENA_MAX (64u * 1024 * 1024)
-#define TOP_MEMBERS                                                                                \
-    "id name description version type isActive status tenantId scopeId slug nodes edges triggers " \
-    "variables groups channels configurableSchema metadata settings acceptsInheritedArtifacts "    \
-    "createdAt updatedAt packs engines"
-#define NODE_MEMBERS                                                                               \
-    "id typeId name position config inputs credentialsRef settings disabled notes groupId agent "  \
-    "envelopeContract artifactType cardType outputSensitivity"
+#define LINT_ARENA_MAX (128u * 1024 * 1024)
+#define SCHEMA_FILE    "api/schemas/workflow-definition.schema.json"
+/* Settings that the published schema leaves open and this host reads (WF-22,
+ * docs/api-extensions.md). */
+#define SETTINGS                                                                                   \
+    "{\"additionalProperties\":false,\"properties\":{\"timeout\":{},\"maxRetries\":{},"            \
+    "\"logLevel\":{},\"maxLoopbackIterations\":{},\"strictInputs\":{\"type\":\"boolean\"}}}"
+#define CHANNEL_TRIGGER                                                                            \
+    "{\"additionalProperties\":false,\"required\":[\"channel\"],\"properties\":{\"channel\":"      \
+    "{\"type\":\"string\"},\"onlyFrom\":{\"enum\":[\"any\",\"child\",\"parent\"]},\"debounceMs\":" \
+    "{\"type\":\"integer\",\"minimum\":0,\"maximum\":60000}}}"
 
 /* --- declared names --- */
 
-static void name_remember(struct lint *l, struct map *m, struct str name) {
-    if (name.p != NULL && map_put(m, name, l, NULL) != 0) l->no_memory = true;
-}
-
-static void remember_members(struct lint *l, struct str object) {
-    struct json_members m;
-    if (object.p == NULL || json_type_of(object) != JSON_OBJECT) return;
-    if (json_members(object, l->a, &m, NULL) != 0) return;
-    for (size_t i = 0; i < m.n; i++) name_remember(l, l->vars, arena_str(l->a, m.v[i].key));
-}
-
-static struct json_elements list_of(struct lint *l, struct str top, const char *key) {
+static struct json_elements elements_of(struct lint *l, struct str top, const char *key) {
     struct json_elements el = {0};
     struct str raw = json_get(top, key);
     if (raw.p != NULL && json_type_of(raw) == JSON_ARRAY &&
@@ -34,135 +31,177 @@ static struct json_elements list_of(struct lint *l, struct str top, const char *
     return el;
 }
 
+static struct str object_of(struct str raw, const char *key) {
+    struct str inner = json_get(raw, key);
+    return inner.p != NULL && json_type_of(inner) == JSON_OBJECT ? inner : STR_NONE;
+}
+
+/* value: the meaning of the names, l for "nothing more is known". */
+static void members_put(struct lint *l, struct map *m, struct str object, bool with_value) {
+    struct json_members members;
+    if (object.p == NULL || json_type_of(object) != JSON_OBJECT) return;
+    if (json_members(object, l->a, &members, NULL) != 0) {
+        l->no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < members.n; i++)
+        lint_put(l, m, members.v[i].key, with_value ? (const void *)&members.v[i].raw : l);
+}
+
+static void twice_tell(struct lint *l, const char *list, size_t i, const char *key, struct str id) {
+    size_t mark = lint_at(l, list, i);
+    lint_tell(l, true, key, NULL, "\"%.*s\" is used twice", LINT_SHOWN(id));
+    lint_leave(l, mark);
+}
+
+/* The names a node writes; computed names are unknown. */
+static void written_collect(struct lint *l, const struct lint_node *n) {
+    struct str name = STR_NONE;
+    if (n->traits & NODE_IS_DECLARING) {
+        name = lint_text(l, n->config, "name");
+        if (name.p == NULL) /* a static input */
+            name = lint_text(l, json_get(n->inputs, "name"), "value");
+    }
+    if (name.p != NULL && map_get(l->vars, name) == NULL) lint_put(l, l->vars, name, l);
+    name = lint_text(l, n->config, "channelName");
+    if (name.p != NULL && map_get(l->channels, name) == NULL) lint_put(l, l->vars, name, l);
+    if (n->traits & NODE_IS_PARENT) {
+        struct json_members m;
+        struct str mapping = object_of(n->config, "outputMapping");
+        if (mapping.p == NULL || json_members(mapping, l->a, &m, NULL) != 0) return;
+        for (size_t i = 0; i < m.n; i++)
+            if (map_get(l->vars, m.v[i].key) == NULL) lint_put(l, l->vars, m.v[i].key, l);
+    }
+}
+
+static void nodes_collect(struct lint *l, struct str top) {
+    struct json_elements el = elements_of(l, top, "nodes");
+    l->node_list = ARENA_ARRAY(l->a, struct lint_node, el.n);
+    if (l->node_list == NULL) return;
+    l->nodes_nr = el.n;
+    for (size_t i = 0; i < el.n; i++) {
+        struct lint_node *n = &l->node_list[i];
+        *n = (struct lint_node){.raw = el.v[i],
+                                .id = lint_text(l, el.v[i], "id"),
+                                .type_id = lint_text(l, el.v[i], "typeId"),
+                                .config = object_of(el.v[i], "config"),
+                                .inputs = object_of(el.v[i], "inputs")};
+        n->traits = node_traits(n->type_id);
+        if (n->id.p != NULL && map_get(l->nodes, n->id) != NULL)
+            twice_tell(l, "nodes", i, "id", n->id);
+        lint_put(l, l->nodes, n->id, n);
+        written_collect(l, n);
+    }
+}
+
+static int node_index(struct lint *l, struct str id) {
+    const struct lint_node *n = id.p != NULL ? map_get(l->nodes, id) : NULL;
+    return n != NULL ? (int)(n - l->node_list) : -1;
+}
+
+static void edges_collect(struct lint *l, struct str top) {
+    struct json_elements el = elements_of(l, top, "edges");
+    l->edge_list = ARENA_ARRAY(l->a, struct lint_edge, el.n);
+    if (l->edge_list == NULL) return;
+    l->edges_nr = el.n;
+    for (size_t i = 0; i < el.n; i++)
+        l->edge_list[i] =
+            (struct lint_edge){.raw = el.v[i],
+                               .condition = object_of(el.v[i], "condition"),
+                               .rule = lint_text(l, el.v[i], "triggerRule"),
+                               .src = node_index(l, lint_text(l, el.v[i], "sourceNodeId")),
+                               .dst = node_index(l, lint_text(l, el.v[i], "targetNodeId"))};
+}
+
 /* Variables exist when they are declared, set by a node, or are channels (CHAN-28). */
 static void names_collect(struct lint *l, struct str top) {
-    struct json_elements vars = list_of(l, top, "variables");
-    l->node_list = list_of(l, top, "nodes");
-    l->edge_list = list_of(l, top, "edges");
+    struct json_elements vars = elements_of(l, top, "variables");
+    members_put(l, l->channels, json_get(top, "channels"), true);
     for (size_t i = 0; i < vars.n; i++) {
         struct str name = lint_text(l, vars.v[i], "name");
-        name_remember(l, l->vars, name);
+        if (name.p != NULL && map_get(l->inputs, name) != NULL)
+            twice_tell(l, "variables", i, "name", name);
+        lint_put(l, l->vars, name, &vars.v[i]);
+        lint_put(l, l->inputs, name, &vars.v[i]);
     }
-    remember_members(l, json_get(top, "channels"));
-    for (size_t i = 0; i < l->node_list.n; i++) {
-        struct str config = json_get(l->node_list.v[i], "config");
-        struct str id = lint_text(l, l->node_list.v[i], "id");
-        if (id.p != NULL && map_put(l->nodes, id, &l->node_list.v[i], NULL) != 0)
-            l->no_memory = true;
-        if (config.p == NULL || json_type_of(config) != JSON_OBJECT) continue;
-        if (node_traits(lint_text(l, l->node_list.v[i], "typeId")) & NODE_IS_DECLARING)
-            name_remember(l, l->vars, lint_text(l, config, "name"));
-        name_remember(l, l->vars, lint_text(l, config, "channelName"));
-        remember_members(l, json_get(config, "outputMapping"));
-    }
-}
-
-/* --- nodes --- */
-
-static const struct lint_type *type_of(struct lint *l, struct str node, const char *pointer) {
-    char hint[NEAR_HINT];
-    struct near n;
-    struct str id = lint_text(l, node, "typeId");
-    if (id.p == NULL) return NULL;
-    near_init(&n, id);
-    for (const struct lint_type *t = l->types; t->type_id != NULL; t++) {
-        if (str_eqc(id, t->type_id)) return t;
-        near_try(&n, str_c(t->type_id));
-    }
-    lint_tell(l, true, pointer, "typeId", "this host has no executor of type \"%.*s\"%s",
-              (int)(id.n < 64 ? id.n : 64), id.p, near_hint(&n, hint));
-    return NULL;
-}
-
-static void port_check(struct lint *l, struct str raw, const char *pointer) {
-    struct str kind = lint_text(l, raw, "type"), name;
-    lint_word(l, raw, pointer, "type", "static expression connection variable");
-    if (str_eqc(kind, "connection")) lint_name(l, raw, pointer, "nodeId", l->nodes, "node");
-    if (str_eqc(kind, "expression"))
-        lint_expression(l, lint_text(l, raw, "expression"), pointer, "expression");
-    if (str_eqc(kind, "variable") && (name = lint_text(l, raw, "variableName")).p != NULL)
-        lint_variable(l, name, pointer, "variableName");
-}
-
-static void ports_check(struct lint *l, struct str inputs, const char *pointer) {
-    struct json_members m;
-    char at[LINT_POINTER];
-    if (inputs.p == NULL || json_type_of(inputs) != JSON_OBJECT) return;
-    if (json_members(inputs, l->a, &m, NULL) != 0) return;
-    for (size_t i = 0; i < m.n; i++) {
-        (void)snprintf(at, sizeof at, "%.100s/inputs/%.*s", pointer,
-                       (int)(m.v[i].key.n < 60 ? m.v[i].key.n : 60), m.v[i].key.p);
-        if (json_type_of(m.v[i].raw) == JSON_OBJECT) port_check(l, m.v[i].raw, at);
+    nodes_collect(l, top);
+    edges_collect(l, top);
+    struct json_elements triggers = elements_of(l, top, "triggers");
+    for (size_t i = 0; i < triggers.n; i++) {
+        int at = node_index(l, lint_text(l, triggers.v[i], "nodeId"));
+        if (at >= 0 && str_eqc(lint_text(l, triggers.v[i], "type"), "channel-write"))
+            l->node_list[at].triggered = true;
     }
 }
 
-static void config_check(struct lint *l, struct str node, const struct lint_type *t,
-                         const char *pointer) {
-    struct str cfg = json_get(node, "config"), inputs = json_get(node, "inputs"), need;
-    const char *needs = t->needs;
-    char at[LINT_POINTER];
-    (void)snprintf(at, sizeof at, "%.100s/config", pointer);
-    if (strcmp(t->config, "*") != 0) lint_members(l, cfg, at, t->config, false);
-    while (lint_next_word(&needs, &need)) {
-        const char *key = arena_cstr(l->a, need);
-        if (key == NULL) l->no_memory = true;
-        else if (json_get(cfg, key).p == NULL && json_get(inputs, key).p == NULL)
-            lint_tell(l, true, at, NULL, "%s needs \"%s\" here or as an input", t->type_id, key);
-    }
+/* --- the definition as a whole --- */
+
+static void published_check(struct lint *l, struct str top) {
+    const struct embed_file *f = embed_find(SCHEMA_FILE);
+    struct str text;
+    if (f == NULL) return;
+    struct lint_shape shape = {.schema = embed_text(f), .root = embed_text(f)};
+    int rc = definition_stripped(top, l->a, &text);
+    if (rc == 0) lint_shape(l, text, &shape);
+    else if (rc == WOPR_E_NO_MEMORY) l->no_memory = true;
 }
 
-static void node_check(struct lint *l, struct str raw, size_t i) {
-    char at[LINT_POINTER], deeper[LINT_POINTER + 16];
-    (void)snprintf(at, sizeof at, "/nodes/%zu", i);
-    (void)snprintf(deeper, sizeof deeper, "%s/settings", at);
-    lint_members(l, raw, at, NODE_MEMBERS, true);
-    const struct lint_type *t = type_of(l, raw, at);
-    if (t != NULL) config_check(l, raw, t, at);
-    lint_members(l, json_get(raw, "settings"), deeper, "maxRetries retryDelayMs timeoutMs", false);
-    ports_check(l, json_get(raw, "inputs"), at);
+static void settings_check(struct lint *l, struct str top) {
+    struct lint_shape shape = {.schema = STR(SETTINGS), .ignores = true};
+    struct str settings = object_of(top, "settings");
+    if (settings.p == NULL) return;
+    size_t mark = lint_enter(l, STR("settings"));
+    lint_shape(l, settings, &shape);
+    lint_leave(l, mark);
 }
 
-static void names_declared(struct lint *l, struct str top) {
-    char at[LINT_POINTER];
-    struct json_elements vars = list_of(l, top, "variables"), trs = list_of(l, top, "triggers");
-    for (size_t i = 0; i < vars.n; i++) {
-        (void)snprintf(at, sizeof at, "/variables/%zu", i);
-        lint_members(l, vars.v[i], at, "name type description required defaultValue sensitive",
-                     true);
-        lint_word(l, vars.v[i], at, "type", "string number boolean object array");
-    }
-    for (size_t i = 0; i < trs.n; i++) {
-        (void)snprintf(at, sizeof at, "/triggers/%zu", i);
-        lint_members(l, trs.v[i], at, "id type name description config enabled nodeId eventType",
-                     true);
-        lint_word(l, trs.v[i], at, "type",
-                  "manual schedule webhook event artifact canvas envelope command chat-message "
-                  "channel-write");
-        lint_name(l, trs.v[i], at, "nodeId", l->nodes, "node");
+static void triggers_check(struct lint *l, struct str top) {
+    struct lint_shape shape = {.schema = STR(CHANNEL_TRIGGER), .ignores = true};
+    struct json_elements el = elements_of(l, top, "triggers");
+    for (size_t i = 0; i < el.n; i++) {
+        size_t mark = lint_at(l, "triggers", i);
+        (void)lint_name(l, el.v[i], "nodeId", l->nodes, "node");
+        struct str config = object_of(el.v[i], "config");
+        if (config.p != NULL && str_eqc(lint_text(l, el.v[i], "type"), "channel-write")) {
+            (void)lint_enter(l, STR("config"));
+            lint_shape(l, config, &shape);
+            (void)lint_name(l, config, "channel", l->channels, "channel");
+        }
+        lint_leave(l, mark);
     }
 }
 
 static void definition_check(struct lint *l, struct str top) {
     names_collect(l, top);
-    lint_members(l, top, "", TOP_MEMBERS, true);
-    lint_members(l, json_get(top, "settings"), "/settings",
-                 "timeout maxRetries logLevel maxLoopbackIterations strictInputs", false);
-    names_declared(l, top);
-    for (size_t i = 0; i < l->node_list.n; i++)
-        if (json_type_of(l->node_list.v[i]) == JSON_OBJECT) node_check(l, l->node_list.v[i], i);
+    if (l->node_list == NULL || l->edge_list == NULL) {
+        l->no_memory = true;
+        return;
+    }
+    published_check(l, top);
+    settings_check(l, top);
+    lint_nodes(l);
     lint_edges(l);
+    lint_graph(l);
+    triggers_check(l, top);
 }
 
-int workflow_lint(struct str text, const struct lint_type *types, lint_fn *each, void *ctx,
+int workflow_lint(struct str text, const struct wf_types *types, lint_fn *each, void *ctx,
                   struct wopr_error *err) {
-    struct lint l = {.types = types, .each = each, .ctx = ctx, .a = arena_new(LINT_ARENA_MAX)};
-    l.nodes = map_new();
-    l.vars = map_new();
-    l.no_memory = l.a == NULL || l.nodes == NULL || l.vars == NULL;
+    struct lint l = {.types = types,
+                     .each = each,
+                     .ctx = ctx,
+                     .a = arena_new(LINT_ARENA_MAX),
+                     .near_left = LINT_NEAR_MAX};
+    struct map **const maps[] = {&l.nodes, &l.vars, &l.inputs, &l.channels, &l.by_type, &l.shapes};
+    enum { MAPS_NR = sizeof maps / sizeof maps[0] };
+    l.no_memory = l.a == NULL;
+    for (size_t i = 0; i < MAPS_NR; i++) {
+        *maps[i] = map_new();
+        if (*maps[i] == NULL) l.no_memory = true;
+    }
     if (!l.no_memory && json_type_of(text) == JSON_OBJECT) definition_check(&l, text);
     bool failed = l.no_memory || (l.a != NULL && arena_failed(l.a));
-    map_free(l.nodes);
-    map_free(l.vars);
+    for (size_t i = 0; i < MAPS_NR; i++) map_free(*maps[i]);
     arena_free(l.a);
     return failed ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look at a workflow") : 0;
 }

@@ -70,9 +70,15 @@ struct var_init {
     bool from_input;
     bool inherited; /* sensitive where it comes from: masked whatever the mode of this workflow */
 };
+struct input_stray {          /* an input that the workflow does not declare, and drops */
+    struct str name, nearest; /* nearest: the declared one that was probably meant, or empty */
+};
+enum { INPUT_STRAYS_MAX = 8, INPUT_STRAY_BYTES = 64 }; /* kept; of longer names none is */
 struct var_inits {
     struct var_init *v;
     size_t n;
+    struct input_stray *strays;
+    size_t strays_nr;
 };
 MUST_CHECK int run_inputs_check(struct str inputs, const struct workflow *wf, struct arena *a,
                                 struct var_inits *out, struct wopr_error *err);

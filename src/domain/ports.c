@@ -9,7 +9,17 @@
 
 #include <stdio.h>
 
-struct str member_raw(struct str text, struct str key, struct arena *a) {
+struct
+    run_scope { /* of one node's ports; roots are built once, in the arena of the first look-up */
+    struct run_state *run;
+    int node;       /* whose config */
+    int64_t now_ms; /* clock of channels (CHAN-17) */
+    bool no_memory;
+    bool have[ROOT_NR];
+    struct str root[ROOT_NR];
+};
+
+static struct str member_raw(struct str text, struct str key, struct arena *a) {
     struct json_members m;
     if (text.n == 0 || json_type_of(text) != JSON_OBJECT) return STR_NONE;
     if (json_members(text, a, &m, NULL) != 0) return STR_NONE;
@@ -18,105 +28,36 @@ struct str member_raw(struct str text, struct str key, struct arena *a) {
     return STR_NONE;
 }
 
-static void channel_add(struct run_scope *sc, struct jw *w, const struct chan_state *c) {
-    struct buf value;
-    buf_init(&value, SCOPE_BYTES_MAX);
-    int rc = sc->hide_sensitive ? chan_shown(c, sc->run->wf->masking_mode, sc->now_ms, &value)
-                                : chan_value(c, sc->now_ms, &value);
-    if (rc != 0 || buf_failed(&value)) sc->no_memory = true;
-    else if (value.len > 0) {
-        jw_key_str(w, text_str(&c->name));
-        jw_raw(w, buf_str(&value));
+static struct str build(struct run_scope *sc, enum run_root which, struct arena *a) {
+    struct str text = STR_NONE;
+    int rc = 0;
+    switch (which) {
+    case ROOT_CONFIG:
+        return sc->run->wf->nodes[sc->node].config;
+    case ROOT_INPUTS:
+        rc = root_inputs(sc->run, false, a, &text);
+        break;
+    case ROOT_VARIABLES:
+    case ROOT_CHANNELS:
+        rc = root_object(sc->run, which, false, sc->now_ms, a, &text);
+        break;
+    default: /* of edges only */
+        break;
     }
-    buf_fini(&value);
-}
-
-static bool declared_sensitive(const struct run_state *s, struct str name) {
-    const struct wf_variable *d = workflow_variable(s->wf, name);
-    return d && d->sensitive;
-}
-
-/* The inputs as accepted; for conditions without the sensitive ones. */
-static struct str inputs_of(struct run_scope *sc, struct arena *a) {
-    const struct run_state *s = sc->run;
-    struct json_members m = {0};
-    struct jobj o;
-    struct str out = STR_NONE;
-    if (s->meta.inputs.n == 0) return STR_NONE;
-    if (!sc->hide_sensitive) {
-        if (s->meta.inputs_clear.n == 0) return s->meta.inputs;
-        if (overlay_object(s->meta.inputs, s->meta.inputs_clear, a, &out, NULL) != 0)
-            sc->no_memory = true;
-        return out;
-    }
-    if (json_members(s->meta.inputs, a, &m, NULL) != 0) sc->no_memory = true;
-    jobj_begin(&o, SCOPE_BYTES_MAX);
-    for (size_t i = 0; i < m.n; i++) {
-        if (declared_sensitive(s, m.v[i].key)) continue;
-        jw_key_str(&o.w, m.v[i].key);
-        jw_raw(&o.w, m.v[i].raw);
-    }
-    out = jobj_end(&o, a);
-    if (!out.p) sc->no_memory = true;
-    return out;
-}
-
-/* Undeclared channels show under variables, declared ones under channels (CHAN-28). */
-static struct str object_of(struct run_scope *sc, enum run_root which, struct arena *a) {
-    struct run_state *s = sc->run;
-    struct jobj o;
-    jobj_begin(&o, SCOPE_BYTES_MAX);
-    for (size_t i = 0; which == ROOT_VARIABLES && i < s->vars_nr; i++) {
-        const struct var_state *v = &s->vars[i];
-        struct str raw = sc->hide_sensitive ? var_shown(v) : text_str(&v->value);
-        if (raw.n == 0 || (sc->hide_sensitive && declared_sensitive(s, text_str(&v->name))))
-            continue;
-        jw_key_str(&o.w, text_str(&v->name));
-        jw_raw(&o.w, raw);
-    }
-    for (size_t i = 0; i < s->chans_nr; i++) {
-        const struct wf_channel *decl = s->chans[i].decl;
-        if ((decl != NULL) != (which == ROOT_CHANNELS)) continue;
-        if (decl == NULL || !sc->hide_sensitive || !decl->sensitive)
-            channel_add(sc, &o.w, &s->chans[i]);
-    }
-    struct str text = jobj_end(&o, a);
-    if (text.p == NULL) sc->no_memory = true;
+    if (rc != 0) sc->no_memory = true;
     return text;
 }
 
-static struct str build(struct run_scope *sc, enum run_root which, struct arena *a) {
-    switch (which) {
-    case ROOT_STATUS:
-        if (sc->status.n == 0) return STR_NONE;
-        return arena_printf(a, "\"" STR_FMT "\"", STR_ARG(sc->status));
-    case ROOT_OUTPUT:
-        return sc->outputs;
-    case ROOT_VALUE:
-        return sc->output_key.n > 0 ? member_raw(sc->outputs, sc->output_key, a) : STR_NONE;
-    case ROOT_INPUTS:
-        return inputs_of(sc, a);
-    case ROOT_CONFIG:
-        return sc->run->wf->nodes[sc->node].config;
-    default:
-        return object_of(sc, which, a);
-    }
-}
-
 static struct str scope_lookup(void *ctx, struct str root, struct arena *a) {
-    static const char *const NAMES[ROOT_NR] = {"status",   "output", "value", "variables",
-                                               "channels", "inputs", "config"};
     struct run_scope *sc = ctx;
-    for (int i = 0; i < ROOT_NR; i++) {
-        if (!str_eqc(root, NAMES[i])) continue;
-        if (!sc->have[i]) sc->root[i] = build(sc, (enum run_root)i, a);
-        sc->have[i] = true;
-        return sc->root[i].n > 0 ? sc->root[i] : STR_NONE;
-    }
-    return STR_NONE;
+    enum run_root i = run_root_of(root);
+    if (i == ROOT_NR) return STR_NONE;
+    if (!sc->have[i]) sc->root[i] = build(sc, i, a);
+    sc->have[i] = true;
+    return sc->root[i].n > 0 ? sc->root[i] : STR_NONE;
 }
 
-struct expr_scope run_scope_of(struct run_scope *sc, uint64_t *steps) {
+static struct expr_scope run_scope_of(struct run_scope *sc, uint64_t *steps) {
     return (struct expr_scope){.lookup = scope_lookup, .ctx = sc, .steps = steps};
 }
 

@@ -7,6 +7,7 @@
  * source (sched_settle.c), and the verdict on a target is made from its edges (sched_judge.c).
  */
 #include "codec/json.h"
+#include "domain/due_tree.h"
 #include "domain/sched_int.h"
 
 static const char *const SKIP_TEXT[SKIP_NR] = {
@@ -21,15 +22,35 @@ int sched_alloc(struct run_state *s) {
     if (s->edges == NULL) s->edges = ARENA_ARRAY(s->arena, enum edge_state, s->wf->edges_nr);
     if (s->ready == NULL) s->ready = ARENA_ARRAY(s->arena, int, n);
     if (s->skips == NULL) s->skips = ARENA_ARRAY(s->arena, int, n);
-    if (s->loops == NULL) s->loops = ARENA_ARRAY(s->arena, int, n);
     if (s->open_nodes == NULL) s->open_nodes = ARENA_ARRAY(s->arena, int, n);
     if (s->triggers == NULL && s->wf->triggers_nr > 0) {
         s->triggers = ARENA_ARRAY(s->arena, struct trigger_state, s->wf->triggers_nr);
         if (s->triggers == NULL) return WOPR_E_NO_MEMORY;
     }
-    bool ok = s->edges != NULL && s->ready != NULL && s->skips != NULL && s->loops != NULL &&
-              s->open_nodes != NULL;
-    return ok ? 0 : WOPR_E_NO_MEMORY;
+    bool holds = false;
+    for (size_t i = 0; i < s->wf->triggers_nr; i++)
+        holds = holds || s->wf->triggers[i].debounce_ms > 0;
+    if (holds && !s->held && !(s->held = due_tree_new(s->arena, n))) return WOPR_E_NO_MEMORY;
+    bool ok = s->edges != NULL && s->ready != NULL && s->skips != NULL && s->open_nodes != NULL;
+    return ok ? sched_wishes_alloc(s) : WOPR_E_NO_MEMORY;
+}
+
+int sched_retries_alloc(struct run_state *s) {
+    if (!s->retries) s->retries = due_tree_new(s->arena, s->wf->nodes_nr);
+    return s->retries ? 0 : WOPR_E_NO_MEMORY;
+}
+
+int sched_restore(struct run_state *s) {
+    if (s->retry_nr > 0 && sched_retries_alloc(s) != 0) return WOPR_E_NO_MEMORY;
+    for (size_t i = 0; i < s->wf->nodes_nr; i++) {
+        const struct node_state *n = &s->nodes[i];
+        if (n->retry_at_ms > 0) due_tree_set(s->retries, (int)i, n->retry_at_ms);
+        if (n->sched.phase == PHASE_HELD) due_tree_set(s->held, (int)i, n->sched.due_ms);
+        if (n->sched.loop_pending) sched_wish_ask(s, (int)i);
+    }
+    for (size_t i = 0; s->triggers && i < s->wf->triggers_nr; i++)
+        if (s->triggers[i].n > 0) sched_wish_ask(s, (int)(s->wf->nodes_nr + i));
+    return 0;
 }
 
 int sched_run_started(struct run_state *s) {
@@ -69,24 +90,8 @@ static bool may_move(enum run_status st) {
            st == RUN_WAITING_EXTERNAL;
 }
 
-/* First node in definition order whose retry delay is over, or -1. */
-static int retry_due(const struct run_state *s, int64_t now_ms) {
-    size_t left = s->retry_nr;
-    for (size_t i = 0; left > 0 && i < s->wf->nodes_nr; i++) {
-        if (s->nodes[i].retry_at_ms <= 0) continue;
-        if (s->nodes[i].retry_at_ms <= now_ms) return (int)i;
-        left--;
-    }
-    return -1;
-}
-
 int64_t sched_next_retry_ms(const struct run_state *s) {
-    int64_t first = -1;
-    for (size_t i = 0; s->retry_nr > 0 && i < s->wf->nodes_nr; i++) {
-        int64_t at = s->nodes[i].retry_at_ms;
-        if (at > 0 && (first < 0 || at < first)) first = at;
-    }
-    return first;
+    return s->retry_nr > 0 ? due_tree_earliest(s->retries) : -1;
 }
 
 static struct sched_action action_make(enum sched_what what, int node) {
@@ -119,7 +124,7 @@ void sched_next(const struct run_state *s, int64_t now_ms, struct sched_action *
         *out = action_make(SCHED_SKIP, s->skips[0]);
         out->reason = SKIP_TEXT[s->nodes[s->skips[0]].sched.reason];
     } else {
-        int node = retry_due(s, now_ms), held = sched_held_due(s, now_ms);
+        int node = due_tree_first(s->retries, now_ms), held = due_tree_first(s->held, now_ms);
         if (held >= 0 && (node < 0 || held < node)) node = held;
         if (s->ready_nr > 0 && (node < 0 || s->ready[0] < node)) node = s->ready[0];
         if (node >= 0) *out = next_start(s, node);

@@ -12,8 +12,9 @@
  *                   head, or a firing of a channel-write trigger at its node.
  *   a round         of a loop is counted from the entry into its head from outside: its first
  *                   start, a trigger's firing, a round of an outer loop.  A loopback into the
- *                   head begins the next round after one that completed, the same one after one
- *                   that did not, and the first one after the loop has said that it is done.
+ *                   head begins the next round, whether the body of the last one completed or
+ *                   failed; the same one when the head failed, so that nothing of it was given
+ *                   out; and the first one after the loop has said that it is done.
  *   loops           counts loopbacks into a head since that entry, against the limit of WF-12.
  *
  * What is tried in vain is tried again when the node that stood in the way has ended.
@@ -75,6 +76,7 @@ static void node_renew(struct run_state *s, int node) {
         if (n->activation < INT32_MAX) n->activation++;
         n->started_ms = n->completed_ms = 0;
         n->disabled_skip = false;
+        if (w->dormant) s->asleep_from = 0;
         n->dirty = true;
         state_text_clear(s, &n->error);
         n->sched.phase = PHASE_IDLE;
@@ -82,12 +84,20 @@ static void node_renew(struct run_state *s, int node) {
     for (size_t i = 0; i < w->out_nr; i++) s->edges[w->out_edges[i]] = EDGE_OPEN;
 }
 
+static void loop_drop(struct run_state *s, int head) {
+    struct sched_node *n = &s->nodes[head].sched;
+    if (!n->loop_pending) return;
+    n->loop_pending = false;
+    s->loops_nr--;
+    sched_wish_drop(s, head);
+}
+
 static bool region_enter(struct run_state *s, int head, int *blocker, int32_t fired_by,
                          int32_t fire_depth) {
     size_t nr = region_quiet(s, head, blocker);
     for (size_t i = 0; i < nr; i++) {
         struct sched_node *n = &s->nodes[s->open_nodes[i]].sched;
-        n->loop_pending = false; /* inner loops start over */
+        loop_drop(s, s->open_nodes[i]); /* inner loops start over */
         if (s->open_nodes[i] != head) n->loops = n->round = 0;
         n->fired_by = fired_by;
         n->fire_depth = fire_depth;
@@ -120,22 +130,12 @@ void sched_loop_request(struct run_state *s, const struct wf_edge *e) {
     if (t->loop_pending) return;
     t->loop_pending = true;
     t->blocker = 0;
-    size_t at = s->loops_nr++; /* kept in definition order: outer loops usually come first */
-    for (; at > 0 && s->loops[at - 1] > e->dst; at--) s->loops[at] = s->loops[at - 1];
-    s->loops[at] = e->dst;
-}
-
-/* Drops heads whose loops are no longer pending. */
-static void loops_prune(struct run_state *s) {
-    size_t k = 0;
-    for (size_t i = 0; i < s->loops_nr; i++)
-        if (s->nodes[s->loops[i]].sched.loop_pending) s->loops[k++] = s->loops[i];
-    s->loops_nr = k;
+    s->loops_nr++;
+    sched_wish_ask(s, e->dst);
 }
 
 void sched_loops_drop(struct run_state *s) {
-    for (size_t i = 0; i < s->loops_nr; i++) s->nodes[s->loops[i]].sched.loop_pending = false;
-    s->loops_nr = 0;
+    for (size_t i = 0; s->loops_nr > 0 && i < s->wf->nodes_nr; i++) loop_drop(s, (int)i);
 }
 
 /* The output with which core.loop ends (30-nodes 2.4). */
@@ -152,23 +152,25 @@ static int32_t round_after(const struct run_state *s, int head) {
     return n->sched.round < INT32_MAX ? n->sched.round + 1 : INT32_MAX;
 }
 
-static bool loop_enter(struct run_state *s, int head) {
+static void loop_enter(struct run_state *s, int head) {
     struct sched_node *h = &s->nodes[head].sched;
     int32_t round = round_after(s, head);
-    if (!region_enter(s, head, &h->blocker, h->fired_by, h->fire_depth)) return false;
+    if (!region_enter(s, head, &h->blocker, h->fired_by, h->fire_depth)) {
+        sched_wish_wait(s, head, h->blocker - 1);
+        return;
+    }
     h->round = round;
     if (h->loops < INT32_MAX) h->loops++;
     h->loop_over = h->loops > h->loop_limit;
     sched_ready(s, head);
-    return true;
 }
 
-/* One pass is enough: an entry sets nodes in flight and ends none, so it clears no other's way. */
+/* One pass is enough: an entry sets nodes in flight and ends none, so it clears no other's way.
+ * Outer loops usually come first. */
 void sched_loops_try(struct run_state *s) {
-    bool entered = false;
-    for (size_t i = 0; s->failed_node < 0 && i < s->loops_nr; i++)
-        if (s->nodes[s->loops[i]].sched.loop_pending && loop_enter(s, s->loops[i])) entered = true;
-    if (entered) loops_prune(s);
+    int head = -1;
+    while (s->failed_node < 0 && (head = sched_wish_due(s, head + 1, (int)s->wf->nodes_nr)) >= 0)
+        loop_enter(s, head);
 }
 
 /* --- firings --- */
@@ -176,6 +178,19 @@ void sched_loops_try(struct run_state *s) {
 bool sched_fire(struct run_state *s, int node, int *blocker, int32_t fired_by, int32_t fire_depth) {
     if (!region_enter(s, node, blocker, fired_by, fire_depth)) return false;
     s->nodes[node].sched.loops = s->nodes[node].sched.round = 0;
-    if (s->loops_nr > 0) loops_prune(s);
     return true;
+}
+
+const char *sched_wishes_broken(const struct run_state *s) {
+    size_t pending = 0;
+    bool tried = s->failed_node < 0 && !s->end_reached && !run_state_busy(s);
+    for (size_t i = 0; i < s->wf->nodes_nr; i++) {
+        if (!s->nodes[i].sched.loop_pending) continue;
+        pending++;
+        if (tried && sched_wish_lost(s, (int)i)) return "N6: a pending loop waits for a busy node";
+    }
+    for (size_t i = 0; s->triggers && tried && i < s->wf->triggers_nr; i++)
+        if (s->triggers[i].n > 0 && sched_wish_lost(s, (int)(s->wf->nodes_nr + i)))
+            return "N6: a firing waits for a busy node";
+    return pending == s->loops_nr ? NULL : "N4: the counters are those of the nodes";
 }

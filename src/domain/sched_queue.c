@@ -2,6 +2,7 @@
  * sched_queue.c: the two heaps of the scheduler, nodes to start and nodes to skip, each in the
  * order of the definition (WF-14), and the phases that a node has by being in one of them.
  */
+#include "domain/due_tree.h"
 #include "domain/sched_int.h"
 
 static void heap_place(struct run_state *s, int *heap, size_t pos, int node) {
@@ -41,6 +42,7 @@ void sched_dequeue(struct run_state *s, int node) {
     struct node_state *n = &s->nodes[node];
     if (n->sched.phase == PHASE_HELD) {
         s->held_nr--;
+        due_tree_set(s->held, node, 0);
         n->sched.phase = PHASE_IDLE;
     }
     if (n->sched.phase != PHASE_READY && n->sched.phase != PHASE_SKIP) return;

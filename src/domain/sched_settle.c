@@ -12,47 +12,41 @@
  * them.  A loopback with any_failed or all_complete also fires on failure and handles it.
  */
 #include "base/mem.h"
+#include "domain/cond_view.h"
 #include "domain/expr_int.h"
 #include "domain/sched_int.h"
 #include "domain/state_internal.h"
 
 /* All conditions of an event draw on one budget, each on a part of it. */
-static int condition_eval(struct run_state *s, const struct wf_edge *e, struct run_scope *sc,
-                          bool *holds) {
+static int condition_eval(struct run_state *s, const struct wf_edge *e, bool *holds) {
     struct sched_settling *t = &s->settling;
     uint64_t left = t->steps < EXPR_STEPS_MAX ? t->steps : EXPR_STEPS_MAX, given = left;
-    struct expr_scope scope = run_scope_of(sc, &left);
     uint64_t refused = mem_refused();
+    struct expr_scope scope = cond_view_edge(t->view, e->source_output, &left);
     struct arena *a = arena_new(COND_SCRATCH_MAX);
     if (a == NULL) return WOPR_E_NO_MEMORY;
     int rc = cond_eval(&e->cond, &scope, a, holds);
-    if ((rc != 0 || sc->no_memory) && mem_refused() == refused) {
+    bool failed = cond_view_failed(t->view);
+    if ((rc != 0 || failed) && mem_refused() == refused) {
         *holds = false; /* a bound was met: the same for every fold of this log */
         rc = 0;
-    } else if (sc->no_memory) {
+    } else if (failed) {
         rc = WOPR_E_NO_MEMORY;
     }
     arena_free(a);
     t->steps -= given - left;
+    t->work += cond_view_spent(t->view, given - left);
     return rc;
 }
 
 static int edge_condition(struct run_state *s, const struct wf_edge *e, bool *holds) {
-    const struct node_state *n = &s->nodes[e->src];
     *holds = true;
     if (e->cond.kind == COND_NONE) return 0;
     s->settling.costs = true;
     *holds = false;
     if (s->settling.steps == 0) return 0;
-    struct run_scope sc = {.run = s,
-                           .node = e->src,
-                           .output_key = e->source_output,
-                           .now_ms = s->settling.now_ms,
-                           .hide_sensitive = true};
-    /* WF-5: a disabled node counts as completed, with empty outputs */
-    sc.status = str_c(node_status_name(n->disabled_skip ? NODE_COMPLETED : n->status));
-    sc.outputs = n->outputs.n > 0 ? text_str(&n->outputs) : STR("{}");
-    return condition_eval(s, e, &sc, holds);
+    if (!s->settling.view) s->settling.view = cond_view_new(s, e->src, s->settling.now_ms);
+    return s->settling.view ? condition_eval(s, e, holds) : WOPR_E_NO_MEMORY;
 }
 
 /* The state of an edge of a settled source. */
@@ -137,9 +131,16 @@ int sched_node_settled(struct run_state *s, int node, struct wopr_error *err) {
     return 0;
 }
 
+static bool turn_over(const struct sched_settling *t, const struct run_pace *pace, uint64_t began) {
+    if (!pace || !t->costs) return false;
+    bool enough = pace->bytes_max > 0 && t->work - began >= pace->bytes_max;
+    return enough || (pace->over && pace->over(pace->ctx));
+}
+
 /* Loopbacks first: whether a round follows decides what the other edges mean. */
 static int edges_settle(struct run_state *s, const struct run_pace *pace) {
     struct sched_settling *t = &s->settling;
+    const uint64_t began = t->work;
     const struct wf_node *w = &s->wf->nodes[t->node - 1];
     while (t->at < 2 * w->out_nr) {
         bool forward = t->at >= w->out_nr;
@@ -150,19 +151,27 @@ static int edges_settle(struct run_state *s, const struct run_pace *pace) {
             rc = forward ? forward_settle(s, edge) : loopback_settle(s, edge);
         if (rc != 0) return rc;
         t->at++;
-        if (t->costs && t->at < 2 * w->out_nr && pace != NULL && pace->over(pace->ctx)) return 1;
+        if (t->at < 2 * w->out_nr && turn_over(t, pace, began)) return 1;
     }
     return 0;
+}
+
+void sched_settling_drop(struct run_state *s) {
+    cond_view_free(s->settling.view);
+    s->settling.view = NULL;
 }
 
 int run_state_finish(struct run_state *s, const struct run_pace *pace, struct wopr_error *err) {
     if (!run_state_busy(s)) return 0;
     int node = s->settling.node - 1, rc = edges_settle(s, pace);
-    if (rc < 0) return wopr_error_set(err, rc, "no memory to schedule what follows a node");
     if (rc > 0) return 0;
+    sched_settling_drop(s);
+    if (rc < 0) return wopr_error_set(err, rc, "no memory to schedule what follows a node");
     struct node_state *n = &s->nodes[node];
     s->settling.node = 0;
     n->sched.phase = PHASE_SETTLED;
+    sched_wishes_wake(s, node);
+    if (n->status == NODE_SKIPPED) sched_slept(s, node);
     if (n->status == NODE_FAILED) {
         if (!n->sched.loop_over) sched_check_handled(s, node);
         else if (s->failed_node < 0)

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "codec/json.h"
+#include "domain/due_tree.h"
 #include "domain/sched_int.h"
 
 static bool fires_for(const struct wf_trigger *t, bool from_child) {
@@ -37,14 +38,28 @@ static int64_t due(const struct wf_trigger *t, int64_t ts_ms) {
     return ts_ms > INT64_MAX - t->debounce_ms ? INT64_MAX : ts_ms + t->debounce_ms;
 }
 
+static int wish_of(const struct run_state *s, size_t trigger) {
+    return (int)(s->wf->nodes_nr + trigger);
+}
+
+static void held_due(struct run_state *s, const struct wf_trigger *t, int64_t due_ms) {
+    s->nodes[t->node].sched.due_ms = due_ms;
+    due_tree_set(s->held, t->node, due_ms > 0 ? due_ms : 1);
+}
+
 static void trigger_enter(struct run_state *s, size_t i) {
     const struct wf_trigger *t = &s->wf->triggers[i];
     struct trigger_state *q = &s->triggers[i];
     struct sched_node *n = &s->nodes[t->node].sched;
     int64_t limit = s->wf->max_loopback < INT32_MAX - 1 ? s->wf->max_loopback : INT32_MAX - 1;
     struct trigger_fire fire;
-    if (!sched_fire(s, t->node, &q->blocker, (int32_t)i + 1, q->v[0].depth)) return;
+    if (!sched_fire(s, t->node, &q->blocker, (int32_t)i + 1, q->v[0].depth)) {
+        sched_wish_wait(s, wish_of(s, i), q->blocker - 1);
+        return;
+    }
     queue_take(q, &fire);
+    if (q->n > 0) sched_wish_wait(s, wish_of(s, i), t->node); /* for the next firing */
+    else sched_wish_drop(s, wish_of(s, i));
     n->cause_seq = fire.seq;
     n->loop_over = fire.depth > limit;
     if (n->loop_over) n->loops = fire.depth; /* reported by workflow.loopback-limit */
@@ -54,13 +69,14 @@ static void trigger_enter(struct run_state *s, size_t i) {
         return;
     }
     n->phase = PHASE_HELD;
-    n->due_ms = due(t, fire.ts_ms);
+    held_due(s, t, due(t, fire.ts_ms));
     s->held_nr++;
 }
 
 void sched_triggers_try(struct run_state *s) {
-    for (size_t i = 0; i < s->wf->triggers_nr; i++)
-        if (s->failed_node < 0 && !s->end_reached && s->triggers[i].n > 0) trigger_enter(s, i);
+    int first = (int)s->wf->nodes_nr, end = first + (int)s->wf->triggers_nr, wish = first - 1;
+    while (s->failed_node < 0 && !s->end_reached && (wish = sched_wish_due(s, wish + 1, end)) >= 0)
+        trigger_enter(s, (size_t)(wish - first));
 }
 
 /* A further write while the node is held: its quiet period begins again. */
@@ -68,7 +84,7 @@ static bool held_on(struct run_state *s, size_t i, const struct trigger_fire *fi
     const struct wf_trigger *t = &s->wf->triggers[i];
     struct sched_node *n = &s->nodes[t->node].sched;
     if (n->phase != PHASE_HELD || n->fired_by != (int32_t)i + 1) return false;
-    n->due_ms = due(t, fire->ts_ms);
+    held_due(s, t, due(t, fire->ts_ms));
     n->cause_seq = fire->seq;
     return true;
 }
@@ -80,13 +96,16 @@ int sched_channel_written(struct run_state *s, const struct chan_state *c, int n
     const struct sched_node *w = node >= 0 ? &s->nodes[node].sched : NULL;
     const struct trigger_fire fire = {
         .seq = e->seq, .ts_ms = e->ts_ms, .depth = w && w->fired_by > 0 ? w->fire_depth + 1 : 0};
-    for (size_t i = 0; i < s->wf->triggers_nr; i++) {
+    for (size_t next = c->decl->trigger_first; next > 0;) {
+        size_t i = next - 1;
         const struct wf_trigger *t = &s->wf->triggers[i];
-        if (c->decl != &s->wf->channels[t->channel] || !fires_for(t, from_child)) continue;
+        next = t->next;
+        if (!fires_for(t, from_child)) continue;
         if (w && w->fired_by == (int32_t)i + 1) continue; /* CHAN-21: its own lineage */
         if (held_on(s, i, &fire)) continue;
         int rc = queue_add(&s->triggers[i], &fire, t->debounce_ms > 0);
         if (rc != 0) return rc;
+        sched_wish_ask(s, wish_of(s, i));
     }
     sched_triggers_try(s);
     return 0;
@@ -95,6 +114,7 @@ int sched_channel_written(struct run_state *s, const struct chan_state *c, int n
 void sched_triggers_drop(struct run_state *s) {
     for (size_t i = 0; s->triggers && i < s->wf->triggers_nr; i++) {
         s->triggers[i].n = 0;
+        sched_wish_drop(s, wish_of(s, i));
         if (s->nodes[s->wf->triggers[i].node].sched.phase == PHASE_HELD)
             sched_dequeue(s, s->wf->triggers[i].node);
     }
@@ -105,29 +125,21 @@ void sched_free(struct run_state *s) {
 }
 
 int64_t sched_next_trigger_ms(const struct run_state *s) {
-    int64_t first = -1;
-    for (size_t i = 0; s->held_nr > 0 && i < s->wf->triggers_nr; i++) {
-        const struct sched_node *n = &s->nodes[s->wf->triggers[i].node].sched;
-        if (n->phase == PHASE_HELD && (first < 0 || n->due_ms < first)) first = n->due_ms;
-    }
-    return first;
+    return s->held_nr > 0 ? due_tree_earliest(s->held) : -1;
 }
 
-int sched_held_due(const struct run_state *s, int64_t now_ms) {
-    int found = -1;
-    for (size_t i = 0; s->held_nr > 0 && i < s->wf->triggers_nr; i++) {
-        int node = s->wf->triggers[i].node;
-        const struct sched_node *n = &s->nodes[node].sched;
-        if (n->phase != PHASE_HELD || n->due_ms > now_ms) continue;
-        if (found < 0 || node < found) found = node;
-    }
-    return found;
+static bool node_sleeps(const struct run_state *s, const struct wf_trigger *t) {
+    return s->wf->nodes[t->node].dormant && s->nodes[t->node].sched.phase == PHASE_IDLE;
 }
 
 int sched_asleep(const struct run_state *s) {
-    for (size_t i = 0; i < s->wf->triggers_nr; i++) {
-        int node = s->wf->triggers[i].node;
-        if (s->wf->nodes[node].dormant && s->nodes[node].sched.phase == PHASE_IDLE) return node;
-    }
+    for (size_t i = s->asleep_from; i < s->wf->triggers_nr; i++)
+        if (node_sleeps(s, &s->wf->triggers[i])) return s->wf->triggers[i].node;
     return -1;
+}
+
+void sched_slept(struct run_state *s, int node) {
+    if (!s->wf->nodes[node].dormant) return;
+    while (s->asleep_from < s->wf->triggers_nr && !node_sleeps(s, &s->wf->triggers[s->asleep_from]))
+        s->asleep_from++;
 }

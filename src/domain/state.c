@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "codec/jobj.h"
+#include "domain/due_tree.h"
 #include "domain/state_internal.h"
 
 void state_vars_free(struct run_state *s) {
@@ -131,6 +132,7 @@ void run_state_free(struct run_state *s) {
     mem_free(s->chans);
     mem_free(s->chan_ops);
     state_pins_free(s);
+    sched_settling_drop(s);
     sched_free(s);
     text_clear(&s->error);
     text_clear(&s->agent);
@@ -207,6 +209,7 @@ static int fold_run_ended(struct fold *f) {
     for (size_t i = 0; s->retry_nr > 0 && i < s->wf->nodes_nr; i++)
         if (s->nodes[i].retry_at_ms > 0) {
             s->nodes[i].retry_at_ms = 0; /* it will not start again */
+            due_tree_set(s->retries, (int)i, 0);
             s->retry_nr--;
         }
     s->completed_ms = f->ts_ms;
@@ -240,8 +243,7 @@ static int fold_run_paused(struct fold *f) {
     int i = workflow_node_index(s->wf, id);
     if (i < 0 || s->nodes[i].status != NODE_RUNNING)
         return fold_corrupt(f, "the interrupted node does not run");
-    node_wait_retry(s, i, f->ts_ms);
-    return 0;
+    return node_wait_retry(s, i, f->ts_ms) == 0 ? 0 : fold_no_memory(f);
 }
 
 static int fold_cap_breached(struct fold *f) {

@@ -19,6 +19,8 @@
  *   N2  only a suspended node is drained by a pause
  *   N3  a node asks for a waiting status or none
  *   N4  the counters are those of the nodes
+ *   N5  the earliest retry is found without looking at every node
+ *   N6  a loop or firing that is wanted is due, or waits for a node that is busy
  *   V1  a change is pinned once
  *   V2  votes and questions count only if the resolution layer wrote them for a suspended node, and
  *       votes only of listed approvers, by action (test_interrupt: quorum_cannot_be_forged)
@@ -110,7 +112,9 @@ struct sched_settling { /* what the last event leaves to be settled: sched_settl
     bool looped;        /* a loopback fires: a round follows */
     bool costs;         /* the current edge has a condition */
     int64_t now_ms;     /* clock of the conditions (CHAN-17) */
-    uint64_t steps;     /* left for the conditions */
+    uint64_t steps;     /* left for the conditions; decides */
+    uint64_t work;      /* bytes that they took so far: for the pace, decides nothing */
+    struct cond_view *view; /* what they see, made by the first of them */
 };
 #define TRIGGER_QUEUE_MAX 1024u
 struct trigger_fire { /* a write that a trigger must still answer */
@@ -250,12 +254,13 @@ struct run_state {
     enum edge_state *edges;
     int *ready; /* min-heap of node indexes (WF-14: definition order) */
     size_t ready_nr;
-    int *open_nodes; /* scratch of sched: see sched.c */
-    int *skips;      /* min-heap of nodes that can only be skipped */
-    int *loops;      /* loopback targets whose re-entry waits for a quiet region */
-    size_t skips_nr, loops_nr;
-    struct trigger_state *triggers; /* one per trigger of the workflow */
-    size_t held_nr;
+    int *open_nodes;                 /* scratch of sched: see sched.c */
+    int *skips;                      /* min-heap of nodes that can only be skipped */
+    size_t skips_nr, loops_nr;       /* loops_nr: heads whose loop is pending */
+    struct trigger_state *triggers;  /* one per trigger of the workflow */
+    struct sched_wishes *wishes;     /* loops and triggers that wait for a quiet region */
+    struct due_tree *retries, *held; /* nodes that wait for a time; retries: made by the first */
+    size_t held_nr, asleep_from;     /* no trigger before asleep_from has a node that sleeps */
     struct sched_settling settling;
     size_t running_nr, suspended_nr, retry_nr, unsettled_nr;
     int current_node; /* node index or -1 (INT-12) */
@@ -278,6 +283,7 @@ struct run_state {
     size_t pins_nr, pins_cap;
     struct text agent;   /* raw AgentRef shown on the snapshot */
     struct text outputs; /* raw outputs of run.completed */
+    size_t inputs_seen;  /* bytes of the inputs as conditions see them; 0 = not asked yet */
     bool dirty_run;
     bool masks;  /* nodes may read values that the log shows masked */
     bool masked; /* a value of the run was masked: something may be sealed for it */
@@ -299,8 +305,9 @@ MUST_CHECK int run_state_apply(struct run_state *s, const struct event *e, struc
  * is left or the pace says that the turn is over, at least one condition.  A busy state also
  * accepts the next event, after finishing at once; sched_next needs one that is not busy.
  */
-struct run_pace {
-    bool (*over)(void *ctx); /* called between conditions; changes no result */
+struct run_pace {            /* applied between conditions; changes no result */
+    uint64_t bytes_max;      /* of what conditions look at in a turn; 0 = no bound */
+    bool (*over)(void *ctx); /* or NULL */
     void *ctx;
 };
 MUST_CHECK int run_state_begin(struct run_state *s, const struct event *e, struct wopr_error *err);
@@ -392,7 +399,8 @@ int sched_node_settled(struct run_state *s, int node, struct wopr_error *err);
 /* While channel.written is applied, after its value was folded; node: the writer or -1. */
 int sched_channel_written(struct run_state *s, const struct chan_state *c, int node,
                           const struct event *e);
-void sched_run_ended(struct run_state *s); /* while a terminal run event is applied (R2) */
+void sched_run_ended(struct run_state *s);     /* while a terminal run event is applied (R2) */
+void sched_settling_drop(struct run_state *s); /* what conditions saw; it can be made again */
 void sched_free(struct run_state *s);
 /* Leaf outputs for run.completed: {"<leafNodeId>": outputs} appended to b (WF-15). */
 MUST_CHECK int sched_outputs(const struct run_state *s, struct buf *b);

@@ -118,3 +118,17 @@ int chan_shown(const struct chan_state *c, struct str mode, int64_t now_ms, stru
     buf_adds(out, c->shown.n > 0 ? text_str(&c->shown) : STR(MASK_TEXT));
     return buf_failed(out) ? WOPR_E_NO_MEMORY : 0;
 }
+
+size_t chan_shown_bytes(const struct chan_state *c, struct str mode, int64_t now_ms) {
+    struct buf b;
+    size_t from = now_ms > 0 ? chan_expired(c, now_ms) : 0, n = 2;
+    if (!c->sensitive && c->is_list) {
+        for (size_t i = from; i < c->n; i++) n += c->v[i].value.n + (i > from ? 1 : 0);
+        return n;
+    }
+    if (!c->sensitive && c->n > 0) return c->v[0].value.n;
+    buf_init(&b, SIZE_MAX); /* a mask, or what there is before the first write */
+    n = chan_shown(c, mode, now_ms, &b) == 0 ? b.len : 0;
+    buf_fini(&b);
+    return n;
+}

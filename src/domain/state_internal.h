@@ -57,7 +57,7 @@ void intr_phase_set(struct run_state *s, struct intr_state *i, enum intr_phase p
 size_t intr_count_before(const struct run_state *s, int node); /* in earlier activations */
 struct intr_state *intr_nth_of(const struct run_state *s, int node, size_t nth); /* or NULL */
 /* Let a running node wait for its next attempt until at_ms. */
-void node_wait_retry(struct run_state *s, int node, int64_t at_ms);
+MUST_CHECK int node_wait_retry(struct run_state *s, int node, int64_t at_ms);
 /* INT-12: what a going run shows, and the node it shows it for (-1 = none). */
 enum run_status run_waits(const struct run_state *s, int *node);
 /* The same from queues; NO_MEMORY. */
@@ -83,6 +83,8 @@ int chan_find_same(const struct chan_state *c, enum reducer r, struct str value,
 size_t chan_expired(const struct chan_state *c,
                     int64_t now_ms);         /* of the first entries (CHAN-16) */
 size_t chan_max(const struct chan_state *c); /* entries of a list */
+/* Bytes that chan_shown appends; reads no value. */
+size_t chan_shown_bytes(const struct chan_state *c, struct str mode, int64_t now_ms);
 /* The exact sum with x added; c may be NULL.  VALIDATION: x is no number. */
 int chan_sum(const struct chan_state *c, struct str x, struct sum *out);
 /* One step of a value reducer, appended to b; c NULL: from empty.  VALIDATION, NO_MEMORY. */

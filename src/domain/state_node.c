@@ -3,6 +3,7 @@
  * that assigns the status of a node; it keeps the counters that the scheduler reads.
  */
 #include "codec/json.h"
+#include "domain/due_tree.h"
 #include "domain/sched_int.h"
 #include "domain/state_internal.h"
 
@@ -18,6 +19,7 @@ static void node_move(struct run_state *s, int node, enum node_status to, int64_
     struct node_state *n = &s->nodes[node];
     node_count(s, n, (size_t)-1);
     n->status = to;
+    if (n->retry_at_ms != retry_at_ms) due_tree_set(s->retries, node, retry_at_ms);
     n->retry_at_ms = retry_at_ms;
     node_count(s, n, 1);
     n->dirty = true;
@@ -28,8 +30,11 @@ static void node_move(struct run_state *s, int node, enum node_status to, int64_
     }
 }
 
-void node_wait_retry(struct run_state *s, int node, int64_t at_ms) {
+int node_wait_retry(struct run_state *s, int node, int64_t at_ms) {
+    if (sched_retries_alloc(s) != 0) return WOPR_E_NO_MEMORY;
+    at_ms = at_ms < INT64_MAX ? at_ms : INT64_MAX - 1;
     node_move(s, node, NODE_PENDING, at_ms > 0 ? at_ms : 1);
+    return 0;
 }
 
 /* Is a raw JSON string one of our words? */
@@ -159,8 +164,8 @@ int fold_node_retried(struct fold *f) {
     if (rc == 0) rc = payload_int(f, "delayMs", STATE_DELAY_MS_MAX, 0, &delay_ms);
     if (rc != 0) return rc;
     bool over = f->ts_ms > INT64_MAX - delay_ms;
-    node_wait_retry(f->run, f->node, over ? INT64_MAX : f->ts_ms + delay_ms);
-    return 0;
+    rc = node_wait_retry(f->run, f->node, over ? INT64_MAX : f->ts_ms + delay_ms);
+    return rc == 0 ? 0 : fold_no_memory(f);
 }
 
 /*

@@ -3,6 +3,7 @@
  */
 #include "codec/ident.h"
 #include "codec/json.h"
+#include "domain/sched_int.h"
 #include "domain/state_internal.h"
 
 static void render_time(struct jw *w, const char *key, int64_t ms) {
@@ -27,11 +28,14 @@ void node_state_render(const struct node_state *n, struct buf *out) {
 
 static const char *nodes_broken(const struct run_state *s) {
     size_t running = 0, suspended = 0, retry = 0;
+    int64_t first_ms = -1;
     for (size_t i = 0; i < s->wf->nodes_nr; i++) {
         const struct node_state *n = &s->nodes[i];
         running += n->status == NODE_RUNNING;
         suspended += n->status == NODE_SUSPENDED;
         retry += n->retry_at_ms > 0;
+        if (n->retry_at_ms > 0 && (first_ms < 0 || n->retry_at_ms < first_ms))
+            first_ms = n->retry_at_ms;
         if (n->retry_at_ms > 0 && n->status != NODE_PENDING)
             return "N1: only a pending node waits for a retry";
         if (n->pause_drained && n->status != NODE_SUSPENDED)
@@ -39,6 +43,7 @@ static const char *nodes_broken(const struct run_state *s) {
         if (n->waits != RUN_RUNNING && !run_status_waiting(n->waits) && n->waits != RUN_PENDING)
             return "N3: a node asks for a waiting state or none";
     }
+    if (first_ms != sched_next_retry_ms(s)) return "N5: the first retry is the earliest one";
     if (running != s->running_nr || suspended != s->suspended_nr || retry != s->retry_nr)
         return "N4: the counters are those of the nodes";
     return NULL;
@@ -79,5 +84,6 @@ const char *run_state_broken(const struct run_state *s) {
         return "R8: the status is what the suspended nodes ask for (INT-12)";
     if (values_bytes(s) != s->bytes) return "R9: bytes is what the values take";
     const char *broken = nodes_broken(s);
+    if (!broken && s->edges) broken = sched_wishes_broken(s);
     return broken ? broken : state_pins_broken(s);
 }

@@ -50,6 +50,15 @@ static int variables_read(struct wfc *c, const struct wfc_obj *top) {
     return rc;
 }
 
+/* Triggers by channel, in definition order. */
+static void triggers_link(struct workflow *w) {
+    for (size_t i = w->triggers_nr; i > 0; i--) {
+        struct wf_trigger *t = &w->triggers[i - 1];
+        t->next = w->channels[t->channel].trigger_first;
+        w->channels[t->channel].trigger_first = i;
+    }
+}
+
 /* CHAN-20.  Disabled ones are checked and left out. */
 static int channel_trigger(struct wfc *c, const struct wfc_obj *t, struct str id) {
     static const char *const FROM[] = {"any", "child", "parent", NULL}; /* enum wf_from */
@@ -101,6 +110,7 @@ static int triggers_read(struct wfc *c, const struct wfc_obj *top) { /* WF-20 */
             rc = wfc_fail(c, o.pointer, "type", "unknown type of trigger");
         if (rc == 0 && str_eqc(type, "channel-write")) rc = channel_trigger(c, &o, id);
     }
+    if (rc == 0) triggers_link(c->w);
     map_free(seen);
     return rc;
 }

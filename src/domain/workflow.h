@@ -108,6 +108,7 @@ struct wf_channel { /* CHAN, 20-runtime 5.1 */
     struct wf_access readers, writers;
     int64_t *compatible; /* compatibleWith (CHAN-18) */
     size_t compatible_nr;
+    size_t trigger_first; /* index plus one, 0 = none; the others follow by wf_trigger.next */
     bool sensitive;
 };
 enum wf_from { FROM_ANY, FROM_CHILD, FROM_PARENT };
@@ -116,6 +117,7 @@ struct wf_trigger { /* an enabled channel-write trigger (CHAN-20) */
     int node, channel; /* indexes */
     enum wf_from from;
     int64_t debounce_ms; /* quiet period, 0 = none */
+    size_t next;         /* of the same channel, plus one; 0 = none */
 };
 struct workflow {
     struct arena *arena;
@@ -181,10 +183,17 @@ bool channel_admits(const struct wf_access *side, const struct wf_node *n);
 struct expr; /* immutable, in the arena it was parsed into */
 MUST_CHECK int expr_parse(struct str text, struct arena *a, struct expr **out,
                           struct wopr_error *err);
-/* Root names of paths: status, output, value, variables, channels, inputs, config. lookup returns
- * the root's raw JSON, STR_NONE when absent (reads as null). */
+/* Root names of paths: status, output, value, variables, channels, inputs, config. */
+struct expr_place {
+    struct str root, path; /* path: below it, may be empty */
+    bool dotted;           /* else RFC 6901 */
+};
 struct expr_scope {
+    /* Raw JSON for the root, STR_NONE when absent (reads as null). */
     struct str (*lookup)(void *ctx, struct str root, struct arena *a);
+    /* Or, instead: raw JSON at a place, as json_pointer_get or json_path_get finds it in the text
+     * of the root; *bytes: of that text. */
+    struct str (*find)(void *ctx, const struct expr_place *at, struct arena *a, size_t *bytes);
     void *ctx;
     /* Steps left, NULL: EXPR_STEPS_MAX.  One for a step of a pattern, or EXPR_STEP_BYTES read. */
     uint64_t *steps;

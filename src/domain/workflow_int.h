@@ -71,6 +71,9 @@ int wfc_expr(struct wfc *c, struct str text, const char *pointer, const char *ke
 
 /* --- workflow_schema.c --- */
 int wfc_definition(struct wfc *c, const struct wfc_obj *top); /* schema check of the whole */
+/* The definition without what travels with it but is no part of its closed schema; text itself
+ * where there is none of that.  VALIDATION for what is no object, NO_MEMORY. */
+MUST_CHECK int definition_stripped(struct str text, struct arena *a, struct str *out);
 int wfc_schema_add(struct wfc *c, struct str text, const char *pointer, const char *key,
                    const struct schema **out);
 int wfc_schemas(struct wfc *c); /* compile all that were added */

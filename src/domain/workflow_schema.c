@@ -64,6 +64,22 @@ static bool needs_view(const struct wfc_obj *top) {
     return wfc_raw(top, "channels").p != NULL;
 }
 
+int definition_stripped(struct str text, struct arena *a, struct str *out) {
+    struct wopr_error err = {0};
+    struct wfc c = {.tmp = a, .err = &err};
+    struct wfc_obj top;
+    struct buf view;
+    int rc = wfc_obj(&c, text, &top, "%s", "");
+    if (rc != 0) return rc;
+    *out = text;
+    if (!needs_view(&top)) return 0;
+    buf_init(&view, 2 * WF_TEXT_MAX);
+    rc = definition_view(&c, &top, &view);
+    if (rc == 0) *out = arena_str(a, buf_str(&view));
+    buf_fini(&view);
+    return rc == 0 && out->p == NULL ? WOPR_E_NO_MEMORY : rc;
+}
+
 int wfc_definition(struct wfc *c, const struct wfc_obj *top) {
     if (c->env == NULL || c->env->definition_schema == NULL) return 0;
     struct schema_issue issue;

@@ -62,17 +62,17 @@ static bool net_covers(const struct refused_net *r, int family, const uint8_t *a
     return inet_pton(family, r->net, net) != 1 || prefix_eq(a, net, r->bits);
 }
 
-static bool refused4(const uint8_t a[4]) {
+static bool ipv4_refused(const uint8_t a[4]) {
     for (size_t i = 0; i < sizeof REFUSED4 / sizeof *REFUSED4; i++)
         if (net_covers(&REFUSED4[i], AF_INET, a)) return true;
     return false;
 }
 
 /* A mapped address is an IPv4 host, and a 6to4 address contains one: judge that. */
-static bool refused6(const uint8_t a[16]) {
-    if (memcmp(a, MAPPED, 12) == 0) return refused4(a + 12);
+static bool ipv6_refused(const uint8_t a[16]) {
+    if (memcmp(a, MAPPED, 12) == 0) return ipv4_refused(a + 12);
     if (!net_covers(&GLOBAL6, AF_INET6, a)) return true;
-    if (a[0] == 0x20 && a[1] == 0x02) return refused4(a + 2);
+    if (a[0] == 0x20 && a[1] == 0x02) return ipv4_refused(a + 2);
     for (size_t i = 0; i < sizeof REFUSED6 / sizeof *REFUSED6; i++)
         if (net_covers(&REFUSED6[i], AF_INET6, a)) return true;
     return false;
@@ -84,7 +84,7 @@ bool egress_allow_has(const struct egress_allow *allow, const uint8_t a[16]) {
     return false;
 }
 
-static void map4(const void *v4, uint8_t out[16]) {
+static void ipv4_map(const void *v4, uint8_t out[16]) {
     memcpy(out, MAPPED, 12);
     memcpy(out + 12, v4, 4);
 }
@@ -96,7 +96,7 @@ bool egress_address_ok(const struct sockaddr *sa, const struct egress_allow *all
     if (sa->sa_family == AF_INET) {
         struct sockaddr_in in;
         memcpy(&in, sa, sizeof in);
-        map4(&in.sin_addr, a);
+        ipv4_map(&in.sin_addr, a);
     } else if (sa->sa_family == AF_INET6) {
         struct sockaddr_in6 in6;
         memcpy(&in6, sa, sizeof in6);
@@ -105,7 +105,7 @@ bool egress_address_ok(const struct sockaddr *sa, const struct egress_allow *all
         return false;
     }
     *is_listed = egress_allow_has(allow, a);
-    return *is_listed || !refused6(a);
+    return *is_listed || !ipv6_refused(a);
 }
 
 /* --- the allow list --- */
@@ -122,7 +122,7 @@ static int net_parse(struct str text, struct egress_net *out) {
     z[host.n] = '\0';
     if (inet_pton(AF_INET, z, &v4) == 1) {
         if (n > 32) return -1;
-        map4(&v4, out->addr);
+        ipv4_map(&v4, out->addr);
         out->bits = has_bits ? 96 + (unsigned)n : 128;
         return 0;
     }
@@ -200,12 +200,12 @@ static int host_kind(const char *host, const struct egress_allow *allow) {
         if (zone || inet_pton(AF_INET6, z, a) != 1) return 0;
     } else if (inet_pton(AF_INET, host, &v4) ==
                1) { /* curl has turned 0x7f.1 and 2130706433 into dotted form */
-        map4(&v4, a);
+        ipv4_map(&v4, a);
     } else {
         return -1;
     }
     if (egress_allow_has(allow, a)) return 2;
-    return refused6(a) ? 0 : 1;
+    return ipv6_refused(a) ? 0 : 1;
 }
 
 static bool name_refused(struct str host, const struct egress_allow *allow) {

@@ -63,7 +63,7 @@ static void run_command_done(struct engine_cmd *cmd) {
 
 struct run_command *run_command_new(struct step *st, enum engine_op op, struct str run_id,
                                     const char *reason) {
-    const struct run_meta *m = &st->state->meta;
+    const struct run_meta *m = step_meta(st);
     struct run_command *c = MEM_NEW(struct run_command);
     if (!c) return NULL;
     c->refs = 1;
@@ -130,7 +130,7 @@ static bool plan_has_parent_news(const struct plan *p) {
 
 void parent_notify(struct step *st, const struct plan *p) {
     const struct run_exec *re = st->exec;
-    const struct run_meta *m = &re->state->meta;
+    const struct run_meta *m = re->state ? &re->state->meta : st->meta;
     struct run_head h;
     if (!re->kin.parent_id || !plan_has_parent_news(p) ||
         exec_news(st->engine, str_c(re->kin.parent_id)))
@@ -221,6 +221,12 @@ static bool unwanted_left(const struct run_exec *re) {
     return false;
 }
 
+/* The child may not outlive this end of its parent. */
+static bool child_goes_too(const struct child_row *x, enum cascade_cause why) {
+    bool bound = CASCADES[why].unawaited || (x->flags & CHILD_AWAITED);
+    return bound && !(x->flags & CHILD_DETACHED) && x->run_id.n <= RUN_ID_MAX;
+}
+
 static bool all_down(struct step *st, enum cascade_cause why) {
     struct child_row_list l;
     bool down = !creations_out(st->exec);
@@ -228,12 +234,25 @@ static bool all_down(struct step *st, enum cascade_cause why) {
                             st->scratch, &l, NULL);
     if (rc != 0) return false;
     for (size_t i = 0; i < l.n; i++) {
-        if (l.v[i].flags & CHILD_DETACHED) continue;
-        if (!CASCADES[why].unawaited && !(l.v[i].flags & CHILD_AWAITED)) continue;
+        if (!child_goes_too(&l.v[i], why)) continue;
         down = false;
-        if (l.v[i].run_id.n <= RUN_ID_MAX) stop_one(st, l.v[i].run_id, CASCADES[why].reason);
+        stop_one(st, l.v[i].run_id, CASCADES[why].reason);
     }
     return down;
+}
+
+void cascade_cancel_all(struct step *st) {
+    struct str from = st->cascade_from.n > 0 ? st->cascade_from : str_c(st->exec->run_id);
+    unsigned max = st->engine->cfg.children_open_max;
+    struct child_row_list l = {0};
+    if (max < ENGINE_CHILDREN_PAGE) max = ENGINE_CHILDREN_PAGE;
+    if (store_children(st->engine->store, str_c(st->exec->run_id), true, max, st->scratch, &l,
+                       NULL) != 0)
+        log_warn("the children of a run cannot be read", "run", st->exec->run_id);
+    for (size_t i = 0; i < l.n; i++)
+        if (child_goes_too(&l.v[i], CASCADE_CANCEL))
+            run_command_post_from(st, ENGINE_CANCEL, l.v[i].run_id, CASCADES[CASCADE_CANCEL].reason,
+                                  from);
 }
 
 bool cascade_down(struct step *st, enum cascade_cause why) {

@@ -29,8 +29,10 @@ enum cascade_cause { CASCADE_CANCEL, CASCADE_TIMEOUT, CASCADE_FAILURE, CASCADE_L
 /* Have all children ended that may not outlive this end of the run (INT-41, INT-42)? false: they
  * are being cancelled and wake the run; after ENGINE_CASCADE_MS it is true in any case. */
 bool cascade_down(struct step *st, enum cascade_cause why);
-bool cascade_ends(const struct step *st); /* the run will fail once its children have ended */
-bool cascade_sleeps(struct step *st);     /* true: arm no other timer */
+/* Cancels the same children without a word about them: this run has ended already. */
+void cascade_cancel_all(struct step *st);
+bool cascade_ends(const struct step *st); /* the run will fail as soon as its children are down */
+bool cascade_sleeps(struct step *st);     /* true: nothing else is to be armed */
 void cascade_pause(struct step *st, enum drain_policy drain);
 void cascade_resume(struct step *st);
 bool cascade_paused(struct step *st, int64_t run_no); /* paused by its parent's pause? */

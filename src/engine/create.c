@@ -52,7 +52,7 @@ static void create_vars(struct engine *e, struct plan *p, const struct engine_cm
         v[i].value = str_keep(p, from->v[i].value);
         any = any || v[i].sensitive;
     }
-    p->create->vars = (struct var_inits){v, from->n};
+    p->create->vars = (struct var_inits){.v = v, .n = from->n};
     m->inputs = str_keep(p, cmd->create.inputs_accepted);
     if (!any) return;
     int rc = run_inputs_mask(&p->create->vars, cmd->create.wf->masking_mode, p->arena, &m->inputs,
@@ -122,16 +122,34 @@ static int create_build(struct step *st, int64_t now_ms, struct plan **out) {
     return rc;
 }
 
+static enum turn create_send(struct step *st, struct plan *p, int64_t now_ms, int rc) {
+    struct run_exec *re = st->exec;
+    struct engine_cmd *cmd = re->commit.cmd;
+    if (rc == 0) {
+        struct str run_id = cmd->result.run_id;
+        cmd->result = (struct engine_result){
+            .run_id = run_id, .status = RUN_PENDING, .at_ms = now_ms}; /* RUN-4 */
+        cmd_attach(cmd, p);
+        re->commit.plan = p;
+        if (re->phase == EXEC_NEW) exec_move(re, EXEC_CREATING);
+        rc = exec_commit(re, p, cmd);
+        if (rc == 0) return TURN_END;
+        plan_unref(p);
+    }
+    re->commit.cmd = NULL;
+    cmd->result.run_id = STR_NONE;
+    cmd_fail(st->engine, cmd, rc, wopr_err_text(rc));
+    return TURN_DROP;
+}
+
 /*
  * The plan that creates a run carries its first step, so a run whose nodes finish at once is one
- * commit.  No client knows the run before that, and a refused plan undoes the whole step.  A first
- * step that cannot be planned is left out: it is tried again like any other, where it can fail on
- * its own.
+ * commit.  No client knows the run before that, and a refused plan takes with it all that the step
+ * did.  A first step that cannot be planned, or that the store does not take, is left out: it is
+ * tried again as any other, where it can fail by itself.
  */
 enum turn create_turn(struct step *st) {
-    struct run_exec *re = st->exec;
     struct engine *e = st->engine;
-    struct engine_cmd *cmd = re->commit.cmd;
     int64_t now_ms = clock_wall_ms();
     uint64_t refused = mem_refused();
     struct plan *p = NULL;
@@ -140,26 +158,20 @@ enum turn create_turn(struct step *st) {
     if (rc == 0) rc = create_build(st, now_ms, &p);
     if (rc == 0 && !step_first(st, p)) {
         plan_unref(p);
-        exec_forget_state(re);
+        exec_forget_state(st->exec);
         rc = create_build(st, now_ms, &p);
     }
-    rc = mem_verdict(rc, refused); /* permanent if no host could hold the run */
-    if (rc == 0) {
-        struct str run_id = cmd->result.run_id;
-        cmd->result = (struct engine_result){
-            .run_id = run_id, .status = RUN_PENDING, .at_ms = now_ms}; /* RUN-4 */
-        cmd_attach(cmd, p);
-        re->commit.plan = p;
-        exec_move(re, EXEC_CREATING);
-        exec_launch(re);
-        rc = journal_append_to(e->journal, p, execs_committed, e, re);
-        if (rc == 0) return TURN_END;
-        exec_launch_undo(re);
-    }
-    re->commit.cmd = NULL;
-    cmd->result.run_id = STR_NONE;
-    cmd_fail(e, cmd, rc, wopr_err_text(rc));
-    return TURN_DROP;
+    rc = mem_verdict(rc, refused); /* a run that no host could hold is not "try again" */
+    return create_send(st, p, now_ms, rc);
+}
+
+static enum turn create_without_step(struct step *st, struct engine_cmd *cmd) {
+    struct plan *p = NULL;
+    int64_t now_ms = clock_wall_ms();
+    exec_forget_state(st->exec); /* and the plan that was refused */
+    st->exec->commit.cmd = cmd;
+    int rc = create_build(st, now_ms, &p);
+    return create_send(st, p, now_ms, rc);
 }
 
 enum turn create_landed(struct step *st, int rc) {
@@ -169,6 +181,7 @@ enum turn create_landed(struct step *st, int rc) {
     struct plan *p = re->commit.plan;
     re->commit.cmd = NULL;
     if (rc == WOPR_E_SYNC_FAILED) engine_break(e, "create");
+    if (wopr_err_stays(rc) && p->events_nr > 0) return create_without_step(st, cmd);
     if (rc != 0 || p->idem_hit) {
         if (rc != 0) create_refused(e, cmd, p, rc);
         else cmd_committed(cmd, p);

@@ -8,6 +8,8 @@
 #include "engine/bounds.h"
 #include "engine/secret.h"
 
+#define ARTIFACT_ID_SHOWN_MAX 200 /* bytes, in an error */
+
 static int effect_fail(struct failure *f, struct str code, struct str message) {
     *f = (struct failure){.code = code, .message = message};
     return WOPR_E_VALIDATION;
@@ -213,6 +215,29 @@ static int effect_chunk(struct step *st, int node, const struct node_effect *x, 
                        f);
 }
 
+/* In the log, or in the plan of this step. */
+static bool artifact_known(struct step *st, struct str id) {
+    const struct plan *p = st->plan;
+    struct wopr_error err = {0};
+    bool known = false;
+    for (size_t i = 0; i < p->artifacts_nr; i++)
+        if (str_eq(p->artifacts[i].artifact_id, id)) return true;
+    if (st->exec->run_no == 0) return false;
+    int rc = store_artifact_known(st->engine->store, st->exec->run_no, id, &known, &err);
+    if (rc != 0) plan_fail(st->plan, rc, "the artifacts of the run cannot be read");
+    return known;
+}
+
+static int artifact_refuse(struct step *st, struct str id, struct failure *f) {
+    struct str shown = id.n <= ARTIFACT_ID_SHOWN_MAX ? id : STR("...");
+    struct str why = arena_printf(
+        st->scratch,
+        "the run has an artifact with the id '" STR_FMT "' already, and artifacts never change; "
+        "give each its own id, with the attempt or the round of the loop in it",
+        STR_ARG(shown));
+    return effect_fail(f, STR("validation_error"), why);
+}
+
 static int effect_artifact(struct step *st, int node, const struct node_effect *x,
                            struct failure *f) {
     struct plan_artifact art = {
@@ -225,6 +250,7 @@ static int effect_artifact(struct step *st, int node, const struct node_effect *
         .seq = st->state->next_seq,
     };
     if (st->plan->failed != 0) return effect_fail(f, STR("internal_error"), STR("no memory"));
+    if (artifact_known(st, x->name)) return artifact_refuse(st, x->name, f);
     int rc = effect_emit(st, EV_ARTIFACT_CREATED, node, pay_artifact(st->plan->arena, &art),
                          STR_NONE, f);
     if (rc == 0 && !step_lost(st)) plan_artifact(st->plan, &art);

@@ -14,6 +14,7 @@
 #define ENGINE_STEP_MS_MAX      100u               /* or after so much time in executors */
 #define ENGINE_CREATE_MS_MAX    10u                /* the same while a client waits for the 201 */
 #define ENGINE_SETTLE_MS_MAX    10u /* the same for conditions, so that others get a turn */
+#define ENGINE_SETTLE_BYTES_MAX (16u * 1024 * 1024) /* what they may read until then */
 
 void step_now(struct step *st) {
     int64_t now_ms = timeline_now_ms(st);
@@ -72,12 +73,17 @@ int64_t step_emit_masked(struct step *st, enum ev_kind kind, int node, int64_t c
     return EMIT_BROKEN;
 }
 
-bool step_slice_over(void *st) {
+static bool step_slice_over(void *st) {
     return clock_mono_ms() - ((struct step *)st)->began_ms >= ENGINE_SETTLE_MS_MAX;
 }
 
+struct run_pace step_pace(struct step *st) {
+    return (struct run_pace){
+        .bytes_max = ENGINE_SETTLE_BYTES_MAX, .over = step_slice_over, .ctx = st};
+}
+
 bool step_settled(struct step *st) {
-    const struct run_pace pace = {step_slice_over, st};
+    const struct run_pace pace = step_pace(st);
     struct wopr_error err = {0};
     int rc = run_state_finish(st->state, &pace, &err);
     if (rc != 0) plan_fail(st->plan, rc, "%s", err.message);
@@ -87,7 +93,9 @@ bool step_settled(struct step *st) {
 /* Time to send the plan: it holds enough, or a command waits (RUN-25). */
 bool step_full(const struct step *st) {
     uint64_t ms_max = st->creates ? ENGINE_CREATE_MS_MAX : ENGINE_STEP_MS_MAX;
+    const struct stuck *k = st->exec->commit.stuck;
     return st->exec->mail.any || st->exec->lease.requested ||
+           (k && k->singly && st->plan->events_nr > 0) ||
            st->plan->events_nr >= ENGINE_STEP_EVENTS_MAX ||
            arena_used(st->plan->arena) >= ENGINE_STEP_BYTES_MAX ||
            (st->plan->events_nr > 0 && arena_used(st->scratch) >= ENGINE_STEP_SCRATCH_MAX) ||

@@ -10,7 +10,8 @@
 struct step {
     struct engine *engine;
     struct run_exec *exec;
-    struct run_state *state; /* of exec */
+    struct run_state *state;     /* of exec */
+    const struct run_meta *meta; /* without a state: of the run (parked.c) */
     struct plan *plan;
     struct arena *scratch; /* reset per turn */
     int64_t now_ms;        /* wall clock, not before the timers that brought us here */
@@ -25,6 +26,10 @@ struct step {
     struct engine_cmd *cmd;                 /* its effect is in plan */
     struct str cascade_from; /* of the current cancel: the run above that began it, or empty */
 };
+
+static inline const struct run_meta *step_meta(const struct step *st) {
+    return st->state ? &st->state->meta : st->meta;
+}
 
 enum {
     EMIT_BROKEN = -1, /* the plan is lost */
@@ -46,7 +51,7 @@ bool step_full(const struct step *st);
 /* Evaluates the conditions that the last event left (run_state_finish).  false: not all of them,
  * and the turn is over; or the plan is lost. */
 bool step_settled(struct step *st);
-bool step_slice_over(void *st);         /* struct step; for a run_pace */
-bool step_moves(const struct step *st); /* the run may act without a command */
+struct run_pace step_pace(struct step *st); /* of the conditions of a turn */
+bool step_moves(const struct step *st);     /* the run may act without a command */
 
 #endif

@@ -47,18 +47,20 @@ struct mailbox {                     /* exec.c */
 };
 struct stuck { /* stuck.c */
     unsigned tries;
-    int node;    /* where it happened first, -1 = none */
-    bool cancel; /* not even the cancel can be planned */
+    int node;    /* at which it happened last, -1 = none */
+    bool singly; /* the store refused a plan: one thing a plan, to see which it is */
+    bool cancel; /* not even a cancel can be planned */
     char why[200];
 };
 struct commit { /* step.c, create.c, fork.c: the commit in flight, and the memory of failures */
     struct plan *plan;      /* in flight */
     struct engine_cmd *cmd; /* whose effect is in plan; NEW: the creation */
-    int rc;                 /* (mu) result from the committer */
+    int node_at;            /* as in struct step when the plan went out */
+    int rc;                 /* (mu) what came back from the committer */
     int64_t backoff_ms;     /* after the last failure, 0 = none */
-    unsigned load_tries;    /* folds in a row that met a bound */
-    bool distrusts;         /* a checkpoint failed: the next load folds the whole log */
-    struct stuck *stuck;    /* stuck.c: plans in a row that failed for good; NULL: none */
+    unsigned load_tries;    /* folds in a row that failed for a reason that stays */
+    bool distrusts;         /* a checkpoint led nowhere: the next load folds the whole log */
+    struct stuck *stuck;    /* stuck.c: plans in a row that cannot be taken; NULL: none */
 };
 struct lease {                     /* load.c, peers.c */
     int64_t epoch;                 /* fencing epoch under which the run is ours */

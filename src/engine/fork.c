@@ -65,6 +65,15 @@ static enum turn fork_refuse(struct step *st, int rc, const struct wopr_error *e
     return TURN_DROP;
 }
 
+/* No fault of the host, and nothing that a repetition mends.  The store's own words stay here. */
+static int source_damaged(const struct fork_job *j, struct wopr_error *err) {
+    log_warn("a run cannot be forked", "source", arena_cstr(j->a, j->cmd->run_id), "why",
+             err->message);
+    return wopr_error_set(err, WOPR_E_CONFLICT,
+                          "the source is parked, or its log breaks a rule before fromSeq ('wopr "
+                          "verify' says which); fork it before that event, or restore its log");
+}
+
 static int source_expired(const struct fork_job *j, struct wopr_error *err) {
     int rc = wopr_error_set(err, WOPR_E_EVENTS_EXPIRED, "the source was removed by retention");
     wopr_error_details(err, "{\"sourceRunId\":\"" STR_FMT "\",\"fromSeq\":%lld}",
@@ -217,14 +226,8 @@ static struct plan *fork_plan(struct step *st, struct fork_job *j) {
     return p;
 }
 
-static void fork_done(void *ctx, struct plan *p, int rc) {
-    (void)p;
-    exec_landed(ctx, rc);
-}
-
-/* Returns a code if nothing was sent. */
+/* Returns a code when nothing went out. */
 static int fork_send(struct step *st, struct fork_job *j, struct wopr_error *err) {
-    struct run_exec *re = st->exec;
     struct plan *p = fork_plan(st, j);
     if (!p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a plan");
     j->cmd->result = (struct engine_result){.run_id = arena_str(j->cmd->arena, j->meta.run_id),
@@ -232,16 +235,8 @@ static int fork_send(struct step *st, struct fork_job *j, struct wopr_error *err
                                             .at_ms = j->meta.created_ms}; /* FORK-3 */
     cmd_attach(j->cmd, p);
     int rc = p->failed;
-    if (rc == 0) {
-        re->commit.plan = p;
-        exec_launch(re);
-        rc = journal_append(st->engine->journal, p, fork_done, re);
-        if (rc == 0) return 0;
-        exec_launch_undo(re);
-        re->commit.plan = NULL;
-    } else {
-        *err = p->error;
-    }
+    if (rc != 0) *err = p->error;
+    else if ((rc = exec_commit(st->exec, p, NULL)) == 0) return 0;
     plan_unref(p);
     return rc;
 }
@@ -316,7 +311,8 @@ enum turn fork_turn(struct step *st, int flight_rc) {
     struct wopr_error err = {0};
     if (re->commit.plan) return fork_landed(st, flight_rc);
     struct fork_job *j = re->fork.job;
-    const struct run_pace pace = {step_slice_over, st};
+    uint64_t refused = mem_refused();
+    const struct run_pace pace = step_pace(st);
     bool there = false;
     int rc = 0;
     if (engine_is_broken(st->engine)) rc = WOPR_E_SYNC_FAILED;
@@ -327,6 +323,11 @@ enum turn fork_turn(struct step *st, int flight_rc) {
     if (rc == WOPR_E_NOT_FOUND && j->open) rc = source_expired(j, &err);
     if (rc == 0 && re->state->lost) rc = fork_lost(&j->link, &err);
     if (rc == 0 && there) rc = fork_send(st, j, &err);
+    if (mem_verdict(rc, refused) != rc)
+        rc = wopr_error_set(&err, WOPR_E_TOO_BIG,
+                            "the state of the source before fromSeq takes more memory than a run "
+                            "may have; fork it at an earlier event");
+    if (rc == WOPR_E_CORRUPT) rc = source_damaged(j, &err);
     if (rc != 0) return fork_refuse(st, rc, &err);
     if (!there) exec_wake(re); /* let others have a turn */
     return TURN_END;

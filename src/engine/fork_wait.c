@@ -228,6 +228,13 @@ static bool timed_out(const struct event *g) {
            str_eq(json_get(json_get(g->payload, "error"), "code"), STR("\"interrupt_timeout\""));
 }
 
+/* The rest of an answer whose interrupt.resolved was passed before this replay asked: by itself it
+ * would let the node go on without one.  replay_finds_answer emits all of it. */
+static bool answer_was_passed(const struct step *st, const struct event *g, int node) {
+    bool rest = g->kind == EV_NODE_RESUMED || event_follows(g->kind, EV_INTERRUPT_RESOLVED);
+    return rest && run_state_intr_open(st->state, node) != NULL;
+}
+
 bool replay_answers_wait(struct step *st, const struct event *g, int node) {
     if (st->state->nodes[node].status == NODE_RUNNING && g->kind == EV_NODE_SUSPENDED &&
         str_eq(json_get(g->payload, "reason"), STR("\"child-suspended\""))) {
@@ -241,7 +248,7 @@ bool replay_answers_wait(struct step *st, const struct event *g, int node) {
         suspend_timed_out(st, node);
         return true;
     }
-    if (!event_kind_is(g->kind, EV_F_ANSWERS)) return false;
+    if (!event_kind_is(g->kind, EV_F_ANSWERS) || answer_was_passed(st, g, node)) return false;
     if (g->kind == EV_INTERRUPT_RESOLVED && !run_state_intr_open(st->state, node)) return false;
     event_reemit(st, g, node);
     return true;

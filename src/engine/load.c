@@ -12,6 +12,7 @@
 #include "engine/command.h"
 #include "engine/fork_info.h"
 #include "engine/job.h"
+#include "engine/parked.h"
 #include "engine/peers.h"
 #include "engine/replay.h"
 #include "engine/resolve.h"
@@ -23,7 +24,7 @@
 
 #include <stdio.h>
 
-#define LOAD_TRIES_MAX  3u /* of a run too large for this host to fold */
+#define LOAD_TRIES_MAX  3u /* of a run that this host cannot fold, for a reason that stays */
 #define LOAD_REASON_MAX 200
 
 /* --- look up --- */
@@ -50,7 +51,7 @@ static bool cmd_answered(struct step *st, struct engine_cmd *cmd, struct run_hea
     }
     if (rc == 0 && h->parked.n > 0 && !run_status_final(h->status)) {
         if (cmd->op == ENGINE_CANCEL) return false;
-        stuck_refuse(st->engine, cmd);
+        parked_refuse(st->engine, cmd);
         return true;
     }
     if (rc != 0) {
@@ -121,7 +122,7 @@ static enum turn mail_refuse(struct step *st, int rc, const char *why) {
 
 static enum turn mail_refuse_parked(struct step *st) {
     struct engine_cmd *cmd;
-    while ((cmd = exec_mail_take(st->exec)) != NULL) stuck_refuse(st->engine, cmd);
+    while ((cmd = exec_mail_take(st->exec)) != NULL) parked_refuse(st->engine, cmd);
     return TURN_DROP;
 }
 
@@ -189,6 +190,7 @@ enum turn load_leased(struct step *st, int rc) {
         break;
     case ERR_RETRY:
     case ERR_REPLAN:
+    case ERR_ASKED:
     case ERR_FINAL:
         break;
     }
@@ -215,8 +217,8 @@ static void park_now(struct engine *e, struct store *s, void *args) {
 static enum turn run_park(struct step *st, const char *reason) {
     struct engine_cmd *cmd;
     while ((cmd = exec_mail_take(st->exec)) != NULL) {
-        if (cmd->op == ENGINE_CANCEL) return stuck_cancel(st, cmd);
-        stuck_refuse(st->engine, cmd);
+        if (cmd->op == ENGINE_CANCEL) return parked_cancel(st, cmd);
+        parked_refuse(st->engine, cmd);
     }
     struct parking k = {.run_no = st->exec->run_no, .epoch = st->exec->lease.epoch};
     log_error("a run is parked: its log breaks an invariant; see 'wopr verify'", "run",
@@ -258,7 +260,7 @@ static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) 
 /* *over: the turn ended before the log did. */
 static int fold_events(struct step *st, bool *over, struct wopr_error *err) {
     struct run_exec *re = st->exec;
-    const struct run_pace pace = {step_slice_over, st};
+    const struct run_pace pace = step_pace(st);
     const struct log_range rest = {.run_no = re->run_no,
                                    .from = re->state->next_seq,
                                    .until = INT64_MAX,
@@ -386,8 +388,9 @@ enum turn load_fold(struct step *st) {
         return TURN_GO_ON;
     }
     enum wopr_err_class class = wopr_err_class(rc);
-    if (rc == WOPR_E_CORRUPT || (rc == WOPR_E_TOO_BIG && ++re->commit.load_tries >= LOAD_TRIES_MAX))
-        return run_park(st, err.message);
+    bool stays = wopr_err_stays(rc) && rc != WOPR_E_CONFIG; /* which the operator may mend */
+    if (rc == WOPR_E_CORRUPT || (stays && ++re->commit.load_tries >= LOAD_TRIES_MAX))
+        return run_park(st, err.message[0] ? err.message : wopr_err_text(rc));
     if (class == ERR_LEAVE || class == ERR_GONE) return TURN_DROP;
     log_warn("a run could not be loaded", "run", re->run_id, "why", err.message);
     return TURN_LATER;

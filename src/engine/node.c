@@ -89,10 +89,6 @@ int node_version(const struct node_call *call, struct node_result *out, struct s
     return 0;
 }
 
-bool node_version_logged(const struct node_call *call, struct str change_id) {
-    return run_state_pin(call->run, change_id) != NULL;
-}
-
 static struct str digest_str(const struct sha256 *d) {
     return str_n((const char *)d->b, sizeof d->b);
 }

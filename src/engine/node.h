@@ -190,9 +190,6 @@ const struct node_answer *node_invoke(const struct node_call *call, struct node_
  * executor returns. */
 MUST_CHECK int node_version(const struct node_call *call, struct node_result *out,
                             struct str change_id, int64_t min, int64_t max, int64_t *version);
-/* Is the pin in the log already? An executor that acts on it outside the host, other than by
- * node_invoke, must return NODE_OUT_WAIT with wait_ms 0 until it is. */
-bool node_version_logged(const struct node_call *call, struct str change_id);
 /* 32 random bytes, a function of run, node, activation, attempt, what and nth: the same when the
  * attempt is executed again.  Not a secret: anyone who knows the run id can compute them. */
 struct sha256 node_random(const struct node_call *call, struct str what, uint64_t nth);
@@ -215,5 +212,7 @@ MUST_CHECK int node_registry_add(struct node_registry *r, const struct node_type
                                  struct wopr_error *err); /* copies; EXISTS */
 size_t node_registry_count(const struct node_registry *r);
 const struct node_type *node_registry_find(const struct node_registry *r, struct str type_id);
+/* Each type, in no order: *it = 0 at first; NULL at the end. */
+const struct node_type *node_registry_next(const struct node_registry *r, size_t *it);
 
 #endif

@@ -211,6 +211,18 @@ void exec_launch_undo(struct run_exec *re) {
     re->engine->inflight_nr--;
     pthread_mutex_unlock(&re->engine->mu);
 }
+int exec_commit(struct run_exec *re, struct plan *p, struct engine_cmd *cmd) {
+    struct engine *e = re->engine;
+    re->commit.plan = p;
+    re->commit.cmd = cmd;
+    exec_launch(re);
+    int rc = journal_append_to(e->journal, p, execs_committed, e, re);
+    if (rc == 0) return 0;
+    exec_launch_undo(re);
+    re->commit.plan = NULL;
+    re->commit.cmd = NULL;
+    return rc;
+}
 
 void execs_committed(void *engine, const struct journal_result *v, size_t n) {
     struct engine *e = engine;

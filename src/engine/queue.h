@@ -61,6 +61,9 @@ void exec_wake(struct run_exec *re);
 /* Marks the exec as having a commit in flight; call it before handing the commit over. */
 void exec_launch(struct run_exec *re);
 void exec_launch_undo(struct run_exec *re);
+/* Hands p, with the effect of cmd (may be NULL), to the committer; both are in re->commit until it
+ * has landed.  On failure nothing went out, and both are the caller's. */
+MUST_CHECK int exec_commit(struct run_exec *re, struct plan *p, struct engine_cmd *cmd);
 /* Completions of commits, called on the committer: rc is kept for the next turn. */
 void exec_landed(struct run_exec *re, int rc);
 void execs_committed(void *engine, const struct journal_result *v, size_t n);

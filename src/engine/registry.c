@@ -59,6 +59,12 @@ const struct node_type *node_registry_find(const struct node_registry *r, struct
     return map_get(r->by_id, type_id);
 }
 
+const struct node_type *node_registry_next(const struct node_registry *r, size_t *it) {
+    struct str key;
+    void *value;
+    return map_next(r->by_id, it, &key, &value) ? value : NULL;
+}
+
 const char *registry_missing(const struct node_type *t, const char *const *have) {
     for (const char *const *need = t->requires; need && *need; need++) {
         const char *const *h = have;

@@ -396,7 +396,7 @@ static bool replay_force(struct step *st) {
         replay_enter(st, first);
     } else {
         if (st->floor_ms < first_ms) st->floor_ms = first_ms;
-        timer_drop(st->exec, TIMER_RETRY, first);
+        step_timer_clear(st, TIMER_RETRY, first);
     }
     return true;
 }

@@ -243,9 +243,8 @@ static void fall_asleep(struct step *st) {
 /* --- sending the plan, taking in its result --- */
 
 /* cmd: whose effect was in the plan, or NULL. */
-static enum turn step_failed(struct step *st, struct engine_cmd *cmd, int rc) {
+static enum turn step_verdict(struct step *st, struct engine_cmd *cmd, struct plan *p, int rc) {
     struct run_exec *re = st->exec;
-    log_warn("a step of a run was not committed", "run", re->run_id, "reason", wopr_err_name(rc));
     switch (wopr_err_class(rc)) {
     case ERR_REOPEN:
         engine_break(st->engine, "step");
@@ -258,15 +257,26 @@ static enum turn step_failed(struct step *st, struct engine_cmd *cmd, int rc) {
     case ERR_GONE: /* STORE-33 */
         if (cmd) exec_mail_put_back(re, cmd);
         return TURN_DROP;
-    case ERR_PARK: /* the store refuses it: another host parked the run, say */
-        if (cmd) stuck_refuse(st->engine, cmd);
-        return TURN_LATER;
-    case ERR_RETRY:
+    case ERR_PARK:
     case ERR_FINAL:
+        return stuck_again(st, cmd, p, rc);
+    case ERR_ASKED:
+        if (cmd) cmd_fail(st->engine, cmd, rc, wopr_err_text(rc));
+        return TURN_RELOAD;
+    case ERR_RETRY:
         break;
     }
     if (cmd) cmd_fail(st->engine, cmd, rc, wopr_err_text(rc));
-    return rc == WOPR_E_IDEM_CONFLICT ? TURN_RELOAD : TURN_LATER;
+    return TURN_LATER;
+}
+
+/* Takes p: it could not be built, or the store refused it. */
+static enum turn step_failed(struct step *st, struct engine_cmd *cmd, struct plan *p, int rc) {
+    log_warn(p->failed ? "a plan could not be built" : "a step of a run was not committed", "run",
+             st->exec->run_id, "reason", wopr_err_name(rc), "why", p->error.message);
+    enum turn t = step_verdict(st, cmd, p, rc);
+    plan_unref(p);
+    return t;
 }
 
 static enum turn step_send(struct step *st) {
@@ -284,26 +294,9 @@ static enum turn step_send(struct step *st) {
     clear_end(st);
     checkpoint_add(st);
     int rc = p->failed;
-    if (rc == 0) {
-        re->commit.plan = p;
-        re->commit.cmd = st->cmd;
-        exec_launch(re);
-        rc = journal_append_to(st->engine->journal, p, execs_committed, st->engine, re);
-        if (rc == 0) return TURN_END;
-        exec_launch_undo(re);
-        re->commit.plan = NULL;
-        re->commit.cmd = NULL;
-    } else {
-        log_warn("a plan could not be built", "run", re->run_id, "why", p->error.message);
-        enum wopr_err_class class = wopr_err_class(rc);
-        if (class == ERR_PARK || class == ERR_FINAL) {
-            enum turn t = stuck_again(st, st->cmd, p);
-            plan_unref(p);
-            return t;
-        }
-    }
-    plan_unref(p);
-    return step_failed(st, st->cmd, rc);
+    re->commit.node_at = st->node_at;
+    if (rc == 0) rc = exec_commit(re, p, st->cmd);
+    return rc == 0 ? TURN_END : step_failed(st, st->cmd, p, rc);
 }
 
 void step_count(struct engine *e, const struct plan *p) {
@@ -329,11 +322,9 @@ enum turn step_landed(struct step *st, int rc) {
     struct engine_cmd *cmd = re->commit.cmd;
     re->commit.plan = NULL;
     re->commit.cmd = NULL;
-    if (rc != 0) {
-        plan_unref(p);
-        return step_failed(st, cmd, rc);
-    }
-    if (p->idem_hit) { /* the key was known: nothing of this plan was written */
+    st->node_at = re->commit.node_at;
+    if (rc != 0) return step_failed(st, cmd, p, rc);
+    if (p->idem_hit) { /* the key was there: nothing of this plan happened */
         cmd_committed(cmd, p);
         plan_unref(p);
         return TURN_RELOAD;

@@ -7,9 +7,9 @@
 
 #include "engine/outcome.h"
 
-/* The plan of the step could not be built, for a reason that stays: p->failed, of class PARK or
- * FINAL. cmd: whose effect was in it, or NULL. */
-enum turn stuck_again(struct step *st, struct engine_cmd *cmd, const struct plan *p);
+/* The plan of the step could not be built, or the store refused it, for a reason that stays: rc, of
+ * class PARK or FINAL. cmd: whose effect was in it, or NULL. */
+enum turn stuck_again(struct step *st, struct engine_cmd *cmd, const struct plan *p, int rc);
 /* A command is tried by itself in a run that is stuck, to see which of the two cannot go on. */
 bool stuck_waits(const struct step *st);
 /* After the commands of a step: ends what could not go on, the node first, then the run.  true: the
@@ -18,11 +18,5 @@ bool stuck_end(struct step *st);
 /* Tried in every way: the run is parked, for this reason; else NULL. */
 const char *stuck_for_good(const struct run_exec *re);
 void stuck_over(struct run_exec *re); /* a step was committed */
-
-/* --- parked runs: their log does not fold, or allows nothing more --- */
-/* Ends the run with run.cancelled alone, without its state; the log is not read. */
-enum turn stuck_cancel(struct step *st, struct engine_cmd *cmd);
-enum turn stuck_cancelled(struct step *st, int rc);          /* that came back */
-void stuck_refuse(struct engine *e, struct engine_cmd *cmd); /* anything but a cancel */
 
 #endif

@@ -10,9 +10,9 @@
 #include "engine/evict.h"
 #include "engine/fork.h"
 #include "engine/load.h"
+#include "engine/parked.h"
 #include "engine/peers.h"
 #include "engine/step.h"
-#include "engine/stuck.h"
 #include "engine/timers.h"
 
 /* Take in the committer's result. */
@@ -31,7 +31,7 @@ static enum turn turn_landed(struct step *st) {
     case EXEC_GIVING:
         return peers_give_landed(st, rc);
     case EXEC_ENDING:
-        return stuck_cancelled(st, rc);
+        return parked_cancelled(st, rc);
     case EXEC_LIVE:
         return re->commit.plan ? step_landed(st, rc) : TURN_GO_ON;
     case EXEC_NEW:

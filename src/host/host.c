@@ -55,6 +55,7 @@ struct host {
     struct wf_env env;
     struct wf_env env_loose; /* checks structure only: fixtures may use unknown node types */
     struct node_registry *types;
+    struct node_catalog *catalog;
     struct payload_rules *rules;
     struct journal *journal;
     struct egress *egress; /* NULL = off */
@@ -65,7 +66,6 @@ struct host {
     const char *const *capabilities;
     const char **fixtures;
     struct host_keys keys;
-    size_t seeded;
     bool journal_running, engine_running;
     char holder[48];
 };
@@ -99,6 +99,7 @@ static int register_types(struct host *h, const struct node_type *extra, size_t 
     if (rc == 0) rc = nodes_register_core(h->types, conformance_asked(&h->cfg), err);
     for (size_t i = 0; rc == 0 && i < extra_nr; i++)
         rc = node_registry_add(h->types, &extra[i], err);
+    if (rc == 0) rc = node_catalog_new(h->types, &h->catalog, err);
     if (rc == 0) rc = definition_schema_new(&h->schemas, &h->env.definition_schema, err);
     if (rc != 0) return rc;
     h->env.knows_type = knows_type;
@@ -177,7 +178,6 @@ static int load_seeds(struct host *h, struct wopr_error *err) {
     if (h->cfg.host_conformance) rc = seed_fixtures(h->store, &h->env_loose, &n, err);
     if (rc == 0 && h->cfg.host_seed[0] != '\0')
         rc = seed_folder(h->store, h->cfg.host_seed, &h->env, &n, err);
-    h->seeded = n.created + n.updated + n.same;
     if (rc == 0) rc = advertise_fixtures(h, err);
     return rc;
 }
@@ -243,6 +243,8 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .interrupt_token_ms = h->cfg.host_interrupt_token_s * 1000,
         .external_event_retention_s = retention_s > 0 ? retention_s : KEPT_FOR_EVER_S,
         .cascade = nodes_any(h->types, NODE_IS_PARENT),
+        .env = &h->env,
+        .types = node_catalog_types(h->catalog),
         .fixtures = h->fixtures,
     };
 #define OPT_WIRE(...) FILL(vc, wire, __VA_ARGS__)
@@ -353,6 +355,7 @@ void host_free(struct host *h) {
     egress_free(h->egress);
     journal_free(h->journal);
     payload_rules_free(h->rules);
+    node_catalog_free(h->catalog);
     node_registry_free(h->types);
     schema_set_free(h->schemas);
     vault_free(h->vault);
@@ -373,5 +376,3 @@ struct store *host_store(struct host *h) {
 }
 
 const char *host_first_key(const struct host *h) { return h->keys.first; }
-
-size_t host_workflows_seeded(const struct host *h) { return h->seeded; }

@@ -28,7 +28,6 @@ struct store *host_store(struct host *h);
 /* A key minted because the database had none and none is configured; NULL otherwise.  Shown once.
  */
 const char *host_first_key(const struct host *h);
-size_t host_workflows_seeded(const struct host *h);
 
 /* --- also used by the command line --- */
 /* Store one definition after checking it.  tenant empty = every tenant.  source is only used in

@@ -140,8 +140,9 @@ static enum fill stream_cut(struct stream *st, int rc, const char *why) {
 
 /* The backlog does not wait for a window. */
 static int stream_backlog_over(struct stream *st) {
-    st->stage = STREAM_LIVE;
     int rc = st->fold ? st->fold(st->state, NULL, &st->out) : 0;
+    if (rc == HTTP_FOLD_AGAIN) return rc;
+    st->stage = STREAM_LIVE;
     batch_flush(st);
     stream_ready_out(st);
     return rc == 0 && buf_failed(&st->out) ? WOPR_E_NO_MEMORY : rc;
@@ -157,6 +158,7 @@ static enum fill stream_idle(struct stream *st) {
     struct http_server *s = st->park.server;
     if (st->stage == STREAM_BACKFILL) {
         int rc = stream_backlog_over(st);
+        if (rc == HTTP_FOLD_AGAIN) return FILL_AGAIN;
         if (rc != 0) return stream_cut(st, rc, "the end of the backlog could not be shown");
         if (st->n > 0) return FILL_AGAIN;
     }

@@ -6,8 +6,8 @@
 #ifndef WOPR_NODES_NODES_H
 #define WOPR_NODES_NODES_H
 
-#include "domain/lint.h"
 #include "domain/traits.h"
+#include "domain/types.h"
 #include "engine/node.h"
 
 /* Register every core type, and the conformance-only ones when conformance (NODE-23, NODE-62).
@@ -21,8 +21,15 @@ const char *nodes_config_wrong(struct str type_id, struct str config);
 /* Is a type of ours registered in r that has one of these traits (domain/traits.h)? */
 bool nodes_any(const struct node_registry *r, unsigned traits);
 
-/* Every built-in type for workflow_lint. */
-extern const struct lint_type NODES_LINT[];
+/* --- catalog.c: what is known of the registered types (types.json) --- */
+/* One row for each type of r, those of this binary first and in the order of types.json; of others
+ * (embedding) only the id is known.  Read-only afterwards.  Errors: NO_MEMORY. */
+struct node_catalog;
+MUST_CHECK int node_catalog_new(const struct node_registry *r, struct node_catalog **out,
+                                struct wopr_error *err);
+void node_catalog_free(struct node_catalog *c); /* takes NULL */
+/* For the checker of definitions and for lists; lives as long as c. */
+struct wf_types node_catalog_types(struct node_catalog *c);
 
 /* The executors of types.def. */
 #define NODE_TYPE(id, executor, ...) node_fn executor;

@@ -1,37 +1,21 @@
 /*
- * table.c: types.def as a registry, as what the checker of definitions knows, and as checks of
- * configs.  A type without a row (conversation, orchestrator, A2A) is refused with the workflow
- * that uses it (NODE-3).
+ * table.c: types.def as a registry, and as checks of configs.  A type without a row (conversation,
+ * orchestrator, A2A) is refused with the workflow that uses it (NODE-3).
  */
 #include "nodes/nodes.h"
 
 /* NODE-62: no host may provide it. */
 static const char *const NEVER[] = {"conformance.never-provided", NULL};
 
-#define APPROVAL                                                                                   \
-    "artifactId artifactType artifactData title description actions requiredApprovals "            \
-    "approversList rejectionPolicy profile resumeSchema timeoutMs "
-#define CHILD                                                                                      \
-    "workflowId inputs configurable inputMapping outputMapping waitForCompletion "                 \
-    "propagateCancellation onChildFailure"
-
 static const struct node_type TYPES[] = {
-#define NODE_TYPE(id, executor, requires, flags, config, needs, check)                             \
-    {id, executor, requires, flags, NULL},
+#define NODE_TYPE(id, executor, requires, flags, check) {id, executor, requires, flags, NULL},
 #include "nodes/types.def"
 #undef NODE_TYPE
 };
 enum { TYPES_NR = sizeof TYPES / sizeof TYPES[0] };
 
-const struct lint_type NODES_LINT[] = {
-#define NODE_TYPE(id, executor, requires, flags, config, needs, check) {id, config, needs},
-#include "nodes/types.def"
-#undef NODE_TYPE
-    {NULL, NULL, NULL},
-};
-
 static const char *(*const CONFIG_CHECKS[])(struct str config) = {
-#define NODE_TYPE(id, executor, requires, flags, config, needs, check) check,
+#define NODE_TYPE(id, executor, requires, flags, check) check,
 #include "nodes/types.def"
 #undef NODE_TYPE
 };

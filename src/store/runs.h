@@ -89,6 +89,9 @@ MUST_CHECK int store_run_view_of(struct store *s, struct str tenant, bool test_m
                                  struct str run_id, int64_t log_bytes_max, struct arena *a,
                                  struct run_view *out, struct wopr_error *err);
 /* NOT_FOUND. */
+/* Whether the run has an artifact of this id. */
+MUST_CHECK int store_artifact_known(struct store *s, int64_t run_no, struct str artifact_id,
+                                    bool *known, struct wopr_error *err);
 MUST_CHECK int store_artifact_get(struct store *s, struct str tenant, bool test_mode,
                                   struct str run_id, struct str artifact_id, struct arena *a,
                                   struct plan_artifact *out, struct wopr_error *err);

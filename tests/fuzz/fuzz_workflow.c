@@ -88,9 +88,23 @@ static void check_run(struct workflow *w) {
     run_state_free(s);
 }
 
-static const struct lint_type TYPES[] = {{"core.setVariable", "name value", "name value"},
-                                         {"core.delay", "delayMs ms", ""},
-                                         {NULL, NULL, NULL}};
+#define CONFIG                                                                                     \
+    "{\"additionalProperties\":false,\"required\":[\"name\"],\"properties\":{\"name\":{\"type\":"  \
+    "\"string\",\"x-names\":\"variable\"},\"n\":{\"type\":\"integer\",\"minimum\":0}}}"
+
+static bool type_find(void *ctx, struct str type_id, struct arena *a, struct wf_type *out) {
+    (void)ctx, (void)a;
+    *out = (struct wf_type){.type_id = STR("core.setVariable"), .config = STR(CONFIG)};
+    return str_eq(type_id, out->type_id);
+}
+
+static bool type_name(void *ctx, size_t i, struct arena *a, struct str *type_id) {
+    (void)ctx, (void)a;
+    *type_id = STR("core.setVariable");
+    return i == 0;
+}
+
+static const struct wf_types TYPES = {.find = type_find, .name = type_name};
 
 /* A finding has a place and a text, whatever stands in the definition. */
 static void take_finding(void *ctx, const struct lint_finding *f) {
@@ -105,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     if (len > FUZZ_BYTES_MAX) return 0;
     if (json_check(text, &JSON_LIMITS_DEFAULT, NULL) != 0) return 0;
     wopr_error_clear(&err);
-    ASSERT(workflow_lint(text, TYPES, take_finding, NULL, &err) == 0);
+    ASSERT(workflow_lint(text, &TYPES, take_finding, NULL, &err) == 0);
     int rc = workflow_compile(text, NULL, &w, &err);
     if (rc != 0) {
         ASSERT(w == NULL && rc == WOPR_E_VALIDATION && err.message[0] != '\0');

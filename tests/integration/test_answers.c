@@ -123,11 +123,17 @@ static void expect_described(const struct op *op, const struct reply *r) {
     else expect_body(where, content, r);
 }
 
+static const char *method_of(const struct op *op) {
+    char *upper = arena_cstr(test_arena(), str_c(op->method));
+    for (char *p = upper; *p; p++) *p = (char)(*p - 'a' + 'A');
+    return upper;
+}
+
 /* Ask, and hold the answer against the document. */
 static struct reply say(const char *id, const char *path, const char *body,
                         const char *const *headers, long want) {
     struct op op = op_find(id);
-    struct reply r = ask(&sv, *op.method == 'g' ? "GET" : "POST", path, body, headers);
+    struct reply r = ask(&sv, method_of(&op), path, body, headers);
     cr_assert_eq(r.status, want, "%s %s: %ld " STR_FMT, id, path, r.status, STR_ARG(r.body));
     expect_described(&op, &r);
     if (r.status < 300) buf_addf(&answered, "%s ", id);
@@ -154,6 +160,25 @@ static void documents(void) {
     }
 }
 
+static void definitions(void) {
+    struct str text = say("getWorkflow", "/v1/workflows/conformance-noop", NULL, NULL, 200).body;
+    const char *body = arena_cstr(test_arena(), text), *path = "/v1/host/wopr/workflows";
+    const char *own = fmt("%s/conformance-noop", path);
+    say("listWorkflows", fmt("%s?limit=2", path), NULL, NULL, 200);
+    say("listWorkflows", fmt("%s?limit=x", path), NULL, NULL, 400);
+    say("checkWorkflow", fmt("%s:check", path), body, NULL, 200);
+    say("checkWorkflow", fmt("%s:check", path), "{\"nodes\":[{\"id\":1}]}", NULL, 200);
+    say("deleteWorkflow", own, NULL, NULL, 403);
+    say("putWorkflow", own, body, NULL, 200);
+    say("putWorkflow", own, "{\"id\":\"conformance-noop\"}", NULL, 400);
+    say("listWorkflowVersions", fmt("%s/versions", own), NULL, NULL, 200);
+    say("getWorkflowVersion", fmt("%s/versions/1", own), NULL, NULL, 200);
+    say("getWorkflowVersion", fmt("%s/versions/2", own), NULL, NULL, 404);
+    say("deleteWorkflow", own, NULL, NULL, 200);
+    say("listNodeTypes", "/v1/host/wopr/nodes", NULL, NULL, 200);
+    say("getNodeType", "/v1/host/wopr/nodes/core.delay", NULL, NULL, 200);
+}
+
 static const char *begin(const char *workflow, const char *extras) {
     const char *body = fmt("{\"workflowId\":\"%s\"%s}", workflow, extras);
     struct reply r = say("createRun", "/v1/runs", body, NULL, 201);
@@ -175,7 +200,8 @@ static void ended(const char *run) {
 }
 
 static void runs(void) {
-    ended(begin("conformance-noop", ",\"tags\":[\"a\"],\"metadata\":{\"k\":1}"));
+    ended(begin("conformance-noop",
+                ",\"inputs\":{\"undeclared\":1},\"tags\":[\"a\"],\"metadata\":{\"k\":1}"));
     ended(begin("conformance-failure", ""));
     ended(begin("conformance-multi-node", ""));
     ended(begin("conformance-channel-ttl", ""));
@@ -268,6 +294,7 @@ Test(answers,
     struct op all[64];
     size_t n = ops_read(all, 64);
     documents();
+    definitions();
     runs();
     control();
     forks();
@@ -300,8 +327,7 @@ static const char *path_of(const struct op *op) { /* names nothing */
 
 static struct reply refusal(const struct op *op, const char *query, const char *body,
                             const char *const *headers) {
-    const char *method = *op->method == 'g' ? "GET" : "POST";
-    struct reply r = ask(&sv, method, fmt("%s%s", path_of(op), query), body, headers);
+    struct reply r = ask(&sv, method_of(op), fmt("%s%s", path_of(op), query), body, headers);
     expect_described(op, &r);
     return r;
 }
@@ -360,7 +386,7 @@ Test(answers,
         expect_status(op, &r, 400, "a malformed version");
         r = refusal(op, "?%zz", valid_body(op), NULL);
         expect_status(op, &r, strstr(op->path, "{token}") ? 404 : 400, "a malformed query");
-        if (strchr(op->path, '{')) {
+        if (strchr(op->path, '{') && strcmp(op->method, "put") != 0) {
             r = refusal(op, "", valid_body(op), NULL);
             expect_status(op, &r, 404, "an unknown id");
         }

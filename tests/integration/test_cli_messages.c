@@ -221,12 +221,14 @@ Test(cli_messages, workflow_check_tells_everything_at_once) {
         "],"
         "\"metadata\":{},\"settings\":{}}");
     cr_expect_eq(BARE("workflow", "check", path), 1);
-    SAYS("/nodes/0/config");
+    SAYS("/nodes/0/config/vaule = 1: ");
     SAYS("did you mean value?");
-    SAYS("needs \"name\"");
+    SAYS("\"name\" is needed here or as an input");
     SAYS("did you mean maxRetries?");
-    cr_expect_eq(RUN("workflow", "put", path), 0, "it is stored: the contract accepts it");
-    SAYS("needs \"name\"");
+    cr_expect_eq(RUN("workflow", "put", path), 1, "it cannot work");
+    cr_expect_eq(RUN("workflow", "get", "t"), 1, "nothing was stored");
+    cr_expect_eq(RUN("workflow", "put", path, "--force"), 0, "the contract accepts it");
+    SAYS("\"name\" is needed here or as an input");
     const char *const good = WOPR_SOURCE_DIR "/docs/examples/purchase.json";
     cr_expect_eq(BARE("workflow", "check", good), 0, STR_FMT, STR_ARG(err));
     cr_expect_eq(err.n, 0u, STR_FMT, STR_ARG(err));

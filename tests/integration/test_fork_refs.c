@@ -202,8 +202,7 @@ Test(fork_refs, forks_of_an_older_version_are_read_as_they_are /* STORE-15 */) {
             const char *replay = fork_run(&sv, id, "replay", cut);
             cr_expect(str_eqc(text_at(wait_terminal(&sv, replay), "status"), "completed"));
             expect_prefix(&sv, id, replay, (size_t)cut);
-            if (!from.p)
-                cr_expect_null(strstr(types_of(events_of(&sv, replay)).p, "replay.diverged"));
+            cr_expect_null(strstr(types_of(events_of(&sv, replay)).p, "replay.diverged"));
         }
     }
     cr_expect_eq(ended, ENDED);

@@ -15,52 +15,11 @@ import sys
 import tempfile
 import urllib.request
 
+import npm
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-FILES = ["package.json", "package-lock.json", "lint.cjs", "use.ts", "tsconfig.json"]
-SKIPPED = 77
-NODE_MIN = 18
-START_S, INSTALL_S, TOOL_S = 60, 300, 240
-OURS = ("EINTEGRITY", "EUSAGE", "EBADENGINE")  # mistakes in the lock file, not in the network
-
-
-class Skip(Exception):
-    pass
-
-
-def node_check():
-    for program in ("node", "npm"):
-        if not shutil.which(program):
-            raise Skip("%s is not installed" % program)
-    version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
-    if int(re.match(r"v(\d+)", version).group(1)) < NODE_MIN:
-        raise Skip("node %s is older than %d" % (version.strip(), NODE_MIN))
-
-
-def read(path):
-    with open(path, "rb") as f:
-        return f.read()
-
-
-def install(work):
-    """npm ci, unless the same lock file was installed here before."""
-    stamp = os.path.join(work, "installed")
-    lock = read(os.path.join(HERE, "package-lock.json"))
-    os.makedirs(work, exist_ok=True)
-    for name in FILES:
-        shutil.copy(os.path.join(HERE, name), os.path.join(work, name))
-    if os.path.exists(stamp) and read(stamp) == lock:
-        return
-    command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=1"]
-    try:
-        got = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=INSTALL_S)
-    except subprocess.TimeoutExpired:
-        raise Skip("npm ci took longer than %d s" % INSTALL_S)
-    if got.returncode != 0:
-        if any(code in got.stderr for code in OURS):
-            raise SystemExit("npm ci: " + got.stderr)
-        raise Skip("npm ci could not fetch the tools: " + " ".join(got.stderr.split())[:400])
-    with open(stamp, "wb") as f:
-        f.write(lock)
+FILES = ["lint.cjs", "use.ts", "tsconfig.json"]
+START_S, TOOL_S = 60, 240
 
 
 class Host:
@@ -124,11 +83,12 @@ def run_all(work, host):
 def main():
     wopr, work = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     try:
-        node_check()
-        install(work)
-    except Skip as why:
+        npm.install(work)
+    except npm.Skip as why:
         print("skipped: %s" % why)
-        return SKIPPED
+        return npm.SKIPPED
+    for name in FILES:
+        shutil.copy(os.path.join(HERE, name), os.path.join(work, name))
     with tempfile.TemporaryDirectory() as folder, Host(wopr, folder) as host:
         return run_all(work, host)
 

@@ -360,6 +360,7 @@ static int batch_commit(struct store *s, struct plan **plans, size_t n, int *rcs
         plan_outputs_reset(plans[i]);
         rcs[i] = plans[i]->failed ? plans[i]->failed : rc;
     }
+    if (n == 1 && err && !plans[0]->failed) plans[0]->error = *err; /* for the log of the host */
     return rc;
 }
 

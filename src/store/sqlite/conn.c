@@ -43,6 +43,9 @@ int sql_neutral(int sqlite_code) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_PROTOCOL:
+    case SQLITE_SCHEMA: /* these three: cut off by what another statement did */
+    case SQLITE_ABORT:
+    case SQLITE_INTERRUPT:
         return WOPR_E_BUSY;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:

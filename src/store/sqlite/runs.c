@@ -294,6 +294,19 @@ int store_timers(struct store *s, int64_t run_no, struct arena *a, struct timer_
     return list_read(&q, a, timer_row_read, out, err);
 }
 
+int store_artifact_known(struct store *s, int64_t run_no, struct str artifact_id, bool *known,
+                         struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_ARTIFACT_KNOWN, err);
+    if (rc != 0) return rc;
+    bind_int(&q, run_no);
+    bind_text(&q, artifact_id);
+    rc = query_step(&q, err);
+    query_end(&q);
+    if (rc >= 0) *known = rc == 1;
+    return rc < 0 ? rc : 0;
+}
+
 int store_artifact_get(struct store *s, struct str tenant, bool test_mode, struct str run_id,
                        struct str artifact_id, struct arena *a, struct plan_artifact *out,
                        struct wopr_error *err) {

@@ -6,6 +6,12 @@
 #include "store/sqlite/sql.h"
 
 enum { MODE_LIVE, MODE_TEST, MODE_BOTH };
+enum {
+    VERSION_BYTES = 256,   /* of a row of versions, besides its text */
+    DEAD_MS = 3600 * 1000, /* before what was deleted is looked at */
+    DEAD_AT_ONCE = 100,    /* rows of one write */
+    DEAD_ARENA_MAX = 256 * 1024
+};
 
 static int mode_of(const struct workflow_row *w) {
     return w->both_modes ? MODE_BOTH : w->test_mode ? MODE_TEST : MODE_LIVE;
@@ -47,17 +53,199 @@ static int workflow_write(struct store *s, const struct workflow_row *w, struct 
     return query_run(&q, err);
 }
 
-int store_workflow_put(struct store *s, const struct workflow_row *w, enum put_result *what,
+/* --- versions --- */
+
+static int64_t row_bytes(const struct workflow_row *w) {
+    return (int64_t)w->text.n + VERSION_BYTES;
+}
+
+static int number_read(struct query *q, int64_t *out, struct wopr_error *err) {
+    int rc = query_step(q, err);
+    if (rc < 0) return rc;
+    *out = rc == 1 ? col_int(q, 0) : 0;
+    query_end(q);
+    return 0;
+}
+
+static int usage_read(struct store *s, struct str tenant, int64_t *bytes, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, s->writer, SQL_WF_USAGE_GET);
+    bind_text(&q, tenant);
+    return number_read(&q, bytes, err);
+}
+
+static int usage_move(struct store *s, struct str tenant, int64_t bytes, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, s->writer, SQL_WF_USAGE_ADD);
+    bind_text(&q, tenant);
+    bind_int(&q, bytes);
+    return query_run(&q, err);
+}
+
+static void version_bind(struct query *q, const struct workflow_row *w) {
+    bind_text(q, w->tenant);
+    bind_text(q, w->workflow_id);
+    bind_int(q, mode_of(w));
+}
+
+static int revision_last(struct store *s, const struct workflow_row *w, int64_t *last,
+                         struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, s->writer, SQL_WF_VERSION_LAST);
+    version_bind(&q, w);
+    return number_read(&q, last, err);
+}
+
+static int version_add(struct store *s, const struct workflow_row *w, int64_t *revision,
                        struct wopr_error *err) {
-    enum put_result r = PUT_SAME;
-    int rc = write_begin(s, err);
+    struct query q;
+    int64_t last = 0;
+    int rc = revision_last(s, w, &last, err);
     if (rc != 0) return rc;
-    rc = workflow_compare(s, w, &r, err);
-    if (rc == 0 && r != PUT_SAME) rc = workflow_write(s, w, err);
-    rc = write_end(s, rc, err);
-    if (rc == 0 && what) *what = r;
+    query_begin(&q, s->writer, SQL_WF_VERSION_PUT);
+    version_bind(&q, w);
+    bind_int(&q, last + 1);
+    bind_hash(&q, &w->hash);
+    bind_text(&q, w->version);
+    bind_int(&q, row_bytes(w));
+    bind_int(&q, w->updated_ms);
+    bind_text(&q, w->created_by);
+    rc = query_run(&q, err);
+    if (rc == 0) rc = usage_move(s, w->tenant, row_bytes(w), err);
+    *revision = last + 1;
     return rc;
 }
+
+/* --- versions of deleted workflows --- */
+
+struct dead {
+    struct str workflow_id;
+    int64_t mode, revision, bytes;
+    struct sha256 hash;
+    bool needed; /* by a run */
+};
+struct dead_list {
+    struct dead *v;
+    size_t n;
+};
+
+static int dead_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    struct dead *d = row;
+    (void)err;
+    *d = (struct dead){.workflow_id = col_str(q, 0, a),
+                       .mode = col_int(q, 1),
+                       .revision = col_int(q, 2),
+                       .bytes = col_int(q, 4),
+                       .needed = col_int(q, 5) > 0};
+    (void)col_hash(q, 3, &d->hash);
+    return 0;
+}
+
+static void dead_bind(struct query *q, struct str tenant, const struct dead *d) {
+    bind_text(q, tenant);
+    bind_text(q, d->workflow_id);
+    bind_int(q, d->mode);
+    bind_int(q, d->revision);
+}
+
+static int dead_drop(struct store *s, struct str tenant, const struct dead *d, int64_t now_ms,
+                     struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, s->writer, d->needed ? SQL_WF_VERSION_LATER : SQL_WF_VERSION_DROP);
+    dead_bind(&q, tenant, d);
+    if (d->needed) bind_int(&q, now_ms);
+    int rc = query_run(&q, err);
+    if (rc != 0 || d->needed) return rc;
+    rc = usage_move(s, tenant, -d->bytes, err);
+    if (rc != 0) return rc;
+    query_begin(&q, s->writer, SQL_WF_TEXT_DROP);
+    bind_hash(&q, &d->hash);
+    return query_run(&q, err);
+}
+
+/* A run that a host was about to create when the workflow was deleted has been created long since,
+ * so what no run needs now, none will. */
+static int dead_reclaim(struct store *s, const struct workflow_row *w, struct wopr_error *err) {
+    struct arena *a = arena_new(DEAD_ARENA_MAX);
+    struct dead_list all = {NULL, 0};
+    struct query q;
+    if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a workflow");
+    query_begin(&q, s->writer, SQL_WF_DEAD);
+    bind_text(&q, w->tenant);
+    bind_int(&q, w->updated_ms - DEAD_MS);
+    bind_int(&q, DEAD_AT_ONCE);
+    int rc = list_read(&q, a, dead_read, &all, err);
+    for (size_t i = 0; rc == 0 && i < all.n; i++)
+        rc = dead_drop(s, w->tenant, &all.v[i], w->updated_ms, err);
+    arena_free(a);
+    return rc;
+}
+
+/* --- writes --- */
+
+static int workflow_place(struct store *s, const struct workflow_row *w, int64_t bytes_max,
+                          struct workflow_put *out, struct wopr_error *err) {
+    int rc = workflow_compare(s, w, &out->what, err);
+    if (rc == 0) rc = revision_last(s, w, &out->revision, err);
+    if (rc != 0 || out->what == PUT_SAME) return rc;
+    rc = dead_reclaim(s, w, err);
+    if (rc == 0) rc = usage_read(s, w->tenant, &out->bytes, err);
+    if (rc == 0 && bytes_max > 0 && out->bytes + row_bytes(w) > bytes_max)
+        return wopr_error_set(err, WOPR_E_QUOTA,
+                              "the workflows of this tenant take %lld bytes with their versions, "
+                              "and may take %lld (tenant-workflow-bytes-max); delete some, or "
+                              "raise the setting",
+                              (long long)out->bytes, (long long)bytes_max);
+    if (rc == 0) rc = workflow_write(s, w, err);
+    return rc == 0 ? version_add(s, w, &out->revision, err) : rc;
+}
+
+int store_workflow_put_within(struct store *s, const struct workflow_row *w, int64_t bytes_max,
+                              struct workflow_put *out, struct wopr_error *err) {
+    struct workflow_put r = {.what = PUT_SAME};
+    int rc = write_begin(s, err);
+    if (rc != 0) return rc;
+    rc = workflow_place(s, w, bytes_max, &r, err);
+    rc = write_end(s, rc, err);
+    if (rc == 0 || rc == WOPR_E_QUOTA) *out = r;
+    return rc;
+}
+
+int store_workflow_put(struct store *s, const struct workflow_row *w, enum put_result *what,
+                       struct wopr_error *err) {
+    struct workflow_put r = {.what = PUT_SAME};
+    int rc = store_workflow_put_within(s, w, 0, &r, err);
+    if (rc == 0 && what) *what = r.what;
+    return rc;
+}
+
+static int workflow_remove(struct store *s, const struct workflow_row *w, struct wopr_error *err) {
+    enum put_result there = PUT_CREATED;
+    struct query q;
+    int rc = workflow_compare(s, w, &there, err);
+    if (rc == 0 && there == PUT_CREATED)
+        rc = wopr_error_set(err, WOPR_E_NOT_FOUND, "no workflow has this id");
+    if (rc != 0) return rc;
+    query_begin(&q, s->writer, SQL_WF_DELETE);
+    bind_text(&q, w->workflow_id);
+    bind_text(&q, w->tenant);
+    bind_int(&q, mode_of(w));
+    rc = query_run(&q, err);
+    if (rc != 0) return rc;
+    query_begin(&q, s->writer, SQL_WF_VERSIONS_KILL);
+    version_bind(&q, w);
+    bind_int(&q, w->updated_ms);
+    rc = query_run(&q, err);
+    return rc == 0 ? dead_reclaim(s, w, err) : rc;
+}
+
+int store_workflow_delete(struct store *s, const struct workflow_row *w, struct wopr_error *err) {
+    int rc = write_begin(s, err);
+    if (rc != 0) return rc;
+    return write_end(s, workflow_remove(s, w, err), err);
+}
+
+/* --- reads --- */
 
 static int workflow_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
     struct workflow_row *w = row;
@@ -156,4 +344,66 @@ int store_workflow_list(struct store *s, struct arena *a, struct workflow_row_li
     if (rc != 0) return rc;
     bind_int(&q, STORE_LIST_MAX);
     return list_read(&q, a, workflow_read, out, err);
+}
+
+int store_workflow_page(struct store *s, struct str tenant, bool test_mode, struct str after,
+                        unsigned max, struct arena *a, struct workflow_row_list *out, bool *more,
+                        struct wopr_error *err) {
+    struct workflow_row_list all;
+    struct query q;
+    size_t n = 0;
+    int rc = read_begin(&q, s, SQL_WF_PAGE, err);
+    if (rc != 0) return rc;
+    bind_text(&q, tenant);
+    bind_int(&q, test_mode ? MODE_TEST : MODE_LIVE);
+    bind_text(&q, after.p ? after : STR(""));
+    bind_int(&q, 2 * ((int64_t)max + 1)); /* an id may come in two modes */
+    rc = list_read(&q, a, workflow_read, &all, err);
+    if (rc != 0) return rc;
+    for (size_t i = 0; i < all.n; i++)
+        if (n == 0 || !str_eq(all.v[n - 1].workflow_id, all.v[i].workflow_id))
+            all.v[n++] = all.v[i];
+    *more = n > max;
+    out->v = all.v;
+    out->n = n > max ? max : n;
+    return 0;
+}
+
+static int version_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    struct workflow_version *v = row;
+    (void)err;
+    *v = (struct workflow_version){.revision = col_int(q, 0),
+                                   .version = col_str(q, 2, a),
+                                   .created_ms = col_int(q, 3),
+                                   .created_by = col_str(q, 4, a)};
+    (void)col_hash(q, 1, &v->hash);
+    return 0;
+}
+
+int store_workflow_versions(struct store *s, const struct workflow_row *w, int64_t below,
+                            unsigned max, struct arena *a, struct workflow_version_list *out,
+                            struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_WF_VERSIONS, err);
+    if (rc != 0) return rc;
+    version_bind(&q, w);
+    bind_int(&q, below);
+    bind_int(&q, max);
+    return list_read(&q, a, version_read, out, err);
+}
+
+int store_workflow_revision(struct store *s, const struct workflow_row *w, int64_t revision,
+                            struct arena *a, struct str *text, struct wopr_error *err) {
+    struct query q;
+    struct str t = STR_NONE;
+    int rc = read_begin(&q, s, SQL_WF_VERSION_TEXT, err);
+    if (rc != 0) return rc;
+    version_bind(&q, w);
+    bind_int(&q, revision);
+    rc = query_step(&q, err);
+    if (rc == 0) return wopr_error_set(err, WOPR_E_NOT_FOUND, "the workflow has no such revision");
+    if (rc == 1) t = col_str(&q, 0, a);
+    rc = read_end(&q, rc, a, err);
+    if (rc == 0) *text = t;
+    return rc;
 }

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "codec/jobj.h"
 
-enum { ANSWER_MAX = 8192, SUBJECT_MAX = 8192 };
+enum { ANSWER_MAX = 32768, SUBJECT_MAX = 8192 };
 
 /* IDEM-8, IDEM-9.  Failures of the store and of admission have no transaction to be stored in. */
 static bool answer_is_storable(int rc, int status) {

@@ -8,8 +8,9 @@
 #include "store/workflows.h"
 
 enum {
-    WIRE_FOLD_MS_MAX = 1000, /* of one walk over a log, on an offload thread */
-    WIRE_TURN_MS_MAX = 2     /* of one turn of conditions, on a connection's thread */
+    WIRE_FOLD_MS_MAX = 1000,              /* of one walk over a log, on an offload thread */
+    WIRE_TURN_MS_MAX = 2,                 /* of one turn of conditions, on a connection's thread */
+    WIRE_TURN_BYTES_MAX = 2 * 1024 * 1024 /* and what they may read in it */
 };
 
 struct wire_fold {
@@ -89,9 +90,12 @@ size_t wire_fold_bytes(const struct wire_fold *f) {
 
 static bool turn_over(void *until_ms) { return clock_mono_ms() >= *(const uint64_t *)until_ms; }
 
+/* What the walk leaves of the last event's conditions is done by the stream (event_apply). */
 static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) {
     struct wire_fold *f = ctx;
-    int rc = run_state_apply(f->state, e, err);
+    const struct run_pace pace = {.over = turn_over, .ctx = &f->until_ms};
+    int rc = run_state_begin(f->state, e, err);
+    if (rc == 0) rc = run_state_finish(f->state, &pace, err);
     return rc == 0 && turn_over(&f->until_ms) ? 1 : rc;
 }
 
@@ -166,6 +170,15 @@ static int frame_add(struct wire_fold *f, struct buf *out) {
     return rc;
 }
 
+/* The conditions that the last event left, for a turn.  0, HTTP_FOLD_AGAIN, or a code. */
+static int event_settle(struct wire_fold *f) {
+    uint64_t until_ms = clock_mono_ms() + WIRE_TURN_MS_MAX;
+    const struct run_pace pace = {WIRE_TURN_BYTES_MAX, turn_over, &until_ms};
+    struct wopr_error err;
+    int rc = run_state_finish(f->state, &pace, &err);
+    return rc == 0 && run_state_busy(f->state) ? HTTP_FOLD_AGAIN : rc;
+}
+
 static int baseline_add(struct wire_fold *f, struct buf *out) {
     bool due = f->owes_baseline && f->state->next_seq > 0;
     if (due) f->owes_baseline = false;
@@ -174,23 +187,19 @@ static int baseline_add(struct wire_fold *f, struct buf *out) {
 
 /* 0, HTTP_FOLD_AGAIN, or a code. */
 static int event_apply(struct wire_fold *f, const struct event *e, struct buf *out) {
-    uint64_t until_ms = clock_mono_ms() + WIRE_TURN_MS_MAX;
-    const struct run_pace pace = {turn_over, &until_ms};
     struct wopr_error err;
-    int rc = 0;
-    if (e->seq >= f->state->next_seq) { /* otherwise begun before: finish its conditions */
-        if (e->seq > f->quiet_until) rc = baseline_add(f, out); /* the cursor is behind us */
-        if (rc == 0) rc = run_state_begin(f->state, e, &err);
-    }
-    if (rc == 0) rc = run_state_finish(f->state, &pace, &err);
-    return rc == 0 && run_state_busy(f->state) ? HTTP_FOLD_AGAIN : rc;
+    int rc = event_settle(f);
+    if (rc != 0 || e->seq < f->state->next_seq) return rc;  /* begun before */
+    if (e->seq > f->quiet_until) rc = baseline_add(f, out); /* the cursor is behind us */
+    if (rc == 0) rc = run_state_begin(f->state, e, &err);
+    return rc == 0 ? event_settle(f) : rc;
 }
 
 int wire_fold_event(void *state, const struct event *e, struct buf *out) {
     struct wire_fold *f = state;
-    if (!e) return baseline_add(f, out); /* the cursor is at or past the end of the log */
-    int rc = event_apply(f, e, out);
+    int rc = e ? event_apply(f, e, out) : event_settle(f);
     if (rc != 0) return rc;
+    if (!e) return baseline_add(f, out); /* the cursor is at or past the end of the log */
     if (e->seq <= f->quiet_until) {
         bool covered = e->seq == f->quiet_until || event_is_terminal(e->kind);
         return covered ? baseline_add(f, out) : 0;

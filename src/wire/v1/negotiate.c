@@ -9,7 +9,7 @@
 enum { MAJOR_ABSENT = -1, MAJOR_MALFORMED = -2 };
 
 /* "1" or "1.0": digits without leading zeros, one optional minor. */
-static bool number(struct str s) {
+static bool is_number(struct str s) {
     uint64_t v;
     return s.n > 0 && s.n <= 9 && (s.n == 1 || s.p[0] != '0') && str_u64(s, &v);
 }
@@ -20,11 +20,11 @@ static int major_of(struct str header) {
     header = str_trim(header);
     if (header.n == 0) return MAJOR_ABSENT;
     if (str_cut(header, '.', &major, &minor)) {
-        if (!number(minor)) return MAJOR_MALFORMED;
+        if (!is_number(minor)) return MAJOR_MALFORMED;
     } else {
         major = header;
     }
-    if (!number(major) || !str_u64(major, &v)) return MAJOR_MALFORMED;
+    if (!is_number(major) || !str_u64(major, &v)) return MAJOR_MALFORMED;
     return (int)v;
 }
 

@@ -58,7 +58,7 @@ int v1_new(const struct v1_config *cfg, struct engine *engine, struct journal *j
         wopr_error_set(err, rc, "no memory for the wire adapter");
         goto fail;
     }
-    *v = (struct v1){.arena = arena, .cfg = *cfg};
+    *v = (struct v1){.arena = arena, .cfg = *cfg, .journal = journal};
     v->shared = (struct wire){.engine = engine,
                               .store = journal ? journal_store(journal) : NULL,
                               .limits = cfg->limits,

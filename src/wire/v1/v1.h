@@ -6,6 +6,7 @@
 #ifndef WOPR_WIRE_V1_H
 #define WOPR_WIRE_V1_H
 
+#include "domain/types.h"
 #include "engine/engine.h"
 #include "http/http.h"
 #include "store/runs.h"
@@ -23,6 +24,9 @@ struct v1_config {
     int64_t external_event_retention_s; /* how long a repeated event is recognised (INT-32) */
     bool cascade;                       /* cancelling a parent cancels its children (INT-44) */
     bool interrupt_auth_required; /* every interrupt needs a bearer (INT-39): no tokens at all */
+    const struct wf_env *env;     /* what definitions are compiled with; lives as long as v1 */
+    struct wf_types types;        /* what is known of node types (domain/types.h) */
+    int64_t workflow_bytes_max;   /* definitions of a tenant with their versions; 0 = no bound */
     const char *const
         *fixtures; /* advertised fixture ids: seeded and executable here (CAP-23, FIX-3) */
 };

@@ -6,6 +6,7 @@
 #define WOPR_WIRE_V1_INT_H
 
 #include "codec/json.h"
+#include "domain/lint.h"
 #include "store/interrupts.h"
 #include "wire/common/body.h"
 #include "wire/common/command.h"
@@ -31,6 +32,7 @@ struct v1 {
     struct wire shared;  /* first: see wire_of() */
     struct arena *arena; /* everything below lives in it */
     struct v1_config cfg;
+    struct journal *journal;
     struct http_mount wire;
     struct str discovery, discovery_etag, capabilities_etag; /* etags with their quotes */
     struct str openapi, openapi_etag;
@@ -99,6 +101,20 @@ void v1_fork_member(struct jw *w, const struct run_fork *f);
 /* --- snapshot.c --- */
 const char *v1_status_shown(enum run_status s); /* cancelling shows as running (D35) */
 void v1_time_member(struct jw *w, const char *key, int64_t ms); /* omitted when 0 */
+
+/* --- workflow_check.c --- */
+struct v1_findings {
+    struct lint_summary sum; /* wf is NULL when the compiler refuses the definition */
+    struct buf text;         /* raw array of all findings */
+    struct jw w;
+    struct jobj refusal; /* details of an error: the first errors */
+    unsigned fields;
+};
+/* All there is to say of a definition; end it with v1_findings_free.  TOO_BIG, NO_MEMORY. */
+MUST_CHECK int v1_definition_check(struct http_call *c, struct str text, struct v1_findings *out,
+                                   struct wopr_error *err);
+void v1_findings_free(struct v1_findings *f);
+int v1_findings_refuse(struct v1_findings *f, struct wopr_error *err); /* VALIDATION with fields */
 
 /* --- discovery.c, openapi.c --- */
 MUST_CHECK int v1_discovery_build(struct v1 *v, struct wopr_error *err);

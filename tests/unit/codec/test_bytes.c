@@ -261,11 +261,6 @@ Test(sse, frames_have_id_event_data_in_order /* SSE-9 */, .init = up, .fini = do
 Test(sse, raw_line_breaks_become_data_lines /* SSE-9 */, .init = up, .fini = down) {
     sse_frame(&b, 7, STR("e"), STR("{\n\"a\":\r\n1\r}\n"));
     cr_assert_str_eq(b.p, "id: 7\nevent: e\ndata: {\ndata: \"a\":\ndata: 1\ndata: }\ndata: \n\n");
-    buf_reset(&b);
-    sse_comment(&b, STR("keep-alive"));
-    sse_comment(&b, STR_NONE);
-    sse_comment(&b, STR("a\nid: 9"));
-    cr_assert_str_eq(b.p, ":keep-alive\n\n:\n\n:a\n:id: 9\n\n");
 }
 
 Test(bytes, percent_encoding_leaves_the_unreserved_alone /* RFC 3986 section 2.3 */) {

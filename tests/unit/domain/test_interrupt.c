@@ -153,11 +153,6 @@ Test(intr_payload, names_go_both_ways_and_ids_are_derived /* INT-12, AGT-32 */) 
         const char *word = intr_kind_word((enum intr_kind)i);
         cr_expect(i <= INTR_CUSTOM ? strcmp(word, intr_kind_name((enum intr_kind)i)) == 0 : !word);
     }
-    cr_expect_eq(intr_waits(INTR_APPROVAL), RUN_WAITING_APPROVAL);
-    cr_expect_eq(intr_waits(INTR_CLARIFICATION), RUN_WAITING_INPUT);
-    cr_expect_eq(intr_waits(INTR_EXTERNAL), RUN_WAITING_EXTERNAL);
-    cr_expect_eq(intr_waits(INTR_CUSTOM), RUN_WAITING_INPUT);
-    cr_expect_eq(intr_waits(INTR_LOW_CONFIDENCE), RUN_WAITING_APPROVAL);
     intr_id_of(STR("run_1"), STR("run_1:n:0"), a);
     intr_id_of(STR("run_1"), STR("run_1:n:0"), b);
     cr_expect_str_eq(a, b);

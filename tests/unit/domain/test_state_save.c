@@ -342,8 +342,10 @@ Test(state_save, no_member_of_a_state_is_forgotten, .init = rich_up, .fini = ric
                GAP(run_state, meta), /* of the creation */
                GAP(run_state, options), GAP(run_state, nodes), GAP(run_state, edges),
                GAP(run_state, ready), GAP(run_state, ready_nr), GAP(run_state, open_nodes),
-               GAP(run_state, skips), GAP(run_state, loops), GAP(run_state, skips_nr),
+               GAP(run_state, skips), GAP(run_state, skips_nr), GAP(run_state, wishes),
+               GAP(run_state, retries), GAP(run_state, held), GAP(run_state, asleep_from),
                GAP(run_state, loops_nr), GAP(run_state, triggers), GAP(run_state, settling),
+               GAP(run_state, inputs_seen), /* of the creation too */
                GAP(run_state, waits), GAP(run_state, intr_index), GAP(run_state, error),
                GAP(run_state, vars), GAP(run_state, vars_nr), GAP(run_state, vars_cap),
                GAP(run_state, chans), GAP(run_state, chans_nr), GAP(run_state, chans_cap),

@@ -12,6 +12,7 @@
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <errno.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -22,7 +23,7 @@
 
 struct world W;
 sem_t HOLD_HELD, HOLD_GO;
-_Atomic int SPY_CALLS;
+_Atomic int SPY_CALLS, SPY_LINES;
 char SPY_NOTES[64];
 static bool VIRTUAL;
 static _Atomic int64_t SHIFT_MS;
@@ -182,6 +183,14 @@ static void exec_many(const struct node_call *call, struct node_result *out) {
         x->value = str_n(text, (size_t)bytes);
     }
 }
+static void exec_drift(const struct node_call *call, struct node_result *out) {
+    for (int i = 0; i < SPY_LINES; i++) {
+        struct node_effect *x = node_effect_add(call, out, EFFECT_VARIABLE);
+        if (!x) return;
+        x->name = STR("line");
+        x->value = arena_printf(call->a, "%d", i);
+    }
+}
 static void exec_forge(const struct node_call *call, struct node_result *out) {
     struct node_effect *x = node_effect_add(call, out, EFFECT_CHANNEL);
     x->name = STR("_approvalVotes:g");
@@ -198,6 +207,7 @@ static void exec_measure(const struct node_call *call, struct node_result *out) 
 
 static const struct node_type TEST_TYPES[] = {
     {"test.measure", exec_measure, NULL, NODE_AT_ONCE, NULL},
+    {"test.drift", exec_drift, NULL, 0, NULL},
     {"test.many", exec_many, NULL, 0, NULL},
     {"test.forge", exec_forge, NULL, 0, NULL},
     {"test.note", exec_note, NULL, 0, NULL},
@@ -421,6 +431,19 @@ int world_pause(struct str run_id, enum drain_policy drain) {
     return rc;
 }
 
+int world_answer(struct str run_id, const char *node, const char *value, struct wopr_error *err) {
+    struct call c;
+    call_init(&c, ENGINE_RESOLVE, run_id);
+    c.cmd.resolve.node_id = str_c(node);
+    c.cmd.resolve.value = str_c(value);
+    c.cmd.resolve.may_delegate = true;
+    call_do(&c);
+    int rc = c.cmd.result.rc;
+    if (err) *err = c.cmd.result.err;
+    call_fini(&c);
+    return rc;
+}
+
 static void create_fill(struct call *c, struct workflow *wf, const char *inputs,
                         const char *configurable) {
     struct wopr_error err = {0};
@@ -567,4 +590,30 @@ void world_check_log(struct str run_id) {
                      run_status_final(h.status) && i + 1 == l.n); /* EVT-7 */
         if (i > 0) cr_assert(l.v[i].ts_ms >= l.v[i - 1].ts_ms);
     }
+}
+
+static sqlite3 *file_open(void) {
+    char path[128];
+    sqlite3 *db;
+    snprintf(path, sizeof path, "%s/t.db", W.dir);
+    cr_assert_eq(sqlite3_open(path, &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 5000);
+    return db;
+}
+
+void world_sql(const char *text) {
+    sqlite3 *db = file_open();
+    cr_assert_eq(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+    sqlite3_close(db);
+}
+
+int64_t world_sql_number(const char *query) {
+    sqlite3 *db = file_open();
+    sqlite3_stmt *q;
+    cr_assert_eq(sqlite3_prepare_v2(db, query, -1, &q, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+    cr_assert_eq(sqlite3_step(q), SQLITE_ROW);
+    int64_t n = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return n;
 }

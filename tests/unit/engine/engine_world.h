@@ -61,6 +61,8 @@ void call_fini(struct call *c);
 /* One shot: the result code; status out may be NULL. */
 int world_op(enum engine_op op, struct str run_id, enum run_status *status);
 int world_pause(struct str run_id, enum drain_policy drain);
+/* A person's answer to what the node asks; err may be NULL. */
+int world_answer(struct str run_id, const char *node, const char *value, struct wopr_error *err);
 
 struct str world_create(struct workflow *wf, const char *inputs, const char *configurable);
 struct str world_start(struct str text, const char *inputs); /* put and create */
@@ -81,10 +83,17 @@ struct str world_var(struct str run_id, const char *name);
 /* Every log without holes, one terminal event at its end, projection status equal to the fold. */
 void world_check_log(struct str run_id);
 
+/* Statements on the file, past the store. */
+void world_sql(const char *text);
+/* The one number that a query on the file gives. */
+int64_t world_sql_number(const char *query);
+
 /* Gate of the test type test.hold: it posts held and waits for go. */
 extern sem_t HOLD_HELD, HOLD_GO;
 /* Calls of the test executors so far. */
 extern _Atomic int SPY_CALLS;
+/* How often test.drift changes a variable: not the same in a replay, when a test says so. */
+extern _Atomic int SPY_LINES;
 /* One character per call of test.note (-) and test.noteAtOnce (+), which runs inside the creating
  * plan. For tests with one worker. */
 extern char SPY_NOTES[64];

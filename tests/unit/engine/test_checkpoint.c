@@ -16,7 +16,6 @@
 
 #include <criterion/criterion.h>
 #include <sched.h>
-#include <sqlite3.h>
 #include <stdio.h>
 
 enum { PIECES = 600, PARTS = 3, IMAGE_MAX = 1 << 20, EVENTS_MIN = 256 };
@@ -77,16 +76,6 @@ static void part_answer(struct str run, int n) {
 static void restart(void) {
     world_engine_stop();
     world_engine_start();
-}
-
-static void sql(const char *text) {
-    char path[128];
-    sqlite3 *db;
-    snprintf(path, sizeof path, "%s/t.db", W.dir);
-    cr_assert_eq(sqlite3_open(path, &db), SQLITE_OK);
-    sqlite3_busy_timeout(db, 5000);
-    cr_assert_eq(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
-    sqlite3_close(db);
 }
 
 static void finding_show(void *ctx, const char *line) {
@@ -187,24 +176,9 @@ static struct workflow *secret_def(void) {
         "{\"name\":\"x\",\"type\":\"string\",\"sensitive\":true}", 0, 0));
 }
 
-static int64_t number(const char *text) {
-    char path[128];
-    sqlite3 *db;
-    sqlite3_stmt *st;
-    snprintf(path, sizeof path, "%s/t.db", W.dir);
-    cr_assert_eq(sqlite3_open(path, &db), SQLITE_OK);
-    sqlite3_busy_timeout(db, 5000);
-    cr_assert_eq(sqlite3_prepare_v2(db, text, -1, &st, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
-    cr_assert_eq(sqlite3_step(st), SQLITE_ROW);
-    int64_t n = sqlite3_column_int64(st, 0);
-    sqlite3_finalize(st);
-    sqlite3_close(db);
-    return n;
-}
-
-/* Events that were read since the last call. */
-static int64_t folds_to_answer(struct str run, int n) {
-    int64_t before = number("SELECT count(*) FROM run_checkpoints WHERE key_no > 0");
+/* Loads the run and answers its gate; how many sealed checkpoints there were before. */
+static int64_t load_and_answer(struct str run, int n) {
+    int64_t before = world_sql_number("SELECT count(*) FROM run_checkpoints WHERE key_no > 0");
     restart();
     part_answer(run, n);
     return before;
@@ -220,23 +194,24 @@ static bool measured(struct str run, size_t want) {
 Test(engine_checkpoint, those_of_a_state_with_sensitive_values_are_sealed /* OBS-71 */) {
     struct workflow *wf = secret_def();
     struct str r = run_begin(wf, PIECES);
-    cr_expect_geq(number("SELECT count(*) FROM run_checkpoints"), 1);
-    cr_expect_eq(number("SELECT count(*) FROM run_checkpoints WHERE instr(image, CAST('" CANARY
-                        "' AS BLOB)) > 0 OR instr(image, CAST('WOPRST' AS BLOB)) = 1"),
-                 0, "none is clear");
+    cr_expect_geq(world_sql_number("SELECT count(*) FROM run_checkpoints"), 1);
+    cr_expect_eq(
+        world_sql_number("SELECT count(*) FROM run_checkpoints WHERE instr(image, CAST('" CANARY
+                         "' AS BLOB)) > 0 OR instr(image, CAST('WOPRST' AS BLOB)) = 1"),
+        0, "none is clear");
     part_answer(r, 0);
     sound();
-    cr_expect_geq(folds_to_answer(r, 1), 2);
+    cr_expect_geq(load_and_answer(r, 1), 2);
     struct str f = fork_run(r, FORK_BRANCH, world_head(r).next_seq - 1);
     world_wait_status(f, RUN_WAITING_APPROVAL);
-    folds_to_answer(r, 2);
+    load_and_answer(r, 2);
     cr_expect(measured(r, strlen(CANARY)));
-    cr_expect_geq(number("SELECT count(*) FROM run_checkpoints WHERE key_no > 0"), 2,
+    cr_expect_geq(world_sql_number("SELECT count(*) FROM run_checkpoints WHERE key_no > 0"), 2,
                   "the fork goes on from them");
     sound();
-    folds_to_answer(f, 2);
+    load_and_answer(f, 2);
     cr_expect(measured(f, strlen(CANARY)));
-    cr_expect_eq(number("SELECT count(*) FROM run_checkpoints WHERE key_no > 0"), 0,
+    cr_expect_eq(world_sql_number("SELECT count(*) FROM run_checkpoints WHERE key_no > 0"), 0,
                  "gone with the last run that needs them");
     sound();
     workflow_unref(wf);
@@ -277,8 +252,8 @@ Test(engine_checkpoint, a_load_gives_the_same_run_whatever_became_of_them) {
         struct str r = run_begin(wf, PIECES);
         part_answer(r, 0);
         restart();
-        sql("DELETE FROM run_checkpoints WHERE run_no < (SELECT max(run_no) FROM runs)");
-        sql(DAMAGE[i].sql);
+        world_sql("DELETE FROM run_checkpoints WHERE run_no < (SELECT max(run_no) FROM runs)");
+        world_sql(DAMAGE[i].sql);
         part_answer(r, 1);
         part_answer(r, 2);
         world_check_log(r);
@@ -288,7 +263,7 @@ Test(engine_checkpoint, a_load_gives_the_same_run_whatever_became_of_them) {
         cr_expect(k < damages || measured(r, strlen(CANARY)), "%s", DAMAGE[i].what);
         cr_expect(str_eq(world_head(r).parked, STR_NONE));
     }
-    sql("DELETE FROM run_checkpoints");
+    world_sql("DELETE FROM run_checkpoints");
     sound();
     workflow_unref(wf);
 }

@@ -5,6 +5,7 @@
 #include "engine/cascade.h"
 #include "engine/children.h"
 #include "engine_world.h"
+#include "log_kit.h"
 
 #include "base/clock.h"
 #include "codec/json.h"
@@ -30,38 +31,6 @@ static void put_child(const char *nodes) { put("child", nodes, 0, 0); }
 
 static struct str start_parent(const char *nodes) {
     return world_start(world_def("parent", nodes, 0, 0, 0, 0), NULL);
-}
-
-static void rested(void *ctx, struct store *s) {
-    (void)s;
-    sem_post(ctx);
-}
-
-/* A round trip through the committer: whoever was waiting for it has been served. */
-static void world_rest(void) {
-    sem_t done;
-    sem_init(&done, 0, 0);
-    cr_assert_eq(journal_side(W.journal, rested, &done), 0);
-    while (sem_wait(&done) != 0) {
-    }
-    sem_destroy(&done);
-}
-
-static struct child_row_list children_of(struct str run) {
-    struct wopr_error err = {0};
-    struct child_row_list l;
-    cr_assert_eq(store_children(W.store, run, false, 100, W.a, &l, &err), 0, "%s", err.message);
-    return l;
-}
-
-/* The only child; waits until it is there. */
-static struct str child_of(struct str run) {
-    for (;;) {
-        struct child_row_list l = children_of(run);
-        if (l.n > 0) return l.v[0].run_id;
-        cr_assert(!run_status_final(world_head(run).status), "%s", world_story(run));
-        world_rest();
-    }
 }
 
 static struct str error_of(struct str run) { return world_view(run).error; }
@@ -303,7 +272,7 @@ Test(engine_children_fan, a_wide_one_is_throttled_told_and_finished /* WF-51 */)
     buf_fini(&nodes);
     world_wait_event(p, EV_WORKFLOW_STALLED, 1);
     for (size_t done = 0; done < 5; done += 2) {
-        while (children_of(p).n < (done + 2 < 5 ? done + 2 : 5)) world_rest();
+        while (children_of(p).n < (done + 2 < 5 ? done + 2 : 5)) log_rest();
         struct child_row_list l = children_of(p);
         cr_expect(l.n <= done + 2);
         for (size_t i = done; i < l.n; i++) world_wait_event(l.v[i].run_id, EV_NODE_STARTED, 1);
@@ -407,7 +376,7 @@ Test(engine_children, a_busy_child_does_not_hold_up_a_cancel_for_ever /* RUN-20 
     struct call cancel;
     call_init(&cancel, ENGINE_CANCEL, p);
     call_send(&cancel);
-    for (int i = 0; i < 20; i++) world_rest();
+    for (int i = 0; i < 20; i++) log_rest();
     cr_expect(!run_status_final(world_head(p).status), "children first");
     world_time_skip(ENGINE_CASCADE_MS + 1);
     call_wait(&cancel);
@@ -470,7 +439,7 @@ Test(engine_children, a_node_timeout_ends_the_child_of_its_attempt /* WF-24 */) 
     cr_expect_eq(world_wait_final(c), RUN_CANCELLED);
     world_wait_event(p, EV_NODE_RETRIED, 1);
     world_time_skip(10);
-    while (children_of(p).n < 2) world_rest();
+    while (children_of(p).n < 2) log_rest();
     struct str second = children_of(p).v[1].run_id;
     world_wait_event(second, EV_NODE_STARTED, 1);
     world_time_skip(1500);
@@ -485,7 +454,7 @@ Test(engine_children, a_pause_goes_down_and_a_resume_takes_back_only_that /* EVT
     put_child(SLOW);
     struct str p =
         start_parent(SUB("s", "\"workflowId\":\"child\"") "," SUB("t", "\"workflowId\":\"child\""));
-    while (children_of(p).n < 2) world_rest();
+    while (children_of(p).n < 2) log_rest();
     struct str one = children_of(p).v[0].run_id, two = children_of(p).v[1].run_id;
     world_wait_event(one, EV_NODE_STARTED, 1);
     world_wait_event(two, EV_NODE_STARTED, 1);

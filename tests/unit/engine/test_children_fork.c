@@ -4,6 +4,7 @@
  */
 #include "engine_world.h"
 #include "fork_kit.h"
+#include "log_kit.h"
 
 #include "codec/json.h"
 #include "store/admin.h"
@@ -14,23 +15,11 @@ TestSuite(engine_children_fork, .init = world_up, .fini = world_down);
 
 #define SUB(id, config) NODE(id, "core.subWorkflow", config, "")
 
-static struct child_row_list children_of(struct str run) {
-    struct wopr_error err = {0};
-    struct child_row_list l;
-    cr_assert_eq(store_children(W.store, run, false, 100, W.a, &l, &err), 0, "%s", err.message);
-    return l;
-}
-
 static void approve(struct str run) {
-    struct call c;
+    struct wopr_error err = {0};
     world_wait_status(run, RUN_WAITING_APPROVAL);
-    call_init(&c, ENGINE_RESOLVE, run);
-    c.cmd.resolve.node_id = STR("g");
-    c.cmd.resolve.value = STR("{\"action\":\"accept\"}");
-    c.cmd.resolve.may_delegate = true;
-    call_do(&c);
-    cr_assert_eq(c.cmd.result.rc, 0, "%s", c.cmd.result.err.message);
-    call_fini(&c);
+    int rc = world_answer(run, "g", "{\"action\":\"accept\"}", &err);
+    cr_assert_eq(rc, 0, "%s", err.message);
 }
 
 static struct str start(const char *child_nodes) {

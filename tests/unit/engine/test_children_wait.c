@@ -3,6 +3,7 @@
  * suspension is written into the child's log while no engine runs, as any gate node would leave it.
  */
 #include "engine_world.h"
+#include "log_kit.h"
 
 #include "base/clock.h"
 #include "codec/json.h"
@@ -20,14 +21,6 @@ TestSuite(engine_children_wait, .init = up_virtual, .fini = world_down);
 
 static struct workflow *CHILD; /* one delay node d */
 
-static struct str child_of(struct str run) {
-    struct wopr_error err = {0};
-    struct child_row_list l;
-    cr_assert_eq(store_children(W.store, run, false, 100, W.a, &l, &err), 0, "%s", err.message);
-    cr_assert_eq(l.n, 1);
-    return l.v[0].run_id;
-}
-
 static struct str started(const char *nodes) {
     CHILD = world_put(world_def("child", NODE("d", "core.delay", "\"ms\":60000", ""), 0, 0, 0, 0));
     return world_start(world_def("parent", nodes, 0, 0, 0, 0), NULL);
@@ -35,14 +28,6 @@ static struct str started(const char *nodes) {
 
 /* The child of a run, once its node runs. */
 static struct str running_child(struct str run) {
-    struct engine_stats st;
-    for (;;) { /* the creation of the child wakes its parent: both show in the table */
-        struct wopr_error err = {0};
-        struct child_row_list l;
-        cr_assert_eq(store_children(W.store, run, false, 1, W.a, &l, &err), 0);
-        if (l.n == 1) break;
-        engine_stats(W.engine, &st);
-    }
     struct str c = child_of(run);
     world_wait_event(c, EV_NODE_STARTED, 1);
     return c;

@@ -10,18 +10,6 @@
 
 TestSuite(engine_fork_wait, .init = world_up, .fini = world_down);
 
-static int resolve(struct str run_id, const char *node, const char *value) {
-    struct call c;
-    call_init(&c, ENGINE_RESOLVE, run_id);
-    c.cmd.resolve.node_id = str_c(node);
-    c.cmd.resolve.value = str_c(value);
-    c.cmd.resolve.may_delegate = true;
-    call_do(&c);
-    int rc = c.cmd.result.rc;
-    call_fini(&c);
-    return rc;
-}
-
 static bool waits(enum run_status s) {
     return s == RUN_WAITING_APPROVAL || s == RUN_WAITING_INPUT || s == RUN_WAITING_EXTERNAL;
 }
@@ -34,7 +22,7 @@ static void answer_until_final(struct str run_id, const char *const *answers) {
         struct run_view v = world_view(run_id);
         const char *node = arena_cstr(W.a, v.current_node);
         cr_assert_not_null(answers[given], "%s", world_story(run_id));
-        int rc = resolve(run_id, node, answers[given]);
+        int rc = world_answer(run_id, node, answers[given], NULL);
         /* Else the fork's first step was about to tell that it is answered. */
         if (rc == 0) given++;
         else cr_assert_eq(rc, WOPR_E_INTERRUPT_RESOLVED, "%s", world_story(run_id));
@@ -63,13 +51,13 @@ static struct str asked(const char *nodes, const char *edges) {
 Test(engine_fork_wait, an_approval_is_answered_from_the_source /* FORK-13 */) {
     struct str r = asked(NODE("g", "core.approvalGate", "", "") "," NODE("n", "core.noop", "", ""),
                          EDGE("e", "g", "n", ""));
-    cr_assert_eq(resolve(r, "g", "{\"action\":\"accept\",\"comment\":\"fine\"}"), 0);
+    cr_assert_eq(world_answer(r, "g", "{\"action\":\"accept\",\"comment\":\"fine\"}", NULL), 0);
     forks_of_answered(r, (const char *[]){"{\"action\":\"accept\"}", "{\"action\":\"accept\"}", 0});
 }
 
 Test(engine_fork_wait, a_rejection_fails_the_replay_too /* INT-25 */) {
     struct str r = asked(NODE("g", "core.approvalGate", "", ""), 0);
-    cr_assert_eq(resolve(r, "g", "{\"action\":\"reject\",\"comment\":\"no\"}"), 0);
+    cr_assert_eq(world_answer(r, "g", "{\"action\":\"reject\",\"comment\":\"no\"}", NULL), 0);
     const char *no = "{\"action\":\"reject\",\"comment\":\"no\"}";
     forks_of_answered(r, (const char *[]){no, no, 0});
 }
@@ -80,9 +68,9 @@ Test(engine_fork_wait, questions_and_votes_are_told_again /* INT-21, INT-30 */) 
                               "\"actions\":[\"accept\",\"ask\"]",
                               ""),
                          0);
-    cr_assert_eq(resolve(r, "g", "{\"action\":\"ask\",\"question\":\"why?\"}"), 0);
-    cr_assert_eq(resolve(r, "g", "{\"action\":\"accept\",\"voter\":\"ann\"}"), 0);
-    cr_assert_eq(resolve(r, "g", "{\"action\":\"accept\",\"voter\":\"bob\"}"), 0);
+    cr_assert_eq(world_answer(r, "g", "{\"action\":\"ask\",\"question\":\"why?\"}", NULL), 0);
+    cr_assert_eq(world_answer(r, "g", "{\"action\":\"accept\",\"voter\":\"ann\"}", NULL), 0);
+    cr_assert_eq(world_answer(r, "g", "{\"action\":\"accept\",\"voter\":\"bob\"}", NULL), 0);
     forks_of_answered(r, (const char *[]){"{\"action\":\"accept\",\"voter\":\"cid\"}",
                                           "{\"action\":\"accept\",\"voter\":\"dan\"}", 0});
 }
@@ -93,9 +81,9 @@ Test(engine_fork_wait, clarifications_one_after_the_other /* FORK-13 */) {
     struct str r = asked(NODE("g", "core.clarificationGate", ASK,
                               "") "," NODE("h", "core.clarificationGate", ASK, ""),
                          EDGE("e", "g", "h", ""));
-    cr_assert_eq(resolve(r, "g", a), 0);
+    cr_assert_eq(world_answer(r, "g", a, NULL), 0);
     world_wait_event(r, EV_NODE_SUSPENDED, 2);
-    cr_assert_eq(resolve(r, "h", b), 0);
+    cr_assert_eq(world_answer(r, "h", b, NULL), 0);
     forks_of_answered(r, (const char *[]){a, b, 0});
 }
 
@@ -103,8 +91,8 @@ Test(engine_fork_wait, two_gates_at_once_are_answered_in_the_order_of_the_source
     struct str r =
         asked(NODE("g", "core.approvalGate", "", "") "," NODE("h", "core.approvalGate", "", ""), 0);
     world_wait_event(r, EV_NODE_SUSPENDED, 2);
-    cr_assert_eq(resolve(r, "h", "{\"action\":\"accept\"}"), 0);
-    cr_assert_eq(resolve(r, "g", "{\"action\":\"accept\"}"), 0);
+    cr_assert_eq(world_answer(r, "h", "{\"action\":\"accept\"}", NULL), 0);
+    cr_assert_eq(world_answer(r, "g", "{\"action\":\"accept\"}", NULL), 0);
     const char *yes = "{\"action\":\"accept\"}";
     forks_of_answered(r, (const char *[]){yes, yes, yes, 0});
 }
@@ -126,17 +114,18 @@ Test(engine_fork_wait, a_source_that_still_waits_is_answered_by_itself /* FORK-5
                 world_engine_crash();
                 world_engine_start();
             }
-            cr_expect_eq(resolve(f, "g", "{\"action\":\"accept\"}"), 0);
+            cr_expect_eq(world_answer(f, "g", "{\"action\":\"accept\"}", NULL), 0);
             cr_expect_eq(world_wait_final(f), RUN_COMPLETED);
             cr_expect_eq(world_count(f, EV_INTERRUPT_REQUESTED), 1); /* INT-2 */
             cr_expect_eq(world_count(f, EV_REPLAY_DIVERGED), 0);
-            cr_expect_eq(resolve(f, "g", "{\"action\":\"accept\"}"), WOPR_E_INTERRUPT_RESOLVED);
+            cr_expect_eq(world_answer(f, "g", "{\"action\":\"accept\"}", NULL),
+                         WOPR_E_INTERRUPT_RESOLVED);
             world_check_log(f);
         }
     }
     cr_expect_eq(world_head(r).status, RUN_WAITING_APPROVAL); /* FORK-6 */
     cr_expect_eq(world_head(r).next_seq, n);
-    cr_expect_eq(resolve(r, "g", "{\"action\":\"accept\"}"), 0);
+    cr_expect_eq(world_answer(r, "g", "{\"action\":\"accept\"}", NULL), 0);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
 }
 
@@ -157,9 +146,9 @@ Test(engine_fork_wait, crashes_while_recorded_answers_are_told /* FORK-13, STORE
     struct str r =
         asked(NODE("g", "core.approvalGate", "", "") "," NODE("h", "core.approvalGate", "", ""),
               EDGE("e", "g", "h", ""));
-    cr_assert_eq(resolve(r, "g", yes), 0);
+    cr_assert_eq(world_answer(r, "g", yes, NULL), 0);
     world_wait_event(r, EV_NODE_SUSPENDED, 2);
-    cr_assert_eq(resolve(r, "h", yes), 0);
+    cr_assert_eq(world_answer(r, "h", yes, NULL), 0);
     cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
     for (int i = 0; i < 10; i++) {
         struct str f = fork_run(r, FORK_REPLAY, i);
@@ -188,7 +177,7 @@ Test(engine_fork_wait, a_diverged_replay_is_replayed_at_every_cut /* F11, FORK-1
     world_engine_start();
     SPY_CALLS = 0;
     struct str r = asked(NODE("g", "test.asksOtherwise", "", ""), 0);
-    cr_assert_eq(resolve(r, "g", "1"), 0);
+    cr_assert_eq(world_answer(r, "g", "1", NULL), 0);
     cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
     SPY_CALLS = 1;
     struct str f = fork_run(r, FORK_REPLAY, 0);
@@ -247,4 +236,50 @@ Test(engine_fork_wait, a_fork_of_a_fork_that_has_not_begun_asks_once /* FORK-8, 
     world_wait_settled(b);
     cr_expect_eq(world_head(b).status, RUN_WAITING_APPROVAL, "%s", world_story(b));
     cr_expect_eq(world_head(b).next_seq, n, "%s", world_story(b));
+}
+
+/* --- off the order of the source (FORK-13) --- */
+
+/* The replay's own events are fewer, or more, than its source's: where it asks, the source's next
+ * event is not the answer.  lines: of the node before the gates. */
+static void replay_drifts(struct str source, int lines, int64_t from) {
+    SPY_LINES = lines;
+    struct str r = fork_run(source, FORK_REPLAY, from);
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED, "%s", world_story(r));
+    cr_expect_gt(world_count(r, EV_REPLAY_DIVERGED), 0u);
+    cr_assert_eq(world_count(r, EV_INTERRUPT_RESOLVED), 2u, "%s", world_story(r));
+    for (unsigned n = 1; n <= 2; n++) {
+        const struct event *g = world_event(source, EV_INTERRUPT_RESOLVED, n);
+        struct str node = g->node_id, value = json_get(g->payload, "resumeValue");
+        unsigned same = 0;
+        for (unsigned k = 1; k <= 2; k++) {
+            const struct event *e = world_event(r, EV_INTERRUPT_RESOLVED, k);
+            same += str_eq(e->node_id, node) && str_eq(json_get(e->payload, "resumeValue"), value);
+        }
+        cr_expect_eq(same, 1u, "each gets its own answer: %s", world_story(r));
+    }
+    world_check_log(r);
+}
+
+Test(engine_fork_wait, a_replay_off_the_order_of_its_source_finds_the_answers /* FORK-13 */) {
+    static const char *const gate = "\"actions\":[\"accept\",\"reject\"],\"title\":\"t\"";
+    const char *nodes = arena_cstr(
+        W.a, arena_printf(W.a,
+                          "%s,{\"id\":\"g\",\"typeId\":\"core.approvalGate\",\"name\":\"g\","
+                          "\"position\":{\"x\":0,\"y\":0},\"config\":{%s},\"inputs\":{}},"
+                          "{\"id\":\"h\",\"typeId\":\"core.approvalGate\",\"name\":\"h\","
+                          "\"position\":{\"x\":0,\"y\":0},\"config\":{%s},\"inputs\":{}}",
+                          NODE("n", "test.drift", "", ""), gate, gate));
+    SPY_LINES = 4;
+    struct str r = asked(nodes, EDGE("e", "n", "g", "") "," EDGE("f", "n", "h", ""));
+    world_wait_event(r, EV_NODE_SUSPENDED, 2);
+    cr_assert_eq(world_answer(r, "h", "{\"action\":\"accept\",\"comment\":\"to h\"}", NULL), 0);
+    cr_assert_eq(world_answer(r, "g", "{\"action\":\"accept\",\"comment\":\"to g\"}", NULL), 0);
+    cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
+    for (int lines = 0; lines < 40; lines += lines < 8 ? 1 : 8)
+        if (lines != 4) replay_drifts(r, lines, 0);
+    struct str b = fork_run(r, FORK_BRANCH, world_head(r).next_seq - 1);
+    cr_assert_eq(world_wait_final(b), RUN_COMPLETED);
+    replay_drifts(b, 0, 0); /* the answers are in the log of its source's source */
+    replay_drifts(b, 12, 2);
 }

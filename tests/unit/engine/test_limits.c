@@ -1,6 +1,8 @@
 /* test_limits.c: what meets a bound fails its node or its request, never the host: nothing is tried
  * for ever (bounds.def, stuck.c). */
 #include "engine_world.h"
+#include "fork_kit.h"
+#include "log_kit.h"
 
 #include "codec/json.h"
 #include "domain/interrupt.h"
@@ -69,18 +71,6 @@ static struct str error_code(struct str run, enum ev_kind kind) {
         cr_expect(str_eqc(code_, "\"" want "\""), STR_FMT, STR_ARG(code_));                        \
     } while (0)
 
-static int resolve_rc(struct str run, const char *node, const char *value) {
-    struct call c;
-    call_init(&c, ENGINE_RESOLVE, run);
-    c.cmd.resolve.node_id = str_c(node);
-    c.cmd.resolve.value = str_c(value);
-    c.cmd.resolve.may_delegate = true;
-    call_do(&c);
-    int rc = c.cmd.result.rc;
-    call_fini(&c);
-    return rc;
-}
-
 /* --- F8 --- */
 
 Test(engine_limits, retry_delay_of_years /* WF-3, WF-24, RUN-20 */) {
@@ -116,11 +106,11 @@ Test(engine_limits, vote_at_the_channel_limit /* INT-20, INT-30 */) {
                            "", "", channels((unsigned)WF_CHANS_MAX)),
                     NULL);
     world_wait_status(r, RUN_WAITING_APPROVAL);
-    cr_expect_eq(resolve_rc(r, "g", "{\"action\":\"ask\",\"question\":\"why\"}"), 0);
-    cr_expect_eq(resolve_rc(r, "g", "{\"action\":\"accept\",\"voter\":\"a\"}"), 0);
+    cr_expect_eq(world_answer(r, "g", "{\"action\":\"ask\",\"question\":\"why\"}", NULL), 0);
+    cr_expect_eq(world_answer(r, "g", "{\"action\":\"accept\",\"voter\":\"a\"}", NULL), 0);
     world_engine_crash(); /* and it folds */
     world_engine_start();
-    cr_expect_eq(resolve_rc(r, "g", "{\"action\":\"accept\",\"voter\":\"b\"}"), 0);
+    cr_expect_eq(world_answer(r, "g", "{\"action\":\"accept\",\"voter\":\"b\"}", NULL), 0);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
 }
 
@@ -189,6 +179,16 @@ Test(engine_limits, many_large_nodes) {
              90);
     struct str r = world_start(def_of(nodes, "", BIG_VAR, ""), in.p);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+}
+
+/* A fork that meets a bound of the host's memory is not "try again". */
+Test(engine_limits, overlay_beyond_memory /* FORK-23 */) {
+    struct fork_overlay over = {
+        .inputs = arena_printf(W.a, "{\"b\":" STR_FMT "}", STR_ARG(filler(40u << 20)))};
+    struct str id, r = world_start(def_of(NODE("n", "core.noop", "", ""), "", BIG_VAR, ""), NULL);
+    struct wopr_error err;
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect_eq(fork_try(r, FORK_BRANCH, 0, over, &id, &err), WOPR_E_TOO_BIG, "%s", err.message);
 }
 
 /* --- F16 --- */
@@ -264,32 +264,14 @@ Test(engine_limits, thousands_of_open_gates_are_cancelled /* RUN-20, EVT-30 */) 
 
 /* --- parked runs --- */
 
-static void park_now(void *ctx, struct store *s) {
-    struct wopr_error err;
-    void **x = ctx;
-    cr_assert_eq(store_run_park(s, *(int64_t *)x[0], LEASE_ANY, STR("for a test"), &err), 0);
-    sem_post(x[1]);
-}
-
-static void park(struct str run) {
-    int64_t no = world_head(run).run_no;
-    sem_t done;
-    void *ctx[] = {&no, &done};
-    sem_init(&done, 0, 0);
-    cr_assert_eq(journal_side(W.journal, park_now, ctx), 0);
-    while (sem_wait(&done) != 0) {
-    }
-    sem_destroy(&done);
-}
-
 Test(engine_limits, a_parked_run_can_be_cancelled /* RUN-20 */) {
     enum run_status st;
     struct str r = world_start(def_of(NODE("g", "core.approvalGate", "", ""), "", "", ""), NULL);
     world_wait_status(r, RUN_WAITING_APPROVAL);
     world_engine_stop();
-    park(r);
+    log_park(r);
     world_engine_start();
-    cr_expect_eq(resolve_rc(r, "g", "{\"action\":\"accept\"}"), WOPR_E_CONFLICT, "no 500");
+    cr_expect_eq(world_answer(r, "g", "{\"action\":\"accept\"}", NULL), WOPR_E_CONFLICT, "no 500");
     cr_expect_eq(world_pause(r, DRAIN_IMMEDIATE), WOPR_E_CONFLICT);
     cr_expect_eq(world_op(ENGINE_CANCEL, r, &st), 0);
     cr_expect_eq(st, RUN_CANCELLED);

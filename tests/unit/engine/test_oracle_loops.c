@@ -35,14 +35,20 @@ static unsigned node_add(struct program *p, const char *type, const char *config
     return n;
 }
 
-static void edge_add(struct program *p, unsigned from, unsigned to, const char *expression) {
+static void edge_ruled(struct program *p, unsigned from, unsigned to, const char *expression,
+                       const char *rule) {
     buf_addf(&p->edges, "%s{\"id\":\"e%u\",\"sourceNodeId\":\"n%u\",\"targetNodeId\":\"n%u\"",
              p->edges_nr ? "," : "", p->edges_nr, from, to);
     if (expression)
         buf_addf(&p->edges, ",\"condition\":{\"type\":\"expression\",\"expression\":\"%s\"}",
                  expression);
+    if (rule) buf_addf(&p->edges, ",\"triggerRule\":\"%s\"", rule);
     buf_addz(&p->edges, "}");
     p->edges_nr++;
+}
+
+static void edge_add(struct program *p, unsigned from, unsigned to, const char *expression) {
+    edge_ruled(p, from, to, expression, NULL);
 }
 
 static struct piece sequence(struct program *p, unsigned depth, unsigned times);
@@ -63,6 +69,19 @@ static struct piece single(struct program *p, unsigned times) {
     return (struct piece){n, n};
 }
 
+/* The end of a body that fails at times: the next item follows all the same. */
+static void body_close(struct program *p, unsigned last, unsigned head, unsigned times) {
+    static const char *const RULES[] = {"any_failed", "all_complete"};
+    unsigned kind = dice(&p->seed, 4);
+    if (kind < 2) {
+        unsigned fails = node_add(p, "core.fail", "", times, 1);
+        if (fails < NODES_MAX) p->want[fails].completed = 0;
+        edge_add(p, last, fails, NULL);
+        last = fails;
+    }
+    edge_ruled(p, last, head, NULL, kind < 2 ? RULES[kind] : kind == 2 ? RULES[1] : NULL);
+}
+
 /* A core.loop of some rounds around a body. */
 static struct piece loop(struct program *p, unsigned depth, unsigned times) {
     char config[64];
@@ -73,7 +92,7 @@ static struct piece loop(struct program *p, unsigned depth, unsigned times) {
     struct piece body = sequence(p, depth - 1, times * rounds);
     unsigned out = node_add(p, "core.noop", "", times, 1);
     edge_add(p, head, body.first, "output.done == false");
-    edge_add(p, body.last, head, NULL);
+    body_close(p, body.last, head, times * rounds);
     edge_add(p, head, out, "output.done == true");
     return (struct piece){head, out};
 }

@@ -2,6 +2,7 @@
  * STORE-30..40). */
 #include "engine/upkeep.h"
 #include "engine_world.h"
+#include "log_kit.h"
 
 #include "base/clock.h"
 #include "base/fault.h"
@@ -142,21 +143,6 @@ Test(engine_recovery, a_cancel_finds_a_paused_run_of_an_earlier_host /* RUN-17 *
 }
 
 /* A run row without a log, as a host leaves it that dies after the 201. */
-static void plan_back(void *ctx, struct plan *p, int rc) {
-    cr_assert_eq(rc, 0);
-    plan_unref(p);
-    sem_post(ctx);
-}
-
-static void append_now(struct plan *p) {
-    sem_t done;
-    sem_init(&done, 0, 0);
-    cr_assert_eq(journal_append(W.journal, p, plan_back, &done), 0);
-    while (sem_wait(&done) != 0) {
-    }
-    sem_destroy(&done);
-}
-
 Test(engine_recovery, a_run_with_an_empty_log_just_starts /* EVT-20, RUN-4 */) {
     struct workflow *wf = world_put(world_def("w", NODE("n", "core.noop", "", ""), 0, 0, 0, 0));
     world_engine_crash();
@@ -179,7 +165,7 @@ Test(engine_recovery, a_run_with_an_empty_log_just_starts /* EVT-20, RUN-4 */) {
     p->create->workflow_hash = wf->hash;
     p->create->holder = STR("gone");
     p->create->lease_until_ms = clock_wall_ms() + 30000;
-    append_now(p);
+    log_append(p);
     workflow_unref(wf);
     world_engine_start();
     cr_expect_eq(world_wait_final(STR("run_orphan")), RUN_COMPLETED);
@@ -200,7 +186,7 @@ Test(engine_recovery, a_damaged_log_parks_its_run_and_no_other /* GEN-5, E7 */) 
     /* A node that is running is told to have resumed: no state has such an edge. */
     (void)plan_event(p, W.rules, NULL, EV_NODE_RESUMED, STR("d"), -1, clock_wall_ms(),
                      pay_node_resumed(p->arena, STR("d"), STR("x"), STR_NONE));
-    append_now(p);
+    log_append(p);
     world_engine_start();
     world_wait_event(good, EV_RUN_RESUMED, 1);
     world_time_skip(61000);

@@ -10,7 +10,6 @@
 
 #include <criterion/criterion.h>
 #include <dirent.h>
-#include <sqlite3.h>
 #include <stdio.h>
 
 #define CANARY "ca9a7y-0f-th3-m1ne"
@@ -100,18 +99,9 @@ static int64_t sealed_rows(struct str run) {
 }
 
 static int64_t rows_of(const char *table) {
-    char sql[96], path[400];
-    sqlite3 *db;
-    sqlite3_stmt *st = NULL;
-    snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", table);
-    snprintf(path, sizeof path, "%s/t.db", W.dir);
-    cr_assert_eq(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    cr_assert_eq(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
-    cr_assert_eq(sqlite3_step(st), SQLITE_ROW);
-    int64_t n = sqlite3_column_int64(st, 0);
-    sqlite3_finalize(st);
-    sqlite3_close(db);
-    return n;
+    char query[96];
+    snprintf(query, sizeof query, "SELECT count(*) FROM %s", table);
+    return world_sql_number(query);
 }
 
 static const char *const MODES[] = {"mask", "hash", "omit"};

@@ -1,11 +1,13 @@
 /*
  * test_statuses.c: every status of a run times every command (10-http-core 5.3 to 5.6), for runs
  * by themselves, branches, replays and replays of branches, in memory, with their state dropped,
- * after a crash and at another host.  No answer is a 5xx, no event is emitted that the table
+ * after a crash, at another host, parked, with a log that does not fold, and with retention going
+ * over what has ended.  No answer is a 5xx, no event is emitted that the table
  * forbids, the log begins with run.started, and every run ends.  The tables are walked: a status
  * that events.def leads to, or an operation of the engine, needs a row here.
  */
 #include "fork_kit.h"
+#include "log_kit.h"
 #include "twin_kit.h"
 
 #include "base/clock.h"
@@ -38,6 +40,10 @@ static int http_status(int rc) {
 #define HOUR_MS 3600000
 #define DELAY   NODE("d", "core.delay", "\"ms\":3600000", "")
 #define GATE    NODE("g", "core.approvalGate", "\"actions\":[\"accept\",\"reject\",\"ask\"]", "")
+#define UNTIL   NODE("g", "core.approvalGate", "\"actions\":[\"accept\"],\"timeoutMs\":5400000", "")
+#define TIMED                                                                                      \
+    "{\"id\":\"d\",\"typeId\":\"core.delay\",\"name\":\"d\",\"position\":{\"x\":0,\"y\":0},"       \
+    "\"config\":{\"ms\":7200000},\"inputs\":{},\"settings\":{\"timeoutMs\":5400000}}"
 #define ASKS                                                                                       \
     NODE("g", "core.clarificationGate", "\"questions\":[{\"id\":\"q\",\"question\":\"?\"}]", "")
 #define HEARS                                                                                      \
@@ -47,6 +53,7 @@ static int http_status(int rc) {
 #define FLAKY   NODE("f", "test.flaky", "\"failures\":1", "")
 #define SUB(of) NODE("s", "core.subWorkflow", "\"workflowId\":\"" of "\"", "")
 #define RETRIES "\"maxRetries\":2,\"retryDelayMs\":3600000"
+#define ENDS    "\"timeout\":5400000" /* of the run */
 
 enum by { BY_ITSELF, BY_CANCEL, BY_PAUSE, BY_DRAIN };
 static const struct shape {
@@ -71,6 +78,11 @@ static const struct shape {
     {"drained", RUN_PAUSED, DELAY, 0, BY_DRAIN, false},
     {"paused before a retry", RUN_PAUSED, FLAKY, RETRIES, BY_DRAIN, false},
     {"paused with a child", RUN_PAUSED, SUB("sleeper"), 0, BY_DRAIN, false},
+    {"asks until a deadline", RUN_WAITING_APPROVAL, UNTIL, 0, BY_ITSELF, false},
+    {"in a delay that is cut off", RUN_RUNNING, TIMED, 0, BY_ITSELF, false},
+    {"drained in one that is cut off", RUN_PAUSED, TIMED, 0, BY_DRAIN, false},
+    {"before a retry that comes too late", RUN_RUNNING, FLAKY, RETRIES "," ENDS, BY_ITSELF, false},
+    {"paused before one", RUN_PAUSED, FLAKY, RETRIES "," ENDS, BY_PAUSE, false},
     {"completed", RUN_COMPLETED, NODE("n", "core.noop", "", ""), 0, BY_ITSELF, false},
     {"failed", RUN_FAILED, NODE("f", "core.fail", "", ""), 0, BY_ITSELF, false},
     {"cancelled", RUN_CANCELLED, DELAY, 0, BY_CANCEL, false},
@@ -107,7 +119,8 @@ enum { ORDERS_NR = sizeof ORDERS / sizeof *ORDERS };
 enum lineage { PLAIN, BRANCH, REPLAY, REPLAY_OF_BRANCH, BRANCH_OF_REPLAY, LINEAGES_NR };
 static const char *const LINEAGES[] = {"a run", "a branch", "a replay", "a replay of a branch",
                                        "a branch of a replay"};
-enum place { IN_MEMORY, DROPPED, CRASHED, RESTARTED, ELSEWHERE };
+enum place { IN_MEMORY, DROPPED, CRASHED, RESTARTED, ELSEWHERE, PARKED, BROKEN, PURGED };
+static bool stops(enum place p) { return p == RESTARTED || p == PARKED || p == BROKEN; }
 
 struct subject {
     const struct shape *shape;
@@ -484,7 +497,8 @@ static void states_drop(void) {
 
 /* Restarts for each pending fork: of two lineages they are enough. */
 static bool left_out(const struct shape *s, int lineage, enum place place) {
-    bool restarts = place == CRASHED || place == RESTARTED;
+    bool restarts = place == CRASHED || stops(place);
+    if (place >= PARKED && s->at_once) return true;
     return s->at_once && (lineage == PLAIN || (restarts && lineage > REPLAY));
 }
 
@@ -508,23 +522,81 @@ static void children_put(void) {
     workflow_unref(world_put(world_def("asker", GATE, 0, 0, 0, 0)));
 }
 
+/* All that has not ended is parked, or an event is appended that no state allows. */
+static void open_spoil(enum place place) {
+    for (size_t i = 0; i < SUBJECTS_NR; i++) {
+        struct str run = SUBJECTS[i].run;
+        if (run_status_final(world_head(run).status)) continue;
+        if (place == PARKED) log_park(run);
+        else log_break(run);
+    }
+}
+
+/* What of it waits for nothing but a cancel. */
+static void run_cancel(struct str run, const char *why) {
+    enum run_status st = RUN_RUNNING;
+    int rc = world_op(ENGINE_CANCEL, run, &st);
+    cr_expect(rc == 0 && run_status_final(st), "%s: %s: %s", why, wopr_err_name(rc),
+              world_story(run));
+}
+
+static bool is_gone(struct str run) {
+    struct run_head h;
+    struct wopr_error err;
+    return store_run_head(W.store, STR("t1"), true, run, W.a, &h, &err) == WOPR_E_EXPIRED;
+}
+
+/* Retention takes what has ended, sources of what goes on among it. */
+static void ended_purge(void) {
+    size_t n = 0;
+    log_purge_ended();
+    for (size_t i = 0; i < SUBJECTS_NR; i++)
+        if (!is_gone(SUBJECTS[i].run)) SUBJECTS[n++] = SUBJECTS[i];
+    cr_assert(n > 0 && n < SUBJECTS_NR);
+    SUBJECTS_NR = n;
+}
+
+/* No run goes on, so nothing waits and nobody is asked. */
+static void nothing_left(void) {
+    cr_expect_eq(world_sql_number("SELECT count(*) FROM timers"), 0);
+    cr_expect_eq(world_sql_number("SELECT count(*) FROM interrupts WHERE state = 0"), 0);
+    cr_expect_eq(world_sql_number("SELECT runs_open FROM counters"), 0);
+}
+
+static void all_purged(void) {
+    static const char *const TABLES[] = {"runs",       "events",       "run_origins", "node_states",
+                                         "interrupts", "run_prefixes", "run_burials", "sealed"};
+    for (int i = 0; i < 5; i++) log_purge_ended(); /* children wait for their parents */
+    for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES; i++) {
+        const char *q = arena_cstr(W.a, arena_printf(W.a, "SELECT count(*) FROM %s", TABLES[i]));
+        cr_expect_eq(world_sql_number(q), 0, "%s", TABLES[i]);
+    }
+    cr_expect_eq(world_sql_number("SELECT runs + events FROM counters"), 0);
+}
+
 static void product(enum place place, const char *why) {
     children_put();
     make_all(place);
     if (place == DROPPED) states_drop();
     if (place == CRASHED) world_engine_crash();
-    if (place == RESTARTED) world_engine_stop();
-    if (place == CRASHED || place == RESTARTED) world_engine_start();
+    if (stops(place)) world_engine_stop();
+    if (place == PARKED || place == BROKEN) open_spoil(place);
+    if (place == CRASHED || stops(place)) world_engine_start();
     if (place == ELSEWHERE) twin_be(1);
+    if (place == PURGED) ended_purge();
     size_t n = SUBJECTS_NR;
     for (size_t i = 0; i < n; i++)
         if (SUBJECTS[i].run.n > 0) order_send(&SUBJECTS[i]);
         else order_send_pending(&SUBJECTS[i], place);
+    if (place == PARKED || place == BROKEN) (void)each_open(run_cancel, why);
     all_end(why);
-    all_whole();
+    if (place != BROKEN) all_whole();
+    nothing_left();
+    if (place == PURGED) all_purged();
     for (int s = 0; s < RUN_STATUS_NR; s++)
         for (int o = 0; o < ORDERS_NR; o++)
-            if (s != RUN_CANCELLING)
+            if (s != RUN_CANCELLING && (place < PARKED || s != RUN_PENDING) &&
+                (place != PURGED || !run_status_final((enum run_status)s)))
                 cr_expect(MET[s][o], "%s was not met by %s", run_status_name((enum run_status)s),
                           ORDERS[o].name);
 }
@@ -556,4 +628,7 @@ Test(engine_statuses, in_memory /* F9, F19 */) { product(IN_MEMORY, "in memory")
 Test(engine_statuses, with_their_states_dropped) { product(DROPPED, "dropped"); }
 Test(engine_statuses, after_a_crash) { product(CRASHED, "after a crash"); }
 Test(engine_statuses, after_a_restart) { product(RESTARTED, "after a restart"); }
+Test(engine_statuses, parked /* RUN-20 */) { product(PARKED, "parked"); }
+Test(engine_statuses, with_a_log_that_does_not_fold /* RUN-20 */) { product(BROKEN, "broken"); }
+Test(engine_statuses, with_retention /* STORE-44, FORK-24 */) { product(PURGED, "purged"); }
 Test(engine_statuses_twins, at_another_host /* STORE-40 */) { product(ELSEWHERE, "elsewhere"); }

@@ -78,6 +78,59 @@ Test(engine_turns, a_cancel_waits_for_the_edges_and_is_heard /* RUN-20 */) {
     world_check_log(r);
 }
 
+/* Many conditions on a small variable beside a large one: what they do not read costs nothing. */
+static struct str beside_large(unsigned edges) {
+    struct buf n, e;
+    buf_init(&n, 1 << 20);
+    buf_init(&e, 1 << 20);
+    buf_addz(&n, NODE("a", "core.delay", "\"ms\":60", "") "," NODE("t", "core.noop", "", ""));
+    for (unsigned i = 0; i < edges; i++)
+        buf_addf(&e,
+                 "%s{\"id\":\"e%u\",\"sourceNodeId\":\"a\",\"targetNodeId\":\"t\","
+                 "\"triggerRule\":\"any_success\",\"condition\":{\"left\":\"variables.small\","
+                 "\"right\":\"%u\"}}",
+                 i ? "," : "", i, i);
+    struct str def = world_def("beside", n.p, e.p,
+                               "{\"name\":\"large\",\"type\":\"array\"},"
+                               "{\"name\":\"small\",\"type\":\"string\",\"defaultValue\":\"4999\"}",
+                               0, 0);
+    buf_fini(&n);
+    buf_fini(&e);
+    return def;
+}
+
+static void inputs_large(struct buf *b) {
+    buf_init(b, 8 << 20);
+    buf_addz(b, "{\"large\":[0");
+    for (unsigned i = 0; b->len < 5500000; i++) buf_addf(b, ",%u", i);
+    buf_addz(b, "]}");
+}
+
+Test(engine_turns, a_cancel_is_heard_whatever_the_run_holds /* RUN-20, WF-9 */) {
+    enum run_status status = RUN_PENDING;
+    struct buf in;
+    inputs_large(&in);
+    struct str r = world_start(beside_large(5000), in.p);
+    world_wait_event(r, EV_NODE_COMPLETED, 1);
+    uint64_t began_ms = clock_mono_ms();
+    cr_expect_eq(world_op(ENGINE_CANCEL, r, &status), 0);
+    (void)world_wait_final(r); /* cancelled, or it was through before */
+    cr_expect_lt(clock_mono_ms() - began_ms, 2000u, "after %u ms",
+                 (unsigned)(clock_mono_ms() - began_ms));
+    world_check_log(r);
+    buf_fini(&in);
+}
+
+Test(engine_turns, conditions_beside_a_large_variable_are_decided /* WF-9 */) {
+    struct buf in;
+    inputs_large(&in);
+    struct str r = world_start(beside_large(5000), in.p);
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect_eq(world_count(r, EV_NODE_STARTED), 2);
+    world_check_log(r);
+    buf_fini(&in);
+}
+
 Test(engine_turns, forks_of_such_a_run_come_to_the_same /* FORK-15 */) {
     struct str r = world_start(costly(20), NULL);
     costly_check(r, 20);

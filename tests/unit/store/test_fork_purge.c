@@ -2,7 +2,9 @@
  * test_fork_purge.c: retention and forks (FORK-24, STORE-44): what a fork shows outlives its owner,
  * unseen under the owner's id, and goes with the last fork; what no fork shows goes at once.
  */
+#include "store/leases.h"
 #include "store/runs.h"
+#include "store/sqlite/sql.h"
 #include "store/upkeep.h"
 #include "unit/store/kit_forks.h"
 
@@ -101,6 +103,81 @@ Test(store_fork_purge, what_a_fork_shows_outlives_its_source) {
     cr_expect(usage().bytes == 0 && usage().runs == 0);
     cr_expect_eq(number("SELECT runs + runs_open + events FROM counters"), 0);
     cr_expect_eq(kit_verify(&w), 0);
+}
+
+static int64_t ops;
+static int op_count(void *ctx) {
+    (void)ctx;
+    ops++;
+    return 0;
+}
+
+/* Steps of SQLite's machine in a look of retention that finds nothing. */
+static int64_t look_cost(void) {
+    bool more;
+    int64_t n = -1;
+    purge_all();
+    ops = 0;
+    sqlite3_progress_handler(w.s->writer->db, 1, op_count, NULL);
+    cr_assert_eq(store_purge_runs(w.s, ENDED + 1, ENDED + DAY, 1000, &n, &more, &w.err), 0);
+    sqlite3_progress_handler(w.s->writer->db, 0, NULL, NULL);
+    cr_assert(n == 0 && !more);
+    return ops;
+}
+
+/* A source that has ended, and a fork that shows a part of it. */
+static void kept_for_a_fork(int i) {
+    char id[16], fork[16];
+    snprintf(id, sizeof id, "kept_%d", i);
+    snprintf(fork, sizeof fork, "fork_%d", i);
+    int64_t no = kit_run(&w, id, 3);
+    cr_assert_eq(kit_apply(&w, kit_append(no, 3, 1, true)), 0);
+    cr_assert_eq(kit_apply(&w, kit_fork(fork, no, id, 2)), 0);
+}
+
+Test(store_fork_purge, a_look_passes_no_run_that_is_kept_for_its_forks /* STORE-44 */) {
+    for (int i = 0; i < 10; i++) kept_for_a_fork(i);
+    int64_t few = look_cost();
+    cr_assert_eq(number("SELECT count(*) FROM run_burials WHERE waiting"), 10);
+    for (int i = 10; i < 400; i++) kept_for_a_fork(i);
+    int64_t many = look_cost();
+    cr_assert_eq(number("SELECT count(*) FROM run_burials WHERE waiting"), 400);
+    cr_expect_eq(few, many, "%lld, and with 390 more %lld", (long long)few, (long long)many);
+}
+
+/* What its cut parts is in the source's log only, until its first step has emitted it again. */
+Test(store_fork_purge, a_source_waits_for_the_first_step_of_its_fork /* FORK-11, FORK-24 */) {
+    int64_t no = kit_run(&w, "src", 5);
+    struct run_head h;
+    cr_assert_eq(kit_apply(&w, kit_append(no, 5, 1, true)), 0);
+    struct plan *p = plan_ref(kit_fork("fork", no, "src", 3));
+    p->create->fork->link.base_seq = 6;
+    cr_assert_eq(kit_apply(&w, p), 0);
+    int64_t fork = p->run_no;
+    plan_unref(p);
+    purge_all();
+    cr_expect_eq(store_run_head(w.s, KIT_TENANT, false, STR("src"), w.a, &h, &w.err), 0);
+    cr_expect_eq(number("SELECT count(*) FROM events"), 6);
+    cr_assert_eq(kit_apply(&w, kit_append(fork, 3, 1, false)), 0);
+    purge_all();
+    cr_expect_eq(store_run_head(w.s, KIT_TENANT, false, STR("src"), w.a, &h, &w.err),
+                 WOPR_E_EXPIRED);
+    cr_expect_eq(number("SELECT count(*) FROM events"), 4);
+    cr_expect_eq(kit_verify(&w), 0);
+}
+
+Test(store_fork_purge, a_parked_fork_holds_no_source /* FORK-24 */) {
+    int64_t no = kit_run(&w, "src", 5);
+    struct run_head h;
+    cr_assert_eq(kit_apply(&w, kit_append(no, 5, 1, true)), 0);
+    struct plan *p = plan_ref(kit_fork("fork", no, "src", 3));
+    p->create->fork->link.base_seq = 6;
+    cr_assert_eq(kit_apply(&w, p), 0);
+    cr_assert_eq(store_run_park(w.s, p->run_no, LEASE_ANY, STR("x"), &w.err), 0);
+    plan_unref(p);
+    purge_all();
+    cr_expect_eq(store_run_head(w.s, KIT_TENANT, false, STR("src"), w.a, &h, &w.err),
+                 WOPR_E_EXPIRED);
 }
 
 Test(store_fork_purge, the_source_keeps_nothing_but_events /* STORE-44 */) {

@@ -41,7 +41,7 @@ static struct str object_of(const char *name, struct str value) {
 static int64_t created(struct str inputs, struct str told, struct str x) {
     struct plan *p = plan_ref(kit_create("run_1", 1));
     p->create->meta.inputs = inputs;
-    p->create->vars = (struct var_inits){ARENA_NEW(p->arena, struct var_init), 1};
+    p->create->vars = (struct var_inits){.v = ARENA_NEW(p->arena, struct var_init), .n = 1};
     p->create->vars.v[0] = (struct var_init){.name = STR("x"), .value = x, .from_input = true};
     p->events[0].kind = EV_RUN_STARTED;
     p->events[0].type = str_c(event_name(EV_RUN_STARTED));

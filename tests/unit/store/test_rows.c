@@ -73,7 +73,7 @@ Test(rows, a_view_shows_what_the_plans_wrote) {
     struct var_init init[] = {{STR("v"), STR("1"), STR("1"), false, true, false},
                               {STR("gone"), STR("\"y\""), STR_NONE, true, true, false},
                               {STR("hid"), STR("\"x\""), STR("\"[REDACTED]\""), true, true, false}};
-    c->create->vars = (struct var_inits){init, 3};
+    c->create->vars = (struct var_inits){.v = init, .n = 3};
     c->create->parent_run_id = STR("run_0");
     c->create->parent_node_id = STR("call");
     plan_ref(c);
@@ -347,6 +347,82 @@ Test(rows, a_tenants_own_workflow_wins_and_old_texts_stay /* WF-1, AUTH-9 */) {
     struct workflow_row_list l;
     cr_assert_eq(store_workflow_list(w.s, w.a, &l, &w.err), 0);
     cr_assert_eq(l.n, 2);
+}
+
+#define HOUR_MS (3600 * 1000)
+
+static int wf_put_at(const char *text, int64_t now, int64_t max, struct workflow_put *out) {
+    struct workflow_row x = {.workflow_id = STR("v"),
+                             .tenant = KIT_TENANT,
+                             .hash = sha256_of(str_c(text)),
+                             .version = STR("1.0"),
+                             .text = str_c(text),
+                             .created_by = STR("k1"),
+                             .both_modes = true,
+                             .created_ms = now,
+                             .updated_ms = now};
+    return store_workflow_put_within(w.s, &x, max, out, &w.err);
+}
+
+static bool text_there(const char *text) {
+    struct sha256 hash = sha256_of(str_c(text));
+    struct str got;
+    return store_workflow_by_hash(w.s, &hash, w.a, &got, &w.err) == 0;
+}
+
+Test(rows, versions_are_kept_and_a_deleted_workflow_gives_its_bytes_back) {
+    struct workflow_put r;
+    struct workflow_row row;
+    struct workflow_version_list l;
+    struct str text;
+    cr_assert_eq(wf_put_at("{\"v\":1}", 1, 0, &r), 0, "%s", w.err.message);
+    cr_assert(r.what == PUT_CREATED && r.revision == 1);
+    cr_assert_eq(wf_put_at("{\"v\":2}", 2, 0, &r), 0);
+    cr_assert(r.what == PUT_UPDATED && r.revision == 2);
+    cr_assert_eq(wf_put_at("{\"v\":3}", 3, r.bytes, &r), WOPR_E_QUOTA);
+    cr_assert(!text_there("{\"v\":3}"));
+    cr_assert_eq(store_workflow_get(w.s, KIT_TENANT, false, STR("v"), w.a, &row, &w.err), 0);
+    cr_assert_eq(store_workflow_versions(w.s, &row, INT64_MAX, 10, w.a, &l, &w.err), 0);
+    cr_assert(l.n == 2 && l.v[0].revision == 2 && l.v[1].revision == 1 &&
+              str_eqc(l.v[1].created_by, "k1"));
+    cr_assert_eq(store_workflow_revision(w.s, &row, 1, w.a, &text, &w.err), 0);
+    cr_assert(str_eqc(text, "{\"v\":1}"));
+    row.updated_ms = 10;
+    cr_assert_eq(store_workflow_delete(w.s, &row, &w.err), 0, "%s", w.err.message);
+    cr_assert_eq(store_workflow_delete(w.s, &row, &w.err), WOPR_E_NOT_FOUND);
+    cr_assert_eq(store_workflow_revision(w.s, &row, 1, w.a, &text, &w.err), WOPR_E_NOT_FOUND);
+    cr_assert_eq(wf_put_at("{\"v\":4}", 20, 0, &r), 0);
+    cr_assert(text_there("{\"v\":1}"), "a run may be about to begin with it");
+    cr_assert_eq(wf_put_at("{\"v\":5}", HOUR_MS + 30, 0, &r), 0);
+    cr_assert(!text_there("{\"v\":1}") && !text_there("{\"v\":2}") && text_there("{\"v\":4}"));
+    cr_assert_eq(r.bytes, (int64_t)(256 + strlen("{\"v\":4}")), "before this one");
+}
+
+/* Runs find the text they were created with, however often the workflow is deleted. */
+Test(rows, a_text_stays_while_a_run_of_its_workflow_is_left) {
+    struct workflow_put r;
+    struct workflow_row row;
+    struct run_head h;
+    kit_run(&w, "run_1", 1);
+    cr_assert_eq(store_run_head(w.s, KIT_TENANT, false, STR("run_1"), w.a, &h, &w.err), 0);
+    struct run_view v;
+    cr_assert_eq(store_run_view(w.s, KIT_TENANT, false, STR("run_1"), w.a, &v, &w.err), 0);
+    struct workflow_row x = {.workflow_id = v.workflow_id,
+                             .tenant = KIT_TENANT,
+                             .hash = sha256_of(STR("{}")),
+                             .version = STR("1"),
+                             .text = STR("{}"),
+                             .both_modes = true,
+                             .updated_ms = 1};
+    cr_assert_eq(store_workflow_put(w.s, &x, NULL, &w.err), 0);
+    cr_assert_eq(store_workflow_get(w.s, KIT_TENANT, false, x.workflow_id, w.a, &row, &w.err), 0);
+    row.updated_ms = 10;
+    cr_assert_eq(store_workflow_delete(w.s, &row, &w.err), 0);
+    for (int i = 1; i < 4; i++) {
+        const char *text = i == 1 ? "{\"v\":1}" : i == 2 ? "{\"v\":2}" : "{\"v\":3}";
+        cr_assert_eq(wf_put_at(text, i * (HOUR_MS + 20), 0, &r), 0);
+        cr_assert(text_there("{}"));
+    }
 }
 
 Test(rows, a_shortage_of_memory_is_an_answer) {

@@ -4,6 +4,7 @@
 #include "base/embed.h"
 #include "base/mem.h"
 #include "codec/schema.h"
+#include "unit/wire/described.h"
 #include "wire/v1/wire_int.h"
 
 #include <criterion/criterion.h>
@@ -204,8 +205,8 @@ Test(wire_documents, operations_are_unique_and_have_their_scopes /* 10-http-core
     for (size_t i = 0; i < w->ops_nr; i++) {
         cr_expect_not_null(w->ops[i].handler);
         cr_expect_eq((w->ops[i].flags & OP_PUBLIC) != 0, w->ops[i].scopes == 0, "%s", w->ops[i].id);
-        cr_expect_eq(strcmp(w->ops[i].method, "POST") == 0, w->ops[i].body_max > 0, "%s",
-                     w->ops[i].id);
+        bool writes = strcmp(w->ops[i].method, "POST") == 0 || strcmp(w->ops[i].method, "PUT") == 0;
+        cr_expect_eq(writes, w->ops[i].body_max > 0, "%s", w->ops[i].id);
         cr_expect_leq(w->ops[i].body_max, 1048576);
         for (size_t k = 0; k < i; k++) cr_expect_str_neq(w->ops[k].id, w->ops[i].id);
     }
@@ -217,8 +218,7 @@ Test(wire_documents, operations_are_unique_and_have_their_scopes /* 10-http-core
 /* --- OpenAPI --- */
 
 static struct str operation(const struct http_op *op) {
-    struct str item = json_get(json_get(v->openapi, "paths"), op->pattern);
-    return json_get(item, strcmp(op->method, "GET") == 0 ? "get" : "post");
+    return described_operation(v->openapi, op);
 }
 
 Test(wire_documents, openapi_describes_every_mounted_route_and_no_other /* RUN-47 D7 */) {

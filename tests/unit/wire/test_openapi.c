@@ -4,6 +4,7 @@
  */
 #include "base/mem.h"
 #include "codec/schema.h"
+#include "unit/wire/described.h"
 #include "wire/v1/wire_int.h"
 
 #include <criterion/criterion.h>
@@ -49,8 +50,7 @@ static struct json_members members(struct str object) {
 static struct str part(const char *path) { return json_path_get(v->openapi, str_c(path), a); }
 
 static struct str operation_of(const struct http_op *op) {
-    struct str item = json_get(part("paths"), op->pattern);
-    return json_get(item, strcmp(op->method, "GET") == 0 ? "get" : "post");
+    return described_operation(v->openapi, op);
 }
 
 Test(openapi, two_hosts_of_one_build_serve_the_same_bytes) {

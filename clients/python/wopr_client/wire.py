@@ -1,0 +1,892 @@
+"""The wire of a host: its types and its operations.  Made by tools/clients.py from api/host; do not edit."""
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal, NamedTuple, NotRequired, TypedDict, Union
+
+
+class AgentRef(TypedDict):
+    """Slim wire-shape projection of an agent's identity. Carried on `RunSnapshot.agent` (the active worker for a
+    run), `RunSnapshot.runOrchestrator` (the supervisor identity for the run's lifetime), `WorkflowNode.agent`
+    (compile-time pinning), and the `agent.*` event family's payload `agentId` field. Distinct from
+    `AgentManifest` (which is the pack-distribution descriptor for an agent definition — see
+    `agent-manifest.schema.json`); `AgentRef` is the runtime projection, not the definition.
+    """
+
+    agentId: str
+    name: NotRequired[str]
+    modelClass: NotRequired[Literal["reasoning", "tool-using", "chat", "code", "vision", "multimodal", "embedding", "classification", "retrieval"]]
+    memoryRef: NotRequired[str]
+    version: NotRequired[str]
+    sourceManifestId: NotRequired[str]
+
+
+class CapabilitiesLimits(TypedDict):
+    """Hard limits enforced by the engine. See capabilities.md §3."""
+
+    clarificationRounds: int
+    schemaRounds: int
+    envelopesPerTurn: int
+    maxNodeExecutions: NotRequired[int]
+
+
+class CapabilitiesImplementation(TypedDict):
+    """Optional v1 server identity (name + version + vendor)."""
+
+    name: NotRequired[str]
+    version: NotRequired[str]
+    vendor: NotRequired[str]
+
+
+class CapabilitiesSecrets(TypedDict):
+    """Optional v1 secret/credential resolution advertisement. Clients gate BYOK flows on this. Hosts that don't
+    store credentials return `supported: false`.
+    """
+
+    supported: bool
+    scopes: NotRequired[List[Literal["tenant", "user", "run"]]]
+    resolution: NotRequired[Literal["host-managed"]]
+
+
+class CapabilitiesAiProvidersPolicies(TypedDict):
+    """Optional v1 host-side policy enforcement modes for per-provider gating. Omitted → no enforcement; clients see
+    only `optional` semantics. When present, MUST declare `modes` — an empty `{}` is not a valid third state. See
+    `capabilities.md` §`aiProviders.policies`.
+    """
+
+    modes: List[Literal["disabled", "optional", "required", "restricted"]]
+    scopes: NotRequired[List[str]]
+    errorCode: NotRequired[str]
+
+
+class CapabilitiesAiProviders(TypedDict):
+    """Optional v1 companion to `secrets`. Advertises which AI providers the host's AI-proxy can route to and which
+    permit BYOK.
+    """
+
+    supported: NotRequired[List[str]]
+    byok: NotRequired[List[str]]
+    policies: NotRequired[CapabilitiesAiProvidersPolicies]
+
+
+class CapabilitiesTestingForceEngineVersionRange(TypedDict):
+    """Range of engine versions the server can be forced into via the `X-Force-Engine-Version` request header
+    (test-keys-only). Used by the conformance suite to verify forward-compat fold-best-effort across the
+    version-negotiation matrix. Closes F5.
+    """
+
+    min: int
+    max: int
+
+
+class CapabilitiesTesting(TypedDict):
+    """Testing-mode capabilities advertised to clients (closes F1). Lets conformance suites + dev clients discover
+    which mock providers the server supports and which API-key prefix denotes test keys (since mock providers are
+    test-keys-only).
+    """
+
+    mockProviders: NotRequired[List[str]]
+    testKeyPrefix: NotRequired[str]
+    forceEngineVersionRange: NotRequired[CapabilitiesTestingForceEngineVersionRange]
+
+
+class CapabilitiesAgentsReasoning(TypedDict):
+    """Phase 1 reasoning-event verbosity configuration."""
+
+    verbosity: NotRequired[Literal["summary", "full", "off"]]
+    tokenLimit: NotRequired[int]
+
+
+class CapabilitiesAgents(TypedDict):
+    """Multi-Agent Shift capability block (Phases 1-6). Hosts that implement any multi-agent surface declare it here;
+    pre-MAS hosts omit the block entirely (consumers treat as 'no agent support'). Each field gates a specific
+    conformance scenario class; conformance scenarios skip honestly when the host's advertisement doesn't claim
+    the capability.
+    """
+
+    supported: NotRequired[bool]
+    profile: NotRequired[str]
+    modelClasses: NotRequired[List[Literal["reasoning", "tool-using", "chat", "code", "vision", "multimodal", "embedding", "classification", "retrieval"]]]
+    orchestratorPattern: NotRequired[str]
+    memoryBackends: NotRequired[List[Literal["long-term"]]]
+    orchestrator: NotRequired[bool]
+    dispatch: NotRequired[bool]
+    reasoning: NotRequired[CapabilitiesAgentsReasoning]
+
+
+class CapabilitiesCompliance(TypedDict):
+    """Privacy / compliance behavior advertised to clients (closes O5). Lets consumers know what masking mode is in
+    effect so a `"[REDACTED]"` value in event log payloads is recognizable as a server-side mask vs an upstream
+    null.
+    """
+
+    defaultMode: NotRequired[Literal["mask", "omit", "hash", "passthrough"]]
+    supportedClasses: NotRequired[List[Literal["public", "pii", "phi", "pci", "regulated"]]]
+
+
+class Capabilities(TypedDict):
+    """openwop capability declaration returned from `GET /.well-known/openwop`. Required v1 fields identify the
+    protocol version, envelope catalog, schema versions, and base limits. Optional v1 fields have stable shapes
+    but MAY be omitted when unsupported.
+    """
+
+    protocolVersion: str
+    supportedEnvelopes: List[str]
+    schemaVersions: Dict[str, int]
+    limits: CapabilitiesLimits
+    extensions: NotRequired[Dict[str, Any]]
+    implementation: NotRequired[CapabilitiesImplementation]
+    engineVersion: NotRequired[int]
+    eventLogSchemaVersion: NotRequired[int]
+    supportedTransports: NotRequired[List[Literal["rest", "mcp", "a2a", "grpc"]]]
+    configurable: NotRequired[Dict[str, Any]]
+    observability: NotRequired[Dict[str, Any]]
+    minClientVersion: NotRequired[str]
+    secrets: NotRequired[CapabilitiesSecrets]
+    runtimeCapabilities: NotRequired[List[str]]
+    aiProviders: NotRequired[CapabilitiesAiProviders]
+    testing: NotRequired[CapabilitiesTesting]
+    fixtures: NotRequired[List[str]]
+    agents: NotRequired[CapabilitiesAgents]
+    conversationPrimitive: NotRequired[bool]
+    compliance: NotRequired[CapabilitiesCompliance]
+
+
+class ErrorEnvelope(TypedDict):
+    """Canonical error response shape returned by every OpenWOP-compliant server on a non-2xx response. See
+    rest-endpoints.md §error-envelope and auth.md §3.
+    """
+
+    error: str
+    message: str
+    details: NotRequired[Dict[str, Any]]
+
+
+class RunEventDoc(TypedDict):
+    """Persisted event document in the run's append-only event log. Source of truth for run state via projection
+    fold. Canonical OpenWOP v1 event envelope.
+    """
+
+    eventId: str
+    runId: str
+    nodeId: NotRequired[str]
+    type: RunEventType
+    payload: Union[Dict[str, Any], List[Any], str, float, bool, None]
+    timestamp: str
+    sequence: int
+    schemaVersion: NotRequired[int]
+    engineVersion: NotRequired[str]
+    causationId: NotRequired[str]
+
+
+RunEventType = Literal["run.started", "run.completed", "run.failed", "run.cancelled", "run.resuming", "run.paused", "run.resumed", "run.restored-from-snapshot", "node.started", "node.completed", "node.failed", "node.suspended", "node.suspend-failed", "node.resumed", "node.retried", "node.skipped", "node.cancelled", "approval.requested", "approval.received", "clarification.requested", "clarification.resolved", "interrupt.requested", "interrupt.resolved", "channel.written", "artifact.created", "output.chunk", "variable.changed", "log.appended", "version.pinned", "workflow.restored", "workflow.loopback-limit", "workflow.stalled", "cap.breached", "lease.acquired", "lease.renewed", "lease.lost", "lease.handed-off", "replay.diverged", "agent.reasoned", "agent.toolCalled", "agent.toolReturned", "agent.handoff", "agent.decided", "runOrchestrator.decided", "conversation.opened", "conversation.exchanged", "conversation.closed"]
+
+
+class Configurable(TypedDict):
+    """Reserved keys are typed below; unknown keys pass through verbatim. Implementations declare which keys they
+    consume via `Capabilities.configurable` when advertised.
+    """
+
+    recursionLimit: NotRequired[int]
+    model: NotRequired[str]
+    temperature: NotRequired[float]
+    maxTokens: NotRequired[int]
+    promptOverrides: NotRequired[Dict[str, str]]
+    mockProvider: NotRequired[MockProvider]
+
+
+class MockProvider(TypedDict):
+    """Routes AI activity calls through a deterministic mock provider instead of real LLM APIs. Test-keys-only —
+    server returns 403 mock_provider_forbidden on production keys. See run-options.md §Mock provider extension
+    (closes F1).
+    """
+
+    id: str
+    config: NotRequired[Dict[str, Any]]
+
+
+class RunSnapshotError(TypedDict):
+    """Set on terminal `failed`. Structured so consumers can route on code without parsing message text."""
+
+    code: str
+    message: str
+    details: NotRequired[Dict[str, Any]]
+
+
+class RunSnapshotMetricsOpenwopCostTokens(TypedDict):
+    input: NotRequired[int]
+    output: NotRequired[int]
+
+
+class RunSnapshotMetricsOpenwopCost(TypedDict):
+    """Spec-canonical cost rollup aggregated from per-node `recordCost()` calls. Keys mirror the `openwop.cost.*`
+    OTel attribute allowlist (see `observability.md` §Cost attribution). Named `openwopCost` rather than `cost`
+    because some implementations carry a legacy `metrics.cost: number` estimate that predates the typed rollup;
+    using a distinct name avoids collision. Multi-provider runs report `provider`/`model` of the LAST contributing
+    call; SDKs that need per-call detail SHOULD subscribe to OTel spans instead of reading this rollup.
+    """
+
+    usd: NotRequired[float]
+    tokens: NotRequired[RunSnapshotMetricsOpenwopCostTokens]
+    model: NotRequired[str]
+    provider: NotRequired[str]
+    duration_ms: NotRequired[int]
+
+
+class RunSnapshotMetrics(TypedDict):
+    """Aggregate run-level metrics. Forward-compat: readers MUST tolerate missing/unknown fields. Fields are
+    populated lazily as the engine emits them — absence does NOT mean zero. Implementation-specific fields (e.g.,
+    legacy `cost: number` estimates) MAY appear alongside the spec-canonical fields below.
+    """
+
+    openwopCost: NotRequired[RunSnapshotMetricsOpenwopCost]
+
+
+class RunSnapshot(TypedDict):
+    """Projected run state returned by `GET /v1/runs/{runId}`. Source is the run's append-only event log
+    (run-event.schema.json) folded through the `RunProjection`. Forward-compat tolerant: readers MUST ignore
+    unknown fields rather than reject.
+    """
+
+    runId: str
+    workflowId: str
+    currentNodeId: NotRequired[str]
+    startedAt: NotRequired[str]
+    completedAt: NotRequired[str]
+    agent: NotRequired[AgentRef]
+    runOrchestrator: NotRequired[AgentRef]
+    nodeStates: NotRequired[Dict[str, Any]]
+    variables: NotRequired[Dict[str, Any]]
+    channels: NotRequired[Dict[str, Any]]
+    error: NotRequired[RunSnapshotError]
+    engineVersion: NotRequired[str]
+    eventLogSchemaVersion: NotRequired[int]
+    tags: NotRequired[List[str]]
+    metadata: NotRequired[Dict[str, Any]]
+    configurable: NotRequired[Dict[str, Any]]
+    metrics: NotRequired[RunSnapshotMetrics]
+    status: RunStatus
+    parentRunId: NotRequired[str]
+    parentNodeId: NotRequired[str]
+    childDepth: NotRequired[int]
+    childRuns: NotRequired[List[ChildRun]]
+    childRunsTruncated: NotRequired[bool]
+    fork: NotRequired[ForkOrigin]
+    interrupt: NotRequired[OpenInterrupt]
+    outputs: NotRequired[Dict[str, Any]]
+
+
+class InterruptPayload(TypedDict):
+    """Wire format for ctx.interrupt(payload) — the canonical HITL primitive. See spec/v1/interrupt.md for semantics.
+    Discriminated by `kind`. The persisted `interrupt.requested` event carries this payload verbatim plus
+    engine-assigned identity fields.
+    """
+
+    kind: Literal["approval", "clarification", "external-event", "custom", "conversation.start", "conversation.exchange", "conversation.close", "low-confidence"]
+    key: str
+    resumeSchema: NotRequired[Dict[str, Any]]
+    timeoutMs: NotRequired[int]
+    data: Union[ApprovalData, ClarificationData, ExternalEventData, CustomData, ConversationStartData, ConversationExchangeData, ConversationCloseData, LowConfidenceData]
+
+
+class ApprovalData(TypedDict):
+    """Payload for kind='approval'. Uses the canonical 5-action OpenWOP approval vocabulary."""
+
+    artifactId: str
+    artifactType: str
+    title: str
+    description: NotRequired[str]
+    artifactData: NotRequired[Any]
+    actions: List[Literal["accept", "reject", "refine", "edit-accept", "ask"]]
+    requiredApprovals: NotRequired[int]
+    approversList: NotRequired[List[str]]
+    rejectionPolicy: NotRequired[Literal["single-veto", "majority"]]
+
+
+class ClarificationDataQuestionsItem(TypedDict):
+    id: str
+    question: str
+    schema: NotRequired[Dict[str, Any]]
+
+
+class ClarificationData(TypedDict):
+    """Payload for kind='clarification'. AI/system asks the user for missing context before continuing."""
+
+    questions: List[ClarificationDataQuestionsItem]
+    contextType: NotRequired[str]
+
+
+class ExternalEventData(TypedDict):
+    """Payload for kind='external-event'. Engine waits for an external system to POST to /v1/interrupts/{token}."""
+
+    eventType: str
+    correlation: Dict[str, Any]
+
+
+class CustomData(TypedDict):
+    """Escape hatch for kinds not yet spec'd. Servers MUST accept and persist; UI rendering and admin tooling are
+    best-effort.
+    """
+
+    customKind: str
+    payload: NotRequired[Any]
+
+
+class ConversationStartData(TypedDict):
+    """Payload for kind='conversation.start' (Multi-Agent Shift Phase 4). Opens a new multi-turn conversation
+    context. The host mints a `conversationId` and emits `conversation.opened`; subsequent `conversation.exchange`
+    calls reuse the same id.
+    """
+
+    conversationId: str
+    title: NotRequired[str]
+    initialPrompt: NotRequired[str]
+
+
+class ConversationExchangeData(TypedDict):
+    """Payload for kind='conversation.exchange' (Multi-Agent Shift Phase 4). Single-turn suspend within an open
+    conversation; resume value MUST validate against the per-turn `outcomeSchema`.
+    """
+
+    conversationId: str
+    prompt: str
+    outcomeSchema: NotRequired[Dict[str, Any]]
+    turnIndex: NotRequired[int]
+
+
+class ConversationCloseData(TypedDict):
+    """Payload for kind='conversation.close' (Multi-Agent Shift Phase 4). Terminates an open conversation context.
+    Final event in the conversation lifecycle; no further `conversation.exchanged` events MAY follow for this
+    `conversationId` in this run.
+    """
+
+    conversationId: str
+    reason: NotRequired[str]
+
+
+class LowConfidenceData(TypedDict):
+    """Payload for kind='low-confidence' (Multi-Agent Shift Phase 1 — confidence-escalation contract). Emitted by an
+    agent (typically `core.orchestrator.supervisor`) when its `agent.decided.confidence` falls below the run's
+    resolved escalation threshold. Run transitions to `'waiting-approval'`; an operator ratifies the decision via
+    the resume path.
+    """
+
+    agentId: str
+    threshold: float
+    observed: float
+    decision: NotRequired[Any]
+
+
+class WorkflowDefinition(TypedDict):
+    """DAG of typed nodes, edges, triggers, and variables that an OpenWOP host executes. Canonical OpenWOP v1
+    workflow-definition shape.
+    """
+
+    id: str
+    name: str
+    description: NotRequired[str]
+    version: str
+    type: NotRequired[str]
+    isActive: NotRequired[bool]
+    status: NotRequired[Literal["active", "inactive", "draft", "archived"]]
+    tenantId: NotRequired[str]
+    scopeId: NotRequired[str]
+    slug: NotRequired[str]
+    nodes: List[WorkflowNode]
+    edges: List[WorkflowEdge]
+    triggers: List[WorkflowTrigger]
+    variables: List[WorkflowVariable]
+    groups: NotRequired[List[NodeGroup]]
+    channels: NotRequired[Dict[str, ChannelDeclaration]]
+    configurableSchema: NotRequired[Dict[str, Any]]
+    metadata: WorkflowMetadata
+    settings: WorkflowSettings
+    acceptsInheritedArtifacts: NotRequired[List[Dict[str, Any]]]
+    createdAt: NotRequired[str]
+    updatedAt: NotRequired[str]
+
+
+class WorkflowNodePosition(TypedDict):
+    x: float
+    y: float
+
+
+class WorkflowNode(TypedDict):
+    id: str
+    typeId: str
+    name: str
+    position: WorkflowNodePosition
+    config: Dict[str, Any]
+    inputs: Dict[str, PortValue]
+    credentialsRef: NotRequired[str]
+    settings: NotRequired[Dict[str, Any]]
+    disabled: NotRequired[bool]
+    notes: NotRequired[str]
+    groupId: NotRequired[str]
+    agent: NotRequired[AgentRef]
+    envelopeContract: NotRequired[Dict[str, Any]]
+    artifactType: NotRequired[str]
+    cardType: NotRequired[str]
+    outputSensitivity: NotRequired[Dict[str, bool]]
+
+
+class WorkflowEdge(TypedDict):
+    id: str
+    sourceNodeId: str
+    sourceOutput: NotRequired[str]
+    targetNodeId: str
+    targetInput: NotRequired[str]
+    condition: NotRequired[EdgeCondition]
+    label: NotRequired[str]
+    triggerRule: NotRequired[Literal["all_success", "any_success", "all_complete", "none_failed", "any_failed"]]
+
+
+class EdgeCondition(TypedDict):
+    type: NotRequired[Literal["expression", "equals", "notEquals", "contains", "regex"]]
+    left: NotRequired[str]
+    right: NotRequired[Any]
+    expression: NotRequired[str]
+
+
+class PortValue1(TypedDict):
+    type: Literal["static"]
+    value: Any
+
+
+class PortValue2(TypedDict):
+    type: Literal["expression"]
+    expression: str
+
+
+class PortValue3(TypedDict):
+    type: Literal["connection"]
+    nodeId: str
+    outputKey: str
+    optional: NotRequired[bool]
+
+
+class PortValue4(TypedDict):
+    type: Literal["variable"]
+    variableName: str
+    optional: NotRequired[bool]
+
+
+PortValue = Union[PortValue1, PortValue2, PortValue3, PortValue4]
+
+
+class WorkflowTrigger(TypedDict):
+    id: str
+    type: Literal["manual", "schedule", "webhook", "event", "artifact", "canvas", "envelope", "command", "chat-message", "channel-write"]
+    name: NotRequired[str]
+    description: NotRequired[str]
+    config: NotRequired[Dict[str, Any]]
+    enabled: NotRequired[bool]
+    nodeId: NotRequired[str]
+    eventType: NotRequired[str]
+
+
+class WorkflowVariable(TypedDict):
+    name: str
+    type: Literal["string", "number", "boolean", "object", "array"]
+    description: NotRequired[str]
+    required: NotRequired[bool]
+    defaultValue: NotRequired[Any]
+    sensitive: NotRequired[bool]
+
+
+class NodeGroupPosition(TypedDict):
+    x: float
+    y: float
+
+
+class NodeGroupSize(TypedDict):
+    width: float
+    height: float
+
+
+class NodeGroup(TypedDict):
+    id: str
+    name: str
+    color: NotRequired[str]
+    collapsed: NotRequired[bool]
+    nodeIds: List[str]
+    position: NodeGroupPosition
+    size: NodeGroupSize
+
+
+class ChannelDeclaration(TypedDict):
+    reducer: str
+    schema: NotRequired[Dict[str, Any]]
+    default: NotRequired[Any]
+    maxSize: NotRequired[int]
+    ttlMs: NotRequired[int]
+    options: NotRequired[Dict[str, Any]]
+    access: NotRequired[ChannelAccess]
+    schemaVersion: NotRequired[int]
+    compatibleWith: NotRequired[List[int]]
+    sensitive: NotRequired[bool]
+
+
+ChannelAccessList = List[str]
+
+
+class ChannelAccess3(TypedDict):
+    readers: NotRequired[ChannelAccessList]
+    writers: NotRequired[ChannelAccessList]
+
+
+ChannelAccess = Union[Literal["public"], Literal["private"], ChannelAccess3]
+
+
+class WorkflowMetadataComplianceConfig(TypedDict):
+    """Optional per-workflow overrides for compliance behavior. The masking mode (`mask` | `omit` | `hash` |
+    `passthrough`) defaults to the server's `Capabilities.compliance.defaultMode`; setting it here forces a
+    specific mode for this workflow. Domain-specific extensions (HIPAA's 18 PHI identifiers, GDPR special
+    categories) can live here as opt-in fields.
+    """
+
+    maskingMode: NotRequired[Literal["mask", "omit", "hash", "passthrough"]]
+
+
+class WorkflowMetadata(TypedDict):
+    createdBy: NotRequired[str]
+    createdAt: NotRequired[str]
+    updatedBy: NotRequired[str]
+    updatedAt: NotRequired[str]
+    tags: NotRequired[List[str]]
+    category: NotRequired[str]
+    author: NotRequired[str]
+    codeVersion: NotRequired[str]
+    customizedAt: NotRequired[str]
+    customizedBy: NotRequired[str]
+    forkedFrom: NotRequired[str]
+    clonedFrom: NotRequired[str]
+    clonedAt: NotRequired[str]
+    customProperties: NotRequired[Dict[str, Any]]
+    complianceClass: NotRequired[Literal["public", "pii", "phi", "pci", "regulated"]]
+    complianceConfig: NotRequired[WorkflowMetadataComplianceConfig]
+
+
+class WorkflowSettings(TypedDict):
+    timeout: NotRequired[int]
+    maxRetries: NotRequired[int]
+    logLevel: NotRequired[Literal["debug", "info", "warn", "error"]]
+    maxLoopbackIterations: NotRequired[int]
+
+
+class HostIndex(TypedDict):
+    name: str
+    discovery: str
+    openapi: str
+    documentation: str
+
+
+class OpenApiDocument(TypedDict):
+    openapi: str
+    info: Dict[str, Any]
+    paths: Dict[str, Any]
+    components: Dict[str, Any]
+
+
+AnyDefinition = Dict[str, Any]
+
+
+class Finding(TypedDict):
+    severity: Literal["error", "warning"]
+    path: str
+    message: str
+    value: NotRequired[Any]
+    choices: NotRequired[List[str]]
+    nearest: NotRequired[str]
+
+
+class WorkflowCheck(TypedDict):
+    valid: bool
+    errors: int
+    warnings: int
+    findings: List[Finding]
+    workflowId: NotRequired[str]
+    version: NotRequired[str]
+    nodes: NotRequired[int]
+    edges: NotRequired[int]
+
+
+class WorkflowStored(TypedDict):
+    workflowId: str
+    version: str
+    revision: int
+    hash: str
+    result: Literal["created", "updated", "unchanged"]
+    findings: List[Finding]
+
+
+class WorkflowDeleted(TypedDict):
+    workflowId: str
+    deleted: bool
+
+
+class WorkflowSummary(TypedDict):
+    workflowId: str
+    version: str
+    hash: str
+    shared: bool
+    createdAt: str
+    updatedAt: str
+
+
+class WorkflowList(TypedDict):
+    workflows: List[WorkflowSummary]
+    nextAfter: NotRequired[str]
+
+
+class WorkflowVersion(TypedDict):
+    revision: int
+    version: str
+    hash: str
+    createdAt: str
+    createdBy: NotRequired[str]
+    current: bool
+
+
+class WorkflowVersions(TypedDict):
+    versions: List[WorkflowVersion]
+    nextBelow: NotRequired[int]
+
+
+class NodeType(TypedDict):
+    typeId: str
+    summary: NotRequired[str]
+    config: NotRequired[Dict[str, Any]]
+    outputs: NotRequired[Dict[str, str]]
+    example: NotRequired[Dict[str, Any]]
+
+
+class NodeTypeList(TypedDict):
+    nodes: List[NodeType]
+
+
+RunStatus = Literal["pending", "running", "paused", "waiting-approval", "waiting-input", "waiting-external", "completed", "failed", "cancelled"]
+
+
+ForkMode = Literal["replay", "branch"]
+
+
+class ForkOrigin(TypedDict):
+    """Where a fork comes from."""
+
+    sourceRunId: str
+    fromSeq: int
+    mode: ForkMode
+
+
+class ChildRun(TypedDict):
+    runId: str
+    status: RunStatus
+    nodeId: str
+
+
+class OpenInterrupt(TypedDict):
+    """What a waiting run waits for. Token and callback are shown to callers with approvals:respond."""
+
+    interruptId: str
+    nodeId: str
+    kind: str
+    key: str
+    data: NotRequired[Dict[str, Any]]
+    requestedAt: str
+    expiresAt: NotRequired[str]
+    interruptToken: NotRequired[str]
+    callbackUrl: NotRequired[str]
+
+
+class CreateRunRequest(TypedDict):
+    workflowId: str
+    inputs: NotRequired[Dict[str, Any]]
+    tenantId: NotRequired[str]
+    scopeId: NotRequired[str]
+    callbackUrl: NotRequired[str]
+    configurable: NotRequired[Configurable]
+    tags: NotRequired[List[str]]
+    metadata: NotRequired[Dict[str, Any]]
+
+
+class RunAccepted(TypedDict):
+    runId: str
+    status: Literal["pending", "running", "waiting-approval", "waiting-input"]
+    eventsUrl: str
+    statusUrl: str
+    warnings: NotRequired[List[InputWarning]]
+
+
+class InputWarning(TypedDict):
+    path: str
+    reason: Literal["undeclared"]
+    nearest: NotRequired[str]
+
+
+class RunSummary(TypedDict):
+    runId: str
+    workflowId: str
+    status: RunStatus
+    createdAt: str
+    startedAt: NotRequired[str]
+    completedAt: NotRequired[str]
+    fork: NotRequired[ForkOrigin]
+    parentRunId: NotRequired[str]
+    tags: NotRequired[List[str]]
+    engineVersion: str
+
+
+class RunList(TypedDict):
+    runs: List[RunSummary]
+    nextBefore: NotRequired[str]
+
+
+class EventPage(TypedDict):
+    events: List[RunEventDoc]
+    isComplete: bool
+
+
+class CancelRequest(TypedDict):
+    reason: NotRequired[str]
+
+
+class CancelAnswer(TypedDict):
+    runId: str
+    status: Literal["cancelling", "cancelled", "completed", "failed"]
+
+
+class PauseRequest(TypedDict):
+    reason: NotRequired[str]
+    drainPolicy: NotRequired[Literal["immediate", "drain-current-node"]]
+
+
+class PauseAnswer(TypedDict):
+    runId: str
+    status: Literal["paused"]
+    pausedAt: str
+
+
+class ResumeRequest(TypedDict):
+    reason: NotRequired[str]
+
+
+class ResumeAnswer(TypedDict):
+    runId: str
+    status: Literal["running"]
+    resumedAt: str
+
+
+class ForkRequest(TypedDict):
+    fromSeq: NotRequired[int]
+    mode: ForkMode
+    runOptionsOverlay: NotRequired[ForkOverlay]
+
+
+class ForkOverlay(TypedDict):
+    """With mode branch: what the fork does differently."""
+
+    inputs: NotRequired[Dict[str, Any]]
+    configurable: NotRequired[Configurable]
+    tags: NotRequired[List[str]]
+    metadata: NotRequired[Dict[str, Any]]
+
+
+class ForkAccepted(TypedDict):
+    runId: str
+    sourceRunId: str
+    fromSeq: int
+    mode: ForkMode
+    status: str
+    eventsUrl: str
+
+
+class Artifact(TypedDict):
+    artifactId: str
+    artifactType: str
+    runId: str
+    nodeId: NotRequired[str]
+    version: NotRequired[str]
+    summary: NotRequired[str]
+    body: NotRequired[Any]
+
+
+class ResolveRequest(TypedDict):
+    resumeValue: Any
+
+
+ResolveAliasRequest = Dict[str, Any]
+
+
+class ResolveAnswer(TypedDict):
+    runId: str
+    nodeId: str
+    interruptId: str
+    status: RunStatus
+
+
+class PendingInterrupt(TypedDict):
+    interruptId: str
+    runId: str
+    workflowId: str
+    nodeId: str
+    kind: str
+    key: str
+    requestedAt: str
+    ageMs: int
+    expiresAt: NotRequired[str]
+    statusUrl: str
+    resolveUrl: str
+
+
+class PendingInterruptList(TypedDict):
+    interrupts: List[PendingInterrupt]
+    nextCursor: NotRequired[str]
+
+
+StreamTicketRequest = Dict[str, Any]
+
+
+class StreamTicket(TypedDict):
+    ticket: str
+    expiresAt: str
+    eventsUrl: str
+
+
+class Operation(NamedTuple):
+    method: str
+    path: str
+    idempotent: bool
+
+
+# What the host mounts, by operation id; {name} in a path is a parameter.
+OPERATIONS: Dict[str, Operation] = {
+    "getIndex": Operation("GET", "/", False),
+    "getCapabilities": Operation("GET", "/.well-known/openwop", False),
+    "getOpenApiSpec": Operation("GET", "/v1/openapi.json", False),
+    "getWorkflow": Operation("GET", "/v1/workflows/{workflowId}", False),
+    "listWorkflows": Operation("GET", "/v1/host/wopr/workflows", False),
+    "putWorkflow": Operation("PUT", "/v1/host/wopr/workflows/{workflowId}", False),
+    "deleteWorkflow": Operation("DELETE", "/v1/host/wopr/workflows/{workflowId}", False),
+    "checkWorkflow": Operation("POST", "/v1/host/wopr/workflows:check", False),
+    "listWorkflowVersions": Operation("GET", "/v1/host/wopr/workflows/{workflowId}/versions", False),
+    "getWorkflowVersion": Operation("GET", "/v1/host/wopr/workflows/{workflowId}/versions/{revision}", False),
+    "listNodeTypes": Operation("GET", "/v1/host/wopr/nodes", False),
+    "getNodeType": Operation("GET", "/v1/host/wopr/nodes/{typeId}", False),
+    "createRun": Operation("POST", "/v1/runs", True),
+    "listRuns": Operation("GET", "/v1/runs", False),
+    "getRun": Operation("GET", "/v1/runs/{runId}", False),
+    "streamRunEvents": Operation("GET", "/v1/runs/{runId}/events", False),
+    "pollRunEvents": Operation("GET", "/v1/runs/{runId}/events/poll", False),
+    "cancelRun": Operation("POST", "/v1/runs/{runId}/cancel", True),
+    "cancelRunAlias": Operation("POST", "/v1/runs/{runId}:cancel", True),
+    "pauseRun": Operation("POST", "/v1/runs/{runId}:pause", True),
+    "resumeRun": Operation("POST", "/v1/runs/{runId}:resume", True),
+    "forkRun": Operation("POST", "/v1/runs/{runId}:fork", True),
+    "getArtifact": Operation("GET", "/v1/runs/{runId}/artifacts/{artifactId}", False),
+    "resolveInterruptByRun": Operation("POST", "/v1/runs/{runId}/interrupts/{nodeId}", True),
+    "resolveApprovalAlias": Operation("POST", "/v1/runs/{runId}/approvals/{nodeId}", True),
+    "inspectInterruptByToken": Operation("GET", "/v1/interrupts/{token}", False),
+    "resolveInterruptByToken": Operation("POST", "/v1/interrupts/{token}", True),
+    "listInterrupts": Operation("GET", "/v1/host/wopr/interrupts", False),
+    "mintStreamTicket": Operation("POST", "/v1/host/wopr/runs/{runId}/stream-ticket", False),
+}

@@ -1,0 +1,286 @@
+// client.ts: a host's operations as methods.  Each answers what the host answered, typed as in its OpenAPI document.
+import { WaitTimeoutError, WoprError } from "./errors.js";
+import { persist } from "./retry.js";
+import { isTerminalStatus, streamRun, type MessageChunk, type RunState, type StreamMessage, type StreamMode, type StreamOptions } from "./stream.js";
+import { Transport, type CallOptions, type ClientOptions, type Query } from "./transport.js";
+import type * as wire from "./wire.js";
+
+/** Which runs `bulkCancel` is for: ids, or every unfinished run that a filter of `runs.list` matches. */
+export type BulkCancelRequest = { reason?: string } & ({ runIds: string[] } | { filter: Pick<wire.ListRunsQuery, "tag" | "workflowId" | "parentRunId" | "forkOf"> });
+
+export interface BulkCancelResult {
+  runId: string;
+  ok: boolean;
+  status?: wire.CancelAnswer["status"];
+  error?: WoprError;
+}
+
+/** Requests of `bulkCancel` under way at once. */
+const BULK_AT_ONCE = 8;
+
+async function* pages<T>(first: (cursor: string | undefined) => Promise<{ items: T[]; next: string | undefined }>): AsyncGenerator<T, void, undefined> {
+  let cursor: string | undefined;
+  do {
+    const page = await first(cursor);
+    yield* page.items;
+    if (page.next !== undefined && page.next === cursor) throw new WoprError("the list does not go on");
+    cursor = page.next;
+  } while (cursor !== undefined);
+}
+
+class Discovery {
+  constructor(private readonly transport: Transport) {}
+
+  /** What the host can do. */
+  capabilities(options?: CallOptions): Promise<wire.Capabilities> {
+    return this.transport.call("getCapabilities", {}, options);
+  }
+  index(options?: CallOptions): Promise<wire.HostIndex> {
+    return this.transport.call("getIndex", {}, options);
+  }
+  openapi(options?: CallOptions): Promise<wire.OpenApiDocument> {
+    return this.transport.call("getOpenApiSpec", {}, options);
+  }
+}
+
+class Workflows {
+  constructor(private readonly transport: Transport) {}
+
+  get(workflowId: string, options?: CallOptions): Promise<wire.WorkflowDefinition> {
+    return this.transport.call("getWorkflow", { path: { workflowId } }, options);
+  }
+
+  /** One page, by id. */
+  list(query: wire.ListWorkflowsQuery = {}, options?: CallOptions): Promise<wire.WorkflowList> {
+    return this.transport.call("listWorkflows", { query: query as Query }, options);
+  }
+
+  listAll(query: Omit<wire.ListWorkflowsQuery, "after"> = {}, options?: CallOptions): AsyncGenerator<wire.WorkflowSummary, void, undefined> {
+    return pages(async (after) => {
+      const page = await this.list(after === undefined ? query : { ...query, after }, options);
+      return { items: page.workflows, next: page.nextAfter };
+    });
+  }
+
+  /** Says all that is wrong or strange in a definition; stores nothing. */
+  check(definition: wire.WorkflowDefinition | wire.AnyDefinition, options?: CallOptions): Promise<wire.WorkflowCheck> {
+    return this.transport.call("checkWorkflow", { body: definition, repeatable: true }, options);
+  }
+
+  /** Stores a definition under its id; runs keep the one that they began with. */
+  put(definition: wire.WorkflowDefinition, query: wire.PutWorkflowQuery = {}, options?: CallOptions): Promise<wire.WorkflowStored> {
+    const path = { workflowId: definition.id };
+    return this.transport.call("putWorkflow", { path, query: query as Query, body: definition }, options);
+  }
+
+  delete(workflowId: string, options?: CallOptions): Promise<wire.WorkflowDeleted> {
+    return this.transport.call("deleteWorkflow", { path: { workflowId } }, options);
+  }
+
+  /** One page of what was stored under the id, newest first. */
+  versions(workflowId: string, query: wire.ListWorkflowVersionsQuery = {}, options?: CallOptions): Promise<wire.WorkflowVersions> {
+    return this.transport.call("listWorkflowVersions", { path: { workflowId }, query: query as Query }, options);
+  }
+
+  getVersion(workflowId: string, revision: number, options?: CallOptions): Promise<wire.WorkflowDefinition> {
+    return this.transport.call("getWorkflowVersion", { path: { workflowId, revision: String(revision) } }, options);
+  }
+}
+
+class NodeTypes {
+  constructor(private readonly transport: Transport) {}
+
+  list(options?: CallOptions): Promise<wire.NodeTypeList> {
+    return this.transport.call("listNodeTypes", {}, options);
+  }
+
+  /** What a type is for, its configuration, an example. */
+  get(typeId: string, options?: CallOptions): Promise<wire.NodeType> {
+    return this.transport.call("getNodeType", { path: { typeId } }, options);
+  }
+}
+
+class Runs {
+  constructor(private readonly transport: Transport) {}
+
+  /** Starts a run.  `dedup`: refuse it while another active run holds the same `scopeId`. */
+  create(request: wire.CreateRunRequest, options: CallOptions & { dedup?: "enforce" } = {}): Promise<wire.RunAccepted> {
+    const headers: Record<string, string> = options.dedup ? { "x-dedup": options.dedup } : {};
+    return this.transport.call("createRun", { body: request, headers }, options);
+  }
+
+  get(runId: string, options?: CallOptions): Promise<wire.RunSnapshot> {
+    return this.transport.call("getRun", { path: { runId } }, options);
+  }
+
+  /** One page, newest first. */
+  list(query: wire.ListRunsQuery = {}, options?: CallOptions): Promise<wire.RunList> {
+    return this.transport.call("listRuns", { query: query as Query }, options);
+  }
+
+  /** All runs that match, page by page. */
+  listAll(query: Omit<wire.ListRunsQuery, "before"> = {}, options?: CallOptions): AsyncGenerator<wire.RunSummary, void, undefined> {
+    return pages(async (before) => {
+      const page = await this.list(before === undefined ? query : { ...query, before }, options);
+      return { items: page.runs, next: page.nextBefore };
+    });
+  }
+
+  cancel(runId: string, request: wire.CancelRequest = {}, options?: CallOptions): Promise<wire.CancelAnswer> {
+    return this.transport.call("cancelRun", { path: { runId }, body: request }, options);
+  }
+
+  /** Cancels many runs, a few at a time.  One that cannot be cancelled does not stop the others. */
+  async bulkCancel(request: BulkCancelRequest, options: CallOptions = {}): Promise<{ results: BulkCancelResult[] }> {
+    const body = request.reason === undefined ? {} : { reason: request.reason };
+    const each: CallOptions = { ...options };
+    delete each.idempotencyKey; // every run has its own
+    const todo = "runIds" in request ? [...new Set(request.runIds)] : await this.unfinished(request.filter, each);
+    const results: BulkCancelResult[] = todo.map((runId) => ({ runId, ok: false }));
+    let next = 0;
+    const lane = async () => {
+      for (let i = next++; i < results.length; i = next++) {
+        const result = results[i]!;
+        try {
+          result.status = (await this.cancel(result.runId, body, each)).status;
+          result.ok = true;
+        } catch (error) {
+          if (!(error instanceof WoprError)) throw error;
+          result.error = error;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: BULK_AT_ONCE }, lane));
+    return { results };
+  }
+
+  private async unfinished(filter: Omit<wire.ListRunsQuery, "before">, options: CallOptions): Promise<string[]> {
+    const found: string[] = [];
+    for await (const run of this.listAll({ ...filter, limit: 200 }, options)) if (!isTerminalStatus(run.status)) found.push(run.runId);
+    return found;
+  }
+
+  pause(runId: string, request: wire.PauseRequest = {}, options?: CallOptions): Promise<wire.PauseAnswer> {
+    return this.transport.call("pauseRun", { path: { runId }, body: request }, options);
+  }
+
+  resume(runId: string, request: wire.ResumeRequest = {}, options?: CallOptions): Promise<wire.ResumeAnswer> {
+    return this.transport.call("resumeRun", { path: { runId }, body: request }, options);
+  }
+
+  /** Replays the run from a sequence on, or branches off there. */
+  fork(runId: string, request: wire.ForkRequest, options?: CallOptions): Promise<wire.ForkAccepted> {
+    return this.transport.call("forkRun", { path: { runId }, body: request }, options);
+  }
+
+  /** The events of a run until it has ended, over any number of connections. */
+  events(runId: string, options: StreamOptions & { streamMode?: "updates" | "debug" } = {}): AsyncGenerator<wire.RunEventDoc, void, undefined> {
+    return this.data<wire.RunEventDoc>(this.stream(runId, { ...options, streamMode: [options.streamMode ?? "updates"] }));
+  }
+
+  /** The state of a run after each of its events that changes it. */
+  values(runId: string, options: StreamOptions = {}): AsyncGenerator<RunState, void, undefined> {
+    return this.data<RunState>(this.stream(runId, { ...options, streamMode: ["values"] }));
+  }
+
+  /** What the nodes of a run say while they run. */
+  async *messages(runId: string, options: StreamOptions = {}): AsyncGenerator<MessageChunk, void, undefined> {
+    for await (const message of this.stream(runId, { ...options, streamMode: ["messages"] })) {
+      yield { ...(message.data as MessageChunk), sequence: Number(message.id) };
+    }
+  }
+
+  /** Any mode, or several together, with the name and the id of each event. */
+  stream(runId: string, options: StreamOptions & { streamMode?: StreamMode[] } = {}): AsyncGenerator<StreamMessage, void, undefined> {
+    return streamRun(this.transport, runId, options.streamMode ?? ["updates"], options);
+  }
+
+  private async *data<T>(messages: AsyncGenerator<StreamMessage, void, undefined>): AsyncGenerator<T, void, undefined> {
+    for await (const message of messages) yield message.data as T;
+  }
+
+  /** Long-poll: the events after `lastSequence`, as soon as there are any, at most `timeout` seconds (30) later. */
+  poll(runId: string, query: wire.PollRunEventsQuery = {}, options?: CallOptions): Promise<wire.EventPage> {
+    return this.transport.call("pollRunEvents", { path: { runId }, query: query as Query, heldMs: (query.timeout ?? 30) * 1000 }, options);
+  }
+
+  /** The state of the run when it has ended.  `waitMs`: throw a WaitTimeoutError after this time; absent: however long it takes.
+   * It waits through restarts of the host of at most `giveUpMs` (300,000). */
+  async wait(runId: string, options: CallOptions & { waitMs?: number; giveUpMs?: number } = {}): Promise<wire.RunSnapshot> {
+    const { retry } = this.transport;
+    const until = options.waitMs === undefined ? Infinity : Date.now() + options.waitMs;
+    for (;;) {
+      const left = until - Date.now();
+      if (left <= 0) throw new WaitTimeoutError(`run ${runId} has not ended within ${options.waitMs} ms`);
+      // Beyond the last sequence there is nothing to send, so the answer comes when the run ends.
+      const query = { lastSequence: Number.MAX_SAFE_INTEGER, timeout: Math.max(1, Math.min(30, Math.ceil(left / 1000))) };
+      const giveUpMs = Math.min(options.giveUpMs ?? 300_000, left);
+      const page = await persist(retry, giveUpMs, options.signal, () => this.poll(runId, query, options));
+      if (page.isComplete) return this.get(runId, options);
+    }
+  }
+
+  /** A ticket for one stream, to hand to a browser. */
+  streamTicket(runId: string, options?: CallOptions): Promise<wire.StreamTicket> {
+    return this.transport.call("mintStreamTicket", { path: { runId }, repeatable: true }, options);
+  }
+}
+
+class Interrupts {
+  constructor(private readonly transport: Transport) {}
+
+  /** One page of what waits for an answer, oldest first. */
+  list(query: wire.ListInterruptsQuery = {}, options?: CallOptions): Promise<wire.PendingInterruptList> {
+    return this.transport.call("listInterrupts", { query: query as Query }, options);
+  }
+
+  listAll(query: Omit<wire.ListInterruptsQuery, "cursor"> = {}, options?: CallOptions): AsyncGenerator<wire.PendingInterrupt, void, undefined> {
+    return pages(async (cursor) => {
+      const page = await this.list(cursor === undefined ? query : { ...query, cursor }, options);
+      return { items: page.interrupts, next: page.nextCursor };
+    });
+  }
+
+  /** Answers the open interrupt of a node. */
+  resolve(runId: string, nodeId: string, resumeValue: unknown, options?: CallOptions): Promise<wire.ResolveAnswer> {
+    return this.transport.call("resolveInterruptByRun", { path: { runId, nodeId }, body: { resumeValue } }, options);
+  }
+
+  /** What the holder of a token is asked. */
+  inspectByToken(token: string, options?: CallOptions): Promise<wire.InterruptPayload> {
+    return this.transport.call("inspectInterruptByToken", { path: { token } }, options);
+  }
+
+  /** Answers with a token as the authority. */
+  resolveByToken(token: string, resumeValue: unknown, options?: CallOptions): Promise<wire.ResolveAnswer> {
+    return this.transport.call("resolveInterruptByToken", { path: { token }, body: { resumeValue } }, options);
+  }
+}
+
+class Artifacts {
+  constructor(private readonly transport: Transport) {}
+
+  get(runId: string, artifactId: string, options?: CallOptions): Promise<wire.Artifact> {
+    return this.transport.call("getArtifact", { path: { runId, artifactId } }, options);
+  }
+}
+
+/** A host, as seen with one API key. */
+export class WoprClient {
+  readonly discovery: Discovery;
+  readonly workflows: Workflows;
+  readonly nodeTypes: NodeTypes;
+  readonly runs: Runs;
+  readonly interrupts: Interrupts;
+  readonly artifacts: Artifacts;
+
+  constructor(options: ClientOptions) {
+    const transport = new Transport(options);
+    this.discovery = new Discovery(transport);
+    this.workflows = new Workflows(transport);
+    this.nodeTypes = new NodeTypes(transport);
+    this.runs = new Runs(transport);
+    this.interrupts = new Interrupts(transport);
+    this.artifacts = new Artifacts(transport);
+  }
+}

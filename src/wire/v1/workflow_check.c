@@ -1,0 +1,163 @@
+/*
+ * workflow_check.c: POST /v1/host/wopr/workflows:check, the same check for a put, and the list of
+ * node types (host extensions).
+ */
+#include "domain/lint.h"
+#include "store/workflows.h"
+#include "wire/v1/wire_int.h"
+
+#define FINDINGS_MAX  (1u * 1024 * 1024)
+#define FIELDS_MAX    8u
+#define FIELD_ROOM    600u /* bytes of details for one more */
+#define DOCUMENT_MAX  (4u * 1024 * 1024)
+#define ID_MEMBER_MAX 512u
+
+/* --- sources of the checker --- */
+
+struct asker {
+    const struct wf_types *types;
+    struct http_call *call;
+    struct str own_id; /* of the definition itself, which counts as stored */
+};
+
+static bool type_find(void *ctx, struct str type_id, struct arena *a, struct wf_type *out) {
+    const struct asker *k = ctx;
+    return k->types->find(k->types->ctx, type_id, a, out);
+}
+
+static bool type_name(void *ctx, size_t i, struct arena *a, struct str *type_id) {
+    const struct asker *k = ctx;
+    return k->types->name(k->types->ctx, i, a, type_id);
+}
+
+static bool workflow_there(void *ctx, struct str id) {
+    struct asker *k = ctx;
+    struct wopr_error err = {0};
+    struct workflow_row row;
+    if (str_eq(id, k->own_id)) return true;
+    struct arena *a = arena_new(DOCUMENT_MAX);
+    int rc = a == NULL ? WOPR_E_NO_MEMORY
+                       : store_workflow_get(wire_of(k->call)->store, k->call->who.tenant,
+                                            k->call->who.test_mode, id, a, &row, &err);
+    arena_free(a);
+    return rc != WOPR_E_NOT_FOUND;
+}
+
+/* --- findings --- */
+
+static void finding_add(void *ctx, const struct lint_finding *f) {
+    struct v1_findings *all = ctx;
+    lint_finding_render(f, &all->w);
+    if (!f->error || all->refusal.b.failed) return;
+    if (all->fields++ >= FIELDS_MAX || all->refusal.b.len + FIELD_ROOM > WOPR_DETAILS_SIZE) return;
+    jw_object(&all->refusal.w);
+    jw_kstrz(&all->refusal.w, "path", f->pointer);
+    jw_kstrz(&all->refusal.w, "reason", f->text);
+    jw_end_object(&all->refusal.w);
+}
+
+int v1_definition_check(struct http_call *c, struct str text, struct v1_findings *out,
+                        struct wopr_error *err) {
+    struct asker k = {.types = &v1_of(c)->cfg.types, .call = c};
+    const struct wf_types types = {
+        .find = type_find, .name = type_name, .workflow = workflow_there, .ctx = &k};
+    struct str id = json_get(text, "id");
+    if (id.n < ID_MEMBER_MAX) k.own_id = json_string(id, c->arena);
+    *out = (struct v1_findings){0};
+    buf_init(&out->text, FINDINGS_MAX);
+    jw_init(&out->w, &out->text);
+    jw_array(&out->w);
+    jobj_begin(&out->refusal, WOPR_DETAILS_SIZE);
+    jw_key(&out->refusal.w, "fields");
+    jw_array(&out->refusal.w);
+    int rc = workflow_check(text, v1_of(c)->cfg.env, &types, finding_add, out, &out->sum, err);
+    jw_end_array(&out->w);
+    jw_end_array(&out->refusal.w);
+    if (rc == 0 && buf_failed(&out->text))
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the findings");
+    if (rc != 0) v1_findings_free(out);
+    return rc;
+}
+
+void v1_findings_free(struct v1_findings *f) {
+    workflow_unref(f->sum.wf);
+    f->sum.wf = NULL;
+    buf_fini(&f->text);
+    jobj_drop(&f->refusal);
+}
+
+int v1_findings_refuse(struct v1_findings *f, struct wopr_error *err) {
+    int rc = wopr_error_set(err, WOPR_E_VALIDATION,
+                            "the definition has %u error(s); POST it to "
+                            "/v1/host/wopr/workflows:check for all findings",
+                            f->sum.errors);
+    jw_kint(&f->refusal.w, "errors", f->sum.errors);
+    jw_kint(&f->refusal.w, "warnings", f->sum.warnings);
+    jobj_details(&f->refusal, err);
+    jobj_begin(&f->refusal, WOPR_DETAILS_SIZE); /* for v1_findings_free */
+    return rc;
+}
+
+static void check_answer(struct http_call *c) {
+    struct wopr_error err = {0};
+    struct v1_findings f;
+    struct jobj o;
+    if (v1_definition_check(c, c->body, &f, &err) != 0) {
+        (void)wire_fail(c, &err);
+        return;
+    }
+    jobj_begin(&o, FINDINGS_MAX + WIRE_BODY_SMALL);
+    jw_kbool(&o.w, "valid", f.sum.errors == 0);
+    jw_kint(&o.w, "errors", f.sum.errors);
+    jw_kint(&o.w, "warnings", f.sum.warnings);
+    jw_kraw(&o.w, "findings", buf_str(&f.text));
+    if (f.sum.wf != NULL) {
+        jw_kstr(&o.w, "workflowId", f.sum.wf->id);
+        jw_kstr(&o.w, "version", f.sum.wf->version);
+        jw_kint(&o.w, "nodes", (int64_t)f.sum.wf->nodes_nr);
+        jw_kint(&o.w, "edges", (int64_t)f.sum.wf->edges_nr);
+    }
+    v1_findings_free(&f);
+    (void)wire_reply_object(c, 200, &o);
+}
+
+/* Compiling and checking a definition takes too long for a connection's thread. */
+int v1_check_workflow(struct http_call *c) { return http_offload(c, check_answer); }
+
+/* --- node types --- */
+
+int v1_list_node_types(struct http_call *c) {
+    const struct wf_types *types = &v1_of(c)->cfg.types;
+    struct wf_type t;
+    struct str id;
+    struct buf b;
+    struct jw w;
+    buf_init(&b, DOCUMENT_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_key(&w, "nodes");
+    jw_array(&w);
+    for (size_t i = 0; types->name(types->ctx, i, c->arena, &id); i++)
+        if (types->find(types->ctx, id, c->arena, &t)) wf_type_render(&t, &w);
+    jw_end_array(&w);
+    jw_end_object(&w);
+    v1_one_line(&b, 0);
+    return wire_reply_buf(c, 200, &b);
+}
+
+int v1_get_node_type(struct http_call *c) {
+    const struct wf_types *types = &v1_of(c)->cfg.types;
+    struct wopr_error err = {0};
+    struct wf_type t;
+    struct buf b;
+    struct jw w;
+    if (!types->find(types->ctx, http_param(c, "typeId"), c->arena, &t)) {
+        (void)wopr_error_set(&err, WOPR_E_NOT_FOUND, "this host has no such node type");
+        return wire_fail(c, &err);
+    }
+    buf_init(&b, DOCUMENT_MAX);
+    jw_init(&w, &b);
+    wf_type_render(&t, &w);
+    v1_one_line(&b, 0);
+    return wire_reply_buf(c, 200, &b);
+}

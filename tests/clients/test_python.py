@@ -1,0 +1,444 @@
+"""clients/python against a real host, over a proxy that does what networks do.  usage: test_python.py WOPR [unittest arguments]"""
+import os
+import sys
+import threading
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "clients", "python"))
+import wopr_client  # noqa: E402
+from world import World  # noqa: E402
+from wopr_client import RetryPolicy, WoprClient  # noqa: E402
+from wopr_client.sse import FrameDecoder  # noqa: E402
+
+WORLD: World
+STEP = int(os.environ.get("WOPR_CLIENT_STEP", "37"))  # 1: every byte
+QUICK = RetryPolicy(base=0.02, cap=0.1)
+
+
+def setUpModule():
+    global WORLD
+    WORLD = World(sys.argv[1], "--keepalive-ms", "200")
+
+
+def tearDownModule():
+    WORLD._close()
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        WORLD.calm()
+        self.client = WoprClient(WORLD.url, WORLD.key, retry=QUICK)
+        self.addCleanup(self.client.close)
+        self.addCleanup(WORLD.calm)
+
+    def other(self, key=None, **more):
+        client = WoprClient(WORLD.url, key, **{"retry": QUICK, **more})
+        self.addCleanup(client.close)
+        return client
+
+    def begin(self, workflow, inputs=None, **more):
+        return self.client.runs.create(workflow, inputs, **more)["runId"]
+
+    def whole(self, run_id, mode="updates"):
+        """What an undisturbed stream of the ended run has."""
+        WORLD.calm()
+        with self.client.runs.stream(run_id, [mode]) as stream:
+            return [(m.id, m.event) for m in stream]
+
+    def lines(self, part):
+        return [r for r in WORLD.seen() if part in r["line"]]
+
+
+class Runs(Case):
+    def test_a_run_from_its_start_to_its_end(self):
+        made = self.client.runs.create("conformance-noop", {}, tags=["first"], metadata={"a": 1}, scope_id="s1",
+                                       configurable={"recursionLimit": 5}, dedup="enforce")
+        run = self.client.runs.wait(made["runId"], max_wait=20)
+        self.assertEqual((run["status"], run["tags"], run["metadata"]), ("completed", ["first"], {"a": 1}))
+        self.assertEqual(self.client.runs.get(made["runId"]), run)
+        page = self.client.runs.poll(made["runId"], wait=1)
+        self.assertTrue(page["isComplete"])
+        self.assertEqual(self.client.runs.poll(made["runId"], page["events"][0]["sequence"])["events"], page["events"][1:])
+
+    def test_lists_go_on_page_by_page(self):
+        ids = [self.begin("conformance-noop", tags=["paged"]) for _ in range(5)]
+        self.assertEqual(len(self.client.runs.list(tag="paged", limit=2)["runs"]), 2)
+        self.assertEqual([r["runId"] for r in self.client.runs.list_all(tag="paged", limit=2)], ids[::-1])
+
+    def test_cancel_one_and_many(self):
+        ids = [self.begin("conformance-cancellable", tags=["doomed"]) for _ in range(3)]
+        self.assertIn(self.client.runs.cancel(ids[0], "no more")["status"], ("cancelling", "cancelled"))
+        self.assertEqual(self.client.runs.wait(ids[0], max_wait=20)["status"], "cancelled")
+        results = self.client.runs.bulk_cancel([ids[0], ids[1], "run_no"], reason="all")
+        self.assertEqual([(r.run_id, r.ok) for r in results], [(ids[0], True), (ids[1], True), ("run_no", False)])
+        self.assertIsInstance(results[2].error, wopr_client.NotFoundError)
+        self.assertEqual([r.run_id for r in self.client.runs.bulk_cancel(tag="doomed") if r.run_id == ids[2]], [ids[2]])
+        self.assertEqual(self.client.runs.wait(ids[2], max_wait=20)["status"], "cancelled")
+        self.assertRaises(ValueError, self.client.runs.bulk_cancel)
+
+    def test_pause_and_resume(self):
+        run = self.begin("ticks")
+        self.assertEqual(self.client.runs.pause(run, drain_policy="immediate")["status"], "paused")
+        self.assertRaises(wopr_client.WaitTimeoutError, self.client.runs.wait, run, max_wait=0.3)
+        self.assertEqual(self.client.runs.resume(run, "go on")["status"], "running")
+        self.assertEqual(self.client.runs.wait(run, max_wait=20)["status"], "completed")
+
+    def test_fork(self):
+        run = self.begin("conformance-noop")
+        self.client.runs.wait(run, max_wait=20)
+        replay = self.client.runs.fork(run, "replay")
+        self.assertEqual(self.client.runs.wait(replay["runId"], max_wait=20)["fork"]["sourceRunId"], run)
+        branch = self.client.runs.fork(run, "branch", 1, overlay={"tags": ["other"]})
+        self.assertEqual(self.client.runs.get(branch["runId"])["tags"], ["other"])
+        with self.assertRaises(wopr_client.ApiError) as caught:
+            self.client.runs.fork(run, "replay", 4711)
+        self.assertEqual(caught.exception.status, 422)
+        self.assertIsInstance(caught.exception, wopr_client.UnprocessableError)
+
+    def test_what_there_is_to_read(self):
+        self.assertEqual(self.client.discovery.capabilities()["protocolVersion"], "1.0")
+        self.assertEqual(self.client.discovery.index()["name"], "wopr")
+        self.assertIn("/v1/runs", self.client.discovery.openapi()["paths"])
+        self.assertEqual(self.client.workflows.get("ticks")["id"], "ticks")
+        self.assertRaises(wopr_client.NotFoundError, self.client.artifacts.get, self.begin("conformance-noop"), "none")
+
+    def test_workflows_come_and_go(self):
+        ticks = self.client.workflows.get("ticks")
+        mine = {**ticks, "id": "mine"}
+        self.assertTrue(self.client.workflows.check(mine)["valid"])
+        wrong = {**mine, "edges": [{"id": "e", "sourceNodeId": "t0", "targetNodeId": "t99"}]}
+        self.assertFalse(self.client.workflows.check(wrong)["valid"])
+        self.assertRaises(wopr_client.InvalidRequestError, self.client.workflows.put, wrong)
+        WORLD.lose("PUT /v1", 1)
+        self.assertEqual(self.client.workflows.put(mine)["revision"], 1)
+        self.assertEqual(self.client.workflows.put({**mine, "name": "Mine"}, force=True)["result"], "updated")
+        self.assertEqual([v["revision"] for v in self.client.workflows.versions("mine")["versions"]], [2, 1])
+        self.assertEqual(self.client.workflows.get_version("mine", 1)["name"], ticks["name"])
+        self.assertIn("mine", [w["workflowId"] for w in self.client.workflows.list_all(limit=1)])
+        self.assertTrue(self.client.workflows.delete("mine")["deleted"])
+        self.assertRaises(wopr_client.NotFoundError, self.client.workflows.get, "mine")
+        self.assertIn("core.delay", [t["typeId"] for t in self.client.node_types.list()["nodes"]])
+        self.assertIn("example", self.client.node_types.get("core.delay"))
+
+    def test_every_operation_has_a_method(self):
+        source = ""
+        folder = os.path.dirname(wopr_client.__file__)
+        for name in os.listdir(folder):
+            if name.endswith(".py") and name != "wire.py":
+                with open(os.path.join(folder, name), encoding="utf-8") as f:
+                    source += f.read()
+        aliases = {"cancelRunAlias", "resolveApprovalAlias"}
+        self.assertEqual([o for o in wopr_client.wire.OPERATIONS if o not in aliases and '"%s"' % o not in source], [])
+
+
+class Interrupts(Case):
+    def test_list_and_resolve(self):
+        run = self.begin("conformance-clarification")
+        pending = self.waiting(run)
+        self.assertEqual((pending["kind"], pending["nodeId"]), ("clarification", "ask"))
+        answer = self.client.interrupts.resolve(run, "ask", {"answers": {"q1": "blue"}})
+        self.assertEqual(answer["interruptId"], pending["interruptId"])
+        with self.assertRaises(wopr_client.ConflictError):
+            self.client.interrupts.resolve(run, "ask", {"answers": {"q1": "red"}})
+        self.assertEqual(self.client.runs.wait(run, max_wait=20)["status"], "completed")
+
+    def test_a_token_is_enough(self):
+        run = self.begin("conformance-interrupt-external-event")
+        self.waiting(run)
+        token = self.client.runs.get(run)["interrupt"]["interruptToken"]
+        with WoprClient(WORLD.url, retry=QUICK) as stranger:
+            self.assertEqual(stranger.interrupts.inspect_by_token(token)["kind"], "external-event")
+            self.assertRaises(wopr_client.UnprocessableError, stranger.interrupts.resolve_by_token, token, {"orderId": "other"})
+            stranger.interrupts.resolve_by_token(token, {"orderId": "fixture-order-1", "status": "completed"})
+        self.assertEqual(self.client.runs.wait(run, max_wait=20)["status"], "completed")
+
+    def waiting(self, run):
+        for _ in range(200):
+            found = list(self.client.interrupts.list_all(run_id=run))
+            if found:
+                self.assertEqual(self.client.interrupts.list(run_id=run, limit=1)["interrupts"][0]["interruptId"], found[0]["interruptId"])
+                return found[0]
+            time.sleep(0.02)
+        self.fail("no interrupt")
+
+
+class Errors(Case):
+    def test_the_envelope_becomes_an_exception(self):
+        with self.assertRaises(wopr_client.InvalidRequestError) as caught:
+            self.client.runs.create("no-such-workflow")
+        error = caught.exception
+        self.assertEqual((error.status, error.code), (400, "validation_error"))
+        self.assertTrue(error.request_id and error.message in str(error))
+        self.assertTrue(error.details)
+
+    def test_each_kind_has_its_class(self):
+        self.assertRaises(wopr_client.AuthenticationError, self.other("hk_test_wrong").runs.list)
+        reader = self.other(lambda: WORLD.make_key("runs:read")["key"])
+        self.assertRaises(wopr_client.PermissionDeniedError, reader.runs.create, "ticks")
+        self.assertRaises(wopr_client.NotFoundError, self.client.runs.get, "run_none")
+        self.assertRaises(wopr_client.InvalidRequestError, self.client.runs.list, limit=0)
+        run = self.begin("conformance-noop")
+        self.client.runs.wait(run, max_wait=20)
+        self.assertRaises(wopr_client.ConflictError, self.client.runs.pause, run)
+
+    def test_no_host_at_all(self):
+        nobody = WoprClient("http://127.0.0.1:1", "hk_x", retry=RetryPolicy(attempts=2, base=0.01))
+        self.assertRaises(wopr_client.TransportError, nobody.runs.list)
+
+    def test_another_program_at_the_address(self):
+        WORLD.refuse("GET /v1/runs", 200, 1, {}, "<html>")
+        self.assertRaises(wopr_client.UnexpectedAnswerError, self.client.runs.list)
+        WORLD.refuse("GET /v1/runs", 403, 1, {}, "<html>blocked</html>")
+        with self.assertRaises(wopr_client.PermissionDeniedError) as caught:
+            self.client.runs.list()
+        self.assertEqual(caught.exception.code, "http_403")
+
+    def test_what_is_no_address_and_no_id(self):
+        self.assertRaises(ValueError, WoprClient, "127.0.0.1:8080")
+        self.assertRaises(ValueError, WoprClient, "http://127.0.0.1", "two words")
+        self.assertRaises(ValueError, self.client.runs.get, "")
+
+
+class Retries(Case):
+    def test_a_pause_that_the_host_asks_for_is_made(self):
+        WORLD.refuse("POST /v1/runs ", 503, 1, {"Retry-After": "1"})
+        begun = time.monotonic()
+        self.begin("conformance-noop")
+        self.assertGreaterEqual(time.monotonic() - begun, 1.0)
+        sent = self.lines("POST /v1/runs ")
+        self.assertEqual(len(sent), 2)
+        self.assertEqual(len({r["headers"]["idempotency-key"] for r in sent}), 1)
+
+    def test_the_limit_of_a_real_host(self):
+        world = World(sys.argv[1], "--key-rate", "5", "--key-burst", "5")
+        self.addCleanup(world._close)
+        client = WoprClient(world.url, world.key)
+        for _ in range(8):
+            client.runs.list()
+        self.assertGreater(len(world.seen()), 8)  # some were refused, and repeated
+        hasty = WoprClient(world.url, world.key, retry=RetryPolicy(attempts=1))
+        self.addCleanup(client.close)
+        self.addCleanup(hasty.close)
+        with self.assertRaises(wopr_client.RateLimitedError) as caught:
+            for _ in range(8):
+                hasty.runs.list()
+        self.assertGreater(caught.exception.retry_after, 0)
+
+    def test_retries_are_bounded(self):
+        WORLD.refuse("GET /v1/runs", 503, 99)
+        self.assertRaises(wopr_client.ServerError, self.client.runs.list)
+        self.assertEqual(len(self.lines("GET /v1/runs")), 5)
+        WORLD.calm()
+        WORLD.refuse("GET /v1/runs", 429, 99, {"Retry-After": "3600"})
+        begun = time.monotonic()
+        with self.assertRaises(wopr_client.RateLimitedError) as caught:
+            self.client.runs.list()
+        self.assertEqual((caught.exception.retry_after, len(self.lines("GET /v1/runs"))), (3600.0, 1))
+        self.assertLess(time.monotonic() - begun, 1)
+
+    def test_what_is_wrong_is_not_repeated(self):
+        self.assertRaises(wopr_client.InvalidRequestError, self.client.runs.create, "no-such-workflow")
+        self.assertEqual(len(self.lines("POST /v1/runs ")), 1)
+
+    def test_a_lost_answer_has_its_effect_once(self):
+        WORLD.lose("POST /v1/runs ", 2)
+        run = self.begin("conformance-noop", tags=["lost"])
+        self.assertEqual(len(self.lines("POST /v1/runs ")), 3)
+        self.assertEqual([r["runId"] for r in self.client.runs.list(tag="lost")["runs"]], [run])
+
+    def test_a_key_of_the_caller(self):
+        first = self.begin("conformance-noop", idempotency_key="order-1")
+        self.assertEqual(self.begin("conformance-noop", idempotency_key="order-1"), first)
+        with self.assertRaises(wopr_client.ConflictError) as caught:
+            self.begin("ticks", idempotency_key="order-1")
+        self.assertEqual(caught.exception.code, "idempotency_key_conflict")
+
+    def test_a_host_that_says_nothing(self):
+        client = WoprClient(WORLD.url, WORLD.key, retry=RetryPolicy(attempts=1), timeout=0.4)
+        self.addCleanup(client.close)
+        client.runs.list()  # a connection that is kept
+        WORLD.stall()
+        self.assertRaises(wopr_client.RequestTimeoutError, client.runs.list)
+        client.runs.list()  # over another
+
+    def test_an_answer_that_is_cut(self):
+        for _ in range(9):
+            self.begin("conformance-noop", tags=["long"])
+        WORLD.cut_after(600)
+        client = WoprClient(WORLD.url, WORLD.key, retry=RetryPolicy(attempts=2, base=0.01))
+        self.addCleanup(client.close)
+        self.assertRaises(wopr_client.TransportError, client.runs.list, tag="long")
+
+class Streams(Case):
+    def test_every_mode(self):
+        run = self.begin("ticks")
+        updates = list(self.client.runs.events(run))
+        self.assertEqual((updates[0]["type"], updates[-1]["type"]), ("run.started", "run.completed"))
+        everything = list(self.client.runs.events(run, debug=True))
+        self.assertEqual([e["sequence"] for e in everything], list(range(len(everything))))
+        self.assertEqual(list(self.client.runs.events(run, debug=True, buffer_ms=500)), everything)
+        self.assertEqual(list(self.client.runs.events(run, debug=True, after=7)), everything[8:])
+        states = list(self.client.runs.values(run))
+        self.assertEqual(states[-1]["status"], "completed")
+        self.assertEqual(sorted({s["atSeq"] for s in states}), [s["atSeq"] for s in states])
+        mixed = {m.event for m in self.client.runs.stream(run, ["updates", "debug"])}
+        self.assertLessEqual({"run.started", "node.started", "run.completed"}, mixed)
+
+    def test_what_a_node_says(self):
+        tokens = {"mockProvider": {"id": "stream-text", "config": {"tokens": ["a", "b", "c"]}}}
+        run = self.begin("conformance-stream-text", configurable=tokens)
+        chunks = list(self.client.runs.messages(run))
+        self.assertTrue(chunks and chunks[-1]["isLast"])
+        self.assertEqual("".join(c["chunk"] for c in chunks), "abc")
+        self.assertEqual(list(self.client.runs.messages(self.begin("conformance-noop"))), [])  # ends although nothing is said
+
+    def test_nothing_is_lost_or_doubled_when_connections_are_cut(self):
+        for mode in ("debug", "updates", "values"):
+            with self.subTest(mode):
+                run = self.begin("ticks")
+                WORLD.cut_after(5000 if mode == "values" else 900)
+                cuts = []
+                with self.client.runs.stream(run, [mode], on_reconnect=lambda why, last: cuts.append(why)) as stream:
+                    got = [(m.id, m.event) for m in stream]
+                self.assertGreater(len(cuts), 2)
+                self.assertEqual(got, self.whole(run, mode))
+
+    def test_a_cut_at_any_byte_is_no_end(self):
+        run = self.begin("conformance-noop")
+        self.client.runs.wait(run, max_wait=20)
+        whole, snapshot = self.whole(run), self.client.runs.get(run)
+        for nr in range(1, 1200, STEP):
+            WORLD.cut_after(nr, 1)
+            self.assertEqual([(m.id, m.event) for m in self.client.runs.stream(run)], whole, "cut after %d bytes" % nr)
+        for nr in range(1, 700, STEP):
+            self.client.close()  # what a kept connection has brought already counts
+            WORLD.cut_after(nr, 1)
+            self.assertEqual(self.client.runs.get(run), snapshot, "cut after %d bytes" % nr)
+
+    def test_a_connection_that_only_looks_alive(self):
+        run = self.begin("ticks")
+        got, cuts = [], []
+        for event in self.client.runs.events(run, silence_max=0.5, on_reconnect=lambda why, last: cuts.append(why)):
+            got.append((str(event["sequence"]), event["type"]))
+            if len(got) == 3:
+                WORLD.stall()
+        self.assertEqual(got, self.whole(run))
+        self.assertIsInstance(cuts[0], wopr_client.RequestTimeoutError)
+
+    def test_kill_9_in_mid_stream(self):
+        run = self.begin("ticks")
+        got = []
+        for event in self.client.runs.events(run, debug=True):
+            got.append((str(event["sequence"]), event["type"]))
+            if len(got) == 8:
+                WORLD.kill()
+                threading.Timer(0.5, WORLD.start).start()
+        self.assertEqual(got, self.whole(run, "debug"))
+        self.assertEqual(self.client.runs.get(run)["status"], "completed")
+
+    def test_wait_goes_through_a_restart(self):
+        run = self.begin("ticks")
+
+        def restart():
+            WORLD.kill()
+            time.sleep(0.5)
+            WORLD.start()
+
+        threading.Timer(0.3, restart).start()
+        self.assertEqual(self.client.runs.wait(run, max_wait=30)["status"], "completed")
+
+    def test_a_time_out_shorter_than_the_keep_alives(self):
+        run = self.begin("conformance-cancellable", {"delayMs": 1500})
+        cuts = []
+        got = [e["type"] for e in self.client.runs.events(run, silence_max=0.1, on_reconnect=lambda why, last: cuts.append(why))]
+        self.assertEqual(got[-1], "run.completed")
+        self.assertEqual(len(got), len(set(got)))
+        self.assertGreater(len(cuts), 3)
+
+    def test_refusals_that_pass_and_those_that_do_not(self):
+        run = self.begin("ticks")
+        WORLD.refuse("/events", 503, 1, {"Retry-After": "1"})
+        WORLD.refuse("/events", 502, 1)
+        self.assertEqual(list(self.client.runs.events(run))[-1]["type"], "run.completed")
+        self.assertEqual(len(self.lines("/events?")), 3)
+        self.assertRaises(wopr_client.NotFoundError, list, self.client.runs.events("run_none"))
+        self.assertRaises(wopr_client.InvalidRequestError, list, self.client.runs.stream(run, ["noise"]))
+        WORLD.refuse("/events", 200, 1, {}, "{}")
+        self.assertRaises(wopr_client.UnexpectedAnswerError, list, self.client.runs.events(run))
+
+    def test_cuts_before_anything_new_arrives_are_not_borne_for_ever(self):
+        run = self.begin("ticks")
+        self.client.runs.wait(run, max_wait=20)
+        WORLD.cut_after(700)  # less than a state
+        begun = time.monotonic()
+        self.assertRaises(wopr_client.TransportError, list, self.client.runs.values(run, after=9, give_up=0.5))
+        self.assertLess(time.monotonic() - begun, 5)
+
+    def test_a_host_that_stays_away(self):
+        run = self.begin("conformance-cancellable")
+        WORLD.refuse("/events", 503, 9999)
+        self.assertRaises(wopr_client.ServerError, list, self.client.runs.events(run, give_up=0.5))
+
+    def test_a_revoked_key_ends_a_stream(self):
+        made = WORLD.make_key()
+        run = self.begin("conformance-cancellable")
+        stream = self.other(made["key"]).runs.events(run)
+        next(stream)
+        WORLD.revoke_key(made["id"])
+        self.assertRaises(wopr_client.AuthenticationError, list, stream)
+
+    def test_a_position_beyond_the_end(self):
+        run = self.begin("conformance-noop")
+        last = self.client.runs.poll(run, wait=5)["events"][-1]["sequence"]
+        self.client.runs.wait(run, max_wait=20)
+        self.assertEqual(list(self.client.runs.events(run, after=last + 100)), [])
+
+    def test_close_from_another_thread(self):
+        stream = self.client.runs.events(self.begin("conformance-cancellable"), silence_max=30)
+        next(stream)
+        WORLD.stall()  # not even a keep-alive wakes it
+        threading.Timer(0.3, stream.close).start()
+        begun = time.monotonic()
+        self.assertEqual(list(stream), [])
+        self.assertLess(time.monotonic() - begun, 5)
+
+    def test_tickets_are_renewed(self):
+        keys = [WORLD.make_key(), WORLD.make_key()]
+        run = self.begin("ticks")
+        asked = []
+
+        def ticket(run_id):
+            asked.append(run_id)
+            if len(asked) == 2:
+                raise OSError("the network of the page is down")
+            key = keys[min(len(asked), 2) - 1]["key"]
+            return self.other(key).runs.stream_ticket(run_id)["ticket"]
+
+        got = []
+        with WoprClient(WORLD.url, retry=QUICK) as page:  # has no key at all
+            for event in page.runs.events(run, ticket=ticket):
+                got.append((str(event["sequence"]), event["type"]))
+                if len(got) == 2:
+                    WORLD.revoke_key(keys[0]["id"])  # its tickets die with it
+            self.assertEqual(got, self.whole(run))
+            self.assertEqual(len(asked), 3)
+            last = int(got[-1][0])
+            self.assertEqual(list(page.runs.events(run, after=last, ticket=ticket)), [])  # 204
+
+
+class Frames(unittest.TestCase):
+    TEXT = ": hi\n\nid: 1\nevent: a\ndata: {\"x\":\"\u00e4\"}\n\r\ndata:one\rdata: two\r\n\r\nid: 3\n\ndata: x\n\n".encode()
+
+    def test_pieces_of_any_size_make_the_same_frames(self):
+        whole = FrameDecoder().push(self.TEXT)
+        self.assertEqual([tuple(f) for f in whole], [("1", "a", '{"x":"\u00e4"}'), ("1", "message", "one\ntwo"), ("3", "message", "x")])
+        for size in range(1, len(self.TEXT)):
+            decoder, got = FrameDecoder(), []
+            for start in range(0, len(self.TEXT), size):
+                got += decoder.push(self.TEXT[start:start + size])
+            self.assertEqual(got, whole, size)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]] + sys.argv[2:])

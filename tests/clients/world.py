@@ -1,0 +1,250 @@
+"""A real host, and between it and its clients a proxy that cuts, stalls, refuses and loses answers when it is asked to.
+
+In Python it is used as it is; programs in other languages send the same commands as JSON to its control port (see serve_control).
+"""
+import glob
+import http.server
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+START_S = 60
+PIECE = 65536
+RESET = struct.pack("ii", 1, 0)  # SO_LINGER: closing sends a reset
+
+
+class Link:
+    """One connection of a client, and ours to the host on its behalf."""
+
+    def __init__(self, client: socket.socket, host: socket.socket):
+        self.client, self.host = client, host
+        self.stalled = threading.Event()
+        self.sent = 0  # bytes to the client
+        self.swallow = False  # the answer is lost, and the connection with it
+
+    def cut(self) -> None:
+        for sock in (self.client, self.host):
+            try:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+                sock.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            sock.close()
+
+
+class World:
+    """The commands are the methods whose names do not begin with an underscore."""
+
+    def __init__(self, wopr: str, *options: str):
+        self._wopr, self._options = wopr, options
+        self._folder = tempfile.TemporaryDirectory()
+        self._db = os.path.join(self._folder.name, "wopr.db")
+        self._seed = os.path.join(self._folder.name, "seed")
+        os.mkdir(self._seed)
+        for path in glob.glob(os.path.join(HERE, "workflows", "*.json")) + glob.glob(os.path.join(HERE, "../../docs/examples", "*.json")):
+            shutil.copy(path, self._seed)
+        self.key = "hk_test_clients_0123456789abcdef"
+        self._lock = threading.Lock()
+        self._links, self._seen, self._refusals, self._lost = [], [], [], []
+        self._cut_after, self._cuts = 0, -1
+        self._process = None
+        self.start()
+        self._door = socket.create_server(("127.0.0.1", 0))
+        self.url = "http://127.0.0.1:%d" % self._door.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    # The host.
+
+    def start(self) -> None:
+        """Starts the host, on the same database."""
+        command = [self._wopr, "serve", "--db", self._db, "--port", "0", "--ops-port", "-1", "--conformance-seed", "--log-level", "error",
+                   "--seed", self._seed]
+        env = dict(os.environ, OPENWOP_API_KEY=self.key)
+        self._process = subprocess.Popen(command + list(self._options), stdout=subprocess.PIPE, text=True, env=env)
+        for line in self._process.stdout:
+            found = re.search(r"listens on http://127\.0\.0\.1:(\d+)", line)
+            if found:
+                self._port = int(found.group(1))
+                return
+        raise SystemExit("the host did not start")
+
+    def kill(self) -> None:
+        """kill -9"""
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait(START_S)
+        self._process.stdout.close()
+
+    def make_key(self, scopes: str = "all") -> dict:
+        """Another API key; scopes: separated by commas."""
+        command = [self._wopr, "keys", "create", "--db", self._db, "--test", "--no-expiry", "--scopes", scopes]
+        made = subprocess.run(command, capture_output=True, text=True, check=True)
+        return {"key": re.search(r"hk_\S+", made.stdout).group(0), "id": re.search(r"key id (\w+)", made.stderr + made.stdout).group(1)}
+
+    def revoke_key(self, key_id: str) -> None:
+        subprocess.run([self._wopr, "keys", "revoke", "--db", self._db, key_id], capture_output=True, check=True)
+
+    # The proxy.
+
+    def calm(self) -> None:
+        """No faults from here on; forgets what it has seen."""
+        with self._lock:
+            self._refusals, self._lost, self._seen, self._cut_after = [], [], [], 0
+
+    def cut(self) -> None:
+        """Cuts all connections."""
+        with self._lock:
+            links = list(self._links)
+        for link in links:
+            link.cut()
+
+    def cut_after(self, bytes: int, times: int = -1) -> None:
+        """Cuts each connection, or the next ones, when it has brought so many bytes."""
+        with self._lock:
+            self._cut_after, self._cuts = bytes, times
+
+    def stall(self) -> None:
+        """Nothing more arrives on the connections that are open; they stay open."""
+        with self._lock:
+            for link in self._links:
+                link.stalled.set()
+
+    def refuse(self, match: str, status: int, times: int, headers: dict = {}, body: str = "") -> None:
+        """The next requests whose head contains this text are answered so, in the host's place."""
+        self._refusals.append({"match": match, "status": status, "times": times, "headers": headers, "body": body})
+
+    def lose(self, match: str, times: int) -> None:
+        """The next requests whose head contains this text are executed, but their answers are lost."""
+        self._lost.append({"match": match, "times": times})
+
+    def seen(self) -> list:
+        """The requests since calm(): {line, headers}, names of headers in lower case."""
+        with self._lock:
+            return list(self._seen)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._door.accept()
+            except OSError:
+                return
+            try:
+                host = socket.create_connection(("127.0.0.1", self._port))
+            except OSError:  # the host is down
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+                client.close()
+                continue
+            link = Link(client, host)
+            with self._lock:
+                self._links.append(link)
+            threading.Thread(target=self._upstream, args=(link,), daemon=True).start()
+            threading.Thread(target=self._downstream, args=(link,), daemon=True).start()
+
+    def _rule(self, rules: list, head: str):
+        with self._lock:
+            for rule in rules:
+                if rule["times"] > 0 and rule["match"] in head:
+                    rule["times"] -= 1
+                    return rule
+        return None
+
+    def _upstream(self, link: Link) -> None:
+        """Requests; a head arrives in one piece from the clients that are tested."""
+        try:
+            while True:
+                piece = link.client.recv(PIECE)
+                if not piece:
+                    break
+                if re.match(rb"(GET|POST|PUT|DELETE) /", piece):
+                    head = piece.split(b"\r\n\r\n")[0].decode("latin-1")
+                    lines = head.split("\r\n")
+                    headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in lines[1:])}
+                    with self._lock:
+                        self._seen.append({"line": lines[0], "headers": headers})
+                    rule = self._rule(self._refusals, head)
+                    if rule:
+                        self._answer(link, rule)
+                        break
+                    link.swallow = self._rule(self._lost, head) is not None
+                link.host.sendall(piece)
+        except OSError:
+            pass
+        self._drop(link)
+
+    def _answer(self, link: Link, rule: dict) -> None:
+        body = rule["body"] or json.dumps({"error": "service_unavailable", "message": "refused by the test"})
+        head = "HTTP/1.1 %d Refused\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n" % (rule["status"], len(body))
+        head += "".join("%s: %s\r\n" % pair for pair in rule["headers"].items())
+        link.client.sendall((head + "\r\n" + body).encode())
+
+    def _downstream(self, link: Link) -> None:
+        try:
+            while True:
+                piece = link.host.recv(PIECE)
+                if link.swallow:
+                    link.cut()
+                    break
+                while link.stalled.is_set():
+                    if link.client.fileno() < 0:
+                        return
+                    time.sleep(0.02)
+                if not piece:
+                    break
+                left = self._cut_after - link.sent
+                if self._cut_after and self._cuts and len(piece) >= left:
+                    self._cuts -= 1
+                    link.client.sendall(piece[:max(left, 0)])
+                    time.sleep(0.01)  # let the client read: a reset throws away what it has not
+                    link.cut()
+                    break
+                link.client.sendall(piece)
+                link.sent += len(piece)
+        except OSError:
+            pass
+        self._drop(link)
+
+    def _drop(self, link: Link) -> None:
+        with self._lock:
+            if link in self._links:
+                self._links.remove(link)
+        for sock in (link.client, link.host):
+            try:
+                sock.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            sock.close()
+
+    def _serve_control(self) -> str:
+        """POST {"do": METHOD, ...arguments}: answers {"answer": …}.  Returns its URL."""
+        world = self
+
+        class Control(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                command = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                answer = getattr(world, command.pop("do").lstrip("_"))(**command)
+                text = json.dumps({"answer": answer}).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Control)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return "http://127.0.0.1:%d" % server.server_address[1]
+
+    def _close(self) -> None:
+        self._door.close()
+        self.cut()
+        self.kill()
+        self._folder.cleanup()

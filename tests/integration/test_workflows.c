@@ -1,0 +1,167 @@
+/*
+ * test_workflows.c: definitions over the wire: check, put, versions, delete; runs keep theirs; who
+ * may, and how much.
+ */
+#include "interrupt_kit.h"
+
+#include <stdio.h>
+
+#define WORKFLOWS "/v1/host/wopr/workflows"
+
+static struct server sv;
+static void up(void) { server_start(&sv, NULL); }
+static void down(void) { server_end(&sv); }
+TestSuite(workflows, .init = up, .fini = down, .timeout = 240);
+
+/* One node that waits, one that says which text this is; more: further members. */
+static const char *definition(const char *id, const char *says, const char *more) {
+    return fmt("{\"id\":\"%s\",\"name\":\"W\",\"version\":\"1\",\"nodes\":[{\"id\":\"wait\","
+               "\"typeId\":\"core.delay\",\"name\":\"n\",\"position\":{\"x\":0,\"y\":0},\"config\":"
+               "{},\"inputs\":{\"delayMs\":{\"type\":\"variable\",\"variableName\":\"ms\"}}},"
+               "{\"id\":\"say\",\"typeId\":\"core.setVariable\",\"name\":\"n\",\"position\":{\"x\":"
+               "0,\"y\":0},\"config\":{\"name\":\"said\",\"value\":\"%s\"},\"inputs\":{}}],"
+               "\"edges\":[{\"id\":\"e\",\"sourceNodeId\":\"wait\",\"targetNodeId\":\"say\"}],"
+               "\"triggers\":[],\"variables\":[{\"name\":\"ms\",\"type\":\"number\","
+               "\"defaultValue\":0},{\"name\":\"said\",\"type\":\"string\"}],\"metadata\":{},"
+               "\"settings\":{%s}}",
+               id, says, more);
+}
+
+static struct reply put(const char *id, const char *body) {
+    return ask(&sv, "PUT", fmt(WORKFLOWS "/%s", id), body, NULL);
+}
+
+static void expect_put(const char *id, const char *body, const char *result, int revision) {
+    struct reply r = put(id, body);
+    cr_assert_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
+    cr_expect(str_eqc(text_at(r.body, "result"), result), STR_FMT, STR_ARG(r.body));
+    cr_expect(str_eqc(at(r.body, "revision"), fmt("%d", revision)), STR_FMT, STR_ARG(r.body));
+}
+
+static struct str said_by(const char *run) {
+    wait_terminal(&sv, run);
+    return text_at(ask(&sv, "GET", fmt("/v1/runs/%s", run), NULL, NULL).body, "variables.said");
+}
+
+Test(workflows, each_text_is_a_version_and_runs_keep_theirs /* WF-1 */) {
+    expect_put("mine", definition("mine", "one", ""), "created", 1);
+    expect_put("mine", definition("mine", "one", ""), "unchanged", 1);
+    const char *old = create_run(&sv, "mine", "\"inputs\":{\"ms\":3000}");
+    expect_put("mine", definition("mine", "two", ""), "updated", 2);
+    const char *new = create_run(&sv, "mine", "\"inputs\":{}");
+    cr_expect(str_eqc(said_by(new), "two"));
+    struct reply r = ask(&sv, "GET", WORKFLOWS "/mine/versions", NULL, NULL);
+    cr_expect(str_eqc(at(r.body, "versions.0.revision"), "2") &&
+                  str_eqc(at(r.body, "versions.0.current"), "true") &&
+                  str_eqc(at(r.body, "versions.1.revision"), "1"),
+              STR_FMT, STR_ARG(r.body));
+    r = ask(&sv, "GET", WORKFLOWS "/mine/versions/1", NULL, NULL);
+    cr_expect(str_eqc(r.body, definition("mine", "one", "")), "byte for byte: " STR_FMT,
+              STR_ARG(r.body));
+    r = ask(&sv, "DELETE", WORKFLOWS "/mine", NULL, NULL);
+    cr_expect_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
+    server_kill(&sv);
+    server_again(&sv);
+    cr_expect(str_eqc(said_by(old), "one"), "it was deleted and the host killed in between");
+    r = ask(&sv, "POST", "/v1/runs", "{\"workflowId\":\"mine\"}", NULL);
+    cr_expect_eq(r.status, 400, "no new runs: " STR_FMT, STR_ARG(r.body));
+    cr_expect_eq(ask(&sv, "DELETE", WORKFLOWS "/mine", NULL, NULL).status, 404);
+    expect_put("mine", definition("mine", "three", ""), "created", 3);
+}
+
+Test(workflows, what_cannot_work_is_refused_unless_it_is_forced) {
+    const char *bad = definition("typo", "x", "\"strictInput\":true");
+    struct reply r = put("typo", bad);
+    cr_expect_eq(r.status, 400);
+    cr_expect(
+        str_eqc(text_at(r.body, "details.fields.0.path"), "/settings/strictInput") &&
+            strstr(text_at(r.body, "details.fields.0.reason").p, "did you mean strictInputs?"),
+        STR_FMT, STR_ARG(r.body));
+    cr_expect_eq(ask(&sv, "GET", "/v1/workflows/typo", NULL, NULL).status, 404);
+    r = ask(&sv, "POST", WORKFLOWS ":check", bad, NULL);
+    cr_expect(r.status == 200 && str_eqc(at(r.body, "valid"), "false") &&
+                  str_eqc(text_at(r.body, "findings.0.nearest"), "strictInputs") &&
+                  str_eqc(at(r.body, "findings.0.value"), "true"),
+              STR_FMT, STR_ARG(r.body));
+    r = ask(&sv, "PUT", WORKFLOWS "/typo?force=true", bad, NULL);
+    cr_expect(r.status == 200 && str_eqc(text_at(r.body, "findings.0.severity"), "error"), STR_FMT,
+              STR_ARG(r.body));
+    r = ask(&sv, "PUT", WORKFLOWS "/typo?force=true", "{\"id\":\"typo\"}", NULL);
+    cr_expect_eq(r.status, 400, "it cannot be compiled: " STR_FMT, STR_ARG(r.body));
+    r = put("other", definition("typo", "x", ""));
+    cr_expect(r.status == 400 && str_eqc(text_at(r.body, "details.fields.0.path"), "id"), STR_FMT,
+              STR_ARG(r.body));
+}
+
+Test(workflows, a_put_needs_its_scope_and_changes_nothing_of_others /* AUTH-5, AUTH-9 */) {
+    const char *reader[] = {key_with(&sv, "manifest:read,runs:create", "default"), NULL};
+    const char *body = definition("conformance-noop", "own", "");
+    struct reply r = ask(&sv, "PUT", WORKFLOWS "/conformance-noop", body, reader);
+    cr_expect_eq(r.status, 403);
+    cr_expect_eq(ask(&sv, "DELETE", WORKFLOWS "/conformance-noop", NULL, reader).status, 403);
+    r = ask(&sv, "POST", WORKFLOWS ":check", body, reader);
+    cr_expect_eq(r.status, 200, "to look needs no more than to read");
+    const char *other[] = {key_with(&sv, "all", "tenant-b"), NULL};
+    r = ask(&sv, "PUT", WORKFLOWS "/conformance-noop", body, other);
+    cr_expect(r.status == 200 && str_eqc(text_at(r.body, "result"), "created"), STR_FMT,
+              STR_ARG(r.body));
+    r = ask(&sv, "GET", "/v1/workflows/conformance-noop", NULL, NULL);
+    cr_expect_null(strstr(r.body.p, "\"own\""), "the tenant of the key has the shared one");
+    r = ask(&sv, "GET", "/v1/workflows/conformance-noop", NULL, other);
+    cr_expect_not_null(strstr(r.body.p, "\"own\""));
+    r = ask(&sv, "DELETE", WORKFLOWS "/conformance-noop", NULL, NULL);
+    cr_expect_eq(r.status, 403, "it is shared: " STR_FMT, STR_ARG(r.body));
+}
+
+Test(workflows, pages_list_each_workflow_once) {
+    for (int i = 0; i < 7; i++) {
+        const char *id = fmt("page-%d", i);
+        expect_put(id, definition(id, "x", ""), "created", 1);
+    }
+    const char *after = "page";
+    unsigned seen = 0;
+    for (int page = 0; page < 10; page++) {
+        struct reply r = ask(&sv, "GET", fmt(WORKFLOWS "?limit=3&after=%s", after), NULL, NULL);
+        for (int i = 0; i < 3; i++)
+            seen += str_starts(at(r.body, fmt("workflows.%d.workflowId", i)), STR("\"page-"));
+        if (at(r.body, "nextAfter").n == 0) break;
+        after = arena_cstr(test_arena(), text_at(r.body, "nextAfter"));
+    }
+    cr_expect_eq(seen, 7u);
+}
+
+Test(workflows, inputs_that_nothing_declares_are_named_in_the_answer /* EVT-11, RUN-3 */) {
+    expect_put("in", definition("in", "x", ""), "created", 1);
+    struct reply r =
+        ask(&sv, "POST", "/v1/runs",
+            "{\"workflowId\":\"in\",\"inputs\":{\"mss\":1,\"ms\":0,\"colour\":2}}", NULL);
+    cr_assert_eq(r.status, 201);
+    cr_expect(str_eqc(text_at(r.body, "warnings.0.path"), "inputs.mss") &&
+                  str_eqc(text_at(r.body, "warnings.0.nearest"), "ms") &&
+                  str_eqc(text_at(r.body, "warnings.1.path"), "inputs.colour") &&
+                  str_eqc(text_at(r.body, "warnings.1.reason"), "undeclared"),
+              STR_FMT, STR_ARG(r.body));
+    r = ask(&sv, "POST", "/v1/runs", "{\"workflowId\":\"in\",\"inputs\":{\"ms\":0}}", NULL);
+    cr_expect_eq(at(r.body, "warnings").n, 0u, STR_FMT, STR_ARG(r.body));
+    expect_put("in", definition("in", "x", "\"strictInputs\":true"), "updated", 2);
+    r = ask(&sv, "POST", "/v1/runs", "{\"workflowId\":\"in\",\"inputs\":{\"mss\":1}}", NULL);
+    cr_expect_eq(r.status, 400, STR_FMT, STR_ARG(r.body));
+}
+
+Test(workflows, a_tenant_has_so_many_bytes_and_is_told_what_to_do) {
+    static const char *const ARGS[] = {"--tenant-workflow-bytes-max", "3000", NULL};
+    static struct server tight;
+    struct reply r = {0};
+    server_start(&tight, ARGS);
+    for (int i = 0; i < 10; i++) {
+        const char *body = definition("much", fmt("%d", i), "");
+        r = ask(&tight, "PUT", WORKFLOWS "/much", body, NULL);
+        if (r.status != 200) break;
+    }
+    cr_expect_eq(r.status, 409, STR_FMT, STR_ARG(r.body));
+    cr_expect_not_null(strstr(r.body.p, "tenant-workflow-bytes-max"));
+    const char *other[] = {key_with(&tight, "all", "tenant-b"), NULL};
+    r = ask(&tight, "PUT", WORKFLOWS "/much", definition("much", "b", ""), other);
+    cr_expect_eq(r.status, 200, "another tenant has its own: " STR_FMT, STR_ARG(r.body));
+    server_end(&tight);
+}
