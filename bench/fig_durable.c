@@ -1,4 +1,4 @@
-/* fig_durable.c: figures about what outlives a request: interrupts, forks, take-over. */
+/* fig_durable.c: figures about what outlives a request: interrupts, forks, take-over, answers. */
 #define _GNU_SOURCE /* memmem */
 #include "bench.h"
 
@@ -209,26 +209,32 @@ static bool fork_done(void *ctx, const struct load_answer *a, struct load_reques
     return false;
 }
 
-/* One completed run of at least this many events; *last is its last sequence. */
-static int fork_source(const struct target *t, int64_t events, char id[BENCH_RUN_ID_MAX],
-                       int64_t *last) {
+/* One run of at least this many events; *last is its last sequence.  until: an event that ends the
+ * wait for it, NULL: its end. */
+static int long_run(const struct target *t, const char *workflow, int64_t events, const char *until,
+                    char id[BENCH_RUN_ID_MAX], int64_t *last) {
     char body[512];
     struct buf b;
     int64_t rest = events > LOOP_FIXED_EVENTS ? events - LOOP_FIXED_EVENTS : 1;
     int64_t rounds = (rest + LOOP_ROUND_EVENTS - 1) / LOOP_ROUND_EVENTS;
     (void)snprintf(body, sizeof body,
-                   "{\"workflowId\":\"bench-loop\",\"inputs\":{\"rounds\":%lld},"
+                   "{\"workflowId\":\"%s\",\"inputs\":{\"rounds\":%lld},"
                    "\"configurable\":{\"recursionLimit\":%lld}}",
-                   (long long)rounds, (long long)rounds * 2 + 2);
+                   workflow, (long long)rounds, (long long)rounds * 2 + 2);
     buf_init(&b, 65536);
     int status = http_once(t, "POST", "/v1/runs", str_c(body), &b, 10000);
     bool ok = status == 201 && run_id_of(buf_str(&b), id);
     if (!ok)
-        fprintf(stderr, "wopr-bench: creating the source of forks answered %d: %.300s\n", status,
+        fprintf(stderr, "wopr-bench: creating a run of %s answered %d: %.300s\n", workflow, status,
                 b.p ? b.p : "");
     buf_fini(&b);
     *last = -1;
-    return ok ? log_until(t, id, NULL, last) : 1;
+    return ok ? log_until(t, id, until, last) : 1;
+}
+
+static int fork_source(const struct target *t, int64_t events, char id[BENCH_RUN_ID_MAX],
+                       int64_t *last) {
+    return long_run(t, "bench-loop", events, NULL, id, last);
 }
 
 static int fork_once(const struct target *t, const char *source, const char *mode, int64_t from,
@@ -339,7 +345,7 @@ struct held {
 };
 
 static int host_start(struct peer_host *h, const struct options *o) {
-    static const char key[] = "wopr-bench-takeover-key";
+    static const char key[] = "wopr-bench-own-host-key";
     struct options mine = *o;
     char port[16], url[64];
     uint16_t no = proc_free_port();
@@ -357,6 +363,10 @@ static int host_start(struct peer_host *h, const struct options *o) {
                     "--log-level",
                     "error",
                     "--conformance-seed",
+                    "--seed",
+                    "bench/workflows",
+                    "--max-node-executions",
+                    "2000000",
                     "--address-rate",
                     "0",
                     "--db",
@@ -369,7 +379,8 @@ static int host_start(struct peer_host *h, const struct options *o) {
         if (http_once(&h->t, "GET", "/.well-known/openwop", STR_NONE, NULL, 1000) == 200) return 0;
         pause_ms(2);
     }
-    fprintf(stderr, "wopr-bench: a host that should take over did not answer\n");
+    fprintf(stderr, "wopr-bench: a host did not answer (figures with hosts of their own are run at "
+                    "the root of the repository)\n");
     return 1;
 }
 
@@ -473,4 +484,85 @@ int cmd_takeover(const struct options *o) {
     report_hist(&r, "handed_over_first", &term_first);
     report_hist(&r, "handed_over_last", &term_last);
     return report_end(&r);
+}
+
+/* ------------------------------------------------------------------ answers to resting runs */
+enum { ANSWERS_MAX = 64 };
+struct resting {
+    char ids[ANSWERS_MAX][BENCH_RUN_ID_MAX]; /* each waits for an answer */
+    int64_t last[ANSWERS_MAX];
+    unsigned n;
+    struct hist resolve, whole;
+};
+
+/* A run of so many events that asks, and branches of it that ask, too: they refer to its log. */
+static int resting_make(struct resting *x, const struct target *t, int64_t events) {
+    char source[BENCH_RUN_ID_MAX];
+    int64_t last;
+    if (long_run(t, "bench-gate", events, "\"node.suspended\"", source, &last) != 0) return 1;
+    for (unsigned i = 0; i < x->n; i++) {
+        x->last[i] = last - 1;
+        if (fork_once(t, source, "branch", last, x->ids[i]) != 0 ||
+            log_until(t, x->ids[i], "\"node.suspended\"", &x->last[i]) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+static int resting_answer(struct resting *x, const struct target *t) {
+    for (unsigned i = 0; i < x->n; i++) {
+        char path[PATH_SIZE];
+        (void)snprintf(path, sizeof path, "/v1/runs/%s/interrupts/gate", x->ids[i]);
+        uint64_t t0 = clock_mono_ns();
+        int status = http_once(t, "POST", path, STR("{\"resumeValue\":{\"action\":\"accept\"}}"),
+                               NULL, 30000);
+        hist_add(&x->resolve, clock_mono_ns() - t0);
+        if (status != 200) {
+            fprintf(stderr, "wopr-bench: an answer was answered %d\n", status);
+            return 1;
+        }
+        if (log_until(t, x->ids[i], NULL, &x->last[i]) != 0) return 1;
+        hist_add(&x->whole, clock_mono_ns() - t0);
+    }
+    return 0;
+}
+
+/* cold: the host that made them is stopped, and another one has to load them. */
+static int resting_of(struct report *r, int64_t events, bool cold) {
+    static struct resting x;
+    struct peer_host h = {.pid = 0};
+    char name[64];
+    memset(&x, 0, sizeof x);
+    x.n = r->o->rounds < ANSWERS_MAX ? (unsigned)r->o->rounds : ANSWERS_MAX;
+    int rc = host_start(&h, r->o);
+    if (rc == 0) rc = resting_make(&x, &h.t, events);
+    if (rc == 0 && cold) {
+        proc_stop(h.pid);
+        h.pid = 0;
+        rc = host_start(&h, r->o);
+    }
+    if (rc == 0) rc = resting_answer(&x, &h.t);
+    proc_stop(h.pid);
+    (void)snprintf(name, sizeof name, "%s_resolve_%lld", cold ? "cold" : "warm", (long long)events);
+    if (rc == 0) report_hist(r, name, &x.resolve);
+    (void)snprintf(name, sizeof name, "%s_%lld", cold ? "cold" : "warm", (long long)events);
+    if (rc == 0) report_hist(r, name, &x.whole);
+    return rc;
+}
+
+int cmd_answers(const struct options *o) {
+    static const int64_t lengths[] = {100, 10000, 200000};
+    struct report r;
+    int rc = 0;
+    if (!o->wopr || !o->db) {
+        fprintf(stderr, "wopr-bench: answers needs --wopr PROGRAM and --db FILE\n");
+        return 1;
+    }
+    report_begin(&r, "answers", o);
+    for (size_t i = 0; rc == 0 && i < sizeof lengths / sizeof lengths[0]; i++) {
+        rc = resting_of(&r, lengths[i], false);
+        if (rc == 0) rc = resting_of(&r, lengths[i], true);
+    }
+    if (report_end(&r) != 0) rc = 1;
+    return rc;
 }

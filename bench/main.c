@@ -24,6 +24,8 @@ static const struct figure {
     {"forks", cmd_forks, "forks a second by length of the source, and replays"},
     {"takeover", cmd_takeover,
      "two hosts --wopr on --db, one killed or stopped: until the other has its runs"},
+    {"answers", cmd_answers,
+     "a host --wopr on --db: from the answer to the end of runs that rest, by their length"},
     {"memory", cmd_memory, "resident memory of --pid"},
     {"startup", cmd_startup, "start of --wopr with --db to its first answer"},
     {"validation", cmd_validation, "cost of checking event payloads (in this process)"},

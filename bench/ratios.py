@@ -80,6 +80,9 @@ line("resolving an interrupt, closed loop, p99", ("wopr-interrupts", "resolve_p9
 for n in ("10", "1000", "10000", "1000000"):
     line("forks/s of a source of %s events" % n, ("wopr-forks", "forks_per_s_" + n), None, "1/s", at_least(0), "-")
 line("replay of 1,000 events, p50", ("wopr-forks", "replay_1000_p50"), None, "ms", at_least(0), "-")
+line("a fork of 1,000,000 events to one of 10, p50", ("wopr-forks", "fork_1000000_p50"), ("wopr-forks", "fork_10_p50"), "x", at_most(2), "<= 2 (flat)")
+for t in ("warm", "cold"):
+    line("an answer to the end, 200,000 events to 100, %s, p50" % t, ("wopr-answers", t + "_200000_p50"), ("wopr-answers", t + "_100_p50"), "x", at_most(2), "<= 2 (flat)")
 line("take-over of 20 runs of a killed host, last, p50", ("wopr-takeover", "killed_last_p50"), None, "ms", at_least(0), "-")
 line("hand-over of 20 runs of a stopping host, last, p50", ("wopr-takeover", "handed_over_last_p50"), None, "ms", at_least(0), "-")
 line("  the worst of the rounds", ("wopr-takeover", "handed_over_last_max"), None, "ms", at_least(0), "-")

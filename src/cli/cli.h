@@ -81,7 +81,9 @@ struct checker {
     struct node_registry *registry;
     struct node_catalog *catalog;
     struct wf_env env;
-    struct wf_types types;
+    struct wf_types types, built_in;
+    struct store *store; /* where workers have registered types (WRK-4); NULL: not asked */
+    struct str tenant;
 };
 MUST_CHECK int checker_open(struct checker *k, bool conformance, struct wopr_error *err);
 void checker_close(struct checker *k); /* also after a failed open */

@@ -37,7 +37,7 @@ static int print_page(struct tail *t, const struct event_list *l, struct arena *
     cli_print(&b);
     buf_fini(&b);
     fflush(stdout);
-    return ferror(stdout) ? 1 : 0; /* the reader of the pipe has closed it */
+    return ferror(stdout) ? 1 : 0; /* the pipe's reader went away */
 }
 
 static int run_follow(struct store *s, struct tail *t, const struct run_head *head, int64_t from,

@@ -61,6 +61,8 @@ static int over_files(struct cli *c, struct store *s, const struct workflow_args
     struct str tenant = in->shared ? STR("") : str_c(c->cfg.host_tenant);
     int failed = 0;
     int rc = checker_open(&k, c->cfg.host_conformance || c->cfg.host_conformance_types, &err);
+    k.store = s;
+    k.tenant = str_c(c->cfg.host_tenant);
     for (int i = 1; rc == 0 && i < c->argc; i++) {
         struct wopr_error why = {0};
         int one = over_file(c, s, c->argv[i], tenant, in, &k, &why);

@@ -4,14 +4,45 @@
 #include "codec/json.h"
 #include "domain/lint.h"
 #include "nodes/nodes.h"
+#include "store/tasks.h"
 
 #include <stdio.h>
 
-#define VALUE_SHOWN 60 /* bytes */
+#define VALUE_SHOWN     60 /* bytes */
+#define WORKER_TYPE_MAX (4u * 1024 * 1024)
+
+/* Definitions serve both modes, so a type of either will do. */
+static bool worker_type(const struct checker *k, struct str type_id, struct arena *a,
+                        struct wf_type *out) {
+    struct worker_type t;
+    struct wopr_error err;
+    for (int mode = 0; k->store && mode < 2; mode++) {
+        if (store_worker_type_get(k->store, k->tenant, mode == 1, type_id, a, &t, &err) != 0)
+            continue;
+        *out = (struct wf_type){t.type_id, .summary = t.description, .takes_ports = true};
+        return true;
+    }
+    return false;
+}
+
+static bool type_find(void *ctx, struct str type_id, struct arena *a, struct wf_type *out) {
+    const struct checker *k = ctx;
+    return k->built_in.find(k->built_in.ctx, type_id, a, out) || worker_type(k, type_id, a, out);
+}
+
+static bool type_name(void *ctx, size_t i, struct arena *a, struct str *type_id) {
+    const struct checker *k = ctx;
+    return k->built_in.name(k->built_in.ctx, i, a, type_id);
+}
 
 static bool knows_type(void *ctx, struct str type_id) {
     const struct checker *k = ctx;
-    return node_registry_find(k->registry, type_id) != NULL;
+    struct wf_type t;
+    if (node_registry_find(k->registry, type_id)) return true;
+    struct arena *a = arena_new(WORKER_TYPE_MAX);
+    bool known = a && worker_type(k, type_id, a, &t);
+    arena_free(a);
+    return known;
 }
 
 int checker_open(struct checker *k, bool conformance, struct wopr_error *err) {
@@ -21,7 +52,8 @@ int checker_open(struct checker *k, bool conformance, struct wopr_error *err) {
     if (rc == 0) rc = nodes_register_core(k->registry, conformance, err);
     if (rc == 0) rc = node_catalog_new(k->registry, &k->catalog, err);
     if (rc == 0) rc = definition_schema_new(&k->schemas, &k->env.definition_schema, err);
-    if (rc == 0) k->types = node_catalog_types(k->catalog);
+    if (rc == 0) k->built_in = node_catalog_types(k->catalog);
+    k->types = (struct wf_types){.find = type_find, .name = type_name, .ctx = k};
     k->env.knows_type = knows_type;
     k->env.config_wrong = nodes_config_wrong;
     k->env.ctx = k;

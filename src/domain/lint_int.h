@@ -1,4 +1,4 @@
-/* lint_int.h: what the files of lint share.  Layer: domain (pure), private to this folder. */
+/* lint_int.h: what the parts of lint share.  Layer: domain (pure), private to this folder. */
 #ifndef WOPR_DOMAIN_LINT_INT_H
 #define WOPR_DOMAIN_LINT_INT_H
 

@@ -76,7 +76,8 @@ struct plan_var_row {
  * ends. */
 enum {
     SEALED_INPUTS = -1, /* object of the sensitive inputs, by name */
-    SEALED_LEFT = -2    /* variables that the parent of an ended child must still read */
+    SEALED_LEFT = -2,   /* variables that the parent of an ended child must still read */
+    SEALED_TASKS = -16  /* from here downwards: what is sealed for the tasks of nodes */
 };
 #define SEALED_IMAGE(seq) (INT64_MIN + (seq)) /* place of a checkpoint, which is no such row */
 struct plan_sealed {
@@ -147,6 +148,44 @@ struct plan_interrupt {
     struct str resume_value, resolved_by, action, cause; /* cause: event id, cancelled ... */
 };
 
+/* A row of the tasks of workers (WRK-10 to WRK-14).  A node has one open row at most, so all but
+ * OPEN name the node.  Numbers are stored: never reorder; from TROW_COMPLETED on the task is over.
+ */
+enum task_row_state {
+    TROW_READY,    /* may be claimed */
+    TROW_LEASED,   /* a worker has it */
+    TROW_HELD,     /* ready, but its run is paused */
+    TROW_ANSWERED, /* its outcome is stored; the run was paused when it came */
+    TROW_LOST,     /* its leases ran out too often; the attempt has still to fail */
+    TROW_COMPLETED,
+    TROW_FAILED,
+    TROW_ASKED,
+    TROW_CANCELLED
+};
+struct plan_task {
+    enum {
+        TASK_ROW_OPEN,      /* ready, or held */
+        TASK_ROW_ANSWER,    /* leased -> answered, with outcome */
+        TASK_ROW_CLOSE,     /* the open one of the node -> state, with reason */
+        TASK_ROW_CLOSE_ALL, /* all open ones of the run -> state, with reason */
+        TASK_ROW_HOLD,      /* ready ones of the run -> held */
+        TASK_ROW_RELEASE    /* and back */
+    } op;
+    struct str task_id, node_id, type_id, invocation_id;
+    struct str body, outcome; /* raw JSON; empty: none, or sealed at sealed_at */
+    struct str reason;
+    enum task_row_state state;
+    int32_t attempt;
+    int64_t sealed_at; /* 0 = not sealed */
+    int64_t at_ms;
+};
+/* The plan holds for this lease only: it is refused (TASK_LOST), with nothing written, when the
+ * task has another epoch or is leased no more. */
+struct plan_task_guard {
+    struct str task_id; /* empty: no guard */
+    int64_t epoch;
+};
+
 /* The state after the event before seq (state_save.h); at most one in a plan, for its end. */
 struct plan_checkpoint {
     int64_t seq;
@@ -168,6 +207,9 @@ struct plan_checkpoint {
              TEXT(resume_value) TEXT(resolved_by) TEXT(action) TEXT(cause))                        \
     ROWS(invocations, invocation, struct plan_invocation,                                          \
          TEXT(effect_id) TEXT(node_id) TEXT(provider_key) TEXT(invocation_id) TEXT(outcome))       \
+    ROWS(tasks, task, struct plan_task,                                                            \
+         TEXT(task_id) TEXT(node_id) TEXT(type_id) TEXT(invocation_id) TEXT(body) TEXT(outcome)    \
+             TEXT(reason))                                                                         \
     ROWS(sealed, sealed, struct plan_sealed, TEXT(box))                                            \
     STEP(sealed_end)                                                                               \
     STEP(initial_vars_put)                                                                         \
@@ -221,6 +263,7 @@ struct plan {
     size_t rows##_nr, rows##_cap;
     PLAN_ROWS(PLAN_ARRAY, PLAN_NO_STEP)
 #undef PLAN_ARRAY
+    struct plan_task_guard guard;
     bool has_idem;
     struct idem_key idem;
     struct idem_response idem_response;
@@ -248,8 +291,9 @@ int64_t plan_event(struct plan *p, const struct payload_rules *rules, struct run
 int64_t plan_event_masked(struct plan *p, const struct payload_rules *rules, struct run_state *s,
                           enum ev_kind kind, struct str node_id, int64_t causation_seq,
                           int64_t now_ms, struct str payload, struct str clear);
-/* One per kind of row: plan_interrupt, plan_invocation, plan_node, plan_var, plan_chan, plan_timer,
- * plan_artifact, plan_checkpoint.  Adds a copy of *row, its texts copied into the plan. */
+/* One per kind of row: plan_interrupt, plan_invocation, plan_task, plan_node, plan_var, plan_chan,
+ * plan_timer, plan_artifact, plan_checkpoint.  Adds a copy of *row, its texts copied into the plan.
+ */
 #define PLAN_ADD(rows, one, type, texts) void plan_##one(struct plan *p, const type *row);
 PLAN_ROWS(PLAN_ADD, PLAN_NO_STEP)
 #undef PLAN_ADD

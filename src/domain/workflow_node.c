@@ -56,8 +56,10 @@ static int sensitivity_read(struct wfc *c, const struct wfc_obj *o,
 }
 
 static int wfc_unknown(struct wfc *c, const char *pointer, struct str type_id) {
-    char what[ID_TYPE_MAX + 64];
-    snprintf(what, sizeof(what), "this host has no executor of type \"%.*s\"", STR_ARG(type_id));
+    char what[ID_TYPE_MAX + 128];
+    snprintf(what, sizeof(what),
+             "this host has no executor of type \"%.*s\", and no worker has registered it",
+             STR_ARG(type_id));
     return wfc_fail(c, pointer, "typeId", what);
 }
 

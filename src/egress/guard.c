@@ -198,8 +198,8 @@ static int host_kind(const char *host, const struct egress_allow *allow) {
         z[n - 2] = '\0';
         char *zone = strchr(z, '%');
         if (zone || inet_pton(AF_INET6, z, a) != 1) return 0;
-    } else if (inet_pton(AF_INET, host, &v4) ==
-               1) { /* curl has turned 0x7f.1 and 2130706433 into dotted form */
+    } else if (inet_pton(AF_INET, host, &v4) == 1) {
+        /* curl has turned 0x7f.1 and 2130706433 into dotted form. */
         ipv4_map(&v4, a);
     } else {
         return -1;

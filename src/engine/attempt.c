@@ -13,6 +13,7 @@
 #include "engine/invoke.h"
 #include "engine/outcome.h"
 #include "engine/registry.h"
+#include "engine/task_type.h"
 #include "engine/timeline.h"
 #include "engine/timers.h"
 #include "engine/waits.h"
@@ -68,7 +69,7 @@ static void result_failed(struct step *st, int node, const struct node_result *r
     attempt_failed(st, node, &f);
 }
 
-static void result_apply(struct step *st, int node, const struct node_result *r) {
+void attempt_apply(struct step *st, int node, const struct node_result *r) {
     struct failure f;
     if (r->effects_nr > NODE_EFFECTS_MAX) {
         f = (struct failure){.code = STR("event_payload_invalid"),
@@ -146,7 +147,7 @@ static void skips_take(struct step *st, int node, struct node_result *r) {
 void attempt_run(struct step *st, int node, bool waited) {
     const struct wf_node *def = &st->state->wf->nodes[node];
     const struct node_state *ns = &st->state->nodes[node];
-    const struct node_type *type = node_registry_find(st->engine->types, def->type_id);
+    const struct node_type *type = task_type_of(st, node);
     struct node_result r = {0};
     st->node_at = node + 1;
     struct node_call call = {.a = st->scratch,
@@ -161,6 +162,7 @@ void attempt_run(struct step *st, int node, bool waited) {
                              .conformance = st->engine->cfg.conformance,
                              .now_ms = step_logical_ms(st, node),
                              .child = st->child_end};
+    if (step_lost(st)) return;
     if (!type) { /* no longer registered since the attempt began */
         node_fail(&r, "unsupported_node_type", "this host does not offer the type", false);
         result_failed(st, node, &r);
@@ -185,15 +187,15 @@ void attempt_run(struct step *st, int node, bool waited) {
         node_fail(&r, "node_timeout", "the node did not finish within its timeoutMs", true);
     }
     skips_take(st, node, &r);
-    result_apply(st, node, &r);
+    attempt_apply(st, node, &r);
 }
 
 /* EVT-24: refused before it starts, so there is no node.started. */
 static bool node_refused(struct step *st, int node) {
-    const struct wf_node *def = &st->state->wf->nodes[node];
-    const struct node_type *type = node_registry_find(st->engine->types, def->type_id);
+    const struct node_type *type = task_type_of(st, node);
     struct failure f = {.code = STR("unsupported_node_type"),
                         .message = STR("this host does not offer the type of the node")};
+    if (step_lost(st)) return true;
     if (type) {
         const char *missing = registry_missing(type, st->engine->cfg.runtime_capabilities);
         if (!missing) return false;

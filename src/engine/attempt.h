@@ -9,6 +9,8 @@
 void attempt_start(struct step *st, int node);
 /* Enters the executor; waited: after a wait. */
 void attempt_run(struct step *st, int node, bool waited);
+/* What an executor, or a worker in its place, said: effects, then the outcome. */
+void attempt_apply(struct step *st, int node, const struct node_result *r);
 void attempt_timed_out(struct step *st, int node); /* the node's timeoutMs has passed */
 
 #endif

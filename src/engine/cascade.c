@@ -16,6 +16,8 @@
 #include "engine/timers.h"
 #include "store/events.h"
 
+#include <stdio.h>
+
 #define ENGINE_CHILD_LOOK_MS  10000 /* fall-back for children that another host executes */
 #define RUN_COMMAND_ARENA_MAX (64u * 1024 * 1024)
 #define WHY_PAUSED            "parent-paused" /* run.paused of a cascade */
@@ -73,7 +75,7 @@ struct run_command *run_command_new(struct step *st, enum engine_op op, struct s
         mem_free(c);
         return NULL;
     }
-    memcpy(c->asker, st->exec->run_id, sizeof c->asker);
+    (void)snprintf(c->asker, sizeof c->asker, "%s", st->exec->run_id);
     struct engine_cmd *cmd = &c->cmd;
     *cmd = (struct engine_cmd){.op = op,
                                .arena = c->arena,

@@ -112,7 +112,7 @@ void cmd_committed(struct engine_cmd *cmd, const struct plan *p) {
 bool cmd_needs_no_effect(struct engine_cmd *cmd, enum run_status status, int64_t paused_ms) {
     struct engine_result *r = &cmd->result;
     bool final = run_status_final(status);
-    if (cmd->op == ENGINE_RESOLVE) return false;
+    if (cmd->op == ENGINE_RESOLVE || cmd->op == ENGINE_TASK) return false;
     bool pausable = status == RUN_PENDING || status == RUN_RUNNING;
     r->status = status;
     r->at_ms = 0;

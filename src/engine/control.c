@@ -11,6 +11,7 @@
 #include "engine/command.h"
 #include "engine/outcome.h"
 #include "engine/resolve.h"
+#include "engine/task_says.h"
 #include "engine/timers.h"
 
 /* AUTH-8: another tenant's run does not exist.  RUN-30: checked before the status. */
@@ -120,6 +121,9 @@ void control_apply(struct step *st, struct engine_cmd *cmd) {
         break;
     case ENGINE_RESOLVE:
         resolve_apply(st, cmd);
+        break;
+    case ENGINE_TASK:
+        task_apply(st, cmd);
         break;
     case ENGINE_CREATE:
     case ENGINE_FORK:

@@ -90,6 +90,11 @@ struct workflow_cache { /* wfcache.c */
     pthread_mutex_t mu;
     struct map *by_hash; /* 32 bytes of hash -> struct wf_entry */
 };
+struct task_types { /* task_type.c */
+    pthread_mutex_t mu;
+    struct map *schemas; /* 32 bytes of hash -> struct kept_schema */
+};
+struct task_hub;       /* task_serve.c */
 struct engine_counts { /* totals since the start, for engine_stats */
     _Atomic uint64_t created, completed, failed, cancelled, nodes_completed, nodes_failed, retries,
         cap_breaches, recovered, parked, dozed, bounds_met[RUN_BOUND_NR], refused[WOPR_ERR_NR];
@@ -125,6 +130,8 @@ struct engine {
     void (*on_first_run_locked)(struct engine *e); /* start listening to other hosts; peers.c */
     struct kept_states kept;
     struct workflow_cache wfcache;
+    struct task_types task_types;
+    struct task_hub *tasks;
     struct engine_counts counts;
 };
 

@@ -11,6 +11,9 @@
 #include "engine/clear.h"
 #include "engine/command.h"
 #include "engine/step.h"
+#include "engine/task_serve.h"
+
+#define RETRY_AFTER_MAX_S 86400 /* a client asks again after a day at the latest */
 
 static struct str str_keep(struct plan *p, struct str s) {
     return s.n > 0 ? arena_str(p->arena, s) : STR_NONE;
@@ -106,7 +109,9 @@ static void create_refused(struct engine *e, struct engine_cmd *cmd, const struc
     int64_t left_ms = p->active_until_ms - clock_wall_ms();
     int64_t left_s = (left_ms + 999) / 1000;
     *r = (struct engine_result){.active_run_id = arena_str(cmd->arena, p->active_run_id)};
-    r->retry_after_s = left_s < 1 ? 1 : left_s > 86400 ? 86400 : (int32_t)left_s;
+    r->retry_after_s = left_s < 1                   ? 1
+                       : left_s > RETRY_AFTER_MAX_S ? RETRY_AFTER_MAX_S
+                                                    : (int32_t)left_s;
     r->rc = wopr_error_set(&r->err, rc, "another run of this scope is active");
     cmd_settle(e, cmd);
 }
@@ -190,6 +195,7 @@ enum turn create_landed(struct step *st, int rc) {
     e->counts.created++;
     step_count(e, p);
     parent_notify(st, p);
+    tasks_announce(st, p);
     re->run_no = p->run_no;
     re->lease.epoch = p->epoch;
     re->commit.plan = NULL;

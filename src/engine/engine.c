@@ -13,6 +13,8 @@
 #include "engine/kept.h"
 #include "engine/peers.h"
 #include "engine/submit.h"
+#include "engine/task_serve.h"
+#include "engine/task_type.h"
 #include "engine/turn.h"
 #include "engine/upkeep.h"
 #include "engine/waits.h"
@@ -164,6 +166,9 @@ int engine_new(struct journal *journal, const struct payload_rules *rules,
                const struct engine_config *cfg, struct engine **out, struct wopr_error *err) {
     if (!cfg->holder || cfg->holder[0] == '\0')
         return wopr_error_set(err, WOPR_E_CONFIG, "the engine needs a lease holder id");
+    if (strlen(cfg->holder) > HOLDER_NAME_MAX)
+        return wopr_error_set(err, WOPR_E_CONFIG, "a lease holder's name has at most %u bytes",
+                              HOLDER_NAME_MAX);
     struct engine *e = MEM_NEW(struct engine);
     if (!e) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the engine");
     if (sync_init(e) != 0) {
@@ -188,22 +193,17 @@ int engine_new(struct journal *journal, const struct payload_rules *rules,
     e->runs.awaited = map_new();
     e->queue.tenants = map_new();
     e->wfcache.by_hash = map_new();
+    int tasks_rc = task_types_init(e);
+    if (tasks_rc == 0) tasks_rc = task_hub_new(e);
     char *holder = mem_strndup(cfg->holder, strlen(cfg->holder));
     e->holder = str_c(holder);
-    if (strlen(cfg->holder) > HOLDER_NAME_MAX) {
-        engine_free(e);
-        return wopr_error_set(err, WOPR_E_CONFIG, "a lease holder's name has at most %u bytes",
-                              HOLDER_NAME_MAX);
-    }
-    int rc = peers_new(e, err);
+    bool made = e->runs.by_id && e->runs.by_no && e->runs.awaited && e->queue.tenants &&
+                e->wfcache.by_hash && holder && tasks_rc == 0;
+    int rc = made ? peers_new(e, err)
+                  : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the engine");
     if (rc != 0) {
         engine_free(e);
         return rc;
-    }
-    if (!e->runs.by_id || !e->runs.by_no || !e->runs.awaited || !e->queue.tenants ||
-        !e->wfcache.by_hash || !holder) {
-        engine_free(e);
-        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the engine");
     }
     *out = e;
     return 0;
@@ -300,6 +300,8 @@ void engine_free(struct engine *e) {
     map_free(e->runs.awaited);
     kept_free(e);
     wfcache_free(e);
+    task_hub_free(e);
+    task_types_fini(e);
     heap_fini(&e->timers);
     mem_free((char *)(uintptr_t)e->holder.p);
     (void)pthread_cond_destroy(&e->tick);

@@ -81,6 +81,7 @@ enum engine_op {
     ENGINE_RESUME,
     ENGINE_RESOLVE,
     ENGINE_FORK,
+    ENGINE_TASK,
     ENGINE_OP_NR
 };
 enum resolve_via { RESOLVE_RUN, RESOLVE_TOKEN, RESOLVE_ALIAS };
@@ -99,7 +100,8 @@ struct engine_result {
     int64_t at_ms; /* acceptance time: pausedAt, resumedAt, created */
     struct str active_run_id; /* RUN_ALREADY_ACTIVE */
     int32_t retry_after_s;
-    struct str interrupt_id, node_id; /* RESOLVE */
+    struct str interrupt_id, node_id; /* RESOLVE, TASK: ask */
+    const char *task_state;           /* TASK: task_state_name() of what it is now */
 };
 struct cmd_create {
     struct workflow *wf; /* borrowed for the call of engine_submit */
@@ -136,6 +138,39 @@ struct cmd_fork { /* result.run_id is the new run.  EVENTS_EXPIRED, SEQUENCE_NOT
     int64_t from_seq; /* >= 0 */
     struct fork_overlay overlay;
 };
+/* What a worker says about a task it has leased (WRK-16 to WRK-20).  TASK_LOST: another worker has
+ * it, or it is over (err->details say which). */
+enum task_verb {
+    TASK_COMPLETE,
+    TASK_FAIL,
+    TASK_ASK,
+    TASK_EMIT,   /* chunks and progress; the task goes on */
+    TASK_GIVE_UP /* the engine's own: its leases ran out too often */
+};
+struct task_chunk {
+    struct str text; /* not JSON */
+    struct str meta; /* raw object or empty */
+    int is_last;     /* 1, 0, or -1 = not said */
+};
+struct task_says {
+    enum task_verb verb;
+    struct str output;               /* COMPLETE: raw object */
+    struct str code, message;        /* FAIL */
+    struct str details;              /* FAIL: raw object or empty */
+    bool retryable;                  /* FAIL */
+    struct str kind, data;           /* ASK: data raw */
+    struct str resume_schema;        /* ASK: raw or empty */
+    int64_t timeout_ms;              /* ASK: 0 = none */
+    const struct task_chunk *chunks; /* EMIT */
+    size_t chunks_nr;
+    struct str progress;         /* EMIT: raw object of the fields, or empty */
+    struct str progress_message; /* EMIT: text */
+};
+struct cmd_task {
+    struct str task_id;
+    int64_t epoch;
+    struct task_says says;
+};
 /* One command.  The caller fills it (zeroed before), keeps it and its arena alive until done() is
  * called, exactly once, on any thread. */
 struct engine_cmd {
@@ -154,6 +189,7 @@ struct engine_cmd {
         struct cmd_control control;
         struct cmd_resolve resolve;
         struct cmd_fork fork;
+        struct cmd_task task;
     };
     /* idempotency (layer 1): when has_idem the outcome is stored with the effect, in one
      * transaction */

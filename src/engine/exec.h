@@ -101,6 +101,12 @@ struct exec_requests {       /* invoke.c */
     struct invoke_call *answers;  /* (mu) answers not taken in yet */
     _Atomic bool has_answers;     /* set under mu */
 };
+struct exec_tasks {         /* task.c */
+    unsigned char *of_node; /* enum task_mark per node; NULL: the run had none */
+    size_t open_nr;         /* marks that are not zero */
+    size_t due_nr;          /* of them, those that something is to be done about */
+    bool held;              /* its ready rows are held: the run is paused */
+};
 struct exec_timers {   /* timers.c */
     struct list all;   /* struct exec_timer */
     unsigned fired_nr; /* (mu) timers with fired set */
@@ -137,6 +143,7 @@ struct run_exec {
     struct lease lease;
     struct kin kin;
     struct exec_requests requests;
+    struct exec_tasks tasks;
     struct exec_timers timers;
     struct exec_fork fork;
     struct exec_checkpoint checkpoint;

@@ -16,6 +16,7 @@
 #include "engine/peers.h"
 #include "engine/replay.h"
 #include "engine/resolve.h"
+#include "engine/task_says.h"
 #include "engine/stuck.h"
 #include "engine/waits.h"
 #include "engine/wfcache.h"
@@ -61,6 +62,10 @@ static bool cmd_answered(struct step *st, struct engine_cmd *cmd, struct run_hea
     if (cmd->op == ENGINE_RESOLVE && run_status_final(h->status)) {
         resolve_settled(st->engine, cmd, h->run_no, st->scratch);
         cmd_settle(st->engine, cmd);
+        return true;
+    }
+    if (cmd->op == ENGINE_TASK && run_status_final(h->status)) {
+        task_settled(st->engine, cmd, st->scratch);
         return true;
     }
     if (cmd_needs_no_effect(cmd, h->status, h->paused_ms)) {

@@ -18,6 +18,7 @@ enum node_outcome {
     NODE_OUT_CHILD,   /* a run of another workflow is started, see struct node_child */
     NODE_OUT_CALL,    /* one request leaves the host, see node_invoke */
     NODE_OUT_SUSPEND, /* a person or system is asked, see node_interrupt */
+    NODE_OUT_TASK,    /* a worker outside executes the node: task_type.c alone */
     NODE_OUT_WAIT /* append the effects so far and enter the executor again after wait_ms (durable
                    * timer) */
 };
@@ -146,6 +147,7 @@ struct node_result {
     struct node_child child; /* CHILD */
     int64_t wait_ms;
     struct node_request request; /* CALL */
+    struct str task_input;       /* TASK: raw object */
     unsigned request_ordinal;
     struct node_prompt prompt; /* SUSPEND */
     unsigned prompt_ordinal;

@@ -32,6 +32,10 @@ static int rows_end(struct step *st, struct plan *p, const struct engine_cmd *cm
     for (size_t i = 0; rc == 0 && i < timers.n; i++)
         plan_timer_clear(p, timers.v[i].kind, timers.v[i].node_id);
     plan_interrupt(p, &all);
+    plan_task(p, &(struct plan_task){.op = TASK_ROW_CLOSE_ALL,
+                                     .state = TROW_CANCELLED,
+                                     .reason = STR("run-cancelled"),
+                                     .at_ms = now_ms});
     return rc;
 }
 

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "engine/job.h"
+#include "engine/task_serve.h"
 #include "engine/timers.h"
 #include "engine/waits.h"
 #include "store/leases.h"
@@ -398,6 +399,7 @@ static bool changes_take(struct engine *e, const struct move_row_list *l) {
         for (size_t k = 0; k < m->runs_nr; k++)
             if (change_take(e, &m->runs[k])) sweep = true;
     }
+    if (l->n > 0) tasks_foreign(e);
     return sweep;
 }
 

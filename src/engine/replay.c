@@ -18,6 +18,8 @@
 #include "engine/fork_info.h"
 #include "engine/fork_wait.h"
 #include "engine/invoke.h"
+#include "engine/task_replay.h"
+#include "engine/task_type.h"
 #include "engine/timers.h"
 #include "store/events.h"
 
@@ -337,7 +339,7 @@ static bool replay_guide(struct step *st) {
     if (event_timed_out(g)) {
         step_now(st);
         attempt_timed_out(st, node);
-    } else {
+    } else if (!task_type_is(st, node) || !task_replay(st, g, node)) {
         replay_enter(st, node);
     }
     return true;
@@ -399,6 +401,13 @@ static bool replay_force(struct step *st) {
         step_timer_clear(st, TIMER_RETRY, first);
     }
     return true;
+}
+
+/* The source says whether its node was refused or began (EVT-24). */
+static bool replay_serves(struct step *st, int node) {
+    const struct event *g = source_leader(st);
+    return g && (event_node(st, g->node_id) != node || g->kind != EV_NODE_FAILED ||
+                 st->state->nodes[node].status == NODE_RUNNING);
 }
 
 static bool replay_defers(struct step *st, int node) {
@@ -536,6 +545,7 @@ static const struct timeline_ops REPLAY_OPS = {.close = replay_close,
                                                .force = replay_force,
                                                .defers = replay_defers,
                                                .shows_child = replay_shows_child,
+                                               .serves = replay_serves,
                                                .call = replay_call,
                                                .ids = replay_ids,
                                                .effect = replay_effect};

@@ -22,6 +22,8 @@
 #include "engine/outcome.h"
 #include "engine/stuck.h"
 #include "engine/suspend.h"
+#include "engine/task.h"
+#include "engine/task_serve.h"
 #include "engine/timeline.h"
 #include "engine/timers.h"
 #include "engine/waits.h"
@@ -289,6 +291,7 @@ static enum turn step_send(struct step *st) {
         return TURN_END;
     }
     if (run_status_final(st->state->status)) suspend_close_all(st);
+    tasks_close(st);
     checkpoint_settle(st);
     plan_project(p, st->state, st->state->status == RUN_PAUSED ? re->paused_ms : 0);
     clear_end(st);
@@ -331,6 +334,7 @@ enum turn step_landed(struct step *st, int rc) {
     }
     step_count(st->engine, p);
     parent_notify(st, p);
+    tasks_announce(st, p);
     re->commit.backoff_ms = 0;
     stuck_over(re);
     re->memory.stays = false;
@@ -402,6 +406,7 @@ bool step_first(struct step *st, struct plan *p) {
         begin_run(st);
         act_all(st);
     }
+    tasks_close(st);
     plan_project(p, st->state, 0);
     clear_end(st);
     return p->failed == 0;

@@ -26,6 +26,7 @@ struct timeline_ops {
     bool (*force)(struct step *st);
     bool (*defers)(struct step *st, int node);
     bool (*shows_child)(struct step *st, int node);
+    bool (*serves)(struct step *st, int node); /* while it leads: a worker had the node's type */
     /* --- the outside --- */
     void (*call)(struct step *st, int node, struct node_call *call);
     struct str (*ids)(struct step *st, int node);

@@ -12,6 +12,7 @@
 #include "engine/job.h"
 #include "engine/kept.h"
 #include "engine/peers.h"
+#include "engine/task_serve.h"
 #include "engine/timers.h"
 #include "store/leases.h"
 #include "store/peers.h"
@@ -285,7 +286,8 @@ static uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms) 
         u->sweep_ms = u->sweep_from > 0 ? now_ms : now_ms + (uint64_t)(e->cfg.lease_ttl_ms / 2 + 1);
     }
     purge_send(e, u, now_ms);
-    uint64_t next = u->beat_ms;
+    uint64_t next = tasks_tick(e, now_ms);
+    if (u->beat_ms < next) next = u->beat_ms;
     if (u->sweep_ms < next) next = u->sweep_ms;
     return u->purge_ms < next ? u->purge_ms : next;
 }

@@ -5,7 +5,10 @@
 #include "engine/wfcache.h"
 
 #include "base/mem.h"
+#include "engine/task_type.h"
 #include "store/workflows.h"
+
+#include <stdio.h>
 
 #define ENGINE_WF_CACHE_MAX 1024u
 #define WFCACHE_ARENA_MAX   (64u * 1024 * 1024)
@@ -14,13 +17,15 @@ static struct str hash_key(const struct sha256 *h) {
     return str_n((const char *)h->b, sizeof h->b);
 }
 
-static struct workflow *cache_find(struct engine *e, const struct sha256 *hash, bool *types_known) {
+static struct workflow *cache_find(struct engine *e, const struct sha256 *hash, bool *types_known,
+                                   bool *workers) {
     struct workflow *wf = NULL;
     pthread_mutex_lock(&e->wfcache.mu);
     struct wf_entry *x = map_get(e->wfcache.by_hash, hash_key(hash));
     if (x) {
         wf = workflow_ref(x->wf);
         *types_known = x->types_known;
+        *workers = x->workers;
     }
     pthread_mutex_unlock(&e->wfcache.mu);
     return wf;
@@ -36,6 +41,13 @@ static void cache_empty_locked(struct engine *e) {
     }
     map_free(e->wfcache.by_hash);
     e->wfcache.by_hash = NULL;
+}
+
+static bool types_of_workers(struct engine *e, const struct workflow *wf) {
+    bool any = false;
+    for (size_t i = 0; i < wf->nodes_nr && !any; i++)
+        any = !node_registry_find(e->types, wf->nodes[i].type_id);
+    return any;
 }
 
 /* Keeps its own reference; without memory the workflow is compiled again next time. */
@@ -58,6 +70,7 @@ static void cache_keep(struct engine *e, const struct sha256 *hash, struct workf
             map_put(e->wfcache.by_hash, hash_key(hash), x, NULL) == 0) {
             x->wf = workflow_ref(wf);
             x->types_known = types_known;
+            x->workers = types_of_workers(e, wf);
         } else {
             mem_free(x);
         }
@@ -65,13 +78,23 @@ static void cache_keep(struct engine *e, const struct sha256 *hash, struct workf
     pthread_mutex_unlock(&e->wfcache.mu);
 }
 
-/* NODE-3 at creation: every type of the definition has an executor here. */
-static int types_check(struct engine *e, const struct workflow *wf, struct wopr_error *err) {
-    for (size_t i = 0; i < wf->nodes_nr; i++)
-        if (!node_registry_find(e->types, wf->nodes[i].type_id))
-            return wopr_error_set(
-                err, WOPR_E_VALIDATION,
-                "node %zu of the workflow has a type that this host does not offer", i);
+/* NODE-3 at creation, WRK-4: every type of the definition has an executor here, or is registered by
+ * workers of the tenant. */
+static int types_check(struct engine *e, struct str tenant, bool test_mode,
+                       const struct workflow *wf, struct wopr_error *err) {
+    for (size_t i = 0; i < wf->nodes_nr; i++) {
+        bool known;
+        struct str id = wf->nodes[i].type_id;
+        int rc = task_type_known(e, tenant, test_mode, id, &known, err);
+        if (rc != 0) return rc;
+        if (known) continue;
+        char pointer[64];
+        (void)snprintf(pointer, sizeof pointer, "/nodes/%zu/typeId", i);
+        return wopr_error_at(err, WOPR_E_VALIDATION, pointer,
+                             "node %zu of the workflow has a type that this host does not offer "
+                             "and that no worker has registered",
+                             i);
+    }
     return 0;
 }
 
@@ -79,20 +102,21 @@ int engine_workflow(struct engine *e, struct str tenant, bool test_mode, struct 
                     struct workflow **out, struct wopr_error *err) {
     struct workflow_row row;
     struct workflow *wf = NULL;
-    bool types_known = false;
+    bool types_known = false, workers = false;
+    struct wf_env env = e->wf_env;
     struct arena *a = arena_new(WFCACHE_ARENA_MAX);
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up a workflow");
     int rc = store_workflow_get(e->store, tenant, test_mode, workflow_id, a, &row, err);
-    if (rc == 0) wf = cache_find(e, &row.hash, &types_known);
+    if (rc == 0) wf = cache_find(e, &row.hash, &types_known, &workers);
+    env.knows_type = NULL; /* types_check says it better */
     if (rc == 0 && !types_known) { /* new runs need a check that existing ones did not */
         workflow_unref(wf);
         wf = NULL;
-        rc = workflow_compile(row.text, &e->wf_env, &wf, err);
+        rc = workflow_compile(row.text, &env, &wf, err);
+        if (rc == 0) cache_keep(e, &row.hash, wf, true);
+        workers = true;
     }
-    if (rc == 0 && !types_known) {
-        rc = types_check(e, wf, err);
-        cache_keep(e, &row.hash, wf, rc == 0);
-    }
+    if (rc == 0 && workers) rc = types_check(e, tenant, test_mode, wf, err);
     arena_free(a);
     if (rc == 0) {
         *out = wf;
@@ -105,10 +129,10 @@ int engine_workflow(struct engine *e, struct str tenant, bool test_mode, struct 
 /* For existing runs: a type that was removed since is reported at its node (NODE-3), not here. */
 int wfcache_by_hash(struct engine *e, const struct sha256 *hash, struct arena *a,
                     struct workflow **out, struct wopr_error *err) {
-    bool types_known;
+    bool types_known, workers;
     struct str text;
     struct wf_env env = {.accepted = true};
-    struct workflow *wf = cache_find(e, hash, &types_known);
+    struct workflow *wf = cache_find(e, hash, &types_known, &workers);
     if (!wf) {
         int rc = store_workflow_by_hash(e->store, hash, a, &text, err);
         if (rc == 0) rc = workflow_compile(text, &env, &wf, err);

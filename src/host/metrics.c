@@ -4,11 +4,17 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/workers.h"
 #include "store/admin.h"
 #include "store/keys.h"
 #include "store/sqlite/sqlite.h"
 
-enum { READY_FAILURES = 3, READY_AGAIN_MS = 10000 };
+enum {
+    READY_FAILURES = 3,
+    READY_AGAIN_MS = 10000,
+    TASK_TYPES_SHOWN = 50, /* those with most that wait */
+    TASK_ARENA_MAX = 1024 * 1024
+};
 
 /* One sample per code that occurred; the label is the code's name in small letters. */
 static void by_code(struct buf *b, const char *name, const char *help,
@@ -184,15 +190,55 @@ static void render_store(struct store *store, struct buf *b) {
     metric_gauge(b, "wopr_store_events", "Events in the database.", (double)n.events);
 }
 
+static void render_task_types(struct store *s, struct buf *b) {
+    struct arena *a = arena_new(TASK_ARENA_MAX);
+    struct task_depth_list l = {0};
+    struct wopr_error err;
+    int64_t now_ms = clock_wall_ms();
+    if (!a || store_tasks_depths(s, TASK_TYPES_SHOWN, a, &l, &err) != 0) l.n = 0;
+    metric_head(b, "wopr_tasks_ready", "gauge", "Tasks that wait for a worker, by type.");
+    for (size_t i = 0; i < l.n; i++)
+        metric_labelled(b, "wopr_tasks_ready", "type", arena_cstr(a, l.v[i].type_id),
+                        (uint64_t)l.v[i].ready);
+    metric_head(b, "wopr_tasks_leased", "gauge", "Tasks that workers have, by type.");
+    for (size_t i = 0; i < l.n; i++)
+        metric_labelled(b, "wopr_tasks_leased", "type", arena_cstr(a, l.v[i].type_id),
+                        (uint64_t)l.v[i].leased);
+    metric_head(b, "wopr_task_oldest_seconds", "gauge", "Age of the oldest ready task, by type.");
+    for (size_t i = 0; i < l.n; i++) {
+        int64_t age_ms = l.v[i].oldest_ms > 0 ? now_ms - l.v[i].oldest_ms : 0;
+        metric_labelled(b, "wopr_task_oldest_seconds", "type", arena_cstr(a, l.v[i].type_id),
+                        age_ms > 0 ? (uint64_t)age_ms / 1000 : 0);
+    }
+    arena_free(a);
+}
+
+static void render_tasks(const struct engine_task_stats *s, struct buf *b) {
+    metric_counter(b, "wopr_task_claims_total", "Claims that found something.", s->claims);
+    metric_counter(b, "wopr_tasks_claimed_total", "Tasks given to workers.", s->claimed);
+    metric_counter(b, "wopr_task_leases_lost_total", "Leases of tasks that ran out.",
+                   s->leases_lost);
+    metric_counter(b, "wopr_task_late_answers_total", "Answers of leases that were over.",
+                   s->late_answers);
+    metric_gauge(b, "wopr_task_claims_waiting", "Claims under way or waiting for a task.",
+                 (double)s->waiting);
+    histogram_render(b, "wopr_task_ready_seconds", "From ready to claimed.", &METRIC_DURATION,
+                     &s->ready_ns);
+}
+
 void host_metrics_render(void *sources, struct buf *out) {
     const struct metrics_sources *m = sources;
     struct journal_stats ls;
     struct engine_stats es;
     journal_stats(m->journal, &ls);
+    struct engine_task_stats ts;
     engine_stats(m->engine, &es);
+    engine_task_stats(m->engine, &ts);
     render_committer(&ls, out);
     render_readers(&ls, out);
     render_engine(&es, out);
+    render_tasks(&ts, out);
+    render_task_types(m->store, out);
     render_egress(m->egress, out);
     render_store(m->store, out);
     metrics_process_render(m->started_ms, out);

@@ -79,7 +79,7 @@ static int seed_one(struct store *s, struct str text, const char *name, const st
     if (rc != 0 && err != NULL) {
         char why[sizeof err->message];
         snprintf(why, sizeof why, "%s", err->message);
-        snprintf(err->message, sizeof err->message, "%.100s: %.380s%s%.20s", name, why,
+        snprintf(err->message, sizeof err->message, "%.100s: %.240s%s%.150s", name, why,
                  err->pointer[0] != '\0' ? " at " : "", err->pointer);
     }
     if (rc == 0) {

@@ -58,6 +58,7 @@ struct exchange_wait { /* wait.c; the timer is idem.c's too */
     bool timer_set;
     bool used; /* the handler asked for a wait, so no http_resume comes */
     struct journal_waiter *waiter;
+    struct http_waits_for on; /* of != NULL: armed */
 };
 struct exchange_share {    /* admit.c, budget.c */
     struct holder *tenant; /* admitted, or waiting as a poll; NULL: neither */

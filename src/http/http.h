@@ -100,6 +100,14 @@ void http_resume(struct http_call *c);
 /* Long-poll: HTTP_PENDING until the run has a sequence > after_seq, or timeout_ms is over, or the
  * server drains; then the handler is called again (phase + 1). */
 int http_wait_events(struct http_call *c, int64_t run_no, int64_t after_seq, int64_t timeout_ms);
+/* Long-poll on something else than a log.  arm is called before http_wait_for returns; its
+ * wake(ctx) may come from any thread, at once too, until disarm.  Else as http_wait_events. */
+struct http_waits_for {
+    void (*arm)(void *of, void (*wake)(void *ctx), void *ctx);
+    void (*disarm)(void *of);
+    void *of;
+};
+int http_wait_for(struct http_call *c, const struct http_waits_for *w, int64_t timeout_ms);
 /* What an answer may repeat of a path that is not served (HTTP-2, HTTP-14): its first segment when
  * that is a plain word like "runs" or "index.html", else nothing but the slash. */
 enum { HTTP_PATH_SHOWN_BYTES = 32 };

@@ -7,9 +7,11 @@ archive where a program of a user would have it, compares its types with those t
 the host, compiles types.ts and the samples of the pages against it, runs these and test_typescript.mjs.  The tools come from npm, see tests/openapi/npm.py.
 Exit status: 0, 1, 77 = skipped: no node, no npm, or no registry (it says which).
 """
+import concurrent.futures
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +26,7 @@ import samples  # noqa: E402
 from world import World  # noqa: E402
 
 TOOL_S, TEST_S = 120, 300
+SUMMARY = re.compile(r"ℹ (pass|fail)|Ran |OK|FAILED|Success")
 HEAD = """import type * as ours from "wopr-client";
 import type { components } from "./openapi.js";
 type Theirs = components["schemas"];
@@ -34,22 +37,51 @@ type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : "theirs is no ours
 def run(command: list, cwd: str, **more) -> None:
     got = subprocess.run(command, cwd=cwd, timeout=TOOL_S, **more)
     if got.returncode != 0:
-        raise SystemExit("%s: status %d" % (" ".join(command), got.returncode))
+        raise samples.Wrong("%s: status %d" % (" ".join(command), got.returncode))
+
+
+def together(jobs: list) -> int:
+    """They wait more than they compute.  The first status that is not 0; what failed prints its output."""
+    worst = 0
+    with concurrent.futures.ThreadPoolExecutor(len(jobs)) as threads:
+        for status, text in threads.map(lambda job: job(), jobs):
+            if status != 0:
+                print(text, flush=True)
+                worst = worst or status
+    return worst
+
+
+def output(command: list, **more) -> tuple:
+    got = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TEST_S, **more)
+    print("\n".join(line for line in got.stdout.splitlines() if SUMMARY.match(line)), flush=True)
+    return got.returncode, got.stdout
 
 
 def python(wopr: str) -> int:
-    if shutil.which("mypy"):
-        run(["mypy", "--no-incremental", "--cache-dir", os.devnull, "wopr_client"], os.path.join(ROOT, "clients", "python"))
-    else:
-        print("mypy is not installed: types are not checked")
-    world = World(wopr)
-    try:
-        env = environment(world, PYTHONPATH=os.path.join(ROOT, "clients", "python"))
-        for sample in samples.samples(ROOT, "python"):
-            sample.check([sys.executable, "-c", sample.text], env=env)
-    finally:
-        world._close()
-    return subprocess.run([sys.executable, os.path.join(HERE, "test_python.py"), wopr], timeout=TEST_S).returncode
+    def types() -> tuple:
+        if not shutil.which("mypy"):
+            return 0, print("mypy is not installed: types are not checked")
+        command = ["mypy", "--no-incremental", "--cache-dir", os.devnull, "wopr_client"]
+        return output(command, cwd=os.path.join(ROOT, "clients", "python"))
+
+    def pages() -> tuple:
+        world = World(wopr)
+        try:
+            env = environment(world, PYTHONPATH=os.path.join(ROOT, "clients", "python"))
+            for sample in samples.samples(ROOT, "python"):
+                sample.check([sys.executable, "-c", sample.text], env=env)
+            return 0, ""
+        except samples.Wrong as wrong:
+            return 1, str(wrong)
+        finally:
+            world._close()
+
+    def tests(*names: str) -> tuple:
+        return output([sys.executable, os.path.join(HERE, "test_python.py"), wopr, *names])
+
+    with open(os.path.join(HERE, "test_python.py"), encoding="utf-8") as f:
+        rest = [name for name in re.findall(r"^class (\w+)\((?:Case|unittest)", f.read(), re.M) if name not in ("Case", "Streams")]
+    return together([types, pages, lambda: tests("Streams"), lambda: tests(*rest)])
 
 
 def environment(world: World, **more) -> dict:
@@ -98,20 +130,33 @@ def typescript(wopr: str, tools: str, work: str) -> int:
     npm.install(tools)
     os.makedirs(work, exist_ok=True)
     consumer = build(tools, work)
-    world = World(wopr, "--keepalive-ms", "200", "--cors-origins", "*")
-    try:
-        programs = samples.samples(ROOT, "ts")
-        compile_uses(tools, consumer, world, programs)
-        for i, sample in enumerate(programs):
-            sample.check(["node", "out/sample%d.js" % i], cwd=consumer, env=environment(world))
-        with open(os.path.join(consumer, "watch.js"), "w", encoding="utf-8") as f:
-            f.write(samples.block(ROOT, "docs/clients.md", "js"))
-        for name in glob.glob(os.path.join(HERE, "*.mjs")):
-            shutil.copy(name, consumer)
-        env = environment(world, WORLD_CONTROL=world._serve_control())
-        return subprocess.run(["node", "--test", "--test-reporter=spec", "test_typescript.mjs"], cwd=consumer, env=env, timeout=TEST_S).returncode
-    finally:
-        world._close()
+    programs = samples.samples(ROOT, "ts")
+    with open(os.path.join(consumer, "watch.js"), "w", encoding="utf-8") as f:
+        f.write(samples.block(ROOT, "docs/clients.md", "js"))
+    for name in glob.glob(os.path.join(HERE, "*.mjs")):
+        shutil.copy(name, consumer)
+
+    def types_and_pages() -> tuple:
+        world = World(wopr)
+        try:
+            compile_uses(tools, consumer, world, programs)
+            for i, sample in enumerate(programs):
+                sample.check(["node", "out/sample%d.js" % i], cwd=consumer, env=environment(world))
+            return 0, ""
+        except samples.Wrong as wrong:
+            return 1, str(wrong)
+        finally:
+            world._close()
+
+    def tests(part: str) -> tuple:
+        world = World(wopr, "--keepalive-ms", "200", "--cors-origins", "*")
+        try:
+            env = environment(world, WORLD_CONTROL=world._serve_control(), PART=part)
+            return output(["node", "--test", "--test-reporter=spec", "test_typescript.mjs"], cwd=consumer, env=env)
+        finally:
+            world._close()
+
+    return together([types_and_pages, lambda: tests("streams"), lambda: tests("rest")])
 
 
 def main() -> int:

@@ -11,6 +11,10 @@ PAGES = ("docs/clients.md", "clients/python/README.md", "clients/typescript/READ
 RUN_S = 60
 
 
+class Wrong(Exception):
+    """A page, or a tool, does not keep its word."""
+
+
 class Sample:
     def __init__(self, page: str, line: int, language: str, text: str):
         self.name = "%s:%d" % (page, line)
@@ -19,11 +23,11 @@ class Sample:
     def check(self, command: list, **more) -> None:
         got = subprocess.run(command, capture_output=True, text=True, timeout=RUN_S, **more)
         if got.returncode != 0:
-            raise SystemExit("%s: status %d\n%s" % (self.name, got.returncode, got.stderr))
+            raise Wrong("%s: status %d\n%s" % (self.name, got.returncode, got.stderr))
         said, wanted = lines(got.stdout), lines(self.output)
         patterns = [re.escape(line).replace("…", ".*") for line in wanted]
         if len(said) != len(wanted) or not all(re.fullmatch(p, line) for p, line in zip(patterns, said)):
-            raise SystemExit("%s printed\n%s\nand not\n%s" % (self.name, got.stdout, self.output))
+            raise Wrong("%s printed\n%s\nand not\n%s" % (self.name, got.stdout, self.output))
 
 
 def lines(text: str) -> list:
@@ -45,7 +49,7 @@ def samples(root: str, language: str) -> list:
                 waiting.append(Sample(page, text.count("\n", 0, m.start()) + 1, m.group(1), m.group(2)))
                 found.append(waiting[-1])
         if waiting:
-            raise SystemExit("%s: the page does not say what it prints" % waiting[0].name)
+            raise Wrong("%s: the page does not say what it prints" % waiting[0].name)
     return [sample for sample in found if sample.language == language]
 
 
@@ -54,5 +58,5 @@ def block(root: str, page: str, language: str) -> str:
     with open(os.path.join(root, page), encoding="utf-8") as f:
         blocks = re.findall(r"^```%s\n(.*?)^```$" % language, f.read(), re.S | re.M)
     if len(blocks) != 1:
-        raise SystemExit("%s: %d blocks of %s" % (page, len(blocks), language))
+        raise Wrong("%s: %d blocks of %s" % (page, len(blocks), language))
     return blocks[0]

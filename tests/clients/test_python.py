@@ -1,8 +1,10 @@
 """clients/python against a real host, over a proxy that does what networks do.  usage: test_python.py WOPR [unittest arguments]"""
+import json
 import os
 import sys
 import threading
 import time
+import tomllib
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "clients", "python"))
@@ -130,6 +132,24 @@ class Runs(Case):
                     source += f.read()
         aliases = {"cancelRunAlias", "resolveApprovalAlias"}
         self.assertEqual([o for o in wopr_client.wire.OPERATIONS if o not in aliases and '"%s"' % o not in source], [])
+
+
+class Package(unittest.TestCase):
+    def test_the_version_is_one(self):
+        clients = os.path.join(os.path.dirname(wopr_client.__file__), "..", "..")
+        with open(os.path.join(clients, "python", "pyproject.toml"), "rb") as f:
+            self.assertEqual(tomllib.load(f)["project"]["version"], wopr_client.__version__)
+        for name in ("package.json", "package-lock.json"):
+            with open(os.path.join(clients, "typescript", name), "rb") as f:
+                self.assertEqual(json.load(f)["version"], wopr_client.__version__)
+
+    def test_tools_of_the_package_are_those_of_the_tests(self):
+        root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+        wanted = set()
+        for path in ("clients/typescript", "tests/openapi"):
+            with open(os.path.join(root, path, "package.json"), "rb") as f:
+                wanted.add(json.load(f)["devDependencies"]["typescript"])
+        self.assertEqual(len(wanted), 1)
 
 
 class Interrupts(Case):

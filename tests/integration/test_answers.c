@@ -289,6 +289,65 @@ static void artifacts(void) {
     say("getArtifact", fmt("/v1/runs/%s/artifacts/art-1", run), NULL, NULL, 200);
 }
 
+static struct str task_claimed(void) {
+    struct reply r = say("claimTasks", "/v1/host/wopr/tasks:claim",
+                         "{\"types\":[\"answers.work\"],\"waitMs\":10000}", NULL, 200);
+    struct json_elements l = elements(at(r.body, "tasks"));
+    cr_assert_eq(l.n, 1u);
+    return l.v[0];
+}
+
+static void task_say(const char *id, struct str task, const char *verb, const char *more,
+                     long want) {
+    const char *path =
+        fmt("/v1/host/wopr/tasks/" STR_FMT ":%s", STR_ARG(text_at(task, "taskId")), verb);
+    say(id, path, fmt("{\"epoch\":%lld%s}", (long long)int_at(task, "epoch"), more), NULL, want);
+}
+
+static void worker_put(void) {
+    const char *path = fmt("%s/answers-work.json", sv.dir);
+    FILE *f = fopen(path, "w");
+    cr_assert_not_null(f);
+    fputs("{\"id\":\"answers-work\",\"name\":\"W\",\"version\":\"1\",\"nodes\":[{\"id\":\"n\","
+          "\"typeId\":\"answers.work\",\"name\":\"N\",\"position\":{\"x\":0,\"y\":0},"
+          "\"config\":{},\"inputs\":{}}],\"edges\":[],\"triggers\":[],\"variables\":[],"
+          "\"metadata\":{},\"settings\":{}}",
+          f);
+    fclose(f);
+    (void)wopr(&sv, LINES("workflow", "put", path));
+}
+
+static void workers(void) {
+    static const char TYPES[] = "/v1/host/wopr/worker-types";
+    say("registerWorkerType", TYPES,
+        "{\"typeId\":\"answers.work\",\"inputSchema\":{},\"description\":\"d\"}", NULL, 200);
+    say("registerWorkerType", TYPES, "{\"typeId\":\"core.noop\"}", NULL, 409);
+    say("listWorkerTypes", TYPES, NULL, NULL, 200);
+    worker_put();
+    const char *run = begin("answers-work", "");
+    struct str t = task_claimed();
+    task_say("heartbeatTask", t, "heartbeat", "", 200);
+    task_say("emitTask", t, "emit", ",\"chunks\":[{\"text\":\"a\"}],\"progress\":{\"percent\":5}",
+             200);
+    task_say("askTask", t, "ask",
+             ",\"kind\":\"custom\",\"data\":{\"customKind\":\"acme.q\",\"payload\":{}}", 200);
+    task_say("askTask", t, "ask", ",\"kind\":\"custom\"", 200);
+    task_say("heartbeatTask", t, "heartbeat", "", 409);
+    cr_assert_eq(resolve(&sv, run, "n", "{\"resumeValue\":1}").status, 200);
+    t = task_claimed();
+    task_say("completeTask", t, "complete", ",\"output\":{\"a\":1}", 200);
+    task_say("completeTask", t, "complete", "", 200);
+    task_say("failTask", t, "fail", ",\"error\":{\"code\":\"c\",\"message\":\"m\"}", 409);
+    ended(run);
+    run = begin("answers-work", "");
+    task_say("failTask", task_claimed(), "fail", ",\"error\":{\"code\":\"c\",\"message\":\"m\"}",
+             200);
+    ended(run);
+    say("removeWorkerType", fmt("%s/answers.work:remove", TYPES), "{}", NULL, 200);
+    say("claimTasks", "/v1/host/wopr/tasks:claim", "{\"types\":[\"answers.work\"],\"waitMs\":0}",
+        NULL, 200);
+}
+
 Test(answers,
      every_operation_succeeds_as_the_served_document_says /* RUN-47 CAP-1 RUN-10 EVT-3 */) {
     struct op all[64];
@@ -301,6 +360,7 @@ Test(answers,
     questions();
     tokens();
     artifacts();
+    workers();
     buf_addc(&answered, '\0');
     for (size_t i = 0; i < n; i++)
         cr_expect_not_null(strstr(answered.p, fmt("%s ", all[i].id)), "%s was not asked",
@@ -339,6 +399,12 @@ static void expect_status(const struct op *op, const struct reply *r, long want,
 static const char *valid_body(const struct op *op) {
     if (!json_get(op->doc, "requestBody").p) return NULL;
     if (strncmp(op->id, "resolve", 7) == 0) return ACCEPT;
+    if (strcmp(op->id, "registerWorkerType") == 0) return "{\"typeId\":\"Not One\"}";
+    if (strcmp(op->id, "claimTasks") == 0) return "{\"types\":[\"none\"],\"waitMs\":0}";
+    if (strcmp(op->id, "failTask") == 0)
+        return "{\"epoch\":1,\"error\":{\"code\":\"c\",\"message\":\"m\"}}";
+    if (strcmp(op->id, "askTask") == 0) return "{\"epoch\":1,\"kind\":\"custom\"}";
+    if (strstr(op->id, "Task") != NULL && strcmp(op->method, "post") == 0) return "{\"epoch\":1}";
     if (strcmp(op->id, "forkRun") == 0) return "{\"mode\":\"replay\"}";
     return strcmp(op->id, "createRun") == 0 ? "{\"workflowId\":\"none\"}" : "{}";
 }

@@ -852,6 +852,137 @@ class StreamTicket(TypedDict):
     eventsUrl: str
 
 
+class WorkerTypeRequest(TypedDict):
+    typeId: str
+    inputSchema: NotRequired[Dict[str, Any]]
+    outputSchema: NotRequired[Dict[str, Any]]
+    description: NotRequired[str]
+
+
+class WorkerType(TypedDict):
+    typeId: str
+    revision: int
+    changed: NotRequired[bool]
+    inputSchema: NotRequired[Dict[str, Any]]
+    outputSchema: NotRequired[Dict[str, Any]]
+    description: NotRequired[str]
+    registeredAt: str
+    updatedAt: str
+
+
+class WorkerTypeList(TypedDict):
+    workerTypes: List[WorkerType]
+    nextAfter: NotRequired[str]
+
+
+WorkerTypeRemoval = Dict[str, Any]
+
+
+class WorkerTypeRemoved(TypedDict):
+    typeId: str
+    removed: bool
+
+
+class ClaimRequest(TypedDict):
+    types: List[str]
+    max: NotRequired[int]
+    leaseMs: NotRequired[int]
+    waitMs: NotRequired[int]
+    worker: NotRequired[str]
+
+
+class TaskAnswer(TypedDict):
+    ordinal: int
+    interruptId: str
+    kind: str
+    value: NotRequired[Any]
+    action: NotRequired[str]
+    decidedBy: NotRequired[str]
+
+
+class Task(TypedDict):
+    taskId: str
+    epoch: int
+    leaseMs: int
+    leaseUntil: str
+    typeId: str
+    runId: str
+    workflowId: str
+    nodeId: str
+    attempt: int
+    idempotencyKey: str
+    input: Dict[str, Any]
+    config: Dict[str, Any]
+    answers: List[TaskAnswer]
+
+
+class ClaimAnswer(TypedDict):
+    tasks: List[Task]
+    unregistered: NotRequired[List[str]]
+
+
+class HeartbeatRequest(TypedDict):
+    epoch: int
+    leaseMs: NotRequired[int]
+
+
+class HeartbeatAnswer(TypedDict):
+    taskId: str
+    epoch: int
+    state: Literal["leased", "cancelled"]
+    leaseMs: NotRequired[int]
+    leaseUntil: NotRequired[str]
+    reason: NotRequired[str]
+
+
+class CompleteRequest(TypedDict):
+    epoch: int
+    output: NotRequired[Dict[str, Any]]
+
+
+class TaskError(TypedDict):
+    code: str
+    message: str
+    details: NotRequired[Dict[str, Any]]
+
+
+class FailRequest(TypedDict):
+    epoch: int
+    error: TaskError
+    retryable: NotRequired[bool]
+
+
+class AskRequest(TypedDict):
+    epoch: int
+    kind: str
+    data: NotRequired[Dict[str, Any]]
+    resumeSchema: NotRequired[Dict[str, Any]]
+    timeoutMs: NotRequired[int]
+
+
+class TaskChunk(TypedDict):
+    text: str
+    isLast: NotRequired[bool]
+    meta: NotRequired[Dict[str, Any]]
+
+
+class TaskProgress(TypedDict):
+    percent: NotRequired[float]
+    message: NotRequired[str]
+
+
+class EmitRequest(TypedDict):
+    epoch: int
+    chunks: NotRequired[List[TaskChunk]]
+    progress: NotRequired[TaskProgress]
+
+
+class TaskSaid(TypedDict):
+    taskId: str
+    state: Literal["completed", "failed", "asked", "leased"]
+    interruptId: NotRequired[str]
+
+
 class Operation(NamedTuple):
     method: str
     path: str
@@ -889,4 +1020,13 @@ OPERATIONS: Dict[str, Operation] = {
     "resolveInterruptByToken": Operation("POST", "/v1/interrupts/{token}", True),
     "listInterrupts": Operation("GET", "/v1/host/wopr/interrupts", False),
     "mintStreamTicket": Operation("POST", "/v1/host/wopr/runs/{runId}/stream-ticket", False),
+    "registerWorkerType": Operation("POST", "/v1/host/wopr/worker-types", False),
+    "listWorkerTypes": Operation("GET", "/v1/host/wopr/worker-types", False),
+    "removeWorkerType": Operation("POST", "/v1/host/wopr/worker-types/{typeId}:remove", False),
+    "claimTasks": Operation("POST", "/v1/host/wopr/tasks:claim", False),
+    "heartbeatTask": Operation("POST", "/v1/host/wopr/tasks/{taskId}:heartbeat", False),
+    "completeTask": Operation("POST", "/v1/host/wopr/tasks/{taskId}:complete", False),
+    "failTask": Operation("POST", "/v1/host/wopr/tasks/{taskId}:fail", False),
+    "askTask": Operation("POST", "/v1/host/wopr/tasks/{taskId}:ask", False),
+    "emitTask": Operation("POST", "/v1/host/wopr/tasks/{taskId}:emit", False),
 }

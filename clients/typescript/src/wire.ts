@@ -1250,6 +1250,147 @@ export interface StreamTicket {
   eventsUrl: string;
 }
 
+export interface WorkerTypeRequest {
+  typeId: string;
+  /** JSON Schema 2020-12 of the inputs. */
+  inputSchema?: Record<string, unknown>;
+  /** JSON Schema 2020-12 of the output. */
+  outputSchema?: Record<string, unknown>;
+  description?: string;
+}
+
+export interface WorkerType {
+  typeId: string;
+  revision: number;
+  /** This request changed something. */
+  changed?: boolean;
+  inputSchema?: Record<string, unknown>;
+  outputSchema?: Record<string, unknown>;
+  description?: string;
+  registeredAt: string;
+  updatedAt: string;
+}
+
+export interface WorkerTypeList {
+  workerTypes: WorkerType[];
+  /** There are more: pass this as after. */
+  nextAfter?: string;
+}
+
+export type WorkerTypeRemoval = Record<string, unknown>;
+
+export interface WorkerTypeRemoved {
+  typeId: string;
+  removed: boolean;
+}
+
+export interface ClaimRequest {
+  types: string[];
+  max?: number;
+  leaseMs?: number;
+  waitMs?: number;
+  worker?: string;
+}
+
+export interface TaskAnswer {
+  ordinal: number;
+  interruptId: string;
+  kind: string;
+  value?: unknown;
+  action?: string;
+  decidedBy?: string;
+}
+
+export interface Task {
+  taskId: string;
+  epoch: number;
+  leaseMs: number;
+  leaseUntil: string;
+  typeId: string;
+  runId: string;
+  workflowId: string;
+  nodeId: string;
+  attempt: number;
+  idempotencyKey: string;
+  input: Record<string, unknown>;
+  config: Record<string, unknown>;
+  answers: TaskAnswer[];
+}
+
+export interface ClaimAnswer {
+  tasks: Task[];
+  /** Types of the request that nobody has registered. */
+  unregistered?: string[];
+}
+
+export interface HeartbeatRequest {
+  /** Of the lease, from the claim. */
+  epoch: number;
+  leaseMs?: number;
+}
+
+export interface HeartbeatAnswer {
+  taskId: string;
+  epoch: number;
+  state: "leased" | "cancelled";
+  leaseMs?: number;
+  leaseUntil?: string;
+  reason?: string;
+}
+
+export interface CompleteRequest {
+  /** Of the lease, from the claim. */
+  epoch: number;
+  output?: Record<string, unknown>;
+}
+
+export interface TaskError {
+  code: string;
+  message: string;
+  details?: Record<string, unknown>;
+}
+
+export interface FailRequest {
+  /** Of the lease, from the claim. */
+  epoch: number;
+  error: TaskError;
+  retryable?: boolean;
+}
+
+export interface AskRequest {
+  /** Of the lease, from the claim. */
+  epoch: number;
+  /** approval, clarification, external-event or custom. */
+  kind: string;
+  data?: Record<string, unknown>;
+  resumeSchema?: Record<string, unknown>;
+  timeoutMs?: number;
+}
+
+export interface TaskChunk {
+  text: string;
+  isLast?: boolean;
+  meta?: Record<string, unknown>;
+}
+
+export interface TaskProgress {
+  percent?: number;
+  message?: string;
+}
+
+export interface EmitRequest {
+  /** Of the lease, from the claim. */
+  epoch: number;
+  chunks?: TaskChunk[];
+  progress?: TaskProgress;
+}
+
+export interface TaskSaid {
+  taskId: string;
+  state: "completed" | "failed" | "asked" | "leased";
+  interruptId?: string;
+}
+
 /** Query parameters of `listWorkflows`. */
 export interface ListWorkflowsQuery {
   /** Entries per page. */
@@ -1324,6 +1465,14 @@ export interface ListInterruptsQuery {
   cursor?: string;
 }
 
+/** Query parameters of `listWorkerTypes`. */
+export interface ListWorkerTypesQuery {
+  /** Entries per page. */
+  limit?: number;
+  /** nextAfter of the page before. */
+  after?: string;
+}
+
 /** What the host mounts: `{name}` in a path is a parameter. */
 export const operations = {
   getIndex: { method: "GET", path: "/", idempotent: false },
@@ -1355,6 +1504,15 @@ export const operations = {
   resolveInterruptByToken: { method: "POST", path: "/v1/interrupts/{token}", idempotent: true },
   listInterrupts: { method: "GET", path: "/v1/host/wopr/interrupts", idempotent: false },
   mintStreamTicket: { method: "POST", path: "/v1/host/wopr/runs/{runId}/stream-ticket", idempotent: false },
+  registerWorkerType: { method: "POST", path: "/v1/host/wopr/worker-types", idempotent: false },
+  listWorkerTypes: { method: "GET", path: "/v1/host/wopr/worker-types", idempotent: false },
+  removeWorkerType: { method: "POST", path: "/v1/host/wopr/worker-types/{typeId}:remove", idempotent: false },
+  claimTasks: { method: "POST", path: "/v1/host/wopr/tasks:claim", idempotent: false },
+  heartbeatTask: { method: "POST", path: "/v1/host/wopr/tasks/{taskId}:heartbeat", idempotent: false },
+  completeTask: { method: "POST", path: "/v1/host/wopr/tasks/{taskId}:complete", idempotent: false },
+  failTask: { method: "POST", path: "/v1/host/wopr/tasks/{taskId}:fail", idempotent: false },
+  askTask: { method: "POST", path: "/v1/host/wopr/tasks/{taskId}:ask", idempotent: false },
+  emitTask: { method: "POST", path: "/v1/host/wopr/tasks/{taskId}:emit", idempotent: false },
 } as const;
 
 export type OperationId = keyof typeof operations;

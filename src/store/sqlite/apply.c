@@ -301,7 +301,8 @@ static int plan_write(struct batch *b, struct plan *p, int *refusal) {
         if (rc == 0 && *refusal == 0) rc = origin_insert(b, p);
         if (rc == 0 && *refusal == 0) rc = tags_put(b, p);
     } else if (p->what == PLAN_RUN) {
-        rc = run_move(b, p, refusal);
+        rc = task_guard(b->c, p, refusal, b->err);
+        if (rc == 0 && *refusal == 0) rc = run_move(b, p, refusal);
         if (rc == 0 && *refusal == 0) b->runs_open -= plan_ends_run(p);
     }
     if (rc != 0 || *refusal != 0) return rc;

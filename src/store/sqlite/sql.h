@@ -183,6 +183,11 @@ struct row_writer { /* inside a plan's transaction */
     MUST_CHECK int one##_put(const struct row_writer *w, const type *row);
 PLAN_ROWS(ROW_PUT, PLAN_NO_STEP)
 #undef ROW_PUT
+/* --- tasks.c --- */
+/* Does the lease that the plan is for still hold?  A read: else *refusal is TASK_LOST and nothing
+ * was written. */
+MUST_CHECK int task_guard(struct conn *c, const struct plan *p, int *refusal,
+                          struct wopr_error *err);
 /* --- seals.c --- */
 MUST_CHECK int sealed_end(const struct row_writer *w, const struct plan *p);
 /* A fork reads what its source reads of the events before the cut. */

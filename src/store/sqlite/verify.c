@@ -131,6 +131,13 @@ static int walk_orphans(const struct walk *w) {
         finding_report(w, 0, STR_NONE, "usage", "what tenant %s takes does not match its runs",
                        col_z(q.st, 0));
     if (rc != 0) return rc;
+    query_begin(&q, w->c, SQL_VERIFY_WORKFLOWS);
+    while ((rc = query_step(&q, w->err)) == 1)
+        finding_report(w, 0, STR_NONE, "workflows",
+                       "versions of workflows of tenant %s do not match what is current, or its "
+                       "bytes",
+                       col_z(q.st, 0));
+    if (rc != 0) return rc;
     query_begin(&q, w->c, SQL_VERIFY_COUNTERS);
     rc = query_step(&q, w->err);
     if (rc == 0 || (rc == 1 && col_int(&q, 0) == 0))

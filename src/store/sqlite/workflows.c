@@ -164,11 +164,12 @@ static int dead_drop(struct store *s, struct str tenant, const struct dead *d, i
 }
 
 /* A run that a host was about to create when the workflow was deleted has been created long since,
- * so what no run needs now, none will. */
+ * so what no run needs now, none will.  Shared texts stay: any tenant may have runs of them. */
 static int dead_reclaim(struct store *s, const struct workflow_row *w, struct wopr_error *err) {
-    struct arena *a = arena_new(DEAD_ARENA_MAX);
     struct dead_list all = {NULL, 0};
     struct query q;
+    if (w->tenant.n == 0) return 0;
+    struct arena *a = arena_new(DEAD_ARENA_MAX);
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a workflow");
     query_begin(&q, s->writer, SQL_WF_DEAD);
     bind_text(&q, w->tenant);

@@ -66,6 +66,10 @@ static int success_render(const struct wire_cmd *wc, const struct engine_result 
         jw_kstrz(&w, "status", v1_status_shown(r->status));
         status = 200;
         break;
+    case ENGINE_TASK:
+        v1_task_said(&w, &wc->cmd, r);
+        status = 200;
+        break;
     case ENGINE_PAUSE:
         jw_kstr(&w, "runId", wc->cmd.run_id);
         jw_kstrz(&w, "status", "paused");
@@ -106,7 +110,8 @@ static void error_explain(const struct wire_cmd *wc, const struct engine_result 
     if (r->rc == WOPR_E_RUN_ALREADY_ACTIVE) {
         active_details(r, err);
     } else if ((r->rc == WOPR_E_CONFLICT || r->rc == WOPR_E_RUN_TERMINAL) &&
-               wc->cmd.op != ENGINE_CREATE && wc->cmd.op != ENGINE_FORK) {
+               wc->cmd.op != ENGINE_CREATE && wc->cmd.op != ENGINE_FORK &&
+               wc->cmd.op != ENGINE_TASK) {
         status_details(r, err);
     } else if (r->rc == WOPR_E_VALIDATION && wc->cmd.op == ENGINE_RESOLVE && wc->resume_bare) {
         static const char MEMBER[] = "/resumeValue"; /* the body is the value itself */

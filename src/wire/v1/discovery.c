@@ -168,6 +168,11 @@ static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_object(w);
     jw_key(w, "interrupts");
     put_interrupts(c, w);
+    jw_key(w, "workers"); /* docs/workers.md */
+    jw_object(w);
+    jw_kbool(w, "supported", true);
+    jw_kstrz(w, "path", "/v1/host/wopr/tasks:claim");
+    jw_end_object(w);
     jw_key(w, "limits");
     jw_object(w);
     jw_kint(w, "maxRunDurationSec", c->max_run_duration_sec);

@@ -82,6 +82,16 @@ int v1_values_frame(const struct run_state *s, const struct run_origin *o,
 /* --- commands.c --- */
 extern const struct wire_spelling V1_SPELLING;
 
+/* --- worker_types.c: members of the bodies of workers --- */
+/* A member of whole digits within min..max; absent: as it is not there.  VALIDATION names it. */
+MUST_CHECK int v1_int_member(struct str raw, const char *name, int64_t min, int64_t max,
+                             int64_t absent, int64_t *out, struct wopr_error *err);
+MUST_CHECK int v1_text_member(struct str text, const char *name, size_t max,
+                              struct wopr_error *err);
+
+/* --- task_says.c --- */
+void v1_task_said(struct jw *w, const struct engine_cmd *cmd, const struct engine_result *r);
+
 /* --- interrupt_view.c: the snapshot's member (INT-13) --- */
 /* Raw object for run_view.interrupt, in a. */
 MUST_CHECK int v1_interrupt_render(const struct wire_interrupt *i, struct arena *a, struct str *out,

@@ -3,6 +3,7 @@
  * node types (host extensions).
  */
 #include "domain/lint.h"
+#include "store/tasks.h"
 #include "store/workflows.h"
 #include "wire/v1/wire_int.h"
 
@@ -22,7 +23,20 @@ struct asker {
 
 static bool type_find(void *ctx, struct str type_id, struct arena *a, struct wf_type *out) {
     const struct asker *k = ctx;
-    return k->types->find(k->types->ctx, type_id, a, out);
+    struct worker_type t;
+    struct wopr_error err;
+    if (k->types->find(k->types->ctx, type_id, a, out)) return true;
+    if (store_worker_type_get(wire_of(k->call)->store, k->call->who.tenant, k->call->who.test_mode,
+                              type_id, a, &t, &err) != 0)
+        return false;
+    *out = (struct wf_type){t.type_id, .summary = t.description, .takes_ports = true}; /* WRK-4 */
+    return true;
+}
+
+static bool type_there(void *ctx, struct str type_id) {
+    struct asker *k = ctx;
+    struct wf_type t;
+    return type_find(k, type_id, k->call->arena, &t);
 }
 
 static bool type_name(void *ctx, size_t i, struct arena *a, struct str *type_id) {
@@ -61,7 +75,10 @@ int v1_definition_check(struct http_call *c, struct str text, struct v1_findings
     struct asker k = {.types = &v1_of(c)->cfg.types, .call = c};
     const struct wf_types types = {
         .find = type_find, .name = type_name, .workflow = workflow_there, .ctx = &k};
+    struct wf_env env = *v1_of(c)->cfg.env;
     struct str id = json_get(text, "id");
+    env.knows_type = type_there;
+    env.ctx = &k;
     if (id.n < ID_MEMBER_MAX) k.own_id = json_string(id, c->arena);
     *out = (struct v1_findings){0};
     buf_init(&out->text, FINDINGS_MAX);
@@ -70,7 +87,7 @@ int v1_definition_check(struct http_call *c, struct str text, struct v1_findings
     jobj_begin(&out->refusal, WOPR_DETAILS_SIZE);
     jw_key(&out->refusal.w, "fields");
     jw_array(&out->refusal.w);
-    int rc = workflow_check(text, v1_of(c)->cfg.env, &types, finding_add, out, &out->sum, err);
+    int rc = workflow_check(text, &env, &types, finding_add, out, &out->sum, err);
     jw_end_array(&out->w);
     jw_end_array(&out->refusal.w);
     if (rc == 0 && buf_failed(&out->text))

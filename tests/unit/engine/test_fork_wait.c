@@ -18,14 +18,16 @@ static bool waits(enum run_status s) {
 static void answer_until_final(struct str run_id, const char *const *answers) {
     for (unsigned given = 0; !run_status_final(world_head(run_id).status);) {
         world_wait_settled(run_id);
-        if (!waits(world_head(run_id).status)) continue;
-        struct run_view v = world_view(run_id);
+        struct run_view v = world_view(run_id); /* status and node of one moment */
+        if (!waits(v.head.status)) continue;
         const char *node = arena_cstr(W.a, v.current_node);
         cr_assert_not_null(answers[given], "%s", world_story(run_id));
         int rc = world_answer(run_id, node, answers[given], NULL);
         /* Else the fork's first step was about to tell that it is answered. */
         if (rc == 0) given++;
-        else cr_assert_eq(rc, WOPR_E_INTERRUPT_RESOLVED, "%s", world_story(run_id));
+        else
+            cr_assert_eq(rc, WOPR_E_INTERRUPT_RESOLVED, "%s: %s", wopr_err_name(rc),
+                         world_story(run_id));
     }
 }
 

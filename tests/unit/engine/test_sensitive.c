@@ -4,6 +4,8 @@
  * channels.
  */
 #include "engine_world.h"
+
+#include "engine/workers.h"
 #include "fork_kit.h"
 
 #include "codec/json.h"
@@ -152,6 +154,79 @@ Test(sensitive, what_was_sealed_goes_with_the_run_and_no_file_ever_held_it) {
     answer(r, "g", "{\"action\":\"accept\"}");
     files_hold_no(CANARY);
     cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect_eq(sealed_rows(r), 0);
+    files_hold_no(CANARY);
+}
+
+/* --- workers --- */
+
+struct worker_wait {
+    struct engine_task_op o;
+    struct worker_type_cmd t;
+    sem_t done;
+};
+static void worker_op_done(struct engine_task_op *o) {
+    sem_post(&((struct worker_wait *)o->ctx)->done);
+}
+static void worker_type_done(struct worker_type_cmd *c) {
+    sem_post(&((struct worker_wait *)c->ctx)->done);
+}
+
+static void worker_registers(const char *type) {
+    struct worker_wait w = {.t = {.what = WORKER_TYPE_PUT, .a = W.a, .done = worker_type_done}};
+    w.t.ctx = &w;
+    w.t.type = (struct worker_type){.tenant = STR("t1"), .test_mode = true, .type_id = str_c(type)};
+    sem_init(&w.done, 0, 0);
+    engine_worker_type(W.engine, &w.t);
+    cr_assert_eq(world_wait_sem(&w.done), 0);
+    cr_assert_eq(w.t.rc, 0);
+}
+
+static struct task_row worker_claims(const char *type) {
+    const struct str types[] = {str_c(type)};
+    struct worker_wait w = {.o = {.op = {.what = TASK_OP_CLAIM,
+                                         .a = W.a,
+                                         .max = 1,
+                                         .lease_ms = 30000,
+                                         .queue = {STR("t1"), true, types, 1}},
+                                  .done = worker_op_done}};
+    w.o.ctx = &w;
+    sem_init(&w.done, 0, 0);
+    engine_task_op(W.engine, &w.o);
+    cr_assert_eq(world_wait_sem(&w.done), 0);
+    cr_assert_eq(w.o.op.claimed.n, 1u);
+    return w.o.op.claimed.v[0];
+}
+
+Test(sensitive, a_worker_gets_clear_values_and_no_file_holds_them /* WRK-9, OBS-71 */) {
+    worker_registers("acme.x");
+    struct str r = world_start(
+        world_def("w",
+                  NODE("n", "acme.x", "", "\"v\":{\"type\":\"variable\",\"variableName\":\"v\"}"),
+                  0, "{\"name\":\"v\",\"type\":\"string\",\"sensitive\":true}", 0, 0),
+        "{\"v\":\"" CANARY "\"}");
+    world_wait_event(r, EV_NODE_STARTED, 1);
+    struct task_row t = worker_claims("acme.x");
+    struct str body;
+    struct wopr_error err;
+    cr_expect_eq(t.body.n, 0u, "it is sealed");
+    cr_assert_eq(engine_task_body(W.engine, &t, W.a, &body, &err), 0, "%s", err.message);
+    cr_expect(str_eqc(json_get(body, "input"), "{\"v\":\"" CANARY "\"}"), STR_FMT, STR_ARG(body));
+    files_hold_no(CANARY);
+    cr_assert_eq(world_pause(r, DRAIN_CURRENT_NODE), 0); /* the outcome waits in its row */
+    struct call c;
+    call_init(&c, ENGINE_TASK, r);
+    c.cmd.task = (struct cmd_task){
+        .task_id = t.task_id,
+        .epoch = t.epoch,
+        .says = {.verb = TASK_COMPLETE, .output = STR("{\"copy\":\"" CANARY "\"}")}};
+    call_do(&c);
+    cr_assert_eq(c.cmd.result.rc, 0, "%s", c.cmd.result.err.message);
+    call_fini(&c);
+    files_hold_no(CANARY);
+    cr_assert_eq(world_op(ENGINE_RESUME, r, NULL), 0);
+    cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
+    log_holds_no(r, CANARY);
     cr_expect_eq(sealed_rows(r), 0);
     files_hold_no(CANARY);
 }

@@ -110,6 +110,7 @@ static const struct order {
      .value = "{\"action\":\"ask\",\"question\":\"why?\"}"},
     {.name = "answer nothing", .op = ENGINE_RESOLVE, .node = "d", .value = "1"},
     {.name = "answer by id", .op = ENGINE_RESOLVE, .interrupt = "int_none", .value = "1"},
+    {.name = "complete a task", .op = ENGINE_TASK, .value = "{}"},
     {.name = "replay", .op = ENGINE_FORK, .mode = FORK_REPLAY, .from = 0},
     {.name = "branch at the end", .op = ENGINE_FORK, .mode = FORK_BRANCH, .from = -1},
     {.name = "replay at the end", .op = ENGINE_FORK, .mode = FORK_REPLAY, .from = -1},
@@ -164,6 +165,9 @@ static void order_fill(struct call *c, const struct subject *x, const struct ord
         c->cmd.resolve.may_delegate = true;
         if (o->interrupt) c->cmd.resolve.via = RESOLVE_TOKEN;
     }
+    if (o->op == ENGINE_TASK)
+        c->cmd.task = (struct cmd_task){.task_id = STR("task_none"),
+                                        .says = {.verb = TASK_COMPLETE, .output = str_c(o->value)}};
     if (o->op == ENGINE_FORK) {
         c->cmd.fork.mode = o->mode;
         c->cmd.fork.from_seq = o->from;

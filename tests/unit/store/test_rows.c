@@ -425,6 +425,32 @@ Test(rows, a_text_stays_while_a_run_of_its_workflow_is_left) {
     }
 }
 
+Test(rows, verify_tells_when_versions_and_bytes_do_not_match) {
+    struct workflow_put r;
+    cr_assert_eq(wf_put_at("{\"v\":1}", 1, 0, &r), 0);
+    cr_assert_eq(wf_put_at("{\"v\":2}", 2, 0, &r), 0);
+    cr_expect_eq(kit_verify(&w), 0);
+    cr_assert_eq(kit_foreign(&w, "UPDATE workflow_usage SET bytes = bytes + 1"), 0);
+    cr_expect_eq(kit_verify(&w), 1);
+    cr_assert_eq(kit_foreign(&w, "UPDATE workflow_usage SET bytes = bytes - 1"), 0);
+    cr_assert_eq(kit_foreign(&w, "DELETE FROM workflow_versions WHERE revision = 2"), 0);
+    cr_expect_eq(kit_verify(&w), 1);
+}
+
+/* Runs of any tenant may have begun with a shared text. */
+Test(rows, a_shared_text_stays_after_its_workflow_was_deleted) {
+    struct workflow_row row;
+    cr_assert_eq(put_wf("s", "", "{\"v\":1}", true, false), PUT_CREATED);
+    cr_assert_eq(store_workflow_get(w.s, KIT_TENANT, false, STR("s"), w.a, &row, &w.err), 0);
+    row.updated_ms = 10;
+    cr_assert_eq(store_workflow_delete(w.s, &row, &w.err), 0);
+    row.text = STR("{\"v\":2}");
+    row.hash = sha256_of(row.text);
+    row.updated_ms = HOUR_MS * 2;
+    cr_assert_eq(store_workflow_put(w.s, &row, NULL, &w.err), 0);
+    cr_assert(text_there("{\"v\":1}"));
+}
+
 Test(rows, a_shortage_of_memory_is_an_answer) {
     struct run_view v;
     kit_run(&w, "run_1", 1);

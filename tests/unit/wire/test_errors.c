@@ -61,6 +61,7 @@ static const struct {
                  {WOPR_E_INTERRUPT_EXPIRED, 410, "interrupt_expired"},
                  {WOPR_E_INTERRUPT_CANCELLED, 422, "interrupt_cancelled"},
                  {WOPR_E_INTERRUPT_GONE, 410, "interrupt_cancelled"},
+                 {WOPR_E_TASK_LOST, 409, "task_lease_lost"},
                  {WOPR_E_CORRELATION_MISMATCH, 422, "correlation_mismatch"},
                  {WOPR_E_EVENTS_EXPIRED, 410, "events_expired"},
                  {WOPR_E_SEQUENCE_NOT_FOUND, 422, "sequence_not_found"},

@@ -1,0 +1,131 @@
+/*
+ * task.c: what a run knows of the tasks of its nodes, and their rows in its plans.
+ */
+#include "engine/task.h"
+
+#include "base/mem.h"
+#include "domain/interrupt.h"
+#include "engine/clear.h"
+
+#include <stdio.h>
+
+#define TASK_ID_TEXT_MAX 1024u               /* run, node, numbers */
+
+/* --- marks --- */
+
+bool task_mark_due(enum task_mark m) { return m == TASK_ANSWERED || m == TASK_LAPSED; }
+
+enum task_mark task_mark_of(const struct run_exec *re, int node) {
+    return re->tasks.of_node ? (enum task_mark)re->tasks.of_node[node] : TASK_NONE;
+}
+
+int task_mark_set(struct run_exec *re, int node, enum task_mark m) {
+    struct exec_tasks *t = &re->tasks;
+    if (!t->of_node && m == TASK_NONE) return 0;
+    if (!t->of_node) t->of_node = mem_zalloc(re->wf->nodes_nr);
+    if (!t->of_node) return WOPR_E_NO_MEMORY;
+    enum task_mark was = (enum task_mark)t->of_node[node];
+    t->open_nr = t->open_nr - (was != TASK_NONE) + (m != TASK_NONE);
+    t->due_nr = t->due_nr - task_mark_due(was) + task_mark_due(m);
+    t->of_node[node] = (unsigned char)m;
+    return 0;
+}
+
+void task_mark(struct step *st, int node, enum task_mark m) {
+    if (task_mark_set(st->exec, node, m) != 0)
+        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a task");
+}
+
+void tasks_forget(struct run_exec *re) {
+    mem_free(re->tasks.of_node);
+    re->tasks = (struct exec_tasks){0};
+}
+
+/* A node that waits for its task: also one that a pause has drained. */
+bool task_node_waits(const struct run_state *s, int node) {
+    const struct node_state *n = &s->nodes[node];
+    return n->status == NODE_RUNNING || (n->status == NODE_SUSPENDED && n->pause_drained);
+}
+
+/* --- rows --- */
+
+void task_close(struct step *st, int node, enum task_row_state state, const char *reason) {
+    if (task_mark_of(st->exec, node) == TASK_NONE) return;
+    struct plan_task row = {.op = TASK_ROW_CLOSE,
+                            .node_id = st->state->wf->nodes[node].id,
+                            .state = state,
+                            .reason = str_c(reason),
+                            .at_ms = st->now_ms};
+    plan_task(st->plan, &row);
+    task_mark(st, node, TASK_NONE);
+}
+
+/* Clear values of a run that has sensitive ones are encrypted at rest (OBS-71); *plain is empty
+ * then. */
+int64_t task_seal(struct step *st, int node, bool outcome, struct str text,
+                         struct str *plain) {
+    int64_t at = SEALED_TASKS - 2 * (int64_t)node - outcome;
+    *plain = text;
+    if (!st->state->masks) return 0;
+    clear_seal(st->engine, st->plan, st->state->meta.run_id, at, text);
+    *plain = STR_NONE;
+    return at;
+}
+
+void task_keep(struct step *st, int node, struct str outcome) {
+    struct plan_task row = {.op = TASK_ROW_ANSWER, .node_id = st->state->wf->nodes[node].id};
+    row.sealed_at = task_seal(st, node, true, outcome, &row.outcome);
+    plan_task(st->plan, &row);
+    task_mark(st, node, TASK_ANSWERED);
+}
+
+void task_lapse(struct step *st, int node) { task_mark(st, node, TASK_LAPSED); }
+
+void task_name_of(const struct step *st, int node, struct task_name *out) {
+    const struct node_state *n = &st->state->nodes[node];
+    char text[TASK_ID_TEXT_MAX], hex[65];
+    out->asks = 0;
+    for (; out->asks <= TASK_ASKS_MAX; out->asks++) {
+        struct str key = intr_key_of(st->state, node, out->asks, st->scratch);
+        const struct intr_state *i = run_state_intr(st->state, key);
+        if (!i || i->phase != INTR_RESOLVED) break;
+    }
+    int len = snprintf(text, sizeof text, "task:%s:" STR_FMT ":%lld:%d:%u", st->exec->run_id,
+                       STR_ARG(st->state->wf->nodes[node].id), (long long)n->activation,
+                       (int)n->attempt, out->asks);
+    struct sha256 d = sha256_of(str_n(text, (size_t)len < sizeof text ? (size_t)len : sizeof text));
+    sha256_hex(&d, hex);
+    snprintf(out->id, sizeof out->id, "task_%.32s", hex);
+}
+
+/* --- ends --- */
+
+static const char *end_reason(const struct run_state *s) {
+    if (s->status == RUN_CANCELLED) return "run-cancelled";
+    return s->status == RUN_FAILED ? "run-failed" : "run-completed";
+}
+
+static void tasks_end(struct step *st) {
+    plan_task(st->plan, &(struct plan_task){.op = TASK_ROW_CLOSE_ALL,
+                                            .state = TROW_CANCELLED,
+                                            .reason = str_c(end_reason(st->state)),
+                                            .at_ms = st->now_ms});
+    st->plan->unseals = st->plan->unseals || st->state->masks;
+    tasks_forget(st->exec);
+}
+
+void tasks_close(struct step *st) {
+    const struct plan *p = st->plan;
+    if (st->exec->tasks.open_nr == 0 || step_lost(st)) return;
+    if (run_status_final(st->state->status)) {
+        tasks_end(st);
+        return;
+    }
+    for (size_t i = 0; i < p->events_nr && st->exec->tasks.open_nr > 0; i++) {
+        if (p->events[i].node_id.n == 0) continue;
+        int node = workflow_node_index(st->state->wf, p->events[i].node_id);
+        if (node >= 0 && !task_node_waits(st->state, node))
+            task_close(st, node, TROW_CANCELLED, "node-ended");
+    }
+}
+
