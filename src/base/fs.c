@@ -54,6 +54,17 @@ bool fs_exists(const char *path) { return access(path, F_OK) == 0; }
 
 bool fs_readable(const char *path) { return access(path, R_OK) == 0; }
 
+const char *fs_exposed(const char *path) {
+    struct stat st;
+    if (stat(path, &st) != 0) return NULL;
+    if (st.st_uid != geteuid() && st.st_uid != 0) return "belongs to another user";
+    if ((st.st_mode & 07) != 0) return "can be read or changed by every user";
+    if ((st.st_mode & 020) != 0) return "can be changed by its group";
+    if ((st.st_mode & 070) != 0 && (st.st_uid != 0 || geteuid() == 0))
+        return "can be read by its group";
+    return NULL;
+}
+
 int64_t fs_size(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 ? (int64_t)st.st_size : 0;

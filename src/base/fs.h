@@ -27,6 +27,11 @@ MUST_CHECK int fs_each_name(const char *folder, bool (*fn)(void *ctx, const char
 bool fs_exists(const char *path);
 bool fs_readable(const char *path); /* by this user */
 
+/* How others than its owner can read or change the file, or that it belongs to another user; NULL:
+ * it is private, or not there.  That a group can read it does not count when root owns it and this
+ * user is not root: then the group, or a list of rights shown as one, is how it was handed over. */
+const char *fs_exposed(const char *path);
+
 int64_t fs_size(const char *path); /* 0 without such a file */
 /* Another descriptor of the null device: readable, writable, always empty. */
 MUST_CHECK int fs_open_null(void);

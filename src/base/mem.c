@@ -68,6 +68,12 @@ void mem_free(void *p) {
     free(p);
 }
 
+/* Through a pointer that the compiler must read, so that it cannot leave the call out. */
+void mem_wipe(void *p, size_t n) {
+    static void *(*const volatile wipe)(void *, int, size_t) = memset;
+    if (n > 0) wipe(p, 0, n);
+}
+
 void mem_freed_by_library(size_t n) {
     atomic_fetch_add_explicit(&freed_large, n, memory_order_relaxed);
 }

@@ -14,8 +14,9 @@ void *mem_array(size_t count, size_t size); /* zeroed, overflow-checked */
 void *mem_realloc(void *p, size_t n);
 void *mem_grow(void *p, size_t count, size_t size); /* realloc to count*size, overflow-checked */
 char *mem_strndup(const char *p, size_t n);
-void mem_free(void *p);   /* takes NULL */
-size_t mem_size(void *p); /* usable bytes, at least as many as requested; NULL: 0 */
+void mem_free(void *p);           /* takes NULL */
+void mem_wipe(void *p, size_t n); /* zeroes, also what is freed next; takes NULL with 0 */
+size_t mem_size(void *p);         /* usable bytes, at least as many as requested; NULL: 0 */
 /* For a program that serves: freed memory is kept for the next request instead of being given back
  * and taken again a hundred times a second.  Process-wide, so never called by the library. */
 void mem_serve(void);

@@ -29,6 +29,10 @@ static int mask_hash(struct str json, struct arena *a, struct str *out, struct w
 
 bool mask_masks(struct str mode) { return !str_eqc(mode, "passthrough"); }
 
+struct str mask_inherited(struct str mode) {
+    return mask_masks(mode) ? mode : STR("mask");
+}
+
 int mask_value(struct str mode, struct str json, struct arena *a, struct str *out,
                struct wopr_error *err) {
     if (str_eqc(mode, "hash")) return mask_hash(json, a, out, err);
@@ -45,7 +49,8 @@ static int inits_render(const struct var_inits *inits, bool clear, struct arena 
     for (size_t i = 0; i < inits->n; i++) {
         const struct var_init *v = &inits->v[i];
         struct str raw = clear ? v->value : v->shown;
-        if (!v->from_input || (clear && !v->sensitive) || raw.n == 0) continue;
+        bool masked = v->sensitive && !str_eq(v->shown, v->value);
+        if (!v->from_input || (clear && !masked) || raw.n == 0) continue;
         jw_key_str(&o.w, v->name);
         jw_raw(&o.w, raw);
     }
@@ -61,9 +66,9 @@ int run_inputs_mask(struct var_inits *inits, struct str mode, struct arena *a, s
     for (size_t i = 0; rc == 0 && i < inits->n; i++) {
         struct var_init *v = &inits->v[i];
         v->shown = v->value;
-        if (!v->sensitive || !mask_masks(mode)) continue;
+        if (!v->sensitive || (!v->inherited && !mask_masks(mode))) continue;
         any = any || v->from_input;
-        rc = mask_value(mode, v->value, a, &v->shown, err);
+        rc = mask_value(v->inherited ? mask_inherited(mode) : mode, v->value, a, &v->shown, err);
     }
     if (rc != 0) return rc;
     rc = inits_render(inits, false, a, shown);

@@ -68,6 +68,7 @@ struct var_init {
     struct str shown;       /* set by run_inputs_mask; empty: omitted */
     bool sensitive;
     bool from_input;
+    bool inherited; /* sensitive where it comes from: masked whatever the mode of this workflow */
 };
 struct input_stray {          /* an input that the workflow does not declare, and drops */
     struct str name, nearest; /* nearest: the declared one that was probably meant, or empty */
@@ -97,6 +98,8 @@ bool redact_text(struct str text, struct str known, struct buf *out);
 #define MASK_TEXT "\"[REDACTED]\""
 /* Does the mode mask at all?  Empty: the default, mask (OBS-73). */
 bool mask_masks(struct str mode);
+/* The mode for a value that is sensitive elsewhere: what an author lets pass is his own only. */
+struct str mask_inherited(struct str mode);
 /* Split the inputs of a new run into what it shows and what it must seal: all declared inputs with
  * the sensitive ones masked, and an object of the clear sensitive ones; empty when nothing is
  * masked.  Also sets `shown` of each initial value. */

@@ -335,8 +335,8 @@ void plan_project(struct plan *p, struct run_state *s, int64_t paused_ms) {
         .paused_ms = paused_ms,
     };
     p->has_update = p->what != PLAN_SIDE;
-    if (run_status_final(s->status)) { /* the clear values are no longer needed */
-        p->unseals = s->masked;
+    if (run_status_final(s->status)) { /* no one needs the clear values any more */
+        p->unseals = s->masked || s->masks;
         p->sealed_nr = 0;
     }
     s->dirty_run = false;

@@ -38,8 +38,9 @@ struct run_fork { /* a run's link to its source; mode NONE: not a fork */
 struct plan_fork {
     struct run_fork link;
     int64_t prefix_bytes; /* of the inherited events, as event_bytes() counts */
-    int64_t row_bytes;    /* filled by the store: of the state that the plan writes */
-    int64_t bytes;        /* filled by the store: row_bytes and the copied artifacts */
+    bool sealed; /* its state holds clear values of the source, which must not have ended (STALE) */
+    int64_t row_bytes; /* filled by the store: of the state that the plan writes */
+    int64_t bytes;     /* filled by the store: the same and the artifacts that the fork gets */
 };
 enum { CHILD_AWAITED = 1, CHILD_DETACHED = 2 }; /* stored: never renumber */
 struct run_row_new {                            /* PLAN_CREATE; see struct run_meta */
@@ -78,6 +79,7 @@ enum {
     SEALED_LEFT = -2,   /* variables that the parent of an ended child must still read */
     SEALED_TASKS = -16  /* from here downwards: what is sealed for the tasks of nodes */
 };
+#define SEALED_IMAGE(seq) (INT64_MIN + (seq)) /* place of a checkpoint, which is no such row */
 struct plan_sealed {
     int64_t seq; /* of the event, or SEALED_* */
     int64_t key_no;
@@ -187,6 +189,7 @@ struct plan_task_guard {
 /* The state after the event before seq (state_save.h); at most one in a plan, for its end. */
 struct plan_checkpoint {
     int64_t seq;
+    int64_t key_no;   /* 0: clear; else the image is sealed, because the state holds clear values */
     struct str image; /* bytes */
 };
 
@@ -224,8 +227,10 @@ struct plan_checkpoint {
 struct idem_key {
     struct str tenant, operation_id;
     struct sha256 key;    /* IDEM-2 cache key */
-    struct sha256 digest; /* IDEM-10 body fingerprint */
-    int64_t keep_ms;      /* how long to keep the answer; 0 = the store's default */
+    struct sha256 digest; /* IDEM-10 body fingerprint: of a guessed body too, so it is not stored */
+    struct sha256 keyed;  /* but this: HMAC of it under data key key_no; key_no 0: digest is */
+    int64_t key_no;
+    int64_t keep_ms; /* how long to keep the answer; 0 = the store's default */
 };
 struct idem_response {
     int status;

@@ -189,6 +189,8 @@ static void node_walk(struct image *m, struct node_state *n) {
     WALK_COUNT32(m, n->terminal_n);
     text_walk(m, &n->outputs);
     text_walk(m, &n->error);
+    text_walk(m, &n->clear);
+    WALK_BOOL(m, n->masked);
 }
 
 /* Heaps of nodes: check their order and the phase of their nodes, on which other code relies. */
@@ -265,6 +267,7 @@ static void var_walk(struct image *m, struct var_state *v) {
     text_walk(m, &v->name);
     text_walk(m, &v->value);
     WALK_BOOL(m, v->sensitive);
+    text_walk(m, &v->shown);
 }
 
 static void entry_walk(struct image *m, struct chan_entry *e) {
@@ -288,6 +291,8 @@ static void chan_walk(struct image *m, struct chan_state *c) {
     WALK_BOOL(m, c->is_list);
     WALK_LIST(m, c->v, c->n, c->cap, (int64_t)RUN_ENTRIES_MAX, entry_walk);
     image_check(m, c->is_list || c->n <= 1);
+    WALK_BOOL(m, c->sensitive);
+    text_walk(m, &c->shown);
     sum_walk(m, c);
 }
 
@@ -368,6 +373,9 @@ static void run_walk(struct image *m) {
     WALK(m, s->fail_seq, -1, NUMBER_MAX);
     WALK_BOOL(m, s->cap_breached);
     WALK_BOOL(m, s->end_reached);
+    WALK_BOOL(m, s->masks);
+    WALK_BOOL(m, s->masked);
+    WALK_BOOL(m, s->lost);
     text_walk(m, &s->error);
     text_walk(m, &s->agent);
     text_walk(m, &s->outputs);
@@ -398,7 +406,9 @@ static struct sha256 state_basis(const struct run_state *s) {
     memcpy(text, s->wf->hash.b, sizeof s->wf->hash.b);
     int n =
         snprintf(text + sizeof s->wf->hash.b, 24, "%lld", (long long)s->options.recursion_limit);
-    return sha256_of2(str_n(text, sizeof s->wf->hash.b + (size_t)n), s->meta.inputs);
+    struct sha256 d = sha256_of2(str_n(text, sizeof s->wf->hash.b + (size_t)n), s->meta.inputs);
+    if (s->meta.inputs_clear.n == 0) return d;
+    return sha256_of2(str_n((const char *)d.b, sizeof d.b), s->meta.inputs_clear);
 }
 
 static void image_walk(struct image *m, struct state_aside *a) {
@@ -429,8 +439,7 @@ static uint64_t image_sum(struct str image) {
 
 int run_state_save(const struct run_state *s, const struct state_aside *aside, struct buf *out) {
     struct state_aside a = *aside;
-    if (s->masks || s->masked) return WOPR_E_VALIDATION; /* shown and clear are not saved */
-    ASSERT(!run_state_busy(s));                          /* unsettled edges are part of no image */
+    ASSERT(!run_state_busy(s)); /* what is left to be settled is part of no image */
     char head[STATE_IMAGE_HEAD] = IMAGE_MAGIC;
     size_t start = out->len;
     /* The walk changes nothing when it writes. */

@@ -14,7 +14,7 @@
 
 #include "domain/state.h"
 
-#define STATE_CODEC      1                  /* version of the form: rises with every change */
+#define STATE_CODEC      2                  /* of the form: rises with every change of it */
 #define STATE_IMAGE_MAX  (8u * 1024 * 1024) /* bytes; a larger state has no image */
 #define STATE_IMAGE_HEAD 24   /* magic, version (2 bytes), length and checksum (8): little-endian */
 #define STATE_IMAGE_SEED 0x77 /* of str_hash over all that follows the head: the checksum */
@@ -28,9 +28,9 @@ struct state_aside {
     bool source_ended;     /* the source's terminal event was passed */
 };
 
-/* Appends the image of s, which is not busy, to out.  TOO_BIG: the buffer has failed, by its
- * maximum or for lack of memory.  VALIDATION: s holds, or may get, clear values that are shown
- * masked; images must not contain them. */
+/* Appends the image of s, which is not busy, to out.  TOO_BIG: the buffer has failed, for its
+ * maximum or for memory.  When s->masks or s->masked, the image has clear values that the log shows
+ * masked: who stores it seals it. */
 MUST_CHECK int run_state_save(const struct run_state *s, const struct state_aside *aside,
                               struct buf *out);
 /* Make a state from an image, without dirty marks (run_state_clean).  The bytes are not trusted.

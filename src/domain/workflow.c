@@ -205,6 +205,7 @@ static int definition_compile(struct wfc *c) {
     if (rc == 0) rc = dispatchers_check(c);
     if (rc == 0) rc = wfc_graph(c);
     if (rc == 0) rc = wfc_schemas(c);
+    if (rc == 0) rc = wfc_words(c);
     if (rc == 0) rc = hash_compute(c);
     return rc;
 }

@@ -145,6 +145,8 @@ struct workflow {
     bool has_loop;
     bool strict_inputs;                        /* settings.strictInputs (docs/api-extensions.md) */
     struct str masking_mode, compliance_class; /* metadata, may be empty */
+    uint64_t *words;                           /* hashes, ascending: see workflow_says */
+    size_t words_nr;
 };
 /* What the compiler needs from outside. */
 struct wf_env {
@@ -169,6 +171,10 @@ void workflow_unref(struct workflow *w);                               /* takes 
 int workflow_node_index(const struct workflow *w, struct str node_id); /* -1 when absent */
 const struct wf_variable *workflow_variable(const struct workflow *w, struct str name);
 const struct wf_channel *workflow_channel(const struct workflow *w, struct str name);
+/* Is word, of WF_WORD_MAX bytes at most, a string, name or number of the definition, or quoted in
+ * an expression?  The default of a sensitive variable or channel is none. */
+#define WF_WORD_MAX 24u
+bool workflow_says(const struct workflow *w, struct str word);
 const char *reducer_name(enum reducer r);
 /* CHAN-5: the node's id or a pattern of its type is listed, or the side is open. */
 bool channel_admits(const struct wf_access *side, const struct wf_node *n);

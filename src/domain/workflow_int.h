@@ -62,7 +62,8 @@ int wfc_nodes(struct wfc *c, const struct wfc_obj *top);
 int wfc_ports(struct wfc *c, const struct wfc_obj *top); /* after nodes and variables */
 int wfc_edges(struct wfc *c, const struct wfc_obj *top);
 int wfc_channels(struct wfc *c, const struct wfc_obj *top);
-int wfc_names(struct wfc *c); /* of channels and variables that nodes write (INT-27, CHAN-28) */
+int wfc_names(struct wfc *c); /* of what nodes write (INT-27, CHAN-28) */
+int wfc_words(struct wfc *c); /* after variables and channels */
 int wfc_graph(struct wfc *c); /* adjacency, loopbacks, entries (WF-11, NODE-14) */
 /* Parse an expression and collect its literal patterns. */
 int wfc_expr(struct wfc *c, struct str text, const char *pointer, const char *key,

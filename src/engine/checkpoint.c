@@ -2,33 +2,26 @@
  * checkpoint.c: when to save a state, and where a fold begins.
  *
  * A checkpoint is due when CHECKPOINT_EVENTS events were folded since the last one and took
- * CHECKPOINT_SHARE times the bytes that its image takes: so all checkpoints of a run take at most a
- * fifth of the bytes of log and checkpoints together, and a load folds a bounded rest, as does a
- * fork at any cut.  Most runs end before that and have none.  A run with sensitive values has none:
- * its state holds them clear, and the file must not.
+ * CHECKPOINT_SHARE times the bytes that its image takes: all checkpoints of a run together take at
+ * most a fifth of what its log and they take, a load folds a bounded rest, and so does a fork, at
+ * whatever event it is cut.  Most runs end before that and have none.  That of a state with
+ * sensitive values, which it holds clear, is sealed, and goes when the run ends (OBS-71).
  */
 #include "engine/checkpoint.h"
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "engine/fork_info.h"
 #include "engine/kept.h"
 #include "engine/replay.h"
+#include "store/vault.h"
 
 #define CHECKPOINT_EVENTS    256
 #define CHECKPOINT_SHARE     4u
 #define CHECKPOINT_BYTES_MIN 512u                 /* about the size of a fresh state */
 #define CHECKPOINT_PLAN_MAX  (PLAN_BYTES_MAX / 4) /* a plan larger than this gets none */
 
-static bool workflow_sensitive(const struct workflow *wf) {
-    bool found = false;
-    if (!mask_masks(wf->masking_mode)) return false;
-    for (size_t i = 0; i < wf->vars_nr; i++) found = found || wf->vars[i].sensitive;
-    for (size_t i = 0; i < wf->channels_nr; i++) found = found || wf->channels[i].sensitive;
-    for (size_t i = 0; i < wf->nodes_nr; i++) found = found || wf->nodes[i].sensitive_nr > 0;
-    return found;
-}
-
-/* Bytes allowed for the next image, 0 = none is due. */
+/* Bytes that the next image may have, 0 = none is due. */
 static size_t image_room(const struct run_exec *re) {
     const struct run_state *s = re->state;
     const struct exec_checkpoint *last = &re->checkpoint;
@@ -44,18 +37,35 @@ static size_t image_room(const struct run_exec *re) {
 static bool checkpoint_due(const struct step *st) {
     const struct plan *p = st->plan;
     return image_room(st->exec) > 0 && p->failed == 0 && p->events_nr > 0 &&
-           arena_used(p->arena) <= CHECKPOINT_PLAN_MAX && !st->state->masks && !st->state->masked &&
-           !workflow_sensitive(st->state->wf);
+           arena_used(p->arena) <= CHECKPOINT_PLAN_MAX;
 }
 
 void checkpoint_settle(struct step *st) {
     if (checkpoint_due(st)) (void)step_settled(st);
 }
 
+/* Into the plan.  A host that cannot seal makes no checkpoint: what keeps it from that is reported
+ * where a value has to be sealed. */
+static int image_add(struct step *st, struct str image) {
+    const struct run_state *s = st->state;
+    struct plan *p = st->plan;
+    struct plan_checkpoint c = {.seq = s->next_seq, .image = image};
+    struct plan_sealed row;
+    if (s->masks || s->masked) {
+        const struct seal_place place = {s->meta.run_id, SEALED_IMAGE(s->next_seq)};
+        if (!st->engine->cfg.vault) return WOPR_E_CONFIG;
+        int rc = vault_seal(st->engine->cfg.vault, &place, image, st->scratch, &row, NULL);
+        if (rc != 0) return rc;
+        c.key_no = row.key_no;
+        c.image = row.box;
+    }
+    plan_checkpoint(p, &c);
+    return 0;
+}
+
 void checkpoint_add(struct step *st) {
     struct run_exec *re = st->exec;
     struct run_state *s = st->state;
-    struct plan *p = st->plan;
     size_t room = image_room(re);
     struct state_aside aside = {0};
     struct buf image;
@@ -63,13 +73,13 @@ void checkpoint_add(struct step *st) {
     aside.fork_gap_ms = re->fork.info ? re->fork.info->gap_ms : 0;
     replay_mark(re, &aside);
     buf_init(&image, room);
-    if (run_state_save(s, &aside, &image) == 0) {
-        plan_checkpoint(p, &(struct plan_checkpoint){s->next_seq, buf_str(&image)});
+    if (run_state_save(s, &aside, &image) == 0 && image_add(st, buf_str(&image)) == 0) {
         re->checkpoint = (struct exec_checkpoint){
             .seq = s->next_seq, .log_bytes = s->log_bytes, .image_bytes = image.len};
     } else {
         re->checkpoint.image_bytes = 2 * room; /* try again when it should fit */
     }
+    mem_wipe(image.p, image.len);
     buf_fini(&image);
 }
 
@@ -92,7 +102,8 @@ int checkpoint_load(struct step *st, const struct run_origin *o, bool trusted,
                                      .seq_max = trusted ? o->head.next_seq : 0,
                                      .wf = re->wf,
                                      .meta = &o->meta,
-                                     .limits = limits};
+                                     .limits = limits,
+                                     .vault = st->engine->cfg.vault};
     struct checkpoint_state c;
     if (kept_take(re, trusted ? o->head.next_seq : -1)) return 0;
     int rc = checkpoint_find(st->engine, &of, st->scratch, &c, err);

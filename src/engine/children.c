@@ -165,7 +165,7 @@ static int creation_fill(struct step *st, const struct node_child *want, struct 
     if (rc == 0) rc = run_inputs_check(inputs, c->wf, c->arena, &cmd->create.inputs, &err);
     for (size_t i = 0; rc == 0 && i < cmd->create.inputs.n; i++) { /* OBS-71: there, too */
         struct var_init *v = &cmd->create.inputs.v[i];
-        if (v->from_input && secret_in(st, v->value)) v->sensitive = true;
+        if (v->from_input && secret_in(st, v->value)) v->sensitive = v->inherited = true;
     }
     if (rc == 0)
         rc = run_inputs_render(&cmd->create.inputs, c->arena, &cmd->create.inputs_accepted, &err);
@@ -368,9 +368,8 @@ static int child_end_read(struct step *st, const struct exec_child *x, struct no
     struct wopr_error err;
     int rc = store_run_view(st->engine->store, m->tenant, m->test_mode, str_c(x->run_id),
                             st->scratch, &v, &err);
-    if (rc == 0 && run_status_final(v.head.status)) /* WF-49: the clear values it left to us */
-        rc = clear_one(st->engine, v.head.run_no, str_c(x->run_id), SEALED_LEFT, st->scratch, &left,
-                       &err);
+    if (rc == 0 && run_status_final(v.head.status)) /* WF-49: what it left to us, clear */
+        rc = clear_one(st->engine, v.head.run_no, SEALED_LEFT, st->scratch, &left, &err);
     if (rc == 0 && left.n > 0) rc = json_members(left, st->scratch, &clear, &err);
     if (rc != 0) return rc;
     struct node_child_var *vars =

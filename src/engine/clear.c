@@ -22,9 +22,8 @@ void clear_seal(struct engine *e, struct plan *p, struct str run_id, int64_t at,
     else plan_fail(p, rc, "%s", err.message);
 }
 
-int clear_open(struct clear_reader *r, struct engine *e, int64_t run_no, struct str run_id,
-               struct wopr_error *err) {
-    *r = (struct clear_reader){.engine = e, .run_no = run_no, .run_id = run_id};
+int clear_open(struct clear_reader *r, struct engine *e, int64_t run_no, struct wopr_error *err) {
+    *r = (struct clear_reader){.engine = e, .run_no = run_no};
     r->a = arena_new(CLEAR_ARENA_MAX);
     return r->a ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for clear values");
 }
@@ -34,12 +33,12 @@ void clear_shut(struct clear_reader *r) {
     r->a = NULL;
 }
 
-static int row_open(struct engine *e, struct str run_id, const struct plan_sealed *row,
-                    struct arena *a, struct str *clear, struct wopr_error *err) {
-    const struct seal_place place = {run_id, row->seq};
+static int row_open(struct engine *e, const struct sealed_row *row, struct arena *a,
+                    struct str *clear, struct wopr_error *err) {
+    const struct seal_place place = {row->run_id, row->sealed.seq};
     if (!e->cfg.vault)
         return wopr_error_set(err, WOPR_E_CONFIG, "this host has no key for sensitive values");
-    int rc = vault_open(e->cfg.vault, &place, row, a, clear, err);
+    int rc = vault_open(e->cfg.vault, &place, &row->sealed, a, clear, err);
     if (rc == 0 && json_type_of(*clear) != JSON_OBJECT)
         rc = wopr_error_set(err, WOPR_E_CORRUPT, "a sealed value is no object");
     return rc;
@@ -55,17 +54,17 @@ int clear_event(struct clear_reader *r, struct event *e, struct wopr_error *err)
         int rc = store_sealed(r->engine->store, r->run_no, e->seq, r->until, r->a, &r->l, err);
         if (rc != 0) return rc;
     }
-    while (r->at < r->l.n && r->l.v[r->at].seq < e->seq) r->at++;
-    if (r->at == r->l.n || r->l.v[r->at].seq != e->seq) return 0;
-    return row_open(r->engine, r->run_id, &r->l.v[r->at], r->a, &e->clear, err);
+    while (r->at < r->l.n && r->l.v[r->at].sealed.seq < e->seq) r->at++;
+    if (r->at == r->l.n || r->l.v[r->at].sealed.seq != e->seq) return 0;
+    return row_open(r->engine, &r->l.v[r->at], r->a, &e->clear, err);
 }
 
-int clear_one(struct engine *e, int64_t run_no, struct str run_id, int64_t at, struct arena *a,
-              struct str *clear, struct wopr_error *err) {
+int clear_one(struct engine *e, int64_t run_no, int64_t at, struct arena *a, struct str *clear,
+              struct wopr_error *err) {
     struct sealed_list l;
     *clear = STR_NONE;
     int rc = store_sealed(e->store, run_no, at, at + 1, a, &l, err);
-    return rc == 0 && l.n > 0 ? row_open(e, run_id, &l.v[0], a, clear, err) : rc;
+    return rc == 0 && l.n > 0 ? row_open(e, &l.v[0], a, clear, err) : rc;
 }
 
 /* WF-49: a parent reads the variables of its child once that has ended. */

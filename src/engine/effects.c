@@ -27,8 +27,12 @@ static int effect_emit(struct step *st, enum ev_kind kind, int node, struct str 
                        STR("an effect of the node does not fit its event"));
 }
 
+/* A workflow that lets its own sensitive values pass does not let those of its parent pass. */
 static int value_mask(struct step *st, struct str json, struct str *out) {
-    int rc = mask_value(st->state->wf->masking_mode, json, st->scratch, out, NULL);
+    struct str mode = st->state->wf->masking_mode;
+    *out = json;
+    if (!mask_masks(mode) && !secret_in(st, json)) return 0;
+    int rc = mask_value(mask_inherited(mode), json, st->scratch, out, NULL);
     if (rc != 0) plan_fail(st->plan, rc, "a sensitive value cannot be masked");
     return rc;
 }
@@ -309,9 +313,8 @@ int outputs_mask(struct step *st, int node, struct str outputs, struct str *show
     struct jw w;
     bool any = false;
     *shown_out = outputs;
-    if (json_type_of(outputs) != JSON_OBJECT || !mask_masks(st->state->wf->masking_mode) ||
-        (def->sensitive_nr == 0 && !st->state->masks))
-        return 0;
+    bool declared = def->sensitive_nr > 0 && mask_masks(st->state->wf->masking_mode);
+    if (json_type_of(outputs) != JSON_OBJECT || (!declared && !st->state->masks)) return 0;
     int rc = json_members(outputs, st->scratch, &m, NULL);
     if (rc != 0) {
         plan_fail(st->plan, rc, "no memory to mask outputs");
@@ -325,7 +328,7 @@ int outputs_mask(struct step *st, int node, struct str outputs, struct str *show
         if (port_sensitive(def, m.v[i].key) ||
             (secret_in(st, raw) && !port_open(def, m.v[i].key))) {
             rc = value_mask(st, raw, &raw);
-            any = true;
+            any = any || !str_eq(raw, m.v[i].raw);
         }
         if (rc != 0 || raw.n == 0) continue;
         jw_key_str(&w, m.v[i].key);

@@ -192,7 +192,9 @@ static bool create_fill(struct step *st, struct fork_job *j, struct plan *p) {
     struct run_row_new *n = p->create = ARENA_NEW(p->arena, struct run_row_new);
     struct plan_fork *f = ARENA_NEW(p->arena, struct plan_fork);
     if (!n || !f) return false;
-    *f = (struct plan_fork){.link = j->link, .prefix_bytes = st->exec->state->log_bytes};
+    *f = (struct plan_fork){.link = j->link,
+                            .prefix_bytes = st->exec->state->log_bytes,
+                            .sealed = fork_clear_used(st->exec)};
     n->fork = f;
     n->meta = j->meta; /* the job outlives the plan */
     n->workflow_hash = j->source.workflow_hash;
@@ -216,7 +218,6 @@ static struct plan *fork_plan(struct step *st, struct fork_job *j) {
     p->epoch = 1; /* the first holder's */
     p->base_seq = s->next_seq;
     plan_channels(p, st->exec->wf);
-    fork_seals_take(st->exec, p);
     if (j->meta.inputs_clear.n > 0)
         clear_seal(st->engine, p, j->meta.run_id, SEALED_INPUTS, j->meta.inputs_clear);
     plan_project(p, s, 0);
@@ -264,6 +265,21 @@ static enum turn fork_made(struct step *st, struct plan *p) {
     return TURN_GO_ON;
 }
 
+/* The source has ended since its clear values were read: the fork begins with what is left. */
+static enum turn fork_again(struct run_exec *re) {
+    struct fork_job *j = re->fork.job;
+    exec_forget_state(re);
+    fork_clear_free(re);
+    mem_free(re->fork.info);
+    re->fork.info = NULL;
+    workflow_unref(re->wf);
+    re->wf = NULL;
+    arena_reset(j->a);
+    j->open = false;
+    exec_wake(re);
+    return TURN_END;
+}
+
 static enum turn fork_landed(struct step *st, int rc) {
     struct run_exec *re = st->exec;
     struct fork_job *j = re->fork.job;
@@ -279,6 +295,10 @@ static enum turn fork_landed(struct step *st, int rc) {
         return TURN_DROP;
     }
     if (rc == 0) return fork_made(st, p);
+    if (rc == WOPR_E_STALE) {
+        plan_unref(p);
+        return fork_again(re);
+    }
     if (rc == WOPR_E_EXPIRED) rc = source_expired(j, &err);
     else if (rc == WOPR_E_QUOTA) bound_tenant_bytes(st->engine, p, &err);
     plan_unref(p);

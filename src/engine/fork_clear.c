@@ -5,8 +5,7 @@
 
 #include "base/mem.h"
 #include "codec/jobj.h"
-
-#define FORK_SEALS_MAX (32u * 1024 * 1024)
+#include "engine/fork_info.h"
 
 int fork_lost(const struct run_fork *link, struct wopr_error *err) {
     if (link->mode == FORK_REPLAY) return 0;
@@ -84,8 +83,7 @@ int fork_inputs(struct step *st, const struct fork_inputs *from, struct arena *a
     struct str all = m->inputs, was = STR_NONE;
     int rc = 0;
     if (m->sealed) {
-        rc = clear_one(st->engine, link->source_run_no, link->source_run_id, SEALED_INPUTS, a, &was,
-                       err);
+        rc = clear_one(st->engine, link->source_run_no, SEALED_INPUTS, a, &was, err);
         if (rc != 0) return rc;
         if (was.n > 0) rc = overlay_object(m->inputs, was, a, &all, err);
         else if (link->mode == FORK_REPLAY) return inputs_as_shown(wf, a, m, vars, err);
@@ -96,7 +94,8 @@ int fork_inputs(struct step *st, const struct fork_inputs *from, struct arena *a
     if (rc == 0) rc = run_inputs_check(all, wf, a, vars, err);
     if (rc == 0 && m->sealed) /* also of a child, in what is a plain variable there */
         for (size_t i = 0; i < vars->n; i++)
-            if (object_has(was, vars->v[i].name, a)) vars->v[i].sensitive = true;
+            if (object_has(was, vars->v[i].name, a))
+                vars->v[i].sensitive = vars->v[i].inherited = true;
     if (rc == 0) rc = run_inputs_mask(vars, wf->masking_mode, a, &m->inputs, &m->inputs_clear, err);
     m->sealed = m->inputs_clear.n > 0;
     return rc;
@@ -106,54 +105,35 @@ int fork_inputs(struct step *st, const struct fork_inputs *from, struct arena *a
 
 struct fork_clear {
     struct clear_reader source;
-    struct arena *a; /* of the boxes */
-    struct plan_sealed *v;
-    size_t n, cap;
+    bool used; /* the state holds clear values of the source */
 };
 
 int fork_clear_open(struct run_exec *re, const struct run_fork *link, struct wopr_error *err) {
     struct fork_clear *c = MEM_NEW(struct fork_clear);
     if (!c) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");
     re->fork.clear = c;
-    return clear_open(&c->source, re->engine, link->source_run_no, link->source_run_id, err);
-}
-
-static int box_keep(struct fork_clear *c, const struct plan_sealed *row, struct wopr_error *err) {
-    if (c->n == c->cap) {
-        size_t cap = c->cap ? 2 * c->cap : 16;
-        struct plan_sealed *v = ARENA_ARRAY(c->a, struct plan_sealed, cap);
-        if (!v) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");
-        if (c->n > 0) memcpy(v, c->v, c->n * sizeof *v);
-        c->v = v;
-        c->cap = cap;
-    }
-    c->v[c->n++] = *row;
-    return 0;
+    return clear_open(&c->source, re->engine, link->source_run_no, err);
 }
 
 int fork_inherit(struct run_exec *re, struct event *e, struct wopr_error *err) {
     struct fork_clear *c = re->fork.clear;
-    const struct seal_place place = {str_c(re->run_id), e->seq};
-    struct plan_sealed row;
-    if (!c) return 0;
-    int rc = clear_event(&c->source, e, err);
-    if (rc != 0 || e->clear.n == 0) return rc;
-    if (!c->a) c->a = arena_new(FORK_SEALS_MAX);
-    if (!c->a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");
-    rc = vault_seal(re->engine->cfg.vault, &place, e->clear, c->a, &row, err);
-    return rc == 0 ? box_keep(c, &row, err) : rc;
+    int rc = c ? clear_event(&c->source, e, err) : 0;
+    if (rc == 0 && c && e->clear.n > 0) c->used = true;
+    return rc;
 }
 
-void fork_seals_take(struct run_exec *re, struct plan *p) {
-    const struct fork_clear *c = re->fork.clear;
-    for (size_t i = 0; c && i < c->n; i++) plan_sealed(p, &c->v[i]);
+void fork_inherits_image(struct run_exec *re) {
+    if (!re->state->masks && !re->state->masked) return;
+    if (re->fork.clear) re->fork.clear->used = true;
+    if (re->fork.info) re->fork.info->masked = true;
 }
+
+bool fork_clear_used(const struct run_exec *re) { return re->fork.clear && re->fork.clear->used; }
 
 void fork_clear_free(struct run_exec *re) {
     struct fork_clear *c = re->fork.clear;
     if (!c) return;
     clear_shut(&c->source);
-    arena_free(c->a);
     mem_free(c);
     re->fork.clear = NULL;
 }

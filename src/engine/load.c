@@ -275,8 +275,8 @@ static int fold_events(struct step *st, bool *over, struct wopr_error *err) {
     if (!f.page) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to fold a run");
     int rc = run_state_busy(re->state) ? state_finish(&f, err) : 0;
     if (rc == 0 && !run_state_busy(re->state)) {
-        f.over = false; /* fold at least one event */
-        rc = clear_open(&f.clear, st->engine, re->run_no, str_c(re->run_id), err);
+        f.over = false; /* an event at least */
+        rc = clear_open(&f.clear, st->engine, re->run_no, err);
         if (rc == 0) rc = store_walk(st->engine->store, &rest, f.page, event_fold, &f, err);
         clear_shut(&f.clear);
     }
@@ -288,8 +288,8 @@ static int fold_events(struct step *st, bool *over, struct wopr_error *err) {
 /* The row tells whether any are masked: a child may get a sensitive value in a plain variable. */
 static int inputs_clear(struct step *st, struct run_meta *m, struct wopr_error *err) {
     if (!m->sealed) return 0;
-    return clear_one(st->engine, st->exec->run_no, str_c(st->exec->run_id), SEALED_INPUTS,
-                     st->scratch, &m->inputs_clear, err);
+    return clear_one(st->engine, st->exec->run_no, SEALED_INPUTS, st->scratch, &m->inputs_clear,
+                     err);
 }
 
 static int load_origin(struct step *st, struct run_origin *o, struct wopr_error *err) {

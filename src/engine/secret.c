@@ -3,51 +3,73 @@
  */
 #include "engine/secret.h"
 
-#include "base/find.h"
+#include "base/many.h"
 #include "codec/json.h"
 
-#define SECRETS_MAX             4096u /* values searched for; of a channel the latest */
+#include <stdlib.h>
+
+#define SECRETS_MAX             4096u /* values looked for; of a channel the latest */
 #define SECRET_ENTRIES_MAX      256u  /* of one channel */
 #define SECRET_DEPTH_MAX        8u
-#define SECRET_CUT_BYTES_MAX    (256u * 1024) /* larger values are searched for as a whole only */
-#define SECRET_NEEDLE_BYTES_MAX (64u * 1024)  /* larger values are recognised verbatim only */
-#define SCAN_BYTES_MAX          (64u * 1024 * 1024) /* values times bytes of one text: some 30 ms */
+#define SECRET_CUT_BYTES_MAX    (256u * 1024) /* larger ones are looked for as a whole only */
+#define SECRET_NEEDLE_BYTES_MAX (64u * 1024)  /* larger ones are recognised as they are only */
+#define SCAN_WORK_MAX           (64u * 1024 * 1024) /* bytes compared in one text: some 30 ms */
 #define SCRUB_BYTES_MAX         (16u * 1024 * 1024)
+#define SCRUB_SPANS_MAX         512u /* in one string; with more it is replaced as a whole */
 
 /* In the scratch memory of the turn: collected at first need, extended by what the turn itself
  * masks. */
 struct secret {
-    struct str raw; /* JSON of at least SECRET_CHARS_MIN characters */
-    struct needle needle;
+    struct str raw;  /* JSON of at least SECRET_CHARS_MIN characters */
+    struct str text; /* of a string its characters, else raw */
+    enum json_type type;
+    double number;
+};
+struct span { /* of a string */
+    size_t from, to;
 };
 struct secrets {
-    struct secret *v;
+    const struct workflow *wf;
+    struct secret *v; /* looked for as they are */
     size_t n, cap;
-    bool full; /* there are more than fit: mask whatever could hold one */
+    struct many *parts; /* of at least SECRET_PART_CHARS_MIN characters: looked for anywhere */
+    struct many *words; /* shorter ones, in texts: where they stand as words */
+    struct span *spans; /* SCRUB_SPANS_MAX, of the string that is being scrubbed */
+    bool full;          /* there are more than are looked for: whatever could hold one is masked */
     struct arena *a;
 };
 
-static struct str text_within(struct str raw) { return str_n(raw.p + 1, raw.n - 2); }
-
-static void secret_keep(struct secrets *l, struct str raw) {
-    struct secret s = {.raw = raw};
-    enum json_type type = json_type_of(raw);
-    struct str part = type == JSON_STRING ? text_within(raw) : raw;
-    if (l->n == l->cap) {
-        size_t cap = l->cap ? 2 * l->cap : 16;
-        struct secret *v = ARENA_ARRAY(l->a, struct secret, cap);
-        if (!v) return; /* the arena has failed, and so has the turn */
-        if (l->n > 0) memcpy(v, l->v, l->n * sizeof *v);
-        l->v = v;
-        l->cap = cap;
-    }
-    bool within =
-        type != JSON_NUMBER && part.n >= SECRET_PART_CHARS_MIN && part.n <= SECRET_NEEDLE_BYTES_MAX;
-    if (within && needle_make(&s.needle, part, l->a) != 0) return;
-    l->v[l->n++] = s;
+static bool secret_room(struct secrets *l) {
+    if (l->n < l->cap) return true;
+    size_t cap = l->cap ? 2 * l->cap : 16;
+    struct secret *v = ARENA_ARRAY(l->a, struct secret, cap);
+    if (!v) return false; /* the arena has failed: so has the turn */
+    if (l->n > 0) memcpy(v, l->v, l->n * sizeof *v);
+    l->v = v;
+    l->cap = cap;
+    return true;
 }
 
-/* raw lives as long as the list. */
+/* What the definition says is known to its readers, and occurs where no one has copied it. */
+static bool is_said(const struct secrets *l, const struct secret *s) {
+    return (s->type == JSON_STRING || s->type == JSON_NUMBER) && workflow_says(l->wf, s->text);
+}
+
+static void secret_keep(struct secrets *l, struct str raw) {
+    struct secret s = {.raw = raw, .text = raw, .type = json_type_of(raw)};
+    if (s.type == JSON_STRING) s.text = json_string(raw, l->a);
+    if (s.type == JSON_NUMBER && !json_double(raw, &s.number)) return;
+    if (!s.text.p || is_said(l, &s) || !secret_room(l)) return;
+    l->v[l->n++] = s;
+    int rc = 0;
+    if (s.text.n >= SECRET_PART_CHARS_MIN && s.text.n <= SECRET_NEEDLE_BYTES_MAX)
+        rc = many_add(l->parts, s.text);
+    else if (s.text.n >= SECRET_CHARS_MIN && s.text.n < SECRET_PART_CHARS_MIN)
+        rc = many_add(l->words, s.text);
+    (void)rc; /* as above */
+}
+
+/* raw lives as long as the list.  A part of an object or array has to be longer than a value. */
 static void secret_add(struct secrets *l, struct str raw, unsigned depth) {
     enum json_type type = json_type_of(raw);
     struct json_members m = {0};
@@ -62,10 +84,8 @@ static void secret_add(struct secrets *l, struct str raw, unsigned depth) {
     if (depth == SECRET_DEPTH_MAX || raw.n > SECRET_CUT_BYTES_MAX) return;
     if (type == JSON_OBJECT && json_members(raw, l->a, &m, NULL) != 0) return;
     if (type == JSON_ARRAY && json_elements(raw, l->a, &e, NULL) != 0) return;
-    for (size_t i = 0; i < m.n; i++)
-        if (json_type_of(m.v[i].raw) != JSON_NUMBER) secret_add(l, m.v[i].raw, depth + 1);
-    for (size_t i = 0; i < e.n; i++)
-        if (json_type_of(e.v[i]) != JSON_NUMBER) secret_add(l, e.v[i], depth + 1);
+    for (size_t i = 0; i < m.n; i++) secret_add(l, m.v[i].raw, depth + 1);
+    for (size_t i = 0; i < e.n; i++) secret_add(l, e.v[i], depth + 1);
 }
 
 static void copy_add(struct secrets *l, struct str raw) {
@@ -85,6 +105,19 @@ static void members_add(struct secrets *l, struct str clear, struct str shown) {
     }
 }
 
+/* Those that are still the values of their variables are there already. */
+static void inputs_add(struct secrets *l, const struct run_state *s) {
+    struct json_members m = {0};
+    if (s->meta.inputs_clear.n == 0 || json_members(s->meta.inputs_clear, l->a, &m, NULL) != 0)
+        return;
+    for (size_t i = 0; i < m.n; i++) {
+        const struct var_state *v = NULL;
+        for (size_t k = 0; k < s->vars_nr && !v; k++)
+            if (str_eq(text_str(&s->vars[k].name), m.v[i].key)) v = &s->vars[k];
+        if (!v || !str_eq(text_str(&v->value), m.v[i].raw)) copy_add(l, m.v[i].raw);
+    }
+}
+
 static void chan_add_all(struct secrets *l, const struct chan_state *c) {
     size_t from = c->n > SECRET_ENTRIES_MAX ? c->n - SECRET_ENTRIES_MAX : 0;
     for (; from < c->n; from++) {
@@ -99,7 +132,7 @@ static void secrets_gather(struct secrets *l, const struct run_state *s) {
         if (v->sensitive && !str_eq(var_shown(v), text_str(&v->value)))
             copy_add(l, text_str(&v->value));
     }
-    members_add(l, s->meta.inputs_clear, STR_NONE);
+    inputs_add(l, s);
     for (size_t i = 0; i < s->wf->nodes_nr; i++)
         if (s->nodes[i].clear.n > 0)
             members_add(l, text_str(&s->nodes[i].clear), text_str(&s->nodes[i].outputs));
@@ -107,14 +140,19 @@ static void secrets_gather(struct secrets *l, const struct run_state *s) {
         if (s->chans[i].sensitive) chan_add_all(l, &s->chans[i]);
 }
 
+static void secrets_begin(struct secrets *l, struct step *st) {
+    *l = (struct secrets){.a = st->scratch, .wf = st->state->wf};
+    l->parts = many_new(l->a, SECRET_PART_CHARS_MIN);
+    l->words = many_new(l->a, SECRET_CHARS_MIN);
+    l->spans = ARENA_ARRAY(l->a, struct span, SCRUB_SPANS_MAX);
+    if (l->parts && l->words && l->spans) secrets_gather(l, st->state);
+}
+
 static struct secrets *secrets_of(struct step *st) {
     if (!st->state->masks || st->plan->failed != 0) return NULL;
     if (!st->secrets) {
         st->secrets = ARENA_NEW(st->scratch, struct secrets);
-        if (st->secrets) {
-            st->secrets->a = st->scratch;
-            secrets_gather(st->secrets, st->state);
-        }
+        if (st->secrets) secrets_begin(st->secrets, st);
     }
     if (arena_failed(st->scratch))
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory to look for sensitive values");
@@ -125,36 +163,198 @@ void secret_note(struct step *st, struct str clear, struct str shown) {
     if (st->secrets) members_add(st->secrets, clear, shown);
 }
 
-static bool value_holds(struct str json, const struct secret *s) {
-    struct finder f;
-    if (str_eq(json, s->raw)) return true;
-    if (!s->needle.text.p || json.n < s->needle.text.n) return false; /* words are common */
-    finder_begin(&f, &s->needle, json);
-    return finder_next(&f, 0) < json.n;
+/* --- strings of JSON text --- */
+
+/* A string literal, quotes included; *rest begins after it.  false: there is no more. */
+static bool literal_next(struct str *rest, struct str *raw) {
+    const char *end = str_end(*rest), *p = rest->n > 0 ? memchr(rest->p, '"', rest->n) : NULL, *q;
+    if (!p) return false;
+    for (q = p + 1; q < end && *q != '"'; q++)
+        if (*q == '\\') q++;
+    if (q >= end) return false;
+    *raw = str_n(p, (size_t)(q + 1 - p));
+    *rest = str_n(q + 1, (size_t)(end - q - 1));
+    return true;
+}
+
+/* Its characters, borrowed where they stand as they are. */
+static struct str literal_text(struct str raw, struct arena *a) {
+    if (!memchr(raw.p, '\\', raw.n)) return str_n(raw.p + 1, raw.n - 2);
+    return json_string(raw, a);
+}
+
+/* --- is it there --- */
+
+static bool text_is(const struct secrets *l, struct str text) {
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i].type == JSON_STRING && str_eq(l->v[i].text, text)) return true;
+    return false;
+}
+
+static bool number_is(const struct secrets *l, struct str raw) {
+    double d;
+    if (!json_double(raw, &d)) return false;
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i].type == JSON_NUMBER && l->v[i].number >= d && l->v[i].number <= d) return true;
+    return false;
+}
+
+/* A part of the text, or more of it than can be looked through. */
+static bool parts_in(const struct secrets *l, struct str text) {
+    struct many_scan s;
+    size_t start, n;
+    many_begin(&s, l->parts, text, SCAN_WORK_MAX);
+    return many_next(&s, &start, &n) || s.spent;
+}
+
+/* Strings as they are meant, whatever their spelling; objects, arrays and numbers as written. */
+static bool strings_hold(const struct secrets *l, struct str json, struct arena *a) {
+    struct str rest = json, raw;
+    while (literal_next(&rest, &raw)) {
+        bool spelled = memchr(raw.p, '\\', raw.n) != NULL;
+        if (!spelled && (many_nr(l->words) == 0 || raw.n >= SECRET_PART_CHARS_MIN + 2)) continue;
+        struct str text = literal_text(raw, a);
+        if (text.n >= SECRET_CHARS_MIN && text.n < SECRET_PART_CHARS_MIN && text_is(l, text))
+            return true;
+        if (spelled && parts_in(l, text)) return true;
+    }
+    return false;
 }
 
 bool secret_in(struct step *st, struct str json) {
     const struct secrets *l = secrets_of(st);
     if (!l || l->n == 0 || json.n < SECRET_CHARS_MIN) return false;
-    if (l->full || l->n > SCAN_BYTES_MAX / json.n) return true; /* too large to search: hide it */
+    if (l->full) return true; /* not looked for: hidden */
     for (size_t i = 0; i < l->n; i++)
-        if (value_holds(json, &l->v[i])) return true;
+        if (str_eq(l->v[i].raw, json)) return true;
+    if (json_type_of(json) == JSON_NUMBER && number_is(l, json)) return true;
+    bool found = parts_in(l, json) || strings_hold(l, json, st->scratch);
+    if (arena_failed(st->scratch))
+        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory to look for sensitive values");
+    return found;
+}
+
+/* --- it is replaced --- */
+
+struct spans {
+    struct span *v;
+    size_t n;
+    bool whole; /* too many, or not looked through */
+};
+
+static bool is_word_byte(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (unsigned char)c >= 0x80;
+}
+
+static bool stands_alone(struct str t, size_t from, size_t to) {
+    return (from == 0 || !is_word_byte(t.p[from - 1])) && (to == t.n || !is_word_byte(t.p[to]));
+}
+
+static void spans_add(struct spans *x, const struct many *m, struct str text, bool alone) {
+    struct many_scan s;
+    size_t start, n;
+    many_begin(&s, m, text, SCAN_WORK_MAX);
+    while (!x->whole && many_next(&s, &start, &n)) {
+        if (alone && !stands_alone(text, start, start + n)) continue;
+        if (x->n == SCRUB_SPANS_MAX) x->whole = true;
+        else x->v[x->n++] = (struct span){start, start + n};
+    }
+    x->whole = x->whole || s.spent;
+}
+
+static int span_order(const void *p, const void *q) {
+    const struct span *x = p, *y = q;
+    return x->from != y->from ? (x->from < y->from ? -1 : 1) : (x->to > y->to) - (x->to < y->to);
+}
+
+static void spans_mask(const struct spans *x, struct str text, struct buf *out) {
+    struct buf b;
+    size_t at = 0;
+    buf_init(&b, SCRUB_BYTES_MAX);
+    for (size_t i = 0; i < x->n && !x->whole; i++) {
+        if (x->v[i].from >= at) {
+            buf_add(&b, text.p + at, x->v[i].from - at);
+            buf_addz(&b, "[REDACTED]");
+        }
+        if (x->v[i].to > at) at = x->v[i].to; /* overlapping ones are one */
+    }
+    if (x->whole) buf_addz(&b, "[REDACTED]");
+    else buf_add(&b, text.p + at, text.n - at);
+    if (buf_failed(&b)) out->failed = true;
+    else json_quote(out, buf_str(&b));
+    buf_fini(&b);
+}
+
+/* Members that the protocol gives words to: one of these is no copy.  With its quotes. */
+static bool is_vocabulary(struct str name) {
+    static const char *const NAMES[] = {"\"kind\"",   "\"level\"",  "\"status\"",      "\"type\"",
+                                        "\"code\"",   "\"reason\"", "\"nodeId\"",      "\"action\"",
+                                        "\"typeId\"", "\"phase\"",  "\"artifactType\""};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (str_eqc(name, NAMES[i])) return true;
     return false;
+}
+
+static bool spans_cover(const struct spans *x, struct str text) {
+    for (size_t i = 0; i < x->n; i++)
+        if (x->v[i].from == 0 && x->v[i].to == text.n) return true;
+    return false;
+}
+
+static bool is_name(struct str after) {
+    while (after.n > 0 && strchr(" \t\r\n", after.p[0])) after = str_n(after.p + 1, after.n - 1);
+    return after.n > 0 && after.p[0] == ':';
+}
+
+/* One string, replaced or as it is: into out. */
+static bool literal_scrub(const struct secrets *l, struct str name, struct str raw, struct spans *x,
+                          struct buf *out) {
+    struct str text = literal_text(raw, l->a);
+    x->n = 0;
+    x->whole = false;
+    if (!text.p || text.n < SECRET_CHARS_MIN) return false;
+    spans_add(x, l->parts, text, false);
+    spans_add(x, l->words, text, true);
+    if (x->n == 0 && !x->whole) return false;
+    if (spans_cover(x, text) && text.n <= WF_WORD_MAX && is_vocabulary(name)) return false;
+    if (x->n > 1) qsort(x->v, x->n, sizeof *x->v, span_order);
+    spans_mask(x, text, out);
+    return true;
+}
+
+static bool json_scrub(const struct secrets *l, struct str json, struct buf *out) {
+    struct spans x = {.v = l->spans};
+    struct str rest = json, raw, name = STR_NONE;
+    const char *copied = json.p;
+    bool any = false;
+    while (literal_next(&rest, &raw)) {
+        if (is_name(rest)) {
+            name = raw;
+            continue;
+        }
+        size_t was = out->len;
+        buf_add(out, copied, (size_t)(raw.p - copied));
+        if (literal_scrub(l, name, raw, &x, out)) {
+            copied = str_end(raw);
+            any = true;
+        } else if (!out->failed) {
+            out->len = was;
+        }
+    }
+    buf_add(out, copied, (size_t)(str_end(json) - copied));
+    return any;
 }
 
 struct str secret_scrub(struct step *st, struct str json) {
     const struct secrets *l = secrets_of(st);
-    for (size_t i = 0; l && i < l->n && json.p; i++) {
-        struct buf b;
-        if (json_type_of(l->v[i].raw) != JSON_STRING || !l->v[i].needle.text.p ||
-            !value_holds(json, &l->v[i]))
-            continue;
-        struct str text = json_string(l->v[i].raw, st->scratch);
-        buf_init(&b, SCRUB_BYTES_MAX);
-        int rc = text.p ? redact_json(json, text, &b, NULL) : WOPR_E_NO_MEMORY;
-        json = rc == 0 ? arena_str(st->plan->arena, buf_str(&b)) : STR_NONE;
-        buf_fini(&b);
-        if (!json.p) plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory to redact a payload");
-    }
+    struct buf b;
+    if (!l || l->n == 0 || !json.p) return json;
+    buf_init(&b, SCRUB_BYTES_MAX);
+    bool any = json_scrub(l, json, &b);
+    if (buf_failed(&b) || arena_failed(l->a)) json = STR_NONE;
+    else if (any) json = arena_str(st->plan->arena, buf_str(&b));
+    buf_fini(&b);
+    if (!json.p) plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory to redact a payload");
     return json;
 }

@@ -2,14 +2,18 @@
  * secret.h: copies of sensitive values (OBS-71).  Layer: engine, not for others.
  *
  * Nodes read clear values, so they can copy them into places that nobody declared sensitive.  The
- * rule: whatever a node returns in which a sensitive value of its run can be recognised is
- * sensitive, too.  An output, a variable, a channel, an input of a child is masked and sealed; in
- * all else (log lines, chunks, artifacts, errors, prompts) the value itself is replaced.
- * Recognisable is a value of at least SECRET_CHARS_MIN characters that is returned verbatim, and
- * one of SECRET_PART_CHARS_MIN as part of a text; of an object or array also the strings in it,
- * from the latter length on.  Shorter ones, true, false and null are words of every log.  What is
+ * rule: what a node gives on in which a sensitive value of its run can be recognised is sensitive
+ * too.  An output, a variable, a channel, an input of a child is masked and sealed; in all
+ * else (log lines, chunks, artifacts, errors, prompts) the value itself is replaced.
+ * Recognisable, in any spelling of JSON, is a value of at least SECRET_CHARS_MIN characters that is
+ * given on as it is, also as a string within an object or array, and one of SECRET_PART_CHARS_MIN
+ * as a part of a text; of an object or array also the strings and numbers in it from the latter
+ * length on.  In texts that are scrubbed the shorter ones are recognised where they stand as words.
+ * Still shorter ones, true, false and null are words of every log.  So are those that the
+ * definition says (workflow_says): node ids, words of enumerations, configuration.  What is
  * computed from a value is not recognised: there the author declares outputSensitivity; false lets
- * a port show its values.
+ * a port show its values.  All values are looked for in one pass; a text that would cost more than
+ * SCAN_WORK_MAX comparisons counts as one that holds them.
  */
 #ifndef WOPR_ENGINE_SECRET_H
 #define WOPR_ENGINE_SECRET_H

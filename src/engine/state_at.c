@@ -32,7 +32,8 @@ static int state_jump(struct run_exec *re, int64_t run_no, int64_t cut, struct a
                                      .seq_max = cut - 1,
                                      .wf = re->wf,
                                      .meta = &re->state->meta,
-                                     .limits = &re->engine->cfg.limits};
+                                     .limits = &re->engine->cfg.limits,
+                                     .vault = re->engine->cfg.vault};
     struct checkpoint_state c;
     if (re->state->next_seq > 0) return 0;
     arena_reset(page);
@@ -42,6 +43,7 @@ static int state_jump(struct run_exec *re, int64_t run_no, int64_t cut, struct a
     re->state = c.state;
     fork_resume(re, c.aside.fork_gap_ms);
     run_state_soil(re->state);
+    fork_inherits_image(re);
     return 0;
 }
 

@@ -276,8 +276,7 @@ static int outcome_read(struct step *st, int node, struct task_says *s, struct w
     int rc = store_task_of_node(st->engine->store, re->run_no, st->state->wf->nodes[node].id,
                                 st->scratch, &t, err);
     if (rc == 0 && t.sealed_at != 0)
-        rc = clear_one(st->engine, re->run_no, str_c(re->run_id), t.sealed_at, st->scratch,
-                       &t.outcome, err);
+        rc = clear_one(st->engine, re->run_no, t.sealed_at, st->scratch, &t.outcome, err);
     if (rc == 0 && !outcome_parse(t.outcome, st->scratch, s))
         rc = wopr_error_set(err, WOPR_E_CORRUPT, "the outcome of a task cannot be read");
     return rc;

@@ -399,7 +399,7 @@ int engine_task_body(struct engine *e, const struct task_row *t, struct arena *a
                      struct wopr_error *err) {
     *body = t->body;
     if (t->sealed_at == 0) return 0;
-    return clear_one(e, t->run_no, t->run_id, t->sealed_at, a, body, err);
+    return clear_one(e, t->run_no, t->sealed_at, a, body, err);
 }
 
 /* --- leases that run out --- */

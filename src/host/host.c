@@ -268,6 +268,7 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
 #define OPT_HTTP(...) FILL(hc, http, __VA_ARGS__)
 #include "host/config.def"
     hc.ops_port = ops_port;
+    vault_derive(h->vault, STR("wopr idempotency 1"), &hc.idem_secret, &hc.idem_secret_no);
     if (hc.key_burst == 0) hc.key_burst = BURST_S * hc.key_rate;
     hc.large_body_burst = LARGE_BURST_S * hc.large_body_rate;
     const struct http_mount mounts[] = {*v1_mount(h->v1)}; /* the first answers "/" too */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "codec/bytes.h"
 
 #include <errno.h>
@@ -27,6 +28,13 @@ void seal_file_forget(struct seal_file *f) {
 
 static int file_wrong(struct wopr_error *err, const char *path, const char *why) {
     return wopr_error_at(err, WOPR_E_CONFIG, "seal-key-file", "key file %s: %s", path, why);
+}
+
+static int file_exposed(struct wopr_error *err, const char *path, const char *how) {
+    return wopr_error_at(err, WOPR_E_CONFIG, "seal-key-file",
+                         "key file %s %s; whoever has it reads sensitive values: chmod 600 it, and"
+                         " chown it to the user of this host",
+                         path, how);
 }
 
 /* --- reading --- */
@@ -68,8 +76,9 @@ static int file_load(struct seal_file *f, struct wopr_error *err) {
         return file_wrong(err, f->path,
                           got == FS_READ_TOO_BIG ? "it is too large for a key file"
                                                  : "it cannot be read; look at its owner and mode");
-    int rc = keys_parse(f, buf_str(&b), err);
-    if (b.p) memset(b.p, 0, b.len);
+    const char *exposed = fs_exposed(f->path);
+    int rc = exposed ? file_exposed(err, f->path, exposed) : keys_parse(f, buf_str(&b), err);
+    if (b.p) mem_wipe(b.p, b.len);
     buf_fini(&b);
     return rc;
 }
@@ -100,7 +109,7 @@ static int keys_store(const char *path, const struct seal_secret *keks, size_t n
     if (rc == 0) rc = place(temp, path);
     int why = errno;
     fs_remove(temp);
-    if (b.p) memset(b.p, 0, b.len);
+    if (b.p) mem_wipe(b.p, b.len);
     buf_fini(&b);
     if (rc == 0) return 0;
     if (why == EEXIST) return WOPR_E_EXISTS;
@@ -163,6 +172,7 @@ int seal_vault(const struct config *c, struct store *s, struct vault **out,
     bool replaced = false;
     int rc = seal_file_open(c, s, &f, err);
     if (rc == 0) rc = vault_new(s, f.keks, f.n, out, &replaced, err);
+    if (rc != 0 && f.made) fs_remove(f.path); /* it fits nothing */
     if (rc == 0 && f.made)
         log_info("a key for sensitive values was made: keep a copy of it with each backup", "file",
                  f.path);

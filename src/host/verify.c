@@ -84,6 +84,7 @@ static const char *checkpoint_broken(const struct log_fold *f, struct wopr_error
     struct state_aside aside;
     struct str image = f->checkpoint.image;
     struct buf b;
+    if (f->checkpoint.key_no != 0) return NULL; /* sealed: the log alone cannot tell (OBS-71) */
     if (state_image_foreign(image)) return NULL;
     if (run_state_finish(f->state, NULL, why) != 0) return why->message; /* as its plan did */
     if (run_state_load(image, f->state->wf, &f->origin->meta, &RUN_LIMITS_DEFAULT, &s, &aside,

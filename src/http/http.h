@@ -231,8 +231,10 @@ struct http_config {
                          */
     int head_timeout_s; /* from the first byte of a head to its last, default 10 */
     int idem_wait_ms;   /* 10000 (IDEM-11) */
-    int64_t idem_retention_s;                       /* 86400 */
-    unsigned key_rate, key_burst;                   /* per key; 0 = off */
+    struct sha256 idem_secret;    /* keys the digests of bodies that are stored (IDEM-10) */
+    int64_t idem_secret_no;       /* which one it is, 0 = none: they are stored as they are */
+    int64_t idem_retention_s;     /* 86400 */
+    unsigned key_rate, key_burst; /* per key; 0 = off */
     unsigned address_rate, address_burst;           /* discovery, per address; 0 = off */
     unsigned large_body_rate, large_body_burst;     /* bytes of bodies beyond HTTP_LARGE_BODY, per
                                                        tenant; 0 = off */

@@ -65,6 +65,10 @@ int idem_prepare(struct exchange *x, struct str key, struct wopr_error *err) {
     p->idem.tenant = p->who.tenant;
     p->idem.operation_id = str_c(p->server->mounts.op_names[x->op_no]);
     p->idem.key = sha256_of(text);
+    const struct http_config *c = &x->pub.server->cfg;
+    p->idem.key_no = c->idem_secret_no;
+    if (c->idem_secret_no != 0)
+        p->idem.keyed = hmac_sha256(key_str(&c->idem_secret), key_str(&p->idem.digest));
     p->idem.keep_ms = x->pub.server->cfg.idem_retention_s * 1000;
     p->has_idem = true;
     return 0;

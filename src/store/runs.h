@@ -124,10 +124,15 @@ struct timer_row_list {
 MUST_CHECK int store_timers(struct store *s, int64_t run_no, struct arena *a,
                             struct timer_row_list *out, struct wopr_error *err);
 
-/* The newest checkpoint of a log with seq <= seq_max, a fork's inherited part included; the first
- * one of the run itself with a greater seq.  The image is not verified.  NOT_FOUND. */
-MUST_CHECK int store_run_checkpoint(struct store *s, int64_t run_no, int64_t seq_max,
-                                    struct arena *a, struct plan_checkpoint *out,
+/* The newest checkpoint of a log with seq <= seq_max, a fork's inherited part included; sealed ones
+ * as the run may read what is sealed (seals.h), and if asked for.  The first one of the run itself
+ * with a greater seq.  The image is whatever the file holds.  NOT_FOUND. */
+struct checkpoint_row {
+    struct plan_checkpoint point;
+    struct str run_id; /* that made it */
+};
+MUST_CHECK int store_run_checkpoint(struct store *s, int64_t run_no, int64_t seq_max, bool sealed,
+                                    struct arena *a, struct checkpoint_row *out,
                                     struct wopr_error *err);
 MUST_CHECK int store_run_checkpoint_next(struct store *s, int64_t run_no, int64_t seq,
                                          struct arena *a, struct plan_checkpoint *out,
@@ -142,6 +147,7 @@ struct checkpoint_of {
     struct workflow *wf;
     const struct run_meta *meta;
     const struct run_limits *limits;
+    struct vault *vault; /* opens sealed ones; NULL: they are left out */
 };
 struct checkpoint_state {
     struct run_state *state; /* the caller's; clean */

@@ -20,15 +20,27 @@ struct seal_key_list { /* oldest first */
 };
 MUST_CHECK int store_seal_keys(struct store *s, struct arena *a, struct seal_key_list *out,
                                struct wopr_error *err);
-/* Replace the keys in one transaction.  STALE: they changed since the caller read them (last_no:
- * the newest number then, 0 = none). */
+/* The keys are these from now on, in one transaction.  STALE: they are not any more those that the
+ * caller read, or something is sealed with one that is dropped. */
+struct seal_keys_were {
+    int64_t last_no; /* the newest number when the caller read them, 0 = none */
+    bool dropped;    /* none of them is among the new ones */
+};
 MUST_CHECK int store_seal_keys_put(struct store *s, const struct seal_key_list *keys,
-                                   int64_t last_no, struct wopr_error *err);
+                                   const struct seal_keys_were *was, struct wopr_error *err);
+/* Has a row been refused, since the last call, because its key is not there? */
+bool store_seal_key_gone(struct store *s);
 /* Is anything sealed at all? */
 MUST_CHECK int store_seals_any(struct store *s, bool *any, struct wopr_error *err);
-/* The sealed values of one run with from <= seq < until, by seq. */
+/* What is sealed for positions from <= seq < until of a run that has not ended, by seq; of one that
+ * has ended, what it leaves.  A fork has those of what it inherits in common with the run that
+ * sealed them. */
+struct sealed_row {
+    struct plan_sealed sealed;
+    struct str run_id; /* that sealed it: a part of its place */
+};
 struct sealed_list {
-    struct plan_sealed *v;
+    struct sealed_row *v;
     size_t n;
 };
 MUST_CHECK int store_sealed(struct store *s, int64_t run_no, int64_t from, int64_t until,

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/bytes.h"
+#include "store/peers.h"
 
 #include <pthread.h>
 
@@ -25,7 +26,8 @@ struct vault {
     struct seal_secret *keks;
     size_t keks_nr;
     pthread_mutex_t mu;  /* guards keys */
-    struct key_set keys; /* read again when a row needs a missing one */
+    struct key_set keys; /* read anew when a row needs one that is not there */
+    bool outdated;       /* what seals is not in the database any more */
 };
 
 void vault_kek_id(const struct seal_secret *kek, char out[VAULT_KEK_ID_LEN + 1]) {
@@ -90,14 +92,15 @@ static int key_unwrap(const struct vault *v, const struct seal_key_row *row, str
         rc = seal_open(&v->keks[i], &place, row->wrapped, &b, err);
         if (rc == 0 && b.len != sizeof out->secret.b) rc = WOPR_E_CORRUPT;
         if (rc == 0) memcpy(out->secret.b, b.p, sizeof out->secret.b);
-        if (b.p) memset(b.p, 0, b.len);
+        if (b.p) mem_wipe(b.p, b.len);
         buf_fini(&b);
     }
     return rc;
 }
 
+/* was: the keys that are there.  When they are not among these, nothing may be sealed. */
 static int keys_write(struct vault *v, const struct key_set *keys, const struct seal_secret *kek,
-                      int64_t last_no, struct wopr_error *err) {
+                      const struct seal_keys_were *was, struct wopr_error *err) {
     struct arena *a = arena_new(VAULT_ARENA_MAX);
     struct seal_key_list rows = {.n = keys->n};
     int rc = 0;
@@ -105,7 +108,7 @@ static int keys_write(struct vault *v, const struct key_set *keys, const struct 
     if (!rows.v) rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for data keys");
     for (size_t i = 0; rc == 0 && i < keys->n; i++)
         rc = key_wrap(kek, &keys->v[i], a, &rows.v[i], err);
-    if (rc == 0) rc = store_seal_keys_put(v->store, &rows, last_no, err);
+    if (rc == 0) rc = store_seal_keys_put(v->store, &rows, was, err);
     arena_free(a);
     return rc;
 }
@@ -137,7 +140,8 @@ static int key_new(struct key_set *keys, int64_t last_no, struct wopr_error *err
 
 static int64_t last_of(const struct key_set *k) { return k->n > 0 ? k->v[k->n - 1].key_no : 0; }
 
-/* The keys of the installation do not open the stored data keys. */
+/* The keys of the installation do not open what is there.  Nobody needs it when nothing is sealed
+ * and no other host could be about to. */
 static int keys_refuse(struct vault *v, struct str missing, bool *replaced,
                        struct wopr_error *err) {
     char id[VAULT_KEK_ID_LEN + 1] = "none";
@@ -145,6 +149,14 @@ static int keys_refuse(struct vault *v, struct str missing, bool *replaced,
     int rc = store_seals_any(v->store, &any, err);
     if (v->keks_nr > 0) vault_kek_id(&v->keks[0], id);
     if (rc != 0) return rc;
+    if (!any && store_has_peers(v->store))
+        return wopr_error_set(
+            err, WOPR_E_CONFIG,
+            "the key of sensitive values does not fit this database, which another host"
+            " may use: it has the id %s, and %.*s is needed; give all hosts the"
+            " same file as seal-key-file, or, when that is lost, stop all hosts"
+            " and start one alone",
+            id, STR_ARG(missing));
     if (any)
         return wopr_error_set(err, WOPR_E_CONFIG,
                               "the key of sensitive values does not fit this database: it has the"
@@ -167,9 +179,9 @@ static int keys_begin(struct vault *v, bool *replaced, struct wopr_error *err) {
     }
     if (rc == 0 && v->keys.n == 0) rc = store_seal_keys(v->store, a, &rows, err);
     if (rc == 0 && v->keys.n == 0) {
-        int64_t last_no = rows.n > 0 ? rows.v[rows.n - 1].key_no : 0;
-        rc = key_new(&v->keys, last_no, err);
-        if (rc == 0) rc = keys_write(v, &v->keys, &v->keks[0], last_no, err);
+        const struct seal_keys_were was = {rows.n > 0 ? rows.v[rows.n - 1].key_no : 0, true};
+        rc = key_new(&v->keys, was.last_no, err);
+        if (rc == 0) rc = keys_write(v, &v->keys, &v->keks[0], &was, err);
         if (rc == WOPR_E_STALE) keys_free(&v->keys);
     }
     arena_free(a);
@@ -208,15 +220,50 @@ void vault_free(struct vault *v) {
 
 /* --- values --- */
 
+/* Another process has made keys since. */
+static int keys_again_locked(struct vault *v, struct wopr_error *err) {
+    struct arena *a = arena_new(VAULT_ARENA_MAX);
+    struct key_set keys = {.n = 0};
+    struct str missing = STR_NONE;
+    int rc = a ? keys_read(v, &keys, &missing, a, err) : WOPR_E_NO_MEMORY;
+    if (rc == 0 && keys.n == 0)
+        rc = wopr_error_set(err, WOPR_E_CONFIG,
+                            "the data keys of this database are gone; restart this host");
+    if (rc == 0) {
+        keys_free(&v->keys);
+        v->keys = keys;
+        v->outdated = false;
+    } else {
+        keys_free(&keys);
+    }
+    if (rc == WOPR_E_CORRUPT)
+        rc = wopr_error_set(err, WOPR_E_CONFIG,
+                            "the key of sensitive values was changed; restart this host with the"
+                            " new file (id %.*s)",
+                            STR_ARG(missing));
+    arena_free(a);
+    return rc == WOPR_E_NO_MEMORY ? wopr_error_set(err, rc, "no memory for data keys") : rc;
+}
+
+/* The key that seals; another one than the last time when the store has refused that. */
+static int key_now(struct vault *v, struct data_key *out, struct wopr_error *err) {
+    int rc = 0;
+    pthread_mutex_lock(&v->mu);
+    v->outdated = store_seal_key_gone(v->store) || v->outdated;
+    if (v->outdated) rc = keys_again_locked(v, err);
+    if (rc == 0) *out = v->keys.v[v->keys.n - 1];
+    pthread_mutex_unlock(&v->mu);
+    return rc;
+}
+
 int vault_seal(struct vault *v, const struct seal_place *where, struct str clear, struct arena *a,
                struct plan_sealed *out, struct wopr_error *err) {
     struct data_key k;
     struct buf b;
-    pthread_mutex_lock(&v->mu);
-    k = v->keys.v[v->keys.n - 1];
-    pthread_mutex_unlock(&v->mu);
+    int rc = key_now(v, &k, err);
+    if (rc != 0) return rc;
     buf_init(&b, clear.n + SEAL_EXTRA_BYTES);
-    int rc = seal_close(&k.secret, where, clear, &b, err);
+    rc = seal_close(&k.secret, where, clear, &b, err);
     seal_forget(&k.secret);
     struct str box = rc == 0 ? arena_str(a, buf_str(&b)) : STR_NONE;
     buf_fini(&b);
@@ -233,27 +280,6 @@ static bool key_find_locked(const struct vault *v, int64_t key_no, struct data_k
             return true;
         }
     return false;
-}
-
-/* Read the keys that another process has made since. */
-static int keys_again_locked(struct vault *v, struct wopr_error *err) {
-    struct arena *a = arena_new(VAULT_ARENA_MAX);
-    struct key_set keys = {.n = 0};
-    struct str missing = STR_NONE;
-    int rc = a ? keys_read(v, &keys, &missing, a, err) : WOPR_E_NO_MEMORY;
-    if (rc == 0 && keys.n > 0) {
-        keys_free(&v->keys);
-        v->keys = keys;
-    } else {
-        keys_free(&keys);
-    }
-    if (rc == WOPR_E_CORRUPT)
-        rc = wopr_error_set(err, WOPR_E_CONFIG,
-                            "the key of sensitive values was changed; restart this host with the"
-                            " new file (id %.*s)",
-                            STR_ARG(missing));
-    arena_free(a);
-    return rc == WOPR_E_NO_MEMORY ? wopr_error_set(err, rc, "no memory for data keys") : rc;
 }
 
 static int key_find(struct vault *v, int64_t key_no, struct data_key *out, struct wopr_error *err) {
@@ -279,12 +305,20 @@ int vault_open(struct vault *v, const struct seal_place *where, const struct pla
     rc = seal_open(&k.secret, where, row->box, &b, err);
     seal_forget(&k.secret);
     struct str out = rc == 0 ? arena_str(a, buf_str(&b)) : STR_NONE;
-    if (b.p) memset(b.p, 0, b.len);
+    if (b.p) mem_wipe(b.p, b.len);
     buf_fini(&b);
     if (rc == 0 && !out.p)
         rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a sealed value");
     if (rc == 0) *clear = out;
     return rc;
+}
+
+void vault_derive(struct vault *v, struct str label, struct sha256 *out, int64_t *key_no) {
+    pthread_mutex_lock(&v->mu);
+    const struct data_key *k = &v->keys.v[0];
+    *out = hmac_sha256(str_n((const char *)k->secret.b, sizeof k->secret.b), label);
+    *key_no = k->key_no;
+    pthread_mutex_unlock(&v->mu);
 }
 
 /* --- rotation --- */
@@ -296,9 +330,9 @@ int vault_rotate(struct vault *v, const struct seal_secret *next, struct wopr_er
     for (size_t i = 0; rc == 0 && i < v->keys.n; i++)
         if (keys_add(&keys, &v->keys.v[i]) != 0)
             rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for data keys");
-    int64_t last_no = last_of(&v->keys);
-    if (rc == 0) rc = key_new(&keys, last_no, err);
-    if (rc == 0) rc = keys_write(v, &keys, next, last_no, err);
+    const struct seal_keys_were was = {last_of(&v->keys), false};
+    if (rc == 0) rc = key_new(&keys, was.last_no, err);
+    if (rc == 0) rc = keys_write(v, &keys, next, &was, err);
     if (rc == 0) {
         keys_free(&v->keys);
         v->keys = keys;

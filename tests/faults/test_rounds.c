@@ -4,6 +4,7 @@
  * happened, all or nothing of every plan, what was acknowledged is there, host_verify finds
  * nothing.
  */
+#include "base/fs.h"
 #include "faults/world.h"
 
 #include "base/clock.h"
@@ -16,7 +17,9 @@
 #include "store/runs.h"
 #include "store/upkeep.h"
 
+#include "store/vault.h"
 #include <sqlite3.h>
+
 #include <stdio.h>
 #include <unistd.h>
 
@@ -489,6 +492,190 @@ Test(rounds, a_checkpoint_is_loaded_whole_or_the_reason_is_told) {
     static const struct scene sc = {
         .name = "checkpoint", .opened = open_it, .act = load_checkpoint, .check = loaded_check};
     prepare();
+    play(&sc);
+}
+
+/* ------------------------------------------------------------------------------ sealed values */
+#define SEALED_CANARY "\"f4ult-c4n4ry\""
+static const struct seal_secret OLD_KEK = {{1}}, NEW_KEK = {{2}};
+static struct vault *vault;
+static struct plan_sealed sealed_row;
+
+static bool open_vault(void) {
+    bool replaced;
+    vault_free(vault);
+    vault = NULL;
+    return open_it() && vault_new(W.store, &OLD_KEK, 1, &vault, &replaced, &W.err) == 0;
+}
+
+static struct plan_sealed seal_for(struct plan *p, const struct world_run *r, int64_t at,
+                                   struct str clear) {
+    const struct seal_place place = {str_c(r->id), at};
+    struct plan_sealed row;
+    cr_assert_eq(vault_seal(vault, &place, clear, p->arena, &row, &W.err), 0, "%s", W.err.message);
+    return row;
+}
+
+/* The next step of a run, with a sealed value, and its checkpoint sealed when it has one. */
+static bool make_sealed(void) {
+    if (!open_vault()) return false;
+    struct world_run *r = &W.runs[ENDED];
+    make(0, r);
+    struct plan *p = made[0];
+    struct plan_sealed row = seal_for(p, r, p->base_seq, STR(SEALED_CANARY));
+    plan_sealed(p, &row);
+    for (size_t i = 0; i < p->checkpoints_nr; i++) {
+        struct plan_checkpoint *c = &p->checkpoints[i];
+        row = seal_for(p, r, SEALED_IMAGE(c->seq), c->image);
+        c->key_no = row.key_no;
+        c->image = row.box;
+    }
+    return p->failed == 0;
+}
+
+static bool file_holds(const char *path, const char *word) {
+    struct buf b;
+    if (fs_read(path, 64u << 20, &b) != FS_READ_OK) return false;
+    bool found = false;
+    size_t n = strlen(word);
+    for (size_t i = 0; i + n <= b.len && !found; i++) found = memcmp(b.p + i, word, n) == 0;
+    buf_fini(&b);
+    return found;
+}
+
+/* Whatever failed: what is sealed opens with the old key or the new one; no file has it clear. */
+static size_t sealed_opened(int64_t run_no) {
+    const struct seal_secret both[] = {NEW_KEK, OLD_KEK};
+    struct vault *v = NULL;
+    struct sealed_list l;
+    bool replaced;
+    char wal[310];
+    cr_assert_eq(vault_new(W.store, both, 2, &v, &replaced, &W.err), 0, "%s", W.err.message);
+    cr_assert_not(replaced);
+    cr_assert_eq(store_sealed(W.store, run_no, 0, INT64_MAX, W.a, &l, &W.err), 0);
+    for (size_t i = 0; i < l.n; i++) {
+        const struct seal_place place = {l.v[i].run_id, l.v[i].sealed.seq};
+        struct str clear;
+        cr_assert_eq(vault_open(v, &place, &l.v[i].sealed, W.a, &clear, &W.err), 0, "%s",
+                     W.err.message);
+        cr_assert(str_eqc(clear, SEALED_CANARY));
+    }
+    vault_free(v);
+    snprintf(wal, sizeof wal, "%s-wal", W.path);
+    cr_assert_not(file_holds(W.path, "f4ult-c4n4ry") || file_holds(wal, "f4ult-c4n4ry"));
+    return l.n;
+}
+
+static void sealed_check(int rc) {
+    size_t n = sealed_opened(W.runs[ENDED].run_no);
+    cr_assert(n == 2 || (n == 1 && rc != 0), "%zu rows after %s", n, wopr_err_name(rc));
+}
+
+/* As prepare(), and a run has a sealed value. */
+static void prepare_sealed(void) {
+    prepare();
+    cr_assert(make_sealed());
+    cr_assert_eq(apply_one(), 0, "%s", W.err.message);
+    world_close();
+    world_save();
+}
+
+Test(rounds, a_sealed_value_is_there_with_its_event_or_not_at_all /* OBS-71 */) {
+    static const struct scene sc = {
+        .name = "seal", .opened = make_sealed, .act = apply_one, .check = sealed_check};
+    prepare_sealed();
+    play(&sc);
+}
+
+static int read_sealed(void) {
+    struct sealed_list l;
+    struct str clear;
+    struct arena *a = arena_new(1u << 20);
+    int rc = a ? store_sealed(W.store, W.runs[ENDED].run_no, 0, INT64_MAX, a, &l, &W.err)
+               : WOPR_E_NO_MEMORY;
+    if (rc == 0 && l.n == 1) {
+        const struct seal_place place = {l.v[0].run_id, l.v[0].sealed.seq};
+        rc = vault_open(vault, &place, &l.v[0].sealed, a, &clear, &W.err);
+        if (rc == 0) rc = vault_seal(vault, &place, clear, a, &sealed_row, &W.err);
+    } else if (rc == 0) {
+        rc = WOPR_E_CORRUPT;
+    }
+    arena_free(a);
+    return rc;
+}
+static void one_sealed(int rc) {
+    (void)rc;
+    cr_assert_eq(sealed_opened(W.runs[ENDED].run_no), 1u);
+}
+Test(rounds, a_sealed_value_is_read_and_sealed_again_or_the_reason_is_told) {
+    static const struct scene sc = {
+        .name = "open", .opened = open_vault, .act = read_sealed, .check = one_sealed};
+    prepare_sealed();
+    play(&sc);
+}
+
+static int rotate(void) { return vault_rotate(vault, &NEW_KEK, &W.err); }
+Test(rounds, a_rotation_loses_nothing_that_is_sealed) {
+    static const struct scene sc = {
+        .name = "rotation", .opened = open_vault, .act = rotate, .check = one_sealed};
+    prepare_sealed();
+    play(&sc);
+}
+
+/* The fork holds what its source has sealed, or is not there. */
+static bool make_sealed_fork(void) {
+    if (!open_vault()) return false;
+    made_for[0] = world_new_run();
+    made[0] = world_fork_plan(made_for[0], &W.runs[ENDED], 3);
+    made[0]->create->fork->sealed = true;
+    return true;
+}
+static void sealed_fork_check(int rc) {
+    cr_assert_eq(sealed_opened(W.runs[ENDED].run_no), 1u);
+    if (rc == 0) cr_assert_eq(sealed_opened(made_for[0]->run_no), 1u);
+}
+Test(rounds, a_fork_holds_what_is_sealed_or_is_not_made /* FORK-9, OBS-71 */) {
+    static const struct scene sc = {.name = "fork with sealed values",
+                                    .opened = make_sealed_fork,
+                                    .act = apply_fork,
+                                    .check = sealed_fork_check};
+    prepare_sealed();
+    play(&sc);
+}
+
+/* The run ends while a fork holds its value: the value stays with the fork; then that ends. */
+static int end_sealed(void) {
+    for (int rc; W.runs[ENDED].done < STEPS;) {
+        struct world_run *r = &W.runs[ENDED];
+        make(0, r);
+        made[0]->unseals = r->done == STEPS - 1;
+        rc = apply_one();
+        if (rc != 0) return rc;
+    }
+    return 0;
+}
+static bool open_fork_of_sealed(void) {
+    fork_no = W.runs[W.runs_nr - 1].run_no;
+    return open_vault();
+}
+static void ended_check(int rc) {
+    struct sealed_list l;
+    cr_assert_eq(sealed_opened(fork_no), 1u);
+    cr_assert_eq(store_sealed(W.store, W.runs[ENDED].run_no, 0, INT64_MAX, W.a, &l, &W.err), 0);
+    if (rc == 0) cr_assert_eq(l.n, 0u, "what has ended reads nothing");
+}
+Test(rounds, an_end_leaves_sealed_what_a_fork_holds /* FORK-9, OBS-71 */) {
+    static const struct scene sc = {.name = "end with a fork of sealed values",
+                                    .opened = open_fork_of_sealed,
+                                    .act = end_sealed,
+                                    .check = ended_check,
+                                    .no_memory_trial = true};
+    prepare_sealed();
+    cr_assert(make_sealed_fork());
+    cr_assert_eq(apply_fork(), 0, "%s", W.err.message);
+    world_check("a fork"); /* it learns the number of its run */
+    world_close();
+    world_save();
     play(&sc);
 }
 

@@ -166,7 +166,7 @@ static void checkpoint_plan(struct plan *p, const struct run_state *s) {
     struct buf b;
     buf_init(&b, STATE_IMAGE_MAX);
     cr_assert_eq(run_state_save(s, &aside, &b), 0);
-    plan_checkpoint(p, &(struct plan_checkpoint){s->next_seq, buf_str(&b)});
+    plan_checkpoint(p, &(struct plan_checkpoint){.seq = s->next_seq, .image = buf_str(&b)});
     buf_fini(&b);
 }
 

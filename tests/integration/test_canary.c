@@ -174,6 +174,48 @@ Test(canary, a_sensitive_value_shows_up_nowhere_masked) { canary_run("mask"); }
 Test(canary, a_sensitive_value_shows_up_nowhere_hashed) { canary_run("hash"); }
 Test(canary, a_sensitive_value_shows_up_nowhere_left_out) { canary_run("omit"); }
 
+/* --- another host goes on --- */
+
+/* F3: a balancer asks the one host for the run and gives the answer to the other.  No failure. */
+static void other_host(const char *mode, bool killed) {
+    static const char *const hosts[] = {"--claim-ttl-ms", "2000", "--heartbeat-ms", "500", NULL};
+    struct server b;
+    server_end(&sv);
+    server_start(&sv, hosts);
+    server_beside(&b, &sv, hosts);
+    workflow_put(child_text(mode));
+    workflow_put(parent_text(mode));
+    const char *run = create_run(&sv, "canary", "\"inputs\":{\"k\":\"" CANARY "\"}");
+    wait_status(&sv, run, "waiting-approval");
+    if (killed) server_kill(&sv);
+    struct reply r =
+        ask(&b, "POST", fmt("/v1/runs/%s/interrupts/g", run),
+            "{\"resumeValue\":{\"action\":\"accept\",\"comment\":\"" CANARY "\"}}", NULL);
+    cr_assert_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
+    struct str end = wait_terminal(&b, run);
+    cr_assert(str_eqc(text_at(end, "status"), "completed"), STR_FMT, STR_ARG(end));
+    for (size_t i = 0; i < 4; i++)
+        cr_expect_eq(int_at(end, fmt("nodeStates.m.outputs.%c", "abcd"[i])),
+                     (int64_t)strlen(CANARY), "%s: " STR_FMT, mode, STR_ARG(end));
+    clean("events", events_of(&b, run));
+    cr_assert_eq(server_stop(&b), 0);
+    clean("log of the other host", server_log(&b));
+    if (killed) server_again(&sv);
+    cr_assert_eq(server_stop(&sv), 0);
+    files_clean();
+    server_again(&sv);
+}
+
+Test(canary, the_host_that_gets_the_answer_reads_the_values_masked /* F3 */) {
+    other_host("mask", false);
+}
+Test(canary, the_host_that_gets_the_answer_reads_the_values_left_out /* F3 */) {
+    other_host("omit", false);
+}
+Test(canary, the_host_that_takes_a_dead_ones_run_reads_the_values_hashed /* F3 */) {
+    other_host("hash", true);
+}
+
 /* --- files of older programs --- */
 
 #define OLD_CANARY "CANARY-old-file-9"

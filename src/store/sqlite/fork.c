@@ -10,7 +10,7 @@ static int64_t state_bytes(const struct plan *p) {
     for (size_t i = 0; i < p->create->vars.n; i++) n += (int64_t)p->create->vars.v[i].value.n;
     for (size_t i = 0; i < p->nodes_nr; i++) n += (int64_t)p->nodes[i].state.n;
     for (size_t i = 0; i < p->vars_nr; i++) n += (int64_t)p->vars[i].value.n;
-    for (size_t i = 0; i < p->sealed_nr; i++) n += (int64_t)p->sealed[i].box.n;
+    for (size_t i = 0; i < p->sealed_nr; i++) n += (int64_t)p->sealed[i].box.n; /* its inputs */
     for (size_t i = 0; i < p->chans_nr; i++) n += (int64_t)p->chans[i].value.n;
     for (size_t i = 0; i < p->interrupts_nr; i++) n += (int64_t)p->interrupts[i].payload.n;
     return n;
@@ -25,10 +25,12 @@ int fork_admit(struct conn *c, const struct plan *p, int *refusal, struct wopr_e
     int rc = query_step(&q, err);
     if (rc < 0) return rc;
     bool there = rc == 1 && col_int(&q, 0) >= p->base_seq;
+    bool ended = there && col_int(&q, 2) >= STORE_FINAL_STATUS;
     f->row_bytes = f->link.from_seq > 0 ? state_bytes(p) : 0;
     f->bytes = f->row_bytes + (there ? col_int(&q, 1) : 0);
     query_end(&q);
-    if (!there) *refusal = WOPR_E_EXPIRED; /* retention came first; a log never shrinks */
+    if (!there) *refusal = WOPR_E_EXPIRED; /* retention was faster; a log never shrinks */
+    else if (f->sealed && ended) *refusal = WOPR_E_STALE; /* so are its clear values */
     return 0;
 }
 
@@ -69,5 +71,6 @@ int fork_fill(struct conn *c, const struct plan *p, struct wopr_error *err) {
     if (rc == 0 && f->link.mode == FORK_REPLAY) rc = replay_mark(c, p->run_no, err);
     if (rc != 0 || f->link.from_seq == 0) return rc;
     rc = prefix_put(c, p->run_no, f, err);
+    if (rc == 0 && f->sealed) rc = sealed_hold(c, p->run_no, &f->link, err);
     return rc == 0 && f->bytes > f->row_bytes ? artifacts_copy(c, p, err) : rc;
 }

@@ -5,6 +5,13 @@
 #include "store/append.h"
 #include "store/sqlite/sql.h"
 
+/* Rows of older programs have the digest itself.  Under another key than ours (the data keys were
+ * lost and made again) a body cannot be told from another. */
+static bool body_same(const struct idem_key *k, const struct sha256 *stored, int64_t key_no) {
+    if (key_no == 0) return sha256_eq(stored, &k->digest);
+    return key_no == k->key_no && sha256_eq(stored, &k->keyed);
+}
+
 int idem_look(struct conn *c, const struct idem_key *k, int64_t now_ms, struct arena *a,
               struct idem_response *out, struct wopr_error *err) {
     struct query q;
@@ -18,7 +25,7 @@ int idem_look(struct conn *c, const struct idem_key *k, int64_t now_ms, struct a
     struct sha256 digest;
     if (!col_hash(&q, 0, &digest)) {
         rc = wopr_error_set(err, WOPR_E_CORRUPT, "a stored response has a damaged digest");
-    } else if (!sha256_eq(&digest, &k->digest)) {
+    } else if (!body_same(k, &digest, col_int(&q, 5))) {
         rc = wopr_error_set(err, WOPR_E_IDEM_CONFLICT,
                             "the idempotency key was used with another body; use a new key");
     } else {
@@ -41,7 +48,7 @@ int idem_put(struct conn *c, const struct plan *p, int64_t now_ms, struct wopr_e
     bind_text(&q, p->idem.tenant);
     bind_text(&q, p->idem.operation_id);
     bind_hash(&q, &p->idem.key);
-    bind_hash(&q, &p->idem.digest);
+    bind_hash(&q, p->idem.key_no != 0 ? &p->idem.keyed : &p->idem.digest);
     bind_int(&q, r->status);
     bind_text(&q, r->body);
     bind_int(&q, r->retry_after_s);
@@ -49,6 +56,7 @@ int idem_put(struct conn *c, const struct plan *p, int64_t now_ms, struct wopr_e
     bind_opt(&q, p->run_id);
     bind_int(&q, now_ms);
     bind_int(&q, now_ms + (p->idem.keep_ms > 0 ? p->idem.keep_ms : STORE_IDEM_KEEP_MS));
+    bind_int(&q, p->idem.key_no);
     return query_run(&q, err);
 }
 

@@ -42,14 +42,15 @@ static int key_put(struct conn *c, const struct seal_key_row *k, struct wopr_err
     return query_run(&q, err);
 }
 
-int store_seal_keys_put(struct store *s, const struct seal_key_list *keys, int64_t last_no,
-                        struct wopr_error *err) {
-    int64_t now_no = 0;
+int store_seal_keys_put(struct store *s, const struct seal_key_list *keys,
+                        const struct seal_keys_were *was, struct wopr_error *err) {
+    int64_t now_no = 0, sealed = 0;
     struct query q;
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
     rc = number_read(s->writer, SQL_SEAL_KEY_LAST, &now_no, err);
-    if (rc == 0 && now_no != last_no)
+    if (rc == 0 && was->dropped) rc = number_read(s->writer, SQL_SEALED_ANY, &sealed, err);
+    if (rc == 0 && (now_no != was->last_no || sealed != 0))
         rc = wopr_error_set(err, WOPR_E_STALE, "another process has changed the data keys");
     if (rc == 0) {
         query_begin(&q, s->writer, SQL_SEAL_KEYS_DROP);
@@ -58,6 +59,15 @@ int store_seal_keys_put(struct store *s, const struct seal_key_list *keys, int64
     for (size_t i = 0; rc == 0 && i < keys->n; i++) rc = key_put(s->writer, &keys->v[i], err);
     return write_end(s, rc, err);
 }
+
+/* RETRY: what is sealed after this is sealed with another key (vault.h, V2). */
+int seal_key_gone(struct conn *c, struct wopr_error *err) {
+    atomic_store(&c->store->seal_key_gone, true);
+    return wopr_error_set(err, WOPR_E_UNAVAILABLE,
+                          "the data key of sensitive values was replaced by another process");
+}
+
+bool store_seal_key_gone(struct store *s) { return atomic_exchange(&s->seal_key_gone, false); }
 
 int store_seals_any(struct store *s, bool *any, struct wopr_error *err) {
     struct query q;
@@ -72,8 +82,8 @@ int store_seals_any(struct store *s, bool *any, struct wopr_error *err) {
 
 static int sealed_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
     (void)err;
-    *(struct plan_sealed *)row = (struct plan_sealed){
-        .seq = col_int(q, 0), .key_no = col_int(q, 1), .box = col_str(q, 2, a)};
+    *(struct sealed_row *)row = (struct sealed_row){
+        {.seq = col_int(q, 0), .key_no = col_int(q, 1), .box = col_str(q, 2, a)}, col_str(q, 3, a)};
     return 0;
 }
 
@@ -96,22 +106,63 @@ int sealed_put(const struct row_writer *w, const struct plan_sealed *row) {
     bind_int(&q, row->seq);
     bind_int(&q, row->key_no);
     bind_bytes(&q, row->box.p, row->box.n);
-    return query_run(&q, w->err);
+    int rc = query_run(&q, w->err);
+    if (rc != 0 || sqlite3_changes64(w->c->db) == 1) return rc;
+    return seal_key_gone(w->c, w->err);
 }
 
-static int sealed_drop(const struct row_writer *w, enum stmt_id id) {
+static int sealed_drop(const struct row_writer *w, enum stmt_id id, int64_t run_no) {
     struct query q;
     query_begin(&q, w->c, id);
-    bind_int(&q, w->run_no);
+    bind_int(&q, run_no);
     return query_run(&q, w->err);
 }
 
-/* The run has ended: delete its clear values except those that its parent has still to read, and
- * those that its own children left to it. */
+/* What run_no, which has ended, sealed and no fork but `ends` needs. */
+static int sealed_release(const struct row_writer *w, enum stmt_id id, int64_t run_no,
+                          int64_t ends) {
+    struct query q;
+    query_begin(&q, w->c, id);
+    bind_int(&q, run_no);
+    bind_int(&q, ends);
+    return query_run(&q, w->err);
+}
+
+/* A fork has ended: runs that ended before it kept what it needed. */
+static int holds_end(const struct row_writer *w) {
+    struct query q;
+    int rc, failed = 0;
+    query_begin(&q, w->c, SQL_SEALED_OWNERS);
+    bind_int(&q, w->run_no);
+    while (failed == 0 && (rc = query_step(&q, w->err)) == 1) {
+        int64_t owner_no = col_int(&q, 0);
+        failed = sealed_release(w, SQL_SEALED_RELEASE, owner_no, w->run_no);
+        if (failed == 0) failed = sealed_release(w, SQL_SEALED_END_IMAGES, owner_no, w->run_no);
+    }
+    query_end(&q);
+    if (failed == 0) failed = rc;
+    return failed == 0 ? sealed_drop(w, SQL_SEALED_UNHOLD, w->run_no) : failed;
+}
+
+/* The run has ended: nothing reads its clear values any more, but for what it leaves to a parent
+ * that goes on, and what its forks have inherited; and what its own children left to it, it has
+ * read. */
 int sealed_end(const struct row_writer *w, const struct plan *p) {
     if (!p->unseals) return 0;
-    int rc = sealed_drop(w, SQL_SEALED_END);
-    return rc == 0 ? sealed_drop(w, SQL_SEALED_END_CHILDREN) : rc;
+    int rc = sealed_release(w, SQL_SEALED_END, w->run_no, w->run_no);
+    if (rc == 0) rc = sealed_release(w, SQL_SEALED_END_IMAGES, w->run_no, w->run_no);
+    if (rc == 0) rc = sealed_drop(w, SQL_SEALED_END_CHILDREN, w->run_no);
+    return rc == 0 ? holds_end(w) : rc;
+}
+
+int sealed_hold(struct conn *c, int64_t run_no, const struct run_fork *link,
+                struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, SQL_SEALED_HOLD);
+    bind_int(&q, run_no);
+    bind_int(&q, link->source_run_no);
+    bind_int(&q, link->from_seq);
+    return query_run(&q, err);
 }
 
 /* ------------------------------------------------------------------------------ older programs */
@@ -172,11 +223,25 @@ static int old_shown(struct conn *c, int64_t run_no, const struct old_clear *v,
     return query_run(&q, err);
 }
 
+/* Another host that starts may have done it, and the run may have gone on or ended since. */
+static int old_left(struct conn *c, int64_t run_no, bool *left, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, SQL_OLD_CLEAR_ANY);
+    bind_int(&q, run_no);
+    int rc = query_step(&q, err);
+    *left = rc == 1;
+    query_end(&q);
+    return rc < 0 ? rc : 0;
+}
+
 int store_old_sealed(struct store *s, const struct old_sealed *o, struct wopr_error *err) {
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
     struct conn *c = s->writer;
     const struct row_writer w = {c, o->run_no, 0, err};
+    bool left = false;
+    rc = old_left(c, o->run_no, &left, err);
+    if (rc != 0 || !left) return write_end(s, rc, err);
     if (o->inputs.p) rc = old_inputs_put(c, o, err);
     for (size_t i = 0; rc == 0 && i < o->rows_nr; i++) {
         rc = sealed_put(&w, &o->rows[i]);
@@ -184,7 +249,7 @@ int store_old_sealed(struct store *s, const struct old_sealed *o, struct wopr_er
     }
     for (size_t i = 0; rc == 0 && i < o->was->n; i++)
         rc = old_shown(c, o->run_no, &o->was->v[i], err);
-    if (rc == 0) rc = sealed_drop(&w, SQL_OLD_OMITTED_DROP);
-    if (rc == 0) rc = sealed_drop(&w, SQL_OLD_CLEAR_DROP);
+    if (rc == 0) rc = sealed_drop(&w, SQL_OLD_OMITTED_DROP, o->run_no);
+    if (rc == 0) rc = sealed_drop(&w, SQL_OLD_CLEAR_DROP, o->run_no);
     return write_end(s, rc, err);
 }

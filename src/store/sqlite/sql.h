@@ -103,10 +103,11 @@ struct store {
     struct list readers;
     pthread_key_t reader_key;
     bool has_key;
-    atomic_bool poisoned;    /* a sync failed: nothing may be trusted until reopened */
-    struct conn *copier;     /* store_checkpoint_beside, whose thread opens it; else NULL */
-    atomic_int wal_pages;    /* after the last commit */
-    atomic_int copied_pages; /* of them, by the last checkpoint */
+    atomic_bool poisoned;      /* a sync failed: nothing may be trusted until reopened */
+    atomic_bool seal_key_gone; /* a sealed row was refused: see store_seal_key_gone */
+    struct conn *copier;       /* store_checkpoint_beside, whose thread opens it; else NULL */
+    atomic_int wal_pages;      /* after the last commit */
+    atomic_int copied_pages;   /* of them, by the last checkpoint */
     struct metric_hist sync_ns, checkpoint_ns;
     atomic_uint_fast64_t checkpoints[CHECKPOINT_NR];
     char holder[STORE_HOLDER_MAX]; /* last holder seen, so that a create costs no look-up */
@@ -189,6 +190,11 @@ MUST_CHECK int task_guard(struct conn *c, const struct plan *p, int *refusal,
                           struct wopr_error *err);
 /* --- seals.c --- */
 MUST_CHECK int sealed_end(const struct row_writer *w, const struct plan *p);
+/* A fork reads what its source reads of the events before the cut. */
+MUST_CHECK int sealed_hold(struct conn *c, int64_t run_no, const struct run_fork *link,
+                           struct wopr_error *err);
+/* A row was sealed with a key that is not there any more: UNAVAILABLE. */
+MUST_CHECK int seal_key_gone(struct conn *c, struct wopr_error *err);
 
 /* --- prefix.c: a log is a list of segments, each of them the own events of one run --- */
 struct segment {

@@ -99,8 +99,8 @@ static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) 
     return rc == 0 && turn_over(&f->until_ms) ? 1 : rc;
 }
 
-/* A new fold starts from a checkpoint.  Runs with values to be masked have none, so no frame shows
- * more than the log. */
+/* A fold that begins takes what a checkpoint knows.  Those of states with values that must be
+ * masked are sealed and left out, so what is shown is what the log folds to. */
 static int checkpoint_take(struct wire_fold *f, int64_t seq_max, struct wopr_error *err) {
     const struct checkpoint_of of = {.run_no = f->origin.head.run_no,
                                      .seq_max = seq_max,

@@ -147,14 +147,18 @@ char *fw_text(const struct run_state *s) {
                  (long long)s->nodes[i].retry_at_ms, s->nodes[i].chunks, s->nodes[i].effects,
                  s->nodes[i].terminal_n);
         node_state_render(&s->nodes[i], &b);
+        add_text(&b, "clear", &s->nodes[i].clear);
     }
     for (size_t i = 0; i < s->vars_nr; i++) {
         add_text(&b, "\nvar", &s->vars[i].name);
         add_text(&b, "is", &s->vars[i].value);
+        add_text(&b, "shown", &s->vars[i].shown);
     }
     for (size_t i = 0; i < s->chans_nr; i++) {
         add_text(&b, "\nchan", &s->chans[i].name);
         cr_assert_eq(chan_value(&s->chans[i], 0, &b), 0);
+        buf_addf(&b, " sensitive=%d", s->chans[i].sensitive);
+        add_text(&b, "shown", &s->chans[i].shown);
     }
     cr_assert_not(buf_failed(&b));
     return buf_take(&b, NULL);

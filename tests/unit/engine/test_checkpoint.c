@@ -7,6 +7,7 @@
 #include "fork_kit.h"
 
 #include "base/clock.h"
+#include "codec/json.h"
 #include "domain/state_save.h"
 #include "engine/kept.h"
 #include "host/host.h"
@@ -153,11 +154,59 @@ Test(engine_checkpoint, a_short_run_has_none) {
     workflow_unref(wf);
 }
 
-Test(engine_checkpoint, a_run_with_sensitive_values_has_none /* OBS-71 */) {
-    struct workflow *wf = parts_def("{\"name\":\"x\",\"type\":\"string\",\"sensitive\":true}");
+/* --- of runs with sensitive values --- */
+
+#define CANARY "1mage-0f-a-canary"
+
+static struct workflow *secret_def(void) {
+    return world_put(world_def(
+        "w",
+        NODE("s", "core.setVariable", "\"name\":\"x\",\"value\":\"" CANARY "\"", "") "," PART(
+            "0") "," PART("1") "," PART("2") "," NODE("m", "core.identity", "",
+                                                      "\"n\":{\"type\":\"expression\","
+                                                      "\"expression\":\"size(variables.x)\"}"),
+        EDGE("0", "s", "p0", "") "," LINKS "," EDGE("6", "g2", "m", ""),
+        "{\"name\":\"x\",\"type\":\"string\",\"sensitive\":true}", 0, 0));
+}
+
+/* Loads the run and answers its gate; how many sealed checkpoints there were before. */
+static int64_t load_and_answer(struct str run, int n) {
+    int64_t before = world_sql_number("SELECT count(*) FROM run_checkpoints WHERE key_no > 0");
+    restart();
+    part_answer(run, n);
+    return before;
+}
+
+static bool measured(struct str run, size_t want) {
+    const struct event *e =
+        world_event(run, EV_NODE_COMPLETED, world_count(run, EV_NODE_COMPLETED));
+    int64_t n = -1;
+    return json_int(json_get(json_get(e->payload, "outputs"), "n"), &n) && n == (int64_t)want;
+}
+
+Test(engine_checkpoint, those_of_a_state_with_sensitive_values_are_sealed /* OBS-71 */) {
+    struct workflow *wf = secret_def();
     struct str r = run_begin(wf, PIECES);
+    cr_expect_geq(world_sql_number("SELECT count(*) FROM run_checkpoints"), 1);
+    cr_expect_eq(
+        world_sql_number("SELECT count(*) FROM run_checkpoints WHERE instr(image, CAST('" CANARY
+                         "' AS BLOB)) > 0 OR instr(image, CAST('WOPRST' AS BLOB)) = 1"),
+        0, "none is clear");
     part_answer(r, 0);
-    cr_expect_eq(checkpoints_check(r, wf).n, 0u);
+    sound();
+    cr_expect_geq(load_and_answer(r, 1), 2);
+    struct str f = fork_run(r, FORK_BRANCH, world_head(r).next_seq - 1);
+    world_wait_status(f, RUN_WAITING_APPROVAL);
+    load_and_answer(r, 2);
+    cr_expect(measured(r, strlen(CANARY)));
+    cr_expect_geq(world_sql_number("SELECT count(*) FROM run_checkpoints WHERE key_no > 0"), 2,
+                  "the fork goes on from them");
+    sound();
+    load_and_answer(f, 2);
+    cr_expect(measured(f, strlen(CANARY)));
+    cr_expect_eq(world_sql_number("SELECT count(*) FROM run_checkpoints WHERE key_no > 0"), 0,
+                 "gone with the last run that needs them");
+    sound();
     workflow_unref(wf);
 }
 
@@ -179,12 +228,20 @@ static const struct {
                           " GROUP BY run_no)"},
     {"of another sequence", "UPDATE run_checkpoints SET seq = seq - 1"},
     {"beyond the log", "UPDATE run_checkpoints SET seq = seq + 100000"},
+    {"its data key is lost", "UPDATE run_checkpoints SET key_no = 77 WHERE key_no > 0"},
 };
 
 Test(engine_checkpoint, a_load_gives_the_same_run_whatever_became_of_them) {
-    struct workflow *wf = parts_def(NULL);
+    const size_t damages = sizeof DAMAGE / sizeof *DAMAGE;
+    struct workflow *wf = NULL;
     char *story = NULL;
-    for (size_t i = 0; i < sizeof DAMAGE / sizeof *DAMAGE; i++) {
+    for (size_t k = 0; k < 2 * damages; k++) { /* clear ones, then sealed ones */
+        size_t i = k % damages;
+        if (i == 0) {
+            workflow_unref(wf);
+            wf = k == 0 ? parts_def(NULL) : secret_def();
+            story = NULL;
+        }
         struct str r = run_begin(wf, PIECES);
         part_answer(r, 0);
         restart();
@@ -196,6 +253,7 @@ Test(engine_checkpoint, a_load_gives_the_same_run_whatever_became_of_them) {
         const char *now = world_story(r);
         if (!story) story = arena_cstr(W.a, str_c(now));
         cr_expect_str_eq(now, story, "%s", DAMAGE[i].what);
+        cr_expect(k < damages || measured(r, strlen(CANARY)), "%s", DAMAGE[i].what);
         cr_expect(str_eq(world_head(r).parked, STR_NONE));
     }
     world_sql("DELETE FROM run_checkpoints");

@@ -100,6 +100,12 @@ static int64_t sealed_rows(struct str run) {
     return (int64_t)l.n;
 }
 
+static int64_t rows_of(const char *table) {
+    char query[96];
+    snprintf(query, sizeof query, "SELECT count(*) FROM %s", table);
+    return world_sql_number(query);
+}
+
 static const char *const MODES[] = {"mask", "hash", "omit"};
 
 /* --- outputs (F3) --- */
@@ -363,6 +369,9 @@ Test(sensitive, a_sensitive_default_is_masked_before_the_first_write /* CHAN-24,
 
 /* --- copies --- */
 
+#define COPY2(id, name, from)                                                                      \
+    NODE(id, "core.setVariable", "\"name\":\"" name "\"",                                          \
+         "\"value\":{\"type\":\"variable\",\"variableName\":\"" from "\"}")
 #define COPY(id, name)                                                                             \
     NODE(id, "core.setVariable", "\"name\":\"" name "\"",                                          \
          "\"value\":{\"type\":\"variable\",\"variableName\":\"v\"}")
@@ -459,6 +468,105 @@ Test(sensitive, an_author_may_let_a_port_show_what_it_has /* OBS-70 */) {
     cr_expect(str_eqc(outputs_of(r, "i"), "{\"x\":\"[REDACTED]\"}"));
 }
 
+/* --- what is recognised --- */
+
+#define EXPR(id, expr)                                                                             \
+    NODE(id, "core.identity", "", "\"x\":{\"type\":\"expression\",\"expression\":\"" expr "\"}")
+#define PLAIN_VAR "{\"name\":\"p\",\"type\":\"object\"}"
+#define LOG(id, expr)                                                                              \
+    NODE(id, "vendor.wopr.log", "",                                                                \
+         "\"message\":{\"type\":\"expression\",\"expression\":\"" expr "\"}")
+
+/* Is the output masked of a node that passes `plain` on, which a caller has given beside the
+ * sensitive input, in whatever spelling? */
+static bool recognised(const char *secret, const char *plain) {
+    struct str def = world_def(
+        "known",
+        NODE("i", "core.identity", "", "\"x\":{\"type\":\"variable\",\"variableName\":\"p\"}"), 0,
+        "{\"name\":\"v\",\"type\":\"object\",\"sensitive\":true}," PLAIN_VAR, 0, 0);
+    char inputs[400];
+    snprintf(inputs, sizeof inputs, "{\"v\":{\"k\":%s},\"p\":{\"q\":%s}}", secret, plain);
+    struct str r = world_start(def, inputs);
+    cr_assert_eq(world_wait_final(r), RUN_COMPLETED, "%s", world_story(r));
+    return str_eqc(outputs_of(r, "i"), "{\"x\":\"[REDACTED]\"}");
+}
+
+Test(sensitive, a_copy_is_recognised_in_any_spelling /* OBS-71 */) {
+    cr_expect(recognised("\"" GIVEN "\"", "\"" GIVEN "\""));
+    cr_expect(recognised("\"" GIVEN "\"", "\"\\u0030nly-1n-the-1n\\u0070uts\""), "escapes");
+    cr_expect(recognised("\"a/path/of/ours\"", "\"in a\\/path\\/of\\/ours it is\""), "a solidus");
+    cr_expect(recognised("\"a\\/path\\/of\\/ours\"", "\"a/path/of/ours\""));
+    cr_expect(recognised("\"two\\nlines\"", "\"two\\u000alines\""));
+    cr_expect(recognised("4111111111111111", "4111111111111111"), "a number in an object");
+    cr_expect(recognised("4111111111111111", "\"card 4111111111111111\""));
+    cr_expect(recognised("{\"deep\":[\"" GIVEN "\"]}", "[\"" GIVEN "\"]"));
+    cr_expect_not(recognised("\"" GIVEN "\"", "\"0nly-1n-another\""));
+    cr_expect_not(recognised("2026", "2026"), "a short part is a word of every log");
+    cr_expect_not(recognised("4111111111111111", "4111111111111112"));
+}
+
+Test(sensitive, a_short_value_is_replaced_in_log_lines_where_it_stands_alone /* OBS-71 */) {
+    struct str def = world_def(
+        "pin", LOG("l", "'pin ' + variables.v + ', not 94711'") "," EXPR("i", "variables.p"), 0,
+        SECRET_VAR "," PLAIN_VAR, 0, 0);
+    struct str r = world_start(def, "{\"v\":\"4711\",\"p\":{\"list\":[\"4711\"]}}");
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect(str_eqc(json_get(world_event(r, EV_LOG_APPENDED, 1)->payload, "message"),
+                      "\"pin [REDACTED], not 94711\""),
+              STR_FMT, STR_ARG(world_event(r, EV_LOG_APPENDED, 1)->payload));
+    cr_expect(str_eqc(outputs_of(r, "i"), "{\"x\":\"[REDACTED]\"}"), "in a list too");
+}
+
+/* A word of a condition, a node id, a word of the configuration: whoever reads the definition knows
+ * it, and what has it from there is no copy.  Neither is a word of the protocol. */
+Test(sensitive, what_the_definition_says_is_no_secret /* OBS-71 */) {
+    static const char *const words[] = {"approved", "collector", "standard-mode", "info"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct str def = world_def(
+            "said",
+            EXPR("collector", "'approved'") "," NODE(
+                "n", "core.setVariable", "\"name\":\"p\",\"value\":\"standard-mode\"",
+                "") "," LOG("l", "'approved by collector in standard-mode'") "," EXPR("r", "1"),
+            "{\"id\":\"e\",\"sourceNodeId\":\"collector\",\"targetNodeId\":\"r\",\"condition\":{"
+            "\"type\":\"expression\",\"expression\":\"output.x == 'approved'\"}}",
+            SECRET_VAR ",{\"name\":\"p\",\"type\":\"string\"}", 0, 0);
+        char inputs[80];
+        snprintf(inputs, sizeof inputs, "{\"v\":\"%s\"}", words[i]);
+        struct str r = world_start(def, inputs);
+        cr_assert_eq(world_wait_final(r), RUN_COMPLETED, "%s: " STR_FMT, words[i],
+                     STR_ARG(world_view(r).error));
+        cr_expect(str_eqc(outputs_of(r, "collector"), "{\"x\":\"approved\"}"), "%s", words[i]);
+        cr_expect_gt(outputs_of(r, "r").n, 0, "the condition holds: %s", words[i]);
+        cr_expect(str_eqc(world_var(r, "p"), "\"standard-mode\""), "%s", words[i]);
+        struct str line = world_event(r, EV_LOG_APPENDED, 1)->payload;
+        cr_expect(str_eqc(json_get(line, "message"), "\"approved by collector in standard-mode\""));
+        cr_expect(str_eqc(json_get(line, "level"), "\"info\""));
+        cr_expect(str_eqc(world_var(r, "v"), "\"[REDACTED]\""), "itself it stays masked");
+    }
+}
+
+/* Thousands of values and a text of half a megabyte: one pass. */
+Test(sensitive, many_values_and_a_long_text_are_looked_through) {
+    struct str def =
+        world_def("long", EXPR("i", "variables.p.t") "," EXPR("h", "variables.p.u"), 0,
+                  "{\"name\":\"v\",\"type\":\"array\",\"sensitive\":true}," PLAIN_VAR, 0, 0);
+    struct buf b;
+    buf_init(&b, 4u << 20);
+    buf_addz(&b, "{\"v\":[");
+    for (int i = 0; i < 3000; i++) buf_addf(&b, "%s\"customer-%08d\"", i ? "," : "", i);
+    buf_addz(&b, "],\"p\":{\"t\":\"");
+    for (int i = 0; i < 30000; i++) buf_addf(&b, "customer %08d ", i);
+    buf_addz(&b, "\",\"u\":\"");
+    for (int i = 0; i < 9000; i++) buf_addf(&b, "customer %08d ", i);
+    buf_addz(&b, " customer-00001234 \"}}");
+    struct str r = world_start(def, arena_cstr(W.a, buf_str(&b)));
+    buf_fini(&b);
+    cr_assert_eq(world_wait_final(r), RUN_COMPLETED, "%s", world_story(r));
+    cr_expect_gt(outputs_of(r, "i").n, 100000, "it holds none, and is shown: %.200s",
+                 outputs_of(r, "i").p);
+    cr_expect(str_eqc(outputs_of(r, "h"), "{\"x\":\"[REDACTED]\"}"));
+}
+
 /* inputMapping into a plain variable of a child, and back by outputMapping. */
 Test(sensitive, a_child_keeps_what_it_is_given_to_itself /* OBS-71, NODE-48, WF-49 */) {
     struct workflow *wf =
@@ -485,6 +593,37 @@ Test(sensitive, a_child_keeps_what_it_is_given_to_itself /* OBS-71, NODE-48, WF-
     log_holds_no(r, GIVEN);
     log_holds_no(child, GIVEN);
     cr_expect_eq(sealed_rows(r) + sealed_rows(child), 0);
+    files_hold_no(GIVEN);
+}
+
+/* What an author lets pass is what his own workflow declares, not what it is given. */
+Test(sensitive, a_child_that_lets_values_pass_does_not_let_those_of_its_parent_pass /* OBS-71 */) {
+    struct str def = world_def(
+        "child",
+        NODE("i", "core.identity", "", VAR("p")) "," NODE(
+            "own", "core.identity", "",
+            "\"x\":{\"type\":\"variable\",\"variableName\":\"mine\"}") "," COPY2("c", "plain", "p"),
+        0,
+        "{\"name\":\"p\",\"type\":\"string\"},{\"name\":\"plain\",\"type\":\"string\"},"
+        "{\"name\":\"mine\",\"type\":\"string\",\"sensitive\":true,\"defaultValue\":\"of the "
+        "author\"}",
+        0, 0);
+    workflow_unref(world_put(with_mode(def, "passthrough")));
+    struct str r = world_start(world_def("parent",
+                                         NODE("s", "core.subWorkflow",
+                                              "\"workflowId\":\"child\",\"inputMapping\":{\"p\":"
+                                              "\"v\"}",
+                                              ""),
+                                         0, SECRET_VAR, 0, 0),
+                               "{\"v\":\"" GIVEN "\"}");
+    cr_assert_eq(world_wait_final(r), RUN_COMPLETED, "%s", world_story(r));
+    struct str child = world_view(r).children.v[0].run_id;
+    log_holds_no(child, GIVEN);
+    cr_expect(str_eqc(world_var(child, "p"), "\"[REDACTED]\""));
+    cr_expect(str_eqc(world_var(child, "plain"), "\"[REDACTED]\""));
+    cr_expect(str_eqc(outputs_of(child, "i"), "{\"x\":\"[REDACTED]\"}"));
+    cr_expect(str_eqc(outputs_of(child, "own"), "{\"x\":\"of the author\"}"), "its own pass");
+    cr_expect_eq(sealed_rows(child), 0);
     files_hold_no(GIVEN);
 }
 
@@ -547,4 +686,114 @@ Test(sensitive, a_branch_of_an_ended_run_needs_its_sensitive_inputs_again /* FOR
     cr_expect_eq(measured(b, "m"), 7);
     struct str replay = fork_run(r, FORK_REPLAY, 0); /* goes on with the mask (FORK-21) */
     cr_expect_eq(world_wait_final(replay), RUN_COMPLETED);
+}
+
+/* --- forks of what is alive --- */
+
+enum { BIG_BYTES = 900000, BIG_WRITES = 40 };
+
+/* Some 36 MB of sealed values before the gate: each node writes the variable to itself. */
+static struct str big_def(void) {
+    struct buf nodes, edges;
+    buf_init(&nodes, 1 << 16);
+    buf_init(&edges, 1 << 16);
+    for (int i = 0; i < BIG_WRITES; i++) {
+        buf_addf(&nodes,
+                 "{\"id\":\"w%d\",\"typeId\":\"core.setVariable\",\"name\":\"w\",\"position\":{"
+                 "\"x\":0,\"y\":0},\"config\":{\"name\":\"v\"},\"inputs\":{\"value\":{\"type\":"
+                 "\"variable\",\"variableName\":\"v\"}}},",
+                 i);
+        buf_addf(&edges, "{\"id\":\"e%d\",\"sourceNodeId\":\"w%d\",\"targetNodeId\":\"%s%d\"},", i,
+                 i, i + 1 < BIG_WRITES ? "w" : "g", i + 1);
+    }
+    buf_addz(&nodes, NODE("g40", "core.approvalGate", "", "") "," MEASURE("m", "variables.v"));
+    buf_addz(&edges, EDGE("last", "g40", "m", ""));
+    struct str def = world_def("big", arena_str(W.a, buf_str(&nodes)).p,
+                               arena_str(W.a, buf_str(&edges)).p, SECRET_VAR, 0, 0);
+    buf_fini(&nodes);
+    buf_fini(&edges);
+    return def;
+}
+
+static int64_t sealed_bytes(struct str run) {
+    struct sealed_list l;
+    struct wopr_error err;
+    int64_t n = 0;
+    cr_assert_eq(store_sealed(W.store, world_head(run).run_no, 0, INT64_MAX, W.a, &l, &err), 0,
+                 "%s", err.message);
+    for (size_t i = 0; i < l.n; i++) n += (int64_t)l.v[i].sealed.box.n;
+    return n;
+}
+
+/* What a fork inherits sealed has no bound of its own, outlives its source and goes with the last
+ * fork (FORK-9, FORK-21). */
+Test(sensitive, a_fork_of_a_live_run_inherits_what_is_sealed_whatever_its_size) {
+    struct buf big;
+    buf_init(&big, BIG_BYTES + 64);
+    buf_addz(&big, "{\"v\":\"");
+    for (int i = 0; i < BIG_BYTES; i++) buf_addc(&big, 'q');
+    buf_addz(&big, "\"}");
+    arena_free(W.a);
+    W.a = arena_new(512u << 20);
+    struct str r = world_start(big_def(), arena_cstr(W.a, buf_str(&big)));
+    buf_fini(&big);
+    world_wait_status(r, RUN_WAITING_APPROVAL);
+    int64_t cut = world_head(r).next_seq - 1;
+    cr_expect_gt(sealed_bytes(r), (int64_t)BIG_WRITES * BIG_BYTES);
+    struct str a = fork_run(r, FORK_BRANCH, cut), b = fork_run(a, FORK_BRANCH, cut / 2);
+    world_wait_status(a, RUN_WAITING_APPROVAL);
+    world_wait_status(b, RUN_WAITING_APPROVAL);
+    answer(r, "g40", "{\"action\":\"accept\"}");
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect_eq(sealed_rows(r), 0, "nothing of what has ended is read");
+    cr_expect_eq(sealed_bytes(a), (int64_t)BIG_WRITES * (BIG_BYTES + 39));
+    world_engine_crash();
+    world_engine_start();
+    answer(a, "g40", "{\"action\":\"accept\"}");
+    cr_assert_eq(world_wait_final(a), RUN_COMPLETED, "%s", world_story(a));
+    cr_expect_eq(measured(a, "m"), BIG_BYTES);
+    world_engine_crash();
+    world_engine_start();
+    answer(b, "g40", "{\"action\":\"accept\"}");
+    cr_assert_eq(world_wait_final(b), RUN_COMPLETED, "%s", world_story(b));
+    cr_expect_eq(measured(b, "m"), BIG_BYTES);
+    cr_expect_eq(rows_of("sealed") + rows_of("sealed_holds"), 0, "gone with the last fork");
+}
+
+/* Whichever comes first: a fork has the values or knows that it has not, for good. */
+Test(sensitive, a_fork_and_the_end_of_its_source_at_once /* FORK-21 */) {
+    for (int i = 0; i < 24; i++) {
+        struct str r = world_start(output_def(MODES[0]), NULL);
+        struct call f, c;
+        world_wait_status(r, RUN_WAITING_APPROVAL);
+        call_init(&f, ENGINE_FORK, r);
+        f.cmd.fork.from_seq = world_head(r).next_seq - 1;
+        f.cmd.fork.mode = i % 2 ? FORK_BRANCH : FORK_REPLAY;
+        call_init(&c, ENGINE_RESOLVE, r);
+        c.cmd.resolve.node_id = STR("g");
+        c.cmd.resolve.value = STR("{\"action\":\"accept\"}");
+        call_send(i % 4 < 2 ? &f : &c);
+        call_send(i % 4 < 2 ? &c : &f);
+        call_wait(&f);
+        call_wait(&c);
+        cr_assert_eq(c.cmd.result.rc, 0, "%s", c.cmd.result.err.message);
+        cr_assert(f.cmd.result.rc == 0 || f.cmd.result.rc == WOPR_E_CONFLICT, "%s",
+                  f.cmd.result.err.message);
+        struct str fork = f.cmd.result.rc == 0 ? arena_str(W.a, f.cmd.result.run_id) : STR_NONE;
+        call_fini(&f);
+        call_fini(&c);
+        cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+        if (fork.n == 0) continue;
+        bool clear = sealed_rows(fork) > 0;
+        world_wait_settled(fork);
+        world_engine_crash();
+        world_engine_start();
+        if (!run_status_final(world_head(fork).status))
+            answer(fork, "g", "{\"action\":\"accept\"}");
+        cr_assert_eq(world_wait_final(fork), RUN_COMPLETED, "%s", world_story(fork));
+        if (i % 2) cr_expect(clear, "a branch computes with values only");
+        cr_expect_eq(measured(fork, "r"), strlen(clear ? CANARY : "[REDACTED]"), "%d", i);
+        log_holds_no(fork, CANARY);
+    }
+    cr_expect_eq(rows_of("sealed") + rows_of("sealed_holds"), 0);
 }

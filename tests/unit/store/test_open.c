@@ -231,7 +231,7 @@ Test(statements, no_hot_statement_scans_a_table /* E14 */) {
         while ((STMTS[i].flags & ST_HOT) && sqlite3_step(st) == SQLITE_ROW) {
             const char *text = (const char *)sqlite3_column_text(st, 3);
             cr_expect(strncmp(text, "SCAN", 4) != 0 || strstr(text, "json_each") ||
-                          strstr(text, " j ") || strstr(text, " CONSTANT ROWS"),
+                          strstr(text, " j ") || strstr(text, " CONSTANT ROW"),
                       "%s: %s", STMTS[i].name, text);
         }
         sqlite3_finalize(st);

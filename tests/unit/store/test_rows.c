@@ -70,9 +70,9 @@ static struct plan *full_plan(int64_t no) {
 
 Test(rows, a_view_shows_what_the_plans_wrote) {
     struct plan *c = kit_create("run_1", 1);
-    struct var_init init[] = {{STR("v"), STR("1"), STR("1"), false, true},
-                              {STR("gone"), STR("\"y\""), STR_NONE, true, true},
-                              {STR("hid"), STR("\"x\""), STR("\"[REDACTED]\""), true, true}};
+    struct var_init init[] = {{STR("v"), STR("1"), STR("1"), false, true, false},
+                              {STR("gone"), STR("\"y\""), STR_NONE, true, true, false},
+                              {STR("hid"), STR("\"x\""), STR("\"[REDACTED]\""), true, true, false}};
     c->create->vars = (struct var_inits){.v = init, .n = 3};
     c->create->parent_run_id = STR("run_0");
     c->create->parent_node_id = STR("call");
