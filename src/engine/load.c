@@ -125,12 +125,6 @@ static enum turn mail_refuse(struct step *st, int rc, const char *why) {
     return TURN_DROP;
 }
 
-static enum turn mail_refuse_parked(struct step *st) {
-    struct engine_cmd *cmd;
-    while ((cmd = exec_mail_take(st->exec)) != NULL) parked_refuse(st->engine, cmd);
-    return TURN_DROP;
-}
-
 /* Answer what mail needs no lease; true when other mail, or the sweep, needs the run itself. */
 static bool run_wanted(struct step *st, struct run_head *head, int *rc) {
     struct run_exec *re = st->exec;
@@ -188,8 +182,8 @@ enum turn load_leased(struct step *st, int rc) {
         if (!re->mail.any) return TURN_DROP;
         peers_ask_again(re);
         return TURN_END;
-    case ERR_PARK:
-        return mail_refuse_parked(st);
+    case ERR_PARK: /* parked since the look-up, which now answers or leaves a cancel */
+        return TURN_GO_ON;
     case ERR_REOPEN:
         engine_break(st->engine, "lease");
         break;
