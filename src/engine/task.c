@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#define TASK_ID_TEXT_MAX 1024u               /* run, node, numbers */
+#define TASK_ID_TEXT_MAX 1024u /* run, node, numbers */
 
 /* --- marks --- */
 
@@ -62,8 +62,7 @@ void task_close(struct step *st, int node, enum task_row_state state, const char
 
 /* Clear values of a run that has sensitive ones are encrypted at rest (OBS-71); *plain is empty
  * then. */
-int64_t task_seal(struct step *st, int node, bool outcome, struct str text,
-                         struct str *plain) {
+int64_t task_seal(struct step *st, int node, bool outcome, struct str text, struct str *plain) {
     int64_t at = SEALED_TASKS - 2 * (int64_t)node - outcome;
     *plain = text;
     if (!st->state->masks) return 0;
@@ -128,4 +127,3 @@ void tasks_close(struct step *st) {
             task_close(st, node, TROW_CANCELLED, "node-ended");
     }
 }
-

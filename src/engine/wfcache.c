@@ -108,7 +108,7 @@ int engine_workflow(struct engine *e, struct str tenant, bool test_mode, struct 
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up a workflow");
     int rc = store_workflow_get(e->store, tenant, test_mode, workflow_id, a, &row, err);
     if (rc == 0) wf = cache_find(e, &row.hash, &types_known, &workers);
-    env.knows_type = NULL; /* types_check says it better */
+    env.knows_type = NULL;         /* types_check says it better */
     if (rc == 0 && !types_known) { /* new runs need a check that existing ones did not */
         workflow_unref(wf);
         wf = NULL;
