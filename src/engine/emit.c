@@ -14,6 +14,7 @@
 #define ENGINE_STEP_MS_MAX      100u               /* or after so much time in executors */
 #define ENGINE_CREATE_MS_MAX    10u                /* the same while a client waits for the 201 */
 #define ENGINE_SETTLE_MS_MAX    10u /* the same for conditions, so that others get a turn */
+#define ENGINE_SETTLE_MS_FIRST  2u  /* until the run has its turns on a worker of large ones */
 #define ENGINE_SETTLE_BYTES_MAX (16u * 1024 * 1024) /* what they may read until then */
 
 void step_now(struct step *st) {
@@ -74,7 +75,9 @@ int64_t step_emit_masked(struct step *st, enum ev_kind kind, int node, int64_t c
 }
 
 static bool step_slice_over(void *st) {
-    return clock_mono_ms() - ((struct step *)st)->began_ms >= ENGINE_SETTLE_MS_MAX;
+    const struct step *s = st;
+    unsigned ms_max = s->exec->seat.large ? ENGINE_SETTLE_MS_MAX : ENGINE_SETTLE_MS_FIRST;
+    return clock_mono_ms() - s->began_ms >= ms_max;
 }
 
 struct run_pace step_pace(struct step *st) {

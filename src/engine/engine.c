@@ -59,12 +59,13 @@ static bool turn_locked(struct worker *w) {
     bool lives = exec_turn(re, w->scratch);
     if (w->large) thread_yield();
     size_t bytes = lives ? exec_bytes(re) : 0;
+    bool settling = lives && re->state && run_state_busy(re->state); /* conditions that cost much */
     pthread_mutex_lock(&e->mu);
     e->life.busy_nr--;
     if (e->life.stopping) pthread_cond_broadcast(&e->calm);
     if (!lives) return true;
     re->seat.running = false;
-    re->seat.large = bytes > ENGINE_LARGE_BYTES;
+    re->seat.large = settling || bytes > ENGINE_LARGE_BYTES;
     if (bytes > 0) re->memory.log_bytes = bytes; /* the size of a future fold */
     /* Also while stopping: a landed plan may hold a command that waits for its answer. */
     if (!re->seat.inflight && re->seat.again) exec_wake_locked(re);
