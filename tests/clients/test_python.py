@@ -2,13 +2,15 @@
 import json
 import logging
 import os
+import subprocess
 import sys
 import threading
 import time
 import tomllib
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "clients", "python"))
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+sys.path.insert(0, os.path.join(ROOT, "clients", "python"))
 import wopr_client  # noqa: E402
 from world import World  # noqa: E402
 from wopr_client import RetryPolicy, TaskFailure, TaskOver, WoprClient  # noqa: E402
@@ -653,6 +655,21 @@ class Workers(Case):
         self.assertNotEqual(self.client.runs.get(later)["status"], "completed")
         self.work(lambda task: {"later": True})
         self.assertEqual(self.outcome(later), ("completed", {"later": True}))
+
+    def test_the_example_of_the_readme(self):
+        folder = os.path.join(ROOT, "clients", "python", "examples")
+        environment = dict(os.environ, WOPR_URL=WORLD.host_url(), WOPR_API_KEY=WORLD.key, PYTHONPATH=os.path.join(ROOT, "clients", "python"))
+        program = subprocess.Popen([sys.executable, os.path.join(folder, "quote.py")], env=environment, stdout=subprocess.DEVNULL)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        self.wait_for(lambda: "acme.price" in [t["typeId"] for t in self.client.worker_types.list_all()])
+        with open(os.path.join(folder, "quote.json"), encoding="utf-8") as f:
+            self.client.workflows.put(json.load(f))
+        run = self.client.runs.create("quote", {"item": "desk", "pieces": 2})["runId"]
+        self.wait_for(lambda: self.client.runs.get(run)["status"] == "waiting-approval")
+        self.client.interrupts.resolve(run, "approve", {"action": "accept"})
+        self.assertEqual(self.client.runs.wait(run)["variables"]["state"], "sent")
+        self.client.worker_types.remove("acme.price")
 
     def test_types_come_and_go(self):
         self.client.worker_types.register("acme.gone", description="not for long")
