@@ -56,6 +56,11 @@ int cli_options(struct cli *c) {
             (void)snprintf(hint, sizeof hint, "; did you mean --" STR_FMT "?",
                            STR_ARG(near_best(&n)));
         else hint[0] = '\0';
+        if (str_eq(near_best(&n), name)) { /* of this command, whose value was not there to take */
+            fprintf(stderr, "wopr: --" STR_FMT " needs a value; see wopr %s --help\n",
+                    STR_ARG(cli_text(c, name)), c->name);
+            return 2;
+        }
         fprintf(stderr, "wopr: unknown option --" STR_FMT "%s See wopr %s --help\n",
                 STR_ARG(cli_text(c, name)), hint[0] != '\0' ? hint : ";", c->name);
         return 2;

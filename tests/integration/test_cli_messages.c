@@ -67,6 +67,8 @@ Test(cli_messages, slips_are_answered_with_what_was_meant) {
     SAYS("did you mean --tenant?");
     cr_expect_eq(BARE("serve", "--prot=1"), 2);
     SAYS("did you mean --port?");
+    cr_expect_eq(RUN("runs", "cancel", "run_x", "--url"), 2);
+    SAYS("--url needs a value");
     cr_expect_eq(BARE("frobnicate"), 2);
     cr_expect_null(strstr(err.p, "did you mean"), "nothing is close: " STR_FMT, STR_ARG(err));
 }
