@@ -103,6 +103,12 @@ static bool kept(const struct op *o) {
     return o->status != 400 && strstr(o->answer, "\"interrupt_not_found\"") == NULL;
 }
 
+static void forget_answer(struct op *o) {
+    mem_free(o->answer);
+    o->answer = NULL;
+    o->status = 0;
+}
+
 static void perform(struct client *c, int i) {
     struct op *o = &c->ops[i];
     char key[64], *answer = mem_alloc(ANSWER_BYTES), *body = answer;
@@ -117,6 +123,8 @@ static void perform(struct client *c, int i) {
             nap_ms(TRY_NAP_MS);
             continue;
         }
+        if (o->kind == OP_RESOLVE && o->status != 0 && !kept(o))
+            forget_answer(o); /* it was executed anew, and may win */
         if (o->status == 0) first_answer(c, o, status, body);
         else if (kept(o) && (o->status != status || strcmp(o->answer, body) != 0)) {
             char what[320];
