@@ -56,15 +56,22 @@ static size_t token_end(struct str t, size_t at) {
     return is_string && at < t.n ? at + 1 : at < t.n ? at : t.n;
 }
 
+/* All strings and numbers in a JSON text. */
+static bool tokens_add(struct words *w, struct str t) {
+    for (size_t i = 0, end; i < t.n; i = end) {
+        end = i + 1;
+        bool number = t.p[i] == '-' || (t.p[i] >= '0' && t.p[i] <= '9');
+        if (t.p[i] != '"' && !number) continue;
+        end = token_end(t, i);
+        struct str raw = str_n(t.p + i, end - i);
+        if (number ? !word_add(w, raw) : !string_add(w, raw)) return false;
+    }
+    return true;
+}
+
 static int hash_order(const void *x, const void *y) {
     uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
     return a < b ? -1 : a > b;
-}
-
-static bool default_add(struct words *w, struct str value) {
-    if (json_type_of(value) != JSON_STRING) return word_add(w, value);
-    struct str text = json_string(value, w->c->tmp);
-    return text.p && word_add(w, text);
 }
 
 /* Defaults of what is sensitive: not to be told by being a word. */
@@ -73,10 +80,10 @@ static bool hidden_add(struct words *w) {
     bool ok = true;
     for (size_t i = 0; ok && i < wf->vars_nr; i++)
         if (wf->vars[i].sensitive && wf->vars[i].has_default)
-            ok = default_add(w, wf->vars[i].default_value);
+            ok = tokens_add(w, wf->vars[i].default_value);
     for (size_t i = 0; ok && i < wf->channels_nr; i++)
         if (wf->channels[i].sensitive && wf->channels[i].default_value.n > 0)
-            ok = default_add(w, wf->channels[i].default_value);
+            ok = tokens_add(w, wf->channels[i].default_value);
     return ok;
 }
 
@@ -85,17 +92,8 @@ static bool hash_in(const uint64_t *v, size_t n, uint64_t key) {
 }
 
 int wfc_words(struct wfc *c) {
-    struct str t = c->w->text;
     struct words w = {.c = c}, hidden = {.c = c};
-    for (size_t i = 0, end; i < t.n; i = end) {
-        end = i + 1;
-        bool number = t.p[i] == '-' || (t.p[i] >= '0' && t.p[i] <= '9');
-        if (t.p[i] != '"' && !number) continue;
-        end = token_end(t, i);
-        struct str raw = str_n(t.p + i, end - i);
-        if (number ? !word_add(&w, raw) : !string_add(&w, raw)) return wfc_memory(c);
-    }
-    if (!hidden_add(&hidden)) return wfc_memory(c);
+    if (!tokens_add(&w, c->w->text) || !hidden_add(&hidden)) return wfc_memory(c);
     if (hidden.n > 0) qsort(hidden.v, hidden.n, sizeof *hidden.v, hash_order);
     if (w.n > 0) qsort(w.v, w.n, sizeof *w.v, hash_order);
     c->w->words = ARENA_ARRAY(c->w->arena, uint64_t, w.n + 1);

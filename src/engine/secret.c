@@ -239,7 +239,8 @@ bool secret_in(struct step *st, struct str json) {
 struct spans {
     struct span *v;
     size_t n;
-    bool whole; /* too many, or not looked through */
+    uint64_t work; /* that may still be done for the payload */
+    bool whole;    /* too many, or not looked through */
 };
 
 static bool is_word_byte(char c) {
@@ -254,12 +255,13 @@ static bool stands_alone(struct str t, size_t from, size_t to) {
 static void spans_add(struct spans *x, const struct many *m, struct str text, bool alone) {
     struct many_scan s;
     size_t start, n;
-    many_begin(&s, m, text, SCAN_WORK_MAX);
+    many_begin(&s, m, text, x->work);
     while (!x->whole && many_next(&s, &start, &n)) {
         if (alone && !stands_alone(text, start, start + n)) continue;
         if (x->n == SCRUB_SPANS_MAX) x->whole = true;
         else x->v[x->n++] = (struct span){start, start + n};
     }
+    x->work = s.spent ? 0 : s.work;
     x->whole = x->whole || s.spent;
 }
 
@@ -307,24 +309,23 @@ static bool is_name(struct str after) {
     return after.n > 0 && after.p[0] == ':';
 }
 
-/* One string, replaced or as it is: into out. */
-static bool literal_scrub(const struct secrets *l, struct str name, struct str raw, struct spans *x,
-                          struct buf *out) {
-    struct str text = literal_text(raw, l->a);
+/* What is to be masked of a string; false: nothing. */
+static bool literal_judge(const struct secrets *l, struct str name, struct str text,
+                          struct spans *x) {
+    bool is_word = text.n <= WF_WORD_MAX && (is_vocabulary(name) || workflow_says(l->wf, text));
     x->n = 0;
-    x->whole = false;
-    if (!text.p || text.n < SECRET_CHARS_MIN) return false;
+    x->whole = (l->full && !is_word) || (text.n > SECRET_NEEDLE_BYTES_MAX && text_is(l, text));
+    if (x->whole) return true;
     spans_add(x, l->parts, text, false);
     spans_add(x, l->words, text, true);
     if (x->n == 0 && !x->whole) return false;
     if (spans_cover(x, text) && text.n <= WF_WORD_MAX && is_vocabulary(name)) return false;
     if (x->n > 1) qsort(x->v, x->n, sizeof *x->v, span_order);
-    spans_mask(x, text, out);
     return true;
 }
 
 static bool json_scrub(const struct secrets *l, struct str json, struct buf *out) {
-    struct spans x = {.v = l->spans};
+    struct spans x = {.v = l->spans, .work = SCAN_WORK_MAX};
     struct str rest = json, raw, name = STR_NONE;
     const char *copied = json.p;
     bool any = false;
@@ -333,14 +334,12 @@ static bool json_scrub(const struct secrets *l, struct str json, struct buf *out
             name = raw;
             continue;
         }
-        size_t was = out->len;
+        struct str text = literal_text(raw, l->a);
+        if (!text.p || text.n < SECRET_CHARS_MIN || !literal_judge(l, name, text, &x)) continue;
         buf_add(out, copied, (size_t)(raw.p - copied));
-        if (literal_scrub(l, name, raw, &x, out)) {
-            copied = str_end(raw);
-            any = true;
-        } else if (!out->failed) {
-            out->len = was;
-        }
+        spans_mask(&x, text, out);
+        copied = str_end(raw);
+        any = true;
     }
     buf_add(out, copied, (size_t)(str_end(json) - copied));
     return any;

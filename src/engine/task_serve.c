@@ -345,6 +345,17 @@ static struct engine_task_op *ops_take(struct task_hub *h) {
     return first;
 }
 
+/* Those that wait, when no job will take them. */
+static struct engine_task_op *ops_drop(struct task_hub *h) {
+    pthread_mutex_lock(&h->mu);
+    struct engine_task_op *first = h->first;
+    h->first = NULL;
+    h->end = &h->first;
+    h->posted = false;
+    pthread_mutex_unlock(&h->mu);
+    return first;
+}
+
 static void ops_refuse(struct engine *e, struct engine_task_op *first) {
     for (struct engine_task_op *o = first; o; o = o->next)
         o->op.rc = wopr_error_set(&o->op.err, WOPR_E_UNAVAILABLE,
@@ -359,10 +370,8 @@ static void ops_post(struct engine *e) {
     bool post = h->first && !h->posted;
     if (post) h->posted = true;
     pthread_mutex_unlock(&h->mu);
-    if (post && !job_post(e, ops_run, NULL, 0)) {
-        ops_refuse(e, ops_take(h));
-        (void)ops_take(h);
-    }
+    if (!post || job_post(e, ops_run, NULL, 0)) return;
+    ops_refuse(e, ops_drop(h)); /* what comes from now on is posted anew */
 }
 
 static void ops_run(struct engine *e, struct store *s, void *args) {

@@ -66,7 +66,7 @@ MUST_CHECK int store_tasks_ready(struct store *s, const struct task_queue *q, bo
 struct task_op {
     enum { TASK_OP_CLAIM, TASK_OP_BEAT } what;
     struct arena *a;
-    int64_t lease_ms;
+    int64_t lease_ms; /* BEAT: 0 = as long as it was */
     /* CLAIM: types take turns, from first_type on */
     struct task_queue queue;
     size_t max, first_type;

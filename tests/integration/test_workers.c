@@ -90,6 +90,8 @@ Test(workers, a_node_is_executed_over_http /* WRK-1, WRK-4, WRK-11, WRK-16 */) {
                             ",\"chunks\":[{\"text\":\"a\"},{\"text\":\"b\",\"isLast\":true}],"
                             "\"progress\":{\"percent\":50,\"message\":\"half\"}");
     cr_expect_eq(emit.status, 200, STR_FMT, STR_ARG(emit.body));
+    cr_expect_eq(say(&sv, t, "emit", "").status, 400, "nothing to emit is answered as well");
+    cr_expect_eq(say(&sv, t, "emit", ",\"chunks\":[]").status, 400);
     struct reply done = say(&sv, t, "complete", ",\"output\":{\"w\":3}");
     cr_expect_eq(done.status, 200, STR_FMT, STR_ARG(done.body));
     cr_expect(str_eqc(text_at(done.body, "state"), "completed"));

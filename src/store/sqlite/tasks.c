@@ -302,7 +302,7 @@ static int op_beat(struct conn *c, struct task_op *op, int64_t now_ms, struct wo
     bind_text(&q, op->queue.tenant);
     bind_int(&q, op->queue.test_mode);
     bind_int(&q, op->lease_ms);
-    bind_int(&q, now_ms + op->lease_ms);
+    bind_int(&q, now_ms);
     int rc = query_run(&q, err);
     if (rc != 0) return rc;
     bool held = sqlite3_changes64(c->db) == 1;

@@ -98,7 +98,9 @@ static int chunk_read(struct str raw, struct arena *a, struct task_chunk *out,
         else sound = false;
     }
     if (rc != 0) return rc;
-    if (!sound || !out->text.p || out->text.n > CHUNK_BYTES || out->meta.n > WIRE_BODY_SMALL)
+    /* Escaped it takes what it takes here, and has to fit an event. */
+    if (!sound || !out->text.p || raw.n > 2 * CHUNK_BYTES || out->text.n > CHUNK_BYTES ||
+        out->meta.n > WIRE_BODY_SMALL)
         return wire_field_error(err, "chunks", "invalid",
                                 "a chunk is {text, isLast?, meta?}: text of at most 256 KiB, meta "
                                 "an object of at most 64 KiB");
@@ -147,5 +149,8 @@ int v1_emit_task(struct http_call *c) {
     int rc = wire_body_parse(c->body, &V1_EMIT_REQUEST, c->arena, &b, &err);
     if (rc == 0) rc = chunks_read(c, b.chunks, &s, &err);
     if (rc == 0) rc = progress_read(c, b.progress, &s, &err);
+    if (rc == 0 && s.chunks_nr == 0 && s.progress.n == 0)
+        rc = wire_field_error(&err, "chunks", "required",
+                              "there is nothing to emit: give chunks, progress or both");
     return rc == 0 ? says_submit(c, b.epoch, &s) : wire_fail(c, &err);
 }

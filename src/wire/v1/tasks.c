@@ -229,7 +229,7 @@ int v1_heartbeat_task(struct http_call *c) {
     if (rc == 0 && !b.epoch.p)
         rc = wire_field_error(&err, "epoch", "required", "epoch is required");
     if (rc == 0) rc = v1_int_member(b.epoch, "epoch", 1, INT64_MAX, 1, &o->op.epoch, &err);
-    if (rc == 0)
+    if (rc == 0 && b.lease_ms.p) /* else as long as it was */
         rc = v1_int_member(b.lease_ms, "leaseMs", TASK_LEASE_MS_MIN, TASK_LEASE_MS_MAX,
                            TASK_LEASE_MS, &o->op.lease_ms, &err);
     if (rc != 0) return wire_fail(c, &err);
