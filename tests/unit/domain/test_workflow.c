@@ -333,6 +333,18 @@ static struct workflow *ok(const struct parts *p) {
     return w;
 }
 
+/* A part of a sensitive default stands in the definition, and is none of its words. */
+Test(workflow, sensitive_defaults_say_no_words /* OBS-71 */) {
+    struct workflow *w =
+        ok(&(struct parts){.variables = "{\"name\":\"v\",\"type\":\"object\",\"sensitive\":true,"
+                                        "\"defaultValue\":{\"apiKey\":[\"k-93f1c2a7b\"]}},"
+                                        "{\"name\":\"u\",\"type\":\"string\",\"defaultValue\":"
+                                        "\"said-aloud\"}"});
+    cr_expect(!workflow_says(w, STR("k-93f1c2a7b")));
+    cr_expect(workflow_says(w, STR("said-aloud")));
+    workflow_unref(w);
+}
+
 Test(workflow, loopbacks_and_entries /* WF-11, NODE-14 */) {
     static const struct {
         const char *nodes, *edges, *entries, *loops; /* ids, one letter each */

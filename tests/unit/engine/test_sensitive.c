@@ -545,19 +545,6 @@ Test(sensitive, what_the_definition_says_is_no_secret /* OBS-71 */) {
     }
 }
 
-/* A part of a sensitive default stands in the definition, and is none of its words. */
-Test(sensitive, a_part_of_a_sensitive_default_is_no_word_of_the_definition) {
-    struct str def =
-        world_def("inner", EXPR("n", "'said'") "," LOG("l", "'key k-93f1c2a7b of it'"), 0,
-                  "{\"name\":\"v\",\"type\":\"object\",\"sensitive\":true,"
-                  "\"defaultValue\":{\"apiKey\":\"k-93f1c2a7b\"}}",
-                  0, 0);
-    struct str r = world_start(def, NULL);
-    cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
-    struct str line = json_get(world_event(r, EV_LOG_APPENDED, 1)->payload, "message");
-    cr_expect(str_eqc(line, "\"key [REDACTED] of it\""), STR_FMT, STR_ARG(line));
-}
-
 /* Thousands of values and a text of half a megabyte: one pass. */
 Test(sensitive, many_values_and_a_long_text_are_looked_through) {
     struct str def =
