@@ -33,7 +33,7 @@ const char *cli_take_value(struct cli *c, const char *name) {
             drop_args(c, i, 1);
             return arg + n + 1;
         }
-        if (arg[n] == '\0' && i + 1 < c->argc) {
+        if (arg[n] == '\0' && i + 1 < c->argc && strncmp(c->argv[i + 1], "--", 2) != 0) {
             const char *v = c->argv[i + 1];
             drop_args(c, i, 2);
             return v;

@@ -33,7 +33,9 @@ int cli_verb(struct cli *c, const char *const *verbs);
 /* Remove "--name" (flag) or "--name VALUE" / "--name=VALUE" from the arguments.  For options of a
  * single command. */
 bool cli_take_flag(struct cli *c, const char *name);
-const char *cli_take_value(struct cli *c, const char *name); /* NULL when absent */
+/* NULL when absent.  A value that begins with "--" takes the second form; an option without its
+ * value stays, for cli_options() to tell of. */
+const char *cli_take_value(struct cli *c, const char *name);
 /* Load the settings; only positional arguments stay in argv. */
 int cli_config(struct cli *c);
 /* Open the configured database for a tool (no host lock). */

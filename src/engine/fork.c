@@ -270,7 +270,7 @@ static enum turn fork_again(struct run_exec *re) {
     struct fork_job *j = re->fork.job;
     exec_forget_state(re);
     fork_clear_free(re);
-    mem_free(re->fork.info);
+    fork_info_free(re->fork.info);
     re->fork.info = NULL;
     workflow_unref(re->wf);
     re->wf = NULL;

@@ -10,6 +10,7 @@
 #include "codec/json.h"
 #include "domain/interrupt.h"
 #include "engine/attempt.h"
+#include "engine/bounds.h"
 #include "engine/clear.h"
 #include "engine/command.h"
 #include "engine/effects.h"
@@ -333,6 +334,13 @@ static bool emit_apply(struct step *st, struct engine_cmd *cmd, int node) {
         (void)wopr_error_set(&cmd->result.err, WOPR_E_CONFLICT,
                              "the run is paused and takes no output; it is taken again when the "
                              "run was resumed");
+        says_refuse(st->engine, cmd, WOPR_E_CONFLICT);
+        return false;
+    }
+    if (bound_log_over(st)) { /* filled by an emit of the same turn: the run ends behind it */
+        (void)wopr_error_set(&cmd->result.err, WOPR_E_CONFLICT,
+                             "the log of the run is full, which ends the run; raise "
+                             "--run-events-max or --run-bytes-max, or emit less");
         says_refuse(st->engine, cmd, WOPR_E_CONFLICT);
         return false;
     }

@@ -404,6 +404,7 @@ static const char *valid_body(const struct op *op) {
     if (strcmp(op->id, "failTask") == 0)
         return "{\"epoch\":1,\"error\":{\"code\":\"c\",\"message\":\"m\"}}";
     if (strcmp(op->id, "askTask") == 0) return "{\"epoch\":1,\"kind\":\"custom\"}";
+    if (strcmp(op->id, "emitTask") == 0) return "{\"epoch\":1,\"chunks\":[{\"text\":\"x\"}]}";
     if (strstr(op->id, "Task") != NULL && strcmp(op->method, "post") == 0) return "{\"epoch\":1}";
     if (strcmp(op->id, "forkRun") == 0) return "{\"mode\":\"replay\"}";
     return strcmp(op->id, "createRun") == 0 ? "{\"workflowId\":\"none\"}" : "{}";

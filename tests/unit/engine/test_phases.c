@@ -1,4 +1,5 @@
 /* test_phases.c: phases of an exec: the edges of the table and the rules behind them (phase.c). */
+#include "base/mem.h"
 #include "engine/child_link.h"
 #include "engine_world.h"
 
@@ -63,6 +64,7 @@ Test(exec_phases, a_rule_that_is_broken_has_a_name) {
     cr_expect_eq(strncmp(exec_broken(re), "P6:", 3), 0);
     re->phase = EXEC_LOOKUP;
     cr_expect_null(exec_broken(re));
+    mem_free(re);
 }
 
 Test(exec_phases, a_move_along_an_edge_goes_there) {
@@ -71,6 +73,7 @@ Test(exec_phases, a_move_along_an_edge_goes_there) {
     exec_move(re, EXEC_LEASING);
     exec_move(re, EXEC_LOADING);
     cr_expect_eq(re->phase, EXEC_LOADING);
+    mem_free(re);
 }
 
 Test(exec_phases, a_move_without_an_edge_stops_the_process, .signal = SIGABRT) {

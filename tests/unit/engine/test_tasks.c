@@ -455,6 +455,22 @@ Test(engine_tasks, chunks_and_progress_are_events /* WRK-21 */) {
     fork_replays_equal(r, 0, RUN_COMPLETED);
 }
 
+static void up_short_log(void) {
+    W.cfg.bounds.run_events_max = 8;
+    world_up();
+}
+
+Test(engine_tasks, a_run_that_emits_beyond_its_log_ends, .init = up_short_log /* WRK-21 */) {
+    struct str r = worker_run();
+    struct task_row t = claim_one();
+    int said = 0;
+    while (said < 8 && emit(&t) == 0) said++;
+    cr_expect(said > 0 && said < 8, "%d", said);
+    cr_expect_eq(world_count(r, EV_OUTPUT_CHUNK), 2u * (size_t)said, "nothing of a refused one");
+    cr_expect_eq(world_wait_final(r), RUN_FAILED);
+    cr_expect_eq(complete(&t, "{}"), WOPR_E_TASK_LOST);
+}
+
 /* --- forks --- */
 
 Test(engine_tasks, a_replay_calls_no_worker_and_a_branch_does /* WRK-22 */) {
