@@ -43,6 +43,7 @@ struct outlet {
  * is to close its connection. */
 bool outlet_take(struct stream *st);
 void outlet_drop(struct stream *st);
+void outlet_forget(struct stream *st); /* its client is gone: writes no more, and is not stuck */
 /* p stays until it is written; last: the body ends after it.  n may be 0 with last. */
 void outlet_chunk(struct outlet *o, const char *p, size_t n, bool last);
 enum outlet_state { OUTLET_SENT, OUTLET_STUCK, OUTLET_GONE };
