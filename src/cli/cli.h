@@ -14,6 +14,7 @@
 
 enum {
     CLI_TIME_SIZE = 32,                  /* a time as text, with its NUL */
+    CLI_AGE_SIZE = 24,                   /* a span of time, likewise */
     CLI_ROWS_MAX = 10000,                /* of --limit */
     CLI_OUT_BYTES_MAX = 64 * 1024 * 1024 /* of what is printed in one piece */
 };
@@ -64,6 +65,7 @@ void text_escape(struct buf *out, struct str s, bool lines);
 int cli_run_head(struct cli *c, struct store *s, const char *run_id, struct run_head *head,
                  bool *test, struct wopr_error *err);
 const char *cli_time(int64_t ms, char out[CLI_TIME_SIZE]); /* "-" when 0 */
+void cli_age(int64_t ms, char out[CLI_AGE_SIZE]);          /* "3d", "4h", "12m", "30s" */
 
 /* --- remote.c: commands that need a running host --- */
 /* Address and key: "--url" (or WOPR_URL; absent: the listener of the settings) and the API key of
@@ -119,10 +121,28 @@ struct start_args {
 int start_run(struct cli *c, const struct start_args *in);
 int cancel_many(struct cli *c, const struct start_args *in);
 
+/* A run of a host, as wopr tail shows one of the file; 0 when it has ended, however. */
+int remote_tail(struct cli *c, const char *url, const char *run_id, int64_t from, bool json);
+
+/* --- runs_remote.c: what commands show of a file, from a host --- */
+enum { REMOTE_FILTERS = 3 };
+struct remote_filter {
+    struct {
+        const char *name, *value; /* a query parameter; NULL or empty: none */
+    } v[REMOTE_FILTERS];
+    unsigned max; /* rows */
+    bool json;
+};
+int remote_runs_list(struct cli *c, const char *url, const struct remote_filter *f);
+int remote_interrupts_list(struct cli *c, const char *url, const struct remote_filter *f);
+int remote_run_show(struct cli *c, const char *url, const char *run_id);
+int remote_run_events(struct cli *c, const char *url, const char *run_id, int64_t from);
+
 /* --- workflow_remote.c: the verbs of wopr workflow that a host carries out --- */
 struct workflow_args {
     bool shared, force;
-    int64_t revision; /* 0: the current one */
+    int64_t revision;    /* 0: the current one */
+    int64_t if_revision; /* as in struct workflow_terms */
 };
 int remote_workflow_check(struct cli *c, const struct cli_remote *r,
                           const struct workflow_args *in);
