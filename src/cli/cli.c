@@ -64,8 +64,8 @@ int cli_fail(const struct wopr_error *err) {
     return 1;
 }
 
-/* The settings of a package's service count for its commands too, unless others are named.  An empty
- * WOPR_CONFIG names none. */
+/* The settings of a package's service count for its commands too, unless others are named.  An
+ * empty WOPR_CONFIG names none. */
 static void use_default_file(void) {
     if (WOPR_CONFIG_DEFAULT[0] != '\0' && fs_exists(WOPR_CONFIG_DEFAULT))
         (void)setenv("WOPR_CONFIG", WOPR_CONFIG_DEFAULT, 0);
