@@ -129,3 +129,14 @@ const char *cli_time(int64_t ms, char out[CLI_TIME_SIZE]) {
     if (ms > 0) time_format(ms, out);
     return out;
 }
+
+void cli_age(int64_t ms, char out[CLI_AGE_SIZE]) {
+    static const struct {
+        int64_t ms;
+        char unit;
+    } UNITS[] = {{86400000, 'd'}, {3600000, 'h'}, {60000, 'm'}, {1000, 's'}};
+    size_t i = 0;
+    while (i < 3 && ms < UNITS[i].ms) i++;
+    snprintf(out, CLI_AGE_SIZE, "%lld%c", (long long)(ms > 0 ? ms / UNITS[i].ms : 0),
+             UNITS[i].unit);
+}
