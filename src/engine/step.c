@@ -28,6 +28,8 @@
 #include "engine/timers.h"
 #include "engine/waits.h"
 
+#define MAIL_TURN_MAX 64u /* commands without an effect that one turn answers */
+
 /* --- beginning --- */
 
 /* run.started is the first event of every log, also of one that a command pauses or cancels while
@@ -287,7 +289,7 @@ static enum turn step_send(struct step *st) {
     if (p->failed == 0 && plan_is_empty(p)) {
         plan_unref(p);
         /* nothing will land to wake it */
-        if (children_wanted(re) || run_state_busy(st->state)) exec_wake(re);
+        if (st->mail_left || children_wanted(re) || run_state_busy(st->state)) exec_wake(re);
         return TURN_END;
     }
     if (run_status_final(st->state->status)) suspend_close_all(st);
@@ -370,9 +372,32 @@ static void step_work(struct step *st) {
     if (!breaks) act_all(st);
 }
 
+/* One command with an effect, at most.  true: there was any. */
+static bool mail_apply(struct step *st) {
+    struct engine_cmd *cmd;
+    unsigned nr = 0;
+    while (!st->cmd && !st->awaits_children && !step_lost(st) && nr < MAIL_TURN_MAX &&
+           (cmd = exec_mail_take(st->exec)) != NULL) {
+        control_apply(st, cmd);
+        nr++;
+    }
+    st->mail_left = nr == MAIL_TURN_MAX;
+    return nr > 0;
+}
+
+/* A mailbox that never gets empty must not keep the run from its timers and nodes: a turn that
+ * commands cut short is followed by one without any. */
+static void step_serve(struct step *st) {
+    struct run_exec *re = st->exec;
+    st->deaf = re->mail.waits;
+    bool heard = !st->deaf && mail_apply(st);
+    if (!st->awaits_children && !stuck_waits(st) && !stuck_end(st)) step_work(st);
+    re->mail.waits = heard && !st->awaits_children && step_moves(st) && step_full(st);
+    st->mail_left = st->mail_left || (st->deaf && re->mail.any);
+}
+
 enum turn step_run(struct step *st) {
     struct run_exec *re = st->exec;
-    struct engine_cmd *cmd;
     st->state = re->state;
     st->plan = plan_new();
     st->began_ms = clock_mono_ms();
@@ -389,9 +414,7 @@ enum turn step_run(struct step *st) {
     fork_begin(st);
     if (re->lease.take_over) control_take_over(st);
     begin_run(st);
-    while (!st->cmd && !st->awaits_children && !step_lost(st) && (cmd = exec_mail_take(re)) != NULL)
-        control_apply(st, cmd);
-    if (!st->awaits_children && !stuck_waits(st) && !stuck_end(st)) step_work(st);
+    step_serve(st);
     if (!st->awaits_children && suspend_pause_rests(st)) st->plan->lets_go = true;
     return step_send(st);
 }
