@@ -125,6 +125,7 @@ struct exec_timers {        /* timers.c */
     size_t nr;              /* of them */
     struct exec_timer **of; /* once there are many: by node plus one, linked by next_of; or NULL */
     unsigned fired_nr;      /* (mu) timers with fired set */
+    struct heap *due;       /* (mu) once there are many: these, by time; or NULL */
 };
 struct exec_fork {                         /* fork.c */
     struct fork_job *job;                  /* in phase FORKING */
