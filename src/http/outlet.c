@@ -186,7 +186,7 @@ static void outlets_look(struct outlets *o) {
         }
         if (ev[i].events & EPOLLRDHUP) st->hung_up = true;
         if (st->outlet.stuck_ms != 0) o->user->pump(st);
-        else if (st->hung_up) park_wake(&st->park); /* pumped below, once */
+        else if (st->hung_up) o->user->wake(st);
     }
 }
 

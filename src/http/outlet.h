@@ -15,6 +15,7 @@ struct outlets;
 struct outlet_user {                 /* what a set does with its streams */
     void (*pump)(struct stream *st); /* there may be something to write, or room to */
     void (*end)(struct stream *st);  /* its client is gone, or takes nothing */
+    void (*wake)(void *st);          /* its client sends no more: have it pumped, if it is parked */
 };
 struct outlets *
 outlets_new(const struct outlet_user *user); /* NULL without memory or descriptors */

@@ -28,17 +28,9 @@ enum {
 /* libmicrohttpd is closing a connection whose socket is ours: not worth a line in the log. */
 static _Thread_local bool leaving;
 
-static void stream_wake(void *ctx) { park_wake(&((struct stream *)ctx)->park); }
+void stream_wake(void *ctx) { park_wake(&((struct stream *)ctx)->park); }
 
 /* --- filling --- */
-
-void stream_ready(struct stream *st, const char *p, size_t n) {
-    st->p = p;
-    st->n = n;
-    st->at = 0;
-}
-
-void stream_ready_out(struct stream *st) { stream_ready(st, st->out.p, st->out.len); }
 
 /* The window of a batch is over: it is written next. */
 static bool stream_batch_ready(struct stream *st) {
@@ -272,7 +264,7 @@ static void stream_parts_free(struct stream *st) {
     shares_leave(&s->shares, st->holder);
 }
 
-void stream_free(struct stream *st) {
+static void stream_free(struct stream *st) {
     stream_parts_free(st);
     stream_unref(st);
 }
@@ -392,7 +384,7 @@ static int stream_open(struct exchange *x, struct stream **out, struct wopr_erro
     struct stream *st = stream_new(s, x);
     int rc = st && !buf_failed(&st->out) ? 0 : WOPR_E_NO_MEMORY;
     if (rc == 0 && h->buffer_ms > 0 && !h->fold) rc = batch_new(st, h->buffer_ms);
-    if (rc == 0 && h->fold) rc = fold_new(st, h);
+    if (rc == 0 && h->fold) rc = fold_new(st, h, stream_free);
     if (rc != 0) (void)wopr_error_set(err, rc, "no memory for the stream");
     if (rc == 0 && !h->ended) rc = stream_read_log(x, st, err);
     if (rc != 0) {

@@ -68,9 +68,13 @@ enum fill { FILL_AGAIN, FILL_PARKED, FILL_LEFT };
  * fill makes the next bytes ready, p[at..n), which may be none; it sets last when they are the end,
  * or failed. */
 bool stream_whole(struct stream *st, enum fill (*fill)(struct stream *));
-void stream_ready(struct stream *st, const char *p, size_t n); /* these are the next bytes */
-void stream_ready_out(struct stream *st);
-void stream_free(struct stream *st); /* nothing wakes it any more */
+static inline void stream_ready(struct stream *st, const char *p, size_t n) { /* the next bytes */
+    st->p = p;
+    st->n = n;
+    st->at = 0;
+}
+static inline void stream_ready_out(struct stream *st) { stream_ready(st, st->out.p, st->out.len); }
+void stream_wake(void *st);
 /* On the loop's thread. */
 void stream_pump(struct stream *st); /* write what there is; ends the stream when that was all */
 void stream_end(struct stream *st);  /* of an outlet: close and forget, now or after a turn */
@@ -86,7 +90,9 @@ bool batch_due(struct stream *st); /* the window is over */
 int batch_arm(struct stream *st);  /* live: the open window gets its deadline */
 
 /* --- stream_fold.c; on the loop's thread --- */
-MUST_CHECK int fold_new(struct stream *st, const struct http_stream *h);
+/* orphaned: ends a stream whose connection went while a turn was being made. */
+MUST_CHECK int fold_new(struct stream *st, const struct http_stream *h,
+                        void (*orphaned)(struct stream *st));
 void fold_adopt(struct stream *st, const struct http_stream *h); /* frees the state from now on */
 void fold_free(struct stream *st);                               /* no turn is being made */
 size_t fold_bytes(const struct stream *st);                      /* of the state */

@@ -27,6 +27,7 @@ enum turn_result { TURN_GOES_ON, TURN_FRAMES, TURN_IDLE, TURN_CLOSED, TURN_NO_RO
 
 struct stream_fold {
     struct stream *stream;
+    void (*orphaned)(struct stream *st);
     int (*apply)(void *state, const struct event *e, bool here, struct buf *out);
     void *state;
     void (*state_free)(void *state);
@@ -116,7 +117,7 @@ static void turn_end(struct stream_fold *f, enum turn_result r) {
     atomic_store(&f->turn, TURN_DONE);
     if (!orphan) park_wake(&st->park);
     pthread_mutex_unlock(&s->lock);
-    if (orphan) stream_free(st);
+    if (orphan) f->orphaned(st);
 }
 
 static struct stream_fold *fold_of(struct offload_job *j) {
@@ -136,10 +137,11 @@ static void turn_refuse(struct offload_job *j) { turn_end(fold_of(j), TURN_CLOSE
 
 /* --- the loop's side --- */
 
-int fold_new(struct stream *st, const struct http_stream *h) {
+int fold_new(struct stream *st, const struct http_stream *h, void (*orphaned)(struct stream *st)) {
     struct stream_fold *f = MEM_NEW(struct stream_fold);
     if (!f) return WOPR_E_NO_MEMORY;
     f->stream = st;
+    f->orphaned = orphaned;
     f->apply = h->fold;
     f->state = h->state;
     f->state_bytes = h->state_bytes;

@@ -22,8 +22,8 @@ MUST_CHECK int wire_fold_new(struct wire *w, int64_t run_no, wire_fold_frame *fr
                              struct wire_fold **out, struct wopr_error *err);
 void wire_fold_free(struct wire_fold *f);          /* takes NULL */
 size_t wire_fold_bytes(const struct wire_fold *f); /* memory in use */
-/* Begin at the last checkpoint up to seq, if there is one; the stream folds the rest.  Blocks on the
- * store. */
+/* Begin at the last checkpoint up to seq, if there is one; the stream folds the rest.  Blocks on
+ * the store. */
 MUST_CHECK int wire_fold_begin(struct wire_fold *f, int64_t seq, struct wopr_error *err);
 int64_t wire_fold_seq(const struct wire_fold *f); /* last applied, -1 = none */
 bool wire_fold_ended(const struct wire_fold *f);  /* the terminal event was applied */
