@@ -110,6 +110,18 @@ struct run_origin { /* what was given when the run was created, for the fold */
 MUST_CHECK int store_run_origin(struct store *s, int64_t run_no, struct arena *a,
                                 struct run_origin *out, struct wopr_error *err);
 
+/* The forks whose part of its log a run inherits, itself first if it is one, at most max: the same
+ * whatever retention has removed. */
+struct fork_cut_row {
+    int64_t from_seq, created_ms; /* its first own event; when it was made */
+};
+struct fork_cut_list {
+    struct fork_cut_row *v;
+    size_t n;
+};
+MUST_CHECK int store_fork_cuts(struct store *s, int64_t run_no, unsigned max, struct arena *a,
+                               struct fork_cut_list *out, struct wopr_error *err);
+
 struct timer_row {
     enum timer_kind kind;
     struct str node_id;

@@ -275,6 +275,23 @@ int store_run_origin(struct store *s, int64_t run_no, struct arena *a, struct ru
     return rc;
 }
 
+static int cut_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    (void)a;
+    (void)err;
+    *(struct fork_cut_row *)row = (struct fork_cut_row){col_int(q, 0), col_int(q, 1)};
+    return 0;
+}
+
+int store_fork_cuts(struct store *s, int64_t run_no, unsigned max, struct arena *a,
+                    struct fork_cut_list *out, struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_FORK_CUTS, err);
+    if (rc != 0) return rc;
+    bind_int(&q, run_no);
+    bind_int(&q, max);
+    return list_read(&q, a, cut_read, out, err);
+}
+
 /* ---------------------------------------------------------------------- timers, artifacts */
 static int timer_row_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
     (void)err;
