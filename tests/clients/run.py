@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The clients against a real host.
 
-usage: run.py python|typescript WOPR TOOLS_DIRECTORY WORK_DIRECTORY
+usage: run.py python|typescript|browser WOPR TOOLS_DIRECTORY WORK_DIRECTORY
 python: mypy --strict where it is installed, the samples of the pages, test_python.py.  typescript: builds the package with tsc, packs it, installs the
 archive where a program of a user would have it, compares its types with those that openapi-typescript makes of the document of
-the host, compiles types.ts and the samples of the pages against it, runs these and test_typescript.mjs.  The tools come from npm, see tests/openapi/npm.py.
-Exit status: 0, 1, 77 = skipped: no node, no npm, or no registry (it says which).
+the host, compiles types.ts and the samples of the pages against it, runs these and test_typescript.mjs.  The tools come from npm, see tests/openapi/npm.py.  browser: the built package and the sample with
+EventSource in a real browser, see browser.py.
+Exit status: 0, 1, 77 = skipped: no node, no npm, no registry, or no browser (it says which).
 """
 import concurrent.futures
 import glob
@@ -21,6 +22,7 @@ import urllib.request
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "openapi"))
+import browser  # noqa: E402
 import npm  # noqa: E402
 import samples  # noqa: E402
 from world import World  # noqa: E402
@@ -159,12 +161,31 @@ def typescript(wopr: str, tools: str, work: str) -> int:
     return together([types_and_pages, lambda: tests("streams"), lambda: tests("rest")])
 
 
+def in_browser(wopr: str, tools: str, work: str) -> int:
+    program = browser.find()
+    if not program:
+        raise npm.Skip("no browser is installed (Debian: chromium)")
+    npm.install(tools)
+    work = os.path.join(work, "browser")
+    os.makedirs(work, exist_ok=True)
+    package = os.path.join(build(tools, work), "node_modules", "wopr-client", "dist")
+    server = browser.Server(package, samples.block(ROOT, "docs/clients.md", "js"))
+    world = server.world = World(wopr, "--keepalive-ms", "200", "--cors-origins", server.origin)
+    try:
+        status, text = browser.run(program, server)
+    finally:
+        world._close()
+        server.close()
+    print(text, end="")
+    return status
+
+
 def main() -> int:
     language, wopr, tools, work = sys.argv[1], *map(os.path.abspath, sys.argv[2:5])
     if language == "python":
         return python(wopr)
     try:
-        return typescript(wopr, tools, work)
+        return (in_browser if language == "browser" else typescript)(wopr, tools, work)
     except npm.Skip as why:
         print("skipped: %s" % why)
         return npm.SKIPPED
