@@ -70,9 +70,9 @@ int cmd_tail(struct cli *c) {
     struct store *s = NULL;
     struct run_head head;
     uint64_t from = 0;
+    if (cli_help(c, USAGE)) return 0;
     struct tail t = {.json = cli_take_flag(c, "--json"), .lines.tint = isatty(STDOUT_FILENO) == 1};
     bool test = cli_take_flag(c, "--test"); /* not needed any more */
-    if (cli_help(c, USAGE)) return 0;
     const char *from_text = cli_take_value(c, "--from"), *url = cli_take_url(c);
     int rc = cli_config(c);
     if (rc != 0) return rc;

@@ -58,6 +58,8 @@ struct run_row_new {                            /* PLAN_CREATE; see struct run_m
 };
 struct run_row_update { /* the columns a plan sets; all of them are written */
     enum run_status status;
+    bool unread;                      /* the log was not folded: status, end and completed_ms are
+                                       * written, what else the log says stays as the row has it */
     struct str current_node;          /* empty = NULL */
     int64_t started_ms, completed_ms; /* 0 = NULL */
     struct str error;                 /* raw or empty */

@@ -73,8 +73,8 @@ static void vars_leave(struct step *st) {
     struct jobj o;
     size_t n = 0;
     jobj_begin(&o, PLAN_BYTES_MAX);
-    for (size_t i = 0; i < s->vars_nr; i++) {
-        const struct var_state *v = &s->vars[i];
+    for (size_t i = 0; i < s->variables.n; i++) {
+        const struct var_state *v = &s->variables.v[i];
         if (!v->sensitive || str_eq(var_shown(v), text_str(&v->value))) continue;
         jw_key_str(&o.w, text_str(&v->name));
         jw_raw(&o.w, text_str(&v->value));

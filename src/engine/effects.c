@@ -154,7 +154,7 @@ static bool variable_refuse(struct run_state *s, struct str name, const struct v
         why = "the name is that of a declared channel; write the channel instead";
     else if (run_state_chan(s, name))
         why = "the name is that of a channel that was written; use another name";
-    else if (!v && s->vars_nr >= RUN_VARS_MAX) why = "the run has too many variables";
+    else if (!v && s->variables.n >= RUN_VARS_MAX) why = "the run has too many variables";
     return why && effect_bad(f, why) != 0;
 }
 
@@ -314,7 +314,7 @@ int outputs_mask(struct step *st, int node, struct str outputs, struct str *show
     bool any = false;
     *shown_out = outputs;
     bool declared = def->sensitive_nr > 0 && mask_masks(st->state->wf->masking_mode);
-    if (json_type_of(outputs) != JSON_OBJECT || (!declared && !st->state->masks)) return 0;
+    if (json_type_of(outputs) != JSON_OBJECT || (!declared && !st->state->secrecy.masks)) return 0;
     int rc = json_members(outputs, st->scratch, &m, NULL);
     if (rc != 0) {
         plan_fail(st->plan, rc, "no memory to mask outputs");

@@ -97,7 +97,7 @@ bool step_settled(struct step *st) {
 bool step_full(const struct step *st) {
     uint64_t ms_max = st->creates ? ENGINE_CREATE_MS_MAX : ENGINE_STEP_MS_MAX;
     const struct stuck *k = st->exec->commit.stuck;
-    return st->exec->mail.any || st->exec->lease.requested ||
+    return (st->exec->mail.any && !st->deaf) || st->exec->lease.requested ||
            (k && k->singly && st->plan->events_nr > 0) ||
            st->plan->events_nr >= ENGINE_STEP_EVENTS_MAX ||
            arena_used(st->plan->arena) >= ENGINE_STEP_BYTES_MAX ||

@@ -21,6 +21,8 @@ struct step {
     uint64_t began_ms;     /* monotonic */
     bool creates;          /* plan creates the run */
     bool awaits_children;  /* the first command waits for the cascade; nothing else may happen */
+    bool deaf;             /* commands wait for the next turn */
+    bool mail_left;        /* and there are some that no event will bring back to mind */
     const struct node_child_end *child_end; /* for the executor that is entered now */
     struct secrets *secrets;                /* secret.c */
     struct engine_cmd *cmd;                 /* its effect is in plan */

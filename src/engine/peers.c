@@ -39,6 +39,7 @@ enum {
     ASK_AGAIN_MS = 500, /* another host's request may have replaced ours */
     ASK_LOOK_MS = 50,
     GIVE_WAIT_MS = 2000,
+    GIVE_MAIL_TURNS = 32,
     ASK_MORE_MS = 5000 /* give up: by then a silent holder has lost its runs */
 };
 
@@ -269,7 +270,9 @@ static bool give_waits(struct run_exec *re) {
 
 enum turn peers_give(struct step *st) {
     struct run_exec *re = st->exec;
-    if (re->mail.any || (re->phase != EXEC_LIVE && re->phase != EXEC_LOADING)) return TURN_GO_ON;
+    if (re->phase != EXEC_LIVE && re->phase != EXEC_LOADING) return TURN_GO_ON;
+    /* Its own commands first, but not for ever: those that are left ask for it in turn. */
+    if (re->mail.any && re->lease.requested_nr++ < GIVE_MAIL_TURNS) return TURN_GO_ON;
     if (give_waits(re)) return TURN_GO_ON; /* the other host asks again, which wakes the run */
     enum exec_phase before = re->phase;
     if (before == EXEC_LOADING) exec_forget_state(re); /* folded in part */
@@ -285,6 +288,7 @@ enum turn peers_give_landed(struct step *st, int rc) {
     struct run_exec *re = st->exec;
     re->lease.requested = false;
     re->lease.requested_ms = 0;
+    re->lease.requested_nr = 0;
     if (rc == WOPR_E_SYNC_FAILED) engine_break(st->engine, "lease");
     if (rc == 0 || rc == WOPR_E_FENCED || rc == WOPR_E_RUN_TERMINAL || rc == WOPR_E_CORRUPT)
         return TURN_DROP;

@@ -65,7 +65,7 @@ void task_close(struct step *st, int node, enum task_row_state state, const char
 int64_t task_seal(struct step *st, int node, bool outcome, struct str text, struct str *plain) {
     int64_t at = SEALED_TASKS - 2 * (int64_t)node - outcome;
     *plain = text;
-    if (!st->state->masks) return 0;
+    if (!st->state->secrecy.masks) return 0;
     clear_seal(st->engine, st->plan, st->state->meta.run_id, at, text);
     *plain = STR_NONE;
     return at;
@@ -109,7 +109,7 @@ static void tasks_end(struct step *st) {
                                             .state = TROW_CANCELLED,
                                             .reason = str_c(end_reason(st->state)),
                                             .at_ms = st->now_ms});
-    st->plan->unseals = st->plan->unseals || st->state->masks;
+    st->plan->unseals = st->plan->unseals || st->state->secrecy.masks;
     tasks_forget(st->exec);
 }
 

@@ -455,6 +455,84 @@ Test(engine_tasks, chunks_and_progress_are_events /* WRK-21 */) {
     fork_replays_equal(r, 0, RUN_COMPLETED);
 }
 
+/* Emits that all wait before the run is looked at again: the committer stands still meanwhile. */
+enum { FLOOD = 200, FLOOD_HEARD_MAX = 8 };
+static sem_t STUCK, GO;
+
+static void stand_still(void *ctx, struct store *s) {
+    (void)ctx, (void)s;
+    sem_post(&STUCK);
+    while (sem_wait(&GO) != 0) continue;
+}
+
+static struct call *flood_send(const struct task_row *t) {
+    struct task_chunk *chunk = ARENA_NEW(W.a, struct task_chunk);
+    struct call *c = ARENA_ARRAY(W.a, struct call, FLOOD);
+    cr_assert(c && chunk);
+    *chunk = (struct task_chunk){.text = STR("x"), .is_last = -1};
+    sem_init(&STUCK, 0, 0);
+    sem_init(&GO, 0, 0);
+    cr_assert_eq(journal_side(W.journal, stand_still, NULL), 0);
+    while (sem_wait(&STUCK) != 0) continue;
+    for (int i = 0; i < FLOOD; i++) {
+        call_init(&c[i], ENGINE_TASK, t->run_id);
+        c[i].cmd.task =
+            (struct cmd_task){.task_id = t->task_id,
+                              .epoch = t->epoch,
+                              .says = {.verb = TASK_EMIT, .chunks = chunk, .chunks_nr = 1}};
+        call_send(&c[i]);
+    }
+    return c;
+}
+
+static unsigned flood_wait(struct call *c) {
+    unsigned heard = 0;
+    for (int i = 0; i < FLOOD; i++) {
+        call_wait(&c[i]);
+        int rc = c[i].cmd.result.rc;
+        heard += rc == 0;
+        cr_expect(rc == 0 || rc == WOPR_E_TASK_LOST, "%s", wopr_err_name(rc));
+        call_fini(&c[i]);
+    }
+    return heard;
+}
+
+Test(engine_tasks, a_cancel_does_not_wait_behind_a_flood_of_emits /* RUN-25 */) {
+    struct str r = worker_run();
+    struct task_row t = claim_one();
+    struct call *emits = flood_send(&t), cancel;
+    call_init(&cancel, ENGINE_CANCEL, r);
+    call_send(&cancel);
+    sem_post(&GO);
+    call_wait(&cancel);
+    cr_expect_eq(cancel.cmd.result.rc, 0);
+    call_fini(&cancel);
+    unsigned heard = flood_wait(emits);
+    cr_expect_leq(heard, FLOOD_HEARD_MAX, "%u of %d emits were heard first", heard, FLOOD);
+    cr_expect_eq(world_count(r, EV_OUTPUT_CHUNK), heard);
+    world_check_log(r);
+}
+
+Test(engine_task_times, a_timeout_does_not_wait_behind_a_flood_of_emits /* WRK-20 */) {
+    cr_assert_eq(type_put(TYPE, NULL, NULL, NULL), 0);
+    struct str def = world_def("w",
+                               "{\"id\":\"n\",\"typeId\":\"" TYPE
+                               "\",\"name\":\"n\",\"position\":{\"x\":0,\"y\":0},\"config\":{},"
+                               "\"inputs\":{},\"settings\":{\"timeoutMs\":5000}}",
+                               0, 0, 0, 0);
+    struct str r = world_start(def, NULL);
+    world_wait_event(r, EV_NODE_STARTED, 1);
+    struct task_row t = claim_one();
+    struct call *emits = flood_send(&t);
+    world_time_skip(6000);
+    sem_post(&GO);
+    unsigned heard = flood_wait(emits);
+    cr_expect_leq(heard, FLOOD_HEARD_MAX, "%u of %d emits were heard first", heard, FLOOD);
+    cr_expect_eq(world_wait_final(r), RUN_FAILED);
+    cr_expect(str_eqc(row_now(&t).reason, "node-timeout"));
+    world_check_log(r);
+}
+
 static void up_short_log(void) {
     W.cfg.bounds.run_events_max = 8;
     world_up();
