@@ -31,7 +31,7 @@ def spdx(name: str) -> str:
     m = re.fullmatch(r"(L?GPL|AGPL|GFDL)-?v?(\d)(?:\.(\d))?(\+|-or-later)?", name)
     if m:
         return "%s-%s.%s-%s" % (m.group(1), m.group(2), m.group(3) or "0", "or-later" if m.group(4) else "only")
-    return SPDX.get(name, "")
+    return SPDX.get(name, name if name in SPDX.values() else "")
 
 
 def licences(package: str) -> list:
