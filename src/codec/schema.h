@@ -17,7 +17,7 @@ struct schema;     /* one compiled entry point; lives as long as its set */
 
 struct schema_set *schema_set_new(bool assert_formats); /* NULL when memory is short */
 /* Where a set finds a document that a schema refers to and that is not registered: appends its
- * checked text to out, or nothing when there is none under this URI (absolute, without fragment). */
+ * text to out, or nothing when there is none under this URI (absolute, without fragment). */
 typedef int schema_source(struct str uri, struct buf *out, struct wopr_error *err);
 /* The same with a source, asked by schema_compile: only documents that are needed take memory. */
 struct schema_set *schema_set_new_from(bool assert_formats, schema_source *source);
