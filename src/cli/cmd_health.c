@@ -37,11 +37,12 @@ int cmd_health(struct cli *c) {
                                  .timeout_ms = HEALTH_TIMEOUT_MS};
     if (q.base == NULL) return 2;
     if (operator_ask(&q, c->arena, &a, &err) != 0) return cli_fail(&err);
-    if (a.status == 404) {
+    if (a.status != 200 && a.status != 503) {
         fprintf(stderr, "wopr: %s is not the operations listener of a host; check --url\n", q.base);
         return 1;
     }
-    struct str says = cli_text(c, str_trim(a.body));
+    while (a.body.n > 0 && a.body.p[a.body.n - 1] == '\n') a.body.n--;
+    struct str says = cli_text(c, a.body);
     fprintf(a.status == 200 ? stdout : stderr, STR_FMT "\n", STR_ARG(says));
     return a.status == 200 ? 0 : 1;
 }

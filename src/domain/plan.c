@@ -145,6 +145,17 @@ static struct str payload_admit(struct plan *p, const struct payload_rules *rule
     return STR_NONE;
 }
 
+bool plan_admits(struct plan *p, const struct payload_rules *rules, const struct run_state *s,
+                 enum ev_kind kind, struct str payload) {
+    if (p->failed != 0) return false;
+    bool fits = payload_admit(p, rules, s, kind, payload).p != NULL;
+    if (p->failed == WOPR_E_PAYLOAD_INVALID || p->failed == WOPR_E_TOO_BIG) {
+        p->failed = 0;
+        wopr_error_clear(&p->error);
+    }
+    return fits;
+}
+
 int64_t plan_event(struct plan *p, const struct payload_rules *rules, struct run_state *s,
                    enum ev_kind kind, struct str node_id, int64_t causation_seq, int64_t now_ms,
                    struct str payload) {

@@ -29,9 +29,9 @@ static bool node_busy(const struct run_state *s, int node) {
     return p != PHASE_IDLE && p != PHASE_SETTLED;
 }
 
-/* Fill sched.region with what head reaches over non-loopback edges, itself first; the number of
- * them.  *busy: the last of them in definition order that is in flight, or -1.  any: one of them
- * will do, and the walk ends there. */
+/* Fill sched.region with what head reaches over non-loopback edges, itself first; returns how many.
+ * *busy: the last of them in definition order that is in flight, or -1.  any: one of them will do,
+ * and the walk ends there. */
 static size_t region_walk(struct run_state *s, int head, bool any, int *busy) {
     size_t nr = 0;
     *busy = -1;
@@ -52,9 +52,9 @@ static size_t region_walk(struct run_state *s, int head, bool any, int *busy) {
     return nr;
 }
 
-/* The size of a quiet region, which then is in sched.region; 0: a part of it is in flight.
- * *blocker is a node in the way plus one.  It is looked at first, then what it reaches: a region
- * that is worked off is not walked from its head at every step. */
+/* The size of a quiet region, then in sched.region; 0: a part of it is in flight.  *blocker
+ * is a node in the way plus one.  It is looked at first, then what it reaches: a region that is
+ * worked off is not walked from its head at every step. */
 static size_t region_quiet(struct run_state *s, int head, int *blocker) {
     int busy = *blocker - 1;
     if (busy >= 0 && node_busy(s, busy)) return 0;

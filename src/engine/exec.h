@@ -118,12 +118,14 @@ struct exec_tasks {         /* task.c */
     size_t open_nr;         /* marks that are not zero */
     size_t due_nr;          /* of them, those that something is to be done about */
     bool held;              /* its ready rows are held: the run is paused */
+    bool stale;             /* some open rows have no node that waits for them */
 };
 struct exec_timers {        /* timers.c */
     struct list all;        /* struct exec_timer */
     size_t nr;              /* of them */
     struct exec_timer **of; /* once there are many: by node plus one, linked by next_of; or NULL */
     unsigned fired_nr;      /* (mu) timers with fired set */
+    struct heap *due;       /* (mu) once there are many: these, by time; or NULL */
 };
 struct exec_fork {                         /* fork.c */
     struct fork_job *job;                  /* in phase FORKING */

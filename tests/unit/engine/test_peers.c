@@ -112,7 +112,7 @@ Test(engine_peers, the_holder_serves_its_own_mail_first) {
     world_check_log(r);
 }
 
-/* Commands that are sent again as soon as they are answered: the mailbox is never empty for long. */
+/* Commands that are sent again as soon as they are answered: the mailbox is hardly ever empty. */
 enum { FLOOD = 64 };
 static atomic_bool FLOOD_OVER;
 
