@@ -60,7 +60,7 @@ int64_t step_emit_masked(struct step *st, enum ev_kind kind, int node, int64_t c
 }
 
 bool step_admits(struct step *st, enum ev_kind kind, struct str payload) {
-    if (scrubbed(kind)) payload = secret_scrub(st, payload);
+    if (!event_kind_is(kind, EV_F_SHOWN)) payload = secret_scrub(st, payload);
     return plan_admits(st->plan, st->engine->rules, st->state, kind, payload);
 }
 
