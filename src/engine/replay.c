@@ -281,14 +281,15 @@ static bool event_timed_out(const struct event *g) {
     return str_eq(json_get(json_get(g->payload, member), "code"), STR("\"node_timeout\""));
 }
 
-/* Whether the cancels of nodes from g on are those of the source's end.  A fork that was cut between
- * such cancels inherits some and goes on. */
+/* Whether the cancels of nodes from g on are those of the source's end.  A fork that was cut
+ * between such cancels inherits some and goes on. */
 static bool cancels_end(struct step *st, const struct event *g) {
     const struct run_fork *f = &st->exec->fork.info->link;
     struct event_list l = {.n = 1};
     struct wopr_error err;
     enum ev_kind kind = g->kind;
-    for (int64_t next = g->seq + 1; kind == EV_NODE_CANCELLED && next < f->base_seq && l.n > 0;) {
+    int64_t next = g->seq + 1;
+    while (kind == EV_NODE_CANCELLED && next < f->base_seq && l.n > 0) {
         int rc = store_events(st->engine->store, f->source_run_no, next, REPLAY_PAGE_EVENTS,
                               REPLAY_PAGE_BYTES, st->scratch, &l, &err);
         if (rc != 0) plan_fail(st->plan, rc, "the end of the source cannot be read");
