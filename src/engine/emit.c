@@ -74,6 +74,11 @@ int64_t step_emit_masked(struct step *st, enum ev_kind kind, int node, int64_t c
     return EMIT_BROKEN;
 }
 
+bool step_admits(struct step *st, enum ev_kind kind, struct str payload) {
+    if (scrubbed(kind)) payload = secret_scrub(st, payload);
+    return plan_admits(st->plan, st->engine->rules, st->state, kind, payload);
+}
+
 static bool step_slice_over(void *st) {
     const struct step *s = st;
     unsigned ms_max = s->exec->seat.large ? ENGINE_SETTLE_MS_MAX : ENGINE_SETTLE_MS_FIRST;

@@ -43,6 +43,8 @@ int64_t step_emit(struct step *st, enum ev_kind kind, int node, int64_t cause, s
  * them, is sealed beside the event (clear.h).  Empty: as step_emit. */
 int64_t step_emit_masked(struct step *st, enum ev_kind kind, int node, int64_t cause,
                          struct str payload, struct str clear);
+/* Would it be appended?  (The plan may fail for want of memory.) */
+bool step_admits(struct step *st, enum ev_kind kind, struct str payload);
 void step_now(struct step *st); /* reads the clock into now_ms; it never goes back */
 /* The time that a repeated execution also sees (FORK-14): that of events, or of the deadline of a
  * finished wait, which its timer's row holds until the outcome is committed. */

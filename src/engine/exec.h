@@ -118,6 +118,7 @@ struct exec_tasks {         /* task.c */
     size_t open_nr;         /* marks that are not zero */
     size_t due_nr;          /* of them, those that something is to be done about */
     bool held;              /* its ready rows are held: the run is paused */
+    bool stale;             /* some open rows have no node that waits for them */
 };
 struct exec_timers {        /* timers.c */
     struct list all;        /* struct exec_timer */

@@ -375,7 +375,7 @@ static void sweep_call(struct engine *e) {
 static bool change_take(struct engine *e, const struct moved_run *m) {
     pthread_mutex_lock(&e->mu);
     struct run_exec *re = map_get(e->runs.by_no, str_n((const char *)&m->run_no, sizeof m->run_no));
-    if (re) {
+    if (re && m->next_seq != MOVED_TASKS) {
         re->lease.suspect = true;
         exec_wake_locked(re);
     }
@@ -387,7 +387,7 @@ static bool change_take(struct engine *e, const struct moved_run *m) {
 
 static bool changes_take(struct engine *e, const struct move_row_list *l) {
     struct peers *p = e->peers;
-    bool sweep = false;
+    bool sweep = false, waited = tasks_wanted(e);
     for (size_t i = 0; i < l->n; i++) {
         const struct move_row *m = &l->v[i];
         if (m->move_no != p->last_move + 1) { /* rows were pruned before we read them */
@@ -400,10 +400,11 @@ static bool changes_take(struct engine *e, const struct move_row_list *l) {
         p->last_move = m->move_no;
         if (m->holder_no == p->own_no) continue;
         if (m->runs_nr == 0) sweep = true; /* all its leases were released */
-        for (size_t k = 0; k < m->runs_nr; k++)
+        for (size_t k = 0; k < m->runs_nr; k++) {
             if (change_take(e, &m->runs[k])) sweep = true;
+            if (waited) tasks_foreign(e, m->runs[k].run_no, p->scratch);
+        }
     }
-    if (l->n > 0) tasks_foreign(e);
     return sweep;
 }
 

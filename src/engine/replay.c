@@ -373,7 +373,7 @@ static bool replay_shows_child(struct step *st, int node) {
 /* FORK-13: once per length of the log, since nothing else can bring an answer. */
 static bool answer_searched(struct step *st) {
     struct replay *rp = replay_of(st->exec);
-    if (st->state->suspended_nr == 0 || rp->searched_seq == st->state->next_seq) return false;
+    if (st->state->counts.suspended == 0 || rp->searched_seq == st->state->next_seq) return false;
     rp->searched_seq = st->state->next_seq;
     return replay_finds_answer(st);
 }

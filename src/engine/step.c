@@ -55,9 +55,9 @@ static int64_t run_time_left_ms(struct step *st) {
     int64_t limit_ms = s->wf->timeout_ms, host_ms = st->engine->cfg.limits.max_run_duration_sec;
     host_ms = host_ms > 0 && host_ms < INT64_MAX / 1000 ? host_ms * 1000 : 0;
     if (limit_ms <= 0 || (host_ms > 0 && host_ms < limit_ms)) limit_ms = host_ms;
-    if (limit_ms <= 0 || s->started_ms == 0 || s->wait_since_ms > 0) return INT64_MAX;
-    int64_t stood_ms = s->waited_ms + fork_gap_ms(st->exec, st->now_ms);
-    return limit_ms - (st->now_ms - s->started_ms - stood_ms);
+    if (limit_ms <= 0 || s->clock.started_ms == 0 || s->clock.wait_since_ms > 0) return INT64_MAX;
+    int64_t stood_ms = s->clock.waited_ms + fork_gap_ms(st->exec, st->now_ms);
+    return limit_ms - (st->now_ms - s->clock.started_ms - stood_ms);
 }
 
 /* --- fired timers --- */
@@ -116,7 +116,7 @@ static void timers_due(struct step *st) {
 /* STORE-39: an attempt without a wait was cut off by a crash or a reload: enter it again. */
 static void nodes_reenter(struct step *st) {
     if (timeline_leads(st)) return; /* the source decides the order */
-    for (size_t i = 0; st->state->running_nr > 0 && i < st->state->wf->nodes_nr; i++) {
+    for (size_t i = 0; st->state->counts.running > 0 && i < st->state->wf->nodes_nr; i++) {
         if (!step_moves(st) || step_full(st) || !step_settled(st)) return;
         if (st->state->nodes[i].status == NODE_RUNNING && !waits_hold(st->exec, (int)i))
             attempt_run(st, (int)i, false);
@@ -239,8 +239,8 @@ static void fall_asleep(struct step *st) {
     if (left_ms < INT64_MAX)
         step_arm(st, TIMER_RUN_TIMEOUT, st->now_ms + (left_ms > 0 ? left_ms : 0));
     if (waits_for_timer(st->exec) || waits_under_way(st->exec)) return;
-    if (stall_ms > 0 && s->retry_nr == 0 && !st->exec->timeline && !st->exec->stalled &&
-        s->suspended_nr == 0 && held_ms < 0 && !waits_hold(st->exec, -1))
+    if (stall_ms > 0 && s->counts.retry == 0 && !st->exec->timeline && !st->exec->stalled &&
+        s->counts.suspended == 0 && held_ms < 0 && !waits_hold(st->exec, -1))
         step_arm(st, TIMER_STALL, st->now_ms + stall_ms); /* STORE-41 */
 }
 
@@ -360,7 +360,7 @@ static void act_all(struct step *st) {
 static void step_work(struct step *st) {
     begin_run(st); /* resumed after an older version paused the pending run */
     waits_arrived(st);
-    bool breaks = st->state->chan_break.seq > 0 && step_moves(st); /* CHAN-18 */
+    bool breaks = st->state->channels.broken.seq > 0 && step_moves(st); /* CHAN-18 */
     if (breaks && cascade_down(st, CASCADE_FAILURE)) run_end_schema_break(st);
     bool ends = breaks || cascade_ends(st); /* waits for its children only: no node may start */
     if (!ends) timers_due(st);

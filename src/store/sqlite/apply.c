@@ -281,7 +281,13 @@ static int initial_vars_put(const struct row_writer *w, const struct plan *p) {
 
 /* All rows of all kinds, in the order of PLAN_ROWS. */
 static int rows_put(struct batch *b, const struct plan *p) {
-    const struct row_writer w = {b->c, p->run_no, b->now_ms, b->err};
+    struct str tenant = p->what == PLAN_CREATE ? p->create->meta.tenant : p->tenant;
+    const struct row_writer w = {.c = b->c,
+                                 .run_no = p->run_no,
+                                 .now_ms = b->now_ms,
+                                 .err = b->err,
+                                 .usages = &b->usages,
+                                 .tenant = tenant};
     int rc = 0;
 #define ROWS_PUT(rows, one, type, texts)                                                           \
     for (size_t i = 0; rc == 0 && i < p->rows##_nr; i++) rc = one##_put(&w, &p->rows[i]);

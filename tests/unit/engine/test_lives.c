@@ -379,6 +379,10 @@ static void log_print(struct str run) {
 
 static void open_print(const struct run_head *h) {
     struct run_view v = world_view(h->run_id);
+    struct wopr_error err = {0};
+    int rc = world_answer(h->run_id, arena_cstr(W.a, v.current_node), "{}", &err);
+    fprintf(stderr, "open at '" STR_FMT "' (%s: %s)\n", STR_ARG(v.current_node), wopr_err_name(rc),
+            err.message);
     fprintf(stderr, "open: %s, %s of " STR_FMT " at %d of %d, held by '" STR_FMT "'\n",
             run_status_name(h->status),
             v.fork.mode == FORK_NONE     ? "no fork"
