@@ -37,7 +37,7 @@ enum {
     OUTLETS_LOOK_MS = 500,          /* between two looks at the stuck ones */
     OUTLET_UNSENT_MAX = 256 * 1024, /* in the kernel, of a client that reads slowly (L3) */
     OUTLET_LARGE = 64 * 1024,       /* a chunk of more is written in parts */
-    OUTLET_KERNEL = 128 * 1024 /* of which the kernel takes twice that, not megabytes, at once */
+    OUTLET_KERNEL = 64 * 1024 /* of which the kernel takes twice that, not megabytes, at once */
 };
 static const char CHUNK_END[] = "\r\n";
 static const char LAST_CHUNK[] = "0\r\n\r\n";

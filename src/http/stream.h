@@ -15,7 +15,7 @@
 
 enum {
     HTTP_STREAM_BLOCK = 256, /* libmicrohttpd's buffer for HTTP/1.0 streams */
-    HTTP_STREAM_TURN_MS = 2, /* reading and folding before streams let others run */
+    HTTP_STREAM_TURN_MS = 1, /* begun: reading and folding before streams let others run */
     HTTP_FRAME_BYTES_MAX = 64 * 1024 * 1024
 };
 

@@ -20,7 +20,7 @@ enum {
     STOP_SLACK_MS = 3000,  /* a busy machine, closing a database */
     STOP_SMALL_MS = 10000, /* then it is killed, and the row has failed */
     STOP_FULL_MS = 60000,
-    RSS_SLACK = 16 << 20, /* caches that even a warm host had not filled */
+    RSS_SLACK = 8 << 20, /* caches that even a warm host had not filled */
     FDS_SLACK = 8,
     DISTINCT_WRONGS_MAX = 6,
     RUN_END_WAIT_MS = 20000,
