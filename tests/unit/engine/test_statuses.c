@@ -9,6 +9,7 @@
 #include "fork_kit.h"
 #include "log_kit.h"
 #include "twin_kit.h"
+#include "worker_kit.h"
 
 #include "base/clock.h"
 #include "host/host.h"
@@ -50,6 +51,8 @@ static int http_status(int rc) {
     NODE("g", "core.interrupt",                                                                    \
          "\"kind\":\"external-event\",\"data\":{\"eventType\":\"e\",\"correlation\":{\"n\":1}}",   \
          "")
+#define TYPE    "acme.status"
+#define TASKED  NODE("g", TYPE, "", "")
 #define FLAKY   NODE("f", "test.flaky", "\"failures\":1", "")
 #define SUB(of) NODE("s", "core.subWorkflow", "\"workflowId\":\"" of "\"", "")
 #define RETRIES "\"maxRetries\":2,\"retryDelayMs\":3600000"
@@ -83,6 +86,9 @@ static const struct shape {
     {"drained in one that is cut off", RUN_PAUSED, TIMED, 0, BY_DRAIN, false},
     {"before a retry that comes too late", RUN_RUNNING, FLAKY, RETRIES "," ENDS, BY_ITSELF, false},
     {"paused before one", RUN_PAUSED, FLAKY, RETRIES "," ENDS, BY_PAUSE, false},
+    {"with a task of a worker", RUN_RUNNING, TASKED, 0, BY_ITSELF, false},
+    {"paused with a task", RUN_PAUSED, TASKED, 0, BY_PAUSE, false},
+    {"drained with a task", RUN_PAUSED, TASKED, RETRIES, BY_DRAIN, false},
     {"completed", RUN_COMPLETED, NODE("n", "core.noop", "", ""), 0, BY_ITSELF, false},
     {"failed", RUN_FAILED, NODE("f", "core.fail", "", ""), 0, BY_ITSELF, false},
     {"cancelled", RUN_CANCELLED, DELAY, 0, BY_CANCEL, false},
@@ -97,6 +103,7 @@ static const struct order {
     enum fork_mode mode;
     int64_t from; /* -1: its last event */
     const char *node, *value, *interrupt;
+    enum task_verb verb; /* of the task that a worker has, or of none */
 } ORDERS[] = {
     {.name = "create again", .op = ENGINE_CREATE},
     {.name = "cancel", .op = ENGINE_CANCEL},
@@ -110,7 +117,9 @@ static const struct order {
      .value = "{\"action\":\"ask\",\"question\":\"why?\"}"},
     {.name = "answer nothing", .op = ENGINE_RESOLVE, .node = "d", .value = "1"},
     {.name = "answer by id", .op = ENGINE_RESOLVE, .interrupt = "int_none", .value = "1"},
-    {.name = "complete a task", .op = ENGINE_TASK, .value = "{}"},
+    {.name = "complete a task", .op = ENGINE_TASK, .value = "{}", .verb = TASK_COMPLETE},
+    {.name = "fail a task", .op = ENGINE_TASK, .value = "{}", .verb = TASK_FAIL},
+    {.name = "ask of a task", .op = ENGINE_TASK, .value = "{}", .verb = TASK_ASK},
     {.name = "replay", .op = ENGINE_FORK, .mode = FORK_REPLAY, .from = 0},
     {.name = "branch at the end", .op = ENGINE_FORK, .mode = FORK_BRANCH, .from = -1},
     {.name = "replay at the end", .op = ENGINE_FORK, .mode = FORK_REPLAY, .from = -1},
@@ -153,6 +162,38 @@ static void answered(const struct subject *x, const struct call *c, const char *
                  wopr_err_name(c->cmd.result.rc), c->cmd.result.err.message);
 }
 
+/* What a worker has of these runs, and what of it was taken in. */
+static unsigned TAKEN[TASK_EMIT + 1];
+static struct task_row CLAIMED[4096];
+static size_t CLAIMED_NR;
+
+static void tasks_claim(void) {
+    for (struct task_row_list l = {.n = 1}; l.n > 0;) {
+        l = worker_claim(TYPE, 16, HOUR_MS);
+        for (size_t i = 0; i < l.n; i++) {
+            cr_assert_lt(CLAIMED_NR, sizeof CLAIMED / sizeof *CLAIMED);
+            CLAIMED[CLAIMED_NR++] = l.v[i];
+        }
+    }
+}
+
+static void task_fill(struct call *c, struct str run, const struct order *o) {
+    struct cmd_task *t = &c->cmd.task;
+    *t = (struct cmd_task){.task_id = STR("task_none"), .says = {.verb = o->verb}};
+    for (size_t i = 0; i < CLAIMED_NR; i++) {
+        if (!str_eq(CLAIMED[i].run_id, run)) continue;
+        t->task_id = CLAIMED[i].task_id;
+        t->epoch = CLAIMED[i].epoch;
+    }
+    if (o->verb == TASK_COMPLETE) t->says.output = str_c(o->value);
+    if (o->verb == TASK_ASK)
+        t->says.data = STR("{\"artifactId\":\"a\",\"artifactType\":\"x\",\"title\":\"?\","
+                           "\"actions\":[\"accept\"]}");
+    t->says.kind = STR("approval");
+    t->says.code = t->says.message = STR("no");
+    t->says.retryable = true;
+}
+
 /* The command of an order or a shape; sent by the caller. */
 static void order_fill(struct call *c, const struct subject *x, const struct order *o) {
     call_init(c, o->op, x->run);
@@ -165,9 +206,7 @@ static void order_fill(struct call *c, const struct subject *x, const struct ord
         c->cmd.resolve.may_delegate = true;
         if (o->interrupt) c->cmd.resolve.via = RESOLVE_TOKEN;
     }
-    if (o->op == ENGINE_TASK)
-        c->cmd.task = (struct cmd_task){.task_id = STR("task_none"),
-                                        .says = {.verb = TASK_COMPLETE, .output = str_c(o->value)}};
+    if (o->op == ENGINE_TASK) task_fill(c, x->run, o);
     if (o->op == ENGINE_FORK) {
         c->cmd.fork.mode = o->mode;
         c->cmd.fork.from_seq = o->from;
@@ -279,6 +318,7 @@ static void shape_reach(struct subject *x) {
         if (is_on_its_way(x)) break;
         world_wait_more(&h);
     }
+    if (x->key % 2 == 0) tasks_claim(); /* of others they are ready */
     if (x->shape->by == BY_ITSELF || run_status_final(world_head(x->run).status)) return;
     struct call c;
     order_fill(&c, x, &BRINGS[x->shape->by]);
@@ -356,6 +396,7 @@ static void order_answered(struct subject *x, struct call *c) {
     if (x->order->op == ENGINE_PAUSE && c->cmd.result.rc == 0)
         cr_expect_eq(now, RUN_PAUSED, "%s", label(x));
     if (x->order->op == ENGINE_CREATE) again_answered(x, c);
+    if (x->order->op == ENGINE_TASK && c->cmd.result.rc == 0) TAKEN[x->order->verb]++;
     call_fini(c);
 }
 
@@ -446,8 +487,16 @@ static size_t each_open(void (*each)(struct str run, const char *why), const cha
     return n;
 }
 
+static void tasks_complete(void) {
+    const struct task_says done = {.verb = TASK_COMPLETE, .output = STR("{}")};
+    CLAIMED_NR = 0;
+    tasks_claim();
+    for (size_t i = 0; i < CLAIMED_NR; i++) (void)worker_say(&CLAIMED[i], &done, NULL);
+}
+
 static void all_end(const char *why) {
     for (int round = 0; each_open(push_on, why) > 0; round++) {
+        tasks_complete();
         if (round == 40)
             for (size_t i = 0; i < SUBJECTS_NR; i++)
                 cr_assert(run_status_final(world_head(SUBJECTS[i].run).status), "%s",
@@ -522,6 +571,7 @@ static void make_all(enum place place) {
 }
 
 static void children_put(void) {
+    worker_type_put(TYPE);
     workflow_unref(world_put(world_def("sleeper", DELAY, 0, 0, 0, 0)));
     workflow_unref(world_put(world_def("asker", GATE, 0, 0, 0, 0)));
 }
@@ -598,6 +648,11 @@ static void product(enum place place, const char *why) {
     if (place != BROKEN) all_whole();
     nothing_left();
     if (place == PURGED) all_purged();
+    if (place < PARKED && !stops(place)) {
+        cr_expect_gt(TAKEN[TASK_COMPLETE], 0u);
+        cr_expect_gt(TAKEN[TASK_FAIL], 0u);
+        cr_expect_gt(TAKEN[TASK_ASK], 0u);
+    }
     for (int s = 0; s < RUN_STATUS_NR; s++)
         for (int o = 0; o < ORDERS_NR; o++)
             if (s != RUN_CANCELLING && (place < PARKED || s != RUN_PENDING) &&
