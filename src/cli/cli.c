@@ -71,9 +71,19 @@ static void use_default_file(void) {
         (void)setenv("WOPR_CONFIG", WOPR_CONFIG_DEFAULT, 0);
 }
 
+/* By a flag or the environment, not by the file of settings, which is that of a host. */
+static bool key_file_named(const struct cli *c) {
+    static const char FLAG[] = "--api-key-file";
+    const char *variable = getenv("OPENWOP_API_KEY_FILE");
+    for (int i = 0; i < c->argc; i++)
+        if (strncmp(c->argv[i], FLAG, sizeof FLAG - 1) == 0) return true;
+    return variable != NULL && variable[0] != '\0';
+}
+
 int cli_config(struct cli *c) {
     struct wopr_error err = {0};
     if (cli_options(c) != 0) return 2;
+    c->key_file_named = key_file_named(c);
     use_default_file();
     int rc = config_load(&c->cfg, &c->argc, c->argv, c->arena, &err);
     if (rc == 0) rc = config_check(&c->cfg, &err);

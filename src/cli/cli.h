@@ -27,6 +27,7 @@ struct cli {
     struct arena *arena;
     const char *name, *usage; /* the command, its usage text */
     bool asks_usage;          /* for completion: cli_help stores the text and ends the command */
+    bool key_file_named;      /* cfg's file of keys counts before WOPR_API_KEY */
     struct config cfg;        /* valid after cli_config() */
 };
 /* If --help was given, print the usage text (rc 0).  Every command calls it first: it also stores

@@ -23,7 +23,7 @@ const char *cli_host_reachable(const char *host) {
 int cli_remote(struct cli *c, const char *url, struct cli_remote *out) {
     const struct config *cfg = &c->cfg;
     struct wopr_error err = {0};
-    out->key = cfg->host_api_key_file[0] == '\0' ? getenv("WOPR_API_KEY") : NULL;
+    out->key = c->key_file_named ? NULL : getenv("WOPR_API_KEY");
     if (out->key != NULL && out->key[0] == '\0') out->key = NULL;
     if (out->key == NULL && client_key(cfg, c->arena, &out->key, &err) != 0) return cli_fail(&err);
     if (out->key == NULL)

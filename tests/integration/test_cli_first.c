@@ -198,3 +198,15 @@ Test(cli_first, the_key_is_found_by_itself) {
     cr_expect_eq(RUN("runs", "start", "conformance-noop"), 1, "the environment wins");
     COMPLAINS("401");
 }
+
+/* A package's settings name a file that only root reads. */
+Test(cli_first, the_key_of_the_environment_counts_before_the_file_of_settings) {
+    setenv("WOPR_CONFIG", file_of("settings.json", "{\"api-key-file\":\"no-such-keys\"}"), 1);
+    cr_expect_eq(RUN("runs", "start", "conformance-noop"), 0, STR_FMT, STR_ARG(err));
+    cr_expect_eq(RUN("runs", "start", "conformance-noop", "--api-key-file", "named-keys"), 1);
+    COMPLAINS("named-keys");
+    unsetenv("WOPR_API_KEY");
+    cr_expect_eq(RUN("runs", "start", "conformance-noop"), 1);
+    COMPLAINS("no-such-keys");
+    unsetenv("WOPR_CONFIG");
+}
