@@ -554,6 +554,9 @@ class Workers(Case):
         runs = [self.begin("greeting", {"name": "n%d" % i}) for i in range(12)]
         self.assertEqual([self.outcome(r) for r in runs], [("completed", {"greeting": "hello n%d" % i}) for i in range(12)])
         self.assertEqual(sorted(t.run_id for t in tasks), sorted(runs))
+        ended = self.client.tasks.get(tasks[0].task_id)
+        self.assertEqual((ended["typeId"], ended["state"], ended["runId"]), ("acme.greet", "completed", tasks[0].run_id))
+        self.assertEqual(list(self.client.tasks.list_all(type="acme.greet", limit=1)), [])
         self.assertEqual((tasks[0].node_id, tasks[0].attempt, tasks[0].config, len(tasks[0].idempotency_key)), ("work", 0, {"mood": "kind"}, 64))
 
     def test_a_person_is_asked(self):

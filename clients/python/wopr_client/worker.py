@@ -10,7 +10,7 @@ import signal
 import socket
 import threading
 import time
-from typing import Any, Callable, Dict, Iterator, List, Literal, Mapping, Optional, TypeVar, cast
+from typing import Any, Callable, Dict, Iterator, List, Literal, Mapping, Optional, Sequence, TypeVar, cast
 
 from . import wire
 from .errors import InvalidRequestError, LeaseLostError, NotFoundError, PermissionDeniedError, WoprError, is_temporary
@@ -54,8 +54,26 @@ class Tasks:
     def __init__(self, transport: Transport):
         self._call = transport.call
 
-    def claim(self, types: List[str], *, max: int = 1, lease_ms: int = 30_000, wait_ms: int = 20_000, worker: Optional[str] = None) -> wire.ClaimAnswer:
-        body = given(types=types, max=max, leaseMs=lease_ms, waitMs=wait_ms, worker=worker)
+    def list(self, *, type: Optional[str] = None, status: Optional[str] = None, limit: Optional[int] = None,
+             cursor: Optional[str] = None) -> wire.TaskList:
+        """One page of the open tasks, without what they hold."""
+        return cast(wire.TaskList, self._call("listTasks", query=given(type=type, status=status, limit=limit, cursor=cursor)))
+
+    def list_all(self, *, type: Optional[str] = None, status: Optional[str] = None, limit: Optional[int] = None) -> Iterator[wire.TaskSummary]:
+        cursor: Optional[str] = None
+        while True:
+            page = self.list(type=type, status=status, limit=limit, cursor=cursor)
+            yield from page["tasks"]
+            cursor = page.get("nextCursor")
+            if cursor is None:
+                return
+
+    def get(self, task_id: str) -> wire.TaskSummary:
+        """The state of a task, also of one that has ended."""
+        return cast(wire.TaskSummary, self._call("getTask", path={"taskId": task_id}))
+
+    def claim(self, types: Sequence[str], *, max: int = 1, lease_ms: int = 30_000, wait_ms: int = 20_000, worker: Optional[str] = None) -> wire.ClaimAnswer:
+        body = given(types=[*types], max=max, leaseMs=lease_ms, waitMs=wait_ms, worker=worker)
         return cast(wire.ClaimAnswer, self._call("claimTasks", body=body, held=wait_ms / 1000))
 
     def heartbeat(self, task_id: str, epoch: int, *, lease_ms: Optional[int] = None, timeout: Optional[float] = None) -> wire.HeartbeatAnswer:
@@ -75,10 +93,10 @@ class Tasks:
         body = given(epoch=epoch, kind=kind, data=dict(data), resumeSchema=resume_schema, timeoutMs=timeout_ms)
         return cast(wire.TaskSaid, self._call("askTask", path={"taskId": task_id}, body=body, repeatable=True))
 
-    def emit(self, task_id: str, epoch: int, *, chunks: Optional[List[Json]] = None, progress: Optional[Json] = None,
+    def emit(self, task_id: str, epoch: int, *, chunks: Optional[Sequence[Json]] = None, progress: Optional[Json] = None,
              number: Optional[int] = None) -> wire.TaskSaid:
         """number: 1, 2, 3, ... within the lease, one call after the other; without it a repeated call may append twice."""
-        body = given(epoch=epoch, chunks=chunks, progress=progress, number=number)
+        body = given(epoch=epoch, chunks=None if chunks is None else [*chunks], progress=progress, number=number)
         return cast(wire.TaskSaid, self._call("emitTask", path={"taskId": task_id}, body=body, repeatable=True))
 
 

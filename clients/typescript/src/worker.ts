@@ -56,6 +56,22 @@ class TaskAsked extends Error {}
 export class Tasks {
   constructor(private readonly transport: Transport) {}
 
+  /** One page of the open tasks, without what they hold. */
+  list(query: wire.ListTasksQuery = {}, options?: CallOptions): Promise<wire.TaskList> {
+    return this.transport.call("listTasks", { query: query as Query }, options);
+  }
+  async *listAll(query: Omit<wire.ListTasksQuery, "cursor"> = {}, options?: CallOptions): AsyncGenerator<wire.TaskSummary, void, undefined> {
+    let cursor: string | undefined;
+    do {
+      const page = await this.list(cursor === undefined ? query : { ...query, cursor }, options);
+      yield* page.tasks;
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+  }
+  /** The state of a task, also of one that has ended. */
+  get(taskId: string, options?: CallOptions): Promise<wire.TaskSummary> {
+    return this.transport.call("getTask", { path: { taskId } }, options);
+  }
   claim(request: wire.ClaimRequest, options?: CallOptions): Promise<wire.ClaimAnswer> {
     return this.transport.call("claimTasks", { body: request, heldMs: request.waitMs ?? 20_000 }, options);
   }
