@@ -44,7 +44,7 @@ static int cut_add(struct fork_info *f, int64_t from_seq, int64_t created_ms) {
     return 0;
 }
 
-/* A fork inherits what a fork above it made only when it was cut after that one was.  A fork that is
+/* A fork inherits what a fork above it made only when it was cut after that one was.  One that is
  * being made has no row yet and begins with its source. */
 int fork_cuts_read(struct run_exec *re, int64_t created_ms, struct wopr_error *err) {
     struct fork_info *f = re->fork.info;

@@ -88,8 +88,8 @@ static void seal_events(int64_t no, int64_t from, int64_t n) {
     }
 }
 
-/* Forks of schema version 17 own copies of what was sealed for their prefix; the events before their
- * cut belong to the source, so that no later fork refers to them for its log. */
+/* Forks of schema version 17 own copies of what was sealed for their prefix; the events before
+ * their cut belong to the source, so that no later fork refers to them for its log. */
 Test(store_sealed_ends, a_copy_of_an_older_program_stays_while_a_fork_reads_it /* FORK-24 */) {
     int64_t src = kit_run(&w, "src", 6);
     int64_t old = forked("old", src, "src", 5);
