@@ -9,7 +9,9 @@
 #include "base/log.h"
 #include "codec/jobj.h"
 #include "domain/interrupt.h"
+#include "engine/effects.h"
 #include "engine/fork_info.h"
+#include "engine/secret.h"
 #include "engine/suspend.h"
 #include "engine/timers.h"
 #include "store/events.h"
@@ -49,14 +51,17 @@ void fork_wait_open(struct run_exec *re, struct plan *p, const struct intr_state
 }
 
 /* Answered before the cut: keep the row, so that a second answer is refused as such (INT-19). */
-static void row_closed(struct run_exec *re, struct plan *p, const struct intr_state *i) {
+static void row_closed(struct step *st, struct plan *p, const struct intr_state *i) {
+    struct run_exec *re = st->exec;
+    struct str shown; /* the fold has it clear */
+    if (answer_value_mask(st, i, text_str(&i->value), &shown) != 0) return; /* p has failed */
     bool answered = i->phase == INTR_RESOLVED;
     struct plan_interrupt row = {.op = INTR_ROW_CLOSE,
                                  .interrupt_id = fork_interrupt_id(re, i, p->arena),
                                  .state = answered ? IROW_RESUMED : IROW_TIMED_OUT,
                                  .resolved_ms = re->fork.info->link.cut_ms,
                                  .resolved_seq = -1,
-                                 .resume_value = text_str(&i->value),
+                                 .resume_value = secret_scrub(st, shown),
                                  .resolved_by = text_str(&i->decided_by),
                                  .action = text_str(&i->action),
                                  .cause = STR("inherited")};
@@ -64,13 +69,17 @@ static void row_closed(struct run_exec *re, struct plan *p, const struct intr_st
     plan_interrupt(p, &row);
 }
 
-void fork_waits_open(struct run_exec *re, struct plan *p) {
-    const struct run_state *s = re->state;
+void fork_waits_open(struct step *st, struct plan *p) {
+    struct run_exec *re = st->exec;
+    const struct run_state *s = st->state = re->state;
+    st->plan = p;
     for (size_t i = 0; i < s->intrs_nr; i++) {
         const struct intr_state *x = &s->intrs[i];
-        if (x->phase != INTR_OPEN) row_closed(re, p, x);
+        if (x->phase != INTR_OPEN) row_closed(st, p, x);
         else if (s->nodes[x->node].status == NODE_SUSPENDED) fork_wait_open(re, p, x);
     }
+    st->plan = NULL;
+    st->secrets = NULL;
 }
 
 /* --- recorded events emitted again --- */
