@@ -73,8 +73,8 @@ void fork_waits_open(struct step *st, struct plan *p) {
     struct run_exec *re = st->exec;
     const struct run_state *s = st->state = re->state;
     st->plan = p;
-    for (size_t i = 0; i < s->intrs_nr; i++) {
-        const struct intr_state *x = &s->intrs[i];
+    for (size_t i = 0; i < s->interrupts.n; i++) {
+        const struct intr_state *x = &s->interrupts.v[i];
         if (x->phase != INTR_OPEN) row_closed(st, p, x);
         else if (s->nodes[x->node].status == NODE_SUSPENDED) fork_wait_open(re, p, x);
     }
@@ -106,8 +106,9 @@ static struct str payload_readdress(struct step *st, struct str payload, struct 
 /* The interrupt that an event of this node is about: the open one, or the last one. */
 static struct intr_state *interrupt_of_node(const struct run_state *s, int node) {
     struct intr_state *last = run_state_intr_open(s, node);
-    for (size_t i = 0; !last && i < s->intrs_nr; i++)
-        if (s->intrs[s->intrs_nr - 1 - i].node == node) last = &s->intrs[s->intrs_nr - 1 - i];
+    for (size_t i = 0; !last && i < s->interrupts.n; i++)
+        if (s->interrupts.v[s->interrupts.n - 1 - i].node == node)
+            last = &s->interrupts.v[s->interrupts.n - 1 - i];
     return last;
 }
 
@@ -223,6 +224,41 @@ void fork_group(struct step *st, enum ev_kind cut, int node) {
     if (suspends && x && !step_lost(st)) fork_wait_open(st->exec, st->plan, x);
 }
 
+static bool writes_vote(const struct event *e) {
+    return str_starts(json_get(e->payload, "channel"), STR("\"_approvalVotes:"));
+}
+
+/* The last event of a log before seq that its run itself emitted; NULL: none near. */
+static const struct event *group_last(struct group *g, int64_t seq) {
+    const struct event *last = NULL;
+    g->next = seq > GROUP_EVENTS_MAX ? seq - GROUP_EVENTS_MAX : 0;
+    if (group_page(g) != 0) return NULL;
+    for (size_t i = 0; i < g->page.n && g->page.v[i].seq < seq; i++)
+        if (!fork_inserted(&g->page.v[i])) last = &g->page.v[i];
+    return last;
+}
+
+bool replay_group(struct step *st) {
+    const struct run_fork *f = &st->exec->fork.info->link;
+    struct group g = {.step = st, .run_no = f->source_run_no, .until = f->base_seq};
+    int64_t at = st->state->next_seq;
+    if (!group_goes_up(&g) && g.run_no == f->source_run_no) return false;
+    const struct event *last = group_last(&g, f->base_seq), *e;
+    int node = last && last->node_id.n > 0 ? workflow_node_index(st->state->wf, last->node_id) : -1;
+    if (node < 0) return false;
+    g.def = &st->state->wf->nodes[node];
+    g.cut = last->kind;
+    if (last->kind == EV_CHANNEL_WRITTEN && !writes_vote(last))
+        g.cut = EV_LOG_APPENDED; /* no event belongs to it */
+    g.next = f->base_seq;
+    g.page.n = g.at = 0;
+    while (!step_lost(st) && (e = group_next(&g)) != NULL) {
+        if (e->kind == EV_NODE_FAILED) suspend_timed_out_emitted(st, node, at - 1);
+        else event_reemit(st, e, node);
+    }
+    return st->state->next_seq > at;
+}
+
 /* --- answers of a replay --- */
 
 static bool timed_out(const struct event *g) {
@@ -273,7 +309,7 @@ bool replay_repeats_cancel(struct step *st, const struct event *g) {
 /* The position of an interrupt among those of its node, in the order they were asked. */
 static unsigned ordinal_of(const struct run_state *s, const struct intr_state *x) {
     unsigned n = 0;
-    for (const struct intr_state *i = s->intrs; i < x; i++) n += i->node == x->node;
+    for (const struct intr_state *i = s->interrupts.v; i < x; i++) n += i->node == x->node;
     return n;
 }
 
@@ -319,8 +355,8 @@ static void answer_reemit(struct step *st, const struct wf_node *def, int node, 
 /* A replay that has left its source's order: search the log for the answer to this question. */
 bool replay_finds_answer(struct step *st) {
     const struct run_state *s = st->state;
-    for (size_t k = 0; s->suspended_nr > 0 && k < s->intrs_nr && !step_lost(st); k++) {
-        const struct intr_state *x = &s->intrs[k];
+    for (size_t k = 0; s->counts.suspended > 0 && k < s->interrupts.n && !step_lost(st); k++) {
+        const struct intr_state *x = &s->interrupts.v[k];
         if (x->phase != INTR_OPEN || s->nodes[x->node].status != NODE_SUSPENDED) continue;
         const struct wf_node *def = &s->wf->nodes[x->node];
         int node = x->node;
