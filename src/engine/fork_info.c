@@ -44,20 +44,23 @@ static int cut_add(struct fork_info *f, int64_t from_seq, int64_t created_ms) {
     return 0;
 }
 
-/* A fork inherits what a fork above it made only when it was cut after that one was.  One that is
- * being made has no row yet and begins with its source. */
+/* A fork inherits what a fork above it made only when it was cut after that one was. */
 int fork_cuts_read(struct run_exec *re, int64_t created_ms, struct wopr_error *err) {
     struct fork_info *f = re->fork.info;
     bool limited = re->wf->timeout_ms > 0 || re->engine->cfg.limits.max_run_duration_sec > 0;
     if (!f || f->cuts_nr > 0 || !limited) return 0;
     struct arena *a = arena_new(ENGINE_SCRATCH_MAX);
-    struct fork_cut_list l = {.n = 0};
-    int64_t from_no = re->run_no > 0 ? re->run_no : f->link.source_run_no;
-    int rc = a ? cut_add(f, f->link.from_seq, created_ms) : WOPR_E_NO_MEMORY;
-    if (rc == 0) rc = store_fork_cuts(re->engine->store, from_no, FORKS_UP_MAX, a, &l, err);
-    for (size_t i = 0; rc == 0 && i < l.n; i++)
-        if (l.v[i].from_seq < f->cuts[f->cuts_nr - 1].from_seq)
-            rc = cut_add(f, l.v[i].from_seq, l.v[i].created_ms);
+    struct run_fork up = f->link;
+    int rc = a ? cut_add(f, up.from_seq, created_ms) : WOPR_E_NO_MEMORY;
+    for (unsigned n = 0; rc == 0 && up.mode != FORK_NONE && n < FORKS_UP_MAX; n++) {
+        struct run_link o;
+        arena_reset(a);
+        rc = store_run_link(re->engine->store, up.source_run_no, a, &o, err);
+        if (rc != 0 || o.fork.mode == FORK_NONE) break;
+        if (o.fork.from_seq < f->cuts[f->cuts_nr - 1].from_seq)
+            rc = cut_add(f, o.fork.from_seq, o.created_ms);
+        up = o.fork;
+    }
     arena_free(a);
     return rc == WOPR_E_NO_MEMORY ? wopr_error_set(err, rc, "no memory for a fork") : rc;
 }

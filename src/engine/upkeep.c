@@ -64,7 +64,7 @@ static void lease_renew(struct engine *e, struct store *s, void *args) {
     if (rc == WOPR_E_SYNC_FAILED) engine_break(e, "lease");
 }
 
-/* A page of what is still sealed for runs that have ended (OBS-71); then commits get through. */
+/* The rest of what was sealed for ended runs (OBS-71): a page, then let commits through. */
 static void seals_sweep(struct engine *e, struct store *s, void *args) {
     struct wopr_error err;
     bool more = false;

@@ -20,9 +20,9 @@ struct run_head { /* what most requests need */
     int64_t epoch;          /* fencing epoch: rises with every change of holder */
     int64_t lease_until_ms; /* wall clock, to be shown only; 0: the lease was released */
     int64_t paused_ms;      /* 0: not paused */
-    int64_t log_bytes;      /* as event_bytes() counts, plus artifacts; inherited events count in a
-                             * view only */
-    struct str holder;      /* empty: none */
+    int64_t log_bytes; /* as event_bytes() counts, plus artifacts; inherited events do not count
+                             * in a list or an origin */
+    struct str holder; /* empty: none */
     int32_t engine_version, era, shown_engine_version;
     struct str parked; /* the reason, or empty */
 };
@@ -109,18 +109,6 @@ struct run_origin { /* what was given when the run was created, for the fold */
 /* NOT_FOUND; CORRUPT when the row is damaged. */
 MUST_CHECK int store_run_origin(struct store *s, int64_t run_no, struct arena *a,
                                 struct run_origin *out, struct wopr_error *err);
-
-/* The forks whose part of its log a run inherits, itself first if it is one, at most max: the same
- * whatever retention has removed. */
-struct fork_cut_row {
-    int64_t from_seq, created_ms; /* its first own event; when it was made */
-};
-struct fork_cut_list {
-    struct fork_cut_row *v;
-    size_t n;
-};
-MUST_CHECK int store_fork_cuts(struct store *s, int64_t run_no, unsigned max, struct arena *a,
-                               struct fork_cut_list *out, struct wopr_error *err);
 
 /* Where a run was cut from.  A fork that retention removed is found, too, while forks of it, or of
  * those, are there: their logs hold ids that derive from the ids of all ancestors.  NOT_FOUND. */

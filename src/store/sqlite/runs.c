@@ -66,7 +66,10 @@ int store_run_head(struct store *s, struct str tenant, bool test_mode, struct st
     bind_run(&q, run_id, tenant, test_mode);
     rc = query_step(&q, err);
     if (rc == 0) return run_absent(q.c, run_id, tenant, test_mode, err);
-    if (rc == 1) head_read(&q, a, &h);
+    if (rc == 1) {
+        head_read(&q, a, &h);
+        h.log_bytes += col_int(&q, HEAD_COLUMNS_NR);
+    }
     rc = read_end(&q, rc, a, err);
     if (rc == 0) *out = h;
     return rc;
@@ -273,23 +276,6 @@ int store_run_origin(struct store *s, int64_t run_no, struct arena *a, struct ru
     query_end(&q);
     if (rc == 0) *out = o;
     return rc;
-}
-
-static int cut_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
-    (void)a;
-    (void)err;
-    *(struct fork_cut_row *)row = (struct fork_cut_row){col_int(q, 0), col_int(q, 1)};
-    return 0;
-}
-
-int store_fork_cuts(struct store *s, int64_t run_no, unsigned max, struct arena *a,
-                    struct fork_cut_list *out, struct wopr_error *err) {
-    struct query q;
-    int rc = read_begin(&q, s, SQL_FORK_CUTS, err);
-    if (rc != 0) return rc;
-    bind_int(&q, run_no);
-    bind_int(&q, max);
-    return list_read(&q, a, cut_read, out, err);
 }
 
 int store_run_link(struct store *s, int64_t run_no, struct arena *a, struct run_link *out,
