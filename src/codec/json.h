@@ -56,6 +56,9 @@ MUST_CHECK int json_elements(struct str text, struct arena *a, struct json_eleme
  * nothing for keys. */
 struct str json_get(struct str text, const char *key);
 const struct json_member *json_member_find(const struct json_members *m, const char *key);
+/* For many look-ups: in the order of their keys, then each costs a logarithm.  NULL: absent. */
+void json_members_sort(struct json_members *m);
+const struct json_member *json_member_sorted(const struct json_members *m, struct str key);
 /* Value of a raw string span, unescaped into the arena.  STR_NONE with p == NULL when
  * not a string. */
 struct str json_string(struct str raw, struct arena *a);

@@ -3,6 +3,8 @@
  */
 #include "codec/json_scan.h"
 
+#include <stdlib.h>
+
 enum { SPANS_ON_STACK = 32 };
 
 /* --- scanning --- */
@@ -235,4 +237,22 @@ unsigned json_depth(struct str text) {
         }
     }
     return deepest > 0 ? deepest - 1 : 0;
+}
+
+static int key_order(struct str x, struct str y) {
+    int d = x.n > 0 && y.n > 0 ? memcmp(x.p, y.p, x.n < y.n ? x.n : y.n) : 0;
+    return d != 0 ? d : (x.n > y.n) - (x.n < y.n);
+}
+
+static int member_order(const void *x, const void *y) {
+    return key_order(((const struct json_member *)x)->key, ((const struct json_member *)y)->key);
+}
+
+void json_members_sort(struct json_members *m) {
+    if (m->n > 1) qsort(m->v, m->n, sizeof *m->v, member_order);
+}
+
+const struct json_member *json_member_sorted(const struct json_members *m, struct str key) {
+    const struct json_member want = {.key = key};
+    return m->n > 0 ? bsearch(&want, m->v, m->n, sizeof want, member_order) : NULL;
 }

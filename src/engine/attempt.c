@@ -13,6 +13,7 @@
 #include "engine/invoke.h"
 #include "engine/outcome.h"
 #include "engine/registry.h"
+#include "engine/secret.h"
 #include "engine/task_type.h"
 #include "engine/timeline.h"
 #include "engine/timers.h"
@@ -77,6 +78,7 @@ void attempt_apply(struct step *st, int node, const struct node_result *r) {
         attempt_failed(st, node, &f);
         return;
     }
+    secret_look(st);
     for (size_t i = 0; i < r->effects_nr && !step_lost(st); i++)
         if (effect_apply(st, node, &r->effects[i], &f) != 0) {
             attempt_failed(st, node, &f);

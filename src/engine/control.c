@@ -11,6 +11,7 @@
 #include "engine/command.h"
 #include "engine/outcome.h"
 #include "engine/resolve.h"
+#include "engine/secret.h"
 #include "engine/task_says.h"
 #include "engine/timers.h"
 
@@ -100,6 +101,7 @@ static void run_resume(struct step *st, struct engine_cmd *cmd) {
 
 void control_apply(struct step *st, struct engine_cmd *cmd) {
     struct run_state *s = st->state;
+    secret_look(st);
     cmd->result = (struct engine_result){.run_id = cmd->run_id};
     if (!run_owned_by(s, cmd)) {
         cmd_fail(st->engine, cmd, WOPR_E_NOT_FOUND, "there is no such run");

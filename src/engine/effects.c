@@ -5,6 +5,7 @@
 #include "engine/effects.h"
 
 #include "codec/jobj.h"
+#include "domain/interrupt.h"
 #include "engine/bounds.h"
 #include "engine/secret.h"
 
@@ -358,5 +359,22 @@ int outputs_mask(struct step *st, int node, struct str outputs, struct str *show
         return WOPR_E_NO_MEMORY;
     }
     *shown_out = any ? out : outputs;
+    return 0;
+}
+
+int answer_value_mask(struct step *st, const struct intr_state *i, struct str value,
+                      struct str *shown) {
+    struct str whole;
+    *shown = value;
+    if (st->state->wf->nodes[i->node].sensitive_nr == 0) return 0;
+    int rc = outputs_mask(st, i->node, value, shown);
+    if (rc != 0 || (i->kind != INTR_CUSTOM && i->kind != INTR_EXTERNAL)) return rc;
+    /* The outputs of these kinds have the value in one member (core.interrupt). */
+    const char *port = i->kind == INTR_CUSTOM ? "resumeValue" : "eventPayload";
+    struct str out = jobj_of(st->scratch, port, value);
+    if (!out.p) plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory to mask an answer");
+    if (!out.p || outputs_mask(st, i->node, out, &whole) != 0) return WOPR_E_NO_MEMORY;
+    struct str member = json_get(whole, port);
+    if (whole.p != out.p) *shown = member.n > 0 ? member : STR("null");
     return 0;
 }

@@ -20,5 +20,8 @@ bool port_sensitive(const struct wf_node *def, struct str port);
  * memory. */
 struct str clear_member(struct step *st, const char *key, struct str value, struct str shown);
 MUST_CHECK int outputs_mask(struct step *st, int node, struct str outputs, struct str *shown);
+/* The same for an answer, which becomes outputs of its node. */
+MUST_CHECK int answer_value_mask(struct step *st, const struct intr_state *i, struct str value,
+                                 struct str *shown);
 
 #endif

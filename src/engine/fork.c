@@ -223,7 +223,7 @@ static struct plan *fork_plan(struct step *st, struct fork_job *j) {
     plan_project(p, s, 0);
     p->has_update = true;
     retries_arm(st->exec, p, j);
-    fork_waits_open(st->exec, p);
+    fork_waits_open(st, p);
     return p;
 }
 

@@ -22,26 +22,27 @@ int fork_lost(const struct run_fork *link, struct wopr_error *err) {
 
 /* --- inputs --- */
 
-static bool object_has(struct str object, struct str name, struct arena *a) {
-    struct json_members m;
-    if (object.n == 0 || json_members(object, a, &m, NULL) != 0) return false;
-    for (size_t i = 0; i < m.n; i++)
-        if (str_eq(m.v[i].key, name)) return true;
-    return false;
+/* Members of an object by name; none of an empty text. */
+static int members_by_name(struct str object, struct arena *a, struct json_members *out,
+                           struct wopr_error *err) {
+    *out = (struct json_members){0};
+    int rc = object.n > 0 ? json_members(object, a, out, err) : 0;
+    if (rc == 0) json_members_sort(out);
+    return rc;
 }
 
 /* With the masks for values: what a replay of a run that has ended begins with. */
 static int inputs_as_shown(const struct workflow *wf, struct arena *a, const struct run_meta *m,
                            struct var_inits *vars, struct wopr_error *err) {
     struct json_members in = {0};
-    int rc = m->inputs.n > 0 ? json_members(m->inputs, a, &in, err) : 0;
+    int rc = members_by_name(m->inputs, a, &in, err);
     *vars = (struct var_inits){.v = ARENA_ARRAY(a, struct var_init, wf->vars_nr + 1)};
     if (!vars->v) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a fork");
     for (size_t i = 0; rc == 0 && i < wf->vars_nr; i++) {
         struct var_init v = {.name = wf->vars[i].name, .value = wf->vars[i].default_value};
-        for (size_t k = 0; k < in.n; k++)
-            if (str_eq(in.v[k].key, v.name)) v.value = in.v[k].raw;
-        if (wf->vars[i].sensitive && !object_has(m->inputs, v.name, a)) {
+        const struct json_member *given = json_member_sorted(&in, v.name);
+        if (given) v.value = given->raw;
+        if (wf->vars[i].sensitive && !given) {
             rc = mask_value(wf->masking_mode, v.value, a, &v.shown, err);
             v.sensitive = true;
         } else {
@@ -56,13 +57,15 @@ static int inputs_as_shown(const struct workflow *wf, struct arena *a, const str
 static int masks_drop(const struct workflow *wf, struct str over, struct str inputs,
                       const struct run_fork *link, struct arena *a, struct str *out,
                       struct wopr_error *err) {
-    struct json_members m = {0};
+    struct json_members m = {0}, named, given;
     struct jobj o;
     int rc = inputs.n > 0 ? json_members(inputs, a, &m, err) : 0;
+    if (rc == 0) rc = members_by_name(inputs, a, &named, err);
+    if (rc == 0) rc = members_by_name(over, a, &given, err);
     bool omits = str_eqc(wf->masking_mode, "omit");
     for (size_t i = 0; rc == 0 && i < wf->vars_nr; i++)
-        if (wf->vars[i].sensitive && (omits || object_has(inputs, wf->vars[i].name, a)) &&
-            !object_has(over, wf->vars[i].name, a))
+        if (wf->vars[i].sensitive && (omits || json_member_sorted(&named, wf->vars[i].name)) &&
+            !json_member_sorted(&given, wf->vars[i].name))
             rc = fork_lost(link, err);
     if (rc != 0) return rc;
     jobj_begin(&o, RUN_INPUTS_MAX);
@@ -81,6 +84,7 @@ int fork_inputs(struct step *st, const struct fork_inputs *from, struct arena *a
     const struct run_fork *link = from->source;
     const struct workflow *wf = st->exec->wf;
     struct str all = m->inputs, was = STR_NONE;
+    struct json_members sealed = {0};
     int rc = 0;
     if (m->sealed) {
         rc = clear_one(st->engine, link->source_run_no, SEALED_INPUTS, a, &was, err);
@@ -92,9 +96,10 @@ int fork_inputs(struct step *st, const struct fork_inputs *from, struct arena *a
     /* Sensitive inputs are merged clear, and masked as those of a new run. */
     if (rc == 0 && from->overlay.p) rc = overlay_object(all, from->overlay, a, &all, err);
     if (rc == 0) rc = run_inputs_check(all, wf, a, vars, err);
+    if (rc == 0) rc = members_by_name(was, a, &sealed, err);
     if (rc == 0 && m->sealed) /* also of a child, in what is a plain variable there */
         for (size_t i = 0; i < vars->n; i++)
-            if (object_has(was, vars->v[i].name, a))
+            if (json_member_sorted(&sealed, vars->v[i].name))
                 vars->v[i].sensitive = vars->v[i].inherited = true;
     if (rc == 0) rc = run_inputs_mask(vars, wf->masking_mode, a, &m->inputs, &m->inputs_clear, err);
     m->sealed = m->inputs_clear.n > 0;

@@ -9,7 +9,9 @@
 #include "base/log.h"
 #include "codec/jobj.h"
 #include "domain/interrupt.h"
+#include "engine/effects.h"
 #include "engine/fork_info.h"
+#include "engine/secret.h"
 #include "engine/suspend.h"
 #include "engine/timers.h"
 #include "store/events.h"
@@ -49,14 +51,17 @@ void fork_wait_open(struct run_exec *re, struct plan *p, const struct intr_state
 }
 
 /* Answered before the cut: keep the row, so that a second answer is refused as such (INT-19). */
-static void row_closed(struct run_exec *re, struct plan *p, const struct intr_state *i) {
+static void row_closed(struct step *st, struct plan *p, const struct intr_state *i) {
+    struct run_exec *re = st->exec;
+    struct str shown; /* the fold has it clear */
+    if (answer_value_mask(st, i, text_str(&i->value), &shown) != 0) return; /* p has failed */
     bool answered = i->phase == INTR_RESOLVED;
     struct plan_interrupt row = {.op = INTR_ROW_CLOSE,
                                  .interrupt_id = fork_interrupt_id(re, i, p->arena),
                                  .state = answered ? IROW_RESUMED : IROW_TIMED_OUT,
                                  .resolved_ms = re->fork.info->link.cut_ms,
                                  .resolved_seq = -1,
-                                 .resume_value = text_str(&i->value),
+                                 .resume_value = secret_scrub(st, shown),
                                  .resolved_by = text_str(&i->decided_by),
                                  .action = text_str(&i->action),
                                  .cause = STR("inherited")};
@@ -64,13 +69,17 @@ static void row_closed(struct run_exec *re, struct plan *p, const struct intr_st
     plan_interrupt(p, &row);
 }
 
-void fork_waits_open(struct run_exec *re, struct plan *p) {
-    const struct run_state *s = re->state;
+void fork_waits_open(struct step *st, struct plan *p) {
+    struct run_exec *re = st->exec;
+    const struct run_state *s = st->state = re->state;
+    st->plan = p;
     for (size_t i = 0; i < s->interrupts.n; i++) {
         const struct intr_state *x = &s->interrupts.v[i];
-        if (x->phase != INTR_OPEN) row_closed(re, p, x);
+        if (x->phase != INTR_OPEN) row_closed(st, p, x);
         else if (s->nodes[x->node].status == NODE_SUSPENDED) fork_wait_open(re, p, x);
     }
+    st->plan = NULL;
+    st->secrets = NULL;
 }
 
 /* --- recorded events emitted again --- */
@@ -213,6 +222,41 @@ void fork_group(struct step *st, enum ev_kind cut, int node) {
     }
     struct intr_state *x = run_state_intr_open(st->state, node);
     if (suspends && x && !step_lost(st)) fork_wait_open(st->exec, st->plan, x);
+}
+
+static bool writes_vote(const struct event *e) {
+    return str_starts(json_get(e->payload, "channel"), STR("\"_approvalVotes:"));
+}
+
+/* The last event of a log before seq that its run itself emitted; NULL: none near. */
+static const struct event *group_last(struct group *g, int64_t seq) {
+    const struct event *last = NULL;
+    g->next = seq > GROUP_EVENTS_MAX ? seq - GROUP_EVENTS_MAX : 0;
+    if (group_page(g) != 0) return NULL;
+    for (size_t i = 0; i < g->page.n && g->page.v[i].seq < seq; i++)
+        if (!fork_inserted(&g->page.v[i])) last = &g->page.v[i];
+    return last;
+}
+
+bool replay_group(struct step *st) {
+    const struct run_fork *f = &st->exec->fork.info->link;
+    struct group g = {.step = st, .run_no = f->source_run_no, .until = f->base_seq};
+    int64_t at = st->state->next_seq;
+    if (!group_goes_up(&g) && g.run_no == f->source_run_no) return false;
+    const struct event *last = group_last(&g, f->base_seq), *e;
+    int node = last && last->node_id.n > 0 ? workflow_node_index(st->state->wf, last->node_id) : -1;
+    if (node < 0) return false;
+    g.def = &st->state->wf->nodes[node];
+    g.cut = last->kind;
+    if (last->kind == EV_CHANNEL_WRITTEN && !writes_vote(last))
+        g.cut = EV_LOG_APPENDED; /* no event belongs to it */
+    g.next = f->base_seq;
+    g.page.n = g.at = 0;
+    while (!step_lost(st) && (e = group_next(&g)) != NULL) {
+        if (e->kind == EV_NODE_FAILED) suspend_timed_out_emitted(st, node, at - 1);
+        else event_reemit(st, e, node);
+    }
+    return st->state->next_seq > at;
 }
 
 /* --- answers of a replay --- */

@@ -8,9 +8,13 @@
 
 /* Make rows and timers of a question that is open at the cut. */
 void fork_wait_open(struct run_exec *re, struct plan *p, const struct intr_state *i);
-void fork_waits_open(struct run_exec *re, struct plan *p);
+/* Of all questions, in the plan that makes the fork. */
+void fork_waits_open(struct step *st, struct plan *p);
 /* If the cut split the events of one commit, emit the rest as the source has it. */
 void fork_group(struct step *st, enum ev_kind cut, int node);
+/* The same where the log of a replay's source ends, because that had not begun itself.  false: it
+ * ends between two commits. */
+bool replay_group(struct step *st);
 /* The source's next event answers a node that waits, or ends its waiting: emits it again. */
 bool replay_answers_wait(struct step *st, const struct event *g, int node);
 /* The source's next event cancels a node, but the source continued: it is a branch that was cut

@@ -55,6 +55,7 @@ struct replay {
     bool rests;           /* wait, whatever the source's next event is */
     bool gone;            /* the source was removed meanwhile */
     bool settled;         /* the end was compared */
+    bool parted;          /* the end was looked at: it may be within a commit */
     int rc;               /* a page could not be read: the step fails and is repeated */
 };
 
@@ -349,7 +350,13 @@ static void replay_enter(struct step *st, int node) {
 
 static bool replay_guide(struct step *st) {
     const struct event *g = source_leader(st);
-    if (!g || step_lost(st)) return false;
+    struct replay *rp = replay_of(st->exec);
+    if (step_lost(st)) return false;
+    if (!g) { /* a source that had not begun ends where it was cut, maybe within a commit */
+        bool ends = rp->beyond == 0 && !rp->parted && !source_peek_in(st);
+        rp->parted = rp->parted || ends;
+        return ends && !step_lost(st) && replay_group(st);
+    }
     if (source_cancelled(st, g)) return true;
     int node = event_node(st, g->node_id);
     if (node >= 0 && replay_answers_wait(st, g, node)) return true;

@@ -127,20 +127,10 @@ static bool vote_emit(struct step *st, struct engine_cmd *cmd, struct intr_state
 static int answer_mask(struct step *st, const struct intr_state *i, const struct intr_answer *ans,
                        struct intr_answer *shown) {
     const struct wf_node *def = &st->state->wf->nodes[i->node];
-    struct str whole;
     *shown = *ans;
     if (def->sensitive_nr == 0) return 0;
-    int rc = outputs_mask(st, i->node, ans->value, &shown->value);
+    int rc = answer_value_mask(st, i, ans->value, &shown->value);
     if (rc != 0) return rc;
-    /* The outputs of other kinds have the value in one member (core.interrupt). */
-    const char *port = i->kind == INTR_CUSTOM ? "resumeValue" : "eventPayload";
-    if (i->kind == INTR_CUSTOM || i->kind == INTR_EXTERNAL) {
-        struct str out = jobj_of(st->scratch, port, ans->value);
-        if (!out.p) plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory to mask an answer");
-        if (!out.p || outputs_mask(st, i->node, out, &whole) != 0) return WOPR_E_NO_MEMORY;
-        struct str value = json_get(whole, port);
-        if (whole.p != out.p) shown->value = value.n > 0 ? value : STR("null");
-    }
     if (port_sensitive(def, STR("comment"))) shown->comment = STR_NONE;
     if (port_sensitive(def, STR("feedback"))) shown->feedback = STR_NONE;
     if (port_sensitive(def, STR("refineFeedback"))) shown->refine = STR_NONE;

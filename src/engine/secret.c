@@ -13,7 +13,7 @@
 #define SECRET_DEPTH_MAX        8u
 #define SECRET_CUT_BYTES_MAX    (256u * 1024) /* larger ones are looked for as a whole only */
 #define SECRET_NEEDLE_BYTES_MAX (64u * 1024)  /* larger ones are recognised as they are only */
-#define SCAN_WORK_MAX           (64u * 1024 * 1024) /* bytes compared in one text: some 30 ms */
+#define SCAN_WORK_MAX           (64u * 1024 * 1024) /* bytes compared in one look: some 30 ms */
 #define SCRUB_BYTES_MAX         (16u * 1024 * 1024)
 #define SCRUB_SPANS_MAX         512u /* in one string; with more it is replaced as a whole */
 
@@ -36,6 +36,7 @@ struct secrets {
     struct many *words; /* shorter ones, in texts: where they stand as words */
     struct span *spans; /* SCRUB_SPANS_MAX, of the string that is being scrubbed */
     bool full;          /* there are more than are looked for: whatever could hold one is masked */
+    uint64_t work;      /* that may still be done in this look */
     struct arena *a;
 };
 
@@ -97,11 +98,10 @@ static void members_add(struct secrets *l, struct str clear, struct str shown) {
     struct json_members m = {0}, s = {0};
     if (clear.n == 0 || json_members(clear, l->a, &m, NULL) != 0) return;
     if (shown.n > 0 && json_members(shown, l->a, &s, NULL) != 0) return;
+    json_members_sort(&s);
     for (size_t i = 0; i < m.n; i++) {
-        bool same = false;
-        for (size_t k = 0; k < s.n && !same; k++)
-            same = str_eq(s.v[k].key, m.v[i].key) && str_eq(s.v[k].raw, m.v[i].raw);
-        if (!same) copy_add(l, m.v[i].raw);
+        const struct json_member *x = json_member_sorted(&s, m.v[i].key);
+        if (!x || !str_eq(x->raw, m.v[i].raw)) copy_add(l, m.v[i].raw);
     }
 }
 
@@ -110,12 +110,13 @@ static void inputs_add(struct secrets *l, const struct run_state *s) {
     struct json_members m = {0};
     if (s->meta.inputs_clear.n == 0 || json_members(s->meta.inputs_clear, l->a, &m, NULL) != 0)
         return;
-    for (size_t i = 0; i < m.n; i++) {
-        const struct var_state *v = NULL;
-        for (size_t k = 0; k < s->variables.n && !v; k++)
-            if (str_eq(text_str(&s->variables.v[k].name), m.v[i].key)) v = &s->variables.v[k];
-        if (!v || !str_eq(text_str(&v->value), m.v[i].raw)) copy_add(l, m.v[i].raw);
+    json_members_sort(&m);
+    for (size_t i = 0; i < s->variables.n; i++) {
+        const struct var_state *v = &s->variables.v[i];
+        const struct json_member *x = json_member_sorted(&m, text_str(&v->name));
+        if (x && str_eq(text_str(&v->value), x->raw)) m.v[x - m.v].raw = STR_NONE;
     }
+    for (size_t i = 0; i < m.n; i++) copy_add(l, m.v[i].raw);
 }
 
 static void chan_add_all(struct secrets *l, const struct chan_state *c) {
@@ -145,6 +146,7 @@ static void secrets_begin(struct secrets *l, struct step *st) {
     l->parts = many_new(l->a, SECRET_PART_CHARS_MIN);
     l->words = many_new(l->a, SECRET_CHARS_MIN);
     l->spans = ARENA_ARRAY(l->a, struct span, SCRUB_SPANS_MAX);
+    l->work = SCAN_WORK_MAX;
     if (l->parts && l->words && l->spans) secrets_gather(l, st->state);
 }
 
@@ -159,8 +161,24 @@ static struct secrets *secrets_of(struct step *st) {
     return st->plan->failed == 0 ? st->secrets : NULL;
 }
 
+/* Of an object, as the outputs of a node, the members that are masked: as a fold finds them. */
 void secret_note(struct step *st, struct str clear, struct str shown) {
-    if (st->secrets) members_add(st->secrets, clear, shown);
+    struct secrets *l = st->secrets;
+    struct json_members m = {0}, s = {0};
+    if (!l || json_members(clear, l->a, &m, NULL) != 0) return;
+    if (shown.n > 0 && json_members(shown, l->a, &s, NULL) != 0) return;
+    json_members_sort(&s);
+    for (size_t i = 0; i < m.n; i++) {
+        const struct json_member *x = json_member_sorted(&s, m.v[i].key);
+        bool whole =
+            !x || json_type_of(x->raw) != JSON_OBJECT || json_type_of(m.v[i].raw) != JSON_OBJECT;
+        if (whole && (!x || !str_eq(x->raw, m.v[i].raw))) copy_add(l, m.v[i].raw);
+        else if (!whole) members_add(l, m.v[i].raw, x->raw);
+    }
+}
+
+void secret_look(struct step *st) {
+    if (st->secrets) st->secrets->work = SCAN_WORK_MAX;
 }
 
 /* --- strings of JSON text --- */
@@ -185,30 +203,43 @@ static struct str literal_text(struct str raw, struct arena *a) {
 
 /* --- is it there --- */
 
-static bool text_is(const struct secrets *l, struct str text) {
+/* All values are about to be looked at.  false: so much was done that the text counts as a hit. */
+static bool work_take(struct secrets *l) {
+    if (l->work < l->n) l->work = 0;
+    else l->work -= l->n;
+    return l->work > 0;
+}
+
+static bool text_is(struct secrets *l, struct str text) {
+    if (!work_take(l)) return true;
     for (size_t i = 0; i < l->n; i++)
         if (l->v[i].type == JSON_STRING && str_eq(l->v[i].text, text)) return true;
     return false;
 }
 
-static bool number_is(const struct secrets *l, struct str raw) {
+static bool raw_is(struct secrets *l, struct str raw) {
     double d;
-    if (!json_double(raw, &d)) return false;
+    if (!work_take(l)) return true;
+    for (size_t i = 0; i < l->n; i++)
+        if (str_eq(l->v[i].raw, raw)) return true;
+    if (json_type_of(raw) != JSON_NUMBER || !json_double(raw, &d)) return false;
     for (size_t i = 0; i < l->n; i++)
         if (l->v[i].type == JSON_NUMBER && l->v[i].number >= d && l->v[i].number <= d) return true;
     return false;
 }
 
 /* A part of the text, or more of it than can be looked through. */
-static bool parts_in(const struct secrets *l, struct str text) {
+static bool parts_in(struct secrets *l, struct str text) {
     struct many_scan s;
     size_t start, n;
-    many_begin(&s, l->parts, text, SCAN_WORK_MAX);
-    return many_next(&s, &start, &n) || s.spent;
+    many_begin(&s, l->parts, text, l->work);
+    bool found = many_next(&s, &start, &n) || s.spent;
+    l->work = s.spent ? 0 : s.work;
+    return found;
 }
 
 /* Strings as they are meant, whatever their spelling; objects, arrays and numbers as written. */
-static bool strings_hold(const struct secrets *l, struct str json, struct arena *a) {
+static bool strings_hold(struct secrets *l, struct str json, struct arena *a) {
     struct str rest = json, raw;
     while (literal_next(&rest, &raw)) {
         bool spelled = memchr(raw.p, '\\', raw.n) != NULL;
@@ -222,13 +253,10 @@ static bool strings_hold(const struct secrets *l, struct str json, struct arena 
 }
 
 bool secret_in(struct step *st, struct str json) {
-    const struct secrets *l = secrets_of(st);
+    struct secrets *l = secrets_of(st);
     if (!l || l->n == 0 || json.n < SECRET_CHARS_MIN) return false;
     if (l->full) return true; /* not looked for: hidden */
-    for (size_t i = 0; i < l->n; i++)
-        if (str_eq(l->v[i].raw, json)) return true;
-    if (json_type_of(json) == JSON_NUMBER && number_is(l, json)) return true;
-    bool found = parts_in(l, json) || strings_hold(l, json, st->scratch);
+    bool found = raw_is(l, json) || parts_in(l, json) || strings_hold(l, json, st->scratch);
     if (arena_failed(st->scratch))
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory to look for sensitive values");
     return found;
@@ -310,22 +338,24 @@ static bool is_name(struct str after) {
 }
 
 /* What is to be masked of a string; false: nothing. */
-static bool literal_judge(const struct secrets *l, struct str name, struct str text,
-                          struct spans *x) {
-    bool is_word = text.n <= WF_WORD_MAX && (is_vocabulary(name) || workflow_says(l->wf, text));
+static bool literal_judge(struct secrets *l, struct str name, struct str text, struct spans *x) {
+    bool said = text.n <= WF_WORD_MAX && workflow_says(l->wf, text);
+    bool is_word = said || (text.n <= WF_WORD_MAX && is_vocabulary(name));
     x->n = 0;
     x->whole = (l->full && !is_word) || (text.n > SECRET_NEEDLE_BYTES_MAX && text_is(l, text));
     if (x->whole) return true;
+    x->work = l->work;
     spans_add(x, l->parts, text, false);
     spans_add(x, l->words, text, true);
-    if (x->n == 0 && !x->whole) return false;
+    l->work = x->work;
+    if ((x->n == 0 && !x->whole) || (x->whole && said)) return false;
     if (spans_cover(x, text) && text.n <= WF_WORD_MAX && is_vocabulary(name)) return false;
     if (x->n > 1) qsort(x->v, x->n, sizeof *x->v, span_order);
     return true;
 }
 
-static bool json_scrub(const struct secrets *l, struct str json, struct buf *out) {
-    struct spans x = {.v = l->spans, .work = SCAN_WORK_MAX};
+static bool json_scrub(struct secrets *l, struct str json, struct buf *out) {
+    struct spans x = {.v = l->spans};
     struct str rest = json, raw, name = STR_NONE;
     const char *copied = json.p;
     bool any = false;
@@ -346,7 +376,7 @@ static bool json_scrub(const struct secrets *l, struct str json, struct buf *out
 }
 
 struct str secret_scrub(struct step *st, struct str json) {
-    const struct secrets *l = secrets_of(st);
+    struct secrets *l = secrets_of(st);
     struct buf b;
     if (!l || l->n == 0 || !json.p) return json;
     buf_init(&b, SCRUB_BYTES_MAX);

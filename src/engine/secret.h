@@ -12,8 +12,9 @@
  * Still shorter ones, true, false and null are words of every log.  So are those that the
  * definition says (workflow_says): node ids, words of enumerations, configuration.  What is
  * computed from a value is not recognised: there the author declares outputSensitivity; false lets
- * a port show its values.  All values are looked for in one pass; a text that would cost more than
- * SCAN_WORK_MAX comparisons counts as one that holds them.
+ * a port show its values.  All values are looked for in one pass.  What one call of
+ * a node, or one command, gives on is one look: texts that would take it beyond SCAN_WORK_MAX
+ * comparisons count as ones that hold them, however many members they are parts of.
  */
 #ifndef WOPR_ENGINE_SECRET_H
 #define WOPR_ENGINE_SECRET_H
@@ -23,6 +24,8 @@
 #define SECRET_CHARS_MIN      4u
 #define SECRET_PART_CHARS_MIN 8u
 
+/* A look begins: a node's result, a command. */
+void secret_look(struct step *st);
 /* Does the JSON text hold a sensitive value of the run?  The plan fails without memory. */
 bool secret_in(struct step *st, struct str json);
 /* Search from now on for the members of clear that this turn shows differently. */

@@ -526,6 +526,7 @@ static bool make_sealed(void) {
     struct plan *p = made[0];
     struct plan_sealed row = seal_for(p, r, p->base_seq, STR(SEALED_CANARY));
     plan_sealed(p, &row);
+    if (p->events_nr > 0) p->events[0].flags |= EVENT_MASKED;
     for (size_t i = 0; i < p->checkpoints_nr; i++) {
         struct plan_checkpoint *c = &p->checkpoints[i];
         row = seal_for(p, r, SEALED_IMAGE(c->seq), c->image);

@@ -159,6 +159,11 @@ static int walk_leftovers(const struct walk *w) {
         finding_report(w, col_int(&q, 0), str_c(col_z(q.st, 1)), "sealed values",
                        "%s", col_z(q.st, 2));
     if (rc != 0) return rc;
+    query_begin(&q, w->c, SQL_VERIFY_SEALED_LOG);
+    while ((rc = query_step(&q, w->err)) == 1)
+        finding_report(w, col_int(&q, 0), str_c(col_z(q.st, 1)), "sealed values", "%s",
+                       col_z(q.st, 2));
+    if (rc != 0) return rc;
     query_begin(&q, w->c, SQL_VERIFY_NUMBERS);
     rc = query_step(&q, w->err);
     if (rc == 1 && col_int(&q, 0) == 0)

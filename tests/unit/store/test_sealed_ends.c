@@ -80,6 +80,7 @@ static void seal_events(int64_t no, int64_t from, int64_t n) {
         struct plan *p = kit_append(no, from, (size_t)page, false);
         for (int64_t i = 0; i < page; i++) {
             const struct plan_sealed row = {from + i, 1, STR("a box")};
+            p->events[i].flags |= EVENT_MASKED;
             plan_sealed(p, &row);
         }
         cr_assert_eq(kit_apply(&w, p), 0, "%s", w.err.message);
@@ -311,4 +312,26 @@ Test(store_sealed_ends, the_source_of_a_young_branch_stays /* FORK-11 */) {
     cr_expect_eq(head_of("src_1"), 0);
     purge();
     cr_expect_eq(head_of("src_1"), WOPR_E_EXPIRED);
+}
+
+/* Of a run that goes on: what its log masks is sealed, and nothing else; keys are there. */
+Test(store_sealed_ends, verify_compares_what_is_sealed_with_the_log) {
+    int64_t no = kit_run(&w, "src", 0);
+    seal_events(no, 0, 5);
+    cr_assert_eq(kit_apply(&w, kit_append(no, 5, 2, false)), 0);
+    (void)forked("fork", no, "src", 3);
+    cr_assert_eq(kit_verify(&w), 0);
+    static const char *const damage[][2] = {
+        {"DELETE FROM sealed WHERE seq = 4", "INSERT INTO sealed VALUES (1, 4, 1, x'01')"},
+        {"INSERT INTO sealed VALUES (1, 6, 1, x'01')", "DELETE FROM sealed WHERE seq = 6"},
+        {"INSERT INTO sealed VALUES (2, 3, 1, x'01')", "DELETE FROM sealed WHERE run_no = 2"},
+        {"UPDATE sealed SET key_no = 9 WHERE seq = 2", "UPDATE sealed SET key_no = 1"},
+        {"INSERT INTO run_checkpoints (run_no, seq, key_no, image) VALUES (1, 3, 9, x'00')",
+         "DELETE FROM run_checkpoints"}};
+    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
+        cr_assert_eq(kit_foreign(&w, damage[i][0]), SQLITE_OK);
+        cr_expect_eq(kit_verify(&w), 1, "%s", damage[i][0]);
+        cr_assert_eq(kit_foreign(&w, damage[i][1]), SQLITE_OK);
+        cr_expect_eq(kit_verify(&w), 0, "%s", damage[i][1]);
+    }
 }

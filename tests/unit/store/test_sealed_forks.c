@@ -54,6 +54,7 @@ static void grow(int run, bool ends) {
     bool seals = !ends && model_some(2) == 0;
     const struct plan_sealed row = {m->n, 1, box_of(w.a, run, m->n)};
     const struct plan_checkpoint image = {m->n + 1, 1, box_of(w.a, run, m->n + 1)};
+    if (seals) p->events[0].flags |= EVENT_MASKED;
     if (seals) plan_sealed(p, &row);
     if (seals && model_some(3) == 0) {
         plan_checkpoint(p, &image);
