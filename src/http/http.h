@@ -140,9 +140,12 @@ struct http_stream {
      * mount's views_nr. */
     const struct journal_view *view;
     /* Instead of view: folds the events (values mode) and appends frames to out; e == NULL: end of
-     * the backlog.  Called on the HTTP thread, so it is short: HTTP_FOLD_AGAIN asks to be called
-     * again with the same event after other streams had their turn. */
-    int (*fold)(void *state, const struct event *e, struct buf *out);
+     * the backlog.  With here it is called on the thread of a loop and must be short:
+     * HTTP_FOLD_AGAIN, instead of anything that may take long, asks to be called again with the
+     * same event on a thread for long reads.  There, HTTP_FOLD_AGAIN says that a turn of work is
+     * done and the same event needs another one. */
+    int (*fold)(void *state, const struct event *e, bool here, struct buf *out);
+    bool away; /* fold the backlog on threads for long reads from the start */
     void *state;
     void (*state_free)(void *state);
     size_t (*state_bytes)(const void *state); /* memory it has now; may be NULL */
