@@ -15,6 +15,8 @@ enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 void logger_level(enum log_level min);
 enum log_level logger_level_get(void);
 void logger_human(bool human); /* true: "time level message key=value" lines instead of JSON */
+/* From start to stop a thread of its own writes the lines; otherwise the caller does.  start
+ * gives 0 or a code.  stop writes what is queued.  dropped: lines that found the queue full. */
 int logger_start(void);
 void logger_stop(void);
 uint64_t logger_dropped(void);

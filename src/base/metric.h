@@ -29,6 +29,7 @@ struct metric_hist { /* all zero is empty */
 struct metric_reading {
     uint64_t bucket[METRIC_BOUNDS_MAX + 1], sum, count;
 };
+/* One value, in the unit of s; any thread, no lock.  A reading need not be of one moment. */
 void metric_observe(struct metric_hist *h, const struct metric_scale *s, uint64_t v);
 void metric_read(const struct metric_hist *h, struct metric_reading *out);
 

@@ -11,6 +11,7 @@ struct near {
     struct str name, best;
     size_t distance;
 };
+/* name: the word that is not known. */
 void near_init(struct near *n, struct str name);
 void near_try(struct near *n, struct str known);
 /* The closest one, p NULL when none is close: at most a third of the letters, three at most, may be

@@ -31,11 +31,13 @@ bool sha256_eq(const struct sha256 *x, const struct sha256 *y); /* constant time
 struct ed25519_key {
     uint8_t secret[32], pub[32];
 };
+/* INTERNAL when GnuTLS refuses; secret is the 32 bytes that RFC 8032 calls the private key. */
 MUST_CHECK int ed25519_generate(struct ed25519_key *out, struct wopr_error *err);
 MUST_CHECK int ed25519_from_secret(const uint8_t secret[32], struct ed25519_key *out,
                                    struct wopr_error *err);
 MUST_CHECK int ed25519_sign(const struct ed25519_key *k, struct str msg, uint8_t sig[64],
                             struct wopr_error *err);
+/* false for a wrong signature, and for a key that is none. */
 bool ed25519_verify(const uint8_t pub[32], struct str msg, const uint8_t sig[64]);
 
 #endif

@@ -22,6 +22,7 @@ enum ev_kind {
 enum { EV_MODE_U = 1, EV_MODE_V = 2, EV_MODE_M = 4 };
 
 const char *event_name(enum ev_kind k); /* "run.started"; "unknown" when out of range */
+/* Name of its definition in run-event-payloads.schema.json. */
 const char *event_payload_def(enum ev_kind k);
 unsigned event_modes(enum ev_kind k);        /* EV_MODE_* bits */
 enum ev_kind event_kind_of(struct str name); /* EV_UNKNOWN when no row */
@@ -40,6 +41,7 @@ enum {
     EV_F_SHOWN = 1 << 8, /* its values are masked by declaration, so some are shown on purpose,
                                  * or come from outside the run: not scrubbed of secrets */
 };
+/* Has k one of these flags? */
 bool event_kind_is(enum ev_kind k, unsigned flag);
 /* Is k emitted after `earlier` of the same node, for the same cause? */
 bool event_follows(enum ev_kind k, enum ev_kind earlier);

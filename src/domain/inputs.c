@@ -2,6 +2,7 @@
  * inputs.c: initial variables of a run (RUN-3, WF-17, EVT-11).
  */
 #include "base/near.h"
+#include "codec/fields.h"
 #include "codec/jobj.h"
 #include "domain/options.h"
 
@@ -14,18 +15,10 @@ struct issues {
     size_t nr;
 };
 
-static void field_add(struct jw *w, struct str path, const char *reason) {
-    jw_object(w);
-    jw_kstr(w, "path", path);
-    jw_kstrz(w, "reason", reason);
-    jw_end_object(w);
-}
-
 static void issues_begin(struct issues *is) {
     is->nr = 0;
     jobj_begin(&is->details, WOPR_DETAILS_SIZE);
-    jw_key(&is->details.w, "fields");
-    jw_array(&is->details.w);
+    fields_begin(&is->details.w);
 }
 
 static void issue_add(struct issues *is, struct str name, const char *reason) {
@@ -34,14 +27,14 @@ static void issue_add(struct issues *is, struct str name, const char *reason) {
     buf_init(&path, 2 * FIELD_NAME_MAX);
     buf_addz(&path, "inputs.");
     buf_adds(&path, name);
-    field_add(&is->details.w, buf_str(&path), reason);
+    fields_add(&is->details.w, buf_str(&path), reason);
     buf_fini(&path);
 }
 
 static int issues_refuse(struct issues *is, struct wopr_error *err) {
     int rc = wopr_error_at(err, WOPR_E_VALIDATION, "/inputs",
                            "%zu input(s) do not fit the variables of the workflow", is->nr);
-    jw_end_array(&is->details.w);
+    fields_end(&is->details.w);
     jobj_details(&is->details, err);
     return rc;
 }
@@ -50,8 +43,8 @@ static int issues_refuse(struct issues *is, struct wopr_error *err) {
 static void details_of_all(const char *reason, int64_t max, struct wopr_error *err) {
     struct issues is;
     issues_begin(&is);
-    field_add(&is.details.w, STR("inputs"), reason);
-    jw_end_array(&is.details.w);
+    fields_add(&is.details.w, STR("inputs"), reason);
+    fields_end(&is.details.w);
     if (max > 0) jw_kint(&is.details.w, "max", max);
     jobj_details(&is.details, err);
 }

@@ -25,6 +25,7 @@ enum intr_kind { /* stored by name */
 #define INTR_VOTES_PREFIX "_approvalVotes:" /* INT-30 */
 #define INTR_ASKS_PREFIX  "_askExchanges:"  /* INT-21 */
 
+/* "approval"; the words of the wire.  The second is false for any other word. */
 const char *intr_kind_name(enum intr_kind k);
 const char *intr_action_name(unsigned no); /* of an approval: "accept"; NULL after the last */
 bool intr_kind_of(struct str name, enum intr_kind *out);

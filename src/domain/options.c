@@ -4,6 +4,7 @@
  * value that the caller sent.
  */
 #include "domain/options.h"
+#include "codec/fields.h"
 #include "codec/jobj.h"
 #include "domain/options_int.h"
 
@@ -95,13 +96,9 @@ static int option_refuse_begin(struct checker *c, struct str path, const char *r
     int rc =
         wopr_error_at(c->err, WOPR_E_VALIDATION, pointer, "a run option is not valid: %s", reason);
     jobj_begin(details, WOPR_DETAILS_SIZE);
-    jw_key(&details->w, "fields");
-    jw_array(&details->w);
-    jw_object(&details->w);
-    jw_kstr(&details->w, "path", path);
-    jw_kstrz(&details->w, "reason", reason);
-    jw_end_object(&details->w);
-    jw_end_array(&details->w);
+    fields_begin(&details->w);
+    fields_add(&details->w, path, reason);
+    fields_end(&details->w);
     return rc;
 }
 

@@ -282,8 +282,10 @@ struct plan {
     enum run_status found_status; /* RUN_TERMINAL / STALE: the row's status */
 };
 struct plan *plan_new(void); /* NULL when memory is short */
+/* For who waits for its commit; given back with plan_unref. */
 struct plan *plan_ref(struct plan *p);
 void plan_unref(struct plan *p); /* takes NULL */
+/* The first failure sticks, in p->failed and p->error; what is added later has no effect. */
 void plan_fail(struct plan *p, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Would the payload be taken?  Nothing is appended; the plan fails for want of memory only. */

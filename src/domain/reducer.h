@@ -11,6 +11,7 @@
 #include "domain/workflow.h"
 
 enum reducer reducer_of(struct str name); /* vendor.* and unknown ones are RED_VENDOR (CHAN-10) */
+/* Does it keep entries (append, message ...) instead of one value? */
 bool reducer_is_list(enum reducer r);
 /* May an engine that does not own the run write (CHAN-19)? True if concurrent writes commute. */
 bool reducer_crosses(enum reducer r);

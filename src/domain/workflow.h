@@ -174,7 +174,9 @@ const struct wf_channel *workflow_channel(const struct workflow *w, struct str n
 /* Is word, of WF_WORD_MAX bytes at most, a string, name or number of the definition, or quoted in
  * an expression?  The default of a sensitive variable or channel is none. */
 #define WF_WORD_MAX 24u
+/* Does its definition say this word?  Then it is no secret by its text. */
 bool workflow_says(const struct workflow *w, struct str word);
+/* "append"; as definitions and events spell it. */
 const char *reducer_name(enum reducer r);
 /* CHAN-5: the node's id or a pattern of its type is listed, or the side is open. */
 bool channel_admits(const struct wf_access *side, const struct wf_node *n);

@@ -58,6 +58,8 @@ int wfc_word(struct str value, const char *const *words);
 /* pointer "/<key>" with RFC 6901 escapes, truncated to fit */
 void wfc_pointer(char out[WF_POINTER_MAX], const char *prefix, struct str key);
 
+/* The members of the definition in this order, because later ones name earlier ones.  0, or the
+ * code with the place in err. */
 int wfc_nodes(struct wfc *c, const struct wfc_obj *top);
 int wfc_ports(struct wfc *c, const struct wfc_obj *top); /* after nodes and variables */
 int wfc_edges(struct wfc *c, const struct wfc_obj *top);

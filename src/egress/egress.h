@@ -80,6 +80,7 @@ struct egress_response {
 };
 typedef void egress_done_fn(void *ctx, const struct egress_response *r);
 
+/* cfg is copied.  start makes the thread that all transfers run on.  stats: any thread. */
 MUST_CHECK int egress_new(const struct egress_config *cfg, struct egress **out,
                           struct wopr_error *err);
 MUST_CHECK int egress_start(struct egress *e, struct wopr_error *err);

@@ -18,6 +18,7 @@ struct lanes {
     unsigned places_max, waiting_max; /* of one tenant */
     size_t waiting_nr;
 };
+/* places_max: transfers at a time, waiting_max: queued ones, both of one tenant.  NO_MEMORY. */
 MUST_CHECK int lanes_init(struct lanes *s, unsigned places_max, unsigned waiting_max);
 void lanes_fini(struct lanes *s); /* nothing waits, no place is taken */
 /* Queue an item.  *of names the tenant's lane, until its lane_leave().  0, UNAVAILABLE (the

@@ -30,6 +30,8 @@ struct name_wait { /* a waiting request; caller's storage, zeroed */
     char text[NAME_TEXT_MAX]; /* the addresses when rc is 0 */
 };
 
+/* lookup may block: it runs on threads of its own.  wake(ctx) comes from those when a name is
+ * there.  NO_MEMORY. */
 MUST_CHECK int names_new(egress_lookup_fn *lookup, void (*wake)(void *ctx), void *ctx,
                          struct names **out);
 /* Call it when no request waits any more.  A thread inside a look-up ends after it, detached. */

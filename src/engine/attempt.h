@@ -6,6 +6,7 @@
 
 #include "engine/emit.h"
 
+/* node.started, then the executor; what it returned is in the plan afterwards. */
 void attempt_start(struct step *st, int node);
 /* Enters the executor; waited: after a wait. */
 void attempt_run(struct step *st, int node, bool waited);

@@ -7,6 +7,7 @@
 
 #include "engine/outcome.h"
 
+/* What is 0 becomes its default; runs_active_max is that of the engine. */
 void bounds_default(struct engine_bounds *b, size_t runs_active_max);
 
 /* --- of a run, caused by its nodes --- */

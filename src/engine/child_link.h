@@ -37,6 +37,7 @@ struct exec_child {
 };
 
 struct exec_child *child_new(struct run_exec *re, int node, enum child_phase phase); /* or NULL */
+/* Takes it out of the tables and frees it. */
 void child_free(struct run_exec *re, struct exec_child *x);
 /* The only function that changes the phase; asserts the rules. */
 void child_move(struct exec_child *x, enum child_phase to);

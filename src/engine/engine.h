@@ -52,6 +52,8 @@ struct engine_stats {
     uint64_t refused[WOPR_ERR_NR]; /* commands that had no effect, by code (index: its negation) */
     bool store_failed; /* a sync failed: the host must stop accepting and be restarted (STORE-11) */
 };
+/* cfg is copied, its pointers are borrowed, like all the others, until engine_free.  Starts
+ * nothing.  NO_MEMORY. */
 MUST_CHECK int engine_new(struct journal *journal, const struct payload_rules *rules,
                           const struct node_registry *types, const struct wf_env *wf_env,
                           const struct engine_config *cfg, struct engine **out,

@@ -7,6 +7,7 @@
 
 #include "engine/exec.h"
 
+/* Of its state, as counted against state_bytes_max; 0 without one. */
 size_t exec_bytes(const struct run_exec *re);
 /* After a turn: record the state's bytes and whether the run only waits. */
 void exec_rests_locked(struct run_exec *re, size_t bytes);

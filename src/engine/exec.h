@@ -183,6 +183,8 @@ MUST_CHECK int exec_set_parent(struct run_exec *re, struct str parent_id, int32_
                                uint32_t flags);
 void exec_free(struct run_exec *re); /* takes NULL */
 
+/* Into and out of the table by id, with its tenant; and, once it is known, by number.  NO_MEMORY,
+ * nothing changed then. */
 MUST_CHECK int exec_register_locked(struct engine *e, struct run_exec *re, struct str tenant);
 void exec_unregister_locked(struct run_exec *re);
 MUST_CHECK int exec_register_no(struct run_exec *re);
@@ -204,6 +206,7 @@ void exec_reload(struct run_exec *re, bool later);
 void exec_awaited_moved_locked(struct engine *e, int64_t run_no);
 
 void exec_mail_add_locked(struct run_exec *re, struct engine_cmd *cmd);
+/* The next command, the caller's, cancels first; NULL: none. */
 struct engine_cmd *exec_mail_take(struct run_exec *re);
 void exec_mail_put_back(struct run_exec *re, struct engine_cmd *cmd); /* ahead of its kind */
 

@@ -12,8 +12,11 @@ struct failure {
 };
 /* The attempt failed: retry it (WF-24) or fail the node. */
 void attempt_failed(struct step *st, int node, const struct failure *f);
+/* Without another attempt. */
 void node_end_failed(struct step *st, int node, const struct failure *f);
 
+/* The events that end the run, with those that its nodes need before (R2).  error: raw JSON
+ * {"code","message"}; cause: sequence, or -1. */
 void run_end_failed(struct step *st, struct str error, int failed_node, int64_t cause);
 void run_end_cascade(struct step *st); /* SCHED_FAIL */
 void run_end_cap(struct step *st, int node);

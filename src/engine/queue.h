@@ -44,6 +44,7 @@ bool tenant_full_locked(struct engine *e, struct str name);
 struct tenant_counts { /* most_: of the tenant with most */
     size_t tenants, most_active, most_forks_waiting, forks_copying;
 };
+/* For engine_stats. */
 void tenants_count_locked(struct engine *e, struct tenant_counts *out);
 void tenants_free(struct engine *e);
 

@@ -8,6 +8,7 @@
 
 extern const struct wait_kind WAIT_ANSWER;
 
+/* The node's timeoutMs passed while it waited for an answer: its interrupt ends. */
 void suspend_timed_out(struct step *st, int node);
 /* Emit only the failure that follows; seq: of the first event of the timeout. */
 void suspend_timed_out_emitted(struct step *st, int node, int64_t seq);

@@ -31,6 +31,8 @@ struct exec_timer {
     bool fired;                 /* (mu) its time came: not in the engine's heap */
 };
 
+/* fire_at_ms: wall clock.  There may be one of a kind and node: an armed one is set anew.
+ * NO_MEMORY. */
 MUST_CHECK int timer_arm(struct run_exec *re, int kind, int node, int64_t fire_at_ms, bool durable);
 /* Restores a timer from its row, running or paused. */
 MUST_CHECK int timer_restore(struct run_exec *re, const struct timer_row *row, int node);

@@ -38,6 +38,9 @@ struct wait_kind {
 };
 extern const struct wait_kind *const WAIT_KINDS[]; /* wait_table.c; NULL-terminated */
 
+/* The hooks of struct wait_kind, for all rows.  claim: of the row with the outcome of r; on_timer:
+ * of that with this timer; hold, stay and under_way: true if one row says so; load: the first
+ * code. */
 void waits_claim(struct step *st, int node, const struct node_result *r);
 bool waits_hold(struct run_exec *re, int node);
 void waits_arrived(struct step *st);

@@ -44,6 +44,8 @@ struct shares {
     size_t limit[SHARE_NR], reserve[SHARE_NR];
     atomic_size_t total[SHARE_NR];
 };
+/* limit: per kind, of all tenants together; reserve_percent of it for those that hold little.
+ * NO_MEMORY. */
 MUST_CHECK int shares_init(struct shares *s, const size_t limit[SHARE_NR],
                            unsigned reserve_percent);
 void shares_fini(struct shares *s);

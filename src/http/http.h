@@ -84,6 +84,7 @@ struct http_call {
     void *priv;
 };
 struct str http_query(const struct http_call *c, const char *name, bool *found); /* first value */
+/* A parameter of the path, decoded; empty when the operation has none of this name. */
 struct str http_param(const struct http_call *c, const char *name);
 /* p NULL when absent; several lines are one list, joined with ", " (RFC 9110 5.3) */
 struct str http_header(const struct http_call *c, const char *name);

@@ -25,6 +25,7 @@ MUST_CHECK int peers_init(struct peers *p);
 void peers_fini(struct peers *p);
 bool peers_enter(struct peers *p, const struct address *a, unsigned max); /* max 0: no bound */
 void peers_leave(struct peers *p, const struct address *a);
+/* Connections that this address may have open. */
 unsigned peers_max(const struct http_server *s, const struct address *a);
 /* The client that the peer speaks for: the last address of X-Forwarded-For that is no trusted
  * proxy; the peer itself when it is none, or when the header ends before. */

@@ -69,6 +69,8 @@ struct http_server {
 static inline bool server_draining(const struct http_server *s) {
     return atomic_load_explicit(&s->draining, memory_order_acquire);
 }
+/* A socket that listens on a name or address; port 0: any, *bound says which.  IO, with what
+ * to do. */
 int listen_on(const char *host, uint16_t port, int *fd, uint16_t *bound, struct wopr_error *err);
 
 /* --- opsd.c --- */

@@ -79,6 +79,7 @@ void stream_wake(void *st);
 void stream_pump(struct stream *st); /* write what there is; ends the stream when that was all */
 void stream_end(struct stream *st);  /* of an outlet: close and forget, now or after a turn */
 
+/* Events are held for up to window_ms, or until one that flushes (SSE-33).  NO_MEMORY. */
 MUST_CHECK int batch_new(struct stream *st, unsigned window_ms);
 void batch_free(struct stream *st);
 /* Add what the piece admits; frames that are complete go to st->out.  Sets st->last after the

@@ -37,6 +37,7 @@ struct ticker {
     uint64_t beat_ms, slot_ms, slot_now; /* slot_now: number of the last slot handled */
     size_t beats;
 };
+/* A thread that beats every beat_ms and calls timers whose deadline (monotonic ms) has come. */
 MUST_CHECK int ticker_init(struct ticker *t, int beat_ms);
 MUST_CHECK int ticker_start(struct ticker *t);
 void ticker_stop(struct ticker *t);

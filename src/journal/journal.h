@@ -45,6 +45,7 @@ struct journal_stats { /* counters since the start, and gauges, for /metrics */
     uint64_t wakes;                    /* of readers and waiters */
     struct metric_reading delivery_ns; /* from a commit to a live reader that takes it */
 };
+/* Borrows s until journal_free; cfg is copied.  NO_MEMORY.  start makes the committer. */
 MUST_CHECK int journal_new(struct store *s, const struct journal_config *cfg, struct journal **out,
                            struct wopr_error *err);
 MUST_CHECK int journal_start(struct journal *j, struct wopr_error *err);

@@ -1,6 +1,8 @@
 /*
  * checkpoints.c: images of folded states beside the log they were folded from.  A fork also finds
- * those of the runs whose events it inherits.
+ * those of the runs whose events it inherits.  Plans write them, up to a quarter of a log's bytes,
+ * which no tenant is charged for; retention removes those of a run at once, also when forks keep
+ * its events.
  */
 #include "store/runs.h"
 #include "store/sqlite/sql.h"

@@ -1,7 +1,8 @@
 /*
  * lease.c: who may append to a run: claim, renew, release, request, transfer, park (STORE-30 to
  * STORE-36). A run names its holder and carries the fencing epoch; the end of the lease is stored
- * once per holder.
+ * once per holder.  A claim names the run's epoch and the holder's beat as they were when that
+ * holder was found dead or silent, so it fails when either has changed.
  */
 #include "store/leases.h"
 #include "store/peers.h"

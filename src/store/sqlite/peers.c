@@ -7,6 +7,10 @@
  * exclusive.  Open-file-description locks on single bytes: one that every host shares while it is
  * present, and one per holder number, held by that host alone.  Locks of the two kinds do not
  * exclude each other.
+ *
+ * While others are present, each transaction that changes runs adds one row of peer_moves with
+ * their numbers, so followers learn exactly what changed; finding out that no other host is there
+ * costs one system call per transaction.
  */
 #define _GNU_SOURCE /* F_OFD_SETLK */
 #include "store/peers.h"

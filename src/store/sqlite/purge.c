@@ -4,6 +4,8 @@
  * open.  A run that is too long for one transaction, or that forks refer to, is buried: hidden
  * (tenant '') and removed in slices; its row is removed last, so what is left can find its run.
  * Events that forks show stay until the last of these forks is removed: then the burial is resumed.
+ * What none shows, and all of its state, is removed at once, but no source before the first step of
+ * a fork, which may read on where it was cut.  Its tombstone answers for it meanwhile.
  * A fork that has forks leaves a row of run_lineages, with nothing but its place among them.
  */
 #include "base/clock.h"

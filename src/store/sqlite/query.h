@@ -34,8 +34,11 @@ struct query {
     int rc; /* SQLite code of the first failure */
     int at; /* last parameter bound */
 };
+/* Takes the prepared statement of the connection; every begin has its query_end. */
 void query_begin(struct query *q, struct conn *c, enum stmt_id id);
 void bind_text(struct query *q, struct str s); /* empty stays '' */
+/* The next parameter, in order; texts and bytes are borrowed until query_end.  A failure shows in
+ * the next step. */
 void bind_null(struct query *q);
 void bind_opt(struct query *q, struct str s); /* empty becomes NULL */
 void bind_int(struct query *q, int64_t v);

@@ -1,5 +1,7 @@
 /*
- * run_lists.c: many runs: lists for callers and for hosts that look for work.
+ * run_lists.c: many runs: lists for callers and for hosts that look for work.  Each filter of a
+ * caller has an index of tenant and mode; what is left to compare is bounded, with a place to
+ * continue from.  Lists for tools compare all.
  */
 #include "store/run_lists.h"
 #include "store/sqlite/sql.h"

@@ -1,5 +1,16 @@
 /*
  * seals.c: sealed clear values and data keys (OBS-71, CHAN-24).
+ *
+ * Sealed values are referred to like events.  A fork gets rows in sealed_holds, one for each run
+ * that has sealed a part of its prefix, made of those of its source: their number is that of runs
+ * with sealed values, and no chain is walked.  The end of a run deletes what no hold of another
+ * unfinished fork needs, of itself and of ended runs that it held: a page in its own transaction,
+ * the rest between other commits (sealed_rests).  A run whose values a hold needs stays buried
+ * until the hold goes, also when no fork shows its events: forks of before migration 0018 own
+ * copies of what their source sealed.  Rows of an ended run open for its holders only; a fork that
+ * read values of a source that ends before its commit is refused (STALE) and made again.  A sealed
+ * row is inserted WHERE EXISTS its data key; data keys are dropped only when nothing is sealed, in
+ * the same transaction, and no other host is present.
  */
 #include "store/seals.h"
 #include "store/sqlite/sql.h"

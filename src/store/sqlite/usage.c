@@ -1,6 +1,9 @@
 /*
  * usage.c: what tenants use.  The rows change in the transactions that write runs: one statement
- * for each tenant of a batch, however many plans it has there, and one read for those that create.
+ * for each tenant of a batch, however many plans it has there, and one read for those that create,
+ * so a kill or another host cannot make them drift.  Events are paid for once, by the run that
+ * appended them, and a fork pays for its own and the copies it got (log_bytes).  A buried run is
+ * paid for as long as its events are held (run_burials.bytes; its forks are of the same tenant).
  */
 #include "base/mem.h"
 #include "base/vec.h"

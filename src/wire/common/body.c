@@ -2,45 +2,42 @@
  * body.c: request bodies as tables, and errors that name a member.
  */
 #include "wire/common/body.h"
+#include "codec/fields.h"
 #include "codec/jobj.h"
 
 enum { FIELDS_MAX = 8, FIELD_NAME_MAX = 64, FIELDS_BYTES = 900 };
 
-struct fields { /* {"fields":[{path, reason} ... and still open */
+struct refusal { /* {"fields":[{path, reason} ... and still open */
     struct jobj o;
     unsigned n;
 };
 
-static void fields_begin(struct fields *f) {
+static void refusal_begin(struct refusal *f) {
     f->n = 0;
     jobj_begin(&f->o, WOPR_DETAILS_SIZE);
-    jw_key(&f->o.w, "fields");
-    jw_array(&f->o.w);
+    fields_begin(&f->o.w);
 }
 
 /* A caller's names appear here only, bounded and escaped (RUN-1). */
-static void field_add(struct fields *f, struct str name, const char *reason) {
+static void refusal_add(struct refusal *f, struct str name, const char *reason) {
     if (f->n >= FIELDS_MAX || f->o.b.len > FIELDS_BYTES - 6 * FIELD_NAME_MAX - 64) return;
     if (name.n > FIELD_NAME_MAX || !utf8_valid(name)) name = STR("(long name)");
-    jw_object(&f->o.w);
-    jw_kstr(&f->o.w, "path", name);
-    jw_kstrz(&f->o.w, "reason", reason);
-    jw_end_object(&f->o.w);
+    fields_add(&f->o.w, name, reason);
     f->n++;
 }
 
-static void fields_details(struct fields *f, struct wopr_error *err) {
-    jw_end_array(&f->o.w);
+static void refusal_details(struct refusal *f, struct wopr_error *err) {
+    fields_end(&f->o.w);
     jobj_details(&f->o, err);
 }
 
 int wire_field_error(struct wopr_error *err, const char *path, const char *reason,
                      const char *message) {
     int rc = wopr_error_set(err, WOPR_E_VALIDATION, "%s", message);
-    struct fields fields;
-    fields_begin(&fields);
-    field_add(&fields, str_c(path), reason);
-    fields_details(&fields, err);
+    struct refusal refusal;
+    refusal_begin(&refusal);
+    refusal_add(&refusal, str_c(path), reason);
+    refusal_details(&refusal, err);
     return rc;
 }
 
@@ -63,24 +60,24 @@ static const struct wire_member *member_row(const struct wire_body *shape, struc
 int wire_body_parse(struct str body, const struct wire_body *shape, struct arena *a, void *out,
                     struct wopr_error *err) {
     struct json_members members;
-    struct fields bad;
+    struct refusal bad;
     int rc = json_members(body, a, &members, err);
     if (rc != 0) return rc;
-    fields_begin(&bad);
+    refusal_begin(&bad);
     for (size_t i = 0; i < members.n && rc == 0; i++) {
         const struct wire_member *row = member_row(shape, members.v[i].key);
         if (!row) {
-            if (shape->closed) field_add(&bad, members.v[i].key, "unknown");
+            if (shape->closed) refusal_add(&bad, members.v[i].key, "unknown");
             continue;
         }
         int read = member_read(&members.v[i], row, a, out);
-        if (read == WOPR_E_VALIDATION) field_add(&bad, str_c(row->name), "type");
+        if (read == WOPR_E_VALIDATION) refusal_add(&bad, str_c(row->name), "type");
         else if (read != 0) rc = wopr_error_set(err, read, "no memory for the request body");
     }
     if (rc == 0 && bad.n > 0) {
         rc = wopr_error_set(err, WOPR_E_VALIDATION,
                             "the body has members that are unknown here or of the wrong type");
-        fields_details(&bad, err);
+        refusal_details(&bad, err);
     } else {
         jobj_drop(&bad.o);
     }

@@ -14,6 +14,7 @@ struct wire_interrupt {
     int64_t requested_ms, expires_ms; /* 0 = no deadline */
     struct str token, base_url;       /* empty: neither token nor callback URL is shown */
 };
+/* Borrows the texts of r. */
 struct wire_interrupt wire_interrupt_of_row(const struct interrupt_row *r);
 /* The open interrupt of the node that s shows; false: there is none. */
 bool wire_interrupt_of_state(const struct run_state *s, struct wire_interrupt *out);

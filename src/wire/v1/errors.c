@@ -2,6 +2,7 @@
  * errors.c: neutral failure -> status and closed envelope (ERR-1 to ERR-10).  No other file formats
  * an error body (D8).
  */
+#include "codec/fields.h"
 #include "codec/jobj.h"
 #include "wire/v1/wire_int.h"
 
@@ -68,20 +69,16 @@ static void path_add(struct jw *d, struct str pointer) {
         else if (ch == '~' && i + 1 < pointer.n) ch = pointer.p[++i] == '1' ? '/' : '~';
         buf_addc(&path, ch);
     }
-    jw_kstr(d, "path", buf_str(&path));
+    fields_add(d, buf_str(&path), "invalid");
     buf_fini(&path);
 }
 
 /* ERR-6: the place an error points to, unless its details name it already. */
-static void fields_add(struct jw *d, struct str given, const struct wopr_error *err) {
+static void pointer_add(struct jw *d, struct str given, const struct wopr_error *err) {
     if (!err->pointer[0] || json_get(given, "fields").p) return;
-    jw_key(d, "fields");
-    jw_array(d);
-    jw_object(d);
+    fields_begin(d);
     path_add(d, str_c(err->pointer));
-    jw_kstrz(d, "reason", "invalid");
-    jw_end_object(d);
-    jw_end_array(d);
+    fields_end(d);
 }
 
 static int clamp_seconds(int64_t s) {
@@ -147,7 +144,7 @@ void v1_error_envelope(const struct wopr_error *err, struct str correlation, str
     struct jw w;
     jobj_begin(&d, ENVELOPE_MAX);
     jw_members(&d.w, given);
-    if (strcmp(row->wire, "validation_error") == 0) fields_add(&d.w, given, err);
+    if (strcmp(row->wire, "validation_error") == 0) pointer_add(&d.w, given, err);
     int retry = retry_add(&d.w, given, row);
     if (row->status == 503) reason_add(&d.w, err->code);
     if (row->status >= 500)

@@ -31,6 +31,7 @@ struct v1_config {
         *fixtures; /* advertised fixture ids: seeded and executable here (CAP-23, FIX-3) */
 };
 struct v1;
+/* cfg is copied; engine and journal are borrowed until v1_free.  NO_MEMORY. */
 MUST_CHECK int v1_new(const struct v1_config *cfg, struct engine *engine, struct journal *journal,
                       struct v1 **out, struct wopr_error *err);
 void v1_free(struct v1 *v);

@@ -67,6 +67,7 @@ struct v1_mode {
     unsigned mask; /* V1_UPDATES | V1_MESSAGES | V1_DEBUG; 0 with values */
     bool values;
 };
+/* "updates", "values,messages"; the message names a word that is none. */
 MUST_CHECK int v1_mode_parse(struct str text, struct v1_mode *out, struct wopr_error *err);
 /* Last-Event-ID (or lastEventId): digits, or the id of an event below next_seq; VALIDATION names
  * the source (SSE-28). */

@@ -2,6 +2,7 @@
  * workflow_check.c: POST /v1/host/wopr/workflows:check, the same check for a put, and the list of
  * node types (host extensions).
  */
+#include "codec/fields.h"
 #include "codec/ident.h"
 #include "domain/lint.h"
 #include "store/tasks.h"
@@ -65,10 +66,7 @@ static void finding_add(void *ctx, const struct lint_finding *f) {
     lint_finding_render(f, &all->w);
     if (!f->error || all->refusal.b.failed) return;
     if (all->fields++ >= FIELDS_MAX || all->refusal.b.len + FIELD_ROOM > WOPR_DETAILS_SIZE) return;
-    jw_object(&all->refusal.w);
-    jw_kstrz(&all->refusal.w, "path", f->pointer);
-    jw_kstrz(&all->refusal.w, "reason", f->text);
-    jw_end_object(&all->refusal.w);
+    fields_add(&all->refusal.w, str_c(f->pointer), f->text);
 }
 
 int v1_definition_check(struct http_call *c, struct str text, struct v1_findings *out,
@@ -86,11 +84,10 @@ int v1_definition_check(struct http_call *c, struct str text, struct v1_findings
     jw_init(&out->w, &out->text);
     jw_array(&out->w);
     jobj_begin(&out->refusal, WOPR_DETAILS_SIZE);
-    jw_key(&out->refusal.w, "fields");
-    jw_array(&out->refusal.w);
+    fields_begin(&out->refusal.w);
     int rc = workflow_check(text, &env, &types, finding_add, out, &out->sum, err);
     jw_end_array(&out->w);
-    jw_end_array(&out->refusal.w);
+    fields_end(&out->refusal.w);
     if (rc == 0 && buf_failed(&out->text))
         rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the findings");
     if (rc != 0) v1_findings_free(out);
