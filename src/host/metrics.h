@@ -12,6 +12,7 @@ struct metrics_sources {
     struct journal *journal;
     struct engine *engine;
     struct egress *egress; /* NULL = off */
+    struct hooks *hooks;   /* NULL = off */
     int64_t started_ms;    /* wall clock */
 };
 /* Process: files, memory, times. */

@@ -215,6 +215,8 @@ class Transport:
             self._keep(connection)
         if not 200 <= answer.status < 300:
             raise refusal(answer.status, answer.headers, text)
+        if answer.status == 204:
+            return None
         try:
             return json.loads(text)
         except ValueError as cause:
