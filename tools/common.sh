@@ -1,4 +1,5 @@
-# Shared by ./run, ./test and .ci/run: packages and the build.  Sourced, POSIX sh.
+# Shared by ./run, ./test, bench/run and tools/release: packages and the build.  Sourced, POSIX sh.
+# SAY_PROGRESS=yes: long steps say what they do meanwhile.
 BUILD_PACKAGES="gcc libc6-dev cmake make pkg-config python3-minimal libmicrohttpd-dev libjson-c-dev libsqlite3-dev libgnutls28-dev libpcre2-dev libcurl4-gnutls-dev"
 RUN_PACKAGES="curl"
 TEST_PACKAGES="clang libclang-rt-14-dev llvm libcriterion-dev curl git sqlite3 clang-format python3 binutils nginx-light"
@@ -24,24 +25,64 @@ install_packages() {
             return 1
         fi
     fi
-    echo "installing:$missing"
+    [ -z "$as_root" ] || echo "root is needed to install packages: sudo may ask for your password"
+    echo "installing with apt-get:$missing"
     # A server among them (nginx, for a test) is not to be started by its installation.
     policy=/usr/sbin/policy-rc.d
     [ -e "$policy" ] && policy=""
     [ -z "$policy" ] || printf '#!/bin/sh\nexit 101\n' | $as_root install -m 755 /dev/stdin "$policy"
+    installed=0
     # shellcheck disable=SC2086
-    $as_root apt-get update -qq &&
-        DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
-    installed=$?
+    { progress "" $as_root apt-get update &&
+        progress "" $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing; } || installed=$?
     [ -z "$policy" ] || $as_root rm -f "$policy"
     return $installed
+}
+
+# progress LOG COMMAND...  Its output goes to LOG (empty: to a file that is removed).  With SAY_PROGRESS, a terminal shows the last
+# line, anything else a line for each tenth ("[ 40%]") that a build has reached.  When the command fails, the end of its output is shown.
+progress() {
+    log=$1
+    kept=$1
+    shift
+    [ -n "$log" ] || log=$(mktemp)
+    rc=$(mktemp)
+    {
+        status=0
+        "$@" 2>&1 || status=$?
+        echo "$status" >"$rc"
+    } | if [ "${SAY_PROGRESS:-}" = yes ]; then tee "$log" | progress_show; else cat >"$log"; fi
+    status=$(cat "$rc")
+    rm -f "$rc"
+    [ "$status" -eq 0 ] || tail -n 60 "$log" >&2
+    [ -n "$kept" ] || rm -f "$log"
+    return "$status"
+}
+progress_show() {
+    said=0
+    while IFS= read -r line; do
+        if [ -t 1 ]; then
+            printf '\r\033[K  %.76s' "$line"
+        else
+            case $line in
+            "["*"%]"*)
+                tenth=${line%%"%]"*}
+                tenth=$((${tenth#"["} / 10))
+                [ "$tenth" -le "$said" ] || echo "  ${tenth}0 %"
+                [ "$tenth" -le "$said" ] || said=$tenth
+                ;;
+            esac
+        fi
+    done
+    [ ! -t 1 ] || printf '\r\033[K'
 }
 
 # build_tree DIRECTORY CMAKE_OPTIONS...
 build_tree() {
     dir=$1
     shift
-    cmake -S . -B "$dir" "$@" >"$dir.cmake.log" 2>&1 || { cat "$dir.cmake.log" >&2; rm -f "$dir.cmake.log"; return 1; }
-    rm -f "$dir.cmake.log"
-    cmake --build "$dir" --parallel "$(nproc)" >"$dir/build.log" 2>&1 || { tail -n 60 "$dir/build.log" >&2; return 1; }
+    [ "${SAY_PROGRESS:-}" != yes ] || echo "configuring $dir with cmake"
+    progress "" cmake -S . -B "$dir" "$@" || return 1
+    [ "${SAY_PROGRESS:-}" != yes ] || echo "building (the first time a minute or two, afterwards what changed); the log is $dir/build.log"
+    progress "$dir/build.log" cmake --build "$dir" --parallel "$(nproc)"
 }

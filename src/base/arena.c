@@ -50,7 +50,12 @@ struct arena {
      _Alignof(struct block))
 
 struct arena *arena_new(size_t max_bytes) {
-    size_t cap = max_bytes < ARENA_FIRST_BYTES ? max_bytes : ARENA_FIRST_BYTES;
+    return arena_new_for(max_bytes, ARENA_FIRST_BYTES);
+}
+
+struct arena *arena_new_for(size_t max_bytes, size_t first_bytes) {
+    size_t cap = max_bytes < first_bytes ? max_bytes : first_bytes;
+    if (cap > ARENA_BLOCK_BYTES_MAX) cap = ARENA_BLOCK_BYTES_MAX;
     char *raw = mem_alloc(ARENA_HEAD + sizeof(struct block) + cap);
     if (!raw) return NULL;
     struct arena *a = (struct arena *)(void *)raw;

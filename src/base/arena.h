@@ -1,5 +1,5 @@
 /*
- * arena.h: bump allocator for one request, one worker step or one plan.  Layer: base.
+ * arena.h: bump allocator for one request, one turn, one plan or one state.  Layer: base.
  * Nothing in an arena is freed singly; reset or free ends all of it.  Every arena has a maximum.
  * Not thread-safe: one user at a time.
  */
@@ -12,6 +12,9 @@
 struct arena;
 /* max_bytes bounds the sum of all blocks.  NULL when memory is short. */
 struct arena *arena_new(size_t max_bytes);
+/* The same with a first block of about first_bytes, for an arena that is kept: what it will hold is
+ * known, and the usual block of a page would stay mostly empty. */
+struct arena *arena_new_for(size_t max_bytes, size_t first_bytes);
 void arena_free(struct arena *a);  /* takes NULL */
 void arena_reset(struct arena *a); /* keeps the first block for reuse */
 size_t arena_used(const struct arena *a);

@@ -55,6 +55,12 @@ int heap_add(struct heap *h, struct heap_node *node, int64_t key) {
     return WOPR_OK;
 }
 
+int heap_reserve(struct heap *h, size_t nodes) {
+    while (h->cap < nodes)
+        if (vec_grow(&h->v, &h->cap, sizeof *h->v, HEAP_FIRST_NODES) != 0) return WOPR_E_NO_MEMORY;
+    return WOPR_OK;
+}
+
 struct heap_node *heap_min(const struct heap *h) {
     return h->n > 0 ? h->v[0] : NULL;
 }

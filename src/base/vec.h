@@ -4,8 +4,8 @@
  * The array stays what it was, a typed pointer with two counts in its owner's struct, so code that
  * reads it needs nothing of this header:
  *
- *     if (VEC_ROOM(s->pins, s->pins_nr, s->pins_cap, 4) != 0) return WOPR_E_NO_MEMORY;
- *     s->pins[s->pins_nr++] = pin;
+ *     if (VEC_ROOM(l->pins, l->n, l->cap, 4) != 0) return WOPR_E_NO_MEMORY;
+ *     l->pins[l->n++] = pin;
  *
  * Capacity doubles, from `first` (> 0) on.  Growing moves the elements: pointers into the array are
  * void then.  The owner bounds nr; here only the address space is a limit.  One user at a time.

@@ -6,6 +6,7 @@
 #include "store/sqlite/sqlite.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define OUT_BYTES_MAX   (512u * 1024 * 1024)
 #define BUSY_TIMEOUT_MS 5000 /* wait for a host that is writing */
@@ -63,9 +64,17 @@ int cli_fail(const struct wopr_error *err) {
     return 1;
 }
 
+/* The settings of a package's service count for its commands too, unless others are named.  An
+ * empty WOPR_CONFIG names none. */
+static void use_default_file(void) {
+    if (WOPR_CONFIG_DEFAULT[0] != '\0' && fs_exists(WOPR_CONFIG_DEFAULT))
+        (void)setenv("WOPR_CONFIG", WOPR_CONFIG_DEFAULT, 0);
+}
+
 int cli_config(struct cli *c) {
     struct wopr_error err = {0};
     if (cli_options(c) != 0) return 2;
+    use_default_file();
     int rc = config_load(&c->cfg, &c->argc, c->argv, c->arena, &err);
     if (rc == 0) rc = config_check(&c->cfg, &err);
     if (rc == 0 && c->cfg.secret_in_arguments)
@@ -128,4 +137,15 @@ const char *cli_time(int64_t ms, char out[CLI_TIME_SIZE]) {
     out[1] = '\0';
     if (ms > 0) time_format(ms, out);
     return out;
+}
+
+void cli_age(int64_t ms, char out[CLI_AGE_SIZE]) {
+    static const struct {
+        int64_t ms;
+        char unit;
+    } UNITS[] = {{86400000, 'd'}, {3600000, 'h'}, {60000, 'm'}, {1000, 's'}};
+    size_t i = 0;
+    while (i < 3 && ms < UNITS[i].ms) i++;
+    snprintf(out, CLI_AGE_SIZE, "%lld%c", (long long)(ms > 0 ? ms / UNITS[i].ms : 0),
+             UNITS[i].unit);
 }

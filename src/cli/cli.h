@@ -10,21 +10,30 @@
 #include "host/host.h"
 #include "store/runs.h"
 
+#include <stdio.h>
+
 enum {
     CLI_TIME_SIZE = 32,                  /* a time as text, with its NUL */
+    CLI_AGE_SIZE = 24,                   /* a span of time, likewise */
     CLI_ROWS_MAX = 10000,                /* of --limit */
     CLI_OUT_BYTES_MAX = 64 * 1024 * 1024 /* of what is printed in one piece */
 };
+struct cli_command;
 struct cli {
     int argc;
     char **argv;
+    const struct cli_command *commands; /* all of them */
+    size_t commands_nr;
     struct arena *arena;
     const char *name, *usage; /* the command, its usage text */
+    bool asks_usage;          /* for completion: cli_help stores the text and ends the command */
     struct config cfg;        /* valid after cli_config() */
 };
 /* If --help was given, print the usage text (rc 0).  Every command calls it first: it also stores
  * the text for the messages below. */
 bool cli_help(struct cli *c, const char *usage);
+/* The rows of options.def that the command has, after the word "options:". */
+void cli_options_print(const char *command, FILE *to);
 /* 2 when an option is left that neither the settings nor the command know, which is printed with
  * the closest known one; else 0. */
 int cli_options(struct cli *c);
@@ -56,6 +65,7 @@ void text_escape(struct buf *out, struct str s, bool lines);
 int cli_run_head(struct cli *c, struct store *s, const char *run_id, struct run_head *head,
                  bool *test, struct wopr_error *err);
 const char *cli_time(int64_t ms, char out[CLI_TIME_SIZE]); /* "-" when 0 */
+void cli_age(int64_t ms, char out[CLI_AGE_SIZE]);          /* "3d", "4h", "12m", "30s" */
 
 /* --- remote.c: commands that need a running host --- */
 /* Address and key: "--url" (or WOPR_URL; absent: the listener of the settings) and the API key of
@@ -64,6 +74,8 @@ struct cli_remote {
     const char *base, *key;
 };
 const char *cli_take_url(struct cli *c); /* before cli_config() */
+/* Where a listener is reached from here: loopback for one that is bound to every address. */
+const char *cli_host_reachable(const char *host);
 /* Prints what is missing and returns 2. */
 int cli_remote(struct cli *c, const char *url, struct cli_remote *out);
 /* One request. 0 and *body for a 2xx status; else prints the host's message and returns 1.  Escape
@@ -109,10 +121,28 @@ struct start_args {
 int start_run(struct cli *c, const struct start_args *in);
 int cancel_many(struct cli *c, const struct start_args *in);
 
+/* A run of a host, as wopr tail shows one of the file; 0 when it has ended, however. */
+int remote_tail(struct cli *c, const char *url, const char *run_id, int64_t from, bool json);
+
+/* --- runs_remote.c: what commands show of a file, from a host --- */
+enum { REMOTE_FILTERS = 3 };
+struct remote_filter {
+    struct {
+        const char *name, *value; /* a query parameter; NULL or empty: none */
+    } v[REMOTE_FILTERS];
+    unsigned max; /* rows */
+    bool json;
+};
+int remote_runs_list(struct cli *c, const char *url, const struct remote_filter *f);
+int remote_interrupts_list(struct cli *c, const char *url, const struct remote_filter *f);
+int remote_run_show(struct cli *c, const char *url, const char *run_id);
+int remote_run_events(struct cli *c, const char *url, const char *run_id, int64_t from);
+
 /* --- workflow_remote.c: the verbs of wopr workflow that a host carries out --- */
 struct workflow_args {
     bool shared, force;
-    int64_t revision; /* 0: the current one */
+    int64_t revision;    /* 0: the current one */
+    int64_t if_revision; /* as in struct workflow_terms */
 };
 int remote_workflow_check(struct cli *c, const struct cli_remote *r,
                           const struct workflow_args *in);
@@ -124,10 +154,16 @@ int remote_workflow_versions(struct cli *c, const struct cli_remote *r,
 int remote_workflow_delete(struct cli *c, const struct cli_remote *r,
                            const struct workflow_args *in);
 
+/* --- cmd_init.c --- */
+struct embed_file;
+struct str template_name(const struct embed_file *f); /* empty for files that are no examples */
+
 int cmd_serve(struct cli *c);
 int cmd_init(struct cli *c);
 int cmd_nodes(struct cli *c);
 int cmd_seed(struct cli *c);
+int cmd_health(struct cli *c);
+int cmd_completion(struct cli *c);
 int cmd_keys(struct cli *c);
 int cmd_tokens(struct cli *c);
 int cmd_seal(struct cli *c);

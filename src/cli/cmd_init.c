@@ -24,8 +24,7 @@ static const char USAGE[] =
     "Then: wopr workflow check FILE, wopr workflow put FILE, wopr runs start ID --follow.\n"
     "Comments are kept in description (workflow, variables), notes (nodes) and label (edges).\n";
 
-/* Empty for files that are no examples. */
-static struct str name_of(const struct embed_file *f) {
+struct str template_name(const struct embed_file *f) {
     struct str name = str_c(f->name);
     if (!str_starts(name, STR(EXAMPLES)) || !str_ends(name, STR(".json"))) return STR_NONE;
     size_t head = sizeof EXAMPLES - 1;
@@ -34,7 +33,7 @@ static struct str name_of(const struct embed_file *f) {
 
 static int list_print(struct cli *c) {
     for (const struct embed_file *f = EMBED_FILES; f->name != NULL; f++) {
-        struct str name = name_of(f);
+        struct str name = template_name(f);
         if (name.n == 0) continue;
         struct str says = json_string(json_get(embed_text(f), "description"), c->arena);
         printf("%-18.*s " STR_FMT "\n", STR_ARG(name), STR_ARG(says));
@@ -47,9 +46,9 @@ static const struct embed_file *template_find(struct str name) {
     struct near n;
     near_init(&n, name);
     for (const struct embed_file *f = EMBED_FILES; f->name != NULL; f++) {
-        if (name_of(f).n == 0) continue;
-        if (str_eq(name_of(f), name)) return f;
-        near_try(&n, name_of(f));
+        if (template_name(f).n == 0) continue;
+        if (str_eq(template_name(f), name)) return f;
+        near_try(&n, template_name(f));
     }
     fprintf(stderr, "wopr: there is no template \"" STR_FMT "\"%s; wopr init --list shows them\n",
             STR_ARG(name), near_hint(&n, hint));

@@ -13,7 +13,6 @@
 #define LIST_ROWS      100 /* without --limit */
 #define PATH_BYTES_MAX 4096
 #define BODY_BYTES_MAX (1024u * 1024)
-#define AGE_BYTES      24
 
 static const char USAGE[] =
     "usage: wopr interrupts list [--kind K] [--run RUN_ID] [--owner SUBJECT] [--limit N] [--test]\n"
@@ -21,12 +20,15 @@ static const char USAGE[] =
     "       wopr interrupts show RUN_ID [NODE_ID]    all of a run, one JSON object per line\n"
     "       wopr interrupts resolve RUN_ID NODE_ID --action accept|reject|... [--comment TEXT]\n"
     "       wopr interrupts resolve RUN_ID NODE_ID --value JSON\n"
-    "resolve asks a running host: --url URL and --api-key-file FILE\n";
+    "list and show read the database file; list with --url URL (or WOPR_URL), and resolve always, "
+    "ask\n"
+    "a running host, with the key of WOPR_API_KEY, --api-key-file FILE or data/dev-api-key.\n";
 
 struct interrupt_args {
     struct interrupt_filter filter;
     const char *url, *action, *comment, *value;
-    bool test, json;
+    struct remote_filter remote;
+    bool test, json, url_given;
 };
 
 static const char *state_name(enum interrupt_row_state s) {
@@ -69,20 +71,9 @@ static void row_json(const struct interrupt_row *r, bool whole, struct buf *b) {
     buf_addc(b, '\n');
 }
 
-/* "3d", "4h", "12m", "30s" */
-static void age_text(int64_t ms, char out[AGE_BYTES]) {
-    static const struct {
-        int64_t ms;
-        char unit;
-    } UNITS[] = {{86400000, 'd'}, {3600000, 'h'}, {60000, 'm'}, {1000, 's'}};
-    size_t i = 0;
-    while (i < 3 && ms < UNITS[i].ms) i++;
-    snprintf(out, AGE_BYTES, "%lld%c", (long long)(ms > 0 ? ms / UNITS[i].ms : 0), UNITS[i].unit);
-}
-
 static void row_text(struct cli *c, const struct interrupt_row *r, struct buf *b) {
-    char age[AGE_BYTES];
-    age_text(clock_wall_ms() - r->requested_ms, age);
+    char age[CLI_AGE_SIZE];
+    cli_age(clock_wall_ms() - r->requested_ms, age);
     buf_addf(b, "%-32.*s %-20.*s %-16.*s %-5s " STR_FMT "%s\n", STR_ARG(r->run_id),
              STR_ARG(cli_text(c, r->node_id)), STR_ARG(cli_text(c, r->kind)), age,
              STR_ARG(cli_text(c, r->workflow_id)), r->test_mode ? " test" : "");
@@ -178,7 +169,9 @@ static int args_take(struct cli *c, struct interrupt_args *in) {
     const char *owner = cli_take_value(c, "--owner"), *limit = cli_take_value(c, "--limit");
     enum intr_kind known;
     uint64_t max = LIST_ROWS;
-    *in = (struct interrupt_args){.url = cli_take_url(c),
+    const char *url = cli_take_value(c, "--url");
+    *in = (struct interrupt_args){.url = url != NULL ? url : cli_take_url(c),
+                                  .url_given = url != NULL,
                                   .action = cli_take_value(c, "--action"),
                                   .comment = cli_take_value(c, "--comment"),
                                   .value = cli_take_value(c, "--value")};
@@ -198,6 +191,10 @@ static int args_take(struct cli *c, struct interrupt_args *in) {
                                            .run_id = str_c(run),
                                            .owner_user_id = str_c(owner),
                                            .max = (unsigned)max};
+    in->remote =
+        (struct remote_filter){.v = {{"kind", kind}, {"runId", run}, {"ownerUserId", owner}},
+                               .max = (unsigned)max,
+                               .json = in->json};
     return 0;
 }
 
@@ -214,6 +211,10 @@ int cmd_interrupts(struct cli *c) {
     bool is_resolve = strcmp(verb, "resolve") == 0 && c->argc == 3;
     if (!is_list && !is_show && !is_resolve) return cli_verb(c, VERBS);
     if (is_resolve) return interrupt_resolve(c, &in);
+    if (is_list && in.url != NULL) return remote_interrupts_list(c, in.url, &in.remote);
+    if (is_show && in.url_given)
+        return cli_usage("wopr: interrupts show reads the database file; over --url there is wopr "
+                         "runs show RUN_ID\n");
     rc = cli_store(c, true, &s);
     if (rc != 0) return rc;
     rc = is_list ? interrupts_list(c, s, &in) : interrupts_show(c, s, &in);

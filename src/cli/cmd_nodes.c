@@ -1,20 +1,25 @@
 /*
  * cmd_nodes.c: wopr nodes: lists the node types, from the same rows that check definitions
- * (domain/types.h); as text, as JSON, or as the page docs/nodes.md.
+ * (domain/types.h), or those of a running host; as text, as JSON, or as the page docs/nodes.md.
  */
 #include "base/near.h"
 #include "cli/cli.h"
+#include "codec/ident.h"
 #include "codec/json.h"
 #include "nodes/nodes.h"
 
 #include <stdio.h>
 
 #define PAGE_BYTES_MAX (4u * 1024 * 1024)
+#define NODES_PATH     "/v1/host/wopr/nodes"
+#define TYPE_ID_SIZE   (ID_TYPE_MAX + 1)
 
 static const char USAGE[] =
     "usage: wopr nodes [--json]           the node types of this program\n"
     "       wopr nodes TYPE [--json]      configuration, outputs and an example of one\n"
-    "       wopr nodes --markdown         all of it as a page (docs/nodes.md)\n";
+    "       wopr nodes --markdown         all of it as a page (docs/nodes.md)\n"
+    "With --url URL (or WOPR_URL) the first two ask a running host, which knows the types of its\n"
+    "workers too; the key is that of WOPR_API_KEY, --api-key-file or data/dev-api-key.\n";
 
 /* --- one member of a configuration --- */
 
@@ -223,14 +228,106 @@ static int one_print(struct cli *c, const struct wf_types *types, struct str id,
     return 0;
 }
 
+/* --- of a running host --- */
+
+static struct wf_type type_read(struct str doc, struct arena *a) {
+    return (struct wf_type){.type_id = json_string(json_get(doc, "typeId"), a),
+                            .summary = json_string(json_get(doc, "summary"), a),
+                            .config = json_get(doc, "config"),
+                            .outputs = json_get(doc, "outputs"),
+                            .example = json_get(doc, "example")};
+}
+
+static void schema_text(struct buf *b, const char *head, struct str schema) {
+    if (schema.n > 0) buf_addf(b, "\n%s\n  " STR_FMT "\n", head, STR_ARG(schema));
+}
+
+static void remote_text(struct cli *c, struct buf *b, struct str doc, bool whole) {
+    struct wf_type t = type_read(doc, c->arena);
+    bool worker = str_eqc(json_get(doc, "worker"), "true");
+    if (t.summary.n == 0 && worker) t.summary = STR("Executed by workers.");
+    if (!whole) {
+        line_text(b, &t, c->arena);
+        return;
+    }
+    type_text(b, &t, c->arena);
+    schema_text(b, "input (JSON Schema)", json_get(doc, "inputSchema"));
+    schema_text(b, "output (JSON Schema)", json_get(doc, "outputSchema"));
+}
+
+static void remote_print(struct cli *c, struct str doc, bool json, bool whole) {
+    struct buf b;
+    buf_init(&b, PAGE_BYTES_MAX);
+    if (json) {
+        buf_adds(&b, doc);
+        buf_addc(&b, '\n');
+    } else {
+        remote_text(c, &b, doc, whole);
+    }
+    cli_print(&b);
+    buf_fini(&b);
+}
+
+/* What is asked for: one type, or all. */
+struct remote_want {
+    struct str id; /* empty: all */
+    bool json, found;
+    struct near near;
+    char after[TYPE_ID_SIZE];
+};
+
+static int remote_page(struct cli *c, const struct cli_remote *r, struct remote_want *w) {
+    struct json_elements l;
+    struct str answer, path = STR(NODES_PATH "?limit=200");
+    if (w->after[0] != '\0') /* a type id needs no escape */
+        path = arena_printf(c->arena, NODES_PATH "?limit=200&after=%s", w->after);
+    int rc = cli_ask(c, r, "GET", path, STR_NONE, &answer);
+    if (rc != 0) return rc;
+    l = list_of(answer, "nodes", c->arena);
+    for (size_t i = 0; i < l.n; i++) {
+        struct str id = json_string(json_get(l.v[i], "typeId"), c->arena);
+        if (w->id.n > 0 && !str_eq(id, w->id)) {
+            near_try(&w->near, id);
+            continue;
+        }
+        remote_print(c, l.v[i], w->json, w->id.n > 0);
+        w->found = true;
+    }
+    struct str next = json_string(json_get(answer, "nextAfter"), c->arena);
+    (void)snprintf(w->after, sizeof w->after, STR_FMT, STR_ARG(next));
+    return 0;
+}
+
+static int remote_all(struct cli *c, const struct cli_remote *r, struct remote_want *w) {
+    char hint[NEAR_HINT];
+    int rc;
+    near_init(&w->near, w->id);
+    do {
+        rc = remote_page(c, r, w);
+    } while (rc == 0 && w->after[0] != '\0' && (w->id.n == 0 || !w->found) && !ferror(stdout));
+    if (rc != 0 || w->id.n == 0 || w->found) return rc;
+    fprintf(stderr, "wopr: neither the host nor its workers have a node type \"" STR_FMT "\"%s\n",
+            STR_ARG(cli_text(c, w->id)), near_hint(&w->near, hint));
+    return 1;
+}
+
+static int over_host(struct cli *c, const char *url, bool json) {
+    struct remote_want w = {.id = c->argc == 1 ? str_c(c->argv[0]) : STR_NONE, .json = json};
+    struct cli_remote r;
+    int rc = cli_remote(c, url, &r);
+    return rc == 0 ? remote_all(c, &r, &w) : rc;
+}
+
 int cmd_nodes(struct cli *c) {
     struct wopr_error err = {0};
     struct checker k;
     if (cli_help(c, USAGE)) return 0;
+    const char *url = cli_take_url(c);
     bool json = cli_take_flag(c, "--json"), page = cli_take_flag(c, "--markdown");
     int rc = cli_config(c);
     if (rc != 0) return rc;
     if (c->argc > 1 || (page && (json || c->argc > 0))) return cli_usage(USAGE);
+    if (url != NULL && !page) return over_host(c, url, json);
     rc = checker_open(&k, c->cfg.host_conformance || c->cfg.host_conformance_types, &err);
     if (rc != 0) rc = cli_fail(&err);
     else if (c->argc == 1) rc = one_print(c, &k.types, str_c(c->argv[0]), json);

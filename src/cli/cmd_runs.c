@@ -1,5 +1,5 @@
 /* cmd_runs.c: wopr runs: the operator's view of runs. list, show and events read the database file
- * and need neither key nor host; the other verbs ask a running host. */
+ * and need neither key nor host, unless an address is given; the other verbs ask a running host. */
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "codec/bytes.h"
@@ -32,8 +32,10 @@ static const char USAGE[] =
     "       wopr runs pause RUN_ID [--reason TEXT] [--immediate]\n"
     "       wopr runs resume RUN_ID [--reason TEXT]\n"
     "       wopr runs fork RUN_ID [--from SEQUENCE] [--branch]    replays unless told to branch\n"
-    "list, show and events read the database file; the others ask a running host: --url URL (or\n"
-    "WOPR_URL), and the key of WOPR_API_KEY, --api-key-file FILE or data/dev-api-key.\n"
+    "list, show and events read the database file unless --url URL (or WOPR_URL) names a host; "
+    "the\n"
+    "others always ask one.  The key is that of WOPR_API_KEY, --api-key-file FILE or\n"
+    "data/dev-api-key.\n"
     "start prints the run id; --wait prints how the run ended, --follow its events.  Both end "
     "with\n"
     "the run: 0 it completed, 3 it failed, 4 it was cancelled, 5 --timeout was over (it goes on);\n"
@@ -45,6 +47,7 @@ struct runs_args {
     uint64_t from;
     bool test, json, immediate, branch;
     struct start_args start; /* start, bulk-cancel */
+    struct remote_filter remote;
 };
 
 static int status_of(const char *name) {
@@ -208,6 +211,16 @@ static int run_resume(struct cli *c, const struct runs_args *in) {
     return run_control(c, in, ":resume", false);
 }
 
+static int list_remote(struct cli *c, const struct runs_args *in) {
+    return remote_runs_list(c, in->url, &in->remote);
+}
+static int show_remote(struct cli *c, const struct runs_args *in) {
+    return remote_run_show(c, in->url, c->argv[1]);
+}
+static int events_remote(struct cli *c, const struct runs_args *in) {
+    return remote_run_events(c, in->url, c->argv[1], (int64_t)in->from);
+}
+
 static int start_verb(struct cli *c, const struct runs_args *in) {
     return start_run(c, &in->start);
 }
@@ -216,16 +229,16 @@ static int cancel_verb(struct cli *c, const struct runs_args *in) {
 }
 
 enum { ANY_ARGS = -1 };
-/* args: positional arguments with the verb.  Exactly one of the two functions is set. */
+/* args: positional arguments with the verb.  Both functions: an address decides. */
 static const struct {
     const char *verb;
     int args;
     int (*on_file)(struct cli *c, struct store *s, const struct runs_args *in);
     int (*on_host)(struct cli *c, const struct runs_args *in);
 } VERBS[] = {
-    {"list", 1, runs_list, NULL},
-    {"show", 2, run_show, NULL},
-    {"events", 2, run_events, NULL},
+    {"list", 1, runs_list, list_remote},
+    {"show", 2, run_show, show_remote},
+    {"events", 2, run_events, events_remote},
     {"cancel", 2, NULL, run_cancel},
     {"pause", 2, NULL, pause_run},
     {"resume", 2, NULL, run_resume},
@@ -283,6 +296,10 @@ static int args_take(struct cli *c, struct runs_args *in) {
                                      .workflow_id = str_c(workflow),
                                      .tag = str_c(tag),
                                      .max = (unsigned)max};
+    in->remote =
+        (struct remote_filter){.v = {{"status", status}, {"workflowId", workflow}, {"tag", tag}},
+                               .max = (unsigned)max,
+                               .json = in->json};
     return 0;
 }
 
@@ -300,7 +317,8 @@ int cmd_runs(struct cli *c) {
             strcmp(c->argv[0], VERBS[i].verb) != 0))
         i++;
     if (i == sizeof VERBS / sizeof *VERBS) return cli_verb(c, NAMES);
-    if (VERBS[i].on_host != NULL) return VERBS[i].on_host(c, &in);
+    if (VERBS[i].on_host != NULL && (VERBS[i].on_file == NULL || in.url != NULL))
+        return VERBS[i].on_host(c, &in);
     rc = cli_store(c, true, &s);
     if (rc != 0) return rc;
     rc = VERBS[i].on_file(c, s, &in);

@@ -11,6 +11,9 @@
 
 #define HELP_BYTES_MAX (1024u * 1024)
 
+static const char USAGE[] =
+    "usage: wopr serve [--print-config] [SETTINGS]    runs the host until SIGTERM or SIGINT\n";
+
 static void start_logging(const struct config *c) {
     static const char *const names[] = {"debug", "info", "warn", "error"};
     for (int i = 0; i < 4; i++)
@@ -59,9 +62,13 @@ int cmd_serve(struct cli *c) {
     struct host *h = NULL;
     sigset_t set;
     struct buf b;
+    c->usage = USAGE;
+    if (c->asks_usage) return 0;
     buf_init(&b, HELP_BYTES_MAX);
     if (cli_take_flag(c, "--help") || cli_take_flag(c, "-h")) {
-        buf_addz(&b, "usage: wopr serve [OPTIONS]    [default; environment variable]\n\n");
+        fputs(USAGE, stdout);
+        cli_options_print(c->name, stdout);
+        fputs("settings:    [default; environment variable]\n", stdout);
         config_help(&b);
         cli_print(&b);
         buf_fini(&b);

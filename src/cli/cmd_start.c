@@ -234,6 +234,21 @@ int start_run(struct cli *c, const struct start_args *in) {
     return end_print(c, &r, &w, rc);
 }
 
+int remote_tail(struct cli *c, const char *url, const char *run_id, int64_t from, bool json) {
+    const struct start_args in = {.url = url, .follow = true, .json = json};
+    struct cli_remote r;
+    int rc = cli_remote(c, url, &r);
+    struct watch w = {.in = &in,
+                      .lines.tint = isatty(STDOUT_FILENO) == 1,
+                      .run_id = id_escaped(c, str_c(run_id)),
+                      .last = from - 1,
+                      .ended = -1};
+    if (rc != 0) return rc;
+    if (w.run_id.n == 0) return cli_usage("wopr: the run id is too long\n");
+    rc = run_watch(c, &r, &w);
+    return w.ended >= 0 ? 0 : rc;
+}
+
 /* --- many --- */
 
 static int one_cancel(struct cli *c, const struct cli_remote *r, const struct start_args *in,

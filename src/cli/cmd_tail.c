@@ -1,5 +1,5 @@
 /* cmd_tail.c: wopr tail: follows a run by reading the database file, so it needs no key and works
- * beside the host. */
+ * beside the host; with an address, by asking that host (cmd_start.c). */
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/follow.h"
@@ -15,7 +15,10 @@
 #define TAIL_POLL_MS    100
 #define TAIL_ARENA_MAX  (32u * 1024 * 1024)
 
-static const char USAGE[] = "usage: wopr tail RUN_ID [--json] [--from SEQUENCE] [--tenant T]\n";
+static const char USAGE[] = "usage: wopr tail RUN_ID [--json] [--from SEQUENCE] [--tenant T]\n"
+                            "Reads the database file; with --url URL (or WOPR_URL) it asks a "
+                            "running host, with the key of\n"
+                            "WOPR_API_KEY, --api-key-file FILE or data/dev-api-key.\n";
 
 struct tail {
     struct str run_id;
@@ -67,15 +70,16 @@ int cmd_tail(struct cli *c) {
     struct store *s = NULL;
     struct run_head head;
     uint64_t from = 0;
+    if (cli_help(c, USAGE)) return 0;
     struct tail t = {.json = cli_take_flag(c, "--json"), .lines.tint = isatty(STDOUT_FILENO) == 1};
     bool test = cli_take_flag(c, "--test"); /* not needed any more */
-    if (cli_help(c, USAGE)) return 0;
-    const char *from_text = cli_take_value(c, "--from");
+    const char *from_text = cli_take_value(c, "--from"), *url = cli_take_url(c);
     int rc = cli_config(c);
     if (rc != 0) return rc;
     if (c->argc != 1 || (from_text != NULL && !str_u64(str_c(from_text), &from)) ||
         from > INT64_MAX)
         return cli_usage(USAGE);
+    if (url != NULL) return remote_tail(c, url, c->argv[0], (int64_t)from, t.json);
     rc = cli_store(c, true, &s);
     if (rc != 0) return rc;
     t.run_id = str_c(c->argv[0]);

@@ -7,7 +7,7 @@
 static const char USAGE[] =
     "usage: wopr tokens rotate        new tokens are signed with a new secret; old ones stay "
     "valid\n"
-    "       wopr tokens list [--json] key ids, never secrets\n"
+    "       wopr tokens list [--json]   key ids, never secrets\n"
     "       wopr tokens revoke KID    tokens signed with this (rotated) secret stop working now\n";
 
 static int secret_rotate(struct cli *c, struct store *s) {

@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "codec/json.h"
 #include "domain/lint.h"
+#include "store/workflows.h"
 
 #include <stdio.h>
 
@@ -12,14 +13,16 @@
 
 static const char USAGE[] =
     "usage: wopr workflow check FILE...              all that is wrong or strange in definitions\n"
-    "       wopr workflow put FILE... [--force] [--shared]\n"
+    "       wopr workflow put FILE... [--force] [--shared] [--if-revision N]\n"
     "       wopr workflow list\n"
     "       wopr workflow get ID [--revision N]\n"
     "       wopr workflow versions ID                what was stored under the id\n"
     "       wopr workflow delete ID [--shared]       no new runs of it; those that exist go on\n"
     "They work on the database file; with --url URL (or WOPR_URL) they ask a running host, with\n"
     "the API key of WOPR_API_KEY, --api-key-file or data/dev-api-key.  put refuses what check\n"
-    "calls an error; --force stores what the host can compile.  In a file, --shared means every\n"
+    "calls an error; --force stores what the host can compile.  --if-revision stores it only if\n"
+    "revision N of wopr workflow versions is stored now (0: only if none is).  In a file, --shared "
+    "means every\n"
     "tenant's, else they are of the configured one.\n";
 
 static const char SEED_USAGE[] =
@@ -39,6 +42,7 @@ static int over_file(struct cli *c, struct store *s, const char *path, struct st
     static const char *const words[] = {
         [PUT_CREATED] = "created", [PUT_UPDATED] = "updated", [PUT_SAME] = "unchanged"};
     struct lint_summary sum = {0};
+    const struct workflow_terms terms = {0, in->if_revision};
     enum put_result what;
     struct buf text;
     int rc = file_read(path, DEFINITION_MAX, &text, err);
@@ -47,7 +51,7 @@ static int over_file(struct cli *c, struct store *s, const char *path, struct st
     bool good = rc == 0 && sum.wf != NULL && (sum.errors == 0 || (s != NULL && in->force));
     if (good && s == NULL) summary_print(c, path, &sum);
     if (good && s != NULL) {
-        rc = seed_text(s, buf_str(&text), tenant, &k->env, c->arena, &what, err);
+        rc = seed_text(s, buf_str(&text), tenant, &k->env, &terms, c->arena, &what, err);
         if (rc == 0) printf("%s: %s\n", path, words[what]);
     }
     workflow_unref(sum.wf);
@@ -207,11 +211,15 @@ int cmd_workflow(struct cli *c) {
     in.shared = cli_take_flag(c, "--shared");
     in.force = cli_take_flag(c, "--force");
     const char *text = cli_take_value(c, "--revision"), *url = cli_take_url(c);
+    const char *expected = cli_take_value(c, "--if-revision");
     int rc = cli_config(c);
     if (rc != 0) return rc;
     if (text != NULL && (!str_u64(str_c(text), &revision) || revision == 0 || revision > INT64_MAX))
         return cli_usage("wopr: --revision must be a number of wopr workflow versions\n");
     in.revision = (int64_t)revision;
+    if (expected != NULL && (!str_u64(str_c(expected), &revision) || revision > INT64_MAX))
+        return cli_usage("wopr: --if-revision must be a number of wopr workflow versions, or 0\n");
+    in.if_revision = expected != NULL ? (int64_t)revision : WORKFLOW_ANY;
     while (i < VERBS_NR && (c->argc == 0 || strcmp(c->argv[0], VERBS[i].verb) != 0)) i++;
     bool fits =
         i < VERBS_NR && (c->argc == VERBS[i].args || (VERBS[i].more && c->argc > VERBS[i].args));

@@ -1,8 +1,10 @@
-/* help.c: usage texts, and suggestions for misspelt names. */
+/* help.c: usage texts, the version, and suggestions for misspelt names. */
 #include "base/near.h"
-#include "cli/cli.h"
+#include "cli/commands.h"
 
 #include <stdio.h>
+
+#define OPTION_COLUMNS 24 /* of --help, before what an option does */
 
 int cli_usage(const char *text) {
     fputs(text, stderr);
@@ -13,11 +15,27 @@ static bool is_help(const char *arg) {
     return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
 }
 
+void cli_options_print(const char *command, FILE *to) {
+    bool any = false;
+    for (size_t i = 0; i < CLI_OPTIONS_NR; i++) {
+        const struct cli_option *o = &CLI_OPTIONS[i];
+        if (strcmp(o->command, command) != 0) continue;
+        if (!any) fputs("options:\n", to);
+        any = true;
+        int used = fprintf(to, "  --%s%s%s", o->name, o->value[0] != '\0' ? " " : "", o->value);
+        fprintf(to, "%*s %s%s%s%s\n", used > 0 && used < OPTION_COLUMNS ? OPTION_COLUMNS - used : 0,
+                "", o->help, o->verbs[0] != '\0' ? " (" : "", o->verbs,
+                o->verbs[0] != '\0' ? ")" : "");
+    }
+}
+
 bool cli_help(struct cli *c, const char *usage) {
     c->usage = usage;
+    if (c->asks_usage) return true;
     for (int i = 0; i < c->argc; i++) {
         if (!is_help(c->argv[i])) continue;
         fputs(usage, stdout);
+        cli_options_print(c->name, stdout);
         fputs("The settings of \"wopr serve --help\" are options too; most need only --db FILE.\n",
               stdout);
         return true;
@@ -80,4 +98,10 @@ int cli_verb(struct cli *c, const char *const *verbs) {
     fprintf(stderr, "wopr: there is no \"wopr %s " STR_FMT "\"%s\n", c->name,
             STR_ARG(cli_text(c, str_c(c->argv[0]))), near_hint(&n, hint));
     return cli_usage(c->usage);
+}
+
+int cmd_version(struct cli *c) {
+    if (c != NULL && cli_help(c, "usage: wopr version\n")) return 0;
+    printf("wopr %s\n", WOPR_VERSION);
+    return 0;
 }

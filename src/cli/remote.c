@@ -15,7 +15,7 @@ const char *cli_take_url(struct cli *c) {
 }
 
 /* Reach a listener bound to every address by loopback. */
-static const char *host_reachable(const char *host) {
+const char *cli_host_reachable(const char *host) {
     if (strcmp(host, "0.0.0.0") == 0) return "127.0.0.1";
     return strcmp(host, "::") == 0 ? "::1" : host;
 }
@@ -37,7 +37,7 @@ int cli_remote(struct cli *c, const char *url, struct cli_remote *out) {
     } else if (cfg->http_port == 0) {
         return cli_usage("wopr: say where the host listens: --url http://HOST:PORT, or --port\n");
     } else {
-        const char *host = host_reachable(cfg->http_host);
+        const char *host = cli_host_reachable(cfg->http_host);
         bool v6 = strchr(host, ':') != NULL;
         out->base = arena_printf(c->arena, "%s://%s%s%s:%lld",
                                  cfg->http_tls_cert_file[0] != '\0' ? "https" : "http",

@@ -61,7 +61,10 @@ static int file_put(struct cli *c, const struct cli_remote *r, const char *path,
     if (rc == REFUSED && in->force) rc = 0;
     if (rc != 0) return rc;
     if (id.n == 0) return cli_usage("wopr: the definition has no id\n");
-    struct str to = path_of(c, BASE "/", id, in->force ? "?force=true" : "");
+    const char *query = in->force ? "?force=true" : "?force=false";
+    if (in->if_revision >= 0)
+        query = arena_printf(c->arena, "%s&ifRevision=%lld", query, (long long)in->if_revision).p;
+    struct str to = path_of(c, BASE "/", id, query);
     rc = path_ask(c, r, "PUT", to, text, &answer);
     if (rc == 0) printf("%s: " STR_FMT "\n", path, STR_ARG(cli_member(c, answer, "result")));
     return rc;

@@ -99,15 +99,15 @@ uint64_t cond_view_spent(const struct cond_view *v, uint64_t steps) {
 /* --- names --- */
 
 static void *var_at(struct run_state *s, size_t i, struct str *name) {
-    if (i >= s->vars_nr) return NULL;
-    *name = text_str(&s->vars[i].name);
-    return &s->vars[i];
+    if (i >= s->variables.n) return NULL;
+    *name = text_str(&s->variables.v[i].name);
+    return &s->variables.v[i];
 }
 
 static void *chan_at(struct run_state *s, size_t i, struct str *name) {
-    if (i >= s->chans_nr) return NULL;
-    *name = text_str(&s->chans[i].name);
-    return &s->chans[i];
+    if (i >= s->channels.n) return NULL;
+    *name = text_str(&s->channels.v[i].name);
+    return &s->channels.v[i];
 }
 
 typedef void *names_at(struct run_state *s, size_t i, struct str *name);
@@ -194,8 +194,8 @@ static bool place_enter(struct place *p, struct str *name) {
 /* --- channels --- */
 
 static struct view_chan *chan_known(struct cond_view *v, const struct chan_state *c) {
-    if (!v->chans) v->chans = ARENA_ARRAY(v->a, struct view_chan, v->run->chans_nr);
-    return v->chans ? &v->chans[c - v->run->chans] : NULL;
+    if (!v->chans) v->chans = ARENA_ARRAY(v->a, struct view_chan, v->run->channels.n);
+    return v->chans ? &v->chans[c - v->run->channels.v] : NULL;
 }
 
 /* Its text, made if it is not one of the state. */
@@ -249,10 +249,10 @@ static const struct view_root *root_sized(struct cond_view *v, enum run_root whi
     struct view_root *r = &v->roots[which];
     if (!r->sized) {
         r->size_rc = root_object_bytes(v->run, which, v->now_ms, &r->bytes);
-        v->work += (v->run->vars_nr + v->run->chans_nr) * ENTRY_READ;
-        for (size_t i = 0; i < v->run->chans_nr; i++)
-            if (v->run->chans[i].is_list && root_channel(&v->run->chans[i], which, true))
-                v->work += v->run->chans[i].n * ENTRY_READ;
+        v->work += (v->run->variables.n + v->run->channels.n) * ENTRY_READ;
+        for (size_t i = 0; i < v->run->channels.n; i++)
+            if (v->run->channels.v[i].is_list && root_channel(&v->run->channels.v[i], which, true))
+                v->work += v->run->channels.v[i].n * ENTRY_READ;
     }
     r->sized = true;
     if (r->size_rc != 0) v->failed = true;

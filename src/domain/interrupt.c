@@ -180,8 +180,12 @@ static int schema_sound(struct str schema, const char *pointer, struct wopr_erro
                          why.message);
 }
 
+static const char *const ACTIONS[] = {"accept", "reject", "refine", "edit-accept", "ask", NULL};
+const char *intr_action_name(unsigned no) {
+    return no < sizeof ACTIONS / sizeof *ACTIONS ? ACTIONS[no] : NULL;
+}
+
 static int approval_check(struct str data, struct arena *a, struct wopr_error *err) {
-    static const char *const ACTIONS[] = {"accept", "reject", "refine", "edit-accept", "ask", NULL};
     static const char *const POLICIES[] = {"single-veto", "majority", NULL};
     struct json_elements l;
     int64_t required = 1;

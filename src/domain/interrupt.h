@@ -26,6 +26,7 @@ enum intr_kind { /* stored by name */
 #define INTR_ASKS_PREFIX  "_askExchanges:"  /* INT-21 */
 
 const char *intr_kind_name(enum intr_kind k);
+const char *intr_action_name(unsigned no); /* of an approval: "accept"; NULL after the last */
 bool intr_kind_of(struct str name, enum intr_kind *out);
 /* The word for the closed enums of node.suspended and interrupt.resolved, NULL for the kinds they
  * lack (AGT-32). */

@@ -145,6 +145,17 @@ static struct str payload_admit(struct plan *p, const struct payload_rules *rule
     return STR_NONE;
 }
 
+bool plan_admits(struct plan *p, const struct payload_rules *rules, const struct run_state *s,
+                 enum ev_kind kind, struct str payload) {
+    if (p->failed != 0) return false;
+    bool fits = payload_admit(p, rules, s, kind, payload).p != NULL;
+    if (p->failed == WOPR_E_PAYLOAD_INVALID || p->failed == WOPR_E_TOO_BIG) {
+        p->failed = 0;
+        wopr_error_clear(&p->error);
+    }
+    return fits;
+}
+
 int64_t plan_event(struct plan *p, const struct payload_rules *rules, struct run_state *s,
                    enum ev_kind kind, struct str node_id, int64_t causation_seq, int64_t now_ms,
                    struct str payload) {
@@ -221,8 +232,8 @@ static void project_nodes(struct plan *p, struct run_state *s) {
 
 /* OBS-71: rows hold what the log shows. */
 static void project_vars(struct plan *p, struct run_state *s) {
-    for (size_t i = 0; p->failed == 0 && i < s->vars_nr; i++) {
-        struct var_state *v = &s->vars[i];
+    for (size_t i = 0; p->failed == 0 && i < s->variables.n; i++) {
+        struct var_state *v = &s->variables.v[i];
         if (!v->dirty) continue;
         struct plan_var_row r = {.name = text_str(&v->name), .value = var_shown(v)};
         r.omitted = r.value.n == 0;
@@ -275,20 +286,20 @@ static void project_chan(struct plan *p, const struct run_state *s, struct chan_
 }
 
 static void project_chans(struct plan *p, struct run_state *s) {
-    for (size_t i = 0; p->failed == 0 && i < s->chan_ops_nr; i++) {
-        const struct chan_state *c = &s->chans[s->chan_ops[i].chan];
+    for (size_t i = 0; p->failed == 0 && i < s->channels.ops_nr; i++) {
+        const struct chan_state *c = &s->channels.v[s->channels.ops[i].chan];
         if (c->sensitive) continue; /* one row, which the next write replaces */
         struct plan_chan_row r = {
             .op = PLAN_CHAN_DEL,
             .name = text_str(&c->name),
             .declared = c->decl != NULL,
             .is_list = c->is_list,
-            .seq = s->chan_ops[i].seq,
+            .seq = s->channels.ops[i].seq,
         };
         plan_chan(p, &r);
     }
-    s->chan_ops_nr = 0;
-    for (size_t i = 0; i < s->chans_nr; i++) project_chan(p, s, &s->chans[i]);
+    s->channels.ops_nr = 0;
+    for (size_t i = 0; i < s->channels.n; i++) project_chan(p, s, &s->channels.v[i]);
 }
 
 void plan_channels(struct plan *p, const struct workflow *wf) {
@@ -327,8 +338,8 @@ void plan_project(struct plan *p, struct run_state *s, int64_t paused_ms) {
         .status = s->status,
         .current_node =
             s->current_node >= 0 ? text_keep(p, s->wf->nodes[s->current_node].id) : STR_NONE,
-        .started_ms = s->started_ms,
-        .completed_ms = s->completed_ms,
+        .started_ms = s->clock.started_ms,
+        .completed_ms = s->clock.completed_ms,
         .error = text_keep(p, text_str(&s->error)),
         .outputs = text_keep(p, text_str(&s->outputs)),
         .agent = text_keep(p, text_str(&s->agent)),
@@ -336,7 +347,7 @@ void plan_project(struct plan *p, struct run_state *s, int64_t paused_ms) {
     };
     p->has_update = p->what != PLAN_SIDE;
     if (run_status_final(s->status)) { /* no one needs the clear values any more */
-        p->unseals = s->masked || s->masks;
+        p->unseals = s->secrecy.masked || s->secrecy.masks;
         p->sealed_nr = 0;
     }
     s->dirty_run = false;

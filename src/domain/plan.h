@@ -58,6 +58,8 @@ struct run_row_new {                            /* PLAN_CREATE; see struct run_m
 };
 struct run_row_update { /* the columns a plan sets; all of them are written */
     enum run_status status;
+    bool unread;                      /* the log was not folded: status, end and completed_ms are
+                                       * written, what else the log says stays as the row has it */
     struct str current_node;          /* empty = NULL */
     int64_t started_ms, completed_ms; /* 0 = NULL */
     struct str error;                 /* raw or empty */
@@ -166,6 +168,7 @@ struct plan_task {
     enum {
         TASK_ROW_OPEN,      /* ready, or held */
         TASK_ROW_ANSWER,    /* leased -> answered, with outcome */
+        TASK_ROW_EMITTED,   /* number is that of the last emit */
         TASK_ROW_CLOSE,     /* the open one of the node -> state, with reason */
         TASK_ROW_CLOSE_ALL, /* all open ones of the run -> state, with reason */
         TASK_ROW_HOLD,      /* ready ones of the run -> held */
@@ -174,8 +177,11 @@ struct plan_task {
     struct str task_id, node_id, type_id, invocation_id;
     struct str body, outcome; /* raw JSON; empty: none, or sealed at sealed_at */
     struct str reason;
+    struct str word; /* ANSWER, CLOSE: digest of what the worker said, empty: nothing */
+    size_t bytes;    /* OPEN, ANSWER: of body or outcome, sealed or not */
     enum task_row_state state;
     int32_t attempt;
+    int64_t number;    /* EMITTED */
     int64_t sealed_at; /* 0 = not sealed */
     int64_t at_ms;
 };
@@ -209,7 +215,7 @@ struct plan_checkpoint {
          TEXT(effect_id) TEXT(node_id) TEXT(provider_key) TEXT(invocation_id) TEXT(outcome))       \
     ROWS(tasks, task, struct plan_task,                                                            \
          TEXT(task_id) TEXT(node_id) TEXT(type_id) TEXT(invocation_id) TEXT(body) TEXT(outcome)    \
-             TEXT(reason))                                                                         \
+             TEXT(reason) TEXT(word))                                                              \
     ROWS(sealed, sealed, struct plan_sealed, TEXT(box))                                            \
     STEP(sealed_end)                                                                               \
     STEP(initial_vars_put)                                                                         \
@@ -279,6 +285,9 @@ struct plan *plan_ref(struct plan *p);
 void plan_unref(struct plan *p); /* takes NULL */
 void plan_fail(struct plan *p, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Would the payload be taken?  Nothing is appended; the plan fails for want of memory only. */
+bool plan_admits(struct plan *p, const struct payload_rules *rules, const struct run_state *s,
+                 enum ev_kind kind, struct str payload);
 /* Append one event: payload must live in the plan's arena (or be static).  Checks the payload
  * against rules (EVT-12), applies it to s (may be NULL), assigns seq and timestamp = max(now, last
  * event's).  causation -1 = none.  Returns the sequence, -1 when failed. */

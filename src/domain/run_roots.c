@@ -53,15 +53,15 @@ int root_object(const struct run_state *s, enum run_root which, bool hides, int6
     struct jobj o;
     int rc = 0;
     jobj_begin(&o, SCOPE_BYTES_MAX);
-    for (size_t i = 0; which == ROOT_VARIABLES && i < s->vars_nr; i++) {
-        struct str raw = root_var(s, &s->vars[i], hides);
+    for (size_t i = 0; which == ROOT_VARIABLES && i < s->variables.n; i++) {
+        struct str raw = root_var(s, &s->variables.v[i], hides);
         if (raw.n == 0) continue;
-        jw_key_str(&o.w, text_str(&s->vars[i].name));
+        jw_key_str(&o.w, text_str(&s->variables.v[i].name));
         jw_raw(&o.w, raw);
     }
-    for (size_t i = 0; i < s->chans_nr; i++)
-        if (root_channel(&s->chans[i], which, hides) &&
-            channel_add(s, &s->chans[i], hides, now_ms, &o.w) != 0)
+    for (size_t i = 0; i < s->channels.n; i++)
+        if (root_channel(&s->channels.v[i], which, hides) &&
+            channel_add(s, &s->channels.v[i], hides, now_ms, &o.w) != 0)
             rc = WOPR_E_NO_MEMORY;
     *out = jobj_end(&o, a);
     return out->p ? rc : WOPR_E_NO_MEMORY;
@@ -91,12 +91,12 @@ int root_object_bytes(const struct run_state *s, enum run_root which, int64_t no
                       size_t *bytes) {
     size_t sum = 2;
     int rc = 0;
-    for (size_t i = 0; which == ROOT_VARIABLES && i < s->vars_nr; i++) {
-        struct str raw = root_var(s, &s->vars[i], true);
-        if (raw.n > 0) member_count(&sum, text_str(&s->vars[i].name), raw.n);
+    for (size_t i = 0; which == ROOT_VARIABLES && i < s->variables.n; i++) {
+        struct str raw = root_var(s, &s->variables.v[i], true);
+        if (raw.n > 0) member_count(&sum, text_str(&s->variables.v[i].name), raw.n);
     }
-    for (size_t i = 0; i < s->chans_nr; i++) {
-        const struct chan_state *c = &s->chans[i];
+    for (size_t i = 0; i < s->channels.n; i++) {
+        const struct chan_state *c = &s->channels.v[i];
         if (!root_channel(c, which, true)) continue;
         size_t n = chan_shown_bytes(c, s->wf->masking_mode, now_ms);
         if (n > SCOPE_BYTES_MAX) rc = WOPR_E_TOO_BIG;

@@ -19,44 +19,50 @@ static const char *const SKIP_TEXT[SKIP_NR] = {
 
 int sched_alloc(struct run_state *s) {
     size_t n = s->wf->nodes_nr;
-    if (s->edges == NULL) s->edges = ARENA_ARRAY(s->arena, enum edge_state, s->wf->edges_nr);
-    if (s->ready == NULL) s->ready = ARENA_ARRAY(s->arena, int, n);
-    if (s->skips == NULL) s->skips = ARENA_ARRAY(s->arena, int, n);
-    if (s->open_nodes == NULL) s->open_nodes = ARENA_ARRAY(s->arena, int, n);
-    if (s->triggers == NULL && s->wf->triggers_nr > 0) {
-        s->triggers = ARENA_ARRAY(s->arena, struct trigger_state, s->wf->triggers_nr);
-        if (s->triggers == NULL) return WOPR_E_NO_MEMORY;
+    if (s->sched.edges == NULL)
+        s->sched.edges = ARENA_ARRAY(s->arena, enum edge_state, s->wf->edges_nr);
+    if (s->sched.ready == NULL) s->sched.ready = ARENA_ARRAY(s->arena, int, n);
+    if (s->sched.skips == NULL) s->sched.skips = ARENA_ARRAY(s->arena, int, n);
+    if (s->sched.triggers == NULL && s->wf->triggers_nr > 0) {
+        s->sched.triggers = ARENA_ARRAY(s->arena, struct trigger_state, s->wf->triggers_nr);
+        if (s->sched.triggers == NULL) return WOPR_E_NO_MEMORY;
     }
     bool holds = false;
     for (size_t i = 0; i < s->wf->triggers_nr; i++)
         holds = holds || s->wf->triggers[i].debounce_ms > 0;
-    if (holds && !s->held && !(s->held = due_tree_new(s->arena, n))) return WOPR_E_NO_MEMORY;
-    bool ok = s->edges != NULL && s->ready != NULL && s->skips != NULL && s->open_nodes != NULL;
+    if (holds && !s->sched.held && !(s->sched.held = due_tree_new(s->arena, n)))
+        return WOPR_E_NO_MEMORY;
+    bool ok = s->sched.edges != NULL && s->sched.ready != NULL && s->sched.skips != NULL;
     return ok ? sched_wishes_alloc(s) : WOPR_E_NO_MEMORY;
 }
 
+size_t sched_alloc_bytes(const struct workflow *wf) {
+    return wf->edges_nr * sizeof(enum edge_state) + 2 * wf->nodes_nr * sizeof(int) +
+           wf->triggers_nr * sizeof(struct trigger_state) + 4 * _Alignof(max_align_t);
+}
+
 int sched_retries_alloc(struct run_state *s) {
-    if (!s->retries) s->retries = due_tree_new(s->arena, s->wf->nodes_nr);
-    return s->retries ? 0 : WOPR_E_NO_MEMORY;
+    if (!s->sched.retries) s->sched.retries = due_tree_new(s->arena, s->wf->nodes_nr);
+    return s->sched.retries ? 0 : WOPR_E_NO_MEMORY;
 }
 
 int sched_restore(struct run_state *s) {
-    if (s->retry_nr > 0 && sched_retries_alloc(s) != 0) return WOPR_E_NO_MEMORY;
+    if (s->counts.retry > 0 && sched_retries_alloc(s) != 0) return WOPR_E_NO_MEMORY;
     for (size_t i = 0; i < s->wf->nodes_nr; i++) {
         const struct node_state *n = &s->nodes[i];
-        if (n->retry_at_ms > 0) due_tree_set(s->retries, (int)i, n->retry_at_ms);
-        if (n->sched.phase == PHASE_HELD) due_tree_set(s->held, (int)i, n->sched.due_ms);
+        if (n->retry_at_ms > 0) due_tree_set(s->sched.retries, (int)i, n->retry_at_ms);
+        if (n->sched.phase == PHASE_HELD) due_tree_set(s->sched.held, (int)i, n->sched.due_ms);
         if (n->sched.loop_pending) sched_wish_ask(s, (int)i);
     }
-    for (size_t i = 0; s->triggers && i < s->wf->triggers_nr; i++)
-        if (s->triggers[i].n > 0) sched_wish_ask(s, (int)(s->wf->nodes_nr + i));
+    for (size_t i = 0; s->sched.triggers && i < s->wf->triggers_nr; i++)
+        if (s->sched.triggers[i].n > 0) sched_wish_ask(s, (int)(s->wf->nodes_nr + i));
     return 0;
 }
 
 int sched_run_started(struct run_state *s) {
     int rc = sched_alloc(s);
     if (rc != 0) return rc;
-    s->unsettled_nr = s->wf->nodes_nr;
+    s->sched.unsettled_nr = s->wf->nodes_nr;
     for (size_t i = 0; i < s->wf->nodes_nr; i++) sched_tally(s, (int)i);
     for (size_t i = 0; i < s->wf->nodes_nr; i++) {
         bool source = true;
@@ -71,15 +77,15 @@ int sched_run_started(struct run_state *s) {
 void sched_node_started(struct run_state *s, int node) {
     sched_dequeue(s, node);
     if (s->nodes[node].sched.phase == PHASE_SETTLED)
-        s->unsettled_nr++; /* only a foreign log does */
+        s->sched.unsettled_nr++; /* only a foreign log does */
     s->nodes[node].sched.phase = PHASE_BEGUN;
     s->nodes[node].sched.cause_seq = 0;
 }
 
 void sched_run_ended(struct run_state *s) {
     sched_triggers_drop(s);
-    while (s->ready_nr > 0) sched_dequeue(s, s->ready[s->ready_nr - 1]);
-    while (s->skips_nr > 0) sched_dequeue(s, s->skips[s->skips_nr - 1]);
+    while (s->sched.ready_nr > 0) sched_dequeue(s, s->sched.ready[s->sched.ready_nr - 1]);
+    while (s->sched.skips_nr > 0) sched_dequeue(s, s->sched.skips[s->sched.skips_nr - 1]);
     sched_loops_drop(s);
 }
 
@@ -91,7 +97,7 @@ static bool may_move(enum run_status st) {
 }
 
 int64_t sched_next_retry_ms(const struct run_state *s) {
-    return s->retry_nr > 0 ? due_tree_earliest(s->retries) : -1;
+    return s->counts.retry > 0 ? due_tree_earliest(s->sched.retries) : -1;
 }
 
 static struct sched_action action_make(enum sched_what what, int node) {
@@ -104,29 +110,32 @@ static struct sched_action next_start(const struct run_state *s, int node) {
         return action_make(SCHED_LOOP_LIMIT, node);
     if (s->started_count >= s->options.recursion_limit)
         return action_make(SCHED_CAP, node); /* EVT-25 */
-    if (s->running_nr >= SCHED_PARALLEL_MAX) return action_make(SCHED_WAIT, -1);
+    if (s->counts.running >= SCHED_PARALLEL_MAX) return action_make(SCHED_WAIT, -1);
     return action_make(SCHED_START, node);
 }
 
 void sched_next(const struct run_state *s, int64_t now_ms, struct sched_action *out) {
     ASSERT(!run_state_busy(s));
-    bool in_flight = s->running_nr + s->suspended_nr + s->retry_nr + s->held_nr > 0;
+    bool in_flight =
+        s->counts.running + s->counts.suspended + s->counts.retry + s->sched.held_nr > 0;
     *out = action_make(SCHED_WAIT, -1);
     if (!may_move(s->status)) return;
-    if (s->failed_node >= 0) {
-        *out = action_make(SCHED_FAIL, s->failed_node);
+    if (s->failure.node >= 0) {
+        *out = action_make(SCHED_FAIL, s->failure.node);
     } else if (s->cap_breached) {
         return;                  /* run.failed is in the same plan */
     } else if (s->end_reached) { /* 30-nodes 2.4; what a trigger holds is not waited for */
-        if (s->running_nr + s->suspended_nr + s->retry_nr == 0)
+        if (s->counts.running + s->counts.suspended + s->counts.retry == 0)
             *out = action_make(SCHED_COMPLETE, -1);
-    } else if (s->skips_nr > 0) {
-        *out = action_make(SCHED_SKIP, s->skips[0]);
-        out->reason = SKIP_TEXT[s->nodes[s->skips[0]].sched.reason];
+    } else if (s->sched.skips_nr > 0) {
+        *out = action_make(SCHED_SKIP, s->sched.skips[0]);
+        out->reason = SKIP_TEXT[s->nodes[s->sched.skips[0]].sched.reason];
     } else {
-        int node = due_tree_first(s->retries, now_ms), held = due_tree_first(s->held, now_ms);
+        int node = due_tree_first(s->sched.retries, now_ms),
+            held = due_tree_first(s->sched.held, now_ms);
         if (held >= 0 && (node < 0 || held < node)) node = held;
-        if (s->ready_nr > 0 && (node < 0 || s->ready[0] < node)) node = s->ready[0];
+        if (s->sched.ready_nr > 0 && (node < 0 || s->sched.ready[0] < node))
+            node = s->sched.ready[0];
         if (node >= 0) *out = next_start(s, node);
         else if (!in_flight && (node = sched_asleep(s)) >= 0) {
             *out = action_make(SCHED_SKIP, node);

@@ -29,30 +29,30 @@ static bool node_busy(const struct run_state *s, int node) {
     return p != PHASE_IDLE && p != PHASE_SETTLED;
 }
 
-/* Fill open_nodes with what head reaches over non-loopback edges, itself first; the number of them.
+/* Fill sched.region with what head reaches over non-loopback edges, itself first; returns how many.
  * *busy: the last of them in definition order that is in flight, or -1.  any: one of them will do,
  * and the walk ends there. */
 static size_t region_walk(struct run_state *s, int head, bool any, int *busy) {
     size_t nr = 0;
     *busy = -1;
-    s->open_nodes[nr++] = head;
+    s->sched.region[nr++] = head;
     s->nodes[head].sched.mark = true;
     for (size_t i = 0; i < nr && !(any && *busy >= 0); i++) {
-        int node = s->open_nodes[i];
+        int node = s->sched.region[i];
         const struct wf_node *n = &s->wf->nodes[node];
         if (node > *busy && node_busy(s, node)) *busy = node;
         for (size_t k = 0; k < n->out_nr; k++) {
             const struct wf_edge *e = &s->wf->edges[n->out_edges[k]];
             if (e->loopback || s->nodes[e->dst].sched.mark) continue;
             s->nodes[e->dst].sched.mark = true;
-            s->open_nodes[nr++] = e->dst;
+            s->sched.region[nr++] = e->dst;
         }
     }
-    for (size_t i = 0; i < nr; i++) s->nodes[s->open_nodes[i]].sched.mark = false;
+    for (size_t i = 0; i < nr; i++) s->nodes[s->sched.region[i]].sched.mark = false;
     return nr;
 }
 
-/* The size of a quiet region, which then is in open_nodes; 0: a part of it is in flight.  *blocker
+/* The size of a quiet region, then in sched.region; 0: a part of it is in flight.  *blocker
  * is a node in the way plus one.  It is looked at first, then what it reaches: a region that is
  * worked off is not walked from its head at every step. */
 static size_t region_quiet(struct run_state *s, int head, int *blocker) {
@@ -70,25 +70,25 @@ static void node_renew(struct run_state *s, int node) {
     struct node_state *n = &s->nodes[node];
     const struct wf_node *w = &s->wf->nodes[node];
     if (n->sched.phase == PHASE_SETTLED) {
-        s->unsettled_nr++;
+        s->sched.unsettled_nr++;
         n->status = NODE_PENDING;
         n->attempt = 0;
         if (n->activation < INT32_MAX) n->activation++;
         n->started_ms = n->completed_ms = 0;
         n->disabled_skip = false;
-        if (w->dormant) s->asleep_from = 0;
+        if (w->dormant) s->sched.asleep_from = 0;
         n->dirty = true;
         state_text_clear(s, &n->error);
         n->sched.phase = PHASE_IDLE;
     }
-    for (size_t i = 0; i < w->out_nr; i++) s->edges[w->out_edges[i]] = EDGE_OPEN;
+    for (size_t i = 0; i < w->out_nr; i++) s->sched.edges[w->out_edges[i]] = EDGE_OPEN;
 }
 
 static void loop_drop(struct run_state *s, int head) {
     struct sched_node *n = &s->nodes[head].sched;
     if (!n->loop_pending) return;
     n->loop_pending = false;
-    s->loops_nr--;
+    s->sched.loops_nr--;
     sched_wish_drop(s, head);
 }
 
@@ -96,14 +96,14 @@ static bool region_enter(struct run_state *s, int head, int *blocker, int32_t fi
                          int32_t fire_depth) {
     size_t nr = region_quiet(s, head, blocker);
     for (size_t i = 0; i < nr; i++) {
-        struct sched_node *n = &s->nodes[s->open_nodes[i]].sched;
-        loop_drop(s, s->open_nodes[i]); /* inner loops start over */
-        if (s->open_nodes[i] != head) n->loops = n->round = 0;
+        struct sched_node *n = &s->nodes[s->sched.region[i]].sched;
+        loop_drop(s, s->sched.region[i]); /* inner loops start over */
+        if (s->sched.region[i] != head) n->loops = n->round = 0;
         n->fired_by = fired_by;
         n->fire_depth = fire_depth;
-        node_renew(s, s->open_nodes[i]);
+        node_renew(s, s->sched.region[i]);
     }
-    for (size_t i = 0; i < nr; i++) sched_tally(s, s->open_nodes[i]);
+    for (size_t i = 0; i < nr; i++) sched_tally(s, s->sched.region[i]);
     return nr > 0;
 }
 
@@ -130,12 +130,12 @@ void sched_loop_request(struct run_state *s, const struct wf_edge *e) {
     if (t->loop_pending) return;
     t->loop_pending = true;
     t->blocker = 0;
-    s->loops_nr++;
+    s->sched.loops_nr++;
     sched_wish_ask(s, e->dst);
 }
 
 void sched_loops_drop(struct run_state *s) {
-    for (size_t i = 0; s->loops_nr > 0 && i < s->wf->nodes_nr; i++) loop_drop(s, (int)i);
+    for (size_t i = 0; s->sched.loops_nr > 0 && i < s->wf->nodes_nr; i++) loop_drop(s, (int)i);
 }
 
 /* The output with which core.loop ends (30-nodes 2.4). */
@@ -169,7 +169,7 @@ static void loop_enter(struct run_state *s, int head) {
  * Outer loops usually come first. */
 void sched_loops_try(struct run_state *s) {
     int head = -1;
-    while (s->failed_node < 0 && (head = sched_wish_due(s, head + 1, (int)s->wf->nodes_nr)) >= 0)
+    while (s->failure.node < 0 && (head = sched_wish_due(s, head + 1, (int)s->wf->nodes_nr)) >= 0)
         loop_enter(s, head);
 }
 
@@ -183,14 +183,14 @@ bool sched_fire(struct run_state *s, int node, int *blocker, int32_t fired_by, i
 
 const char *sched_wishes_broken(const struct run_state *s) {
     size_t pending = 0;
-    bool tried = s->failed_node < 0 && !s->end_reached && !run_state_busy(s);
+    bool tried = s->failure.node < 0 && !s->end_reached && !run_state_busy(s);
     for (size_t i = 0; i < s->wf->nodes_nr; i++) {
         if (!s->nodes[i].sched.loop_pending) continue;
         pending++;
         if (tried && sched_wish_lost(s, (int)i)) return "N6: a pending loop waits for a busy node";
     }
-    for (size_t i = 0; s->triggers && tried && i < s->wf->triggers_nr; i++)
-        if (s->triggers[i].n > 0 && sched_wish_lost(s, (int)(s->wf->nodes_nr + i)))
+    for (size_t i = 0; s->sched.triggers && tried && i < s->wf->triggers_nr; i++)
+        if (s->sched.triggers[i].n > 0 && sched_wish_lost(s, (int)(s->wf->nodes_nr + i)))
             return "N6: a firing waits for a busy node";
-    return pending == s->loops_nr ? NULL : "N4: the counters are those of the nodes";
+    return pending == s->sched.loops_nr ? NULL : "N4: the counters are those of the nodes";
 }

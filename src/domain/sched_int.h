@@ -70,6 +70,7 @@ void sched_check_handled(struct run_state *s, int node); /* WF-8: a failed node,
 MUST_CHECK int sched_restore(struct run_state *s);
 MUST_CHECK int sched_retries_alloc(struct run_state *s); /* before the first node waits for one */
 MUST_CHECK int sched_alloc(struct run_state *s);         /* the arrays of a run that has started */
+size_t sched_alloc_bytes(const struct workflow *wf);     /* about what they take */
 
 /* --- sched_activation.c --- */
 void sched_loop_request(struct run_state *s, const struct wf_edge *e); /* its loopback fired */

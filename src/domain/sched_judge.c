@@ -58,7 +58,7 @@ static bool failure_handled(const struct run_state *s, int node) {
     for (size_t i = 0; i < n->out_nr; i++) {
         const struct wf_edge *e = &s->wf->edges[n->out_edges[i]];
         const struct node_state *t = &s->nodes[e->dst];
-        enum edge_state st = s->edges[n->out_edges[i]];
+        enum edge_state st = s->sched.edges[n->out_edges[i]];
         if (e->loopback && st == EDGE_TRUE) return true;
         if (e->loopback || st != EDGE_FAILED) continue;
         if (e->rule != RULE_ANY_FAILED && e->rule != RULE_ALL_COMPLETE) continue;
@@ -70,7 +70,7 @@ static bool failure_handled(const struct run_state *s, int node) {
 }
 
 void sched_check_handled(struct run_state *s, int node) {
-    if (s->failed_node < 0 && !failure_handled(s, node)) s->failed_node = node;
+    if (s->failure.node < 0 && !failure_handled(s, node)) s->failure.node = node;
 }
 
 void sched_skip(struct run_state *s, int node, enum sched_skip why) {
@@ -118,9 +118,9 @@ static uint32_t *tally_of(struct sched_tally *t, enum edge_state st) {
 void sched_edge_settle(struct run_state *s, int edge, enum edge_state st) {
     const struct wf_edge *e = &s->wf->edges[edge];
     struct sched_tally *t = &s->nodes[e->dst].sched.in[e->rule];
-    --*tally_of(t, s->edges[edge]);
+    --*tally_of(t, s->sched.edges[edge]);
     ++*tally_of(t, st);
-    s->edges[edge] = st;
+    s->sched.edges[edge] = st;
     node_judge(s, e->dst);
 }
 
@@ -132,6 +132,6 @@ void sched_tally(struct run_state *s, int node) {
         const struct wf_edge *e = &s->wf->edges[w->in_edges[i]];
         if (e->loopback) continue;
         n->in[e->rule].total++;
-        ++*tally_of(&n->in[e->rule], s->edges[w->in_edges[i]]);
+        ++*tally_of(&n->in[e->rule], s->sched.edges[w->in_edges[i]]);
     }
 }

@@ -31,8 +31,8 @@ static void sift_down(struct run_state *s, int *heap, size_t nr, size_t pos, int
 }
 
 void sched_enqueue(struct run_state *s, int node, enum sched_phase phase) {
-    int *heap = phase == PHASE_READY ? s->ready : s->skips;
-    size_t *nr = phase == PHASE_READY ? &s->ready_nr : &s->skips_nr;
+    int *heap = phase == PHASE_READY ? s->sched.ready : s->sched.skips;
+    size_t *nr = phase == PHASE_READY ? &s->sched.ready_nr : &s->sched.skips_nr;
     s->nodes[node].sched.phase = phase;
     s->nodes[node].queued = true;
     sift_up(s, heap, (*nr)++, node);
@@ -41,13 +41,13 @@ void sched_enqueue(struct run_state *s, int node, enum sched_phase phase) {
 void sched_dequeue(struct run_state *s, int node) {
     struct node_state *n = &s->nodes[node];
     if (n->sched.phase == PHASE_HELD) {
-        s->held_nr--;
-        due_tree_set(s->held, node, 0);
+        s->sched.held_nr--;
+        due_tree_set(s->sched.held, node, 0);
         n->sched.phase = PHASE_IDLE;
     }
     if (n->sched.phase != PHASE_READY && n->sched.phase != PHASE_SKIP) return;
-    int *heap = n->sched.phase == PHASE_READY ? s->ready : s->skips;
-    size_t *nr = n->sched.phase == PHASE_READY ? &s->ready_nr : &s->skips_nr;
+    int *heap = n->sched.phase == PHASE_READY ? s->sched.ready : s->sched.skips;
+    size_t *nr = n->sched.phase == PHASE_READY ? &s->sched.ready_nr : &s->sched.skips_nr;
     size_t pos = n->sched.pos;
     int last = heap[--*nr];
     if (last != node) {

@@ -19,7 +19,7 @@
 
 /* All conditions of an event draw on one budget, each on a part of it. */
 static int condition_eval(struct run_state *s, const struct wf_edge *e, bool *holds) {
-    struct sched_settling *t = &s->settling;
+    struct sched_settling *t = &s->sched.settling;
     uint64_t left = t->steps < EXPR_STEPS_MAX ? t->steps : EXPR_STEPS_MAX, given = left;
     uint64_t refused = mem_refused();
     struct expr_scope scope = cond_view_edge(t->view, e->source_output, &left);
@@ -42,11 +42,12 @@ static int condition_eval(struct run_state *s, const struct wf_edge *e, bool *ho
 static int edge_condition(struct run_state *s, const struct wf_edge *e, bool *holds) {
     *holds = true;
     if (e->cond.kind == COND_NONE) return 0;
-    s->settling.costs = true;
+    s->sched.settling.costs = true;
     *holds = false;
-    if (s->settling.steps == 0) return 0;
-    if (!s->settling.view) s->settling.view = cond_view_new(s, e->src, s->settling.now_ms);
-    return s->settling.view ? condition_eval(s, e, holds) : WOPR_E_NO_MEMORY;
+    if (s->sched.settling.steps == 0) return 0;
+    if (!s->sched.settling.view)
+        s->sched.settling.view = cond_view_new(s, e->src, s->sched.settling.now_ms);
+    return s->sched.settling.view ? condition_eval(s, e, holds) : WOPR_E_NO_MEMORY;
 }
 
 /* The state of an edge of a settled source. */
@@ -99,9 +100,9 @@ static int loopback_settle(struct run_state *s, int edge) {
     bool fires = false;
     int rc = loop_fires(s, e, &fires);
     if (rc != 0) return rc;
-    s->edges[edge] = fires ? EDGE_TRUE : EDGE_FALSE;
+    s->sched.edges[edge] = fires ? EDGE_TRUE : EDGE_FALSE;
     if (fires) sched_loop_request(s, e);
-    s->settling.looped = s->settling.looped || fires;
+    s->sched.settling.looped = s->sched.settling.looped || fires;
     return 0;
 }
 
@@ -110,23 +111,23 @@ static int forward_settle(struct run_state *s, int edge) {
     enum edge_state st;
     int rc = edge_outcome(s, e, &st);
     if (rc != 0) return rc;
-    if (!s->settling.looped || !stays_open(e, st)) sched_edge_settle(s, edge, st);
+    if (!s->sched.settling.looped || !stays_open(e, st)) sched_edge_settle(s, edge, st);
     return 0;
 }
 
 int sched_node_settled(struct run_state *s, int node, struct wopr_error *err) {
     struct node_state *n = &s->nodes[node];
-    if (s->edges == NULL || n->sched.phase == PHASE_SETTLED)
+    if (s->sched.edges == NULL || n->sched.phase == PHASE_SETTLED)
         return wopr_error_set(err, WOPR_E_CORRUPT, "a node ended twice in one activation");
     bool disabled = n->sched.phase == PHASE_SKIP && n->sched.reason == SKIP_DISABLED;
     sched_dequeue(s, node);
     /* Until all its edges are settled: sched_skip looks at settled ones only. */
     n->sched.phase = PHASE_BEGUN;
     n->disabled_skip = disabled && n->status == NODE_SKIPPED;
-    s->unsettled_nr--;
+    s->sched.unsettled_nr--;
     if (n->status == NODE_COMPLETED && (s->wf->nodes[node].traits & NODE_IS_END) != 0)
         s->end_reached = true;
-    s->settling = (struct sched_settling){
+    s->sched.settling = (struct sched_settling){
         .node = node + 1, .steps = SETTLE_STEPS_MAX, .now_ms = s->last_ts_ms};
     return 0;
 }
@@ -139,7 +140,7 @@ static bool turn_over(const struct sched_settling *t, const struct run_pace *pac
 
 /* Loopbacks first: whether a round follows decides what the other edges mean. */
 static int edges_settle(struct run_state *s, const struct run_pace *pace) {
-    struct sched_settling *t = &s->settling;
+    struct sched_settling *t = &s->sched.settling;
     const uint64_t began = t->work;
     const struct wf_node *w = &s->wf->nodes[t->node - 1];
     while (t->at < 2 * w->out_nr) {
@@ -157,25 +158,25 @@ static int edges_settle(struct run_state *s, const struct run_pace *pace) {
 }
 
 void sched_settling_drop(struct run_state *s) {
-    cond_view_free(s->settling.view);
-    s->settling.view = NULL;
+    cond_view_free(s->sched.settling.view);
+    s->sched.settling.view = NULL;
 }
 
 int run_state_finish(struct run_state *s, const struct run_pace *pace, struct wopr_error *err) {
     if (!run_state_busy(s)) return 0;
-    int node = s->settling.node - 1, rc = edges_settle(s, pace);
+    int node = s->sched.settling.node - 1, rc = edges_settle(s, pace);
     if (rc > 0) return 0;
     sched_settling_drop(s);
     if (rc < 0) return wopr_error_set(err, rc, "no memory to schedule what follows a node");
     struct node_state *n = &s->nodes[node];
-    s->settling.node = 0;
+    s->sched.settling.node = 0;
     n->sched.phase = PHASE_SETTLED;
     sched_wishes_wake(s, node);
     if (n->status == NODE_SKIPPED) sched_slept(s, node);
     if (n->status == NODE_FAILED) {
         if (!n->sched.loop_over) sched_check_handled(s, node);
-        else if (s->failed_node < 0)
-            s->failed_node = node; /* EVT-40: no edge may handle this one */
+        else if (s->failure.node < 0)
+            s->failure.node = node; /* EVT-40: no edge may handle this one */
     }
     sched_loops_try(s);
     sched_triggers_try(s);

@@ -44,12 +44,12 @@ static int wish_of(const struct run_state *s, size_t trigger) {
 
 static void held_due(struct run_state *s, const struct wf_trigger *t, int64_t due_ms) {
     s->nodes[t->node].sched.due_ms = due_ms;
-    due_tree_set(s->held, t->node, due_ms > 0 ? due_ms : 1);
+    due_tree_set(s->sched.held, t->node, due_ms > 0 ? due_ms : 1);
 }
 
 static void trigger_enter(struct run_state *s, size_t i) {
     const struct wf_trigger *t = &s->wf->triggers[i];
-    struct trigger_state *q = &s->triggers[i];
+    struct trigger_state *q = &s->sched.triggers[i];
     struct sched_node *n = &s->nodes[t->node].sched;
     int64_t limit = s->wf->max_loopback < INT32_MAX - 1 ? s->wf->max_loopback : INT32_MAX - 1;
     struct trigger_fire fire;
@@ -70,12 +70,12 @@ static void trigger_enter(struct run_state *s, size_t i) {
     }
     n->phase = PHASE_HELD;
     held_due(s, t, due(t, fire.ts_ms));
-    s->held_nr++;
+    s->sched.held_nr++;
 }
 
 void sched_triggers_try(struct run_state *s) {
     int first = (int)s->wf->nodes_nr, end = first + (int)s->wf->triggers_nr, wish = first - 1;
-    while (s->failed_node < 0 && !s->end_reached && (wish = sched_wish_due(s, wish + 1, end)) >= 0)
+    while (s->failure.node < 0 && !s->end_reached && (wish = sched_wish_due(s, wish + 1, end)) >= 0)
         trigger_enter(s, (size_t)(wish - first));
 }
 
@@ -91,7 +91,7 @@ static bool held_on(struct run_state *s, size_t i, const struct trigger_fire *fi
 
 int sched_channel_written(struct run_state *s, const struct chan_state *c, int node,
                           const struct event *e) {
-    if (s->wf->triggers_nr == 0 || c->decl == NULL || s->triggers == NULL) return 0;
+    if (s->wf->triggers_nr == 0 || c->decl == NULL || s->sched.triggers == NULL) return 0;
     bool from_child = json_get(e->payload, "sourceEngineId").n > 0;
     const struct sched_node *w = node >= 0 ? &s->nodes[node].sched : NULL;
     const struct trigger_fire fire = {
@@ -103,7 +103,7 @@ int sched_channel_written(struct run_state *s, const struct chan_state *c, int n
         if (!fires_for(t, from_child)) continue;
         if (w && w->fired_by == (int32_t)i + 1) continue; /* CHAN-21: its own lineage */
         if (held_on(s, i, &fire)) continue;
-        int rc = queue_add(&s->triggers[i], &fire, t->debounce_ms > 0);
+        int rc = queue_add(&s->sched.triggers[i], &fire, t->debounce_ms > 0);
         if (rc != 0) return rc;
         sched_wish_ask(s, wish_of(s, i));
     }
@@ -112,8 +112,8 @@ int sched_channel_written(struct run_state *s, const struct chan_state *c, int n
 }
 
 void sched_triggers_drop(struct run_state *s) {
-    for (size_t i = 0; s->triggers && i < s->wf->triggers_nr; i++) {
-        s->triggers[i].n = 0;
+    for (size_t i = 0; s->sched.triggers && i < s->wf->triggers_nr; i++) {
+        s->sched.triggers[i].n = 0;
         sched_wish_drop(s, wish_of(s, i));
         if (s->nodes[s->wf->triggers[i].node].sched.phase == PHASE_HELD)
             sched_dequeue(s, s->wf->triggers[i].node);
@@ -121,11 +121,12 @@ void sched_triggers_drop(struct run_state *s) {
 }
 
 void sched_free(struct run_state *s) {
-    for (size_t i = 0; s->triggers && i < s->wf->triggers_nr; i++) mem_free(s->triggers[i].v);
+    for (size_t i = 0; s->sched.triggers && i < s->wf->triggers_nr; i++)
+        mem_free(s->sched.triggers[i].v);
 }
 
 int64_t sched_next_trigger_ms(const struct run_state *s) {
-    return s->held_nr > 0 ? due_tree_earliest(s->held) : -1;
+    return s->sched.held_nr > 0 ? due_tree_earliest(s->sched.held) : -1;
 }
 
 static bool node_sleeps(const struct run_state *s, const struct wf_trigger *t) {
@@ -133,13 +134,14 @@ static bool node_sleeps(const struct run_state *s, const struct wf_trigger *t) {
 }
 
 int sched_asleep(const struct run_state *s) {
-    for (size_t i = s->asleep_from; i < s->wf->triggers_nr; i++)
+    for (size_t i = s->sched.asleep_from; i < s->wf->triggers_nr; i++)
         if (node_sleeps(s, &s->wf->triggers[i])) return s->wf->triggers[i].node;
     return -1;
 }
 
 void sched_slept(struct run_state *s, int node) {
     if (!s->wf->nodes[node].dormant) return;
-    while (s->asleep_from < s->wf->triggers_nr && !node_sleeps(s, &s->wf->triggers[s->asleep_from]))
-        s->asleep_from++;
+    while (s->sched.asleep_from < s->wf->triggers_nr &&
+           !node_sleeps(s, &s->wf->triggers[s->sched.asleep_from]))
+        s->sched.asleep_from++;
 }

@@ -20,7 +20,7 @@ static size_t wishes_nr(const struct run_state *s) { return s->wf->nodes_nr + s-
 
 int sched_wishes_alloc(struct run_state *s) {
     size_t n = wishes_nr(s), words = n / WORD_BITS + 1;
-    if (s->wishes || (!s->wf->has_loop && s->wf->triggers_nr == 0)) return 0;
+    if (s->sched.wishes || (!s->wf->has_loop && s->wf->triggers_nr == 0)) return 0;
     struct sched_wishes *w = ARENA_NEW(s->arena, struct sched_wishes);
     if (!w) return WOPR_E_NO_MEMORY;
     w->due = ARENA_ARRAY(s->arena, uint64_t, words);
@@ -28,8 +28,10 @@ int sched_wishes_alloc(struct run_state *s) {
     w->prev = ARENA_ARRAY(s->arena, int, n);
     w->node = ARENA_ARRAY(s->arena, int, n);
     w->first = ARENA_ARRAY(s->arena, int, s->wf->nodes_nr);
-    if (!w->due || !w->next || !w->prev || !w->node || !w->first) return WOPR_E_NO_MEMORY;
-    s->wishes = w;
+    s->sched.region = ARENA_ARRAY(s->arena, int, s->wf->nodes_nr);
+    if (!w->due || !w->next || !w->prev || !w->node || !w->first || !s->sched.region)
+        return WOPR_E_NO_MEMORY;
+    s->sched.wishes = w;
     return 0;
 }
 
@@ -41,7 +43,7 @@ static void wish_unlink(struct sched_wishes *w, int wish) {
 }
 
 void sched_wish_drop(struct run_state *s, int wish) {
-    struct sched_wishes *w = s->wishes;
+    struct sched_wishes *w = s->sched.wishes;
     if (!w) return;
     if (w->node[wish] > 0) wish_unlink(w, wish);
     w->due[wish / WORD_BITS] &= ~(UINT64_C(1) << wish % WORD_BITS);
@@ -49,11 +51,11 @@ void sched_wish_drop(struct run_state *s, int wish) {
 
 void sched_wish_ask(struct run_state *s, int wish) {
     sched_wish_drop(s, wish);
-    if (s->wishes) s->wishes->due[wish / WORD_BITS] |= UINT64_C(1) << wish % WORD_BITS;
+    if (s->sched.wishes) s->sched.wishes->due[wish / WORD_BITS] |= UINT64_C(1) << wish % WORD_BITS;
 }
 
 void sched_wish_wait(struct run_state *s, int wish, int node) {
-    struct sched_wishes *w = s->wishes;
+    struct sched_wishes *w = s->sched.wishes;
     if (!w) return;
     sched_wish_drop(s, wish);
     w->node[wish] = node + 1;
@@ -64,13 +66,14 @@ void sched_wish_wait(struct run_state *s, int wish, int node) {
 }
 
 void sched_wishes_wake(struct run_state *s, int node) {
-    while (s->wishes && s->wishes->first[node] > 0) sched_wish_ask(s, s->wishes->first[node] - 1);
+    while (s->sched.wishes && s->sched.wishes->first[node] > 0)
+        sched_wish_ask(s, s->sched.wishes->first[node] - 1);
 }
 
 int sched_wish_due(const struct run_state *s, int from, int until) {
     size_t words = wishes_nr(s) / WORD_BITS + 1;
-    for (size_t i = (size_t)from / WORD_BITS; s->wishes && i < words; i++) {
-        uint64_t bits = s->wishes->due[i];
+    for (size_t i = (size_t)from / WORD_BITS; s->sched.wishes && i < words; i++) {
+        uint64_t bits = s->sched.wishes->due[i];
         if (i == (size_t)from / WORD_BITS) bits &= ~UINT64_C(0) << from % WORD_BITS;
         if (bits == 0) continue;
         int wish = (int)(i * WORD_BITS) + __builtin_ctzll(bits);
@@ -81,7 +84,7 @@ int sched_wish_due(const struct run_state *s, int from, int until) {
 
 /* Nobody is forgotten: what is wanted is due, or waits for a node that is busy. */
 bool sched_wish_lost(const struct run_state *s, int wish) {
-    const struct sched_wishes *w = s->wishes;
+    const struct sched_wishes *w = s->sched.wishes;
     if (!w) return true;
     if (w->due[wish / WORD_BITS] >> wish % WORD_BITS & 1) return false;
     if (w->node[wish] == 0) return true;

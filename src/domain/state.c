@@ -7,18 +7,20 @@
 #include "base/vec.h"
 #include "codec/jobj.h"
 #include "domain/due_tree.h"
+#include "domain/sched_int.h"
 #include "domain/state_internal.h"
 
 void state_vars_free(struct run_state *s) {
-    for (size_t i = 0; i < s->vars_nr; i++) {
-        s->bytes -= sizeof s->vars[i] + s->vars[i].name.n + s->vars[i].value.n + s->vars[i].shown.n;
-        text_clear(&s->vars[i].name);
-        text_clear(&s->vars[i].value);
-        text_clear(&s->vars[i].shown);
+    for (size_t i = 0; i < s->variables.n; i++) {
+        s->bytes -= sizeof s->variables.v[i] + s->variables.v[i].name.n +
+                    s->variables.v[i].value.n + s->variables.v[i].shown.n;
+        text_clear(&s->variables.v[i].name);
+        text_clear(&s->variables.v[i].value);
+        text_clear(&s->variables.v[i].shown);
     }
-    mem_free(s->vars);
-    s->vars = NULL;
-    s->vars_nr = s->vars_cap = 0;
+    mem_free(s->variables.v);
+    s->variables.v = NULL;
+    s->variables.n = s->variables.cap = 0;
 }
 
 static struct str member_of(const struct json_members *m, struct str name) {
@@ -30,53 +32,79 @@ static struct str member_of(const struct json_members *m, struct str name) {
 /* One initial variable.  The creation data holds inputs as shown and, only for folds that may read
  * them, the masked ones clear.  Without these a sensitive variable begins as its mask. */
 static int var_init(struct run_state *s, const struct wf_variable *d, struct str given,
-                    struct str clear, struct wopr_error *err) {
+                    struct str clear, struct arena *scratch, struct wopr_error *err) {
     struct str mode = s->wf->masking_mode, shown = given;
     struct str value = clear.n > 0 ? clear : given;
     bool masks = d->sensitive && mask_masks(mode);
     int rc = 0;
     if (value.n == 0 && d->has_default) {
         value = shown = d->default_value;
-        if (masks) rc = mask_value(mode, value, s->arena, &shown, err);
-        s->masks = s->masks || masks;
+        if (masks) rc = mask_value(mode, value, scratch, &shown, err);
+        s->secrecy.masks = s->secrecy.masks || masks;
     }
     if (rc != 0 || value.n == 0) return rc;
     rc = state_var_set(s, d->name, value, d->sensitive || clear.n > 0, shown);
     if (rc != 0) return wopr_error_set(err, rc, "no room for the variables of a run");
-    s->vars[s->vars_nr - 1].dirty = false; /* its row was written with that of the run */
+    s->variables.v[s->variables.n - 1].dirty = false; /* its row was written with that of the run */
     return 0;
 }
 
 /* Declared defaults overlaid by inputs (WF-17..19); undeclared inputs are ignored (EVT-11). */
-static int vars_init(struct run_state *s, struct wopr_error *err) {
+static int vars_fill(struct run_state *s, struct arena *scratch, struct wopr_error *err) {
     struct json_members in = {0}, clear = {0};
     int rc = 0;
     if (s->meta.inputs.n > 0) {
         rc = json_check(s->meta.inputs, &JSON_LIMITS_STORED, err);
-        if (rc == 0) rc = json_members(s->meta.inputs, s->arena, &in, err);
+        if (rc == 0) rc = json_members(s->meta.inputs, scratch, &in, err);
     }
     if (rc == 0 && s->meta.inputs_clear.n > 0)
-        rc = json_members(s->meta.inputs_clear, s->arena, &clear, err);
-    s->masked = s->masks = s->meta.sealed;
-    s->lost = s->meta.sealed && s->meta.inputs_clear.n == 0;
+        rc = json_members(s->meta.inputs_clear, scratch, &clear, err);
+    s->secrecy.masked = s->secrecy.masks = s->meta.sealed;
+    s->secrecy.lost = s->meta.sealed && s->meta.inputs_clear.n == 0;
     for (size_t i = 0; rc == 0 && i < s->wf->vars_nr; i++) {
         const struct wf_variable *d = &s->wf->vars[i];
-        rc = var_init(s, d, member_of(&in, d->name), member_of(&clear, d->name), err);
+        rc = var_init(s, d, member_of(&in, d->name), member_of(&clear, d->name), scratch, err);
     }
+    return rc;
+}
+
+static int vars_init(struct run_state *s, struct wopr_error *err) {
+    if (s->wf->vars_nr == 0 && s->meta.inputs.n == 0) return vars_fill(s, NULL, err);
+    struct arena *scratch = arena_new(STATE_SCRATCH_MAX);
+    if (!scratch) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a run");
+    int rc = vars_fill(s, scratch, err);
+    arena_free(scratch);
     return rc;
 }
 
 /* --- life --- */
 
-static int meta_copy(struct run_state *s, const struct run_meta *m) {
-    struct run_meta *d = &s->meta;
-    *d = *m;
-    struct str *const texts[] = {
-        &d->run_id,      &d->workflow_id,  &d->tenant,       &d->workspace, &d->scope_id,
-        &d->subject,     &d->configurable, &d->tags,         &d->metadata,  &d->callback_url,
-        &d->traceparent, &d->inputs,       &d->inputs_clear, &d->transport,
+enum { META_TEXTS = 14, STATE_ARENA_SLACK = 256 }; /* slack: what options and inputs leave there */
+
+static void meta_texts(struct run_meta *m, struct str *texts[META_TEXTS]) {
+    struct str *const all[META_TEXTS] = {
+        &m->run_id,      &m->workflow_id,  &m->tenant,       &m->workspace, &m->scope_id,
+        &m->subject,     &m->configurable, &m->tags,         &m->metadata,  &m->callback_url,
+        &m->traceparent, &m->inputs,       &m->inputs_clear, &m->transport,
     };
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+    memcpy(texts, all, sizeof all);
+}
+
+/* A state is kept for as long as its run waits, so its arena begins with the room that it needs. */
+static struct arena *state_arena_new(const struct workflow *wf, struct run_meta m) {
+    struct str *texts[META_TEXTS];
+    size_t n = STATE_ARENA_SLACK + sched_alloc_bytes(wf);
+    meta_texts(&m, texts);
+    for (size_t i = 0; i < META_TEXTS; i++)
+        if (texts[i]->n > 0) n += texts[i]->n + _Alignof(max_align_t);
+    return arena_new_for(STATE_ARENA_MAX, n);
+}
+
+static int meta_copy(struct run_state *s, const struct run_meta *m) {
+    struct str *texts[META_TEXTS];
+    s->meta = *m;
+    meta_texts(&s->meta, texts);
+    for (size_t i = 0; i < META_TEXTS; i++)
         if (texts[i]->n > 0) *texts[i] = arena_str(s->arena, *texts[i]);
         else *texts[i] = STR_NONE;
     return arena_failed(s->arena) ? WOPR_E_NO_MEMORY : 0;
@@ -89,9 +117,9 @@ int run_state_new(struct workflow *wf, const struct run_meta *meta, const struct
     if (!s) return wopr_error_set(err, rc, "no memory for a run");
     s->wf = workflow_ref(wf);
     s->status = s->before_pause = RUN_PENDING;
-    s->current_node = s->failed_node = -1;
-    s->fail_seq = -1;
-    s->arena = arena_new(STATE_ARENA_MAX);
+    s->current_node = s->failure.node = -1;
+    s->failure.seq = -1;
+    s->arena = state_arena_new(wf, *meta);
     if (!s->arena || meta_copy(s, meta) != 0) goto no_memory;
     s->nodes = mem_array(wf->nodes_nr > 0 ? wf->nodes_nr : 1, sizeof *s->nodes);
     if (!s->nodes) goto no_memory;
@@ -124,13 +152,13 @@ void run_state_free(struct run_state *s) {
     }
     mem_free(s->nodes);
     state_vars_free(s);
-    for (size_t i = 0; i < s->chans_nr; i++) chan_free(&s->chans[i]);
-    for (size_t i = 0; i < s->intrs_nr; i++) intr_free(&s->intrs[i]);
-    mem_free(s->intrs);
-    intr_index_free(s->intr_index);
+    for (size_t i = 0; i < s->channels.n; i++) chan_free(&s->channels.v[i]);
+    for (size_t i = 0; i < s->interrupts.n; i++) intr_free(&s->interrupts.v[i]);
+    mem_free(s->interrupts.v);
+    intr_index_free(s->interrupts.index);
     state_waits_free(s);
-    mem_free(s->chans);
-    mem_free(s->chan_ops);
+    mem_free(s->channels.v);
+    mem_free(s->channels.ops);
     state_pins_free(s);
     sched_settling_drop(s);
     sched_free(s);
@@ -144,11 +172,11 @@ void run_state_free(struct run_state *s) {
 
 void run_state_clean(struct run_state *s) {
     for (size_t i = 0; i < s->wf->nodes_nr; i++) s->nodes[i].dirty = false;
-    for (size_t i = 0; i < s->vars_nr; i++) s->vars[i].dirty = false;
-    for (size_t i = 0; i < s->chans_nr; i++)
-        for (size_t k = s->chans[i].n; k > 0 && s->chans[i].v[k - 1].fresh; k--)
-            s->chans[i].v[k - 1].fresh = false;
-    s->chan_ops_nr = 0;
+    for (size_t i = 0; i < s->variables.n; i++) s->variables.v[i].dirty = false;
+    for (size_t i = 0; i < s->channels.n; i++)
+        for (size_t k = s->channels.v[i].n; k > 0 && s->channels.v[i].v[k - 1].fresh; k--)
+            s->channels.v[i].v[k - 1].fresh = false;
+    s->channels.ops_nr = 0;
     s->dirty_run = false;
 }
 
@@ -165,18 +193,18 @@ void run_move(struct run_state *s, enum run_status to, int64_t ts_ms) {
     if (from == to) return;
     s->status = to;
     s->dirty_run = true;
-    if (s->started_ms == 0) return;
+    if (s->clock.started_ms == 0) return;
     if (run_clock_stops(from) && !run_clock_stops(to)) {
-        s->waited_ms += ts_ms - s->wait_since_ms;
-        s->wait_since_ms = 0;
+        s->clock.waited_ms += ts_ms - s->clock.wait_since_ms;
+        s->clock.wait_since_ms = 0;
     } else if (!run_clock_stops(from) && run_clock_stops(to)) {
-        s->wait_since_ms = ts_ms;
+        s->clock.wait_since_ms = ts_ms;
     }
 }
 
 static int fold_run_started(struct fold *f) {
     struct run_state *s = f->run;
-    s->started_ms = f->ts_ms;
+    s->clock.started_ms = f->ts_ms;
     int rc = sched_run_started(s);
     if (rc == WOPR_E_NO_MEMORY) return fold_no_memory(f);
     return rc == 0 ? 0 : fold_corrupt(f, "the workflow can not be started");
@@ -204,15 +232,15 @@ static int error_closed(struct fold *f, struct str error, struct text *out) {
 /* EVT-7, R2: the nodes were ended by their own events before the run ends. */
 static int fold_run_ended(struct fold *f) {
     struct run_state *s = f->run;
-    if (s->running_nr > 0 || s->suspended_nr > 0)
+    if (s->counts.running > 0 || s->counts.suspended > 0)
         return fold_corrupt(f, "the run ends while a node runs or waits");
-    for (size_t i = 0; s->retry_nr > 0 && i < s->wf->nodes_nr; i++)
+    for (size_t i = 0; s->counts.retry > 0 && i < s->wf->nodes_nr; i++)
         if (s->nodes[i].retry_at_ms > 0) {
             s->nodes[i].retry_at_ms = 0; /* it will not start again */
-            due_tree_set(s->retries, (int)i, 0);
-            s->retry_nr--;
+            due_tree_set(s->sched.retries, (int)i, 0);
+            s->counts.retry--;
         }
-    s->completed_ms = f->ts_ms;
+    s->clock.completed_ms = f->ts_ms;
     s->current_node = -1;
     sched_run_ended(s);
     return 0;
@@ -320,8 +348,8 @@ static int fold_known(struct fold *f) {
     if (e->node_id.n > 0) f->node = workflow_node_index(s->wf, e->node_id);
     bool waited = node_waits(f);
     if (fold_masked(f)) {
-        s->masked = s->masks = true;
-        s->lost = s->lost || e->clear.n == 0;
+        s->secrecy.masked = s->secrecy.masks = true;
+        s->secrecy.lost = s->secrecy.lost || e->clear.n == 0;
     }
     if (FOLDS[e->kind]) {
         int rc = FOLDS[e->kind](f);

@@ -237,6 +237,57 @@ struct run_meta {
     int64_t created_ms;
     int64_t recursion_limit;
 };
+/* Parts of struct run_state, each with the files that change it. */
+struct run_clock {                    /* state.c */
+    int64_t started_ms, completed_ms; /* 0 = not yet */
+    int64_t waited_ms, wait_since_ms; /* time not counted by run_timeout (WF-23) */
+};
+struct run_failure { /* sched_judge.c */
+    int node;        /* first unhandled failure or -1 */
+    int64_t seq;     /* of the last node.failed, -1 = none (EVT-4) */
+};
+struct node_counts { /* state_node.c: N4 */
+    size_t running, suspended, retry;
+};
+struct sched_state { /* sched*.c; empty until the run starts */
+    enum edge_state *edges;
+    int *ready; /* min-heap of node indexes (WF-14: definition order) */
+    size_t ready_nr;
+    int *skips;                      /* min-heap of nodes that can only be skipped */
+    size_t skips_nr, loops_nr;       /* loops_nr: heads whose loop is pending */
+    size_t unsettled_nr;             /* nodes that have not ended */
+    struct trigger_state *triggers;  /* one per trigger of the workflow */
+    struct sched_wishes *wishes;     /* loops and triggers that wait for a quiet region, or NULL */
+    int *region;                     /* scratch of sched_activation.c, made with wishes */
+    struct due_tree *retries, *held; /* nodes that wait for a time; retries: made by the first */
+    size_t held_nr, asleep_from;     /* no trigger before asleep_from has a node that sleeps */
+    struct sched_settling settling;
+};
+struct run_variables { /* state.c */
+    struct var_state *v;
+    size_t n, cap;
+};
+struct run_channels { /* state_channel.c */
+    struct chan_state *v;
+    size_t n, cap;
+    struct chan_op *ops; /* since the last plan_project */
+    size_t ops_nr, ops_cap;
+    struct chan_break broken; /* CHAN-18: the run cannot continue */
+};
+struct run_interrupts {   /* state_interrupt.c */
+    struct intr_state *v; /* in the order they were requested */
+    size_t n, cap;
+    struct intr_index *index; /* derived from v on demand, or NULL */
+};
+struct run_pins {        /* state_pin.c */
+    struct pin_state *v; /* in log order */
+    size_t n, cap;
+};
+struct run_secrecy { /* what the log shows masked */
+    bool masks;      /* nodes may read values that the log shows masked */
+    bool masked;     /* a value of the run was masked: something may be sealed for it */
+    bool lost;       /* a value was folded without its clear form: nodes read the mask */
+};
 struct run_state {
     struct workflow *wf; /* counted */
     struct arena *arena; /* meta and fixed arrays */
@@ -245,49 +296,28 @@ struct run_state {
     enum run_status status;
     enum run_status before_pause; /* status to show after run.resumed */
     int64_t next_seq, last_ts_ms;
-    int64_t log_bytes; /* of the events so far, see event_bytes() */
-    int64_t pauses;    /* run.paused events */
-    size_t bytes;      /* of the values held here: what a snapshot shows and what memory costs */
-    int64_t started_ms, completed_ms, started_count; /* node.started events (EVT-25) */
-    int64_t waited_ms, wait_since_ms;                /* time not counted by run_timeout (WF-23) */
+    int64_t log_bytes;     /* of the events so far, see event_bytes() */
+    int64_t pauses;        /* run.paused events */
+    int64_t started_count; /* node.started events (EVT-25) */
+    size_t bytes; /* of the values held here: what a snapshot shows and what memory costs */
+    struct run_clock clock;
     struct node_state *nodes;
-    enum edge_state *edges;
-    int *ready; /* min-heap of node indexes (WF-14: definition order) */
-    size_t ready_nr;
-    int *open_nodes;                 /* scratch of sched: see sched.c */
-    int *skips;                      /* min-heap of nodes that can only be skipped */
-    size_t skips_nr, loops_nr;       /* loops_nr: heads whose loop is pending */
-    struct trigger_state *triggers;  /* one per trigger of the workflow */
-    struct sched_wishes *wishes;     /* loops and triggers that wait for a quiet region */
-    struct due_tree *retries, *held; /* nodes that wait for a time; retries: made by the first */
-    size_t held_nr, asleep_from;     /* no trigger before asleep_from has a node that sleeps */
-    struct sched_settling settling;
-    size_t running_nr, suspended_nr, retry_nr, unsettled_nr;
-    int current_node; /* node index or -1 (INT-12) */
-    int failed_node;  /* first unhandled failure or -1 */
-    int64_t fail_seq; /* of the last node.failed, -1 = none (EVT-4) */
+    struct node_counts counts;
+    struct wait_queues *waits; /* derived from nodes on demand, or NULL */
+    int current_node;          /* node index or -1 (INT-12) */
+    struct run_failure failure;
     bool cap_breached, end_reached;
-    struct text error; /* raw {"code","message","details"?} of run.failed */
-    struct var_state *vars;
-    size_t vars_nr, vars_cap;
-    struct chan_state *chans;
-    size_t chans_nr, chans_cap;
-    struct chan_op *chan_ops;
-    size_t chan_ops_nr, chan_ops_cap;
-    struct intr_state *intrs; /* in the order they were requested */
-    size_t intrs_nr, intrs_cap;
-    struct wait_queues *waits;     /* derived from nodes on demand, or NULL */
-    struct intr_index *intr_index; /* derived from intrs on demand, or NULL */
-    struct chan_break chan_break;  /* CHAN-18: the run cannot continue */
-    struct pin_state *pins;        /* in log order */
-    size_t pins_nr, pins_cap;
+    bool dirty_run;
+    struct sched_state sched;
+    struct run_variables variables;
+    struct run_channels channels;
+    struct run_interrupts interrupts;
+    struct run_pins pins;
+    struct run_secrecy secrecy;
+    struct text error;   /* raw {"code","message","details"?} of run.failed */
     struct text agent;   /* raw AgentRef shown on the snapshot */
     struct text outputs; /* raw outputs of run.completed */
     size_t inputs_seen;  /* bytes of the inputs as conditions see them; 0 = not asked yet */
-    bool dirty_run;
-    bool masks;  /* nodes may read values that the log shows masked */
-    bool masked; /* a value of the run was masked: something may be sealed for it */
-    bool lost;   /* a value was folded without its clear form: nodes read the mask */
 };
 /* Fresh state of a pending run.  Takes a reference on wf. */
 MUST_CHECK int run_state_new(struct workflow *wf, const struct run_meta *meta,
@@ -313,7 +343,7 @@ struct run_pace {            /* applied between conditions; changes no result */
 MUST_CHECK int run_state_begin(struct run_state *s, const struct event *e, struct wopr_error *err);
 MUST_CHECK int run_state_finish(struct run_state *s, const struct run_pace *pace,
                                 struct wopr_error *err); /* NULL: all of it; NO_MEMORY */
-static inline bool run_state_busy(const struct run_state *s) { return s->settling.node > 0; }
+static inline bool run_state_busy(const struct run_state *s) { return s->sched.settling.node > 0; }
 const char *run_state_broken(const struct run_state *s); /* NULL, or the broken rule */
 struct var_state *run_state_var(struct run_state *s, struct str name); /* NULL when absent */
 /* Replaces a value of s, which stays counted in s->bytes. */
@@ -360,7 +390,7 @@ enum sched_what {
     SCHED_START, /* append node.started for node (first start or after the retry delay) */
     SCHED_SKIP,  /* append node.skipped for node with reason */
     SCHED_FAIL,  /* append node.cancelled of running and skipped of unreached nodes, then run.failed
-                    of failed_node */
+                    of failure.node */
     SCHED_LOOP_LIMIT, /* append workflow.loopback-limit and fail node (EVT-40) */
     SCHED_CAP,        /* append cap.breached and run.failed: node must not start (EVT-25) */
     SCHED_COMPLETE    /* append run.completed */
@@ -380,10 +410,10 @@ int64_t sched_next_trigger_ms(const struct run_state *s);
 /*
  * The scheduler's part of the fold; called by state*.c only.
  *
- * The fold owns     status, attempt, times, texts and retry_at_ms of a node; running_nr,
- *                   suspended_nr, retry_nr, started_count; status and current_node of the run
- * The scheduler     sched, queued, activation and disabled_skip of a node; edges, ready, skips,
- *   owns            loops, open_nodes, unsettled_nr, failed_node, end_reached
+ * The fold owns     status, attempt, times, texts and retry_at_ms of a node; counts,
+ *                   started_count, status and current_node of the run
+ * The scheduler     sched, queued, activation and disabled_skip of a node; sched, failure.node
+ *   owns            and end_reached of the run
  *
  * A retry is the fold's alone.  A loop re-entry (WF-13) makes a settled node pending again with
  * attempt 0, the next activation, no times and no error; its outputs stay until they are

@@ -103,16 +103,16 @@ static int value_fits(const struct chan_state *c, const struct wf_channel *d, en
 int chan_write_check(const struct run_state *s, struct str channel, enum reducer r,
                      struct str value, struct wopr_error *err) {
     const struct chan_state *c = NULL;
-    for (size_t i = 0; i < s->chans_nr; i++)
-        if (str_eq(text_str(&s->chans[i].name), channel)) c = &s->chans[i];
+    for (size_t i = 0; i < s->channels.n; i++)
+        if (str_eq(text_str(&s->channels.v[i].name), channel)) c = &s->channels.v[i];
     const struct wf_channel *d = c ? c->decl : NULL;
     const char *refusal = reducer_refuses(r, value);
     if (channel.n == 0 || utf8_count(channel) > CHAN_NAME_MAX) /* CHAN-1 */
         return wopr_error_set(err, WOPR_E_VALIDATION, "a channel name has 1 to 256 characters");
     if (refusal) return wopr_error_set(err, WOPR_E_VALIDATION, "%s", refusal);
-    if (!c && s->chans_nr >= RUN_CHANS_MAX)
+    if (!c && s->channels.n >= RUN_CHANS_MAX)
         return wopr_error_set(err, WOPR_E_TOO_BIG,
-                              "the run has %zu channels, as many as a run may have", s->chans_nr);
+                              "the run has %zu channels, as many as a run may have", s->channels.n);
     uint64_t refused = mem_refused();
     int rc = d ? chan_fits(c, r, value, s->last_ts_ms, err) : 0;
     if (rc == 0 && !reducer_is_list(r)) rc = value_fits(c, d, r, value, err);

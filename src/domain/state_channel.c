@@ -16,15 +16,15 @@ struct chan_write { /* one channel.written */
 };
 
 struct chan_state *run_state_chan(struct run_state *s, struct str name) {
-    for (size_t i = 0; i < s->chans_nr; i++)
-        if (str_eq(text_str(&s->chans[i].name), name)) return &s->chans[i];
+    for (size_t i = 0; i < s->channels.n; i++)
+        if (str_eq(text_str(&s->channels.v[i].name), name)) return &s->channels.v[i];
     return NULL;
 }
 
 struct chan_state *chan_add(struct run_state *s, struct str name, const struct wf_channel *decl) {
-    if (s->chans_nr >= STATE_CHANS_MAX) return NULL;
-    if (VEC_ROOM(s->chans, s->chans_nr, s->chans_cap, 4) != 0) return NULL;
-    struct chan_state *c = &s->chans[s->chans_nr];
+    if (s->channels.n >= STATE_CHANS_MAX) return NULL;
+    if (VEC_ROOM(s->channels.v, s->channels.n, s->channels.cap, 4) != 0) return NULL;
+    struct chan_state *c = &s->channels.v[s->channels.n];
     *c = (struct chan_state){.decl = decl, .reducer = RED_REPLACE};
     if (decl) {
         c->reducer = decl->reducer;
@@ -33,7 +33,7 @@ struct chan_state *chan_add(struct run_state *s, struct str name, const struct w
         c->sensitive = decl->sensitive && mask_masks(s->wf->masking_mode);
     }
     if (text_set(&c->name, name) != 0) return NULL;
-    s->chans_nr++;
+    s->channels.n++;
     return c;
 }
 
@@ -47,8 +47,10 @@ void chan_free(struct chan_state *c) {
 
 /* Record that a projected entry was removed. */
 static int op_add(struct run_state *s, const struct chan_state *c, int64_t seq) {
-    if (VEC_ROOM(s->chan_ops, s->chan_ops_nr, s->chan_ops_cap, 8) != 0) return WOPR_E_NO_MEMORY;
-    s->chan_ops[s->chan_ops_nr++] = (struct chan_op){.chan = (int)(c - s->chans), .seq = seq};
+    if (VEC_ROOM(s->channels.ops, s->channels.ops_nr, s->channels.ops_cap, 8) != 0)
+        return WOPR_E_NO_MEMORY;
+    s->channels.ops[s->channels.ops_nr++] =
+        (struct chan_op){.chan = (int)(c - s->channels.v), .seq = seq};
     return 0;
 }
 
@@ -166,9 +168,9 @@ static int version_takes(struct fold *f, const struct chan_write *w, bool *takes
         *takes = rc == 0;
     }
     if (rc == WOPR_E_NO_MEMORY) return fold_no_memory(f);
-    if (!*takes && f->run->chan_break.seq == 0)
-        f->run->chan_break = (struct chan_break){
-            .chan = (int)(w->c - f->run->chans), .version = version, .seq = f->event->seq};
+    if (!*takes && f->run->channels.broken.seq == 0)
+        f->run->channels.broken = (struct chan_break){
+            .chan = (int)(w->c - f->run->channels.v), .version = version, .seq = f->event->seq};
     return 0;
 }
 
@@ -194,7 +196,8 @@ int fold_channel_written(struct fold *f) {
     if (rc != 0) return rc;
     w.c = run_state_chan(s, name);
     if (!w.c) {
-        if (s->chans_nr >= STATE_CHANS_MAX) return fold_corrupt(f, "the run has too many channels");
+        if (s->channels.n >= STATE_CHANS_MAX)
+            return fold_corrupt(f, "the run has too many channels");
         w.c = chan_add(s, name, NULL);
         if (!w.c) return fold_no_memory(f);
     }

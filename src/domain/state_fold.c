@@ -36,8 +36,8 @@ int fold_string(struct fold *f, const char *key, struct str *out) {
 }
 
 struct var_state *run_state_var(struct run_state *s, struct str name) {
-    for (size_t i = 0; i < s->vars_nr; i++)
-        if (str_eq(text_str(&s->vars[i].name), name)) return &s->vars[i];
+    for (size_t i = 0; i < s->variables.n; i++)
+        if (str_eq(text_str(&s->variables.v[i].name), name)) return &s->variables.v[i];
     return NULL;
 }
 
@@ -52,12 +52,13 @@ int state_var_set(struct run_state *s, struct str name, struct str value, bool s
                   struct str shown) {
     struct var_state *v = run_state_var(s, name);
     if (!v) {
-        if (s->vars_nr >= RUN_VARS_MAX) return WOPR_E_TOO_BIG;
-        if (VEC_ROOM(s->vars, s->vars_nr, s->vars_cap, 8) != 0) return WOPR_E_NO_MEMORY;
-        v = &s->vars[s->vars_nr];
+        if (s->variables.n >= RUN_VARS_MAX) return WOPR_E_TOO_BIG;
+        if (VEC_ROOM(s->variables.v, s->variables.n, s->variables.cap, 8) != 0)
+            return WOPR_E_NO_MEMORY;
+        v = &s->variables.v[s->variables.n];
         *v = (struct var_state){.dirty = false};
         if (text_set(&v->name, name) != 0) return WOPR_E_NO_MEMORY;
-        s->vars_nr++;
+        s->variables.n++;
         s->bytes += sizeof *v + name.n;
     }
     if (run_state_text_set(s, &v->value, value) != 0) return WOPR_E_NO_MEMORY;

@@ -45,9 +45,9 @@ struct str intr_key_of(const struct run_state *s, int node, unsigned ordinal, st
 }
 
 static struct intr_state *intr_add(struct run_state *s) {
-    if (s->intrs_nr >= RUN_INTRS_MAX) return NULL;
-    if (VEC_ROOM(s->intrs, s->intrs_nr, s->intrs_cap, 4) != 0) return NULL;
-    struct intr_state *i = &s->intrs[s->intrs_nr];
+    if (s->interrupts.n >= RUN_INTRS_MAX) return NULL;
+    if (VEC_ROOM(s->interrupts.v, s->interrupts.n, s->interrupts.cap, 4) != 0) return NULL;
+    struct intr_state *i = &s->interrupts.v[s->interrupts.n];
     *i = (struct intr_state){.node = -1};
     return i;
 }
@@ -77,7 +77,7 @@ int fold_interrupt_requested(struct fold *f) {
         intr_free(i);
         return fold_no_memory(f);
     }
-    s->intrs_nr++;
+    s->interrupts.n++;
     s->bytes += sizeof *i;
     return intr_index_extend(s) == 0 ? 0 : fold_no_memory(f);
 }
@@ -191,7 +191,7 @@ enum intr_tally intr_tally(const struct intr_state *i, int64_t *accepts, int64_t
 
 void intrs_node_settled(struct run_state *s, int node) {
     struct intr_state *x;
-    while (s->intrs_nr > 0 && (x = run_state_intr_open(s, node)) != NULL) {
+    while (s->interrupts.n > 0 && (x = run_state_intr_open(s, node)) != NULL) {
         intr_phase_set(s, x, INTR_ENDED);
         votes_clear(s, x);
         state_text_clear(s, &x->payload);

@@ -21,7 +21,8 @@ struct intr_index {
 };
 
 static struct intr_index *index_of(const struct run_state *s) {
-    return s->intr_index && s->intr_index->nr == s->intrs_nr ? s->intr_index : NULL;
+    return s->interrupts.index && s->interrupts.index->nr == s->interrupts.n ? s->interrupts.index
+                                                                             : NULL;
 }
 
 static struct intr_index *index_new(size_t nodes_nr) {
@@ -58,9 +59,10 @@ static int index_add(struct intr_index *x, const struct intr_state *i) {
 
 int intr_index_extend(struct run_state *s) {
     int rc = 0;
-    if (!s->intr_index && !(s->intr_index = index_new(s->wf->nodes_nr))) return WOPR_E_NO_MEMORY;
-    while (rc == 0 && s->intr_index->nr < s->intrs_nr)
-        rc = index_add(s->intr_index, &s->intrs[s->intr_index->nr]);
+    if (!s->interrupts.index && !(s->interrupts.index = index_new(s->wf->nodes_nr)))
+        return WOPR_E_NO_MEMORY;
+    while (rc == 0 && s->interrupts.index->nr < s->interrupts.n)
+        rc = index_add(s->interrupts.index, &s->interrupts.v[s->interrupts.index->nr]);
     return rc;
 }
 
@@ -74,23 +76,23 @@ size_t run_state_intrs_open(const struct run_state *s) {
     struct intr_index *x = index_of(s);
     size_t nr = 0;
     if (x) return x->open_nr;
-    for (size_t i = 0; i < s->intrs_nr; i++) nr += s->intrs[i].phase == INTR_OPEN;
+    for (size_t i = 0; i < s->interrupts.n; i++) nr += s->interrupts.v[i].phase == INTR_OPEN;
     return nr;
 }
 
 struct intr_state *run_state_intr(const struct run_state *s, struct str key) {
     struct intr_index *x = index_of(s);
     size_t at = x ? (size_t)(uintptr_t)map_get(x->keys, key) : 0;
-    if (x) return at > 0 ? &s->intrs[at - 1] : NULL;
-    for (size_t i = 0; i < s->intrs_nr; i++)
-        if (str_eq(text_str(&s->intrs[i].key), key)) return &s->intrs[i];
+    if (x) return at > 0 ? &s->interrupts.v[at - 1] : NULL;
+    for (size_t i = 0; i < s->interrupts.n; i++)
+        if (str_eq(text_str(&s->interrupts.v[i].key), key)) return &s->interrupts.v[i];
     return NULL;
 }
 
 /* Search from the end: most often it is a recent one. */
 struct intr_state *run_state_intr_by_id(const struct run_state *s, struct str id) {
-    for (size_t i = s->intrs_nr; id.n > 0 && i > 0; i--)
-        if (str_eq(text_str(&s->intrs[i - 1].id), id)) return &s->intrs[i - 1];
+    for (size_t i = s->interrupts.n; id.n > 0 && i > 0; i--)
+        if (str_eq(text_str(&s->interrupts.v[i - 1].id), id)) return &s->interrupts.v[i - 1];
     return NULL;
 }
 
@@ -100,14 +102,15 @@ struct intr_state *run_state_intr_open(const struct run_state *s, int node) {
     struct intr_state *open = NULL;
     if (x) {
         for (size_t at = x->nodes[node].last; at > 0; at = x->prev[at - 1]) {
-            struct intr_state *i = &s->intrs[at - 1];
+            struct intr_state *i = &s->interrupts.v[at - 1];
             if (i->activation != x->nodes[node].activation) break;
             if (i->phase == INTR_OPEN) open = i;
         }
         return open;
     }
-    for (size_t i = 0; i < s->intrs_nr && !open; i++)
-        if (s->intrs[i].node == node && s->intrs[i].phase == INTR_OPEN) open = &s->intrs[i];
+    for (size_t i = 0; i < s->interrupts.n && !open; i++)
+        if (s->interrupts.v[i].node == node && s->interrupts.v[i].phase == INTR_OPEN)
+            open = &s->interrupts.v[i];
     return open;
 }
 
@@ -116,8 +119,8 @@ size_t intr_count_before(const struct run_state *s, int node) {
     int32_t now = s->nodes[node].activation;
     size_t nr = 0;
     if (x) return x->nodes[node].activation < now ? x->nodes[node].nr : x->nodes[node].base;
-    for (size_t i = 0; i < s->intrs_nr; i++)
-        nr += s->intrs[i].node == node && s->intrs[i].activation < now;
+    for (size_t i = 0; i < s->interrupts.n; i++)
+        nr += s->interrupts.v[i].node == node && s->interrupts.v[i].activation < now;
     return nr;
 }
 
@@ -127,9 +130,9 @@ struct intr_state *intr_nth_of(const struct run_state *s, int node, size_t nth) 
         size_t at = x->nodes[node].last, nr = x->nodes[node].nr;
         if (nth >= nr) return NULL;
         for (; nr > nth + 1; nr--) at = x->prev[at - 1];
-        return &s->intrs[at - 1];
+        return &s->interrupts.v[at - 1];
     }
-    for (size_t i = 0; i < s->intrs_nr; i++)
-        if (s->intrs[i].node == node && nth-- == 0) return &s->intrs[i];
+    for (size_t i = 0; i < s->interrupts.n; i++)
+        if (s->interrupts.v[i].node == node && nth-- == 0) return &s->interrupts.v[i];
     return NULL;
 }

@@ -9,9 +9,9 @@
 
 static void node_count(struct run_state *s, const struct node_state *n, size_t by) {
     /* by is 1 or (size_t)-1: unsigned arithmetic wraps */
-    if (n->status == NODE_RUNNING) s->running_nr += by;
-    if (n->status == NODE_SUSPENDED) s->suspended_nr += by;
-    if (n->retry_at_ms > 0) s->retry_nr += by;
+    if (n->status == NODE_RUNNING) s->counts.running += by;
+    if (n->status == NODE_SUSPENDED) s->counts.suspended += by;
+    if (n->retry_at_ms > 0) s->counts.retry += by;
 }
 
 /* retry_at_ms: 0, or with NODE_PENDING the time of the next attempt. */
@@ -19,7 +19,7 @@ static void node_move(struct run_state *s, int node, enum node_status to, int64_
     struct node_state *n = &s->nodes[node];
     node_count(s, n, (size_t)-1);
     n->status = to;
-    if (n->retry_at_ms != retry_at_ms) due_tree_set(s->retries, node, retry_at_ms);
+    if (n->retry_at_ms != retry_at_ms) due_tree_set(s->sched.retries, node, retry_at_ms);
     n->retry_at_ms = retry_at_ms;
     node_count(s, n, 1);
     n->dirty = true;
@@ -130,7 +130,7 @@ int fold_node_failed(struct fold *f) {
     outputs_clear(f->run, n);
     node_move(f->run, f->node, to, 0);
     n->completed_ms = f->ts_ms;
-    f->run->fail_seq = f->event->seq;
+    f->run->failure.seq = f->event->seq;
     if (n->terminal_n < INT32_MAX) n->terminal_n++;
     return node_settled(f);
 }

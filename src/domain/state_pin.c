@@ -8,8 +8,8 @@
 #include "domain/state_internal.h"
 
 const struct pin_state *run_state_pin(const struct run_state *s, struct str change_id) {
-    for (size_t i = 0; i < s->pins_nr; i++)
-        if (str_eq(text_str(&s->pins[i].change_id), change_id)) return &s->pins[i];
+    for (size_t i = 0; i < s->pins.n; i++)
+        if (str_eq(text_str(&s->pins.v[i].change_id), change_id)) return &s->pins.v[i];
     return NULL;
 }
 
@@ -25,24 +25,24 @@ int fold_version_pinned(struct fold *f) {
     if (old && old->version != version)
         return fold_corrupt(f, "a change is pinned to two versions"); /* V1 */
     if (old) return 0;
-    if (s->pins_nr >= RUN_PINS_MAX) return fold_corrupt(f, "the run pins too many changes");
-    if (VEC_ROOM(s->pins, s->pins_nr, s->pins_cap, 4) != 0) return fold_no_memory(f);
-    struct pin_state *p = &s->pins[s->pins_nr];
+    if (s->pins.n >= RUN_PINS_MAX) return fold_corrupt(f, "the run pins too many changes");
+    if (VEC_ROOM(s->pins.v, s->pins.n, s->pins.cap, 4) != 0) return fold_no_memory(f);
+    struct pin_state *p = &s->pins.v[s->pins.n];
     *p = (struct pin_state){.version = version, .seq = f->event->seq, .node = f->node};
     if (text_set(&p->change_id, id) != 0) return fold_no_memory(f);
-    s->pins_nr++;
+    s->pins.n++;
     return 0;
 }
 
 void state_pins_free(struct run_state *s) {
-    for (size_t i = 0; i < s->pins_nr; i++) text_clear(&s->pins[i].change_id);
-    mem_free(s->pins);
+    for (size_t i = 0; i < s->pins.n; i++) text_clear(&s->pins.v[i].change_id);
+    mem_free(s->pins.v);
 }
 
 const char *state_pins_broken(const struct run_state *s) {
-    for (size_t i = 0; i < s->pins_nr; i++) {
-        const struct pin_state *p = &s->pins[i];
-        if (p->version < 0 || p->seq >= s->next_seq || (i > 0 && p->seq <= s->pins[i - 1].seq))
+    for (size_t i = 0; i < s->pins.n; i++) {
+        const struct pin_state *p = &s->pins.v[i];
+        if (p->version < 0 || p->seq >= s->next_seq || (i > 0 && p->seq <= s->pins.v[i - 1].seq))
             return "V1: a change is pinned once, to a version from 0 on, in the order of the log";
         if (run_state_pin(s, text_str(&p->change_id)) != p) return "V1: a change is pinned once";
     }
@@ -70,5 +70,5 @@ int run_state_version(const struct run_state *s, int node, bool waited, struct s
     /* An attempt with effects was begun by code without the change. */
     *out = (struct pin_reply){.version = begun ? min : max};
     out->record = out->version >= 0;
-    return out->record && s->pins_nr >= RUN_PINS_MAX ? WOPR_E_TOO_BIG : 0;
+    return out->record && s->pins.n >= RUN_PINS_MAX ? WOPR_E_TOO_BIG : 0;
 }

@@ -44,7 +44,8 @@ static const char *nodes_broken(const struct run_state *s) {
             return "N3: a node asks for a waiting state or none";
     }
     if (first_ms != sched_next_retry_ms(s)) return "N5: the first retry is the earliest one";
-    if (running != s->running_nr || suspended != s->suspended_nr || retry != s->retry_nr)
+    if (running != s->counts.running || suspended != s->counts.suspended ||
+        retry != s->counts.retry)
         return "N4: the counters are those of the nodes";
     return NULL;
 }
@@ -53,13 +54,14 @@ static size_t values_bytes(const struct run_state *s) {
     size_t sum = s->error.n + s->outputs.n;
     for (size_t i = 0; i < s->wf->nodes_nr; i++)
         sum += s->nodes[i].outputs.n + s->nodes[i].error.n + s->nodes[i].clear.n;
-    for (size_t i = 0; i < s->vars_nr; i++)
-        sum += sizeof s->vars[i] + s->vars[i].name.n + s->vars[i].value.n + s->vars[i].shown.n;
-    for (size_t i = 0; i < s->chans_nr; i++)
-        for (size_t k = 0; k < s->chans[i].n; k++)
-            sum += sizeof s->chans[i].v[k] + s->chans[i].v[k].value.n;
-    for (size_t i = 0; i < s->intrs_nr; i++) {
-        const struct intr_state *x = &s->intrs[i];
+    for (size_t i = 0; i < s->variables.n; i++)
+        sum += sizeof s->variables.v[i] + s->variables.v[i].name.n + s->variables.v[i].value.n +
+               s->variables.v[i].shown.n;
+    for (size_t i = 0; i < s->channels.n; i++)
+        for (size_t k = 0; k < s->channels.v[i].n; k++)
+            sum += sizeof s->channels.v[i].v[k] + s->channels.v[i].v[k].value.n;
+    for (size_t i = 0; i < s->interrupts.n; i++) {
+        const struct intr_state *x = &s->interrupts.v[i];
         sum += sizeof *x + x->payload.n + x->value.n;
         for (size_t k = 0; k < x->voters_nr; k++) sum += sizeof x->voters[k] + x->voters[k].voter.n;
     }
@@ -71,10 +73,10 @@ const char *run_state_broken(const struct run_state *s) {
     int shown = -1;
     if ((unsigned)s->status >= RUN_STATUS_NR) return "R4: the status is one of the table";
     if (s->next_seq < 0) return "R1: next_seq counts the events";
-    if (final && (s->running_nr > 0 || s->suspended_nr > 0 || s->ready_nr > 0))
+    if (final && (s->counts.running > 0 || s->counts.suspended > 0 || s->sched.ready_nr > 0))
         return "R2: a finished run has no running, suspended or ready node";
-    if (!final && s->completed_ms != 0) return "R3: only a finished run has completed_ms";
-    if (final && (s->retry_nr > 0 || s->current_node >= 0))
+    if (!final && s->clock.completed_ms != 0) return "R3: only a finished run has completed_ms";
+    if (final && (s->counts.retry > 0 || s->current_node >= 0))
         return "R2: a finished run waits for nothing";
     if (s->status == RUN_FAILED && s->error.n == 0) return "R6: a failed run has an error (RUN-18)";
     if (s->status == RUN_PENDING && s->started_count > 0)
@@ -84,6 +86,6 @@ const char *run_state_broken(const struct run_state *s) {
         return "R8: the status is what the suspended nodes ask for (INT-12)";
     if (values_bytes(s) != s->bytes) return "R9: bytes is what the values take";
     const char *broken = nodes_broken(s);
-    if (!broken && s->edges) broken = sched_wishes_broken(s);
+    if (!broken && s->sched.edges) broken = sched_wishes_broken(s);
     return broken ? broken : state_pins_broken(s);
 }

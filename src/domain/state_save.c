@@ -17,7 +17,7 @@
 /* If this fails, a member was added: give it a line below, or derive it, and raise STATE_CODEC.
  * test_state_save finds members that padding hides from this check. */
 #if UINTPTR_MAX == UINT64_MAX
-_Static_assert(sizeof(struct run_state) == 904, "struct run_state: walk the new member");
+_Static_assert(sizeof(struct run_state) == 912, "struct run_state: walk the new member");
 _Static_assert(sizeof(struct node_state) == 336, "struct node_state: walk the new member");
 _Static_assert(sizeof(struct sched_node) == 184, "struct sched_node: walk the new member");
 _Static_assert(sizeof(struct chan_state) == 104, "struct chan_state: walk the new member");
@@ -212,8 +212,8 @@ static void heap_walk(struct image *m, int *heap, size_t *nr, enum sched_phase p
 static void loops_walk(struct image *m) {
     struct run_state *s = m->run;
     int head = -1;
-    WALK(m, s->loops_nr, 0, node_last(m) + 1);
-    for (size_t i = 0; i < s->loops_nr && m->rc == 0; i++) {
+    WALK(m, s->sched.loops_nr, 0, node_last(m) + 1);
+    for (size_t i = 0; i < s->sched.loops_nr && m->rc == 0; i++) {
         int last = head++;
         while (!m->reads && !s->nodes[head].sched.loop_pending) head++;
         WALK(m, head, 0, node_last(m));
@@ -237,24 +237,25 @@ static void queues_check(struct image *m) {
         held += phase == PHASE_HELD;
         loops += s->nodes[i].sched.loop_pending;
     }
-    image_check(m, queued == s->ready_nr + s->skips_nr && loops == s->loops_nr);
-    image_check(m, held == s->held_nr);
+    image_check(m, queued == s->sched.ready_nr + s->sched.skips_nr && loops == s->sched.loops_nr);
+    image_check(m, held == s->sched.held_nr);
 }
 
 /* The scheduler's part is empty before the run has started. */
 static void sched_walk(struct image *m) {
     struct run_state *s = m->run;
-    bool begun = s->edges != NULL;
+    bool begun = s->sched.edges != NULL;
     WALK_BOOL(m, begun);
     if (m->rc == 0 && m->reads && begun && sched_alloc(s) != 0) image_fail(m, WOPR_E_NO_MEMORY);
-    WALK_COUNT(m, s->held_nr);
+    WALK_COUNT(m, s->sched.held_nr);
     if (begun && m->rc == 0) {
-        for (size_t i = 0; i < s->wf->edges_nr; i++) WALK(m, s->edges[i], EDGE_OPEN, EDGE_FAILED);
-        heap_walk(m, s->ready, &s->ready_nr, PHASE_READY);
-        heap_walk(m, s->skips, &s->skips_nr, PHASE_SKIP);
+        for (size_t i = 0; i < s->wf->edges_nr; i++)
+            WALK(m, s->sched.edges[i], EDGE_OPEN, EDGE_FAILED);
+        heap_walk(m, s->sched.ready, &s->sched.ready_nr, PHASE_READY);
+        heap_walk(m, s->sched.skips, &s->sched.skips_nr, PHASE_SKIP);
         loops_walk(m);
         for (size_t i = 0; i < s->wf->triggers_nr && m->rc == 0; i++) {
-            struct trigger_state *q = &s->triggers[i];
+            struct trigger_state *q = &s->sched.triggers[i];
             WALK_LIST(m, q->v, q->n, q->cap, TRIGGER_QUEUE_MAX, fire_walk);
         }
     }
@@ -299,15 +300,15 @@ static void chan_walk(struct image *m, struct chan_state *c) {
 /* Declared channels are those of the workflow, in its order; the others carry names. */
 static void chans_walk(struct image *m) {
     struct run_state *s = m->run;
-    size_t nr = s->chans_nr, declared = s->wf->channels_nr;
+    size_t nr = s->channels.n, declared = s->wf->channels_nr;
     WALK(m, nr, (int64_t)declared, (int64_t)STATE_CHANS_MAX);
     for (size_t i = 0; i < nr && m->rc == 0; i++) {
         struct text name = {0};
-        if (i >= declared) text_walk(m, m->reads ? &name : &s->chans[i].name);
-        if (m->rc == 0 && i >= s->chans_nr && !chan_add(s, text_str(&name), NULL))
+        if (i >= declared) text_walk(m, m->reads ? &name : &s->channels.v[i].name);
+        if (m->rc == 0 && i >= s->channels.n && !chan_add(s, text_str(&name), NULL))
             image_fail(m, WOPR_E_NO_MEMORY);
         text_clear(&name);
-        if (m->rc == 0) chan_walk(m, &s->chans[i]);
+        if (m->rc == 0) chan_walk(m, &s->channels.v[i]);
     }
 }
 
@@ -359,36 +360,38 @@ static void run_walk(struct image *m) {
     WALK_COUNT(m, s->log_bytes);
     WALK_COUNT(m, s->pauses);
     WALK_COUNT(m, s->bytes);
-    WALK_NUMBER(m, s->started_ms);
-    WALK_NUMBER(m, s->completed_ms);
+    WALK_NUMBER(m, s->clock.started_ms);
+    WALK_NUMBER(m, s->clock.completed_ms);
     WALK_COUNT(m, s->started_count);
-    WALK_NUMBER(m, s->waited_ms);
-    WALK_NUMBER(m, s->wait_since_ms);
-    WALK_COUNT(m, s->running_nr);
-    WALK_COUNT(m, s->suspended_nr);
-    WALK_COUNT(m, s->retry_nr);
-    WALK_ANY(m, s->unsettled_nr);
+    WALK_NUMBER(m, s->clock.waited_ms);
+    WALK_NUMBER(m, s->clock.wait_since_ms);
+    WALK_COUNT(m, s->counts.running);
+    WALK_COUNT(m, s->counts.suspended);
+    WALK_COUNT(m, s->counts.retry);
+    WALK_ANY(m, s->sched.unsettled_nr);
     WALK(m, s->current_node, -1, node_last(m));
-    WALK(m, s->failed_node, -1, node_last(m));
-    WALK(m, s->fail_seq, -1, NUMBER_MAX);
+    WALK(m, s->failure.node, -1, node_last(m));
+    WALK(m, s->failure.seq, -1, NUMBER_MAX);
     WALK_BOOL(m, s->cap_breached);
     WALK_BOOL(m, s->end_reached);
-    WALK_BOOL(m, s->masks);
-    WALK_BOOL(m, s->masked);
-    WALK_BOOL(m, s->lost);
+    WALK_BOOL(m, s->secrecy.masks);
+    WALK_BOOL(m, s->secrecy.masked);
+    WALK_BOOL(m, s->secrecy.lost);
     text_walk(m, &s->error);
     text_walk(m, &s->agent);
     text_walk(m, &s->outputs);
     for (size_t i = 0; i < s->wf->nodes_nr && m->rc == 0; i++) node_walk(m, &s->nodes[i]);
     sched_walk(m);
-    WALK_LIST(m, s->vars, s->vars_nr, s->vars_cap, (int64_t)RUN_VARS_MAX, var_walk);
+    WALK_LIST(m, s->variables.v, s->variables.n, s->variables.cap, (int64_t)RUN_VARS_MAX, var_walk);
     chans_walk(m);
-    WALK(m, s->chan_break.chan, 0, (int64_t)s->chans_nr);
-    WALK_COUNT(m, s->chan_break.version);
-    WALK_COUNT(m, s->chan_break.seq);
-    image_check(m, s->chan_break.seq == 0 || s->chan_break.chan < (int)s->wf->channels_nr);
-    WALK_LIST(m, s->intrs, s->intrs_nr, s->intrs_cap, (int64_t)RUN_INTRS_MAX, intr_walk);
-    WALK_LIST(m, s->pins, s->pins_nr, s->pins_cap, (int64_t)RUN_PINS_MAX, pin_walk);
+    WALK(m, s->channels.broken.chan, 0, (int64_t)s->channels.n);
+    WALK_COUNT(m, s->channels.broken.version);
+    WALK_COUNT(m, s->channels.broken.seq);
+    image_check(m,
+                s->channels.broken.seq == 0 || s->channels.broken.chan < (int)s->wf->channels_nr);
+    WALK_LIST(m, s->interrupts.v, s->interrupts.n, s->interrupts.cap, (int64_t)RUN_INTRS_MAX,
+              intr_walk);
+    WALK_LIST(m, s->pins.v, s->pins.n, s->pins.cap, (int64_t)RUN_PINS_MAX, pin_walk);
 }
 
 static void aside_walk(struct image *m, struct state_aside *a) {
@@ -502,9 +505,9 @@ void run_state_soil(struct run_state *s) {
         struct node_state *n = &s->nodes[i];
         n->dirty = n->dirty || n->status != NODE_PENDING || n->activation > 0 || n->clock_ms != 0;
     }
-    for (size_t i = 0; i < s->vars_nr; i++) s->vars[i].dirty = true;
-    for (size_t i = 0; i < s->chans_nr; i++)
-        for (size_t k = 0; k < s->chans[i].n; k++) s->chans[i].v[k].fresh = true;
-    s->chan_ops_nr = 0;
+    for (size_t i = 0; i < s->variables.n; i++) s->variables.v[i].dirty = true;
+    for (size_t i = 0; i < s->channels.n; i++)
+        for (size_t k = 0; k < s->channels.v[i].n; k++) s->channels.v[i].v[k].fresh = true;
+    s->channels.ops_nr = 0;
     s->dirty_run = true;
 }

@@ -34,7 +34,7 @@ enum run_status run_waits(const struct run_state *s, int *node) {
     int best = RANKS;
     int64_t first = INT64_MAX;
     *node = -1;
-    for (size_t i = 0; s->suspended_nr > 0 && i < s->wf->nodes_nr; i++) {
+    for (size_t i = 0; s->counts.suspended > 0 && i < s->wf->nodes_nr; i++) {
         const struct node_state *n = &s->nodes[i];
         int rank = node_rank(n);
         if (rank < 0 || rank > best || (rank == best && n->suspended_seq > first)) continue;
@@ -93,7 +93,7 @@ static bool wait_is_over(const struct run_state *s, const struct wait *w, int ra
 int state_waits_now(struct run_state *s, enum run_status *shown, int *node) {
     *node = -1;
     *shown = RUN_RUNNING;
-    if (s->suspended_nr == 0) return 0;
+    if (s->counts.suspended == 0) return 0;
     if (!s->waits && queues_make(s) != 0) return WOPR_E_NO_MEMORY;
     for (int r = 0; r < RANKS; r++) {
         struct wait_queue *q = &s->waits->of[r];

@@ -35,9 +35,9 @@ static bool header_add(struct curl_slist **list, const char *name, const char *v
 
 static bool headers_build(const struct operator_request *r, struct curl_slist **list) {
     char bearer[HEADER_MAX];
-    int n = snprintf(bearer, sizeof bearer, "Bearer %s", r->key);
-    if (n < 0 || (size_t)n >= sizeof bearer || !header_add(list, "Authorization", bearer))
-        return false;
+    int n = r->key ? snprintf(bearer, sizeof bearer, "Bearer %s", r->key) : 0;
+    if (n < 0 || (size_t)n >= sizeof bearer) return false;
+    if (r->key && !header_add(list, "Authorization", bearer)) return false;
     if (r->body.p && !header_add(list, "Content-Type", "application/json")) return false;
     return !r->idempotency_key || header_add(list, "Idempotency-Key", r->idempotency_key);
 }

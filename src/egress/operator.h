@@ -12,7 +12,7 @@
 
 struct operator_request {
     const char *base;            /* "http://127.0.0.1:8080", no slash at the end */
-    const char *key;             /* API key */
+    const char *key;             /* API key, NULL = none */
     const char *method;          /* "GET", "POST" */
     struct str path;             /* "/v1/...", escaped */
     struct str body;             /* JSON; p NULL = none */

@@ -124,8 +124,8 @@ static void skips_begin(struct step *st, int node) {
     struct run_exec *re = st->exec;
     const struct node_state *ns = &st->state->nodes[node];
     int32_t n = ns->effects;
-    for (size_t i = 0; i < st->state->pins_nr; i++) /* executors will ask for versions again */
-        if (st->state->pins[i].node == node && st->state->pins[i].seq > ns->started_seq) n--;
+    for (size_t i = 0; i < st->state->pins.n; i++) /* executors will ask for versions again */
+        if (st->state->pins.v[i].node == node && st->state->pins.v[i].seq > ns->started_seq) n--;
     if (n > 0 && !re->skips) {
         re->skips = mem_array(st->state->wf->nodes_nr, sizeof *re->skips);
         if (!re->skips) plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory to enter a node again");

@@ -276,7 +276,7 @@ bool cascade_down(struct step *st, enum cascade_cause why) {
 
 bool cascade_ends(const struct step *st) {
     const struct run_exec *re = st->exec;
-    return st->state->failed_node >= 0 ||
+    return st->state->failure.node >= 0 ||
            (re->kin.cascade_ms != 0 && re->kin.cascade_why != CASCADE_LEFT);
 }
 

@@ -51,7 +51,7 @@ static int image_add(struct step *st, struct str image) {
     struct plan *p = st->plan;
     struct plan_checkpoint c = {.seq = s->next_seq, .image = image};
     struct plan_sealed row;
-    if (s->masks || s->masked) {
+    if (s->secrecy.masks || s->secrecy.masked) {
         const struct seal_place place = {s->meta.run_id, SEALED_IMAGE(s->next_seq)};
         if (!st->engine->cfg.vault) return WOPR_E_CONFIG;
         int rc = vault_seal(st->engine->cfg.vault, &place, image, st->scratch, &row, NULL);

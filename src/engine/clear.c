@@ -67,14 +67,20 @@ int clear_one(struct engine *e, int64_t run_no, int64_t at, struct arena *a, str
     return rc == 0 && l.n > 0 ? row_open(e, &l.v[0], a, clear, err) : rc;
 }
 
+int clear_box(struct engine *e, struct str run_id, const struct plan_sealed *box, struct arena *a,
+              struct str *clear, struct wopr_error *err) {
+    const struct sealed_row row = {.sealed = *box, .run_id = run_id};
+    return row_open(e, &row, a, clear, err);
+}
+
 /* WF-49: a parent reads the variables of its child once that has ended. */
 static void vars_leave(struct step *st) {
     const struct run_state *s = st->state;
     struct jobj o;
     size_t n = 0;
     jobj_begin(&o, PLAN_BYTES_MAX);
-    for (size_t i = 0; i < s->vars_nr; i++) {
-        const struct var_state *v = &s->vars[i];
+    for (size_t i = 0; i < s->variables.n; i++) {
+        const struct var_state *v = &s->variables.v[i];
         if (!v->sensitive || str_eq(var_shown(v), text_str(&v->value))) continue;
         jw_key_str(&o.w, text_str(&v->name));
         jw_raw(&o.w, text_str(&v->value));

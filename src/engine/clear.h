@@ -34,6 +34,10 @@ MUST_CHECK int clear_event(struct clear_reader *r, struct event *e, struct wopr_
 MUST_CHECK int clear_one(struct engine *e, int64_t run_no, int64_t at, struct arena *a,
                          struct str *clear, struct wopr_error *err);
 
+/* A box that was read with what it belongs to. */
+MUST_CHECK int clear_box(struct engine *e, struct str run_id, const struct plan_sealed *box,
+                         struct arena *a, struct str *clear, struct wopr_error *err);
+
 /* Call it after plan_project.  A run that ends leaves its sensitive variables to a parent that
  * waits for it, and drops those that its children left. */
 void clear_end(struct step *st);

@@ -154,7 +154,7 @@ static bool variable_refuse(struct run_state *s, struct str name, const struct v
         why = "the name is that of a declared channel; write the channel instead";
     else if (run_state_chan(s, name))
         why = "the name is that of a channel that was written; use another name";
-    else if (!v && s->vars_nr >= RUN_VARS_MAX) why = "the run has too many variables";
+    else if (!v && s->variables.n >= RUN_VARS_MAX) why = "the run has too many variables";
     return why && effect_bad(f, why) != 0;
 }
 
@@ -184,25 +184,30 @@ static int effect_variable(struct step *st, int node, const struct node_effect *
 
 /* --- the others --- */
 
-static int effect_log(struct step *st, int node, const struct node_effect *x, struct failure *f) {
-    struct str id = st->state->wf->nodes[node].id;
+static struct str log_payload(struct step *st, int node, const struct node_effect *x) {
     const char *level = arena_cstr(st->scratch, x->name);
-    if (!level) {
-        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a log line");
-        return 0;
-    }
-    return effect_emit(st, EV_LOG_APPENDED, node,
-                       pay_log(st->plan->arena, level, x->value, id, x->extra), STR_NONE, f);
+    if (level)
+        return pay_log(st->plan->arena, level, x->value, st->state->wf->nodes[node].id, x->extra);
+    plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a log line");
+    return STR_NONE;
 }
 
-static int effect_chunk(struct step *st, int node, const struct node_effect *x, struct failure *f) {
+static int effect_log(struct step *st, int node, const struct node_effect *x, struct failure *f) {
+    struct str payload = log_payload(st, node, x);
+    if (step_lost(st)) return 0;
+    return effect_emit(st, EV_LOG_APPENDED, node, payload, STR_NONE, f);
+}
+
+static struct str chunk_payload(struct step *st, int node, const struct node_effect *x) {
     const struct wf_node *def = &st->state->wf->nodes[node];
     /* Nobody knows which port a chunk is part of, and a value may span two chunks. */
     bool hides = def->sensitive_nr > 0 && mask_masks(st->state->wf->masking_mode);
     struct str text = hides ? STR("[REDACTED]") : x->value;
-    return effect_emit(st, EV_OUTPUT_CHUNK, node,
-                       pay_chunk(st->plan->arena, def->id, text, x->is_last, x->extra), STR_NONE,
-                       f);
+    return pay_chunk(st->plan->arena, def->id, text, x->is_last, x->extra);
+}
+
+static int effect_chunk(struct step *st, int node, const struct node_effect *x, struct failure *f) {
+    return effect_emit(st, EV_OUTPUT_CHUNK, node, chunk_payload(st, node, x), STR_NONE, f);
 }
 
 /* In the log, or in the plan of this step. */
@@ -283,13 +288,24 @@ static bool part_valid(enum part part, struct str s) {
     return json_check(s, &JSON_LIMITS_STORED, NULL) == 0;
 }
 
+static bool effect_valid(const struct node_effect *x) {
+    return (unsigned)x->kind < sizeof EFFECTS / sizeof EFFECTS[0] && utf8_valid(x->name) &&
+           part_valid(EFFECTS[x->kind].value, x->value) &&
+           part_valid(EFFECTS[x->kind].extra, x->extra);
+}
+
 int effect_apply(struct step *st, int node, const struct node_effect *x, struct failure *f) {
-    if ((unsigned)x->kind >= sizeof EFFECTS / sizeof EFFECTS[0] || !utf8_valid(x->name) ||
-        !part_valid(EFFECTS[x->kind].value, x->value) ||
-        !part_valid(EFFECTS[x->kind].extra, x->extra))
+    if (!effect_valid(x))
         return effect_fail(f, STR("event_payload_invalid"),
                            STR("an effect of the node is not valid"));
     return EFFECTS[x->kind].apply(st, node, x, f);
+}
+
+bool effect_admits(struct step *st, int node, const struct node_effect *x) {
+    bool log = x->kind == EFFECT_LOG;
+    if (!effect_valid(x)) return false;
+    struct str payload = log ? log_payload(st, node, x) : chunk_payload(st, node, x);
+    return !step_lost(st) && step_admits(st, log ? EV_LOG_APPENDED : EV_OUTPUT_CHUNK, payload);
 }
 
 /* --- sensitive outputs (NODE-20, OBS-71) --- */
@@ -314,7 +330,7 @@ int outputs_mask(struct step *st, int node, struct str outputs, struct str *show
     bool any = false;
     *shown_out = outputs;
     bool declared = def->sensitive_nr > 0 && mask_masks(st->state->wf->masking_mode);
-    if (json_type_of(outputs) != JSON_OBJECT || (!declared && !st->state->masks)) return 0;
+    if (json_type_of(outputs) != JSON_OBJECT || (!declared && !st->state->secrecy.masks)) return 0;
     int rc = json_members(outputs, st->scratch, &m, NULL);
     if (rc != 0) {
         plan_fail(st->plan, rc, "no memory to mask outputs");

@@ -74,6 +74,11 @@ int64_t step_emit_masked(struct step *st, enum ev_kind kind, int node, int64_t c
     return EMIT_BROKEN;
 }
 
+bool step_admits(struct step *st, enum ev_kind kind, struct str payload) {
+    if (scrubbed(kind)) payload = secret_scrub(st, payload);
+    return plan_admits(st->plan, st->engine->rules, st->state, kind, payload);
+}
+
 static bool step_slice_over(void *st) {
     const struct step *s = st;
     unsigned ms_max = s->exec->seat.large ? ENGINE_SETTLE_MS_MAX : ENGINE_SETTLE_MS_FIRST;
@@ -97,7 +102,7 @@ bool step_settled(struct step *st) {
 bool step_full(const struct step *st) {
     uint64_t ms_max = st->creates ? ENGINE_CREATE_MS_MAX : ENGINE_STEP_MS_MAX;
     const struct stuck *k = st->exec->commit.stuck;
-    return st->exec->mail.any || st->exec->lease.requested ||
+    return (st->exec->mail.any && !st->deaf) || st->exec->lease.requested ||
            (k && k->singly && st->plan->events_nr > 0) ||
            st->plan->events_nr >= ENGINE_STEP_EVENTS_MAX ||
            arena_used(st->plan->arena) >= ENGINE_STEP_BYTES_MAX ||

@@ -21,6 +21,8 @@ struct step {
     uint64_t began_ms;     /* monotonic */
     bool creates;          /* plan creates the run */
     bool awaits_children;  /* the first command waits for the cascade; nothing else may happen */
+    bool deaf;             /* commands wait for the next turn */
+    bool mail_left;        /* and there are some that no event will bring back to mind */
     const struct node_child_end *child_end; /* for the executor that is entered now */
     struct secrets *secrets;                /* secret.c */
     struct engine_cmd *cmd;                 /* its effect is in plan */
@@ -41,6 +43,8 @@ int64_t step_emit(struct step *st, enum ev_kind kind, int node, int64_t cause, s
  * them, is sealed beside the event (clear.h).  Empty: as step_emit. */
 int64_t step_emit_masked(struct step *st, enum ev_kind kind, int node, int64_t cause,
                          struct str payload, struct str clear);
+/* Would it be appended?  (The plan may fail for want of memory.) */
+bool step_admits(struct step *st, enum ev_kind kind, struct str payload);
 void step_now(struct step *st); /* reads the clock into now_ms; it never goes back */
 /* The time that a repeated execution also sees (FORK-14): that of events, or of the deadline of a
  * finished wait, which its timer's row holds until the outcome is committed. */

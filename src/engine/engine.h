@@ -165,6 +165,7 @@ struct task_says {
     size_t chunks_nr;
     struct str progress;         /* EMIT: raw object of the fields, or empty */
     struct str progress_message; /* EMIT: text */
+    int64_t number;              /* EMIT: of this lease, counted up by the worker; 0 = none */
 };
 struct cmd_task {
     struct str task_id;

@@ -16,7 +16,7 @@ size_t exec_bytes(const struct run_exec *re) {
     size_t nodes = s ? s->wf->nodes_nr : 0;
     if (!s) return 0;
     return s->bytes + arena_used(s->arena) +
-           nodes * (sizeof *s->nodes + sizeof *s->edges + 4 * sizeof(int));
+           nodes * (sizeof *s->nodes + sizeof *s->sched.edges + 4 * sizeof(int));
 }
 
 /* Ask the longest waiting; each drops its state in a turn of its own. */

@@ -26,7 +26,7 @@ struct run_exec *exec_new(struct engine *e, struct str run_id, enum exec_phase p
     list_init(&re->timers.all);
     list_init(&re->kin.children);
     list_init(&re->kin.cancels);
-    re->mail.end = &re->mail.first;
+    for (int i = 0; i < MAIL_NR; i++) re->mail.of[i].end = &re->mail.of[i].first;
     return re;
 }
 
@@ -151,14 +151,14 @@ bool exec_drop(struct run_exec *re) {
     exec_forget_state(re);
     pthread_mutex_lock(&e->mu);
     ASSERT(!re->seat.inflight && !re->seat.queued);
-    bool keep = re->mail.first != NULL && !e->life.stopping;
+    bool keep = re->mail.any && !e->life.stopping;
     if (keep) {
         exec_move(re, EXEC_LOOKUP);
         re->lease.swept = false;
         re->lease.asked = false;
         re->lease.ask_ms = re->lease.ask_end_ms = 0;
         re->seat.again = true;
-    } else if (!re->mail.first) {
+    } else if (!re->mail.any) {
         exec_unregister_locked(re);
         if (re->run_no != 0 && map_get(e->runs.by_no, no_key(re)) == re)
             (void)map_del(e->runs.by_no, no_key(re));
@@ -172,25 +172,53 @@ bool exec_drop(struct run_exec *re) {
     return !keep;
 }
 
+/* --- mail --- */
+
+static enum mail mail_of(const struct engine_cmd *cmd) {
+    if (cmd->op == ENGINE_CANCEL) return MAIL_CANCEL;
+    return cmd->op == ENGINE_TASK ? MAIL_TASK : MAIL_CONTROL;
+}
+
+void exec_mail_add_locked(struct run_exec *re, struct engine_cmd *cmd) {
+    struct mail_queue *q = &re->mail.of[mail_of(cmd)];
+    cmd->next = NULL;
+    *q->end = cmd;
+    q->end = &cmd->next;
+    re->mail.any = true;
+    re->mail.large_nr += cmd_is_large(cmd);
+}
+
+/* Nobody can keep a cancel waiting, and neither workers nor people each other. */
+static struct mail_queue *mail_next_locked(struct mailbox *m) {
+    enum mail first = m->task_next ? MAIL_TASK : MAIL_CONTROL;
+    enum mail second = m->task_next ? MAIL_CONTROL : MAIL_TASK;
+    enum mail kind = m->of[MAIL_CANCEL].first ? MAIL_CANCEL : m->of[first].first ? first : second;
+    if (kind != MAIL_CANCEL) m->task_next = kind != MAIL_TASK;
+    return &m->of[kind];
+}
+
 struct engine_cmd *exec_mail_take(struct run_exec *re) {
+    struct mailbox *m = &re->mail;
     pthread_mutex_lock(&re->engine->mu);
-    struct engine_cmd *cmd = re->mail.first;
+    struct mail_queue *q = mail_next_locked(m);
+    struct engine_cmd *cmd = q->first;
     if (cmd) {
-        re->mail.first = cmd->next;
-        if (!re->mail.first) re->mail.end = &re->mail.first;
+        q->first = cmd->next;
+        if (!q->first) q->end = &q->first;
         cmd->next = NULL;
-        re->mail.large_nr -= cmd_is_large(cmd);
+        m->large_nr -= cmd_is_large(cmd);
     }
-    re->mail.any = re->mail.first != NULL;
+    m->any = m->of[MAIL_CANCEL].first || m->of[MAIL_CONTROL].first || m->of[MAIL_TASK].first;
     pthread_mutex_unlock(&re->engine->mu);
     return cmd;
 }
 
 void exec_mail_put_back(struct run_exec *re, struct engine_cmd *cmd) {
     pthread_mutex_lock(&re->engine->mu);
-    cmd->next = re->mail.first;
-    re->mail.first = cmd;
-    if (!cmd->next) re->mail.end = &cmd->next;
+    struct mail_queue *q = &re->mail.of[mail_of(cmd)];
+    cmd->next = q->first;
+    q->first = cmd;
+    if (!cmd->next) q->end = &cmd->next;
     re->mail.any = true;
     re->mail.large_nr += cmd_is_large(cmd);
     pthread_mutex_unlock(&re->engine->mu);

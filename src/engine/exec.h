@@ -40,10 +40,21 @@ struct residence {       /* evict.c: its state in memory */
     bool dozes;          /* LOADING, but only when something needs the state */
     bool stays;          /* its state cannot be dropped before its next event */
 };
-struct mailbox {                     /* exec.c */
-    struct engine_cmd *first, **end; /* (mu) */
-    size_t large_nr;                 /* (mu) how many of them are large */
-    _Atomic bool any;                /* set under mu; read without at event boundaries (RUN-25) */
+enum mail { /* a cancel is next whatever else waits; the others take turns */
+            MAIL_CANCEL,
+            MAIL_CONTROL,
+            MAIL_TASK, /* what workers say */
+            MAIL_NR
+};
+struct mail_queue { /* commands of one kind, in the order in which they came */
+    struct engine_cmd *first, **end;
+};
+struct mailbox {                   /* exec.c */
+    struct mail_queue of[MAIL_NR]; /* (mu) */
+    bool task_next;                /* (mu) whose turn it is among the others */
+    size_t large_nr;               /* (mu) how many of them are large */
+    _Atomic bool any;              /* set under mu; read without at event boundaries (RUN-25) */
+    bool waits;                    /* the last turn left work for commands: now they wait for it */
 };
 struct stuck { /* stuck.c */
     unsigned tries;
@@ -78,6 +89,7 @@ struct lease {                     /* load.c, peers.c */
     uint64_t ask_end_ms;    /* monotonic: when to give up, 0 = not yet */
     _Atomic bool requested; /* another host asks for the run */
     uint64_t requested_ms;  /* monotonic: since when, 0 = not handled yet */
+    unsigned requested_nr;  /* turns since then that its own commands had */
     _Atomic bool suspect;   /* the lease may be lost */
 };
 struct kin {         /* children.c, cascade.c; what it links follows from log and store */
@@ -106,12 +118,14 @@ struct exec_tasks {         /* task.c */
     size_t open_nr;         /* marks that are not zero */
     size_t due_nr;          /* of them, those that something is to be done about */
     bool held;              /* its ready rows are held: the run is paused */
+    bool stale;             /* some open rows have no node that waits for them */
 };
 struct exec_timers {        /* timers.c */
     struct list all;        /* struct exec_timer */
     size_t nr;              /* of them */
     struct exec_timer **of; /* once there are many: by node plus one, linked by next_of; or NULL */
     unsigned fired_nr;      /* (mu) timers with fired set */
+    struct heap *due;       /* (mu) once there are many: these, by time; or NULL */
 };
 struct exec_fork {                         /* fork.c */
     struct fork_job *job;                  /* in phase FORKING */
@@ -189,7 +203,8 @@ void exec_reload(struct run_exec *re, bool later);
 /* Another host changed a run (run_no 0: any): wake the exec that waits for it. */
 void exec_awaited_moved_locked(struct engine *e, int64_t run_no);
 
+void exec_mail_add_locked(struct run_exec *re, struct engine_cmd *cmd);
 struct engine_cmd *exec_mail_take(struct run_exec *re);
-void exec_mail_put_back(struct run_exec *re, struct engine_cmd *cmd); /* at the front */
+void exec_mail_put_back(struct run_exec *re, struct engine_cmd *cmd); /* ahead of its kind */
 
 #endif

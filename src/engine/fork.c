@@ -177,7 +177,7 @@ static int job_open(struct step *st, struct fork_job *j, struct wopr_error *err)
 static void retries_arm(struct run_exec *re, struct plan *p, const struct fork_job *j) {
     const struct run_state *s = re->state;
     if (j->link.mode != FORK_BRANCH) return;
-    for (size_t i = 0; s->retry_nr > 0 && i < s->wf->nodes_nr; i++) {
+    for (size_t i = 0; s->counts.retry > 0 && i < s->wf->nodes_nr; i++) {
         int64_t left_ms = s->nodes[i].retry_at_ms - j->link.cut_ms;
         if (s->nodes[i].retry_at_ms <= 0) continue;
         if (left_ms < 0) left_ms = 0;
@@ -322,7 +322,7 @@ enum turn fork_turn(struct step *st, int flight_rc) {
     if (rc == 0)
         rc = state_at(re, j->link.source_run_no, j->link.from_seq, &pace, j->page, &there, &err);
     if (rc == WOPR_E_NOT_FOUND && j->open) rc = source_expired(j, &err);
-    if (rc == 0 && re->state->lost) rc = fork_lost(&j->link, &err);
+    if (rc == 0 && re->state->secrecy.lost) rc = fork_lost(&j->link, &err);
     if (rc == 0 && there) rc = fork_send(st, j, &err);
     if (mem_verdict(rc, refused) != rc)
         rc = wopr_error_set(&err, WOPR_E_TOO_BIG,

@@ -123,7 +123,7 @@ int fork_inherit(struct run_exec *re, struct event *e, struct wopr_error *err) {
 }
 
 void fork_inherits_image(struct run_exec *re) {
-    if (!re->state->masks && !re->state->masked) return;
+    if (!re->state->secrecy.masks && !re->state->secrecy.masked) return;
     if (re->fork.clear) re->fork.clear->used = true;
     if (re->fork.info) re->fork.info->masked = true;
 }

@@ -53,12 +53,12 @@ int fork_cuts_read(struct run_exec *re, int64_t created_ms, struct wopr_error *e
     struct run_fork up = f->link;
     int rc = a ? cut_add(f, up.from_seq, created_ms) : WOPR_E_NO_MEMORY;
     for (unsigned n = 0; rc == 0 && up.mode != FORK_NONE && n < FORKS_UP_MAX; n++) {
-        struct run_origin o;
-        arena_reset(a); /* only the link is needed, not the inputs beside it */
-        rc = store_run_origin(re->engine->store, up.source_run_no, a, &o, err);
+        struct run_link o;
+        arena_reset(a);
+        rc = store_run_link(re->engine->store, up.source_run_no, a, &o, err);
         if (rc != 0 || o.fork.mode == FORK_NONE) break;
         if (o.fork.from_seq < f->cuts[f->cuts_nr - 1].from_seq)
-            rc = cut_add(f, o.fork.from_seq, o.meta.created_ms);
+            rc = cut_add(f, o.fork.from_seq, o.created_ms);
         up = o.fork;
     }
     arena_free(a);
@@ -73,7 +73,7 @@ int fork_cuts_read(struct run_exec *re, int64_t created_ms, struct wopr_error *e
 static void cuts_pass(struct run_exec *re, int64_t last_ms) {
     const struct run_state *s = re->state;
     struct fork_info *f = re->fork.info;
-    bool stands = s->status == RUN_PENDING || s->wait_since_ms > 0;
+    bool stands = s->status == RUN_PENDING || s->clock.wait_since_ms > 0;
     for (size_t i = 0; i < f->cuts_nr; i++) {
         struct fork_cut *c = &f->cuts[i];
         if (c->from_seq == s->next_seq && !stands && c->created_ms > last_ms)

@@ -66,8 +66,8 @@ static void row_closed(struct run_exec *re, struct plan *p, const struct intr_st
 
 void fork_waits_open(struct run_exec *re, struct plan *p) {
     const struct run_state *s = re->state;
-    for (size_t i = 0; i < s->intrs_nr; i++) {
-        const struct intr_state *x = &s->intrs[i];
+    for (size_t i = 0; i < s->interrupts.n; i++) {
+        const struct intr_state *x = &s->interrupts.v[i];
         if (x->phase != INTR_OPEN) row_closed(re, p, x);
         else if (s->nodes[x->node].status == NODE_SUSPENDED) fork_wait_open(re, p, x);
     }
@@ -97,8 +97,9 @@ static struct str payload_readdress(struct step *st, struct str payload, struct 
 /* The interrupt that an event of this node is about: the open one, or the last one. */
 static struct intr_state *interrupt_of_node(const struct run_state *s, int node) {
     struct intr_state *last = run_state_intr_open(s, node);
-    for (size_t i = 0; !last && i < s->intrs_nr; i++)
-        if (s->intrs[s->intrs_nr - 1 - i].node == node) last = &s->intrs[s->intrs_nr - 1 - i];
+    for (size_t i = 0; !last && i < s->interrupts.n; i++)
+        if (s->interrupts.v[s->interrupts.n - 1 - i].node == node)
+            last = &s->interrupts.v[s->interrupts.n - 1 - i];
     return last;
 }
 
@@ -264,7 +265,7 @@ bool replay_repeats_cancel(struct step *st, const struct event *g) {
 /* The position of an interrupt among those of its node, in the order they were asked. */
 static unsigned ordinal_of(const struct run_state *s, const struct intr_state *x) {
     unsigned n = 0;
-    for (const struct intr_state *i = s->intrs; i < x; i++) n += i->node == x->node;
+    for (const struct intr_state *i = s->interrupts.v; i < x; i++) n += i->node == x->node;
     return n;
 }
 
@@ -310,8 +311,8 @@ static void answer_reemit(struct step *st, const struct wf_node *def, int node, 
 /* A replay that has left its source's order: search the log for the answer to this question. */
 bool replay_finds_answer(struct step *st) {
     const struct run_state *s = st->state;
-    for (size_t k = 0; s->suspended_nr > 0 && k < s->intrs_nr && !step_lost(st); k++) {
-        const struct intr_state *x = &s->intrs[k];
+    for (size_t k = 0; s->counts.suspended > 0 && k < s->interrupts.n && !step_lost(st); k++) {
+        const struct intr_state *x = &s->interrupts.v[k];
         if (x->phase != INTR_OPEN || s->nodes[x->node].status != NODE_SUSPENDED) continue;
         const struct wf_node *def = &s->wf->nodes[x->node];
         int node = x->node;

@@ -337,7 +337,7 @@ static int load_close(struct step *st, const struct run_origin *o, struct wopr_e
 static bool work_was_taken_over(const struct run_exec *re) {
     const struct run_state *s = re->state;
     bool moves = s->status == RUN_RUNNING ||
-                 (run_status_waiting(s->status) && (s->running_nr > 0 || s->retry_nr > 0));
+                 (run_status_waiting(s->status) && (s->counts.running > 0 || s->counts.retry > 0));
     return re->lease.taken && moves && s->next_seq > 0;
 }
 

@@ -17,7 +17,7 @@
 
 static int64_t run_duration_ms(const struct step *st) {
     int64_t from_ms =
-        st->state->started_ms > 0 ? st->state->started_ms : st->state->meta.created_ms;
+        st->state->clock.started_ms > 0 ? st->state->clock.started_ms : st->state->meta.created_ms;
     return st->now_ms > from_ms ? st->now_ms - from_ms : 0;
 }
 
@@ -140,10 +140,10 @@ void run_end_failed(struct step *st, struct str error, int failed_node, int64_t 
 }
 
 void run_end_cascade(struct step *st) {
-    int node = st->state->failed_node;
+    int node = st->state->failure.node;
     cancel_nodes(st, "upstream-failure");
     skip_nodes(st, "upstream-failure");
-    run_end_failed(st, text_str(&st->state->nodes[node].error), node, st->state->fail_seq);
+    run_end_failed(st, text_str(&st->state->nodes[node].error), node, st->state->failure.seq);
 }
 
 void run_end_cap(struct step *st, int node) {
@@ -211,8 +211,8 @@ void run_end_log_limit(struct step *st) {
 }
 
 void run_end_schema_break(struct step *st) {
-    const struct chan_break *k = &st->state->chan_break;
-    const struct chan_state *c = &st->state->chans[k->chan];
+    const struct chan_break *k = &st->state->channels.broken;
+    const struct chan_state *c = &st->state->channels.v[k->chan];
     char id[EVENT_ID_SIZE];
     struct jobj o;
     event_id_format(st->state->meta.run_id, k->seq, id);

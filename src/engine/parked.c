@@ -52,7 +52,8 @@ static int cancel_plan(struct step *st, const struct engine_cmd *cmd, const stru
     struct str payload = pay_run_cancelled(p->arena, cmd->control.reason, cmd->principal, 0);
     if (plan_event(p, st->engine->rules, NULL, EV_RUN_CANCELLED, STR_NONE, -1, now_ms, payload) < 0)
         log_warn("a run cannot be ended", "run", st->exec->run_id, "why", p->error.message);
-    p->update = (struct run_row_update){.status = RUN_CANCELLED, .completed_ms = now_ms};
+    p->update =
+        (struct run_row_update){.status = RUN_CANCELLED, .unread = true, .completed_ms = now_ms};
     p->has_update = true;
     p->unseals = true; /* whatever was sealed for it (OBS-71) */
     int rc = rows_end(st, p, cmd, now_ms);

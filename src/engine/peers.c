@@ -39,6 +39,7 @@ enum {
     ASK_AGAIN_MS = 500, /* another host's request may have replaced ours */
     ASK_LOOK_MS = 50,
     GIVE_WAIT_MS = 2000,
+    GIVE_MAIL_TURNS = 32,
     ASK_MORE_MS = 5000 /* give up: by then a silent holder has lost its runs */
 };
 
@@ -269,7 +270,9 @@ static bool give_waits(struct run_exec *re) {
 
 enum turn peers_give(struct step *st) {
     struct run_exec *re = st->exec;
-    if (re->mail.any || (re->phase != EXEC_LIVE && re->phase != EXEC_LOADING)) return TURN_GO_ON;
+    if (re->phase != EXEC_LIVE && re->phase != EXEC_LOADING) return TURN_GO_ON;
+    /* Its own commands first, but not for ever: those that are left ask for it in turn. */
+    if (re->mail.any && re->lease.requested_nr++ < GIVE_MAIL_TURNS) return TURN_GO_ON;
     if (give_waits(re)) return TURN_GO_ON; /* the other host asks again, which wakes the run */
     enum exec_phase before = re->phase;
     if (before == EXEC_LOADING) exec_forget_state(re); /* folded in part */
@@ -285,6 +288,7 @@ enum turn peers_give_landed(struct step *st, int rc) {
     struct run_exec *re = st->exec;
     re->lease.requested = false;
     re->lease.requested_ms = 0;
+    re->lease.requested_nr = 0;
     if (rc == WOPR_E_SYNC_FAILED) engine_break(st->engine, "lease");
     if (rc == 0 || rc == WOPR_E_FENCED || rc == WOPR_E_RUN_TERMINAL || rc == WOPR_E_CORRUPT)
         return TURN_DROP;
@@ -371,7 +375,7 @@ static void sweep_call(struct engine *e) {
 static bool change_take(struct engine *e, const struct moved_run *m) {
     pthread_mutex_lock(&e->mu);
     struct run_exec *re = map_get(e->runs.by_no, str_n((const char *)&m->run_no, sizeof m->run_no));
-    if (re) {
+    if (re && m->next_seq != MOVED_TASKS) {
         re->lease.suspect = true;
         exec_wake_locked(re);
     }
@@ -383,7 +387,7 @@ static bool change_take(struct engine *e, const struct moved_run *m) {
 
 static bool changes_take(struct engine *e, const struct move_row_list *l) {
     struct peers *p = e->peers;
-    bool sweep = false;
+    bool sweep = false, waited = tasks_wanted(e);
     for (size_t i = 0; i < l->n; i++) {
         const struct move_row *m = &l->v[i];
         if (m->move_no != p->last_move + 1) { /* rows were pruned before we read them */
@@ -396,10 +400,11 @@ static bool changes_take(struct engine *e, const struct move_row_list *l) {
         p->last_move = m->move_no;
         if (m->holder_no == p->own_no) continue;
         if (m->runs_nr == 0) sweep = true; /* all its leases were released */
-        for (size_t k = 0; k < m->runs_nr; k++)
+        for (size_t k = 0; k < m->runs_nr; k++) {
             if (change_take(e, &m->runs[k])) sweep = true;
+            if (waited) tasks_foreign(e, m->runs[k].run_no, p->scratch);
+        }
     }
-    if (l->n > 0) tasks_foreign(e);
     return sweep;
 }
 

@@ -349,7 +349,7 @@ static bool replay_shows_child(struct step *st, int node) {
 /* FORK-13: once per length of the log, since nothing else can bring an answer. */
 static bool answer_searched(struct step *st) {
     struct replay *rp = replay_of(st->exec);
-    if (st->state->suspended_nr == 0 || rp->searched_seq == st->state->next_seq) return false;
+    if (st->state->counts.suspended == 0 || rp->searched_seq == st->state->next_seq) return false;
     rp->searched_seq = st->state->next_seq;
     return replay_finds_answer(st);
 }
@@ -447,16 +447,15 @@ static int ancestors_read(struct step *st, struct wopr_error *err) {
     struct run_fork f = st->exec->fork.info->link;
     int rc = family_add(rp, str_c(st->exec->run_id));
     for (unsigned n = 0; rc == 0 && f.mode != FORK_NONE && n < REPLAY_ANCESTORS_MAX; n++) {
-        struct run_origin o;
+        struct run_link o;
         int64_t from = 0;
         rc = family_add(rp, f.source_run_id);
         if (rc == 0) rc = invoke_load(st, f.source_run_no, err);
-        arena_reset(rp->scratch); /* only the link is needed, not the inputs beside it */
-        if (rc == 0)
-            rc = store_run_origin(st->engine->store, f.source_run_no, rp->scratch, &o, err);
+        arena_reset(rp->scratch);
+        if (rc == 0) rc = store_run_link(st->engine->store, f.source_run_no, rp->scratch, &o, err);
         bool there = rc == 0, replay = there && o.fork.mode == FORK_REPLAY;
         if (there && o.fork.mode == FORK_BRANCH) from = o.fork.from_seq;
-        if (rc == WOPR_E_NOT_FOUND) rc = 0; /* removed by retention; its id is enough */
+        if (rc == WOPR_E_NOT_FOUND) rc = 0; /* removed, and no fork: its id is enough */
         struct minter *m = replay ? NULL : ARENA_NEW(rp->keep, struct minter);
         if (m) {
             *m = (struct minter){.from = from, .run_id = f.source_run_id};

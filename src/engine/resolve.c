@@ -225,11 +225,11 @@ static void quorum_answer(struct step *st, const struct intr_state *i, struct in
 static struct intr_state *interrupt_wanted(struct step *st, const struct engine_cmd *cmd) {
     if (cmd->resolve.interrupt_id.n > 0) {
         struct intr_state *i = run_state_intr_by_id(st->state, cmd->resolve.interrupt_id);
-        for (size_t k = 0; st->exec->fork.info && !i && k < st->state->intrs_nr;
+        for (size_t k = 0; st->exec->fork.info && !i && k < st->state->interrupts.n;
              k++) /* a token has the row's id */
-            if (str_eq(fork_interrupt_id(st->exec, &st->state->intrs[k], st->scratch),
+            if (str_eq(fork_interrupt_id(st->exec, &st->state->interrupts.v[k], st->scratch),
                        cmd->resolve.interrupt_id))
-                i = &st->state->intrs[k];
+                i = &st->state->interrupts.v[k];
         return i && i->phase == INTR_OPEN ? i : NULL;
     }
     int node = workflow_node_index(st->state->wf, cmd->resolve.node_id);

@@ -112,8 +112,8 @@ static void inputs_add(struct secrets *l, const struct run_state *s) {
         return;
     for (size_t i = 0; i < m.n; i++) {
         const struct var_state *v = NULL;
-        for (size_t k = 0; k < s->vars_nr && !v; k++)
-            if (str_eq(text_str(&s->vars[k].name), m.v[i].key)) v = &s->vars[k];
+        for (size_t k = 0; k < s->variables.n && !v; k++)
+            if (str_eq(text_str(&s->variables.v[k].name), m.v[i].key)) v = &s->variables.v[k];
         if (!v || !str_eq(text_str(&v->value), m.v[i].raw)) copy_add(l, m.v[i].raw);
     }
 }
@@ -127,8 +127,8 @@ static void chan_add_all(struct secrets *l, const struct chan_state *c) {
 }
 
 static void secrets_gather(struct secrets *l, const struct run_state *s) {
-    for (size_t i = 0; i < s->vars_nr; i++) {
-        const struct var_state *v = &s->vars[i];
+    for (size_t i = 0; i < s->variables.n; i++) {
+        const struct var_state *v = &s->variables.v[i];
         if (v->sensitive && !str_eq(var_shown(v), text_str(&v->value)))
             copy_add(l, text_str(&v->value));
     }
@@ -136,8 +136,8 @@ static void secrets_gather(struct secrets *l, const struct run_state *s) {
     for (size_t i = 0; i < s->wf->nodes_nr; i++)
         if (s->nodes[i].clear.n > 0)
             members_add(l, text_str(&s->nodes[i].clear), text_str(&s->nodes[i].outputs));
-    for (size_t i = 0; i < s->chans_nr; i++)
-        if (s->chans[i].sensitive) chan_add_all(l, &s->chans[i]);
+    for (size_t i = 0; i < s->channels.n; i++)
+        if (s->channels.v[i].sensitive) chan_add_all(l, &s->channels.v[i]);
 }
 
 static void secrets_begin(struct secrets *l, struct step *st) {
@@ -149,7 +149,7 @@ static void secrets_begin(struct secrets *l, struct step *st) {
 }
 
 static struct secrets *secrets_of(struct step *st) {
-    if (!st->state->masks || st->plan->failed != 0) return NULL;
+    if (!st->state->secrecy.masks || st->plan->failed != 0) return NULL;
     if (!st->secrets) {
         st->secrets = ARENA_NEW(st->scratch, struct secrets);
         if (st->secrets) secrets_begin(st->secrets, st);

@@ -28,6 +28,8 @@
 #include "engine/timers.h"
 #include "engine/waits.h"
 
+#define MAIL_TURN_MAX 64u /* commands without an effect that one turn answers */
+
 /* --- beginning --- */
 
 /* run.started is the first event of every log, also of one that a command pauses or cancels while
@@ -53,9 +55,9 @@ static int64_t run_time_left_ms(struct step *st) {
     int64_t limit_ms = s->wf->timeout_ms, host_ms = st->engine->cfg.limits.max_run_duration_sec;
     host_ms = host_ms > 0 && host_ms < INT64_MAX / 1000 ? host_ms * 1000 : 0;
     if (limit_ms <= 0 || (host_ms > 0 && host_ms < limit_ms)) limit_ms = host_ms;
-    if (limit_ms <= 0 || s->started_ms == 0 || s->wait_since_ms > 0) return INT64_MAX;
-    int64_t stood_ms = s->waited_ms + fork_gap_ms(st->exec, st->now_ms);
-    return limit_ms - (st->now_ms - s->started_ms - stood_ms);
+    if (limit_ms <= 0 || s->clock.started_ms == 0 || s->clock.wait_since_ms > 0) return INT64_MAX;
+    int64_t stood_ms = s->clock.waited_ms + fork_gap_ms(st->exec, st->now_ms);
+    return limit_ms - (st->now_ms - s->clock.started_ms - stood_ms);
 }
 
 /* --- fired timers --- */
@@ -114,7 +116,7 @@ static void timers_due(struct step *st) {
 /* STORE-39: an attempt without a wait was cut off by a crash or a reload: enter it again. */
 static void nodes_reenter(struct step *st) {
     if (timeline_leads(st)) return; /* the source decides the order */
-    for (size_t i = 0; st->state->running_nr > 0 && i < st->state->wf->nodes_nr; i++) {
+    for (size_t i = 0; st->state->counts.running > 0 && i < st->state->wf->nodes_nr; i++) {
         if (!step_moves(st) || step_full(st) || !step_settled(st)) return;
         if (st->state->nodes[i].status == NODE_RUNNING && !waits_hold(st->exec, (int)i))
             attempt_run(st, (int)i, false);
@@ -237,8 +239,8 @@ static void fall_asleep(struct step *st) {
     if (left_ms < INT64_MAX)
         step_arm(st, TIMER_RUN_TIMEOUT, st->now_ms + (left_ms > 0 ? left_ms : 0));
     if (waits_for_timer(st->exec) || waits_under_way(st->exec)) return;
-    if (stall_ms > 0 && s->retry_nr == 0 && !st->exec->timeline && !st->exec->stalled &&
-        s->suspended_nr == 0 && held_ms < 0 && !waits_hold(st->exec, -1))
+    if (stall_ms > 0 && s->counts.retry == 0 && !st->exec->timeline && !st->exec->stalled &&
+        s->counts.suspended == 0 && held_ms < 0 && !waits_hold(st->exec, -1))
         step_arm(st, TIMER_STALL, st->now_ms + stall_ms); /* STORE-41 */
 }
 
@@ -287,7 +289,7 @@ static enum turn step_send(struct step *st) {
     if (p->failed == 0 && plan_is_empty(p)) {
         plan_unref(p);
         /* nothing will land to wake it */
-        if (children_wanted(re) || run_state_busy(st->state)) exec_wake(re);
+        if (st->mail_left || children_wanted(re) || run_state_busy(st->state)) exec_wake(re);
         return TURN_END;
     }
     if (run_status_final(st->state->status)) suspend_close_all(st);
@@ -358,7 +360,7 @@ static void act_all(struct step *st) {
 static void step_work(struct step *st) {
     begin_run(st); /* resumed after an older version paused the pending run */
     waits_arrived(st);
-    bool breaks = st->state->chan_break.seq > 0 && step_moves(st); /* CHAN-18 */
+    bool breaks = st->state->channels.broken.seq > 0 && step_moves(st); /* CHAN-18 */
     if (breaks && cascade_down(st, CASCADE_FAILURE)) run_end_schema_break(st);
     bool ends = breaks || cascade_ends(st); /* waits for its children only: no node may start */
     if (!ends) timers_due(st);
@@ -370,9 +372,32 @@ static void step_work(struct step *st) {
     if (!breaks) act_all(st);
 }
 
+/* One command with an effect, at most.  true: there was any. */
+static bool mail_apply(struct step *st) {
+    struct engine_cmd *cmd;
+    unsigned nr = 0;
+    while (!st->cmd && !st->awaits_children && !step_lost(st) && nr < MAIL_TURN_MAX &&
+           (cmd = exec_mail_take(st->exec)) != NULL) {
+        control_apply(st, cmd);
+        nr++;
+    }
+    st->mail_left = nr == MAIL_TURN_MAX;
+    return nr > 0;
+}
+
+/* A mailbox that never gets empty must not keep the run from its timers and nodes: a turn that
+ * commands cut short is followed by one without any. */
+static void step_serve(struct step *st) {
+    struct run_exec *re = st->exec;
+    st->deaf = re->mail.waits;
+    bool heard = !st->deaf && mail_apply(st);
+    if (!st->awaits_children && !stuck_waits(st) && !stuck_end(st)) step_work(st);
+    re->mail.waits = heard && !st->awaits_children && step_moves(st) && step_full(st);
+    st->mail_left = st->mail_left || (st->deaf && re->mail.any);
+}
+
 enum turn step_run(struct step *st) {
     struct run_exec *re = st->exec;
-    struct engine_cmd *cmd;
     st->state = re->state;
     st->plan = plan_new();
     st->began_ms = clock_mono_ms();
@@ -389,9 +414,7 @@ enum turn step_run(struct step *st) {
     fork_begin(st);
     if (re->lease.take_over) control_take_over(st);
     begin_run(st);
-    while (!st->cmd && !st->awaits_children && !step_lost(st) && (cmd = exec_mail_take(re)) != NULL)
-        control_apply(st, cmd);
-    if (!st->awaits_children && !stuck_waits(st) && !stuck_end(st)) step_work(st);
+    step_serve(st);
     if (!st->awaits_children && suspend_pause_rests(st)) st->plan->lets_go = true;
     return step_send(st);
 }

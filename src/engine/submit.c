@@ -31,11 +31,7 @@ static void submit_run(struct engine *e, struct engine_cmd *cmd) {
     bool closed =
         e->life.stopping || !e->life.started; /* engine_halt empties the mailboxes only once */
     if (re && !closed) {
-        cmd->next = NULL;
-        *re->mail.end = cmd;
-        re->mail.end = &cmd->next;
-        re->mail.any = true;
-        re->mail.large_nr += cmd_is_large(cmd);
+        exec_mail_add_locked(re, cmd);
         exec_wake_locked(re);
     }
     pthread_mutex_unlock(&e->mu);

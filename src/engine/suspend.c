@@ -127,7 +127,7 @@ static void suspend_begin(struct step *st, int node, const struct node_result *r
         return;
     }
     struct failure full = {.message = STR("the run has asked as often as a run may")};
-    if (st->state->intrs_nr >= RUN_INTRS_MAX || !bound_state_room(st, 0, payload.n, &full)) {
+    if (st->state->interrupts.n >= RUN_INTRS_MAX || !bound_state_room(st, 0, payload.n, &full)) {
         ask_fail(st, node, "run_state_limit_exceeded", full.message);
         return;
     }
@@ -188,7 +188,7 @@ void suspend_close_all(struct step *st) {
                                  .state = IROW_REJECTED,
                                  .resolved_ms = st->now_ms,
                                  .cause = STR("run-ended")};
-    if (st->state->intrs_nr == 0 || p->events_nr == 0) return;
+    if (st->state->interrupts.n == 0 || p->events_nr == 0) return;
     struct str reason = json_get(p->events[p->events_nr - 1].payload, "reason");
     if (st->state->status == RUN_FAILED) row.cause = STR("run-failed");
     if (st->state->status == RUN_CANCELLED)
@@ -216,9 +216,9 @@ bool suspend_rests(const struct step *st) {
     size_t asked = 0;
     asked = run_state_intrs_open(s);
     /* A node may also wait for an answer that only this process can get. */
-    return asked > 0 && asked == s->suspended_nr && s->running_nr == 0 && s->retry_nr == 0 &&
-           s->status != RUN_RUNNING && s->status != RUN_PAUSED && !st->exec->mail.any &&
-           !st->exec->timeline && !waits_stay(st->exec) && deadlines_far(st);
+    return asked > 0 && asked == s->counts.suspended && s->counts.running == 0 &&
+           s->counts.retry == 0 && s->status != RUN_RUNNING && s->status != RUN_PAUSED &&
+           !st->exec->mail.any && !st->exec->timeline && !waits_stay(st->exec) && deadlines_far(st);
 }
 
 /* A paused run does nothing before a command: its timers are stored, and its questions are in the

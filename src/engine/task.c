@@ -50,11 +50,17 @@ bool task_node_waits(const struct run_state *s, int node) {
 /* --- rows --- */
 
 void task_close(struct step *st, int node, enum task_row_state state, const char *reason) {
+    task_close_said(st, node, state, reason, STR_NONE);
+}
+
+void task_close_said(struct step *st, int node, enum task_row_state state, const char *reason,
+                     struct str word) {
     if (task_mark_of(st->exec, node) == TASK_NONE) return;
     struct plan_task row = {.op = TASK_ROW_CLOSE,
                             .node_id = st->state->wf->nodes[node].id,
                             .state = state,
                             .reason = str_c(reason),
+                            .word = word,
                             .at_ms = st->now_ms};
     plan_task(st->plan, &row);
     task_mark(st, node, TASK_NONE);
@@ -65,17 +71,28 @@ void task_close(struct step *st, int node, enum task_row_state state, const char
 int64_t task_seal(struct step *st, int node, bool outcome, struct str text, struct str *plain) {
     int64_t at = SEALED_TASKS - 2 * (int64_t)node - outcome;
     *plain = text;
-    if (!st->state->masks) return 0;
+    if (!st->state->secrecy.masks) return 0;
     clear_seal(st->engine, st->plan, st->state->meta.run_id, at, text);
     *plain = STR_NONE;
     return at;
 }
 
-void task_keep(struct step *st, int node, struct str outcome) {
-    struct plan_task row = {.op = TASK_ROW_ANSWER, .node_id = st->state->wf->nodes[node].id};
+void task_keep(struct step *st, int node, struct str outcome, struct str word) {
+    struct plan_task row = {.op = TASK_ROW_ANSWER,
+                            .node_id = st->state->wf->nodes[node].id,
+                            .word = word,
+                            .bytes = outcome.n};
     row.sealed_at = task_seal(st, node, true, outcome, &row.outcome);
     plan_task(st->plan, &row);
     task_mark(st, node, TASK_ANSWERED);
+}
+
+void tasks_close_stale(struct step *st) {
+    struct exec_tasks *t = &st->exec->tasks;
+    for (size_t i = 0; t->stale && t->open_nr > 0 && i < st->state->wf->nodes_nr; i++)
+        if (task_mark_of(st->exec, (int)i) == TASK_STALE)
+            task_close(st, (int)i, TROW_CANCELLED, "node-ended");
+    t->stale = false;
 }
 
 void task_lapse(struct step *st, int node) { task_mark(st, node, TASK_LAPSED); }
@@ -109,7 +126,7 @@ static void tasks_end(struct step *st) {
                                             .state = TROW_CANCELLED,
                                             .reason = str_c(end_reason(st->state)),
                                             .at_ms = st->now_ms});
-    st->plan->unseals = st->plan->unseals || st->state->masks;
+    st->plan->unseals = st->plan->unseals || st->state->secrecy.masks;
     tasks_forget(st->exec);
 }
 

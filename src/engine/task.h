@@ -11,15 +11,14 @@
 #include "engine/emit.h"
 #include "store/tasks.h"
 
-#define TASK_BODY_MAX (4u * 1024 * 1024) /* what a worker is given */
-#define TASK_ASKS_MAX 64u                /* questions of one activation (WRK-19) */
+#include "domain/bounds.h"
 
 enum task_mark {
     TASK_NONE,
     TASK_OPEN,
     TASK_ANSWERED, /* its outcome is in its row: applied when the run moves */
     TASK_LAPSED,   /* its leases ran out too often: the attempt fails when the run moves */
-    TASK_STALE     /* open without a node that waits: closed at once */
+    TASK_STALE     /* open without a node that waits: closed by the next step */
 };
 enum task_mark task_mark_of(const struct run_exec *re, int node);
 MUST_CHECK int task_mark_set(struct run_exec *re, int node, enum task_mark m);
@@ -33,8 +32,13 @@ bool task_node_waits(const struct run_state *s, int node);
 int64_t task_seal(struct step *st, int node, bool outcome, struct str text, struct str *plain);
 /* The open row of the node ends; nothing when it has none. */
 void task_close(struct step *st, int node, enum task_row_state state, const char *reason);
+/* The same by what a worker said; word: its digest, or empty. */
+void task_close_said(struct step *st, int node, enum task_row_state state, const char *reason,
+                     struct str word);
 /* Its outcome came while the run does not move: kept in its row. */
-void task_keep(struct step *st, int node, struct str outcome);
+void task_keep(struct step *st, int node, struct str outcome, struct str word);
+/* Open rows without a node that waits end. */
+void tasks_close_stale(struct step *st);
 void task_lapse(struct step *st, int node);
 /* Before the plan is sent: tasks whose nodes ended, and all of a run that did. */
 void tasks_close(struct step *st);

@@ -21,8 +21,11 @@
 #include "engine/waits.h"
 #include "engine/workers.h"
 
+#include <stdio.h>
+
 #define SAYS_PAYLOAD_MAX (EVENT_PAYLOAD_MAX - 4096u) /* the rest is the envelope of its event */
 #define PROGRESS_TEXT    "progress"
+#define WORD_DIGITS      32u
 
 /* --- answers --- */
 
@@ -70,10 +73,51 @@ static void says_done(struct engine *e, struct engine_cmd *cmd, const char *stat
     cmd_settle(e, cmd);
 }
 
+/* What was said as one text, and as few digits, which reveal nothing of it. */
+static struct str says_render(const struct task_says *s, struct arena *a) {
+    struct jobj o;
+    jobj_begin(&o, PLAN_BYTES_MAX);
+    jw_kint(&o.w, "verb", s->verb);
+    if (s->output.n > 0) jw_kraw(&o.w, "output", s->output);
+    if (s->code.n > 0) jw_kstr(&o.w, "code", s->code);
+    if (s->message.n > 0) jw_kstr(&o.w, "message", s->message);
+    if (s->details.n > 0) jw_kraw(&o.w, "details", s->details);
+    jw_kint(&o.w, "retryable", s->retryable);
+    if (s->kind.n > 0) jw_kstr(&o.w, "kind", s->kind);
+    if (s->data.n > 0) jw_kraw(&o.w, "data", s->data);
+    if (s->resume_schema.n > 0) jw_kraw(&o.w, "resumeSchema", s->resume_schema);
+    jw_kint(&o.w, "timeoutMs", s->timeout_ms);
+    return jobj_end(&o, a);
+}
+
+static struct str word_of(const struct engine *e, const struct task_says *s, struct arena *a) {
+    char hex[65];
+    struct sha256 key, d;
+    int64_t key_no;
+    struct str text = says_render(s, a);
+    if (!text.p) return STR_NONE;
+    if (e->cfg.vault) {
+        vault_derive(e->cfg.vault, STR("wopr task words 1"), &key, &key_no);
+        d = hmac_sha256(str_n((const char *)key.b, sizeof key.b), text);
+    } else {
+        d = sha256_of(text);
+    }
+    sha256_hex(&d, hex);
+    return arena_str(a, str_n(hex, WORD_DIGITS));
+}
+
 /* The same worker said the same before, and its answer was lost (WRK-17). */
-static bool said_before(const struct task_row *t, const struct cmd_task *c) {
-    if (t->epoch != c->epoch || c->says.verb > TASK_ASK) return false;
-    return t->state == TROW_ANSWERED || t->state == ENDS_AS[c->says.verb];
+static bool said_before(const struct engine *e, const struct task_row *t, const struct cmd_task *c,
+                        struct arena *a) {
+    bool ended = t->state == TROW_ANSWERED || t->state >= TROW_COMPLETED;
+    if (t->epoch != c->epoch || c->says.verb > TASK_ASK || !ended) return false;
+    if (t->word.n > 0) return str_eq(t->word, word_of(e, &c->says, a));
+    return t->state == ENDS_AS[c->says.verb]; /* by an older program, which kept no word */
+}
+
+/* An emit with a number that was taken in already. */
+static bool emitted_before(const struct task_row *t, const struct task_says *s) {
+    return s->verb == TASK_EMIT && s->number > 0 && s->number <= t->emitted;
 }
 
 /* true: the command may have its effect; else it was answered. */
@@ -81,6 +125,7 @@ static bool lease_holds(struct engine *e, struct engine_cmd *cmd, struct arena *
                         struct task_row *t) {
     const struct cmd_task *c = &cmd->task;
     struct engine_result *r = &cmd->result;
+    enum task_row_state ends = ENDS_AS[c->says.verb];
     int rc = store_task_get(e->store, cmd->tenant, cmd->test_mode, c->task_id, a, t, &r->err);
     if (rc != 0) {
         says_refuse(e, cmd, rc);
@@ -88,15 +133,18 @@ static bool lease_holds(struct engine *e, struct engine_cmd *cmd, struct arena *
     }
     if (c->says.verb == TASK_GIVE_UP) {
         if (t->state == TROW_LOST) return true;
-    } else if (t->epoch == c->epoch && t->state == TROW_LEASED) {
+    } else if (t->epoch == c->epoch && t->state == TROW_LEASED && !emitted_before(t, &c->says)) {
         return true;
+    } else if (t->epoch == c->epoch && t->state == TROW_LEASED) {
+        says_done(e, cmd, task_state_name(ends));
+        return false;
     }
-    if (!said_before(t, c)) {
+    if (!said_before(e, t, c, a)) {
         lease_lost(e, cmd, t);
         return false;
     }
     if (t->state == TROW_ASKED) r->interrupt_id = arena_str(cmd->arena, t->reason);
-    says_done(e, cmd, task_state_name(ENDS_AS[c->says.verb]));
+    says_done(e, cmd, task_state_name(t->state == TROW_ANSWERED ? ends : t->state));
     return false;
 }
 
@@ -160,16 +208,16 @@ static int says_check(struct step *st, int node, const struct task_says *s,
 
 /* --- effects --- */
 
-static void outcome_failed(struct step *st, int node, const struct task_says *s) {
+static void outcome_failed(struct step *st, int node, const struct task_says *s, struct str word) {
     struct failure f = {.code = s->code.n > 0 ? s->code : STR("worker_error"),
                         .message = s->message,
                         .details = s->details,
                         .retryable = s->retryable};
-    task_close(st, node, TROW_FAILED, "failed");
+    task_close_said(st, node, TROW_FAILED, "failed", word);
     attempt_failed(st, node, &f);
 }
 
-static void outcome_asked(struct step *st, int node, const struct task_says *s) {
+static void outcome_asked(struct step *st, int node, const struct task_says *s, struct str word) {
     struct task_name name;
     char id[INTR_ID_LEN + 1];
     task_name_of(st, node, &name);
@@ -181,22 +229,30 @@ static void outcome_asked(struct step *st, int node, const struct task_says *s) 
                                        .timeout_ms = s->timeout_ms},
                             .prompt_ordinal = name.asks};
     intr_id_of(st->state->meta.run_id, key, id);
-    task_close(st, node, TROW_ASKED, id);
+    task_close_said(st, node, TROW_ASKED, id, word);
     if (r.prompt.kind) waits_claim(st, node, &r);
     else plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a question");
 }
 
-static void outcome_put(struct step *st, int node, const struct task_says *s) {
-    st->node_at = node + 1;
-    if (s->verb == TASK_FAIL) {
-        outcome_failed(st, node, s);
-    } else if (s->verb == TASK_ASK) {
-        outcome_asked(st, node, s);
-    } else {
-        struct node_result r = {.outcome = NODE_OUT_DONE, .outputs = s->output};
-        task_close(st, node, TROW_COMPLETED, "completed");
-        attempt_apply(st, node, &r);
+/* The row says what became of it: outputs may be refused, by a bound or for what they hold. */
+static void outcome_done(struct step *st, int node, const struct task_says *s, struct str word) {
+    struct node_result r = {.outcome = NODE_OUT_DONE, .outputs = s->output};
+    struct plan *p = st->plan;
+    size_t row = p->tasks_nr;
+    task_close_said(st, node, TROW_COMPLETED, "completed", word);
+    attempt_apply(st, node, &r);
+    if (p->failed == 0 && p->tasks_nr > row && st->state->nodes[node].status != NODE_COMPLETED) {
+        p->tasks[row].state = TROW_FAILED;
+        p->tasks[row].reason = STR("output-refused");
     }
+}
+
+/* word: empty when the row has it. */
+static void outcome_put(struct step *st, int node, const struct task_says *s, struct str word) {
+    st->node_at = node + 1;
+    if (s->verb == TASK_FAIL) outcome_failed(st, node, s, word);
+    else if (s->verb == TASK_ASK) outcome_asked(st, node, s, word);
+    else outcome_done(st, node, s, word);
 }
 
 static void lapse_put(struct step *st, int node) {
@@ -206,52 +262,64 @@ static void lapse_put(struct step *st, int node) {
         .message = STR("the leases of the task ran out too often: its workers die, or take longer "
                        "than their leases; send heartbeats, or give the task a longer leaseMs"),
         .retryable = true};
-    outcome_put(st, node, &lost);
+    outcome_put(st, node, &lost, STR_NONE);
 }
 
-static struct str chunk_or_log(struct step *st, int node, const struct node_effect *x) {
-    struct failure f = {0};
-    return effect_apply(st, node, x, &f) == 0 ? STR_NONE : f.message;
+static struct node_effect chunk_effect(const struct task_chunk *c) {
+    return (struct node_effect){
+        .kind = EFFECT_CHUNK, .value = c->text, .extra = c->meta, .is_last = c->is_last};
 }
 
-/* What is wrong with it, or nothing. */
-static struct str emit_put(struct step *st, int node, const struct task_says *s) {
-    struct str wrong = STR_NONE;
-    for (size_t i = 0; i < s->chunks_nr && wrong.n == 0 && !step_lost(st); i++) {
-        const struct task_chunk *c = &s->chunks[i];
-        wrong = chunk_or_log(
-            st, node,
-            &(struct node_effect){
-                .kind = EFFECT_CHUNK, .value = c->text, .extra = c->meta, .is_last = c->is_last});
+static struct node_effect progress_effect(const struct task_says *s) {
+    bool text = s->progress_message.n > 0;
+    return (struct node_effect){.kind = EFFECT_LOG,
+                                .name = STR("info"),
+                                .value = text ? s->progress_message : STR(PROGRESS_TEXT),
+                                .extra = s->progress};
+}
+
+static bool has_progress(const struct task_says *s) {
+    return s->progress.n > 0 || s->progress_message.n > 0;
+}
+
+/* All of it fits, or the place of what does not. */
+static int emit_check(struct step *st, int node, const struct task_says *s,
+                      struct wopr_error *err) {
+    for (size_t i = 0; i < s->chunks_nr; i++) {
+        const struct node_effect x = chunk_effect(&s->chunks[i]);
+        char at[32];
+        (void)snprintf(at, sizeof at, "/chunks/%zu", i);
+        if (!effect_admits(st, node, &x))
+            return wopr_error_at(err, WOPR_E_VALIDATION, at,
+                                 "chunks.%zu is no chunk of a stream: "
+                                 "too large, too deep, or not of its shape",
+                                 i);
     }
-    if (wrong.n > 0 || step_lost(st) || (s->progress.n == 0 && s->progress_message.n == 0))
-        return wrong;
-    return chunk_or_log(st, node,
-                        &(struct node_effect){.kind = EFFECT_LOG,
-                                              .name = STR("info"),
-                                              .value = s->progress_message.n > 0
-                                                           ? s->progress_message
-                                                           : STR(PROGRESS_TEXT),
-                                              .extra = s->progress});
+    const struct node_effect p = progress_effect(s);
+    if (has_progress(s) && !effect_admits(st, node, &p))
+        return wopr_error_at(err, WOPR_E_VALIDATION, "/progress",
+                             "progress is {percent, message}, and its message is too large");
+    return 0;
+}
+
+/* It was checked: what cannot be appended now makes the plan fail. */
+static void emit_put(struct step *st, int node, const struct task_says *s) {
+    struct failure f = {0};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < s->chunks_nr && !step_lost(st); i++) {
+        const struct node_effect x = chunk_effect(&s->chunks[i]);
+        rc = effect_apply(st, node, &x, &f);
+    }
+    const struct node_effect p = progress_effect(s);
+    if (rc == 0 && has_progress(s) && !step_lost(st)) rc = effect_apply(st, node, &p, &f);
+    if (rc != 0) plan_fail(st->plan, WOPR_E_INTERNAL, "an emit that was checked is refused");
+    if (s->number > 0)
+        plan_task(st->plan, &(struct plan_task){.op = TASK_ROW_EMITTED,
+                                                .node_id = st->state->wf->nodes[node].id,
+                                                .number = s->number});
 }
 
 /* --- outcomes that wait in their row while the run is paused --- */
-
-static struct str outcome_render(struct step *st, const struct task_says *s) {
-    struct jobj o;
-    jobj_begin(&o, PLAN_BYTES_MAX);
-    jw_kint(&o.w, "verb", s->verb);
-    if (s->output.n > 0) jw_kraw(&o.w, "output", s->output);
-    if (s->code.n > 0) jw_kstr(&o.w, "code", s->code);
-    if (s->message.n > 0) jw_kstr(&o.w, "message", s->message);
-    if (s->details.n > 0) jw_kraw(&o.w, "details", s->details);
-    jw_kint(&o.w, "retryable", s->retryable);
-    if (s->kind.n > 0) jw_kstr(&o.w, "kind", s->kind);
-    if (s->data.n > 0) jw_kraw(&o.w, "data", s->data);
-    if (s->resume_schema.n > 0) jw_kraw(&o.w, "resumeSchema", s->resume_schema);
-    jw_kint(&o.w, "timeoutMs", s->timeout_ms);
-    return jobj_end(&o, st->scratch);
-}
 
 static bool outcome_parse(struct str text, struct arena *a, struct task_says *s) {
     int64_t verb = 0, retryable = 0;
@@ -291,7 +359,7 @@ void task_outcome_apply(struct step *st, int node) {
         return;
     }
     int rc = outcome_read(st, node, &s, &err);
-    if (rc == 0) outcome_put(st, node, &s);
+    if (rc == 0) outcome_put(st, node, &s, STR_NONE);
     else plan_fail(st->plan, rc, "%s", err.message);
 }
 
@@ -344,18 +412,20 @@ static bool emit_apply(struct step *st, struct engine_cmd *cmd, int node) {
         says_refuse(st->engine, cmd, WOPR_E_CONFLICT);
         return false;
     }
-    struct str wrong = emit_put(st, node, &cmd->task.says);
-    if (wrong.n == 0) return true;
-    (void)wopr_error_set(&cmd->result.err, WOPR_E_VALIDATION, STR_FMT, STR_ARG(wrong));
-    says_refuse(st->engine, cmd, WOPR_E_VALIDATION);
-    return false;
+    int rc = emit_check(st, node, &cmd->task.says, &cmd->result.err);
+    if (rc != 0 && !step_lost(st)) {
+        says_refuse(st->engine, cmd, rc);
+        return false;
+    }
+    if (rc == 0) emit_put(st, node, &cmd->task.says);
+    return true;
 }
 
 static bool outcome_take(struct step *st, struct engine_cmd *cmd, int node) {
     const struct task_says *s = &cmd->task.says;
     if (step_moves(st) && st->state->nodes[node].status == NODE_RUNNING) {
         if (s->verb == TASK_GIVE_UP) lapse_put(st, node);
-        else outcome_put(st, node, s);
+        else outcome_put(st, node, s, word_of(st->engine, s, st->scratch));
         return true;
     }
     if (s->verb == TASK_GIVE_UP) { /* its row says so, and is looked at when the run moves */
@@ -363,8 +433,8 @@ static bool outcome_take(struct step *st, struct engine_cmd *cmd, int node) {
         says_done(st->engine, cmd, task_state_name(TROW_LOST));
         return false;
     }
-    struct str text = outcome_render(st, s);
-    if (text.p) task_keep(st, node, text);
+    struct str text = says_render(s, st->scratch);
+    if (text.p) task_keep(st, node, text, word_of(st->engine, s, st->scratch));
     else plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for the outcome of a task");
     return true;
 }

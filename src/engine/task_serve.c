@@ -17,13 +17,13 @@
 #include "engine/submit.h"
 #include "engine/task_type.h"
 
-#define TICK_BUSY_MS    500u /* while leases run or claims wait */
-#define TICK_IDLE_MS    10000u
-#define TICK_KEYS_MAX   512u /* types looked at in one tick; the others have the next ones */
-#define TICK_ARENA_MAX  (8u * 1024 * 1024)
-#define TASK_LEASES_MAX 10 /* of a task that no worker ends (WRK-12) */
-#define LOST_PAGE       100u
-#define LOST_AGAIN_MS   10000u
+#define TICK_BUSY_MS   500u /* while leases run or claims wait */
+#define TICK_IDLE_MS   10000u
+#define TICK_KEYS_MAX  512u /* types looked at in one tick; the others have the next ones */
+#define TICK_ARENA_MAX (8u * 1024 * 1024)
+#define LOST_PAGE      100u
+#define LOST_AGAIN_MS  10000u
+#define CLOCK_BACK_MS  1000
 
 struct task_key {        /* what claims wait for */
     struct list link;    /* in hub.keys: looked at in turns */
@@ -59,6 +59,10 @@ struct task_hub {
     uint64_t tick_ms, lost_ms;           /* of the timer thread: when it looks again */
     _Atomic bool kicked;                 /* it looks now */
     _Atomic bool lost;                   /* a lease was the last of its task */
+    _Atomic unsigned telling;            /* runs that are being told so */
+    int64_t lost_after;                  /* of the timer thread: runs up to here were told */
+    int64_t wall_ahead_ms;               /* of the timer thread: wall clock less monotonic clock */
+    bool clocked;                        /* of the timer thread: wall_ahead_ms is known */
     _Atomic uint64_t claims, claimed, leases_lost, late;
     struct metric_hist ready_ns;
 };
@@ -262,7 +266,9 @@ static void queue_announce(struct task_hub *h, struct str tenant, bool test_mode
 void tasks_announce(struct step *st, const struct plan *p) {
     const struct run_meta *m = p->tasks_nr > 0 ? &st->exec->state->meta : NULL;
     for (size_t i = 0; i < p->tasks_nr; i++) {
-        if (p->tasks[i].op == TASK_ROW_RELEASE) tasks_foreign(st->engine); /* the rows know which */
+        if (p->tasks[i].op == TASK_ROW_RELEASE &&
+            tasks_wanted(st->engine)) /* the rows know which */
+            tasks_foreign(st->engine, st->exec->run_no, st->scratch);
         if (p->tasks[i].op == TASK_ROW_OPEN)
             queue_announce(st->engine->tasks, m->tenant, m->test_mode, p->tasks[i].type_id);
     }
@@ -282,7 +288,23 @@ static bool key_next(struct task_hub *h, struct arena *a, struct task_queue *q, 
     return l && type->p;
 }
 
-void tasks_foreign(struct engine *e) {
+bool tasks_wanted(struct engine *e) {
+    pthread_mutex_lock(&e->tasks->mu);
+    bool any = e->tasks->waits_nr > 0;
+    pthread_mutex_unlock(&e->tasks->mu);
+    return any;
+}
+
+void tasks_foreign(struct engine *e, int64_t run_no, struct arena *a) {
+    struct task_lapse_list l = {0};
+    struct wopr_error err;
+    if (store_tasks_ready_of_run(e->store, run_no, a, &l, &err) != 0) return; /* the tick looks */
+    for (size_t i = 0; i < l.n; i++)
+        queue_announce(e->tasks, l.v[i].tenant, l.v[i].test_mode, l.v[i].type_id);
+}
+
+/* Whatever was missed: another host's record was dropped, or could not be read. */
+static void queues_look(struct engine *e) {
     struct task_hub *h = e->tasks;
     struct arena *a = arena_new(TICK_ARENA_MAX);
     struct task_queue q;
@@ -408,7 +430,7 @@ int engine_task_body(struct engine *e, const struct task_row *t, struct arena *a
                      struct wopr_error *err) {
     *body = t->body;
     if (t->sealed_at == 0) return 0;
-    return clear_one(e, t->run_no, t->sealed_at, a, body, err);
+    return clear_box(e, t->run_id, &t->box, a, body, err);
 }
 
 /* --- leases that run out --- */
@@ -438,6 +460,7 @@ static void leases_expire(struct engine *e, struct store *s, void *args) {
 struct give_up { /* tells a run that its task is lost */
     struct engine_cmd cmd;
     struct arena *a;
+    struct engine *engine;
 };
 
 static bool give_up_respond(struct engine_cmd *cmd, const struct engine_result *r,
@@ -449,7 +472,9 @@ static bool give_up_respond(struct engine_cmd *cmd, const struct engine_result *
 
 static void give_up_done(struct engine_cmd *cmd) {
     struct give_up *g = cmd->ctx;
+    struct engine *e = g->engine;
     arena_free(g->a);
+    e->tasks->telling--;
 }
 
 static void give_up_send(struct engine *e, const struct task_row *t) {
@@ -458,6 +483,7 @@ static void give_up_send(struct engine *e, const struct task_row *t) {
     if (g)
         *g = (struct give_up){
             .a = a,
+            .engine = e,
             .cmd = {.op = ENGINE_TASK,
                     .arena = a,
                     .tenant = arena_str(a, t->tenant),
@@ -468,25 +494,28 @@ static void give_up_send(struct engine *e, const struct task_row *t) {
                     .respond = give_up_respond,
                     .done = give_up_done,
                     .ctx = g}};
-    if (g && !arena_failed(a)) submit_command(e, &g->cmd);
-    else arena_free(a);
+    if (!g || arena_failed(a)) {
+        arena_free(a);
+        return;
+    }
+    e->tasks->telling++;
+    submit_command(e, &g->cmd);
 }
 
-/* Rows stay lost until their runs have taken that in, so a crash forgets none. */
-static void lost_tell(struct engine *e) {
-    struct arena *a = arena_new(TICK_ARENA_MAX);
+/* Rows stay lost until their runs have taken that in, so a crash forgets none.  One page at a time:
+ * the next one when the runs of this one have answered. */
+static void lost_tell(struct engine *e, uint64_t now_ms) {
+    struct task_hub *h = e->tasks;
     struct task_row_list l = {0};
     struct wopr_error err = {0};
-    int64_t after = 0;
-    e->tasks->lost = false;
-    do {
-        if (!a || store_tasks_lost(e->store, after, LOST_PAGE, a, &l, &err) != 0) break;
-        for (size_t i = 0; i < l.n; i++) {
-            give_up_send(e, &l.v[i]);
-            after = l.v[i].run_no;
-        }
-        arena_reset(a);
-    } while (l.n == LOST_PAGE && !engine_is_stopping(e));
+    if (h->telling > 0) return;
+    struct arena *a = arena_new(TICK_ARENA_MAX);
+    h->lost = false;
+    if (!a || store_tasks_lost(e->store, h->lost_after, LOST_PAGE, a, &l, &err) != 0) l.n = 0;
+    bool more = l.n == LOST_PAGE;
+    h->lost_after = more ? l.v[l.n - 1].run_no : 0;
+    h->lost_ms = now_ms + (more ? TICK_BUSY_MS : LOST_AGAIN_MS);
+    for (size_t i = 0; i < l.n; i++) give_up_send(e, &l.v[i]);
     arena_free(a);
 }
 
@@ -507,6 +536,25 @@ static void leases_look(struct engine *e) {
     pthread_mutex_unlock(&h->mu);
 }
 
+static void leases_clamp(struct engine *e, struct store *s, void *args) {
+    struct wopr_error err = {0};
+    (void)args;
+    int rc = store_tasks_clamp(s, clock_wall_ms(), &err);
+    if (rc != 0) log_warn("leases of tasks could not be shortened", "why", err.message);
+    if (rc == WOPR_E_SYNC_FAILED) engine_break(e, "task lease");
+}
+
+/* Leases end by the wall clock.  When that was set back, now or before we started, they would end
+ * late by as much: none lasts longer than its length from now. */
+static void clock_look(struct engine *e, uint64_t now_ms) {
+    struct task_hub *h = e->tasks;
+    int64_t ahead_ms = clock_wall_ms() - (int64_t)now_ms;
+    bool back = !h->clocked || ahead_ms < h->wall_ahead_ms - CLOCK_BACK_MS;
+    if (back && !job_post(e, leases_clamp, NULL, 0)) return;
+    if (back || ahead_ms > h->wall_ahead_ms) h->wall_ahead_ms = ahead_ms;
+    h->clocked = true;
+}
+
 /* Leases of all hosts on the file: any of them ends those that run out. */
 static bool leases_any(struct engine *e) {
     struct wopr_error err;
@@ -524,12 +572,10 @@ uint64_t tasks_tick(struct engine *e, uint64_t now_ms) {
     h->leases = leases;
     h->busy = busy;
     pthread_mutex_unlock(&h->mu);
+    if (!engine_is_broken(e) && leases) clock_look(e, now_ms);
     if (!engine_is_broken(e)) leases_look(e);
-    if (waits) tasks_foreign(e);
-    if (h->lost || now_ms >= h->lost_ms) {
-        lost_tell(e);
-        h->lost_ms = now_ms + LOST_AGAIN_MS;
-    }
+    if (waits) queues_look(e);
+    if (h->lost || now_ms >= h->lost_ms) lost_tell(e, now_ms);
     h->tick_ms = now_ms + (busy ? TICK_BUSY_MS : TICK_IDLE_MS);
     return h->tick_ms;
 }

@@ -12,8 +12,9 @@ MUST_CHECK int task_hub_new(struct engine *e);
 void task_hub_free(struct engine *e);
 /* A plan is committed: a claim that waits is woken for each task that it made ready. */
 void tasks_announce(struct step *st, const struct plan *p);
-/* Another host may have made tasks ready. */
-void tasks_foreign(struct engine *e);
+bool tasks_wanted(struct engine *e); /* a claim waits */
+/* Another host changed the run, and may have made tasks of it ready. */
+void tasks_foreign(struct engine *e, int64_t run_no, struct arena *a);
 /* The timer thread: leases that ran out, claims that wait.  Returns when to look again
  * (monotonic milliseconds). */
 uint64_t tasks_tick(struct engine *e, uint64_t now_ms);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "codec/ident.h"
 #include "codec/schema.h"
+#include "domain/bounds.h"
 #include "engine/job.h"
 #include "engine/registry.h"
 #include "engine/timeline.h"
@@ -13,11 +14,9 @@
 
 #include <stdio.h>
 
-#define TYPE_ARENA_MAX    (4u * 1024 * 1024)
-#define SCHEMAS_KEPT_MAX  256u
-#define TASK_SCHEMA_URI   "urn:wopr:worker-type"
-#define TYPE_SCHEMA_BYTES (256u * 1024)
-#define TYPES_OF_TENANT   1000u /* WRK-2 */
+#define TYPE_ARENA_MAX   (4u * 1024 * 1024)
+#define SCHEMAS_KEPT_MAX 256u
+#define TASK_SCHEMA_URI  "urn:wopr:worker-type"
 
 /* --- the executor --- */
 
@@ -185,9 +184,9 @@ static int schema_admit(struct str text, const char *member, struct wopr_error *
     struct kept_schema *k;
     struct wopr_error why = {0};
     if (text.n == 0) return 0;
-    if (text.n > TYPE_SCHEMA_BYTES)
-        return wopr_error_at(err, WOPR_E_VALIDATION, member, "%s may have %u bytes", member + 1,
-                             TYPE_SCHEMA_BYTES);
+    if (text.n > WORKER_TYPE_SCHEMA_MAX)
+        return wopr_error_at(err, WOPR_E_VALIDATION, member, "%s may have %zu bytes", member + 1,
+                             WORKER_TYPE_SCHEMA_MAX);
     int rc = schema_build(text, &k, &why);
     if (rc == WOPR_E_NO_MEMORY) return wopr_error_set(err, rc, "%s", why.message);
     if (rc != 0)
@@ -216,8 +215,9 @@ static int type_admit(struct engine *e, const struct worker_type *t, struct wopr
 static void type_write(struct engine *e, struct store *s, void *args) {
     struct worker_type_cmd *c = *(struct worker_type_cmd **)args;
     struct worker_type *t = &c->type;
+    const struct types_room room = {WORKER_TYPES_MAX, WORKER_TYPES_BYTES_MAX}; /* WRK-2 */
     if (c->what == WORKER_TYPE_PUT)
-        c->rc = store_worker_type_put(s, t, TYPES_OF_TENANT, c->a, &c->changed, &c->err);
+        c->rc = store_worker_type_put(s, t, &room, c->a, &c->changed, &c->err);
     else c->rc = store_worker_type_remove(s, t->tenant, t->test_mode, t->type_id, &c->err);
     if (c->rc == WOPR_E_SYNC_FAILED) engine_break(e, "worker type");
     c->done(c);

@@ -82,6 +82,7 @@ static void task_open(struct step *st, int node, struct str body, const struct t
                             .invocation_id = str_c(id),
                             .state = TROW_READY,
                             .attempt = n->attempt,
+                            .bytes = body.n,
                             .at_ms = st->now_ms};
     row.sealed_at = task_seal(st, node, false, body, &row.body);
     plan_task(st->plan, &row);
@@ -98,6 +99,15 @@ static bool replay_claims(struct step *st, int node) {
     return true;
 }
 
+static void body_refuse(struct step *st, int node, size_t bytes) {
+    struct failure f = {.code = STR("task_input_too_large")};
+    f.message = arena_printf(st->scratch,
+                             "input, config and answers of the task have %zu bytes; a worker is "
+                             "given at most %zu",
+                             bytes, TASK_BODY_MAX);
+    attempt_failed(st, node, &f);
+}
+
 static void task_claim(struct step *st, int node, const struct node_result *r) {
     struct task_name name;
     if (replay_claims(st, node)) return;
@@ -105,21 +115,16 @@ static void task_claim(struct step *st, int node, const struct node_result *r) {
     if (!input_admit(st, node, r->task_input) || step_lost(st)) return;
     task_name_of(st, node, &name);
     struct str body = body_render(st, node, name.asks, r->task_input);
-    if (body.p && body.n <= TASK_BODY_MAX) {
-        step_now(st);
-        task_open(st, node, body, &name);
-        return;
-    }
     if (!body.p) {
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a task");
         return;
     }
-    struct failure f = {.code = STR("task_input_too_large"),
-                        .message = arena_printf(st->scratch,
-                                                "input, config and answers of the task have %zu "
-                                                "bytes; a worker is given at most %u",
-                                                body.n, TASK_BODY_MAX)};
-    attempt_failed(st, node, &f);
+    if (body.n > TASK_BODY_MAX) {
+        body_refuse(st, node, body.n);
+        return;
+    }
+    step_now(st);
+    task_open(st, node, body, &name);
 }
 
 /* --- the other hooks --- */
@@ -140,6 +145,7 @@ static void task_tend(struct step *st) {
     struct exec_tasks *t = &st->exec->tasks;
     bool paused = st->state->status == RUN_PAUSED;
     if (t->open_nr == 0 && !t->held) return;
+    tasks_close_stale(st);
     if (paused != t->held) tasks_hold(st, paused);
 }
 
@@ -171,7 +177,9 @@ static int task_load(struct step *st, struct wopr_error *err) {
         int node = workflow_node_index(re->wf, l.v[i].node_id);
         if (l.v[i].state == TROW_HELD) re->tasks.held = true;
         if (node < 0) continue;
-        rc = task_mark_set(re, node, mark_of_row(re->state, node, l.v[i].state));
+        enum task_mark mark = mark_of_row(re->state, node, l.v[i].state);
+        rc = task_mark_set(re, node, mark);
+        if (mark == TASK_STALE) re->tasks.stale = true;
     }
     arena_free(a);
     return rc == WOPR_E_NO_MEMORY ? wopr_error_set(err, rc, "no memory for the tasks of a run")

@@ -37,6 +37,48 @@ static void timers_index(struct run_exec *re) {
         timer_index(LIST_ENTRY(l, struct exec_timer, link));
 }
 
+/* --- fired ones, by their time: as many at once when a host comes back after them --- */
+
+static void fired_add_locked(struct exec_timer *t) {
+    struct exec_timers *all = &t->re->timers;
+    t->fired = true;
+    all->fired_nr++;
+    if (!all->due) return;
+    int rc = heap_add(all->due, &t->heap, t->fire_at_ms);
+    ASSERT(rc == 0); /* there is room for all timers of the run */
+}
+
+static void fired_remove_locked(struct exec_timer *t) {
+    struct exec_timers *all = &t->re->timers;
+    t->fired = false;
+    all->fired_nr--;
+    if (all->due) heap_remove(all->due, &t->heap);
+}
+
+static void fired_end(struct run_exec *re) {
+    if (re->timers.due) heap_fini(re->timers.due);
+    mem_free(re->timers.due);
+    re->timers.due = NULL;
+}
+
+/* Room for all timers of a run that has many, before one more can fire.  Without memory for it they
+ * are looked through. */
+static void fired_room_locked(struct run_exec *re) {
+    struct exec_timers *all = &re->timers;
+    if (all->nr < TIMERS_FEW) return;
+    bool begins = !all->due;
+    if (begins) all->due = MEM_NEW(struct heap);
+    if (!all->due || heap_reserve(all->due, all->nr) != 0) {
+        fired_end(re);
+        return;
+    }
+    for (struct list *l = all->all.next; begins && l != &all->all; l = l->next) {
+        struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
+        int rc = t->fired ? heap_add(all->due, &t->heap, t->fire_at_ms) : 0;
+        ASSERT(rc == 0);
+    }
+}
+
 static struct exec_timer *timer_find_of(const struct run_exec *re, int kind, int node) {
     struct exec_timer *t = re->timers.of[node + 1];
     while (t && t->kind != kind) t = t->next_of;
@@ -53,9 +95,8 @@ struct exec_timer *timer_find(struct run_exec *re, int kind, int node) {
 }
 
 static void unheap_locked(struct engine *e, struct exec_timer *t) {
-    if (t->heap.pos != 0) heap_remove(&e->timers, &t->heap);
-    if (t->fired) t->re->timers.fired_nr--;
-    t->fired = false;
+    if (t->fired) fired_remove_locked(t);
+    else if (t->heap.pos != 0) heap_remove(&e->timers, &t->heap);
 }
 
 /* The heap key of a wall-clock time: never early, hence one more millisecond for both roundings.  A
@@ -75,6 +116,7 @@ static int heap_in(struct run_exec *re, struct exec_timer *t) {
     struct heap_node *first = heap_min(&e->timers);
     bool sooner = !first || key < first->key;
     unheap_locked(e, t);
+    fired_room_locked(re);
     int rc = heap_add(&e->timers, &t->heap, key);
     if (rc == 0 && sooner) pthread_cond_signal(&e->tick);
     pthread_mutex_unlock(&e->mu);
@@ -148,13 +190,13 @@ void timers_drop_all(struct run_exec *re) {
         timer_free(LIST_ENTRY(re->timers.all.next, struct exec_timer, link));
     mem_free(re->timers.of);
     re->timers.of = NULL;
+    fired_end(re);
 }
 
 bool timer_take_fired(struct run_exec *re, struct exec_timer *t) {
     pthread_mutex_lock(&re->engine->mu);
     bool fired = t->fired;
-    if (fired) re->timers.fired_nr--;
-    t->fired = false;
+    if (fired) fired_remove_locked(t);
     pthread_mutex_unlock(&re->engine->mu);
     return fired;
 }
@@ -162,8 +204,10 @@ bool timer_take_fired(struct run_exec *re, struct exec_timer *t) {
 struct exec_timer *timer_first_fired(struct run_exec *re) {
     struct exec_timer *first = NULL;
     pthread_mutex_lock(&re->engine->mu);
-    for (struct list *l = re->timers.all.next; re->timers.fired_nr > 0 && l != &re->timers.all;
-         l = l->next) {
+    struct heap_node *n = re->timers.due ? heap_min(re->timers.due) : NULL;
+    if (n) first = LIST_ENTRY(n, struct exec_timer, heap);
+    for (struct list *l = re->timers.all.next;
+         !re->timers.due && re->timers.fired_nr > 0 && l != &re->timers.all; l = l->next) {
         struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
         if (t->fired && (!first || t->fire_at_ms < first->fire_at_ms)) first = t;
     }
@@ -176,8 +220,7 @@ void timers_fire_due_locked(struct engine *e, uint64_t now_ms) {
     while ((n = heap_min(&e->timers)) != NULL && n->key <= (int64_t)now_ms) {
         (void)heap_pop(&e->timers);
         struct exec_timer *t = LIST_ENTRY(n, struct exec_timer, heap);
-        t->fired = true;
-        t->re->timers.fired_nr++;
+        fired_add_locked(t);
         exec_wake_locked(t->re);
     }
 }

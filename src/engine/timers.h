@@ -17,7 +17,7 @@ enum {
     TIMER_CASCADE = 111
 };
 struct exec_timer {
-    struct heap_node heap; /* (mu) key: monotonic milliseconds */
+    struct heap_node heap; /* (mu) key: monotonic milliseconds; of a fired one: fire_at_ms */
     struct list link;      /* in exec.timers */
     struct run_exec *re;
     struct exec_timer *next_of; /* of the same node, when they are indexed */
@@ -28,7 +28,7 @@ struct exec_timer {
     bool restored;              /* from its row */
     bool durable;               /* has a row */
     bool stopped;               /* by a pause: not in the heap */
-    bool fired;                 /* (mu) its time came: not in the heap */
+    bool fired;                 /* (mu) its time came: not in the engine's heap */
 };
 
 MUST_CHECK int timer_arm(struct run_exec *re, int kind, int node, int64_t fire_at_ms, bool durable);

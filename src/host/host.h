@@ -30,11 +30,11 @@ struct store *host_store(struct host *h);
 const char *host_first_key(const struct host *h);
 
 /* --- also used by the command line --- */
-/* Store one definition after checking it.  tenant empty = every tenant.  source is only used in
- * messages. */
+/* Store one definition after checking it.  tenant empty = every tenant. */
+struct workflow_terms;
 MUST_CHECK int seed_text(struct store *s, struct str text, struct str tenant,
-                         const struct wf_env *env, struct arena *a, enum put_result *what,
-                         struct wopr_error *err);
+                         const struct wf_env *env, const struct workflow_terms *terms,
+                         struct arena *a, enum put_result *what, struct wopr_error *err);
 struct seed_counts {
     unsigned created, updated, same;
 };

@@ -49,8 +49,10 @@ int definition_schema_new(struct schema_set **set, const struct schema **out,
 }
 
 int seed_text(struct store *s, struct str text, struct str tenant, const struct wf_env *env,
-              struct arena *a, enum put_result *what, struct wopr_error *err) {
+              const struct workflow_terms *terms, struct arena *a, enum put_result *what,
+              struct wopr_error *err) {
     struct workflow *w = NULL;
+    struct workflow_put put = {.what = PUT_SAME};
     struct workflow_row row;
     int rc = json_check(text, &JSON_LIMITS_STORED, err);
     if (rc == 0) rc = workflow_compile(text, env, &w, err);
@@ -64,17 +66,19 @@ int seed_text(struct store *s, struct str text, struct str tenant, const struct 
     row.both_modes = true;
     row.created_ms = row.updated_ms = clock_wall_ms();
     rc = arena_failed(a) ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory") : 0;
-    if (rc == 0) rc = store_workflow_put(s, &row, what, err);
+    if (rc == 0) rc = store_workflow_put_on(s, &row, terms, &put, err);
+    if (rc == 0) *what = put.what;
     workflow_unref(w);
     return rc;
 }
 
 static int seed_one(struct store *s, struct str text, const char *name, const struct wf_env *env,
                     struct seed_counts *n, struct wopr_error *err) {
+    static const struct workflow_terms ANY = {0, WORKFLOW_ANY};
     enum put_result what = PUT_SAME;
     struct arena *a = arena_new(SEED_ARENA_MAX);
     if (a == NULL) return wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
-    int rc = seed_text(s, text, STR(""), env, a, &what, err);
+    int rc = seed_text(s, text, STR(""), env, &ANY, a, &what, err);
     arena_free(a);
     if (rc != 0 && err != NULL) {
         char why[sizeof err->message];

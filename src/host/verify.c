@@ -167,8 +167,8 @@ static int compare_interrupts(struct verify *v, const struct run_state *s,
         store_interrupts_of_run(v->store, o->head.run_no, STR_NONE, true, v->arena, &rows, err);
     if (rc != 0) return rc;
     /* A parked run is cancelled without a word about what its log leaves open. */
-    for (size_t i = 0; i < s->intrs_nr && !run_status_final(s->status); i++)
-        open += s->intrs[i].phase == INTR_OPEN;
+    for (size_t i = 0; i < s->interrupts.n && !run_status_final(s->status); i++)
+        open += s->interrupts.v[i].phase == INTR_OPEN;
     bool same = open == rows.n;
     for (size_t i = 0; same && i < rows.n; i++) {
         const struct intr_state *x = run_state_intr(s, rows.v[i].key);

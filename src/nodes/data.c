@@ -46,12 +46,12 @@ static bool channel_folded(const struct node_call *call, const struct chan_state
 void exec_get_variable(const struct node_call *call, struct node_result *out) {
     struct str name, value = STR("null");
     if (!variable_name(call, out, &name)) return;
-    for (size_t i = 0; i < call->run->vars_nr; i++) {
-        const struct var_state *v = &call->run->vars[i];
+    for (size_t i = 0; i < call->run->variables.n; i++) {
+        const struct var_state *v = &call->run->variables.v[i];
         if (str_eq(text_str(&v->name), name) && v->value.n > 0) value = text_str(&v->value);
     }
-    for (size_t i = 0; i < call->run->chans_nr; i++) { /* CHAN-28: shown under variables */
-        const struct chan_state *c = &call->run->chans[i];
+    for (size_t i = 0; i < call->run->channels.n; i++) { /* CHAN-28: shown under variables */
+        const struct chan_state *c = &call->run->channels.v[i];
         if (c->decl || c->n == 0 || !str_eq(text_str(&c->name), name)) continue;
         if (!channel_folded(call, c, &value)) {
             node_no_memory(out);

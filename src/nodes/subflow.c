@@ -74,8 +74,8 @@ static bool config_read(struct sub *s) {
 /* --- before: what the child is given --- */
 
 static const struct var_state *variable_find(const struct run_state *run, struct str name) {
-    for (size_t i = 0; i < run->vars_nr; i++)
-        if (str_eq(text_str(&run->vars[i].name), name)) return &run->vars[i];
+    for (size_t i = 0; i < run->variables.n; i++)
+        if (str_eq(text_str(&run->variables.v[i].name), name)) return &run->variables.v[i];
     return NULL;
 }
 

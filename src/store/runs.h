@@ -110,6 +110,15 @@ struct run_origin { /* what was given when the run was created, for the fold */
 MUST_CHECK int store_run_origin(struct store *s, int64_t run_no, struct arena *a,
                                 struct run_origin *out, struct wopr_error *err);
 
+/* Where a run was cut from.  A fork that retention removed is found, too, while forks of it, or of
+ * those, are there: their logs hold ids that derive from the ids of all ancestors.  NOT_FOUND. */
+struct run_link {
+    int64_t created_ms;
+    struct run_fork fork; /* mode FORK_NONE: no fork */
+};
+MUST_CHECK int store_run_link(struct store *s, int64_t run_no, struct arena *a,
+                              struct run_link *out, struct wopr_error *err);
+
 struct timer_row {
     enum timer_kind kind;
     struct str node_id;

@@ -24,11 +24,13 @@ enum {
 struct task_row {
     struct str task_id, run_id, node_id, tenant, type_id, workflow_id, invocation_id;
     struct str body, outcome, reason, worker; /* body: empty when sealed_at says where it is */
+    struct str word;                          /* digest of what ended it, empty: unknown */
+    struct plan_sealed box;                   /* of a claim: the sealed body */
     bool test_mode;
     int64_t run_no, epoch, sealed_at;
     int32_t attempt;
     enum task_row_state state;
-    int64_t lost, lease_ms, lease_until_ms, ready_ms;
+    int64_t lost, lease_ms, lease_until_ms, ready_ms, ended_ms, bytes, emitted;
 };
 struct task_row_list {
     struct task_row *v;
@@ -89,6 +91,7 @@ struct task_lapse { /* a lease that ran out */
     struct str tenant, type_id;
     bool test_mode;
     enum task_row_state state; /* READY, HELD or LOST */
+    int64_t run_no;
 };
 struct task_lapse_list {
     struct task_lapse *v;
@@ -98,11 +101,15 @@ struct task_lapse_list {
 MUST_CHECK int store_tasks_lapsed(struct store *s, int64_t now_ms, bool *any,
                                   struct wopr_error *err);
 /* A write.  Leases that ran out: their tasks are ready again, or lost after lost_max leases.  At
- * most STORE_TASK_EXPIRE_MAX.  A lease never ends later than its length from now: a clock that was
- * set back keeps none for ever. */
+ * most STORE_TASK_EXPIRE_MAX. */
 MUST_CHECK int store_tasks_expire(struct store *s, int64_t now_ms, int64_t lost_max,
                                   struct arena *a, struct task_lapse_list *out,
                                   struct wopr_error *err);
+/* A write, after the clock was set back: no lease ends later than its length from now. */
+MUST_CHECK int store_tasks_clamp(struct store *s, int64_t now_ms, struct wopr_error *err);
+/* Types and tenants of the ready tasks of a run, which another host moved. */
+MUST_CHECK int store_tasks_ready_of_run(struct store *s, int64_t run_no, struct arena *a,
+                                        struct task_lapse_list *out, struct wopr_error *err);
 /* Tasks that are lost, of runs that have still to take that in and can; after run_no.  Without
  * bodies. */
 MUST_CHECK int store_tasks_lost(struct store *s, int64_t after_run_no, unsigned max,
@@ -119,6 +126,23 @@ struct task_depth_list { /* most ready first */
 MUST_CHECK int store_tasks_depths(struct store *s, unsigned max, struct arena *a,
                                   struct task_depth_list *out, struct wopr_error *err);
 
+/* --- what operators list --- */
+struct task_filter { /* open tasks of a tenant, by type, state, ready_ms and id */
+    struct str tenant;
+    bool test_mode;
+    struct str type_id; /* empty: any */
+    int state;          /* with type_id; -1: any */
+    struct task_row
+        after; /* type_id, state, ready_ms, task_id of the last one seen; empty id: none */
+};
+MUST_CHECK int store_tasks_list(struct store *s, const struct task_filter *f, unsigned max,
+                                struct arena *a, struct task_row_list *out, struct wopr_error *err);
+/* How many of q's first type are in this state, counted up to max, and since when the oldest is
+ * (0 = there is none). */
+MUST_CHECK int store_tasks_queue(struct store *s, const struct task_queue *q,
+                                 enum task_row_state state, unsigned max, int64_t *nr,
+                                 int64_t *oldest_ms, struct wopr_error *err);
+
 /* --- types --- */
 struct worker_type {
     struct str tenant, type_id;
@@ -131,10 +155,15 @@ struct worker_type_list {
     struct worker_type *v;
     size_t n;
 };
+struct types_room { /* of a tenant in a mode */
+    unsigned nr;
+    int64_t bytes; /* of schemas and descriptions */
+};
 /* A write.  *t in: without revision and created_ms; out: as stored.  *changed: it was new, or
- * other.  QUOTA: the tenant has types_max of them. */
-MUST_CHECK int store_worker_type_put(struct store *s, struct worker_type *t, unsigned types_max,
-                                     struct arena *a, bool *changed, struct wopr_error *err);
+ * other.  QUOTA: the tenant would have more than *max. */
+MUST_CHECK int store_worker_type_put(struct store *s, struct worker_type *t,
+                                     const struct types_room *max, struct arena *a, bool *changed,
+                                     struct wopr_error *err);
 MUST_CHECK int store_worker_type_get(struct store *s, struct str tenant, bool test_mode,
                                      struct str type_id, struct arena *a, struct worker_type *out,
                                      struct wopr_error *err); /* NOT_FOUND */

@@ -25,15 +25,22 @@ enum put_result { PUT_CREATED, PUT_UPDATED, PUT_SAME };
  * stays as a version. */
 MUST_CHECK int store_workflow_put(struct store *s, const struct workflow_row *w,
                                   enum put_result *what, struct wopr_error *err);
-/* The same within what a tenant may have; *out is what is current then.  QUOTA: all versions of the
- * tenant would take more than bytes_max (0: no bound). */
+/* The same on terms; *out is what is current then, also with QUOTA and CONFLICT.  QUOTA: all
+ * versions of the tenant would take more than bytes_max.  CONFLICT: another revision than
+ * if_revision is stored; the text itself being stored already is none, so that a put can be
+ * repeated. */
+struct workflow_terms {
+    int64_t bytes_max;   /* 0: no bound */
+    int64_t if_revision; /* 0: only if none is stored; WORKFLOW_ANY: whatever is */
+};
+enum { WORKFLOW_ANY = -1 };
 struct workflow_put {
     enum put_result what;
-    int64_t revision, bytes; /* bytes: of the tenant, also with QUOTA */
+    int64_t revision, bytes; /* revision: 0 when none is stored; bytes: of the tenant */
 };
-MUST_CHECK int store_workflow_put_within(struct store *s, const struct workflow_row *w,
-                                         int64_t bytes_max, struct workflow_put *out,
-                                         struct wopr_error *err);
+MUST_CHECK int store_workflow_put_on(struct store *s, const struct workflow_row *w,
+                                     const struct workflow_terms *terms, struct workflow_put *out,
+                                     struct wopr_error *err);
 /* A write: no new runs of it.  Runs keep their text; the versions go, and leave the tenant's bytes,
  * with a later write of the tenant, an hour after that at the earliest, once no run of the workflow
  * is left.  NOT_FOUND. */

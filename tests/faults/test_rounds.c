@@ -53,12 +53,13 @@ struct scene {
     void (*check)(int rc); /* after the reopening; may be NULL */
     unsigned stride;       /* of allocations, which are many */
     bool no_memory_trial;  /* the act allocates for the test itself */
+    bool writes_are_many;  /* so that they are sampled as well */
 };
 
 /* The allocations of a start are thousands: each of the first, then ever fewer. */
-static unsigned next(const struct trial *t, unsigned n, unsigned stride) {
-    bool malloc_site = t->sites == 1u << FAULT_MALLOC;
-    return !malloc_site || n < 40 ? n + 1 : n + 1 + n / (stride ? stride : 200);
+static unsigned next(const struct scene *sc, const struct trial *t, unsigned n) {
+    bool many = t->sites == 1u << FAULT_MALLOC || sc->writes_are_many;
+    return !many || n < 40 ? n + 1 : n + 1 + n / (sc->stride ? sc->stride : 200);
 }
 
 static void round_end(const struct scene *sc, const struct trial *t, unsigned n, int rc) {
@@ -81,7 +82,7 @@ static void play(const struct scene *sc) {
         const struct trial *t = &TRIALS[i];
         unsigned n = 1;
         if (sc->no_memory_trial && t->code == WOPR_E_NO_MEMORY) continue;
-        for (; n < ROUNDS_MAX; n = next(t, n, sc->stride)) {
+        for (; n < ROUNDS_MAX; n = next(sc, t, n)) {
             world_load();
             if (sc->opened) cr_assert(sc->opened(), "%s: %s", sc->name, W.err.message);
             fault_vfs_style(t->style, t->sticky);
@@ -114,7 +115,7 @@ static int open_code(void) { return world_open(); }
 static void nothing_saved(const struct scene *sc, void (*before)(void)) {
     for (size_t i = 0; i < TRIALS_NR; i++) {
         const struct trial *t = &TRIALS[i];
-        for (unsigned n = 1;; n = next(t, n, sc->stride)) {
+        for (unsigned n = 1;; n = next(sc, t, n)) {
             world_close();
             before();
             fault_vfs_style(t->style, t->sticky);
@@ -199,7 +200,8 @@ static void old_schema_once(void) { /* the making is slow, a copy is not */
 }
 
 Test(rounds, a_migration_succeeds_or_can_be_repeated /* STORE-15 */) {
-    static const struct scene sc = {.name = "migration", .act = open_code, .stride = 20};
+    static const struct scene sc = {
+        .name = "migration", .act = open_code, .stride = 20, .writes_are_many = true};
     nothing_saved(&sc, old_schema_once);
 }
 

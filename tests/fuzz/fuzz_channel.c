@@ -120,9 +120,10 @@ static int fold(struct run_state *s, enum ev_kind kind, int64_t ts_ms, struct st
 }
 
 static void show(const struct run_state *s, struct buf *b) {
-    buf_addf(b, "%lld %lld %zu", (long long)s->next_seq, (long long)s->chan_break.seq, s->ready_nr);
-    for (size_t i = 0; i < s->chans_nr; i++) {
-        int rc = chan_value(&s->chans[i], 0, b);
+    buf_addf(b, "%lld %lld %zu", (long long)s->next_seq, (long long)s->channels.broken.seq,
+             s->sched.ready_nr);
+    for (size_t i = 0; i < s->channels.n; i++) {
+        int rc = chan_value(&s->channels.v[i], 0, b);
         ASSERT(rc == 0);
     }
 }
@@ -185,14 +186,14 @@ static bool write_one(struct run_state *s, struct input *in, int64_t *ts_ms, str
     buf_adds(b, buf_str(&value));
     buf_addc(b, '}');
     buf_fini(&value);
-    int64_t broke = s->chan_break.seq;
+    int64_t broke = s->channels.broken.seq;
     int rc = fold(s, EV_CHANNEL_WRITTEN, *ts_ms, buf_str(b));
     ASSERT(rc == 0 || rc == WOPR_E_CORRUPT);
     ASSERT(rc == 0 || !checked || (d && version & 3u)); /* other versions are not what was asked */
     if (rc == 0) {
         const struct chan_state *c = run_state_chan(s, name);
         ASSERT(run_state_broken(s) == NULL);
-        bool broken = s->chan_break.seq != broke;
+        bool broken = s->channels.broken.seq != broke;
         if (!broken && broke == 0) {
             holds(c, checked, *ts_ms);
             if (c->is_list && one_reducer(c)) unique(c);

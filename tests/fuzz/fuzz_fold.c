@@ -95,11 +95,11 @@ static size_t event_make(const uint8_t *data, size_t len, const struct run_state
 
 static void show(const struct run_state *s, struct buf *b) {
     buf_addf(b, "%d %lld %d %lld %lld", (int)s->status, (long long)s->next_seq, s->current_node,
-             (long long)s->waited_ms, (long long)s->started_count);
+             (long long)s->clock.waited_ms, (long long)s->started_count);
     for (size_t i = 0; i < s->wf->nodes_nr; i++) node_state_render(&s->nodes[i], b);
-    for (size_t i = 0; i < s->vars_nr; i++) buf_adds(b, text_str(&s->vars[i].value));
-    for (size_t i = 0; i < s->chans_nr; i++) {
-        int rc = chan_value(&s->chans[i], 0, b);
+    for (size_t i = 0; i < s->variables.n; i++) buf_adds(b, text_str(&s->variables.v[i].value));
+    for (size_t i = 0; i < s->channels.n; i++) {
+        int rc = chan_value(&s->channels.v[i], 0, b);
         ASSERT(rc == 0);
     }
 }

@@ -139,12 +139,13 @@ static void up(void) {
 static bool stored(unsigned no) {
     struct wopr_error err = {0};
     enum put_result what;
+    static const struct workflow_terms ANY = {0, WORKFLOW_ANY};
     struct buf b;
     struct arena *a = arena_new(16u << 20);
     buf_init(&b, TEXT_MAX);
     definition(&b, no);
     ASSERT(a != NULL && !buf_failed(&b));
-    int rc = seed_text(shelf, buf_str(&b), STR(""), &env, a, &what, &err);
+    int rc = seed_text(shelf, buf_str(&b), STR(""), &env, &ANY, a, &what, &err);
     buf_fini(&b);
     arena_free(a);
     return rc == 0;

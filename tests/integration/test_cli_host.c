@@ -115,3 +115,57 @@ Test(cli_host, wrong_use_and_unreachable_hosts_are_told_apart) {
                  "an id is one segment of the path");
     cr_expect_not_null(strstr(err.p, "404"), STR_FMT, STR_ARG(err));
 }
+
+/* The file and the host show the same; the host needs no file. */
+Test(cli_host, lists_and_runs_are_shown_over_an_address_too) {
+    const char *run = create_run(&sv, "conformance-noop", "\"inputs\":{},\"tags\":[\"far\"]");
+    struct str file_events, line, rest;
+    wait_terminal(&sv, run);
+    cr_assert_eq(ON_FILE("runs", "events", run), 0, STR_FMT, STR_ARG(err));
+    file_events = out;
+    cr_assert_eq(OPERATE("runs", "events", run), 0, STR_FMT, STR_ARG(err));
+    cr_expect(str_eq(out, file_events), STR_FMT "\nbut the file " STR_FMT, STR_ARG(out),
+              STR_ARG(file_events));
+    cr_assert_eq(OPERATE("runs", "events", run, "--from", "1"), 0, STR_FMT, STR_ARG(err));
+    (void)str_cut(file_events, '\n', &line, &rest);
+    cr_expect(str_eq(out, rest), STR_FMT, STR_ARG(out));
+    cr_assert_eq(OPERATE("runs", "show", run), 0, STR_FMT, STR_ARG(err));
+    cr_expect(str_eqc(text_at(str_n(out.p, out.n - 1), "status"), "completed"));
+    cr_assert_eq(OPERATE("tail", run), 0, STR_FMT, STR_ARG(err));
+    cr_expect_not_null(strstr(out.p, "run.completed"), STR_FMT, STR_ARG(out));
+    for (int i = 0; i < 2; i++)
+        wait_terminal(&sv, create_run(&sv, "conformance-noop", "\"tags\":[\"far\"]"));
+    cr_assert_eq(OPERATE("runs", "list", "--tag", "far", "--json", "--limit", "2"), 0, STR_FMT,
+                 STR_ARG(err));
+    rest = out;
+    size_t n = 0;
+    while (str_cut(rest, '\n', &line, &rest)) n += text_at(line, "runId").n > 0;
+    cr_expect_eq(n, 2u, STR_FMT, STR_ARG(out));
+    cr_assert_eq(OPERATE("runs", "list", "--tag", "far"), 0, STR_FMT, STR_ARG(err));
+    cr_expect_not_null(strstr(out.p, run), STR_FMT, STR_ARG(out));
+    cr_assert_eq(OPERATE("runs", "list", "--tag", "none"), 0, STR_FMT, STR_ARG(err));
+    cr_expect_null(strstr(out.p, "run_"), STR_FMT, STR_ARG(out));
+    run = approval(&sv);
+    cr_assert_eq(OPERATE("interrupts", "list", "--kind", "approval"), 0, STR_FMT, STR_ARG(err));
+    cr_expect_not_null(strstr(out.p, run), STR_FMT, STR_ARG(out));
+    cr_expect_eq(OPERATE("interrupts", "show", run), 2, "not from the file of another host");
+    cr_expect_eq(OPERATE("runs", "show", "no-such-run"), 1);
+    cr_expect_not_null(strstr(err.p, "404"), STR_FMT, STR_ARG(err));
+}
+
+Test(cli_host, nodes_lists_what_a_host_and_its_workers_serve) {
+    struct reply r = ask(&sv, "POST", "/v1/host/wopr/worker-types",
+                         "{\"typeId\":\"acme.cut\",\"outputSchema\":{\"type\":\"object\"}}", NULL);
+    cr_assert_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
+    cr_assert_eq(OPERATE("nodes"), 0, STR_FMT, STR_ARG(err));
+    cr_expect_not_null(strstr(out.p, "core.delay "));
+    cr_expect_not_null(strstr(out.p, "acme.cut "), STR_FMT, STR_ARG(out));
+    cr_assert_eq(OPERATE("nodes", "acme.cut"), 0, STR_FMT, STR_ARG(err));
+    cr_expect_not_null(strstr(out.p, "output (JSON Schema)"), STR_FMT, STR_ARG(out));
+    cr_assert_eq(OPERATE("nodes", "core.delay"), 0, STR_FMT, STR_ARG(err));
+    struct str remote = out;
+    cr_assert_eq(program(NULL, (const char *const[]){"nodes", "core.delay", NULL}, &out, &err), 0);
+    cr_expect(str_eq(out, remote), STR_FMT "\nbut " STR_FMT, STR_ARG(remote), STR_ARG(out));
+    cr_expect_eq(OPERATE("nodes", "acme.cot"), 1);
+    cr_expect_not_null(strstr(err.p, "did you mean acme.cut?"), STR_FMT, STR_ARG(err));
+}

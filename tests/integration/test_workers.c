@@ -101,7 +101,8 @@ Test(workers, a_node_is_executed_over_http /* WRK-1, WRK-4, WRK-11, WRK-16 */) {
     cr_expect(str_eqc(types, "run.started node.started:n output.chunk:n output.chunk:n "
                              "log.appended:n node.completed:n run.completed"),
               STR_FMT, STR_ARG(types));
-    cr_expect_eq(say(&sv, t, "complete", "").status, 200, "said again (WRK-17)");
+    cr_expect_eq(say(&sv, t, "complete", ",\"output\":{\"w\":3}").status, 200, "again (WRK-17)");
+    cr_expect_eq(say(&sv, t, "complete", ",\"output\":{\"w\":4}").status, 409, "another word");
     struct reply gone = say(&sv, t, "fail", ",\"error\":{\"code\":\"x\",\"message\":\"y\"}");
     expect_error(&gone, 409, "task_lease_lost");
     cr_expect(str_eqc(text_at(gone.body, "details.state"), "completed"));
@@ -191,7 +192,8 @@ Test(workers, nothing_is_lost_by_a_kill /* WRK-10, WRK-14 */) {
     cr_expect_eq(say(&sv, other, "complete", "").status, 200);
     cr_expect(str_eqc(text_at(wait_terminal(&sv, leased), "status"), "completed"));
     cr_expect(str_eqc(text_at(wait_terminal(&sv, waits), "status"), "completed"));
-    cr_expect_eq(say(&sv, t, "complete", "").status, 200, "and is known afterwards");
+    cr_expect_eq(say(&sv, t, "complete", ",\"output\":{\"kept\":1}").status, 200,
+                 "and is known afterwards");
 }
 
 Test(workers, any_host_serves_the_tasks_of_runs_that_another_holds /* WRK-23 */) {

@@ -165,3 +165,77 @@ Test(workflows, a_tenant_has_so_many_bytes_and_is_told_what_to_do) {
     cr_expect_eq(r.status, 200, "another tenant has its own: " STR_FMT, STR_ARG(r.body));
     server_end(&tight);
 }
+
+static void register_type(const char *type) {
+    struct reply r = ask(&sv, "POST", "/v1/host/wopr/worker-types",
+                         fmt("{\"typeId\":\"%s\",\"description\":\"Cuts a picture.\","
+                             "\"inputSchema\":{\"type\":\"object\"}}",
+                             type),
+                         NULL);
+    cr_assert_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
+}
+
+static const char *served_by_worker(const char *id) {
+    return fmt("{\"id\":\"%s\",\"name\":\"W\",\"version\":\"1\",\"nodes\":[{\"id\":\"n\","
+               "\"typeId\":\"acme.cut\",\"name\":\"n\",\"position\":{\"x\":0,\"y\":0},\"config\":"
+               "{},\"inputs\":{}}],\"edges\":[],\"triggers\":[],\"variables\":[],\"metadata\":{},"
+               "\"settings\":{}}",
+               id);
+}
+
+Test(workflows, types_of_workers_are_types_of_the_host /* WRK-4 */) {
+    struct reply r = ask(&sv, "POST", WORKFLOWS ":check", served_by_worker("cuts"), NULL);
+    cr_expect(r.status == 200 && str_eqc(at(r.body, "valid"), "false") &&
+                  str_eqc(text_at(r.body, "findings.0.path"), "/nodes/0/typeId"),
+              "nobody has the type: " STR_FMT, STR_ARG(r.body));
+    cr_expect_eq(put("cuts", served_by_worker("cuts")).status, 400);
+    cr_expect_eq(ask(&sv, "GET", "/v1/host/wopr/nodes/acme.cut", NULL, NULL).status, 404);
+    register_type("acme.cut");
+    register_type("acme.sew");
+    r = ask(&sv, "POST", WORKFLOWS ":check", served_by_worker("cuts"), NULL);
+    cr_expect(r.status == 200 && str_eqc(at(r.body, "valid"), "true") &&
+                  str_eqc(at(r.body, "warnings"), "0"),
+              STR_FMT, STR_ARG(r.body));
+    expect_put("cuts", served_by_worker("cuts"), "created", 1);
+    r = ask(&sv, "GET", "/v1/host/wopr/nodes/acme.cut", NULL, NULL);
+    cr_expect(r.status == 200 && str_eqc(at(r.body, "worker"), "true") &&
+                  str_eqc(text_at(r.body, "summary"), "Cuts a picture."),
+              STR_FMT, STR_ARG(r.body));
+    const char *other[] = {key_with(&sv, "all", "tenant-b"), NULL};
+    r = ask(&sv, "GET", "/v1/host/wopr/nodes/acme.cut", NULL, other);
+    cr_expect_eq(r.status, 404, "the type is another tenant's");
+    r = ask(&sv, "POST", WORKFLOWS ":check", served_by_worker("cuts"), other);
+    cr_expect(str_eqc(at(r.body, "valid"), "false"), STR_FMT, STR_ARG(r.body));
+    r = ask(&sv, "GET", "/v1/host/wopr/nodes?limit=1", NULL, NULL);
+    cr_expect_not_null(strstr(r.body.p, "\"core.delay\""));
+    cr_expect_not_null(strstr(r.body.p, "\"acme.cut\""));
+    cr_expect(str_eqc(text_at(r.body, "nextAfter"), "acme.cut"), STR_FMT, STR_ARG(r.body));
+    r = ask(&sv, "GET", "/v1/host/wopr/nodes?limit=1&after=acme.cut", NULL, NULL);
+    cr_expect(str_eqc(text_at(r.body, "nodes.0.typeId"), "acme.sew") &&
+                  at(r.body, "nodes.1").n == 0 && at(r.body, "nextAfter").n == 0,
+              STR_FMT, STR_ARG(r.body));
+}
+
+Test(workflows, a_put_is_for_the_revision_that_was_read) {
+    struct reply r =
+        ask(&sv, "PUT", WORKFLOWS "/shelf?ifRevision=1", definition("shelf", "a", ""), NULL);
+    cr_expect(r.status == 409 && str_eqc(at(r.body, "details.revision"), "0"), STR_FMT,
+              STR_ARG(r.body));
+    r = ask(&sv, "PUT", WORKFLOWS "/shelf?ifRevision=0", definition("shelf", "a", ""), NULL);
+    cr_expect(r.status == 200 && str_eqc(text_at(r.body, "result"), "created"), STR_FMT,
+              STR_ARG(r.body));
+    r = ask(&sv, "PUT", WORKFLOWS "/shelf?ifRevision=0", definition("shelf", "a", ""), NULL);
+    cr_expect(r.status == 200 && str_eqc(text_at(r.body, "result"), "unchanged"),
+              "a repeated put: " STR_FMT, STR_ARG(r.body));
+    r = ask(&sv, "PUT", WORKFLOWS "/shelf?ifRevision=1", definition("shelf", "b", ""), NULL);
+    cr_expect_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
+    r = ask(&sv, "PUT", WORKFLOWS "/shelf?ifRevision=1", definition("shelf", "c", ""), NULL);
+    cr_expect(r.status == 409 && str_eqc(text_at(r.body, "error"), "conflict") &&
+                  str_eqc(at(r.body, "details.revision"), "2"),
+              STR_FMT, STR_ARG(r.body));
+    r = ask(&sv, "GET", "/v1/workflows/shelf", NULL, NULL);
+    cr_expect(str_eqc(r.body, definition("shelf", "b", "")), STR_FMT, STR_ARG(r.body));
+    r = ask(&sv, "PUT", WORKFLOWS "/shelf?ifRevision=x", definition("shelf", "c", ""), NULL);
+    cr_expect(r.status == 400 && str_eqc(text_at(r.body, "details.parameter"), "ifRevision"),
+              STR_FMT, STR_ARG(r.body));
+}

@@ -128,9 +128,11 @@ class Workflows:
         """Says all that is wrong or strange in a definition; stores nothing."""
         return cast(wire.WorkflowCheck, self._call("checkWorkflow", body=definition, repeatable=True, **options))
 
-    def put(self, definition: Mapping[str, Any], *, force: Optional[bool] = None, **options: Unpack[CallOptions]) -> wire.WorkflowStored:
-        """Stores a definition under its id; runs keep the one that they began with."""
-        path, query = {"workflowId": definition["id"]}, given(force=force)
+    def put(self, definition: Mapping[str, Any], *, force: Optional[bool] = None, if_revision: Optional[int] = None,
+            **options: Unpack[CallOptions]) -> wire.WorkflowStored:
+        """Stores a definition under its id; runs keep the one that they began with.  ``if_revision``: only if this one is stored now
+        (0: none); else ConflictError with ``details["revision"]``."""
+        path, query = {"workflowId": definition["id"]}, given(force=force, ifRevision=if_revision)
         return cast(wire.WorkflowStored, self._call("putWorkflow", path=path, query=query, body=definition, **options))
 
     def delete(self, workflow_id: str, **options: Unpack[CallOptions]) -> wire.WorkflowDeleted:
@@ -151,8 +153,16 @@ class NodeTypes:
     def __init__(self, transport: Transport):
         self._call = transport.call
 
-    def list(self, **options: Unpack[CallOptions]) -> wire.NodeTypeList:
-        return cast(wire.NodeTypeList, self._call("listNodeTypes", **options))
+    def list(self, *, limit: Optional[int] = None, after: Optional[str] = None, **options: Unpack[CallOptions]) -> wire.NodeTypeList:
+        """One page: the first has all types of the host; those of workers follow by id."""
+        return cast(wire.NodeTypeList, self._call("listNodeTypes", query=given(limit=limit, after=after), **options))
+
+    def list_all(self, *, limit: Optional[int] = None, **options: Unpack[CallOptions]) -> Iterator[wire.NodeType]:
+        def page(after: Optional[str]) -> Page:
+            got = self.list(limit=limit, after=after, **options)
+            return got["nodes"], got.get("nextAfter")
+
+        return pages(page)
 
     def get(self, type_id: str, **options: Unpack[CallOptions]) -> wire.NodeType:
         """What a type is for, its configuration, an example."""

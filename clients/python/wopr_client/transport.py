@@ -201,6 +201,8 @@ class Transport:
         limit()
         answer = connection.answer()
         framed, pieces = is_framed(answer), []
+        if answer.length == 0:
+            answer.read()  # which closes it; there is nothing to wait for
         while not answer.isclosed():
             limit()
             pieces.append(read_some(answer))

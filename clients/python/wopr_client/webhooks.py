@@ -7,7 +7,8 @@ import time
 from typing import Iterator, List, Mapping, Optional, cast
 
 from . import wire
-from .transport import Transport, given
+from .transport import Transport
+from .worker import given
 
 TOLERANCE = 300  # seconds between the sender's clock and ours
 

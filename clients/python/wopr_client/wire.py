@@ -658,10 +658,14 @@ class NodeType(TypedDict):
     config: NotRequired[Dict[str, Any]]
     outputs: NotRequired[Dict[str, str]]
     example: NotRequired[Dict[str, Any]]
+    worker: NotRequired[bool]
+    inputSchema: NotRequired[Any]
+    outputSchema: NotRequired[Any]
 
 
 class NodeTypeList(TypedDict):
     nodes: List[NodeType]
+    nextAfter: NotRequired[str]
 
 
 RunStatus = Literal["pending", "running", "paused", "waiting-approval", "waiting-input", "waiting-external", "completed", "failed", "cancelled"]

@@ -92,8 +92,16 @@ class Workflows {
 class NodeTypes {
   constructor(private readonly transport: Transport) {}
 
-  list(options?: CallOptions): Promise<wire.NodeTypeList> {
-    return this.transport.call("listNodeTypes", {}, options);
+  /** One page: the first has all types of the host; those of workers follow by id. */
+  list(query: wire.ListNodeTypesQuery = {}, options?: CallOptions): Promise<wire.NodeTypeList> {
+    return this.transport.call("listNodeTypes", { query: query as Query }, options);
+  }
+
+  listAll(query: Omit<wire.ListNodeTypesQuery, "after"> = {}, options?: CallOptions): AsyncGenerator<wire.NodeType, void, undefined> {
+    return pages(async (after) => {
+      const page = await this.list(after === undefined ? query : { ...query, after }, options);
+      return { items: page.nodes, next: page.nextAfter };
+    });
   }
 
   /** What a type is for, its configuration, an example. */

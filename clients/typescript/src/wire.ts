@@ -1051,10 +1051,18 @@ export interface NodeType {
   outputs?: Record<string, string>;
   /** config and inputs of a node. */
   example?: Record<string, unknown>;
+  /** true: workers execute it. */
+  worker?: boolean;
+  /** JSON Schema of what a worker is given. */
+  inputSchema?: unknown;
+  /** JSON Schema of what a worker returns. */
+  outputSchema?: unknown;
 }
 
 export interface NodeTypeList {
   nodes: NodeType[];
+  /** There are further ones: pass this as after. */
+  nextAfter?: string;
 }
 
 export type RunStatus = "pending" | "running" | "paused" | "waiting-approval" | "waiting-input" | "waiting-external" | "completed" | "failed" | "cancelled";
@@ -1487,6 +1495,11 @@ export interface ListWorkflowsQuery {
 export interface PutWorkflowQuery {
   /** Store it although the check finds errors, as long as the host can compile it. */
   force?: boolean;
+  /**
+   * Store it only if this is the revision that is stored now, 0: only if none is; else 409 with details.revision.
+   * The text that is stored already is no conflict.
+   */
+  ifRevision?: number;
 }
 
 /** Query parameters of `listWorkflowVersions`. */
@@ -1495,6 +1508,14 @@ export interface ListWorkflowVersionsQuery {
   limit?: number;
   /** Versions below this revision: nextBelow of the page before. */
   below?: number;
+}
+
+/** Query parameters of `listNodeTypes`. */
+export interface ListNodeTypesQuery {
+  /** Entries per page. */
+  limit?: number;
+  /** Types of workers after this id: nextAfter of the page before. */
+  after?: string;
 }
 
 /** Query parameters of `listRuns`. */

@@ -106,15 +106,30 @@ static int usage_count(struct batch *b, struct plan *p) {
     return usage_add(&b->usages, tenant, creates, creates - ends, plan_log_bytes(p), b->err);
 }
 
+static enum stmt_id move_statement(const struct plan *p) {
+    if (!p->has_update) return SQL_RUN_APPEND;
+    return p->update.unread ? SQL_RUN_END_UNREAD : SQL_RUN_MOVE;
+}
+
+static void bind_move(struct query *q, const struct plan *p) {
+    if (!p->has_update) return;
+    if (p->update.unread) {
+        bind_int(q, p->update.status);
+        bind_int(q, p->update.completed_ms);
+    } else {
+        bind_update(q, p);
+    }
+    bind_int(q, p->lets_go);
+}
+
 static int run_move(struct batch *b, struct plan *p, int *refusal) {
     struct query q;
-    query_begin(&q, b->c, p->has_update ? SQL_RUN_MOVE : SQL_RUN_APPEND);
+    query_begin(&q, b->c, move_statement(p));
     bind_int(&q, p->base_seq + (int64_t)p->events_nr);
     bind_int(&q, p->run_no);
     bind_int(&q, p->base_seq);
     bind_int(&q, p->epoch);
-    if (p->has_update) bind_update(&q, p);
-    if (p->has_update) bind_int(&q, p->lets_go);
+    bind_move(&q, p);
     bind_int(&q, plan_log_bytes(p));
     int rc = query_run(&q, b->err);
     if (rc != 0) return rc;
@@ -267,7 +282,13 @@ static int initial_vars_put(const struct row_writer *w, const struct plan *p) {
 
 /* All rows of all kinds, in the order of PLAN_ROWS. */
 static int rows_put(struct batch *b, const struct plan *p) {
-    const struct row_writer w = {b->c, p->run_no, b->now_ms, b->err};
+    struct str tenant = p->what == PLAN_CREATE ? p->create->meta.tenant : p->tenant;
+    const struct row_writer w = {.c = b->c,
+                                 .run_no = p->run_no,
+                                 .now_ms = b->now_ms,
+                                 .err = b->err,
+                                 .usages = &b->usages,
+                                 .tenant = tenant};
     int rc = 0;
 #define ROWS_PUT(rows, one, type, texts)                                                           \
     for (size_t i = 0; rc == 0 && i < p->rows##_nr; i++) rc = one##_put(&w, &p->rows[i]);

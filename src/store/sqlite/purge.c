@@ -4,6 +4,7 @@
  * open.  A run that is too long for one transaction, or that forks refer to, is buried: hidden
  * (tenant '') and removed in slices; its row is removed last, so what is left can find its run.
  * Events that forks show stay until the last of these forks is removed: then the burial is resumed.
+ * A fork that has forks leaves a row of run_lineages, with nothing but its place among them.
  */
 #include "base/clock.h"
 #include "store/sqlite/sql.h"
@@ -85,10 +86,63 @@ static int run_entomb(struct slice *s, int64_t run_no) {
     return rc == 0 ? run_statement(s->c, SQL_TAGS_DROP, run_no, s->err) : rc;
 }
 
+/* Its source may have been named for its sake alone. */
+static int lineage_wake(struct slice *s, const char *source, size_t n) {
+    struct query q;
+    query_begin(&q, s->c, SQL_LINEAGE_WAKE);
+    bind_text(&q, str_n(source, n));
+    return query_run(&q, s->err);
+}
+
+struct source { /* id of the run that a fork was cut from */
+    char id[RUN_ID_MAX];
+    size_t n;
+};
+
+static struct source source_read(struct query *q, int col) {
+    struct source x = {.n = (size_t)sqlite3_column_bytes(q->st, col)};
+    const void *p = sqlite3_column_blob(q->st, col);
+    if (!p || x.n > sizeof x.id) x.n = 0;
+    if (x.n > 0) memcpy(x.id, p, x.n);
+    return x;
+}
+
+static int source_of(struct slice *s, int64_t run_no, struct source *out) {
+    struct query q;
+    query_begin(&q, s->c, SQL_LINEAGE_SOURCE);
+    bind_int(&q, run_no);
+    int rc = query_step(&q, s->err);
+    if (rc == 1) *out = source_read(&q, 0);
+    query_end(&q);
+    return rc < 0 ? rc : 0;
+}
+
+/* Names that nothing leads to any more, and with them those further up. */
+static int purge_lineages(struct slice *s) {
+    while (!slice_spent(s)) {
+        struct query q;
+        query_begin(&q, s->c, SQL_LINEAGE_NEXT);
+        int rc = query_step(&q, s->err);
+        if (rc <= 0) return rc;
+        int64_t run_no = col_int(&q, 0);
+        struct source up = source_read(&q, 1);
+        query_end(&q);
+        rc = run_statement(s->c, SQL_LINEAGE_DROP, run_no, s->err);
+        if (rc == 0) rc = lineage_wake(s, up.id, up.n);
+        if (rc != 0) return rc;
+        s->rows_left--;
+    }
+    return 0;
+}
+
 static int run_forget(struct slice *s, const struct ended *r) {
+    struct source up = {.n = 0};
     int rc = run_statement(s->c, SQL_BURIAL_WAKE, r->run_no, s->err);
+    if (rc == 0) rc = source_of(s, r->run_no, &up);
+    if (rc == 0) rc = run_statement(s->c, SQL_LINEAGE_PUT, r->run_no, s->err);
     if (rc == 0)
         rc = purge_from(s->c, RUN_ROWS, sizeof RUN_ROWS / sizeof *RUN_ROWS, r->run_no, s->err);
+    if (rc == 0 && up.n > 0) rc = lineage_wake(s, up.id, up.n);
     s->rows_left--;
     s->runs++;
     s->events += r->events;
@@ -243,6 +297,7 @@ int store_purge_runs(struct store *s, int64_t before_ms, int64_t now_ms, unsigne
     if (rc == 0) rc = purge_begun(&z);
     if (rc == 0) rc = purge_ended(&z, before_ms, max);
     if (rc == 0) rc = purge_begun(&z); /* runs that lost their last fork in this slice */
+    if (rc == 0) rc = purge_lineages(&z);
     if (rc == 0) rc = purge_tombstones(&z);
     if (rc == 0) rc = slice_count(&z);
     if (rc == 0) rc = purge_gate(z.c, 0, err);

@@ -275,6 +275,23 @@ int store_run_origin(struct store *s, int64_t run_no, struct arena *a, struct ru
     return rc;
 }
 
+int store_run_link(struct store *s, int64_t run_no, struct arena *a, struct run_link *out,
+                   struct wopr_error *err) {
+    struct query q;
+    struct run_link l;
+    int rc = read_begin(&q, s, SQL_RUN_LINK, err);
+    if (rc != 0) return rc;
+    bind_int(&q, run_no);
+    rc = query_step(&q, err);
+    if (rc == 0) return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such run");
+    if (rc < 0) return rc;
+    l.created_ms = col_int(&q, 0);
+    fork_read(&q, 1, a, &l.fork);
+    rc = read_end(&q, rc, a, err);
+    if (rc == 0) *out = l;
+    return rc;
+}
+
 /* ---------------------------------------------------------------------- timers, artifacts */
 static int timer_row_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
     (void)err;

@@ -238,7 +238,7 @@ int store_old_sealed(struct store *s, const struct old_sealed *o, struct wopr_er
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
     struct conn *c = s->writer;
-    const struct row_writer w = {c, o->run_no, 0, err};
+    const struct row_writer w = {.c = c, .run_no = o->run_no, .now_ms = 0, .err = err};
     bool left = false;
     rc = old_left(c, o->run_no, &left, err);
     if (rc != 0 || !left) return write_end(s, rc, err);

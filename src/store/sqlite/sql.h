@@ -180,6 +180,8 @@ struct row_writer { /* inside a plan's transaction */
     struct conn *c;
     int64_t run_no, now_ms;
     struct wopr_error *err;
+    struct usages *usages; /* of the transaction; NULL: no row of the plan counts */
+    struct str tenant;
 };
 #define ROW_PUT(rows, one, type, texts)                                                            \
     MUST_CHECK int one##_put(const struct row_writer *w, const type *row);

@@ -4,10 +4,9 @@
  * only, so it costs the same however many wait.
  */
 #include "store/tasks.h"
+#include "base/mem.h"
+#include "store/peers.h"
 #include "store/sqlite/sql.h"
-
-/* A sealed body counts as so much of a claim: it is read, and opened, beside it. */
-#define SEALED_BYTES (1024u * 1024)
 
 /* --- rows of plans --- */
 
@@ -24,28 +23,74 @@ static int task_open(const struct row_writer *w, const struct plan_task *t) {
     bind_opt(&q, t->body);
     bind_int(&q, t->sealed_at);
     bind_int(&q, t->at_ms);
+    bind_int(&q, (int64_t)t->bytes);
+    int rc = query_run(&q, w->err);
+    return rc == 0 ? usage_add(w->usages, w->tenant, 0, 0, (int64_t)t->bytes, w->err) : rc;
+}
+
+static int task_unseal(const struct row_writer *w, int64_t at) {
+    struct query q;
+    if (at == 0) return 0;
+    query_begin(&q, w->c, SQL_TASK_UNSEAL);
+    bind_int(&q, w->run_no);
+    bind_int(&q, at);
     return query_run(&q, w->err);
+}
+
+/* What the open row of the node, or all of the run, hold is let go; the row then has bytes. */
+static int task_let_go(const struct row_writer *w, struct str node_id, size_t bytes) {
+    struct query q;
+    int64_t sealed_at = 0, held = 0;
+    query_begin(&q, w->c, node_id.n > 0 ? SQL_TASK_HOLDS : SQL_TASK_HOLDS_ALL);
+    bind_int(&q, w->run_no);
+    if (node_id.n > 0) bind_text(&q, node_id);
+    int rc = query_step(&q, w->err);
+    if (rc < 0) return rc;
+    if (rc == 1) {
+        sealed_at = col_int(&q, 0);
+        held = col_int(&q, 1);
+    }
+    query_end(&q);
+    if (rc == 0) return 0; /* there is none */
+    rc = task_unseal(w, sealed_at);
+    return rc == 0 ? usage_add(w->usages, w->tenant, 0, 0, (int64_t)bytes - held, w->err) : rc;
 }
 
 static int task_answer(const struct row_writer *w, const struct plan_task *t) {
     struct query q;
+    int rc = task_let_go(w, t->node_id, t->bytes);
+    if (rc != 0) return rc;
     query_begin(&q, w->c, SQL_TASK_ANSWER);
     bind_int(&q, w->run_no);
     bind_text(&q, t->node_id);
     bind_opt(&q, t->outcome);
     bind_int(&q, t->sealed_at);
+    bind_int(&q, (int64_t)t->bytes);
+    bind_opt(&q, t->word);
+    return query_run(&q, w->err);
+}
+
+static int task_emitted(const struct row_writer *w, const struct plan_task *t) {
+    struct query q;
+    query_begin(&q, w->c, SQL_TASK_EMITTED);
+    bind_int(&q, w->run_no);
+    bind_text(&q, t->node_id);
+    bind_int(&q, t->number);
     return query_run(&q, w->err);
 }
 
 static int task_close(const struct row_writer *w, const struct plan_task *t) {
     bool all = t->op == TASK_ROW_CLOSE_ALL;
     struct query q;
+    int rc = task_let_go(w, all ? STR_NONE : t->node_id, 0);
+    if (rc != 0) return rc;
     query_begin(&q, w->c, all ? SQL_TASK_CLOSE_ALL : SQL_TASK_CLOSE);
     bind_int(&q, w->run_no);
     if (!all) bind_text(&q, t->node_id);
     bind_int(&q, t->state);
     bind_opt(&q, t->reason);
     bind_int(&q, t->at_ms);
+    if (!all) bind_opt(&q, t->word);
     return query_run(&q, w->err);
 }
 
@@ -56,6 +101,8 @@ int task_put(const struct row_writer *w, const struct plan_task *t) {
         return task_open(w, t);
     case TASK_ROW_ANSWER:
         return task_answer(w, t);
+    case TASK_ROW_EMITTED:
+        return task_emitted(w, t);
     case TASK_ROW_CLOSE:
     case TASK_ROW_CLOSE_ALL:
         return task_close(w, t);
@@ -95,16 +142,20 @@ static int task_read(struct query *q, struct arena *a, void *row, struct wopr_er
                                                 .outcome = col_str(q, 8, a),
                                                 .reason = col_str(q, 9, a),
                                                 .worker = col_str(q, 10, a),
-                                                .test_mode = col_int(q, 11) != 0,
-                                                .run_no = col_int(q, 12),
-                                                .epoch = col_int(q, 13),
-                                                .sealed_at = col_int(q, 14),
-                                                .attempt = (int32_t)col_int(q, 15),
-                                                .state = (enum task_row_state)col_int(q, 16),
-                                                .lost = col_int(q, 17),
-                                                .lease_ms = col_int(q, 18),
-                                                .lease_until_ms = col_int(q, 19),
-                                                .ready_ms = col_int(q, 20)};
+                                                .word = col_str(q, 11, a),
+                                                .test_mode = col_int(q, 12) != 0,
+                                                .run_no = col_int(q, 13),
+                                                .epoch = col_int(q, 14),
+                                                .sealed_at = col_int(q, 15),
+                                                .attempt = (int32_t)col_int(q, 16),
+                                                .state = (enum task_row_state)col_int(q, 17),
+                                                .lost = col_int(q, 18),
+                                                .lease_ms = col_int(q, 19),
+                                                .lease_until_ms = col_int(q, 20),
+                                                .ready_ms = col_int(q, 21),
+                                                .ended_ms = col_int(q, 22),
+                                                .bytes = col_int(q, 23),
+                                                .emitted = col_int(q, 24)};
     return 0;
 }
 
@@ -196,6 +247,73 @@ int store_tasks_ready(struct store *s, const struct task_queue *of, bool *any,
     return 0;
 }
 
+static int lapse_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    (void)err;
+    *(struct task_lapse *)row = (struct task_lapse){.tenant = col_str(q, 0, a),
+                                                    .type_id = col_str(q, 1, a),
+                                                    .test_mode = col_int(q, 2) != 0,
+                                                    .state = (enum task_row_state)col_int(q, 3)};
+    return 0;
+}
+
+int store_tasks_ready_of_run(struct store *s, int64_t run_no, struct arena *a,
+                             struct task_lapse_list *out, struct wopr_error *err) {
+    struct query q;
+    struct task_lapse_list l = {.n = 0};
+    int rc = read_begin(&q, s, SQL_TASKS_READY_OF_RUN, err);
+    if (rc != 0) return rc;
+    bind_int(&q, run_no);
+    rc = list_read(&q, a, lapse_read, &l, err);
+    if (rc == 0) *out = l;
+    return rc;
+}
+
+/* --- lists of operators --- */
+
+int store_tasks_queue(struct store *s, const struct task_queue *of, enum task_row_state state,
+                      unsigned max, int64_t *nr, int64_t *oldest_ms, struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_TASKS_QUEUE, err);
+    if (rc != 0) return rc;
+    queue_bind(&q, of, 0);
+    bind_int(&q, state);
+    bind_int(&q, max);
+    rc = query_step(&q, err);
+    if (rc == 1) {
+        *nr = col_int(&q, 0);
+        *oldest_ms = col_int(&q, 1);
+    }
+    query_end(&q);
+    return rc < 0 ? rc : 0;
+}
+
+int store_tasks_list(struct store *s, const struct task_filter *f, unsigned max, struct arena *a,
+                     struct task_row_list *out, struct wopr_error *err) {
+    struct query q;
+    struct task_row_list l = {.n = 0};
+    const struct task_row *after = &f->after;
+    bool begins = after->task_id.n == 0, by_type = f->type_id.n > 0;
+    bool by_state = by_type && f->state >= 0;
+    int rc = read_begin(&q, s, SQL_TASKS_LIST, err);
+    if (rc != 0) return rc;
+    bind_text(&q, f->tenant);
+    bind_int(&q, f->test_mode);
+    bind_text(&q, begins ? f->type_id : after->type_id);
+    bind_int(&q, !begins ? (int64_t)after->state : by_state ? f->state : -1);
+    bind_int(&q, begins ? INT64_MIN : after->ready_ms);
+    bind_text(&q, after->task_id);
+    bind_int(&q, max < STORE_LIST_MAX ? max : STORE_LIST_MAX);
+    rc = list_read(&q, a, task_read, &l, err);
+    if (rc != 0) return rc;
+    size_t n = 0; /* in their order: what is of the filter comes first */
+    while (n < l.n && (!by_type || str_eq(l.v[n].type_id, f->type_id)) &&
+           (!by_state || (int)l.v[n].state == f->state))
+        n++;
+    l.n = n;
+    *out = l;
+    return 0;
+}
+
 int store_tasks_lost(struct store *s, int64_t after_run_no, unsigned max, struct arena *a,
                      struct task_row_list *out, struct wopr_error *err) {
     struct query q;
@@ -258,6 +376,23 @@ static int claim_next(struct conn *c, const struct task_op *op, size_t type, int
     return rc;
 }
 
+/* Its sealed body, as it is in this transaction: the next one may remove it. */
+static int claim_box(struct conn *c, struct arena *a, struct task_row *r, struct wopr_error *err) {
+    struct query q;
+    if (r->sealed_at == 0) return 0;
+    query_begin(&q, c, SQL_TASK_BOX);
+    bind_int(&q, r->run_no);
+    bind_int(&q, r->sealed_at);
+    int rc = query_step(&q, err);
+    if (rc < 0) return rc;
+    if (rc == 1)
+        r->box = (struct plan_sealed){
+            .seq = r->sealed_at, .key_no = col_int(&q, 0), .box = col_str(&q, 1, a)};
+    query_end(&q);
+    if (rc == 0) return wopr_error_set(err, WOPR_E_CORRUPT, "the sealed body of a task is gone");
+    return r->box.box.p ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a task");
+}
+
 /* Up to max tasks of one type; *full: enough bytes for one answer. */
 static int claim_type(struct conn *c, struct task_op *op, size_t type, size_t max, int64_t now_ms,
                       size_t *bytes, struct wopr_error *err) {
@@ -270,7 +405,9 @@ static int claim_type(struct conn *c, struct task_op *op, size_t type, size_t ma
         rc = writer_get(c, SQL_TASK_CLAIMED, id, op->a, r, &found, err);
         if (rc != 0) return rc;
         if (!found) return wopr_error_set(err, WOPR_E_CORRUPT, "a task has no run");
-        *bytes += r->sealed_at != 0 ? SEALED_BYTES : r->body.n;
+        rc = claim_box(c, op->a, r, err);
+        if (rc != 0) return rc;
+        *bytes += (size_t)r->bytes;
         op->claimed.n++;
     }
     return 0;
@@ -361,13 +498,25 @@ int store_tasks_lapsed(struct store *s, int64_t now_ms, bool *any, struct wopr_e
     return rc < 0 ? rc : 0;
 }
 
-static int lapse_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+static int expired_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
     (void)err;
     *(struct task_lapse *)row = (struct task_lapse){.tenant = col_str(q, 0, a),
                                                     .type_id = col_str(q, 1, a),
                                                     .test_mode = col_int(q, 2) != 0,
-                                                    .state = (enum task_row_state)col_int(q, 3)};
+                                                    .state = (enum task_row_state)col_int(q, 3),
+                                                    .run_no = col_int(q, 4)};
     return 0;
+}
+
+/* Claims that wait at other hosts hear of them. */
+static int lapses_notify(struct store *s, const struct task_lapse_list *l, struct wopr_error *err) {
+    if (l->n == 0) return 0;
+    struct moved_run *v = mem_array(l->n, sizeof *v);
+    if (!v) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to notify other hosts");
+    for (size_t i = 0; i < l->n; i++) v[i] = (struct moved_run){l->v[i].run_no, MOVED_TASKS};
+    int rc = moves_put(s, v, l->n, err);
+    mem_free(v);
+    return rc;
 }
 
 int store_tasks_expire(struct store *s, int64_t now_ms, int64_t lost_max, struct arena *a,
@@ -380,13 +529,18 @@ int store_tasks_expire(struct store *s, int64_t now_ms, int64_t lost_max, struct
     bind_int(&q, now_ms);
     bind_int(&q, lost_max);
     bind_int(&q, STORE_TASK_EXPIRE_MAX);
-    rc = list_read(&q, a, lapse_read, &l, err);
-    if (rc == 0) {
-        query_begin(&q, s->writer, SQL_TASKS_CLAMP);
-        bind_int(&q, now_ms);
-        rc = query_run(&q, err);
-    }
+    rc = list_read(&q, a, expired_read, &l, err);
+    if (rc == 0) rc = lapses_notify(s, &l, err);
     rc = write_end(s, rc, err);
     if (rc == 0) *out = l;
     return rc;
+}
+
+int store_tasks_clamp(struct store *s, int64_t now_ms, struct wopr_error *err) {
+    struct query q;
+    int rc = write_begin(s, err);
+    if (rc != 0) return rc;
+    query_begin(&q, s->writer, SQL_TASKS_CLAMP);
+    bind_int(&q, now_ms);
+    return write_end(s, query_run(&q, err), err);
 }

@@ -74,21 +74,31 @@ static int writer_get(struct store *s, const struct worker_type *t, struct arena
     return type_one(&q, a, out, found, err);
 }
 
-static int room_check(struct store *s, const struct worker_type *t, unsigned max,
+static int64_t type_bytes(const struct worker_type *t) {
+    return (int64_t)(t->input_schema.n + t->output_schema.n + t->description.n);
+}
+
+/* Beside the other types of the tenant. */
+static int room_check(struct store *s, const struct worker_type *t, const struct types_room *max,
                       struct wopr_error *err) {
     struct query q;
     query_begin(&q, s->writer, SQL_WORKER_TYPES_NR);
-    bind_text(&q, t->tenant);
-    bind_int(&q, t->test_mode);
+    type_bind(&q, t->tenant, t->test_mode, t->type_id);
     int rc = query_step(&q, err);
-    int64_t n = rc == 1 ? col_int(&q, 0) : 0;
+    int64_t n = rc == 1 ? col_int(&q, 0) : 0, bytes = rc == 1 ? col_int(&q, 1) : 0;
     query_end(&q);
     if (rc < 0) return rc;
-    if (n < (int64_t)max) return 0;
+    if (n >= (int64_t)max->nr)
+        return wopr_error_set(err, WOPR_E_QUOTA,
+                              "the tenant has registered %u worker types, as many as it may; "
+                              "remove one that is no longer served",
+                              max->nr);
+    if (bytes + type_bytes(t) <= max->bytes) return 0;
     return wopr_error_set(err, WOPR_E_QUOTA,
-                          "the tenant has registered %u worker types, as many as it may; remove "
-                          "one that is no longer served",
-                          max);
+                          "schemas and descriptions of the tenant's other worker types have %lld "
+                          "bytes, this one has %lld, and all may have %lld; make schemas smaller, "
+                          "or remove a type that is no longer served",
+                          (long long)bytes, (long long)type_bytes(t), (long long)max->bytes);
 }
 
 static int type_write(struct store *s, const struct worker_type *t, struct wopr_error *err) {
@@ -107,7 +117,7 @@ static bool type_same(const struct worker_type *a, const struct worker_type *b) 
            str_eq(a->description, b->description);
 }
 
-int store_worker_type_put(struct store *s, struct worker_type *t, unsigned types_max,
+int store_worker_type_put(struct store *s, struct worker_type *t, const struct types_room *max,
                           struct arena *a, bool *changed, struct wopr_error *err) {
     struct worker_type now = {0};
     bool found = false, other = false;
@@ -115,7 +125,7 @@ int store_worker_type_put(struct store *s, struct worker_type *t, unsigned types
     if (rc != 0) return rc;
     rc = writer_get(s, t, a, &now, &found, err);
     other = rc == 0 && (!found || !type_same(&now, t));
-    if (rc == 0 && !found) rc = room_check(s, t, types_max, err);
+    if (other) rc = room_check(s, t, max, err);
     if (rc == 0 && other) rc = type_write(s, t, err);
     if (rc == 0 && other) rc = writer_get(s, t, a, &now, &found, err);
     rc = write_end(s, rc, err);

@@ -184,12 +184,35 @@ static int dead_reclaim(struct store *s, const struct workflow_row *w, struct wo
 
 /* --- writes --- */
 
-static int workflow_place(struct store *s, const struct workflow_row *w, int64_t bytes_max,
-                          struct workflow_put *out, struct wopr_error *err) {
+static int revision_expect(const struct workflow_terms *terms, const struct workflow_put *now,
+                           struct wopr_error *err) {
+    int64_t wanted = terms->if_revision;
+    if (wanted == WORKFLOW_ANY || wanted == now->revision) return 0;
+    if (now->revision == 0)
+        return wopr_error_set(err, WOPR_E_CONFLICT,
+                              "no workflow of this id is stored, and the put is for its revision "
+                              "%lld; 0 stores a new one",
+                              (long long)wanted);
+    if (wanted == 0)
+        return wopr_error_set(err, WOPR_E_CONFLICT,
+                              "a workflow of this id is stored already, revision %lld, and the put "
+                              "is for a new one",
+                              (long long)now->revision);
+    return wopr_error_set(err, WOPR_E_CONFLICT,
+                          "revision %lld of the workflow is stored, and the put is for revision "
+                          "%lld: read what is stored, and put what follows from it",
+                          (long long)now->revision, (long long)wanted);
+}
+
+static int workflow_place(struct store *s, const struct workflow_row *w,
+                          const struct workflow_terms *terms, struct workflow_put *out,
+                          struct wopr_error *err) {
+    int64_t bytes_max = terms->bytes_max;
     int rc = workflow_compare(s, w, &out->what, err);
-    if (rc == 0) rc = revision_last(s, w, &out->revision, err);
+    if (rc == 0 && out->what != PUT_CREATED) rc = revision_last(s, w, &out->revision, err);
     if (rc != 0 || out->what == PUT_SAME) return rc;
-    rc = dead_reclaim(s, w, err);
+    rc = revision_expect(terms, out, err);
+    if (rc == 0) rc = dead_reclaim(s, w, err);
     if (rc == 0) rc = usage_read(s, w->tenant, &out->bytes, err);
     if (rc == 0 && bytes_max > 0 && out->bytes + row_bytes(w) > bytes_max)
         return wopr_error_set(err, WOPR_E_QUOTA,
@@ -201,21 +224,23 @@ static int workflow_place(struct store *s, const struct workflow_row *w, int64_t
     return rc == 0 ? version_add(s, w, &out->revision, err) : rc;
 }
 
-int store_workflow_put_within(struct store *s, const struct workflow_row *w, int64_t bytes_max,
-                              struct workflow_put *out, struct wopr_error *err) {
+int store_workflow_put_on(struct store *s, const struct workflow_row *w,
+                          const struct workflow_terms *terms, struct workflow_put *out,
+                          struct wopr_error *err) {
     struct workflow_put r = {.what = PUT_SAME};
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
-    rc = workflow_place(s, w, bytes_max, &r, err);
+    rc = workflow_place(s, w, terms, &r, err);
     rc = write_end(s, rc, err);
-    if (rc == 0 || rc == WOPR_E_QUOTA) *out = r;
+    if (rc == 0 || rc == WOPR_E_QUOTA || rc == WOPR_E_CONFLICT) *out = r;
     return rc;
 }
 
 int store_workflow_put(struct store *s, const struct workflow_row *w, enum put_result *what,
                        struct wopr_error *err) {
+    static const struct workflow_terms ANY = {0, WORKFLOW_ANY};
     struct workflow_put r = {.what = PUT_SAME};
-    int rc = store_workflow_put_within(s, w, 0, &r, err);
+    int rc = store_workflow_put_on(s, w, &ANY, &r, err);
     if (rc == 0 && what) *what = r.what;
     return rc;
 }

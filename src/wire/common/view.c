@@ -28,22 +28,23 @@ static int view_nodes(const struct run_state *s, struct arena *a, struct buf *b,
 }
 
 static int view_vars(const struct run_state *s, struct arena *a, struct run_view *out) {
-    out->vars = ARENA_ARRAY(a, struct run_view_item, s->vars_nr + 1);
+    out->vars = ARENA_ARRAY(a, struct run_view_item, s->variables.n + 1);
     if (!out->vars) return WOPR_E_NO_MEMORY;
-    for (size_t i = 0; i < s->vars_nr; i++) {
-        struct str value = var_shown(&s->vars[i]); /* OBS-71 */
+    for (size_t i = 0; i < s->variables.n; i++) {
+        struct str value = var_shown(&s->variables.v[i]); /* OBS-71 */
         if (value.n)
-            out->vars[out->vars_nr++] = (struct run_view_item){text_str(&s->vars[i].name), value};
+            out->vars[out->vars_nr++] =
+                (struct run_view_item){text_str(&s->variables.v[i].name), value};
     }
     return 0;
 }
 
 static int view_chans(const struct run_state *s, int64_t now_ms, struct arena *a, struct buf *b,
                       struct run_view *out) {
-    out->chans = ARENA_ARRAY(a, struct run_view_chan, s->chans_nr + 1);
+    out->chans = ARENA_ARRAY(a, struct run_view_chan, s->channels.n + 1);
     if (!out->chans) return WOPR_E_NO_MEMORY;
-    for (size_t i = 0; i < s->chans_nr; i++) {
-        const struct chan_state *c = &s->chans[i];
+    for (size_t i = 0; i < s->channels.n; i++) {
+        const struct chan_state *c = &s->channels.v[i];
         if (c->n == 0 && c->decl == NULL) continue;
         /* an undeclared channel drops entries on writes only (CHAN-27) */
         int rc = chan_shown(c, s->wf->masking_mode, c->decl ? now_ms : 0, b);
@@ -75,8 +76,8 @@ int wire_view_of_state(const struct run_state *s, const struct run_origin *o, in
     v.tags = s->meta.tags;
     v.metadata = s->meta.metadata;
     v.created_ms = s->meta.created_ms;
-    v.started_ms = s->started_ms;
-    v.completed_ms = s->completed_ms;
+    v.started_ms = s->clock.started_ms;
+    v.completed_ms = s->clock.completed_ms;
     buf_init(&b, WIRE_SNAPSHOT_MAX);
     int rc = view_nodes(s, a, &b, &v);
     if (rc == 0) rc = view_vars(s, a, &v);

@@ -2,6 +2,7 @@
  * workflow_check.c: POST /v1/host/wopr/workflows:check, the same check for a put, and the list of
  * node types (host extensions).
  */
+#include "codec/ident.h"
 #include "domain/lint.h"
 #include "store/tasks.h"
 #include "store/workflows.h"
@@ -143,20 +144,50 @@ int v1_check_workflow(struct http_call *c) { return http_offload(c, check_answer
 
 /* --- node types --- */
 
-int v1_list_node_types(struct http_call *c) {
+static void worker_type_render(struct jw *w, const struct worker_type *t) {
+    jw_object(w);
+    jw_kstr(w, "typeId", t->type_id);
+    jw_kstr_opt(w, "summary", t->description);
+    jw_kbool(w, "worker", true);
+    jw_kraw_opt(w, "inputSchema", t->input_schema);
+    jw_kraw_opt(w, "outputSchema", t->output_schema);
+    jw_end_object(w);
+}
+
+static void built_in_list(struct http_call *c, struct jw *w) {
     const struct wf_types *types = &v1_of(c)->cfg.types;
     struct wf_type t;
     struct str id;
+    for (size_t i = 0; types->name(types->ctx, i, c->arena, &id); i++)
+        if (types->find(types->ctx, id, c->arena, &t)) wf_type_render(&t, w);
+}
+
+/* The first page has the types of the host, each page types of workers. */
+int v1_list_node_types(struct http_call *c) {
+    struct wopr_error err = {0};
+    struct worker_type_list l = {0};
+    int64_t limit = 0;
+    bool given;
     struct buf b;
     struct jw w;
-    buf_init(&b, DOCUMENT_MAX);
+    struct str after = http_query(c, "after", &given);
+    int rc = wire_int_param(c, "limit", 1, V1_LIST_MAX, V1_LIST_DEFAULT, &limit, &err);
+    if (rc == 0 && given && !id_type_valid(after))
+        rc = wire_param_error(&err, "after", "after must be nextAfter of an answer");
+    if (rc == 0)
+        rc = store_worker_types(wire_of(c)->store, c->who.tenant, c->who.test_mode, after,
+                                (unsigned)limit + 1, c->arena, &l, &err);
+    if (rc != 0) return wire_fail(c, &err);
+    size_t n = l.n > (size_t)limit ? (size_t)limit : l.n;
+    buf_init(&b, WIRE_SNAPSHOT_MAX);
     jw_init(&w, &b);
     jw_object(&w);
     jw_key(&w, "nodes");
     jw_array(&w);
-    for (size_t i = 0; types->name(types->ctx, i, c->arena, &id); i++)
-        if (types->find(types->ctx, id, c->arena, &t)) wf_type_render(&t, &w);
+    if (!given) built_in_list(c, &w);
+    for (size_t i = 0; i < n; i++) worker_type_render(&w, &l.v[i]);
     jw_end_array(&w);
+    if (l.n > n) jw_kstr(&w, "nextAfter", l.v[n - 1].type_id);
     jw_end_object(&w);
     v1_one_line(&b, 0);
     return wire_reply_buf(c, 200, &b);
@@ -164,17 +195,24 @@ int v1_list_node_types(struct http_call *c) {
 
 int v1_get_node_type(struct http_call *c) {
     const struct wf_types *types = &v1_of(c)->cfg.types;
+    struct str id = http_param(c, "typeId");
     struct wopr_error err = {0};
+    struct worker_type served;
     struct wf_type t;
     struct buf b;
     struct jw w;
-    if (!types->find(types->ctx, http_param(c, "typeId"), c->arena, &t)) {
-        (void)wopr_error_set(&err, WOPR_E_NOT_FOUND, "this host has no such node type");
-        return wire_fail(c, &err);
-    }
+    bool built_in = types->find(types->ctx, id, c->arena, &t);
+    int rc = built_in ? 0
+                      : store_worker_type_get(wire_of(c)->store, c->who.tenant, c->who.test_mode,
+                                              id, c->arena, &served, &err);
+    if (rc == WOPR_E_NOT_FOUND)
+        (void)wopr_error_set(&err, rc,
+                             "neither this host nor a registered worker has such a node type");
+    if (rc != 0) return wire_fail(c, &err);
     buf_init(&b, DOCUMENT_MAX);
     jw_init(&w, &b);
-    wf_type_render(&t, &w);
+    if (built_in) wf_type_render(&t, &w);
+    else worker_type_render(&w, &served);
     v1_one_line(&b, 0);
     return wire_reply_buf(c, 200, &b);
 }

@@ -15,7 +15,8 @@
 struct edit { /* in the call's arena */
     struct http_call *call;
     struct workflow_row row;
-    struct str findings; /* raw array, put only */
+    struct workflow_terms terms; /* put only */
+    struct str findings;         /* raw array, put only */
     bool deletes;
 };
 
@@ -48,10 +49,10 @@ static void edit_write(void *ctx, struct store *s) {
     struct edit *e = ctx;
     struct wopr_error err = {0};
     struct workflow_put r = {.what = PUT_SAME};
-    int64_t max = v1_of(e->call)->cfg.workflow_bytes_max;
     int rc = e->deletes ? store_workflow_delete(s, &e->row, &err)
-                        : store_workflow_put_within(s, &e->row, max, &r, &err);
-    if (rc == WOPR_E_QUOTA) quota_explain(&err, max);
+                        : store_workflow_put_on(s, &e->row, &e->terms, &r, &err);
+    if (rc == WOPR_E_QUOTA) quota_explain(&err, e->terms.bytes_max);
+    if (rc == WOPR_E_CONFLICT) jobj_details_int(&err, "revision", r.revision);
     if (rc != 0) {
         http_fail(e->call, &err);
     } else if (e->deletes) {
@@ -105,6 +106,10 @@ static int put_judge(struct edit *e, struct wopr_error *err) {
     struct v1_findings f;
     bool force;
     int rc = flag_read(c, "force", &force, err);
+    e->terms.bytes_max = v1_of(c)->cfg.workflow_bytes_max;
+    if (rc == 0)
+        rc =
+            wire_int_param(c, "ifRevision", 0, INT64_MAX, WORKFLOW_ANY, &e->terms.if_revision, err);
     if (rc == 0) rc = v1_definition_check(c, c->body, &f, err);
     if (rc != 0) return rc;
     if (f.sum.wf == NULL || (f.sum.errors > 0 && !force)) rc = v1_findings_refuse(&f, err);

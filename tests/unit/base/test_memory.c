@@ -82,6 +82,20 @@ Test(base_arena, growth_keeps_what_was_handed_out) {
     arena_free(NULL);
 }
 
+Test(base_arena, an_arena_that_is_kept_takes_the_room_that_it_was_made_for) {
+    struct arena *a = arena_new_for(1 << 20, 600);
+    for (int i = 0; i < 37; i++) cr_assert_not_null(arena_alloc(a, 16));
+    cr_expect(mem_size(a) < 800, "%zu bytes for 592", mem_size(a));
+    char *more = arena_alloc(a, 5000); /* it may grow all the same */
+    cr_assert_not_null(more);
+    memset(more, 'x', 5000);
+    cr_expect_eq(arena_used(a), 37u * 16 + 5008);
+    arena_free(a);
+    a = arena_new_for(100, 600);
+    cr_expect_null(arena_alloc(a, 101));
+    arena_free(a);
+}
+
 Test(base_arena, strings_are_copied_and_terminated) {
     struct arena *a = arena_new(1 << 16);
     struct str s = arena_str(a, str_n("abcdef", 3));

@@ -136,9 +136,9 @@ char *fw_text(const struct run_state *s) {
     struct buf b;
     buf_init(&b, 1u << 20);
     buf_addf(&b, "%s next=%lld start=%lld end=%lld n=%lld waited=%lld current=%d\n",
-             run_status_name(s->status), (long long)s->next_seq, (long long)s->started_ms,
-             (long long)s->completed_ms, (long long)s->started_count, (long long)s->waited_ms,
-             s->current_node);
+             run_status_name(s->status), (long long)s->next_seq, (long long)s->clock.started_ms,
+             (long long)s->clock.completed_ms, (long long)s->started_count,
+             (long long)s->clock.waited_ms, s->current_node);
     add_text(&b, "error", &s->error);
     add_text(&b, "outputs", &s->outputs);
     add_text(&b, "agent", &s->agent);
@@ -149,16 +149,16 @@ char *fw_text(const struct run_state *s) {
         node_state_render(&s->nodes[i], &b);
         add_text(&b, "clear", &s->nodes[i].clear);
     }
-    for (size_t i = 0; i < s->vars_nr; i++) {
-        add_text(&b, "\nvar", &s->vars[i].name);
-        add_text(&b, "is", &s->vars[i].value);
-        add_text(&b, "shown", &s->vars[i].shown);
+    for (size_t i = 0; i < s->variables.n; i++) {
+        add_text(&b, "\nvar", &s->variables.v[i].name);
+        add_text(&b, "is", &s->variables.v[i].value);
+        add_text(&b, "shown", &s->variables.v[i].shown);
     }
-    for (size_t i = 0; i < s->chans_nr; i++) {
-        add_text(&b, "\nchan", &s->chans[i].name);
-        cr_assert_eq(chan_value(&s->chans[i], 0, &b), 0);
-        buf_addf(&b, " sensitive=%d", s->chans[i].sensitive);
-        add_text(&b, "shown", &s->chans[i].shown);
+    for (size_t i = 0; i < s->channels.n; i++) {
+        add_text(&b, "\nchan", &s->channels.v[i].name);
+        cr_assert_eq(chan_value(&s->channels.v[i], 0, &b), 0);
+        buf_addf(&b, " sensitive=%d", s->channels.v[i].sensitive);
+        add_text(&b, "shown", &s->channels.v[i].shown);
     }
     cr_assert_not(buf_failed(&b));
     return buf_take(&b, NULL);

@@ -47,14 +47,14 @@ Test(channel_rules, versions_that_fold_and_versions_that_break /* CHAN-18 */) {
     for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
         up(DEF("", VERSIONED));
         cr_assert_eq(put("n", "append", ROWS[i].value, ROWS[i].version), 0);
-        const struct chan_break *k = &w.s->chan_break;
+        const struct chan_break *k = &w.s->channels.broken;
         cr_expect_eq(k->seq > 0, ROWS[i].breaks, "row %zu", i);
         char want[32];
         snprintf(want, sizeof want, "[%s]", ROWS[i].breaks ? "" : ROWS[i].value);
         cr_expect_str_eq(fw_chan(&w, "n", 0), want);
         if (ROWS[i].breaks) {
             cr_expect_eq(k->seq, w.s->next_seq - 1);
-            cr_expect(str_eqc(text_str(&w.s->chans[k->chan].name), "n"));
+            cr_expect(str_eqc(text_str(&w.s->channels.v[k->chan].name), "n"));
         }
         fw_down(&w);
     }
@@ -64,8 +64,8 @@ Test(channel_rules, the_first_break_is_the_one_that_is_told /* CHAN-18: at the s
     up(DEF("", VERSIONED));
     cr_assert_eq(put("n", "append", "1", ",\"schemaVersion\":2"), 0);
     cr_assert_eq(put("n", "append", "\"x\"", ",\"schemaVersion\":1"), 0);
-    cr_expect_eq(w.s->chan_break.seq, 1);
-    cr_expect_eq(w.s->chan_break.version, 2);
+    cr_expect_eq(w.s->channels.broken.seq, 1);
+    cr_expect_eq(w.s->channels.broken.version, 2);
     fw_down(&w);
 }
 
@@ -73,16 +73,16 @@ Test(channel_rules, an_array_schema_is_about_the_folded_list /* CHAN-4, CHAN-18 
     up(DEF("", VERSIONED));
     cr_assert_eq(put("all", "append", "1", ""), 0);
     cr_assert_eq(put("all", "append", "2", ""), 0);
-    cr_expect_eq(w.s->chan_break.seq, 0);
+    cr_expect_eq(w.s->channels.broken.seq, 0);
     cr_assert_eq(put("all", "append", "3", ""), 0);
-    cr_expect_eq(w.s->chan_break.seq, 3);
+    cr_expect_eq(w.s->channels.broken.seq, 3);
     fw_down(&w);
 }
 
 Test(channel_rules, a_masked_value_is_not_asked_for_its_shape /* CHAN-18, CHAN-24 */) {
     up(DEF("", VERSIONED));
     cr_assert_eq(put("dark", "replace", "\"[REDACTED]\"", ""), 0);
-    cr_expect_eq(w.s->chan_break.seq, 0);
+    cr_expect_eq(w.s->channels.broken.seq, 0);
     fw_down(&w);
 }
 

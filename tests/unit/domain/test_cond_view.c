@@ -29,8 +29,8 @@ static bool hidden(const struct run_state *s, struct str name) {
 }
 
 static void naive_channels(struct naive *n, struct jw *w, bool declared) {
-    for (size_t i = 0; i < n->s->chans_nr; i++) {
-        const struct chan_state *c = &n->s->chans[i];
+    for (size_t i = 0; i < n->s->channels.n; i++) {
+        const struct chan_state *c = &n->s->channels.v[i];
         struct buf b;
         if ((c->decl != NULL) != declared || (declared && c->decl->sensitive)) continue;
         buf_init(&b, SCOPE_BYTES_MAX);
@@ -62,8 +62,8 @@ static struct str naive_root(struct naive *n, struct str root, struct arena *a) 
             jw_raw(&o.w, m.v[i].raw);
         }
     } else if (str_eqc(root, "variables")) {
-        for (size_t i = 0; i < n->s->vars_nr; i++) {
-            const struct var_state *v = &n->s->vars[i];
+        for (size_t i = 0; i < n->s->variables.n; i++) {
+            const struct var_state *v = &n->s->variables.v[i];
             if (hidden(n->s, text_str(&v->name)) || var_shown(v).n == 0) continue;
             jw_key_str(&o.w, text_str(&v->name));
             jw_raw(&o.w, var_shown(v));
@@ -345,13 +345,13 @@ static struct settled settle(const char *condition, unsigned large) {
     const struct run_pace pace = {.bytes_max = TURN};
     cr_assert_eq(run_state_begin(w.s, &e, &w.err), 0, "%s", w.err.message);
     for (; run_state_busy(w.s); r.turns++) {
-        uint64_t before = w.s->settling.work;
+        uint64_t before = w.s->sched.settling.work;
         cr_assert_eq(run_state_finish(w.s, &pace, &w.err), 0);
         /* a turn ends with the condition that goes beyond it */
-        cr_expect_leq(w.s->settling.work - before, TURN + 14u * LARGE_BYTES);
+        cr_expect_leq(w.s->sched.settling.work - before, TURN + 14u * LARGE_BYTES);
     }
-    r.work = w.s->settling.work;
-    for (size_t i = 0; i < w.wf->edges_nr; i++) r.yes += w.s->edges[i] == EDGE_TRUE;
+    r.work = w.s->sched.settling.work;
+    for (size_t i = 0; i < w.wf->edges_nr; i++) r.yes += w.s->sched.edges[i] == EDGE_TRUE;
     buf_fini(&b);
     fw_down(&w);
     return r;

@@ -116,6 +116,24 @@ Test(fold, broken_inputs_of_a_stored_run_are_refused) {
     workflow_unref(wf);
 }
 
+Test(fold, a_state_keeps_the_memory_that_it_uses) {
+    struct buf inputs;
+    buf_init(&inputs, 8000);
+    buf_addz(&inputs, "{\"x\":\"");
+    for (int i = 0; i < 3000; i++) buf_addz(&inputs, "y");
+    buf_addz(&inputs, "\"}");
+    const char *const given[] = {"", "{\"x\":2}", buf_str(&inputs).p};
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+        fw_up(&w, FW_CHAIN, given[i]);
+        fw_start(&w);
+        size_t used = arena_used(w.s->arena), block = mem_size(w.s->arena);
+        cr_expect(block <= used + 512, "%zu bytes for %zu", block, used);
+        cr_expect(used <= block, "a second block: %zu bytes in %zu", used, block);
+        fw_down(&w);
+    }
+    buf_fini(&inputs);
+}
+
 /* --- ends --- */
 
 Test(fold, a_completed_run /* EVT-20, WF-15 */, .init = chain_up, .fini = world_down) {
@@ -123,13 +141,13 @@ Test(fold, a_completed_run /* EVT-20, WF-15 */, .init = chain_up, .fini = world_
     for (const char *id = "abc"; *id; id++) {
         char name[2] = {*id, '\0'};
         fw_node(&w, EV_NODE_STARTED, name);
-        cr_expect_eq(w.s->running_nr, 1);
+        cr_expect_eq(w.s->counts.running, 1);
         fw_node(&w, EV_NODE_COMPLETED, name);
     }
     fw_take(&w, EV_RUN_COMPLETED, "", "{\"outputs\":{\"c\":{\"o\":\"c\"}},\"durationMs\":7}");
     cr_expect_eq(w.s->status, RUN_COMPLETED);
-    cr_expect_eq(w.s->started_ms, FW_T0 + 1);
-    cr_expect_eq(w.s->completed_ms, w.now_ms);
+    cr_expect_eq(w.s->clock.started_ms, FW_T0 + 1);
+    cr_expect_eq(w.s->clock.completed_ms, w.now_ms);
     cr_expect_eq(w.s->started_count, 3);
     cr_expect(str_eqc(text_str(&w.s->outputs), "{\"c\":{\"o\":\"c\"}}"));
     cr_expect(str_eqc(text_str(&node("b")->outputs), "{\"o\":\"b\"}"));
@@ -172,12 +190,12 @@ Test(fold, a_cancelled_run /* EVT-30 */, .init = parallel_up, .fini = world_down
     fw_node(&w, EV_NODE_CANCELLED, "b");
     fw_take(&w, EV_RUN_CANCELLED, "", "{\"cancelledBy\":\"system\"}");
     cr_expect_eq(w.s->status, RUN_CANCELLED);
-    cr_expect_eq(w.s->suspended_nr, 0);
+    cr_expect_eq(w.s->counts.suspended, 0);
 }
 
 Test(fold, a_pending_run_can_be_cancelled, .init = chain_up, .fini = world_down) {
     fw_take(&w, EV_RUN_CANCELLED, "", "{}");
-    cr_expect_eq(w.s->started_ms, 0);
+    cr_expect_eq(w.s->clock.started_ms, 0);
 }
 
 Test(fold, a_run_does_not_end_while_a_node_runs /* R2 */, .init = parallel_up, .fini = world_down) {
@@ -209,13 +227,13 @@ Test(fold, a_retry_waits_and_starts_the_next_attempt /* EVT-23, D36 */, .init = 
     fw_take(&w, EV_NODE_RETRIED, "a", "{\"nodeId\":\"a\",\"attempt\":1,\"delayMs\":250}");
     cr_expect_eq(node("a")->status, NODE_PENDING);
     cr_expect_eq(node("a")->retry_at_ms, w.now_ms + 250);
-    cr_expect_eq(w.s->retry_nr, 1);
-    cr_expect_eq(w.s->running_nr, 0);
+    cr_expect_eq(w.s->counts.retry, 1);
+    cr_expect_eq(w.s->counts.running, 0);
     cr_expect_eq(sched_next_retry_ms(w.s), w.now_ms + 250);
     fw_take(&w, EV_NODE_STARTED, "a", "{\"nodeId\":\"a\",\"typeId\":\"core.noop\"}");
     cr_expect_eq(node("a")->attempt, 1);
     cr_expect_eq(node("a")->effects, 0);
-    cr_expect_eq(w.s->retry_nr, 0);
+    cr_expect_eq(w.s->counts.retry, 0);
     cr_expect_eq(w.s->started_count, 2);
 }
 
@@ -288,7 +306,7 @@ Test(fold, an_immediate_pause_cuts_the_attempt /* D37 */, .init = parallel_up, .
     fw_start(&w);
     fw_node(&w, EV_NODE_STARTED, "a");
     fw_take(&w, EV_RUN_PAUSED, "", "{\"interruptedNodeId\":\"a\",\"interruptedAttempt\":1}");
-    cr_expect_eq(w.s->running_nr, 0);
+    cr_expect_eq(w.s->counts.running, 0);
     fw_take(&w, EV_RUN_RESUMED, "", "{}");
     sched_next(w.s, w.now_ms + 1, &next);
     cr_expect_eq(next.what, SCHED_START);
@@ -301,7 +319,7 @@ Test(fold, a_run_paused_before_its_start_is_pending_again, .init = chain_up, .fi
     fw_take(&w, EV_RUN_RESUMED, "", "{}");
     cr_expect_eq(w.s->status, RUN_PENDING);
     fw_start(&w);
-    cr_expect_eq(w.s->waited_ms, 0);
+    cr_expect_eq(w.s->clock.waited_ms, 0);
 }
 
 Test(fold, only_running_time_counts_for_the_timeout /* WF-23 */, .init = parallel_up,
@@ -311,12 +329,12 @@ Test(fold, only_running_time_counts_for_the_timeout /* WF-23 */, .init = paralle
     suspend("a", ",\"kind\":\"approval\"");
     w.now_ms += 999;
     fw_node(&w, EV_NODE_RESUMED, "a");
-    cr_expect_eq(w.s->waited_ms, 1000);
+    cr_expect_eq(w.s->clock.waited_ms, 1000);
     fw_take(&w, EV_RUN_PAUSED, "", "{}");
     w.now_ms += 99;
     fw_take(&w, EV_RUN_RESUMED, "", "{}");
-    cr_expect_eq(w.s->waited_ms, 1100);
-    cr_expect_eq(w.s->wait_since_ms, 0);
+    cr_expect_eq(w.s->clock.waited_ms, 1100);
+    cr_expect_eq(w.s->clock.wait_since_ms, 0);
 }
 
 Test(fold, a_loop_starts_a_fresh_activation /* WF-13 */) {

@@ -74,7 +74,7 @@ Test(intr_fold, nonsense_is_no_interrupt /* GEN-5 */) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         cr_expect_eq(fw_event(&w, EV_INTERRUPT_REQUESTED, "a", bad[i]), WOPR_E_CORRUPT, "%s",
                      bad[i]);
-    cr_expect_eq(w.s->intrs_nr, 0u);
+    cr_expect_eq(w.s->interrupts.n, 0u);
 }
 
 Test(intr_fold, of_several_the_most_wanted_and_earliest_shows /* INT-12 */) {
@@ -102,7 +102,7 @@ Test(intr_fold, a_parent_shows_what_its_child_waits_for /* EVT-39, INT-12, INT-5
             "{\"nodeId\":\"a\",\"interruptId\":\"int_of_child\",\"kind\":\"external-event\","
             "\"reason\":\"child-suspended\",\"childRunId\":\"run_2\"}");
     cr_expect_eq(w.s->status, RUN_WAITING_EXTERNAL);
-    cr_expect_eq(w.s->intrs_nr, 0u, "it is not the parent's to answer");
+    cr_expect_eq(w.s->interrupts.n, 0u, "it is not the parent's to answer");
     cr_expect_null(run_state_intr_open(w.s, 0));
     fw_take(&w, EV_NODE_RESUMED, "a", "{\"nodeId\":\"a\"}");
     cr_expect_eq(w.s->status, RUN_RUNNING);
@@ -205,16 +205,16 @@ Test(intr_fold, a_tally_counts_the_last_vote_of_everyone /* INT-28, INT-29, INT-
         snprintf(data, sizeof data, "{\"requiredApprovals\":%d%s}", (int)required,
                  majority ? ",\"rejectionPolicy\":\"majority\"" : "");
         ask_votes(data);
-        cr_expect_eq(intr_tally(&w.s->intrs[0], &yes, &no), TALLY_OPEN);
+        cr_expect_eq(intr_tally(&w.s->interrupts.v[0], &yes, &no), TALLY_OPEN);
         cr_expect(yes == 0 && no == 0);
         for (size_t n = 0; n < BALLOTS_MAX; n++) {
             v[n] = (struct ballot){(int)next_random(VOTERS_NR), next_random(3) == 0};
             vote(v[n].voter, v[n].reject);
-            enum intr_tally got = intr_tally(&w.s->intrs[0], &yes, &no);
+            enum intr_tally got = intr_tally(&w.s->interrupts.v[0], &yes, &no);
             cr_expect_eq(got, expected(v, n + 1, required, majority), "round %d, vote %zu", round,
                          n);
             cr_expect_leq(yes + no, VOTERS_NR);
-            enum intr_tally again = intr_tally(&w.s->intrs[0], &yes, &no);
+            enum intr_tally again = intr_tally(&w.s->interrupts.v[0], &yes, &no);
             cr_expect_eq(got, again, "counting changes nothing");
         }
     }
@@ -226,11 +226,11 @@ Test(intr_fold, a_repeated_vote_changes_nothing /* INT-28 */) {
     ask_votes("{\"requiredApprovals\":2}");
     for (int i = 0; i < 5; i++) {
         vote(1, false);
-        cr_expect_eq(intr_tally(&w.s->intrs[0], &yes, &no), TALLY_OPEN);
+        cr_expect_eq(intr_tally(&w.s->interrupts.v[0], &yes, &no), TALLY_OPEN);
         cr_expect_eq(yes, 1);
     }
     vote(2, false);
-    cr_expect_eq(intr_tally(&w.s->intrs[0], &yes, &no), TALLY_ACCEPTED);
+    cr_expect_eq(intr_tally(&w.s->interrupts.v[0], &yes, &no), TALLY_ACCEPTED);
 }
 
 #define EVIL "{\"userId\":\"evil\",\"action\":\"accept\"}"
@@ -241,7 +241,7 @@ Test(intr_fold, quorum_cannot_be_forged /* INT-27, INT-28, NODE-76 */) {
     begin("a");
     votes_write("a", EVIL, "votes"); /* while it runs, before it asks */
     ask_votes("{\"requiredApprovals\":2,\"approversList\":[\"alice\",\"bob\"]}");
-    const struct intr_state *i = &w.s->intrs[0];
+    const struct intr_state *i = &w.s->interrupts.v[0];
     begin("b");
     votes_write("b", EVIL, "votes");
     votes_write("b", "{\"userId\":\"alice\",\"action\":\"accept\"}", "votes");

@@ -105,7 +105,7 @@ static void gate_in_a_loop(unsigned n, struct world *w) {
         take(w, EV_NODE_STARTED, 0, "{}");
         cr_assert(str_eqc(intr_key_of(w->s, 0, 0, a), want)); /* INT-3 */
         ask(w, 0, i);
-        cr_assert(run_state_intr_open(w->s, 0) == &w->s->intrs[i]);
+        cr_assert(run_state_intr_open(w->s, 0) == &w->s->interrupts.v[i]);
         cr_assert(str_eqc(intr_key_of(w->s, 0, 0, a), want));
         cr_assert(str_eqc(intr_key_of(w->s, 0, 1, a), after));
         answer(w, 0, i);
@@ -196,7 +196,7 @@ static void rounds_beside(unsigned n, struct world *w) {
         take(w, EV_NODE_STARTED, a.node, "{}");
         if (a.node > 0) take(w, EV_NODE_COMPLETED, a.node, "{}");
     }
-    cr_assert_eq(w->s->loops_nr, n - 2);
+    cr_assert_eq(w->s->sched.loops_nr, n - 2);
 }
 
 enum shape { LOOP, FLAT, CHAIN, FIRED, ROUNDS };

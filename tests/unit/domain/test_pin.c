@@ -105,11 +105,11 @@ Test(pin, wrong_questions_are_refused /* VER-7 */) {
 Test(pin, the_fold_takes_a_change_once /* V1 */) {
     pinned("a", "c", 2);
     pinned("a", "c", 2); /* said twice, the same */
-    cr_expect_eq(w.s->pins_nr, 1);
+    cr_expect_eq(w.s->pins.n, 1);
     pinned("a", "\\u0063", 2); /* the same id in another spelling */
-    cr_expect_eq(w.s->pins_nr, 1);
+    cr_expect_eq(w.s->pins.n, 1);
     pinned("", "run", 0); /* without a node */
-    cr_expect_eq(w.s->pins[1].node, -1);
+    cr_expect_eq(w.s->pins.v[1].node, -1);
     cr_expect_eq(fw_event(&w, EV_VERSION_PINNED, "a", "{\"changeId\":\"c\",\"version\":3}"),
                  WOPR_E_CORRUPT);
 }

@@ -94,7 +94,7 @@ Test(sched, every_rule_with_every_pair_of_outcomes /* WF-7, WF-8, WF-5 */) {
             cr_expect((strstr(got, "-t") != NULL) == !want, "%s %d %d: %s", RULES[rule], o[0], o[1],
                       got);
             cr_expect(strstr(got, "DONE") != NULL, "%s %d %d: %s", RULES[rule], o[0], o[1], got);
-            cr_expect(x.s->unsettled_nr == 0);
+            cr_expect(x.s->sched.unsettled_nr == 0);
             world_down(&x);
             buf_fini(&nodes);
             buf_fini(&edges);
@@ -152,13 +152,13 @@ Test(sched, a_failure_is_reported_while_siblings_run /* WF-8 */) {
     struct world x;
     world_up(&x, N("a") "," N("b") "," N("c"), E("b", "c"), NULL, NULL);
     cr_expect_str_eq(play(&x, S({"a", "hold"}, {"b", "fail"})), "+a +b FAIL b");
-    cr_expect(x.s->failed_node == at(&x, "b"));
+    cr_expect(x.s->failure.node == at(&x, "b"));
     event(&x, EV_NODE_CANCELLED, at(&x, "a"), "{\"reason\":\"upstream-failure\"}");
     event(&x, EV_NODE_SKIPPED, at(&x, "c"), "{}");
     cr_expect(next(&x).what == SCHED_FAIL);
     event(&x, EV_RUN_FAILED, -1, "{\"error\":{\"code\":\"boom\",\"message\":\"m\"}}");
     cr_expect(next(&x).what == SCHED_WAIT);
-    cr_expect(x.s->ready_nr == 0 && x.s->skips_nr == 0);
+    cr_expect(x.s->sched.ready_nr == 0 && x.s->sched.skips_nr == 0);
     world_down(&x);
 }
 
@@ -402,7 +402,7 @@ Test(sched, a_node_may_fail_before_it_starts /* EVT-24 */) {
     world_up(&x, N("a") "," N("b"), E("a", "b"), NULL, NULL);
     event(&x, EV_RUN_STARTED, -1, "{}");
     event(&x, EV_NODE_FAILED, 0, FAILED_PAYLOAD);
-    cr_expect(x.s->ready_nr == 0);
+    cr_expect(x.s->sched.ready_nr == 0);
     cr_expect(next(&x).what == SCHED_FAIL);
     world_down(&x);
 }
@@ -520,8 +520,8 @@ Test(sched, every_graph_comes_to_an_end_and_starts_a_node_once_per_round /* WF-7
                 cr_expect(a.what != SCHED_WAIT, "round %u stands: %s\n%s", round, x.trace.p,
                           edges.p);
                 bool done = a.what == SCHED_COMPLETE;
-                cr_expect(!done || x.s->unsettled_nr == 0, "round %u leaves %zu open: %s\n%s",
-                          round, x.s->unsettled_nr, x.trace.p, edges.p);
+                cr_expect(!done || x.s->sched.unsettled_nr == 0, "round %u leaves %zu open: %s\n%s",
+                          round, x.s->sched.unsettled_nr, x.trace.p, edges.p);
                 break;
             }
             cr_assert(i < 2000, "round %u: %s", round, x.trace.p);

@@ -329,46 +329,48 @@ Test(state_save, no_member_of_a_state_is_forgotten, .init = rich_up, .fini = ric
         s = fold_to(&logs, logs.n);
         struct chan_state *sum = run_state_chan(s, STR("sum")),
                           *log = run_state_chan(s, STR("log"));
-        if (s->intrs_nr > 0 && s->pins_nr > 0 && s->vars_nr > 2 && sum->summed && log->n > 0 &&
-            s->triggers && s->triggers[1].n + s->triggers[0].n > 0 && !run_status_final(s->status))
+        if (s->interrupts.n > 0 && s->pins.n > 0 && s->variables.n > 2 && sum->summed &&
+            log->n > 0 && s->sched.triggers &&
+            s->sched.triggers[1].n + s->sched.triggers[0].n > 0 && !run_status_final(s->status))
             break;
     }
-    struct trigger_state *q = &s->triggers[s->triggers[0].n > 0 ? 0 : 1];
+    struct trigger_state *q = &s->sched.triggers[s->sched.triggers[0].n > 0 ? 0 : 1];
     struct chan_state *sum = run_state_chan(s, STR("sum")), *log = run_state_chan(s, STR("log"));
-    cr_assert(q->n > 0 && s->intrs_nr > 0 && s->pins_nr > 0 && sum->summed && log->n > 0);
+    cr_assert(q->n > 0 && s->interrupts.n > 0 && s->pins.n > 0 && sum->summed && log->n > 0);
     for (int r = 0; r < RULE_NR; r++) s->nodes[4].sched.in[r].total |= 2;
     SHOWN(s, run_state, s,
           GAPS(GAP(run_state, wf), GAP(run_state, arena),
                GAP(run_state, meta), /* of the creation */
-               GAP(run_state, options), GAP(run_state, nodes), GAP(run_state, edges),
-               GAP(run_state, ready), GAP(run_state, ready_nr), GAP(run_state, open_nodes),
-               GAP(run_state, skips), GAP(run_state, skips_nr), GAP(run_state, wishes),
-               GAP(run_state, retries), GAP(run_state, held), GAP(run_state, asleep_from),
-               GAP(run_state, loops_nr), GAP(run_state, triggers), GAP(run_state, settling),
+               GAP(run_state, options), GAP(run_state, nodes), GAP(run_state, sched.edges),
+               GAP(run_state, sched.ready), GAP(run_state, sched.ready_nr),
+               GAP(run_state, sched.region), GAP(run_state, sched.skips),
+               GAP(run_state, sched.skips_nr), GAP(run_state, sched.wishes),
+               GAP(run_state, sched.retries), GAP(run_state, sched.held),
+               GAP(run_state, sched.asleep_from), GAP(run_state, sched.loops_nr),
+               GAP(run_state, sched.triggers), GAP(run_state, sched.settling),
                GAP(run_state, inputs_seen), /* of the creation too */
-               GAP(run_state, waits), GAP(run_state, intr_index), GAP(run_state, error),
-               GAP(run_state, vars), GAP(run_state, vars_nr), GAP(run_state, vars_cap),
-               GAP(run_state, chans), GAP(run_state, chans_nr), GAP(run_state, chans_cap),
-               GAP(run_state, chan_ops), GAP(run_state, chan_ops_nr), GAP(run_state, chan_ops_cap),
-               GAP(run_state, intrs), GAP(run_state, intrs_nr), GAP(run_state, intrs_cap),
-               GAP(run_state, pins), GAP(run_state, pins_nr), GAP(run_state, pins_cap),
-               GAP(run_state, agent), GAP(run_state, outputs), GAP(run_state, dirty_run)));
+               GAP(run_state, waits), GAP(run_state, interrupts), GAP(run_state, error),
+               GAP(run_state, variables), GAP(run_state, channels.v), GAP(run_state, channels.n),
+               GAP(run_state, channels.cap), GAP(run_state, channels.ops),
+               GAP(run_state, channels.ops_nr), GAP(run_state, channels.ops_cap),
+               GAP(run_state, pins), GAP(run_state, agent), GAP(run_state, outputs),
+               GAP(run_state, dirty_run)));
     SHOWN(s, node_state, &s->nodes[4],
           GAPS(GAP(node_state, sched.pos), GAP(node_state, sched.mark),
                GAP(node_state, sched.blocker), GAP(node_state, dirty), GAP(node_state, queued),
                GAP(node_state, outputs), GAP(node_state, error), GAP(node_state, clear)));
-    SHOWN(s, var_state, &s->vars[0],
+    SHOWN(s, var_state, &s->variables.v[0],
           GAPS(GAP(var_state, name), GAP(var_state, value), GAP(var_state, shown),
                GAP(var_state, dirty)));
     SHOWN(s, chan_state, sum,
           GAPS(GAP(chan_state, name), GAP(chan_state, decl), GAP(chan_state, v), GAP(chan_state, n),
                GAP(chan_state, cap), GAP(chan_state, sum), GAP(chan_state, shown)));
     SHOWN(s, chan_entry, &log->v[0], GAPS(GAP(chan_entry, fresh), GAP(chan_entry, value)));
-    SHOWN(s, intr_state, &s->intrs[0],
+    SHOWN(s, intr_state, &s->interrupts.v[0],
           GAPS(GAP(intr_state, voters), GAP(intr_state, voters_nr), GAP(intr_state, voters_cap),
                GAP(intr_state, id), GAP(intr_state, key), GAP(intr_state, payload),
                GAP(intr_state, value), GAP(intr_state, action), GAP(intr_state, decided_by)));
-    SHOWN(s, pin_state, &s->pins[0], GAPS(GAP(pin_state, change_id)));
+    SHOWN(s, pin_state, &s->pins.v[0], GAPS(GAP(pin_state, change_id)));
     SHOWN(s, trigger_fire, &q->v[0], none);
     SHOWN(s, sum, sum->sum, none);
     for (int r = 0; r < RULE_NR; r++) s->nodes[4].sched.in[r].total &= ~2u;
@@ -396,7 +398,7 @@ Test(state_save, an_image_is_that_of_its_sensitive_inputs /* OBS-71 */, .init = 
         cr_expect_eq(rc, i == 0 ? 0 : WOPR_E_CORRUPT);
         if (rc != 0) continue;
         const struct var_state *v = run_state_var(t, STR("in"));
-        cr_expect(str_eqc(text_str(&v->value), "\"one\"") && v->sensitive && t->masks);
+        cr_expect(str_eqc(text_str(&v->value), "\"one\"") && v->sensitive && t->secrecy.masks);
         cr_expect(str_eqc(var_shown(v), "\"[REDACTED]\""));
         run_state_free(t);
     }

@@ -223,7 +223,7 @@ Test(trigger, a_finished_run_holds_nobody /* R2 */) {
     write_channel("a", 'c', "");
     fw_take(&w, EV_NODE_CANCELLED, "a", "{\"nodeId\":\"a\"}");
     fw_take(&w, EV_RUN_CANCELLED, "", "{}");
-    cr_expect_eq(w.s->held_nr, 0);
+    cr_expect_eq(w.s->sched.held_nr, 0);
     cr_expect_eq(sched_next_trigger_ms(w.s), -1);
     down();
 }

@@ -82,6 +82,24 @@ static void purge_now(void *ctx, struct store *s) {
 
 void log_purge_ended(void) { log_side(purge_now, NULL); }
 
+static void purge_first(void *ctx, struct store *s) {
+    struct wopr_error err = {0};
+    int64_t n;
+    (void)ctx;
+    cr_assert_eq(store_purge_runs(s, INT64_MAX / 2, clock_wall_ms(), 1, &n, NULL, &err), 0, "%s",
+                 err.message);
+}
+
+void log_purge_run(struct str run) {
+    world_sql(
+        arena_cstr(W.a, arena_printf(W.a, "UPDATE runs SET completed_ms = 1 WHERE run_no = %lld",
+                                     (long long)world_head(run).run_no)));
+    log_side(purge_first, NULL); /* those that ended first go first */
+    struct run_head h;
+    struct wopr_error err;
+    cr_assert_eq(store_run_head(W.store, STR("t1"), true, run, W.a, &h, &err), WOPR_E_EXPIRED);
+}
+
 struct child_row_list children_of(struct str run) {
     struct wopr_error err = {0};
     struct child_row_list l;

@@ -14,7 +14,8 @@ void log_append(struct plan *p);
 /* No engine is to have the run in memory: an event that no state allows ends its log. */
 void log_break(struct str run);
 void log_park(struct str run);
-void log_purge_ended(void); /* retention, whatever the age */
+void log_purge_ended(void);         /* retention, whatever the age */
+void log_purge_run(struct str run); /* of this ended run alone */
 
 struct child_row_list children_of(struct str run);
 struct str child_of(struct str run); /* the first one; waits until it is there */

@@ -7,6 +7,7 @@
  * that ids, or the order of what started meanwhile, differ.
  */
 #include "fork_kit.h"
+#include "log_kit.h"
 
 #include "codec/json.h"
 
@@ -222,6 +223,12 @@ static struct made fork_made(struct str source, enum fork_mode mode, int64_t cut
     return (struct made){fork_run(source, mode, cut), source, mode, cut};
 }
 
+/* A replay finds the answers in the log of its source, which has ended: what a person says while it
+ * does so is one answer more. */
+static enum run_status made_end(const struct flow *f, const struct made *m) {
+    return m->mode == FORK_REPLAY ? world_wait_final(m->run) : drive(f, m->run);
+}
+
 static const char *chain(const struct made *m) {
     return arena_cstr(W.a, arena_printf(W.a, "%s at %d of\n%s\n%s",
                                         m->mode == FORK_REPLAY ? "replay" : "branch", (int)m->cut,
@@ -229,7 +236,7 @@ static const char *chain(const struct made *m) {
 }
 
 static void judge(const struct flow *f, const struct made *m, enum run_status end) {
-    enum run_status s = drive(f, m->run);
+    enum run_status s = made_end(f, m);
     if (m->mode == FORK_REPLAY) end = world_head(m->source).status;
     /* Who cancelled, or how long it took, is not repeated by a branch. */
     bool ends_so = m->mode == FORK_REPLAY || f->act != CANCELLED;
@@ -256,7 +263,7 @@ static void every_pair(const struct flow *f, struct str source, enum run_status 
     for (size_t k = 0; k < sizeof MODES / sizeof *MODES; k++) {
         for (int64_t i = 0; i < n; i++) first[i] = fork_made(source, MODES[k][0], i);
         for (int64_t i = m = made = 0; i < n; i++) {
-            (void)drive(f, first[i].run);
+            (void)made_end(f, &first[i]);
             m += world_head(first[i].run).next_seq;
         }
         all = ARENA_ARRAY(W.a, struct made, (size_t)m);
@@ -289,6 +296,48 @@ Test(engine_fork_oracle, forks_of_forks_at_every_pair_of_sequences /* F10 */) {
         struct str source = source_run(&FLOWS[i]);
         every_pair(&FLOWS[i], source, world_head(source).status);
     }
+}
+
+enum { CHAINS_NR = 8 };
+
+/* Every third replay of each, from this sequence on. */
+static void replays_judge(const struct flow *f, const struct made *of, int64_t from,
+                          enum run_status end) {
+    struct made all[CHAINS_NR * 64];
+    size_t made = 0;
+    for (int k = 0; k < CHAINS_NR; k++)
+        for (int64_t i = from; i < world_head(of[k].run).next_seq; i += 3) {
+            cr_assert_lt(made, sizeof all / sizeof *all);
+            all[made++] = fork_made(of[k].run, FORK_REPLAY, i);
+        }
+    for (size_t i = 0; i < made; i++) judge(f, &all[i], end);
+}
+
+/* Retention takes the middle of chains, to which no log refers, and then their root. */
+static void without_ancestors(const struct flow *f) {
+    static const enum fork_mode MODES[] = {FORK_REPLAY, FORK_BRANCH};
+    struct made middle[CHAINS_NR], last[CHAINS_NR];
+    struct str source = source_run(f);
+    enum run_status end = world_head(source).status;
+    int64_t n = world_head(source).next_seq;
+    for (int k = 0; k < CHAINS_NR; k++)
+        middle[k] = fork_made(source, MODES[k & 1], k & 4 ? n - 1 : n / 2);
+    for (int k = 0; k < CHAINS_NR; k++) {
+        (void)made_end(f, &middle[k]);
+        last[k] = fork_made(middle[k].run, MODES[k >> 1 & 1], middle[k].cut / 2);
+    }
+    for (int k = 0; k < CHAINS_NR; k++) judge(f, &last[k], end);
+    for (int k = 0; k < CHAINS_NR; k++) log_purge_run(middle[k].run);
+    replays_judge(f, last, 0, end);
+    log_purge_run(source);
+    replays_judge(f, last, 1, end);
+}
+
+Test(engine_fork_oracle, replays_know_ancestors_that_are_gone /* FORK-18, STORE-44 */) {
+    children_put();
+    for (int i = 0; i < FLOWS_NR; i++)
+        if (FLOWS[i].pairs || (!FLOWS[i].never_pairs && getenv("WOPR_FORK_PAIRS")))
+            without_ancestors(&FLOWS[i]);
 }
 
 TestSuite(engine_fork_oracle, .init = world_up, .fini = world_down, .timeout = 400);

@@ -137,3 +137,29 @@ Test(engine_parked, no_fork_of_it_is_an_error_of_the_host /* FORK-4 */) {
     struct str whole = fork_run(r, FORK_BRANCH, n - 1); /* before what breaks it */
     world_wait_event(whole, EV_NODE_STARTED, 2);
 }
+
+#define HANDED                                                                                     \
+    "{\"id\":\"a\",\"typeId\":\"core.noop\",\"name\":\"a\",\"position\":{\"x\":0,\"y\":0},"        \
+    "\"config\":{},\"inputs\":{},\"agent\":{\"agentId\":\"agent.one\"}}"
+
+/* Its log says when it was started, and who worked on it; so does its row, before and after. */
+Test(engine_parked, a_forced_cancel_leaves_what_its_row_knew /* RUN-20, NODE-72 */) {
+    struct str r = world_start(
+        world_def("w", HANDED "," GATE "," DELAY, EDGE("e", "a", "g", ""), 0, 0, 0), NULL);
+    world_wait_event(r, EV_INTERRUPT_REQUESTED, 1);
+    world_wait_event(r, EV_NODE_STARTED, 3);
+    log_rest();
+    struct run_view was = world_view(r);
+    cr_assert(was.started_ms > 0 && was.agent.n > 0 && was.current_node.n > 0);
+    broken(r);
+    cancelled(r);
+    struct run_view is = world_view(r);
+    const struct event *e = world_event(r, EV_RUN_CANCELLED, 1);
+    cr_expect_eq(is.started_ms, was.started_ms, "%lld", (long long)is.started_ms);
+    cr_expect_eq(is.completed_ms, e->ts_ms);
+    cr_expect(str_eq(is.agent, was.agent), STR_FMT, STR_ARG(is.agent));
+    cr_expect_eq(is.head.paused_ms, 0);
+    cr_expect_eq(is.current_node.n, 0);
+    cr_expect_eq(is.error.n + is.outputs.n, 0u);
+    cr_expect_eq(world_sql_number("SELECT runs_open FROM counters"), 0);
+}

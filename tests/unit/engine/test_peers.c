@@ -9,6 +9,7 @@
 #include "unit/engine/twin_kit.h"
 
 #include <criterion/criterion.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -108,6 +109,41 @@ Test(engine_peers, the_holder_serves_its_own_mail_first) {
     cr_expect_eq(world_wait_final(r), RUN_CANCELLED);
     call_fini(&own);
     call_fini(&other);
+    world_check_log(r);
+}
+
+/* Commands that are sent again as soon as they are answered: the mailbox is hardly ever empty. */
+enum { FLOOD = 64 };
+static atomic_bool FLOOD_OVER;
+
+static void again(struct engine_cmd *cmd) {
+    struct call *c = cmd->ctx;
+    if (atomic_load(&FLOOD_OVER)) sem_post(&c->done);
+    else engine_submit(TWINS[0].engine, cmd);
+}
+
+Test(engine_peers, a_run_is_given_away_under_a_flood_of_commands /* STORE-40 */) {
+    struct str r = delayed();
+    struct call flood[FLOOD], cancel;
+    atomic_store(&FLOOD_OVER, false);
+    twin_be(0);
+    for (int i = 0; i < FLOOD; i++) {
+        call_init(&flood[i], ENGINE_RESUME, r); /* a conflict: the run is not paused */
+        flood[i].cmd.done = again;
+        flood[i].cmd.ctx = &flood[i];
+        call_send(&flood[i]);
+    }
+    twin_be(1);
+    call_init(&cancel, ENGINE_CANCEL, r);
+    call_do(&cancel);
+    cr_expect_eq(cancel.cmd.result.rc, 0, "%s", cancel.cmd.result.err.message);
+    atomic_store(&FLOOD_OVER, true);
+    for (int i = 0; i < FLOOD; i++) {
+        call_wait(&flood[i]);
+        call_fini(&flood[i]);
+    }
+    call_fini(&cancel);
+    cr_expect_eq(world_wait_final(r), RUN_CANCELLED);
     world_check_log(r);
 }
 

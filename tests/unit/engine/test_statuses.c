@@ -568,8 +568,9 @@ static void nothing_left(void) {
 }
 
 static void all_purged(void) {
-    static const char *const TABLES[] = {"runs",       "events",       "run_origins", "node_states",
-                                         "interrupts", "run_prefixes", "run_burials", "sealed"};
+    static const char *const TABLES[] = {"runs",        "events",       "run_origins",
+                                         "node_states", "interrupts",   "run_prefixes",
+                                         "run_burials", "run_lineages", "sealed"};
     for (int i = 0; i < 5; i++) log_purge_ended(); /* children wait for their parents */
     for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES; i++) {
         const char *q = arena_cstr(W.a, arena_printf(W.a, "SELECT count(*) FROM %s", TABLES[i]));

@@ -5,6 +5,7 @@
 #include "codec/json.h"
 #include "engine/workers.h"
 #include "fork_kit.h"
+#include "store/admin.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -362,7 +363,11 @@ Test(engine_tasks, a_paused_run_gives_out_no_task_and_keeps_what_comes_back /* W
     cr_assert_eq(world_pause(r, DRAIN_CURRENT_NODE), 0);
     cr_assert_eq(complete(&t, "{\"kept\":true}"), 0, "%s", SAID.message);
     cr_expect_eq(row_now(&t).state, TROW_ANSWERED);
-    cr_expect_eq(complete(&t, "{}"), 0, "said again");
+    cr_expect_eq(complete(&t, "{\"kept\":true}"), 0, "said again");
+    EXPECT_STR(SAID_STATE, "completed");
+    cr_expect_eq(complete(&t, "{\"kept\":2}"), WOPR_E_TASK_LOST, "another output");
+    cr_expect_eq(fail(&t, "x", true), WOPR_E_TASK_LOST, "another word (WRK-17)");
+    cr_expect_not_null(strstr(SAID.details, "\"state\":\"answered\""), "%s", SAID.details);
     cr_expect_eq(world_head(r).status, RUN_PAUSED);
     world_engine_crash();
     world_engine_start();
@@ -371,6 +376,93 @@ Test(engine_tasks, a_paused_run_gives_out_no_task_and_keeps_what_comes_back /* W
     struct str out = json_get(world_event(r, EV_NODE_COMPLETED, 1)->payload, "outputs");
     cr_expect(str_eqc(out, "{\"kept\":true}"), STR_FMT, STR_ARG(out));
     cr_expect_eq(row_now(&t).state, TROW_COMPLETED);
+    cr_expect_eq(complete(&t, "{\"kept\":true}"), 0, "and afterwards");
+    cr_expect_eq(complete(&t, "{\"kept\":2}"), WOPR_E_TASK_LOST);
+}
+
+static int64_t usage_bytes(void) {
+    struct tenant_usage u;
+    struct wopr_error err;
+    cr_assert_eq(store_tenant_usage(W.store, STR("t1"), &u, &err), 0);
+    return u.bytes;
+}
+
+static int64_t log_bytes(void) { return world_sql_number("SELECT sum(log_bytes) FROM runs"); }
+
+Test(engine_tasks, what_open_tasks_hold_counts_for_their_tenant /* WRK-25 */) {
+    enum { BIG = 100000 };
+    char *inputs = arena_alloc(W.a, BIG + 32);
+    snprintf(inputs, BIG + 32, "{\"v\":\"%0*d\"}", BIG, 7);
+    cr_assert_eq(type_put(TYPE, NULL, NULL, NULL), 0);
+    struct str def =
+        world_def("w", NODE("n", TYPE, "", "\"x\":{\"type\":\"variable\",\"variableName\":\"v\"}"),
+                  0, "{\"name\":\"v\",\"type\":\"string\"}", 0, 0);
+    struct str r = world_start(def, inputs);
+    world_wait_event(r, EV_NODE_STARTED, 1);
+    cr_expect_gt(usage_bytes(), log_bytes() + BIG, "the body of an open task");
+    struct task_row t = claim_one();
+    cr_assert_eq(world_pause(r, DRAIN_CURRENT_NODE), 0);
+    cr_assert_eq(complete(&t, "{\"kept\":true}"), 0);
+    int64_t held = usage_bytes() - log_bytes();
+    cr_expect(held > 10 && held < 1000, "an outcome that waits: %lld", (long long)held);
+    cr_assert_eq(world_op(ENGINE_RESUME, r, NULL), 0);
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect_eq(usage_bytes(), log_bytes(), "nothing is held any more");
+    r = world_start(def, inputs);
+    world_wait_event(r, EV_NODE_STARTED, 1);
+    cr_assert_eq(world_op(ENGINE_CANCEL, r, NULL), 0);
+    cr_expect_eq(usage_bytes(), log_bytes(), "nor after a cancel");
+}
+
+static int64_t sealed_nr(void) { /* of tasks */
+    return world_sql_number("SELECT count(*) FROM sealed WHERE seq <= -16");
+}
+
+Test(engine_tasks, what_is_sealed_for_a_task_goes_with_it /* WRK-9, OBS-71 */) {
+    cr_assert_eq(type_put(TYPE, NULL, NULL, NULL), 0);
+    struct str def = world_def(
+        "w",
+        NODE("n", TYPE, "", "\"x\":{\"type\":\"variable\",\"variableName\":\"v\"}") "," NODE(
+            "g", "core.approvalGate", "", ""),
+        EDGE("e", "n", "g", ""), "{\"name\":\"v\",\"type\":\"string\",\"sensitive\":true}", 0, 0);
+    struct str r = world_start(def, "{\"v\":\"hidden-value\"}");
+    world_wait_event(r, EV_NODE_STARTED, 1);
+    cr_expect_eq(sealed_nr(), 1);
+    struct task_row t = claim_one();
+    struct str body;
+    struct wopr_error err;
+    cr_expect_eq(t.body.n, 0u);
+    world_sql("DELETE FROM sealed"); /* as when its task ends before it is opened */
+    cr_assert_eq(engine_task_body(W.engine, &t, W.a, &body, &err), 0, "%s", err.message);
+    cr_expect(str_eqc(json_get(json_get(body, "input"), "x"), "\"hidden-value\""), STR_FMT,
+              STR_ARG(body));
+    cr_assert_eq(world_pause(r, DRAIN_CURRENT_NODE), 0);
+    cr_assert_eq(complete(&t, "{\"kept\":true}"), 0);
+    cr_expect_eq(sealed_nr(), 1, "its outcome");
+    cr_assert_eq(world_op(ENGINE_RESUME, r, NULL), 0);
+    world_wait_event(r, EV_NODE_COMPLETED, 1);
+    cr_expect_eq(sealed_nr(), 0, "the run goes on, and nothing of the task is left");
+    cr_expect_eq(usage_bytes(), log_bytes());
+}
+
+Test(engine_tasks, a_row_that_its_node_left_behind_is_closed /* WRK-20 */) {
+    cr_assert_eq(type_put(TYPE, NULL, NULL, NULL), 0);
+    struct str def =
+        world_def("w", NODE("n", TYPE, "", "") "," NODE("g", "core.approvalGate", "", ""),
+                  EDGE("e", "n", "g", ""), 0, 0, 0);
+    struct str r = world_start(def, NULL);
+    world_wait_event(r, EV_NODE_STARTED, 1);
+    struct task_row t = claim_one();
+    cr_assert_eq(complete(&t, "{}"), 0);
+    world_wait_status(r, RUN_WAITING_APPROVAL);
+    world_engine_stop();
+    world_sql("UPDATE worker_tasks SET state = 0, ended_ms = NULL");
+    world_engine_start();
+    struct task_row again = claim_one();
+    cr_expect_eq(complete(&again, "{\"late\":1}"), WOPR_E_TASK_LOST);
+    for (int i = 0; i < 5000 && row_now(&t).state != TROW_CANCELLED; i++) usleep(1000);
+    cr_expect_eq(row_now(&t).state, TROW_CANCELLED, "it is given to nobody any more");
+    cr_expect(str_eqc(row_now(&t).reason, "node-ended"));
 }
 
 /* --- crashes --- */
@@ -453,6 +545,125 @@ Test(engine_tasks, chunks_and_progress_are_events /* WRK-21 */) {
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
     cr_expect_eq(emit(&t), WOPR_E_TASK_LOST);
     fork_replays_equal(r, 0, RUN_COMPLETED);
+}
+
+/* Emits that all wait before the run is looked at again: the committer stands still meanwhile. */
+enum { FLOOD = 200, FLOOD_HEARD_MAX = 8 };
+static sem_t STUCK, GO;
+
+static void stand_still(void *ctx, struct store *s) {
+    (void)ctx, (void)s;
+    sem_post(&STUCK);
+    while (sem_wait(&GO) != 0) continue;
+}
+
+static struct call *flood_send(const struct task_row *t) {
+    struct task_chunk *chunk = ARENA_NEW(W.a, struct task_chunk);
+    struct call *c = ARENA_ARRAY(W.a, struct call, FLOOD);
+    cr_assert(c && chunk);
+    *chunk = (struct task_chunk){.text = STR("x"), .is_last = -1};
+    sem_init(&STUCK, 0, 0);
+    sem_init(&GO, 0, 0);
+    cr_assert_eq(journal_side(W.journal, stand_still, NULL), 0);
+    while (sem_wait(&STUCK) != 0) continue;
+    for (int i = 0; i < FLOOD; i++) {
+        call_init(&c[i], ENGINE_TASK, t->run_id);
+        c[i].cmd.task =
+            (struct cmd_task){.task_id = t->task_id,
+                              .epoch = t->epoch,
+                              .says = {.verb = TASK_EMIT, .chunks = chunk, .chunks_nr = 1}};
+        call_send(&c[i]);
+    }
+    return c;
+}
+
+static unsigned flood_wait(struct call *c) {
+    unsigned heard = 0;
+    for (int i = 0; i < FLOOD; i++) {
+        call_wait(&c[i]);
+        int rc = c[i].cmd.result.rc;
+        heard += rc == 0;
+        cr_expect(rc == 0 || rc == WOPR_E_TASK_LOST, "%s", wopr_err_name(rc));
+        call_fini(&c[i]);
+    }
+    return heard;
+}
+
+Test(engine_tasks, a_cancel_does_not_wait_behind_a_flood_of_emits /* RUN-25 */) {
+    struct str r = worker_run();
+    struct task_row t = claim_one();
+    struct call *emits = flood_send(&t), cancel;
+    call_init(&cancel, ENGINE_CANCEL, r);
+    call_send(&cancel);
+    sem_post(&GO);
+    call_wait(&cancel);
+    cr_expect_eq(cancel.cmd.result.rc, 0);
+    call_fini(&cancel);
+    unsigned heard = flood_wait(emits);
+    cr_expect_leq(heard, FLOOD_HEARD_MAX, "%u of %d emits were heard first", heard, FLOOD);
+    cr_expect_eq(world_count(r, EV_OUTPUT_CHUNK), heard);
+    world_check_log(r);
+}
+
+Test(engine_task_times, a_timeout_does_not_wait_behind_a_flood_of_emits /* WRK-20 */) {
+    cr_assert_eq(type_put(TYPE, NULL, NULL, NULL), 0);
+    struct str def = world_def("w",
+                               "{\"id\":\"n\",\"typeId\":\"" TYPE
+                               "\",\"name\":\"n\",\"position\":{\"x\":0,\"y\":0},\"config\":{},"
+                               "\"inputs\":{},\"settings\":{\"timeoutMs\":5000}}",
+                               0, 0, 0, 0);
+    struct str r = world_start(def, NULL);
+    world_wait_event(r, EV_NODE_STARTED, 1);
+    struct task_row t = claim_one();
+    struct call *emits = flood_send(&t);
+    world_time_skip(6000);
+    sem_post(&GO);
+    unsigned heard = flood_wait(emits);
+    cr_expect_leq(heard, FLOOD_HEARD_MAX, "%u of %d emits were heard first", heard, FLOOD);
+    cr_expect_eq(world_wait_final(r), RUN_FAILED);
+    cr_expect(str_eqc(row_now(&t).reason, "node-timeout"));
+    world_check_log(r);
+}
+
+static int emit_number(const struct task_row *t, const char *text, int64_t number) {
+    const struct task_chunk chunk = {.text = str_c(text), .is_last = -1};
+    return say(t, (struct task_says){
+                      .verb = TASK_EMIT, .chunks = &chunk, .chunks_nr = 1, .number = number});
+}
+
+Test(engine_task_times, an_emit_with_a_number_is_taken_once /* WRK-21 */) {
+    struct str r = worker_run();
+    struct task_row t = claim_one(), other = {0};
+    cr_assert_eq(emit_number(&t, "a", 1), 0);
+    cr_assert_eq(emit_number(&t, "a", 1), 0, "given again");
+    cr_assert_eq(emit_number(&t, "b", 3), 0);
+    cr_assert_eq(emit_number(&t, "late", 2), 0);
+    cr_expect_eq(world_count(r, EV_OUTPUT_CHUNK), 2u);
+    cr_assert_eq(emit_number(&t, "c", 0), 0, "without one");
+    cr_expect_eq(world_count(r, EV_OUTPUT_CHUNK), 3u);
+    for (int i = 0; i < 2000 && claim(1, 30000, &other) == 0; i++) world_time_skip(100);
+    cr_assert_eq(other.epoch, 2);
+    cr_assert_eq(emit_number(&other, "again", 1), 0, "another lease counts anew");
+    cr_expect_eq(world_count(r, EV_OUTPUT_CHUNK), 4u);
+}
+
+Test(engine_tasks, an_emit_is_taken_in_whole_or_not_at_all /* WRK-21 */) {
+    struct str r = worker_run();
+    struct task_row t = claim_one();
+    char *long_text = arena_alloc(W.a, 2u << 20);
+    memset(long_text, 'x', 2u << 20);
+    const struct task_chunk chunks[] = {{.text = STR("one"), .is_last = -1},
+                                        {.text = {long_text, 2u << 20}, .is_last = -1}};
+    struct task_says s = {.verb = TASK_EMIT, .chunks = chunks, .chunks_nr = 2};
+    cr_expect_eq(say(&t, s), WOPR_E_VALIDATION);
+    EXPECT_STR(SAID.pointer, "/chunks/1");
+    s.chunks_nr = 1;
+    s.progress_message = chunks[1].text;
+    cr_expect_eq(say(&t, s), WOPR_E_VALIDATION);
+    EXPECT_STR(SAID.pointer, "/progress");
+    cr_expect_eq(world_count(r, EV_OUTPUT_CHUNK), 0u, "nothing of what was refused");
+    cr_assert_eq(complete(&t, "{}"), 0);
+    cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
 }
 
 static void up_short_log(void) {

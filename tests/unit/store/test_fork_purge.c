@@ -105,6 +105,40 @@ Test(store_fork_purge, what_a_fork_shows_outlives_its_source) {
     cr_expect_eq(kit_verify(&w), 0);
 }
 
+static int link_of(int run, struct run_link *out) {
+    return store_run_link(w.s, model[run].no, w.a, out, &w.err);
+}
+
+/* Where a fork was cut from is known as long as something leads up to it. */
+Test(store_fork_purge, a_removed_fork_is_named_for_its_forks /* FORK-18, STORE-44 */) {
+    struct run_link l;
+    model_make(&w, 0, -1, 0);
+    model_grow(&w, 0, 8);
+    for (int i = 1; i < 5; i++) { /* all of them show events of the root alone */
+        model_make(&w, i, i - 1, 8 - i);
+        model_grow(&w, i, 3);
+    }
+    for (int i = 0; i < 4; i++) end(i);
+    purge_all();
+    for (int i = 1; i < 4; i++) {
+        cr_expect_eq(head_of(i), WOPR_E_EXPIRED);
+        cr_assert_eq(link_of(i, &l), 0);
+        cr_expect(l.fork.source_run_no == model[i - 1].no && l.fork.from_seq == 8 - i);
+    }
+    cr_expect_eq(number("SELECT count(*) FROM run_lineages"), 3);
+    cr_expect_eq(number("SELECT count(*) FROM runs"), 2, "the root is kept for its events");
+    cr_expect_eq(kit_verify(&w), 0);
+    model_make(&w, 5, 4, 2);
+    end(4);
+    purge_all();
+    cr_expect_eq(number("SELECT count(*) FROM run_lineages"), 4);
+    end(5);
+    purge_all();
+    cr_expect_eq(number("SELECT count(*) FROM run_lineages"), 0);
+    cr_expect_eq(link_of(4, &l), WOPR_E_NOT_FOUND);
+    cr_expect_eq(kit_verify(&w), 0);
+}
+
 static int64_t ops;
 static int op_count(void *ctx) {
     (void)ctx;
@@ -291,9 +325,10 @@ Test(store_fork_purge, a_forest_shows_what_it_should_whatever_goes_first) {
     for (int k = 0; k < FOREST; k++)
         if (going[k]) end(k);
     purge_all();
-    cr_expect_eq(number("SELECT (SELECT count(*) FROM events) + (SELECT count(*) FROM runs)"
-                        " + (SELECT count(*) FROM run_burials)"),
-                 0);
+    cr_expect_eq(
+        number("SELECT (SELECT count(*) FROM events) + (SELECT count(*) FROM runs)"
+               " + (SELECT count(*) FROM run_burials) + (SELECT count(*) FROM run_lineages)"),
+        0);
     cr_expect_eq(usage().bytes, 0);
     cr_expect_eq(kit_verify(&w), 0);
 }

@@ -351,6 +351,8 @@ Test(rows, a_tenants_own_workflow_wins_and_old_texts_stay /* WF-1, AUTH-9 */) {
 
 #define HOUR_MS (3600 * 1000)
 
+static int64_t wf_if_revision = WORKFLOW_ANY;
+
 static int wf_put_at(const char *text, int64_t now, int64_t max, struct workflow_put *out) {
     struct workflow_row x = {.workflow_id = STR("v"),
                              .tenant = KIT_TENANT,
@@ -361,7 +363,27 @@ static int wf_put_at(const char *text, int64_t now, int64_t max, struct workflow
                              .both_modes = true,
                              .created_ms = now,
                              .updated_ms = now};
-    return store_workflow_put_within(w.s, &x, max, out, &w.err);
+    const struct workflow_terms terms = {max, wf_if_revision};
+    return store_workflow_put_on(w.s, &x, &terms, out, &w.err);
+}
+
+Test(rows, a_put_for_another_revision_than_the_stored_one_changes_nothing) {
+    struct workflow_put r;
+    wf_if_revision = 1;
+    cr_assert_eq(wf_put_at("{\"v\":1}", 1, 0, &r), WOPR_E_CONFLICT, "none is stored");
+    cr_assert_eq(r.revision, 0);
+    wf_if_revision = 0;
+    cr_assert_eq(wf_put_at("{\"v\":1}", 1, 0, &r), 0, "%s", w.err.message);
+    cr_assert_eq(wf_put_at("{\"v\":1}", 1, 0, &r), 0, "a put whose answer was lost");
+    cr_assert(r.what == PUT_SAME && r.revision == 1);
+    cr_assert_eq(wf_put_at("{\"v\":2}", 1, 0, &r), WOPR_E_CONFLICT);
+    cr_assert_eq(r.revision, 1);
+    cr_assert_not_null(strstr(w.err.message, "revision 1"));
+    wf_if_revision = 1;
+    cr_assert_eq(wf_put_at("{\"v\":2}", 1, 0, &r), 0, "%s", w.err.message);
+    cr_assert_eq(r.revision, 2);
+    cr_assert_eq(wf_put_at("{\"v\":3}", 1, 0, &r), WOPR_E_CONFLICT, "made from revision 1");
+    wf_if_revision = WORKFLOW_ANY;
 }
 
 static bool text_there(const char *text) {

@@ -1,0 +1,21 @@
+/* commands.c: the table of commands. */
+#include "cli/commands.h"
+
+const struct cli_command CLI_COMMANDS[] = {
+    {"init", cmd_init, "write an example workflow to begin with"},
+    {"nodes", cmd_nodes, "the node types there are: configuration, outputs, an example"},
+    {"serve", cmd_serve, "run the host (--help lists the settings, --print-config shows them)"},
+    {"seed", cmd_seed, "load a folder of workflow definitions, or --conformance for the fixtures"},
+    {"keys", cmd_keys, "create, list and revoke API keys"},
+    {"seal", cmd_seal, "rotate and list the keys of sensitive values"},
+    {"tokens", cmd_tokens, "rotate, list and revoke the signing secrets of interrupt tokens"},
+    {"workflow", cmd_workflow, "check, put, list, get and delete workflow definitions"},
+    {"runs", cmd_runs, "start, list, show, cancel, pause, resume and fork runs"},
+    {"interrupts", cmd_interrupts, "list what waits for an answer, show and resolve it"},
+    {"tail", cmd_tail, "follow a run in the terminal (--json for pipes)"},
+    {"verify", cmd_verify, "check a database and say what was found"},
+    {"health", cmd_health, "ask a running host whether it is ready"},
+    {"completion", cmd_completion, "completion of these commands in bash, zsh and fish"},
+    {"version", cmd_version, "print the version"},
+};
+const size_t CLI_COMMANDS_NR = sizeof CLI_COMMANDS / sizeof *CLI_COMMANDS;
