@@ -4,7 +4,7 @@ BUILD_PACKAGES="gcc libc6-dev cmake make pkg-config python3-minimal libmicrohttp
 RUN_PACKAGES="curl"
 TEST_PACKAGES="clang libclang-rt-14-dev llvm libcriterion-dev curl git sqlite3 clang-format python3 binutils nginx-light"
 NODE_PACKAGES="nodejs npm" # for openapi_tools and client_typescript, unless another npm is on the PATH
-CLIENT_PACKAGES="mypy" # for client_python
+CLIENT_PACKAGES="mypy python3-pip python3-venv python3-setuptools python3-wheel" # for client_python
 
 # Install the Debian packages that are not there yet.
 install_packages() {

@@ -18,3 +18,8 @@ DROP INDEX worker_tasks_ready;
 CREATE INDEX worker_tasks_queue
     ON worker_tasks (tenant, test_mode, type_id, state, ready_ms, task_id)
     WHERE ended_ms IS NULL;
+
+-- Of schemas and description.
+ALTER TABLE worker_types ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+UPDATE worker_types SET bytes = ifnull(length(CAST(input_schema AS BLOB)), 0)
+    + ifnull(length(CAST(output_schema AS BLOB)), 0) + ifnull(length(CAST(description AS BLOB)), 0);

@@ -107,6 +107,11 @@ void outlet_drop(struct stream *st) {
     atomic_fetch_sub(&st->park.server->connections, 1);
 }
 
+void outlet_forget(struct stream *st) {
+    list_del(&st->outlet.stuck);
+    st->outlet.stuck_ms = 0;
+}
+
 void outlet_chunk(struct outlet *x, const char *p, size_t n, bool last) {
     x->p = p;
     x->n = n;
@@ -180,7 +185,8 @@ static void outlets_look(struct outlets *o) {
             continue;
         }
         if (ev[i].events & EPOLLRDHUP) st->hung_up = true;
-        if (st->hung_up || st->outlet.stuck_ms != 0) o->user->pump(st);
+        if (st->outlet.stuck_ms != 0) o->user->pump(st);
+        else if (st->hung_up) o->user->wake(st);
     }
 }
 

@@ -15,6 +15,7 @@ struct outlets;
 struct outlet_user {                 /* what a set does with its streams */
     void (*pump)(struct stream *st); /* there may be something to write, or room to */
     void (*end)(struct stream *st);  /* its client is gone, or takes nothing */
+    void (*wake)(void *st);          /* its client sends no more: have it pumped, if it is parked */
 };
 struct outlets *
 outlets_new(const struct outlet_user *user); /* NULL without memory or descriptors */
@@ -43,6 +44,7 @@ struct outlet {
  * is to close its connection. */
 bool outlet_take(struct stream *st);
 void outlet_drop(struct stream *st);
+void outlet_forget(struct stream *st); /* its client is gone: writes no more, and is not stuck */
 /* p stays until it is written; last: the body ends after it.  n may be 0 with last. */
 void outlet_chunk(struct outlet *o, const char *p, size_t n, bool last);
 enum outlet_state { OUTLET_SENT, OUTLET_STUCK, OUTLET_GONE };

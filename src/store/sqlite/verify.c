@@ -157,7 +157,7 @@ static int walk_leftovers(const struct walk *w) {
     query_begin(&q, w->c, SQL_VERIFY_SEALED);
     while ((rc = query_step(&q, w->err)) == 1)
         finding_report(w, col_int(&q, 0), str_c(col_z(q.st, 1)), "sealed values",
-                       "the run has ended");
+                       "%s", col_z(q.st, 2));
     if (rc != 0) return rc;
     query_begin(&q, w->c, SQL_VERIFY_NUMBERS);
     rc = query_step(&q, w->err);

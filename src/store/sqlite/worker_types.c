@@ -109,6 +109,7 @@ static int type_write(struct store *s, const struct worker_type *t, struct wopr_
     bind_opt(&q, t->output_schema);
     bind_opt(&q, t->description);
     bind_int(&q, t->updated_ms);
+    bind_int(&q, type_bytes(t));
     return query_run(&q, err);
 }
 

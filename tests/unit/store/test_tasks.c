@@ -110,3 +110,24 @@ Test(store_tasks, a_claim_costs_the_same_however_many_wait /* WRK-24 */) {
     cr_expect_lt(many_ms, 10 * few_ms + 500, "few %u ms, 100,000: %u ms", (unsigned)few_ms,
                  (unsigned)many_ms);
 }
+
+static int type_put(const char *id, size_t schema_bytes, struct types_room max) {
+    char *schema = arena_alloc(w.a, schema_bytes + 1);
+    bool changed;
+    struct worker_type t = {.tenant = STR("t1"), .type_id = str_c(id), .updated_ms = 1};
+    cr_assert_not_null(schema);
+    memset(schema, ' ', schema_bytes);
+    t.input_schema = str_n(schema, schema_bytes);
+    return store_worker_type_put(w.s, &t, &max, w.a, &changed, &w.err);
+}
+
+Test(store_tasks, types_are_bounded_by_number_and_by_bytes /* WRK-2 */) {
+    const struct types_room room = {3, 1000};
+    cr_expect_eq(type_put("a.b", 900, room), 0);
+    cr_expect_eq(type_put("a.c", 101, room), WOPR_E_QUOTA);
+    cr_expect_eq(type_put("a.c", 100, room), 0);
+    cr_expect_eq(type_put("a.b", 901, room), WOPR_E_QUOTA, "also when it is replaced");
+    cr_expect_eq(type_put("a.b", 10, room), 0);
+    cr_expect_eq(type_put("a.d", 10, room), 0);
+    cr_expect_eq(type_put("a.e", 10, room), WOPR_E_QUOTA);
+}
