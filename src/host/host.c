@@ -272,6 +272,7 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
     h->sources.engine = h->engine;
     h->sources.egress = h->egress;
     h->sources.hooks = h->hooks;
+    h->sources.v1 = h->v1;
     struct http_config hc = {
         .configured = h->keys.v,
         .configured_nr = h->keys.n,

@@ -6,6 +6,7 @@
 
 #include "egress/egress.h"
 #include "engine/engine.h"
+#include "wire/v1/v1.h"
 
 struct metrics_sources {
     struct store *store;
@@ -13,7 +14,8 @@ struct metrics_sources {
     struct engine *engine;
     struct egress *egress; /* NULL = off */
     struct hooks *hooks;   /* NULL = off */
-    int64_t started_ms;    /* wall clock */
+    const struct v1 *v1;
+    int64_t started_ms; /* wall clock */
 };
 /* Process: files, memory, times. */
 void metrics_process_render(int64_t started_ms, struct buf *out);

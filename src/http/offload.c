@@ -47,6 +47,7 @@ static void job_run(struct offload *o, struct holder *h) {
     holder_queue(o, h);
     pthread_mutex_unlock(&o->lock);
     (void)shares_again(sh, h); /* the job may end its owner, and that one's reference */
+    atomic_fetch_add_explicit(&o->server->metrics.jobs, 1, memory_order_relaxed);
     j->run(j);
     thread_yield();
     pthread_mutex_lock(&o->lock);

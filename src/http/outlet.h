@@ -30,8 +30,9 @@ int outlets_wait_ms(const struct outlets *o, int ms); /* how long the loop may s
 
 /* --- the outlet of one stream --- */
 struct outlet {
-    int fd;    /* -1: the stream has not left libmicrohttpd */
-    bool last; /* the chunk under way is the end of the body */
+    int fd;      /* -1: the stream has not left libmicrohttpd */
+    bool last;   /* the chunk under way is the end of the body */
+    bool narrow; /* the kernel buffers little: its chunks have been large */
     unsigned head_n;
     char head[20]; /* length of the chunk */
     const char *p; /* its content, the stream's; sent counts head, content and end */

@@ -19,6 +19,7 @@ static const struct {
     [SHAPE_OUTSIDE] = {"outside", NULL},
     [SHAPE_NESTED] = {"chaos-nested", NULL},
     [SHAPE_SECRET] = {"chaos-secret", "gate"},
+    [SHAPE_WORKER] = {"chaos-worker", "asks"},
     [SHAPE_CHILD_GATE] = {NULL, "child-gate"},
 };
 
@@ -149,7 +150,7 @@ static void create(struct client *c, struct op *o) {
     if (shape == SHAPE_OUTSIDE)
         snprintf(inputs, sizeof inputs, ",\"inputs\":{\"url\":\"http://127.0.0.1:%d/orders\"}",
                  peer_port(peer));
-    if (shape == SHAPE_SECRET)
+    if (shape == SHAPE_SECRET || shape == SHAPE_WORKER)
         snprintf(inputs, sizeof inputs, ",\"inputs\":{\"token\":\"" CANARY "%02u%010d\"}", c->no,
                  c->ops_nr);
     snprintf(o->body, sizeof o->body, "{\"workflowId\":\"%s\"%s}", SHAPES[shape].workflow, inputs);

@@ -1,7 +1,7 @@
 /*
- * chaos.c: three hosts on one file under clients that create, resolve, cancel, pause and fork,
- * while hosts are killed, stopped, frozen beyond their leases and started with clocks that are
- * wrong. Afterwards nothing acknowledged is lost and nothing happened twice.  EVT-2, EVT-7,
+ * chaos.c: one host, or three hosts on one file, under workers and clients that create, resolve,
+ * cancel, pause and fork, while hosts are killed, stopped, frozen beyond their leases and started
+ * with clocks that are wrong.  Afterwards nothing acknowledged is lost and nothing happened twice.  EVT-2, EVT-7,
  * HTTP-15, IDEM-12, INT-18, INT-41, STORE-30..40, STORE-42, FORK-12. WOPR_CHAOS_SECONDS: how long
  * (default 10).  WOPR_CHAOS_SEED repeats requests and harm; what a kill hits depends on the machine
  * too.
@@ -16,13 +16,18 @@ static void up(void) {
     peer = peer_start();
     hosts_start();
 }
+static void up_one(void) {
+    hosts_nr = 1;
+    up();
+}
 static void down(void) {
     hosts_delete();
     peer_stop(peer);
 }
 TestSuite(chaos, .init = up, .fini = down, .timeout = 1800);
+TestSuite(chaos_alone, .init = up_one, .fini = down, .timeout = 1800);
 
-Test(chaos, nothing_is_lost_and_nothing_happens_twice) {
+static void storm_survive(void) {
     const uint64_t seed = client_number("WOPR_CHAOS_SEED", 20261121);
     const int64_t seconds = (int64_t)client_number("WOPR_CHAOS_SECONDS", SECONDS_DEFAULT);
     uint64_t rng = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
@@ -32,6 +37,7 @@ Test(chaos, nothing_is_lost_and_nothing_happens_twice) {
     fprintf(stderr, "chaos: seed %llu, %lld seconds\n", (unsigned long long)seed,
             (long long)seconds);
     actors_init(seed);
+    workers_start(seed);
     for (int i = 0; i < CLIENTS; i++)
         cr_assert_eq(pthread_create(&threads[i], NULL, actor_main, &clients[i]), 0);
     hosts_storm(&rng, seconds * 1000, &storm);
@@ -47,7 +53,9 @@ Test(chaos, nothing_is_lost_and_nothing_happens_twice) {
     actors_settle();
     fprintf(stderr, "chaos: %u requests answered\n", ops);
     checks_wait_quiet();
+    workers_stop();
     checks_runs();
+    workers_check(&slots[0].sv);
     checks_interrupts();
     checks_outside(&storm);
     hosts_stop();
@@ -56,3 +64,7 @@ Test(chaos, nothing_is_lost_and_nothing_happens_twice) {
     hosts_last(); /* for the folder's owner to stop */
     actors_free();
 }
+
+Test(chaos, nothing_is_lost_and_nothing_happens_twice) { storm_survive(); }
+
+Test(chaos_alone, nothing_is_lost_by_one_host_either) { storm_survive(); }

@@ -6,6 +6,7 @@
 enum { TICK_MS = 20, DOWN_MS_MAX = 1500, STOP_MS_MAX = 4500, OFFSET_MS_MAX = 8000 };
 
 struct slot slots[HOSTS];
+int hosts_nr = HOSTS;
 
 static void up(struct slot *s) {
     static const char *const common[] = {"--claim-ttl-ms", "2000",     "--heartbeat-ms", "500",
@@ -22,34 +23,40 @@ static void up(struct slot *s) {
 }
 
 void hosts_start(void) {
-    static const char *const files[] = {"tests/integration/outside.json",
-                                        "tests/chaos/workflows/chaos-nested.json",
-                                        "tests/chaos/workflows/chaos-secret.json"};
+    static const char *const files[] = {
+        "tests/integration/outside.json", "tests/chaos/workflows/chaos-nested.json",
+        "tests/chaos/workflows/chaos-secret.json", "tests/chaos/workflows/chaos-worker.json"};
+    static const char *const types[] = {"chaos.step", "chaos.ask"};
     server_start(&slots[0].sv, NULL);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        cr_assert_eq(ask(&slots[0].sv, "POST", "/v1/host/wopr/worker-types",
+                         fmt("{\"typeId\":\"%s\"}", types[i]), NULL)
+                         .status,
+                     200);
     cr_assert_eq(server_stop(&slots[0].sv), 0);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         const char *put[] = {"workflow", "put", fmt(WOPR_SOURCE_DIR "/%s", files[i]), NULL};
         struct str err = STR_NONE;
         cr_assert_eq(program(&slots[0].sv, put, NULL, &err), 0, STR_FMT, STR_ARG(err));
     }
-    for (int i = 1; i < HOSTS; i++) slots[i].sv = slots[0].sv;
-    for (int i = 0; i < HOSTS; i++) {
+    for (int i = 1; i < hosts_nr; i++) slots[i].sv = slots[0].sv;
+    for (int i = 0; i < hosts_nr; i++) {
         clock_make(&slots[i].clock, slots[0].sv.dir);
         up(&slots[i]);
     }
 }
 
 int hosts_port(uint64_t *rng) {
-    unsigned from = (unsigned)client_chance(rng, HOSTS);
-    for (unsigned i = 0; i < HOSTS; i++) {
-        int port = atomic_load(&slots[(from + i) % HOSTS].port);
+    unsigned from = (unsigned)client_chance(rng, (uint64_t)hosts_nr);
+    for (unsigned i = 0; i < (unsigned)hosts_nr; i++) {
+        int port = atomic_load(&slots[(from + i) % (unsigned)hosts_nr].port);
         if (port != 0) return port;
     }
     return 0;
 }
 
 static bool someone_is_frozen(void) {
-    for (int i = 0; i < HOSTS; i++)
+    for (int i = 0; i < hosts_nr; i++)
         if (slots[i].state == SLOT_STOPPED) return true;
     return false;
 }
@@ -104,21 +111,21 @@ void hosts_storm(uint64_t *rng, int64_t ms, struct storm *out) {
     const int64_t end = now_ms() + ms;
     int64_t next = now_ms();
     for (; now_ms() < end; nap_ms(TICK_MS)) { /* the moments of the harm, not a synchronisation */
-        for (int i = 0; i < HOSTS; i++)
+        for (int i = 0; i < hosts_nr; i++)
             if (slots[i].state != SLOT_UP && now_ms() >= slots[i].until_ms) heal(&slots[i]);
         if (now_ms() < next) continue;
-        struct slot *s = &slots[client_chance(rng, HOSTS)];
+        struct slot *s = &slots[client_chance(rng, (uint64_t)hosts_nr)];
         if (s->state == SLOT_UP) harm(s, rng, out);
         next = now_ms() + 50 + (int64_t)client_chance(rng, 1200);
         arena_reset(test_arena());
     }
     for (int round = 0; round < 2; round++) /* the frozen ones first */
-        for (int i = 0; i < HOSTS; i++)
+        for (int i = 0; i < hosts_nr; i++)
             if (slots[i].state != SLOT_UP) heal(&slots[i]);
 }
 
 void hosts_stop(void) {
-    for (int i = 0; i < HOSTS; i++) {
+    for (int i = 0; i < hosts_nr; i++) {
         atomic_store(&slots[i].port, 0);
         cr_expect_eq(server_stop(&slots[i].sv), 0, "host %d did not stop as it should", i);
         slots[i].state = SLOT_DOWN;
@@ -131,7 +138,7 @@ void hosts_last(void) {
 }
 
 void hosts_delete(void) {
-    for (int i = 1; i < HOSTS; i++) server_kill(&slots[i].sv);
+    for (int i = 1; i < hosts_nr; i++) server_kill(&slots[i].sv);
     if (slots[0].state == SLOT_STOPPED) server_thaw(&slots[0].sv);
     server_end(&slots[0].sv);
 }

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 
 enum {
-    HOSTS = 3,
+    HOSTS = 3, /* at most */
     CLIENTS = 3,
     OPS_MAX = 60000, /* of one client */
     RUNS_MAX = 100000,
@@ -33,7 +33,8 @@ struct slot {
     int64_t until_ms;
 };
 extern struct slot slots[HOSTS];
-struct storm { /* what was done to the hosts */
+extern int hosts_nr; /* of them in this test; set before hosts_start */
+struct storm {       /* what was done to the hosts */
     unsigned kills, terms, stops, jumps;
 };
 void hosts_start(void);
@@ -62,6 +63,7 @@ enum shape {
     SHAPE_OUTSIDE,     /* one request to the peer */
     SHAPE_NESTED,      /* a loop of two in a loop of three */
     SHAPE_SECRET,      /* a sensitive value is read again after an approval */
+    SHAPE_WORKER,      /* three tasks of workers, one of which asks a person */
     SHAPE_CHILD_GATE,  /* the child of PARENT_GATE */
     SHAPE_NR
 };
@@ -89,6 +91,11 @@ void *actor_main(void *client); /* until actors_stop */
 /* Every request that has no answer yet is repeated until it has one; a part of the others again. */
 void actors_settle(void);
 void actors_free(void);
+
+/* --- workers.c --- */
+void workers_start(uint64_t seed);
+void workers_stop(void);
+void workers_check(const struct server *sv); /* afterwards; frees what they remember */
 
 /* --- checks.c --- */
 void checks_wait_quiet(void); /* every run has ended or waits for something that can come */

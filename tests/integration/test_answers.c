@@ -327,16 +327,24 @@ static void workers(void) {
     const char *run = begin("answers-work", "");
     struct str t = task_claimed();
     task_say("heartbeatTask", t, "heartbeat", "", 200);
+    say("listTasks", "/v1/host/wopr/tasks?type=answers.work&status=leased", NULL, NULL, 200);
+    say("listTasks", "/v1/host/wopr/tasks?status=completed", NULL, NULL, 400);
+    say("getTask", fmt("/v1/host/wopr/tasks/" STR_FMT, STR_ARG(text_at(t, "taskId"))), NULL, NULL,
+        200);
+    say("getTask", "/v1/host/wopr/tasks/none", NULL, NULL, 404);
+    say("listWorkerTypes", TYPES, NULL, NULL, 200);
     task_say("emitTask", t, "emit", ",\"chunks\":[{\"text\":\"a\"}],\"progress\":{\"percent\":5}",
              200);
     task_say("askTask", t, "ask",
              ",\"kind\":\"custom\",\"data\":{\"customKind\":\"acme.q\",\"payload\":{}}", 200);
-    task_say("askTask", t, "ask", ",\"kind\":\"custom\"", 200);
+    task_say("askTask", t, "ask",
+             ",\"kind\":\"custom\",\"data\":{\"customKind\":\"acme.q\",\"payload\":{}}", 200);
+    task_say("askTask", t, "ask", ",\"kind\":\"custom\"", 409);
     task_say("heartbeatTask", t, "heartbeat", "", 409);
     cr_assert_eq(resolve(&sv, run, "n", "{\"resumeValue\":1}").status, 200);
     t = task_claimed();
     task_say("completeTask", t, "complete", ",\"output\":{\"a\":1}", 200);
-    task_say("completeTask", t, "complete", "", 200);
+    task_say("completeTask", t, "complete", "", 409);
     task_say("failTask", t, "fail", ",\"error\":{\"code\":\"c\",\"message\":\"m\"}", 409);
     ended(run);
     run = begin("answers-work", "");

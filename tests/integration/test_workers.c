@@ -262,3 +262,114 @@ Test(workers, bad_bodies_name_the_field /* WRK-6 */) {
     cr_expect_not_null(strstr(r.body.p, "output.w"), STR_FMT, STR_ARG(r.body));
     cr_expect_eq(say(&sv, t, "complete", ",\"output\":{\"w\":1}").status, 200);
 }
+
+static size_t listed(const char *query) {
+    struct reply r = ask(&sv, "GET", fmt(TASKS "%s", query), NULL, NULL);
+    struct json_elements l = {0};
+    cr_assert_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
+    cr_assert_eq(json_elements(at(r.body, "tasks"), test_arena(), &l, NULL), 0);
+    return l.n;
+}
+
+Test(workers, operators_see_what_waits_and_who_has_it /* WRK-26, WRK-7 */) {
+    const char *const claimer[] = {key_with(&sv, "workers:claim", "default"), NULL};
+    const char *const foreign[] = {key_with(&sv, "workers:manage", "other"), NULL};
+    (void)worker_run(&sv);
+    for (int i = 0; i < 4; i++) (void)create_run(&sv, "resize", "\"inputs\":{\"url\":\"u\"}");
+    struct str t =
+        first_task(post(&sv, TASKS ":claim", "{\"types\":[\"" TYPE "\"],\"worker\":\"w-7\"}").body);
+    for (int i = 0; i < 500 && listed("") < 5; i++) nap_ms(10);
+    cr_expect_eq(listed(""), 5u);
+    cr_expect_eq(listed("?type=" TYPE "&status=ready"), 4u);
+    cr_expect_eq(listed("?status=leased"), 1u);
+    cr_expect_eq(listed("?type=acme.none"), 0u);
+    size_t seen = 0, pages = 0;
+    const char *query = "?limit=2&type=" TYPE;
+    for (struct str next = STR("x"); next.n > 0 && pages < 9; pages++) {
+        struct reply r = ask(&sv, "GET", fmt(TASKS "%s", query), NULL, NULL);
+        next = at(r.body, "nextCursor").n > 0 ? text_at(r.body, "nextCursor") : STR_NONE;
+        seen += listed(query);
+        if (next.n > 0) query = fmt("?limit=2&type=" TYPE "&cursor=%s", next.p);
+    }
+    cr_expect_eq(seen, 5u);
+    cr_expect_eq(pages, 3u);
+    const char *one = fmt(TASKS "/" STR_FMT, STR_ARG(text_at(t, "taskId")));
+    struct reply r = ask(&sv, "GET", one, NULL, NULL);
+    cr_expect(str_eqc(text_at(r.body, "worker"), "w-7"), STR_FMT, STR_ARG(r.body));
+    cr_expect_null(strstr(r.body.p, "input"), "nothing of what it holds");
+    r = ask(&sv, "GET", one, NULL, foreign);
+    expect_error(&r, 404, "not_found");
+    r = ask(&sv, "GET", TASKS, NULL, foreign);
+    cr_expect(str_eqc(r.body, "{\"tasks\":[]}"), STR_FMT, STR_ARG(r.body));
+    r = ask(&sv, "GET", TASKS, NULL, claimer);
+    expect_error(&r, 403, "forbidden");
+    r = ask(&sv, "GET", TASKS "?cursor=a:b:c:d", NULL, NULL);
+    expect_error(&r, 400, "validation_error");
+    r = ask(&sv, "GET", "/v1/host/wopr/worker-types", NULL, NULL);
+    cr_expect_eq(int_at(r.body, "workerTypes.0.tasks.ready"), 4, STR_FMT, STR_ARG(r.body));
+    cr_expect_eq(int_at(r.body, "workerTypes.0.tasks.leased"), 1);
+    cr_expect_eq(say(&sv, t, "complete", "").status, 200);
+    r = ask(&sv, "GET", one, NULL, NULL);
+    cr_expect(str_eqc(text_at(r.body, "state"), "completed"), STR_FMT, STR_ARG(r.body));
+}
+
+Test(workers, an_emit_with_a_number_is_taken_once /* WRK-21 */) {
+    const char *run = worker_run(&sv);
+    struct str t = task_of(&sv);
+    for (int i = 0; i < 3; i++)
+        cr_expect_eq(say(&sv, t, "emit", ",\"chunks\":[{\"text\":\"a\"}],\"number\":1").status,
+                     200);
+    struct reply r = say(&sv, t, "emit", ",\"chunks\":[{\"text\":\"a\"}],\"number\":0");
+    expect_error(&r, 400, "validation_error");
+    cr_expect_eq(say(&sv, t, "complete", "").status, 200);
+    (void)wait_terminal(&sv, run);
+    struct str types = types_of(events_of(&sv, run));
+    cr_expect(str_eqc(types, "run.started node.started:n output.chunk:n node.completed:n "
+                             "run.completed"),
+              STR_FMT, STR_ARG(types));
+}
+
+/* --- two hosts --- */
+
+Test(workers, two_hosts_give_each_task_once /* WRK-14, WRK-23 */) {
+    enum { TASKS_NR = 40 };
+    struct server b;
+    struct str ids[TASKS_NR + 8];
+    size_t n = 0;
+    (void)worker_run(&sv);
+    server_beside(&b, &sv, NULL);
+    for (int i = 1; i < TASKS_NR; i++)
+        (void)create_run(i % 2 ? &sv : &b, "resize", "\"inputs\":{\"url\":\"u\"}");
+    for (int turn = 0; turn < 400 && n < TASKS_NR; turn++) {
+        struct json_elements l = {0};
+        struct reply r = claim(turn % 2 ? &sv : &b, 200, 60000);
+        cr_assert_eq(json_elements(at(r.body, "tasks"), test_arena(), &l, NULL), 0);
+        for (size_t i = 0; i < l.n && n < TASKS_NR + 8; i++) {
+            ids[n] = text_at(l.v[i], "taskId");
+            for (size_t k = 0; k < n; k++)
+                cr_expect_not(str_eq(ids[k], ids[n]), "given twice: " STR_FMT, STR_ARG(ids[n]));
+            cr_expect_eq(say(n % 2 ? &b : &sv, l.v[i], "complete", "").status, 200);
+            n++;
+        }
+    }
+    cr_expect_eq(n, (size_t)TASKS_NR);
+    cr_expect(str_eqc(claim(&b, 0, 30000).body, "{\"tasks\":[]}"));
+    server_kill(&b);
+}
+
+Test(workers, a_lease_that_lapses_wakes_claims_at_the_other_host /* WRK-12, WRK-23 */) {
+    struct server b;
+    const char *run = worker_run(&sv);
+    server_beside(&b, &sv, NULL);
+    struct str t = first_task(claim(&sv, 5000, 1000).body); /* and its worker is gone */
+    struct str again = task_of(&b);
+    cr_expect(str_eq(text_at(again, "taskId"), text_at(t, "taskId")));
+    cr_expect_eq(int_at(again, "epoch"), 2);
+    server_kill(&sv); /* the holder of the run */
+    cr_expect_eq(say(&b, again, "complete", ",\"output\":{\"w\":1}").status, 200, "takeover");
+    cr_expect(str_eqc(text_at(wait_terminal(&b, run), "status"), "completed"));
+    struct reply r = say(&b, t, "complete", ",\"output\":{\"w\":2}");
+    expect_error(&r, 409, "task_lease_lost");
+    server_again(&sv);
+    server_kill(&b);
+}

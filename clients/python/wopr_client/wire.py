@@ -870,8 +870,18 @@ class WorkerType(TypedDict):
     inputSchema: NotRequired[Dict[str, Any]]
     outputSchema: NotRequired[Dict[str, Any]]
     description: NotRequired[str]
+    tasks: NotRequired[WorkerQueue]
     registeredAt: str
     updatedAt: str
+
+
+class WorkerQueue(TypedDict):
+    """In lists: tasks that are ready and leased; of many, at least 1,000."""
+
+    ready: int
+    leased: int
+    more: NotRequired[bool]
+    oldestReadyAt: NotRequired[str]
 
 
 class WorkerTypeList(TypedDict):
@@ -979,6 +989,34 @@ class EmitRequest(TypedDict):
     epoch: int
     chunks: NotRequired[List[TaskChunk]]
     progress: NotRequired[TaskProgress]
+    number: NotRequired[int]
+
+
+class TaskSummary(TypedDict):
+    taskId: str
+    state: TaskState
+    typeId: str
+    runId: str
+    workflowId: str
+    nodeId: str
+    attempt: int
+    epoch: int
+    leasesLost: int
+    bytes: int
+    readyAt: str
+    worker: NotRequired[str]
+    leaseMs: NotRequired[int]
+    leaseUntil: NotRequired[str]
+    endedAt: NotRequired[str]
+    reason: NotRequired[str]
+
+
+TaskState = Literal["ready", "leased", "held", "answered", "lost", "completed", "failed", "asked", "cancelled"]
+
+
+class TaskList(TypedDict):
+    tasks: List[TaskSummary]
+    nextCursor: NotRequired[str]
 
 
 class TaskSaid(TypedDict):
@@ -1100,6 +1138,8 @@ OPERATIONS: Dict[str, Operation] = {
     "failTask": Operation("POST", "/v1/host/wopr/tasks/{taskId}:fail", False),
     "askTask": Operation("POST", "/v1/host/wopr/tasks/{taskId}:ask", False),
     "emitTask": Operation("POST", "/v1/host/wopr/tasks/{taskId}:emit", False),
+    "listTasks": Operation("GET", "/v1/host/wopr/tasks", False),
+    "getTask": Operation("GET", "/v1/host/wopr/tasks/{taskId}", False),
     "registerWebhook": Operation("POST", "/v1/webhooks", True),
     "unregisterWebhook": Operation("DELETE", "/v1/webhooks/{webhookId}", False),
     "listWebhooks": Operation("GET", "/v1/host/wopr/webhooks", False),

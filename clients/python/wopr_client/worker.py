@@ -75,9 +75,10 @@ class Tasks:
         body = given(epoch=epoch, kind=kind, data=dict(data), resumeSchema=resume_schema, timeoutMs=timeout_ms)
         return cast(wire.TaskSaid, self._call("askTask", path={"taskId": task_id}, body=body, repeatable=True))
 
-    def emit(self, task_id: str, epoch: int, *, chunks: Optional[List[Json]] = None, progress: Optional[Json] = None) -> wire.TaskSaid:
-        body = given(epoch=epoch, chunks=chunks, progress=progress)
-        # Repeated, what it says may arrive twice; not repeated, never.
+    def emit(self, task_id: str, epoch: int, *, chunks: Optional[List[Json]] = None, progress: Optional[Json] = None,
+             number: Optional[int] = None) -> wire.TaskSaid:
+        """number: 1, 2, 3, ... within the lease, one call after the other; without it a repeated call may append twice."""
+        body = given(epoch=epoch, chunks=chunks, progress=progress, number=number)
         return cast(wire.TaskSaid, self._call("emitTask", path={"taskId": task_id}, body=body, repeatable=True))
 
 
@@ -115,6 +116,8 @@ class TaskContext:
         self._tasks, self._lease, self._lease_s = tasks, lease, lease_s
         self._until = claimed_at + lease["leaseMs"] / 1000
         self._questions = 0
+        self._emits = 0
+        self._emitting = threading.Lock()
         self._over = threading.Event()  # the host knows its end: nothing of it may be sent any more
         self._lost = threading.Event()  # the handler had better stop
         self._why = "the task is over"
@@ -150,12 +153,17 @@ class TaskContext:
 
     def progress(self, percent: Optional[float] = None, message: Optional[str] = None) -> None:
         """Shows how far the task is, in the stream and the log of the run."""
-        self._guarded(lambda: self._tasks.emit(self.task_id, self.epoch, progress=given(percent=percent, message=message)))
+        self._emit(progress=given(percent=percent, message=message))
 
     def chunk(self, text: str, *, is_last: Optional[bool] = None, meta: Optional[Json] = None) -> None:
         """Sends a piece of output to those who watch the run."""
-        chunk = given(text=text, isLast=is_last, meta=meta)
-        self._guarded(lambda: self._tasks.emit(self.task_id, self.epoch, chunks=[chunk]))
+        self._emit(chunks=[given(text=text, isLast=is_last, meta=meta)])
+
+    def _emit(self, **what: Any) -> None:
+        with self._emitting:  # the host takes numbers in their order
+            self._emits += 1
+            number = self._emits
+            self._guarded(lambda: self._tasks.emit(self.task_id, self.epoch, number=number, **what))
 
     def ask(self, kind: Literal["approval", "clarification", "external-event", "custom"], data: Mapping[str, Any], *,
             resume_schema: Optional[Json] = None, timeout: Optional[float] = None) -> Any:

@@ -1275,8 +1275,18 @@ export interface WorkerType {
   inputSchema?: Record<string, unknown>;
   outputSchema?: Record<string, unknown>;
   description?: string;
+  tasks?: WorkerQueue;
   registeredAt: string;
   updatedAt: string;
+}
+
+/** In lists: tasks that are ready and leased; of many, at least 1,000. */
+export interface WorkerQueue {
+  ready: number;
+  leased: number;
+  /** There are more than were counted. */
+  more?: boolean;
+  oldestReadyAt?: string;
 }
 
 export interface WorkerTypeList {
@@ -1391,6 +1401,38 @@ export interface EmitRequest {
   epoch: number;
   chunks?: TaskChunk[];
   progress?: TaskProgress;
+  /** Counted up by the worker within its lease: a call that was taken in before appends nothing. */
+  number?: number;
+}
+
+export interface TaskSummary {
+  taskId: string;
+  state: TaskState;
+  typeId: string;
+  runId: string;
+  workflowId: string;
+  nodeId: string;
+  attempt: number;
+  /** Leases given so far. */
+  epoch: number;
+  leasesLost: number;
+  /** What it holds in the database. */
+  bytes: number;
+  readyAt: string;
+  /** Who has it, as it said in its claim. */
+  worker?: string;
+  leaseMs?: number;
+  leaseUntil?: string;
+  endedAt?: string;
+  reason?: string;
+}
+
+export type TaskState = "ready" | "leased" | "held" | "answered" | "lost" | "completed" | "failed" | "asked" | "cancelled";
+
+export interface TaskList {
+  tasks: TaskSummary[];
+  /** There are more: pass this as cursor. A page may hold fewer than limit, also none. */
+  nextCursor?: string;
 }
 
 export interface TaskSaid {
@@ -1578,6 +1620,18 @@ export interface ListWorkerTypesQuery {
   after?: string;
 }
 
+/** Query parameters of `listTasks`. */
+export interface ListTasksQuery {
+  /** Entries per page. */
+  limit?: number;
+  /** Only tasks of this type. */
+  type?: string;
+  /** Only tasks in this state. */
+  status?: "ready" | "leased" | "held" | "answered" | "lost";
+  /** nextCursor of the page before. */
+  cursor?: string;
+}
+
 /** Query parameters of `unregisterWebhook`. */
 export interface UnregisterWebhookQuery {
   /** The caller's tenant, for clients that name it. */
@@ -1640,6 +1694,8 @@ export const operations = {
   failTask: { method: "POST", path: "/v1/host/wopr/tasks/{taskId}:fail", idempotent: false },
   askTask: { method: "POST", path: "/v1/host/wopr/tasks/{taskId}:ask", idempotent: false },
   emitTask: { method: "POST", path: "/v1/host/wopr/tasks/{taskId}:emit", idempotent: false },
+  listTasks: { method: "GET", path: "/v1/host/wopr/tasks", idempotent: false },
+  getTask: { method: "GET", path: "/v1/host/wopr/tasks/{taskId}", idempotent: false },
   registerWebhook: { method: "POST", path: "/v1/webhooks", idempotent: true },
   unregisterWebhook: { method: "DELETE", path: "/v1/webhooks/{webhookId}", idempotent: false },
   listWebhooks: { method: "GET", path: "/v1/host/wopr/webhooks", idempotent: false },

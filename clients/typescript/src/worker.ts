@@ -72,7 +72,7 @@ export class Tasks {
     return this.transport.call("askTask", { path: { taskId }, body: request, repeatable: true }, options);
   }
   emit(taskId: string, request: wire.EmitRequest, options?: CallOptions): Promise<wire.TaskSaid> {
-    // Repeated, what it says may arrive twice; not repeated, never.
+    // With a number (1, 2, 3, ... within the lease, one call after the other) a repeated call appends nothing.
     return this.transport.call("emitTask", { path: { taskId }, body: request, repeatable: true }, options);
   }
 }
@@ -118,6 +118,8 @@ export class TaskContext {
 
   private readonly controller = new AbortController();
   private questions = 0;
+  private emits = 0;
+  private emitted: Promise<unknown> = Promise.resolve();
   private timer: ReturnType<typeof setTimeout> | undefined;
   private leasedUntil: number;
   private over = false; // the host knows its end: nothing of it may be sent any more
@@ -168,9 +170,15 @@ export class TaskContext {
     throw this.signal.reason;
   }
 
-  private async emit(what: Omit<wire.EmitRequest, "epoch">): Promise<void> {
-    this.assertMine();
-    await this.guarded(this.tasks.emit(this.taskId, { ...what, epoch: this.epoch }));
+  /** One after the other: the host takes numbers in their order. */
+  private emit(what: Omit<wire.EmitRequest, "epoch" | "number">): Promise<void> {
+    const number = ++this.emits;
+    const done = this.emitted.then(async () => {
+      this.assertMine();
+      await this.guarded(this.tasks.emit(this.taskId, { ...what, epoch: this.epoch, number }));
+    });
+    this.emitted = done.catch(() => undefined);
+    return done;
   }
 
   private assertMine(): void {

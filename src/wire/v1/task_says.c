@@ -152,5 +152,6 @@ int v1_emit_task(struct http_call *c) {
     if (rc == 0 && s.chunks_nr == 0 && s.progress.n == 0)
         rc = wire_field_error(&err, "chunks", "required",
                               "there is nothing to emit: give chunks, progress or both");
+    if (rc == 0) rc = v1_int_member(b.number, "number", 1, INT64_MAX, 0, &s.number, &err);
     return rc == 0 ? says_submit(c, b.epoch, &s) : wire_fail(c, &err);
 }

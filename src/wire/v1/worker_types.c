@@ -97,6 +97,28 @@ int v1_remove_worker_type(struct http_call *c) {
     return type_submit(c, &t);
 }
 
+/* How much waits, and how long: counting ends where it would take long. */
+static int queue_render(struct http_call *c, struct jw *w, struct str type,
+                        struct wopr_error *err) {
+    enum { COUNTED_MAX = 1000 };
+    const struct task_queue q = {c->who.tenant, c->who.test_mode, &type, 1};
+    int64_t ready = 0, leased = 0, oldest_ms = 0, none_ms;
+    struct store *s = wire_of(c)->store;
+    int rc = store_tasks_queue(s, &q, TROW_READY, COUNTED_MAX + 1, &ready, &oldest_ms, err);
+    if (rc == 0)
+        rc = store_tasks_queue(s, &q, TROW_LEASED, COUNTED_MAX + 1, &leased, &none_ms, err);
+    if (rc != 0) return rc;
+    bool more = ready > COUNTED_MAX || leased > COUNTED_MAX;
+    jw_key(w, "tasks");
+    jw_object(w);
+    jw_kint(w, "ready", ready < COUNTED_MAX ? ready : COUNTED_MAX);
+    jw_kint(w, "leased", leased < COUNTED_MAX ? leased : COUNTED_MAX);
+    if (more) jw_kbool(w, "more", true);
+    if (ready > 0) v1_time_member(w, "oldestReadyAt", oldest_ms);
+    jw_end_object(w);
+    return 0;
+}
+
 int v1_list_worker_types(struct http_call *c) {
     struct wopr_error err = {0};
     struct worker_type_list l = {0};
@@ -115,12 +137,17 @@ int v1_list_worker_types(struct http_call *c) {
     jobj_begin(&o, WIRE_SNAPSHOT_MAX);
     jw_key(&o.w, "workerTypes");
     jw_array(&o.w);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; rc == 0 && i < n; i++) {
         jw_object(&o.w);
         type_render(&o.w, &l.v[i], NULL);
+        rc = queue_render(c, &o.w, l.v[i].type_id, &err);
         jw_end_object(&o.w);
     }
     jw_end_array(&o.w);
+    if (rc != 0) {
+        jobj_drop(&o);
+        return wire_fail(c, &err);
+    }
     if (l.n > n) jw_kstr(&o.w, "nextAfter", l.v[n - 1].type_id);
     return wire_reply_object(c, 200, &o);
 }
