@@ -31,7 +31,8 @@ FOREIGN = {
 }
 # What other layers may include of a layer; of those not named here, all but private names.
 PUBLIC = {
-    "journal": ["journal.h"], "egress": ["egress.h", "operator.h"], "engine": ["engine.h", "node.h", "workers.h"], "nodes": ["nodes.h"],
+    "journal": ["journal.h"], "egress": ["egress.h", "operator.h"], "hooks": ["hooks.h"],
+    "engine": ["engine.h", "node.h", "workers.h"], "nodes": ["nodes.h"],
     "http": ["http.h"], "wire/v1": ["v1.h"], "host": ["host.h", "keys.h", "config.h", "seal_file.h"], "cli": [],
 }
 PRIVATE = re.compile(r"(_int|_internal|internal)\.h$|\.def$")

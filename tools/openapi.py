@@ -9,7 +9,7 @@ import os
 
 COMPONENTS = "#/components/schemas/"
 DEFINITIONS = "#/$defs/"
-OPERATION_HAS = ("method", "path", "tag", "summary", "status", "answer")
+OPERATION_HAS = ("method", "path", "tag", "summary", "status")
 GROUP_SECTIONS = ("operations", "path", "parameters", "schemas")
 # Of every answer, and of every request (HTTP-12, D3).
 COMMON_HEADERS = ["X-Request-Id", "traceparent", "OpenWOP-Version"]
@@ -137,8 +137,9 @@ class Document:
     def responses(self, op: dict) -> dict:
         flags, of = op.get("flags", []), traits(op)
         keyed = ["openwop-Idempotent-Replay"] if "idempotent" in flags else []
-        out = {op["status"]: {"description": op["summary"], "headers": self.headers(keyed + op.get("headers", [])),
-                              "content": self.content(op["answer"], "ticket" in flags)}}
+        out = {op["status"]: {"description": op["summary"], "headers": self.headers(keyed + op.get("headers", []))}}
+        if "answer" in op:  # 204 has none
+            out[op["status"]]["content"] = self.content(op["answer"], "ticket" in flags)
         statuses = self.d.shared["statuses"]
         for status in op.get("errors", []) + [s for s in statuses if of & set(statuses[s].get("when", []))]:
             out[status] = {"$ref": "#/components/responses/Status" + status}

@@ -75,7 +75,7 @@ static void transfer_finish(struct transfer *t, int rc, const char *why) {
         (void)curl_easy_getinfo(t->easy, CURLINFO_REQUEST_SIZE, &sent);
         (void)curl_easy_getinfo(t->easy, CURLINFO_CONTENT_TYPE, &type);
         r.untouched = sent == 0;
-        r.status = rc == 0 ? (int)status : 0;
+        r.status = rc == 0 || rc == WOPR_E_TOO_BIG ? (int)status : 0;
         r.content_type = rc == 0 && type ? str_c(type) : STR_NONE;
     }
     if (rc == 0) r.body = buf_str(&t->answer);

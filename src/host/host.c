@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "codec/ident.h"
 #include "codec/json.h"
+#include "hooks/hooks.h"
 #include "host/keys.h"
 #include "host/metrics.h"
 #include "host/seal_file.h"
@@ -59,6 +60,7 @@ struct host {
     struct journal *journal;
     struct egress *egress; /* NULL = off */
     struct engine *engine;
+    struct hooks *hooks; /* NULL = off */
     struct v1 *v1;
     struct http_server *http;
     struct metrics_sources sources;
@@ -228,6 +230,17 @@ static int build_engine(struct host *h, struct wopr_error *err) {
     return engine_new(h->journal, h->rules, h->types, &h->env, &ec, &h->engine, err);
 }
 
+static int build_hooks(struct host *h, struct wopr_error *err) {
+    struct hooks_config hc = {.render = v1_event_render,
+                              .version = WOPR_VERSION,
+                              .egress = h->egress,
+                              .vault = h->vault,
+                              .sole_host = h->cfg.store_exclusive};
+#define OPT_HOOKS(...) FILL(hc, hooks, __VA_ARGS__)
+#include "host/config.def"
+    return h->egress != NULL && hc.enabled ? hooks_new(h->journal, &hc, &h->hooks, err) : 0;
+}
+
 static int build_wire(struct host *h, struct wopr_error *err) {
     int64_t retention_s = h->cfg.host_retention_days * DAY_S;
     struct v1_config vc = {
@@ -244,6 +257,8 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .cascade = nodes_any(h->types, NODE_IS_PARENT),
         .env = &h->env,
         .types = node_catalog_types(h->catalog),
+        .hooks = h->hooks,
+        .webhooks_max = h->cfg.hooks_per_tenant_max,
         .fixtures = h->fixtures,
     };
 #define OPT_WIRE(...) FILL(vc, wire, __VA_ARGS__)
@@ -256,6 +271,7 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
     h->sources.journal = h->journal;
     h->sources.engine = h->engine;
     h->sources.egress = h->egress;
+    h->sources.hooks = h->hooks;
     h->sources.v1 = h->v1;
     struct http_config hc = {
         .configured = h->keys.v,
@@ -296,6 +312,7 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     if (rc == 0) rc = load_seeds(h, err);
     if (rc == 0) rc = build_egress(h, err);
     if (rc == 0) rc = build_engine(h, err);
+    if (rc == 0) rc = build_hooks(h, err);
     if (rc == 0) rc = build_wire(h, err);
     if (rc != 0) {
         host_free(h);
@@ -330,12 +347,15 @@ int host_start(struct host *h, struct wopr_error *err) {
     if (rc == 0) rc = engine_start(h->engine, err);
     if (rc != 0) return rc;
     h->engine_running = true;
+    if (h->hooks != NULL) rc = hooks_start(h->hooks, err);
+    if (rc != 0) return rc;
     rc = host_keys_record(&h->keys, h->store, h->arena, err);
     return rc == 0 ? start_http(h, err) : rc;
 }
 
 void host_stop(struct host *h) {
     if (h->http != NULL) http_server_drain(h->http, h->cfg.host_drain_ms);
+    hooks_stop(h->hooks);
     if (h->engine_running) engine_stop(h->engine);
     h->engine_running = false;
     if (h->egress != NULL)
@@ -352,6 +372,7 @@ void host_free(struct host *h) {
     v1_free(h->v1);
     engine_free(h->engine);
     egress_free(h->egress);
+    hooks_free(h->hooks);
     journal_free(h->journal);
     payload_rules_free(h->rules);
     node_catalog_free(h->catalog);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/workers.h"
+#include "hooks/hooks.h"
 #include "store/admin.h"
 #include "store/keys.h"
 #include "store/sqlite/sqlite.h"
@@ -160,6 +161,26 @@ static void render_egress(struct egress *egress, struct buf *b) {
     metric_gauge(b, "wopr_egress_queue_length", "Requests waiting for a place.", (double)s.queued);
 }
 
+/* Without webhooks all stay 0. */
+static void render_hooks(struct hooks *hooks, struct buf *b) {
+    static const char ended[] = "wopr_webhook_deliveries_total";
+    struct hooks_stats s = {0};
+    if (hooks != NULL) hooks_stats(hooks, &s);
+    metric_head(b, ended, "counter", "Attempts to deliver an event to a webhook, by result.");
+    metric_labelled(b, ended, "result", "delivered", s.delivered);
+    metric_labelled(b, ended, "result", "failed", s.failed);
+    metric_counter(b, "wopr_webhook_dead_letters_total", "Deliveries that were given up.", s.dead);
+    metric_counter(b, "wopr_webhook_dropped_total",
+                   "Commits that a webhook missed because its backlog was full.", s.dropped);
+    metric_gauge(b, "wopr_webhooks", "Webhooks that this host delivers to.",
+                 (double)s.subscriptions);
+    metric_gauge(b, "wopr_webhook_breakers_open", "Webhooks whose circuit breaker is not closed.",
+                 (double)s.open);
+    metric_gauge(b, "wopr_webhook_active", "Deliveries under way.", (double)s.in_flight);
+    metric_gauge(b, "wopr_webhook_backlog_seconds", "Age of the oldest commit not delivered.",
+                 (double)s.behind_ms / 1000);
+}
+
 static void render_store(struct store *store, struct buf *b) {
     static const char done[] = "wopr_store_checkpoints_total";
     struct store_stats s;
@@ -256,6 +277,7 @@ void host_metrics_render(void *sources, struct buf *out) {
     render_tasks(&ts, out);
     render_task_types(m->store, out);
     render_egress(m->egress, out);
+    render_hooks(m->hooks, out);
     render_workflows(m->v1, out);
     render_store(m->store, out);
     metrics_process_render(m->started_ms, out);

@@ -13,6 +13,7 @@ struct metrics_sources {
     struct journal *journal;
     struct engine *engine;
     struct egress *egress; /* NULL = off */
+    struct hooks *hooks;   /* NULL = off */
     const struct v1 *v1;
     int64_t started_ms; /* wall clock */
 };

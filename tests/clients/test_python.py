@@ -130,6 +130,28 @@ class Runs(Case):
         self.assertIn("core.delay", [t["typeId"] for t in self.client.node_types.list()["nodes"]])
         self.assertIn("example", self.client.node_types.get("core.delay"))
 
+    def test_webhooks_come_and_go(self):
+        WORLD.lose("POST /v1/webhooks", 1)
+        made = self.client.webhooks.register("https://subscriber.invalid/hook", ["run.completed"], tags=["a"])
+        self.assertEqual(len(made["secret"]), 64)
+        self.assertEqual([h["webhookId"] for h in self.client.webhooks.list_all(limit=1)], [made["webhookId"]])
+        self.assertEqual(self.client.webhooks.get(made["webhookId"])["state"], "closed")
+        self.assertEqual(self.client.webhooks.dead_letters(made["webhookId"])["deliveries"], [])
+        self.assertEqual(self.client.webhooks.retry(made["webhookId"])["queued"], 0)
+        self.client.webhooks.unregister(made["webhookId"])
+        self.assertRaises(wopr_client.NotFoundError, self.client.webhooks.get, made["webhookId"])
+
+    def test_deliveries_are_verified(self):
+        body, secret = b'{"a":1}', "ab" * 32
+        headers = {"X-openwop-Timestamp": "1700000000", "X-openwop-Signature-Algorithm": "v1",
+                   "X-openwop-Signature": "sha256=c1358124b3a94733bcf78018138779e2b252e542185db6079095ee4b3c5356c6"}
+        self.assertTrue(wopr_client.verify_webhook(secret, headers, body, now=1700000299))
+        for wrong in ({"now": 1700000301}, {"now": 1699999699}, {"body": body + b" "}, {"secret": "ba" * 32},
+                      {"headers": {**headers, "X-openwop-Signature": "sha256=" + "0" * 64}},
+                      {"headers": {**headers, "X-openwop-Signature": "\u00e9"}}, {"headers": {}}):
+            asked = {"secret": secret, "headers": headers, "body": body, "now": 1700000000, **wrong}
+            self.assertFalse(wopr_client.verify_webhook(asked.pop("secret"), asked.pop("headers"), asked.pop("body"), **asked))
+
     def test_every_operation_has_a_method(self):
         source = ""
         folder = os.path.dirname(wopr_client.__file__)

@@ -9,6 +9,7 @@ from .errors import (ApiError, AuthenticationError, ConflictError, GoneError, In
 from .retry import RetryPolicy
 from .stream import DataStream, RunStream, StreamMessage, is_terminal_status
 from .transport import new_idempotency_key
+from .webhooks import verify_webhook
 from .worker import TaskContext, TaskFailure, TaskOver, Worker
 
 __version__ = "0.1.0"
@@ -16,4 +17,4 @@ __all__ = ["ApiError", "AuthenticationError", "BulkCancelResult", "ConflictError
            "LeaseLostError", "MessageChunk", "NotFoundError", "PermissionDeniedError", "RateLimitedError", "RequestTimeoutError",
            "RetryPolicy", "RunState", "RunStream", "ServerError", "StreamMessage", "TaskContext", "TaskFailure", "TaskOver", "TransportError", "UnexpectedAnswerError",
            "UnprocessableError", "WaitTimeoutError", "Worker", "WoprClient", "WoprError",
-           "is_terminal_status", "new_idempotency_key"]
+           "is_terminal_status", "new_idempotency_key", "verify_webhook"]

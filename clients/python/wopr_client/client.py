@@ -11,6 +11,7 @@ from .errors import WaitTimeoutError, WoprError
 from .retry import RetryPolicy, persist
 from .stream import DataStream, OnReconnect, RunStream, StreamMessage, TicketSource, is_terminal_status
 from .transport import ApiKey, Transport
+from .webhooks import Webhooks
 from .worker import Tasks, Worker, WorkerTypes
 
 BEYOND_EVERY_SEQUENCE = 2**53 - 1
@@ -353,6 +354,7 @@ class WoprClient:
         self.artifacts = Artifacts(transport)
         self.tasks = Tasks(transport)
         self.worker_types = WorkerTypes(transport)
+        self.webhooks = Webhooks(transport)
 
     def worker(self, *, concurrency: int = 1, lease: float = 30.0, wait: float = 5.0, name: Optional[str] = None,
                register: bool = True, give_up: float = 300.0) -> Worker:

@@ -201,6 +201,8 @@ class Transport:
         limit()
         answer = connection.answer()
         framed, pieces = is_framed(answer), []
+        if answer.length == 0:
+            answer.read()  # which closes it; there is nothing to wait for
         while not answer.isclosed():
             limit()
             pieces.append(read_some(answer))
@@ -215,6 +217,8 @@ class Transport:
             self._keep(connection)
         if not 200 <= answer.status < 300:
             raise refusal(answer.status, answer.headers, text)
+        if answer.status == 204:
+            return None
         try:
             return json.loads(text)
         except ValueError as cause:

@@ -1025,6 +1025,73 @@ class TaskSaid(TypedDict):
     interruptId: NotRequired[str]
 
 
+class WebhookRequest(TypedDict):
+    url: str
+    events: List[str]
+    tags: NotRequired[List[str]]
+    secret: NotRequired[str]
+    tenantId: NotRequired[str]
+
+
+class WebhookRegistered(TypedDict):
+    webhookId: str
+    secret: str
+    secretFingerprint: str
+    signatureAlgorithm: Literal["v1"]
+
+
+class Webhook(TypedDict):
+    webhookId: str
+    url: str
+    events: List[str]
+    tags: NotRequired[List[str]]
+    secretFingerprint: str
+    state: Literal["closed", "open", "half-open", "failed"]
+    openUntil: NotRequired[str]
+    delivered: int
+    deadLetters: int
+    dropped: int
+    pending: int
+    pendingSince: NotRequired[str]
+    attempts: NotRequired[int]
+    nextAttemptAt: NotRequired[str]
+    lastStatus: NotRequired[int]
+    lastError: NotRequired[str]
+    lastAttemptAt: NotRequired[str]
+    createdAt: str
+    createdBy: NotRequired[str]
+
+
+class WebhookList(TypedDict):
+    webhooks: List[Webhook]
+    nextAfter: NotRequired[int]
+
+
+class WebhookDeadLetter(TypedDict):
+    runId: NotRequired[str]
+    sequence: int
+    untilSequence: NotRequired[int]
+    eventType: NotRequired[str]
+    attempts: int
+    lastStatus: NotRequired[int]
+    reason: str
+    deadLetteredAt: str
+    expiresAt: str
+
+
+class WebhookDeadLetters(TypedDict):
+    deliveries: List[WebhookDeadLetter]
+    nextBelow: NotRequired[int]
+
+
+WebhookRetry = Dict[str, Any]
+
+
+class WebhookRetried(TypedDict):
+    webhookId: str
+    queued: int
+
+
 class Operation(NamedTuple):
     method: str
     path: str
@@ -1073,4 +1140,10 @@ OPERATIONS: Dict[str, Operation] = {
     "emitTask": Operation("POST", "/v1/host/wopr/tasks/{taskId}:emit", False),
     "listTasks": Operation("GET", "/v1/host/wopr/tasks", False),
     "getTask": Operation("GET", "/v1/host/wopr/tasks/{taskId}", False),
+    "registerWebhook": Operation("POST", "/v1/webhooks", True),
+    "unregisterWebhook": Operation("DELETE", "/v1/webhooks/{webhookId}", False),
+    "listWebhooks": Operation("GET", "/v1/host/wopr/webhooks", False),
+    "getWebhook": Operation("GET", "/v1/host/wopr/webhooks/{webhookId}", False),
+    "listWebhookDeadLetters": Operation("GET", "/v1/host/wopr/webhooks/{webhookId}/dead-letters", False),
+    "retryWebhook": Operation("POST", "/v1/host/wopr/webhooks/{webhookId}:retry", False),
 }

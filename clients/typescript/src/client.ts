@@ -4,6 +4,7 @@ import { persist } from "./retry.js";
 import { isTerminalStatus, streamRun, type MessageChunk, type RunState, type StreamMessage, type StreamMode, type StreamOptions } from "./stream.js";
 import { Transport, type CallOptions, type ClientOptions, type Query } from "./transport.js";
 import type * as wire from "./wire.js";
+import { Webhooks } from "./webhooks.js";
 import { Tasks, Worker, WorkerTypes, type Handler, type NodeHandler, type WorkerOptions } from "./worker.js";
 
 /** Which runs `bulkCancel` is for: ids, or every unfinished run that a filter of `runs.list` matches. */
@@ -284,6 +285,7 @@ export class WoprClient {
   readonly artifacts: Artifacts;
   readonly tasks: Tasks;
   readonly workerTypes: WorkerTypes;
+  readonly webhooks: Webhooks;
   private readonly transport: Transport;
 
   constructor(options: ClientOptions) {
@@ -296,6 +298,7 @@ export class WoprClient {
     this.artifacts = new Artifacts(transport);
     this.tasks = new Tasks(transport);
     this.workerTypes = new WorkerTypes(transport);
+    this.webhooks = new Webhooks(transport);
   }
 
   /** A worker that executes nodes of these types in this program; `run()` begins. */

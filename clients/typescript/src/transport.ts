@@ -169,6 +169,7 @@ export class Transport {
     try {
       const answer = await this.send(operation, url, headers, body, deadline);
       if (!answer.ok) throw await refusalOf(answer);
+      if (answer.status === 204) return undefined as T;
       const text = await answer.text();
       try {
         return JSON.parse(text) as T;

@@ -1441,6 +1441,90 @@ export interface TaskSaid {
   interruptId?: string;
 }
 
+export interface WebhookRequest {
+  /** https, of a public host. */
+  url: string;
+  /** Names of RunEventTypes. */
+  events: string[];
+  /** Only runs with one of these tags. */
+  tags?: string[];
+  /** The text that signs; absent: the host makes one. */
+  secret?: string;
+  /** The caller's tenant, for clients that name it. */
+  tenantId?: string;
+}
+
+export interface WebhookRegistered {
+  webhookId: string;
+  /** Shown by this answer only. */
+  secret: string;
+  /** The first eight hexadecimal digits of its SHA-256. */
+  secretFingerprint: string;
+  signatureAlgorithm: "v1";
+}
+
+export interface Webhook {
+  webhookId: string;
+  url: string;
+  events: string[];
+  tags?: string[];
+  secretFingerprint: string;
+  /** Of its circuit breaker; failed: stopped for good. */
+  state: "closed" | "open" | "half-open" | "failed";
+  openUntil?: string;
+  delivered: number;
+  /** Given up, since the registration. */
+  deadLetters: number;
+  /** Commits that a full backlog lost. */
+  dropped: number;
+  /** Commits whose events are still to be delivered. */
+  pending: number;
+  pendingSince?: string;
+  /** Failed ones of the event that is next. */
+  attempts?: number;
+  nextAttemptAt?: string;
+  lastStatus?: number;
+  lastError?: string;
+  lastAttemptAt?: string;
+  createdAt: string;
+  /** Id of the API key. */
+  createdBy?: string;
+}
+
+export interface WebhookList {
+  webhooks: Webhook[];
+  /** There are more: pass this as after. */
+  nextAfter?: number;
+}
+
+export interface WebhookDeadLetter {
+  /** Absent: retention removed the run first. */
+  runId?: string;
+  sequence: number;
+  /** With runId absent: the sequence after the last. */
+  untilSequence?: number;
+  eventType?: string;
+  attempts: number;
+  lastStatus?: number;
+  reason: string;
+  deadLetteredAt: string;
+  expiresAt: string;
+}
+
+export interface WebhookDeadLetters {
+  deliveries: WebhookDeadLetter[];
+  /** There are more: pass this as below. */
+  nextBelow?: number;
+}
+
+export type WebhookRetry = Record<string, unknown>;
+
+export interface WebhookRetried {
+  webhookId: string;
+  /** Dead letters that are delivered again; at most 1,000 in one request. */
+  queued: number;
+}
+
 /** Query parameters of `listWorkflows`. */
 export interface ListWorkflowsQuery {
   /** Entries per page. */
@@ -1548,6 +1632,28 @@ export interface ListTasksQuery {
   cursor?: string;
 }
 
+/** Query parameters of `unregisterWebhook`. */
+export interface UnregisterWebhookQuery {
+  /** The caller's tenant, for clients that name it. */
+  tenantId?: string;
+}
+
+/** Query parameters of `listWebhooks`. */
+export interface ListWebhooksQuery {
+  /** Entries per page. */
+  limit?: number;
+  /** nextAfter of the page before. */
+  after?: number;
+}
+
+/** Query parameters of `listWebhookDeadLetters`. */
+export interface ListWebhookDeadLettersQuery {
+  /** Entries per page. */
+  limit?: number;
+  /** nextBelow of the page before. */
+  below?: number;
+}
+
 /** What the host mounts: `{name}` in a path is a parameter. */
 export const operations = {
   getIndex: { method: "GET", path: "/", idempotent: false },
@@ -1590,6 +1696,12 @@ export const operations = {
   emitTask: { method: "POST", path: "/v1/host/wopr/tasks/{taskId}:emit", idempotent: false },
   listTasks: { method: "GET", path: "/v1/host/wopr/tasks", idempotent: false },
   getTask: { method: "GET", path: "/v1/host/wopr/tasks/{taskId}", idempotent: false },
+  registerWebhook: { method: "POST", path: "/v1/webhooks", idempotent: true },
+  unregisterWebhook: { method: "DELETE", path: "/v1/webhooks/{webhookId}", idempotent: false },
+  listWebhooks: { method: "GET", path: "/v1/host/wopr/webhooks", idempotent: false },
+  getWebhook: { method: "GET", path: "/v1/host/wopr/webhooks/{webhookId}", idempotent: false },
+  listWebhookDeadLetters: { method: "GET", path: "/v1/host/wopr/webhooks/{webhookId}/dead-letters", idempotent: false },
+  retryWebhook: { method: "POST", path: "/v1/host/wopr/webhooks/{webhookId}:retry", idempotent: false },
 } as const;
 
 export type OperationId = keyof typeof operations;

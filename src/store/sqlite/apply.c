@@ -19,6 +19,7 @@ struct batch { /* one transaction */
     int64_t now_ms;
     int64_t runs, runs_open, events; /* counter deltas */
     struct usages usages;
+    bool hooks, hook_moved; /* there are webhooks; one of them may want what was written */
     struct wopr_error *err;
 };
 
@@ -328,6 +329,8 @@ static int plan_write(struct batch *b, struct plan *p, int *refusal) {
     }
     if (rc != 0 || *refusal != 0) return rc;
     rc = events_insert(b, p);
+    if (rc == 0 && b->hooks && p->events_nr > 0)
+        rc = hook_move_put(b->c, p, b->now_ms, &b->hook_moved, b->err);
     if (rc == 0 && p->what != PLAN_SIDE && !(p->create && p->create->fork)) rc = usage_count(b, p);
     if (rc == 0) rc = rows_put(b, p);
     if (rc == 0 && p->has_idem) rc = idem_put(b->c, p, b->now_ms, b->err);
@@ -369,6 +372,7 @@ static int batch_commit(struct store *s, struct plan **plans, size_t n, int *rcs
     int rc = store_alive(s, err);
     if (rc == 0) rc = tx_begin(b.c, err);
     if (rc == 0) {
+        rc = hooks_any(b.c, &b.hooks, err);
         for (size_t i = 0; rc == 0 && i < n; i++) rc = plan_write(&b, plans[i], &rcs[i]);
         if (rc == 0) rc = counters_add(&b);
         if (rc == 0) rc = usages_write(&b.usages, b.c, err);
@@ -376,6 +380,7 @@ static int batch_commit(struct store *s, struct plan **plans, size_t n, int *rcs
         rc = tx_end(b.c, rc, err);
     }
     usages_free(&b.usages);
+    if (rc == 0 && b.hook_moved && s->hook_wake) s->hook_wake(s->hook_ctx);
     if (rc == 0) return 0;
     holder_forget(s);
     for (size_t i = 0; i < n; i++) {

@@ -109,6 +109,8 @@ struct store {
     struct conn *copier;       /* store_checkpoint_beside, whose thread opens it; else NULL */
     atomic_int wal_pages;      /* after the last commit */
     atomic_int copied_pages;   /* of them, by the last checkpoint */
+    void (*hook_wake)(void *ctx); /* after a commit with moves of webhooks; NULL = unset */
+    void *hook_ctx;
     struct metric_hist sync_ns, checkpoint_ns;
     atomic_uint_fast64_t checkpoints[CHECKPOINT_NR];
     char holder[STORE_HOLDER_MAX]; /* last holder seen, so that a create costs no look-up */
@@ -191,6 +193,11 @@ PLAN_ROWS(ROW_PUT, PLAN_NO_STEP)
  * was written. */
 MUST_CHECK int task_guard(struct conn *c, const struct plan *p, int *refusal,
                           struct wopr_error *err);
+/* --- hook_moves.c --- */
+MUST_CHECK int hooks_any(struct conn *c, bool *any, struct wopr_error *err);
+/* After the events of p: the row by which subscriptions find them.  *moved: there is one. */
+MUST_CHECK int hook_move_put(struct conn *c, const struct plan *p, int64_t now_ms, bool *moved,
+                             struct wopr_error *err);
 /* --- seals.c --- */
 MUST_CHECK int sealed_end(const struct row_writer *w, const struct plan *p);
 /* --- purge.c --- */

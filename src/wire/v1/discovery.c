@@ -164,6 +164,17 @@ static void put_replay(const struct v1_config *c, struct jw *w) { /* FORK-7 */
     jw_end_object(w);
 }
 
+static void put_webhooks(const struct v1_config *c, struct jw *w) { /* CAP-41, HOOK-14 */
+    static const char *const ALGORITHMS[] = {"v1", NULL};
+    (void)c;
+    jw_object(w);
+    jw_kbool(w, "supported", true);
+    jw_key(w, "signatureAlgorithms");
+    string_list(w, ALGORITHMS);
+    jw_end_object(w);
+}
+static bool has_webhooks(const struct v1_config *c) { return c->hooks != NULL; }
+
 static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_object(w);
     jw_key(w, "interrupts");
@@ -187,24 +198,26 @@ static const struct feature {
     bool mirrored; /* repeated under "capabilities" for readers that look only there (CAP-3, CON-1)
                     */
     void (*put)(const struct v1_config *c, struct jw *w);
+    bool (*has)(const struct v1_config *c); /* NULL: always */
 } FEATURES[] = {
-    {"protocolVersion", false, put_protocol},
-    {"implementation", false, put_implementation},
-    {"engineVersion", false, put_engine},
-    {"eventLogSchemaVersion", false, put_era},
-    {"minClientVersion", false, put_protocol},
-    {"supportedTransports", false, put_transports},
-    {"supportedEnvelopes", false, put_envelopes},
-    {"schemaVersions", false, put_schema_versions},
-    {"limits", false, put_limits},
-    {"configurable", true, put_configurable},
-    {"runtimeCapabilities", true, put_runtime},
-    {"testing", true, put_testing},
-    {"fixtures", true, put_fixtures},
-    {"idempotency", true, put_idempotency},
-    {"runs", true, put_runs},
-    {"replay", true, put_replay},
-    {"extensions", false, put_extensions},
+    {"protocolVersion", false, put_protocol, NULL},
+    {"implementation", false, put_implementation, NULL},
+    {"engineVersion", false, put_engine, NULL},
+    {"eventLogSchemaVersion", false, put_era, NULL},
+    {"minClientVersion", false, put_protocol, NULL},
+    {"supportedTransports", false, put_transports, NULL},
+    {"supportedEnvelopes", false, put_envelopes, NULL},
+    {"schemaVersions", false, put_schema_versions, NULL},
+    {"limits", false, put_limits, NULL},
+    {"configurable", true, put_configurable, NULL},
+    {"runtimeCapabilities", true, put_runtime, NULL},
+    {"testing", true, put_testing, NULL},
+    {"fixtures", true, put_fixtures, NULL},
+    {"idempotency", true, put_idempotency, NULL},
+    {"runs", true, put_runs, NULL},
+    {"replay", true, put_replay, NULL},
+    {"webhooks", true, put_webhooks, has_webhooks},
+    {"extensions", false, put_extensions, NULL},
 };
 #define FEATURES_NR (sizeof FEATURES / sizeof FEATURES[0])
 
@@ -213,13 +226,14 @@ static void document_render(const struct v1_config *c, struct buf *out) {
     jw_init(&w, out);
     jw_object(&w);
     for (size_t i = 0; i < FEATURES_NR; i++) {
+        if (FEATURES[i].has && !FEATURES[i].has(c)) continue;
         jw_key(&w, FEATURES[i].name);
         FEATURES[i].put(c, &w);
     }
     jw_key(&w, "capabilities");
     jw_object(&w);
     for (size_t i = 0; i < FEATURES_NR; i++) {
-        if (!FEATURES[i].mirrored) continue;
+        if (!FEATURES[i].mirrored || (FEATURES[i].has && !FEATURES[i].has(c))) continue;
         jw_key(&w, FEATURES[i].name);
         FEATURES[i].put(c, &w);
     }

@@ -27,6 +27,8 @@ struct v1_config {
     const struct wf_env *env;     /* what definitions are compiled with; lives as long as v1 */
     struct wf_types types;        /* what is known of node types (domain/types.h) */
     int64_t workflow_bytes_max;   /* definitions of a tenant with their versions; 0 = no bound */
+    struct hooks *hooks;          /* NULL = webhooks are off */
+    int64_t webhooks_max;         /* of a tenant */
     const char *const
         *fixtures; /* advertised fixture ids: seeded and executable here (CAP-23, FIX-3) */
 };

@@ -128,6 +128,19 @@ Test(wire_documents, the_cascade_is_advertised_under_both_names_or_not_at_all /*
     v1_free(other);
 }
 
+Test(wire_documents, webhooks_are_advertised_when_the_host_delivers_them /* CAP-41 HOOK-14 */) {
+    static char delivers; /* only its address is looked at */
+    struct v1_config c = config();
+    struct v1 *other;
+    c.hooks = (struct hooks *)(void *)&delivers;
+    cr_assert_eq(v1_new(&c, NULL, NULL, &other, &err), 0);
+    const char *block = strstr(
+        other->discovery.p, "\"webhooks\":{\"supported\":true,\"signatureAlgorithms\":[\"v1\"]}");
+    cr_assert_not_null(block);
+    cr_expect_not_null(strstr(block + 1, "\"webhooks\":{"), "mirrored");
+    v1_free(other);
+}
+
 Test(wire_documents, layer_2_promises_no_more_than_runs_are_kept /* CAP-40 IDEM-18 */) {
     struct v1_config c = config();
     struct v1 *other;

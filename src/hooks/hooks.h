@@ -1,0 +1,75 @@
+/*
+ * hooks.h: webhooks: subscriptions of tenants to the events of their runs, delivered at least once
+ * and in order for each subscription (HOOK-1 to HOOK-18, D58 to D67).  Layer: hooks.
+ *
+ * Threads: hooks_submit and hooks_stats from any thread; done() of a command runs on the
+ * committer's thread and must only queue.  One thread of its own reads, signs and hands over to
+ * egress; it waits for no receiver.
+ */
+#ifndef WOPR_HOOKS_HOOKS_H
+#define WOPR_HOOKS_HOOKS_H
+
+#include "hooks/message.h"
+#include "journal/journal.h"
+#include "store/hooks.h"
+
+struct egress;
+struct vault;
+struct hooks;
+
+struct hooks_config {
+    bool enabled;            /* registrations are taken and deliveries made */
+    unsigned per_tenant_max; /* subscriptions of a tenant and mode */
+    int64_t attempts_max;    /* of one event */
+    int64_t retry_ms;        /* before the second attempt */
+    int64_t timeout_ms;      /* of one attempt */
+    int64_t breaker_s;       /* how long a subscription rests */
+    int64_t backlog_max;     /* commits that a subscription may be behind */
+    int64_t dead_days;       /* dead letters are kept so long */
+    bool sole_host;          /* no other process may open the file */
+    hook_render_fn *render;
+    const char *version; /* of the host, for User-Agent */
+    struct egress *egress;
+    struct vault *vault;
+};
+MUST_CHECK int hooks_new(struct journal *j, const struct hooks_config *cfg, struct hooks **out,
+                         struct wopr_error *err);
+/* After the engine has joined the other hosts. */
+MUST_CHECK int hooks_start(struct hooks *h, struct wopr_error *err);
+/* Before the engine gives its leases back; waits for deliveries under way, a second at most. */
+void hooks_stop(struct hooks *h);
+void hooks_free(struct hooks *h); /* after egress_free; takes NULL */
+
+/* --- commands --- */
+struct hook_cmd { /* the caller's, with all it points to, until done */
+    enum { HOOK_CMD_ADD, HOOK_CMD_REMOVE, HOOK_CMD_RETRY } what;
+    struct str tenant, webhook_id; /* id: not of ADD */
+    bool test_mode;
+    struct arena *a;
+    /* ADD: url, events and tags raw as they came; secret empty: one is made */
+    struct str url, events, tags, secret, created_by;
+    int32_t major;
+    struct hook_idem idem;
+    void (*done)(struct hook_cmd *cmd);
+    void *ctx;
+    /* --- the result --- */
+    int rc;
+    struct wopr_error err;
+    struct hook_row row; /* ADD; secret is filled too, for the one answer that shows it */
+    bool repeated;
+    int64_t queued; /* RETRY */
+    /* the file's own */
+    struct hooks *hooks;
+};
+/* Checks the command.  0: done follows.  Otherwise (VALIDATION names the member; NO_MEMORY,
+ * UNAVAILABLE, CLOSED) it does not. */
+MUST_CHECK int hooks_submit(struct hooks *h, struct hook_cmd *cmd, struct wopr_error *err);
+
+struct hooks_stats {
+    uint64_t delivered, failed, dead, dropped; /* since the start; failed: attempts */
+    uint64_t subscriptions, open, in_flight;   /* 0 on a host that does not deliver */
+    uint64_t behind_ms;                        /* age of the oldest commit not delivered */
+};
+void hooks_stats(struct hooks *h, struct hooks_stats *out);
+
+#endif

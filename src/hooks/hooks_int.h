@@ -1,0 +1,150 @@
+/*
+ * hooks_int.h: what the files of hooks/ share.  Private to the folder.
+ *
+ * The dispatcher is one thread.  Members marked (mu) are shared with the committer's and the egress
+ * thread; all else is the dispatcher's.
+ *
+ *   idle ---- a move that it wants ----> ready ---- its tenant's turn ----> sending
+ *    ^                                   ^  ^                                  |
+ *    '-- nothing is left: next_event ----'  '-- waiting (timer) <-- failed ----'
+ */
+#ifndef WOPR_HOOKS_INT_H
+#define WOPR_HOOKS_INT_H
+
+#include "base/heap.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "hooks/breaker.h"
+#include "hooks/hooks.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum {
+    HOOK_SECRET_AT = -10,      /* place of a secret: no event is there */
+    HOOKS_IN_FLIGHT_MAX = 128, /* deliveries at once ... */
+    HOOKS_TENANT_MAX = 16,     /* ... of one tenant */
+    HOOK_ERROR_MAX = 200       /* bytes of an error that is kept */
+};
+#define HOOKS_BYTES_MAX (32u * 1024 * 1024) /* bodies of deliveries under way */
+
+struct hook_tenant { /* tenant and mode */
+    struct list hooks;
+    struct list ready; /* struct hook.turn */
+    struct list turn;  /* in hooks.turns while ready is not empty */
+    size_t in_flight, hooks_nr;
+    int64_t trimmed; /* commits before it are gone */
+    bool test_mode;
+    struct str tenant; /* in key */
+    struct str key;    /* owned, behind the struct: mode and tenant */
+};
+enum hook_phase { HOOK_IDLE, HOOK_READY, HOOK_WAITING, HOOK_SENDING };
+struct hook_send { /* one delivery under way; egress has it as ctx */
+    struct hooks *hooks;
+    struct hook *hook;
+    struct list link; /* in hooks.results (mu) */
+    int64_t run_no, seq, until_seq;
+    enum ev_kind kind;
+    char run_id[RUN_ID_MAX + 1];
+    size_t bytes;
+    int rc, status;
+    char message[HOOK_ERROR_MAX];
+};
+struct hook { /* one subscription */
+    struct list all, turn, dirty;
+    struct heap_node timer;
+    struct hook_tenant *tenant;
+    enum hook_phase phase;
+    bool gone;           /* removed while it was sending */
+    struct hook_row row; /* texts owned: block */
+    char *block;
+    int64_t next_move, next_seq; /* cursor */
+    int64_t marked_move;         /* as it is stored */
+    int64_t since_ms;            /* time of the commit that is next, 0 = none */
+    struct hook_pulse pulse;
+    struct hook_send *send;
+    /* since the last write */
+    int64_t delivered, dead, dropped, failed;
+    struct hook_dead *deads; /* texts are run_id and reason in one block each: owned */
+    size_t deads_nr, deads_cap;
+    int64_t last_status, last_ms;
+    char last_error[HOOK_ERROR_MAX];
+};
+struct hook_work; /* marks.c: a write on its way */
+struct hooks_lease {
+    bool held;
+    int64_t epoch, changes;
+    int64_t seen_no, seen_beat; /* of another holder */
+    uint64_t seen_ms, look_ms;
+};
+struct hooks {
+    struct hooks_config cfg;
+    struct hook_policy policy;
+    struct journal *journal;
+    struct store *store;
+    char agent[64];
+    pthread_mutex_t mu;
+    pthread_cond_t tick;
+    bool kicked, stopping;    /* (mu) */
+    bool look;                /* (mu) look at the lease, whose row has changed */
+    bool writing;             /* (mu) a write is with the committer */
+    struct list results;      /* (mu) */
+    struct hook_work *landed; /* (mu) the write that is back */
+    bool up;
+    pthread_t thread;
+    /* the dispatcher's own */
+    struct arena *a, *page;
+    struct map *tenants; /* key -> struct hook_tenant */
+    struct map *by_no;   /* number, 8 bytes -> struct hook */
+    struct list turns, dirty;
+    struct heap timers; /* of hooks that wait: monotonic */
+    struct hooks_lease lease;
+    int64_t last_no, last_move;
+    bool reload; /* the table has to be compared with the store */
+    uint64_t reload_ms, trim_ms, write_ms;
+    bool pressing; /* something is to be written without delay */
+    size_t in_flight, bytes;
+    struct log_gate failed_gate, dropped_gate, store_gate;
+    /* for hooks_stats */
+    _Atomic uint64_t stat_delivered, stat_failed, stat_dead, stat_dropped, stat_nr, stat_open,
+        stat_in_flight, stat_behind_ms;
+};
+
+/* --- wake.c --- */
+void hooks_kick(struct hooks *h); /* from any thread */
+void hooks_trouble(struct hooks *h, const char *what, const struct wopr_error *err);
+
+/* --- commands.c --- */
+MUST_CHECK int hook_secret_open(struct vault *v, struct str webhook_id,
+                                const struct plan_sealed *row, struct arena *a, struct str *secret,
+                                struct wopr_error *err);
+
+/* --- table.c: subscriptions in memory --- */
+/* Those that were added since; with `whole` also without those that were removed. */
+MUST_CHECK int table_load(struct hooks *h, bool whole, struct wopr_error *err);
+/* Forget all; deliveries under way are forgotten when they end. */
+void table_clear(struct hooks *h);
+struct hook_tenant *table_tenant(struct hooks *h, struct str tenant, bool test_mode);
+void hook_set_phase(struct hooks *h, struct hook *k, enum hook_phase phase);
+void hook_wait_until(struct hooks *h, struct hook *k, int64_t wall_ms);
+void hook_dirty(struct hooks *h, struct hook *k);
+void hook_drop(struct hooks *h, struct hook *k); /* k may be freed */
+void hook_deads_free(struct hook_dead *v, size_t n);
+
+/* --- lease.c: which host delivers --- */
+/* true: this one. */
+bool lease_look(struct hooks *h, uint64_t now_ms);
+
+/* --- send.c --- */
+/* Deliver the next event of k, or find that there is none. */
+void send_next(struct hooks *h, struct hook *k);
+void send_ended(struct hooks *h, struct hook_send *s); /* frees s */
+
+/* --- marks.c --- */
+void marks_write(struct hooks *h, bool all); /* all: cursors of idle ones too */
+void marks_landed(struct hooks *h, struct hook_work *w);
+void marks_dead(struct hooks *h, struct hook *k, const struct hook_send *of, int64_t attempts,
+                int status, const char *why);
+
+#endif

@@ -1,0 +1,192 @@
+/*
+ * marks.c: cursors, dead letters and breakers on their way to the store: one write at a time, all
+ * subscriptions that changed in one transaction.  A crash loses the marks of the last moments;
+ * their events are delivered again (at least once).
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "hooks/hooks_int.h"
+
+#include <stdio.h>
+
+enum { MARKS_MAX = 1024, DEADS_HELD_MAX = 256, WRITE_EVERY_MS = 50 };
+#define DAY_MS ((int64_t)86400 * 1000)
+
+struct hook_work { /* a write */
+    struct hooks *h;
+    struct hook_mark *v;
+    size_t n;
+    int64_t epoch;
+    int rc;
+    struct wopr_error err;
+};
+
+static void work_free(struct hook_work *w) {
+    for (size_t i = 0; i < w->n; i++) {
+        hook_deads_free((struct hook_dead *)(uintptr_t)w->v[i].deads, w->v[i].deads_nr);
+        mem_free((void *)(uintptr_t)w->v[i].deads);
+        mem_free((void *)(uintptr_t)w->v[i].state.last_error.p);
+    }
+    mem_free(w->v);
+    mem_free(w);
+}
+
+/* Without memory for its row it is only counted. */
+void marks_dead(struct hooks *h, struct hook *k, const struct hook_send *of, int64_t attempts,
+                int status, const char *why) {
+    int64_t now_ms = clock_wall_ms();
+    k->dead++;
+    h->stat_dead++;
+    hook_dirty(h, k);
+    h->pressing = true;
+    if (k->deads_nr >= DEADS_HELD_MAX || VEC_ROOM(k->deads, k->deads_nr, k->deads_cap, 4) != 0)
+        return;
+    size_t id_n = strlen(of->run_id), why_n = strlen(why);
+    char *id = id_n > 0 ? mem_strndup(of->run_id, id_n) : NULL, *text = mem_strndup(why, why_n);
+    if (!text) {
+        mem_free(id);
+        return;
+    }
+    k->deads[k->deads_nr++] = (struct hook_dead){
+        .run_no = of->run_no,
+        .run_id = str_n(id, id ? id_n : 0),
+        .seq = of->seq,
+        .until_seq = of->until_seq,
+        .event_type = of->kind == EV_UNKNOWN ? STR_NONE : str_c(event_name(of->kind)),
+        .attempts = attempts,
+        .status = status,
+        .reason = str_n(text, why_n),
+        .dead_ms = now_ms,
+        .expires_ms = now_ms + h->cfg.dead_days * DAY_MS};
+}
+
+/* What of it changed goes into m; its increments begin again at 0. */
+static void mark_take(struct hook *k, struct hook_mark *m) {
+    size_t n = strlen(k->last_error);
+    char *text = n > 0 ? mem_strndup(k->last_error, n) : NULL;
+    *m = (struct hook_mark){.hook_no = k->row.hook_no,
+                            .state = {.next_move = k->next_move,
+                                      .next_seq = k->next_seq,
+                                      .attempts = k->pulse.attempts,
+                                      .next_attempt_ms = k->pulse.next_ms,
+                                      .failures = k->pulse.failures,
+                                      .open_until_ms = k->pulse.open_until_ms,
+                                      .delivered = k->delivered,
+                                      .dead = k->dead,
+                                      .dropped = k->dropped,
+                                      .last_status = k->last_status,
+                                      .last_ms = k->last_ms,
+                                      .last_error = str_n(text, text ? n : 0)},
+                            .failed = k->failed,
+                            .deads = k->deads,
+                            .deads_nr = k->deads_nr};
+    k->marked_move = k->next_move;
+    k->delivered = k->dead = k->dropped = k->failed = 0;
+    k->deads = NULL;
+    k->deads_nr = k->deads_cap = 0;
+}
+
+/* On the committer's thread. */
+static void work_now(void *ctx, struct store *s) {
+    struct hook_work *w = ctx;
+    struct hooks *h = w->h;
+    w->rc = store_hook_marks(s, w->epoch, w->v, w->n, &w->err);
+    pthread_mutex_lock(&h->mu);
+    h->landed = w;
+    h->writing = false;
+    pthread_cond_signal(&h->tick);
+    pthread_mutex_unlock(&h->mu);
+}
+
+static void idle_collect(struct hooks *h) {
+    struct str key;
+    void *value;
+    for (size_t it = 0; map_next(h->tenants, &it, &key, &value);) {
+        struct hook_tenant *t = value;
+        for (struct list *l = t->hooks.next; l != &t->hooks; l = l->next) {
+            struct hook *k = LIST_ENTRY(l, struct hook, all);
+            if (k->next_move != k->marked_move) hook_dirty(h, k);
+        }
+    }
+}
+
+static struct hook_work *work_new(struct hooks *h) {
+    struct hook_work *w = MEM_NEW(struct hook_work);
+    if (w) w->v = mem_array(MARKS_MAX, sizeof *w->v);
+    if (w && w->v) {
+        w->h = h;
+        w->epoch = h->lease.epoch;
+        return w;
+    }
+    mem_free(w);
+    return NULL;
+}
+
+void marks_write(struct hooks *h, bool all) {
+    uint64_t now_ms = clock_mono_ms();
+    if (all) idle_collect(h);
+    if (list_empty(&h->dirty) || (!h->pressing && !all && now_ms < h->write_ms)) return;
+    pthread_mutex_lock(&h->mu);
+    bool busy = h->writing || h->landed;
+    if (!busy) h->writing = true;
+    pthread_mutex_unlock(&h->mu);
+    struct hook_work *w = busy ? NULL : work_new(h);
+    for (struct list *l; w && w->n < MARKS_MAX && (l = list_pop(&h->dirty)) != NULL;)
+        mark_take(LIST_ENTRY(l, struct hook, dirty), &w->v[w->n++]);
+    bool posted = w && journal_side(h->journal, work_now, w) == 0;
+    if (posted) {
+        h->pressing = !list_empty(&h->dirty);
+        h->write_ms = now_ms + WRITE_EVERY_MS;
+        return;
+    }
+    if (busy) return;
+    if (w) work_free(w); /* the host stops */
+    pthread_mutex_lock(&h->mu);
+    h->writing = false;
+    pthread_mutex_unlock(&h->mu);
+}
+
+static struct hook *hook_of(struct hooks *h, int64_t no) {
+    return map_get(h->by_no, str_n((const char *)&no, sizeof no));
+}
+
+/* Nothing was written: the increments count again, and the next write has them. */
+static void mark_return(struct hooks *h, struct hook *k, struct hook_mark *m) {
+    k->delivered += m->state.delivered;
+    k->dead += m->state.dead;
+    k->dropped += m->state.dropped;
+    k->failed += m->failed;
+    struct hook_dead *back = (struct hook_dead *)(uintptr_t)m->deads;
+    while (m->deads_nr > 0 && VEC_ROOM(k->deads, k->deads_nr, k->deads_cap, 4) == 0)
+        k->deads[k->deads_nr++] = back[--m->deads_nr];
+    hook_dirty(h, k);
+}
+
+static void hook_stopped(struct hooks *h, struct hook *k) {
+    char id[48], mark[16];
+    (void)snprintf(id, sizeof id, STR_FMT, STR_ARG(k->row.webhook_id));
+    (void)snprintf(mark, sizeof mark, STR_FMT, STR_ARG(k->row.fingerprint));
+    log_warn("a webhook failed 100 times in seven days and is stopped; register its URL again",
+             "webhook", id, "fingerprint", mark);
+    hook_drop(h, k);
+}
+
+void marks_landed(struct hooks *h, struct hook_work *w) {
+    if (w->rc == WOPR_E_FENCED) {
+        h->lease.look_ms = 0; /* which finds that out, too */
+    } else if (w->rc != 0) {
+        hooks_trouble(h, "deliveries of webhooks cannot be recorded", &w->err);
+        h->write_ms = clock_mono_ms() + 1000;
+        h->pressing = false;
+    }
+    for (size_t i = 0; w->epoch == h->lease.epoch && i < w->n; i++) {
+        struct hook *k = hook_of(h, w->v[i].hook_no);
+        if (!k) continue;
+        if (w->rc != 0) mark_return(h, k, &w->v[i]);
+        else if (w->v[i].stopped) hook_stopped(h, k);
+        else if (w->v[i].gone) hook_drop(h, k);
+    }
+    work_free(w);
+}

@@ -1,0 +1,292 @@
+/*
+ * send.c: the next event of a subscription: found, signed, handed to egress; and what its outcome
+ * means (HOOK-7 to HOOK-11, D60 to D67).
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "egress/egress.h"
+#include "hooks/hooks_int.h"
+#include "hooks/wanted.h"
+#include "store/events.h"
+
+#include <stdio.h>
+
+enum {
+    MOVES_PAGE = 16, /* looked at in one visit; then other subscriptions have their turn */
+    EVENTS_PAGE = 64,
+    PAGE_BYTES = 1024 * 1024,
+    ANSWER_MAX = 64 * 1024, /* of a receiver; the rest is not read (HOOK-11) */
+    BUSY_MS = 200           /* egress is full, or memory is short */
+};
+
+struct next {
+    struct hook_move move;
+    struct str run_id;
+    const struct event *event;
+};
+
+/* --- what is next --- */
+
+static void cursor_set(struct hooks *h, struct hook *k, int64_t move, int64_t seq) {
+    if (k->next_move == move && k->next_seq == seq) return;
+    k->next_move = move;
+    k->next_seq = seq;
+    (void)h;
+}
+
+/* Retention took the run first: it waits for no receiver. */
+static void move_expired(struct hooks *h, struct hook *k, const struct hook_move *m) {
+    struct hook_send of = {
+        .run_no = m->run_no, .seq = m->from_seq, .until_seq = m->until_seq, .kind = EV_UNKNOWN};
+    if (k->next_seq > of.seq) of.seq = k->next_seq;
+    if (k->row.tags.n == 0)
+        marks_dead(h, k, &of, k->pulse.attempts, 0, "retention removed the run first");
+    hook_pulse_skip(&k->pulse);
+}
+
+/* The first event of the move, from the cursor on, that is wanted.  1: found, 0: none. */
+static int event_find(struct hooks *h, struct hook *k, const struct hook_move *m, struct next *out,
+                      struct wopr_error *err) {
+    int64_t from =
+        k->next_move == m->move_no && k->next_seq > m->from_seq ? k->next_seq : m->from_seq;
+    while (from < m->until_seq) {
+        struct event_list l = {.n = 0};
+        int64_t left = m->until_seq - from;
+        arena_reset(h->page);
+        int rc = store_events(h->store, m->run_no, from,
+                              (unsigned)(left < EVENTS_PAGE ? left : EVENTS_PAGE), PAGE_BYTES,
+                              h->page, &l, err);
+        if (rc != 0) return rc;
+        if (l.n == 0) return 0;
+        for (size_t i = 0; i < l.n && l.v[i].seq < m->until_seq; i++)
+            if (hook_wants_kind(k->row.kinds, &l.v[i])) {
+                out->event = &l.v[i];
+                return 1;
+            }
+        from = l.v[l.n - 1].seq + 1;
+    }
+    return 0;
+}
+
+static int move_look(struct hooks *h, struct hook *k, const struct hook_move *m, struct next *out,
+                     struct wopr_error *err) {
+    struct str run_id, tags;
+    int rc = store_hook_run(h->store, k->row.tenant, m->run_no, h->a, &run_id, &tags, err);
+    if (rc == WOPR_E_NOT_FOUND) {
+        move_expired(h, k, m);
+        return 0;
+    }
+    if (rc != 0) return rc;
+    if (!hook_wants_tags(k->row.tags, tags, h->a)) return 0;
+    rc = event_find(h, k, m, out, err);
+    out->run_id = run_id;
+    out->move = *m;
+    return rc;
+}
+
+/* 1: *out.  0: nothing is left.  2: nothing yet, but more is to be looked at. */
+static int next_find(struct hooks *h, struct hook *k, struct next *out, struct wopr_error *err) {
+    struct hook_move_list l = {.n = 0};
+    arena_reset(h->a);
+    int rc = store_hook_moves_of(h->store, &k->row, k->next_move, MOVES_PAGE, h->a, &l, err);
+    for (size_t i = 0; rc == 0 && i < l.n; i++) {
+        rc = move_look(h, k, &l.v[i], out, err);
+        if (rc == 1) {
+            cursor_set(h, k, l.v[i].move_no, out->event->seq);
+            k->since_ms = l.v[i].at_ms;
+            return 1;
+        }
+        if (rc == 0) cursor_set(h, k, l.v[i].move_no + 1, 0);
+    }
+    if (rc != 0) return rc;
+    if (l.n == MOVES_PAGE) return 2;
+    if (k->next_move <= h->last_move) cursor_set(h, k, h->last_move + 1, 0);
+    return 0;
+}
+
+/* --- sending --- */
+
+/* On the egress thread. */
+static void delivery_done(void *ctx, const struct egress_response *r) {
+    struct hook_send *s = ctx;
+    struct hooks *h = s->hooks;
+    s->rc = r->rc;
+    s->status = r->status;
+    if (r->rc == WOPR_E_TOO_BIG && r->status / 100 == 2) s->rc = 0; /* the rest is not read */
+    if (s->rc != 0)
+        (void)snprintf(s->message, sizeof s->message, "%.*s", HOOK_ERROR_MAX - 1,
+                       r->message ? r->message : wopr_err_text(r->rc));
+    else if (s->status / 100 != 2)
+        (void)snprintf(s->message, sizeof s->message, "status %d", s->status);
+    pthread_mutex_lock(&h->mu);
+    list_add_tail(&h->results, &s->link);
+    h->kicked = true;
+    pthread_cond_signal(&h->tick);
+    pthread_mutex_unlock(&h->mu);
+}
+
+static int delivery_submit(struct hooks *h, struct hook *k, const struct next *n, struct str secret,
+                           struct hook_send *s, struct wopr_error *err) {
+    char now[24], signature[HOOK_SIGNATURE_SIZE];
+    int64_t now_s = clock_wall_ms() / 1000;
+    size_t body_at = 0;
+    struct buf b;
+    buf_init(&b, EGRESS_BODY_MAX);
+    hook_message(h->cfg.render, n->run_id, k->row.tenant, n->event, now_s, &b, &body_at);
+    int rc = buf_failed(&b) ? WOPR_E_TOO_BIG : 0;
+    if (rc == 0) {
+        hook_sign(secret, buf_str(&b), signature);
+        (void)snprintf(now, sizeof now, "%lld", (long long)now_s);
+        const struct egress_header headers[] = {{STR("Content-Type"), STR("application/json")},
+                                                {STR("User-Agent"), str_c(h->agent)},
+                                                {STR("X-openwop-Webhook-Id"), k->row.webhook_id},
+                                                {STR("X-openwop-Event-Type"), n->event->type},
+                                                {STR("X-openwop-Timestamp"), str_c(now)},
+                                                {STR("X-openwop-Signature"), str_c(signature)},
+                                                {STR("X-openwop-Signature-Algorithm"), STR("v1")}};
+        const struct egress_request r = {.tenant = k->row.tenant,
+                                         .method = STR("POST"),
+                                         .url = k->row.url,
+                                         .headers = headers,
+                                         .headers_nr = sizeof headers / sizeof *headers,
+                                         .body = str_n(b.p + body_at, b.len - body_at),
+                                         .timeout_ms = (int)h->cfg.timeout_ms,
+                                         .response_max = ANSWER_MAX};
+        s->bytes = b.len;
+        rc = egress_submit(h->cfg.egress, &r, delivery_done, s, err);
+    }
+    buf_fini(&b);
+    return rc;
+}
+
+static struct hook_send *send_new(struct hooks *h, struct hook *k, const struct next *n) {
+    struct hook_send *s = MEM_NEW(struct hook_send);
+    if (!s) return NULL;
+    list_init(&s->link);
+    s->hooks = h;
+    s->hook = k;
+    s->run_no = n->move.run_no;
+    s->seq = n->event->seq;
+    s->until_seq = n->event->seq + 1;
+    s->kind = n->event->kind;
+    (void)snprintf(s->run_id, sizeof s->run_id, STR_FMT, STR_ARG(n->run_id));
+    return s;
+}
+
+/* It could not be handed over.  A full egress passes; else that is the outcome of an attempt. */
+static void submit_failed(struct hooks *h, struct hook *k, struct hook_send *s, int rc,
+                          const struct wopr_error *err) {
+    if (rc == WOPR_E_UNAVAILABLE || rc == WOPR_E_NO_MEMORY || rc == WOPR_E_CLOSED) {
+        mem_free(s);
+        hook_wait_until(h, k, clock_wall_ms() + BUSY_MS);
+        return;
+    }
+    s->rc = rc;
+    (void)snprintf(s->message, sizeof s->message, "%.*s", HOOK_ERROR_MAX - 1,
+                   rc == WOPR_E_TOO_BIG ? "the event is too large to be sent" : err->message);
+    hook_set_phase(h, k, HOOK_SENDING);
+    k->send = s;
+    s->bytes = 0;
+    send_ended(h, s);
+}
+
+static void next_send(struct hooks *h, struct hook *k, const struct next *n) {
+    struct plan_sealed box;
+    struct str secret = STR_NONE;
+    struct wopr_error err = {0};
+    /* Read each time: a subscription that was removed, also by another host, is not there. */
+    int rc = store_hook_secret(h->store, k->row.hook_no, h->a, &box, &err);
+    if (rc == WOPR_E_NOT_FOUND) {
+        hook_drop(h, k);
+        return;
+    }
+    if (rc == 0) rc = hook_secret_open(h->cfg.vault, k->row.webhook_id, &box, h->a, &secret, &err);
+    if (rc != 0) {
+        hooks_trouble(h, "the secret of a webhook cannot be read", &err);
+        hook_wait_until(h, k, clock_wall_ms() + 1000);
+        return;
+    }
+    struct hook_send *s = send_new(h, k, n);
+    rc = s ? delivery_submit(h, k, n, secret, s, &err) : WOPR_E_NO_MEMORY;
+    mem_wipe((char *)(uintptr_t)secret.p, secret.n);
+    if (rc != 0) {
+        submit_failed(h, k, s, rc, &err);
+        return;
+    }
+    k->send = s;
+    h->bytes += s->bytes;
+    hook_set_phase(h, k, HOOK_SENDING);
+}
+
+void send_next(struct hooks *h, struct hook *k) {
+    struct wopr_error err = {0};
+    struct next n = {.event = NULL};
+    int rc = next_find(h, k, &n, &err);
+    if (rc < 0) {
+        hooks_trouble(h, "what a webhook is to be sent cannot be read", &err);
+        hook_wait_until(h, k, clock_wall_ms() + 1000);
+    } else if (rc == 1) {
+        next_send(h, k, &n);
+    } else {
+        hook_set_phase(h, k, rc == 2 ? HOOK_READY : HOOK_IDLE);
+    }
+}
+
+/* --- outcomes --- */
+
+static void failure_log(struct hooks *h, const struct hook *k, const struct hook_send *s,
+                        bool given_up) {
+    uint64_t held = 0;
+    char more[32], mark[16], id[48];
+    if (!log_gate_pass(&h->failed_gate, &held)) return;
+    (void)snprintf(more, sizeof more, "%llu", (unsigned long long)held);
+    (void)snprintf(id, sizeof id, STR_FMT, STR_ARG(k->row.webhook_id));
+    (void)snprintf(mark, sizeof mark, STR_FMT, STR_ARG(k->row.fingerprint));
+    log_warn(given_up ? "a webhook delivery was given up" : "a webhook delivery failed", "webhook",
+             id, "fingerprint", mark, "why", s->message, "notTold", more);
+}
+
+static void attempt_failed(struct hooks *h, struct hook *k, const struct hook_send *s) {
+    int64_t now_ms = clock_wall_ms(), attempts = k->pulse.attempts + 1;
+    bool counts = false, hopeless = s->rc == WOPR_E_TOO_BIG && s->bytes == 0, given_up = hopeless;
+    if (hopeless) hook_pulse_skip(&k->pulse);
+    else given_up = hook_pulse_failure(&k->pulse, &h->policy, now_ms, (uint32_t)rng_u64(), &counts);
+    k->failed += counts;
+    h->stat_failed++;
+    k->last_status = s->status;
+    memcpy(k->last_error, s->message, sizeof k->last_error);
+    failure_log(h, k, s, given_up);
+    if (given_up) {
+        marks_dead(h, k, s, attempts, s->status, s->message);
+        cursor_set(h, k, k->next_move, s->seq + 1);
+    }
+    h->pressing = true;
+    hook_wait_until(h, k, k->pulse.next_ms);
+}
+
+void send_ended(struct hooks *h, struct hook_send *s) {
+    struct hook *k = s->hook;
+    h->bytes -= s->bytes;
+    k->send = NULL;
+    if (k->gone) {
+        hook_drop(h, k);
+    } else if (s->rc == WOPR_E_CLOSED) { /* the host stops: it is sent again at the next start */
+        hook_wait_until(h, k, clock_wall_ms() + BUSY_MS);
+    } else {
+        k->last_ms = clock_wall_ms();
+        hook_dirty(h, k);
+        if (s->rc != 0 || s->status / 100 != 2) {
+            attempt_failed(h, k, s);
+        } else {
+            hook_pulse_success(&k->pulse);
+            k->delivered++;
+            h->stat_delivered++;
+            k->last_status = s->status;
+            k->last_error[0] = '\0';
+            cursor_set(h, k, k->next_move, s->seq + 1);
+            hook_set_phase(h, k, HOOK_READY);
+        }
+    }
+    mem_free(s);
+}
