@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The tables of settings in docs/operations.md, made from src/host/config.def.
 
-usage: settings.py SOURCE_ROOT [--write]
+usage: settings.py SOURCE_ROOT [--write | --header FILE]
 Without --write: exit status 1 when the tables are not what config.def says, when a document names a flag that no setting and no
 command has, or when a number that a document gives as a default, as in "`--read-timeout-s` (60)", is another one.
+--header: writes the defaults of all numbers as SETTING_ constants, for layers that are used without the table (tests).
 """
 import glob
 import os
@@ -106,9 +107,20 @@ def doubts(root: str, path: str, all_rows: list, others: set):
             yield "%s: the default of %s is %s, not %s" % (path, m.group(1), r["default"], m.group(2))
 
 
+def header(all_rows: list) -> str:
+    lines = ["/* settings.gen.h: the defaults of src/host/config.def, for layers below it.  Made by tools/settings.py. */",
+             "#ifndef WOPR_BASE_SETTINGS_GEN_H", "#define WOPR_BASE_SETTINGS_GEN_H", ""]
+    lines += ["#define SETTING_%s %s" % (r["name"].upper().replace("-", "_"), r["default"]) for r in all_rows if r["type"] == "INT"]
+    return "\n".join(lines + ["", "#endif", ""])
+
+
 def main() -> int:
     root, write = sys.argv[1], "--write" in sys.argv[2:]
     all_rows = rows(root)
+    if sys.argv[2:3] == ["--header"]:
+        with open(sys.argv[3], "w", encoding="utf-8") as f:
+            f.write(header(all_rows))
+        return 0
     path = os.path.join(root, "docs/operations.md")
     with open(path, encoding="utf-8") as f:
         text = f.read()

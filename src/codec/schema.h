@@ -9,12 +9,18 @@
 #ifndef WOPR_CODEC_SCHEMA_H
 #define WOPR_CODEC_SCHEMA_H
 
+#include "base/buf.h"
 #include "codec/json.h"
 
 struct schema_set; /* owns documents and everything compiled from them */
 struct schema;     /* one compiled entry point; lives as long as its set */
 
 struct schema_set *schema_set_new(bool assert_formats); /* NULL when memory is short */
+/* Where a set finds a document that a schema refers to and that is not registered: appends its
+ * text to out, or nothing when there is none under this URI (absolute, without fragment). */
+typedef int schema_source(struct str uri, struct buf *out, struct wopr_error *err);
+/* The same with a source, asked by schema_compile: only documents that are needed take memory. */
+struct schema_set *schema_set_new_from(bool assert_formats, schema_source *source);
 void schema_set_free(struct schema_set *s);
 /* Register a document (checked JSON text, copied) under uri; its own $id, when present, is also
  * known. All documents must be registered before the first schema_compile.  Also registers the

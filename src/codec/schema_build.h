@@ -15,6 +15,8 @@ struct schema_build {
 
 /* --- schema_set.c: registry --- */
 int schema_load_metaschemas(struct schema_set *s, struct wopr_error *err);
+/* Registers what the set's source has under uri; 0 too when it has nothing. */
+int schema_load_source(struct schema_set *s, struct str uri, struct wopr_error *err);
 struct schema_res *schema_res_find(struct schema_set *s, struct str uri);
 struct schema_res *schema_res_of(struct schema_set *s, struct json_object *json);
 const struct schema_loc *schema_loc_add(struct schema_set *s, const struct schema_loc *up,

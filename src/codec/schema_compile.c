@@ -53,6 +53,9 @@ static struct schema_res *find_or_load(struct schema_build *b, struct str uri, i
     if (res == NULL && str_starts(uri, DIALECT) && !b->set->has_metaschemas) {
         *rc = schema_load_metaschemas(b->set, b->err);
         if (*rc == 0) res = schema_res_find(b->set, uri);
+    } else if (res == NULL) {
+        *rc = schema_load_source(b->set, uri, b->err);
+        if (*rc == 0) res = schema_res_find(b->set, uri);
     }
     return res;
 }

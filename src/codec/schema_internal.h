@@ -100,6 +100,7 @@ struct schema_pattern;
 
 struct schema_set {
     bool assert_formats, compiled, has_metaschemas, has_dynamic_refs;
+    schema_source *source; /* of documents that are not registered, or NULL */
     uint64_t seed;
     struct arena *arena;
     struct map *res_by_uri, *res_by_json, *anchors, *names, *nodes, *patterns;

@@ -11,6 +11,7 @@
 #include "codec/schema_rules.h"
 
 enum { LOC_PRINTED_MAX = 192 }; /* steps of a pointer in a struct schema_issue; each takes a byte */
+enum { SCHEMA_SOURCE_BYTES_MAX = 1024 * 1024 };
 
 struct undo { /* one entry made by an add that may still fail */
     struct map *map;
@@ -84,9 +85,14 @@ const char *schema_intern(struct schema_set *s, struct str name) {
 /* ---- life ---- */
 
 struct schema_set *schema_set_new(bool assert_formats) {
+    return schema_set_new_from(assert_formats, NULL);
+}
+
+struct schema_set *schema_set_new_from(bool assert_formats, schema_source *source) {
     struct schema_set *s = MEM_NEW(struct schema_set);
     if (s == NULL) return NULL;
     s->assert_formats = assert_formats;
+    s->source = source;
     s->seed = rng_u64();
     s->arena = arena_new(SCHEMA_ARENA_BYTES_MAX);
     s->res_by_uri = map_new();
@@ -366,4 +372,16 @@ int schema_load_metaschemas(struct schema_set *s, struct wopr_error *err) {
     }
     s->has_metaschemas = true;
     return 0;
+}
+
+int schema_load_source(struct schema_set *s, struct str uri, struct wopr_error *err) {
+    struct buf text;
+    if (s->source == NULL) return 0;
+    buf_init(&text, SCHEMA_SOURCE_BYTES_MAX);
+    int rc = s->source(uri, &text, err);
+    if (rc == 0 && buf_failed(&text))
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the schema");
+    if (rc == 0 && buf_str(&text).n > 0) rc = add_doc(s, uri, buf_str(&text), err);
+    buf_fini(&text);
+    return rc;
 }

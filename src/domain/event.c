@@ -28,7 +28,8 @@ enum {
     FLUSH = EV_F_FLUSH,
     NOT_REPLAYED = EV_F_NOT_REPLAYED,
     PARENT_NEWS = EV_F_PARENT_NEWS,
-    ANSWERS = EV_F_ANSWERS
+    ANSWERS = EV_F_ANSWERS,
+    SHOWN = EV_F_SHOWN
 };
 static const struct event_row EVENT_ROWS[EV_NR] = {
 #define EVENT(id, wire, modes_, def_, run_edge, node_edge, fold, flags_, follows_, count_, tone_,  \

@@ -37,6 +37,8 @@ enum {
     EV_F_NOT_REPLAYED = 1 << 5, /* depends on host and time: replays do not repeat it (FORK-18) */
     EV_F_PARENT_NEWS = 1 << 6,  /* the parent shows it, waits for it or ends with it */
     EV_F_ANSWERS = 1 << 7,      /* a replay emits it for a waiting node instead of asking again */
+    EV_F_SHOWN = 1 << 8, /* its values are masked by declaration, so some are shown on purpose,
+                                 * or come from outside the run: not scrubbed of secrets */
 };
 bool event_kind_is(enum ev_kind k, unsigned flag);
 /* Is k emitted after `earlier` of the same node, for the same cause? */

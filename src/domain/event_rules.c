@@ -1,29 +1,18 @@
 /*
  * event_rules.c: payload rules (EVT-12), compiled from the published schemas.
- *
- * One relaxation is made in memory, under the document's own uri, so that the served schemas stay
- * as published: channel.written.reducer also allows "message" (EVT-14 a, CX-12).  The other two
- * relaxations of EVT-14 are ways of writing events, not of checking them: kinds that the enum lacks
- * are left out, and interrupt.requested carries no identity.
  */
-#include "base/embed.h"
 #include "base/mem.h"
 #include "codec/json.h"
 #include "codec/schema.h"
 #include "domain/plan.h" /* EVENT_PAYLOAD_MAX */
+#include "domain/published.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 
-#define SCHEMA_DIR     "api/schemas/"
-#define SCHEMA_URI     "https://openwop.dev/spec/v1/"
-#define PAYLOADS_URI   SCHEMA_URI "run-event-payloads.schema.json"
-#define CHANNEL_FILE   "channel-written-payload.schema.json"
-#define REDUCER_FROM   "|feedback|vendor"
-#define REDUCER_TO     "|feedback|message|vendor"
-#define SCHEMA_MAX     (1024u * 1024)
-#define SCHEMA_URI_MAX 256
-#define DEPTH_MAX      128 /* payloads nest caller data of depth 64 (HTTP-9) a few levels deeper */
+#define PAYLOADS_URI PUBLISHED_URI "run-event-payloads.schema.json"
+#define URI_MAX      256
+#define DEPTH_MAX    128 /* payloads nest caller data of depth 64 (HTTP-9) a few levels deeper */
 
 /*
  * Payloads that passed, remembered per thread byte for byte: a node.started has the same payload in
@@ -43,66 +32,18 @@ struct payload_rules {
     const struct schema *by_kind[EV_NR];
 };
 
-/* text with the one occurrence of REDUCER_FROM replaced (EVT-14 a). */
-static int channel_schema_relax(struct str text, struct buf *out, struct wopr_error *err) {
-    const size_t n = sizeof REDUCER_FROM - 1;
-    size_t found = 0, at = 0;
-    for (size_t i = 0; i + n <= text.n; i++)
-        if (memcmp(text.p + i, REDUCER_FROM, n) == 0) {
-            at = i;
-            found++;
-        }
-    if (found != 1)
-        return wopr_error_set(err, WOPR_E_INTERNAL,
-                              "the embedded %s has %zu reducer patterns where one is expected: "
-                              "check the relaxation of EVT-14 against it",
-                              CHANNEL_FILE, found);
-    buf_adds(out, str_n(text.p, at));
-    buf_addz(out, REDUCER_TO);
-    buf_adds(out, str_n(text.p + at + n, text.n - at - n));
-    if (buf_failed(out))
-        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an embedded schema");
-    return 0;
-}
-
-static int schemas_add(struct schema_set *set, struct wopr_error *err) {
-    const struct str dir = STR(SCHEMA_DIR);
-    for (const struct embed_file *f = EMBED_FILES; f->name; f++) {
-        if (!str_starts(str_c(f->name), dir)) continue;
-        const char *base = f->name + dir.n;
-        char uri[SCHEMA_URI_MAX];
-        int n = snprintf(uri, sizeof uri, SCHEMA_URI "%s", base);
-        if (n < 0 || (size_t)n >= sizeof uri)
-            return wopr_error_set(err, WOPR_E_INTERNAL, "an embedded schema has too long a name");
-        struct buf relaxed;
-        buf_init(&relaxed, SCHEMA_MAX);
-        struct str text = embed_text(f);
-        int rc = 0;
-        if (strcmp(base, CHANNEL_FILE) == 0) {
-            rc = channel_schema_relax(text, &relaxed, err);
-            text = buf_str(&relaxed);
-        }
-        if (rc == 0) rc = schema_set_add(set, str_c(uri), text, err);
-        buf_fini(&relaxed);
-        if (rc != 0) return rc;
-    }
-    return 0;
-}
-
 int payload_rules_new(struct payload_rules **out, struct wopr_error *err) {
     int rc;
     struct payload_rules *r = MEM_NEW(struct payload_rules);
     if (!r) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for payload rules");
     r->serial = atomic_fetch_add(&serials, 1) + 1;
-    r->set = schema_set_new(true);
+    r->set = published_set_new();
     if (!r->set) {
         rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for payload rules");
         goto fail;
     }
-    rc = schemas_add(r->set, err);
-    if (rc != 0) goto fail;
     for (int k = 0; k < EV_NR; k++) {
-        char uri[SCHEMA_URI_MAX];
+        char uri[URI_MAX];
         snprintf(uri, sizeof uri, PAYLOADS_URI "#/$defs/%s", event_payload_def((enum ev_kind)k));
         rc = schema_compile(r->set, str_c(uri), &r->by_kind[k], err);
         if (rc != 0) goto fail;

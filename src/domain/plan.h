@@ -218,6 +218,7 @@ struct plan_checkpoint {
              TEXT(reason) TEXT(word))                                                              \
     ROWS(sealed, sealed, struct plan_sealed, TEXT(box))                                            \
     STEP(sealed_end)                                                                               \
+    STEP(kept_end)                                                                                 \
     STEP(initial_vars_put)                                                                         \
     ROWS(nodes, node, struct plan_node_row, TEXT(node_id) TEXT(state))                             \
     ROWS(vars, var, struct plan_var_row, TEXT(name) TEXT(value))                                   \

@@ -29,7 +29,7 @@ static bool node_busy(const struct run_state *s, int node) {
     return p != PHASE_IDLE && p != PHASE_SETTLED;
 }
 
-/* Fill sched.region with what head reaches over non-loopback edges, itself first; the number of them.
+/* Fill sched.region with what head reaches over non-loopback edges, itself first; returns how many.
  * *busy: the last of them in definition order that is in flight, or -1.  any: one of them will do,
  * and the walk ends there. */
 static size_t region_walk(struct run_state *s, int head, bool any, int *busy) {
@@ -52,7 +52,7 @@ static size_t region_walk(struct run_state *s, int head, bool any, int *busy) {
     return nr;
 }
 
-/* The size of a quiet region, which then is in sched.region; 0: a part of it is in flight.  *blocker
+/* The size of a quiet region, then in sched.region; 0: a part of it is in flight.  *blocker
  * is a node in the way plus one.  It is looked at first, then what it reaches: a region that is
  * worked off is not walked from its head at every step. */
 static size_t region_quiet(struct run_state *s, int head, int *blocker) {

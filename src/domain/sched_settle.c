@@ -157,6 +157,14 @@ static int edges_settle(struct run_state *s, const struct run_pace *pace) {
     return 0;
 }
 
+bool run_state_asks(const struct run_state *s) {
+    if (!run_state_busy(s)) return false;
+    const struct wf_node *w = &s->wf->nodes[s->sched.settling.node - 1];
+    for (size_t i = 0; i < w->out_nr; i++)
+        if (s->wf->edges[w->out_edges[i]].cond.kind != COND_NONE) return true;
+    return false;
+}
+
 void sched_settling_drop(struct run_state *s) {
     cond_view_free(s->sched.settling.view);
     s->sched.settling.view = NULL;

@@ -344,6 +344,7 @@ MUST_CHECK int run_state_begin(struct run_state *s, const struct event *e, struc
 MUST_CHECK int run_state_finish(struct run_state *s, const struct run_pace *pace,
                                 struct wopr_error *err); /* NULL: all of it; NO_MEMORY */
 static inline bool run_state_busy(const struct run_state *s) { return s->sched.settling.node > 0; }
+bool run_state_asks(const struct run_state *s); /* busy, and conditions are among what is left */
 const char *run_state_broken(const struct run_state *s); /* NULL, or the broken rule */
 struct var_state *run_state_var(struct run_state *s, struct str name); /* NULL when absent */
 /* Replaces a value of s, which stays counted in s->bytes. */

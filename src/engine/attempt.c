@@ -182,7 +182,9 @@ void attempt_run(struct step *st, int node, bool waited) {
     }
     if (arena_failed(st->scratch))
         node_fail(&r, "out_of_memory", "the node needs more memory than a step has", true);
-    if (def->timeout_ms > 0 && clock_mono_ms() - began_ms > (uint64_t)def->timeout_ms) {
+    /* In a replay the time that its source took counts (FORK-14). */
+    if (def->timeout_ms > 0 && !timeline_leads(st) &&
+        clock_mono_ms() - began_ms > (uint64_t)def->timeout_ms) {
         r.effects_nr = 0;
         node_fail(&r, "node_timeout", "the node did not finish within its timeoutMs", true);
     }

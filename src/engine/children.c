@@ -223,6 +223,7 @@ static int child_find(struct step *st, struct exec_child *x, const struct node_c
     x->ordinal = want->ordinal;
     x->wait = want->wait;
     x->detached = want->detached;
+    if (timeline_lacked(st, x->node, f)) return WOPR_E_VALIDATION;
     int rc = store_run_head(st->engine->store, m->tenant, m->test_mode, str_c(x->run_id),
                             st->scratch, &h, NULL);
     if (st->exec->timeline && rc == 0 && (run_status_final(h.status) || !x->wait)) return 0;

@@ -80,6 +80,7 @@ struct upkeep_state {     /* upkeep.c */
     bool beat_late;   /* the last beat was too late: send another at once */
     bool beat_missed; /* a beat was due while the last was in flight */
     bool purge_inflight, purge_more;
+    bool unseal_inflight, unseal_more; /* what was sealed for ended runs */
 };
 struct kept_states { /* kept.c */
     pthread_mutex_t mu;

@@ -35,28 +35,13 @@ int64_t step_emit(struct step *st, enum ev_kind kind, int node, int64_t cause, s
     return step_emit_masked(st, kind, node, cause, payload, STR_NONE);
 }
 
-/* Kinds whose values are masked by declaration, so some are shown on purpose, or come from outside
- * the run: those are not scrubbed. */
-static bool scrubbed(enum ev_kind kind) {
-    switch (kind) {
-    case EV_NODE_COMPLETED:
-    case EV_VARIABLE_CHANGED:
-    case EV_CHANNEL_WRITTEN:
-    case EV_RUN_STARTED:
-    case EV_RUN_COMPLETED: /* holds outputs as they are shown */
-        return false;
-    default:
-        return true;
-    }
-}
-
 int64_t step_emit_masked(struct step *st, enum ev_kind kind, int node, int64_t cause,
                          struct str payload, struct str clear) {
     struct plan *p = st->plan;
     struct str id = node >= 0 ? st->state->wf->nodes[node].id : STR_NONE;
     const struct timeline_ops *t = timeline_of(st);
     if (node >= 0) st->node_at = node + 1;
-    if (scrubbed(kind)) payload = secret_scrub(st, payload);
+    if (!event_kind_is(kind, EV_F_SHOWN)) payload = secret_scrub(st, payload);
     if (t) t->before(st, kind, payload);
     if (p->failed != 0) return EMIT_BROKEN;
     int64_t seq = plan_event_masked(p, st->engine->rules, st->state, kind, id, cause, st->now_ms,
@@ -75,7 +60,7 @@ int64_t step_emit_masked(struct step *st, enum ev_kind kind, int node, int64_t c
 }
 
 bool step_admits(struct step *st, enum ev_kind kind, struct str payload) {
-    if (scrubbed(kind)) payload = secret_scrub(st, payload);
+    if (!event_kind_is(kind, EV_F_SHOWN)) payload = secret_scrub(st, payload);
     return plan_admits(st->plan, st->engine->rules, st->state, kind, payload);
 }
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/settings.gen.h"
 #include "base/thread.h"
 #include "engine/bounds.h"
 #include "engine/children.h"
@@ -136,10 +137,10 @@ static void config_defaults(struct engine_config *c) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (c->workers == 0) c->workers = cores > 0 ? (unsigned)cores : 1;
     if (c->workers > ENGINE_WORKERS_MAX) c->workers = ENGINE_WORKERS_MAX;
-    if (c->lease_ttl_ms <= 0) c->lease_ttl_ms = 30000;
+    if (c->lease_ttl_ms <= 0) c->lease_ttl_ms = SETTING_CLAIM_TTL_MS;
     if (c->heartbeat_ms <= 0 || c->heartbeat_ms > c->lease_ttl_ms / 2)
         c->heartbeat_ms = c->lease_ttl_ms / 3 > 0 ? c->lease_ttl_ms / 3 : 1;
-    if (c->runs_active_max == 0) c->runs_active_max = 100000;
+    if (c->runs_active_max == 0) c->runs_active_max = SETTING_RUNS_ACTIVE_MAX;
     if (c->children_open_max == 0) c->children_open_max = ENGINE_CHILDREN_OPEN_MAX;
     bounds_default(&c->bounds, c->runs_active_max);
     if (c->limits.max_node_executions <= 0) c->limits = RUN_LIMITS_DEFAULT;

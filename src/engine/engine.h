@@ -28,7 +28,7 @@ struct engine_config {
     bool conformance;                        /* conformance node types and flags (NODE-23) */
     const char *const *runtime_capabilities; /* NULL-terminated (CAP-18) */
     const char *holder;                      /* lease holder id of this process, unique per start */
-    int64_t lease_ttl_ms, heartbeat_ms;      /* 30000, 10000 (STORE-32) */
+    int64_t lease_ttl_ms, heartbeat_ms; /* STORE-32; 0 = the setting's default, a third of it */
     bool sole_host; /* no other process may open the file (store_config.exclusive): all leases are
                              taken at once, no other host is looked for */
     int64_t retention_ms;       /* how long ended runs are kept, 0 = for ever (STORE-44) */

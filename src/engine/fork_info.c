@@ -62,7 +62,6 @@ int fork_cuts_read(struct run_exec *re, int64_t created_ms, struct wopr_error *e
         up = o.fork;
     }
     arena_free(a);
-    if (rc == WOPR_E_NOT_FOUND) return 0; /* removed by retention */
     return rc == WOPR_E_NO_MEMORY ? wopr_error_set(err, rc, "no memory for a fork") : rc;
 }
 

@@ -323,3 +323,45 @@ bool replay_finds_answer(struct step *st) {
     }
     return false;
 }
+
+/* Emit what follows the answer at seq in a log, from another sequence on. */
+static bool answer_rest(struct step *st, int node, int64_t seq, int64_t from, int64_t until) {
+    struct group g = {.step = st,
+                      .def = &st->state->wf->nodes[node],
+                      .cut = EV_INTERRUPT_RESOLVED,
+                      .run_no = st->exec->fork.info->link.source_run_no,
+                      .until = until,
+                      .next = seq + 1};
+    bool any = false;
+    for (const struct event *e; !step_lost(st) && (e = group_next(&g)) != NULL;) {
+        if (e->seq < from) continue;
+        event_reemit(st, e, node);
+        any = true;
+    }
+    return any;
+}
+
+/* The source ended between an answer and the rest of its commit: it was a fork without a step of
+ * its own so far.  The rest is in its log by now, or in that of its own source; if that fork never
+ * made it, the node goes on with the answer that it has. */
+bool replay_ends_answer(struct step *st) {
+    const struct run_state *s = st->state;
+    int64_t base = st->exec->fork.info->link.base_seq;
+    for (size_t k = 0; s->counts.suspended > 0 && k < s->interrupts.n && !step_lost(st); k++) {
+        const struct intr_state *x = &s->interrupts.v[k];
+        int node = x->node;
+        const struct node_state *n = &s->nodes[node];
+        if (x->phase != INTR_RESOLVED || n->status != NODE_SUSPENDED || n->pause_drained ||
+            interrupt_of_node(s, node) != x)
+            continue;
+        int64_t seq = answer_of(st, s->wf->nodes[node].id, ordinal_of(s, x));
+        if (step_lost(st)) return true;
+        if (seq >= 0 &&
+            (answer_rest(st, node, seq, base, INT64_MAX) || answer_rest(st, node, seq, base, base)))
+            return true;
+        struct str payload = pay_node_resumed(st->plan->arena, s->wf->nodes[node].id,
+                                              text_str(&x->id), text_str(&x->value));
+        return step_emit(st, EV_NODE_RESUMED, node, x->requested_seq, payload) >= 0;
+    }
+    return false;
+}

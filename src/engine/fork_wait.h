@@ -18,5 +18,7 @@ bool replay_answers_wait(struct step *st, const struct event *g, int node);
 bool replay_repeats_cancel(struct step *st, const struct event *g);
 /* Use any recorded answer to an open question; for replays that have left their source's order. */
 bool replay_finds_answer(struct step *st);
+/* The source's log ends within an answer: emit the rest of it.  false: it does not. */
+bool replay_ends_answer(struct step *st);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "engine/exec.h"
 #include "engine/job.h"
+#include "store/seals.h"
 
 /* --- tenants --- */
 
@@ -233,6 +234,10 @@ void execs_committed(void *engine, const struct journal_result *v, size_t n) {
         re->seat.inflight = false;
         if (re->seat.running) re->seat.again = true;
         else queue_put_locked(re, QUEUE_RUNS);
+    }
+    if (store_seals_rest(e->store)) { /* a run ended: upkeep.c removes the rest in pages */
+        e->upkeep.unseal_more = e->upkeep.kicked = true;
+        pthread_cond_signal(&e->tick);
     }
     size_t idle = e->life.idle_nr;
     pthread_mutex_unlock(&e->mu);

@@ -30,6 +30,7 @@
 #define REPLAY_MISSING_MAX   1024u  /* emitted one by one at the end, no more than these */
 #define REPLAY_ANCESTORS_MAX 1000u  /* forks of forks whose recorded answers count */
 #define REPLAY_SPINS_MAX     10000u /* waits ended without reaching the source's next event */
+#define SOURCE_MISSING       STR("replay_source_missing")
 #define REPLAY_WARNING       "values that the log holds masked are read again; results may differ"
 
 struct minter { /* ids in events from a sequence on derive from this run's id */
@@ -280,6 +281,27 @@ static bool event_timed_out(const struct event *g) {
     return str_eq(json_get(json_get(g->payload, member), "code"), STR("\"node_timeout\""));
 }
 
+/* Whether the cancels of nodes from g on are those of the source's end.  A fork that was cut
+ * between such cancels inherits some and goes on. */
+static bool cancels_end(struct step *st, const struct event *g) {
+    const struct run_fork *f = &st->exec->fork.info->link;
+    struct event_list l = {.n = 1};
+    struct wopr_error err;
+    enum ev_kind kind = g->kind;
+    int64_t next = g->seq + 1;
+    while (kind == EV_NODE_CANCELLED && next < f->base_seq && l.n > 0) {
+        int rc = store_events(st->engine->store, f->source_run_no, next, REPLAY_PAGE_EVENTS,
+                              REPLAY_PAGE_BYTES, st->scratch, &l, &err);
+        if (rc != 0) plan_fail(st->plan, rc, "the end of the source cannot be read");
+        if (rc != 0) return true;
+        for (size_t i = 0; i < l.n && kind == EV_NODE_CANCELLED; i++) {
+            next = l.v[i].seq + 1;
+            if (!compare_ignores(&l.v[i])) kind = l.v[i].kind;
+        }
+    }
+    return kind == EV_RUN_CANCELLED || kind == EV_NODE_CANCELLED;
+}
+
 /* The source was cancelled from outside: cancel the replay at the same place. */
 static bool source_cancelled(struct step *st, const struct event *g) {
     struct event_list last;
@@ -295,7 +317,9 @@ static bool source_cancelled(struct step *st, const struct event *g) {
         plan_fail(st->plan, rc, "the end of the source cannot be read");
         return true;
     }
-    if (last.n == 0 || last.v[0].kind != EV_RUN_CANCELLED) return replay_repeats_cancel(st, g);
+    if (last.n == 0 || last.v[0].kind != EV_RUN_CANCELLED || !cancels_end(st, g))
+        return replay_repeats_cancel(st, g);
+    if (step_lost(st)) return true;
     run_end_cancelled(st, json_string(json_get(last.v[0].payload, "reason"), st->scratch),
                       json_string(json_get(last.v[0].payload, "cancelledBy"), st->scratch));
     return true;
@@ -384,7 +408,7 @@ static bool replay_force(struct step *st) {
         first = (int)i;
         first_ms = at_ms;
     }
-    if (first < 0 && !led && child_left_behind(st)) return true;
+    if (first < 0 && !led && (child_left_behind(st) || replay_ends_answer(st))) return true;
     if (first < 0) {
         replay_of(st->exec)->rests = !answer_searched(st);
         return !replay_of(st->exec)->rests;
@@ -414,25 +438,38 @@ static bool replay_defers(struct step *st, int node) {
 
 /* --- the outside --- */
 
-/* The invocation log keeps one answer per request, that of the last attempt; the outcome of earlier
- * attempts is in the source's events. */
-static bool replay_effect(struct step *st, int node, struct failure *f) {
-    const struct event *g = source_leader(st);
+/* The failure of a node as the source's event tells it; false: it tells of something else. */
+static bool failure_recorded(struct step *st, const struct event *g, int node, struct failure *f) {
     bool retried = g && g->kind == EV_NODE_RETRIED;
-    *f = (struct failure){
-        .code = STR("replay_source_missing"),
-        .message =
-            STR("a replay sends nothing, and its source recorded no answer to this request")};
     if (!g || event_node(st, g->node_id) != node || (!retried && g->kind != EV_NODE_FAILED))
-        return true;
+        return false;
     struct str error = json_get(g->payload, retried ? "lastError" : "error");
     struct str code = json_string(json_get(error, "code"), st->scratch);
-    if (code.n == 0) return true;
+    if (code.n == 0) return false;
     *f = (struct failure){.code = code,
                           .message = json_string(json_get(error, "message"), st->scratch),
                           .details = json_get(error, "details"),
                           .retryable = retried};
     if (f->details.n > 0) f->details = arena_str(st->scratch, f->details);
+    return true;
+}
+
+/* The invocation log keeps one answer per request, that of the last attempt; the outcome of earlier
+ * attempts is in the source's events. */
+static bool replay_effect(struct step *st, int node, struct failure *f) {
+    *f = (struct failure){
+        .code = SOURCE_MISSING,
+        .message =
+            STR("a replay sends nothing, and its source recorded no answer to this request")};
+    (void)failure_recorded(st, source_leader(st), node, f);
+    return true;
+}
+
+static bool replay_lacked(struct step *st, int node, struct failure *f) {
+    struct failure was;
+    if (!failure_recorded(st, source_leader(st), node, &was) || !str_eq(was.code, SOURCE_MISSING))
+        return false;
+    *f = was;
     return true;
 }
 
@@ -542,4 +579,5 @@ static const struct timeline_ops REPLAY_OPS = {.close = replay_close,
                                                .serves = replay_serves,
                                                .call = replay_call,
                                                .ids = replay_ids,
-                                               .effect = replay_effect};
+                                               .effect = replay_effect,
+                                               .lacked = replay_lacked};

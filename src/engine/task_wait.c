@@ -173,6 +173,8 @@ static int task_load(struct step *st, struct wopr_error *err) {
     struct task_brief_list l = {0};
     struct arena *a = arena_new(TASK_ROWS_BYTES);
     int rc = a ? store_tasks_of_run(st->engine->store, re->run_no, a, &l, err) : WOPR_E_NO_MEMORY;
+    /* A lease that ends before the resume is committed makes its row a held one. */
+    re->tasks.held = re->state->status == RUN_PAUSED && l.n > 0;
     for (size_t i = 0; rc == 0 && i < l.n; i++) {
         int node = workflow_node_index(re->wf, l.v[i].node_id);
         if (l.v[i].state == TROW_HELD) re->tasks.held = true;

@@ -31,6 +31,7 @@ struct timeline_ops {
     void (*call)(struct step *st, int node, struct node_call *call);
     struct str (*ids)(struct step *st, int node);
     bool (*effect)(struct step *st, int node, struct failure *f);
+    bool (*lacked)(struct step *st, int node, struct failure *f);
 };
 struct timeline {
     const struct timeline_ops *ops;
@@ -82,6 +83,12 @@ static inline struct str timeline_ids(struct step *st, int node) {
 static inline bool timeline_effect(struct step *st, int node, struct failure *f) {
     const struct timeline_ops *t = timeline_of(st);
     return t && t->effect(st, node, f);
+}
+/* Asked before a child is looked up.  true: the attempt fails with f, because the source, a replay
+ * as well, found no end of that child; it may have ended since. */
+static inline bool timeline_lacked(struct step *st, int node, struct failure *f) {
+    const struct timeline_ops *t = timeline_of(st);
+    return t && t->lacked(st, node, f);
 }
 
 #endif

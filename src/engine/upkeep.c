@@ -17,6 +17,7 @@
 #include "store/leases.h"
 #include "store/peers.h"
 #include "store/run_lists.h"
+#include "store/seals.h"
 #include "store/upkeep.h"
 
 #include <time.h>
@@ -61,6 +62,20 @@ static void lease_renew(struct engine *e, struct store *s, void *args) {
     }
     pthread_mutex_unlock(&e->mu);
     if (rc == WOPR_E_SYNC_FAILED) engine_break(e, "lease");
+}
+
+/* The rest of what was sealed for ended runs (OBS-71): a page, then let commits through. */
+static void seals_sweep(struct engine *e, struct store *s, void *args) {
+    struct wopr_error err;
+    bool more = false;
+    (void)args;
+    int rc = store_seals_sweep(s, &more, &err);
+    if (rc != 0) log_warn("clear values of ended runs are removed later", "why", err.message);
+    pthread_mutex_lock(&e->mu);
+    e->upkeep.unseal_inflight = false;
+    e->upkeep.unseal_more = e->upkeep.unseal_more || more;
+    if (more) pthread_cond_signal(&e->tick);
+    pthread_mutex_unlock(&e->mu);
 }
 
 static void purge_now(struct engine *e, struct store *s, void *args) {
@@ -256,12 +271,25 @@ static void purge_send(struct engine *e, struct upkeep *u, uint64_t now_ms) {
         u->purge_ms = now_ms + ENGINE_PURGE_AGAIN_MS;
     }
     bool send = now_ms >= u->purge_ms && !e->upkeep.purge_inflight && !e->life.broken;
-    if (send) e->upkeep.purge_inflight = true;
+    if (send) e->upkeep.purge_inflight = e->upkeep.unseal_more = true; /* also of other hosts */
     pthread_mutex_unlock(&e->mu);
     if (now_ms >= u->purge_ms) u->purge_ms = now_ms + ENGINE_PURGE_MS;
     if (!send || job_post(e, purge_now, NULL, 0)) return;
     pthread_mutex_lock(&e->mu);
     e->upkeep.purge_inflight = false;
+    pthread_mutex_unlock(&e->mu);
+}
+
+static void unseal_send(struct engine *e) {
+    pthread_mutex_lock(&e->mu);
+    bool send = e->upkeep.unseal_more && !e->upkeep.unseal_inflight && !e->life.broken;
+    if (send) e->upkeep.unseal_more = false;
+    if (send) e->upkeep.unseal_inflight = true;
+    pthread_mutex_unlock(&e->mu);
+    if (!send || job_post(e, seals_sweep, NULL, 0)) return;
+    pthread_mutex_lock(&e->mu);
+    e->upkeep.unseal_inflight = false;
+    e->upkeep.unseal_more = true; /* with the next tick */
     pthread_mutex_unlock(&e->mu);
 }
 
@@ -286,6 +314,7 @@ static uint64_t upkeep_run(struct engine *e, struct upkeep *u, uint64_t now_ms) 
         u->sweep_ms = u->sweep_from > 0 ? now_ms : now_ms + (uint64_t)(e->cfg.lease_ttl_ms / 2 + 1);
     }
     purge_send(e, u, now_ms);
+    unseal_send(e);
     uint64_t next = tasks_tick(e, now_ms);
     if (u->beat_ms < next) next = u->beat_ms;
     if (u->sweep_ms < next) next = u->sweep_ms;
@@ -305,6 +334,7 @@ void *timer_main(void *arg) {
     struct engine *e = arg;
     struct upkeep u = {.purge_ms = e->life.started_ms + ENGINE_PURGE_MS};
     pthread_mutex_lock(&e->mu);
+    e->upkeep.unseal_more = true; /* a host may have died before it was done */
     while (!e->life.stopping) {
         uint64_t now_ms = clock_mono_ms();
         e->upkeep.kicked = false;

@@ -27,9 +27,8 @@
 #define KEPT_FOR_EVER_S    (10 * 365 * DAY_S) /* advertised when runs are never deleted */
 #define STORE_BUSY_MS      5000               /* to wait for another writer of the file */
 #define STALL_MS           300000             /* workflow.stalled window (STORE-41) */
-#define IDEM_WAIT_MS       10000 /* a repeated key waits for the first answer (IDEM-11) */
-#define BURST_S            4     /* a key's burst is its rate times this */
-#define LARGE_BURST_S      2     /* the same for a tenant's large bodies */
+#define BURST_S            4                  /* a key's burst is its rate times this */
+#define LARGE_BURST_S      2                  /* the same for a tenant's large bodies */
 
 /* Copies a row of config.def into the layer's struct: OPT_<SECTION>(...) FILL(struct, ...) once a
  * row.  The range of an INT must fit the member that it is copied to. */
@@ -275,10 +274,10 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
     h->sources.journal = h->journal;
     h->sources.engine = h->engine;
     h->sources.egress = h->egress;
+    h->sources.v1 = h->v1;
     struct http_config hc = {
         .configured = h->keys.v,
         .configured_nr = h->keys.n,
-        .idem_wait_ms = IDEM_WAIT_MS,
         .metrics = host_metrics_render,
         .ready = host_metrics_ready,
         .metrics_ctx = &h->sources,

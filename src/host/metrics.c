@@ -226,6 +226,22 @@ static void render_tasks(const struct engine_task_stats *s, struct buf *b) {
                      &s->ready_ns);
 }
 
+static void render_workflows(const struct v1 *v, struct buf *b) {
+    static const char put[] = "wopr_workflow_puts_total", check[] = "wopr_workflow_checks_total";
+    uint64_t n[WORKFLOW_EVENTS_NR];
+    v1_workflow_stats(v, n);
+    metric_head(b, put, "counter", "Workflows put or deleted over HTTP, by what became of it.");
+    metric_labelled(b, put, "result", "created", n[WORKFLOW_CREATED]);
+    metric_labelled(b, put, "result", "updated", n[WORKFLOW_UPDATED]);
+    metric_labelled(b, put, "result", "unchanged", n[WORKFLOW_UNCHANGED]);
+    metric_labelled(b, put, "result", "conflict", n[WORKFLOW_CONFLICT]);
+    metric_labelled(b, put, "result", "refused", n[WORKFLOW_REFUSED]);
+    metric_labelled(b, put, "result", "deleted", n[WORKFLOW_DELETED]);
+    metric_head(b, check, "counter", "Workflows checked over HTTP, by what was found.");
+    metric_labelled(b, check, "result", "good", n[WORKFLOW_CHECKED_GOOD]);
+    metric_labelled(b, check, "result", "errors", n[WORKFLOW_CHECKED_BAD]);
+}
+
 void host_metrics_render(void *sources, struct buf *out) {
     const struct metrics_sources *m = sources;
     struct journal_stats ls;
@@ -240,6 +256,7 @@ void host_metrics_render(void *sources, struct buf *out) {
     render_tasks(&ts, out);
     render_task_types(m->store, out);
     render_egress(m->egress, out);
+    render_workflows(m->v1, out);
     render_store(m->store, out);
     metrics_process_render(m->started_ms, out);
     metric_counter(out, "wopr_process_log_dropped_total",

@@ -6,13 +6,15 @@
 
 #include "egress/egress.h"
 #include "engine/engine.h"
+#include "wire/v1/v1.h"
 
 struct metrics_sources {
     struct store *store;
     struct journal *journal;
     struct engine *engine;
     struct egress *egress; /* NULL = off */
-    int64_t started_ms;    /* wall clock */
+    const struct v1 *v1;
+    int64_t started_ms; /* wall clock */
 };
 /* Process: files, memory, times. */
 void metrics_process_render(int64_t started_ms, struct buf *out);

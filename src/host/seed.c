@@ -3,6 +3,7 @@
 #include "base/embed.h"
 #include "base/fs.h"
 #include "codec/json.h"
+#include "domain/published.h"
 #include "host/host.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #define SEED_FILE_MAX  (4u * 1024 * 1024)
 #define SEED_FILES_MAX 10000
 #define SEED_ARENA_MAX (64u * 1024 * 1024)
+#define DEFINITION_URI PUBLISHED_URI "workflow-definition.schema.json"
 
 int file_read(const char *path, size_t max, struct buf *out, struct wopr_error *err) {
     switch (fs_read(path, max, out)) {
@@ -29,17 +31,9 @@ int file_read(const char *path, size_t max, struct buf *out, struct wopr_error *
 
 int definition_schema_new(struct schema_set **set, const struct schema **out,
                           struct wopr_error *err) {
-    static const char uri[] = "https://openwop.dev/spec/v1/workflow-definition.schema.json";
-    struct schema_set *s = schema_set_new(true);
+    struct schema_set *s = published_set_new();
     int rc = s == NULL ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory") : 0;
-    for (const struct embed_file *f = EMBED_FILES; rc == 0 && f->name != NULL; f++) {
-        if (!str_starts(str_c(f->name), STR("api/schemas/"))) continue;
-        char name[128];
-        snprintf(name, sizeof name, "https://openwop.dev/spec/v1/%s",
-                 f->name + strlen("api/schemas/"));
-        rc = schema_set_add(s, str_c(name), embed_text(f), err);
-    }
-    if (rc == 0) rc = schema_compile(s, STR(uri), out, err);
+    if (rc == 0) rc = schema_compile(s, STR(DEFINITION_URI), out, err);
     if (rc != 0) {
         schema_set_free(s);
         return rc;

@@ -263,25 +263,67 @@ static void verify_row(struct verify *v, const struct run_list_item *row) {
         finding_report(v, row->head.run_id, "the run cannot be checked", why.message);
 }
 
+/* The run next below a number. */
+static bool list_reads(struct verify *v, int64_t before_run_no) {
+    const struct run_filter f = {.any_tenant = true,
+                                 .any_mode = true,
+                                 .status = -1,
+                                 .max = 1,
+                                 .before_run_no = before_run_no};
+    struct run_list l;
+    struct wopr_error err;
+    arena_reset(v->arena);
+    return store_run_list(v->store, &f, v->arena, &l, &err) == 0;
+}
+
+/* Rows below *before cannot be read: find where those begin that can.  false: nowhere. */
+static bool list_skips(struct verify *v, int64_t *before, const char *why) {
+    int64_t readable = 1, damaged = *before > 0 ? *before : INT64_MAX;
+    if (!list_reads(v, readable)) return false;
+    while (damaged - readable > 1) {
+        int64_t middle = readable + (damaged - readable) / 2;
+        if (list_reads(v, middle)) readable = middle;
+        else damaged = middle;
+    }
+    char text[160];
+    snprintf(text, sizeof text, "those from number %lld on: %.100s", (long long)readable, why);
+    finding_report(v, STR("the list of runs"), "cannot be read", text);
+    *before = readable;
+    return true;
+}
+
+static bool page_verify(struct verify *v, const struct run_list *l, int64_t *before,
+                        int64_t *runs) {
+    for (size_t i = 0; i < l->n; i++) {
+        int64_t no = l->v[i].head.run_no;
+        if (*before > 0 && no >= *before) { /* a damaged page: the walk would never end */
+            finding_report(v, l->v[i].head.run_id, "the list of runs", "is not in order");
+            return false;
+        }
+        verify_row(v, &l->v[i]);
+        *before = no;
+        ++*runs;
+    }
+    return l->n > 0;
+}
+
 static int verify_runs(struct verify *v, int64_t *runs, struct wopr_error *err) {
     struct arena *page = arena_new(VERIFY_ARENA_MAX);
     struct run_filter f = {.any_tenant = true, .any_mode = true, .status = -1, .max = VERIFY_PAGE};
-    struct run_list l = {.n = 1};
+    struct run_list l;
     int rc = page == NULL ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory") : 0;
-    while (rc == 0 && l.n > 0) {
+    for (bool more = true; rc == 0 && more;) {
         arena_reset(page);
         rc = store_run_list(v->store, &f, page, &l, err);
-        for (size_t i = 0; rc == 0 && i < l.n; i++) {
-            int64_t no = l.v[i].head.run_no;
-            if (f.before_run_no > 0 && no >= f.before_run_no) { /* a damaged page: the walk would
-                                                                 * never end */
-                finding_report(v, l.v[i].head.run_id, "the list of runs", "is not in order");
-                l.n = 0;
-                break;
-            }
-            verify_row(v, &l.v[i]);
-            f.before_run_no = no;
-            ++*runs;
+        if (rc == 0) {
+            f.max = VERIFY_PAGE;
+            more = page_verify(v, &l, &f.before_run_no, runs);
+        } else if (rc == WOPR_E_CORRUPT && f.max > 1) {
+            f.max = 1; /* some of the page may be readable */
+            rc = 0;
+        } else if (rc == WOPR_E_CORRUPT) {
+            more = list_skips(v, &f.before_run_no, err->message);
+            rc = more ? 0 : rc;
         }
     }
     arena_free(page);

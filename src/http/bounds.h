@@ -34,7 +34,7 @@ struct holder {
     size_t held[SHARE_NR];
     struct str name;
     /* offload.c, under its lock */
-    struct list jobs, turn; /* of struct exchange.job.link; in offload.waiting */
+    struct list jobs, turn; /* of struct offload_job.link; in offload.waiting */
     unsigned running;
 };
 struct shares {
@@ -115,8 +115,19 @@ void guess_known(struct http_server *s, const struct sha256 *hash);
 
 /* ---- offload.c: threads for long reads and large bodies ---- */
 struct offload;
+struct offload_job { /* a piece of work, in its owner */
+    struct list link;
+    void (*run)(struct offload_job *j);    /* may free or queue j again */
+    void (*refuse)(struct offload_job *j); /* instead of it: the threads have stopped */
+};
+/* h stays while j waits.  false: no thread will run it any more. */
+bool offload_queue(struct http_server *s, struct holder *h, struct offload_job *j);
+/* true: it waited and will neither run nor be refused.  false: it runs, or has run. */
+bool offload_cancel(struct http_server *s, struct holder *h, struct offload_job *j);
 /* Queues run(x).  HTTP_PENDING: x is to be parked, http_resume is owed; else x has its refusal. */
 int offload_push(struct exchange *x, int (*run)(struct exchange *x));
+/* UNAVAILABLE: no place among SHARE_READS. */
+int offload_refuse_full(struct exchange *x, struct wopr_error *err);
 MUST_CHECK int offload_start(struct http_server *s);
 void offload_stop(struct http_server *s); /* finishes running jobs, refuses waiting and new ones */
 void offload_free(struct http_server *s); /* no request is served any more */

@@ -50,7 +50,7 @@ struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn
     atomic_init(&x->life.refs, 1);
     list_init(&x->life.live);
     list_init(&x->gate.link);
-    list_init(&x->job.link);
+    list_init(&x->job.job.link);
     x->peer.watched_fd = -1;
     park_init(&x->park, s, conn);
     buf_init(&x->body.bytes, 0);

@@ -73,7 +73,7 @@ struct exchange_peer { /* watch.c */
 };
 struct exchange;
 struct exchange_job { /* offload.c */
-    struct list link;
+    struct offload_job job;
     int (*run)(struct exchange *x);  /* HTTP_DONE; or HTTP_PENDING: the exchange is not ours now */
     void (*fn)(struct http_call *c); /* of http_offload */
 };

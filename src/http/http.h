@@ -139,9 +139,12 @@ struct http_stream {
      * mount's views_nr. */
     const struct journal_view *view;
     /* Instead of view: folds the events (values mode) and appends frames to out; e == NULL: end of
-     * the backlog.  Called on the HTTP thread, so it is short: HTTP_FOLD_AGAIN asks to be called
-     * again with the same event after other streams had their turn. */
-    int (*fold)(void *state, const struct event *e, struct buf *out);
+     * the backlog.  With here it is called on the thread of a loop and must be short:
+     * HTTP_FOLD_AGAIN, instead of anything that may take long, asks to be called again with the
+     * same event on a thread for long reads.  There, HTTP_FOLD_AGAIN says that a turn of work is
+     * done and the same event needs another one. */
+    int (*fold)(void *state, const struct event *e, bool here, struct buf *out);
+    bool away; /* fold the backlog on threads for long reads from the start */
     void *state;
     void (*state_free)(void *state);
     size_t (*state_bytes)(const void *state); /* memory it has now; may be NULL */
@@ -195,10 +198,11 @@ struct http_mount {
 };
 
 /* --- server --- */
+/* What is 0 or negative and does not say what that means has the default of its setting. */
 struct http_config {
     const char *host;                         /* "127.0.0.1" */
     uint16_t port;                            /* 0 = any free port */
-    unsigned threads;                         /* of loop.c, default 2 */
+    unsigned threads;                         /* of loop.c */
     const char *ops_host;                     /* second listener: /healthz /readyz /metrics */
     int32_t ops_port;                         /* -1 = off, 0 = any */
     const char *tls_cert_file, *tls_key_file; /* both or none */
@@ -211,26 +215,25 @@ struct http_config {
     const struct api_key *configured;
     size_t configured_nr;
     const char *const
-        *cors_origins;        /* NULL-terminated exact origins or "*", NULL = no CORS (HTTP-18) */
-    unsigned connections_max; /* default 12000 */
+        *cors_origins; /* NULL-terminated exact origins or "*", NULL = no CORS (HTTP-18) */
+    unsigned connections_max;
     /* connections of one address (IPv6: /64); 0: a quarter of the above, loopback without a bound
      */
     unsigned address_connections_max;
     const char
-        *trusted_proxies;     /* addresses and blocks whose X-Forwarded-For counts; may be NULL */
-    unsigned requests_max;    /* in flight (not streams) before 503 (ERR-9), default 4096 */
-    unsigned streams_max;     /* default 11000 */
-    unsigned polls_max;       /* long-polls that wait, default 4096; not among requests_max */
+        *trusted_proxies;  /* addresses and blocks whose X-Forwarded-For counts; may be NULL */
+    unsigned requests_max; /* in flight (not streams) before 503 (ERR-9) */
+    unsigned streams_max;
+    unsigned polls_max;       /* long-polls that wait; not among requests_max */
     unsigned key_polls_max;   /* of one key; 0 = half of polls_max */
     unsigned reserve_percent; /* of each bound, for tenants that hold little (bounds.h); 0 = none */
-    size_t memory_bytes;      /* bodies, answers, stream states together, default 512 MiB */
-    unsigned read_threads;    /* for http_offload, default 2 */
+    size_t memory_bytes;      /* bodies, answers, stream states together */
+    unsigned read_threads;    /* for http_offload */
     size_t pool_bytes;        /* libmicrohttpd memory per connection */
-    int keepalive_ms;         /* 15000 */
-    int read_timeout_s; /* idle connections, slow bodies, stuck readers: cut after this, default 60
-                         */
-    int head_timeout_s; /* from the first byte of a head to its last, default 10 */
-    int idem_wait_ms;   /* 10000 (IDEM-11) */
+    int keepalive_ms;
+    int read_timeout_s;           /* idle connections, slow bodies, stuck readers: cut after this */
+    int head_timeout_s;           /* from the first byte of a head to its last */
+    int idem_wait_ms;             /* a repeated key waits for the first answer (IDEM-11) */
     struct sha256 idem_secret;    /* keys the digests of bodies that are stored (IDEM-10) */
     int64_t idem_secret_no;       /* which one it is, 0 = none: they are stored as they are */
     int64_t idem_retention_s;     /* 86400 */

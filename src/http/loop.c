@@ -147,7 +147,8 @@ static struct MHD_Daemon *daemon_start(struct http_server *s) {
         intake_notify, s, MHD_OPTION_ARRAY, extra, MHD_OPTION_END);
 }
 
-static const struct outlet_user STREAMS = {.pump = stream_pump, .end = stream_end};
+static const struct outlet_user STREAMS = {
+    .pump = stream_pump, .end = stream_end, .wake = stream_wake};
 static const struct intake_user REQUESTS = {
     .begin = request_begin, .body = body_add, .refuse = request_refuse, .drop = exchange_finish};
 

@@ -142,6 +142,9 @@ static void render_bounds(struct http_server *s, struct buf *out) {
     metric_gauge(out, "wopr_http_reads_queued", "Long reads that wait for a thread.",
                  (double)shares_total(sh, SHARE_READS));
     metric_gauge(out, "wopr_http_reads_queued_limit", "The same before 503.", HTTP_READS_MAX);
+    metric_counter(out, "wopr_http_reads_total",
+                   "Long reads, large bodies and turns of folds that ran on threads for them.",
+                   atomic_load(&s->metrics.jobs));
 }
 
 void metrics_render(struct http_server *s, struct buf *out) {

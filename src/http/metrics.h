@@ -39,6 +39,7 @@ struct metrics {
     atomic_uint_fast64_t (*by_class)[6];
     struct metric_hist *took_ns;
     atomic_uint_fast64_t refused[REFUSED_NR], replays, streams_opened, stream_bytes, stream_events;
+    atomic_uint_fast64_t jobs; /* of offload.c */
 };
 /* names: of the operations, by op_no; they live as long as m. */
 MUST_CHECK int metrics_init(struct metrics *m, const char *const *names, size_t n);

@@ -41,14 +41,14 @@ static void holder_queue(struct offload *o, struct holder *h) {
 }
 
 static void job_run(struct offload *o, struct holder *h) {
-    struct exchange *x = LIST_ENTRY(list_pop(&h->jobs), struct exchange, job.link);
+    struct offload_job *j = LIST_ENTRY(list_pop(&h->jobs), struct offload_job, link);
     struct shares *sh = &o->server->shares;
     h->running++;
     holder_queue(o, h);
     pthread_mutex_unlock(&o->lock);
-    (void)shares_again(sh, h); /* http_resume may end the exchange, and its reference */
-    share_give(sh, h, SHARE_READS, 1);
-    if (x->job.run(x) != HTTP_PENDING) http_resume(&x->pub);
+    (void)shares_again(sh, h); /* the job may end its owner, and that one's reference */
+    atomic_fetch_add_explicit(&o->server->metrics.jobs, 1, memory_order_relaxed);
+    j->run(j);
     thread_yield();
     pthread_mutex_lock(&o->lock);
     h->running--;
@@ -70,39 +70,78 @@ static void *offload_main(void *arg) {
     return NULL;
 }
 
-static void job_refuse_stopped(struct exchange *x) {
+bool offload_queue(struct http_server *s, struct holder *h, struct offload_job *j) {
+    struct offload *o = s->offload;
+    if (!o) return false;
+    pthread_mutex_lock(&o->lock);
+    bool stop = o->stop;
+    if (!stop) {
+        list_add_tail(&h->jobs, &j->link);
+        holder_queue(o, h);
+    }
+    pthread_mutex_unlock(&o->lock);
+    return !stop;
+}
+
+bool offload_cancel(struct http_server *s, struct holder *h, struct offload_job *j) {
+    struct offload *o = s->offload;
+    if (!o) return false;
+    pthread_mutex_lock(&o->lock);
+    bool waits = !list_empty(&j->link);
+    list_del(&j->link);
+    if (list_empty(&h->jobs)) list_del(&h->turn);
+    pthread_mutex_unlock(&o->lock);
+    return waits;
+}
+
+/* --- requests --- */
+
+static struct exchange *exchange_of_job(struct offload_job *j) {
+    return LIST_ENTRY(j, struct exchange, job.job);
+}
+
+static void exchange_job_run(struct offload_job *j) {
+    struct exchange *x = exchange_of_job(j);
+    share_give(&x->pub.server->shares, x->share.tenant, SHARE_READS, 1);
+    if (x->job.run(x) != HTTP_PENDING) http_resume(&x->pub);
+}
+
+static void exchange_refuse_stopped(struct exchange *x) {
     struct wopr_error err = {0};
     share_give(&x->pub.server->shares, x->share.tenant, SHARE_READS, 1);
     (void)refuse_draining(x, &err);
     http_fail(&x->pub, &err);
 }
 
-static int job_refuse(struct exchange *x) {
-    struct wopr_error err = {0};
+static void exchange_job_refuse(struct offload_job *j) {
+    struct exchange *x = exchange_of_job(j);
+    exchange_refuse_stopped(x);
+    http_resume(&x->pub);
+}
+
+int offload_refuse_full(struct exchange *x, struct wopr_error *err) {
     x->refusal = REFUSED_READS;
-    (void)wopr_error_set(&err, WOPR_E_UNAVAILABLE,
+    (void)wopr_error_set(err, WOPR_E_UNAVAILABLE,
                          "too many long reads and large bodies of this tenant wait for a thread; "
                          "retry later");
-    jobj_details_int(&err, "retryAfter", 1);
-    http_fail(&x->pub, &err);
-    return HTTP_DONE;
+    jobj_details_int(err, "retryAfter", 1);
+    return WOPR_E_UNAVAILABLE;
 }
 
 int offload_push(struct exchange *x, int (*run)(struct exchange *x)) {
     struct http_server *s = x->pub.server;
-    struct offload *o = s->offload;
-    if (!o || here) return run(x);
-    if (!share_take(&s->shares, x->share.tenant, SHARE_READS, 1)) return job_refuse(x);
-    x->job.run = run;
-    pthread_mutex_lock(&o->lock);
-    bool stop = o->stop;
-    if (!stop) {
-        list_add_tail(&x->share.tenant->jobs, &x->job.link);
-        holder_queue(o, x->share.tenant);
+    struct wopr_error err = {0};
+    if (!s->offload || here) return run(x);
+    if (!share_take(&s->shares, x->share.tenant, SHARE_READS, 1)) {
+        (void)offload_refuse_full(x, &err);
+        http_fail(&x->pub, &err);
+        return HTTP_DONE;
     }
-    pthread_mutex_unlock(&o->lock);
-    if (!stop) return HTTP_PENDING;
-    job_refuse_stopped(x);
+    x->job.run = run;
+    x->job.job.run = exchange_job_run;
+    x->job.job.refuse = exchange_job_refuse;
+    if (offload_queue(s, x->share.tenant, &x->job.job)) return HTTP_PENDING;
+    exchange_refuse_stopped(x);
     return HTTP_DONE;
 }
 
@@ -150,16 +189,20 @@ int offload_start(struct http_server *s) {
 }
 
 /* Answer the jobs that will not run any more. */
-static void jobs_refuse_all(struct offload *o) {
-    for (struct list *t; (t = list_pop(&o->waiting)) != NULL;) {
-        struct holder *h = shares_again(&o->server->shares, LIST_ENTRY(t, struct holder, turn));
-        for (struct list *l; (l = list_pop(&h->jobs)) != NULL;) {
-            struct exchange *x = LIST_ENTRY(l, struct exchange, job.link);
-            job_refuse_stopped(x);
-            http_resume(&x->pub);
-        }
-        shares_leave(&o->server->shares, h);
+static struct offload_job *job_left(struct offload *o) {
+    struct offload_job *j = NULL;
+    pthread_mutex_lock(&o->lock);
+    if (!list_empty(&o->waiting)) {
+        struct holder *h = LIST_ENTRY(o->waiting.next, struct holder, turn);
+        j = LIST_ENTRY(list_pop(&h->jobs), struct offload_job, link);
+        if (list_empty(&h->jobs)) list_del(&h->turn);
     }
+    pthread_mutex_unlock(&o->lock);
+    return j;
+}
+
+static void jobs_refuse_all(struct offload *o) {
+    for (struct offload_job *j; (j = job_left(o)) != NULL;) j->refuse(j);
 }
 
 void offload_stop(struct http_server *s) {

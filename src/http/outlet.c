@@ -34,8 +34,10 @@
 enum {
     OUTLETS_PER_TURN = 64, /* streams served before requests get their turn */
     OUTLETS_EVENTS = 64,
-    OUTLETS_LOOK_MS = 500,         /* between two looks at the stuck ones */
-    OUTLET_UNSENT_MAX = 256 * 1024 /* in the kernel, of a client that reads slowly (L3) */
+    OUTLETS_LOOK_MS = 500,          /* between two looks at the stuck ones */
+    OUTLET_UNSENT_MAX = 256 * 1024, /* in the kernel, of a client that reads slowly (L3) */
+    OUTLET_LARGE = 64 * 1024,       /* a chunk of more is written in parts */
+    OUTLET_KERNEL = 128 * 1024 /* of which the kernel takes twice that, not megabytes, at once */
 };
 static const char CHUNK_END[] = "\r\n";
 static const char LAST_CHUNK[] = "0\r\n\r\n";
@@ -107,7 +109,19 @@ void outlet_drop(struct stream *st) {
     atomic_fetch_sub(&st->park.server->connections, 1);
 }
 
+void outlet_forget(struct stream *st) {
+    list_del(&st->outlet.stuck);
+    st->outlet.stuck_ms = 0;
+}
+
+/* The kernel's own bound would have the loop copy megabytes in one call. */
+static void socket_narrow(struct outlet *x) {
+    if (!x->narrow) (void)net_option(x->fd, SOL_SOCKET, SO_SNDBUF, OUTLET_KERNEL);
+    x->narrow = true;
+}
+
 void outlet_chunk(struct outlet *x, const char *p, size_t n, bool last) {
+    if (n > OUTLET_LARGE) socket_narrow(x);
     x->p = p;
     x->n = n;
     x->sent = 0;
@@ -180,7 +194,8 @@ static void outlets_look(struct outlets *o) {
             continue;
         }
         if (ev[i].events & EPOLLRDHUP) st->hung_up = true;
-        if (st->hung_up || st->outlet.stuck_ms != 0) o->user->pump(st);
+        if (st->outlet.stuck_ms != 0) o->user->pump(st);
+        else if (st->hung_up) o->user->wake(st);
     }
 }
 

@@ -15,6 +15,7 @@ struct outlets;
 struct outlet_user {                 /* what a set does with its streams */
     void (*pump)(struct stream *st); /* there may be something to write, or room to */
     void (*end)(struct stream *st);  /* its client is gone, or takes nothing */
+    void (*wake)(void *st);          /* its client sends no more: have it pumped, if it is parked */
 };
 struct outlets *
 outlets_new(const struct outlet_user *user); /* NULL without memory or descriptors */
@@ -29,8 +30,9 @@ int outlets_wait_ms(const struct outlets *o, int ms); /* how long the loop may s
 
 /* --- the outlet of one stream --- */
 struct outlet {
-    int fd;    /* -1: the stream has not left libmicrohttpd */
-    bool last; /* the chunk under way is the end of the body */
+    int fd;      /* -1: the stream has not left libmicrohttpd */
+    bool last;   /* the chunk under way is the end of the body */
+    bool narrow; /* the kernel buffers little: its chunks have been large */
     unsigned head_n;
     char head[20]; /* length of the chunk */
     const char *p; /* its content, the stream's; sent counts head, content and end */
@@ -43,6 +45,7 @@ struct outlet {
  * is to close its connection. */
 bool outlet_take(struct stream *st);
 void outlet_drop(struct stream *st);
+void outlet_forget(struct stream *st); /* its client is gone: writes no more, and is not stuck */
 /* p stays until it is written; last: the body ends after it.  n may be 0 with last. */
 void outlet_chunk(struct outlet *o, const char *p, size_t n, bool last);
 enum outlet_state { OUTLET_SENT, OUTLET_STUCK, OUTLET_GONE };

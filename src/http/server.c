@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/net.h"
+#include "base/settings.gen.h"
 #include "http/exchange.h"
 #include "http/intake.h"
 #include "http/loop.h"
@@ -61,18 +62,18 @@ static int config_take(struct http_server *s, const struct http_config *cfg,
     if (!c->public_url && !c->allowed_hosts && !host_is_loopback(str_c(c->host)))
         log_warn("neither public-url nor allowed-hosts is set: URLs in answers name the address at "
                  "which a request arrives");
-    default_unsigned(&c->threads, 2);
-    default_unsigned(&c->connections_max, 12000);
-    default_unsigned(&c->requests_max, 4096);
-    default_unsigned(&c->streams_max, 11000);
-    default_unsigned(&c->polls_max, 4096);
+    default_unsigned(&c->threads, SETTING_HTTP_THREADS);
+    default_unsigned(&c->connections_max, SETTING_CONNECTIONS_MAX);
+    default_unsigned(&c->requests_max, SETTING_REQUESTS_MAX);
+    default_unsigned(&c->streams_max, SETTING_STREAMS_MAX);
+    default_unsigned(&c->polls_max, SETTING_POLLS_MAX);
     if (c->key_polls_max == 0) c->key_polls_max = c->polls_max / 2 + c->polls_max % 2;
-    default_unsigned(&c->read_threads, 2);
-    if (c->memory_bytes == 0) c->memory_bytes = HTTP_MEMORY_BYTES;
-    default_int(&c->keepalive_ms, 15000);
-    default_int(&c->read_timeout_s, 60);
-    default_int(&c->head_timeout_s, 10);
-    default_int(&c->idem_wait_ms, 10000);
+    default_unsigned(&c->read_threads, SETTING_READ_THREADS);
+    if (c->memory_bytes == 0) c->memory_bytes = SETTING_MEMORY_BYTES;
+    default_int(&c->keepalive_ms, SETTING_KEEPALIVE_MS);
+    default_int(&c->read_timeout_s, SETTING_READ_TIMEOUT_S);
+    default_int(&c->head_timeout_s, SETTING_HEAD_TIMEOUT_S);
+    default_int(&c->idem_wait_ms, HTTP_IDEM_WAIT_MS);
     if (c->pool_bytes == 0) c->pool_bytes = HTTP_POOL_BYTES;
     if (arena_failed(a))
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the HTTP server");

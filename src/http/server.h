@@ -16,8 +16,8 @@
 #include "http/ticker.h"
 
 enum {
-    HTTP_MEMORY_BYTES = 512 * 1024 * 1024, /* http_config.memory_bytes */
-    HTTP_READS_MAX = 1024,                 /* long reads that wait for a thread */
+    HTTP_IDEM_WAIT_MS = 10000, /* a repeated key waits for the first answer (IDEM-11) */
+    HTTP_READS_MAX = 1024,     /* long reads that wait for a thread */
     HTTP_POOL_BYTES = 6 * 1024 /* libmicrohttpd's, for the head of an answer and stream pieces */
 };
 struct http_server {

@@ -28,17 +28,9 @@ enum {
 /* libmicrohttpd is closing a connection whose socket is ours: not worth a line in the log. */
 static _Thread_local bool leaving;
 
-static void stream_wake(void *ctx) { park_wake(&((struct stream *)ctx)->park); }
+void stream_wake(void *ctx) { park_wake(&((struct stream *)ctx)->park); }
 
 /* --- filling --- */
-
-static void stream_ready(struct stream *st, const char *p, size_t n) {
-    st->p = p;
-    st->n = n;
-    st->at = 0;
-}
-
-static void stream_ready_out(struct stream *st) { stream_ready(st, st->out.p, st->out.len); }
 
 /* The window of a batch is over: it is written next. */
 static bool stream_batch_ready(struct stream *st) {
@@ -51,7 +43,7 @@ static bool stream_batch_ready(struct stream *st) {
 /* Count what the stream holds now; when there is no room it is cut, and the client resumes. */
 static void stream_count_bytes(struct stream *st) {
     size_t n = st->out.cap + st->whole.cap + (st->batch ? st->batch->elements.cap : 0);
-    if (st->state_bytes) n += st->state_bytes(st->state);
+    n += fold_bytes(st);
     if (budget_move(st->park.server, st->holder, &st->bytes, n)) return;
     st->failed = st->no_room = true;
     /* Before it begins, its refusal is counted with the answer. */
@@ -91,31 +83,8 @@ static void stream_count_events(struct stream *st, size_t n) {
     atomic_fetch_add_explicit(&st->park.server->metrics.stream_events, n, memory_order_relaxed);
 }
 
-/* As many events as a turn has time for; the piece stays valid until the next one is asked for. */
-static int rest_take_fold(struct stream *st) {
-    uint64_t until_ms = clock_mono_ms() + HTTP_STREAM_TURN_MS;
-    while (st->rest_at < st->rest.events_nr && !st->last && clock_mono_ms() <= until_ms) {
-        const struct event *e = &st->rest.events[st->rest_at];
-        size_t before = st->out.len;
-        int rc = st->fold(st->state, e, &st->out);
-        if (rc == HTTP_FOLD_AGAIN) break;
-        if (rc != 0) return rc;
-        stream_count_events(st, st->out.len > before);
-        st->last = event_is_terminal(e->kind);
-        st->rest_at++;
-    }
-    stream_ready_out(st);
-    return buf_failed(&st->out) ? WOPR_E_NO_MEMORY : 0;
-}
-
-static int piece_take_fold(struct stream *st, const struct journal_piece *piece) {
-    st->rest = *piece;
-    st->rest_at = 0;
-    return rest_take_fold(st);
-}
-
 static int piece_take(struct stream *st, const struct journal_piece *piece) {
-    if (st->fold) return piece_take_fold(st, piece);
+    if (st->fold) return fold_piece(st, piece);
     stream_count_events(st, piece->frames_nr);
     if (!st->batch) {
         piece_take_frames(st, piece);
@@ -140,7 +109,7 @@ static enum fill stream_cut(struct stream *st, int rc, const char *why) {
 
 /* The backlog does not wait for a window. */
 static int stream_backlog_over(struct stream *st) {
-    int rc = st->fold ? st->fold(st->state, NULL, &st->out) : 0;
+    int rc = fold_backlog_over(st);
     if (rc == HTTP_FOLD_AGAIN) return rc;
     st->stage = STREAM_LIVE;
     batch_flush(st);
@@ -179,28 +148,55 @@ static enum fill stream_idle(struct stream *st) {
     return park_here(&st->park) ? FILL_PARKED : FILL_AGAIN;
 }
 
+/* Nothing to send until a turn of the fold has been made.  A client that sends no more may be gone:
+ * a comment finds out. */
+static enum fill stream_await_turn(struct stream *st) {
+    bool ask = st->hung_up && !st->asked;
+    if (ask || atomic_exchange(&st->beat.due, false)) {
+        st->asked = st->asked || ask;
+        stream_ready(st, BEAT, sizeof BEAT - 1);
+        return FILL_AGAIN;
+    }
+    if (outlet_take(st)) return FILL_LEFT;
+    return park_here(&st->park) ? FILL_PARKED : FILL_AGAIN;
+}
+
+/* What a turn of the fold has made, or the wait for it.  false: the loop goes on itself. */
+static bool stream_fill_away(struct stream *st, enum fill *how) {
+    *how = FILL_AGAIN;
+    if (fold_busy(st)) {
+        *how = stream_await_turn(st);
+        return true;
+    }
+    enum fold_made made = fold_take(st);
+    if (made == FOLD_CLOSED) st->last = true;
+    if (made != FOLD_NOTHING) return true;
+    stream_out_done(st);
+    if (st->failed) return true;
+    bool away = fold_away(st), over = stream_unwanted(st);
+    if (over || (away && !fold_send_away(st))) stream_finish(st);
+    return over || away; /* a turn that is away may be over already */
+}
+
 /* Make the next bytes ready, p[at..n), which may be none.  Sets last when they are the end, or
  * failed. */
 static enum fill stream_fill(struct stream *st) {
+    enum fill how;
     if (st->stage == STREAM_HELLO) {
         st->stage = STREAM_BACKFILL;
         st->last = !st->reader;
         stream_ready(st, HELLO, sizeof HELLO - 1);
         return FILL_AGAIN;
     }
-    stream_out_done(st);
+    if (stream_fill_away(st, &how)) return how;
     struct journal_piece piece = {0};
     struct wopr_error err = {0};
-    if (stream_unwanted(st)) {
-        stream_finish(st);
-        return FILL_AGAIN;
-    }
     if (stream_batch_ready(st)) return FILL_AGAIN;
-    bool rest = st->rest_at < st->rest.events_nr;
+    bool rest = fold_rest(st);
     int rc = rest ? 1 : journal_reader_next(st->reader, &piece, &err);
     if (rc == 0) return stream_idle(st);
     if (rc == 1) {
-        rc = rest ? rest_take_fold(st) : piece_take(st, &piece);
+        rc = rest ? fold_piece(st, NULL) : piece_take(st, &piece);
         stream_count_bytes(st);
     } else if (rc == WOPR_E_CLOSED) {
         stream_finish(st);
@@ -248,14 +244,77 @@ static ssize_t stream_read(void *cls, uint64_t pos, char *out, size_t max) {
     return (ssize_t)n;
 }
 
-/* One piece; false when there is none for now, or the stream is over. */
-static bool pump_piece(struct stream *st) {
-    enum outlet_state is = outlet_write(st);
-    if (is == OUTLET_STUCK) return false;
-    if (is == OUTLET_GONE || st->failed || st->outlet.last) {
-        stream_end(st);
+/* --- life --- */
+
+static void stream_unref(struct stream *st) {
+    if (--st->refs > 0) return;
+    st->magic = 0;
+    mem_free(st);
+}
+
+static void stream_parts_free(struct stream *st) {
+    struct http_server *s = st->park.server;
+    journal_reader_close(st->reader);
+    batch_free(st);
+    fold_free(st);
+    buf_fini(&st->out);
+    buf_fini(&st->whole);
+    (void)budget_move(s, st->holder, &st->bytes, 0);
+    share_give(&s->shares, st->holder, SHARE_STREAMS, 1);
+    shares_leave(&s->shares, st->holder);
+}
+
+static void stream_free(struct stream *st) {
+    stream_parts_free(st);
+    stream_unref(st);
+}
+
+/* Nothing but a turn of its fold, which then is its owner (false), wakes it any more. */
+static bool stream_close(struct stream *st) {
+    struct http_server *s = st->park.server;
+    ASSERT(st->magic == STREAM_MAGIC);
+    (void)fold_cancel(st);
+    ticker_beat_del(&s->ticker, &st->beat);
+    pthread_mutex_lock(&s->lock);
+    list_del(&st->link);
+    bool owned = !fold_orphan(st);
+    pthread_mutex_unlock(&s->lock);
+    if (owned) stream_parts_free(st);
+    return owned;
+}
+
+/* Of an outlet.  false: a turn of its fold is being made and wakes it; then it is over. */
+static bool stream_over(struct stream *st) {
+    st->gone = !fold_cancel(st);
+    if (st->gone) {
+        outlet_forget(st);
         return false;
     }
+    bool owned = stream_close(st);
+    ASSERT(owned);
+    outlet_drop(st);
+    stream_unref(st);
+    return true;
+}
+
+void stream_end(struct stream *st) {
+    bool stuck = st->outlet.stuck_ms != 0; /* else it is parked, or about to be pumped */
+    if (!stream_over(st) && stuck) outlet_again(st);
+}
+
+/* libmicrohttpd has no more use for it. */
+static void stream_release(void *cls) {
+    struct stream *st = cls;
+    leaving = false;
+    if (!st->park.conn || stream_close(st)) stream_unref(st);
+}
+
+/* One piece; false when there is none for now, or the stream is over. */
+static bool pump_piece(struct stream *st) {
+    enum outlet_state is = st->gone ? OUTLET_GONE : outlet_write(st);
+    if (is == OUTLET_STUCK) return false;
+    if (is == OUTLET_GONE || st->failed || st->outlet.last)
+        return !stream_over(st) && !park_here(&st->park);
     if (st->at == st->n && !st->last) return stream_fill(st) != FILL_PARKED;
     size_t n = st->n - st->at;
     outlet_chunk(&st->outlet, n > 0 ? st->p + st->at : "", n, st->last);
@@ -270,50 +329,6 @@ void stream_pump(struct stream *st) {
     for (unsigned i = 0; i < STREAM_PIECES_PER_TURN && clock_mono_ms() <= until_ms; i++)
         if (!pump_piece(st)) return;
     outlet_again(st);
-}
-
-/* --- life --- */
-
-static void stream_unref(struct stream *st) {
-    if (--st->refs > 0) return;
-    st->magic = 0;
-    mem_free(st);
-}
-
-static void stream_parts_free(struct stream *st) {
-    struct http_server *s = st->park.server;
-    journal_reader_close(st->reader);
-    batch_free(st);
-    if (st->state_free) st->state_free(st->state);
-    buf_fini(&st->out);
-    buf_fini(&st->whole);
-    (void)budget_move(s, st->holder, &st->bytes, 0);
-    share_give(&s->shares, st->holder, SHARE_STREAMS, 1);
-    shares_leave(&s->shares, st->holder);
-}
-
-static void stream_close(struct stream *st) { /* nothing wakes it any more */
-    struct http_server *s = st->park.server;
-    ASSERT(st->magic == STREAM_MAGIC);
-    ticker_beat_del(&s->ticker, &st->beat);
-    pthread_mutex_lock(&s->lock);
-    list_del(&st->link);
-    pthread_mutex_unlock(&s->lock);
-    stream_parts_free(st);
-}
-
-void stream_end(struct stream *st) {
-    stream_close(st);
-    outlet_drop(st);
-    stream_unref(st);
-}
-
-/* libmicrohttpd has no more use for it. */
-static void stream_release(void *cls) {
-    struct stream *st = cls;
-    leaving = false;
-    if (st->park.conn) stream_close(st);
-    stream_unref(st);
 }
 
 /* One allocation: struct, run id, key id. */
@@ -336,7 +351,6 @@ static struct stream *stream_new(struct http_server *s, struct exchange *x) {
     list_init(&st->outlet.stuck);
     st->final = h->final || h->ended;
     st->quiet_until = h->fold ? -1 : h->quiet_until;
-    st->fold = h->fold;
     park_init(&st->park, s, x->conn);
     buf_init(&st->out, HTTP_FRAME_BYTES_MAX);
     list_init(&st->link);
@@ -370,16 +384,15 @@ static int stream_open(struct exchange *x, struct stream **out, struct wopr_erro
     struct stream *st = stream_new(s, x);
     int rc = st && !buf_failed(&st->out) ? 0 : WOPR_E_NO_MEMORY;
     if (rc == 0 && h->buffer_ms > 0 && !h->fold) rc = batch_new(st, h->buffer_ms);
+    if (rc == 0 && h->fold) rc = fold_new(st, h, stream_free);
     if (rc != 0) (void)wopr_error_set(err, rc, "no memory for the stream");
     if (rc == 0 && !h->ended) rc = stream_read_log(x, st, err);
     if (rc != 0) {
-        if (st) batch_free(st), buf_fini(&st->out);
+        if (st) batch_free(st), fold_free(st), buf_fini(&st->out);
         mem_free(st);
         return rc;
     }
-    st->state = h->state;
-    st->state_free = h->state_free;
-    st->state_bytes = h->state_bytes;
+    fold_adopt(st, h);
     st->holder = shares_again(&s->shares, x->share.tenant);
     x->has_stream = false; /* the state is the stream's now */
     *out = st;
@@ -422,14 +435,9 @@ static int stream_reply_whole(struct exchange *x, struct stream *st) {
     return 1;
 }
 
-static void stream_discard(struct stream *st) { /* before it began */
-    stream_parts_free(st);
-    stream_unref(st);
-}
-
 static int stream_refuse_failed(struct exchange *x, struct stream *st, struct wopr_error *err) {
     bool no_room = st->no_room;
-    stream_discard(st);
+    stream_free(st);
     return no_room ? budget_refuse(x, err)
                    : wopr_error_set(err, WOPR_E_INTERNAL, "the log of the run could not be read");
 }
@@ -483,11 +491,16 @@ int stream_start(struct exchange *x, struct wopr_error *err) {
     }
     if (st->final && stream_whole(st, stream_fill)) {
         rc = stream_reply_whole(x, st);
-        stream_discard(st);
+        stream_free(st);
         return rc;
     }
     if (!st->failed) stream_count_bytes(st);
-    return st->failed ? stream_refuse_failed(x, st, err) : stream_queue(x, st, err);
+    if (st->failed) return stream_refuse_failed(x, st, err);
+    if (fold_away(st) && !fold_begin_away(st)) {
+        stream_free(st);
+        return offload_refuse_full(x, err);
+    }
+    return stream_queue(x, st, err);
 }
 
 void stream_wake_all(struct http_server *s) {

@@ -1,5 +1,6 @@
 /*
- * stream.h: one SSE connection, shared by stream.c, stream_whole.c, stream_batch.c and outlet.c.
+ * stream.h: one SSE connection, shared by stream.c, stream_fold.c, stream_whole.c, stream_batch.c
+ * and outlet.c.
  * Layer: http.
  * An idle stream holds this struct, a log reader and a socket (with TLS: libmicrohttpd's
  * connection); no thread, no timer, no exchange, no arena.
@@ -18,6 +19,7 @@ enum {
     HTTP_FRAME_BYTES_MAX = 64 * 1024 * 1024
 };
 
+struct http_stream;
 #define STREAM_MAGIC 0x53534531u
 enum stream_stage { STREAM_HELLO, STREAM_BACKFILL, STREAM_LIVE };
 
@@ -42,6 +44,8 @@ struct stream {
     bool closes;   /* the connection ends with it, as the head says */
     bool final;    /* the run has ended: the end of its log is the end */
     bool hung_up;  /* the client sends no more: what is there, then the end (SSE-33) */
+    bool asked;    /* whether it still reads */
+    bool gone;     /* it does not; a turn of its fold is still being made */
     struct park park;
     struct tick_beat beat;
     struct list link; /* in server.stream_list */
@@ -51,13 +55,8 @@ struct stream {
     struct buf out;   /* frames made here (fold, batches) */
     struct buf whole; /* of a final run: what was made in one go and was too long for it */
     int64_t quiet_until;
-    int (*fold)(void *state, const struct event *e, struct buf *out);
-    struct journal_piece rest; /* that fold has not taken all of: its events from rest_at on */
-    size_t rest_at;
-    void *state;
-    void (*state_free)(void *state);
-    size_t (*state_bytes)(const void *state);
-    struct holder *holder; /* whose stream it is; bytes are counted for it (budget.c) */
+    struct stream_fold *fold; /* values mode; NULL: frames come from the log */
+    struct holder *holder;    /* whose stream it is; bytes are counted for it (budget.c) */
     size_t bytes;
     struct stream_batch *batch;
     struct str run_id, key_id;
@@ -69,9 +68,16 @@ enum fill { FILL_AGAIN, FILL_PARKED, FILL_LEFT };
  * fill makes the next bytes ready, p[at..n), which may be none; it sets last when they are the end,
  * or failed. */
 bool stream_whole(struct stream *st, enum fill (*fill)(struct stream *));
+static inline void stream_ready(struct stream *st, const char *p, size_t n) { /* the next bytes */
+    st->p = p;
+    st->n = n;
+    st->at = 0;
+}
+static inline void stream_ready_out(struct stream *st) { stream_ready(st, st->out.p, st->out.len); }
+void stream_wake(void *st);
 /* On the loop's thread. */
 void stream_pump(struct stream *st); /* write what there is; ends the stream when that was all */
-void stream_end(struct stream *st);  /* of an outlet: close and forget */
+void stream_end(struct stream *st);  /* of an outlet: close and forget, now or after a turn */
 
 MUST_CHECK int batch_new(struct stream *st, unsigned window_ms);
 void batch_free(struct stream *st);
@@ -82,5 +88,32 @@ int batch_take(struct stream *st, const struct journal_piece *piece);
 void batch_flush(struct stream *st);
 bool batch_due(struct stream *st); /* the window is over */
 int batch_arm(struct stream *st);  /* live: the open window gets its deadline */
+
+/* --- stream_fold.c; on the loop's thread --- */
+/* orphaned: ends a stream whose connection went while a turn was being made. */
+MUST_CHECK int fold_new(struct stream *st, const struct http_stream *h,
+                        void (*orphaned)(struct stream *st));
+void fold_adopt(struct stream *st, const struct http_stream *h); /* frees the state from now on */
+void fold_free(struct stream *st);                               /* no turn is being made */
+size_t fold_bytes(const struct stream *st);                      /* of the state */
+/* A turn is being made elsewhere: reader, state, out and bytes are not the loop's now. */
+bool fold_busy(const struct stream *st);
+bool fold_rest(const struct stream *st); /* events of the last piece are left */
+bool fold_away(const struct stream *st); /* the next turn is to be made elsewhere */
+/* Before the stream begins with a turn elsewhere: false: too many of its tenant wait for that. */
+bool fold_begin_away(struct stream *st);
+/* Have a turn made; it wakes the stream at its end.  false: no thread makes turns any more. */
+bool fold_send_away(struct stream *st);
+/* The result of a turn: its frames are ready to be sent, or st->failed.  CLOSED: and the end, for
+ * no further turn will be made. */
+enum fold_made { FOLD_NOTHING, FOLD_FRAMES, FOLD_CLOSED } fold_take(struct stream *st);
+/* Fold a piece, or what is left of the last one (NULL), as far as that is short. */
+int fold_piece(struct stream *st, const struct journal_piece *piece);
+int fold_backlog_over(struct stream *st); /* HTTP_FOLD_AGAIN: to be asked elsewhere */
+/* The stream is over.  false: a turn is being made, which wakes the stream at its end. */
+bool fold_cancel(struct stream *st);
+/* Under server.lock, the connection is gone.  true: the turn that is being made frees the stream.
+ */
+bool fold_orphan(struct stream *st);
 
 #endif

@@ -13,7 +13,7 @@ bool stream_whole(struct stream *st, enum fill (*fill)(struct stream *st)) {
     struct buf all;
     bool more = true;
     buf_init(&all, WHOLE_BYTES_MAX + HTTP_FRAME_BYTES_MAX);
-    while (more && all.len < WHOLE_BYTES_MAX && clock_mono_ms() <= until_ms) {
+    while (more && !fold_away(st) && all.len < WHOLE_BYTES_MAX && clock_mono_ms() <= until_ms) {
         (void)fill(st);
         if (st->failed) break;
         buf_add(&all, st->p, st->n);

@@ -45,6 +45,14 @@ struct sealed_list {
 };
 MUST_CHECK int store_sealed(struct store *s, int64_t run_no, int64_t from, int64_t until,
                             struct arena *a, struct sealed_list *out, struct wopr_error *err);
+/* The plan that ends a run removes as many values and images in its transaction, and a call of
+ * store_seals_sweep in one of its own; until then no reader gets the rest, and wopr verify tells of
+ * it.  *more: call again. */
+#define STORE_UNSEAL_VALUES 512
+#define STORE_UNSEAL_IMAGES 16
+MUST_CHECK int store_seals_sweep(struct store *s, bool *more, struct wopr_error *err);
+/* Has a plan, since the last call, left a rest? */
+bool store_seals_rest(struct store *s);
 
 /* --- clear values that older programs stored unsealed --- */
 /* The next run after run_no that has any; 0: none. */

@@ -2,6 +2,7 @@
 import json
 import logging
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -18,6 +19,7 @@ from wopr_client.sse import FrameDecoder  # noqa: E402
 
 WORLD: World
 STEP = int(os.environ.get("WOPR_CLIENT_STEP", "37"))  # 1: every byte
+FAULTS_S = float(os.environ.get("WOPR_CLIENT_FAULTS_S", "3"))
 QUICK = RetryPolicy(base=0.02, cap=0.1)
 
 
@@ -373,6 +375,25 @@ class Streams(Case):
         threading.Timer(0.3, restart).start()
         self.assertEqual(self.client.runs.wait(run, max_wait=30)["status"], "completed")
 
+    def test_faults_at_random_lose_and_double_nothing(self):
+        runs = [self.begin("ticks") for _ in range(4)]
+        got = {run: [] for run in runs}
+
+        def follow(run):
+            for event in self.client.runs.events(run, debug=True, silence_max=0.5):
+                got[run].append((str(event["sequence"]), event["type"]))
+
+        readers = [threading.Thread(target=follow, args=(run,)) for run in runs]
+        with Faults(restarts=1) as faults:
+            for reader in readers:
+                reader.start()
+            for reader in readers:
+                reader.join(60)
+        asked = len(self.lines("/events?"))
+        for run in runs:
+            self.assertEqual(got[run], self.whole(run, "debug"), faults)
+        self.assertLessEqual(asked, len(runs) * (2 * len(faults.made) + 2), faults)
+
     def test_a_time_out_shorter_than_the_keep_alives(self):
         run = self.begin("conformance-cancellable", {"delayMs": 1500})
         cuts = []
@@ -450,6 +471,49 @@ class Streams(Case):
             self.assertEqual(len(asked), 3)
             last = int(got[-1][0])
             self.assertEqual(list(page.runs.events(run, after=last, ticket=ticket)), [])  # 204
+
+
+class Faults:
+    """What happens between a client and its host, at random, until it is told to stop; the seed repeats it."""
+
+    def __init__(self, restarts):
+        self.seed = int(os.environ.get("WOPR_CLIENT_SEED") or random.randrange(2**32))
+        self.chance, self.made = random.Random(self.seed), []
+        self.kinds = ["cut", "cut", "piece", "piece", "busy", "gateway", "half"] + ["restart"] * restarts
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+
+    def run(self):
+        until = time.monotonic() + FAULTS_S
+        while time.monotonic() < until and not self.over.is_set():
+            kind = self.chance.choice(self.kinds)
+            self.made.append(kind)
+            if kind == "cut":
+                WORLD.cut()
+            elif kind == "piece":  # a frame, or an answer, that ends in its middle
+                WORLD.cut_after(self.chance.randrange(1, 1500), 1)
+            elif kind == "busy":
+                WORLD.refuse("/v1/", 503, 1, {"Retry-After": "1"})
+            elif kind == "gateway":
+                WORLD.refuse("/v1/", 502, 1, {}, "<html>no host here</html>")
+            elif kind == "half":
+                WORLD.lose("/v1/", 1)
+            else:
+                WORLD.kill()
+                time.sleep(self.chance.random() * 0.3)
+                WORLD.start()
+            time.sleep(self.chance.random() * 0.3)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+    def __str__(self):
+        return "WOPR_CLIENT_SEED=%d %s" % (self.seed, " ".join(self.made))
 
 
 class Workers(Case):
@@ -630,6 +694,28 @@ class Workers(Case):
         WORLD.start()
         self.assertEqual(self.outcome(run), ("completed", {"survived": True}))
 
+    def test_faults_at_random_execute_each_task_once(self):
+        def greet(task):
+            task.sleep(0.05)
+            return {"greeting": task.input["name"]}
+
+        with self.assertLogs("wopr_client.worker"):
+            stop = self.work(greet, concurrency=2, lease=1.0)
+            self.client, runs = self.other(WORLD.key, retry=QUICK._replace(attempts=50)), []
+            with Faults(restarts=2) as faults:
+                for i in range(16):
+                    runs.append(self.begin("greeting", {"name": "n%d" % i}))
+                    time.sleep(0.1)
+                outcomes = [self.outcome(run) for run in runs]
+            self.assertEqual(outcomes, [("completed", {"greeting": "n%d" % i}) for i in range(16)], faults)
+            WORLD.calm()
+            for run in runs:
+                said = [e["type"] for e in self.client.runs.events(run, debug=True)]
+                self.assertEqual(said.count("node.completed"), 1, faults)
+            self.assertEqual(self.outcome(self.begin("greeting", {"name": "after"})), ("completed", {"greeting": "after"}), faults)
+            logging.getLogger("wopr_client.worker").warning("the log of a quiet chance")
+            stop()
+
     def test_a_stop_lets_tasks_finish_and_claims_nothing_more(self):
         began, go_on = threading.Event(), threading.Event()
 
@@ -698,6 +784,21 @@ class Frames(unittest.TestCase):
             for start in range(0, len(self.TEXT), size):
                 got += decoder.push(self.TEXT[start:start + size])
             self.assertEqual(got, whole, size)
+
+    def test_a_frame_is_bounded_by_what_it_holds(self):
+        decoder, got = FrameDecoder(frame_max=1000), []
+        for piece in [b"id: 1\ndata: "] + [b"x" * 10] * 80 + [b"\n", b"\n"]:
+            got += decoder.push(piece)
+        self.assertEqual([len(f.data) for f in got], [800])
+        decoder = FrameDecoder(frame_max=1000)
+        for _ in range(500):
+            decoder.push(b": still")  # comments are not kept, however their lines are cut
+            decoder.push(b" here\n")
+        for line in (b"data:\n", b"data: x\n", b"x"):
+            decoder = FrameDecoder(frame_max=1000)
+            with self.assertRaises(wopr_client.UnexpectedAnswerError):
+                for _ in range(1100):
+                    decoder.push(line)
 
 
 if __name__ == "__main__":

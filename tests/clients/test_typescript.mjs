@@ -11,6 +11,7 @@ const test = (name, body) => {
   if (!PART || (PART === "streams") === name.startsWith("streams: ")) define(name, body);
 };
 const STEP = Number(process.env.WOPR_CLIENT_STEP ?? 37); // 1: every byte
+const FAULTS_MS = 1000 * Number(process.env.WOPR_CLIENT_FAULTS_S ?? 3);
 const QUICK = { baseMs: 20, capMs: 100 };
 
 /** A command of world.py. */
@@ -319,6 +320,64 @@ test("streams: kill -9 in mid-stream, and a wait that goes through it", async ()
   assert.equal((await waited).status, "completed");
 });
 
+/** Numbers from 0 to 1 that a seed repeats (mulberry32). */
+function chanceOf(seed) {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** What happens between a client and its host at random while `work` runs; what happened, for messages. */
+async function troubled(restarts, work) {
+  const seed = Number(process.env.WOPR_CLIENT_SEED ?? Math.floor(Math.random() * 2 ** 32));
+  const chance = chanceOf(seed);
+  const kinds = ["cut", "cut", "piece", "piece", "busy", "gateway", "half", ...Array(restarts).fill("restart")];
+  const made = [];
+  let over = false;
+  const trouble = (async () => {
+    for (const until = Date.now() + FAULTS_MS; Date.now() < until && !over; ) {
+      const kind = kinds[Math.floor(chance() * kinds.length)];
+      made.push(kind);
+      if (kind === "cut") await world("cut");
+      if (kind === "piece") await world("cut_after", { bytes: 1 + Math.floor(chance() * 1500), times: 1 }); // ends in the middle of a frame
+      if (kind === "busy") await world("refuse", { match: "/v1/", status: 503, times: 1, headers: { "Retry-After": "1" } });
+      if (kind === "gateway") await world("refuse", { match: "/v1/", status: 502, times: 1, body: "<html>no host here</html>" });
+      if (kind === "half") await world("lose", { match: "/v1/", times: 1 });
+      if (kind === "restart") {
+        await world("kill");
+        await sleep(chance() * 300);
+        await world("start");
+      }
+      await sleep(chance() * 300);
+    }
+  })();
+  try {
+    await work();
+  } catch (error) {
+    error.message += ` (WOPR_CLIENT_SEED=${seed} ${made.join(" ")})`;
+    throw error;
+  } finally {
+    over = true;
+    await trouble;
+  }
+  return { made, what: `WOPR_CLIENT_SEED=${seed} ${made.join(" ")}` };
+}
+
+test("streams: faults at random lose and double nothing", async () => {
+  const runs = await Promise.all([1, 2, 3, 4].map(() => begin("ticks")));
+  let got;
+  const { made, what } = await troubled(1, async () => {
+    const followed = runs.map((run) => all(client.runs.events(run, { streamMode: "debug", silenceMaxMs: 500 })));
+    got = (await Promise.all(followed)).map((events) => events.map((event) => [String(event.sequence), event.type]));
+  });
+  const asked = (await lines("/events?")).length;
+  for (const [i, run] of runs.entries()) assert.deepEqual(got[i], await whole(run, "debug"), what);
+  assert.ok(asked <= runs.length * (2 * made.length + 2), `${asked} requests: ${what}`);
+});
+
 test("streams: a time-out shorter than the keep-alives", async () => {
   const run = await begin("conformance-cancellable", { delayMs: 1500 });
   let cuts = 0;
@@ -604,6 +663,31 @@ test("workers: kill -9 of the host in mid-task", async () => {
   }, { leaseMs: 10_000 });
 });
 
+test("workers: faults at random execute each task once", async () => {
+  const patient = other(WOPR_API_KEY, { retry: { ...QUICK, attempts: 50 } });
+  const greet = async (task) => {
+    await sleep(50);
+    return { greeting: task.input.name };
+  };
+  const result = async (run) => (await patient.runs.wait(run, { waitMs: 30_000 })).nodeStates.work.outputs;
+  await working(greet, async () => {
+    const runs = [];
+    const { what } = await troubled(2, async () => {
+      for (let i = 0; i < 16; i++) {
+        runs.push((await patient.runs.create({ workflowId: "greeting", inputs: { name: `n${i}` } })).runId);
+        await sleep(100);
+      }
+      assert.deepEqual(await Promise.all(runs.map(result)), runs.map((_, i) => ({ greeting: `n${i}` })));
+    });
+    await world("calm");
+    for (const run of runs) {
+      const said = (await all(client.runs.events(run, { streamMode: "debug" }))).map((event) => event.type);
+      assert.equal(said.filter((type) => type === "node.completed").length, 1, what);
+    }
+    assert.deepEqual(await result(await begin("greeting", { name: "after" })), { greeting: "after" }, what);
+  }, { concurrency: 2, leaseMs: 1000 });
+});
+
 test("workers: types come and go", async () => {
   await types();
   await client.workerTypes.register({ typeId: "acme.gone", description: "not for long" });
@@ -643,5 +727,20 @@ test("frames: pieces of any size are the same", async () => {
     const got = [];
     for (let i = 0; i < text.length; i += size) got.push(...decoder.push(text.slice(i, i + size)));
     assert.deepEqual(got, frames, `pieces of ${size}`);
+  }
+});
+
+test("frames: one is bounded by what it holds", async () => {
+  const { FrameDecoder } = await import(new URL("./node_modules/wopr-client/dist/sse.js", import.meta.url));
+  const one = new FrameDecoder("", 1000);
+  const got = ["id: 1\ndata: ", ...Array(80).fill("xxxxxxxxxx"), "\n", "\n"].flatMap((piece) => one.push(piece));
+  assert.deepEqual(got.map((f) => f.data.length), [800]);
+  const comments = new FrameDecoder("", 1000);
+  for (let i = 0; i < 500; i++) [": still", " here\n"].forEach((piece) => comments.push(piece)); // not kept, however their lines are cut
+  for (const line of ["data:\n", "data: x\n", "x"]) {
+    const decoder = new FrameDecoder("", 1000);
+    assert.throws(() => {
+      for (let i = 0; i < 1100; i++) decoder.push(line);
+    }, wopr.UnexpectedAnswerError);
   }
 });

@@ -356,3 +356,70 @@ Test(damage, whatever_the_bytes_are_verification_ends_with_a_code) {
         world_close();
     }
 }
+
+/* ------------------------------------------------------------------------------ going on */
+static int64_t RUNS_SEEN;
+static bool ABOUT_3; /* a finding names run 3 */
+
+static void note(void *ctx, const char *line) {
+    ABOUT_3 = ABOUT_3 || strstr(line, (const char *)ctx) != NULL;
+}
+
+/* Run 3 is damaged as well, in a way that only its log shows; what is wrong with others before it
+ * hides that of none. */
+static void goes_on(const char *sql) {
+    char id[64], all[1024];
+    snprintf(id, sizeof id, "%s", W.runs[2].id);
+    snprintf(all, sizeof all, "%s; UPDATE node_states SET state = '{}' WHERE run_no = 3", sql);
+    cr_assert(damage(all), "%s", sql);
+    cr_assert_eq(world_open(), 0, "%s", W.err.message);
+    int64_t findings = 0;
+    ABOUT_3 = false;
+    int rc = host_verify(W.store, note, id, &RUNS_SEEN, &findings, &W.err);
+    cr_expect_eq(rc, 0, "%s: %s", sql, W.err.message);
+    cr_expect_gt(findings, 1, "%s", sql);
+    cr_expect(ABOUT_3, "%s: nothing is said of the other damaged run", sql);
+    cr_expect_eq(RUNS_SEEN, 3, "%s", sql);
+    world_close();
+}
+
+Test(damage, what_is_wrong_with_one_run_hides_nothing_of_others) {
+    goes_on("UPDATE run_origins SET tags = '[\"x' WHERE run_no = 1");
+    goes_on("UPDATE run_origins SET workflow_hash = x'00' WHERE run_no = 1");
+    goes_on("UPDATE events SET payload = '{' WHERE run_no = 1 AND seq = 3");
+    goes_on("DELETE FROM run_origins WHERE run_no = 1");
+    goes_on("UPDATE runs SET tenant = 'other' WHERE run_no = 1");
+}
+
+static void count_skips(void *ctx, const char *line) {
+    *(int *)ctx += strncmp(line, "the list of runs: cannot be read", 32) == 0;
+}
+
+/* Pages of the tables that the list of runs reads: those on the others are looked at. */
+Test(damage, runs_on_other_pages_are_looked_at) {
+    enum { MANY = 120 };
+    static const char zeros[PAGE];
+    int skips = 0, partly = 0;
+    cr_assert_eq(world_open(), 0, "%s", W.err.message);
+    world_runs(MANY, 1);
+    world_close();
+    world_save();
+    off_t pages = file_size() / PAGE;
+    for (off_t n = 1; n < pages; n++) {
+        int64_t findings = 0, seen = 0;
+        int skipped = 0;
+        world_load();
+        int fd = open(W.path, O_WRONLY);
+        cr_assert(fd >= 0 && pwrite(fd, zeros, PAGE, n * PAGE) == PAGE);
+        close(fd);
+        if (world_open() == 0) {
+            int rc = host_verify(W.store, count_skips, &skipped, &seen, &findings, &W.err);
+            cr_expect(rc == 0 || rc == WOPR_E_CORRUPT, "page %d: %s", (int)n, W.err.message);
+            skips += skipped;
+            partly += skipped > 0 && seen > MANY / 2;
+        }
+        world_close();
+    }
+    cr_expect_gt(skips, 0);
+    cr_expect_gt(partly, 2, "%d of %d", partly, skips);
+}

@@ -239,3 +239,32 @@ Test(workflows, a_put_is_for_the_revision_that_was_read) {
     cr_expect(r.status == 400 && str_eqc(text_at(r.body, "details.parameter"), "ifRevision"),
               STR_FMT, STR_ARG(r.body));
 }
+
+static int64_t counted(const char *name, const char *result) {
+    const char *want = fmt("%s{result=\"%s\"} ", name, result);
+    static const char *const NO_AUTH[] = {"Authorization:", NULL};
+    struct server ops = sv;
+    (void)snprintf(ops.base, sizeof ops.base, "http://127.0.0.1:%d", sv.ops_port);
+    struct reply r = ask(&ops, "GET", "/metrics", NULL, NO_AUTH);
+    const char *at = strstr(r.body.p, want);
+    return at == NULL ? -1 : strtoll(at + strlen(want), NULL, 10);
+}
+
+Test(workflows, puts_and_checks_are_counted) {
+    static const char put_total[] = "wopr_workflow_puts_total";
+    static const char *const RESULTS[] = {"created",  "updated", "unchanged",
+                                          "conflict", "refused", "deleted"};
+    (void)ask(&sv, "POST", WORKFLOWS ":check", definition("m", "a", ""), NULL);
+    (void)ask(&sv, "POST", WORKFLOWS ":check", "{\"id\":\"m\"}", NULL);
+    expect_put("m", definition("m", "a", ""), "created", 1);
+    expect_put("m", definition("m", "a", ""), "unchanged", 1);
+    expect_put("m", definition("m", "b", ""), "updated", 2);
+    (void)ask(&sv, "PUT", WORKFLOWS "/m?ifRevision=1", definition("m", "c", ""), NULL);
+    (void)put("m", "{\"id\":\"m\"}");
+    cr_expect_eq(ask(&sv, "DELETE", WORKFLOWS "/m", NULL, NULL).status, 200);
+    for (size_t i = 0; i < sizeof RESULTS / sizeof *RESULTS; i++)
+        cr_expect_eq(counted(put_total, RESULTS[i]), 1, "%s: %lld", RESULTS[i],
+                     (long long)counted(put_total, RESULTS[i]));
+    cr_expect_eq(counted("wopr_workflow_checks_total", "good"), 1);
+    cr_expect_eq(counted("wopr_workflow_checks_total", "errors"), 1);
+}

@@ -18,11 +18,12 @@ class Frame(NamedTuple):
 
 
 class FrameDecoder:
-    def __init__(self, last_id: str = ""):
-        self._id = last_id
+    def __init__(self, last_id: str = "", frame_max: int = FRAME_MAX):
+        self._id, self._max = last_id, frame_max
         self._partial: List[bytes] = []  # of the line that has no end yet; joined once, when it has
         self._data: List[str] = []
-        self._size = 0  # of both
+        self._partial_size = 0
+        self._data_size = 0  # a line counts, however short: so many are memory too
         self._event = ""
         self._saw_return = False
 
@@ -38,14 +39,14 @@ class FrameDecoder:
             self._partial.append(piece[start:end.start()])
             start = end.end()
             frame = self._line(b"".join(self._partial).decode("utf-8", "replace"))
-            self._partial = []
+            self._partial, self._partial_size = [], 0
             if frame:
                 frames.append(frame)
         if start < len(piece):
             self._partial.append(piece[start:])
-            self._size += len(piece) - start
-        if self._size > FRAME_MAX:
-            raise UnexpectedAnswerError("an event of more than %d bytes" % FRAME_MAX)
+            self._partial_size += len(piece) - start
+        if self._partial_size + self._data_size > self._max:
+            raise UnexpectedAnswerError("an event of more than %d bytes" % self._max)
         return frames
 
     def _line(self, text: str) -> Optional[Frame]:
@@ -57,7 +58,7 @@ class FrameDecoder:
         value = value[1:] if value.startswith(" ") else value
         if field == "data":
             self._data.append(value)
-            self._size += len(value)
+            self._data_size += len(value) + 1
         elif field == "event":
             self._event = value
         elif field == "id" and "\0" not in value:
@@ -66,5 +67,5 @@ class FrameDecoder:
 
     def _dispatch(self) -> Optional[Frame]:
         frame = Frame(self._id, self._event or "message", "\n".join(self._data)) if self._data else None
-        self._data, self._size, self._event = [], 0, ""
+        self._data, self._data_size, self._event = [], 0, ""
         return frame

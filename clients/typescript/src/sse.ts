@@ -14,11 +14,12 @@ export const FRAME_MAX = 64 * 1024 * 1024;
 export class FrameDecoder {
   private partial: string[] = []; // of the line that has no end yet; joined once, when it has
   private data: string[] = [];
-  private size = 0; // of both
+  private partialSize = 0;
+  private dataSize = 0; // a line counts, however short: so many are memory too
   private event = "";
   private sawReturn = false;
 
-  constructor(private id = "") {}
+  constructor(private id = "", private readonly max = FRAME_MAX) {}
 
   /** Takes a piece and returns the frames that it completed. */
   push(piece: string): Frame[] {
@@ -34,13 +35,14 @@ export class FrameDecoder {
       start = ends.lastIndex;
       const frame = this.line(this.partial.length === 1 ? this.partial[0]! : this.partial.join(""));
       this.partial = [];
+      this.partialSize = 0;
       if (frame) frames.push(frame);
     }
     if (start < piece.length) {
       this.partial.push(piece.slice(start));
-      this.size += piece.length - start;
+      this.partialSize += piece.length - start;
     }
-    if (this.size > FRAME_MAX) throw new UnexpectedAnswerError(`an event of more than ${FRAME_MAX} characters`);
+    if (this.partialSize + this.dataSize > this.max) throw new UnexpectedAnswerError(`an event of more than ${this.max} characters`);
     return frames;
   }
 
@@ -52,7 +54,7 @@ export class FrameDecoder {
     const value = colon < 0 ? "" : text.slice(text[colon + 1] === " " ? colon + 2 : colon + 1);
     if (field === "data") {
       this.data.push(value);
-      this.size += value.length;
+      this.dataSize += value.length + 1;
     } else if (field === "event") this.event = value;
     else if (field === "id" && !value.includes("\0")) this.id = value;
     return undefined;
@@ -61,7 +63,7 @@ export class FrameDecoder {
   private dispatch(): Frame | undefined {
     const frame = this.data.length > 0 ? { id: this.id, event: this.event || "message", data: this.data.join("\n") } : undefined;
     this.data = [];
-    this.size = 0;
+    this.dataSize = 0;
     this.event = "";
     return frame;
   }

@@ -60,10 +60,15 @@ static const enum stmt_id STATE_ROWS[] = {STATE_TABLES(RUN_TABLE_ID)};
 
 struct ended { /* ENDED_COLUMNS, and the bytes its tenant still pays for */
     int64_t run_no, events, keep, bytes;
+    bool in_use;       /* forks read what it has sealed */
+    int64_t parent_no; /* that has not ended, 0 = none */
 };
 
 static struct ended ended_read(struct query *q) {
-    return (struct ended){.run_no = col_int(q, 0), .events = col_int(q, 1), .keep = col_int(q, 2)};
+    return (struct ended){.run_no = col_int(q, 0),
+                          .events = col_int(q, 1),
+                          .keep = col_int(q, 2),
+                          .in_use = col_int(q, 3) != 0};
 }
 
 static int run_number(struct conn *c, enum stmt_id id, int64_t run_no, int64_t number,
@@ -192,9 +197,9 @@ static int purge_events(struct slice *s, struct ended *r) {
     return rc;
 }
 
-/* Only the run's row and what its forks show are left. */
+/* Only the run's row and what its forks show or read are left. */
 static int burial_rest(struct slice *s, const struct ended *r) {
-    if (r->keep == 0) return run_forget(s, r);
+    if (r->keep == 0 && !r->in_use) return run_forget(s, r);
     int rc =
         purge_from(s->c, STATE_ROWS, sizeof STATE_ROWS / sizeof *STATE_ROWS, r->run_no, s->err);
     if (rc == 0) rc = run_statement(s->c, SQL_BURIAL_BARE, r->run_no, s->err);
@@ -206,7 +211,8 @@ static int purge_on(struct slice *s, struct ended *r) {
     static const enum stmt_id tables[] = {LONG_TABLES(LONG_TABLE_ID)};
     int rc = purge_events(s, r);
     for (size_t i = 0; rc == 0 && !slice_spent(s) && i < sizeof tables / sizeof *tables; i++)
-        rc = purge_table(s, tables[i], r->run_no);
+        if (tables[i] != SQL_SLICE_SEALED || (r->keep == 0 && !r->in_use))
+            rc = purge_table(s, tables[i], r->run_no);
     return rc == 0 && !slice_spent(s) ? burial_rest(s, r) : rc;
 }
 
@@ -218,7 +224,7 @@ static int purge_begun(struct slice *s) {
         int rc = query_step(&q, s->err);
         if (rc <= 0) return rc;
         struct ended r = ended_read(&q);
-        r.bytes = col_int(&q, 3);
+        r.bytes = col_int(&q, 4);
         query_end(&q);
         rc = purge_on(s, &r);
         if (rc != 0) return rc;
@@ -227,7 +233,7 @@ static int purge_begun(struct slice *s) {
 }
 
 static int purge_one(struct slice *s, const struct ended *r) {
-    if (r->events <= SMALL_EVENTS && r->keep == 0) return purge_small(s, r);
+    if (r->events <= SMALL_EVENTS && r->keep == 0 && !r->in_use) return purge_small(s, r);
     int rc = run_number(s->c, SQL_BURIAL_PUT, r->run_no, r->keep > 0, s->err);
     if (rc == 0) rc = run_entomb(s, r->run_no);
     if (rc == 0) rc = run_statement(s->c, SQL_PURGE_HIDE, r->run_no, s->err);
@@ -241,10 +247,20 @@ static int ended_find(struct slice *s, int64_t before_ms, unsigned max, struct e
     query_begin(&q, s->c, SQL_RUNS_ENDED_BEFORE);
     bind_int(&q, before_ms);
     bind_int(&q, max < FIND_MAX ? max : FIND_MAX);
+    bind_int(&q, s->now_ms);
     *n = 0;
-    while (*n < FIND_MAX && (rc = query_step(&q, s->err)) == 1) v[(*n)++] = ended_read(&q);
+    while (*n < FIND_MAX && (rc = query_step(&q, s->err)) == 1) {
+        v[*n] = ended_read(&q);
+        v[(*n)++].parent_no = col_int(&q, 4);
+    }
     query_end(&q);
     return rc < 0 ? rc : 0;
+}
+
+/* Its parent may still ask for it: no look passes it until the parent has ended. */
+static int ended_keep(struct slice *s, const struct ended *r) {
+    s->rows_left--;
+    return run_number(s->c, SQL_RUN_KEEP_FOR, r->run_no, r->parent_no, s->err);
 }
 
 static int purge_ended(struct slice *s, int64_t before_ms, unsigned max) {
@@ -253,11 +269,39 @@ static int purge_ended(struct slice *s, int64_t before_ms, unsigned max) {
     int rc = 0;
     while (rc == 0 && n > 0 && max > 0 && !slice_spent(s)) {
         rc = ended_find(s, before_ms, max, v, &n);
-        for (size_t i = 0; rc == 0 && i < n && !slice_spent(s); i++, max--)
-            rc = purge_one(s, &v[i]);
+        for (size_t i = 0; rc == 0 && i < n && !slice_spent(s); i++) {
+            bool kept = v[i].parent_no != 0;
+            rc = kept ? ended_keep(s, &v[i]) : purge_one(s, &v[i]);
+            max -= !kept;
+        }
     }
     if (max == 0) s->spent = true;
     return rc;
+}
+
+/* Children of runs that have ended since are looked at again. */
+static int kept_release(struct slice *s) {
+    while (!slice_spent(s)) {
+        struct query q;
+        query_begin(&q, s->c, SQL_KEPT_DUE_NEXT);
+        int rc = query_step(&q, s->err);
+        if (rc <= 0) return rc;
+        int64_t parent_no = col_int(&q, 0);
+        query_end(&q);
+        rc = run_number(s->c, SQL_KEPT_RELEASE, parent_no, STEP_ROWS, s->err);
+        int64_t n = rc == 0 ? sqlite3_changes64(s->c->db) : 0;
+        s->rows_left -= n + 1;
+        if (rc == 0 && n < STEP_ROWS)
+            rc = run_statement(s->c, SQL_KEPT_DUE_DROP, parent_no, s->err);
+        if (rc != 0) return rc;
+    }
+    return 0;
+}
+
+int kept_end(const struct row_writer *w, const struct plan *p) {
+    bool ends = p->has_update && (int)p->update.status >= STORE_FINAL_STATUS;
+    if (!ends || p->what == PLAN_CREATE) return 0;
+    return run_statement(w->c, SQL_KEPT_DUE, w->run_no, w->err);
 }
 
 static int purge_tombstones(struct slice *s) {
@@ -295,6 +339,7 @@ int store_purge_runs(struct store *s, int64_t before_ms, int64_t now_ms, unsigne
     struct slice z = slice_begin(s, now_ms, err);
     rc = purge_gate(z.c, 1, err);
     if (rc == 0) rc = purge_begun(&z);
+    if (rc == 0) rc = kept_release(&z);
     if (rc == 0) rc = purge_ended(&z, before_ms, max);
     if (rc == 0) rc = purge_begun(&z); /* runs that lost their last fork in this slice */
     if (rc == 0) rc = purge_lineages(&z);

@@ -66,7 +66,10 @@ int store_run_head(struct store *s, struct str tenant, bool test_mode, struct st
     bind_run(&q, run_id, tenant, test_mode);
     rc = query_step(&q, err);
     if (rc == 0) return run_absent(q.c, run_id, tenant, test_mode, err);
-    if (rc == 1) head_read(&q, a, &h);
+    if (rc == 1) {
+        head_read(&q, a, &h);
+        h.log_bytes += col_int(&q, HEAD_COLUMNS_NR);
+    }
     rc = read_end(&q, rc, a, err);
     if (rc == 0) *out = h;
     return rc;

@@ -111,37 +111,71 @@ int sealed_put(const struct row_writer *w, const struct plan_sealed *row) {
     return seal_key_gone(w->c, w->err);
 }
 
-static int sealed_drop(const struct row_writer *w, enum stmt_id id, int64_t run_no) {
+static int sealed_run(struct conn *c, enum stmt_id id, int64_t run_no, struct wopr_error *err) {
     struct query q;
-    query_begin(&q, w->c, id);
+    query_begin(&q, c, id);
     bind_int(&q, run_no);
-    return query_run(&q, w->err);
+    return query_run(&q, err);
 }
 
-/* What run_no, which has ended, sealed and no fork but `ends` needs. */
-static int sealed_release(const struct row_writer *w, enum stmt_id id, int64_t run_no,
-                          int64_t ends) {
+/* --- the end of a run: pages, so that no transaction is as long as a run --- */
+
+struct page { /* of one transaction */
+    struct conn *c;
+    int64_t values, images; /* that it may still remove */
+    struct wopr_error *err;
+};
+
+static struct page page_begin(struct conn *c, struct wopr_error *err) {
+    return (struct page){c, STORE_UNSEAL_VALUES, STORE_UNSEAL_IMAGES, err};
+}
+
+/* Delete of what run_no sealed that no fork but `ends` needs. */
+static int page_delete(struct page *p, enum stmt_id id, int64_t run_no, int64_t ends,
+                       int64_t *budget) {
     struct query q;
-    query_begin(&q, w->c, id);
+    if (*budget == 0) return 0;
+    query_begin(&q, p->c, id);
     bind_int(&q, run_no);
     bind_int(&q, ends);
-    return query_run(&q, w->err);
+    bind_int(&q, *budget);
+    int rc = query_run(&q, p->err);
+    if (rc == 0) *budget -= sqlite3_changes64(p->c->db);
+    return rc;
 }
 
-/* A fork has ended: runs that ended before it kept what it needed. */
-static int holds_end(const struct row_writer *w) {
+/* run_no has ended.  *whole: nothing is left to remove of it. */
+static int page_unseal(struct page *p, int64_t run_no, int64_t ends, bool *whole) {
+    int rc = page_delete(p, SQL_SEALED_END_VALUES, run_no, ends, &p->values);
+    if (rc == 0) rc = page_delete(p, SQL_SEALED_END_CHILDREN, run_no, ends, &p->values);
+    if (rc == 0) rc = page_delete(p, SQL_SEALED_END_IMAGES, run_no, ends, &p->images);
+    *whole = p->values > 0 && p->images > 0;
+    return rc;
+}
+
+static int run_unseal(struct page *p, int64_t run_no, int64_t ends) {
+    bool whole;
+    int rc = page_unseal(p, run_no, ends, &whole);
+    if (rc != 0 || whole) return rc;
+    rc = sealed_run(p->c, SQL_SEALED_REST_PUT, run_no, p->err);
+    if (rc == 0) atomic_store(&p->c->store->seals_rest, true);
+    return rc;
+}
+
+/* A fork has ended: runs that ended before it kept what it needed, also from retention. */
+static int holds_end(struct page *p, int64_t run_no) {
     struct query q;
     int rc, failed = 0;
-    query_begin(&q, w->c, SQL_SEALED_OWNERS);
-    bind_int(&q, w->run_no);
-    while (failed == 0 && (rc = query_step(&q, w->err)) == 1) {
+    query_begin(&q, p->c, SQL_SEALED_OWNERS);
+    bind_int(&q, run_no);
+    while (failed == 0 && (rc = query_step(&q, p->err)) == 1) {
         int64_t owner_no = col_int(&q, 0);
-        failed = sealed_release(w, SQL_SEALED_RELEASE, owner_no, w->run_no);
-        if (failed == 0) failed = sealed_release(w, SQL_SEALED_END_IMAGES, owner_no, w->run_no);
+        failed = run_unseal(p, owner_no, run_no);
+        if (failed == 0) failed = sealed_run(p->c, SQL_BURIAL_UNUSED, owner_no, p->err);
     }
     query_end(&q);
     if (failed == 0) failed = rc;
-    return failed == 0 ? sealed_drop(w, SQL_SEALED_UNHOLD, w->run_no) : failed;
+    return failed == 0 ? sealed_run(p->c, SQL_SEALED_UNHOLD, run_no, p->err) : failed;
 }
 
 /* The run has ended: nothing reads its clear values any more, but for what it leaves to a parent
@@ -149,10 +183,40 @@ static int holds_end(const struct row_writer *w) {
  * read. */
 int sealed_end(const struct row_writer *w, const struct plan *p) {
     if (!p->unseals) return 0;
-    int rc = sealed_release(w, SQL_SEALED_END, w->run_no, w->run_no);
-    if (rc == 0) rc = sealed_release(w, SQL_SEALED_END_IMAGES, w->run_no, w->run_no);
-    if (rc == 0) rc = sealed_drop(w, SQL_SEALED_END_CHILDREN, w->run_no);
-    return rc == 0 ? holds_end(w) : rc;
+    struct page page = page_begin(w->c, w->err);
+    int rc = sealed_run(w->c, SQL_SEALED_END, w->run_no, w->err);
+    if (rc == 0) rc = run_unseal(&page, w->run_no, w->run_no);
+    return rc == 0 ? holds_end(&page, w->run_no) : rc;
+}
+
+bool store_seals_rest(struct store *s) { return atomic_exchange(&s->seals_rest, false); }
+
+static int rest_next(struct conn *c, int64_t after, int64_t *run_no, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, SQL_SEALED_REST_NEXT);
+    bind_int(&q, after);
+    int rc = query_step(&q, err);
+    *run_no = rc == 1 ? col_int(&q, 0) : 0;
+    query_end(&q);
+    return rc < 0 ? rc : 0;
+}
+
+int store_seals_sweep(struct store *s, bool *more, struct wopr_error *err) {
+    int64_t run_no = 0;
+    bool whole = true;
+    int runs_left = STORE_UNSEAL_VALUES;
+    int rc = write_begin(s, err);
+    if (rc != 0) return rc;
+    struct page page = page_begin(s->writer, err);
+    do {
+        rc = rest_next(s->writer, run_no, &run_no, err);
+        if (rc == 0 && run_no > 0) rc = page_unseal(&page, run_no, 0, &whole);
+        if (rc == 0 && run_no > 0 && whole)
+            rc = sealed_run(s->writer, SQL_SEALED_REST_DROP, run_no, err);
+    } while (rc == 0 && run_no > 0 && whole && --runs_left > 0);
+    rc = write_end(s, rc, err);
+    if (rc == 0) *more = run_no > 0;
+    return rc;
 }
 
 int sealed_hold(struct conn *c, int64_t run_no, const struct run_fork *link,
@@ -249,7 +313,7 @@ int store_old_sealed(struct store *s, const struct old_sealed *o, struct wopr_er
     }
     for (size_t i = 0; rc == 0 && i < o->was->n; i++)
         rc = old_shown(c, o->run_no, &o->was->v[i], err);
-    if (rc == 0) rc = sealed_drop(&w, SQL_OLD_OMITTED_DROP, o->run_no);
-    if (rc == 0) rc = sealed_drop(&w, SQL_OLD_CLEAR_DROP, o->run_no);
+    if (rc == 0) rc = sealed_run(c, SQL_OLD_OMITTED_DROP, o->run_no, err);
+    if (rc == 0) rc = sealed_run(c, SQL_OLD_CLEAR_DROP, o->run_no, err);
     return write_end(s, rc, err);
 }

@@ -105,6 +105,7 @@ struct store {
     bool has_key;
     atomic_bool poisoned;      /* a sync failed: nothing may be trusted until reopened */
     atomic_bool seal_key_gone; /* a sealed row was refused: see store_seal_key_gone */
+    atomic_bool seals_rest;    /* of a run that has ended: see store_seals_rest */
     struct conn *copier;       /* store_checkpoint_beside, whose thread opens it; else NULL */
     atomic_int wal_pages;      /* after the last commit */
     atomic_int copied_pages;   /* of them, by the last checkpoint */
@@ -192,6 +193,10 @@ MUST_CHECK int task_guard(struct conn *c, const struct plan *p, int *refusal,
                           struct wopr_error *err);
 /* --- seals.c --- */
 MUST_CHECK int sealed_end(const struct row_writer *w, const struct plan *p);
+/* --- purge.c --- */
+/* Retention looks again at the children of a run that has ended. */
+MUST_CHECK int kept_end(const struct row_writer *w, const struct plan *p);
+/* --- seals.c --- */
 /* A fork reads what its source reads of the events before the cut. */
 MUST_CHECK int sealed_hold(struct conn *c, int64_t run_no, const struct run_fork *link,
                            struct wopr_error *err);

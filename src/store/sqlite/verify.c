@@ -157,7 +157,7 @@ static int walk_leftovers(const struct walk *w) {
     query_begin(&q, w->c, SQL_VERIFY_SEALED);
     while ((rc = query_step(&q, w->err)) == 1)
         finding_report(w, col_int(&q, 0), str_c(col_z(q.st, 1)), "sealed values",
-                       "the run has ended");
+                       "%s", col_z(q.st, 2));
     if (rc != 0) return rc;
     query_begin(&q, w->c, SQL_VERIFY_NUMBERS);
     rc = query_step(&q, w->err);
@@ -198,16 +198,36 @@ static int walk_schema(const struct walk *w) {
     return rc == SQLITE_DONE ? 0 : conn_fail(w->c, rc, w->err);
 }
 
+static int walk_pages(const struct walk *w) {
+    return walk_pragma(w, "PRAGMA integrity_check", "integrity", "ok");
+}
+
+static int walk_foreign_keys(const struct walk *w) {
+    return walk_pragma(w, "PRAGMA foreign_key_check", "foreign key", NULL);
+}
+
+/* One that meets what cannot be read is a finding and stops none of the others. */
+static int walk_each(const struct walk *w) {
+    static const struct {
+        int (*walk)(const struct walk *w);
+        const char *what;
+    } WALKS[] = {{walk_pages, "integrity"},      {walk_foreign_keys, "foreign key"},
+                 {walk_schema, "schema"},        {walk_logs, "logs"},
+                 {walk_references, "reference"}, {walk_orphans, "orphan"},
+                 {walk_leftovers, "leftovers"}};
+    for (size_t i = 0; i < sizeof WALKS / sizeof *WALKS; i++) {
+        int rc = WALKS[i].walk(w);
+        if (rc != 0 && wopr_err_class(rc) == ERR_RETRY) return rc;
+        if (rc != 0)
+            finding_report(w, 0, STR_NONE, WALKS[i].what, "this check cannot be finished: %s",
+                           w->err->message);
+    }
+    return 0;
+}
+
 int store_verify(struct store *s, void (*report)(void *ctx, const struct store_finding *f),
                  void *ctx, struct wopr_error *err) {
     struct walk w = {.s = s, .report = report, .ctx = ctx, .err = err};
     int rc = conn_reader(s, &w.c, err);
-    if (rc == 0) rc = walk_pragma(&w, "PRAGMA integrity_check", "integrity", "ok");
-    if (rc == 0) rc = walk_pragma(&w, "PRAGMA foreign_key_check", "foreign key", NULL);
-    if (rc == 0) rc = walk_schema(&w);
-    if (rc == 0) rc = walk_logs(&w);
-    if (rc == 0) rc = walk_references(&w);
-    if (rc == 0) rc = walk_orphans(&w);
-    if (rc == 0) rc = walk_leftovers(&w);
-    return rc == WOPR_E_CORRUPT ? 0 : rc; /* the integrity walk has reported it already */
+    return rc == 0 ? walk_each(&w) : rc;
 }

@@ -8,8 +8,8 @@
 #include "store/workflows.h"
 
 enum {
-    WIRE_FOLD_MS_MAX = 1000,              /* of one walk over a log, on an offload thread */
-    WIRE_TURN_MS_MAX = 2,                 /* of one turn of conditions, on a connection's thread */
+    WIRE_HERE_BYTES_MAX = 32 * 1024,      /* of event and state, on a connection's thread */
+    WIRE_TURN_MS_MAX = 2,                 /* of one turn of conditions, on an offload thread */
     WIRE_TURN_BYTES_MAX = 2 * 1024 * 1024 /* and what they may read in it */
 };
 
@@ -21,7 +21,6 @@ struct wire_fold {
     struct run_origin origin;
     struct workflow *wf;
     struct run_state *state;
-    uint64_t until_ms;   /* end of the current walk; the stream folds the rest */
     int64_t quiet_until; /* the client resumed here: no frame for events up to it */
     bool owes_baseline;  /* SSE-27: the frame of the resume position is not sent yet */
 };
@@ -88,47 +87,21 @@ size_t wire_fold_bytes(const struct wire_fold *f) {
            f->state->bytes;
 }
 
-static bool turn_over(void *until_ms) { return clock_mono_ms() >= *(const uint64_t *)until_ms; }
-
-/* What the walk leaves of the last event's conditions is done by the stream (event_apply). */
-static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) {
-    struct wire_fold *f = ctx;
-    const struct run_pace pace = {.over = turn_over, .ctx = &f->until_ms};
-    int rc = run_state_begin(f->state, e, err);
-    if (rc == 0) rc = run_state_finish(f->state, &pace, err);
-    return rc == 0 && turn_over(&f->until_ms) ? 1 : rc;
-}
-
-/* A fold that begins takes what a checkpoint knows.  Those of states with values that must be
- * masked are sealed and left out, so what is shown is what the log folds to. */
-static int checkpoint_take(struct wire_fold *f, int64_t seq_max, struct wopr_error *err) {
+/* The checkpoints of states with values that must be masked are sealed and left out, so what is
+ * shown is what the log folds to. */
+int wire_fold_begin(struct wire_fold *f, int64_t seq, struct wopr_error *err) {
     const struct checkpoint_of of = {.run_no = f->origin.head.run_no,
-                                     .seq_max = seq_max,
+                                     .seq_max = seq < INT64_MAX ? seq + 1 : seq,
                                      .wf = f->wf,
                                      .meta = &f->origin.meta,
                                      .limits = &f->wire->limits};
     struct checkpoint_state c;
-    if (f->state->next_seq > 0) return 0;
     int rc = store_run_state(f->wire->store, &of, f->scratch, &c, err);
     arena_reset(f->scratch);
     if (rc != 0 || !c.state) return rc;
     run_state_free(f->state);
     f->state = c.state;
     return 0;
-}
-
-int wire_fold_to(struct wire_fold *f, int64_t seq, struct wopr_error *err) {
-    int rc = checkpoint_take(f, seq < INT64_MAX ? seq + 1 : seq, err);
-    if (rc != 0) return rc;
-    const struct log_range range = {.run_no = f->origin.head.run_no,
-                                    .from = f->state->next_seq,
-                                    .until = seq < INT64_MAX ? seq + 1 : INT64_MAX,
-                                    .page_events = WIRE_PAGE_EVENTS,
-                                    .page_bytes = WIRE_PAGE_BYTES};
-    f->until_ms = clock_mono_ms() + WIRE_FOLD_MS_MAX;
-    rc = store_walk(f->wire->store, &range, f->scratch, event_fold, f, err);
-    arena_reset(f->scratch);
-    return rc;
 }
 
 int64_t wire_fold_seq(const struct wire_fold *f) { return f->state->next_seq - 1; }
@@ -170,6 +143,8 @@ static int frame_add(struct wire_fold *f, struct buf *out) {
     return rc;
 }
 
+static bool turn_over(void *until_ms) { return clock_mono_ms() >= *(const uint64_t *)until_ms; }
+
 /* The conditions that the last event left, for a turn.  0, HTTP_FOLD_AGAIN, or a code. */
 static int event_settle(struct wire_fold *f) {
     uint64_t until_ms = clock_mono_ms() + WIRE_TURN_MS_MAX;
@@ -179,6 +154,12 @@ static int event_settle(struct wire_fold *f) {
     return rc == 0 && run_state_busy(f->state) ? HTTP_FOLD_AGAIN : rc;
 }
 
+/* What may take long: conditions, whatever they are; copying what is large. */
+static bool event_is_long(const struct wire_fold *f, const struct event *e) {
+    size_t event = e ? e->payload.n : 0;
+    return run_state_asks(f->state) || event + wire_fold_bytes(f) > WIRE_HERE_BYTES_MAX;
+}
+
 static int baseline_add(struct wire_fold *f, struct buf *out) {
     bool due = f->owes_baseline && f->state->next_seq > 0;
     if (due) f->owes_baseline = false;
@@ -186,18 +167,20 @@ static int baseline_add(struct wire_fold *f, struct buf *out) {
 }
 
 /* 0, HTTP_FOLD_AGAIN, or a code. */
-static int event_apply(struct wire_fold *f, const struct event *e, struct buf *out) {
+static int event_apply(struct wire_fold *f, const struct event *e, bool here, struct buf *out) {
     struct wopr_error err;
     int rc = event_settle(f);
     if (rc != 0 || e->seq < f->state->next_seq) return rc;  /* begun before */
     if (e->seq > f->quiet_until) rc = baseline_add(f, out); /* the cursor is behind us */
     if (rc == 0) rc = run_state_begin(f->state, e, &err);
+    if (rc == 0 && here && event_is_long(f, NULL)) return HTTP_FOLD_AGAIN;
     return rc == 0 ? event_settle(f) : rc;
 }
 
-int wire_fold_event(void *state, const struct event *e, struct buf *out) {
+int wire_fold_event(void *state, const struct event *e, bool here, struct buf *out) {
     struct wire_fold *f = state;
-    int rc = e ? event_apply(f, e, out) : event_settle(f);
+    if (here && event_is_long(f, e)) return HTTP_FOLD_AGAIN;
+    int rc = e ? event_apply(f, e, here, out) : event_settle(f);
     if (rc != 0) return rc;
     if (!e) return baseline_add(f, out); /* the cursor is at or past the end of the log */
     if (e->seq <= f->quiet_until) {

@@ -17,22 +17,22 @@ struct wire_children { /* of the run, when the frame is made */
 typedef int wire_fold_frame(const struct run_state *s, const struct run_origin *o,
                             const struct wire_children *children, struct arena *scratch,
                             struct buf *out);
-/* NO_MEMORY, or what reading the run's origin and workflow returns. */
+/* NO_MEMORY, or what reading the run's origin and workflow returns.  Blocks on the store. */
 MUST_CHECK int wire_fold_new(struct wire *w, int64_t run_no, wire_fold_frame *frame,
                              struct wire_fold **out, struct wopr_error *err);
 void wire_fold_free(struct wire_fold *f);          /* takes NULL */
 size_t wire_fold_bytes(const struct wire_fold *f); /* memory in use */
-/* Apply stored events up to and including seq or to the end of the log, for WIRE_FOLD_MS_MAX at
- * most; the stream folds the rest.  Blocks on the store. */
-MUST_CHECK int wire_fold_to(struct wire_fold *f, int64_t seq, struct wopr_error *err);
+/* Begin at the last checkpoint up to seq, if there is one; the stream folds the rest.  Blocks on
+ * the store. */
+MUST_CHECK int wire_fold_begin(struct wire_fold *f, int64_t seq, struct wopr_error *err);
 int64_t wire_fold_seq(const struct wire_fold *f); /* last applied, -1 = none */
 bool wire_fold_ended(const struct wire_fold *f);  /* the terminal event was applied */
 /* Of the events up to seq show one frame only: at seq, or at the end of a shorter log (SSE-27). */
 void wire_fold_resume(struct wire_fold *f, int64_t seq);
 /* http_stream.fold: state is a struct wire_fold; a frame for every V event (SSE-17).
- * HTTP_FOLD_AGAIN: the conditions of the event need another turn; call again with the same
- * event. */
-int wire_fold_event(void *state, const struct event *e, struct buf *out);
+ * HTTP_FOLD_AGAIN with here: conditions are to be evaluated, or the event or the state is large;
+ * else: the conditions of the event need another turn. */
+int wire_fold_event(void *state, const struct event *e, bool here, struct buf *out);
 
 /* The definition a run was created with; the caller owns a reference. */
 MUST_CHECK int wire_workflow_of(struct wire *w, const struct run_origin *o, struct arena *scratch,

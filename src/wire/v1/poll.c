@@ -47,7 +47,7 @@ static int poll_answer(struct http_call *c, bool here) {
         return wire_fail(c, &err);
     if (here && poll_waits(c, &head, last, timeout_s, &left_ms))
         return http_wait_events(c, head.run_no, head.next_seq - 1, left_ms);
-    if (here && head.next_seq - last > V1_EVENTS_HERE)
+    if (here && (head.next_seq - last > V1_EVENTS_HERE || head.log_bytes > V1_BYTES_HERE))
         return http_offload(c, poll_answer_offloaded);
     struct buf b;
     buf_init(&b, WIRE_SNAPSHOT_MAX);

@@ -62,15 +62,19 @@ static bool cursor_covers_all(const struct stream_request *q) {
     return run_status_final(q->head.status) && q->after + 1 >= q->head.next_seq;
 }
 
-/* A fold starts at a checkpoint before its cursor, else at the beginning of the log.  Up to a far
- * cursor it is done at once, off the thread of the connection (here is false); the stream folds the
- * rest, in slices that keep no other connection waiting. */
-static int values_reply(struct http_call *c, const struct stream_request *q, bool here) {
+/* Far or large: what of it is behind a cursor may be in a checkpoint, and reading it, its inputs or
+ * its definition are not for the thread of a connection. */
+static bool request_is_long(const struct stream_request *q) {
+    return q->head.next_seq > V1_EVENTS_HERE || q->head.log_bytes > V1_BYTES_HERE;
+}
+
+/* The stream folds the log up to the cursor too, in turns, and shows what follows it (SSE-27). */
+static int values_reply(struct http_call *c, const struct stream_request *q) {
     struct wopr_error err = {0};
     struct wire_fold *f = NULL;
     int rc = wire_fold_new(wire_of(c), q->head.run_no, v1_values_frame, &f, &err);
     if (rc == 0 && q->resumes) wire_fold_resume(f, q->after);
-    if (rc == 0 && !here) rc = wire_fold_to(f, q->after, &err);
+    if (rc == 0 && q->after > V1_EVENTS_HERE) rc = wire_fold_begin(f, q->after, &err);
     if (rc != 0) {
         wire_fold_free(f);
         return wire_fail(c, &err);
@@ -80,10 +84,11 @@ static int values_reply(struct http_call *c, const struct stream_request *q, boo
         .run_id = q->head.run_id,
         .after_seq = wire_fold_seq(f),
         .fold = wire_fold_event,
+        .away = request_is_long(q),
         .state = f,
         .state_free = fold_free,
         .state_bytes = fold_bytes,
-        /* The run may have ended during the fold, and no further event would reveal that. */
+        /* The run may have ended since, and no further event would reveal that. */
         .final = run_status_final(q->head.status) || wire_fold_ended(f)};
     http_reply_stream(c, &s);
     return HTTP_DONE;
@@ -93,7 +98,7 @@ static void values_reply_offloaded(struct http_call *c) {
     struct wopr_error err = {0};
     struct stream_request q = {0};
     if (request_read(c, &q, &err) != 0) (void)wire_fail(c, &err);
-    else (void)values_reply(c, &q, false);
+    else (void)values_reply(c, &q);
 }
 
 /* With a cursor beyond the log of a live run the stream reads from the end of the log, so that it
@@ -118,8 +123,7 @@ int v1_stream_run_events(struct http_call *c) {
     struct stream_request q = {0};
     if (request_read(c, &q, &err) != 0) return wire_fail(c, &err);
     if (wire_accept_json(http_header(c, "Accept"))) /* HTTP-20 */
-        return q.head.next_seq > V1_EVENTS_HERE ? http_offload(c, json_reply_offloaded)
-                                                : json_reply(c, &q);
+        return request_is_long(&q) ? http_offload(c, json_reply_offloaded) : json_reply(c, &q);
     if (c->who.ticket_run_no > 0 && cursor_covers_all(&q)) {
         /* ends an EventSource; a 200 would make it reconnect */
         http_reply(c, 204, STR_NONE);
@@ -127,6 +131,5 @@ int v1_stream_run_events(struct http_call *c) {
     }
     bool beyond = run_status_final(q.head.status) && q.after >= q.head.next_seq; /* SSE-28 */
     if (!q.mode.values || beyond) return view_reply(c, &q);
-    return q.after > V1_EVENTS_HERE ? http_offload(c, values_reply_offloaded)
-                                    : values_reply(c, &q, true);
+    return request_is_long(&q) ? http_offload(c, values_reply_offloaded) : values_reply(c, &q);
 }

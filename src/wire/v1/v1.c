@@ -86,4 +86,9 @@ void v1_free(struct v1 *v) {
     if (v) arena_free(v->arena);
 }
 
+void v1_workflow_stats(const struct v1 *v, uint64_t out[WORKFLOW_EVENTS_NR]) {
+    for (int i = 0; i < WORKFLOW_EVENTS_NR; i++)
+        out[i] = atomic_load_explicit(&v->workflows[i], memory_order_relaxed);
+}
+
 const struct http_mount *v1_mount(const struct v1 *v) { return &v->wire; }

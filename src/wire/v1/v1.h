@@ -38,6 +38,20 @@ void v1_free(struct v1 *v);
  * it first: it also answers "/", "/.well-known/openwop" and paths under no prefix. */
 const struct http_mount *v1_mount(const struct v1 *v);
 
+/* What became of workflows that were put, deleted and checked over the wire; from any thread. */
+enum v1_workflow_event {
+    WORKFLOW_CREATED,
+    WORKFLOW_UPDATED,
+    WORKFLOW_UNCHANGED,
+    WORKFLOW_CONFLICT, /* another revision is stored */
+    WORKFLOW_REFUSED,  /* its errors, its id, the quota, a failed write */
+    WORKFLOW_DELETED,
+    WORKFLOW_CHECKED_GOOD,
+    WORKFLOW_CHECKED_BAD, /* has errors */
+    WORKFLOW_EVENTS_NR
+};
+void v1_workflow_stats(const struct v1 *v, uint64_t out[WORKFLOW_EVENTS_NR]);
+
 /* Rendering, also used by the command line (wopr runs show, wopr tail --json). */
 void v1_event_render(struct str run_id, const struct event *e,
                      struct buf *out); /* RunEventDoc, fixed key order (STORE-7) */

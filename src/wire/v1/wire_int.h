@@ -16,6 +16,8 @@
 #include "wire/v1/operations.gen.h"
 #include "wire/v1/v1.h"
 
+#include <stdatomic.h>
+
 #define V1_PROTOCOL_VERSION "1.0"
 #define V1_POLL_EVENTS_MAX  10000u             /* SSE-40 */
 #define V1_POLL_BYTES_MAX   (8u * 1024 * 1024) /* SSE-40 */
@@ -36,9 +38,14 @@ struct v1 {
     struct http_mount wire;
     struct str discovery, discovery_etag, capabilities_etag; /* etags with their quotes */
     struct str openapi, openapi_etag;
+    atomic_uint_fast64_t workflows[WORKFLOW_EVENTS_NR];
 };
 
 static inline struct v1 *v1_of(const struct http_call *c) { return c->wire_ctx; }
+
+static inline void v1_count_workflow(const struct http_call *c, enum v1_workflow_event e) {
+    atomic_fetch_add_explicit(&v1_of(c)->workflows[e], 1, memory_order_relaxed);
+}
 
 /* --- errors.c --- */
 /* Pure: envelope of err appended to out.  correlation: request id, shown on 5xx (ERR-4). */

@@ -124,6 +124,7 @@ static void check_answer(struct http_call *c) {
         (void)wire_fail(c, &err);
         return;
     }
+    v1_count_workflow(c, f.sum.errors == 0 ? WORKFLOW_CHECKED_GOOD : WORKFLOW_CHECKED_BAD);
     jobj_begin(&o, FINDINGS_MAX + WIRE_BODY_SMALL);
     jw_kbool(&o.w, "valid", f.sum.errors == 0);
     jw_kint(&o.w, "errors", f.sum.errors);

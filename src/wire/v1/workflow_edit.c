@@ -45,12 +45,22 @@ static void quota_explain(struct wopr_error *err, int64_t max) {
     jobj_details_int(err, "bytesMax", max);
 }
 
+static void edit_count(const struct edit *e, int rc, enum put_result what) {
+    static const enum v1_workflow_event PUT[] = {[PUT_CREATED] = WORKFLOW_CREATED,
+                                                 [PUT_UPDATED] = WORKFLOW_UPDATED,
+                                                 [PUT_SAME] = WORKFLOW_UNCHANGED};
+    enum v1_workflow_event event = e->deletes ? WORKFLOW_DELETED : PUT[what];
+    if (rc != 0) event = rc == WOPR_E_CONFLICT ? WORKFLOW_CONFLICT : WORKFLOW_REFUSED;
+    v1_count_workflow(e->call, event);
+}
+
 static void edit_write(void *ctx, struct store *s) {
     struct edit *e = ctx;
     struct wopr_error err = {0};
     struct workflow_put r = {.what = PUT_SAME};
     int rc = e->deletes ? store_workflow_delete(s, &e->row, &err)
                         : store_workflow_put_on(s, &e->row, &e->terms, &r, &err);
+    edit_count(e, rc, r.what);
     if (rc == WOPR_E_QUOTA) quota_explain(&err, e->terms.bytes_max);
     if (rc == WOPR_E_CONFLICT) jobj_details_int(&err, "revision", r.revision);
     if (rc != 0) {
@@ -133,8 +143,12 @@ static void put_judge_offloaded(struct http_call *c) {
     struct edit *e = edit_new(c);
     int rc = e == NULL ? wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for the workflow")
                        : put_judge(e, &err);
-    if (rc == 0) c->user = e; /* no reply yet: the handler continues with it */
-    else http_fail(c, &err);
+    if (rc == 0) {
+        c->user = e; /* no reply yet: the handler continues with it */
+        return;
+    }
+    v1_count_workflow(c, WORKFLOW_REFUSED);
+    http_fail(c, &err);
 }
 
 int v1_put_workflow(struct http_call *c) {

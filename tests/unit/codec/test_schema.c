@@ -335,6 +335,55 @@ Test(schema, what_the_metaschema_says_can_be_asked_for) {
             cr_expect_eq(check(s, f->data), 0, "%s: %s", f->name, issue.instance);
 }
 
+/* ---- a set with a source ---- */
+
+static unsigned asked;
+static int source_rc;
+
+static int source(struct str uri, struct buf *out, struct wopr_error *e) {
+    static const char *const known[][2] = {
+        {"https://x.invalid/a", "{\"properties\":{\"b\":{\"$ref\":\"b#/$defs/n\"}}}"},
+        {"https://x.invalid/b", "{\"$defs\":{\"n\":{\"type\":\"number\"}}}"},
+        {"https://x.invalid/broken", "{\"type\":\"nope\"}"},
+    };
+    asked++;
+    if (source_rc != 0) return wopr_error_set(e, source_rc, "the source has failed");
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (str_eqc(uri, known[i][0])) buf_addz(out, known[i][1]);
+    return 0;
+}
+
+Test(schema, a_source_is_asked_for_what_is_referred_to_and_only_once) {
+    const struct schema *s = NULL;
+    schema_set_free(set);
+    set = schema_set_new_from(true, source);
+    cr_assert_eq(schema_set_add(set, STR("https://x.invalid/own"), STR("{\"$ref\":\"a\"}"), &err),
+                 0);
+    cr_expect_eq(asked, 0);
+    cr_assert_eq(schema_compile(set, STR("https://x.invalid/own"), &s, &err), 0, "%s", err.message);
+    cr_expect_eq(asked, 2); /* a and b, not broken */
+    cr_expect_eq(check(s, "{\"b\":1}"), 0);
+    cr_expect_eq(check(s, "{\"b\":\"1\"}"), WOPR_E_VALIDATION);
+    cr_assert_eq(schema_compile(set, STR("https://x.invalid/b#/$defs/n"), &s, &err), 0);
+    cr_expect_eq(asked, 2);
+    cr_expect_eq(check(s, "\"1\""), WOPR_E_VALIDATION);
+}
+
+Test(schema, what_a_source_lacks_or_cannot_give_is_refused) {
+    const struct schema *s = NULL;
+    schema_set_free(set);
+    set = schema_set_new_from(true, source);
+    cr_expect_eq(schema_compile(set, STR("https://x.invalid/c"), &s, &err), WOPR_E_VALIDATION);
+    cr_expect_eq(schema_compile(set, STR("https://x.invalid/broken"), &s, &err), WOPR_E_VALIDATION);
+    cr_expect_str_eq(err.pointer, "/type");
+    source_rc = WOPR_E_IO;
+    cr_expect_eq(schema_compile(set, STR("https://x.invalid/a"), &s, &err), WOPR_E_IO);
+    cr_expect_str_eq(err.message, "the source has failed");
+    cr_expect_null(s);
+    source_rc = 0;
+    cr_expect_eq(schema_compile(set, STR("https://x.invalid/a"), &s, &err), 0);
+}
+
 /* ---- refused at compile time ---- */
 
 Test(schema, invalid_schemas_are_refused_with_the_place) {

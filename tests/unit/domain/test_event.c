@@ -355,6 +355,16 @@ Test(event, what_follows_one_cause_makes_a_chain /* FORK-13, EVT-26, EVT-27 */) 
     cr_expect_not(event_follows(EV_NODE_SUSPENDED, EV_UNKNOWN));
 }
 
+Test(event, only_what_is_masked_by_declaration_or_from_outside_is_not_scrubbed /* OBS-75 */) {
+    static const enum ev_kind shown[] = {EV_RUN_STARTED, EV_RUN_COMPLETED, EV_NODE_COMPLETED,
+                                         EV_CHANNEL_WRITTEN, EV_VARIABLE_CHANGED};
+    size_t nr = 0;
+    for (int k = 0; k < EV_NR; k++) nr += event_kind_is((enum ev_kind)k, EV_F_SHOWN);
+    cr_expect_eq(nr, sizeof shown / sizeof shown[0]);
+    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
+        cr_expect(event_kind_is(shown[i], EV_F_SHOWN), "%s", event_name(shown[i]));
+}
+
 Test(event, of_an_unknown_kind_nothing_is_known /* GEN-5 */) {
     cr_expect_not(event_kind_is(EV_UNKNOWN, ~0u));
     cr_expect_not(event_follows(EV_UNKNOWN, EV_NODE_STARTED));

@@ -113,7 +113,7 @@ Test(engine_timers, any_order_of_calls_keeps_the_count_and_the_order /* STORE-38
     }
 }
 
-/* As many timers at once, and in sixteen parts: a scan at each fire would cost sixteen times more. */
+/* As many timers at once, and in sixteen parts: a scan at each fire costs sixteen times more. */
 Test(engine_timers, many_cost_as_much_each_as_few) {
     enum { PARTS = 16, PART = 2500 };
     unsigned seed = 3;

@@ -92,12 +92,16 @@ static int authorize(void *ctx, struct http_call *c, struct wopr_error *err) {
     return 0;
 }
 
-/* Keeps the server's thread, as no real handler may. */
-static int on_hold(struct http_call *c) {
+static void wait_open(void) {
     pthread_mutex_lock(&W.lock);
     atomic_fetch_add(&W.waiting, 1);
     while (!W.open) pthread_cond_wait(&W.cond, &W.lock);
     pthread_mutex_unlock(&W.lock);
+}
+
+/* Keeps the server's thread, as no real handler may. */
+static int on_hold(struct http_call *c) {
+    wait_open();
     http_reply(c, 200, STR("{}"));
     return HTTP_DONE;
 }
@@ -223,7 +227,8 @@ static void element(const void *ctx, struct str run_id, const struct event *e, s
 }
 static const struct journal_view FRAMES = {0, frame, NULL}, ELEMENTS = {1, element, NULL};
 
-static int fold(void *state, const struct event *e, struct buf *out) {
+static int fold(void *state, const struct event *e, bool here, struct buf *out) {
+    (void)here;
     int *n = state;
     if (!e) return 0;
     buf_addf(out, "id: %lld\ndata: %d\n\n", (long long)e->seq, ++*n);
@@ -231,7 +236,8 @@ static int fold(void *state, const struct event *e, struct buf *out) {
 }
 
 /* Each event doubles the state. */
-static int fold_state(void *state, const struct event *e, struct buf *out) {
+static int fold_state(void *state, const struct event *e, bool here, struct buf *out) {
+    (void)here;
     size_t *n = state;
     if (!e) return 0;
     *n *= 2;
@@ -276,11 +282,45 @@ static int on_state(struct http_call *c) {
     return HTTP_DONE;
 }
 
-static int fold_end(void *state, const struct event *e, struct buf *out) {
-    (void)state;
+static int fold_end(void *state, const struct event *e, bool here, struct buf *out) {
+    (void)state, (void)here;
     if (e && event_is_terminal(e->kind)) buf_addf(out, "id: %lld\n\n", (long long)e->seq);
     return 0;
 }
+
+/* Folds that must not run on the thread of a loop.  Elsewhere each event is held until world_open,
+ * then shown. */
+static int fold_held(void *state, const struct event *e, bool here, struct buf *out) {
+    if (!e) return 0;
+    atomic_fetch_add(here ? &W.asked_here : &W.turns, 1);
+    if (here) return HTTP_FOLD_AGAIN;
+    wait_open();
+    return fold(state, e, here, out);
+}
+
+/* An event needs a thousand turns. */
+static int fold_slow(void *state, const struct event *e, bool here, struct buf *out) {
+    if (!e) return 0;
+    atomic_fetch_add(here ? &W.asked_here : &W.turns, 1);
+    if (here || ++*(int *)state % 1000 != 0) return HTTP_FOLD_AGAIN;
+    return fold(state, e, here, out);
+}
+
+/* It never ends. */
+static int fold_endless(void *state, const struct event *e, bool here, struct buf *out) {
+    (void)state, (void)here, (void)out;
+    if (e) atomic_fetch_add(&W.turns, 1);
+    return e ? HTTP_FOLD_AGAIN : 0;
+}
+
+static void fold_state_free(void *state) {
+    count_free(state);
+    mem_free(state);
+}
+
+/* &fold=1: every event is shown; 2: the end alone; then those above */
+static int (*const FOLDS[])(void *, const struct event *, bool,
+                            struct buf *) = {fold, fold_end, fold_held, fold_slow, fold_endless};
 
 static int on_events(struct http_call *c) {
     struct http_stream s = {.run_no = number(c, "no", 0),
@@ -292,11 +332,12 @@ static int on_events(struct http_call *c) {
                             .none_is_204 = number(c, "none204", 0) == 1,
                             .ended = number(c, "ended", 0) == 1};
     s.view = s.buffer_ms > 0 ? &ELEMENTS : &FRAMES;
-    if (number(c, "fold", 0) > 0) { /* 1: every event is shown; 2: the end alone */
+    if (number(c, "fold", 0) > 0) {
         s.view = NULL;
-        s.fold = number(c, "fold", 0) == 1 ? fold : fold_end;
+        s.fold = FOLDS[number(c, "fold", 0) - 1];
+        s.away = number(c, "away", 0) == 1;
         s.state = MEM_NEW(int);
-        s.state_free = mem_free;
+        s.state_free = fold_state_free;
     }
     http_reply_stream(c, &s);
     return HTTP_DONE;

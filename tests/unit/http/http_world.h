@@ -21,7 +21,9 @@ struct world {
     struct arena *arena;
     struct str key, key_poor, key_expired, key_revoked; /* all scopes; none; ... */
     struct str key_id;
-    atomic_int executed, waiting, freed; /* handler runs; handlers held; user_free calls */
+    atomic_int executed, waiting, freed; /* handler runs; handlers and folds held; user_free and
+                                            state_free calls */
+    atomic_int asked_here, turns;        /* calls of costly folds: by loops, and elsewhere */
     pthread_mutex_t lock;
     pthread_cond_t cond;
     bool open; /* held handlers may go on */
