@@ -45,7 +45,8 @@ static atomic_bool workers_over;
 
 static void wrong(struct worker *w, const char *what, const char *path, const char *got) {
     if (w->wrong[0] == '\0')
-        snprintf(w->wrong, sizeof w->wrong, "worker %u, %.160s: %.300s: %.300s", w->no, path, what, got);
+        snprintf(w->wrong, sizeof w->wrong, "worker %u, %.160s: %.300s: %.300s", w->no, path, what,
+                 got);
 }
 
 static void token_of(const struct worker *w, const struct taken *t, char out[TOKEN_BYTES]) {
