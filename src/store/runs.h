@@ -20,9 +20,9 @@ struct run_head { /* what most requests need */
     int64_t epoch;          /* fencing epoch: rises with every change of holder */
     int64_t lease_until_ms; /* wall clock, to be shown only; 0: the lease was released */
     int64_t paused_ms;      /* 0: not paused */
-    int64_t log_bytes; /* as event_bytes() counts, plus artifacts; inherited events do not count
-                             * in a list or an origin */
-    struct str holder; /* empty: none */
+    int64_t log_bytes;      /* as event_bytes() counts, plus artifacts; of inherited events those of
+                             * a head and a view count, those of a list or an origin do not */
+    struct str holder;      /* empty: none */
     int32_t engine_version, era, shown_engine_version;
     struct str parked; /* the reason, or empty */
 };
