@@ -91,9 +91,10 @@ static int types_check(struct engine *e, struct str tenant, bool test_mode,
         char pointer[64];
         (void)snprintf(pointer, sizeof pointer, "/nodes/%zu/typeId", i);
         return wopr_error_at(err, WOPR_E_VALIDATION, pointer,
-                             "node %zu of the workflow has a type that this host does not offer "
-                             "and that no worker has registered",
-                             i);
+                             "node %zu has the type \"" STR_FMT "\", which this host does not "
+                             "execute and no worker has registered; register it "
+                             "(/v1/host/wopr/worker-types), then start the run again",
+                             i, STR_ARG(id));
     }
     return 0;
 }

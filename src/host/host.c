@@ -53,6 +53,7 @@ struct host {
     struct vault *vault;
     struct schema_set *schemas;
     struct wf_env env;
+    struct wf_env env_seeds; /* types that workers may serve some day are allowed */
     struct wf_env env_loose; /* checks structure only: fixtures may use unknown node types */
     struct node_registry *types;
     struct node_catalog *catalog;
@@ -74,6 +75,21 @@ struct host {
 static bool knows_type(void *ctx, struct str type_id) {
     const struct host *h = ctx;
     return node_registry_find(h->types, type_id) != NULL;
+}
+
+/* Seeds are there before any worker is: a type that workers may register is warned of, and runs are
+ * refused until a tenant has it (WRK-4).  Ids of our own families are known, or mistakes. */
+static bool seed_knows_type(void *ctx, struct str type_id) {
+    char name[ID_TYPE_MAX + 1];
+    if (knows_type(ctx, type_id)) return true;
+    if (!id_type_valid(type_id) || str_starts(type_id, STR("core.")) ||
+        str_starts(type_id, STR("vendor.wopr.")))
+        return false;
+    (void)snprintf(name, sizeof name, STR_FMT, STR_ARG(type_id));
+    log_warn("a seeded workflow has a node of a type that this host does not execute; its runs are "
+             "refused until a worker has registered the type",
+             "type", name);
+    return true;
 }
 
 static enum store_sync sync_of(const char *name) {
@@ -106,6 +122,8 @@ static int register_types(struct host *h, const struct node_type *extra, size_t 
     h->env.knows_type = knows_type;
     h->env.config_wrong = nodes_config_wrong;
     h->env.ctx = h;
+    h->env_seeds = h->env;
+    h->env_seeds.knows_type = seed_knows_type;
     h->env_loose.definition_schema = h->env.definition_schema;
     return 0;
 }
@@ -178,7 +196,7 @@ static int load_seeds(struct host *h, struct wopr_error *err) {
     int rc = 0;
     if (h->cfg.host_conformance) rc = seed_fixtures(h->store, &h->env_loose, &n, err);
     if (rc == 0 && h->cfg.host_seed[0] != '\0')
-        rc = seed_folder(h->store, h->cfg.host_seed, &h->env, &n, err);
+        rc = seed_folder(h->store, h->cfg.host_seed, &h->env_seeds, &n, err);
     if (rc == 0) rc = advertise_fixtures(h, err);
     return rc;
 }

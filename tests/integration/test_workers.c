@@ -4,6 +4,8 @@
  */
 #include "interrupt_kit.h"
 
+#include <sys/stat.h>
+
 #define TYPE  "acme.resize"
 #define TASKS "/v1/host/wopr/tasks"
 
@@ -372,4 +374,26 @@ Test(workers, a_lease_that_lapses_wakes_claims_at_the_other_host /* WRK-12, WRK-
     expect_error(&r, 409, "task_lease_lost");
     server_again(&sv);
     server_kill(&b);
+}
+
+/* --- seeds --- */
+
+Test(workers, a_seeded_workflow_waits_for_its_type /* WRK-4 */) {
+    struct str err = STR_NONE;
+    const char *folder = fmt("%s/seeds", sv.dir);
+    const char *const args[] = {"--seed", folder, NULL};
+    cr_expect_neq(put_status(&sv, "resize", &err), 0, "it wrote the file, and is refused");
+    cr_assert_eq(mkdir(folder, 0700), 0);
+    cr_assert_eq(rename(fmt("%s/resize.json", sv.dir), fmt("%s/resize.json", folder)), 0);
+    cr_assert_eq(server_stop(&sv), 0);
+    sv.args = args;
+    server_again(&sv);
+    struct reply r =
+        post(&sv, "/v1/runs", "{\"workflowId\":\"resize\",\"inputs\":{\"url\":\"u\"}}");
+    cr_expect_eq(r.status, 400, STR_FMT, STR_ARG(r.body));
+    cr_expect_not_null(strstr(r.body.p, "no worker has registered"), STR_FMT, STR_ARG(r.body));
+    register_type(&sv, "");
+    const char *run = create_run(&sv, "resize", "\"inputs\":{\"url\":\"u\"}");
+    cr_expect_eq(say(&sv, task_of(&sv), "complete", "").status, 200);
+    (void)wait_terminal(&sv, run);
 }

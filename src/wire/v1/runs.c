@@ -97,9 +97,11 @@ static int workflow_find(struct http_call *c, struct str id, struct workflow **o
     if (rc == WOPR_E_NOT_FOUND) /* RUN-2: 400, and the unknown id is not repeated (HTTP-14) */
         return wire_field_error(err, "workflowId", "unknown_workflow",
                                 "workflowId names no workflow of this tenant");
-    if (rc == WOPR_E_VALIDATION)
+    if (rc == WOPR_E_VALIDATION) {
+        const char *why = arena_cstr(c->arena, str_c(err->message));
         return wire_field_error(err, "workflowId", "not_executable",
-                                "the stored workflow cannot be executed by this host");
+                                why ? why : "the stored workflow cannot be executed by this host");
+    }
     if (rc != 0) return rc;
     if (!wf->active) {
         workflow_unref(wf);
