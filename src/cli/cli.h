@@ -134,6 +134,16 @@ struct remote_filter {
     unsigned max; /* rows */
     bool json;
 };
+/* A list of a host, which gives it in pages. */
+struct remote_list {
+    const char *path, *rows; /* rows: the member with the elements */
+    const char *next,
+        *cursor;      /* the member that names the next page, the parameter that asks for it */
+    const char *head; /* of the table */
+    void (*line)(struct cli *c, struct str row);
+};
+int remote_list(struct cli *c, const char *url, const struct remote_list *list,
+                const struct remote_filter *f);
 int remote_runs_list(struct cli *c, const char *url, const struct remote_filter *f);
 int remote_interrupts_list(struct cli *c, const char *url, const struct remote_filter *f);
 int remote_run_show(struct cli *c, const char *url, const char *run_id);
@@ -168,6 +178,7 @@ int cmd_completion(struct cli *c);
 int cmd_keys(struct cli *c);
 int cmd_tokens(struct cli *c);
 int cmd_seal(struct cli *c);
+int cmd_webhooks(struct cli *c);
 int cmd_workflow(struct cli *c);
 int cmd_interrupts(struct cli *c);
 int cmd_runs(struct cli *c);

@@ -88,7 +88,7 @@ int cli_ask_keyed(struct cli *c, const struct cli_remote *r, const char *method,
                                  .timeout_ms = REMOTE_TIMEOUT_MS};
     if (operator_ask(&q, c->arena, &a, &err) != 0) return cli_fail(&err);
     if (a.status / 100 != 2) return answer_refused(c, a.status, a.body);
-    if (json_check(a.body, &JSON_LIMITS_STORED, &err) != 0)
+    if (a.status != 204 && json_check(a.body, &JSON_LIMITS_STORED, &err) != 0)
         return answer_refused(c, a.status, a.body);
     *answer = a.body;
     return 0;

@@ -1,5 +1,5 @@
 /* runs_remote.c: wopr runs list|show|events and wopr interrupts list against a running host: the
- * lines that the file gives, over HTTP. */
+ * lines that the file gives, over HTTP; and lists of any kind, a page at a time. */
 #include "cli/cli.h"
 #include "codec/bytes.h"
 #include "codec/json.h"
@@ -79,23 +79,22 @@ static void interrupt_line(struct cli *c, struct str row) {
            STR_ARG(cli_member(c, row, "workflowId")));
 }
 
-static const struct remote_list {
-    const char *path, *rows, *next, *cursor, *head;
-    void (*line)(struct cli *c, struct str row);
-} RUNS = {"/v1/runs",
-          "runs",
-          "nextBefore",
-          "before",
-          "RUN                              STATUS            WORKFLOW                         "
-          "CREATED",
-          run_line},
-  INTERRUPTS = {"/v1/host/wopr/interrupts",
-                "interrupts",
-                "nextCursor",
-                "cursor",
-                "RUN                              NODE                 KIND             AGE   "
-                "WORKFLOW",
-                interrupt_line};
+static const struct remote_list RUNS = {
+    .path = "/v1/runs",
+    .rows = "runs",
+    .next = "nextBefore",
+    .cursor = "before",
+    .head = "RUN                              STATUS            WORKFLOW                         "
+            "CREATED",
+    .line = run_line};
+static const struct remote_list INTERRUPTS = {
+    .path = "/v1/host/wopr/interrupts",
+    .rows = "interrupts",
+    .next = "nextCursor",
+    .cursor = "cursor",
+    .head = "RUN                              NODE                 KIND             AGE   "
+            "WORKFLOW",
+    .line = interrupt_line};
 
 struct query {
     const struct remote_list *list;
@@ -122,12 +121,15 @@ static int page_print(struct cli *c, const struct cli_remote *r, struct query *q
         if (f->json) doc_print(l.v[i]);
         else q->list->line(c, l.v[i]);
     }
-    struct str next = json_string(json_get(answer, q->list->next), c->arena);
+    struct str next = json_get(answer, q->list->next); /* a text, or a number as it is */
+    if (next.n > 0 && next.p[0] == '"') next = json_string(next, c->arena);
     (void)snprintf(q->after, sizeof q->after, STR_FMT, STR_ARG(next));
     return 0;
 }
 
-static int list_print(struct cli *c, const char *url, struct query *q) {
+int remote_list(struct cli *c, const char *url, const struct remote_list *list,
+                const struct remote_filter *f) {
+    struct query query = {.list = list, .filter = f, .left = f->max}, *q = &query;
     struct cli_remote r;
     int rc = cli_remote(c, url, &r);
     if (rc != 0) return rc;
@@ -143,13 +145,11 @@ static int list_print(struct cli *c, const char *url, struct query *q) {
 }
 
 int remote_runs_list(struct cli *c, const char *url, const struct remote_filter *f) {
-    struct query q = {.list = &RUNS, .filter = f, .left = f->max};
-    return list_print(c, url, &q);
+    return remote_list(c, url, &RUNS, f);
 }
 
 int remote_interrupts_list(struct cli *c, const char *url, const struct remote_filter *f) {
-    struct query q = {.list = &INTERRUPTS, .filter = f, .left = f->max};
-    return list_print(c, url, &q);
+    return remote_list(c, url, &INTERRUPTS, f);
 }
 
 /* --- one run --- */

@@ -84,7 +84,7 @@ Test(basics, openapi_describes_the_mounted_routes /* RUN-47, HTTP-4 */) {
     cr_expect_not_null(at(r.body, "paths").p);
     cr_expect_not_null(strstr(r.body.p, "\"/v1/runs/{runId}:pause\""));
     cr_expect_not_null(strstr(r.body.p, "\"createRun\""));
-    cr_expect_null(strstr(r.body.p, "\"/v1/webhooks\""), "not mounted, so not described");
+    cr_expect_null(strstr(r.body.p, "\"/v1/agents\""), "not mounted, so not described");
 }
 
 Test(basics, errors_are_the_closed_envelope /* ERR-1, HTTP-2, HTTP-3, HTTP-13, suite errors */) {

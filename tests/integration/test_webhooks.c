@@ -137,6 +137,22 @@ Test(webhooks, a_long_answer_is_not_read_and_counts_by_its_status /* HOOK-11 */)
     cr_expect_str_eq(p.run, next, "the first one was taken");
 }
 
+static struct str out, err;
+
+static int operate(const char *const *args) { /* wopr webhooks ARGS, of the host */
+    const char *all[16] = {"webhooks"};
+    size_t n = 1;
+    for (size_t i = 0; args[i] != NULL; i++) all[n++] = args[i];
+    all[n++] = "--url";
+    all[n++] = sv.base;
+    all[n] = NULL;
+    sv.client_key = sv.key;
+    int rc = program(&sv, all, &out, &err);
+    sv.client_key = NULL;
+    return rc;
+}
+#define WEBHOOKS(...) operate((const char *const[]){__VA_ARGS__, NULL})
+
 Test(webhooks, what_is_given_up_is_a_dead_letter_and_comes_back /* D66 */) {
     const char *id = hook("\"events\":[\"run.completed\"]");
     const char *path = fmt("/v1/host/wopr/webhooks/%s", id);
@@ -153,6 +169,8 @@ Test(webhooks, what_is_given_up_is_a_dead_letter_and_comes_back /* D66 */) {
     cr_expect_eq(int_at(one, "attempts"), 5);
     cr_expect_eq(int_at(one, "lastStatus"), 500);
     cr_expect_null(strstr(dead.p, "secret"));
+    cr_assert_eq(WEBHOOKS("dead-letters", id), 0, STR_FMT, STR_ARG(err));
+    cr_expect(strstr(out.p, run) && strstr(out.p, "run.completed"), STR_FMT, STR_ARG(out));
     struct reply r = ask(&sv, "POST", fmt("%s:retry", path), "{}", NULL);
     cr_expect_eq(int_at(r.body, "queued"), 1);
     struct posted p = got(5);
@@ -172,6 +190,35 @@ Test(webhooks, unregistering_ends_a_retry /* HOOK-6 */) {
     cr_expect_eq(receiver_count(rx), n);
     cr_expect_eq(
         ask(&sv, "GET", fmt("/v1/host/wopr/webhooks/%s/dead-letters", id), NULL, NULL).status, 404);
+}
+
+Test(webhooks, operators_have_a_command /* HOOK-1 HOOK-6 D66 */) {
+    const char *url = fmt("http://127.0.0.1:%d/hook", receiver_port(rx));
+    cr_assert_eq(WEBHOOKS("add", url, "run.started", "run.completed", "--tag", "red"), 0, STR_FMT,
+                 STR_ARG(err));
+    cr_expect_not_null(strstr(out.p, "secret:  "), STR_FMT, STR_ARG(out));
+    cr_expect_not_null(strstr(err.p, "not shown again"), STR_FMT, STR_ARG(err));
+    const char *id = fmt("%.*s", (int)strcspn(out.p + 9, "\n"), out.p + 9);
+    cr_assert_eq(WEBHOOKS("show", id), 0, STR_FMT, STR_ARG(err));
+    cr_expect_not_null(strstr(out.p, "\"tags\":[\"red\"]"), STR_FMT, STR_ARG(out));
+    cr_expect_null(strstr(out.p, "\"secret\""));
+    const char *other = hook("\"events\":[\"run.failed\"]");
+    cr_assert_eq(WEBHOOKS("list"), 0, STR_FMT, STR_ARG(err));
+    cr_expect(strstr(out.p, id) && strstr(out.p, other) && strstr(out.p, "DELIVERED"), STR_FMT,
+              STR_ARG(out));
+    cr_assert_eq(WEBHOOKS("list", "--limit", "1", "--json"), 0, STR_FMT, STR_ARG(err));
+    cr_expect(str_eqc(text_at(str_n(out.p, out.n - 1), "webhookId"), id), STR_FMT, STR_ARG(out));
+    cr_assert_eq(WEBHOOKS("dead-letters", id), 0, STR_FMT, STR_ARG(err));
+    cr_assert_eq(WEBHOOKS("retry", id), 0, STR_FMT, STR_ARG(err));
+    cr_expect_not_null(strstr(out.p, "0 to deliver again"), STR_FMT, STR_ARG(out));
+    cr_assert_eq(WEBHOOKS("remove", id), 0, STR_FMT, STR_ARG(err));
+    cr_expect_eq(WEBHOOKS("remove", id), 1);
+    cr_expect_not_null(strstr(err.p, "not_found"), STR_FMT, STR_ARG(err));
+    cr_expect_eq(WEBHOOKS("add", url, "run.complted"), 1);
+    cr_expect_not_null(strstr(err.p, "events"), "names the field: " STR_FMT, STR_ARG(err));
+    cr_expect_eq(WEBHOOKS("add", url), 2);
+    cr_expect_eq(WEBHOOKS("lst"), 2);
+    cr_expect_not_null(strstr(err.p, "did you mean list?"), STR_FMT, STR_ARG(err));
 }
 
 static bool wait_state(const char *id, const char *state) {
