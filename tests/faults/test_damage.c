@@ -297,7 +297,7 @@ Test(damage, damage_to_what_is_kept_for_forks_is_found /* STORE-44 */) {
 Test(damage, a_missing_trigger_or_index_is_found) {
     static const char *const objects[] = {"DROP INDEX events_terminal", "DROP INDEX runs_open",
                                           "DROP INDEX idempotency_by_expiry", "DROP TABLE timers",
-                                          "DROP TABLE outbox"};
+                                          "DROP TABLE webhook_failures"};
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
         (void)damage(objects[i]);
         cr_expect(found(), "not found: %s", objects[i]);
