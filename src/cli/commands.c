@@ -12,6 +12,7 @@ const struct cli_command CLI_COMMANDS[] = {
     {"workflow", cmd_workflow, "check, put, list, get and delete workflow definitions"},
     {"runs", cmd_runs, "start, list, show, cancel, pause, resume and fork runs"},
     {"interrupts", cmd_interrupts, "list what waits for an answer, show and resolve it"},
+    {"tasks", cmd_tasks, "what waits for workers, and who has it"},
     {"webhooks", cmd_webhooks, "register webhooks, see how deliveries go, and repeat them"},
     {"tail", cmd_tail, "follow a run in the terminal (--json for pipes)"},
     {"verify", cmd_verify, "check a database and say what was found"},

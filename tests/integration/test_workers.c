@@ -315,6 +315,44 @@ Test(workers, operators_see_what_waits_and_who_has_it /* WRK-26, WRK-7 */) {
     cr_expect(str_eqc(text_at(r.body, "state"), "completed"), STR_FMT, STR_ARG(r.body));
 }
 
+static struct str shown, told;
+
+static int operate(const char *const *args) { /* wopr tasks ARGS, of the host */
+    const char *all[16] = {"tasks"};
+    size_t n = 1;
+    for (size_t i = 0; args[i] != NULL; i++) all[n++] = args[i];
+    all[n++] = "--url";
+    all[n++] = sv.base;
+    all[n] = NULL;
+    sv.client_key = sv.key;
+    int rc = program(&sv, all, &shown, &told);
+    sv.client_key = NULL;
+    return rc;
+}
+#define TASKS_CLI(...) operate((const char *const[]){__VA_ARGS__, NULL})
+
+Test(workers, operators_have_a_command /* WRK-26 */) {
+    const char *run = worker_run(&sv);
+    struct str t =
+        first_task(post(&sv, TASKS ":claim", "{\"types\":[\"" TYPE "\"],\"worker\":\"w-7\"}").body);
+    const char *id = text_at(t, "taskId").p;
+    cr_assert_eq(TASKS_CLI("list"), 0, STR_FMT, STR_ARG(told));
+    cr_expect(strstr(shown.p, id) && strstr(shown.p, run) && strstr(shown.p, "w-7"), STR_FMT,
+              STR_ARG(shown));
+    cr_assert_eq(TASKS_CLI("list", "--status", "ready", "--json"), 0, STR_FMT, STR_ARG(told));
+    cr_expect_eq(shown.n, 0u, STR_FMT, STR_ARG(shown));
+    cr_assert_eq(TASKS_CLI("list", "--type", TYPE, "--json"), 0, STR_FMT, STR_ARG(told));
+    cr_expect(str_eqc(text_at(str_n(shown.p, shown.n - 1), "taskId"), id), STR_FMT, STR_ARG(shown));
+    cr_assert_eq(TASKS_CLI("show", id), 0, STR_FMT, STR_ARG(told));
+    cr_expect_not_null(strstr(shown.p, "\"state\":\"leased\""), STR_FMT, STR_ARG(shown));
+    cr_assert_eq(TASKS_CLI("types"), 0, STR_FMT, STR_ARG(told));
+    cr_expect_not_null(strstr(shown.p, TYPE), STR_FMT, STR_ARG(shown));
+    cr_expect_eq(TASKS_CLI("list", "--status", "gone"), 1);
+    cr_expect_not_null(strstr(told.p, "status"), "names the field: " STR_FMT, STR_ARG(told));
+    cr_expect_eq(TASKS_CLI("show", "none"), 1);
+    cr_expect_not_null(strstr(told.p, "not_found"), STR_FMT, STR_ARG(told));
+}
+
 Test(workers, an_emit_with_a_number_is_taken_once /* WRK-21 */) {
     const char *run = worker_run(&sv);
     struct str t = task_of(&sv);
