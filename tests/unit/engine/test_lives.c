@@ -221,11 +221,11 @@ static void answer(struct life *l, struct str run, const char *node, const char 
 }
 
 static void answer_some(struct life *l, struct of *x) {
+    static const char REFINE[] = "{\"action\":\"refine\",\"refineFeedback\":{\"scope\":\"whole\"}}";
     static const char *const VALUES[] = {"{\"action\":\"accept\"}",
                                          "{\"action\":\"accept\",\"voter\":\"a\"}",
                                          "{\"action\":\"reject\",\"voter\":\"b\"}",
-                                         "{\"action\":\"refine\",\"refineFeedback\":{\"scope\":"
-                                         "\"whole\"}}",
+                                         REFINE,
                                          "{\"answers\":{\"q\":\"a\"}}",
                                          "{\"n\":1}"};
     struct run_view v = world_view(x->run);
