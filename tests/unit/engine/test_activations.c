@@ -143,9 +143,9 @@ Test(engine_activations, a_refinement_may_lead_straight_to_the_head_of_the_loop)
 }
 
 Test(engine_activations, attempts_and_effects_are_those_of_the_activation /* EVT-23, NODE-10 */) {
-    struct str r = world_start(world_def("w", OUTER_INNER("test.flaky", "\"failures\":1"),
-                                         OUTER_INNER_EDGES, 0, "\"maxRetries\":1", 0),
-                               NULL);
+    static const char NODES[] = OUTER_INNER(
+        "test.flaky", "\"failures\":1},\"settings\":{\"maxRetries\":1,\"retryDelayMs\":1");
+    struct str r = world_start(world_def("w", NODES, OUTER_INNER_EDGES, 0, 0, 0), NULL);
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED, "%s", world_story(r));
     cr_expect_eq(count_of(r, EV_NODE_RETRIED, "b"), 6, "%s", world_story(r));
     cr_expect_eq(count_of(r, EV_NODE_COMPLETED, "b"), 6);
