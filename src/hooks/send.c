@@ -9,6 +9,7 @@
 #include "hooks/hooks_int.h"
 #include "hooks/wanted.h"
 #include "store/events.h"
+#include "store/peers.h"
 
 #include <stdio.h>
 
@@ -212,6 +213,16 @@ static bool bytes_may(const struct hooks *h, const struct hook *k, const struct 
            HOOKS_SHARE(k->tenant->bytes, h->bytes, HOOKS_BYTES_MAX);
 }
 
+/* A secret that does not open fails like a receiver does, so that it is seen and comes to an end;
+ * but beside other hosts, which may have a newer key (a rotation), it waits for one of them. */
+static int secret_unread(struct hooks *h, struct hook *k, int rc, const struct wopr_error *err) {
+    hooks_trouble(h, "the secret of a webhook cannot be read", err);
+    if (wopr_err_passes(rc) || h->cfg.sole_host || !store_has_peers(h->store)) return rc;
+    (void)snprintf(k->last_error, sizeof k->last_error, "%.*s", HOOK_ERROR_MAX - 1, err->message);
+    hook_dirty(h, k);
+    return WOPR_E_BUSY;
+}
+
 static void next_send(struct hooks *h, struct hook *k, const struct next *n) {
     struct plan_sealed box;
     struct str secret = STR_NONE;
@@ -228,7 +239,7 @@ static void next_send(struct hooks *h, struct hook *k, const struct next *n) {
     }
     struct hook_send *s = send_new(h, k, n);
     if (rc == 0) rc = hook_secret_open(h->cfg.vault, k->row.webhook_id, &box, h->a, &secret, &err);
-    if (rc != 0) hooks_trouble(h, "the secret of a webhook cannot be read", &err);
+    if (rc != 0) rc = secret_unread(h, k, rc, &err);
     if (rc == 0) rc = s ? delivery_submit(h, k, n, secret, s, &err) : WOPR_E_NO_MEMORY;
     mem_wipe((char *)(uintptr_t)secret.p, secret.n);
     if (rc == 0) send_begin(h, k, s);
