@@ -26,7 +26,7 @@ enum {
 /* --- hosts.c --- */
 struct slot {
     struct server sv;
-    const char *args[16];
+    const char *args[24];
     struct test_clock clock;
     atomic_int port; /* 0 = down */
     enum { SLOT_UP, SLOT_STOPPED, SLOT_DOWN } state;
@@ -96,6 +96,11 @@ void actors_free(void);
 void workers_start(uint64_t seed);
 void workers_stop(void);
 void workers_check(const struct server *sv); /* afterwards; frees what they remember */
+
+/* --- hooks.c --- */
+void hooks_start(uint64_t seed); /* a receiver that misbehaves, and webhooks to it */
+void hooks_calm(void);           /* it behaves from now on */
+void hooks_check(const struct server *sv); /* afterwards; ends the receiver */
 
 /* --- checks.c --- */
 void checks_wait_quiet(void); /* every run has ended or waits for something that can come */
