@@ -45,8 +45,8 @@ static void other_run(void) {
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
 }
 
-/* 120 conditions of 500,000 steps are a hundred turns of some 20 ms: between those of four such runs
- * many others get theirs.  Were a run one turn, two or three would. */
+/* 120 conditions of 500,000 steps are a hundred turns of some 20 ms: between those of four such
+ * runs many others get theirs.  Were a run one turn, two or three would. */
 Test(engine_turns, costly_conditions_leave_others /* RUN-4 */) {
     struct str r[4];
     unsigned others = 0;
