@@ -100,6 +100,7 @@ struct exchange {
     struct exchange_peer peer;
     struct exchange_job job;
     enum metric_refusal refusal; /* the reason when it is known where it arises */
+    bool guessed;                /* a credential was judged and refused */
     bool close_after;            /* the connection ends with the answer */
     bool has_stream;             /* the answer is this stream */
     struct http_stream stream;

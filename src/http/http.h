@@ -93,6 +93,8 @@ void http_reply(struct http_call *c, int status,
 void http_reply_header(struct http_call *c, const char *name, struct str value);
 /* The reply is the stored one of an earlier request: in the words of the call's mount (IDEM-5). */
 void http_reply_replayed(struct http_call *c);
+/* Who asks for what, for the audit log: texts of the call, or in its arena. */
+void http_audit_of(const struct http_call *c, struct plan_audit *out);
 /* The error envelope, as the mount spells it. */
 void http_fail(struct http_call *c, const struct wopr_error *err);
 /* From any thread, once per HTTP_PENDING: the connection continues.  A reply that was set is sent;
@@ -243,6 +245,11 @@ struct http_config {
     unsigned large_body_rate, large_body_burst;     /* bytes of bodies beyond HTTP_LARGE_BODY, per
                                                        tenant; 0 = off */
     unsigned auth_failure_rate, auth_failure_burst; /* failed credentials per address; 0 = off */
+    /* Gets an entry "http.request" for each request with a credential or a token, after its answer;
+     * of those that only read if audit_reads.  Must not wait.  NULL = none. */
+    void (*audit)(void *ctx, const struct plan_audit *row);
+    void *audit_ctx;
+    bool audit_reads;
     /* extra metrics text for /metrics, appended; may be NULL */
     void (*metrics)(void *ctx, struct buf *out);
     bool (*ready)(void *ctx); /* /readyz; may be NULL */

@@ -193,6 +193,11 @@ PLAN_ROWS(ROW_PUT, PLAN_NO_STEP)
  * was written. */
 MUST_CHECK int task_guard(struct conn *c, const struct plan *p, int *refusal,
                           struct wopr_error *err);
+/* --- audit.c --- */
+/* Inside a write transaction: an entry for a key that was created or revoked, when the file is
+ * audited. */
+MUST_CHECK int audit_key_changed(struct conn *c, const char *type, struct str tenant,
+                                 struct str key_id, struct wopr_error *err);
 /* --- hook_moves.c --- */
 MUST_CHECK int hooks_any(struct conn *c, bool *any, struct wopr_error *err);
 /* After the events of p: the row by which subscriptions find them.  *moved: there is one. */
