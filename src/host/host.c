@@ -84,9 +84,7 @@ static bool knows_type(void *ctx, struct str type_id) {
 static bool seed_knows_type(void *ctx, struct str type_id) {
     char name[ID_TYPE_MAX + 1];
     if (knows_type(ctx, type_id)) return true;
-    if (!id_type_valid(type_id) || str_starts(type_id, STR("core.")) ||
-        str_starts(type_id, STR("vendor.wopr.")))
-        return false;
+    if (!wf_type_of_others(type_id)) return false;
     (void)snprintf(name, sizeof name, STR_FMT, STR_ARG(type_id));
     log_warn("a seeded workflow has a node of a type that this host does not execute; its runs are "
              "refused until a worker has registered the type",
