@@ -98,7 +98,7 @@ Test(large_rows, those_of_others_cost_a_small_run_nothing) {
     cr_assert_geq(pages_of_events(c, large[0]), PAGES_OF_LARGE_MIN);
 }
 
-/* Tables whose rows are their own keys: each row of these is short, by the bounds of its columns. */
+/* Tables whose rows are their own keys: each row of these is short by the bounds of its columns. */
 Test(large_rows, no_table_of_long_texts_is_without_rowids) {
     static const char *const SHORT[] = {
         "meta", "secrets", "timers", "run_tombstones", "idempotency", "run_snapshots", "workflows",
