@@ -32,7 +32,7 @@ struct exchange_life { /* exchange.c; request.c when a handler runs */
     atomic_int refs;   /* the connection, and an outstanding http_resume */
     atomic_bool owes_resume;
     atomic_bool aborted; /* the server stopped before the handler answered */
-    struct list live;    /* in server.parked_exchanges while a handler owes http_resume */
+    struct list live;    /* in server.exchanges.parked while a handler owes http_resume */
     struct exchange *next_spare;
     uint64_t start_ns;
 };
