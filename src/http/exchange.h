@@ -110,6 +110,8 @@ static inline struct exchange *exchange_of(struct http_call *c) { return c->priv
 static inline bool exchange_is_read(const struct exchange *x) {
     return str_eq(x->pub.method, STR("GET")) || str_eq(x->pub.method, STR("HEAD"));
 }
+/* With one reference, that of the connection; NULL without memory.  The last unref releases the
+ * exchange for the next request. */
 struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn);
 void exchange_unref(struct exchange *x);
 /* The request is over: its accounts, and the connection's reference. */
