@@ -50,6 +50,7 @@ struct usages {
     size_t n, cap;
 };
 struct conn;
+/* Add to a tenant's counts, which may be negative; NO_MEMORY. */
 MUST_CHECK int usage_add(struct usages *u, struct str tenant, int64_t runs, int64_t open,
                          int64_t bytes, struct wopr_error *err);
 MUST_CHECK int usage_tenant(struct conn *c, struct plan *p, struct wopr_error *err); /* p->tenant */
@@ -61,6 +62,7 @@ void usages_free(struct usages *u);
 
 /* --- stats.c --- */
 struct store;
+/* A checkpoint of the WAL ended with this code after ns; from any thread. */
 void checkpoint_count(struct store *s, int sqlite_code, uint64_t ns);
 
 /* --- memo.c: see there --- */
