@@ -188,8 +188,8 @@ static unsigned log_holds(struct str events, const char *type, const char *node,
  * or still is. */
 static void lease_check(const struct server *sv, const struct lease *l) {
     const struct made *m = map_get(by_run, str_c(l->run));
-    cr_assert(!m || !m->replay, "WRK-22: a worker was given a task of the replay %s", l->run);
-    if (m && m->fork_depth == 0)
+    cr_assert(m && !m->replay, "WRK-22: a worker was given a task of the replay %s", l->run);
+    if (m->fork_depth == 0)
         cr_assert(l->clear, "WRK-9: %s: the input of its task was not clear", l->run);
     bool completed = strcmp(l->heard, "complete") == 0;
     if (!completed && !l->emits) return;

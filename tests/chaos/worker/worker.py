@@ -3,6 +3,7 @@
 
 usage: worker.py CLIENT_FOLDER PORTS JOURNAL NUMBER SEED HARM
 """
+import logging
 import os
 import random
 import signal
@@ -112,6 +113,7 @@ def work(task):
 
 
 def main():
+    logging.basicConfig(level=logging.CRITICAL)  # hosts that are down are no news
     transport = AnyHost("http://127.0.0.1:1", KEY, timeout=3.0, retry=RetryPolicy(attempts=50, base=0.02, cap=0.2))
     worker = Worker(transport, Recorded(transport), WorkerTypes(transport), concurrency=2, lease=1.5, wait=0.5, name="python-" + NUMBER,
                     register=False, give_up=20.0)
