@@ -430,8 +430,8 @@ static struct list *waiting_list(struct intake *e) {
     return e->exchange->pub.who.authenticated ? &e->set->bodies : &e->set->anonymous;
 }
 
-/* A client without TCP_NODELAY keeps the rest of a request until what it sent is acknowledged, which
- * the kernel would do 40 ms later, in the hope of an answer to go with it. */
+/* A client without TCP_NODELAY keeps the rest of a request until what it sent is acknowledged,
+ * which the kernel would do 40 ms later, in the hope of an answer to go with it. */
 static void rest_invite(const struct intake *e) {
     (void)net_option(e->fd, IPPROTO_TCP, TCP_QUICKACK, 1);
 }

@@ -1,9 +1,9 @@
 /*
  * worker.c: one worker as a process of its own.  It claims, heartbeats, completes, fails, asks and
- * emits through whichever host answers; it hangs up on its claims, forgets tasks, answers when their
- * leases have long run out, and kills itself where that hurts: behind a claim, behind the effect,
- * while an answer is on its way, behind an answer that it has told nobody of.  What it did is in its
- * journal before or behind each step (journal.h), which outlives it.
+ * emits through whichever host answers; it hangs up on its claims, forgets tasks, answers when
+ * their leases have long run out, and kills itself where that hurts: behind a claim, behind the
+ * effect, while an answer is on its way.  What it did is in its journal (journal.c), which outlives
+ * it.
  *
  * usage: chaos_worker PORTS JOURNAL NUMBER SEED HARM
  * PORTS: a mapped file, one port per host, 0 = down.  HARM: 0 = it only works.  SIGTERM: it says
