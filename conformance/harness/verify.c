@@ -159,6 +159,12 @@ static void judge_snapshot(const char *run, struct str json) {
     cr_expect(str_eqc(text_or_none(json, "runId"), run), "a snapshot of another run");
 }
 
+static void judge_bundle(const char *run, struct str json) {
+    judge("the debug bundle", "debug-bundle.schema.json", "", json);
+    cr_expect(is_type(json, "events", JSON_ARRAY), "no events array");
+    if (is_type(json, "events", JSON_ARRAY)) verify_event_list(run, json);
+}
+
 static void judge_events(const char *run, struct str json) {
     cr_expect(is_type(json, "events", JSON_ARRAY), "no events array");
     if (is_type(json, "events", JSON_ARRAY)) verify_event_list(run, json);
@@ -210,6 +216,7 @@ static const struct {
     {"POST", "/v1/runs/*/cancel", 200, judge_control},
     {"POST", "/v1/runs/*:pause", 202, judge_control},
     {"POST", "/v1/runs/*:resume", 202, judge_control},
+    {"GET", "/v1/runs/*/debug-bundle", 200, judge_bundle},
     {"GET", "/v1/runs/*/events/poll", 200, judge_poll},
     {"GET", "/v1/runs/*/events", 200, judge_events},
     {"GET", "/v1/runs/*", 200, judge_snapshot},

@@ -147,6 +147,7 @@ int remote_list(struct cli *c, const char *url, const struct remote_list *list,
 int remote_runs_list(struct cli *c, const char *url, const struct remote_filter *f);
 int remote_interrupts_list(struct cli *c, const char *url, const struct remote_filter *f);
 int remote_run_show(struct cli *c, const char *url, const char *run_id);
+int remote_run_bundle(struct cli *c, const char *url, const char *run_id);
 int remote_run_events(struct cli *c, const char *url, const char *run_id, int64_t from);
 
 /* --- workflow_remote.c: the verbs of wopr workflow that a host carries out --- */
@@ -184,6 +185,7 @@ int cmd_workflow(struct cli *c);
 int cmd_interrupts(struct cli *c);
 int cmd_runs(struct cli *c);
 int cmd_tail(struct cli *c);
+int cmd_bundle(struct cli *c);
 int cmd_verify(struct cli *c);
 int cmd_version(struct cli *c);
 

@@ -160,16 +160,24 @@ static void run_target(struct target *t, const char *run_id, const char *rest) {
     buf_addz(&t->b, rest);
 }
 
-int remote_run_show(struct cli *c, const char *url, const char *run_id) {
+static int document_print(struct cli *c, const char *url, const char *run_id, const char *rest) {
     struct cli_remote r;
     struct target t;
     struct str answer;
     int rc = cli_remote(c, url, &r);
     if (rc != 0) return rc;
-    run_target(&t, run_id, "");
+    run_target(&t, run_id, rest);
     rc = target_ask(c, &r, &t, &answer);
     if (rc == 0) doc_print(answer);
     return rc;
+}
+
+int remote_run_show(struct cli *c, const char *url, const char *run_id) {
+    return document_print(c, url, run_id, "");
+}
+
+int remote_run_bundle(struct cli *c, const char *url, const char *run_id) {
+    return document_print(c, url, run_id, "/debug-bundle");
 }
 
 /* One answer of events after *last.  *end: nothing is left now. */

@@ -151,6 +151,93 @@ class Capabilities(TypedDict):
     compliance: NotRequired[CapabilitiesCompliance]
 
 
+class RunDebugBundleHost(TypedDict):
+    """Identifies the host that produced the bundle."""
+
+    name: str
+    version: str
+    vendor: NotRequired[str]
+
+
+class RunDebugBundleRunError2(TypedDict):
+    code: str
+    message: NotRequired[str]
+
+
+class RunDebugBundleRun(TypedDict):
+    """Run snapshot — same shape as GET /v1/runs/{runId}. See run-snapshot.schema.json."""
+
+    runId: str
+    workflowId: str
+    status: Literal["pending", "running", "completed", "failed", "cancelled", "waiting-approval", "waiting-clarification"]
+    startedAt: NotRequired[str]
+    endedAt: NotRequired[Union[str, None]]
+    error: NotRequired[Union[None, RunDebugBundleRunError2]]
+    inputs: NotRequired[Dict[str, Any]]
+    variables: NotRequired[Dict[str, Any]]
+    currentNodeId: NotRequired[Union[str, None]]
+    nodeStates: NotRequired[Dict[str, Any]]
+    metrics: NotRequired[Dict[str, Any]]
+
+
+class RunDebugBundleEventsItem(TypedDict):
+    sequence: NotRequired[Union[int, None]]
+    seq: NotRequired[Union[int, None]]
+    type: NotRequired[str]
+    timestamp: NotRequired[str]
+    nodeId: NotRequired[Union[str, None]]
+    data: NotRequired[Any]
+
+
+class RunDebugBundleSpansItem(TypedDict):
+    name: str
+    spanId: NotRequired[str]
+    parentSpanId: NotRequired[Union[str, None]]
+    startedAt: NotRequired[str]
+    endedAt: NotRequired[Union[str, None]]
+    attributes: NotRequired[Dict[str, Any]]
+
+
+class RunDebugBundleMetricsOpenwopCost2Tokens(TypedDict):
+    input: NotRequired[int]
+    output: NotRequired[int]
+
+
+class RunDebugBundleMetricsOpenwopCost2(TypedDict):
+    usd: NotRequired[float]
+    tokens: NotRequired[RunDebugBundleMetricsOpenwopCost2Tokens]
+    model: NotRequired[str]
+    provider: NotRequired[str]
+    duration_ms: NotRequired[float]
+
+
+class RunDebugBundleMetrics(TypedDict):
+    """Aggregate metrics for the run."""
+
+    openwopCost: NotRequired[Union[None, RunDebugBundleMetricsOpenwopCost2]]
+    nodeCount: NotRequired[int]
+    eventCount: NotRequired[int]
+
+
+class RunDebugBundle(TypedDict):
+    """Portable JSON export of a single run's diagnostic state. See spec/v1/debug-bundle.md. Additive over v1 per
+    COMPATIBILITY.md §2.1: optional endpoint; hosts MAY omit.
+    """
+
+    bundleVersion: str
+    generatedAt: str
+    host: RunDebugBundleHost
+    run: RunDebugBundleRun
+    events: List[RunDebugBundleEventsItem]
+    spans: NotRequired[List[RunDebugBundleSpansItem]]
+    metrics: NotRequired[RunDebugBundleMetrics]
+    redactionApplied: bool
+    redactionMode: Literal["mask", "omit", "hash", "passthrough"]
+    truncated: NotRequired[bool]
+    truncatedReason: NotRequired[str]
+    runStatus: NotRequired[RunStatus]
+
+
 class ErrorEnvelope(TypedDict):
     """Canonical error response shape returned by every OpenWOP-compliant server on a non-2xx response. See
     rest-endpoints.md §error-envelope and auth.md §3.
@@ -1115,6 +1202,7 @@ OPERATIONS: Dict[str, Operation] = {
     "createRun": Operation("POST", "/v1/runs", True),
     "listRuns": Operation("GET", "/v1/runs", False),
     "getRun": Operation("GET", "/v1/runs/{runId}", False),
+    "getDebugBundle": Operation("GET", "/v1/runs/{runId}/debug-bundle", False),
     "streamRunEvents": Operation("GET", "/v1/runs/{runId}/events", False),
     "pollRunEvents": Operation("GET", "/v1/runs/{runId}/events/poll", False),
     "cancelRun": Operation("POST", "/v1/runs/{runId}/cancel", True),

@@ -290,6 +290,91 @@ export interface Capabilities {
 }
 
 /**
+ * Portable JSON export of a single run's diagnostic state. See spec/v1/debug-bundle.md. Additive over v1 per
+ * COMPATIBILITY.md §2.1: optional endpoint; hosts MAY omit.
+ */
+export interface RunDebugBundle {
+  /** Schema version of the bundle. v1.x bundles are '1'. */
+  bundleVersion: string;
+  /** ISO 8601 timestamp when the host generated this response. */
+  generatedAt: string;
+  /** Identifies the host that produced the bundle. */
+  host: {
+    name: string;
+    version: string;
+    vendor?: string;
+  };
+  /** Run snapshot — same shape as GET /v1/runs/{runId}. See run-snapshot.schema.json. */
+  run: {
+    runId: string;
+    workflowId: string;
+    status: "pending" | "running" | "completed" | "failed" | "cancelled" | "waiting-approval" | "waiting-clarification";
+    startedAt?: string;
+    endedAt?: string | null;
+    error?: null | {
+      code: string;
+      message?: string;
+      [member: string]: unknown;
+    };
+    inputs?: Record<string, unknown>;
+    variables?: Record<string, unknown>;
+    currentNodeId?: string | null;
+    nodeStates?: Record<string, unknown>;
+    metrics?: Record<string, unknown>;
+    [member: string]: unknown;
+  };
+  /** Full event log for this run, in order. Each entry follows run-event.schema.json. */
+  events: ({
+    sequence?: number | null;
+    /** Legacy alias for `sequence`. Hosts that pre-date the rename emit `seq`. Clients accept either. */
+    seq?: number | null;
+    type?: string;
+    timestamp?: string;
+    nodeId?: string | null;
+    data?: unknown;
+    [member: string]: unknown;
+  })[];
+  /** OTel-format spans per spec/v1/observability.md. Empty array if host doesn't emit spans. */
+  spans?: ({
+    name: string;
+    spanId?: string;
+    parentSpanId?: string | null;
+    startedAt?: string;
+    endedAt?: string | null;
+    attributes?: Record<string, unknown>;
+    [member: string]: unknown;
+  })[];
+  /** Aggregate metrics for the run. */
+  metrics?: {
+    openwopCost?: null | {
+      usd?: number;
+      tokens?: {
+        input?: number;
+        output?: number;
+      };
+      model?: string;
+      provider?: string;
+      duration_ms?: number;
+      [member: string]: unknown;
+    };
+    nodeCount?: number;
+    /** MUST equal events.length per spec/v1/debug-bundle.md. */
+    eventCount?: number;
+    [member: string]: unknown;
+  };
+  /** True if any field in this bundle was masked/omitted/hashed by the host's redaction harness. */
+  redactionApplied: boolean;
+  /** Masking mode in effect per capabilities.compliance.defaultMode. */
+  redactionMode: "mask" | "omit" | "hash" | "passthrough";
+  /** True when the bundle was truncated to fit the host's size cap. */
+  truncated?: boolean;
+  /** Why truncation occurred (e.g., 'events_truncated_to_size_cap'). */
+  truncatedReason?: string;
+  runStatus?: RunStatus;
+  [member: string]: unknown;
+}
+
+/**
  * Canonical error response shape returned by every OpenWOP-compliant server on a non-2xx response. See
  * rest-endpoints.md §error-envelope and auth.md §3.
  */
@@ -1671,6 +1756,7 @@ export const operations = {
   createRun: { method: "POST", path: "/v1/runs", idempotent: true },
   listRuns: { method: "GET", path: "/v1/runs", idempotent: false },
   getRun: { method: "GET", path: "/v1/runs/{runId}", idempotent: false },
+  getDebugBundle: { method: "GET", path: "/v1/runs/{runId}/debug-bundle", idempotent: false },
   streamRunEvents: { method: "GET", path: "/v1/runs/{runId}/events", idempotent: false },
   pollRunEvents: { method: "GET", path: "/v1/runs/{runId}/events/poll", idempotent: false },
   cancelRun: { method: "POST", path: "/v1/runs/{runId}/cancel", idempotent: true },

@@ -175,6 +175,14 @@ static void put_webhooks(const struct v1_config *c, struct jw *w) { /* CAP-41, H
 }
 static bool has_webhooks(const struct v1_config *c) { return c->hooks != NULL; }
 
+static void put_bundle(const struct v1_config *c, struct jw *w) { /* CAP-44, DBG-1 */
+    (void)c;
+    jw_object(w);
+    jw_kbool(w, "supported", true);
+    jw_end_object(w);
+}
+static bool has_bundle(const struct v1_config *c) { return c->debug_bundle_max > 0; }
+
 static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_object(w);
     jw_key(w, "interrupts");
@@ -217,6 +225,7 @@ static const struct feature {
     {"runs", true, put_runs, NULL},
     {"replay", true, put_replay, NULL},
     {"webhooks", true, put_webhooks, has_webhooks},
+    {"debugBundle", true, put_bundle, has_bundle},
     {"extensions", false, put_extensions, NULL},
 };
 #define FEATURES_NR (sizeof FEATURES / sizeof FEATURES[0])

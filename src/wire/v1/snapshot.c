@@ -67,23 +67,30 @@ static size_t entries_of_vars(struct entry *to, const struct run_view *v) {
     return n;
 }
 
-static void states_render(struct jw *w, const struct run_view *v, struct entry *tmp) {
+int v1_state_members(struct jw *w, const struct run_view *v, bool channels,
+                     struct wopr_error *err) {
+    size_t widest = v->nodes_nr > v->vars_nr + v->chans_nr ? v->nodes_nr : v->vars_nr + v->chans_nr;
+    struct entry *tmp = mem_array(widest + 1, sizeof *tmp);
+    if (!tmp) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the state of a run");
     jw_key(w, "nodeStates");
     object_render(w, tmp, entries_of_items(tmp, v->nodes, v->nodes_nr));
     jw_key(w, "variables");
     object_render(w, tmp, entries_of_vars(tmp, v));
-    size_t n = entries_of_chans(tmp, v, true);
-    if (n == 0) return;
-    jw_key(w, "channels");
-    object_render(w, tmp, n);
+    size_t n = channels ? entries_of_chans(tmp, v, true) : 0;
+    if (n > 0) {
+        jw_key(w, "channels");
+        object_render(w, tmp, n);
+    }
+    mem_free(tmp);
+    return 0;
 }
 
 /* Closed on the snapshot: code, message, details (S:SN); the log's error may hold more. */
-static void error_render(struct jw *w, struct str error) {
+void v1_error_member(struct jw *w, struct str error, bool details) {
     static const char *const KEYS[] = {"code", "message", "details"};
     jw_key(w, "error");
     jw_object(w);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < (details ? 3 : 2); i++) {
         struct str raw = json_get(error, KEYS[i]);
         if (raw.p) jw_kraw(w, KEYS[i], raw);
     }
@@ -129,12 +136,8 @@ static void version_render(struct jw *w, const struct run_head *h) {
 int v1_snapshot_render(const struct run_view *v, int64_t at_seq, int64_t now_ms, struct buf *out,
                        struct wopr_error *err) {
     (void)now_ms; /* values are final: read-time TTL is applied where the view is made (CHAN-17) */
-    size_t widest = v->nodes_nr > v->vars_nr + v->chans_nr ? v->nodes_nr : v->vars_nr + v->chans_nr;
     size_t start = out->len;
-    struct entry *tmp = mem_array(widest + 1, sizeof *tmp);
     struct jw w;
-    int rc = 0;
-    if (!tmp) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the snapshot");
     jw_init(&w, out);
     jw_object(&w);
     jw_kstr(&w, "runId", v->head.run_id);
@@ -149,15 +152,14 @@ int v1_snapshot_render(const struct run_view *v, int64_t at_seq, int64_t now_ms,
     v1_fork_member(&w, &v->fork);
     if (v->child_depth > 0) jw_kint(&w, "childDepth", v->child_depth);
     children_render(&w, v);
-    states_render(&w, v, tmp);
+    int rc = v1_state_members(&w, v, true, err);
     if (v->interrupt.n) jw_kraw(&w, "interrupt", v->interrupt);
     if (v->outputs.n) jw_kraw(&w, "outputs", v->outputs);
-    if (v->error.n && v->head.status == RUN_FAILED) error_render(&w, v->error);
+    if (v->error.n && v->head.status == RUN_FAILED) v1_error_member(&w, v->error, true);
     version_render(&w, &v->head);
-    rc = options_render(&w, v, err);
+    if (rc == 0) rc = options_render(&w, v, err);
     if (at_seq >= 0) jw_kint(&w, "atSeq", at_seq);
     jw_end_object(&w);
-    mem_free(tmp);
     if (rc != 0) return rc;
     v1_one_line(out, start);
     return buf_failed(out) ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the snapshot")

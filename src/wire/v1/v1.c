@@ -73,6 +73,7 @@ int v1_new(const struct v1_config *cfg, struct engine *engine, struct journal *j
     rc = v1_openapi_build(v, err);
     if (rc != 0) goto fail;
     /* The documents hold copies by now; the caller may free these texts. */
+    v->implementation = arena_str(arena, json_get(v->discovery, "implementation"));
     v->cfg.version = v->cfg.vendor = NULL;
     v->cfg.runtime_capabilities = v->cfg.fixtures = NULL;
     *out = v;

@@ -29,6 +29,7 @@ struct v1_config {
     int64_t workflow_bytes_max;   /* definitions of a tenant with their versions; 0 = no bound */
     struct hooks *hooks;          /* NULL = webhooks are off */
     int64_t webhooks_max;         /* of a tenant */
+    int64_t debug_bundle_max;     /* bytes of one; 0 = none are given */
     const char *const
         *fixtures; /* advertised fixture ids: seeded and executable here (CAP-23, FIX-3) */
 };
@@ -64,6 +65,16 @@ MUST_CHECK int v1_snapshot_render(const struct run_view *v, int64_t at_seq, int6
 /* Fill view->interrupt, what a waiting run of the store waits for (INT-13), in a; never a token. */
 MUST_CHECK int v1_interrupt_of(struct store *s, struct run_view *view, struct arena *a,
                                struct wopr_error *err);
+/* The debug bundle of a run (S:DB), at most bytes_max bytes.  view: of the store, with no interrupt
+ * filled in.  NO_MEMORY, CORRUPT, and what reading the log returns. */
+struct v1_bundle {
+    struct store *store;
+    const struct run_view *view;
+    size_t bytes_max;
+    struct str host; /* raw {"name","version","vendor"?}, as in discovery (CAP-11) */
+};
+MUST_CHECK int v1_bundle_render(const struct v1_bundle *of, int64_t now_ms, struct buf *out,
+                                struct wopr_error *err);
 /* The view of a folded state, equal to what the store shows for the same log (EVT-41); texts are
  * borrowed from s and o or allocated in a. */
 MUST_CHECK int v1_view_of_state(const struct run_state *s, const struct run_origin *o,

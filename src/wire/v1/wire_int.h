@@ -38,6 +38,7 @@ struct v1 {
     struct http_mount wire;
     struct str discovery, discovery_etag, capabilities_etag; /* etags with their quotes */
     struct str openapi, openapi_etag;
+    struct str implementation; /* raw member of the discovery document */
     atomic_uint_fast64_t workflows[WORKFLOW_EVENTS_NR];
 };
 
@@ -119,6 +120,10 @@ void v1_fork_member(struct jw *w, const struct run_fork *f);
 /* --- snapshot.c --- */
 const char *v1_status_shown(enum run_status s); /* cancelling shows as running (D35) */
 void v1_time_member(struct jw *w, const char *key, int64_t ms); /* omitted when 0 */
+/* "nodeStates", "variables" and, if there are and they are asked for, "channels". */
+MUST_CHECK int v1_state_members(struct jw *w, const struct run_view *v, bool channels,
+                                struct wopr_error *err);
+void v1_error_member(struct jw *w, struct str error, bool details);
 
 /* --- workflow_check.c --- */
 struct v1_findings {
