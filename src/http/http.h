@@ -215,7 +215,6 @@ struct http_idem {
     struct sha256 secret; /* keys the digests of bodies that are stored (IDEM-10) */
     int64_t secret_no;    /* which one it is, 0 = none: they are stored as they are */
 };
-/* What the listener of operations asks its owner, from any thread; each may be NULL. */
 struct http_audit {
     /* Gets an entry "http.request" for each request with a credential or a token, after its answer;
      * of those that only read if reads is set.  Must not wait.  NULL = none. */
@@ -223,6 +222,7 @@ struct http_audit {
     void *ctx;
     bool reads;
 };
+/* What the listener of operations asks its owner, from any thread; each may be NULL. */
 struct http_ops {
     void (*metrics)(void *ctx, struct buf *out); /* appends text to /metrics */
     bool (*ready)(void *ctx);                    /* /readyz */
