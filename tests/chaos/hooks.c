@@ -26,10 +26,9 @@ enum {
 };
 #define SECRET "chaos-webhook-secret-0123456789"
 
-static const char *const EVENTS[HOOKS_NR] = {
-    "\"run.started\",\"run.completed\",\"run.failed\",\"run.cancelled\"", "\"node.completed\"",
-    "\"run.resumed\",\"run.paused\",\"approval.requested\",\"approval.received\",\"lease."
-    "acquired\""};
+#define LIFE  "\"run.started\",\"run.completed\",\"run.failed\",\"run.cancelled\""
+#define TURNS "\"run.resumed\",\"run.paused\",\"approval.requested\",\"approval.received\""
+static const char *const EVENTS[HOOKS_NR] = {LIFE, "\"node.completed\"", TURNS};
 
 struct taken { /* a delivery that was answered well, in the order of arrival */
     int hook;
