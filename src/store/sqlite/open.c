@@ -114,7 +114,8 @@ static int open_writer(struct store *s, struct wopr_error *err) {
     if (rc == 0 && alone) rc = migrate(s->writer, true, err);
     bool shared = s->cfg.host_lock && !s->cfg.exclusive;
     if (rc == 0 && alone && shared) rc = host_lock_share(s, err);
-    return rc == 0 && shared ? schema_beside_others(s, err) : rc;
+    if (rc == 0 && shared) rc = schema_beside_others(s, err);
+    return rc == 0 ? task_counts_begin(s->writer, err) : rc;
 }
 
 int store_open(const struct store_config *cfg, struct store **out, struct wopr_error *err) {
