@@ -94,6 +94,7 @@ bool budget_move(struct http_server *s, struct holder *h, size_t *counted, size_
 
 /* ---- watch.c: parked exchanges whose peer leaves; a set for each loop, on its thread ---- */
 struct watch;
+/* NULL without memory.  watch_fd is readable when a peer left: watch_turn wakes its exchange. */
 struct watch *watch_new(void);
 void watch_free(struct watch *w);
 int watch_fd(const struct watch *w);
@@ -114,6 +115,7 @@ MUST_CHECK int guess_admit(struct exchange *x, struct str credential, struct wop
 /* After: count a failure; rc, or RATE_LIMITED. */
 int guess_result(struct exchange *x, int rc, struct wopr_error *err);
 struct sha256;
+/* The credential with this hash was right: guess_admit lets it in from any address. */
 void guess_known(struct http_server *s, const struct sha256 *hash);
 
 /* ---- offload.c: threads for long reads and large bodies ---- */
@@ -143,6 +145,7 @@ struct trim {
     pthread_t thread;
     bool made, running, stop;
 };
+/* NO_MEMORY; of trim_start also when there can be no thread.  trim_stop waits for its end. */
 MUST_CHECK int trim_init(struct trim *t);
 void trim_fini(struct trim *t);
 MUST_CHECK int trim_start(struct trim *t);

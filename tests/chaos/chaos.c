@@ -47,15 +47,17 @@ static void storm_survive(void) {
         cr_assert_str_eq(clients[i].wrong, "", "%s", clients[i].wrong);
         ops += (unsigned)clients[i].ops_nr;
     }
+    workers_calm();
     checks_wait_quiet(); /* the hosts that are left finish what the harmed ones began */
     hosts_stop();
     hosts_last();
     actors_settle();
     fprintf(stderr, "chaos: %u requests answered\n", ops);
     checks_wait_quiet();
+    replays_check(&slots[0].sv);
     workers_stop();
     checks_runs();
-    workers_check(&slots[0].sv);
+    journal_check(&slots[0].sv);
     checks_interrupts();
     checks_outside(&storm);
     hosts_stop();
