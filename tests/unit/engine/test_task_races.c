@@ -78,3 +78,16 @@ Test(engine_task_races, a_lease_that_ends_before_the_commit_is_told_as_any_other
     cr_assert_eq(worker_claim(TYPE, 1, 30000).n, 1u, "and another worker has it");
     cr_expect_eq(world_count(run, EV_NODE_COMPLETED), 0u);
 }
+
+Test(engine_task_races, a_forged_epoch_is_told_as_one /* WRK-14 */) {
+    struct str run;
+    struct task_row t = task_leased(&run);
+    const struct task_says done = {.verb = TASK_COMPLETE, .output = STR("{}")};
+    struct wopr_error err;
+    t.epoch = 7;
+    cr_expect_eq(worker_say(&t, &done, &err), WOPR_E_TASK_LOST);
+    cr_expect_not_null(strstr(err.message, "no claim has had this epoch"), "%s", err.message);
+    cr_expect_not_null(strstr(err.details, "\"epoch\":1"), "%s", err.details);
+    t.epoch = 1;
+    cr_expect_eq(worker_say(&t, &done, &err), 0, "%s", err.message);
+}
