@@ -100,6 +100,7 @@ struct checker {
     struct store *store; /* where workers have registered types (WRK-4); NULL: not asked */
     struct str tenant;
 };
+/* conformance: with the types of the fixtures.  Errors: NO_MEMORY, CONFIG. */
 MUST_CHECK int checker_open(struct checker *k, bool conformance, struct wopr_error *err);
 void checker_close(struct checker *k); /* also after a failed open */
 /* workflow_check; findings go to stderr, one line each. */
@@ -119,6 +120,7 @@ struct start_args {
     uint64_t timeout_s; /* of waiting, 0 = none */
     bool follow, wait, json, all;
 };
+/* argv: the verb and its arguments.  Return the exit status of the command. */
 int start_run(struct cli *c, const struct start_args *in);
 int cancel_many(struct cli *c, const struct start_args *in);
 
@@ -142,6 +144,7 @@ struct remote_list {
     const char *head; /* of the table */
     void (*line)(struct cli *c, struct str row);
 };
+/* Each prints what it got and returns the exit status; url NULL: the settings' listener. */
 int remote_list(struct cli *c, const char *url, const struct remote_list *list,
                 const struct remote_filter *f);
 int remote_runs_list(struct cli *c, const char *url, const struct remote_filter *f);
@@ -156,6 +159,7 @@ struct workflow_args {
     int64_t revision;    /* 0: the current one */
     int64_t if_revision; /* as in struct workflow_terms */
 };
+/* Print what the host answers; the exit status.  The argument is argv[1]. */
 int remote_workflow_check(struct cli *c, const struct cli_remote *r,
                           const struct workflow_args *in);
 int remote_workflow_put(struct cli *c, const struct cli_remote *r, const struct workflow_args *in);
@@ -186,6 +190,7 @@ int cmd_interrupts(struct cli *c);
 int cmd_runs(struct cli *c);
 int cmd_tail(struct cli *c);
 int cmd_bundle(struct cli *c);
+int cmd_audit(struct cli *c);
 int cmd_verify(struct cli *c);
 int cmd_version(struct cli *c);
 

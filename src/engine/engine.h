@@ -198,6 +198,9 @@ struct engine_cmd {
      * transaction */
     bool has_idem;
     struct idem_key idem;
+    /* Who asked, and how: with the effect, and in its transaction, it becomes an entry of the audit
+     * log; the engine adds type, time, status and details.  NULL = none. */
+    const struct plan_audit *audit;
     /* Renders the answer for r into *out (status, body in cmd->arena) on a worker or the submitting
      * thread; must be quick.  Called before the commit that makes the answer true, and again with
      * the failure when that commit is refused: the last call counts.  Returns true when the answer

@@ -32,6 +32,7 @@ struct hooks_config {
     struct egress *egress;
     struct vault *vault;
 };
+/* No thread yet: hooks_start makes them.  What cfg points to outlives it. */
 MUST_CHECK int hooks_new(struct journal *j, const struct hooks_config *cfg, struct hooks **out,
                          struct wopr_error *err);
 /* After the engine has joined the other hosts. */

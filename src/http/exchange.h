@@ -32,7 +32,7 @@ struct exchange_life { /* exchange.c; request.c when a handler runs */
     atomic_int refs;   /* the connection, and an outstanding http_resume */
     atomic_bool owes_resume;
     atomic_bool aborted; /* the server stopped before the handler answered */
-    struct list live;    /* in server.parked_exchanges while a handler owes http_resume */
+    struct list live;    /* in server.exchanges.parked while a handler owes http_resume */
     struct exchange *next_spare;
     uint64_t start_ns;
 };
@@ -100,6 +100,7 @@ struct exchange {
     struct exchange_peer peer;
     struct exchange_job job;
     enum metric_refusal refusal; /* the reason when it is known where it arises */
+    bool guessed;                /* a credential was judged and refused */
     bool close_after;            /* the connection ends with the answer */
     bool has_stream;             /* the answer is this stream */
     struct http_stream stream;
@@ -110,6 +111,8 @@ static inline struct exchange *exchange_of(struct http_call *c) { return c->priv
 static inline bool exchange_is_read(const struct exchange *x) {
     return str_eq(x->pub.method, STR("GET")) || str_eq(x->pub.method, STR("HEAD"));
 }
+/* With one reference, that of the connection; NULL without memory.  The last unref releases the
+ * exchange for the next request. */
 struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn);
 void exchange_unref(struct exchange *x);
 /* The request is over: its accounts, and the connection's reference. */

@@ -93,6 +93,8 @@ void http_reply(struct http_call *c, int status,
 void http_reply_header(struct http_call *c, const char *name, struct str value);
 /* The reply is the stored one of an earlier request: in the words of the call's mount (IDEM-5). */
 void http_reply_replayed(struct http_call *c);
+/* Who asks for what, for the audit log: texts of the call, or in its arena. */
+void http_audit_of(const struct http_call *c, struct plan_audit *out);
 /* The error envelope, as the mount spells it. */
 void http_fail(struct http_call *c, const struct wopr_error *err);
 /* From any thread, once per HTTP_PENDING: the connection continues.  A reply that was set is sent;
@@ -202,6 +204,33 @@ struct http_mount {
 };
 
 /* --- server --- */
+/* Per second, and how many at once; a rate of 0: no bound. */
+struct http_rates {
+    unsigned key_rate, key_burst;
+    unsigned address_rate, address_burst;           /* discovery, per address */
+    unsigned large_body_rate, large_body_burst;     /* bytes of bodies beyond HTTP_LARGE_BODY, per
+                                                       tenant */
+    unsigned auth_failure_rate, auth_failure_burst; /* failed credentials per address */
+};
+/* Repeated keys of clients, besides how long they are kept. */
+struct http_idem {
+    int wait_ms;          /* a repeated key waits for the first answer (IDEM-11) */
+    struct sha256 secret; /* keys the digests of bodies that are stored (IDEM-10) */
+    int64_t secret_no;    /* which one it is, 0 = none: they are stored as they are */
+};
+struct http_audit {
+    /* Gets an entry "http.request" for each request with a credential or a token, after its answer;
+     * of those that only read if reads is set.  Must not wait.  NULL = none. */
+    void (*note)(void *ctx, const struct plan_audit *row);
+    void *ctx;
+    bool reads;
+};
+/* What the listener of operations asks its owner, from any thread; each may be NULL. */
+struct http_ops {
+    void (*metrics)(void *ctx, struct buf *out); /* appends text to /metrics */
+    bool (*ready)(void *ctx);                    /* /readyz */
+    void *ctx;
+};
 /* What is 0 or negative and does not say what that means has the default of its setting. */
 struct http_config {
     const char *host;                         /* "127.0.0.1" */
@@ -235,21 +264,13 @@ struct http_config {
     unsigned read_threads;    /* for http_offload */
     size_t pool_bytes;        /* libmicrohttpd memory per connection */
     int keepalive_ms;
-    int read_timeout_s;           /* idle connections, slow bodies, stuck readers: cut after this */
-    int head_timeout_s;           /* from the first byte of a head to its last */
-    int idem_wait_ms;             /* a repeated key waits for the first answer (IDEM-11) */
-    struct sha256 idem_secret;    /* keys the digests of bodies that are stored (IDEM-10) */
-    int64_t idem_secret_no;       /* which one it is, 0 = none: they are stored as they are */
-    int64_t idem_retention_s;     /* 86400 */
-    unsigned key_rate, key_burst; /* per key; 0 = off */
-    unsigned address_rate, address_burst;           /* discovery, per address; 0 = off */
-    unsigned large_body_rate, large_body_burst;     /* bytes of bodies beyond HTTP_LARGE_BODY, per
-                                                       tenant; 0 = off */
-    unsigned auth_failure_rate, auth_failure_burst; /* failed credentials per address; 0 = off */
-    /* extra metrics text for /metrics, appended; may be NULL */
-    void (*metrics)(void *ctx, struct buf *out);
-    bool (*ready)(void *ctx); /* /readyz; may be NULL */
-    void *metrics_ctx;
+    int read_timeout_s;       /* idle connections, slow bodies, stuck readers: cut after this */
+    int head_timeout_s;       /* from the first byte of a head to its last */
+    int64_t idem_retention_s; /* 86400 */
+    struct http_rates rates;
+    struct http_idem idem;
+    struct http_ops ops;
+    struct http_audit audit;
 };
 /* mounts: at least one; what they point to lives as long as the server.  CONFIG when two share a
  * name or a prefix, or an operation lies outside of its mount. */

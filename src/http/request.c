@@ -98,14 +98,14 @@ static int rate_limit(struct exchange *x, struct wopr_error *err) {
     struct http_server *s = x->pub.server;
     struct limit_state st = {0};
     if ((x->pub.op->flags & OP_ADDRESS_LIMIT) == 0) {
-        if (!x->pub.who.authenticated || limiter_take(s->key_limiter, x->pub.who.key_id, &st))
+        if (!x->pub.who.authenticated || limiter_take(s->rates.key, x->pub.who.key_id, &st))
             return 0;
         x->refusal = REFUSED_KEY_RATE;
         return limiter_refuse(&st, "key", NULL, err);
     }
-    if (!s->address_limiter) return 0;
+    if (!s->rates.address) return 0;
     char who[LIMIT_WHO_BYTES];
-    if (limiter_take(s->address_limiter, limit_address(x, who), &st)) return 0;
+    if (limiter_take(s->rates.address, limit_address(x, who), &st)) return 0;
     x->refusal = REFUSED_ADDRESS_RATE;
     return limiter_refuse(&st, "route", NULL, err);
 }
@@ -219,9 +219,9 @@ static void key_look_again(struct exchange *x) {
 static bool handler_over(struct exchange *x) {
     struct http_server *s = x->pub.server;
     exchange_end_wait(x);
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->exchanges.lock);
     list_del(&x->life.live);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->exchanges.lock);
     park_clear(&x->park);
     if (atomic_load(&x->life.aborted))
         request_fail(x, WOPR_E_UNAVAILABLE, "the host is shutting down");
@@ -256,9 +256,9 @@ static void resume_spare(struct exchange *x) {
 
 static void resume_await(struct exchange *x) {
     struct http_server *s = x->pub.server;
-    pthread_mutex_lock(&s->lock);
-    list_add_tail(&s->parked_exchanges, &x->life.live);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_lock(&s->exchanges.lock);
+    list_add_tail(&s->exchanges.parked, &x->life.live);
+    pthread_mutex_unlock(&s->exchanges.lock);
 }
 
 /* On a thread of offload.c.  The handler follows at once, unless the gate comes first. */
@@ -288,9 +288,9 @@ static void aside_over(struct exchange *x) {
     struct http_server *s = x->pub.server;
     x->aside = false;
     if (x->stage == EXCHANGE_HANDLER) return;
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->exchanges.lock);
     list_del(&x->life.live);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->exchanges.lock);
     park_clear(&x->park);
     if (!atomic_load(&x->life.aborted)) return;
     request_fail(x, WOPR_E_UNAVAILABLE, "the host is shutting down");

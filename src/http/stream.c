@@ -275,10 +275,10 @@ static bool stream_close(struct stream *st) {
     ASSERT(st->magic == STREAM_MAGIC);
     (void)fold_cancel(st);
     ticker_beat_del(&s->ticker, &st->beat);
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->exchanges.lock);
     list_del(&st->link);
     bool owned = !fold_orphan(st);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->exchanges.lock);
     if (owned) stream_parts_free(st);
     return owned;
 }
@@ -346,7 +346,7 @@ static struct stream *stream_new(struct http_server *s, struct exchange *x) {
     st->magic = STREAM_MAGIC;
     st->refs = 1;
     st->outlet.fd = -1;
-    st->plain = x->head.http_1_1 && !s->tls_cert;
+    st->plain = x->head.http_1_1 && !s->listen.tls_cert;
     list_init(&st->outlet.live);
     list_init(&st->outlet.stuck);
     st->final = h->final || h->ended;
@@ -445,9 +445,9 @@ static int stream_refuse_failed(struct exchange *x, struct stream *st, struct wo
 static void stream_enlist(struct stream *st) {
     struct http_server *s = st->park.server;
     ticker_beat_add(&s->ticker, &st->beat);
-    pthread_mutex_lock(&s->lock);
-    list_add_tail(&s->stream_list, &st->link);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_lock(&s->exchanges.lock);
+    list_add_tail(&s->exchanges.streams, &st->link);
+    pthread_mutex_unlock(&s->exchanges.lock);
 }
 
 static int stream_queue(struct exchange *x, struct stream *st, struct wopr_error *err) {
@@ -504,8 +504,8 @@ int stream_start(struct exchange *x, struct wopr_error *err) {
 }
 
 void stream_wake_all(struct http_server *s) {
-    pthread_mutex_lock(&s->lock);
-    for (struct list *l = s->stream_list.next; l != &s->stream_list; l = l->next)
+    pthread_mutex_lock(&s->exchanges.lock);
+    for (struct list *l = s->exchanges.streams.next; l != &s->exchanges.streams; l = l->next)
         park_wake(&LIST_ENTRY(l, struct stream, link)->park);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->exchanges.lock);
 }

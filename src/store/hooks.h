@@ -100,6 +100,7 @@ struct hook_lease {
     int64_t holder_no, epoch, changes;
     bool any; /* there are subscriptions */
 };
+/* Who delivers now, and how often subscriptions changed. */
 MUST_CHECK int store_hook_lease(struct store *s, struct hook_lease *out, struct wopr_error *err);
 /* A write.  This host delivers from now on, unless another one took over since `seen` was read.
  * *epoch: the new one.  FENCED. */

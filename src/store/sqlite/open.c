@@ -60,7 +60,7 @@ static int folder_make(const char *path, struct wopr_error *err) {
 
 /* Create the file with private permissions; SQLite gives its journals the same. */
 static int file_make(const char *path, struct wopr_error *err) {
-    int fd = fs_open(path, O_RDWR | O_CREAT, 0600);
+    int fd = fs_create(path, O_RDWR, 0600);
     if (fd < 0) return file_fail(err, "open database", path);
     close(fd);
     return 0;

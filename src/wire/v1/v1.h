@@ -6,6 +6,7 @@
 #ifndef WOPR_WIRE_V1_H
 #define WOPR_WIRE_V1_H
 
+#include "audit/audit.h"
 #include "domain/types.h"
 #include "engine/engine.h"
 #include "http/http.h"
@@ -23,13 +24,15 @@ struct v1_config {
     bool interrupt_callbacks;   /* tokens also for other kinds than external events (INT-13) */
     int64_t external_event_retention_s; /* how long a repeated event is recognised (INT-32) */
     bool cascade;                       /* cancelling a parent cancels its children (INT-44) */
-    bool interrupt_auth_required; /* every interrupt needs a bearer (INT-39): no tokens at all */
-    const struct wf_env *env;     /* what definitions are compiled with; lives as long as v1 */
-    struct wf_types types;        /* what is known of node types (domain/types.h) */
-    int64_t workflow_bytes_max;   /* definitions of a tenant with their versions; 0 = no bound */
-    struct hooks *hooks;          /* NULL = webhooks are off */
-    int64_t webhooks_max;         /* of a tenant */
-    int64_t debug_bundle_max;     /* bytes of one; 0 = none are given */
+    bool interrupt_auth_required;   /* every interrupt needs a bearer (INT-39): no tokens at all */
+    const struct wf_env *env;       /* what definitions are compiled with; lives as long as v1 */
+    struct wf_types types;          /* what is known of node types (domain/types.h) */
+    int64_t workflow_bytes_max;     /* definitions of a tenant with their versions; 0 = no bound */
+    struct hooks *hooks;            /* NULL = webhooks are off */
+    int64_t webhooks_max;           /* of a tenant */
+    const struct audit *audit;      /* NULL = no audit log is kept */
+    int64_t audit_entries, audit_s; /* intervals of its checkpoints (AUD-10) */
+    int64_t debug_bundle_max;       /* bytes of one; 0 = none are given */
     const char *const
         *fixtures; /* advertised fixture ids: seeded and executable here (CAP-23, FIX-3) */
 };
@@ -54,6 +57,7 @@ enum v1_workflow_event {
     WORKFLOW_CHECKED_BAD, /* has errors */
     WORKFLOW_EVENTS_NR
 };
+/* Since the start; from any thread. */
 void v1_workflow_stats(const struct v1 *v, uint64_t out[WORKFLOW_EVENTS_NR]);
 
 /* Rendering, also used by the command line (wopr runs show, wopr tail --json). */
@@ -73,6 +77,7 @@ struct v1_bundle {
     size_t bytes_max;
     struct str host; /* raw {"name","version","vendor"?}, as in discovery (CAP-11) */
 };
+/* Append the document.  TOO_BIG beyond bytes_max. */
 MUST_CHECK int v1_bundle_render(const struct v1_bundle *of, int64_t now_ms, struct buf *out,
                                 struct wopr_error *err);
 /* The view of a folded state, equal to what the store shows for the same log (EVT-41); texts are

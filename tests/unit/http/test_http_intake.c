@@ -111,8 +111,8 @@ Test(http_intake, parameters_and_cookies_cannot_exhaust_anything /* HTTP-11 */) 
         hang_up(c);
     }
     buf_fini(&b);
-    for (int i = 0; i < 5000 && atomic_load(&W.server->exchanges) > 0; i++) sched_yield();
-    cr_expect_eq(atomic_load(&W.server->exchanges), 0, "refused heads leak no exchange");
+    for (int i = 0; i < 5000 && atomic_load(&W.server->exchanges.open) > 0; i++) sched_yield();
+    cr_expect_eq(atomic_load(&W.server->exchanges.open), 0, "refused heads leak no exchange");
 }
 
 Test(http_intake, whatever_head_is_accepted_has_room_for_its_answer /* HTTP-15 */) {
@@ -254,8 +254,8 @@ Test(http_intake, half_a_head_is_dropped_when_its_client_leaves) {
         say(c[i], "GET / HTTP/1.1\r\nX: ");
         hang_up(c[i]);
     }
-    cr_expect(within(5000, &W.server->connections, 0), "%u are left",
-              atomic_load(&W.server->connections));
+    cr_expect(within(5000, &W.server->conns.open, 0), "%u are left",
+              atomic_load(&W.server->conns.open));
 }
 
 /* Writes a body bit by bit, as a client that reads only after it has written; then the answer. */
@@ -347,7 +347,7 @@ Test(http_intake_cfg, idle_and_slow_connections_make_room_for_new_ones /* PROF-1
     }
     expect_alive("with many more slow ones than connections");
     for (int i = 0; i < 64; i++) hang_up(slow[i]);
-    cr_expect(within(5000, &W.server->connections, 0));
+    cr_expect(within(5000, &W.server->conns.open, 0));
     expect_alive("after they left");
     world_down();
 }
@@ -442,7 +442,7 @@ Test(http_intake_cfg, who_comes_with_a_crowd_has_a_moment_to_speak, .timeout = 6
         crowd[i] = dial();
         say(crowd[i], "GET /v1/ping HTTP/1.1\r\nX: ");
     }
-    cr_expect(within(5000, &W.server->connections, 8), "as many as may be");
+    cr_expect(within(5000, &W.server->conns.open, 8), "as many as may be");
     struct client *c = dial();
     for (int i = 12; i < 15; i++) { /* fewer than there are older ones */
         crowd[i] = dial();
@@ -468,7 +468,7 @@ Test(http_intake_cfg, an_address_has_its_share_of_connections, .timeout = 60) {
     expect_refused(c, 503, "the third");
     hang_up(a);
     hang_up(c);
-    for (int i = 0; i < 5000 && atomic_load(&W.server->intakes_open) > 1; i++) sched_yield();
+    for (int i = 0; i < 5000 && atomic_load(&W.server->conns.placed) > 1; i++) sched_yield();
     expect_alive("a place is free again");
     hang_up(b);
     world_down();
@@ -477,8 +477,8 @@ Test(http_intake_cfg, an_address_has_its_share_of_connections, .timeout = 60) {
 static void behind_a_proxy(struct http_config *cfg) {
     cfg->trusted_proxies = "127.0.0.1, 10.1.0.0/16";
     cfg->address_connections_max = 1;
-    cfg->address_rate = 1;
-    cfg->address_burst = 2;
+    cfg->rates.address_rate = 1;
+    cfg->rates.address_burst = 2;
 }
 
 static int discover(const char *forwarded) {

@@ -96,22 +96,27 @@ Test(store_tasks, a_clock_that_was_set_back_keeps_no_lease_for_ever /* WRK-12 */
     cr_expect_eq(l.n, 1u);
 }
 
-/* Milliseconds of 200 claims. */
-static uint64_t claims_ms(void) {
-    uint64_t began_ms = clock_mono_ms();
-    for (int i = 0; i < 200; i++) cr_assert_eq(claim("a.many", 1, 5000 + i).n, 1u);
-    return clock_mono_ms() - began_ms;
+/* The cheapest hundred of three hundred claims, in microseconds. */
+static uint64_t claims_us(void) {
+    uint64_t least = UINT64_MAX;
+    for (int round = 0; round < 3; round++) {
+        uint64_t began = cpu_time_us();
+        for (int i = 0; i < 100; i++) cr_assert_eq(claim("a.many", 1, 5000 + i).n, 1u);
+        uint64_t us = cpu_time_us() - began;
+        if (us < least) least = us;
+    }
+    return least;
 }
 
 Test(store_tasks, a_claim_costs_the_same_however_many_wait /* WRK-24 */) {
     int64_t no = kit_run(&w, "run_1", 1);
     cr_assert_eq(kit_apply(&w, with_task(no, 1, 1000, "a.many")), 0);
-    uint64_t few_ms = claims_ms();
+    uint64_t few_us = claims_us();
     for (int i = 0; i < 50; i++)
         cr_assert_eq(kit_apply(&w, with_task(no, 2 + i, 2000, "a.many")), 0);
-    uint64_t many_ms = claims_ms();
-    cr_expect_lt(many_ms, 10 * few_ms + 500, "few %u ms, 100,000: %u ms", (unsigned)few_ms,
-                 (unsigned)many_ms);
+    uint64_t many_us = claims_us();
+    cr_expect_lt(many_us, 10 * few_us + 100000, "few %u us, 100,000: %u us", (unsigned)few_us,
+                 (unsigned)many_us);
 }
 
 /* --- what operators scrape --- */
