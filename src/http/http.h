@@ -111,6 +111,9 @@ struct http_waits_for {
     void *of;
 };
 int http_wait_for(struct http_call *c, const struct http_waits_for *w, int64_t timeout_ms);
+/* Has the client of a call that waited closed at least its sending side?  What is given to it now
+ * is most likely lost. */
+bool http_hung_up(struct http_call *c);
 /* What an answer may repeat of a path that is not served (HTTP-2, HTTP-14): its first segment when
  * that is a plain word like "runs" or "index.html", else nothing but the slash. */
 enum { HTTP_PATH_SHOWN_BYTES = 32 };
@@ -121,6 +124,8 @@ void http_path_shown(struct str path, char out[HTTP_PATH_SHOWN_BYTES]);
  * more than HTTP_LARGE_BODY bytes runs on such a thread from the start, and must not wait for
  * events. */
 int http_offload(struct http_call *c, void (*fn)(struct http_call *c));
+/* The same for a command that first has to do something long: fn may return HTTP_PENDING. */
+int http_offload_command(struct http_call *c, int (*fn)(struct http_call *c));
 /* "http://host:port" for absolute URLs: configured public URL, else scheme + Host header, else the
  * listener (RUN-4). */
 struct str http_base_url(struct http_call *c);

@@ -2,7 +2,8 @@
  * chaos.c: one host, or three hosts on one file, under workers and clients that create, resolve,
  * cancel, pause and fork, while hosts are killed, stopped, frozen beyond their leases and started
  * with clocks that are wrong.  Afterwards nothing acknowledged is lost and nothing happened twice.
- * EVT-2, EVT-7, HTTP-15, IDEM-12, INT-18, INT-41, STORE-30..40, STORE-42, FORK-12, WRK-10..23, HOOK-9..12.
+ * EVT-2, EVT-7, HTTP-15, IDEM-12, INT-18, INT-41, STORE-30..40, STORE-42, FORK-12, WRK-10..23,
+ * HOOK-9..12.
  * WOPR_CHAOS_SECONDS: how long (default 10).  WOPR_CHAOS_SEED repeats requests and harm; what a
  * kill hits depends on the machine too.
  */

@@ -31,7 +31,7 @@ static const char *const EVENTS[HOOKS_NR] = {
     "\"run.resumed\",\"run.paused\",\"approval.requested\",\"approval.received\",\"lease."
     "acquired\""};
 
-struct taken { /* a delivery, in the order of arrival */
+struct taken { /* a delivery that was answered well, in the order of arrival */
     int hook;
     char run[ID_BYTES];
     int64_t seq;
@@ -75,7 +75,7 @@ static bool signed_right(const char *head, const char *body) {
     return whole && strcmp(have, want) == 0;
 }
 
-static void keep(const char *text, const char *body) {
+static void keep(const char *text, const char *body, bool well) {
     struct taken t = {.hook = -1, .seq = -1, .at = rx.n};
     const char *seq = strstr(body, "\"sequence\":");
     if (rx.n == rx.cap) {
@@ -87,17 +87,15 @@ static void keep(const char *text, const char *body) {
     (void)sscanf(body, "{\"runId\":\"%63[^\"]", t.run);
     if (seq) t.seq = strtoll(seq + 11, NULL, 10);
     if (!signed_right(text, body) || t.hook < 0 || t.seq < 0) rx.forged++;
-    rx.v[rx.n++] = t;
+    if (well) rx.v[rx.n++] = t;
 }
 
 /* true: the connection is kept open. */
-static bool answer(int fd) {
+static bool answer(int fd, bool bad) {
     static const char OK[] = "HTTP/1.1 204 X\r\nContent-Length: 0\r\n\r\n",
                       NO[] = "HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n",
                       SHORT[] = "HTTP/1.1 200 X\r\nContent-Length: 50\r\n\r\nab";
     const struct linger reset = {1, 0};
-    bool bad = !atomic_load(&rx.calm) && client_chance(&rx.rng, 100) < BAD_PERCENT;
-    rx.bad += bad;
     switch (bad ? client_chance(&rx.rng, 4) : 9) {
     case 0:
         (void)!send(fd, NO, sizeof NO - 1, MSG_NOSIGNAL);
@@ -117,7 +115,7 @@ static bool answer(int fd) {
     }
 }
 
-/* A host that is frozen or killed in the middle of a request: half a second, and nothing is kept. */
+/* A host that is frozen or killed in the middle of a request: half a second, nothing is kept. */
 static bool serve(int fd, char *text) {
     const struct timeval wait = {.tv_usec = 500000};
     size_t n = 0;
@@ -128,8 +126,10 @@ static bool serve(int fd, char *text) {
         const char *body = strstr(text, "\r\n\r\n"), *length = strcasestr(text, "content-length:");
         if (!body || !length) continue;
         if (n < (size_t)(body + 4 - text) + strtoull(length + 15, NULL, 10)) continue;
-        keep(text, body + 4);
-        return answer(fd);
+        bool bad = !atomic_load(&rx.calm) && client_chance(&rx.rng, 100) < BAD_PERCENT;
+        rx.bad += bad;
+        keep(text, body + 4, !bad);
+        return answer(fd, bad);
     }
     rx.harmed++;
     return false;
