@@ -111,6 +111,9 @@ struct http_waits_for {
     void *of;
 };
 int http_wait_for(struct http_call *c, const struct http_waits_for *w, int64_t timeout_ms);
+/* Has the client of a call that waited closed at least its sending side?  What is given to it now
+ * is most likely lost. */
+bool http_hung_up(struct http_call *c);
 /* What an answer may repeat of a path that is not served (HTTP-2, HTTP-14): its first segment when
  * that is a plain word like "runs" or "index.html", else nothing but the slash. */
 enum { HTTP_PATH_SHOWN_BYTES = 32 };
