@@ -124,6 +124,8 @@ void http_path_shown(struct str path, char out[HTTP_PATH_SHOWN_BYTES]);
  * more than HTTP_LARGE_BODY bytes runs on such a thread from the start, and must not wait for
  * events. */
 int http_offload(struct http_call *c, void (*fn)(struct http_call *c));
+/* The same for a command that first has to do something long: fn may return HTTP_PENDING. */
+int http_offload_command(struct http_call *c, int (*fn)(struct http_call *c));
 /* "http://host:port" for absolute URLs: configured public URL, else scheme + Host header, else the
  * listener (RUN-4). */
 struct str http_base_url(struct http_call *c);

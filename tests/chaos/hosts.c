@@ -35,8 +35,20 @@ static void port_set(struct slot *s, int port) {
 }
 
 static void up(struct slot *s) {
-    static const char *const common[] = {"--claim-ttl-ms", "2000",     "--heartbeat-ms", "500",
-                                         "--egress-allow", "127.0.0.1"};
+    static const char *const common[] = {"--claim-ttl-ms",
+                                         "2000",
+                                         "--heartbeat-ms",
+                                         "500",
+                                         "--egress-allow",
+                                         "127.0.0.1",
+                                         "--webhook-retry-ms",
+                                         "10",
+                                         "--webhook-timeout-ms",
+                                         "200",
+                                         "--webhook-attempts",
+                                         "100",
+                                         "--webhook-breaker-seconds",
+                                         "1"};
     size_t n = 0;
     for (; n < sizeof common / sizeof *common; n++) s->args[n] = common[n];
     s->args[n++] = "--clock-file";

@@ -26,7 +26,7 @@ enum {
 /* --- hosts.c --- */
 struct slot {
     struct server sv;
-    const char *args[16];
+    const char *args[24];
     struct test_clock clock;
     atomic_int port; /* 0 = down */
     enum { SLOT_UP, SLOT_STOPPED, SLOT_DOWN } state;
@@ -106,6 +106,11 @@ void journal_check(const struct server *sv); /* against the log, when the worker
 
 /* --- replays.c --- */
 void replays_check(const struct server *sv); /* replays every run; nobody is called */
+
+/* --- hooks.c --- */
+void hooks_start(uint64_t seed); /* a receiver that misbehaves, and webhooks to it */
+void hooks_calm(void);           /* it behaves from now on */
+void hooks_check(const struct server *sv); /* afterwards; ends the receiver */
 
 /* --- checks.c --- */
 void checks_wait_quiet(void); /* every run has ended or waits for something that can come */
