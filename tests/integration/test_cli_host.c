@@ -11,23 +11,7 @@ TestSuite(cli_host, .init = up, .fini = down, .timeout = 240);
 
 static struct str out, err;
 
-/* "wopr ARGS --url <base>", with the key of the host in the environment */
-static int operate(const char *const *args) {
-    const char *all[24];
-    size_t n = 0;
-    while (args[n] != NULL) {
-        all[n] = args[n];
-        n++;
-    }
-    all[n++] = "--url";
-    all[n++] = sv.base;
-    all[n] = NULL;
-    sv.client_key = sv.key;
-    int rc = program(&sv, all, &out, &err);
-    sv.client_key = NULL;
-    return rc;
-}
-#define OPERATE(...) operate((const char *const[]){__VA_ARGS__, NULL})
+#define OPERATE(...) program_on(&sv, NULL, (const char *const[]){__VA_ARGS__, NULL}, &out, &err)
 #define ON_FILE(...) program(&sv, (const char *const[]){__VA_ARGS__, NULL}, &out, &err)
 
 Test(cli_host, runs_are_paused_resumed_and_cancelled) {
