@@ -21,6 +21,7 @@ const struct scenario SCENARIOS[] = {
     /* suite                  public scenario             profile */
     {"append_ordering", "append-ordering", FIXTURES},
     {"approval_payload", "approval-payload", CORE},
+    {"audit_log", "audit-log-integrity", OTHER},
     {"auth", "auth", CORE},
     {"cancellation", "cancellation", CORE},
     {"cap_breach", "cap-breach", CORE},

@@ -217,6 +217,8 @@ int cmd_seed(struct cli *c) {
     rc = cli_store(c, false, &s);
     if (rc != 0) return rc;
     rc = checker_open(&k, fixtures, &err);
+    k.store = s;
+    k.tenant = str_c(c->cfg.host_tenant);
     struct wf_env loose = {.definition_schema = k.env.definition_schema};
     if (rc == 0)
         rc = fixtures ? seed_fixtures(s, &loose, &n, &err)

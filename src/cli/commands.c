@@ -16,6 +16,7 @@ const struct cli_command CLI_COMMANDS[] = {
     {"webhooks", cmd_webhooks, "register webhooks, see how deliveries go, and repeat them"},
     {"tail", cmd_tail, "follow a run in the terminal (--json for pipes)"},
     {"bundle", cmd_bundle, "all there is to know of a run, in one document without secrets"},
+    {"audit", cmd_audit, "print the audit log"},
     {"verify", cmd_verify, "check a database and say what was found"},
     {"health", cmd_health, "ask a running host whether it is ready"},
     {"completion", cmd_completion, "completion of these commands in bash, zsh and fish"},

@@ -21,7 +21,7 @@ enum plan_what {
     PLAN_CREATE, /* insert a run row with the first events of its log and the status they lead to,
                   * or pending without an update */
     PLAN_RUN,    /* append to / update an existing run, fenced */
-    PLAN_SIDE    /* no run: only an idempotent answer */
+    PLAN_SIDE    /* no run: only an idempotent answer, or entries of the audit log */
 };
 enum fork_mode { FORK_NONE, FORK_REPLAY, FORK_BRANCH }; /* stored: never reorder */
 struct run_fork { /* a run's link to its source; mode NONE: not a fork */
@@ -199,6 +199,17 @@ struct plan_checkpoint {
     struct str image; /* bytes */
 };
 
+/* An entry of the audit log (AUD-3): what was asked for, by whom, and what it did.  An empty text,
+ * and 0, are null. */
+struct plan_audit {
+    int64_t at_ms;
+    struct str type; /* "run.created", ... */
+    struct str tenant, principal, key_id, scope, method, path, request_id;
+    struct str details; /* raw object of texts and integers, at most 4 KiB; more is left out */
+    int64_t status, latency_ms;
+    bool timed; /* latency_ms is said, also when it is 0 */
+};
+
 /* The kinds of rows that a plan writes beside its events, in the order in which they are written.
  *   ROWS(rows, one, type, texts)
  *     rows   the array in struct plan: rows, rows_nr, rows_cap
@@ -227,7 +238,10 @@ struct plan_checkpoint {
     ROWS(artifacts, artifact, struct plan_artifact,                                                \
          TEXT(artifact_id) TEXT(artifact_type) TEXT(node_id) TEXT(version) TEXT(summary)           \
              TEXT(body))                                                                           \
-    ROWS(checkpoints, checkpoint, struct plan_checkpoint, TEXT(image))
+    ROWS(checkpoints, checkpoint, struct plan_checkpoint, TEXT(image))                             \
+    ROWS(audits, audit, struct plan_audit,                                                         \
+         TEXT(type) TEXT(tenant) TEXT(principal) TEXT(key_id) TEXT(scope) TEXT(method) TEXT(path)  \
+             TEXT(request_id) TEXT(details))
 #define PLAN_NO_STEP(put)
 
 /* Layer-1 idempotency completion, written in the same transaction as the effect (IDEM-12). */

@@ -40,6 +40,7 @@ int egress_submit(struct egress *e, const struct egress_request *req, egress_don
 
 static int code_neutral(const struct transfer *t, CURLcode code) {
     if (t->too_big) return WOPR_E_TOO_BIG;
+    if (t->no_memory) return WOPR_E_NO_MEMORY;
     switch (code) {
     case CURLE_OK:
         return 0;

@@ -3,9 +3,12 @@
  */
 #include "engine/command.h"
 
+#include "base/clock.h"
+#include "codec/jobj.h"
 #include "engine/job.h"
 
 #define SUBMIT_RETRY_AFTER_S 1 /* ERR-9 */
+#define AUDIT_DETAILS_MAX    4096
 
 /* A worker calls done(), so that engine_submit never calls back into its caller. */
 static void answer_queue(struct engine *e, struct engine_cmd *cmd) {
@@ -98,9 +101,31 @@ void cmd_fail(struct engine *e, struct engine_cmd *cmd, int rc, const char *why)
     cmd_settle(e, cmd);
 }
 
+/* AUD-3: what the command did. */
+static void audit_attach(const struct engine_cmd *cmd, struct plan *p) {
+    static const char *const TYPES[ENGINE_OP_NR] = {
+        [ENGINE_CREATE] = "run.created", [ENGINE_CANCEL] = "run.cancelled",
+        [ENGINE_PAUSE] = "run.paused",   [ENGINE_RESUME] = "run.resumed",
+        [ENGINE_FORK] = "run.forked",    [ENGINE_RESOLVE] = "interrupt.resolved"};
+    const struct engine_result *r = &cmd->result;
+    if (!cmd->audit || r->rc != 0 || !TYPES[cmd->op]) return;
+    struct plan_audit row = *cmd->audit;
+    struct jobj o;
+    jobj_begin(&o, AUDIT_DETAILS_MAX);
+    if (r->run_id.n > 0) jw_kstr(&o.w, "runId", r->run_id);
+    if (cmd->op == ENGINE_FORK) jw_kstr(&o.w, "sourceRunId", cmd->run_id);
+    if (r->interrupt_id.n > 0) jw_kstr(&o.w, "interruptId", r->interrupt_id);
+    row.type = str_c(TYPES[cmd->op]);
+    row.at_ms = clock_wall_ms();
+    row.status = cmd->response.status;
+    row.details = jobj_end(&o, p->arena);
+    plan_audit(p, &row);
+}
+
 void cmd_attach(struct engine_cmd *cmd, struct plan *p) {
     if (cmd_render(cmd) && !response_copy(cmd, p))
         plan_fail(p, WOPR_E_NO_MEMORY, "no memory for an idempotent answer");
+    audit_attach(cmd, p);
 }
 
 void cmd_committed(struct engine_cmd *cmd, const struct plan *p) {

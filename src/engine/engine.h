@@ -75,6 +75,10 @@ void engine_stats(struct engine *e, struct engine_stats *out);
 MUST_CHECK int engine_workflow(struct engine *e, struct str tenant, bool test_mode,
                                struct str workflow_id, struct workflow **out,
                                struct wopr_error *err);
+/* The same on a thread that others wait for: WOPR_E_TOO_BIG when it would have to be compiled. */
+MUST_CHECK int engine_workflow_here(struct engine *e, struct str tenant, bool test_mode,
+                                    struct str workflow_id, struct workflow **out,
+                                    struct wopr_error *err);
 
 enum engine_op {
     ENGINE_CREATE,
@@ -198,6 +202,9 @@ struct engine_cmd {
      * transaction */
     bool has_idem;
     struct idem_key idem;
+    /* Who asked, and how: with the effect, and in its transaction, it becomes an entry of the audit
+     * log; the engine adds type, time, status and details.  NULL = none. */
+    const struct plan_audit *audit;
     /* Renders the answer for r into *out (status, body in cmd->arena) on a worker or the submitting
      * thread; must be quick.  Called before the commit that makes the answer true, and again with
      * the failure when that commit is refused: the last call counts.  Returns true when the answer

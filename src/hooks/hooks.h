@@ -69,6 +69,7 @@ MUST_CHECK int hooks_submit(struct hooks *h, struct hook_cmd *cmd, struct wopr_e
 struct hooks_stats {
     uint64_t delivered, failed, dead, dropped; /* since the start; failed: attempts */
     uint64_t subscriptions, open, in_flight;   /* 0 on a host that does not deliver */
+    uint64_t tenants;                          /* in memory */
     uint64_t behind_ms;                        /* age of the oldest commit not delivered */
 };
 void hooks_stats(struct hooks *h, struct hooks_stats *out);

@@ -1,6 +1,7 @@
 /* host.c: order of start and stop; see host.h. */
 #include "host/host.h"
 
+#include "audit/audit.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -62,6 +63,7 @@ struct host {
     struct egress *egress; /* NULL = off */
     struct engine *engine;
     struct hooks *hooks; /* NULL = off */
+    struct audit *audit; /* NULL = off */
     struct v1 *v1;
     struct http_server *http;
     struct metrics_sources sources;
@@ -82,9 +84,7 @@ static bool knows_type(void *ctx, struct str type_id) {
 static bool seed_knows_type(void *ctx, struct str type_id) {
     char name[ID_TYPE_MAX + 1];
     if (knows_type(ctx, type_id)) return true;
-    if (!id_type_valid(type_id) || str_starts(type_id, STR("core.")) ||
-        str_starts(type_id, STR("vendor.wopr.")))
-        return false;
+    if (!wf_type_of_others(type_id)) return false;
     (void)snprintf(name, sizeof name, STR_FMT, STR_ARG(type_id));
     log_warn("a seeded workflow has a node of a type that this host does not execute; its runs are "
              "refused until a worker has registered the type",
@@ -259,6 +259,24 @@ static int build_hooks(struct host *h, struct wopr_error *err) {
     return h->egress != NULL && hc.enabled ? hooks_new(h->journal, &hc, &h->hooks, err) : 0;
 }
 
+static int build_audit(struct host *h, struct wopr_error *err) {
+    struct audit_config ac = {.checkpoint_entries = h->cfg.host_audit_entries,
+                              .checkpoint_s = h->cfg.host_audit_s};
+    struct sha256 secret;
+    int64_t key_no = 0;
+    if (strcmp(h->cfg.host_audit, "off") == 0) return 0;
+    if (h->cfg.host_audit_file[0] != '\0') ac.checkpoint_file = h->cfg.host_audit_file;
+    vault_derive(h->vault, STR("wopr audit 1"), &secret, &key_no);
+    if (key_no == 0)
+        return wopr_error_at(err, WOPR_E_CONFIG, "audit-log",
+                             "the audit log needs the key file of this installation");
+    memcpy(ac.secret, secret.b, sizeof ac.secret);
+    int rc = audit_new(h->journal, &ac, &h->audit, err);
+    mem_wipe(&secret, sizeof secret);
+    mem_wipe(ac.secret, sizeof ac.secret);
+    return rc;
+}
+
 static int build_wire(struct host *h, struct wopr_error *err) {
     int64_t retention_s = h->cfg.host_retention_days * DAY_S;
     struct v1_config vc = {
@@ -277,6 +295,9 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .types = node_catalog_types(h->catalog),
         .hooks = h->hooks,
         .webhooks_max = h->cfg.hooks_per_tenant_max,
+        .audit = h->audit,
+        .audit_entries = h->cfg.host_audit_entries,
+        .audit_s = h->cfg.host_audit_s,
         .fixtures = h->fixtures,
     };
 #define OPT_WIRE(...) FILL(vc, wire, __VA_ARGS__)
@@ -284,12 +305,15 @@ static int build_wire(struct host *h, struct wopr_error *err) {
     return v1_new(&vc, h->engine, h->journal, &h->v1, err);
 }
 
+static void request_audited(void *ctx, const struct plan_audit *row) { audit_note(ctx, row); }
+
 static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) {
     h->sources.store = h->store;
     h->sources.journal = h->journal;
     h->sources.engine = h->engine;
     h->sources.egress = h->egress;
     h->sources.hooks = h->hooks;
+    h->sources.audit = h->audit;
     h->sources.v1 = h->v1;
     struct http_config hc = {
         .configured = h->keys.v,
@@ -300,6 +324,9 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
 #define OPT_RATES(...) FILL(hc.rates, rates, __VA_ARGS__)
 #include "host/config.def"
     hc.ops_port = ops_port;
+    hc.audit.note = h->audit != NULL ? request_audited : NULL;
+    hc.audit.ctx = h->audit;
+    hc.audit.reads = strcmp(h->cfg.host_audit, "all") == 0;
     vault_derive(h->vault, STR("wopr idempotency 1"), &hc.idem.secret, &hc.idem.secret_no);
     if (hc.rates.key_burst == 0) hc.rates.key_burst = BURST_S * hc.rates.key_rate;
     hc.rates.large_body_burst = LARGE_BURST_S * hc.rates.large_body_rate;
@@ -330,6 +357,7 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     if (rc == 0) rc = build_egress(h, err);
     if (rc == 0) rc = build_engine(h, err);
     if (rc == 0) rc = build_hooks(h, err);
+    if (rc == 0) rc = build_audit(h, err);
     if (rc == 0) rc = build_wire(h, err);
     if (rc != 0) {
         host_free(h);
@@ -365,6 +393,7 @@ int host_start(struct host *h, struct wopr_error *err) {
     if (rc != 0) return rc;
     h->engine_running = true;
     if (h->hooks != NULL) rc = hooks_start(h->hooks, err);
+    if (rc == 0 && h->audit != NULL) rc = audit_start(h->audit, err);
     if (rc != 0) return rc;
     rc = host_keys_record(&h->keys, h->store, h->arena, err);
     return rc == 0 ? start_http(h, err) : rc;
@@ -377,6 +406,7 @@ void host_stop(struct host *h) {
     h->engine_running = false;
     if (h->egress != NULL)
         egress_stop(h->egress); /* requests under way are sent again after the next start */
+    audit_stop(h->audit);
     if (h->journal_running) journal_stop(h->journal);
     h->journal_running = false;
     http_server_free(h->http);
@@ -390,6 +420,7 @@ void host_free(struct host *h) {
     engine_free(h->engine);
     egress_free(h->egress);
     hooks_free(h->hooks);
+    audit_free(h->audit);
     journal_free(h->journal);
     payload_rules_free(h->rules);
     node_catalog_free(h->catalog);

@@ -2,6 +2,7 @@
  * counters. */
 #include "host/metrics.h"
 
+#include "audit/audit.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/workers.h"
@@ -161,6 +162,20 @@ static void render_egress(struct egress *egress, struct buf *b) {
     metric_gauge(b, "wopr_egress_queue_length", "Requests waiting for a place.", (double)s.queued);
 }
 
+/* Without an audit log all stay 0. */
+static void render_audit(struct audit *audit, struct buf *b) {
+    struct audit_stats s = {0};
+    if (audit != NULL) audit_stats(audit, &s);
+    metric_counter(b, "wopr_audit_entries_total",
+                   "Entries of the audit log about requests that were written.", s.written);
+    metric_counter(b, "wopr_audit_dropped_total", "Entries for which there was no room: gaps.",
+                   s.dropped);
+    metric_counter(b, "wopr_audit_checkpoints_total", "Checkpoints signed by this host.",
+                   s.checkpoints);
+    metric_counter(b, "wopr_audit_failures_total",
+                   "Writes of entries or checkpoints that failed and were repeated.", s.failed);
+}
+
 /* Without webhooks all stay 0. */
 static void render_hooks(struct hooks *hooks, struct buf *b) {
     static const char ended[] = "wopr_webhook_deliveries_total";
@@ -278,6 +293,7 @@ void host_metrics_render(void *sources, struct buf *out) {
     render_task_types(m->store, out);
     render_egress(m->egress, out);
     render_hooks(m->hooks, out);
+    render_audit(m->audit, out);
     render_workflows(m->v1, out);
     render_store(m->store, out);
     metrics_process_render(m->started_ms, out);

@@ -14,6 +14,7 @@ struct metrics_sources {
     struct engine *engine;
     struct egress *egress; /* NULL = off */
     struct hooks *hooks;   /* NULL = off */
+    struct audit *audit;   /* NULL = off */
     const struct v1 *v1;
     int64_t started_ms; /* wall clock */
 };

@@ -11,6 +11,7 @@
 
 #include "base/list.h"
 #include "base/map.h"
+#include "base/mem.h"
 
 #include <microhttpd.h>
 #include <pthread.h>
@@ -136,8 +137,9 @@ MUST_CHECK int offload_start(struct http_server *s);
 void offload_stop(struct http_server *s); /* finishes running jobs, refuses waiting and new ones */
 void offload_free(struct http_server *s); /* no request is served any more */
 
-/* ---- trim.c: returns freed memory to the system ---- */
+/* ---- trim.c: frees what loops have no time for, returns freed memory to the system ---- */
 struct trim {
+    struct mem_later later; /* of the loops */
     pthread_mutex_t lock;
     pthread_cond_t cond;
     pthread_t thread;

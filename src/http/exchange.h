@@ -76,6 +76,7 @@ struct exchange_job { /* offload.c */
     struct offload_job job;
     int (*run)(struct exchange *x);  /* HTTP_DONE; or HTTP_PENDING: the exchange is not ours now */
     void (*fn)(struct http_call *c); /* of http_offload */
+    int (*command)(struct http_call *c); /* of http_offload_command */
 };
 
 #define EXCHANGE_MAGIC 0x43414c4cu
@@ -100,6 +101,7 @@ struct exchange {
     struct exchange_peer peer;
     struct exchange_job job;
     enum metric_refusal refusal; /* the reason when it is known where it arises */
+    bool guessed;                /* a credential was judged and refused */
     bool close_after;            /* the connection ends with the answer */
     bool has_stream;             /* the answer is this stream */
     struct http_stream stream;

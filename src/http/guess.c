@@ -55,6 +55,8 @@ int guess_result(struct exchange *x, int rc, struct wopr_error *err) {
     char who[LIMIT_WHO_BYTES];
     bool failed =
         rc == WOPR_E_UNAUTHENTICATED || rc == WOPR_E_KEY_EXPIRED || rc == WOPR_E_KEY_REVOKED;
-    if (!failed || limiter_take(s->guesses.limiter, limit_address(x, who), &st)) return rc;
+    x->guessed = failed && (!s->guesses.limiter ||
+                            limiter_take(s->guesses.limiter, limit_address(x, who), &st));
+    if (!failed || x->guessed) return rc;
     return guess_refuse(x, &st, err);
 }

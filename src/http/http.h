@@ -93,6 +93,8 @@ void http_reply(struct http_call *c, int status,
 void http_reply_header(struct http_call *c, const char *name, struct str value);
 /* The reply is the stored one of an earlier request: in the words of the call's mount (IDEM-5). */
 void http_reply_replayed(struct http_call *c);
+/* Who asks for what, for the audit log: texts of the call, or in its arena. */
+void http_audit_of(const struct http_call *c, struct plan_audit *out);
 /* The error envelope, as the mount spells it. */
 void http_fail(struct http_call *c, const struct wopr_error *err);
 /* From any thread, once per HTTP_PENDING: the connection continues.  A reply that was set is sent;
@@ -109,6 +111,9 @@ struct http_waits_for {
     void *of;
 };
 int http_wait_for(struct http_call *c, const struct http_waits_for *w, int64_t timeout_ms);
+/* Has the client of a call that waited closed at least its sending side?  What is given to it now
+ * is most likely lost. */
+bool http_hung_up(struct http_call *c);
 /* What an answer may repeat of a path that is not served (HTTP-2, HTTP-14): its first segment when
  * that is a plain word like "runs" or "index.html", else nothing but the slash. */
 enum { HTTP_PATH_SHOWN_BYTES = 32 };
@@ -119,6 +124,8 @@ void http_path_shown(struct str path, char out[HTTP_PATH_SHOWN_BYTES]);
  * more than HTTP_LARGE_BODY bytes runs on such a thread from the start, and must not wait for
  * events. */
 int http_offload(struct http_call *c, void (*fn)(struct http_call *c));
+/* The same for a command that first has to do something long: fn may return HTTP_PENDING. */
+int http_offload_command(struct http_call *c, int (*fn)(struct http_call *c));
 /* "http://host:port" for absolute URLs: configured public URL, else scheme + Host header, else the
  * listener (RUN-4). */
 struct str http_base_url(struct http_call *c);
@@ -213,6 +220,13 @@ struct http_idem {
     struct sha256 secret; /* keys the digests of bodies that are stored (IDEM-10) */
     int64_t secret_no;    /* which one it is, 0 = none: they are stored as they are */
 };
+struct http_audit {
+    /* Gets an entry "http.request" for each request with a credential or a token, after its answer;
+     * of those that only read if reads is set.  Must not wait.  NULL = none. */
+    void (*note)(void *ctx, const struct plan_audit *row);
+    void *ctx;
+    bool reads;
+};
 /* What the listener of operations asks its owner, from any thread; each may be NULL. */
 struct http_ops {
     void (*metrics)(void *ctx, struct buf *out); /* appends text to /metrics */
@@ -258,6 +272,7 @@ struct http_config {
     struct http_rates rates;
     struct http_idem idem;
     struct http_ops ops;
+    struct http_audit audit;
 };
 /* mounts: at least one; what they point to lives as long as the server.  CONFIG when two share a
  * name or a prefix, or an operation lies outside of its mount. */

@@ -21,6 +21,8 @@
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -428,10 +430,17 @@ static struct list *waiting_list(struct intake *e) {
     return e->exchange->pub.who.authenticated ? &e->set->bodies : &e->set->anonymous;
 }
 
+/* A client without TCP_NODELAY keeps the rest of a request until what it sent is acknowledged,
+ * which the kernel would do 40 ms later, in the hope of an answer to go with it. */
+static void rest_invite(const struct intake *e) {
+    (void)net_option(e->fd, IPPROTO_TCP, TCP_QUICKACK, 1);
+}
+
 /* Restarts libmicrohttpd's own timeout, which every byte it is given does: it skips an empty
  * line. */
 static ssize_t input_wait(struct intake *e, char *out) {
     bool begun = e->state == INTAKE_BODY || e->pending_n > 0;
+    if (begun) rest_invite(e);
     if (!begun || !deadline_set(e, waiting_list(e))) return recv_again();
     out[0] = '\n';
     return 1;

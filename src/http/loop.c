@@ -95,6 +95,7 @@ static void *loop_main(void *arg) {
     struct pollfd fds[ON_NR];
     thread_name("wopr-http");
     thread_prompt();
+    mem_later_use(&l->server->trim.later);
     loop_sit(&l->seat);
     intakes_here(l->intakes);
     polls_init(l, fds);

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum { TRACE_BYTES = 55, TRACE_FLAG_SAMPLED = 1 };
+enum { TRACE_BYTES = 55, TRACE_FLAG_SAMPLED = 1, SCOPE_TEXT_MAX = 1024 };
 
 static int hex_digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -80,6 +80,49 @@ void reply_headers(struct exchange *x, struct MHD_Response *r) {
     if (x->close_after || server_draining(s)) header_add(r, "Connection", "close");
 }
 
+static bool call_has_token(const struct http_call *p) {
+    return p->op && (p->op->flags & OP_TOKEN) != 0;
+}
+
+/* A path that carries its authority shows its pattern. */
+static struct str path_shown(const struct http_call *p) {
+    if (p->who.authenticated && !call_has_token(p)) return p->path;
+    return p->op ? str_c(p->op->pattern) : STR("-");
+}
+
+void http_audit_of(const struct http_call *c, struct plan_audit *out) {
+    struct buf scope;
+    buf_init(&scope, SCOPE_TEXT_MAX);
+    if (c->op) scopes_format(c->op->scopes, &scope);
+    *out = (struct plan_audit){.tenant = c->who.tenant,
+                               .principal = c->who.subject_id,
+                               .key_id = c->who.key_id,
+                               .scope = arena_str(c->arena, buf_str(&scope)),
+                               .method = c->method,
+                               .path = path_shown(c),
+                               .request_id = str_c(c->request_id)};
+    buf_fini(&scope);
+}
+
+/* AUTH-13, AUD-3.  So is a credential that was refused; those are throttled (guess.c), requests
+ * without any are not, and make no entry. */
+static void audit_add(const struct exchange *x, int status) {
+    const struct http_audit *to = &x->pub.server->cfg.audit;
+    const struct http_call *p = &x->pub;
+    struct plan_audit row;
+    bool granted = p->who.authenticated || (call_has_token(p) && p->who.tenant.n > 0);
+    bool refused = x->guessed || (granted && status == MHD_HTTP_FORBIDDEN);
+    if (!to->note || !(granted || refused)) return;
+    if (!to->reads && exchange_is_read(x) && !refused) return;
+    http_audit_of(p, &row);
+    row.type = STR("http.request");
+    row.at_ms = clock_wall_ms();
+    row.status = status;
+    row.timed = true;
+    row.latency_ms = (int64_t)((clock_mono_ns() - x->life.start_ns) / 1000000);
+    to->note(to->ctx, &row);
+}
+
 /* AUTH-13: one line per authenticated request.  The path is logged only of requests with a valid
  * key: a route that carries its authority in the path (OP_TOKEN) shows its pattern, and so does a
  * request that was refused before its key was read.  The query (tickets) is never logged. */
@@ -87,8 +130,8 @@ void reply_log(struct exchange *x, int status) {
     const struct http_call *p = &x->pub;
     bool read = exchange_is_read(x);
     enum log_level lv = status >= 500 ? LOG_WARN : read ? LOG_DEBUG : LOG_INFO;
-    bool token = p->op && (p->op->flags & OP_TOKEN) != 0;
-    if (!p->who.authenticated && !token && status < 500) return;
+    audit_add(x, status);
+    if (!p->who.authenticated && !call_has_token(p) && status < 500) return;
     if (lv < logger_level_get()) return;
     char ms[32], code[16], scope[64];
     struct buf b;
@@ -98,8 +141,7 @@ void reply_log(struct exchange *x, int status) {
     buf_fini(&b);
     (void)snprintf(code, sizeof code, "%d", status);
     (void)snprintf(ms, sizeof ms, "%.3f", (double)(clock_mono_ns() - x->life.start_ns) / 1e6);
-    struct str path = p->op ? str_c(p->op->pattern) : STR("-");
-    if (p->who.authenticated && !token) path = p->path;
+    struct str path = path_shown(p);
     struct str method = p->method.n < 16 ? p->method : STR("-");
     log_write(lv, "request", "requestId", p->request_id, "operation",
               p->op ? p->server->mounts.op_names[x->op_no] : "-", "method",

@@ -66,6 +66,8 @@ class Runs(Case):
         run = self.client.runs.wait(made["runId"], max_wait=20)
         self.assertEqual((run["status"], run["tags"], run["metadata"]), ("completed", ["first"], {"a": 1}))
         self.assertEqual(self.client.runs.get(made["runId"]), run)
+        bundle = self.client.runs.debug_bundle(made["runId"])
+        self.assertEqual((bundle["run"]["runId"], bundle["events"][-1]["type"]), (made["runId"], "run.completed"))
         page = self.client.runs.poll(made["runId"], wait=1)
         self.assertTrue(page["isComplete"])
         self.assertEqual(self.client.runs.poll(made["runId"], page["events"][0]["sequence"])["events"], page["events"][1:])

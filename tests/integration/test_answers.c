@@ -16,7 +16,8 @@ static struct schema_set *set;
 static struct buf answered; /* "createRun " of every operation that gave its success */
 
 static void up(void) {
-    static const char *const ARGS[] = {"--cors-origins", "http://app.example", NULL};
+    static const char *const ARGS[] = {"--cors-origins", "http://app.example", "--audit-log", "all",
+                                       NULL};
     struct wopr_error err = {0};
     server_start(&sv, ARGS);
     struct reply r = ask(&sv, "GET", "/v1/openapi.json", NULL, NULL);
@@ -381,6 +382,7 @@ Test(answers,
     struct op all[64];
     size_t n = ops_read(all, 64);
     documents();
+    say("verifyAuditLog", "/v1/audit/verify", NULL, NULL, 200);
     definitions();
     runs();
     control();

@@ -187,6 +187,10 @@ class Runs:
     def get(self, run_id: str, **options: Unpack[CallOptions]) -> wire.RunSnapshot:
         return cast(wire.RunSnapshot, self._call("getRun", path={"runId": run_id}, **options))
 
+    def debug_bundle(self, run_id: str, **options: Unpack[CallOptions]) -> wire.RunDebugBundle:
+        """What is known of a run, in one document to hand on."""
+        return cast(wire.RunDebugBundle, self._call("getDebugBundle", path={"runId": run_id}, **options))
+
     def list(self, *, tag: Optional[str] = None, status: Optional[wire.RunStatus] = None, workflow_id: Optional[str] = None,
              fork_of: Optional[str] = None, parent_run_id: Optional[str] = None, limit: Optional[int] = None,
              before: Optional[str] = None, **options: Unpack[CallOptions]) -> wire.RunList:

@@ -1179,6 +1179,30 @@ class WebhookRetried(TypedDict):
     queued: int
 
 
+class AuditReport(TypedDict):
+    fromSeq: int
+    toSeq: int
+    chainValid: bool
+    checkpoints: List[AuditCheckpoint]
+    anomalies: List[AuditAnomaly]
+
+
+class AuditCheckpoint(TypedDict):
+    checkpoint: str
+    atSequence: int
+    merkleRoot: str
+    signature: str
+    keyId: str
+    ts: str
+
+
+class AuditAnomaly(TypedDict):
+    atSeq: int
+    expectedPrevHash: Union[str, None]
+    actualPrevHash: Union[str, None]
+    message: NotRequired[str]
+
+
 class Operation(NamedTuple):
     method: str
     path: str
@@ -1234,4 +1258,5 @@ OPERATIONS: Dict[str, Operation] = {
     "getWebhook": Operation("GET", "/v1/host/wopr/webhooks/{webhookId}", False),
     "listWebhookDeadLetters": Operation("GET", "/v1/host/wopr/webhooks/{webhookId}/dead-letters", False),
     "retryWebhook": Operation("POST", "/v1/host/wopr/webhooks/{webhookId}:retry", False),
+    "verifyAuditLog": Operation("GET", "/v1/audit/verify", False),
 }

@@ -123,6 +123,11 @@ class Runs {
     return this.transport.call("getRun", { path: { runId } }, options);
   }
 
+  /** What is known of a run, in one document to hand on. */
+  debugBundle(runId: string, options?: CallOptions): Promise<wire.RunDebugBundle> {
+    return this.transport.call("getDebugBundle", { path: { runId } }, options);
+  }
+
   /** One page, newest first. */
   list(query: wire.ListRunsQuery = {}, options?: CallOptions): Promise<wire.RunList> {
     return this.transport.call("listRuns", { query: query as Query }, options);

@@ -1610,6 +1610,35 @@ export interface WebhookRetried {
   queued: number;
 }
 
+export interface AuditReport {
+  fromSeq: number;
+  toSeq: number;
+  chainValid: boolean;
+  checkpoints: AuditCheckpoint[];
+  anomalies: AuditAnomaly[];
+}
+
+export interface AuditCheckpoint {
+  checkpoint: string;
+  /** The last entry that it covers. */
+  atSequence: number;
+  /** RFC 6962 tree hash over the canonical entries 0 to atSequence, in hex. */
+  merkleRoot: string;
+  /** Ed25519 over the ASCII bytes of merkleRoot, base64. */
+  signature: string;
+  keyId: string;
+  ts: string;
+}
+
+export interface AuditAnomaly {
+  atSeq: number;
+  /** Hash of the entry before; at a checkpoint the root that was signed. */
+  expectedPrevHash: string | null;
+  /** What the entry says; at a checkpoint the root of the entries that are there. */
+  actualPrevHash: string | null;
+  message?: string;
+}
+
 /** Query parameters of `listWorkflows`. */
 export interface ListWorkflowsQuery {
   /** Entries per page. */
@@ -1739,6 +1768,17 @@ export interface ListWebhookDeadLettersQuery {
   below?: number;
 }
 
+/** Query parameters of `verifyAuditLog`. */
+export interface VerifyAuditLogQuery {
+  /** First entry; without it, 0. */
+  fromSeq?: number;
+  /**
+   * Last entry, not before fromSeq; without it, or beyond the end, the last one. A call looks at 100,000 entries
+   * at most: toSeq of the answer says where it ended.
+   */
+  toSeq?: number;
+}
+
 /** What the host mounts: `{name}` in a path is a parameter. */
 export const operations = {
   getIndex: { method: "GET", path: "/", idempotent: false },
@@ -1788,6 +1828,7 @@ export const operations = {
   getWebhook: { method: "GET", path: "/v1/host/wopr/webhooks/{webhookId}", idempotent: false },
   listWebhookDeadLetters: { method: "GET", path: "/v1/host/wopr/webhooks/{webhookId}/dead-letters", idempotent: false },
   retryWebhook: { method: "POST", path: "/v1/host/wopr/webhooks/{webhookId}:retry", idempotent: false },
+  verifyAuditLog: { method: "GET", path: "/v1/audit/verify", idempotent: false },
 } as const;
 
 export type OperationId = keyof typeof operations;

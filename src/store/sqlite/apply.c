@@ -42,7 +42,8 @@ static int fork_sane(const struct plan *p) {
 
 /* A plan that breaks the log's rules is our mistake; it is refused before anything is written. */
 static int plan_sane(const struct plan *p) {
-    if (p->what == PLAN_SIDE) return p->events_nr == 0 && p->has_idem ? 0 : WOPR_E_INTERNAL;
+    if (p->what == PLAN_SIDE)
+        return p->events_nr == 0 && (p->has_idem || p->audits_nr > 0) ? 0 : WOPR_E_INTERNAL;
     if (p->what == PLAN_CREATE && p->create && p->create->fork) return fork_sane(p);
     if (p->what == PLAN_CREATE && (!p->create || p->base_seq != 0)) return WOPR_E_INTERNAL;
     bool ends = false; /* EVT-7: only the last event is terminal, with a final status */

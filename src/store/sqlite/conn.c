@@ -254,10 +254,15 @@ int query_run(struct query *q, struct wopr_error *err) {
     return rc;
 }
 
-struct str col_str(struct query *q, int i, struct arena *a) {
-    const char *p = (const char *)sqlite3_column_text(q->st, i);
+struct str col_view(struct query *q, int i) {
+    const char *p = sqlite3_column_blob(q->st, i);
     int n = sqlite3_column_bytes(q->st, i);
-    return p && n > 0 ? arena_str(a, str_n(p, (size_t)n)) : STR_NONE;
+    return p && n > 0 ? str_n(p, (size_t)n) : STR_NONE;
+}
+
+struct str col_str(struct query *q, int i, struct arena *a) {
+    struct str s = col_view(q, i);
+    return s.n > 0 ? arena_str(a, s) : STR_NONE;
 }
 
 int64_t col_int(struct query *q, int i) { return sqlite3_column_int64(q->st, i); }

@@ -43,6 +43,7 @@ int store_key_put(struct store *s, const struct api_key *k, struct wopr_error *e
     bind_int(&q, k->configured);
     rc = query_run(&q, err);
     if (rc == WOPR_E_EXISTS) rc = wopr_error_set(err, rc, "this API key is stored already");
+    if (rc == 0) rc = audit_key_changed(s->writer, "key.created", k->tenant, k->key_id, err);
     return write_end(s, rc, err);
 }
 
@@ -79,6 +80,7 @@ int store_key_revoke(struct store *s, struct str key_id, int64_t now_ms, struct 
     rc = query_run(&q, err);
     if (rc == 0 && sqlite3_changes64(s->writer->db) == 0)
         rc = wopr_error_set(err, WOPR_E_NOT_FOUND, "no API key has this id");
+    if (rc == 0) rc = audit_key_changed(s->writer, "key.revoked", STR_NONE, key_id, err);
     return write_end(s, rc, err);
 }
 

@@ -195,6 +195,17 @@ PLAN_ROWS(ROW_PUT, PLAN_NO_STEP)
  * was written. */
 MUST_CHECK int task_guard(struct conn *c, const struct plan *p, int *refusal,
                           struct wopr_error *err);
+/* --- audit.c --- */
+/* Inside a write transaction: an entry for a key that was created or revoked, when the file is
+ * audited. */
+MUST_CHECK int audit_key_changed(struct conn *c, const char *type, struct str tenant,
+                                 struct str key_id, struct wopr_error *err);
+/* Ready tasks of the run wait until it moves again. */
+MUST_CHECK int tasks_hold(struct conn *c, int64_t run_no, struct wopr_error *err);
+/* Does an open task of the run refer to the sealed value at this place?  *rc: could it be asked? */
+bool task_wants_box(const struct row_writer *w, int64_t at, int *rc);
+/* --- task_counts.c --- */
+MUST_CHECK int task_counts_begin(struct conn *c, struct wopr_error *err); /* of the writer */
 /* --- hook_moves.c --- */
 MUST_CHECK int hooks_any(struct conn *c, bool *any, struct wopr_error *err);
 /* After the events of p: the row by which subscriptions find them.  *moved: there is one. */

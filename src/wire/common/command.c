@@ -88,6 +88,8 @@ int wire_cmd_new(struct http_call *c, enum engine_op op, const struct wire_spell
     struct wire_cmd *wc = ARENA_NEW(c->arena, struct wire_cmd);
     struct str subject = wc ? subject_render(c) : STR_NONE;
     if (!subject.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the command");
+    struct plan_audit *audit = wire_of(c)->audit ? ARENA_NEW(c->arena, struct plan_audit) : NULL;
+    if (audit) http_audit_of(c, audit);
     *wc = (struct wire_cmd){.call = c,
                             .spelling = spelling,
                             .cmd = {.op = op,
@@ -101,6 +103,7 @@ int wire_cmd_new(struct http_call *c, enum engine_op op, const struct wire_spell
                                     .bytes = c->body.n,
                                     .has_idem = c->has_idem,
                                     .idem = c->idem,
+                                    .audit = audit,
                                     .respond = wire_cmd_respond,
                                     .done = cmd_done,
                                     .ctx = wc}};

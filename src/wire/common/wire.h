@@ -28,6 +28,7 @@ struct wire {
     struct run_limits limits;
     int64_t interrupt_token_ms;   /* life of a token whose interrupt has no deadline (INT-37) */
     bool interrupt_callbacks;     /* tokens for all kinds, not just external events (INT-13) */
+    bool audit;                   /* commands leave entries in the audit log */
     bool interrupt_auth_required; /* every interrupt needs a bearer credential (INT-39) */
 };
 static inline struct wire *wire_of(const struct http_call *c) { return c->wire_ctx; }

@@ -183,10 +183,32 @@ static void put_bundle(const struct v1_config *c, struct jw *w) { /* CAP-44, DBG
 }
 static bool has_bundle(const struct v1_config *c) { return c->debug_bundle_max > 0; }
 
+/* CAP-42, AUD-10. */
+static void put_auth(const struct v1_config *c, struct jw *w) {
+    static const char *const PROFILES[] = {"openwop-audit-log-integrity", NULL};
+    jw_object(w);
+    jw_key(w, "profiles");
+    string_list(w, PROFILES);
+    jw_key(w, "auditLogIntegrity");
+    jw_object(w);
+    jw_kbool(w, "hashChain", true);
+    jw_kstrz(w, "checkpointSignatureAlgorithm", "ed25519");
+    jw_kstrz(w, "checkpointPublicKey", audit_public_key(c->audit));
+    jw_kint(w, "checkpointIntervalEntries", c->audit_entries);
+    jw_kint(w, "checkpointIntervalSeconds", c->audit_s);
+    jw_end_object(w);
+    jw_end_object(w);
+}
+static bool has_audit(const struct v1_config *c) { return c->audit != NULL; }
+
 static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_object(w);
     jw_key(w, "interrupts");
     put_interrupts(c, w);
+    if (has_audit(c)) {
+        jw_key(w, "auth");
+        put_auth(c, w);
+    }
     jw_key(w, "workers"); /* docs/workers.md */
     jw_object(w);
     jw_kbool(w, "supported", true);
@@ -226,6 +248,7 @@ static const struct feature {
     {"replay", true, put_replay, NULL},
     {"webhooks", true, put_webhooks, has_webhooks},
     {"debugBundle", true, put_bundle, has_bundle},
+    {"auth", true, put_auth, has_audit},
     {"extensions", false, put_extensions, NULL},
 };
 #define FEATURES_NR (sizeof FEATURES / sizeof FEATURES[0])

@@ -62,6 +62,7 @@ int v1_new(const struct v1_config *cfg, struct engine *engine, struct journal *j
     v->shared = (struct wire){.engine = engine,
                               .store = journal ? journal_store(journal) : NULL,
                               .limits = cfg->limits,
+                              .audit = cfg->audit != NULL,
                               .interrupt_token_ms = cfg->interrupt_token_ms,
                               .interrupt_callbacks = cfg->interrupt_callbacks,
                               .interrupt_auth_required = cfg->interrupt_auth_required};

@@ -313,6 +313,23 @@ Test(http_bounds, unread_answers_are_bounded_by_bytes /* PROF-14 */) {
     cr_expect_eq(status_of("/v1/big?n=7000000", bearer()), 200);
 }
 
+/* Pages of twenty megabytes leave the process, but no loop, which others wait for, does that. */
+Test(http_bounds, large_answers_whose_clients_leave_are_freed_off_the_loops) {
+    enum { ANSWERS = 20 };
+    struct client *v[ANSWERS];
+    world_up(NULL);
+    for (size_t i = 0; i < ANSWERS; i++) v[i] = ask_big(MIB, bearer());
+    cr_expect(held(SHARE_BYTES, ANSWERS * MIB));
+    struct mem_later *l = &W.server->trim.later;
+    const uint64_t want = atomic_load(&l->taken) + ANSWERS;
+    hang_up_all(v, ANSWERS);
+    for (int i = 0; i < WAIT_MS && (atomic_load(&l->taken) < want || atomic_load(&l->bytes) > 0);
+         i++)
+        clock_sleep_ms(1);
+    cr_expect_geq(atomic_load(&l->taken), want);
+    cr_expect_eq(atomic_load(&l->bytes), 0, "and freed it is");
+}
+
 Test(http_bounds, who_reads_nothing_is_cut_and_its_bytes_are_free /* SSE-25 */) {
     world_up(thirty_two_mib);
     struct client *c = ask_big(16 * MIB, bearer());

@@ -537,3 +537,34 @@ Test(http_intake_cfg, the_operators_listener_cannot_be_filled, .timeout = 60) {
     }
     world_down();
 }
+
+/* ------------------------------------------------------------------------------ in two pieces */
+
+enum { PIECES_WARM = 30, PIECES_NR = 21, PIECES_ROUNDS = 5, PIECES_MS = 30 };
+
+/* A client without TCP_NODELAY: its kernel keeps the body until the head is acknowledged. */
+static uint64_t post_in_two(struct client *c) {
+    uint64_t began_ms = clock_mono_ms();
+    say(c,
+        "POST /v1/echo HTTP/1.1\r\nHost: x\r\n%sContent-Type: application/json\r\n"
+        "Content-Length: 2\r\n\r\n",
+        bearer());
+    say(c, "{}");
+    cr_assert(hear(c));
+    cr_assert_eq(c->status, 201, "%d", c->status);
+    return clock_mono_ms() - began_ms;
+}
+
+/* Without an acknowledgement of its own the head waits for that of the kernel, 40 ms later. */
+Test(http_intake, a_body_behind_its_head_is_not_kept_waiting /* HTTP-15 */) {
+    struct client *c = dial();
+    bool prompt = false;
+    for (int i = 0; i < PIECES_WARM; i++) (void)post_in_two(c);
+    for (int round = 0; !prompt && round < PIECES_ROUNDS; round++) {
+        int quick = 0;
+        for (int i = 0; i < PIECES_NR; i++) quick += post_in_two(c) < PIECES_MS;
+        prompt = quick > PIECES_NR / 2;
+    }
+    cr_expect(prompt, "most requests took %d ms and more", PIECES_MS);
+    hang_up(c);
+}
