@@ -169,14 +169,15 @@ Test(cli_host, check_without_a_host_knows_that_workers_may_have_a_type /* WRK-4 
                        STR_ARG(err));
     cr_expect_not_null(strstr(err.p, "--url"), "the remedy: " STR_FMT, STR_ARG(err));
     cr_expect_not_null(strstr(out.p, "ok, quote version"), STR_FMT, STR_ARG(out));
-    cr_expect_eq(operate(CHECK), 1, "the host was asked, and no worker is there");
+    cr_expect_eq(program_on(&sv, NULL, CHECK, &out, &err), 1,
+                 "the host was asked, and no worker is there");
     cr_expect_not_null(strstr(err.p, "no worker has registered it"), STR_FMT, STR_ARG(err));
     cr_expect_eq(ON_FILE("workflow", "put", CHECK[2]), 1, "the file knows its workers");
     cr_expect_not_null(strstr(err.p, "no worker has registered it"), STR_FMT, STR_ARG(err));
     struct reply r =
         ask(&sv, "POST", "/v1/host/wopr/worker-types", "{\"typeId\":\"acme.price\"}", NULL);
     cr_assert_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
-    cr_expect_eq(operate(CHECK), 0, STR_FMT, STR_ARG(err));
+    cr_expect_eq(program_on(&sv, NULL, CHECK, &out, &err), 0, STR_FMT, STR_ARG(err));
     cr_expect_eq(err.n, 0u, STR_FMT, STR_ARG(err));
     cr_expect_eq(ON_FILE("workflow", "put", CHECK[2]), 0, STR_FMT, STR_ARG(err));
 }
