@@ -76,6 +76,7 @@ struct exchange_job { /* offload.c */
     struct offload_job job;
     int (*run)(struct exchange *x);  /* HTTP_DONE; or HTTP_PENDING: the exchange is not ours now */
     void (*fn)(struct http_call *c); /* of http_offload */
+    int (*command)(struct http_call *c); /* of http_offload_command */
 };
 
 #define EXCHANGE_MAGIC 0x43414c4cu

@@ -111,6 +111,9 @@ struct http_waits_for {
     void *of;
 };
 int http_wait_for(struct http_call *c, const struct http_waits_for *w, int64_t timeout_ms);
+/* Has the client of a call that waited closed at least its sending side?  What is given to it now
+ * is most likely lost. */
+bool http_hung_up(struct http_call *c);
 /* What an answer may repeat of a path that is not served (HTTP-2, HTTP-14): its first segment when
  * that is a plain word like "runs" or "index.html", else nothing but the slash. */
 enum { HTTP_PATH_SHOWN_BYTES = 32 };
@@ -121,6 +124,8 @@ void http_path_shown(struct str path, char out[HTTP_PATH_SHOWN_BYTES]);
  * more than HTTP_LARGE_BODY bytes runs on such a thread from the start, and must not wait for
  * events. */
 int http_offload(struct http_call *c, void (*fn)(struct http_call *c));
+/* The same for a command that first has to do something long: fn may return HTTP_PENDING. */
+int http_offload_command(struct http_call *c, int (*fn)(struct http_call *c));
 /* "http://host:port" for absolute URLs: configured public URL, else scheme + Host header, else the
  * listener (RUN-4). */
 struct str http_base_url(struct http_call *c);
@@ -204,6 +209,7 @@ struct http_mount {
 /* Per second, and how many at once; a rate of 0: no bound. */
 struct http_rates {
     unsigned key_rate, key_burst;
+    unsigned tenant_rate, tenant_burst;             /* its keys together */
     unsigned address_rate, address_burst;           /* discovery, per address */
     unsigned large_body_rate, large_body_burst;     /* bytes of bodies beyond HTTP_LARGE_BODY, per
                                                        tenant */
@@ -254,8 +260,9 @@ struct http_config {
         *trusted_proxies;  /* addresses and blocks whose X-Forwarded-For counts; may be NULL */
     unsigned requests_max; /* in flight (not streams) before 503 (ERR-9) */
     unsigned streams_max;
-    unsigned polls_max;       /* long-polls that wait; not among requests_max */
-    unsigned key_polls_max;   /* of one key; 0 = half of polls_max */
+    unsigned tenant_streams_max; /* of them before 429; 0 = no bound of its own */
+    unsigned polls_max;          /* long-polls that wait; not among requests_max */
+    unsigned key_polls_max;      /* of one key; 0 = half of polls_max */
     unsigned reserve_percent; /* of each bound, for tenants that hold little (bounds.h); 0 = none */
     size_t memory_bytes;      /* bodies, answers, stream states together */
     unsigned read_threads;    /* for http_offload */

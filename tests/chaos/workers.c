@@ -83,7 +83,9 @@ static void proc_ended(struct proc *p, int status) {
     p->pid = 0;
     p->until_ms = now_ms() + (int64_t)client_chance(&rng, DOWN_MS_MAX);
     bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    bool asked = WIFEXITED(status) && WEXITSTATUS(status) == 0 && p->told;
+    bool asked = p->told && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    asked =
+        asked || (p->told && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM); /* too young */
     if (!killed && !asked && harm.odd == 0) harm.odd = status;
     harm.deaths += killed;
 }
