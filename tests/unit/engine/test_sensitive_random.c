@@ -1,9 +1,9 @@
 /*
  * test_sensitive_random.c: canaries in random workflows (OBS-71, CHAN-24, FORK-21): copies by
  * ports, variables, channels, log lines, artifacts, errors, gates, answers, workers and children,
- * forks of forks and replays of replays at random cuts, hosts that die, calls that fail.  Whatever happens,
- * no log, view or byte of the files holds a clear value, runs go on, and nothing stays sealed for
- * runs that have ended.
+ * forks of forks and replays of replays at random cuts, hosts that die, calls that fail.  Whatever
+ * happens, no log, view or byte of the files holds a clear value, runs go on, and nothing stays
+ * sealed for runs that have ended.
  *
  * WOPR_TEST_SEED=n: one seed; WOPR_TEST_ROUNDS=n: rounds of each test.
  */
