@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "domain/interrupt.h"
 #include "engine/clear.h"
+#include "engine/workers.h"
 
 #include <stdio.h>
 
@@ -97,21 +98,49 @@ void tasks_close_stale(struct step *st) {
 
 void task_lapse(struct step *st, int node) { task_mark(st, node, TASK_LAPSED); }
 
-void task_name_of(const struct step *st, int node, struct task_name *out) {
-    const struct node_state *n = &st->state->nodes[node];
+static void task_name_in(const struct run_state *s, int node, struct arena *a,
+                         struct task_name *out) {
+    const struct node_state *n = &s->nodes[node];
     char text[TASK_ID_TEXT_MAX], hex[65];
     out->asks = 0;
     for (; out->asks <= TASK_ASKS_MAX; out->asks++) {
-        struct str key = intr_key_of(st->state, node, out->asks, st->scratch);
-        const struct intr_state *i = run_state_intr(st->state, key);
+        struct str key = intr_key_of(s, node, out->asks, a);
+        const struct intr_state *i = run_state_intr(s, key);
         if (!i || i->phase != INTR_RESOLVED) break;
     }
-    int len = snprintf(text, sizeof text, "task:%s:" STR_FMT ":%lld:%d:%u", st->exec->run_id,
-                       STR_ARG(st->state->wf->nodes[node].id), (long long)n->activation,
-                       (int)n->attempt, out->asks);
+    int len = snprintf(text, sizeof text, "task:" STR_FMT ":" STR_FMT ":%lld:%d:%u",
+                       STR_ARG(s->meta.run_id), STR_ARG(s->wf->nodes[node].id),
+                       (long long)n->activation, (int)n->attempt, out->asks);
     struct sha256 d = sha256_of(str_n(text, (size_t)len < sizeof text ? (size_t)len : sizeof text));
     sha256_hex(&d, hex);
     snprintf(out->id, sizeof out->id, "task_%.32s", hex);
+}
+
+void task_name_of(const struct step *st, int node, struct task_name *out) {
+    task_name_in(st->state, node, st->scratch, out);
+}
+
+void task_invocation_of(const struct run_state *s, int node, struct arena *a,
+                        char out[INVOCATION_ID_LEN + 1]) {
+    const struct wf_node *def = &s->wf->nodes[node];
+    struct str effect = arena_printf(a, "worker:" STR_FMT, STR_ARG(def->type_id));
+    invocation_id_of(s->meta.run_id, def->id, s->nodes[node].attempt, effect,
+                     s->nodes[node].activation, out);
+}
+
+/* A row whose node waits no more is closed by the run's next step, so that it need not fit. */
+const char *task_row_broken(const struct run_state *s, const struct task_row *t, struct arena *a) {
+    char id[INVOCATION_ID_LEN + 1];
+    struct task_name name;
+    int node = workflow_node_index(s->wf, t->node_id);
+    if (node < 0) return "its node is not in the workflow";
+    if (!str_eq(t->type_id, s->wf->nodes[node].type_id)) return "its node is of another type";
+    if (!task_node_waits(s, node)) return NULL;
+    if (t->attempt != s->nodes[node].attempt) return "its node is in another attempt";
+    task_name_in(s, node, a, &name);
+    if (!str_eqc(t->task_id, name.id)) return "its node waits for another task";
+    task_invocation_of(s, node, a, id);
+    return str_eqc(t->invocation_id, id) ? NULL : "its idempotency key is another one";
 }
 
 /* --- ends --- */

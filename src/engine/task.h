@@ -12,6 +12,7 @@
 #include "store/tasks.h"
 
 #include "domain/bounds.h"
+#include "domain/invocation.h"
 
 enum task_mark {
     TASK_NONE,
@@ -50,5 +51,8 @@ struct task_name {
 };
 /* Of the task that the node's attempt waits for now. */
 void task_name_of(const struct step *st, int node, struct task_name *out);
+/* The key under which a worker's request takes effect once (WRK-11). */
+void task_invocation_of(const struct run_state *s, int node, struct arena *a,
+                        char out[INVOCATION_ID_LEN + 1]);
 
 #endif

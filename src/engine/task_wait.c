@@ -73,8 +73,7 @@ static void task_open(struct step *st, int node, struct str body, const struct t
     const struct wf_node *def = &st->state->wf->nodes[node];
     const struct node_state *n = &st->state->nodes[node];
     char id[INVOCATION_ID_LEN + 1];
-    struct str effect = arena_printf(st->scratch, "worker:" STR_FMT, STR_ARG(def->type_id));
-    invocation_id_of(st->state->meta.run_id, def->id, n->attempt, effect, n->activation, id);
+    task_invocation_of(st->state, node, st->scratch, id);
     struct plan_task row = {.op = TASK_ROW_OPEN,
                             .task_id = str_c(name->id),
                             .node_id = def->id,

@@ -78,4 +78,8 @@ struct engine_task_stats {
 };
 void engine_task_stats(struct engine *e, struct engine_task_stats *out);
 
+/* NULL, or why the row of an open task is not one that its run can have made, whose log folds to
+ * s. */
+const char *task_row_broken(const struct run_state *s, const struct task_row *t, struct arena *a);
+
 #endif

@@ -66,6 +66,10 @@ struct hook_cmd { /* the caller's, with all it points to, until done */
  * UNAVAILABLE, CLOSED) it does not. */
 MUST_CHECK int hooks_submit(struct hooks *h, struct hook_cmd *cmd, struct wopr_error *err);
 
+/* NULL, or what is wrong with a stored subscription.  v opens its secret, NULL: that is not looked
+ * at. */
+const char *hook_row_broken(const struct hook_row *row, struct vault *v, struct arena *a);
+
 struct hooks_stats {
     uint64_t delivered, failed, dead, dropped; /* since the start; failed: attempts */
     uint64_t subscriptions, open, in_flight;   /* 0 on a host that does not deliver */

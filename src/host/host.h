@@ -56,9 +56,12 @@ MUST_CHECK int file_read(const char *path, size_t max, struct buf *out, struct w
  * D46). */
 MUST_CHECK int token_secret_rotate(struct store *s, struct arena *a, struct token_secret *out,
                                    struct wopr_error *err);
-/* store_verify plus: the stored projection of every run equals the fold of its log.  report gets
- * one line per finding. *findings counts them. */
-MUST_CHECK int host_verify(struct store *s, void (*report)(void *ctx, const char *line), void *ctx,
-                           int64_t *runs, int64_t *findings, struct wopr_error *err);
+struct vault;
+/* store_verify plus: the stored projection of every run equals the fold of its log, and what is
+ * sealed opens (vault: NULL, that is not looked at).  report gets a line for each finding, and for
+ * each note, which is none. *findings counts them. */
+MUST_CHECK int host_verify(struct store *s, struct vault *vault,
+                           void (*report)(void *ctx, const char *line), void *ctx, int64_t *runs,
+                           int64_t *findings, struct wopr_error *err);
 
 #endif

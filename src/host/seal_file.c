@@ -183,6 +183,16 @@ int seal_vault(const struct config *c, struct store *s, struct vault **out,
     return rc;
 }
 
+int seal_vault_reader(const struct config *c, struct store *s, struct vault **out,
+                      struct wopr_error *err) {
+    struct seal_file f = {.n = 0};
+    int rc = path_of(c, &f, err);
+    if (rc == 0) rc = file_load(&f, err);
+    if (rc == 0) rc = vault_reader(s, f.keks, f.n, out, err);
+    seal_file_forget(&f);
+    return rc;
+}
+
 static int rotate_alone(const struct config *c, struct store *s, char key_id[VAULT_KEK_ID_LEN + 1],
                         struct wopr_error *err) {
     struct seal_secret both[SEAL_KEKS_MAX + 1];

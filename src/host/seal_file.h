@@ -33,6 +33,10 @@ void seal_file_forget(struct seal_file *f);
 /* The vault of a host; the rest is for its log. */
 MUST_CHECK int seal_vault(const struct config *c, struct store *s, struct vault **out,
                           struct wopr_error *err);
+/* The same for a check: opens only, makes and writes nothing.  NOT_FOUND: there is no key file, or
+ * nothing that it would open; CORRUPT: it does not open the data keys. */
+MUST_CHECK int seal_vault_reader(const struct config *c, struct store *s, struct vault **out,
+                                 struct wopr_error *err);
 /* Make a new data key and a new key of the installation, and seal all data keys with that.  The
  * file holds both keys while the database changes, so after a crash one of them opens it. *key_id:
  * of the new key. */

@@ -4,6 +4,7 @@
 #include "codec/json.h"
 #include "domain/interrupt.h"
 #include "host/host.h"
+#include "host/verify_int.h"
 #include "store/admin.h"
 #include "store/events.h"
 #include "store/interrupts.h"
@@ -17,26 +18,21 @@
 #define VERIFY_ARENA_MAX  (256u * 1024 * 1024)
 #define SNAPSHOT_MAX      (64u * 1024 * 1024)
 
-struct verify {
-    struct store *store;
-    void (*report)(void *ctx, const char *line);
-    void *ctx;
-    int64_t findings;
-    struct arena *arena; /* of the current run */
-    struct payload_rules *rules;
-};
-
-static void finding_report(struct verify *v, struct str run_id, const char *what,
-                           const char *text) {
+static void line_report(struct verify *v, struct str run_id, const char *what, const char *text) {
     char line[1024];
     snprintf(line, sizeof line, "%.*s%s%s: %s", STR_ARG(run_id), run_id.n > 0 ? ": " : "", what,
              text);
     v->report(v->ctx, line);
+}
+
+void finding_report(struct verify *v, struct str run_id, const char *what, const char *text) {
+    line_report(v, run_id, what, text);
     v->findings++;
 }
 
 static void store_report(void *ctx, const struct store_finding *f) {
-    finding_report(ctx, f->run_id, f->what, f->text);
+    if (f->is_note) line_report(ctx, f->run_id, f->what, f->text);
+    else finding_report(ctx, f->run_id, f->what, f->text);
 }
 
 /* Checks the fold does not make (EVT-2, EVT-3, EVT-12, EVT-13).  NULL, or the broken rule. */
@@ -84,7 +80,8 @@ static const char *checkpoint_broken(const struct log_fold *f, struct wopr_error
     struct state_aside aside;
     struct str image = f->checkpoint.image;
     struct buf b;
-    if (f->checkpoint.key_no != 0) return NULL; /* sealed: the log alone cannot tell (OBS-71) */
+    if (f->checkpoint.key_no != 0) /* sealed: the log alone cannot tell what it is (OBS-71) */
+        return verify_image_broken(f->verify, f->run_id, &f->checkpoint);
     if (state_image_foreign(image)) return NULL;
     if (run_state_finish(f->state, NULL, why) != 0) return why->message; /* as its plan did */
     if (run_state_load(image, f->state->wf, &f->origin->meta, &RUN_LIMITS_DEFAULT, &s, &aside,
@@ -210,6 +207,7 @@ static int state_compare(struct verify *v, struct run_state *s, const struct run
     stored.interrupt = STR_NONE;
     stored.children = (struct child_row_list){NULL, 0}; /* known from their own logs */
     if (rc == 0) rc = compare_interrupts(v, s, o, err);
+    if (rc == 0) rc = verify_tasks(v, s, o->head.run_no, err);
     if (rc == 0) rc = projection_compare(v, s, o, &stored, &same, err);
     if (rc == 0 && run_state_busy(s)) {
         rc = run_state_finish(s, NULL, err);
@@ -248,6 +246,7 @@ static int verify_run(struct verify *v, struct str tenant, bool test_mode, struc
     if (!sha256_eq(&wf->hash, &o.workflow_hash) || !str_eq(wf->id, o.meta.workflow_id))
         finding_report(v, run_id, "the workflow of the run", "not the one it began with");
     rc = run_state_new(wf, &o.meta, &RUN_LIMITS_DEFAULT, &s, err);
+    if (rc == 0) rc = verify_sealed(v, &o.head, err);
     if (rc == 0) rc = log_fold(v, s, &o, &ok, err);
     if (rc == 0 && ok) rc = state_compare(v, s, &o, err);
     run_state_free(s);
@@ -330,14 +329,15 @@ static int verify_runs(struct verify *v, int64_t *runs, struct wopr_error *err) 
     return rc;
 }
 
-int host_verify(struct store *s, void (*report)(void *ctx, const char *line), void *ctx,
-                int64_t *runs, int64_t *findings, struct wopr_error *err) {
-    struct verify v = {.store = s, .report = report, .ctx = ctx};
+int host_verify(struct store *s, struct vault *vault, void (*report)(void *ctx, const char *line),
+                void *ctx, int64_t *runs, int64_t *findings, struct wopr_error *err) {
+    struct verify v = {.store = s, .vault = vault, .report = report, .ctx = ctx};
     *runs = 0;
     v.arena = arena_new(VERIFY_ARENA_MAX);
     int rc = v.arena == NULL ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory") : 0;
     if (rc == 0) rc = payload_rules_new(&v.rules, err);
     if (rc == 0) rc = store_verify(s, store_report, &v, err);
+    if (rc == 0) rc = verify_hooks(&v, err);
     if (rc == 0) rc = verify_runs(&v, runs, err);
     payload_rules_free(v.rules);
     arena_free(v.arena);

@@ -33,6 +33,7 @@ void store_stats(struct store *s, struct store_stats *out);
 struct store_finding {
     int64_t run_no;    /* 0: not about one run */
     struct str run_id; /* may be empty */
+    bool is_note;      /* nothing is damaged */
     const char *what;  /* class of the finding, a constant */
     char text[256];
 };

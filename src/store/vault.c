@@ -188,21 +188,51 @@ static int keys_begin(struct vault *v, bool *replaced, struct wopr_error *err) {
     return rc;
 }
 
-int vault_new(struct store *s, const struct seal_secret *keks, size_t n, struct vault **out,
-              bool *replaced, struct wopr_error *err) {
+static struct vault *vault_empty(struct store *s, const struct seal_secret *keks, size_t n,
+                                 struct wopr_error *err) {
     struct vault *v = MEM_NEW(struct vault);
     ASSERT(n > 0);
-    *replaced = false;
-    if (!v) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the keys of the host");
-    pthread_mutex_init(&v->mu, NULL);
-    v->store = s;
-    v->keks = mem_array(n, sizeof *v->keks);
-    int rc = v->keks ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for keys");
-    if (rc == 0) {
+    if (v) {
+        pthread_mutex_init(&v->mu, NULL);
+        v->store = s;
+        v->keks = mem_array(n, sizeof *v->keks);
+    }
+    if (v && v->keks) {
         memcpy(v->keks, keks, n * sizeof *keks);
         v->keks_nr = n;
-        rc = keys_begin(v, replaced, err);
+        return v;
     }
+    vault_free(v);
+    (void)wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the keys of the host");
+    return NULL;
+}
+
+int vault_reader(struct store *s, const struct seal_secret *keks, size_t n, struct vault **out,
+                 struct wopr_error *err) {
+    struct vault *v = vault_empty(s, keks, n, err);
+    struct arena *a = arena_new(VAULT_ARENA_MAX);
+    struct str missing = STR_NONE;
+    int rc = v && a ? keys_read(v, &v->keys, &missing, a, err)
+                    : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for data keys");
+    if (rc == WOPR_E_CORRUPT)
+        rc = wopr_error_set(err, rc,
+                            "a data key is damaged, or the key file is not the one that it needs"
+                            " (id %.*s)",
+                            STR_ARG(missing));
+    if (rc == 0 && v->keys.n == 0)
+        rc = wopr_error_set(err, WOPR_E_NOT_FOUND, "the database has no data keys");
+    arena_free(a);
+    if (rc == 0) *out = v;
+    else vault_free(v);
+    return rc;
+}
+
+int vault_new(struct store *s, const struct seal_secret *keks, size_t n, struct vault **out,
+              bool *replaced, struct wopr_error *err) {
+    struct vault *v = vault_empty(s, keks, n, err);
+    *replaced = false;
+    if (!v) return WOPR_E_NO_MEMORY;
+    int rc = keys_begin(v, replaced, err);
     if (rc == WOPR_E_STALE) rc = keys_begin(v, replaced, err); /* another host was first */
     if (rc == 0) *out = v;
     else vault_free(v);

@@ -32,6 +32,10 @@ struct vault;
  * *replaced is set). */
 MUST_CHECK int vault_new(struct store *s, const struct seal_secret *keks, size_t n,
                          struct vault **out, bool *replaced, struct wopr_error *err);
+/* One that only opens, and writes nothing: for checks.  NOT_FOUND: the database has no data keys;
+ * CORRUPT: keks do not open them all. */
+MUST_CHECK int vault_reader(struct store *s, const struct seal_secret *keks, size_t n,
+                            struct vault **out, struct wopr_error *err);
 void vault_free(struct vault *v); /* takes NULL; overwrites the keys */
 
 /* The box of clear, in a's memory; *key_no: which data key it needs.  TOO_BIG, NO_MEMORY;

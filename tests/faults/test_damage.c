@@ -377,7 +377,7 @@ static void goes_on(const char *sql) {
     cr_assert_eq(world_open(), 0, "%s", W.err.message);
     int64_t findings = 0;
     ABOUT_3 = false;
-    int rc = host_verify(W.store, note, id, &RUNS_SEEN, &findings, &W.err);
+    int rc = host_verify(W.store, NULL, note, id, &RUNS_SEEN, &findings, &W.err);
     cr_expect_eq(rc, 0, "%s: %s", sql, W.err.message);
     cr_expect_gt(findings, 1, "%s", sql);
     cr_expect(ABOUT_3, "%s: nothing is said of the other damaged run", sql);
@@ -415,7 +415,7 @@ Test(damage, runs_on_other_pages_are_looked_at) {
         cr_assert(fd >= 0 && pwrite(fd, zeros, PAGE, n * PAGE) == PAGE);
         close(fd);
         if (world_open() == 0) {
-            int rc = host_verify(W.store, count_skips, &skipped, &seen, &findings, &W.err);
+            int rc = host_verify(W.store, NULL, count_skips, &skipped, &seen, &findings, &W.err);
             cr_expect(rc == 0 || rc == WOPR_E_CORRUPT, "page %d: %s", (int)n, W.err.message);
             skips += skipped;
             partly += skipped > 0 && seen > MANY / 2;

@@ -441,7 +441,7 @@ static void tell(void *ctx, const char *line) {
 int64_t world_findings(bool print) {
     struct report r = {.print = print};
     int64_t runs, findings;
-    int rc = host_verify(W.store, tell, &r, &runs, &findings, &W.err);
+    int rc = host_verify(W.store, NULL, tell, &r, &runs, &findings, &W.err);
     if (rc == 0) cr_assert_eq(findings, r.lines);
     if (rc == 0 || r.lines > 0) return r.lines;
     if (print) fprintf(stderr, "verify: %s: %s\n", wopr_err_name(rc), W.err.message);

@@ -69,7 +69,8 @@ static inline void inside_down(struct inside *w) {
     if (w->host == NULL) return;
     inside_hang_up(w);
     host_stop(w->host);
-    ASSERT(host_verify(host_store(w->host), inside_report, NULL, &runs, &findings, &err) == 0);
+    ASSERT(host_verify(host_store(w->host), NULL, inside_report, NULL, &runs, &findings, &err) ==
+           0);
     ASSERT(findings == 0);
     host_free(w->host);
     arena_free(w->arena);

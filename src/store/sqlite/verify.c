@@ -161,8 +161,8 @@ static int walk_leftovers(const struct walk *w) {
     if (rc != 0) return rc;
     query_begin(&q, w->c, SQL_VERIFY_SEALED);
     while ((rc = query_step(&q, w->err)) == 1)
-        finding_report(w, col_int(&q, 0), str_c(col_z(q.st, 1)), "sealed values",
-                       "%s", col_z(q.st, 2));
+        finding_report(w, col_int(&q, 0), str_c(col_z(q.st, 1)), "sealed values", "%s",
+                       col_z(q.st, 2));
     if (rc != 0) return rc;
     query_begin(&q, w->c, SQL_VERIFY_SEALED_LOG);
     while ((rc = query_step(&q, w->err)) == 1)
@@ -175,6 +175,43 @@ static int walk_leftovers(const struct walk *w) {
         finding_report(w, 0, STR_NONE, "numbers", "run numbers would be given a second time");
     query_end(&q);
     return rc < 0 ? rc : 0;
+}
+
+/* Each row of these statements is a finding: run number or 0, an id, what is wrong. */
+static int walk_facts(const struct walk *w) {
+    static const struct {
+        enum stmt_id id;
+        const char *what;
+    } FACTS[] = {{SQL_VERIFY_TASKS, "tasks"},
+                 {SQL_VERIFY_LINEAGES, "lineage"},
+                 {SQL_VERIFY_HOOKS, "webhooks"}};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < sizeof FACTS / sizeof *FACTS; i++) {
+        struct query q;
+        query_begin(&q, w->c, FACTS[i].id);
+        while ((rc = query_step(&q, w->err)) == 1)
+            finding_report(w, col_int(&q, 0), str_c(col_z(q.st, 1)), FACTS[i].what, "%s",
+                           col_z(q.st, 2));
+    }
+    return rc;
+}
+
+/* No damage: what an older program removed without a word about it. */
+static int walk_guessed(const struct walk *w) {
+    struct query q;
+    int rc;
+    query_begin(&q, w->c, SQL_VERIFY_GUESSED);
+    while ((rc = query_step(&q, w->err)) == 1) {
+        struct store_finding f = {.run_no = col_int(&q, 0),
+                                  .run_id = str_c(col_z(q.st, 1)),
+                                  .what = "note",
+                                  .is_note = true,
+                                  .text = "an older program removed this fork and kept nothing of"
+                                          " where it was cut from; replays of its forks may say"
+                                          " that they diverge"};
+        w->report(w->ctx, &f);
+    }
+    return rc;
 }
 
 /* Every trigger, index and table exists with the text of its migration. */
@@ -224,7 +261,8 @@ static int walk_each(const struct walk *w) {
     } WALKS[] = {{walk_pages, "integrity"},      {walk_foreign_keys, "foreign key"},
                  {walk_schema, "schema"},        {walk_logs, "logs"},
                  {walk_references, "reference"}, {walk_orphans, "orphan"},
-                 {walk_leftovers, "leftovers"}};
+                 {walk_leftovers, "leftovers"},  {walk_facts, "facts"},
+                 {walk_guessed, "lineage"}};
     for (size_t i = 0; i < sizeof WALKS / sizeof *WALKS; i++) {
         int rc = WALKS[i].walk(w);
         if (rc != 0 && wopr_err_class(rc) == ERR_RETRY) return rc;

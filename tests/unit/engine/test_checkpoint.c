@@ -80,7 +80,7 @@ static void finding_show(void *ctx, const char *line) {
 static void sound(void) {
     int64_t runs = 0, findings = 0;
     struct wopr_error err = {0};
-    int rc = host_verify(W.store, finding_show, NULL, &runs, &findings, &err);
+    int rc = host_verify(W.store, NULL, finding_show, NULL, &runs, &findings, &err);
     cr_assert_eq(rc, 0, "%s", err.message);
     cr_assert_eq(findings, 0);
 }

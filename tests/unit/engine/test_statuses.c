@@ -526,7 +526,8 @@ static void all_whole(void) {
                      label(&SUBJECTS[i]));
         cr_expect_eq(world_count(SUBJECTS[i].run, EV_RUN_STARTED), 1u, "%s", label(&SUBJECTS[i]));
     }
-    cr_assert_eq(host_verify(W.store, finding, NULL, &runs, &findings, &err), 0, "%s", err.message);
+    cr_assert_eq(host_verify(W.store, NULL, finding, NULL, &runs, &findings, &err), 0, "%s",
+                 err.message);
     cr_expect_eq(findings, 0);
     struct engine_stats stats;
     engine_stats(W.engine, &stats);

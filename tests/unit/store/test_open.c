@@ -301,11 +301,11 @@ Test(statements, they_are_written_as_sqlite_and_postgresql_both_speak) {
         "PRAGMA",     "pragma_",    "json_", " -> ",     " ->> ",     "sqlite_",
         "AS BLOB",    "IMMEDIATE",  " GLOB", "& 1 AND ", "rowid"};
     static const char *const KNOWN[] = {
-        "BEGIN_WRITE",   "DATA_VERSION",   "COUNT",          "VERIFY_NUMBERS", /* of this file */
-        "TAGS_PUT",      "TAGS_DROP",      "VERIFY_ORPHANS",                   /* members of JSON */
-        "PENDING_ALL",   "PENDING_TENANT", "PENDING_RUN",    "FORK_SOURCE",
-        "BURIAL_PUT",    "SLICE_EVENTS",   "VERIFY_BURIALS", /* bytes of texts */
-        "OLD_CLEAR_ANY", "OLD_CLEAR",      "OLD_SHOWN",      /* older files */
+        "BEGIN_WRITE",  "DATA_VERSION",   "COUNT",          "VERIFY_NUMBERS", /* of this file */
+        "VERIFY_HOOKS", "TAGS_PUT",       "TAGS_DROP",      "VERIFY_ORPHANS", /* members of JSON */
+        "PENDING_ALL",  "PENDING_TENANT", "PENDING_RUN",    "FORK_SOURCE",
+        "BURIAL_PUT",   "SLICE_EVENTS",   "VERIFY_BURIALS",              /* bytes of texts */
+        "VERIFY_TASKS", "OLD_CLEAR_ANY",  "OLD_CLEAR",      "OLD_SHOWN", /* older files */
     };
     for (int i = 0; i < SQL_NR; i++) {
         bool known = false;

@@ -27,6 +27,7 @@ static struct plan *with_task(int64_t run_no, int64_t base, unsigned n, const ch
                                          .type_id = str_c(type),
                                          .invocation_id = STR("inv"),
                                          .body = STR("{}"),
+                                         .bytes = 2,
                                          .at_ms = 1000 + i});
     }
     return p;

@@ -1,0 +1,33 @@
+/*
+ * verify_int.h: what the files of a verification share.  Layer: host.
+ */
+#ifndef WOPR_HOST_VERIFY_INT_H
+#define WOPR_HOST_VERIFY_INT_H
+
+#include "domain/state.h"
+#include "store/runs.h"
+#include "store/vault.h"
+
+struct payload_rules;
+
+struct verify {
+    struct store *store;
+    struct vault *vault; /* NULL: nothing sealed is opened */
+    void (*report)(void *ctx, const char *line);
+    void *ctx;
+    int64_t findings;
+    struct arena *arena; /* of the current run */
+    struct payload_rules *rules;
+};
+void finding_report(struct verify *v, struct str run_id, const char *what, const char *text);
+
+/* Open tasks are those that the nodes of s wait for. */
+MUST_CHECK int verify_tasks(struct verify *v, const struct run_state *s, int64_t run_no,
+                            struct wopr_error *err);
+/* What is sealed opens. */
+MUST_CHECK int verify_sealed(struct verify *v, const struct run_head *h, struct wopr_error *err);
+const char *verify_image_broken(struct verify *v, struct str run_id,
+                                const struct plan_checkpoint *c);
+MUST_CHECK int verify_hooks(struct verify *v, struct wopr_error *err);
+
+#endif
