@@ -2,7 +2,6 @@
  * test_quotas.c: what one run and one tenant may take, seen from outside (S6, S7): refusals say
  * which bound was met and lose nothing, and a run can always be read.
  */
-#include "base/clock.h"
 #include "interrupt_kit.h"
 
 static struct server sv;
@@ -146,7 +145,7 @@ Test(quotas_rate, all_keys_of_a_tenant_share_a_rate_that_others_do_not_feel /* A
     cr_expect(header(&r, "Retry-After").n > 0);
     cr_expect_eq(ask(&sv, "GET", "/v1/runs", NULL, other).status, 200);
     for (n = 0; n < WAIT_MS && r.status == 429; n += 100) { /* and then it may again */
-        clock_sleep_ms(100);
+        nap_ms(100);
         r = ask(&sv, "GET", "/v1/runs", NULL, second);
     }
     cr_expect_eq(r.status, 200);
