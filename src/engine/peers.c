@@ -511,7 +511,7 @@ static void peers_first_run_locked(struct engine *e) {
     if (!e->peers->alone) peers_kick_locked(e);
 }
 
-static void kick(void *ctx) {
+static void peers_kick(void *ctx) {
     struct engine *e = ctx;
     pthread_mutex_lock(&e->mu);
     peers_kick_locked(e);
@@ -557,7 +557,7 @@ int peers_start(struct engine *e, struct wopr_error *err) {
     if (pthread_create(&e->peers->thread, NULL, peers_main, e) != 0)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the thread for other hosts");
     e->peers->up = true;
-    journal_on_listener(e->journal, kick, e);
+    journal_on_listener(e->journal, peers_kick, e);
     return 0;
 }
 
