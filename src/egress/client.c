@@ -250,6 +250,7 @@ static bool egress_build(struct egress *e) {
     e->user_agent = mem_strndup(agent, strlen(agent));
     e->multi = curl_multi_init();
     int rc = lanes_init(&e->lanes, e->cfg.tenant_transfers_max, e->cfg.tenant_queue_max);
+    e->lanes.all_max = e->cfg.transfers_max;
     return rc == 0 && e->user_agent && e->multi &&
            names_new(e->cfg.lookup, loop_wake, e, &e->names) == 0;
 }

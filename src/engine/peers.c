@@ -519,18 +519,9 @@ static void kick(void *ctx) {
 }
 
 /* ------------------------------------------------------------------------------ life */
-static int tick_init(pthread_cond_t *c) {
-    pthread_condattr_t attr;
-    if (pthread_condattr_init(&attr) != 0) return WOPR_E_NO_MEMORY;
-    int rc = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    if (rc == 0) rc = pthread_cond_init(c, &attr);
-    (void)pthread_condattr_destroy(&attr);
-    return rc == 0 ? 0 : WOPR_E_NO_MEMORY;
-}
-
 int peers_new(struct engine *e, struct wopr_error *err) {
     struct peers *p = MEM_NEW(struct peers);
-    if (!p || tick_init(&p->tick) != 0) {
+    if (!p || clock_cond_init(&p->tick) != 0) {
         mem_free(p);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the list of hosts");
     }

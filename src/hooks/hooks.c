@@ -211,19 +211,10 @@ static void *hooks_main(void *arg) {
 
 /* --- life --- */
 
-static int tick_init(pthread_cond_t *c) {
-    pthread_condattr_t attr;
-    if (pthread_condattr_init(&attr) != 0) return WOPR_E_NO_MEMORY;
-    int rc = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    if (rc == 0) rc = pthread_cond_init(c, &attr);
-    (void)pthread_condattr_destroy(&attr);
-    return rc == 0 ? 0 : WOPR_E_NO_MEMORY;
-}
-
 int hooks_new(struct journal *j, const struct hooks_config *cfg, struct hooks **out,
               struct wopr_error *err) {
     struct hooks *h = MEM_NEW(struct hooks);
-    if (!h || tick_init(&h->tick) != 0) {
+    if (!h || clock_cond_init(&h->tick) != 0) {
         mem_free(h);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for webhooks");
     }

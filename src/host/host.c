@@ -329,6 +329,7 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
     hc.audit.reads = strcmp(h->cfg.host_audit, "all") == 0;
     vault_derive(h->vault, STR("wopr idempotency 1"), &hc.idem.secret, &hc.idem.secret_no);
     if (hc.rates.key_burst == 0) hc.rates.key_burst = BURST_S * hc.rates.key_rate;
+    if (hc.rates.tenant_burst == 0) hc.rates.tenant_burst = BURST_S * hc.rates.tenant_rate;
     hc.rates.large_body_burst = LARGE_BURST_S * hc.rates.large_body_rate;
     const struct http_mount mounts[] = {*v1_mount(h->v1)}; /* the first answers "/" too */
     return http_server_new(&hc, mounts, sizeof mounts / sizeof mounts[0], h->journal, &h->http,

@@ -43,6 +43,7 @@ struct shares {
     struct map *holders;
     struct holder nobody; /* without a name, or when memory is short: shared */
     size_t limit[SHARE_NR], reserve[SHARE_NR];
+    size_t cap[SHARE_NR]; /* of one holder; 0 = none.  Set before the first is taken */
     atomic_size_t total[SHARE_NR];
 };
 /* limit: per kind, of all tenants together; reserve_percent of it for those that hold little.
@@ -59,6 +60,8 @@ struct holder *shares_begin(struct shares *s, struct str name, enum share_kind k
 void shares_end(struct shares *s, struct holder *h, enum share_kind kind);
 bool share_take(struct shares *s, struct holder *h, enum share_kind kind, size_t n);
 bool share_room(struct shares *s, struct holder *h, enum share_kind kind, size_t n);
+/* What the holder has, when that is as much as the cap allows one holder; else 0. */
+size_t share_over_cap(struct shares *s, struct holder *h, enum share_kind kind);
 /* For what exists already and cannot be refused. */
 void share_force(struct shares *s, struct holder *h, enum share_kind kind, size_t n);
 void share_give(struct shares *s, struct holder *h, enum share_kind kind, size_t n);

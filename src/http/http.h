@@ -209,6 +209,7 @@ struct http_mount {
 /* Per second, and how many at once; a rate of 0: no bound. */
 struct http_rates {
     unsigned key_rate, key_burst;
+    unsigned tenant_rate, tenant_burst;             /* its keys together */
     unsigned address_rate, address_burst;           /* discovery, per address */
     unsigned large_body_rate, large_body_burst;     /* bytes of bodies beyond HTTP_LARGE_BODY, per
                                                        tenant */
@@ -259,8 +260,9 @@ struct http_config {
         *trusted_proxies;  /* addresses and blocks whose X-Forwarded-For counts; may be NULL */
     unsigned requests_max; /* in flight (not streams) before 503 (ERR-9) */
     unsigned streams_max;
-    unsigned polls_max;       /* long-polls that wait; not among requests_max */
-    unsigned key_polls_max;   /* of one key; 0 = half of polls_max */
+    unsigned tenant_streams_max; /* of them before 429; 0 = no bound of its own */
+    unsigned polls_max;          /* long-polls that wait; not among requests_max */
+    unsigned key_polls_max;      /* of one key; 0 = half of polls_max */
     unsigned reserve_percent; /* of each bound, for tenants that hold little (bounds.h); 0 = none */
     size_t memory_bytes;      /* bodies, answers, stream states together */
     unsigned read_threads;    /* for http_offload */

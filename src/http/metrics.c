@@ -28,6 +28,8 @@ static const struct {
     [REFUSED_READS] = {"503", "reads"},
     [REFUSED_GUESSES] = {"429", "auth_failures"},
     [REFUSED_LARGE_BODIES] = {"429", "large_body_rate"},
+    [REFUSED_TENANT_RATE] = {"429", "tenant_rate"},
+    [REFUSED_TENANT_STREAMS] = {"429", "tenant_streams_max"},
 };
 
 int metrics_init(struct metrics *m, const char *const *names, size_t n) {

@@ -93,16 +93,24 @@ static int route_find(struct exchange *x, struct wopr_error *err) {
     return x->query_rc == WOPR_E_NO_MEMORY ? x->query_rc : 0;
 }
 
-/* Counted per key, or per address for public operations. */
-static int rate_limit(struct exchange *x, struct wopr_error *err) {
-    struct http_server *s = x->pub.server;
+static int rate_limit_key(struct exchange *x, struct wopr_error *err) {
+    const struct rates *r = &x->pub.server->rates;
     struct limit_state st = {0};
-    if ((x->pub.op->flags & OP_ADDRESS_LIMIT) == 0) {
-        if (!x->pub.who.authenticated || limiter_take(s->rates.key, x->pub.who.key_id, &st))
-            return 0;
+    if (!limiter_take(r->key, x->pub.who.key_id, &st)) {
         x->refusal = REFUSED_KEY_RATE;
         return limiter_refuse(&st, "key", NULL, err);
     }
+    if (limiter_take(r->tenant, x->pub.who.tenant, &st)) return 0;
+    x->refusal = REFUSED_TENANT_RATE;
+    return limiter_refuse(&st, "tenant", "too many requests of this tenant's keys together", err);
+}
+
+/* Counted per key and per tenant, or per address for public operations. */
+static int rate_limit(struct exchange *x, struct wopr_error *err) {
+    struct http_server *s = x->pub.server;
+    struct limit_state st = {0};
+    if ((x->pub.op->flags & OP_ADDRESS_LIMIT) == 0)
+        return x->pub.who.authenticated ? rate_limit_key(x, err) : 0;
     if (!s->rates.address) return 0;
     char who[LIMIT_WHO_BYTES];
     if (limiter_take(s->rates.address, limit_address(x, who), &st)) return 0;

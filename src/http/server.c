@@ -92,6 +92,7 @@ static int bounds_build(struct http_server *s) {
                                     [SHARE_READS] = HTTP_READS_MAX};
     int rc = shares_init(&s->shares, limit, c->reserve_percent);
     if (rc != 0) return rc;
+    s->shares.cap[SHARE_STREAMS] = c->tenant_streams_max;
     return limiter_new(c->rates.auth_failure_rate, c->rates.auth_failure_burst,
                        &s->guesses.limiter);
 }
@@ -113,6 +114,8 @@ static int server_build(struct http_server *s, struct wopr_error *err) {
     rc = proxies_take(s, err);
     if (rc != 0) return rc;
     rc = limiter_new(s->cfg.rates.key_rate, s->cfg.rates.key_burst, &s->rates.key);
+    if (rc == 0)
+        rc = limiter_new(s->cfg.rates.tenant_rate, s->cfg.rates.tenant_burst, &s->rates.tenant);
     if (rc == 0)
         rc = limiter_new(s->cfg.rates.address_rate, s->cfg.rates.address_burst, &s->rates.address);
     if (rc == 0)
@@ -259,6 +262,7 @@ void http_server_free(struct http_server *s) {
     peers_fini(&s->conns.peers);
     metrics_fini(&s->metrics);
     limiter_free(s->rates.key);
+    limiter_free(s->rates.tenant);
     limiter_free(s->rates.address);
     limiter_free(s->rates.large_bodies);
     limiter_free(s->guesses.limiter);

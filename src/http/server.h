@@ -37,7 +37,7 @@ struct connections {
 };
 /* How often, NULL: no bound. */
 struct rates {
-    struct limiter *key, *address, *large_bodies;
+    struct limiter *key, *tenant, *address, *large_bodies;
 };
 /* Requests in memory (exchange.c, request.c) and the streams that some of them became. */
 struct exchanges {

@@ -399,12 +399,33 @@ static int stream_open(struct exchange *x, struct stream **out, struct wopr_erro
     return 0;
 }
 
+enum { STREAM_RETRY_S = 5 };
+
+/* As many as one tenant may have: others find room still (ERR-8). */
+static int stream_refuse_tenant(struct exchange *x, size_t open, struct wopr_error *err) {
+    struct jobj o;
+    x->refusal = REFUSED_TENANT_STREAMS;
+    (void)wopr_error_set(err, WOPR_E_RATE_LIMITED,
+                         "as many streams of this tenant are open as tenant-streams-max allows; "
+                         "close some, or retry after the time given");
+    jobj_begin(&o, WOPR_DETAILS_SIZE);
+    jw_kint(&o.w, "retryAfterMs", STREAM_RETRY_S * 1000);
+    jw_kstrz(&o.w, "scope", "tenant");
+    jw_kint(&o.w, "limit", x->pub.server->cfg.tenant_streams_max);
+    jw_kint(&o.w, "current", (int64_t)open);
+    jw_kint(&o.w, "retryAfterSeconds", STREAM_RETRY_S);
+    jobj_details(&o, err);
+    return WOPR_E_RATE_LIMITED;
+}
+
 static int stream_refuse_capacity(struct exchange *x, struct wopr_error *err) {
+    size_t own = share_over_cap(&x->pub.server->shares, x->share.tenant, SHARE_STREAMS);
+    if (own > 0) return stream_refuse_tenant(x, own, err);
     x->refusal = REFUSED_STREAMS;
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE,
                          "as many streams are open as streams-max allows for this tenant; retry "
                          "later");
-    jobj_details_int(err, "retryAfter", 5);
+    jobj_details_int(err, "retryAfter", STREAM_RETRY_S);
     return WOPR_E_UNAVAILABLE;
 }
 

@@ -67,13 +67,8 @@ static void *trim_main(void *arg) {
 }
 
 int trim_init(struct trim *t) {
-    pthread_condattr_t attr;
     t->later = (struct mem_later){.wake = trim_wake, .ctx = t};
-    if (pthread_condattr_init(&attr) != 0) return WOPR_E_NO_MEMORY;
-    bool ok = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
-              pthread_cond_init(&t->cond, &attr) == 0;
-    pthread_condattr_destroy(&attr);
-    if (!ok) return WOPR_E_NO_MEMORY;
+    if (clock_cond_init(&t->cond) != 0) return WOPR_E_NO_MEMORY;
     if (pthread_mutex_init(&t->lock, NULL) == 0) {
         t->made = true;
         return 0;

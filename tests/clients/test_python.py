@@ -112,6 +112,7 @@ class Runs(Case):
         self.assertEqual(self.client.discovery.index()["name"], "wopr")
         self.assertIn("/v1/runs", self.client.discovery.openapi()["paths"])
         self.assertEqual(self.client.workflows.get("ticks")["id"], "ticks")
+        self.assertTrue(self.client.audit.verify(0)["chainValid"])
         self.assertRaises(wopr_client.NotFoundError, self.client.artifacts.get, self.begin("conformance-noop"), "none")
 
     def test_workflows_come_and_go(self):

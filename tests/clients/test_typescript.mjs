@@ -98,6 +98,7 @@ test("what there is to read", async () => {
   assert.equal((await client.discovery.index()).name, "wopr");
   assert.ok("/v1/runs" in (await client.discovery.openapi()).paths);
   assert.equal((await client.workflows.get("ticks")).id, "ticks");
+  assert.equal((await client.audit.verify({ fromSeq: 0 })).chainValid, true);
   await assert.rejects(client.artifacts.get(await begin("conformance-noop"), "none"), wopr.NotFoundError);
 });
 

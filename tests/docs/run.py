@@ -52,7 +52,7 @@ VARYING = [  # what a run does not repeat: how it is recognised
 COMMON = "\ninstall_packages() { :; }\nbuild_tree() { :; }\n"
 # Programs of the same name elsewhere on the machine are not the page's.
 PIDOF = """#!/bin/sh
-session() { set -- $(cat "/proc/$1/stat"); echo "$6"; }
+session() { set -- $(cat "/proc/$1/stat" 2>/dev/null); echo "${6:-ended}"; }
 for pid in $(/bin/pidof "$@"); do [ "$(session "$pid")" != "$(session $$)" ] || echo "$pid"; done
 """
 # Programs of a page look for a host at port 8080.

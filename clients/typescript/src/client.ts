@@ -280,6 +280,15 @@ class Artifacts {
   }
 }
 
+class Audit {
+  constructor(private readonly transport: Transport) {}
+
+  /** Has the host compute the chain of its audit log again; `toSeq` of the answer says how far it came. */
+  verify(query: wire.VerifyAuditLogQuery = {}, options?: CallOptions): Promise<wire.AuditReport> {
+    return this.transport.call("verifyAuditLog", { query: query as Query }, options);
+  }
+}
+
 /** A host, as seen with one API key. */
 export class WoprClient {
   readonly discovery: Discovery;
@@ -288,6 +297,7 @@ export class WoprClient {
   readonly runs: Runs;
   readonly interrupts: Interrupts;
   readonly artifacts: Artifacts;
+  readonly audit: Audit;
   readonly tasks: Tasks;
   readonly workerTypes: WorkerTypes;
   readonly webhooks: Webhooks;
@@ -301,6 +311,7 @@ export class WoprClient {
     this.runs = new Runs(transport);
     this.interrupts = new Interrupts(transport);
     this.artifacts = new Artifacts(transport);
+    this.audit = new Audit(transport);
     this.tasks = new Tasks(transport);
     this.workerTypes = new WorkerTypes(transport);
     this.webhooks = new Webhooks(transport);

@@ -237,6 +237,60 @@ Test(http_bounds, one_tenant_leaves_streams_to_others /* PROF-14 */) {
     cr_expect(held(SHARE_STREAMS, 0));
 }
 
+static void two_streams(struct http_config *cfg) { cfg->tenant_streams_max = 2; }
+
+Test(http_bounds, streams_of_a_tenant_have_a_quota /* ERR-8, PROF-14 */) {
+    struct client *v[3];
+    char target[64];
+    world_up(two_streams);
+    snprintf(target, sizeof target, "/v1/runs/r/events?no=%lld", (long long)world_run("r"));
+    for (size_t i = 0; i < 2; i++) {
+        v[i] = open_get(target, bearer());
+        cr_assert(hear_head(v[i]));
+        cr_assert_eq(v[i]->status, 200);
+    }
+    struct client *c = ask("GET", target, bearer(), NULL);
+    cr_expect_eq(c->status, 429);
+    cr_expect_str_eq(header_of(c, "Retry-After"), "5");
+    static const char *const MEMBERS[] = {"\"rate_limited\"",     "\"retryAfterMs\":5000",
+                                          "\"scope\":\"tenant\"", "\"limit\":2",
+                                          "\"current\":2",        "tenant-streams-max"};
+    for (size_t i = 0; i < sizeof MEMBERS / sizeof *MEMBERS; i++)
+        cr_expect(body_has(c, MEMBERS[i]), "%s in %s", MEMBERS[i], c->body.p);
+    hang_up(c);
+    v[2] = open_get(target, key_of("t2"));
+    cr_assert(hear_head(v[2]));
+    cr_expect_eq(v[2]->status, 200, "of another tenant");
+    hang_up(v[0]);
+    cr_expect(held(SHARE_STREAMS, 2));
+    v[0] = open_get(target, bearer());
+    cr_assert(hear_head(v[0]));
+    cr_expect_eq(v[0]->status, 200, "there is room again");
+    hang_up_all(v, 3);
+}
+
+static void tight_tenants(struct http_config *cfg) {
+    cfg->rates.tenant_rate = 1, cfg->rates.tenant_burst = 3;
+}
+
+/* More keys are no more requests. */
+Test(http_bounds, the_keys_of_a_tenant_share_its_bucket /* AUTH-12, ERR-8 */) {
+    char poor[256];
+    world_up(tight_tenants);
+    snprintf(poor, sizeof poor, "Authorization: Bearer " STR_FMT "\r\n", STR_ARG(W.key_poor));
+    cr_expect_eq(status_of("/v1/runs/x", bearer()), 200);
+    struct client *c = ask("GET", "/v1/runs/x", poor, NULL);
+    cr_expect_eq(c->status, 403, "another key: its scope is judged after the rates");
+    hang_up(c);
+    cr_expect_eq(status_of("/v1/runs/x", bearer()), 200);
+    c = ask("GET", "/v1/runs/x", poor, NULL);
+    cr_expect_eq(c->status, 429);
+    cr_expect_not_null(header_of(c, "Retry-After"));
+    cr_expect(body_has(c, "\"scope\":\"tenant\"") && body_has(c, "\"limit\":1"), "%s", c->body.p);
+    hang_up(c);
+    cr_expect_eq(status_of("/v1/runs/x", key_of("t2")), 200, "another tenant");
+}
+
 static size_t take_all(struct shares *s, struct holder *h, size_t most) {
     size_t n = 0;
     while (n < most && share_take(s, h, SHARE_REQUESTS, 1)) n++;
