@@ -18,18 +18,6 @@
 #define VERIFY_ARENA_MAX  (256u * 1024 * 1024)
 #define SNAPSHOT_MAX      (64u * 1024 * 1024)
 
-static void line_report(struct verify *v, struct str run_id, const char *what, const char *text) {
-    char line[1024];
-    snprintf(line, sizeof line, "%.*s%s%s: %s", STR_ARG(run_id), run_id.n > 0 ? ": " : "", what,
-             text);
-    v->report(v->ctx, line);
-}
-
-void finding_report(struct verify *v, struct str run_id, const char *what, const char *text) {
-    line_report(v, run_id, what, text);
-    v->findings++;
-}
-
 static void store_report(void *ctx, const struct store_finding *f) {
     if (f->is_note) line_report(ctx, f->run_id, f->what, f->text);
     else finding_report(ctx, f->run_id, f->what, f->text);

@@ -19,6 +19,8 @@ struct verify {
     struct arena *arena; /* of the current run */
     struct payload_rules *rules;
 };
+/* A line that counts as no finding, and one that does. */
+void line_report(struct verify *v, struct str run_id, const char *what, const char *text);
 void finding_report(struct verify *v, struct str run_id, const char *what, const char *text);
 
 /* Open tasks are those that the nodes of s wait for. */

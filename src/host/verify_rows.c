@@ -1,6 +1,6 @@
 /*
  * verify_rows.c: rows beside the log against what it folds to and against their keys: tasks of
- * workers, sealed values, subscriptions.
+ * workers, sealed values, subscriptions.  How a finding is reported.
  */
 #include "engine/workers.h"
 #include "hooks/hooks.h"
@@ -13,6 +13,18 @@
 #define SEALED_PAGE      64 /* sequences */
 #define SEALED_ARENA_MAX (1024u * 1024 * 1024)
 #define HOOKS_PAGE       100u
+
+void line_report(struct verify *v, struct str run_id, const char *what, const char *text) {
+    char line[1024];
+    snprintf(line, sizeof line, "%.*s%s%s: %s", STR_ARG(run_id), run_id.n > 0 ? ": " : "", what,
+             text);
+    v->report(v->ctx, line);
+}
+
+void finding_report(struct verify *v, struct str run_id, const char *what, const char *text) {
+    line_report(v, run_id, what, text);
+    v->findings++;
+}
 
 int verify_tasks(struct verify *v, const struct run_state *s, int64_t run_no,
                  struct wopr_error *err) {

@@ -7,6 +7,7 @@
 #include "store/sqlite/sql.h"
 #include "store/upkeep.h"
 #include "unit/store/kit_forks.h"
+#include "unit/store/kit_old.h"
 #include "unit/store/kit_steps.h"
 
 #include <pthread.h>
@@ -98,6 +99,53 @@ Test(store_fork_purge, what_a_fork_shows_outlives_its_source) {
 
 static int link_of(int run, struct run_link *out) {
     return store_run_link(w.s, model[run].no, w.a, out, &w.err);
+}
+
+/* A lost or changed link is damage; what a program before migration 0022 did not keep is none. */
+Test(store_fork_purge, a_fork_that_an_older_program_removed_is_told_from_damage /* FORK-18 */) {
+    static const char *const CHANGES[] = {
+        "DELETE FROM run_lineages WHERE run_no = 2",
+        "DELETE FROM run_lineages WHERE run_no = 4",
+        "UPDATE run_lineages SET run_no = 77 WHERE run_no = 3",
+        "UPDATE run_lineages SET run_id = 'other' WHERE run_no = 4",
+        "UPDATE run_lineages SET fork_run_id = 'other' WHERE run_no = 3",
+        "UPDATE run_lineages SET fork_run_id = 'other' WHERE run_no = 2",
+        "UPDATE run_lineages SET fork_run_no = 2 WHERE run_no = 4",
+        "UPDATE run_lineages SET fork_mode = 0 WHERE run_no = 4",
+        "UPDATE run_lineages SET fork_seq = fork_base + 1 WHERE run_no = 3",
+        "UPDATE run_lineages SET created_ms = 0 WHERE run_no = 3",
+        "UPDATE run_lineages SET due = 1 WHERE run_no = 3",
+    };
+    struct run_link l;
+    model_make(&w, 0, -1, 0);
+    model_grow(&w, 0, 8);
+    for (int i = 1; i < 5; i++) {
+        model_make(&w, i, i - 1, 8 - i);
+        model_grow(&w, i, 3);
+    }
+    for (int i = 0; i < 4; i++) end(i);
+    purge_all();
+    cr_assert_eq(kit_verify(&w), 0);
+    cr_assert_eq(kit_foreign(&w, "CREATE TABLE was AS SELECT * FROM run_lineages"), SQLITE_OK);
+    for (size_t i = 0; i < sizeof CHANGES / sizeof *CHANGES; i++) {
+        cr_assert_eq(kit_foreign(&w, CHANGES[i]), SQLITE_OK);
+        cr_expect_gt(kit_verify(&w), 0, "not found: %s", CHANGES[i]);
+        cr_assert_eq(kit_foreign(&w, "DELETE FROM run_lineages; INSERT INTO run_lineages"
+                                     " SELECT * FROM was"),
+                     SQLITE_OK);
+    }
+    cr_assert_eq(kit_foreign(&w, "DROP TABLE was; DELETE FROM run_lineages"), SQLITE_OK);
+    kit_close(&w);
+    kit_old(&w, 23);
+    kit_open(&w);
+    cr_expect_eq(kit_verify(&w), 0, "a note, and no finding");
+    cr_expect_eq(number("SELECT count(*) FROM run_lineages WHERE guessed = 1"), 1);
+    cr_assert_eq(link_of(3, &l), 0);
+    cr_expect_eq(l.fork.source_run_no, model[0].no, "as far up as anything is known");
+    end(4);
+    purge_all();
+    cr_expect_eq(number("SELECT count(*) FROM run_lineages"), 0);
+    cr_expect_eq(kit_verify(&w), 0);
 }
 
 /* Where a fork was cut from is known as long as something leads up to it. */
