@@ -159,6 +159,7 @@ int cmd_interrupts(const struct options *o);
 int cmd_forks(const struct options *o);
 int cmd_takeover(const struct options *o);
 int cmd_answers(const struct options *o);
+int cmd_webhooks(const struct options *o);
 int cmd_memory(const struct options *o);
 int cmd_startup(const struct options *o);
 int cmd_validation(const struct options *o);

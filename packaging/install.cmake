@@ -1,6 +1,6 @@
 # Installation: the program, its manual, completion, unit, an example of its settings and its documents; for programs that embed a
-# host the library and its header.  The program itself needs none of the other files.  DESTDIR and --prefix are honoured when
-# "cmake --install" runs, so the unit is made then.
+# host the libraries, their header and a file of pkg-config.  The program itself needs none of the other files.  DESTDIR and --prefix
+# are honoured when "cmake --install" runs, so what names the prefix is made then.
 include(GNUInstallDirs)
 set(WOPR_MAN ${PROJECT_BINARY_DIR}/man)
 set(WOPR_UNIT_IDENTITY "DynamicUser=yes" CACHE STRING "lines of the unit that name its user")
@@ -14,6 +14,13 @@ install(TARGETS wopr RUNTIME COMPONENT program)
 install(TARGETS libwopr ARCHIVE COMPONENT development)
 install(FILES ${WOPR_MHD_ARCHIVE} DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(DIRECTORY include/wopr DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(CODE "
+  set(CMAKE_INSTALL_INCLUDEDIR ${CMAKE_INSTALL_INCLUDEDIR})
+  set(CMAKE_INSTALL_LIBDIR ${CMAKE_INSTALL_LIBDIR})
+  set(PROJECT_VERSION ${PROJECT_VERSION})
+  configure_file(${PROJECT_SOURCE_DIR}/packaging/wopr.pc.in ${PROJECT_BINARY_DIR}/wopr.pc @ONLY)
+  file(INSTALL DESTINATION \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig TYPE FILE FILES ${PROJECT_BINARY_DIR}/wopr.pc)"
+  COMPONENT development)
 
 install(DIRECTORY ${WOPR_MAN}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program FILES_MATCHING PATTERN "*.1")
 install(DIRECTORY ${WOPR_MAN}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man5 COMPONENT program FILES_MATCHING PATTERN "*.5")

@@ -14,8 +14,8 @@ import sys
 DOCUMENTS = ["README.md", "docs/operations.md", "docs/durability.md", "docs/api-extensions.md", "docs/architecture.md"]
 BEGIN, END = "<!-- settings: made by tools/settings.py, do not edit -->", "<!-- end of settings -->"
 SECTIONS = [
-    ("HTTP", "Listeners, connections and requests"), ("WIRE", "Protocol"), ("STORE", "Database"), ("JOURNAL", "Commits"),
-    ("ENGINE", "Execution and leases"), ("BOUNDS", "Sizes of runs"), ("LIMITS", "Limits of runs"),
+    ("HTTP", "Listeners, connections and requests"), ("RATES", "Rates"), ("WIRE", "Protocol"), ("STORE", "Database"),
+    ("JOURNAL", "Commits"), ("ENGINE", "Execution and leases"), ("BOUNDS", "Sizes of runs"), ("LIMITS", "Limits of runs"),
     ("EGRESS", "Requests to the outside"), ("HOOKS", "Webhooks"), ("HOST", "Keys, seeds, retention and the process"),
 ]
 COLUMNS = ["member", "type", "name", "env", "default", "unit", "min", "max", "flags", "must", "help"]

@@ -9,9 +9,8 @@
  *     ... wopr_host_port(h) ...
  *     wopr_host_free(h);
  *
- * Link: -Wl,--start-group -lwopr -lwopr-mhd -Wl,--end-group (each calls the other), what
- * pkg-config --libs says for json-c, sqlite3, gnutls, libpcre2-8 and libcurl, -pthread -lm;
- * tests/install/run does it.  One process may hold several hosts on different databases.  No
+ * Compile and link with what pkg-config --cflags --libs wopr says; docs/embedding.md is an example
+ * that a test compiles and runs.  One process may hold several hosts on different databases.  No
  * function here is called from a signal handler.  Ownership is said at each function; text is
  * UTF-8, JSON is text.
  */

@@ -88,7 +88,7 @@ static void plan_back(void *ctx, struct plan *p, int rc) {
     pthread_mutex_unlock(&a->mu);
 }
 
-static void failed(struct audit *a, const char *what, int rc) {
+static void failure_note(struct audit *a, const char *what, int rc) {
     uint64_t held;
     pthread_mutex_lock(&a->mu);
     a->st.failed++;
@@ -132,7 +132,7 @@ static void entries_write(struct audit *a, struct plan *p) {
     int rc = p->failed ? p->failed : plan_write(a, p);
     bool stop = false;
     while (rc != 0 && !p->failed && !stop) {
-        failed(a, "entries of the audit log cannot be written; they wait", rc);
+        failure_note(a, "entries of the audit log cannot be written; they wait", rc);
         pthread_mutex_lock(&a->mu);
         wait_locked(a, AUDIT_DELAY_MS);
         stop = a->stop;
@@ -145,7 +145,7 @@ static void entries_write(struct audit *a, struct plan *p) {
         a->st.written += p->audits_nr;
         pthread_mutex_unlock(&a->mu);
     } else {
-        failed(a, "entries of the audit log are lost", rc);
+        failure_note(a, "entries of the audit log are lost", rc);
         plan_lost(a, p);
     }
     plan_unref(p);
@@ -281,7 +281,7 @@ static void *audit_run(void *ctx) {
         pthread_mutex_unlock(&a->mu);
         if (p) entries_write(a, p);
         int rc = checkpoint_look(a, stop, &err);
-        if (rc != 0) failed(a, "no checkpoint of the audit log can be made", rc);
+        if (rc != 0) failure_note(a, "no checkpoint of the audit log can be made", rc);
     }
     return NULL;
 }

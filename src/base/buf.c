@@ -21,17 +21,22 @@ void buf_fini(struct buf *b) {
 
 void buf_reset(struct buf *b) {
     b->len = 0;
-    b->failed = false;
+    b->failed = b->over = false;
     if (b->p) b->p[0] = '\0';
 }
 
 bool buf_failed(const struct buf *b) { return b->failed; }
 
+bool buf_over(const struct buf *b) { return b->over; }
+
 /* Room for n more bytes and the NUL; false, and failed, when there is none. */
 static bool buf_reserve(struct buf *b, size_t n) {
     if (b->failed) return false;
     if (b->p && n < b->cap - b->len) return true;
-    if (n > b->max - b->len) goto fail;
+    if (n > b->max - b->len) {
+        b->over = true;
+        goto fail;
+    }
     size_t need = b->len + n + 1, cap = b->cap ? b->cap : BUF_FIRST_BYTES;
     while (cap < need) cap = cap <= PTRDIFF_MAX / 2 ? cap * 2 : need;
     if (cap > b->max + 1) cap = b->max + 1;

@@ -11,14 +11,15 @@
 struct buf {
     char *p;
     size_t len, cap, max;
-    bool failed;
+    bool failed, over;
 };
 void buf_init(struct buf *b, size_t max); /* caller's storage; allocates nothing, cannot fail */
 void buf_fini(struct buf *b);             /* frees, leaves it initialised and empty */
-void buf_reset(struct buf *b);            /* len = 0, failed = false, memory kept */
+void buf_reset(struct buf *b);            /* len = 0, not failed, memory kept */
 /* Appends.  The first failure (no memory, or beyond max) sticks: text stays as it was, later ones
  * have no effect, so a builder checks once at its end. */
 bool buf_failed(const struct buf *b);
+bool buf_over(const struct buf *b); /* it failed because of its maximum, not for want of memory */
 void buf_add(struct buf *b, const void *p, size_t n);
 void buf_adds(struct buf *b, struct str s);
 void buf_addz(struct buf *b, const char *z);

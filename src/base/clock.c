@@ -93,6 +93,15 @@ uint64_t rng_u64(void) {
     return v;
 }
 
+int clock_cond_init(pthread_cond_t *c) {
+    pthread_condattr_t attr;
+    if (pthread_condattr_init(&attr) != 0) return WOPR_E_NO_MEMORY;
+    int rc = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    if (rc == 0) rc = pthread_cond_init(c, &attr);
+    (void)pthread_condattr_destroy(&attr);
+    return rc == 0 ? 0 : WOPR_E_NO_MEMORY;
+}
+
 void clock_sleep_ms(int64_t ms) {
     struct timespec ts = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
     (void)nanosleep(&ts, NULL);

@@ -6,6 +6,9 @@
 #ifndef WOPR_BASE_CLOCK_H
 #define WOPR_BASE_CLOCK_H
 
+#include "base/error.h"
+
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +29,8 @@ void rng_ids(void *out, size_t n);
 /* The real wall clock is shown *offset_ms later from now on (tests of several processes).  Before
  * threads start; the number may be changed at any time after. */
 void clock_wall_offset(const volatile int64_t *offset_ms);
+/* A condition whose timed waits end by the monotonic clock.  NO_MEMORY. */
+MUST_CHECK int clock_cond_init(pthread_cond_t *c);
 /* The calling thread sleeps, in real time whatever the clock; a signal may end it early. */
 void clock_sleep_ms(int64_t ms);
 /* Not thread-safe against running users: call before threads start.  NULL restores the real one. */

@@ -23,6 +23,7 @@ struct finder {
     size_t start;   /* of the last occurrence found */
     bool found;     /* there is one */
 };
+/* Both are borrowed until the last finder_next; `in` may grow meanwhile. */
 void finder_begin(struct finder *f, const struct needle *n, struct str in);
 /* Start of the first occurrence at or after `from`, in.n when there is none.  `from` never moves
  * back between two calls. */

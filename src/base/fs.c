@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -54,10 +55,26 @@ bool fs_exists(const char *path) { return access(path, F_OK) == 0; }
 
 bool fs_readable(const char *path) { return access(path, R_OK) == 0; }
 
+/* The folder in which the file is, or would be. */
+static bool folder_stat(const char *path, struct stat *st) {
+    char dir[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int n = slash == NULL ? snprintf(dir, sizeof dir, ".")
+                          : snprintf(dir, sizeof dir, "%.*s", (int)(slash - path) + 1, path);
+    return n > 0 && (size_t)n < sizeof dir && stat(dir, st) == 0;
+}
+
+/* Root looks at a file of another user who also owns the folder. */
+static bool in_own_folder(const char *path, const struct stat *st) {
+    struct stat dir;
+    return geteuid() == 0 && folder_stat(path, &dir) && dir.st_uid == st->st_uid;
+}
+
 const char *fs_exposed(const char *path) {
     struct stat st;
     if (stat(path, &st) != 0) return NULL;
-    if (st.st_uid != geteuid() && st.st_uid != 0) return "belongs to another user";
+    if (st.st_uid != geteuid() && st.st_uid != 0 && !in_own_folder(path, &st))
+        return "belongs to another user";
     if ((st.st_mode & 07) != 0) return "can be read or changed by every user";
     if ((st.st_mode & 020) != 0) return "can be changed by its group";
     if ((st.st_mode & 070) != 0 && (st.st_uid != 0 || geteuid() == 0))
@@ -86,6 +103,34 @@ const volatile void *fs_map(const char *path, size_t n) {
 int fs_open(const char *path, int flags, mode_t mode) {
     if ((flags & O_CREAT) != 0 && fault_hit_as(FAULT_WRITE, ENOSPC)) return -1;
     return open(path, flags | O_CLOEXEC, mode);
+}
+
+static bool is_link(const char *path) {
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* A file that root has just made, to the owner of its folder. */
+static int file_hand_over(const char *path, int fd) {
+    struct stat dir;
+    if (geteuid() != 0 || !folder_stat(path, &dir) || dir.st_uid == 0) return fd;
+    if (fchown(fd, dir.st_uid, dir.st_gid) == 0) return fd;
+    int why = errno;
+    fs_remove(path);
+    (void)close(fd);
+    errno = why;
+    return -1;
+}
+
+/* Only a file that this call makes changes hands: O_EXCL follows no link, which the folder's owner
+ * may have laid to a file of root's.  A link to a file that is not there yet makes it, as open(2)
+ * does, and it stays its maker's. */
+int fs_create(const char *path, int flags, mode_t mode) {
+    int fd = fs_open(path, flags | O_CREAT | O_EXCL, mode);
+    if (fd >= 0) return file_hand_over(path, fd);
+    if (errno == EEXIST) fd = fs_open(path, flags, mode);
+    if (fd >= 0 || errno != ENOENT || !is_link(path)) return fd;
+    return open(path, flags | O_CREAT | O_CLOEXEC, mode);
 }
 
 int fs_make_folder(const char *path, mode_t mode) {

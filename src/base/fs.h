@@ -29,7 +29,8 @@ bool fs_readable(const char *path); /* by this user */
 
 /* How others than its owner can read or change the file, or that it belongs to another user; NULL:
  * it is private, or not there.  That a group can read it does not count when root owns it and this
- * user is not root: then the group, or a list of rights shown as one, is how it was handed over. */
+ * user is not root: then the group, or a list of rights shown as one, is how it was handed over.
+ * For root a file of another user in that user's own folder is that user's, who runs the host. */
 const char *fs_exposed(const char *path);
 
 int64_t fs_size(const char *path); /* 0 without such a file */
@@ -41,6 +42,9 @@ const volatile void *fs_map(const char *path, size_t n);
 
 /* As open(2), close-on-exec.  With O_CREAT a fault point. */
 MUST_CHECK int fs_open(const char *path, int flags, mode_t mode);
+/* fs_open, making the file where there is none.  What root makes in a folder of another user
+ * belongs to that user: a command of root's leaves nothing that the user's service cannot open. */
+MUST_CHECK int fs_create(const char *path, int flags, mode_t mode);
 MUST_CHECK int fs_make_folder(const char *path, mode_t mode);
 MUST_CHECK int fs_truncate(int fd, off_t size);
 MUST_CHECK ssize_t fs_write_at(int fd, const void *p, size_t n, off_t at);

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
+/* Lines below min are not written; at first LOG_INFO. */
 void logger_level(enum log_level min);
 enum log_level logger_level_get(void);
 void logger_human(bool human); /* true: "time level message key=value" lines instead of JSON */

@@ -6,7 +6,7 @@
 #include "base/fault.h"
 
 #include <malloc.h>
-#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,9 +62,38 @@ char *mem_strndup(const char *p, size_t n) {
 
 static atomic_uint_fast64_t freed_large;
 
+static _Thread_local struct mem_later *later;
+
+void mem_later_use(struct mem_later *l) { later = l; }
+
+/* The block's own first bytes say what is behind it.  false: there is too much already. */
+static bool later_take(struct mem_later *l, void *p, size_t n) {
+    if (atomic_fetch_add(&l->bytes, n) > MEM_LATER_MAX) {
+        atomic_fetch_sub(&l->bytes, n);
+        return false;
+    }
+    void *next = atomic_load(&l->first);
+    do memcpy(p, &next, sizeof next);
+    while (!atomic_compare_exchange_weak(&l->first, &next, p));
+    atomic_fetch_add_explicit(&l->taken, 1, memory_order_relaxed);
+    if (!next) l->wake(l->ctx);
+    return true;
+}
+
+void mem_later_free(struct mem_later *l) {
+    for (void *p = atomic_exchange(&l->first, NULL), *next; p; p = next) {
+        memcpy(&next, p, sizeof next);
+        atomic_fetch_sub(&l->bytes, malloc_usable_size(p));
+        free(p);
+    }
+}
+
 void mem_free(void *p) {
     size_t n = malloc_usable_size(p);
-    if (n >= MEM_LARGE_BYTES) atomic_fetch_add_explicit(&freed_large, n, memory_order_relaxed);
+    if (n >= MEM_LARGE_BYTES) {
+        atomic_fetch_add_explicit(&freed_large, n, memory_order_relaxed);
+        if (later && later_take(later, p, n)) return;
+    }
     free(p);
 }
 

@@ -5,6 +5,7 @@
 #ifndef WOPR_BASE_MEM_H
 #define WOPR_BASE_MEM_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,20 @@ void mem_trim(void);
 uint64_t mem_freed_large(void);
 /* A library gave back n bytes by itself: counted with the above. */
 void mem_freed_by_library(size_t n);
+/* Giving a large block back takes time by its size, for its pages leave the process.  A thread that
+ * others wait for hands such blocks to another one: between mem_later_use(l) and
+ * mem_later_use(NULL) its mem_free puts blocks of MEM_LARGE_BYTES or more into l, and calls wake
+ * when l was empty.  Beyond MEM_LATER_MAX it frees by itself. */
+#define MEM_LATER_MAX (64u * 1024 * 1024)
+struct mem_later { /* zeroed, but for wake and ctx */
+    _Atomic(void *) first;
+    atomic_size_t bytes;
+    atomic_uint_fast64_t taken; /* blocks so far */
+    void (*wake)(void *ctx);
+    void *ctx;
+};
+void mem_later_use(struct mem_later *l);
+void mem_later_free(struct mem_later *l); /* on the other thread: all that is in l now */
 /* Allocations of this thread that were refused since it began.  A NO_MEMORY that comes while this
  * stays the same was met at a bound (an arena's, a buffer's) and would come again for ever:
  * mem_verdict makes it TOO_BIG. */

@@ -38,8 +38,6 @@ void cli_options_print(const char *command, FILE *to);
 /* 2 when an option is left that neither the settings nor the command know, which is printed with
  * the closest known one; else 0. */
 int cli_options(struct cli *c);
-/* Report that the first argument is none of the verbs, or has wrong arguments; returns 2. */
-int cli_verb(struct cli *c, const char *const *verbs);
 /* Remove "--name" (flag) or "--name VALUE" / "--name=VALUE" from the arguments.  For options of a
  * single command. */
 bool cli_take_flag(struct cli *c, const char *name);
@@ -83,7 +81,12 @@ int cli_remote(struct cli *c, const char *url, struct cli_remote *out);
  * path segments with percent_encode. */
 int cli_ask(struct cli *c, const struct cli_remote *r, const char *method, struct str path,
             struct str body, struct str *answer);
-/* The same with an Idempotency-Key, NULL = none. */
+/* base, the escaped id and rest, in c->arena; p NULL: too long. */
+struct str cli_path(struct cli *c, const char *base, struct str id, const char *rest);
+/* cli_remote and cli_ask in one.  path.p NULL: reported as too long. */
+int cli_ask_at(struct cli *c, const char *url, const char *method, struct str path, struct str body,
+               struct str *answer);
+/* The same as cli_ask with an Idempotency-Key, NULL = none. */
 int cli_ask_keyed(struct cli *c, const struct cli_remote *r, const char *method, struct str path,
                   struct str body, const char *key, struct str *answer);
 /* The member as text, "-" when absent; for one-line answers. */
@@ -100,6 +103,7 @@ struct checker {
     struct store *store; /* where workers have registered types (WRK-4); NULL: not asked */
     struct str tenant;
 };
+/* conformance: with the types of the fixtures.  Errors: NO_MEMORY, CONFIG. */
 MUST_CHECK int checker_open(struct checker *k, bool conformance, struct wopr_error *err);
 void checker_close(struct checker *k); /* also after a failed open */
 /* workflow_check; findings go to stderr, one line each. */
@@ -119,6 +123,7 @@ struct start_args {
     uint64_t timeout_s; /* of waiting, 0 = none */
     bool follow, wait, json, all;
 };
+/* argv: the verb and its arguments.  Return the exit status of the command. */
 int start_run(struct cli *c, const struct start_args *in);
 int cancel_many(struct cli *c, const struct start_args *in);
 
@@ -142,6 +147,7 @@ struct remote_list {
     const char *head; /* of the table */
     void (*line)(struct cli *c, struct str row);
 };
+/* Each prints what it got and returns the exit status; url NULL: the settings' listener. */
 int remote_list(struct cli *c, const char *url, const struct remote_list *list,
                 const struct remote_filter *f);
 int remote_runs_list(struct cli *c, const char *url, const struct remote_filter *f);
@@ -152,19 +158,18 @@ int remote_run_events(struct cli *c, const char *url, const char *run_id, int64_
 
 /* --- workflow_remote.c: the verbs of wopr workflow that a host carries out --- */
 struct workflow_args {
+    const char *url;
     bool shared, force;
     int64_t revision;    /* 0: the current one */
     int64_t if_revision; /* as in struct workflow_terms */
 };
-int remote_workflow_check(struct cli *c, const struct cli_remote *r,
-                          const struct workflow_args *in);
-int remote_workflow_put(struct cli *c, const struct cli_remote *r, const struct workflow_args *in);
-int remote_workflow_list(struct cli *c, const struct cli_remote *r, const struct workflow_args *in);
-int remote_workflow_get(struct cli *c, const struct cli_remote *r, const struct workflow_args *in);
-int remote_workflow_versions(struct cli *c, const struct cli_remote *r,
-                             const struct workflow_args *in);
-int remote_workflow_delete(struct cli *c, const struct cli_remote *r,
-                           const struct workflow_args *in);
+/* Each a cli_verb.on_host with struct workflow_args. */
+int remote_workflow_check(struct cli *c, const void *args);
+int remote_workflow_put(struct cli *c, const void *args);
+int remote_workflow_list(struct cli *c, const void *args);
+int remote_workflow_get(struct cli *c, const void *args);
+int remote_workflow_versions(struct cli *c, const void *args);
+int remote_workflow_delete(struct cli *c, const void *args);
 
 /* --- cmd_init.c --- */
 struct embed_file;

@@ -1,7 +1,7 @@
 /* cmd_interrupts.c: wopr interrupts list|show|resolve.  list and show read the database file;
  * resolve asks a running host, as the API key of the settings. */
 #include "base/clock.h"
-#include "cli/cli.h"
+#include "cli/verbs.h"
 #include "codec/bytes.h"
 #include "codec/json.h"
 #include "domain/interrupt.h"
@@ -88,7 +88,8 @@ static void list_json(struct cli *c, const void *rows, size_t i, struct buf *b) 
     row_json(&((const struct interrupt_list *)rows)->v[i], false, b);
 }
 
-static int interrupts_list(struct cli *c, struct store *s, const struct interrupt_args *in) {
+static int interrupts_list(struct cli *c, struct store *s, const void *args) {
+    const struct interrupt_args *in = args;
     static const char HEAD[] =
         "RUN                              NODE                 KIND             AGE   WORKFLOW\n";
     struct wopr_error err = {0};
@@ -98,7 +99,8 @@ static int interrupts_list(struct cli *c, struct store *s, const struct interrup
     return 0;
 }
 
-static int interrupts_show(struct cli *c, struct store *s, const struct interrupt_args *in) {
+static int interrupts_show(struct cli *c, struct store *s, const void *args) {
+    const struct interrupt_args *in = args;
     struct wopr_error err = {0};
     struct interrupt_list all;
     struct run_head head;
@@ -134,7 +136,8 @@ static void body_render(const struct interrupt_args *in, struct buf *b) {
     jw_end_object(&w);
 }
 
-static int interrupt_resolve(struct cli *c, const struct interrupt_args *in) {
+static int interrupt_resolve(struct cli *c, const void *args) {
+    const struct interrupt_args *in = args;
     struct cli_remote r;
     struct buf path, body;
     struct str answer;
@@ -168,7 +171,7 @@ static int args_take(struct cli *c, struct interrupt_args *in) {
     const char *kind = cli_take_value(c, "--kind"), *run = cli_take_value(c, "--run");
     const char *owner = cli_take_value(c, "--owner"), *limit = cli_take_value(c, "--limit");
     enum intr_kind known;
-    uint64_t max = LIST_ROWS;
+    unsigned max;
     const char *url = cli_take_value(c, "--url");
     *in = (struct interrupt_args){.url = url != NULL ? url : cli_take_url(c),
                                   .url_given = url != NULL,
@@ -179,8 +182,7 @@ static int args_take(struct cli *c, struct interrupt_args *in) {
     in->json = cli_take_flag(c, "--json");
     int rc = cli_config(c);
     if (rc != 0) return rc;
-    if (limit != NULL && (!str_u64(str_c(limit), &max) || max == 0 || max > CLI_ROWS_MAX))
-        return cli_usage("wopr: --limit must be 1..10000\n");
+    if (!cli_limit(limit, LIST_ROWS, &max)) return 2;
     if (kind != NULL && !intr_kind_of(str_c(kind), &known))
         return cli_usage("wopr: --kind is no kind of interrupt\n");
     in->filter = (struct interrupt_filter){.tenant = str_c(c->cfg.host_tenant),
@@ -190,34 +192,35 @@ static int args_take(struct cli *c, struct interrupt_args *in) {
                                            .kind = str_c(kind),
                                            .run_id = str_c(run),
                                            .owner_user_id = str_c(owner),
-                                           .max = (unsigned)max};
+                                           .max = max};
     in->remote =
         (struct remote_filter){.v = {{"kind", kind}, {"runId", run}, {"ownerUserId", owner}},
-                               .max = (unsigned)max,
+                               .max = max,
                                .json = in->json};
     return 0;
 }
 
+static int list_remote(struct cli *c, const void *args) {
+    const struct interrupt_args *in = args;
+    return remote_interrupts_list(c, in->url, &in->remote);
+}
+
+static int show_remote(struct cli *c, const void *args) {
+    (void)c, (void)args;
+    return cli_usage("wopr: interrupts show reads the database file; over --url there is wopr "
+                     "runs show RUN_ID\n");
+}
+
 int cmd_interrupts(struct cli *c) {
-    static const char *const VERBS[] = {"list", "show", "resolve", NULL};
+    static const struct cli_verb VERBS[] = {
+        {"list", 0, 0, list_remote, interrupts_list, VERB_READS},
+        {"show", 1, 2, show_remote, interrupts_show, VERB_READS},
+        {"resolve", 2, 2, .on_host = interrupt_resolve}};
     struct interrupt_args in;
-    struct store *s = NULL;
     if (cli_help(c, USAGE)) return 0;
     int rc = args_take(c, &in);
     if (rc != 0) return rc;
-    const char *verb = c->argc > 0 ? c->argv[0] : "";
-    bool is_list = strcmp(verb, "list") == 0 && c->argc == 1;
-    bool is_show = strcmp(verb, "show") == 0 && (c->argc == 2 || c->argc == 3);
-    bool is_resolve = strcmp(verb, "resolve") == 0 && c->argc == 3;
-    if (!is_list && !is_show && !is_resolve) return cli_verb(c, VERBS);
-    if (is_resolve) return interrupt_resolve(c, &in);
-    if (is_list && in.url != NULL) return remote_interrupts_list(c, in.url, &in.remote);
-    if (is_show && in.url_given)
-        return cli_usage("wopr: interrupts show reads the database file; over --url there is wopr "
-                         "runs show RUN_ID\n");
-    rc = cli_store(c, true, &s);
-    if (rc != 0) return rc;
-    rc = is_list ? interrupts_list(c, s, &in) : interrupts_show(c, s, &in);
-    store_close(s);
-    return rc;
+    bool shows = c->argc > 0 && strcmp(c->argv[0], "show") == 0; /* WOPR_URL does not count */
+    const char *url = shows && !in.url_given ? NULL : in.url;
+    return cli_verbs(c, VERBS, sizeof VERBS / sizeof *VERBS, url, &in);
 }

@@ -1,6 +1,6 @@
 /* cmd_keys.c: wopr keys create|list|revoke. */
 #include "base/clock.h"
-#include "cli/cli.h"
+#include "cli/verbs.h"
 #include "codec/bytes.h"
 #include "http/http.h"
 
@@ -43,7 +43,8 @@ static int create_args_check(const struct create_args *in, unsigned *scopes, int
     return 0;
 }
 
-static int key_create(struct cli *c, struct store *s, const struct create_args *in) {
+static int key_create(struct cli *c, struct store *s, const void *args) {
+    const struct create_args *in = args;
     struct wopr_error err = {0};
     struct api_key row;
     struct str text;
@@ -75,7 +76,8 @@ static const char *source_of(const struct api_key *k) {
     return str_eqc(k->label, "first key") ? "first start" : "created";
 }
 
-static int keys_list(struct cli *c, struct store *s) {
+static int keys_list(struct cli *c, struct store *s, const void *args) {
+    (void)args;
     struct wopr_error err = {0};
     struct api_key_list all;
     struct buf b;
@@ -100,7 +102,9 @@ static int keys_list(struct cli *c, struct store *s) {
     return 0;
 }
 
-static int key_revoke(struct store *s, const char *key_id) {
+static int key_revoke(struct cli *c, struct store *s, const void *args) {
+    const char *key_id = c->argv[1];
+    (void)args;
     struct wopr_error err = {0};
     int rc = store_key_revoke(s, str_c(key_id), clock_wall_ms(), &err);
     if (rc != 0) return cli_fail(&err);
@@ -108,7 +112,8 @@ static int key_revoke(struct store *s, const char *key_id) {
     return 0;
 }
 
-static int key_generate(void) {
+static int key_generate(struct cli *c, struct store *s, const void *args) {
+    (void)c, (void)s, (void)args;
     uint8_t secret[GENERATED_RANDOM];
     struct buf b;
     buf_init(&b, GENERATED_TEXT);
@@ -128,21 +133,11 @@ int cmd_keys(struct cli *c) {
                              .days = cli_take_value(c, "--expires-days"),
                              .no_expiry = cli_take_flag(c, "--no-expiry"),
                              .test = cli_take_flag(c, "--test")};
-    static const char *const VERBS[] = {"create", "list", "revoke", "generate", NULL};
-    struct store *s = NULL;
+    static const struct cli_verb VERBS[] = {
+        {"create", .on_file = key_create, .file = VERB_WRITES},
+        {"list", .on_file = keys_list},
+        {"revoke", 1, 1, .on_file = key_revoke, .file = VERB_WRITES},
+        {"generate", .on_file = key_generate, .file = VERB_NO_FILE}};
     int rc = cli_config(c);
-    if (rc != 0) return rc;
-    const char *verb = c->argc > 0 ? c->argv[0] : "";
-    bool is_create = strcmp(verb, "create") == 0 && c->argc == 1;
-    bool is_list = strcmp(verb, "list") == 0 && c->argc == 1;
-    bool is_revoke = strcmp(verb, "revoke") == 0 && c->argc == 2;
-    if (strcmp(verb, "generate") == 0 && c->argc == 1) return key_generate();
-    if (!is_create && !is_list && !is_revoke) return cli_verb(c, VERBS);
-    rc = cli_store(c, is_list, &s);
-    if (rc != 0) return rc;
-    if (is_create) rc = key_create(c, s, &in);
-    if (is_list) rc = keys_list(c, s);
-    if (is_revoke) rc = key_revoke(s, c->argv[1]);
-    store_close(s);
-    return rc;
+    return rc == 0 ? cli_verbs(c, VERBS, sizeof VERBS / sizeof *VERBS, NULL, &in) : rc;
 }

@@ -1,7 +1,7 @@
 /* cmd_runs.c: wopr runs: the operator's view of runs. list, show and events read the database file
  * and need neither key nor host, unless an address is given; the other verbs ask a running host. */
 #include "base/clock.h"
-#include "cli/cli.h"
+#include "cli/verbs.h"
 #include "codec/bytes.h"
 #include "codec/jobj.h"
 #include "codec/json.h"
@@ -16,7 +16,6 @@
 #define EVENTS_PAGE       256
 #define EVENTS_PAGE_BYTES (4u * 1024 * 1024)
 #define EVENTS_ARENA_MAX  (32u * 1024 * 1024)
-#define PATH_MAX_BYTES    4096
 #define BODY_MAX_BYTES    (64u * 1024)
 #define TIMEOUT_S_MAX     (365u * 86400)
 
@@ -92,7 +91,8 @@ static void list_json(struct cli *c, const void *rows, size_t i, struct buf *b) 
     item_json(&((const struct run_list *)rows)->v[i], b);
 }
 
-static int runs_list(struct cli *c, struct store *s, const struct runs_args *in) {
+static int runs_list(struct cli *c, struct store *s, const void *args) {
+    const struct runs_args *in = args;
     static const char HEAD[] =
         "RUN                              STATUS            "
         "WORKFLOW                         CREATED                   EVENTS\n";
@@ -104,7 +104,8 @@ static int runs_list(struct cli *c, struct store *s, const struct runs_args *in)
     return 0;
 }
 
-static int run_show(struct cli *c, struct store *s, const struct runs_args *in) {
+static int run_show(struct cli *c, struct store *s, const void *args) {
+    const struct runs_args *in = args;
     struct wopr_error err = {0};
     struct run_view v;
     struct buf b;
@@ -145,7 +146,8 @@ static int events_print(struct store *s, const struct run_head *head, int64_t fr
     return rc;
 }
 
-static int run_events(struct cli *c, struct store *s, const struct runs_args *in) {
+static int run_events(struct cli *c, struct store *s, const void *args) {
+    const struct runs_args *in = args;
     struct wopr_error err = {0};
     struct run_head head;
     struct arena *a = arena_new(EVENTS_ARENA_MAX);
@@ -170,18 +172,10 @@ static struct str control_body(struct cli *c, const struct runs_args *in, bool d
 
 /* verb: what follows the run id in the path, ":pause". */
 static int ask_host(struct cli *c, const struct runs_args *in, const char *verb, struct str body) {
-    struct cli_remote r;
-    struct buf path;
     struct str answer;
-    int rc = cli_remote(c, in->url, &r);
-    if (rc != 0) return rc;
-    buf_init(&path, PATH_MAX_BYTES);
-    buf_addz(&path, "/v1/runs/");
-    percent_encode(&path, str_c(c->argv[1]));
-    buf_addz(&path, verb);
-    if (buf_failed(&path) || body.p == NULL) rc = cli_usage("wopr: the arguments are too long\n");
-    else rc = cli_ask(c, &r, "POST", buf_str(&path), body, &answer);
-    buf_fini(&path);
+    if (body.p == NULL) return cli_usage("wopr: the arguments are too long\n");
+    int rc = cli_ask_at(c, in->url, "POST", cli_path(c, "/v1/runs/", str_c(c->argv[1]), verb), body,
+                        &answer);
     if (rc != 0) return rc;
     if (in->json) printf(STR_FMT "\n", STR_ARG(cli_text(c, answer)));
     else
@@ -194,57 +188,59 @@ static int run_control(struct cli *c, const struct runs_args *in, const char *ve
     return ask_host(c, in, verb, control_body(c, in, drains));
 }
 
-static int fork_run(struct cli *c, const struct runs_args *in) {
+static int fork_run(struct cli *c, const void *args) {
+    const struct runs_args *in = args;
     struct jobj o;
     jobj_begin(&o, BODY_MAX_BYTES);
     jw_kstrz(&o.w, "mode", in->branch ? "branch" : "replay");
     jw_kint(&o.w, "fromSeq", (int64_t)in->from);
     return ask_host(c, in, ":fork", jobj_end(&o, c->arena));
 }
-static int run_cancel(struct cli *c, const struct runs_args *in) {
+static int run_cancel(struct cli *c, const void *args) {
+    const struct runs_args *in = args;
     return run_control(c, in, "/cancel", false);
 }
-static int pause_run(struct cli *c, const struct runs_args *in) {
+static int pause_run(struct cli *c, const void *args) {
+    const struct runs_args *in = args;
     return run_control(c, in, ":pause", true);
 }
-static int run_resume(struct cli *c, const struct runs_args *in) {
+static int run_resume(struct cli *c, const void *args) {
+    const struct runs_args *in = args;
     return run_control(c, in, ":resume", false);
 }
 
-static int list_remote(struct cli *c, const struct runs_args *in) {
+static int list_remote(struct cli *c, const void *args) {
+    const struct runs_args *in = args;
     return remote_runs_list(c, in->url, &in->remote);
 }
-static int show_remote(struct cli *c, const struct runs_args *in) {
+static int show_remote(struct cli *c, const void *args) {
+    const struct runs_args *in = args;
     return remote_run_show(c, in->url, c->argv[1]);
 }
-static int events_remote(struct cli *c, const struct runs_args *in) {
+static int events_remote(struct cli *c, const void *args) {
+    const struct runs_args *in = args;
     return remote_run_events(c, in->url, c->argv[1], (int64_t)in->from);
 }
 
-static int start_verb(struct cli *c, const struct runs_args *in) {
+static int start_verb(struct cli *c, const void *args) {
+    const struct runs_args *in = args;
     return start_run(c, &in->start);
 }
-static int cancel_verb(struct cli *c, const struct runs_args *in) {
+static int cancel_verb(struct cli *c, const void *args) {
+    const struct runs_args *in = args;
     return cancel_many(c, &in->start);
 }
 
-enum { ANY_ARGS = -1 };
-/* args: positional arguments with the verb.  Both functions: an address decides. */
-static const struct {
-    const char *verb;
-    int args;
-    int (*on_file)(struct cli *c, struct store *s, const struct runs_args *in);
-    int (*on_host)(struct cli *c, const struct runs_args *in);
-} VERBS[] = {
-    {"list", 1, runs_list, list_remote},
-    {"show", 2, run_show, show_remote},
-    {"events", 2, run_events, events_remote},
-    {"cancel", 2, NULL, run_cancel},
-    {"pause", 2, NULL, pause_run},
-    {"resume", 2, NULL, run_resume},
-    {"fork", 2, NULL, fork_run},
-    {"start", 2, NULL, start_verb},
-    {"bulk-cancel", ANY_ARGS, NULL, cancel_verb},
+static const struct cli_verb VERBS[] = {
+    {"list", 0, 0, list_remote, runs_list, VERB_READS},
+    {"show", 1, 1, show_remote, run_show, VERB_READS},
+    {"events", 1, 1, events_remote, run_events, VERB_READS},
+    {"cancel", 1, 1, .on_host = run_cancel},
+    {"pause", 1, 1, .on_host = pause_run},
+    {"resume", 1, 1, .on_host = run_resume},
+    {"fork", 1, 1, .on_host = fork_run},
+    {"start", 1, 1, .on_host = start_verb},
+    {"bulk-cancel", 0, VERB_ANY_ARGS, .on_host = cancel_verb},
 };
 
 static int start_take(struct cli *c, struct start_args *in) {
@@ -270,7 +266,7 @@ static int args_take(struct cli *c, struct runs_args *in) {
     const char *status = cli_take_value(c, "--status"), *limit = cli_take_value(c, "--limit");
     const char *workflow = cli_take_value(c, "--workflow"), *tag = cli_take_value(c, "--tag");
     const char *from = cli_take_value(c, "--from");
-    uint64_t max = LIST_ROWS;
+    unsigned max;
     *in = (struct runs_args){.url = cli_take_url(c), .reason = cli_take_value(c, "--reason")};
     in->start = (struct start_args){
         .url = in->url, .reason = in->reason, .workflow = workflow, .tag = tag, .status = status};
@@ -282,8 +278,7 @@ static int args_take(struct cli *c, struct runs_args *in) {
     int rc = start_take(c, &in->start);
     if (rc == 0) rc = cli_config(c);
     if (rc != 0) return rc;
-    if (limit != NULL && (!str_u64(str_c(limit), &max) || max == 0 || max > CLI_ROWS_MAX))
-        return cli_usage("wopr: --limit must be 1..10000\n");
+    if (!cli_limit(limit, LIST_ROWS, &max)) return 2;
     if (from != NULL && (!str_u64(str_c(from), &in->from) || in->from > INT64_MAX))
         return cli_usage("wopr: --from must be a sequence number\n");
     if (status != NULL && status_of(status) < 0)
@@ -295,33 +290,17 @@ static int args_take(struct cli *c, struct runs_args *in) {
                                      .status = status != NULL ? status_of(status) : -1,
                                      .workflow_id = str_c(workflow),
                                      .tag = str_c(tag),
-                                     .max = (unsigned)max};
+                                     .max = max};
     in->remote =
         (struct remote_filter){.v = {{"status", status}, {"workflowId", workflow}, {"tag", tag}},
-                               .max = (unsigned)max,
+                               .max = max,
                                .json = in->json};
     return 0;
 }
 
 int cmd_runs(struct cli *c) {
     struct runs_args in;
-    static const char *const NAMES[] = {"start", "list",   "show", "events",      "cancel",
-                                        "pause", "resume", "fork", "bulk-cancel", NULL};
-    struct store *s = NULL;
-    size_t i = 0;
     if (cli_help(c, USAGE)) return 0;
     int rc = args_take(c, &in);
-    if (rc != 0) return rc;
-    while (i < sizeof VERBS / sizeof *VERBS &&
-           (c->argc == 0 || (VERBS[i].args != ANY_ARGS && c->argc != VERBS[i].args) ||
-            strcmp(c->argv[0], VERBS[i].verb) != 0))
-        i++;
-    if (i == sizeof VERBS / sizeof *VERBS) return cli_verb(c, NAMES);
-    if (VERBS[i].on_host != NULL && (VERBS[i].on_file == NULL || in.url != NULL))
-        return VERBS[i].on_host(c, &in);
-    rc = cli_store(c, true, &s);
-    if (rc != 0) return rc;
-    rc = VERBS[i].on_file(c, s, &in);
-    store_close(s);
-    return rc;
+    return rc == 0 ? cli_verbs(c, VERBS, sizeof VERBS / sizeof *VERBS, in.url, &in) : rc;
 }

@@ -1,6 +1,6 @@
 /* cmd_seal.c: wopr seal rotate|list: the keys of sensitive values (OBS-71).  Changes the database
  * and the key file; running hosts keep working with the keys they have read. */
-#include "cli/cli.h"
+#include "cli/verbs.h"
 #include "host/seal_file.h"
 
 #include <stdio.h>
@@ -10,7 +10,8 @@ static const char USAGE[] =
     "readable\n"
     "       wopr seal list        data keys, and the id of the key file that opens them\n";
 
-static int keys_rotate(struct cli *c, struct store *s) {
+static int keys_rotate(struct cli *c, struct store *s, const void *args) {
+    (void)args;
     struct wopr_error err = {0};
     char id[VAULT_KEK_ID_LEN + 1];
     if (seal_rotate(&c->cfg, s, id, &err) != 0) return cli_fail(&err);
@@ -21,7 +22,8 @@ static int keys_rotate(struct cli *c, struct store *s) {
     return 0;
 }
 
-static int keys_list(struct cli *c, struct store *s) {
+static int keys_list(struct cli *c, struct store *s, const void *args) {
+    (void)args;
     struct wopr_error err = {0};
     struct seal_key_list all;
     struct buf b;
@@ -39,18 +41,9 @@ static int keys_list(struct cli *c, struct store *s) {
 }
 
 int cmd_seal(struct cli *c) {
-    static const char *const VERBS[] = {"rotate", "list", NULL};
-    struct store *s = NULL;
+    static const struct cli_verb VERBS[] = {{"rotate", .on_file = keys_rotate, .file = VERB_WRITES},
+                                            {"list", .on_file = keys_list}};
     if (cli_help(c, USAGE)) return 0;
     int rc = cli_config(c);
-    if (rc != 0) return rc;
-    const char *verb = c->argc > 0 ? c->argv[0] : "";
-    bool is_rotate = strcmp(verb, "rotate") == 0 && c->argc == 1;
-    bool is_list = strcmp(verb, "list") == 0 && c->argc == 1;
-    if (!is_rotate && !is_list) return cli_verb(c, VERBS);
-    rc = cli_store(c, is_list, &s);
-    if (rc != 0) return rc;
-    rc = is_rotate ? keys_rotate(c, s) : keys_list(c, s);
-    store_close(s);
-    return rc;
+    return rc == 0 ? cli_verbs(c, VERBS, sizeof VERBS / sizeof *VERBS, NULL, NULL) : rc;
 }

@@ -1,12 +1,9 @@
 /* cmd_tasks.c: wopr tasks list|show|types: what waits for workers at a running host, and who has it
  * (WRK-26). */
-#include "cli/cli.h"
-#include "codec/bytes.h"
+#include "cli/verbs.h"
 #include "codec/json.h"
 
 #include <stdio.h>
-
-#define PATH_MAX_BYTES 4096
 
 enum { LIST_ROWS = 50 };
 
@@ -34,7 +31,8 @@ static void task_line(struct cli *c, struct str row) {
            STR_ARG(cli_member(c, row, "worker")));
 }
 
-static int tasks_list(struct cli *c, const struct task_args *in) {
+static int tasks_list(struct cli *c, const void *args) {
+    const struct task_args *in = args;
     static const struct remote_list LIST = {
         .path = "/v1/host/wopr/tasks",
         .rows = "tasks",
@@ -55,7 +53,8 @@ static void type_line(struct cli *c, struct str row) {
     printf(STR_FMT "\n", STR_ARG(cli_member(c, tasks, "oldestReadyAt")));
 }
 
-static int types_list(struct cli *c, const struct task_args *in) {
+static int types_list(struct cli *c, const void *args) {
+    const struct task_args *in = args;
     static const struct remote_list LIST = {
         .path = "/v1/host/wopr/worker-types",
         .rows = "workerTypes",
@@ -66,54 +65,29 @@ static int types_list(struct cli *c, const struct task_args *in) {
     return remote_list(c, in->url, &LIST, &in->filter);
 }
 
-static int task_show(struct cli *c, const struct task_args *in) {
-    struct cli_remote r;
+static int task_show(struct cli *c, const void *args) {
+    const struct task_args *in = args;
     struct str answer;
-    struct buf path;
-    int rc = cli_remote(c, in->url, &r);
-    if (rc != 0) return rc;
-    buf_init(&path, PATH_MAX_BYTES);
-    buf_addz(&path, "/v1/host/wopr/tasks/");
-    percent_encode(&path, str_c(c->argv[1]));
-    rc = buf_failed(&path) ? cli_usage("wopr: the id is too long\n")
-                           : cli_ask(c, &r, "GET", buf_str(&path), STR_NONE, &answer);
-    buf_fini(&path);
+    int rc =
+        cli_ask_at(c, in->url, "GET", cli_path(c, "/v1/host/wopr/tasks/", str_c(c->argv[1]), ""),
+                   STR_NONE, &answer);
     if (rc == 0) printf(STR_FMT "\n", STR_ARG(answer));
     return rc;
 }
 
-static const struct { /* args: positional arguments with the verb */
-    const char *verb;
-    int args;
-    int (*run)(struct cli *c, const struct task_args *in);
-} VERBS[] = {{"list", 1, tasks_list}, {"show", 2, task_show}, {"types", 1, types_list}};
-enum { VERBS_NR = sizeof VERBS / sizeof *VERBS };
-
-static int args_take(struct cli *c, struct task_args *in) {
-    const char *limit = cli_take_value(c, "--limit");
-    uint64_t rows = LIST_ROWS;
-    if (limit != NULL && (!str_u64(str_c(limit), &rows) || rows == 0 || rows > CLI_ROWS_MAX))
-        return cli_usage("wopr: --limit must be 1..10000\n");
-    *in = (struct task_args){.url = cli_take_url(c), .filter.max = (unsigned)rows};
-    in->filter.json = cli_take_flag(c, "--json");
-    in->filter.v[0].name = "type";
-    in->filter.v[0].value = cli_take_value(c, "--type");
-    in->filter.v[1].name = "status";
-    in->filter.v[1].value = cli_take_value(c, "--status");
-    return 0;
-}
-
 int cmd_tasks(struct cli *c) {
-    const char *names[VERBS_NR + 1] = {NULL};
+    static const struct cli_verb VERBS[] = {{"list", .on_host = tasks_list},
+                                            {"show", 1, 1, .on_host = task_show},
+                                            {"types", .on_host = types_list}};
     struct task_args in;
     if (cli_help(c, USAGE)) return 0;
-    int rc = args_take(c, &in);
-    if (rc == 0) rc = cli_config(c);
-    if (rc != 0) return rc;
-    for (int i = 0; i < VERBS_NR; i++) {
-        names[i] = VERBS[i].verb;
-        if (c->argc == VERBS[i].args && strcmp(c->argv[0], VERBS[i].verb) == 0)
-            return VERBS[i].run(c, &in);
-    }
-    return cli_verb(c, names);
+    const char *limit = cli_take_value(c, "--limit");
+    in = (struct task_args){.url = cli_take_url(c), .filter.json = cli_take_flag(c, "--json")};
+    in.filter.v[0].name = "type";
+    in.filter.v[0].value = cli_take_value(c, "--type");
+    in.filter.v[1].name = "status";
+    in.filter.v[1].value = cli_take_value(c, "--status");
+    if (!cli_limit(limit, LIST_ROWS, &in.filter.max)) return 2;
+    int rc = cli_config(c);
+    return rc == 0 ? cli_verbs(c, VERBS, sizeof VERBS / sizeof *VERBS, in.url, &in) : rc;
 }

@@ -1,6 +1,6 @@
 /* cmd_tokens.c: wopr tokens rotate|list|revoke: the signing secrets of interrupt tokens (INT-36).
  * Changes the database file; a running host reads it for each token. */
-#include "cli/cli.h"
+#include "cli/verbs.h"
 
 #include <stdio.h>
 
@@ -10,7 +10,8 @@ static const char USAGE[] =
     "       wopr tokens list [--json]   key ids, never secrets\n"
     "       wopr tokens revoke KID    tokens signed with this (rotated) secret stop working now\n";
 
-static int secret_rotate(struct cli *c, struct store *s) {
+static int secret_rotate(struct cli *c, struct store *s, const void *args) {
+    (void)args;
     struct wopr_error err = {0};
     struct token_secret t;
     if (token_secret_rotate(s, c->arena, &t, &err) != 0) return cli_fail(&err);
@@ -41,7 +42,8 @@ static void row_text(const struct token_secret *t, struct buf *b) {
     buf_addf(b, "%s\n", cli_time(t->retired_ms, at));
 }
 
-static int secrets_list(struct cli *c, struct store *s, bool json) {
+static int secrets_list(struct cli *c, struct store *s, const void *args) {
+    bool json = *(const bool *)args;
     struct wopr_error err = {0};
     struct token_secret_list all;
     struct buf b;
@@ -57,7 +59,9 @@ static int secrets_list(struct cli *c, struct store *s, bool json) {
     return 0;
 }
 
-static int secret_revoke(struct store *s, const char *kid) {
+static int secret_revoke(struct cli *c, struct store *s, const void *args) {
+    const char *kid = c->argv[1];
+    (void)args;
     struct wopr_error err = {0};
     if (store_token_secret_delete(s, str_c(kid), &err) != 0) return cli_fail(&err);
     printf("revoked %s\n", kid);
@@ -65,22 +69,12 @@ static int secret_revoke(struct store *s, const char *kid) {
 }
 
 int cmd_tokens(struct cli *c) {
-    static const char *const VERBS[] = {"rotate", "list", "revoke", NULL};
-    struct store *s = NULL;
+    static const struct cli_verb VERBS[] = {
+        {"rotate", .on_file = secret_rotate, .file = VERB_WRITES},
+        {"list", .on_file = secrets_list},
+        {"revoke", 1, 1, .on_file = secret_revoke, .file = VERB_WRITES}};
     if (cli_help(c, USAGE)) return 0;
     bool json = cli_take_flag(c, "--json");
     int rc = cli_config(c);
-    if (rc != 0) return rc;
-    const char *verb = c->argc > 0 ? c->argv[0] : "";
-    bool is_rotate = strcmp(verb, "rotate") == 0 && c->argc == 1;
-    bool is_list = strcmp(verb, "list") == 0 && c->argc == 1;
-    bool is_revoke = strcmp(verb, "revoke") == 0 && c->argc == 2;
-    if (!is_rotate && !is_list && !is_revoke) return cli_verb(c, VERBS);
-    rc = cli_store(c, is_list, &s);
-    if (rc != 0) return rc;
-    if (is_rotate) rc = secret_rotate(c, s);
-    if (is_list) rc = secrets_list(c, s, json);
-    if (is_revoke) rc = secret_revoke(s, c->argv[1]);
-    store_close(s);
-    return rc;
+    return rc == 0 ? cli_verbs(c, VERBS, sizeof VERBS / sizeof *VERBS, NULL, &json) : rc;
 }

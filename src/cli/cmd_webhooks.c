@@ -1,14 +1,12 @@
 /* cmd_webhooks.c: wopr webhooks add|list|show|dead-letters|retry|remove: what a running host posts
  * to other servers (HOOK-1..16). */
-#include "cli/cli.h"
-#include "codec/bytes.h"
+#include "cli/verbs.h"
 #include "codec/jobj.h"
 #include "codec/json.h"
 
 #include <stdio.h>
 
 #define BODY_MAX_BYTES (64u * 1024)
-#define PATH_MAX_BYTES 4096
 #define BASE           "/v1/host/wopr/webhooks"
 
 enum { LIST_ROWS = 50, TAGS_MAX = 64 };
@@ -32,25 +30,6 @@ struct hook_args {
     bool json;
 };
 
-static int hook_ask(struct cli *c, const struct hook_args *in, const char *method, const char *path,
-                    struct str body, struct str *answer) {
-    struct cli_remote r;
-    int rc = cli_remote(c, in->url, &r);
-    return rc == 0 ? cli_ask(c, &r, method, str_c(path), body, answer) : rc;
-}
-
-/* BASE, the id of the command line and what follows it. */
-static const char *hook_path(struct cli *c, const char *base, const char *rest) {
-    struct buf b;
-    buf_init(&b, PATH_MAX_BYTES);
-    buf_addz(&b, base);
-    percent_encode(&b, str_c(c->argv[1]));
-    buf_addz(&b, rest);
-    const char *path = buf_failed(&b) ? NULL : arena_str(c->arena, buf_str(&b)).p;
-    buf_fini(&b);
-    return path;
-}
-
 static void texts_put(struct jw *w, const char *name, size_t n, const char *const *texts) {
     jw_key(w, name);
     jw_array(w);
@@ -58,7 +37,8 @@ static void texts_put(struct jw *w, const char *name, size_t n, const char *cons
     jw_end_array(w);
 }
 
-static int hook_add(struct cli *c, const struct hook_args *in) {
+static int hook_add(struct cli *c, const void *args) {
+    const struct hook_args *in = args;
     struct buf b;
     struct jw w;
     struct str answer;
@@ -69,8 +49,9 @@ static int hook_add(struct cli *c, const struct hook_args *in) {
     texts_put(&w, "events", (size_t)c->argc - 2, (const char *const *)&c->argv[2]);
     if (in->tags_nr > 0) texts_put(&w, "tags", in->tags_nr, in->tags);
     jw_end_object(&w);
-    int rc = buf_failed(&b) ? cli_usage("wopr: the arguments are too long\n")
-                            : hook_ask(c, in, "POST", "/v1/webhooks", buf_str(&b), &answer);
+    int rc = buf_failed(&b)
+                 ? cli_usage("wopr: the arguments are too long\n")
+                 : cli_ask_at(c, in->url, "POST", STR("/v1/webhooks"), buf_str(&b), &answer);
     buf_fini(&b);
     if (rc != 0) return rc;
     printf("webhook: " STR_FMT "\n", STR_ARG(cli_member(c, answer, "webhookId")));
@@ -88,7 +69,8 @@ static void hook_line(struct cli *c, struct str row) {
            STR_ARG(cli_member(c, row, "url")));
 }
 
-static int hook_list(struct cli *c, const struct hook_args *in) {
+static int hook_list(struct cli *c, const void *args) {
+    const struct hook_args *in = args;
     const struct remote_list list = {
         .path = BASE,
         .rows = "webhooks",
@@ -108,9 +90,11 @@ static void letter_line(struct cli *c, struct str row) {
     printf(STR_FMT "\n", STR_ARG(cli_member(c, row, "reason")));
 }
 
-static int hook_letters(struct cli *c, const struct hook_args *in) {
+static int hook_letters(struct cli *c, const void *args) {
+    const struct hook_args *in = args;
+    const struct str path = cli_path(c, BASE "/", str_c(c->argv[1]), "/dead-letters");
     const struct remote_list list = {
-        .path = hook_path(c, BASE "/", "/dead-letters"),
+        .path = path.p,
         .rows = "deliveries",
         .next = "nextBelow",
         .cursor = "below",
@@ -121,72 +105,56 @@ static int hook_letters(struct cli *c, const struct hook_args *in) {
     return remote_list(c, in->url, &list, &all);
 }
 
-static int hook_show(struct cli *c, const struct hook_args *in) {
+static int hook_show(struct cli *c, const void *args) {
+    const struct hook_args *in = args;
     struct str answer;
-    const char *path = hook_path(c, BASE "/", "");
-    int rc = path ? hook_ask(c, in, "GET", path, STR_NONE, &answer)
-                  : cli_usage("wopr: the id is too long\n");
+    int rc = cli_ask_at(c, in->url, "GET", cli_path(c, BASE "/", str_c(c->argv[1]), ""), STR_NONE,
+                        &answer);
     if (rc == 0) printf(STR_FMT "\n", STR_ARG(answer));
     return rc;
 }
 
-static int hook_retry(struct cli *c, const struct hook_args *in) {
+static int hook_retry(struct cli *c, const void *args) {
+    const struct hook_args *in = args;
     struct str answer;
-    const char *path = hook_path(c, BASE "/", ":retry");
-    int rc = path ? hook_ask(c, in, "POST", path, STR("{}"), &answer)
-                  : cli_usage("wopr: the id is too long\n");
+    int rc = cli_ask_at(c, in->url, "POST", cli_path(c, BASE "/", str_c(c->argv[1]), ":retry"),
+                        STR("{}"), &answer);
     if (rc == 0)
         printf("%s: " STR_FMT " to deliver again\n", c->argv[1],
                STR_ARG(cli_member(c, answer, "queued")));
     return rc;
 }
 
-static int hook_remove(struct cli *c, const struct hook_args *in) {
+static int hook_remove(struct cli *c, const void *args) {
+    const struct hook_args *in = args;
     struct str answer;
-    const char *path = hook_path(c, "/v1/webhooks/", "");
-    int rc = path ? hook_ask(c, in, "DELETE", path, STR_NONE, &answer)
-                  : cli_usage("wopr: the id is too long\n");
+    int rc = cli_ask_at(c, in->url, "DELETE", cli_path(c, "/v1/webhooks/", str_c(c->argv[1]), ""),
+                        STR_NONE, &answer);
     if (rc == 0) printf("removed %s\n", c->argv[1]);
     return rc;
 }
 
-/* args: positional arguments with the verb, of add at least so many. */
-static const struct {
-    const char *verb;
-    int args;
-    bool more;
-    int (*run)(struct cli *c, const struct hook_args *in);
-} VERBS[] = {{"add", 3, true, hook_add},      {"list", 1, false, hook_list},
-             {"show", 2, false, hook_show},   {"dead-letters", 2, false, hook_letters},
-             {"retry", 2, false, hook_retry}, {"remove", 2, false, hook_remove}};
-enum { VERBS_NR = sizeof VERBS / sizeof *VERBS };
-
 static int args_take(struct cli *c, struct hook_args *in) {
     const char *tag, *limit = cli_take_value(c, "--limit");
-    uint64_t rows = LIST_ROWS;
     *in = (struct hook_args){.url = cli_take_url(c)};
     in->json = cli_take_flag(c, "--json");
     while ((tag = cli_take_value(c, "--tag")) != NULL) {
         if (in->tags_nr == TAGS_MAX) return cli_usage("wopr: too many tags\n");
         in->tags[in->tags_nr++] = tag;
     }
-    if (limit != NULL && (!str_u64(str_c(limit), &rows) || rows == 0 || rows > CLI_ROWS_MAX))
-        return cli_usage("wopr: --limit must be 1..10000\n");
-    in->limit = (unsigned)rows;
-    return 0;
+    return cli_limit(limit, LIST_ROWS, &in->limit) ? 0 : 2;
 }
 
 int cmd_webhooks(struct cli *c) {
-    const char *names[VERBS_NR + 1] = {NULL};
+    static const struct cli_verb VERBS[] = {{"add", 2, VERB_ANY_ARGS, .on_host = hook_add},
+                                            {"list", .on_host = hook_list},
+                                            {"show", 1, 1, .on_host = hook_show},
+                                            {"dead-letters", 1, 1, .on_host = hook_letters},
+                                            {"retry", 1, 1, .on_host = hook_retry},
+                                            {"remove", 1, 1, .on_host = hook_remove}};
     struct hook_args in;
     if (cli_help(c, USAGE)) return 0;
     int rc = args_take(c, &in);
     if (rc == 0) rc = cli_config(c);
-    if (rc != 0) return rc;
-    for (int i = 0; i < VERBS_NR; i++) {
-        names[i] = VERBS[i].verb;
-        if (c->argc < VERBS[i].args || strcmp(c->argv[0], VERBS[i].verb) != 0) continue;
-        if (c->argc == VERBS[i].args || VERBS[i].more) return VERBS[i].run(c, &in);
-    }
-    return cli_verb(c, names);
+    return rc == 0 ? cli_verbs(c, VERBS, sizeof VERBS / sizeof *VERBS, in.url, &in) : rc;
 }

@@ -1,7 +1,7 @@
 /* cmd_workflow.c: wopr workflow and wopr seed: definitions in the database file; with an address,
  * those of a running host (workflow_remote.c). */
 #include "base/clock.h"
-#include "cli/cli.h"
+#include "cli/verbs.h"
 #include "codec/json.h"
 #include "domain/lint.h"
 #include "store/workflows.h"
@@ -59,7 +59,8 @@ static int over_file(struct cli *c, struct store *s, const char *path, struct st
     return rc == 0 && !good ? REFUSED : rc;
 }
 
-static int over_files(struct cli *c, struct store *s, const struct workflow_args *in) {
+static int over_files(struct cli *c, struct store *s, const void *args) {
+    const struct workflow_args *in = args;
     struct wopr_error err = {0};
     struct checker k;
     struct str tenant = in->shared ? STR("") : str_c(c->cfg.host_tenant);
@@ -79,7 +80,8 @@ static int over_files(struct cli *c, struct store *s, const struct workflow_args
     return rc != 0 ? cli_fail(&err) : failed;
 }
 
-static int check_files(struct cli *c, struct store *s, const struct workflow_args *in) {
+static int check_files(struct cli *c, struct store *s, const void *args) {
+    const struct workflow_args *in = args;
     (void)s;
     return over_files(c, NULL, in);
 }
@@ -100,7 +102,8 @@ static int row_find(struct cli *c, struct store *s, struct workflow_row *row,
                               err);
 }
 
-static int workflow_print(struct cli *c, struct store *s, const struct workflow_args *in) {
+static int workflow_print(struct cli *c, struct store *s, const void *args) {
+    const struct workflow_args *in = args;
     struct wopr_error err = {0};
     struct workflow_row row;
     int rc = row_find(c, s, &row, &err);
@@ -120,7 +123,8 @@ static void row_text(struct cli *c, const void *rows, size_t i, struct buf *b) {
              cli_time(w->updated_ms, t), hex);
 }
 
-static int workflows_list(struct cli *c, struct store *s, const struct workflow_args *in) {
+static int workflows_list(struct cli *c, struct store *s, const void *args) {
+    const struct workflow_args *in = args;
     static const char HEAD[] = "WORKFLOW                                         VERSION    "
                                "TENANT       UPDATED                   HASH\n";
     struct wopr_error err = {0};
@@ -139,7 +143,8 @@ static void version_text(struct cli *c, const void *rows, size_t i, struct buf *
              STR_ARG(cli_text(c, v->version)), cli_time(v->created_ms, t), hex);
 }
 
-static int versions_list(struct cli *c, struct store *s, const struct workflow_args *in) {
+static int versions_list(struct cli *c, struct store *s, const void *args) {
+    const struct workflow_args *in = args;
     struct wopr_error err = {0};
     struct workflow_row row;
     struct workflow_version_list all;
@@ -152,7 +157,8 @@ static int versions_list(struct cli *c, struct store *s, const struct workflow_a
     return 0;
 }
 
-static int workflow_delete(struct cli *c, struct store *s, const struct workflow_args *in) {
+static int workflow_delete(struct cli *c, struct store *s, const void *args) {
+    const struct workflow_args *in = args;
     struct wopr_error err = {0};
     struct workflow_row row;
     int rc = row_find(c, s, &row, &err);
@@ -169,48 +175,23 @@ static int workflow_delete(struct cli *c, struct store *s, const struct workflow
     return 0;
 }
 
-/* args: positional arguments with the verb, at least; more: any number of them. */
-static const struct {
-    const char *verb;
-    int args;
-    bool more, writes, no_file;
-    int (*on_file)(struct cli *c, struct store *s, const struct workflow_args *in);
-    int (*on_host)(struct cli *c, const struct cli_remote *r, const struct workflow_args *in);
-} VERBS[] = {
-    {"check", 2, true, false, true, check_files, remote_workflow_check},
-    {"put", 2, true, true, false, over_files, remote_workflow_put},
-    {"list", 1, false, false, false, workflows_list, remote_workflow_list},
-    {"get", 2, false, false, false, workflow_print, remote_workflow_get},
-    {"versions", 2, false, false, false, versions_list, remote_workflow_versions},
-    {"delete", 2, false, true, false, workflow_delete, remote_workflow_delete},
+static const struct cli_verb VERBS[] = {
+    {"check", 1, VERB_ANY_ARGS, remote_workflow_check, check_files, VERB_NO_FILE},
+    {"put", 1, VERB_ANY_ARGS, remote_workflow_put, over_files, VERB_WRITES},
+    {"list", 0, 0, remote_workflow_list, workflows_list, VERB_READS},
+    {"get", 1, 1, remote_workflow_get, workflow_print, VERB_READS},
+    {"versions", 1, 1, remote_workflow_versions, versions_list, VERB_READS},
+    {"delete", 1, 1, remote_workflow_delete, workflow_delete, VERB_WRITES},
 };
-enum { VERBS_NR = sizeof VERBS / sizeof VERBS[0] };
-
-static int verb_run(struct cli *c, size_t i, const char *url, const struct workflow_args *in) {
-    struct store *s = NULL;
-    struct cli_remote r;
-    int rc;
-    if (url != NULL) {
-        rc = cli_remote(c, url, &r);
-        return rc == 0 ? VERBS[i].on_host(c, &r, in) : rc;
-    }
-    if (VERBS[i].no_file) return VERBS[i].on_file(c, NULL, in);
-    rc = cli_store(c, !VERBS[i].writes, &s);
-    if (rc != 0) return rc;
-    rc = VERBS[i].on_file(c, s, in);
-    store_close(s);
-    return rc;
-}
 
 int cmd_workflow(struct cli *c) {
-    static const char *const NAMES[] = {"check", "put", "list", "get", "versions", "delete", NULL};
     struct workflow_args in = {0};
     uint64_t revision = 0;
-    size_t i = 0;
     if (cli_help(c, USAGE)) return 0;
     in.shared = cli_take_flag(c, "--shared");
     in.force = cli_take_flag(c, "--force");
-    const char *text = cli_take_value(c, "--revision"), *url = cli_take_url(c);
+    const char *text = cli_take_value(c, "--revision");
+    in.url = cli_take_url(c);
     const char *expected = cli_take_value(c, "--if-revision");
     int rc = cli_config(c);
     if (rc != 0) return rc;
@@ -220,10 +201,7 @@ int cmd_workflow(struct cli *c) {
     if (expected != NULL && (!str_u64(str_c(expected), &revision) || revision > INT64_MAX))
         return cli_usage("wopr: --if-revision must be a number of wopr workflow versions, or 0\n");
     in.if_revision = expected != NULL ? (int64_t)revision : WORKFLOW_ANY;
-    while (i < VERBS_NR && (c->argc == 0 || strcmp(c->argv[0], VERBS[i].verb) != 0)) i++;
-    bool fits =
-        i < VERBS_NR && (c->argc == VERBS[i].args || (VERBS[i].more && c->argc > VERBS[i].args));
-    return fits ? verb_run(c, i, url, &in) : cli_verb(c, NAMES);
+    return cli_verbs(c, VERBS, sizeof VERBS / sizeof *VERBS, in.url, &in);
 }
 
 int cmd_seed(struct cli *c) {
@@ -239,6 +217,8 @@ int cmd_seed(struct cli *c) {
     rc = cli_store(c, false, &s);
     if (rc != 0) return rc;
     rc = checker_open(&k, fixtures, &err);
+    k.store = s;
+    k.tenant = str_c(c->cfg.host_tenant);
     struct wf_env loose = {.definition_schema = k.env.definition_schema};
     if (rc == 0)
         rc = fixtures ? seed_fixtures(s, &loose, &n, &err)

@@ -26,7 +26,7 @@ static bool is_offered(const struct completion *k, struct str word) {
     return false;
 }
 
-static void offer(struct completion *k, struct str word, const char *help) {
+static void word_offer(struct completion *k, struct str word, const char *help) {
     if (word.n == 0 || !str_starts(word, k->want) || is_offered(k, word)) return;
     buf_adds(k->out, k->head);
     buf_adds(k->out, word);
@@ -38,32 +38,34 @@ static void offer(struct completion *k, struct str word, const char *help) {
 
 static void offer_statuses(struct completion *k) {
     for (int i = 0; i < RUN_STATUS_NR; i++)
-        offer(k, str_c(run_status_name((enum run_status)i)), "");
+        word_offer(k, str_c(run_status_name((enum run_status)i)), "");
 }
 static void offer_kinds(struct completion *k) {
-    for (int i = 0; i < INTR_KIND_NR; i++) offer(k, str_c(intr_kind_name((enum intr_kind)i)), "");
+    for (int i = 0; i < INTR_KIND_NR; i++)
+        word_offer(k, str_c(intr_kind_name((enum intr_kind)i)), "");
 }
 static void offer_actions(struct completion *k) {
-    for (unsigned i = 0; intr_action_name(i) != NULL; i++) offer(k, str_c(intr_action_name(i)), "");
+    for (unsigned i = 0; intr_action_name(i) != NULL; i++)
+        word_offer(k, str_c(intr_action_name(i)), "");
 }
 static void offer_scopes(struct completion *k) {
     struct str before;
     if (str_cut_last(k->want, ',', &before, &k->want))
         k->head = str_n(before.p, before.n + 1); /* with its comma */
-    else offer(k, STR("all"), "");
-    for (unsigned i = 0; i < SCOPE_NR; i++) offer(k, str_c(scope_name(i)), "");
+    else word_offer(k, STR("all"), "");
+    for (unsigned i = 0; i < SCOPE_NR; i++) word_offer(k, str_c(scope_name(i)), "");
 }
 static void offer_shells(struct completion *k) {
     static const char *const SHELLS[] = {"bash", "zsh", "fish"};
-    for (size_t i = 0; i < sizeof SHELLS / sizeof *SHELLS; i++) offer(k, str_c(SHELLS[i]), "");
+    for (size_t i = 0; i < sizeof SHELLS / sizeof *SHELLS; i++) word_offer(k, str_c(SHELLS[i]), "");
 }
 static void offer_commands(struct completion *k) {
     for (size_t i = 0; i < k->c->commands_nr; i++)
-        offer(k, str_c(k->c->commands[i].name), k->c->commands[i].help);
+        word_offer(k, str_c(k->c->commands[i].name), k->c->commands[i].help);
 }
 static void offer_templates(struct completion *k) {
     for (const struct embed_file *f = EMBED_FILES; f->name != NULL; f++)
-        offer(k, template_name(f), "");
+        word_offer(k, template_name(f), "");
 }
 static void offer_types(struct completion *k) {
     struct wopr_error err = {0};
@@ -71,7 +73,7 @@ static void offer_types(struct completion *k) {
     struct str id;
     if (checker_open(&types, false, &err) == 0)
         for (size_t i = 0; types.types.name(types.types.ctx, i, k->c->arena, &id); i++)
-            offer(k, id, "");
+            word_offer(k, id, "");
     checker_close(&types);
 }
 static void offer_files(struct completion *k) { buf_addz(k->out, ":files\n"); }
@@ -92,8 +94,8 @@ static void offer_value(struct completion *k, struct str name) {
 
 static void offer_choices(struct completion *k, const char *choices) {
     struct str rest = str_c(choices), one;
-    while (str_cut(rest, '|', &one, &rest)) offer(k, one, "");
-    offer(k, rest, "");
+    while (str_cut(rest, '|', &one, &rest)) word_offer(k, one, "");
+    word_offer(k, rest, "");
 }
 
 static void offer_setting(struct completion *k, struct str name) {
@@ -135,13 +137,13 @@ static void offer_options(struct completion *k, const char *command, struct str 
     k->head = STR("--");
     for (size_t i = 0; i < CLI_OPTIONS_NR; i++)
         if (cli_option_fits(&CLI_OPTIONS[i], command, verb))
-            offer(k, str_c(CLI_OPTIONS[i].name), CLI_OPTIONS[i].help);
-    offer(k, STR("help"), "what there is");
-    offer(k, STR("config"), "JSON file of settings");
+            word_offer(k, str_c(CLI_OPTIONS[i].name), CLI_OPTIONS[i].help);
+    word_offer(k, STR("help"), "what there is");
+    word_offer(k, STR("config"), "JSON file of settings");
     for (size_t i = 0; i < CONFIG_ROWS_NR; i++) {
         const struct config_row *o = &CONFIG_ROWS[i];
         if ((o->flags & (CONFIG_SECRET | CONFIG_HIDDEN)) != 0) continue;
-        if (all || strcmp(o->name, "db") == 0) offer(k, str_c(o->name), o->help);
+        if (all || strcmp(o->name, "db") == 0) word_offer(k, str_c(o->name), o->help);
     }
 }
 
@@ -189,7 +191,7 @@ static void form_offer(struct completion *k, const char *command, struct str for
     if (last.n == 0 || place > at + 1) return;
     if (place < at && !(form.n == 0 && at > 0)) return;
     if (place < at && is_lower(last.p[0])) return;
-    if (is_lower(last.p[0])) offer(k, last, "");
+    if (is_lower(last.p[0])) word_offer(k, last, "");
     else offer_value(k, last);
 }
 
@@ -260,7 +262,7 @@ void complete_words(struct cli *c, int n, char **words, struct buf *out) {
     struct completion k = {.c = c, .out = out, .head = STR(""), .want = str_c(words[n - 1])};
     if (n == 1) {
         offer_commands(&k);
-        offer(&k, STR("help"), "help about a command");
+        word_offer(&k, STR("help"), "help about a command");
     } else if (strcmp(words[0], "help") == 0) {
         if (n == 2) offer_commands(&k);
     }

@@ -35,10 +35,16 @@ static bool type_name(void *ctx, size_t i, struct arena *a, struct str *type_id)
     return k->built_in.name(k->built_in.ctx, i, a, type_id);
 }
 
+/* Without a store nobody has been asked which types workers have. */
+static bool type_elsewhere(void *ctx, struct str type_id) {
+    const struct checker *k = ctx;
+    return k->store == NULL && wf_type_of_others(type_id);
+}
+
 static bool knows_type(void *ctx, struct str type_id) {
     const struct checker *k = ctx;
     struct wf_type t;
-    if (node_registry_find(k->registry, type_id)) return true;
+    if (node_registry_find(k->registry, type_id) || type_elsewhere(ctx, type_id)) return true;
     struct arena *a = arena_new(WORKER_TYPE_MAX);
     bool known = a && worker_type(k, type_id, a, &t);
     arena_free(a);
@@ -53,7 +59,8 @@ int checker_open(struct checker *k, bool conformance, struct wopr_error *err) {
     if (rc == 0) rc = node_catalog_new(k->registry, &k->catalog, err);
     if (rc == 0) rc = definition_schema_new(&k->schemas, &k->env.definition_schema, err);
     if (rc == 0) k->built_in = node_catalog_types(k->catalog);
-    k->types = (struct wf_types){.find = type_find, .name = type_name, .ctx = k};
+    k->types = (struct wf_types){
+        .find = type_find, .name = type_name, .elsewhere = type_elsewhere, .ctx = k};
     k->env.knows_type = knows_type;
     k->env.config_wrong = nodes_config_wrong;
     k->env.ctx = k;

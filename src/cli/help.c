@@ -86,20 +86,6 @@ int cli_options(struct cli *c) {
     return 0;
 }
 
-int cli_verb(struct cli *c, const char *const *verbs) {
-    char hint[NEAR_HINT];
-    struct near n;
-    if (c->argc == 0) return cli_usage(c->usage);
-    near_init(&n, str_c(c->argv[0]));
-    for (; *verbs != NULL; verbs++) {
-        if (strcmp(*verbs, c->argv[0]) == 0) return cli_usage(c->usage);
-        near_try(&n, str_c(*verbs));
-    }
-    fprintf(stderr, "wopr: there is no \"wopr %s " STR_FMT "\"%s\n", c->name,
-            STR_ARG(cli_text(c, str_c(c->argv[0]))), near_hint(&n, hint));
-    return cli_usage(c->usage);
-}
-
 int cmd_version(struct cli *c) {
     if (c != NULL && cli_help(c, "usage: wopr version\n")) return 0;
     printf("wopr %s\n", WOPR_VERSION);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define REMOTE_TIMEOUT_MS 30000
+#define PATH_MAX_BYTES    4096
 
 const char *cli_take_url(struct cli *c) {
     const char *url = cli_take_value(c, "--url");
@@ -92,4 +93,24 @@ int cli_ask_keyed(struct cli *c, const struct cli_remote *r, const char *method,
         return answer_refused(c, a.status, a.body);
     *answer = a.body;
     return 0;
+}
+
+struct str cli_path(struct cli *c, const char *base, struct str id, const char *rest) {
+    struct buf b;
+    buf_init(&b, PATH_MAX_BYTES);
+    buf_addz(&b, base);
+    percent_encode(&b, id);
+    buf_addz(&b, rest);
+    struct str path = buf_failed(&b) ? STR_NONE : arena_str(c->arena, buf_str(&b));
+    buf_fini(&b);
+    return path;
+}
+
+int cli_ask_at(struct cli *c, const char *url, const char *method, struct str path, struct str body,
+               struct str *answer) {
+    struct cli_remote r;
+    int rc = cli_remote(c, url, &r);
+    if (rc != 0) return rc;
+    if (path.p == NULL) return cli_usage("wopr: the arguments are too long\n");
+    return cli_ask(c, &r, method, path, body, answer);
 }

@@ -117,6 +117,7 @@ static int page_print(struct cli *c, const struct cli_remote *r, struct query *q
     int rc = target_ask(c, r, &t, &answer);
     if (rc == 0) rc = elements_of(c, answer, q->list->rows, &l);
     if (rc != 0) return rc;
+    if (!f->json && q->after[0] == '\0') printf("%s\n", q->list->head); /* the first page */
     for (size_t i = 0; i < l.n && q->left > 0; i++, q->left--) {
         if (f->json) doc_print(l.v[i]);
         else q->list->line(c, l.v[i]);
@@ -133,7 +134,6 @@ int remote_list(struct cli *c, const char *url, const struct remote_list *list,
     struct cli_remote r;
     int rc = cli_remote(c, url, &r);
     if (rc != 0) return rc;
-    if (!q->filter->json) printf("%s\n", q->list->head);
     do {
         struct cli page = *c;
         page.arena = arena_new(PAGE_ARENA_MAX);

@@ -7,27 +7,8 @@
 #include <stdio.h>
 
 #define DEFINITION_MAX (4u * 1024 * 1024)
-#define PATH_MAX_BYTES 4096
 #define BASE           "/v1/host/wopr/workflows"
 #define REFUSED        1
-
-/* base + the escaped id + rest, in the arena; p NULL: too long. */
-static struct str path_of(struct cli *c, const char *base, struct str id, const char *rest) {
-    struct buf b;
-    buf_init(&b, PATH_MAX_BYTES);
-    buf_addz(&b, base);
-    percent_encode(&b, id);
-    buf_addz(&b, rest);
-    struct str path = buf_failed(&b) ? STR_NONE : arena_str(c->arena, buf_str(&b));
-    buf_fini(&b);
-    return path;
-}
-
-static int path_ask(struct cli *c, const struct cli_remote *r, const char *method, struct str path,
-                    struct str body, struct str *answer) {
-    if (path.p == NULL) return cli_usage("wopr: the arguments are too long\n");
-    return cli_ask(c, r, method, path, body, answer);
-}
 
 static struct json_elements list_of(struct cli *c, struct str answer, const char *key) {
     struct json_elements l = {0};
@@ -46,32 +27,31 @@ static void findings_print(struct cli *c, const char *path, struct str answer) {
                       json_string(json_get(l.v[i], "message"), c->arena));
 }
 
-static int file_check(struct cli *c, const struct cli_remote *r, const char *path, struct str text,
-                      struct str *answer) {
-    int rc = path_ask(c, r, "POST", STR(BASE ":check"), text, answer);
+static int file_check(struct cli *c, const struct workflow_args *in, const char *path,
+                      struct str text, struct str *answer) {
+    int rc = cli_ask_at(c, in->url, "POST", STR(BASE ":check"), text, answer);
     if (rc != 0) return rc;
     findings_print(c, path, *answer);
     return str_eqc(json_get(*answer, "valid"), "true") ? 0 : REFUSED;
 }
 
-static int file_put(struct cli *c, const struct cli_remote *r, const char *path, struct str text,
-                    const struct workflow_args *in) {
+static int file_put(struct cli *c, const struct workflow_args *in, const char *path,
+                    struct str text) {
     struct str answer, id = json_string(json_get(text, "id"), c->arena);
-    int rc = file_check(c, r, path, text, &answer);
+    int rc = file_check(c, in, path, text, &answer);
     if (rc == REFUSED && in->force) rc = 0;
     if (rc != 0) return rc;
     if (id.n == 0) return cli_usage("wopr: the definition has no id\n");
     const char *query = in->force ? "?force=true" : "?force=false";
     if (in->if_revision >= 0)
         query = arena_printf(c->arena, "%s&ifRevision=%lld", query, (long long)in->if_revision).p;
-    struct str to = path_of(c, BASE "/", id, query);
-    rc = path_ask(c, r, "PUT", to, text, &answer);
+    struct str to = cli_path(c, BASE "/", id, query);
+    rc = cli_ask_at(c, in->url, "PUT", to, text, &answer);
     if (rc == 0) printf("%s: " STR_FMT "\n", path, STR_ARG(cli_member(c, answer, "result")));
     return rc;
 }
 
-static int over_files(struct cli *c, const struct cli_remote *r, const struct workflow_args *in,
-                      bool put) {
+static int over_files(struct cli *c, const struct workflow_args *in, bool put) {
     int failed = 0;
     for (int i = 1; i < c->argc; i++) {
         const char *path = c->argv[i];
@@ -88,9 +68,9 @@ static int over_files(struct cli *c, const struct cli_remote *r, const struct wo
             fprintf(stderr, "%s: ", path);
             rc = cli_fail(&err);
         } else if (put) {
-            rc = file_put(c, r, path, buf_str(&text), in);
+            rc = file_put(c, in, path, buf_str(&text));
         } else {
-            rc = file_check(c, r, path, buf_str(&text), &answer);
+            rc = file_check(c, in, path, buf_str(&text), &answer);
             if (rc == 0)
                 printf("%s: ok, " STR_FMT " version " STR_FMT ", " STR_FMT " nodes, " STR_FMT
                        " edges\n",
@@ -105,22 +85,18 @@ static int over_files(struct cli *c, const struct cli_remote *r, const struct wo
     return failed;
 }
 
-int remote_workflow_check(struct cli *c, const struct cli_remote *r,
-                          const struct workflow_args *in) {
-    return over_files(c, r, in, false);
-}
+int remote_workflow_check(struct cli *c, const void *args) { return over_files(c, args, false); }
 
-int remote_workflow_put(struct cli *c, const struct cli_remote *r, const struct workflow_args *in) {
-    return over_files(c, r, in, true);
-}
+int remote_workflow_put(struct cli *c, const void *args) { return over_files(c, args, true); }
 
-int remote_workflow_get(struct cli *c, const struct cli_remote *r, const struct workflow_args *in) {
-    struct str answer, id = str_c(c->argv[1]), path = path_of(c, "/v1/workflows/", id, "");
+int remote_workflow_get(struct cli *c, const void *args) {
+    const struct workflow_args *in = args;
+    struct str answer, id = str_c(c->argv[1]), path = cli_path(c, "/v1/workflows/", id, "");
     struct buf b;
     if (in->revision > 0)
-        path = path_of(c, BASE "/", id,
-                       arena_printf(c->arena, "/versions/%lld", (long long)in->revision).p);
-    int rc = path_ask(c, r, "GET", path, STR_NONE, &answer);
+        path = cli_path(c, BASE "/", id,
+                        arena_printf(c->arena, "/versions/%lld", (long long)in->revision).p);
+    int rc = cli_ask_at(c, in->url, "GET", path, STR_NONE, &answer);
     if (rc != 0) return rc;
     buf_init(&b, DEFINITION_MAX + 1);
     buf_adds(&b, answer);
@@ -138,16 +114,17 @@ static void row_print(struct cli *c, struct str row) {
            STR_ARG(cli_member(c, row, "updatedAt")), cli_member(c, row, "hash").p);
 }
 
-int remote_workflow_list(struct cli *c, const struct cli_remote *r,
-                         const struct workflow_args *in) {
+int remote_workflow_list(struct cli *c, const void *args) {
+    const struct workflow_args *in = args;
     struct str answer, next = STR_NONE;
-    (void)in;
-    printf("%-48s %-10s %-12s %-25s %s\n", "WORKFLOW", "VERSION", "TENANT", "UPDATED", "HASH");
     do {
         struct str path =
-            next.n > 0 ? path_of(c, BASE "?limit=200&after=", next, "") : STR(BASE "?limit=200");
-        int rc = path_ask(c, r, "GET", path, STR_NONE, &answer);
+            next.n > 0 ? cli_path(c, BASE "?limit=200&after=", next, "") : STR(BASE "?limit=200");
+        int rc = cli_ask_at(c, in->url, "GET", path, STR_NONE, &answer);
         if (rc != 0) return rc;
+        if (next.n == 0)
+            printf("%-48s %-10s %-12s %-25s %s\n", "WORKFLOW", "VERSION", "TENANT", "UPDATED",
+                   "HASH");
         struct json_elements l = list_of(c, answer, "workflows");
         for (size_t i = 0; i < l.n; i++) row_print(c, l.v[i]);
         next = json_string(json_get(answer, "nextAfter"), c->arena);
@@ -155,19 +132,18 @@ int remote_workflow_list(struct cli *c, const struct cli_remote *r,
     return 0;
 }
 
-int remote_workflow_versions(struct cli *c, const struct cli_remote *r,
-                             const struct workflow_args *in) {
+int remote_workflow_versions(struct cli *c, const void *args) {
+    const struct workflow_args *in = args;
     struct str answer, below = STR_NONE;
-    (void)in;
-    printf("%-8s %-10s %-25s %s\n", "REVISION", "VERSION", "STORED", "HASH");
     do {
         const char *rest =
             below.n > 0
                 ? arena_printf(c->arena, "/versions?limit=200&below=" STR_FMT, STR_ARG(below)).p
                 : "/versions?limit=200";
-        int rc =
-            path_ask(c, r, "GET", path_of(c, BASE "/", str_c(c->argv[1]), rest), STR_NONE, &answer);
+        int rc = cli_ask_at(c, in->url, "GET", cli_path(c, BASE "/", str_c(c->argv[1]), rest),
+                            STR_NONE, &answer);
         if (rc != 0) return rc;
+        if (below.n == 0) printf("%-8s %-10s %-25s %s\n", "REVISION", "VERSION", "STORED", "HASH");
         struct json_elements l = list_of(c, answer, "versions");
         for (size_t i = 0; i < l.n; i++) {
             printf("%-8.*s %-10.*s ", STR_ARG(cli_member(c, l.v[i], "revision")),
@@ -180,12 +156,11 @@ int remote_workflow_versions(struct cli *c, const struct cli_remote *r,
     return 0;
 }
 
-int remote_workflow_delete(struct cli *c, const struct cli_remote *r,
-                           const struct workflow_args *in) {
+int remote_workflow_delete(struct cli *c, const void *args) {
+    const struct workflow_args *in = args;
     struct str answer;
-    (void)in;
-    int rc =
-        path_ask(c, r, "DELETE", path_of(c, BASE "/", str_c(c->argv[1]), ""), STR_NONE, &answer);
+    int rc = cli_ask_at(c, in->url, "DELETE", cli_path(c, BASE "/", str_c(c->argv[1]), ""),
+                        STR_NONE, &answer);
     if (rc == 0) printf("%s: deleted\n", c->argv[1]);
     return rc;
 }

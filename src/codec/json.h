@@ -50,6 +50,7 @@ struct json_elements {
     struct str *v;
     size_t n;
 };
+/* The raw elements of an array, slices of text; the list is of a.  SYNTAX, NO_MEMORY. */
 MUST_CHECK int json_elements(struct str text, struct arena *a, struct json_elements *out,
                              struct wopr_error *err);
 /* Raw value of one member, STR_NONE when absent or text is no object.  Allocates

@@ -62,6 +62,7 @@ struct json_num {
     size_t digits;
     int64_t point; /* saturated far outside of what any double holds */
 };
+/* false: raw is no number.  *out points into raw. */
 bool json_num_parse(struct str raw, struct json_num *out);
 /* Nearest double; infinite when too large. */
 double json_num_double(const struct json_num *n);

@@ -54,6 +54,8 @@ int schema_fail_at(struct schema_run *r, const struct schema_spot *s, const stru
 int schema_over(struct schema_run *r, const struct schema_spot *s); /* WOPR_E_TOO_BIG */
 int schema_spend(struct schema_run *r, const struct schema_spot *s, uint64_t steps);
 
+/* Which members or elements of v were evaluated: one bit each; of a scalar none.  NO_MEMORY, after
+ * which s is usable and counts the first 128.  merge: what from has, into has, too. */
 int schema_seen_init(struct schema_seen *s, struct json_object *v, unsigned type);
 void schema_seen_fini(struct schema_seen *s);
 void schema_seen_merge(struct schema_seen *into, const struct schema_seen *from);

@@ -103,7 +103,7 @@ static void cycles_check(struct lint *l) {
 
 /* --- reachable --- */
 
-static void reach(const struct lint *l, struct graph *g, size_t n) {
+static void node_reach(const struct lint *l, struct graph *g, size_t n) {
     if (g->seen[n]) return;
     g->seen[n] = true;
     g->queue[g->queue_nr++] = n;
@@ -130,7 +130,7 @@ static void unreachable_check(struct lint *l) {
     for (size_t i = 0; i < l->nodes_nr; i++) {
         bool start = (l->node_list[i].traits & NODE_IS_START) != 0;
         marked = marked || start;
-        if (start || l->node_list[i].triggered) reach(l, &g, i);
+        if (start || l->node_list[i].triggered) node_reach(l, &g, i);
     }
     for (size_t i = 0; marked && i < l->nodes_nr; i++) {
         if (g.seen[i] || json_type_of(l->node_list[i].raw) != JSON_OBJECT) continue;

@@ -76,6 +76,7 @@ struct lint_shape {
     struct str elsewhere;     /* raw object that may hold required members too, or STR_NONE */
     const char *elsewhere_is; /* "as an input" */
 };
+/* Report where value cannot fit the shape, at the current place of l. */
 void lint_shape(struct lint *l, struct str value, const struct lint_shape *s);
 /* The schema of one member of an object, STR_NONE when it says nothing. */
 struct str lint_shape_member(struct lint *l, struct str schema, struct str key);

@@ -31,6 +31,13 @@ static void type_unknown(struct lint *l, const struct lint_node *n) {
     for (size_t i = 0; l->near_left > 0 && l->types->name(l->types->ctx, i, l->a, &name); i++)
         lint_try(l, &near, name);
     struct lint_more more = {.value = json_get(n->raw, "typeId"), .nearest = near_best(&near)};
+    if (l->types->elsewhere != NULL && l->types->elsewhere(l->types->ctx, n->type_id)) {
+        lint_tell(l, false, "typeId", &more,
+                  "this program does not execute \"%.*s\"; a host whose workers do knows it: check "
+                  "it there, with --url",
+                  LINT_SHOWN(n->type_id));
+        return;
+    }
     lint_tell(l, true, "typeId", &more,
               "this host has no executor of type \"%.*s\", and no worker has registered it; \"wopr "
               "nodes\" lists those it has",

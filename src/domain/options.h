@@ -80,6 +80,8 @@ struct var_inits {
     struct input_stray *strays;
     size_t strays_nr;
 };
+/* The first value of each variable, of inputs (raw object or empty) or its default.  Errors:
+ * VALIDATION with a pointer and details, NO_MEMORY. */
 MUST_CHECK int run_inputs_check(struct str inputs, const struct workflow *wf, struct arena *a,
                                 struct var_inits *out, struct wopr_error *err);
 

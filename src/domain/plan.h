@@ -381,6 +381,7 @@ struct pay_channel {
     int64_t written_ms, schema_version;
     struct str engine_id, run_id; /* of a write by another run (CHAN-19); empty: the run's own */
 };
+/* The member of channels of a snapshot; the payload of channel.written. */
 struct str pay_channel_entry(struct arena *a, const struct pay_channel *w);
 struct str pay_channel_written(struct arena *a, struct str channel, struct str value,
                                const char *reducer, int64_t written_ms, struct str node_id,

@@ -28,7 +28,7 @@ static struct str member_raw(struct str text, struct str key, struct arena *a) {
     return STR_NONE;
 }
 
-static struct str build(struct run_scope *sc, enum run_root which, struct arena *a) {
+static struct str root_build(struct run_scope *sc, enum run_root which, struct arena *a) {
     struct str text = STR_NONE;
     int rc = 0;
     switch (which) {
@@ -52,7 +52,7 @@ static struct str scope_lookup(void *ctx, struct str root, struct arena *a) {
     struct run_scope *sc = ctx;
     enum run_root i = run_root_of(root);
     if (i == ROOT_NR) return STR_NONE;
-    if (!sc->have[i]) sc->root[i] = build(sc, i, a);
+    if (!sc->have[i]) sc->root[i] = root_build(sc, i, a);
     sc->have[i] = true;
     return sc->root[i].n > 0 ? sc->root[i] : STR_NONE;
 }

@@ -34,7 +34,7 @@ static void queue_take(struct trigger_state *q, struct trigger_fire *fire) {
     memmove(q->v, q->v + 1, q->n * sizeof *q->v);
 }
 
-static int64_t due(const struct wf_trigger *t, int64_t ts_ms) {
+static int64_t trigger_due(const struct wf_trigger *t, int64_t ts_ms) {
     return ts_ms > INT64_MAX - t->debounce_ms ? INT64_MAX : ts_ms + t->debounce_ms;
 }
 
@@ -69,7 +69,7 @@ static void trigger_enter(struct run_state *s, size_t i) {
         return;
     }
     n->phase = PHASE_HELD;
-    held_due(s, t, due(t, fire.ts_ms));
+    held_due(s, t, trigger_due(t, fire.ts_ms));
     s->sched.held_nr++;
 }
 
@@ -84,7 +84,7 @@ static bool held_on(struct run_state *s, size_t i, const struct trigger_fire *fi
     const struct wf_trigger *t = &s->wf->triggers[i];
     struct sched_node *n = &s->nodes[t->node].sched;
     if (n->phase != PHASE_HELD || n->fired_by != (int32_t)i + 1) return false;
-    held_due(s, t, due(t, fire->ts_ms));
+    held_due(s, t, trigger_due(t, fire->ts_ms));
     n->cause_seq = fire->seq;
     return true;
 }

@@ -1,6 +1,13 @@
 /* types.c: a node type as a JSON object; see types.h. */
 #include "domain/types.h"
 
+#include "codec/ident.h"
+
+bool wf_type_of_others(struct str type_id) {
+    return id_type_valid(type_id) && !str_starts(type_id, STR("core.")) &&
+           !str_starts(type_id, STR("openwop.")) && !str_starts(type_id, STR("vendor.wopr."));
+}
+
 void wf_type_render(const struct wf_type *t, struct jw *w) {
     jw_object(w);
     jw_kstr(w, "typeId", t->type_id);

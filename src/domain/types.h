@@ -31,10 +31,16 @@ struct wf_types {
     bool (*find)(void *ctx, struct str type_id, struct arena *a, struct wf_type *out);
     /* Names of known types, i from 0 until false: for lists and suggestions. */
     bool (*name)(void *ctx, size_t i, struct arena *a, struct str *type_id);
+    /* find does not know it: may a host have it that is not asked?  Then it is a warning only.
+     * NULL: no. */
+    bool (*elsewhere)(void *ctx, struct str type_id);
     /* Is a workflow of this id stored? NULL: unknown. */
     bool (*workflow)(void *ctx, struct str workflow_id);
     void *ctx;
 };
+/* May a worker or a program that embeds a host have a type of this name?  Families of the protocol
+ * and of this host are known here, or mistakes. */
+bool wf_type_of_others(struct str type_id);
 /* As JSON: typeId, and the known ones of summary, config, outputs, example. */
 void wf_type_render(const struct wf_type *t, struct jw *w);
 

@@ -40,6 +40,7 @@ int egress_submit(struct egress *e, const struct egress_request *req, egress_don
 
 static int code_neutral(const struct transfer *t, CURLcode code) {
     if (t->too_big) return WOPR_E_TOO_BIG;
+    if (t->no_memory) return WOPR_E_NO_MEMORY;
     switch (code) {
     case CURLE_OK:
         return 0;
@@ -249,6 +250,7 @@ static bool egress_build(struct egress *e) {
     e->user_agent = mem_strndup(agent, strlen(agent));
     e->multi = curl_multi_init();
     int rc = lanes_init(&e->lanes, e->cfg.tenant_transfers_max, e->cfg.tenant_queue_max);
+    e->lanes.all_max = e->cfg.transfers_max;
     return rc == 0 && e->user_agent && e->multi &&
            names_new(e->cfg.lookup, loop_wake, e, &e->names) == 0;
 }

@@ -74,7 +74,7 @@ struct egress_response {
     int rc;         /* 0: the peer answered.  EGRESS_REFUSED, UNREACHABLE, TIMEOUT, TOO_BIG, CLOSED,
                        NO_MEMORY */
     bool untouched; /* with rc != 0: no byte of the request has left this host */
-    int status; /* also with TOO_BIG: the answer began well and was too long */
+    int status;     /* also with TOO_BIG: the answer began well and was too long */
     struct str content_type, body;
     const char *message; /* why rc is not 0; valid like the response */
 };

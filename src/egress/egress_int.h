@@ -26,10 +26,10 @@ struct transfer {
     size_t body_n;
     int timeout_ms;
     struct buf answer;
-    bool special; /* plain http or another port than 443: listed addresses only */
-    bool once;    /* not idempotent: never sent again on a second connection */
-    bool refused; /* the guard stopped a socket */
-    bool too_big;
+    bool special;            /* plain http or another port than 443: listed addresses only */
+    bool once;               /* not idempotent: never sent again on a second connection */
+    bool refused;            /* the guard stopped a socket */
+    bool too_big, no_memory; /* the answer, or to keep it */
     egress_done_fn *done;
     void *ctx;
 };

@@ -186,6 +186,18 @@ static int parts_of(const char *url, struct url_parts *u) {
     return rc;
 }
 
+/* An address with a final dot, in any form of the C library: a name for libcurl, an address for
+ * some name servers. */
+static bool numeric_with_dot(const char *host) {
+    char z[HOST_TEXT_MAX];
+    struct in_addr v4;
+    size_t n = strlen(host);
+    if (n < 2 || n >= sizeof z || host[n - 1] != '.') return false;
+    memcpy(z, host, n - 1);
+    z[n - 1] = '\0';
+    return inet_aton(z, &v4) != 0;
+}
+
 /* -1: a name.  0: a refused address.  1: a public one.  2: one of the allow list. */
 static int host_kind(const char *host, const struct egress_allow *allow) {
     char z[HOST_TEXT_MAX];
@@ -202,7 +214,7 @@ static int host_kind(const char *host, const struct egress_allow *allow) {
         /* curl has turned 0x7f.1 and 2130706433 into dotted form. */
         ipv4_map(&v4, a);
     } else {
-        return -1;
+        return numeric_with_dot(host) ? 0 : -1;
     }
     if (egress_allow_has(allow, a)) return 2;
     return ipv6_refused(a) ? 0 : 1;

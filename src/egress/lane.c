@@ -69,14 +69,23 @@ static struct list *take_from(struct lanes *s, struct lane *h) {
     struct list *item = list_pop(&h->waiting);
     h->waiting_nr--;
     h->taken_nr++;
+    s->taken_nr++;
     s->waiting_nr--;
     line_up(s, h);
     return item;
 }
 
+static bool share_left(const struct lanes *s, const struct lane *h) {
+    unsigned free_nr = s->all_max > s->taken_nr ? s->all_max - s->taken_nr : 0;
+    return s->all_max == 0 || (free_nr > 0 && (h->taken_nr == 0 || h->taken_nr * 4 < free_nr));
+}
+
 struct list *lane_take(struct lanes *s) {
-    if (list_empty(&s->turns)) return NULL;
-    return take_from(s, LIST_ENTRY(s->turns.next, struct lane, turn));
+    for (struct list *l = s->turns.next; l != &s->turns; l = l->next) {
+        struct lane *h = LIST_ENTRY(l, struct lane, turn);
+        if (share_left(s, h)) return take_from(s, h);
+    }
+    return NULL;
 }
 
 struct list *lane_take_any(struct lanes *s) {
@@ -90,6 +99,7 @@ struct list *lane_take_any(struct lanes *s) {
 
 void lane_leave(struct lanes *s, struct lane *h) {
     h->taken_nr--;
+    s->taken_nr--;
     if (list_empty(&h->turn)) line_up(s, h);
     lane_end(s, h);
 }

@@ -16,9 +16,13 @@ struct lanes {
     struct map *tenants;              /* by name */
     struct list turns;                /* lanes with something waiting and a free place */
     unsigned places_max, waiting_max; /* of one tenant */
+    unsigned all_max;                 /* places of all; 0: no bound on them together */
+    unsigned taken_nr;
     size_t waiting_nr;
 };
-/* places_max: transfers at a time, waiting_max: queued ones, both of one tenant.  NO_MEMORY. */
+/* places_max: transfers at a time, waiting_max: queued ones, both of one tenant.  With all_max a
+ * tenant that has places takes one more only while they are less than a quarter of those that are
+ * free, so that a few tenants together never take them all.  NO_MEMORY. */
 MUST_CHECK int lanes_init(struct lanes *s, unsigned places_max, unsigned waiting_max);
 void lanes_fini(struct lanes *s); /* nothing waits, no place is taken */
 /* Queue an item.  *of names the tenant's lane, until its lane_leave().  0, UNAVAILABLE (the

@@ -58,9 +58,11 @@ static int header_add(struct transfer *t, struct str name, struct str value,
     buf_adds(&b, name);
     buf_addz(&b, value.n > 0 ? ": " : ";"); /* libcurl's spelling of an empty value */
     buf_adds(&b, value);
+    bool over = buf_over(&b);
     struct curl_slist *l = buf_failed(&b) ? NULL : curl_slist_append(t->headers, b.p);
     buf_fini(&b);
-    if (!l) return wopr_error_set(err, WOPR_E_TOO_BIG, "a request header is too long");
+    if (over) return wopr_error_set(err, WOPR_E_TOO_BIG, "a request header is too long");
+    if (!l) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an outgoing request");
     t->headers = l;
     return 0;
 }
@@ -138,7 +140,8 @@ static size_t take_body(char *p, size_t size, size_t n, void *ctx) {
     struct transfer *t = ctx;
     buf_add(&t->answer, p, size * n);
     if (!buf_failed(&t->answer)) return size * n;
-    t->too_big = true;
+    t->too_big = buf_over(&t->answer);
+    t->no_memory = !t->too_big;
     return 0;
 }
 

@@ -25,6 +25,7 @@ struct clear_reader { /* events of one run, in their order */
     size_t at;
     int64_t until;
 };
+/* Reads nothing yet.  NO_MEMORY; clear_shut in any case. */
 MUST_CHECK int clear_open(struct clear_reader *r, struct engine *e, int64_t run_no,
                           struct wopr_error *err);
 void clear_shut(struct clear_reader *r); /* takes one that was not opened */

@@ -234,6 +234,14 @@ static int artifact_refuse(struct step *st, struct str id, struct failure *f) {
     return effect_fail(f, STR("validation_error"), why);
 }
 
+/* What the row says of an artifact is what its event says: values are replaced in both (OBS-71). */
+static void artifact_as_shown(struct arena *a, struct str event, struct plan_artifact *art) {
+    art->artifact_id = json_string(json_get(event, "artifactId"), a);
+    art->artifact_type = json_string(json_get(event, "artifactType"), a);
+    art->version = json_string(json_get(event, "version"), a);
+    art->summary = json_string(json_get(event, "summary"), a);
+}
+
 static int effect_artifact(struct step *st, int node, const struct node_effect *x,
                            struct failure *f) {
     struct plan_artifact art = {
@@ -245,10 +253,11 @@ static int effect_artifact(struct step *st, int node, const struct node_effect *
         .body = secret_scrub(st, x->value),
         .seq = st->state->next_seq,
     };
+    struct str event = pay_artifact(st->plan->arena, &art), shown = secret_scrub(st, event);
     if (st->plan->failed != 0) return effect_fail(f, STR("internal_error"), STR("no memory"));
-    if (artifact_known(st, x->name)) return artifact_refuse(st, x->name, f);
-    int rc = effect_emit(st, EV_ARTIFACT_CREATED, node, pay_artifact(st->plan->arena, &art),
-                         STR_NONE, f);
+    if (shown.p && shown.p != event.p) artifact_as_shown(st->plan->arena, shown, &art);
+    if (artifact_known(st, art.artifact_id)) return artifact_refuse(st, art.artifact_id, f);
+    int rc = effect_emit(st, EV_ARTIFACT_CREATED, node, shown, STR_NONE, f);
     if (rc == 0 && !step_lost(st)) plan_artifact(st->plan, &art);
     return rc;
 }

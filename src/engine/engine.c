@@ -147,12 +147,7 @@ static void config_defaults(struct engine_config *c) {
 }
 
 static int sync_init(struct engine *e) {
-    pthread_condattr_t attr;
-    if (pthread_condattr_init(&attr) != 0) return WOPR_E_NO_MEMORY;
-    int rc = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    if (rc == 0) rc = pthread_cond_init(&e->tick, &attr);
-    (void)pthread_condattr_destroy(&attr);
-    if (rc != 0) return WOPR_E_NO_MEMORY;
+    if (clock_cond_init(&e->tick) != 0) return WOPR_E_NO_MEMORY;
     (void)pthread_mutex_init(&e->mu, NULL); /* these cannot fail with default attributes */
     (void)pthread_mutex_init(&e->wfcache.mu, NULL);
     (void)pthread_mutex_init(&e->kept.mu, NULL);

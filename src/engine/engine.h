@@ -75,6 +75,10 @@ void engine_stats(struct engine *e, struct engine_stats *out);
 MUST_CHECK int engine_workflow(struct engine *e, struct str tenant, bool test_mode,
                                struct str workflow_id, struct workflow **out,
                                struct wopr_error *err);
+/* The same on a thread that others wait for: WOPR_E_TOO_BIG when it would have to be compiled. */
+MUST_CHECK int engine_workflow_here(struct engine *e, struct str tenant, bool test_mode,
+                                    struct str workflow_id, struct workflow **out,
+                                    struct wopr_error *err);
 
 enum engine_op {
     ENGINE_CREATE,

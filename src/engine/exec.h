@@ -205,6 +205,7 @@ void exec_reload(struct run_exec *re, bool later);
 /* Another host changed a run (run_no 0: any): wake the exec that waits for it. */
 void exec_awaited_moved_locked(struct engine *e, int64_t run_no);
 
+/* To the end of the mailbox; cmd is the exec's until it is answered.  Does not wake. */
 void exec_mail_add_locked(struct run_exec *re, struct engine_cmd *cmd);
 /* The next command, the caller's, cancels first; NULL: none. */
 struct engine_cmd *exec_mail_take(struct run_exec *re);

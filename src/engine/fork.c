@@ -237,7 +237,10 @@ static int fork_send(struct step *st, struct fork_job *j, struct wopr_error *err
     cmd_attach(j->cmd, p);
     int rc = p->failed;
     if (rc != 0) *err = p->error;
-    else if ((rc = exec_commit(st->exec, p, NULL)) == 0) return 0;
+    else if ((rc = exec_commit(st->exec, p, NULL)) == 0) {
+        fork_slot_free(st->exec); /* folded: the next one may be in the same group commit */
+        return 0;
+    }
     plan_unref(p);
     return rc;
 }
@@ -265,7 +268,8 @@ static enum turn fork_made(struct step *st, struct plan *p) {
     return TURN_GO_ON;
 }
 
-/* The source has ended since its clear values were read: the fork begins with what is left. */
+/* The source has ended since its clear values were read: the fork begins with what is left, and
+ * without a slot, because a source ends once. */
 static enum turn fork_again(struct run_exec *re) {
     struct fork_job *j = re->fork.job;
     exec_forget_state(re);

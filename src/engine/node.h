@@ -208,6 +208,7 @@ bool node_interrupt(const struct node_call *call, struct node_result *out, unsig
 
 /* Registry: filled at start, read-only afterwards (NODE-1). */
 struct node_registry;
+/* NULL without memory.  free: after the engine; the types are the caller's. */
 struct node_registry *node_registry_new(void);
 void node_registry_free(struct node_registry *r);
 MUST_CHECK int node_registry_add(struct node_registry *r, const struct node_type *t,

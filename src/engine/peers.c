@@ -511,7 +511,7 @@ static void peers_first_run_locked(struct engine *e) {
     if (!e->peers->alone) peers_kick_locked(e);
 }
 
-static void kick(void *ctx) {
+static void peers_kick(void *ctx) {
     struct engine *e = ctx;
     pthread_mutex_lock(&e->mu);
     peers_kick_locked(e);
@@ -519,18 +519,9 @@ static void kick(void *ctx) {
 }
 
 /* ------------------------------------------------------------------------------ life */
-static int tick_init(pthread_cond_t *c) {
-    pthread_condattr_t attr;
-    if (pthread_condattr_init(&attr) != 0) return WOPR_E_NO_MEMORY;
-    int rc = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    if (rc == 0) rc = pthread_cond_init(c, &attr);
-    (void)pthread_condattr_destroy(&attr);
-    return rc == 0 ? 0 : WOPR_E_NO_MEMORY;
-}
-
 int peers_new(struct engine *e, struct wopr_error *err) {
     struct peers *p = MEM_NEW(struct peers);
-    if (!p || tick_init(&p->tick) != 0) {
+    if (!p || clock_cond_init(&p->tick) != 0) {
         mem_free(p);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the list of hosts");
     }
@@ -566,7 +557,7 @@ int peers_start(struct engine *e, struct wopr_error *err) {
     if (pthread_create(&e->peers->thread, NULL, peers_main, e) != 0)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the thread for other hosts");
     e->peers->up = true;
-    journal_on_listener(e->journal, kick, e);
+    journal_on_listener(e->journal, peers_kick, e);
     return 0;
 }
 

@@ -71,7 +71,7 @@ void execs_committed(void *engine, const struct journal_result *v, size_t n);
 
 /* --- slots of forks: to fold a long log takes a worker and the memory of a state --- */
 bool forks_full_locked(struct engine *e, struct str name);
-/* Queue the fork at once, or when another fork of its tenant is made. */
+/* Queue the fork at once, or when another fork of its tenant is folded. */
 void fork_begin_locked(struct run_exec *re);
 void fork_slot_free(struct run_exec *re);
 void fork_slots_open_locked(struct engine *e);

@@ -316,11 +316,22 @@ static void spans_mask(const struct spans *x, struct str text, struct buf *out) 
     buf_fini(&b);
 }
 
-/* Members that the protocol gives words to: one of these is no copy.  With its quotes. */
-static bool is_vocabulary(struct str name) {
-    static const char *const NAMES[] = {"\"kind\"",   "\"level\"",  "\"status\"",      "\"type\"",
-                                        "\"code\"",   "\"reason\"", "\"nodeId\"",      "\"action\"",
-                                        "\"typeId\"", "\"phase\"",  "\"artifactType\""};
+/* As the words of the protocol are: small letters and what joins them. */
+static bool is_word_of_protocol(struct str text) {
+    static const char CHARS[] = "abcdefghijklmnopqrstuvwxyz_-.";
+    if (text.n > WF_WORD_MAX) return false;
+    for (size_t i = 0; i < text.n; i++)
+        if (text.p[i] == '\0' || !strchr(CHARS, text.p[i])) return false;
+    return true;
+}
+
+/* Members that the protocol gives words to: one of these is no copy.  Their names alone say
+ * nothing, because nodes and workers choose some of the values too.  With its quotes. */
+static bool is_vocabulary(struct str name, struct str text) {
+    static const char *const NAMES[] = {"\"kind\"",   "\"level\"",  "\"status\"", "\"type\"",
+                                        "\"code\"",   "\"reason\"", "\"nodeId\"", "\"action\"",
+                                        "\"typeId\"", "\"phase\""};
+    if (!is_word_of_protocol(text)) return false;
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         if (str_eqc(name, NAMES[i])) return true;
     return false;
@@ -340,7 +351,7 @@ static bool is_name(struct str after) {
 /* What is to be masked of a string; false: nothing. */
 static bool literal_judge(struct secrets *l, struct str name, struct str text, struct spans *x) {
     bool said = text.n <= WF_WORD_MAX && workflow_says(l->wf, text);
-    bool is_word = said || (text.n <= WF_WORD_MAX && is_vocabulary(name));
+    bool is_word = said || is_vocabulary(name, text);
     x->n = 0;
     x->whole = (l->full && !is_word) || (text.n > SECRET_NEEDLE_BYTES_MAX && text_is(l, text));
     if (x->whole) return true;
@@ -349,7 +360,7 @@ static bool literal_judge(struct secrets *l, struct str name, struct str text, s
     spans_add(x, l->words, text, true);
     l->work = x->work;
     if ((x->n == 0 && !x->whole) || (x->whole && said)) return false;
-    if (spans_cover(x, text) && text.n <= WF_WORD_MAX && is_vocabulary(name)) return false;
+    if (spans_cover(x, text) && is_vocabulary(name, text)) return false;
     if (x->n > 1) qsort(x->v, x->n, sizeof *x->v, span_order);
     return true;
 }

@@ -264,8 +264,9 @@ static enum turn step_verdict(struct step *st, struct engine_cmd *cmd, struct pl
     case ERR_PARK:
     case ERR_FINAL:
         return stuck_again(st, cmd, p, rc);
-    case ERR_ASKED:
-        if (cmd) cmd_fail(st->engine, cmd, rc, wopr_err_text(rc));
+    case ERR_ASKED: /* whose the task is now says its row, which the command reads again */
+        if (cmd && rc == WOPR_E_TASK_LOST) exec_mail_put_back(re, cmd);
+        else if (cmd) cmd_fail(st->engine, cmd, rc, wopr_err_text(rc));
         return TURN_RELOAD;
     case ERR_RETRY:
         break;

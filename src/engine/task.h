@@ -22,6 +22,7 @@ enum task_mark {
     TASK_STALE     /* open without a node that waits: closed by the next step */
 };
 enum task_mark task_mark_of(const struct run_exec *re, int node);
+/* Of a node by its index, outside of a step; NO_MEMORY for the first of a run. */
 MUST_CHECK int task_mark_set(struct run_exec *re, int node, enum task_mark m);
 void task_mark(struct step *st, int node, enum task_mark m); /* the plan fails without memory */
 bool task_mark_due(enum task_mark m);                        /* something is to be done */

@@ -55,10 +55,13 @@ static void lease_lost(struct engine *e, struct engine_cmd *cmd, const struct ta
     struct jobj o;
     task_late(e);
     bool over = t->state >= TROW_COMPLETED || t->state == TROW_ANSWERED;
-    int rc = wopr_error_set(err, WOPR_E_TASK_LOST,
-                            over ? "the task is over; drop the work and claim again"
-                                 : "the lease ran out and the task was given away; drop the work "
-                                   "and claim again, with a longer leaseMs or more heartbeats");
+    int rc = wopr_error_set(
+        err, WOPR_E_TASK_LOST,
+        over ? "the task is over; drop the work and claim again"
+        : cmd->task.epoch > t->epoch
+            ? "no claim has had this epoch; send that of the claim"
+            : "the lease ran out, and the task is another worker's or nobody's; drop the work "
+              "and claim again, with a longer leaseMs or more heartbeats");
     jobj_begin(&o, WOPR_DETAILS_SIZE);
     jw_kstrz(&o.w, "state", task_state_name(t->state));
     jw_kint(&o.w, "epoch", t->epoch);

@@ -24,6 +24,7 @@
 #define LOST_PAGE      100u
 #define LOST_AGAIN_MS  10000u
 #define CLOCK_BACK_MS  1000
+#define OPS_WEIGHT_MAX 128u /* tasks that claims and heartbeats of one transaction are about */
 
 struct task_key {        /* what claims wait for */
     struct list link;    /* in hub.keys: looked at in turns */
@@ -47,22 +48,22 @@ struct task_wait {
 };
 struct task_hub {
     pthread_mutex_t mu;
-    struct map *by_key;                  /* (mu) -> struct task_key */
-    struct list keys;                    /* (mu) */
-    size_t waits_nr;                     /* (mu) */
-    struct engine_task_op *first, **end; /* (mu) ops that wait for the job */
-    bool posted;                         /* (mu) */
-    size_t turn;                         /* of the job alone: which type a claim begins with */
-    bool expiring;                       /* (mu) a job for leases is under way */
-    bool leases;                         /* (mu) some task is leased, as far as is known */
-    bool busy;                           /* (mu) the timer thread looks often */
-    uint64_t tick_ms, lost_ms;           /* of the timer thread: when it looks again */
-    _Atomic bool kicked;                 /* it looks now */
-    _Atomic bool lost;                   /* a lease was the last of its task */
-    _Atomic unsigned telling;            /* runs that are being told so */
-    int64_t lost_after;                  /* of the timer thread: runs up to here were told */
-    int64_t wall_ahead_ms;               /* of the timer thread: wall clock less monotonic clock */
-    bool clocked;                        /* of the timer thread: wall_ahead_ms is known */
+    struct map *by_key;        /* (mu) -> struct task_key */
+    struct list keys;          /* (mu) */
+    size_t waits_nr;           /* (mu) */
+    struct list turns;         /* (mu) of engine_task_op.turn: ops that wait for the job */
+    bool posted;               /* (mu) */
+    size_t turn;               /* of the job alone: which type a claim begins with */
+    bool expiring;             /* (mu) a job for leases is under way */
+    bool leases;               /* (mu) some task is leased, as far as is known */
+    bool busy;                 /* (mu) the timer thread looks often */
+    uint64_t tick_ms, lost_ms; /* of the timer thread: when it looks again */
+    _Atomic bool kicked;       /* it looks now */
+    _Atomic bool lost;         /* a lease was the last of its task */
+    _Atomic unsigned telling;  /* runs that are being told so */
+    int64_t lost_after;        /* of the timer thread: runs up to here were told */
+    int64_t wall_ahead_ms;     /* of the timer thread: wall clock less monotonic clock */
+    bool clocked;              /* of the timer thread: wall_ahead_ms is known */
     _Atomic uint64_t claims, claimed, leases_lost, late;
     struct metric_hist ready_ns;
 };
@@ -72,7 +73,7 @@ int task_hub_new(struct engine *e) {
     if (!h) return WOPR_E_NO_MEMORY;
     (void)pthread_mutex_init(&h->mu, NULL);
     list_init(&h->keys);
-    h->end = &h->first;
+    list_init(&h->turns);
     h->leases = true; /* of an earlier process, maybe */
     h->lost = true;
     h->by_key = map_new();
@@ -357,23 +358,49 @@ static void ops_done(struct engine *e, struct engine_task_op *first, int64_t now
 
 static void ops_run(struct engine *e, struct store *s, void *args);
 
-static struct engine_task_op *ops_take(struct task_hub *h) {
-    pthread_mutex_lock(&h->mu);
-    struct engine_task_op *first = h->first;
-    h->first = NULL;
-    h->end = &h->first;
-    h->posted = first != NULL;
-    pthread_mutex_unlock(&h->mu);
-    return first;
+/* Behind those of its tenant; a tenant that has none is the last. */
+static void op_queue_locked(struct task_hub *h, struct engine_task_op *o) {
+    o->next = NULL;
+    list_init(&o->turn);
+    for (struct list *l = h->turns.next; l != &h->turns; l = l->next) {
+        struct engine_task_op *first = LIST_ENTRY(l, struct engine_task_op, turn);
+        if (!str_eq(first->op.queue.tenant, o->op.queue.tenant)) continue;
+        first->end->next = o;
+        first->end = o;
+        return;
+    }
+    o->end = o;
+    list_add_tail(&h->turns, &o->turn);
 }
 
-/* Those that wait, when no job will take them. */
-static struct engine_task_op *ops_drop(struct task_hub *h) {
+/* Of the tenant whose turn it is; NULL: none wait. */
+static struct engine_task_op *op_next_locked(struct task_hub *h) {
+    struct list *l = list_pop(&h->turns);
+    if (!l) return NULL;
+    struct engine_task_op *o = LIST_ENTRY(l, struct engine_task_op, turn), *heir = o->next;
+    if (heir) {
+        heir->end = o->end;
+        list_add_tail(&h->turns, &heir->turn);
+    }
+    o->next = NULL;
+    return o;
+}
+
+static size_t op_weight(const struct engine_task_op *o) {
+    return o->op.what == TASK_OP_CLAIM ? o->op.max : 1;
+}
+
+/* As many as one transaction is to have.  posted: a job will look again. */
+static struct engine_task_op *ops_take(struct task_hub *h, size_t weight_max) {
+    struct engine_task_op *first = NULL, **end = &first, *o;
+    size_t weight = 0;
     pthread_mutex_lock(&h->mu);
-    struct engine_task_op *first = h->first;
-    h->first = NULL;
-    h->end = &h->first;
-    h->posted = false;
+    while (weight < weight_max && (o = op_next_locked(h)) != NULL) {
+        weight += op_weight(o);
+        *end = o;
+        end = &o->next;
+    }
+    h->posted = weight_max < SIZE_MAX && first;
     pthread_mutex_unlock(&h->mu);
     return first;
 }
@@ -385,20 +412,20 @@ static void ops_refuse(struct engine *e, struct engine_task_op *first) {
     ops_done(e, first, clock_wall_ms());
 }
 
-/* Those that came meanwhile are the next job, so that plans have their turn in between. */
+/* The others are the next job, so that plans have their turn in between. */
 static void ops_post(struct engine *e) {
     struct task_hub *h = e->tasks;
     pthread_mutex_lock(&h->mu);
-    bool post = h->first && !h->posted;
+    bool post = !list_empty(&h->turns) && !h->posted;
     if (post) h->posted = true;
     pthread_mutex_unlock(&h->mu);
     if (!post || job_post(e, ops_run, NULL, 0)) return;
-    ops_refuse(e, ops_drop(h)); /* what comes from now on is posted anew */
+    ops_refuse(e, ops_take(h, SIZE_MAX)); /* what comes from now on is posted anew */
 }
 
 static void ops_run(struct engine *e, struct store *s, void *args) {
     struct task_hub *h = e->tasks;
-    struct engine_task_op *first = ops_take(h);
+    struct engine_task_op *first = ops_take(h, OPS_WEIGHT_MAX);
     int64_t now_ms = clock_wall_ms();
     (void)args;
     ops_chain(h, first);
@@ -420,8 +447,7 @@ void engine_task_op(struct engine *e, struct engine_task_op *o) {
         return;
     }
     pthread_mutex_lock(&h->mu);
-    *h->end = o;
-    h->end = &o->next;
+    op_queue_locked(h, o);
     pthread_mutex_unlock(&h->mu);
     ops_post(e);
 }

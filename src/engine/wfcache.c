@@ -99,8 +99,9 @@ static int types_check(struct engine *e, struct str tenant, bool test_mode,
     return 0;
 }
 
-int engine_workflow(struct engine *e, struct str tenant, bool test_mode, struct str workflow_id,
-                    struct workflow **out, struct wopr_error *err) {
+static int workflow_find(struct engine *e, struct str tenant, bool test_mode,
+                         struct str workflow_id, bool here, struct workflow **out,
+                         struct wopr_error *err) {
     struct workflow_row row;
     struct workflow *wf = NULL;
     bool types_known = false, workers = false;
@@ -113,7 +114,7 @@ int engine_workflow(struct engine *e, struct str tenant, bool test_mode, struct 
     if (rc == 0 && !types_known) { /* new runs need a check that existing ones did not */
         workflow_unref(wf);
         wf = NULL;
-        rc = workflow_compile(row.text, &env, &wf, err);
+        rc = here ? WOPR_E_TOO_BIG : workflow_compile(row.text, &env, &wf, err);
         if (rc == 0) cache_keep(e, &row.hash, wf, true);
         workers = true;
     }
@@ -125,6 +126,16 @@ int engine_workflow(struct engine *e, struct str tenant, bool test_mode, struct 
     }
     workflow_unref(wf);
     return rc;
+}
+
+int engine_workflow(struct engine *e, struct str tenant, bool test_mode, struct str workflow_id,
+                    struct workflow **out, struct wopr_error *err) {
+    return workflow_find(e, tenant, test_mode, workflow_id, false, out, err);
+}
+
+int engine_workflow_here(struct engine *e, struct str tenant, bool test_mode,
+                         struct str workflow_id, struct workflow **out, struct wopr_error *err) {
+    return workflow_find(e, tenant, test_mode, workflow_id, true, out, err);
 }
 
 /* For existing runs: a type that was removed since is reported at its node (NODE-3), not here. */

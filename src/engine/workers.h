@@ -29,9 +29,13 @@ struct engine_task_op { /* the caller's until done(); op.rc is the result */
     struct task_op op;
     void (*done)(struct engine_task_op *o);
     void *ctx;
+    /* the engine's */
     struct engine_task_op *next;
+    struct list turn;           /* of the first of its tenant: among the other tenants */
+    struct engine_task_op *end; /* of the first of its tenant: the last */
 };
-/* Always leads to done(), once.  Those that come together are one commit. */
+/* Always leads to done(), once.  Those that come together are one commit; of many, tenants take
+ * turns. */
 void engine_task_op(struct engine *e, struct engine_task_op *o);
 /* {"input","config","answers"} of a task that was claimed, in a's memory; unseals it. */
 MUST_CHECK int engine_task_body(struct engine *e, const struct task_row *t, struct arena *a,

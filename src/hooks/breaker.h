@@ -29,6 +29,7 @@ struct hook_pulse {        /* of one subscription; times of the wall clock */
     int64_t open_until_ms; /* 0 = closed; past: half-open */
     int64_t next_ms;       /* no attempt before it */
 };
+/* An attempt succeeded: counts start again, the breaker is closed. */
 void hook_pulse_success(struct hook_pulse *p);
 /* An attempt failed at now_ms.  true: the event is given up.  dither: random, a tenth is added to
  * the wait at most.  *counts: this is a failure in the sense above. */

@@ -32,6 +32,7 @@ struct hooks_config {
     struct egress *egress;
     struct vault *vault;
 };
+/* No thread yet: hooks_start makes them.  What cfg points to outlives it. */
 MUST_CHECK int hooks_new(struct journal *j, const struct hooks_config *cfg, struct hooks **out,
                          struct wopr_error *err);
 /* After the engine has joined the other hosts. */
@@ -72,6 +73,7 @@ const char *hook_row_broken(const struct hook_row *row, struct vault *v, struct 
 struct hooks_stats {
     uint64_t delivered, failed, dead, dropped; /* since the start; failed: attempts */
     uint64_t subscriptions, open, in_flight;   /* 0 on a host that does not deliver */
+    uint64_t tenants;                          /* in memory */
     uint64_t behind_ms;                        /* age of the oldest commit not delivered */
 };
 void hooks_stats(struct hooks *h, struct hooks_stats *out);

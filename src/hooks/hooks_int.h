@@ -25,16 +25,27 @@ enum {
     HOOK_SECRET_AT = -10,      /* place of a secret: no event is there */
     HOOKS_IN_FLIGHT_MAX = 128, /* deliveries at once ... */
     HOOKS_TENANT_MAX = 16,     /* ... of one tenant */
+    HOOKS_SLOW_MAX = 96,       /* those to receivers that are not known to answer ... */
+    HOOKS_TENANT_SLOW_MAX = 8, /* ... of one tenant */
+    HOOK_QUICK_MS = 1000,      /* a receiver that takes longer counts as slow */
+    HOOK_BUSY_MS = 200,        /* before something that memory or egress was short for */
     HOOK_ERROR_MAX = 200       /* bytes of an error that is kept */
 };
-#define HOOKS_BYTES_MAX (32u * 1024 * 1024) /* bodies of deliveries under way */
+#define HOOKS_BYTES_MAX (32u * 1024 * 1024) /* of large bodies under way; smaller ones ... */
+#define HOOK_LARGE_MIN  (64u * 1024)        /* ... are bounded by their number */
+/* Nobody takes everything: one more only while the share is less than a quarter of what is free.
+ */
+#define HOOKS_SHARE(mine, all, max) ((all) < (max) && ((mine) == 0 || (mine)*4 < (max) - (all)))
 
 struct hook_tenant { /* tenant and mode */
     struct list hooks;
-    struct list ready; /* struct hook.turn */
-    struct list turn;  /* in hooks.turns while ready is not empty */
-    size_t in_flight, hooks_nr;
-    int64_t trimmed; /* commits before it are gone */
+    struct list ready, slow; /* struct hook.turn; slow: not proven */
+    struct list turn;        /* in hooks.turns while one of them is not empty */
+    bool slow_turn;          /* which of them is next */
+    size_t in_flight, slow_nr, bytes;
+    int64_t moves_nr, bounded_nr; /* commits that were seen, and at the last look at its bound */
+    int64_t last_move;            /* the last one that was seen */
+    int64_t trimmed;              /* commits before it are gone */
     bool test_mode;
     struct str tenant; /* in key */
     struct str key;    /* owned, behind the struct: mode and tenant */
@@ -47,7 +58,9 @@ struct hook_send { /* one delivery under way; egress has it as ctx */
     int64_t run_no, seq, until_seq;
     enum ev_kind kind;
     char run_id[RUN_ID_MAX + 1];
-    size_t bytes;
+    uint64_t began_ms, took_ms;
+    size_t bytes;  /* that count for HOOKS_BYTES_MAX */
+    bool hopeless; /* it would fail for ever */
     int rc, status;
     char message[HOOK_ERROR_MAX];
 };
@@ -57,6 +70,8 @@ struct hook { /* one subscription */
     struct hook_tenant *tenant;
     enum hook_phase phase;
     bool gone;           /* removed while it was sending */
+    bool proven;         /* its last attempt was taken quickly */
+    bool sent_slow;      /* the one under way has a place of the slow ones */
     struct hook_row row; /* texts owned: block */
     char *block;
     int64_t next_move, next_seq; /* cursor */
@@ -70,7 +85,10 @@ struct hook { /* one subscription */
     size_t deads_nr, deads_cap;
     int64_t last_status, last_ms;
     char last_error[HOOK_ERROR_MAX];
+    int64_t floor;                /* while sending: to be cut up to there; 0 = no */
+    int64_t woken_from, woken_to; /* commits that woke it; 0 = none */
 };
+struct hook_trim; /* tidy.c: rows on their way out */
 struct hook_work; /* marks.c: a write on its way */
 struct hooks_lease {
     bool held;
@@ -86,11 +104,12 @@ struct hooks {
     char agent[64];
     pthread_mutex_t mu;
     pthread_cond_t tick;
-    bool kicked, stopping;    /* (mu) */
-    bool look;                /* (mu) look at the lease, whose row has changed */
-    bool writing;             /* (mu) a write is with the committer */
-    struct list results;      /* (mu) */
-    struct hook_work *landed; /* (mu) the write that is back */
+    bool kicked, stopping;     /* (mu) */
+    bool look;                 /* (mu) look at the lease, whose row has changed */
+    bool writing;              /* (mu) a write is with the committer */
+    struct list results;       /* (mu) */
+    struct hook_work *landed;  /* (mu) the write that is back */
+    struct hook_trim *trimmed; /* (mu) the same of a trim */
     bool up;
     pthread_t thread;
     /* the dispatcher's own */
@@ -101,14 +120,17 @@ struct hooks {
     struct heap timers; /* of hooks that wait: monotonic */
     struct hooks_lease lease;
     int64_t last_no, last_move;
-    bool reload; /* the table has to be compared with the store */
-    uint64_t reload_ms, trim_ms, write_ms;
+    bool loaded;    /* the table has been read since this host delivers */
+    bool caught_up; /* the last look at commits found their end */
+    bool reload;    /* the table has to be compared with the store */
+    uint64_t reload_ms, trim_ms, expire_ms, write_ms;
     bool pressing; /* something is to be written without delay */
-    size_t in_flight, bytes;
+    size_t in_flight, slow_nr, bytes, turns_nr;
+    size_t trim_from; /* tenants before it had their turn of trims */
     struct log_gate failed_gate, dropped_gate, store_gate;
     /* for hooks_stats */
     _Atomic uint64_t stat_delivered, stat_failed, stat_dead, stat_dropped, stat_nr, stat_open,
-        stat_in_flight, stat_behind_ms;
+        stat_in_flight, stat_behind_ms, stat_tenants;
 };
 
 /* --- wake.c --- */
@@ -131,6 +153,16 @@ void hook_wait_until(struct hooks *h, struct hook *k, int64_t wall_ms);
 void hook_dirty(struct hooks *h, struct hook *k);
 void hook_drop(struct hooks *h, struct hook *k); /* k may be freed */
 void hook_deads_free(struct hook_dead *v, size_t n);
+/* Somebody asked to try again at once: the commit of that wish (store_hook_retry). */
+void table_wake(struct hooks *h, const struct hook_move *wish);
+/* A tenant without subscriptions is forgotten. */
+void table_tenant_drop(struct hooks *h, struct hook_tenant *t);
+
+/* --- tidy.c: bounds, figures, rows that nobody needs --- */
+void hooks_tidy(struct hooks *h, uint64_t now_ms);
+/* Commits up to floor are not delivered any more; not while it is sending. */
+void backlog_cut(struct hooks *h, struct hook *k, int64_t floor);
+void tidy_landed(struct hooks *h, struct hook_trim *t); /* frees t */
 
 /* --- lease.c: which host delivers --- */
 /* true: this one. */

@@ -10,7 +10,7 @@
 #include "hooks/hooks_int.h"
 #include "store/peers.h"
 
-enum { LOOK_HELD_MS = 1000, LOOK_FREE_MS = 250 };
+enum { LOOK_HELD_MS = 1000, LOOK_FREE_MS = 250, LOOK_FAILED_MS = 100 };
 
 /* Silent: the same beat for the whole of its ttl. */
 static bool holder_silent(struct hooks *h, const struct holder_row *row, uint64_t now_ms) {
@@ -82,6 +82,7 @@ static void lease_won(struct hooks *h, const struct hook_lease *seen, int64_t ep
     h->lease.epoch = epoch;
     h->lease.changes = seen->changes;
     h->reload = true;
+    h->loaded = false;
     h->reload_ms = 0;
     log_info("this host delivers webhooks");
 }
@@ -94,6 +95,7 @@ bool lease_look(struct hooks *h, uint64_t now_ms) {
     h->lease.look_ms = now_ms + LOOK_HELD_MS;
     if (store_hook_lease(h->store, &now, &err) != 0) {
         hooks_trouble(h, "the lease of webhooks cannot be read", &err);
+        h->lease.look_ms = now_ms + LOOK_FAILED_MS;
         return h->lease.held;
     }
     if (h->lease.held && now.epoch != h->lease.epoch) lease_lost(h);

@@ -37,6 +37,12 @@ static void work_free(struct hook_work *w) {
 void marks_dead(struct hooks *h, struct hook *k, const struct hook_send *of, int64_t attempts,
                 int status, const char *why) {
     int64_t now_ms = clock_wall_ms();
+    struct hook_dead *last = k->deads_nr > 0 ? &k->deads[k->deads_nr - 1] : NULL;
+    if (last && of->run_id[0] == '\0' && last->run_id.n == 0 && last->run_no == of->run_no &&
+        last->until_seq <= of->seq) { /* another commit of a run that is gone */
+        last->until_seq = of->until_seq;
+        return;
+    }
     k->dead++;
     h->stat_dead++;
     hook_dirty(h, k);
@@ -80,10 +86,13 @@ static void mark_take(struct hook *k, struct hook_mark *m) {
                                       .last_ms = k->last_ms,
                                       .last_error = str_n(text, text ? n : 0)},
                             .failed = k->failed,
+                            .woken_from = k->woken_from,
+                            .woken_to = k->woken_to,
                             .deads = k->deads,
                             .deads_nr = k->deads_nr};
     k->marked_move = k->next_move;
     k->delivered = k->dead = k->dropped = k->failed = 0;
+    k->woken_from = k->woken_to = 0;
     k->deads = NULL;
     k->deads_nr = k->deads_cap = 0;
 }
@@ -158,6 +167,10 @@ static void mark_return(struct hooks *h, struct hook *k, struct hook_mark *m) {
     k->dead += m->state.dead;
     k->dropped += m->state.dropped;
     k->failed += m->failed;
+    if (m->woken_from != 0) {
+        k->woken_from = m->woken_from;
+        if (k->woken_to == 0) k->woken_to = m->woken_to;
+    }
     struct hook_dead *back = (struct hook_dead *)(uintptr_t)m->deads;
     while (m->deads_nr > 0 && VEC_ROOM(k->deads, k->deads_nr, k->deads_cap, 4) == 0)
         k->deads[k->deads_nr++] = back[--m->deads_nr];

@@ -9,6 +9,7 @@
 #include "hooks/hooks_int.h"
 #include "hooks/wanted.h"
 #include "store/events.h"
+#include "store/peers.h"
 
 #include <stdio.h>
 
@@ -16,8 +17,7 @@ enum {
     MOVES_PAGE = 16, /* looked at in one visit; then other subscriptions have their turn */
     EVENTS_PAGE = 64,
     PAGE_BYTES = 1024 * 1024,
-    ANSWER_MAX = 64 * 1024, /* of a receiver; the rest is not read (HOOK-11) */
-    BUSY_MS = 200           /* egress is full, or memory is short */
+    ANSWER_MAX = 64 * 1024 /* of a receiver; the rest is not read (HOOK-11) */
 };
 
 struct next {
@@ -28,24 +28,29 @@ struct next {
 
 /* --- what is next --- */
 
-static void cursor_set(struct hooks *h, struct hook *k, int64_t move, int64_t seq) {
-    if (k->next_move == move && k->next_seq == seq) return;
+static void cursor_set(struct hook *k, int64_t move, int64_t seq) {
     k->next_move = move;
     k->next_seq = seq;
-    (void)h;
 }
 
-/* Retention took the run first: it waits for no receiver. */
+/* Retention took the run first: it waits for no receiver.  Whether the tags of the run were wanted
+ * cannot be known any more: then it is counted only. */
 static void move_expired(struct hooks *h, struct hook *k, const struct hook_move *m) {
     struct hook_send of = {
         .run_no = m->run_no, .seq = m->from_seq, .until_seq = m->until_seq, .kind = EV_UNKNOWN};
-    if (k->next_seq > of.seq) of.seq = k->next_seq;
-    if (k->row.tags.n == 0)
+    if (k->next_move == m->move_no && k->next_seq > of.seq) of.seq = k->next_seq;
+    if (k->row.tags.n == 0) {
         marks_dead(h, k, &of, k->pulse.attempts, 0, "retention removed the run first");
+    } else {
+        k->dropped++;
+        h->stat_dropped++;
+        hook_dirty(h, k);
+    }
     hook_pulse_skip(&k->pulse);
 }
 
-/* The first event of the move, from the cursor on, that is wanted.  1: found, 0: none. */
+/* The first event of the move, from the cursor on, that is wanted.  1: found, 0: none.  NOT_FOUND:
+ * the run was removed in between. */
 static int event_find(struct hooks *h, struct hook *k, const struct hook_move *m, struct next *out,
                       struct wopr_error *err) {
     int64_t from =
@@ -58,7 +63,7 @@ static int event_find(struct hooks *h, struct hook *k, const struct hook_move *m
                               (unsigned)(left < EVENTS_PAGE ? left : EVENTS_PAGE), PAGE_BYTES,
                               h->page, &l, err);
         if (rc != 0) return rc;
-        if (l.n == 0) return 0;
+        if (l.n == 0) return WOPR_E_NOT_FOUND;
         for (size_t i = 0; i < l.n && l.v[i].seq < m->until_seq; i++)
             if (hook_wants_kind(k->row.kinds, &l.v[i])) {
                 out->event = &l.v[i];
@@ -72,14 +77,14 @@ static int event_find(struct hooks *h, struct hook *k, const struct hook_move *m
 static int move_look(struct hooks *h, struct hook *k, const struct hook_move *m, struct next *out,
                      struct wopr_error *err) {
     struct str run_id, tags;
+    bool wanted = false;
     int rc = store_hook_run(h->store, k->row.tenant, m->run_no, h->a, &run_id, &tags, err);
+    if (rc == 0) rc = hook_wants_tags(k->row.tags, tags, h->a, &wanted, err);
+    if (rc == 0 && wanted) rc = event_find(h, k, m, out, err);
     if (rc == WOPR_E_NOT_FOUND) {
         move_expired(h, k, m);
         return 0;
     }
-    if (rc != 0) return rc;
-    if (!hook_wants_tags(k->row.tags, tags, h->a)) return 0;
-    rc = event_find(h, k, m, out, err);
     out->run_id = run_id;
     out->move = *m;
     return rc;
@@ -93,15 +98,15 @@ static int next_find(struct hooks *h, struct hook *k, struct next *out, struct w
     for (size_t i = 0; rc == 0 && i < l.n; i++) {
         rc = move_look(h, k, &l.v[i], out, err);
         if (rc == 1) {
-            cursor_set(h, k, l.v[i].move_no, out->event->seq);
+            cursor_set(k, l.v[i].move_no, out->event->seq);
             k->since_ms = l.v[i].at_ms;
             return 1;
         }
-        if (rc == 0) cursor_set(h, k, l.v[i].move_no + 1, 0);
+        if (rc == 0) cursor_set(k, l.v[i].move_no + 1, 0);
     }
     if (rc != 0) return rc;
     if (l.n == MOVES_PAGE) return 2;
-    if (k->next_move <= h->last_move) cursor_set(h, k, h->last_move + 1, 0);
+    if (k->next_move <= h->last_move) cursor_set(k, h->last_move + 1, 0);
     return 0;
 }
 
@@ -113,6 +118,7 @@ static void delivery_done(void *ctx, const struct egress_response *r) {
     struct hooks *h = s->hooks;
     s->rc = r->rc;
     s->status = r->status;
+    s->took_ms = clock_mono_ms() - s->began_ms;
     if (r->rc == WOPR_E_TOO_BIG && r->status / 100 == 2) s->rc = 0; /* the rest is not read */
     if (s->rc != 0)
         (void)snprintf(s->message, sizeof s->message, "%.*s", HOOK_ERROR_MAX - 1,
@@ -134,7 +140,9 @@ static int delivery_submit(struct hooks *h, struct hook *k, const struct next *n
     struct buf b;
     buf_init(&b, EGRESS_BODY_MAX);
     hook_message(h->cfg.render, n->run_id, k->row.tenant, n->event, now_s, &b, &body_at);
-    int rc = buf_failed(&b) ? WOPR_E_TOO_BIG : 0;
+    int rc = 0;
+    if (buf_over(&b)) rc = wopr_error_set(err, WOPR_E_TOO_BIG, "the event is too large to be sent");
+    else if (buf_failed(&b)) rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a delivery");
     if (rc == 0) {
         hook_sign(secret, buf_str(&b), signature);
         (void)snprintf(now, sizeof now, "%lld", (long long)now_s);
@@ -153,7 +161,8 @@ static int delivery_submit(struct hooks *h, struct hook *k, const struct next *n
                                          .body = str_n(b.p + body_at, b.len - body_at),
                                          .timeout_ms = (int)h->cfg.timeout_ms,
                                          .response_max = ANSWER_MAX};
-        s->bytes = b.len;
+        s->bytes = b.len >= HOOK_LARGE_MIN ? b.len : 0;
+        s->began_ms = clock_mono_ms();
         rc = egress_submit(h->cfg.egress, &r, delivery_done, s, err);
     }
     buf_fini(&b);
@@ -174,49 +183,67 @@ static struct hook_send *send_new(struct hooks *h, struct hook *k, const struct 
     return s;
 }
 
-/* It could not be handed over.  A full egress passes; else that is the outcome of an attempt. */
-static void submit_failed(struct hooks *h, struct hook *k, struct hook_send *s, int rc,
-                          const struct wopr_error *err) {
-    if (rc == WOPR_E_UNAVAILABLE || rc == WOPR_E_NO_MEMORY || rc == WOPR_E_CLOSED) {
+static void send_begin(struct hooks *h, struct hook *k, struct hook_send *s) {
+    k->send = s;
+    h->bytes += s->bytes;
+    k->tenant->bytes += s->bytes;
+    hook_set_phase(h, k, HOOK_SENDING);
+}
+
+/* It could not be handed over.  What passes is tried again soon; else that is the outcome of an
+ * attempt, which is given up where the next one would end the same. */
+static void send_failed(struct hooks *h, struct hook *k, struct hook_send *s, int rc,
+                        const struct wopr_error *err) {
+    if (!s || wopr_err_passes(rc)) {
         mem_free(s);
-        hook_wait_until(h, k, clock_wall_ms() + BUSY_MS);
+        hook_wait_until(h, k, clock_wall_ms() + HOOK_BUSY_MS);
         return;
     }
     s->rc = rc;
-    (void)snprintf(s->message, sizeof s->message, "%.*s", HOOK_ERROR_MAX - 1,
-                   rc == WOPR_E_TOO_BIG ? "the event is too large to be sent" : err->message);
-    hook_set_phase(h, k, HOOK_SENDING);
-    k->send = s;
     s->bytes = 0;
+    s->hopeless = rc == WOPR_E_TOO_BIG;
+    (void)snprintf(s->message, sizeof s->message, "%.*s", HOOK_ERROR_MAX - 1, err->message);
+    send_begin(h, k, s);
     send_ended(h, s);
+}
+
+/* Large bodies have a bound of their own, of which each tenant has a share. */
+static bool bytes_may(const struct hooks *h, const struct hook *k, const struct next *n) {
+    return n->event->payload.n < HOOK_LARGE_MIN ||
+           HOOKS_SHARE(k->tenant->bytes, h->bytes, HOOKS_BYTES_MAX);
+}
+
+/* A secret that does not open fails like a receiver does, so that it is seen and comes to an end;
+ * but beside other hosts, which may have a newer key (a rotation), it waits for one of them. */
+static int secret_unread(struct hooks *h, struct hook *k, int rc, const struct wopr_error *err) {
+    hooks_trouble(h, "the secret of a webhook cannot be read", err);
+    if (wopr_err_passes(rc) || h->cfg.sole_host || !store_has_peers(h->store)) return rc;
+    (void)snprintf(k->last_error, sizeof k->last_error, "%.*s", HOOK_ERROR_MAX - 1, err->message);
+    hook_dirty(h, k);
+    return WOPR_E_BUSY;
 }
 
 static void next_send(struct hooks *h, struct hook *k, const struct next *n) {
     struct plan_sealed box;
     struct str secret = STR_NONE;
     struct wopr_error err = {0};
+    if (!bytes_may(h, k, n)) {
+        hook_wait_until(h, k, clock_wall_ms() + HOOK_BUSY_MS);
+        return;
+    }
     /* Read each time: a subscription that was removed, also by another host, is not there. */
     int rc = store_hook_secret(h->store, k->row.hook_no, h->a, &box, &err);
     if (rc == WOPR_E_NOT_FOUND) {
         hook_drop(h, k);
         return;
     }
-    if (rc == 0) rc = hook_secret_open(h->cfg.vault, k->row.webhook_id, &box, h->a, &secret, &err);
-    if (rc != 0) {
-        hooks_trouble(h, "the secret of a webhook cannot be read", &err);
-        hook_wait_until(h, k, clock_wall_ms() + 1000);
-        return;
-    }
     struct hook_send *s = send_new(h, k, n);
-    rc = s ? delivery_submit(h, k, n, secret, s, &err) : WOPR_E_NO_MEMORY;
+    if (rc == 0) rc = hook_secret_open(h->cfg.vault, k->row.webhook_id, &box, h->a, &secret, &err);
+    if (rc != 0) rc = secret_unread(h, k, rc, &err);
+    if (rc == 0) rc = s ? delivery_submit(h, k, n, secret, s, &err) : WOPR_E_NO_MEMORY;
     mem_wipe((char *)(uintptr_t)secret.p, secret.n);
-    if (rc != 0) {
-        submit_failed(h, k, s, rc, &err);
-        return;
-    }
-    k->send = s;
-    h->bytes += s->bytes;
-    hook_set_phase(h, k, HOOK_SENDING);
+    if (rc == 0) send_begin(h, k, s);
+    else send_failed(h, k, s, rc, &err);
 }
 
 void send_next(struct hooks *h, struct hook *k) {
@@ -225,7 +252,7 @@ void send_next(struct hooks *h, struct hook *k) {
     int rc = next_find(h, k, &n, &err);
     if (rc < 0) {
         hooks_trouble(h, "what a webhook is to be sent cannot be read", &err);
-        hook_wait_until(h, k, clock_wall_ms() + 1000);
+        hook_wait_until(h, k, clock_wall_ms() + HOOK_BUSY_MS);
     } else if (rc == 1) {
         next_send(h, k, &n);
     } else {
@@ -249,8 +276,8 @@ static void failure_log(struct hooks *h, const struct hook *k, const struct hook
 
 static void attempt_failed(struct hooks *h, struct hook *k, const struct hook_send *s) {
     int64_t now_ms = clock_wall_ms(), attempts = k->pulse.attempts + 1;
-    bool counts = false, hopeless = s->rc == WOPR_E_TOO_BIG && s->bytes == 0, given_up = hopeless;
-    if (hopeless) hook_pulse_skip(&k->pulse);
+    bool counts = false, given_up = s->hopeless;
+    if (s->hopeless) hook_pulse_skip(&k->pulse);
     else given_up = hook_pulse_failure(&k->pulse, &h->policy, now_ms, (uint32_t)rng_u64(), &counts);
     k->failed += counts;
     h->stat_failed++;
@@ -259,34 +286,39 @@ static void attempt_failed(struct hooks *h, struct hook *k, const struct hook_se
     failure_log(h, k, s, given_up);
     if (given_up) {
         marks_dead(h, k, s, attempts, s->status, s->message);
-        cursor_set(h, k, k->next_move, s->seq + 1);
+        cursor_set(k, k->next_move, s->seq + 1);
     }
     h->pressing = true;
     hook_wait_until(h, k, k->pulse.next_ms);
 }
 
+static void attempt_taken(struct hooks *h, struct hook *k, const struct hook_send *s) {
+    hook_pulse_success(&k->pulse);
+    k->delivered++;
+    h->stat_delivered++;
+    k->last_status = s->status;
+    k->last_error[0] = '\0';
+    cursor_set(k, k->next_move, s->seq + 1);
+    hook_set_phase(h, k, HOOK_READY);
+}
+
 void send_ended(struct hooks *h, struct hook_send *s) {
     struct hook *k = s->hook;
+    bool taken = s->rc == 0 && s->status / 100 == 2, left = !k->gone;
     h->bytes -= s->bytes;
+    k->tenant->bytes -= s->bytes;
     k->send = NULL;
     if (k->gone) {
         hook_drop(h, k);
     } else if (s->rc == WOPR_E_CLOSED) { /* the host stops: it is sent again at the next start */
-        hook_wait_until(h, k, clock_wall_ms() + BUSY_MS);
+        hook_wait_until(h, k, clock_wall_ms() + HOOK_BUSY_MS);
     } else {
+        k->proven = taken && s->took_ms < HOOK_QUICK_MS;
         k->last_ms = clock_wall_ms();
         hook_dirty(h, k);
-        if (s->rc != 0 || s->status / 100 != 2) {
-            attempt_failed(h, k, s);
-        } else {
-            hook_pulse_success(&k->pulse);
-            k->delivered++;
-            h->stat_delivered++;
-            k->last_status = s->status;
-            k->last_error[0] = '\0';
-            cursor_set(h, k, k->next_move, s->seq + 1);
-            hook_set_phase(h, k, HOOK_READY);
-        }
+        if (taken) attempt_taken(h, k, s);
+        else attempt_failed(h, k, s);
     }
+    if (left && k->floor != 0) backlog_cut(h, k, k->floor);
     mem_free(s);
 }

@@ -38,22 +38,44 @@ static struct hook_tenant *tenant_add(struct hooks *h, struct str tenant, bool t
     t->test_mode = test_mode;
     list_init(&t->hooks);
     list_init(&t->ready);
+    list_init(&t->slow);
     list_init(&t->turn);
     if (map_put(h->tenants, t->key, t, NULL) == 0) return t;
     mem_free(t);
     return NULL;
 }
 
+void table_tenant_drop(struct hooks *h, struct hook_tenant *t) {
+    (void)map_del(h->tenants, t->key);
+    mem_free(t);
+}
+
 /* --- phases --- */
+
+/* A tenant is in the line while it has a subscription that is ready. */
+static void line_up(struct hooks *h, struct hook_tenant *t) {
+    bool in = !list_empty(&t->turn), ready = !list_empty(&t->ready) || !list_empty(&t->slow);
+    if (in == ready) return;
+    if (ready) list_add_tail(&h->turns, &t->turn);
+    else list_del(&t->turn);
+    h->turns_nr = ready ? h->turns_nr + 1 : h->turns_nr - 1;
+}
+
+static void sending_count(struct hooks *h, struct hook *k, bool begins) {
+    size_t one = begins ? 1 : (size_t)-1;
+    k->tenant->in_flight += one;
+    h->in_flight += one;
+    if (begins) k->sent_slow = !k->proven;
+    if (!k->sent_slow) return;
+    k->tenant->slow_nr += one;
+    h->slow_nr += one;
+}
 
 static void phase_leave(struct hooks *h, struct hook *k) {
     if (k->phase == HOOK_WAITING) heap_remove(&h->timers, &k->timer);
-    if (k->phase == HOOK_SENDING) {
-        k->tenant->in_flight--;
-        h->in_flight--;
-    }
+    if (k->phase == HOOK_SENDING) sending_count(h, k, false);
     list_del(&k->turn);
-    if (list_empty(&k->tenant->ready)) list_del(&k->tenant->turn);
+    line_up(h, k->tenant);
 }
 
 void hook_set_phase(struct hooks *h, struct hook *k, enum hook_phase phase) {
@@ -61,13 +83,10 @@ void hook_set_phase(struct hooks *h, struct hook *k, enum hook_phase phase) {
     phase_leave(h, k);
     k->phase = phase;
     if (phase == HOOK_IDLE) k->since_ms = 0;
-    if (phase == HOOK_SENDING) {
-        t->in_flight++;
-        h->in_flight++;
-    }
+    if (phase == HOOK_SENDING) sending_count(h, k, true);
     if (phase != HOOK_READY) return;
-    list_add_tail(&t->ready, &k->turn);
-    if (list_empty(&t->turn)) list_add_tail(&h->turns, &t->turn);
+    list_add_tail(k->proven ? &t->ready : &t->slow, &k->turn);
+    line_up(h, t);
 }
 
 /* A clock that was set back keeps no subscription waiting for longer than its breaker would. */
@@ -110,7 +129,6 @@ void hook_drop(struct hooks *h, struct hook *k) {
         (void)map_del(h->by_no, no_key(k));
         list_del(&k->all);
         list_del(&k->dirty);
-        k->tenant->hooks_nr--;
         k->gone = true;
     }
     if (!k->send) {
@@ -151,6 +169,7 @@ static struct hook *hook_new(const struct hook_item *item) {
     k->pulse = (struct hook_pulse){t->attempts, t->failures, t->open_until_ms, t->next_attempt_ms};
     k->last_status = t->last_status;
     k->last_ms = t->last_ms;
+    k->proven = t->last_status / 100 == 2 && t->attempts == 0 && t->failures == 0;
     size_t n = t->last_error.n < HOOK_ERROR_MAX ? t->last_error.n : HOOK_ERROR_MAX - 1;
     if (n > 0) memcpy(k->last_error, t->last_error.p, n);
     if (row_copy(k, &item->row)) return k;
@@ -167,21 +186,19 @@ static int hook_add(struct hooks *h, const struct hook_item *item) {
     }
     k->tenant = t;
     list_add_tail(&t->hooks, &k->all);
-    t->hooks_nr++;
     hook_wait_until(h, k, k->pulse.next_ms); /* its first visit finds out whether there is work */
     return 0;
 }
 
-/* Somebody asked to try again at once (store_hook_retry). */
-static void hook_update(struct hooks *h, struct hook *k, const struct hook_item *item) {
-    bool woken = item->state.open_until_ms == 0 && item->state.failures == 0 &&
-                 item->state.next_attempt_ms == 0;
-    if (item->row.stopped) {
-        hook_drop(h, k);
-    } else if (woken && k->phase == HOOK_WAITING && list_empty(&k->dirty)) {
-        k->pulse.open_until_ms = k->pulse.failures = k->pulse.next_ms = 0;
-        hook_set_phase(h, k, HOOK_READY);
-    }
+void table_wake(struct hooks *h, const struct hook_move *wish) {
+    struct hook *k = map_get(h->by_no, str_n((const char *)&wish->hook_no, sizeof wish->hook_no));
+    if (!k) return;
+    k->pulse.open_until_ms = k->pulse.failures = k->pulse.next_ms = 0;
+    if (k->woken_from == 0) k->woken_from = wish->move_no;
+    k->woken_to = wish->move_no;
+    hook_dirty(h, k);
+    h->pressing = true;
+    if (k->phase == HOOK_WAITING) hook_set_phase(h, k, HOOK_READY);
 }
 
 /* --- the table --- */
@@ -207,8 +224,8 @@ static int page_take(struct hooks *h, const struct hook_list *l, struct map *see
         struct str key = str_n((const char *)&item->row.hook_no, sizeof item->row.hook_no);
         struct hook *k = map_get(h->by_no, key);
         if (seen) rc = map_put(seen, key, h, NULL);
-        if (rc == 0 && k) hook_update(h, k, item);
-        else if (rc == 0 && !item->row.stopped) rc = hook_add(h, item);
+        if (rc == 0 && k && item->row.stopped) hook_drop(h, k);
+        if (rc == 0 && !k && !item->row.stopped) rc = hook_add(h, item);
         if (rc == 0 && item->row.hook_no > h->last_no) h->last_no = item->row.hook_no;
     }
     return rc;

@@ -125,17 +125,25 @@ bool hook_wants_kind(int64_t kinds, const struct event *e) {
     return ((uint64_t)kinds >> (unsigned)e->kind & 1) != 0;
 }
 
-bool hook_wants_tags(struct str wanted, struct str run_tags, struct arena *a) {
-    struct json_elements w = {.n = 0}, r = {.n = 0};
-    if (wanted.n == 0) return true;
-    if (run_tags.n == 0 || json_elements(wanted, a, &w, NULL) != 0 ||
-        json_elements(run_tags, a, &r, NULL) != 0)
-        return false;
-    for (size_t i = 0; i < r.n; i++) r.v[i] = json_string(r.v[i], a);
-    for (size_t i = 0; i < w.n; i++) {
-        struct str tag = json_string(w.v[i], a);
-        for (size_t k = 0; k < r.n; k++)
-            if (str_eq(tag, r.v[k])) return true;
-    }
+static bool tags_meet(const struct json_elements *w, const struct json_elements *r) {
+    for (size_t i = 0; i < w->n; i++)
+        for (size_t k = 0; k < r->n; k++)
+            if (str_eq(w->v[i], r->v[k])) return true;
     return false;
+}
+
+static int tags_read(struct str raw, struct arena *a, struct json_elements *out,
+                     struct wopr_error *err) {
+    int rc = raw.n > 0 ? json_elements(raw, a, out, err) : 0;
+    for (size_t i = 0; rc == 0 && i < out->n; i++) out->v[i] = json_string(out->v[i], a);
+    return rc == 0 && arena_failed(a) ? no_memory(err) : rc;
+}
+
+int hook_wants_tags(struct str wanted, struct str run_tags, struct arena *a, bool *wants,
+                    struct wopr_error *err) {
+    struct json_elements w = {.n = 0}, r = {.n = 0};
+    int rc = wanted.n > 0 ? tags_read(wanted, a, &w, err) : 0;
+    if (rc == 0 && wanted.n > 0) rc = tags_read(run_tags, a, &r, err);
+    if (rc == 0) *wants = wanted.n == 0 || tags_meet(&w, &r);
+    return rc;
 }

@@ -28,8 +28,10 @@ MUST_CHECK int hook_tags_parse(struct str raw, struct arena *a, struct str *tags
 /* 16 to 256 printable ASCII characters. */
 MUST_CHECK int hook_secret_check(struct str secret, struct wopr_error *err);
 
+/* kinds: as hook_events_parse gave them. */
 bool hook_wants_kind(int64_t kinds, const struct event *e);
-/* Both JSON arrays of strings; empty wanted: any run. */
-bool hook_wants_tags(struct str wanted, struct str run_tags, struct arena *a);
+/* Both JSON arrays of strings; empty wanted: any run.  NO_MEMORY is no answer. */
+MUST_CHECK int hook_wants_tags(struct str wanted, struct str run_tags, struct arena *a, bool *wants,
+                               struct wopr_error *err);
 
 #endif

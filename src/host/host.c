@@ -84,9 +84,7 @@ static bool knows_type(void *ctx, struct str type_id) {
 static bool seed_knows_type(void *ctx, struct str type_id) {
     char name[ID_TYPE_MAX + 1];
     if (knows_type(ctx, type_id)) return true;
-    if (!id_type_valid(type_id) || str_starts(type_id, STR("core.")) ||
-        str_starts(type_id, STR("vendor.wopr.")))
-        return false;
+    if (!wf_type_of_others(type_id)) return false;
     (void)snprintf(name, sizeof name, STR_FMT, STR_ARG(type_id));
     log_warn("a seeded workflow has a node of a type that this host does not execute; its runs are "
              "refused until a worker has registered the type",
@@ -320,19 +318,19 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
     struct http_config hc = {
         .configured = h->keys.v,
         .configured_nr = h->keys.n,
-        .metrics = host_metrics_render,
-        .ready = host_metrics_ready,
-        .metrics_ctx = &h->sources,
+        .ops = {host_metrics_render, host_metrics_ready, &h->sources},
     };
-#define OPT_HTTP(...) FILL(hc, http, __VA_ARGS__)
+#define OPT_HTTP(...)  FILL(hc, http, __VA_ARGS__)
+#define OPT_RATES(...) FILL(hc.rates, rates, __VA_ARGS__)
 #include "host/config.def"
     hc.ops_port = ops_port;
-    hc.audit = h->audit != NULL ? request_audited : NULL;
-    hc.audit_ctx = h->audit;
-    hc.audit_reads = strcmp(h->cfg.host_audit, "all") == 0;
-    vault_derive(h->vault, STR("wopr idempotency 1"), &hc.idem_secret, &hc.idem_secret_no);
-    if (hc.key_burst == 0) hc.key_burst = BURST_S * hc.key_rate;
-    hc.large_body_burst = LARGE_BURST_S * hc.large_body_rate;
+    hc.audit.note = h->audit != NULL ? request_audited : NULL;
+    hc.audit.ctx = h->audit;
+    hc.audit.reads = strcmp(h->cfg.host_audit, "all") == 0;
+    vault_derive(h->vault, STR("wopr idempotency 1"), &hc.idem.secret, &hc.idem.secret_no);
+    if (hc.rates.key_burst == 0) hc.rates.key_burst = BURST_S * hc.rates.key_rate;
+    if (hc.rates.tenant_burst == 0) hc.rates.tenant_burst = BURST_S * hc.rates.tenant_rate;
+    hc.rates.large_body_burst = LARGE_BURST_S * hc.rates.large_body_rate;
     const struct http_mount mounts[] = {*v1_mount(h->v1)}; /* the first answers "/" too */
     return http_server_new(&hc, mounts, sizeof mounts / sizeof mounts[0], h->journal, &h->http,
                            err);

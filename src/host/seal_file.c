@@ -86,7 +86,7 @@ static int file_load(struct seal_file *f, struct wopr_error *err) {
 /* --- writing --- */
 
 static int text_store(const char *path, struct str text) {
-    int fd = fs_open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    int fd = fs_create(path, O_WRONLY | O_TRUNC, 0600);
     if (fd < 0) return -1;
     ssize_t n = fs_write_at(fd, text.p, text.n, 0);
     int rc = n == (ssize_t)text.n ? fs_sync(fd) : -1;
@@ -224,7 +224,7 @@ int seal_rotate(const struct config *c, struct store *s, char key_id[VAULT_KEK_I
     int rc = path_of(c, &f, err);
     if (rc != 0) return rc;
     (void)snprintf(path, sizeof path, "%s.lock", f.path);
-    int fd = fs_open(path, O_RDWR | O_CREAT, 0600);
+    int fd = fs_create(path, O_RDWR, 0600);
     if (fd < 0 || fs_lock(fd, LOCK_EX | LOCK_NB) != 0) {
         rc = wopr_error_at(err, WOPR_E_IO, "seal-key-file",
                            "%s: %s; another rotation may be under way, try again after it", path,

@@ -76,7 +76,7 @@ static struct str arrived_at(struct exchange *x, const char *scheme) {
     }
     const char *name = text[0] ? text : s->cfg.host;
     const char *format = strchr(name, ':') ? "%s://[%s]:%u" : "%s://%s:%u";
-    return arena_printf(x->pub.arena, format, scheme, name, s->port);
+    return arena_printf(x->pub.arena, format, scheme, name, s->listen.port);
 }
 
 struct str http_base_url(struct http_call *c) {

@@ -43,7 +43,7 @@ static struct str rate_holder(const struct exchange *x) {
 static int rate_admit(struct exchange *x, uint64_t n, struct wopr_error *err) {
     struct limit_state st = {0};
     if (n <= HTTP_LARGE_BODY) return 0;
-    struct limiter *l = x->pub.server->large_bodies;
+    struct limiter *l = x->pub.server->rates.large_bodies;
     size_t now = x->head.chunked ? HTTP_LARGE_BODY : (size_t)n;
     bool ok = limiter_spend(l, rate_holder(x), now, &st);
     return ok ? 0 : rate_refuse(x, &st, err);
@@ -51,7 +51,7 @@ static int rate_admit(struct exchange *x, uint64_t n, struct wopr_error *err) {
 
 static void rate_count(const struct exchange *x, size_t n) {
     if (x->head.chunked && n > HTTP_LARGE_BODY)
-        limiter_charge(x->pub.server->large_bodies, rate_holder(x), n - HTTP_LARGE_BODY);
+        limiter_charge(x->pub.server->rates.large_bodies, rate_holder(x), n - HTTP_LARGE_BODY);
 }
 
 int body_admit(struct exchange *x, struct wopr_error *err) {

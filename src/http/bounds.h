@@ -11,6 +11,7 @@
 
 #include "base/list.h"
 #include "base/map.h"
+#include "base/mem.h"
 
 #include <microhttpd.h>
 #include <pthread.h>
@@ -42,6 +43,7 @@ struct shares {
     struct map *holders;
     struct holder nobody; /* without a name, or when memory is short: shared */
     size_t limit[SHARE_NR], reserve[SHARE_NR];
+    size_t cap[SHARE_NR]; /* of one holder; 0 = none.  Set before the first is taken */
     atomic_size_t total[SHARE_NR];
 };
 /* limit: per kind, of all tenants together; reserve_percent of it for those that hold little.
@@ -58,6 +60,8 @@ struct holder *shares_begin(struct shares *s, struct str name, enum share_kind k
 void shares_end(struct shares *s, struct holder *h, enum share_kind kind);
 bool share_take(struct shares *s, struct holder *h, enum share_kind kind, size_t n);
 bool share_room(struct shares *s, struct holder *h, enum share_kind kind, size_t n);
+/* What the holder has, when that is as much as the cap allows one holder; else 0. */
+size_t share_over_cap(struct shares *s, struct holder *h, enum share_kind kind);
 /* For what exists already and cannot be refused. */
 void share_force(struct shares *s, struct holder *h, enum share_kind kind, size_t n);
 void share_give(struct shares *s, struct holder *h, enum share_kind kind, size_t n);
@@ -93,6 +97,7 @@ bool budget_move(struct http_server *s, struct holder *h, size_t *counted, size_
 
 /* ---- watch.c: parked exchanges whose peer leaves; a set for each loop, on its thread ---- */
 struct watch;
+/* NULL without memory.  watch_fd is readable when a peer left: watch_turn wakes its exchange. */
 struct watch *watch_new(void);
 void watch_free(struct watch *w);
 int watch_fd(const struct watch *w);
@@ -113,6 +118,7 @@ MUST_CHECK int guess_admit(struct exchange *x, struct str credential, struct wop
 /* After: count a failure; rc, or RATE_LIMITED. */
 int guess_result(struct exchange *x, int rc, struct wopr_error *err);
 struct sha256;
+/* The credential with this hash was right: guess_admit lets it in from any address. */
 void guess_known(struct http_server *s, const struct sha256 *hash);
 
 /* ---- offload.c: threads for long reads and large bodies ---- */
@@ -134,13 +140,15 @@ MUST_CHECK int offload_start(struct http_server *s);
 void offload_stop(struct http_server *s); /* finishes running jobs, refuses waiting and new ones */
 void offload_free(struct http_server *s); /* no request is served any more */
 
-/* ---- trim.c: returns freed memory to the system ---- */
+/* ---- trim.c: frees what loops have no time for, returns freed memory to the system ---- */
 struct trim {
+    struct mem_later later; /* of the loops */
     pthread_mutex_t lock;
     pthread_cond_t cond;
     pthread_t thread;
     bool made, running, stop;
 };
+/* NO_MEMORY; of trim_start also when there can be no thread.  trim_stop waits for its end. */
 MUST_CHECK int trim_init(struct trim *t);
 void trim_fini(struct trim *t);
 MUST_CHECK int trim_start(struct trim *t);

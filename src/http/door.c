@@ -56,7 +56,7 @@ static void door_starve(struct door *d, struct intakes *es) {
     static struct log_gate gate;
     if (d->reserve_fd >= 0) {
         (void)close(d->reserve_fd);
-        int fd = net_accept(d->server->listen_fd, NULL, NULL, 0);
+        int fd = net_accept(d->server->listen.fd, NULL, NULL, 0);
         if (fd >= 0) {
             (void)close(fd);
             (void)intakes_evict(es);
@@ -68,9 +68,9 @@ static void door_starve(struct door *d, struct intakes *es) {
 }
 
 static bool place_take(struct http_server *s) {
-    unsigned n = atomic_load(&s->intakes_open);
+    unsigned n = atomic_load(&s->conns.placed);
     while (n < s->cfg.connections_max)
-        if (atomic_compare_exchange_weak(&s->intakes_open, &n, n + 1)) return true;
+        if (atomic_compare_exchange_weak(&s->conns.placed, &n, n + 1)) return true;
     return false;
 }
 
@@ -94,7 +94,7 @@ static bool door_leave(struct door *d, const struct intakes *es) {
  * be evicted.  Leave newcomers in the kernel's queue until that input has been read. */
 static bool door_put_off(struct door *d, struct intakes *es) {
     const struct http_server *s = d->server;
-    bool full = atomic_load(&s->intakes_open) >= s->cfg.connections_max;
+    bool full = atomic_load(&s->conns.placed) >= s->cfg.connections_max;
     enum intake_eviction can = full ? intakes_evictable(es) : EVICT_DONE;
     if (can == EVICT_NONE && door_leave(d, es)) return true;
     d->left = 0;
@@ -108,14 +108,13 @@ static void door_let_in(struct door *d, struct intakes *es, struct MHD_Daemon *d
     struct http_server *s = d->server;
     struct address peer;
     address_of((const struct sockaddr *)sa, &peer);
-    bool in = peers_enter(&s->peers, &peer, peers_max(s, &peer));
+    bool in = peers_enter(&s->conns.peers, &peer, peers_max(s, &peer));
     if (!in) door_warn(&gate, "an address holds as many connections as it may");
     if (in && !place_make(s, es)) {
-        peers_leave(&s->peers, &peer);
+        peers_leave(&s->conns.peers, &peer);
         in = false;
     }
-    if (in || atomic_load(&s->intakes_over) < DOOR_OVER_MAX)
-        intakes_add(es, daemon, fd, sa, n, !in);
+    if (in || atomic_load(&s->conns.over) < DOOR_OVER_MAX) intakes_add(es, daemon, fd, sa, n, !in);
     else (void)close(fd);
 }
 
@@ -124,7 +123,7 @@ void door_turn(struct door *d, struct intakes *es, struct MHD_Daemon *daemon) {
         if (door_put_off(d, es)) return;
         struct sockaddr_storage sa = {0};
         socklen_t n = sizeof sa;
-        int fd = net_accept(d->server->listen_fd, (struct sockaddr *)&sa, &n, SOCK_NONBLOCK);
+        int fd = net_accept(d->server->listen.fd, (struct sockaddr *)&sa, &n, SOCK_NONBLOCK);
         if (fd >= 0) {
             door_let_in(d, es, daemon, fd, &sa, n);
             continue;

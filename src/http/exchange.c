@@ -14,13 +14,13 @@ enum {
 };
 
 static struct exchange *spare_take(struct http_server *s) {
-    pthread_mutex_lock(&s->lock);
-    struct exchange *x = s->spare;
+    pthread_mutex_lock(&s->exchanges.lock);
+    struct exchange *x = s->exchanges.spare;
     if (x) {
-        s->spare = x->life.next_spare;
-        s->spare_nr--;
+        s->exchanges.spare = x->life.next_spare;
+        s->exchanges.spare_nr--;
     }
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->exchanges.lock);
     return x;
 }
 
@@ -32,7 +32,7 @@ struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn
         arena_free(a);
         return NULL;
     }
-    atomic_fetch_add(&s->exchanges, 1);
+    atomic_fetch_add(&s->exchanges.open, 1);
     memset(x, 0, sizeof *x);
     x->magic = EXCHANGE_MAGIC;
     x->conn = conn;
@@ -62,14 +62,14 @@ struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn
 
 static bool spare_keep(struct http_server *s, struct exchange *x) {
     arena_reset(x->pub.arena);
-    pthread_mutex_lock(&s->lock);
-    bool keep = s->spare_nr < EXCHANGES_SPARE_MAX;
+    pthread_mutex_lock(&s->exchanges.lock);
+    bool keep = s->exchanges.spare_nr < EXCHANGES_SPARE_MAX;
     if (keep) {
-        x->life.next_spare = s->spare;
-        s->spare = x;
-        s->spare_nr++;
+        x->life.next_spare = s->exchanges.spare;
+        s->exchanges.spare = x;
+        s->exchanges.spare_nr++;
     }
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->exchanges.lock);
     return keep;
 }
 
@@ -84,12 +84,12 @@ static void exchange_free(struct exchange *x) {
         arena_free(x->pub.arena);
         mem_free(x);
     }
-    if (s) atomic_fetch_sub(&s->exchanges, 1); /* last: http_server_free waits for it */
+    if (s) atomic_fetch_sub(&s->exchanges.open, 1); /* last: http_server_free waits for it */
 }
 
 void exchanges_free_spare(struct http_server *s) {
-    for (struct exchange *x; (x = s->spare) != NULL;) {
-        s->spare = x->life.next_spare;
+    for (struct exchange *x; (x = s->exchanges.spare) != NULL;) {
+        s->exchanges.spare = x->life.next_spare;
         arena_free(x->pub.arena);
         mem_free(x);
     }
@@ -110,9 +110,9 @@ void exchange_finish(struct exchange *x) {
     exchange_end_wait(x);
     idem_leave(x);
     exchange_drop_stream(x);
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->exchanges.lock);
     list_del(&x->life.live);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->exchanges.lock);
     exchange_give_back(x);
     x->conn = NULL;
     exchange_unref(x);
@@ -130,7 +130,7 @@ void http_resume(struct http_call *c) {
 void exchange_abort(struct exchange *x) {
     if (!atomic_exchange(&x->life.owes_resume, false)) return;
     atomic_store(&x->life.aborted, true);
-    atomic_fetch_sub(&x->pub.server->exchanges, 1);
+    atomic_fetch_sub(&x->pub.server->exchanges.open, 1);
     park_wake(&x->park);
 }
 

@@ -32,7 +32,7 @@ struct exchange_life { /* exchange.c; request.c when a handler runs */
     atomic_int refs;   /* the connection, and an outstanding http_resume */
     atomic_bool owes_resume;
     atomic_bool aborted; /* the server stopped before the handler answered */
-    struct list live;    /* in server.parked_exchanges while a handler owes http_resume */
+    struct list live;    /* in server.exchanges.parked while a handler owes http_resume */
     struct exchange *next_spare;
     uint64_t start_ns;
 };
@@ -76,6 +76,7 @@ struct exchange_job { /* offload.c */
     struct offload_job job;
     int (*run)(struct exchange *x);  /* HTTP_DONE; or HTTP_PENDING: the exchange is not ours now */
     void (*fn)(struct http_call *c); /* of http_offload */
+    int (*command)(struct http_call *c); /* of http_offload_command */
 };
 
 #define EXCHANGE_MAGIC 0x43414c4cu
@@ -111,6 +112,8 @@ static inline struct exchange *exchange_of(struct http_call *c) { return c->priv
 static inline bool exchange_is_read(const struct exchange *x) {
     return str_eq(x->pub.method, STR("GET")) || str_eq(x->pub.method, STR("HEAD"));
 }
+/* With one reference, that of the connection; NULL without memory.  The last unref releases the
+ * exchange for the next request. */
 struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn);
 void exchange_unref(struct exchange *x);
 /* The request is over: its accounts, and the connection's reference. */

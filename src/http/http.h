@@ -111,6 +111,9 @@ struct http_waits_for {
     void *of;
 };
 int http_wait_for(struct http_call *c, const struct http_waits_for *w, int64_t timeout_ms);
+/* Has the client of a call that waited closed at least its sending side?  What is given to it now
+ * is most likely lost. */
+bool http_hung_up(struct http_call *c);
 /* What an answer may repeat of a path that is not served (HTTP-2, HTTP-14): its first segment when
  * that is a plain word like "runs" or "index.html", else nothing but the slash. */
 enum { HTTP_PATH_SHOWN_BYTES = 32 };
@@ -121,6 +124,8 @@ void http_path_shown(struct str path, char out[HTTP_PATH_SHOWN_BYTES]);
  * more than HTTP_LARGE_BODY bytes runs on such a thread from the start, and must not wait for
  * events. */
 int http_offload(struct http_call *c, void (*fn)(struct http_call *c));
+/* The same for a command that first has to do something long: fn may return HTTP_PENDING. */
+int http_offload_command(struct http_call *c, int (*fn)(struct http_call *c));
 /* "http://host:port" for absolute URLs: configured public URL, else scheme + Host header, else the
  * listener (RUN-4). */
 struct str http_base_url(struct http_call *c);
@@ -201,6 +206,34 @@ struct http_mount {
 };
 
 /* --- server --- */
+/* Per second, and how many at once; a rate of 0: no bound. */
+struct http_rates {
+    unsigned key_rate, key_burst;
+    unsigned tenant_rate, tenant_burst;             /* its keys together */
+    unsigned address_rate, address_burst;           /* discovery, per address */
+    unsigned large_body_rate, large_body_burst;     /* bytes of bodies beyond HTTP_LARGE_BODY, per
+                                                       tenant */
+    unsigned auth_failure_rate, auth_failure_burst; /* failed credentials per address */
+};
+/* Repeated keys of clients, besides how long they are kept. */
+struct http_idem {
+    int wait_ms;          /* a repeated key waits for the first answer (IDEM-11) */
+    struct sha256 secret; /* keys the digests of bodies that are stored (IDEM-10) */
+    int64_t secret_no;    /* which one it is, 0 = none: they are stored as they are */
+};
+struct http_audit {
+    /* Gets an entry "http.request" for each request with a credential or a token, after its answer;
+     * of those that only read if reads is set.  Must not wait.  NULL = none. */
+    void (*note)(void *ctx, const struct plan_audit *row);
+    void *ctx;
+    bool reads;
+};
+/* What the listener of operations asks its owner, from any thread; each may be NULL. */
+struct http_ops {
+    void (*metrics)(void *ctx, struct buf *out); /* appends text to /metrics */
+    bool (*ready)(void *ctx);                    /* /readyz */
+    void *ctx;
+};
 /* What is 0 or negative and does not say what that means has the default of its setting. */
 struct http_config {
     const char *host;                         /* "127.0.0.1" */
@@ -227,33 +260,21 @@ struct http_config {
         *trusted_proxies;  /* addresses and blocks whose X-Forwarded-For counts; may be NULL */
     unsigned requests_max; /* in flight (not streams) before 503 (ERR-9) */
     unsigned streams_max;
-    unsigned polls_max;       /* long-polls that wait; not among requests_max */
-    unsigned key_polls_max;   /* of one key; 0 = half of polls_max */
+    unsigned tenant_streams_max; /* of them before 429; 0 = no bound of its own */
+    unsigned polls_max;          /* long-polls that wait; not among requests_max */
+    unsigned key_polls_max;      /* of one key; 0 = half of polls_max */
     unsigned reserve_percent; /* of each bound, for tenants that hold little (bounds.h); 0 = none */
     size_t memory_bytes;      /* bodies, answers, stream states together */
     unsigned read_threads;    /* for http_offload */
     size_t pool_bytes;        /* libmicrohttpd memory per connection */
     int keepalive_ms;
-    int read_timeout_s;           /* idle connections, slow bodies, stuck readers: cut after this */
-    int head_timeout_s;           /* from the first byte of a head to its last */
-    int idem_wait_ms;             /* a repeated key waits for the first answer (IDEM-11) */
-    struct sha256 idem_secret;    /* keys the digests of bodies that are stored (IDEM-10) */
-    int64_t idem_secret_no;       /* which one it is, 0 = none: they are stored as they are */
-    int64_t idem_retention_s;     /* 86400 */
-    unsigned key_rate, key_burst; /* per key; 0 = off */
-    unsigned address_rate, address_burst;           /* discovery, per address; 0 = off */
-    unsigned large_body_rate, large_body_burst;     /* bytes of bodies beyond HTTP_LARGE_BODY, per
-                                                       tenant; 0 = off */
-    unsigned auth_failure_rate, auth_failure_burst; /* failed credentials per address; 0 = off */
-    /* Gets an entry "http.request" for each request with a credential or a token, after its answer;
-     * of those that only read if audit_reads.  Must not wait.  NULL = none. */
-    void (*audit)(void *ctx, const struct plan_audit *row);
-    void *audit_ctx;
-    bool audit_reads;
-    /* extra metrics text for /metrics, appended; may be NULL */
-    void (*metrics)(void *ctx, struct buf *out);
-    bool (*ready)(void *ctx); /* /readyz; may be NULL */
-    void *metrics_ctx;
+    int read_timeout_s;       /* idle connections, slow bodies, stuck readers: cut after this */
+    int head_timeout_s;       /* from the first byte of a head to its last */
+    int64_t idem_retention_s; /* 86400 */
+    struct http_rates rates;
+    struct http_idem idem;
+    struct http_ops ops;
+    struct http_audit audit;
 };
 /* mounts: at least one; what they point to lives as long as the server.  CONFIG when two share a
  * name or a prefix, or an operation lies outside of its mount. */

@@ -66,9 +66,9 @@ int idem_prepare(struct exchange *x, struct str key, struct wopr_error *err) {
     p->idem.operation_id = str_c(p->server->mounts.op_names[x->op_no]);
     p->idem.key = sha256_of(text);
     const struct http_config *c = &x->pub.server->cfg;
-    p->idem.key_no = c->idem_secret_no;
-    if (c->idem_secret_no != 0)
-        p->idem.keyed = hmac_sha256(key_str(&c->idem_secret), key_str(&p->idem.digest));
+    p->idem.key_no = c->idem.secret_no;
+    if (c->idem.secret_no != 0)
+        p->idem.keyed = hmac_sha256(key_str(&c->idem.secret), key_str(&p->idem.digest));
     p->idem.keep_ms = x->pub.server->cfg.idem_retention_s * 1000;
     p->has_idem = true;
     return 0;
@@ -139,7 +139,7 @@ enum idem_step idem_enter(struct exchange *x) {
     struct gate *g = &s->gate;
     uint64_t now = clock_mono_ms();
     exchange_end_wait(x);
-    if (x->gate.deadline_ms == 0) x->gate.deadline_ms = now + (uint64_t)s->cfg.idem_wait_ms;
+    if (x->gate.deadline_ms == 0) x->gate.deadline_ms = now + (uint64_t)s->cfg.idem.wait_ms;
     pthread_mutex_lock(&g->lock);
     list_del(&x->gate.link);
     struct gate_slot *slot = map_get(g->slots, key_str(&x->pub.idem.key));

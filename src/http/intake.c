@@ -21,6 +21,8 @@
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -80,7 +82,7 @@ static void list_move(struct intake *e, struct list *l) {
     e->in = l;
     if (before == after) return;
     e->set->waiting += after ? 1 : -1u;
-    (void)atomic_fetch_add_explicit(&e->server->intakes_waiting, after ? 1 : -1u,
+    (void)atomic_fetch_add_explicit(&e->server->conns.waiting, after ? 1 : -1u,
                                     memory_order_relaxed);
 }
 
@@ -198,7 +200,7 @@ static struct intake *list_evictable(struct intakes *es, struct list *l, uint64_
 }
 
 static void place_give_back(struct intake *e) {
-    if (e->placed) atomic_fetch_sub(&e->server->intakes_open, 1);
+    if (e->placed) atomic_fetch_sub(&e->server->conns.placed, 1);
     e->placed = false;
 }
 
@@ -223,7 +225,7 @@ enum intake_eviction intakes_evictable(struct intakes *es) {
 }
 
 bool intakes_elsewhere(const struct intakes *es) {
-    return atomic_load_explicit(&es->server->intakes_waiting, memory_order_relaxed) > es->waiting;
+    return atomic_load_explicit(&es->server->conns.waiting, memory_order_relaxed) > es->waiting;
 }
 
 enum intake_eviction intakes_evict(struct intakes *es) {
@@ -428,10 +430,17 @@ static struct list *waiting_list(struct intake *e) {
     return e->exchange->pub.who.authenticated ? &e->set->bodies : &e->set->anonymous;
 }
 
+/* A client without TCP_NODELAY keeps the rest of a request until what it sent is acknowledged,
+ * which the kernel would do 40 ms later, in the hope of an answer to go with it. */
+static void rest_invite(const struct intake *e) {
+    (void)net_option(e->fd, IPPROTO_TCP, TCP_QUICKACK, 1);
+}
+
 /* Restarts libmicrohttpd's own timeout, which every byte it is given does: it skips an empty
  * line. */
 static ssize_t input_wait(struct intake *e, char *out) {
     bool begun = e->state == INTAKE_BODY || e->pending_n > 0;
+    if (begun) rest_invite(e);
     if (!begun || !deadline_set(e, waiting_list(e))) return recv_again();
     out[0] = '\n';
     return 1;
@@ -538,9 +547,9 @@ static void intake_free(struct intake *e) {
     e->set->by_fd[e->fd] = NULL;
     deadline_clear(e);
     list_del(&e->kick);
-    if (e->counted) peers_leave(&s->peers, &e->peer);
+    if (e->counted) peers_leave(&s->conns.peers, &e->peer);
     place_give_back(e);
-    if (e->over) atomic_fetch_sub(&s->intakes_over, 1);
+    if (e->over) atomic_fetch_sub(&s->conns.over, 1);
     mem_free(e->pending);
     mem_free(e);
 }
@@ -569,12 +578,12 @@ void intakes_add(struct intakes *es, struct MHD_Daemon *d, int fd,
     address_of((const struct sockaddr *)sa, &peer);
     struct intake *e = intake_new(es, fd, &peer, over);
     if (!e) {
-        if (!over) peers_leave(&s->peers, &peer);
-        if (!over) atomic_fetch_sub(&s->intakes_open, 1);
+        if (!over) peers_leave(&s->conns.peers, &peer);
+        if (!over) atomic_fetch_sub(&s->conns.placed, 1);
         (void)close(fd);
         return;
     }
-    if (over) atomic_fetch_add(&s->intakes_over, 1);
+    if (over) atomic_fetch_add(&s->conns.over, 1);
     es->arriving = e;
     enum MHD_Result ok = MHD_add_connection(d, fd, (const struct sockaddr *)sa, n);
     if (es->arriving == e) intake_free(e); /* it closed the socket without a notification */
@@ -586,14 +595,14 @@ void intake_notify(void *cls, struct MHD_Connection *conn, void **ctx,
                    enum MHD_ConnectionNotificationCode what) {
     struct http_server *s = cls;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        atomic_fetch_add(&s->connections, 1);
+        atomic_fetch_add(&s->conns.open, 1);
         struct intake *e = here->arriving;
         here->arriving = NULL;
         e->conn = conn;
         *ctx = e;
         return;
     }
-    atomic_fetch_sub(&s->connections, 1);
+    atomic_fetch_sub(&s->conns.open, 1);
     mem_freed_by_library(s->cfg.pool_bytes);
     struct intake *e = *ctx;
     bool linger = (e->linger || e->pending_n > 0) && !e->eof && !e->left;

@@ -68,6 +68,7 @@ struct intake_user { /* what becomes of what was read: request.h, exchange.h */
     void (*refuse)(struct exchange *x, int code, const char *why);
     void (*drop)(struct exchange *x);
 };
+/* NULL without memory; user is kept, not copied. */
 struct intakes *intakes_new(struct http_server *s, const struct intake_user *user);
 void intakes_free(struct intakes *es); /* after its daemon; takes NULL */
 void intakes_here(struct intakes *es); /* of the calling thread */
@@ -102,6 +103,7 @@ void intake_done(struct intake *e);     /* its answer is complete, or will never
 /* --- linger.c: sockets that are read on after the answer, so that it reaches the client (RFC 9112
  * 9.6) --- */
 struct lingers;
+/* NULL without memory.  lingers_free cuts what is still read. */
 struct lingers *lingers_new(struct http_server *s);
 void lingers_free(struct lingers *l);
 int lingers_fd(const struct lingers *l); /* readable: lingers_turn has something to do */
@@ -119,6 +121,7 @@ struct door {
     bool put_off;        /* what waits was left waiting for one turn */
     unsigned left;       /* how often in a row it was left to other loops */
 };
+/* false: out of file descriptors. */
 bool door_init(struct door *d, struct http_server *s);
 void door_fini(struct door *d);
 unsigned door_shut_ms(const struct door *d); /* for how long nothing is accepted here; 0: open */

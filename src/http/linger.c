@@ -44,8 +44,8 @@ struct lingers {
 static void lingering_drop(struct lingers *l, struct lingering *g) {
     list_del(&g->all);
     l->nr--;
-    atomic_fetch_sub(&l->server->lingering, 1);
-    if (g->counted) peers_leave(&l->server->peers, &g->peer);
+    atomic_fetch_sub(&l->server->conns.lingering, 1);
+    if (g->counted) peers_leave(&l->server->conns.peers, &g->peer);
     (void)close(g->fd);
     mem_free(g);
 }
@@ -83,7 +83,7 @@ bool linger_take(struct lingers *l, int fd, const struct address *counted) {
     if (counted) g->peer = *counted;
     list_add_tail(&l->all, &g->all);
     l->nr++;
-    atomic_fetch_add(&l->server->lingering, 1);
+    atomic_fetch_add(&l->server->conns.lingering, 1);
     return true;
 }
 

@@ -62,7 +62,7 @@ enum { ON_CONNECTIONS, ON_WAKE, ON_LISTENER, ON_LINGERS, ON_PARKED, ON_STREAMS, 
 static void polls_init(struct http_loop *l, struct pollfd fds[ON_NR]) {
     fds[ON_CONNECTIONS] = (struct pollfd){.fd = l->epoll_fd, .events = POLLIN};
     fds[ON_WAKE] = (struct pollfd){.fd = l->seat.wake_fd, .events = POLLIN};
-    fds[ON_LISTENER] = (struct pollfd){.fd = l->server->listen_fd, .events = POLLIN};
+    fds[ON_LISTENER] = (struct pollfd){.fd = l->server->listen.fd, .events = POLLIN};
     fds[ON_LINGERS] =
         (struct pollfd){.fd = lingers_fd(intakes_lingers(l->intakes)), .events = POLLIN};
     fds[ON_PARKED] = (struct pollfd){.fd = watch_fd(l->seat.watch), .events = POLLIN};
@@ -86,7 +86,7 @@ static int loop_turn(struct http_loop *l, struct pollfd fds[ON_NR], bool streams
 static int door_poll(struct http_loop *l, struct pollfd *listener, int ms) {
     bool closed = atomic_load(&l->quiesce);
     int shut_ms = closed ? 0 : (int)door_shut_ms(&l->door);
-    listener->fd = closed || shut_ms > 0 ? -1 : l->server->listen_fd;
+    listener->fd = closed || shut_ms > 0 ? -1 : l->server->listen.fd;
     return shut_ms > 0 && (ms < 0 || ms > shut_ms) ? shut_ms : ms;
 }
 
@@ -95,6 +95,7 @@ static void *loop_main(void *arg) {
     struct pollfd fds[ON_NR];
     thread_name("wopr-http");
     thread_prompt();
+    mem_later_use(&l->server->trim.later);
     loop_sit(&l->seat);
     intakes_here(l->intakes);
     polls_init(l, fds);
@@ -132,10 +133,10 @@ static struct MHD_Daemon *daemon_start(struct http_server *s) {
     int patience_s = c->read_timeout_s > c->head_timeout_s ? c->read_timeout_s : c->head_timeout_s;
     struct MHD_OptionItem extra[4];
     size_t n = 0;
-    if (s->tls_cert) {
+    if (s->listen.tls_cert) {
         flags |= MHD_USE_TLS;
-        extra[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, s->tls_cert};
-        extra[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, s->tls_key};
+        extra[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, s->listen.tls_cert};
+        extra[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, s->listen.tls_key};
         extra[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, TLS_PRIORITIES};
     }
     extra[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};

@@ -28,6 +28,8 @@ static const struct {
     [REFUSED_READS] = {"503", "reads"},
     [REFUSED_GUESSES] = {"429", "auth_failures"},
     [REFUSED_LARGE_BODIES] = {"429", "large_body_rate"},
+    [REFUSED_TENANT_RATE] = {"429", "tenant_rate"},
+    [REFUSED_TENANT_STREAMS] = {"429", "tenant_streams_max"},
 };
 
 int metrics_init(struct metrics *m, const char *const *names, size_t n) {
@@ -159,13 +161,13 @@ void metrics_render(struct http_server *s, struct buf *out) {
                  (double)shares_total(&s->shares, SHARE_REQUESTS));
     metric_gauge(out, "wopr_http_requests_limit", "Requests in flight before 503.",
                  s->cfg.requests_max);
-    metric_gauge(out, "wopr_http_connections", "Open connections.", atomic_load(&s->connections));
+    metric_gauge(out, "wopr_http_connections", "Open connections.", atomic_load(&s->conns.open));
     metric_gauge(out, "wopr_http_connections_lingering",
                  "Refused and answered, and read on for a while so that the answer arrives.",
-                 atomic_load(&s->lingering));
+                 atomic_load(&s->conns.lingering));
     metric_gauge(out, "wopr_http_connections_limit", "Open connections before others must wait.",
                  s->cfg.connections_max);
     render_bounds(s, out);
     render_streams(s, out);
-    if (s->cfg.metrics) s->cfg.metrics(s->cfg.metrics_ctx, out);
+    if (s->cfg.ops.metrics) s->cfg.ops.metrics(s->cfg.ops.ctx, out);
 }

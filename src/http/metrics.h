@@ -31,6 +31,8 @@ enum metric_refusal {
     REFUSED_READS,
     REFUSED_GUESSES,
     REFUSED_LARGE_BODIES,
+    REFUSED_TENANT_RATE,
+    REFUSED_TENANT_STREAMS,
     REFUSED_NR
 };
 struct metrics {

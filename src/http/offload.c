@@ -156,6 +156,14 @@ int http_offload(struct http_call *pub, void (*fn)(struct http_call *c)) {
     return offload_push(x, job_call);
 }
 
+static int job_command(struct exchange *x) { return x->job.command(&x->pub); }
+
+int http_offload_command(struct http_call *pub, int (*fn)(struct http_call *c)) {
+    struct exchange *x = exchange_of(pub);
+    x->job.command = fn;
+    return offload_push(x, job_command);
+}
+
 /* --- life --- */
 
 static int offload_new(struct http_server *s, struct offload **out) {

@@ -65,7 +65,7 @@ static const struct page *page_of(struct http_server *s, const struct http_head 
     if (str_eqc(h->path, "/metrics")) return &METRICS;
     if (!str_eqc(h->path, "/readyz")) return &NONE;
     if (server_draining(s)) return &DRAINING;
-    return s->cfg.ready && !s->cfg.ready(s->cfg.metrics_ctx) ? &NOT_READY : &READY;
+    return s->cfg.ops.ready && !s->cfg.ops.ready(s->cfg.ops.ctx) ? &NOT_READY : &READY;
 }
 
 static void conn_answer(struct ops_conn *c, const struct page *p, struct str text, bool with_body) {
@@ -150,14 +150,14 @@ static void let_in(struct opsd *o, int fd) {
 
 /* Without a free descriptor, the reserved one is used for the connection that waits. */
 static void conn_accept(struct opsd *o) {
-    int fd = net_accept(o->server->ops_fd, NULL, NULL, SOCK_NONBLOCK);
+    int fd = net_accept(o->server->listen.ops_fd, NULL, NULL, SOCK_NONBLOCK);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
         if (o->nr > 0) conn_drop(o, 0);
         else if (o->reserve_fd >= 0) {
             (void)close(o->reserve_fd);
             o->reserve_fd = -1;
         }
-        fd = net_accept(o->server->ops_fd, NULL, NULL, SOCK_NONBLOCK);
+        fd = net_accept(o->server->listen.ops_fd, NULL, NULL, SOCK_NONBLOCK);
     }
     if (fd >= 0) let_in(o, fd);
     else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
@@ -169,7 +169,7 @@ static void conn_accept(struct opsd *o) {
 static int polls_fill(const struct opsd *o, struct pollfd *fds, uint64_t now_ms) {
     bool shut = o->shut_until > now_ms;
     fds[0] = (struct pollfd){.fd = o->wake_fd, .events = POLLIN};
-    fds[1] = (struct pollfd){.fd = shut ? -1 : o->server->ops_fd, .events = POLLIN};
+    fds[1] = (struct pollfd){.fd = shut ? -1 : o->server->listen.ops_fd, .events = POLLIN};
     for (size_t i = 0; i < o->nr; i++)
         fds[2 + i] = (struct pollfd){.fd = o->v[i]->fd,
                                      .events = (short)(o->v[i]->answered ? POLLOUT : POLLIN)};
@@ -209,7 +209,8 @@ static void opsd_free(struct opsd *o) {
 
 int opsd_start(struct http_server *s, struct wopr_error *err) {
     if (s->cfg.ops_port < 0) return 0;
-    int rc = listen_on(s->cfg.ops_host, (uint16_t)s->cfg.ops_port, &s->ops_fd, &s->ops_port, err);
+    int rc = listen_on(s->cfg.ops_host, (uint16_t)s->cfg.ops_port, &s->listen.ops_fd,
+                       &s->listen.ops_port, err);
     if (rc != 0) return rc;
     struct opsd *o = MEM_NEW(struct opsd);
     if (o) {
@@ -222,8 +223,8 @@ int opsd_start(struct http_server *s, struct wopr_error *err) {
         }
         opsd_free(o);
     }
-    (void)close(s->ops_fd);
-    s->ops_fd = -1;
+    (void)close(s->listen.ops_fd);
+    s->listen.ops_fd = -1;
     return wopr_error_set(err, WOPR_E_IO, "the operations listener on %s could not be started",
                           s->cfg.ops_host);
 }
@@ -236,6 +237,6 @@ void opsd_stop(struct http_server *s) {
     (void)pthread_join(s->opsd->thread, NULL);
     opsd_free(s->opsd);
     s->opsd = NULL;
-    (void)close(s->ops_fd);
-    s->ops_fd = -1;
+    (void)close(s->listen.ops_fd);
+    s->listen.ops_fd = -1;
 }

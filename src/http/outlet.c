@@ -92,7 +92,7 @@ bool outlet_take(struct stream *st) {
     st->park.conn = NULL;
     list_add_tail(&o->live, &st->outlet.live);
     list_add_tail(&o->going, &st->park.ready);
-    atomic_fetch_add(&st->park.server->connections, 1);
+    atomic_fetch_add(&st->park.server->conns.open, 1);
     return true;
 }
 
@@ -103,10 +103,10 @@ void outlet_drop(struct stream *st) {
     pthread_mutex_unlock(&o->lock);
     list_del(&st->outlet.live);
     list_del(&st->outlet.stuck);
-    peers_leave(&st->park.server->peers, &st->outlet.peer);
+    peers_leave(&st->park.server->conns.peers, &st->outlet.peer);
     (void)close(st->outlet.fd); /* leaves the epoll set with it */
     st->outlet.fd = -1;
-    atomic_fetch_sub(&st->park.server->connections, 1);
+    atomic_fetch_sub(&st->park.server->conns.open, 1);
 }
 
 void outlet_forget(struct stream *st) {

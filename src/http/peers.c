@@ -92,7 +92,7 @@ void peers_leave(struct peers *p, const struct address *a) {
 
 unsigned peers_max(const struct http_server *s, const struct address *a) {
     unsigned max = s->cfg.address_connections_max;
-    if (egress_allow_has(&s->proxies, a->b)) return 0;
+    if (egress_allow_has(&s->conns.proxies, a->b)) return 0;
     if (max > 0) return max;
     return is_loopback(a) ? 0 : s->cfg.connections_max / PEERS_SHARE + 1;
 }
@@ -103,7 +103,7 @@ struct address peers_client(const struct http_server *s, const struct address *p
                             struct str forwarded_for) {
     struct address at = *peer, next;
     struct str rest = forwarded_for, last;
-    while (rest.n > 0 && egress_allow_has(&s->proxies, at.b)) {
+    while (rest.n > 0 && egress_allow_has(&s->conns.proxies, at.b)) {
         if (!str_cut_last(rest, ',', &rest, &last)) last = rest, rest = STR_NONE;
         if (!address_parse(str_trim(last), &next)) break;
         at = next;

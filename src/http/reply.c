@@ -107,20 +107,20 @@ void http_audit_of(const struct http_call *c, struct plan_audit *out) {
 /* AUTH-13, AUD-3.  So is a credential that was refused; those are throttled (guess.c), requests
  * without any are not, and make no entry. */
 static void audit_add(const struct exchange *x, int status) {
-    const struct http_config *cfg = &x->pub.server->cfg;
+    const struct http_audit *to = &x->pub.server->cfg.audit;
     const struct http_call *p = &x->pub;
     struct plan_audit row;
     bool granted = p->who.authenticated || (call_has_token(p) && p->who.tenant.n > 0);
     bool refused = x->guessed || (granted && status == MHD_HTTP_FORBIDDEN);
-    if (!cfg->audit || !(granted || refused)) return;
-    if (!cfg->audit_reads && exchange_is_read(x) && !refused) return;
+    if (!to->note || !(granted || refused)) return;
+    if (!to->reads && exchange_is_read(x) && !refused) return;
     http_audit_of(p, &row);
     row.type = STR("http.request");
     row.at_ms = clock_wall_ms();
     row.status = status;
     row.timed = true;
     row.latency_ms = (int64_t)((clock_mono_ns() - x->life.start_ns) / 1000000);
-    cfg->audit(cfg->audit_ctx, &row);
+    to->note(to->ctx, &row);
 }
 
 /* AUTH-13: one line per authenticated request.  The path is logged only of requests with a valid

@@ -93,19 +93,27 @@ static int route_find(struct exchange *x, struct wopr_error *err) {
     return x->query_rc == WOPR_E_NO_MEMORY ? x->query_rc : 0;
 }
 
-/* Counted per key, or per address for public operations. */
-static int rate_limit(struct exchange *x, struct wopr_error *err) {
-    struct http_server *s = x->pub.server;
+static int rate_limit_key(struct exchange *x, struct wopr_error *err) {
+    const struct rates *r = &x->pub.server->rates;
     struct limit_state st = {0};
-    if ((x->pub.op->flags & OP_ADDRESS_LIMIT) == 0) {
-        if (!x->pub.who.authenticated || limiter_take(s->key_limiter, x->pub.who.key_id, &st))
-            return 0;
+    if (!limiter_take(r->key, x->pub.who.key_id, &st)) {
         x->refusal = REFUSED_KEY_RATE;
         return limiter_refuse(&st, "key", NULL, err);
     }
-    if (!s->address_limiter) return 0;
+    if (limiter_take(r->tenant, x->pub.who.tenant, &st)) return 0;
+    x->refusal = REFUSED_TENANT_RATE;
+    return limiter_refuse(&st, "tenant", "too many requests of this tenant's keys together", err);
+}
+
+/* Counted per key and per tenant, or per address for public operations. */
+static int rate_limit(struct exchange *x, struct wopr_error *err) {
+    struct http_server *s = x->pub.server;
+    struct limit_state st = {0};
+    if ((x->pub.op->flags & OP_ADDRESS_LIMIT) == 0)
+        return x->pub.who.authenticated ? rate_limit_key(x, err) : 0;
+    if (!s->rates.address) return 0;
     char who[LIMIT_WHO_BYTES];
-    if (limiter_take(s->address_limiter, limit_address(x, who), &st)) return 0;
+    if (limiter_take(s->rates.address, limit_address(x, who), &st)) return 0;
     x->refusal = REFUSED_ADDRESS_RATE;
     return limiter_refuse(&st, "route", NULL, err);
 }
@@ -219,9 +227,9 @@ static void key_look_again(struct exchange *x) {
 static bool handler_over(struct exchange *x) {
     struct http_server *s = x->pub.server;
     exchange_end_wait(x);
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->exchanges.lock);
     list_del(&x->life.live);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->exchanges.lock);
     park_clear(&x->park);
     if (atomic_load(&x->life.aborted))
         request_fail(x, WOPR_E_UNAVAILABLE, "the host is shutting down");
@@ -256,9 +264,9 @@ static void resume_spare(struct exchange *x) {
 
 static void resume_await(struct exchange *x) {
     struct http_server *s = x->pub.server;
-    pthread_mutex_lock(&s->lock);
-    list_add_tail(&s->parked_exchanges, &x->life.live);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_lock(&s->exchanges.lock);
+    list_add_tail(&s->exchanges.parked, &x->life.live);
+    pthread_mutex_unlock(&s->exchanges.lock);
 }
 
 /* On a thread of offload.c.  The handler follows at once, unless the gate comes first. */
@@ -288,9 +296,9 @@ static void aside_over(struct exchange *x) {
     struct http_server *s = x->pub.server;
     x->aside = false;
     if (x->stage == EXCHANGE_HANDLER) return;
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->exchanges.lock);
     list_del(&x->life.live);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->exchanges.lock);
     park_clear(&x->park);
     if (!atomic_load(&x->life.aborted)) return;
     request_fail(x, WOPR_E_UNAVAILABLE, "the host is shutting down");

@@ -26,6 +26,7 @@ struct str limit_address(struct exchange *x, char out[LIMIT_WHO_BYTES]);
 enum MHD_Result request_access(void *cls, struct MHD_Connection *conn, const char *url,
                                const char *method, const char *version, const char *data,
                                size_t *size, void **con_cls);
+/* Exactly once for each exchange that request_access made. */
 void request_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
                        enum MHD_RequestTerminationCode why);
 

@@ -73,7 +73,7 @@ static int config_take(struct http_server *s, const struct http_config *cfg,
     default_int(&c->keepalive_ms, SETTING_KEEPALIVE_MS);
     default_int(&c->read_timeout_s, SETTING_READ_TIMEOUT_S);
     default_int(&c->head_timeout_s, SETTING_HEAD_TIMEOUT_S);
-    default_int(&c->idem_wait_ms, HTTP_IDEM_WAIT_MS);
+    default_int(&c->idem.wait_ms, HTTP_IDEM_WAIT_MS);
     if (c->pool_bytes == 0) c->pool_bytes = HTTP_POOL_BYTES;
     if (arena_failed(a))
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the HTTP server");
@@ -92,11 +92,13 @@ static int bounds_build(struct http_server *s) {
                                     [SHARE_READS] = HTTP_READS_MAX};
     int rc = shares_init(&s->shares, limit, c->reserve_percent);
     if (rc != 0) return rc;
-    return limiter_new(c->auth_failure_rate, c->auth_failure_burst, &s->guesses.limiter);
+    s->shares.cap[SHARE_STREAMS] = c->tenant_streams_max;
+    return limiter_new(c->rates.auth_failure_rate, c->rates.auth_failure_burst,
+                       &s->guesses.limiter);
 }
 
 static int proxies_take(struct http_server *s, struct wopr_error *err) {
-    int rc = egress_allow_parse(str_c(s->cfg.trusted_proxies), &s->proxies, err);
+    int rc = egress_allow_parse(str_c(s->cfg.trusted_proxies), &s->conns.proxies, err);
     if (rc == 0) return 0;
     char why[sizeof err->message]; /* say which setting */
     memcpy(why, err->message, sizeof why);
@@ -111,15 +113,19 @@ static int server_build(struct http_server *s, struct wopr_error *err) {
     if (rc != 0) return rc;
     rc = proxies_take(s, err);
     if (rc != 0) return rc;
-    rc = limiter_new(s->cfg.key_rate, s->cfg.key_burst, &s->key_limiter);
-    if (rc == 0) rc = limiter_new(s->cfg.address_rate, s->cfg.address_burst, &s->address_limiter);
+    rc = limiter_new(s->cfg.rates.key_rate, s->cfg.rates.key_burst, &s->rates.key);
     if (rc == 0)
-        rc = limiter_new(s->cfg.large_body_rate, s->cfg.large_body_burst, &s->large_bodies);
+        rc = limiter_new(s->cfg.rates.tenant_rate, s->cfg.rates.tenant_burst, &s->rates.tenant);
+    if (rc == 0)
+        rc = limiter_new(s->cfg.rates.address_rate, s->cfg.rates.address_burst, &s->rates.address);
+    if (rc == 0)
+        rc = limiter_new(s->cfg.rates.large_body_rate, s->cfg.rates.large_body_burst,
+                         &s->rates.large_bodies);
     if (rc == 0) rc = bounds_build(s);
     if (rc == 0) rc = trim_init(&s->trim);
     if (rc == 0) rc = metrics_init(&s->metrics, s->mounts.op_names, s->mounts.ops_nr);
     if (rc == 0) rc = gate_init(&s->gate);
-    if (rc == 0) rc = peers_init(&s->peers);
+    if (rc == 0) rc = peers_init(&s->conns.peers);
     return rc == 0 ? 0 : wopr_error_set(err, rc, "no memory for the HTTP server");
 }
 
@@ -131,16 +137,16 @@ int http_server_new(const struct http_config *cfg, const struct http_mount *moun
     int rc = WOPR_E_NO_MEMORY;
     s->journal = journal;
     s->store = journal_store(journal);
-    s->listen_fd = s->ops_fd = -1;
+    s->listen.fd = s->listen.ops_fd = -1;
     s->id_prefix = (uint32_t)rng_u64();
-    list_init(&s->parked_exchanges);
-    list_init(&s->stream_list);
+    list_init(&s->exchanges.parked);
+    list_init(&s->exchanges.streams);
     s->arena = arena_new(SERVER_ARENA_MAX);
     if (s->arena) rc = config_take(s, cfg, err);
     else (void)wopr_error_set(err, rc, "no memory for the HTTP server");
     if (rc != 0) goto fail_arena;
     if (ticker_init(&s->ticker, s->cfg.keepalive_ms) != 0 ||
-        pthread_mutex_init(&s->lock, NULL) != 0) {
+        pthread_mutex_init(&s->exchanges.lock, NULL) != 0) {
         rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the HTTP server");
         goto fail_arena;
     }
@@ -161,7 +167,7 @@ fail_arena:
 /* --- starting --- */
 
 int http_server_start(struct http_server *s, struct wopr_error *err) {
-    int rc = listen_on(s->cfg.host, s->cfg.port, &s->listen_fd, &s->port, err);
+    int rc = listen_on(s->cfg.host, s->cfg.port, &s->listen.fd, &s->listen.port, err);
     if (rc != 0) return rc;
     rc = ticker_start(&s->ticker);
     if (rc != 0) {
@@ -178,21 +184,22 @@ int http_server_start(struct http_server *s, struct wopr_error *err) {
     if (rc == 0) rc = mounts_register_views(&s->mounts, s->journal, err); /* for good, so last */
     if (rc != 0) goto fail;
     if (loops_start(s)) return 0;
-    rc = wopr_error_set(err, s->tls_cert ? WOPR_E_CONFIG : WOPR_E_IO,
+    rc = wopr_error_set(err, s->listen.tls_cert ? WOPR_E_CONFIG : WOPR_E_IO,
                         "the HTTP server on %s port %u could not be started%s", s->cfg.host,
-                        s->port, s->tls_cert ? "; check the TLS certificate and key" : "");
+                        s->listen.port,
+                        s->listen.tls_cert ? "; check the TLS certificate and key" : "");
 fail:
     opsd_stop(s);
     offload_free(s);
     trim_stop(&s->trim);
     ticker_stop(&s->ticker);
-    (void)close(s->listen_fd);
-    s->listen_fd = -1;
+    (void)close(s->listen.fd);
+    s->listen.fd = -1;
     return rc;
 }
 
-uint16_t http_server_port(const struct http_server *s) { return s->port; }
-uint16_t http_server_ops_port(const struct http_server *s) { return s->ops_port; }
+uint16_t http_server_port(const struct http_server *s) { return s->listen.port; }
+uint16_t http_server_ops_port(const struct http_server *s) { return s->listen.ops_port; }
 
 /* --- stopping --- */
 
@@ -207,7 +214,7 @@ void http_server_drain(struct http_server *s, int64_t grace_ms) {
     if (s->loops_nr == 0 || atomic_exchange(&s->draining, true)) return;
     loops_quiesce(s);
     /* Shut, not closed: a thread may just be in accept. */
-    (void)net_shut(s->listen_fd, SHUT_RDWR);
+    (void)net_shut(s->listen.fd, SHUT_RDWR);
     uint64_t end = clock_mono_ms() + (uint64_t)(grace_ms > 0 ? grace_ms : 0);
     ticker_fire_all(&s->ticker);
     stream_wake_all(s);
@@ -215,10 +222,10 @@ void http_server_drain(struct http_server *s, int64_t grace_ms) {
 }
 
 static void exchanges_abort(struct http_server *s) {
-    pthread_mutex_lock(&s->lock);
-    for (struct list *l = s->parked_exchanges.next; l != &s->parked_exchanges; l = l->next)
+    pthread_mutex_lock(&s->exchanges.lock);
+    for (struct list *l = s->exchanges.parked.next; l != &s->exchanges.parked; l = l->next)
         exchange_abort(LIST_ENTRY(l, struct exchange, life.live));
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->exchanges.lock);
 }
 
 /* libmicrohttpd may only be stopped when nothing is suspended. */
@@ -242,8 +249,8 @@ void http_server_free(struct http_server *s) {
         offload_stop(s);
         server_unpark(s);
         loops_stop(s);
-        (void)close(s->listen_fd);
-        while (atomic_load(&s->exchanges) > 0)
+        (void)close(s->listen.fd);
+        while (atomic_load(&s->exchanges.open) > 0)
             clock_sleep_ms(SERVER_POLL_MS); /* an http_resume on its last lines */
     }
     opsd_stop(s);
@@ -252,19 +259,20 @@ void http_server_free(struct http_server *s) {
     ticker_stop(&s->ticker);
     exchanges_free_spare(s);
     gate_fini(&s->gate);
-    peers_fini(&s->peers);
+    peers_fini(&s->conns.peers);
     metrics_fini(&s->metrics);
-    limiter_free(s->key_limiter);
-    limiter_free(s->address_limiter);
-    limiter_free(s->large_bodies);
+    limiter_free(s->rates.key);
+    limiter_free(s->rates.tenant);
+    limiter_free(s->rates.address);
+    limiter_free(s->rates.large_bodies);
     limiter_free(s->guesses.limiter);
     shares_fini(&s->shares);
     trim_fini(&s->trim);
     mounts_fini(&s->mounts);
     ticker_fini(&s->ticker);
-    pthread_mutex_destroy(&s->lock);
-    mem_free(s->tls_cert);
-    mem_free(s->tls_key);
+    pthread_mutex_destroy(&s->exchanges.lock);
+    mem_free(s->listen.tls_cert);
+    mem_free(s->listen.tls_key);
     arena_free(s->arena);
     mem_free(s);
 }

@@ -20,6 +20,34 @@ enum {
     HTTP_READS_MAX = 1024,     /* long reads that wait for a thread */
     HTTP_POOL_BYTES = 6 * 1024 /* libmicrohttpd's, for the head of an answer and stream pieces */
 };
+/* What it listens on: server.c binds it, opsd.c and tls.c add theirs before the first thread. */
+struct listeners {
+    int fd, ops_fd; /* -1: closed */
+    uint16_t port, ops_port;
+    char *tls_cert, *tls_key; /* PEM; NULL: plain */
+};
+/* Who is connected: counted by door.c and intake.c, in linger.c and outlet.c after the answer. */
+struct connections {
+    atomic_uint open;
+    atomic_uint placed, over; /* within the bounds, and to be refused */
+    atomic_uint waiting;      /* for their clients: what a loop can close for a new one */
+    atomic_uint lingering;    /* answered, and read on for a while */
+    struct peers peers;
+    struct egress_allow proxies; /* trusted ones */
+};
+/* How often, NULL: no bound. */
+struct rates {
+    struct limiter *key, *tenant, *address, *large_bodies;
+};
+/* Requests in memory (exchange.c, request.c) and the streams that some of them became. */
+struct exchanges {
+    atomic_int open;      /* without aborted ones */
+    pthread_mutex_t lock; /* of what follows */
+    struct exchange *spare;
+    size_t spare_nr;
+    struct list parked;  /* of struct exchange.life.live */
+    struct list streams; /* of struct stream.link */
+};
 struct http_server {
     struct http_config cfg;
     struct arena *arena; /* configuration strings */
@@ -30,41 +58,26 @@ struct http_server {
     uint32_t id_prefix;
     atomic_uint_fast64_t next_id;
 
-    /* listening */
-    int listen_fd, ops_fd;
-    uint16_t port, ops_port;
-    char *tls_cert, *tls_key;
+    struct listeners listen;
     struct http_loop *loops;
     unsigned loops_nr;
     struct opsd *opsd;
     atomic_bool draining;
 
-    /* connections */
-    atomic_uint connections;
-    atomic_uint intakes_open, intakes_over; /* connections within the bounds, and to be refused */
-    atomic_uint intakes_waiting; /* for their clients: what a loop can close for a new one */
-    atomic_uint lingering;       /* answered, and read on for a while (linger.c) */
-    atomic_int parked;           /* suspended now */
-    struct peers peers;
-    struct egress_allow proxies; /* trusted ones */
+    struct connections conns;
+    struct exchanges exchanges;
+    atomic_int parked; /* suspended now */
 
     /* bounds */
     struct shares shares;
     struct guesses guesses;
-    struct limiter *key_limiter, *address_limiter, *large_bodies;
+    struct rates rates;
     struct offload *offload; /* NULL: what takes long runs where it is */
     struct trim trim;
 
     struct gate gate;
     struct ticker ticker;
     struct metrics metrics;
-
-    atomic_int exchanges; /* in use, without aborted ones */
-    pthread_mutex_t lock; /* of the lists below */
-    struct exchange *spare;
-    size_t spare_nr;
-    struct list parked_exchanges;
-    struct list stream_list; /* of struct stream.link */
 };
 static inline bool server_draining(const struct http_server *s) {
     return atomic_load_explicit(&s->draining, memory_order_acquire);

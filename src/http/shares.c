@@ -89,10 +89,17 @@ void shares_leave(struct shares *s, struct holder *h) {
 }
 
 /* Under the lock. */
+static bool share_capped(const struct shares *s, const struct holder *h, enum share_kind k,
+                         size_t n) {
+    return s->cap[k] > 0 && h != &s->nobody && h->held[k] + n > s->cap[k];
+}
+
+/* Under the lock. */
 static bool share_fits(const struct shares *s, const struct holder *h, enum share_kind k,
                        size_t n) {
     size_t total = atomic_load_explicit(&s->total[k], memory_order_relaxed);
     size_t limit = s->limit[k], small = s->reserve[k] / SHARES_SMALL_PART;
+    if (share_capped(s, h, k, n)) return false;
     if (total > limit || n > limit - total) return false;
     if (total + n <= limit - s->reserve[k]) return true;
     return h->held[k] + n <= (small > 0 ? small : 1);
@@ -153,6 +160,13 @@ void share_give(struct shares *s, struct holder *h, enum share_kind kind, size_t
     pthread_mutex_lock(&s->lock);
     held_sub(s, h, kind, n);
     pthread_mutex_unlock(&s->lock);
+}
+
+size_t share_over_cap(struct shares *s, struct holder *h, enum share_kind kind) {
+    pthread_mutex_lock(&s->lock);
+    size_t held = share_capped(s, h, kind, 1) ? h->held[kind] : 0;
+    pthread_mutex_unlock(&s->lock);
+    return held;
 }
 
 bool share_own_take(struct shares *s, struct holder *h, enum share_kind kind, size_t cap) {

@@ -275,10 +275,10 @@ static bool stream_close(struct stream *st) {
     ASSERT(st->magic == STREAM_MAGIC);
     (void)fold_cancel(st);
     ticker_beat_del(&s->ticker, &st->beat);
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->exchanges.lock);
     list_del(&st->link);
     bool owned = !fold_orphan(st);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->exchanges.lock);
     if (owned) stream_parts_free(st);
     return owned;
 }
@@ -346,7 +346,7 @@ static struct stream *stream_new(struct http_server *s, struct exchange *x) {
     st->magic = STREAM_MAGIC;
     st->refs = 1;
     st->outlet.fd = -1;
-    st->plain = x->head.http_1_1 && !s->tls_cert;
+    st->plain = x->head.http_1_1 && !s->listen.tls_cert;
     list_init(&st->outlet.live);
     list_init(&st->outlet.stuck);
     st->final = h->final || h->ended;
@@ -399,12 +399,33 @@ static int stream_open(struct exchange *x, struct stream **out, struct wopr_erro
     return 0;
 }
 
+enum { STREAM_RETRY_S = 5 };
+
+/* As many as one tenant may have: others find room still (ERR-8). */
+static int stream_refuse_tenant(struct exchange *x, size_t open, struct wopr_error *err) {
+    struct jobj o;
+    x->refusal = REFUSED_TENANT_STREAMS;
+    (void)wopr_error_set(err, WOPR_E_RATE_LIMITED,
+                         "as many streams of this tenant are open as tenant-streams-max allows; "
+                         "close some, or retry after the time given");
+    jobj_begin(&o, WOPR_DETAILS_SIZE);
+    jw_kint(&o.w, "retryAfterMs", STREAM_RETRY_S * 1000);
+    jw_kstrz(&o.w, "scope", "tenant");
+    jw_kint(&o.w, "limit", x->pub.server->cfg.tenant_streams_max);
+    jw_kint(&o.w, "current", (int64_t)open);
+    jw_kint(&o.w, "retryAfterSeconds", STREAM_RETRY_S);
+    jobj_details(&o, err);
+    return WOPR_E_RATE_LIMITED;
+}
+
 static int stream_refuse_capacity(struct exchange *x, struct wopr_error *err) {
+    size_t own = share_over_cap(&x->pub.server->shares, x->share.tenant, SHARE_STREAMS);
+    if (own > 0) return stream_refuse_tenant(x, own, err);
     x->refusal = REFUSED_STREAMS;
     (void)wopr_error_set(err, WOPR_E_UNAVAILABLE,
                          "as many streams are open as streams-max allows for this tenant; retry "
                          "later");
-    jobj_details_int(err, "retryAfter", 5);
+    jobj_details_int(err, "retryAfter", STREAM_RETRY_S);
     return WOPR_E_UNAVAILABLE;
 }
 
@@ -445,9 +466,9 @@ static int stream_refuse_failed(struct exchange *x, struct stream *st, struct wo
 static void stream_enlist(struct stream *st) {
     struct http_server *s = st->park.server;
     ticker_beat_add(&s->ticker, &st->beat);
-    pthread_mutex_lock(&s->lock);
-    list_add_tail(&s->stream_list, &st->link);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_lock(&s->exchanges.lock);
+    list_add_tail(&s->exchanges.streams, &st->link);
+    pthread_mutex_unlock(&s->exchanges.lock);
 }
 
 static int stream_queue(struct exchange *x, struct stream *st, struct wopr_error *err) {
@@ -504,8 +525,8 @@ int stream_start(struct exchange *x, struct wopr_error *err) {
 }
 
 void stream_wake_all(struct http_server *s) {
-    pthread_mutex_lock(&s->lock);
-    for (struct list *l = s->stream_list.next; l != &s->stream_list; l = l->next)
+    pthread_mutex_lock(&s->exchanges.lock);
+    for (struct list *l = s->exchanges.streams.next; l != &s->exchanges.streams; l = l->next)
         park_wake(&LIST_ENTRY(l, struct stream, link)->park);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->exchanges.lock);
 }

@@ -48,7 +48,7 @@ struct stream {
     bool gone;     /* it does not; a turn of its fold is still being made */
     struct park park;
     struct tick_beat beat;
-    struct list link; /* in server.stream_list */
+    struct list link; /* in server.exchanges.streams */
     struct journal_reader *reader;
     const char *p; /* ready to be sent: p[at..n) */
     size_t n, at;
@@ -113,8 +113,8 @@ int fold_piece(struct stream *st, const struct journal_piece *piece);
 int fold_backlog_over(struct stream *st); /* HTTP_FOLD_AGAIN: to be asked elsewhere */
 /* The stream is over.  false: a turn is being made, which wakes the stream at its end. */
 bool fold_cancel(struct stream *st);
-/* Under server.lock, the connection is gone.  true: the turn that is being made frees the stream.
- */
+/* Under server.exchanges.lock, the connection is gone.  true: the turn that is being made frees the
+ * stream. */
 bool fold_orphan(struct stream *st);
 
 #endif

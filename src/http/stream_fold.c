@@ -9,8 +9,8 @@
  *   loop   fold_send_away ── NONE to AWAY ──► queue ──► turn_run: reader, fold, out, bytes
  *   loop   fold_take      ◄── DONE to NONE ── turn_end: wakes the stream
  *
- * turn_end runs under server.lock, which stream_close takes too: a stream is never freed between
- * the end of its turn and the wake.
+ * turn_end runs under server.exchanges.lock, which stream_close takes too: a stream is never freed
+ * between the end of its turn and the wake.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -36,7 +36,7 @@ struct stream_fold {
     size_t rest_at;
     bool ended;           /* the terminal event is folded */
     bool away;            /* the next turn is to be made elsewhere */
-    bool orphan;          /* under server.lock */
+    bool orphan;          /* under server.exchanges.lock */
     atomic_bool unwanted; /* the client is gone: no further turn */
     bool waits;           /* opening: has a place among SHARE_READS */
     atomic_int turn;      /* enum turn_state */
@@ -112,11 +112,11 @@ static void turn_end(struct stream_fold *f, enum turn_result r) {
     struct stream *st = f->stream;
     struct http_server *s = st->park.server;
     f->result = r;
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->exchanges.lock);
     bool orphan = f->orphan;
     atomic_store(&f->turn, TURN_DONE);
     if (!orphan) park_wake(&st->park);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->exchanges.lock);
     if (orphan) f->orphaned(st);
 }
 

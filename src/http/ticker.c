@@ -21,12 +21,7 @@ int ticker_init(struct ticker *t, int beat_ms) {
     heap_init(&t->timers);
     for (size_t i = 0; i < TICK_SLOTS; i++) list_init(&t->slots[i]);
     t->slot_now = clock_mono_ms() / t->slot_ms;
-    pthread_condattr_t attr;
-    if (pthread_condattr_init(&attr) != 0) return WOPR_E_NO_MEMORY;
-    int rc = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    if (rc == 0) rc = pthread_cond_init(&t->cond, &attr);
-    pthread_condattr_destroy(&attr);
-    if (rc != 0) return WOPR_E_NO_MEMORY;
+    if (clock_cond_init(&t->cond) != 0) return WOPR_E_NO_MEMORY;
     if (pthread_mutex_init(&t->lock, NULL) != 0) {
         pthread_cond_destroy(&t->cond);
         return WOPR_E_NO_MEMORY;

@@ -61,19 +61,19 @@ static int pair_ok(char *cert, char *key) {
 int tls_load(struct http_server *s, struct wopr_error *err) {
     const char *cert = s->cfg.tls_cert_file, *key = s->cfg.tls_key_file;
     if (!cert) return 0;
-    int rc = read_pem(cert, "tls-cert", &s->tls_cert, err);
-    if (rc == 0) rc = read_pem(key, "tls-key", &s->tls_key, err);
+    int rc = read_pem(cert, "tls-cert", &s->listen.tls_cert, err);
+    if (rc == 0) rc = read_pem(key, "tls-key", &s->listen.tls_key, err);
     if (rc != 0) return rc;
-    if ((rc = certificates_ok(s->tls_cert)) < 0)
+    if ((rc = certificates_ok(s->listen.tls_cert)) < 0)
         return wopr_error_at(err, WOPR_E_CONFIG, "tls-cert",
                              "%s holds no PEM certificate chain that can be used: %s", cert,
                              gnutls_strerror(rc));
-    if ((rc = key_ok(s->tls_key)) < 0)
+    if ((rc = key_ok(s->listen.tls_key)) < 0)
         return wopr_error_at(
             err, WOPR_E_CONFIG, "tls-key",
             "%s holds no PEM private key that can be used (without a password): %s", key,
             gnutls_strerror(rc));
-    if ((rc = pair_ok(s->tls_cert, s->tls_key)) < 0)
+    if ((rc = pair_ok(s->listen.tls_cert, s->listen.tls_key)) < 0)
         return wopr_error_at(err, WOPR_E_CONFIG, "tls-key",
                              "the private key %s does not belong to the certificate %s: %s", key,
                              cert, gnutls_strerror(rc));

@@ -1,6 +1,9 @@
 /*
  * trim.c: memory that a burst of large bodies, answers and run states leaves with the allocator.
  *
+ * Large blocks that a loop frees are given back here: forty answers of a megabyte whose clients
+ * leave together would keep that loop, and all that it serves, for many milliseconds.
+ *
  * Freed memory is kept for the next request (mem_serve), but after hundreds of megabytes the free
  * pages are scattered between live objects and would never be returned.  A thread checks twice a
  * second how much was freed in large blocks; after a large burst it asks the allocator to return
@@ -22,17 +25,33 @@ enum {
 static void sleep_until(struct trim *t, uint64_t at_ms) {
     struct timespec ts = {.tv_sec = (time_t)(at_ms / 1000),
                           .tv_nsec = (long)(at_ms % 1000) * 1000000};
-    while (!t->stop && clock_mono_ms() < at_ms)
+    while (!t->stop && !atomic_load(&t->later.first) && clock_mono_ms() < at_ms)
         (void)pthread_cond_timedwait(&t->cond, &t->lock, &ts);
+}
+
+static void trim_wake(void *ctx) {
+    struct trim *t = ctx;
+    pthread_mutex_lock(&t->lock);
+    pthread_cond_signal(&t->cond);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void later_free(struct trim *t) {
+    pthread_mutex_unlock(&t->lock);
+    mem_later_free(&t->later);
+    pthread_mutex_lock(&t->lock);
 }
 
 static void *trim_main(void *arg) {
     struct trim *t = arg;
-    uint64_t trimmed = mem_freed_large(), seen = trimmed;
+    uint64_t trimmed = mem_freed_large(), seen = trimmed, look_ms = clock_mono_ms() + TRIM_LOOK_MS;
     thread_name("wopr-trim");
     pthread_mutex_lock(&t->lock);
     for (unsigned waited = 0; !t->stop;) {
-        sleep_until(t, clock_mono_ms() + TRIM_LOOK_MS);
+        sleep_until(t, look_ms);
+        later_free(t);
+        if (clock_mono_ms() < look_ms) continue;
+        look_ms = clock_mono_ms() + TRIM_LOOK_MS;
         uint64_t now = mem_freed_large();
         bool goes_on = now - seen >= TRIM_BYTES;
         seen = now;
@@ -48,12 +67,8 @@ static void *trim_main(void *arg) {
 }
 
 int trim_init(struct trim *t) {
-    pthread_condattr_t attr;
-    if (pthread_condattr_init(&attr) != 0) return WOPR_E_NO_MEMORY;
-    bool ok = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
-              pthread_cond_init(&t->cond, &attr) == 0;
-    pthread_condattr_destroy(&attr);
-    if (!ok) return WOPR_E_NO_MEMORY;
+    t->later = (struct mem_later){.wake = trim_wake, .ctx = t};
+    if (clock_cond_init(&t->cond) != 0) return WOPR_E_NO_MEMORY;
     if (pthread_mutex_init(&t->lock, NULL) == 0) {
         t->made = true;
         return 0;
@@ -64,6 +79,7 @@ int trim_init(struct trim *t) {
 
 void trim_fini(struct trim *t) {
     if (!t->made) return;
+    mem_later_free(&t->later);
     pthread_cond_destroy(&t->cond);
     pthread_mutex_destroy(&t->lock);
     t->made = false;

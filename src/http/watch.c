@@ -8,11 +8,13 @@
  * the wait ends and the answer is that of its deadline.  Only exchanges without an effect are
  * watched: long-polls, and duplicates at the idempotency gate.
  */
+#define _GNU_SOURCE /* POLLRDHUP */
 #include "base/mem.h"
 #include "http/exchange.h"
 #include "http/loop.h"
 #include "http/server.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -66,4 +68,13 @@ void watch_del(struct exchange *x) {
     if (x->peer.watched_fd < 0) return;
     (void)epoll_ctl(x->park.loop->watch->epoll_fd, EPOLL_CTL_DEL, x->peer.watched_fd, NULL);
     x->peer.watched_fd = -1;
+}
+
+/* The loop may have seen the wake before it looks at the socket. */
+bool http_hung_up(struct http_call *c) {
+    const struct exchange *x = exchange_of(c);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(x->conn, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct pollfd p = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
+    return x->peer.hung_up || poll(&p, 1, 0) == 1;
 }

@@ -66,8 +66,9 @@ MUST_CHECK int store_hook_add(struct store *s, struct hook_row *row, const struc
 /* A write.  NOT_FOUND. */
 MUST_CHECK int store_hook_remove(struct store *s, struct str tenant, bool test_mode,
                                  struct str webhook_id, struct wopr_error *err);
-/* A write.  Close its breaker, and queue at most max of its dead letters again, oldest first;
- * *queued: how many.  NOT_FOUND; CONFLICT: it is stopped. */
+/* A write.  Ask the host that delivers, by a move without events, to close its breaker, and queue
+ * at most max of its dead letters again, oldest first; *queued: how many.  NOT_FOUND; CONFLICT: it
+ * is stopped. */
 MUST_CHECK int store_hook_retry(struct store *s, struct str tenant, bool test_mode,
                                 struct str webhook_id, unsigned max, int64_t now_ms,
                                 int64_t *queued, struct wopr_error *err);
@@ -79,9 +80,9 @@ MUST_CHECK int store_hook_get(struct store *s, struct str tenant, bool test_mode
 MUST_CHECK int store_hooks(struct store *s, struct str tenant, bool test_mode, int64_t after,
                            unsigned max, struct arena *a, struct hook_list *out,
                            struct wopr_error *err);
-/* Commits that it has still to be sent, and the time of the oldest. */
-MUST_CHECK int store_hook_backlog(struct store *s, const struct hook_item *h, int64_t *moves,
-                                  int64_t *oldest_ms, struct wopr_error *err);
+/* Commits before `until` that it has still to be sent, and the time of the oldest. */
+MUST_CHECK int store_hook_backlog(struct store *s, const struct hook_item *h, int64_t until,
+                                  int64_t *moves, int64_t *oldest_ms, struct wopr_error *err);
 
 struct hook_dead {
     int64_t dead_no, run_no, seq, until_seq, attempts, status, dead_ms, expires_ms;
@@ -100,6 +101,7 @@ struct hook_lease {
     int64_t holder_no, epoch, changes;
     bool any; /* there are subscriptions */
 };
+/* Who delivers now, and how often subscriptions changed. */
 MUST_CHECK int store_hook_lease(struct store *s, struct hook_lease *out, struct wopr_error *err);
 /* A write.  This host delivers from now on, unless another one took over since `seen` was read.
  * *epoch: the new one.  FENCED. */
@@ -112,7 +114,7 @@ int64_t store_own_holder(const struct store *s);
 MUST_CHECK int store_hook_secret(struct store *s, int64_t hook_no, struct arena *a,
                                  struct plan_sealed *out, struct wopr_error *err);
 struct hook_move {
-    int64_t move_no, run_no, from_seq, until_seq, kinds, hook_no, at_ms;
+    int64_t move_no, run_no, from_seq, until_seq, kinds, hook_no, at_ms; /* kinds 0: see retry */
     struct str tenant;
     bool test_mode;
 };
@@ -133,8 +135,9 @@ MUST_CHECK int store_hook_run(struct store *s, struct str tenant, int64_t run_no
 
 struct hook_mark { /* of one subscription, since the last write */
     int64_t hook_no;
-    struct hook_state state; /* as it is now; delivered, dead and dropped are increments */
-    int64_t failed;          /* failures that the breaker counted, the last at state.last_ms */
+    struct hook_state state;      /* as it is now; delivered, dead and dropped are increments */
+    int64_t failed;               /* failures that the breaker counted, the last at state.last_ms */
+    int64_t woken_from, woken_to; /* moves that woke it, which are then done with; 0 = none */
     const struct hook_dead *deads; /* new ones */
     size_t deads_nr;
     bool stopped; /* out: 100 failures in 7 days */
@@ -143,10 +146,11 @@ struct hook_mark { /* of one subscription, since the last write */
 /* A write: all of them in one transaction.  FENCED: another host delivers. */
 MUST_CHECK int store_hook_marks(struct store *s, int64_t epoch, struct hook_mark *marks, size_t n,
                                 struct wopr_error *err);
-/* A write.  Delete moves of a tenant before move_no, at most HOOK_TRIM_ROWS, and dead letters that
- * expired; *more: call again. */
+/* A write.  Delete moves of a tenant before move_no, at most HOOK_TRIM_ROWS; *more: call again. */
 MUST_CHECK int store_hook_trim(struct store *s, struct str tenant, bool test_mode, int64_t before,
-                               int64_t now_ms, bool *more, struct wopr_error *err);
+                               bool *more, struct wopr_error *err);
+/* A write.  Delete dead letters that expired, at most HOOK_TRIM_ROWS. */
+MUST_CHECK int store_hook_expire(struct store *s, int64_t now_ms, struct wopr_error *err);
 /* A write.  Delete moves that no subscription of their tenant waits for. */
 MUST_CHECK int store_hook_orphans(struct store *s, struct wopr_error *err);
 /* The move that is the max-th newest of a tenant; 0: there are fewer. */

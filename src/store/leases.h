@@ -58,8 +58,8 @@ MUST_CHECK int store_lease_transfer(struct store *s, int64_t run_no, struct str 
 
 /* ---------------------------------------------------------------- take a run out of service */
 /* Park a run whose log breaks an invariant: recovery skips it and appends are refused until it is
- * unparked (empty reason).  With an epoch other than LEASE_ANY: FENCED when the run has another;
- * else NOT_FOUND. */
+ * unparked (empty reason); its ready tasks are held (WRK-13).  With an epoch other than LEASE_ANY:
+ * FENCED when the run has another; else NOT_FOUND. */
 MUST_CHECK int store_run_park(struct store *s, int64_t run_no, int64_t epoch, struct str reason,
                               struct wopr_error *err);
 

@@ -116,6 +116,7 @@ struct run_link {
     int64_t created_ms;
     struct run_fork fork; /* mode FORK_NONE: no fork */
 };
+/* NOT_FOUND. */
 MUST_CHECK int store_run_link(struct store *s, int64_t run_no, struct arena *a,
                               struct run_link *out, struct wopr_error *err);
 

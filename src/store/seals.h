@@ -18,6 +18,7 @@ struct seal_key_list { /* oldest first */
     struct seal_key_row *v;
     size_t n;
 };
+/* All keys, with what wraps them. */
 MUST_CHECK int store_seal_keys(struct store *s, struct arena *a, struct seal_key_list *out,
                                struct wopr_error *err);
 /* The keys are these from now on, in one transaction.  STALE: they are not any more those that the
@@ -43,6 +44,7 @@ struct sealed_list {
     struct sealed_row *v;
     size_t n;
 };
+/* Sealed values with from <= seq < until, those that a fork inherits included. */
 MUST_CHECK int store_sealed(struct store *s, int64_t run_no, int64_t from, int64_t until,
                             struct arena *a, struct sealed_list *out, struct wopr_error *err);
 /* The plan that ends a run removes as many values and images in its transaction, and a call of

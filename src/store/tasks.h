@@ -51,6 +51,7 @@ struct task_brief_list {
     struct task_brief *v;
     size_t n;
 };
+/* Those of the run that are not over: node and state. */
 MUST_CHECK int store_tasks_of_run(struct store *s, int64_t run_no, struct arena *a,
                                   struct task_brief_list *out, struct wopr_error *err);
 
@@ -123,6 +124,7 @@ struct task_depth_list { /* most ready first */
     struct task_depth *v;
     size_t n;
 };
+/* Of all tenants: types with open tasks, at most max. */
 MUST_CHECK int store_tasks_depths(struct store *s, unsigned max, struct arena *a,
                                   struct task_depth_list *out, struct wopr_error *err);
 
@@ -135,6 +137,7 @@ struct task_filter { /* open tasks of a tenant, by type, state, ready_ms and id 
     struct task_row
         after; /* type_id, state, ready_ms, task_id of the last one seen; empty id: none */
 };
+/* One page in the order of `after`, at most max rows. */
 MUST_CHECK int store_tasks_list(struct store *s, const struct task_filter *f, unsigned max,
                                 struct arena *a, struct task_row_list *out, struct wopr_error *err);
 /* How many of q's first type are in this state, counted up to max, and since when the oldest is

@@ -2,7 +2,8 @@
  * chaos.c: one host, or three hosts on one file, under workers and clients that create, resolve,
  * cancel, pause and fork, while hosts are killed, stopped, frozen beyond their leases and started
  * with clocks that are wrong.  Afterwards nothing acknowledged is lost and nothing happened twice.
- * EVT-2, EVT-7, HTTP-15, IDEM-12, INT-18, INT-41, STORE-30..40, STORE-42, FORK-12, WRK-10..23.
+ * EVT-2, EVT-7, HTTP-15, IDEM-12, INT-18, INT-41, STORE-30..40, STORE-42, FORK-12, WRK-10..23,
+ * HOOK-9..12.
  * WOPR_CHAOS_SECONDS: how long (default 10).  WOPR_CHAOS_SEED repeats requests and harm; what a
  * kill hits depends on the machine too.
  */
@@ -38,6 +39,7 @@ static void storm_survive(void) {
             (long long)seconds);
     actors_init(seed);
     workers_start(seed);
+    hooks_start(seed);
     for (int i = 0; i < CLIENTS; i++)
         cr_assert_eq(pthread_create(&threads[i], NULL, actor_main, &clients[i]), 0);
     hosts_storm(&rng, seconds * 1000, &storm);
@@ -47,15 +49,19 @@ static void storm_survive(void) {
         cr_assert_str_eq(clients[i].wrong, "", "%s", clients[i].wrong);
         ops += (unsigned)clients[i].ops_nr;
     }
+    workers_calm();
+    hooks_calm();
     checks_wait_quiet(); /* the hosts that are left finish what the harmed ones began */
     hosts_stop();
     hosts_last();
     actors_settle();
     fprintf(stderr, "chaos: %u requests answered\n", ops);
     checks_wait_quiet();
+    replays_check(&slots[0].sv);
     workers_stop();
     checks_runs();
-    workers_check(&slots[0].sv);
+    journal_check(&slots[0].sv);
+    hooks_check(&slots[0].sv);
     checks_interrupts();
     checks_outside(&storm);
     hosts_stop();

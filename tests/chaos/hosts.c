@@ -1,16 +1,54 @@
 /* hosts.c: start, harm and heal the hosts. */
 #include "world.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { TICK_MS = 20, DOWN_MS_MAX = 1500, STOP_MS_MAX = 4500, OFFSET_MS_MAX = 8000 };
 
 struct slot slots[HOSTS];
 int hosts_nr = HOSTS;
+static volatile int *ports; /* shared with the worker processes */
+
+const char *hosts_ports_path(void) {
+    static char path[320];
+    snprintf(path, sizeof path, "%s/ports", slots[0].sv.dir);
+    return path;
+}
+
+static void ports_make(void) {
+    static const int none[HOSTS];
+    int fd = open(hosts_ports_path(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    cr_assert(fd >= 0);
+    cr_assert_eq(pwrite(fd, none, sizeof none, 0), (ssize_t)sizeof none);
+    void *at = mmap(NULL, sizeof none, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    cr_assert(at != MAP_FAILED);
+    ports = at;
+    close(fd);
+}
+
+static void port_set(struct slot *s, int port) {
+    atomic_store(&s->port, port);
+    ports[s - slots] = port;
+}
 
 static void up(struct slot *s) {
-    static const char *const common[] = {"--claim-ttl-ms", "2000",     "--heartbeat-ms", "500",
-                                         "--egress-allow", "127.0.0.1"};
+    static const char *const common[] = {"--claim-ttl-ms",
+                                         "2000",
+                                         "--heartbeat-ms",
+                                         "500",
+                                         "--egress-allow",
+                                         "127.0.0.1",
+                                         "--webhook-retry-ms",
+                                         "10",
+                                         "--webhook-timeout-ms",
+                                         "200",
+                                         "--webhook-attempts",
+                                         "100",
+                                         "--webhook-breaker-seconds",
+                                         "1"};
     size_t n = 0;
     for (; n < sizeof common / sizeof *common; n++) s->args[n] = common[n];
     s->args[n++] = "--clock-file";
@@ -19,7 +57,7 @@ static void up(struct slot *s) {
     s->sv.args = s->args;
     server_again(&s->sv);
     s->state = SLOT_UP;
-    atomic_store(&s->port, s->sv.port);
+    port_set(s, s->sv.port);
 }
 
 void hosts_start(void) {
@@ -39,6 +77,7 @@ void hosts_start(void) {
         struct str err = STR_NONE;
         cr_assert_eq(program(&slots[0].sv, put, NULL, &err), 0, STR_FMT, STR_ARG(err));
     }
+    ports_make();
     for (int i = 1; i < hosts_nr; i++) slots[i].sv = slots[0].sv;
     for (int i = 0; i < hosts_nr; i++) {
         clock_make(&slots[i].clock, slots[0].sv.dir);
@@ -68,14 +107,14 @@ static void harm(struct slot *s, uint64_t *rng, struct storm *out) {
     switch (what) {
     case 0:
     case 1:
-        atomic_store(&s->port, 0);
+        port_set(s, 0);
         server_kill(&s->sv);
         s->state = SLOT_DOWN;
         s->until_ms = now_ms() + (int64_t)client_chance(rng, DOWN_MS_MAX);
         out->kills++;
         break;
     case 2:
-        atomic_store(&s->port, 0);
+        port_set(s, 0);
         rc = server_stop(&s->sv);
         cr_assert_eq(rc, 0, "a host did not stop as it should: %d", rc);
         s->state = SLOT_DOWN;
@@ -126,7 +165,7 @@ void hosts_storm(uint64_t *rng, int64_t ms, struct storm *out) {
 
 void hosts_stop(void) {
     for (int i = 0; i < hosts_nr; i++) {
-        atomic_store(&slots[i].port, 0);
+        port_set(&slots[i], 0);
         cr_expect_eq(server_stop(&slots[i].sv), 0, "host %d did not stop as it should", i);
         slots[i].state = SLOT_DOWN;
     }

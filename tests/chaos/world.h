@@ -26,7 +26,7 @@ enum {
 /* --- hosts.c --- */
 struct slot {
     struct server sv;
-    const char *args[16];
+    const char *args[24];
     struct test_clock clock;
     atomic_int port; /* 0 = down */
     enum { SLOT_UP, SLOT_STOPPED, SLOT_DOWN } state;
@@ -40,10 +40,11 @@ struct storm {       /* what was done to the hosts */
 void hosts_start(void);
 /* Harm them for so long; ends with all of them up. */
 void hosts_storm(uint64_t *rng, int64_t ms, struct storm *out);
-void hosts_stop(void);         /* gracefully, all of them */
-void hosts_last(void);         /* one fresh host with the right time, in slot 0 */
-void hosts_delete(void);       /* at the end of the test */
-int hosts_port(uint64_t *rng); /* of one that is said to be up; 0 = none */
+void hosts_stop(void);              /* gracefully, all of them */
+void hosts_last(void);              /* one fresh host with the right time, in slot 0 */
+void hosts_delete(void);            /* at the end of the test */
+int hosts_port(uint64_t *rng);      /* of one that is said to be up; 0 = none */
+const char *hosts_ports_path(void); /* a file of HOSTS ints: the same, for other processes */
 
 /* --- actors.c --- */
 enum op_kind { OP_CREATE, OP_CANCEL, OP_PAUSE, OP_RESUME, OP_RESOLVE, OP_FORK, OP_KIND_NR };
@@ -93,9 +94,23 @@ void actors_settle(void);
 void actors_free(void);
 
 /* --- workers.c --- */
+enum { WORKERS = 4, WORKER_PYTHON = 3 };
 void workers_start(uint64_t seed);
+void workers_calm(void); /* nobody harms them any more */
 void workers_stop(void);
-void workers_check(const struct server *sv); /* afterwards; frees what they remember */
+/* Where one writes what it did; it outlives it. */
+const char *worker_journal(unsigned no, char out[320]);
+
+/* --- journal.c --- */
+void journal_check(const struct server *sv); /* against the log, when the workers have stopped */
+
+/* --- replays.c --- */
+void replays_check(const struct server *sv); /* replays every run; nobody is called */
+
+/* --- hooks.c --- */
+void hooks_start(uint64_t seed); /* a receiver that misbehaves, and webhooks to it */
+void hooks_calm(void);           /* it behaves from now on */
+void hooks_check(const struct server *sv); /* afterwards; ends the receiver */
 
 /* --- checks.c --- */
 void checks_wait_quiet(void); /* every run has ended or waits for something that can come */

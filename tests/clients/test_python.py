@@ -66,6 +66,8 @@ class Runs(Case):
         run = self.client.runs.wait(made["runId"], max_wait=20)
         self.assertEqual((run["status"], run["tags"], run["metadata"]), ("completed", ["first"], {"a": 1}))
         self.assertEqual(self.client.runs.get(made["runId"]), run)
+        bundle = self.client.runs.debug_bundle(made["runId"])
+        self.assertEqual((bundle["run"]["runId"], bundle["events"][-1]["type"]), (made["runId"], "run.completed"))
         page = self.client.runs.poll(made["runId"], wait=1)
         self.assertTrue(page["isComplete"])
         self.assertEqual(self.client.runs.poll(made["runId"], page["events"][0]["sequence"])["events"], page["events"][1:])
@@ -110,6 +112,7 @@ class Runs(Case):
         self.assertEqual(self.client.discovery.index()["name"], "wopr")
         self.assertIn("/v1/runs", self.client.discovery.openapi()["paths"])
         self.assertEqual(self.client.workflows.get("ticks")["id"], "ticks")
+        self.assertTrue(self.client.audit.verify(0)["chainValid"])
         self.assertRaises(wopr_client.NotFoundError, self.client.artifacts.get, self.begin("conformance-noop"), "none")
 
     def test_workflows_come_and_go(self):

@@ -48,6 +48,8 @@ test("a run from its start to its end", async () => {
   const run = await ended(made.runId);
   assert.deepEqual([run.status, run.tags, run.metadata], ["completed", ["first"], { a: 1 }]);
   assert.deepEqual(await client.runs.get(made.runId), run);
+  const bundle = await client.runs.debugBundle(made.runId);
+  assert.deepEqual([bundle.run.runId, bundle.events.at(-1).type], [made.runId, "run.completed"]);
   const page = await client.runs.poll(made.runId, { timeout: 1 });
   assert.equal(page.isComplete, true);
   assert.deepEqual((await client.runs.poll(made.runId, { lastSequence: page.events[0].sequence })).events, page.events.slice(1));
@@ -96,6 +98,7 @@ test("what there is to read", async () => {
   assert.equal((await client.discovery.index()).name, "wopr");
   assert.ok("/v1/runs" in (await client.discovery.openapi()).paths);
   assert.equal((await client.workflows.get("ticks")).id, "ticks");
+  assert.equal((await client.audit.verify({ fromSeq: 0 })).chainValid, true);
   await assert.rejects(client.artifacts.get(await begin("conformance-noop"), "none"), wopr.NotFoundError);
 });
 

@@ -69,7 +69,7 @@ class World:
         """Starts the host, on the same database."""
         command = [self._wopr, "serve", "--db", self._db, "--port", "0", "--ops-port", "-1", "--conformance-seed", "--log-level", "error",
                    "--seed", self._seed]
-        env = dict(os.environ, OPENWOP_API_KEY=self.key)
+        env = dict(os.environ, OPENWOP_API_KEY=self.key, WOPR_AUDIT_LOG="changes")
         self._process = subprocess.Popen(command + list(self._options), stdout=subprocess.PIPE, text=True, env=env)
         for line in self._process.stdout:
             found = re.search(r"listens on http://127\.0\.0\.1:(\d+)", line)

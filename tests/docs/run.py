@@ -52,7 +52,7 @@ VARYING = [  # what a run does not repeat: how it is recognised
 COMMON = "\ninstall_packages() { :; }\nbuild_tree() { :; }\n"
 # Programs of the same name elsewhere on the machine are not the page's.
 PIDOF = """#!/bin/sh
-session() { set -- $(cat "/proc/$1/stat"); echo "$6"; }
+session() { set -- $(cat "/proc/$1/stat" 2>/dev/null); echo "${6:-ended}"; }
 for pid in $(/bin/pidof "$@"); do [ "$(session "$pid")" != "$(session $$)" ] || echo "$pid"; done
 """
 # Programs of a page look for a host at port 8080.
@@ -106,13 +106,19 @@ class Clone:
 class Shell:
     """One shell for the commands of a page: variables stay.  Whatever it starts belongs to its session."""
 
-    def __init__(self, clone: Clone):
+    command_s = COMMAND_S
+
+    def __init__(self, clone: "Clone"):
         self.clone = clone
+        self.process = self.start()
+
+    def start(self) -> subprocess.Popen:
+        clone = self.clone
         env = {k: v for k, v in os.environ.items() if not k.startswith(("WOPR_", "OPENWOP_", "PYTHON"))}
         env.update(PATH=clone.path("bin") + ":" + env["PATH"], HOME=clone.path("home"), LC_ALL="C.UTF-8", OPENWOP_PORT=str(clone.port),
                    WOPR_OPS_PORT=str(clone.ops_port), WOPR_LOG_LEVEL="error")
-        self.process = subprocess.Popen(["bash"], cwd=clone.folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        return subprocess.Popen(["bash"], cwd=clone.folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, start_new_session=True)
 
     def host_start(self) -> list:
         """What ./run printed."""
@@ -128,7 +134,7 @@ class Shell:
         raise SystemExit("the host did not start: " + text)
 
     def run(self, command: str) -> list:
-        watch = threading.Timer(COMMAND_S, self.kill)
+        watch = threading.Timer(self.command_s, self.kill)
         watch.start()
         self.process.stdin.write("{ %s\n} </dev/null\necho\necho %s\n" % (self.clone.here(command), END))
         self.process.stdin.flush()
@@ -139,7 +145,7 @@ class Shell:
                 break
             lines.append(line.rstrip())
         else:
-            raise SystemExit("the shell ended, or %d s were over: %s\n%s" % (COMMAND_S, command, "\n".join(lines)))
+            raise SystemExit("the shell ended, or %d s were over: %s\n%s" % (self.command_s, command, "\n".join(lines)))
         if lines and lines[-1] == "":
             lines.pop()  # our own empty line, unless the output had no newline at its end
         while lines and lines[-1] == "":
@@ -193,7 +199,7 @@ def commands_of(lines: list) -> list:
 
 
 class NotRun:
-    """The rows of not-run.txt: PAGE | COMMAND | REASON."""
+    """The rows of not-run.txt: PAGE | COMMAND | REASON; the command "*" is every one of the page that has no other row."""
 
     def __init__(self):
         self.rows = {}
@@ -207,10 +213,11 @@ class NotRun:
                 self.rows[(page, command)] = False
 
     def has(self, page: str, command: str) -> bool:
-        found = (page, command) in self.rows
-        if found:
-            self.rows[(page, command)] = True
-        return found
+        for row in ((page, command), (page, "*")):
+            if row in self.rows:
+                self.rows[row] = True
+                return True
+        return False
 
     def unused(self, pages: list) -> list:
         return [row for row, used in self.rows.items() if not used and row[0] in pages]

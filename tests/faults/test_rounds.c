@@ -59,7 +59,8 @@ struct scene {
 /* The allocations of a start are thousands: each of the first, then ever fewer. */
 static unsigned next(const struct scene *sc, const struct trial *t, unsigned n) {
     bool many = t->sites == 1u << FAULT_MALLOC || sc->writes_are_many;
-    return !many || n < 40 ? n + 1 : n + 1 + n / (sc->stride ? sc->stride : 200);
+    unsigned more = n < 8 ? 1 : world_pace();
+    return !many || n < 40 ? n + more : n + more * (1 + n / (sc->stride ? sc->stride : 200));
 }
 
 static void round_end(const struct scene *sc, const struct trial *t, unsigned n, int rc) {

@@ -510,3 +510,9 @@ void world_retry(struct world_run *r, int plan) {
     cr_assert(str_eqc(p->idem_response.body, r->answer[plan]), "%s: another answer", r->id);
     plan_unref(p);
 }
+
+unsigned world_pace(void) {
+    const char *text = getenv("WOPR_FAULTS_EVERY");
+    long n = text ? strtol(text, NULL, 10) : 1;
+    return n > 0 && n <= 100 ? (unsigned)n : 1;
+}

@@ -237,6 +237,21 @@ int program(const struct server *s, const char *const *args, struct str *out, st
     return WIFEXITED(status) ? WEXITSTATUS(status) : -2;
 }
 
+int program_on(struct server *s, const char *command, const char *const *args, struct str *out,
+               struct str *err) {
+    const char *all[ARGS_MAX];
+    size_t n = 0;
+    if (command != NULL) all[n++] = command;
+    for (; *args != NULL && n < ARGS_MAX - 3; args++) all[n++] = *args;
+    all[n++] = "--url";
+    all[n++] = s->base;
+    all[n] = NULL;
+    s->client_key = s->key;
+    int rc = program(s, all, out, err);
+    s->client_key = NULL;
+    return rc;
+}
+
 /* --- requests --- */
 static size_t collect(char *p, size_t size, size_t n, void *ctx) {
     buf_add(ctx, p, size * n);

@@ -49,6 +49,10 @@ void server_end(struct server *s); /* stop and delete the folder */
 /* Run "wopr ARGS --db <db>", collect stdout (and stderr when err != NULL); returns the exit status.
  */
 int program(const struct server *s, const char *const *args, struct str *out, struct str *err);
+/* "wopr COMMAND ARGS --url <base>", with the key of the server in the environment; command may be
+ * NULL. */
+int program_on(struct server *s, const char *command, const char *const *args, struct str *out,
+               struct str *err);
 
 struct reply {
     long status;

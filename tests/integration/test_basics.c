@@ -80,6 +80,7 @@ Test(basics, only_runnable_fixtures_are_advertised /* CAP-23, FIX-3 */) {
 Test(basics, openapi_describes_the_mounted_routes /* RUN-47, HTTP-4 */) {
     struct reply r = ask(&sv, "GET", "/v1/openapi.json", NULL, NO_AUTH);
     cr_assert_eq(r.status, 200);
+    cr_expect(str_eqc(header(&r, "Cache-Control"), "public, max-age=300"), "HTTP-16");
     cr_expect(str_starts(text_at(r.body, "openapi"), STR("3.1")));
     cr_expect_not_null(at(r.body, "paths").p);
     cr_expect_not_null(strstr(r.body.p, "\"/v1/runs/{runId}:pause\""));

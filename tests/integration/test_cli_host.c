@@ -11,23 +11,7 @@ TestSuite(cli_host, .init = up, .fini = down, .timeout = 240);
 
 static struct str out, err;
 
-/* "wopr ARGS --url <base>", with the key of the host in the environment */
-static int operate(const char *const *args) {
-    const char *all[24];
-    size_t n = 0;
-    while (args[n] != NULL) {
-        all[n] = args[n];
-        n++;
-    }
-    all[n++] = "--url";
-    all[n++] = sv.base;
-    all[n] = NULL;
-    sv.client_key = sv.key;
-    int rc = program(&sv, all, &out, &err);
-    sv.client_key = NULL;
-    return rc;
-}
-#define OPERATE(...) operate((const char *const[]){__VA_ARGS__, NULL})
+#define OPERATE(...) program_on(&sv, NULL, (const char *const[]){__VA_ARGS__, NULL}, &out, &err)
 #define ON_FILE(...) program(&sv, (const char *const[]){__VA_ARGS__, NULL}, &out, &err)
 
 Test(cli_host, runs_are_paused_resumed_and_cancelled) {
@@ -110,6 +94,12 @@ Test(cli_host, wrong_use_and_unreachable_hosts_are_told_apart) {
     cr_expect_eq(ON_FILE("runs", "cancel", "x", "--url", "http://127.0.0.1:1"), 1);
     cr_expect_not_null(strstr(err.p, "http://127.0.0.1:1"), STR_FMT, STR_ARG(err));
     cr_expect_null(strstr(err.p, sv.key), "the key is never printed");
+    static const char *const LISTS[][2] = {
+        {"runs", "list"}, {"interrupts", "list"}, {"tasks", "list"}, {"webhooks", "list"}};
+    for (size_t i = 0; i < sizeof LISTS / sizeof *LISTS; i++) {
+        cr_expect_eq(ON_FILE(LISTS[i][0], LISTS[i][1], "--url", "http://127.0.0.1:1"), 1);
+        cr_expect_eq(out.n, 0u, "no head over a list that is not there: " STR_FMT, STR_ARG(out));
+    }
     cr_expect_eq(ON_FILE("runs", "cancel", "x", "--url", "gopher://x"), 1);
     cr_expect_eq(ON_FILE("runs", "cancel", "../../v1/runs", "--url", sv.base), 1,
                  "an id is one segment of the path");
@@ -168,4 +158,26 @@ Test(cli_host, nodes_lists_what_a_host_and_its_workers_serve) {
     cr_expect(str_eq(out, remote), STR_FMT "\nbut " STR_FMT, STR_ARG(remote), STR_ARG(out));
     cr_expect_eq(OPERATE("nodes", "acme.cot"), 1);
     cr_expect_not_null(strstr(err.p, "did you mean acme.cut?"), STR_FMT, STR_ARG(err));
+}
+
+/* A type that this program does not have is a mistake only if nobody else can have it. */
+Test(cli_host, check_without_a_host_knows_that_workers_may_have_a_type /* WRK-4 */) {
+    static const char *const CHECK[] = {
+        "workflow", "check", WOPR_SOURCE_DIR "/clients/python/examples/quote.json", NULL};
+    cr_expect_eq(program(NULL, CHECK, &out, &err), 0, STR_FMT, STR_ARG(err));
+    cr_expect_not_null(strstr(err.p, "warning at /nodes/0/typeId = \"acme.price\""), STR_FMT,
+                       STR_ARG(err));
+    cr_expect_not_null(strstr(err.p, "--url"), "the remedy: " STR_FMT, STR_ARG(err));
+    cr_expect_not_null(strstr(out.p, "ok, quote version"), STR_FMT, STR_ARG(out));
+    cr_expect_eq(program_on(&sv, NULL, CHECK, &out, &err), 1,
+                 "the host was asked, and no worker is there");
+    cr_expect_not_null(strstr(err.p, "no worker has registered it"), STR_FMT, STR_ARG(err));
+    cr_expect_eq(ON_FILE("workflow", "put", CHECK[2]), 1, "the file knows its workers");
+    cr_expect_not_null(strstr(err.p, "no worker has registered it"), STR_FMT, STR_ARG(err));
+    struct reply r =
+        ask(&sv, "POST", "/v1/host/wopr/worker-types", "{\"typeId\":\"acme.price\"}", NULL);
+    cr_assert_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
+    cr_expect_eq(program_on(&sv, NULL, CHECK, &out, &err), 0, STR_FMT, STR_ARG(err));
+    cr_expect_eq(err.n, 0u, STR_FMT, STR_ARG(err));
+    cr_expect_eq(ON_FILE("workflow", "put", CHECK[2]), 0, STR_FMT, STR_ARG(err));
 }

@@ -89,8 +89,41 @@ Test(idempotency, the_answer_survives_a_crash /* IDEM-12, production-profile Dur
     cr_expect(str_eq(text_at(again.body, "runId"), text_at(first.body, "runId")));
 }
 
+/* The one host is killed, the other one is there, and the first comes back: one run, one answer. */
+Test(idempotency, the_answer_is_the_same_at_another_host /* IDEM-12, IDEM-13 */) {
+    const char *body = "{\"workflowId\":\"conformance-idempotent\",\"inputs\":{\"nonce\":\"h\"}}";
+    const char *other = "{\"workflowId\":\"conformance-idempotent\",\"inputs\":{\"nonce\":\"o\"}}";
+    const char *const h[] = {"Idempotency-Key: k-hosts", NULL};
+    struct server b;
+    struct reply first = keyed("k-hosts", "POST", "/v1/runs", body);
+    cr_assert_eq(first.status, 201, STR_FMT, STR_ARG(first.body));
+    server_beside(&b, &sv, NULL);
+    for (int round = 0; round < 3; round++) {
+        struct reply again = ask(&b, "POST", "/v1/runs", body, h);
+        cr_expect_eq(again.status, 201, STR_FMT, STR_ARG(again.body));
+        cr_expect(is_replay(&again));
+        cr_expect(str_eq(again.body, first.body));
+        again = ask(&b, "POST", "/v1/runs", other, h);
+        expect_error(&again, 409, "idempotency_key_conflict");
+        if (round == 0) server_kill(&sv);
+        if (round == 1) {
+            server_again(&sv);
+            again = keyed("k-hosts", "POST", "/v1/runs", body);
+            cr_expect(is_replay(&again) && str_eq(again.body, first.body), STR_FMT,
+                      STR_ARG(again.body));
+        }
+    }
+    cr_assert_eq(server_stop(&b), 0);
+    struct reply list =
+        ask(&sv, "GET", "/v1/runs?workflowId=conformance-idempotent&limit=100", NULL, NULL);
+    struct json_elements l;
+    cr_assert_eq(json_elements(at(list.body, "runs"), test_arena(), &l, NULL), 0);
+    cr_expect_eq(l.n, 1u, "%zu runs exist", l.n);
+}
+
 struct racer {
     pthread_t thread;
+    const struct server *host;
     char key[64], body[128], run_id[160];
     long status;
     bool in_flight;
@@ -105,7 +138,7 @@ race(void *ctx) { /* the test arena is not for threads: curl's own buffers and a
                      "Bearer %s\r\nIdempotency-Key: %s\r\n"
                      "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
                      sv.key, r->key, strlen(r->body), r->body);
-    r->status = exchange(&sv, request, (size_t)n, answer, sizeof answer);
+    r->status = exchange(r->host ? r->host : &sv, request, (size_t)n, answer, sizeof answer);
     const char *id = strstr(answer, "\"runId\":\"");
     if (id != NULL) sscanf(id + 9, "%150[^\"]", r->run_id);
     r->in_flight = strstr(answer, "idempotency_in_flight") != NULL;
@@ -140,6 +173,37 @@ Test(idempotency, parallel_equal_keys_make_one_run /* IDEM-11, PROF-18 */) {
     struct reply list =
         ask(&sv, "GET", "/v1/runs?workflowId=conformance-idempotent&limit=100", NULL, NULL);
     cr_assert_eq(list.status, 200, STR_FMT, STR_ARG(list.body));
+    struct json_elements l;
+    cr_assert_eq(json_elements(at(list.body, "runs"), test_arena(), &l, NULL), 0);
+    cr_expect_eq(l.n, (size_t)ROUNDS, "%zu runs exist", l.n);
+}
+
+Test(idempotency, parallel_equal_keys_at_two_hosts_make_one_run /* IDEM-11, IDEM-13 */) {
+    enum { N = 8, ROUNDS = 8 };
+    struct server b;
+    server_beside(&b, &sv, NULL);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct racer v[N] = {0};
+        const char *id = NULL;
+        for (int i = 0; i < N; i++) {
+            v[i].host = i % 2 ? &b : &sv;
+            snprintf(v[i].key, sizeof v[i].key, "hosts-%d", round);
+            snprintf(v[i].body, sizeof v[i].body,
+                     "{\"workflowId\":\"conformance-idempotent\",\"inputs\":{\"nonce\":\"p\"}}");
+        }
+        run_race(v, N);
+        for (int i = 0; i < N; i++) {
+            cr_expect(v[i].status == 201 || (v[i].status == 409 && v[i].in_flight), "%ld",
+                      v[i].status);
+            if (v[i].status != 201) continue;
+            if (id == NULL) id = v[i].run_id;
+            cr_expect_str_eq(v[i].run_id, id);
+        }
+        cr_expect_not_null(id);
+    }
+    cr_assert_eq(server_stop(&b), 0);
+    struct reply list =
+        ask(&sv, "GET", "/v1/runs?workflowId=conformance-idempotent&limit=100", NULL, NULL);
     struct json_elements l;
     cr_assert_eq(json_elements(at(list.body, "runs"), test_arena(), &l, NULL), 0);
     cr_expect_eq(l.n, (size_t)ROUNDS, "%zu runs exist", l.n);

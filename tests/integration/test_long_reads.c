@@ -114,3 +114,23 @@ Test(long_reads, megabytes_are_rendered_elsewhere_however_few_the_events /* S6, 
             cr_expect_gt(reads(), before, "%s of %s", TAILS[k], i == 0 ? "a run" : "its fork");
         }
 }
+
+/* The definition of a run is compiled when it is asked for the first time, however small: by a
+ * stream or a creation. */
+Test(long_reads, a_definition_that_is_not_compiled_yet_is_compiled_elsewhere /* SSE-17, RUN-2 */) {
+    const char *run = ended("plain", NULL);
+    server_stop(&sv);
+    server_again(&sv);
+    long before = reads();
+    struct stream st = values(run, "");
+    expect_end(&st, run);
+    cr_expect_gt(reads(), before, "by a stream");
+    before = reads();
+    (void)ended("plain", NULL); /* the stream's would do, but for what creations check besides */
+    (void)ended("asks", NULL);
+    cr_expect_gt(reads(), before, "by a creation");
+    before = reads();
+    st = values(run, "");
+    (void)ended("asks", NULL);
+    cr_expect_eq(reads(), before, "compiled already");
+}

@@ -49,6 +49,8 @@ Test(operations, keys_are_made_listed_and_revoked_beside_the_host /* AUTH-1, AUT
     cr_assert_not_null(row, STR_FMT, STR_ARG(out));
     cr_expect_not_null(strstr(row, "active   live"));
     cr_expect_not_null(strstr(row, "runs:create"));
+    cr_expect_not_null(strstr(fmt(STR_FMT, STR_ARG(first_line(str_c(row)))), "dashboard"),
+                       "the label it was given");
     cr_expect_null(strstr(out.p, fmt(STR_FMT, STR_ARG(key))), "only ids are listed");
     cr_assert_eq(RUN(&out, &err, "keys", "revoke", fmt(STR_FMT, STR_ARG(id))), 0);
     cr_expect_eq(status_with(key, "POST", "/v1/runs", noop), 401, "from the next request on");

@@ -124,3 +124,29 @@ Test(quotas_tenant, the_runs_of_one_tenant_leave_room_for_another /* S7 */) {
     expect_quota(&r, "tenant-runs-active-max");
     cr_expect_eq(ask(&sv, "POST", "/v1/runs", body, other).status, 201);
 }
+
+static void up_limited_tenants(void) {
+    static const char *const args[] = {"--tenant-rate", "1", "--tenant-burst", "40", NULL};
+    server_start(&sv, args);
+}
+TestSuite(quotas_rate, .init = up_limited_tenants, .fini = down, .timeout = 240);
+
+Test(quotas_rate, all_keys_of_a_tenant_share_a_rate_that_others_do_not_feel /* AUTH-12, ERR-8 */) {
+    const char *const second[] = {key_with(&sv, "all", "alpha"), NULL};
+    const char *const third[] = {key_with(&sv, "all", "alpha"), NULL};
+    const char *const other[] = {key_with(&sv, "all", "beta"), NULL};
+    struct reply r = {.status = 200};
+    int n = 0;
+    for (; n < 2000 && r.status == 200; n++)
+        r = ask(&sv, "GET", "/v1/runs", NULL, n % 2 ? second : third);
+    expect_error(&r, 429, "rate_limited");
+    cr_expect_geq(n, 40);
+    cr_expect(str_eqc(text_at(r.body, "details.scope"), "tenant"), STR_FMT, STR_ARG(r.body));
+    cr_expect(header(&r, "Retry-After").n > 0);
+    cr_expect_eq(ask(&sv, "GET", "/v1/runs", NULL, other).status, 200);
+    for (n = 0; n < WAIT_MS && r.status == 429; n += 100) { /* and then it may again */
+        nap_ms(100);
+        r = ask(&sv, "GET", "/v1/runs", NULL, second);
+    }
+    cr_expect_eq(r.status, 200);
+}

@@ -139,19 +139,8 @@ Test(webhooks, a_long_answer_is_not_read_and_counts_by_its_status /* HOOK-11 */)
 
 static struct str out, err;
 
-static int operate(const char *const *args) { /* wopr webhooks ARGS, of the host */
-    const char *all[16] = {"webhooks"};
-    size_t n = 1;
-    for (size_t i = 0; args[i] != NULL; i++) all[n++] = args[i];
-    all[n++] = "--url";
-    all[n++] = sv.base;
-    all[n] = NULL;
-    sv.client_key = sv.key;
-    int rc = program(&sv, all, &out, &err);
-    sv.client_key = NULL;
-    return rc;
-}
-#define WEBHOOKS(...) operate((const char *const[]){__VA_ARGS__, NULL})
+#define WEBHOOKS(...)                                                                              \
+    program_on(&sv, "webhooks", (const char *const[]){__VA_ARGS__, NULL}, &out, &err)
 
 Test(webhooks, what_is_given_up_is_a_dead_letter_and_comes_back /* D66 */) {
     const char *id = hook("\"events\":[\"run.completed\"]");

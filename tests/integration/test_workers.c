@@ -317,19 +317,8 @@ Test(workers, operators_see_what_waits_and_who_has_it /* WRK-26, WRK-7 */) {
 
 static struct str shown, told;
 
-static int operate(const char *const *args) { /* wopr tasks ARGS, of the host */
-    const char *all[16] = {"tasks"};
-    size_t n = 1;
-    for (size_t i = 0; args[i] != NULL; i++) all[n++] = args[i];
-    all[n++] = "--url";
-    all[n++] = sv.base;
-    all[n] = NULL;
-    sv.client_key = sv.key;
-    int rc = program(&sv, all, &shown, &told);
-    sv.client_key = NULL;
-    return rc;
-}
-#define TASKS_CLI(...) operate((const char *const[]){__VA_ARGS__, NULL})
+#define TASKS_CLI(...)                                                                             \
+    program_on(&sv, "tasks", (const char *const[]){__VA_ARGS__, NULL}, &shown, &told)
 
 Test(workers, operators_have_a_command /* WRK-26 */) {
     const char *run = worker_run(&sv);

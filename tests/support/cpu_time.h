@@ -6,10 +6,17 @@
 #include <stdint.h>
 #include <time.h>
 
-static inline uint64_t cpu_time_ms(void) {
+static inline uint64_t cpu_time_us(void) {
     struct timespec t = {0};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000u + (uint64_t)t.tv_nsec / 1000000u;
+    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+}
+static inline uint64_t cpu_time_ms(void) { return cpu_time_us() / 1000u; }
+/* Of all threads of the process. */
+static inline uint64_t cpu_time_all_us(void) {
+    struct timespec t = {0};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
 #endif

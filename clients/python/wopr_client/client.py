@@ -187,6 +187,10 @@ class Runs:
     def get(self, run_id: str, **options: Unpack[CallOptions]) -> wire.RunSnapshot:
         return cast(wire.RunSnapshot, self._call("getRun", path={"runId": run_id}, **options))
 
+    def debug_bundle(self, run_id: str, **options: Unpack[CallOptions]) -> wire.RunDebugBundle:
+        """What is known of a run, in one document to hand on."""
+        return cast(wire.RunDebugBundle, self._call("getDebugBundle", path={"runId": run_id}, **options))
+
     def list(self, *, tag: Optional[str] = None, status: Optional[wire.RunStatus] = None, workflow_id: Optional[str] = None,
              fork_of: Optional[str] = None, parent_run_id: Optional[str] = None, limit: Optional[int] = None,
              before: Optional[str] = None, **options: Unpack[CallOptions]) -> wire.RunList:
@@ -337,6 +341,15 @@ class Artifacts:
         return cast(wire.Artifact, self._call("getArtifact", path=path, **options))
 
 
+class Audit:
+    def __init__(self, transport: Transport):
+        self._call = transport.call
+
+    def verify(self, from_seq: Optional[int] = None, to_seq: Optional[int] = None, **options: Unpack[CallOptions]) -> wire.AuditReport:
+        """Has the host compute the chain of its audit log again; ``toSeq`` of the answer says how far it came."""
+        return cast(wire.AuditReport, self._call("verifyAuditLog", query=given(fromSeq=from_seq, toSeq=to_seq), **options))
+
+
 class WoprClient:
     """A host, as seen with one API key.  May be used by any number of threads."""
 
@@ -352,6 +365,7 @@ class WoprClient:
         self.runs = Runs(transport)
         self.interrupts = Interrupts(transport)
         self.artifacts = Artifacts(transport)
+        self.audit = Audit(transport)
         self.tasks = Tasks(transport)
         self.worker_types = WorkerTypes(transport)
         self.webhooks = Webhooks(transport)

@@ -123,6 +123,11 @@ class Runs {
     return this.transport.call("getRun", { path: { runId } }, options);
   }
 
+  /** What is known of a run, in one document to hand on. */
+  debugBundle(runId: string, options?: CallOptions): Promise<wire.RunDebugBundle> {
+    return this.transport.call("getDebugBundle", { path: { runId } }, options);
+  }
+
   /** One page, newest first. */
   list(query: wire.ListRunsQuery = {}, options?: CallOptions): Promise<wire.RunList> {
     return this.transport.call("listRuns", { query: query as Query }, options);
@@ -275,6 +280,15 @@ class Artifacts {
   }
 }
 
+class Audit {
+  constructor(private readonly transport: Transport) {}
+
+  /** Has the host compute the chain of its audit log again; `toSeq` of the answer says how far it came. */
+  verify(query: wire.VerifyAuditLogQuery = {}, options?: CallOptions): Promise<wire.AuditReport> {
+    return this.transport.call("verifyAuditLog", { query: query as Query }, options);
+  }
+}
+
 /** A host, as seen with one API key. */
 export class WoprClient {
   readonly discovery: Discovery;
@@ -283,6 +297,7 @@ export class WoprClient {
   readonly runs: Runs;
   readonly interrupts: Interrupts;
   readonly artifacts: Artifacts;
+  readonly audit: Audit;
   readonly tasks: Tasks;
   readonly workerTypes: WorkerTypes;
   readonly webhooks: Webhooks;
@@ -296,6 +311,7 @@ export class WoprClient {
     this.runs = new Runs(transport);
     this.interrupts = new Interrupts(transport);
     this.artifacts = new Artifacts(transport);
+    this.audit = new Audit(transport);
     this.tasks = new Tasks(transport);
     this.workerTypes = new WorkerTypes(transport);
     this.webhooks = new Webhooks(transport);

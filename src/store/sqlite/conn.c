@@ -62,7 +62,7 @@ int sql_neutral(int sqlite_code) {
     }
 }
 
-static const char *remedy(int code) {
+static const char *code_remedy(int code) {
     switch (code) {
     case WOPR_E_SYNC_FAILED:
         return "check the disk, then restart: the log is read back from it";
@@ -89,13 +89,13 @@ int conn_fail(struct conn *c, int sqlite_code, struct wopr_error *err) {
                            ? sqlite3_errmsg(c->db)
                            : sqlite3_errstr(sqlite_code);
     return wopr_error_set(err, code, "database %s: %s (SQLite %d); %s", c->store->path, what,
-                          sqlite_code, remedy(code));
+                          sqlite_code, code_remedy(code));
 }
 
 int store_alive(struct store *s, struct wopr_error *err) {
     if (!atomic_load_explicit(&s->poisoned, memory_order_relaxed)) return 0;
     return wopr_error_set(err, WOPR_E_SYNC_FAILED, "database %s: a sync failed earlier; %s",
-                          s->path, remedy(WOPR_E_SYNC_FAILED));
+                          s->path, code_remedy(WOPR_E_SYNC_FAILED));
 }
 
 static int on_wal(void *ctx, sqlite3 *db, const char *name, int pages) {
@@ -254,10 +254,15 @@ int query_run(struct query *q, struct wopr_error *err) {
     return rc;
 }
 
-struct str col_str(struct query *q, int i, struct arena *a) {
-    const char *p = (const char *)sqlite3_column_text(q->st, i);
+struct str col_view(struct query *q, int i) {
+    const char *p = sqlite3_column_blob(q->st, i);
     int n = sqlite3_column_bytes(q->st, i);
-    return p && n > 0 ? arena_str(a, str_n(p, (size_t)n)) : STR_NONE;
+    return p && n > 0 ? str_n(p, (size_t)n) : STR_NONE;
+}
+
+struct str col_str(struct query *q, int i, struct arena *a) {
+    struct str s = col_view(q, i);
+    return s.n > 0 ? arena_str(a, s) : STR_NONE;
 }
 
 int64_t col_int(struct query *q, int i) { return sqlite3_column_int64(q->st, i); }

@@ -203,6 +203,16 @@ static int mark_state(struct conn *c, struct hook_mark *m, struct wopr_error *er
     return rc;
 }
 
+/* Moves that woke it do so once, also for the host that delivers next. */
+static int mark_woken(struct conn *c, const struct hook_mark *m, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, SQL_HOOK_WOKEN);
+    bind_int(&q, m->hook_no);
+    bind_int(&q, m->woken_from);
+    bind_int(&q, m->woken_to);
+    return query_run(&q, err);
+}
+
 static int number_of(struct query *q, int64_t *out, struct wopr_error *err) {
     int rc = query_step(q, err);
     if (rc >= 0) *out = rc == 1 ? col_int(q, 0) : 0;
@@ -275,15 +285,16 @@ int store_hook_marks(struct store *s, int64_t epoch, struct hook_mark *marks, si
         marks[i].stopped = marks[i].gone = false;
         rc = mark_state(s->writer, &marks[i], err);
         if (rc != 0 || marks[i].gone) continue;
-        if (marks[i].failed > 0) rc = mark_failures(s->writer, &marks[i], err);
+        if (marks[i].woken_from > 0) rc = mark_woken(s->writer, &marks[i], err);
+        if (rc == 0 && marks[i].failed > 0) rc = mark_failures(s->writer, &marks[i], err);
         if (rc == 0) rc = mark_deads(s->writer, &marks[i], err);
     }
     return write_end(s, rc, err);
 }
 
 /* ------------------------------------------------------------------------------ trimming */
-int store_hook_trim(struct store *s, struct str tenant, bool test_mode, int64_t before,
-                    int64_t now_ms, bool *more, struct wopr_error *err) {
+int store_hook_trim(struct store *s, struct str tenant, bool test_mode, int64_t before, bool *more,
+                    struct wopr_error *err) {
     struct query q;
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
@@ -294,15 +305,20 @@ int store_hook_trim(struct store *s, struct str tenant, bool test_mode, int64_t 
     bind_int(&q, HOOK_TRIM_ROWS);
     rc = query_run(&q, err);
     bool full = rc == 0 && sqlite3_changes64(s->writer->db) == HOOK_TRIM_ROWS;
-    if (rc == 0) {
-        query_begin(&q, s->writer, SQL_HOOK_DEAD_EXPIRE);
-        bind_int(&q, now_ms);
-        bind_int(&q, HOOK_TRIM_ROWS);
-        rc = query_run(&q, err);
-    }
     rc = write_end(s, rc, err);
     if (rc == 0) *more = full;
     return rc;
+}
+
+int store_hook_expire(struct store *s, int64_t now_ms, struct wopr_error *err) {
+    struct query q;
+    int rc = write_begin(s, err);
+    if (rc != 0) return rc;
+    query_begin(&q, s->writer, SQL_HOOK_DEAD_EXPIRE);
+    bind_int(&q, now_ms);
+    bind_int(&q, HOOK_TRIM_ROWS);
+    rc = query_run(&q, err);
+    return write_end(s, rc, err);
 }
 
 int store_hook_orphans(struct store *s, struct wopr_error *err) {

@@ -84,7 +84,7 @@ int store_hooks(struct store *s, struct str tenant, bool test_mode, int64_t afte
     return rc;
 }
 
-int store_hook_backlog(struct store *s, const struct hook_item *h, int64_t *moves,
+int store_hook_backlog(struct store *s, const struct hook_item *h, int64_t until, int64_t *moves,
                        int64_t *oldest_ms, struct wopr_error *err) {
     struct query q;
     int rc = read_begin(&q, s, SQL_HOOK_BACKLOG, err);
@@ -94,6 +94,7 @@ int store_hook_backlog(struct store *s, const struct hook_item *h, int64_t *move
     bind_int(&q, h->state.next_move);
     bind_int(&q, h->row.kinds);
     bind_int(&q, h->row.hook_no);
+    bind_int(&q, until);
     rc = query_step(&q, err);
     int64_t n = rc == 1 ? col_int(&q, 0) : 0, oldest = rc == 1 ? col_int(&q, 1) : 0;
     query_end(&q);
@@ -285,6 +286,18 @@ static int dead_again(struct conn *c, const struct hook_row *row, int64_t now_ms
     return rc == 0 ? 1 : rc;
 }
 
+/* Its state is written by the host that delivers only (H2): a move without events asks for it. */
+static int wish_put(struct conn *c, const struct hook_row *row, int64_t now_ms,
+                    struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, SQL_HOOK_WISH_PUT);
+    bind_text(&q, row->tenant);
+    bind_int(&q, row->test_mode);
+    bind_int(&q, now_ms);
+    bind_int(&q, row->hook_no);
+    return query_run(&q, err);
+}
+
 int store_hook_retry(struct store *s, struct str tenant, bool test_mode, struct str webhook_id,
                      unsigned max, int64_t now_ms, int64_t *queued, struct wopr_error *err) {
     struct hook_item item = {.row = {.hook_no = 0}};
@@ -299,12 +312,11 @@ int store_hook_retry(struct store *s, struct str tenant, bool test_mode, struct 
             rc = wopr_error_set(err, WOPR_E_CONFLICT,
                                 "the webhook failed too often and was stopped; register its URL"
                                 " again (HOOK-15)");
-        if (rc == 0) rc = number_run(s->writer, SQL_HOOK_WAKE, item.row.hook_no, err);
+        if (rc == 0) rc = wish_put(s->writer, &item.row, now_ms, err);
         for (; rc == 0 && more == 1 && n < (int64_t)max; n += more == 1) {
             more = dead_again(s->writer, &item.row, now_ms, err);
             if (more < 0) rc = more;
         }
-        if (rc == 0) rc = hooks_changed(s->writer, err);
         rc = write_end(s, rc, err);
     }
     arena_free(a);

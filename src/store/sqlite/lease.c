@@ -188,5 +188,6 @@ int store_run_park(struct store *s, int64_t run_no, int64_t epoch, struct str re
     if (rc == 0 && sqlite3_changes64(s->writer->db) == 0)
         rc = epoch < 0 ? wopr_error_set(err, WOPR_E_NOT_FOUND, "no such run")
                        : wopr_error_set(err, WOPR_E_FENCED, "the run is not this holder's");
+    if (rc == 0 && reason.n > 0) rc = tasks_hold(s->writer, run_no, err);
     return write_end(s, rc, err);
 }

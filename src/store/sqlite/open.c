@@ -60,7 +60,7 @@ static int folder_make(const char *path, struct wopr_error *err) {
 
 /* Create the file with private permissions; SQLite gives its journals the same. */
 static int file_make(const char *path, struct wopr_error *err) {
-    int fd = fs_open(path, O_RDWR | O_CREAT, 0600);
+    int fd = fs_create(path, O_RDWR, 0600);
     if (fd < 0) return file_fail(err, "open database", path);
     close(fd);
     return 0;
@@ -114,7 +114,8 @@ static int open_writer(struct store *s, struct wopr_error *err) {
     if (rc == 0 && alone) rc = migrate(s->writer, true, err);
     bool shared = s->cfg.host_lock && !s->cfg.exclusive;
     if (rc == 0 && alone && shared) rc = host_lock_share(s, err);
-    return rc == 0 && shared ? schema_beside_others(s, err) : rc;
+    if (rc == 0 && shared) rc = schema_beside_others(s, err);
+    return rc == 0 ? task_counts_begin(s->writer, err) : rc;
 }
 
 int store_open(const struct store_config *cfg, struct store **out, struct wopr_error *err) {

@@ -87,7 +87,7 @@ int host_lock(struct store *s, bool *alone, struct wopr_error *err) {
     int n = snprintf(name, sizeof name, "%s.lock", s->path);
     if (n <= 0 || (size_t)n >= sizeof name)
         return wopr_error_set(err, WOPR_E_CONFIG, "the database path is too long");
-    int fd = fs_open(name, O_RDWR | O_CREAT, 0600);
+    int fd = fs_create(name, O_RDWR, 0600);
     if (fd < 0) return lock_fail(err, "open", s);
     int rc = lock_take(s, fd, alone, err);
     if (rc == 0 && *alone) rc = lock_write_pid(fd, s, err);

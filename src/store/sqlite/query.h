@@ -52,6 +52,8 @@ void query_end(struct query *q);                                   /* reset; har
 MUST_CHECK int query_run(struct query *q, struct wopr_error *err); /* step to the end, 0 or code */
 /* Columns of the current row.  Copies live in the arena (see arena_failed); NULL reads as empty. */
 struct str col_str(struct query *q, int i, struct arena *a);
+/* Until the next step.  It needs no memory; a text of SQLite may, and is NULL without it. */
+struct str col_view(struct query *q, int i);
 int64_t col_int(struct query *q, int i);
 bool col_null(struct query *q, int i);
 bool col_hash(struct query *q, int i, struct sha256 *out); /* false unless 32 bytes */

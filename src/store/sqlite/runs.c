@@ -148,10 +148,7 @@ static bool chan_entry(struct chan_fold *f, struct query *q, struct str value) {
 /* One row; false when memory is short (arena_failed, buf_failed). */
 static bool chan_row(struct chan_fold *f, struct query *q) {
     struct run_view *v = f->v;
-    struct str name =
-        str_n((const char *)sqlite3_column_text(q->st, 0), (size_t)sqlite3_column_bytes(q->st, 0));
-    struct str value =
-        str_n((const char *)sqlite3_column_text(q->st, 3), (size_t)sqlite3_column_bytes(q->st, 3));
+    struct str name = col_view(q, 0), value = col_view(q, 3);
     bool same = v->chans_nr > 0 && str_eq(v->chans[v->chans_nr - 1].name, name);
     if (!same) {
         chan_close(f);

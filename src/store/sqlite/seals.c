@@ -112,12 +112,15 @@ int store_sealed(struct store *s, int64_t run_no, int64_t from, int64_t until, s
 /* ------------------------------------------------------------------------------ rows of a plan */
 int sealed_put(const struct row_writer *w, const struct plan_sealed *row) {
     struct query q;
+    int rc;
+    /* A task that ended in the plan in which it began wants nothing any more. */
+    if (row->seq <= SEALED_TASKS && !task_wants_box(w, row->seq, &rc)) return rc;
     query_begin(&q, w->c, SQL_SEALED_PUT);
     bind_int(&q, w->run_no);
     bind_int(&q, row->seq);
     bind_int(&q, row->key_no);
     bind_bytes(&q, row->box.p, row->box.n);
-    int rc = query_run(&q, w->err);
+    rc = query_run(&q, w->err);
     if (rc != 0 || sqlite3_changes64(w->c->db) == 1) return rc;
     return seal_key_gone(w->c, w->err);
 }

@@ -50,6 +50,7 @@ struct usages {
     size_t n, cap;
 };
 struct conn;
+/* Add to a tenant's counts, which may be negative; NO_MEMORY. */
 MUST_CHECK int usage_add(struct usages *u, struct str tenant, int64_t runs, int64_t open,
                          int64_t bytes, struct wopr_error *err);
 MUST_CHECK int usage_tenant(struct conn *c, struct plan *p, struct wopr_error *err); /* p->tenant */
@@ -61,6 +62,7 @@ void usages_free(struct usages *u);
 
 /* --- stats.c --- */
 struct store;
+/* A checkpoint of the WAL ended with this code after ns; from any thread. */
 void checkpoint_count(struct store *s, int sqlite_code, uint64_t ns);
 
 /* --- memo.c: see there --- */
@@ -198,6 +200,12 @@ MUST_CHECK int task_guard(struct conn *c, const struct plan *p, int *refusal,
  * audited. */
 MUST_CHECK int audit_key_changed(struct conn *c, const char *type, struct str tenant,
                                  struct str key_id, struct wopr_error *err);
+/* Ready tasks of the run wait until it moves again. */
+MUST_CHECK int tasks_hold(struct conn *c, int64_t run_no, struct wopr_error *err);
+/* Does an open task of the run refer to the sealed value at this place?  *rc: could it be asked? */
+bool task_wants_box(const struct row_writer *w, int64_t at, int *rc);
+/* --- task_counts.c --- */
+MUST_CHECK int task_counts_begin(struct conn *c, struct wopr_error *err); /* of the writer */
 /* --- hook_moves.c --- */
 MUST_CHECK int hooks_any(struct conn *c, bool *any, struct wopr_error *err);
 /* After the events of p: the row by which subscriptions find them.  *moved: there is one. */

@@ -115,6 +115,25 @@ int task_put(const struct row_writer *w, const struct plan_task *t) {
     return query_run(&q, w->err);
 }
 
+int tasks_hold(struct conn *c, int64_t run_no, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, SQL_TASK_HOLD);
+    bind_int(&q, run_no);
+    return query_run(&q, err);
+}
+
+bool task_wants_box(const struct row_writer *w, int64_t at, int *rc) {
+    struct query q;
+    query_begin(&q, w->c, SQL_TASK_WANTS_BOX);
+    bind_int(&q, w->run_no);
+    bind_int(&q, at);
+    *rc = query_step(&q, w->err);
+    query_end(&q);
+    bool wants = *rc == 1;
+    if (*rc > 0) *rc = 0;
+    return wants;
+}
+
 int task_guard(struct conn *c, const struct plan *p, int *refusal, struct wopr_error *err) {
     struct query q;
     if (p->guard.task_id.n == 0) return 0;

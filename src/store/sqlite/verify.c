@@ -131,6 +131,11 @@ static int walk_orphans(const struct walk *w) {
         finding_report(w, 0, STR_NONE, "usage", "what tenant %s takes does not match its runs",
                        col_z(q.st, 0));
     if (rc != 0) return rc;
+    query_begin(&q, w->c, SQL_VERIFY_TASK_COUNTS);
+    while ((rc = query_step(&q, w->err)) == 1)
+        finding_report(w, 0, STR_NONE, "tasks", "the counts of type %s do not match its tasks",
+                       col_z(q.st, 2));
+    if (rc != 0) return rc;
     query_begin(&q, w->c, SQL_VERIFY_WORKFLOWS);
     while ((rc = query_step(&q, w->err)) == 1)
         finding_report(w, 0, STR_NONE, "workflows",

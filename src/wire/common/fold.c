@@ -26,12 +26,14 @@ struct wire_fold {
 };
 
 /* The engine's cached one when its hash matches. */
-int wire_workflow_of(struct wire *w, const struct run_origin *o, struct arena *scratch,
+int wire_workflow_of(struct wire *w, const struct run_origin *o, bool here, struct arena *scratch,
                      struct workflow **out, struct wopr_error *err) {
     const struct run_meta *m = &o->meta;
     struct workflow *wf = NULL;
     struct str text;
-    if (engine_workflow(w->engine, m->tenant, m->test_mode, m->workflow_id, &wf, NULL) == 0) {
+    int rc = (here ? engine_workflow_here : engine_workflow)(w->engine, m->tenant, m->test_mode,
+                                                             m->workflow_id, &wf, NULL);
+    if (rc == 0) {
         if (sha256_eq(&wf->hash, &o->workflow_hash)) {
             *out = wf;
             return 0;
@@ -39,15 +41,16 @@ int wire_workflow_of(struct wire *w, const struct run_origin *o, struct arena *s
         workflow_unref(wf);
     }
     const struct wf_env env = {.accepted = true}; /* checked when it was stored */
-    int rc = store_workflow_by_hash(w->store, &o->workflow_hash, scratch, &text, err);
+    if (here) return WOPR_E_TOO_BIG;
+    rc = store_workflow_by_hash(w->store, &o->workflow_hash, scratch, &text, err);
     if (rc == WOPR_E_NOT_FOUND)
         return wopr_error_set(err, WOPR_E_CORRUPT, "the workflow of a run is missing");
     if (rc != 0) return rc;
     return workflow_compile(text, &env, out, err);
 }
 
-int wire_fold_new(struct wire *w, int64_t run_no, wire_fold_frame *frame, struct wire_fold **out,
-                  struct wopr_error *err) {
+int wire_fold_new(struct wire *w, int64_t run_no, wire_fold_frame *frame, bool here,
+                  struct wire_fold **out, struct wopr_error *err) {
     struct wire_fold *f = MEM_NEW(struct wire_fold);
     int rc = WOPR_E_NO_MEMORY;
     if (!f) return wopr_error_set(err, rc, "no memory to fold a run");
@@ -62,7 +65,7 @@ int wire_fold_new(struct wire *w, int64_t run_no, wire_fold_frame *frame, struct
     }
     rc = store_run_origin(w->store, run_no, f->arena, &f->origin, err);
     if (rc != 0) goto fail;
-    rc = wire_workflow_of(w, &f->origin, f->scratch, &f->wf, err);
+    rc = wire_workflow_of(w, &f->origin, here, f->scratch, &f->wf, err);
     if (rc != 0) goto fail;
     rc = run_state_new(f->wf, &f->origin.meta, &w->limits, &f->state, err);
     if (rc != 0) goto fail;

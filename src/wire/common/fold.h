@@ -17,8 +17,9 @@ struct wire_children { /* of the run, when the frame is made */
 typedef int wire_fold_frame(const struct run_state *s, const struct run_origin *o,
                             const struct wire_children *children, struct arena *scratch,
                             struct buf *out);
-/* NO_MEMORY, or what reading the run's origin and workflow returns.  Blocks on the store. */
-MUST_CHECK int wire_fold_new(struct wire *w, int64_t run_no, wire_fold_frame *frame,
+/* NO_MEMORY, or what reading the run's origin and workflow returns.  Blocks on the store.  Here: on
+ * a thread that others wait for; WOPR_E_TOO_BIG when the definition would have to be compiled. */
+MUST_CHECK int wire_fold_new(struct wire *w, int64_t run_no, wire_fold_frame *frame, bool here,
                              struct wire_fold **out, struct wopr_error *err);
 void wire_fold_free(struct wire_fold *f);          /* takes NULL */
 size_t wire_fold_bytes(const struct wire_fold *f); /* memory in use */
@@ -34,8 +35,9 @@ void wire_fold_resume(struct wire_fold *f, int64_t seq);
  * else: the conditions of the event need another turn. */
 int wire_fold_event(void *state, const struct event *e, bool here, struct buf *out);
 
-/* The definition a run was created with; the caller owns a reference. */
-MUST_CHECK int wire_workflow_of(struct wire *w, const struct run_origin *o, struct arena *scratch,
-                                struct workflow **out, struct wopr_error *err);
+/* The definition a run was created with; the caller owns a reference.  Here: as above. */
+MUST_CHECK int wire_workflow_of(struct wire *w, const struct run_origin *o, bool here,
+                                struct arena *scratch, struct workflow **out,
+                                struct wopr_error *err);
 
 #endif

@@ -33,7 +33,7 @@ static int node_demands_bearer(struct wire *w, const struct interrupt_row *row, 
     struct workflow *wf = NULL;
     bool demands = false;
     int rc = store_run_origin(w->store, row->run_no, a, &origin, err);
-    if (rc == 0) rc = wire_workflow_of(w, &origin, a, &wf, err);
+    if (rc == 0) rc = wire_workflow_of(w, &origin, false, a, &wf, err);
     if (rc != 0) return rc;
     int node = workflow_node_index(wf, row->node_id);
     if (node >= 0) demands = intr_auth_required(&wf->nodes[node]);

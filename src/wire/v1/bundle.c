@@ -93,7 +93,7 @@ static int inputs_read(struct bundle *b, struct wopr_error *err) {
 
 /* --- the run --- */
 
-static void nullable(struct jw *w, const char *key, struct str text) {
+static void nullable_put(struct jw *w, const char *key, struct str text) {
     if (text.n) jw_kstr(w, key, text);
     else jw_kraw(w, key, STR("null"));
 }
@@ -103,7 +103,7 @@ static void run_times(struct jw *w, const struct run_view *v) {
     v1_time_member(w, "startedAt", v->started_ms);
     v1_time_member(w, "completedAt", v->completed_ms);
     if (v->completed_ms > 0) time_format(v->completed_ms, at);
-    nullable(w, "endedAt", v->completed_ms > 0 ? str_c(at) : STR_NONE);
+    nullable_put(w, "endedAt", v->completed_ms > 0 ? str_c(at) : STR_NONE);
 }
 
 /* Only members that the schema of bundles lists, and completedAt (CON-38, DBG-4). */
@@ -117,7 +117,7 @@ static int run_render(struct bundle *b, bool whole, struct wopr_error *err) {
     jw_kstr(&w, "workflowId", v->workflow_id);
     jw_kstrz(&w, "status", bundle_status(v->head.status));
     run_times(&w, v);
-    nullable(&w, "currentNodeId", v->current_node);
+    nullable_put(&w, "currentNodeId", v->current_node);
     if (v->error.n && v->head.status == RUN_FAILED) v1_error_member(&w, v->error, whole);
     else jw_kraw(&w, "error", STR("null"));
     if (whole && b->inputs.p) jw_kraw(&w, "inputs", b->inputs);

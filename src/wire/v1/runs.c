@@ -88,12 +88,13 @@ static int tenant_check(const struct http_call *c, struct str tenant_id, struct 
                           "the key does not belong to the tenant that the body names");
 }
 
-static int workflow_find(struct http_call *c, struct str id, struct workflow **out,
+static int workflow_find(struct http_call *c, struct str id, bool here, struct workflow **out,
                          struct wopr_error *err) {
     struct workflow *wf = NULL;
     int rc = WOPR_E_NOT_FOUND;
     if (id.n <= WIRE_ID_CHARS)
-        rc = engine_workflow(wire_of(c)->engine, c->who.tenant, c->who.test_mode, id, &wf, err);
+        rc = (here ? engine_workflow_here : engine_workflow)(wire_of(c)->engine, c->who.tenant,
+                                                             c->who.test_mode, id, &wf, err);
     if (rc == WOPR_E_NOT_FOUND) /* RUN-2: 400, and the unknown id is not repeated (HTTP-14) */
         return wire_field_error(err, "workflowId", "unknown_workflow",
                                 "workflowId names no workflow of this tenant");
@@ -129,7 +130,8 @@ static int command_fill(struct http_call *c, const struct v1_create_run_request 
     return 0;
 }
 
-int v1_create_run(struct http_call *c) {
+/* Here: WOPR_E_TOO_BIG, and nothing has happened, when the definition would have to be compiled. */
+static int create_run(struct http_call *c, bool here) {
     struct wopr_error err = {0};
     struct v1_create_run_request body = {0};
     struct workflow *wf = NULL;
@@ -140,7 +142,8 @@ int v1_create_run(struct http_call *c) {
     if (rc == 0) rc = tenant_check(c, body.tenant_id, &err);
     if (rc == 0) rc = members_check(&body, &err);
     if (rc == 0) rc = dedup_read(c, body.scope_id, &wc->cmd.create.dedup_enforce, &err);
-    if (rc == 0) rc = workflow_find(c, body.workflow_id, &wf, &err);
+    if (rc == 0) rc = workflow_find(c, body.workflow_id, here, &wf, &err);
+    if (rc == WOPR_E_TOO_BIG && here) return rc;
     if (rc == 0) {
         wc->cmd.create.wf = wf;
         rc = command_fill(c, &body, wc, &err);
@@ -152,6 +155,13 @@ int v1_create_run(struct http_call *c) {
     rc = wire_cmd_submit(wc);
     workflow_unref(wf); /* the engine took its own reference */
     return rc;
+}
+
+static int create_offloaded(struct http_call *c) { return create_run(c, false); }
+
+int v1_create_run(struct http_call *c) {
+    int rc = create_run(c, true);
+    return rc == WOPR_E_TOO_BIG ? http_offload_command(c, create_offloaded) : rc;
 }
 
 /* TOO_BIG, and nothing is answered, when the run's log exceeds log_bytes_max, which bounds the size

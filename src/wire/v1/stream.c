@@ -68,11 +68,13 @@ static bool request_is_long(const struct stream_request *q) {
     return q->head.next_seq > V1_EVENTS_HERE || q->head.log_bytes > V1_BYTES_HERE;
 }
 
-/* The stream folds the log up to the cursor too, in turns, and shows what follows it (SSE-27). */
-static int values_reply(struct http_call *c, const struct stream_request *q) {
+/* The stream folds the log up to the cursor too, in turns, and shows what follows it (SSE-27).
+ * Here: WOPR_E_TOO_BIG, and nothing is answered, when the definition would have to be compiled. */
+static int values_reply(struct http_call *c, const struct stream_request *q, bool here) {
     struct wopr_error err = {0};
     struct wire_fold *f = NULL;
-    int rc = wire_fold_new(wire_of(c), q->head.run_no, v1_values_frame, &f, &err);
+    int rc = wire_fold_new(wire_of(c), q->head.run_no, v1_values_frame, here, &f, &err);
+    if (rc == WOPR_E_TOO_BIG && here) return rc;
     if (rc == 0 && q->resumes) wire_fold_resume(f, q->after);
     if (rc == 0 && q->after > V1_EVENTS_HERE) rc = wire_fold_begin(f, q->after, &err);
     if (rc != 0) {
@@ -98,7 +100,7 @@ static void values_reply_offloaded(struct http_call *c) {
     struct wopr_error err = {0};
     struct stream_request q = {0};
     if (request_read(c, &q, &err) != 0) (void)wire_fail(c, &err);
-    else (void)values_reply(c, &q);
+    else (void)values_reply(c, &q, false);
 }
 
 /* With a cursor beyond the log of a live run the stream reads from the end of the log, so that it
@@ -131,5 +133,6 @@ int v1_stream_run_events(struct http_call *c) {
     }
     bool beyond = run_status_final(q.head.status) && q.after >= q.head.next_seq; /* SSE-28 */
     if (!q.mode.values || beyond) return view_reply(c, &q);
-    return request_is_long(&q) ? http_offload(c, values_reply_offloaded) : values_reply(c, &q);
+    int rc = request_is_long(&q) ? WOPR_E_TOO_BIG : values_reply(c, &q, true);
+    return rc == WOPR_E_TOO_BIG ? http_offload(c, values_reply_offloaded) : rc;
 }

@@ -185,8 +185,8 @@ int v1_claim_tasks(struct http_call *c) {
         k = claim_new(c, &err);
         return k ? claim_look(c, k) : wire_fail(c, &err);
     }
-    if (k->phase == CLAIM_WAITING) /* else its time is over, or the host stops */
-        return task_wait_woken(k->wait) ? claim_look(c, k) : claim_answer(c, k);
+    if (k->phase == CLAIM_WAITING) /* else its time is over, the host stops, or nobody would hear */
+        return task_wait_woken(k->wait) && !http_hung_up(c) ? claim_look(c, k) : claim_answer(c, k);
     if (k->o.op.rc != 0) return wire_fail(c, &k->o.op.err);
     return k->o.op.claimed.n > 0 ? claim_answer(c, k) : claim_wait(c, k);
 }

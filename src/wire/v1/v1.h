@@ -57,6 +57,7 @@ enum v1_workflow_event {
     WORKFLOW_CHECKED_BAD, /* has errors */
     WORKFLOW_EVENTS_NR
 };
+/* Since the start; from any thread. */
 void v1_workflow_stats(const struct v1 *v, uint64_t out[WORKFLOW_EVENTS_NR]);
 
 /* Rendering, also used by the command line (wopr runs show, wopr tail --json). */
@@ -76,6 +77,7 @@ struct v1_bundle {
     size_t bytes_max;
     struct str host; /* raw {"name","version","vendor"?}, as in discovery (CAP-11) */
 };
+/* Append the document.  TOO_BIG beyond bytes_max. */
 MUST_CHECK int v1_bundle_render(const struct v1_bundle *of, int64_t now_ms, struct buf *out,
                                 struct wopr_error *err);
 /* The view of a folded state, equal to what the store shows for the same log (EVT-41); texts are

@@ -133,8 +133,9 @@ static int hook_render(struct http_call *c, struct jw *w, const struct hook_item
                        struct wopr_error *err) {
     int64_t now_ms = clock_wall_ms(), pending = 0, since_ms = 0;
     const struct hook_state *s = &h->state;
-    int rc =
-        h->row.stopped ? 0 : store_hook_backlog(wire_of(c)->store, h, &pending, &since_ms, err);
+    int rc = h->row.stopped
+                 ? 0
+                 : store_hook_backlog(wire_of(c)->store, h, INT64_MAX, &pending, &since_ms, err);
     if (rc != 0) return rc;
     jw_kstr(w, "webhookId", h->row.webhook_id);
     jw_kstr(w, "url", h->row.url);

@@ -92,6 +92,11 @@ int v1_values_frame(const struct run_state *s, const struct run_origin *o,
 extern const struct wire_spelling V1_SPELLING;
 
 /* --- worker_types.c: members of the bodies of workers --- */
+/* Types of workers of the caller as "after" and "limit" ask: the first *n of them; more than those
+ * in *l: there is another page. */
+struct worker_type_list;
+MUST_CHECK int v1_worker_types_page(struct http_call *c, struct worker_type_list *l, size_t *n,
+                                    struct wopr_error *err);
 /* A member of whole digits within min..max; absent: as it is not there.  VALIDATION names it. */
 MUST_CHECK int v1_int_member(struct str raw, const char *name, int64_t min, int64_t max,
                              int64_t absent, int64_t *out, struct wopr_error *err);

@@ -119,20 +119,28 @@ static int queue_render(struct http_call *c, struct jw *w, struct str type,
     return 0;
 }
 
-int v1_list_worker_types(struct http_call *c) {
-    struct wopr_error err = {0};
-    struct worker_type_list l = {0};
+int v1_worker_types_page(struct http_call *c, struct worker_type_list *l, size_t *n,
+                         struct wopr_error *err) {
+    *l = (struct worker_type_list){0};
     int64_t limit = 0;
     bool given;
     struct str after = http_query(c, "after", &given);
-    int rc = wire_int_param(c, "limit", 1, V1_LIST_MAX, V1_LIST_DEFAULT, &limit, &err);
+    int rc = wire_int_param(c, "limit", 1, V1_LIST_MAX, V1_LIST_DEFAULT, &limit, err);
     if (rc == 0 && given && !id_type_valid(after))
-        rc = wire_param_error(&err, "after", "after must be nextAfter of an answer");
+        rc = wire_param_error(err, "after", "after must be nextAfter of an answer");
     if (rc == 0)
         rc = store_worker_types(wire_of(c)->store, c->who.tenant, c->who.test_mode, after,
-                                (unsigned)limit + 1, c->arena, &l, &err);
+                                (unsigned)limit + 1, c->arena, l, err);
+    if (rc == 0) *n = l->n > (size_t)limit ? (size_t)limit : l->n;
+    return rc;
+}
+
+int v1_list_worker_types(struct http_call *c) {
+    struct wopr_error err = {0};
+    struct worker_type_list l;
+    size_t n;
+    int rc = v1_worker_types_page(c, &l, &n, &err);
     if (rc != 0) return wire_fail(c, &err);
-    size_t n = l.n > (size_t)limit ? (size_t)limit : l.n;
     struct jobj o;
     jobj_begin(&o, WIRE_SNAPSHOT_MAX);
     jw_key(&o.w, "workerTypes");

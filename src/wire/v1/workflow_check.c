@@ -163,20 +163,14 @@ static void built_in_list(struct http_call *c, struct jw *w) {
 /* The first page has the types of the host, each page types of workers. */
 int v1_list_node_types(struct http_call *c) {
     struct wopr_error err = {0};
-    struct worker_type_list l = {0};
-    int64_t limit = 0;
+    struct worker_type_list l;
     bool given;
+    size_t n;
     struct buf b;
     struct jw w;
-    struct str after = http_query(c, "after", &given);
-    int rc = wire_int_param(c, "limit", 1, V1_LIST_MAX, V1_LIST_DEFAULT, &limit, &err);
-    if (rc == 0 && given && !id_type_valid(after))
-        rc = wire_param_error(&err, "after", "after must be nextAfter of an answer");
-    if (rc == 0)
-        rc = store_worker_types(wire_of(c)->store, c->who.tenant, c->who.test_mode, after,
-                                (unsigned)limit + 1, c->arena, &l, &err);
+    int rc = v1_worker_types_page(c, &l, &n, &err);
     if (rc != 0) return wire_fail(c, &err);
-    size_t n = l.n > (size_t)limit ? (size_t)limit : l.n;
+    (void)http_query(c, "after", &given);
     buf_init(&b, WIRE_SNAPSHOT_MAX);
     jw_init(&w, &b);
     jw_object(&w);

@@ -9,6 +9,8 @@
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char folder[64], path[96];
@@ -71,6 +73,47 @@ Test(fs, the_names_of_a_folder_end_when_the_caller_says_so) {
     cr_expect_eq(n, 1);
     cr_expect_eq(fs_each_name(path, name_take, &n), -1);
     cr_expect_eq(errno, ENOTDIR);
+}
+
+static uid_t owner(const char *name) {
+    struct stat st;
+    return lstat(name, &st) == 0 ? st.st_uid : (uid_t)-1;
+}
+
+static void create(const char *name) {
+    int fd = fs_create(name, O_RDWR, 0600);
+    cr_assert_geq(fd, 0, "%s: %s", name, strerror(errno));
+    close(fd);
+}
+
+Test(fs, what_root_makes_in_the_folder_of_a_user_is_the_users) {
+    char link_path[300], target[300];
+    (void)snprintf(link_path, sizeof link_path, "%s/link", folder);
+    (void)snprintf(target, sizeof target, "%s/target", folder);
+    create(path);
+    cr_expect_eq(owner(path), geteuid());
+    create(path); /* it is there */
+    cr_expect_eq(unlink(path), 0);
+    cr_assert_eq(symlink(target, link_path), 0);
+    create(link_path); /* the link's file is made, as open(2) does */
+    cr_expect_eq(owner(target), geteuid());
+    if (geteuid() == 0) {
+        file_write("of root", 7);
+        cr_assert_eq(chown(folder, 12345, 12345), 0);
+        cr_expect_null(fs_exposed(target), "root's own");
+        create(path);
+        create(link_path);
+        cr_expect_eq(owner(path), 0, "what was there stays root's");
+        cr_expect_eq(owner(target), 0, "and what a link leads to");
+        cr_expect_eq(unlink(path), 0);
+        create(path);
+        cr_expect_eq(owner(path), 12345);
+        cr_expect_null(fs_exposed(path), "the user's own");
+        cr_assert_eq(chown(path, 12346, 12346), 0);
+        cr_expect_not_null(fs_exposed(path), "a third user's");
+    }
+    cr_expect_eq(unlink(link_path), 0);
+    cr_expect_eq(unlink(target), 0);
 }
 
 Test(fs, what_changes_the_disk_fails_at_its_fault_point) {

@@ -277,3 +277,47 @@ Test(base_fault, heap_add_fails_cleanly) {
         heap_fini(&h);
     }
 }
+
+/* A thread that others wait for leaves large blocks to another one. */
+static void wakes_count(void *ctx) { ++*(int *)ctx; }
+
+Test(base_mem, large_blocks_are_freed_later_by_another_thread) {
+    enum { LARGE = MEM_LARGE_BYTES * 4, BLOCKS = 5 };
+    int wakes = 0;
+    struct mem_later l = {.wake = wakes_count, .ctx = &wakes};
+    char *p[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++) cr_assert_not_null(p[i] = mem_alloc(LARGE));
+    void *small = mem_alloc(MEM_LARGE_BYTES / 2), *others = mem_alloc(LARGE);
+    const uint64_t freed = mem_freed_large();
+    mem_later_use(&l);
+    for (int i = 0; i < BLOCKS; i++) {
+        memset(p[i], 'x', LARGE);
+        mem_free(p[i]);
+    }
+    mem_free(small);
+    mem_free(NULL);
+    mem_later_use(NULL);
+    mem_free(others);
+    cr_assert_eq(atomic_load(&l.taken), BLOCKS);
+    cr_assert_geq(atomic_load(&l.bytes), (size_t)BLOCKS * LARGE);
+    cr_assert_eq(wakes, 1, "only the first wakes");
+    for (int i = 0; i < BLOCKS; i++) cr_assert_eq(p[i][LARGE - 1], 'x', "it is there still");
+    cr_assert_geq(mem_freed_large() - freed, (uint64_t)(BLOCKS + 1) * LARGE,
+                  "each is counted once");
+    mem_later_free(&l);
+    cr_assert_eq(atomic_load(&l.bytes), 0);
+    cr_assert_null(atomic_load(&l.first));
+    mem_later_free(&l); /* nothing */
+}
+
+Test(base_mem, what_waits_to_be_freed_has_a_bound) {
+    int wakes = 0;
+    struct mem_later l = {.wake = wakes_count, .ctx = &wakes};
+    mem_later_use(&l);
+    for (int i = 0; i < 12; i++) mem_free(mem_alloc(MEM_LATER_MAX / 8));
+    mem_later_use(NULL);
+    cr_assert_leq(atomic_load(&l.taken), 9);
+    cr_assert_leq(atomic_load(&l.bytes), MEM_LATER_MAX + MEM_LATER_MAX / 4);
+    mem_later_free(&l);
+    cr_assert_eq(atomic_load(&l.bytes), 0);
+}

@@ -85,6 +85,23 @@ Test(lint, typos_are_named_with_what_was_meant) {
     expect(true, "/nodes/1/settings/timout", "did you mean timeoutMs?");
 }
 
+Test(lint, families_of_the_protocol_and_of_this_host_are_nobody_elses /* WRK-4 */) {
+    static const struct {
+        const char *type_id;
+        bool others;
+    } ROWS[] = {{"acme.price", true},
+                {"vendor.acme.price", true},
+                {"corelib.sort", true},
+                {"core.unheardOf", false},
+                {"openwop.unheardOf", false},
+                {"vendor.wopr.htpp", false},
+                {"Acme", false},
+                {"", false}};
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++)
+        cr_expect_eq(wf_type_of_others(str_c(ROWS[i].type_id)), ROWS[i].others, "%s",
+                     ROWS[i].type_id);
+}
+
 Test(lint, what_a_node_needs_may_come_from_an_input) {
     lint(WORKFLOW(NODE("a", "core.setVariable", "\"config\":{\"value\":1},\"inputs\":{}"), "", "",
                   ""));

@@ -236,6 +236,22 @@ Test(egress_fair, servers_that_never_answer_leave_places_to_others /* X5, S10 */
     for (int i = 0; i < 300; i++) cr_expect_eq(answer(&hung[i]), WOPR_E_CLOSED); /* X3 */
 }
 
+Test(egress_fair, tenants_whose_servers_never_answer_do_not_take_all_places_together /* X5 */) {
+    enum { TENANTS = 8, EACH = 70 };
+    static struct asked hung[TENANTS][EACH];
+    char name[8];
+    for (int t = 0; t < TENANTS; t++)
+        for (int i = 0; i < EACH; i++) {
+            (void)snprintf(name, sizeof name, "bad%d", t);
+            cr_assert_eq(ask(&hung[t][i], name, "127.0.0.1", "/hang", 600000), 0);
+        }
+    expect_ok("b", "127.0.0.1");
+    expect_ok("c", "127.0.0.1");
+    egress_stop(eg);
+    for (int t = 0; t < TENANTS; t++)
+        for (int i = 0; i < EACH; i++) cr_expect_eq(answer(&hung[t][i]), WOPR_E_CLOSED);
+}
+
 Test(egress_fair, a_shutdown_does_not_wait_for_names /* X3 */) {
     static struct asked hung[40];
     for (int i = 0; i < 40; i++) {

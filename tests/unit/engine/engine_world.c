@@ -142,6 +142,29 @@ static void exec_artifact(const struct node_call *call, struct node_result *out)
     x->value = STR("{\"hello\":1}");
     x->extra = STR("{\"type\":\"doc\",\"version\":\"1\"}");
 }
+/* An artifact all of which, its id too, has input x in it; and chunks and a log line. */
+static void exec_tell(const struct node_call *call, struct node_result *out) {
+    struct str x = json_string(json_get(call->inputs, "x"), call->a);
+    struct node_effect *e = node_effect_add(call, out, EFFECT_ARTIFACT);
+    e->name = arena_printf(call->a, STR_FMT "/" STR_FMT, STR_ARG(call->def->id), STR_ARG(x));
+    e->value = arena_printf(call->a, "{\"x\":\"" STR_FMT "\"}", STR_ARG(x));
+    e->extra = arena_printf(call->a,
+                            "{\"type\":\"" STR_FMT "\",\"version\":\"v " STR_FMT
+                            "\",\"summary\":\"it is " STR_FMT "\"}",
+                            STR_ARG(x), STR_ARG(x), STR_ARG(x));
+    e = node_effect_add(call, out, EFFECT_CHUNK);
+    e->value = x;
+    out->outputs = arena_printf(call->a, "{\"x\":\"" STR_FMT "\"}", STR_ARG(x));
+}
+/* Fails at the first attempt with an error that has input x in all its parts. */
+static void exec_complain(const struct node_call *call, struct node_result *out) {
+    struct str x = json_string(json_get(call->inputs, "x"), call->a);
+    if (call->attempt > 0) return;
+    node_fail(out, "complaint", "", true);
+    out->error_code = x;
+    out->error_message = arena_printf(call->a, "no " STR_FMT " here", STR_ARG(x));
+    out->error_details = arena_printf(call->a, "{\"x\":[\"" STR_FMT "\"]}", STR_ARG(x));
+}
 /* Writes config.chunks pieces with a wait between; the calls show where it re-enters. */
 static void exec_stepper(const struct node_call *call, struct node_result *out) {
     SPY_CALLS++;
@@ -219,6 +242,8 @@ static const struct node_type TEST_TYPES[] = {
     {"test.badEffect", exec_bad_effect, NULL, 0, NULL},
     {"test.badError", exec_bad_error, NULL, 0, NULL},
     {"test.artifact", exec_artifact, NULL, 0, NULL},
+    {"test.tell", exec_tell, NULL, 0, NULL},
+    {"test.complain", exec_complain, NULL, 0, NULL},
     {"test.stepper", exec_stepper, NULL, 0, NULL},
 };
 

@@ -1,9 +1,9 @@
 /*
  * test_sensitive_random.c: canaries in random workflows (OBS-71, CHAN-24, FORK-21): copies by
- * ports, variables, channels, log lines, artifacts, errors, gates, answers and children, forks of
- * forks and replays of replays at random cuts, hosts that die, calls that fail.  Whatever happens,
- * no log, view or byte of the files holds a clear value, runs go on, and nothing stays sealed for
- * runs that have ended.
+ * ports, variables, channels, log lines, artifacts, errors, gates, answers, workers and children,
+ * forks of forks and replays of replays at random cuts, hosts that die, calls that fail.  Whatever
+ * happens, no log, view or byte of the files holds a clear value, runs go on, and nothing stays
+ * sealed for runs that have ended.
  *
  * WOPR_TEST_SEED=n: one seed; WOPR_TEST_ROUNDS=n: rounds of each test.
  */
@@ -14,12 +14,14 @@
 #include "domain/interrupt.h"
 #include "fork_kit.h"
 #include "store/interrupts.h"
+#include "worker_kit.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#define WORKS  "acme.rand"
 #define CANARY "0nly-1n-the-1nputs"
 #define ANSWER "0nly-1n-an-answ3r"
 
@@ -115,7 +117,25 @@ static void node_add(struct buf *b, int i) {
     const char *x = source_text(),
                *open = some(4) == 0 ? ",\"outputSensitivity\":{\"x\":true}" : "";
     buf_addf(b, "%s{\"id\":\"n%d\",\"name\":\"n\"," AT, i > 0 ? "," : "", i);
-    switch (some(9)) {
+    switch (some(13)) {
+    case 9:
+        buf_addf(b, ",\"typeId\":\"test.tell\",\"config\":{},\"inputs\":{" OF_EXPR("x", "%s") "}",
+                 x);
+        break;
+    case 10: /* the second attempt succeeds, or the run ends with the error */
+        buf_addf(b,
+                 ",\"typeId\":\"test.complain\",\"config\":{},\"settings\":{\"maxRetries\":%u,"
+                 "\"retryDelayMs\":1},"
+                 "\"inputs\":{" OF_EXPR("x", "%s") "}",
+                 some(6) > 0, x);
+        break;
+    case 11:
+    case 12: /* the answer of a question of its worker is sensitive */
+        buf_addf(b,
+                 ",\"typeId\":\"" WORKS "\",\"config\":{},\"inputs\":{" OF_EXPR(
+                     "x", "%s") "},\"outputSensitivity\":{\"comment\":true%s}",
+                 x, some(4) == 0 ? ",\"x\":true" : "");
+        break;
     case 0:
     case 1:
         buf_addf(
@@ -228,12 +248,34 @@ static void answer_once(struct str run, bool child) {
     call_fini(&c);
 }
 
+/* A worker gives back what it was given, wherever it may. */
+static void worker_once(void) {
+    const struct task_chunk chunk[] = {{.text = STR("it is " CANARY), .is_last = -1}};
+    const struct task_says says[] = {
+        {.verb = TASK_COMPLETE, .output = STR("{\"x\":\"" CANARY "\"}")},
+        {.verb = TASK_COMPLETE, .output = STR("{\"x\":[\"<" CANARY ">\"]}")},
+        {.verb = TASK_FAIL,
+         .code = STR(CANARY),
+         .message = STR("no " CANARY),
+         .details = STR("{\"was\":\"" CANARY "\"}")},
+        {.verb = TASK_ASK,
+         .kind = STR("approval"),
+         .data = STR("{\"artifactId\":\"a\",\"artifactType\":\"x\",\"title\":\"" CANARY
+                     "?\",\"actions\":[\"accept\",\"reject\"]}")},
+        {.verb = TASK_EMIT, .chunks = chunk, .chunks_nr = 1, .progress_message = STR("at " CANARY)},
+    };
+    struct task_row_list got = worker_claim(WORKS, 4, 1000);
+    for (size_t i = 0; i < got.n; i++)
+        (void)worker_say(&got.v[i], &says[some(sizeof says / sizeof *says)], NULL);
+}
+
 /* Until it has ended, whatever it or its children ask. */
 static void settle(struct str run) {
     for (int i = 0; i < 3000 && !run_status_final(world_head(run).status); i++) {
         struct run_view v = world_view(run);
         for (size_t k = 0; k < v.children.n; k++) answer_once(v.children.v[k].run_id, true);
         answer_once(run, false);
+        worker_once();
         world_time_skip(20);
         if (i > 20) usleep(1000); /* a host loads it */
     }
@@ -282,6 +324,7 @@ static void begin(unsigned preset) {
 
 Test(sensitive_random, forks_of_forks_of_random_workflows_show_no_clear_value) {
     child_put();
+    worker_type_put(WORKS);
     for (unsigned round = 0, n = rounds(24); round < n; round++) {
         begin(20261122u + round);
         for (unsigned i = 0; i < 10; i++) {
@@ -289,13 +332,44 @@ Test(sensitive_random, forks_of_forks_of_random_workflows_show_no_clear_value) {
             world_time_skip(some(3) * 10);
             if (some(2) == 0) fork_some();
             else answer_once(run, false);
+            if (some(3) == 0) worker_once();
             if (some(8) == 0) {
                 world_engine_crash();
                 world_engine_start();
             }
         }
+        files_hold_nothing(); /* while it goes on, too */
         ends_clean();
     }
+}
+
+/* Its row is read by callers, and stays when the run has ended. */
+Test(sensitive_random, the_row_of_an_artifact_says_what_its_event_says /* OBS-71, RUN-43 */) {
+    seed(1);
+    struct str r =
+        world_start(world_def("a", NODE("n", "test.tell", "", OF_VAR("x", "v")), 0,
+                              "{\"name\":\"v\",\"type\":\"string\",\"sensitive\":true}", 0, 0),
+                    "{\"v\":\"" CANARY "\"}");
+    cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
+    cr_expect_eq(
+        world_sql_number("SELECT count(*) FROM artifacts WHERE summary = 'it is [REDACTED]'"
+                         " AND artifact_id = 'n/[REDACTED]' AND version = 'v [REDACTED]'"
+                         " AND artifact_type = '[REDACTED]'"),
+        1);
+    shows_nothing(r);
+    files_hold_nothing();
+}
+
+/* Codes are words that nodes and workers choose: one that is a value is masked as any text. */
+Test(sensitive_random, a_value_that_is_given_as_the_code_of_an_error_is_masked /* OBS-71 */) {
+    seed(2);
+    struct str r =
+        world_start(world_def("c", NODE("n", "test.complain", "", OF_VAR("x", "v")), 0,
+                              "{\"name\":\"v\",\"type\":\"string\",\"sensitive\":true}", 0, 0),
+                    "{\"v\":\"" CANARY "\"}");
+    cr_assert_eq(world_wait_final(r), RUN_FAILED);
+    shows_nothing(r);
+    files_hold_nothing();
 }
 
 /* A fork or an answer while the nth call fails: it is done, or refused with a reason. */
@@ -325,6 +399,7 @@ static void step_failing(void) {
 /* The nth call fails, of memory or disk, while runs are forked, answered and ended. */
 Test(sensitive_random, whichever_call_fails_nothing_is_lost_and_nothing_shows) {
     child_put();
+    worker_type_put(WORKS);
     for (unsigned round = 0, n = rounds(40); round < n; round++) {
         begin(777u + round);
         for (unsigned i = 0; i < 6; i++) step_failing();

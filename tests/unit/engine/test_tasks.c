@@ -6,6 +6,7 @@
 #include "engine/workers.h"
 #include "fork_kit.h"
 #include "store/admin.h"
+#include "worker_kit.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -22,57 +23,9 @@ TestSuite(engine_task_times, .init = up_virtual, .fini = world_down, .timeout = 
 
 /* --- a worker --- */
 
-struct waiting {
-    struct engine_task_op o;
-    struct worker_type_cmd t;
-    sem_t done;
-};
-
-static void op_done(struct engine_task_op *o) { sem_post(&((struct waiting *)o->ctx)->done); }
-
-static void type_done(struct worker_type_cmd *c) { sem_post(&((struct waiting *)c->ctx)->done); }
-
-static int type_put(const char *id, const char *input, const char *output, struct worker_type *t) {
-    struct waiting w = {.t = {.what = WORKER_TYPE_PUT, .a = W.a, .done = type_done, .ctx = &w}};
-    w.t.type = (struct worker_type){.tenant = STR("t1"),
-                                    .test_mode = true,
-                                    .type_id = str_c(id),
-                                    .input_schema = input ? str_c(input) : STR_NONE,
-                                    .output_schema = output ? str_c(output) : STR_NONE,
-                                    .updated_ms = 1000};
-    sem_init(&w.done, 0, 0);
-    engine_worker_type(W.engine, &w.t);
-    cr_assert_eq(world_wait_sem(&w.done), 0);
-    sem_destroy(&w.done);
-    if (t) *t = w.t.type;
-    return w.t.rc;
-}
-
-static int op_run(struct waiting *w) {
-    w->o.done = op_done;
-    w->o.ctx = w;
-    w->o.op.a = W.a;
-    w->o.op.queue.tenant = STR("t1");
-    w->o.op.queue.test_mode = true;
-    sem_init(&w->done, 0, 0);
-    engine_task_op(W.engine, &w->o);
-    cr_assert_eq(world_wait_sem(&w->done), 0);
-    sem_destroy(&w->done);
-    return w->o.op.rc;
-}
-
-static struct task_row_list claim_of(const struct str *types, size_t n, size_t max,
-                                     int64_t lease_ms) {
-    struct waiting w = {.o.op = {.what = TASK_OP_CLAIM, .max = max, .lease_ms = lease_ms}};
-    w.o.op.queue.types = types;
-    w.o.op.queue.types_nr = n;
-    cr_assert_eq(op_run(&w), 0, "%s", w.o.op.err.message);
-    return w.o.op.claimed;
-}
-
 static size_t claim(size_t max, int64_t lease_ms, struct task_row *first) {
     const struct str type = STR(TYPE);
-    struct task_row_list l = claim_of(&type, 1, max, lease_ms);
+    struct task_row_list l = worker_claim_of(&type, 1, max, lease_ms);
     if (l.n > 0 && first) *first = l.v[0];
     return l.n;
 }
@@ -84,11 +37,11 @@ static struct task_row claim_one(void) {
 }
 
 static int beat(const struct task_row *t, int64_t lease_ms, struct task_row *now) {
-    struct waiting w = {
-        .o.op = {
+    struct engine_task_op o = {
+        .op = {
             .what = TASK_OP_BEAT, .task_id = t->task_id, .epoch = t->epoch, .lease_ms = lease_ms}};
-    int rc = op_run(&w);
-    if (now) *now = w.o.op.row;
+    int rc = worker_op(&o);
+    if (now) *now = o.op.row;
     return rc;
 }
 
@@ -128,7 +81,7 @@ static struct str worker_def(const char *settings) {
 }
 
 static struct str worker_run(void) {
-    cr_assert_eq(type_put(TYPE, NULL, NULL, NULL), 0);
+    cr_assert_eq(worker_type_try(TYPE, NULL, NULL, NULL), 0);
     struct str r = world_start(worker_def(0), NULL);
     world_wait_event(r, EV_NODE_STARTED, 1);
     return r;
@@ -230,7 +183,7 @@ Test(engine_task_times, a_task_that_kills_its_workers_fails_in_the_end /* WRK-12
 }
 
 Test(engine_tasks, a_failure_follows_the_retry_policy_of_its_node /* WRK-18 */) {
-    cr_assert_eq(type_put(TYPE, NULL, NULL, NULL), 0);
+    cr_assert_eq(worker_type_try(TYPE, NULL, NULL, NULL), 0);
     struct str def = world_def("w",
                                "{\"id\":\"n\",\"typeId\":\"" TYPE
                                "\",\"name\":\"n\",\"position\":{\"x\":0,\"y\":0},\"config\":{},"
@@ -263,14 +216,14 @@ Test(engine_tasks, a_failure_follows_the_retry_policy_of_its_node /* WRK-18 */) 
 
 Test(engine_tasks, types_are_registered_and_checked /* WRK-1, WRK-2, WRK-3 */) {
     struct worker_type t;
-    cr_expect_eq(type_put("Bad Id", NULL, NULL, NULL), WOPR_E_VALIDATION);
-    cr_expect_eq(type_put("core.noop", NULL, NULL, NULL), WOPR_E_CONFLICT);
-    cr_expect_eq(type_put(TYPE, "{\"type\":7}", NULL, NULL), WOPR_E_VALIDATION);
-    cr_assert_eq(type_put(TYPE, "{\"type\":\"object\"}", NULL, &t), 0);
+    cr_expect_eq(worker_type_try("Bad Id", NULL, NULL, NULL), WOPR_E_VALIDATION);
+    cr_expect_eq(worker_type_try("core.noop", NULL, NULL, NULL), WOPR_E_CONFLICT);
+    cr_expect_eq(worker_type_try(TYPE, "{\"type\":7}", NULL, NULL), WOPR_E_VALIDATION);
+    cr_assert_eq(worker_type_try(TYPE, "{\"type\":\"object\"}", NULL, &t), 0);
     cr_expect_eq(t.revision, 1);
-    cr_assert_eq(type_put(TYPE, "{\"type\":\"object\"}", NULL, &t), 0);
+    cr_assert_eq(worker_type_try(TYPE, "{\"type\":\"object\"}", NULL, &t), 0);
     cr_expect_eq(t.revision, 1, "the same again changes nothing");
-    cr_assert_eq(type_put(TYPE, NULL, NULL, &t), 0);
+    cr_assert_eq(worker_type_try(TYPE, NULL, NULL, &t), 0);
     cr_expect_eq(t.revision, 2);
 }
 
@@ -286,25 +239,16 @@ static int wf_rc(struct str text) {
 
 Test(engine_tasks, a_type_that_nobody_serves_is_refused_until_it_is_registered /* WRK-4 */) {
     cr_expect_eq(wf_rc(worker_def(0)), WOPR_E_VALIDATION);
-    cr_assert_eq(type_put(TYPE, NULL, NULL, NULL), 0);
+    cr_assert_eq(worker_type_try(TYPE, NULL, NULL, NULL), 0);
     cr_expect_eq(wf_rc(worker_def(0)), 0);
-    struct waiting w = {
-        .t = {.what = WORKER_TYPE_REMOVE,
-              .a = W.a,
-              .type = {.tenant = STR("t1"), .test_mode = true, .type_id = STR(TYPE)},
-              .done = type_done,
-              .ctx = &w}};
-    sem_init(&w.done, 0, 0);
-    engine_worker_type(W.engine, &w.t);
-    cr_assert_eq(world_wait_sem(&w.done), 0);
-    cr_expect_eq(w.t.rc, 0);
+    cr_expect_eq(worker_type_remove(TYPE), 0);
     cr_expect_eq(wf_rc(worker_def(0)), WOPR_E_VALIDATION);
 }
 
 Test(engine_tasks, schemas_name_the_field /* WRK-5, WRK-6 */) {
-    cr_assert_eq(type_put(TYPE,
-                          "{\"properties\":{\"w\":{\"type\":\"integer\"}},\"required\":[\"w\"]}",
-                          "{\"properties\":{\"url\":{\"type\":\"string\"}}}", NULL),
+    cr_assert_eq(worker_type_try(
+                     TYPE, "{\"properties\":{\"w\":{\"type\":\"integer\"}},\"required\":[\"w\"]}",
+                     "{\"properties\":{\"url\":{\"type\":\"string\"}}}", NULL),
                  0);
     struct str r = world_start(worker_def(0), NULL);
     cr_expect_eq(world_wait_final(r), RUN_FAILED);
@@ -312,7 +256,8 @@ Test(engine_tasks, schemas_name_the_field /* WRK-5, WRK-6 */) {
     cr_expect(str_eqc(json_get(error, "code"), "\"validation_error\""));
     cr_expect(str_eqc(json_get(json_get(error, "details"), "field"), "\"input\""), STR_FMT,
               STR_ARG(error));
-    cr_assert_eq(type_put(TYPE, NULL, "{\"properties\":{\"url\":{\"type\":\"string\"}}}", NULL), 0);
+    cr_assert_eq(
+        worker_type_try(TYPE, NULL, "{\"properties\":{\"url\":{\"type\":\"string\"}}}", NULL), 0);
     r = world_start(worker_def(0), NULL);
     world_wait_event(r, EV_NODE_STARTED, 1);
     struct task_row t = claim_one();
@@ -338,7 +283,7 @@ Test(engine_tasks, a_cancel_reaches_the_worker /* WRK-20 */) {
 }
 
 Test(engine_task_times, the_timeout_of_a_node_ends_its_task /* WRK-20 */) {
-    cr_assert_eq(type_put(TYPE, NULL, NULL, NULL), 0);
+    cr_assert_eq(worker_type_try(TYPE, NULL, NULL, NULL), 0);
     struct str def = world_def("w",
                                "{\"id\":\"n\",\"typeId\":\"" TYPE
                                "\",\"name\":\"n\",\"position\":{\"x\":0,\"y\":0},\"config\":{},"
@@ -393,7 +338,7 @@ Test(engine_tasks, what_open_tasks_hold_counts_for_their_tenant /* WRK-25 */) {
     enum { BIG = 100000 };
     char *inputs = arena_alloc(W.a, BIG + 32);
     snprintf(inputs, BIG + 32, "{\"v\":\"%0*d\"}", BIG, 7);
-    cr_assert_eq(type_put(TYPE, NULL, NULL, NULL), 0);
+    cr_assert_eq(worker_type_try(TYPE, NULL, NULL, NULL), 0);
     struct str def =
         world_def("w", NODE("n", TYPE, "", "\"x\":{\"type\":\"variable\",\"variableName\":\"v\"}"),
                   0, "{\"name\":\"v\",\"type\":\"string\"}", 0, 0);
@@ -419,7 +364,7 @@ static int64_t sealed_nr(void) { /* of tasks */
 }
 
 Test(engine_tasks, what_is_sealed_for_a_task_goes_with_it /* WRK-9, OBS-71 */) {
-    cr_assert_eq(type_put(TYPE, NULL, NULL, NULL), 0);
+    cr_assert_eq(worker_type_try(TYPE, NULL, NULL, NULL), 0);
     struct str def = world_def(
         "w",
         NODE("n", TYPE, "", "\"x\":{\"type\":\"variable\",\"variableName\":\"v\"}") "," NODE(
@@ -446,7 +391,7 @@ Test(engine_tasks, what_is_sealed_for_a_task_goes_with_it /* WRK-9, OBS-71 */) {
 }
 
 Test(engine_tasks, a_row_that_its_node_left_behind_is_closed /* WRK-20 */) {
-    cr_assert_eq(type_put(TYPE, NULL, NULL, NULL), 0);
+    cr_assert_eq(worker_type_try(TYPE, NULL, NULL, NULL), 0);
     struct str def =
         world_def("w", NODE("n", TYPE, "", "") "," NODE("g", "core.approvalGate", "", ""),
                   EDGE("e", "n", "g", ""), 0, 0, 0);
@@ -606,7 +551,7 @@ Test(engine_tasks, a_cancel_does_not_wait_behind_a_flood_of_emits /* RUN-25 */) 
 }
 
 Test(engine_task_times, a_timeout_does_not_wait_behind_a_flood_of_emits /* WRK-20 */) {
-    cr_assert_eq(type_put(TYPE, NULL, NULL, NULL), 0);
+    cr_assert_eq(worker_type_try(TYPE, NULL, NULL, NULL), 0);
     struct str def = world_def("w",
                                "{\"id\":\"n\",\"typeId\":\"" TYPE
                                "\",\"name\":\"n\",\"position\":{\"x\":0,\"y\":0},\"config\":{},"
@@ -702,7 +647,7 @@ Test(engine_tasks, a_replay_calls_no_worker_and_a_branch_does /* WRK-22 */) {
 }
 
 Test(engine_tasks, failures_and_timeouts_are_replayed /* WRK-22 */) {
-    cr_assert_eq(type_put(TYPE, NULL, NULL, NULL), 0);
+    cr_assert_eq(worker_type_try(TYPE, NULL, NULL, NULL), 0);
     struct str r = world_start(worker_def(0), NULL);
     world_wait_event(r, EV_NODE_STARTED, 1);
     struct task_row t = claim_one();
@@ -715,8 +660,8 @@ Test(engine_tasks, failures_and_timeouts_are_replayed /* WRK-22 */) {
 
 Test(engine_tasks, types_take_turns_in_one_claim /* WRK-24 */) {
     const struct str types[] = {STR("acme.many"), STR("acme.few")};
-    cr_assert_eq(type_put("acme.many", NULL, NULL, NULL), 0);
-    cr_assert_eq(type_put("acme.few", NULL, NULL, NULL), 0);
+    cr_assert_eq(worker_type_try("acme.many", NULL, NULL, NULL), 0);
+    cr_assert_eq(worker_type_try("acme.few", NULL, NULL, NULL), 0);
     for (int i = 0; i < 12; i++) {
         struct str r =
             world_start(world_def("m", NODE("n", "acme.many", "", ""), 0, 0, 0, 0), NULL);
@@ -724,7 +669,7 @@ Test(engine_tasks, types_take_turns_in_one_claim /* WRK-24 */) {
     }
     struct str r = world_start(world_def("f", NODE("n", "acme.few", "", ""), 0, 0, 0, 0), NULL);
     world_wait_event(r, EV_NODE_STARTED, 1);
-    struct task_row_list l = claim_of(types, 2, 4, 30000);
+    struct task_row_list l = worker_claim_of(types, 2, 4, 30000);
     size_t few = 0;
     for (size_t i = 0; i < l.n; i++) few += str_eqc(l.v[i].type_id, "acme.few");
     cr_expect_eq(l.n, 4u, "what one type leaves, the other takes");

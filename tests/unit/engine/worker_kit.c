@@ -3,51 +3,73 @@
 
 #include <criterion/criterion.h>
 
-struct waiting {
-    struct engine_task_op o;
-    struct worker_type_cmd t;
+static void op_done(struct engine_task_op *o) { sem_post(o->ctx); }
+static void type_done(struct worker_type_cmd *c) { sem_post(c->ctx); }
+
+static void type_do(struct worker_type_cmd *c) {
     sem_t done;
-};
-
-static void op_done(struct engine_task_op *o) { sem_post(&((struct waiting *)o->ctx)->done); }
-static void type_done(struct worker_type_cmd *c) { sem_post(&((struct waiting *)c->ctx)->done); }
-
-void worker_type_put(const char *id) {
-    struct waiting w = {.t = {.what = WORKER_TYPE_PUT, .a = W.a, .done = type_done, .ctx = &w}};
-    w.t.type = (struct worker_type){
-        .tenant = STR("t1"), .test_mode = true, .type_id = str_c(id), .updated_ms = 1000};
-    sem_init(&w.done, 0, 0);
-    engine_worker_type(W.engine, &w.t);
-    cr_assert_eq(world_wait_sem(&w.done), 0);
-    sem_destroy(&w.done);
-    cr_assert_eq(w.t.rc, 0);
+    c->a = W.a;
+    c->type.tenant = STR("t1");
+    c->type.test_mode = true;
+    c->done = type_done;
+    c->ctx = &done;
+    sem_init(&done, 0, 0);
+    engine_worker_type(W.engine, c);
+    cr_assert_eq(world_wait_sem(&done), 0);
+    sem_destroy(&done);
 }
 
-static int op_run(struct waiting *w) {
-    w->o.done = op_done;
-    w->o.ctx = w;
-    w->o.op.a = W.a;
-    w->o.op.queue.tenant = STR("t1");
-    w->o.op.queue.test_mode = true;
-    sem_init(&w->done, 0, 0);
-    engine_task_op(W.engine, &w->o);
-    cr_assert_eq(world_wait_sem(&w->done), 0);
-    sem_destroy(&w->done);
-    return w->o.op.rc;
+int worker_type_try(const char *id, const char *input, const char *output, struct worker_type *t) {
+    struct worker_type_cmd c = {.what = WORKER_TYPE_PUT};
+    c.type = (struct worker_type){.type_id = str_c(id),
+                                  .input_schema = input ? str_c(input) : STR_NONE,
+                                  .output_schema = output ? str_c(output) : STR_NONE,
+                                  .updated_ms = 1000};
+    type_do(&c);
+    if (t) *t = c.type;
+    return c.rc;
+}
+
+int worker_type_remove(const char *id) {
+    struct worker_type_cmd c = {.what = WORKER_TYPE_REMOVE, .type.type_id = str_c(id)};
+    type_do(&c);
+    return c.rc;
+}
+
+void worker_type_put(const char *id) { cr_assert_eq(worker_type_try(id, NULL, NULL, NULL), 0); }
+
+int worker_op(struct engine_task_op *o) {
+    sem_t done;
+    o->done = op_done;
+    o->ctx = &done;
+    o->op.a = W.a;
+    o->op.queue.tenant = STR("t1");
+    o->op.queue.test_mode = true;
+    sem_init(&done, 0, 0);
+    engine_task_op(W.engine, o);
+    cr_assert_eq(world_wait_sem(&done), 0);
+    sem_destroy(&done);
+    return o->op.rc;
+}
+
+struct task_row_list worker_claim_of(const struct str *types, size_t n, size_t max,
+                                     int64_t lease_ms) {
+    struct engine_task_op o = {.op = {.what = TASK_OP_CLAIM, .max = max, .lease_ms = lease_ms}};
+    o.op.queue.types = types;
+    o.op.queue.types_nr = n;
+    cr_assert_eq(worker_op(&o), 0, "%s", o.op.err.message);
+    return o.op.claimed;
 }
 
 struct task_row_list worker_claim(const char *type, size_t max, int64_t lease_ms) {
     const struct str types = str_c(type);
-    struct waiting w = {.o.op = {.what = TASK_OP_CLAIM, .max = max, .lease_ms = lease_ms}};
-    w.o.op.queue.types = &types;
-    w.o.op.queue.types_nr = 1;
-    cr_assert_eq(op_run(&w), 0, "%s", w.o.op.err.message);
-    return w.o.op.claimed;
+    return worker_claim_of(&types, 1, max, lease_ms);
 }
 
 int worker_beat(const struct task_row *t) {
-    struct waiting w = {.o.op = {.what = TASK_OP_BEAT, .task_id = t->task_id, .epoch = t->epoch}};
-    return op_run(&w);
+    struct engine_task_op o = {
+        .op = {.what = TASK_OP_BEAT, .task_id = t->task_id, .epoch = t->epoch}};
+    return worker_op(&o);
 }
 
 int worker_say(const struct task_row *t, const struct task_says *says, struct wopr_error *err) {

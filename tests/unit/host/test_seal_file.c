@@ -76,6 +76,22 @@ Test(seal_file, one_of_another_user_is_refused) {
     cr_expect_not_null(strstr(err.message, "another user"), "%s", err.message);
 }
 
+/* Root's commands on the database of a service: the service goes on with what they leave. */
+Test(seal_file, root_rotates_the_key_of_a_service_and_it_stays_the_services) {
+    char id[VAULT_KEK_ID_LEN + 1], lock[512];
+    struct stat st;
+    if (geteuid() != 0) cr_skip("needs root to give the files away");
+    (void)snprintf(lock, sizeof lock, "%s.lock", key);
+    cr_assert_eq(open_rc(), 0, "%s", err.message);
+    cr_assert_eq(chown(key, 12345, 12345), 0);
+    cr_assert_eq(chown(dir, 12345, 12345), 0);
+    cr_assert_eq(seal_rotate(&cfg, store, id, &err), 0, "%s", err.message);
+    cr_assert_eq(stat(key, &st), 0);
+    cr_expect_eq(st.st_uid, 12345u);
+    cr_assert_eq(stat(lock, &st), 0);
+    cr_expect_eq(st.st_uid, 12345u);
+}
+
 /* It was made for this start, and fits nothing. */
 Test(seal_file, one_that_does_not_fit_is_not_left_behind) {
     struct vault *v = NULL;

@@ -70,7 +70,7 @@ Test(http_bounds, anonymous_half_bodies_hold_no_slot /* HTTP-11 */) {
         v[i] = dial();
         say(v[i], "POST /v1/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc");
     }
-    cr_assert(count_is(&W.server->exchanges, 8));
+    cr_assert(count_is(&W.server->exchanges.open, 8));
     cr_expect_eq(status_of("/v1/runs/r", bearer()), 200);
     for (size_t i = 0; i < 8; i++) { /* and they are answered when their body is complete */
         say(v[i], "0123456");
@@ -89,7 +89,7 @@ Test(http_bounds, a_refusal_that_waits_for_its_body_holds_no_slot /* HTTP-11 */)
             i % 2 ? "echo" : "runs/r/cancel", "Content-Length: 10\r\n");
         say(v[i], "Authorization: Bearer " STR_FMT "\r\n\r\nabc", STR_ARG(W.key_poor));
     }
-    cr_assert(count_is(&W.server->exchanges, 8));
+    cr_assert(count_is(&W.server->exchanges.open, 8));
     cr_expect(held(SHARE_REQUESTS, 0));
     cr_expect_eq(status_of("/v1/runs/r", bearer()), 200);
     hang_up_all(v, 8);
@@ -165,7 +165,7 @@ Test(http_bounds, one_key_cannot_take_all_polls /* PROF-14 */) {
     hang_up_all(v, 5);
 }
 
-static void long_gate(struct http_config *cfg) { cfg->idem_wait_ms = 60000; }
+static void long_gate(struct http_config *cfg) { cfg->idem.wait_ms = 60000; }
 
 Test(http_bounds, a_closed_duplicate_at_the_gate_gives_its_slot_back /* IDEM-11 */) {
     struct client *v[3];
@@ -235,6 +235,60 @@ Test(http_bounds, one_tenant_leaves_streams_to_others /* PROF-14 */) {
     cr_expect_eq(v[16]->status, 200);
     hang_up_all(v, 17);
     cr_expect(held(SHARE_STREAMS, 0));
+}
+
+static void two_streams(struct http_config *cfg) { cfg->tenant_streams_max = 2; }
+
+Test(http_bounds, streams_of_a_tenant_have_a_quota /* ERR-8, PROF-14 */) {
+    struct client *v[3];
+    char target[64];
+    world_up(two_streams);
+    snprintf(target, sizeof target, "/v1/runs/r/events?no=%lld", (long long)world_run("r"));
+    for (size_t i = 0; i < 2; i++) {
+        v[i] = open_get(target, bearer());
+        cr_assert(hear_head(v[i]));
+        cr_assert_eq(v[i]->status, 200);
+    }
+    struct client *c = ask("GET", target, bearer(), NULL);
+    cr_expect_eq(c->status, 429);
+    cr_expect_str_eq(header_of(c, "Retry-After"), "5");
+    static const char *const MEMBERS[] = {"\"rate_limited\"",     "\"retryAfterMs\":5000",
+                                          "\"scope\":\"tenant\"", "\"limit\":2",
+                                          "\"current\":2",        "tenant-streams-max"};
+    for (size_t i = 0; i < sizeof MEMBERS / sizeof *MEMBERS; i++)
+        cr_expect(body_has(c, MEMBERS[i]), "%s in %s", MEMBERS[i], c->body.p);
+    hang_up(c);
+    v[2] = open_get(target, key_of("t2"));
+    cr_assert(hear_head(v[2]));
+    cr_expect_eq(v[2]->status, 200, "of another tenant");
+    hang_up(v[0]);
+    cr_expect(held(SHARE_STREAMS, 2));
+    v[0] = open_get(target, bearer());
+    cr_assert(hear_head(v[0]));
+    cr_expect_eq(v[0]->status, 200, "there is room again");
+    hang_up_all(v, 3);
+}
+
+static void tight_tenants(struct http_config *cfg) {
+    cfg->rates.tenant_rate = 1, cfg->rates.tenant_burst = 3;
+}
+
+/* More keys are no more requests. */
+Test(http_bounds, the_keys_of_a_tenant_share_its_bucket /* AUTH-12, ERR-8 */) {
+    char poor[256];
+    world_up(tight_tenants);
+    snprintf(poor, sizeof poor, "Authorization: Bearer " STR_FMT "\r\n", STR_ARG(W.key_poor));
+    cr_expect_eq(status_of("/v1/runs/x", bearer()), 200);
+    struct client *c = ask("GET", "/v1/runs/x", poor, NULL);
+    cr_expect_eq(c->status, 403, "another key: its scope is judged after the rates");
+    hang_up(c);
+    cr_expect_eq(status_of("/v1/runs/x", bearer()), 200);
+    c = ask("GET", "/v1/runs/x", poor, NULL);
+    cr_expect_eq(c->status, 429);
+    cr_expect_not_null(header_of(c, "Retry-After"));
+    cr_expect(body_has(c, "\"scope\":\"tenant\"") && body_has(c, "\"limit\":1"), "%s", c->body.p);
+    hang_up(c);
+    cr_expect_eq(status_of("/v1/runs/x", key_of("t2")), 200, "another tenant");
 }
 
 static size_t take_all(struct shares *s, struct holder *h, size_t most) {
@@ -311,6 +365,23 @@ Test(http_bounds, unread_answers_are_bounded_by_bytes /* PROF-14 */) {
     hang_up_all(v, 12);
     cr_expect(held(SHARE_BYTES, 0));
     cr_expect_eq(status_of("/v1/big?n=7000000", bearer()), 200);
+}
+
+/* Pages of twenty megabytes leave the process, but no loop, which others wait for, does that. */
+Test(http_bounds, large_answers_whose_clients_leave_are_freed_off_the_loops) {
+    enum { ANSWERS = 20 };
+    struct client *v[ANSWERS];
+    world_up(NULL);
+    for (size_t i = 0; i < ANSWERS; i++) v[i] = ask_big(MIB, bearer());
+    cr_expect(held(SHARE_BYTES, ANSWERS * MIB));
+    struct mem_later *l = &W.server->trim.later;
+    const uint64_t want = atomic_load(&l->taken) + ANSWERS;
+    hang_up_all(v, ANSWERS);
+    for (int i = 0; i < WAIT_MS && (atomic_load(&l->taken) < want || atomic_load(&l->bytes) > 0);
+         i++)
+        clock_sleep_ms(1);
+    cr_expect_geq(atomic_load(&l->taken), want);
+    cr_expect_eq(atomic_load(&l->bytes), 0, "and freed it is");
 }
 
 Test(http_bounds, who_reads_nothing_is_cut_and_its_bytes_are_free /* SSE-25 */) {
@@ -414,8 +485,8 @@ Test(http_bounds, states_of_streams_are_bounded_by_bytes /* SSE-25 */) {
 /* ------------------------------------------------------------------------------ credentials */
 
 static void few_guesses(struct http_config *cfg) {
-    cfg->auth_failure_rate = 1;
-    cfg->auth_failure_burst = 5;
+    cfg->rates.auth_failure_rate = 1;
+    cfg->rates.auth_failure_burst = 5;
 }
 
 static int guess(int i) {
@@ -583,8 +654,8 @@ Test(http_bounds, a_stop_answers_the_large_bodies_that_wait /* HTTP-22 */) {
 }
 
 static void few_large(struct http_config *cfg) {
-    cfg->large_body_rate = 1000;
-    cfg->large_body_burst = 250000;
+    cfg->rates.large_body_rate = 1000;
+    cfg->rates.large_body_burst = 250000;
 }
 
 static struct client *open_chunked(const char *body) {

@@ -27,7 +27,7 @@ static bool count_is(const atomic_int *what, int n) {
 }
 static bool connections_are(unsigned n) {
     for (uint64_t end = clock_mono_ms() + WAIT_MS; clock_mono_ms() < end; nap())
-        if (atomic_load(&W.server->connections) == n) return true;
+        if (atomic_load(&W.server->conns.open) == n) return true;
     return false;
 }
 

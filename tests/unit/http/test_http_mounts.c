@@ -340,7 +340,7 @@ Test(http_mounts_cfg, the_bound_of_streams_is_one_for_both) {
     world_down();
 }
 
-static void slow_key(struct http_config *cfg) { cfg->key_rate = 1, cfg->key_burst = 2; }
+static void slow_key(struct http_config *cfg) { cfg->rates.key_rate = 1, cfg->rates.key_burst = 2; }
 
 Test(http_mounts_cfg, the_rate_of_a_key_is_counted_over_both) {
     world_up_with(slow_key, &TOY);

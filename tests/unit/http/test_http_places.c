@@ -57,7 +57,7 @@ Test(http_places, a_refused_newcomer_leaves_no_place_behind /* ERR-9 */, .timeou
         more[i] = dial_later();
         cr_expect(hear(more[i]), "pair %d is told", i);
         cr_expect_eq(more[i]->status, 503, "pair %d: %d", i, more[i]->status);
-        cr_expect_leq(atomic_load(&W.server->intakes_open), PLACES);
+        cr_expect_leq(atomic_load(&W.server->conns.placed), PLACES);
     }
     cr_expect_eq(atomic_load(&W.server->metrics.refused[REFUSED_CONNECTIONS]), PAIRS);
     cr_expect_eq(atomic_load(&W.server->metrics.refused[REFUSED_CAPACITY]), 0);
@@ -65,9 +65,9 @@ Test(http_places, a_refused_newcomer_leaves_no_place_behind /* ERR-9 */, .timeou
     world_open();
     expect_answers(busy, PLACES);
     for (int i = 0; i < PAIRS; i++) hang_up(silent[i]), hang_up(more[i]);
-    cr_expect(within(5000, &W.server->connections, 0));
-    cr_expect(within(5000, &W.server->intakes_open, 0));
-    cr_expect(within(5000, &W.server->intakes_over, 0));
+    cr_expect(within(5000, &W.server->conns.open, 0));
+    cr_expect(within(5000, &W.server->conns.placed, 0));
+    cr_expect(within(5000, &W.server->conns.over, 0));
     world_down();
 }
 
@@ -102,7 +102,7 @@ Test(http_places, a_whole_request_is_answered_however_many_come_with_it, .timeou
     world_open();
     expect_answers(&keeper, 1);
     expect_answers(crowd, CROWD);
-    cr_expect(within(5000, &W.server->intakes_open, 0));
+    cr_expect(within(5000, &W.server->conns.placed, 0));
     world_down();
 }
 
@@ -116,7 +116,7 @@ Test(http_places, a_body_without_a_key_gives_way_and_one_with_a_key_does_not, .t
         say(c[i], "POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: 9\r\n\r\n{",
             i >= KEYED && i % 2 ? "/v1/interrupts/good-t1" : "/v1/echo", i < KEYED ? bearer() : "");
     }
-    cr_expect(within(5000, &W.server->connections, PLACES));
+    cr_expect(within(5000, &W.server->conns.open, PLACES));
     for (int i = 0; i < PLACES; i++) {
         more[i] = dial();
         say_bytes(more[i], PING, sizeof PING - 1);
@@ -146,10 +146,10 @@ Test(http_places, refused_connections_that_are_read_on_have_a_bound, .timeout = 
     for (int i = 0; i < MANY; i++) {
         c[i] = dial_refused();
         cr_expect_eq(c[i]->status, 401, "%d: %d", i, c[i]->status);
-        cr_expect_leq(atomic_load(&W.server->lingering), PLACES / 4);
+        cr_expect_leq(atomic_load(&W.server->conns.lingering), PLACES / 4);
     }
     for (int i = 0; i < MANY; i++) hang_up(c[i]);
-    cr_expect(within(5000, &W.server->lingering, 0));
+    cr_expect(within(5000, &W.server->conns.lingering, 0));
     world_down();
 }
 
@@ -162,14 +162,14 @@ Test(http_places, what_is_read_on_counts_for_its_address, .timeout = 60) {
     struct client *c[4];
     world_up(four_each);
     for (int i = 0; i < 4; i++) c[i] = dial_refused();
-    cr_expect(within(1000, &W.server->lingering, 4));
+    cr_expect(within(1000, &W.server->conns.lingering, 4));
     struct client *more = dial();
     say_bytes(more, PING, sizeof PING - 1);
     cr_expect(hear(more));
     cr_expect_eq(more->status, 503, "%d", more->status);
     hang_up(more);
     for (int i = 0; i < 4; i++) hang_up(c[i]);
-    cr_expect(within(5000, &W.server->lingering, 0));
+    cr_expect(within(5000, &W.server->conns.lingering, 0));
     more = dial();
     say_bytes(more, PING, sizeof PING - 1);
     cr_expect(hear(more));

@@ -143,7 +143,8 @@ Test(http_auth, a_ticket_dies_with_its_key) {
 /* ------------------------------------------------------------------------------ limits */
 
 static void tight(struct http_config *cfg) {
-    cfg->key_rate = 1, cfg->key_burst = 2, cfg->address_rate = 2, cfg->address_burst = 3;
+    cfg->rates.key_rate = 1, cfg->rates.key_burst = 2, cfg->rates.address_rate = 2,
+    cfg->rates.address_burst = 3;
 }
 
 Test(http_limit, keys_and_addresses_have_their_own_buckets /* AUTH-12, ERR-8 */, .timeout = 60) {
@@ -522,7 +523,7 @@ Test(http_idem, bad_keys_and_reads /* IDEM-3, HTTP-19 */) {
     cr_expect_eq(atomic_load(&W.executed), 1);
 }
 
-static void short_wait(struct http_config *cfg) { cfg->idem_wait_ms = 30; }
+static void short_wait(struct http_config *cfg) { cfg->idem.wait_ms = 30; }
 
 Test(http_limit, a_duplicate_does_not_wait_for_ever /* IDEM-11 */, .timeout = 60) {
     world_up(short_wait);

@@ -52,7 +52,7 @@ Test(http_seams, the_limit_of_open_files_lowers_the_bound_of_streams_that_is_in_
 
 /* ------------------------------------------------------------------------------ half-close */
 
-static void long_gate(struct http_config *cfg) { cfg->idem_wait_ms = 60000; }
+static void long_gate(struct http_config *cfg) { cfg->idem.wait_ms = 60000; }
 
 Test(http_seams, a_poll_whose_client_sends_no_more_is_answered_at_once /* HTTP-15, SSE-39 */) {
     char target[96];

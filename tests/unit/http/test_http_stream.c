@@ -243,12 +243,12 @@ Test(http_stream, an_idle_one_is_not_a_suspended_connection /* H19 */) {
     }
     cr_expect(suspended_are(0));
     cr_expect_eq(shares_total(&W.server->shares, SHARE_STREAMS), (size_t)N);
-    cr_expect(within(5000, &W.server->connections, N), "a socket counts once: %u",
-              atomic_load(&W.server->connections));
+    cr_expect(within(5000, &W.server->conns.open, N), "a socket counts once: %u",
+              atomic_load(&W.server->conns.open));
     for (int i = 0; i < N; i++) hang_up(c[i]);
     /* Nothing is written meanwhile: the keep-alive is 15 s away. */
     cr_expect(streams_are(0), "who leaves is noticed");
-    cr_expect(within(5000, &W.server->connections, 0));
+    cr_expect(within(5000, &W.server->conns.open, 0));
 }
 
 Test(http_stream, http_1_0_gets_its_events_without_chunks) {

@@ -48,7 +48,9 @@ Test(http_token, a_key_counts_per_token_and_its_tenant /* IDEM-2 */) {
     cr_expect_eq(atomic_load(&W.executed), 2);
 }
 
-static void tight(struct http_config *cfg) { cfg->address_rate = 1, cfg->address_burst = 3; }
+static void tight(struct http_config *cfg) {
+    cfg->rates.address_rate = 1, cfg->rates.address_burst = 3;
+}
 
 Test(http_token_limit, tokens_and_discovery_have_their_own_buckets /* AUTH-12 */, .timeout = 60) {
     int discovery = 0, tokens = 0;

@@ -194,6 +194,18 @@ KIT_UNUSED static int kit_foreign(struct kit *k, const char *sql) {
     sqlite3_close(db);
     return rc;
 }
+/* The number that a query of the same kind gives. */
+KIT_UNUSED static int64_t kit_number(struct kit *k, const char *sql) {
+    sqlite3 *db;
+    sqlite3_stmt *st = NULL;
+    cr_assert_eq(sqlite3_open_v2(k->path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    cr_assert_eq(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+    cr_assert_eq(sqlite3_step(st), SQLITE_ROW);
+    int64_t n = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    return n;
+}
 /* Number of findings of a verification. */
 KIT_UNUSED static int kit_verify(struct kit *k) {
     int n = 0;

@@ -8,6 +8,7 @@
 #include "store/sqlite/sql.h"
 #include "store/upkeep.h"
 #include "unit/store/kit_forks.h"
+#include "unit/store/kit_steps.h"
 
 enum { SOURCE_EVENTS = 40 };
 static struct kit w;
@@ -174,9 +175,6 @@ Test(store_fork, artifacts_told_before_the_cut_are_copied) {
     cr_expect_eq(kit_verify(&w), 0);
 }
 
-static int ops;
-static int op_count(void *ctx) { return (void)ctx, ops++, 0; }
-
 /* Operations of SQLite's machine and microseconds that a fork costs. */
 static int64_t fork_ops(const char *id, int64_t no, int64_t cut) {
     int64_t least = INT64_MAX;
@@ -184,14 +182,13 @@ static int64_t fork_ops(const char *id, int64_t no, int64_t cut) {
         char name[40];
         snprintf(name, sizeof name, "%s_%d", id, i);
         struct plan *p = kit_fork(name, no, id, cut);
-        ops = 0;
         uint64_t t0 = clock_mono_ns();
-        sqlite3_progress_handler(w.s->writer->db, 1, op_count, NULL);
+        kit_steps_begin(&w);
         cr_assert_gt(put(p), 0);
-        sqlite3_progress_handler(w.s->writer->db, 0, NULL, NULL);
+        int64_t ops = kit_steps_end(&w);
         if (getenv("WOPR_TEST_EVENTS"))
-            fprintf(stderr, "fork at %lld: %d operations, %lld us\n", (long long)cut, ops,
-                    (long long)(clock_mono_ns() - t0) / 1000);
+            fprintf(stderr, "fork at %lld: %lld operations, %lld us\n", (long long)cut,
+                    (long long)ops, (long long)(clock_mono_ns() - t0) / 1000);
         if (ops < least) least = ops;
     }
     return least;

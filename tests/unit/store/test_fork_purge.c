@@ -8,6 +8,7 @@
 #include "store/upkeep.h"
 #include "unit/store/kit_forks.h"
 #include "unit/store/kit_old.h"
+#include "unit/store/kit_steps.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -20,17 +21,7 @@ static void up(void) { kit_up(&w); }
 static void down(void) { kit_down(&w); }
 TestSuite(store_fork_purge, .init = up, .fini = down, .timeout = 120);
 
-static int64_t number(const char *sql) {
-    sqlite3 *db;
-    sqlite3_stmt *st = NULL;
-    cr_assert_eq(sqlite3_open_v2(w.path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    cr_assert_eq(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
-    cr_assert_eq(sqlite3_step(st), SQLITE_ROW);
-    int64_t n = sqlite3_column_int64(st, 0);
-    sqlite3_finalize(st);
-    sqlite3_close(db);
-    return n;
-}
+static int64_t number(const char *sql) { return kit_number(&w, sql); }
 
 static int64_t events_held(int run) {
     char sql[96];
@@ -187,22 +178,14 @@ Test(store_fork_purge, a_removed_fork_is_named_for_its_forks /* FORK-18, STORE-4
     cr_expect_eq(kit_verify(&w), 0);
 }
 
-static int64_t ops;
-static int op_count(void *ctx) {
-    (void)ctx;
-    ops++;
-    return 0;
-}
-
 /* Steps of SQLite's machine in a look of retention that finds nothing. */
 static int64_t look_cost(void) {
     bool more;
     int64_t n = -1;
     purge_all();
-    ops = 0;
-    sqlite3_progress_handler(w.s->writer->db, 1, op_count, NULL);
+    kit_steps_begin(&w);
     cr_assert_eq(store_purge_runs(w.s, ENDED + 1, ENDED + DAY, 1000, &n, &more, &w.err), 0);
-    sqlite3_progress_handler(w.s->writer->db, 0, NULL, NULL);
+    int64_t ops = kit_steps_end(&w);
     cr_assert(n == 0 && !more);
     return ops;
 }

@@ -2,6 +2,7 @@
  * test_hooks.c: webhooks in the store: subscriptions, moves in the transaction of their events,
  * cursors behind a lease, dead letters (HOOK-1 to HOOK-15, D31, D60, D66, D67).
  */
+#include "base/fault.h"
 #include "base/mem.h"
 #include "store/hooks.h"
 #include "store/sqlite/sql.h"
@@ -230,12 +231,11 @@ Test(store_hooks, dead_letters_are_bounded_expire_and_come_back /* D66 */) {
                               .expires_ms = 500}};
     struct hook_mark m = {.hook_no = no, .state = {.dead = 3}, .deads = d, .deads_nr = 3};
     struct hook_dead_list l;
-    bool more;
     cr_assert_eq(store_hook_marks(w.s, epoch, &m, 1, &w.err), 0);
     cr_assert_eq(store_hook_dead(w.s, no, INT64_MAX, 10, w.a, &l, &w.err), 0);
     cr_assert_eq(l.n, 3);
     cr_expect_eq(l.v[0].run_no, 99, "newest first");
-    cr_assert_eq(store_hook_trim(w.s, KIT_TENANT, false, 0, 100, &more, &w.err), 0);
+    cr_assert_eq(store_hook_expire(w.s, 100, &w.err), 0);
     cr_assert_eq(store_hook_dead(w.s, no, INT64_MAX, 10, w.a, &l, &w.err), 0);
     cr_expect_eq(l.n, 2, "one expired");
     cr_assert_eq(store_hook_retry(w.s, KIT_TENANT, false, STR("wh_1"), 10, 9, &queued, &w.err), 0);
@@ -249,11 +249,62 @@ Test(store_hooks, dead_letters_are_bounded_expire_and_come_back /* D66 */) {
     cr_expect_leq(l.n, HOOK_DEAD_MAX);
 }
 
+Test(store_hooks, a_wish_to_try_again_is_a_commit_and_wakes_once /* H2 D66 */) {
+    int64_t no = add("wh_1", -1), epoch = claim(), queued;
+    const struct hook_mark open = {.hook_no = no,
+                                   .state = {.failures = 4, .open_until_ms = 77, .next_move = 1}};
+    struct hook_mark m = open;
+    cr_assert_eq(store_hook_marks(w.s, epoch, &m, 1, &w.err), 0);
+    cr_assert_eq(store_hook_retry(w.s, KIT_TENANT, false, STR("wh_1"), 10, 9, &queued, &w.err), 0);
+    cr_expect_eq(get("wh_1").state.open_until_ms, 77, "only the host that delivers writes it");
+    struct hook_move_list l = moves();
+    cr_assert_eq(l.n, 1);
+    cr_expect_eq(l.v[0].hook_no, no);
+    cr_expect_eq(l.v[0].kinds, 0);
+    int64_t pending, since, wish = l.v[0].move_no;
+    const struct hook_item item = get("wh_1");
+    cr_assert_eq(store_hook_backlog(w.s, &item, INT64_MAX, &pending, &since, &w.err), 0);
+    cr_expect_eq(pending, 0, "nothing is to be sent");
+    m = (struct hook_mark){.hook_no = no, .woken_from = wish, .woken_to = wish};
+    cr_assert_eq(store_hook_marks(w.s, epoch, &m, 1, &w.err), 0);
+    cr_expect_eq(moves().v[0].hook_no, 0, "the next host does not take it for a new one");
+}
+
+Test(store_hooks, a_secret_is_not_read_as_none_for_want_of_memory) {
+    add("wh_1", -1);
+    int64_t no = get("wh_1").row.hook_no;
+    unsigned failed = 0;
+    for (size_t n = 3000; n < 3016;
+         n++) { /* some fill their block, so that a terminator needs more */
+        char sql[96];
+        snprintf(sql, sizeof sql, "UPDATE webhooks SET secret_box = randomblob(%zu)", n);
+        cr_assert_eq(kit_foreign(&w, sql), 0);
+        for (unsigned nth = 1; fault_arm(1u << FAULT_MALLOC, nth); nth++) {
+            struct plan_sealed box = {.seq = 0};
+            arena_reset(w.a);
+            int rc = store_hook_secret(w.s, no, w.a, &box, &w.err);
+            failed += rc != 0;
+            if (rc == 0) cr_assert_eq(box.box.n, n, "call %u", nth);
+        }
+    }
+    fault_disarm();
+    cr_expect_gt(failed, 0u);
+}
+
+Test(store_hooks, a_backlog_is_counted_up_to_a_place) {
+    int64_t pending = 0, since;
+    add("wh_1", -1);
+    for (int i = 0; i < 5; i++) kit_run(&w, (const char *[]){"a", "b", "c", "d", "e"}[i], 1);
+    const struct hook_item item = get("wh_1");
+    cr_assert_eq(store_hook_backlog(w.s, &item, moves().v[3].move_no, &pending, &since, &w.err), 0);
+    cr_expect_eq(pending, 3);
+}
+
 Test(store_hooks, no_number_of_a_move_is_given_twice /* H1 */) {
     bool more;
     int64_t no = add("wh_1", -1);
     for (int i = 0; i < 5; i++) kit_run(&w, (const char *[]){"a", "b", "c", "d", "e"}[i], 1);
-    cr_assert_eq(store_hook_trim(w.s, KIT_TENANT, false, INT64_MAX, 1, &more, &w.err), 0);
+    cr_assert_eq(store_hook_trim(w.s, KIT_TENANT, false, INT64_MAX, &more, &w.err), 0);
     struct hook_move_list l = moves();
     cr_assert_eq(l.n, 1, "the last stays");
     int64_t last = l.v[0].move_no;

@@ -46,6 +46,27 @@ Test(open, makes_its_folder_and_migrates_once /* STORE-15 */) {
     kit_down(&k);
 }
 
+/* A command of root's that comes before the first start of a service. */
+Test(open, a_database_that_root_makes_belongs_to_the_owner_of_its_folder) {
+    static const char *const SUFFIXES[] = {"", "-wal", "-shm", ".lock"};
+    struct kit k;
+    struct stat st;
+    if (geteuid() != 0) cr_skip("needs root to give the folder away");
+    kit_dir(&k);
+    cr_assert_eq(chown(k.dir, 12345, 12345), 0);
+    struct store_config cfg = kit_config(&k);
+    cfg.host_lock = true;
+    cr_assert_eq(store_open(&cfg, &k.s, &k.err), 0, "%s", k.err.message);
+    for (size_t i = 0; i < sizeof SUFFIXES / sizeof *SUFFIXES; i++) {
+        char name[320];
+        (void)snprintf(name, sizeof name, "%s%s", k.path, SUFFIXES[i]);
+        cr_assert_eq(stat(name, &st), 0, "%s", name);
+        cr_expect_eq(st.st_uid, 12345u, "%s", name);
+    }
+    kit_close(&k);
+    kit_down(&k);
+}
+
 static const char *migration_text(const char *name) {
     for (const struct embed_file *f = EMBED_FILES; f->name; f++)
         if (strstr(f->name, name)) return f->data;

@@ -6,7 +6,7 @@
 #include "store/sqlite/sql.h"
 #include "store/upkeep.h"
 #include "store/vault.h"
-#include "unit/store/kit.h"
+#include "unit/store/kit_steps.h"
 
 static const int64_t ENDED = 1700000000500, DAY = 86400000;
 static const struct seal_secret KEK = {{1}}, OTHER = {{2}};
@@ -24,17 +24,7 @@ static void down(void) {
 }
 TestSuite(store_sealed_ends, .init = up, .fini = down, .timeout = 120);
 
-static int64_t number(const char *sql) {
-    sqlite3 *db;
-    sqlite3_stmt *st = NULL;
-    cr_assert_eq(sqlite3_open_v2(w.path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    cr_assert_eq(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
-    cr_assert_eq(sqlite3_step(st), SQLITE_ROW);
-    int64_t n = sqlite3_column_int64(st, 0);
-    sqlite3_finalize(st);
-    sqlite3_close(db);
-    return n;
-}
+static int64_t number(const char *sql) { return kit_number(&w, sql); }
 
 static void purge(void) {
     bool more = true;
@@ -215,22 +205,14 @@ Test(store_sealed_ends, a_run_that_is_removed_takes_its_rest_along) {
 
 /* --- looks --- */
 
-static int64_t ops;
-static int op_count(void *ctx) {
-    (void)ctx;
-    ops++;
-    return 0;
-}
-
 /* Steps of SQLite's machine in a look that finds nothing. */
 static int64_t look_cost(void) {
     bool more;
     int64_t n = -1;
     purge();
-    ops = 0;
-    sqlite3_progress_handler(w.s->writer->db, 1, op_count, NULL);
+    kit_steps_begin(&w);
     cr_assert_eq(store_purge_runs(w.s, ENDED + 1, ENDED + DAY, 1000, &n, &more, &w.err), 0);
-    sqlite3_progress_handler(w.s->writer->db, 0, NULL, NULL);
+    int64_t ops = kit_steps_end(&w);
     cr_assert(n == 0 && !more);
     return ops;
 }

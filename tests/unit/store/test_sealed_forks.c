@@ -31,17 +31,7 @@ static void down(void) {
 }
 TestSuite(store_sealed_forks, .init = up, .fini = down, .timeout = 120);
 
-static int64_t number(const char *sql) {
-    sqlite3 *db;
-    sqlite3_stmt *st = NULL;
-    cr_assert_eq(sqlite3_open_v2(w.path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    cr_assert_eq(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
-    cr_assert_eq(sqlite3_step(st), SQLITE_ROW);
-    int64_t n = sqlite3_column_int64(st, 0);
-    sqlite3_finalize(st);
-    sqlite3_close(db);
-    return n;
-}
+static int64_t number(const char *sql) { return kit_number(&w, sql); }
 
 static struct str box_of(struct arena *a, int run, int64_t seq) {
     return arena_printf(a, "box of %d at %lld", run, (long long)seq);
