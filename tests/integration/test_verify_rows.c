@@ -231,8 +231,7 @@ Test(verify_rows, of_sealed_values /* OBS-71, CHAN-24 */) {
         "UPDATE sealed SET box = zeroblob(length(box)) WHERE seq = -1",
         "UPDATE sealed SET box = zeroblob(length(box)) WHERE seq <= -16",
         "UPDATE sealed SET box = substr(box, 1, length(box) - 1) WHERE seq >= 0",
-        "UPDATE sealed SET box = (SELECT s.box FROM sealed s WHERE s.seq >= 0 LIMIT 1) WHERE seq = "
-        "-1",
+        "UPDATE sealed SET box = (SELECT s.box FROM sealed s WHERE s.seq >= 0) WHERE seq = -1",
         "INSERT INTO sealed SELECT run_no, 1, key_no, box FROM sealed WHERE seq = -1",
         "INSERT INTO sealed SELECT run_no, -400, key_no, box FROM sealed WHERE seq = -1",
         "INSERT INTO sealed_rests VALUES (77)",
