@@ -331,7 +331,7 @@ static uint32_t word_at(int fd, off_t at) {
 }
 
 /* A leaf of SQLite's list of free pages (file format, 1.5), of which no byte means anything, or the
- * last trunk of that list without leaves, which begins with zeros: zeros are no damage there.  Pages
+ * last trunk of that list without leaves, which begins with zeros already.  Pages
  * count from 1. */
 static bool page_holds_nothing(uint32_t page) {
     bool nothing = false;
