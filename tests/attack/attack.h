@@ -157,8 +157,8 @@ struct world {
     bool full, slow;                /* slow: an instrumented host */
     size_t served, refused, silent; /* the attacker's requests */
     int64_t disk_before;
-    int wrongs;
-    char why[900]; /* the first things that were wrong */
+    int wrongs, lates; /* lates: those of them that are about time */
+    char why[900];     /* the first things that were wrong */
     char note[200];
 };
 void wrong(struct world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

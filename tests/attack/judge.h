@@ -12,7 +12,7 @@ struct plan {
     bool full, bench; /* bench: a Markdown table of quiet against attacked, and the bound of 5 */
     FILE *json;
 };
-enum outcome { HELD, FAILED, SKIPPED };
+enum outcome { HELD, FAILED, SKIPPED, LATE_ONLY /* within judge.c */ };
 
 void judge_begin(struct plan *p);
 enum outcome judge_one(struct plan *p, const struct attack *row);

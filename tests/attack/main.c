@@ -82,6 +82,7 @@ int main(int argc, char **argv) {
         case FAILED:
             failed++;
             break;
+        case LATE_ONLY:
         case SKIPPED:
             skipped++;
             break;

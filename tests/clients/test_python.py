@@ -206,7 +206,7 @@ class Interrupts(Case):
         self.assertEqual(self.client.runs.wait(run, max_wait=20)["status"], "completed")
 
     def waiting(self, run):
-        for _ in range(200):
+        for _ in range(1500):
             found = list(self.client.interrupts.list_all(run_id=run))
             if found:
                 self.assertEqual(self.client.interrupts.list(run_id=run, limit=1)["interrupts"][0]["interruptId"], found[0]["interruptId"])
@@ -266,14 +266,16 @@ class Retries(Case):
         world = World(sys.argv[1], "--key-rate", "5", "--key-burst", "5")
         self.addCleanup(world._close)
         client = WoprClient(world.url, world.key)
-        for _ in range(8):
+        asked = 0
+        while len(world.seen()) == asked and asked < 500:  # until one was refused, and repeated
             client.runs.list()
-        self.assertGreater(len(world.seen()), 8)  # some were refused, and repeated
+            asked += 1
+        self.assertGreater(len(world.seen()), asked)
         hasty = WoprClient(world.url, world.key, retry=RetryPolicy(attempts=1))
         self.addCleanup(client.close)
         self.addCleanup(hasty.close)
         with self.assertRaises(wopr_client.RateLimitedError) as caught:
-            for _ in range(8):
+            for _ in range(500):
                 hasty.runs.list()
         self.assertGreater(caught.exception.retry_after, 0)
 
@@ -287,7 +289,7 @@ class Retries(Case):
         with self.assertRaises(wopr_client.RateLimitedError) as caught:
             self.client.runs.list()
         self.assertEqual((caught.exception.retry_after, len(self.lines("GET /v1/runs"))), (3600.0, 1))
-        self.assertLess(time.monotonic() - begun, 1)
+        self.assertLess(time.monotonic() - begun, 60)  # of the hour
 
     def test_what_is_wrong_is_not_repeated(self):
         self.assertRaises(wopr_client.InvalidRequestError, self.client.runs.create, "no-such-workflow")
@@ -307,7 +309,7 @@ class Retries(Case):
         self.assertEqual(caught.exception.code, "idempotency_key_conflict")
 
     def test_a_host_that_says_nothing(self):
-        client = WoprClient(WORLD.url, WORLD.key, retry=RetryPolicy(attempts=1), timeout=0.4)
+        client = WoprClient(WORLD.url, WORLD.key, retry=RetryPolicy(attempts=1), timeout=3)
         self.addCleanup(client.close)
         client.runs.list()  # a connection that is kept
         WORLD.stall()
@@ -444,7 +446,7 @@ class Streams(Case):
         WORLD.cut_after(700)  # less than a state
         begun = time.monotonic()
         self.assertRaises(wopr_client.TransportError, list, self.client.runs.values(run, after=9, give_up=0.5))
-        self.assertLess(time.monotonic() - begun, 5)
+        self.assertLess(time.monotonic() - begun, 25)
 
     def test_a_host_that_stays_away(self):
         run = self.begin("conformance-cancellable")
@@ -466,13 +468,13 @@ class Streams(Case):
         self.assertEqual(list(self.client.runs.events(run, after=last + 100)), [])
 
     def test_close_from_another_thread(self):
-        stream = self.client.runs.events(self.begin("conformance-cancellable"), silence_max=30)
+        stream = self.client.runs.events(self.begin("conformance-cancellable"), silence_max=60)
         next(stream)
         WORLD.stall()  # not even a keep-alive wakes it
         threading.Timer(0.3, stream.close).start()
         begun = time.monotonic()
         self.assertEqual(list(stream), [])
-        self.assertLess(time.monotonic() - begun, 5)
+        self.assertLess(time.monotonic() - begun, 25)
 
     def test_tickets_are_renewed(self):
         keys = [WORLD.make_key(), WORLD.make_key()]
@@ -601,7 +603,7 @@ class Workers(Case):
         self.assertEqual((len(entered), len(set(entered))), (3, 1))
 
     def pending(self, run):
-        for _ in range(400):
+        for _ in range(1500):
             found = list(self.client.interrupts.list_all(run_id=run))
             if found:
                 return found[0]

@@ -32,7 +32,7 @@ static void down(void) {
     buf_fini(&answered);
     server_end(&sv);
 }
-TestSuite(answers, .init = up, .fini = down, .timeout = 240);
+TestSuite(answers, .init = up, .fini = down, .timeout = 300);
 
 static struct json_members members(struct str object) {
     struct json_members m = {0};

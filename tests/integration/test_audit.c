@@ -11,7 +11,7 @@ static const char *const AUDITED[] = {"--audit-log", "all", "--audit-checkpoint-
                                       NULL};
 static void up(void) { server_start(&sv, AUDITED); }
 static void down(void) { server_end(&sv); }
-TestSuite(audit, .init = up, .fini = down, .timeout = 240);
+TestSuite(audit, .init = up, .fini = down, .timeout = 300);
 
 static bool holds(struct str text, const char *what) {
     struct str w = str_c(what);

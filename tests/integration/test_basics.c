@@ -10,7 +10,7 @@
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(basics, .init = up, .fini = down, .timeout = 240);
+TestSuite(basics, .init = up, .fini = down, .timeout = 300);
 
 static const char *const NO_AUTH[] = {"Authorization:", NULL};
 

@@ -39,7 +39,7 @@ static void down(void) {
     schema_set_free(set);
     server_end(&sv);
 }
-TestSuite(bundle, .init = up, .fini = down, .timeout = 240);
+TestSuite(bundle, .init = up, .fini = down, .timeout = 300);
 
 static void restart_with(const char *const *args) {
     cr_assert_eq(server_stop(&sv), 0);

@@ -13,7 +13,7 @@
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(canary, .init = up, .fini = down, .timeout = 240);
+TestSuite(canary, .init = up, .fini = down, .timeout = 300);
 
 #define PORT(name, type, more) "\"" name "\":{\"type\":\"" type "\"," more "}"
 #define OF_K(port)             PORT(port, "variable", "\"variableName\":\"k\"")

@@ -41,7 +41,7 @@ static void up(void) {
     }
 }
 static void down(void) { server_end(&sv); }
-TestSuite(checkpoints, .init = up, .fini = down, .timeout = 240);
+TestSuite(checkpoints, .init = up, .fini = down, .timeout = 300);
 
 static int64_t sql(const char *text) {
     sqlite3 *db;

@@ -8,7 +8,7 @@
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(cli, .init = up, .fini = down, .timeout = 240);
+TestSuite(cli, .init = up, .fini = down, .timeout = 300);
 
 static int run(struct str *out, struct str *err, const char *a, const char *b, const char *c,
                const char *d) {

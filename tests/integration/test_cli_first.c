@@ -17,7 +17,7 @@ static void up(void) {
     setenv("WOPR_API_KEY", TEST_KEY, 1);
 }
 static void down(void) { server_end(&sv); }
-TestSuite(cli_first, .init = up, .fini = down, .timeout = 240);
+TestSuite(cli_first, .init = up, .fini = down, .timeout = 300);
 
 #define RUN(...)        program(&sv, (const char *const[]){__VA_ARGS__, NULL}, &out, &err)
 #define SAYS(text)      cr_expect_not_null(strstr(out.p, text), "%s: " STR_FMT, text, STR_ARG(out))

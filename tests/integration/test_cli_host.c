@@ -7,7 +7,7 @@
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(cli_host, .init = up, .fini = down, .timeout = 240);
+TestSuite(cli_host, .init = up, .fini = down, .timeout = 300);
 
 static struct str out, err;
 

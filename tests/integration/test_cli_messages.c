@@ -13,7 +13,7 @@ static struct server sv;
 static struct str out, err;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(cli_messages, .init = up, .fini = down, .timeout = 240);
+TestSuite(cli_messages, .init = up, .fini = down, .timeout = 300);
 
 #define RUN(...)    program(&sv, (const char *const[]){__VA_ARGS__, NULL}, &out, &err)
 #define BARE(...)   program(NULL, (const char *const[]){__VA_ARGS__, NULL}, &out, &err)

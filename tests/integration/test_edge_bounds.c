@@ -7,7 +7,7 @@
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(edge_bounds, .init = up, .fini = down, .timeout = 240);
+TestSuite(edge_bounds, .init = up, .fini = down, .timeout = 300);
 
 /* A run that goes on, with some 220 events. */
 static const char *long_run(void) {

@@ -58,7 +58,7 @@ static void down(void) {
     if (host) host_down();
     server_end(&sv);
 }
-TestSuite(embed, .init = up, .fini = down, .timeout = 240);
+TestSuite(embed, .init = up, .fini = down, .timeout = 300);
 
 static const char *begin(void) {
     const char *run = create_run(&sv, "priced", NULL);

@@ -6,7 +6,7 @@
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(fork_cancel, .init = up, .fini = down, .timeout = 120);
+TestSuite(fork_cancel, .init = up, .fini = down, .timeout = 300);
 
 Test(fork_cancel, cancelling_a_fresh_replay_takes_effect /* S11 */) {
     const char *source = approval(&sv);

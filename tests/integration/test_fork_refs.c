@@ -13,7 +13,7 @@
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(fork_refs, .init = up, .fini = down, .timeout = 240);
+TestSuite(fork_refs, .init = up, .fini = down, .timeout = 300);
 
 static void clean(void) {
     static const char *const args[] = {"verify", NULL};

@@ -10,7 +10,7 @@
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(hardening, .init = up, .fini = down, .timeout = 120);
+TestSuite(hardening, .init = up, .fini = down, .timeout = 300);
 
 static const char *proc_text(const char *name) {
     static char text[8192];

@@ -10,7 +10,7 @@
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(idempotency, .init = up, .fini = down, .timeout = 240);
+TestSuite(idempotency, .init = up, .fini = down, .timeout = 300);
 
 static struct reply keyed(const char *key, const char *method, const char *path, const char *body) {
     const char *const h[] = {fmt("Idempotency-Key: %s", key), NULL};

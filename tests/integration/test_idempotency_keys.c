@@ -9,7 +9,7 @@
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(idempotency_keys, .init = up, .fini = down, .timeout = 240);
+TestSuite(idempotency_keys, .init = up, .fini = down, .timeout = 300);
 
 static struct reply keyed(const char *as, const char *key, const char *inputs) {
     const char *const h[] = {fmt("Idempotency-Key: %s", key), fmt("Authorization: Bearer %s", as),

@@ -13,7 +13,7 @@ static void down(void) {
     wait_terminal(&sv, create_run(&sv, "conformance-noop", NULL)); /* still up and working */
     server_end(&sv);
 }
-TestSuite(input, .init = up, .fini = down, .timeout = 240);
+TestSuite(input, .init = up, .fini = down, .timeout = 300);
 
 Test(input, malformed_bodies /* HTTP-8 */) {
     static const char *const bad[] = {

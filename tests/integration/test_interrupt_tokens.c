@@ -7,7 +7,7 @@
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(interrupt_tokens, .init = up, .fini = down, .timeout = 240);
+TestSuite(interrupt_tokens, .init = up, .fini = down, .timeout = 300);
 
 Test(interrupt_tokens, looking_resolves_nothing_and_shows_the_payload /* RUN-39 */) {
     const char *run = approval(&sv);
@@ -173,7 +173,7 @@ static void up_loud(void) {
     static const char *const args[] = {"--log-level", "debug", NULL};
     server_start(&sv, args);
 }
-TestSuite(interrupt_token_log, .init = up_loud, .fini = down, .timeout = 240);
+TestSuite(interrupt_token_log, .init = up_loud, .fini = down, .timeout = 300);
 
 Test(interrupt_token_log, a_token_is_written_nowhere /* AUTH-14, NFR-7 */) {
     const char *run = approval(&sv);
@@ -204,7 +204,7 @@ static void up_short(void) {
     static const char *const args[] = {"--interrupt-token-seconds", "1", NULL};
     server_start(&sv, args);
 }
-TestSuite(interrupt_token_life, .init = up_short, .fini = down, .timeout = 240);
+TestSuite(interrupt_token_life, .init = up_short, .fini = down, .timeout = 300);
 
 Test(interrupt_token_life, an_expired_token_is_gone_for_get_and_post /* INT-37, 410 */) {
     const char *run = approval(&sv);
@@ -237,7 +237,7 @@ static void up_off(void) {
     static const char *const args[] = {"--interrupt-callbacks=false", NULL};
     server_start(&sv, args);
 }
-TestSuite(interrupt_token_off, .init = up_off, .fini = down, .timeout = 240);
+TestSuite(interrupt_token_off, .init = up_off, .fini = down, .timeout = 300);
 
 Test(interrupt_token_off, only_external_events_get_tokens /* INT-13 */) {
     const char *run = approval(&sv);
@@ -250,7 +250,7 @@ static void up_strict(void) {
     static const char *const args[] = {"--interrupt-auth-required", NULL};
     server_start(&sv, args);
 }
-TestSuite(interrupt_token_strict, .init = up_strict, .fini = down, .timeout = 240);
+TestSuite(interrupt_token_strict, .init = up_strict, .fini = down, .timeout = 300);
 
 Test(interrupt_token_strict, a_host_can_demand_bearers_for_all /* INT-39, INT-40 */) {
     const char *run = approval(&sv);

@@ -50,7 +50,7 @@ static void up(void) {
              "\"type\":\"number\",\"defaultValue\":0}");
 }
 static void down(void) { server_end(&sv); }
-TestSuite(large_inputs, .init = up, .fini = down, .timeout = 240);
+TestSuite(large_inputs, .init = up, .fini = down, .timeout = 300);
 
 static const char *create(const char *workflow, int ms) {
     const char *body =

@@ -40,7 +40,7 @@ static void up(void) {
     put("large", "", "{\"name\":\"x\",\"type\":\"string\",\"defaultValue\":\"\"}");
 }
 static void down(void) { server_end(&sv); }
-TestSuite(long_reads, .init = up, .fini = down, .timeout = 240);
+TestSuite(long_reads, .init = up, .fini = down, .timeout = 300);
 
 static long reads(void) {
     static const char *const NO_AUTH[] = {"Authorization:", NULL};

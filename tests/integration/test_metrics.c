@@ -17,7 +17,7 @@
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(metrics, .init = up, .fini = down, .timeout = 240);
+TestSuite(metrics, .init = up, .fini = down, .timeout = 300);
 
 static const char *const NO_AUTH[] = {"Authorization:", NULL};
 
@@ -333,7 +333,7 @@ static void up_small(void) {
                                        NULL};
     server_start(&sv, args);
 }
-TestSuite(metrics_small, .init = up_small, .fini = down, .timeout = 240);
+TestSuite(metrics_small, .init = up_small, .fini = down, .timeout = 300);
 
 /* A stream held open by nobody but this socket. */
 static int open_stream(const char *id) {

@@ -11,7 +11,7 @@
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(operations, .init = up, .fini = down, .timeout = 240);
+TestSuite(operations, .init = up, .fini = down, .timeout = 300);
 
 static int run(struct str *out, struct str *err, const char *const *args) {
     return program(&sv, args, out, err);

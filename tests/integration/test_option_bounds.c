@@ -30,7 +30,7 @@ static void up(void) {
     fclose(f);
     cr_assert_eq(program(&sv, put, &out, &err), 0, STR_FMT, STR_ARG(err));
 }
-TestSuite(option_bounds, .init = up, .fini = down, .timeout = 120);
+TestSuite(option_bounds, .init = up, .fini = down, .timeout = 300);
 
 #define LONG(...) (arena_printf(test_arena(), __VA_ARGS__).p) /* beyond what fmt takes */
 

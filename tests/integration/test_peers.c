@@ -18,7 +18,7 @@ static void down(void) {
     server_stop(&b);
     server_end(&a);
 }
-TestSuite(peers, .init = up, .fini = down, .timeout = 240);
+TestSuite(peers, .init = up, .fini = down, .timeout = 300);
 
 static unsigned count(struct str types, const char *what) {
     unsigned n = 0;

@@ -8,7 +8,7 @@ static struct server sv;
 static void down(void) { server_end(&sv); }
 
 static void up(void) { server_start(&sv, NULL); }
-TestSuite(quotas, .init = up, .fini = down, .timeout = 240);
+TestSuite(quotas, .init = up, .fini = down, .timeout = 300);
 
 /* before, n times q, after */
 static const char *long_text(const char *before, size_t n, const char *after) {
@@ -76,7 +76,7 @@ static void up_small_tenants(void) {
                                        "2", NULL};
     server_start(&sv, args);
 }
-TestSuite(quotas_tenant, .init = up_small_tenants, .fini = down, .timeout = 240);
+TestSuite(quotas_tenant, .init = up_small_tenants, .fini = down, .timeout = 300);
 
 static struct reply create(const char *const *headers) {
     return ask(&sv, "POST", "/v1/runs", "{\"workflowId\":\"conformance-noop\"}", headers);
@@ -129,7 +129,7 @@ static void up_limited_tenants(void) {
     static const char *const args[] = {"--tenant-rate", "1", "--tenant-burst", "40", NULL};
     server_start(&sv, args);
 }
-TestSuite(quotas_rate, .init = up_limited_tenants, .fini = down, .timeout = 240);
+TestSuite(quotas_rate, .init = up_limited_tenants, .fini = down, .timeout = 300);
 
 Test(quotas_rate, all_keys_of_a_tenant_share_a_rate_that_others_do_not_feel /* AUTH-12, ERR-8 */) {
     const char *const second[] = {key_with(&sv, "all", "alpha"), NULL};

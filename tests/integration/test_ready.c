@@ -21,7 +21,7 @@ static void up(void) {
     snprintf(ops.base, sizeof ops.base, "http://127.0.0.1:%d", sv.ops_port);
 }
 static void down(void) { server_end(&sv); }
-TestSuite(ready, .init = up, .fini = down, .timeout = 120);
+TestSuite(ready, .init = up, .fini = down, .timeout = 300);
 
 static struct rlimit disk(struct rlimit to) {
     struct rlimit was;

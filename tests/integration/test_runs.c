@@ -9,7 +9,7 @@
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(runs, .init = up, .fini = down, .timeout = 240);
+TestSuite(runs, .init = up, .fini = down, .timeout = 300);
 
 static void expect_types(const char *run, const char *want) {
     struct str got = types_of(events_of(&sv, run));

@@ -14,7 +14,7 @@
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(streams, .init = up, .fini = down, .timeout = 240);
+TestSuite(streams, .init = up, .fini = down, .timeout = 300);
 
 static struct str names(const struct stream *st) {
     struct buf b;

@@ -15,7 +15,7 @@ static struct server sv;
 static const char *const ARGS[] = {"--keepalive-ms", "100", NULL};
 static void up(void) { server_start(&sv, ARGS); }
 static void down(void) { server_end(&sv); }
-TestSuite(streams_end, .init = up, .fini = down, .timeout = 240);
+TestSuite(streams_end, .init = up, .fini = down, .timeout = 300);
 
 static const char *events_path(const char *run, const char *query) {
     return fmt("/v1/runs/%s/events%s", run, query);

@@ -20,7 +20,7 @@ static void down(void) {
     server_end(&sv);
     receiver_stop(rx);
 }
-TestSuite(verify_rows, .init = up, .fini = down, .timeout = 240);
+TestSuite(verify_rows, .init = up, .fini = down, .timeout = 300);
 
 #define NODE(id, type, inputs)                                                                     \
     "{\"id\":\"" id "\",\"typeId\":\"" type "\",\"name\":\"N\",\"position\":{\"x\":0,\"y\":0},"    \

@@ -8,7 +8,7 @@
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(versions, .init = up, .fini = down, .timeout = 240);
+TestSuite(versions, .init = up, .fini = down, .timeout = 300);
 
 static void put(const char *file) {
     const char *const args[] = {"workflow", "put",

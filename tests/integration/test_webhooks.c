@@ -33,7 +33,7 @@ static void down(void) {
     server_end(&sv);
     receiver_stop(rx);
 }
-TestSuite(webhooks, .init = up, .fini = down, .timeout = 240);
+TestSuite(webhooks, .init = up, .fini = down, .timeout = 300);
 
 static struct reply hook_add(const char *rest) {
     const char *body = fmt("{\"url\":\"http://127.0.0.1:%d/hook\",%s}", receiver_port(rx), rest);

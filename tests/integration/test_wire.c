@@ -9,7 +9,7 @@
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(wire, .init = up, .fini = down, .timeout = 240);
+TestSuite(wire, .init = up, .fini = down, .timeout = 300);
 
 #define LINES(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define NOOP       "{\"workflowId\":\"conformance-noop\"}"

@@ -15,7 +15,7 @@ enum { CLAIMS = 300, BESIDE = 3, ROUNDS = 5 };
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(worker_claims, .init = up, .fini = down, .timeout = 120);
+TestSuite(worker_claims, .init = up, .fini = down, .timeout = 300);
 
 static void workflow_put(void) {
     const char *path = fmt("%s/w.json", sv.dir);

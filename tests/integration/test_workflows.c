@@ -11,7 +11,7 @@
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
 static void down(void) { server_end(&sv); }
-TestSuite(workflows, .init = up, .fini = down, .timeout = 240);
+TestSuite(workflows, .init = up, .fini = down, .timeout = 300);
 
 /* One node that waits, one that says which text this is; more: further members. */
 static const char *definition(const char *id, const char *says, const char *more) {

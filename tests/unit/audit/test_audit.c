@@ -40,7 +40,7 @@ static void down(void) {
     if (journal) audit_down();
     kit_down(&k);
 }
-TestSuite(audit, .init = up, .fini = down, .timeout = 120);
+TestSuite(audit, .init = up, .fini = down, .timeout = 300);
 
 static void note(int64_t status) {
     const struct plan_audit row = {.at_ms = INT64_C(1767225600000) + status,

@@ -113,7 +113,7 @@ static void *talk(void *arg) {
     return NULL;
 }
 
-Test(base_log, an_unread_pipe_blocks_nobody /* HTTP-22 */, .timeout = 60) {
+Test(base_log, an_unread_pipe_blocks_nobody /* HTTP-22 */, .timeout = 300) {
     static char out[1 << 20];
     pthread_t t[3];
     capture();
@@ -129,7 +129,7 @@ Test(base_log, an_unread_pipe_blocks_nobody /* HTTP-22 */, .timeout = 60) {
     for (const char *p = out; *p; p = strchr(p, '\n') + 1) cr_assert_eq(*p, '{');
 }
 
-Test(base_log, drops_are_told_once_there_is_a_reader, .timeout = 60) {
+Test(base_log, drops_are_told_once_there_is_a_reader, .timeout = 300) {
     static char out[1 << 20];
     capture();
     cr_assert_eq(logger_start(), 0);

@@ -246,7 +246,7 @@ Test(json_check, doubles_are_found_in_objects_of_any_size) {
     buf_fini(&b);
 }
 
-Test(json_check, a_huge_object_costs_no_square, .timeout = 120) {
+Test(json_check, a_huge_object_costs_no_square, .timeout = 300) {
     struct buf b;
     struct wopr_error e;
     buf_init(&b, 15 << 20);

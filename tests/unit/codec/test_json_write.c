@@ -391,7 +391,7 @@ Test(json_canonical, failures_add_nothing, .init = up, .fini = down) {
     }
 }
 
-Test(json_canonical, dense_text_fits_its_working_memory, .timeout = 120) {
+Test(json_canonical, dense_text_fits_its_working_memory, .timeout = 300) {
     struct buf in, out;
     struct wopr_error e;
     static const char *const PIECES[] = {"{\"a\":1,\"b\":2}", "{}", "{\"\":\"\\n\"}", "[[]]"};

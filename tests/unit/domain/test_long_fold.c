@@ -245,18 +245,6 @@ static uint64_t cost_us(enum shape shape, unsigned nodes, unsigned n,
     return us;
 }
 
-/* Sixteen would be a square; sanitizers make memory that is touched first dearer than the rest. */
-#if defined(__SANITIZE_ADDRESS__)
-#define FACTOR 13u
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define FACTOR 13u
-#endif
-#endif
-#ifndef FACTOR
-#define FACTOR 8u
-#endif
-
 struct shaped {
     enum shape shape;
     unsigned nodes, n; /* of the smaller one */
@@ -272,7 +260,7 @@ static uint64_t shaped_cost(void *ctx, unsigned n) {
 static void linear(const char *what, enum shape shape, unsigned nodes, unsigned n,
                    void (*run)(unsigned n, struct world *w)) {
     struct shaped shaped = {shape, nodes, n, run};
-    const struct growth g = {shaped_cost, &shaped, n, 4 * n, FACTOR, 40000};
+    const struct growth g = {shaped_cost, &shaped, n, 4 * n, GROWTH_FACTOR, 40000};
     char told[512];
 #ifdef __SANITIZE_THREAD__
     (void)growth_holds; /* its shadow memory costs more the more is touched */

@@ -47,7 +47,7 @@ static void many(struct buf *b, char letter, bool object) {
     buf_addc(b, object ? '}' : ']');
 }
 
-Test(overlay, a_hundred_thousand_names_cost_no_square /* FORK-23, S2 */, .timeout = 60) {
+Test(overlay, a_hundred_thousand_names_cost_no_square /* FORK-23, S2 */, .timeout = 300) {
     struct arena *a = arena_new(ARENA_MAX);
     for (int object = 0; object < 2; object++) {
         struct buf base, over;

@@ -137,9 +137,9 @@ static void down(void) {
     release_names();
     server_down();
 }
-TestSuite(egress_fair, .init = up, .fini = down, .timeout = 60);
-TestSuite(egress_turns, .init = up_one_place, .fini = down, .timeout = 60);
-TestSuite(egress_queue, .init = up_small_queue, .fini = down, .timeout = 60);
+TestSuite(egress_fair, .init = up, .fini = down, .timeout = 300);
+TestSuite(egress_turns, .init = up_one_place, .fini = down, .timeout = 300);
+TestSuite(egress_queue, .init = up_small_queue, .fini = down, .timeout = 300);
 
 struct asked {
     sem_t done;

@@ -52,7 +52,7 @@ static void down(void) {
     close(listener);
 }
 
-TestSuite(egress_faults, .init = up, .fini = down, .timeout = 60);
+TestSuite(egress_faults, .init = up, .fini = down, .timeout = 300);
 
 struct outcome {
     sem_t done;

@@ -122,7 +122,7 @@ static void down(void) {
     pthread_join(thread, NULL);
     close(listener);
 }
-TestSuite(egress_rude, .init = up, .fini = down, .timeout = 120);
+TestSuite(egress_rude, .init = up, .fini = down, .timeout = 300);
 
 struct outcome {
     sem_t done;
@@ -186,7 +186,10 @@ Test(egress_rude, every_misbehaviour_ends_with_a_code_and_the_next_request_is_an
         {"/moved", 0, 302, 30000},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct outcome o = ask("127.0.0.1", rows[i].path, rows[i].timeout_ms);
+        int ms = rows[i].timeout_ms;
+        struct outcome o = ask("127.0.0.1", rows[i].path, ms);
+        while (o.untouched && (ms *= 4) < 30000) /* a busy machine had not sent it yet */
+            o = ask("127.0.0.1", rows[i].path, ms);
         cr_expect_eq(o.rc, rows[i].rc, "%s: %s", rows[i].path, wopr_err_name(o.rc));
         cr_expect_eq(o.status, rows[i].status, "%s: %d", rows[i].path, o.status);
         cr_expect_not(o.untouched && o.rc != 0, "%s: it was sent", rows[i].path);

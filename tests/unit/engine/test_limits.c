@@ -17,7 +17,7 @@ static void up(void) {
     world_virtual_time();
     world_up();
 }
-TestSuite(engine_limits, .init = up, .fini = world_down, .timeout = 60);
+TestSuite(engine_limits, .init = up, .fini = world_down, .timeout = 300);
 
 static struct str built(struct buf *b) {
     cr_assert(!buf_failed(b));

@@ -485,7 +485,7 @@ static bool diverged(struct str run) { /* itself: not the run that it was cut fr
 
 static enum run_status replay_ended(const struct life *l, struct str run, struct str source) {
     struct run_head h = world_head(run);
-    for (int i = 0; i < 2000 && !run_status_final(h.status); i++, h = world_head(run)) {
+    for (int i = 0; i < 20000 && !run_status_final(h.status); i++, h = world_head(run)) {
         struct timespec slice = {.tv_nsec = 2000000};
         world_time_skip(1000);
         nanosleep(&slice, NULL);

@@ -12,7 +12,7 @@ static void up(void) {
     world_virtual_time();
     world_up();
 }
-TestSuite(engine_parked, .init = up, .fini = world_down, .timeout = 60);
+TestSuite(engine_parked, .init = up, .fini = world_down, .timeout = 300);
 
 #define ASKS                 "\"actions\":[\"accept\"],\"timeoutMs\":3600000"
 #define GATE                 NODE("g", "core.approvalGate", ASKS, "")

@@ -403,7 +403,7 @@ Test(engine_runs, the_other_mocks_do_as_configured /* OPT-9 */) {
     workflow_unref(wf);
 }
 
-Test(engine_runs, a_thousand_runs_complete_without_holes /* EVT-2, EVT-7 */, .timeout = 120) {
+Test(engine_runs, a_thousand_runs_complete_without_holes /* EVT-2, EVT-7 */, .timeout = 300) {
     enum { RUNS = 1000 };
     struct workflow *wf = world_put(
         world_def("w", NODE("a", "core.noop", "", "") "," NODE("b", "core.delay", "\"ms\":1", ""),

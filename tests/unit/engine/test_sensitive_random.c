@@ -271,7 +271,7 @@ static void worker_once(void) {
 
 /* Until it has ended, whatever it or its children ask. */
 static void settle(struct str run) {
-    for (int i = 0; i < 3000 && !run_status_final(world_head(run).status); i++) {
+    for (int i = 0; i < 30000 && !run_status_final(world_head(run).status); i++) {
         struct run_view v = world_view(run);
         for (size_t k = 0; k < v.children.n; k++) answer_once(v.children.v[k].run_id, true);
         answer_once(run, false);

@@ -12,7 +12,7 @@ static void up(void) {
     world_virtual_time();
     world_up();
 }
-TestSuite(engine_stuck, .init = up, .fini = world_down, .timeout = 60);
+TestSuite(engine_stuck, .init = up, .fini = world_down, .timeout = 300);
 
 #define ART(id)   NODE(id, "test.artifact", "", "")
 #define NOOP(id)  NODE(id, "core.noop", "", "")

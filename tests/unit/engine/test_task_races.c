@@ -21,7 +21,7 @@ static void down(void) {
     sem_destroy(&held);
     sem_destroy(&go);
 }
-TestSuite(engine_task_races, .init = up, .fini = down, .timeout = 60);
+TestSuite(engine_task_races, .init = up, .fini = down, .timeout = 300);
 
 static struct task_row task_leased(struct str *run) {
     worker_type_put(TYPE);

@@ -18,8 +18,8 @@ static void up_virtual(void) {
     world_virtual_time();
     world_up();
 }
-TestSuite(engine_tasks, .init = world_up, .fini = world_down, .timeout = 60);
-TestSuite(engine_task_times, .init = up_virtual, .fini = world_down, .timeout = 60);
+TestSuite(engine_tasks, .init = world_up, .fini = world_down, .timeout = 300);
+TestSuite(engine_task_times, .init = up_virtual, .fini = world_down, .timeout = 300);
 
 /* --- a worker --- */
 
@@ -135,7 +135,10 @@ Test(engine_task_times, a_lease_that_runs_out_gives_the_task_to_another /* WRK-1
     struct task_row late = claim_one(), other = {0};
     world_time_skip(29000);
     cr_expect_eq(claim(1, 30000, NULL), 0u);
-    for (int i = 0; i < 2000 && claim(1, 30000, &other) == 0; i++) world_time_skip(100);
+    for (int i = 0; i < 60000 && claim(1, 30000, &other) == 0; i++) {
+        world_time_skip(100);
+        usleep(200);
+    }
     cr_assert(str_eq(other.task_id, late.task_id));
     cr_expect_eq(other.epoch, 2);
     cr_expect(str_eq(other.invocation_id, late.invocation_id), "the same effect");
@@ -170,7 +173,7 @@ Test(engine_task_times, a_task_that_kills_its_workers_fails_in_the_end /* WRK-12
     struct str r = worker_run();
     struct task_row t = {0};
     int claims = 0;
-    for (int i = 0; i < 5000 && !run_status_final(world_head(r).status); i++) {
+    for (int i = 0; i < 60000 && !run_status_final(world_head(r).status); i++) {
         claims += (int)claim(1, 1000, &t);
         world_time_skip(200);
         usleep(500);
@@ -405,7 +408,7 @@ Test(engine_tasks, a_row_that_its_node_left_behind_is_closed /* WRK-20 */) {
     world_engine_start();
     struct task_row again = claim_one();
     cr_expect_eq(complete(&again, "{\"late\":1}"), WOPR_E_TASK_LOST);
-    for (int i = 0; i < 5000 && row_now(&t).state != TROW_CANCELLED; i++) usleep(1000);
+    for (int i = 0; i < 60000 && row_now(&t).state != TROW_CANCELLED; i++) usleep(1000);
     cr_expect_eq(row_now(&t).state, TROW_CANCELLED, "it is given to nobody any more");
     cr_expect(str_eqc(row_now(&t).reason, "node-ended"));
 }
@@ -458,7 +461,7 @@ Test(engine_tasks, a_worker_asks_a_person_and_is_entered_again /* WRK-19 */) {
     call_fini(&c);
     world_wait_event(r, EV_NODE_RESUMED, 1);
     struct task_row again = {0};
-    for (int i = 0; i < 2000 && claim(1, 30000, &again) == 0; i++) usleep(1000);
+    for (int i = 0; i < 60000 && claim(1, 30000, &again) == 0; i++) usleep(1000);
     cr_expect_not(str_eq(again.task_id, t.task_id));
     cr_expect(str_eq(again.invocation_id, t.invocation_id), "the same attempt");
     struct json_elements l;
@@ -586,7 +589,10 @@ Test(engine_task_times, an_emit_with_a_number_is_taken_once /* WRK-21 */) {
     cr_expect_eq(world_count(r, EV_OUTPUT_CHUNK), 2u);
     cr_assert_eq(emit_number(&t, "c", 0), 0, "without one");
     cr_expect_eq(world_count(r, EV_OUTPUT_CHUNK), 3u);
-    for (int i = 0; i < 2000 && claim(1, 30000, &other) == 0; i++) world_time_skip(100);
+    for (int i = 0; i < 60000 && claim(1, 30000, &other) == 0; i++) {
+        world_time_skip(100);
+        usleep(200);
+    }
     cr_assert_eq(other.epoch, 2);
     cr_assert_eq(emit_number(&other, "again", 1), 0, "another lease counts anew");
     cr_expect_eq(world_count(r, EV_OUTPUT_CHUNK), 4u);
@@ -639,7 +645,7 @@ Test(engine_tasks, a_replay_calls_no_worker_and_a_branch_does /* WRK-22 */) {
     cr_expect_eq(claim(1, 30000, NULL), 0u);
     struct str branch = fork_run(r, FORK_BRANCH, 2); /* behind node.started(n) */
     struct task_row own = {0};
-    for (int i = 0; i < 2000 && claim(1, 30000, &own) == 0; i++) usleep(1000);
+    for (int i = 0; i < 60000 && claim(1, 30000, &own) == 0; i++) usleep(1000);
     cr_expect(str_eq(own.run_id, branch));
     cr_expect_not(str_eq(own.invocation_id, t.invocation_id));
     cr_assert_eq(complete(&own, "{\"x\":2}"), 0);

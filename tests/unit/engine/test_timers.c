@@ -30,7 +30,7 @@ static void down(void) {
     pthread_cond_destroy(&E.tick);
     pthread_mutex_destroy(&E.mu);
 }
-TestSuite(engine_timers, .init = up, .fini = down, .timeout = 120);
+TestSuite(engine_timers, .init = up, .fini = down, .timeout = 300);
 
 static void fire(uint64_t now_ms) {
     pthread_mutex_lock(&E.mu);

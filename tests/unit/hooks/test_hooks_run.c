@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "hooks_world.h"
 
-TestSuite(hooks, .init = world_up, .fini = world_down, .timeout = 240);
+TestSuite(hooks, .init = world_up, .fini = world_down, .timeout = 300);
 
 static const char *named(const char *what, int i) {
     return arena_cstr(W.k.a, arena_printf(W.k.a, "%s%d", what, i));

@@ -37,7 +37,7 @@ static void down(void) {
     snprintf(command, sizeof command, "rm -rf '%s'", dir);
     cr_expect_eq(system(command), 0);
 }
-TestSuite(embed, .init = up, .fini = down, .timeout = 120);
+TestSuite(embed, .init = up, .fini = down, .timeout = 300);
 
 /* --- the executors --- */
 static atomic_int tries;

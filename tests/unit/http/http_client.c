@@ -21,7 +21,7 @@ struct client *dial_port(uint16_t port) {
     buf_init(&c->raw, 256u << 20);
     buf_init(&c->body, 256u << 20);
     c->fd = socket(AF_INET, SOCK_STREAM, 0);
-    struct timeval tv = {.tv_sec = 15};
+    struct timeval tv = {.tv_sec = WORLD_WAIT_MS / 1000};
     setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof tv);
     struct sockaddr_in sa = {.sin_family = AF_INET, .sin_port = htons(port)};
     inet_pton(AF_INET, "127.0.0.1", &sa.sin_addr);

@@ -11,6 +11,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+enum { WORLD_WAIT_MS = 30000 }; /* for what must happen, on however busy a machine */
+
 struct world {
     char dir[64];
     struct store *store;

@@ -31,7 +31,7 @@ static void expect_base(const char *host, const char *want) {
     hang_up(c);
 }
 
-Test(http_base_url, a_loopback_host_repeats_its_own_names_only, .timeout = 60) {
+Test(http_base_url, a_loopback_host_repeats_its_own_names_only, .timeout = 300) {
     world_up(NULL);
     expect_base("localhost:9000", "http://localhost:9000");
     expect_base("LocalHost", "http://LocalHost");
@@ -44,7 +44,7 @@ Test(http_base_url, a_loopback_host_repeats_its_own_names_only, .timeout = 60) {
     world_down();
 }
 
-Test(http_base_url, other_names_must_be_in_the_list, .timeout = 60) {
+Test(http_base_url, other_names_must_be_in_the_list, .timeout = 300) {
     world_up(allow);
     expect_base("api.example", "http://api.example");
     expect_base("API.example:8080", "http://API.example:8080");
@@ -54,7 +54,7 @@ Test(http_base_url, other_names_must_be_in_the_list, .timeout = 60) {
     world_down();
 }
 
-Test(http_base_url, beyond_loopback_nothing_is_repeated_unasked, .timeout = 60) {
+Test(http_base_url, beyond_loopback_nothing_is_repeated_unasked, .timeout = 300) {
     world_up(everywhere);
     expect_base("localhost:9000", NULL);
     expect_base("evil.example", NULL);
@@ -65,7 +65,7 @@ Test(http_base_url, beyond_loopback_nothing_is_repeated_unasked, .timeout = 60) 
     world_down();
 }
 
-Test(http_base_url, public_url_overrules_all, .timeout = 60) {
+Test(http_base_url, public_url_overrules_all, .timeout = 300) {
     world_up(published);
     expect_base("evil.example", "https://wopr.example");
     expect_base("localhost", "https://wopr.example");
@@ -80,7 +80,7 @@ static void expect_nosniff(const char *method, const char *path, int status) {
     hang_up(c);
 }
 
-Test(http_base_url, browsers_are_told_to_keep_to_the_content_type, .timeout = 60) {
+Test(http_base_url, browsers_are_told_to_keep_to_the_content_type, .timeout = 300) {
     world_up(NULL);
     int64_t no = world_run("r1");
     char path[64];

@@ -13,7 +13,7 @@
 
 enum { WAIT_MS = 20000, MIB = 1024 * 1024 };
 
-TestSuite(http_bounds, .fini = world_down, .timeout = 120);
+TestSuite(http_bounds, .fini = world_down, .timeout = 300);
 
 static void nap(void) { nanosleep(&(struct timespec){0, 2000000}, NULL); }
 

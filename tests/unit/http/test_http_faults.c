@@ -18,8 +18,8 @@ static void faults_down(void) {
     world_down();
 }
 
-TestSuite(http_listen, .fini = fault_disarm, .timeout = 60);
-TestSuite(http_faults, .fini = faults_down, .timeout = 120);
+TestSuite(http_listen, .fini = fault_disarm, .timeout = 300);
+TestSuite(http_faults, .fini = faults_down, .timeout = 300);
 
 static void nap(void) { nanosleep(&(struct timespec){0, 2000000}, NULL); }
 

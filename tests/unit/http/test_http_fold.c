@@ -11,7 +11,7 @@
 
 enum { WAIT_MS = 20000 };
 
-TestSuite(http_fold, .timeout = 120);
+TestSuite(http_fold, .timeout = 300);
 
 static void nap(void) { nanosleep(&(struct timespec){0, 2000000}, NULL); }
 

@@ -17,7 +17,7 @@
 
 static void up(void) { world_up(NULL); }
 
-TestSuite(http_intake, .init = up, .fini = world_down, .timeout = 120);
+TestSuite(http_intake, .init = up, .fini = world_down, .timeout = 300);
 
 static bool within(int ms, atomic_uint *v, unsigned want) {
     for (uint64_t end = clock_mono_ms() + (uint64_t)ms; clock_mono_ms() < end; sched_yield())
@@ -84,7 +84,7 @@ static void cors(struct http_config *cfg) {
     cfg->cors_origins = ORIGINS;
 }
 
-Test(http_intake_cfg, a_browser_may_read_why_its_head_was_refused /* HTTP-18 */, .timeout = 60) {
+Test(http_intake_cfg, a_browser_may_read_why_its_head_was_refused /* HTTP-18 */, .timeout = 300) {
     world_up(cors);
     struct client *c = ask("GET", "/v1/ping", "Origin: https://ui.example\r\nHost: y\r\n", NULL);
     cr_expect_eq(c->status, 400);
@@ -111,7 +111,9 @@ Test(http_intake, parameters_and_cookies_cannot_exhaust_anything /* HTTP-11 */) 
         hang_up(c);
     }
     buf_fini(&b);
-    for (int i = 0; i < 5000 && atomic_load(&W.server->exchanges.open) > 0; i++) sched_yield();
+    for (uint64_t end = clock_mono_ms() + WORLD_WAIT_MS;
+         atomic_load(&W.server->exchanges.open) > 0 && clock_mono_ms() < end;)
+        sched_yield();
     cr_expect_eq(atomic_load(&W.server->exchanges.open), 0, "refused heads leak no exchange");
 }
 
@@ -254,7 +256,7 @@ Test(http_intake, half_a_head_is_dropped_when_its_client_leaves) {
         say(c[i], "GET / HTTP/1.1\r\nX: ");
         hang_up(c[i]);
     }
-    cr_expect(within(5000, &W.server->conns.open, 0), "%u are left",
+    cr_expect(within(WORLD_WAIT_MS, &W.server->conns.open, 0), "%u are left",
               atomic_load(&W.server->conns.open));
 }
 
@@ -302,15 +304,17 @@ static void hasty(struct http_config *cfg) {
     cfg->threads = 1;
 }
 
-Test(http_intake_cfg, a_head_and_a_body_have_a_time_in_all, .timeout = 60) {
+Test(http_intake_cfg, a_head_and_a_body_have_a_time_in_all, .timeout = 300) {
     world_up(hasty);
-    struct client *head = dial(), *body = dial(), *refused = dial(), *idle = dial();
+    struct client *head = dial(); /* each speaks at once: a silent one ends without an answer */
     say(head, "GET /v1/ping HTTP/1.1\r\nX: ");
+    struct client *body = dial();
     say(body, "POST /v1/echo HTTP/1.1\r\nHost: x\r\n%sContent-Length: 9\r\n\r\n", bearer());
+    struct client *refused = dial();
     say(refused, "POST /v1/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n");
-    struct client *trickle = dial();
+    struct client *idle = dial(), *trickle = dial();
     bool told = false;
-    for (uint64_t end = clock_mono_ms() + 10000; clock_mono_ms() < end && !told;) {
+    for (uint64_t end = clock_mono_ms() + WORLD_WAIT_MS; clock_mono_ms() < end && !told;) {
         char one;
         if (send(trickle->fd, "G", 1, MSG_NOSIGNAL) < 0) break;
         struct timeval tv = {.tv_usec = 50000};
@@ -337,7 +341,7 @@ static void few(struct http_config *cfg) {
 }
 
 Test(http_intake_cfg, idle_and_slow_connections_make_room_for_new_ones /* PROF-14 */,
-     .timeout = 60) {
+     .timeout = 300) {
     world_up(few);
     struct client *slow[64];
     for (int i = 0; i < 64; i++) {
@@ -347,7 +351,7 @@ Test(http_intake_cfg, idle_and_slow_connections_make_room_for_new_ones /* PROF-1
     }
     expect_alive("with many more slow ones than connections");
     for (int i = 0; i < 64; i++) hang_up(slow[i]);
-    cr_expect(within(5000, &W.server->conns.open, 0));
+    cr_expect(within(WORLD_WAIT_MS, &W.server->conns.open, 0));
     expect_alive("after they left");
     world_down();
 }
@@ -359,7 +363,7 @@ static void few_over_loops(struct http_config *cfg) {
 }
 
 /* The loop that comes first may hold none of the connections that could make room. */
-Test(http_intake_cfg, idle_connections_of_any_loop_make_room /* PROF-14 */, .timeout = 60) {
+Test(http_intake_cfg, idle_connections_of_any_loop_make_room /* PROF-14 */, .timeout = 300) {
     world_up(few_over_loops);
     struct client *idle[3];
     for (int i = 0; i < 3; i++) {
@@ -371,7 +375,7 @@ Test(http_intake_cfg, idle_connections_of_any_loop_make_room /* PROF-14 */, .tim
     world_down();
 }
 
-Test(http_intake_cfg, with_all_connections_busy_the_next_is_told_so /* ERR-9 */, .timeout = 60) {
+Test(http_intake_cfg, with_all_connections_busy_the_next_is_told_so /* ERR-9 */, .timeout = 300) {
     world_up(few);
     struct client *c[8];
     for (int i = 0; i < 8; i++) {
@@ -393,7 +397,7 @@ Test(http_intake_cfg, with_all_connections_busy_the_next_is_told_so /* ERR-9 */,
     world_down();
 }
 
-Test(http_intake_cfg, bursts_beyond_the_bound_never_make_it_deaf, .timeout = 120) {
+Test(http_intake_cfg, bursts_beyond_the_bound_never_make_it_deaf, .timeout = 300) {
     world_up(few);
     for (int round = 0; round < 20; round++) {
         struct client *c[40];
@@ -415,7 +419,7 @@ static int half_a_head(void) {
     return fd;
 }
 
-Test(http_intake_cfg, without_descriptors_it_goes_on_accepting, .timeout = 120) {
+Test(http_intake_cfg, without_descriptors_it_goes_on_accepting, .timeout = 300) {
     enum { SPARE = 40, BURST = 60 };
     world_up(NULL);
     expect_alive("everything is open that needs to be");
@@ -435,14 +439,14 @@ Test(http_intake_cfg, without_descriptors_it_goes_on_accepting, .timeout = 120) 
     world_down();
 }
 
-Test(http_intake_cfg, who_comes_with_a_crowd_has_a_moment_to_speak, .timeout = 60) {
+Test(http_intake_cfg, who_comes_with_a_crowd_has_a_moment_to_speak, .timeout = 300) {
     world_up(few);
     struct client *crowd[40];
     for (int i = 0; i < 12; i++) {
         crowd[i] = dial();
         say(crowd[i], "GET /v1/ping HTTP/1.1\r\nX: ");
     }
-    cr_expect(within(5000, &W.server->conns.open, 8), "as many as may be");
+    cr_expect(within(WORLD_WAIT_MS, &W.server->conns.open, 8), "as many as may be");
     struct client *c = dial();
     for (int i = 12; i < 15; i++) { /* fewer than there are older ones */
         crowd[i] = dial();
@@ -459,7 +463,7 @@ static void two_each(struct http_config *cfg) {
     cfg->threads = 1;
 }
 
-Test(http_intake_cfg, an_address_has_its_share_of_connections, .timeout = 60) {
+Test(http_intake_cfg, an_address_has_its_share_of_connections, .timeout = 300) {
     world_up(two_each);
     struct client *a = dial(), *b = dial(), *c = dial();
     expect_ping(a, "the first");
@@ -468,7 +472,7 @@ Test(http_intake_cfg, an_address_has_its_share_of_connections, .timeout = 60) {
     expect_refused(c, 503, "the third");
     hang_up(a);
     hang_up(c);
-    for (int i = 0; i < 5000 && atomic_load(&W.server->conns.placed) > 1; i++) sched_yield();
+    cr_expect(within(WORLD_WAIT_MS, &W.server->conns.placed, 1));
     expect_alive("a place is free again");
     hang_up(b);
     world_down();
@@ -491,15 +495,24 @@ static int discover(const char *forwarded) {
     return status;
 }
 
-Test(http_intake_cfg, a_trusted_proxy_says_who_its_client_is /* AUTH-12 */, .timeout = 60) {
+/* Of two: between them a second may pass, which gives a request back. */
+static bool limited_as(const char *full, const char *forwarded) {
+    bool limited = false;
+    for (int i = 0; !limited && i < 2; i++) {
+        for (int k = 0; k < 100 && discover(full) != 429; k++) continue;
+        limited = discover(forwarded) == 429;
+    }
+    return limited;
+}
+
+Test(http_intake_cfg, a_trusted_proxy_says_who_its_client_is /* AUTH-12 */, .timeout = 300) {
     world_up(behind_a_proxy);
     struct client *kept = dial(); /* proxies have no share of their own */
     expect_ping(kept, "the proxy");
-    for (int i = 0; i < 6; i++) (void)discover("192.0.2.1");
-    cr_expect_eq(discover("192.0.2.1"), 429);
+    cr_expect(limited_as("192.0.2.1", "192.0.2.1"));
     cr_expect_eq(discover("192.0.2.2"), 200, "another client");
-    cr_expect_eq(discover("192.0.2.3, 192.0.2.1"), 429, "what the client wrote itself is nothing");
-    cr_expect_eq(discover("192.0.2.1, 10.1.2.3"), 429, "a proxy behind a proxy");
+    cr_expect(limited_as("192.0.2.1", "192.0.2.3, 192.0.2.1"), "a client may write what it likes");
+    cr_expect(limited_as("192.0.2.1", "192.0.2.1, 10.1.2.3"), "a proxy behind a proxy");
     cr_expect_eq(discover("192.0.2.1\r\nX-Forwarded-For: 192.0.2.4"), 200, "two lines, one list");
     cr_expect_eq(discover("2001:db8::1"), 200);
     hang_up(kept);
@@ -516,7 +529,7 @@ Test(http_intake, the_peer_counts_when_nobody_is_trusted) {
 
 static void with_ops(struct http_config *cfg) { cfg->ops_port = 0; }
 
-Test(http_intake_cfg, the_operators_listener_cannot_be_filled, .timeout = 60) {
+Test(http_intake_cfg, the_operators_listener_cannot_be_filled, .timeout = 300) {
     enum { N = 200 };
     struct client *c[N];
     world_up(with_ops);
@@ -540,7 +553,7 @@ Test(http_intake_cfg, the_operators_listener_cannot_be_filled, .timeout = 60) {
 
 /* ------------------------------------------------------------------------------ in two pieces */
 
-enum { PIECES_WARM = 30, PIECES_NR = 21, PIECES_ROUNDS = 5, PIECES_MS = 30 };
+enum { PIECES_WARM = 30, PIECES_NR = 21, PIECES_ROUNDS = 20, PIECES_MS = 30 };
 
 /* A client without TCP_NODELAY: its kernel keeps the body until the head is acknowledged. */
 static uint64_t post_in_two(struct client *c) {

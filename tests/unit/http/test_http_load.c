@@ -9,7 +9,7 @@
 static void one_thread(struct http_config *cfg) { cfg->threads = 1; }
 static void up_one_thread(void) { world_up(one_thread); }
 
-TestSuite(http_load, .init = up_one_thread, .fini = world_down, .timeout = 120);
+TestSuite(http_load, .init = up_one_thread, .fini = world_down, .timeout = 300);
 
 static void all_at_once(size_t n) {
     static struct client *v[260];

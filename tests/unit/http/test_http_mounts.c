@@ -97,8 +97,8 @@ static const struct http_mount TOY = {.name = "toy",
 
 static void up(void) { world_up_with(NULL, &TOY); }
 
-TestSuite(http_mounts, .init = up, .fini = world_down, .timeout = 60);
-TestSuite(http_mounts_cfg, .timeout = 60);
+TestSuite(http_mounts, .init = up, .fini = world_down, .timeout = 300);
+TestSuite(http_mounts_cfg, .timeout = 300);
 
 static void send_keyed(struct client *c, const char *path, const char *key) {
     say(c, "POST %s HTTP/1.1\r\nHost: x\r\n%sIdempotency-Key: %s\r\n", path, bearer(), key);

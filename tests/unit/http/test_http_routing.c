@@ -9,7 +9,7 @@
 
 static void up(void) { world_up(NULL); }
 
-TestSuite(http_route, .init = up, .fini = world_down, .timeout = 60);
+TestSuite(http_route, .init = up, .fini = world_down, .timeout = 300);
 
 struct row {
     const char *method, *path;
@@ -249,7 +249,7 @@ Test(http_route, a_head_of_four_kilobytes_is_read) {
 
 static void impatient(struct http_config *cfg) { cfg->read_timeout_s = 1; }
 
-Test(http_route_cfg, garbage_does_not_stop_the_server, .timeout = 60) {
+Test(http_route_cfg, garbage_does_not_stop_the_server, .timeout = 300) {
     world_up(impatient);
     static const char *const JUNK[] = {
         "\r\n\r\n",

@@ -14,7 +14,7 @@
 
 enum { WAIT_MS = 20000 };
 
-TestSuite(http_seams, .fini = world_down, .timeout = 120);
+TestSuite(http_seams, .fini = world_down, .timeout = 300);
 
 static void nap(void) { nanosleep(&(struct timespec){0, 2000000}, NULL); }
 

@@ -14,7 +14,7 @@
 
 static void up(void) { world_up(NULL); }
 
-TestSuite(http_stream, .init = up, .fini = world_down, .timeout = 120);
+TestSuite(http_stream, .init = up, .fini = world_down, .timeout = 300);
 
 static const struct seed STARTED[] = {{EV_RUN_STARTED, NULL}},
                          HIDDEN[] = {{EV_VARIABLE_CHANGED, NULL}},
@@ -88,7 +88,7 @@ Test(http_stream, a_hidden_end_closes_too /* SSE-23 */) {
 
 static void quick_beat(struct http_config *cfg) { cfg->keepalive_ms = 40; }
 
-Test(http_stream_cfg, silence_is_filled_with_comments /* SSE-12 */, .timeout = 60) {
+Test(http_stream_cfg, silence_is_filled_with_comments /* SSE-12 */, .timeout = 300) {
     world_up(quick_beat);
     struct client *c = tail(world_run("r1"), "");
     cr_assert(hear_until(c, ":keepalive\n\n:keepalive\n\n:keepalive\n\n"));
@@ -118,13 +118,11 @@ Test(http_stream, batches_close_by_time_by_force_and_when_full /* SSE-31 to 35 *
 
 Test(http_stream, a_forced_flush_does_not_wait_for_the_window /* SSE-33 */) {
     int64_t no = world_run("r1");
-    struct client *c = tail(no, "&buf=5000");
+    struct client *c = tail(no, "&buf=600000");
     cr_assert(hear_until(c, ":ok\n\n"));
-    uint64_t t0 = clock_mono_ms();
     world_append(no, "r1", 0, LOGGED, 1);
     world_append(no, "r1", 1, (struct seed[]){{EV_NODE_SUSPENDED, NULL}}, 1);
     cr_assert(hear_until(c, "{\"seq\":1}]\n\n"));
-    cr_expect_lt(clock_mono_ms() - t0, 4900u);
     world_append(no, "r1", 2, LOGGED, 1);
     world_append(no, "r1", 3, ENDED, 1);
     cr_assert(hear_end(c));
@@ -220,7 +218,7 @@ static bool within(uint64_t ms, const atomic_uint *what, unsigned value) {
 }
 
 static bool streams_are(size_t n) {
-    for (uint64_t end = clock_mono_ms() + 20000; clock_mono_ms() < end;) {
+    for (uint64_t end = clock_mono_ms() + WORLD_WAIT_MS; clock_mono_ms() < end;) {
         if (shares_total(&W.server->shares, SHARE_STREAMS) == n) return true;
         nanosleep(&(struct timespec){0, 2000000}, NULL);
     }
@@ -228,7 +226,7 @@ static bool streams_are(size_t n) {
 }
 
 static bool suspended_are(int n) {
-    for (int i = 0; i < 2500 && atomic_load(&W.server->parked) != n; i++)
+    for (int i = 0; i < WORLD_WAIT_MS / 2 && atomic_load(&W.server->parked) != n; i++)
         nanosleep(&(struct timespec){0, 2000000}, NULL);
     return atomic_load(&W.server->parked) == n;
 }
@@ -243,12 +241,12 @@ Test(http_stream, an_idle_one_is_not_a_suspended_connection /* H19 */) {
     }
     cr_expect(suspended_are(0));
     cr_expect_eq(shares_total(&W.server->shares, SHARE_STREAMS), (size_t)N);
-    cr_expect(within(5000, &W.server->conns.open, N), "a socket counts once: %u",
+    cr_expect(within(WORLD_WAIT_MS, &W.server->conns.open, N), "a socket counts once: %u",
               atomic_load(&W.server->conns.open));
     for (int i = 0; i < N; i++) hang_up(c[i]);
     /* Nothing is written meanwhile: the keep-alive is 15 s away. */
     cr_expect(streams_are(0), "who leaves is noticed");
-    cr_expect(within(5000, &W.server->conns.open, 0));
+    cr_expect(within(WORLD_WAIT_MS, &W.server->conns.open, 0));
 }
 
 Test(http_stream, http_1_0_gets_its_events_without_chunks) {
@@ -267,7 +265,7 @@ Test(http_stream, http_1_0_gets_its_events_without_chunks) {
 static void one_thread(struct http_config *cfg) { cfg->threads = 1; }
 
 Test(http_stream_cfg, without_a_descriptor_to_spare_libmicrohttpd_serves_on /* H19 */,
-     .timeout = 60) {
+     .timeout = 300) {
     world_up(one_thread);
     int64_t no = world_run("r1");
     world_append(no, "r1", 0, STARTED, 1);
@@ -296,7 +294,7 @@ Test(http_stream_cfg, without_a_descriptor_to_spare_libmicrohttpd_serves_on /* H
 
 static void impatient(struct http_config *cfg) { cfg->read_timeout_s = 1; }
 
-Test(http_stream_cfg, who_does_not_read_is_cut /* SSE-25 */, .timeout = 60) {
+Test(http_stream_cfg, who_does_not_read_is_cut /* SSE-25 */, .timeout = 300) {
     world_up(impatient);
     int64_t no = world_run("r1");
     static char payload[200000] = "{\"a\":\"";
@@ -314,7 +312,7 @@ Test(http_stream_cfg, who_does_not_read_is_cut /* SSE-25 */, .timeout = 60) {
 
 static void few(struct http_config *cfg) { cfg->streams_max = 1; }
 
-Test(http_stream_cfg, streams_have_a_maximum /* SSE-8 */, .timeout = 60) {
+Test(http_stream_cfg, streams_have_a_maximum /* SSE-8 */, .timeout = 300) {
     world_up(few);
     int64_t no = world_run("r1");
     struct client *a = tail(no, "");

@@ -11,7 +11,7 @@
 
 static void up(void) { world_up(NULL); }
 
-TestSuite(http_stream_end, .init = up, .fini = world_down, .timeout = 120);
+TestSuite(http_stream_end, .init = up, .fini = world_down, .timeout = 300);
 
 static const struct seed STARTED[] = {{EV_RUN_STARTED, NULL}},
                          HIDDEN[] = {{EV_VARIABLE_CHANGED, NULL}},
@@ -179,7 +179,7 @@ Test(http_stream_end, what_comes_behind_such_a_cursor_is_shown /* SSE-28 */) {
 /* --- who may not or will not listen --- */
 
 static bool outlets_are(unsigned n) {
-    uint64_t end = clock_mono_ms() + 5000;
+    uint64_t end = clock_mono_ms() + WORLD_WAIT_MS;
     while (clock_mono_ms() < end) {
         if (shares_total(&W.server->shares, SHARE_STREAMS) == n &&
             atomic_load(&W.server->parked) == 0)
@@ -192,24 +192,23 @@ static bool outlets_are(unsigned n) {
 Test(http_stream_end, a_half_close_flushes_the_window_and_ends_the_body /* SSE-33 */) {
     int64_t no = world_run("r1");
     world_append(no, "r1", 0, STARTED, 1);
-    struct client *plain = tail(no, ""), *batched = tail(no, "&buf=5000");
+    struct client *plain = tail(no, ""), *batched = tail(no, "&buf=600000");
     cr_assert(hear_until(plain, "run.started"));
     cr_assert(hear_until(batched, "\"seq\":0"));
     cr_assert(outlets_are(2));
     world_append(no, "r1", 1, LOGGED, 1);
     cr_assert(hear_until(plain, "id: 1\n"));
-    struct client *other = tail(no, "&buf=5000"); /* its backlog has sequence 1 in it */
+    struct client *other = tail(no, "&buf=600000"); /* its backlog has sequence 1 in it */
     cr_assert(hear_until(other, "\"seq\":1"));
     world_append(no, "r1", 2, LOGGED, 1);
     cr_assert(hear_until(plain, "id: 2\n"));
-    uint64_t t0 = clock_mono_ms();
     struct client *all[] = {plain, batched, other};
     for (size_t i = 0; i < 3; i++) shutdown(all[i]->fd, SHUT_WR);
     for (size_t i = 0; i < 3; i++) {
-        cr_expect(hear_end(all[i]), "stream %zu has its last chunk", i);
+        cr_expect(hear_end(all[i]), "stream %zu has its last chunk, not at the end of the window",
+                  i);
         cr_expect(is_closed(all[i]));
     }
-    cr_expect_lt(clock_mono_ms() - t0, 4500u, "not at the end of the window");
     cr_expect(body_has(batched, "{\"seq\":1}"), "what was in the window");
     for (size_t i = 0; i < 3; i++) hang_up(all[i]);
     cr_expect(outlets_are(0));
@@ -217,7 +216,7 @@ Test(http_stream_end, a_half_close_flushes_the_window_and_ends_the_body /* SSE-3
 
 static void quick_beat(struct http_config *cfg) { cfg->keepalive_ms = 40; }
 
-Test(http_stream_end_cfg, a_stream_ends_when_its_key_is_revoked /* AUTH-5 */, .timeout = 60) {
+Test(http_stream_end_cfg, a_stream_ends_when_its_key_is_revoked /* AUTH-5 */, .timeout = 300) {
     world_up(quick_beat);
     struct wopr_error err = {0};
     int64_t no = world_run("r1");
@@ -237,7 +236,7 @@ Test(http_stream_end_cfg, a_stream_ends_when_its_key_is_revoked /* AUTH-5 */, .t
     world_down();
 }
 
-Test(http_stream_end_cfg, a_busy_stream_is_looked_at_too /* AUTH-5 */, .timeout = 60) {
+Test(http_stream_end_cfg, a_busy_stream_is_looked_at_too /* AUTH-5 */, .timeout = 300) {
     world_up(quick_beat);
     struct wopr_error err = {0};
     int64_t no = world_run("r1"), at = 0;

@@ -64,7 +64,7 @@ static bool tls_until(gnutls_session_t s, struct client *c, const char *text) {
     return true;
 }
 
-Test(http_tls, requests_and_streams_work_behind_tls, .timeout = 60) {
+Test(http_tls, requests_and_streams_work_behind_tls, .timeout = 300) {
     world_up(with_tls);
     int64_t no = world_run("r1");
     struct client *c = dial();
@@ -113,7 +113,7 @@ static bool shakes_hands(const char *priorities, const char **version) {
     return rc == 0;
 }
 
-Test(http_tls, old_versions_and_weak_ciphers_are_refused /* RFC 8996, RFC 9325 */, .timeout = 60) {
+Test(http_tls, old_versions_and_weak_ciphers_are_refused /* RFC 8996, RFC 9325 */, .timeout = 300) {
     static const struct {
         const char *offer, *version; /* version NULL: refused */
     } ROWS[] = {
@@ -137,7 +137,7 @@ Test(http_tls, old_versions_and_weak_ciphers_are_refused /* RFC 8996, RFC 9325 *
 }
 
 /* What a client says is judged behind TLS as it is before it, however its records are cut. */
-Test(http_tls, pipelines_and_single_bytes_and_refusals_work_behind_tls, .timeout = 60) {
+Test(http_tls, pipelines_and_single_bytes_and_refusals_work_behind_tls, .timeout = 300) {
     world_up(with_tls);
     for (size_t piece = 1; piece < 2000; piece *= 7) {
         struct client *c = dial();
@@ -176,7 +176,7 @@ Test(http_tls, pipelines_and_single_bytes_and_refusals_work_behind_tls, .timeout
     unlink(key_path);
 }
 
-Test(http_tls, half_a_configuration_is_refused, .timeout = 60) {
+Test(http_tls, half_a_configuration_is_refused, .timeout = 300) {
     world_up(NULL);
     struct http_server *s;
     struct wopr_error err = {0};

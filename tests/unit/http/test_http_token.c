@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 static void up(void) { world_up(NULL); }
-TestSuite(http_token, .init = up, .fini = world_down, .timeout = 60);
+TestSuite(http_token, .init = up, .fini = world_down, .timeout = 300);
 
 Test(http_token, the_token_says_for_whom_and_a_credential_is_ignored) {
     struct client *c = ask("GET", "/v1/interrupts/good-t9", NULL, NULL);
@@ -52,7 +52,7 @@ static void tight(struct http_config *cfg) {
     cfg->rates.address_rate = 1, cfg->rates.address_burst = 3;
 }
 
-Test(http_token_limit, tokens_and_discovery_have_their_own_buckets /* AUTH-12 */, .timeout = 60) {
+Test(http_token_limit, tokens_and_discovery_have_their_own_buckets /* AUTH-12 */, .timeout = 300) {
     int discovery = 0, tokens = 0;
     world_up(tight);
     for (int i = 0; i < 6; i++) {

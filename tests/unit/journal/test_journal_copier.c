@@ -22,7 +22,7 @@ static void down(void) {
     journal_free(j);
     kit_down(&k);
 }
-TestSuite(journal_copier, .init = up, .fini = down, .timeout = 120);
+TestSuite(journal_copier, .init = up, .fini = down, .timeout = 300);
 
 static struct sqlite_stats stats(void) {
     struct sqlite_stats s;

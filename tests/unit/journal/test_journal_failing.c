@@ -23,7 +23,7 @@ static void down(void) {
     capture_end();
     kit_down(&k);
 }
-TestSuite(journal_failing, .init = up, .fini = down, .timeout = 120);
+TestSuite(journal_failing, .init = up, .fini = down, .timeout = 300);
 static struct journal_stats stats(void) {
     struct journal_stats s;
     journal_stats(j, &s);

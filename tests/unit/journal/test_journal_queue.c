@@ -50,7 +50,7 @@ static void down(void) {
     journal_free(j);
     kit_down(&k);
 }
-TestSuite(journal_queue, .init = up, .fini = down, .timeout = 120);
+TestSuite(journal_queue, .init = up, .fini = down, .timeout = 300);
 
 static void queue(const char *tenant, const char *id, size_t events) {
     struct plan *p = kit_create(id, events);

@@ -33,7 +33,7 @@ static void down(void) {
     sys_set(NULL);
     kit_down(&k);
 }
-TestSuite(journal_stats, .init = up, .fini = down, .timeout = 120);
+TestSuite(journal_stats, .init = up, .fini = down, .timeout = 300);
 
 static void begin(const struct journal_config *cfg, bool start) {
     unsigned first;

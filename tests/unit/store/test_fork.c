@@ -18,7 +18,7 @@ static void up(void) {
     source = kit_run(&w, "run_source", SOURCE_EVENTS);
 }
 static void down(void) { kit_down(&w); }
-TestSuite(store_fork, .init = up, .fini = down, .timeout = 120);
+TestSuite(store_fork, .init = up, .fini = down, .timeout = 300);
 
 static struct plan *fork_at(const char *id, int64_t cut) {
     struct plan *p = kit_fork(id, source, "run_source", cut);

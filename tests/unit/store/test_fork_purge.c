@@ -19,7 +19,7 @@ enum { FOREST = 60, LONG = 3000, ROUNDS_MAX = 2000 };
 static struct kit w;
 static void up(void) { kit_up(&w); }
 static void down(void) { kit_down(&w); }
-TestSuite(store_fork_purge, .init = up, .fini = down, .timeout = 120);
+TestSuite(store_fork_purge, .init = up, .fini = down, .timeout = 300);
 
 static int64_t number(const char *sql) { return kit_number(&w, sql); }
 

@@ -16,7 +16,7 @@ enum {
 static struct kit w;
 static void up(void) { kit_up(&w); }
 static void down(void) { kit_down(&w); }
-TestSuite(large_rows, .init = up, .fini = down, .timeout = 120);
+TestSuite(large_rows, .init = up, .fini = down, .timeout = 300);
 
 static int64_t pages_looked_at(const struct conn *c) {
     int hit = 0, miss = 0, high = 0;

@@ -14,7 +14,7 @@ enum { RUNS = 3600, STEPS_FREE = 3000, STEPS_EXAMINED = 100000, STEP = 100 };
 static struct kit w;
 static void up(void) { kit_up(&w); }
 static void down(void) { kit_down(&w); }
-TestSuite(lists, .init = up, .fini = down, .timeout = 120);
+TestSuite(lists, .init = up, .fini = down, .timeout = 300);
 
 /* --- a world of runs --- */
 

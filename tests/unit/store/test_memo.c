@@ -18,7 +18,7 @@ static void down(void) {
     store_close(other);
     kit_down(&w);
 }
-TestSuite(memo, .init = up, .fini = down, .timeout = 60);
+TestSuite(memo, .init = up, .fini = down, .timeout = 300);
 
 static struct api_key key_row(const char *id, uint8_t byte) {
     struct api_key k = {.key_id = str_c(id),

@@ -18,7 +18,7 @@ static void down(void) {
     arena_free(a);
     kit_down(&k);
 }
-TestSuite(once, .init = up, .fini = down, .timeout = 60);
+TestSuite(once, .init = up, .fini = down, .timeout = 300);
 
 static struct str text_of(size_t n, char c) {
     char *p = arena_alloc(a, n + 2);

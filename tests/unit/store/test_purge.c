@@ -17,7 +17,7 @@ static const int64_t ENDED = 1700000000500, DAY = 86400000;
 static struct kit w;
 static void up(void) { kit_up(&w); }
 static void down(void) { kit_down(&w); }
-TestSuite(purge, .init = up, .fini = down, .timeout = 120);
+TestSuite(purge, .init = up, .fini = down, .timeout = 300);
 
 static int64_t long_run(const char *id) {
     int64_t no = kit_run(&w, id, 1), seq = 1;

@@ -22,7 +22,7 @@ static void down(void) {
     vault_free(v);
     kit_down(&w);
 }
-TestSuite(store_sealed_ends, .init = up, .fini = down, .timeout = 120);
+TestSuite(store_sealed_ends, .init = up, .fini = down, .timeout = 300);
 
 static int64_t number(const char *sql) { return kit_number(&w, sql); }
 

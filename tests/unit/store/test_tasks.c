@@ -13,7 +13,7 @@
 static struct kit w;
 static void up(void) { kit_up(&w); }
 static void down(void) { kit_down(&w); }
-TestSuite(store_tasks, .init = up, .fini = down, .timeout = 120);
+TestSuite(store_tasks, .init = up, .fini = down, .timeout = 300);
 
 static struct plan *with_task(int64_t run_no, int64_t base, unsigned n, const char *type) {
     struct plan *p = kit_append(run_no, base, 1, false);

@@ -16,7 +16,7 @@ static void down(void) {
     store_close(other);
     kit_down(&w);
 }
-TestSuite(store_tokens, .init = up, .fini = down, .timeout = 60);
+TestSuite(store_tokens, .init = up, .fini = down, .timeout = 300);
 
 static int put(struct store *s, const char *kid, uint8_t byte, int64_t now_ms) {
     struct token_secret t = {.kid = str_c(kid), .created_ms = now_ms};
