@@ -128,7 +128,8 @@ static void nothing_saved(const struct scene *sc, void (*before)(void)) {
 }
 
 Test(rounds, a_start_on_no_file_succeeds_or_can_be_repeated) {
-    static const struct scene sc = {.name = "start", .act = open_code, .stride = 20};
+    static const struct scene sc = {
+        .name = "start", .act = open_code, .stride = 20, .writes_are_many = true};
     nothing_saved(&sc, remove_all);
 }
 
@@ -147,7 +148,8 @@ static void folders_remove(void) {
 }
 
 Test(rounds, a_start_without_its_folder_succeeds_or_can_be_repeated /* STORE-16 */) {
-    static const struct scene sc = {.name = "folders", .act = open_code, .stride = 20};
+    static const struct scene sc = {
+        .name = "folders", .act = open_code, .stride = 20, .writes_are_many = true};
     unsigned ours = 0;
     snprintf(W.path, sizeof W.path, "%s/deep/deeper/w.db", W.dir);
     W.alone = true;
