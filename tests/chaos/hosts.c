@@ -126,7 +126,7 @@ static void harm(struct slot *s, uint64_t *rng, struct storm *out) {
         out->jumps++;
         break;
     default: /* its clients wait in vain, its leases run out, and then it goes on */
-        server_freeze(&s->sv);
+        server_freeze_anywhere(&s->sv);
         s->state = SLOT_STOPPED;
         s->until_ms = now_ms() + 100 + (int64_t)client_chance(rng, STOP_MS_MAX);
         out->stops++;

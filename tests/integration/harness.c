@@ -151,11 +151,31 @@ void server_beside(struct server *s, const struct server *first, const char *con
     launch(s);
 }
 
-void server_freeze(struct server *s) {
+/* Can the file's write lock be had at all?  Another host may hold it for a moment. */
+static bool write_lock_is_free(const struct server *s) {
+    sqlite3 *db;
+    cr_assert_eq(sqlite3_open_v2(s->db, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    sqlite3_busy_timeout(db, 1000);
+    const int rc = sqlite3_exec(db, "BEGIN IMMEDIATE; ROLLBACK", NULL, NULL, NULL);
+    sqlite3_close(db);
+    return rc != SQLITE_BUSY;
+}
+
+void server_freeze_anywhere(struct server *s) {
     int status;
     cr_assert_eq(kill(s->pid, SIGSTOP), 0);
     cr_assert_eq(waitpid(s->pid, &status, WUNTRACED), s->pid);
     cr_assert(WIFSTOPPED(status));
+}
+
+void server_freeze(struct server *s) {
+    for (int tries = 0; tries < 50; tries++) {
+        server_freeze_anywhere(s);
+        if (write_lock_is_free(s)) return;
+        server_thaw(s); /* it was in a transaction: nobody could write until it thaws */
+        nap_ms(20);
+    }
+    cr_assert_fail("whenever the host is frozen it holds the write lock");
 }
 
 void server_thaw(struct server *s) { cr_assert_eq(kill(s->pid, SIGCONT), 0); }

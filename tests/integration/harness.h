@@ -32,9 +32,12 @@ void server_again(struct server *s); /* same folder and arguments, new process a
 /* Another host on the file of the first, whose folder it does not own: end it with server_stop or
  * server_kill before the first one's server_end. */
 void server_beside(struct server *s, const struct server *first, const char *const *args);
-void server_kill(struct server *s);   /* SIGKILL, reaped; a frozen one too */
-void server_freeze(struct server *s); /* SIGSTOP; returns when it is stopped */
-void server_thaw(struct server *s);   /* SIGCONT */
+void server_kill(struct server *s);            /* SIGKILL, reaped; a frozen one too */
+void server_freeze_anywhere(struct server *s); /* SIGSTOP; returns when it is stopped */
+/* The same, but outside of any transaction: a process that stops inside one keeps SQLite's write
+ * lock, and then nobody else can write (test_busy.c). */
+void server_freeze(struct server *s);
+void server_thaw(struct server *s); /* SIGCONT */
 /* A wall clock of its own for a host: --clock-file PATH; *offset_ms may change at any time. */
 struct test_clock {
     char path[300];

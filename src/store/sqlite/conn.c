@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { BUSY_SLEEP_MS = 1 };
+enum { BUSY_SLEEP_MS = 1, BUSY_AGAIN_MS = 100 };
 
 const struct stmt_row STMTS[SQL_NR] = {
 #define STMT(id, flags, text) {#id, flags, text},
@@ -106,10 +106,20 @@ static int on_wal(void *ctx, sqlite3 *db, const char *name, int pages) {
 }
 
 /* Another process writes.  Its transactions are short, and SQLite's own waits, which grow to a
- * tenth of a second, would starve this host beside a busy one. */
+ * tenth of a second, would starve this host beside a busy one.  Whoever keeps the lock for longer
+ * is frozen or dead to us: those who queue behind a wait that was in vain wait in vain too, so
+ * they give up soon, or the last of them would be told after a multiple of the time. */
 static int on_busy(void *ctx, int times) {
-    const struct store *s = ctx;
-    if (times >= s->cfg.busy_timeout_ms / BUSY_SLEEP_MS) return 0;
+    struct conn *c = ctx;
+    const uint64_t now = clock_mono_ms(), whole = (uint64_t)c->store->cfg.busy_timeout_ms;
+    if (times == 0) {
+        const bool in_vain = c->given_up != 0 && now < c->given_up + whole;
+        c->wait_end = now + (in_vain && whole > BUSY_AGAIN_MS ? BUSY_AGAIN_MS : whole);
+    }
+    if (now >= c->wait_end) {
+        c->given_up = now;
+        return 0;
+    }
     sqlite3_sleep(BUSY_SLEEP_MS);
     return 1;
 }
@@ -119,7 +129,7 @@ static int conn_setup(struct conn *c, bool write, struct wopr_error *err) {
     const struct store *s = c->store;
     char sql[512];
     sqlite3_extended_result_codes(c->db, 1);
-    sqlite3_busy_handler(c->db, on_busy, c->store);
+    sqlite3_busy_handler(c->db, on_busy, c);
     (void)sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     int n;
     if (!write)
@@ -279,7 +289,9 @@ bool col_hash(struct query *q, int i, struct sha256 *out) {
 int tx_begin(struct conn *c, struct wopr_error *err) {
     struct query q;
     query_begin(&q, c, SQL_BEGIN_WRITE);
-    return query_run(&q, err);
+    int rc = query_run(&q, err);
+    if (rc == 0) c->given_up = 0; /* the lock goes round again */
+    return rc;
 }
 
 int tx_end(struct conn *c, int rc, struct wopr_error *err) {

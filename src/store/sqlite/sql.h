@@ -91,6 +91,7 @@ struct conn {
     bool wal_index_none, memo_ready, has_read;
     struct wal_head memo_head; /* of the last memo_get; valid when memo_ready */
     struct memo memos[STORE_MEMOS];
+    uint64_t wait_end, given_up; /* monotonic ms, 0 = never: see on_busy */
 };
 enum { CHECKPOINT_DONE, CHECKPOINT_BUSY, CHECKPOINT_FAILED, CHECKPOINT_NR };
 struct store {
@@ -105,12 +106,12 @@ struct store {
     struct list readers;
     pthread_key_t reader_key;
     bool has_key;
-    atomic_bool poisoned;      /* a sync failed: nothing may be trusted until reopened */
-    atomic_bool seal_key_gone; /* a sealed row was refused: see store_seal_key_gone */
-    atomic_bool seals_rest;    /* of a run that has ended: see store_seals_rest */
-    struct conn *copier;       /* store_checkpoint_beside, whose thread opens it; else NULL */
-    atomic_int wal_pages;      /* after the last commit */
-    atomic_int copied_pages;   /* of them, by the last checkpoint */
+    atomic_bool poisoned;         /* a sync failed: nothing may be trusted until reopened */
+    atomic_bool seal_key_gone;    /* a sealed row was refused: see store_seal_key_gone */
+    atomic_bool seals_rest;       /* of a run that has ended: see store_seals_rest */
+    struct conn *copier;          /* store_checkpoint_beside, whose thread opens it; else NULL */
+    atomic_int wal_pages;         /* after the last commit */
+    atomic_int copied_pages;      /* of them, by the last checkpoint */
     void (*hook_wake)(void *ctx); /* after a commit with moves of webhooks; NULL = unset */
     void *hook_ctx;
     struct metric_hist sync_ns, checkpoint_ns;
