@@ -1,5 +1,5 @@
 /*
- * test_statuses_pairs.c: two commands of different kinds that arrive before either has taken effect,
+ * test_statuses_pairs.c: two commands of different kinds that arrive before either took effect,
  * at runs and replays in every status, and the cancel of all runs at once, children and parents
  * alike (RUN-25, INT-42).  No answer is a 5xx, a cancel always ends its run, no event is emitted in
  * a state that the table forbids, and every run ends.  WOPR_ORACLE_ROUNDS: that many samples.
