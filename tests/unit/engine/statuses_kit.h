@@ -50,7 +50,8 @@ void answered(const struct subject *x, const struct call *c, const char *what);
 /* The command of an order; sent by the caller. */
 void order_fill(struct call *c, const struct subject *x, const struct order *o);
 void statuses_children_put(void); /* definitions and types that the shapes name */
-/* A run of the subject's shape and lineage, in its status; a fork that is to be pending is made when
+/* A run of the subject's shape and lineage, in its status; a fork that is to be pending is made
+ * when
  * its command is sent. */
 void subject_make(struct subject *x);
 
