@@ -190,6 +190,19 @@ Test(store_sealed_ends, a_long_run_is_unsealed_in_pages_by_whoever_is_there /* O
     cr_expect_eq(kit_verify(&w), 0);
 }
 
+/* Of a run whose states are sealed, and no value of its own. */
+Test(store_sealed_ends, images_alone_take_pages_as_well /* OBS-71 */) {
+    int64_t no = kit_run(&w, "src", 0);
+    seal_events(no, 0, 3);
+    images(no);
+    end(no, 3);
+    cr_expect_eq(number("SELECT count(*) FROM run_checkpoints"), IMAGES - STORE_UNSEAL_IMAGES);
+    cr_expect_eq(number("SELECT count(*) FROM sealed_rests"), 1);
+    sweep_whole(2);
+    cr_expect_eq(number("SELECT count(*) FROM run_checkpoints"), 0);
+    cr_expect_eq(kit_verify(&w), 0);
+}
+
 /* Retention may be faster than the pages. */
 Test(store_sealed_ends, a_run_that_is_removed_takes_its_rest_along) {
     int64_t no = kit_run(&w, "src", 0);
