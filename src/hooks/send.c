@@ -292,6 +292,8 @@ static void attempt_failed(struct hooks *h, struct hook *k, const struct hook_se
     bool counts = false, given_up = s->hopeless;
     if (s->hopeless) hook_pulse_skip(&k->pulse);
     else given_up = hook_pulse_failure(&k->pulse, &h->policy, now_ms, (uint32_t)rng_u64(), &counts);
+    if (k->woken_late) hook_pulse_wake(&k->pulse); /* the wish came before this failure */
+    k->woken_late = false;
     k->failed += counts;
     h->stat_failed++;
     k->last_status = s->status;
@@ -307,6 +309,7 @@ static void attempt_failed(struct hooks *h, struct hook *k, const struct hook_se
 
 static void attempt_taken(struct hooks *h, struct hook *k, const struct hook_send *s) {
     hook_pulse_success(&k->pulse);
+    k->woken_late = false;
     k->delivered++;
     h->stat_delivered++;
     k->last_status = s->status;
