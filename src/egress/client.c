@@ -71,12 +71,15 @@ static void transfer_finish(struct transfer *t, int rc, const char *why) {
     struct egress_response r = {.rc = rc, .untouched = true, .message = why};
     if (t->easy) {
         long status = 0, sent = 0;
+        curl_off_t retry_after = 0;
         const char *type = NULL;
         (void)curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
         (void)curl_easy_getinfo(t->easy, CURLINFO_REQUEST_SIZE, &sent);
         (void)curl_easy_getinfo(t->easy, CURLINFO_CONTENT_TYPE, &type);
         r.untouched = sent == 0;
         r.status = rc == 0 || rc == WOPR_E_TOO_BIG ? (int)status : 0;
+        (void)curl_easy_getinfo(t->easy, CURLINFO_RETRY_AFTER, &retry_after);
+        r.retry_after_s = retry_after;
         r.content_type = rc == 0 && type ? str_c(type) : STR_NONE;
     }
     if (rc == 0) r.body = buf_str(&t->answer);

@@ -227,9 +227,8 @@ static struct intr_state *interrupt_wanted(struct step *st, const struct engine_
     return node >= 0 ? run_state_intr_open(st->state, node) : NULL;
 }
 
-/* A replay takes the answers of its source first (FORK-12, FORK-13).  true: cmd was refused,
- * because the source has the answer, or waits until the replay has come to what the source still
- * asks. */
+/* A replay takes the answers of its source first (FORK-12, FORK-13).  true: cmd was refused, as the
+ * source has the answer, or waits until the replay has come to what the source still asks. */
 static bool resolve_yields(struct step *st, struct engine_cmd *cmd, const struct intr_state *i) {
     bool answered = timeline_answered(st, i);
     if (step_lost(st)) {

@@ -69,8 +69,8 @@ static inline bool timeline_shows_child(struct step *st, int node) {
     const struct timeline_ops *t = timeline_of(st);
     return t && t->shows_child(st, node);
 }
-/* The timeline's next event belongs to an open question: the plan that asks answers as well, so
- * that no reader sees the run wait. */
+/* The timeline's next event belongs to an open question: the plan that asks answers as well, and no
+ * reader sees the run wait. */
 static inline bool timeline_answers(struct step *st) {
     const struct timeline_ops *t = timeline_of(st);
     return t && t->answers(st);
