@@ -138,6 +138,7 @@ static int settings_take(struct otel *o, const struct otel_config *c, struct wop
     bool own = c->traces_endpoint && *c->traces_endpoint;
     int rc = otel_policy(c, &o->policy, err);
     if (rc == 0) rc = otel_pairs("otel-headers", c->headers, o->a, &o->headers, err);
+    if (rc == 0) rc = otel_headers_check(&o->headers, err);
     if (rc == 0)
         rc =
             otel_pairs("otel-resource-attributes", c->resource_attributes, o->a, &o->resource, err);
