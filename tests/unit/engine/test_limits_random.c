@@ -23,6 +23,7 @@ TestSuite(engine_limits_random, .init = up, .fini = world_down, .timeout = 600);
 
 #define SEED_DEFAULT   20261122
 #define ROUNDS_DEFAULT 2 /* of all shapes */
+#define WORLD_ROUNDS   10
 #define TEXT_MAX       ((size_t)24 << 20)
 
 static uint64_t SEED;
@@ -342,7 +343,12 @@ Test(engine_limits_random, every_run_ends_is_refused_or_waits) {
     const char *seed = getenv("WOPR_TEST_SEED"), *more = getenv("WOPR_TEST_ROUNDS");
     uint64_t first = seed ? strtoull(seed, NULL, 10) : SEED_DEFAULT;
     size_t rounds = more ? strtoul(more, NULL, 10) : sampled(ROUNDS_DEFAULT);
-    for (size_t i = 0; i < rounds; i++)
+    for (size_t i = 0; i < rounds; i++) {
+        if (i % WORLD_ROUNDS == WORLD_ROUNDS - 1) { /* all that was read is in its memory */
+            world_down();
+            up();
+        }
         for (size_t k = 0; k < sizeof SHAPES / sizeof SHAPES[0]; k++)
             one_case(k, first + i * 1000003 + k);
+    }
 }
