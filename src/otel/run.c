@@ -11,6 +11,8 @@
 
 enum { NAME_MAX_BYTES = 256, TAGS_MAX = 100, CODE_MAX = 128, TAGS_TEXT_MAX = 1 << 20 };
 
+#define REQUEST_BYTES (sizeof(struct trace_request) + 128)
+
 /* --- life --- */
 
 static char *text_dup(struct str s, bool *ok) {
@@ -411,7 +413,7 @@ static struct trace_request *request_begin(struct trace_run *r, struct trace_nod
     list_add_tail(&n->requests, &q->link);
     if (ok && q->id && q->provider) {
         trace_span_request(row->invocation_id, q->span);
-        r->bytes += sizeof *q + 64;
+        r->bytes += REQUEST_BYTES;
         return q;
     }
     request_free(q);
@@ -439,5 +441,6 @@ void trace_invocation(const struct fold_to *to, struct trace_run *r,
     span_str(&s, "openwop.run_status", good ? STR("success") : STR("error"));
     if (!good) span_fail(&s, STR("request_failed"));
     span_send(to, r, &s);
+    r->bytes -= REQUEST_BYTES;
     request_free(q);
 }
