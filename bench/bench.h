@@ -70,7 +70,7 @@ uint16_t proc_free_port(void);
 bool sink_start(void); /* a receiver of posts on loopback, one thread; answers 204 at once */
 int sink_port(void);
 void sink_stop(void);
-/* The host --wopr on --db, with more arguments (NULL-terminated, or NULL); -1: it does not answer. */
+/* The host --wopr on --db, with more arguments (ending with NULL, or NULL).  -1: no answer. */
 struct target;
 struct options;
 pid_t own_host_start(struct target *t, const struct options *o, const char *const *more);
