@@ -15,8 +15,8 @@ enum { IDLE_MS = 1000, TAKE_MAX = 256, STOP_MS_MAX = 5000, SETTINGS_MAX = 256 * 
 
 /* --- from the committer --- */
 
-/* Not the creation of a fork: it has no events, and what it was made of lies in memory that ends with
- * its answer, not with the plan.  With the fork's first event its origin is read from the store. */
+/* Not the creation of a fork: it has no events, and what it was made of lies in memory that ends
+ * with its answer, not with the plan.  With its first event its origin is read from the store. */
 static bool plan_wanted(const struct plan *p) {
     if (p->create && p->create->fork) return false;
     return p->what != PLAN_SIDE && !p->idem_hit &&
