@@ -3,6 +3,7 @@
 
 usage: run.py WOPR SOURCE [NAME ...]     only the tests with one of these names
 """
+import concurrent.futures
 import json
 import os
 import re
@@ -20,6 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from receiver import Receiver  # noqa: E402
 
 WAIT_S = 40
+JOBS = 4
 KEY = "hk_test_otel_0123456789abcdef"
 CALLER = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 CANARY = "otel-canary-7391-value"
@@ -392,25 +394,30 @@ TESTS = [(t, form) for t in (spans_of_a_run, spans_of_a_failure, no_canary_is_in
                         switched_off_it_is_not_there, wrong_settings_are_named)]
 
 
+def failures_of(case) -> int:
+    test, form = case
+    name = test.__name__ + (" " + form if form else "")
+    try:
+        test(*([form] if form else []))
+    except Exception as e:  # noqa: BLE001
+        at = e.__traceback__
+        while at.tb_next:
+            at = at.tb_next
+        text = "FAILED %s: line %d: %s %s" % (name, at.tb_lineno, type(e).__name__, e)
+        if isinstance(e, urllib.error.HTTPError):
+            text += "\n    " + e.read().decode()
+        print(text, flush=True)
+        return 1
+    print("passed", name, flush=True)
+    return 0
+
+
 def main() -> int:
     global PROGRAM, SOURCE
     PROGRAM, SOURCE, only = sys.argv[1], sys.argv[2], sys.argv[3:]
-    failed = 0
-    for test, form in TESTS:
-        if only and test.__name__ not in only:
-            continue
-        name = test.__name__ + (" " + form if form else "")
-        try:
-            test(*([form] if form else []))
-            print("passed", name, flush=True)
-        except Exception as e:  # noqa: BLE001
-            failed += 1
-            at = e.__traceback__
-            while at.tb_next:
-                at = at.tb_next
-            print("FAILED %s: line %d: %s %s" % (name, at.tb_lineno, type(e).__name__, e), flush=True)
-            if isinstance(e, urllib.error.HTTPError):
-                print("   ", e.read().decode())
+    wanted = [(test, form) for test, form in TESTS if not only or test.__name__ in only]
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:  # each has a host and a receiver of its own, and mostly waits
+        failed = sum(pool.map(failures_of, wanted))
     return 1 if failed else 0
 
 
