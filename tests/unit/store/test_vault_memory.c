@@ -1,7 +1,7 @@
 /*
  * test_vault_memory.c: what a vault had in memory is overwritten when it is done with it: data
- * keys, keys of the installation, clear values that it opened (OBS-71).  The test looks through its
- * own heap.  What it looks for it holds in another form, so that it does not find itself.
+ * keys, keys of the installation, clear values that it opened (OBS-71).  The test looks through
+ * its own heap.  What it looks for it holds in another form, so that it does not find itself.
  */
 #include "kit.h"
 
