@@ -32,7 +32,9 @@ static unsigned round_next(const struct scene *sc, const struct trial *t, unsign
     bool many = t->sites == 1u << FAULT_MALLOC || sc->writes_are_many;
     unsigned more = n < 8 ? 1 : world_pace();
     if (sc->every > 0) more = n < 2 ? 1 : world_pace() * (sc->every + (unsigned)(t - TRIALS));
-    return !many || n < 40 ? n + more : n + more * (1 + n / (sc->stride ? sc->stride : 200));
+    if (!many || n < 40) return n + more;
+    unsigned step = more * (1 + n / (sc->stride ? sc->stride : 200));
+    return n + (step < n ? step : n); /* it meets no fault before ROUNDS_MAX */
 }
 
 static void round_end(const struct scene *sc, const struct trial *t, unsigned n, int rc) {

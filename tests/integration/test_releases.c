@@ -107,12 +107,14 @@ static struct counted whole(const char *name) {
     return c;
 }
 
-static void as_written(const char *name) {
+static void as_written(const char *name, int runs, int waiting) {
     struct counted c = whole(name);
-    cr_expect_eq(c.runs, 23, "%d", c.runs);
+    cr_expect_eq(c.runs, runs, "%d", c.runs);
     cr_expect_eq(c.plain, 9, "%d", c.plain);
-    cr_expect_eq(c.waiting, 12, "%d", c.waiting);
+    cr_expect_eq(c.waiting, waiting, "%d", c.waiting);
     cr_expect_eq(c.replayed, 3 * c.runs);
 }
 
-Test(releases, of_schema_9) { as_written("release-0009.sql.gz"); }
+Test(releases, of_schema_9_with_sensitive_values) { as_written("release-0009.sql.gz", 23, 12); }
+Test(releases, of_schema_20) { as_written("release-0020.sql.gz", 9, 4); }
+Test(releases, of_schema_26) { as_written("release-0026.sql.gz", 9, 4); }
