@@ -16,6 +16,8 @@
 enum {
     GROUP_DEPTH_MAX = 100,
     REPEAT_COUNTED_MIN = 17, /* smaller repeats are not worth a callout */
+    GROUP_NUMBER_MAX = 9999, /* of a reference; a pattern has fewer groups */
+    BOUND_READ_MAX = 100000, /* digits of a repeat beyond it are skipped: PCRE2 refuses so many */
     CODE_POINT_MAX = 0x10FFFF,
     LONE_SURROGATE = 0x200000, /* matches nothing in well-formed text */
 };
@@ -386,7 +388,7 @@ static int decimal_reference(struct reader *r) {
     uint32_t v = 0;
     while (is_digit(char_peek(r, 0))) {
         v = v * 10 + (uint32_t)(char_peek(r, 0) - '0');
-        if (v > 9999) return pattern_refuse(r, "refers to a group that does not exist");
+        if (v > GROUP_NUMBER_MAX) return pattern_refuse(r, "refers to a group that does not exist");
         chars_skip(r, 1);
     }
     return back_reference(r, v);
@@ -428,7 +430,7 @@ static int escape_read(struct reader *r, bool *repeats) {
 static bool bound_read(struct reader *r, uint32_t *v) {
     size_t n = 0;
     for (*v = 0; is_digit(char_peek(r, n)); n++)
-        if (*v <= 100000) *v = *v * 10 + (uint32_t)(char_peek(r, n) - '0');
+        if (*v <= BOUND_READ_MAX) *v = *v * 10 + (uint32_t)(char_peek(r, n) - '0');
     chars_skip(r, n);
     return n > 0;
 }

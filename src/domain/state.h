@@ -76,7 +76,7 @@ struct text { /* owned bytes (mem_*), may be empty */
     char *p;
     size_t n;
 };
-int text_set(struct text *t, struct str s); /* 0 or WOPR_E_NO_MEMORY (t unchanged) */
+MUST_CHECK int text_set(struct text *t, struct str s); /* 0 or WOPR_E_NO_MEMORY (t unchanged) */
 /* Frees and empties it. */
 void text_clear(struct text *t);
 static inline struct str text_str(const struct text *t) {

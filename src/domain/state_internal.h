@@ -97,8 +97,8 @@ void chan_free(struct chan_state *c);
 struct chan_state *chan_add(struct run_state *s, struct str name, const struct wf_channel *decl);
 void state_vars_free(struct run_state *s);
 /* shown: for a sensitive one; may be empty. */
-int state_var_set(struct run_state *s, struct str name, struct str value, bool sensitive,
-                  struct str shown);
+MUST_CHECK int state_var_set(struct run_state *s, struct str name, struct str value, bool sensitive,
+                             struct str shown);
 void state_text_clear(struct run_state *s, struct text *t); /* as run_state_text_set */
 
 #endif

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-enum { MARKS_MAX = 1024, DEADS_HELD_MAX = 256, WRITE_EVERY_MS = 50 };
+enum { MARKS_MAX = 1024, DEADS_HELD_MAX = 256, WRITE_EVERY_MS = 50, WRITE_AGAIN_MS = 1000 };
 #define DAY_MS ((int64_t)86400 * 1000)
 
 struct hook_work { /* a write */
@@ -191,7 +191,7 @@ void marks_landed(struct hooks *h, struct hook_work *w) {
         h->lease.look_ms = 0; /* which finds that out, too */
     } else if (w->rc != 0) {
         hooks_trouble(h, "deliveries of webhooks cannot be recorded", &w->err);
-        h->write_ms = clock_mono_ms() + 1000;
+        h->write_ms = clock_mono_ms() + WRITE_AGAIN_MS;
         h->pressing = false;
     }
     for (size_t i = 0; w->epoch == h->lease.epoch && i < w->n; i++) {

@@ -84,10 +84,11 @@ static inline bool server_draining(const struct http_server *s) {
 }
 /* A socket that listens on a name or address; port 0: any, *bound says which.  IO, with what
  * to do. */
-int listen_on(const char *host, uint16_t port, int *fd, uint16_t *bound, struct wopr_error *err);
+MUST_CHECK int listen_on(const char *host, uint16_t port, int *fd, uint16_t *bound,
+                         struct wopr_error *err);
 
 /* --- opsd.c --- */
-int opsd_start(struct http_server *s, struct wopr_error *err);
+MUST_CHECK int opsd_start(struct http_server *s, struct wopr_error *err);
 void opsd_stop(struct http_server *s);
 
 /* --- tls.c --- */
