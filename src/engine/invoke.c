@@ -44,7 +44,8 @@ struct invocation { /* a row of the log, as this process knows it */
     enum invocation_state state;
     struct sha256 digest;
     struct text effect_id, provider_key, invocation_id, outcome;
-    bool calling;             /* under way */
+    bool calling;             /* under way, */
+    uint64_t egress_id;       /* as this; 0: taken over from an earlier fold */
     struct invoke_call *send; /* claimed by the plan in flight */
 };
 
@@ -219,6 +220,7 @@ static bool request_copy(struct invoke_call *c, struct str tenant, const struct 
         h[r->headers_nr] = (struct egress_header){STR("Idempotency-Key"), c->invocation_id};
     size_t max = r->response_max;
     c->request = (struct egress_request){
+        .caller = EGRESS_CALLER_NODE,
         .tenant = arena_str(c->a, tenant),
         .method = arena_str(c->a, r->method),
         .url = arena_str(c->a, r->url),
@@ -243,7 +245,10 @@ static struct invoke_call *call_new(struct step *st, const struct invocation *v,
         c->node = v->node;
         c->ordinal = v->ordinal;
         c->invocation_id = arena_str(c->a, text_str(&v->invocation_id));
-        if (request_copy(c, st->state->meta.tenant, r)) return c;
+        if (request_copy(c, st->state->meta.tenant, r)) {
+            c->request.replaying = timeline_of(st) != NULL; /* D57: a second guard */
+            return c;
+        }
     }
     call_free(c);
     return NULL;
@@ -391,9 +396,18 @@ static void invoke_landed(struct step *st) {
         pthread_mutex_lock(&st->engine->mu);
         list_add_tail(&st->engine->requests, &c->link);
         pthread_mutex_unlock(&st->engine->mu);
+        c->request.id = &v->egress_id;
         int rc = egress_submit(st->engine->cfg.egress, &c->request, call_answered, c, &err);
         if (rc != 0) call_not_sent(st, c, rc, &err);
     }
+}
+
+/* The run has ended: nobody waits for these answers, and no peer needs to finish them. */
+static void invoke_over(struct step *st) {
+    struct run_exec *re = st->exec;
+    for (size_t i = 0; i < re->requests.rows_nr; i++)
+        if (re->requests.rows[i].calling && re->requests.rows[i].egress_id != 0)
+            egress_cancel(st->engine->cfg.egress, re->requests.rows[i].egress_id);
 }
 
 static struct invoke_call *answers_take(struct run_exec *re) {
@@ -442,6 +456,7 @@ const struct wait_kind WAIT_REQUEST = {.name = "request",
                                        .holds = invoke_waits,
                                        .arrived = invoke_arrived,
                                        .landed = invoke_landed,
+                                       .over = invoke_over,
                                        .load = invoke_load_own,
                                        .forget = invoke_forget,
                                        .free = invoke_free,
