@@ -16,7 +16,7 @@ BEGIN, END = "<!-- settings: made by tools/settings.py, do not edit -->", "<!-- 
 SECTIONS = [
     ("HTTP", "Listeners, connections and requests"), ("RATES", "Rates"), ("WIRE", "Protocol"), ("STORE", "Database"),
     ("JOURNAL", "Commits"), ("ENGINE", "Execution and leases"), ("BOUNDS", "Sizes of runs"), ("LIMITS", "Limits of runs"),
-    ("EGRESS", "Requests to the outside"), ("HOOKS", "Webhooks"), ("HOST", "Keys, seeds, retention and the process"),
+    ("EGRESS", "Requests to the outside"), ("HOOKS", "Webhooks"), ("OTEL", "Telemetry"), ("HOST", "Keys, seeds, retention and the process"),
 ]
 COLUMNS = ["member", "type", "name", "env", "default", "unit", "min", "max", "flags", "must", "help"]
 UNITS = {"NONE": "", "BYTES": "", "MS": " ms", "S": " s", "DAYS": " days", "PERCENT": " %", "PER_S": " per second"}

@@ -107,12 +107,15 @@ static void outcome_tell(struct transfer *t, int rc, const char *why) {
     struct egress_response r = {.rc = rc, .untouched = !t->hopped, .message = why};
     if (t->easy) {
         long status = 0, sent = 0;
+        curl_off_t retry_after = 0;
         const char *type = NULL;
         (void)curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
         (void)curl_easy_getinfo(t->easy, CURLINFO_REQUEST_SIZE, &sent);
         (void)curl_easy_getinfo(t->easy, CURLINFO_CONTENT_TYPE, &type);
         r.untouched = sent == 0 && !t->hopped;
         r.status = rc == 0 || rc == WOPR_E_TOO_BIG ? (int)status : 0;
+        (void)curl_easy_getinfo(t->easy, CURLINFO_RETRY_AFTER, &retry_after);
+        r.retry_after_s = retry_after;
         r.content_type = rc == 0 && type ? str_c(type) : STR_NONE;
     }
     if (rc == 0) r.body = buf_str(&t->answer);
@@ -283,6 +286,7 @@ static void transfers_collect(struct egress *e) {
         }
         int rc = code_neutral(t, code);
         const char *why = code == CURLE_OK ? "" : curl_easy_strerror(code);
+        if (rc == WOPR_E_TOO_BIG) why = "its body is longer than the request allows";
         transfer_finish(t, rc, rc == WOPR_E_EGRESS_REFUSED ? NULL : why);
     }
 }

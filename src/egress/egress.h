@@ -97,6 +97,7 @@ struct egress_response {
                        NO_MEMORY */
     bool untouched; /* with rc != 0: no byte of the request has left this host */
     int status;     /* also with TOO_BIG: the answer began well and was too long */
+    int64_t retry_after_s; /* what the answer says, 0 = nothing */
     struct str content_type, body;
     const char *message; /* why rc is not 0; valid like the response */
 };

@@ -146,9 +146,21 @@ static int child_workflow_find(struct step *st, struct str id, struct workflow *
     return child_refuse(f, "unknown_child_workflow", STR("the child workflow is not active"));
 }
 
+/* The span of the node is the parent of the child's run (OBS-6). */
+static struct str trace_for_child(const struct step *st, int node, struct arena *a) {
+    const struct run_meta *m = &st->state->meta;
+    uint8_t span[SPAN_ID_BYTES];
+    struct traceparent t;
+    if (!st->engine->cfg.trace.on && m->traceparent.n == 0) return STR_NONE;
+    trace_span_node(m->run_id, st->state->wf->nodes[node].id, st->state->nodes[node].terminal_n,
+                    span);
+    bool any = trace_onward(&st->engine->cfg.trace, m->traceparent, m->run_id, span, &t);
+    return any ? arena_str(a, str_c(t.text)) : STR_NONE;
+}
+
 /* Inputs and options, as a caller of the child would give them. */
-static int creation_fill(struct step *st, const struct node_child *want, struct run_command *c,
-                         struct failure *f) {
+static int creation_fill(struct step *st, int node, const struct node_child *want,
+                         struct run_command *c, struct failure *f) {
     const struct run_meta *m = &st->state->meta;
     struct engine_cmd *cmd = &c->cmd;
     struct options_env env = {.limits = &st->engine->cfg.limits, .test_key = m->test_mode};
@@ -158,7 +170,7 @@ static int creation_fill(struct step *st, const struct node_child *want, struct 
     struct str inputs = arena_str(c->arena, want->inputs.n > 0 ? want->inputs : STR("{}"));
     cmd->subject = m->subject.n > 0 ? arena_str(c->arena, m->subject) : STR_NONE;
     cmd->create.scope_id = m->scope_id.n > 0 ? arena_str(c->arena, m->scope_id) : STR_NONE;
-    cmd->traceparent = m->traceparent.n > 0 ? arena_str(c->arena, m->traceparent) : STR_NONE;
+    cmd->traceparent = trace_for_child(st, node, c->arena);
     if (arena_failed(c->arena)) return WOPR_E_NO_MEMORY;
     int rc = run_options_check(conf, STR_NONE, STR_NONE, c->wf, &env, c->arena,
                                &cmd->create.options, &err);
@@ -193,7 +205,7 @@ static int creation_prepare(struct step *st, struct exec_child *x, const struct 
     c->cmd.create.child_depth = st->exec->kin.depth + 1;
     c->cmd.create.child_flags =
         (want->wait ? CHILD_AWAITED : 0u) | (want->detached ? CHILD_DETACHED : 0u);
-    rc = creation_fill(st, want, c, f);
+    rc = creation_fill(st, x->node, want, c, f);
     if (rc == 0) x->creation = c;
     else run_command_free(c);
     return rc;

@@ -9,6 +9,7 @@
 #ifndef WOPR_ENGINE_ENGINE_H
 #define WOPR_ENGINE_ENGINE_H
 
+#include "domain/trace.h"
 #include "egress/egress.h"
 #include "engine/node.h"
 #include "journal/journal.h"
@@ -23,7 +24,8 @@ struct engine_bounds {                     /* of bytes and shares; 0 = the defau
     size_t run_state_bytes_max;    /* values of one run, 16 MiB: what a snapshot can show at once */
 };
 struct engine_config {
-    unsigned workers; /* default: cores */
+    unsigned workers;          /* default: cores */
+    struct trace_policy trace; /* what requests of nodes and child runs are given of a trace */
     struct run_limits limits;
     bool conformance;                        /* conformance node types and flags (NODE-23) */
     const char *const *runtime_capabilities; /* NULL-terminated (CAP-18) */

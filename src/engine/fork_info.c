@@ -56,7 +56,9 @@ int fork_cuts_read(struct run_exec *re, int64_t created_ms, struct wopr_error *e
         struct run_link o;
         arena_reset(a);
         rc = store_run_link(re->engine->store, up.source_run_no, a, &o, err);
-        if (rc != 0 || o.fork.mode == FORK_NONE) break;
+        bool gone = rc == WOPR_E_NOT_FOUND; /* retention keeps the links of forks that are needed */
+        if (gone) rc = 0;
+        if (rc != 0 || gone || o.fork.mode == FORK_NONE) break;
         if (o.fork.from_seq < f->cuts[f->cuts_nr - 1].from_seq)
             rc = cut_add(f, o.fork.from_seq, o.created_ms);
         up = o.fork;

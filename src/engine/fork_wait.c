@@ -275,22 +275,27 @@ static bool answer_was_passed(const struct step *st, const struct event *g, int 
     return rest && run_state_intr_open(st->state, node) != NULL;
 }
 
+bool replay_goes_on_answering(struct step *st, const struct event *g, int node) {
+    if (st->state->nodes[node].status != NODE_SUSPENDED || st->state->nodes[node].pause_drained)
+        return false;
+    if (timed_out(g)) return true;
+    if (!event_kind_is(g->kind, EV_F_ANSWERS) || answer_was_passed(st, g, node)) return false;
+    return g->kind != EV_INTERRUPT_RESOLVED || run_state_intr_open(st->state, node) != NULL;
+}
+
 bool replay_answers_wait(struct step *st, const struct event *g, int node) {
     if (st->state->nodes[node].status == NODE_RUNNING && g->kind == EV_NODE_SUSPENDED &&
         str_eq(json_get(g->payload, "reason"), STR("\"child-suspended\""))) {
         event_reemit(st, g, node); /* EVT-39: no node asked, its child waited */
         return true;
     }
-    if (st->state->nodes[node].status != NODE_SUSPENDED || st->state->nodes[node].pause_drained)
-        return false;
+    if (!replay_goes_on_answering(st, g, node)) return false;
     if (timed_out(g)) {
         step_now(st);
         suspend_timed_out(st, node);
-        return true;
+    } else {
+        event_reemit(st, g, node);
     }
-    if (!event_kind_is(g->kind, EV_F_ANSWERS) || answer_was_passed(st, g, node)) return false;
-    if (g->kind == EV_INTERRUPT_RESOLVED && !run_state_intr_open(st->state, node)) return false;
-    event_reemit(st, g, node);
     return true;
 }
 
@@ -336,6 +341,10 @@ static int64_t answer_of(struct step *st, struct str node_id, unsigned n) {
     arena_free(a);
     if (rc != 0) plan_fail(st->plan, rc, "the log of the source cannot be read");
     return found;
+}
+
+bool replay_has_answer(struct step *st, const struct intr_state *i) {
+    return answer_of(st, st->state->wf->nodes[i->node].id, ordinal_of(st->state, i)) >= 0;
 }
 
 /* The interrupt.resolved at seq of the source, and what follows it. */

@@ -17,6 +17,10 @@ void fork_group(struct step *st, enum ev_kind cut, int node);
 bool replay_group(struct step *st);
 /* The source's next event answers a node that waits, or ends its waiting: emits it again. */
 bool replay_answers_wait(struct step *st, const struct event *g, int node);
+/* That is so, and nothing was emitted yet. */
+bool replay_goes_on_answering(struct step *st, const struct event *g, int node);
+/* The source has an answer to the question, wherever in its log. */
+bool replay_has_answer(struct step *st, const struct intr_state *i);
 /* The source's next event cancels a node, but the source continued: it is a branch that was cut
  * between that and the end. true: emitted again. */
 bool replay_repeats_cancel(struct step *st, const struct event *g);

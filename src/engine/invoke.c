@@ -210,24 +210,42 @@ void invoke_answers(struct step *st, int node, struct node_call *call) {
 
 /* --- the claim --- */
 
-static bool request_copy(struct invoke_call *c, struct str tenant, const struct node_request *r) {
-    struct egress_header *h = ARENA_ARRAY(c->a, struct egress_header, r->headers_nr + 1);
+/* The trace of the run (OBS-2), unless the node says something of its own. */
+static bool trace_header(struct step *st, struct invoke_call *c, const struct node_request *r,
+                         struct egress_header *out) {
+    const struct run_meta *m = &st->state->meta;
+    uint8_t span[SPAN_ID_BYTES];
+    struct traceparent t;
+    if (!st->engine->cfg.trace.on && m->traceparent.n == 0) return false;
+    for (size_t i = 0; i < r->headers_nr; i++)
+        if (str_eq_nocase(r->headers[i].name, STR("traceparent"))) return false;
+    trace_span_request(c->invocation_id, span);
+    if (!trace_onward(&st->engine->cfg.trace, m->traceparent, m->run_id, span, &t)) return false;
+    *out = (struct egress_header){STR("traceparent"), arena_str(c->a, str_c(t.text))};
+    return true;
+}
+
+static bool request_copy(struct step *st, struct invoke_call *c, const struct node_request *r) {
+    struct egress_header *h = ARENA_ARRAY(c->a, struct egress_header, r->headers_nr + 2);
+    size_t n = r->headers_nr;
     if (!h) return false;
     for (size_t i = 0; i < r->headers_nr; i++)
         h[i] = (struct egress_header){arena_str(c->a, r->headers[i].name),
                                       arena_str(c->a, r->headers[i].value)};
-    if (r->keyed)
-        h[r->headers_nr] = (struct egress_header){STR("Idempotency-Key"), c->invocation_id};
+    if (r->keyed) h[n++] = (struct egress_header){STR("Idempotency-Key"), c->invocation_id};
+    if (n < EGRESS_HEADERS_MAX && trace_header(st, c, r, &h[n])) n++;
     size_t max = r->response_max;
     c->request = (struct egress_request){
         .caller = EGRESS_CALLER_NODE,
-        .tenant = arena_str(c->a, tenant),
+        .replaying = timeline_of(st) != NULL, /* D57: a second guard */
+        .tenant = arena_str(c->a, st->state->meta.tenant),
         .method = arena_str(c->a, r->method),
         .url = arena_str(c->a, r->url),
         .headers = h,
-        .headers_nr = r->headers_nr + (r->keyed ? 1 : 0),
+        .headers_nr = n,
         .body = r->body.n > 0 ? arena_str(c->a, r->body) : STR_NONE,
         .timeout_ms = r->timeout_ms,
+        .redirects_max = r->redirects_max,
         .response_max = max > 0 && max < NODE_ANSWER_MAX ? max : NODE_ANSWER_MAX,
     };
     return !arena_failed(c->a);
@@ -245,10 +263,7 @@ static struct invoke_call *call_new(struct step *st, const struct invocation *v,
         c->node = v->node;
         c->ordinal = v->ordinal;
         c->invocation_id = arena_str(c->a, text_str(&v->invocation_id));
-        if (request_copy(c, st->state->meta.tenant, r)) {
-            c->request.replaying = timeline_of(st) != NULL; /* D57: a second guard */
-            return c;
-        }
+        if (request_copy(st, c, r)) return c;
     }
     call_free(c);
     return NULL;

@@ -377,6 +377,16 @@ static bool replay_shows_child(struct step *st, int node) {
     return replay_answers_wait(st, g, node);
 }
 
+static bool replay_answers(struct step *st) {
+    const struct event *g = source_leader(st);
+    int node = g ? event_node(st, g->node_id) : -1;
+    return node >= 0 && replay_goes_on_answering(st, g, node);
+}
+
+static bool replay_answered(struct step *st, const struct intr_state *i) {
+    return !replay_of(st->exec)->rests && replay_has_answer(st, i);
+}
+
 /* FORK-13: once per length of the log, since nothing else can bring an answer. */
 static bool answer_searched(struct step *st) {
     struct replay *rp = replay_of(st->exec);
@@ -583,6 +593,8 @@ static const struct timeline_ops REPLAY_OPS = {.close = replay_close,
                                                .force = replay_force,
                                                .defers = replay_defers,
                                                .shows_child = replay_shows_child,
+                                               .answers = replay_answers,
+                                               .answered = replay_answered,
                                                .serves = replay_serves,
                                                .call = replay_call,
                                                .ids = replay_ids,

@@ -13,6 +13,7 @@
 #include "engine/effects.h"
 #include "engine/fork_info.h"
 #include "engine/secret.h"
+#include "engine/timeline.h"
 #include "engine/timers.h"
 #include "store/interrupts.h"
 
@@ -226,6 +227,25 @@ static struct intr_state *interrupt_wanted(struct step *st, const struct engine_
     return node >= 0 ? run_state_intr_open(st->state, node) : NULL;
 }
 
+/* A replay takes the answers of its source first (FORK-12, FORK-13).  true: cmd was refused, as the
+ * source has the answer, or waits until the replay has come to what the source still asks. */
+static bool resolve_yields(struct step *st, struct engine_cmd *cmd, const struct intr_state *i) {
+    bool answered = timeline_answered(st, i);
+    if (step_lost(st)) {
+        exec_mail_put_back(st->exec, cmd);
+        return true;
+    }
+    if (answered) {
+        resolve_refuse(st, cmd, WOPR_E_INTERRUPT_RESOLVED,
+                       "the run is a replay, and its source has the answer");
+        return true;
+    }
+    if (!timeline_holds_timers(st) || st->state->status == RUN_PAUSED) return false;
+    exec_mail_put_back(st->exec, cmd);
+    st->deaf = true;
+    return true;
+}
+
 void resolve_apply(struct step *st, struct engine_cmd *cmd) {
     struct intr_state *i = interrupt_wanted(st, cmd);
     struct intr_answer ans;
@@ -235,6 +255,7 @@ void resolve_apply(struct step *st, struct engine_cmd *cmd) {
         cmd_settle(st->engine, cmd);
         return;
     }
+    if (resolve_yields(st, cmd, i)) return;
     if (cmd->resolve.via == RESOLVE_TOKEN && intr_auth_required(&st->state->wf->nodes[i->node])) {
         resolve_refuse(st, cmd, WOPR_E_FORBIDDEN,
                        "this interrupt is resolved with a credential only");

@@ -28,7 +28,8 @@
 #include "engine/timers.h"
 #include "engine/waits.h"
 
-#define MAIL_TURN_MAX 64u /* commands without an effect that one turn answers */
+#define MAIL_TURN_MAX     64u  /* commands without an effect that one turn answers */
+#define ANSWER_EVENTS_MAX 512u /* of a plan that goes on for the rest of recorded answers */
 
 /* --- beginning --- */
 
@@ -351,8 +352,14 @@ enum turn step_landed(struct step *st, int rc) {
     return stays ? TURN_GO_ON : TURN_DROP;
 }
 
+/* A question of a replay and the recorded answer that follows are one plan. */
+static bool act_pauses(struct step *st) {
+    if (!step_full(st)) return false;
+    return st->plan->events_nr >= ANSWER_EVENTS_MAX || !timeline_answers(st);
+}
+
 static void act_all(struct step *st) {
-    while (step_moves(st) && !step_full(st) && step_settled(st))
+    while (step_moves(st) && !act_pauses(st) && step_settled(st))
         if (!act_next(st)) {
             if (step_moves(st)) fall_asleep(st);
             break;
@@ -378,7 +385,7 @@ static void step_work(struct step *st) {
 static bool mail_apply(struct step *st) {
     struct engine_cmd *cmd;
     unsigned nr = 0;
-    while (!st->cmd && !st->awaits_children && !step_lost(st) && nr < MAIL_TURN_MAX &&
+    while (!st->cmd && !st->awaits_children && !st->deaf && !step_lost(st) && nr < MAIL_TURN_MAX &&
            (cmd = exec_mail_take(st->exec)) != NULL) {
         control_apply(st, cmd);
         nr++;

@@ -26,6 +26,8 @@ struct timeline_ops {
     bool (*force)(struct step *st);
     bool (*defers)(struct step *st, int node);
     bool (*shows_child)(struct step *st, int node);
+    bool (*answers)(struct step *st); /* its next event goes on with a question that is open */
+    bool (*answered)(struct step *st, const struct intr_state *i); /* it has the answer to it */
     bool (*serves)(struct step *st, int node); /* while it leads: a worker had the node's type */
     /* --- the outside --- */
     void (*call)(struct step *st, int node, struct node_call *call);
@@ -66,6 +68,17 @@ static inline bool timeline_defers(struct step *st, int node) {
 static inline bool timeline_shows_child(struct step *st, int node) {
     const struct timeline_ops *t = timeline_of(st);
     return t && t->shows_child(st, node);
+}
+/* The timeline's next event belongs to an open question: the plan that asks answers as well, and no
+ * reader sees the run wait. */
+static inline bool timeline_answers(struct step *st) {
+    const struct timeline_ops *t = timeline_of(st);
+    return t && t->answers(st);
+}
+/* It has the answer to this question; a person's is not taken. */
+static inline bool timeline_answered(struct step *st, const struct intr_state *i) {
+    const struct timeline_ops *t = timeline_of(st);
+    return t && t->answered(st, i);
 }
 /* Fill the timeline's part of the call. */
 static inline void timeline_call(struct step *st, int node, struct node_call *call) {

@@ -34,3 +34,5 @@ bool hook_pulse_failure(struct hook_pulse *p, const struct hook_policy *policy, 
     p->next_ms = now_ms + wait_ms;
     return given_up;
 }
+
+void hook_pulse_wake(struct hook_pulse *p) { p->open_until_ms = p->failures = p->next_ms = 0; }

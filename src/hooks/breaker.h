@@ -35,6 +35,8 @@ void hook_pulse_success(struct hook_pulse *p);
  * the wait at most.  *counts: this is a failure in the sense above. */
 bool hook_pulse_failure(struct hook_pulse *p, const struct hook_policy *policy, int64_t now_ms,
                         uint32_t dither, bool *counts);
+/* Somebody asked to try again at once: nothing waits; the attempts of the event still count. */
+void hook_pulse_wake(struct hook_pulse *p);
 /* Give the event up whatever is left of its attempts: it can never be sent. */
 void hook_pulse_skip(struct hook_pulse *p);
 

@@ -9,6 +9,7 @@
 #ifndef WOPR_HOOKS_HOOKS_H
 #define WOPR_HOOKS_HOOKS_H
 
+#include "domain/trace.h"
 #include "hooks/message.h"
 #include "journal/journal.h"
 #include "store/hooks.h"
@@ -31,6 +32,7 @@ struct hooks_config {
     const char *version; /* of the host, for User-Agent */
     struct egress *egress;
     struct vault *vault;
+    struct trace_policy trace; /* what deliveries say of the run's trace */
 };
 /* No thread yet: hooks_start makes them.  What cfg points to outlives it. */
 MUST_CHECK int hooks_new(struct journal *j, const struct hooks_config *cfg, struct hooks **out,

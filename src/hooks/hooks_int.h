@@ -72,6 +72,7 @@ struct hook { /* one subscription */
     bool gone;           /* removed while it was sending */
     bool proven;         /* its last attempt was taken quickly */
     bool sent_slow;      /* the one under way has a place of the slow ones */
+    bool woken_late;     /* woken while it was sending: if that fails, again at once */
     struct hook_row row; /* texts owned: block */
     char *block;
     int64_t next_move, next_seq; /* cursor */

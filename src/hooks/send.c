@@ -22,7 +22,7 @@ enum {
 
 struct next {
     struct hook_move move;
-    struct str run_id;
+    struct str run_id, traceparent;
     const struct event *event;
 };
 
@@ -76,16 +76,17 @@ static int event_find(struct hooks *h, struct hook *k, const struct hook_move *m
 
 static int move_look(struct hooks *h, struct hook *k, const struct hook_move *m, struct next *out,
                      struct wopr_error *err) {
-    struct str run_id, tags;
+    struct hook_run run = {STR_NONE, STR_NONE, STR_NONE};
     bool wanted = false;
-    int rc = store_hook_run(h->store, k->row.tenant, m->run_no, h->a, &run_id, &tags, err);
-    if (rc == 0) rc = hook_wants_tags(k->row.tags, tags, h->a, &wanted, err);
+    int rc = store_hook_run(h->store, k->row.tenant, m->run_no, h->a, &run, err);
+    if (rc == 0) rc = hook_wants_tags(k->row.tags, run.tags, h->a, &wanted, err);
     if (rc == 0 && wanted) rc = event_find(h, k, m, out, err);
     if (rc == WOPR_E_NOT_FOUND) {
         move_expired(h, k, m);
         return 0;
     }
-    out->run_id = run_id;
+    out->run_id = run.run_id;
+    out->traceparent = run.traceparent;
     out->move = *m;
     return rc;
 }
@@ -112,6 +113,15 @@ static int next_find(struct hooks *h, struct hook *k, struct next *out, struct w
 
 /* --- sending --- */
 
+/* A delivery belongs to the trace of its run, below the run's span (OBS-2). */
+static bool trace_of_delivery(const struct hooks *h, const struct next *n,
+                              struct traceparent *out) {
+    uint8_t span[SPAN_ID_BYTES];
+    if (!h->cfg.trace.on && n->traceparent.n == 0) return false;
+    trace_span_run(n->run_id, span);
+    return trace_onward(&h->cfg.trace, n->traceparent, n->run_id, span, out);
+}
+
 /* On the egress thread. */
 static void delivery_done(void *ctx, const struct egress_response *r) {
     struct hook_send *s = ctx;
@@ -137,7 +147,9 @@ static int delivery_submit(struct hooks *h, struct hook *k, const struct next *n
     char now[24], signature[HOOK_SIGNATURE_SIZE];
     int64_t now_s = clock_wall_ms() / 1000;
     size_t body_at = 0;
+    struct traceparent trace;
     struct buf b;
+    bool traced = trace_of_delivery(h, n, &trace);
     buf_init(&b, EGRESS_BODY_MAX);
     hook_message(h->cfg.render, n->run_id, k->row.tenant, n->event, now_s, &b, &body_at);
     int rc = 0;
@@ -152,13 +164,14 @@ static int delivery_submit(struct hooks *h, struct hook *k, const struct next *n
                                                 {STR("X-openwop-Event-Type"), n->event->type},
                                                 {STR("X-openwop-Timestamp"), str_c(now)},
                                                 {STR("X-openwop-Signature"), str_c(signature)},
-                                                {STR("X-openwop-Signature-Algorithm"), STR("v1")}};
+                                                {STR("X-openwop-Signature-Algorithm"), STR("v1")},
+                                                {STR("traceparent"), str_c(trace.text)}};
         const struct egress_request r = {.caller = EGRESS_CALLER_WEBHOOK,
                                          .tenant = k->row.tenant,
                                          .method = STR("POST"),
                                          .url = k->row.url,
                                          .headers = headers,
-                                         .headers_nr = sizeof headers / sizeof *headers,
+                                         .headers_nr = sizeof headers / sizeof *headers - !traced,
                                          .body = str_n(b.p + body_at, b.len - body_at),
                                          .timeout_ms = (int)h->cfg.timeout_ms,
                                          .response_max = ANSWER_MAX};
@@ -280,6 +293,8 @@ static void attempt_failed(struct hooks *h, struct hook *k, const struct hook_se
     bool counts = false, given_up = s->hopeless;
     if (s->hopeless) hook_pulse_skip(&k->pulse);
     else given_up = hook_pulse_failure(&k->pulse, &h->policy, now_ms, (uint32_t)rng_u64(), &counts);
+    if (k->woken_late) hook_pulse_wake(&k->pulse); /* the wish came before this failure */
+    k->woken_late = false;
     k->failed += counts;
     h->stat_failed++;
     k->last_status = s->status;
@@ -295,6 +310,7 @@ static void attempt_failed(struct hooks *h, struct hook *k, const struct hook_se
 
 static void attempt_taken(struct hooks *h, struct hook *k, const struct hook_send *s) {
     hook_pulse_success(&k->pulse);
+    k->woken_late = false;
     k->delivered++;
     h->stat_delivered++;
     k->last_status = s->status;

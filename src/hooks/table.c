@@ -193,7 +193,8 @@ static int hook_add(struct hooks *h, const struct hook_item *item) {
 void table_wake(struct hooks *h, const struct hook_move *wish) {
     struct hook *k = map_get(h->by_no, str_n((const char *)&wish->hook_no, sizeof wish->hook_no));
     if (!k) return;
-    k->pulse.open_until_ms = k->pulse.failures = k->pulse.next_ms = 0;
+    hook_pulse_wake(&k->pulse);
+    k->woken_late = k->phase == HOOK_SENDING;
     if (k->woken_from == 0) k->woken_from = wish->move_no;
     k->woken_to = wish->move_no;
     hook_dirty(h, k);

@@ -13,6 +13,7 @@
 #include "host/seal_file.h"
 #include "host/seal_old.h"
 #include "nodes/nodes.h"
+#include "otel/otel.h"
 #include "store/sqlite/sqlite.h"
 #include "wire/v1/v1.h"
 
@@ -64,6 +65,8 @@ struct host {
     struct engine *engine;
     struct hooks *hooks; /* NULL = off */
     struct audit *audit; /* NULL = off */
+    struct otel *otel;   /* NULL = off */
+    struct trace_policy trace;
     struct v1 *v1;
     struct http_server *http;
     struct metrics_sources sources;
@@ -243,15 +246,32 @@ static void relaxations_tell(const struct host *h) {
                  h->cfg.egress_loopback ? "egress-loopback" : "egress-allow");
 }
 
+static struct otel_config otel_settings(const struct host *h) {
+    struct otel_config oc = {.version = WOPR_VERSION,
+                             .instance = h->holder,
+                             .sampler = h->cfg.otel_sampler,
+                             .json = strcmp(h->cfg.otel_protocol, "http/json") == 0};
+#define OPT_OTEL(...) FILL(oc, otel, __VA_ARGS__)
+#include "host/config.def"
+    return oc;
+}
+
+static int build_otel(struct host *h, struct wopr_error *err) {
+    struct otel_config oc = otel_settings(h);
+    return h->trace.on ? otel_new(h->journal, &oc, &h->otel, err) : 0;
+}
+
 static int build_engine(struct host *h, struct wopr_error *err) {
     char id[ULID_LEN + 1];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     ulid_new(id);
     snprintf(h->holder, sizeof h->holder, "host-%s", id);
+    const struct otel_config oc = otel_settings(h);
     struct journal_config jc = {0};
 #define OPT_JOURNAL(...) FILL(jc, journal, __VA_ARGS__)
 #include "host/config.def"
-    int rc = payload_rules_new(&h->rules, err);
+    int rc = otel_policy(&oc, &h->trace, err);
+    if (rc == 0) rc = payload_rules_new(&h->rules, err);
     if (rc == 0) rc = journal_new(h->store, &jc, &h->journal, err);
     if (rc != 0) return rc;
     struct engine_config ec = {
@@ -263,6 +283,7 @@ static int build_engine(struct host *h, struct wopr_error *err) {
         .retention_ms = h->cfg.host_retention_days * DAY_S * 1000,
         .egress = h->egress,
         .vault = h->vault,
+        .trace = h->trace,
         .stall_ms = STALL_MS,
     };
 #define OPT_ENGINE(...) FILL(ec, engine, __VA_ARGS__)
@@ -277,6 +298,7 @@ static int build_hooks(struct host *h, struct wopr_error *err) {
                               .version = WOPR_VERSION,
                               .egress = h->egress,
                               .vault = h->vault,
+                              .trace = h->trace,
                               .sole_host = h->cfg.store_exclusive};
 #define OPT_HOOKS(...) FILL(hc, hooks, __VA_ARGS__)
 #include "host/config.def"
@@ -322,6 +344,7 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .audit = h->audit,
         .audit_entries = h->cfg.host_audit_entries,
         .audit_s = h->cfg.host_audit_s,
+        .traces = h->trace.on,
         .fixtures = h->fixtures,
     };
 #define OPT_WIRE(...) FILL(vc, wire, __VA_ARGS__)
@@ -338,6 +361,7 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
     h->sources.egress = h->egress;
     h->sources.hooks = h->hooks;
     h->sources.audit = h->audit;
+    h->sources.otel = h->otel;
     h->sources.v1 = h->v1;
     struct http_config hc = {
         .configured = h->keys.v,
@@ -381,6 +405,7 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     if (rc == 0) rc = load_seeds(h, err);
     if (rc == 0) rc = build_egress(h, err);
     if (rc == 0) rc = build_engine(h, err);
+    if (rc == 0) rc = build_otel(h, err);
     if (rc == 0) rc = build_hooks(h, err);
     if (rc == 0) rc = build_audit(h, err);
     if (rc == 0) rc = build_wire(h, err);
@@ -410,7 +435,8 @@ static int start_http(struct host *h, struct wopr_error *err) {
 }
 
 int host_start(struct host *h, struct wopr_error *err) {
-    int rc = journal_start(h->journal, err);
+    int rc = h->otel != NULL ? otel_start(h->otel, err) : 0; /* before the first commit */
+    if (rc == 0) rc = journal_start(h->journal, err);
     if (rc != 0) return rc;
     h->journal_running = true;
     relaxations_tell(h);
@@ -435,6 +461,7 @@ void host_stop(struct host *h) {
     audit_stop(h->audit);
     if (h->journal_running) journal_stop(h->journal);
     h->journal_running = false;
+    otel_stop(h->otel);
     http_server_free(h->http);
     h->http = NULL;
 }
@@ -447,6 +474,7 @@ void host_free(struct host *h) {
     egress_free(h->egress);
     hooks_free(h->hooks);
     audit_free(h->audit);
+    otel_free(h->otel);
     journal_free(h->journal);
     payload_rules_free(h->rules);
     node_catalog_free(h->catalog);

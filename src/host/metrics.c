@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "engine/workers.h"
 #include "hooks/hooks.h"
+#include "otel/otel.h"
 #include "store/admin.h"
 #include "store/keys.h"
 #include "store/sqlite/sqlite.h"
@@ -195,6 +196,26 @@ static void render_audit(struct audit *audit, struct buf *b) {
                    "Writes of entries or checkpoints that failed and were repeated.", s.failed);
 }
 
+/* Without a receiver of telemetry all stay 0. */
+static void render_otel(struct otel *otel, struct buf *b) {
+    struct otel_stats s = {0};
+    if (otel != NULL) otel_stats(otel, &s);
+    metric_counter(b, "wopr_otel_spans_total", "Spans of runs that were made.", s.spans);
+    metric_counter(b, "wopr_otel_spans_sent_total", "Spans that the receiver took.", s.sent);
+    metric_counter(b, "wopr_otel_spans_dropped_total",
+                   "Spans that were lost: the queue was full, or the receiver did not take them.",
+                   s.dropped);
+    metric_counter(b, "wopr_otel_commits_missed_total",
+                   "Commits that found the queue of telemetry full.", s.missed);
+    metric_counter(b, "wopr_otel_requests_total", "Requests to the receiver of telemetry.",
+                   s.requests);
+    metric_counter(b, "wopr_otel_requests_failed_total", "Those that were not answered with 2xx.",
+                   s.failed);
+    metric_gauge(b, "wopr_otel_spans_queued", "Spans that wait to be sent.", (double)s.queued);
+    metric_gauge(b, "wopr_otel_runs", "Unfinished runs that telemetry keeps in memory.",
+                 (double)s.runs);
+}
+
 /* Without webhooks all stay 0. */
 static void render_hooks(struct hooks *hooks, struct buf *b) {
     static const char ended[] = "wopr_webhook_deliveries_total";
@@ -313,6 +334,7 @@ void host_metrics_render(void *sources, struct buf *out) {
     render_egress(m->egress, out);
     render_hooks(m->hooks, out);
     render_audit(m->audit, out);
+    render_otel(m->otel, out);
     render_workflows(m->v1, out);
     render_store(m->store, out);
     metrics_process_render(m->started_ms, out);

@@ -15,6 +15,7 @@ struct metrics_sources {
     struct egress *egress; /* NULL = off */
     struct hooks *hooks;   /* NULL = off */
     struct audit *audit;   /* NULL = off */
+    struct otel *otel;     /* NULL = off */
     const struct v1 *v1;
     int64_t started_ms; /* wall clock */
 };

@@ -84,8 +84,14 @@ static void commit_batch(struct journal *j, size_t n) {
     int why = storage_failure(j, rc, n);
     if (why != 0) count_failed(j, why, rc != 0 ? err.message : wopr_err_text(why));
     else atomic_store(&j->counters.failing, 0);
+    if (rc == 0 && j->seen) j->seen(j->seen_ctx, j->plans, j->rcs, n);
     batch_publish(j, n);
     batch_give_back(j, n);
+}
+
+void journal_on_commit(struct journal *j, journal_seen_fn *seen, void *ctx) {
+    j->seen_ctx = ctx;
+    j->seen = seen;
 }
 
 static void *committer_main(void *log) {

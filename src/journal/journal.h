@@ -71,6 +71,11 @@ struct journal_result {
 typedef void journal_result_fn(void *owner, const struct journal_result *v, size_t n);
 MUST_CHECK int journal_append_to(struct journal *j, struct plan *p, journal_result_fn *landed,
                                  void *owner, void *ctx);
+/* seen(ctx, plans, codes, n) is called on the committer's thread for each batch that was committed,
+ * before its answers; a plan counts where its code is 0.  It must only queue (plan_ref) and not
+ * change a plan.  Before anything is appended; one at most, NULL unsets it. */
+typedef void journal_seen_fn(void *ctx, struct plan *const *v, const int *rcs, size_t n);
+void journal_on_commit(struct journal *j, journal_seen_fn *seen, void *ctx);
 /* Run fn on the committer thread between batches (leases, purges, key and workflow writes of a
  * running host). */
 MUST_CHECK int journal_side(struct journal *j, void (*fn)(void *ctx, struct store *s), void *ctx);

@@ -169,6 +169,8 @@ struct journal {
     struct plan **plans;
     int *rcs;
     struct journal_result *landed;
+    journal_seen_fn *seen; /* with seen_ctx; see journal_on_commit */
+    void *seen_ctx;
     struct counters counters;
     struct copier copier;
     struct hub hub;

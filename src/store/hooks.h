@@ -129,9 +129,13 @@ MUST_CHECK int store_hook_moves(struct store *s, int64_t after, unsigned max, st
 MUST_CHECK int store_hook_moves_of(struct store *s, const struct hook_row *row, int64_t from,
                                    unsigned max, struct arena *a, struct hook_move_list *out,
                                    struct wopr_error *err);
-/* Id and tags (JSON array or empty) of a run of this tenant.  NOT_FOUND: retention took it. */
+/* What a delivery says of a run of this tenant: its id, its tags (JSON array or empty), and the
+ * traceparent it was asked for with, or empty.  NOT_FOUND: retention took it. */
+struct hook_run {
+    struct str run_id, tags, traceparent;
+};
 MUST_CHECK int store_hook_run(struct store *s, struct str tenant, int64_t run_no, struct arena *a,
-                              struct str *run_id, struct str *tags, struct wopr_error *err);
+                              struct hook_run *out, struct wopr_error *err);
 
 struct hook_mark { /* of one subscription, since the last write */
     int64_t hook_no;

@@ -4,8 +4,7 @@
  * happened, all or nothing of every plan, what was acknowledged is there, host_verify finds
  * nothing.
  */
-#include "base/fs.h"
-#include "faults/world.h"
+#include "faults/rounds.h"
 
 #include "base/clock.h"
 #include "base/embed.h"
@@ -23,81 +22,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { ROUNDS_MAX = 20000, ENDED = 3, OPEN = 2 };
+enum { ENDED = 3, OPEN = 2 };
 
 TestSuite(rounds, .init = world_up, .fini = world_down, .timeout = 600);
-
-struct trial { /* one way to fail */
-    const char *name;
-    unsigned sites;
-    enum fault_write style;
-    bool sticky;
-    int code;
-    int code_ours; /* of the files that the store makes itself; 0: it has no such call */
-};
-static const struct trial TRIALS[] = {
-    {"write error", 1u << FAULT_WRITE, FAULT_WRITE_ERROR, false, WOPR_E_IO, WOPR_E_DISK_FULL},
-    {"broken disk", 1u << FAULT_WRITE, FAULT_WRITE_ERROR, true, WOPR_E_IO, WOPR_E_DISK_FULL},
-    {"full", 1u << FAULT_WRITE, FAULT_WRITE_FULL, false, WOPR_E_DISK_FULL, WOPR_E_DISK_FULL},
-    {"short write", 1u << FAULT_WRITE, FAULT_WRITE_SHORT, true, WOPR_E_DISK_FULL, WOPR_E_DISK_FULL},
-    {"sync", 1u << FAULT_FSYNC, FAULT_WRITE_ERROR, false, WOPR_E_SYNC_FAILED, WOPR_E_IO},
-    {"delete", 1u << FAULT_RENAME, FAULT_WRITE_ERROR, false, WOPR_E_IO, 0},
-    {"memory", 1u << FAULT_MALLOC, FAULT_WRITE_ERROR, false, WOPR_E_NO_MEMORY, 0},
-};
-#define TRIALS_NR (sizeof TRIALS / sizeof *TRIALS)
-
-struct scene {
-    const char *name;
-    bool (*opened)(void);  /* before the fault is armed; NULL: act opens (or not) by itself */
-    int (*act)(void);      /* 0 or the code of what failed; closes nothing */
-    void (*check)(int rc); /* after the reopening; may be NULL */
-    unsigned stride;       /* of allocations, which are many */
-    bool no_memory_trial;  /* the act allocates for the test itself */
-    bool writes_are_many;  /* so that they are sampled as well */
-};
-
-/* The allocations of a start are thousands: each of the first, then ever fewer. */
-static unsigned next(const struct scene *sc, const struct trial *t, unsigned n) {
-    bool many = t->sites == 1u << FAULT_MALLOC || sc->writes_are_many;
-    unsigned more = n < 8 ? 1 : world_pace();
-    return !many || n < 40 ? n + more : n + more * (1 + n / (sc->stride ? sc->stride : 200));
-}
-
-static void round_end(const struct scene *sc, const struct trial *t, unsigned n, int rc) {
-    char when[128];
-    bool fired = fault_fired();
-    fault_disarm();
-    fault_vfs_heal();
-    snprintf(when, sizeof when, "%s: %s %u", sc->name, t->name, n);
-    bool known = rc == t->code || (t->code_ours != 0 && rc == t->code_ours);
-    cr_assert(rc == 0 || (fired && known), "%s: %s: %s", when, wopr_err_name(rc), W.err.message);
-    world_close();
-    cr_assert_eq(world_open(), 0, "%s: %s", when, W.err.message);
-    world_check(when);
-    if (sc->check) sc->check(rc);
-    world_close();
-}
-
-static void play(const struct scene *sc) {
-    for (size_t i = 0; i < TRIALS_NR; i++) {
-        const struct trial *t = &TRIALS[i];
-        unsigned n = 1;
-        if (sc->no_memory_trial && t->code == WOPR_E_NO_MEMORY) continue;
-        for (; n < ROUNDS_MAX; n = next(sc, t, n)) {
-            world_load();
-            if (sc->opened) cr_assert(sc->opened(), "%s: %s", sc->name, W.err.message);
-            fault_vfs_style(t->style, t->sticky);
-            if (!fault_arm(t->sites, n)) break;
-            int rc = sc->act();
-            round_end(sc, t, n, rc);
-        }
-        fault_disarm();
-        world_close();
-        cr_assert_lt(n, (unsigned)ROUNDS_MAX, "%s: %s never ends", sc->name, t->name);
-    }
-}
-
-static bool open_it(void) { return world_open() == 0; }
 
 /* A database with runs in every state, closed and set aside. */
 static void prepare(void) {
@@ -113,24 +40,10 @@ static void prepare(void) {
 static void remove_all(void) { world_clear(); }
 static int open_code(void) { return world_open(); }
 
-static void nothing_saved(const struct scene *sc, void (*before)(void)) {
-    for (size_t i = 0; i < TRIALS_NR; i++) {
-        const struct trial *t = &TRIALS[i];
-        for (unsigned n = 1;; n = next(sc, t, n)) {
-            world_close();
-            before();
-            fault_vfs_style(t->style, t->sticky);
-            if (!fault_arm(t->sites, n)) break;
-            round_end(sc, t, n, sc->act());
-        }
-        fault_disarm();
-    }
-}
-
 Test(rounds, a_start_on_no_file_succeeds_or_can_be_repeated) {
     static const struct scene sc = {
         .name = "start", .act = open_code, .stride = 20, .writes_are_many = true};
-    nothing_saved(&sc, remove_all);
+    scene_play_new(&sc, remove_all);
 }
 
 /* The folders, the file and the lock are made by the store, not by SQLite; each of these calls
@@ -153,7 +66,7 @@ Test(rounds, a_start_without_its_folder_succeeds_or_can_be_repeated /* STORE-16 
     unsigned ours = 0;
     snprintf(W.path, sizeof W.path, "%s/deep/deeper/w.db", W.dir);
     W.alone = true;
-    nothing_saved(&sc, folders_remove);
+    scene_play_new(&sc, folders_remove);
     for (unsigned n = 1;; n++) { /* the disk syncs of two folders are among the passages */
         world_close();
         folders_remove();
@@ -205,7 +118,7 @@ static void old_schema_once(void) { /* the making is slow, a copy is not */
 Test(rounds, a_migration_succeeds_or_can_be_repeated /* STORE-15 */) {
     static const struct scene sc = {
         .name = "migration", .act = open_code, .stride = 20, .writes_are_many = true};
-    nothing_saved(&sc, old_schema_once);
+    scene_play_new(&sc, old_schema_once);
 }
 
 /* ------------------------------------------------------------------------------ append */
@@ -229,8 +142,8 @@ static int apply_made(size_t n) {
     return all != 0 ? all : code;
 }
 static int apply_one(void) { return apply_made(1); }
-static bool make_create(void) { return open_it() && make(0, world_new_run()); }
-static bool make_step(void) { return open_it() && make(0, &W.runs[ENDED]); }
+static bool make_create(void) { return scene_open() && make(0, world_new_run()); }
+static bool make_step(void) { return scene_open() && make(0, &W.runs[ENDED]); }
 static int step_one(void) { return world_apply(&W.runs[ENDED]); }
 static int end_one(void) { /* the keyed plans and the terminal event */
     int rc = 0;
@@ -241,23 +154,23 @@ static int end_one(void) { /* the keyed plans and the terminal event */
 Test(rounds, a_creation_is_all_or_nothing /* STORE-2, IDEM-12 */) {
     static const struct scene sc = {.name = "create", .opened = make_create, .act = apply_one};
     prepare();
-    play(&sc);
+    scene_play(&sc);
 }
 Test(rounds, a_step_is_all_or_nothing /* STORE-2 */) {
     static const struct scene sc = {.name = "step", .opened = make_step, .act = apply_one};
     prepare();
-    play(&sc);
+    scene_play(&sc);
 }
 Test(rounds, a_run_up_to_its_end_is_all_or_nothing /* STORE-13 */) {
     static const struct scene sc = {
-        .name = "end", .opened = open_it, .act = end_one, .no_memory_trial = true};
+        .name = "end", .opened = scene_open, .act = end_one, .no_memory_trial = true};
     prepare();
-    play(&sc);
+    scene_play(&sc);
 }
 
 /* A fork of a fork, and its next step: what is inherited is there, or the fork is not. */
 static bool make_fork(void) {
-    if (!open_it()) return false;
+    if (!scene_open()) return false;
     made_for[0] = world_new_run();
     made[0] = world_fork_plan(made_for[0], &W.runs[W.runs_nr - 2], 3);
     return true;
@@ -288,12 +201,12 @@ Test(rounds, a_fork_is_all_or_nothing /* FORK-9, STORE-2 */) {
     static const struct scene sc = {
         .name = "fork", .opened = make_fork, .act = apply_fork, .check = fork_check};
     prepare_forks();
-    play(&sc);
+    scene_play(&sc);
 }
 
 /* Three plans share a transaction; after its failure each is tried alone. */
 static bool make_batch(void) {
-    return open_it() && make(0, &W.runs[ENDED]) && make(1, &W.runs[ENDED + 1]) &&
+    return scene_open() && make(0, &W.runs[ENDED]) && make(1, &W.runs[ENDED + 1]) &&
            make(2, world_new_run());
 }
 static int apply_batch(void) { return apply_made(3); }
@@ -302,7 +215,7 @@ Test(rounds, a_batch_is_all_or_nothing_plan_by_plan /* STORE-2 */) {
     static const struct scene sc = {
         .name = "batch", .opened = make_batch, .act = apply_batch, .stride = 40};
     prepare();
-    play(&sc);
+    scene_play(&sc);
 }
 
 /* ------------------------------------------------------------------------------ the other writers
@@ -335,9 +248,9 @@ static void lease_check(int rc) { /* a holder that has released shows no end of 
 }
 Test(rounds, a_lease_is_taken_whole_or_not_at_all /* STORE-31, STORE-33 */) {
     static const struct scene sc = {
-        .name = "lease", .opened = open_it, .act = lease, .check = lease_check};
+        .name = "lease", .opened = scene_open, .act = lease, .check = lease_check};
     prepare();
-    play(&sc);
+    scene_play(&sc);
 }
 
 static int park(void) {
@@ -350,9 +263,9 @@ static void park_check(int rc) {
 }
 Test(rounds, parking_is_kept_or_refused) {
     static const struct scene sc = {
-        .name = "park", .opened = open_it, .act = park, .check = park_check};
+        .name = "park", .opened = scene_open, .act = park, .check = park_check};
     prepare();
-    play(&sc);
+    scene_play(&sc);
 }
 
 static int64_t purged;
@@ -389,7 +302,7 @@ Test(rounds, a_purge_takes_whole_runs_or_none /* STORE-44 */) {
     static const struct scene sc = {
         .name = "purge", .opened = open_to_purge, .act = purge, .check = purge_check, .stride = 40};
     prepare();
-    play(&sc);
+    scene_play(&sc);
 }
 
 static int64_t fork_no;
@@ -411,7 +324,7 @@ Test(rounds, a_purge_leaves_what_forks_show /* STORE-44, FORK-24 */) {
                                     .check = fork_stays,
                                     .stride = 40};
     prepare_forks();
-    play(&sc);
+    scene_play(&sc);
 }
 
 static const uint8_t HASH[32] = {7};
@@ -435,9 +348,9 @@ static void keys_check(int rc) {
 }
 Test(rounds, keys_and_secrets_are_kept_or_refused) {
     static const struct scene sc = {
-        .name = "keys", .opened = open_it, .act = keys, .check = keys_check};
+        .name = "keys", .opened = scene_open, .act = keys, .check = keys_check};
     prepare();
-    play(&sc);
+    scene_play(&sc);
 }
 
 /* ------------------------------------------------------------------------------ closing, recovery
@@ -450,7 +363,7 @@ static int close_it(void) { /* the last connection checkpoints and deletes the W
 Test(rounds, closing_loses_nothing) {
     static const struct scene sc = {.name = "close", .opened = open_and_work, .act = close_it};
     prepare();
-    play(&sc);
+    scene_play(&sc);
 }
 
 static int open_and_read(void) {
@@ -468,7 +381,7 @@ Test(rounds, recovery_succeeds_or_can_be_repeated) {
     world_runs(OPEN, 2);
     world_save(); /* with its WAL, as a killed process leaves them */
     world_close();
-    play(&sc);
+    scene_play(&sc);
 }
 
 /* ------------------------------------------------------------------------------ checkpoints */
@@ -495,9 +408,9 @@ static int load_checkpoint(void) {
 static void loaded_check(int rc) { cr_assert_eq(loaded_seq > 0, rc == 0); }
 Test(rounds, a_checkpoint_is_loaded_whole_or_the_reason_is_told) {
     static const struct scene sc = {
-        .name = "checkpoint", .opened = open_it, .act = load_checkpoint, .check = loaded_check};
+        .name = "checkpoint", .opened = scene_open, .act = load_checkpoint, .check = loaded_check};
     prepare();
-    play(&sc);
+    scene_play(&sc);
 }
 
 /* ------------------------------------------------------------------------------ sealed values */
@@ -510,7 +423,7 @@ static bool open_vault(void) {
     bool replaced;
     vault_free(vault);
     vault = NULL;
-    return open_it() && vault_new(W.store, &OLD_KEK, 1, &vault, &replaced, &W.err) == 0;
+    return scene_open() && vault_new(W.store, &OLD_KEK, 1, &vault, &replaced, &W.err) == 0;
 }
 
 static struct plan_sealed seal_for(struct plan *p, const struct world_run *r, int64_t at,
@@ -539,16 +452,6 @@ static bool make_sealed(void) {
     return p->failed == 0;
 }
 
-static bool file_holds(const char *path, const char *word) {
-    struct buf b;
-    if (fs_read(path, 64u << 20, &b) != FS_READ_OK) return false;
-    bool found = false;
-    size_t n = strlen(word);
-    for (size_t i = 0; i + n <= b.len && !found; i++) found = memcmp(b.p + i, word, n) == 0;
-    buf_fini(&b);
-    return found;
-}
-
 /* Whatever failed: what is sealed opens with the old key or the new one; no file has it clear. */
 static size_t sealed_opened(int64_t run_no) {
     const struct seal_secret both[] = {NEW_KEK, OLD_KEK};
@@ -568,7 +471,8 @@ static size_t sealed_opened(int64_t run_no) {
     }
     vault_free(v);
     snprintf(wal, sizeof wal, "%s-wal", W.path);
-    cr_assert_not(file_holds(W.path, "f4ult-c4n4ry") || file_holds(wal, "f4ult-c4n4ry"));
+    cr_assert_not(world_file_holds(W.path, "f4ult-c4n4ry") ||
+                  world_file_holds(wal, "f4ult-c4n4ry"));
     return l.n;
 }
 
@@ -590,7 +494,7 @@ Test(rounds, a_sealed_value_is_there_with_its_event_or_not_at_all /* OBS-71 */) 
     static const struct scene sc = {
         .name = "seal", .opened = make_sealed, .act = apply_one, .check = sealed_check};
     prepare_sealed();
-    play(&sc);
+    scene_play(&sc);
 }
 
 static int read_sealed(void) {
@@ -617,7 +521,7 @@ Test(rounds, a_sealed_value_is_read_and_sealed_again_or_the_reason_is_told) {
     static const struct scene sc = {
         .name = "open", .opened = open_vault, .act = read_sealed, .check = one_sealed};
     prepare_sealed();
-    play(&sc);
+    scene_play(&sc);
 }
 
 static int rotate(void) { return vault_rotate(vault, &NEW_KEK, &W.err); }
@@ -625,7 +529,7 @@ Test(rounds, a_rotation_loses_nothing_that_is_sealed) {
     static const struct scene sc = {
         .name = "rotation", .opened = open_vault, .act = rotate, .check = one_sealed};
     prepare_sealed();
-    play(&sc);
+    scene_play(&sc);
 }
 
 /* The fork holds what its source has sealed, or is not there. */
@@ -646,7 +550,7 @@ Test(rounds, a_fork_holds_what_is_sealed_or_is_not_made /* FORK-9, OBS-71 */) {
                                     .act = apply_fork,
                                     .check = sealed_fork_check};
     prepare_sealed();
-    play(&sc);
+    scene_play(&sc);
 }
 
 /* The run ends while a fork holds its value: the value stays with the fork; then that ends. */
@@ -682,7 +586,7 @@ Test(rounds, an_end_leaves_sealed_what_a_fork_holds /* FORK-9, OBS-71 */) {
     world_check("a fork"); /* it learns the number of its run */
     world_close();
     world_save();
-    play(&sc);
+    scene_play(&sc);
 }
 
 /* ------------------------------------------------------------------------------ after a failed

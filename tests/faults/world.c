@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "codec/bytes.h"
 #include "store/append.h"
@@ -497,6 +498,16 @@ void world_check(const char *when) {
     for (size_t i = 0; i < W.runs_nr; i++) check_run(&W.runs[i], when);
     int64_t n = world_findings(true);
     cr_assert_eq(n, 0, "%s: %d findings", when, (int)n);
+}
+
+bool world_file_holds(const char *path, const char *word) {
+    struct buf b;
+    if (fs_read(path, 64u << 20, &b) != FS_READ_OK) return false;
+    bool found = false;
+    size_t n = strlen(word);
+    for (size_t i = 0; i + n <= b.len && !found; i++) found = memcmp(b.p + i, word, n) == 0;
+    buf_fini(&b);
+    return found;
 }
 
 void world_retry(struct world_run *r, int plan) {

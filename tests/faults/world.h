@@ -43,8 +43,8 @@ struct world {
 };
 extern struct world W;
 
-void world_up(void);               /* a folder, no file yet */
-void world_down(void);             /* .fini; the folder goes */
+void world_up(void);   /* a folder, no file yet */
+void world_down(void); /* .fini; the folder goes */
 /* WOPR_FAULTS_EVERY: of the rounds of a kind, after the first few, only every nth is played; 1 =
  * all, which is the default. */
 unsigned world_pace(void);
@@ -79,5 +79,6 @@ void world_check(const char *when);
 void world_retry(struct world_run *r, int plan);
 /* Lines that host_verify reports; -1 when it failed before the first. */
 int64_t world_findings(bool print);
+bool world_file_holds(const char *path, const char *word); /* anywhere among its bytes */
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * test_busy.c: another process keeps the write lock of the file, as one does that was stopped inside a
- * transaction: reads go on, every write is refused with its reason and a time, all of them soon, and
- * afterwards nothing is there that was refused.
+ * test_busy.c: another process keeps the write lock of the file, as one does that was stopped
+ * inside a transaction: reads go on, every write is refused with its reason and a time, all of
+ * them soon, and afterwards nothing is there that was refused.
  */
 #include "harness.h"
 

@@ -147,7 +147,8 @@ Test(outside, a_cancel_does_not_wait_for_the_answer /* RUN-20 */) {
 static double metric(const char *name) {
     struct server ops = sv;
     snprintf(ops.base, sizeof ops.base, "http://127.0.0.1:%d", sv.ops_port);
-    struct str text = ask(&ops, "GET", "/metrics", NULL, (const char *const[]){"Authorization", "-", NULL}).body;
+    struct str text =
+        ask(&ops, "GET", "/metrics", NULL, (const char *const[]){"Authorization:", NULL}).body;
     const char *at = strstr(text.p, fmt("\n%s ", name));
     cr_assert_not_null(at, "%s", name);
     return strtod(at + strlen(name) + 2, NULL);

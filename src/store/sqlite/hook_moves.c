@@ -142,9 +142,9 @@ int store_hook_moves_of(struct store *s, const struct hook_row *row, int64_t fro
 }
 
 int store_hook_run(struct store *s, struct str tenant, int64_t run_no, struct arena *a,
-                   struct str *run_id, struct str *tags, struct wopr_error *err) {
+                   struct hook_run *out, struct wopr_error *err) {
     struct query q;
-    struct str id = STR_NONE, t = STR_NONE;
+    struct hook_run got = {STR_NONE, STR_NONE, STR_NONE};
     int rc = read_begin(&q, s, SQL_HOOK_RUN, err);
     if (rc != 0) return rc;
     bind_int(&q, run_no);
@@ -152,14 +152,12 @@ int store_hook_run(struct store *s, struct str tenant, int64_t run_no, struct ar
     rc = query_step(&q, err);
     bool found = rc == 1;
     if (found) {
-        id = col_str(&q, 0, a);
-        t = col_str(&q, 1, a);
+        got = (struct hook_run){col_str(&q, 0, a), col_str(&q, 1, a), col_str(&q, 2, a)};
     }
     rc = read_end(&q, rc, a, err);
     if (rc == 0 && !found) return wopr_error_set(err, WOPR_E_NOT_FOUND, "the run is gone");
     if (rc != 0) return rc;
-    *run_id = id;
-    *tags = t;
+    *out = got;
     return 0;
 }
 

@@ -183,6 +183,48 @@ static void put_bundle(const struct v1_config *c, struct jw *w) { /* CAP-44, DBG
 }
 static bool has_bundle(const struct v1_config *c) { return c->debug_bundle_max > 0; }
 
+/* CAP-16, OBS-4: what src/otel/run.c writes. */
+static void put_observability(const struct v1_config *c, struct jw *w) {
+    static const char *const SPANS[] = {
+        "openwop.run",       "openwop.node.<typeId>",       "openwop.node.<typeId>.attempt",
+        "openwop.interrupt", "openwop.activity.<provider>", NULL};
+    static const char *const ATTRIBUTES[] = {"openwop.run_id",
+                                             "openwop.workflow_id",
+                                             "openwop.protocol_version",
+                                             "openwop.tenant_id",
+                                             "openwop.scope_id",
+                                             "openwop.run_status",
+                                             "openwop.event_seq",
+                                             "openwop.node_id",
+                                             "openwop.node_type",
+                                             "openwop.node_attempt",
+                                             "openwop.interrupt_kind",
+                                             "openwop.interrupt_id",
+                                             "openwop.interrupt_count",
+                                             "openwop.cap_kind",
+                                             "openwop.cap_limit",
+                                             "openwop.cap_observed",
+                                             "openwop.replay.source_run_id",
+                                             "openwop.replay.from_seq",
+                                             "openwop.replay.mode",
+                                             "openwop.replay.diverged",
+                                             "openwop.parent.run_id",
+                                             "openwop.parent.workflow_id",
+                                             "openwop.parent.node_id",
+                                             "openwop.pii_present",
+                                             "openwop.run.tags",
+                                             NULL};
+    (void)c;
+    jw_object(w);
+    jw_kstrz(w, "namespace", "openwop");
+    jw_key(w, "spanAttributes");
+    string_list(w, ATTRIBUTES);
+    jw_key(w, "spanNames");
+    string_list(w, SPANS);
+    jw_end_object(w);
+}
+static bool has_traces(const struct v1_config *c) { return c->traces; }
+
 /* CAP-42, AUD-10. */
 static void put_auth(const struct v1_config *c, struct jw *w) {
     static const char *const PROFILES[] = {"openwop-audit-log-integrity", NULL};
@@ -248,6 +290,7 @@ static const struct feature {
     {"replay", true, put_replay, NULL},
     {"webhooks", true, put_webhooks, has_webhooks},
     {"debugBundle", true, put_bundle, has_bundle},
+    {"observability", true, put_observability, has_traces},
     {"auth", true, put_auth, has_audit},
     {"extensions", false, put_extensions, NULL},
 };

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "codec/json.h"
+#include "support/sampled.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 /* Rounds of a test: WOPR_ORACLE_ROUNDS or what fits continuous integration. */
 static inline unsigned oracle_rounds(unsigned ci) {
     const char *text = getenv("WOPR_ORACLE_ROUNDS");
-    return text ? (unsigned)strtoul(text, NULL, 10) : ci;
+    return text ? (unsigned)strtoul(text, NULL, 10) : sampled(ci);
 }
 
 /* The seed of a round: WOPR_ORACLE_SEED picks other rounds.  Never 0. */

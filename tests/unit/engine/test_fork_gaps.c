@@ -2,6 +2,7 @@
  * making of the fork (WF-23, FORK-9), however they are loaded. */
 #include "engine_world.h"
 #include "fork_kit.h"
+#include "log_kit.h"
 
 #include <criterion/criterion.h>
 
@@ -61,4 +62,31 @@ Test(engine_fork_gaps, a_host_that_takes_such_a_fork_over_knows_them_too /* STOR
     world_engine_crash();
     world_engine_start();
     completes(two, "branch of a branch");
+}
+
+/* A branch from 0 shows nothing of its source, which retention removes whole. */
+Test(engine_fork_gaps, a_source_that_is_gone_has_no_gap /* FORK-24, STORE-39, STORE-44 */) {
+    struct str gate =
+        world_def("g", NODE("g", "core.approvalGate", "", ""), 0, 0, "\"timeout\":5000", 0);
+    struct str r = world_start(gate, NULL);
+    world_wait_settled(r);
+    cr_assert_eq(world_answer(r, "g", "{\"action\":\"accept\"}", NULL), 0);
+    cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
+    struct str b = fork_run(r, FORK_BRANCH, 0);
+    world_wait_settled(b);
+    int64_t n = world_head(b).next_seq;
+    log_purge_run(r);
+    cr_assert_eq(world_sql_number("SELECT count(*) FROM runs"), 1, "nothing of it is left");
+    world_time_skip(GAP_MS);
+    world_engine_crash();
+    world_engine_start();
+    struct str c = fork_run(b, FORK_BRANCH, n - 1), d = fork_run(b, FORK_REPLAY, 1);
+    const struct str all[] = {b, c, d};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct wopr_error err = {0};
+        world_wait_settled(all[i]);
+        int rc = world_answer(all[i], "g", "{\"action\":\"accept\"}", &err);
+        cr_expect_eq(rc, 0, "%zu: %s", i, err.message);
+        cr_expect_eq(world_wait_final(all[i]), RUN_COMPLETED, "%s", world_story(all[i]));
+    }
 }

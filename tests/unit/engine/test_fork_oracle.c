@@ -223,20 +223,15 @@ static struct made fork_made(struct str source, enum fork_mode mode, int64_t cut
     return (struct made){fork_run(source, mode, cut), source, mode, cut};
 }
 
-/* A replay finds the answers in the log of its source, which has ended: what a person says while it
- * does so is one answer more. */
-static enum run_status made_end(const struct flow *f, const struct made *m) {
-    return m->mode == FORK_REPLAY ? world_wait_final(m->run) : drive(f, m->run);
-}
-
 static const char *chain(const struct made *m) {
     return arena_cstr(W.a, arena_printf(W.a, "%s at %d of\n%s\n%s",
                                         m->mode == FORK_REPLAY ? "replay" : "branch", (int)m->cut,
                                         world_story(m->source), world_story(m->run)));
 }
 
+/* People answer replays as well, and come after what the source's got (FORK-12). */
 static void judge(const struct flow *f, const struct made *m, enum run_status end) {
-    enum run_status s = made_end(f, m);
+    enum run_status s = drive(f, m->run);
     if (m->mode == FORK_REPLAY) end = world_head(m->source).status;
     /* Who cancelled, or how long it took, is not repeated by a branch. */
     bool ends_so = m->mode == FORK_REPLAY || f->act != CANCELLED;
@@ -263,7 +258,7 @@ static void every_pair(const struct flow *f, struct str source, enum run_status 
     for (size_t k = 0; k < sizeof MODES / sizeof *MODES; k++) {
         for (int64_t i = 0; i < n; i++) first[i] = fork_made(source, MODES[k][0], i);
         for (int64_t i = m = made = 0; i < n; i++) {
-            (void)made_end(f, &first[i]);
+            (void)drive(f, first[i].run);
             m += world_head(first[i].run).next_seq;
         }
         all = ARENA_ARRAY(W.a, struct made, (size_t)m);
@@ -323,7 +318,7 @@ static void without_ancestors(const struct flow *f) {
     for (int k = 0; k < CHAINS_NR; k++)
         middle[k] = fork_made(source, MODES[k & 1], k & 4 ? n - 1 : n / 2);
     for (int k = 0; k < CHAINS_NR; k++) {
-        (void)made_end(f, &middle[k]);
+        (void)drive(f, middle[k].run);
         last[k] = fork_made(middle[k].run, MODES[k >> 1 & 1], middle[k].cut / 2);
     }
     for (int k = 0; k < CHAINS_NR; k++) judge(f, &last[k], end);

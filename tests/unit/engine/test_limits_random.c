@@ -6,6 +6,7 @@
 #include "engine_world.h"
 
 #include "codec/json.h"
+#include "support/sampled.h"
 
 #include <criterion/criterion.h>
 #include <stdarg.h>
@@ -22,6 +23,7 @@ TestSuite(engine_limits_random, .init = up, .fini = world_down, .timeout = 600);
 
 #define SEED_DEFAULT   20261122
 #define ROUNDS_DEFAULT 2 /* of all shapes */
+#define WORLD_ROUNDS   10
 #define TEXT_MAX       ((size_t)24 << 20)
 
 static uint64_t SEED;
@@ -340,8 +342,13 @@ static void one_case(size_t shape, uint64_t seed) {
 Test(engine_limits_random, every_run_ends_is_refused_or_waits) {
     const char *seed = getenv("WOPR_TEST_SEED"), *more = getenv("WOPR_TEST_ROUNDS");
     uint64_t first = seed ? strtoull(seed, NULL, 10) : SEED_DEFAULT;
-    size_t rounds = more ? strtoul(more, NULL, 10) : ROUNDS_DEFAULT;
-    for (size_t i = 0; i < rounds; i++)
+    size_t rounds = more ? strtoul(more, NULL, 10) : sampled(ROUNDS_DEFAULT);
+    for (size_t i = 0; i < rounds; i++) {
+        if (i % WORLD_ROUNDS == WORLD_ROUNDS - 1) { /* all that was read is in its memory */
+            world_down();
+            up();
+        }
         for (size_t k = 0; k < sizeof SHAPES / sizeof SHAPES[0]; k++)
             one_case(k, first + i * 1000003 + k);
+    }
 }

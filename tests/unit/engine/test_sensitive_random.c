@@ -14,6 +14,7 @@
 #include "domain/interrupt.h"
 #include "fork_kit.h"
 #include "store/interrupts.h"
+#include "support/sampled.h"
 #include "worker_kit.h"
 
 #include <criterion/criterion.h>
@@ -41,7 +42,7 @@ static void seed(unsigned preset) {
 static unsigned some(unsigned n) { return (unsigned)rand_r(&state) % n; }
 static unsigned rounds(unsigned preset) {
     const char *asked = getenv("WOPR_TEST_ROUNDS");
-    return asked ? (unsigned)strtoul(asked, NULL, 10) : preset;
+    return asked ? (unsigned)strtoul(asked, NULL, 10) : sampled(preset);
 }
 
 /* --- where nothing may be --- */

@@ -273,3 +273,19 @@ Test(hooks, an_open_breaker_is_closed_by_a_wish_from_anywhere /* D66 HOOK-15 */)
     cr_expect_eq(world_count("SELECT count(*) FROM webhook_moves WHERE kinds = 0 AND hook_no > 0"),
                  0, "it wakes once");
 }
+
+Test(hooks, a_wish_during_an_attempt_that_fails_is_another_attempt_at_once /* D66 */) {
+    int64_t queued;
+    W.cfg.retry_ms = 3600000;
+    W.cfg.timeout_ms = 2000; /* so long the first attempt is under way */
+    world_start();
+    rx_act("/x", RX_HANG);
+    const char *id = world_add("a", "/x", NULL);
+    world_run("a", "run_1", 1, 40);
+    cr_assert(rx_wait("/x", 1));
+    cr_assert_eq(store_hook_retry(W.k.s, STR("a"), false, str_c(id), 1, 1, &queued, &W.k.err), 0);
+    WORLD_UNTIL(world_count("SELECT count(*) FROM webhook_moves WHERE hook_no > 0") == 0) {}
+    rx_act("/x", RX_OK);
+    cr_assert(rx_wait("/x", 2), "the wish was heard and forgotten");
+    WORLD_UNTIL(world_get("a", id).state.delivered >= 1) {}
+}

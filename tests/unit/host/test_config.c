@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-#define ARENA_BYTES (1u << 20)
+#define ARENA_BYTES (4u << 20)
 
 static struct arena *arena;
 
@@ -116,7 +116,8 @@ Test(config, names_and_variables_are_unique_and_documented) {
     for (size_t i = 0; i < CONFIG_ROWS_NR; i++) {
         cr_expect_neq(CONFIG_ROWS[i].help[0], '\0', "%s", CONFIG_ROWS[i].name);
         cr_expect(strncmp(CONFIG_ROWS[i].env, "WOPR_", 5) == 0 ||
-                      strncmp(CONFIG_ROWS[i].env, "OPENWOP_", 8) == 0,
+                      strncmp(CONFIG_ROWS[i].env, "OPENWOP_", 8) == 0 ||
+                      strncmp(CONFIG_ROWS[i].env, "OTEL_", 5) == 0, /* names of a standard */
                   "%s", CONFIG_ROWS[i].name);
         for (size_t k = 0; k < i; k++) {
             cr_expect_str_neq(CONFIG_ROWS[i].name, CONFIG_ROWS[k].name);
