@@ -171,6 +171,7 @@ Test(http_node, what_no_run_could_do_is_refused_with_its_workflow /* NODE-18 */)
         {"orders/{{item}}", "orders/{{item", "}}"},
         {"orders/{{item}}", "orders/{{1 + 2}}", "input port"},
         {"it is {{item}}", "it is {{}}", "input port"},
+        {"it is {{item}}", "it is {{itme}}", "no input port"},
         {"no. {{order.lines.0.nr}}", "{{.a}}", NULL}, /* below a list of the body: at run time */
         {"\"2xx\", \"404\"", "\"6xx\"", "success"},
         {"\"body.ok\"", "\"head.ok\"", "outputs"},
