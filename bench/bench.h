@@ -65,6 +65,18 @@ bool proc_files(uint64_t want); /* raise RLIMIT_NOFILE; false when the limit doe
 pid_t proc_spawn(char *const argv[], const char *out_path); /* stdout and stderr to out_path */
 void proc_stop(pid_t pid);                                  /* SIGTERM, then SIGKILL after 10 s */
 uint16_t proc_free_port(void);
+
+/* --- sink.c: what leaves a host --- */
+bool sink_start(void); /* a receiver of posts on loopback, one thread; answers 204 at once */
+int sink_port(void);
+void sink_stop(void);
+/* The host --wopr on --db, with more arguments (ending with NULL, or NULL).  -1: no answer. */
+struct target;
+struct options;
+pid_t own_host_start(struct target *t, const struct options *o, const char *const *more);
+/* --runs in a closed loop, then until `want` posts came; seconds of the creation, and of all. */
+bool sink_measure(const struct target *t, const struct options *o, uint64_t want, double *created,
+                  double *delivered);
 void pause_ms(unsigned ms);
 
 /* ------------------------------------------------------------------ HTTP client (http.c) */
@@ -160,6 +172,7 @@ int cmd_forks(const struct options *o);
 int cmd_takeover(const struct options *o);
 int cmd_answers(const struct options *o);
 int cmd_webhooks(const struct options *o);
+int cmd_telemetry(const struct options *o);
 int cmd_memory(const struct options *o);
 int cmd_startup(const struct options *o);
 int cmd_validation(const struct options *o);

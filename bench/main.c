@@ -28,6 +28,8 @@ static const struct figure {
      "a host --wopr on --db: from the answer to the end of runs that rest, by their length"},
     {"webhooks", cmd_webhooks,
      "a host --wopr on --db: deliveries a second to 1, 4 and 16 webhooks, and runs beside them"},
+    {"telemetry", cmd_telemetry,
+     "a host --wopr on --db: runs a second and CPU of a run, with telemetry and without"},
     {"memory", cmd_memory, "resident memory of --pid"},
     {"startup", cmd_startup, "start of --wopr with --db to its first answer"},
     {"validation", cmd_validation, "cost of checking event payloads (in this process)"},

@@ -1,12 +1,17 @@
 /*
  * main.c: names the host or starts one, runs the scenarios, counts them per profile.
  * OPENWOP_BASE_URL (with OPENWOP_API_KEY): the host to test; else WOPR_PROGRAM is started for it.
+ * OPENWOP_OTEL_COLLECTOR=true: collect telemetry at OPENWOP_OTEL_COLLECTOR_PORT (4318); of an own
+ * host it is always collected.
  * OPENWOP_CONFORMANCE_SCHEMAS=off: see verify.h.
  * OPENWOP_CONFORMANCE_RESULTS: a file that gets one line per test, "passed suite::name".
  * Exit status: 0 nothing failed, 1 something did, 2 could not start.
  */
+#include "collector.h"
 #include "host.h"
 #include "profiles.h"
+
+#include "base/str.h"
 
 #include <criterion/criterion.h>
 #include <criterion/hooks.h>
@@ -17,6 +22,7 @@
 
 #define RESULTS_MAX 1024
 #define REASON_MAX  256
+#define OTLP_PORT   4318
 
 enum outcome { PASSED, FAILED, SKIPPED, OUTCOME_NR };
 static const char *const OUTCOMES[] = {"passed", "failed", "skipped"};
@@ -125,7 +131,14 @@ static bool start_own(struct host *main_host, struct host *limited) {
                                       "--key-burst",
                                       "20",
                                       NULL};
-    if (!host_start(main_host, WOPR_PROGRAM, NULL)) return false;
+    const char *const traced[] = {"--otel-endpoint",
+                                  getenv("OPENWOP_OTEL_COLLECTOR_URL"),
+                                  "--otel-protocol",
+                                  "http/json",
+                                  "--otel-delay-ms",
+                                  "200",
+                                  NULL};
+    if (!host_start(main_host, WOPR_PROGRAM, traced)) return false;
     if (!host_start(limited, WOPR_PROGRAM, low)) return false;
     setenv("OPENWOP_BASE_URL", main_host->base, 1);
     setenv("OPENWOP_API_KEY", HOST_KEY, 1);
@@ -134,17 +147,39 @@ static bool start_own(struct host *main_host, struct host *limited) {
     return true;
 }
 
+static bool start_collector(struct collector *c, bool mine) {
+    const char *wanted = getenv("OPENWOP_OTEL_COLLECTOR"),
+               *port = getenv("OPENWOP_OTEL_COLLECTOR_PORT");
+    int64_t at = OTLP_PORT;
+    char url[64];
+    if (port != NULL && (!str_i64(str_c(port), &at) || at < 0 || at > 65535)) {
+        fputs("conformance: OPENWOP_OTEL_COLLECTOR_PORT is no port\n", stderr);
+        return false;
+    }
+    *c = (struct collector){.life = -1};
+    unsetenv("OPENWOP_OTEL_COLLECTOR_URL");
+    if (!mine && (wanted == NULL || strcmp(wanted, "true") != 0)) return true;
+    if (!collector_start(c, mine ? 0 : (int)at)) return false;
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", c->port);
+    setenv("OPENWOP_OTEL_COLLECTOR_URL", url, 1);
+    return true;
+}
+
 static int run_tests(struct criterion_test_set *tests) {
     const char *base = getenv("OPENWOP_BASE_URL"), *key = getenv("OPENWOP_API_KEY");
     const char *file = getenv("OPENWOP_CONFORMANCE_RESULTS");
     struct host own = {0}, limited = {0};
+    struct collector collector;
     bool mine = base == NULL || *base == '\0', ended_well = true;
+    if (!start_collector(&collector, mine)) return 2;
     if (mine && !start_own(&own, &limited)) {
         host_stop(&own);
+        collector_stop(&collector);
         return 2;
     }
     if (!mine && (key == NULL || *key == '\0')) {
         fputs("conformance: OPENWOP_BASE_URL is set, OPENWOP_API_KEY is not\n", stderr);
+        collector_stop(&collector);
         return 2;
     }
     criterion_run_all_tests(tests);
@@ -152,6 +187,7 @@ static int run_tests(struct criterion_test_set *tests) {
         int first = host_stop(&own), second = host_stop(&limited);
         ended_well = first == 0 && second == 0;
     }
+    collector_stop(&collector);
     miss_nobody();
     unsigned failed = summary();
     if (file != NULL && !write_results(file)) {

@@ -49,6 +49,8 @@ const struct scenario SCENARIOS[] = {
     {"mcp_discoverability", "mcp-discoverability", OTHER},
     {"multi_node_ordering", "multi-node-ordering", POLL},
     {"multi_region_idempotency", "multi-region-idempotency", OTHER},
+    {"otel_emission", "otel-emission", OTHER},
+    {"otel_trace_propagation", "otel-trace-propagation", OTHER},
     {"pause_resume", "pause-resume", CORE},
     {"policies", "policies", POLICY},
     {"profile_derivation", "profileDerivation", CORE},

@@ -45,8 +45,13 @@ int payload_rules_new(struct payload_rules **out, struct wopr_error *err) {
     for (int k = 0; k < EV_NR; k++) {
         char uri[URI_MAX];
         snprintf(uri, sizeof uri, PAYLOADS_URI "#/$defs/%s", event_payload_def((enum ev_kind)k));
-        rc = schema_compile(r->set, str_c(uri), &r->by_kind[k], err);
-        if (rc != 0) goto fail;
+        struct wopr_error why = {0};
+        rc = schema_compile(r->set, str_c(uri), &r->by_kind[k], &why);
+        if (rc != 0) {
+            (void)wopr_error_set(err, rc, "the payload of %s: %s: %s", event_name((enum ev_kind)k),
+                                 uri, why.message);
+            goto fail;
+        }
     }
     *out = r;
     return 0;

@@ -42,13 +42,14 @@ static int inputs_as_shown(const struct workflow *wf, struct arena *a, const str
         struct var_init v = {.name = wf->vars[i].name, .value = wf->vars[i].default_value};
         const struct json_member *given = json_member_sorted(&in, v.name);
         if (given) v.value = given->raw;
+        if (v.value.n == 0) continue; /* left out, and without a default */
         if (wf->vars[i].sensitive && !given) {
             rc = mask_value(wf->masking_mode, v.value, a, &v.shown, err);
             v.sensitive = true;
         } else {
             v.shown = v.value;
         }
-        if (v.value.n > 0) vars->v[vars->n++] = v;
+        vars->v[vars->n++] = v;
     }
     return rc;
 }

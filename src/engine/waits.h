@@ -1,9 +1,21 @@
 /*
  * waits.h: the kinds of waits of a node.  Layer: engine, not for others.
  *
- * A kind of wait is one file that fills a struct wait_kind, and one row in wait_table.c.  The rest
- * of the engine knows no kind by name: it calls the hooks below for all rows, in their order.  A
- * hook may be NULL.
+ * A kind of wait is one file that fills a struct wait_kind, and one row in wait_table.c.  A new
+ * kind needs nothing else of the engine: that calls the hooks below for all rows, in their order.
+ * claim is required, and on_timer when timer is not 0; any other hook may be NULL.
+ *
+ * Nothing durable is needed: after a restart, a pause or an eviction a running node that no kind
+ * holds is entered again in the same attempt (STORE-39), and its executor asks again.  So a kind
+ * that only looks for something now and then needs
+ *   claim     what was waited for is there, or timeline_leads(): attempt_run(st, node, true), for
+ *             in a replay the source's next event says that the wait is over.  Else timer_arm() of
+ *             a kind of its own in timers.h, not durable, and step_timeout_arm().
+ *   holds     its timer is armed; for -1 that of any node, or the run is reported as stalled.
+ *   on_timer  the node still runs: attempt_run(st, node, false), which comes back to claim.
+ *   timed_out timer_drop().
+ * A wait that must outlast these has a row: TIMER_NODE_WAIT, which step.c and replay.c know, a
+ * task, a request, an interrupt, a child.
  */
 #ifndef WOPR_ENGINE_WAITS_H
 #define WOPR_ENGINE_WAITS_H
@@ -16,7 +28,8 @@ struct wait_kind {
     int timer;                 /* kind of the timer that on_timer is for, 0 = none */
     /* The executor returned outcome: put the wait into the plan, or fail the attempt. */
     void (*claim)(struct step *st, int node, const struct node_result *r);
-    /* True if a running node (-1 = any) waits: its executor must not be entered. */
+    /* True if a running node waits: its executor must not be entered.  -1: any node, for a reason
+     * other than a durable timer (the run is not stalled). */
     bool (*holds)(struct run_exec *re, int node);
     /* Put arrived answers into the plan; called at the beginning of a step. */
     void (*arrived)(struct step *st);

@@ -499,6 +499,8 @@ static int stream_queue(struct exchange *x, struct stream *st, struct wopr_error
     return 0;
 }
 
+/* The tenant's share of streams is the stream's from stream_open on, which gives it back with its
+ * parts.  "Away": what is costly to fold is folded on another thread than the connection's. */
 int stream_start(struct exchange *x, struct wopr_error *err) {
     struct http_server *s = x->pub.server;
     struct stream *st = NULL;

@@ -15,7 +15,10 @@ enum { IDLE_MS = 1000, TAKE_MAX = 256, STOP_MS_MAX = 5000, SETTINGS_MAX = 256 * 
 
 /* --- from the committer --- */
 
+/* Not the creation of a fork: it has no events, and what it was made of lies in memory that ends
+ * with its answer, not with the plan.  With its first event its origin is read from the store. */
 static bool plan_wanted(const struct plan *p) {
+    if (p->create && p->create->fork) return false;
     return p->what != PLAN_SIDE && !p->idem_hit &&
            (p->events_nr > 0 || p->invocations_nr > 0 || p->what == PLAN_CREATE);
 }
@@ -138,6 +141,7 @@ static int settings_take(struct otel *o, const struct otel_config *c, struct wop
     bool own = c->traces_endpoint && *c->traces_endpoint;
     int rc = otel_policy(c, &o->policy, err);
     if (rc == 0) rc = otel_pairs("otel-headers", c->headers, o->a, &o->headers, err);
+    if (rc == 0) rc = otel_headers_check(&o->headers, err);
     if (rc == 0)
         rc =
             otel_pairs("otel-resource-attributes", c->resource_attributes, o->a, &o->resource, err);

@@ -38,6 +38,8 @@ struct pairs { /* of a setting; texts lie in the arena */
 /* --- settings.c --- */
 MUST_CHECK int otel_pairs(const char *setting, const char *text, struct arena *a, struct pairs *out,
                           struct wopr_error *err);
+/* Can they be sent as headers?  CONFIG. */
+MUST_CHECK int otel_headers_check(const struct pairs *p, struct wopr_error *err);
 /* URL of a signal: its own, or the common one and path; "" when neither is set. */
 struct str otel_url(const char *own, const char *common, const char *path, struct arena *a);
 

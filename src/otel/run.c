@@ -11,6 +11,8 @@
 
 enum { NAME_MAX_BYTES = 256, TAGS_MAX = 100, CODE_MAX = 128, TAGS_TEXT_MAX = 1 << 20 };
 
+#define REQUEST_BYTES (sizeof(struct trace_request) + 128)
+
 /* --- life --- */
 
 static char *text_dup(struct str s, bool *ok) {
@@ -163,8 +165,8 @@ static void ask_end(const struct fold_to *to, struct trace_run *r, struct trace_
                     const struct event *e, const char *how) {
     struct span s;
     uint8_t id[SPAN_ID_BYTES];
-    if (!n->asked) return;
-    trace_span_interrupt(str_c(n->ask_id ? n->ask_id : ""), id);
+    if (!n->asked || !n->ask_id) return;
+    trace_span_interrupt(str_c(n->ask_id), id);
     span_begin(r, &s, STR("openwop.interrupt"), id, n->open ? n->span : r->span);
     span_times(r, &s, n->ask_ms, e->ts_ms);
     span_str(&s, "openwop.node_id", str_c(n->id));
@@ -310,14 +312,19 @@ static void node_begins(struct trace_run *r, struct trace_node *n, const struct 
     n->attempt_seq = e->seq;
 }
 
+/* Its id is in the node.suspended that follows. */
 static void ask_begins(struct trace_node *n, const struct event *e) {
     mem_free(n->ask_id);
     mem_free(n->ask_kind);
-    n->ask_id = word_dup(e->payload, "interruptId", STR_NONE);
+    n->ask_id = NULL;
     n->ask_kind = word_dup(e->payload, "kind", STR("custom"));
     n->ask_ms = e->ts_ms;
     n->asks++;
     n->asked = true;
+}
+
+static void ask_named(struct trace_node *n, const struct event *e) {
+    if (n->asked && !n->ask_id) n->ask_id = word_dup(e->payload, "interruptId", STR_NONE);
 }
 
 static void cap_keep(struct trace_run *r, const struct event *e) {
@@ -352,7 +359,11 @@ static void node_event(const struct fold_to *to, struct trace_run *r, struct tra
     case EV_INTERRUPT_REQUESTED:
         ask_begins(n, e);
         break;
+    case EV_NODE_SUSPENDED:
+        ask_named(n, e);
+        break;
     case EV_INTERRUPT_RESOLVED:
+        ask_named(n, e);
         ask_end(to, r, n, e, "resolved");
         break;
     default:
@@ -402,7 +413,7 @@ static struct trace_request *request_begin(struct trace_run *r, struct trace_nod
     list_add_tail(&n->requests, &q->link);
     if (ok && q->id && q->provider) {
         trace_span_request(row->invocation_id, q->span);
-        r->bytes += sizeof *q + 64;
+        r->bytes += REQUEST_BYTES;
         return q;
     }
     request_free(q);
@@ -430,5 +441,6 @@ void trace_invocation(const struct fold_to *to, struct trace_run *r,
     span_str(&s, "openwop.run_status", good ? STR("success") : STR("error"));
     if (!good) span_fail(&s, STR("request_failed"));
     span_send(to, r, &s);
+    r->bytes -= REQUEST_BYTES;
     request_free(q);
 }

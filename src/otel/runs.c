@@ -90,9 +90,8 @@ static struct trace_run *run_of(struct otel *o, const struct plan *p) {
     struct trace_run *r = map_get(o->runs, key_of(&p->run_no));
     bool known = r != NULL;
     if (!r && p->what == PLAN_CREATE && p->create)
-        r = run_add(o, trace_run_new(p->run_no, &p->create->meta,
-                                     p->create->fork ? &p->create->fork->link : NULL,
-                                     p->create->parent_run_id, p->create->parent_node_id));
+        r = run_add(o, trace_run_new(p->run_no, &p->create->meta, NULL, p->create->parent_run_id,
+                                     p->create->parent_node_id));
     else if (!r) r = run_load(o, p->run_no);
     if (!r || r->next_seq >= p->base_seq) return r;
     /* Missed by the queue: nobody has sent it.  Else it was another host, or this one before. */

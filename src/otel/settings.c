@@ -91,3 +91,29 @@ int otel_policy(const struct otel_config *c, struct trace_policy *out, struct wo
     *out = p.on ? p : (struct trace_policy){.on = false};
     return 0;
 }
+
+static bool header_ok(struct str name, struct str value) {
+    static const char OTHER[] = "!#$%&'*+-.^_`|~";
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+        bool alnum = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+        if (!alnum && (c == '\0' || !strchr(OTHER, c))) return false;
+    }
+    for (size_t i = 0; i < value.n; i++)
+        if ((unsigned char)value.p[i] < ' ' || value.p[i] == 0x7f) return false;
+    return true;
+}
+
+int otel_headers_check(const struct pairs *p, struct wopr_error *err) {
+    if (p->n >= EGRESS_HEADERS_MAX)
+        return wopr_error_at(err, WOPR_E_CONFIG, "otel-headers",
+                             "setting \"otel-headers\" has more than %u entries",
+                             EGRESS_HEADERS_MAX - 1);
+    for (size_t i = 0; i < p->n; i++)
+        if (!header_ok(p->name[i], p->value[i]))
+            return wopr_error_at(err, WOPR_E_CONFIG, "otel-headers",
+                                 "setting \"otel-headers\": the name of header %zu has characters "
+                                 "that no header has, or its value control characters",
+                                 i + 1);
+    return 0;
+}

@@ -167,6 +167,9 @@ static int keys_refuse(struct vault *v, struct str missing, bool *replaced,
     return 0;
 }
 
+/* Reads the data keys.  A database without any gets its first one, and one whose keys no longer
+ * open gets new ones if nothing needs the old (keys_refuse).  STALE: another host did that at the
+ * same time, and its keys are to be read. */
 static int keys_begin(struct vault *v, bool *replaced, struct wopr_error *err) {
     struct arena *a = arena_new(VAULT_ARENA_MAX);
     struct str missing = STR_NONE;

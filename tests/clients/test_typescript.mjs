@@ -126,7 +126,8 @@ test("every operation has a method", () => {
   const files = readdirSync(folder).filter((name) => name !== "wire.ts");
   const source = files.map((name) => readFileSync(new URL(name, folder), "utf8")).join("");
   const aliases = ["cancelRunAlias", "resolveApprovalAlias"];
-  assert.deepEqual(Object.keys(wopr.operations).filter((o) => !aliases.includes(o) && !source.includes(`"${o}"`)), []);
+  const missing = Object.keys(wopr.operations).filter((o) => !aliases.includes(o) && !source.includes(`"${o}"`));
+  assert.equal(missing.join(" "), "", "no method calls these: write it in clients/typescript/src/client.ts");
 });
 
 async function waiting(runId) {

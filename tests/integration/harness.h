@@ -113,8 +113,8 @@ struct arena *test_arena(void);
 int64_t now_ms(void);
 void nap_ms(int ms); /* only inside bounded polling loops */
 
-/* Puts a database made by an older program, as SQL below tests/integration/old, in the place of the
- * stopped server's. */
+/* Puts a database made by an older program, as SQL (or rows, compressed: release.sh) below
+ * tests/integration/old, in the place of the stopped server's. */
 void server_restore(const struct server *sv, const char *name);
 
 #endif

@@ -48,6 +48,8 @@ static struct json_elements elements(struct str array) {
 
 /* --- the document --- */
 
+enum { OPS_MAX = 256 };
+
 struct op {
     const char *id, *method, *path; /* as in the document, method in lower case */
     struct str doc;
@@ -59,7 +61,7 @@ static size_t ops_read(struct op *out, size_t max) {
     for (size_t i = 0; i < paths.n; i++) {
         struct json_members m = members(paths.v[i].raw);
         for (size_t k = 0; k < m.n; k++) {
-            cr_assert_lt(n, max);
+            cr_assert_lt(n, max, "more operations than OPS_MAX");
             out[n++] = (struct op){text_at(m.v[k].raw, "operationId").p,
                                    arena_cstr(test_arena(), m.v[k].key),
                                    arena_cstr(test_arena(), paths.v[i].key), m.v[k].raw};
@@ -69,8 +71,8 @@ static size_t ops_read(struct op *out, size_t max) {
 }
 
 static struct op op_find(const char *id) {
-    struct op all[64];
-    size_t n = ops_read(all, 64);
+    struct op all[OPS_MAX];
+    size_t n = ops_read(all, OPS_MAX);
     for (size_t i = 0; i < n; i++)
         if (strcmp(all[i].id, id) == 0) return all[i];
     cr_assert_fail("the document has no operation %s", id);
@@ -379,8 +381,8 @@ static void webhooks(void) {
 
 Test(answers,
      every_operation_succeeds_as_the_served_document_says /* RUN-47 CAP-1 RUN-10 EVT-3 */) {
-    struct op all[64];
-    size_t n = ops_read(all, 64);
+    struct op all[OPS_MAX];
+    size_t n = ops_read(all, OPS_MAX);
     documents();
     say("verifyAuditLog", "/v1/audit/verify", NULL, NULL, 200);
     definitions();
@@ -394,8 +396,8 @@ Test(answers,
     webhooks();
     buf_addc(&answered, '\0');
     for (size_t i = 0; i < n; i++)
-        cr_expect_not_null(strstr(answered.p, fmt("%s ", all[i].id)), "%s was not asked",
-                           all[i].id);
+        cr_expect_not_null(strstr(answered.p, fmt("%s ", all[i].id)),
+                           "%s was not asked: say() it in one of the chapters above", all[i].id);
 }
 
 /* --- refusals, for every operation alike --- */
@@ -472,8 +474,8 @@ static void refuse_bodies(const struct op *op) {
 
 Test(answers,
      every_operation_refuses_as_the_served_document_says /* RUN-47 ERR-1 HTTP-8 HTTP-9 */) {
-    struct op all[64];
-    size_t n = ops_read(all, 64);
+    struct op all[OPS_MAX];
+    size_t n = ops_read(all, OPS_MAX);
     const char *poor = key_with(&sv, "packs:yank", OTHER_TENANT);
     for (size_t i = 0; i < n; i++) {
         const struct op *op = &all[i];
@@ -527,8 +529,8 @@ Test(answers, pages_may_send_and_read_every_header_of_the_document /* HTTP-18 ta
     struct str sent = header(&r, "Access-Control-Allow-Headers");
     struct str shown = header(&r, "Access-Control-Expose-Headers");
     struct json_members headers = members(at(doc, "components.headers"));
-    struct op all[64];
-    size_t n = ops_read(all, 64);
+    struct op all[OPS_MAX];
+    size_t n = ops_read(all, OPS_MAX);
     cr_assert(sent.p && shown.p);
     for (size_t i = 0; i < headers.n; i++)
         cr_expect(in_list(shown, headers.v[i].key), STR_FMT, STR_ARG(headers.v[i].key));

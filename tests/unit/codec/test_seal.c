@@ -91,6 +91,22 @@ Test(seal, another_place_key_or_bit_opens_nothing, .init = up, .fini = down) {
     cr_expect_eq(out.len, 0, "nothing was let out");
 }
 
+/* A box of an earlier program: each scope has a key of its own, made as it was made then. */
+Test(seal, a_box_that_was_made_before_opens) {
+    static const struct seal_secret k = {{7, 1}};
+    const struct seal_place here = {STR("run_gold"), 3};
+    struct buf
+        made = bytes_of(
+            "000102030405060708090a0bc994304d604842b54f286ff420955f8ea80c24d89654aa81b4bbb086"),
+        clear;
+    struct wopr_error e;
+    buf_init(&clear, 64);
+    cr_expect_eq(seal_open(&k, &here, buf_str(&made), &clear, &e), 0, "%s", e.message);
+    cr_expect(str_eqc(buf_str(&clear), "{\"k\":\"gold\"}"));
+    buf_fini(&clear);
+    buf_fini(&made);
+}
+
 Test(seal, whichever_call_fails_nothing_half_is_left) {
     for (unsigned nth = 1; fault_arm(FAULT_EVERY_SITE, nth); nth++) {
         buf_init(&box, 1 << 20);

@@ -159,7 +159,8 @@ static struct str variant(struct arena *a, const char *text, const char *drop, b
 Test(payload_rules, each_kind_has_a_sample) {
     bool seen[EV_NR] = {false};
     for (size_t i = 0; i < SAMPLES_NR; i++) seen[SAMPLES[i].kind] = true;
-    for (int k = 0; k < EV_NR; k++) cr_expect(seen[k], "%s", event_name((enum ev_kind)k));
+    for (int k = 0; k < EV_NR; k++)
+        cr_expect(seen[k], "%s: add a payload to SAMPLES above", event_name((enum ev_kind)k));
 }
 
 Test(payload_rules, a_complete_payload_is_accepted /* EVT-12 */) {
@@ -280,7 +281,8 @@ Test(event, names_and_kinds_are_each_others_inverse /* EVT-8, D24 */) {
         const char *name = event_name((enum ev_kind)k);
         cr_expect_eq((int)event_kind_of(str_c(name)), k, "%s", name);
     }
-    cr_expect_eq(EV_NR, 47);
+    cr_expect_eq(EV_NR, 47, "events.def has %d kinds: none may leave; state the new number here",
+                 (int)EV_NR);
     cr_expect_eq(event_kind_of(STR("run.replay.started")), EV_UNKNOWN); /* EVT-9 */
     cr_expect_eq(event_kind_of(STR("")), EV_UNKNOWN);
     cr_expect_str_eq(event_name(EV_UNKNOWN), "unknown");

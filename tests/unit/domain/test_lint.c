@@ -172,7 +172,8 @@ Test(lint, the_example_of_every_type_has_no_findings) {
     for (; types.name(types.ctx, n, a, &id); n++) {
         struct wf_type t;
         cr_assert(types.find(types.ctx, id, a, &t));
-        cr_expect(t.summary.n > 0 && t.example.n > 0, "%.*s is not described", (int)id.n, id.p);
+        cr_expect(t.summary.n > 0 && t.example.n > 0,
+                  "%.*s is not described: its row of src/nodes/types.json", (int)id.n, id.p);
         struct str config = json_get(t.example, "config"), inputs = json_get(t.example, "inputs");
         struct str text = arena_printf(
             a,

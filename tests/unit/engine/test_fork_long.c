@@ -173,3 +173,24 @@ Test(engine_fork_long, a_replay_behind_masked_values_warns /* FORK-21 */) {
     b = fork_run(r, FORK_BRANCH, 1);
     cr_expect_eq(world_wait_final(b), RUN_COMPLETED);
 }
+
+/* A variable that is neither given nor has a default has nothing that could be masked. */
+Test(engine_fork_long, a_replay_of_an_ended_run_begins_with_what_is_shown /* FORK-21 */) {
+    static const char *const MODES[] = {"mask", "hash", "omit"};
+    static const char *const plain = "\"metadata\":{}";
+    struct str def = world_def("w", NODE("n", "core.noop", "", ""), 0,
+                               "{\"name\":\"k\",\"type\":\"string\",\"sensitive\":true},"
+                               "{\"name\":\"v\",\"type\":\"string\",\"sensitive\":true}",
+                               0, 0);
+    const char *at = strstr(def.p, plain);
+    for (size_t i = 0; i < sizeof MODES / sizeof *MODES; i++) {
+        struct str text =
+            arena_printf(W.a, "%.*s\"metadata\":{\"complianceConfig\":{\"maskingMode\":\"%s\"}}%s",
+                         (int)(at - def.p), def.p, MODES[i], at + strlen(plain));
+        struct str r = world_start(text, "{\"k\":\"0nly-g1ven\"}");
+        cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
+        struct str f = fork_run(r, FORK_REPLAY, 0);
+        cr_expect_eq(world_wait_final(f), RUN_COMPLETED, "%s: %s", MODES[i], world_story(f));
+        world_check_log(f);
+    }
+}

@@ -344,12 +344,11 @@ Test(store_hooks, a_rotated_key_opens_what_was_sealed_before) {
 }
 
 Test(store_hooks, a_run_that_retention_took_is_not_found) {
-    struct str id, tags;
+    struct hook_run run;
     int64_t no = kit_run(&w, "run_1", 1);
-    cr_assert_eq(store_hook_run(w.s, KIT_TENANT, no, w.a, &id, &tags, &w.err), 0);
-    cr_expect(str_eq(id, STR("run_1")));
-    cr_expect(str_eq(tags, STR("[\"blue\",\"t2\"]")));
-    cr_expect_eq(store_hook_run(w.s, STR("b"), no, w.a, &id, &tags, &w.err), WOPR_E_NOT_FOUND);
-    cr_expect_eq(store_hook_run(w.s, KIT_TENANT, no + 1, w.a, &id, &tags, &w.err),
-                 WOPR_E_NOT_FOUND);
+    cr_assert_eq(store_hook_run(w.s, KIT_TENANT, no, w.a, &run, &w.err), 0);
+    cr_expect(str_eq(run.run_id, STR("run_1")));
+    cr_expect(str_eq(run.tags, STR("[\"blue\",\"t2\"]")));
+    cr_expect_eq(store_hook_run(w.s, STR("b"), no, w.a, &run, &w.err), WOPR_E_NOT_FOUND);
+    cr_expect_eq(store_hook_run(w.s, KIT_TENANT, no + 1, w.a, &run, &w.err), WOPR_E_NOT_FOUND);
 }

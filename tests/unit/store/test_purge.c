@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "store/run_lists.h"
 #include "store/runs.h"
+#include "store/sqlite/query.h"
 #include "store/upkeep.h"
 
 #include <unistd.h>
@@ -173,4 +174,35 @@ Test(purge, what_belongs_to_a_long_run_goes_with_it /* STORE-44 */) {
     cr_assert_eq(kit_foreign(&w, sql), SQLITE_OK);
     cr_expect_eq(rounds_until_done(), 1);
     cr_expect_eq(kit_verify(&w), 0);
+}
+
+static bool is_deleted_from(const char *table) {
+    char says[128];
+    snprintf(says, sizeof says, "DELETE FROM %s ", table);
+    for (size_t i = 0; i < SQL_NR; i++)
+        if (strstr(STMTS[i].text, says)) return true;
+    return false;
+}
+
+/* A table of runs that no statement empties would keep what retention promises to remove. */
+Test(purge, leaves_no_table_of_a_run_out /* STORE-44 */) {
+    static const char TABLES[] =
+        "SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c ON c.name = 'run_no'"
+        " WHERE m.type = 'table' AND NOT EXISTS (SELECT 1 FROM pragma_foreign_key_list(m.name) f"
+        " WHERE f.\"table\" = 'runs' AND f.on_delete = 'CASCADE')";
+    sqlite3 *db;
+    sqlite3_stmt *st;
+    unsigned n = 0;
+    cr_assert_eq(sqlite3_open(w.path, &db), SQLITE_OK);
+    cr_assert_eq(sqlite3_prepare_v2(db, TABLES, -1, &st, NULL), SQLITE_OK);
+    for (; sqlite3_step(st) == SQLITE_ROW; n++) {
+        const char *table = (const char *)sqlite3_column_text(st, 0);
+        cr_expect(is_deleted_from(table),
+                  "%s has rows of runs that no purge removes: give it a foreign key to runs, or a "
+                  "line of RUN_TABLES or LONG_TABLES in stmts.def",
+                  table);
+    }
+    (void)sqlite3_finalize(st);
+    (void)sqlite3_close(db);
+    cr_expect_geq(n, 10u);
 }

@@ -190,6 +190,19 @@ Test(store_sealed_ends, a_long_run_is_unsealed_in_pages_by_whoever_is_there /* O
     cr_expect_eq(kit_verify(&w), 0);
 }
 
+/* Of a run whose states are sealed, and no value of its own. */
+Test(store_sealed_ends, images_alone_take_pages_as_well /* OBS-71 */) {
+    int64_t no = kit_run(&w, "src", 0);
+    seal_events(no, 0, 3);
+    images(no);
+    end(no, 3);
+    cr_expect_eq(number("SELECT count(*) FROM run_checkpoints"), IMAGES - STORE_UNSEAL_IMAGES);
+    cr_expect_eq(number("SELECT count(*) FROM sealed_rests"), 1);
+    sweep_whole(2);
+    cr_expect_eq(number("SELECT count(*) FROM run_checkpoints"), 0);
+    cr_expect_eq(kit_verify(&w), 0);
+}
+
 /* Retention may be faster than the pages. */
 Test(store_sealed_ends, a_run_that_is_removed_takes_its_rest_along) {
     int64_t no = kit_run(&w, "src", 0);
@@ -228,6 +241,48 @@ static void child_ended(int i, const char *parent) {
     cr_assert_eq(kit_apply(&w, p), 0, "%s", w.err.message);
     cr_assert_eq(kit_apply(&w, kit_append(p->run_no, 1, 1, true)), 0);
     plan_unref(p);
+}
+
+/* A child that leaves its variables to its parent, which goes on. */
+static void child_leaves(int i, const char *parent) {
+    char id[16];
+    snprintf(id, sizeof id, "%s_%d", parent, i);
+    struct plan *p = plan_ref(kit_create(id, 1));
+    p->create->parent_run_id = str_c(parent);
+    p->create->parent_node_id = STR("n1");
+    p->create->child_depth = 1;
+    p->create->child_flags = CHILD_AWAITED;
+    cr_assert_eq(kit_apply(&w, p), 0, "%s", w.err.message);
+    struct plan *end = kit_append(p->run_no, 1, 1, true);
+    const struct plan_sealed left = {SEALED_LEFT, 1, STR("a box")};
+    plan_sealed(end, &left);
+    end->unseals = true;
+    cr_assert_eq(kit_apply(&w, end), 0, "%s", w.err.message);
+    plan_unref(p);
+}
+
+/* In the plan that ends the parent, and in the pages after it. */
+Test(store_sealed_ends, what_children_left_goes_with_their_parent /* OBS-71, WF-49 */) {
+    enum { FEW = 3, LEFT = STORE_UNSEAL_VALUES + 100 };
+    int64_t one = kit_run(&w, "one", 1), two = kit_run(&w, "two", 1), three = kit_run(&w, "k", 1);
+    seal_events(three, 1, STORE_UNSEAL_VALUES);
+    for (int i = 0; i < FEW; i++) child_leaves(i, "one");
+    for (int i = 0; i < LEFT; i++) child_leaves(i, "two");
+    for (int i = 0; i < FEW; i++) child_leaves(i, "k");
+    cr_assert_eq(number("SELECT count(*) FROM sealed WHERE seq = -2"), LEFT + 2 * FEW);
+    cr_expect_eq(kit_verify(&w), 0);
+    end(one, 1);
+    cr_expect_eq(number("SELECT count(*) FROM sealed WHERE seq = -2"), LEFT + FEW);
+    cr_expect_eq(kit_verify(&w), 0);
+    end(two, 1);
+    cr_expect_eq(number("SELECT count(*) FROM sealed WHERE seq = -2"), 100 + FEW, "a page");
+    end(three, 1 + STORE_UNSEAL_VALUES);
+    cr_expect_eq(number("SELECT count(*) FROM sealed"), 100 + FEW, "its own come first");
+    cr_expect_gt(kit_verify(&w), 0, "it is told");
+    sweep_whole(1);
+    cr_expect_eq(number("SELECT count(*) FROM sealed"), 0);
+    cr_expect_eq(number("SELECT count(*) FROM sealed_rests"), 0);
+    cr_expect_eq(kit_verify(&w), 0);
 }
 
 Test(store_sealed_ends, a_look_passes_no_child_of_a_run_that_goes_on /* STORE-44, WF-46 */) {

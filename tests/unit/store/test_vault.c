@@ -278,3 +278,19 @@ Test(vault, a_run_of_an_older_program_is_sealed_once) {
     cr_assert_eq(store_old_sealed(w.s, &o, &w.err), 0, "the other host goes on");
     cr_expect_eq(kit_verify(&w), 0, "and leaves nothing clear behind");
 }
+
+/* The second of two processes would write a set without the key of the first. */
+Test(vault, two_rotations_at_once_lose_no_key) {
+    struct vault *late = NULL;
+    const struct seal_secret third = {{3}};
+    cr_assert_eq(vault_new(w.s, &KEK, 1, &late, &replaced, &w.err), 0);
+    cr_assert_eq(vault_rotate(v, &OTHER, &w.err), 0, "%s", w.err.message);
+    int64_t run_no = run_with(seal("\"kept\""));
+    cr_expect_eq(vault_rotate(late, &third, &w.err), WOPR_E_STALE);
+    vault_free(late);
+    cr_expect_eq(kit_number(&w, "SELECT count(*) FROM seal_keys WHERE retired_ms IS NULL"), 1,
+                 "one seals");
+    cr_expect_eq(kit_number(&w, "SELECT count(*) FROM seal_keys"), 2);
+    reopen(&OTHER, 0);
+    opens(run_no, "\"kept\"");
+}

@@ -308,6 +308,27 @@ Test(openapi, what_is_not_published_is_described_as_an_extension /* D7 RUN-47 */
     for (size_t i = 0; i < w->ops_nr; i++) {
         size_t p = 0;
         while (p < published_nr && strcmp(PUBLISHED[p].id, w->ops[i].id) != 0) p++;
-        cr_expect_eq(p == published_nr, extension(&groups, w->ops[i].id), "%s", w->ops[i].id);
+        cr_expect_eq(p == published_nr, extension(&groups, w->ops[i].id),
+                     "%s: \"extension\": true in api/host/operations is for what api/openapi.yaml "
+                     "lacks, and for nothing else",
+                     w->ops[i].id);
+    }
+}
+
+Test(openapi, an_extension_is_documented_by_its_path /* D7 */) {
+    static const char *const PAGES[] = {"api-extensions", "workers", "webhooks", "operations"};
+    const struct http_mount *w = v1_mount(v);
+    struct str pages[sizeof PAGES / sizeof *PAGES];
+    for (size_t k = 0; k < sizeof PAGES / sizeof *PAGES; k++)
+        pages[k] = file_read(arena_printf(a, WOPR_SOURCE_DIR "/docs/%s.md", PAGES[k]).p);
+    published_read();
+    for (size_t i = 0; i < w->ops_nr; i++) {
+        bool found = false;
+        for (size_t p = 0; p < published_nr; p++)
+            found = found || strcmp(PUBLISHED[p].id, w->ops[i].id) == 0;
+        for (size_t k = 0; k < sizeof PAGES / sizeof *PAGES; k++)
+            found = found || strstr(pages[k].p, w->ops[i].pattern) != NULL;
+        cr_expect(found, "%s: no page says %s: docs/api-extensions.md, or that of its subject",
+                  w->ops[i].id, w->ops[i].pattern);
     }
 }

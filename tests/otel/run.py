@@ -1,0 +1,418 @@
+#!/usr/bin/env python3
+"""Traces of the real program at a receiver inside the test (OBS-1 to OBS-11, FORK-27, INT-48, NODE-54, GEN-6).
+
+usage: run.py WOPR SOURCE [NAME ...]     only the tests with one of these names
+"""
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from receiver import Receiver  # noqa: E402
+
+WAIT_S = 40
+KEY = "hk_test_otel_0123456789abcdef"
+CALLER = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+CANARY = "otel-canary-7391-value"
+PROGRAM = SOURCE = ""
+
+
+def until(what, why: str):
+    end = time.monotonic() + WAIT_S
+    while not what():
+        assert time.monotonic() < end, why
+        time.sleep(0.05)
+
+
+class Host:
+    def __init__(self, receiver, **settings: str):
+        self.folder = tempfile.TemporaryDirectory()
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("OTEL_")}
+        self.env.update(OPENWOP_API_KEY=KEY, OTEL_BSP_SCHEDULE_DELAY="100")
+        if receiver:
+            self.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://127.0.0.1:%d" % receiver.port
+        self.env.update(settings)
+        self.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *args):
+        self.kill()
+        self.folder.cleanup()
+
+    def start(self) -> None:
+        command = [PROGRAM, "serve", "--db", self.folder.name + "/w.db", "--port", "0", "--ops-port", "0", "--conformance-seed",
+                   "--log-level", "error", "--address-rate", "0", "--egress-allow", "127.0.0.1", "--seed", SOURCE + "/docs/examples"]
+        self.process = subprocess.Popen(command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        text = ""
+        for line in self.process.stdout:
+            text += line
+            if "/metrics" in line:
+                break
+        self.url = re.search(r"listens on (http://127\.0\.0\.1:\d+)", text).group(1)
+        self.ops = re.search(r"metrics on (http://127\.0\.0\.1:\d+)", text).group(1)
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(WAIT_S) == 0
+        self.process.stdout.close()
+
+    def ask(self, method: str, path: str, body=None, **headers: str) -> dict:
+        request = urllib.request.Request(self.url + path, method=method, data=None if body is None else json.dumps(body).encode())
+        request.add_header("Authorization", "Bearer " + KEY)
+        request.add_header("Content-Type", "application/json")
+        for name, value in headers.items():
+            request.add_header(name, value)
+        with urllib.request.urlopen(request, timeout=WAIT_S) as answer:
+            return json.loads(answer.read() or b"{}")
+
+    def run(self, workflow: str, inputs=None, end: str = "completed", **more) -> str:
+        headers = more.pop("headers", {})
+        run = self.ask("POST", "/v1/runs", dict(workflowId=workflow, inputs=inputs or {}, **more), **headers)["runId"]
+        if end:
+            self.wait(run, end)
+        return run
+
+    def wait(self, run: str, status: str) -> None:
+        until(lambda: self.ask("GET", "/v1/runs/" + run)["status"] == status, "%s is not %s" % (run, status))
+
+    def metric(self, name: str) -> float:
+        with urllib.request.urlopen(self.ops + "/metrics", timeout=WAIT_S) as answer:
+            return float(re.search(r"^%s (\S+)$" % name, answer.read().decode(), re.M).group(1))
+
+
+def one(spans: list, name: str):
+    found = [s for s in spans if s.name == name]
+    assert len(found) == 1, "%d of %s in %s" % (len(found), name, [s.name for s in spans])
+    return found[0]
+
+
+def tree_holds(spans: list) -> None:
+    """Ids are unique; nodes are below the run, attempts and interrupts below their node; nothing leaves its parent's time."""
+    by_id = {s.id: s for s in spans}
+    assert len(by_id) == len(spans), "an id is there twice"
+    run = one(spans, "openwop.run")
+    for s in spans:
+        assert s.trace == run.trace and s["workflow_id"] == run["workflow_id"]
+        if s is run:
+            continue
+        parent = by_id[s.parent]
+        assert parent.start <= s.start and s.end <= parent.end, (parent.name, s.name)
+        of_node = s.name.endswith(".attempt") or s.name == "openwop.interrupt" or s.name.startswith("openwop.activity.")
+        assert (parent["node_id"] == s["node_id"]) if of_node else parent is run, s.name
+
+
+# --- the tests; each in both forms where it says so ---
+
+def spans_of_a_run(form: str) -> None:
+    r = Receiver()
+    with Host(r, OTEL_EXPORTER_OTLP_PROTOCOL=form, OTEL_EXPORTER_OTLP_HEADERS="x-token=a%20b,y=2", OTEL_SERVICE_NAME="orders",
+              OTEL_RESOURCE_ATTRIBUTES="deployment.environment=test") as h:
+        run = h.run("conformance-noop", headers={"traceparent": CALLER}, tags=["red", "sk-ant-0123456789abcdefghijkl"])
+        spans = r.whole(run)
+        tree_holds(spans)
+        top, node = one(spans, "openwop.run"), one(spans, "openwop.node.core.noop")
+        assert top.trace == CALLER[3:35] and top.parent == CALLER[36:52]
+        assert top["run_status"] == "completed" and top["run.tags"] == ["red", "[REDACTED]"] and not top.status
+        assert (node["node_id"], node["node_type"], node["node_attempt"]) == ("noop", "core.noop", 0)
+        assert top.resource["service.name"] == "orders" and top.resource["deployment.environment"] == "test"
+        assert top.resource["service.version"] and top.resource["service.instance.id"]
+        headers, _ = r.posts[0]
+        assert headers["Content-Type"] == {"http/json": "application/json"}.get(form, "application/x-protobuf")
+        assert headers["x-token"] == "a b" and headers["y"] == "2"
+        said = h.ask("GET", "/.well-known/openwop")
+        assert said["observability"] == said["capabilities"]["observability"]
+        for s in spans:
+            assert {k for k in s.attributes} <= set(said["observability"]["spanAttributes"])
+    r.stop()
+
+
+def spans_of_a_failure(form: str) -> None:
+    r = Receiver()
+    with Host(r, OTEL_EXPORTER_OTLP_PROTOCOL=form) as h:
+        run = h.run("conformance-failure", end="failed")
+        spans = r.whole(run)
+        tree_holds(spans)
+        assert one(spans, "openwop.run").status["code"] == 2
+        bad = [s for s in spans if s.name.startswith("openwop.node.") and s.status.get("code") == 2]
+        assert len(bad) == 2 and all(re.fullmatch(r"[a-z_.-]+", s.status["message"]) for s in bad), [s.raw for s in bad]
+        cap = one(r.whole(h.run("conformance-cap-breach", end="failed", configurable={"recursionLimit": 3})), "openwop.run")
+        assert cap["cap_kind"] and cap["cap_observed"] >= cap["cap_limit"], cap.raw
+    r.stop()
+
+
+def spans_of_children_and_forks() -> None:
+    r = Receiver()
+    with Host(r) as h:
+        run = h.run("conformance-subworkflow-parent")
+        child = h.ask("GET", "/v1/runs/" + run)["childRuns"][0]["runId"]
+        top, below = r.whole(run), one(r.whole(child), "openwop.run")
+        tree_holds(top)
+        tree_holds(r.of(child))
+        node = one(top, "openwop.node.core.control.subWorkflow")
+        assert below.trace == node.trace and below.parent == node.id
+        assert (below["parent.run_id"], below["parent.node_id"]) == (run, node["node_id"])
+        assert below["parent.workflow_id"] == "conformance-subworkflow-parent"
+        for mode in ("replay", "branch"):
+            fork = h.ask("POST", "/v1/runs/%s:fork" % run, {"mode": mode, "fromSeq": 0 if mode == "replay" else 3})["runId"]
+            h.wait(fork, "completed")
+            twin, source = one(r.whole(fork), "openwop.run"), one(r.of(run), "openwop.run")
+            assert twin.trace != source.trace and not twin.parent
+            assert twin.raw["links"] == [{"traceId": source.trace, "spanId": source.id}]
+            assert (twin["replay.source_run_id"], twin["replay.mode"]) == (run, mode)
+    r.stop()
+
+
+def spans_of_an_interrupt() -> None:
+    r = Receiver()
+    with Host(r) as h:
+        run = h.run("conformance-approval", end="waiting-approval")
+        assert not r.of(run) or all(s.name != "openwop.interrupt" for s in r.of(run))
+        node = h.ask("GET", "/v1/runs/" + run)["currentNodeId"]
+        h.ask("POST", "/v1/runs/%s/interrupts/%s" % (run, node), {"resumeValue": {"action": "accept"}})
+        h.wait(run, "completed")
+        spans = r.whole(run)
+        tree_holds(spans)
+        asked = one(spans, "openwop.interrupt")
+        assert asked["interrupt_kind"] == "approval" and asked["interrupt_id"].startswith("int_") and asked["interrupt_count"] == 1
+    r.stop()
+
+
+def bad_contexts_are_ignored() -> None:
+    bad = ["00-" + "0" * 32 + "-00f067aa0ba902b7-01", CALLER[:36] + "0" * 16 + "-01", "ff" + CALLER[2:], CALLER.upper(), CALLER[:-1], CALLER + "-1", "x"]
+    r = Receiver()
+    with Host(r) as h:
+        for text in bad:
+            top = one(r.whole(h.run("conformance-noop", headers={"traceparent": text})), "openwop.run")
+            assert top.trace != CALLER[3:35] and not top.parent, text
+        later = "01" + CALLER[2:] + "-more"  # a later version may say more
+        assert one(r.whole(h.run("conformance-noop", headers={"traceparent": later})), "openwop.run").trace == CALLER[3:35]
+    r.stop()
+
+
+def contexts_go_on_to_others() -> None:
+    r = Receiver()
+    with open(SOURCE + "/tests/integration/outside.json", encoding="utf-8") as f:
+        workflow = json.load(f)
+    with Host(r) as h:
+        h.ask("PUT", "/v1/host/wopr/workflows/outside", workflow)
+        there = "http://127.0.0.1:%d/" % r.port
+        h.ask("POST", "/v1/webhooks", {"url": there + "hook", "events": ["run.completed"]})
+        run = h.run("outside", {"url": there + "order"}, headers={"traceparent": CALLER})
+        spans = r.whole(run)
+        tree_holds(spans)
+        top, activity = one(spans, "openwop.run"), one(spans, "openwop.activity.http")
+        r.wait(lambda: {p for p, _, _ in r.others} >= {"/order", "/hook"})
+        said = {path: {k.lower(): v for k, v in headers.items()}["traceparent"] for path, headers, _ in r.others}
+        assert said["/order"] == "00-%s-%s-01" % (CALLER[3:35], activity.id)
+        assert said["/hook"] == "00-%s-%s-01" % (CALLER[3:35], top.id)
+        assert activity.raw["kind"] == 3 and activity["run_status"] == "success"
+    with Host(None) as h:  # without a receiver the caller's context goes on as it came, and nothing else
+        h.ask("PUT", "/v1/host/wopr/workflows/outside", workflow)
+        del r.others[:]
+        h.run("outside", {"url": there + "a"}, headers={"traceparent": CALLER})
+        h.run("outside", {"url": there + "b"})
+        said = {path: {k.lower(): v for k, v in headers.items()}.get("traceparent") for path, headers, _ in r.others}
+        assert said == {"/a": CALLER, "/b": None}
+    r.stop()
+
+
+def a_killed_host_continues_its_traces() -> None:
+    r = Receiver()
+    with Host(r) as h:
+        run = h.run("slow-pipeline", {"delayMs": 3000}, end="")
+        r.wait(lambda: any(s["node_id"] == "prepare" for s in r.of(run)))
+        first = r.of(run)
+        h.kill()
+        h.start()
+        h.wait(run, "completed")
+        spans = {}
+        for s in r.whole(run):  # what ended shortly before the kill may be there twice, but then it is the same
+            assert spans.setdefault(s.id, s).raw == s.raw
+        tree_holds(list(spans.values()))
+        assert len(spans) == 7 and {s.trace for s in first} == {one(list(spans.values()), "openwop.run").trace}, [s.name for s in spans.values()]
+        run = h.run("slow-pipeline", {"delayMs": 2000}, end="")
+        r.wait(lambda: any(s["node_id"] == "prepare" for s in r.of(run)))
+        h.stop()  # nothing was lost: nothing is sent twice
+        h.start()
+        h.wait(run, "completed")
+        tree_holds(r.whole(run))
+        assert len(r.of(run)) == 7
+    r.stop()
+
+
+def what_is_made_before_a_stop_is_sent() -> None:
+    r = Receiver()
+    with Host(r, OTEL_BSP_SCHEDULE_DELAY="60000") as h:
+        runs = [h.run("conformance-noop") for _ in range(5)]
+        assert not r.posts
+        h.stop()
+        assert {s["run_id"] for s in r.spans if s.name == "openwop.run"} == set(runs)
+        h.start()
+    r.stop()
+
+
+def a_receiver_that_comes_later_gets_them() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        port = door.getsockname()[1]
+    gone = Receiver(port)
+    gone.stop()
+    with Host(gone) as h:
+        run = h.run("conformance-noop")
+        until(lambda: h.metric("wopr_otel_requests_failed_total") > 0, "nothing was tried")
+        r = Receiver(port)
+        tree_holds(r.whole(run))
+        assert h.metric("wopr_otel_spans_dropped_total") == 0
+    r.stop()
+
+
+def refusals_are_repeated_or_not() -> None:
+    r = Receiver()
+    r.answers = [(503, {}), (429, {"Retry-After": "1"}), (502, {}), (504, {})]
+    with Host(r, OTEL_BSP_SCHEDULE_DELAY="1000") as h:
+        run = h.run("conformance-noop")
+        r.whole(run)
+        assert len({body for _, body in r.posts[:5]}) == 1
+        assert h.metric("wopr_otel_requests_failed_total") == 4
+        for status in (400, 401, 404, 413, 500):  # OTLP: not to be repeated
+            before, posts = h.metric("wopr_otel_spans_dropped_total"), len(r.posts)
+            r.answers = [(status, {})]
+            h.run("conformance-noop")
+            until(lambda: h.metric("wopr_otel_spans_dropped_total") > before, "%d: nothing was dropped" % status)
+            tree_holds(r.whole(h.run("conformance-noop")))
+            assert [body for _, body in r.posts].count(r.posts[posts][1]) == 1, status
+    r.stop()
+
+
+def a_receiver_that_hangs_stops_nothing() -> None:
+    r = Receiver()
+    r.hang.set()
+    with Host(r, OTEL_BSP_MAX_QUEUE_SIZE="30", OTEL_BSP_MAX_EXPORT_BATCH_SIZE="10", OTEL_EXPORTER_OTLP_TIMEOUT="60000") as h:
+        h.run("conformance-noop")
+        r.wait(lambda: r.posts)
+        for _ in range(60):
+            h.run("conformance-noop", end="")
+        last = h.run("conformance-noop")
+        assert h.ask("GET", "/v1/runs/" + last)["status"] == "completed"
+        until(lambda: h.metric("wopr_otel_spans_total") == 62 * 3, "spans are missing")
+        lost = h.metric("wopr_otel_spans_dropped_total")
+        assert 62 * 3 - 30 - 2 * 10 <= lost <= 62 * 3 - 30, lost
+        assert len(r.posts) == 1 and h.metric("wopr_otel_spans_queued") <= 40
+    r.stop()
+
+
+def samplers_take_their_part() -> None:
+    off = CALLER[:-1] + "0"
+    for sampler, argument, plain, sampled, unsampled in (("always_off", "", False, False, False), ("parentbased_always_off", "", False, True, False),
+                                                         ("parentbased_always_on", "", True, True, False), ("traceidratio", "0", False, False, False),
+                                                         ("always_on", "", True, True, True), ("parentbased_traceidratio", "0", False, True, False)):
+        r = Receiver()
+        with Host(r, OTEL_TRACES_SAMPLER=sampler, OTEL_TRACES_SAMPLER_ARG=argument) as h:
+            runs = [h.run("conformance-noop"), h.run("conformance-noop", headers={"traceparent": CALLER}),
+                    h.run("conformance-noop", headers={"traceparent": off})]
+            h.stop()
+            seen = {s["run_id"] for s in r.spans}
+            assert [x in seen for x in runs] == [plain, sampled, unsampled], sampler
+            h.start()
+        r.stop()
+
+
+def switched_off_it_is_not_there() -> None:
+    r = Receiver()
+    for settings in ({"OTEL_SDK_DISABLED": "true"}, {"OTEL_EXPORTER_OTLP_ENDPOINT": ""}):
+        with Host(r, **settings) as h:
+            h.run("conformance-noop")
+            assert "observability" not in h.ask("GET", "/.well-known/openwop")
+            with open("/proc/%d/status" % h.process.pid, encoding="ascii") as f:
+                assert "Threads" in f.read()
+            names = [open("/proc/%d/task/%s/comm" % (h.process.pid, t), encoding="ascii").read().strip() for t in os.listdir("/proc/%d/task" % h.process.pid)]
+            assert "wopr-otel" not in names and names.count("egress") == 1, names
+            h.stop()
+            assert not r.posts
+            h.start()
+    r.stop()
+
+
+def wrong_settings_are_named() -> None:
+    for name, value, says in (("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", "otel-protocol"), ("OTEL_TRACES_SAMPLER", "jaeger", "otel-sampler"),
+                              ("OTEL_TRACES_SAMPLER_ARG", "2", "otel-sampler-arg"), ("OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://x", "otel-endpoint"),
+                              ("OTEL_EXPORTER_OTLP_HEADERS", "oops", "otel-headers"), ("OTEL_BSP_MAX_QUEUE_SIZE", "0", "otel-queue-max"),
+                              ("OTEL_EXPORTER_OTLP_HEADERS", "a b=c", "otel-headers"), ("OTEL_EXPORTER_OTLP_HEADERS", "a=b%0Ac", "otel-headers")):
+        with tempfile.TemporaryDirectory() as folder:
+            env = dict({k: v for k, v in os.environ.items() if not k.startswith("OTEL_")}, OPENWOP_API_KEY=KEY)
+            env.setdefault("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+            env[name] = value
+            done = subprocess.run([PROGRAM, "serve", "--db", folder + "/w.db", "--port", "0", "--ops-port", "-1"], env=env, capture_output=True,
+                                  text=True, timeout=WAIT_S)
+            assert done.returncode != 0 and says in done.stderr, (name, value, done.stderr)
+
+
+def no_canary_is_in_a_span(form: str) -> None:
+    secret = {"name": "s", "type": "string", "sensitive": True, "required": True}
+    position = {"position": {"x": 0, "y": 0}, "config": {}}
+    workflow = {"id": "canary", "name": "Canary", "version": "1", "edges": [], "triggers": [], "metadata": {}, "settings": {},
+                "variables": [secret, {"name": "open", "type": "string"}],
+                "nodes": [dict(id="n", typeId="core.identity", name="N", inputs={"a": {"type": "variable", "variableName": "s"},
+                                                                                 "b": {"type": "variable", "variableName": "open"}}, **position)]}
+    r = Receiver()
+    with Host(r, OTEL_EXPORTER_OTLP_PROTOCOL=form) as h:
+        h.ask("PUT", "/v1/host/wopr/workflows/canary", workflow)
+        run = h.run("canary", {"s": CANARY, "open": CANARY + "-open"}, end="", metadata={"note": CANARY + "-metadata"},
+                    tags=["Bearer " + CANARY])
+        until(lambda: h.ask("GET", "/v1/runs/" + run)["status"] in ("completed", "failed"), "the run does not end")
+        spans = r.whole(run)
+        assert one(spans, "openwop.run")["pii_present"] is True
+        failed = h.run("conformance-failure", end="failed")
+        r.whole(failed)
+        for _, body in r.posts:
+            assert CANARY.encode() not in body and KEY.encode() not in body
+    r.stop()
+
+
+TESTS = [(t, form) for t in (spans_of_a_run, spans_of_a_failure, no_canary_is_in_a_span) for form in ("http/json", "http/protobuf")] + [
+    (t, None) for t in (spans_of_children_and_forks, spans_of_an_interrupt, bad_contexts_are_ignored, contexts_go_on_to_others,
+                        a_killed_host_continues_its_traces, what_is_made_before_a_stop_is_sent, a_receiver_that_comes_later_gets_them,
+                        refusals_are_repeated_or_not, a_receiver_that_hangs_stops_nothing, samplers_take_their_part,
+                        switched_off_it_is_not_there, wrong_settings_are_named)]
+
+
+def main() -> int:
+    global PROGRAM, SOURCE
+    PROGRAM, SOURCE, only = sys.argv[1], sys.argv[2], sys.argv[3:]
+    failed = 0
+    for test, form in TESTS:
+        if only and test.__name__ not in only:
+            continue
+        name = test.__name__ + (" " + form if form else "")
+        try:
+            test(*([form] if form else []))
+            print("passed", name, flush=True)
+        except Exception as e:  # noqa: BLE001
+            failed += 1
+            at = e.__traceback__
+            while at.tb_next:
+                at = at.tb_next
+            print("FAILED %s: line %d: %s %s" % (name, at.tb_lineno, type(e).__name__, e), flush=True)
+            if isinstance(e, urllib.error.HTTPError):
+                print("   ", e.read().decode())
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
