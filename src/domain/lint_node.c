@@ -124,6 +124,31 @@ static void ports_check(struct lint *l, const struct lint_node *n) {
     lint_leave(l, mark);
 }
 
+/* --- templates --- */
+
+/* The port that the mark at p names: what stands before its first dot. */
+static struct str mark_port(struct str text) {
+    size_t n = 0;
+    text = str_trim(text);
+    while (n < text.n && !strchr(".} \t\"", text.p[n])) n++;
+    return str_n(text.p, n);
+}
+
+static void marks_check(struct lint *l, const struct lint_node *n) {
+    struct str c = n->config;
+    bool on = true;
+    if (json_bool(json_get(c, "templates"), &on) && !on) return;
+    for (size_t i = 0; i + 1 < c.n && !lint_full(l); i++) {
+        if (c.p[i] != '{' || c.p[i + 1] != '{') continue;
+        struct str port = mark_port(str_n(c.p + i + 2, c.n - i - 2));
+        const char *z = port.n > 0 ? arena_cstr(l->a, port) : NULL;
+        i++;
+        if (z == NULL || json_get(n->inputs, z).n > 0) continue;
+        lint_tell(l, true, NULL, NULL, "{{%.*s}} names no input port of this node",
+                  LINT_SHOWN(port));
+    }
+}
+
 /* --- nodes --- */
 
 static void config_check(struct lint *l, const struct lint_node *n) {
@@ -134,7 +159,9 @@ static void config_check(struct lint *l, const struct lint_node *n) {
                                .elsewhere_is = "as an input"};
     size_t mark = lint_enter(l, STR("config"));
     if (n->type->config.n > 0) lint_shape(l, n->config.p != NULL ? n->config : STR("{}"), &shape);
-    if (n->type->config.n > 0 && n->config.p != NULL && is_template(n->config))
+    bool marks = n->type->config.n > 0 && n->config.p != NULL && is_template(n->config);
+    if (marks && n->type->templates) marks_check(l, n);
+    if (marks && !n->type->templates)
         lint_tell(l, false, NULL, NULL,
                   "nothing replaces {{...}} here; give what is computed as an input of type "
                   "expression");

@@ -25,6 +25,7 @@ struct wf_type {
     struct str example; /* raw object {config, inputs}; empty: none */
     bool refuses;       /* arguments outside the schema are refused, not ignored */
     bool takes_ports;   /* it reads input ports of any name */
+    bool templates;     /* {{port.member}} in its config stands for a value of a port */
 };
 struct wf_types {
     /* Is this type known, and what is its configuration? */

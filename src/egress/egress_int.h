@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "egress/egress.h"
 #include "egress/lane.h"
 
@@ -15,17 +16,33 @@
 struct transfer {
     struct list link; /* waiting, active or resolving */
     struct egress *e;
-    struct lane *lane; /* of its tenant; holds a place there once it was dequeued */
+    struct lane *lane;     /* of its tenant and peer; holds a place there once it was dequeued */
+    struct list wish_link; /* in wishes (mu) */
+    uint64_t id;           /* 0: nobody asked for it */
+    bool cancelled;        /* (mu) */
+    bool placed;           /* (mu) dequeued */
+    const struct egress_caller_row *row;
+    enum egress_caller caller;
     struct name_wait wait;
-    uint64_t began_ms; /* on the monotonic clock */
-    CURL *easy;        /* made on the egress thread */
-    struct curl_slist *headers, *resolve;
+    uint64_t began_ms, asked_ms; /* it, and the look-up; on the monotonic clock */
+    CURL *easy;                  /* made on the egress thread */
+    struct curl_slist *headers, *resolve, *connect_to;
+    char *peer; /* host and port, whose places it takes; empty: the URL could not be read */
     char *tenant, *method, *url, *body;
-    char *host; /* NULL: the URL holds an address */
+    char *host;    /* NULL: the URL holds an address, */
+    char *address; /* this one */
+    int url_rc;
     unsigned port;
     size_t body_n;
     int timeout_ms;
     struct buf answer;
+    size_t taken_n, answer_max; /* bytes that the caller took, and may get */
+    unsigned redirects_left;
+    bool redirects; /* they are asked for */
+    bool hopped;    /* something was sent before this */
+    bool secure;    /* https */
+    egress_chunk_fn *chunk;
+    bool stopped;            /* by its caller */
     bool special;            /* plain http or another port than 443: listed addresses only */
     bool once;               /* not idempotent: never sent again on a second connection */
     bool refused;            /* the guard stopped a socket */
@@ -41,12 +58,16 @@ struct egress {
     pthread_t thread;
     bool threads_up;
     pthread_mutex_t mu;
-    struct lanes lanes;            /* (mu) what waits */
-    bool stopping;                 /* (mu) */
-    struct list active, resolving; /* the thread's */
-    bool freed;                    /* the thread's: a place was released since the last look */
-    size_t active_nr;              /* (mu) of both lists; written by the thread */
-    struct egress_stats stats;     /* (mu) */
+    struct lanes lanes;                 /* (mu) what waits */
+    struct map *by_id;                  /* (mu) those that may be cancelled */
+    struct list wishes;                 /* (mu) those to cancel or to continue */
+    uint64_t last_id;                   /* (mu) */
+    char *proxy, *proxy_user, *ca_file; /* or NULL */
+    bool stopping;                      /* (mu) */
+    struct list active, resolving;      /* the thread's */
+    bool freed;                         /* the thread's: a place was released since the last look */
+    size_t active_nr;                   /* (mu) of both lists; written by the thread */
+    struct egress_stats stats;          /* (mu) */
     struct log_gate refused_gate;
 };
 
@@ -55,9 +76,18 @@ struct egress {
 MUST_CHECK int transfer_new(struct egress *e, const struct egress_request *r, struct transfer **out,
                             struct wopr_error *err);
 void transfer_free(struct transfer *t); /* takes NULL */
-/* On the egress thread: read host and port from the URL. */
+/* Read host and port from the URL: *t->url_rc says whether the name can be looked up. */
 MUST_CHECK int transfer_read_url(struct transfer *t);
+/* Names of framing and routing, which libcurl sets itself, are no headers of a request. */
+bool transfer_header_ok(struct str name);
+/* The answer is a redirect that is to be followed. */
+bool transfer_redirects(const struct transfer *t);
 /* Hand it to libcurl with the addresses of its host (or NULL) and the remaining time. */
 bool transfer_start(struct transfer *t, const char *addresses, long left_ms);
+
+/* --- hop.c, on the egress thread --- */
+/* Turn a redirected transfer into the request for where it points to.  0, or why it ends:
+ * EGRESS_REFUSED, UNREACHABLE, NO_MEMORY; *why says it. */
+MUST_CHECK int transfer_hop(struct transfer *t, const char **why);
 
 #endif

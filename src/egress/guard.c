@@ -84,6 +84,18 @@ bool egress_allow_has(const struct egress_allow *allow, const uint8_t a[16]) {
     return false;
 }
 
+bool egress_allow_loopback(const struct egress_allow *allow) {
+    static const uint8_t ONE[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+    static const uint8_t FOUR[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127};
+    for (size_t i = 0; i < allow->n; i++) {
+        unsigned bits = allow->v[i].bits;
+        if (prefix_eq(allow->v[i].addr, ONE, bits) ||
+            prefix_eq(allow->v[i].addr, FOUR, bits < 104 ? bits : 104))
+            return true;
+    }
+    return false;
+}
+
 static void ipv4_map(const void *v4, uint8_t out[16]) {
     memcpy(out, MAPPED, 12);
     memcpy(out + 12, v4, 4);

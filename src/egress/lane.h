@@ -1,8 +1,9 @@
 /*
- * lane.h: requests that wait for a place, one queue per tenant, and the places of each tenant.
- * Layer: egress.  Tenants take turns; each has a bounded share of the places and of the queue, so
- * one whose peers never answer delays only itself.  Not thread-safe: the owner's mutex is held in
- * every call.
+ * lane.h: requests that wait for a place: one queue per tenant and peer, and the places of each
+ * tenant and of each peer.  Layer: egress.  Tenants take turns, and so do the peers of a tenant;
+ * each tenant has a bounded share of the places, of the queue and of any one peer, so one whose
+ * peers never answer delays only itself there.  Not thread-safe: the owner's mutex is held in every
+ * call.
  */
 #ifndef WOPR_EGRESS_LANE_H
 #define WOPR_EGRESS_LANE_H
@@ -11,23 +12,29 @@
 #include "base/list.h"
 #include "base/map.h"
 
-struct lane; /* of one tenant; freed when nothing waits and it has no place */
+struct lane; /* of a tenant to a peer; freed when nothing waits and it has no place */
 struct lanes {
-    struct map *tenants;              /* by name */
-    struct list turns;                /* lanes with something waiting and a free place */
+    struct map *lanes;                /* by tenant and peer */
+    struct map *parties, *peers;      /* by name */
+    struct list turns;                /* tenants with something waiting and a free place */
     unsigned places_max, waiting_max; /* of one tenant */
     unsigned all_max;                 /* places of all; 0: no bound on them together */
+    unsigned peer_max;                /* places at one peer; 0: no bound */
     unsigned taken_nr;
+    unsigned full_nr; /* peers at which every place is taken */
     size_t waiting_nr;
+    bool stuck; /* the last look found nothing that may begin, and nothing has changed since */
 };
 /* places_max: transfers at a time, waiting_max: queued ones, both of one tenant.  With all_max a
  * tenant that has places takes one more only while they are less than a quarter of those that are
- * free, so that a few tenants together never take them all.  NO_MEMORY. */
+ * free, so that a few tenants together never take them all; with peer_max the same holds at each
+ * peer.  NO_MEMORY. */
 MUST_CHECK int lanes_init(struct lanes *s, unsigned places_max, unsigned waiting_max);
 void lanes_fini(struct lanes *s); /* nothing waits, no place is taken */
-/* Queue an item.  *of names the tenant's lane, until its lane_leave().  0, UNAVAILABLE (the
- * tenant's queue is full) or NO_MEMORY. */
-MUST_CHECK int lane_join(struct lanes *s, struct str tenant, struct list *item, struct lane **of);
+/* Queue an item.  peer: whom it is for, empty: nobody that has a bound.  *of names the lane, until
+ * its lane_leave().  0, UNAVAILABLE (the tenant's queue is full) or NO_MEMORY. */
+MUST_CHECK int lane_join(struct lanes *s, struct str tenant, struct str peer, struct list *item,
+                         struct lane **of);
 /* Dequeue the next item and take a place of its lane.  NULL: nothing may begin. */
 struct list *lane_take(struct lanes *s);
 /* The same whatever the bounds, for stopping. */

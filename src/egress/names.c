@@ -191,7 +191,7 @@ static struct lookup *lookup_new(struct names *n, struct str tenant, const char 
     list_init(&l->waits);
     (void)snprintf(l->host, sizeof l->host, "%s", host);
     if (map_put(n->by_key, key, l, NULL) == 0) {
-        if (lane_join(&n->queue, tenant, &l->link, &l->lane) == 0) {
+        if (lane_join(&n->queue, tenant, STR_NONE, &l->link, &l->lane) == 0) {
             l->key = key;
             pthread_cond_signal(&n->work);
             return l;

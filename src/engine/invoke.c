@@ -44,7 +44,8 @@ struct invocation { /* a row of the log, as this process knows it */
     enum invocation_state state;
     struct sha256 digest;
     struct text effect_id, provider_key, invocation_id, outcome;
-    bool calling;             /* under way */
+    bool calling;             /* under way, */
+    uint64_t egress_id;       /* as this; 0: taken over from an earlier fold */
     struct invoke_call *send; /* claimed by the plan in flight */
 };
 
@@ -235,6 +236,8 @@ static bool request_copy(struct step *st, struct invoke_call *c, const struct no
     if (n < EGRESS_HEADERS_MAX && trace_header(st, c, r, &h[n])) n++;
     size_t max = r->response_max;
     c->request = (struct egress_request){
+        .caller = EGRESS_CALLER_NODE,
+        .replaying = timeline_of(st) != NULL, /* D57: a second guard */
         .tenant = arena_str(c->a, st->state->meta.tenant),
         .method = arena_str(c->a, r->method),
         .url = arena_str(c->a, r->url),
@@ -242,6 +245,7 @@ static bool request_copy(struct step *st, struct invoke_call *c, const struct no
         .headers_nr = n,
         .body = r->body.n > 0 ? arena_str(c->a, r->body) : STR_NONE,
         .timeout_ms = r->timeout_ms,
+        .redirects_max = r->redirects_max,
         .response_max = max > 0 && max < NODE_ANSWER_MAX ? max : NODE_ANSWER_MAX,
     };
     return !arena_failed(c->a);
@@ -407,9 +411,18 @@ static void invoke_landed(struct step *st) {
         pthread_mutex_lock(&st->engine->mu);
         list_add_tail(&st->engine->requests, &c->link);
         pthread_mutex_unlock(&st->engine->mu);
+        c->request.id = &v->egress_id;
         int rc = egress_submit(st->engine->cfg.egress, &c->request, call_answered, c, &err);
         if (rc != 0) call_not_sent(st, c, rc, &err);
     }
+}
+
+/* The run has ended: nobody waits for these answers, and no peer needs to finish them. */
+static void invoke_over(struct step *st) {
+    struct run_exec *re = st->exec;
+    for (size_t i = 0; i < re->requests.rows_nr; i++)
+        if (re->requests.rows[i].calling && re->requests.rows[i].egress_id != 0)
+            egress_cancel(st->engine->cfg.egress, re->requests.rows[i].egress_id);
 }
 
 static struct invoke_call *answers_take(struct run_exec *re) {
@@ -458,6 +471,7 @@ const struct wait_kind WAIT_REQUEST = {.name = "request",
                                        .holds = invoke_waits,
                                        .arrived = invoke_arrived,
                                        .landed = invoke_landed,
+                                       .over = invoke_over,
                                        .load = invoke_load_own,
                                        .forget = invoke_forget,
                                        .free = invoke_free,

@@ -80,9 +80,10 @@ struct node_request {
     struct str method, url, body;
     struct egress_header *headers;
     size_t headers_nr;
-    int timeout_ms;      /* 1..600000 */
-    size_t response_max; /* bytes, at most NODE_ANSWER_MAX */
-    bool keyed;          /* send Idempotency-Key: <invocation id> (IDEM-19) */
+    int timeout_ms;         /* 1..600000 */
+    size_t response_max;    /* bytes, at most NODE_ANSWER_MAX */
+    unsigned redirects_max; /* followed, 0..5 */
+    bool keyed;             /* send Idempotency-Key: <invocation id> (IDEM-19) */
 };
 #define NODE_ANSWER_MAX  (512u * 1024)
 #define NODE_INVOKES_MAX 1024u /* requests of one activation of a node */

@@ -345,6 +345,7 @@ enum turn step_landed(struct step *st, int rc) {
     if (cmd) cmd_committed(cmd, p);
     bool stays = !run_status_final(re->state->status);
     if (stays) waits_landed(st);
+    else waits_over(st);
     re->memory.keeps = stays && p->lets_go;
     stays = stays && !p->lets_go;
     plan_unref(p);

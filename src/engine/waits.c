@@ -72,6 +72,11 @@ void waits_landed(struct step *st) {
     if (k->landed) k->landed(st);
 }
 
+void waits_over(struct step *st) {
+    FOR_KINDS(st->engine, k)
+    if (k->over) k->over(st);
+}
+
 void waits_forget(struct run_exec *re) {
     FOR_KINDS(re->engine, k)
     if (k->forget) k->forget(re);

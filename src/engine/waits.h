@@ -42,6 +42,8 @@ struct wait_kind {
     void (*timed_out)(struct step *st, int node);
     /* The plan with the claims is committed. */
     void (*landed)(struct step *st);
+    /* The plan that ends the run is committed. */
+    void (*over)(struct step *st);
     /* After the fold: restore open waits from log and store. */
     int (*load)(struct step *st, struct wopr_error *err);
     void (*forget)(struct run_exec *re);    /* the state is dropped; requests in flight may stay */
@@ -62,6 +64,7 @@ void waits_enter(struct step *st);
 void waits_on_timer(struct step *st, int kind, int node);
 void waits_timed_out(struct step *st, int node);
 void waits_landed(struct step *st);
+void waits_over(struct step *st);
 MUST_CHECK int waits_load(struct step *st, struct wopr_error *err);
 void waits_forget(struct run_exec *re);
 void waits_free(struct run_exec *re);

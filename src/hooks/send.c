@@ -166,7 +166,8 @@ static int delivery_submit(struct hooks *h, struct hook *k, const struct next *n
                                                 {STR("X-openwop-Signature"), str_c(signature)},
                                                 {STR("X-openwop-Signature-Algorithm"), STR("v1")},
                                                 {STR("traceparent"), str_c(trace.text)}};
-        const struct egress_request r = {.tenant = k->row.tenant,
+        const struct egress_request r = {.caller = EGRESS_CALLER_WEBHOOK,
+                                         .tenant = k->row.tenant,
                                          .method = STR("POST"),
                                          .url = k->row.url,
                                          .headers = headers,

@@ -210,16 +210,40 @@ static void limits_set(struct host *h) {
 #include "host/config.def"
 }
 
+/* Name the setting that is wrong. */
+static int setting_wrong(const char *name, int rc, struct wopr_error *err) {
+    char why[sizeof err->message];
+    memcpy(why, err->message, sizeof why);
+    return wopr_error_at(err, rc, name, "setting \"%s\": %s", name, why);
+}
+
 static int build_egress(struct host *h, struct wopr_error *err) {
-    struct egress_config ec = {.user_agent = "wopr/" WOPR_VERSION};
+    struct egress_config ec = {
+        .user_agent = "wopr/" WOPR_VERSION,
+        .transfers_max = (unsigned)h->cfg.egress_transfers,
+        .peer_transfers_max = (unsigned)h->cfg.egress_host_transfers,
+        .proxy = h->cfg.egress_proxy,
+        .proxy_user = h->cfg.egress_proxy_user,
+        .ca_file = h->cfg.egress_ca_file,
+    };
     if (!h->cfg.egress_enabled) return 0;
     int rc = egress_allow_parse(str_c(h->cfg.egress_allow), &ec.allow, err);
-    if (rc != 0) { /* name the setting */
-        char why[sizeof err->message];
-        memcpy(why, err->message, sizeof why);
-        return wopr_error_at(err, rc, "egress-allow", "setting \"egress-allow\": %s", why);
-    }
+    if (rc == 0 && h->cfg.egress_loopback)
+        rc = egress_allow_parse(STR("127.0.0.0/8,::1"), &ec.allow, err);
+    if (rc != 0) return setting_wrong("egress-allow", rc, err);
+    rc = egress_proxy_check(h->cfg.egress_proxy, err);
+    if (rc != 0) return setting_wrong("egress-proxy", rc, err);
+    rc = egress_ca_check(h->cfg.egress_ca_file, err);
+    if (rc != 0) return setting_wrong("egress-ca-file", rc, err);
     return egress_new(&ec, &h->egress, err);
+}
+
+/* A rule of the contract that an operator has set aside (D65) is told at each start. */
+static void relaxations_tell(const struct host *h) {
+    if (h->egress != NULL && egress_allow_loopback(egress_allowed(h->egress)))
+        log_warn("a relaxation is in force: requests of users may reach this machine itself",
+                 "relaxation", "egress-loopback", "setting",
+                 h->cfg.egress_loopback ? "egress-loopback" : "egress-allow");
 }
 
 static struct otel_config otel_settings(const struct host *h) {
@@ -415,6 +439,7 @@ int host_start(struct host *h, struct wopr_error *err) {
     if (rc == 0) rc = journal_start(h->journal, err);
     if (rc != 0) return rc;
     h->journal_running = true;
+    relaxations_tell(h);
     if (h->egress != NULL) rc = egress_start(h->egress, err);
     if (rc == 0) rc = engine_start(h->engine, err);
     if (rc != 0) return rc;

@@ -149,6 +149,19 @@ static void render_engine(const struct engine_stats *s, struct buf *b) {
     render_bounds(s, b);
 }
 
+static void render_callers(const struct egress_stats *s, struct buf *b) {
+    static const char answered[] = "wopr_egress_answered_total";
+    static const char failed[] = "wopr_egress_failed_total";
+    metric_head(b, answered, "counter", "Requests that were answered, by who sent them.");
+    for (int c = EGRESS_CALLER_NONE + 1; c < EGRESS_CALLERS_END; c++)
+        metric_labelled(b, answered, "caller", egress_caller_row((enum egress_caller)c)->label,
+                        s->by_caller[c].answered);
+    metric_head(b, failed, "counter", "Requests without an answer, by who sent them.");
+    for (int c = EGRESS_CALLER_NONE + 1; c < EGRESS_CALLERS_END; c++)
+        metric_labelled(b, failed, "caller", egress_caller_row((enum egress_caller)c)->label,
+                        s->by_caller[c].failed);
+}
+
 /* Without egress all stay 0: a dashboard need not know the setting. */
 static void render_egress(struct egress *egress, struct buf *b) {
     static const char ended[] = "wopr_egress_requests_total";
@@ -159,6 +172,12 @@ static void render_egress(struct egress *egress, struct buf *b) {
     metric_labelled(b, ended, "result", "answered", s.answered);
     metric_labelled(b, ended, "result", "refused", s.refused);
     metric_labelled(b, ended, "result", "failed", s.failed);
+    metric_counter(b, "wopr_egress_redirects_total", "Redirects followed.", s.redirects);
+    render_callers(&s, b);
+    metric_gauge(b, "wopr_egress_hosts_full", "Hosts at which every place is taken.",
+                 (double)s.peers_full);
+    metric_gauge(b, "wopr_egress_loopback", "1: requests may reach this machine itself.",
+                 egress != NULL && egress_allow_loopback(egress_allowed(egress)) ? 1 : 0);
     metric_gauge(b, "wopr_egress_active", "Requests under way.", (double)s.active);
     metric_gauge(b, "wopr_egress_queue_length", "Requests waiting for a place.", (double)s.queued);
 }

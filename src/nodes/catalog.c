@@ -54,7 +54,8 @@ static int described_add(struct node_catalog *c, const struct node_registry *r, 
                                       .config = config_of(&all, raw, c->a),
                                       .outputs = json_get(raw, "outputs"),
                                       .example = json_get(raw, "example"),
-                                      .takes_ports = json_get(raw, "ports").n > 0},
+                                      .takes_ports = json_get(raw, "ports").n > 0,
+                                      .templates = json_get(raw, "templates").n > 0},
                      err);
     }
     return rc;

@@ -37,6 +37,8 @@ struct wf_types node_catalog_types(struct node_catalog *c);
 #undef NODE_TYPE
 /* gates.c: the config check of core.interrupt. */
 const char *interrupt_config_wrong(struct str config);
+/* http_request.c: that of vendor.wopr.http. */
+const char *http_config_wrong(struct str config);
 
 /* --- args.c: reading ports and config --- */
 /* Raw value of an argument: the input port wins over config; STR_NONE when neither has it. */

@@ -104,7 +104,8 @@ static int request_submit(struct otel *o) {
         STR("Content-Type"), o->cfg.json ? STR("application/json") : STR("application/x-protobuf")};
     for (size_t i = 0; i < o->headers.n; i++)
         h[n++] = (struct egress_header){o->headers.name[i], o->headers.value[i]};
-    const struct egress_request r = {.tenant = STR("-"),
+    const struct egress_request r = {.caller = EGRESS_CALLER_TELEMETRY,
+                                     .tenant = STR("-"),
                                      .method = STR("POST"),
                                      .url = o->traces_url,
                                      .headers = h,

@@ -2,12 +2,14 @@
  * test_outside.c: what a node does outside is done once, whatever happens to the host.  STORE-42,
  * IDEM-16, IDEM-17, IDEM-19, D55, HOOK-16, HOOK-17.
  */
+#include "base/clock.h"
 #include "codec/bytes.h"
 #include "harness.h"
 #include "peer.h"
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static struct server sv;
 static struct peer *peer;
@@ -139,6 +141,30 @@ Test(outside, a_cancel_does_not_wait_for_the_answer /* RUN-20 */) {
     struct reply r = ask(&sv, "POST", fmt("/v1/runs/%s/cancel", run), "{}", NULL);
     cr_expect_eq(r.status, 200);
     cr_expect(str_eqc(text_at(wait_terminal(&sv, run), "status"), "cancelled"));
+    peer_hold(peer, false);
+}
+
+static double metric(const char *name) {
+    struct server ops = sv;
+    snprintf(ops.base, sizeof ops.base, "http://127.0.0.1:%d", sv.ops_port);
+    struct str text =
+        ask(&ops, "GET", "/metrics", NULL, (const char *const[]){"Authorization:", NULL}).body;
+    const char *at = strstr(text.p, fmt("\n%s ", name));
+    cr_assert_not_null(at, "%s", name);
+    return strtod(at + strlen(name) + 2, NULL);
+}
+
+/* The peer stays silent and the request has a quarter of a minute: nobody waits for that. */
+Test(outside, a_cancel_reaches_the_transfer /* RUN-20 X10 */) {
+    peer_hold(peer, true);
+    const char *run = order();
+    cr_assert(peer_wait(peer, 1));
+    cr_expect_eq(metric("wopr_egress_active"), 1.0);
+    cr_expect_eq(ask(&sv, "POST", fmt("/v1/runs/%s/cancel", run), "{}", NULL).status, 200);
+    uint64_t began_ms = clock_mono_ms();
+    while (metric("wopr_egress_active") > 0 && clock_mono_ms() - began_ms < 60000) nap_ms(20);
+    cr_expect_lt(clock_mono_ms() - began_ms, 60000u);
+    cr_expect_eq(metric("wopr_egress_failed_total{caller=\"node\"}"), 1.0);
     peer_hold(peer, false);
 }
 

@@ -164,8 +164,11 @@ static int ask(struct asked *q, const char *tenant, const char *host, const char
     struct wopr_error err;
     sem_init(&q->done, 0, 0);
     snprintf(url, sizeof url, "http://%s:%d%s", host, sv.port, path);
-    struct egress_request r = {
-        .tenant = str_c(tenant), .method = STR("GET"), .url = str_c(url), .timeout_ms = timeout_ms};
+    struct egress_request r = {.caller = EGRESS_CALLER_NODE,
+                               .tenant = str_c(tenant),
+                               .method = STR("GET"),
+                               .url = str_c(url),
+                               .timeout_ms = timeout_ms};
     return egress_submit(eg, &r, on_done, q, &err);
 }
 

@@ -72,7 +72,8 @@ static void ask(const char *host, struct outcome *o) {
     char url[64];
     struct wopr_error err;
     struct timespec end;
-    struct egress_request q = {.method = STR("GET"), .timeout_ms = 10000};
+    struct egress_request q = {
+        .caller = EGRESS_CALLER_NODE, .method = STR("GET"), .timeout_ms = 10000};
     snprintf(url, sizeof url, "http://%s:%d/", host, port);
     q.url = str_c(url);
     sem_init(&o->done, 0, 0);

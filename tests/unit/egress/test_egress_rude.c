@@ -149,7 +149,8 @@ static struct outcome ask(const char *host, const char *path, int timeout_ms) {
     struct timespec end;
     struct outcome o = {.rc = 1};
     (void)snprintf(url, sizeof url, "http://%s:%d%s", host, port, path);
-    struct egress_request q = {.method = STR("GET"),
+    struct egress_request q = {.caller = EGRESS_CALLER_NODE,
+                               .method = STR("GET"),
                                .url = str_c(url),
                                .timeout_ms = timeout_ms,
                                .response_max = ANSWER_MAX};
