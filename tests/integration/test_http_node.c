@@ -180,7 +180,7 @@ Test(http_node, what_no_run_could_do_is_refused_with_its_workflow /* NODE-18 */)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].says == NULL) continue;
         struct reply r = put(with(rows[i].old, rows[i].new));
-        cr_expect_eq(r.status, 400, "%s: %d", rows[i].new, r.status);
+        cr_expect_eq(r.status, 400, "%s: %ld", rows[i].new, r.status);
         cr_expect_not_null(strstr(r.body.p, rows[i].says), "%s: " STR_FMT, rows[i].new,
                            STR_ARG(r.body));
     }
