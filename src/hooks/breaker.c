@@ -36,3 +36,8 @@ bool hook_pulse_failure(struct hook_pulse *p, const struct hook_policy *policy, 
 }
 
 void hook_pulse_wake(struct hook_pulse *p) { p->open_until_ms = p->failures = p->next_ms = 0; }
+
+void hook_pulse_again(struct hook_pulse *p) {
+    hook_pulse_wake(p);
+    p->attempts = 0;
+}

@@ -37,6 +37,8 @@ bool hook_pulse_failure(struct hook_pulse *p, const struct hook_policy *policy, 
                         uint32_t dither, bool *counts);
 /* Somebody asked to try again at once: nothing waits; the attempts of the event still count. */
 void hook_pulse_wake(struct hook_pulse *p);
+/* The same during an attempt that failed: the event begins anew. */
+void hook_pulse_again(struct hook_pulse *p);
 /* Give the event up whatever is left of its attempts: it can never be sent. */
 void hook_pulse_skip(struct hook_pulse *p);
 

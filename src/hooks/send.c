@@ -292,8 +292,8 @@ static void attempt_failed(struct hooks *h, struct hook *k, const struct hook_se
     int64_t now_ms = clock_wall_ms(), attempts = k->pulse.attempts + 1;
     bool counts = false, given_up = s->hopeless;
     if (s->hopeless) hook_pulse_skip(&k->pulse);
+    else if (k->woken_late) hook_pulse_again(&k->pulse); /* the wish came before this failure */
     else given_up = hook_pulse_failure(&k->pulse, &h->policy, now_ms, (uint32_t)rng_u64(), &counts);
-    if (k->woken_late) hook_pulse_wake(&k->pulse); /* the wish came before this failure */
     k->woken_late = false;
     k->failed += counts;
     h->stat_failed++;

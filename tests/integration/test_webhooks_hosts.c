@@ -125,8 +125,13 @@ static int64_t wake_again_ms(const char *id) {
 }
 
 Test(webhooks_hosts, a_wish_at_another_host_is_heard_without_waiting_for_a_look /* D66 */) {
-    static const char *const SLOW[] = {"--egress-allow", "127.0.0.1", "--webhook-retry-ms",
-                                       "3600000", NULL}; /* only a wish brings a second attempt */
+    static const char *const SLOW[] = {"--egress-allow",
+                                       "127.0.0.1",
+                                       "--webhook-retry-ms",
+                                       "3600000", /* only a wish brings a second attempt ... */
+                                       "--webhook-attempts",
+                                       "100",
+                                       NULL}; /* ... and no event becomes a dead letter meanwhile */
     int64_t least = INT64_MAX;
     size_t woken = 2;
     server_kill(&a);

@@ -277,6 +277,7 @@ Test(hooks, an_open_breaker_is_closed_by_a_wish_from_anywhere /* D66 HOOK-15 */)
 Test(hooks, a_wish_during_an_attempt_that_fails_is_another_attempt_at_once /* D66 */) {
     int64_t queued;
     W.cfg.retry_ms = 3600000;
+    W.cfg.attempts_max = 1;  /* without the wish it would be given up */
     W.cfg.timeout_ms = 2000; /* so long the first attempt is under way */
     world_start();
     rx_act("/x", RX_HANG);
@@ -288,4 +289,5 @@ Test(hooks, a_wish_during_an_attempt_that_fails_is_another_attempt_at_once /* D6
     rx_act("/x", RX_OK);
     cr_assert(rx_wait("/x", 2), "the wish was heard and forgotten");
     WORLD_UNTIL(world_get("a", id).state.delivered >= 1) {}
+    cr_expect_eq(world_get("a", id).state.dead, 0);
 }
