@@ -21,9 +21,9 @@ struct heap {
 void heap_init(struct heap *h);
 void heap_fini(struct heap *h); /* nodes belong to the caller */
 /* node must be in no heap, and stays the caller's.  NO_MEMORY: unchanged. */
-MUST_CHECK int heap_add(struct heap *h, struct heap_node *node, int64_t key) MUST_CHECK;
+MUST_CHECK int heap_add(struct heap *h, struct heap_node *node, int64_t key);
 /* Until there are so many nodes, heap_add does not fail. */
-MUST_CHECK int heap_reserve(struct heap *h, size_t nodes) MUST_CHECK;
+MUST_CHECK int heap_reserve(struct heap *h, size_t nodes);
 struct heap_node *heap_min(const struct heap *h); /* NULL when empty */
 struct heap_node *heap_pop(struct heap *h);
 void heap_remove(struct heap *h, struct heap_node *node); /* node must be in h */

@@ -53,6 +53,8 @@ void intr_free(struct intr_state *i);
 struct intr_index;
 void intr_index_free(struct intr_index *x); /* takes NULL */
 int intr_index_extend(struct run_state *s); /* add newer interrupts; NO_MEMORY */
+/* i has its id now; NO_MEMORY. */
+int intr_index_named(struct run_state *s, const struct intr_state *i);
 void intr_phase_set(struct run_state *s, struct intr_state *i, enum intr_phase phase);
 size_t intr_count_before(const struct run_state *s, int node); /* in earlier activations */
 struct intr_state *intr_nth_of(const struct run_state *s, int node, size_t nth); /* or NULL */

@@ -88,7 +88,8 @@ int intr_suspended(struct fold *f) {
     if (!i || i->id.n > 0 || json_get(f->event->payload, "interruptId").n == 0) return 0;
     int rc = fold_string(f, "interruptId", &id);
     if (rc != 0) return rc;
-    return text_set(&i->id, id) == 0 ? 0 : fold_no_memory(f);
+    bool ok = text_set(&i->id, id) == 0 && intr_index_named(f->run, i) == 0;
+    return ok ? 0 : fold_no_memory(f);
 }
 
 int fold_interrupt_resolved(struct fold *f) {

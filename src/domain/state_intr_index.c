@@ -1,7 +1,7 @@
 /*
- * state_intr_index.c: finds the interrupts of a run by key, and those of a node in the order they
- * were asked, so that a gate in a long loop does not get slower with each round.  Built from
- * run_state.intrs on demand; it holds no facts of its own.
+ * state_intr_index.c: finds the interrupts of a run by key and by id, and those of a node in the
+ * order they were asked, so that a gate in a long loop, or one of many side by side, does not get
+ * slower with each.  Built from run_state.intrs on demand; it holds no facts of its own.
  */
 #include "base/map.h"
 #include "base/mem.h"
@@ -11,6 +11,7 @@
 
 struct intr_index {
     struct map *keys;   /* position plus one */
+    struct map *ids;    /* the same; NULL while few have one */
     size_t nr, open_nr; /* indexed interrupts, and the open ones among them */
     size_t *prev;       /* of an interrupt: its node's previous one, plus one */
     size_t prev_nr, prev_cap;
@@ -19,6 +20,8 @@ struct intr_index {
         int32_t activation;    /* of the last */
     } * nodes;
 };
+
+enum { IDS_FROM = 16 }; /* fewer are compared one by one */
 
 static struct intr_index *index_of(const struct run_state *s) {
     return s->interrupts.index && s->interrupts.index->nr == s->interrupts.n ? s->interrupts.index
@@ -38,6 +41,7 @@ static struct intr_index *index_new(size_t nodes_nr) {
 void intr_index_free(struct intr_index *x) {
     if (!x) return;
     map_free(x->keys);
+    map_free(x->ids);
     mem_free(x->prev);
     mem_free(x->nodes);
     mem_free(x);
@@ -66,6 +70,30 @@ int intr_index_extend(struct run_state *s) {
     return rc;
 }
 
+static int id_add(struct intr_index *x, const struct run_state *s, const struct intr_state *i) {
+    struct str id = text_str(&i->id);
+    void *at = (void *)(uintptr_t)(size_t)(i - s->interrupts.v + 1);
+    return id.n > 0 ? map_put(x->ids, id, at, NULL) : 0;
+}
+
+int intr_index_named(struct run_state *s, const struct intr_state *i) {
+    struct intr_index *x = index_of(s);
+    if (!x || s->interrupts.n < IDS_FROM) return 0;
+    int rc = 0;
+    if (x->ids) {
+        rc = id_add(x, s, i);
+    } else if (!(x->ids = map_new())) {
+        rc = WOPR_E_NO_MEMORY;
+    } else {
+        for (size_t k = 0; rc == 0 && k < s->interrupts.n; k++)
+            rc = id_add(x, s, &s->interrupts.v[k]);
+    }
+    if (rc == 0) return 0;
+    map_free(x->ids);
+    x->ids = NULL;
+    return rc;
+}
+
 void intr_phase_set(struct run_state *s, struct intr_state *i, enum intr_phase phase) {
     struct intr_index *x = index_of(s);
     if (x && i->phase == INTR_OPEN && phase != INTR_OPEN) x->open_nr--;
@@ -89,8 +117,13 @@ struct intr_state *run_state_intr(const struct run_state *s, struct str key) {
     return NULL;
 }
 
-/* Search from the end: most often it is a recent one. */
+/* Without an index from the end: most often it is a recent one. */
 struct intr_state *run_state_intr_by_id(const struct run_state *s, struct str id) {
+    struct intr_index *x = index_of(s);
+    if (x && x->ids) {
+        size_t at = id.n > 0 ? (size_t)(uintptr_t)map_get(x->ids, id) : 0;
+        return at > 0 ? &s->interrupts.v[at - 1] : NULL;
+    }
     for (size_t i = s->interrupts.n; id.n > 0 && i > 0; i--)
         if (str_eq(text_str(&s->interrupts.v[i - 1].id), id)) return &s->interrupts.v[i - 1];
     return NULL;
