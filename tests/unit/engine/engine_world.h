@@ -73,6 +73,8 @@ void world_wait_status(struct str run_id, enum run_status status);
 void world_wait_event(struct str run_id, enum ev_kind kind, unsigned n);
 int world_wait_sem(sem_t *sem); /* 0 = posted; time that is virtual goes on meanwhile */
 void world_wait_more(const struct run_head *h); /* until the log is longer than h saw */
+bool world_shows_more(const struct run_head *h,
+                      int s); /* the same within s seconds; virtual time */
 struct event_list world_events(struct str run_id);
 unsigned world_count(struct str run_id, enum ev_kind kind);
 const struct event *world_event(struct str run_id, enum ev_kind kind, unsigned n); /* n from 1 */
