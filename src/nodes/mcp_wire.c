@@ -128,8 +128,9 @@ static void no_answer(struct mcp *m, unsigned step, const struct node_answer *an
 }
 
 static void bad_status(struct mcp *m, unsigned step, int status) {
-    bool again =
-        (step != MCP_CALL || m->repeatable) && (status >= 500 || status == 429 || status == 408);
+    bool refused = status == 429 || status == 503; /* it was not executed */
+    bool may = step != MCP_CALL || m->repeatable;
+    bool again = refused || (may && (status >= 500 || status == 408));
     struct str text = arena_printf(m->call->a, "it answered with status %d%s", status,
                                    status == 401 || status == 403
                                        ? "; the operator's credential for it is missing or refused"
