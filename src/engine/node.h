@@ -10,6 +10,7 @@
 
 #include "domain/plan.h"
 #include "egress/egress.h"
+#include "egress/remotes.h"
 
 enum node_outcome {
     NODE_OUT_DONE, /* node.completed with outputs */
@@ -84,15 +85,23 @@ struct node_request {
     size_t response_max;    /* bytes, at most NODE_ANSWER_MAX */
     unsigned redirects_max; /* followed, 0..5 */
     bool keyed;             /* send Idempotency-Key: <invocation id> (IDEM-19) */
+    bool once; /* it is no request that may be repeated: where its outcome is unknown (a crash, a
+                 * lost connection), it is not sent again, and the answer is outcome_unknown */
+    int64_t rpc_id;   /* > 0: a JSON-RPC request with this id; of a body that is a stream, its
+                       * response is kept, and nothing after it is waited for (codec/rpc.h) */
+    const char *keep; /* name of a header of the answer that is kept too, or NULL; literal */
 };
 #define NODE_ANSWER_MAX  (512u * 1024)
 #define NODE_INVOKES_MAX 1024u /* requests of one activation of a node */
 struct node_answer {
     unsigned ordinal;      /* which request of the activation, from 0 in program order */
     int status;            /* HTTP status; 0: none came, see error_code */
-    struct str error_code; /* egress_refused, unreachable, timeout, response_too_large, ... */
+    struct str error_code; /* egress_refused, unreachable, timeout, response_too_large,
+                              outcome_unknown, ... */
     struct str error_message;
+    bool untouched; /* no byte of the request has left this host */
     struct str content_type;
+    struct str kept; /* the header of the answer that was to be kept, or empty */
     struct str body; /* text; with body_is_base64 base64 of bytes that are not UTF-8 */
     bool body_is_base64;
 };
@@ -135,6 +144,7 @@ struct node_call {
     size_t source_pins_nr;
     int64_t now_ms; /* logical clock (FORK-14): time of the attempt's last event, or of the wait
                        that is over.  Never the wall clock: a repeated execution sees the same */
+    const struct remotes *remotes;      /* other systems that the operator named; NULL: none */
     const struct node_child_end *child; /* the child requested last; NULL at a first entry */
     void *type_ctx;
 };
