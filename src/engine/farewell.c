@@ -17,7 +17,8 @@ static void farewell_sent(void *ctx, const struct egress_response *r) { /* on th
 }
 
 static void farewell_submit(struct step *st, const struct node_request *r) {
-    const struct egress_request q = {.caller = EGRESS_CALLER_NODE,
+    const struct egress_request q = {.caller = r->caller != EGRESS_CALLER_NONE ? r->caller
+                                                                               : EGRESS_CALLER_NODE,
                                      .tenant = st->state->meta.tenant,
                                      .method = r->method,
                                      .url = r->url,

@@ -77,7 +77,8 @@ struct node_child_end {
  * succeeded (a status below 400) is never sent again, whatever happens to attempt, process or
  * host. */
 struct node_request {
-    struct str provider_key; /* "http:POST:orders": the same for each attempt */
+    enum egress_caller caller; /* row of callers.def; 0: NODE */
+    struct str provider_key;   /* "http:POST:orders": the same for each attempt */
     struct str method, url, body;
     struct egress_header *headers;
     size_t headers_nr;

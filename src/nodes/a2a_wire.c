@@ -28,7 +28,8 @@ static void headers_of(struct a2a *t, struct node_request *r, bool own) {
 const struct node_answer *a2a_ask(struct a2a *t, unsigned ordinal, struct str url, struct str body,
                                   bool once) {
     bool post = body.p != NULL, card = str_eq(url, t->agent->url);
-    struct node_request r = {.method = post ? STR("POST") : STR("GET"),
+    struct node_request r = {.caller = EGRESS_CALLER_A2A,
+                             .method = post ? STR("POST") : STR("GET"),
                              .url = url,
                              .body = body,
                              .timeout_ms = A2A_TIMEOUT_MS,
