@@ -53,6 +53,13 @@ class McpHost(Host):
         return self.ask("GET", "/v1/runs/%s/events" % run)[1]["events"]
 
 
+    def end(self):
+        self.p.terminate()
+        rc = self.p.wait(WAIT_S)
+        expect(rc == 0, "the host ended with %d: %s" % (rc, self.text()[-2000:]))
+        self.p.stdout.close()
+        self.log.close()
+
     def kill(self):
         self.p.kill()
         self.p.wait(WAIT_S)
