@@ -22,6 +22,7 @@ struct remote {
     struct str url;                /* without user, password and fragment */
     struct str shown;              /* the same without its query, which may hold a key */
     struct str header, credential; /* "Authorization" and "Bearer ...", or empty */
+    struct str secret;             /* the credential without "Bearer" */
     struct remote_names tenants;   /* who may use it; none = everybody */
     struct remote_names tools;     /* MCP: what may be called there; none = all that it offers */
     bool needs_signature;          /* A2A: an unsigned card is refused */

@@ -36,6 +36,7 @@ struct invoke_call {  /* one request: in a plan, then in flight, then answered *
     struct str invocation_id;
     struct egress_request request;
     struct rpc_reader *rpc;      /* reads its answer, or NULL */
+    struct str secret;           /* that its answer must not show, or empty */
     enum invocation_state state; /* the outcome */
     struct text outcome;
 };
@@ -262,6 +263,7 @@ static bool request_copy(struct step *st, struct invoke_call *c, const struct no
         .response_max = max,
         .keep = r->keep,
     };
+    c->secret = r->secret.n > 0 ? arena_str(c->a, r->secret) : STR_NONE;
     if (r->rpc_id > 0) {
         c->rpc = MEM_NEW(struct rpc_reader);
         if (!c->rpc) return false;
@@ -403,21 +405,43 @@ static void answer_read(const struct invoke_call *c, struct egress_response *r) 
     if (c->rpc && r->rc == 0) r->body = rpc_reader_body(c->rpc);
 }
 
+/* A peer that repeats what it was sent (a header, say) must not put a credential into the log. */
+static void secret_hide(const struct invoke_call *c, struct egress_response *r, struct buf *room) {
+    struct str left = r->body, s = c->secret;
+    size_t at = 0;
+    if (s.n == 0 || r->rc != 0) return;
+    for (size_t i = 0; i + s.n <= left.n; i++) {
+        if (left.p[i] != s.p[0] || memcmp(left.p + i, s.p, s.n) != 0) continue;
+        buf_add(room, left.p + at, i - at);
+        buf_addz(room, "[REDACTED]");
+        at = i + s.n;
+        i = at - 1;
+    }
+    if (at == 0) return;
+    buf_add(room, left.p + at, left.n - at);
+    r->body = buf_str(room);
+    if (buf_failed(room)) *r = (struct egress_response){.rc = WOPR_E_NO_MEMORY};
+}
+
 static void call_answered(void *ctx, const struct egress_response *as_came) { /* egress thread */
     struct invoke_call *c = ctx;
     struct engine *e = c->e;
     struct egress_response read = *as_came, *r = &read;
-    struct buf b;
+    struct buf b, room;
     answer_read(c, r);
+    buf_init(&room, INVOKE_OUTCOME_MAX);
+    secret_hide(c, r, &room);
     pthread_mutex_lock(&e->mu);
     list_del(&c->link);
     pthread_mutex_unlock(&e->mu);
     if (r->rc == WOPR_E_CLOSED || r->rc == WOPR_E_NO_MEMORY) { /* stopping: keep the claim */
+        buf_fini(&room);
         call_free(c);
         return;
     }
     buf_init(&b, INVOKE_OUTCOME_MAX);
     outcome_render(r, &b);
+    buf_fini(&room);
     c->state = r->rc == 0     ? INVOCATION_COMPLETED
                : r->untouched ? INVOCATION_RELEASED
                               : INVOCATION_ESCAPED;

@@ -88,9 +88,10 @@ struct node_request {
     bool keyed;             /* send Idempotency-Key: <invocation id> (IDEM-19) */
     bool once; /* it is no request that may be repeated: where its outcome is unknown (a crash, a
                  * lost connection), it is not sent again, and the answer is outcome_unknown */
-    int64_t rpc_id;   /* > 0: a JSON-RPC request with this id; of a body that is a stream, its
+    int64_t rpc_id;    /* > 0: a JSON-RPC request with this id; of a body that is a stream, its
                        * response is kept, and nothing after it is waited for (codec/rpc.h) */
-    const char *keep; /* name of a header of the answer that is kept too, or NULL; literal */
+    struct str secret; /* what the answer must not show: it is replaced before it is recorded */
+    const char *keep;  /* name of a header of the answer that is kept too, or NULL; literal */
 };
 #define NODE_ANSWER_MAX  (512u * 1024)
 #define NODE_INVOKES_MAX 1024u /* requests of one activation of a node */

@@ -9,6 +9,7 @@
 
 #define REMOTES_FILE_MAX (256u * 1024)
 #define CREDENTIAL_MAX   4096u
+#define CREDENTIAL_MIN   8u /* it is looked for in answers */
 #define LIST_NAMES_MAX   256u
 
 struct loader {
@@ -127,13 +128,15 @@ static int credential_take(struct loader *l, struct remote *r, struct str path) 
     if (rc != 0) return wrong(l, why.message);
     struct str text = str_trim(buf_str(&b));
     while (text.n > 0 && (text.p[text.n - 1] == '\n' || text.p[text.n - 1] == '\r')) text.n--;
-    bool ok = header_safe(text);
+    bool ok = header_safe(text) && text.n >= CREDENTIAL_MIN;
+    if (ok) r->secret = arena_str(l->a, text);
     if (ok)
         r->credential =
             arena_printf(l->a, "%s" STR_FMT, str_eqc(r->header, "Authorization") ? "Bearer " : "",
                          STR_ARG(text));
     buf_fini(&b);
-    if (!ok) return wrong(l, "the file holds no credential: one line of visible characters");
+    if (!ok)
+        return wrong(l, "the file holds no credential: one line of 8 or more visible characters");
     return r->credential.p ? 0 : no_memory(l);
 }
 

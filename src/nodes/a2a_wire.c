@@ -35,6 +35,7 @@ const struct node_answer *a2a_ask(struct a2a *t, unsigned ordinal, struct str ur
                              .timeout_ms = A2A_TIMEOUT_MS,
                              .response_max = A2A_ANSWER_MAX,
                              .keyed = post,
+                             .secret = t->agent->secret,
                              .once = once && !t->repeatable};
     r.provider_key = arena_printf(t->call->a, "a2a:" STR_FMT ":%s", STR_ARG(t->agent->name),
                                   card   ? "card"

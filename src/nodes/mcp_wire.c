@@ -91,6 +91,7 @@ static const struct node_answer *post(struct mcp *m, unsigned step, const char *
                              .timeout_ms = m->timeout_ms,
                              .response_max = id > 0 ? MCP_ANSWER_MAX : MCP_NOTE_MAX,
                              .rpc_id = id,
+                             .secret = m->server->secret,
                              .keyed = step == MCP_CALL,
                              .once = step == MCP_CALL && !m->repeatable,
                              .keep = step == MCP_OPEN ? "Mcp-Session-Id" : NULL};

@@ -174,7 +174,9 @@ def a_credential_stays_with_its_origin(wopr, folder):
     with open(table, "w", encoding="utf-8") as f:
         json.dump({"a2a": [{"name": "a", "url": a.card_url, "credentialFile": key}]}, f)
     h = A2aHost(wopr, folder, ["--egress-loopback", "--remotes-file", table], {})
-    expect(out(h.until(h.give())).get("state") == "COMPLETED", "with it")
+    a.messages = [{"role": "agent", "parts": [{"text": "you said canary-secret"}]}]
+    snap = h.until(h.give())
+    expect(out(snap).get("text") == "you said [REDACTED]" and "canary" not in json.dumps(snap), "with it: %s" % snap)
     a.card = {"skills": [{"id": "echo"}], "url": b.url}
     expect(out(h.until(h.give())).get("state") == "COMPLETED", "at another host without it")
     expect("canary" not in json.dumps(b.calls) and "canary" in json.dumps(a.calls), "%s" % b.calls)

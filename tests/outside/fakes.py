@@ -101,7 +101,7 @@ def tool(name, **more):
 TOOLS = [tool("echo", inputSchema=TEXT), tool("old-echo", inputSchema={**TEXT, "$schema": "http://json-schema.org/draft-07/schema#"})] + [
     tool(n) for n in ("stream", "stream-chatty", "stream-open", "fails", "refuses", "stall", "reset", "reset-after", "wrong-id", "endless",
                       "bomb", "no-json", "no-content", "bad-block", "empty", "cut-stream", "status-500", "status-401", "marks", "slow", "image",
-                      "hold", "huge-event")] + [
+                      "hold", "huge-event", "reflect")] + [
     tool("typed", outputSchema={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}),
     tool("typed-wrong", outputSchema={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}),
     tool("typed-none", outputSchema={"type": "object"})]
@@ -233,6 +233,8 @@ class McpHandler(Handler):
         elif name == "image":
             self.result(m, {"content": [{"type": "image", "data": "AA==", "mimeType": "image/png"}, {"type": "text", "text": "one"},
                                         {"type": "text", "text": "two"}]})
+        elif name == "reflect":
+            self.result(m, text(str(dict(self.headers.items()))))
         elif name == "slow":
             time.sleep(0.3)
             self.result(m, text("slow"))

@@ -230,7 +230,7 @@ def versions_and_sessions(wopr, folder):
 def the_table_of_the_operator(wopr, folder):
     a, b = Mcp(secret="canary-secret-of-a"), Mcp()
     key, table = os.path.join(folder, "key"), os.path.join(folder, "remotes.json")
-    rows = {"mcp": [{"name": "a", "url": a.url, "credentialFile": key, "tools": ["echo"]}, {"name": "b", "url": b.url, "tenants": ["nobody"]}]}
+    rows = {"mcp": [{"name": "a", "url": a.url, "credentialFile": key, "tools": ["echo", "reflect"]}, {"name": "b", "url": b.url, "tenants": ["nobody"]}]}
 
     def write(value):
         with open(table, "w", encoding="utf-8") as f:
@@ -242,6 +242,8 @@ def the_table_of_the_operator(wopr, folder):
     h = host(wopr, folder, "--remotes-file", table)
     snap = h.call("echo", {"text": "x"})
     expect(out(snap).get("text") == "x", "with the credential: %s" % snap)
+    back = out(h.call("reflect"))
+    expect("Bearer [REDACTED]" in back["text"] and "canary" not in json.dumps(back), "a server that repeats what it was sent: %s" % back)
     expect(err(h.call("slow"))[0] == "tool_not_allowed" and a.count("tools/call", "slow") == 0, "a tool that the operator does not allow")
     got = err(h.call("echo", {"text": "x"}, server="b"))
     expect(got[0] == "capability_not_provided" and b.url not in got[1] and got[1].endswith(" a") and not b.calls, "another tenant's: %s" % (got,))
@@ -257,7 +259,9 @@ def the_table_of_the_operator(wopr, folder):
         for name in [os.path.join(path, n) for n in os.listdir(path)] if os.path.isdir(path) else []:
             with open(name, "rb") as data:
                 expect(b"canary-secret" not in data.read(), "the credential is in " + name)
-    for value, word in (("{", "remotes-file"), ([], "object"), ({"mcp": {}}, "list"), ({"x": []}, "mcp and a2a"), ({"mcp": [{"name": "a"}]}, "url"),
+    with open(os.path.join(folder, "short"), "w", encoding="ascii") as f:
+        f.write("short")
+    for value, word in (("{", "remotes-file"), ({"mcp": [{"name": "a", "url": a.url, "credentialFile": os.path.join(folder, "short")}]}, "8 or more"), ([], "object"), ({"mcp": {}}, "list"), ({"x": []}, "mcp and a2a"), ({"mcp": [{"name": "a"}]}, "url"),
                         ({"mcp": [{"url": a.url}]}, "name"), ({"mcp": [{"name": "a", "url": "ftp://x"}]}, "mcp[0].url"),
                         ({"mcp": [{"name": "a", "url": "http://10.0.0.1/"}]}, "--egress-allow"), ({"mcp": rows["mcp"] + rows["mcp"]}, "twice"),
                         ({"mcp": [{"name": "a", "url": a.url, "credentialFile": "/nonexistent"}]}, "/nonexistent"),
