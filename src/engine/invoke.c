@@ -249,7 +249,7 @@ static bool request_copy(struct step *st, struct invoke_call *c, const struct no
     size_t max = r->response_max > 0 && r->response_max < NODE_ANSWER_MAX ? r->response_max
                                                                           : NODE_ANSWER_MAX;
     c->request = (struct egress_request){
-        .caller = EGRESS_CALLER_NODE,
+        .caller = r->caller != EGRESS_CALLER_NONE ? r->caller : EGRESS_CALLER_NODE,
         .replaying = timeline_of(st) != NULL, /* D57: a second guard */
         .tenant = arena_str(c->a, st->state->meta.tenant),
         .method = arena_str(c->a, r->method),

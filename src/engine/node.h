@@ -77,7 +77,8 @@ struct node_child_end {
  * succeeded (a status below 400) is never sent again, whatever happens to attempt, process or
  * host. */
 struct node_request {
-    struct str provider_key; /* "http:POST:orders": the same for each attempt */
+    enum egress_caller caller; /* row of callers.def; 0: NODE */
+    struct str provider_key;   /* "http:POST:orders": the same for each attempt */
     struct str method, url, body;
     struct egress_header *headers;
     size_t headers_nr;
@@ -146,6 +147,8 @@ struct node_call {
                        that is over.  Never the wall clock: a repeated execution sees the same */
     const struct remotes *remotes;      /* other systems that the operator named; NULL: none */
     const struct node_child_end *child; /* the child requested last; NULL at a first entry */
+    bool ended; /* the run has ended and the node did not complete: a type of NODE_FAREWELL may say
+                 * a last word, as NODE_OUT_CALL; anything else is nothing */
     void *type_ctx;
 };
 struct node_result {
@@ -173,7 +176,10 @@ enum node_flags {
     NODE_CONFORMANCE = 1, /* registered only with conformance types switched on */
     /* Its executor has no effect but its result and takes microseconds: it may run before the run
      * itself is committed, and again if that commit is refused. */
-    NODE_AT_ONCE = 2
+    NODE_AT_ONCE = 2,
+    /* It is entered once more, with call->ended, when the run ends and the node did not complete.
+     */
+    NODE_FAREWELL = 4
 };
 struct node_type {
     const char *type_id;
