@@ -7,7 +7,9 @@
 #include "egress/egress.h"
 #include "engine/node.h"
 
-void outcome_render(const struct egress_response *r, struct buf *out);
+/* secret: bytes that are left out of the text, or empty. */
+void outcome_render(const struct egress_response *r, struct str secret, int64_t duration_ms,
+                    struct buf *out);
 void outcome_parse(struct str outcome, struct arena *a, struct node_answer *out);
 
 #endif

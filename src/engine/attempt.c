@@ -63,7 +63,8 @@ static void result_failed(struct step *st, int node, const struct node_result *r
     struct failure f = {.code = r->error_code,
                         .message = r->error_message,
                         .details = r->error_details,
-                        .retryable = r->retryable};
+                        .retryable = r->retryable,
+                        .retry_after_ms = r->retry_after_ms};
     if (f.details.n > 0 && !is_json_object(f.details)) f.details = STR_NONE;
     if (!utf8_valid(f.code) || !utf8_valid(f.message))
         f = failure_invalid("the error of the node is not valid text");

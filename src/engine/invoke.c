@@ -8,6 +8,7 @@
  */
 #include "engine/invoke.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/vec.h"
@@ -34,6 +35,8 @@ struct invoke_call {  /* one request: in a plan, then in flight, then answered *
     int64_t ordinal;
     struct str invocation_id;
     struct egress_request request;
+    struct str secret;           /* not to be recorded */
+    uint64_t sent_ms;            /* monotonic */
     enum invocation_state state; /* the outcome */
     struct text outcome;
 };
@@ -235,8 +238,9 @@ static bool request_copy(struct step *st, struct invoke_call *c, const struct no
     if (r->keyed) h[n++] = (struct egress_header){STR("Idempotency-Key"), c->invocation_id};
     if (n < EGRESS_HEADERS_MAX && trace_header(st, c, r, &h[n])) n++;
     size_t max = r->response_max;
+    c->secret = r->secret.n > 0 ? arena_str(c->a, r->secret) : STR_NONE;
     c->request = (struct egress_request){
-        .caller = EGRESS_CALLER_NODE,
+        .caller = r->caller != EGRESS_CALLER_NONE ? r->caller : EGRESS_CALLER_NODE,
         .replaying = timeline_of(st) != NULL, /* D57: a second guard */
         .tenant = arena_str(c->a, st->state->meta.tenant),
         .method = arena_str(c->a, r->method),
@@ -367,7 +371,7 @@ static void call_answered(void *ctx, const struct egress_response *r) { /* on th
         return;
     }
     buf_init(&b, INVOKE_OUTCOME_MAX);
-    outcome_render(r, &b);
+    outcome_render(r, c->secret, (int64_t)(clock_mono_ms() - c->sent_ms), &b);
     c->state = r->rc == 0     ? INVOCATION_COMPLETED
                : r->untouched ? INVOCATION_RELEASED
                               : INVOCATION_ESCAPED;
@@ -389,7 +393,7 @@ static void call_not_sent(struct step *st, struct invoke_call *c, int rc,
     list_del(&c->link);
     pthread_mutex_unlock(&st->engine->mu);
     buf_init(&b, INVOKE_OUTCOME_MAX);
-    outcome_render(&r, &b);
+    outcome_render(&r, STR_NONE, 0, &b);
     c->state = INVOCATION_RELEASED;
     bool kept = !buf_failed(&b) && text_set(&c->outcome, buf_str(&b)) == 0;
     buf_fini(&b);
@@ -412,6 +416,7 @@ static void invoke_landed(struct step *st) {
         list_add_tail(&st->engine->requests, &c->link);
         pthread_mutex_unlock(&st->engine->mu);
         c->request.id = &v->egress_id;
+        c->sent_ms = clock_mono_ms();
         int rc = egress_submit(st->engine->cfg.egress, &c->request, call_answered, c, &err);
         if (rc != 0) call_not_sent(st, c, rc, &err);
     }

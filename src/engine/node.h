@@ -80,10 +80,12 @@ struct node_request {
     struct str method, url, body;
     struct egress_header *headers;
     size_t headers_nr;
-    int timeout_ms;         /* 1..600000 */
-    size_t response_max;    /* bytes, at most NODE_ANSWER_MAX */
-    unsigned redirects_max; /* followed, 0..5 */
-    bool keyed;             /* send Idempotency-Key: <invocation id> (IDEM-19) */
+    int timeout_ms;            /* 1..600000 */
+    size_t response_max;       /* bytes, at most NODE_ANSWER_MAX */
+    unsigned redirects_max;    /* followed, 0..5 */
+    bool keyed;                /* send Idempotency-Key: <invocation id> (IDEM-19) */
+    enum egress_caller caller; /* whose bounds hold; EGRESS_CALLER_NONE: NODE */
+    struct str secret;         /* bytes that must not be recorded when an answer repeats them */
 };
 #define NODE_ANSWER_MAX  (512u * 1024)
 #define NODE_INVOKES_MAX 1024u /* requests of one activation of a node */
@@ -95,6 +97,8 @@ struct node_answer {
     struct str content_type;
     struct str body; /* text; with body_is_base64 base64 of bytes that are not UTF-8 */
     bool body_is_base64;
+    int64_t retry_after_ms; /* what the peer asks for, 0 = nothing */
+    int64_t duration_ms;    /* from sending to the end of the answer */
 };
 /* A question to people or systems (INT-1).  Each key is asked once in the life of the run
  * (INT-2). */
@@ -145,6 +149,7 @@ struct node_result {
     struct str error_message;
     struct str error_details; /* raw object or empty */
     bool retryable;
+    int64_t retry_after_ms;  /* FAIL: a retry waits at least so long; 0 = as its policy says */
     struct node_child child; /* CHILD */
     int64_t wait_ms;
     struct node_request request; /* CALL */
