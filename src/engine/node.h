@@ -10,6 +10,7 @@
 
 #include "domain/plan.h"
 #include "egress/egress.h"
+#include "egress/remotes.h"
 
 enum node_outcome {
     NODE_OUT_DONE, /* node.completed with outputs */
@@ -80,10 +81,15 @@ struct node_request {
     struct str method, url, body;
     struct egress_header *headers;
     size_t headers_nr;
-    int timeout_ms;            /* 1..600000 */
-    size_t response_max;       /* bytes, at most NODE_ANSWER_MAX */
-    unsigned redirects_max;    /* followed, 0..5 */
-    bool keyed;                /* send Idempotency-Key: <invocation id> (IDEM-19) */
+    int timeout_ms;         /* 1..600000 */
+    size_t response_max;    /* bytes, at most NODE_ANSWER_MAX */
+    unsigned redirects_max; /* followed, 0..5 */
+    bool keyed;             /* send Idempotency-Key: <invocation id> (IDEM-19) */
+    bool once; /* it is no request that may be repeated: where its outcome is unknown (a crash, a
+                 * lost connection), it is not sent again, and the answer is outcome_unknown */
+    int64_t rpc_id;   /* > 0: a JSON-RPC request with this id; of a body that is a stream, its
+                       * response is kept, and nothing after it is waited for (codec/rpc.h) */
+    const char *keep; /* name of a header of the answer that is kept too, or NULL; literal */
     enum egress_caller caller; /* whose bounds hold; EGRESS_CALLER_NONE: NODE */
     struct str secret;         /* bytes that must not be recorded when an answer repeats them */
 };
@@ -92,9 +98,12 @@ struct node_request {
 struct node_answer {
     unsigned ordinal;      /* which request of the activation, from 0 in program order */
     int status;            /* HTTP status; 0: none came, see error_code */
-    struct str error_code; /* egress_refused, unreachable, timeout, response_too_large, ... */
+    struct str error_code; /* egress_refused, unreachable, timeout, response_too_large,
+                              outcome_unknown, ... */
     struct str error_message;
+    bool untouched; /* no byte of the request has left this host */
     struct str content_type;
+    struct str kept; /* the header of the answer that was to be kept, or empty */
     struct str body; /* text; with body_is_base64 base64 of bytes that are not UTF-8 */
     bool body_is_base64;
     int64_t retry_after_ms; /* what the peer asks for, 0 = nothing */
@@ -139,6 +148,7 @@ struct node_call {
     size_t source_pins_nr;
     int64_t now_ms; /* logical clock (FORK-14): time of the attempt's last event, or of the wait
                        that is over.  Never the wall clock: a repeated execution sees the same */
+    const struct remotes *remotes;      /* other systems that the operator named; NULL: none */
     const struct node_child_end *child; /* the child requested last; NULL at a first entry */
     void *type_ctx;
 };

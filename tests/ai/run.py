@@ -75,11 +75,11 @@ class Host:
         c.close()
         return r.status, json.loads(data or b"{}") if headers.get("Accept") != "text/event-stream" else data.decode()
 
-    def put(self, config, inputs=None, settings=None, type_id="core.ai.callPrompt", variables=()):
+    def put(self, config, inputs=None, settings=None, type_id="core.ai.callPrompt", ports=False):
         node = {"id": "n", "typeId": type_id, "name": "N", "position": {"x": 0, "y": 0}, "config": config,
                 "inputs": inputs or {}, "settings": settings or {}}
         wf = {"id": "w%d" % time.monotonic_ns(), "name": "W", "version": "1", "nodes": [node], "edges": [],
-              "triggers": [], "variables": [{"name": k, "type": "any"} for k in variables], "metadata": {}, "settings": {}}
+              "triggers": [], "variables": [{"name": "x", "type": "object"}] if ports else [], "metadata": {}, "settings": {}}
         status, got = self.ask("PUT", "/v1/host/wopr/workflows/" + wf["id"], wf)
         if status not in (200, 201):
             raise RuntimeError(got)
@@ -87,9 +87,10 @@ class Host:
 
     def begin(self, config, given=None, **more):
         if given:
-            more["inputs"] = {k: {"type": "variable", "variableName": k} for k in given}
-            more["variables"] = list(given)
-        status, got = self.ask("POST", "/v1/runs", {"workflowId": self.put(config, **more), "inputs": given or {}})
+            more["inputs"] = {k: {"type": "expression", "expression": "variables.x." + k} for k in given}
+            more["ports"] = True
+        inputs = {"x": given} if given else {}
+        status, got = self.ask("POST", "/v1/runs", {"workflowId": self.put(config, **more), "inputs": inputs})
         if status != 201:
             raise RuntimeError(got)
         return got["runId"]
@@ -237,7 +238,7 @@ def settings(wopr, folder, port):
         return r.returncode, r.stdout + r.stderr
 
     row = {"name": "a", "style": "openai", "url": "http://127.0.0.1:%d" % port}
-    rows = (("{", "offset"), ("[]", "providers"), ('{"providers":[]}', "providers"),
+    rows = (("{", "at byte"), ("[]", "providers"), ('{"providers":[]}', "providers"),
             ({"style": "x"}, "style"), ({"url": "ftp://x"}, "url"), ({"url": 7}, "url"), ({"name": ""}, "name"),
             ({"keyFile": "/nonexistent"}, "/nonexistent"), ({"keyEnv": "NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE"),
             ({"maxTokens": 0}, "maxTokens"), ({"prices": {"m": {"input": -1, "output": 1}}}, "input"),
