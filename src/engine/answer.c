@@ -82,6 +82,19 @@ void outcome_render(const struct egress_response *r, struct str secret, int64_t 
     jw_end_object(&w);
 }
 
+void outcome_refused(const char *code, const char *message, struct str secret, struct buf *out) {
+    struct buf clean;
+    struct jw w;
+    buf_init(&clean, ANSWER_TEXT_MAX);
+    jw_init(&w, out);
+    jw_object(&w);
+    jw_kstrz(&w, "error", code);
+    jw_kstr(&w, "message", body_without(str_c(message), secret, &clean));
+    jw_end_object(&w);
+    if (buf_failed(&clean)) out->failed = true;
+    buf_fini(&clean);
+}
+
 void outcome_unknown(struct buf *out) {
     struct jw w;
     jw_init(&w, out);

@@ -76,6 +76,18 @@ struct node_child_end {
  * before it is sent, and its outcome is recorded before an executor sees it.  A request that
  * succeeded (a status below 400) is never sent again, whatever happens to attempt, process or
  * host. */
+/* Reads the body of an answer as it comes, on the thread of the way out: it must not wait.  What it
+ * recognises as text goes into the run's log in pieces; what end leaves is recorded in place of the
+ * body (STORE-42). */
+struct node_stream_ops {
+    void *(*open)(void); /* NULL: no memory */
+    void (*free)(void *s);
+    /* New text is appended to *text.  1: the answer is whole, nothing more is needed.  0: go on.
+     * Negative: it is none; end says why. */
+    int (*take)(void *s, int status, struct str bytes, struct buf *text);
+    /* The body to record.  false: there is no whole answer; *code and *message (text of s) say why. */
+    bool (*end)(void *s, struct buf *body, const char **code, const char **message);
+};
 struct node_request {
     struct str provider_key; /* "http:POST:orders": the same for each attempt */
     struct str method, url, body;
@@ -90,8 +102,10 @@ struct node_request {
     int64_t rpc_id;   /* > 0: a JSON-RPC request with this id; of a body that is a stream, its
                        * response is kept, and nothing after it is waited for (codec/rpc.h) */
     const char *keep; /* name of a header of the answer that is kept too, or NULL; literal */
-    enum egress_caller caller; /* whose bounds hold; EGRESS_CALLER_NONE: NODE */
-    struct str secret;         /* bytes that must not be recorded when an answer repeats them */
+    enum egress_caller caller;            /* whose bounds hold; EGRESS_CALLER_NONE: NODE */
+    const struct node_stream_ops *stream; /* or NULL */
+    struct str model;                     /* stream: for the meta of its chunks, or empty */
+    struct str secret; /* bytes that must not be recorded when an answer repeats them */
 };
 #define NODE_ANSWER_MAX  (512u * 1024)
 #define NODE_INVOKES_MAX 1024u /* requests of one activation of a node */
@@ -106,6 +120,7 @@ struct node_answer {
     struct str kept; /* the header of the answer that was to be kept, or empty */
     struct str body; /* text; with body_is_base64 base64 of bytes that are not UTF-8 */
     bool body_is_base64;
+    size_t streamed;        /* bytes of the text that this attempt's chunks hold already */
     int64_t retry_after_ms; /* what the peer asks for, 0 = nothing */
     int64_t duration_ms;    /* from sending to the end of the answer */
 };
@@ -178,7 +193,8 @@ enum node_flags {
     NODE_CONFORMANCE = 1, /* registered only with conformance types switched on */
     /* Its executor has no effect but its result and takes microseconds: it may run before the run
      * itself is committed, and again if that commit is refused. */
-    NODE_AT_ONCE = 2
+    NODE_AT_ONCE = 2,
+    NODE_STREAMS = 4 /* chunks that end no answer are of its requests (node_stream_ops) */
 };
 struct node_type {
     const char *type_id;

@@ -87,6 +87,23 @@ struct ai_answer {
     struct ai_usage usage;
 };
 
+/* --- an answer as it comes (ai_stream.c) --- */
+struct ai_stream;
+/* Text of the model.  false: the answer is too long, or no memory; the stream knows. */
+bool ai_stream_text(struct ai_stream *s, struct str text);
+/* Part of the index-th tool call: what is empty says nothing, arguments are appended. */
+bool ai_stream_call(struct ai_stream *s, int64_t index, struct str id, struct str name,
+                    struct str arguments);
+void ai_stream_model(struct ai_stream *s, struct str model);
+void ai_stream_finish(struct ai_stream *s, enum ai_finish f);
+struct ai_usage *ai_stream_usage(struct ai_stream *s);
+void ai_stream_whole(struct ai_stream *s); /* the answer has ended */
+void ai_stream_wrong(struct ai_stream *s, const char *code, struct str message);
+extern const struct node_stream_ops AI_OPENAI_STREAM, AI_ANTHROPIC_STREAM;
+/* The recorded form of a streamed answer.  NULL, or what is wrong with it. */
+bool ai_is_recorded(struct str body);
+const char *ai_recorded_read(struct str body, struct arena *a, struct ai_answer *out);
+
 /* One row per wire style. */
 struct ai_style {
     const char *name, *path;                /* path: after the provider's url */
@@ -96,15 +113,22 @@ struct ai_style {
     void (*body)(const struct ai_prompt *p, struct arena *a, struct jw *w);
     /* A whole answer of status 200.  NULL, or what is wrong with it. */
     const char *(*read)(struct str body, struct arena *a, struct ai_answer *out);
+    /* One event of a stream; data is a checked JSON object, a is the event's.  NULL, or what is
+     * wrong with it. */
+    const char *(*event)(struct ai_stream *s, struct str data, struct arena *a);
+    const char *end_mark; /* data that is no JSON and ends a stream, or NULL */
+    const struct node_stream_ops *stream;
 };
 extern const struct ai_style AI_OPENAI, AI_ANTHROPIC;
 
 /* --- ai_answer.c: outputs, usage and cost --- */
 struct str ai_outputs(const struct node_call *call, const struct ai_prompt *p,
                       const struct ai_answer *ans);
+/* Members of the open object: toolCalls, unless there are none. */
+void ai_calls_write(const struct ai_answer *ans, struct jw *w);
 struct str ai_usage_json(const struct ai_usage *u, struct arena *a); /* STR_NONE: not known */
 /* The meta of the chunk that ends the answer. */
-struct str ai_meta(const struct node_call *call, const struct ai_answer *ans);
+struct str ai_meta(const struct node_call *call, const struct ai_answer *ans, bool restarted);
 /* The non-negative integer of a member, or 0. */
 int64_t ai_count(struct str object, const char *key);
 /* Text of a JSON member, "" when it is null or absent; false: it is something else. */

@@ -34,7 +34,7 @@ struct str ai_usage_json(const struct ai_usage *u, struct arena *a) {
     return jobj_end(&o, a);
 }
 
-static void calls_write(const struct ai_answer *ans, struct jw *w) {
+void ai_calls_write(const struct ai_answer *ans, struct jw *w) {
     if (ans->calls_nr == 0) return;
     jw_key(w, "toolCalls");
     jw_array(w);
@@ -53,7 +53,7 @@ struct str ai_outputs(const struct node_call *call, const struct ai_prompt *p,
     struct jobj o;
     jobj_begin(&o, JSON_LIMITS_STORED.bytes_max);
     jw_kstr(&o.w, "text", ans->text);
-    calls_write(ans, &o.w);
+    ai_calls_write(ans, &o.w);
     jw_kstrz(&o.w, "finishReason", ai_finish_name(ans->finish));
     jw_kraw_opt(&o.w, "usage", ai_usage_json(&ans->usage, call->a));
     jw_kstr(&o.w, "model", ans->model.n > 0 ? ans->model : p->model);
@@ -61,12 +61,13 @@ struct str ai_outputs(const struct node_call *call, const struct ai_prompt *p,
     return jobj_end(&o, call->a);
 }
 
-struct str ai_meta(const struct node_call *call, const struct ai_answer *ans) {
+struct str ai_meta(const struct node_call *call, const struct ai_answer *ans, bool restarted) {
     struct jobj o;
     jobj_begin(&o, JSON_LIMITS_STORED.bytes_max);
     jw_kstrz(&o.w, "finishReason", ai_finish_name(ans->finish));
-    calls_write(ans, &o.w);
+    ai_calls_write(ans, &o.w);
     jw_kstr_opt(&o.w, "model", ans->model);
     jw_kraw_opt(&o.w, "usage", ai_usage_json(&ans->usage, call->a));
+    if (restarted) jw_kraw(&o.w, "providerExtensions", STR("{\"restarted\":true}"));
     return jobj_end(&o, call->a);
 }

@@ -178,6 +178,68 @@ static const char *anthropic_read(struct str body, struct arena *a, struct ai_an
     return why;
 }
 
+/* --- streams --- */
+
+/* The counts of a stream come in parts, and the later ones hold. */
+static void usage_add(struct str raw, struct ai_usage *u) {
+    struct ai_usage now = {0};
+    usage_read(raw, &now);
+    if (!now.known) return;
+    u->known = true;
+    if (now.input > 0) {
+        u->input = now.input;
+        u->cache_read = now.cache_read;
+        u->cache_write = now.cache_write;
+    }
+    if (now.output > 0) u->output = now.output;
+}
+
+static const char *block_event(struct ai_stream *s, struct str type, struct str data,
+                               struct arena *a) {
+    struct str block = json_get(data, "content_block"), delta = json_get(data, "delta"), kind, text,
+               name;
+    int64_t index = -1;
+    if (!json_int(json_get(data, "index"), &index)) return "an event of a block has no index";
+    bool start = str_eqc(type, "content_block_start");
+    if (!ai_text(json_get(start ? block : delta, "type"), a, &kind))
+        return "an event of a block has no type";
+    if (str_eqc(kind, "tool_use")) {
+        if (!ai_text(json_get(block, "id"), a, &text) ||
+            !ai_text(json_get(block, "name"), a, &name))
+            return "a tool_use without id and name";
+        (void)ai_stream_call(s, index, text, name, STR_NONE);
+    } else if (str_eqc(kind, "input_json_delta")) {
+        if (!ai_text(json_get(delta, "partial_json"), a, &text)) return "partial_json is not text";
+        (void)ai_stream_call(s, index, STR_NONE, STR_NONE, text);
+    } else if (str_eqc(kind, "text") || str_eqc(kind, "text_delta")) {
+        if (!ai_text(json_get(start ? block : delta, "text"), a, &text)) return "text is not text";
+        (void)ai_stream_text(s, text);
+    }
+    return NULL; /* thinking and what will come */
+}
+
+static const char *anthropic_event(struct ai_stream *s, struct str data, struct arena *a) {
+    struct str type, text, m = json_get(data, "message");
+    if (!ai_text(json_get(data, "type"), a, &type)) return "an event has no type";
+    if (str_starts(type, STR("content_block_")) && !str_eqc(type, "content_block_stop"))
+        return block_event(s, type, data, a);
+    if (str_eqc(type, "error")) {
+        ai_stream_wrong(s, "ai_provider_unavailable",
+                        json_string(json_get(json_get(data, "error"), "message"), a));
+    } else if (str_eqc(type, "message_start")) {
+        if (ai_text(json_get(m, "model"), a, &text)) ai_stream_model(s, text);
+        usage_add(json_get(m, "usage"), ai_stream_usage(s));
+    } else if (str_eqc(type, "message_delta")) {
+        usage_add(json_get(data, "usage"), ai_stream_usage(s));
+        if (!ai_text(json_get(json_get(data, "delta"), "stop_reason"), a, &text))
+            return "stop_reason is not text";
+        if (text.n > 0) ai_stream_finish(s, finish_of(text, 0));
+    } else if (str_eqc(type, "message_stop")) {
+        ai_stream_whole(s);
+    }
+    return NULL;
+}
+
 const struct ai_style AI_ANTHROPIC = {.name = "anthropic",
                                       .path = "/messages",
                                       .key_header = "x-api-key",
@@ -186,4 +248,6 @@ const struct ai_style AI_ANTHROPIC = {.name = "anthropic",
                                       .extra_value = "2023-06-01",
                                       .provider_key = "ai:anthropic",
                                       .body = anthropic_body,
-                                      .read = anthropic_read};
+                                      .read = anthropic_read,
+                                      .event = anthropic_event,
+                                      .stream = &AI_ANTHROPIC_STREAM};

@@ -34,6 +34,8 @@ static bool request_build(const struct node_call *call, const struct ai_prompt *
     r->caller = EGRESS_CALLER_MODEL;
     r->timeout_ms = (int)p->timeout_ms;
     r->secret = v->key;
+    r->stream = p->stream ? v->style->stream : NULL;
+    r->model = p->model;
     r->keyed = true;
     r->headers = ARENA_ARRAY(call->a, struct egress_header, 4);
     bool ok = r->body.p && r->url.p && r->headers;
@@ -59,7 +61,8 @@ static void no_answer(const struct node_call *call, const struct ai_prompt *p,
                       const struct node_answer *ans, struct node_result *out) {
     bool retry = !str_eqc(ans->error_code, "egress_refused") &&
                  !str_eqc(ans->error_code, "response_too_large") &&
-                 !str_eqc(ans->error_code, "ai_response_invalid");
+                 !str_eqc(ans->error_code, "ai_response_invalid") &&
+                 !str_eqc(ans->error_code, "ai_request_rejected");
     const char *code = ans->error_code.n > 0 ? arena_cstr(call->a, ans->error_code) : NULL;
     fail_with(call, out, code ? code : "unreachable",
               arena_printf(call->a, "the AI provider " STR_FMT " gave no answer: " STR_FMT,
@@ -145,18 +148,23 @@ static void answer_take(const struct node_call *call, const struct ai_prompt *p,
     if (raw->body_is_base64 || json_check(raw->body, &JSON_LIMITS_DEFAULT, NULL) != 0 ||
         json_type_of(raw->body) != JSON_OBJECT)
         why = "it is no JSON object";
-    if (!why) why = p->provider->style->read(raw->body, call->a, ans);
+    if (!why)
+        why = ai_is_recorded(raw->body) ? ai_recorded_read(raw->body, call->a, ans)
+                                        : p->provider->style->read(raw->body, call->a, ans);
     if (!why && answer_bytes(ans) > AI_TEXT_MAX) why = "it is longer than 384 KiB";
     if (why) {
         answer_invalid(call, p, why, out);
         return;
     }
+    out->continues = true; /* after the chunks of its stream */
     struct node_effect *x = node_effect_add(call, out, EFFECT_CHUNK);
     out->outputs = ai_outputs(call, p, ans);
     if (x) {
-        x->value = ans->text;
+        size_t shown = raw->streamed < ans->text.n ? raw->streamed : ans->text.n;
+        bool restarted = shown == 0 && (call->chunks_done > 0 || call->attempt > 0);
+        x->value = str_n(ans->text.p + shown, ans->text.n - shown);
         x->is_last = 1;
-        x->extra = ai_meta(call, ans);
+        x->extra = ai_meta(call, ans, restarted);
     }
     out->outcome = NODE_OUT_DONE;
     if (!x || !x->extra.p || !out->outputs.p) node_no_memory(out);

@@ -146,10 +146,53 @@ static const char *openai_read(struct str body, struct arena *a, struct ai_answe
     return why;
 }
 
+/* --- streams --- */
+
+static const char *delta_calls(struct ai_stream *s, struct str raw, struct arena *a) {
+    struct json_elements l;
+    if (raw.n == 0 || json_type_of(raw) == JSON_NULL) return NULL;
+    if (json_type_of(raw) != JSON_ARRAY || json_elements(raw, a, &l, NULL) != 0)
+        return "delta.tool_calls is not a list";
+    for (size_t i = 0; i < l.n; i++) {
+        struct str f = json_get(l.v[i], "function"), id, name, arguments;
+        int64_t index = (int64_t)i;
+        (void)json_int(json_get(l.v[i], "index"), &index);
+        if (!ai_text(json_get(l.v[i], "id"), a, &id) || !ai_text(json_get(f, "name"), a, &name) ||
+            !ai_text(json_get(f, "arguments"), a, &arguments))
+            return "delta.tool_calls has a member that is no text";
+        if (!ai_stream_call(s, index, id, name, arguments)) return NULL;
+    }
+    return NULL;
+}
+
+static const char *openai_event(struct ai_stream *s, struct str data, struct arena *a) {
+    struct json_elements l = {0};
+    struct str error = json_get(data, "error"), choices = json_get(data, "choices"), text, reason;
+    if (error.n > 0 && json_type_of(error) != JSON_NULL) {
+        ai_stream_wrong(s, "ai_provider_unavailable", json_string(json_get(error, "message"), a));
+        return NULL;
+    }
+    if (ai_text(json_get(data, "model"), a, &text)) ai_stream_model(s, text);
+    usage_read(json_get(data, "usage"), ai_stream_usage(s));
+    if (choices.n == 0) return NULL; /* of a kind that will come */
+    if (json_type_of(choices) != JSON_ARRAY || json_elements(choices, a, &l, NULL) != 0)
+        return "choices is not a list";
+    if (l.n == 0) return NULL;
+    struct str delta = json_get(l.v[0], "delta");
+    if (!ai_text(json_get(delta, "content"), a, &text)) return "delta.content is not text";
+    if (!ai_stream_text(s, text)) return NULL;
+    if (!ai_text(json_get(l.v[0], "finish_reason"), a, &reason)) return "finish_reason is not text";
+    if (reason.n > 0) ai_stream_finish(s, finish_of(reason, 0));
+    return delta_calls(s, json_get(delta, "tool_calls"), a);
+}
+
 const struct ai_style AI_OPENAI = {.name = "openai",
                                    .path = "/chat/completions",
                                    .key_header = "Authorization",
                                    .key_prefix = "Bearer ",
                                    .provider_key = "ai:openai",
                                    .body = openai_body,
-                                   .read = openai_read};
+                                   .read = openai_read,
+                                   .event = openai_event,
+                                   .end_mark = "[DONE]",
+                                   .stream = &AI_OPENAI_STREAM};

@@ -228,6 +228,111 @@ def kills(h, p):
         expect(p.count(text) == calls if done else 1 <= p.count(text) <= 2, "%s: %d calls" % (text, p.count(text)))
 
 
+def chunks_of(h, run):
+    return [e["payload"] for e in h.events(run) if e["type"] == "output.chunk"]
+
+
+def shown(chunks):
+    """What a reader of the chunks has at the end: those since the last that restarted."""
+    text = ""
+    for c in chunks:
+        if c.get("meta", {}).get("providerExtensions", {}).get("restarted"):
+            text = ""
+        text += c["chunk"]
+    return text
+
+
+def agrees(h, p, snap, text, restarted=False):
+    """Chunks and result of a run say the same, and a replay says it again and asks nobody."""
+    chunks, out, calls = chunks_of(h, snap["runId"]), outputs(snap), p.count(text)
+    expect(snap["status"] == "completed", "%s: %s" % (text, snap))
+    expect(shown(chunks) == out.get("text"), "%s: %s and %s" % (text, chunks, out))
+    expect([c.get("isLast") for c in chunks] == [None] * (len(chunks) - 1) + [True], "%s: %s" % (text, chunks))
+    expect(chunks[-1]["meta"]["finishReason"] == out["finishReason"], str(chunks[-1]))
+    expect(any("providerExtensions" in c.get("meta", {}) for c in chunks) == restarted, "%s: %s" % (text, chunks))
+    again = h.wait(h.fork(snap["runId"]))
+    expect(outputs(again) == out and p.count(text) == calls, "%s: a replay: %s" % (text, again))
+    expect(chunks_of(h, again["runId"]) == chunks, "%s: the chunks of a replay: %s" % (text, chunks_of(h, again["runId"])))
+    expect("replay.diverged" not in [e["type"] for e in h.events(again["runId"])], "%s: a replay differs" % text)
+    return chunks
+
+
+def streams(h, p):
+    for s in STYLES:
+        ask = lambda text, **more: h.run({"provider": s, "prompt": text, "expectsStreaming": True}, **more)
+        text = "one two three " + s
+        snap = ask(text)
+        agrees(h, p, snap, text)
+        expect(outputs(snap).get("text") == text.upper() and outputs(snap)["usage"]["completionTokens"] == 4, str(snap))
+        _, sse = h.ask("GET", "/v1/runs/%s/events?streamMode=messages" % snap["runId"], Accept="text/event-stream")
+        frames = [json.loads(line[6:]) for line in sse.splitlines() if line.startswith("data: ")]
+        expect("".join(f["chunk"] for f in frames) == text.upper() and frames[-1]["isLast"] is True, sse)
+        expect(all(f["runId"] == snap["runId"] and f["nodeId"] == "n" for f in frames), sse)
+        snap = ask("!bytes " + s)
+        agrees(h, p, snap, "!bytes " + s)
+        expect(outputs(snap).get("text") == "Gr\u00fc\u00dfe \U0001f30d \u03a9mega", str(snap))
+        snap = ask("!fast " + s)
+        chunks = agrees(h, p, snap, "!fast " + s)
+        expect(outputs(snap)["text"].split() == ["w%d" % i for i in range(2000)], "all of 2000 words")
+        took = snap["nodeStates"]["n"].get("durationMs", 0)
+        expect(len(chunks) <= 3 + took // 100, "%d chunks in %d ms" % (len(chunks), took))
+        snap = ask("!slow a b c d e f " + s)
+        expect(len(agrees(h, p, snap, "!slow a b c d e f " + s)) > 2, "it comes in pieces")
+        for text in ("!broken a b c d e f " + s, "!inline " + s):
+            snap = ask(text, settings=RETRY)
+            agrees(h, p, snap, text, restarted=True)
+            expect(p.count(text) == 2 and "node.retried" in [e["type"] for e in h.events(snap["runId"])], text)
+        for text, want in (("!401 always", "credential_unavailable"), ("!malformed", "ai_response_invalid"),
+                           ("!line", "ai_response_invalid"), ("!endless", "response_too_large"),
+                           ("!garbage", "ai_response_invalid"), ("!bomb", "response_too_large")):
+            snap = ask(text)
+            expect(code(snap) == want, "%s: %s" % (text, snap.get("error")))
+        snap = h.run({"provider": s, "prompt": "!stall", "timeoutMs": 300, "expectsStreaming": True})
+        expect(code(snap) == "timeout", str(snap))
+
+
+def halted(h, p, text, style):
+    """A run whose stream has stopped in the middle, with something of it in the log."""
+    p.gate.clear()
+    run = h.begin({"provider": style, "prompt": text, "expectsStreaming": True})
+    until("a chunk", lambda: chunks_of(h, run))
+    return run
+
+
+def stream_kills(h, p):
+    for s in STYLES:
+        text = "!halt a b c d e f " + s
+        run = halted(h, p, text, s)
+        before = chunks_of(h, run)
+        h.kill()
+        p.gate.set()
+        h.start()
+        snap = h.wait(run)
+        chunks = agrees(h, p, snap, text, restarted=True)
+        expect(chunks[:len(before)] == before and p.count(text) == 2, "%s: %s" % (text, chunks))
+        expect("node.retried" not in [e["type"] for e in h.events(run)], "the same attempt (STORE-39)")
+        text = "!halt paused " + s
+        run = halted(h, p, text, s)
+        h.ask("POST", "/v1/runs/%s:pause" % run, {})
+        p.gate.set()
+        h.ask("POST", "/v1/runs/%s:resume" % run, {})
+        snap = h.wait(run)
+        expect(code(snap) in ("ai_stream_broken", "unreachable"), "a stream that ends short, without a retry: %s" % snap)
+        text = "!halt cancelled " + s
+        run = halted(h, p, text, s)
+        h.ask("POST", "/v1/runs/%s/cancel" % run, {})
+        expect(h.wait(run)["status"] == "cancelled", text)
+        p.gate.set()
+    for i in range(10):  # at each place of a stream
+        text = "!slow %d b c d e f g h" % i
+        run = h.begin({"provider": STYLES[i % 2], "prompt": text, "expectsStreaming": True})
+        until("%d chunks" % (i % 5), lambda: len(chunks_of(h, run)) >= i % 5)
+        h.kill()
+        h.start()
+        snap = h.wait(run)
+        agrees(h, p, snap, text, restarted=p.count(text) > 1 and i % 5 > 0)
+
+
 def settings(wopr, folder, port):
     def said(text, *more):
         path = os.path.join(folder, "wrong.json")
@@ -266,7 +371,7 @@ def canary(h, folder):
         expect(PROVIDER_KEY.encode() not in f.read(), "the credential is in the log")
 
 
-PARTS = {"answers": answers, "refusals": refusals, "kills": kills}
+PARTS = {"answers": answers, "refusals": refusals, "kills": kills, "streams": streams, "stream_kills": stream_kills}
 
 
 def main():
