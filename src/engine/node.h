@@ -85,7 +85,8 @@ struct node_stream_ops {
     /* New text is appended to *text.  1: the answer is whole, nothing more is needed.  0: go on.
      * Negative: it is none; end says why. */
     int (*take)(void *s, int status, struct str bytes, struct buf *text);
-    /* The body to record.  false: there is no whole answer; *code and *message (text of s) say why. */
+    /* The body to record.  false: there is no whole answer; *code and *message (text of s) say why.
+     */
     bool (*end)(void *s, struct buf *body, const char **code, const char **message);
 };
 struct node_request {

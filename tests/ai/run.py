@@ -228,6 +228,44 @@ def kills(h, p):
         expect(p.count(text) == calls if done else 1 <= p.count(text) <= 2, "%s: %d calls" % (text, p.count(text)))
 
 
+TOOLS = [{"name": "weather", "description": "of a city", "parameters": {"type": "object"}}, {"name": "time"}]
+
+
+def tools(h, p):
+    """Tools go to the model, its calls come out, and their results go back, in both styles, streamed and not."""
+    for s in STYLES:
+        for stream in (False, True):
+            text = "weather and time %s %s" % (s, stream)
+            snap = h.run({"provider": s, "prompt": text, "tools": TOOLS, "toolChoice": "auto", "expectsStreaming": stream})
+            out, (_, body) = outputs(snap), p.bodies[-1]
+            calls = out.get("toolCalls") or []
+            expect([c["name"] for c in calls] == ["weather", "time"] and out["finishReason"] == "tool_calls", str(snap))
+            expect(all(json.loads(c["arguments"]) == {"city": "Oslo"} for c in calls) and out["text"] == "", str(out))
+            sent = [t.get("function", t) for t in body["tools"]]
+            expect([t["name"] for t in sent] == ["weather", "time"] and sent[0]["description"] == "of a city", str(body))
+            expect(body["tool_choice"] == ("auto" if s == "openai" else {"type": "auto"}), str(body))
+            last = chunks_of(h, snap["runId"])[-1]
+            expect(last["meta"]["toolCalls"] == calls and last["meta"]["finishReason"] == "tool_calls", str(last))
+            again = h.wait(h.fork(snap["runId"]))
+            expect(outputs(again) == out and p.count(text) == 1, str(again))
+            talk = [{"role": "system", "content": "brief"}, {"role": "user", "content": text},
+                    {"role": "assistant", "toolCalls": calls}] + \
+                   [{"role": "tool", "toolCallId": c["id"], "content": "rain " + c["name"]} for c in calls]
+            snap = h.run({"provider": s, "messages": talk, "tools": TOOLS, "expectsStreaming": stream})
+            expect(outputs(snap).get("text", "").startswith("RAIN"), str(snap))
+            _, body = p.bodies[-1]
+            if s == "openai":
+                expect([m["role"] for m in body["messages"]] == ["system", "user", "assistant", "tool", "tool"], str(body))
+                expect(body["messages"][2]["tool_calls"][0]["id"] == calls[0]["id"], str(body))
+                expect(body["messages"][4]["tool_call_id"] == calls[1]["id"], str(body))
+            else:
+                expect([m["role"] for m in body["messages"]] == ["user", "assistant", "user"], str(body))
+                expect(body["messages"][1]["content"][0]["input"] == {"city": "Oslo"}, str(body))
+                expect([x["tool_use_id"] for x in body["messages"][2]["content"]] == [c["id"] for c in calls], str(body))
+    snap = h.run({"provider": "anthropic", "prompt": "x", "tools": TOOLS, "toolChoice": {"name": "time"}})
+    expect(p.bodies[-1][1]["tool_choice"] == {"type": "tool", "name": "time"}, str(p.bodies[-1]))
+
+
 def chunks_of(h, run):
     return [e["payload"] for e in h.events(run) if e["type"] == "output.chunk"]
 
@@ -371,7 +409,7 @@ def canary(h, folder):
         expect(PROVIDER_KEY.encode() not in f.read(), "the credential is in the log")
 
 
-PARTS = {"answers": answers, "refusals": refusals, "kills": kills, "streams": streams, "stream_kills": stream_kills}
+PARTS = {"answers": answers, "refusals": refusals, "kills": kills, "tools": tools, "streams": streams, "stream_kills": stream_kills}
 
 
 def main():
