@@ -137,6 +137,8 @@ Test(rows, a_state_may_be_longer_or_shorter_than_the_one_before) {
     cr_expect_eq(kit_number(&w, "SELECT count(*) FROM node_states_long"), 1);
     cr_assert_eq(kit_foreign(&w, "DELETE FROM node_states_long"), 0);
     cr_expect_neq(kit_verify(&w), 0, "a long state that is gone");
+    cr_expect_eq(store_run_view(w.s, KIT_TENANT, false, STR("run_1"), w.a, &v, &w.err),
+                 WOPR_E_CORRUPT);
 }
 
 Test(rows, an_origin_gives_back_the_creation_data /* RUN-9, D18 */) {
