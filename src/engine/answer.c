@@ -3,10 +3,13 @@
  * {"status":200,"contentType":"..","body":".."}, with bodyBase64 for bytes that are no text, or
  * {"error":"timeout","message":".."} when no answer came, "untouched":true if nothing was sent.
  */
+#define _GNU_SOURCE /* memmem */
 #include "engine/answer.h"
 
 #include "codec/bytes.h"
 #include "codec/json.h"
+
+#include <string.h>
 
 #define ANSWER_TEXT_MAX (4u * 1024 * 1024)
 
@@ -26,7 +29,25 @@ static const char *error_code(int rc) {
     }
 }
 
-void outcome_render(const struct egress_response *r, struct buf *out) {
+/* A peer that repeats a credential of the host (in an error, say) does not get it recorded. */
+static struct str body_without(struct str body, struct str secret, struct buf *b) {
+    static const char MARK[] = "[REDACTED]";
+    bool any = false;
+    if (secret.n == 0 || body.n < secret.n) return body;
+    for (size_t i = 0; i < body.n;) {
+        const char *hit = memmem(body.p + i, body.n - i, secret.p, secret.n);
+        if (!hit && !any) return body;
+        size_t to = hit ? (size_t)(hit - body.p) : body.n;
+        buf_add(b, body.p + i, to - i);
+        if (hit) buf_addz(b, MARK);
+        any = any || hit;
+        i = hit ? to + secret.n : body.n;
+    }
+    return buf_str(b);
+}
+
+void outcome_render(const struct egress_response *r, struct str secret, int64_t duration_ms,
+                    struct buf *out) {
     struct jw w;
     jw_init(&w, out);
     jw_object(&w);
@@ -38,19 +59,40 @@ void outcome_render(const struct egress_response *r, struct buf *out) {
         return;
     }
     jw_kint(&w, "status", r->status);
+    jw_kint(&w, "durationMs", duration_ms);
+    if (r->retry_after_s > 0 && r->retry_after_s < INT32_MAX)
+        jw_kint(&w, "retryAfterMs", r->retry_after_s * 1000);
     if (r->content_type.n > 0) jw_kstr(&w, "contentType", r->content_type);
     if (r->kept.n > 0) jw_kstr(&w, "kept", r->kept);
-    if (utf8_valid(r->body)) {
-        jw_kstr(&w, "body", r->body);
+    struct buf clean;
+    buf_init(&clean, ANSWER_TEXT_MAX);
+    struct str body = body_without(r->body, secret, &clean);
+    if (buf_failed(&clean)) out->failed = true;
+    if (utf8_valid(body)) {
+        jw_kstr(&w, "body", body);
     } else {
         struct buf b;
         buf_init(&b, ANSWER_TEXT_MAX);
-        base64_encode(&b, r->body);
+        base64_encode(&b, body);
         jw_kstr(&w, "bodyBase64", buf_str(&b));
         if (buf_failed(&b)) out->failed = true;
         buf_fini(&b);
     }
+    buf_fini(&clean);
     jw_end_object(&w);
+}
+
+void outcome_refused(const char *code, const char *message, struct str secret, struct buf *out) {
+    struct buf clean;
+    struct jw w;
+    buf_init(&clean, ANSWER_TEXT_MAX);
+    jw_init(&w, out);
+    jw_object(&w);
+    jw_kstrz(&w, "error", code);
+    jw_kstr(&w, "message", body_without(str_c(message), secret, &clean));
+    jw_end_object(&w);
+    if (buf_failed(&clean)) out->failed = true;
+    buf_fini(&clean);
 }
 
 void outcome_unknown(struct buf *out) {
@@ -75,6 +117,8 @@ void outcome_parse(struct str outcome, struct arena *a, struct node_answer *out)
     out->body_is_base64 = raw.n > 0;
     out->body = json_string(raw.n > 0 ? raw : json_get(outcome, "body"), a);
     if (json_int(json_get(outcome, "status"), &status)) out->status = (int)status;
+    (void)json_int(json_get(outcome, "durationMs"), &out->duration_ms);
+    (void)json_int(json_get(outcome, "retryAfterMs"), &out->retry_after_ms);
 }
 
 const struct node_answer *node_invoke(const struct node_call *call, struct node_result *out,

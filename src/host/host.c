@@ -1,4 +1,5 @@
 /* host.c: order of start and stop; see host.h. */
+#include "host/ai_file.h"
 #include "host/host.h"
 
 #include "audit/audit.h"
@@ -60,6 +61,7 @@ struct host {
     struct wf_env env_loose; /* checks structure only: fixtures may use unknown node types */
     struct node_registry *types;
     struct node_catalog *catalog;
+    struct ai_providers *ai; /* NULL = none */
     struct payload_rules *rules;
     struct journal *journal;
     struct egress *egress; /* NULL = off */
@@ -118,7 +120,8 @@ static int register_types(struct host *h, const struct node_type *extra, size_t 
                           struct wopr_error *err) {
     h->types = node_registry_new();
     int rc = h->types == NULL ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory") : 0;
-    if (rc == 0) rc = nodes_register_core(h->types, conformance_asked(&h->cfg), err);
+    if (rc == 0) rc = ai_file_read(h->cfg.host_ai_providers, &h->ai, err);
+    if (rc == 0) rc = nodes_register(h->types, conformance_asked(&h->cfg), h->ai, err);
     for (size_t i = 0; rc == 0 && i < extra_nr; i++)
         rc = node_registry_add(h->types, &extra[i], err);
     if (rc == 0) rc = node_catalog_new(h->types, &h->catalog, err);
@@ -248,7 +251,8 @@ static int build_egress(struct host *h, struct wopr_error *err) {
     if (rc != 0) return setting_wrong("egress-proxy", rc, err);
     rc = egress_ca_check(h->cfg.egress_ca_file, err);
     if (rc != 0) return setting_wrong("egress-ca-file", rc, err);
-    return egress_new(&ec, &h->egress, err);
+    rc = ai_file_check(h->ai, &ec.allow, err);
+    return rc == 0 ? egress_new(&ec, &h->egress, err) : rc;
 }
 
 static int build_remotes(struct host *h, struct wopr_error *err) {
@@ -268,6 +272,8 @@ static struct otel_config otel_settings(const struct host *h) {
     struct otel_config oc = {.version = WOPR_VERSION,
                              .instance = h->holder,
                              .sampler = h->cfg.otel_sampler,
+                             .traces = strcmp(h->cfg.otel_traces_exporter, "none") != 0,
+                             .metrics = strcmp(h->cfg.otel_metrics_exporter, "none") != 0,
                              .json = strcmp(h->cfg.otel_protocol, "http/json") == 0};
 #define OPT_OTEL(...) FILL(oc, otel, __VA_ARGS__)
 #include "host/config.def"
@@ -276,7 +282,7 @@ static struct otel_config otel_settings(const struct host *h) {
 
 static int build_otel(struct host *h, struct wopr_error *err) {
     struct otel_config oc = otel_settings(h);
-    return h->trace.on ? otel_new(h->journal, &oc, &h->otel, err) : 0;
+    return otel_wanted(&oc) ? otel_new(h->journal, &oc, &h->otel, err) : 0;
 }
 
 static int build_engine(struct host *h, struct wopr_error *err) {
@@ -500,6 +506,7 @@ void host_free(struct host *h) {
     payload_rules_free(h->rules);
     node_catalog_free(h->catalog);
     node_registry_free(h->types);
+    ai_providers_free(h->ai);
     schema_set_free(h->schemas);
     vault_free(h->vault);
     store_close(h->store);
