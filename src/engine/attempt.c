@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "codec/jobj.h"
 #include "codec/json.h"
+#include "domain/cost.h"
 #include "engine/bounds.h"
 #include "engine/effects.h"
 #include "engine/invoke.h"
@@ -45,7 +46,9 @@ static void result_done(struct step *st, int node, const struct node_result *r) 
         return;
     }
     int64_t ms = st->now_ms - st->state->nodes[node].started_ms;
-    struct str payload = pay_node_completed(st->plan->arena, def->id, shown, ms);
+    /* A replay asks nobody, so it costs nothing. */
+    struct str cost = timeline_of(st) ? STR_NONE : cost_sanitize(r->cost, st->scratch);
+    struct str payload = pay_node_cost(st->plan->arena, def->id, shown, ms, cost);
     struct str clear = masked ? jobj_of(st->plan->arena, "outputs", outputs) : STR_NONE;
     if (masked && !clear.p)
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for the outputs of a node");

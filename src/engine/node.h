@@ -171,6 +171,7 @@ struct node_call {
 struct node_result {
     enum node_outcome outcome;
     struct str outputs;    /* raw object; empty = {} */
+    struct str cost;       /* DONE: raw object of openwop.cost.* (domain/cost.h), or empty */
     struct str error_code; /* FAIL */
     struct str error_message;
     struct str error_details; /* raw object or empty */

@@ -127,6 +127,9 @@ struct str ai_outputs(const struct node_call *call, const struct ai_prompt *p,
 /* Members of the open object: toolCalls, unless there are none. */
 void ai_calls_write(const struct ai_answer *ans, struct jw *w);
 struct str ai_usage_json(const struct ai_usage *u, struct arena *a); /* STR_NONE: not known */
+/* Its cost, of the prices of the operator (domain/cost.h). */
+struct str ai_cost(const struct node_call *call, const struct ai_prompt *p,
+                   const struct ai_answer *ans, int64_t duration_ms);
 /* The meta of the chunk that ends the answer. */
 struct str ai_meta(const struct node_call *call, const struct ai_answer *ans, bool restarted);
 /* The non-negative integer of a member, or 0. */

@@ -2,6 +2,7 @@
  * ai_answer.c: what a model said, as outputs of a node: text, toolCalls, finishReason, usage, model
  * and provider, the same for each wire style.
  */
+#include "domain/cost.h"
 #include "nodes/ai.h"
 
 const char *ai_finish_name(enum ai_finish f) {
@@ -70,4 +71,35 @@ struct str ai_meta(const struct node_call *call, const struct ai_answer *ans, bo
     jw_kraw_opt(&o.w, "usage", ai_usage_json(&ans->usage, call->a));
     if (restarted) jw_kraw(&o.w, "providerExtensions", STR("{\"restarted\":true}"));
     return jobj_end(&o, call->a);
+}
+
+/* Prices of the name that answered, else of that which was asked. */
+static const struct ai_price *price_of(const struct ai_prompt *p, const struct ai_answer *ans) {
+    const struct ai_price *asked = ai_price_find(p->provider, p->model);
+    const struct ai_price *answered = ai_price_find(p->provider, ans->model);
+    bool named = answered && str_eq(answered->model, ans->model);
+    return named || !asked ? answered : asked;
+}
+
+struct str ai_cost(const struct node_call *call, const struct ai_prompt *p,
+                   const struct ai_answer *ans, int64_t duration_ms) {
+    const struct ai_usage *u = &ans->usage;
+    const struct ai_price *price = u->known ? price_of(p, ans) : NULL;
+    struct cost c = {.known = true,
+                     .counted = u->known,
+                     .input = u->input,
+                     .output = u->output,
+                     .timed = true,
+                     .duration_ms = duration_ms > 0 ? duration_ms : 0,
+                     .provider = p->provider->name,
+                     .model = ans->model.n > 0 ? ans->model : p->model};
+    if (price) { /* in floating point, so that no count and price of an operator overflows */
+        double fresh = (double)(u->input - u->cache_read - u->cache_write);
+        double pico = fresh * (double)price->input + (double)u->output * (double)price->output +
+                      (double)u->cache_read * (double)price->cache_read +
+                      (double)u->cache_write * (double)price->cache_write;
+        c.priced = pico >= 0 && pico < 9e18;
+        c.usd_pico = c.priced ? (int64_t)pico : 0;
+    }
+    return cost_text(&c, call->a);
 }

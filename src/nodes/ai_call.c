@@ -167,6 +167,7 @@ static void answer_take(const struct node_call *call, const struct ai_prompt *p,
         x->extra = ai_meta(call, ans, restarted);
     }
     out->outcome = NODE_OUT_DONE;
+    out->cost = ai_cost(call, p, ans, raw->duration_ms);
     if (!x || !x->extra.p || !out->outputs.p) node_no_memory(out);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "base/mem.h"
 #include "codec/json.h"
+#include "domain/cost.h"
 #include "domain/options.h"
 #include "otel/otel_int.h"
 
@@ -193,6 +194,21 @@ static void attempt_end(const struct fold_to *to, struct trace_run *r, struct tr
     n->attempt_open = false;
 }
 
+/* OBS-13 */
+static void cost_facts(struct span *s, struct str payload, struct arena *a) {
+    struct cost c;
+    cost_read(cost_of(payload), a, &c);
+    span_str(s, "openwop.cost.provider", c.provider);
+    span_str(s, "openwop.cost.model", c.model);
+    if (c.counted) span_int(s, "openwop.cost.tokens.input", c.input);
+    if (c.counted) span_int(s, "openwop.cost.tokens.output", c.output);
+    if (c.priced)
+        span_attr(s, (struct attr){.key = STR("openwop.cost.usd"),
+                                   .type = ATTR_DOUBLE,
+                                   .d = (double)c.usd_pico / 1e12});
+    if (c.timed) span_int(s, "openwop.cost.duration_ms", c.duration_ms);
+}
+
 static void node_end(const struct fold_to *to, struct trace_run *r, struct trace_node *n,
                      const struct event *e, const char *status, struct str code) {
     struct span s;
@@ -205,6 +221,7 @@ static void node_end(const struct fold_to *to, struct trace_run *r, struct trace
     node_facts(&s, n, e->seq);
     span_str(&s, "openwop.run_status", str_c(status));
     if (code.n > 0) span_fail(&s, code);
+    if (e->kind == EV_NODE_COMPLETED) cost_facts(&s, e->payload, to->o->page);
     span_send(to, r, &s);
     n->open = n->masked = false;
     n->asks = 0;

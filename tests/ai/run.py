@@ -371,6 +371,32 @@ def stream_kills(h, p):
         agrees(h, p, snap, text, restarted=p.count(text) > 1 and i % 5 > 0)
 
 
+def costs(h, p):
+    """Tokens, time and, by the operator's prices, dollars: of the node, of the run, and of no replay."""
+    for s in STYLES:
+        for stream in (False, True):
+            config = {"provider": s, "prompt": "four words cost this", "expectsStreaming": stream}
+            snap = h.run(config)
+            cost = snap.get("metrics", {}).get("openwopCost", {})
+            expect(cost.get("tokens") == {"input": 4, "output": 4}, "%s: %s" % (s, snap))
+            expect(cost.get("provider") == s and cost.get("model") == "tiny-1", str(cost))
+            expect(cost.get("usd") == (4 * 2.5 + 4 * 10) / 1e6 and cost.get("duration_ms", -1) >= 0, str(cost))
+            done = [e for e in h.events(snap["runId"]) if e["type"] == "node.completed"][0]["payload"]
+            expect(set(done["openwop-cost"]) == {"openwop.cost." + k for k in
+                   ("provider", "model", "tokens.input", "tokens.output", "usd", "duration_ms")}, str(done))
+            h.kill()
+            h.start()
+            expect(h.wait(snap["runId"]).get("metrics") == snap["metrics"], "after a restart")
+            again = h.wait(h.fork(snap["runId"]))
+            expect("metrics" not in again and again["status"] == "completed", "a replay costs nothing: %s" % again)
+            expect("replay.diverged" not in [e["type"] for e in h.events(again["runId"])], "and does not differ")
+    snap = h.run({"attrs": {"openwop.cost.tokens.input": 1.9, "openwop.cost.usd": -1, "openwop.cost.model": 7,
+                            "openwop.cost.evil": "canary", "openwop.cost.duration_ms": 1e99}}, type_id="conformance.cost.emit")
+    expect(snap.get("metrics", {}).get("openwopCost") == {"tokens": {"input": 1, "output": 0}}, str(snap))
+    expect("evil" not in json.dumps(h.events(snap["runId"])), "an attribute that is not in the list")
+    expect(subprocess.run([h.wopr, "verify", "--db", h.db], capture_output=True, timeout=WAIT_S).returncode == 0, "verify")
+
+
 def settings(wopr, folder, port):
     def said(text, *more):
         path = os.path.join(folder, "wrong.json")
@@ -409,14 +435,14 @@ def canary(h, folder):
         expect(PROVIDER_KEY.encode() not in f.read(), "the credential is in the log")
 
 
-PARTS = {"answers": answers, "refusals": refusals, "kills": kills, "tools": tools, "streams": streams, "stream_kills": stream_kills}
+PARTS = {"answers": answers, "refusals": refusals, "kills": kills, "tools": tools, "streams": streams, "stream_kills": stream_kills, "costs": costs}
 
 
 def main():
     wopr, only = sys.argv[1], sys.argv[2:]
     with tempfile.TemporaryDirectory() as folder:
         p = Provider()
-        h = Host(wopr, folder, "--egress-loopback", "--ai-providers", providers_file(folder, p.port))
+        h = Host(wopr, folder, "--egress-loopback", "--conformance-types", "--ai-providers", providers_file(folder, p.port))
         for name, part in PARTS.items():
             if not only or name in only:
                 part(h, p)
