@@ -90,7 +90,8 @@ struct node_stream_ops {
     bool (*end)(void *s, struct buf *body, const char **code, const char **message);
 };
 struct node_request {
-    struct str provider_key; /* "http:POST:orders": the same for each attempt */
+    enum egress_caller caller; /* row of callers.def; 0: NODE */
+    struct str provider_key;   /* "http:POST:orders": the same for each attempt */
     struct str method, url, body;
     struct egress_header *headers;
     size_t headers_nr;
@@ -103,7 +104,6 @@ struct node_request {
     int64_t rpc_id;   /* > 0: a JSON-RPC request with this id; of a body that is a stream, its
                        * response is kept, and nothing after it is waited for (codec/rpc.h) */
     const char *keep; /* name of a header of the answer that is kept too, or NULL; literal */
-    enum egress_caller caller;            /* whose bounds hold; EGRESS_CALLER_NONE: NODE */
     const struct node_stream_ops *stream; /* or NULL */
     struct str model;                     /* stream: for the meta of its chunks, or empty */
     struct str secret; /* bytes that must not be recorded when an answer repeats them */
@@ -166,6 +166,8 @@ struct node_call {
                        that is over.  Never the wall clock: a repeated execution sees the same */
     const struct remotes *remotes;      /* other systems that the operator named; NULL: none */
     const struct node_child_end *child; /* the child requested last; NULL at a first entry */
+    bool ended; /* the run has ended and the node did not complete: a type of NODE_FAREWELL may say
+                 * a last word, as NODE_OUT_CALL; anything else is nothing */
     void *type_ctx;
 };
 struct node_result {
@@ -196,7 +198,10 @@ enum node_flags {
     /* Its executor has no effect but its result and takes microseconds: it may run before the run
      * itself is committed, and again if that commit is refused. */
     NODE_AT_ONCE = 2,
-    NODE_STREAMS = 4 /* chunks that end no answer are of its requests (node_stream_ops) */
+    /* It is entered once more, with call->ended, when the run ends and the node did not complete.
+     */
+    NODE_FAREWELL = 4,
+    NODE_STREAMS = 8 /* chunks that end no answer are of its requests (node_stream_ops) */
 };
 struct node_type {
     const char *type_id;

@@ -272,6 +272,8 @@ static struct otel_config otel_settings(const struct host *h) {
     struct otel_config oc = {.version = WOPR_VERSION,
                              .instance = h->holder,
                              .sampler = h->cfg.otel_sampler,
+                             .traces = strcmp(h->cfg.otel_traces_exporter, "none") != 0,
+                             .metrics = strcmp(h->cfg.otel_metrics_exporter, "none") != 0,
                              .json = strcmp(h->cfg.otel_protocol, "http/json") == 0};
 #define OPT_OTEL(...) FILL(oc, otel, __VA_ARGS__)
 #include "host/config.def"
@@ -280,7 +282,7 @@ static struct otel_config otel_settings(const struct host *h) {
 
 static int build_otel(struct host *h, struct wopr_error *err) {
     struct otel_config oc = otel_settings(h);
-    return h->trace.on ? otel_new(h->journal, &oc, &h->otel, err) : 0;
+    return otel_wanted(&oc) ? otel_new(h->journal, &oc, &h->otel, err) : 0;
 }
 
 static int build_engine(struct host *h, struct wopr_error *err) {

@@ -85,7 +85,8 @@ static struct str message_of(struct mcp *m, const char *method, int64_t id, stru
 static const struct node_answer *post(struct mcp *m, unsigned step, const char *method, int64_t id,
                                       struct str params) {
     unsigned ordinal = ordinal_of(m, step);
-    struct node_request r = {.method = STR("POST"),
+    struct node_request r = {.caller = EGRESS_CALLER_MCP,
+                             .method = STR("POST"),
                              .url = m->server->url,
                              .timeout_ms = m->timeout_ms,
                              .response_max = id > 0 ? MCP_ANSWER_MAX : MCP_NOTE_MAX,
@@ -128,8 +129,9 @@ static void no_answer(struct mcp *m, unsigned step, const struct node_answer *an
 }
 
 static void bad_status(struct mcp *m, unsigned step, int status) {
-    bool again =
-        (step != MCP_CALL || m->repeatable) && (status >= 500 || status == 429 || status == 408);
+    bool refused = status == 429 || status == 503; /* it was not executed */
+    bool may = step != MCP_CALL || m->repeatable;
+    bool again = refused || (may && (status >= 500 || status == 408));
     struct str text = arena_printf(m->call->a, "it answered with status %d%s", status,
                                    status == 401 || status == 403
                                        ? "; the operator's credential for it is missing or refused"
@@ -212,7 +214,8 @@ bool mcp_open(struct mcp *m) {
 }
 
 bool mcp_close(struct mcp *m) {
-    struct node_request r = {.method = STR("DELETE"),
+    struct node_request r = {.caller = EGRESS_CALLER_MCP,
+                             .method = STR("DELETE"),
                              .url = m->server->url,
                              .timeout_ms = MCP_CLOSE_MS,
                              .response_max = MCP_NOTE_MAX};

@@ -62,6 +62,8 @@ const char *interrupt_config_wrong(struct str config);
 bool mcp_asked(const struct node_call *call);
 const char *mcp_config_wrong(struct str config);
 node_fn exec_mcp;
+/* a2a.c: that of core.a2a.invoke. */
+const char *a2a_config_wrong(struct str config);
 /* http_request.c: that of vendor.wopr.http. */
 const char *http_config_wrong(struct str config);
 

@@ -257,3 +257,94 @@ class Mcp(Server):
     def stop(self):
         self.released.set()
         super().stop()
+
+
+class A2aHandler(Handler):
+    def do_GET(self):
+        s, path = self.server, self.path
+        s.note("GET", path, dict(self.headers.items()))
+        if path == "/agent.json":
+            self.reply_json(s.card if s.card is not None else
+                            {"protocolVersion": "0.3.0", "name": "fake", "url": s.url, "version": "1", "capabilities": {"streaming": False},
+                             "skills": [{"id": "echo"}, {"id": "o t/h"}]})
+        elif path.startswith("/tasks/"):
+            self.look(path[len("/tasks/"):])
+        else:
+            self.reply_json({"error": "not_found"}, 404)
+
+    def look(self, task):
+        s = self.server
+        if s.looks:  # one answer for each look; the last one stays
+            act = s.looks[0] if len(s.looks) == 1 else s.looks.pop(0)
+            if act == "reset":
+                self.reset()
+            elif act == "stall":
+                s.released.wait(60)
+            elif isinstance(act, int):
+                self.reply_json({}, act)
+            elif isinstance(act, dict):
+                self.reply_json(act)
+            else:
+                s.tasks[task] = act
+                self.tell(task)
+            return
+        if task not in s.tasks:
+            self.reply_json({"error": "not_found"}, 404)
+            return
+        self.tell(task)
+
+    def tell(self, task):
+        s = self.server
+        self.reply_json({"taskId": task, "state": s.tasks[task], "messages": s.messages})
+
+    def do_POST(self):
+        s, raw = self.server, self.body()
+        s.note("POST", self.path, json.loads(raw or b"null"), dict(self.headers.items()))
+        if s.secret and self.headers.get("Authorization") != "Bearer " + s.secret:
+            self.reply(401)
+        elif self.path == "/tasks":
+            self.begin()
+        elif self.path.endswith("/messages"):
+            task = self.path.split("/")[2]
+            s.tasks[task] = s.next.pop(0) if s.next else "COMPLETED"
+            self.reply_json({"taskId": task, "state": s.tasks[task]})
+        elif self.path.endswith(":cancel"):
+            task = self.path[len("/tasks/"):-len(":cancel")]
+            s.tasks[task] = "CANCELED"
+            self.reply_json({"taskId": task, "state": "CANCELED"})
+        else:
+            self.reply_json({"error": "not_found"}, 404)
+
+    def begin(self):
+        s = self.server
+        act = s.next.pop(0) if s.next else "SUBMITTED"
+        with s.lock:
+            task = "task-%d" % (len(s.tasks) + 1)
+            s.tasks[task] = act
+        if act == "hold":
+            s.released.wait(60)
+        if act == "reset":
+            self.reset()
+        elif isinstance(act, int):
+            self.reply_json({}, act)
+        elif isinstance(act, (dict, list)):
+            self.reply_json(act)
+        else:
+            self.reply_json({"taskId": task, "state": act})
+
+
+class A2a(Server):
+    def __init__(self, *states, **more):
+        """states: of the next POSTs, one each."""
+        self.next, self.looks, self.tasks, self.card, self.secret = list(states), [], {}, None, None
+        self.messages, self.released = [{"role": "agent", "parts": [{"kind": "text", "text": "hello"}]}], threading.Event()
+        self.__dict__.update(more)
+        super().__init__(A2aHandler)
+
+    @property
+    def card_url(self):
+        return self.url + "/agent.json"
+
+    def stop(self):
+        self.released.set()
+        super().stop()
