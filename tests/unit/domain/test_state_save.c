@@ -103,6 +103,8 @@ static const struct {
     {EV_NODE_STARTED, "{\"attempt\":%d}"},
     {EV_NODE_COMPLETED, "{\"outputs\":{\"o\":%d}}"},
     {EV_NODE_COMPLETED, "{\"outputs\":{\"long\":\"................................%d\"}}"},
+    {EV_NODE_COMPLETED, "{\"openwop-cost\":{\"openwop.cost.usd\":0.5,\"openwop.cost.model\":\"m\"},"
+                        "\"outputs\":{\"o\":%d}}"},
     {EV_NODE_FAILED, "{\"error\":{\"code\":\"c%d\",\"message\":\"m\"}}"},
     {EV_NODE_SKIPPED, "{\"reason\":\"upstream-skipped\",\"n\":%d}"},
     {EV_NODE_CANCELLED, "{\"n\":%d}"},
@@ -358,7 +360,8 @@ Test(state_save, no_member_of_a_state_is_forgotten, .init = rich_up, .fini = ric
     SHOWN(s, node_state, &s->nodes[4],
           GAPS(GAP(node_state, sched.pos), GAP(node_state, sched.mark),
                GAP(node_state, sched.blocker), GAP(node_state, dirty), GAP(node_state, queued),
-               GAP(node_state, outputs), GAP(node_state, error), GAP(node_state, clear)));
+               GAP(node_state, outputs), GAP(node_state, error), GAP(node_state, clear),
+               GAP(node_state, cost)));
     SHOWN(s, var_state, &s->variables.v[0],
           GAPS(GAP(var_state, name), GAP(var_state, value), GAP(var_state, shown),
                GAP(var_state, dirty)));
