@@ -228,8 +228,8 @@ static struct intr_state *interrupt_wanted(struct step *st, const struct engine_
 }
 
 /* A replay takes the answers of its source first (FORK-12, FORK-13).  true: cmd was refused, as the
- * source has the answer, or waits until the replay has come to what the source still asks.  No pause
- * comes between: what has an open question is not running, and only a run that is can be paused. */
+ * source has the answer, or waits until the replay has come to what the source still asks.  No
+ * pause comes between: what has an open question is not running, and only what is can be paused. */
 static bool resolve_yields(struct step *st, struct engine_cmd *cmd, const struct intr_state *i) {
     bool answered = timeline_answered(st, i);
     if (step_lost(st)) {

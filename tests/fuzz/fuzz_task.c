@@ -109,8 +109,8 @@ static void task_look(int said, bool again_is_alike) {
     if (!leased) task[0] = '\0';
 }
 
-/* A heartbeat may have left a second, which passes on a busy machine before the next line: what that
- * one says about the lease must not depend on time. */
+/* A heartbeat may have left a second, which passes on a busy machine before the next line: what
+ * that one says about the lease must not depend on time. */
 static void lease_again(void) {
     char path[128], body[64];
     struct str answer;
