@@ -137,6 +137,7 @@ static bool start_own(struct host *main_host, struct host *limited) {
                                   "http/json",
                                   "--otel-delay-ms",
                                   "200",
+                                  "--egress-loopback", /* for http_node */
                                   NULL};
     if (!host_start(main_host, WOPR_PROGRAM, traced)) return false;
     if (!host_start(limited, WOPR_PROGRAM, low)) return false;
