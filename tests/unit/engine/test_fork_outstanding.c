@@ -5,17 +5,13 @@
  * call nobody; a branch asks by itself.
  */
 #include "fork_kit.h"
+#include "outside_kit.h"
 #include "worker_kit.h"
 
 #include "base/buf.h"
 #include "codec/json.h"
-#include "egress/egress.h"
 
-#include <arpa/inet.h>
 #include <criterion/criterion.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,117 +19,12 @@
 
 #define WORKER_TYPE "acme.outside"
 
-/* --- a server that counts, and answers when it may --- */
-
-enum { CONNS_MAX = 256 };
-static struct {
-    int listener, port;
-    pthread_t thread;
-    atomic_bool answers, over;
-    atomic_uint asked;
-    int fds[CONNS_MAX];
-    bool read[CONNS_MAX];
-    size_t n;
-} SV;
-
-static void conn_serve(size_t i) {
-    static const char OK[] = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-                             "Content-Length: 7\r\nConnection: close\r\n\r\n{\"x\":1}";
-    struct pollfd p = {.fd = SV.fds[i], .events = POLLIN};
-    char in[4096];
-    if (poll(&p, 1, 0) > 0) {
-        if (recv(SV.fds[i], in, sizeof in, 0) <= 0) {
-            close(SV.fds[i]);
-            SV.fds[i] = -1;
-            return;
-        }
-        if (!SV.read[i]) atomic_fetch_add(&SV.asked, 1);
-        SV.read[i] = true;
-    }
-    if (!SV.read[i] || !atomic_load(&SV.answers)) return;
-    (void)!send(SV.fds[i], OK, sizeof OK - 1, MSG_NOSIGNAL);
-    close(SV.fds[i]);
-    SV.fds[i] = -1;
-}
-
-static void *server_main(void *arg) {
-    (void)arg;
-    while (!atomic_load(&SV.over)) {
-        struct pollfd p = {.fd = SV.listener, .events = POLLIN};
-        size_t kept = 0;
-        if (poll(&p, 1, 2) > 0 && SV.n < CONNS_MAX) {
-            SV.fds[SV.n] = accept(SV.listener, NULL, NULL);
-            SV.read[SV.n++] = false;
-        }
-        for (size_t i = 0; i < SV.n; i++) {
-            if (SV.fds[i] >= 0) conn_serve(i);
-            if (SV.fds[i] < 0) continue;
-            SV.fds[kept] = SV.fds[i];
-            SV.read[kept++] = SV.read[i];
-        }
-        SV.n = kept;
-    }
-    for (size_t i = 0; i < SV.n; i++) close(SV.fds[i]);
-    close(SV.listener);
-    return NULL;
-}
-
-static void server_up(void) {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof a;
-    SV.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    cr_assert_eq(bind(SV.listener, (struct sockaddr *)&a, sizeof a), 0);
-    cr_assert_eq(listen(SV.listener, CONNS_MAX), 0);
-    cr_assert_eq(getsockname(SV.listener, (struct sockaddr *)&a, &n), 0);
-    SV.port = ntohs(a.sin_port);
-    cr_assert_eq(pthread_create(&SV.thread, NULL, server_main, NULL), 0);
-}
-
-static struct egress *OUT;
-
-static void egress_up(void) {
-    struct egress_config cfg = {.user_agent = "test"};
-    struct wopr_error err;
-    cr_assert_eq(egress_allow_parse(STR("127.0.0.1"), &cfg.allow, &err), 0);
-    cr_assert_eq(egress_new(&cfg, &OUT, &err), 0, "%s", err.message);
-    cr_assert_eq(egress_start(OUT, &err), 0, "%s", err.message);
-    W.cfg.egress = OUT;
-}
-
 static void up(void) {
-    server_up();
-    egress_up();
-    world_up();
+    outside_up();
     worker_type_put(WORKER_TYPE);
 }
 
-static void down(void) {
-    egress_stop(OUT); /* its last answers need the engine */
-    world_down();
-    egress_free(OUT);
-    atomic_store(&SV.over, true);
-    pthread_join(SV.thread, NULL);
-}
-
-/* The whole host is killed: what was under way comes back to nobody. */
-static void host_crash(void) {
-    engine_halt(W.engine, false);
-    egress_free(OUT);
-    engine_free(W.engine);
-    egress_up();
-    world_engine_start();
-}
-
-/* Requests that were sent, once none is under way. */
-static uint64_t requests_sent(void) {
-    for (;;) {
-        struct egress_stats s;
-        egress_stats(OUT, &s);
-        if (s.active == 0 && s.queued == 0) return s.started;
-        usleep(500);
-    }
-}
-TestSuite(engine_fork_outstanding, .init = up, .fini = down, .timeout = 400);
+TestSuite(engine_fork_outstanding, .init = up, .fini = outside_down, .timeout = 400);
 
 /* --- flows: OUT(n) asks somebody outside --- */
 
@@ -206,7 +97,7 @@ static struct str asking(struct str def, enum asked whom) {
     char config[96] = "";
     if (whom == A_SERVER)
         snprintf(config, sizeof config, "\"method\":\"POST\",\"url\":\"http://127.0.0.1:%d/\"",
-                 SV.port);
+                 outside_port());
     def = with(def, "@type@", whom == A_WORKER ? WORKER_TYPE : "vendor.wopr.http");
     def = with(def, "@config@", config);
     return with(def, "@child@", whom == A_WORKER ? "child-of-worker" : "child-of-server");
@@ -218,7 +109,7 @@ static struct str asking(struct str def, enum asked whom) {
 static void serve_once(struct str run) {
     static const struct task_says done = {.verb = TASK_COMPLETE, .output = {"{\"x\":1}", 7}};
     struct run_view v = world_view(run);
-    if (atomic_load(&SV.answers)) {
+    if (atomic_load(&OUTSIDE_ANSWERS)) {
         struct task_row_list l = worker_claim(WORKER_TYPE, 16, 30000);
         for (size_t i = 0; i < l.n; i++) (void)worker_say(&l.v[i], &done, NULL);
     }
@@ -248,7 +139,7 @@ static unsigned calls_of(struct str run) {
 
 /* Somebody outside has been asked and not answered. */
 static unsigned outstanding(enum asked whom) {
-    if (whom == A_SERVER) return atomic_load(&SV.asked);
+    if (whom == A_SERVER) return atomic_load(&OUTSIDE_ASKED);
     return (unsigned)world_sql_number("SELECT count(*) FROM worker_tasks");
 }
 
@@ -263,7 +154,7 @@ static struct str source_run(const struct flow *f, enum asked whom) {
     if (f->act == TIMED_OUT) cr_assert_eq(drive(run), RUN_FAILED, "%s", world_story(run));
     if (f->act == CANCELLED) cr_assert_eq(world_op(ENGINE_CANCEL, run, NULL), 0);
     if (f->act == PAUSED) cr_assert_eq(world_pause(run, DRAIN_IMMEDIATE), 0);
-    if (f->act == KILLED) host_crash();
+    if (f->act == KILLED) outside_crash();
     return run;
 }
 
@@ -297,7 +188,7 @@ static void branch_ends(const struct flow *f, const char *what, struct str branc
 static void every_cut(const struct flow *f, enum asked whom) {
     const char *what =
         arena_cstr(W.a, arena_printf(W.a, "%s, %s outstanding", f->name, ASKED_NAMES[whom]));
-    atomic_store(&SV.answers, false);
+    atomic_store(&OUTSIDE_ANSWERS, false);
     struct str source = source_run(f, whom);
     int64_t waiting = world_head(source).next_seq;
     struct str *branches = ARENA_ARRAY(W.a, struct str, (size_t)waiting);
@@ -306,15 +197,15 @@ static void every_cut(const struct flow *f, enum asked whom) {
         branches[cut] = fork_run(source, FORK_BRANCH, cut);
         replays_of_waiting(what, source, cut);
     }
-    atomic_store(&SV.answers, true);
+    atomic_store(&OUTSIDE_ANSWERS, true);
     if (f->act == PAUSED) cr_assert_eq(world_op(ENGINE_RESUME, source, NULL), 0);
     enum run_status end = drive(source);
     for (int64_t cut = 0; cut < waiting && waits; cut++)
         branch_ends(f, what, branches[cut], cut, end);
-    uint64_t sent = requests_sent();
+    uint64_t sent = outside_sent();
     for (int64_t cut = 0; cut < world_head(source).next_seq; cut++)
         fork_replays_equal(source, cut, end);
-    cr_expect_eq(requests_sent(), sent, "%s: a replay calls nobody", what);
+    cr_expect_eq(outside_sent(), sent, "%s: a replay calls nobody", what);
     cr_expect_eq(worker_claim(WORKER_TYPE, 1, 30000).n, 0u, "%s: a replay has no task", what);
     for (int64_t cut = 0; cut < world_head(source).next_seq; cut++)
         branch_ends(f, what, fork_run(source, FORK_BRANCH, cut), cut, end);
