@@ -1,7 +1,7 @@
 /*
  * answer.c: the outcome of a request, as text for the invocation log and as an executor reads it.
  * {"status":200,"contentType":"..","body":".."}, with bodyBase64 for bytes that are no text, or
- * {"error":"timeout","message":".."} when no answer came.
+ * {"error":"timeout","message":".."} when no answer came, "untouched":true if nothing was sent.
  */
 #include "engine/answer.h"
 
@@ -33,11 +33,13 @@ void outcome_render(const struct egress_response *r, struct buf *out) {
     if (r->rc != 0) {
         jw_kstrz(&w, "error", error_code(r->rc));
         jw_kstrz(&w, "message", r->message ? r->message : "");
+        if (r->untouched) jw_kbool(&w, "untouched", true);
         jw_end_object(&w);
         return;
     }
     jw_kint(&w, "status", r->status);
     if (r->content_type.n > 0) jw_kstr(&w, "contentType", r->content_type);
+    if (r->kept.n > 0) jw_kstr(&w, "kept", r->kept);
     if (utf8_valid(r->body)) {
         jw_kstr(&w, "body", r->body);
     } else {
@@ -51,11 +53,24 @@ void outcome_render(const struct egress_response *r, struct buf *out) {
     jw_end_object(&w);
 }
 
+void outcome_unknown(struct buf *out) {
+    struct jw w;
+    jw_init(&w, out);
+    jw_object(&w);
+    jw_kstrz(&w, "error", "outcome_unknown");
+    jw_kstrz(&w, "message",
+             "it is not known whether the request was executed: its answer never came, and it is "
+             "none that may be sent twice");
+    jw_end_object(&w);
+}
+
 void outcome_parse(struct str outcome, struct arena *a, struct node_answer *out) {
     int64_t status = 0;
     struct str raw = json_get(outcome, "bodyBase64");
     out->error_code = json_string(json_get(outcome, "error"), a);
     out->error_message = json_string(json_get(outcome, "message"), a);
+    (void)json_bool(json_get(outcome, "untouched"), &out->untouched);
+    out->kept = json_string(json_get(outcome, "kept"), a);
     out->content_type = json_string(json_get(outcome, "contentType"), a);
     out->body_is_base64 = raw.n > 0;
     out->body = json_string(raw.n > 0 ? raw : json_get(outcome, "body"), a);

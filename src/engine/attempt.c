@@ -163,6 +163,7 @@ void attempt_run(struct step *st, int node, bool waited) {
                              .waited = waited,
                              .conformance = st->engine->cfg.conformance,
                              .now_ms = step_logical_ms(st, node),
+                             .remotes = st->engine->cfg.remotes,
                              .child = st->child_end};
     if (step_lost(st)) return;
     if (!type) { /* no longer registered since the attempt began */

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "codec/json.h"
+#include "codec/rpc.h"
 #include "domain/invocation.h"
 #include "engine/answer.h"
 #include "engine/outcome.h"
@@ -37,6 +38,7 @@ struct invoke_call {  /* one request: in a plan, then in flight, then answered *
     uint64_t egress_id; /* once it is submitted */
     bool cancelled;     /* the run has ended */
     struct egress_request request;
+    struct rpc_reader *rpc;      /* reads its answer, or NULL */
     enum invocation_state state; /* the outcome */
     struct text outcome;
 };
@@ -54,6 +56,8 @@ struct invocation { /* a row of the log, as this process knows it */
 static void call_free(struct invoke_call *c) {
     if (!c) return;
     text_clear(&c->outcome);
+    if (c->rpc) rpc_reader_fini(c->rpc);
+    mem_free(c->rpc);
     arena_free(c->a);
     mem_free(c);
 }
@@ -227,6 +231,14 @@ static bool trace_header(struct step *st, struct invoke_call *c, const struct no
     return true;
 }
 
+/* On the egress thread. */
+static enum egress_took call_piece(void *ctx, int status, struct str bytes) {
+    struct invoke_call *c = ctx;
+    (void)status; /* a refusal may have a JSON-RPC body, too */
+    int rc = rpc_reader_take(c->rpc, bytes);
+    return rc < 0 ? EGRESS_STOP : rc == 0 ? EGRESS_TAKEN : EGRESS_ENOUGH;
+}
+
 static bool request_copy(struct step *st, struct invoke_call *c, const struct node_request *r) {
     struct egress_header *h = ARENA_ARRAY(c->a, struct egress_header, r->headers_nr + 2);
     size_t n = r->headers_nr;
@@ -236,9 +248,10 @@ static bool request_copy(struct step *st, struct invoke_call *c, const struct no
                                       arena_str(c->a, r->headers[i].value)};
     if (r->keyed) h[n++] = (struct egress_header){STR("Idempotency-Key"), c->invocation_id};
     if (n < EGRESS_HEADERS_MAX && trace_header(st, c, r, &h[n])) n++;
-    size_t max = r->response_max;
+    size_t max = r->response_max > 0 && r->response_max < NODE_ANSWER_MAX ? r->response_max
+                                                                          : NODE_ANSWER_MAX;
     c->request = (struct egress_request){
-        .caller = EGRESS_CALLER_NODE,
+        .caller = r->caller != EGRESS_CALLER_NONE ? r->caller : EGRESS_CALLER_NODE,
         .replaying = timeline_of(st) != NULL, /* D57: a second guard */
         .tenant = arena_str(c->a, st->state->meta.tenant),
         .method = arena_str(c->a, r->method),
@@ -248,8 +261,16 @@ static bool request_copy(struct step *st, struct invoke_call *c, const struct no
         .body = r->body.n > 0 ? arena_str(c->a, r->body) : STR_NONE,
         .timeout_ms = r->timeout_ms,
         .redirects_max = r->redirects_max,
-        .response_max = max > 0 && max < NODE_ANSWER_MAX ? max : NODE_ANSWER_MAX,
+        .response_max = max,
+        .keep = r->keep,
     };
+    if (r->rpc_id > 0) {
+        c->rpc = MEM_NEW(struct rpc_reader);
+        if (!c->rpc) return false;
+        rpc_reader_init(c->rpc, r->rpc_id, max);
+        c->request.chunk = call_piece;
+        c->request.response_max = NODE_ANSWER_MAX; /* of a stream: all that comes before, too */
+    }
     return !arena_failed(c->a);
 }
 
@@ -294,6 +315,20 @@ static int invocation_identify(struct step *st, struct invocation *v, const stru
     return rc == 0 ? text_set(&v->effect_id, str_c(effect)) : rc;
 }
 
+/* A request that may have been executed and may not be sent twice: its answer is that nobody knows.
+ * The executor is entered again with it, since nothing holds the node. */
+static void claim_settle(struct step *st, struct invocation *v) {
+    struct buf b;
+    buf_init(&b, INVOKE_OUTCOME_MAX);
+    outcome_unknown(&b);
+    v->attempt = st->state->nodes[v->node].attempt;
+    v->state = INVOCATION_ESCAPED;
+    if (buf_failed(&b) || text_set(&v->outcome, buf_str(&b)) != 0)
+        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for the outcome of a request");
+    else invocation_record(st, v);
+    buf_fini(&b);
+}
+
 static void invoke_claim(struct step *st, int node, const struct node_result *out) {
     struct run_exec *re = st->exec;
     const struct node_request *r = &out->request;
@@ -318,6 +353,10 @@ static void invoke_claim(struct step *st, int node, const struct node_result *ou
         return;
     }
     bool keep_id = v && invocation_unknown(v);
+    if (keep_id && r->once) {
+        claim_settle(st, v);
+        return;
+    }
     if (keep_id && !sha256_eq(&v->digest, &digest)) {
         claim_refuse(
             st, node, "invocation_changed",
@@ -357,10 +396,21 @@ static void call_came_back(struct invoke_call *c) { /* c is no longer in e->requ
     if (!re) call_free(c); /* the run ended or moved to another host */
 }
 
-static void call_answered(void *ctx, const struct egress_response *r) { /* on the egress thread */
+/* What its reader made of the answer. */
+static void answer_read(const struct invoke_call *c, struct egress_response *r) {
+    if (c->rpc && c->rpc->rc < 0) {
+        r->rc = c->rpc->rc;
+        r->message = r->rc == WOPR_E_TOO_BIG ? "its answer is longer than the request allows" : "";
+    }
+    if (c->rpc && r->rc == 0) r->body = rpc_reader_body(c->rpc);
+}
+
+static void call_answered(void *ctx, const struct egress_response *as_came) { /* egress thread */
     struct invoke_call *c = ctx;
     struct engine *e = c->e;
+    struct egress_response read = *as_came, *r = &read;
     struct buf b;
+    answer_read(c, r);
     pthread_mutex_lock(&e->mu);
     list_del(&c->link);
     pthread_mutex_unlock(&e->mu);

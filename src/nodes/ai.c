@@ -250,6 +250,10 @@ void exec_call_prompt(const struct node_call *call, struct node_result *out) {
     const struct run_options *o = &call->run->options;
     struct stream s = {.call = call, .out = out};
     s.config = o->mock_config.n > 0 ? o->mock_config : STR("{}");
+    if (o->mock == MOCK_NONE && mcp_asked(call)) {
+        exec_mcp(call, out);
+        return;
+    }
     if ((size_t)o->mock < sizeof MOCKS / sizeof MOCKS[0] && MOCKS[o->mock]) MOCKS[o->mock](&s);
     else
         node_fail(out, "ai_provider_unavailable", "no AI provider is configured on this host",

@@ -37,6 +37,12 @@ struct wf_types node_catalog_types(struct node_catalog *c);
 #undef NODE_TYPE
 /* gates.c: the config check of core.interrupt. */
 const char *interrupt_config_wrong(struct str config);
+/* mcp.c: config.mcp of core.ai.callPrompt: is it there, is it right, what it does (NODE-59). */
+bool mcp_asked(const struct node_call *call);
+const char *mcp_config_wrong(struct str config);
+node_fn exec_mcp;
+/* a2a.c: that of core.a2a.invoke. */
+const char *a2a_config_wrong(struct str config);
 /* http_request.c: that of vendor.wopr.http. */
 const char *http_config_wrong(struct str config);
 

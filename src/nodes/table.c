@@ -1,6 +1,6 @@
 /*
  * table.c: types.def as a registry, and as checks of configs.  A type without a row (conversation,
- * orchestrator, A2A) is refused with the workflow that uses it (NODE-3).
+ * orchestrator) is refused with the workflow that uses it (NODE-3).
  */
 #include "nodes/nodes.h"
 

@@ -173,6 +173,14 @@ static void put_webhooks(const struct v1_config *c, struct jw *w) { /* CAP-41, H
     string_list(w, ALGORITHMS);
     jw_end_object(w);
 }
+static void put_mcp(const struct v1_config *c, struct jw *w) { /* CAP-46, MCP-2 */
+    jw_object(w);
+    jw_kbool(w, "supported", true);
+    jw_key(w, "serverUrls");
+    string_list(w, c->mcp_urls);
+    jw_end_object(w);
+}
+static bool has_mcp(const struct v1_config *c) { return c->mcp_urls != NULL; }
 static bool has_webhooks(const struct v1_config *c) { return c->hooks != NULL; }
 
 static void put_bundle(const struct v1_config *c, struct jw *w) { /* CAP-44, DBG-1 */
@@ -289,6 +297,7 @@ static const struct feature {
     {"runs", true, put_runs, NULL},
     {"replay", true, put_replay, NULL},
     {"webhooks", true, put_webhooks, has_webhooks},
+    {"mcp", true, put_mcp, has_mcp},
     {"debugBundle", true, put_bundle, has_bundle},
     {"observability", true, put_observability, has_traces},
     {"auth", true, put_auth, has_audit},

@@ -235,8 +235,8 @@ Test(sched, the_default_loop_bound_spares_orchestrators /* NODE-16, EVT-25 */) {
     world_down(&x);
 }
 
-/* Two ways back to one head, asked for in one round: the stricter bound holds, whichever came first.
- * That of the supervisor is the execution cap. */
+/* Two ways back to one head, asked for in one round: the stricter bound holds, whichever came
+ * first.  That of the supervisor is the execution cap. */
 Test(sched, of_two_ways_back_the_stricter_bound_holds /* WF-12, NODE-16 */) {
     const char *o = NT("o", "core.orchestrator.supervisor");
     static const char *const BACK[] = {E("o", "a") "," E("b", "a"), E("b", "a") "," E("o", "a")};
