@@ -75,6 +75,7 @@ const struct scenario SCENARIOS[] = {
     {"version_negotiation", "version-negotiation", POLL},
     {"webhook_sig", "webhook-sig-algorithm", OTHER},
     /* subjects of the contract that no public scenario exercises */
+    {"http_node", "-", OTHER},
     {"stream_text", "-", SSE},
     {"version_fold", "-", CORE},
     {"x_dedup", "-", CORE},

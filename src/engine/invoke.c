@@ -26,6 +26,7 @@
 #define INVOKE_OUTCOME_MAX  (2u * 1024 * 1024)
 #define INVOKE_PER_RUN_MAX  100000u
 #define INVOKE_STATUS_ERROR 400
+#define INVOKE_CANCELS      64u /* at a time */
 
 struct invoke_call {  /* one request: in a plan, then in flight, then answered */
     struct list link; /* in e->requests while under way */
@@ -36,6 +37,8 @@ struct invoke_call {  /* one request: in a plan, then in flight, then answered *
     int node;
     int64_t ordinal;
     struct str invocation_id;
+    uint64_t egress_id; /* once it is submitted */
+    bool cancelled;     /* the run has ended */
     struct egress_request request;
     struct str secret;      /* not to be recorded */
     uint64_t sent_ms;       /* monotonic */
@@ -56,8 +59,7 @@ struct invocation { /* a row of the log, as this process knows it */
     enum invocation_state state;
     struct sha256 digest;
     struct text effect_id, provider_key, invocation_id, outcome;
-    bool calling;             /* under way, */
-    uint64_t egress_id;       /* as this; 0: taken over from an earlier fold */
+    bool calling;             /* under way, maybe since an earlier fold */
     struct invoke_call *send; /* claimed by the plan in flight */
 };
 
@@ -526,19 +528,37 @@ static void invoke_landed(struct step *st) {
         pthread_mutex_lock(&st->engine->mu);
         list_add_tail(&st->engine->requests, &c->link);
         pthread_mutex_unlock(&st->engine->mu);
-        c->request.id = &v->egress_id;
+        c->request.id = &c->egress_id;
         c->sent_ms = clock_mono_ms();
         int rc = egress_submit(st->engine->cfg.egress, &c->request, call_answered, c, &err);
         if (rc != 0) call_not_sent(st, c, rc, &err);
     }
 }
 
+/* Requests of a run that are under way and not cancelled yet, whichever fold sent them. */
+static size_t calls_of_ended(struct run_exec *re, uint64_t ids[], size_t max) {
+    struct engine *e = re->engine;
+    size_t n = 0;
+    pthread_mutex_lock(&e->mu);
+    for (struct list *l = e->requests.next; n < max && l != &e->requests; l = l->next) {
+        struct invoke_call *c = LIST_ENTRY(l, struct invoke_call, link);
+        if (strcmp(c->run_id, re->run_id) != 0 || c->cancelled) continue;
+        c->cancelled = true;
+        ids[n++] = c->egress_id;
+    }
+    pthread_mutex_unlock(&e->mu);
+    return n;
+}
+
 /* The run has ended: nobody waits for these answers, and no peer needs to finish them. */
 static void invoke_over(struct step *st) {
-    struct run_exec *re = st->exec;
-    for (size_t i = 0; i < re->requests.rows_nr; i++)
-        if (re->requests.rows[i].calling && re->requests.rows[i].egress_id != 0)
-            egress_cancel(st->engine->cfg.egress, re->requests.rows[i].egress_id);
+    uint64_t ids[INVOKE_CANCELS];
+    size_t n = INVOKE_CANCELS;
+    if (!invoke_waits(st->exec, -1)) return;
+    while (n == INVOKE_CANCELS) {
+        n = calls_of_ended(st->exec, ids, INVOKE_CANCELS);
+        for (size_t i = 0; i < n; i++) egress_cancel(st->engine->cfg.egress, ids[i]);
+    }
 }
 
 static struct invoke_call *answers_take(struct run_exec *re) {

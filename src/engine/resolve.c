@@ -228,7 +228,8 @@ static struct intr_state *interrupt_wanted(struct step *st, const struct engine_
 }
 
 /* A replay takes the answers of its source first (FORK-12, FORK-13).  true: cmd was refused, as the
- * source has the answer, or waits until the replay has come to what the source still asks. */
+ * source has the answer, or waits until the replay has come to what the source still asks.  No
+ * pause comes between: what has an open question is not running, and only what is can be paused. */
 static bool resolve_yields(struct step *st, struct engine_cmd *cmd, const struct intr_state *i) {
     bool answered = timeline_answered(st, i);
     if (step_lost(st)) {
@@ -240,7 +241,7 @@ static bool resolve_yields(struct step *st, struct engine_cmd *cmd, const struct
                        "the run is a replay, and its source has the answer");
         return true;
     }
-    if (!timeline_holds_timers(st) || st->state->status == RUN_PAUSED) return false;
+    if (!timeline_holds_timers(st)) return false;
     exec_mail_put_back(st->exec, cmd);
     st->deaf = true;
     return true;

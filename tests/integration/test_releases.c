@@ -115,6 +115,26 @@ static void as_written(const char *name, int runs, int waiting) {
     cr_expect_eq(c.replayed, 3 * c.runs);
 }
 
-Test(releases, of_schema_9_with_sensitive_values) { as_written("release-0009.sql.gz", 23, 12); }
+/* What a node read of a sensitive variable that its run had set before the branch was made. */
+static void read_in_branch(const char *id, int64_t set_length, int64_t input_length) {
+    struct str end = ask(&sv, "GET", fmt("/v1/runs/%s", id), NULL, NULL).body;
+    cr_expect_eq(int_at(end, "nodeStates.m.outputs.n"), set_length, "%s: " STR_FMT, id,
+                 STR_ARG(end));
+    cr_expect_eq(int_at(end, "nodeStates.m.outputs.k"), input_length, "%s", id);
+}
+
+/* Up to schema 13 a branch got the masks of its source for values, here a digest.  It ends with
+ * what it was given, as it would have there; its source, and its inputs, have the clear value. */
+static void old_branches_keep_their_masks(void) {
+    const int64_t clear = (int64_t)strlen(OLD_CANARY), digest = (int64_t)strlen("sha256:") + 64;
+    read_in_branch("run_01M83F00MRN63M9MW0XKJMMQAD", clear, clear);  /* waited */
+    read_in_branch("run_01M83F01Y84PSFV3NVYJ27T1X3", digest, clear); /* a branch of it */
+    read_in_branch("run_01M83F03VRX6BTFQYJ5X68PE6E", digest, clear); /* and one of that */
+}
+
+Test(releases, of_schema_9_with_sensitive_values) {
+    as_written("release-0009.sql.gz", 23, 12);
+    old_branches_keep_their_masks();
+}
 Test(releases, of_schema_20) { as_written("release-0020.sql.gz", 9, 4); }
 Test(releases, of_schema_26) { as_written("release-0026.sql.gz", 9, 4); }

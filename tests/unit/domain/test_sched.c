@@ -235,6 +235,24 @@ Test(sched, the_default_loop_bound_spares_orchestrators /* NODE-16, EVT-25 */) {
     world_down(&x);
 }
 
+/* Two ways back to one head, asked for in one round: the stricter bound holds, whichever came
+ * first.  That of the supervisor is the execution cap. */
+Test(sched, of_two_ways_back_the_stricter_bound_holds /* WF-12, NODE-16 */) {
+    const char *o = NT("o", "core.orchestrator.supervisor");
+    static const char *const BACK[] = {E("o", "a") "," E("b", "a"), E("b", "a") "," E("o", "a")};
+    char nodes[512], edges[512];
+    for (int i = 0; i < 2; i++) {
+        struct world x;
+        (void)snprintf(nodes, sizeof nodes, "%s,%s,%s", N("a"), i ? N("b") : o, i ? o : N("b"));
+        (void)snprintf(edges, sizeof edges, "%s,%s", E("a", "o") "," E("a", "b"), BACK[i]);
+        world_up(&x, nodes, edges, NULL, NULL);
+        const char *got = play(&x, NULL);
+        cr_expect(strstr(got, "!a FAIL a") != NULL, "%s", got);
+        cr_expect_eq(x.s->nodes[0].sched.loop_limit, 5);
+        world_down(&x);
+    }
+}
+
 Test(sched, loops_end_at_their_bound /* WF-12, EVT-40 */) {
     const char *nodes = N("a") "," N("b") "," N("c");
     const char *edges = E("a", "b") "," E("b", "a") "," E("b", "c");

@@ -93,3 +93,32 @@ Test(engine_fork_answers, a_person_votes_after_the_votes_of_the_source /* FORK-1
     cr_expect_eq(answered_inside(g, REJECT, 2), WOPR_E_INTERRUPT_RESOLVED);
     same_as(f, g);
 }
+
+/* Who asks is not running, so that no paused run has an open question: an answer to a replay is
+ * never held back by a pause, and waits for its source alone. */
+Test(engine_fork_answers, a_replay_that_asks_is_not_paused_while_its_source_leads /* RUN-25 */) {
+    struct str r = asked(GATE "," HOLD("h") "," HOLD("i"), EDGE("e", "h", "i", ""), 2);
+    int64_t n = world_head(r).next_seq;
+    struct str f = fork_run(r, FORK_REPLAY, 0);
+    struct call pause, answer;
+    cr_assert_eq(world_wait_sem(&HOLD_HELD), 0);
+    call_init(&pause, ENGINE_PAUSE, f);
+    pause.cmd.control.drain = DRAIN_IMMEDIATE;
+    call_send(&pause);
+    call_init(&answer, ENGINE_RESOLVE, f);
+    answer.cmd.resolve.node_id = STR("g");
+    answer.cmd.resolve.value = STR(ACCEPT);
+    call_send(&answer);
+    sem_post(&HOLD_GO);
+    call_wait(&pause);
+    cr_expect_eq(pause.cmd.result.rc, WOPR_E_CONFLICT, "%s", world_story(f));
+    held_go(1);
+    call_wait(&answer);
+    cr_expect_eq(answer.cmd.result.rc, 0, "%s", answer.cmd.result.err.message);
+    call_fini(&pause);
+    call_fini(&answer);
+    cr_expect_eq(world_wait_final(f), RUN_COMPLETED, "%s", world_story(f));
+    cr_expect_eq(world_count(f, EV_REPLAY_DIVERGED), 0, "%s", world_story(f));
+    cr_expect_eq(world_head(r).next_seq, n);
+    world_check_log(f);
+}
