@@ -6,16 +6,9 @@
 #ifndef WOPR_CONFORMANCE_COLLECTOR_H
 #define WOPR_CONFORMANCE_COLLECTOR_H
 
-#include <stdbool.h>
-#include <sys/types.h>
+#include "door.h"
 
-struct collector {
-    pid_t pid;
-    int life; /* it ends when this is closed everywhere */
-    int port;
-};
 /* port 0: any.  false with a line on stderr. */
-bool collector_start(struct collector *c, int port);
-void collector_stop(struct collector *c);
+bool collector_start(struct doors *c, int port);
 
 #endif

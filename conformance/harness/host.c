@@ -109,7 +109,7 @@ bool host_start(struct host *h, const char *program, const char *const *extra) {
     const char *argv[ARGS_MAX] = {
         program,       "serve", "--port",         "0", "--ops-port",         "-1",      "--db", db,
         "--log-level", "warn",  "--address-rate", "0", "--conformance-seed", "--audit-log", "all"};
-    int n = 13;
+    int n = 15; /* of these */
     for (const char *const *a = extra; a != NULL && *a != NULL && n < ARGS_MAX - 1; a++)
         argv[n++] = *a;
     fflush(NULL);

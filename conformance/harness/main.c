@@ -2,12 +2,14 @@
  * main.c: names the host or starts one, runs the scenarios, counts them per profile.
  * OPENWOP_BASE_URL (with OPENWOP_API_KEY): the host to test; else WOPR_PROGRAM is started for it.
  * OPENWOP_OTEL_COLLECTOR=true: collect telemetry at OPENWOP_OTEL_COLLECTOR_PORT (4318); of an own
- * host it is always collected.
+ * host it is always collected.  In the same way OPENWOP_MCP_FAKE_SERVER and OPENWOP_A2A_FAKE_PEER,
+ * with _PORT, for hosts that were configured with http://127.0.0.1:PORT and .../agent.json there.
  * OPENWOP_CONFORMANCE_SCHEMAS=off: see verify.h.
  * OPENWOP_CONFORMANCE_RESULTS: a file that gets one line per test, "passed suite::name".
  * Exit status: 0 nothing failed, 1 something did, 2 could not start.
  */
 #include "collector.h"
+#include "fakes.h"
 #include "host.h"
 #include "profiles.h"
 
@@ -137,6 +139,11 @@ static bool start_own(struct host *main_host, struct host *limited) {
                                   "http/json",
                                   "--otel-delay-ms",
                                   "200",
+                                  "--egress-loopback",
+                                  "--mcp-servers",
+                                  getenv("OPENWOP_MCP_FAKE_SERVER_URL"),
+                                  "--a2a-agents",
+                                  getenv("OPENWOP_A2A_CARD_URL"),
                                   NULL};
     if (!host_start(main_host, WOPR_PROGRAM, traced)) return false;
     if (!host_start(limited, WOPR_PROGRAM, low)) return false;
@@ -147,21 +154,52 @@ static bool start_own(struct host *main_host, struct host *limited) {
     return true;
 }
 
-static bool start_collector(struct collector *c, bool mine) {
-    const char *wanted = getenv("OPENWOP_OTEL_COLLECTOR"),
-               *port = getenv("OPENWOP_OTEL_COLLECTOR_PORT");
-    int64_t at = OTLP_PORT;
-    char url[64];
-    if (port != NULL && (!str_i64(str_c(port), &at) || at < 0 || at > 65535)) {
-        fputs("conformance: OPENWOP_OTEL_COLLECTOR_PORT is no port\n", stderr);
+/* Is name set to true, and which port does name_PORT give?  false: one that is none. */
+static bool wanted(const char *name, int64_t otherwise, bool *on, int *port) {
+    char other[64];
+    const char *value = getenv(name);
+    int64_t at = otherwise;
+    snprintf(other, sizeof other, "%s_PORT", name);
+    const char *text = getenv(other);
+    *on = value != NULL && strcmp(value, "true") == 0;
+    if (text != NULL && (!str_i64(str_c(text), &at) || at < 0 || at > 65535)) {
+        fprintf(stderr, "conformance: %s is no port\n", other);
         return false;
     }
-    *c = (struct collector){.life = -1};
+    *port = (int)at;
+    return true;
+}
+
+static void url_set(const char *name, int port, const char *path) {
+    char url[80];
+    snprintf(url, sizeof url, "http://127.0.0.1:%d%s", port, path);
+    setenv(name, url, 1);
+}
+
+static bool start_collector(struct doors *c, bool mine) {
+    bool on;
+    int port;
+    if (!wanted("OPENWOP_OTEL_COLLECTOR", OTLP_PORT, &on, &port)) return false;
     unsetenv("OPENWOP_OTEL_COLLECTOR_URL");
-    if (!mine && (wanted == NULL || strcmp(wanted, "true") != 0)) return true;
-    if (!collector_start(c, mine ? 0 : (int)at)) return false;
-    snprintf(url, sizeof url, "http://127.0.0.1:%d", c->port);
-    setenv("OPENWOP_OTEL_COLLECTOR_URL", url, 1);
+    if (!mine && !on) return true;
+    if (!collector_start(c, mine ? 0 : port)) return false;
+    url_set("OPENWOP_OTEL_COLLECTOR_URL", c->port[0], "");
+    return true;
+}
+
+static bool start_fakes(struct doors *d, bool mine) {
+    bool mcp, a2a;
+    int mcp_port, a2a_port;
+    if (!wanted("OPENWOP_MCP_FAKE_SERVER", 0, &mcp, &mcp_port) ||
+        !wanted("OPENWOP_A2A_FAKE_PEER", 0, &a2a, &a2a_port))
+        return false;
+    unsetenv("OPENWOP_MCP_FAKE_SERVER_URL");
+    unsetenv("OPENWOP_A2A_FAKE_PEER_URL");
+    if (!mine && !mcp && !a2a) return true;
+    if (!fakes_start(d, mine ? 0 : mcp_port, mine ? 0 : a2a_port)) return false;
+    if (mine || mcp) url_set("OPENWOP_MCP_FAKE_SERVER_URL", d->port[0], "");
+    if (mine || a2a) url_set("OPENWOP_A2A_FAKE_PEER_URL", d->port[1], "");
+    url_set("OPENWOP_A2A_CARD_URL", d->port[1], "/agent.json");
     return true;
 }
 
@@ -169,17 +207,20 @@ static int run_tests(struct criterion_test_set *tests) {
     const char *base = getenv("OPENWOP_BASE_URL"), *key = getenv("OPENWOP_API_KEY");
     const char *file = getenv("OPENWOP_CONFORMANCE_RESULTS");
     struct host own = {0}, limited = {0};
-    struct collector collector;
+    struct doors collector = {.pid = 0}, fakes = {.pid = 0};
     bool mine = base == NULL || *base == '\0', ended_well = true;
-    if (!start_collector(&collector, mine)) return 2;
-    if (mine && !start_own(&own, &limited)) {
-        host_stop(&own);
-        collector_stop(&collector);
-        return 2;
-    }
-    if (!mine && (key == NULL || *key == '\0')) {
+    bool ready = start_collector(&collector, mine) && start_fakes(&fakes, mine);
+    if (ready && !mine && (key == NULL || *key == '\0')) {
         fputs("conformance: OPENWOP_BASE_URL is set, OPENWOP_API_KEY is not\n", stderr);
-        collector_stop(&collector);
+        ready = false;
+    }
+    if (ready && mine && !start_own(&own, &limited)) {
+        host_stop(&own);
+        ready = false;
+    }
+    if (!ready) {
+        doors_stop(&collector);
+        doors_stop(&fakes);
         return 2;
     }
     criterion_run_all_tests(tests);
@@ -187,7 +228,8 @@ static int run_tests(struct criterion_test_set *tests) {
         int first = host_stop(&own), second = host_stop(&limited);
         ended_well = first == 0 && second == 0;
     }
-    collector_stop(&collector);
+    doors_stop(&collector);
+    doors_stop(&fakes);
     miss_nobody();
     unsigned failed = summary();
     if (file != NULL && !write_results(file)) {

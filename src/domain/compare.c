@@ -24,8 +24,8 @@ bool compare_ignores(const struct event *e) {
 
 /* Sorted; members of a payload that no two executions share. */
 static const char *const UNSTABLE[] = {
-    "artifactId",  "callId",      "childRunId", "decidedAt",      "durationMs", "expiresAt",
-    "interruptId", "requestedAt", "resolvedAt", "sourceEngineId", "writtenAt",
+    "artifactId",  "callId",       "childRunId",  "decidedAt",  "durationMs",     "expiresAt",
+    "interruptId", "openwop-cost", "requestedAt", "resolvedAt", "sourceEngineId", "writtenAt",
 };
 
 static bool member_unstable(struct str key) {

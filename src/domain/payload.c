@@ -6,6 +6,7 @@
  */
 #include "codec/ident.h"
 #include "codec/jobj.h"
+#include "domain/cost.h"
 #include "domain/plan.h"
 
 #include <stdio.h>
@@ -107,8 +108,14 @@ struct str pay_node_started(struct arena *a, struct str node_id, struct str type
 
 struct str pay_node_completed(struct arena *a, struct str node_id, struct str outputs,
                               int64_t duration_ms) {
+    return pay_node_cost(a, node_id, outputs, duration_ms, STR_NONE);
+}
+
+struct str pay_node_cost(struct arena *a, struct str node_id, struct str outputs,
+                         int64_t duration_ms, struct str cost) {
     struct jobj p;
     jobj_begin(&p, PLAN_BYTES_MAX);
+    cost_put(&p.w, cost);
     jw_kstr(&p.w, "nodeId", node_id);
     key_object(&p, "outputs", outputs);
     key_duration(&p, duration_ms);

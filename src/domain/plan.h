@@ -348,6 +348,9 @@ struct str pay_run_paused(struct arena *a, struct str reason, struct str drain_p
 struct str pay_reason(struct arena *a, struct str reason); /* {"reason"?} */
 struct str pay_run_resuming(struct arena *a);
 struct str pay_node_started(struct arena *a, struct str node_id, struct str type_id, int attempt);
+/* The same of a node that cost something: cost, of cost_sanitize, or empty. */
+struct str pay_node_cost(struct arena *a, struct str node_id, struct str outputs,
+                         int64_t duration_ms, struct str cost);
 struct str pay_node_completed(struct arena *a, struct str node_id, struct str outputs,
                               int64_t duration_ms);
 struct str pay_node_failed(struct arena *a, struct str node_id, struct str error, int attempts);

@@ -147,6 +147,7 @@ void run_state_free(struct run_state *s) {
     if (!s) return;
     for (size_t i = 0; s->nodes && i < s->wf->nodes_nr; i++) {
         text_clear(&s->nodes[i].outputs);
+        text_clear(&s->nodes[i].cost);
         text_clear(&s->nodes[i].error);
         text_clear(&s->nodes[i].clear);
     }

@@ -147,6 +147,7 @@ struct node_state {
     bool dirty, queued;
     struct text outputs, error; /* raw JSON, as shown; error = {"code","message",...} */
     struct text clear;          /* outputs as nodes of the run read them; empty when equal */
+    struct text cost;           /* what its activations cost, added up (domain/cost.h), or empty */
     bool masked;                /* some of the outputs are shown masked */
     int32_t terminal_n;         /* terminal outcomes so far (D56) */
     struct sched_node sched;    /* of sched*.c; the fold leaves it alone */

@@ -3,6 +3,7 @@
  * that assigns the status of a node; it keeps the counters that the scheduler reads.
  */
 #include "codec/json.h"
+#include "domain/cost.h"
 #include "domain/due_tree.h"
 #include "domain/sched_int.h"
 #include "domain/state_internal.h"
@@ -100,6 +101,19 @@ int fold_node_started(struct fold *f) {
     return 0;
 }
 
+static int cost_fold(struct fold *f, struct node_state *n) {
+    struct cost sum, more;
+    struct str record = cost_of(f->event->payload);
+    struct arena *a = record.n > 0 ? fold_scratch(f) : NULL;
+    if (record.n == 0) return 0;
+    if (!a) return fold_no_memory(f);
+    cost_read(text_str(&n->cost), a, &sum);
+    cost_read(record, a, &more);
+    cost_add(&sum, &more);
+    struct str text = cost_text(&sum, a);
+    return run_state_text_set(f->run, &n->cost, text) == 0 ? 0 : fold_no_memory(f);
+}
+
 int fold_node_completed(struct fold *f) {
     struct node_state *n = NULL;
     enum node_status to = NODE_PENDING;
@@ -109,6 +123,7 @@ int fold_node_completed(struct fold *f) {
     if (outputs.n == 0) outputs = STR("{}");
     if (json_type_of(outputs) != JSON_OBJECT) return fold_corrupt(f, "outputs is no object");
     if (run_state_text_set(f->run, &n->outputs, outputs) != 0) return fold_no_memory(f);
+    if ((rc = cost_fold(f, n)) != 0) return rc;
     struct str clear = f->event->clear.n > 0 ? fold_clear(f, "outputs") : STR_NONE;
     if (run_state_text_set(f->run, &n->clear, clear) != 0) return fold_no_memory(f);
     n->masked = fold_masked(f);

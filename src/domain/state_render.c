@@ -3,6 +3,7 @@
  */
 #include "codec/ident.h"
 #include "codec/json.h"
+#include "domain/cost.h"
 #include "domain/sched_int.h"
 #include "domain/state_internal.h"
 
@@ -17,6 +18,7 @@ void node_state_render(const struct node_state *n, struct buf *out) {
     struct jw w;
     jw_init(&w, out);
     jw_object(&w);
+    cost_put(&w, text_str(&n->cost));
     jw_kstrz(&w, "status", node_status_name(n->status));
     jw_kint(&w, "attempt", n->attempt);
     render_time(&w, "startedAt", n->started_ms);
@@ -53,7 +55,8 @@ static const char *nodes_broken(const struct run_state *s) {
 static size_t values_bytes(const struct run_state *s) {
     size_t sum = s->error.n + s->outputs.n;
     for (size_t i = 0; i < s->wf->nodes_nr; i++)
-        sum += s->nodes[i].outputs.n + s->nodes[i].error.n + s->nodes[i].clear.n;
+        sum +=
+            s->nodes[i].outputs.n + s->nodes[i].error.n + s->nodes[i].clear.n + s->nodes[i].cost.n;
     for (size_t i = 0; i < s->variables.n; i++)
         sum += sizeof s->variables.v[i] + s->variables.v[i].name.n + s->variables.v[i].value.n +
                s->variables.v[i].shown.n;

@@ -18,7 +18,7 @@
  * test_state_save finds members that padding hides from this check. */
 #if UINTPTR_MAX == UINT64_MAX
 _Static_assert(sizeof(struct run_state) == 912, "struct run_state: walk the new member");
-_Static_assert(sizeof(struct node_state) == 336, "struct node_state: walk the new member");
+_Static_assert(sizeof(struct node_state) == 352, "struct node_state: walk the new member");
 _Static_assert(sizeof(struct sched_node) == 184, "struct sched_node: walk the new member");
 _Static_assert(sizeof(struct chan_state) == 104, "struct chan_state: walk the new member");
 _Static_assert(sizeof(struct chan_entry) == 48, "struct chan_entry: walk the new member");
@@ -190,6 +190,7 @@ static void node_walk(struct image *m, struct node_state *n) {
     text_walk(m, &n->outputs);
     text_walk(m, &n->error);
     text_walk(m, &n->clear);
+    text_walk(m, &n->cost);
     WALK_BOOL(m, n->masked);
 }
 

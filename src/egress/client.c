@@ -79,6 +79,7 @@ static int code_neutral(const struct transfer *t, CURLcode code) {
     if (t->too_big) return WOPR_E_TOO_BIG;
     if (t->stopped) return WOPR_E_CLOSED;
     if (t->no_memory) return WOPR_E_NO_MEMORY;
+    if (t->enough) return 0;
     switch (code) {
     case CURLE_OK:
         return 0;
@@ -103,6 +104,12 @@ static void refusal_log(struct egress *e) {
              "notTold", more);
 }
 
+static struct str header_of(const struct transfer *t) {
+    struct curl_header *h = NULL;
+    CURLHcode code = curl_easy_header(t->easy, t->keep, 0, CURLH_HEADER, -1, &h);
+    return code == CURLHE_OK && h->amount == 1 ? str_c(h->value) : STR_NONE;
+}
+
 static void outcome_tell(struct transfer *t, int rc, const char *why) {
     struct egress_response r = {.rc = rc, .untouched = !t->hopped, .message = why};
     if (t->easy) {
@@ -117,6 +124,7 @@ static void outcome_tell(struct transfer *t, int rc, const char *why) {
         (void)curl_easy_getinfo(t->easy, CURLINFO_RETRY_AFTER, &retry_after);
         r.retry_after_s = retry_after;
         r.content_type = rc == 0 && type ? str_c(type) : STR_NONE;
+        if (rc == 0 && t->keep) r.kept = header_of(t);
     }
     if (rc == 0) r.body = buf_str(&t->answer);
     t->done(t->ctx, &r);

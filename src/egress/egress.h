@@ -72,8 +72,9 @@ struct egress_header {
     struct str name, value;
 };
 /* A piece of an answer's body as it comes, on the egress thread: must not wait.  WAIT: nothing was
- * taken, the same piece comes again after egress_continue().  STOP ends the transfer (CLOSED). */
-enum egress_took { EGRESS_TAKEN, EGRESS_WAIT, EGRESS_STOP };
+ * taken, the same piece comes again after egress_continue().  STOP ends the transfer (CLOSED).
+ * ENOUGH: taken, and what follows is not needed; the transfer ends as if the answer ended here. */
+enum egress_took { EGRESS_TAKEN, EGRESS_WAIT, EGRESS_STOP, EGRESS_ENOUGH };
 typedef enum egress_took egress_chunk_fn(void *ctx, int status, struct str bytes);
 struct egress_request {
     enum egress_caller caller; /* row of callers.def, which bounds the rest */
@@ -90,6 +91,7 @@ struct egress_request {
                              * Only https goes on to another host, and no header of the request
                              * but Accept and Content-Type goes with it. */
     egress_chunk_fn *chunk; /* NULL: the body is collected and comes with the response */
+    const char *keep;       /* name of a header of the answer that is given too, or NULL; literal */
     uint64_t *id;           /* set before any callback, for egress_cancel; or NULL */
 };
 struct egress_response {
@@ -99,6 +101,7 @@ struct egress_response {
     int status;     /* also with TOO_BIG: the answer began well and was too long */
     int64_t retry_after_s; /* what the answer says, 0 = nothing */
     struct str content_type, body;
+    struct str kept;     /* value of the header that was to be kept, or empty */
     const char *message; /* why rc is not 0; valid like the response */
 };
 typedef void egress_done_fn(void *ctx, const struct egress_response *r);

@@ -42,7 +42,9 @@ struct transfer {
     bool hopped;    /* something was sent before this */
     bool secure;    /* https */
     egress_chunk_fn *chunk;
-    bool stopped;            /* by its caller */
+    const char *keep;
+    bool stopped;            /* by its caller, */
+    bool enough;             /* who has what it wants */
     bool special;            /* plain http or another port than 443: listed addresses only */
     bool once;               /* not idempotent: never sent again on a second connection */
     bool refused;            /* the guard stopped a socket */

@@ -100,6 +100,7 @@ static int caller_check(struct transfer *t, const struct egress_request *r,
     t->redirects_left = r->redirects_max;
     t->redirects = r->redirects_max > 0;
     t->chunk = r->chunk;
+    t->keep = r->keep;
     t->answer_max = r->response_max > 0 && r->response_max < row->answer_max ? r->response_max
                                                                              : row->answer_max;
     buf_init(&t->answer, t->answer_max);
@@ -177,8 +178,9 @@ static size_t chunk_offer(struct transfer *t, const char *p, size_t n) {
     enum egress_took took = t->chunk(t->ctx, (int)status_of(t), str_n(p, n));
     if (took == EGRESS_WAIT) return CURL_WRITEFUNC_PAUSE;
     t->stopped = took == EGRESS_STOP;
+    t->enough = took == EGRESS_ENOUGH;
     t->taken_n += n;
-    return t->stopped ? 0 : n;
+    return t->stopped || t->enough ? 0 : n;
 }
 
 static size_t take_body(char *p, size_t size, size_t n, void *ctx) {

@@ -1,12 +1,15 @@
 /*
  * answer.c: the outcome of a request, as text for the invocation log and as an executor reads it.
  * {"status":200,"contentType":"..","body":".."}, with bodyBase64 for bytes that are no text, or
- * {"error":"timeout","message":".."} when no answer came.
+ * {"error":"timeout","message":".."} when no answer came, "untouched":true if nothing was sent.
  */
+#define _GNU_SOURCE /* memmem */
 #include "engine/answer.h"
 
 #include "codec/bytes.h"
 #include "codec/json.h"
+
+#include <string.h>
 
 #define ANSWER_TEXT_MAX (4u * 1024 * 1024)
 
@@ -26,28 +29,80 @@ static const char *error_code(int rc) {
     }
 }
 
-void outcome_render(const struct egress_response *r, struct buf *out) {
+/* A peer that repeats a credential of the host (in an error, say) does not get it recorded. */
+static struct str body_without(struct str body, struct str secret, struct buf *b) {
+    static const char MARK[] = "[REDACTED]";
+    bool any = false;
+    if (secret.n == 0 || body.n < secret.n) return body;
+    for (size_t i = 0; i < body.n;) {
+        const char *hit = memmem(body.p + i, body.n - i, secret.p, secret.n);
+        if (!hit && !any) return body;
+        size_t to = hit ? (size_t)(hit - body.p) : body.n;
+        buf_add(b, body.p + i, to - i);
+        if (hit) buf_addz(b, MARK);
+        any = any || hit;
+        i = hit ? to + secret.n : body.n;
+    }
+    return buf_str(b);
+}
+
+void outcome_render(const struct egress_response *r, struct str secret, int64_t duration_ms,
+                    struct buf *out) {
     struct jw w;
     jw_init(&w, out);
     jw_object(&w);
     if (r->rc != 0) {
         jw_kstrz(&w, "error", error_code(r->rc));
         jw_kstrz(&w, "message", r->message ? r->message : "");
+        if (r->untouched) jw_kbool(&w, "untouched", true);
         jw_end_object(&w);
         return;
     }
     jw_kint(&w, "status", r->status);
+    jw_kint(&w, "durationMs", duration_ms);
+    if (r->retry_after_s > 0 && r->retry_after_s < INT32_MAX)
+        jw_kint(&w, "retryAfterMs", r->retry_after_s * 1000);
     if (r->content_type.n > 0) jw_kstr(&w, "contentType", r->content_type);
-    if (utf8_valid(r->body)) {
-        jw_kstr(&w, "body", r->body);
+    if (r->kept.n > 0) jw_kstr(&w, "kept", r->kept);
+    struct buf clean;
+    buf_init(&clean, ANSWER_TEXT_MAX);
+    struct str body = body_without(r->body, secret, &clean);
+    if (buf_failed(&clean)) out->failed = true;
+    if (utf8_valid(body)) {
+        jw_kstr(&w, "body", body);
     } else {
         struct buf b;
         buf_init(&b, ANSWER_TEXT_MAX);
-        base64_encode(&b, r->body);
+        base64_encode(&b, body);
         jw_kstr(&w, "bodyBase64", buf_str(&b));
         if (buf_failed(&b)) out->failed = true;
         buf_fini(&b);
     }
+    buf_fini(&clean);
+    jw_end_object(&w);
+}
+
+void outcome_refused(const char *code, const char *message, struct str secret, struct buf *out) {
+    struct buf clean;
+    struct jw w;
+    buf_init(&clean, ANSWER_TEXT_MAX);
+    jw_init(&w, out);
+    jw_object(&w);
+    jw_kstrz(&w, "error", code);
+    jw_kstr(&w, "message", body_without(str_c(message), secret, &clean));
+    jw_end_object(&w);
+    if (buf_failed(&clean)) out->failed = true;
+    buf_fini(&clean);
+}
+
+void outcome_unknown(struct buf *out) {
+    struct jw w;
+    jw_init(&w, out);
+    jw_object(&w);
+    jw_kstrz(&w, "error", "outcome_unknown");
+    jw_kstrz(&w, "message",
+             "it is not known whether the request was executed: its answer never came, and it is "
+             "none that may be sent twice");
     jw_end_object(&w);
 }
 
@@ -56,10 +111,14 @@ void outcome_parse(struct str outcome, struct arena *a, struct node_answer *out)
     struct str raw = json_get(outcome, "bodyBase64");
     out->error_code = json_string(json_get(outcome, "error"), a);
     out->error_message = json_string(json_get(outcome, "message"), a);
+    (void)json_bool(json_get(outcome, "untouched"), &out->untouched);
+    out->kept = json_string(json_get(outcome, "kept"), a);
     out->content_type = json_string(json_get(outcome, "contentType"), a);
     out->body_is_base64 = raw.n > 0;
     out->body = json_string(raw.n > 0 ? raw : json_get(outcome, "body"), a);
     if (json_int(json_get(outcome, "status"), &status)) out->status = (int)status;
+    (void)json_int(json_get(outcome, "durationMs"), &out->duration_ms);
+    (void)json_int(json_get(outcome, "retryAfterMs"), &out->retry_after_ms);
 }
 
 const struct node_answer *node_invoke(const struct node_call *call, struct node_result *out,

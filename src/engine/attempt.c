@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "codec/jobj.h"
 #include "codec/json.h"
+#include "domain/cost.h"
 #include "engine/bounds.h"
 #include "engine/effects.h"
 #include "engine/invoke.h"
@@ -45,7 +46,9 @@ static void result_done(struct step *st, int node, const struct node_result *r) 
         return;
     }
     int64_t ms = st->now_ms - st->state->nodes[node].started_ms;
-    struct str payload = pay_node_completed(st->plan->arena, def->id, shown, ms);
+    /* A replay asks nobody, so it costs nothing. */
+    struct str cost = timeline_of(st) ? STR_NONE : cost_sanitize(r->cost, st->scratch);
+    struct str payload = pay_node_cost(st->plan->arena, def->id, shown, ms, cost);
     struct str clear = masked ? jobj_of(st->plan->arena, "outputs", outputs) : STR_NONE;
     if (masked && !clear.p)
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for the outputs of a node");
@@ -63,7 +66,8 @@ static void result_failed(struct step *st, int node, const struct node_result *r
     struct failure f = {.code = r->error_code,
                         .message = r->error_message,
                         .details = r->error_details,
-                        .retryable = r->retryable};
+                        .retryable = r->retryable,
+                        .retry_after_ms = r->retry_after_ms};
     if (f.details.n > 0 && !is_json_object(f.details)) f.details = STR_NONE;
     if (!utf8_valid(f.code) || !utf8_valid(f.message))
         f = failure_invalid("the error of the node is not valid text");
@@ -163,6 +167,7 @@ void attempt_run(struct step *st, int node, bool waited) {
                              .waited = waited,
                              .conformance = st->engine->cfg.conformance,
                              .now_ms = step_logical_ms(st, node),
+                             .remotes = st->engine->cfg.remotes,
                              .child = st->child_end};
     if (step_lost(st)) return;
     if (!type) { /* no longer registered since the attempt began */

@@ -33,10 +33,11 @@ struct engine_config {
     int64_t lease_ttl_ms, heartbeat_ms; /* STORE-32; 0 = the setting's default, a third of it */
     bool sole_host; /* no other process may open the file (store_config.exclusive): all leases are
                              taken at once, no other host is looked for */
-    int64_t retention_ms;       /* how long ended runs are kept, 0 = for ever (STORE-44) */
-    size_t runs_active_max;     /* runs in memory; beyond: UNAVAILABLE for creates (ERR-9) */
-    struct egress *egress;      /* sends the requests of nodes; NULL = they fail */
-    unsigned children_open_max; /* unfinished children of one run, 128 (WF-51) */
+    int64_t retention_ms;          /* how long ended runs are kept, 0 = for ever (STORE-44) */
+    size_t runs_active_max;        /* runs in memory; beyond: UNAVAILABLE for creates (ERR-9) */
+    struct egress *egress;         /* sends the requests of nodes; NULL = they fail */
+    const struct remotes *remotes; /* what nodes may speak to by name; NULL = nothing */
+    unsigned children_open_max;    /* unfinished children of one run, 128 (WF-51) */
     struct vault *vault; /* seals clear values; NULL = runs with sensitive values cannot proceed */
     struct engine_bounds bounds;
     int64_t stall_ms; /* workflow.stalled window, 300000; 0 = off (STORE-41) */

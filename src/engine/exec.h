@@ -112,6 +112,8 @@ struct exec_requests {       /* invoke.c */
     struct invoke_call *recorded; /* their outcomes are in the plan in flight */
     struct invoke_call *answers;  /* (mu) answers not taken in yet */
     _Atomic bool has_answers;     /* set under mu */
+    _Atomic bool has_pieces;      /* a stream has more text; set under mu */
+    bool pieces_held;             /* (mu) TIMER_PIECES will look for them */
 };
 struct exec_tasks {         /* task.c */
     unsigned char *of_node; /* enum task_mark per node; NULL: the run had none */

@@ -8,13 +8,16 @@
  */
 #include "engine/invoke.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "codec/json.h"
+#include "codec/rpc.h"
 #include "domain/invocation.h"
 #include "engine/answer.h"
 #include "engine/outcome.h"
+#include "engine/pieces.h"
 #include "engine/timeline.h"
 #include "engine/timers.h"
 
@@ -34,6 +37,15 @@ struct invoke_call {  /* one request: in a plan, then in flight, then answered *
     int64_t ordinal;
     struct str invocation_id;
     struct egress_request request;
+    struct str secret;      /* not to be recorded */
+    uint64_t sent_ms;       /* monotonic */
+    struct rpc_reader *rpc; /* reads its answer, or NULL; or so does */
+    const struct node_stream_ops *stream;
+    void *reader; /* of stream; on the egress thread */
+    int read_rc;  /* what it said last */
+    struct buf fresh;
+    struct buf text; /* (mu) of the stream */
+    struct str model;
     enum invocation_state state; /* the outcome */
     struct text outcome;
 };
@@ -52,6 +64,11 @@ struct invocation { /* a row of the log, as this process knows it */
 static void call_free(struct invoke_call *c) {
     if (!c) return;
     text_clear(&c->outcome);
+    if (c->rpc) rpc_reader_fini(c->rpc);
+    mem_free(c->rpc);
+    if (c->reader) c->stream->free(c->reader);
+    buf_fini(&c->fresh);
+    buf_fini(&c->text);
     arena_free(c->a);
     mem_free(c);
 }
@@ -202,6 +219,8 @@ void invoke_answers(struct step *st, int node, struct node_call *call) {
             continue;
         out[n].ordinal = (unsigned)(v->ordinal - base);
         outcome_parse(arena_str(st->scratch, text_str(&v->outcome)), st->scratch, &out[n]);
+        struct pieces_mark m = pieces_mark_read(text_str(&v->outcome));
+        out[n].streamed = m.attempt == call->attempt ? m.streamed : 0;
         n++;
     }
     call->answers = out;
@@ -225,6 +244,35 @@ static bool trace_header(struct step *st, struct invoke_call *c, const struct no
     return true;
 }
 
+/* On the egress thread: into the call's text; its run looks at it now and then. */
+static enum egress_took call_stream(void *ctx, int status, struct str bytes) {
+    struct invoke_call *c = ctx;
+    struct engine *e = c->e;
+    int rc = c->stream->take(c->reader, status, bytes, &c->fresh);
+    c->read_rc = buf_failed(&c->fresh) ? WOPR_E_NO_MEMORY : rc;
+    if (c->read_rc < 0) return EGRESS_STOP;
+    if (c->fresh.len > 0) {
+        pthread_mutex_lock(&e->mu);
+        struct run_exec *re = map_get(e->runs.by_id, str_c(c->run_id));
+        buf_adds(&c->text, buf_str(&c->fresh));
+        if (re && !re->requests.pieces_held && !re->requests.has_pieces) {
+            re->requests.has_pieces = true;
+            exec_wake_locked(re);
+        }
+        pthread_mutex_unlock(&e->mu);
+        buf_reset(&c->fresh);
+    }
+    return rc == 0 ? EGRESS_TAKEN : EGRESS_ENOUGH;
+}
+
+/* On the egress thread. */
+static enum egress_took call_piece(void *ctx, int status, struct str bytes) {
+    struct invoke_call *c = ctx;
+    (void)status; /* a refusal may have a JSON-RPC body, too */
+    int rc = rpc_reader_take(c->rpc, bytes);
+    return rc < 0 ? EGRESS_STOP : rc == 0 ? EGRESS_TAKEN : EGRESS_ENOUGH;
+}
+
 static bool request_copy(struct step *st, struct invoke_call *c, const struct node_request *r) {
     struct egress_header *h = ARENA_ARRAY(c->a, struct egress_header, r->headers_nr + 2);
     size_t n = r->headers_nr;
@@ -234,9 +282,11 @@ static bool request_copy(struct step *st, struct invoke_call *c, const struct no
                                       arena_str(c->a, r->headers[i].value)};
     if (r->keyed) h[n++] = (struct egress_header){STR("Idempotency-Key"), c->invocation_id};
     if (n < EGRESS_HEADERS_MAX && trace_header(st, c, r, &h[n])) n++;
-    size_t max = r->response_max;
+    size_t max = r->response_max > 0 && r->response_max < NODE_ANSWER_MAX ? r->response_max
+                                                                          : NODE_ANSWER_MAX;
+    c->secret = r->secret.n > 0 ? arena_str(c->a, r->secret) : STR_NONE;
     c->request = (struct egress_request){
-        .caller = EGRESS_CALLER_NODE,
+        .caller = r->caller != EGRESS_CALLER_NONE ? r->caller : EGRESS_CALLER_NODE,
         .replaying = timeline_of(st) != NULL, /* D57: a second guard */
         .tenant = arena_str(c->a, st->state->meta.tenant),
         .method = arena_str(c->a, r->method),
@@ -246,8 +296,24 @@ static bool request_copy(struct step *st, struct invoke_call *c, const struct no
         .body = r->body.n > 0 ? arena_str(c->a, r->body) : STR_NONE,
         .timeout_ms = r->timeout_ms,
         .redirects_max = r->redirects_max,
-        .response_max = max > 0 && max < NODE_ANSWER_MAX ? max : NODE_ANSWER_MAX,
+        .response_max = max,
+        .keep = r->keep,
     };
+    if (r->rpc_id > 0) {
+        c->rpc = MEM_NEW(struct rpc_reader);
+        if (!c->rpc) return false;
+        rpc_reader_init(c->rpc, r->rpc_id, max);
+        c->request.chunk = call_piece;
+        c->request.response_max = NODE_ANSWER_MAX; /* of a stream: all that comes before, too */
+    }
+    if (r->stream) {
+        c->stream = r->stream;
+        c->reader = r->stream->open();
+        if (!c->reader) return false;
+        c->model = arena_str(c->a, r->model);
+        c->request.chunk = call_stream;
+        c->request.response_max = 0; /* that of the caller: most of a stream is not text */
+    }
     return !arena_failed(c->a);
 }
 
@@ -257,6 +323,8 @@ static struct invoke_call *call_new(struct step *st, const struct invocation *v,
     if (c) c->a = arena_new(INVOKE_REQUEST_MAX);
     if (c && c->a) {
         list_init(&c->link);
+        buf_init(&c->fresh, NODE_ANSWER_MAX);
+        buf_init(&c->text, NODE_ANSWER_MAX);
         c->e = st->engine;
         memcpy(c->run_id, st->exec->run_id,
                strlen(st->exec->run_id)); /* zeroed, RUN_ID_MAX at most */
@@ -292,6 +360,20 @@ static int invocation_identify(struct step *st, struct invocation *v, const stru
     return rc == 0 ? text_set(&v->effect_id, str_c(effect)) : rc;
 }
 
+/* A request that may have been executed and may not be sent twice: its answer is that nobody knows.
+ * The executor is entered again with it, since nothing holds the node. */
+static void claim_settle(struct step *st, struct invocation *v) {
+    struct buf b;
+    buf_init(&b, INVOKE_OUTCOME_MAX);
+    outcome_unknown(&b);
+    v->attempt = st->state->nodes[v->node].attempt;
+    v->state = INVOCATION_ESCAPED;
+    if (buf_failed(&b) || text_set(&v->outcome, buf_str(&b)) != 0)
+        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for the outcome of a request");
+    else invocation_record(st, v);
+    buf_fini(&b);
+}
+
 static void invoke_claim(struct step *st, int node, const struct node_result *out) {
     struct run_exec *re = st->exec;
     const struct node_request *r = &out->request;
@@ -316,6 +398,10 @@ static void invoke_claim(struct step *st, int node, const struct node_result *ou
         return;
     }
     bool keep_id = v && invocation_unknown(v);
+    if (keep_id && r->once) {
+        claim_settle(st, v);
+        return;
+    }
     if (keep_id && !sha256_eq(&v->digest, &digest)) {
         claim_refuse(
             st, node, "invocation_changed",
@@ -355,24 +441,53 @@ static void call_came_back(struct invoke_call *c) { /* c is no longer in e->requ
     if (!re) call_free(c); /* the run ended or moved to another host */
 }
 
-static void call_answered(void *ctx, const struct egress_response *r) { /* on the egress thread */
+/* What its reader made of the answer. */
+static void answer_read(const struct invoke_call *c, struct egress_response *r) {
+    if (c->rpc && c->rpc->rc < 0) {
+        r->rc = c->rpc->rc;
+        r->message = r->rc == WOPR_E_TOO_BIG ? "its answer is longer than the request allows" : "";
+    }
+    if (c->rpc && r->rc == 0) r->body = rpc_reader_body(c->rpc);
+}
+
+/* What its stream reader made of the answer.  true: it is none, and *code and *message say why. */
+static bool stream_read(const struct invoke_call *c, struct egress_response *r, struct buf *body,
+                        const char **code, const char **message) {
+    if (!c->reader || (r->rc != 0 && c->read_rc >= 0)) return false;
+    *code = "out_of_memory";
+    *message = "";
+    if (!c->stream->end(c->reader, body, code, message) || buf_failed(body)) return true;
+    r->rc = 0;
+    r->body = buf_str(body);
+    return false;
+}
+
+static void call_answered(void *ctx, const struct egress_response *as_came) { /* egress thread */
     struct invoke_call *c = ctx;
     struct engine *e = c->e;
-    struct buf b;
+    struct egress_response read = *as_came, *r = &read;
+    const char *code, *message;
+    struct buf b, body;
+    buf_init(&body, INVOKE_OUTCOME_MAX);
+    answer_read(c, r);
+    bool refused = stream_read(c, r, &body, &code, &message);
     pthread_mutex_lock(&e->mu);
     list_del(&c->link);
     pthread_mutex_unlock(&e->mu);
-    if (r->rc == WOPR_E_CLOSED || r->rc == WOPR_E_NO_MEMORY) { /* stopping: keep the claim */
+    if (!refused && (r->rc == WOPR_E_CLOSED || r->rc == WOPR_E_NO_MEMORY)) {
+        buf_fini(&body); /* stopping: keep the claim */
         call_free(c);
         return;
     }
     buf_init(&b, INVOKE_OUTCOME_MAX);
-    outcome_render(r, &b);
-    c->state = r->rc == 0     ? INVOCATION_COMPLETED
-               : r->untouched ? INVOCATION_RELEASED
-                              : INVOCATION_ESCAPED;
+    if (refused) outcome_refused(code, message, c->secret, &b);
+    else outcome_render(r, c->secret, (int64_t)(clock_mono_ms() - c->sent_ms), &b);
+    c->state = r->rc == 0 && !refused ? INVOCATION_COMPLETED
+               : r->untouched         ? INVOCATION_RELEASED
+                                      : INVOCATION_ESCAPED;
     bool kept = !buf_failed(&b) && text_set(&c->outcome, buf_str(&b)) == 0;
     buf_fini(&b);
+    buf_fini(&body);
     if (kept) {
         call_came_back(c);
     } else { /* as if the answer were lost: the run's timers or the next start continue */
@@ -389,7 +504,7 @@ static void call_not_sent(struct step *st, struct invoke_call *c, int rc,
     list_del(&c->link);
     pthread_mutex_unlock(&st->engine->mu);
     buf_init(&b, INVOKE_OUTCOME_MAX);
-    outcome_render(&r, &b);
+    outcome_render(&r, STR_NONE, 0, &b);
     c->state = INVOCATION_RELEASED;
     bool kept = !buf_failed(&b) && text_set(&c->outcome, buf_str(&b)) == 0;
     buf_fini(&b);
@@ -412,6 +527,7 @@ static void invoke_landed(struct step *st) {
         list_add_tail(&st->engine->requests, &c->link);
         pthread_mutex_unlock(&st->engine->mu);
         c->request.id = &v->egress_id;
+        c->sent_ms = clock_mono_ms();
         int rc = egress_submit(st->engine->cfg.egress, &c->request, call_answered, c, &err);
         if (rc != 0) call_not_sent(st, c, rc, &err);
     }
@@ -449,9 +565,12 @@ static void invoke_arrived(struct step *st) {
             call_free(c);
             continue;
         }
+        struct pieces_mark m = pieces_mark_read(text_str(&v->outcome));
+        struct str outcome = text_str(&c->outcome);
+        if (m.streamed > 0) outcome = pieces_mark_add(outcome, m, st->scratch);
         v->calling = false;
         v->state = c->state;
-        if (text_set(&v->outcome, text_str(&c->outcome)) != 0)
+        if (!outcome.p || text_set(&v->outcome, outcome) != 0)
             plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for an answer");
         invocation_record(st, v);
         c->next = re->requests.recorded;
@@ -459,7 +578,86 @@ static void invoke_arrived(struct step *st) {
     }
 }
 
+/* --- streams --- */
+
+/* A run that shows values masked shows a text when it is whole: a value may span two chunks. */
+static bool stream_shown(struct step *st, const struct invocation *v) {
+    return v && v->calling && v->state == INVOCATION_CLAIMED && !st->state->secrecy.masks &&
+           st->state->nodes[v->node].status == NODE_RUNNING;
+}
+
+struct stream_text {
+    struct stream_text *next;
+    struct invocation *v;
+    struct pieces_mark mark;
+    struct str more, model;
+};
+
+/* What has come of the run's streams since the last look, copied.  *any: it has one. */
+static struct stream_text *streams_look(struct step *st, bool *any) {
+    struct engine *e = st->engine;
+    struct run_exec *re = st->exec;
+    struct stream_text *all = NULL;
+    *any = false;
+    pthread_mutex_lock(&e->mu);
+    re->requests.has_pieces = false;
+    for (struct list *l = e->requests.next; l != &e->requests; l = l->next) {
+        const struct invoke_call *c = LIST_ENTRY(l, struct invoke_call, link);
+        if (!c->stream || c->text.len == 0 || strcmp(c->run_id, re->run_id) != 0) continue;
+        struct invocation *v = invocation_find(re, c->node, c->ordinal);
+        struct stream_text *t = ARENA_NEW(st->scratch, struct stream_text);
+        *any = true;
+        if (!t || !stream_shown(st, v) || !str_eq(text_str(&v->invocation_id), c->invocation_id))
+            continue;
+        struct pieces_mark m = pieces_mark_read(text_str(&v->outcome));
+        int32_t attempt = st->state->nodes[v->node].attempt;
+        if (m.attempt != attempt) m = (struct pieces_mark){.attempt = attempt};
+        if (m.streamed >= c->text.len) continue;
+        struct str more = str_n(c->text.p + m.streamed, c->text.len - m.streamed);
+        *t = (struct stream_text){all, v, m, arena_str(st->scratch, more),
+                                  arena_str(st->scratch, c->model)};
+        all = t;
+    }
+    re->requests.pieces_held = *any;
+    pthread_mutex_unlock(&e->mu);
+    return all;
+}
+
+static void stream_show(struct step *st, struct stream_text *t) {
+    const struct node_state *ns = &st->state->nodes[t->v->node];
+    bool restarted = t->mark.streamed == 0 && (ns->chunks > 0 || ns->attempt > 0);
+    t->more.n = pieces_ready(t->more);
+    if (t->more.n == 0 || !pieces_emit(st, t->v->node, t->more, t->model, restarted)) return;
+    t->mark.streamed += t->more.n;
+    struct str mark = pieces_mark_add(STR_NONE, t->mark, st->scratch);
+    if (!mark.p || text_set(&t->v->outcome, mark) != 0)
+        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a stream");
+    invocation_record(st, t->v);
+}
+
+static void invoke_enter(struct step *st) {
+    struct run_exec *re = st->exec;
+    if (!re->requests.has_pieces || step_lost(st)) return;
+    bool any;
+    struct stream_text *all = streams_look(st, &any);
+    for (; all && !step_lost(st); all = all->next) stream_show(st, all);
+    if (!any) return;
+    if (step_lost(st)) return;
+    step_now(st);
+    if (timer_arm(re, TIMER_PIECES, -1, st->now_ms + PIECES_GAP_MS, false) != 0)
+        re->requests.pieces_held = false;
+}
+
+static void pieces_again(struct step *st, int node) {
+    (void)node;
+    st->exec->requests.has_pieces = true; /* the rest of this step looks */
+}
+
 static int invoke_load_own(struct step *st, struct wopr_error *err) {
+    pthread_mutex_lock(&st->engine->mu); /* what came meanwhile; its timer is gone */
+    st->exec->requests.pieces_held = false;
+    st->exec->requests.has_pieces = true;
+    pthread_mutex_unlock(&st->engine->mu);
     return invoke_load(st, st->exec->run_no, err);
 }
 
@@ -469,7 +667,10 @@ const struct wait_kind WAIT_REQUEST = {.name = "request",
                                        .outcome = NODE_OUT_CALL,
                                        .claim = invoke_claim,
                                        .holds = invoke_waits,
+                                       .timer = TIMER_PIECES,
                                        .arrived = invoke_arrived,
+                                       .enter = invoke_enter,
+                                       .on_timer = pieces_again,
                                        .landed = invoke_landed,
                                        .over = invoke_over,
                                        .load = invoke_load_own,

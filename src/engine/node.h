@@ -10,6 +10,7 @@
 
 #include "domain/plan.h"
 #include "egress/egress.h"
+#include "egress/remotes.h"
 
 enum node_outcome {
     NODE_OUT_DONE, /* node.completed with outputs */
@@ -75,8 +76,22 @@ struct node_child_end {
  * before it is sent, and its outcome is recorded before an executor sees it.  A request that
  * succeeded (a status below 400) is never sent again, whatever happens to attempt, process or
  * host. */
+/* Reads the body of an answer as it comes, on the thread of the way out: it must not wait.  What it
+ * recognises as text goes into the run's log in pieces; what end leaves is recorded in place of the
+ * body (STORE-42). */
+struct node_stream_ops {
+    void *(*open)(void); /* NULL: no memory */
+    void (*free)(void *s);
+    /* New text is appended to *text.  1: the answer is whole, nothing more is needed.  0: go on.
+     * Negative: it is none; end says why. */
+    int (*take)(void *s, int status, struct str bytes, struct buf *text);
+    /* The body to record.  false: there is no whole answer; *code and *message (text of s) say why.
+     */
+    bool (*end)(void *s, struct buf *body, const char **code, const char **message);
+};
 struct node_request {
-    struct str provider_key; /* "http:POST:orders": the same for each attempt */
+    enum egress_caller caller; /* row of callers.def; 0: NODE */
+    struct str provider_key;   /* "http:POST:orders": the same for each attempt */
     struct str method, url, body;
     struct egress_header *headers;
     size_t headers_nr;
@@ -84,17 +99,31 @@ struct node_request {
     size_t response_max;    /* bytes, at most NODE_ANSWER_MAX */
     unsigned redirects_max; /* followed, 0..5 */
     bool keyed;             /* send Idempotency-Key: <invocation id> (IDEM-19) */
+    bool once; /* it is no request that may be repeated: where its outcome is unknown (a crash, a
+                 * lost connection), it is not sent again, and the answer is outcome_unknown */
+    int64_t rpc_id;   /* > 0: a JSON-RPC request with this id; of a body that is a stream, its
+                       * response is kept, and nothing after it is waited for (codec/rpc.h) */
+    const char *keep; /* name of a header of the answer that is kept too, or NULL; literal */
+    const struct node_stream_ops *stream; /* or NULL */
+    struct str model;                     /* stream: for the meta of its chunks, or empty */
+    struct str secret; /* bytes that must not be recorded when an answer repeats them */
 };
 #define NODE_ANSWER_MAX  (512u * 1024)
 #define NODE_INVOKES_MAX 1024u /* requests of one activation of a node */
 struct node_answer {
     unsigned ordinal;      /* which request of the activation, from 0 in program order */
     int status;            /* HTTP status; 0: none came, see error_code */
-    struct str error_code; /* egress_refused, unreachable, timeout, response_too_large, ... */
+    struct str error_code; /* egress_refused, unreachable, timeout, response_too_large,
+                              outcome_unknown, ... */
     struct str error_message;
+    bool untouched; /* no byte of the request has left this host */
     struct str content_type;
+    struct str kept; /* the header of the answer that was to be kept, or empty */
     struct str body; /* text; with body_is_base64 base64 of bytes that are not UTF-8 */
     bool body_is_base64;
+    size_t streamed;        /* bytes of the text that this attempt's chunks hold already */
+    int64_t retry_after_ms; /* what the peer asks for, 0 = nothing */
+    int64_t duration_ms;    /* from sending to the end of the answer */
 };
 /* A question to people or systems (INT-1).  Each key is asked once in the life of the run
  * (INT-2). */
@@ -135,16 +164,21 @@ struct node_call {
     size_t source_pins_nr;
     int64_t now_ms; /* logical clock (FORK-14): time of the attempt's last event, or of the wait
                        that is over.  Never the wall clock: a repeated execution sees the same */
+    const struct remotes *remotes;      /* other systems that the operator named; NULL: none */
     const struct node_child_end *child; /* the child requested last; NULL at a first entry */
+    bool ended; /* the run has ended and the node did not complete: a type of NODE_FAREWELL may say
+                 * a last word, as NODE_OUT_CALL; anything else is nothing */
     void *type_ctx;
 };
 struct node_result {
     enum node_outcome outcome;
     struct str outputs;    /* raw object; empty = {} */
+    struct str cost;       /* DONE: raw object of openwop.cost.* (domain/cost.h), or empty */
     struct str error_code; /* FAIL */
     struct str error_message;
     struct str error_details; /* raw object or empty */
     bool retryable;
+    int64_t retry_after_ms;  /* FAIL: a retry waits at least so long; 0 = as its policy says */
     struct node_child child; /* CHILD */
     int64_t wait_ms;
     struct node_request request; /* CALL */
@@ -163,7 +197,11 @@ enum node_flags {
     NODE_CONFORMANCE = 1, /* registered only with conformance types switched on */
     /* Its executor has no effect but its result and takes microseconds: it may run before the run
      * itself is committed, and again if that commit is refused. */
-    NODE_AT_ONCE = 2
+    NODE_AT_ONCE = 2,
+    /* It is entered once more, with call->ended, when the run ends and the node did not complete.
+     */
+    NODE_FAREWELL = 4,
+    NODE_STREAMS = 8 /* chunks that end no answer are of its requests (node_stream_ops) */
 };
 struct node_type {
     const char *type_id;

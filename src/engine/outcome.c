@@ -76,6 +76,8 @@ static bool code_is_final(struct str code) {
     return false;
 }
 
+#define RETRY_AFTER_MAX 3600000 /* a peer cannot put a run to sleep for longer */
+
 static int64_t retry_delay_ms(const struct wf_node *def, int attempt) { /* WF-24; attempt >= 1 */
     if (def->retry_delay_ms >= 0) return def->retry_delay_ms;
     if (attempt > 7) return ENGINE_RETRY_DELAY_MAX; /* 250 * 2^7 is past it */
@@ -95,6 +97,8 @@ void attempt_failed(struct step *st, int node, const struct failure *f) {
     }
     struct arena *a = st->plan->arena;
     int64_t delay_ms = retry_delay_ms(def, next);
+    int64_t asked_ms = f->retry_after_ms < RETRY_AFTER_MAX ? f->retry_after_ms : RETRY_AFTER_MAX;
+    if (delay_ms < asked_ms) delay_ms = asked_ms;
     struct str code = f->code.n > 0 ? f->code : STR("node_failed");
     struct str error = err_json(a, code, f->message, f->details, 1);
     step_timer_clear(st, TIMER_NODE_WAIT, node);

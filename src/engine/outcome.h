@@ -9,6 +9,7 @@
 struct failure {
     struct str code, message, details;
     bool retryable;
+    int64_t retry_after_ms; /* a retry waits at least so long */
 };
 /* The attempt failed: retry it (WF-24) or fail the node. */
 void attempt_failed(struct step *st, int node, const struct failure *f);

@@ -348,6 +348,14 @@ static void replay_enter(struct step *st, int node) {
     st->wait_over_ms = 0;
 }
 
+/* A piece of an answer that the source was given as it came: the executor, which gets the whole,
+ * does not make it. */
+static bool chunk_of_stream(struct step *st, const struct event *g, int node) {
+    const struct node_type *type = task_type_of(st, node);
+    return g->kind == EV_OUTPUT_CHUNK && st->state->options.mock == MOCK_NONE && type &&
+           (type->flags & NODE_STREAMS) != 0 && json_get(g->payload, "isLast").n == 0;
+}
+
 static bool replay_guide(struct step *st) {
     const struct event *g = source_leader(st);
     struct replay *rp = replay_of(st->exec);
@@ -365,7 +373,8 @@ static bool replay_guide(struct step *st) {
     if (event_timed_out(g)) {
         step_now(st);
         attempt_timed_out(st, node);
-    } else if (!task_type_is(st, node) || !task_replay(st, g, node)) {
+    } else if (!(task_type_is(st, node) || chunk_of_stream(st, g, node)) ||
+               !task_replay(st, g, node)) {
         replay_enter(st, node);
     }
     return true;
@@ -450,7 +459,7 @@ static bool replay_defers(struct step *st, int node) {
     const struct event *g = source_leader(st);
     if (!g) return false;
     return g->kind == EV_NODE_CANCELLED || event_is_terminal(g->kind) ||
-           event_node(st, g->node_id) != node || event_timed_out(g);
+           event_node(st, g->node_id) != node || event_timed_out(g) || chunk_of_stream(st, g, node);
 }
 
 /* --- the outside --- */

@@ -17,6 +17,7 @@
 #include "engine/clear.h"
 #include "engine/command.h"
 #include "engine/control.h"
+#include "engine/farewell.h"
 #include "engine/fork.h"
 #include "engine/fork_info.h"
 #include "engine/outcome.h"
@@ -346,6 +347,7 @@ enum turn step_landed(struct step *st, int rc) {
     bool stays = !run_status_final(re->state->status);
     if (stays) waits_landed(st);
     else waits_over(st);
+    if (!stays) farewell_send(st);
     re->memory.keeps = stays && p->lets_go;
     stays = stays && !p->lets_go;
     plan_unref(p);

@@ -13,6 +13,7 @@ enum {
     TIMER_ASK = 102,
     TIMER_TRIGGER = 103,
     TIMER_DOZE = 104,
+    TIMER_PIECES = 105,
     TIMER_CHILD = 110,
     TIMER_CASCADE = 111
 };

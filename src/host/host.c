@@ -1,4 +1,5 @@
 /* host.c: order of start and stop; see host.h. */
+#include "host/ai_file.h"
 #include "host/host.h"
 
 #include "audit/audit.h"
@@ -10,6 +11,7 @@
 #include "hooks/hooks.h"
 #include "host/keys.h"
 #include "host/metrics.h"
+#include "host/remotes.h"
 #include "host/seal_file.h"
 #include "host/seal_old.h"
 #include "nodes/nodes.h"
@@ -59,9 +61,11 @@ struct host {
     struct wf_env env_loose; /* checks structure only: fixtures may use unknown node types */
     struct node_registry *types;
     struct node_catalog *catalog;
+    struct ai_providers *ai; /* NULL = none */
     struct payload_rules *rules;
     struct journal *journal;
     struct egress *egress; /* NULL = off */
+    struct remotes remotes;
     struct engine *engine;
     struct hooks *hooks; /* NULL = off */
     struct audit *audit; /* NULL = off */
@@ -116,7 +120,8 @@ static int register_types(struct host *h, const struct node_type *extra, size_t 
                           struct wopr_error *err) {
     h->types = node_registry_new();
     int rc = h->types == NULL ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory") : 0;
-    if (rc == 0) rc = nodes_register_core(h->types, conformance_asked(&h->cfg), err);
+    if (rc == 0) rc = ai_file_read(h->cfg.host_ai_providers, &h->ai, err);
+    if (rc == 0) rc = nodes_register(h->types, conformance_asked(&h->cfg), h->ai, err);
     for (size_t i = 0; rc == 0 && i < extra_nr; i++)
         rc = node_registry_add(h->types, &extra[i], err);
     if (rc == 0) rc = node_catalog_new(h->types, &h->catalog, err);
@@ -158,14 +163,25 @@ static bool lacks_child(struct host *h, const struct workflow *w) {
     return false;
 }
 
-/* Fixtures that rely on agents, packs or MCP (30 section 3), which this host does not offer yet:
- * they would run without doing what their scenario checks. */
-static bool asks_for_more(const struct workflow *w) {
+/* It speaks with an MCP server or an A2A agent, and the operator has named none for everybody. */
+static bool lacks_remote(const struct host *h, const struct wf_node *n) {
+    bool mcp = json_get(n->config, "mcp").n > 0;
+    if (!mcp && !str_eqc(n->type_id, "core.a2a.invoke")) return false;
+    for (size_t i = 0; i < h->remotes.n; i++)
+        if (h->remotes.v[i].kind == (mcp ? REMOTE_MCP : REMOTE_A2A) &&
+            h->remotes.v[i].tenants.n == 0)
+            return false;
+    return true;
+}
+
+/* Fixtures that rely on agents or packs (30 section 3), which this host does not offer yet, or on
+ * systems that it does not know: they would run without doing what their scenario checks. */
+static bool asks_for_more(const struct host *h, const struct workflow *w) {
     static const char *const flags[] = {"emitReasoningTrace", "mockConfidence", "memoryAction",
-                                        "emitDuplicateMessageId", "mcp"};
+                                        "emitDuplicateMessageId"};
     struct str metadata = json_get(w->text, "metadata");
     for (size_t i = 0; i < w->nodes_nr; i++) {
-        if (w->nodes[i].agent.n > 0) return true;
+        if (w->nodes[i].agent.n > 0 || lacks_remote(h, &w->nodes[i])) return true;
         for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
             if (json_get(w->nodes[i].config, flags[k]).p != NULL) return true;
     }
@@ -188,7 +204,7 @@ static int advertise_fixtures(struct host *h, struct wopr_error *err) {
         if (!str_starts(id, STR("conformance-")) && !str_starts(id, STR("openwop-smoke-")))
             continue;
         if (workflow_compile(rows.v[i].text, &h->env, &w, NULL) != 0) continue;
-        if (!asks_for_more(w) && !lacks_child(h, w)) h->fixtures[n++] = arena_cstr(h->arena, id);
+        if (!asks_for_more(h, w) && !lacks_child(h, w)) h->fixtures[n++] = arena_cstr(h->arena, id);
         workflow_unref(w);
     }
     return arena_failed(h->arena) ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory") : 0;
@@ -235,7 +251,13 @@ static int build_egress(struct host *h, struct wopr_error *err) {
     if (rc != 0) return setting_wrong("egress-proxy", rc, err);
     rc = egress_ca_check(h->cfg.egress_ca_file, err);
     if (rc != 0) return setting_wrong("egress-ca-file", rc, err);
-    return egress_new(&ec, &h->egress, err);
+    rc = ai_file_check(h->ai, &ec.allow, err);
+    return rc == 0 ? egress_new(&ec, &h->egress, err) : rc;
+}
+
+static int build_remotes(struct host *h, struct wopr_error *err) {
+    const struct egress_allow *allow = h->egress != NULL ? egress_allowed(h->egress) : NULL;
+    return host_remotes_load(&h->cfg, allow, h->arena, &h->remotes, err);
 }
 
 /* A rule of the contract that an operator has set aside (D65) is told at each start. */
@@ -250,6 +272,8 @@ static struct otel_config otel_settings(const struct host *h) {
     struct otel_config oc = {.version = WOPR_VERSION,
                              .instance = h->holder,
                              .sampler = h->cfg.otel_sampler,
+                             .traces = strcmp(h->cfg.otel_traces_exporter, "none") != 0,
+                             .metrics = strcmp(h->cfg.otel_metrics_exporter, "none") != 0,
                              .json = strcmp(h->cfg.otel_protocol, "http/json") == 0};
 #define OPT_OTEL(...) FILL(oc, otel, __VA_ARGS__)
 #include "host/config.def"
@@ -258,7 +282,7 @@ static struct otel_config otel_settings(const struct host *h) {
 
 static int build_otel(struct host *h, struct wopr_error *err) {
     struct otel_config oc = otel_settings(h);
-    return h->trace.on ? otel_new(h->journal, &oc, &h->otel, err) : 0;
+    return otel_wanted(&oc) ? otel_new(h->journal, &oc, &h->otel, err) : 0;
 }
 
 static int build_engine(struct host *h, struct wopr_error *err) {
@@ -282,6 +306,7 @@ static int build_engine(struct host *h, struct wopr_error *err) {
         .sole_host = h->cfg.store_exclusive,
         .retention_ms = h->cfg.host_retention_days * DAY_S * 1000,
         .egress = h->egress,
+        .remotes = &h->remotes,
         .vault = h->vault,
         .trace = h->trace,
         .stall_ms = STALL_MS,
@@ -339,6 +364,7 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .cascade = nodes_any(h->types, NODE_IS_PARENT),
         .env = &h->env,
         .types = node_catalog_types(h->catalog),
+        .mcp_urls = host_remotes_shown(&h->remotes, REMOTE_MCP, h->arena),
         .hooks = h->hooks,
         .webhooks_max = h->cfg.hooks_per_tenant_max,
         .audit = h->audit,
@@ -402,8 +428,9 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     if (rc == 0) rc = seal_vault(&h->cfg, h->store, &h->vault, err);
     if (rc == 0) rc = seal_old_values(h->store, h->vault, err);
     if (rc == 0) rc = host_keys_load(&h->keys, &h->cfg, h->store, h->arena, err);
-    if (rc == 0) rc = load_seeds(h, err);
     if (rc == 0) rc = build_egress(h, err);
+    if (rc == 0) rc = build_remotes(h, err);
+    if (rc == 0) rc = load_seeds(h, err); /* which fixtures are true depends on both */
     if (rc == 0) rc = build_engine(h, err);
     if (rc == 0) rc = build_otel(h, err);
     if (rc == 0) rc = build_hooks(h, err);
@@ -479,6 +506,7 @@ void host_free(struct host *h) {
     payload_rules_free(h->rules);
     node_catalog_free(h->catalog);
     node_registry_free(h->types);
+    ai_providers_free(h->ai);
     schema_set_free(h->schemas);
     vault_free(h->vault);
     store_close(h->store);

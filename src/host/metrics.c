@@ -214,6 +214,8 @@ static void render_otel(struct otel *otel, struct buf *b) {
     metric_gauge(b, "wopr_otel_spans_queued", "Spans that wait to be sent.", (double)s.queued);
     metric_gauge(b, "wopr_otel_runs", "Unfinished runs that telemetry keeps in memory.",
                  (double)s.runs);
+    metric_gauge(b, "wopr_otel_series", "Series of metrics that the receiver is told.",
+                 (double)s.series);
 }
 
 /* Without webhooks all stay 0. */

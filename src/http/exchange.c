@@ -6,8 +6,6 @@
 #include "base/mem.h"
 #include "http/server.h"
 
-#include <stdio.h>
-
 enum {
     EXCHANGE_ARENA_MAX = 64 * 1024 * 1024,
     EXCHANGES_SPARE_MAX = 64 /* idle objects kept for reuse */
@@ -22,6 +20,20 @@ static struct exchange *spare_take(struct http_server *s) {
     }
     pthread_mutex_unlock(&s->exchanges.lock);
     return x;
+}
+
+static char *hex_put(char *out, uint64_t v, int digits) {
+    for (int i = digits - 1; i >= 0; i--, v >>= 4) out[i] = "0123456789abcdef"[v & 15];
+    return out + digits;
+}
+
+/* req-, 8 digits of the process, a dash, 12 of the request: with printf it was a fiftieth of a
+ * small request. */
+static void request_id_write(char out[32], uint32_t process, uint64_t request) {
+    memcpy(out, "req-", 4);
+    char *p = hex_put(out + 4, process, 8);
+    *p++ = '-';
+    *hex_put(p, request, 12) = '\0';
 }
 
 struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn) {
@@ -55,8 +67,7 @@ struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *conn
     park_init(&x->park, s, conn);
     buf_init(&x->body.bytes, 0);
     buf_init(&x->whole, 0);
-    (void)snprintf(x->pub.request_id, sizeof x->pub.request_id, "req-%08x-%012llx", s->id_prefix,
-                   (unsigned long long)atomic_fetch_add(&s->next_id, 1));
+    request_id_write(x->pub.request_id, s->id_prefix, atomic_fetch_add(&s->next_id, 1));
     return x;
 }
 

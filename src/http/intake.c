@@ -23,7 +23,6 @@
 #include <gnutls/gnutls.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <unistd.h>
 
 enum {
@@ -34,7 +33,7 @@ enum {
     INTAKE_REFUSED_MS = 2000, /* over the bounds: time to send the request that is refused */
     INTAKE_TRICKLE_MS = 1000, /* amid a head: after that, new input does not prevent eviction */
     INTAKE_EVICT_LOOKS = 16,  /* sockets of a list that are checked for input */
-    INTAKE_CANONICAL_MAX = 80 /* what write_head needs */
+    INTAKE_CANONICAL_MAX = 80 /* what head_write needs */
 };
 
 struct intakes {
@@ -453,10 +452,17 @@ static ssize_t head_write(struct intake *e, char *out, size_t n) {
         return -1;
     }
     bool head = str_eq(x->pub.method, STR("HEAD"));
-    const char *connection = x->close_after || !x->head.keep_alive ? "close" : "keep-alive";
+    bool last = x->close_after || !x->head.keep_alive;
+    bool now = x->head.http_1_1 || x->head.bad;
+    const struct str parts[] = {head ? STR("HEAD") : STR("GET"),
+                                now ? STR(" / HTTP/1.1\r\nHost: x\r\nConnection: ")
+                                    : STR(" / HTTP/1.0\r\nHost: x\r\nConnection: "),
+                                last ? STR("close\r\n\r\n") : STR("keep-alive\r\n\r\n")};
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; at += parts[i++].n)
+        memcpy(out + at, parts[i].p, parts[i].n);
     e->state = INTAKE_BUSY;
-    return snprintf(out, n, "%s / HTTP/1.%d\r\nHost: x\r\nConnection: %s\r\n\r\n",
-                    head ? "HEAD" : "GET", x->head.http_1_1 || x->head.bad, connection);
+    return (ssize_t)at;
 }
 
 /* While an answer is owed, the end of input is no reason to drop it (RFC 9112 9.6); an error of the

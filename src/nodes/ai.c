@@ -1,10 +1,9 @@
 /*
- * ai.c: core.ai.callPrompt (NODE-59..61, OPT-9, OPT-10, WF-34, EVT-34).  Only the mock providers
- * answer so far; they are pure functions of the run's options, and re-enter where the log says they
- * stopped (call->chunks_done).
+ * ai.c: core.ai.callPrompt and core.ai.generateFromPrompt (NODE-59..61, OPT-9, OPT-10, WF-34,
+ * EVT-34).  A run with a mock provider is answered here: mocks are pure functions of the run's
+ * options, and re-enter where the log says they stopped (call->chunks_done).  Others: ai_call.c.
  */
-#include "codec/jobj.h"
-#include "nodes/nodes.h"
+#include "nodes/ai.h"
 
 #define AI_CHUNKS_PER_CALL 256
 #define AI_USAGE_BYTES_MAX 256
@@ -250,8 +249,10 @@ void exec_call_prompt(const struct node_call *call, struct node_result *out) {
     const struct run_options *o = &call->run->options;
     struct stream s = {.call = call, .out = out};
     s.config = o->mock_config.n > 0 ? o->mock_config : STR("{}");
+    if (o->mock == MOCK_NONE && mcp_asked(call)) {
+        exec_mcp(call, out);
+        return;
+    }
     if ((size_t)o->mock < sizeof MOCKS / sizeof MOCKS[0] && MOCKS[o->mock]) MOCKS[o->mock](&s);
-    else
-        node_fail(out, "ai_provider_unavailable", "no AI provider is configured on this host",
-                  false);
+    else ai_call(call, out);
 }

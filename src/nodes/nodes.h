@@ -15,6 +15,27 @@
 MUST_CHECK int nodes_register_core(struct node_registry *r, bool conformance,
                                    struct wopr_error *err);
 
+/* --- ai_provider.c: the models that prompts may ask --- */
+/* The credential of a provider, from the file or the environment variable that its row names (one
+ * of them is empty), into a.  A code with a message that names file or variable. */
+typedef int ai_key_fn(void *ctx, struct str file, struct str env, struct arena *a, struct str *key,
+                      struct wopr_error *err);
+/* {"providers":[{"name","style":"openai"|"anthropic","url","model","keyFile"|"keyEnv","maxTokens",
+ * "maxTokensMember","prices":{"MODEL":{"input","output","cacheRead","cacheWrite"}}}]}; prices are
+ * USD per million tokens.  key NULL: credentials are left out.  Errors: CONFIG, SYNTAX with the
+ * member, NO_MEMORY. */
+struct ai_providers;
+MUST_CHECK int ai_providers_new(struct str text, ai_key_fn *key, void *ctx,
+                                struct ai_providers **out, struct wopr_error *err);
+void ai_providers_free(struct ai_providers *p);          /* takes NULL; after the engine */
+size_t ai_providers_count(const struct ai_providers *p); /* takes NULL */
+struct str ai_providers_name(const struct ai_providers *p, size_t i);
+struct str ai_providers_url(const struct ai_providers *p, size_t i);
+
+/* The same with what the host gives its executors: ai, borrowed, or NULL. */
+MUST_CHECK int nodes_register(struct node_registry *r, bool conformance, struct ai_providers *ai,
+                              struct wopr_error *err);
+
 /* For struct wf_env: what no run could do with this config (INT-6).  NULL = nothing. */
 const char *nodes_config_wrong(struct str type_id, struct str config);
 
@@ -37,6 +58,12 @@ struct wf_types node_catalog_types(struct node_catalog *c);
 #undef NODE_TYPE
 /* gates.c: the config check of core.interrupt. */
 const char *interrupt_config_wrong(struct str config);
+/* mcp.c: config.mcp of core.ai.callPrompt: is it there, is it right, what it does (NODE-59). */
+bool mcp_asked(const struct node_call *call);
+const char *mcp_config_wrong(struct str config);
+node_fn exec_mcp;
+/* a2a.c: that of core.a2a.invoke. */
+const char *a2a_config_wrong(struct str config);
 /* http_request.c: that of vendor.wopr.http. */
 const char *http_config_wrong(struct str config);
 

@@ -1,5 +1,5 @@
 /*
- * otel.c: the thread: takes what was committed, folds it, sends what is due; and its life.
+ * otel.c: the thread: takes what was committed, folds it, sends and tells what is due.  Its life.
  */
 #include "otel/otel.h"
 
@@ -89,7 +89,7 @@ static void *otel_main(void *arg) {
     thread_name("wopr-otel");
     while (!stopping) {
         size_t n = round_do(o, &stopping);
-        int64_t ms = otel_send(o, false, IDLE_MS);
+        int64_t ms = otel_tell(o, false, otel_send(o, false, IDLE_MS));
         if (n == 0 && !stopping) wait_ms(o, ms);
     }
     while (round_do(o, &stopping) > 0) continue;
@@ -146,9 +146,12 @@ static int settings_take(struct otel *o, const struct otel_config *c, struct wop
         rc =
             otel_pairs("otel-resource-attributes", c->resource_attributes, o->a, &o->resource, err);
     o->traces_url = otel_url(c->traces_endpoint, c->endpoint, "/v1/traces", o->a);
+    if (otel_metrics_wanted(c))
+        o->metrics_url = otel_url(c->metrics_endpoint, c->endpoint, "/v1/metrics", o->a);
     if (rc == 0)
         rc = url_check(o->traces_url, own ? "otel-traces-endpoint" : "otel-endpoint", &ec.allow,
                        err);
+    if (rc == 0) rc = url_check(o->metrics_url, "otel-metrics-endpoint", &ec.allow, err);
     if (rc == 0) rc = egress_new(&ec, &o->egress, err);
     if (rc == 0) speaker_build(o, c);
     if (rc == 0 && arena_failed(o->a))
@@ -170,11 +173,16 @@ int otel_new(struct journal *j, const struct otel_config *cfg, struct otel **out
     list_init(&o->recent);
     list_init(&o->spans);
     buf_init(&o->sending.body, EGRESS_BODY_MAX);
+    buf_init(&o->telling.body, EGRESS_BODY_MAX);
+    o->started_ms = clock_wall_ms();
+    bool counted = otel_metrics_wanted(cfg);
+    o->telling.due_ms = clock_mono_ms() + (uint64_t)cfg->metrics_interval_ms;
+    o->meters = counted ? meters_new(o->started_ms) : NULL;
     o->a = arena_new(SETTINGS_MAX);
     o->page = arena_new(PAGE_MAX);
     o->runs = map_new();
     o->plans = mem_array(OTEL_PLANS_MAX, sizeof(struct plan *));
-    int rc = o->a && o->page && o->runs && o->plans
+    int rc = o->a && o->page && o->runs && o->plans && (o->meters || !counted)
                  ? settings_take(o, cfg, err)
                  : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for telemetry");
     if (rc == 0) *out = o;
@@ -192,20 +200,36 @@ int otel_start(struct otel *o, struct wopr_error *err) {
     return 0;
 }
 
-/* Until all is sent, or the receiver has failed once, or the time is over. */
+static void sent_wait(struct otel *o) {
+    uint64_t ms = clock_mono_ms() + 20;
+    const struct timespec at = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    pthread_mutex_lock(&o->mu);
+    if (o->sending.out || o->telling.out) (void)pthread_cond_timedwait(&o->tick, &o->mu, &at);
+    pthread_mutex_unlock(&o->mu);
+}
+
+static bool sending_busy(struct otel *o) {
+    pthread_mutex_lock(&o->mu);
+    bool busy = o->sending.out || o->sending.back;
+    pthread_mutex_unlock(&o->mu);
+    return busy || o->sending.spans > 0 || o->spans_nr > 0;
+}
+
+/* Until all is sent and the last numbers are told, or the receiver has failed once, or the time is
+ * over. */
 static void rest_send(struct otel *o) {
     int64_t left_ms = o->cfg.timeout_ms < STOP_MS_MAX ? o->cfg.timeout_ms : STOP_MS_MAX;
     uint64_t end_ms = clock_mono_ms() + (uint64_t)left_ms, dropped = o->stat_dropped;
+    bool last_told = o->meters == NULL;
     while (clock_mono_ms() < end_ms && o->stat_dropped == dropped) {
         (void)otel_send(o, true, IDLE_MS);
-        pthread_mutex_lock(&o->mu);
-        bool busy = o->sending.out || o->sending.back;
-        struct timespec at;
-        uint64_t ms = clock_mono_ms() + 20;
-        at = (struct timespec){(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
-        if (o->sending.out) (void)pthread_cond_timedwait(&o->tick, &o->mu, &at);
-        pthread_mutex_unlock(&o->mu);
-        if (!busy && o->sending.spans == 0 && o->spans_nr == 0) return;
+        bool told = otel_tell_settle(o);
+        if (told && last_told && !sending_busy(o)) return;
+        if (told && !last_told) {
+            (void)otel_tell(o, true, IDLE_MS);
+            last_told = true;
+        }
+        sent_wait(o);
     }
 }
 
@@ -232,6 +256,8 @@ void otel_free(struct otel *o) {
     map_free(o->runs);
     mem_free(o->plans);
     buf_fini(&o->sending.body);
+    buf_fini(&o->telling.body);
+    meters_free(o->meters);
     arena_free(o->a);
     arena_free(o->page);
     (void)pthread_cond_destroy(&o->tick);
@@ -247,5 +273,6 @@ void otel_stats(struct otel *o, struct otel_stats *out) {
                                .requests = o->stat_requests,
                                .failed = o->stat_failed,
                                .queued = o->stat_queued,
-                               .runs = o->stat_runs};
+                               .runs = o->stat_runs,
+                               .series = o->stat_series};
 }

@@ -1,5 +1,5 @@
 /*
- * otel.h: spans of runs, exported over OTLP/HTTP.  Layer: otel.
+ * otel.h: spans and numbers of runs, exported over OTLP/HTTP.  Layer: otel.
  *
  * A thread folds what the journal has committed into spans (OBS-4 to OBS-7) and sends them in
  * batches.  Nothing waits for it: the committer only queues, and what finds a queue full is dropped
@@ -17,8 +17,9 @@
 struct otel_config {             /* texts are copied; "" is the same as absent */
     const char *endpoint;        /* base: /v1/traces is appended */
     const char *traces_endpoint; /* whole URL, goes before endpoint */
-    const char *headers;         /* "name=value,name=value", values percent-encoded */
-    const char *sampler_arg;     /* a number from 0 to 1, or empty */
+    const char *metrics_endpoint;
+    const char *headers;     /* "name=value,name=value", values percent-encoded */
+    const char *sampler_arg; /* a number from 0 to 1, or empty */
     bool disabled;
     const char *service_name;
     const char *resource_attributes; /* as headers */
@@ -26,6 +27,8 @@ struct otel_config {             /* texts are copied; "" is the same as absent *
     const char *version;             /* of this program */
     const char *instance;            /* of this process: service.instance.id */
     bool json;                       /* else protobuf */
+    bool traces, metrics;            /* false: none of them, whatever the endpoints */
+    int64_t metrics_interval_ms;     /* between two messages of numbers */
     int64_t timeout_ms;              /* of one request */
     int64_t delay_ms;                /* a span waits so long for others at most */
     int64_t queue_max, batch_max;    /* spans */
@@ -36,10 +39,13 @@ struct otel_stats {
     uint64_t missed;               /* commits that found the queue full */
     uint64_t requests, failed;     /* to the receiver; not answered with 2xx */
     uint64_t queued, runs;         /* spans that wait; runs in memory */
+    uint64_t series;               /* of all metrics */
 };
 /* What it means for runs: all zero without an endpoint.  CONFIG names a setting that is wrong. */
 MUST_CHECK int otel_policy(const struct otel_config *cfg, struct trace_policy *out,
                            struct wopr_error *err);
+/* Is there a receiver of spans, or one of numbers? */
+bool otel_wanted(const struct otel_config *cfg);
 /* CONFIG names the setting that is wrong; NO_MEMORY. */
 MUST_CHECK int otel_new(struct journal *j, const struct otel_config *cfg, struct otel **out,
                         struct wopr_error *err);

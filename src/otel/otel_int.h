@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "egress/egress.h"
+#include "otel/meter.h"
 #include "otel/otel.h"
 #include "otel/span.h"
 #include "store/runs.h"
@@ -40,6 +41,7 @@ MUST_CHECK int otel_pairs(const char *setting, const char *text, struct arena *a
                           struct wopr_error *err);
 /* Can they be sent as headers?  CONFIG. */
 MUST_CHECK int otel_headers_check(const struct pairs *p, struct wopr_error *err);
+bool otel_metrics_wanted(const struct otel_config *c);
 /* URL of a signal: its own, or the common one and path; "" when neither is set. */
 struct str otel_url(const char *own, const char *common, const char *path, struct arena *a);
 
@@ -65,7 +67,8 @@ struct trace_run {
     int64_t run_no, next_seq, created_ms;
     uint64_t missed;       /* otel.missed when it last moved */
     size_t bytes, counted; /* in memory; of these in otel.run_bytes */
-    bool recorded;         /* its trace is sampled; else only the above and the numbers count */
+    bool recorded;         /* its trace is sampled: spans are made */
+    bool waits;            /* it has not started */
     struct trace_ctx ctx;
     uint8_t span[SPAN_ID_BYTES];
     char *run_id, *workflow_id, *tenant, *scope_id, *tags, *parent_run_id, *parent_node_id;
@@ -83,11 +86,13 @@ struct trace_run *trace_run_new(int64_t run_no, const struct run_meta *m,
 void trace_run_free(struct trace_run *r);
 
 struct otel;
-/* Quiet: nothing is sent of what ended before quiet_ms. */
+/* Quiet: nothing is sent of what ended before quiet_ms; only with 0 is anything counted. */
 struct fold_to {
     struct otel *o;
     int64_t quiet_ms;
 };
+/* It was accepted: by this host, or is a fork whose first event has come. */
+void trace_accepted(struct otel *o, struct trace_run *r);
 /* One event; 1: the run has ended. */
 int trace_event(const struct fold_to *to, struct trace_run *r, const struct event *e);
 void trace_invocation(const struct fold_to *to, struct trace_run *r,
@@ -109,11 +114,17 @@ struct sending { /* the one request under way, or waiting to be repeated */
     int rc, status;
     int64_t retry_after_s;
 };
+struct telling { /* the message of numbers that is under way */
+    struct buf body;
+    uint64_t due_ms; /* monotonic: of the next one */
+    bool out, back;  /* (mu) */
+    int rc, status;  /* (mu) */
+};
 struct otel {
     struct otel_config cfg;
     struct arena *a; /* texts of the settings */
     struct trace_policy policy;
-    struct str traces_url;
+    struct str traces_url, metrics_url; /* "": none are sent */
     struct pairs headers, resource;
     struct attr speaker_attrs[OTEL_PAIRS_MAX + 3];
     struct speaker speaker;
@@ -134,11 +145,15 @@ struct otel {
     size_t spans_nr, span_bytes;
     uint64_t oldest_ms; /* when the first of them came; monotonic */
     struct sending sending;
+    struct meters *meters; /* NULL: nothing is counted */
+    int64_t started_ms;
+    size_t waiting; /* runs in memory that have not started */
+    struct telling telling;
     struct log_gate failed_gate, dropped_gate;
     bool up;
     pthread_t thread;
     _Atomic uint64_t missed, stat_spans, stat_sent, stat_dropped, stat_requests, stat_failed,
-        stat_queued, stat_runs;
+        stat_queued, stat_runs, stat_series;
 };
 void otel_emit(struct otel *o, const struct span *s);
 
@@ -147,8 +162,18 @@ void otel_fold(struct otel *o, const struct plan *p);
 void otel_runs_clear(struct otel *o);
 
 /* --- send.c --- */
+/* One request to the receiver; done is called on the egress thread unless it fails at once. */
+MUST_CHECK int otel_post(struct otel *o, struct str url, struct str body, egress_done_fn *done,
+                         struct wopr_error *err);
+void otel_failure_log(struct otel *o, int rc, int status);
 /* Send what is due; the milliseconds until there is something to do, at most max_ms. */
 int64_t otel_send(struct otel *o, bool all, int64_t max_ms);
 void otel_send_drop(struct otel *o);
+
+/* --- tell.c --- */
+/* Tell the numbers when it is time, or now; the milliseconds until then, at most max_ms. */
+int64_t otel_tell(struct otel *o, bool now, int64_t max_ms);
+/* Take what came back of the message under way; false: it has not. */
+bool otel_tell_settle(struct otel *o);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "base/mem.h"
 #include "codec/json.h"
+#include "domain/cost.h"
 #include "domain/options.h"
 #include "otel/otel_int.h"
 
@@ -108,6 +109,62 @@ static struct trace_node *node_of(struct trace_run *r, struct str id) {
     return NULL;
 }
 
+/* --- numbers (OBS-12) --- */
+
+/* What happened before this host saw the run was counted by who saw it. */
+static bool counts(const struct fold_to *to) { return to->o->meters && to->quiet_ms == 0; }
+
+static void count_in(const struct fold_to *to, enum meter_id id, double v,
+                     const struct meter_label *labels, size_t n) {
+    if (counts(to)) meter_add(to->o->meters, id, v, labels, n);
+}
+
+static double seconds(int64_t from_ms, int64_t to_ms) {
+    return to_ms > from_ms ? (double)(to_ms - from_ms) / 1e3 : 0;
+}
+
+void trace_accepted(struct otel *o, struct trace_run *r) {
+    const struct fold_to to = {o, 0};
+    const struct meter_label l[] = {{"openwop.tenant_id", str_c(r->tenant)},
+                                    {"openwop.workflow_id", str_c(r->workflow_id)}};
+    count_in(&to, METER_RUN_CREATED, 1, l, 2);
+    count_in(&to, METER_QUEUE_ENQUEUED, 1, l, 1);
+}
+
+static void started_count(const struct fold_to *to, struct trace_run *r, const struct event *e) {
+    const struct meter_label l[] = {{"openwop.tenant_id", str_c(r->tenant)},
+                                    {"openwop.workflow_id", str_c(r->workflow_id)}};
+    count_in(to, METER_RUN_BACKLOG, seconds(r->created_ms, e->ts_ms), l, 2);
+}
+
+static void run_count(const struct fold_to *to, const struct trace_run *r, const char *status,
+                      int64_t at_ms) {
+    const struct meter_label l[] = {{"openwop.run_status", str_c(status)},
+                                    {"openwop.workflow_id", str_c(r->workflow_id)},
+                                    {"openwop.tenant_id", str_c(r->tenant)}};
+    count_in(to, METER_RUN_COMPLETED, 1, l, 3);
+    count_in(to, METER_RUN_DURATION, seconds(r->created_ms, at_ms), l, 2);
+}
+
+static struct str type_of(const struct trace_node *n) {
+    return str_c(n->type ? n->type : "unknown");
+}
+
+static void node_count(const struct fold_to *to, const struct trace_node *n, enum meter_id id,
+                       double v, const char *status) {
+    const struct meter_label l[] = {{"openwop.node_type", type_of(n)},
+                                    {"openwop.run_status", str_c(status)}};
+    count_in(to, id, v, l, *status ? 2 : 1);
+}
+
+static void ask_count(const struct fold_to *to, const struct trace_node *n, enum meter_id id,
+                      double v, const char *how) {
+    const struct meter_label l[] = {
+        {"openwop.interrupt_kind", str_c(n->ask_kind ? n->ask_kind : "")},
+        {"openwop.run_status", str_c(how)}};
+    count_in(to, id, v, l, *how ? 2 : 1);
+}
+
 /* --- spans --- */
 
 static void span_begin(const struct trace_run *r, struct span *s, struct str name,
@@ -155,7 +212,7 @@ static struct str type_name(const struct trace_node *n, const char *end, char ou
 
 static void node_facts(struct span *s, const struct trace_node *n, int64_t seq) {
     span_str(s, "openwop.node_id", str_c(n->id));
-    span_str(s, "openwop.node_type", str_c(n->type ? n->type : "unknown"));
+    span_str(s, "openwop.node_type", type_of(n));
     span_int(s, "openwop.node_attempt", n->attempt);
     span_int(s, "openwop.event_seq", seq);
     if (n->masked) span_bool(s, "openwop.pii_present", true);
@@ -166,6 +223,7 @@ static void ask_end(const struct fold_to *to, struct trace_run *r, struct trace_
     struct span s;
     uint8_t id[SPAN_ID_BYTES];
     if (!n->asked || !n->ask_id) return;
+    ask_count(to, n, METER_INTERRUPT_DURATION, seconds(n->ask_ms, e->ts_ms), how);
     trace_span_interrupt(str_c(n->ask_id), id);
     span_begin(r, &s, STR("openwop.interrupt"), id, n->open ? n->span : r->span);
     span_times(r, &s, n->ask_ms, e->ts_ms);
@@ -179,11 +237,12 @@ static void ask_end(const struct fold_to *to, struct trace_run *r, struct trace_
 }
 
 static void attempt_end(const struct fold_to *to, struct trace_run *r, struct trace_node *n,
-                        const struct event *e, struct str code) {
+                        const struct event *e, const char *status, struct str code) {
     struct span s;
     uint8_t id[SPAN_ID_BYTES];
     char name[NAME_MAX_BYTES];
     if (!n->attempt_open) return;
+    node_count(to, n, METER_NODE_DURATION, seconds(n->attempt_ms, e->ts_ms), status);
     trace_span_attempt(str_c(r->run_id), str_c(n->id), n->attempt_seq, id);
     span_begin(r, &s, type_name(n, ".attempt", name), id, n->span);
     span_times(r, &s, n->attempt_ms, e->ts_ms);
@@ -193,18 +252,35 @@ static void attempt_end(const struct fold_to *to, struct trace_run *r, struct tr
     n->attempt_open = false;
 }
 
+/* OBS-13 */
+static void cost_facts(struct span *s, struct str payload, struct arena *a) {
+    struct cost c;
+    cost_read(cost_of(payload), a, &c);
+    span_str(s, "openwop.cost.provider", c.provider);
+    span_str(s, "openwop.cost.model", c.model);
+    if (c.counted) span_int(s, "openwop.cost.tokens.input", c.input);
+    if (c.counted) span_int(s, "openwop.cost.tokens.output", c.output);
+    if (c.priced)
+        span_attr(s, (struct attr){.key = STR("openwop.cost.usd"),
+                                   .type = ATTR_DOUBLE,
+                                   .d = (double)c.usd_pico / 1e12});
+    if (c.timed) span_int(s, "openwop.cost.duration_ms", c.duration_ms);
+}
+
 static void node_end(const struct fold_to *to, struct trace_run *r, struct trace_node *n,
                      const struct event *e, const char *status, struct str code) {
     struct span s;
     char name[NAME_MAX_BYTES];
     ask_end(to, r, n, e, "cancelled");
-    attempt_end(to, r, n, e, code);
+    attempt_end(to, r, n, e, status, code);
     if (!n->open) return;
+    node_count(to, n, METER_NODE_COMPLETED, 1, status);
     span_begin(r, &s, type_name(n, "", name), n->span, r->span);
     span_times(r, &s, n->start_ms, e->ts_ms);
     node_facts(&s, n, e->seq);
     span_str(&s, "openwop.run_status", str_c(status));
     if (code.n > 0) span_fail(&s, code);
+    if (e->kind == EV_NODE_COMPLETED) cost_facts(&s, e->payload, to->o->page);
     span_send(to, r, &s);
     n->open = n->masked = false;
     n->asks = 0;
@@ -268,6 +344,7 @@ static void run_end(const struct fold_to *to, struct trace_run *r, const struct 
                                                      : "cancelled";
     for (size_t it = 0; map_next(r->nodes, &it, &key, &value);)
         node_end(to, r, value, e, "cancelled", STR_NONE);
+    run_count(to, r, status, e->ts_ms);
     if (!r->recorded || e->ts_ms < to->quiet_ms) return;
     span_begin(r, &s, STR("openwop.run"), r->span, r->ctx.has_parent ? r->ctx.parent : NULL);
     span_times(r, &s, r->created_ms, e->ts_ms);
@@ -313,7 +390,7 @@ static void node_begins(struct trace_run *r, struct trace_node *n, const struct 
 }
 
 /* Its id is in the node.suspended that follows. */
-static void ask_begins(struct trace_node *n, const struct event *e) {
+static void ask_begins(const struct fold_to *to, struct trace_node *n, const struct event *e) {
     mem_free(n->ask_id);
     mem_free(n->ask_kind);
     n->ask_id = NULL;
@@ -321,17 +398,20 @@ static void ask_begins(struct trace_node *n, const struct event *e) {
     n->ask_ms = e->ts_ms;
     n->asks++;
     n->asked = true;
+    ask_count(to, n, METER_INTERRUPT_REQUESTED, 1, "");
 }
 
 static void ask_named(struct trace_node *n, const struct event *e) {
     if (n->asked && !n->ask_id) n->ask_id = word_dup(e->payload, "interruptId", STR_NONE);
 }
 
-static void cap_keep(struct trace_run *r, const struct event *e) {
+static void cap_keep(const struct fold_to *to, struct trace_run *r, const struct event *e) {
     mem_free(r->cap_kind);
     r->cap_kind = word_dup(e->payload, "kind", STR("unknown"));
     (void)json_int(json_get(e->payload, "limit"), &r->cap_limit);
     (void)json_int(json_get(e->payload, "observed"), &r->cap_observed);
+    const struct meter_label l = {"openwop.cap_kind", str_c(r->cap_kind ? r->cap_kind : "unknown")};
+    count_in(to, METER_CAP_EXCEEDED, 1, &l, 1);
 }
 
 static void node_event(const struct fold_to *to, struct trace_run *r, struct trace_node *n,
@@ -343,7 +423,8 @@ static void node_event(const struct fold_to *to, struct trace_run *r, struct tra
         node_begins(r, n, e);
         break;
     case EV_NODE_RETRIED:
-        attempt_end(to, r, n, e, code_of(json_get(e->payload, "lastError"), code));
+        attempt_end(to, r, n, e, "failed", code_of(json_get(e->payload, "lastError"), code));
+        node_count(to, n, METER_NODE_ATTEMPTS, 1, "");
         break;
     case EV_NODE_COMPLETED:
         node_end(to, r, n, e, "completed", STR_NONE);
@@ -357,7 +438,7 @@ static void node_event(const struct fold_to *to, struct trace_run *r, struct tra
         node_end(to, r, n, e, "cancelled", STR_NONE);
         break;
     case EV_INTERRUPT_REQUESTED:
-        ask_begins(n, e);
+        ask_begins(to, n, e);
         break;
     case EV_NODE_SUSPENDED:
         ask_named(n, e);
@@ -378,9 +459,14 @@ static bool is_of_node(enum ev_kind k) {
 
 int trace_event(const struct fold_to *to, struct trace_run *r, const struct event *e) {
     r->next_seq = e->seq + 1;
-    if (!r->recorded) return event_is_terminal(e->kind);
+    if (r->waits && (e->kind == EV_RUN_STARTED || event_is_terminal(e->kind))) {
+        r->waits = false;
+        to->o->waiting--;
+        if (e->kind == EV_RUN_STARTED) started_count(to, r, e);
+    }
+    if (!r->recorded && !to->o->meters) return event_is_terminal(e->kind);
     if ((e->flags & EVENT_MASKED) != 0) r->masked = true;
-    if (e->kind == EV_CAP_BREACHED) cap_keep(r, e);
+    if (e->kind == EV_CAP_BREACHED) cap_keep(to, r, e);
     if (e->kind == EV_REPLAY_DIVERGED) r->diverged = true;
     struct trace_node *n = is_of_node(e->kind) ? node_of(r, e->node_id) : NULL;
     if (n) node_event(to, r, n, e);
@@ -425,7 +511,7 @@ void trace_invocation(const struct fold_to *to, struct trace_run *r,
     char name[NAME_MAX_BYTES];
     struct span s;
     int64_t status = 0;
-    struct trace_node *n = r->recorded ? node_of(r, row->node_id) : NULL;
+    struct trace_node *n = r->recorded || to->o->meters ? node_of(r, row->node_id) : NULL;
     struct trace_request *q = n ? request_find(n, row->invocation_id) : NULL;
     if (n && !q) q = request_begin(r, n, row);
     if (!q || row->state == INVOCATION_CLAIMED) return;
@@ -434,13 +520,17 @@ void trace_invocation(const struct fold_to *to, struct trace_run *r,
     s.kind = SPAN_CLIENT;
     span_times(r, &s, q->start_ms, row->at_ms);
     span_str(&s, "openwop.node_id", str_c(n->id));
-    span_str(&s, "openwop.node_type", str_c(n->type ? n->type : "unknown"));
+    span_str(&s, "openwop.node_type", type_of(n));
     span_int(&s, "openwop.node_attempt", row->attempt);
     (void)json_int(json_get(row->outcome, "status"), &status);
     bool good = row->state == INVOCATION_COMPLETED && status < 400;
     span_str(&s, "openwop.run_status", good ? STR("success") : STR("error"));
     if (!good) span_fail(&s, STR("request_failed"));
     span_send(to, r, &s);
+    const struct meter_label l[] = {{"provider", str_c(q->provider)},
+                                    {"openwop.run_status", good ? STR("success") : STR("error")}};
+    count_in(to, METER_ACTIVITY_INVOCATIONS, 1, l, 2);
+    count_in(to, METER_ACTIVITY_DURATION, seconds(q->start_ms, row->at_ms), l, 2);
     r->bytes -= REQUEST_BYTES;
     request_free(q);
 }

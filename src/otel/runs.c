@@ -17,6 +17,7 @@ static void run_drop(struct otel *o, struct trace_run *r) {
     (void)map_del(o->runs, key_of(&r->run_no));
     list_del(&r->recent);
     o->run_bytes -= r->counted;
+    o->waiting -= r->waits;
     trace_run_free(r);
 }
 
@@ -42,6 +43,8 @@ static struct trace_run *run_add(struct otel *o, struct trace_run *r) {
         return NULL;
     }
     list_add_tail(&o->recent, &r->recent);
+    r->waits = r->fork == FORK_NONE; /* a fork has started when its source has */
+    o->waiting += r->waits;
     return r;
 }
 
@@ -72,7 +75,7 @@ static void run_read(struct otel *o, struct trace_run *r, int64_t until, int64_t
     struct reading x = {{o, quiet_ms}, r, OTEL_RELOAD_MAX};
     struct log_range range = {r->run_no, r->next_seq, until, PAGE_EVENTS, PAGE_BYTES};
     struct arena *page = arena_new(OTEL_SPANS_MAX);
-    if (page && r->recorded && r->next_seq < until)
+    if (page && (r->recorded || o->meters) && r->next_seq < until)
         (void)!store_walk(o->store, &range, page, event_read, &x, &err);
     arena_free(page);
     r->next_seq = until;
@@ -86,13 +89,20 @@ static int64_t quiet_until(const struct plan *p) {
     return QUIET;
 }
 
+/* Its creation is not among the commits that come here: its first event is what shows it. */
+static bool is_new_fork(const struct otel *o, const struct trace_run *r, const struct plan *p) {
+    bool first = p->base_seq == r->from_seq || p->base_seq == r->from_seq + 1;
+    return r->fork != FORK_NONE && r->created_ms >= o->started_ms && first;
+}
+
 static struct trace_run *run_of(struct otel *o, const struct plan *p) {
     struct trace_run *r = map_get(o->runs, key_of(&p->run_no));
-    bool known = r != NULL;
-    if (!r && p->what == PLAN_CREATE && p->create)
+    bool known = r != NULL, made = !r && p->what == PLAN_CREATE && p->create;
+    if (made)
         r = run_add(o, trace_run_new(p->run_no, &p->create->meta, NULL, p->create->parent_run_id,
                                      p->create->parent_node_id));
     else if (!r) r = run_load(o, p->run_no);
+    if (r && (made || (!known && is_new_fork(o, r, p)))) trace_accepted(o, r);
     if (!r || r->next_seq >= p->base_seq) return r;
     /* Missed by the queue: nobody has sent it.  Else it was another host, or this one before. */
     bool missed = known && r->missed != o->missed;

@@ -96,9 +96,9 @@ static void request_done(void *ctx, const struct egress_response *r) {
     pthread_mutex_unlock(&o->mu);
 }
 
-static int request_submit(struct otel *o) {
+int otel_post(struct otel *o, struct str url, struct str body, egress_done_fn *done,
+              struct wopr_error *err) {
     struct egress_header h[OTEL_PAIRS_MAX + 1];
-    struct wopr_error err;
     size_t n = 0;
     h[n++] = (struct egress_header){
         STR("Content-Type"), o->cfg.json ? STR("application/json") : STR("application/x-protobuf")};
@@ -107,18 +107,23 @@ static int request_submit(struct otel *o) {
     const struct egress_request r = {.caller = EGRESS_CALLER_TELEMETRY,
                                      .tenant = STR("-"),
                                      .method = STR("POST"),
-                                     .url = o->traces_url,
+                                     .url = url,
                                      .headers = h,
                                      .headers_nr = n,
-                                     .body = buf_str(&o->sending.body),
+                                     .body = body,
                                      .timeout_ms = (int)o->cfg.timeout_ms,
                                      .response_max = ANSWER_MAX};
     o->stat_requests++;
+    return egress_submit(o->egress, &r, done, o, err);
+}
+
+static int request_submit(struct otel *o) {
+    struct wopr_error err;
     o->sending.tries++;
     pthread_mutex_lock(&o->mu);
     o->sending.out = true;
     pthread_mutex_unlock(&o->mu);
-    int rc = egress_submit(o->egress, &r, request_done, o, &err);
+    int rc = otel_post(o, o->traces_url, buf_str(&o->sending.body), request_done, &err);
     if (rc == 0) return 0;
     pthread_mutex_lock(&o->mu);
     o->sending.out = false;
@@ -140,14 +145,14 @@ static void again_later(struct sending *x) {
     x->due_ms = clock_mono_ms() + (uint64_t)ms;
 }
 
-static void failure_log(struct otel *o, const struct sending *x) {
+void otel_failure_log(struct otel *o, int rc, int code) {
     char status[24], more[24];
     uint64_t held = 0;
     if (!log_gate_pass(&o->failed_gate, &held)) return;
-    (void)snprintf(status, sizeof status, "%d", x->status);
+    (void)snprintf(status, sizeof status, "%d", code);
     (void)snprintf(more, sizeof more, "%llu", (unsigned long long)held);
     log_warn("the receiver of telemetry does not take it", "status", status, "why",
-             x->rc != 0 ? wopr_err_text(x->rc) : "its answer", "notTold", more);
+             rc != 0 ? wopr_err_text(rc) : "its answer", "notTold", more);
 }
 
 /* What came back, if anything did. */
@@ -158,7 +163,7 @@ static void request_judge(struct otel *o, bool last) {
         return;
     }
     o->stat_failed++;
-    failure_log(o, x);
+    otel_failure_log(o, x->rc, x->status);
     if (!again_may(x)) sending_end(o, false, "the receiver refused them");
     else if (last || x->tries >= TRIES_MAX) sending_end(o, false, "the receiver cannot be reached");
     else again_later(x);

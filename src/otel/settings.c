@@ -76,11 +76,21 @@ static bool ratio_read(const char *text, double *out) {
     return !said(text) || (*end == '\0' && *out >= 0 && *out <= 1);
 }
 
+static bool traces_wanted(const struct otel_config *c) {
+    return !c->disabled && c->traces && (said(c->endpoint) || said(c->traces_endpoint));
+}
+
+bool otel_metrics_wanted(const struct otel_config *c) {
+    return !c->disabled && c->metrics && (said(c->endpoint) || said(c->metrics_endpoint));
+}
+
+bool otel_wanted(const struct otel_config *c) { return traces_wanted(c) || otel_metrics_wanted(c); }
+
 int otel_policy(const struct otel_config *c, struct trace_policy *out, struct wopr_error *err) {
     static const char PARENT[] = "parentbased_";
     struct trace_policy p = {.root = TRACE_ALWAYS};
     const char *word = said(c->sampler) ? c->sampler : "parentbased_always_on";
-    p.on = !c->disabled && (said(c->endpoint) || said(c->traces_endpoint));
+    p.on = traces_wanted(c);
     p.parent_based = strncmp(word, PARENT, sizeof PARENT - 1) == 0;
     if (p.parent_based) word += sizeof PARENT - 1;
     if (strcmp(word, "always_off") == 0) p.root = TRACE_NEVER;

@@ -48,7 +48,7 @@ static void value_write(struct form *f, const struct attr *a) {
     }
 }
 
-static void attrs_write(struct form *f, unsigned no, const struct attr *v, size_t n) {
+void attrs_write(struct form *f, unsigned no, const struct attr *v, size_t n) {
     if (n == 0) return;
     form_list(f, "attributes");
     for (size_t i = 0; i < n; i++) {
@@ -91,14 +91,13 @@ void span_write(struct form *f, const struct span *s) {
     form_end(f);
 }
 
-/* Resource, and the scope of what follows in the open list. */
-static void speaker_resource(struct form *f, const struct speaker *who) {
+void speaker_resource(struct form *f, const struct speaker *who) {
     form_open(f, 1, "resource");
     attrs_write(f, 1, who->attrs, who->attrs_nr);
     form_close(f);
 }
 
-static void speaker_scope(struct form *f, const struct speaker *who) {
+void speaker_scope(struct form *f, const struct speaker *who) {
     form_open(f, 1, "scope");
     form_str(f, 1, "name", STR("wopr"));
     form_str(f, 2, "version", who->version);

@@ -1,5 +1,5 @@
 /*
- * span.h: what a span, a metric and a request of OTLP consist of, in both forms.  Layer: otel.
+ * span.h: what a span and a request of OTLP consist of, in both forms.  Layer: otel.
  * The numbers are those of opentelemetry-proto 1.x.
  */
 #ifndef WOPR_OTEL_SPAN_H
@@ -48,6 +48,10 @@ struct speaker {
     size_t attrs_nr;
     struct str version;
 };
+void speaker_resource(struct form *f, const struct speaker *who);
+void speaker_scope(struct form *f, const struct speaker *who); /* of what follows */
+/* A list of KeyValue in field no; nothing when n is 0. */
+void attrs_write(struct form *f, unsigned no, const struct attr *v, size_t n);
 /* ExportTraceServiceRequest; spans were written by span_write in the same form. */
 void spans_request(struct form *f, const struct speaker *who, const struct str *spans, size_t n);
 

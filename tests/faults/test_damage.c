@@ -144,9 +144,9 @@ Test(damage, every_changed_row_of_a_projection_is_found /* EVT-41, EVT-44 */) {
          " requested_seq) VALUES ('int_1', 2, 'a', 'k', 'custom', '{}', 1, 1)"),
         "UPDATE sqlite_sequence SET seq = 1 WHERE name = 'runs'",
         "DELETE FROM sqlite_sequence",
-        "UPDATE counters SET events = events + 1",
-        "UPDATE counters SET runs_open = 0",
-        "DELETE FROM counters",
+        "UPDATE tenant_usage SET events = events + 1 WHERE tenant = ''",
+        "UPDATE tenant_usage SET runs_open = 0 WHERE tenant = ''",
+        "DELETE FROM tenant_usage WHERE tenant = ''",
     };
     struct buf b;
     buf_init(&b, 4096);
@@ -297,7 +297,7 @@ Test(damage, damage_to_what_is_kept_for_forks_is_found /* STORE-44 */) {
 }
 
 Test(damage, a_missing_trigger_or_index_is_found) {
-    static const char *const objects[] = {"DROP INDEX events_terminal", "DROP INDEX runs_open",
+    static const char *const objects[] = {"DROP INDEX runs_ended", "DROP INDEX runs_open",
                                           "DROP INDEX idempotency_by_expiry", "DROP TABLE timers",
                                           "DROP TABLE webhook_failures"};
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {

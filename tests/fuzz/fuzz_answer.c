@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     struct buf b;
     ASSERT(a != NULL);
     buf_init(&b, 1 << 20);
-    outcome_render(&r, &b);
+    outcome_render(&r, STR("canary"), 7, &b);
     ASSERT(!buf_failed(&b) && json_check(buf_str(&b), &JSON_LIMITS_STORED, NULL) == 0);
     outcome_parse(buf_str(&b), a, &got);
     ASSERT(got.status == r.status && got.error_code.n == 0);

@@ -19,6 +19,17 @@ MESSAGES = {
              13: ("links", ["LINK"]), 15: ("status", "STATUS")},
     "LINK": {1: ("traceId", "id"), 2: ("spanId", "id")},
     "STATUS": {2: ("message", "text"), 3: ("code", "enum")},
+    "METRICS_REQUEST": {1: ("resourceMetrics", ["RESOURCE_METRICS"])},
+    "RESOURCE_METRICS": {1: ("resource", "RESOURCE"), 2: ("scopeMetrics", ["SCOPE_METRICS"])},
+    "SCOPE_METRICS": {1: ("scope", "SCOPE"), 2: ("metrics", ["METRIC"])},
+    "METRIC": {1: ("name", "text"), 2: ("description", "text"), 3: ("unit", "text"), 5: ("gauge", "GAUGE"), 7: ("sum", "SUM"),
+               9: ("histogram", "HISTOGRAM")},
+    "GAUGE": {1: ("dataPoints", ["NUMBER"])},
+    "SUM": {1: ("dataPoints", ["NUMBER"]), 2: ("aggregationTemporality", "enum"), 3: ("isMonotonic", "bool")},
+    "HISTOGRAM": {1: ("dataPoints", ["BUCKETS"]), 2: ("aggregationTemporality", "enum")},
+    "NUMBER": {2: ("startTimeUnixNano", "fixed"), 3: ("timeUnixNano", "fixed"), 6: ("asInt", "fixed"), 7: ("attributes", ["KEY_VALUE"])},
+    "BUCKETS": {2: ("startTimeUnixNano", "fixed"), 3: ("timeUnixNano", "fixed"), 4: ("count", "fixed"), 5: ("sum", "double"),
+                6: ("bucketCounts", "fixeds"), 7: ("explicitBounds", "doubles"), 9: ("attributes", ["KEY_VALUE"])},
     "KEY_VALUE": {1: ("key", "text"), 2: ("value", "VALUE")},
     "VALUE": VALUE,
     "ARRAY": {1: ("values", ["VALUE"])},
@@ -43,6 +54,10 @@ def scalar(kind: str, wire: int, raw):
     if kind in ("fixed", "double"):
         assert wire == 1, kind
         return str(struct.unpack("<Q", raw)[0]) if kind == "fixed" else struct.unpack("<d", raw)[0]
+    if kind in ("fixeds", "doubles"):
+        assert wire == 2 and len(raw) % 8 == 0, kind
+        v = struct.unpack("<%d%s" % (len(raw) // 8, "Q" if kind == "fixeds" else "d"), raw)
+        return [str(x) for x in v] if kind == "fixeds" else list(v)
     assert wire == 0, kind
     if kind == "bool":
         return raw == 1
@@ -91,9 +106,28 @@ class Span:
         return self.attributes["openwop." + key]
 
 
+class Point:
+    """A number of a metric: a count, or buckets."""
+
+    def __init__(self, metric: dict, raw: dict):
+        (self.kind, data), = [(k, metric[k]) for k in ("sum", "gauge", "histogram") if k in metric]
+        self.raw, self.name, self.unit = raw, metric["name"], metric["unit"]
+        self.attributes = {a["key"]: plain(a["value"]) for a in raw.get("attributes", [])}
+        assert metric["description"] and int(raw["startTimeUnixNano"]) <= int(raw["timeUnixNano"]), raw
+        assert "openwop.run_id" not in self.attributes, "OBS-12"
+        assert self.kind == "gauge" or data["aggregationTemporality"] == 2, "cumulative"
+        assert self.kind != "sum" or data["isMonotonic"] is True
+        if self.kind == "histogram":
+            buckets = [int(x) for x in raw["bucketCounts"]]
+            assert len(buckets) == len(raw["explicitBounds"]) + 1 and sum(buckets) == int(raw["count"]), raw
+            assert raw["explicitBounds"] == sorted(raw["explicitBounds"])
+        self.value = int(raw["count"] if self.kind == "histogram" else raw["asInt"])
+
+
 class Receiver:
     def __init__(self, port: int = 0):
         self.posts, self.spans, self.others = [], [], []  # (headers, body); what was taken; requests of other paths
+        self.tellings, self.points = 0, []  # messages of metrics; what the last one said
         self.changed = threading.Condition()
         self.answers = []  # of the next posts: (status, headers); else 200
         self.hang = threading.Event()
@@ -124,6 +158,13 @@ class Receiver:
 
     def _post(self, h) -> None:
         body = h.rfile.read(int(h.headers["Content-Length"]))
+        if h.path == "/v1/metrics":
+            with self.changed:
+                self.tellings += 1
+                self._read(h.headers["Content-Type"], body)
+                self.changed.notify_all()
+            self._answer(h, 200, {}, b"")
+            return
         if h.path != "/v1/traces":
             with self.changed:
                 self.others.append((h.path, dict(h.headers), body))
@@ -145,6 +186,22 @@ class Receiver:
             resource = {a["key"]: plain(a["value"]) for a in of["resource"]["attributes"]}
             for scope in of["scopeSpans"]:
                 self.spans += [Span(s, resource) for s in scope["spans"]]
+
+    def _read(self, kind: str, body: bytes) -> None:
+        request = json.loads(body) if kind == "application/json" else decode("METRICS_REQUEST", body)
+        (of,) = request["resourceMetrics"]
+        assert {"service.name", "service.version"} <= {a["key"] for a in of["resource"]["attributes"]}
+        (scope,) = of["scopeMetrics"]
+        names = [m["name"] for m in scope["metrics"]]
+        assert len(set(names)) == len(names), "a metric is there twice"
+        self.points = [Point(m, raw) for m in scope["metrics"] for k in ("sum", "gauge", "histogram") for raw in m.get(k, {}).get("dataPoints", [])]
+
+    def number(self, name: str, **attributes: str):
+        """The count of the one series of a metric with these attributes; 0 without one."""
+        found = [p for p in self.points if p.name == "openwop." + name and
+                 all(p.attributes.get("openwop." + k, p.attributes.get(k)) == v for k, v in attributes.items())]
+        assert len(found) < 2, [p.raw for p in found]
+        return found[0].value if found else 0
 
     @staticmethod
     def _answer(h, status: int, headers: dict, body: bytes) -> None:

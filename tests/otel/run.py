@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Traces of the real program at a receiver inside the test (OBS-1 to OBS-11, FORK-27, INT-48, NODE-54, GEN-6).
+"""Traces and metrics of the real program at a receiver inside the test (OBS-1 to OBS-12, FORK-27, INT-48, NODE-54, GEN-6).
 
 usage: run.py WOPR SOURCE [NAME ...]     only the tests with one of these names
 """
@@ -387,11 +387,76 @@ def no_canary_is_in_a_span(form: str) -> None:
     r.stop()
 
 
-TESTS = [(t, form) for t in (spans_of_a_run, spans_of_a_failure, no_canary_is_in_a_span) for form in ("http/json", "http/protobuf")] + [
+def numbers_of_runs(form: str) -> None:
+    """Each fact is counted once, whether its trace is sampled or not; a restart begins again at nothing."""
+    r = Receiver()
+    with Host(r, OTEL_EXPORTER_OTLP_PROTOCOL=form, OTEL_METRIC_EXPORT_INTERVAL="200", OTEL_TRACES_SAMPLER="always_off") as h:
+        for _ in range(3):
+            h.run("conformance-noop")
+        h.run("conformance-failure", end="failed")
+        run = h.run("conformance-approval", end="waiting-approval")
+        r.wait(lambda: r.number("interrupt.requested", interrupt_kind="approval") == 1)
+        assert r.number("interrupt.duration", interrupt_kind="approval") == 0
+        h.ask("POST", "/v1/runs/%s/interrupts/%s" % (run, h.ask("GET", "/v1/runs/" + run)["currentNodeId"]), {"resumeValue": {"action": "accept"}})
+        h.wait(run, "completed")
+        h.run("conformance-cap-breach", end="failed", configurable={"recursionLimit": 3})
+        fork = h.ask("POST", "/v1/runs/%s:fork" % run, {"mode": "branch", "fromSeq": 3})["runId"]
+        until(lambda: h.ask("GET", "/v1/runs/" + fork)["status"] != "running", "the fork does not move")
+        r.wait(lambda: r.number("run.completed", workflow_id="conformance-cap-breach", run_status="failed") == 1)
+        noop = dict(workflow_id="conformance-noop")
+        r.wait(lambda: r.number("run.completed", run_status="completed", **noop) == 3)
+        assert (r.number("run.created", **noop), r.number("run.duration", **noop), r.number("run.backlog", **noop)) == (3, 3, 3)
+        assert r.number("run.completed", workflow_id="conformance-failure", run_status="failed") == 1
+        assert r.number("interrupt.duration", interrupt_kind="approval", run_status="resolved") >= 1
+        assert r.number("node.completed", node_type="core.noop", run_status="completed") >= 3
+        assert r.number("node.duration", node_type="core.noop", run_status="completed") == r.number("node.completed", node_type="core.noop", run_status="completed")
+        r.wait(lambda: r.number("run.created", workflow_id="conformance-approval") == 2)
+        assert sum(p.value for p in r.points if p.name == "openwop.cap.exceeded") == 1
+        assert sum(p.value for p in r.points if p.name == "openwop.queue.enqueued") == sum(p.value for p in r.points if p.name == "openwop.run.created")
+        r.wait(lambda: r.number("queue.depth", tenant_id="all") == 0)
+        assert not r.spans and h.metric("wopr_otel_series") >= 10
+        h.stop()
+        tellings = r.tellings
+        h.start()
+        h.run("conformance-noop")
+        r.wait(lambda: r.tellings > tellings and r.number("run.created", **noop) == 1)
+    r.stop()
+
+
+def the_last_numbers_are_told_at_a_stop() -> None:
+    r = Receiver()
+    with Host(None, OTEL_EXPORTER_OTLP_METRICS_ENDPOINT="http://127.0.0.1:%d/v1/metrics" % r.port, OTEL_METRIC_EXPORT_INTERVAL="3600000") as h:
+        h.run("conformance-noop")
+        assert r.tellings == 0
+        h.stop()
+        assert r.tellings == 1 and r.number("run.completed", workflow_id="conformance-noop") == 1
+        assert not r.posts and not r.others, "no spans without their endpoint"
+    with Host(r, OTEL_METRICS_EXPORTER="none", OTEL_TRACES_EXPORTER="none") as h:
+        h.run("conformance-noop")
+        h.stop()
+        assert r.tellings == 1 and not r.posts
+    r.stop()
+
+
+def a_receiver_without_metrics_stops_nothing() -> None:
+    """Each message says all: those that failed are made good by the first that is taken."""
+    r = Receiver()
+    port = r.port
+    r.stop()
+    with Host(None, OTEL_EXPORTER_OTLP_METRICS_ENDPOINT="http://127.0.0.1:%d/v1/metrics" % port, OTEL_METRIC_EXPORT_INTERVAL="100") as h:
+        h.run("conformance-noop")
+        until(lambda: h.metric("wopr_otel_requests_failed_total") >= 2, "no request fails")
+        r = Receiver(port)
+        r.wait(lambda: r.number("run.created", workflow_id="conformance-noop") == 1)
+    r.stop()
+
+
+TESTS = [(t, form) for t in (spans_of_a_run, spans_of_a_failure, no_canary_is_in_a_span, numbers_of_runs) for form in ("http/json", "http/protobuf")] + [
     (t, None) for t in (spans_of_children_and_forks, spans_of_an_interrupt, bad_contexts_are_ignored, contexts_go_on_to_others,
                         a_killed_host_continues_its_traces, what_is_made_before_a_stop_is_sent, a_receiver_that_comes_later_gets_them,
                         refusals_are_repeated_or_not, a_receiver_that_hangs_stops_nothing, samplers_take_their_part,
-                        switched_off_it_is_not_there, wrong_settings_are_named)]
+                        switched_off_it_is_not_there, wrong_settings_are_named,
+                        the_last_numbers_are_told_at_a_stop, a_receiver_without_metrics_stops_nothing)]
 
 
 def failures_of(case) -> int:

@@ -109,12 +109,12 @@ def certificates(folder):
 
 
 class Host:
-    def __init__(self, wopr, folder, args, env):
+    def __init__(self, wopr, folder, args, env, db=None):
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("WOPR_", "OPENWOP_"))}
         self.log = tempfile.TemporaryFile("w+", dir=folder)
-        db = tempfile.mkdtemp(dir=folder)
+        self.db = db or tempfile.mkdtemp(dir=folder)
         self.p = subprocess.Popen(
-            [wopr, "serve", "--port", "0", "--ops-port", "-1", "--db", os.path.join(db, "w.db"), *args],
+            [wopr, "serve", "--port", "0", "--ops-port", "-1", "--db", os.path.join(self.db, "w.db"), *args],
             stdout=subprocess.PIPE, stderr=self.log, text=True,
             env={**clean, **env, "OPENWOP_API_KEY": KEY})
         line = self.p.stdout.readline()
@@ -129,7 +129,7 @@ class Host:
     def ask(self, method, path, body=None):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)
         c.request(method, path, json.dumps(body) if body is not None else None,
-                  {"Authorization": "Bearer " + KEY, "Content-Type": "application/json"})
+                  {"Authorization": "Bearer " + KEY, "Content-Type": "application/json", "Accept": "application/json"})
         r = c.getresponse()
         return r.status, json.loads(r.read() or b"{}")
 

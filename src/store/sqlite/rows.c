@@ -4,13 +4,24 @@
  */
 #include "store/sqlite/sql.h"
 
-int node_put(const struct row_writer *w, const struct plan_node_row *row) {
+/* A search copies each row that is its own key and that it compares: long states lie elsewhere. */
+enum { STATE_INLINE_BYTES = 512 };
+
+static int node_state_put(const struct row_writer *w, enum stmt_id id, struct str node_id,
+                          struct str state) {
     struct query q;
-    query_begin(&q, w->c, SQL_NODE_PUT);
+    query_begin(&q, w->c, id);
     bind_int(&q, w->run_no);
-    bind_text(&q, row->node_id);
-    bind_text(&q, row->state);
+    bind_text(&q, node_id);
+    bind_opt(&q, state);
     return query_run(&q, w->err);
+}
+
+int node_put(const struct row_writer *w, const struct plan_node_row *row) {
+    if (row->state.n <= STATE_INLINE_BYTES)
+        return node_state_put(w, SQL_NODE_PUT, row->node_id, row->state);
+    int rc = node_state_put(w, SQL_NODE_LONG_PUT, row->node_id, row->state);
+    return rc == 0 ? node_state_put(w, SQL_NODE_PUT, row->node_id, STR_NONE) : rc;
 }
 
 int var_put(const struct row_writer *w, const struct plan_var_row *row) {

@@ -78,8 +78,8 @@ static enum stmt_id list_stmt(const struct run_filter *f, struct str *key) {
     if (key->n > 0) return SQL_RUN_LIST_TAG;
     *key = f->workflow_id;
     if (key->n > 0) return SQL_RUN_LIST_WORKFLOW;
-    if (f->status < 0) return SQL_RUN_LIST_TENANT;
-    return f->status < STORE_FINAL_STATUS ? SQL_RUN_LIST_GOING : SQL_RUN_LIST_GONE;
+    if (f->status < 0 || f->status == STORE_FINAL_STATUS) return SQL_RUN_LIST_TENANT;
+    return f->status < STORE_FINAL_STATUS ? SQL_RUN_LIST_GOING : SQL_RUN_LIST_MISSED;
 }
 
 static void list_bind(struct query *q, const struct run_filter *f, enum stmt_id id,
@@ -88,7 +88,7 @@ static void list_bind(struct query *q, const struct run_filter *f, enum stmt_id 
     if (f->any_tenant) bind_null(q);
     else bind_text(q, f->tenant);
     bind_int(q, f->any_mode ? -1 : f->test_mode);
-    if (id == SQL_RUN_LIST_GONE) bind_int(q, f->status);
+    if (id == SQL_RUN_LIST_MISSED) bind_int(q, f->status);
     else bind_text(q, key);
     bind_int(q, f->status);
     bind_text(q, f->workflow_id);

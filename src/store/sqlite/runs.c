@@ -117,6 +117,27 @@ static int view_items(struct conn *c, enum stmt_id id, int64_t run_no, struct ar
     return list_read(&q, a, item_read, out, err);
 }
 
+static int node_long_read(struct conn *c, int64_t run_no, struct arena *a,
+                          struct run_view_item *node, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, SQL_NODE_LONG);
+    bind_int(&q, run_no);
+    bind_text(&q, node->name);
+    int rc = query_step(&q, err);
+    if (rc < 0) return rc;
+    if (rc == 1) node->value = col_str(&q, 0, a);
+    query_end(&q);
+    return rc == 1 ? 0 : wopr_error_set(err, WOPR_E_CORRUPT, "the long state of a node is gone");
+}
+
+static int view_nodes(struct conn *c, int64_t run_no, struct arena *a, struct items *out,
+                      struct wopr_error *err) {
+    int rc = view_items(c, SQL_NODES, run_no, a, out, err);
+    for (size_t i = 0; rc == 0 && i < out->n; i++)
+        if (out->v[i].value.n == 0) rc = node_long_read(c, run_no, a, &out->v[i], err);
+    return rc;
+}
+
 /* Collects the rows of one channel: a list shows as an array, anything else as its value. */
 struct chan_fold {
     struct arena *a;
@@ -206,7 +227,7 @@ int store_run_view_of(struct store *s, struct str tenant, bool test_mode, struct
     if (rc < 0) return rc;
     view_row(&q, a, &v); /* all queries before query_end see the same commit */
     rc = v.head.log_bytes > log_bytes_max ? WOPR_E_TOO_BIG : 0;
-    if (rc == 0) rc = view_items(c, SQL_NODES, v.head.run_no, a, &nodes, err);
+    if (rc == 0) rc = view_nodes(c, v.head.run_no, a, &nodes, err);
     if (rc == 0) rc = view_items(c, SQL_VARS, v.head.run_no, a, &vars, err);
     if (rc == 0) rc = once_vars_read(c, v.head.run_no, a, vars.v, vars.n, err);
     v.nodes = nodes.v, v.nodes_nr = nodes.n;

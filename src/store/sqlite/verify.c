@@ -123,7 +123,7 @@ static int walk_orphans(const struct walk *w) {
     int rc;
     query_begin(&q, w->c, SQL_VERIFY_ORPHANS);
     while ((rc = query_step(&q, w->err)) == 1)
-        finding_report(w, col_int(&q, 1), STR_NONE, "orphan", "rows without their run: %s",
+        finding_report(w, col_int(&q, 1), STR_NONE, "orphan", "rows without those they need: %s",
                        col_z(q.st, 0));
     if (rc != 0) return rc;
     query_begin(&q, w->c, SQL_VERIFY_USAGE);

@@ -173,6 +173,14 @@ static void put_webhooks(const struct v1_config *c, struct jw *w) { /* CAP-41, H
     string_list(w, ALGORITHMS);
     jw_end_object(w);
 }
+static void put_mcp(const struct v1_config *c, struct jw *w) { /* CAP-46, MCP-2 */
+    jw_object(w);
+    jw_kbool(w, "supported", true);
+    jw_key(w, "serverUrls");
+    string_list(w, c->mcp_urls);
+    jw_end_object(w);
+}
+static bool has_mcp(const struct v1_config *c) { return c->mcp_urls != NULL; }
 static bool has_webhooks(const struct v1_config *c) { return c->hooks != NULL; }
 
 static void put_bundle(const struct v1_config *c, struct jw *w) { /* CAP-44, DBG-1 */
@@ -208,6 +216,12 @@ static void put_observability(const struct v1_config *c, struct jw *w) {
                                              "openwop.replay.from_seq",
                                              "openwop.replay.mode",
                                              "openwop.replay.diverged",
+                                             "openwop.cost.provider",
+                                             "openwop.cost.model",
+                                             "openwop.cost.tokens.input",
+                                             "openwop.cost.tokens.output",
+                                             "openwop.cost.usd",
+                                             "openwop.cost.duration_ms",
                                              "openwop.parent.run_id",
                                              "openwop.parent.workflow_id",
                                              "openwop.parent.node_id",
@@ -289,6 +303,7 @@ static const struct feature {
     {"runs", true, put_runs, NULL},
     {"replay", true, put_replay, NULL},
     {"webhooks", true, put_webhooks, has_webhooks},
+    {"mcp", true, put_mcp, has_mcp},
     {"debugBundle", true, put_bundle, has_bundle},
     {"observability", true, put_observability, has_traces},
     {"auth", true, put_auth, has_audit},

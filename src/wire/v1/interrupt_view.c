@@ -18,7 +18,9 @@ int v1_interrupt_render(const struct wire_interrupt *i, struct arena *a, struct 
     jw_kstr(&o.w, "nodeId", i->node_id);
     jw_kstr(&o.w, "kind", i->kind);
     jw_kstr(&o.w, "key", i->key);
-    if (i->data.n > 0) jw_kraw(&o.w, "data", i->data); /* NODE-72 */
+    if (i->data.n > 0) jw_kraw(&o.w, "data", i->data);             /* NODE-72 */
+    if (str_eqc(json_get(i->data, "contextType"), "\"a2a-auth\"")) /* A2A-7 */
+        jw_kraw(&o.w, "metadata", STR("{\"subkind\":\"auth\"}"));
     v1_time_member(&o.w, "requestedAt", i->requested_ms);
     v1_time_member(&o.w, "expiresAt", i->expires_ms);
     if (i->token.n > 0) {

@@ -4,10 +4,13 @@
  */
 #include "base/mem.h"
 #include "codec/ident.h"
+#include "domain/cost.h"
 #include "wire/v1/wire_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#define COST_ARENA (4u * 1024 * 1024)
 
 const char *v1_status_shown(enum run_status s) {
     return run_status_name(s == RUN_CANCELLING ? RUN_RUNNING : s);
@@ -114,6 +117,33 @@ static void children_render(struct jw *w, const struct run_view *v) {
     if (v->more_children) jw_kbool(w, "childRunsTruncated", true);
 }
 
+/* OBS-15: sums, and the names of the node that completed last. */
+static int cost_member(struct jw *w, const struct run_view *v) {
+    struct cost sum = {0}, c;
+    struct str last = STR_NONE;
+    struct arena *a = NULL;
+    for (size_t i = 0; i < v->nodes_nr; i++) {
+        struct str record = cost_of(v->nodes[i].value);
+        if (record.n == 0) continue;
+        if (!a && !(a = arena_new(COST_ARENA))) return WOPR_E_NO_MEMORY;
+        cost_read(record, a, &c);
+        struct str at = json_get(v->nodes[i].value, "completedAt");
+        if (str_cmp(at, last) < 0) c.provider = c.model = STR_NONE;
+        else last = at;
+        cost_add(&sum, &c);
+    }
+    if (sum.known) {
+        jw_key(w, "metrics");
+        jw_object(w);
+        jw_key(w, "openwopCost");
+        cost_render(&sum, w);
+        jw_end_object(w);
+    }
+    bool failed = a && arena_failed(a);
+    arena_free(a);
+    return failed ? WOPR_E_NO_MEMORY : 0;
+}
+
 static int options_render(struct jw *w, const struct run_view *v, struct wopr_error *err) {
     if (v->tags.n) jw_kraw(w, "tags", v->tags);
     if (v->metadata.n) jw_kraw(w, "metadata", v->metadata);
@@ -156,6 +186,7 @@ int v1_snapshot_render(const struct run_view *v, int64_t at_seq, int64_t now_ms,
     if (v->interrupt.n) jw_kraw(&w, "interrupt", v->interrupt);
     if (v->outputs.n) jw_kraw(&w, "outputs", v->outputs);
     if (v->error.n && v->head.status == RUN_FAILED) v1_error_member(&w, v->error, true);
+    if (rc == 0) rc = cost_member(&w, v);
     version_render(&w, &v->head);
     if (rc == 0) rc = options_render(&w, v, err);
     if (at_seq >= 0) jw_kint(&w, "atSeq", at_seq);

@@ -24,13 +24,14 @@ struct v1_config {
     bool interrupt_callbacks;   /* tokens also for other kinds than external events (INT-13) */
     int64_t external_event_retention_s; /* how long a repeated event is recognised (INT-32) */
     bool cascade;                       /* cancelling a parent cancels its children (INT-44) */
-    bool interrupt_auth_required;   /* every interrupt needs a bearer (INT-39): no tokens at all */
-    const struct wf_env *env;       /* what definitions are compiled with; lives as long as v1 */
-    struct wf_types types;          /* what is known of node types (domain/types.h) */
-    int64_t workflow_bytes_max;     /* definitions of a tenant with their versions; 0 = no bound */
-    struct hooks *hooks;            /* NULL = webhooks are off */
-    int64_t webhooks_max;           /* of a tenant */
-    const struct audit *audit;      /* NULL = no audit log is kept */
+    bool interrupt_auth_required; /* every interrupt needs a bearer (INT-39): no tokens at all */
+    const struct wf_env *env;     /* what definitions are compiled with; lives as long as v1 */
+    struct wf_types types;        /* what is known of node types (domain/types.h) */
+    int64_t workflow_bytes_max;   /* definitions of a tenant with their versions; 0 = no bound */
+    const char *const *mcp_urls;  /* MCP servers that nodes may use, NULL-terminated; NULL: none */
+    struct hooks *hooks;          /* NULL = webhooks are off */
+    int64_t webhooks_max;         /* of a tenant */
+    const struct audit *audit;    /* NULL = no audit log is kept */
     int64_t audit_entries, audit_s; /* intervals of its checkpoints (AUD-10) */
     bool traces;                    /* spans of runs are exported */
     int64_t debug_bundle_max;       /* bytes of one; 0 = none are given */

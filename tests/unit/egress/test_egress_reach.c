@@ -126,7 +126,7 @@ struct asked {
     sem_t done, offered;
     int rc, status;
     bool untouched;
-    char body[64], why[128];
+    char body[64], why[128], kept[64];
     uint64_t id;
     atomic_uint taken, offers;
     atomic_int say; /* enum egress_took */
@@ -139,6 +139,7 @@ static void on_done(void *ctx, const struct egress_response *r) {
     q->untouched = r->untouched;
     (void)snprintf(q->body, sizeof q->body, "%.*s", r->body.n < 60 ? (int)r->body.n : 60,
                    r->body.p ? r->body.p : "");
+    (void)snprintf(q->kept, sizeof q->kept, "%.*s", (int)r->kept.n, r->kept.n > 0 ? r->kept.p : "");
     (void)snprintf(q->why, sizeof q->why, "%s", r->message ? r->message : "");
     sem_post(&q->done);
 }
@@ -328,6 +329,22 @@ Test(egress_reach, pieces_are_bounded_and_end_when_their_reader_says_so /* X6, X
     await(&q.done, "the stop");
     cr_expect_eq(q.rc, WOPR_E_CLOSED);
     cr_expect_eq(atomic_load(&q.offers), 1u);
+    asked_init(&q);
+    atomic_store(&q.say, EGRESS_ENOUGH);
+    cr_assert_eq(egress_submit(eg, &r, on_done, &q, &err), 0);
+    await(&q.done, "the end that its reader chose");
+    cr_expect_eq(q.rc, 0, "as if the answer ended there: %s", q.why);
+    cr_expect_eq(q.status, 200);
+    cr_expect_eq(atomic_load(&q.offers), 1u);
+}
+
+Test(egress_reach, a_header_of_the_answer_is_kept_when_it_is_asked_for) {
+    struct egress_request r = request(url_of("127.0.0.1", "/ok"));
+    cr_expect_str_eq(ask(r).kept, "");
+    r.keep = "content-LENGTH";
+    cr_expect_str_eq(ask(r).kept, "2");
+    r.keep = "Mcp-Session-Id";
+    cr_expect_str_eq(ask(r).kept, "", "it is not there");
 }
 
 Test(egress_reach, a_reader_that_never_continues_costs_its_own_time_only /* X6, X9 */) {

@@ -423,5 +423,5 @@ void statuses_children_put(void) {
 void nothing_left(void) {
     cr_expect_eq(world_sql_number("SELECT count(*) FROM timers"), 0);
     cr_expect_eq(world_sql_number("SELECT count(*) FROM interrupts WHERE state = 0"), 0);
-    cr_expect_eq(world_sql_number("SELECT runs_open FROM counters"), 0);
+    cr_expect_eq(world_sql_number("SELECT runs_open FROM tenant_usage WHERE tenant = ''"), 0);
 }

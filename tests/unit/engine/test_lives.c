@@ -430,11 +430,12 @@ static void tasks_finish(struct life *l) {
 
 /* Something is written; or nothing for a while, on however slow a machine. */
 static bool goes_on(void) {
-    int64_t events = world_sql_number("SELECT events FROM counters");
+    int64_t events = world_sql_number("SELECT events FROM tenant_usage WHERE tenant = ''");
     for (int i = 0; i < 10; i++) {
         struct timespec slice = {.tv_nsec = 5000000};
         nanosleep(&slice, NULL);
-        if (world_sql_number("SELECT events FROM counters") != events) return true;
+        if (world_sql_number("SELECT events FROM tenant_usage WHERE tenant = ''") != events)
+            return true;
     }
     return false;
 }
@@ -471,7 +472,7 @@ static void all_sound(struct life *l) {
     cr_assert_eq(world_sql_number("SELECT (SELECT count(*) FROM timers)"
                                   " + (SELECT count(*) FROM interrupts WHERE state = 0)"
                                   " + (SELECT count(*) FROM worker_tasks WHERE state < 5)"
-                                  " + (SELECT runs_open FROM counters)"),
+                                  " + (SELECT runs_open FROM tenant_usage WHERE tenant = '')"),
                  0, "seed %u", l->first);
 }
 

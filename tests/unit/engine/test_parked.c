@@ -161,5 +161,5 @@ Test(engine_parked, a_forced_cancel_leaves_what_its_row_knew /* RUN-20, NODE-72 
     cr_expect_eq(is.head.paused_ms, 0);
     cr_expect_eq(is.current_node.n, 0);
     cr_expect_eq(is.error.n + is.outputs.n, 0u);
-    cr_expect_eq(world_sql_number("SELECT runs_open FROM counters"), 0);
+    cr_expect_eq(world_sql_number("SELECT runs_open FROM tenant_usage WHERE tenant = ''"), 0);
 }

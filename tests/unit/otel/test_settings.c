@@ -53,8 +53,11 @@ Test(otel_settings, an_endpoint_of_a_signal_goes_before_the_common_one) {
 }
 
 static struct trace_policy policy_of(const char *sampler, const char *arg, bool off) {
-    struct otel_config c = {
-        .endpoint = "http://h", .sampler = sampler, .sampler_arg = arg, .disabled = off};
+    struct otel_config c = {.endpoint = "http://h",
+                            .sampler = sampler,
+                            .sampler_arg = arg,
+                            .disabled = off,
+                            .traces = true};
     struct trace_policy p;
     struct wopr_error err;
     cr_assert_eq(otel_policy(&c, &p, &err), 0, "%s", err.message);
@@ -82,4 +85,19 @@ Test(otel_settings, a_sampler_argument_is_a_number_from_0_to_1) {
         cr_expect_eq(otel_policy(&c, &p, &err), WOPR_E_CONFIG, "%s", WRONG[i]);
         cr_expect_not_null(strstr(err.message, "otel-sampler-arg"));
     }
+}
+
+Test(otel_settings, each_signal_has_an_endpoint_and_a_switch) {
+    struct otel_config c = {.endpoint = "http://h", .traces = true, .metrics = true};
+    cr_expect(otel_wanted(&c) && otel_metrics_wanted(&c));
+    c.metrics = false;
+    cr_expect(otel_wanted(&c) && !otel_metrics_wanted(&c));
+    c.traces = false;
+    cr_expect_not(otel_wanted(&c));
+    c = (struct otel_config){.metrics_endpoint = "http://h/m", .traces = true, .metrics = true};
+    cr_expect(otel_wanted(&c) && otel_metrics_wanted(&c));
+    c.disabled = true;
+    cr_expect_not(otel_wanted(&c));
+    c = (struct otel_config){.traces_endpoint = "http://h/t", .traces = true, .metrics = true};
+    cr_expect(otel_wanted(&c) && !otel_metrics_wanted(&c));
 }

@@ -70,7 +70,15 @@ static void old_rows_move(sqlite3 *db, const char *today) {
         old_exec(db, (const char *)sqlite3_column_text(st, 0));
     cr_assert_eq(rc, SQLITE_DONE, "%s", sqlite3_errmsg(db));
     sqlite3_finalize(st);
-    old_exec(db, "DETACH today");
+}
+
+/* Until migration 0035 the whole database was counted in a table of its own. */
+static void old_counts_move(sqlite3 *db, int version) {
+    enum { USAGE_SINCE = 11, COUNTERS_UNTIL = 34 };
+    if (version > COUNTERS_UNTIL) return;
+    old_exec(db, "UPDATE main.counters SET (runs, runs_open, events) ="
+                 " (SELECT runs, runs_open, events FROM today.tenant_usage WHERE tenant = '')");
+    if (version >= USAGE_SINCE) old_exec(db, "DELETE FROM main.tenant_usage WHERE tenant = ''");
 }
 
 /* The closed database of k goes back to a schema version. */
@@ -82,6 +90,8 @@ static void kit_old(struct kit *k, int version) {
     cr_assert_eq(sqlite3_open(path, &db), SQLITE_OK);
     old_schema(db, version);
     old_rows_move(db, k->path);
+    old_counts_move(db, version);
+    old_exec(db, "DETACH today");
     cr_assert_eq(sqlite3_close(db), SQLITE_OK);
     cr_assert_eq(rename(path, k->path), 0);
 }

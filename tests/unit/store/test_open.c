@@ -275,7 +275,7 @@ Test(statements, each_list_and_look_uses_its_index) {
         {SQL_RUN_LIST_TENANT, "runs_by_tenant", false},
         {SQL_RUN_LIST_WORKFLOW, "runs_by_workflow", false},
         {SQL_RUN_LIST_GOING, "runs_going", false},
-        {SQL_RUN_LIST_GONE, "runs_gone", false},
+        {SQL_RUN_LIST_MISSED, "runs_missed", false},
         {SQL_RUN_LIST_FORKS, "run_origins_by_fork", false},
         {SQL_RUN_LIST_CHILDREN, "run_origins_by_parent", false},
         {SQL_PARENTS_WAITING, "runs_open", false},

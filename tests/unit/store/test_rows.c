@@ -119,6 +119,28 @@ Test(rows, a_view_shows_what_the_plans_wrote) {
     cr_assert_eq(kit_verify(&w), 0);
 }
 
+/* Around the bound: a state grows, shrinks and grows, and the view shows the last one. */
+Test(rows, a_state_may_be_longer_or_shorter_than_the_one_before) {
+    static const size_t LENGTHS[] = {2, 511, 512, 513, 4000, 512, 513, 2, 100000, 0};
+    int64_t no = kit_run(&w, "run_1", 1);
+    struct run_view v;
+    for (size_t i = 0; LENGTHS[i] > 0; i++) {
+        struct plan *p = kit_append(no, (int64_t)i + 1, 1, false);
+        char *text = arena_alloc(w.a, LENGTHS[i]);
+        memset(text, (int)('a' + i), LENGTHS[i]);
+        struct plan_node_row node = {STR("n"), str_n(text, LENGTHS[i])};
+        p->nodes = keep(p, &node, sizeof node), p->nodes_nr = 1;
+        cr_assert_eq(kit_apply(&w, p), 0, "%s", w.err.message);
+        cr_assert_eq(store_run_view(w.s, KIT_TENANT, false, STR("run_1"), w.a, &v, &w.err), 0);
+        cr_assert(v.nodes_nr == 1 && str_eq(v.nodes[0].value, node.state), "%zu bytes", LENGTHS[i]);
+    }
+    cr_expect_eq(kit_number(&w, "SELECT count(*) FROM node_states_long"), 1);
+    cr_assert_eq(kit_foreign(&w, "DELETE FROM node_states_long"), 0);
+    cr_expect_neq(kit_verify(&w), 0, "a long state that is gone");
+    cr_expect_eq(store_run_view(w.s, KIT_TENANT, false, STR("run_1"), w.a, &v, &w.err),
+                 WOPR_E_CORRUPT);
+}
+
 Test(rows, an_origin_gives_back_the_creation_data /* RUN-9, D18 */) {
     struct plan *c = plan_ref(kit_create("run_1", 1));
     c->create->workflow_hash = sha256_of(STR("wf"));
