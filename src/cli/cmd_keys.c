@@ -92,6 +92,17 @@ static int key_create(struct cli *c, struct store *s, const void *args) {
     return 0;
 }
 
+static const char *source_of(const struct api_key *k) {
+    if (k->configured) return "configured";
+    return str_eqc(k->label, "first key") ? "first start" : "created";
+}
+
+/* Labels that the program gives say where a key is from, and the successor is created. */
+static struct str successor_label(const struct create_args *in, const struct api_key *old) {
+    if (in->label != NULL) return str_c(in->label);
+    return str_eqc(str_c(source_of(old)), "created") ? old->label : STR_NONE;
+}
+
 /* The successor is the same principal (AUTH-20): the owner of runs stays who it was. */
 static int key_rotate(struct cli *c, struct store *s, const void *args) {
     const struct create_args *in = args;
@@ -106,9 +117,8 @@ static int key_rotate(struct cli *c, struct store *s, const void *args) {
     r.old_ends_ms = r.now_ms + grace_ms;
     rc = store_key_find(s, r.old_id, c->arena, &old, &err);
     if (rc == 0)
-        rc =
-            key_mint(s, old.tenant, old.workspace, in->label != NULL ? str_c(in->label) : old.label,
-                     old.scopes, old.test_mode, expires_ms, c->arena, &text, &r.key, &err);
+        rc = key_mint(s, old.tenant, old.workspace, successor_label(in, &old), old.scopes,
+                      old.test_mode, expires_ms, c->arena, &text, &r.key, &err);
     if (rc == 0) {
         r.key.subject_issuer = old.subject_issuer;
         r.key.subject_id = old.subject_id;
@@ -134,11 +144,6 @@ static const char *state_of(const struct api_key *k, int64_t now_ms) {
 static int64_t end_of(const struct api_key *k) {
     bool rotated = k->revoked_ms > 0 && (k->expires_ms == 0 || k->revoked_ms < k->expires_ms);
     return rotated ? k->revoked_ms : k->expires_ms;
-}
-
-static const char *source_of(const struct api_key *k) {
-    if (k->configured) return "configured";
-    return str_eqc(k->label, "first key") ? "first start" : "created";
 }
 
 static int keys_list(struct cli *c, struct store *s, const void *args) {
