@@ -1,6 +1,7 @@
 /* keys.c: see keys.h. */
 #include "host/keys.h"
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "host/host.h"
@@ -69,9 +70,14 @@ static int key_judge(struct store *s, const struct api_key *k, struct arena *a, 
         warn_of("a configured API key was made by \"wopr keys create\": its own tenant, scopes and "
                 "expiry hold",
                 row.key_id, a);
-    else if (row.revoked_ms > 0)
+    else if (row.revoked_ms > 0 && row.revoked_ms <= clock_wall_ms())
         warn_of(
             "a configured API key is revoked: requests with it are refused; configure a new one",
+            row.key_id, a);
+    else if (row.revoked_ms > 0)
+        warn_of(
+            "a configured API key was rotated and will be refused soon: configure its successor "
+            "(\"wopr keys list\" has the date)",
             row.key_id, a);
     return 0;
 }

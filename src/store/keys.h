@@ -20,7 +20,8 @@ struct api_key {
     uint32_t scopes;    /* bit set, see domain/scope.h */
     bool test_mode;
     bool configured; /* from a host's settings: a record of it, never a credential by itself */
-    int64_t created_ms, expires_ms, revoked_ms; /* wall clock, 0 = never */
+    int64_t created_ms, expires_ms;
+    int64_t revoked_ms; /* these three wall clock, 0 = never; after now: the end of a rotation */
 };
 struct api_key_list {
     struct api_key *v;
@@ -34,8 +35,18 @@ MUST_CHECK int store_key_configure(struct store *s, const struct api_key *k,
                                    struct wopr_error *err);
 /* A write.  Delete the row of a configured key that is not revoked; 0 when there is none. */
 MUST_CHECK int store_key_forget(struct store *s, struct str key_id, struct wopr_error *err);
-/* A write.  A second revocation changes nothing.  NOT_FOUND. */
+/* A write.  Of several revocations the earliest holds, so one in the future (a rotation) can be
+ * brought forward.  NOT_FOUND. */
 MUST_CHECK int store_key_revoke(struct store *s, struct str key_id, int64_t now_ms,
+                                struct wopr_error *err);
+struct api_rotation {
+    struct str old_id;
+    int64_t now_ms, old_ends_ms; /* when the old key is revoked, after the grace */
+    struct api_key key;          /* the successor */
+};
+/* A write.  Store the successor and the end of the old key, in one transaction (AUTH-20).  CONFLICT
+ * when the old key does not work any more or has an end by rotation already. */
+MUST_CHECK int store_key_rotate(struct store *s, const struct api_rotation *r,
                                 struct wopr_error *err);
 /* NOT_FOUND. A row read before costs no query until the next commit. */
 MUST_CHECK int store_key_find(struct store *s, struct str key_id, struct arena *a,

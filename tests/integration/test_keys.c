@@ -222,3 +222,133 @@ Test(keys, clients_find_the_key_beside_the_database) {
     write_file("dev-api-key", fmt("%s\n", sv.key));
     cr_expect_eq(RUN("runs", "cancel", run, "--url", sv.base), 0, STR_FMT, STR_ARG(err));
 }
+
+/* ------------------------------------------------------------------------- rotation, AUTH-20 */
+#define HOURS_MS (3600 * (int64_t)1000)
+
+static const char *first_line(struct str text) {
+    return fmt("%.*s", (int)strcspn(text.p, "\n"), text.p);
+}
+static const char *id_of(const char *key) { return fmt("%.26s", key + strlen("hk_")); }
+
+static const char *key_made(void) {
+    cr_assert_eq(RUN("keys", "create", "--no-expiry", "--label", "app"), 0, STR_FMT, STR_ARG(err));
+    return first_line(out);
+}
+
+static const char *key_rotated(const char *id) {
+    cr_assert_eq(RUN("keys", "rotate", id, "--no-expiry", "--grace-hours", "48"), 0, STR_FMT,
+                 STR_ARG(err));
+    return first_line(out);
+}
+
+static void key_refused(const char *key, const char *code) {
+    const char *const h[] = {fmt("Authorization: Bearer %s", key), NULL};
+    struct reply r = ask(&sv, "GET", "/v1/runs", NULL, h);
+    expect_error(&r, 401, code);
+}
+
+static void restart_at(struct test_clock *clock) {
+    static const char *args[5] = {"--audit-log", "all", "--clock-file", NULL, NULL};
+    clock_make(clock, sv.dir);
+    args[3] = clock->path;
+    sv.args = args;
+    restart_with(sv.key);
+}
+
+/* The line of a key in the list, or of an entry about one. */
+static const char *line_with(struct str text, const char *a, const char *b) {
+    struct str line, rest = text;
+    while (str_cut(rest, '\n', &line, &rest)) {
+        const char *l = fmt(STR_FMT, STR_ARG(line));
+        if (strstr(l, a) != NULL && strstr(l, b) != NULL) return l;
+    }
+    return NULL;
+}
+
+static const char *entry_with(const char *a, const char *b) {
+    const char *found = NULL;
+    for (int64_t end = now_ms() + WAIT_MS; found == NULL && now_ms() < end; nap_ms(20)) {
+        cr_assert_eq(RUN("audit"), 0, STR_FMT, STR_ARG(err));
+        found = line_with(out, a, b);
+    }
+    cr_assert_not_null(found, "%s, %s: " STR_FMT, a, b, STR_ARG(out));
+    return found;
+}
+
+Test(keys, a_key_and_its_successor_are_one_principal_until_the_grace_ends /* AUTH-20 */) {
+    struct test_clock clock;
+    restart_at(&clock);
+    const char *old = key_made(), *id = id_of(old), *next = key_rotated(id);
+    cr_expect_eq(status_of(old), 200);
+    cr_expect_eq(status_of(next), 200, "without a restart of the host");
+    cr_assert_eq(RUN("keys", "list"), 0);
+    cr_expect_not_null(line_with(out, id, "retiring"), STR_FMT, STR_ARG(out));
+    cr_expect_not_null(line_with(out, id_of(next), "active"), STR_FMT, STR_ARG(out));
+    cr_expect_not_null(line_with(out, id_of(next), "app"), "the label goes on");
+    *clock.offset_ms = 47 * HOURS_MS;
+    cr_expect_eq(status_of(old), 200);
+    *clock.offset_ms = 49 * HOURS_MS;
+    key_refused(old, "key_revoked");
+    cr_expect_eq(status_of(next), 200);
+    const char *said = entry_with("http.request", fmt("\"keyId\":\"%s\"", id_of(next)));
+    cr_expect_not_null(strstr(said, fmt("\"principal\":\"%s\"", id)), "%s", said);
+    said = entry_with("\"key.revoked\"", id);
+    cr_expect_not_null(strstr(said, "\"effectiveAt\":\""), "%s", said);
+    cr_expect_not_null(strstr(said, fmt("\"replacedBy\":\"%s\"", id_of(next))), "%s", said);
+    cr_assert_eq(RUN("audit"), 0);
+    cr_expect_null(strstr(out.p, next + strlen("hk_") + 26), "no secret is an entry");
+}
+
+Test(keys, a_key_that_leaked_during_its_grace_is_refused_at_once /* AUTH-20, AUTH-2 */) {
+    const char *old = key_made(), *next = key_rotated(id_of(old));
+    cr_expect_eq(status_of(old), 200);
+    cr_assert_eq(RUN("keys", "revoke", id_of(old)), 0, STR_FMT, STR_ARG(err));
+    key_refused(old, "key_revoked");
+    cr_expect_eq(status_of(next), 200);
+}
+
+Test(keys, what_cannot_be_rotated_is_refused_with_the_remedy /* AUTH-20 */) {
+    const char *old = key_made(), *id = id_of(old);
+    static const struct {
+        const char *args[3], *says;
+    } WRONG[] = {{{NULL}, "--expires-days"},
+                 {{"--no-expiry", "--grace-hours", "23"}, "wopr keys revoke"},
+                 {{"--no-expiry", "--grace-hours", "8761"}, "24..8760"},
+                 {{"--no-expiry", "--grace-hours", "x"}, "24..8760"},
+                 {{"--no-expiry", "--scopes", "all"}, "wopr keys create"},
+                 {{"--no-expiry", "--test", NULL}, "wopr keys create"}};
+    for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) {
+        const char *const *a = WRONG[i].args;
+        cr_expect_eq(RUN("keys", "rotate", id, a[0], a[1], a[2]), 2, "%zu", i);
+        cr_expect_not_null(strstr(err.p, WRONG[i].says), "%zu: " STR_FMT, i, STR_ARG(err));
+    }
+    cr_expect_eq(RUN("keys", "create", "--no-expiry", "--grace-hours", "24"), 2);
+    cr_expect_eq(RUN("keys", "rotate", "nobody", "--no-expiry"), 1);
+    cr_expect_eq(status_of(old), 200, "nothing of it did anything");
+    const char *next = key_rotated(id);
+    cr_expect_eq(RUN("keys", "rotate", id, "--no-expiry"), 1, "it has a successor");
+    cr_expect_not_null(strstr(err.p, "successor"), STR_FMT, STR_ARG(err));
+    const char *third = key_rotated(id_of(next));
+    cr_expect_eq(status_of(third), 200);
+    cr_assert_eq(RUN("keys", "revoke", id_of(third)), 0);
+    cr_expect_eq(RUN("keys", "rotate", id_of(third), "--no-expiry"), 1, "it is revoked");
+}
+
+Test(keys, a_configured_key_is_rotated_into_a_created_one_without_a_restart /* AUTH-20 */) {
+    struct test_clock clock;
+    restart_at(&clock);
+    cr_assert_eq(RUN("keys", "list"), 0);
+    const char *row = strstr(out.p, "cfg");
+    cr_assert_not_null(row);
+    const char *id = fmt("%.*s", (int)strcspn(row, " "), row), *next = key_rotated(id);
+    cr_expect_eq(status_of(sv.key), 200);
+    cr_expect_eq(status_of(next), 200);
+    restart_with(sv.key);
+    cr_expect_eq(status_of(sv.key), 200, "the end is not yet");
+    *clock.offset_ms = 49 * HOURS_MS;
+    key_refused(sv.key, "key_revoked");
+    cr_expect_eq(status_of(next), 200);
+    struct str log = server_log(&sv); /* ends the host */
+    cr_expect_not_null(strstr(log.p, "was rotated"), STR_FMT, STR_ARG(log));
+}

@@ -61,14 +61,17 @@ int audit_put(const struct row_writer *w, const struct plan_audit *row) {
 }
 
 int audit_key_changed(struct conn *c, const char *type, struct str tenant, struct str key_id,
-                      struct wopr_error *err) {
+                      struct str details, struct wopr_error *err) {
     struct query q;
     query_begin(&q, c, SQL_AUDIT_ON);
     int rc = query_step(&q, err);
     query_end(&q);
     if (rc != 1) return rc < 0 ? rc : 0;
-    const struct plan_audit row = {
-        .at_ms = clock_wall_ms(), .type = str_c(type), .tenant = tenant, .key_id = key_id};
+    const struct plan_audit row = {.at_ms = clock_wall_ms(),
+                                   .type = str_c(type),
+                                   .tenant = tenant,
+                                   .key_id = key_id,
+                                   .details = details};
     return entry_insert(c, &row, err);
 }
 

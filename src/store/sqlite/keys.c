@@ -2,7 +2,11 @@
  * keys.c: API keys (AUTH-3, D17).  Only keyed hashes are stored.
  */
 #include "store/keys.h"
+
+#include "codec/ident.h"
 #include "store/sqlite/sql.h"
+
+enum { ROTATION_DETAILS_MAX = 256 };
 
 static int key_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
     struct api_key *k = row;
@@ -23,11 +27,11 @@ static int key_read(struct query *q, struct arena *a, void *row, struct wopr_err
     return 0;
 }
 
-int store_key_put(struct store *s, const struct api_key *k, struct wopr_error *err) {
-    int rc = write_begin(s, err);
-    if (rc != 0) return rc;
+/* An insertion inside the transaction of the caller; details: of its audit entry. */
+static int key_insert(struct conn *c, const struct api_key *k, struct str details,
+                      struct wopr_error *err) {
     struct query q;
-    query_begin(&q, s->writer, SQL_KEY_PUT);
+    query_begin(&q, c, SQL_KEY_PUT);
     bind_text(&q, k->key_id);
     bind_text(&q, k->tenant);
     bind_text(&q, k->workspace);
@@ -41,10 +45,15 @@ int store_key_put(struct store *s, const struct api_key *k, struct wopr_error *e
     bind_int(&q, k->expires_ms);
     bind_int(&q, k->revoked_ms);
     bind_int(&q, k->configured);
-    rc = query_run(&q, err);
+    int rc = query_run(&q, err);
     if (rc == WOPR_E_EXISTS) rc = wopr_error_set(err, rc, "this API key is stored already");
-    if (rc == 0) rc = audit_key_changed(s->writer, "key.created", k->tenant, k->key_id, err);
-    return write_end(s, rc, err);
+    return rc != 0 ? rc : audit_key_changed(c, "key.created", k->tenant, k->key_id, details, err);
+}
+
+int store_key_put(struct store *s, const struct api_key *k, struct wopr_error *err) {
+    int rc = write_begin(s, err);
+    if (rc != 0) return rc;
+    return write_end(s, key_insert(s->writer, k, STR_NONE, err), err);
 }
 
 int store_key_configure(struct store *s, const struct api_key *k, struct wopr_error *err) {
@@ -75,12 +84,48 @@ int store_key_revoke(struct store *s, struct str key_id, int64_t now_ms, struct 
     if (rc != 0) return rc;
     struct query q;
     query_begin(&q, s->writer, SQL_KEY_REVOKE);
-    bind_int(&q, now_ms);
     bind_text(&q, key_id);
+    bind_int(&q, now_ms);
     rc = query_run(&q, err);
     if (rc == 0 && sqlite3_changes64(s->writer->db) == 0)
         rc = wopr_error_set(err, WOPR_E_NOT_FOUND, "no API key has this id");
-    if (rc == 0) rc = audit_key_changed(s->writer, "key.revoked", STR_NONE, key_id, err);
+    if (rc == 0) rc = audit_key_changed(s->writer, "key.revoked", STR_NONE, key_id, STR_NONE, err);
+    return write_end(s, rc, err);
+}
+
+/* The old key gets its end only while it works and has none yet, so of two rotations of one key
+ * one succeeds. */
+static int key_retire(struct conn *c, const struct api_rotation *r, struct wopr_error *err) {
+    struct query q;
+    struct buf details;
+    char at[TIME_LEN + 1];
+    query_begin(&q, c, SQL_KEY_RETIRE);
+    bind_text(&q, r->old_id);
+    bind_int(&q, r->now_ms);
+    bind_int(&q, r->old_ends_ms);
+    int rc = query_run(&q, err);
+    if (rc == 0 && sqlite3_changes64(c->db) == 0)
+        rc = wopr_error_set(err, WOPR_E_CONFLICT,
+                            "this API key is revoked, expired, or has been rotated already; rotate "
+                            "its successor, or create a new key");
+    if (rc != 0) return rc;
+    time_format(r->old_ends_ms, at);
+    buf_init(&details, ROTATION_DETAILS_MAX);
+    buf_addf(&details, "{\"effectiveAt\":\"%s\",\"replacedBy\":\"" STR_FMT "\"}", at,
+             STR_ARG(r->key.key_id));
+    rc =
+        buf_failed(&details)
+            ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an audit entry")
+            : audit_key_changed(c, "key.revoked", r->key.tenant, r->old_id, buf_str(&details), err);
+    buf_fini(&details);
+    return rc;
+}
+
+int store_key_rotate(struct store *s, const struct api_rotation *r, struct wopr_error *err) {
+    int rc = write_begin(s, err);
+    if (rc != 0) return rc;
+    rc = key_retire(s->writer, r, err);
+    if (rc == 0) rc = key_insert(s->writer, &r->key, STR_NONE, err);
     return write_end(s, rc, err);
 }
 

@@ -198,9 +198,9 @@ MUST_CHECK int task_guard(struct conn *c, const struct plan *p, int *refusal,
                           struct wopr_error *err);
 /* --- audit.c --- */
 /* Inside a write transaction: an entry for a key that was created or revoked, when the file is
- * audited. */
+ * audited.  details: as in struct plan_audit. */
 MUST_CHECK int audit_key_changed(struct conn *c, const char *type, struct str tenant,
-                                 struct str key_id, struct wopr_error *err);
+                                 struct str key_id, struct str details, struct wopr_error *err);
 /* Ready tasks of the run wait until it moves again. */
 MUST_CHECK int tasks_hold(struct conn *c, int64_t run_no, struct wopr_error *err);
 /* Does an open task of the run refer to the sealed value at this place?  *rc: could it be asked? */

@@ -325,6 +325,9 @@ Test(rows, keys_come_back_and_are_revoked /* AUTH-3, D17 */) {
     cr_assert_eq(store_key_revoke(w.s, STR("k1"), 99, &w.err), 0);
     cr_assert_eq(store_key_find_hash(w.s, &k.hash, w.a, &got, &w.err), 0);
     cr_assert_eq(got.revoked_ms, 77, "the first revocation stands");
+    cr_assert_eq(store_key_revoke(w.s, STR("k1"), 55, &w.err), 0);
+    cr_assert_eq(store_key_find_hash(w.s, &k.hash, w.a, &got, &w.err), 0);
+    cr_assert_eq(got.revoked_ms, 55, "the earliest one holds");
     cr_assert_eq(store_key_revoke(w.s, STR("k2"), 1, &w.err), WOPR_E_NOT_FOUND);
     cr_assert_eq(store_key_find(w.s, STR("k2"), w.a, &got, &w.err), WOPR_E_NOT_FOUND);
     struct api_key_list l;
