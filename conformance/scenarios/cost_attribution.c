@@ -59,8 +59,8 @@ Test(cost_attribution, the_node_completes_once_and_its_event_has_no_dropped_attr
     struct json_elements ev = json_events(run);
     size_t completed = 0;
     for (size_t i = 0; i < ev.n; i++) {
-        bool of_it = str_eqc(text_at(ev.v[i], "nodeId"), "emit-cost") &&
-                     str_eqc(text_at(ev.v[i], "type"), "node.completed");
+        bool of_it = str_eqc(text_at(ev.v[i], "type"), "node.completed") &&
+                     str_eqc(text_at(ev.v[i], "nodeId"), "emit-cost");
         completed += of_it;
         cr_expect(json_path_get(ev.v[i], STR("payload.openwop-cost"), test_arena()).n > 0 ||
                   !of_it);

@@ -83,7 +83,7 @@ static void expect_words(const char *const *words, int n, const char *want) {
                  (int)(sizeof(const char *[]){__VA_ARGS__} / sizeof(char *)), want)
 
 Test(cli_options, candidates_come_from_the_tables) {
-    EXPECT("keys\tcreate, list and revoke API keys\n", "ke");
+    EXPECT("keys\tcreate, rotate, list and revoke API keys\n", "ke");
     EXPECT("bulk-cancel\n", "runs", "b");
     EXPECT("reject\n", "interrupts", "resolve", "R", "N", "--action", "rej");
     EXPECT("--branch\texecute nodes again instead of replaying them\n", "runs", "fork", "--br");
