@@ -370,15 +370,18 @@ static int peers_notify(struct batch *b, struct plan **plans, size_t n, const in
 static int batch_commit(struct store *s, struct plan **plans, size_t n, int *rcs,
                         struct wopr_error *err) {
     struct batch b = {.s = s, .c = s->writer, .now_ms = clock_wall_ms(), .err = err};
+    struct wal_head before;
     int rc = store_alive(s, err);
     if (rc == 0) rc = tx_begin(b.c, err);
     if (rc == 0) {
+        memo_plans_begin(b.c, &before);
         rc = hooks_any(b.c, &b.hooks, err);
         for (size_t i = 0; rc == 0 && i < n; i++) rc = plan_write(&b, plans[i], &rcs[i]);
         if (rc == 0) rc = counters_add(&b);
         if (rc == 0) rc = usages_write(&b.usages, b.c, err);
         if (rc == 0) rc = peers_notify(&b, plans, n, rcs);
         rc = tx_end(b.c, rc, err);
+        memo_plans_end(b.c, &before, rc == 0);
     }
     usages_free(&b.usages);
     if (rc == 0 && b.hook_moved && s->hook_wake) s->hook_wake(s->hook_ctx);

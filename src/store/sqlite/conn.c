@@ -100,7 +100,8 @@ int store_alive(struct store *s, struct wopr_error *err) {
 
 static int on_wal(void *ctx, sqlite3 *db, const char *name, int pages) {
     struct store *s = ctx;
-    (void)db, (void)name;
+    (void)name;
+    if (s->writer && db == s->writer->db) s->own_pages = pages;
     atomic_store_explicit(&s->wal_pages, pages, memory_order_relaxed);
     return SQLITE_OK;
 }

@@ -82,6 +82,8 @@ static struct store *store_alloc(const struct store_config *cfg) {
     s->lock_fd = -1;
     list_init(&s->readers);
     pthread_mutex_init(&s->write_lock, NULL);
+    pthread_mutex_init(&s->own.lock, NULL);
+    s->own.era = 1;
     pthread_mutex_init(&s->readers_lock, NULL);
     s->path = mem_strndup(cfg->path, strlen(cfg->path));
     s->vfs = cfg->vfs ? mem_strndup(cfg->vfs, strlen(cfg->vfs)) : NULL;
@@ -156,6 +158,7 @@ void store_close(struct store *s) {
     if (s->lock_fd >= 0)
         close(s->lock_fd); /* the file stays: removing it would race with a starter */
     pthread_mutex_destroy(&s->write_lock);
+    pthread_mutex_destroy(&s->own.lock);
     pthread_mutex_destroy(&s->readers_lock);
     mem_free(s->path);
     mem_free(s->vfs);

@@ -78,7 +78,8 @@ struct memo {
     char *block; /* owned: key and texts; NULL = empty */
     enum stmt_id id;
     struct str key;
-    struct wal_head head; /* header under which row was read */
+    struct wal_head head; /* header under which row was read, or was last known to hold */
+    uint64_t era;         /* of the store's own commits, see memo.c; 0 = none */
     struct memo_row row;
 };
 
@@ -116,6 +117,13 @@ struct store {
     void *hook_ctx;
     struct metric_hist sync_ns, checkpoint_ns;
     atomic_uint_fast64_t checkpoints[CHECKPOINT_NR];
+    struct {                  /* commits of plans by this process, with nobody else's between */
+        pthread_mutex_t lock; /* a leaf */
+        bool known;           /* head is that of the last one */
+        struct wal_head head;
+        uint64_t era; /* how often the row of them was broken; from 1 */
+    } own;
+    int own_pages; /* under write_lock: of the WAL after the commit under way; -1: it wrote none */
     char holder[STORE_HOLDER_MAX]; /* last holder seen, so that a create costs no look-up */
     int64_t holder_no, holder_until_ms;
 };
@@ -147,6 +155,10 @@ bool memo_get(struct conn *c, enum stmt_id id, struct str key, struct arena *a,
               struct memo_row *out);
 void memo_put(struct conn *c, enum stmt_id id, struct str key, const struct memo_row *row);
 void memo_free(struct conn *c);
+/* Around a transaction that writes plans alone: begin after its BEGIN, end after its COMMIT or
+ * ROLLBACK.  What is remembered stays so. */
+void memo_plans_begin(struct conn *c, struct wal_head *before);
+void memo_plans_end(struct conn *c, const struct wal_head *before, bool committed);
 
 /* --- migrate.c --- */
 MUST_CHECK int migrate(struct conn *c, bool may_write, struct wopr_error *err);

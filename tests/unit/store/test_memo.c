@@ -2,10 +2,12 @@
  * test_memo.c: remembered rows are never older than the file (store/sqlite/memo.c; AUTH-3, AUTH-20,
  * WF-1).  The second store plays another process on the same file.
  */
+#include "base/clock.h"
 #include "kit.h"
 #include "store/keys.h"
 #include "store/sqlite/sql.h"
 #include "store/workflows.h"
+#include "support/sampled.h"
 
 static struct kit w;
 static struct store *other;
@@ -77,6 +79,156 @@ Test(memo, a_key_is_remembered_while_nothing_is_committed) {
     cr_expect_not(remembered(k.key_id), "a commit, even of another row, ends it");
     key_is(w.s, &k2, 0);
     key_is(w.s, &k, 0);
+}
+
+static void plan_commit(struct store *s) {
+    static int no;
+    char id[32];
+    int rc = 0;
+    snprintf(id, sizeof id, "run_%d", no++);
+    struct plan *p = kit_create(id, 1);
+    cr_assert_eq(store_apply(s, &p, 1, &rc, &w.err), 0, "%s", w.err.message);
+    cr_assert_eq(rc, 0);
+    plan_unref(p);
+}
+
+/* What a batch of plans writes is no key: hosts under load ask for theirs without a query. */
+Test(memo, a_key_is_remembered_across_batches_of_this_process_alone) {
+    struct api_key k = key_row("k1", 1), got;
+    cr_assert_eq(store_key_put(w.s, &k, &w.err), 0);
+    plan_commit(w.s); /* the first batch that another one can follow */
+    for (int i = 0; i < 3; i++) cr_assert_eq(store_key_find(w.s, k.key_id, w.a, &got, &w.err), 0);
+    for (int i = 0; i < 10; i++) {
+        plan_commit(w.s);
+        cr_expect(remembered(k.key_id), "batch %d", i);
+    }
+    plan_commit(other);
+    cr_expect_not(remembered(k.key_id), "somebody else's commit ends it");
+    plan_commit(w.s);
+    cr_expect_not(remembered(k.key_id), "also when a batch of ours followed");
+    cr_assert_eq(store_key_find(w.s, k.key_id, w.a, &got, &w.err), 0);
+    plan_commit(w.s);
+    cr_expect(remembered(k.key_id));
+    cr_assert_eq(store_key_revoke(w.s, k.key_id, 33, &w.err), 0);
+    plan_commit(w.s);
+    cr_expect_not(remembered(k.key_id), "our own commits of other kinds end it, too");
+    key_is(w.s, &k, 33);
+}
+
+/* A batch in which every plan was refused commits nothing: what follows must not pass for it. */
+Test(memo, a_batch_that_wrote_nothing_hides_nobody) {
+    struct api_key k = key_row("k1", 1), got;
+    cr_assert_eq(store_key_put(w.s, &k, &w.err), 0);
+    plan_commit(w.s);
+    for (int i = 0; i < 3; i++) cr_assert_eq(store_key_find(w.s, k.key_id, w.a, &got, &w.err), 0);
+    for (int i = 0; i < 3; i++) {
+        struct plan *stale = kit_append(1, 77, 1, false);
+        int rc = 0;
+        cr_assert_eq(store_apply(w.s, &stale, 1, &rc, &w.err), 0);
+        cr_assert_neq(rc, 0);
+        plan_unref(stale);
+        cr_expect(remembered(k.key_id));
+    }
+    cr_assert_eq(store_key_revoke(other, k.key_id, 40, &w.err), 0);
+    plan_commit(w.s);
+    key_is(w.s, &k, 40);
+}
+
+/* Between the end of a batch and the look at what it left, somebody else commits. */
+Test(memo, who_commits_right_behind_a_batch_is_not_taken_for_it) {
+    struct conn *c = w.s->writer;
+    struct wal_head before;
+    for (int wrote = 0; wrote < 2; wrote++)
+        for (int others = 0; others < 2; others++) {
+            plan_commit(w.s);
+            cr_assert(w.s->own.known);
+            cr_assert_eq(tx_begin(c, &w.err), 0);
+            memo_plans_begin(c, &before);
+            if (wrote)
+                cr_assert_eq(
+                    conn_exec(c, "INSERT INTO meta (name, value) VALUES (hex(randomblob(8)), 1)",
+                              &w.err),
+                    0);
+            cr_assert_eq(tx_end(c, 0, &w.err), 0);
+            if (others) plan_commit(other);
+            memo_plans_end(c, &before, true);
+            cr_expect_eq(w.s->own.known, !others, "wrote %d", wrote);
+        }
+    cr_assert_eq(tx_begin(c, &w.err), 0);
+    memo_plans_begin(c, &before);
+    cr_assert_eq(tx_end(c, WOPR_E_BUSY, &w.err), WOPR_E_BUSY);
+    memo_plans_end(c, &before, false);
+    cr_expect_not(w.s->own.known, "a batch that failed");
+}
+
+static int64_t revoked_now(struct store *s, struct str key_id) {
+    struct api_key got;
+    cr_assert_eq(store_key_find(s, key_id, w.a, &got, &w.err), 0, "%s", w.err.message);
+    return got.revoked_ms;
+}
+
+/* Whatever happens in whatever order, at either process: each look-up gives what is stored. */
+Test(memo, no_order_of_commits_shows_an_old_row) {
+    const unsigned rounds = sampled(4000);
+    uint64_t rng = 20261123;
+    int64_t revoked = 1 << 20; /* each revocation is earlier than the one before */
+    struct api_key k = key_row("k1", 1);
+    cr_assert_eq(store_key_put(w.s, &k, &w.err), 0);
+    cr_assert_eq(store_key_revoke(w.s, k.key_id, revoked, &w.err), 0);
+    for (unsigned i = 0; i < rounds; i++) {
+        rng = rng * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        struct store *s = rng >> 63 ? other : w.s;
+        unsigned what = (unsigned)(rng >> 40) % 16;
+        if (what < 8) plan_commit(what < 6 ? w.s : other);
+        else if (what < 9) cr_assert_eq(store_key_revoke(s, k.key_id, --revoked, &w.err), 0);
+        else if (what < 10)
+            (void)sqlite3_wal_checkpoint_v2(s->writer->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL,
+                                            NULL);
+        else cr_assert_eq(revoked_now(s, k.key_id), revoked, "round %u", i);
+        if (i % 64 == 0) arena_reset(w.a);
+    }
+}
+
+/* One thread commits plans, another revokes; the rows that a third one sees never go back, and
+ * never lag behind a revocation that has returned. */
+struct racing {
+    atomic_bool stop;
+    atomic_int_fast64_t revoked;
+};
+static void *plans_race(void *arg) {
+    struct racing *r = arg;
+    while (!r->stop) plan_commit(w.s);
+    return NULL;
+}
+static void *keys_race(void *arg) {
+    struct racing *r = arg;
+    struct wopr_error err;
+    for (int64_t at = r->revoked - 1; !r->stop; at--) {
+        cr_assert_eq(store_key_revoke(at % 2 ? w.s : other, STR("k1"), at, &err), 0, "%s",
+                     err.message);
+        r->revoked = at;
+        clock_sleep_ms(1);
+    }
+    return NULL;
+}
+Test(memo, a_revocation_that_has_returned_is_seen_beside_batches) {
+    struct racing r = {.revoked = 1 << 20};
+    struct api_key k = key_row("k1", 1);
+    pthread_t t[2];
+    cr_assert_eq(store_key_put(w.s, &k, &w.err), 0);
+    cr_assert_eq(store_key_revoke(w.s, k.key_id, r.revoked, &w.err), 0);
+    cr_assert_eq(pthread_create(&t[0], NULL, plans_race, &r), 0);
+    cr_assert_eq(pthread_create(&t[1], NULL, keys_race, &r), 0);
+    const int64_t first = r.revoked;
+    for (int64_t last = first, looks = 0; looks < 20000 || r.revoked > first - 50; looks++) {
+        int64_t before = r.revoked, seen = revoked_now(w.s, k.key_id);
+        cr_assert(seen <= before && seen <= last, "%lld after %lld", (long long)seen,
+                  (long long)before);
+        last = seen;
+        if (looks % 64 == 0) arena_reset(w.a);
+    }
+    r.stop = true;
+    for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);
 }
 
 Test(memo, a_revoked_key_is_seen_at_once /* AUTH-20 */) {
