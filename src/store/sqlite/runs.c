@@ -77,7 +77,11 @@ int store_run_head(struct store *s, struct str tenant, bool test_mode, struct st
 
 /* ------------------------------------------------------------------------------ view */
 /* q keeps its row, and thereby its read transaction, until query_end. */
-static void view_row(struct query *q, struct arena *a, struct run_view *v) {
+struct parts { /* which queries have an answer: most runs need none of them */
+    bool vars, chans, children;
+};
+
+static void view_row(struct query *q, struct arena *a, struct run_view *v, struct parts *has) {
     int i = HEAD_COLUMNS_NR;
     head_read(q, a, &v->head);
     v->workflow_id = col_str(q, i++, a);
@@ -95,7 +99,11 @@ static void view_row(struct query *q, struct arena *a, struct run_view *v) {
     v->metadata = col_str(q, i++, a);
     v->child_depth = (int32_t)col_int(q, i++);
     fork_read(q, i, a, &v->fork);
-    v->head.log_bytes += col_int(q, i + FORK_COLUMNS_NR);
+    i += FORK_COLUMNS_NR;
+    v->head.log_bytes += col_int(q, i++);
+    has->vars = col_int(q, i++) != 0;
+    has->chans = col_int(q, i++) != 0;
+    has->children = col_int(q, i++) != 0;
 }
 
 struct items { /* as list_read wants them */
@@ -220,20 +228,22 @@ int store_run_view_of(struct store *s, struct str tenant, bool test_mode, struct
     struct query q;
     struct run_view v = {.nodes = NULL};
     struct items nodes = {0}, vars = {0};
+    struct parts has;
     query_begin(&q, c, SQL_RUN_VIEW);
     bind_run(&q, run_id, tenant, test_mode);
     rc = query_step(&q, err);
     if (rc == 0) return run_absent(c, run_id, tenant, test_mode, err);
     if (rc < 0) return rc;
-    view_row(&q, a, &v); /* all queries before query_end see the same commit */
+    view_row(&q, a, &v, &has); /* all queries before query_end see the same commit */
     rc = v.head.log_bytes > log_bytes_max ? WOPR_E_TOO_BIG : 0;
     if (rc == 0) rc = view_nodes(c, v.head.run_no, a, &nodes, err);
-    if (rc == 0) rc = view_items(c, SQL_VARS, v.head.run_no, a, &vars, err);
-    if (rc == 0) rc = once_vars_read(c, v.head.run_no, a, vars.v, vars.n, err);
+    if (rc == 0 && has.vars) rc = view_items(c, SQL_VARS, v.head.run_no, a, &vars, err);
+    if (rc == 0 && has.vars) rc = once_vars_read(c, v.head.run_no, a, vars.v, vars.n, err);
     v.nodes = nodes.v, v.nodes_nr = nodes.n;
     v.vars = vars.v, v.vars_nr = vars.n;
-    if (rc == 0) rc = view_chans(c, a, &v, err);
-    if (rc == 0) rc = children_shown_read(c, run_id, a, &v.children, &v.more_children, err);
+    if (rc == 0 && has.chans) rc = view_chans(c, a, &v, err);
+    if (rc == 0 && has.children)
+        rc = children_shown_read(c, run_id, a, &v.children, &v.more_children, err);
     query_end(&q);
     if (rc == 0 && arena_failed(a)) rc = no_memory(err);
     if (rc == 0) *out = v;
