@@ -7,7 +7,7 @@
 
 #define NS_PER_MS 1000000u
 
-enum meter_kind { SUM, GAUGE, HISTOGRAM };
+enum meter_kind { SUM, AMOUNT, GAUGE, HISTOGRAM };
 enum { LABEL_BYTES_MAX = 256, CUMULATIVE = 2 };
 static const struct meter {
     const char *name, *unit, *says;
@@ -151,11 +151,12 @@ static void times_write(struct form *f, const struct meters *m, int64_t now_ms) 
 }
 
 static void number_write(struct form *f, const struct meters *m, const struct series *s,
-                         int64_t now_ms) {
+                         bool fraction, int64_t now_ms) {
     form_item(f, 1);
     labels_write(f, 7, s);
     times_write(f, m, now_ms);
-    form_fixed64(f, 6, "asInt", (uint64_t)s->sum);
+    if (fraction) form_double(f, 4, "asDouble", s->sum);
+    else form_fixed64(f, 6, "asInt", (uint64_t)s->sum);
     form_close(f);
 }
 
@@ -175,7 +176,10 @@ static void metric_write(struct form *f, const struct meters *m, enum meter_id i
     static const struct {
         unsigned no;
         const char *key;
-    } DATA[] = {[SUM] = {7, "sum"}, [GAUGE] = {5, "gauge"}, [HISTOGRAM] = {9, "histogram"}};
+    } DATA[] = {[SUM] = {7, "sum"},
+                [AMOUNT] = {7, "sum"},
+                [GAUGE] = {5, "gauge"},
+                [HISTOGRAM] = {9, "histogram"}};
     const struct meter *of = &METERS[id];
     form_item(f, 2);
     form_str(f, 1, "name", str_c(of->name));
@@ -186,11 +190,11 @@ static void metric_write(struct form *f, const struct meters *m, enum meter_id i
     for (const struct list *l = m->of[id].next; l != &m->of[id]; l = l->next) {
         const struct series *s = LIST_ENTRY(l, struct series, link);
         if (of->kind == HISTOGRAM) histogram_write(f, m, of, s, now_ms);
-        else number_write(f, m, s, now_ms);
+        else number_write(f, m, s, of->kind == AMOUNT, now_ms);
     }
     form_list_end(f);
     if (of->kind != GAUGE) form_number(f, 2, "aggregationTemporality", CUMULATIVE);
-    if (of->kind == SUM) form_bool(f, 3, "isMonotonic", true);
+    if (of->kind == SUM || of->kind == AMOUNT) form_bool(f, 3, "isMonotonic", true);
     form_close(f);
     form_close(f);
 }

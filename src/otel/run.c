@@ -253,18 +253,32 @@ static void attempt_end(const struct fold_to *to, struct trace_run *r, struct tr
 }
 
 /* OBS-13 */
-static void cost_facts(struct span *s, struct str payload, struct arena *a) {
-    struct cost c;
-    cost_read(cost_of(payload), a, &c);
-    span_str(s, "openwop.cost.provider", c.provider);
-    span_str(s, "openwop.cost.model", c.model);
-    if (c.counted) span_int(s, "openwop.cost.tokens.input", c.input);
-    if (c.counted) span_int(s, "openwop.cost.tokens.output", c.output);
-    if (c.priced)
+static void cost_facts(struct span *s, const struct cost *c) {
+    span_str(s, "openwop.cost.provider", c->provider);
+    span_str(s, "openwop.cost.model", c->model);
+    if (c->counted) span_int(s, "openwop.cost.tokens.input", c->input);
+    if (c->counted) span_int(s, "openwop.cost.tokens.output", c->output);
+    if (c->priced)
         span_attr(s, (struct attr){.key = STR("openwop.cost.usd"),
                                    .type = ATTR_DOUBLE,
-                                   .d = (double)c.usd_pico / 1e12});
-    if (c.timed) span_int(s, "openwop.cost.duration_ms", c.duration_ms);
+                                   .d = (double)c->usd_pico / 1e12});
+    if (c->timed) span_int(s, "openwop.cost.duration_ms", c->duration_ms);
+}
+
+static void cost_count(const struct fold_to *to, const struct cost *c) {
+    struct meter_label l[] = {{"provider", c->provider}, {"direction", STR("input")}};
+    if (c->counted) count_in(to, METER_ACTIVITY_TOKENS, (double)c->input, l, 2);
+    l[1].value = STR("output");
+    if (c->counted) count_in(to, METER_ACTIVITY_TOKENS, (double)c->output, l, 2);
+    if (c->priced) count_in(to, METER_COST_USD, (double)c->usd_pico / 1e12, l, 1);
+}
+
+static void cost_tell(const struct fold_to *to, struct span *s, struct str payload) {
+    struct cost c;
+    arena_reset(to->o->page);
+    cost_read(cost_of(payload), to->o->page, &c);
+    cost_facts(s, &c);
+    cost_count(to, &c);
 }
 
 static void node_end(const struct fold_to *to, struct trace_run *r, struct trace_node *n,
@@ -280,7 +294,7 @@ static void node_end(const struct fold_to *to, struct trace_run *r, struct trace
     node_facts(&s, n, e->seq);
     span_str(&s, "openwop.run_status", str_c(status));
     if (code.n > 0) span_fail(&s, code);
-    if (e->kind == EV_NODE_COMPLETED) cost_facts(&s, e->payload, to->o->page);
+    if (e->kind == EV_NODE_COMPLETED) cost_tell(to, &s, e->payload);
     span_send(to, r, &s);
     n->open = n->masked = false;
     n->asks = 0;

@@ -27,7 +27,7 @@ MESSAGES = {
     "GAUGE": {1: ("dataPoints", ["NUMBER"])},
     "SUM": {1: ("dataPoints", ["NUMBER"]), 2: ("aggregationTemporality", "enum"), 3: ("isMonotonic", "bool")},
     "HISTOGRAM": {1: ("dataPoints", ["BUCKETS"]), 2: ("aggregationTemporality", "enum")},
-    "NUMBER": {2: ("startTimeUnixNano", "fixed"), 3: ("timeUnixNano", "fixed"), 6: ("asInt", "fixed"), 7: ("attributes", ["KEY_VALUE"])},
+    "NUMBER": {2: ("startTimeUnixNano", "fixed"), 3: ("timeUnixNano", "fixed"), 4: ("asDouble", "double"), 6: ("asInt", "fixed"), 7: ("attributes", ["KEY_VALUE"])},
     "BUCKETS": {2: ("startTimeUnixNano", "fixed"), 3: ("timeUnixNano", "fixed"), 4: ("count", "fixed"), 5: ("sum", "double"),
                 6: ("bucketCounts", "fixeds"), 7: ("explicitBounds", "doubles"), 9: ("attributes", ["KEY_VALUE"])},
     "KEY_VALUE": {1: ("key", "text"), 2: ("value", "VALUE")},
@@ -121,7 +121,7 @@ class Point:
             buckets = [int(x) for x in raw["bucketCounts"]]
             assert len(buckets) == len(raw["explicitBounds"]) + 1 and sum(buckets) == int(raw["count"]), raw
             assert raw["explicitBounds"] == sorted(raw["explicitBounds"])
-        self.value = int(raw["count"] if self.kind == "histogram" else raw["asInt"])
+        self.value = raw["asDouble"] if "asDouble" in raw else int(raw["count"] if self.kind == "histogram" else raw["asInt"])
 
 
 class Receiver:

@@ -414,6 +414,11 @@ def numbers_of_runs(form: str) -> None:
         assert sum(p.value for p in r.points if p.name == "openwop.cap.exceeded") == 1
         assert sum(p.value for p in r.points if p.name == "openwop.queue.enqueued") == sum(p.value for p in r.points if p.name == "openwop.run.created")
         r.wait(lambda: r.number("queue.depth", tenant_id="all") == 0)
+        for _ in range(2):
+            h.run("openwop-smoke-cost-emit")
+        r.wait(lambda: r.number("run.completed", workflow_id="openwop-smoke-cost-emit", run_status="completed") == 2)
+        assert [r.number("activity.tokens", provider="anthropic", direction=d) for d in ("input", "output")] == [200, 100]
+        assert abs(r.number("cost.usd", provider="anthropic") - 0.00246) < 1e-12
         assert not r.spans and h.metric("wopr_otel_series") >= 10
         h.stop()
         tellings = r.tellings
