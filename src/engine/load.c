@@ -229,12 +229,21 @@ static enum turn run_park(struct step *st, const char *reason) {
 }
 
 struct log_fold {
+    struct step *step;
     struct run_exec *exec;
     struct arena *page;
     struct clear_reader clear;
     const struct run_pace *pace;
+    bool begun;
     bool over; /* the turn is over; the next one folds the rest */
 };
+
+/* A turn that reads a page has the time of a turn to fold it.  Counted from the turn's beginning, a
+ * host that is slow to read would fold one event a turn, and read the page again for each. */
+static void fold_begin(struct log_fold *f) {
+    if (!f->begun) f->step->began_ms = clock_mono_ms();
+    f->begun = true;
+}
 
 static int state_finish(struct log_fold *f, struct wopr_error *err) {
     int rc = run_state_finish(f->exec->state, f->pace, err);
@@ -246,6 +255,7 @@ static int state_finish(struct log_fold *f, struct wopr_error *err) {
  * next plan. */
 static int event_fold(void *ctx, const struct event *e, struct wopr_error *err) {
     struct log_fold *f = ctx;
+    fold_begin(f);
     struct event known = *e; /* OBS-71: with the clear values of what it shows masked */
     int rc = clear_event(&f->clear, &known, err);
     if (rc == 0) rc = run_state_begin(f->exec->state, &known, err);
@@ -265,7 +275,8 @@ static int fold_events(struct step *st, bool *over, struct wopr_error *err) {
                                    .until = INT64_MAX,
                                    .page_events = ENGINE_READ_EVENTS,
                                    .page_bytes = ENGINE_READ_BYTES};
-    struct log_fold f = {.exec = re, .page = arena_new(ENGINE_SCRATCH_MAX), .pace = &pace};
+    struct log_fold f = {
+        .step = st, .exec = re, .page = arena_new(ENGINE_SCRATCH_MAX), .pace = &pace};
     if (!f.page) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to fold a run");
     int rc = run_state_busy(re->state) ? state_finish(&f, err) : 0;
     if (rc == 0 && !run_state_busy(re->state)) {

@@ -8,6 +8,7 @@
 #include "codec/json.h"
 
 #include <criterion/criterion.h>
+#include <sqlite3.h>
 
 TestSuite(engine_turns, .init = world_up, .fini = world_down);
 
@@ -151,4 +152,49 @@ Test(engine_turns, the_conditions_of_one_event_have_a_bound_together /* S5 */) {
     struct str again = fork_run(r, FORK_REPLAY, 0);
     cr_expect_eq(world_wait_final(again), RUN_COMPLETED);
     cr_expect_eq(world_count(again, EV_REPLAY_DIVERGED), 0);
+}
+
+/* A store that takes its time: every look of SQLite's machine lasts longer than a turn should. */
+enum { SLOW_STEPS = 50, SLOW_MS = 3, SLOW_EVENTS = 240 };
+static _Atomic bool slow;
+static _Atomic unsigned slow_looks;
+
+static int look_slowly(void *ctx) {
+    (void)ctx;
+    if (!slow) return 0;
+    slow_looks++;
+    clock_sleep_ms(SLOW_MS);
+    return 0;
+}
+
+static int watch_connection(sqlite3 *db, char **message, const void *api) {
+    (void)message, (void)api;
+    sqlite3_progress_handler(db, SLOW_STEPS, look_slowly, NULL);
+    return SQLITE_OK;
+}
+
+static void up_slow(void) {
+    cr_assert_eq(sqlite3_auto_extension((void (*)(void))watch_connection), SQLITE_OK);
+    world_up();
+}
+TestSuite(engine_slow_store, .init = up_slow, .fini = world_down);
+
+/* Were the time that a page takes to read counted as the time to fold it, each turn would fold one
+ * event of a page, and the next would read the page again: some thousands of looks. */
+Test(engine_slow_store, a_slow_store_does_not_make_a_load_quadratic /* STORE-38, STORE-39 */) {
+    struct str r =
+        world_start(world_def("w", NODE("d", "core.delay", "\"ms\":60000", ""), 0, 0, 0, 0), NULL);
+    world_wait_event(r, EV_NODE_STARTED, 1);
+    while (world_head(r).next_seq < SLOW_EVENTS) {
+        cr_assert_eq(world_pause(r, DRAIN_IMMEDIATE), 0);
+        cr_assert_eq(world_op(ENGINE_RESUME, r, NULL), 0);
+    }
+    world_engine_crash();
+    slow = true;
+    world_engine_start();
+    cr_assert_eq(world_op(ENGINE_CANCEL, r, NULL), 0);
+    slow = false;
+    cr_expect_eq(world_wait_final(r), RUN_CANCELLED);
+    cr_expect_lt(slow_looks, 300u, "%u looks", slow_looks);
+    world_check_log(r);
 }
