@@ -318,22 +318,22 @@ def kills_at_any_moment_call_no_tool_twice(wopr, folder):
     h = host(wopr, folder, servers=[s])
     w = h.put({"tool": "slow", "arguments": {"run": "{{r}}"}}, {"maxRetries": 3}, node={"inputs": {"r": {"type": "variable", "variableName": "v"}}})
     runs = {}
-    for i in range(24):
+    for i in range(26): # no kill comes after the last two, however slow the machine is
         status, got = h.ask("POST", "/v1/runs", {"workflowId": w, "inputs": {"v": "r%d" % i}})
         runs["r%d" % i] = got["runId"]
         if i % 4 == 3:
             time.sleep(rng.random() * 0.5)
             h.kill()
             h = host(wopr, folder, servers=[s], db=h.db)
-    done = 0
+    done = []
     for name, run in runs.items():
         snap = h.until(run)
         calls = sum(1 for c in s.calls if c[0] == "tools/call" and c[2]["arguments"]["run"] == name)
         good = out(snap).get("text") == "slow" and calls == 1
         lost = err(snap)[0] == "mcp_unavailable" and "not known" in err(snap)[1] and calls <= 1
         expect(good or lost, "seed %d %s: %d calls, %s" % (seed, name, calls, snap))
-        done += good
-    expect(done > 0, "seed %d: none was completed" % seed)
+        done.append(good)
+    expect(all(done[-2:]), "seed %d: runs after the last kill were lost: %s" % (seed, done))
     h.end()
     s.stop()
 
