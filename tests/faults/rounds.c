@@ -30,8 +30,11 @@ static const struct trial TRIALS[] = {
  * every nth round plays others in each trial. */
 static unsigned round_next(const struct scene *sc, const struct trial *t, unsigned n) {
     bool many = t->sites == 1u << FAULT_MALLOC || sc->writes_are_many;
-    unsigned more = n < 8 ? 1 : world_pace();
-    if (sc->every > 0) more = n < 2 ? 1 : world_pace() * (sc->every + (unsigned)(t - TRIALS));
+    const unsigned first = sc->every > 0 ? 2 : 8; /* up to here each is played */
+    unsigned more = world_pace();
+    if (sc->every > 0) more *= sc->every + (unsigned)(t - TRIALS);
+    if (n < first) more = 1;
+    else if (n == first) more -= world_today();
     if (!many || n < 40) return n + more;
     unsigned step = more * (1 + n / (sc->stride ? sc->stride : 200));
     return n + (step < n ? step : n); /* it meets no fault before ROUNDS_MAX */

@@ -527,3 +527,8 @@ unsigned world_pace(void) {
     long n = text ? strtol(text, NULL, 10) : 1;
     return n > 0 && n <= 100 ? (unsigned)n : 1;
 }
+
+unsigned world_today(void) {
+    enum { DAY_S = 86400 };
+    return (unsigned)(time(NULL) / DAY_S) % world_pace();
+}

@@ -48,6 +48,8 @@ void world_down(void); /* .fini; the folder goes */
 /* WOPR_FAULTS_EVERY: of the rounds of a kind, after the first few, only every nth is played; 1 =
  * all, which is the default. */
 unsigned world_pace(void);
+/* Which of the nth it is today, 0..world_pace()-1: each round has its turn within a few days. */
+unsigned world_today(void);
 uint64_t world_chance(uint64_t n); /* 0..n-1 from W.rng */
 int world_open(void);              /* the code of store_open on the fault VFS, sync FULL */
 void world_close(void);
