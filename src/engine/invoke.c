@@ -63,8 +63,21 @@ struct invocation { /* a row of the log, as this process knows it */
     struct invoke_call *send; /* claimed by the plan in flight */
 };
 
+/* Its credential does not stay in freed memory. */
+static void call_forget(struct invoke_call *c) {
+    struct str s = c->secret;
+    if (s.n == 0) return;
+    for (size_t i = 0; i < c->request.headers_nr; i++) {
+        struct str v = c->request.headers[i].value;
+        if (v.n >= s.n && memcmp(v.p + v.n - s.n, s.p, s.n) == 0)
+            mem_wipe((void *)(uintptr_t)(v.p + v.n - s.n), s.n);
+    }
+    mem_wipe((void *)(uintptr_t)s.p, s.n);
+}
+
 static void call_free(struct invoke_call *c) {
     if (!c) return;
+    call_forget(c);
     text_clear(&c->outcome);
     if (c->rpc) rpc_reader_fini(c->rpc);
     mem_free(c->rpc);
@@ -310,7 +323,7 @@ static bool request_copy(struct step *st, struct invoke_call *c, const struct no
     }
     if (r->stream) {
         c->stream = r->stream;
-        c->reader = r->stream->open();
+        c->reader = r->stream->open(c->secret);
         if (!c->reader) return false;
         c->model = arena_str(c->a, r->model);
         c->request.chunk = call_stream;
