@@ -107,3 +107,11 @@ bool trace_onward(const struct trace_policy *p, struct str traceparent, struct s
     *out = trace_format(&c, ours || !c.has_parent ? span : c.parent, sampled);
     return true;
 }
+
+void trace_ids(const struct traceparent *t, char trace[2 * TRACE_ID_BYTES + 1],
+               char span[2 * SPAN_ID_BYTES + 1]) {
+    memcpy(trace, t->text + TRACE_AT, 2 * TRACE_ID_BYTES);
+    trace[2 * TRACE_ID_BYTES] = '\0';
+    memcpy(span, t->text + PARENT_AT, 2 * SPAN_ID_BYTES);
+    span[2 * SPAN_ID_BYTES] = '\0';
+}

@@ -48,5 +48,8 @@ struct traceparent trace_format(const struct trace_ctx *c, const uint8_t span[SP
  * caller nothing is said (false). */
 bool trace_onward(const struct trace_policy *p, struct str traceparent, struct str run_id,
                   const uint8_t span[SPAN_ID_BYTES], struct traceparent *out);
+/* Trace and span of a traceparent as hexadecimal digits, terminated. */
+void trace_ids(const struct traceparent *t, char trace[2 * TRACE_ID_BYTES + 1],
+               char span[2 * SPAN_ID_BYTES + 1]);
 
 #endif

@@ -175,6 +175,7 @@ static int delivery_submit(struct hooks *h, struct hook *k, const struct next *n
                                          .body = str_n(b.p + body_at, b.len - body_at),
                                          .timeout_ms = (int)h->cfg.timeout_ms,
                                          .response_max = ANSWER_MAX};
+        if (traced) s->trace = trace;
         s->bytes = b.len >= HOOK_LARGE_MIN ? b.len : 0;
         s->began_ms = clock_mono_ms();
         rc = egress_submit(h->cfg.egress, &r, delivery_done, s, err);
@@ -276,6 +277,13 @@ void send_next(struct hooks *h, struct hook *k) {
 
 /* --- outcomes --- */
 
+static void send_ids(const void *of, struct log_ids *out) {
+    const struct hook_send *s = of;
+    out->run_id = s->run_id;
+    (void)snprintf(out->tenant, sizeof out->tenant, STR_FMT, STR_ARG(s->hook->row.tenant));
+    if (*s->trace.text) trace_ids(&s->trace, out->trace_id, out->span_id);
+}
+
 static void failure_log(struct hooks *h, const struct hook *k, const struct hook_send *s,
                         bool given_up) {
     uint64_t held = 0;
@@ -284,8 +292,11 @@ static void failure_log(struct hooks *h, const struct hook *k, const struct hook
     (void)snprintf(more, sizeof more, "%llu", (unsigned long long)held);
     (void)snprintf(id, sizeof id, STR_FMT, STR_ARG(k->row.webhook_id));
     (void)snprintf(mark, sizeof mark, STR_FMT, STR_ARG(k->row.fingerprint));
+    struct log_scope scope = {.ids = send_ids, .of = s};
+    log_scope_enter(&scope);
     log_warn(given_up ? "a webhook delivery was given up" : "a webhook delivery failed", "webhook",
              id, "fingerprint", mark, "why", s->message, "notTold", more);
+    log_scope_leave(&scope);
 }
 
 static void attempt_failed(struct hooks *h, struct hook *k, const struct hook_send *s) {

@@ -244,12 +244,14 @@ static bool handler_over(struct exchange *x) {
 /* Judging and handling one takes as long as many requests. */
 static bool body_is_large(const struct exchange *x) { return x->body.bytes.len > HTTP_LARGE_BODY; }
 
-static int handler_call(struct exchange *x) {
+static int handler_asked(struct exchange *x) {
     int rc = x->pub.op->handler(&x->pub);
     if (rc != HTTP_PENDING && x->pub.status == 0)
         request_fail(x, rc < 0 ? rc : WOPR_E_INTERNAL, "the operation gave no answer");
     return rc == HTTP_PENDING ? HTTP_PENDING : HTTP_DONE;
 }
+
+static int handler_call(struct exchange *x) { return exchange_logged(x, handler_asked); }
 
 /* Before something that may end in http_resume, and after it when that will not come. */
 static void resume_owe(struct exchange *x) {
