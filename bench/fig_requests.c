@@ -4,7 +4,7 @@
  */
 #include "bench.h"
 
-/* Runs that are there at once: a tenant may have so many requests waiting, and more (a quarter of the
+/* Runs that are there at once: of a tenant so many requests may wait, and more (a quarter of the
  * egress queue) fail their nodes. */
 enum { AT_ONCE = 500 };
 static const char NAME[] = "bench-request";

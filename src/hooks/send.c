@@ -150,6 +150,7 @@ static int delivery_submit(struct hooks *h, struct hook *k, const struct next *n
     struct traceparent trace;
     struct buf b;
     bool traced = trace_of_delivery(h, n, &trace);
+    struct str state = trace_state(n->traceparent);
     buf_init(&b, EGRESS_BODY_MAX);
     hook_message(h->cfg.render, n->run_id, k->row.tenant, n->event, now_s, &b, &body_at);
     int rc = 0;
@@ -165,13 +166,15 @@ static int delivery_submit(struct hooks *h, struct hook *k, const struct next *n
                                                 {STR("X-openwop-Timestamp"), str_c(now)},
                                                 {STR("X-openwop-Signature"), str_c(signature)},
                                                 {STR("X-openwop-Signature-Algorithm"), STR("v1")},
-                                                {STR("traceparent"), str_c(trace.text)}};
+                                                {STR("traceparent"), str_c(trace.text)},
+                                                {STR("tracestate"), state}};
         const struct egress_request r = {.caller = EGRESS_CALLER_WEBHOOK,
                                          .tenant = k->row.tenant,
                                          .method = STR("POST"),
                                          .url = k->row.url,
                                          .headers = headers,
-                                         .headers_nr = sizeof headers / sizeof *headers - !traced,
+                                         .headers_nr = sizeof headers / sizeof *headers -
+                                                       (!traced ? 2u : state.n == 0),
                                          .body = str_n(b.p + body_at, b.len - body_at),
                                          .timeout_ms = (int)h->cfg.timeout_ms,
                                          .response_max = ANSWER_MAX};

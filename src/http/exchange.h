@@ -153,6 +153,9 @@ void reply_log(struct exchange *x, int status);
 /* Lines of the log while the exchange's thread is in fn, which is given the exchange, are its. */
 int exchange_logged(struct exchange *x, int (*fn)(struct exchange *x));
 struct str traceparent_read(struct arena *a, struct str s); /* as version 00; empty: invalid */
+/* --- tracestate.c --- */
+void tracestate_add(struct exchange *x, struct str v); /* a line; all together are one list */
+void tracestate_judge(struct exchange *x); /* after the last: what is malformed is dropped */
 bool cors_allows(const struct http_server *s, struct str origin);
 void cors_headers(struct exchange *x, struct MHD_Response *r);
 

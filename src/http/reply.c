@@ -120,6 +120,7 @@ void reply_headers(struct exchange *x, struct MHD_Response *r) {
     for (size_t i = 0; below && i < mt->as.headers_nr; i++)
         header_add(r, mt->as.headers[i].name.p, mt->as.headers[i].value.p);
     header_add(r, "traceparent", trace_text(x));
+    if (p->tracestate.n > 0) header_add(r, "tracestate", arena_cstr(p->arena, p->tracestate));
     header_add(r, "X-Request-Id", p->request_id);
     if (s->cfg.cors_origins) cors_headers(x, r);
     if (x->close_after || server_draining(s)) header_add(r, "Connection", "close");

@@ -75,6 +75,7 @@ struct trace_run {
     struct trace_ctx ctx;
     uint8_t span[SPAN_ID_BYTES];
     char *run_id, *workflow_id, *tenant, *scope_id, *tags, *parent_run_id, *parent_node_id;
+    char *state; /* the caller's tracestate, or NULL */
     bool test_mode, masked, diverged;
     enum fork_mode fork;
     char *source_id;

@@ -39,6 +39,7 @@ struct trace_run *trace_run_new(int64_t run_no, const struct run_meta *m,
     r->tenant = text_dup(m->tenant, &ok);
     r->scope_id = text_dup(m->scope_id, &ok);
     r->tags = text_dup(m->tags, &ok);
+    r->state = text_dup(trace_state(m->traceparent), &ok);
     r->parent_run_id = text_dup(parent_run_id, &ok);
     r->parent_node_id = text_dup(parent_node_id, &ok);
     if (fork && fork->mode != FORK_NONE) {
@@ -48,7 +49,7 @@ struct trace_run *trace_run_new(int64_t run_no, const struct run_meta *m,
         r->from_seq = fork->from_seq;
     }
     r->nodes = map_new();
-    r->bytes = sizeof *r + m->run_id.n + m->workflow_id.n + m->tags.n + 256;
+    r->bytes = sizeof *r + m->run_id.n + m->workflow_id.n + m->tags.n + m->traceparent.n + 256;
     if (ok && r->nodes && r->run_id) {
         trace_of_run(m->traceparent, m->run_id, &r->ctx);
         trace_span_run(m->run_id, r->span);
@@ -86,6 +87,7 @@ void trace_run_free(struct trace_run *r) {
     mem_free(r->tenant);
     mem_free(r->scope_id);
     mem_free(r->tags);
+    mem_free(r->state);
     mem_free(r->parent_run_id);
     mem_free(r->parent_node_id);
     mem_free(r->source_id);
@@ -184,7 +186,8 @@ static void ask_count(const struct fold_to *to, const struct trace_node *n, enum
 
 static void span_begin(const struct trace_run *r, struct span *s, struct str name,
                        const uint8_t id[SPAN_ID_BYTES], const uint8_t *parent) {
-    *s = (struct span){.name = name, .kind = SPAN_INTERNAL};
+    *s = (struct span){
+        .name = name, .kind = SPAN_INTERNAL, .state = str_c(r->state ? r->state : "")};
     memcpy(s->trace, r->ctx.trace, sizeof s->trace);
     memcpy(s->id, id, sizeof s->id);
     s->has_parent = parent != NULL;

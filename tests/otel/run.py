@@ -24,6 +24,7 @@ WAIT_S = 40
 JOBS = 4
 KEY = "hk_test_otel_0123456789abcdef"
 CALLER = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+STATE = "rojo=00f067aa0ba902b7, congo=t61rcWkgMzE,t@v=a b"
 CANARY = "otel-canary-7391-value"
 PROGRAM = SOURCE = ""
 
@@ -173,8 +174,9 @@ def spans_of_a_failure(form: str) -> None:
 def spans_of_children_and_forks() -> None:
     r = Receiver()
     with Host(r) as h:
-        run = h.run("conformance-subworkflow-parent")
+        run = h.run("conformance-subworkflow-parent", headers={"traceparent": CALLER, "tracestate": STATE})
         child = h.ask("GET", "/v1/runs/" + run)["childRuns"][0]["runId"]
+        assert {s.raw.get("traceState") for s in r.whole(child)} == {STATE}
         top, below = r.whole(run), one(r.whole(child), "openwop.run")
         tree_holds(top)
         tree_holds(r.of(child))
@@ -227,7 +229,7 @@ def contexts_go_on_to_others() -> None:
         h.ask("PUT", "/v1/host/wopr/workflows/outside", workflow)
         there = "http://127.0.0.1:%d/" % r.port
         h.ask("POST", "/v1/webhooks", {"url": there + "hook", "events": ["run.completed"]})
-        run = h.run("outside", {"url": there + "order"}, headers={"traceparent": CALLER})
+        run = h.run("outside", {"url": there + "order"}, headers={"traceparent": CALLER, "tracestate": STATE})
         spans = r.whole(run)
         tree_holds(spans)
         top, activity = one(spans, "openwop.run"), one(spans, "openwop.activity.http")
@@ -236,13 +238,20 @@ def contexts_go_on_to_others() -> None:
         assert said["/order"] == "00-%s-%s-01" % (CALLER[3:35], activity.id)
         assert said["/hook"] == "00-%s-%s-01" % (CALLER[3:35], top.id)
         assert activity.raw["kind"] == 3 and activity["run_status"] == "success"
+        state = {path: {k.lower(): v for k, v in headers.items()}.get("tracestate") for path, headers, _ in r.others}
+        assert state["/order"] == state["/hook"] == STATE, state
+        assert {s.raw.get("traceState") for s in spans} == {STATE}
     with Host(None) as h:  # without a receiver the caller's context goes on as it came, and nothing else
         h.ask("PUT", "/v1/host/wopr/workflows/outside", workflow)
         del r.others[:]
-        h.run("outside", {"url": there + "a"}, headers={"traceparent": CALLER})
-        h.run("outside", {"url": there + "b"})
+        h.run("outside", {"url": there + "a"}, headers={"traceparent": CALLER, "tracestate": STATE})
+        h.run("outside", {"url": there + "b"}, headers={"tracestate": STATE})  # without a traceparent it says nothing
         said = {path: {k.lower(): v for k, v in headers.items()}.get("traceparent") for path, headers, _ in r.others}
         assert said == {"/a": CALLER, "/b": None}
+        for bad in ("no list", "a=b,c", "A=b", "a=" + "x" * 257, "=b", "a=b=c", "a=b," * 130, ",".join("k%d=v" % i for i in range(33))):
+            h.run("outside", {"url": there + "c"}, headers={"traceparent": CALLER, "tracestate": bad})
+        state = [{k.lower(): v for k, v in headers.items()}.get("tracestate") for path, headers, _ in r.others]
+        assert state == [STATE, None] + [None] * 8, state
     r.stop()
 
 
