@@ -78,21 +78,23 @@ struct request_scope {
 
 static void request_ids(const void *of, struct log_ids *out) { *out = *(const struct log_ids *)of; }
 
+static void text_keep(char *out, size_t size, struct str s) {
+    size_t n = s.n < size ? s.n : size - 1;
+    if (n > 0) memcpy(out, s.p, n);
+    out[n] = '\0';
+}
+
 /* Nothing of a request whose credential is not known, or is in its path. */
 static void request_scope_enter(struct request_scope *s, struct exchange *x) {
     const struct http_call *p = &x->pub;
     const char *trace = trace_text(x);
-    struct str run_id = http_param(p, "runId");
+    bool known = p->who.authenticated;
     s->scope = (struct log_scope){.ids = request_ids, .of = &s->ids};
-    s->ids.run_id = NULL;
-    s->ids.tenant[0] = '\0';
-    (void)snprintf(s->ids.trace_id, sizeof s->ids.trace_id, "%.*s", LOG_TRACE_ID, trace + TRACE_AT);
-    (void)snprintf(s->ids.span_id, sizeof s->ids.span_id, "%.*s", LOG_SPAN_ID, trace + SPAN_AT);
-    if (p->who.authenticated) {
-        (void)snprintf(s->ids.tenant, sizeof s->ids.tenant, STR_FMT, STR_ARG(p->who.tenant));
-        (void)snprintf(s->run_id, sizeof s->run_id, STR_FMT, STR_ARG(run_id));
-        s->ids.run_id = s->run_id;
-    }
+    text_keep(s->ids.trace_id, sizeof s->ids.trace_id, str_n(trace + TRACE_AT, LOG_TRACE_ID));
+    text_keep(s->ids.span_id, sizeof s->ids.span_id, str_n(trace + SPAN_AT, LOG_SPAN_ID));
+    text_keep(s->ids.tenant, sizeof s->ids.tenant, known ? p->who.tenant : STR_NONE);
+    text_keep(s->run_id, sizeof s->run_id, known ? http_param(p, "runId") : STR_NONE);
+    s->ids.run_id = s->run_id;
     log_scope_enter(&s->scope);
 }
 
