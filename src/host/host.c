@@ -1,6 +1,6 @@
 /* host.c: order of start and stop; see host.h. */
-#include "host/ai_file.h"
 #include "host/host.h"
+#include "host/ai_file.h"
 
 #include "audit/audit.h"
 #include "base/clock.h"
@@ -299,7 +299,8 @@ static struct otel_config otel_settings(const struct host *h) {
                              .sampler = h->cfg.otel_sampler,
                              .traces = strcmp(h->cfg.otel_traces_exporter, "none") != 0,
                              .metrics = strcmp(h->cfg.otel_metrics_exporter, "none") != 0,
-                             .json = strcmp(h->cfg.otel_protocol, "http/json") == 0};
+                             .json = strcmp(h->cfg.otel_protocol, "http/json") == 0,
+                             .records = h->cfg.otel_records};
 #define OPT_OTEL(...) FILL(oc, otel, __VA_ARGS__)
 #include "host/config.def"
     return oc;
