@@ -23,8 +23,8 @@ MUST_CHECK int jwk_set_read(struct str text, struct jwk_set **out, struct wopr_e
 void jwk_set_free(struct jwk_set *s); /* takes NULL */
 size_t jwk_set_count(const struct jwk_set *s);
 
-/* At most one signature is checked: that of the key with the token's kid and for its algorithm; of a
- * token without kid, of the only key for its algorithm. */
+/* At most one signature is checked: by the key with the token's kid and for its algorithm; of a
+ * token without kid, by the only key for its algorithm. */
 bool jwk_set_signed(const struct jwk_set *s, const struct jwt *t);
 
 #endif

@@ -44,9 +44,9 @@ struct http_issuers {
     size_t n;
 };
 
-/* The principal of a token that was read, once an issuer's keys verify it.  UNAUTHENTICATED whatever
- * is wrong with it, KEY_REVOKED for a disabled subject, NO_MEMORY.  Texts are in a, or those of the
- * issuers.  *out is written on success only. */
+/* The principal of a token that was read, once an issuer's keys verify it.  UNAUTHENTICATED for
+ * whatever is wrong with it, KEY_REVOKED for a disabled subject, NO_MEMORY.  Texts are in a, or
+ * those of the issuers.  *out is written on success only. */
 MUST_CHECK int issuers_check(const struct http_issuers *s, const struct jwt *t, int64_t now_ms,
                              struct arena *a, struct principal *out, struct wopr_error *err);
 

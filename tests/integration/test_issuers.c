@@ -1,6 +1,6 @@
 /*
- * test_issuers.c: tokens of OAuth2 and OpenID Connect issuers on the real program (AUTH-11, AUTH-21,
- * AUTH-23, AUTH-24): what is taken, everything that is not, and what discovery says.
+ * test_issuers.c: tokens of OAuth2 and OpenID Connect issuers on the real program (AUTH-11,
+ * AUTH-21, AUTH-23, AUTH-24): what is taken, everything that is not, and what discovery says.
  */
 #include "base/clock.h"
 #include "codec/bytes.h"
@@ -113,7 +113,7 @@ static const char *token(const struct signer *s, const char *claims) {
     text("{\"iss\":\"" iss "\",\"aud\":" aud ",\"sub\":\"" sub "\",\"iat\":%lld,\"exp\":%lld" more \
          "}",                                                                                      \
          (long long)(clock_wall_ms() / 1000 + (from)), (long long)(clock_wall_ms() / 1000 + (to)))
-#define ALL                     ",\"scope\":\"openid runs:read runs:create email\",\"tenant\":\"acme\""
+#define ALL                     ",\"scope\":\"openid runs:read runs:create\",\"tenant\":\"acme\""
 #define MACHINE(more, from, to) CLAIMS(MACHINES, "\"wopr\"", "worker-1", more, from, to)
 #define USER(sub, more)         CLAIMS(USERS, "[\"account\",\"wopr-web\"]", sub, more, -5, 300)
 

@@ -1,5 +1,5 @@
 /*
- * test_jwt.c: signed tokens and sets of keys (AUTH-21, AUTH-23): published vectors, what is refused.
+ * test_jwt.c: signed tokens and sets of keys (AUTH-21, AUTH-23): published vectors, refusals.
  */
 #include "codec/bytes.h"
 #include "codec/jwk.h"
