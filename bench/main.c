@@ -30,6 +30,8 @@ static const struct figure {
      "a host --wopr on --db: deliveries a second to 1, 4 and 16 webhooks, and runs beside them"},
     {"telemetry", cmd_telemetry,
      "a host --wopr on --db: runs a second and CPU of a run, with telemetry and without"},
+    {"requests", cmd_requests,
+     "a host --wopr on --db: runs of one request to the outside each, a second"},
     {"memory", cmd_memory, "resident memory of --pid"},
     {"startup", cmd_startup, "start of --wopr with --db to its first answer"},
     {"validation", cmd_validation, "cost of checking event payloads (in this process)"},

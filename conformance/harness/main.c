@@ -144,6 +144,10 @@ static bool start_own(struct host *main_host, struct host *limited) {
                                   getenv("OPENWOP_MCP_FAKE_SERVER_URL"),
                                   "--a2a-agents",
                                   getenv("OPENWOP_A2A_CARD_URL"),
+                                  "--ai-providers",
+                                  WOPR_PROVIDERS,
+                                  "--tenant", /* that of the public redaction */
+                                  "conformance-tenant",
                                   NULL};
     if (!host_start(main_host, WOPR_PROGRAM, traced)) return false;
     if (!host_start(limited, WOPR_PROGRAM, low)) return false;

@@ -28,6 +28,7 @@ const struct scenario SCENARIOS[] = {
     {"cap_breach", "cap-breach", CORE},
     {"channel_ttl", "channel-ttl", FIXTURES},
     {"configurable_schema", "configurable-schema", CORE},
+    {"byok_roundtrip", "byok-roundtrip", OTHER},
     {"cost_attribution", "cost-attribution", OTHER},
     {"debug_bundle", "debugBundle", OTHER},
     {"discovery", "discovery", CORE},

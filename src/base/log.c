@@ -44,6 +44,7 @@ static atomic_int level_min = LOG_INFO;
 static atomic_bool human_lines;
 static atomic_uint_fast64_t dropped;
 static atomic_bool stopping;
+static _Thread_local const struct log_scope *scope_now;
 
 static const char *const LEVEL_NAMES[] = {"debug", "info", "warn", "error"};
 
@@ -129,7 +130,7 @@ static void line_time(struct line *l) {
 static void line_field_human(struct line *l, const char *key, const char *value) {
     bool quote = value[0] == '\0' || strpbrk(value, " \t\"=") != NULL;
     line_addz(l, " ");
-    line_escaped(l, key);
+    line_escaped(l, key + (key[0] == LOG_NUMBER[0]));
     line_addz(l, quote ? "=\"" : "=");
     line_escaped(l, value);
     if (quote) line_addz(l, "\"");
@@ -137,15 +138,46 @@ static void line_field_human(struct line *l, const char *key, const char *value)
 
 static void line_field_json(struct line *l, const char *key, const char *value) {
     size_t start = l->len;
+    bool number = key[0] == LOG_NUMBER[0];
     line_addz(l, ",\"");
-    line_escaped(l, key);
-    line_addz(l, "\":\"");
+    line_escaped(l, key + number);
+    line_addz(l, number ? "\":" : "\":\"");
+    if (number) line_addz(l, value);
     if (l->cut) {
         l->len = start; /* not even the name fits */
         return;
     }
+    if (number) return;
     line_escaped(l, value);
     l->p[l->len++] = '"'; /* from the room kept for it, if need be */
+}
+
+/* --- what the thread works on --- */
+
+static const char *const SCOPE_KEYS[] = {"trace_id", "span_id", "runId", "tenantId"};
+
+void log_scope_enter(struct log_scope *s) {
+    s->outer = scope_now;
+    scope_now = s;
+}
+
+void log_scope_leave(const struct log_scope *s) { scope_now = s->outer; }
+
+static unsigned scope_bit(const char *key) {
+    for (unsigned i = 0; i < sizeof SCOPE_KEYS / sizeof SCOPE_KEYS[0]; i++)
+        if (strcmp(key, SCOPE_KEYS[i]) == 0) return 1u << i;
+    return 0;
+}
+
+static void line_scope(struct line *l, unsigned has) {
+    struct log_ids ids = {.run_id = NULL};
+    if (!scope_now || l->cut) return;
+    scope_now->ids(scope_now->of, &ids);
+    const char *const values[] = {ids.trace_id, ids.span_id, ids.run_id ? ids.run_id : "",
+                                  ids.tenant};
+    for (unsigned i = 0; i < sizeof values / sizeof values[0] && !l->cut; i++)
+        if (values[i][0] != '\0' && (has & 1u << i) == 0)
+            line_field_json(l, SCOPE_KEYS[i], values[i]);
 }
 
 static void line_end(struct line *l, bool human) {
@@ -305,13 +337,16 @@ void log_write(enum log_level lv, const char *msg, ...) {
     bool human = atomic_load_explicit(&human_lines, memory_order_relaxed);
     line_start(&l, lv, msg, human);
     va_list ap;
+    unsigned has = 0;
     va_start(ap, msg);
     for (const char *key; !l.cut && (key = va_arg(ap, const char *)) != NULL;) {
         const char *value = va_arg(ap, const char *);
         if (!value) break; /* an odd list: the pair has no second half */
         (human ? line_field_human : line_field_json)(&l, key, value);
+        has |= scope_bit(key);
     }
     va_end(ap);
+    if (!human) line_scope(&l, has);
     line_end(&l, human);
     line_emit(l.p, l.len);
 }

@@ -21,13 +21,33 @@ void logger_human(bool human); /* true: "time level message key=value" lines ins
 int logger_start(void);
 void logger_stop(void);
 uint64_t logger_dropped(void);
-/* fields: NULL-terminated list of (const char *key, const char *value) pairs after msg. */
+/* fields: NULL-terminated list of (const char *key, const char *value) pairs after msg.  A key that
+ * begins with LOG_NUMBER is written without it, its value, digits, without quotes. */
+#define LOG_NUMBER "#"
 void log_write(enum log_level lv, const char *msg, ...) __attribute__((sentinel));
 #define log_debug(...)                                                                             \
     (logger_level_get() <= LOG_DEBUG ? log_write(LOG_DEBUG, __VA_ARGS__, NULL) : (void)0)
 #define log_info(...)  log_write(LOG_INFO, __VA_ARGS__, NULL)
 #define log_warn(...)  log_write(LOG_WARN, __VA_ARGS__, NULL)
 #define log_error(...) log_write(LOG_ERROR, __VA_ARGS__, NULL)
+
+/* What a thread works on while it writes lines: JSON lines get these as trace_id, span_id, runId,
+ * tenantId (OBS-16; the first two named as OpenTelemetry has them), unless the line has the field
+ * itself; text lines stay as they are.  A scope is two stores: ids() is only called for a line that
+ * is written.  Scopes of a thread nest; the innermost is in force. */
+enum { LOG_TRACE_ID = 32, LOG_SPAN_ID = 16, LOG_TENANT_MAX = 255 };
+struct log_ids { /* empty: not known */
+    char trace_id[LOG_TRACE_ID + 1], span_id[LOG_SPAN_ID + 1];
+    const char *run_id; /* or NULL */
+    char tenant[LOG_TENANT_MAX + 1];
+};
+struct log_scope {
+    void (*ids)(const void *of, struct log_ids *out); /* on this thread; out is empty */
+    const void *of;
+    const struct log_scope *outer; /* log.c's */
+};
+void log_scope_enter(struct log_scope *s);
+void log_scope_leave(const struct log_scope *s);
 
 /* For warnings that a bad day repeats a thousand times a second: each place has a gate (all zero at
  * first) that lets one line per LOG_GATE_MS through.  *held: how many it kept back

@@ -184,6 +184,7 @@ int cmd_completion(struct cli *c);
 int cmd_keys(struct cli *c);
 int cmd_tokens(struct cli *c);
 int cmd_seal(struct cli *c);
+int cmd_secrets(struct cli *c);
 int cmd_tasks(struct cli *c);
 int cmd_webhooks(struct cli *c);
 int cmd_workflow(struct cli *c);

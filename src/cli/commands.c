@@ -7,6 +7,7 @@ const struct cli_command CLI_COMMANDS[] = {
     {"serve", cmd_serve, "run the host (--help lists the settings, --print-config shows them)"},
     {"seed", cmd_seed, "load a folder of workflow definitions, or --conformance for the fixtures"},
     {"keys", cmd_keys, "create, rotate, list and revoke API keys"},
+    {"secrets", cmd_secrets, "store, list and delete credentials that runs use by name"},
     {"seal", cmd_seal, "rotate and list the keys of sensitive values"},
     {"tokens", cmd_tokens, "rotate, list and revoke the signing secrets of interrupt tokens"},
     {"workflow", cmd_workflow, "check, put, list, get and delete workflow definitions"},

@@ -187,7 +187,8 @@ static bool option_listed(const char *const *list, struct str name) {
 static int check_provider(struct checker *c, struct str path, struct str raw) {
     struct str s = json_string(raw, c->a);
     if (s.p == NULL) return option_refuse(c, path, "wrong_type");
-    return option_listed(c->env->ai_providers, s) ? 0 : option_refuse(c, path, "not_supported");
+    return option_listed(c->env->limits->ai_providers, s) ? 0
+                                                          : option_refuse(c, path, "not_supported");
 }
 
 /* --- mock providers (OPT-9) --- */
@@ -286,7 +287,7 @@ static int check_ai_pairs(struct checker *c, struct str configurable) {
     if (ref.p == NULL || provider.p == NULL) return 0;
     struct str name = json_string(provider, c->a);
     if (name.p == NULL) return no_memory(c);
-    if (option_listed(c->env->byok_providers, name)) return 0;
+    if (option_listed(c->env->limits->byok_providers, name)) return 0;
     return wopr_error_at(c->err, WOPR_E_CREDENTIAL_FORBIDDEN, "/configurable/ai/credentialRef",
                          "this provider takes no credential references here");
 }
@@ -442,7 +443,7 @@ int run_options_load(struct str configurable, struct str tags, struct str metada
     struct run_options o = {.configurable = configurable, .tags = tags, .metadata = metadata};
     int64_t asked;
     o.recursion_limit = limits->max_node_executions;
-    o.mock_config = o.credential_ref = STR("");
+    o.mock_config = o.credential_ref = o.ai_provider = o.ai_model = STR("");
     if (configurable.n > 0 && json_type_of(configurable) == JSON_OBJECT) {
         struct str raw = json_get(configurable, "recursionLimit");
         if (raw.p != NULL && json_type_of(raw) == JSON_NUMBER && json_int(raw, &asked) &&
@@ -457,6 +458,11 @@ int run_options_load(struct str configurable, struct str tags, struct str metada
         raw = ai_raw(configurable, "ai.credentialRef", "credentialRef");
         if (raw.p != NULL && json_type_of(raw) == JSON_STRING)
             o.credential_ref = json_string(raw, a);
+        raw = ai_raw(configurable, "ai.provider", "provider");
+        if (raw.p != NULL && json_type_of(raw) == JSON_STRING) o.ai_provider = json_string(raw, a);
+        raw = ai_raw(configurable, "ai.model", "model");
+        if (raw.p == NULL) raw = json_get(configurable, "model");
+        if (raw.p != NULL && json_type_of(raw) == JSON_STRING) o.ai_model = json_string(raw, a);
     }
     if (arena_failed(a))
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to read the options of a run");

@@ -18,6 +18,8 @@ struct run_limits {              /* one table, rendered to discovery too (D42) *
     size_t tags_text_max;     /* 327680: the longest tags, every character escaped */
     size_t configurable_bytes_max, configurable_keys_max; /* 262144, 1024 */
     size_t tags_max, tag_chars_max;                       /* 100, 256 */
+    const char *const *ai_providers;   /* that runs may name, NULL-terminated; NULL: none */
+    const char *const *byok_providers; /* of these, that take a credential of the run */
 };
 extern const struct run_limits RUN_LIMITS_DEFAULT;
 
@@ -30,12 +32,11 @@ struct run_options {
     struct str mock_config; /* raw object or empty */
     struct str
         credential_ref; /* ai.credentialRef decoded or empty; masked wherever shown (RUN-13) */
+    struct str ai_provider, ai_model; /* ai.provider; ai.model, else model; decoded or empty */
 };
 struct options_env {
     const struct run_limits *limits;
-    bool test_key;                   /* the caller's key is a test key */
-    const char *const *ai_providers; /* NULL-terminated, may be NULL */
-    const char *const *byok_providers;
+    bool test_key; /* the caller's key is a test key */
 };
 /* OPT-1..12: bounds (of a branch those of the joined options, too), reserved keys,
  * configurableSchema of wf (replaces OPT-4 when present).  Order: 403 before 400 for mocks (OPT-9).

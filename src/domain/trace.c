@@ -29,8 +29,23 @@ static void id_of(const char *kind, struct str name, uint8_t *out, size_t n) {
     out[n - 1] |= 1;
 }
 
+static bool has_context(struct str t) {
+    return t.n == TRACEPARENT_BYTES ||
+           (t.n > TRACEPARENT_BYTES + 1 && t.p[TRACEPARENT_BYTES] == ' ');
+}
+
+struct str trace_context(struct str traceparent, struct str tracestate, struct arena *a) {
+    if (traceparent.n != TRACEPARENT_BYTES || tracestate.n == 0) return traceparent;
+    return arena_printf(a, STR_FMT " " STR_FMT, STR_ARG(traceparent), STR_ARG(tracestate));
+}
+
+struct str trace_state(struct str traceparent) {
+    if (!has_context(traceparent) || traceparent.n == TRACEPARENT_BYTES) return STR_NONE;
+    return str_n(traceparent.p + TRACEPARENT_BYTES + 1, traceparent.n - TRACEPARENT_BYTES - 1);
+}
+
 void trace_of_run(struct str traceparent, struct str run_id, struct trace_ctx *out) {
-    *out = (struct trace_ctx){.has_parent = traceparent.n == TRACEPARENT_BYTES};
+    *out = (struct trace_ctx){.has_parent = has_context(traceparent)};
     if (!out->has_parent) {
         id_of("wopr/trace/1\n", run_id, out->trace, sizeof out->trace);
         return;
@@ -99,11 +114,19 @@ struct traceparent trace_format(const struct trace_ctx *c, const uint8_t span[SP
 bool trace_onward(const struct trace_policy *p, struct str traceparent, struct str run_id,
                   const uint8_t span[SPAN_ID_BYTES], struct traceparent *out) {
     struct trace_ctx c;
-    if (!p->on && traceparent.n != TRACEPARENT_BYTES) return false;
+    if (!p->on && !has_context(traceparent)) return false;
     trace_of_run(traceparent, run_id, &c);
     bool sampled = p->on ? trace_sampled(p, &c) : c.sampled;
     /* A span that is not recorded is nobody's parent: theirs stays. */
     bool ours = p->on && sampled;
     *out = trace_format(&c, ours || !c.has_parent ? span : c.parent, sampled);
     return true;
+}
+
+void trace_ids(const struct traceparent *t, char trace[2 * TRACE_ID_BYTES + 1],
+               char span[2 * SPAN_ID_BYTES + 1]) {
+    memcpy(trace, t->text + TRACE_AT, 2 * TRACE_ID_BYTES);
+    trace[2 * TRACE_ID_BYTES] = '\0';
+    memcpy(span, t->text + PARENT_AT, 2 * SPAN_ID_BYTES);
+    span[2 * SPAN_ID_BYTES] = '\0';
 }

@@ -8,7 +8,7 @@
 #ifndef WOPR_DOMAIN_TRACE_H
 #define WOPR_DOMAIN_TRACE_H
 
-#include "base/str.h"
+#include "base/arena.h"
 
 enum { TRACE_ID_BYTES = 16, SPAN_ID_BYTES = 8, TRACEPARENT_BYTES = 55 };
 
@@ -26,7 +26,16 @@ struct trace_policy {  /* all zero: nothing is recorded and nothing is said to o
     double ratio; /* TRACE_RATIO: 0..1 */
 };
 
-/* traceparent: as the server accepted it, or empty. */
+/*
+ * What a run keeps of its caller's context is one text, called traceparent wherever it is passed
+ * on: the header as the server accepted it, after which a blank and the tracestate may follow, or
+ * empty.
+ */
+enum { TRACESTATE_BYTES_MAX = 512 };
+struct str trace_context(struct str traceparent, struct str tracestate, struct arena *a);
+/* Of that text; STR_NONE: none.  It belongs to the trace and goes where a traceparent of ours goes,
+ * unchanged: other vendors' entries, none of ours. */
+struct str trace_state(struct str traceparent);
 void trace_of_run(struct str traceparent, struct str run_id, struct trace_ctx *out);
 /* Are its spans exported?  The same answer on every host of one policy. */
 bool trace_sampled(const struct trace_policy *p, const struct trace_ctx *c);
@@ -48,5 +57,8 @@ struct traceparent trace_format(const struct trace_ctx *c, const uint8_t span[SP
  * caller nothing is said (false). */
 bool trace_onward(const struct trace_policy *p, struct str traceparent, struct str run_id,
                   const uint8_t span[SPAN_ID_BYTES], struct traceparent *out);
+/* Trace and span of a traceparent as hexadecimal digits, terminated. */
+void trace_ids(const struct traceparent *t, char trace[2 * TRACE_ID_BYTES + 1],
+               char span[2 * SPAN_ID_BYTES + 1]);
 
 #endif

@@ -26,10 +26,11 @@ struct wf_port { /* NODE-6 */
 };
 struct wf_node {
     struct str id, type_id, name;
-    unsigned traits;     /* enum node_trait: what its type makes it */
-    struct str config;   /* raw JSON object */
-    struct str settings; /* raw JSON object or empty */
-    struct str agent;    /* raw AgentRef or empty */
+    unsigned traits;            /* enum node_trait: what its type makes it */
+    struct str config;          /* raw JSON object */
+    struct str settings;        /* raw JSON object or empty */
+    struct str agent;           /* raw AgentRef or empty */
+    struct str credentials_ref; /* decoded, or empty */
     struct wf_port *ports;
     size_t ports_nr;
     bool disabled, is_entry;

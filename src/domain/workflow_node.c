@@ -83,13 +83,16 @@ static int node_identity(struct wfc *c, const struct wfc_obj *o, struct wf_node 
 
 static int one_node(struct wfc *c, struct str raw, size_t i, int64_t retries, struct wf_node *n) {
     struct wfc_obj o;
-    struct str agent = STR_NONE, config = STR_NONE;
+    struct str agent = STR_NONE, config = STR_NONE, credential = STR_NONE;
     int rc = wfc_obj(c, raw, &o, "/nodes/%zu", i);
     if (rc == 0) rc = node_identity(c, &o, n);
     if (rc == 0) rc = wfc_typed(c, &o, "config", JSON_OBJECT, &config);
     if (rc == 0) rc = wfc_typed(c, &o, "agent", JSON_OBJECT, &agent);
     if (rc == 0) rc = wfc_bool(c, &o, "disabled", &n->disabled);
+    if (rc == 0) rc = wfc_typed(c, &o, "credentialsRef", JSON_STRING, &credential);
     if (rc != 0) return rc;
+    n->credentials_ref = credential.p == NULL ? STR("") : json_string(credential, c->w->arena);
+    if (n->credentials_ref.p == NULL) return wfc_memory(c);
     n->config = config.p == NULL ? STR("{}") : config;
     const char *wrong =
         c->env && c->env->config_wrong ? c->env->config_wrong(n->type_id, n->config) : NULL;

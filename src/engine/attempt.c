@@ -2,6 +2,7 @@
  * attempt.c: one attempt of a node: checks before it, the executor, and the events its result
  * becomes (NODE-3..6, NODE-10, NODE-18, EVT-23, EVT-24, WF-24).
  */
+#include "engine/credential.h"
 #include "engine/attempt.h"
 
 #include "base/clock.h"
@@ -155,6 +156,7 @@ void attempt_run(struct step *st, int node, bool waited) {
     const struct node_state *ns = &st->state->nodes[node];
     const struct node_type *type = task_type_of(st, node);
     struct node_result r = {0};
+    struct credential_loans loans;
     st->node_at = node + 1;
     struct node_call call = {.a = st->scratch,
                              .run = st->state,
@@ -168,6 +170,7 @@ void attempt_run(struct step *st, int node, bool waited) {
                              .conformance = st->engine->cfg.conformance,
                              .now_ms = step_logical_ms(st, node),
                              .remotes = st->engine->cfg.remotes,
+                             .loans = &loans,
                              .child = st->child_end};
     if (step_lost(st)) return;
     if (!type) { /* no longer registered since the attempt began */
@@ -181,10 +184,12 @@ void attempt_run(struct step *st, int node, bool waited) {
     timeline_call(st, node, &call);
     invoke_answers(st, node, &call);
     uint64_t began_ms = clock_mono_ms();
+    loans_begin(&loans, st);
     type->fn(&call, &r);
     if (arena_failed(st->scratch) && arena_used(st->scratch) < ENGINE_SCRATCH_MAX / 2) {
         plan_fail(st->plan, WOPR_E_NO_MEMORY,
                   "no memory for a node"); /* the host's, not the node's */
+        loans_end(&loans);
         return;
     }
     if (arena_failed(st->scratch))
@@ -196,7 +201,8 @@ void attempt_run(struct step *st, int node, bool waited) {
         node_fail(&r, "node_timeout", "the node did not finish within its timeoutMs", true);
     }
     skips_take(st, node, &r);
-    attempt_apply(st, node, &r);
+    attempt_apply(st, node, &r); /* a request has its own copy now */
+    loans_end(&loans);
 }
 
 /* EVT-24: refused before it starts, so there is no node.started. */

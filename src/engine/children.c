@@ -155,7 +155,8 @@ static struct str trace_for_child(const struct step *st, int node, struct arena 
     trace_span_node(m->run_id, st->state->wf->nodes[node].id, st->state->nodes[node].terminal_n,
                     span);
     bool any = trace_onward(&st->engine->cfg.trace, m->traceparent, m->run_id, span, &t);
-    return any ? arena_str(a, str_c(t.text)) : STR_NONE;
+    return any ? arena_str(a, trace_context(str_c(t.text), trace_state(m->traceparent), a))
+               : STR_NONE;
 }
 
 /* Inputs and options, as a caller of the child would give them. */

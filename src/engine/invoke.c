@@ -63,8 +63,21 @@ struct invocation { /* a row of the log, as this process knows it */
     struct invoke_call *send; /* claimed by the plan in flight */
 };
 
+/* Its credential does not stay in freed memory. */
+static void call_forget(struct invoke_call *c) {
+    struct str s = c->secret;
+    if (s.n == 0) return;
+    for (size_t i = 0; i < c->request.headers_nr; i++) {
+        struct str v = c->request.headers[i].value;
+        if (v.n >= s.n && memcmp(v.p + v.n - s.n, s.p, s.n) == 0)
+            mem_wipe((void *)(uintptr_t)(v.p + v.n - s.n), s.n);
+    }
+    mem_wipe((void *)(uintptr_t)s.p, s.n);
+}
+
 static void call_free(struct invoke_call *c) {
     if (!c) return;
+    call_forget(c);
     text_clear(&c->outcome);
     if (c->rpc) rpc_reader_fini(c->rpc);
     mem_free(c->rpc);
@@ -231,19 +244,27 @@ void invoke_answers(struct step *st, int node, struct node_call *call) {
 
 /* --- the claim --- */
 
-/* The trace of the run (OBS-2), unless the node says something of its own. */
-static bool trace_header(struct step *st, struct invoke_call *c, const struct node_request *r,
-                         struct egress_header *out) {
+static bool has_header(const struct node_request *r, struct str name) {
+    for (size_t i = 0; i < r->headers_nr; i++)
+        if (str_eq_nocase(r->headers[i].name, name)) return true;
+    return false;
+}
+
+/* The trace of the run (OBS-1, OBS-2), unless the node says something of its own; how many. */
+static size_t trace_headers(struct step *st, struct invoke_call *c, const struct node_request *r,
+                            struct egress_header out[2]) {
     const struct run_meta *m = &st->state->meta;
     uint8_t span[SPAN_ID_BYTES];
     struct traceparent t;
-    if (!st->engine->cfg.trace.on && m->traceparent.n == 0) return false;
-    for (size_t i = 0; i < r->headers_nr; i++)
-        if (str_eq_nocase(r->headers[i].name, STR("traceparent"))) return false;
+    if (!st->engine->cfg.trace.on && m->traceparent.n == 0) return 0;
+    if (has_header(r, STR("traceparent"))) return 0;
     trace_span_request(c->invocation_id, span);
-    if (!trace_onward(&st->engine->cfg.trace, m->traceparent, m->run_id, span, &t)) return false;
-    *out = (struct egress_header){STR("traceparent"), arena_str(c->a, str_c(t.text))};
-    return true;
+    if (!trace_onward(&st->engine->cfg.trace, m->traceparent, m->run_id, span, &t)) return 0;
+    out[0] = (struct egress_header){STR("traceparent"), arena_str(c->a, str_c(t.text))};
+    struct str state = trace_state(m->traceparent);
+    if (state.n == 0 || has_header(r, STR("tracestate"))) return 1;
+    out[1] = (struct egress_header){STR("tracestate"), arena_str(c->a, state)};
+    return 2;
 }
 
 /* On the egress thread: into the call's text; its run looks at it now and then. */
@@ -276,14 +297,14 @@ static enum egress_took call_piece(void *ctx, int status, struct str bytes) {
 }
 
 static bool request_copy(struct step *st, struct invoke_call *c, const struct node_request *r) {
-    struct egress_header *h = ARENA_ARRAY(c->a, struct egress_header, r->headers_nr + 2);
+    struct egress_header *h = ARENA_ARRAY(c->a, struct egress_header, r->headers_nr + 3);
     size_t n = r->headers_nr;
     if (!h) return false;
     for (size_t i = 0; i < r->headers_nr; i++)
         h[i] = (struct egress_header){arena_str(c->a, r->headers[i].name),
                                       arena_str(c->a, r->headers[i].value)};
     if (r->keyed) h[n++] = (struct egress_header){STR("Idempotency-Key"), c->invocation_id};
-    if (n < EGRESS_HEADERS_MAX && trace_header(st, c, r, &h[n])) n++;
+    if (n + 1 < EGRESS_HEADERS_MAX) n += trace_headers(st, c, r, &h[n]);
     size_t max = r->response_max > 0 && r->response_max < NODE_ANSWER_MAX ? r->response_max
                                                                           : NODE_ANSWER_MAX;
     c->secret = r->secret.n > 0 ? arena_str(c->a, r->secret) : STR_NONE;
@@ -310,7 +331,7 @@ static bool request_copy(struct step *st, struct invoke_call *c, const struct no
     }
     if (r->stream) {
         c->stream = r->stream;
-        c->reader = r->stream->open();
+        c->reader = r->stream->open(c->secret);
         if (!c->reader) return false;
         c->model = arena_str(c->a, r->model);
         c->request.chunk = call_stream;

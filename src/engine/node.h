@@ -80,7 +80,7 @@ struct node_child_end {
  * recognises as text goes into the run's log in pieces; what end leaves is recorded in place of the
  * body (STORE-42). */
 struct node_stream_ops {
-    void *(*open)(void); /* NULL: no memory */
+    void *(*open)(struct str secret); /* borrowed: not passed on; NULL: no memory */
     void (*free)(void *s);
     /* New text is appended to *text.  1: the answer is whole, nothing more is needed.  0: go on.
      * Negative: it is none; end says why. */
@@ -165,6 +165,7 @@ struct node_call {
     int64_t now_ms; /* logical clock (FORK-14): time of the attempt's last event, or of the wait
                        that is over.  Never the wall clock: a repeated execution sees the same */
     const struct remotes *remotes;      /* other systems that the operator named; NULL: none */
+    struct credential_loans *loans;     /* for node_credential; NULL: there are none */
     const struct node_child_end *child; /* the child requested last; NULL at a first entry */
     bool ended; /* the run has ended and the node did not complete: a type of NODE_FAREWELL may say
                  * a last word, as NODE_OUT_CALL; anything else is nothing */
@@ -234,6 +235,19 @@ MUST_CHECK int node_version(const struct node_call *call, struct node_result *ou
 /* 32 random bytes, a function of run, node, activation, attempt, what and nth: the same when the
  * attempt is executed again.  Not a secret: anyone who knows the run id can compute them. */
 struct sha256 node_random(const struct node_call *call, struct str what, uint64_t nth);
+/* --- credentials (credential.c) --- */
+struct node_credential {
+    struct str value;    /* clear: overwritten when the executor has returned */
+    struct str provider; /* of an AI provider's; empty otherwise */
+};
+enum node_found { NODE_FOUND, NODE_NONE, NODE_LOST };
+/* What the name means to this run (NODE-5): a credential of its subject, else of its tenant.
+ * NODE_LOST: it cannot be had now, and out is filled.  Ask only for what is sent: not where the
+ * answer is known or the run is a replay. */
+enum node_found node_credential(const struct node_call *call, struct str name,
+                                struct node_credential *c, struct node_result *out);
+/* A copy of one in the memory of the call is overwritten, too.  false: no memory, it is now. */
+bool node_credential_copied(const struct node_call *call, struct str copy);
 /* An opaque id of node_random, hexadecimal, in the arena of the call; .p == NULL: no memory. */
 #define NODE_ID_MINTED_LEN 32
 struct str node_mint_id(const struct node_call *call, struct str what, uint64_t nth);

@@ -15,6 +15,8 @@
 #include "engine/step.h"
 #include "engine/timers.h"
 
+#include <stdio.h>
+
 /* Take in the committer's result. */
 static enum turn turn_landed(struct step *st) {
     struct run_exec *re = st->exec;
@@ -75,12 +77,34 @@ static enum turn turn_run(struct step *st) {
     return t;
 }
 
+/* For the lines that a turn writes: trace and span when the run is traced, or its caller was. */
+static void turn_ids(const void *of, struct log_ids *out) {
+    const struct run_exec *re = of;
+    const struct run_meta *m = re->state ? &re->state->meta : NULL;
+    uint8_t span[SPAN_ID_BYTES];
+    struct traceparent t;
+    out->run_id = re->run_id;
+    if (!m) return;
+    (void)snprintf(out->tenant, sizeof out->tenant, STR_FMT, STR_ARG(m->tenant));
+    trace_span_run(m->run_id, span);
+    if (trace_onward(&re->engine->cfg.trace, m->traceparent, m->run_id, span, &t))
+        trace_ids(&t, out->trace_id, out->span_id);
+}
+
+static enum turn turn_logged(struct step *st) {
+    struct log_scope scope = {.ids = turn_ids, .of = st->exec};
+    log_scope_enter(&scope);
+    enum turn t = turn_run(st);
+    log_scope_leave(&scope);
+    return t;
+}
+
 bool exec_turn(struct run_exec *re, struct arena *scratch) {
     struct step st = {
         .engine = re->engine, .exec = re, .scratch = scratch, .began_ms = clock_mono_ms()};
     arena_reset(scratch);
     if (exec_leaves(re) || exec_dozes_on(re)) return true;
-    switch (turn_run(&st)) {
+    switch (turn_logged(&st)) {
     case TURN_GO_ON:
     case TURN_END:
         break;

@@ -58,6 +58,7 @@ struct hook_send { /* one delivery under way; egress has it as ctx */
     int64_t run_no, seq, until_seq;
     enum ev_kind kind;
     char run_id[RUN_ID_MAX + 1];
+    struct traceparent trace; /* "": it belongs to none */
     uint64_t began_ms, took_ms;
     size_t bytes;  /* that count for HOOKS_BYTES_MAX */
     bool hopeless; /* it would fail for ever */

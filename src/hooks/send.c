@@ -150,6 +150,7 @@ static int delivery_submit(struct hooks *h, struct hook *k, const struct next *n
     struct traceparent trace;
     struct buf b;
     bool traced = trace_of_delivery(h, n, &trace);
+    struct str state = trace_state(n->traceparent);
     buf_init(&b, EGRESS_BODY_MAX);
     hook_message(h->cfg.render, n->run_id, k->row.tenant, n->event, now_s, &b, &body_at);
     int rc = 0;
@@ -165,16 +166,19 @@ static int delivery_submit(struct hooks *h, struct hook *k, const struct next *n
                                                 {STR("X-openwop-Timestamp"), str_c(now)},
                                                 {STR("X-openwop-Signature"), str_c(signature)},
                                                 {STR("X-openwop-Signature-Algorithm"), STR("v1")},
-                                                {STR("traceparent"), str_c(trace.text)}};
+                                                {STR("traceparent"), str_c(trace.text)},
+                                                {STR("tracestate"), state}};
         const struct egress_request r = {.caller = EGRESS_CALLER_WEBHOOK,
                                          .tenant = k->row.tenant,
                                          .method = STR("POST"),
                                          .url = k->row.url,
                                          .headers = headers,
-                                         .headers_nr = sizeof headers / sizeof *headers - !traced,
+                                         .headers_nr = sizeof headers / sizeof *headers -
+                                                       (!traced ? 2u : state.n == 0),
                                          .body = str_n(b.p + body_at, b.len - body_at),
                                          .timeout_ms = (int)h->cfg.timeout_ms,
                                          .response_max = ANSWER_MAX};
+        if (traced) s->trace = trace;
         s->bytes = b.len >= HOOK_LARGE_MIN ? b.len : 0;
         s->began_ms = clock_mono_ms();
         rc = egress_submit(h->cfg.egress, &r, delivery_done, s, err);
@@ -276,6 +280,13 @@ void send_next(struct hooks *h, struct hook *k) {
 
 /* --- outcomes --- */
 
+static void send_ids(const void *of, struct log_ids *out) {
+    const struct hook_send *s = of;
+    out->run_id = s->run_id;
+    (void)snprintf(out->tenant, sizeof out->tenant, STR_FMT, STR_ARG(s->hook->row.tenant));
+    if (*s->trace.text) trace_ids(&s->trace, out->trace_id, out->span_id);
+}
+
 static void failure_log(struct hooks *h, const struct hook *k, const struct hook_send *s,
                         bool given_up) {
     uint64_t held = 0;
@@ -284,8 +295,11 @@ static void failure_log(struct hooks *h, const struct hook *k, const struct hook
     (void)snprintf(more, sizeof more, "%llu", (unsigned long long)held);
     (void)snprintf(id, sizeof id, STR_FMT, STR_ARG(k->row.webhook_id));
     (void)snprintf(mark, sizeof mark, STR_FMT, STR_ARG(k->row.fingerprint));
+    struct log_scope scope = {.ids = send_ids, .of = s};
+    log_scope_enter(&scope);
     log_warn(given_up ? "a webhook delivery was given up" : "a webhook delivery failed", "webhook",
              id, "fingerprint", mark, "why", s->message, "notTold", more);
+    log_scope_leave(&scope);
 }
 
 static void attempt_failed(struct hooks *h, struct hook *k, const struct hook_send *s) {

@@ -10,6 +10,7 @@
 #include "codec/ident.h"
 #include "codec/json.h"
 #include "hooks/hooks.h"
+#include "host/canary.h"
 #include "host/keys.h"
 #include "host/metrics.h"
 #include "host/remotes.h"
@@ -118,6 +119,28 @@ static bool conformance_asked(const struct config *c) {
     return c->host_conformance || c->host_conformance_types;
 }
 
+/* What runs may name (CAP-20). */
+static int ai_names(struct host *h, struct wopr_error *err) {
+    const size_t n = ai_providers_count(h->ai);
+    size_t byok_nr = 0;
+    if (n == 0) return 0;
+    const char **all = ARENA_ARRAY(h->arena, const char *, n + 1);
+    const char **byok = ARENA_ARRAY(h->arena, const char *, n + 1);
+    for (size_t i = 0; all && byok && i < n; i++) {
+        all[i] = arena_cstr(h->arena, ai_providers_name(h->ai, i));
+        if (ai_providers_byok(h->ai, i)) byok[byok_nr++] = all[i];
+    }
+    if (arena_failed(h->arena)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
+    h->limits.ai_providers = all;
+    h->limits.byok_providers = byok;
+    return 0;
+}
+
+static const char *ai_policy_code(struct host *h) {
+    struct str code = ai_providers_policy_code(h->ai);
+    return code.p ? arena_cstr(h->arena, code) : NULL;
+}
+
 static int register_types(struct host *h, const struct node_type *extra, size_t extra_nr,
                           struct wopr_error *err) {
     h->types = node_registry_new();
@@ -216,6 +239,8 @@ static int load_seeds(struct host *h, struct wopr_error *err) {
     struct seed_counts n = {0, 0, 0};
     int rc = 0;
     if (h->cfg.host_conformance) rc = seed_fixtures(h->store, &h->env_loose, &n, err);
+    if (rc == 0 && h->cfg.host_conformance)
+        rc = canary_provide(h->store, h->vault, str_c(h->cfg.host_tenant), err);
     if (rc == 0 && h->cfg.host_seed[0] != '\0')
         rc = seed_folder(h->store, h->cfg.host_seed, &h->env_seeds, &n, err);
     if (rc == 0) rc = advertise_fixtures(h, err);
@@ -276,7 +301,8 @@ static struct otel_config otel_settings(const struct host *h) {
                              .sampler = h->cfg.otel_sampler,
                              .traces = strcmp(h->cfg.otel_traces_exporter, "none") != 0,
                              .metrics = strcmp(h->cfg.otel_metrics_exporter, "none") != 0,
-                             .json = strcmp(h->cfg.otel_protocol, "http/json") == 0};
+                             .json = strcmp(h->cfg.otel_protocol, "http/json") == 0,
+                             .records = h->cfg.otel_records};
 #define OPT_OTEL(...) FILL(oc, otel, __VA_ARGS__)
 #include "host/config.def"
     return oc;
@@ -366,6 +392,8 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .cascade = nodes_any(h->types, NODE_IS_PARENT),
         .env = &h->env,
         .types = node_catalog_types(h->catalog),
+        .ai_policy_code = ai_policy_code(h),
+        .secrets = h->vault != NULL,
         .mcp_urls = host_remotes_shown(&h->remotes, REMOTE_MCP, h->arena),
         .hooks = h->hooks,
         .webhooks_max = h->cfg.hooks_per_tenant_max,
@@ -428,6 +456,7 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
         rc = open_store(h, err);
     }
     if (rc == 0) rc = register_types(h, extra, extra_nr, err);
+    if (rc == 0) rc = ai_names(h, err);
     if (rc == 0) rc = make_secrets(h->store, h->arena, err);
     if (rc == 0) rc = seal_vault(&h->cfg, h->store, &h->vault, err);
     if (rc == 0) rc = seal_old_values(h->store, h->vault, err);

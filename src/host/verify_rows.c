@@ -5,6 +5,7 @@
 #include "engine/workers.h"
 #include "hooks/hooks.h"
 #include "host/verify_int.h"
+#include "store/credentials.h"
 #include "store/hooks.h"
 #include "store/tasks.h"
 
@@ -107,5 +108,40 @@ int verify_hooks(struct verify *v, struct wopr_error *err) {
             }
         }
     }
+    return rc;
+}
+
+/* Replaced or deleted since it was read, a credential is no finding. */
+static int credential_broken(struct verify *v, const struct credential *c, bool *broken,
+                             struct wopr_error *err) {
+    struct wopr_error why = {0};
+    struct credential now;
+    int rc = credential_check(v->vault, c, v->arena, &why);
+    *broken = false;
+    if (rc != WOPR_E_CORRUPT) return rc;
+    rc = store_credential_find(v->store, &c->id, v->arena, &now, err);
+    *broken = rc == 0 && now.updated_ms == c->updated_ms && str_eq(now.id.subject, c->id.subject);
+    return rc == WOPR_E_NOT_FOUND ? 0 : rc;
+}
+
+int verify_credentials(struct verify *v, struct wopr_error *err) {
+    struct arena *a = v->vault ? arena_new(SEALED_ARENA_MAX) : NULL;
+    struct credential_id after, *from = NULL;
+    struct credential_list l = {.n = 1};
+    int rc = 0;
+    if (!v->vault) return 0;
+    if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
+    while (rc == 0 && l.n > 0) {
+        rc = store_credentials(v->store, STR_NONE, from, a, &l, err);
+        for (size_t i = 0; rc == 0 && i < l.n; i++) {
+            bool broken = false;
+            arena_reset(v->arena);
+            rc = credential_broken(v, &l.v[i], &broken, err);
+            if (broken) finding_report(v, l.v[i].id.name, "credentials", "it does not open");
+            after = l.v[i].id; /* of a's memory */
+            from = &after;
+        }
+    }
+    arena_free(a);
     return rc;
 }

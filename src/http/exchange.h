@@ -72,6 +72,10 @@ struct exchange_peer { /* watch.c */
     bool gone;         /* nor does it read */
 };
 struct exchange;
+enum { TRACEPARENT_TEXT = 55 };
+struct exchange_trace {              /* reply.c: of the span of this request (OBS-3) */
+    char text[TRACEPARENT_TEXT + 1]; /* "": asked for by nothing yet */
+};
 struct exchange_job { /* offload.c */
     struct offload_job job;
     int (*run)(struct exchange *x);  /* HTTP_DONE; or HTTP_PENDING: the exchange is not ours now */
@@ -100,6 +104,7 @@ struct exchange {
     struct exchange_wait wait;
     struct exchange_peer peer;
     struct exchange_job job;
+    struct exchange_trace trace;
     enum metric_refusal refusal; /* the reason when it is known where it arises */
     bool guessed;                /* a credential was judged and refused */
     bool close_after;            /* the connection ends with the answer */
@@ -145,7 +150,12 @@ enum MHD_Result reply_queue(struct exchange *x);
  * (D3). */
 void reply_headers(struct exchange *x, struct MHD_Response *r);
 void reply_log(struct exchange *x, int status);
+/* Lines of the log while the exchange's thread is in fn, which is given the exchange, are its. */
+int exchange_logged(struct exchange *x, int (*fn)(struct exchange *x));
 struct str traceparent_read(struct arena *a, struct str s); /* as version 00; empty: invalid */
+/* --- tracestate.c --- */
+void tracestate_add(struct exchange *x, struct str v); /* a line; all together are one list */
+void tracestate_judge(struct exchange *x); /* after the last: what is malformed is dropped */
 bool cors_allows(const struct http_server *s, struct str origin);
 void cors_headers(struct exchange *x, struct MHD_Response *r);
 

@@ -68,6 +68,7 @@ struct http_call {
                         and optional) */
     struct principal who;
     struct str traceparent; /* valid inbound header or empty */
+    struct str tracestate;  /* the same; it means something beside a traceparent only */
     char request_id[32];    /* correlation id of this request (ERR-4) */
     /* idempotency, filled before the handler when the request carries a key */
     bool has_idem;

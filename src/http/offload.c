@@ -103,7 +103,7 @@ static struct exchange *exchange_of_job(struct offload_job *j) {
 static void exchange_job_run(struct offload_job *j) {
     struct exchange *x = exchange_of_job(j);
     share_give(&x->pub.server->shares, x->share.tenant, SHARE_READS, 1);
-    if (x->job.run(x) != HTTP_PENDING) http_resume(&x->pub);
+    if (exchange_logged(x, x->job.run) != HTTP_PENDING) http_resume(&x->pub);
 }
 
 static void exchange_refuse_stopped(struct exchange *x) {

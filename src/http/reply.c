@@ -8,7 +8,13 @@
 
 #include <stdio.h>
 
-enum { TRACE_BYTES = 55, TRACE_FLAG_SAMPLED = 1, SCOPE_TEXT_MAX = 1024 };
+enum {
+    TRACE_BYTES = TRACEPARENT_TEXT,
+    TRACE_AT = 3, /* of the trace id in a traceparent */
+    SPAN_AT = 36, /* of the span id */
+    TRACE_FLAG_SAMPLED = 1,
+    SCOPE_TEXT_MAX = 1024
+};
 
 static int hex_digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -48,15 +54,56 @@ static void id_random(char *out, const unsigned char *bytes, size_t n) {
 
 /* The caller's trace, or a new one of which nothing is recorded, and a span of ours (HTTP-12,
  * OBS-3). */
-static void trace_add(const struct http_call *p, struct MHD_Response *r) {
-    enum { TRACE_ID_BYTES = 16, SPAN_BYTES = 8, TRACE_AT = 3, SPAN_AT = 36 };
-    char text[] = "00-00000000000000000000000000000000-0000000000000000-00";
+static const char *trace_text(struct exchange *x) {
+    enum { TRACE_ID_BYTES = 16, SPAN_BYTES = 8 };
+    static const char NEW[] = "00-00000000000000000000000000000000-0000000000000000-00";
+    char *text = x->trace.text;
     unsigned char id[TRACE_ID_BYTES + SPAN_BYTES];
+    if (*text) return text;
     rng_ids(id, sizeof id);
-    if (p->traceparent.n == sizeof text - 1) memcpy(text, p->traceparent.p, p->traceparent.n);
+    memcpy(text, NEW, sizeof NEW);
+    if (x->pub.traceparent.n == TRACE_BYTES) memcpy(text, x->pub.traceparent.p, TRACE_BYTES);
     else id_random(text + TRACE_AT, id, TRACE_ID_BYTES);
     id_random(text + SPAN_AT, id + TRACE_ID_BYTES, SPAN_BYTES);
-    header_add(r, "traceparent", text);
+    return text;
+}
+
+/* What lines of the log say of a request: copies, because a handler may hand its exchange to
+ * another thread and still write a line. */
+struct request_scope {
+    struct log_scope scope;
+    struct log_ids ids;
+    char run_id[64];
+};
+
+static void request_ids(const void *of, struct log_ids *out) { *out = *(const struct log_ids *)of; }
+
+static void text_keep(char *out, size_t size, struct str s) {
+    size_t n = s.n < size ? s.n : size - 1;
+    if (n > 0) memcpy(out, s.p, n);
+    out[n] = '\0';
+}
+
+/* Nothing of a request whose credential is not known, or is in its path. */
+static void request_scope_enter(struct request_scope *s, struct exchange *x) {
+    const struct http_call *p = &x->pub;
+    const char *trace = trace_text(x);
+    bool known = p->who.authenticated;
+    s->scope = (struct log_scope){.ids = request_ids, .of = &s->ids};
+    text_keep(s->ids.trace_id, sizeof s->ids.trace_id, str_n(trace + TRACE_AT, LOG_TRACE_ID));
+    text_keep(s->ids.span_id, sizeof s->ids.span_id, str_n(trace + SPAN_AT, LOG_SPAN_ID));
+    text_keep(s->ids.tenant, sizeof s->ids.tenant, known ? p->who.tenant : STR_NONE);
+    text_keep(s->run_id, sizeof s->run_id, known ? http_param(p, "runId") : STR_NONE);
+    s->ids.run_id = s->run_id;
+    log_scope_enter(&s->scope);
+}
+
+int exchange_logged(struct exchange *x, int (*fn)(struct exchange *x)) {
+    struct request_scope s;
+    request_scope_enter(&s, x);
+    int rc = fn(x);
+    log_scope_leave(&s.scope);
+    return rc;
 }
 
 void reply_headers(struct exchange *x, struct MHD_Response *r) {
@@ -74,7 +121,8 @@ void reply_headers(struct exchange *x, struct MHD_Response *r) {
     bool below = p->path.n == 0 || str_starts(p->path, mt->prefix);
     for (size_t i = 0; below && i < mt->as.headers_nr; i++)
         header_add(r, mt->as.headers[i].name.p, mt->as.headers[i].value.p);
-    trace_add(p, r);
+    header_add(r, "traceparent", trace_text(x));
+    if (p->tracestate.n > 0) header_add(r, "tracestate", arena_cstr(p->arena, p->tracestate));
     header_add(r, "X-Request-Id", p->request_id);
     if (s->cfg.cors_origins) cors_headers(x, r);
     if (x->close_after || server_draining(s)) header_add(r, "Connection", "close");
@@ -143,12 +191,15 @@ void reply_log(struct exchange *x, int status) {
     (void)snprintf(ms, sizeof ms, "%.3f", (double)(clock_mono_ns() - x->life.start_ns) / 1e6);
     struct str path = path_shown(p);
     struct str method = p->method.n < 16 ? p->method : STR("-");
+    struct request_scope s;
+    request_scope_enter(&s, x);
     log_write(lv, "request", "requestId", p->request_id, "operation",
               p->op ? p->server->mounts.op_names[x->op_no] : "-", "method",
               arena_printf(p->arena, STR_FMT, STR_ARG(method)).p, "path",
               arena_printf(p->arena, STR_FMT, STR_ARG(path)).p, "status", code, "ms", ms, "keyId",
               p->who.key_id.n > 0 ? arena_printf(p->arena, STR_FMT, STR_ARG(p->who.key_id)).p : "-",
               "scope", scope, NULL);
+    log_scope_leave(&s.scope);
 }
 
 static bool answer_is_large(const struct exchange *x) { return x->pub.reply.n >= BUDGET_SMALL; }

@@ -38,6 +38,9 @@ static void field_take(struct exchange *x, struct str k, struct str v) {
     case 6:
         if (str_eq_nocase(k, STR("Origin"))) x->head.origin = v;
         break;
+    case 10:
+        if (str_eq_nocase(k, STR("tracestate"))) tracestate_add(x, v);
+        break;
     case 11:
         if (str_eq_nocase(k, STR("traceparent")))
             x->pub.traceparent = traceparent_read(x->pub.arena, v);
@@ -74,6 +77,7 @@ static bool head_take(struct exchange *x, const struct http_head *h) {
     x->head.fields_nr = h->fields_nr;
     if (h->fields_nr > 0) memcpy(x->head.fields, h->fields, h->fields_nr * sizeof *h->fields);
     for (size_t i = 0; i < h->fields_nr; i++) field_take(x, h->fields[i].name, h->fields[i].value);
+    tracestate_judge(x);
     return true;
 }
 
@@ -245,12 +249,14 @@ static bool handler_over(struct exchange *x) {
 /* Judging and handling one takes as long as many requests. */
 static bool body_is_large(const struct exchange *x) { return x->body.bytes.len > HTTP_LARGE_BODY; }
 
-static int handler_call(struct exchange *x) {
+static int handler_asked(struct exchange *x) {
     int rc = x->pub.op->handler(&x->pub);
     if (rc != HTTP_PENDING && x->pub.status == 0)
         request_fail(x, rc < 0 ? rc : WOPR_E_INTERNAL, "the operation gave no answer");
     return rc == HTTP_PENDING ? HTTP_PENDING : HTTP_DONE;
 }
+
+static int handler_call(struct exchange *x) { return exchange_logged(x, handler_asked); }
 
 /* Before something that may end in http_resume, and after it when that will not come. */
 static void resume_owe(struct exchange *x) {

@@ -24,16 +24,44 @@ struct ai_provider {
     struct str name, url, model;
     const struct ai_style *style;
     struct str key;               /* empty: none is sent */
+    bool byok;                    /* runs may name a credential of their own (CAP-20) */
     struct str max_tokens_member; /* of the style openai */
     int64_t max_tokens;           /* 0: the provider's own */
     struct ai_price *prices;
     size_t prices_nr;
 };
+/* ai_policy.c: who may ask which models (CAP-37). */
+enum ai_mode { AI_OPTIONAL, AI_DISABLED, AI_REQUIRED, AI_RESTRICTED };
+struct ai_policy {
+    enum ai_mode mode;
+    struct str provider; /* empty: each */
+    struct str *tenants; /* none: each */
+    struct str *allowed; /* patterns of models, of RESTRICTED */
+    size_t tenants_nr, allowed_nr;
+};
 struct ai_providers {
     struct arena *a;
     struct ai_provider *v;
     size_t n;
+    struct ai_policy *policies;
+    size_t policies_nr;
+    bool has_policies;
+    struct str error_code; /* of a denial (CAP-38) */
 };
+/* Reads the members policies and errorCode, whose texts are in p->a.  CONFIG, NO_MEMORY. */
+MUST_CHECK int ai_policies_read(struct ai_providers *p, struct str raw, struct str error_code,
+                                struct wopr_error *err);
+/* CAP-39: '*' is any number of characters, '?' is one; the whole text, and bytes count. */
+bool ai_pattern_fits(struct str pattern, struct str text);
+struct ai_asked {
+    struct str tenant, provider, model;
+    bool own_credential; /* of the run or the node */
+};
+/* NULL: every policy that applies admits it.  Else the reason of the first that does not, in the
+ * order disabled, required, restricted; *policy is that one. */
+const char *ai_policy_denies(const struct ai_providers *p, const struct ai_asked *q,
+                             const struct ai_policy **policy);
+bool ai_policy_requires(const struct ai_providers *p, const struct ai_asked *q);
 /* NULL: no such provider.  An empty name: the first. */
 const struct ai_provider *ai_provider_find(const struct ai_providers *p, struct str name);
 const struct ai_price *ai_price_find(const struct ai_provider *p, struct str model);
@@ -136,6 +164,11 @@ struct str ai_meta(const struct node_call *call, const struct ai_answer *ans, bo
 int64_t ai_count(struct str object, const char *key);
 /* Text of a JSON member, "" when it is null or absent; false: it is something else. */
 bool ai_text(struct str raw, struct arena *a, struct str *out);
+
+/* ai_access.c: may this run ask, and with whose credential?  Before anything is sent; where the
+ * answer is known, and in a replay, nothing is asked and *key is empty.  false: out is filled. */
+bool ai_access(const struct node_call *call, const struct ai_providers *all,
+               const struct ai_prompt *p, struct str *key, struct node_result *out);
 
 /* ai_call.c: ask the provider. */
 void ai_call(const struct node_call *call, struct node_result *out);

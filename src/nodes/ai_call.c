@@ -13,7 +13,18 @@ static bool header_add(const struct node_call *call, struct node_request *r, con
     return text.p != NULL;
 }
 
-static bool request_build(const struct node_call *call, const struct ai_prompt *p,
+/* The credential that is sent; a copy of a run's own is overwritten after use. */
+static bool key_add(const struct node_call *call, const struct ai_prompt *p, struct str key,
+                    struct node_request *r) {
+    const struct ai_style *style = p->provider->style;
+    if (key.n == 0) return true;
+    r->secret = key;
+    if (!header_add(call, r, style->key_header, style->key_prefix, key)) return false;
+    return key.p == p->provider->key.p ||
+           node_credential_copied(call, r->headers[r->headers_nr - 1].value);
+}
+
+static bool request_build(const struct node_call *call, const struct ai_prompt *p, struct str key,
                           struct node_request *r, struct node_result *out) {
     const struct ai_provider *v = p->provider;
     struct buf b;
@@ -33,7 +44,6 @@ static bool request_build(const struct node_call *call, const struct ai_prompt *
     r->provider_key = str_c(v->style->provider_key);
     r->caller = EGRESS_CALLER_MODEL;
     r->timeout_ms = (int)p->timeout_ms;
-    r->secret = v->key;
     r->stream = p->stream ? v->style->stream : NULL;
     r->model = p->model;
     r->keyed = true;
@@ -42,8 +52,7 @@ static bool request_build(const struct node_call *call, const struct ai_prompt *
     if (ok) ok = header_add(call, r, "Content-Type", "", STR("application/json"));
     if (ok && v->style->extra_header)
         ok = header_add(call, r, v->style->extra_header, "", str_c(v->style->extra_value));
-    if (ok && v->key.n > 0)
-        ok = header_add(call, r, v->style->key_header, v->style->key_prefix, v->key);
+    ok = ok && key_add(call, p, key, r);
     if (!ok) node_no_memory(out);
     return ok;
 }
@@ -174,8 +183,10 @@ static void answer_take(const struct node_call *call, const struct ai_prompt *p,
 void ai_call(const struct node_call *call, struct node_result *out) {
     struct ai_prompt p;
     struct node_request r = {0};
+    struct str key;
     if (!ai_prompt_read(call, call->type_ctx, &p, out)) return;
-    if (!request_build(call, &p, &r, out)) return;
+    if (!ai_access(call, call->type_ctx, &p, &key, out)) return;
+    if (!request_build(call, &p, key, &r, out)) return;
     const struct node_answer *ans = node_invoke(call, out, 0, &r);
     if (!ans) return;
     if (ans->status == 0) no_answer(call, &p, ans, out);

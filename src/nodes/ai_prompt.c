@@ -257,6 +257,8 @@ static bool provider_choose(struct reader *x, const struct ai_providers *all) {
     }
     if (node_arg(x->call, "provider").n > 0 && !node_arg_string(x->call, "provider", &name))
         return wrong(x, "provider of a prompt must be a string");
+    const struct run_options *run = &x->call->run->options;
+    if (name.n == 0) name = run->ai_provider; /* what the node names counts first */
     p->provider = ai_provider_find(all, name);
     if (!p->provider) {
         node_fail(x->out, "ai_provider_unavailable",
@@ -267,6 +269,10 @@ static bool provider_choose(struct reader *x, const struct ai_providers *all) {
     if (node_arg(x->call, "model").n > 0 &&
         (!node_arg_string(x->call, "model", &p->model) || p->model.n > AI_NAME_MAX))
         return wrong(x, "model of a prompt must be a string of at most 128 bytes");
+    /* A model of the run is one of the provider that the run names, if it names one. */
+    if (run->ai_model.n > 0 && run->ai_model.n <= AI_NAME_MAX &&
+        (run->ai_provider.n == 0 || str_eq(run->ai_provider, p->provider->name)))
+        p->model = run->ai_model;
     return p->model.n > 0 ||
            wrong(x, "model of a prompt is missing, and its provider has no default");
 }

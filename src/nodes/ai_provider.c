@@ -136,8 +136,8 @@ static int key_read(struct reader *x, struct str o, struct ai_provider *p) {
 
 static int provider_read(struct reader *x, struct str o, struct ai_provider *p) {
     static const char *const KNOWN[] = {
-        "name",   "style",  "url",       "model",           "keyFile",
-        "keyEnv", "prices", "maxTokens", "maxTokensMember", NULL};
+        "name",      "style",           "url",  "model", "keyFile", "keyEnv", "prices",
+        "maxTokens", "maxTokensMember", "byok", NULL};
     struct str raw = json_get(o, "maxTokens");
     int rc = members_known(x, o, KNOWN, "");
     if (rc == 0) rc = text_read(x, o, "name", true, &p->name);
@@ -153,6 +153,9 @@ static int provider_read(struct reader *x, struct str o, struct ai_provider *p) 
     if (rc == 0 && raw.n > 0 &&
         (!json_int(raw, &p->max_tokens) || p->max_tokens < 1 || p->max_tokens > MAX_TOKENS_LIMIT))
         rc = provider_wrong(x, "maxTokens", "must be a whole number from 1 to 10000000");
+    raw = json_get(o, "byok");
+    if (rc == 0 && raw.n > 0 && !json_bool(raw, &p->byok))
+        rc = provider_wrong(x, "byok", "must be true or false");
     if (rc == 0) rc = key_read(x, o, p);
     return rc == 0 ? prices_read(x, json_get(o, "prices"), p) : rc;
 }
@@ -163,14 +166,18 @@ static int providers_read(struct reader *x, struct str text) {
     int rc = json_check(text, &JSON_LIMITS_DEFAULT, x->err);
     if (rc != 0) return rc;
     text = arena_str(x->out->a, text);
-    bool ok = text.p && json_type_of(text) == JSON_OBJECT &&
-              json_members(text, x->out->a, &m, NULL) == 0 && m.n == 1 &&
-              str_eqc(m.v[0].key, "providers") && json_type_of(m.v[0].raw) == JSON_ARRAY &&
-              json_elements(m.v[0].raw, x->out->a, &l, NULL) == 0 && l.n > 0 &&
-              l.n <= PROVIDERS_MAX;
+    bool ok =
+        text.p && json_type_of(text) == JSON_OBJECT && json_members(text, x->out->a, &m, NULL) == 0;
+    for (size_t i = 0; ok && i < m.n; i++)
+        ok = str_eqc(m.v[i].key, "providers") || str_eqc(m.v[i].key, "policies") ||
+             str_eqc(m.v[i].key, "policyErrorCode");
+    struct str list = ok ? json_get(text, "providers") : STR_NONE;
+    ok = ok && list.n > 0 && json_type_of(list) == JSON_ARRAY &&
+         json_elements(list, x->out->a, &l, NULL) == 0 && l.n > 0 && l.n <= PROVIDERS_MAX;
     if (!ok)
         return wopr_error_set(x->err, WOPR_E_CONFIG,
-                              "must be an object with one member, providers: a list of 1 to %u",
+                              "must be an object with providers, a list of 1 to %u, and at most "
+                              "policies and policyErrorCode beside it",
                               PROVIDERS_MAX);
     x->out->v = ARENA_ARRAY(x->out->a, struct ai_provider, l.n);
     if (!x->out->v) return WOPR_E_NO_MEMORY;
@@ -179,7 +186,9 @@ static int providers_read(struct reader *x, struct str text) {
         rc = provider_read(x, l.v[x->at], &x->out->v[x->at]);
         if (rc == 0) x->out->n++;
     }
-    return rc;
+    return rc == 0 ? ai_policies_read(x->out, json_get(text, "policies"),
+                                      json_get(text, "policyErrorCode"), x->err)
+                   : rc;
 }
 
 int ai_providers_new(struct str text, ai_key_fn *key, void *ctx, struct ai_providers **out,
@@ -201,29 +210,4 @@ void ai_providers_free(struct ai_providers *p) {
         if (p->v[i].key.n > 0) mem_wipe((void *)(uintptr_t)p->v[i].key.p, p->v[i].key.n);
     arena_free(p->a);
     mem_free(p);
-}
-
-size_t ai_providers_count(const struct ai_providers *p) { return p ? p->n : 0; }
-struct str ai_providers_name(const struct ai_providers *p, size_t i) {
-    return p->v[i].name;
-}
-struct str ai_providers_url(const struct ai_providers *p, size_t i) {
-    return p->v[i].url;
-}
-
-const struct ai_provider *ai_provider_find(const struct ai_providers *p, struct str name) {
-    if (!p || p->n == 0) return NULL;
-    if (name.n == 0) return &p->v[0];
-    for (size_t i = 0; i < p->n; i++)
-        if (str_eq(p->v[i].name, name)) return &p->v[i];
-    return NULL;
-}
-
-const struct ai_price *ai_price_find(const struct ai_provider *p, struct str model) {
-    const struct ai_price *any = NULL;
-    for (size_t i = 0; i < p->prices_nr; i++) {
-        if (str_eq(p->prices[i].model, model)) return &p->prices[i];
-        if (str_eqc(p->prices[i].model, "*")) any = &p->prices[i];
-    }
-    return any;
 }

@@ -4,6 +4,7 @@
  * On the thread of the way out: bounded in bytes, nothing waits.  An answer that is no event stream
  * (an error, or a server that does not stream) is kept as it is.
  */
+#define _GNU_SOURCE /* memmem */
 #include "base/mem.h"
 #include "codec/sse_reader.h"
 #include "nodes/ai.h"
@@ -23,7 +24,9 @@ struct ai_stream {
     struct sse_reader events;
     struct arena *a; /* of one event */
     enum stream_form form;
+    struct str secret; /* borrowed; empty: none */
     struct buf plain, text, model;
+    struct buf held; /* the end of the text: the secret may begin there */
     struct buf *out; /* of the piece at hand: where text goes on to */
     struct stream_call calls[AI_TOOL_CALLS_MAX];
     size_t calls_nr, bytes;
@@ -51,11 +54,46 @@ static bool bytes_take(struct ai_stream *s, size_t n) {
     return s->code == NULL;
 }
 
+static void text_pass(struct ai_stream *s, struct str text) {
+    buf_adds(&s->text, text);
+    if (s->out) buf_adds(s->out, text);
+}
+
+/* Bytes at the end of text with which the secret may begin. */
+static size_t secret_begun(const struct ai_stream *s, struct str text) {
+    size_t n = s->secret.n - 1 < text.n ? s->secret.n - 1 : text.n;
+    while (n > 0 && memcmp(text.p + text.n - n, s->secret.p, n) != 0) n--;
+    return n;
+}
+
+/* What a provider repeats of the credential is masked, however its stream cuts it (OBS-75). */
+static void text_release(struct ai_stream *s, bool all) {
+    struct str rest = buf_str(&s->held);
+    for (const char *hit; rest.n >= s->secret.n;
+         rest = str_n(rest.p + s->secret.n, rest.n - s->secret.n)) {
+        hit = memmem(rest.p, rest.n, s->secret.p, s->secret.n);
+        if (!hit) break;
+        text_pass(s, str_n(rest.p, (size_t)(hit - rest.p)));
+        text_pass(s, STR("[REDACTED]"));
+        rest = str_n(hit, rest.n - (size_t)(hit - rest.p));
+    }
+    size_t keep = all ? 0 : secret_begun(s, rest);
+    text_pass(s, str_n(rest.p, rest.n - keep));
+    if (keep > 0) memmove(s->held.p, rest.p + rest.n - keep, keep);
+    s->held.len = keep;
+}
+
 bool ai_stream_text(struct ai_stream *s, struct str text) {
     if (!bytes_take(s, text.n)) return false;
-    buf_adds(&s->text, text);
-    buf_adds(s->out, text);
-    return true;
+    if (s->secret.n == 0) {
+        text_pass(s, text);
+        return true;
+    }
+    buf_adds(&s->held, text);
+    if (buf_failed(&s->held))
+        ai_stream_wrong(s, "ai_response_invalid", STR("no memory for its text"));
+    else text_release(s, false);
+    return s->code == NULL;
 }
 
 bool ai_stream_call(struct ai_stream *s, int64_t index, struct str id, struct str name,
@@ -99,22 +137,24 @@ void ai_stream_whole(struct ai_stream *s) { s->whole = true; }
 
 /* --- bytes in --- */
 
-static void *stream_open(const struct ai_style *style) {
+static void *stream_open(const struct ai_style *style, struct str secret) {
     struct ai_stream *s = MEM_NEW(struct ai_stream);
     if (!s) return NULL;
     s->style = style;
+    s->secret = secret;
     s->a = arena_new(EVENT_ARENA);
     sse_reader_init(&s->events, EVENT_MAX);
     buf_init(&s->plain, NODE_ANSWER_MAX);
-    buf_init(&s->text, AI_TEXT_MAX);
+    buf_init(&s->text, 2 * AI_TEXT_MAX); /* a mask may be longer than what it masks */
+    buf_init(&s->held, 2 * AI_TEXT_MAX);
     buf_init(&s->model, AI_NAME_MAX + 1);
     if (s->a) return s;
     mem_free(s);
     return NULL;
 }
 
-static void *openai_open(void) { return stream_open(&AI_OPENAI); }
-static void *anthropic_open(void) { return stream_open(&AI_ANTHROPIC); }
+static void *openai_open(struct str secret) { return stream_open(&AI_OPENAI, secret); }
+static void *anthropic_open(struct str secret) { return stream_open(&AI_ANTHROPIC, secret); }
 
 static void stream_free(void *ctx) {
     struct ai_stream *s = ctx;
@@ -126,6 +166,8 @@ static void stream_free(void *ctx) {
     sse_reader_fini(&s->events);
     buf_fini(&s->plain);
     buf_fini(&s->text);
+    if (s->held.p) mem_wipe(s->held.p, s->held.len);
+    buf_fini(&s->held);
     buf_fini(&s->model);
     arena_free(s->a);
     mem_free(s);
@@ -171,6 +213,7 @@ static int stream_take(void *ctx, int status, struct str bytes, struct buf *text
     while (!s->code && !s->whole && (rc = sse_reader_next(&s->events, &bytes, &e)) == 1)
         if (e.data.n > 0) event_take(s, e.data);
     if (rc < 0) ai_stream_wrong(s, "ai_response_invalid", STR("an event is too large"));
+    if (!s->code && s->whole && s->secret.n > 0) text_release(s, true);
     return s->code ? -1 : s->whole;
 }
 
@@ -223,6 +266,8 @@ static bool stream_end(void *ctx, struct buf *body, const char **code, const cha
     }
     if (!s->code && !s->whole && !s->finished)
         ai_stream_wrong(s, "ai_stream_broken", STR("its stream ended before the answer did"));
+    s->out = NULL;
+    if (!s->code && s->secret.n > 0) text_release(s, true);
     if (!s->code) answer_record(s, body);
     *code = s->code;
     *message = s->message;

@@ -7,7 +7,7 @@
 
 #define NS_PER_MS 1000000u
 
-enum meter_kind { SUM, AMOUNT, GAUGE, HISTOGRAM };
+enum meter_kind { SUM, AMOUNT, GAUGE, LEVEL, HISTOGRAM };
 enum { LABEL_BYTES_MAX = 256, CUMULATIVE = 2 };
 static const struct meter {
     const char *name, *unit, *says;
@@ -128,11 +128,16 @@ void meter_add(struct meters *m, enum meter_id id, double v, const struct meter_
     struct series *s = series_of(m, id, labels, n < METER_LABELS_MAX ? n : METER_LABELS_MAX);
     size_t at = 0;
     if (!s) return;
-    s->sum = of->kind == GAUGE ? v : s->sum + v;
+    s->sum = of->kind == GAUGE || of->kind == LEVEL ? v : s->sum + v;
     if (of->kind != HISTOGRAM) return;
     while (at < of->bounds_nr && v > of->bounds[at]) at++;
     s->bucket[at]++;
     s->count++;
+}
+
+void meter_zero(struct meters *m, enum meter_id id) {
+    for (const struct list *l = m->of[id].next; l != &m->of[id]; l = l->next)
+        LIST_ENTRY(l, struct series, link)->sum = 0;
 }
 
 /* --- the message --- */
@@ -179,6 +184,7 @@ static void metric_write(struct form *f, const struct meters *m, enum meter_id i
     } DATA[] = {[SUM] = {7, "sum"},
                 [AMOUNT] = {7, "sum"},
                 [GAUGE] = {5, "gauge"},
+                [LEVEL] = {7, "sum"},
                 [HISTOGRAM] = {9, "histogram"}};
     const struct meter *of = &METERS[id];
     form_item(f, 2);

@@ -31,10 +31,12 @@ struct meter_label {
 struct meters;
 struct meters *meters_new(int64_t now_ms); /* NULL when memory is short */
 void meters_free(struct meters *m);        /* takes NULL */
-/* SUM: v more; HISTOGRAM: one value v, in the unit of the row; GAUGE: v it is.  What there is no
- * memory for is left out. */
+/* SUM: v more; HISTOGRAM: one value v, in the unit of the row; GAUGE, LEVEL: v it is.  What there
+ * is no memory for is left out. */
 void meter_add(struct meters *m, enum meter_id id, double v, const struct meter_label *labels,
                size_t n);
+/* GAUGE, LEVEL: all series of the row, before those that are not zero are said again. */
+void meter_zero(struct meters *m, enum meter_id id);
 size_t meters_series(const struct meters *m);
 /* ExportMetricsServiceRequest as of now_ms; only metrics that have a series. */
 void meters_request(struct form *f, const struct speaker *who, const struct meters *m,

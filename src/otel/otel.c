@@ -17,7 +17,10 @@ enum { IDLE_MS = 1000, TAKE_MAX = 256, STOP_MS_MAX = 5000, SETTINGS_MAX = 256 * 
 
 /* Not the creation of a fork: it has no events, and what it was made of lies in memory that ends
  * with its answer, not with the plan.  With its first event its origin is read from the store. */
-static bool plan_wanted(const struct plan *p) {
+static bool plan_wanted(const struct plan *p, int rc) {
+    if (rc != 0)
+        return rc == WOPR_E_RUN_ALREADY_ACTIVE && p->what == PLAN_CREATE && p->create &&
+               !p->create->fork;
     if (p->create && p->create->fork) return false;
     return p->what != PLAN_SIDE && !p->idem_hit &&
            (p->events_nr > 0 || p->invocations_nr > 0 || p->what == PLAN_CREATE);
@@ -29,7 +32,7 @@ static void plans_committed(void *ctx, struct plan *const *v, const int *rcs, si
     pthread_mutex_lock(&o->mu);
     bool was_empty = o->plans_nr == 0;
     for (size_t i = 0; i < n; i++) {
-        if (rcs[i] != 0 || !plan_wanted(v[i])) continue;
+        if (!plan_wanted(v[i], rcs[i])) continue;
         size_t bytes = arena_used(v[i]->arena);
         if (o->plans_nr == OTEL_PLANS_MAX || o->plan_bytes + bytes > OTEL_PLAN_BYTES_MAX) {
             o->missed++;
@@ -175,6 +178,7 @@ int otel_new(struct journal *j, const struct otel_config *cfg, struct otel **out
     buf_init(&o->sending.body, EGRESS_BODY_MAX);
     buf_init(&o->telling.body, EGRESS_BODY_MAX);
     o->started_ms = clock_wall_ms();
+    o->records = otel_records(cfg);
     bool counted = otel_metrics_wanted(cfg);
     o->telling.due_ms = clock_mono_ms() + (uint64_t)cfg->metrics_interval_ms;
     o->meters = counted ? meters_new(o->started_ms) : NULL;

@@ -27,6 +27,7 @@ struct otel_config {             /* texts are copied; "" is the same as absent *
     const char *version;             /* of this program */
     const char *instance;            /* of this process: service.instance.id */
     bool json;                       /* else protobuf */
+    const char *records;             /* in the log (OBS-16): "off", "runs", "all" */
     bool traces, metrics;            /* false: none of them, whatever the endpoints */
     int64_t metrics_interval_ms;     /* between two messages of numbers */
     int64_t timeout_ms;              /* of one request */
@@ -44,7 +45,7 @@ struct otel_stats {
 /* What it means for runs: all zero without an endpoint.  CONFIG names a setting that is wrong. */
 MUST_CHECK int otel_policy(const struct otel_config *cfg, struct trace_policy *out,
                            struct wopr_error *err);
-/* Is there a receiver of spans, or one of numbers? */
+/* Is there a receiver of spans, or one of numbers, or are there records in the log? */
 bool otel_wanted(const struct otel_config *cfg);
 /* CONFIG names the setting that is wrong; NO_MEMORY. */
 MUST_CHECK int otel_new(struct journal *j, const struct otel_config *cfg, struct otel **out,

@@ -10,6 +10,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "domain/cost.h"
 #include "egress/egress.h"
 #include "otel/meter.h"
 #include "otel/otel.h"
@@ -42,6 +43,8 @@ MUST_CHECK int otel_pairs(const char *setting, const char *text, struct arena *a
 /* Can they be sent as headers?  CONFIG. */
 MUST_CHECK int otel_headers_check(const struct pairs *p, struct wopr_error *err);
 bool otel_metrics_wanted(const struct otel_config *c);
+enum record_level { RECORD_NONE, RECORD_RUNS, RECORD_ALL };
+enum record_level otel_records(const struct otel_config *c);
 /* URL of a signal: its own, or the common one and path; "" when neither is set. */
 struct str otel_url(const char *own, const char *common, const char *path, struct arena *a);
 
@@ -72,6 +75,7 @@ struct trace_run {
     struct trace_ctx ctx;
     uint8_t span[SPAN_ID_BYTES];
     char *run_id, *workflow_id, *tenant, *scope_id, *tags, *parent_run_id, *parent_node_id;
+    char *state; /* the caller's tracestate, or NULL */
     bool test_mode, masked, diverged;
     enum fork_mode fork;
     char *source_id;
@@ -97,6 +101,36 @@ void trace_accepted(struct otel *o, struct trace_run *r);
 int trace_event(const struct fold_to *to, struct trace_run *r, const struct event *e);
 void trace_invocation(const struct fold_to *to, struct trace_run *r,
                       const struct plan_invocation *row);
+
+/* A run that was refused, because another one of its scope is active. */
+void trace_conflict(struct otel *o, const struct plan *p);
+
+/* --- record.c: records in the log --- */
+/* A number of a record, as digits. */
+struct record_number {
+    char text[24];
+};
+struct record_number record_number(int64_t v);
+/* Lines of the log between these are of the run, and of the span of the node; n may be NULL. */
+struct record_scope {
+    struct log_scope scope;
+    const struct trace_run *run;
+    const struct trace_node *node;
+    bool traced;
+};
+void record_enter(struct record_scope *s, const struct otel *o, const struct trace_run *r,
+                  const struct trace_node *n);
+void record_run_created(const struct otel *o, const struct trace_run *r);
+void record_run_completed(const struct otel *o, const struct trace_run *r, const char *status,
+                          int64_t at_ms);
+void record_conflict(const struct plan *p);
+void record_cap(const struct otel *o, const struct trace_run *r);
+void record_node(const struct otel *o, const struct trace_run *r, const struct trace_node *n,
+                 const char *status, int64_t at_ms);
+void record_activity(const struct otel *o, const struct trace_run *r, const struct trace_node *n,
+                     const struct trace_request *q, bool good, int64_t at_ms);
+void record_cost(const struct otel *o, const struct trace_run *r, const struct trace_node *n,
+                 const struct cost *c);
 
 /* --- otel.c --- */
 struct span_item { /* encoded */
@@ -146,6 +180,7 @@ struct otel {
     uint64_t oldest_ms; /* when the first of them came; monotonic */
     struct sending sending;
     struct meters *meters; /* NULL: nothing is counted */
+    enum record_level records;
     int64_t started_ms;
     size_t waiting; /* runs in memory that have not started */
     struct telling telling;
@@ -156,6 +191,7 @@ struct otel {
         stat_queued, stat_runs, stat_series;
 };
 void otel_emit(struct otel *o, const struct span *s);
+static inline bool otel_looks(const struct otel *o) { return o->meters || o->records; }
 
 /* --- runs.c: the table of runs --- */
 void otel_fold(struct otel *o, const struct plan *p);

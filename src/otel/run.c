@@ -39,6 +39,7 @@ struct trace_run *trace_run_new(int64_t run_no, const struct run_meta *m,
     r->tenant = text_dup(m->tenant, &ok);
     r->scope_id = text_dup(m->scope_id, &ok);
     r->tags = text_dup(m->tags, &ok);
+    r->state = text_dup(trace_state(m->traceparent), &ok);
     r->parent_run_id = text_dup(parent_run_id, &ok);
     r->parent_node_id = text_dup(parent_node_id, &ok);
     if (fork && fork->mode != FORK_NONE) {
@@ -48,7 +49,7 @@ struct trace_run *trace_run_new(int64_t run_no, const struct run_meta *m,
         r->from_seq = fork->from_seq;
     }
     r->nodes = map_new();
-    r->bytes = sizeof *r + m->run_id.n + m->workflow_id.n + m->tags.n + 256;
+    r->bytes = sizeof *r + m->run_id.n + m->workflow_id.n + m->tags.n + m->traceparent.n + 256;
     if (ok && r->nodes && r->run_id) {
         trace_of_run(m->traceparent, m->run_id, &r->ctx);
         trace_span_run(m->run_id, r->span);
@@ -86,6 +87,7 @@ void trace_run_free(struct trace_run *r) {
     mem_free(r->tenant);
     mem_free(r->scope_id);
     mem_free(r->tags);
+    mem_free(r->state);
     mem_free(r->parent_run_id);
     mem_free(r->parent_node_id);
     mem_free(r->source_id);
@@ -112,7 +114,11 @@ static struct trace_node *node_of(struct trace_run *r, struct str id) {
 /* --- numbers (OBS-12) --- */
 
 /* What happened before this host saw the run was counted by who saw it. */
-static bool counts(const struct fold_to *to) { return to->o->meters && to->quiet_ms == 0; }
+static bool is_first(const struct fold_to *to) { return to->quiet_ms == 0; }
+static bool counts(const struct fold_to *to) { return to->o->meters && is_first(to); }
+static bool records(const struct fold_to *to, enum record_level level) {
+    return to->o->records >= level && is_first(to);
+}
 
 static void count_in(const struct fold_to *to, enum meter_id id, double v,
                      const struct meter_label *labels, size_t n) {
@@ -129,6 +135,16 @@ void trace_accepted(struct otel *o, struct trace_run *r) {
                                     {"openwop.workflow_id", str_c(r->workflow_id)}};
     count_in(&to, METER_RUN_CREATED, 1, l, 2);
     count_in(&to, METER_QUEUE_ENQUEUED, 1, l, 1);
+    if (records(&to, RECORD_RUNS)) record_run_created(o, r);
+}
+
+void trace_conflict(struct otel *o, const struct plan *p) {
+    const struct fold_to to = {o, 0};
+    const struct run_meta *m = &p->create->meta;
+    const struct meter_label l[] = {{"transport", m->transport.n > 0 ? m->transport : STR("rest")},
+                                    {"openwop.tenant_id", m->tenant}};
+    count_in(&to, METER_CLAIM_CONFLICTS, 1, l, 2);
+    if (records(&to, RECORD_RUNS)) record_conflict(p);
 }
 
 static void started_count(const struct fold_to *to, struct trace_run *r, const struct event *e) {
@@ -144,6 +160,7 @@ static void run_count(const struct fold_to *to, const struct trace_run *r, const
                                     {"openwop.tenant_id", str_c(r->tenant)}};
     count_in(to, METER_RUN_COMPLETED, 1, l, 3);
     count_in(to, METER_RUN_DURATION, seconds(r->created_ms, at_ms), l, 2);
+    if (records(to, RECORD_RUNS)) record_run_completed(to->o, r, status, at_ms);
 }
 
 static struct str type_of(const struct trace_node *n) {
@@ -169,7 +186,8 @@ static void ask_count(const struct fold_to *to, const struct trace_node *n, enum
 
 static void span_begin(const struct trace_run *r, struct span *s, struct str name,
                        const uint8_t id[SPAN_ID_BYTES], const uint8_t *parent) {
-    *s = (struct span){.name = name, .kind = SPAN_INTERNAL};
+    *s = (struct span){
+        .name = name, .kind = SPAN_INTERNAL, .state = str_c(r->state ? r->state : "")};
     memcpy(s->trace, r->ctx.trace, sizeof s->trace);
     memcpy(s->id, id, sizeof s->id);
     s->has_parent = parent != NULL;
@@ -273,12 +291,14 @@ static void cost_count(const struct fold_to *to, const struct cost *c) {
     if (c->priced) count_in(to, METER_COST_USD, (double)c->usd_pico / 1e12, l, 1);
 }
 
-static void cost_tell(const struct fold_to *to, struct span *s, struct str payload) {
+static void cost_tell(const struct fold_to *to, const struct trace_run *r,
+                      const struct trace_node *n, struct span *s, struct str payload) {
     struct cost c;
     arena_reset(to->o->page);
     cost_read(cost_of(payload), to->o->page, &c);
     cost_facts(s, &c);
     cost_count(to, &c);
+    if (c.known && records(to, RECORD_ALL)) record_cost(to->o, r, n, &c);
 }
 
 static void node_end(const struct fold_to *to, struct trace_run *r, struct trace_node *n,
@@ -289,12 +309,13 @@ static void node_end(const struct fold_to *to, struct trace_run *r, struct trace
     attempt_end(to, r, n, e, status, code);
     if (!n->open) return;
     node_count(to, n, METER_NODE_COMPLETED, 1, status);
+    if (records(to, RECORD_ALL)) record_node(to->o, r, n, status, e->ts_ms);
     span_begin(r, &s, type_name(n, "", name), n->span, r->span);
     span_times(r, &s, n->start_ms, e->ts_ms);
     node_facts(&s, n, e->seq);
     span_str(&s, "openwop.run_status", str_c(status));
     if (code.n > 0) span_fail(&s, code);
-    if (e->kind == EV_NODE_COMPLETED) cost_tell(to, &s, e->payload);
+    if (e->kind == EV_NODE_COMPLETED) cost_tell(to, r, n, &s, e->payload);
     span_send(to, r, &s);
     n->open = n->masked = false;
     n->asks = 0;
@@ -426,6 +447,7 @@ static void cap_keep(const struct fold_to *to, struct trace_run *r, const struct
     (void)json_int(json_get(e->payload, "observed"), &r->cap_observed);
     const struct meter_label l = {"openwop.cap_kind", str_c(r->cap_kind ? r->cap_kind : "unknown")};
     count_in(to, METER_CAP_EXCEEDED, 1, &l, 1);
+    if (records(to, RECORD_RUNS)) record_cap(to->o, r);
 }
 
 static void node_event(const struct fold_to *to, struct trace_run *r, struct trace_node *n,
@@ -478,7 +500,7 @@ int trace_event(const struct fold_to *to, struct trace_run *r, const struct even
         to->o->waiting--;
         if (e->kind == EV_RUN_STARTED) started_count(to, r, e);
     }
-    if (!r->recorded && !to->o->meters) return event_is_terminal(e->kind);
+    if (!r->recorded && !otel_looks(to->o)) return event_is_terminal(e->kind);
     if ((e->flags & EVENT_MASKED) != 0) r->masked = true;
     if (e->kind == EV_CAP_BREACHED) cap_keep(to, r, e);
     if (e->kind == EV_REPLAY_DIVERGED) r->diverged = true;
@@ -525,7 +547,7 @@ void trace_invocation(const struct fold_to *to, struct trace_run *r,
     char name[NAME_MAX_BYTES];
     struct span s;
     int64_t status = 0;
-    struct trace_node *n = r->recorded || to->o->meters ? node_of(r, row->node_id) : NULL;
+    struct trace_node *n = r->recorded || otel_looks(to->o) ? node_of(r, row->node_id) : NULL;
     struct trace_request *q = n ? request_find(n, row->invocation_id) : NULL;
     if (n && !q) q = request_begin(r, n, row);
     if (!q || row->state == INVOCATION_CLAIMED) return;
@@ -545,6 +567,7 @@ void trace_invocation(const struct fold_to *to, struct trace_run *r,
                                     {"openwop.run_status", good ? STR("success") : STR("error")}};
     count_in(to, METER_ACTIVITY_INVOCATIONS, 1, l, 2);
     count_in(to, METER_ACTIVITY_DURATION, seconds(q->start_ms, row->at_ms), l, 2);
+    if (records(to, RECORD_ALL)) record_activity(to->o, r, n, q, good, row->at_ms);
     r->bytes -= REQUEST_BYTES;
     request_free(q);
 }

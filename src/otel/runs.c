@@ -75,7 +75,7 @@ static void run_read(struct otel *o, struct trace_run *r, int64_t until, int64_t
     struct reading x = {{o, quiet_ms}, r, OTEL_RELOAD_MAX};
     struct log_range range = {r->run_no, r->next_seq, until, PAGE_EVENTS, PAGE_BYTES};
     struct arena *page = arena_new(OTEL_SPANS_MAX);
-    if (page && (r->recorded || o->meters) && r->next_seq < until)
+    if (page && (r->recorded || otel_looks(o)) && r->next_seq < until)
         (void)!store_walk(o->store, &range, page, event_read, &x, &err);
     arena_free(page);
     r->next_seq = until;
@@ -113,6 +113,10 @@ static struct trace_run *run_of(struct otel *o, const struct plan *p) {
 void otel_fold(struct otel *o, const struct plan *p) {
     struct fold_to to = {o, SEND_ALL};
     bool ended = false;
+    if (p->active_run_id.n > 0) {
+        trace_conflict(o, p);
+        return;
+    }
     struct trace_run *r = run_of(o, p);
     if (!r) return;
     run_moved(o, r);

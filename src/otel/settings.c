@@ -84,7 +84,14 @@ bool otel_metrics_wanted(const struct otel_config *c) {
     return !c->disabled && c->metrics && (said(c->endpoint) || said(c->metrics_endpoint));
 }
 
-bool otel_wanted(const struct otel_config *c) { return traces_wanted(c) || otel_metrics_wanted(c); }
+enum record_level otel_records(const struct otel_config *c) {
+    if (!said(c->records) || strcmp(c->records, "off") == 0) return RECORD_NONE;
+    return strcmp(c->records, "all") == 0 ? RECORD_ALL : RECORD_RUNS;
+}
+
+bool otel_wanted(const struct otel_config *c) {
+    return traces_wanted(c) || otel_metrics_wanted(c) || otel_records(c) != RECORD_NONE;
+}
 
 int otel_policy(const struct otel_config *c, struct trace_policy *out, struct wopr_error *err) {
     static const char PARENT[] = "parentbased_";

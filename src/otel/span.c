@@ -75,6 +75,7 @@ void span_write(struct form *f, const struct span *s) {
     form_begin(f);
     form_id(f, 1, "traceId", s->trace, sizeof s->trace);
     form_id(f, 2, "spanId", s->id, sizeof s->id);
+    if (s->state.n > 0) form_str(f, 3, "traceState", s->state);
     if (s->has_parent) form_id(f, 4, "parentSpanId", s->parent, sizeof s->parent);
     form_str(f, 5, "name", s->name);
     form_number(f, 6, "kind", s->kind);

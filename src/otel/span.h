@@ -24,6 +24,7 @@ enum span_status { SPAN_UNSET, SPAN_OK, SPAN_ERROR };
 struct span {
     uint8_t trace[TRACE_ID_BYTES], id[SPAN_ID_BYTES], parent[SPAN_ID_BYTES];
     bool has_parent;
+    struct str state; /* the caller's tracestate, or empty */
     struct str name;
     enum span_kind kind;
     int64_t start_ms, end_ms;

@@ -4,6 +4,7 @@
  */
 #include "base/clock.h"
 #include "otel/otel_int.h"
+#include "store/admin.h"
 
 /* On the egress thread. */
 static void told(void *ctx, const struct egress_response *r) {
@@ -25,12 +26,26 @@ static void telling_end(struct otel *o, int rc, int status) {
     otel_failure_log(o, rc, status);
 }
 
+/* From the counts that the store keeps, so that a run which only waits, in no host's memory, is
+ * one; those of a tenant with none left are told as 0 from then on. */
+static void active_count(struct otel *o) {
+    struct open_runs_list l;
+    arena_reset(o->page);
+    if (store_open_runs(o->store, METER_SERIES_MAX, o->page, &l, NULL) != 0) return;
+    meter_zero(o->meters, METER_RUN_ACTIVE);
+    for (size_t i = 0; i < l.n; i++) {
+        const struct meter_label of = {"openwop.tenant_id", l.v[i].tenant};
+        meter_add(o->meters, METER_RUN_ACTIVE, (double)l.v[i].runs, &of, 1);
+    }
+}
+
 static void telling_begin(struct otel *o) {
     struct telling *t = &o->telling;
     struct wopr_error err;
     struct form f;
     const struct meter_label all = {"openwop.tenant_id", STR("all")};
     meter_add(o->meters, METER_QUEUE_DEPTH, (double)o->waiting, &all, 1);
+    active_count(o);
     buf_init(&t->body, EGRESS_BODY_MAX);
     form_init(&f, o->cfg.json ? FORM_JSON : FORM_PROTOBUF, &t->body);
     meters_request(&f, &o->speaker, o->meters, clock_wall_ms());

@@ -23,6 +23,18 @@ struct tenant_usage {               /* bytes: including what removed runs leave 
 MUST_CHECK int store_tenant_usage(struct store *s, struct str tenant, struct tenant_usage *out,
                                   struct wopr_error *err);
 
+struct open_runs { /* of one tenant */
+    struct str tenant;
+    int64_t runs;
+};
+struct open_runs_list {
+    struct open_runs *v;
+    size_t n;
+};
+/* Tenants with unfinished runs, those with most first, max at most; in a. */
+MUST_CHECK int store_open_runs(struct store *s, int64_t max, struct arena *a,
+                               struct open_runs_list *out, struct wopr_error *err);
+
 struct store_stats {               /* since the store was opened, for /metrics */
     struct metric_reading sync_ns; /* the commit alone: written and synced */
     bool failed;                   /* a sync failed: writes are refused */

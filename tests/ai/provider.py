@@ -24,6 +24,7 @@ class Provider(ThreadingHTTPServer):
     def __init__(self, port=0):
         super().__init__(("127.0.0.1", port), Handler)
         self.lock, self.seen, self.bodies, self.heads = threading.Lock(), {}, [], []
+        self.keys = {KEY}  # that are accepted
         self.gate = threading.Event()  # "!hold" waits for it
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -138,7 +139,7 @@ class Handler(BaseHTTPRequestHandler):
             s.bodies.append((self.path, body))
             s.heads.append(dict(self.headers.items()))
         key = self.headers.get("Authorization", "")[7:] if style == "openai" else self.headers.get("x-api-key")
-        if key != KEY:
+        if key not in s.keys:
             return self.send(401, {"error": {"message": "Incorrect API key provided: %s" % key}})
         word = text.split()[0] if text.split() else ""
         play = getattr(self, "play_" + word[1:], None) if word.startswith("!") else None
@@ -213,6 +214,20 @@ class Handler(BaseHTTPRequestHandler):
     def play_hold(self, nth, body, style, text):
         self.server.gate.wait(60)
         self.answer(body, style, text)
+
+    def play_echo(self, nth, body, style, text):
+        """The credential that was sent, in a text, cut into pieces of as many characters as the message says."""
+        key = self.headers.get("Authorization", "")[7:] if style == "openai" else self.headers.get("x-api-key")
+        said = "x%s mine: %s, half: %s." % (key, key + key, key[:-1])
+        size = int(text.split()[1])
+        if body.get("stream"):
+            return self.stream(style, [said[i:i + size] for i in range(0, len(said), size)],
+                               [{"id": "t1", "name": "tell", "arguments": json.dumps({"key": key})}], (3, 9))
+        message = {"role": "assistant", "content": said}
+        self.send(200, {"id": "c1", "model": "tiny-1", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+                  if style == "openai" else
+                  {"id": "m1", "type": "message", "role": "assistant", "model": "tiny-1", "stop_reason": "end_turn",
+                   "content": [{"type": "text", "text": said}], "usage": {"input_tokens": 1, "output_tokens": 1}})
 
     def play_stall(self, nth, body, style, text):
         time.sleep(60)

@@ -91,6 +91,9 @@ static void check_done(int run) {
     if (made[run].shape == SHAPE_NESTED)
         cr_expect_eq(times_completed(run, "body"), 6u, "%s: %u of 6 bodies", made[run].id,
                      times_completed(run, "body"));
+    if (made[run].shape == SHAPE_OUTSIDE) /* STORE-42: however often it was asked */
+        cr_expect_eq(times_completed(run, "order"), 1u, "%s: its answer is in the log %u times",
+                     made[run].id, times_completed(run, "order"));
     if (made[run].shape == SHAPE_SECRET && made[run].fork_depth == 0)
         cr_expect_eq(times_completed(run, "right"), 1u, "%s did not read its clear value",
                      made[run].id);

@@ -200,7 +200,8 @@ Test(damage, every_damaged_event_is_found /* EVT-2, EVT-3, EVT-7, EVT-12 */) {
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         for (int seq = 0; seq < ENDED_EVENTS; seq++) {
             char sql[300];
-            if ((round++ + world_today()) % world_pace() != 0) continue; /* of each change another event */
+            if ((round++ + world_today()) % world_pace() != 0)
+                continue; /* of each change another event */
             bool where = strstr(changes[i], "WHERE") != NULL;
             snprintf(sql, sizeof sql, "%s %s run_no = 1 AND seq = %d", changes[i],
                      where ? "AND" : "WHERE", seq);

@@ -179,7 +179,8 @@ Test(damage_pages, a_page_torn_at_any_sector_is_found_wherever_it_is) {
     for (size_t page = 0; page < after.n / PAGE; page++)
         for (int cut = 1; cut < SECTORS; cut++)
             for (int half = 0; half < 2; half++) { /* the first, or the last sectors are new */
-                if ((round++ + page + world_today()) % world_pace() != 0) continue; /* both halves have turns */
+                if ((round++ + page + world_today()) % world_pace() != 0)
+                    continue; /* both halves have turns */
                 char mixed[PAGE], how[40];
                 size_t at = (size_t)cut * SECTOR;
                 const char *fresh = after.p + page * PAGE, *old = old_page(page);

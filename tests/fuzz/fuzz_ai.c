@@ -19,7 +19,7 @@ struct result {
 static void stream(const struct node_stream_ops *ops, int status, struct str in, uint32_t cuts,
                    struct result *out) {
     const char *message;
-    void *s = ops->open();
+    void *s = ops->open(STR_NONE);
     int rc = 0;
     ASSERT(s != NULL);
     out->code = NULL;

@@ -82,10 +82,9 @@ static void check_masked(const struct run_options *o) {
 static void check_options(const struct body *b, const struct workflow *wf, bool test_key,
                           struct arena *a) {
     static const char *const providers[] = {"mock", "acme", NULL};
-    struct options_env env = {.limits = &RUN_LIMITS_DEFAULT,
-                              .test_key = test_key,
-                              .ai_providers = providers,
-                              .byok_providers = providers};
+    struct run_limits limits = RUN_LIMITS_DEFAULT;
+    const struct options_env env = {.limits = &limits, .test_key = test_key};
+    limits.ai_providers = limits.byok_providers = providers;
     struct run_options o, again;
     struct wopr_error err = {0};
     int rc = run_options_check(b->configurable, b->tags, b->metadata, wf, &env, a, &o, &err);

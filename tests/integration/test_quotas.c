@@ -4,6 +4,13 @@
  */
 #include "interrupt_kit.h"
 
+#include <arpa/inet.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 static struct server sv;
 static void down(void) { server_end(&sv); }
 
@@ -123,6 +130,66 @@ Test(quotas_tenant, the_runs_of_one_tenant_leave_room_for_another /* S7 */) {
     struct reply r = ask(&sv, "POST", "/v1/runs", body, NULL);
     expect_quota(&r, "tenant-runs-active-max");
     cr_expect_eq(ask(&sv, "POST", "/v1/runs", body, other).status, 201);
+}
+
+static void up_few_streams(void) {
+    static const char *const args[] = {"--tenant-streams-max", "2", NULL};
+    server_start(&sv, args);
+}
+TestSuite(quotas_streams, .init = up_few_streams, .fini = down, .timeout = 300);
+
+/* A stream that stays open, by key or by the host's own; *status of its answer. */
+static int stream_open(const char *run, const char *authorization, int *status) {
+    char head[2048];
+    size_t n = 0;
+    const char *q = fmt("GET /v1/runs/%s/events HTTP/1.1\r\nHost: x\r\n%s\r\n"
+                        "Accept: text/event-stream\r\n\r\n",
+                        run, authorization);
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)sv.port)};
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    cr_assert(fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a) == 0);
+    cr_assert_eq(send(fd, q, strlen(q), MSG_NOSIGNAL), (ssize_t)strlen(q));
+    const int64_t end = now_ms() + WAIT_MS;
+    head[0] = '\0';
+    while (!strstr(head, "\r\n") && n + 1 < sizeof head && now_ms() < end) {
+        struct pollfd p = {fd, POLLIN, 0};
+        ssize_t got = poll(&p, 1, 50) > 0 ? recv(fd, head + n, sizeof head - 1 - n, 0) : 0;
+        if (got > 0) n += (size_t)got;
+        head[n] = '\0';
+    }
+    *status = n > 12 ? (int)strtol(head + 9, NULL, 10) : 0;
+    return fd;
+}
+
+Test(quotas_streams, of_one_tenant_leave_those_of_others /* S7, ERR-8, PROF-14 */) {
+    const char *const sse[] = {"Accept: text/event-stream", NULL};
+    const char *mine = fmt("Authorization: Bearer %s", sv.key),
+               *other = key_with(&sv, "all", "beta");
+    const char *const of_other[] = {other, NULL};
+    const char *body = "{\"workflowId\":\"conformance-cancellable\"}";
+    const char *run = create_run(&sv, "conformance-cancellable", NULL);
+    int fd[3], status;
+    for (int i = 0; i < 2; i++) {
+        fd[i] = stream_open(run, mine, &status);
+        cr_assert_eq(status, 200);
+    }
+    struct reply r = ask(&sv, "GET", fmt("/v1/runs/%s/events", run), NULL, sse);
+    expect_quota(&r, "tenant-streams-max");
+    cr_expect_eq(int_at(r.body, "details.limit"), 2, STR_FMT, STR_ARG(r.body));
+    cr_expect_eq(ask(&sv, "GET", fmt("/v1/runs/%s", run), NULL, NULL).status, 200, "no stream");
+    r = ask(&sv, "POST", "/v1/runs", body, of_other);
+    cr_assert_eq(r.status, 201);
+    fd[2] = stream_open(arena_cstr(test_arena(), text_at(r.body, "runId")), other, &status);
+    cr_expect_eq(status, 200, "of another tenant");
+    close(fd[0]);
+    for (int64_t end = now_ms() + WAIT_MS; now_ms() < end; nap_ms(20)) { /* until it is noticed */
+        fd[0] = stream_open(run, mine, &status);
+        if (status == 200) break;
+        close(fd[0]);
+    }
+    cr_expect_eq(status, 200, "there is room again");
+    for (int i = 0; i < 3; i++) close(fd[i]);
 }
 
 static void up_limited_tenants(void) {

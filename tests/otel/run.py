@@ -24,6 +24,7 @@ WAIT_S = 40
 JOBS = 4
 KEY = "hk_test_otel_0123456789abcdef"
 CALLER = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+STATE = "rojo=00f067aa0ba902b7, congo=t61rcWkgMzE,t@v=a b"
 CANARY = "otel-canary-7391-value"
 PROGRAM = SOURCE = ""
 
@@ -42,6 +43,7 @@ class Host:
         self.env.update(OPENWOP_API_KEY=KEY, OTEL_BSP_SCHEDULE_DELAY="100")
         if receiver:
             self.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://127.0.0.1:%d" % receiver.port
+        self.level = settings.pop("LOG", "error")
         self.env.update(settings)
         self.start()
 
@@ -54,8 +56,9 @@ class Host:
 
     def start(self) -> None:
         command = [PROGRAM, "serve", "--db", self.folder.name + "/w.db", "--port", "0", "--ops-port", "0", "--conformance-seed",
-                   "--log-level", "error", "--address-rate", "0", "--egress-allow", "127.0.0.1", "--seed", SOURCE + "/docs/examples"]
-        self.process = subprocess.Popen(command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                   "--log-level", self.level, "--log-format", "json", "--address-rate", "0", "--egress-allow", "127.0.0.1", "--seed", SOURCE + "/docs/examples"]
+        with open(self.folder.name + "/log", "ab") as log:
+            self.process = subprocess.Popen(command, env=self.env, stdout=subprocess.PIPE, stderr=log, text=True)
         text = ""
         for line in self.process.stdout:
             text += line
@@ -93,6 +96,15 @@ class Host:
 
     def wait(self, run: str, status: str) -> None:
         until(lambda: self.ask("GET", "/v1/runs/" + run)["status"] == status, "%s is not %s" % (run, status))
+
+    def lines(self, msg: str) -> list:
+        """Lines of the log with this message; each is JSON without a name that is there twice."""
+        def once(pairs):
+            assert len({k for k, _ in pairs}) == len(pairs), pairs
+            return dict(pairs)
+        with open(self.folder.name + "/log", encoding="utf-8") as f:
+            whole = f.read().rpartition("\n")[0]
+        return [line for line in (json.loads(t, object_pairs_hook=once) for t in whole.splitlines()) if line["msg"] == msg]
 
     def metric(self, name: str) -> float:
         with urllib.request.urlopen(self.ops + "/metrics", timeout=WAIT_S) as answer:
@@ -162,8 +174,9 @@ def spans_of_a_failure(form: str) -> None:
 def spans_of_children_and_forks() -> None:
     r = Receiver()
     with Host(r) as h:
-        run = h.run("conformance-subworkflow-parent")
+        run = h.run("conformance-subworkflow-parent", headers={"traceparent": CALLER, "tracestate": STATE})
         child = h.ask("GET", "/v1/runs/" + run)["childRuns"][0]["runId"]
+        assert {s.raw.get("traceState") for s in r.whole(child)} == {STATE}
         top, below = r.whole(run), one(r.whole(child), "openwop.run")
         tree_holds(top)
         tree_holds(r.of(child))
@@ -216,7 +229,7 @@ def contexts_go_on_to_others() -> None:
         h.ask("PUT", "/v1/host/wopr/workflows/outside", workflow)
         there = "http://127.0.0.1:%d/" % r.port
         h.ask("POST", "/v1/webhooks", {"url": there + "hook", "events": ["run.completed"]})
-        run = h.run("outside", {"url": there + "order"}, headers={"traceparent": CALLER})
+        run = h.run("outside", {"url": there + "order"}, headers={"traceparent": CALLER, "tracestate": STATE})
         spans = r.whole(run)
         tree_holds(spans)
         top, activity = one(spans, "openwop.run"), one(spans, "openwop.activity.http")
@@ -225,13 +238,20 @@ def contexts_go_on_to_others() -> None:
         assert said["/order"] == "00-%s-%s-01" % (CALLER[3:35], activity.id)
         assert said["/hook"] == "00-%s-%s-01" % (CALLER[3:35], top.id)
         assert activity.raw["kind"] == 3 and activity["run_status"] == "success"
+        state = {path: {k.lower(): v for k, v in headers.items()}.get("tracestate") for path, headers, _ in r.others}
+        assert state["/order"] == state["/hook"] == STATE, state
+        assert {s.raw.get("traceState") for s in spans} == {STATE}
     with Host(None) as h:  # without a receiver the caller's context goes on as it came, and nothing else
         h.ask("PUT", "/v1/host/wopr/workflows/outside", workflow)
         del r.others[:]
-        h.run("outside", {"url": there + "a"}, headers={"traceparent": CALLER})
-        h.run("outside", {"url": there + "b"})
+        h.run("outside", {"url": there + "a"}, headers={"traceparent": CALLER, "tracestate": STATE})
+        h.run("outside", {"url": there + "b"}, headers={"tracestate": STATE})  # without a traceparent it says nothing
         said = {path: {k.lower(): v for k, v in headers.items()}.get("traceparent") for path, headers, _ in r.others}
         assert said == {"/a": CALLER, "/b": None}
+        for bad in ("no list", "a=b,c", "A=b", "a=" + "x" * 257, "=b", "a=b=c", "a=b," * 130, ",".join("k%d=v" % i for i in range(33))):
+            h.run("outside", {"url": there + "c"}, headers={"traceparent": CALLER, "tracestate": bad})
+        state = [{k.lower(): v for k, v in headers.items()}.get("tracestate") for path, headers, _ in r.others]
+        assert state == [STATE, None] + [None] * 8, state
     r.stop()
 
 
@@ -414,6 +434,15 @@ def numbers_of_runs(form: str) -> None:
         assert sum(p.value for p in r.points if p.name == "openwop.cap.exceeded") == 1
         assert sum(p.value for p in r.points if p.name == "openwop.queue.enqueued") == sum(p.value for p in r.points if p.name == "openwop.run.created")
         r.wait(lambda: r.number("queue.depth", tenant_id="all") == 0)
+        r.wait(lambda: r.number("run.active", tenant_id="default") == 1)  # the fork asks its question again
+        held = {"workflowId": "conformance-delay", "inputs": {"delayMs": 60000}, "scopeId": "one"}
+        h.ask("POST", "/v1/runs", held, **{"X-Dedup": "enforce"})
+        for _ in range(2):
+            try:
+                h.ask("POST", "/v1/runs", held, **{"X-Dedup": "enforce"})
+            except urllib.error.HTTPError as e:
+                assert e.code == 409
+        r.wait(lambda: r.number("run.claim.conflicts", transport="rest") == 2 and r.number("run.active", tenant_id="default") == 2)
         for _ in range(2):
             h.run("openwop-smoke-cost-emit")
         r.wait(lambda: r.number("run.completed", workflow_id="openwop-smoke-cost-emit", run_status="completed") == 2)
@@ -426,6 +455,56 @@ def numbers_of_runs(form: str) -> None:
         h.run("conformance-noop")
         r.wait(lambda: r.tellings > tellings and r.number("run.created", **noop) == 1)
     r.stop()
+
+
+def records_in_the_log() -> None:
+    """OBS-16: each fact once, with the ids of its spans; a request's line with those of its answer's traceparent."""
+    r = Receiver()
+    with Host(r, OTEL_EXPORTER_OTLP_PROTOCOL="http/json", WOPR_LOG_RECORDS="all", LOG="info") as h:
+        run = h.run("openwop-smoke-cost-emit", headers={"traceparent": CALLER})
+        spans = r.whole(run)
+        capped = h.run("conformance-cap-breach", end="failed", configurable={"recursionLimit": 3})
+        failed = h.run("conformance-failure", end="failed")
+        until(lambda: len(h.lines("openwop.run.completed")) == 3, "there are %s" % h.lines("openwop.run.completed"))
+        created = h.lines("openwop.run.created")
+        assert [x["runId"] for x in created] == [run, capped, failed] and created[0]["workflowId"] == "openwop-smoke-cost-emit"
+        assert all(x["metricKind"] == x["msg"] and x["tenantId"] and len(x["trace_id"]) == 32 and len(x["span_id"]) == 16 for x in created)
+        ended = {x["runId"]: x for x in h.lines("openwop.run.completed")}
+        assert [ended[x]["status"] for x in (run, capped, failed)] == ["completed", "failed", "failed"]
+        root = one(spans, "openwop.run")
+        assert ended[run]["durationMs"] >= 0 and (ended[run]["trace_id"], ended[run]["span_id"]) == (CALLER[3:35], root.id)
+        nodes = [x for x in h.lines("openwop.node.completed") if x["runId"] == run]
+        by_id = {s.id: s for s in spans}
+        assert nodes and all(by_id[x["span_id"]]["node_id"] == x["nodeId"] for x in nodes)
+        assert nodes[0]["status"] == "completed" and nodes[0]["attempt"] >= 0 and nodes[0]["nodeType"]
+        cost = h.lines("openwop.cost.recorded")
+        assert len(cost) == 1 and (cost[0]["tokensInput"], cost[0]["tokensOutput"], cost[0]["usd"], cost[0]["currency"]) == (100, 50, 0.00123, "USD")
+        cap = h.lines("openwop.cap.exceeded")
+        assert len(cap) == 1 and (cap[0]["runId"], cap[0]["level"], cap[0]["limit"]) == (capped, "error", 3) and cap[0]["observed"] > 3
+        request = [x for x in h.lines("request") if x["operation"] == "createRun"]
+        assert request[0]["trace_id"] == CALLER[3:35] and request[0]["span_id"] not in by_id and request[0]["tenantId"]
+        assert len({x["span_id"] for x in request}) == len(request) == 3
+        h.ask("POST", "/v1/runs", {"workflowId": "conformance-delay", "inputs": {"delayMs": 60000}, "scopeId": "one"}, **{"X-Dedup": "enforce"})
+        try:
+            h.ask("POST", "/v1/runs", {"workflowId": "conformance-delay", "scopeId": "one"}, **{"X-Dedup": "enforce"})
+            raise AssertionError("two runs of a scope are active")
+        except urllib.error.HTTPError as e:
+            assert e.code == 409
+            active = json.loads(e.read())["details"]["activeRunId"]
+        until(lambda: h.lines("openwop.run.claim.conflict"), "the conflict has no record")
+        conflict = h.lines("openwop.run.claim.conflict")[0]
+        assert (conflict["activeRunId"], conflict["projectId"], conflict["transport"]) == (active, "one", "rest") and conflict["retryAfterSeconds"] >= 1
+    r.stop()
+    with Host(None, WOPR_LOG_RECORDS="runs", LOG="info") as h:  # without a receiver: a trace only where the caller gave one
+        alone, traced = h.run("conformance-noop"), h.run("conformance-noop", headers={"traceparent": CALLER})
+        until(lambda: len(h.lines("openwop.run.completed")) == 2, "records need a receiver")
+        ended = {x["runId"]: x for x in h.lines("openwop.run.completed")}
+        assert "trace_id" not in ended[alone] and ended[traced]["trace_id"] == CALLER[3:35]
+        assert not h.lines("openwop.node.completed")
+    with Host(None, LOG="info") as h:
+        h.run("conformance-noop")
+        until(lambda: h.lines("request"), "there is no line of a request")
+        assert not h.lines("openwop.run.created")
 
 
 def the_last_numbers_are_told_at_a_stop() -> None:
@@ -461,7 +540,7 @@ TESTS = [(t, form) for t in (spans_of_a_run, spans_of_a_failure, no_canary_is_in
                         a_killed_host_continues_its_traces, what_is_made_before_a_stop_is_sent, a_receiver_that_comes_later_gets_them,
                         refusals_are_repeated_or_not, a_receiver_that_hangs_stops_nothing, samplers_take_their_part,
                         switched_off_it_is_not_there, wrong_settings_are_named,
-                        the_last_numbers_are_told_at_a_stop, a_receiver_without_metrics_stops_nothing)]
+                        records_in_the_log, the_last_numbers_are_told_at_a_stop, a_receiver_without_metrics_stops_nothing)]
 
 
 def failures_of(case) -> int:
@@ -471,9 +550,11 @@ def failures_of(case) -> int:
         test(*([form] if form else []))
     except Exception as e:  # noqa: BLE001
         at = e.__traceback__
-        while at.tb_next:
+        lines = []
+        while at:
+            lines.append(str(at.tb_lineno))
             at = at.tb_next
-        text = "FAILED %s: line %d: %s %s" % (name, at.tb_lineno, type(e).__name__, e)
+        text = "FAILED %s: lines %s: %s %s" % (name, " > ".join(lines), type(e).__name__, e)
         if isinstance(e, urllib.error.HTTPError):
             text += "\n    " + e.read().decode()
         print(text, flush=True)

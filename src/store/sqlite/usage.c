@@ -106,3 +106,21 @@ int store_tenant_usage(struct store *s, struct str tenant, struct tenant_usage *
     query_end(&q);
     return 0;
 }
+
+static int open_runs_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    (void)err;
+    *(struct open_runs *)row = (struct open_runs){col_str(q, 0, a), col_int(q, 1)};
+    return 0;
+}
+
+int store_open_runs(struct store *s, int64_t max, struct arena *a, struct open_runs_list *out,
+                    struct wopr_error *err) {
+    struct query q;
+    struct open_runs_list l = {.n = 0};
+    int rc = read_begin(&q, s, SQL_OPEN_RUNS, err);
+    if (rc != 0) return rc;
+    bind_int(&q, max);
+    rc = list_read(&q, a, open_runs_read, &l, err);
+    if (rc == 0) *out = l;
+    return rc;
+}

@@ -90,23 +90,24 @@ int wire_cmd_new(struct http_call *c, enum engine_op op, const struct wire_spell
     if (!subject.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the command");
     struct plan_audit *audit = wire_of(c)->audit ? ARENA_NEW(c->arena, struct plan_audit) : NULL;
     if (audit) http_audit_of(c, audit);
-    *wc = (struct wire_cmd){.call = c,
-                            .spelling = spelling,
-                            .cmd = {.op = op,
-                                    .arena = c->arena,
-                                    .tenant = c->who.tenant,
-                                    .workspace = c->who.workspace,
-                                    .subject = subject,
-                                    .principal = c->who.subject_id,
-                                    .test_mode = c->who.test_mode,
-                                    .traceparent = c->traceparent,
-                                    .bytes = c->body.n,
-                                    .has_idem = c->has_idem,
-                                    .idem = c->idem,
-                                    .audit = audit,
-                                    .respond = wire_cmd_respond,
-                                    .done = cmd_done,
-                                    .ctx = wc}};
+    *wc = (struct wire_cmd){
+        .call = c,
+        .spelling = spelling,
+        .cmd = {.op = op,
+                .arena = c->arena,
+                .tenant = c->who.tenant,
+                .workspace = c->who.workspace,
+                .subject = subject,
+                .principal = c->who.subject_id,
+                .test_mode = c->who.test_mode,
+                .traceparent = trace_context(c->traceparent, c->tracestate, c->arena),
+                .bytes = c->body.n,
+                .has_idem = c->has_idem,
+                .idem = c->idem,
+                .audit = audit,
+                .respond = wire_cmd_respond,
+                .done = cmd_done,
+                .ctx = wc}};
     *out = wc;
     return 0;
 }

@@ -70,12 +70,16 @@ static void put_configurable(const struct v1_config *c, struct jw *w) {
     static const struct {
         const char *key, *type;
         int min, max; /* -1 = none */
-    } KEYS[] = {{"recursionLimit", "number", 1, -1},   {"model", "string", -1, -1},
-                {"temperature", "number", 0, 2},       {"maxTokens", "number", 1, -1},
-                {"promptOverrides", "object", -1, -1}, {"mockProvider", "object", -1, -1}};
-    (void)c;
+    } KEYS[] = {{"recursionLimit", "number", 1, -1},
+                {"model", "string", -1, -1},
+                {"temperature", "number", 0, 2},
+                {"maxTokens", "number", 1, -1},
+                {"promptOverrides", "object", -1, -1},
+                {"mockProvider", "object", -1, -1},
+                {"ai", "object", -1, -1}};
+    const size_t n = sizeof KEYS / sizeof KEYS[0] - (c->limits.ai_providers ? 0 : 1);
     jw_object(w);
-    for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++) {
+    for (size_t i = 0; i < n; i++) {
         jw_key(w, KEYS[i].key);
         jw_object(w);
         jw_kstrz(w, "type", KEYS[i].type);
@@ -180,6 +184,39 @@ static void put_mcp(const struct v1_config *c, struct jw *w) { /* CAP-46, MCP-2 
     string_list(w, c->mcp_urls);
     jw_end_object(w);
 }
+static void put_secrets(const struct v1_config *c, struct jw *w) { /* CAP-19 */
+    static const char *const SCOPES[] = {"tenant", "user", NULL};
+    (void)c;
+    jw_object(w);
+    jw_kbool(w, "supported", true);
+    jw_key(w, "scopes");
+    string_list(w, SCOPES);
+    jw_kstrz(w, "resolution", "host-managed");
+    jw_end_object(w);
+}
+static bool has_secrets(const struct v1_config *c) { return c->secrets; }
+
+static void put_ai(const struct v1_config *c, struct jw *w) { /* CAP-20, CAP-21 */
+    static const char *const MODES[] = {"disabled", "optional", "required", "restricted", NULL};
+    static const char *const SCOPES[] = {"host", "tenant", NULL};
+    jw_object(w);
+    jw_key(w, "supported");
+    string_list(w, c->limits.ai_providers);
+    jw_key(w, "byok");
+    string_list(w, c->limits.byok_providers);
+    if (c->ai_policy_code) {
+        jw_key(w, "policies");
+        jw_object(w);
+        jw_key(w, "modes");
+        string_list(w, MODES);
+        jw_key(w, "scopes");
+        string_list(w, SCOPES);
+        jw_kstrz(w, "errorCode", c->ai_policy_code);
+        jw_end_object(w);
+    }
+    jw_end_object(w);
+}
+static bool has_ai(const struct v1_config *c) { return c->limits.ai_providers != NULL; }
 static bool has_mcp(const struct v1_config *c) { return c->mcp_urls != NULL; }
 static bool has_webhooks(const struct v1_config *c) { return c->hooks != NULL; }
 
@@ -351,6 +388,8 @@ static const struct feature {
     {"replay", true, put_replay, NULL},
     {"webhooks", true, put_webhooks, has_webhooks},
     {"mcp", true, put_mcp, has_mcp},
+    {"secrets", true, put_secrets, has_secrets},
+    {"aiProviders", true, put_ai, has_ai},
     {"debugBundle", true, put_bundle, has_bundle},
     {"observability", true, put_observability, has_traces},
     {"auth", true, put_auth, has_auth},

@@ -29,9 +29,11 @@ struct v1_config {
     struct wf_types types;        /* what is known of node types (domain/types.h) */
     int64_t workflow_bytes_max;   /* definitions of a tenant with their versions; 0 = no bound */
     const char *const *mcp_urls;  /* MCP servers that nodes may use, NULL-terminated; NULL: none */
-    struct hooks *hooks;          /* NULL = webhooks are off */
-    int64_t webhooks_max;         /* of a tenant */
-    const struct audit *audit;    /* NULL = no audit log is kept */
+    const char *ai_policy_code; /* of a denial by a policy of AI providers; NULL: there are none */
+    bool secrets;               /* runs may use stored credentials (CAP-19) */
+    struct hooks *hooks;        /* NULL = webhooks are off */
+    int64_t webhooks_max;       /* of a tenant */
+    const struct audit *audit;  /* NULL = no audit log is kept */
     int64_t audit_entries, audit_s;     /* intervals of its checkpoints (AUD-10) */
     const struct http_issuers *issuers; /* NULL = tokens of others are not taken */
     bool traces;                        /* spans of runs are exported */

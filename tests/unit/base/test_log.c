@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <unistd.h>
 
 static int saved_stderr, pipe_read;
@@ -55,6 +56,40 @@ Test(base_log, lines_are_json_with_escaped_values) {
     cr_assert_str_eq(out, "{\"ts\":\"2000-02-29T00:00:00.123Z\",\"level\":\"info\","
                           "\"msg\":\"he said \\\"hi\\\"\",\"path\":\"a\\\\b\\u000a\\u0001\","
                           "\"bad\":\"x\xEF\xBF\xBDy\",\"euro\":\"\xE2\x82\xAC\"}\n");
+}
+
+static void ids_of(const void *of, struct log_ids *out) {
+    (void)snprintf(out->trace_id, sizeof out->trace_id, "0af7651916cd43dd8448eb211c80319c");
+    (void)snprintf(out->span_id, sizeof out->span_id, "b7ad6b7169203331");
+    (void)snprintf(out->tenant, sizeof out->tenant, "a\"b");
+    out->run_id = of;
+}
+
+/* OBS-16: each field once, also beside the line's own; the innermost scope; text stays as it is. */
+Test(base_log, json_lines_name_what_their_thread_works_on) {
+    char out[4096];
+    struct sys_ops ops = {.wall_ms = fixed_wall};
+    struct log_scope outer = {.ids = ids_of, .of = "r1"}, inner = {.ids = ids_of, .of = "r2"};
+    sys_set(&ops);
+    capture();
+    log_scope_enter(&outer);
+    log_scope_enter(&inner);
+    log_info("in", LOG_NUMBER "ms", "12");
+    log_scope_leave(&inner);
+    log_info("own", "runId", "mine");
+    logger_human(true);
+    log_info("text", LOG_NUMBER "ms", "12");
+    logger_human(false);
+    log_scope_leave(&outer);
+    log_info("out");
+    drain(out, sizeof out);
+    release();
+#define AT_  "{\"ts\":\"2000-02-29T00:00:00.123Z\",\"level\":\"info\","
+#define IDS_ ",\"trace_id\":\"0af7651916cd43dd8448eb211c80319c\",\"span_id\":\"b7ad6b7169203331\""
+    cr_assert_str_eq(
+        out, AT_ "\"msg\":\"in\",\"ms\":12" IDS_ ",\"runId\":\"r2\",\"tenantId\":\"a\\\"b\"}\n" AT_
+                 "\"msg\":\"own\",\"runId\":\"mine\"" IDS_ ",\"tenantId\":\"a\\\"b\"}\n"
+                 "2000-02-29T00:00:00.123Z info text ms=12\n" AT_ "\"msg\":\"out\"}\n");
 }
 
 Test(base_log, a_long_line_is_cut_and_still_closed) {

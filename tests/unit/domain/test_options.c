@@ -10,12 +10,12 @@ static const char *const BYOK[] = {"openai", NULL};
 static int check(const char *configurable, const char *tags, const char *metadata,
                  const struct workflow *w, bool test_key, struct run_options *out,
                  struct wopr_error *err) {
-    struct options_env env = {.limits = &RUN_LIMITS_DEFAULT,
-                              .test_key = test_key,
-                              .ai_providers = PROVIDERS,
-                              .byok_providers = BYOK};
+    struct run_limits limits = RUN_LIMITS_DEFAULT;
+    struct options_env env = {.limits = &limits, .test_key = test_key};
     struct arena *a = arena_new(1 << 22);
     struct run_options o;
+    limits.ai_providers = PROVIDERS;
+    limits.byok_providers = BYOK;
     wopr_error_clear(err);
     int rc = run_options_check(str_c(configurable ? configurable : ""), str_c(tags ? tags : ""),
                                str_c(metadata ? metadata : ""), w, &env, a, &o, err);

@@ -92,3 +92,28 @@ Test(trace, others_are_told_of_what_is_recorded) {
     cr_assert(trace_onward(&on, STR_NONE, STR("r"), span, &t));
     cr_expect_str_eq(t.text + 35, "-0102030405060708-01");
 }
+
+/* OBS-1: one text, in which the traceparent alone decides. */
+Test(trace, what_vendors_add_goes_on_beside_it) {
+    const struct trace_policy off = {.on = false};
+    struct arena *a = arena_new(4096);
+    struct str parent = STR("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+    struct str both = trace_context(parent, STR("a=1,b=2"), a), run = STR("run_1");
+    struct trace_ctx alone, with;
+    struct traceparent t;
+    uint8_t span[SPAN_ID_BYTES];
+    trace_span_run(run, span);
+    trace_of_run(parent, run, &alone);
+    trace_of_run(both, run, &with);
+    cr_expect_eq(memcmp(alone.trace, with.trace, sizeof with.trace), 0);
+    cr_expect_eq(memcmp(alone.parent, with.parent, sizeof with.parent), 0);
+    cr_expect(with.has_parent && with.sampled);
+    cr_expect(str_eqc(trace_state(both), "a=1,b=2"));
+    cr_expect_eq(trace_state(parent).n, 0u);
+    cr_expect_eq(trace_context(STR_NONE, STR("a=1"), a).n, 0u,
+                 "without a traceparent it is nothing");
+    cr_expect_eq(trace_context(parent, STR_NONE, a).n, parent.n);
+    cr_assert(trace_onward(&off, both, run, span, &t));
+    cr_expect(str_eq(str_c(t.text), parent));
+    arena_free(a);
+}

@@ -335,6 +335,12 @@ Test(fair_forks, of_one_tenant_copy_two_at_a_time_and_wait_in_a_bounded_line /* 
     for (int i = 0; i <= N; i++) {
         call_wait(&c[i]);
         cr_expect_eq(c[i].cmd.result.rc, i < N ? 0 : WOPR_E_QUOTA, "fork %d", i);
+        if (i == N) { /* ERR-8: what the envelope and Retry-After are made of */
+            struct str d = str_c(c[i].cmd.result.err.details);
+            cr_expect(str_eqc(json_get(d, "scope"), "\"tenant\""), STR_FMT, STR_ARG(d));
+            cr_expect(str_eqc(json_get(d, "limit"), "64"), STR_FMT, STR_ARG(d));
+            cr_expect(str_eqc(json_get(d, "retryAfterMs"), "1000"), STR_FMT, STR_ARG(d));
+        }
         call_fini(&c[i]);
     }
     call_wait(&hold);

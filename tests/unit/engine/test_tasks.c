@@ -2,7 +2,9 @@
  * replays (WRK-*). */
 #include "engine_world.h"
 
+#include "base/mem.h"
 #include "codec/json.h"
+#include "domain/bounds.h"
 #include "engine/workers.h"
 #include "fork_kit.h"
 #include "store/admin.h"
@@ -228,6 +230,64 @@ Test(engine_tasks, types_are_registered_and_checked /* WRK-1, WRK-2, WRK-3 */) {
     cr_expect_eq(t.revision, 1, "the same again changes nothing");
     cr_assert_eq(worker_type_try(TYPE, NULL, NULL, &t), 0);
     cr_expect_eq(t.revision, 2);
+}
+
+/* An object schema of so many bytes. */
+static char *schema_of(size_t bytes) {
+    static const char HEAD[] = "{\"type\":\"object\",\"description\":\"", TAIL[] = "\"}";
+    char *p = mem_alloc(bytes + 1);
+    cr_assert_not_null(p);
+    memcpy(p, HEAD, sizeof HEAD - 1);
+    memset(p + sizeof HEAD - 1, 'x', bytes - (sizeof HEAD - 1));
+    memcpy(p + bytes - (sizeof TAIL - 1), TAIL, sizeof TAIL);
+    return p;
+}
+
+Test(engine_tasks, types_are_bounded_by_number_and_by_bytes /* WRK-2, S7 */) {
+    char id[32], *whole = schema_of(WORKER_TYPE_SCHEMA_MAX),
+                 *more = schema_of(WORKER_TYPE_SCHEMA_MAX + 1);
+    const size_t fit = (size_t)WORKER_TYPES_BYTES_MAX / WORKER_TYPE_SCHEMA_MAX;
+    size_t n = 0;
+    int rc = 0;
+    cr_expect_eq(worker_type_try("acme.more", more, NULL, NULL), WOPR_E_VALIDATION);
+    for (; rc == 0 && n <= fit; n += rc == 0) {
+        snprintf(id, sizeof id, "acme.b%zu", n);
+        rc = worker_type_try(id, whole, NULL, NULL);
+    }
+    cr_expect_eq(rc, WOPR_E_QUOTA);
+    cr_expect(n == fit || n + 1 == fit, "%zu of %zu", n, fit);
+    cr_expect_eq(worker_type_try("acme.b0", NULL, NULL, NULL), 0, "one that is there may shrink");
+    for (rc = 0; rc == 0 && n <= WORKER_TYPES_MAX; n += rc == 0) {
+        snprintf(id, sizeof id, "acme.n%zu", n);
+        rc = worker_type_try(id, NULL, NULL, NULL);
+    }
+    cr_expect_eq(rc, WOPR_E_QUOTA);
+    cr_expect_eq(n, (size_t)WORKER_TYPES_MAX);
+    mem_free(whole);
+    mem_free(more);
+}
+
+/* TASK_BODY_MAX: five ports of one variable. */
+Test(engine_tasks, an_input_that_no_worker_is_given_fails_its_node /* WRK-9, S7 */) {
+#define PORT(name) "\"" name "\":{\"type\":\"expression\",\"expression\":\"inputs.x\"}"
+    enum { VALUE = 900000 };
+    char *inputs = mem_alloc(VALUE + 16);
+    cr_assert_not_null(inputs);
+    cr_assert_eq(worker_type_try(TYPE, NULL, NULL, NULL), 0);
+    memcpy(inputs, "{\"x\":\"", 6);
+    memset(inputs + 6, 'x', VALUE);
+    memcpy(inputs + 6 + VALUE, "\"}", 3);
+    struct str r = world_start(
+        world_def(
+            "w",
+            NODE("n", TYPE, "", PORT("a") "," PORT("b") "," PORT("c") "," PORT("d") "," PORT("e")),
+            0, "{\"name\":\"x\",\"type\":\"string\"}", 0, 0),
+        inputs);
+    mem_free(inputs);
+    cr_expect_eq(world_wait_final(r), RUN_FAILED);
+    struct str error = json_get(world_event(r, EV_NODE_FAILED, 1)->payload, "error");
+    cr_expect(str_eqc(json_get(error, "code"), "\"task_input_too_large\""), STR_FMT,
+              STR_ARG(error));
 }
 
 static int wf_rc(struct str text) {

@@ -38,6 +38,20 @@ static bool says(const char *part) {
     return false;
 }
 
+Test(meter, a_level_goes_down_and_is_no_monotonic_sum) {
+    const struct meter_label a = {"openwop.tenant_id", STR("a")},
+                             z = {"openwop.tenant_id", STR("z")};
+    meter_add(m, METER_RUN_ACTIVE, 7, &a, 1);
+    meter_add(m, METER_RUN_ACTIVE, 9, &z, 1);
+    meter_zero(m, METER_RUN_ACTIVE); /* what is said again is not z's */
+    meter_add(m, METER_RUN_ACTIVE, 5, &a, 1);
+    cr_expect(says("\"stringValue\":\"a\"}}],\"startTimeUnixNano\":\"1000000000\","
+                   "\"timeUnixNano\":\"2000000000\",\"asInt\":\"5\""));
+    cr_expect(says("\"stringValue\":\"z\"}}],\"startTimeUnixNano\":\"1000000000\","
+                   "\"timeUnixNano\":\"2000000000\",\"asInt\":\"0\""));
+    cr_expect(says("\"aggregationTemporality\":2}"), "without isMonotonic");
+}
+
 Test(meter, a_sum_a_gauge_and_a_histogram_in_the_json_form) {
     const struct meter_label kind = {"openwop.cap_kind", STR("steps")};
     const struct meter_label of[] = {{"provider", STR("x")}, {"openwop.run_status", STR("error")}};
