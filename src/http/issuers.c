@@ -13,7 +13,7 @@ enum {
     SUBJECT_BYTES_MAX = 256,
     SUBJECT_SHOWN_MAX = 63, /* in a key id; a longer one is shown as a digest */
     CLAIM_VALUES_MAX = 256, /* of a claim that is a list */
-    DIGEST_SHOWN = 24
+    DIGEST_SHOWN = 32
 };
 #define TIME_S_MAX 1e11 /* the year 5138: milliseconds stay far inside int64 */
 
@@ -164,6 +164,9 @@ int issuers_check(const struct http_issuers *s, const struct jwt *t, int64_t now
     p.test_mode = is->test_mode;
     p.scopes = scopes_get(is, t->claims, a);
     p.key_id = key_id_of(is, p.subject_id, a);
+    /* Votes, credentials and owners are compared by it alone: one issuer's subject must not pass
+     * for another's, nor for an API key. */
+    p.subject_id = p.key_id;
     if (arena_failed(a)) return no_memory(err);
     *out = p;
     return 0;
