@@ -202,13 +202,15 @@ static int stream_take(void *ctx, int status, struct str bytes, struct buf *text
     struct ai_stream *s = ctx;
     struct sse_event e;
     int rc = 0;
-    if (s->form == FORM_UNKNOWN) s->form = form_of(status, bytes);
     s->out = text;
-    if (s->form != FORM_EVENTS) { /* blanks before the first other byte may be of either */
+    if (s->form != FORM_EVENTS) { /* blanks at the beginning may be of either form */
         buf_adds(&s->plain, bytes);
         if (buf_failed(&s->plain))
             ai_stream_wrong(s, "response_too_large", STR("it is longer than 512 KiB"));
-        return s->code ? -1 : 0;
+        if (s->code) return -1;
+        if (s->form == FORM_UNKNOWN) s->form = form_of(status, bytes);
+        if (s->form != FORM_EVENTS) return 0;
+        bytes = buf_str(&s->plain); /* whole, this piece at its end; not used again */
     }
     while (!s->code && !s->whole && (rc = sse_reader_next(&s->events, &bytes, &e)) == 1)
         if (e.data.n > 0) event_take(s, e.data);
