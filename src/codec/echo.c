@@ -1,6 +1,6 @@
 /*
- * echo.c: a secret that a peer repeats, see echo.h.  Time is the text's bytes times the secret's, at
- * worst.
+ * echo.c: a secret that a peer repeats, see echo.h.  At worst the time is the product of the bytes
+ * of the text and of the secret.
  */
 #include "codec/echo.h"
 

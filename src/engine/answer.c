@@ -30,7 +30,7 @@ static const char *error_code(int rc) {
 /* A peer that repeats a credential of the host (in an error, say) does not get it recorded. */
 static struct str text_without(struct str text, struct str secret, struct buf *b) {
     if (secret.n == 0 || text.n < secret.n) return text;
-    (void)echo_mask(text, secret, true, b);
+    echo_mask(text, secret, true, b);
     return buf_str(b);
 }
 

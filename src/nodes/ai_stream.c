@@ -41,7 +41,7 @@ void ai_stream_wrong(struct ai_stream *s, const char *code, struct str message) 
     struct buf clean; /* masked before it is cut: what is left of a secret is no longer found */
     if (s->code) return;
     buf_init(&clean, 2 * EVENT_MAX);
-    (void)echo_mask(message, s->secret, true, &clean);
+    echo_mask(message, s->secret, true, &clean);
     message = buf_failed(&clean) ? STR("") : buf_str(&clean);
     size_t n = message.n < MESSAGE_MAX ? message.n : MESSAGE_MAX;
     while (n > 0 && n < message.n && ((unsigned char)message.p[n] & 0xc0) == 0x80) n--;
