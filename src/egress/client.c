@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #define TRANSFERS_DEFAULT  256u
-#define QUEUE_DEFAULT      4096u
+#define QUEUE_DEFAULT      ((size_t)256 * 1024 * 1024)
 #define TENANT_PARTS       4u /* one tenant's share of places and queue: a quarter */
 #define CONNECT_MS_DEFAULT 10000
 #define POLL_MS            1000
@@ -31,7 +31,7 @@ static int transfer_admit(struct egress *e, struct transfer *t, uint64_t *id,
                           struct wopr_error *err) {
     if (e->stopping || !e->threads_up)
         return wopr_error_set(err, WOPR_E_CLOSED, "the host is shutting down");
-    if (e->lanes.waiting_nr >= e->cfg.queue_max)
+    if (e->lanes.waiting + t->bytes > e->cfg.queue_bytes_max)
         return wopr_error_set(err, WOPR_E_UNAVAILABLE, "too many outgoing requests wait");
     t->id = ++e->last_id;
     if (id && map_put(e->by_id, id_key(&t->id), t, NULL) != 0)
@@ -363,13 +363,17 @@ static void loop_wake(void *ctx) {
 
 /* --- life --- */
 
+static size_t transfer_weight(const struct list *item) {
+    return LIST_ENTRY(item, struct transfer, link)->bytes;
+}
+
 static void config_defaults(struct egress_config *c) {
     if (c->transfers_max == 0) c->transfers_max = TRANSFERS_DEFAULT;
-    if (c->queue_max == 0) c->queue_max = QUEUE_DEFAULT;
+    if (c->queue_bytes_max == 0) c->queue_bytes_max = QUEUE_DEFAULT;
     if (c->tenant_transfers_max == 0)
         c->tenant_transfers_max = (c->transfers_max + TENANT_PARTS - 1) / TENANT_PARTS;
-    if (c->tenant_queue_max == 0)
-        c->tenant_queue_max = (c->queue_max + TENANT_PARTS - 1) / TENANT_PARTS;
+    if (c->tenant_queue_bytes_max == 0)
+        c->tenant_queue_bytes_max = c->queue_bytes_max / TENANT_PARTS;
     if (c->peer_transfers_max == 0) c->peer_transfers_max = (c->transfers_max + 1) / 2;
     if (c->connect_timeout_ms <= 0) c->connect_timeout_ms = CONNECT_MS_DEFAULT;
 }
@@ -389,7 +393,8 @@ static bool egress_build(struct egress *e) {
     pthread_mutex_init(&e->mu, NULL);
     e->user_agent = mem_strndup(agent, strlen(agent));
     e->multi = curl_multi_init();
-    int rc = lanes_init(&e->lanes, e->cfg.tenant_transfers_max, e->cfg.tenant_queue_max);
+    int rc = lanes_init(&e->lanes, e->cfg.tenant_transfers_max, e->cfg.tenant_queue_bytes_max);
+    e->lanes.weight = transfer_weight;
     e->lanes.all_max = e->cfg.transfers_max;
     e->lanes.peer_max = e->cfg.peer_transfers_max;
     bool copied = text_copy(e->cfg.proxy, &e->proxy) && text_copy(e->cfg.ca_file, &e->ca_file) &&

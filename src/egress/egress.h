@@ -55,10 +55,11 @@ struct egress;
 struct egress_config {
     const char *user_agent; /* "wopr/0.1.0" */
     struct egress_allow allow;
-    unsigned transfers_max; /* at once, default 256 */
-    unsigned queue_max;     /* that wait, default 4096; beyond: UNAVAILABLE */
-    unsigned tenant_transfers_max, tenant_queue_max; /* of these; default a quarter */
-    unsigned peer_transfers_max; /* at once to one host and port, default half of transfers_max */
+    unsigned transfers_max;        /* at once, default 256 */
+    size_t queue_bytes_max;        /* of requests that wait, default 256 MiB; beyond: UNAVAILABLE */
+    unsigned tenant_transfers_max; /* of one tenant; default a quarter */
+    size_t tenant_queue_bytes_max; /* the same */
+    unsigned peer_transfers_max;   /* at once to one host and port, default half of transfers_max */
     /* "http://proxy.example:3128": everything goes through this proxy, by CONNECT to the address
      * that was looked up and judged here; its own address is the operator's choice and is not
      * judged.  NULL: none. */

@@ -34,6 +34,7 @@ struct transfer {
     int url_rc;
     unsigned port;
     size_t body_n;
+    size_t bytes; /* what it takes while it waits, about */
     int timeout_ms;
     struct buf answer;
     size_t taken_n, answer_max; /* bytes that the caller took, and may get */

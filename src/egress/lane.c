@@ -13,6 +13,7 @@ struct use { /* what a tenant or a peer has of the places; freed with its last l
     char *name;
     size_t name_n;
     unsigned waiting_nr, taken_nr, lanes_nr;
+    size_t waiting;    /* weight */
     struct list turn;  /* of a tenant: in lanes.turns, or by itself */
     struct list lanes; /* of a tenant: those with something waiting, by turns */
 };
@@ -24,7 +25,7 @@ struct lane {
     struct str key;           /* in lanes.lanes; owned */
 };
 
-int lanes_init(struct lanes *s, unsigned places_max, unsigned waiting_max) {
+int lanes_init(struct lanes *s, unsigned places_max, size_t waiting_max) {
     *s = (struct lanes){.places_max = places_max, .waiting_max = waiting_max};
     list_init(&s->turns);
     s->lanes = map_new();
@@ -123,18 +124,37 @@ static void lane_line_up(struct lane *h) {
     if (h->waiting_nr > 0) list_add_tail(&h->party->lanes, &h->turn);
 }
 
+static size_t weight_of(const struct lanes *s, const struct list *item) {
+    return s->weight ? s->weight(item) : 1;
+}
+
+static void waiting_add(struct lanes *s, struct lane *h, const struct list *item) {
+    h->waiting_nr++;
+    h->party->waiting_nr++;
+    s->waiting_nr++;
+    h->party->waiting += weight_of(s, item);
+    s->waiting += weight_of(s, item);
+}
+
+static void waiting_sub(struct lanes *s, struct lane *h, const struct list *item) {
+    h->waiting_nr--;
+    h->party->waiting_nr--;
+    s->waiting_nr--;
+    h->party->waiting -= weight_of(s, item);
+    s->waiting -= weight_of(s, item);
+}
+
+/* One item may wait whatever it weighs. */
 int lane_join(struct lanes *s, struct str tenant, struct str peer, struct list *item,
               struct lane **of) {
     struct lane *h = lane_get(s, tenant, peer);
     if (!h) return WOPR_E_NO_MEMORY;
-    if (h->party->waiting_nr >= s->waiting_max) {
+    if (h->party->waiting_nr > 0 && h->party->waiting + weight_of(s, item) > s->waiting_max) {
         lane_end(s, h);
         return WOPR_E_UNAVAILABLE;
     }
     list_add_tail(&h->waiting, item);
-    h->waiting_nr++;
-    h->party->waiting_nr++;
-    s->waiting_nr++;
+    waiting_add(s, h, item);
     s->stuck = false;
     if (h->waiting_nr == 1) lane_line_up(h);
     if (list_empty(&h->party->turn)) line_up(s, h->party);
@@ -156,9 +176,7 @@ static void places_add(struct lanes *s, struct lane *h, int by) {
 
 static struct list *take_from(struct lanes *s, struct lane *h) {
     struct list *item = list_pop(&h->waiting);
-    h->waiting_nr--;
-    h->party->waiting_nr--;
-    s->waiting_nr--;
+    waiting_sub(s, h, item);
     places_add(s, h, 1);
     lane_line_up(h);
     line_up(s, h->party);
@@ -208,9 +226,7 @@ void lane_leave(struct lanes *s, struct lane *h) {
 
 void lane_quit(struct lanes *s, struct lane *h, struct list *item) {
     list_del(item);
-    h->waiting_nr--;
-    h->party->waiting_nr--;
-    s->waiting_nr--;
+    waiting_sub(s, h, item);
     s->stuck = false;
     if (h->waiting_nr == 0) list_del(&h->turn);
     if (h->party->waiting_nr == 0) list_del(&h->party->turn);

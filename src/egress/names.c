@@ -18,7 +18,7 @@
 #define TENANT_THREADS_MAX 4u
 #define KEPT_MS            60000u
 #define KEPT_MAX           1024u
-#define WAITING_MAX        UINT32_MAX /* unbounded here: each belongs to a queued request */
+#define WAITING_MAX        SIZE_MAX /* unbounded here: each belongs to a queued request */
 
 enum lookup_state { LOOKUP_QUEUED, LOOKUP_RUNNING, LOOKUP_KEPT };
 struct lookup {

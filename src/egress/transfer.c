@@ -9,6 +9,8 @@
 #include <netinet/in.h>
 
 #define HEADER_LINE_MAX (16u * 1024)
+#define REQUEST_COST    2048u /* of a request without its texts, here and with its caller */
+#define HEADER_COST     64u
 
 void transfer_free(struct transfer *t) {
     if (!t) return;
@@ -132,6 +134,14 @@ static int transfer_fill(struct transfer *t, const struct egress_request *r,
     return 0;
 }
 
+/* Each text once more with the caller, who can send it again. */
+static size_t request_bytes(const struct egress_request *r) {
+    size_t n = r->url.n + r->body.n;
+    for (size_t i = 0; i < r->headers_nr; i++)
+        n += r->headers[i].name.n + r->headers[i].value.n + HEADER_COST;
+    return REQUEST_COST + 2 * n;
+}
+
 int transfer_new(struct egress *e, const struct egress_request *r, struct transfer **out,
                  struct wopr_error *err) {
     struct transfer *t = MEM_NEW(struct transfer);
@@ -141,6 +151,7 @@ int transfer_new(struct egress *e, const struct egress_request *r, struct transf
     list_init(&t->wish_link);
     buf_init(&t->answer, 1);
     int rc = transfer_fill(t, r, err);
+    t->bytes = request_bytes(r);
     if (rc == 0) *out = t;
     else transfer_free(t);
     return rc;

@@ -1,6 +1,7 @@
 /* host.c: order of start and stop; see host.h. */
 #include "host/host.h"
 #include "host/ai_file.h"
+#include "host/issuers_file.h"
 
 #include "audit/audit.h"
 #include "base/clock.h"
@@ -62,7 +63,8 @@ struct host {
     struct wf_env env_loose; /* checks structure only: fixtures may use unknown node types */
     struct node_registry *types;
     struct node_catalog *catalog;
-    struct ai_providers *ai; /* NULL = none */
+    struct ai_providers *ai;      /* NULL = none */
+    struct http_issuers *issuers; /* NULL = none */
     struct payload_rules *rules;
     struct journal *journal;
     struct egress *egress; /* NULL = off */
@@ -399,6 +401,7 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .audit_entries = h->cfg.host_audit_entries,
         .audit_s = h->cfg.host_audit_s,
         .traces = h->trace.on,
+        .issuers = h->issuers,
         .fixtures = h->fixtures,
     };
 #define OPT_WIRE(...) FILL(vc, wire, __VA_ARGS__)
@@ -420,6 +423,7 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
     struct http_config hc = {
         .configured = h->keys.v,
         .configured_nr = h->keys.n,
+        .issuers = h->issuers,
         .ops = {host_metrics_render, host_metrics_ready, &h->sources},
     };
 #define OPT_HTTP(...)  FILL(hc, http, __VA_ARGS__)
@@ -456,6 +460,7 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     if (rc == 0) rc = make_secrets(h->store, h->arena, err);
     if (rc == 0) rc = seal_vault(&h->cfg, h->store, &h->vault, err);
     if (rc == 0) rc = seal_old_values(h->store, h->vault, err);
+    if (rc == 0) rc = issuers_file_read(h->cfg.host_issuers, &h->issuers, err);
     if (rc == 0) rc = host_keys_load(&h->keys, &h->cfg, h->store, h->arena, err);
     if (rc == 0) rc = build_egress(h, err);
     if (rc == 0) rc = build_remotes(h, err);
@@ -536,6 +541,7 @@ void host_free(struct host *h) {
     node_catalog_free(h->catalog);
     node_registry_free(h->types);
     ai_providers_free(h->ai);
+    http_issuers_free(h->issuers);
     schema_set_free(h->schemas);
     vault_free(h->vault);
     store_close(h->store);

@@ -1,10 +1,11 @@
 /*
- * auth.c: the credential of a request: a key or a ticket, and its scopes (AUTH-2, AUTH-7).
+ * auth.c: the credential of a request: a key, a token or a ticket, and its scopes (AUTH-2, AUTH-7).
  */
 #include "http/auth.h"
 #include "base/clock.h"
 #include "codec/jobj.h"
 #include "http/exchange.h"
+#include "http/issuers.h"
 #include "http/request.h"
 #include "http/server.h"
 
@@ -15,7 +16,28 @@ static bool bearer_read(const struct exchange *x, struct str *credential) {
         return false;
     if (!str_eq_nocase(scheme, STR("Bearer"))) return false;
     *credential = str_trim(rest);
-    return key_visible(*credential);
+    for (size_t i = 0; i < credential->n; i++)
+        if (credential->p[i] < 0x21 || credential->p[i] > 0x7e) return false;
+    return credential->n > 0 && credential->n <= JWT_BYTES_MAX;
+}
+
+/* One of our keys has no two dots, but one of any spelling may: what is no token is a key
+ * (SYNTAX). */
+static int token_read(const struct exchange *x, struct str credential, struct jwt *t,
+                      struct wopr_error *err) {
+    return x->pub.server->cfg.issuers ? jwt_read(credential, x->pub.arena, t, err) : WOPR_E_SYNTAX;
+}
+
+/* What was refused counts as a guess, as it does for keys, so that signatures are not free of
+ * charge for those who have none. */
+static int token_check(struct exchange *x, struct str credential, const struct jwt *t,
+                       struct wopr_error *err) {
+    struct http_server *s = x->pub.server;
+    int rc = issuers_check(s->cfg.issuers, t, clock_wall_ms(), x->pub.arena, &x->pub.who, err);
+    if (rc != 0) return guess_result(x, rc, err);
+    struct sha256 h = hmac_sha256(str_n((const char *)s->pepper, sizeof s->pepper), credential);
+    guess_known(s, &h);
+    return 0;
 }
 
 int auth_check(struct exchange *x, struct wopr_error *err) {
@@ -32,8 +54,12 @@ int auth_check(struct exchange *x, struct wopr_error *err) {
         return wopr_error_set(err, WOPR_E_UNAUTHENTICATED,
                               "send an API key as \"Authorization: Bearer <key>\"");
     struct api_key k;
+    struct jwt t;
     int rc = guess_admit(x, credential, err);
     if (rc != 0) return rc;
+    rc = token_read(x, credential, &t, err);
+    if (rc == 0) return token_check(x, credential, &t, err);
+    if (rc == WOPR_E_NO_MEMORY) return rc;
     rc = server_key_check(s, credential, clock_wall_ms(), x->pub.arena, &k, err);
     if (rc != 0) return guess_result(x, rc, err);
     guess_known(s, &k.hash);

@@ -23,8 +23,9 @@ MUST_CHECK int server_key_find(const struct http_server *s, struct str key_id, i
                                struct arena *a, struct api_key *out, struct wopr_error *err);
 int key_state(const struct api_key *k, int64_t now_ms, struct wopr_error *err);
 /* Was the key revoked, or has it expired, since it was let in?  Asks the store at most once a
- * second per key; when the store cannot be read, the answer is no. */
-bool key_gone(const struct http_server *s, struct str key_id);
+ * second per key; when the store cannot be read, the answer is no.  A token (token_ends_ms > 0)
+ * ends by the clock. */
+bool key_gone(const struct http_server *s, struct str key_id, int64_t token_ends_ms);
 void principal_of(const struct api_key *k, struct principal *out);
 
 /* --- ticket.c --- */

@@ -47,6 +47,7 @@ struct principal {
     struct str key_id, tenant, workspace, subject_issuer, subject_id;
     unsigned scopes;
     bool test_mode, authenticated;
+    int64_t token_ends_ms; /* > 0: by a token of an issuer, until then; else by an API key */
     int64_t ticket_run_no; /* > 0: only this run's stream may be read */
     struct str ticket_run_id;
 };
@@ -251,6 +252,7 @@ struct http_config {
      * is revoked.  The rows stay the caller's. */
     const struct api_key *configured;
     size_t configured_nr;
+    const struct http_issuers *issuers; /* the caller's; NULL: only API keys are taken */
     const char *const
         *cors_origins; /* NULL-terminated exact origins or "*", NULL = no CORS (HTTP-18) */
     unsigned connections_max;
@@ -291,6 +293,23 @@ uint16_t http_server_ops_port(const struct http_server *s);
  * requests finish up to grace_ms. */
 void http_server_drain(struct http_server *s, int64_t grace_ms);
 void http_server_free(struct http_server *s); /* stops when still running; takes NULL */
+
+/* --- issuers of tokens (AUTH-21, AUTH-23) --- */
+struct http_issuers;
+/* Appends the JSON Web Key Set of a file that the text names.  Any error but NO_MEMORY is the
+ * file's, and its message says why. */
+typedef int http_issuer_keys(void *ctx, struct str file, struct buf *out, struct wopr_error *err);
+/* {"issuers":[...]}, as docs/security.md describes it.  CONFIG names the member and the remedy;
+ * NO_MEMORY. */
+MUST_CHECK int http_issuers_new(struct str text, http_issuer_keys *keys, void *ctx,
+                                struct http_issuers **out, struct wopr_error *err);
+void http_issuers_free(struct http_issuers *s); /* takes NULL */
+struct http_issuer_shown {                      /* what discovery says of one */
+    struct str url, audience;
+    bool users;
+};
+/* false: there is no ith one; s may be NULL. */
+bool http_issuer_at(const struct http_issuers *s, size_t i, struct http_issuer_shown *out);
 
 /* --- API keys --- */
 #define KEY_PREFIX_LIVE "hk_"

@@ -115,7 +115,7 @@ static bool key_gone_now(const struct http_server *s, struct str key_id) {
 }
 
 /* Thousands of streams of one key ask within a second: each thread caches the last answer. */
-bool key_gone(const struct http_server *s, struct str key_id) {
+bool key_gone(const struct http_server *s, struct str key_id, int64_t token_ends_ms) {
     static _Thread_local struct {
         uint32_t server; /* its prefix of request ids */
         char id[KEY_ID_MAX];
@@ -124,6 +124,7 @@ bool key_gone(const struct http_server *s, struct str key_id) {
         bool gone;
     } last;
     uint64_t now_ms = clock_mono_ms();
+    if (token_ends_ms > 0) return clock_wall_ms() >= token_ends_ms;
     if (key_id.n == 0 || key_id.n > KEY_ID_MAX) return false;
     if (last.server == s->id_prefix && now_ms < last.until_ms &&
         str_eq(str_n(last.id, last.n), key_id))

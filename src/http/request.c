@@ -221,9 +221,10 @@ static void body_over(struct exchange *x) {
 /* A long-poll checks its key again before it answers, as streams do: a minute may have passed. */
 static void key_look_again(struct exchange *x) {
     struct wopr_error err = {0};
-    if (!x->wait.used || !key_gone(x->pub.server, x->pub.who.key_id)) return;
+    if (!x->wait.used || !key_gone(x->pub.server, x->pub.who.key_id, x->pub.who.token_ends_ms))
+        return;
     (void)wopr_error_set(&err, WOPR_E_KEY_REVOKED,
-                         "the API key was revoked, or has expired, while the request waited");
+                         "the credential was revoked, or has expired, while the request waited");
     http_fail(&x->pub, &err);
 }
 

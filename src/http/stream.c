@@ -119,7 +119,8 @@ static int stream_backlog_over(struct stream *st) {
 
 /* Its key was revoked or has expired. */
 static bool stream_unwanted(struct stream *st) {
-    return atomic_exchange(&st->beat.look, false) && key_gone(st->park.server, st->key_id);
+    return atomic_exchange(&st->beat.look, false) &&
+           key_gone(st->park.server, st->key_id, st->token_ends_ms);
 }
 
 /* Nothing in the log now. */
@@ -343,6 +344,7 @@ static struct stream *stream_new(struct http_server *s, struct exchange *x) {
     text += h->run_id.n + 1; /* terminated, for the journal */
     if (key_id.n > 0) memcpy(text, key_id.p, key_id.n);
     st->key_id = str_n(text, key_id.n);
+    st->token_ends_ms = x->pub.who.token_ends_ms;
     st->magic = STREAM_MAGIC;
     st->refs = 1;
     st->outlet.fd = -1;

@@ -60,6 +60,7 @@ struct stream {
     size_t bytes;
     struct stream_batch *batch;
     struct str run_id, key_id;
+    int64_t token_ends_ms; /* of struct principal */
     struct outlet outlet;
 };
 enum fill { FILL_AGAIN, FILL_PARKED, FILL_LEFT };

@@ -24,7 +24,7 @@ static struct sha256 ticket_sign(const struct http_server *s, struct str payload
 
 int http_ticket_mint(struct http_call *c, struct str run_id, int64_t run_no, int64_t lifetime_ms,
                      struct str *ticket, int64_t *expires_ms, struct wopr_error *err) {
-    if (!c->who.authenticated || c->who.ticket_run_no > 0)
+    if (!c->who.authenticated || c->who.ticket_run_no > 0 || c->who.token_ends_ms > 0)
         return wopr_error_set(err, WOPR_E_FORBIDDEN, "a ticket is given for an API key only");
     if (lifetime_ms <= 0 || lifetime_ms > TICKET_LIFETIME_MS_MAX)
         return wopr_error_set(err, WOPR_E_VALIDATION, "a ticket lives at most a day");

@@ -194,7 +194,7 @@ static int stream_take(void *ctx, int status, struct str bytes, struct buf *text
     int rc = 0;
     if (s->form == FORM_UNKNOWN) s->form = form_of(status, bytes);
     s->out = text;
-    if (s->form == FORM_PLAIN) {
+    if (s->form != FORM_EVENTS) { /* blanks before the first other byte may be of either */
         buf_adds(&s->plain, bytes);
         if (buf_failed(&s->plain))
             ai_stream_wrong(s, "response_too_large", STR("it is longer than 512 KiB"));

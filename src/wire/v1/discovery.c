@@ -276,12 +276,42 @@ static void put_observability(const struct v1_config *c, struct jw *w) {
 }
 static bool has_traces(const struct v1_config *c) { return c->traces; }
 
-/* CAP-42, AUD-10. */
-static void put_auth(const struct v1_config *c, struct jw *w) {
-    static const char *const PROFILES[] = {"openwop-audit-log-integrity", NULL};
+/* The first of a kind; false: there is none. */
+static bool first_issuer(const struct v1_config *c, bool users, struct http_issuer_shown *out) {
+    for (size_t i = 0; http_issuer_at(c->issuers, i, out); i++)
+        if (out->users == users) return true;
+    return false;
+}
+
+/* AUTH-21: the profile has room for one. */
+static void put_oauth2(const struct v1_config *c, struct jw *w) {
+    struct http_issuer_shown is;
+    if (!first_issuer(c, false, &is)) return;
+    jw_key(w, "oauth2");
     jw_object(w);
-    jw_key(w, "profiles");
-    string_list(w, PROFILES);
+    jw_kstr(w, "issuer", is.url);
+    jw_kstr(w, "audience", is.audience);
+    jw_end_object(w);
+}
+
+/* AUTH-23.  Each request is judged again, so nothing is believed for longer. */
+static void put_oidc(const struct v1_config *c, struct jw *w) {
+    struct http_issuer_shown is;
+    if (!first_issuer(c, true, &is)) return;
+    jw_key(w, "oidc");
+    jw_object(w);
+    jw_kstr(w, "audience", is.audience);
+    jw_key(w, "issuers");
+    jw_array(w);
+    for (size_t i = 0; http_issuer_at(c->issuers, i, &is); i++)
+        if (is.users) jw_str(w, is.url);
+    jw_end_array(w);
+    jw_kstrz(w, "supportedScopeMapping", "group-claim");
+    jw_kint(w, "introspectionIntervalSeconds", 300);
+    jw_end_object(w);
+}
+
+static void put_audit_log(const struct v1_config *c, struct jw *w) {
     jw_key(w, "auditLogIntegrity");
     jw_object(w);
     jw_kbool(w, "hashChain", true);
@@ -290,15 +320,32 @@ static void put_auth(const struct v1_config *c, struct jw *w) {
     jw_kint(w, "checkpointIntervalEntries", c->audit_entries);
     jw_kint(w, "checkpointIntervalSeconds", c->audit_s);
     jw_end_object(w);
+}
+
+/* CAP-42, AUD-10, section 15: each profile only when it is configured. */
+static void put_auth(const struct v1_config *c, struct jw *w) {
+    struct http_issuer_shown is;
+    const char *profiles[4];
+    size_t n = 0;
+    if (c->audit) profiles[n++] = "openwop-audit-log-integrity";
+    if (first_issuer(c, false, &is)) profiles[n++] = "openwop-auth-oauth2-client-credentials";
+    if (first_issuer(c, true, &is)) profiles[n++] = "openwop-auth-oidc-user-bearer";
+    profiles[n] = NULL;
+    jw_object(w);
+    jw_key(w, "profiles");
+    string_list(w, profiles);
+    put_oauth2(c, w);
+    put_oidc(c, w);
+    if (c->audit) put_audit_log(c, w);
     jw_end_object(w);
 }
-static bool has_audit(const struct v1_config *c) { return c->audit != NULL; }
+static bool has_auth(const struct v1_config *c) { return c->audit != NULL || c->issuers != NULL; }
 
 static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_object(w);
     jw_key(w, "interrupts");
     put_interrupts(c, w);
-    if (has_audit(c)) {
+    if (has_auth(c)) {
         jw_key(w, "auth");
         put_auth(c, w);
     }
@@ -345,7 +392,7 @@ static const struct feature {
     {"aiProviders", true, put_ai, has_ai},
     {"debugBundle", true, put_bundle, has_bundle},
     {"observability", true, put_observability, has_traces},
-    {"auth", true, put_auth, has_audit},
+    {"auth", true, put_auth, has_auth},
     {"extensions", false, put_extensions, NULL},
 };
 #define FEATURES_NR (sizeof FEATURES / sizeof FEATURES[0])

@@ -34,9 +34,10 @@ struct v1_config {
     struct hooks *hooks;        /* NULL = webhooks are off */
     int64_t webhooks_max;       /* of a tenant */
     const struct audit *audit;  /* NULL = no audit log is kept */
-    int64_t audit_entries, audit_s; /* intervals of its checkpoints (AUD-10) */
-    bool traces;                    /* spans of runs are exported */
-    int64_t debug_bundle_max;       /* bytes of one; 0 = none are given */
+    int64_t audit_entries, audit_s;     /* intervals of its checkpoints (AUD-10) */
+    const struct http_issuers *issuers; /* NULL = tokens of others are not taken */
+    bool traces;                        /* spans of runs are exported */
+    int64_t debug_bundle_max;           /* bytes of one; 0 = none are given */
     const char *const
         *fixtures; /* advertised fixture ids: seeded and executable here (CAP-23, FIX-3) */
 };

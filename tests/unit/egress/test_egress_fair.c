@@ -127,9 +127,10 @@ static void up_one_place(void) {
     cfg.transfers_max = cfg.tenant_transfers_max = 1;
     up();
 }
+enum { SMALL = 2500 }; /* more than a request of this test, less than two */
 static void up_small_queue(void) {
     cfg.tenant_transfers_max = 1;
-    cfg.tenant_queue_max = 3;
+    cfg.tenant_queue_bytes_max = 3 * SMALL;
     up();
 }
 static void down(void) {
@@ -296,4 +297,29 @@ Test(egress_queue, the_queue_of_one_tenant_is_bounded /* X5, S10 */) {
     expect_ok("b", "127.0.0.1");
     release_names();
     for (int i = 0; i < 4; i++) cr_expect_eq(answer(&q[i]), 0);
+}
+
+/* What a request waits with counts, not that it is one. */
+Test(egress_queue, large_requests_fill_it_sooner) {
+    static char body[2 * SMALL];
+    struct asked q[2], refused;
+    struct wopr_error err;
+    struct egress_stats s;
+    char url[64];
+    memset(body, 'x', sizeof body);
+    cr_assert_eq(ask(&q[0], "a", "hang.test", "/ok", 20000), 0);
+    do egress_stats(eg, &s);
+    while (s.active == 0);
+    cr_assert_eq(ask(&q[1], "a", "127.0.0.1", "/ok", 20000), 0);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/ok", sv.port);
+    const struct egress_request large = {.caller = EGRESS_CALLER_NODE,
+                                         .tenant = STR("a"),
+                                         .method = STR("POST"),
+                                         .url = str_c(url),
+                                         .body = str_n(body, sizeof body),
+                                         .timeout_ms = 20000};
+    sem_init(&refused.done, 0, 0);
+    cr_expect_eq(egress_submit(eg, &large, on_done, &refused, &err), WOPR_E_UNAVAILABLE);
+    release_names();
+    for (int i = 0; i < 2; i++) cr_expect_eq(answer(&q[i]), 0);
 }
