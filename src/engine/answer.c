@@ -3,13 +3,11 @@
  * {"status":200,"contentType":"..","body":".."}, with bodyBase64 for bytes that are no text, or
  * {"error":"timeout","message":".."} when no answer came, "untouched":true if nothing was sent.
  */
-#define _GNU_SOURCE /* memmem */
 #include "engine/answer.h"
 
 #include "codec/bytes.h"
+#include "codec/echo.h"
 #include "codec/json.h"
-
-#include <string.h>
 
 #define ANSWER_TEXT_MAX (4u * 1024 * 1024)
 
@@ -30,19 +28,9 @@ static const char *error_code(int rc) {
 }
 
 /* A peer that repeats a credential of the host (in an error, say) does not get it recorded. */
-static struct str body_without(struct str body, struct str secret, struct buf *b) {
-    static const char MARK[] = "[REDACTED]";
-    bool any = false;
-    if (secret.n == 0 || body.n < secret.n) return body;
-    for (size_t i = 0; i < body.n;) {
-        const char *hit = memmem(body.p + i, body.n - i, secret.p, secret.n);
-        if (!hit && !any) return body;
-        size_t to = hit ? (size_t)(hit - body.p) : body.n;
-        buf_add(b, body.p + i, to - i);
-        if (hit) buf_addz(b, MARK);
-        any = any || hit;
-        i = hit ? to + secret.n : body.n;
-    }
+static struct str text_without(struct str text, struct str secret, struct buf *b) {
+    if (secret.n == 0 || text.n < secret.n) return text;
+    echo_mask(text, secret, true, b);
     return buf_str(b);
 }
 
@@ -62,11 +50,14 @@ void outcome_render(const struct egress_response *r, struct str secret, int64_t 
     jw_kint(&w, "durationMs", duration_ms);
     if (r->retry_after_s > 0 && r->retry_after_s < INT32_MAX)
         jw_kint(&w, "retryAfterMs", r->retry_after_s * 1000);
-    if (r->content_type.n > 0) jw_kstr(&w, "contentType", r->content_type);
-    if (r->kept.n > 0) jw_kstr(&w, "kept", r->kept);
     struct buf clean;
     buf_init(&clean, ANSWER_TEXT_MAX);
-    struct str body = body_without(r->body, secret, &clean);
+    if (r->content_type.n > 0)
+        jw_kstr(&w, "contentType", text_without(r->content_type, secret, &clean));
+    buf_reset(&clean);
+    if (r->kept.n > 0) jw_kstr(&w, "kept", text_without(r->kept, secret, &clean));
+    buf_reset(&clean);
+    struct str body = text_without(r->body, secret, &clean);
     if (buf_failed(&clean)) out->failed = true;
     if (utf8_valid(body)) {
         jw_kstr(&w, "body", body);
@@ -89,7 +80,7 @@ void outcome_refused(const char *code, const char *message, struct str secret, s
     jw_init(&w, out);
     jw_object(&w);
     jw_kstrz(&w, "error", code);
-    jw_kstr(&w, "message", body_without(str_c(message), secret, &clean));
+    jw_kstr(&w, "message", text_without(str_c(message), secret, &clean));
     jw_end_object(&w);
     if (buf_failed(&clean)) out->failed = true;
     buf_fini(&clean);

@@ -4,8 +4,8 @@
  * On the thread of the way out: bounded in bytes, nothing waits.  An answer that is no event stream
  * (an error, or a server that does not stream) is kept as it is.
  */
-#define _GNU_SOURCE /* memmem */
 #include "base/mem.h"
+#include "codec/echo.h"
 #include "codec/sse_reader.h"
 #include "nodes/ai.h"
 
@@ -38,12 +38,17 @@ struct ai_stream {
 };
 
 void ai_stream_wrong(struct ai_stream *s, const char *code, struct str message) {
-    size_t n = message.n < MESSAGE_MAX ? message.n : MESSAGE_MAX;
+    struct buf clean; /* masked before it is cut: what is left of a secret is no longer found */
     if (s->code) return;
+    buf_init(&clean, 2 * EVENT_MAX);
+    echo_mask(message, s->secret, true, &clean);
+    message = buf_failed(&clean) ? STR("") : buf_str(&clean);
+    size_t n = message.n < MESSAGE_MAX ? message.n : MESSAGE_MAX;
     while (n > 0 && n < message.n && ((unsigned char)message.p[n] & 0xc0) == 0x80) n--;
     s->code = code;
     if (n > 0) memcpy(s->message, message.p, n);
     s->message[n] = '\0';
+    buf_fini(&clean);
 }
 
 static bool bytes_take(struct ai_stream *s, size_t n) {
@@ -59,27 +64,12 @@ static void text_pass(struct ai_stream *s, struct str text) {
     if (s->out) buf_adds(s->out, text);
 }
 
-/* Bytes at the end of text with which the secret may begin. */
-static size_t secret_begun(const struct ai_stream *s, struct str text) {
-    size_t n = s->secret.n - 1 < text.n ? s->secret.n - 1 : text.n;
-    while (n > 0 && memcmp(text.p + text.n - n, s->secret.p, n) != 0) n--;
-    return n;
-}
-
 /* What a provider repeats of the credential is masked, however its stream cuts it (OBS-75). */
 static void text_release(struct ai_stream *s, bool all) {
-    struct str rest = buf_str(&s->held);
-    for (const char *hit; rest.n >= s->secret.n;
-         rest = str_n(rest.p + s->secret.n, rest.n - s->secret.n)) {
-        hit = memmem(rest.p, rest.n, s->secret.p, s->secret.n);
-        if (!hit) break;
-        text_pass(s, str_n(rest.p, (size_t)(hit - rest.p)));
-        text_pass(s, STR("[REDACTED]"));
-        rest = str_n(hit, rest.n - (size_t)(hit - rest.p));
-    }
-    size_t keep = all ? 0 : secret_begun(s, rest);
-    text_pass(s, str_n(rest.p, rest.n - keep));
-    if (keep > 0) memmove(s->held.p, rest.p + rest.n - keep, keep);
+    size_t had = s->text.len;
+    size_t keep = echo_mask(buf_str(&s->held), s->secret, all, &s->text);
+    if (s->out && s->text.len > had) buf_add(s->out, s->text.p + had, s->text.len - had);
+    if (keep > 0) memmove(s->held.p, s->held.p + s->held.len - keep, keep);
     s->held.len = keep;
 }
 

@@ -147,6 +147,17 @@ def echoes(h, p):
             expect(TENANT_KEY not in json.dumps(h.events(snap["runId"])), "%s %d: an event holds the credential" % (s, size))
 
 
+def spellings(h, p):
+    """A provider that repeats the credential as JSON may spell it."""
+    for s, name in (("openai", "cred-one"), ("anthropic", "cred-two")):
+        for where in ("text", "error", "arguments", "cut"):
+            snap = run_of(h, {"provider": s, "prompt": "!spell " + where, "expectsStreaming": where == "cut", "tools": [{"name": "tell"}]},
+                          {"credentialRef": name})
+            seen = json.dumps([snap, h.events(snap["runId"])]).encode().decode("unicode_escape").encode().decode("unicode_escape")
+            expect("REDACTED" in seen if where != "cut" else code(snap) != "completed", "%s %s: %s" % (s, where, snap))
+            expect(TENANT_KEY[:10] not in seen, "%s %s: %s" % (s, where, snap))
+
+
 def replays(h, p):
     """Neither a replay nor a second fold of what is known needs the credential again."""
     snap = run_of(h, {"provider": "openai", "prompt": "once upon"}, {"credentialRef": "cred-one"})
@@ -269,7 +280,7 @@ def settings(wopr, folder, port):
         expect(out.returncode != 0 and word in said and "ai-providers" in said, "%s: %s" % (rules, said))
 
 
-PARTS = {"commands": commands, "whose": whose, "users": users, "echoes": echoes, "replays": replays, "kills": kills, "rotation": rotation}
+PARTS = {"commands": commands, "whose": whose, "users": users, "echoes": echoes, "spellings": spellings, "replays": replays, "kills": kills, "rotation": rotation}
 
 
 def main():

@@ -229,6 +229,32 @@ class Handler(BaseHTTPRequestHandler):
                   {"id": "m1", "type": "message", "role": "assistant", "model": "tiny-1", "stop_reason": "end_turn",
                    "content": [{"type": "text", "text": said}], "usage": {"input_tokens": 1, "output_tokens": 1}})
 
+    def play_spell(self, nth, body, style, text):
+        """The credential as JSON may spell it: in an answer, in an error, in arguments, in an error that is cut."""
+        key = self.headers.get("Authorization", "")[7:] if style == "openai" else self.headers.get("x-api-key")
+        spelled = "".join("\\u%04x" % ord(c) for c in key)
+        where = text.split()[1]
+        if where == "cut":
+            self.stream_open()
+            said = {"type": "error", "error": {"type": "overloaded_error", "message": "x" * 385 + key}}
+            self.piece(("event: error\ndata: %s\n\n" % json.dumps(said)).encode())
+            self.wfile.write(b"0\r\n\r\n")
+        elif where == "error":
+            self.send(400, b'{"type":"error","error":{"message":"no %s"}}' % spelled.encode())
+        elif where == "arguments" and style == "openai":
+            call = {"id": "t1", "type": "function", "function": {"name": "tell", "arguments": '{"key":"%s"}' % spelled}}
+            self.send(200, {"id": "c1", "model": "tiny-1", "choices": [
+                {"index": 0, "message": {"role": "assistant", "content": None, "tool_calls": [call]}, "finish_reason": "tool_calls"}]})
+        elif where == "arguments":
+            self.send(200, b'{"id":"m1","type":"message","role":"assistant","model":"tiny-1","stop_reason":"tool_use","content":[{"type":"tool_use",'
+                           b'"id":"t1","name":"tell","input":{"key":"%s"}}],"usage":{"input_tokens":1,"output_tokens":1}}' % spelled.encode())
+        elif style == "openai":
+            self.send(200, b'{"id":"c1","model":"tiny-1","choices":[{"index":0,"message":{"role":"assistant","content":"%s"},"finish_reason":"stop"}]}'
+                      % spelled.encode())
+        else:
+            self.send(200, b'{"id":"m1","type":"message","role":"assistant","model":"tiny-1","stop_reason":"end_turn",'
+                           b'"content":[{"type":"text","text":"%s"}],"usage":{"input_tokens":1,"output_tokens":1}}' % spelled.encode())
+
     def play_stall(self, nth, body, style, text):
         time.sleep(60)
 
