@@ -270,9 +270,11 @@ static bool provider_choose(struct reader *x, const struct ai_providers *all) {
         (!node_arg_string(x->call, "model", &p->model) || p->model.n > AI_NAME_MAX))
         return wrong(x, "model of a prompt must be a string of at most 128 bytes");
     /* A model of the run is one of the provider that the run names, if it names one. */
-    if (run->ai_model.n > 0 && run->ai_model.n <= AI_NAME_MAX &&
+    if (run->ai_model.n > 0 &&
         (run->ai_provider.n == 0 || str_eq(run->ai_provider, p->provider->name)))
         p->model = run->ai_model;
+    if (p->model.n > AI_NAME_MAX)
+        return wrong(x, "the model that the run names (ai.model, model) has more than 128 bytes");
     return p->model.n > 0 ||
            wrong(x, "model of a prompt is missing, and its provider has no default");
 }

@@ -107,6 +107,8 @@ def whose(h, p):
     expect(code(snap) == "credential_unavailable" and WRONG_KEY not in json.dumps(snap), "a refusal repeats the key: %s" % snap)
     status, got = run_of(h, {"provider": "ours", "prompt": "hello"}, {"provider": "ours", "credentialRef": "cred-one"})
     expect(status == 403 and got["error"] == "credential_forbidden", str(got))
+    snap = run_of(h, {"provider": "openai", "prompt": "hello"}, {"model": "m" * 4000})
+    expect(code(snap) == "validation_error", "a model that is no name is not left out: %s" % code(snap))
     status, got = run_of(h, {"prompt": "hello"}, {"provider": "unheard-of"})
     expect(status == 400 and got["error"] == "validation_error", str(got))
     node = dict(config={"provider": "openai", "prompt": "hello"})
