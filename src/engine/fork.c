@@ -141,6 +141,7 @@ static void meta_fill(struct step *st, struct fork_job *j) {
     j->meta.run_id = str_c(st->exec->run_id);
     j->meta.scope_id = j->meta.callback_url = STR_NONE;
     j->meta.traceparent = j->cmd->traceparent;
+    if (j->cmd->subject.n > 0) j->meta.subject = j->cmd->subject; /* whose credentials it uses */
     j->meta.created_ms = clock_wall_ms();
     j->link = (struct run_fork){.mode = j->cmd->fork.mode,
                                 .source_run_id = o->head.run_id,

@@ -129,6 +129,11 @@ def users(h, p):
     body = {"workflowId": h.put(config), "configurable": {"ai": {"credentialRef": "cred-one"}}}
     status, got = h.ask("POST", "/v1/runs", body, Authorization="Bearer " + key)
     expect(status == 201 and h.wait(got["runId"])["status"] == "completed" and sent(p) == USER_KEY, str(got))
+    status, fork = h.ask("POST", "/v1/runs/%s:fork" % got["runId"], {"mode": "branch", "fromSeq": 1})
+    expect(status == 201 and h.wait(fork["runId"])["status"] == "completed", str(fork))
+    expect(sent(p) == TENANT_KEY, "who branches the run of another has no use of that one's credential")
+    status, fork = h.ask("POST", "/v1/runs/%s:fork" % fork["runId"], {"mode": "branch", "fromSeq": 1}, Authorization="Bearer " + key)
+    expect(h.wait(fork["runId"])["status"] == "completed" and sent(p) == USER_KEY, "and has the own one: %s" % fork)
     status, got = h.ask("POST", "/v1/runs", body)
     expect(status == 201 and h.wait(got["runId"])["status"] == "completed" and sent(p) == TENANT_KEY, str(got))
     expect(secrets(h, "delete", "cred-one", "--subject", key_id)[0] == 0, "delete")
