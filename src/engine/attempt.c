@@ -2,7 +2,6 @@
  * attempt.c: one attempt of a node: checks before it, the executor, and the events its result
  * becomes (NODE-3..6, NODE-10, NODE-18, EVT-23, EVT-24, WF-24).
  */
-#include "engine/credential.h"
 #include "engine/attempt.h"
 
 #include "base/clock.h"
@@ -11,6 +10,7 @@
 #include "codec/json.h"
 #include "domain/cost.h"
 #include "engine/bounds.h"
+#include "engine/credential.h"
 #include "engine/effects.h"
 #include "engine/invoke.h"
 #include "engine/outcome.h"

@@ -136,6 +136,11 @@ static int ai_names(struct host *h, struct wopr_error *err) {
     return 0;
 }
 
+/* A store of credentials that no node here resolves is not worth a word (CAP-19). */
+static bool uses_credentials(const struct host *h) {
+    return conformance_asked(&h->cfg) || (h->limits.byok_providers && h->limits.byok_providers[0]);
+}
+
 static const char *ai_policy_code(struct host *h) {
     struct str code = ai_providers_policy_code(h->ai);
     return code.p ? arena_cstr(h->arena, code) : NULL;
@@ -393,7 +398,7 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .env = &h->env,
         .types = node_catalog_types(h->catalog),
         .ai_policy_code = ai_policy_code(h),
-        .secrets = h->vault != NULL,
+        .secrets = uses_credentials(h),
         .mcp_urls = host_remotes_shown(&h->remotes, REMOTE_MCP, h->arena),
         .hooks = h->hooks,
         .webhooks_max = h->cfg.hooks_per_tenant_max,

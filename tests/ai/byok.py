@@ -271,6 +271,14 @@ def policies(wopr, folder, p):
     h.end()
 
 
+def silence(wopr, folder):
+    """Without a node that could use one, discovery speaks of no credentials."""
+    h = Host(wopr, folder)
+    found = h.ask("GET", "/.well-known/openwop")[1]
+    expect("secrets" not in found and "aiProviders" not in found and "secrets" not in found["capabilities"], str(sorted(found)))
+    h.end()
+
+
 def settings(wopr, folder, port):
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("WOPR_", "OPENWOP_", "OTEL_"))}
     for rules, more, word in (
@@ -305,6 +313,7 @@ def main():
         h.end()
         policies(wopr, folder, p)
         settings(wopr, folder, p.port)
+        silence(wopr, folder)
         p.shutdown()
     print("byok: %d failed" % len(FAILED))
     return 1 if FAILED else 0

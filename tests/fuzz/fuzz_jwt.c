@@ -5,6 +5,7 @@
  *  - a set of keys of any bytes is read or refused with a reason, and no key of it accepts a
  *    signature that it did not make.
  */
+#include "bend.h"
 #include "codec/bytes.h"
 #include "codec/jwk.h"
 
@@ -43,22 +44,6 @@ static void keys_make(void) {
     buf_fini(&b);
 }
 
-/* Triples (place, what, byte). */
-static struct str bent(struct arena *a, struct str truth, struct str how) {
-    char *p = arena_alloc(a, truth.n + how.n + 1);
-    size_t n = truth.n;
-    ASSERT(p != NULL);
-    memcpy(p, truth.p, n);
-    for (size_t i = 0; i + 2 < how.n && n > 0; i += 3) {
-        size_t at = (unsigned char)how.p[i] % n;
-        if ((how.p[i + 1] & 3) == 0) memmove(p + at, p + at + 1, --n - at);
-        else if ((how.p[i + 1] & 3) == 1)
-            memmove(p + at + 1, p + at, n++ - at), p[at] = how.p[i + 2];
-        else p[at] = how.p[i + 2];
-    }
-    return str_n(p, n);
-}
-
 /* Does a token of these bytes verify? */
 static bool taken(struct arena *a, struct str text, const struct jwk_set *set) {
     struct jwt t;
@@ -93,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     struct str truth =
         token_of(a, STR("{\"alg\":\"EdDSA\",\"kid\":\"k\"}"), STR("{\"sub\":\"s\"}"));
     ASSERT(taken(a, truth, keys));
-    struct str text = data[0] & 1 ? bent(a, truth, rest) : rest;
+    struct str text = data[0] & 1 ? bent(a, truth, rest, 1) : rest;
     if (data[0] & 2) check_set(a, rest, truth);
     else if (data[0] & 4) (void)taken(a, token_of(a, rest, STR("{}")), keys);
     else if (data[0] & 8) (void)taken(a, token_of(a, STR("{\"alg\":\"EdDSA\"}"), rest), keys);
