@@ -1,5 +1,6 @@
 /* host.c: the process under attack: a folder of its own, two keys, and what /proc says of it. */
 #include "attack.h"
+#include "support/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -165,10 +166,8 @@ static bool launch(struct host *h, const struct host_start *s) {
 }
 
 bool host_up(struct host *h, const struct host_start *s, char *why, size_t why_size) {
-    const char *tmp = getenv("TMPDIR");
     *h = (struct host){0};
-    snprintf(h->dir, sizeof h->dir, "%.150s/wopr-attack-XXXXXX", tmp != NULL ? tmp : "/tmp");
-    if (mkdtemp(h->dir) == NULL) {
+    if (!folder_make(h->dir, sizeof h->dir, "attack")) {
         snprintf(why, why_size, "no folder %s: %s", h->dir, strerror(errno));
         return false;
     }

@@ -10,6 +10,7 @@
 #include "store/events.h"
 #include "store/runs.h"
 #include "store/sqlite/sqlite.h"
+#include "support/folder.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -52,9 +53,7 @@ static const char *beside(const char *suffix) {
 }
 
 void world_up(void) {
-    const char *tmp = getenv("TMPDIR");
-    snprintf(W.dir, sizeof W.dir, "%s/wopr-faults-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    cr_assert_not_null(mkdtemp(W.dir));
+    cr_assert(folder_make(W.dir, sizeof W.dir, "faults"));
     snprintf(W.path, sizeof W.path, "%s/w.db", W.dir);
     W.a = arena_new(ARENA_BYTES);
     W.rng = 88172645463325252u;

@@ -4,6 +4,7 @@
  *  - the same for a ticket: no other spelling, no other run;
  *  - a traceparent is taken exactly in the one form of version 00.
  */
+#include "../support/folder.h"
 #include "base/clock.h"
 #include "bend.h"
 #include "http/auth.h"
@@ -42,14 +43,12 @@ static void world_gone(void) {
 }
 
 static void world_make(void) {
-    const char *tmp = getenv("TMPDIR");
     struct store_config cfg = {.sync = STORE_SYNC_OFF};
     struct api_key row;
     struct exchange x = {.pub = {.server = &w.server}};
     int64_t expires;
     char path[220];
-    snprintf(w.dir, sizeof w.dir, "%s/wopr-fuzz-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    ASSERT(mkdtemp(w.dir) != NULL);
+    ASSERT(folder_make(w.dir, sizeof w.dir, "fuzz"));
     (void)atexit(world_gone);
     snprintf(path, sizeof path, "%s/w.db", w.dir);
     cfg.path = path;

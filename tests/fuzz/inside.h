@@ -7,6 +7,7 @@
 #ifndef WOPR_TESTS_FUZZ_INSIDE_H
 #define WOPR_TESTS_FUZZ_INSIDE_H
 
+#include "../support/folder.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -80,7 +81,6 @@ static inline void inside_down(struct inside *w) {
 }
 
 static inline void inside_up(struct inside *w) {
-    const char *tmp = getenv("TMPDIR");
     struct wopr_error err = {0};
     struct config cfg;
     char db[240];
@@ -107,8 +107,7 @@ static inline void inside_up(struct inside *w) {
     int argc = (int)(sizeof argv / sizeof *argv) - 1;
     *w = (struct inside){.fd = -1, .arena = arena_new(INSIDE_ARENA_BYTES)};
     ASSERT(w->arena != NULL);
-    snprintf(w->dir, sizeof w->dir, "%s/wopr-fuzz-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    ASSERT(mkdtemp(w->dir) != NULL);
+    ASSERT(folder_make(w->dir, sizeof w->dir, "fuzz"));
     snprintf(db, sizeof db, "%s/w.db", w->dir);
     logger_level(LOG_ERROR);
     if (config_load(&cfg, &argc, argv, w->arena, &err) != 0 ||

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/embed.h"
+#include "support/folder.h"
 
 #include <arpa/inet.h>
 #include <curl/curl.h>
@@ -134,11 +135,9 @@ static void launch(struct server *s) {
 }
 
 void server_start(struct server *s, const char *const *args) {
-    const char *tmp = getenv("TMPDIR");
     cr_assert_eq(s->pid, 0, "a second start would leave the first host and its folder behind");
     *s = (struct server){.key = TEST_KEY, .args = args};
-    snprintf(s->dir, sizeof s->dir, "%s/wopr-test-XXXXXX", tmp != NULL ? tmp : "/tmp");
-    cr_assert_not_null(mkdtemp(s->dir));
+    cr_assert(folder_make(s->dir, sizeof s->dir, "test"));
     snprintf(s->db, sizeof s->db, "%s/w.db", s->dir);
     launch(s);
 }
@@ -519,12 +518,15 @@ struct str types_of(struct str events) {
 struct stream_ctx {
     struct buf b;
     size_t limit, blanks;
+    const char *until; /* or NULL */
 };
 
 static size_t stream_collect(char *p, size_t size, size_t n, void *ctx) {
     struct stream_ctx *c = ctx;
     size_t before = c->b.len;
     buf_add(&c->b, p, size * n);
+    const char *seen = c->until != NULL ? strstr(c->b.p, c->until) : NULL;
+    if (seen != NULL && strstr(seen, "\n\n") != NULL) return 0;
     if (c->limit == 0) return size * n;
     for (size_t i = before; i < c->b.len; i++)
         if (i > 0 && c->b.p[i] == '\n' && c->b.p[i - 1] == '\n') c->blanks++;
@@ -548,10 +550,9 @@ static void parse_frames(struct stream *st) {
     }
 }
 
-struct stream stream(const struct server *s, const char *path, const char *const *headers,
-                     int max_ms, size_t limit) {
+static struct stream stream_read(const struct server *s, const char *path,
+                                 const char *const *headers, int max_ms, struct stream_ctx ctx) {
     struct stream st = {0};
-    struct stream_ctx ctx = {.limit = limit};
     struct buf h;
     CURL *c = curl_easy_init();
     struct curl_slist *l = header_list(s, headers, false);
@@ -576,6 +577,15 @@ struct stream stream(const struct server *s, const char *path, const char *const
     buf_fini(&ctx.b);
     buf_fini(&h);
     return st;
+}
+
+struct stream stream(const struct server *s, const char *path, const char *const *headers,
+                     int max_ms, size_t limit) {
+    return stream_read(s, path, headers, max_ms, (struct stream_ctx){.limit = limit});
+}
+
+struct stream stream_until(const struct server *s, const char *path, const char *text) {
+    return stream_read(s, path, NULL, WAIT_MS, (struct stream_ctx){.until = text});
 }
 
 /* The migrations that made the schema of that version, whatever has been added since. */

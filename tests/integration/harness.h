@@ -13,7 +13,7 @@
 #include <criterion/criterion.h>
 #include <sys/types.h>
 
-#define WAIT_MS  20000
+#define WAIT_MS  60000
 #define TEST_KEY "hk_test_integration_key_0123456789abcdef"
 
 struct server {
@@ -103,6 +103,8 @@ struct stream {
 /* GET an event stream for at most max_ms or until limit frames (0 = no limit). */
 struct stream stream(const struct server *s, const char *path, const char *const *headers,
                      int max_ms, size_t limit);
+/* The same until a whole frame with text was seen, for at most WAIT_MS. */
+struct stream stream_until(const struct server *s, const char *path, const char *text);
 
 /* Fork a run, mode "replay" or "branch": the id of the new one. */
 const char *fork_run(const struct server *s, const char *run, const char *mode, int64_t from_seq);

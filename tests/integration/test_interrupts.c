@@ -325,9 +325,10 @@ Test(interrupts, a_key_repeats_the_answer /* INT-14, IDEM-1, IDEM-5 */) {
 
 Test(interrupts, streams_tell_and_flush_a_suspension /* SSE-32, INT-13 */) {
     const char *run = approval(&sv);
-    struct stream st = stream(&sv, fmt("/v1/runs/%s/events?bufferMs=5000", run), NULL, 3000, 1);
+    struct stream st = stream(&sv, fmt("/v1/runs/%s/events?bufferMs=5000", run), NULL, 4000, 1);
     cr_expect_not_null(strstr(st.raw.p, "node.suspended"), STR_FMT, STR_ARG(st.raw));
-    st = stream(&sv, fmt("/v1/runs/%s/events?streamMode=values", run), NULL, 3000, 1);
+    st = stream_until(&sv, fmt("/v1/runs/%s/events?streamMode=values", run),
+                      "\"status\":\"waiting-approval\"");
     cr_expect_not_null(strstr(st.raw.p, "waiting-approval"), STR_FMT, STR_ARG(st.raw));
     cr_expect_not_null(strstr(st.raw.p, "\"interrupt\":{\"interruptId\":"), STR_FMT,
                        STR_ARG(st.raw));

@@ -2,6 +2,7 @@
 #include "base/fault.h"
 #include "base/fs.h"
 #include "base/net.h"
+#include "support/folder.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -13,11 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[64], path[96];
+static char folder[128], path[288];
 
 static void folder_up(void) {
-    snprintf(folder, sizeof folder, "/tmp/wopr_fs_XXXXXX");
-    cr_assert_not_null(mkdtemp(folder));
+    cr_assert(folder_make(folder, sizeof folder, "fs"));
     snprintf(path, sizeof path, "%s/file", folder);
 }
 

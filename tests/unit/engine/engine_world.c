@@ -8,6 +8,7 @@
 #include "store/events.h"
 #include "store/sqlite/sqlite.h"
 #include "store/workflows.h"
+#include "support/folder.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -276,11 +277,10 @@ void world_engine_stop(void) {
 
 void world_up(void) {
     struct wopr_error err = {0};
-    char path[96];
+    char path[288];
     const struct journal_config lc = {.queue_max = 0};
     if (!W.dir[0]) {
-        snprintf(W.dir, sizeof W.dir, "/tmp/wopr-engine-XXXXXX");
-        cr_assert_not_null(mkdtemp(W.dir));
+        cr_assert(folder_make(W.dir, sizeof W.dir, "engine"));
     }
     snprintf(path, sizeof path, "%s/t.db", W.dir);
     W.a = arena_new(1u << 30);
@@ -311,7 +311,7 @@ static void remove_dir(void) {
     struct dirent *x;
     DIR *d = opendir(W.dir);
     while (d && (x = readdir(d)) != NULL) {
-        char path[400];
+        char path[544];
         snprintf(path, sizeof path, "%s/%s", W.dir, x->d_name);
         if (x->d_name[0] != '.') (void)remove(path);
     }
@@ -622,7 +622,7 @@ void world_check_log(struct str run_id) {
 }
 
 static sqlite3 *file_open(void) {
-    char path[128];
+    char path[288];
     sqlite3 *db;
     snprintf(path, sizeof path, "%s/t.db", W.dir);
     cr_assert_eq(sqlite3_open(path, &db), SQLITE_OK);

@@ -12,7 +12,7 @@
 #include <semaphore.h>
 
 struct world {
-    char dir[64];
+    char dir[128];
     struct arena *a;
     struct store *store;
     struct vault *vault;

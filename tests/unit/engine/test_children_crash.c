@@ -7,6 +7,7 @@
 
 #include "codec/json.h"
 #include "store/run_lists.h"
+#include "support/folder.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -89,11 +90,9 @@ static void live_and_die(const struct story *s, int n) {
 static void every_commit(const struct story *s) {
     int code = DEATH, n;
     for (n = 1; code == DEATH; n++) {
-        char dir[] = "/tmp/wopr-crash-XXXXXX";
         int status;
         cr_assert(n < COMMITS_MAX, "the story does not end");
-        cr_assert_not_null(mkdtemp(dir));
-        snprintf(W.dir, sizeof W.dir, "%s", dir);
+        cr_assert(folder_make(W.dir, sizeof W.dir, "crash"));
         pid_t pid = fork();
         if (pid == 0) live_and_die(s, n);
         cr_assert_eq(waitpid(pid, &status, 0), pid);

@@ -67,7 +67,7 @@ static void files_hold_no(const char *word) {
     DIR *d = opendir(W.dir);
     cr_assert_not_null(d);
     while ((x = readdir(d)) != NULL) {
-        char path[400];
+        char path[544];
         snprintf(path, sizeof path, "%s/%s", W.dir, x->d_name);
         FILE *f = fopen(path, "rb");
         if (!f || x->d_name[0] == '.') {

@@ -85,7 +85,7 @@ static void files_hold_nothing(void) {
     DIR *d = opendir(W.dir);
     cr_assert_not_null(d);
     while ((x = readdir(d)) != NULL) {
-        char path[400];
+        char path[544];
         struct buf b;
         if (x->d_name[0] == '.') continue;
         snprintf(path, sizeof path, "%s/%s", W.dir, x->d_name);

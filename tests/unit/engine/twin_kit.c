@@ -21,7 +21,7 @@ void twin_up(unsigned i) {
     const struct wf_env env = {.definition_schema = FIRST.engine->wf_env.definition_schema};
     const struct journal_config lc = {.queue_max = 0};
     struct engine_config cfg = W.cfg;
-    char path[96];
+    char path[288];
     snprintf(path, sizeof path, "%s/twins.db", W.dir);
     struct store_config sc = {.path = path, .sync = STORE_SYNC_OFF, .host_lock = true};
     struct twin *t = &TWINS[i];

@@ -5,6 +5,7 @@
 #include "wopr/wopr.h"
 
 #include "base/log.h"
+#include "support/folder.h"
 
 #include <criterion/criterion.h>
 #include <curl/curl.h>
@@ -19,14 +20,12 @@
 #define KEY "hk_test_embedded_0123456789"
 enum { POLLS = 4000, ANSWER_MAX = 65536 };
 
-static char dir[64], db[128];
+static char dir[128], db[288];
 static struct wopr_host *host;
 
 static void up(void) {
     logger_level(LOG_ERROR);
-    const char *tmp = getenv("TMPDIR");
-    snprintf(dir, sizeof dir, "%.40s/wopr-test-XXXXXX", tmp != NULL && *tmp ? tmp : "/tmp");
-    cr_assert_not_null(mkdtemp(dir));
+    cr_assert(folder_make(dir, sizeof dir, "embed"));
     snprintf(db, sizeof db, "%s/w.db", dir);
 }
 
@@ -141,7 +140,7 @@ static void run_to_end(const char *workflow, char answer[ANSWER_MAX]) {
 
 /* Nodes are tried three times at once. */
 static void definition(const char *id, const char *type, const char *node, const char *config) {
-    char path[256];
+    char path[416];
     snprintf(path, sizeof path, "%s/%s.json", dir, id);
     FILE *f = fopen(path, "w");
     cr_assert_not_null(f);

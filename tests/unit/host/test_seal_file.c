@@ -5,6 +5,7 @@
 
 #include "store/peers.h"
 #include "store/sqlite/sqlite.h"
+#include "support/folder.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -15,14 +16,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char dir[64], path[96], key[96];
+static char dir[128], path[288], key[288];
 static struct store *store;
 static struct config cfg;
 static struct wopr_error err;
 
 static void up(void) {
-    snprintf(dir, sizeof dir, "/tmp/wopr-seal-XXXXXX");
-    cr_assert_not_null(mkdtemp(dir));
+    cr_assert(folder_make(dir, sizeof dir, "seal"));
     snprintf(path, sizeof path, "%s/t.db", dir);
     snprintf(key, sizeof key, "%s/t.db.key", dir);
     const struct store_config sc = {.path = path, .sync = STORE_SYNC_OFF, .host_lock = true};
@@ -32,7 +32,7 @@ static void up(void) {
 }
 
 static void down(void) {
-    char cmd[128];
+    char cmd[160];
     store_close(store);
     snprintf(cmd, sizeof cmd, "rm -rf %s", dir);
     cr_expect_eq(system(cmd), 0);

@@ -7,6 +7,7 @@
 #include "codec/json.h"
 #include "codec/sse.h"
 #include "store/sqlite/sqlite.h"
+#include "support/folder.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -401,13 +402,12 @@ void world_up(void (*tweak)(struct http_config *cfg)) { world_up_with(tweak, NUL
 
 void world_up_with(void (*tweak)(struct http_config *cfg), const struct http_mount *second) {
     struct wopr_error err = {0};
-    char path[96];
+    char path[288];
     memset(&W, 0, sizeof W);
     pthread_mutex_init(&W.lock, NULL);
     pthread_cond_init(&W.cond, NULL);
     logger_level(LOG_ERROR);
-    snprintf(W.dir, sizeof W.dir, "/tmp/wopr-http-XXXXXX");
-    cr_assert_not_null(mkdtemp(W.dir));
+    cr_assert(folder_make(W.dir, sizeof W.dir, "http"));
     snprintf(path, sizeof path, "%s/db", W.dir);
     struct store_config sc = {.path = path, .sync = STORE_SYNC_OFF};
     cr_assert_eq(store_open(&sc, &W.store, &err), 0, "%s", err.message);
@@ -451,7 +451,7 @@ void world_open(void) {
 }
 
 void world_down(void) {
-    char cmd[128];
+    char cmd[160];
     world_open();
     if (W.server) http_server_drain(W.server, 2000);
     http_server_free(W.server);

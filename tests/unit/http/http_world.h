@@ -14,7 +14,7 @@
 enum { WORLD_WAIT_MS = 30000 }; /* for what must happen, on however busy a machine */
 
 struct world {
-    char dir[64];
+    char dir[128];
     struct store *store;
     struct journal *journal;
     struct http_server *server;

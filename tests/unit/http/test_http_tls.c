@@ -2,6 +2,7 @@
  * test_http_tls.c: the same server behind TLS, with a certificate made for the test.
  */
 #include "http_world.h"
+#include "support/folder.h"
 
 #include <criterion/criterion.h>
 #include <gnutls/gnutls.h>
@@ -9,10 +10,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static char cert_path[64], key_path[64];
+static char cert_path[256], key_path[256];
 
 static void write_file(char *path, size_t size, const gnutls_datum_t *d) {
-    snprintf(path, size, "/tmp/wopr-tls-XXXXXX");
+    cr_assert(folder_template(path, size, "tls"));
     int fd = mkstemp(path);
     cr_assert(fd >= 0);
     cr_assert_eq(write(fd, d->data, d->size), (ssize_t)d->size);

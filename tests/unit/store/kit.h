@@ -10,6 +10,7 @@
 #include "store/append.h"
 #include "store/events.h"
 #include "store/sqlite/sqlite.h"
+#include "support/folder.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -32,10 +33,8 @@ KIT_UNUSED static struct store_config kit_config(struct kit *k) {
     return (struct store_config){.path = k->path, .sync = STORE_SYNC_OFF};
 }
 KIT_UNUSED static void kit_dir(struct kit *k) {
-    const char *tmp = getenv("TMPDIR");
     memset(k, 0, sizeof *k);
-    snprintf(k->dir, sizeof k->dir, "%s/wopr-test-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    cr_assert_not_null(mkdtemp(k->dir));
+    cr_assert(folder_make(k->dir, sizeof k->dir, "store"));
     snprintf(k->path, sizeof k->path, "%s/w.db", k->dir);
     k->a = arena_new(64u << 20);
     cr_assert_not_null(k->a);
