@@ -61,9 +61,25 @@ def packages_of(paths: list) -> dict:
     return found
 
 
+def linked(file: str) -> dict:
+    return dict(re.findall(r"^\s*(\S+) => (\S+) \(", run("ldd", file), re.M))
+
+
+def loaded_late(program: str) -> dict:
+    """what the program loads by name while it runs (src/egress/curl_late.c): soname to path"""
+    with open(program, "rb") as f:
+        names = {n.decode() for n in re.findall(rb"\blibcurl[a-z-]*\.so\.[0-9]+\b", f.read())}
+    known = dict(re.findall(r"^\s*(\S+) \(.*\) => (\S+)$", run("/sbin/ldconfig", "-p"), re.M))
+    if len(names) != 1 or not names <= set(known):
+        raise SystemExit("sbom.py: %s loads %s, known are %s" % (program, names, names & set(known)))
+    return {n: known[n] for n in names}
+
+
 def libraries(program: str) -> list:
     """(soname, path, package), the C library's left out"""
-    paths = dict(re.findall(r"^\s*(\S+) => (\S+) \(", run("ldd", program), re.M))
+    paths = linked(program)
+    for soname, path in loaded_late(program).items():
+        paths.update({soname: path, **linked(path)})
     packages = packages_of(list(paths.values()))
     return sorted((soname, path, packages[path]) for soname, path in paths.items() if packages[path] != C_LIBRARY)
 

@@ -16,6 +16,17 @@
 
 /* --- from any thread --- */
 
+static void *egress_main(void *arg);
+
+/* The thread and its handle, which a host that asks nobody does without.  e->mu is held. */
+static int loop_begin(struct egress *e, struct wopr_error *err) {
+    if (e->threads_up || !e->open) return 0;
+    if (!e->multi) e->multi = curl_multi_init();
+    e->threads_up = e->multi && pthread_create(&e->thread, NULL, egress_main, e) == 0;
+    return e->threads_up ? 0
+                         : wopr_error_set(err, WOPR_E_NO_MEMORY, "no thread for outgoing requests");
+}
+
 static struct str id_key(const uint64_t *id) { return str_n((const char *)id, sizeof *id); }
 
 /* e->mu is held. */
@@ -29,14 +40,15 @@ static int transfer_queue(struct egress *e, struct transfer *t, struct wopr_erro
 /* e->mu is held. */
 static int transfer_admit(struct egress *e, struct transfer *t, uint64_t *id,
                           struct wopr_error *err) {
-    if (e->stopping || !e->threads_up)
-        return wopr_error_set(err, WOPR_E_CLOSED, "the host is shutting down");
+    int rc = loop_begin(e, err);
+    if (rc != 0) return rc;
+    if (!e->open) return wopr_error_set(err, WOPR_E_CLOSED, "the host is shutting down");
     if (e->lanes.waiting + t->bytes > e->cfg.queue_bytes_max)
         return wopr_error_set(err, WOPR_E_UNAVAILABLE, "too many outgoing requests wait");
     t->id = ++e->last_id;
     if (id && map_put(e->by_id, id_key(&t->id), t, NULL) != 0)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an outgoing request");
-    int rc = transfer_queue(e, t, err);
+    rc = transfer_queue(e, t, err);
     if (rc != 0) (void)map_del(e->by_id, id_key(&t->id));
     else if (id) *id = t->id;
     return rc;
@@ -392,25 +404,19 @@ static bool egress_build(struct egress *e) {
     e->by_id = map_new();
     pthread_mutex_init(&e->mu, NULL);
     e->user_agent = mem_strndup(agent, strlen(agent));
-    e->multi = curl_multi_init();
     int rc = lanes_init(&e->lanes, e->cfg.tenant_transfers_max, e->cfg.tenant_queue_bytes_max);
     e->lanes.weight = transfer_weight;
     e->lanes.all_max = e->cfg.transfers_max;
     e->lanes.peer_max = e->cfg.peer_transfers_max;
     bool copied = text_copy(e->cfg.proxy, &e->proxy) && text_copy(e->cfg.ca_file, &e->ca_file) &&
                   text_copy(e->cfg.proxy_user, &e->proxy_user);
-    return rc == 0 && copied && e->by_id && e->user_agent && e->multi &&
+    return rc == 0 && copied && e->by_id && e->user_agent &&
            names_new(e->cfg.lookup, loop_wake, e, &e->names) == 0;
 }
 
 int egress_new(const struct egress_config *cfg, struct egress **out, struct wopr_error *err) {
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return wopr_error_set(err, WOPR_E_NO_MEMORY, "libcurl cannot be initialised");
     struct egress *e = MEM_NEW(struct egress);
-    if (!e) {
-        curl_global_cleanup();
-        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for outgoing requests");
-    }
+    if (!e) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for outgoing requests");
     e->cfg = *cfg;
     if (!egress_build(e)) {
         egress_free(e);
@@ -420,19 +426,17 @@ int egress_new(const struct egress_config *cfg, struct egress **out, struct wopr
     return 0;
 }
 
-int egress_start(struct egress *e, struct wopr_error *err) {
+void egress_start(struct egress *e) {
     pthread_mutex_lock(&e->mu);
-    e->threads_up = pthread_create(&e->thread, NULL, egress_main, e) == 0;
-    bool up = e->threads_up;
+    e->open = true;
     pthread_mutex_unlock(&e->mu);
-    return up ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no thread for outgoing requests");
 }
 
 void egress_stop(struct egress *e) {
     pthread_mutex_lock(&e->mu);
     bool up = e->threads_up;
     e->stopping = true;
-    e->threads_up = false;
+    e->threads_up = e->open = false;
     pthread_mutex_unlock(&e->mu);
     if (!up) return;
     (void)curl_multi_wakeup(e->multi);
@@ -452,7 +456,6 @@ void egress_free(struct egress *e) {
     mem_free(e->proxy_user);
     mem_free(e->ca_file);
     mem_free(e);
-    curl_global_cleanup();
 }
 
 const struct egress_allow *egress_allowed(const struct egress *e) { return &e->cfg.allow; }

@@ -114,7 +114,7 @@ MUST_CHECK int egress_ca_check(const char *file, struct wopr_error *err);
 /* cfg is copied.  start makes the thread that all transfers run on.  stats: any thread. */
 MUST_CHECK int egress_new(const struct egress_config *cfg, struct egress **out,
                           struct wopr_error *err);
-MUST_CHECK int egress_start(struct egress *e, struct wopr_error *err);
+void egress_start(struct egress *e); /* requests are taken; the first one starts the thread */
 /* Ends all transfers with CLOSED (done is called for each), joins the thread. */
 void egress_stop(struct egress *e);
 void egress_free(struct egress *e); /* stops when needed; takes NULL */

@@ -7,10 +7,10 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "egress/curl_late.h"
 #include "egress/egress.h"
 #include "egress/lane.h"
 
-#include <curl/curl.h>
 #include <pthread.h>
 
 struct transfer {
@@ -59,7 +59,8 @@ struct egress {
     CURLM *multi;
     struct names *names;
     pthread_t thread;
-    bool threads_up;
+    bool open;       /* (mu) started, and not stopped */
+    bool threads_up; /* (mu) the thread is there: from the first request on, like multi */
     pthread_mutex_t mu;
     struct lanes lanes;                 /* (mu) what waits */
     struct map *by_id;                  /* (mu) those that may be cancelled */

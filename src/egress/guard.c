@@ -1,10 +1,10 @@
 /*
  * guard.c: which addresses and URLs users may make the host connect to (HOOK-16, HOOK-17).
  */
+#include "egress/curl_late.h"
 #include "egress/egress.h"
 
 #include <arpa/inet.h>
-#include <curl/curl.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 
@@ -272,9 +272,11 @@ int egress_url_check(struct str url, const struct egress_allow *allow, struct wo
         if ((unsigned char)url.p[i] <= 0x20 || (unsigned char)url.p[i] == 0x7f)
             return wopr_error_set(err, WOPR_E_VALIDATION,
                                   "the URL contains blanks or control characters");
+    int rc = curl_late(err);
+    if (rc != 0) return rc;
     memcpy(z, url.p, url.n);
     z[url.n] = '\0';
-    int rc = parts_of(z, &u);
+    rc = parts_of(z, &u);
     if (rc == WOPR_E_NO_MEMORY) (void)wopr_error_set(err, rc, "no memory for a URL");
     else if (rc != 0) (void)wopr_error_set(err, rc, "the URL is malformed");
     else rc = parts_check(&u, allow, err);

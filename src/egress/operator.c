@@ -1,7 +1,8 @@
 /* operator.c: see operator.h. */
 #include "egress/operator.h"
 
-#include <curl/curl.h>
+#include "egress/curl_late.h"
+
 #include <stdio.h>
 
 enum { ANSWER_MAX = 64 * 1024 * 1024, HEADER_MAX = 1024 };
@@ -66,12 +67,14 @@ int operator_ask(const struct operator_request *r, struct arena *a, struct opera
     struct buf body;
     long status = 0;
     struct str url = arena_printf(a, "%s" STR_FMT, r->base, STR_ARG(r->path));
-    CURL *c = url.p && curl_global_init(CURL_GLOBAL_DEFAULT) == 0 ? curl_easy_init() : NULL;
+    int rc = curl_late(err);
+    if (rc != 0) return rc;
+    CURL *c = url.p ? curl_easy_init() : NULL;
     if (!c) return wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
     buf_init(&body, ANSWER_MAX);
-    int rc = headers_build(r, &list)
-                 ? 0
-                 : wopr_error_set(err, WOPR_E_CONFIG, "the API key is too long for a header");
+    rc = headers_build(r, &list)
+             ? 0
+             : wopr_error_set(err, WOPR_E_CONFIG, "the API key is too long for a header");
     if (rc == 0) {
         CURLcode code = request_perform(c, r, url.p, list, &body);
         if (code != CURLE_OK) rc = request_failed(code, r, &body, err);
@@ -83,6 +86,5 @@ int operator_ask(const struct operator_request *r, struct arena *a, struct opera
     buf_fini(&body);
     curl_slist_free_all(list);
     curl_easy_cleanup(c);
-    curl_global_cleanup();
     return rc;
 }

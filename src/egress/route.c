@@ -4,9 +4,9 @@
 #define _GNU_SOURCE /* memmem */
 #include "base/buf.h"
 #include "base/fs.h"
+#include "egress/curl_late.h"
 #include "egress/egress.h"
 
-#include <curl/curl.h>
 #include <string.h>
 
 #define CA_BYTES_MAX (16u * 1024 * 1024)
@@ -24,6 +24,8 @@ static bool part_is(CURLU *h, CURLUPart part, const char *want) {
 int egress_proxy_check(const char *url, struct wopr_error *err) {
     char *port = NULL, *host = NULL;
     if (!url || !*url) return 0;
+    int rc = curl_late(err);
+    if (rc != 0) return rc;
     CURLU *h = curl_url();
     bool ok = h && curl_url_set(h, CURLUPART_URL, url, 0) == CURLUE_OK &&
               curl_url_get(h, CURLUPART_PORT, &port, 0) == CURLUE_OK &&

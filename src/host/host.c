@@ -506,7 +506,7 @@ int host_start(struct host *h, struct wopr_error *err) {
     if (rc != 0) return rc;
     h->journal_running = true;
     relaxations_tell(h);
-    if (h->egress != NULL) rc = egress_start(h->egress, err);
+    if (h->egress != NULL) egress_start(h->egress);
     if (rc == 0) rc = engine_start(h->engine, err);
     if (rc != 0) return rc;
     h->engine_running = true;

@@ -20,7 +20,7 @@ enum {
     DOOR_SHUT_MS = 100, /* pause after a failure that an immediate retry would repeat */
     DOOR_OVER_MAX = 64, /* connections above the bounds that still get a refusal */
     DOOR_LEAVE_MS = 2,  /* pause that lets another loop accept; at most DOOR_LEAVES_MAX in a row */
-    DOOR_LEAVES_MAX = 25,
+    DOOR_LEAVES_MAX = 500,  /* a second: the other loops' threads may get no core for a while */
     DOOR_FDS_RESERVE = 1024 /* store, log, egress, ops listener, lingering and refused sockets */
 };
 

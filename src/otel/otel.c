@@ -195,8 +195,7 @@ int otel_new(struct journal *j, const struct otel_config *cfg, struct otel **out
 }
 
 int otel_start(struct otel *o, struct wopr_error *err) {
-    int rc = egress_start(o->egress, err);
-    if (rc != 0) return rc;
+    egress_start(o->egress);
     if (pthread_create(&o->thread, NULL, otel_main, o) != 0)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the thread of telemetry");
     o->up = true;

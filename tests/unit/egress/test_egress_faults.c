@@ -41,7 +41,7 @@ static void up(void) {
     cr_assert_eq(pthread_create(&thread, NULL, server_main, NULL), 0);
     cr_assert_eq(egress_allow_parse(STR("127.0.0.1,::1"), &cfg.allow, &err), 0);
     cr_assert_eq(egress_new(&cfg, &eg, &err), 0);
-    cr_assert_eq(egress_start(eg, &err), 0);
+    egress_start(eg);
 }
 
 static void down(void) {

@@ -99,7 +99,7 @@ static void egress_up(unsigned peer_max) {
     struct wopr_error err;
     cr_assert_eq(egress_allow_parse(STR("127.0.0.1"), &cfg.allow, &err), 0);
     cr_assert_eq(egress_new(&cfg, &eg, &err), 0);
-    cr_assert_eq(egress_start(eg, &err), 0);
+    egress_start(eg);
 }
 static void up(void) {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -85,7 +85,7 @@ static void egress_up(void) {
     struct wopr_error err;
     cr_assert_eq(egress_allow_parse(STR("127.0.0.1"), &cfg.allow, &err), 0);
     cr_assert_eq(egress_new(&cfg, &OUT, &err), 0, "%s", err.message);
-    cr_assert_eq(egress_start(OUT, &err), 0, "%s", err.message);
+    egress_start(OUT);
     W.cfg.egress = OUT;
 }
 

@@ -1,0 +1,10 @@
+# libcurl is not linked but loaded with the first request (src/egress/curl_late.h): its headers, and the name to load it by.
+pkg_check_modules(CURL_HEADERS REQUIRED libcurl>=7.86)
+find_library(WOPR_CURL_LIBRARY NAMES ${CURL_HEADERS_LIBRARIES} HINTS ${CURL_HEADERS_LIBRARY_DIRS} REQUIRED)
+execute_process(COMMAND ${CMAKE_READELF} -d ${WOPR_CURL_LIBRARY} OUTPUT_VARIABLE curl_dynamic COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCH "\\(SONAME\\)[^[]*\\[([^]]+)\\]" found "${curl_dynamic}")
+if(NOT found)
+  message(FATAL_ERROR "${WOPR_CURL_LIBRARY} says no name (SONAME) to load it by")
+endif()
+set(WOPR_CURL_SONAME "${CMAKE_MATCH_1}")
+message(STATUS "libcurl is loaded by the name ${WOPR_CURL_SONAME}")
